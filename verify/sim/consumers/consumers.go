@@ -1,5 +1,6 @@
 // Package consumers is what the simulators of pkg/delivery share: how a consumer
-// is distinguished from another one ([Hash]), and the tables of a run ([Tables]).
+// is distinguished from another one ([Hash]), the tables of a run ([Tables]), and a consumer that
+// claims, with what must hold of its claims ([Model]) and a [Database] of its own.
 package consumers
 
 import (

@@ -60,7 +60,7 @@ func (c put) messages() []cursor.Message {
 // writer makes its calls one after the other, in one process, and repeats a
 // call that failed, at most once.
 func (m *model) writer(name string, calls ...put) {
-	m.run.Go(name, func(p *sim.Proc) {
+	m.Run.Go(name, func(p *sim.Proc) {
 		s, view := m.sorter(p)
 		for i, call := range calls {
 			if m.keep > 0 && p.Choose(sim.Labelf("next call"), nil, "") < 0 {
@@ -87,8 +87,8 @@ func (m *model) writer(name string, calls ...put) {
 // call makes one call and checks its answers; false where it has to be
 // repeated.
 func (m *model) call(p *sim.Proc, s *cursor.Sorter, c put) bool {
-	m.running++
-	defer func() { m.running-- }()
+	m.Running++
+	defer func() { m.Running-- }()
 	messages := c.messages()
 	queue := messages[0].Queue
 	before := m.settings.First - 1
@@ -117,7 +117,7 @@ func (m *model) call(p *sim.Proc, s *cursor.Sorter, c put) bool {
 		stored := result.Outcome == cursor.Advanced || result.Outcome == cursor.Parked || result.Outcome == cursor.Stored
 		silent := result.Deferred != nil && !errors.Is(result.Deferred, cursor.ErrErased)
 		if erased && stored && !silent && m.settings.Mode == cursor.ModeSync {
-			m.run.Violation("E2: seq %d is %s in a queue that was erased before", result.Seq, result.Outcome)
+			m.Run.Violation("E2: seq %d is %s in a queue that was erased before", result.Seq, result.Outcome)
 		}
 		if m.cursor(queue).Erased() {
 			continue // since then
@@ -148,7 +148,7 @@ func (m *model) checkAnswer(message cursor.Message, r cursor.Result, before int6
 	stored, ever := m.stored[at]
 	there, now := m.message(at)
 	position := m.cursor(at.queue).Position
-	wrong := func(why string) { m.run.Violation("seq %d was answered %s: %s", at.seq, r.Outcome, why) }
+	wrong := func(why string) { m.Run.Violation("seq %d was answered %s: %s", at.seq, r.Outcome, why) }
 	if r.Outcome.Durable() && (!ever || !same(stored, message)) {
 		wrong("S5: it was never stored")
 	}
@@ -185,7 +185,7 @@ func (m *model) checkAnswer(message cursor.Message, r cursor.Result, before int6
 	c := m.cursor(at.queue)
 	// The process that fills the gap before it handles it, and may be about to, or have died. Right behind
 	// the position there is no gap.
-	left := at.seq > before+1 && (c.GapOpen() || m.running > 1 || m.unfinished)
+	left := at.seq > before+1 && (c.GapOpen() || m.Running > 1 || m.unfinished)
 	if stands && m.settings.Mode == cursor.ModeSync && r.Deferred == nil && max(c.Position, c.MaxParked) < at.seq && !left {
 		wrong(fmt.Sprintf("S6: the position is %d, and %d the last on record", c.Position, c.MaxParked))
 	}
@@ -204,7 +204,7 @@ func (m *model) checkAnswer(message cursor.Message, r cursor.Result, before int6
 // again; the handler may die.
 func (m *model) handler() {
 	m.handled = true
-	m.run.Daemon("handler", func(p *sim.Proc) {
+	m.Run.Daemon("handler", func(p *sim.Proc) {
 		s, _ := m.sorter(p)
 		for {
 			// Heal begins with a strong read: what the process remembers
@@ -228,9 +228,9 @@ func (m *model) handler() {
 				continue
 			}
 			p.Invoke()
-			m.running++
+			m.Running++
 			_, err := s.Inside(queuelog.Inside{}).Heal(context.Background(), r.queue, r.seq)
-			m.running--
+			m.Running--
 			if p.Dead() {
 				return
 			}
@@ -245,27 +245,20 @@ func (m *model) handler() {
 }
 
 // left leaves a record's queue to the sweep.
-func (m *model) left(p *sim.Proc, s *cursor.Sorter, r record) bool {
+func (m *model) left(p *sim.Proc, s *cursor.Sorter, r place) bool {
 	m.unhealed = true
-	m.running++
-	defer func() { m.running-- }()
+	m.Running++
+	defer func() { m.Running-- }()
 	return s.Inside(queuelog.Inside{}).LeaveToSweep(context.Background(), r.queue, r.seq) == nil && !p.Dead()
 }
 
 // sweeper runs the sweep a number of times.
 func (m *model) sweeper(times int) {
-	m.run.Go("sweep", func(p *sim.Proc) {
+	m.Turns("sweep", times, nil, nil, func(p *sim.Proc) func(int) {
 		s, _ := m.sorter(p)
-		for i := range times {
-			// As with the handler.
-			p.Forget().Int(int64(i))
-			m.running++
+		return func(int) {
 			if _, err := s.Sweep(context.Background(), cursor.SweepOptions{Segments: 1, FullEvery: time.Minute, SkipLimit: 2}); err != nil {
 				m.unfinished = true // as with the skipper
-			}
-			m.running--
-			if p.Dead() {
-				return
 			}
 		}
 	})
@@ -274,20 +267,11 @@ func (m *model) sweeper(times int) {
 // timer wakes queues up a number of times, each at any moment: a wake-up that comes too early
 // or too late, twice, or not at all, and one for a queue that nobody knows.
 func (m *model) timer(queues ...string) {
-	m.run.Go("timer", func(p *sim.Proc) {
+	m.Turns("timer", len(queues), sim.Labelf("wake one of %v", queues), nil, func(p *sim.Proc) func(int) {
 		s, _ := m.sorter(p)
-		for i, queue := range queues {
-			p.Forget().Int(int64(i))
-			if p.Choose(sim.Labelf("wake %s", queue), nil, "") < 0 {
-				return
-			}
-			m.running++
-			if _, _, err := s.Wake(context.Background(), queue, cursor.SweepOptions{SkipLimit: 2}); err != nil {
+		return func(i int) {
+			if _, _, err := s.Wake(context.Background(), queues[i], cursor.SweepOptions{SkipLimit: 2}); err != nil {
 				m.unfinished = true // as with the skipper
-			}
-			m.running--
-			if p.Dead() {
-				return
 			}
 		}
 	})
@@ -296,7 +280,7 @@ func (m *model) timer(queues ...string) {
 // eraser erases a queue, until the answer is that it is erased, and deletes what is stored,
 // as far as one call does.
 func (m *model) eraser(queue string) {
-	m.run.Go("eraser", func(p *sim.Proc) {
+	m.Run.Go("eraser", func(p *sim.Proc) {
 		s, _ := m.sorter(p)
 		for {
 			p.Forget()
@@ -307,7 +291,7 @@ func (m *model) eraser(queue string) {
 			if err != nil {
 				continue
 			}
-			m.erased[queue], m.changed = true, true
+			m.erased[queue], m.Changed = true, true
 			p.Forget().Int(1)
 			// What is left, because a request failed, is the sweep's.
 			_, _ = s.Inside(queuelog.Inside{}).EraseMore(context.Background(), c, nil)
@@ -319,7 +303,7 @@ func (m *model) eraser(queue string) {
 // skipper skips the default queue's gaps a number of times, at most three seqs a
 // call.
 func (m *model) skipper(times int) {
-	m.run.Go("skipper", func(p *sim.Proc) {
+	m.Run.Go("skipper", func(p *sim.Proc) {
 		s, _ := m.sorter(p)
 		for i := range times {
 			p.Forget().Int(int64(i))
@@ -338,19 +322,17 @@ func (m *model) skipper(times int) {
 // written: a gap's age counts from when the request was sent, and nobody
 // promises more than that the policy's time is long against a request's.
 func (m *model) clock(times int, step time.Duration) {
-	m.run.Clock(&m.now, func() bool { return m.writing == 0 }, slices.Repeat([]time.Duration{step}, times)...)
+	m.Run.Clock(&m.Now, func() bool { return m.writing == 0 }, slices.Repeat([]time.Duration{step}, times)...)
 }
 
 // expiry deletes what has expired, as TTL does, once after each of a number of
 // ticks of the clock. It waits until nothing is undelivered: what the sweep
 // does for that is the keeper's part.
 func (m *model) expiry(times int, step time.Duration) {
-	m.run.Go("expiry", func(p *sim.Proc) {
-		for range times {
-			if p.Choose(sim.Labelf("tick and expire"), func() bool { return m.running == 0 && !m.undelivered() }, step.String()) < 0 {
-				return
-			}
-			m.now, m.changed = m.now.Add(step), true
+	ready := func() bool { return m.Running == 0 && !m.undelivered() }
+	m.Turns("expiry", times, sim.Labelf("%v pass", step), ready, func(*sim.Proc) func(int) {
+		return func(int) {
+			m.Now, m.Changed = m.Now.Add(step), true
 			m.expire()
 		}
 	})
@@ -359,20 +341,20 @@ func (m *model) expiry(times int, step time.Duration) {
 // keeper lets time pass, keeps what is undelivered as the sweep does in each
 // period, and deletes what has expired.
 func (m *model) keeper(periods int, period time.Duration) {
-	m.run.Go("keeper", func(p *sim.Proc) {
+	m.Run.Go("keeper", func(p *sim.Proc) {
 		s, _ := m.sorter(p)
 		for range 2 * periods {
-			if p.Choose(sim.Labelf("tick"), func() bool { return m.running == 0 }, period.String()) < 0 {
+			if p.Choose(sim.Labelf("tick"), func() bool { return m.Running == 0 }, period.String()) < 0 {
 				return
 			}
-			m.now, m.changed = m.now.Add(period), true
+			m.Now, m.Changed = m.Now.Add(period), true
 			if c := m.cursor(defaultQueue); c.Exists() {
-				m.running++
+				m.Running++
 				kept, err := s.Inside(queuelog.Inside{}).KeepUndelivered(context.Background(), c.Queue, c.Position)
 				for err == nil && kept.More {
 					kept, err = s.Inside(queuelog.Inside{}).KeepUndelivered(context.Background(), c.Queue, kept.To)
 				}
-				m.running--
+				m.Running--
 				if err != nil {
 					return
 				}
@@ -394,10 +376,10 @@ func (m *model) undelivered() bool {
 
 // expire deletes what has expired, and checks that it was delivered.
 func (m *model) expire() {
-	m.store.Expire(m.now)
+	m.store.Expire(m.Now)
 	for at := range m.stored {
 		if _, there := m.message(at); !there && at.seq > m.cursor(at.queue).Position {
-			m.run.Violation("the message at %v was deleted before it was delivered", at)
+			m.Run.Violation("the message at %v was deleted before it was delivered", at)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package cursorsim
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -12,6 +11,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/table"
 	"github.com/streamsort/streamsort/verify/sim"
+	"github.com/streamsort/streamsort/verify/sim/simdb"
 )
 
 // change is a record of the cursors' stream: a write that changed a cursor.
@@ -32,7 +32,7 @@ const consumerPage = 2
 // the event source mapping gives it up.
 func (m *model) consumer() {
 	m.consumed = true
-	m.run.Daemon("consumer", func(p *sim.Proc) {
+	m.Run.Daemon("consumer", func(p *sim.Proc) {
 		s, view := m.sorter(p)
 		view.page = consumerPage
 		for {
@@ -48,7 +48,7 @@ func (m *model) consumer() {
 			}
 			// Records are only added behind these while the event is worked on.
 			p.Knows().Int(int64(len(m.changes)))
-			m.running++
+			m.Running++
 			done := m.deliver(s, m.changes, func(b cursor.Batch) error {
 				_, err := sim.Do(p, sim.Labelf("deliver %s %d..%d", b.Queue, b.From, b.To), true, func() (bool, error) {
 					m.delivered(b)
@@ -56,7 +56,7 @@ func (m *model) consumer() {
 				})
 				return err
 			}, p.Dead)
-			m.running--
+			m.Running--
 			if p.Dead() {
 				return
 			}
@@ -79,14 +79,14 @@ func (m *model) deliver(s *cursor.Sorter, records []change, take func(cursor.Bat
 	}, &cursor.StatelessOptions{Failed: func(err error) { errors.As(err, &missing) }})
 	event := table.StreamEvent{}
 	for i, record := range records {
-		event.Records = append(event.Records, record.json(i))
+		event.Records = append(event.Records, simdb.Record(i, record.older, record.newer))
 	}
 	response, err := handle(context.Background(), event)
 	switch {
 	case dead():
 		return 0
 	case err != nil:
-		m.run.Violation("an event that is right was refused: %v", err)
+		m.Run.Violation("an event that is right was refused: %v", err)
 		return 0
 	case len(response.BatchItemFailures) == 0:
 		tiles.end(len(records))
@@ -96,7 +96,7 @@ func (m *model) deliver(s *cursor.Sorter, records []change, take func(cursor.Bat
 	tiles.end(done)
 	if missing != nil {
 		if _, there := m.message(place{missing.Queue, missing.Seq}); there {
-			m.run.Violation("seq %d is said to be missing, and is there", missing.Seq)
+			m.Run.Violation("seq %d is said to be missing, and is there", missing.Seq)
 		}
 		m.lost = true
 		return done + 1
@@ -109,7 +109,7 @@ func (m *model) deliver(s *cursor.Sorter, records []change, take func(cursor.Bat
 func (m *model) failedRecord(response events.DynamoDBEventResponse, records int) int {
 	failed, err := strconv.Atoi(response.BatchItemFailures[0].ItemIdentifier)
 	if err != nil || failed >= records {
-		m.run.Violation("a record failed that nobody handed out: %v", response.BatchItemFailures)
+		m.Run.Violation("a record failed that nobody handed out: %v", response.BatchItemFailures)
 		return 0
 	}
 	return failed
@@ -131,13 +131,13 @@ func (t *tiling) check(b cursor.Batch) {
 		t.at++
 	}
 	if t.at == len(t.records) {
-		t.run.Violation("%s %d..%d was delivered, and no record is left that moved", b.Queue, b.From, b.To)
+		t.Run.Violation("%s %d..%d was delivered, and no record is left that moved", b.Queue, b.From, b.To)
 		return
 	}
 	record := t.records[t.at]
 	from, to := record.older.Position+t.within, record.newer.Position
 	if b.Queue != record.newer.Queue || b.From != from || b.To <= from || b.To > to {
-		t.run.Violation("S3: %s %d..%d was delivered, want what follows %d up to %d of %s",
+		t.Run.Violation("S3: %s %d..%d was delivered, want what follows %d up to %d of %s",
 			b.Queue, b.From, b.To, from, to, record.newer.Queue)
 		return
 	}
@@ -152,7 +152,7 @@ func (t *tiling) check(b cursor.Batch) {
 func (t *tiling) end(records int) {
 	for ; t.at < records; t.at++ {
 		if record := t.records[t.at]; record.moves() {
-			t.run.Violation("of the move of %s from %d to %d only %d were delivered",
+			t.Run.Violation("of the move of %s from %d to %d only %d were delivered",
 				record.newer.Queue, record.older.Position, record.newer.Position, t.within)
 			return
 		}
@@ -163,7 +163,7 @@ func (t *tiling) end(records int) {
 // whole, and not beyond the position.
 func (m *model) checkContent(b cursor.Batch) {
 	if position := m.cursor(b.Queue).Position; b.To > position {
-		m.run.Violation("%s %d..%d was delivered, and the position is %d", b.Queue, b.From, b.To, position)
+		m.Run.Violation("%s %d..%d was delivered, and the position is %d", b.Queue, b.From, b.To, position)
 	}
 	messages, skipped := b.Messages, b.Skipped
 	for seq := b.From + 1; seq <= b.To; seq++ {
@@ -174,12 +174,12 @@ func (m *model) checkContent(b cursor.Batch) {
 		case ever && stored.Tombstone != "" && len(skipped) > 0 && skipped[0] == seq:
 			skipped = skipped[1:]
 		default:
-			m.run.Violation("S4: %s %d..%d was delivered without seq %d as it was accepted", b.Queue, b.From, b.To, seq)
+			m.Run.Violation("S4: %s %d..%d was delivered without seq %d as it was accepted", b.Queue, b.From, b.To, seq)
 			return
 		}
 	}
 	if len(messages)+len(skipped) > 0 {
-		m.run.Violation("%s %d..%d was delivered with %d messages and %d skipped seqs too many", b.Queue, b.From, b.To, len(messages), len(skipped))
+		m.Run.Violation("%s %d..%d was delivered with %d messages and %d skipped seqs too many", b.Queue, b.From, b.To, len(messages), len(skipped))
 	}
 }
 
@@ -222,7 +222,7 @@ func (m *model) consumeRest(s *cursor.Sorter) error {
 		}
 	}
 	m.deliver(s, m.changes, func(b cursor.Batch) error { m.delivered(b); return nil }, func() bool { return false })
-	if err := m.run.Err(); err != nil {
+	if err := m.Run.Err(); err != nil {
 		return err
 	}
 	return m.allDelivered()
@@ -253,21 +253,3 @@ func (m *model) hashConsumer(d *sim.Digest) {
 
 // moves reports whether the record is of a move.
 func (c change) moves() bool { return c.older.Exists() && c.newer.Position > c.older.Position }
-
-// json is the record as Lambda gets it, with its index in the event for its
-// sequence number.
-func (c change) json(index int) json.RawMessage {
-	if !c.older.Exists() {
-		return fmt.Appendf(nil, `{"eventName":"INSERT","dynamodb":{"SequenceNumber":"%d","NewImage":%s}}`, index, image(c.newer))
-	}
-	return fmt.Appendf(nil, `{"eventName":"MODIFY","dynamodb":{"SequenceNumber":"%d","OldImage":%s,"NewImage":%s}}`,
-		index, image(c.older), image(c.newer))
-}
-
-// image is a cursor as the stream shows it.
-func image(c cursor.Cursor) []byte {
-	return fmt.Appendf(nil, `{"queue":{"S":%q},"v":{"N":"1"},"first":{"N":"%d"},"position":{"N":"%d"},"parked":{"N":"%d"},`+
-		`"gapSince":{"N":"%d"},"change":{"S":"advance"},"policy":{"S":%q},"gapAfter":{"N":"%d"},"maxAhead":{"N":"%d"},"mode":{"S":%q}}`,
-		c.Queue, c.Settings.First, c.Position, c.MaxParked, c.MovedAt.UnixMilli(), c.Settings.Policy,
-		c.Settings.GapAfter.Milliseconds(), c.Settings.MaxAhead, c.Settings.Mode)
-}

@@ -38,10 +38,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/verify/sim"
 	"github.com/streamsort/streamsort/verify/sim/simdb"
+	"github.com/streamsort/streamsort/verify/sim/world"
 )
-
-// start is when every run begins.
-var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // place is a seq of a queue.
 type place struct {
@@ -49,34 +47,24 @@ type place struct {
 	seq   int64
 }
 
-// record is a record of the messages' stream.
-type record struct {
-	queue string
-	seq   int64
-}
-
 // model is the tables, the stream and all that the invariants need to know.
 type model struct {
-	run    *sim.Run
-	tables *ddb.Memory
-	store  *cursor.Store
+	*world.World
+	store *cursor.Store
 	// knownCursors and knownMessages are what stands in the tables, by queue,
 	// as far as somebody asked since it last changed.
 	knownCursors  map[string]cursor.Cursor
 	knownMessages map[string][]cursor.Message
 	settings      cursor.Settings
 	keep          time.Duration
-	now           time.Time
 
 	// cursors are the last two states of each queue's cursor; stored is what
 	// was ever stored under a seq.
 	cursors map[string][]state
 	stored  map[place]cursor.Message
-	// changed is set when the tables or the clock did since the last Check.
-	changed bool
-	// records wait for the stream's handler; dropped is set when the stream
-	// lost one.
-	records []record
+	// records are the messages that wait for their stream's handler; dropped is set when the
+	// stream lost one.
+	records []place
 	dropped bool
 	handled bool
 	// leaves has the handler leave to the sweep what it cannot heal; unhealed is set
@@ -100,18 +88,13 @@ type model struct {
 	changes        []change
 	consumed, lost bool
 	handed         map[place]bool
-	// page, if not 0, is the most messages that a query of any process shows; piece
-	// is the position from which on a run that is moved in part has to be on record,
+	// piece is the position from which on a run that is moved in part has to be on record,
 	// -1 where that is not asked.
-	page  int
 	piece int64
 	// erased are the queues that are erased by an eraser's answer.
 	erased map[string]bool
 	// refused is set where every put is refused.
 	refused bool
-	// running counts operations under way: the longest of them is shorter
-	// than the time that must pass before a message is deleted.
-	running int
 	// writing counts writes of cursors and messages under way.
 	writing int
 	// alarms are the wake-ups that sorters asked for, where the timer has to be enough; nil
@@ -120,33 +103,35 @@ type model struct {
 }
 
 func newModel(run *sim.Run, settings cursor.Settings) *model {
-	tables := ddb.NewMemory(append(cursor.Names{}.Tables(), cursor.Names{}.ArrivalsTable())...).Remember()
 	m := &model{
-		run: run, tables: tables, store: simdb.Queues(tables), settings: settings, now: start, piece: -1,
+		World:    world.New(run, append(cursor.Names{}.Tables(), cursor.Names{}.ArrivalsTable())...),
+		settings: settings, piece: -1,
 		knownCursors: map[string]cursor.Cursor{}, knownMessages: map[string][]cursor.Message{},
 		cursors: map[string][]state{}, stored: map[place]cursor.Message{},
 		holeSince: map[place]time.Time{}, attempts: map[string]int{}, handed: map[place]bool{},
 		erased: map[string]bool{},
 	}
-	tables.OnChange(func(c ddb.Change) {
-		is := c.After
-		if !is.Exists() {
-			is = c.Before
-		}
-		queue := is.Get("queue").Str()
-		delete(m.knownCursors, queue)
-		delete(m.knownMessages, queue)
-	})
+	m.store = simdb.Queues(m.Tables)
+	m.Note("streamsort-cursors", func(c ddb.Change) { delete(m.knownCursors, queueOf(c)) })
+	m.Note("streamsort-messages", func(c ddb.Change) { delete(m.knownMessages, queueOf(c)) })
 	return m
+}
+
+// queueOf is whose item changed.
+func queueOf(c ddb.Change) string {
+	if c.After.Exists() {
+		return c.After.Get("queue").Str()
+	}
+	return c.Before.Get("queue").Str()
 }
 
 // sorter is a process: a Sorter with a memory of its own, on its view of the
 // tables.
 func (m *model) sorter(p *sim.Proc) (*cursor.Sorter, *view) {
 	ops := 0
-	v := &view{model: m, p: p, tables: simdb.Engine(p, m.tables, m.hooks()), memo: map[string]remembered{}, page: m.page}
+	v := &view{model: m, p: p, tables: simdb.Engine(p, m.Tables, m.hooks()), memo: map[string]remembered{}, page: m.Page}
 	s, err := cursor.New(simdb.Queues(v), &cursor.Options{
-		ForEach: fanout.OneByOne, Defaults: &m.settings, Retention: m.keep, Now: func() time.Time { return m.now },
+		ForEach: fanout.OneByOne, Defaults: &m.settings, Retention: m.keep, Now: func() time.Time { return m.Now },
 		WakeUp: m.alarms.Set,
 		// A mark of the process and its own count: one that counted all puts
 		// would distinguish two schedules that are alike.
@@ -161,7 +146,7 @@ func (m *model) sorter(p *sim.Proc) (*cursor.Sorter, *view) {
 // create makes the default queue before the run: there are fewer states then,
 // and a few scenarios that make it themselves show that part.
 func (m *model) create() {
-	s, err := cursor.New(m.store, &cursor.Options{ForEach: fanout.OneByOne, Now: func() time.Time { return m.now }})
+	s, err := cursor.New(m.store, &cursor.Options{ForEach: fanout.OneByOne, Now: func() time.Time { return m.Now }})
 	if err != nil {
 		panic(err) // unreachable: no option is out of its bounds
 	}
@@ -171,7 +156,7 @@ func (m *model) create() {
 	}); err != nil {
 		panic(err) // a scenario with settings out of bounds
 	}
-	m.changed = true
+	m.Changed = true
 	_ = m.Check() // notes the cursor; there is nothing yet that could be wrong
 }
 
@@ -198,7 +183,7 @@ func (m *model) messages(queue string) []cursor.Message {
 
 // queues are the names of all queues, sorted.
 func (m *model) queues() []string {
-	items := m.tables.Items("streamsort-cursors")
+	items := m.Tables.Items("streamsort-cursors")
 	names := make([]string, len(items))
 	for i, it := range items {
 		names[i] = it.Get("queue").Str()
@@ -228,11 +213,11 @@ func (m *model) runEnd(queue string) int64 {
 
 // Check implements [sim.Model].
 func (m *model) Check() error {
-	if !m.changed {
+	if !m.Changed {
 		return nil
 	}
-	m.changed = false
-	for _, it := range m.tables.Items("streamsort-cursors") {
+	m.Changed = false
+	for _, it := range m.Tables.Items("streamsort-cursors") {
 		c := m.cursor(it.Get("queue").Str())
 		seen := m.cursors[c.Queue]
 		if last := len(seen) - 1; last < 0 || seen[last].Cursor != c {
@@ -282,7 +267,7 @@ func (m *model) holes(c cursor.Cursor) {
 	for _, stored := range m.messagesFrom(c.Queue, expect) {
 		for ; expect < stored.Seq; expect++ {
 			if _, known := m.holeSince[place{c.Queue, expect}]; !known {
-				m.holeSince[place{c.Queue, expect}] = m.now
+				m.holeSince[place{c.Queue, expect}] = m.Now
 			}
 		}
 		delete(m.holeSince, place{c.Queue, stored.Seq})
@@ -314,7 +299,7 @@ func (m *model) Final() error {
 		}
 	}
 	m.unhealed = false
-	if !m.unfinished && m.settings.Mode == cursor.ModeSync && m.page == 0 {
+	if !m.unfinished && m.settings.Mode == cursor.ModeSync && m.Page == 0 {
 		// Every call came to its end, if only by being repeated. From what takes many
 		// pages, it leaves the rest to the handler.
 		if err := m.reached("the writers"); err != nil {
@@ -328,7 +313,7 @@ func (m *model) Final() error {
 		return err
 	}
 	s, err := cursor.New(m.store, &cursor.Options{
-		ForEach: fanout.OneByOne, Defaults: &m.settings, Now: func() time.Time { return m.now }, WakeUp: m.alarms.Set,
+		ForEach: fanout.OneByOne, Defaults: &m.settings, Now: func() time.Time { return m.Now }, WakeUp: m.alarms.Set,
 	})
 	if err != nil {
 		return err
@@ -336,9 +321,9 @@ func (m *model) Final() error {
 	if err := m.byTimer(s); err != nil {
 		return err
 	}
-	m.now = m.now.Add(24 * time.Hour)
+	m.Now = m.Now.Add(24 * time.Hour)
 	old := m.oldGaps()
-	if _, err := s.Sweep(&limited{Context: context.Background(), left: 10_000}, cursor.SweepOptions{Segments: 1}); err != nil {
+	if _, err := s.Sweep(world.Limited(10_000), cursor.SweepOptions{Segments: 1}); err != nil {
 		return err
 	}
 	if err := m.reached("the sweep"); err != nil {
@@ -356,7 +341,7 @@ func (m *model) Final() error {
 			return fmt.Errorf("L2: seq %d waits behind a gap that is not on record", waiting[0].Seq)
 		}
 	}
-	m.changed = true
+	m.Changed = true
 	if err := m.Check(); err != nil {
 		return err
 	}
@@ -371,8 +356,8 @@ func (m *model) byTimer(s *cursor.Sorter) error {
 	if m.alarms == nil {
 		return nil
 	}
-	if err := m.alarms.Run(&m.now, func(queue string) (time.Time, error) {
-		_, next, err := s.Wake(&limited{Context: context.Background(), left: 1_000}, queue, cursor.SweepOptions{})
+	if err := m.alarms.Run(&m.Now, func(queue string) (time.Time, error) {
+		_, next, err := s.Wake(world.Limited(1_000), queue, cursor.SweepOptions{})
 		return next, err
 	}); err != nil {
 		return err
@@ -382,7 +367,7 @@ func (m *model) byTimer(s *cursor.Sorter) error {
 			return fmt.Errorf("timer: every wake-up came, and seq %d waits at position %d", waiting[0].Seq, m.cursor(queue).Position)
 		}
 	}
-	m.changed = true
+	m.Changed = true
 	return m.Check()
 }
 
@@ -395,21 +380,6 @@ func (m *model) oldGaps() map[string]int64 {
 		}
 	}
 	return gaps
-}
-
-// limited is a context that ends after a number of requests: what goes on
-// without end is found that way.
-type limited struct {
-	context.Context
-	left int
-}
-
-// Err implements [context.Context].
-func (l *limited) Err() error {
-	if l.left--; l.left < 0 {
-		return errors.New("no end after so many requests")
-	}
-	return nil
 }
 
 func (m *model) reached(by string) error {
@@ -447,8 +417,8 @@ func (m *model) empty() error {
 
 // Snapshot implements [sim.Model].
 func (m *model) Snapshot(d *sim.Digest) {
-	d.Int(m.now.Unix())
-	d.Int(int64(m.running))
+	d.Int(m.Now.Unix())
+	d.Int(int64(m.Running))
 	d.Bool(m.dropped)
 	d.Bool(m.unhealed)
 	d.Bool(m.unfinished)

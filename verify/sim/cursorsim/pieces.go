@@ -22,7 +22,7 @@ const (
 // inPieces makes a Scenario of invocations with a budget, on a queue that exists.
 func inPieces(name string, faults, budget int, settings func(*cursor.Settings), actors func(*model)) sim.Scenario {
 	s := scenario(name, faults, settings, func(m *model) {
-		m.page = piecePage
+		m.Page = piecePage
 		actors(m)
 	})
 	s.Budget = budget
@@ -39,7 +39,7 @@ func (m *model) before(onRecord bool, seqs ...int64) {
 	_ = s.Put(ctx, put{seqs: seqs}.messages()...)
 	_, _, _ = m.store.Requests(queuelog.Inside{}).Configure(ctx, defaultQueue, cursor.Change{Mode: &m.settings.Mode})
 	if onRecord {
-		_, _ = m.store.Requests(queuelog.Inside{}).OpenGap(ctx, defaultQueue, seqs[len(seqs)-1], m.now)
+		_, _ = m.store.Requests(queuelog.Inside{}).OpenGap(ctx, defaultQueue, seqs[len(seqs)-1], m.Now)
 	}
 	for _, message := range m.messages(defaultQueue) {
 		m.attempts[defaultQueue+string(message.Body)]++
@@ -51,7 +51,7 @@ func (m *model) before(onRecord bool, seqs ...int64) {
 // daily is the round over all queues, as far as it is about one: it looks behind the
 // position, whatever is on record; a number of times.
 func (m *model) daily(times int) {
-	m.run.Go("daily sweep", func(p *sim.Proc) {
+	m.Run.Go("daily sweep", func(p *sim.Proc) {
 		s, _ := m.sorter(p)
 		for i := range times {
 			p.Forget().Int(int64(i))
@@ -67,7 +67,7 @@ func (m *model) daily(times int) {
 // frequent is the round over the gaps on record, as often as there is one that is
 // filled.
 func (m *model) frequent() {
-	m.run.Daemon("sweep of the gaps", func(p *sim.Proc) {
+	m.Run.Daemon("sweep of the gaps", func(p *sim.Proc) {
 		s, _ := m.sorter(p)
 		for {
 			p.Forget()

@@ -160,7 +160,7 @@ func Small() []sim.Scenario {
 			m.keeper(3, cursor.MinRetention/4)
 		}),
 		scenario("a first copy comes late", 1, nil, func(m *model) {
-			m.run.Network()
+			m.Run.Network()
 			m.writer("A", puts(2, 1)...)
 			m.writer("B", puts(3)...)
 		}),
@@ -296,7 +296,7 @@ func Shuffled(seed uint64) sim.Scenario {
 				s.Policy = cursor.PolicyAlert
 			}
 			m := newModel(run, s)
-			m.page = page
+			m.Page = page
 			count := 2 + random.IntN(9)
 			var calls []put
 			for queue := range 1 + random.IntN(2) {

@@ -94,7 +94,7 @@ var kinds = map[string]int64{
 
 // Do implements [ddb.Engine].
 func (v *view) Do(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
-	kind, began := kinds[r.Name()], v.now
+	kind, began := kinds[r.Name()], v.Now
 	if query, ok := r.(ddb.Query); ok && v.page > 0 && (query.Limit == 0 || query.Limit > v.page) {
 		query.Limit = v.page
 		r = query
@@ -118,7 +118,7 @@ func (v *view) Do(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		v.moves.Bool(a.Next.Exists())
 	}
 	if !v.putting && v.settings.Policy == cursor.PolicySkip && r.Name() == "query messages" {
-		v.p.Knows().Int(v.now.Unix()) // which of the gaps that it shows are old
+		v.p.Knows().Int(v.Now.Unix()) // which of the gaps that it shows are old
 	}
 	switch {
 	case kind > 0 && err == nil:
@@ -161,7 +161,7 @@ func (m *model) hooks() *simdb.Hooks {
 
 // perform has a request done, and checks what it did.
 func (m *model) perform(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answer, error) {
-	m.changed = m.changed || r.Writes()
+	m.Changed = m.Changed || r.Writes()
 	switch r := r.(type) {
 	case ddb.Update:
 		queue := r.Key.Get("queue").Str()
@@ -185,7 +185,7 @@ func (m *model) perform(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answe
 			_, before := m.message(at)
 			a, err := do()
 			if _, after := m.message(at); after && !before {
-				m.run.Violation("a hollow message was made at %d", at.seq)
+				m.Run.Violation("a hollow message was made at %d", at.seq)
 			}
 			return a, err
 		}
@@ -242,7 +242,7 @@ func (m *model) older(r ddb.Request, _ func() (ddb.Answer, error)) []func() (ddb
 func (m *model) without(hidden int, r ddb.Query) (ddb.Answer, error) {
 	limit := r.Limit
 	r.Limit = 0
-	a, err := m.tables.Do(context.Background(), r)
+	a, err := m.Tables.Do(context.Background(), r)
 	if hidden < len(a.Items) {
 		a.Items = slices.Delete(slices.Clone(a.Items), hidden, hidden+1)
 	}
@@ -268,11 +268,11 @@ func (m *model) cursorsBefore(filter ddb.Cond) []ddb.Item {
 // checkMove checks S2 and S3 for a move that was made.
 func (m *model) checkMove(before cursor.Cursor, moved cursor.Range) {
 	if before.Position != moved.From || moved.To <= moved.From {
-		m.run.Violation("S3: a move from %d to %d, while the position was %d", moved.From, moved.To, before.Position)
+		m.Run.Violation("S3: a move from %d to %d, while the position was %d", moved.From, moved.To, before.Position)
 	}
 	for seq := moved.From + 1; seq <= moved.To; seq++ {
 		if _, ok := m.message(place{before.Queue, seq}); !ok {
-			m.run.Violation("S2: the position moved to %d, and seq %d is not stored", moved.To, seq)
+			m.Run.Violation("S2: the position moved to %d, and seq %d is not stored", moved.To, seq)
 		}
 	}
 }
@@ -284,7 +284,7 @@ func (m *model) checkMark(before, after cursor.Cursor) {
 		return
 	}
 	if _, stored := m.message(place{after.Queue, after.MaxParked}); !stored || after.MaxParked < before.MaxParked {
-		m.run.Violation("a move to %d raised parked from %d to %d, where nothing is stored", after.Position, before.MaxParked, after.MaxParked)
+		m.Run.Violation("a move to %d raised parked from %d to %d, where nothing is stored", after.Position, before.MaxParked, after.MaxParked)
 	}
 }
 
@@ -292,9 +292,9 @@ func (m *model) checkMark(before, after cursor.Cursor) {
 func (m *model) checkPark(before, after cursor.Cursor) {
 	switch {
 	case after.MaxParked < before.MaxParked:
-		m.run.Violation("parked was lowered from %d to %d", before.MaxParked, after.MaxParked)
+		m.Run.Violation("parked was lowered from %d to %d", before.MaxParked, after.MaxParked)
 	case after.MaxParked > before.MaxParked && after.MaxParked <= after.Position+1:
-		m.run.Violation("a gap is on record up to %d, and the position is %d", after.MaxParked, after.Position)
+		m.Run.Violation("a gap is on record up to %d, and the position is %d", after.MaxParked, after.Position)
 	}
 }
 
@@ -304,24 +304,24 @@ func (m *model) checkPut(at place, stored cursor.Message) {
 	if c.Erased() {
 		// A late writer may store anything: no reader gets it.
 		m.stored[at] = stored
-		m.records = append(m.records, record(at))
+		m.records = append(m.records, at)
 		return
 	}
 	if was, ever := m.stored[at]; ever && !same(was, stored) {
-		m.run.Violation("S4: the message at %v was replaced", at)
+		m.Run.Violation("S4: the message at %v was replaced", at)
 	}
 	if !c.Exists() {
-		m.run.Violation("queue %s has messages and no cursor: no sweep finds it", at.queue)
+		m.Run.Violation("queue %s has messages and no cursor: no sweep finds it", at.queue)
 	}
 	if at.seq <= c.Position {
-		m.run.Violation("a message at %v was stored behind the position %d: it is never delivered", at, c.Position)
+		m.Run.Violation("a message at %v was stored behind the position %d: it is never delivered", at, c.Position)
 	}
 	if stored.Tombstone != "" {
 		since, hole := m.holeSince[at]
-		if !hole || m.now.Sub(since) < m.settings.GapAfter {
-			m.run.Violation("seq %d was skipped after %v as a missing one (hole: %v)", at.seq, m.now.Sub(since), hole)
+		if !hole || m.Now.Sub(since) < m.settings.GapAfter {
+			m.Run.Violation("seq %d was skipped after %v as a missing one (hole: %v)", at.seq, m.Now.Sub(since), hole)
 		}
 	}
 	m.stored[at] = stored
-	m.records = append(m.records, record(at))
+	m.records = append(m.records, at)
 }

@@ -145,7 +145,7 @@ func TestTraceV12NobodyLooksBehindTheGap(t *testing.T) {
 func TestTraceV13NobodyLooksBeyondTheHole(t *testing.T) {
 	simtest.EverySchedule(t, scenario("V13", 1, nil, func(m *model) {
 		m.before(true, 1, 2)
-		m.records = []record{{defaultQueue, 1}}
+		m.records = []place{{defaultQueue, 1}}
 		m.writer("B", puts(4, 3)...)
 		m.handler()
 	}))

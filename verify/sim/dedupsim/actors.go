@@ -150,12 +150,12 @@ func (c *process) share(d *sim.Digest) {
 }
 
 // clock is the process's own.
-func (c *process) clock() time.Time { return c.now.Add(c.by.skew) }
+func (c *process) clock() time.Time { return c.Now.Add(c.by.skew) }
 
 // caller makes its calls one after the other, in one process whose clock is off
 // by skew, and repeats one that a fault ended, once.
 func (m *model) caller(name string, skew time.Duration, all ...call) {
-	m.run.Go(name, func(p *sim.Proc) {
+	m.Run.Go(name, func(p *sim.Proc) {
 		c := m.process(p, skew)
 		c.calls = all
 		for i, made := range all {
@@ -279,7 +279,7 @@ func (c *process) make(made call) error {
 		c.knows = false
 		run, _ := dedup.RunOf(ctx)
 		if !run.LeaseUntil.After(c.clock()) {
-			c.run.Violation("D5: %s runs after its lease", c.by.name)
+			c.Run.Violation("D5: %s runs after its lease", c.by.name)
 		}
 		if err := c.effect(run); err != nil {
 			return "", err
@@ -327,7 +327,7 @@ func (c *process) manually() error {
 // there: that is the same as a death before the write that follows.
 func (c *process) effect(run dedup.Run) error {
 	if c.owners[run.Fence].name != c.by.name {
-		c.run.Violation("%s runs under fence %d, which is not its own", c.by.name, run.Fence)
+		c.Run.Violation("%s runs under fence %d, which is not its own", c.by.name, run.Fence)
 	}
 	c.fence = run.Fence
 	c.p.Knows().Int(run.Fence)
@@ -351,7 +351,7 @@ func (c *process) value(run dedup.Run, payload string) string {
 // checkAnswer checks what a call was answered.
 func (c *process) checkAnswer(out dedup.Outcome[string], err error, payload string) {
 	wrong := func(format string, arguments ...any) {
-		c.run.Violation("%s was answered %q, %v: %s", c.by.name, strings.TrimSpace(out.Value), err, fmt.Sprintf(format, arguments...))
+		c.Run.Violation("%s was answered %q, %v: %s", c.by.name, strings.TrimSpace(out.Value), err, fmt.Sprintf(format, arguments...))
 	}
 	var (
 		busy *dedup.StillRunningError
@@ -411,26 +411,26 @@ func (c *process) checkReplay(out dedup.Outcome[string], payload string, wrong f
 // passes lets time pass, a step at a time. The long steps wait until no copy of
 // a request is under way: rows outlive their end by more than a request takes.
 func (m *model) passes(steps ...time.Duration) {
-	m.run.Go("clock", func(p *sim.Proc) {
+	m.Run.Go("clock", func(p *sim.Proc) {
 		for _, step := range steps {
 			ready := func() bool { return step < time.Hour || len(m.strays) == 0 && m.asking == 0 }
 			if p.Choose(sim.Labelf("time passes:"), ready, step.String()) < 0 {
 				return
 			}
-			m.now = m.now.Add(step)
+			m.Now = m.Now.Add(step)
 		}
 	})
 }
 
 // expiry is TTL: it deletes what has expired, a number of times, after a time.
 func (m *model) expiry(steps ...time.Duration) {
-	m.run.Go("expiry", func(p *sim.Proc) {
+	m.Run.Go("expiry", func(p *sim.Proc) {
 		for _, step := range steps {
 			if p.Choose(sim.Labelf("TTL deletes after"), func() bool { return len(m.strays) == 0 && m.asking == 0 }, step.String()) < 0 {
 				return
 			}
-			m.now = m.now.Add(step)
-			if m.memory.Expire(m.now) > 0 {
+			m.Now = m.Now.Add(step)
+			if m.Tables.Expire(m.Now) > 0 {
 				if !m.standing().Exists() {
 					m.older, m.item, m.row = []ddb.Item{m.item}, ddb.Item{}, dedup.Row{}
 				}
@@ -442,7 +442,7 @@ func (m *model) expiry(steps ...time.Duration) {
 // network delivers copies of requests that were answered long ago: one of
 // those that are under way, a number of times; then all others are lost.
 func (m *model) network(copies int) {
-	m.run.Go("network", func(p *sim.Proc) {
+	m.Run.Go("network", func(p *sim.Proc) {
 		for range copies {
 			way := p.Choose(sim.Labelf("a late copy"), func() bool { return len(m.strays) > 0 }, "is dropped", "arrives", "2 arrives", "3 arrives", "4 arrives")
 			if way <= 0 {

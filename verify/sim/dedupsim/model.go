@@ -24,10 +24,8 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/dedup"
 	"github.com/streamsort/streamsort/verify/sim"
+	"github.com/streamsort/streamsort/verify/sim/world"
 )
-
-// start is when every run begins.
-var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 const (
 	processor = "p"
@@ -77,13 +75,11 @@ type completion struct {
 
 // model is the table and all that the invariants need to know.
 type model struct {
+	*world.World
 	settings
-	run    *sim.Run
-	memory *ddb.Memory
 	// table is for the model's own eyes: none of its requests is a step.
 	table  dedup.Store
 	decode func(ddb.Item) (dedup.Row, error)
-	now    time.Time
 
 	// item and row are what stands there, none where nothing does; older are the
 	// states before it that a stale read may show.
@@ -105,12 +101,12 @@ type model struct {
 }
 
 func newModel(run *sim.Run, s settings) *model {
-	memory := ddb.NewMemory(dedup.Names{}.Tables()...).Remember()
-	table, decode := newTable(memory)
-	return &model{
-		settings: s, run: run, memory: memory, table: table, decode: decode, now: start,
+	m := &model{
+		World: world.New(run, dedup.Names{}.Tables()...), settings: s,
 		owners: map[int64]owner{}, completions: map[int64]completion{}, copying: s.late,
 	}
+	m.table, m.decode = newTable(m.Tables)
+	return m
 }
 
 // Check implements [sim.Model]: all is checked where it happens.
@@ -146,7 +142,7 @@ func (m *model) perform(w write) (ddb.Answer, error) {
 
 // standing is the item of the row; the zero Item if absent.
 func (m *model) standing() ddb.Item {
-	for _, it := range m.memory.Items(tableName) {
+	for _, it := range m.Tables.Items(tableName) {
 		if !it.Has("resultOf") {
 			return it
 		}
@@ -170,12 +166,12 @@ func isCompleted(r dedup.Row) bool { return !r.CompletedAt.IsZero() }
 
 // check checks a write that changed the row.
 func (m *model) check(w write, before, after dedup.Row) {
-	clock := m.now.Add(w.by.skew)
+	clock := m.Now.Add(w.by.skew)
 	if w.kind.claims() {
 		clock = w.clock
 	}
 	wrong := func(format string, arguments ...any) {
-		m.run.Violation("%s by %s: %s", w.kind, w.by.name, fmt.Sprintf(format, arguments...))
+		m.Run.Violation("%s by %s: %s", w.kind, w.by.name, fmt.Sprintf(format, arguments...))
 	}
 	valid := before.Exists() && before.ValidUntil.After(clock)
 	if !after.Exists() {
@@ -235,7 +231,7 @@ func (m *model) checkClaim(w write, before, after dedup.Row, valid bool, wrong f
 	}
 	if was := m.lastOwned(before); was.Exists() && !m.farApart && !isCompleted(was) {
 		by := m.owners[was.Fence]
-		if clock := m.now.Add(by.skew); clock.Before(was.LeaseUntil) {
+		if clock := m.Now.Add(by.skew); clock.Before(was.LeaseUntil) {
 			wrong("D5: the lease of %s goes on for %v", by.name, was.LeaseUntil.Sub(clock))
 		}
 	}
@@ -265,17 +261,17 @@ func (m *model) Final() error {
 	remembered := m.row.Exists() && isCompleted(m.row)
 	// Every lease is over now by every clock, and nothing has expired but what
 	// had already.
-	m.now = m.now.Add(lease + margin + 20*time.Minute)
+	m.Now = m.Now.Add(lease + margin + 20*time.Minute)
 	if m.farApart {
-		m.now = m.now.Add(40 * time.Minute)
+		m.Now = m.Now.Add(40 * time.Minute)
 	}
-	o := m.options(func() time.Time { return m.now }, func() dedup.Token { return dedup.Token{0xff} })
+	o := m.options(func() time.Time { return m.Now }, func() dedup.Token { return dedup.Token{0xff} })
 	o.CacheSize = 0
 	d, err := dedup.New(m.table, processor, &o)
 	if err != nil {
 		return err
 	}
-	remembered = remembered && m.row.ValidUntil.After(m.now)
+	remembered = remembered && m.row.ValidUntil.After(m.Now)
 	ran := false
 	out, err := d.Once(context.Background(), id, func(context.Context) (string, error) { ran = true; return "last", nil })
 	var (
@@ -302,7 +298,7 @@ func (m *model) Final() error {
 
 // Snapshot implements [sim.Model].
 func (m *model) Snapshot(d *sim.Digest) {
-	d.Int(m.now.UnixMilli())
+	d.Int(m.Now.UnixMilli())
 	m.hashRow(d, m.row)
 	d.Int(int64(len(m.older)))
 	for _, it := range m.older {

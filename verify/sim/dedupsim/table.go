@@ -124,7 +124,7 @@ func newTable(engine ddb.Engine) (dedup.Store, func(ddb.Item) (dedup.Row, error)
 // ends: a request that is sent arrives.
 func (m *model) tables() ddb.Engine {
 	return ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
-		return m.memory.Do(context.WithoutCancel(ctx), r)
+		return m.Tables.Do(context.WithoutCancel(ctx), r)
 	})
 }
 
@@ -186,7 +186,7 @@ func (c *process) hashAnswer(d *sim.Digest, r ddb.Request, a ddb.Answer) {
 func (m *model) rowOf(it ddb.Item) dedup.Row {
 	r, err := m.decode(it)
 	if err != nil {
-		m.run.Violation("a row that cannot be read: %v", err)
+		m.Run.Violation("a row that cannot be read: %v", err)
 	}
 	return r
 }

@@ -24,19 +24,11 @@ const (
 // producer lets messages arrive one by one; a negative seq is that of a
 // tombstone.
 func (m *model) producer(name, queue string, seqs ...int64) {
-	m.run.Go(name, func(p *sim.Proc) {
-		var messages []cursor.Message
-		for _, seq := range seqs {
-			message := cursor.Message{Queue: queue, Seq: max(seq, -seq)}
-			if seq < 0 {
+	m.Turns(name, len(seqs), sim.Labelf("one of %v arrives", seqs), nil, func(*sim.Proc) func(int) {
+		return func(i int) {
+			message := cursor.Message{Queue: queue, Seq: max(seqs[i], -seqs[i])}
+			if seqs[i] < 0 {
 				message.Tombstone = "skipped"
-			}
-			messages = append(messages, message)
-		}
-		for i, message := range messages {
-			p.Forget().Int(int64(len(messages) - i))
-			if p.Choose(sim.Labelf("%d arrives", message.Seq), nil, "") < 0 {
-				return
 			}
 			m.arrive(message)
 		}
@@ -46,19 +38,16 @@ func (m *model) producer(name, queue string, seqs ...int64) {
 // clock lets time pass, a number of times, at any moment: a process with a claim
 // then may find it taken over.
 func (m *model) clock(times int, step time.Duration) {
-	m.run.Clock(&m.now, nil, slices.Repeat([]time.Duration{step}, times)...)
+	m.Run.Clock(&m.Now, nil, slices.Repeat([]time.Duration{step}, times)...)
 }
 
 // slowClock lets so much time pass that the longest operations but a creator's
 // are shorter.
 func (m *model) slowClock(times int, step time.Duration) {
-	m.run.Go("clock", func(p *sim.Proc) {
-		for i := range times {
-			p.Forget().Int(int64(i))
-			if p.Choose(sim.Labelf("tick"), func() bool { return m.running+m.notifying == 0 }, step.String()) < 0 {
-				return
-			}
-			m.now = m.now.Add(step)
+	ready := func() bool { return m.Running+m.notifying == 0 }
+	m.Turns("clock", times, sim.Labelf("%v pass", step), ready, func(*sim.Proc) func(int) {
+		return func(int) {
+			m.Now = m.Now.Add(step)
 			m.expire()
 		}
 	})
@@ -132,7 +121,7 @@ func (m *model) warm(name string) { m.processes(name, 0, true) }
 func (m *model) processes(name string, skew time.Duration, warm bool, consumers ...string) {
 	m.streamed = true
 	m.handlers++
-	m.run.Daemon(name, func(p *sim.Proc) {
+	m.Run.Daemon(name, func(p *sim.Proc) {
 		var handle func(context.Context, table.StreamEvent) ([]int, error)
 		for {
 			if handle == nil || !warm {
@@ -158,12 +147,12 @@ func (m *model) processes(name string, skew time.Duration, warm bool, consumers 
 			if way == 0 {
 				m.records = nil
 			}
-			m.running++
+			m.Running++
 			failed, err := handle(context.Background(), event(taken))
-			m.running--
+			m.Running--
 			switch {
 			case err != nil:
-				m.run.Violation("an event that is right was refused: %v", err)
+				m.Run.Violation("an event that is right was refused: %v", err)
 			case p.Dead():
 				failed = []int{0}
 			}
@@ -197,23 +186,14 @@ func (m *model) sweeper(times int, deleting bool) { m.sweeperAs("sweep", times, 
 
 // sweeperAs is a sweeper with a name of its own.
 func (m *model) sweeperAs(name string, times int, deleting bool) {
-	m.run.Go(name, func(p *sim.Proc) {
+	m.Turns(name, times, sim.Labelf("sweep"), nil, func(p *sim.Proc) func(int) {
 		d, _ := m.deliverer(p, 0)
-		for i := range times {
-			p.Forget().Int(int64(i))
-			if p.Choose(sim.Labelf("sweep"), nil, "") < 0 {
-				return
-			}
-			m.running++
+		return func(int) {
 			// What fails is for the next run.
 			_, _ = d.Sweep(context.Background(), delivery.SweepOptions{
 				Sorter: cursor.SweepOptions{Segments: 1}, MaxAttempts: attempts, Delete: deleting,
 			})
 			_ = m.sweepChains(context.Background(), d, m.acker(p, 0, m.clockOf(p, 0)))
-			m.running--
-			if p.Dead() {
-				return
-			}
 		}
 	})
 }
@@ -221,20 +201,11 @@ func (m *model) sweeperAs(name string, times int, deleting bool) {
 // timer wakes a consumer up a number of times, each at any moment: a wake-up that comes too
 // early or too late, twice, or not at all, and one for a consumer that nobody knows.
 func (m *model) timer(consumers ...string) {
-	m.run.Go("timer", func(p *sim.Proc) {
+	m.Turns("timer", len(consumers), sim.Labelf("wake one of %v", consumers), nil, func(p *sim.Proc) func(int) {
 		d, _ := m.deliverer(p, 0)
-		for i, consumer := range consumers {
-			p.Forget().Int(int64(i))
-			if p.Choose(sim.Labelf("wake %s", consumer), nil, "") < 0 {
-				return
-			}
-			m.running++
-			if _, _, err := d.Wake(context.Background(), defaultQueue, consumer, delivery.SweepOptions{MaxAttempts: attempts}); err != nil {
+		return func(i int) {
+			if _, _, err := d.Wake(context.Background(), defaultQueue, consumers[i], delivery.SweepOptions{MaxAttempts: attempts}); err != nil {
 				m.lost = m.alarms != nil // what fails is for the sweep
-			}
-			m.running--
-			if p.Dead() {
-				return
 			}
 		}
 	})
@@ -243,23 +214,15 @@ func (m *model) timer(consumers ...string) {
 // keeper keeps what is not delivered from expiring, as the sorter's sweep does
 // in each quarter of the retention, and lets that time pass.
 func (m *model) keeper(periods int) {
-	m.run.Go("keeper", func(p *sim.Proc) {
+	ready := func() bool { return m.Running == 0 }
+	m.Turns("keeper", periods, sim.Labelf("%v pass", m.keep/4), ready, func(p *sim.Proc) func(int) {
 		d, s := m.deliverer(p, 0)
-		for i := range periods {
-			p.Forget().Int(int64(i))
-			if p.Choose(sim.Labelf("tick"), func() bool { return m.running == 0 }, (m.keep/4).String()) < 0 {
-				return
-			}
-			m.now = m.now.Add(m.keep / 4)
+		return func(int) {
+			m.Now = m.Now.Add(m.keep / 4)
 			m.expire()
-			m.running++
-			for !p.Dead() {
-				// One that fails is run again, in time.
-				if m.keepOnce(p, d, s) == nil {
-					break
-				}
+			for !p.Dead() && m.keepOnce(p, d, s) != nil {
+				continue // one that fails is run again, in time
 			}
-			m.running--
 		}
 	})
 }
@@ -288,7 +251,7 @@ func (m *model) keepOnce(p *sim.Proc, d *delivery.Deliverer, s *cursor.Sorter) e
 // creator makes a consumer, and tries again where that failed, and where its turn was over
 // before the start was.
 func (m *model) creator(name string, starts delivery.Start) {
-	m.run.Go("creator of "+name, func(p *sim.Proc) {
+	m.Run.Go("creator of "+name, func(p *sim.Proc) {
 		d, _ := m.deliverer(p, 0)
 		for failed := 0; failed < 2; {
 			made, err := d.Create(context.Background(), defaultQueue, name, starts)
@@ -315,7 +278,7 @@ func (m *model) checkStart(p *sim.Proc, made delivery.Consumer, starts delivery.
 		}
 	}
 	if starts == delivery.First && oldest <= made.Delivered && oldest > m.cursor(defaultQueue).Floor {
-		m.run.Violation("it starts behind %d, and %d is the oldest", made.Delivered, oldest)
+		m.Run.Violation("it starts behind %d, and %d is the oldest", made.Delivered, oldest)
 	}
 }
 
@@ -329,24 +292,13 @@ type operation struct {
 // operator does one after the other, and each again, under the same name,
 // where it failed.
 func (m *model) operator(name string, operations ...operation) {
-	m.run.Go(name, func(p *sim.Proc) {
+	m.Turns(name, len(operations), sim.Labelf("asks for the next of %v", operations), nil, func(p *sim.Proc) func(int) {
 		d, _ := m.deliverer(p, 0)
-		for i, o := range operations {
-			p.Forget().Int(int64(i))
+		return func(i int) {
 			op := fmt.Sprint(name, " ", i)
-			m.orders[op] = order{o.kind, o.seq}
-			if p.Choose(sim.Labelf("asks for %s", o.kind), nil, "") < 0 {
-				return
-			}
-			m.running++
-			for range 2 {
-				if err := m.operation(d, o, op); err == nil || p.Dead() {
-					break
-				}
-			}
-			m.running--
-			if p.Dead() {
-				return
+			m.orders[op] = order{operations[i].kind, operations[i].seq}
+			if err := m.operation(d, operations[i], op); err != nil && !p.Dead() {
+				_ = m.operation(d, operations[i], op)
 			}
 		}
 	})
@@ -377,6 +329,6 @@ func (m *model) expiring(queue string, last int64) {
 
 // expire deletes what has expired, as TTL does.
 func (m *model) expire() {
-	m.tables.Expire(m.now)
-	m.changed = true
+	m.tables.Expire(m.Now)
+	m.Changed = true
 }

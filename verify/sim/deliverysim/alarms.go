@@ -27,7 +27,7 @@ func (m *model) byTimer(d *delivery.Deliverer, deliver handle) error {
 	if err := m.deliverAll(deliver); err != nil {
 		return err
 	}
-	if err := m.alarms.Run(&m.now, func(thing string) (time.Time, error) {
+	if err := m.alarms.Run(&m.Now, func(thing string) (time.Time, error) {
 		queue, consumer, _ := strings.Cut(thing, "/")
 		_, next, err := d.Wake(context.Background(), queue, consumer, delivery.SweepOptions{MaxAttempts: attempts})
 		if err != nil {
@@ -59,7 +59,7 @@ func (m *model) deliverAll(deliver handle) error {
 			return err
 		}
 		taken = taken[failed[0]:]
-		m.now = m.now.Add(time.Second)
+		m.Now = m.Now.Add(time.Second)
 	}
 	return nil
 }

@@ -37,16 +37,16 @@ const slowFor = 10 * time.Minute
 
 // beside checks A of a batch that is delivered beside others.
 func (m *model) beside(b delivery.Batch) {
-	slow := b.Queue == m.own.slow && m.now.Sub(m.consumers[reader{b.Queue, b.Consumer}].Answer.At) < slowFor
+	slow := b.Queue == m.own.slow && m.Now.Sub(m.consumers[reader{b.Queue, b.Consumer}].Answer.At) < slowFor
 	if m.own.on && (slow || b.Attempt > 1) {
-		m.run.Violation("A: %d to %d of %s was delivered beside others, attempt %d", b.From, b.To, b.Queue, b.Attempt)
+		m.Run.Violation("A: %d to %d of %s was delivered beside others, attempt %d", b.From, b.To, b.Queue, b.Attempt)
 	}
 }
 
 // byItself has the sink say how long it took for a batch of a call of its own.
 func (m *model) byItself(b delivery.Batch) {
 	if b.Queue == m.own.slow {
-		b.Answered(delivery.Response{Status: 200, Took: longerThanBeside, At: m.now})
+		b.Answered(delivery.Response{Status: 200, Took: longerThanBeside, At: m.Now})
 	}
 }
 
@@ -67,7 +67,7 @@ func (m *model) aside(p *sim.Proc) func(ctx context.Context, queue, consumer str
 // caller makes the calls that were asked for, one after the other. One that dies is not made again, and one may be
 // dropped before it begins, or find no place: its queue is woken up then.
 func (m *model) caller(name string) {
-	m.run.Daemon(name, func(p *sim.Proc) {
+	m.Run.Daemon(name, func(p *sim.Proc) {
 		for {
 			p.Forget()
 			d, _ := m.deliverer(p, 0)
@@ -84,13 +84,13 @@ func (m *model) caller(name string) {
 			m.own.asked = m.own.asked[1:]
 			p.Knows().Text(queue)
 			if way == 0 {
-				m.running++
+				m.Running++
 				done := d.Deliver(context.Background(), queue, m.reader(p, defaultConsumer, m.byItself), -1)
-				m.running--
+				m.Running--
 				m.lost = m.lost || m.alarms != nil && done.Err != nil
 			}
 			if way == 2 {
-				m.alarms.Set(queue+"/"+defaultConsumer, m.now.Add(5*time.Second))
+				m.alarms.Set(queue+"/"+defaultConsumer, m.Now.Add(5*time.Second))
 			}
 			m.lost = m.lost || m.alarms != nil && (way == 1 || p.Dead()) // it is for the sweep
 			if p.Dead() {
@@ -126,7 +126,7 @@ func (m *model) deadCall() {
 	m.arrive(cursor.Message{Queue: defaultQueue, Seq: 2})
 	m.settle()
 	c := m.consumers[reader{defaultQueue, defaultConsumer}]
-	_, _, err := consumers.On(m.view(nil)).Requests(request.Inside{}).Claim(context.Background(), c, request.Claim{Req: "dead", To: 2, Now: m.now, LeaseUntil: m.now.Add(lease)})
+	_, _, err := consumers.On(m.view(nil)).Requests(request.Inside{}).Claim(context.Background(), c, request.Claim{Req: "dead", To: 2, Now: m.Now, LeaseUntil: m.Now.Add(lease)})
 	if err != nil {
 		panic(err) // unreachable: nothing goes wrong yet
 	}

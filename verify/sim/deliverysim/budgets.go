@@ -35,9 +35,9 @@ func (m *model) sweepUntilRetired(last int64) {
 	open := func() bool {
 		c := m.cursor(defaultQueue)
 		_, stored := m.message(defaultQueue, last)
-		return c.Floor < last || stored && m.now.Sub(c.FloorSince) >= cursor.DeleteAfter
+		return c.Floor < last || stored && m.Now.Sub(c.FloorSince) >= cursor.DeleteAfter
 	}
-	m.run.Daemon("sweep", func(p *sim.Proc) {
+	m.Run.Daemon("sweep", func(p *sim.Proc) {
 		d, _ := m.deliverer(p, 0)
 		for {
 			p.Forget()

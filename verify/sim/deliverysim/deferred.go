@@ -129,7 +129,7 @@ func (m *model) acker(p *sim.Proc, skew time.Duration, now func() time.Time) *xo
 			return m.tables.Do(ctx, r)
 		}
 		if r.Writes() {
-			p.Knows().Int(m.now.Unix())
+			p.Knows().Int(m.Now.Unix())
 		}
 		return points.Do(ctx, r)
 	})
@@ -162,7 +162,7 @@ func (m *model) chainRequest(r ddb.Request, do func() (ddb.Answer, error)) (ddb.
 	a, err := do()
 	if a.Held {
 		if wrong := m.chained(was, m.chain(u.Key.Get("tag").Str())); wrong != nil {
-			m.run.Violation("%w", wrong)
+			m.Run.Violation("%w", wrong)
 		}
 	}
 	return a, err
@@ -176,8 +176,8 @@ func (m *model) chained(was, is xorack.Chain) error {
 	}
 	if was.End() == xorack.Open && is.End() != xorack.Open {
 		m.work.ends = append(m.work.ends, chainEnd{chain: is})
-		if is.End() == xorack.TimedOut && is.Deadline.After(m.now.Add(m.work.apart)) {
-			return fmt.Errorf("D4: the chain of %v timed out %v too early", c.consumer.Token, is.Deadline.Sub(m.now))
+		if is.End() == xorack.TimedOut && is.Deadline.After(m.Now.Add(m.work.apart)) {
+			return fmt.Errorf("D4: the chain of %v timed out %v too early", c.consumer.Token, is.Deadline.Sub(m.Now))
 		}
 	}
 	if is.Sealed() && !was.Sealed() && !c.again { // else it is the first one's end that is sealed
@@ -276,7 +276,7 @@ func (m *model) handed(b delivery.Batch) {
 	tag := chainTag(delivery.Consumer{Queue: b.Queue, Name: b.Consumer, Token: b.Token})
 	c := w.claims[tag]
 	if c == nil || c.consumer.From != b.From || c.consumer.To != b.To {
-		m.run.Violation("D2: %d to %d come under %v, which has another claim", b.From, b.To, b.Token)
+		m.Run.Violation("D2: %d to %d come under %v, which has another claim", b.From, b.To, b.Token)
 		return
 	}
 	c.handed, c.skipped = true, len(b.Messages) == 0
@@ -289,11 +289,11 @@ func (m *model) handed(b delivery.Batch) {
 	}
 	switch {
 	case len(b.Edges) != len(b.Messages):
-		m.run.Violation("D2: %d messages are handed over with %d edges", len(b.Messages), len(b.Edges))
+		m.Run.Violation("D2: %d messages are handed over with %d edges", len(b.Messages), len(b.Edges))
 	case !m.chain(tag).IsCreated() || b.Edges[0].Tag() != tag:
-		m.run.Violation("D2: %d to %d come under %v, whose chain was never created", b.From, b.To, b.Token)
+		m.Run.Violation("D2: %d to %d come under %v, whose chain was never created", b.From, b.To, b.Token)
 	case c.again:
-		m.run.Violation("D2: %d to %d come under %v, which was claimed before", b.From, b.To, b.Token)
+		m.Run.Violation("D2: %d to %d come under %v, which was claimed before", b.From, b.To, b.Token)
 	}
 	c.roots = b.Edges
 	for _, root := range b.Edges {
@@ -307,7 +307,7 @@ func (m *model) handed(b delivery.Batch) {
 // ender is the function behind the chains' stream: a record may be dropped, or come twice, and the
 // process may die.
 func (m *model) ender(name string) {
-	m.run.Daemon(name, func(p *sim.Proc) {
+	m.Run.Daemon(name, func(p *sim.Proc) {
 		for {
 			p.Forget()
 			d, acker := m.deferrer(p, 0)
@@ -338,7 +338,7 @@ func (m *model) ender(name string) {
 // worker does the work: a task may come twice, be lost, or fail for good; the worker may die, and
 // the task comes again.
 func (m *model) worker(name string) {
-	m.run.Daemon(name, func(p *sim.Proc) {
+	m.Run.Daemon(name, func(p *sim.Proc) {
 		for {
 			p.Forget()
 			d, acker := m.deferrer(p, 0)
@@ -412,45 +412,33 @@ func (m *model) works(p *sim.Proc, d *delivery.Deliverer, acker *xorack.Acker, a
 
 // extender has more time for whatever was handed over, once.
 func (m *model) extender(by time.Duration) {
-	m.run.Go("extender", func(p *sim.Proc) {
+	m.Run.Go("extender", func(p *sim.Proc) {
 		_, acker := m.deferrer(p, 0)
 		if p.Choose(sim.Labelf("extend"), func() bool { return len(m.work.edges) > 0 }, "") < 0 {
 			return
 		}
-		_, _ = acker.Extend(context.Background(), m.work.edges[len(m.work.edges)-1], m.now.Add(by))
+		_, _ = acker.Extend(context.Background(), m.work.edges[len(m.work.edges)-1], m.Now.Add(by))
 	})
 }
 
 // comesBack has the sink back, at any moment; else it is in the end.
 func (m *model) comesBack() {
-	m.run.Go("sink", func(p *sim.Proc) {
-		if p.Choose(sim.Labelf("the sink is back"), nil, "") >= 0 {
-			m.outage.away = nil
-		}
-	})
+	m.Step("sink", sim.Labelf("the sink is back"), nil, func() { m.outage.away = nil })
 }
 
 // comes is a record of the queue that comes, at any moment.
 func (m *model) comes() {
 	m.streamed = true
-	m.run.Go("record", func(p *sim.Proc) {
-		if p.Choose(sim.Labelf("a record comes"), nil, "") >= 0 {
-			m.hinted()
-		}
-	})
+	m.Step("record", sim.Labelf("a record comes"), nil, m.hinted)
 }
 
 // remaker removes the consumer, and makes it anew where it began.
 func (m *model) remaker() {
-	m.run.Go("remaker", func(p *sim.Proc) {
+	m.Step("remaker", sim.Labelf("remove and make anew"), func() bool {
+		c := m.consumers[reader{defaultQueue, defaultConsumer}]
+		return c.State == delivery.Idle && c.Token.N > 0
+	}, func() {
 		d, _ := m.deliverer(nil, 0)
-		free := func() bool {
-			c := m.consumers[reader{defaultQueue, defaultConsumer}]
-			return c.State == delivery.Idle && c.Token.N > 0
-		}
-		if p.Choose(sim.Labelf("remove and make anew"), free, "") < 0 {
-			return
-		}
 		ctx := context.Background()
 		_, err := d.Operate(ctx, delivery.Order{Kind: "remove", Queue: defaultQueue, Consumer: defaultConsumer, Reason: "why", Op: "remove"})
 		delete(m.consumers, reader{defaultQueue, defaultConsumer})
@@ -460,7 +448,7 @@ func (m *model) remaker() {
 			_, err = d.Create(ctx, defaultQueue, defaultConsumer, delivery.First)
 		}
 		if err != nil {
-			m.run.Violation("what an operator may do was refused: %v", err)
+			m.Run.Violation("what an operator may do was refused: %v", err)
 		}
 		m.notified(defaultQueue)
 		m.hinted()
@@ -594,7 +582,7 @@ func deferrals() []sim.Scenario {
 		deferring("deferred, a chain is extended", 0, 1, 1, func(m *model) {
 			m.comes()
 			m.extender(2 * track)
-			m.run.Clock(&m.now, nil, overLease, overTrack-overLease)
+			m.Run.Clock(&m.Now, nil, overLease, overTrack-overLease)
 		}),
 		scenario("deferred, two processes beside an extension", 0, 1, func(m *model) {
 			m.defers(1)

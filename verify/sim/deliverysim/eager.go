@@ -10,19 +10,11 @@ import (
 // eagerly calls process beside the stream, each call at any moment and with what somebody once said
 // that the queue has reached: it is late, comes twice, is wrong, or of a queue that nobody knows.
 func (m *model) eagerly(name, queue string, positions ...int64) {
-	m.run.Go(name, func(p *sim.Proc) {
+	m.Turns(name, len(positions), sim.Labelf("call at once for one of %v", positions), nil, func(p *sim.Proc) func(int) {
 		d, _ := m.deliverer(p, 0)
-		for i, position := range positions {
-			p.Forget().Int(int64(i))
-			if p.Choose(sim.Labelf("call at once for %d", position), nil, "") < 0 {
-				return
-			}
-			m.running++
-			d.Inside(request.Inside{}).DeliverMoved(context.Background(), map[string]int64{queue: position}, m.reader(p, defaultConsumer, m.beside))
-			m.running--
-			if p.Dead() {
-				return
-			}
+		return func(i int) {
+			moved := map[string]int64{queue: positions[i]}
+			d.Inside(request.Inside{}).DeliverMoved(context.Background(), moved, m.reader(p, defaultConsumer, m.beside))
 		}
 	})
 }

@@ -1,12 +1,10 @@
 package deliverysim
 
 import (
-	"encoding/json"
-	"fmt"
-
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/table"
 	"github.com/streamsort/streamsort/verify/sim"
+	"github.com/streamsort/streamsort/verify/sim/simdb"
 )
 
 // hashCursor feeds what can differ in a queue's cursor within a scenario.
@@ -46,23 +44,7 @@ func (r record) hash(d *sim.Digest) {
 func event(records []record) table.StreamEvent {
 	var e table.StreamEvent
 	for i, r := range records {
-		e.Records = append(e.Records, r.json(i))
+		e.Records = append(e.Records, simdb.Record(i, r.older, r.newer))
 	}
 	return e
-}
-
-func (r record) json(index int) json.RawMessage {
-	if !r.older.Exists() {
-		return fmt.Appendf(nil, `{"eventName":"INSERT","dynamodb":{"SequenceNumber":"%d","NewImage":%s}}`, index, image(r.newer))
-	}
-	return fmt.Appendf(nil, `{"eventName":"MODIFY","dynamodb":{"SequenceNumber":"%d","OldImage":%s,"NewImage":%s}}`,
-		index, image(r.older), image(r.newer))
-}
-
-// image is a cursor as the stream shows it.
-func image(c cursor.Cursor) []byte {
-	return fmt.Appendf(nil, `{"queue":{"S":%q},"v":{"N":"1"},"first":{"N":"%d"},"position":{"N":"%d"},"parked":{"N":"%d"},`+
-		`"gapSince":{"N":"%d"},"change":{"S":"advance"},"policy":{"S":%q},"gapAfter":{"N":"%d"},"maxAhead":{"N":"%d"},"mode":{"S":%q}}`,
-		c.Queue, c.Settings.First, c.Position, c.MaxParked, c.MovedAt.UnixMilli(), c.Settings.Policy,
-		c.Settings.GapAfter.Milliseconds(), c.Settings.MaxAhead, c.Settings.Mode)
 }

@@ -31,7 +31,6 @@ package deliverysim
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -45,10 +44,8 @@ import (
 	"github.com/streamsort/streamsort/verify/sim"
 	"github.com/streamsort/streamsort/verify/sim/consumers"
 	"github.com/streamsort/streamsort/verify/sim/simdb"
+	"github.com/streamsort/streamsort/verify/sim/world"
 )
-
-// start is when every run begins.
-var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // lease is that of a claim, attempts how often a message is tried.
 const (
@@ -62,18 +59,13 @@ type reader struct{ queue, name string }
 // model is the tables, the stream, the sinks and all that the invariants need
 // to know.
 type model struct {
-	run    *sim.Run
+	*world.World
 	tables *consumers.Tables
 	// keep is how long messages are kept; 0 means for ever.
 	keep time.Duration
-	now  time.Time
-	// page, if not 0, is the most messages that a query without a limit shows.
-	page int
 
-	// changed tells that the tables did since the last Check; cursors and
-	// consumers are what stood there then; readers are the consumers in the order of
+	// cursors and consumers are what stood there at the last Check; readers are the consumers in the order of
 	// their making.
-	changed   bool
 	cursors   map[string]cursor.Cursor
 	consumers map[reader]delivery.Consumer
 	readers   []reader
@@ -113,9 +105,6 @@ type model struct {
 	// slow is true where an operation may take hours and then end for ever: only
 	// the sweep of all queues finds what it leaves.
 	slow bool
-	// running counts operations of which the longest is shorter than what
-	// messages live longer than their passing.
-	running int
 	// alarms are the wake-ups that deliverers asked for, where the timer has to be enough; nil
 	// elsewhere. late are the records that are still to come again then, lost tells that
 	// one was dropped, or that a wake-up failed.
@@ -128,8 +117,9 @@ type model struct {
 }
 
 func newModel(run *sim.Run) *model {
+	tables := consumers.NewTables(xorack.Names{}.Tables()...)
 	return &model{
-		run: run, tables: consumers.NewTables(xorack.Names{}.Tables()...), now: start, cursors: map[string]cursor.Cursor{}, consumers: map[reader]delivery.Consumer{},
+		World: world.On(run, tables.Memory), tables: tables, cursors: map[string]cursor.Cursor{}, consumers: map[reader]delivery.Consumer{},
 		sinks: map[reader]*sink{}, orders: map[string]order{}, done: map[string]int{}, announced: map[reader]bool{},
 		poisoned: defaultQueue, outage: outage{knows: map[knower]circuit{}},
 		bound: delivery.Reader{MaxMessages: 2, MaxAttempts: attempts, BlockAfter: time.Second},
@@ -164,7 +154,7 @@ func (m *model) deliverer(p *sim.Proc, skew time.Duration) (*delivery.Deliverer,
 // clockOf is the clock of a process that is off by skew.
 func (m *model) clockOf(p *sim.Proc, skew time.Duration) func() time.Time {
 	return func() time.Time {
-		at := m.now.Add(skew)
+		at := m.Now.Add(skew)
 		p.Knows().Int(at.Unix()) // by no request
 		return at
 	}
@@ -192,7 +182,7 @@ func (m *model) open(queue string, messages ...cursor.Message) {
 
 // settle is Check before the run.
 func (m *model) settle() {
-	m.changed = true
+	m.Changed = true
 	if err := m.Check(); err != nil {
 		panic(err) // a scenario that begins wrong
 	}
@@ -227,7 +217,7 @@ func (m *model) caughtUp() {
 func (m *model) quiet() {
 	d, _ := m.deliverer(nil, 0)
 	for range 3 {
-		m.now = m.now.Add(time.Hour)
+		m.Now = m.Now.Add(time.Hour)
 		if err := m.sweep(context.Background(), d); err != nil {
 			panic(err) // unreachable: nothing goes wrong yet
 		}
@@ -248,13 +238,13 @@ func (m *model) arrive(message cursor.Message) {
 	if message.Tombstone == "" {
 		message.Body = body(message.Queue, message.Seq)
 	}
-	message.EnqueuedAt = m.now
+	message.EnqueuedAt = m.Now
 	if m.keep > 0 {
-		message.ExpiresOn = m.now.Add(m.keep)
+		message.ExpiresOn = m.Now.Add(m.keep)
 	}
 	_, _ = m.tables.Queues.Requests(queuelog.Inside{}).PutMessage(ctx, message)
-	_, _, _ = m.tables.Queues.Requests(queuelog.Inside{}).Move(ctx, message.Queue, cursor.Range{From: message.Seq - 1, To: message.Seq}, message.Seq-1, m.now)
-	m.changed = true
+	_, _, _ = m.tables.Queues.Requests(queuelog.Inside{}).Move(ctx, message.Queue, cursor.Range{From: message.Seq - 1, To: message.Seq}, message.Seq-1, m.Now)
+	m.Changed = true
 	m.notified(message.Queue)
 }
 
@@ -274,10 +264,10 @@ func (m *model) message(queue string, seq int64) (cursor.Message, bool) {
 
 // Check implements [sim.Model].
 func (m *model) Check() error {
-	if !m.changed {
+	if !m.Changed {
 		return nil
 	}
-	m.changed = false
+	m.Changed = false
 	for _, queue := range m.tables.Names() {
 		is, was := m.cursor(queue), m.cursors[queue]
 		if m.streamed && is.Position != was.Position {
@@ -327,7 +317,7 @@ const rounds = 12
 // Final implements [sim.Model]. From here on nothing goes wrong, time passes,
 // the sweep runs, and an operator handles what is announced.
 func (m *model) Final() error {
-	if m.certain && !m.run.Failed() && m.streamed && m.poison == 0 {
+	if m.certain && !m.Run.Failed() && m.streamed && m.poison == 0 {
 		for at, c := range m.consumers {
 			if position := m.cursor(at.queue).Position; c.Paused == "" && c.State != delivery.Blocked && c.Delivered != position {
 				return fmt.Errorf("L1: nothing went wrong, and %v is at %d of %d", at, c.Delivered, position)
@@ -344,11 +334,11 @@ func (m *model) Final() error {
 		return err
 	}
 	if m.slow {
-		m.now = m.now.Add(25 * time.Hour)
+		m.Now = m.Now.Add(25 * time.Hour)
 	}
 	for round := 0; round < rounds && (round == 0 || cmp.Or(m.everythingHandedOn(), m.circuitClosed(), m.allSealed()) != nil); round++ {
-		m.now = m.now.Add(10 * time.Minute)
-		ctx := &limited{Context: context.Background(), left: 20_000}
+		m.Now = m.Now.Add(10 * time.Minute)
+		ctx := world.Limited(20_000)
 		if err := m.sweep(ctx, d); err != nil {
 			return fmt.Errorf("the last sweep: %w", err)
 		}
@@ -367,8 +357,8 @@ func (m *model) Final() error {
 		if err := m.finish(ctx); err != nil {
 			return err
 		}
-		if m.run.Err() != nil {
-			return m.run.Err()
+		if m.Run.Err() != nil {
+			return m.Run.Err()
 		}
 	}
 	return cmp.Or(m.everythingHandedOn(), m.circuitClosed(), m.allSealed())
@@ -429,30 +419,15 @@ func (m *model) everythingHandedOn() error {
 	return nil
 }
 
-// limited is a context that ends after a number of requests: what goes on
-// without end is found that way.
-type limited struct {
-	context.Context
-	left int
-}
-
-// Err implements [context.Context].
-func (l *limited) Err() error {
-	if l.left--; l.left < 0 {
-		return errors.New("no end after so many requests")
-	}
-	return nil
-}
-
 // Snapshot implements [sim.Model].
 func (m *model) Snapshot(d *sim.Digest) {
-	d.Int(m.now.Unix())
-	d.Int(int64(m.running))
+	d.Int(m.Now.Unix())
+	d.Int(int64(m.Running))
 	m.outage.hash(d)
 	m.own.hash(d)
 	m.work.hash(d, m)
 	if m.tables.Past != nil {
-		d.Bool(m.run.Failed())
+		d.Bool(m.Run.Failed())
 		m.tables.Past.Snapshot(d)
 	}
 	for _, queue := range m.tables.Names() {

@@ -79,7 +79,7 @@ func (m *model) claims(p *sim.Proc, r ddb.Request) {
 	who := knower{p.Name(), r.(ddb.Update).Key.Get("consumer").Str()}
 	is := m.outage.knows[who]
 	if is.open && !is.won {
-		m.run.Violation("N3: %s makes a %s, and the circuit is open", p.Name(), r.Name())
+		m.Run.Violation("N3: %s makes a %s, and the circuit is open", p.Name(), r.Name())
 	}
 	is.won = false
 	m.outage.knows[who] = is
@@ -107,16 +107,8 @@ func (o *outage) hash(d *sim.Digest) {
 
 // goesAway is the sink, which goes away and comes back a number of times, each at any moment.
 func (m *model) goesAway(times int, queues ...string) {
-	m.run.Go("sink", func(p *sim.Proc) {
-		for i := range times {
-			for _, away := range [][]string{queues, nil} {
-				p.Forget().Int(int64(2*i + len(away)))
-				if p.Choose(sim.Labelf("takes nothing of %v", away), nil, "") < 0 {
-					return
-				}
-				m.outage.away = away
-			}
-		}
+	m.Turns("sink", 2*times, sim.Labelf("takes nothing of %v, or all again", queues), nil, func(*sim.Proc) func(int) {
+		return func(turn int) { m.outage.away = [][]string{queues, nil}[turn%2] }
 	})
 }
 
@@ -163,7 +155,7 @@ func twoQueues(name string, faults int, actors func(*model)) sim.Scenario {
 
 // failedBefore has it known that the other queue has failed for a while: the circuit opens with the next one that does.
 func (m *model) failedBefore() {
-	m.tables.FailsSince(defaultConsumer, otherQueue, m.now.Add(-time.Minute))
+	m.tables.FailsSince(defaultConsumer, otherQueue, m.Now.Add(-time.Minute))
 }
 
 // behind is a scenario of a bad message that comes in a batch with a good one before it, while the

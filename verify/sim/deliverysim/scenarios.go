@@ -103,7 +103,7 @@ func Small() []sim.Scenario {
 			m.process("P", 0)
 		}),
 		scenario("a first copy comes late", 1, 0, func(m *model) {
-			m.run.Network()
+			m.Run.Network()
 			m.producer("A", defaultQueue, 1, 2)
 			m.process("P", 0)
 		}),
@@ -204,13 +204,13 @@ func Small() []sim.Scenario {
 			m.operator("O", operation{kind: "rewind", start: delivery.At(1)})
 		}),
 		scenario("rewound, kept in pieces", 1, 3, func(m *model) {
-			m.page = 1
+			m.Page = 1
 			m.caughtUp()
 			m.process("P", 0)
 			m.operator("O", operation{kind: "rewind", start: delivery.At(1)})
 		}),
 		onNew("begins in pieces while messages expire", 0, 0, func(m *model) {
-			m.page = 1
+			m.Page = 1
 			m.expiring(defaultQueue, 2)
 			m.keeper(3)
 			m.creator("d", delivery.First)
@@ -233,7 +233,7 @@ func Small() []sim.Scenario {
 			m.process("Q", 0, defaultConsumer)
 		}),
 		scenario("read in pages, with a skipped seq", 2, 1, func(m *model) {
-			m.page = 1
+			m.Page = 1
 			m.bound.MaxMessages = 3
 			m.producer("A", defaultQueue, -2, 3)
 			m.process("P", 0)

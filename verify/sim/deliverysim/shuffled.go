@@ -25,7 +25,7 @@ func Shuffled(seed uint64) sim.Scenario {
 			m.certain = faults == 0
 			m.bound.MaxMessages = 1 + random.IntN(4)
 			m.bound.MaxAttempts = attempts + random.IntN(3)
-			m.page = random.IntN(4)
+			m.Page = random.IntN(4)
 			queues := []string{defaultQueue, "r"}[:1+random.IntN(2)]
 			for _, queue := range queues {
 				m.shuffledQueue(random, queue)

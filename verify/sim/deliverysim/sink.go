@@ -70,15 +70,15 @@ func (m *model) accept(b delivery.Batch, upTo int64) error {
 	}
 	switch high, known := s.high[b.Rewinds]; {
 	case b.Token.N < s.token:
-		m.run.Violation("S3: %d to %d came under token %d, after one under token %d", b.From, b.To, b.Token.N, s.token)
+		m.Run.Violation("S3: %d to %d came under token %d, after one under token %d", b.From, b.To, b.Token.N, s.token)
 	case !known || b.From > high:
-		m.run.Violation("S3: %d to %d came, and the sink has everything up to %d", b.From, b.To, high)
+		m.Run.Violation("S3: %d to %d came, and the sink has everything up to %d", b.From, b.To, high)
 	default:
 		s.high[b.Rewinds] = max(high, upTo)
 	}
 	s.token = max(s.token, b.Token.N)
 	if err := m.content(b); err != nil {
-		m.run.Violation("S3: %v", err)
+		m.Run.Violation("S3: %v", err)
 	}
 	return nil
 }

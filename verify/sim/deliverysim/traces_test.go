@@ -12,6 +12,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/verify/sim"
 	"github.com/streamsort/streamsort/verify/sim/simtest"
+	"github.com/streamsort/streamsort/verify/sim/world"
 )
 
 // The traces T4 to T12 are ways in which a design of delivery goes wrong, or
@@ -56,7 +57,7 @@ func TestTraceT5ClocksFartherApartThanALease(t *testing.T) {
 // T6: a message kills each process that gets it. No failure is ever written, so that the
 // attempts must be counted by the claims: else it is tried for ever.
 func TestTraceT6AMessageThatKills(t *testing.T) {
-	now := start
+	now := world.Start
 	clock := func() time.Time { return now }
 	queues := cursor.NewMemory()
 	sorter, err := cursor.New(queues, &cursor.Options{Now: clock})

@@ -38,8 +38,8 @@ func (m *model) view(p *sim.Proc) ddb.Engine {
 			return a, err
 		case "query messages":
 			query := r.(ddb.Query)
-			if m.page > 0 && (query.Limit == 0 || query.Limit > m.page) {
-				query.Limit = m.page
+			if m.Page > 0 && (query.Limit == 0 || query.Limit > m.Page) {
+				query.Limit = m.Page
 			}
 			r = query
 		case "notify":
@@ -70,7 +70,7 @@ func (m *model) health(ctx context.Context, p *sim.Proc, points ddb.Engine, r dd
 // checkNow is Check where no step ends.
 func (m *model) checkNow() {
 	if wrong := m.Check(); wrong != nil {
-		m.run.Violation("%w", wrong)
+		m.Run.Violation("%w", wrong)
 	}
 }
 
@@ -110,7 +110,7 @@ func hashQueue(d *sim.Digest, it ddb.Item) {
 
 // perform has a request done. What it did is checked at the end of the step.
 func (m *model) perform(p *sim.Proc, r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answer, error) {
-	m.changed = m.changed || r.Writes()
+	m.Changed = m.Changed || r.Writes()
 	if r, isUpdate := r.(ddb.Update); isUpdate {
 		// A notification makes a record each time: no two come in one millisecond, as
 		// they do in a simulation.
@@ -144,12 +144,12 @@ func (m *model) performWrite(p *sim.Proc, r ddb.Update, do func() (ddb.Answer, e
 	case "commit", "commit and claim", "fail", "defer":
 		n, _ := compared(r.If, "tokenN").Int64()
 		if token := (delivery.Token{N: n, Req: compared(r.If, "req").Str()}); !out || before.Token != token {
-			m.run.Violation("H2: the claim of token %v was ended, or replaced, by %s with token %v", before.Token, p.Name(), token)
+			m.Run.Violation("H2: the claim of token %v was ended, or replaced, by %s with token %v", before.Token, p.Name(), token)
 		}
 	case "claim", "block", "cancel", "expire":
 		now, _ := compared(r.If, "leaseUntil").Int64()
 		if out && !before.LeaseUntil.Before(time.UnixMilli(now)) {
-			m.run.Violation("H2: the claim of token %v was taken over by %s before its lease was over", before.Token, p.Name())
+			m.Run.Violation("H2: the claim of token %v was taken over by %s before its lease was over", before.Token, p.Name())
 		}
 	}
 	return a, err

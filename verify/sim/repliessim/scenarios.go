@@ -9,6 +9,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/verify/sim"
+	"github.com/streamsort/streamsort/verify/sim/consumers"
 )
 
 // Suite is what there is to run.
@@ -27,15 +28,15 @@ func scenario(name string, faults int, messages int64, actors func(*model)) sim.
 // pushed starts a process that is pushed to so many times; where it dies, another
 // follows.
 func (m *model) pushed(name string, rounds int) {
-	m.run.Daemon(name, func(p *sim.Proc) { m.push(p, rounds) })
+	m.Run.Daemon(name, func(p *sim.Proc) { m.push(p, rounds) })
 }
 
 // pulling starts a process that pulls, and waits so many times.
 func (m *model) pulling(name string, rounds int) {
-	if m.db == nil {
-		m.db = &database{markers: map[delivery.Held]marker{}}
+	if m.DB == nil {
+		m.DB = consumers.NewDatabase()
 	}
-	m.run.Daemon(name, func(p *sim.Proc) {
+	m.Run.Daemon(name, func(p *sim.Proc) {
 		_ = m.pull(p, rounds) // what failed is for the next one
 	})
 }
@@ -46,44 +47,18 @@ const another = "another"
 // take has a message of somebody else's under a seq of numbers.
 func (m *model) take(seq int64) {
 	m.byNumber, m.taken = true, seq
-	m.must(nil, m.plain().Put(context.Background(), cursor.Message{Queue: numbers, Seq: seq, Body: []byte(another)})[0].Err)
-}
-
-// ticks lets time pass, at any moments.
-func (m *model) ticks(steps ...time.Duration) { m.run.Clock(&m.now, nil, steps...) }
-
-// sweeper runs the sweep a number of times.
-func (m *model) sweeper(times int) {
-	m.run.Go("sweep", func(p *sim.Proc) {
-		d := m.deliverer(p)
-		for i := range times {
-			p.Forget().Int(int64(i))
-			if p.Choose(sim.Labelf("sweep"), nil, "") < 0 {
-				return
-			}
-			m.calls++
-			_ = m.sweep(d) // what fails is for the next run
-			m.calls--
-			if p.Dead() {
-				return
-			}
-		}
-	})
+	consumers.Must(0, m.Plain().Put(context.Background(), cursor.Message{Queue: numbers, Seq: seq, Body: []byte(another)})[0].Err)
 }
 
 // expiry lets so much time pass that all replies are deleted, while nobody is at a
 // call, and no claim waits to be settled.
 func (m *model) expiry() {
-	m.run.Go("expiry", func(p *sim.Proc) {
-		ready := func() bool {
-			return m.calls == 0 && len(m.visible) > 0 && (m.was.State == delivery.Idle || m.was.State == delivery.Started) &&
-				m.was.Quarantine[0] == (delivery.Quarantined{})
-		}
-		if p.Choose(sim.Labelf("all expires"), ready, "") < 0 {
-			return
-		}
-		m.now = m.now.Add(2 * keep)
-		m.tables.Expire(m.now)
+	m.Step("expiry", sim.Labelf("all expires"), func() bool {
+		return m.Running == 0 && len(m.visible) > 0 && (m.Was.State == delivery.Idle || m.Was.State == delivery.Started) &&
+			m.Was.Quarantine[0] == (delivery.Quarantined{})
+	}, func() {
+		m.Now = m.Now.Add(2 * keep)
+		m.Expire(m.Now)
 		clear(m.rows)
 	})
 }
@@ -97,32 +72,32 @@ func Small() []sim.Scenario {
 		scenario("pushed to two, and time", 1, 1, func(m *model) {
 			m.pushed("P", 1)
 			m.pushed("Q", 1)
-			m.ticks(overLease)
+			m.Ticks(overLease)
 		}),
 		scenario("pushed, a handler that fails", 2, 1, func(m *model) {
 			m.failing = true
 			m.pushed("P", 2)
-			m.ticks(time.Second)
+			m.Ticks(time.Second)
 		}),
 		scenario("pushed, and swept", 2, 1, func(m *model) {
 			m.pushed("P", 1)
-			m.ticks(overLease)
-			m.sweeper(1)
+			m.Ticks(overLease)
+			m.Sweeper(1)
 		}),
 		scenario("pushed, by number", 1, 2, func(m *model) {
 			m.byNumber = true
 			m.pushed("P", 1)
-			m.ticks(overLease)
+			m.Ticks(overLease)
 		}),
 		scenario("pushed, by a number that is taken", 1, 2, func(m *model) {
 			m.take(1)
 			m.pushed("P", 1)
-			m.ticks(overLease)
+			m.Ticks(overLease)
 		}),
 		scenario("pushed, and stale reads", 2, 1, func(m *model) {
-			m.tables.Stale()
+			m.Stale()
 			m.pushed("P", 1)
-			m.ticks(overLease)
+			m.Ticks(overLease)
 		}),
 		scenario("pulled, 2 faults", 2, 2, func(m *model) {
 			m.pulling("P", 0)
@@ -130,17 +105,17 @@ func Small() []sim.Scenario {
 		scenario("pulled by two, and time", 1, 1, func(m *model) {
 			m.pulling("P", 0)
 			m.pulling("Q", 0)
-			m.ticks(overLease)
+			m.Ticks(overLease)
 		}),
 		scenario("pulled, an effect that fails", 2, 1, func(m *model) {
 			m.failing = true
 			m.pulling("P", 1)
-			m.ticks(time.Second)
+			m.Ticks(time.Second)
 		}),
 		scenario("pulled, and quarantined", 1, 2, func(m *model) {
 			m.pulling("P", 0)
-			m.ticks(within + overLease)
-			m.sweeper(1)
+			m.Ticks(within + overLease)
+			m.Sweeper(1)
 		}),
 		scenario("pulled, and all expires", 1, 1, func(m *model) {
 			m.pulling("P", 1)
@@ -159,18 +134,18 @@ func Large() []sim.Scenario {
 		scenario("pushed to two, time, and 2 messages", 1, 2, func(m *model) {
 			m.pushed("P", 1)
 			m.pushed("Q", 1)
-			m.ticks(overLease)
+			m.Ticks(overLease)
 		}),
 		scenario("pushed to two, time, and swept", 1, 1, func(m *model) {
 			m.pushed("P", 1)
 			m.pushed("Q", 1)
-			m.ticks(overLease)
-			m.sweeper(1)
+			m.Ticks(overLease)
+			m.Sweeper(1)
 		}),
 		scenario("pulled by two, 2 faults", 2, 1, func(m *model) {
 			m.pulling("P", 0)
 			m.pulling("Q", 0)
-			m.ticks(overLease)
+			m.Ticks(overLease)
 		}),
 	}
 }
@@ -201,9 +176,9 @@ func Shuffled(seed uint64) sim.Scenario {
 		for range steps {
 			ticks = append(ticks, []time.Duration{overLease, within + overLease, 10 * time.Minute}[random.IntN(3)])
 		}
-		m.ticks(ticks...)
+		m.Ticks(ticks...)
 		if sweeps > 0 {
-			m.sweeper(sweeps)
+			m.Sweeper(sweeps)
 		}
 		if expires && pulled {
 			m.expiry()

@@ -13,16 +13,16 @@ import (
 // queueView is the queues' tables as one process sees them. What is asked of the
 // queue that is answered is no point, and a read is one only where it may be stale.
 func (m *model) queueView(p *sim.Proc) ddb.Engine {
-	points := simdb.Engine(p, m.tables, &simdb.Hooks{Perform: m.perform, Older: m.tables.Past.Older, Hash: hashAnswer})
+	points := simdb.Engine(p, m.Memory, &simdb.Hooks{Perform: m.perform, Older: m.Past.Older, Hash: hashAnswer})
 	return ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		switch r.Name() {
 		case "put arrival", "allocation", "move", "put message":
 			return points.Do(ctx, r)
 		}
-		if m.tables.Past != nil && !r.Writes() && !past.IsStrong(r) {
+		if m.Past != nil && !r.Writes() && !past.IsStrong(r) {
 			return points.Do(ctx, r)
 		}
-		a, err := m.tables.Do(ctx, r)
+		a, err := m.Do(ctx, r)
 		hashAnswer(p.Knows(), r, a) // by no request
 		return a, err
 	})

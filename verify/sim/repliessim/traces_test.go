@@ -20,7 +20,7 @@ func trace(t *testing.T, faults int, messages int64, actors func(*model)) {
 func TestTraceP1(t *testing.T) {
 	trace(t, 1, 1, func(m *model) {
 		m.pushed("P", 1)
-		m.ticks(overLease)
+		m.Ticks(overLease)
 	})
 }
 
@@ -40,7 +40,7 @@ func TestTraceP3(t *testing.T) {
 func TestTraceP4(t *testing.T) {
 	trace(t, 1, 1, func(m *model) {
 		m.pushed("P", 2)
-		m.ticks(overLease)
+		m.Ticks(overLease)
 	})
 }
 
@@ -75,7 +75,7 @@ func TestTraceP8(t *testing.T) {
 func TestTraceP9(t *testing.T) {
 	trace(t, 1, 1, func(m *model) {
 		m.pushed("P", 2)
-		m.ticks(overLease)
+		m.Ticks(overLease)
 	})
 }
 
@@ -85,6 +85,6 @@ func TestTraceP10(t *testing.T) {
 	trace(t, 1, 2, func(m *model) {
 		m.byNumber = true
 		m.pushed("P", 2)
-		m.ticks(time.Second)
+		m.Ticks(time.Second)
 	})
 }

@@ -6,6 +6,7 @@ package simdb
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"github.com/streamsort/streamsort/internal/ddb"
@@ -137,4 +138,22 @@ func HashOf(d *sim.Digest, it ddb.Item, attributes ...ddb.Path) {
 	for _, attribute := range attributes {
 		it.Get(attribute).Digest(d)
 	}
+}
+
+// Record is a record of the cursors' stream as Lambda gets it, with its index in the event for
+// its sequence number; older is the zero Cursor where the write made it.
+func Record(index int, older, newer cursor.Cursor) json.RawMessage {
+	if !older.Exists() {
+		return fmt.Appendf(nil, `{"eventName":"INSERT","dynamodb":{"SequenceNumber":"%d","NewImage":%s}}`, index, image(newer))
+	}
+	return fmt.Appendf(nil, `{"eventName":"MODIFY","dynamodb":{"SequenceNumber":"%d","OldImage":%s,"NewImage":%s}}`,
+		index, image(older), image(newer))
+}
+
+// image is a cursor as the stream shows it.
+func image(c cursor.Cursor) []byte {
+	return fmt.Appendf(nil, `{"queue":{"S":%q},"v":{"N":"1"},"first":{"N":"%d"},"position":{"N":"%d"},"parked":{"N":"%d"},`+
+		`"gapSince":{"N":"%d"},"change":{"S":"advance"},"policy":{"S":%q},"gapAfter":{"N":"%d"},"maxAhead":{"N":"%d"},"mode":{"S":%q}}`,
+		c.Queue, c.Settings.First, c.Position, c.MaxParked, c.MovedAt.UnixMilli(), c.Settings.Policy,
+		c.Settings.GapAfter.Milliseconds(), c.Settings.MaxAhead, c.Settings.Mode)
 }

@@ -1,7 +1,6 @@
 package twophasesim
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -25,59 +24,37 @@ func scenario(name string, faults int, messages int64, actors func(*model)) sim.
 
 // process consumes until nothing is ready, or it has to wait; it is followed by
 // another where it dies.
-func (m *model) process(name string) {
-	m.run.Daemon(name, func(p *sim.Proc) { _ = m.consume(p, name, 0) })
-}
+func (m *model) process(name string) { m.patient(name, 0) }
 
 // patient is a process that waits a number of times.
 func (m *model) patient(name string, rounds int) {
-	m.run.Daemon(name, func(p *sim.Proc) { _ = m.consume(p, name, rounds) })
-}
-
-// ticks lets time pass, at any moments.
-func (m *model) ticks(steps ...time.Duration) { m.run.Clock(&m.now, nil, steps...) }
-
-// sweeper runs the sweep a number of times.
-func (m *model) sweeper(times int) {
-	m.run.Go("sweep", func(p *sim.Proc) {
-		d := m.deliverer(p)
-		for i := range times {
-			p.Forget().Int(int64(i))
-			if p.Choose(sim.Labelf("sweep"), nil, "") < 0 {
-				return
-			}
-			_ = m.sweep(context.Background(), d) // what fails is for the next run
-			if p.Dead() {
-				return
-			}
-		}
-	})
+	m.Run.Daemon(name, func(p *sim.Proc) { _ = m.consume(p, rounds) })
 }
 
 // restorer puts the database back to a backup that it makes at any moment
 // before.
 func (m *model) restorer() {
-	m.run.Go("restorer", func(p *sim.Proc) {
+	m.Run.Go("restorer", func(p *sim.Proc) {
 		if p.Choose(sim.Labelf("backup"), nil, "") < 0 {
 			return
 		}
-		backup := m.db.copied()
-		backup.hash(p.Knows())
+		backup := m.DB.Copied()
+		backup.Hash(p.Knows())
 		if p.Choose(sim.Labelf("restore"), nil, "") < 0 {
 			return
 		}
-		backup.epoch = m.db.epoch + 1
-		for _, e := range m.db.effects[len(backup.effects):] {
-			backup.lost = append(backup.lost, e.token)
+		backup.Epoch = m.DB.Epoch + 1
+		for _, e := range m.DB.Effects[len(backup.Effects):] {
+			backup.Lost = append(backup.Lost, e.Token)
 		}
-		m.db = backup
+		m.DB = backup
 	})
 }
 
 // tablesRestorer puts the tables back to a backup that it makes at any moment
 // before, as an operator does: with all consumers stopped.
 func (m *model) tablesRestorer() {
-	m.run.Go("restorer of the tables", func(p *sim.Proc) {
+	m.Run.Go("restorer of the tables", func(p *sim.Proc) {
 		if p.Choose(sim.Labelf("backup of the tables"), nil, "") < 0 {
 			return
 		}
@@ -103,22 +80,22 @@ func Small() []sim.Scenario {
 		scenario("two processes and time", 1, 1, func(m *model) {
 			m.process("P")
 			m.process("Q")
-			m.ticks(overLease)
+			m.Ticks(overLease)
 		}),
 		scenario("a sweep", 1, 1, func(m *model) {
 			m.process("P")
-			m.ticks(overLease)
-			m.sweeper(1)
+			m.Ticks(overLease)
+			m.Sweeper(1)
 		}),
 		scenario("quarantine", 1, 2, func(m *model) {
 			m.process("P")
-			m.ticks(within + overLease)
-			m.sweeper(1)
+			m.Ticks(within + overLease)
+			m.Sweeper(1)
 		}),
 		scenario("a message that no transaction takes", 1, 2, func(m *model) {
 			m.poison = 2
 			m.process("P")
-			m.ticks(10 * time.Minute)
+			m.Ticks(10 * time.Minute)
 		}),
 		scenario("restored", 1, 2, func(m *model) {
 			m.process("P")
@@ -130,13 +107,13 @@ func Small() []sim.Scenario {
 		}),
 		scenario("the tables are restored, and time", 0, 2, func(m *model) {
 			m.process("P")
-			m.ticks(overLease)
+			m.Ticks(overLease)
 			m.tablesRestorer()
 		}),
 		scenario("few markers", 1, 3, func(m *model) {
-			m.keep = 1
+			m.Markers = 1
 			m.process("P")
-			m.ticks(overLease)
+			m.Ticks(overLease)
 		}),
 	}
 }
@@ -147,20 +124,20 @@ func Large() []sim.Scenario {
 		scenario("two processes, time, and the tables are restored", 0, 2, func(m *model) {
 			m.process("P")
 			m.process("Q")
-			m.ticks(overLease)
+			m.Ticks(overLease)
 			m.tablesRestorer()
 		}),
 		scenario("two processes, time and a sweep", 1, 1, func(m *model) {
 			m.process("P")
 			m.process("Q")
-			m.ticks(overLease)
-			m.sweeper(1)
+			m.Ticks(overLease)
+			m.Sweeper(1)
 		}),
 		scenario("two processes and quarantine", 1, 1, func(m *model) {
 			m.process("P")
 			m.process("Q")
-			m.ticks(within + overLease)
-			m.sweeper(1)
+			m.Ticks(within + overLease)
+			m.Sweeper(1)
 		}),
 	}
 }
@@ -179,7 +156,7 @@ func Shuffled(seed uint64) sim.Scenario {
 			m.poison = 1 + random.Int64N(messages)
 		}
 		if keep {
-			m.keep = 1
+			m.Markers = 1
 		}
 		for i := range processes {
 			m.patient(string(rune('P'+i)), random.IntN(3))
@@ -188,9 +165,9 @@ func Shuffled(seed uint64) sim.Scenario {
 		for range steps {
 			ticks = append(ticks, []time.Duration{overLease, within + overLease, 10 * time.Minute}[random.IntN(3)])
 		}
-		m.ticks(ticks...)
+		m.Ticks(ticks...)
 		if sweeps > 0 {
-			m.sweeper(sweeps)
+			m.Sweeper(sweeps)
 		}
 		if restored {
 			m.restorer()

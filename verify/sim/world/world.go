@@ -1,6 +1,6 @@
 // Package world is what simulators of code on tables share: [World] is the tables of a run,
 // its time, and its processes, each with a [World.View] of the tables and a [World.Clock];
-// [World.Step] is an actor of one step.
+// [World.Step] is an actor of one step, [World.Turns] one of several.
 package world
 
 import (
@@ -41,8 +41,13 @@ type World struct {
 
 // New returns a world of empty tables.
 func New(run *sim.Run, tables ...table.Definition) *World {
+	return On(run, ddb.NewMemory(tables...).Remember())
+}
+
+// On returns a world of these tables.
+func On(run *sim.Run, tables *ddb.Memory) *World {
 	w := &World{
-		Run: run, Tables: ddb.NewMemory(tables...).Remember(), Now: Start,
+		Run: run, Tables: tables, Now: Start,
 		Clocks: map[string]time.Duration{}, Slow: map[string]bool{}, notes: map[string]func(ddb.Change){},
 		digests: map[ddb.Item]sim.Digest{},
 	}
@@ -148,4 +153,43 @@ func (w *World) OnlyFaults(p *sim.Proc, who string, err error) {
 	if err != nil && !p.Dead() && !IsFault(err) {
 		w.Run.Violation("S6: %s got an error that no fault made: %v", who, err)
 	}
+}
+
+// Turns starts an actor that does something so many times, each at any moment from when ready;
+// with no label, its first request is the moment. A process is what it does in each of its turns.
+func (w *World) Turns(name string, times int, label sim.Label, ready func() bool, process func(*sim.Proc) func(turn int)) {
+	w.Run.Go(name, func(p *sim.Proc) {
+		does := process(p)
+		for i := range times {
+			p.Forget().Int(int64(i))
+			if label != nil && p.Choose(label, ready, "") < 0 {
+				return
+			}
+			w.Running++
+			does(i)
+			w.Running--
+			if p.Dead() {
+				return
+			}
+		}
+	})
+}
+
+// Limited returns a context that ends after a number of requests: what goes on without end is
+// found that way.
+func Limited(requests int) context.Context {
+	return &limited{Context: context.Background(), left: requests}
+}
+
+type limited struct {
+	context.Context
+	left int
+}
+
+// Err implements [context.Context].
+func (l *limited) Err() error {
+	if l.left--; l.left < 0 {
+		return errors.New("no end after so many requests")
+	}
+	return nil
 }

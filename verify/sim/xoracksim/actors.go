@@ -29,7 +29,7 @@ func until(p *sim.Proc, at int64, do func() error) bool {
 // busy runs an actor that counts as waiting until its end.
 func (m *model) busy(name string, body func(*sim.Proc)) {
 	m.waiting++
-	m.run.Daemon(name, func(p *sim.Proc) {
+	m.Run.Daemon(name, func(p *sim.Proc) {
 		body(p)
 		if !p.Dead() {
 			m.waiting--
@@ -64,7 +64,7 @@ func (m *model) createOnce(p *sim.Proc, t *tree) error {
 	switch {
 	case errors.Is(err, xorack.ErrTagExists):
 		if !t.stranger || c.Incarnation == t.inc() {
-			m.run.Violation("the create of %s was refused", t.tag)
+			m.Run.Violation("the create of %s was refused", t.tag)
 		}
 		return nil
 	case err != nil:
@@ -80,7 +80,7 @@ func (m *model) createOnce(p *sim.Proc, t *tree) error {
 // failed is an error that must be a simulated one.
 func (m *model) failed(err error) error {
 	if !errors.Is(err, sim.ErrFault) && !errors.Is(err, sim.ErrDead) {
-		m.run.Violation("an operation that is right was refused: %v", err)
+		m.Run.Violation("an operation that is right was refused: %v", err)
 	}
 	return err
 }
@@ -88,7 +88,7 @@ func (m *model) failed(err error) error {
 // answered checks what an operation was answered.
 func (m *model) answered(t *tree, op xorack.Op, outcome xorack.Outcome) {
 	c := m.chain(t.tag)
-	wrong := func(why string) { m.run.Violation("an operation on %s was answered %s: %s", t.tag, outcome, why) }
+	wrong := func(why string) { m.Run.Violation("an operation on %s was answered %s: %s", t.tag, outcome, why) }
 	if c.Incarnation != t.inc() {
 		wrong("the chain is another's")
 		return

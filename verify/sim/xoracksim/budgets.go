@@ -61,13 +61,13 @@ func budgets() []sim.Scenario {
 func (m *model) sweepUntilDone() {
 	late := func() bool {
 		for _, t := range m.trees {
-			if c := m.chain(t.tag); c.IsCreated() && !c.Sealed() && !c.Deadline.After(m.now) {
+			if c := m.chain(t.tag); c.IsCreated() && !c.Sealed() && !c.Deadline.After(m.Now) {
 				return true
 			}
 		}
 		return false
 	}
-	m.run.Daemon("sweep", func(p *sim.Proc) {
+	m.Run.Daemon("sweep", func(p *sim.Proc) {
 		a := m.acker(p)
 		for {
 			p.Forget()

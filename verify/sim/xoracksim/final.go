@@ -11,6 +11,7 @@ import (
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/pkg/xorack"
 	"github.com/streamsort/streamsort/verify/sim"
+	"github.com/streamsort/streamsort/verify/sim/world"
 )
 
 // Final implements [sim.Model].
@@ -28,7 +29,7 @@ func (m *model) Final() error {
 	// Within its own time the sweep finds every end whose record was lost, and
 	// the ends that follow from it: five levels of chains here at most.
 	for range 5 {
-		m.now = m.now.Add(20 * time.Minute)
+		m.Now = m.Now.Add(20 * time.Minute)
 		if err := m.sweep(); err != nil {
 			return err
 		}
@@ -38,7 +39,7 @@ func (m *model) Final() error {
 	}
 	// And in the end every chain that was created ends.
 	for range 3 {
-		m.now = m.now.Add(xorack.MaxDeadline + 24*time.Hour)
+		m.Now = m.Now.Add(xorack.MaxDeadline + 24*time.Hour)
 		if err := m.sweep(); err != nil {
 			return err
 		}
@@ -73,7 +74,7 @@ func (m *model) announcedOf(t *tree) xorack.End {
 func (m *model) final() (*xorack.Acker, error) {
 	return xorack.New(m.calm(), &xorack.Options{
 		ForEach:   fanout.OneByOne,
-		Tombstone: 365 * 24 * time.Hour, Now: func() time.Time { return m.now }, WakeUp: m.alarms.Set,
+		Tombstone: 365 * 24 * time.Hour, Now: func() time.Time { return m.Now }, WakeUp: m.alarms.Set,
 	})
 }
 
@@ -92,10 +93,10 @@ func (m *model) sweep() error {
 	if err != nil {
 		return err
 	}
-	if _, err := a.Sweep(&limited{Context: context.Background(), left: 10_000}, xorack.SweepOptions{Announce: m.listedWell()}); err != nil {
+	if _, err := a.Sweep(world.Limited(10_000), xorack.SweepOptions{Announce: m.listedWell()}); err != nil {
 		return err
 	}
-	m.changed = true
+	m.Changed = true
 	return m.Check()
 }
 
@@ -108,7 +109,7 @@ func (m *model) byTimer() error {
 	if err != nil {
 		return err
 	}
-	if err := m.alarms.Run(&m.now, func(tag string) (time.Time, error) {
+	if err := m.alarms.Run(&m.Now, func(tag string) (time.Time, error) {
 		_, next, err := a.Wake(context.Background(), tag, xorack.SweepOptions{Announce: m.listedWell()})
 		return next, err
 	}); err != nil {
@@ -119,7 +120,7 @@ func (m *model) byTimer() error {
 			return fmt.Errorf("timer: every wake-up came, and %s is %q, and not sealed", t.tag, c.End())
 		}
 	}
-	m.changed = true
+	m.Changed = true
 	return m.Check()
 }
 
@@ -146,47 +147,31 @@ func (m *model) settled(by string) error {
 	return nil
 }
 
-// limited is a context that ends after a number of requests: what goes on
-// without end is found that way.
-type limited struct {
-	context.Context
-	left int
-}
-
-// Err implements [context.Context].
-func (l *limited) Err() error {
-	if l.left--; l.left < 0 {
-		return errors.New("no end after so many requests")
-	}
-	return nil
-}
-
 // calm is the table on which nothing goes wrong, with the check of a seal.
 func (m *model) calm() *xorack.Store {
 	return storeOn(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		if r.Name() != "seal" {
-			return m.memory.Do(ctx, r)
+			return m.Tables.Do(ctx, r)
 		}
 		before := m.chain(tagOf(r))
-		a, err := m.memory.Do(ctx, r)
+		a, err := m.Tables.Do(ctx, r)
 		if a.Held {
 			m.checkSeal(before)
 		}
-		return a, errors.Join(err, m.run.Err())
+		return a, errors.Join(err, m.Run.Err())
 	}))
 }
 
 // Snapshot implements [sim.Model].
 func (m *model) Snapshot(d *sim.Digest) {
-	d.Int(m.now.UnixMilli())
+	d.Int(m.Now.UnixMilli())
 	d.Bool(m.dropped)
 	d.Int(int64(m.waiting))
 	for _, emitted := range m.emitted {
 		d.Bool(emitted)
 	}
-	m.memory.Snapshot(d)
+	m.Tables.Snapshot(d)
 	m.past.Snapshot(d)
-	m.rows.Snapshot(d)
 	d.Int(int64(len(m.records)))
 	for _, r := range m.records {
 		d.Digest(r.image.Digest())

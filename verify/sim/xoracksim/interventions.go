@@ -7,6 +7,7 @@ import (
 
 	"github.com/streamsort/streamsort/pkg/xorack"
 	"github.com/streamsort/streamsort/verify/sim"
+	"github.com/streamsort/streamsort/verify/sim/world"
 )
 
 // contrary is a second delivery of a node's message whose handler says that it
@@ -25,8 +26,8 @@ func (m *model) contrary(n *node) {
 // successor creates a chain under a tag that was used before, once the other
 // one is gone from the world: its tombstone is over.
 func (m *model) successor(t *tree) {
-	m.run.Daemon("create "+t.tag+" again", func(p *sim.Proc) {
-		if p.Choose(sim.Labelf("begins"), func() bool { return m.now.Sub(start) > xorack.MinTombstone }, "") < 0 {
+	m.Run.Daemon("create "+t.tag+" again", func(p *sim.Proc) {
+		if p.Choose(sim.Labelf("begins"), func() bool { return m.Now.Sub(world.Start) > xorack.MinTombstone }, "") < 0 {
 			return
 		}
 		if until(p, 1, func() error { return m.createOnce(p, t) }) && m.chain(t.tag).Incarnation == t.inc() {
@@ -38,8 +39,8 @@ func (m *model) successor(t *tree) {
 // late repeats a create after all of that: it learns that the tag is taken, or
 // how its chain ended.
 func (m *model) late(t *tree) {
-	m.run.Daemon("create "+t.tag+" very late", func(p *sim.Proc) {
-		if p.Choose(sim.Labelf("begins"), func() bool { return m.now.Sub(start) > xorack.MinTombstone && m.chain(t.tag).Exists() }, "") < 0 {
+	m.Run.Daemon("create "+t.tag+" very late", func(p *sim.Proc) {
+		if p.Choose(sim.Labelf("begins"), func() bool { return m.Now.Sub(world.Start) > xorack.MinTombstone && m.chain(t.tag).Exists() }, "") < 0 {
 			return
 		}
 		until(p, 1, func() error { return m.createOnce(p, t) })
@@ -76,7 +77,7 @@ func (m *model) redelivery(trees ...*tree) {
 func (m *model) extender(t *tree, by time.Duration) {
 	m.busy("extend "+t.tag, func(p *sim.Proc) {
 		until(p, 1, func() error {
-			deadline := m.now.Add(by)
+			deadline := m.Now.Add(by)
 			r, err := m.acker(p).Extend(context.Background(), t.roots[0].edge, deadline)
 			if errors.Is(err, xorack.ErrTagNotFound) && !m.seen[t] {
 				return nil
@@ -85,7 +86,7 @@ func (m *model) extender(t *tree, by time.Duration) {
 				return m.failed(err)
 			}
 			if r.Outcome == xorack.Applied && (r.Chain.End() != xorack.Open || r.Chain.Deadline.Before(deadline)) {
-				m.run.Violation("%s was not extended", t.tag)
+				m.Run.Violation("%s was not extended", t.tag)
 			}
 			return nil
 		})
@@ -105,7 +106,7 @@ func (m *model) deleter(t *tree) {
 				return m.failed(err)
 			}
 			if r.Chain.End() == xorack.Open {
-				m.run.Violation("%s was not deleted", t.tag)
+				m.Run.Violation("%s was not deleted", t.tag)
 			}
 			return nil
 		})

@@ -26,10 +26,8 @@ import (
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/pkg/xorack"
 	"github.com/streamsort/streamsort/verify/sim"
+	"github.com/streamsort/streamsort/verify/sim/world"
 )
-
-// start is when every run begins.
-var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // end is how a chain ended.
 type end struct {
@@ -43,15 +41,11 @@ type end struct {
 // model is the table, its stream, the messages between the handlers, and all
 // that the invariants need to know.
 type model struct {
-	run    *sim.Run
-	memory *ddb.Memory
+	*world.World
 	// store is the table as no process sees it, known what was read of it and
 	// stands there still.
 	store *xorack.Store
-	// rows is the table of trouble.
-	rows  *ddb.Memory
 	known map[string]xorack.Chain
-	now   time.Time
 
 	trees []*tree
 	// emitted are the nodes whose message is under way, or was.
@@ -82,8 +76,6 @@ type model struct {
 	// past is what reads that are not strong may show still; nil where each shows
 	// what stands there.
 	past *past.Past
-	// changed is set when the table did since the last Check.
-	changed bool
 	// alarms are the wake-ups that ackers asked for, where the timer has to be enough; nil
 	// elsewhere.
 	alarms sim.Alarms
@@ -96,12 +88,13 @@ type record struct {
 }
 
 func newModel(run *sim.Run) *model {
-	memory := ddb.NewMemory(chains).Remember()
 	m := &model{
-		run: run, rows: newRows(), known: map[string]xorack.Chain{}, memory: memory, store: storeOn(memory), now: start, stamped: map[string][]string{}, stampsIn: map[string]int{}, ends: map[*tree]end{}, endedBy: map[*tree]xorack.Op{},
+		World: world.New(run, chains, troubleTable), known: map[string]xorack.Chain{},
+		stamped: map[string][]string{}, stampsIn: map[string]int{}, ends: map[*tree]end{}, endedBy: map[*tree]xorack.Op{},
 		announced: map[string]xorack.End{}, seen: map[*tree]bool{}, gone: map[*tree]bool{}, dueShards: map[string]ddb.Value{},
 	}
-	memory.OnChange(func(c ddb.Change) {
+	m.store = storeOn(m.Tables)
+	m.Note(chains.Name, func(c ddb.Change) {
 		for _, it := range []ddb.Item{c.Before, c.After} {
 			delete(m.known, it.Get("tag").Str())
 		}
@@ -123,7 +116,7 @@ func (m *model) options(p *sim.Proc) *xorack.Options {
 	ops := byte(0)
 	return &xorack.Options{
 		ForEach:   fanout.OneByOne,
-		Tombstone: xorack.MinTombstone, Now: func() time.Time { return m.now }, WakeUp: m.alarms.Set,
+		Tombstone: xorack.MinTombstone, Now: func() time.Time { return m.Now }, WakeUp: m.alarms.Set,
 		NewOp: func() xorack.Op {
 			ops++
 			op := xorack.Op{0: ops}
@@ -155,10 +148,10 @@ func (m *model) of(c xorack.Chain) *tree {
 
 // Check implements [sim.Model].
 func (m *model) Check() error {
-	if !m.changed {
+	if !m.Changed {
 		return nil
 	}
-	m.changed = false
+	m.Changed = false
 	for _, t := range m.trees {
 		if err := m.checkTree(t); err != nil {
 			return err
@@ -263,22 +256,22 @@ func (m *model) wrote(before xorack.Chain, after record) {
 	if before.Exists() && before.Incarnation != after.Incarnation && before.Incarnation != (xorack.Incarnation{}) {
 		if t := m.of(before); t != nil {
 			if before.IsCreated() && !before.Sealed() {
-				m.run.Violation("%s was replaced before it was sealed", t.tag)
+				m.Run.Violation("%s was replaced before it was sealed", t.tag)
 			}
 			m.gone[t] = true
 		}
 	}
 	if before.End() == xorack.Open && after.Recorded == xorack.TimedOut && before.IsCreated() {
-		idle := before.Idle > 0 && !before.Seen.Add(before.Idle).After(m.now)
-		if before.Deadline.After(m.now) && !idle {
-			m.run.Violation("%s timed out %v before its deadline", after.Tag, before.Deadline.Sub(m.now))
+		idle := before.Idle > 0 && !before.Seen.Add(before.Idle).After(m.Now)
+		if before.Deadline.After(m.Now) && !idle {
+			m.Run.Violation("%s timed out %v before its deadline", after.Tag, before.Deadline.Sub(m.Now))
 		}
 	}
 	if after.Recorded == xorack.Failed && before.End() == xorack.Open && before.Has(after.LastOp) {
-		m.run.Violation("%s failed by an edge that had ended", after.Tag)
+		m.Run.Violation("%s failed by an edge that had ended", after.Tag)
 	}
 	if after.Deadline.Before(before.Deadline) && before.Incarnation == after.Incarnation {
-		m.run.Violation("the deadline of %s went back", after.Tag)
+		m.Run.Violation("the deadline of %s went back", after.Tag)
 	}
 	acked := after.HasStamps() && after.IsCreated() && strings.Trim(string(after.XOR()), "\x00") == ""
 	if m.handled && !after.Due.IsZero() && (after.End() != xorack.Open || acked) {
@@ -291,7 +284,7 @@ func (m *model) checkSeal(c xorack.Chain) {
 	t := m.of(c)
 	if t == nil || !t.part {
 		if m.announced[c.EventID()] != c.End() {
-			m.run.Violation("%s was sealed as %s, and announced as %q", c.Tag, c.End(), m.announced[c.EventID()])
+			m.Run.Violation("%s was sealed as %s, and announced as %q", c.Tag, c.End(), m.announced[c.EventID()])
 		}
 		m.checkListed(c)
 	}
@@ -300,7 +293,7 @@ func (m *model) checkSeal(c xorack.Chain) {
 	}
 	above := m.chain(t.parent.tree.tag)
 	if above.Incarnation == t.parent.tree.inc() && above.End() == xorack.Open && !above.Has(t.parent.edge.Op()) {
-		m.run.Violation("%s was sealed, and its end not carried to %s", c.Tag, above.Tag)
+		m.Run.Violation("%s was sealed, and its end not carried to %s", c.Tag, above.Tag)
 	}
 }
 
@@ -309,10 +302,10 @@ func (m *model) announce(p *sim.Proc) xorack.Announce {
 	return func(_ context.Context, c xorack.Chain) error {
 		_, err := sim.Do(p, sim.Labelf("announce %s %s", c.Tag, c.End()), true, func() (bool, error) {
 			if was, twice := m.announced[c.EventID()]; twice && was != c.End() {
-				m.run.Violation("A4: %s was announced as %s and as %s", c.Tag, was, c.End())
+				m.Run.Violation("A4: %s was announced as %s and as %s", c.Tag, was, c.End())
 			}
 			if there := m.chain(c.Tag); there.Incarnation == c.Incarnation && there.End() != c.End() {
-				m.run.Violation("A4: %s was announced as %s, and is %s", c.Tag, c.End(), there.End())
+				m.Run.Violation("A4: %s was announced as %s, and is %s", c.Tag, c.End(), there.End())
 			}
 			m.announced[c.EventID()] = c.End()
 			return true, nil

@@ -147,7 +147,7 @@ func Small() []sim.Scenario {
 			m.sweeper(1)
 		}),
 		scenario("a first copy comes late", 1, func(m *model) {
-			m.run.Network()
+			m.Run.Network()
 			t := m.newTree("t", xorack.CreateOptions{})
 			m.split(t.roots[0], 2)[0].fail()
 			m.work(t, false)
@@ -155,7 +155,7 @@ func Small() []sim.Scenario {
 		}),
 		scenario("stale reads", 1, func(m *model) {
 			t := m.two("t", xorack.CreateOptions{Deadline: 2 * time.Minute})
-			m.past = past.Of(m.memory)
+			m.past = past.Of(m.Tables)
 			m.work(t, false)
 			m.extender(t, 3*time.Minute)
 			m.clock(1, 2*time.Minute)

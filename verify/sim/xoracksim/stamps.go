@@ -18,7 +18,7 @@ func (m *model) stamper(tag string, at int) {
 
 // stampOnce is a stamper that does not come again, whatever becomes of it.
 func (m *model) stampOnce(tag string, at int) {
-	m.run.Go("stamp once "+tag+m.stamped[tag][at], func(p *sim.Proc) { _ = m.stamp(p, tag, at) })
+	m.Run.Go("stamp once "+tag+m.stamped[tag][at], func(p *sim.Proc) { _ = m.stamp(p, tag, at) })
 }
 
 func (m *model) stamp(p *sim.Proc, tag string, at int) error {
@@ -39,7 +39,7 @@ func (m *model) stamp(p *sim.Proc, tag string, at int) error {
 	}
 	m.stampsIn[tag]++
 	if state.Outcome == xorack.Ended && m.chain(tag).Recorded != xorack.Done {
-		m.run.Violation("%s was answered ended, and is not", tag)
+		m.Run.Violation("%s was answered ended, and is not", tag)
 	}
 	return nil
 }

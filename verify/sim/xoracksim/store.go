@@ -8,6 +8,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack"
 	"github.com/streamsort/streamsort/verify/sim"
 	"github.com/streamsort/streamsort/verify/sim/simdb"
+	"github.com/streamsort/streamsort/verify/sim/world"
 )
 
 // chains is the table.
@@ -24,13 +25,13 @@ func storeOn(engine ddb.Engine) *xorack.Store {
 
 // view is the table as one process sees it.
 func (m *model) view(p *sim.Proc) *xorack.Store {
-	engine := simdb.Engine(p, m.memory, &simdb.Hooks{Label: m.label, Perform: m.perform, Older: m.older})
+	engine := simdb.Engine(p, m.Tables, &simdb.Hooks{Label: m.label, Perform: m.perform, Older: m.older})
 	return storeOn(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		if q, isQuery := r.(ddb.Query); isQuery && len(m.everDue(q)) == 0 {
 			return ddb.Answer{}, nil // a part that never had a chain is not worth a point
 		}
 		// The time by which a request was made: it may wait.
-		p.Knows().Int(m.now.Sub(start).Milliseconds())
+		p.Knows().Int(m.Now.Sub(world.Start).Milliseconds())
 		return engine.Do(ctx, r)
 	}))
 }
@@ -56,7 +57,7 @@ func (m *model) perform(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answe
 	if !a.Held {
 		return a, err
 	}
-	m.changed = true
+	m.Changed = true
 	if r.Name() == "seal" {
 		m.checkSeal(before)
 	}
@@ -87,9 +88,9 @@ func (m *model) everDue(q ddb.Query) []ddb.Item {
 	if q.After.Exists() {
 		return all
 	}
-	for _, it := range m.memory.Items(chains.Name) {
+	for _, it := range m.Tables.Items(chains.Name) {
 		if shard := m.dueShards[it.Get("tag").Str()]; shard.Equal(q.Partition) {
-			all = append(all, ddb.Fields{"tag": it.Get("tag"), "dueShard": shard, "due": ddb.Millis(start)}.Item())
+			all = append(all, ddb.Fields{"tag": it.Get("tag"), "dueShard": shard, "due": ddb.Millis(world.Start)}.Item())
 		}
 	}
 	return all

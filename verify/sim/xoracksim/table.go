@@ -14,7 +14,7 @@ import (
 // handler may die.
 func (m *model) handler() {
 	m.handled = true
-	m.run.Daemon("handler", func(p *sim.Proc) {
+	m.Run.Daemon("handler", func(p *sim.Proc) {
 		a := m.acker(p)
 		for {
 			p.Forget()
@@ -42,18 +42,11 @@ func (m *model) handler() {
 
 // sweeper runs the sweep a number of times.
 func (m *model) sweeper(times int) {
-	m.run.Go("sweep", func(p *sim.Proc) {
+	m.Turns("sweep", times, sim.Labelf("begins"), nil, func(p *sim.Proc) func(int) {
 		a := m.acker(p)
-		for i := range times {
-			p.Forget().Int(int64(i))
-			if p.Choose(sim.Labelf("begins"), nil, "") < 0 {
-				return
-			}
+		return func(int) {
 			if _, err := a.Sweep(context.Background(), xorack.SweepOptions{Announce: m.listed(p)}); err != nil && !p.Dead() {
 				_ = m.failed(err)
-			}
-			if p.Dead() {
-				return
 			}
 		}
 	})
@@ -62,18 +55,11 @@ func (m *model) sweeper(times int) {
 // timer wakes chains up, each at any moment: a wake-up that comes too early or too late,
 // twice, or not at all, and one for a chain that nobody knows.
 func (m *model) timer(tags ...string) {
-	m.run.Go("timer", func(p *sim.Proc) {
+	m.Turns("timer", len(tags), sim.Labelf("wake one of %v", tags), nil, func(p *sim.Proc) func(int) {
 		a := m.acker(p)
-		for i, tag := range tags {
-			p.Forget().Int(int64(i))
-			if p.Choose(sim.Labelf("wake %s", tag), nil, "") < 0 {
-				return
-			}
-			if _, _, err := a.Wake(context.Background(), tag, xorack.SweepOptions{Announce: m.listed(p)}); err != nil && !p.Dead() {
+		return func(i int) {
+			if _, _, err := a.Wake(context.Background(), tags[i], xorack.SweepOptions{Announce: m.listed(p)}); err != nil && !p.Dead() {
 				_ = m.failed(err)
-			}
-			if p.Dead() {
-				return
 			}
 		}
 	})
@@ -81,19 +67,19 @@ func (m *model) timer(tags ...string) {
 
 // clock lets time pass, a number of times.
 func (m *model) clock(times int, step time.Duration) {
-	m.run.Clock(&m.now, nil, slices.Repeat([]time.Duration{step}, times)...)
+	m.Run.Clock(&m.Now, nil, slices.Repeat([]time.Duration{step}, times)...)
 }
 
 // expiry lets the time of a tombstone pass, once nobody can repeat anything any
 // more, and deletes what has expired, as TTL does; or leaves it, as TTL does
 // for up to two days.
 func (m *model) expiry() {
-	m.run.Go("expiry", func(p *sim.Proc) {
+	m.Run.Go("expiry", func(p *sim.Proc) {
 		chosen := p.Choose(sim.Labelf("a tombstone's time passes"), func() bool { return m.waiting == 0 }, "", "and TTL is late")
 		if chosen < 0 {
 			return
 		}
-		m.now, m.changed = m.now.Add(xorack.MinTombstone+time.Second), true
+		m.Now, m.Changed = m.Now.Add(xorack.MinTombstone+time.Second), true
 		if chosen == 0 {
 			m.expire()
 		}
@@ -102,12 +88,9 @@ func (m *model) expiry() {
 
 // ttl deletes what has expired, at any time, a number of times.
 func (m *model) ttl(times int) {
-	m.run.Go("TTL", func(p *sim.Proc) {
-		for range times {
-			if p.Choose(sim.Labelf("deletes"), nil, "") < 0 {
-				return
-			}
-			m.changed = true
+	m.Turns("TTL", times, sim.Labelf("deletes"), nil, func(*sim.Proc) func(int) {
+		return func(int) {
+			m.Changed = true
 			m.expire()
 		}
 	})
@@ -119,13 +102,13 @@ func (m *model) expire() {
 	for _, t := range m.trees {
 		before[t] = m.chain(t.tag)
 	}
-	m.memory.Expire(m.now)
+	m.Tables.Expire(m.Now)
 	for t, c := range before {
 		if m.chain(t.tag).Exists() || c.Incarnation != t.inc() {
 			continue
 		}
 		if c.IsCreated() && !c.Sealed() {
-			m.run.Violation("the chain of %s was deleted before it was sealed", t.tag)
+			m.Run.Violation("the chain of %s was deleted before it was sealed", t.tag)
 		}
 		m.gone[t] = true
 	}

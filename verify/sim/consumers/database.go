@@ -1,9 +1,10 @@
-package twophasesim
+package consumers
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/streamsort/streamsort/pkg/delivery"
@@ -11,47 +12,48 @@ import (
 	"github.com/streamsort/streamsort/verify/sim"
 )
 
-// database is a consumer's own: its markers, and what was done in it. A
-// transaction is checked and takes effect at its commit, as in a database that
-// is serializable without locks: what one with locks lets wait comes first or
+// Database is a consumer's own: its markers with their replies, as package sqlmarker keeps them,
+// and what was done in it. A transaction is checked and takes effect at its commit, as in a
+// database that is serializable without locks: what one with locks lets wait comes first or
 // last here.
-type database struct {
-	name    string
+type Database struct {
 	markers map[delivery.Held]delivery.TokenOutcome
+	replies map[delivery.Held][]delivery.Reply
 	floor   int64
-	// effects are what was committed, in that order.
-	effects []effect
-	// epoch rises when the database is restored: a transaction that began before
+	// Effects are what was committed, in that order.
+	Effects []Effect
+	// Epoch rises when the database is restored: a transaction that began before
 	// is gone.
-	epoch int
-	// lost are the claims that were committed and are not any more, because the
+	Epoch int
+	// Lost are the claims that were committed and are not any more, because the
 	// database was restored.
-	lost []delivery.Token
+	Lost []delivery.Token
 }
 
-// effect is a batch that was committed.
-type effect struct {
-	token    delivery.Token
-	from, to int64
+// Effect is a batch that was committed.
+type Effect struct {
+	Token    delivery.Token
+	From, To int64
 	rewinds  int64
 }
 
-func newDatabase(name string) *database {
-	return &database{name: name, markers: map[delivery.Held]delivery.TokenOutcome{}}
+// NewDatabase returns one in which nothing was done.
+func NewDatabase() *Database {
+	return &Database{markers: map[delivery.Held]delivery.TokenOutcome{}, replies: map[delivery.Held][]delivery.Reply{}}
 }
 
-// copied is the database as a backup has it.
-func (d *database) copied() *database {
-	c := newDatabase(d.name)
-	for h, outcome := range d.markers {
-		c.markers[h] = outcome
-	}
-	c.floor, c.effects = d.floor, slices.Clone(d.effects)
-	return c
+// Copied is the database as a backup has it.
+func (d *Database) Copied() *Database {
+	return &Database{markers: maps.Clone(d.markers), replies: maps.Clone(d.replies), floor: d.floor, Effects: slices.Clone(d.Effects)}
 }
 
-// last is the highest number that the database knows to be committed.
-func (d *database) last() int64 {
+// Committed reports whether a claim is committed in the database.
+func (d *Database) Committed(t delivery.Token) bool {
+	return d.markers[delivery.Held{Queue: Queue, Consumer: Consumer, Token: t}] == delivery.Committed
+}
+
+// Last is the highest number that the database knows to be committed.
+func (d *Database) Last() int64 {
 	last := d.floor - 1
 	for h, outcome := range d.markers {
 		if outcome == delivery.Committed {
@@ -69,8 +71,8 @@ var (
 )
 
 // check is what Mark of package sqlmarker checks.
-func (d *database) check(h delivery.Held, committed int64) error {
-	switch last := d.last(); {
+func (d *Database) check(h delivery.Held, committed int64) error {
+	switch last := d.Last(); {
 	case last < committed:
 		return &pull.RestoredError{Queue: h.Queue, Consumer: h.Consumer, Last: last, Committed: committed}
 	case h.Token.N < d.floor:
@@ -81,22 +83,22 @@ func (d *database) check(h delivery.Held, committed int64) error {
 
 // ahead is what Mark checks of the place: the last batch that is committed does
 // not go further than this one begins.
-func (d *database) ahead(b delivery.Batch) error {
-	var last effect
-	for _, e := range d.effects {
-		if e.token.N >= last.token.N {
+func (d *Database) ahead(b delivery.Batch) error {
+	var last Effect
+	for _, e := range d.Effects {
+		if e.Token.N >= last.Token.N {
 			last = e
 		}
 	}
-	if last.rewinds > b.Rewinds || last.rewinds == b.Rewinds && last.to > b.From {
-		return &pull.AheadError{Queue: b.Queue, Consumer: b.Consumer, From: b.From, To: last.to}
+	if last.rewinds > b.Rewinds || last.rewinds == b.Rewinds && last.To > b.From {
+		return &pull.AheadError{Queue: b.Queue, Consumer: b.Consumer, From: b.From, To: last.To}
 	}
 	return nil
 }
 
 // commit ends a transaction.
-func (d *database) commit(h delivery.Held, b delivery.Batch, epoch int, committed int64) error {
-	if d.epoch != epoch {
+func (d *Database) commit(h delivery.Held, b delivery.Batch, epoch int, committed int64) error {
+	if d.Epoch != epoch {
 		return errGone
 	}
 	if err := d.check(h, committed); err != nil {
@@ -106,12 +108,13 @@ func (d *database) commit(h delivery.Held, b delivery.Batch, epoch int, committe
 		return errSettled
 	}
 	d.markers[h] = delivery.Committed
-	d.effects = append(d.effects, effect{h.Token, b.From, b.To, b.Rewinds})
+	d.replies[h], _ = b.Replies() // with one that was refused the prepare fails
+	d.Effects = append(d.Effects, Effect{h.Token, b.From, b.To, b.Rewinds})
 	return nil
 }
 
 // settle is what Settle of package sqlmarker does.
-func (d *database) settle(h delivery.Held, committed int64) (delivery.TokenOutcome, error) {
+func (d *Database) settle(h delivery.Held, committed int64) (delivery.TokenOutcome, error) {
 	if err := d.check(h, committed); err != nil {
 		return "", err
 	}
@@ -121,7 +124,7 @@ func (d *database) settle(h delivery.Held, committed int64) (delivery.TokenOutco
 	return d.markers[h], nil
 }
 
-func (d *database) forget(under int64) {
+func (d *Database) forget(under int64) {
 	d.floor = max(d.floor, under)
 	for h := range d.markers {
 		if h.Token.N < d.floor {
@@ -133,26 +136,26 @@ func (d *database) forget(under int64) {
 // connection is the database as one process sees it. p is nil for one that is
 // no point.
 type connection struct {
-	*model
+	*Model
 	p *sim.Proc
 }
 
 var _ pull.Database = connection{}
 
 // Name implements [pull.Database].
-func (c connection) Name() string { return c.db.name }
+func (c connection) Name() string { return "db" }
 
 // Apply implements [pull.Database].
 func (c connection) Apply(ctx context.Context, b delivery.Batch, committed int64, prepare func(context.Context) error) error {
-	h, epoch := b.Held(), c.db.epoch
-	if err := c.db.check(h, committed); err != nil {
+	h, epoch := b.Held(), c.DB.Epoch
+	if err := c.DB.check(h, committed); err != nil {
 		return err
 	}
-	if err := c.db.ahead(b); err != nil {
+	if err := c.DB.ahead(b); err != nil {
 		return err
 	}
-	if c.refuses(b) {
-		return errors.New("no such account")
+	if err := c.Effect(c.p, b); err != nil {
+		return err
 	}
 	if err := prepare(ctx); err != nil {
 		return err
@@ -162,7 +165,7 @@ func (c connection) Apply(ctx context.Context, b delivery.Batch, committed int64
 		if tries++; tries > 1 {
 			return false, errLost // nobody repeats a commit
 		}
-		return true, c.db.commit(h, b, epoch, committed)
+		return true, c.DB.commit(h, b, epoch, committed)
 	})
 	return err
 }
@@ -170,15 +173,15 @@ func (c connection) Apply(ctx context.Context, b delivery.Batch, committed int64
 // Settle implements [pull.Database].
 func (c connection) Settle(_ context.Context, h delivery.Held, committed int64) (delivery.TokenOutcome, []delivery.Reply, error) {
 	outcome, err := sim.Do(c.p, sim.Labelf("settle %v in the database", h.Token), true, func() (string, error) {
-		outcome, err := c.db.settle(h, committed)
+		outcome, err := c.DB.settle(h, committed)
 		return string(outcome), err
 	})
-	return delivery.TokenOutcome(outcome), nil, err
+	return delivery.TokenOutcome(outcome), c.DB.replies[h], err
 }
 
 // Check implements [pull.Database].
 func (c connection) Check(_ context.Context, queue, consumer string, committed int64) error {
-	err := c.db.check(delivery.Held{Queue: queue, Consumer: consumer, Token: delivery.Token{N: c.db.floor}}, committed)
+	err := c.DB.check(delivery.Held{Queue: queue, Consumer: consumer, Token: delivery.Token{N: c.DB.floor}}, committed)
 	c.p.Knows().Bool(err == nil)
 	return err
 }
@@ -186,23 +189,24 @@ func (c connection) Check(_ context.Context, queue, consumer string, committed i
 // Forget implements [pull.Database].
 func (c connection) Forget(_ context.Context, _, _ string, under int64) error {
 	_, err := sim.Do(c.p, sim.Labelf("forget the markers under %d", under), true, func() (bool, error) {
-		c.db.forget(under)
+		c.DB.forget(under)
 		return true, nil
 	})
 	return err
 }
 
-func (d *database) hash(s *sim.Digest) {
+// Hash feeds it.
+func (d *Database) Hash(s *sim.Digest) {
 	s.Int(d.floor)
-	s.Int(int64(d.epoch))
-	s.Int(int64(len(d.effects)))
-	for _, e := range d.effects {
+	s.Int(int64(d.Epoch))
+	s.Int(int64(len(d.Effects)))
+	for _, e := range d.Effects {
 		s.Text(fmt.Sprint(e))
 	}
 	var sum int64
 	for h, outcome := range d.markers {
 		var one sim.Digest
-		one.Text(fmt.Sprint(h.Token, outcome))
+		one.Text(fmt.Sprint(h.Token, outcome, len(d.replies[h])))
 		sum += one.Sum() // a map has no order
 	}
 	s.Int(sum)

@@ -4,7 +4,6 @@ package main
 const (
 	pullFolder   = "pkg/delivery/pull"
 	markerFolder = "pkg/delivery/pull/sqlmarker"
-	databaseSim  = "verify/sim/consumers"
 )
 
 // twoPhases are the tests that walk the schedules of two databases.

@@ -1,8 +1,12 @@
 package xorack_test
 
 import (
+	"context"
+	"errors"
 	"testing"
+	"time"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/pkg/xorack"
 	"github.com/streamsort/streamsort/pkg/xorack/stamps"
@@ -65,4 +69,24 @@ func TestOperationsOnStamps(t *testing.T) {
 	wantError(t, xorack.ErrOtherKind)(h.acker.Done(t.Context(), root))
 	wantError(t, xorack.ErrOtherKind)(h.acker.Fail(t.Context(), root, "why"))
 	wantError(t, xorack.ErrOtherKind)(h.acker.Delete(t.Context(), "t"))
+}
+
+// TestAWakeUpThatFails counts what failed: the next one does it.
+func TestAWakeUpThatFails(t *testing.T) {
+	a := newAlarmed(t)
+	a.create("t", xorack.CreateOptions{Deadline: time.Minute})
+	a.now = start.Add(time.Minute)
+	for _, c := range []struct {
+		failure error
+		want    xorack.SweepReport
+	}{
+		{ddb.ErrUnavailable, xorack.SweepReport{Chains: 1, TimedOut: 1, Failed: 1}},
+		{nil, xorack.SweepReport{Chains: 1, Finished: 1}},
+	} {
+		announce := func(context.Context, xorack.Chain) error { return c.failure }
+		report, next, err := a.Wake(t.Context(), "t", xorack.SweepOptions{Announce: announce})
+		if !errors.Is(err, c.failure) || report != c.want || !next.IsZero() {
+			t.Errorf("%+v, %v, %v; want %+v, %v", report, next, err, c.want, c.failure)
+		}
+	}
 }

@@ -162,8 +162,9 @@ sources: ## take 100,000 shuffled records of each source of AWS: none lost, none
 	@$(GO) test ./functions/source -run TestManyRecords -count=1 -v -timeout 60m -args -events $(or $(EVENTS),100000)
 
 .PHONY: bench
-bench: deps ## count and measure for minutes, and write docs/reference/figures.md: cost of each operation, size, start, throughput (ONLY=counts: what is the same in every run; ONLY=deduplication|acks|claims|function|throughput|queue|latency: one table)
-	@$(GO) run ./verify/bench $(if $(ONLY),-only $(ONLY))
+bench: deps ## count and measure for minutes, and write docs/reference/figures.md: cost of each operation, the enqueue function, one queue, the way of a message (ONLY=counts: what is the same in every run; ONLY=function|queue|latency: one table)
+	$(if $(filter-out counts,$(ONLY)),,@$(GO) test ./internal/dev/figures -run ThePage -count=1 -update)
+	$(if $(filter counts,$(ONLY)),,@$(GO) test $(WHOLE) ./verify/bench -run '^$$' -bench '(?i)$(ONLY)' -benchtime 1x -timeout 20m -write)
 
 .PHONY: screenshots
 screenshots: deps deps-browser ## draw every screen of the live page, light and dark, wide and narrow, into .build/screenshots, and the two of the README

@@ -38,7 +38,7 @@ func TestItemSize(t *testing.T) {
 		{attributes{"a": &types.AttributeValueMemberM{Value: attributes{"b": &s{Value: "xy"}}}}, 8},
 		{attributes{"a": &types.AttributeValueMemberSS{Value: []string{"x", "yz"}}}, 4},
 	} {
-		if got := ItemSize(c.item); got != c.want {
+		if got := itemSize(c.item); got != c.want {
 			t.Errorf("%d: %d bytes, want %d", i, got, c.want)
 		}
 	}

@@ -31,12 +31,10 @@ func TestItemSize(t *testing.T) {
 		{attributes{"a": &n{Value: "123"}}, 4},
 		{attributes{"a": &n{Value: "1000"}}, 3},
 		{attributes{"a": &n{Value: "-12"}}, 4},
-		{attributes{"a": &n{Value: "0.05"}}, 3},
 		{attributes{"a": &types.AttributeValueMemberB{Value: make([]byte, 10)}}, 11},
 		{attributes{"a": &types.AttributeValueMemberBOOL{}}, 2},
 		{attributes{"a": &types.AttributeValueMemberL{Value: []types.AttributeValue{&s{Value: "xy"}}}}, 7},
 		{attributes{"a": &types.AttributeValueMemberM{Value: attributes{"b": &s{Value: "xy"}}}}, 8},
-		{attributes{"a": &types.AttributeValueMemberSS{Value: []string{"x", "yz"}}}, 4},
 	} {
 		if got := itemSize(c.item); got != c.want {
 			t.Errorf("%d: %d bytes, want %d", i, got, c.want)

@@ -181,8 +181,8 @@ bench-page: deps deps-browser ## measure the live page in a browser, on DynamoDB
 BATCH ?= 1
 DISORDER ?= 0
 .PHONY: cost
-cost: ## print dollars a month: RATE=… BATCH=… DISORDER=0|8|32|reverse|random QUEUES=… DOOR=api|url LOGS=outcome|all TRACING=off|on WINDOW=1s LINGER=10ms ORDER=key SETTLE=5s (PAGE=1: write the tables of docs/reference/cost.md)
-	@$(GO) run ./verify/bench/cost -rate $(or $(RATE),100) -batch $(BATCH) -disorder $(DISORDER) -queues $(or $(QUEUES),100) -order $(or $(ORDER),number) -settle $(or $(SETTLE),5s) -door $(or $(DOOR),api) -logs $(or $(LOGS),outcome) -tracing $(or $(TRACING),off) $(if $(PAGE),-page) -window $(or $(WINDOW),0s) -linger $(or $(LINGER),0s)
+cost: ## print dollars a month: RATE=… BATCH=… DISORDER=0|8|32|reverse|random QUEUES=… DOOR=api|url LOGS=outcome|all TRACING=off|on WINDOW=1s LINGER=10ms ORDER=key (PAGE=1: write the tables of docs/reference/cost.md)
+	@$(GO) run ./verify/bench/cost -rate $(or $(RATE),100) -batch $(BATCH) -disorder $(DISORDER) -queues $(or $(QUEUES),100) -order $(or $(ORDER),number) -door $(or $(DOOR),api) -logs $(or $(LOGS),outcome) -tracing $(or $(TRACING),off) $(if $(PAGE),-page) -window $(or $(WINDOW),0s) -linger $(or $(LINGER),0s)
 
 .PHONY: mutants
 mutants: ## plant known bugs, one at a time: each must turn the tests red (CHANGED=1: of what changed, and what operators make of it; FOR=3m: what can be begun in this time; CLAUSES=1: each clause of the stores' requests; PKG=./pkg/xorack: what operators make of a package, BY=./verify/sim/xoracksim SAMPLE=60 UPDATE=1)

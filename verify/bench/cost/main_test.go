@@ -14,7 +14,7 @@ func TestWhatCannotBeRead(t *testing.T) {
 			t.Errorf("%s: %v", flag, err)
 		}
 	}
-	for flag, want := range map[string]string{"door": "write api or url", "logs": "write outcome or all", "tracing": "write on or off", "window": "write 1s", "order": "write number or key"} {
+	for flag, want := range map[string]string{"door": "write api or url", "logs": "write outcome or all", "tracing": "write off or on", "window": "write 1s", "order": "write number or key"} {
 		if err := run([]string{"-" + flag, "abc"}, io.Discard); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", flag, err)
 		}

@@ -140,28 +140,6 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// TestReadFigure pins what reading a range costs: at most 0.035 read units a
-// message of 100 bytes.
-func TestReadFigure(t *testing.T) {
-	m := newMetered(t, cursor.ModeSync)
-	const count = 1000
-	for first := int64(1); first < count; first += 100 {
-		m.group(first, first+99)
-	}
-	read := 0
-	cost := m.cost(func() {
-		for _, err := range m.sorter.Read(t.Context(), hundred(1).Queue, 0, count) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			read++
-		}
-	})
-	if per := cost.Total().Reads / count; read != count || per > 0.035 {
-		t.Errorf("read %d messages at %.4f units each, want %d at 0.035 or less", read, per, count)
-	}
-}
-
 // TestVerifyFigures: the cursor twice, a request for each MB, and one for what is behind the position.
 func TestVerifyFigures(t *testing.T) {
 	m := newMetered(t, cursor.ModeSync)

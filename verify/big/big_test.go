@@ -12,10 +12,3 @@ func TestShort(t *testing.T) {
 		}
 	}
 }
-
-// TestABrokenBound is an error.
-func TestABrokenBound(t *testing.T) {
-	if atMost("requests", 2, 1) == nil || atMost("requests", 1, 1) != nil {
-		t.Error("a bound is not held to")
-	}
-}

@@ -45,18 +45,7 @@ func TestItemSize(t *testing.T) {
 // TestCountsByTheRules makes requests of which the charge is known.
 func TestCountsByTheRules(t *testing.T) {
 	ddbtest.EachServer(t, func(t *testing.T, kind ddbtest.Kind) {
-		m := New(dynamo.Transport())
-		client, err := dynamo.New(&dynamo.Options{Endpoint: ddbtest.Endpoint(t, kind), Transport: m})
-		if err != nil {
-			t.Fatal(err)
-		}
-		name := "metered" + ddbtest.Suffix()
-		err = table.Create(t.Context(), client, table.Definition{
-			Name: name, Partition: table.Key{Name: "p", Type: table.String}, Sort: table.Key{Name: "s", Type: table.Number},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		m, client, name := metered(t, kind, table.Definition{Partition: table.Key{Name: "p", Type: table.String}, Sort: table.Key{Name: "s", Type: table.Number}})
 		key := func(sort int) attributes {
 			return attributes{"p": &s{Value: "x"}, "s": &n{Value: fmt.Sprint(sort)}}
 		}
@@ -132,21 +121,12 @@ func TestCountsAnIndex(t *testing.T) {
 }
 
 func testCountsAnIndex(t *testing.T, kind ddbtest.Kind) {
-	m := New(dynamo.Transport())
-	client, err := dynamo.New(&dynamo.Options{Endpoint: ddbtest.Endpoint(t, kind), Transport: m})
-	if err != nil {
-		t.Fatal(err)
-	}
-	name := "metered" + ddbtest.Suffix()
-	err = table.Create(t.Context(), client, table.Definition{
-		Name: name, Partition: table.Key{Name: "p", Type: table.String},
+	m, client, name := metered(t, kind, table.Definition{
+		Partition: table.Key{Name: "p", Type: table.String},
 		Index: table.Index{
 			Name: "due", Partition: table.Key{Name: "part", Type: table.Number}, Sort: table.Key{Name: "at", Type: table.Number},
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	update := func(expression string, values attributes) func() error {
 		return func() error {
 			_, err := client.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
@@ -195,4 +175,19 @@ func testCountsAnIndex(t *testing.T, kind ddbtest.Kind) {
 			t.Errorf("%s: %+v, want %+v", step.what, got, step.want)
 		}
 	}
+}
+
+// metered is a server's client with a Meter between, and the name of a fresh table there.
+func metered(t *testing.T, kind ddbtest.Kind, d table.Definition) (*Meter, *dynamodb.Client, string) {
+	t.Helper()
+	m := New(dynamo.Transport())
+	client, err := dynamo.New(&dynamo.Options{Endpoint: ddbtest.Endpoint(t, kind), Transport: m})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Name = "metered" + ddbtest.Suffix()
+	if err := table.Create(t.Context(), client, d); err != nil {
+		t.Fatal(err)
+	}
+	return m, client, d.Name
 }

@@ -23,7 +23,7 @@ func TestWhatCannotBeRead(t *testing.T) {
 		t.Error(err)
 	}
 	var out strings.Builder
-	if err := run([]string{"-queues", "7", "-tracing", "off"}, &out); err != nil || !strings.Contains(out.String(), "to 7 queues") || !strings.Contains(out.String(), "X-Ray off") {
+	if err := run([]string{"-queues", "7", "-tracing", "off", "-window", "30s"}, &out); err != nil || !strings.Contains(out.String(), "gather for 30s (with processBatchSize") || !strings.Contains(out.String(), "to 7 queues") || !strings.Contains(out.String(), "X-Ray off") {
 		t.Errorf("%v: %s", err, &out)
 	}
 }

@@ -58,7 +58,7 @@ type Consumer struct {
 	Sink *Sink `json:"sink,omitempty"`
 }
 
-// FailedSeq is the message at the head, where it blocks or failed: what can be skipped and redriven. Nil where there is none.
+// FailedSeq is the message at the head, where it blocks or failed: what can be skipped and redriven; else nil.
 func (c Consumer) FailedSeq() *jsonseq.Seq {
 	switch {
 	case c.Blocked != nil:

@@ -106,7 +106,6 @@ func TestStoreTellsTheStreamWhatChanged(t *testing.T) {
 			}
 			slices.Sort(left)
 			same(t, "left of "+queue, left, []string{"author", "change", "eraseOp", "erased", "first", "lastSeq", "v"})
-			same(t, "layout", last.Item.Get("v").Decimal(), "3")
 			_, err = s.Inside().EndErase(t.Context(), queue, at)
 			wrote("end erase", err, true, "other")
 		}

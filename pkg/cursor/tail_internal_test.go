@@ -175,7 +175,7 @@ func TestStoreStubHasNothingElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	is, err := store.requests.get(t.Context(), "get cursor", store.requests.cursors, store.requests.cursorKey("q"), true)
-	if want := "{change:other eraseOp:op erased:2 first:1 lastSeq:0 queue:q v:3}"; err != nil || is.String() != want {
+	if want := "{change:other eraseOp:op erased:2 first:1 lastSeq:0 queue:q v:2}"; err != nil || is.String() != want {
 		t.Errorf("%s, %v, want %s", is, err, want)
 	}
 }

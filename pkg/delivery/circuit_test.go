@@ -247,7 +247,7 @@ func TestTheCircuitCloses(t *testing.T) {
 	k.fails = nil
 	k.probeDue()
 	k.hands("q", endedCaughtUp)
-	k.gets("q 1,2,3 #1", "q 4 #1")
+	k.gets("q 1 #1", "q 2,3,4 #1")
 	if is := k.circuit(); is != (request.Circuit{Closed: k.now, Waking: true}) {
 		t.Errorf("%+v", is)
 	}
@@ -656,5 +656,32 @@ func TestAChainThatFailsDoesNotKeepTheCircuitClosed(t *testing.T) {
 	k.must(k.d.Deliver(t.Context(), "r1", k.reader(), -1).Err)
 	if !k.circuit().Open() {
 		t.Error("it is not open, and three queues failed")
+	}
+}
+
+// TestAProbeIsOneMessage: a bad message in a batch of 100 blocks with the first probe of it, and a good one before it
+// closes the circuit.
+func TestAProbeIsOneMessage(t *testing.T) {
+	k := newDesk(t)
+	k.opens()
+	k.put("q", upTo(2, 100)...)
+	wide := k.patient()
+	wide.MaxMessages = 100
+	bad := func(seq int64) {
+		k.poison(seq, delivery.Permanent(errNo))
+		k.probeDue()
+		k.must(k.d.Deliver(t.Context(), "q", wide, -1).Err)
+	}
+	bad(1)
+	k.gets("q 1 #1")
+	k.at("q", 0, delivery.Blocked)
+	if !k.circuit().Open() {
+		t.Error("a message that no sink takes closed it")
+	}
+	_, err := k.d.Operate(t.Context(), delivery.Order{Kind: "skip", Queue: "q", Consumer: "c", Seq: 1, Op: "op", Reason: "bad"})
+	k.must(err)
+	bad(3)
+	if len(k.got) == 0 || k.got[0] != "q 2 #1" || k.circuit().Open() {
+		t.Errorf("the sink got %q, and the circuit is %+v", k.got, k.circuit())
 	}
 }

@@ -497,12 +497,17 @@ func (run *delivery) failure(ctx context.Context, c Consumer, cause error, part 
 	return failure
 }
 
-// read reads the next batch. The outcome is Missing where the next message is not there.
+// read reads the next batch, while the circuit is open up to its first message: what that fails with is its own. The
+// outcome is Missing where the next message is not there.
 func (run *delivery) read(ctx context.Context, after, isolateTo int64, attempts int) (Batch, error) {
 	reading := plan{
 		Sorter: run.sorter, Queue: run.Queue, Cursor: run.cursor, Position: run.position,
 		MaxMessages: run.reader.MaxMessages, MaxBytes: run.reader.MaxBytes,
 		MaxAttempts: run.reader.MaxAttempts, Bad: run.bad,
+	}
+	probe := run.opens(run.learnt)
+	if probe {
+		reading.MaxBytes = 1
 	}
 	next := func() (cursor.Batch, error) { return reading.next(ctx, after, isolateTo, attempts) }
 	share := run.shared
@@ -526,7 +531,11 @@ func (run *delivery) read(ctx context.Context, after, isolateTo int64, attempts 
 			run.Cause, err = missing, nil
 		}
 	}
-	return Batch{Queue: run.Queue, Consumer: run.Consumer, From: got.From, To: got.To, Messages: got.Messages, Skipped: got.Skipped}, err
+	b := Batch{Queue: run.Queue, Consumer: run.Consumer, From: got.From, To: got.To, Messages: got.Messages, Skipped: got.Skipped}
+	if probe && len(b.Messages) > 0 {
+		b = b.upTo(b.Messages[0].Seq)
+	}
+	return b, err
 }
 
 // over reports whether a claim is in flight whose lease is over.

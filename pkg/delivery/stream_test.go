@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -96,6 +97,39 @@ func TestABadQueueHoldsUpNoOther(t *testing.T) {
 	k.put("c", 2)
 	k.stream(allWell, moved(4, "bad", 1, 1), moved(5, "c", 1, 2))
 	k.gets("c 2 #1")
+}
+
+// TestQuickRetriesHoldUpNoOther: however near its next try, a queue whose second try failed lets go of its record.
+func TestQuickRetriesHoldUpNoOther(t *testing.T) {
+	for name, cause := range map[string]error{"fails": errNo, "is away": delivery.SinkAway(errNo)} {
+		t.Run(name, func(t *testing.T) {
+			k := newDesk(t)
+			k.put("bad", 1)
+			k.poison(1, cause)
+			var woken []string
+			d, err := delivery.New(k.store, k.sorter, &delivery.Options{
+				Now:    func() time.Time { return k.now },
+				WakeUp: func(queue, _ string, due time.Time) { woken = append(woken, queue+" "+due.Sub(k.now).String()) },
+			})
+			k.must(err)
+			reader := k.patient()
+			reader.Retries = []time.Duration{200 * time.Millisecond}
+			handle, err := delivery.OnStream(d, cursor.Names{}, reader)
+			k.must(err)
+			record := table.StreamEvent{Records: []json.RawMessage{madeAt(k.now, moved(1, "bad", 0, 1))}}
+			for _, want := range []events.DynamoDBEventResponse{failedAt("1"), allWell, allWell} {
+				got, err := handle(t.Context(), record)
+				k.must(err)
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("answer (-want +got):\n%s", diff)
+				}
+				k.pass(200 * time.Millisecond)
+			}
+			if want := []string{"bad 200ms", "bad 200ms"}; !slices.Equal(woken, want) {
+				t.Errorf("woken up: %q, want %q", woken, want)
+			}
+		})
+	}
 }
 
 func TestAQueueWhoseStoreFailsComesAgain(t *testing.T) {

@@ -94,8 +94,8 @@ func (c *Caller) Moved(queue string, position int64) {
 }
 
 // Flush calls process with what was noted, and returns how many calls Lambda took, and how many not.
-// Its caller waits for it, and bounds ctx. Nothing fails by it. What was noted is left to the stream
-// where a call was not answered in the last ten seconds.
+// Its caller waits for it, and bounds ctx. Nothing fails by it. What was noted is left to the
+// stream where a call was not answered in the last ten seconds.
 //
 // Lost response: process delivers, or a second deliverer finds the claim of the first. We die right
 // before: the stream has the record of each move.

@@ -132,7 +132,9 @@ func (r register) start(in step, out answer) []register {
 // moment and go wrong, are those of a lease register.
 func TestLinearizable(t *testing.T) {
 	for n, clients := range []int{8, 12, 16, 24, 32, 8, 12, 16, 24, 32} {
-		synctest.Test(t, func(t *testing.T) { isLinearizable(t, concurrently(t, fmt.Sprint("id-", n), clients)) })
+		synctest.Test(t, func(t *testing.T) {
+			isLinearizable(t, concurrently(t, fmt.Sprint("id-", n), clients))
+		})
 	}
 }
 
@@ -141,7 +143,7 @@ func TestEveryAnswerIsLinearizable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var names dedup.Names
 		table := ddbtest.NewFaults(ddb.NewMemory(names.Tables()...))
-		h := newRecorder()
+		h := &recorder{began: time.Now(), inFlight: make(chan struct{}, 5)}
 		a, b := newClient(t, h, table, "id"), newClient(t, h, table, "id")
 		first, _ := a.start(false)
 		b.start(false)
@@ -175,7 +177,8 @@ func isLinearizable(t *testing.T, history []porcupine.Operation) {
 	}
 	t.Error("the history is not linearizable:")
 	for _, o := range history {
-		t.Logf("client %d, %d to %d: %s", o.ClientId, o.Call, o.Return, leaseRegister.DescribeOperation(o.Input.(step), o.Output.(answer)))
+		what := leaseRegister.DescribeOperation(o.Input, o.Output)
+		t.Logf("client %d, %d to %d: %s", o.ClientId, o.Call, o.Return, what)
 	}
 }
 
@@ -207,10 +210,6 @@ func (h *recorder) record(in step, began time.Time, out answer, wentWrong bool) 
 	}
 }
 
-func newRecorder() *recorder {
-	return &recorder{began: time.Now(), inFlight: make(chan struct{}, 5)}
-}
-
 // client is a process that acts on an id.
 type client struct {
 	*testing.T
@@ -222,7 +221,8 @@ type client struct {
 func newClient(t *testing.T, h *recorder, table ddb.Engine, id string) client {
 	t.Helper()
 	store := must[dedup.Store](t)(dedup.NewTable(table, dedup.Names{}))
-	return client{t, h, process(t, store, &options{Lease: shortLease, Margin: shortMargin, Poll: dedup.NoWait()}), id}
+	o := options{Lease: shortLease, Margin: shortMargin, Poll: dedup.NoWait()}
+	return client{t, h, process(t, store, &o), id}
 }
 
 // concurrently lets clients act on one id at once.
@@ -230,7 +230,7 @@ func concurrently(t *testing.T, id string, clients int) []porcupine.Operation {
 	t.Helper()
 	var names dedup.Names
 	tables := ddb.NewMemory(names.Tables()...)
-	h := newRecorder()
+	h := &recorder{began: time.Now(), inFlight: make(chan struct{}, 5)}
 	var wait sync.WaitGroup
 	for n := range clients {
 		random := rand.New(rand.NewPCG(uint64(clients), uint64(n)))

@@ -191,7 +191,7 @@ func (d *Deliverer) again(ctx context.Context, done Delivery, record json.RawMes
 	case done.Reason == reasonTime:
 		return d.sorter.Notify(ctx, done.Queue) != nil
 	case done.Reason == reasonFailed:
-		first := done.Record.Attempts+done.Record.Away <= 1 // more of them would hold the others of the shard up
+		first := done.Record.Attempts+done.Record.Away <= 1 // others of the shard wait meanwhile
 		return first && done.Record.RetryAt.Sub(d.now()) <= soon && young()
 	}
 	return false

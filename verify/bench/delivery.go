@@ -66,7 +66,7 @@ func (h *deliveries) line(name string, limit figures.Units, lock string, do func
 	c, ours, err := h.each(do)
 	h.Rows = append(h.Rows, figures.MeasuredRow{
 		Name: name, Limit: limit.String(), Ours: ours, Others: []string{lock}, Ratio: c.Dollars() / limit.Dollars(),
-		Why: "a claim first reads the consumer, strongly, and the position, which only a claim by itself reads strongly; inside an item of many messages it looks for that item",
+		Why: "a claim reads the consumer strongly, and by itself the position too; inside an item of many messages it looks for that item",
 	})
 	return err
 }

@@ -50,7 +50,7 @@ var sourceMutants = []mutant{
 		{"batch.go", "\t\tif sent[i] {\n\t\t\tthere = append(there, p)\n\t\t\tcontinue\n\t\t}", "\t\tif sent[i] {\n\t\t\tthere = append(there, p)\n\t\t}"},
 	}},
 	{"source: messages are put one by one", sourceFunction, sourceHandling, []edit{
-		{"batch.go", "const maxMessages = 500", "const maxMessages = 1"},
+		{"batch.go", "from+intake.MaxMessages", "from+1"}, {"batch.go", "from += intake.MaxMessages", "from++"},
 	}},
 	{"source: a repeat of what was set aside has an id of its own", sourceFunction, sourceHandling, []edit{
 		{"aside.go", `[]byte(a.source.Name + "\x00" + string(r.Raw))`, `[]byte(a.now().String() + rand.Text())`},

@@ -22,7 +22,7 @@ func handing(ctx context.Context) (Table, error) {
 		Case:  "batch",
 		Older: "dynamolock",
 	}
-	const why = "a claim first reads the consumer, strongly, and the position, which only a claim by itself reads strongly: another process may have come last"
+	const why = "a claim reads the consumer strongly, and by itself the position too: another process may have come last"
 	for _, size := range []int{1, 10, 100} {
 		name := fmt.Sprint(size)
 		h, err := newHanding(ctx, size)

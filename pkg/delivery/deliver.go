@@ -505,10 +505,6 @@ func (run *delivery) read(ctx context.Context, after, isolateTo int64, attempts 
 		MaxMessages: run.reader.MaxMessages, MaxBytes: run.reader.MaxBytes,
 		MaxAttempts: run.reader.MaxAttempts, Bad: run.bad,
 	}
-	probe := run.opens(run.learnt)
-	if probe {
-		reading.MaxBytes = 1
-	}
 	next := func() (cursor.Batch, error) { return reading.next(ctx, after, isolateTo, attempts) }
 	share := run.shared
 	if attempts > 0 || isolateTo > after {
@@ -532,7 +528,7 @@ func (run *delivery) read(ctx context.Context, after, isolateTo int64, attempts 
 		}
 	}
 	b := batch(Consumer{Queue: run.Queue, Name: run.Consumer}, got)
-	if probe && len(b.Messages) > 0 {
+	if run.opens(run.learnt) && len(b.Messages) > 0 {
 		b = b.upTo(b.Messages[0].Seq)
 	}
 	return b, err

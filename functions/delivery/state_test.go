@@ -1,6 +1,11 @@
 package main
 
 import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -84,5 +89,49 @@ func TestAMissingMessageBlocks(t *testing.T) {
 		}
 		s.Want("past it", s.status(), 200, `"state":"catching-up"`)
 		s.Want("the list", s.Request("GET", "/consumers", "state=blocked", ""), 200, `"list":[]`)
+	})
+}
+
+// TestARedriveOfAHeldConsumerSaysWhenItIsTried: with the next probe, which the answer names.
+func TestARedriveOfAHeldConsumerSaysWhenItIsTried(t *testing.T) {
+	onEach(t, func(s *server) {
+		s.put("q", 1)
+		s.deliver("q", "billing", func(delivery.Batch) error { return errors.New("no") })
+		s.opens("billing")
+		due, _ := s.now.Add(time.Second).MarshalText()
+		want := `"nextTry":"` + string(due) + `"`
+		s.Want("redrive", s.operate("redrive", `,"seq":1`), 200, `"state":"held","cause":"open"`, want)
+	})
+}
+
+// TestWhoIsHeldIsCountedAndListedTheSame: those that failed before their circuit breaker opened, too,
+// each once, and not as retrying.
+func TestWhoIsHeldIsCountedAndListedTheSame(t *testing.T) {
+	onEach(t, func(s *server) {
+		for i := range 3 {
+			queue := fmt.Sprint("q", i)
+			s.put(queue, 2)
+			s.deliver(queue, "billing", func(b delivery.Batch) error {
+				if b.To == 2 {
+					return errors.New("no")
+				}
+				return nil
+			})
+		}
+		s.opens("billing")
+		for range 2 {
+			held := strings.Fields(s.listed("", "/consumers", url.Values{"state": {"held"}, "limit": {"2"}}))
+			slices.Sort(held)
+			if want := []string{"q0|billing", "q1|billing", "q2|billing"}; !slices.Equal(held, want) {
+				t.Errorf("held is %q, want %q", held, want)
+			}
+			if got := s.listed("", "/consumers", url.Values{"state": {"retrying"}}); got != "" {
+				t.Errorf("retrying is %q, want none", got)
+			}
+			s.Want("summary", s.Request("GET", "/summary", "", ""), 200, `"held":{"count":3,`,
+				`"retrying":{"count":0}`, `"count":3,`, `{"queue":"q0","seq":2,"error":"no"`)
+			// Its next try notes it.
+			s.note(trouble.Row{State: trouble.HeldBy("billing"), Queue: "q1", Consumer: "billing", Seq: 2})
+		}
 	})
 }

@@ -19,7 +19,7 @@ func handing() Table {
 		Case:   "batch",
 		Others: []string{"dynamolock", fifoHead},
 	}
-	const why = "a claim first reads the consumer and the position, both strongly, since another process may have come last"
+	const why = "a claim reads the consumer strongly, and by itself the position too: another process may have come last"
 	for _, size := range []int{1, 10, 100} {
 		name, n, fifo := fmt.Sprint(size), float64(size), 2*cost.FIFO(size)
 		h := newHanding(size)

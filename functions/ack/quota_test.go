@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/quota"
 	"github.com/streamsort/streamsort/internal/runtime"
@@ -17,10 +18,7 @@ import (
 func TestQuotas(t *testing.T) {
 	s := newServer(t)
 	clock := func() time.Time { return s.now }
-	acker, err := xorack.New(s.store, &xorack.Options{Now: clock})
-	if err != nil {
-		t.Fatal(err)
-	}
+	acker := check.Get(xorack.New(s.store, &xorack.Options{Now: clock}))
 	quotas := quota.NewKeeper(quota.NewStore(ddb.NewMemory(quota.Names{}.Tables()...), quota.Names{}),
 		[]quota.Quota{{Name: "acme", Limits: quota.Amounts{quota.NewChains: 3}}}, clock)
 	s.Client = httpapitest.New(t, runtime.Around(&s.logs, headroom, (&service{
@@ -32,9 +30,7 @@ func TestQuotas(t *testing.T) {
 	s.Want("two where one is left", ack("acme", `{"operations":[{"operation":"get","tag":"a"},`+create("c")+`,`+create("d")+`]}`), 200)
 	more := ack("acme", `{"operations":[`+create("e")+`,`+create("f")+`]}`)
 	s.Want("two more", more, 429, `"code":"quota"`, `"quota":"newChains"`, `"limit":3`, `"per":"minute"`)
-	if more.Headers["retry-after"] == "" {
-		t.Errorf("no Retry-After: %v", more.Headers)
-	}
+	check.That(t, more.Headers["retry-after"] != "", "no Retry-After: %v", more.Headers)
 	if tags := tagsIn(s.table); len(tags) != 4 {
 		t.Errorf("there are %v", tags)
 	}

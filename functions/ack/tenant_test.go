@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/pkg/xorack"
 	"github.com/streamsort/streamsort/pkg/xorack/stamps"
@@ -35,42 +36,29 @@ func FuzzTenant(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body, query string) {
 		table, store := inMemory(t)
-		acker, err := xorack.New(store, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		acker := check.Get(xorack.New(store, nil))
 		before := map[string]xorack.Chain{}
 		for _, tag := range []string{"@acme/t", "@globex/t", "delivery/x/1-a", "t"} {
-			if _, err := acker.Create(t.Context(), tag, &xorack.CreateOptions{Data: "secret"}); err != nil {
-				t.Fatal(err)
-			}
-			if before[tag], err = acker.Get(t.Context(), tag); err != nil {
-				t.Fatal(err)
-			}
+			check.Get(acker.Create(t.Context(), tag, &xorack.CreateOptions{Data: "secret"}))
+			before[tag] = check.Get(acker.Get(t.Context(), tag))
 		}
 		method, resource := "POST", "acks"
 		if body == "" {
 			method, resource = "GET", "chains"
 		}
-		event, err := json.Marshal(map[string]any{
+		event := check.Get(json.Marshal(map[string]any{
 			"rawPath": "/" + resource, "rawQueryString": query, "body": body, "headers": map[string]string{"content-type": "application/json"},
 			"requestContext": map[string]any{
 				"http": map[string]any{"method": method}, "authorizer": map[string]any{"jwt": map[string]any{"claims": map[string]string{"org": "acme"}}},
 			},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		answer, err := runtime.Around(io.Discard, headroom, (&service{acker: acker, stamper: stamps.New(acker), now: time.Now, tenantClaim: "org"}).handler())(t.Context(), event)
 		var got struct{ StatusCode int }
-		if err != nil || json.Unmarshal(answer, &got) != nil || got.StatusCode < 200 || got.StatusCode >= 500 {
-			t.Errorf("%s, %v", answer, err)
-		}
+		check.That(t, err == nil && json.Unmarshal(answer, &got) == nil && got.StatusCode >= 200 && got.StatusCode < 500,
+			"%s, %v", answer, err)
 		for _, tag := range tagsIn(table) {
 			was, known := before[tag]
-			if !known && !strings.HasPrefix(tag, "@acme/") {
-				t.Errorf("a chain is stored under %q", tag)
-			}
+			check.That(t, known || strings.HasPrefix(tag, "@acme/"), "a chain is stored under %q", tag)
 			if now, err := acker.Get(t.Context(), tag); known && tag != "@acme/t" && (err != nil || cmp.Diff(was, now, cmp.AllowUnexported(xorack.Chain{}, xorack.Edge{}, xorack.Sum{})) != "") {
 				t.Errorf("another's chain %q changed: %v", tag, err)
 			}

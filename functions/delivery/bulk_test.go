@@ -13,6 +13,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/bulk"
 	"github.com/streamsort/streamsort/internal/client"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/delivery"
@@ -41,10 +42,7 @@ func newBulkServer(t *testing.T) *bulkServer {
 		_, _ = io.WriteString(w, a.Body)
 	}))
 	t.Cleanup(web.Close)
-	var err error
-	if s.api, err = client.New(web.URL); err != nil {
-		t.Fatal(err)
-	}
+	s.api = check.Get(client.New(web.URL))
 	return s
 }
 
@@ -61,20 +59,14 @@ func (s *bulkServer) blockedIn(queues int) {
 func (s *bulkServer) look(r bulk.Request) *bulk.Run {
 	s.t.Helper()
 	r.Reason, r.Rate = "the ledger is back", 1000
-	run, err := bulk.Look(s.t.Context(), s.api, r, nil)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	run := check.Get(bulk.Look(s.t.Context(), s.api, r, nil))
 	return run
 }
 
 // doneBy is how often the audit log has an action as done in a queue, by a run.
 func (s *bulkServer) doneBy(run, queue string) (n int) {
 	s.t.Helper()
-	page, _, err := s.deliverer.Inside(request.Inside{}).Audit(s.t.Context(), queue, "")
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	page, _ := check.Get2(s.deliverer.Inside(request.Inside{}).Audit(s.t.Context(), queue, ""))
 	for _, o := range page {
 		if o.Done && strings.HasPrefix(o.Op, run) {
 			n++
@@ -86,9 +78,7 @@ func (s *bulkServer) doneBy(run, queue string) (n int) {
 func (s *bulkServer) want(what string, got, want bulk.Report) {
 	s.t.Helper()
 	got.Run, got.Action, got.Exceptions = "", "", nil
-	if fmt.Sprint(got) != fmt.Sprint(want) {
-		s.t.Errorf("%s: %+v, want %+v", what, got, want)
-	}
+	check.That(s.t, fmt.Sprint(got) == fmt.Sprint(want), "%s: %+v, want %+v", what, got, want)
 }
 
 // TestBulkDryRun: Look selects by state, name, prefix and error, and changes nothing.
@@ -132,9 +122,8 @@ func TestBulkRunGoesOn(t *testing.T) {
 			interrupt()
 		}
 	})
-	if first.Stopped != "interrupted" || first.Done < 2 || first.Done == queues {
-		t.Fatalf("%+v", first)
-	}
+	check.Need(t, first.Stopped == "interrupted" && first.Done >= 2 && first.Done != queues,
+		"%+v", first)
 	for i := range queues {
 		s.operateOn(fmt.Sprint("q", i), "rewind")
 	}
@@ -233,19 +222,13 @@ func TestBulkChangedMeanwhile(t *testing.T) {
 	s.operateOn("q2", "remove") // it is gone
 	report := run.Do(t.Context(), nil)
 	s.want("changed", report, bulk.Report{Selected: 4, Done: 1, Changed: 3})
-	if !report.Whole() || len(report.Exceptions) != 3 {
-		t.Errorf("%+v", report)
-	}
+	check.That(t, report.Whole() && len(report.Exceptions) == 3, "%+v", report)
 	for _, e := range report.Exceptions {
 		gone := e.Why == "it is not there any more"
-		if e.Failed || e.Why == "" || gone != (e.Queue == "q2") {
-			t.Errorf("%+v", e)
-		}
+		check.That(t, !e.Failed && e.Why != "" && gone == (e.Queue == "q2"), "%+v", e)
 	}
 	c, err := s.consumers.Requests(request.Inside{}).Consumer(t.Context(), "q1", "billing")
-	if err != nil || c.State != delivery.Blocked || c.Delivered != 0 {
-		t.Errorf("%+v, %v", c, err)
-	}
+	check.That(t, err == nil && c.State == delivery.Blocked && c.Delivered == 0, "%+v, %v", c, err)
 }
 
 // TestBulkChangedBetween: somebody else acts between the look at a consumer and the operation.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/endpoint"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
@@ -29,9 +30,7 @@ func (s *server) as(tenant, method, query, body string) httpapitest.Answer {
 func secretOf(t *testing.T, a httpapitest.Answer) string {
 	t.Helper()
 	var e struct{ Secret string }
-	if err := json.Unmarshal([]byte(a.Body), &e); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal([]byte(a.Body), &e))
 	return e.Secret
 }
 
@@ -80,24 +79,19 @@ func TestEndpoints(t *testing.T) {
 			for range 10 {
 				a := s.as(tenant, "GET", "consumer=hooks&limit=2&after="+after, "")
 				s.Want("list", a, 200)
-				if strings.Contains(a.Body, "whsec_") || strings.Contains(a.Body, "@") {
-					t.Errorf("%s sees %s", tenant, a.Body)
-				}
+				check.That(t, !strings.Contains(a.Body, "whsec_") && !strings.Contains(a.Body, "@"),
+					"%s sees %s", tenant, a.Body)
 				var page struct {
 					Endpoints []struct{ URL string }
 					Next      string
 				}
-				if err := json.Unmarshal([]byte(a.Body), &page); err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, json.Unmarshal([]byte(a.Body), &page))
 				n += len(page.Endpoints)
 				if after = page.Next; after == "" {
 					break
 				}
 			}
-			if n != want {
-				t.Errorf("%q has %d endpoints, want %d", tenant, n, want)
-			}
+			check.That(t, n == want, "%q has %d endpoints, want %d", tenant, n, want)
 		}
 		s.Want("another's", s.as("acme-eu", "DELETE", "consumer=hooks&queue=orders", ""), 404, "no-endpoint")
 		s.Want("another's, by its whole name", s.as("acme-eu", "DELETE", "consumer=hooks&queue="+url.QueryEscape("@acme/orders"), ""), 404)
@@ -139,10 +133,7 @@ func TestRotation(t *testing.T) {
 		second := secretOf(t, a)
 		check := func(want ...string) {
 			t.Helper()
-			e, err := s.endpoints().Of(t.Context(), "hooks", "q")
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := check.Get(s.endpoints().Of(t.Context(), "hooks", "q"))
 			if got := strings.Join(e.Secrets(s.now), " "); got != strings.Join(want, " ") || first == second {
 				t.Errorf("signed with %s, want %v", got, want)
 			}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/runtime/runtimetest"
@@ -68,9 +69,8 @@ func TestWhatHappensToAConsumer(t *testing.T) {
 			s.Want("paused under a claim", s.operate("pause", ""), 200, `"state":"paused"`, `"claim":{"state":"STARTED"`, `"paused":{"reason":"because","since":`)
 			return nil
 		})
-		if done.Outcome != delivery.Paused || done.Messages != 1 {
-			s.t.Errorf("%+v, want that it stops after the message that was under way", done)
-		}
+		check.That(s.t, done.Outcome == delivery.Paused && done.Messages == 1,
+			"%+v, want that it stops after the message that was under way", done)
 		s.Want("rewound while paused", s.operate("rewind", `,"start":2`), 200, `"delivered":1`, `"rewinds":4`, `"paused"`)
 		s.Want("rewound to the oldest", s.operate("rewind", `,"start":"first"`), 200, `"delivered":0`, `"rewinds":5`)
 		s.Want("rewound to the end", s.operate("rewind", `,"start":"latest"`), 200, `"delivered":5`, `"rewinds":6`)
@@ -90,9 +90,7 @@ func TestWhatHappensToAConsumer(t *testing.T) {
 		}
 		a := s.Request("GET", "/operations", "queue=q", "")
 		s.Want("the operations", a, 200, `"id":"op-1","action":"redrive","consumer":"billing","seq":3,"reason":"because","who":{"kind":"none"},"outcome":"done"`)
-		if err := json.Unmarshal([]byte(a.Body), &listed); err != nil {
-			s.t.Fatal(err)
-		}
+		check.OK(s.t, json.Unmarshal([]byte(a.Body), &listed))
 		outcomes := map[string]int{}
 		for _, op := range listed.Operations {
 			outcomes[op.Action+" "+op.Outcome]++
@@ -102,9 +100,8 @@ func TestWhatHappensToAConsumer(t *testing.T) {
 			"skip done": 1, "skip refused": 3, "redrive done": 1, "rewind done": 6, "rewind refused": 2, "pause done": 1,
 			"resume done": 1, "remove done": 1, "remove refused": 1, "create done": 4, "create refused": 2,
 		} {
-			if outcomes[what] != want {
-				s.t.Errorf("%d operations %s, want %d: %s", outcomes[what], what, want, a.Body)
-			}
+			check.That(s.t, outcomes[what] == want,
+				"%d operations %s, want %d: %s", outcomes[what], what, want, a.Body)
 		}
 		s.Want("operations of no queue", s.Request("GET", "/operations", "queue=other", ""), 404, `"code":"no-queue"`)
 		s.Want("operations of another", s.Request("GET", "/operations", "queue=q&consumer=audit", ""), 200,
@@ -124,9 +121,7 @@ func TestMissing(t *testing.T) {
 		s.lose("q", 4)
 		s.lose("q", 6)
 		done := s.deliver("q", "billing", func(delivery.Batch) error { return nil })
-		if done.Outcome != delivery.Missing {
-			s.t.Fatalf("%+v, want that a message is missing", done)
-		}
+		check.Need(s.t, done.Outcome == delivery.Missing, "%+v, want that a message is missing", done)
 		s.Want("missing", s.status(), 200, `"delivered":3`, `"waiting":{"seq":4,"missing":true}`)
 		s.Want("over it", s.operate("rewind", `,"start":4`), 200, `"delivered":6`)
 		s.Want("there", s.status(), 200, `"waiting":{"seq":7,"since":`)
@@ -154,9 +149,7 @@ func TestPages(t *testing.T) {
 				Next       string
 			}
 			a := s.Request("GET", "/operations", url.Values{"queue": {"q"}, "after": {next}}.Encode(), "")
-			if err := json.Unmarshal([]byte(a.Body), &page); err != nil {
-				s.t.Fatal(err)
-			}
+			check.OK(s.t, json.Unmarshal([]byte(a.Body), &page))
 			for _, op := range page.Operations {
 				seen++
 				if want := fmt.Sprintf("op %d", 120-seen); op.ID != want && op.Action != "create" {
@@ -167,9 +160,7 @@ func TestPages(t *testing.T) {
 				break
 			}
 		}
-		if seen != 5+120 || next != "" {
-			s.t.Errorf("%d operations, next %q", seen, next)
-		}
+		check.That(s.t, seen == 5+120 && next == "", "%d operations, next %q", seen, next)
 	})
 }
 
@@ -233,9 +224,7 @@ func TestRepeatsUnderAnID(t *testing.T) {
 			s.faults.Fail(1, ddbtest.Throttled)
 			a := s.status()
 			s.Want("throttled", a, 503, "problems/unavailable")
-			if a.Headers["retry-after"] == "" {
-				t.Errorf("no Retry-After: %v", a.Headers)
-			}
+			check.That(t, a.Headers["retry-after"] != "", "no Retry-After: %v", a.Headers)
 		})
 	}
 }

@@ -28,6 +28,7 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
 	"github.com/streamsort/streamsort/internal/dev/await"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/child"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dev/localpg"
@@ -229,28 +230,16 @@ func newKilling(t *testing.T, driver, source string) *killing {
 	k := &killing{T: t, starter: child.NewStarter()}
 	t.Cleanup(k.starter.Close)
 	endpoint, suffix := localdb.ForTest(t, localdb.Choose()), localdb.Suffix()
-	client, err := dynamo.New(&dynamo.Options{Endpoint: endpoint})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := check.Get(dynamo.New(&dynamo.Options{Endpoint: endpoint}))
 	names := delivery.Names{Consumers: "consumers" + suffix, Audit: "operations" + suffix}
 	queues := cursor.Names{Messages: "messages" + suffix, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix, Arrivals: "arrivals" + suffix}
-	if err := table.Create(t.Context(), client, append(append(names.Tables(), queues.Tables()...), queues.ArrivalsTable())...); err != nil {
-		t.Fatal(err)
-	}
-	if k.deliverer, k.sorter, err = tablesOf(endpoint, suffix, fastClock(began)); err != nil {
-		t.Fatal(err)
-	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, table.Create(t.Context(), client, append(append(names.Tables(), queues.Tables()...), queues.ArrivalsTable())...))
+	k.deliverer, k.sorter = check.Get2(tablesOf(endpoint, suffix, fastClock(began)))
+	listener := check.Get(net.Listen("tcp", "127.0.0.1:0"))
 	address := listener.Addr().String()
 	_ = listener.Close()
 	k.api = k.proxy("http://" + address)
-	if k.db, err = sql.Open(driver, source); err != nil {
-		t.Fatal(err)
-	}
+	k.db = check.Get(sql.Open(driver, source))
 	t.Cleanup(func() { _ = k.db.Close() })
 	k.exec("CREATE TABLE accounts (id INTEGER PRIMARY KEY, balance INTEGER NOT NULL)")
 	k.exec("CREATE TABLE ledger (line INTEGER NOT NULL, seq INTEGER NOT NULL)")
@@ -422,10 +411,7 @@ func TestKilledAtEachStep(t *testing.T) {
 func TestKilledAtRandom(t *testing.T) {
 	count := 800
 	if text := os.Getenv("TEST_TRANSFERS"); text != "" {
-		var err error
-		if count, err = strconv.Atoi(text); err != nil {
-			t.Fatal(err)
-		}
+		count = check.Get(strconv.Atoi(text))
 	}
 	for name, ledger := range ledgers() {
 		t.Run(name, func(t *testing.T) {

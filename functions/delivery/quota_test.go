@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/quota"
@@ -49,9 +50,7 @@ func TestQuotasOfReplies(t *testing.T) {
 	s := newServer(t, ddbtest.Memory)
 	s.limited(t, quota.Amounts{quota.Messages: 1, quota.NewQueues: 1})
 	s.put("@acme/orders", 1)
-	if _, err := s.deliverer.Create(t.Context(), "@acme/orders", "billing", delivery.First); err != nil {
-		t.Fatal(err)
-	}
+	check.Get(s.deliverer.Create(t.Context(), "@acme/orders", "billing", delivery.First))
 	as := func(method, body string) httpapitest.Answer {
 		return s.RequestAs("org", "acme", method, "/claims", "", body)
 	}

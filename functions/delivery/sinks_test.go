@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/request"
 )
 
@@ -36,9 +37,7 @@ func TestSinks(t *testing.T) {
 		s.before = func(r ddb.Request) {
 			if r.Name() == "health" {
 				reads++
-				if r.(ddb.Get).Strong {
-					t.Error("a strong read")
-				}
+				check.That(t, !r.(ddb.Get).Strong, "a strong read")
 			}
 		}
 		const open = `"sink":{"openSince":"2026-05-06T07:08:09Z","probeAt":"2026-05-06T07:08:14Z"`
@@ -46,9 +45,7 @@ func TestSinks(t *testing.T) {
 			t.Helper()
 			reads = 0
 			s.Want(what, s.requestAs(as, "/consumers", query), 200, `"lag":1,"delivered":0,"position":1`+sink)
-			if reads != n {
-				t.Errorf("%s: %d reads, want %d", what, reads, n)
-			}
+			check.That(t, reads == n, "%s: %d reads, want %d", what, reads, n)
 		}
 		all := `,"nextTry":"2026-05-06T07:08:14Z","rewinds":0,` + open + `,"probes":2,"failingSince":"2026-05-06T07:07:59Z","takenAt":"2026-05-06T07:07:49Z"}}`
 		want("a page", "", "queue=@acme/q", 2, all+`,{"queue":"@acme/q","consumer":"fine","state":"catching-up","seq":1,"lag":1,"delivered":0,"position":1,"rewinds":0}]`)

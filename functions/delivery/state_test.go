@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/internal/view"
@@ -61,9 +62,8 @@ func TestStatesOfConsumers(t *testing.T) {
 		"a claim in quarantine beside work": {of: is(delivery.Idle, func(c *delivery.Consumer) { c.Quarantine[0].Since = early }), state: view.InDoubt, cause: view.Quarantined},
 	} {
 		got, _ := view.In(s.aspects(c.of, c.sink, c.missing)...)
-		if got.State != c.state || got.Cause != c.cause {
-			t.Errorf("%s: %s (%s), want %s (%s)", name, got.State, got.Cause, c.state, c.cause)
-		}
+		check.That(t, got.State == c.state && got.Cause == c.cause,
+			"%s: %s (%s), want %s (%s)", name, got.State, got.Cause, c.state, c.cause)
 		if got.State == view.Retrying && c.cause == view.Failed && c.of.State == delivery.Idle && (!got.NextTry.Equal(late) || !got.Since.Equal(early)) {
 			t.Errorf("%s: since %s, next %s", name, got.Since, got.NextTry)
 		}
@@ -79,9 +79,7 @@ func TestAMissingMessageBlocks(t *testing.T) {
 		s.Want("the consumer", s.status(), 200, `"state":"blocked","cause":"missing"`, `"seq":1`)
 		s.Want("the list", s.Request("GET", "/consumers", "state=blocked", ""), 200, `"state":"blocked","cause":"missing","since":"`, `"seq":1,"lag":2`)
 		s.deliver("q", "billing", func(delivery.Batch) error { return nil })
-		if err := s.sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 3, Body: []byte("1")})[0].Err; err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, s.sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 3, Body: []byte("1")})[0].Err)
 		s.Want("past it", s.status(), 200, `"state":"catching-up"`)
 		s.Want("the list", s.Request("GET", "/consumers", "state=blocked", ""), 200, `"list":[]`)
 	})

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/request"
@@ -31,24 +32,20 @@ func TestRepliesToOthers(t *testing.T) {
 		a := s.RequestAs("org", "acme", method, path, query, body)
 		s.Want("acme", a, 200, parts...)
 		for _, foreign := range []string{"@", "globex", "secret", "audit"} {
-			if strings.Contains(a.Body, foreign) {
-				t.Errorf("%s %s: acme sees %q: %s", method, path, foreign, a.Body)
-			}
+			check.That(t, !strings.Contains(a.Body, foreign),
+				"%s %s: acme sees %q: %s", method, path, foreign, a.Body)
 		}
 	}
 	s.put("@acme/orders", 3)
 	for _, queue := range []string{"@acme/inbox", "@globex/secret", "audit", `@globex/"secret"\`, "@globex/secret" + strings.Repeat("é", 400)} {
-		if err := s.sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: cursor.NoSeq, ID: "a", Body: []byte("1")})[0].Err; err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, s.sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: cursor.NoSeq, ID: "a", Body: []byte("1")})[0].Err)
 		seq := int64(7)
 		name := fmt.Sprintf("books-%d", len(queue))
 		done := s.deliver("@acme/orders", name, func(b delivery.Batch) error {
 			return b.Reply(delivery.Reply{Queue: queue, Seq: &seq, Body: []byte("1")})
 		})
-		if done.Outcome != delivery.Wait {
-			t.Fatalf("a numbered reply to a queue in arrival order: %+v", done)
-		}
+		check.Need(t, done.Outcome == delivery.Wait,
+			"a numbered reply to a queue in arrival order: %+v", done)
 		want := `"replies to a queue of another: the queue does not take it`
 		if queue == "@acme/inbox" {
 			want = `"replies to queue \"inbox\": the queue does not take it`
@@ -66,9 +63,7 @@ func TestRepliesToOthers(t *testing.T) {
 		err := s.sorter.Put(t.Context(), cursor.Message{Queue: "@globex/later", Seq: 1, Body: []byte("another")})[0].Err
 		return err
 	})
-	if done.Outcome != delivery.Empty {
-		t.Fatalf("%+v", done)
-	}
+	check.Need(t, done.Outcome == delivery.Empty, "%+v", done)
 	as("GET", "/consumers", "queue=asked&consumer=books", "", `"refused":{"count":1`, `"reason":"to a queue of another: seq 1: conflict"`)
 	as("GET", "/operations", "queue=asked", "", `"action":"reply"`, `to a queue of another"`, "conflict")
 	// Operators see all.
@@ -129,17 +124,10 @@ func TestATenantsChain(t *testing.T) {
 		deliverer: s.deliverer, sorter: s.sorter, now: func() time.Time { return s.now }, tenantClaim: "org",
 	}).api().Handle))
 	s.put("@acme/orders", 2)
-	if _, err := s.deliverer.Create(t.Context(), "@acme/orders", "billing", delivery.First); err != nil {
-		t.Fatal(err)
-	}
-	seen, err := s.consumers.Requests(request.Inside{}).Consumer(t.Context(), "@acme/orders", "billing")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Get(s.deliverer.Create(t.Context(), "@acme/orders", "billing", delivery.First))
+	seen := check.Get(s.consumers.Requests(request.Inside{}).Consumer(t.Context(), "@acme/orders", "billing"))
 	c, made, err := s.consumers.Requests(request.Inside{}).Claim(t.Context(), seen, request.Claim{Req: "r", To: 2, Now: s.now, LeaseUntil: s.now.Add(time.Minute)})
-	if err != nil || !made {
-		t.Fatalf("%+v, %v", c, err)
-	}
+	check.Need(t, err == nil && made, "%+v, %v", c, err)
 	if c, made, err = s.consumers.Requests(request.Inside{}).Defer(t.Context(), c, s.now.Add(time.Hour)); err != nil || !made {
 		t.Fatalf("%+v, %v", c, err)
 	}
@@ -155,9 +143,8 @@ func TestATenantsChain(t *testing.T) {
 		{s.RequestAs("org", "acme", "GET", "/operations", "queue=orders", ""), 200, `"error":"the consumer has a claim in flight until `},
 	} {
 		s.Want("acme", asked.answer, asked.status, asked.want)
-		if strings.Contains(asked.answer.Body, "@acme") {
-			t.Errorf("acme sees its whole name: %s", asked.answer.Body)
-		}
+		check.That(t, !strings.Contains(asked.answer.Body, "@acme"),
+			"acme sees its whole name: %s", asked.answer.Body)
 	}
 }
 
@@ -179,72 +166,43 @@ func FuzzTenant(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, method, resource, query, body string) {
 		queues := cursor.NewMemory()
-		sorter, err := cursor.New(queues, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		deliverer, err := delivery.New(delivery.NewMemory(), sorter, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		claims, err := delivery.NewClaims(deliverer, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		sorter := check.Get(cursor.New(queues, nil))
+		deliverer := check.Get(delivery.New(delivery.NewMemory(), sorter, nil))
+		claims := check.Get(delivery.NewClaims(deliverer, nil))
 		others := []string{"@globex/q", "q"}
 		for _, queue := range append(others, "@acme/q") {
-			if err := sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1, Body: []byte(`"of ` + queue + `"`)})[0].Err; err != nil {
-				t.Fatal(err)
-			}
-			if _, err := deliverer.Create(t.Context(), queue, "c", delivery.First); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1, Body: []byte(`"of ` + queue + `"`)})[0].Err)
+			check.Get(deliverer.Create(t.Context(), queue, "c", delivery.First))
 			a, err := claims.Claim(t.Context(), delivery.Request{Queue: queue, Consumer: "c", ID: "r"})
-			if err != nil || a.Outcome != delivery.OK {
-				t.Fatalf("%+v, %v", a, err)
-			}
-			if _, err := claims.Prepare(t.Context(), delivery.Held{Queue: queue, Consumer: "c", Token: a.Token}); err != nil {
-				t.Fatal(err)
-			}
+			check.Need(t, err == nil && a.Outcome == delivery.OK, "%+v, %v", a, err)
+			check.Get(claims.Prepare(t.Context(), delivery.Held{Queue: queue, Consumer: "c", Token: a.Token}))
 		}
 		look := func() (all string) {
 			for _, queue := range others {
-				consumers, err := deliverer.Status(t.Context(), queue)
-				if err != nil {
-					t.Fatal(err)
-				}
-				operations, _, err := deliverer.Inside(request.Inside{}).Audit(t.Context(), queue, "")
-				if err != nil {
-					t.Fatal(err)
-				}
+				consumers := check.Get(deliverer.Status(t.Context(), queue))
+				operations, _ := check.Get2(deliverer.Inside(request.Inside{}).Audit(t.Context(), queue, ""))
 				all += fmt.Sprintf("%+v %+v\n", consumers, operations)
 			}
 			return all
 		}
 		before := look()
-		event, err := json.Marshal(map[string]any{
+		event := check.Get(json.Marshal(map[string]any{
 			"rawPath": "/" + resource, "rawQueryString": query, "body": body, "headers": map[string]string{"content-type": "application/json"},
 			"requestContext": map[string]any{
 				"http": map[string]any{"method": method}, "authorizer": map[string]any{"jwt": map[string]any{"claims": map[string]string{"org": "acme"}}},
 			},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		answer, err := runtime.Around(io.Discard, headroom, (&service{deliverer: deliverer, sorter: sorter, now: time.Now, tenantClaim: "org"}).api().Handle)(t.Context(), event)
 		var got struct{ StatusCode int }
-		if err != nil || json.Unmarshal(answer, &got) != nil || got.StatusCode < 200 || got.StatusCode >= 500 {
-			t.Errorf("%s, %v", answer, err)
-		}
+		check.That(t, err == nil && json.Unmarshal(answer, &got) == nil && got.StatusCode >= 200 && got.StatusCode < 500,
+			"%s, %v", answer, err)
 		for _, secret := range []string{"of @globex", "of q"} {
-			if strings.Contains(string(answer), secret) && !strings.Contains(body+query, secret) {
-				t.Errorf("shows another's: %s", answer)
-			}
+			check.That(t, !strings.Contains(string(answer), secret) || strings.Contains(body+query, secret),
+				"shows another's: %s", answer)
 		}
 		for _, queue := range queuesOf(t, queues) {
-			if !strings.HasPrefix(queue, "@acme/") && !slices.Contains(others, queue) {
-				t.Errorf("stored in the queue %q", queue)
-			}
+			check.That(t, strings.HasPrefix(queue, "@acme/") || slices.Contains(others, queue),
+				"stored in the queue %q", queue)
 		}
 		if after := look(); after != before {
 			t.Errorf("another's consumers changed from\n%sto\n%s", before, after)
@@ -255,14 +213,8 @@ func FuzzTenant(f *testing.F) {
 // queuesOf are the names of the queues that there are.
 func queuesOf(t *testing.T, store *cursor.Store) []string {
 	t.Helper()
-	sorter, err := cursor.New(store, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	page, err := sorter.Queues(t.Context(), "", 100)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sorter := check.Get(cursor.New(store, nil))
+	page := check.Get(sorter.Queues(t.Context(), "", 100))
 	names := make([]string, len(page.Cursors))
 	for i, c := range page.Cursors {
 		names[i] = c.Queue

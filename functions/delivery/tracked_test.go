@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/delivery"
@@ -20,18 +21,10 @@ func TestAWorkerEndsADeferredClaim(t *testing.T) {
 	}
 	claim := func(req string, to int64) delivery.Consumer {
 		t.Helper()
-		seen, err := s.consumers.Requests(request.Inside{}).Consumer(t.Context(), "q", "billing")
-		if err != nil {
-			t.Fatal(err)
-		}
-		c, _, err := s.consumers.Requests(request.Inside{}).Claim(t.Context(), seen, request.Claim{Req: req, To: to, Now: s.now, LeaseUntil: s.now.Add(time.Minute)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		seen := check.Get(s.consumers.Requests(request.Inside{}).Consumer(t.Context(), "q", "billing"))
+		c, _ := check.Get2(s.consumers.Requests(request.Inside{}).Claim(t.Context(), seen, request.Claim{Req: req, To: to, Now: s.now, LeaseUntil: s.now.Add(time.Minute)}))
 		s.Want("before it is deferred", s.Request("PATCH", "/claims", "", asks(c, `"action":"commit"`)), 200, `"outcome":"BUSY","reason":"STARTED"`)
-		if c, _, err = s.consumers.Requests(request.Inside{}).Defer(t.Context(), c, s.now.Add(time.Hour)); err != nil {
-			t.Fatal(err)
-		}
+		c, _ = check.Get2(s.consumers.Requests(request.Inside{}).Defer(t.Context(), c, s.now.Add(time.Hour)))
 		return c
 	}
 	c := claim("r1", 1)

@@ -8,6 +8,7 @@ import (
 
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/sink/kind"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -42,17 +43,9 @@ func TestHanding(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				sorter, err := cursor.New(cursor.NewMemory(), &cursor.Options{ForEach: fanout.OneByOne})
-				if err != nil {
-					t.Fatal(err)
-				}
-				d, err := delivery.New(delivery.NewMemory(), sorter, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1})[0].Err; err != nil {
-					t.Fatal(err)
-				}
+				sorter := check.Get(cursor.New(cursor.NewMemory(), &cursor.Options{ForEach: fanout.OneByOne}))
+				d := check.Get(delivery.New(delivery.NewMemory(), sorter, nil))
+				check.OK(t, sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1})[0].Err)
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
 				done := d.Deliver(ctx, "q", delivery.Reader{Name: "c", Handle: handing(refusing{c.err})}, -1)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -37,9 +38,7 @@ func record(sequence int, queue string, position int64) string {
 func event(t *testing.T, records ...string) call {
 	t.Helper()
 	var e call
-	if err := json.Unmarshal([]byte(`{"Records":[`+strings.Join(records, ",")+`]}`), &e); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal([]byte(`{"Records":[`+strings.Join(records, ",")+`]}`), &e))
 	return e
 }
 
@@ -105,26 +104,12 @@ type bench struct {
 func newBench(t *testing.T, consumers string) *bench {
 	t.Helper()
 	b := &bench{T: t, store: delivery.NewMemory()}
-	var err error
-	if b.sorter, err = cursor.New(cursor.NewMemory(), nil); err != nil {
-		t.Fatal(err)
-	}
+	b.sorter = check.Get(cursor.New(cursor.NewMemory(), nil))
 	seen := &observer{}
-	if b.acker, err = xorack.New(xorack.NewMemory(), nil); err != nil {
-		t.Fatal(err)
-	}
-	b.deliverer, err = delivery.New(b.store, b.sorter, &delivery.Options{Observe: seen.delivery, Acker: b.acker})
-	if err != nil {
-		t.Fatal(err)
-	}
-	readers, err := readersFrom(write(t, consumers), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	handle, err := handler(b.deliverer, cursor.Names{}, seen, readers, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b.acker = check.Get(xorack.New(xorack.NewMemory(), nil))
+	b.deliverer = check.Get(delivery.New(b.store, b.sorter, &delivery.Options{Observe: seen.delivery, Acker: b.acker}))
+	readers := check.Get(readersFrom(write(t, consumers), nil))
+	handle := check.Get(handler(b.deliverer, cursor.Names{}, seen, readers, nil))
 	b.handle = runtime.Around(&b.out, headroom, handle)
 	return b
 }
@@ -133,9 +118,7 @@ func newBench(t *testing.T, consumers string) *bench {
 func write(t *testing.T, text string) string {
 	t.Helper()
 	folder := t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, "consumers.json"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(filepath.Join(folder, "consumers.json"), []byte(text), 0o600))
 	return folder
 }
 
@@ -197,13 +180,9 @@ func TestHandlerDeliversAtOnce(t *testing.T) {
 	b.put("a", "1", 1, 2)
 	b.put("b", "1", 1)
 	var event call
-	if err := json.Unmarshal([]byte(`{"deliver":[{"queue":"a","position":2},{"queue":"b","position":1},{"queue":"a","position":1},{"queue":"none"}]}`), &event); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal([]byte(`{"deliver":[{"queue":"a","position":2},{"queue":"b","position":1},{"queue":"a","position":1},{"queue":"none"}]}`), &event))
 	for range 2 {
-		if _, err := b.handle(t.Context(), event); err != nil {
-			t.Fatal(err)
-		}
+		check.Get(b.handle(t.Context(), event))
 		if got := to.all(); got != "a 0-2, b 0-1" {
 			t.Errorf("taken: %s", got)
 		}
@@ -223,12 +202,8 @@ func TestHandlerDeliversEachEntry(t *testing.T) {
 		b.put("a", "1", 1)
 		b.put("b", "1", 1)
 		var event call
-		if err := json.Unmarshal([]byte(`{"deliver":[`+entries+`]}`), &event); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := b.handle(t.Context(), event); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, json.Unmarshal([]byte(`{"deliver":[`+entries+`]}`), &event))
+		check.Get(b.handle(t.Context(), event))
 		if got := to.all(); got != "a 0-1, b 0-1" {
 			t.Errorf("%s: taken: %s", entries, got)
 		}
@@ -263,9 +238,7 @@ func TestHandlerTracks(t *testing.T) {
 		if err == nil && result.Outcome == xorack.Ended {
 			err = b.deliverer.Ender(nil)(t.Context(), result.Chain)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		if c, err := b.store.Requests(request.Inside{}).Consumer(t.Context(), "a", "billing"); err != nil || c.State != want {
 			t.Errorf("after %d of 2: %+v, %v", i+1, c, err)
 		}

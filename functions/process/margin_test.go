@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
@@ -17,30 +18,19 @@ func TestHandlerAnswersBeforeItsTimeIsOver(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	end, _ := ctx.Deadline()
-	sorter, err := cursor.New(cursor.NewMemory(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := sorter.Put(ctx, cursor.Message{Queue: "q", Seq: 1})[0].Err; err != nil {
-		t.Fatal(err)
-	}
+	sorter := check.Get(cursor.New(cursor.NewMemory(), nil))
+	check.OK(t, sorter.Put(ctx, cursor.Message{Queue: "q", Seq: 1})[0].Err)
 	seen := &observer{}
-	deliverer, err := delivery.New(delivery.NewMemory(), sorter, &delivery.Options{Observe: seen.delivery, Margin: 2 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
+	deliverer := check.Get(delivery.New(delivery.NewMemory(), sorter, &delivery.Options{Observe: seen.delivery, Margin: 2 * time.Second}))
 	handed := false
-	handle, err := handler(deliverer, cursor.Names{}, seen, []delivery.Reader{{Name: "c", Handle: func(ctx context.Context, _ delivery.Batch) error {
+	handle := check.Get(handler(deliverer, cursor.Names{}, seen, []delivery.Reader{{Name: "c", Handle: func(ctx context.Context, _ delivery.Batch) error {
 		handed = true
 		// The context's clock and the deliverer's are read one after the other.
 		if at, ok := ctx.Deadline(); !ok || at.After(end.Add(-headroom-1900*time.Millisecond)) {
 			t.Errorf("the batch may last until %v before the end", end.Sub(at))
 		}
 		return nil
-	}}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}}, nil))
 	if answer, err := runtime.Around(io.Discard, headroom, handle)(ctx, event(t, record(1, "q", 1))); err != nil || len(answer.BatchItemFailures) > 0 || !handed {
 		t.Errorf("%+v, %v, delivered: %v", answer, err, handed)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/calllog"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
@@ -60,9 +61,7 @@ func TestSampledMessagesAreLogged(t *testing.T) {
 			t.Errorf("%+v: logged %s", c, text)
 		}
 		for _, part := range c.want {
-			if !strings.Contains(logs.String(), part) {
-				t.Errorf("no %s in %s", part, logs.String())
-			}
+			check.That(t, strings.Contains(logs.String(), part), "no %s in %s", part, logs.String())
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/announce"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
@@ -23,16 +24,11 @@ func bus(t *testing.T, answer string) *[]string {
 	t.Helper()
 	var details []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		raw, err := io.ReadAll(r.Body)
-		if err != nil {
-			t.Error(err)
-		}
+		raw := check.Get(io.ReadAll(r.Body))
 		var in struct {
 			Entries []struct{ EventBusName, Source, DetailType, Detail string }
 		}
-		if err := json.Unmarshal(raw, &in); err != nil {
-			t.Error(err)
-		}
+		check.OK(t, json.Unmarshal(raw, &in))
 		for _, e := range in.Entries {
 			details = append(details, e.EventBusName+" "+e.Source+" "+e.DetailType+" "+e.Detail)
 		}
@@ -53,20 +49,13 @@ func said() cursor.Announcement {
 
 func TestAnnounce(t *testing.T) {
 	details := bus(t, `{"FailedEntryCount":0,"Entries":[{"EventId":"1"}]}`)
-	a, err := announce.New("people", "", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := a.Queue(t.Context(), said()); err != nil {
-		t.Fatal(err)
-	}
+	a := check.Get(announce.New("people", "", ""))
+	check.OK(t, a.Queue(t.Context(), said()))
 	skipped := cursor.Announcement{
 		Kind: cursor.GapSkipped, ID: "gap.skipped/1/q/3", Queue: "q", Missing: cursor.Range{From: 2, To: 4}, MaxParked: 9,
 		Skipped: []cursor.Range{{From: 2, To: 4}, {From: 6, To: cursor.MaxSeq}},
 	}
-	if err := a.Queue(t.Context(), skipped); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, a.Queue(t.Context(), skipped))
 	want := []string{
 		`people streamsort gap.opened {"id":"gap.opened/1/q/3","kind":"gap.opened","queue":"q",` +
 			`"missingAfter":2,"missingUpTo":4,"maxParked":"9223372036854775807","since":"2026-01-02T03:04:05Z","ageSeconds":90}`,
@@ -81,26 +70,16 @@ func TestAnnounce(t *testing.T) {
 // TestAnnounceLateMessages: how many there were, and the last of them with their keys.
 func TestAnnounceLateMessages(t *testing.T) {
 	details := bus(t, `{"FailedEntryCount":0,"Entries":[{"EventId":"1"}]}`)
-	a, err := announce.New("people", "", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	key, err := sortkey.KeyType("time,number").Key("2026-01-02T03:04:05.5+01:00", 7)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := check.Get(announce.New("people", "", ""))
+	key := check.Get(sortkey.KeyType("time,number").Key("2026-01-02T03:04:05.5+01:00", 7))
 	late := cursor.Announcement{
 		Kind: cursor.MessageLate, ID: "message.late/7/@acme/q/3", Queue: "@acme/q", Late: 3,
 		LateExamples: []cursor.LateMessage{{Seq: 9, Key: key}, {Seq: cursor.MaxSeq, Key: key, Dropped: true}},
 	}
-	if err := a.Queue(t.Context(), late); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, a.Queue(t.Context(), late))
 	late.LateExamples = nil // they are in the archive by now
 	late.Kind = cursor.KeysBehind
-	if err := a.Queue(t.Context(), late); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, a.Queue(t.Context(), late))
 	head := func(kind string) string {
 		return "people streamsort " + kind + ` {"id":"message.late/7/@acme/q/3","kind":"` + kind + `","queue":"@acme/q","tenant":"acme","count":3,`
 	}
@@ -113,10 +92,7 @@ func TestAnnounceLateMessages(t *testing.T) {
 
 func TestAnnounceReportsARefusal(t *testing.T) {
 	bus(t, `{"FailedEntryCount":1,"Entries":[{"ErrorCode":"InternalFailure","ErrorMessage":"try later"}]}`)
-	a, err := announce.New("people", "", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := check.Get(announce.New("people", "", ""))
 	if err := a.Queue(t.Context(), said()); err == nil || !strings.Contains(err.Error(), "try later") {
 		t.Errorf("error %v, want the bus's reason", err)
 	}
@@ -124,10 +100,7 @@ func TestAnnounceReportsARefusal(t *testing.T) {
 
 func TestAnnounceWithoutABus(t *testing.T) {
 	details := bus(t, `{}`)
-	a, err := announce.New("", "", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := check.Get(announce.New("", "", ""))
 	if err := a.Queue(t.Context(), said()); err != nil || len(*details) != 0 {
 		t.Errorf("error %v, events %v; want none", err, *details)
 	}
@@ -135,16 +108,11 @@ func TestAnnounceWithoutABus(t *testing.T) {
 
 func TestAnnounceAConsumer(t *testing.T) {
 	details := bus(t, `{"FailedEntryCount":0,"Entries":[{"EventId":"1"}]}`)
-	a, err := announce.New("people", "", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := a.Consumer(t.Context(), delivery.Announcement{
+	a := check.Get(announce.New("people", "", ""))
+	check.OK(t, a.Consumer(t.Context(), delivery.Announcement{
 		Kind: "consumer.blocked", ID: "consumer.blocked/1/q/1/c/8/0", Queue: "q", Consumer: "c", Delivered: 7, Position: 9,
 		Since: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Age: 90 * time.Second, Attempts: 5, Error: "no luck",
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	want := []string{`people streamsort consumer.blocked {"id":"consumer.blocked/1/q/1/c/8/0","kind":"consumer.blocked","queue":"q","consumer":"c",` +
 		`"delivered":7,"position":9,"since":"2026-01-02T03:04:05Z","ageSeconds":90,"attempts":5,"error":"no luck"}`}
 	if diff := cmp.Diff(want, *details); diff != "" {
@@ -155,16 +123,11 @@ func TestAnnounceAConsumer(t *testing.T) {
 // TestAnnounceACircuit: it is about no queue.
 func TestAnnounceACircuit(t *testing.T) {
 	details := bus(t, `{"FailedEntryCount":0,"Entries":[{"EventId":"1"}]}`)
-	a, err := announce.New("people", "", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := check.Get(announce.New("people", "", ""))
 	for _, kind := range []string{"consumer.circuit-open", "consumer.circuit-closed"} {
-		if err := a.Consumer(t.Context(), delivery.Announcement{
+		check.OK(t, a.Consumer(t.Context(), delivery.Announcement{
 			Kind: kind, ID: "x", Consumer: "c", Since: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Age: 90 * time.Second, Attempts: 5,
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 	want := []string{
 		`people streamsort consumer.circuit-open {"id":"x","kind":"consumer.circuit-open","consumer":"c","since":"2026-01-02T03:04:05Z","ageSeconds":90,"probes":5}`,
@@ -179,9 +142,7 @@ func TestAnnounceOnATopic(t *testing.T) {
 	const topic = "arn:aws:sns:us-east-1:123456789012:people"
 	var form url.Values
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := r.ParseForm(); err != nil {
-			t.Error(err)
-		}
+		check.OK(t, r.ParseForm())
 		form = r.PostForm
 		_, _ = io.WriteString(w, `<PublishResponse><PublishResult><MessageId>1</MessageId></PublishResult></PublishResponse>`)
 	}))
@@ -190,17 +151,10 @@ func TestAnnounceOnATopic(t *testing.T) {
 	t.Setenv("AWS_REGION", "us-east-1")
 	t.Setenv("AWS_ACCESS_KEY_ID", "id")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
-	a, err := announce.New("", topic, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := a.Queue(t.Context(), said()); err != nil {
-		t.Fatal(err)
-	}
-	if form.Get("TopicArn") != topic || !strings.Contains(form.Get("Message"), `"id":"gap.opened/1/q/3"`) ||
-		form.Get("MessageAttributes.entry.1.Name") == "" || form.Get("Subject") != "streamsort gap.opened" {
-		t.Errorf("published %v", form)
-	}
+	a := check.Get(announce.New("", topic, ""))
+	check.OK(t, a.Queue(t.Context(), said()))
+	check.That(t, form.Get("TopicArn") == topic && strings.Contains(form.Get("Message"), `"id":"gap.opened/1/q/3"`) && form.Get("MessageAttributes.entry.1.Name") != "" && form.Get("Subject") == "streamsort gap.opened",
+		"published %v", form)
 }
 
 func TestNewRefusesATopic(t *testing.T) {
@@ -222,10 +176,7 @@ func TestAnnounceToAFunction(t *testing.T) {
 		bus(t, answer)
 		status, asked := http.StatusAccepted, ""
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			raw, err := io.ReadAll(r.Body)
-			if err != nil {
-				t.Error(err)
-			}
+			raw := check.Get(io.ReadAll(r.Body))
 			asked = r.Header.Get("X-Amz-Invocation-Type") + " " + r.URL.Path + " " + string(raw)
 			w.WriteHeader(status)
 		}))
@@ -234,10 +185,7 @@ func TestAnnounceToAFunction(t *testing.T) {
 		t.Setenv("AWS_REGION", "us-east-1")
 		t.Setenv("AWS_ACCESS_KEY_ID", "id")
 		t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
-		a, err := announce.New("people", "", function)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := check.Get(announce.New("people", "", function))
 		for want, tell := range map[string]func() error{
 			`{"id":"gap.opened/1/q/3","kind":"gap.opened",`: func() error { return a.Queue(t.Context(), said()) },
 			wantChain(): func() error { return a.Chain(t.Context(), failedChain()) },
@@ -249,9 +197,8 @@ func TestAnnounceToAFunction(t *testing.T) {
 			if err := tell(); (err != nil) != refused {
 				t.Errorf("%s: error %v", want, err)
 			}
-			if !strings.HasPrefix(asked, "Event /2015-03-31/functions/arn:aws:lambda") || !strings.Contains(asked, "/invocations "+want) {
-				t.Errorf("invoked with %s, want %s", asked, want)
-			}
+			check.That(t, strings.HasPrefix(asked, "Event /2015-03-31/functions/arn:aws:lambda") && strings.Contains(asked, "/invocations "+want),
+				"invoked with %s, want %s", asked, want)
 		}
 		status = http.StatusForbidden
 		if err := a.Queue(t.Context(), said()); err == nil || !strings.Contains(err.Error(), function) {
@@ -271,17 +218,12 @@ func TestNewRefusesAFunction(t *testing.T) {
 // Records that were set aside are announced to everybody, with the tenant whose queues they were for.
 func TestRecords(t *testing.T) {
 	details := bus(t, `{"FailedEntryCount":0,"Entries":[{"EventId":"1"}]}`)
-	a, err := announce.New("people", "", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := check.Get(announce.New("people", "", ""))
 	said := announce.SetAside{
 		ID: "record.set-aside/clicks/1", Source: "clicks", Tenant: "acme", Count: 12,
 		Examples: []announce.SetAsideRecord{{Record: "1", Reason: "missing", Field: "queue", Detail: "is missing"}, {Record: "2", Reason: "unreadable"}},
 	}
-	if err := a.Records(t.Context(), said); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, a.Records(t.Context(), said))
 	want := []string{`people streamsort record.set-aside {"id":"record.set-aside/clicks/1","kind":"record.set-aside","source":"clicks","tenant":"acme","count":12,` +
 		`"examples":[{"record":"1","reason":"missing","field":"queue","detail":"is missing"},{"record":"2","reason":"unreadable"}]}`}
 	if diff := cmp.Diff(want, *details); diff != "" {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/announce"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
@@ -30,13 +31,8 @@ func wantChain() string {
 
 func TestAnnounceAChain(t *testing.T) {
 	details := bus(t, `{"FailedEntryCount":0,"Entries":[{"EventId":"1"}]}`)
-	a, err := announce.New("people", "", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := a.Chain(t.Context(), failedChain()); err != nil {
-		t.Fatal(err)
-	}
+	a := check.Get(announce.New("people", "", ""))
+	check.OK(t, a.Chain(t.Context(), failedChain()))
 	if diff := cmp.Diff([]string{"people streamsort chain.failed " + wantChain()}, *details); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
@@ -63,12 +59,8 @@ func TestBatchesAreLogged(t *testing.T) {
 			t.Errorf("%s: error %v", c.Tag, err)
 		}
 	}
-	if len(ended) != 3 {
-		t.Errorf("%q went on, want all three", ended)
-	}
+	check.That(t, len(ended) == 3, "%q went on, want all three", ended)
 	line := logs.String()
-	if strings.Count(line, "\n") != 1 || !strings.Contains(line, `"msg":"chain.failed"`) ||
-		!strings.Contains(line, `"queue":"a/b","consumer":"billing"`) || strings.Contains(line, "secret") {
-		t.Errorf("logged %s", line)
-	}
+	check.That(t, strings.Count(line, "\n") == 1 && strings.Contains(line, `"msg":"chain.failed"`) && strings.Contains(line, `"queue":"a/b","consumer":"billing"`) && !strings.Contains(line, "secret"),
+		"logged %s", line)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/announce"
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
@@ -42,9 +43,7 @@ func TestListed(t *testing.T) {
 	is("nobody took it", c, errDown, 0)
 	refused, down = nil, true
 	is("the table is away", c, errDown, 0)
-	if announced != 2 {
-		t.Errorf("it was announced %d times: it waits for the list", announced)
-	}
+	check.That(t, announced == 2, "it was announced %d times: it waits for the list", announced)
 	down = false
 	is("failed", c, nil, 1)
 	is("again", c, nil, 1)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/client"
 	"github.com/streamsort/streamsort/internal/dev/bubble"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/printable"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
@@ -93,10 +94,7 @@ func (s *server) look(t *testing.T, r Request) *Run {
 	if r.Action == "" {
 		r.Action, r.Reason = "redrive", "the ledger is back"
 	}
-	run, err := Look(t.Context(), s, r, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := check.Get(Look(t.Context(), s, r, nil))
 	return run
 }
 
@@ -127,9 +125,7 @@ func TestRate(t *testing.T) {
 				t.Fatalf("operations %d to %d begin within %v", i-asked, i, s.begun[i].Sub(s.begun[i-asked]))
 			}
 		}
-		if s.most != asked {
-			t.Errorf("%d operations are under way at once, not %d", s.most, asked)
-		}
+		check.That(t, s.most == asked, "%d operations are under way at once, not %d", s.most, asked)
 	})
 }
 
@@ -184,13 +180,11 @@ func TestAPIThatIsAway(t *testing.T) {
 				t.Errorf("%v: %+v", c.fails(1), report)
 			}
 			why := c.fails(1).Error()
-			if !c.whole && (report.Failed > maxTrouble || !strings.Contains(report.Stopped, why)) {
-				t.Errorf("%+v", report)
-			}
+			check.That(t, c.whole || report.Failed <= maxTrouble && strings.Contains(report.Stopped, why),
+				"%+v", report)
 			first := report.Exceptions[0]
-			if len(report.Exceptions) != report.Failed || !first.Failed || first.Why == "" {
-				t.Errorf("%+v", report.Exceptions)
-			}
+			check.That(t, len(report.Exceptions) == report.Failed && first.Failed && first.Why != "",
+				"%+v", report.Exceptions)
 		})
 	}
 }
@@ -203,9 +197,7 @@ func TestProgress(t *testing.T) {
 		handled = append(handled, r.Handled())
 	})
 	for i, n := range handled {
-		if n != i+1 {
-			t.Fatalf("%v", handled)
-		}
+		check.Need(t, n == i+1, "%v", handled)
 	}
 }
 
@@ -241,9 +233,8 @@ func TestTargets(t *testing.T) {
 		}
 	}
 	run := s.look(t, Request{Targets: targets})
-	if len(run.Selected) != 2 || run.Selected[0].Error != "refused by q7" || *run.Selected[1].Seq != 1 || !run.began.Equal(s.now) {
-		t.Fatalf("%+v", run)
-	}
+	check.Need(t, len(run.Selected) == 2 && run.Selected[0].Error == "refused by q7" && *run.Selected[1].Seq == 1 && run.began.Equal(s.now),
+		"%+v", run)
 	s.fails = func(queue string) error {
 		if queue == "q7" {
 			return &client.Problem{Status: http.StatusConflict, Code: "claimed", Detail: "claimed"}
@@ -252,9 +243,8 @@ func TestTargets(t *testing.T) {
 	}
 	became := map[printable.Name]string{}
 	report := run.Do(t.Context(), func(r Report) { became[r.Latest.Queue] = r.Latest.Outcome + r.Latest.Why })
-	if report.Done != 1 || report.Failed != 1 || became["q7"] != "failed409: claimed" || became[targets[1].Queue] != "done" {
-		t.Errorf("%+v, %v", report, became)
-	}
+	check.That(t, report.Done == 1 && report.Failed == 1 && became["q7"] == "failed409: claimed" && became[targets[1].Queue] == "done",
+		"%+v, %v", report, became)
 	if n := len(s.look(t, Request{Targets: targets, Error: "by q7"}).Selected); n != 1 {
 		t.Errorf("%d have this error", n)
 	}
@@ -292,9 +282,7 @@ func TestValidate(t *testing.T) {
 		{Action: "redrive", Reason: "r", Run: strings.Repeat("1", 41)},
 		{Action: "redrive", Reason: "r", Run: "1234567890123"},
 	} {
-		if r.Validate() == nil {
-			t.Errorf("%+v is taken", r)
-		}
+		check.That(t, r.Validate() != nil, "%+v is taken", r)
 	}
 	r := Request{Action: "resume", Reason: "r"}
 	if err := r.Validate(); err != nil || r.State != "paused" || r.Rate != DefaultRate {

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/quota"
@@ -83,9 +84,7 @@ func TestALeaseThatGoesWrong(t *testing.T) {
 		}
 		if taken {
 			faults.Fail(1, ddbtest.Repeated)
-			if err := lease.End(t.Context()); err != nil {
-				t.Error(err)
-			}
+			check.OK(t, lease.End(t.Context()))
 		}
 		now = now.Add(time.Minute + time.Millisecond)
 		if n := many(t, leases, "a", 9, now.Add(time.Minute)); n != 2 {
@@ -102,9 +101,7 @@ func many(t testing.TB, leases *quota.Leases, tenant string, calls int, until ti
 		_, taken, err := leases.Take(t.Context(), tenant, until)
 		mu.Lock()
 		defer mu.Unlock()
-		if err != nil {
-			t.Error(err)
-		}
+		check.OK(t, err)
 		if taken {
 			n++
 		}

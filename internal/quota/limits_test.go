@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/quota"
 )
 
@@ -37,8 +38,7 @@ func TestReadNamesWhatIsWrong(t *testing.T) {
 		`{"name": "${A}", "bytes": 1}`:                         "quotas[0].name has the character",
 	} {
 		_, err := quota.Read(fmt.Appendf(nil, `{"quotas": [%s]}`, entry))
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %q", entry, err, want)
-		}
+		check.That(t, err != nil && strings.Contains(err.Error(), want),
+			"%s: error %v, want %q", entry, err, want)
 	}
 }

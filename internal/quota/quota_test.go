@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/httpapi"
@@ -98,12 +99,10 @@ func TestTakeThatGoesWrong(t *testing.T) {
 					passed += 4
 				}
 			}
-			if fault == ddbtest.Repeated && passed != 12 {
-				t.Errorf("request %d, %s: %d passed, want 12", nth, fault, passed)
-			}
-			if fault != ddbtest.Repeated && !strings.Contains(d.out.String(), "QuotaUnknown") {
-				t.Errorf("request %d, %s: nothing went wrong", nth, fault)
-			}
+			check.That(t, fault != ddbtest.Repeated || passed == 12,
+				"request %d, %s: %d passed, want 12", nth, fault, passed)
+			check.That(t, fault == ddbtest.Repeated || strings.Contains(d.out.String(), "QuotaUnknown"),
+				"request %d, %s: nothing went wrong", nth, fault)
 		}
 	}
 }
@@ -211,9 +210,8 @@ func TestARequestPassesWhollyOrNotAtAll(t *testing.T) {
 		}
 	}
 	for _, metric := range []string{`"QuotaExceeded":1`, `"quota":"newChains"`, `["service","quota"]`} {
-		if !strings.Contains(d.out.String(), metric) {
-			t.Errorf("no %s in the metrics: %s", metric, &d.out)
-		}
+		check.That(t, strings.Contains(d.out.String(), metric),
+			"no %s in the metrics: %s", metric, &d.out)
 	}
 }
 
@@ -246,9 +244,8 @@ func TestALargeRequestIsADebt(t *testing.T) {
 		d.meter.Take()
 		need[quota.Messages] = step.n
 		got, writes := d.take(step.k, "a", need), d.meter.Take().Writes
-		if got != step.want || writes > step.writes {
-			t.Errorf("%s: %d is refused for %q, want %q, after %d writes", d.now, step.n, got, step.want, writes)
-		}
+		check.That(t, got == step.want && writes <= step.writes,
+			"%s: %d is refused for %q, want %q, after %d writes", d.now, step.n, got, step.want, writes)
 	}
 }
 
@@ -315,9 +312,7 @@ func TestCountersThatDoNotAnswer(t *testing.T) {
 	if total := d.meter.Take(); total.Writes != 1 {
 		t.Errorf("%d requests, want 1", total.Writes)
 	}
-	if !strings.Contains(d.out.String(), `"QuotaUnknown":1`) {
-		t.Errorf("metrics: %s", &d.out)
-	}
+	check.That(t, strings.Contains(d.out.String(), `"QuotaUnknown":1`), "metrics: %s", &d.out)
 	d.fail, d.now = nil, d.now.Add(10*time.Second)
 	if n := d.passed(k, "a", 50); n != 10 {
 		t.Errorf("%d passed in the next window, want 10", n)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/sink/kind"
 	"github.com/streamsort/streamsort/internal/sink/sinktest"
 )
@@ -82,9 +83,7 @@ func TestCalled(t *testing.T) {
 		})
 		err := set{Kind: "lambda", ARN: functionARN}.open(t, failed).Send(t.Context(), sinktest.Batch("q", "1"))
 		var called interface{ Called() (by, id string) }
-		if !errors.As(err, &called) {
-			t.Fatalf("error %v", err)
-		}
+		check.Need(t, errors.As(err, &called), "error %v", err)
 		if by, id := called.Called(); by != functionARN || id != "r-1" {
 			t.Errorf("it says %q, %q", by, id)
 		}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 const (
@@ -49,9 +51,7 @@ func TestExamples(t *testing.T) {
 				t.Errorf("%s as %s: %v", of.Example, other.Name, err)
 			}
 		}
-		if of.Action == "" {
-			t.Errorf("%s: nothing is allowed", of.Name)
-		}
+		check.That(t, of.Action != "", "%s: nothing is allowed", of.Name)
 	}
 }
 
@@ -95,12 +95,9 @@ func TestConfigErrors(t *testing.T) {
 	} {
 		var got Config
 		err := json.Unmarshal([]byte(raw), &got)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%.200s: error %v, want %q", raw, err, want)
-		}
-		if !got.IsZero() {
-			t.Errorf("%.200s: set the value", raw)
-		}
+		check.That(t, err != nil && strings.Contains(err.Error(), want),
+			"%.200s: error %v, want %q", raw, err, want)
+		check.That(t, got.IsZero(), "%.200s: set the value", raw)
 		if err != nil && len(err.Error()) > 1500 {
 			t.Errorf("%.200s: an error of %d bytes", raw, len(err.Error()))
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/cloudevents/sdk-go/v2/event"
 
 	"github.com/streamsort/streamsort/internal/cloudevents"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/sink/sinktest"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
@@ -22,14 +23,8 @@ func eventBatch(t *testing.T) delivery.Batch {
 		`{"specversion":"1.0","id":"1","source":"/s","type":"t","n":5,"data":{"total": 12},"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}`,
 		`{"specversion":"1.0","id":"2","source":"/s","type":"t","streamsortseq":5,"data":99999999999999999999}`,
 	} {
-		e, err := cloudevents.ReadJSON(json.RawMessage(raw))
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, err := e.Message()
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := check.Get(cloudevents.ReadJSON(json.RawMessage(raw)))
+		m := check.Get(e.Message())
 		m.Queue, m.Seq, m.EnqueuedAt = b.Queue, b.Messages[i].Seq, b.Messages[i].EnqueuedAt
 		b.Messages[i] = m
 	}
@@ -80,12 +75,8 @@ func TestCloudEventsOut(t *testing.T) {
 			return answered(r, "eventbridge", `{"Entries":[{"EventId":"a"},{"EventId":"b"},{"EventId":"c"}]}`), nil
 		}))
 		b := eventBatch(t)
-		if err := s.Send(t.Context(), b); err != nil {
-			t.Fatal(err)
-		}
-		if len(got) != 3 {
-			t.Fatalf("%s: %d events", config.Kind, len(got))
-		}
+		check.OK(t, s.Send(t.Context(), b))
+		check.Need(t, len(got) == 3, "%s: %d events", config.Kind, len(got))
 		e := got[0]
 		if e.ID() != "1" || e.Source() != "/s" || e.Type() != "t" || string(e.Data()) != `{"total": 12}` || e.Extensions()["n"] != int32(5) ||
 			e.Extensions()["traceparent"] == nil || e.Extensions()["streamsortqueue"] != "@acme/orders" || e.Extensions()["streamsortconsumer"] != "c" ||
@@ -108,10 +99,7 @@ func TestFormats(t *testing.T) {
 		{Kind: "lambda", ARN: functionARN, Format: "cloudevents"}: "format is set: lambda has one format",
 		{Kind: "sqs", ARN: queueARN, Format: "xml"}:               `format must be cloudevents: it is "xml"`,
 	} {
-		raw, err := json.Marshal(config)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := check.Get(json.Marshal(config))
 		var c Config
 		if err := json.Unmarshal(raw, &c); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%+v: %v", config, err)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/sink/kind"
 )
 
@@ -18,15 +19,11 @@ func TestAKindIsItsOwn(t *testing.T) {
 	before := kinds
 	defer func() { kinds = before }()
 	kinds = append(kinds[:len(kinds):len(kinds)], kind.Kind{Name: "kafka", Read: func(raw json.RawMessage) (kind.Settings, error) {
-		if string(raw) != `{"topic":"orders","kind":"kafka"}` {
-			t.Errorf("a configuration %s", raw)
-		}
+		check.That(t, string(raw) == `{"topic":"orders","kind":"kafka"}`, "a configuration %s", raw)
 		return kafka{}, nil
 	}})
 	var c Config
-	if err := json.Unmarshal([]byte(`{"topic":"orders","kind":"kafka"}`), &c); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal([]byte(`{"topic":"orders","kind":"kafka"}`), &c))
 	s, err := New(c, nil)
 	if _, is := s.(kafka); !is || err != nil {
 		t.Errorf("a sink of the kind kafka is a %T, %v", s, err)
@@ -42,9 +39,7 @@ func TestUnknownKinds(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		for _, known := range kinds {
-			if !strings.Contains(err.Error(), known.Name) {
-				t.Errorf("%s: %v: no %s", name, err, known.Name)
-			}
+			check.That(t, strings.Contains(err.Error(), known.Name), "%s: %v: no %s", name, err, known.Name)
 		}
 		if _, err := KindOf(name); err == nil {
 			t.Errorf("%s is a kind", name)

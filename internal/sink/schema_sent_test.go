@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/sink/sinktest"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -85,10 +86,7 @@ func sentToSQS(t *testing.T, raw []byte) (documents []string, answer string) {
 }
 
 func sentToSNS(t *testing.T, raw []byte) (documents []string, answer string) {
-	form, err := url.ParseQuery(string(raw))
-	if err != nil {
-		t.Fatal(err)
-	}
+	form := check.Get(url.ParseQuery(string(raw)))
 	for n := 1; ; n++ {
 		entry := fmt.Sprintf("PublishBatchRequestEntries.member.%d.", n)
 		if form.Get(entry+"Id") == "" {
@@ -119,9 +117,6 @@ func sentToEventBridge(t *testing.T, raw []byte) (documents []string, answer str
 
 func written(t *testing.T, values map[string]string) string {
 	t.Helper()
-	text, err := json.Marshal(values)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Get(json.Marshal(values))
 	return string(text)
 }

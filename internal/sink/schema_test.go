@@ -14,6 +14,7 @@ import (
 	generate "github.com/invopop/jsonschema"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/message"
 	"github.com/streamsort/streamsort/internal/sink/eventbridge"
@@ -42,9 +43,7 @@ func schemaOf(t *testing.T, name string, v any) *generate.Schema {
 		},
 	}
 	for _, folder := range []string{"lambda", "fifo", "eventbridge", "../message"} {
-		if err := r.AddGoComments("github.com/streamsort/streamsort/internal/sink", folder); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, r.AddGoComments("github.com/streamsort/streamsort/internal/sink", folder))
 	}
 	s := r.Reflect(v)
 	s.Title = name
@@ -82,16 +81,11 @@ func generated(t *testing.T) map[string]*generate.Schema {
 // GoldenSchemas -update` renews it.
 func TestGoldenSchemas(t *testing.T) {
 	for name, schema := range generated(t) {
-		text, err := json.MarshalIndent(schema, "", "  ")
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := check.Get(json.MarshalIndent(schema, "", "  "))
 		text = append(text, '\n')
 		path := filepath.Join(schemas, name)
 		if *update {
-			if err := os.WriteFile(path, text, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, os.WriteFile(path, text, 0o644))
 		}
 		if golden, err := os.ReadFile(path); err != nil || !bytes.Equal(golden, text) {
 			t.Errorf("docs/schema/%s is not what the Go types say: call `go test ./internal/sink -run GoldenSchemas -update` (%v)", name, err)
@@ -105,10 +99,7 @@ func compiled(t *testing.T, name string) *jsonschema.Schema {
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft4) // which has no $defs: the file has to name its own
 	c.AssertFormat()
-	s, err := c.Compile(filepath.Join(schemas, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := check.Get(c.Compile(filepath.Join(schemas, name)))
 	return s
 }
 
@@ -127,16 +118,13 @@ func TestWhatIsSentKeepsToTheSchema(t *testing.T) {
 			seen.note(schema, value)
 			each(schema, value, func(of *jsonschema.Schema, at map[string]any) {
 				at["madeUp"] = "x"
-				if schema.Validate(value) == nil {
-					t.Errorf("%s: %s is valid with a member that is made up", name, raw)
-				}
+				check.That(t, schema.Validate(value) != nil,
+					"%s: %s is valid with a member that is made up", name, raw)
 				delete(at, "madeUp")
 				for _, required := range of.Required {
 					taken := at[required]
 					delete(at, required)
-					if schema.Validate(value) == nil {
-						t.Errorf("%s: %s is valid without %s", name, raw, required)
-					}
+					check.That(t, schema.Validate(value) != nil, "%s: %s is valid without %s", name, raw, required)
 					at[required] = taken
 				}
 			})
@@ -152,10 +140,7 @@ func TestExamplesOfThePagesAreValid(t *testing.T) {
 		"sqs-sns.json":     {"how-to/sinks.md", "\n## SQS FIFO and SNS FIFO\n"},
 		"eventbridge.json": {"reference/events.md", "\n## What a sink gets\n"},
 	} {
-		page, err := os.ReadFile("../../docs/" + shown[0])
-		if err != nil {
-			t.Fatal(err)
-		}
+		page := check.Get(os.ReadFile("../../docs/" + shown[0]))
 		_, section, _ := strings.Cut(string(page), shown[1])
 		_, example, _ := strings.Cut(section, "```json\n")
 		example, _, _ = strings.Cut(example, "```")
@@ -227,9 +212,6 @@ func (s seen) report(t *testing.T, file string) {
 
 func decoded(t *testing.T, raw string) any {
 	t.Helper()
-	value, err := jsonschema.UnmarshalJSON(strings.NewReader(raw))
-	if err != nil {
-		t.Fatal(err)
-	}
+	value := check.Get(jsonschema.UnmarshalJSON(strings.NewReader(raw)))
 	return value
 }

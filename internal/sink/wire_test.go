@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/sink/kind"
 	"github.com/streamsort/streamsort/internal/sink/sinktest"
 )
@@ -65,9 +66,8 @@ func (w *wire) sqs(raw []byte) string {
 	w.requests = append(w.requests, nil)
 	taken, failed := []string{}, []string{}
 	for _, e := range in.Entries {
-		if e.MessageGroupID != "q" || !strings.HasSuffix(e.MessageDeduplicationID, "."+e.MessageAttributes["seq"].StringValue+".0") {
-			w.t.Errorf("entry %+v", e)
-		}
+		check.That(w.t, e.MessageGroupID == "q" && strings.HasSuffix(e.MessageDeduplicationID, "."+e.MessageAttributes["seq"].StringValue+".0"),
+			"entry %+v", e)
 		sum := md5.Sum([]byte(e.MessageBody))
 		if w.verdict(e.MessageAttributes["seq"].StringValue) {
 			taken = append(taken, fmt.Sprintf(`{"Id":%q,"MessageId":"m","MD5OfMessageBody":%q}`, e.ID, hex.EncodeToString(sum[:])))
@@ -79,10 +79,7 @@ func (w *wire) sqs(raw []byte) string {
 }
 
 func (w *wire) sns(raw []byte) string {
-	form, err := url.ParseQuery(string(raw))
-	if err != nil {
-		w.t.Error(err)
-	}
+	form := check.Get(url.ParseQuery(string(raw)))
 	w.requests = append(w.requests, nil)
 	var taken, failed string
 	for n := 1; ; n++ {
@@ -97,9 +94,8 @@ func (w *wire) sns(raw []byte) string {
 				seq = form.Get(fmt.Sprintf("%sMessageAttributes.entry.%d.Value.StringValue", entry, a))
 			}
 		}
-		if form.Get(entry+"MessageGroupId") != "q" || !strings.HasSuffix(form.Get(entry+"MessageDeduplicationId"), "."+seq+".0") {
-			w.t.Errorf("entry %d of %v", n, form)
-		}
+		check.That(w.t, form.Get(entry+"MessageGroupId") == "q" && strings.HasSuffix(form.Get(entry+"MessageDeduplicationId"), "."+seq+".0"),
+			"entry %d of %v", n, form)
 		if w.verdict(seq) {
 			taken += "<member><Id>" + id + "</Id><MessageId>m</MessageId></member>"
 		} else {
@@ -118,9 +114,8 @@ func (w *wire) eventBridge(raw []byte) string {
 	verdicts := []string{}
 	failed := 0
 	for _, e := range in.Entries {
-		if e.EventBusName != busARN || e.Source != "streamsort" || e.DetailType != "message" {
-			w.t.Errorf("entry %+v", e)
-		}
+		check.That(w.t, e.EventBusName == busARN && e.Source == "streamsort" && e.DetailType == "message",
+			"entry %+v", e)
 		if w.verdict(string(sinktest.Decode[struct{ Seq json.RawMessage }](w.t, []byte(e.Detail)).Seq)) {
 			verdicts = append(verdicts, `{"EventId":"e"}`)
 		} else {
@@ -147,9 +142,7 @@ func (s set) config(t *testing.T) (c Config) {
 	if err == nil {
 		err = json.Unmarshal(raw, &c)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return c
 }
 
@@ -157,10 +150,7 @@ func (s set) config(t *testing.T) (c Config) {
 func (s set) open(t *testing.T, transport http.RoundTripper) kind.Sink {
 	t.Helper()
 	sinktest.Environment(t, "http://nowhere")
-	opened, err := New(s.config(t), &Options{Transport: transport})
-	if err != nil {
-		t.Fatal(err)
-	}
+	opened := check.Get(New(s.config(t), &Options{Transport: transport}))
 	return opened
 }
 
@@ -175,9 +165,7 @@ func TestPartialFailures(t *testing.T) {
 				config.MaxEntries = 3
 				w := &wire{t: t, kind: config.Kind, refuse: func(request int, seq string) bool { return request == 0 && seq == "2" }}
 				s := config.open(t, w)
-				if err := s.Send(t.Context(), sinktest.Batch("q", sinktest.Bodies(5)...)); err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, s.Send(t.Context(), sinktest.Batch("q", sinktest.Bodies(5)...)))
 				want := [][]string{{"1", "2", "3"}, {"2"}, {"4"}, {"5"}}
 				if config.Kind == "eventbridge" {
 					want = [][]string{{"1", "2", "3"}, {"2", "4", "5"}}
@@ -215,9 +203,8 @@ func TestRequests(t *testing.T) {
 				if tooLarge := config.Kind == "sns" && c.name == "large"; tooLarge != (err != nil) {
 					t.Errorf("error %v", err)
 				}
-				if len(w.requests) != c.want[config.Kind] {
-					t.Errorf("%d requests, want %d: %v", len(w.requests), c.want[config.Kind], w.requests)
-				}
+				check.That(t, len(w.requests) == c.want[config.Kind],
+					"%d requests, want %d: %v", len(w.requests), c.want[config.Kind], w.requests)
 			})
 		}
 	}
@@ -257,9 +244,7 @@ func TestLostResponse(t *testing.T) {
 					}
 					return response, err
 				}))
-				if err := s.Send(t.Context(), sinktest.Batch("q", "1", "2")); err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, s.Send(t.Context(), sinktest.Batch("q", "1", "2")))
 				if diff := cmp.Diff([][]string{{"1", "2"}, {"1", "2"}}, w.requests); diff != "" {
 					t.Errorf("requests (-want +got):\n%s", diff)
 				}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/tenant"
 )
@@ -39,9 +40,7 @@ func TestANoisyTenant(t *testing.T) {
 	}
 	learn = true
 	for n := range 300 {
-		if err := s.Put(t.Context(), row(fmt.Sprintf("@noisy/%d", n), n)); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, s.Put(t.Context(), row(fmt.Sprintf("@noisy/%d", n), n)))
 	}
 	learn = false
 	noted := map[string]bool{}
@@ -53,13 +52,11 @@ func TestANoisyTenant(t *testing.T) {
 		}
 		noted[queue] = true
 		page, next, err := s.Page(t.Context(), row("", 0).State, tenant.Name(of, ""), "", 10)
-		if err != nil || next != "" || len(page) != 1 || page[0] != row(queue, n) {
-			t.Errorf("%s lists %+v, %v", of, page, err)
-		}
+		check.That(t, err == nil && next == "" && len(page) == 1 && page[0] == row(queue, n),
+			"%s lists %+v, %v", of, page, err)
 	}
-	if len(noted) < tenants*3/4 {
-		t.Errorf("%d of %d tenants can note anything beside a noisy one", len(noted), tenants)
-	}
+	check.That(t, len(noted) >= tenants*3/4,
+		"%d of %d tenants can note anything beside a noisy one", len(noted), tenants)
 	if err := s.Put(t.Context(), row("orders", 3)); err != nil {
 		t.Errorf("who is no tenant: %v", err)
 	}
@@ -69,9 +66,8 @@ func TestANoisyTenant(t *testing.T) {
 		var pages, ages []string
 		for after := ""; ; {
 			page, next, err := s.Page(t.Context(), row("", 0).State, "", after, size)
-			if err != nil || size > 0 && len(page) > size {
-				t.Fatalf("%d rows in a page of %d: %v", len(page), size, err)
-			}
+			check.Need(t, err == nil && (size <= 0 || len(page) <= size),
+				"%d rows in a page of %d: %v", len(page), size, err)
 			for _, r := range page {
 				pages = append(pages, r.Queue)
 			}
@@ -82,9 +78,8 @@ func TestANoisyTenant(t *testing.T) {
 		since := time.Time{}
 		for after := (trouble.Ages{}); ; {
 			page, next, err := s.Oldest(t.Context(), row("", 0).State, after, size)
-			if err != nil || size > 0 && len(page) > size {
-				t.Fatalf("%d rows by age in a page of %d: %v", len(page), size, err)
-			}
+			check.Need(t, err == nil && (size <= 0 || len(page) <= size),
+				"%d rows by age in a page of %d: %v", len(page), size, err)
 			for _, r := range page {
 				if ages = append(ages, r.Queue); r.Since.Before(since) {
 					t.Errorf("%s stands behind a younger one", r.Queue)

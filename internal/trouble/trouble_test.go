@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/table"
@@ -203,9 +204,7 @@ func TestPageUnits(t *testing.T) {
 	s := trouble.NewStore(meter, on)
 	for i := range 200 {
 		queue := fmt.Sprintf("shop/eu-central-1/orders/customer-%08d", i)
-		if err := s.Put(t.Context(), trouble.Row{State: trouble.Quarantined, Queue: queue, Consumer: "notifications", Since: since, N: 1 << 40}); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, s.Put(t.Context(), trouble.Row{State: trouble.Quarantined, Queue: queue, Consumer: "notifications", Since: since, N: 1 << 40}))
 	}
 	meter.Take()
 	for _, prefix := range []string{"shop/", ""} {
@@ -299,14 +298,11 @@ func TestNoRow(t *testing.T) {
 	var none *trouble.Store
 	page, next, err := none.Page(t.Context(), trouble.Blocked, "", "", 1)
 	oldest, after, wrong := none.Oldest(t.Context(), trouble.Blocked, trouble.Ages{}, 1)
-	if len(page)+len(oldest) > 0 || next != "" || after != (trouble.Ages{}) || errors.Join(err, wrong) != nil {
-		t.Errorf("no table has %v and %v: %v, %v", page, oldest, err, wrong)
-	}
+	check.That(t, len(page)+len(oldest) <= 0 && next == "" && after == (trouble.Ages{}) && errors.Join(err, wrong) == nil,
+		"no table has %v and %v: %v, %v", page, oldest, err, wrong)
 	long.Queue = long.Queue[1:]
 	s := trouble.NewStore(meter, on)
-	if err := s.Put(t.Context(), long); err != nil {
-		t.Error(err)
-	}
+	check.OK(t, s.Put(t.Context(), long))
 	if page, _, err := s.Page(t.Context(), long.State, "", "", 1); err != nil || len(page) != 1 || page[0] != long {
 		t.Errorf("the longest names are listed as %+v, %v", page, err)
 	}

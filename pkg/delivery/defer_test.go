@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/xorack"
@@ -34,8 +35,7 @@ func (k *desk) defersTo(want string) delivery.Held {
 
 func (k *desk) worker() delivery.Claims {
 	k.t.Helper()
-	p, err := delivery.NewClaims(k.d, nil)
-	k.must(err)
+	p := check.Get(delivery.NewClaims(k.d, nil))
 	return p
 }
 
@@ -44,9 +44,8 @@ func answered(t *testing.T, what string, want delivery.Outcome, reason ...string
 	t.Helper()
 	return func(a delivery.Answer, err error) {
 		t.Helper()
-		if err != nil || a.Outcome != want || a.Reason != strings.Join(reason, "") {
-			t.Errorf("%s: %s %s, error %v; want %s %s", what, a.Outcome, a.Reason, err, want, reason)
-		}
+		check.That(t, err == nil && a.Outcome == want && a.Reason == strings.Join(reason, ""),
+			"%s: %s %s, error %v; want %s %s", what, a.Outcome, a.Reason, err, want, reason)
 	}
 }
 

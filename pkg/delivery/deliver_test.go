@@ -14,6 +14,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/bubble"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -26,9 +27,8 @@ func TestDeliverInOrderInBatches(t *testing.T) {
 	done := k.ends("q", endedCaughtUp)
 	k.gets("q 1,2,3 #1", "q 4,5 #1")
 	k.at("q", 5, delivery.Idle)
-	if done.Batches != 2 || done.Messages != 5 {
-		t.Errorf("%d batches of %d messages, want 2 of 5", done.Batches, done.Messages)
-	}
+	check.That(t, done.Batches == 2 && done.Messages == 5,
+		"%d batches of %d messages, want 2 of 5", done.Batches, done.Messages)
 	k.put("q", 6)
 	k.ends("q", endedCaughtUp)
 	k.gets("q 6,7 #1")
@@ -39,20 +39,17 @@ func TestDeliverInOrderInBatches(t *testing.T) {
 func TestSkippedSeqsAreNamed(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1, 4)
-	_, _, err := k.sorter.Inside(queuelog.Inside{}).SkipGap(t.Context(), "q", "lost", 0, 10)
-	k.must(err)
+	check.Get2(k.sorter.Inside(queuelog.Inside{}).SkipGap(t.Context(), "q", "lost", 0, 10))
 	done := k.ends("q", endedCaughtUp)
 	k.gets("q 1,no 2,no 3 #1", "q 4 #1")
-	if done.Messages != 2 || done.Skipped != 2 {
-		t.Errorf("%d messages and %d skipped, want 2 and 2", done.Messages, done.Skipped)
-	}
+	check.That(t, done.Messages == 2 && done.Skipped == 2,
+		"%d messages and %d skipped, want 2 and 2", done.Messages, done.Skipped)
 }
 
 func TestBatchesHaveABoundInBytes(t *testing.T) {
 	k := newDesk(t)
 	for seq, size := range []int{4, 4, 4, 20, 10} {
-		err := k.sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: int64(seq) + 1, Body: make([]byte, size)})[0].Err
-		k.must(err)
+		k.must(k.sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: int64(seq) + 1, Body: make([]byte, size)})[0].Err)
 	}
 	r := k.reader()
 	r.MaxMessages, r.MaxBytes = 100, 10
@@ -67,9 +64,8 @@ func TestAFailedBatchComesAgain(t *testing.T) {
 	k.put("q", upTo(1, 7)...)
 	k.poison(2, errors.New("no"))
 	done := k.ends("q", endedFailed)
-	if done.Cause == nil || done.Cause.Error() != "no" {
-		t.Errorf("cause %v, want what the sink said", done.Cause)
-	}
+	check.That(t, done.Cause != nil && done.Cause.Error() == "no",
+		"cause %v, want what the sink said", done.Cause)
 	k.ends("q", endedWait)
 	k.gets("q 1,2,3 #1")
 	k.pass(time.Second)
@@ -79,9 +75,8 @@ func TestAFailedBatchComesAgain(t *testing.T) {
 	k.ends("q", endedFailed)
 	k.gets("q 1 #3", "q 2 #3")
 	c := k.at("q", 1, delivery.Idle)
-	if c.Error != "no" || !c.Failed.Equal(k.now) || !c.RetryAt.After(k.now) {
-		t.Errorf("%+v; want why, when, and when again", c)
-	}
+	check.That(t, c.Error == "no" && c.Failed.Equal(k.now) && c.RetryAt.After(k.now),
+		"%+v; want why, when, and when again", c)
 	k.fails = nil
 	k.pass(time.Second)
 	k.ends("q", endedCaughtUp)
@@ -116,8 +111,7 @@ func TestABadMessageIsFoundByHalves(t *testing.T) {
 func TestAProcessThatDiedIsNotABadMessage(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", upTo(1, 100)...)
-	_, err := k.d.Create(t.Context(), "q", "c", delivery.First)
-	k.must(err)
+	check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
 	r := k.reader()
 	r.MaxMessages, r.MaxAttempts = 100, 5
 	var widths []int64
@@ -172,9 +166,7 @@ func TestBlockedAfterItsAttempts(t *testing.T) {
 	}
 	k.gets("q 1,2 #1", "q 1,2 #2", "q 1 #3", "q 1 #4", "q 1 #5")
 	c := k.at("q", 0, delivery.Blocked)
-	if c.Error != "no" || !c.BlockedSince.Equal(k.now) {
-		t.Errorf("%+v; want why, and since when", c)
-	}
+	check.That(t, c.Error == "no" && c.BlockedSince.Equal(k.now), "%+v; want why, and since when", c)
 	k.pass(time.Hour)
 	k.ends("q", endedBlocked)
 	k.gets()
@@ -187,12 +179,8 @@ func TestAPermanentFailureBlocksAtOnce(t *testing.T) {
 	done := k.ends("q", endedBlocked)
 	k.gets("q 1,2,3 #1", "q 1 #2", "q 2 #2")
 	k.at("q", 1, delivery.Blocked)
-	if done.Cause == nil || done.Batches != 1 {
-		t.Errorf("%+v; want why, and one batch", done)
-	}
-	if delivery.Permanent(nil) != nil {
-		t.Error("no error became one")
-	}
+	check.That(t, done.Cause != nil && done.Batches == 1, "%+v; want why, and one batch", done)
+	check.That(t, delivery.Permanent(nil) == nil, "no error became one")
 }
 
 func TestAPanicIsAFailure(t *testing.T) {
@@ -235,9 +223,8 @@ func TestDeliverEndsWhereTheStoreFails(t *testing.T) {
 		}
 		known := map[string]int64{"cursor": -1, "messages": 2}[request]
 		done := k.d.Deliver(t.Context(), "q", k.reader(), known)
-		if !errors.Is(done.Err, errFlaky) {
-			t.Errorf("%s fails: error %v, ended %q", request, done.Err, ending(done))
-		}
+		check.That(t, errors.Is(done.Err, errFlaky),
+			"%s fails: error %v, ended %q", request, done.Err, ending(done))
 		k.queues.fail = nil
 		k.ends("q", endedCaughtUp)
 		k.at("q", 2, delivery.Idle)
@@ -255,8 +242,7 @@ func TestWhyItFailedIsToldThoughItCannotBeNoted(t *testing.T) {
 		}
 		return k.consumers.Do(ctx, r)
 	})
-	d, err := delivery.New(mute, k.sorter, nil)
-	k.must(err)
+	d := check.Get(delivery.New(mute, k.sorter, nil))
 	cause := errors.New("no")
 	k.poison(1, cause)
 	if done := d.Deliver(t.Context(), "q", k.reader(), -1); !errors.Is(done.Err, errFlaky) || !errors.Is(done.Cause, cause) {
@@ -269,21 +255,17 @@ func TestWhyItFailedIsToldThoughItCannotBeNoted(t *testing.T) {
 func TestMissing(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", upTo(1, 5)...)
-	_, err := k.d.Create(t.Context(), "q", "c", delivery.First)
-	k.must(err)
-	_, err = k.queues.Requests(queuelog.Inside{}).DeleteMessages(t.Context(), "q", []int64{2})
-	k.must(err)
+	check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
+	check.Get(k.queues.Requests(queuelog.Inside{}).DeleteMessages(t.Context(), "q", []int64{2}))
 	for range 2 {
 		done := k.ends("q", endedMissing)
 		var missing *cursor.MissingError
-		if !errors.As(done.Cause, &missing) || missing.Seq != 2 {
-			t.Errorf("cause %v, want that 2 is missing", done.Cause)
-		}
+		check.That(t, errors.As(done.Cause, &missing) && missing.Seq == 2,
+			"cause %v, want that 2 is missing", done.Cause)
 		k.at("q", 1, delivery.Idle)
 	}
 	k.gets("q 1 #1")
-	_, err = k.d.Operate(t.Context(), rewinds(delivery.Order{Queue: "q", Consumer: "c", Reason: "2 is lost"}, delivery.At(3)))
-	k.must(err)
+	check.Get(k.d.Operate(t.Context(), rewinds(delivery.Order{Queue: "q", Consumer: "c", Reason: "2 is lost"}, delivery.At(3))))
 	k.ends("q", endedCaughtUp)
 	k.gets("q 3,4,5 #1")
 }
@@ -300,9 +282,8 @@ func TestBusyAndTakenOver(t *testing.T) {
 	}
 	done := k.ends("q", endedLost)
 	k.gets("q 1,2 #1", "q 1,2 #2")
-	if done.Batches != 0 || done.Messages != 0 {
-		t.Errorf("%+v; want nothing that counts as delivered", done)
-	}
+	check.That(t, done.Batches == 0 && done.Messages == 0,
+		"%+v; want nothing that counts as delivered", done)
 	k.at("q", 2, delivery.Idle)
 	// The same where the one that wakes up failed.
 	k.put("q", 3)
@@ -378,9 +359,8 @@ func TestCatchUp(t *testing.T) {
 	r.MaxMessages = 100
 	done := k.d.Deliver(t.Context(), "q", r, -1)
 	k.must(done.Err)
-	if done.Messages != count || ending(done) != endedCaughtUp {
-		t.Errorf("%d messages, %s; want %d", done.Messages, ending(done), count)
-	}
+	check.That(t, done.Messages == count && ending(done) == endedCaughtUp,
+		"%d messages, %s; want %d", done.Messages, ending(done), count)
 }
 
 func TestConsumersHavePlacesOfTheirOwn(t *testing.T) {
@@ -410,8 +390,7 @@ func TestConsumersHavePlacesOfTheirOwn(t *testing.T) {
 		k.must(k.d.Deliver(t.Context(), "q", r, -1).Err)
 		k.gets("q 3 #1")
 	}
-	list, err := k.d.Status(t.Context(), "q")
-	k.must(err)
+	list := check.Get(k.d.Status(t.Context(), "q"))
 	var lags []string
 	for _, s := range list {
 		lags = append(lags, fmt.Sprint(s.Name, " ", s.Lag()))
@@ -425,19 +404,11 @@ func TestConsumersHavePlacesOfTheirOwn(t *testing.T) {
 // begun that would not end in time.
 func TestStopsBeforeTheDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sorter, err := cursor.New(cursor.NewMemory(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		sorter := check.Get(cursor.New(cursor.NewMemory(), nil))
 		store := delivery.NewMemory()
-		d, err := delivery.New(store, sorter, &delivery.Options{Margin: time.Second, Grace: 5 * time.Second})
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := check.Get(delivery.New(store, sorter, &delivery.Options{Margin: time.Second, Grace: 5 * time.Second}))
 		for seq := range int64(10) {
-			if err := sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: seq + 1})[0].Err; err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: seq + 1})[0].Err)
 		}
 		began := time.Now()
 		ctx, cancel := context.WithDeadline(t.Context(), began.Add(40*time.Second))
@@ -449,16 +420,14 @@ func TestStopsBeforeTheDeadline(t *testing.T) {
 			c, err := store.Requests(request.Inside{}).Consumer(ctx, "q", "c")
 			// 30 seconds at least, else the deadline and a grace.
 			want := max(45*time.Second, time.Since(began)+30*time.Second)
-			if err != nil || !c.LeaseUntil.Equal(began.Add(want)) {
-				t.Errorf("the claim is good until %s after the start (%v), want %s", c.LeaseUntil.Sub(began), err, want)
-			}
+			check.That(t, err == nil && c.LeaseUntil.Equal(began.Add(want)),
+				"the claim is good until %s after the start (%v), want %s", c.LeaseUntil.Sub(began), err, want)
 			bubble.Sleep(11 * time.Second)
 			return nil
 		}}
 		done := d.Deliver(ctx, "q", r, -1)
-		if done.Err != nil || ending(done) != endedOutOfTime || done.Batches != 3 || time.Since(began) != 33*time.Second {
-			t.Errorf("%s after %d batches and %s (%v); want out-of-time after 3, and 33s", ending(done), done.Batches, time.Since(began), done.Err)
-		}
+		check.That(t, done.Err == nil && ending(done) == endedOutOfTime && done.Batches == 3 && time.Since(began) == 33*time.Second,
+			"%s after %d batches and %s (%v); want out-of-time after 3, and 33s", ending(done), done.Batches, time.Since(began), done.Err)
 		if c, err := store.Requests(request.Inside{}).Consumer(t.Context(), "q", "c"); err != nil || c.Delivered != 3 || c.State != delivery.Idle {
 			t.Errorf("%+v, %v; want what is done committed", c, err)
 		}
@@ -512,13 +481,11 @@ func TestObserve(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1)
 	var seen []delivery.Delivery
-	d, err := delivery.New(k.store, k.sorter, &delivery.Options{
+	d := check.Get(delivery.New(k.store, k.sorter, &delivery.Options{
 		Now: func() time.Time { return k.now }, Observe: func(done delivery.Delivery) { seen = append(seen, done) },
-	})
-	k.must(err)
+	}))
 	d.Deliver(t.Context(), "q", k.reader(), 1)
 	d.Deliver(t.Context(), "", k.reader(), 1)
-	if len(seen) != 2 || seen[0].Messages != 1 || ending(seen[0]) != endedCaughtUp || seen[1].Err == nil {
-		t.Errorf("it was notified %+v", seen)
-	}
+	check.That(t, len(seen) == 2 && seen[0].Messages == 1 && ending(seen[0]) == endedCaughtUp && seen[1].Err != nil,
+		"it was notified %+v", seen)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/trouble"
@@ -58,10 +59,7 @@ func newFlaky(t *testing.T) *flaky {
 
 func (f *flaky) on(t *testing.T, engine ddb.Engine) *cursor.Store {
 	t.Helper()
-	s, err := cursor.NewStore(engine, cursor.Names{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := check.Get(cursor.NewStore(engine, cursor.Names{}))
 	return s
 }
 
@@ -98,8 +96,7 @@ func newDesk(t *testing.T) *desk {
 	k.store = k.storeOn(k.do)
 	clock := func() time.Time { return k.now }
 	var err error
-	k.sorter, err = cursor.New(k.queues.on(t, k.queues), &cursor.Options{ForEach: fanout.OneByOne, Now: clock})
-	k.must(err)
+	k.sorter = check.Get(cursor.New(k.queues.on(t, k.queues), &cursor.Options{ForEach: fanout.OneByOne, Now: clock}))
 	k.d, err = delivery.New(k.store, k.sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: clock})
 	k.must(err)
 	return k
@@ -128,8 +125,7 @@ func (k *desk) must(err error) {
 func (k *desk) put(queue string, seqs ...int64) {
 	k.t.Helper()
 	for _, seq := range seqs {
-		err := k.sorter.Put(k.t.Context(), cursor.Message{Queue: queue, Seq: seq, Body: fmt.Append(nil, seq)})[0].Err
-		k.must(err)
+		k.must(k.sorter.Put(k.t.Context(), cursor.Message{Queue: queue, Seq: seq, Body: fmt.Append(nil, seq)})[0].Err)
 	}
 }
 
@@ -189,9 +185,8 @@ func (k *desk) deliver(queue string) delivery.Delivery {
 func (k *desk) ends(queue string, want string) delivery.Delivery {
 	k.t.Helper()
 	done := k.deliver(queue)
-	if ending(done) != want {
-		k.t.Errorf("it ended as %s (%v), want %s", ending(done), done.Cause, want)
-	}
+	check.That(k.t, ending(done) == want,
+		"it ended as %s (%v), want %s", ending(done), done.Cause, want)
 	return done
 }
 
@@ -206,8 +201,7 @@ func (k *desk) gets(want ...string) {
 
 func (k *desk) standing(queue string) delivery.Consumer {
 	k.t.Helper()
-	c, err := k.store.Requests(request.Inside{}).Consumer(k.t.Context(), queue, "c")
-	k.must(err)
+	c := check.Get(k.store.Requests(request.Inside{}).Consumer(k.t.Context(), queue, "c"))
 	return c
 }
 
@@ -215,9 +209,8 @@ func (k *desk) standing(queue string) delivery.Consumer {
 func (k *desk) at(queue string, delivered int64, state delivery.State) delivery.Consumer {
 	k.t.Helper()
 	c := k.standing(queue)
-	if c.Delivered != delivered || c.State != state {
-		k.t.Errorf("the consumer is %s at %d, want %s at %d", c.State, c.Delivered, state, delivered)
-	}
+	check.That(k.t, c.Delivered == delivered && c.State == state,
+		"the consumer is %s at %d, want %s at %d", c.State, c.Delivered, state, delivered)
 	return c
 }
 
@@ -244,8 +237,7 @@ func (k *desk) sweep(options delivery.SweepOptions) delivery.SweepReport {
 			return nil
 		}
 	}
-	report, err := k.d.Sweep(k.t.Context(), options)
-	k.must(err)
+	report := check.Get(k.d.Sweep(k.t.Context(), options))
 	return report
 }
 
@@ -253,7 +245,6 @@ func (k *desk) sweep(options delivery.SweepOptions) delivery.SweepReport {
 func invalid(t *testing.T, err error, field string) {
 	t.Helper()
 	var wrong *cursor.InvalidError
-	if !errors.As(err, &wrong) || wrong.Field != field {
-		t.Errorf("error %v, want one that names %s", err, field)
-	}
+	check.That(t, errors.As(err, &wrong) && wrong.Field == field,
+		"error %v, want one that names %s", err, field)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
@@ -26,9 +27,8 @@ func TestHanded(t *testing.T) {
 		return nil
 	}
 	r.Handed = func(h delivery.Handed) {
-		if h.Claimed.IsZero() || h.Returned.Before(h.Claimed) || !h.Committed.IsZero() && h.Committed.Before(h.Returned) {
-			t.Errorf("%+v", h)
-		}
+		check.That(t, !h.Claimed.IsZero() && !h.Returned.Before(h.Claimed) && (h.Committed.IsZero() || !h.Committed.Before(h.Returned)),
+			"%+v", h)
 		got = append(got, fmt.Sprintf("%d-%d %v %v", h.Batch.From+1, h.Batch.To, !h.Committed.IsZero(), h.Err))
 	}
 	done := k.d.Deliver(t.Context(), "q", r, -1)

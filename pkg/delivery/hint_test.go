@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -46,9 +47,7 @@ func TestAHintBeyondThePositionStallsNothing(t *testing.T) {
 				}
 				return k.consumers.Do(ctx, r)
 			})
-			var err error
-			k.d, err = delivery.New(store, k.sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: func() time.Time { return k.now }})
-			k.must(err)
+			k.d = check.Get(delivery.New(store, k.sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: func() time.Time { return k.now }}))
 			k.eagerly(map[string]int64{"q": position})
 			k.gets("q 1 #1", "q 2 #1")
 		})
@@ -71,9 +70,7 @@ func TestAHintBeyondThePositionIsNotKept(t *testing.T) {
 				}
 				return k.consumers.Do(ctx, r)
 			})
-			var err error
-			k.d, err = delivery.New(store, k.sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: func() time.Time { return k.now }})
-			k.must(err)
+			k.d = check.Get(delivery.New(store, k.sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: func() time.Time { return k.now }}))
 			k.fails = func(b delivery.Batch) error {
 				if b.To == 1 && hint > 0 {
 					k.eagerly(map[string]int64{"q": hint})
@@ -88,18 +85,13 @@ func TestAHintBeyondThePositionIsNotKept(t *testing.T) {
 			k.queues.fail = func(request, _ string) error { reads++; return nil }
 			k.stream(allWell, moved(2, "q", 1, 2))
 			k.gets("q 2 #1")
-			if reads != 1 {
-				t.Errorf("%d reads of the queue for one message", reads)
-			}
+			check.That(t, reads == 1, "%d reads of the queue for one message", reads)
 			k.put("q", 3)
 			race = true
 			k.stream(allWell, moved(3, "q", 2, 3))
 			k.gets("q 3 #1", "q 4 #1")
-			c, err := k.store.Requests(request.Inside{}).Consumer(t.Context(), "q", "c")
-			k.must(err)
-			if c.Asked > 4 {
-				t.Errorf("asked is %d", c.Asked)
-			}
+			c := check.Get(k.store.Requests(request.Inside{}).Consumer(t.Context(), "q", "c"))
+			check.That(t, c.Asked <= 4, "asked is %d", c.Asked)
 		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
@@ -27,9 +28,7 @@ func TestReaderRefuses(t *testing.T) {
 		invalid(t, c.r.Validate(), c.field)
 	}
 	good := delivery.Reader{Name: "c", Retries: slices.Repeat(second, 10)}
-	if err := good.Validate(); err != nil {
-		t.Error(err)
-	}
+	check.OK(t, good.Validate())
 }
 
 // TestRetriesAreASetting: a batch that fails is tried again by the reader's schedule, the
@@ -77,9 +76,7 @@ func TestASinkThatIsAwayBlocksNothing(t *testing.T) {
 	k.fails = nil
 	k.pass(time.Second)
 	k.ends("q", endedCaughtUp)
-	if delivery.SinkAway(nil) != nil {
-		t.Error("no error became one")
-	}
+	check.That(t, delivery.SinkAway(nil) == nil, "no error became one")
 }
 
 // TestNotBefore: a sink is not tried again before it asks to be, an hour at most, and no sooner than the schedule says;
@@ -124,9 +121,7 @@ func TestNotBefore(t *testing.T) {
 	k.put("q", 1)
 	k.fails = func(delivery.Batch) error { return delivery.Permanent(delivery.NotBefore(errNo, k.now.Add(time.Hour))) }
 	k.ends("q", endedBlocked)
-	if delivery.NotBefore(nil, k.now) != nil {
-		t.Error("no error became one")
-	}
+	check.That(t, delivery.NotBefore(nil, k.now) == nil, "no error became one")
 }
 
 // TestAPartIsDone: what is before the first failure is committed by the same write that gives the claim back; what is behind it
@@ -153,8 +148,7 @@ func TestAPartIsDone(t *testing.T) {
 		k.pass(time.Hour)
 		k.d.Deliver(t.Context(), "q", r, -1)
 	}
-	_, err := k.d.Operate(t.Context(), skips(orderOf("q"), 3))
-	k.must(err)
+	check.Get(k.d.Operate(t.Context(), skips(orderOf("q"), 3)))
 	if done := k.d.Deliver(t.Context(), "q", r, -1); ending(done) != endedCaughtUp {
 		t.Errorf("%+v", done)
 	}
@@ -188,9 +182,7 @@ func TestTheAttemptGoesOnByHalves(t *testing.T) {
 		t.Errorf("%+v", done)
 	}
 	want := []string{"1-4 #1", "1-4 #2", "1-2 #3", "1-1 #4", "2-2 #4", "2-2 #5", "3-6 #5", "7-8 #1"}
-	if !slices.Equal(got, want) {
-		t.Errorf("it got %q, want %q", got, want)
-	}
+	check.That(t, slices.Equal(got, want), "it got %q, want %q", got, want)
 }
 
 // TestAPartThatCannotBeCommitted: a batch with replies is committed whole; and a seq must be in the batch.
@@ -210,7 +202,5 @@ func TestAPartThatCannotBeCommitted(t *testing.T) {
 			t.Errorf("%s: %+v", name, ended)
 		}
 	}
-	if delivery.DoneUpTo(nil, 1) != nil {
-		t.Error("nothing failed, and that is an error")
-	}
+	check.That(t, delivery.DoneUpTo(nil, 1) == nil, "nothing failed, and that is an error")
 }

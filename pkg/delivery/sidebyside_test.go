@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/table"
@@ -16,29 +17,18 @@ import (
 // side.
 func TestQueuesAreDeliveredSideBySide(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sorter, err := cursor.New(cursor.NewMemory(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		d, err := delivery.New(delivery.NewMemory(), sorter, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		sorter := check.Get(cursor.New(cursor.NewMemory(), nil))
+		d := check.Get(delivery.New(delivery.NewMemory(), sorter, nil))
 		var all sync.WaitGroup
-		handle, err := delivery.OnStream(d, cursor.Names{}, delivery.Reader{Name: "books", Handle: func(context.Context, delivery.Batch) error {
+		handle := check.Get(delivery.OnStream(d, cursor.Names{}, delivery.Reader{Name: "books", Handle: func(context.Context, delivery.Batch) error {
 			all.Done()
 			all.Wait()
 			return nil
-		}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}}))
 		event := table.StreamEvent{}
 		for i := range 3 {
 			queue := fmt.Sprint("q", i)
-			if err := sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1})[0].Err; err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1})[0].Err)
 			event.Records = append(event.Records, moved(i+1, queue, 0, 1))
 		}
 		all.Add(3)

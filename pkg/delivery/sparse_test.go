@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/cost"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dev/whole"
@@ -110,23 +111,13 @@ func newSparse(t *testing.T, job sparseJob) *sparse {
 		spent: map[string]ddbtest.Total{}, positions: map[string]int64{}, ready: map[string][]time.Time{}, got: map[string]int{},
 	}
 	clock := func() time.Time { return s.now }
-	store, err := cursor.NewStore(s.meter, cursor.Names{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if s.sorter, err = cursor.New(store, &cursor.Options{KeepForever: true, Now: clock}); err != nil {
-		t.Fatal(err)
-	}
+	store := check.Get(cursor.NewStore(s.meter, cursor.Names{}))
+	s.sorter = check.Get(cursor.New(store, &cursor.Options{KeepForever: true, Now: clock}))
 	for range max(job.processes, 1) {
-		if s.d, err = delivery.New(delivery.NewStore(s.meter, consumers), s.sorter, &delivery.Options{
+		s.d = check.Get(delivery.New(delivery.NewStore(s.meter, consumers), s.sorter, &delivery.Options{
 			ForEach: fanout.OneByOne, Now: clock,
-		}); err != nil {
-			t.Fatal(err)
-		}
-		handle, err := delivery.OnStream(s.d, cursor.Names{}, s.reader("a"), s.reader("b"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
+		handle := check.Get(delivery.OnStream(s.d, cursor.Names{}, s.reader("a"), s.reader("b")))
 		s.handle = append(s.handle, handle)
 	}
 	return s

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -20,8 +21,7 @@ func TestAStartIsFinishedInPieces(t *testing.T) {
 	k := newDesk(t)
 	const last = 3500
 	k.put("q", upTo(1, last)...)
-	_, err := k.d.Create(t.Context(), "q", "c", delivery.Latest)
-	k.must(err)
+	check.Get(k.d.Create(t.Context(), "q", "c", delivery.Latest))
 	killed := errors.New("killed")
 	// An invocation makes so many requests of the queue's tables, and dies.
 	invocation := func(left int) *delivery.Deliverer {
@@ -46,9 +46,8 @@ func TestAStartIsFinishedInPieces(t *testing.T) {
 			t.Fatalf("after %d invocations it still starts: %+v", n, k.standing("q"))
 		}
 		done := invocation(4).Deliver(t.Context(), "q", k.reader(), -1)
-		if done.Batches > 0 && k.standing("q").Starting != "" {
-			t.Errorf("%d batches while it starts", done.Batches)
-		}
+		check.That(t, done.Batches <= 0 || k.standing("q").Starting == "",
+			"%d batches while it starts", done.Batches)
 	}
 	if c := k.standing("q"); c.KeptFrom != 0 || c.Rewinds != 1 {
 		t.Errorf("%+v", c)
@@ -71,11 +70,8 @@ func TestAStartWhoseTurnIsOver(t *testing.T) {
 		}
 		return nil
 	}
-	c, err := k.d.Create(t.Context(), "q", "c", delivery.First)
-	k.must(err)
-	if c.Starting == "" || c.KeptFrom != 2501 {
-		t.Errorf("%+v; want that it is not done", c)
-	}
+	c := check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
+	check.That(t, c.Starting != "" && c.KeptFrom == 2501, "%+v; want that it is not done", c)
 	if report, err := k.d.Sweep(t.Context(), delivery.SweepOptions{}); err != nil || report.Started != 0 || report.Notified != 1 {
 		t.Errorf("%+v, %v; want that it is not done, and goes on", report, err)
 	}
@@ -97,8 +93,7 @@ func TestStartsOfAQueueHaveOneTurn(t *testing.T) {
 	const consumers = 10
 	for n := range consumers {
 		c := delivery.Consumer{Queue: "q", Name: fmt.Sprint("c", n), State: delivery.Idle, Control: delivery.Control{Starting: "op", LastOp: "op"}}
-		_, _, err := k.store.Requests(request.Inside{}).CreateConsumer(t.Context(), c)
-		k.must(err)
+		check.Get2(k.store.Requests(request.Inside{}).CreateConsumer(t.Context(), c))
 	}
 	k.queues.fail = func(request, _ string) error {
 		if request == "messages" {
@@ -112,12 +107,9 @@ func TestStartsOfAQueueHaveOneTurn(t *testing.T) {
 		t.Errorf("%+v, %v, after %s; want a turn of 5s, to the end of a piece", report, err, took)
 	}
 	for n := 0; report.Started < consumers; n++ {
-		if n == 30 {
-			t.Fatalf("%+v; want that all are started", report)
-		}
+		check.Need(t, n != 30, "%+v; want that all are started", report)
 		k.pass(5 * time.Minute)
-		next, err := k.d.Sweep(t.Context(), delivery.SweepOptions{})
-		k.must(err)
+		next := check.Get(k.d.Sweep(t.Context(), delivery.SweepOptions{}))
 		report.Started += next.Started
 	}
 }

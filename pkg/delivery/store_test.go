@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -24,10 +25,7 @@ func faultyTables() *ddbtest.Faults {
 // storesOn are the stores on the tables of an engine.
 func storesOn(t testing.TB, engine ddb.Engine) (*delivery.Store, *cursor.Store) {
 	t.Helper()
-	queues, err := cursor.NewStore(engine, cursor.Names{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	queues := check.Get(cursor.NewStore(engine, cursor.Names{}))
 	return delivery.NewStore(engine, delivery.Names{}.Tables()), queues
 }
 
@@ -38,19 +36,11 @@ func freshTables(t testing.TB, kind ddbtest.Kind, options *dynamo.Options) (*del
 		options = &dynamo.Options{}
 	}
 	options.Endpoint = ddbtest.Endpoint(t, kind)
-	client, err := dynamo.New(options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := check.Get(dynamo.New(options))
 	suffix := ddbtest.Suffix()
 	names := delivery.Names{Consumers: "consumers" + suffix, Audit: "operations" + suffix}
 	queues := cursor.Names{Messages: "messages" + suffix, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix, Arrivals: "arrivals" + suffix}
-	if err := table.Create(t.Context(), client, append(append(names.Tables(), queues.Tables()...), queues.ArrivalsTable())...); err != nil {
-		t.Fatal(err)
-	}
-	store, err := cursor.NewDynamo(client, queues)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, table.Create(t.Context(), client, append(append(names.Tables(), queues.Tables()...), queues.ArrivalsTable())...))
+	store := check.Get(cursor.NewDynamo(client, queues))
 	return delivery.NewDynamo(client, names), store
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -35,10 +36,8 @@ func failedAt(number string) events.DynamoDBEventResponse {
 // stream gives records to the handler, and checks its answer.
 func (k *desk) stream(want events.DynamoDBEventResponse, records ...json.RawMessage) {
 	k.t.Helper()
-	handle, err := delivery.OnStream(k.d, cursor.Names{}, k.reader())
-	k.must(err)
-	got, err := handle(k.t.Context(), table.StreamEvent{Records: records})
-	k.must(err)
+	handle := check.Get(delivery.OnStream(k.d, cursor.Names{}, k.reader()))
+	got := check.Get(handle(k.t.Context(), table.StreamEvent{Records: records}))
 	if diff := cmp.Diff(want, got); diff != "" {
 		k.t.Errorf("answer (-want +got):\n%s", diff)
 	}
@@ -130,14 +129,12 @@ func TestAQueueWithMuchLetsOthersGoFirst(t *testing.T) {
 	for turn, want := range [][]string{
 		{"much 1,2,3 #1", "much 4,5,6 #1"}, {"much 7,8,9 #1", "much 10,11,12 #1"}, {"much 13,14,15 #1", "much 16,17,18 #1"},
 	} {
-		if !k.notified("much", func() { k.stream(allWell, moved(turn+1, "much", 0, 20)) }) {
-			t.Errorf("turn %d: it is not woken up again", turn)
-		}
+		check.That(t, k.notified("much", func() { k.stream(allWell, moved(turn+1, "much", 0, 20)) }),
+			"turn %d: it is not woken up again", turn)
 		k.gets(want...)
 	}
-	if k.notified("much", func() { k.stream(allWell, moved(9, "much", 0, 20)) }) {
-		t.Error("it is woken up for nothing")
-	}
+	check.That(t, !k.notified("much", func() { k.stream(allWell, moved(9, "much", 0, 20)) }),
+		"it is woken up for nothing")
 	k.gets("much 19,20 #1")
 	// Where it cannot be woken up, the record comes again.
 	k.put("much", upTo(21, 29)...)
@@ -195,16 +192,13 @@ func TestBadRecords(t *testing.T) {
 			k := newDesk(t)
 			k.put("a", 1)
 			k.put("b", 1)
-			handle, err := delivery.OnStream(k.d, cursor.Names{}, k.reader())
-			k.must(err)
+			handle := check.Get(delivery.OnStream(k.d, cursor.Names{}, k.reader()))
 			got, err := handle(t.Context(), table.StreamEvent{Records: []json.RawMessage{
 				moved(1, "a", 0, 1), json.RawMessage(record), moved(3, "b", 0, 1),
 			}})
 			if name == "no JSON" {
 				// It cannot be named: the whole event comes again.
-				if err == nil {
-					t.Errorf("%+v; want an error", got)
-				}
+				check.That(t, err != nil, "%+v; want an error", got)
 			} else if diff := cmp.Diff(failedAt("2"), got); err != nil || diff != "" {
 				t.Errorf("%v (-want +got):\n%s", err, diff)
 			}
@@ -221,13 +215,11 @@ func TestReadersOfAStream(t *testing.T) {
 	r.Prefix = "orders/"
 	all := k.reader()
 	all.Name = "all"
-	handle, err := delivery.OnStream(k.d, cursor.Names{}, r, all)
-	k.must(err)
-	_, err = handle(t.Context(), table.StreamEvent{Records: []json.RawMessage{moved(1, "orders/1", 0, 1), moved(2, "other", 0, 1)}})
-	k.must(err)
+	handle := check.Get(delivery.OnStream(k.d, cursor.Names{}, r, all))
+	check.Get(handle(t.Context(), table.StreamEvent{Records: []json.RawMessage{moved(1, "orders/1", 0, 1), moved(2, "other", 0, 1)}}))
 	k.gets("orders/1 1 #1", "orders/1 1 #1", "other 1 #1")
 	wrong.Name = "no such name"
-	_, err = delivery.OnStream(k.d, cursor.Names{}, r, wrong)
+	_, err := delivery.OnStream(k.d, cursor.Names{}, r, wrong)
 	invalid(t, err, "consumer")
 }
 
@@ -259,8 +251,7 @@ func TestDeliverMoved(t *testing.T) {
 		t.Errorf("a position that the queue does not have is noted as a loss, %v", err)
 	}
 	// An erased queue has nothing.
-	_, err := k.d.Inside(request.Inside{}).Erase(t.Context(), delivery.Order{Queue: "b", Op: "e", Reason: "a test"})
-	k.must(err)
+	check.Get(k.d.Inside(request.Inside{}).Erase(t.Context(), delivery.Order{Queue: "b", Op: "e", Reason: "a test"}))
 	k.eagerly(map[string]int64{"b": 2})
 	k.gets()
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -19,11 +20,9 @@ import (
 // notified reports whether the queue's consumers are woken up by what fn does.
 func (k *desk) notified(queue string, fn func()) bool {
 	k.t.Helper()
-	before, err := k.sorter.Status(k.t.Context(), queue)
-	k.must(err)
+	before := check.Get(k.sorter.Status(k.t.Context(), queue))
 	fn()
-	after, err := k.sorter.Status(k.t.Context(), queue)
-	k.must(err)
+	after := check.Get(k.sorter.Status(k.t.Context(), queue))
 	return after.Notified.After(before.Notified)
 }
 
@@ -45,9 +44,7 @@ func TestSweepWakesUpWhoLags(t *testing.T) {
 	k.put("lags", 2)
 	var report delivery.SweepReport
 	if k.notified("well", func() {
-		if !k.notified("lags", func() { report = k.everyFive() }) {
-			t.Error("who lags is not woken up")
-		}
+		check.That(t, k.notified("lags", func() { report = k.everyFive() }), "who lags is not woken up")
 	}) {
 		t.Error("who has everything is woken up")
 	}
@@ -116,13 +113,11 @@ func TestSweepSeesWhatASlowClockMoved(t *testing.T) {
 func TestSweepEndsDeadClaims(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1, 2)
-	_, err := k.d.Create(t.Context(), "q", "c", delivery.First)
-	k.must(err)
+	check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
 	// Nothing is blocked that did not stand alone.
 	for attempt := 1; attempt <= 5; attempt++ {
 		c := k.standing("q")
-		_, made, err := k.store.Requests(request.Inside{}).Claim(t.Context(), c, request.Claim{Req: "dead", To: int64([]int{2, 2, 1, 1, 1}[attempt-1]), Now: k.now, LeaseUntil: k.now.Add(time.Hour)})
-		k.must(err)
+		_, made := check.Get2(k.store.Requests(request.Inside{}).Claim(t.Context(), c, request.Claim{Req: "dead", To: int64([]int{2, 2, 1, 1, 1}[attempt-1]), Now: k.now, LeaseUntil: k.now.Add(time.Hour)}))
 		if report := k.everyFive(); !made || report.Cancelled != 0 {
 			t.Errorf("%+v, made %v; want a claim that is left alone", report, made)
 		}
@@ -138,26 +133,21 @@ func TestSweepEndsDeadClaims(t *testing.T) {
 func TestSweepEndsDeadClaimsWhilePaused(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1)
-	_, err := k.d.Create(t.Context(), "q", "c", delivery.First)
-	k.must(err)
-	_, _, err = k.store.Requests(request.Inside{}).Claim(t.Context(), k.standing("q"), request.Claim{Req: "dead", To: 1, Now: k.now, LeaseUntil: k.now.Add(time.Minute)})
-	k.must(err)
-	_, err = k.d.Operate(t.Context(), does("pause", order("p")))
-	k.must(err)
+	check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
+	check.Get2(k.store.Requests(request.Inside{}).Claim(t.Context(), k.standing("q"), request.Claim{Req: "dead", To: 1, Now: k.now, LeaseUntil: k.now.Add(time.Minute)}))
+	check.Get(k.d.Operate(t.Context(), does("pause", order("p"))))
 	if report := k.everyFive(); report.Cancelled != 1 || report.Paused != 1 {
 		t.Errorf("%+v", report)
 	}
 	k.at("q", 0, delivery.Idle)
-	_, err = k.d.Operate(t.Context(), rewinds(order("r"), delivery.First))
-	k.must(err)
+	check.Get(k.d.Operate(t.Context(), rewinds(order("r"), delivery.First)))
 }
 
 // TestSweepFinishesStarts: the process that began one died.
 func TestSweepFinishesStarts(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1, 2)
-	_, _, err := k.store.Requests(request.Inside{}).CreateConsumer(t.Context(), delivery.Consumer{Queue: "q", Name: "c", State: delivery.Idle, Control: delivery.Control{Starting: "op", LastOp: "op"}})
-	k.must(err)
+	check.Get2(k.store.Requests(request.Inside{}).CreateConsumer(t.Context(), delivery.Consumer{Queue: "q", Name: "c", State: delivery.Idle, Control: delivery.Control{Starting: "op", LastOp: "op"}}))
 	if report := k.everyFive(); report.Started != 1 || report.Notified != 1 {
 		t.Errorf("%+v", report)
 	}
@@ -184,8 +174,7 @@ func TestAnnouncements(t *testing.T) {
 			t.Errorf("%+v; announced (-want +got):\n%s", report, diff)
 		}
 	}
-	_, err := k.d.Operate(t.Context(), skips(order("op"), 2))
-	k.must(err)
+	check.Get(k.d.Operate(t.Context(), skips(order("op"), 2)))
 	// It lags by what came long ago.
 	k.everyFive()
 	want = delivery.Announcement{Kind: "consumer.lags", ID: "consumer.lags/1/q/1/c/3/0", Queue: "q", Consumer: "c", Delivered: 2, Position: 3}
@@ -193,19 +182,15 @@ func TestAnnouncements(t *testing.T) {
 	if diff := cmp.Diff([]delivery.Announcement{want}, k.announced, only); diff != "" {
 		t.Errorf("announced (-want +got):\n%s", diff)
 	}
-	_, err = k.queues.Requests(queuelog.Inside{}).DeleteMessages(t.Context(), "q", []int64{3})
-	k.must(err)
+	check.Get(k.queues.Requests(queuelog.Inside{}).DeleteMessages(t.Context(), "q", []int64{3}))
 	k.everyFive()
 	want.Kind, want.ID = "consumer.missing", "consumer.missing/1/q/1/c/3/0"
 	if diff := cmp.Diff([]delivery.Announcement{want}, k.announced, only); diff != "" {
 		t.Errorf("announced (-want +got):\n%s", diff)
 	}
-	_, err = k.d.Operate(t.Context(), rewinds(order("over it"), delivery.Latest))
-	k.must(err)
+	check.Get(k.d.Operate(t.Context(), rewinds(order("over it"), delivery.Latest)))
 	k.everyFive()
-	if len(k.announced) > 0 {
-		t.Errorf("announced %+v, want nothing", k.announced)
-	}
+	check.That(t, len(k.announced) <= 0, "announced %+v, want nothing", k.announced)
 }
 
 // TestAnnouncementThatIsNotTaken: it stays due, and the error says so.
@@ -225,9 +210,7 @@ func TestAnnouncementThatIsNotTaken(t *testing.T) {
 		t.Errorf("%+v, error %v", report, err)
 	}
 	k.everyFive()
-	if len(k.announced) != 1 {
-		t.Errorf("announced %+v, want it once more", k.announced)
-	}
+	check.That(t, len(k.announced) == 1, "announced %+v, want it once more", k.announced)
 }
 
 // TestSweepLooksAgainWhereItFailed: a queue that it fails on holds up no other,
@@ -238,8 +221,7 @@ func TestSweepLooksAgainWhereItFailed(t *testing.T) {
 			k := newDesk(t)
 			for _, queue := range []string{"bad", "well"} {
 				k.put(queue, 1)
-				_, err := k.d.Create(t.Context(), queue, "c", delivery.First)
-				k.must(err)
+				check.Get(k.d.Create(t.Context(), queue, "c", delivery.First))
 			}
 			k.sweep(delivery.SweepOptions{})
 			k.queues.fail = func(request, queue string) error {
@@ -253,9 +235,8 @@ func TestSweepLooksAgainWhereItFailed(t *testing.T) {
 			for range 12 {
 				k.pass(5 * time.Minute)
 				report, err := k.d.Sweep(t.Context(), delivery.SweepOptions{})
-				if !errors.Is(err, errFlaky) || report.Failed != 1 || report.Lagging != 1 {
-					t.Fatalf("%+v, error %v", report, err)
-				}
+				check.Need(t, errors.Is(err, errFlaky) && report.Failed == 1 && report.Lagging == 1,
+					"%+v, error %v", report, err)
 			}
 			k.queues.fail = nil
 			if report := k.everyFive(); report.Failed != 0 || report.Lagging != 2 {
@@ -275,8 +256,7 @@ func TestDeletionBehindConsumers(t *testing.T) {
 	slow := k.reader()
 	slow.Name = "slow"
 	slow.MaxMessages = 2
-	_, err := k.d.Create(t.Context(), "q", "slow", delivery.First)
-	k.must(err)
+	check.Get(k.d.Create(t.Context(), "q", "slow", delivery.First))
 	slow.Handle = func(_ context.Context, b delivery.Batch) error {
 		if b.To > 2 {
 			return errors.New("no")
@@ -298,13 +278,11 @@ func TestDeletionBehindConsumers(t *testing.T) {
 	if report := sweep(); report.Deleted != 2 {
 		t.Errorf("%d were deleted, want 2", report.Deleted)
 	}
-	page, err := k.queues.Requests(queuelog.Inside{}).Messages(t.Context(), queuelog.Query{Queue: "q", Last: cursor.MaxSeq})
-	k.must(err)
-	if len(page.Messages) != 3 || page.Messages[0].Seq != 3 {
-		t.Errorf("%+v is left, want 3 to 5", page.Messages)
-	}
+	page := check.Get(k.queues.Requests(queuelog.Inside{}).Messages(t.Context(), queuelog.Query{Queue: "q", Last: cursor.MaxSeq}))
+	check.That(t, len(page.Messages) == 3 && page.Messages[0].Seq == 3,
+		"%+v is left, want 3 to 5", page.Messages)
 	// No consumer is set back behind it.
-	_, err = k.d.Operate(t.Context(), rewinds(order("op"), delivery.At(2)))
+	_, err := k.d.Operate(t.Context(), rewinds(order("op"), delivery.At(2)))
 	invalid(t, err, "start")
 	// A queue without consumers keeps what it has.
 	if _, there, err := k.queues.Requests(queuelog.Inside{}).Message(t.Context(), "nobody's", 1); err != nil || !there {
@@ -318,18 +296,15 @@ func TestRetentionLooksAtTheSlowest(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", upTo(1, 4)...)
 	k.ends("q", endedCaughtUp)
-	_, err := k.d.Create(t.Context(), "q", "slow", delivery.At(3))
-	k.must(err)
+	check.Get(k.d.Create(t.Context(), "q", "slow", delivery.At(3)))
 	for range 8 {
 		k.pass(84 * time.Hour) // a quarter of 14 days
 		k.sweep(delivery.SweepOptions{})
 		k.queues.Expire(k.now)
 	}
-	page, err := k.queues.Requests(queuelog.Inside{}).Messages(t.Context(), queuelog.Query{Queue: "q", Last: cursor.MaxSeq})
-	k.must(err)
-	if len(page.Messages) != 2 || page.Messages[0].Seq != 3 {
-		t.Errorf("%+v is left, want 3 and 4", page.Messages)
-	}
+	page := check.Get(k.queues.Requests(queuelog.Inside{}).Messages(t.Context(), queuelog.Query{Queue: "q", Last: cursor.MaxSeq}))
+	check.That(t, len(page.Messages) == 2 && page.Messages[0].Seq == 3,
+		"%+v is left, want 3 and 4", page.Messages)
 }
 
 func TestSweepOptionsOutOfBounds(t *testing.T) {

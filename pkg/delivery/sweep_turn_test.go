@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
@@ -17,8 +18,7 @@ func TestManyConsumersOfAQueueHaveATurn(t *testing.T) {
 	k.put("many", 1)
 	const consumers = 300
 	for n := range consumers {
-		_, err := k.d.Create(t.Context(), "many", fmt.Sprint("c", n), delivery.First)
-		k.must(err)
+		check.Get(k.d.Create(t.Context(), "many", fmt.Sprint("c", n), delivery.First))
 	}
 	k.put("other", 1)
 	k.ends("other", endedCaughtUp)
@@ -39,13 +39,11 @@ func TestManyConsumersOfAQueueHaveATurn(t *testing.T) {
 		return nil
 	}
 	report := k.sweep(delivery.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}})
-	if other > 6*time.Second || read != consumers {
-		t.Errorf("the other queue is seen after %s, %d of %d consumers in all; want a turn, and all", other, read, consumers)
-	}
+	check.That(t, other <= 6*time.Second && read == consumers,
+		"the other queue is seen after %s, %d of %d consumers in all; want a turn, and all", other, read, consumers)
 	ofMany := slices.DeleteFunc(k.announced, func(a delivery.Announcement) bool { return a.Queue != "many" })
-	if report.Notified != 2 || len(ofMany) != 100 {
-		t.Errorf("%+v, %d announced; want 2 notifications, and 100", report, len(ofMany))
-	}
+	check.That(t, report.Notified == 2 && len(ofMany) == 100,
+		"%+v, %d announced; want 2 notifications, and 100", report, len(ofMany))
 }
 
 // TestEveryConsumerComesUp: however many of a queue's consumers lag, whatever their names are,
@@ -55,24 +53,20 @@ func TestEveryConsumerComesUp(t *testing.T) {
 	k.put("many", 1)
 	const consumers = 300
 	for n := range consumers {
-		_, err := k.d.Create(t.Context(), "many", fmt.Sprint("c", n), delivery.First)
-		k.must(err)
+		check.Get(k.d.Create(t.Context(), "many", fmt.Sprint("c", n), delivery.First))
 	}
 	said := map[string]bool{}
 	for range 20 {
 		k.pass(time.Hour + 37*time.Millisecond)
 		k.announced = nil
 		k.sweep(delivery.SweepOptions{})
-		if len(k.announced) != 100 {
-			t.Fatalf("%d are announced in a run, want 100", len(k.announced))
-		}
+		check.Need(t, len(k.announced) == 100, "%d are announced in a run, want 100", len(k.announced))
 		for _, a := range k.announced {
 			said[a.Consumer] = true
 		}
 	}
-	if len(said) != consumers {
-		t.Errorf("%d of %d consumers were ever announced", len(said), consumers)
-	}
+	check.That(t, len(said) == consumers,
+		"%d of %d consumers were ever announced", len(said), consumers)
 }
 
 // TestDeletingHasATurn: a queue with much to delete takes 5 seconds of the round, and the rest of the run.
@@ -100,10 +94,7 @@ func TestDeletingHasATurn(t *testing.T) {
 		return nil
 	}
 	report := k.sweep(options)
-	if report.Deleted != 1001 {
-		t.Errorf("%d deleted; want all", report.Deleted)
-	}
-	if other == 0 || other > 8*time.Second {
-		t.Errorf("the other queue is seen after %s, want a turn, and what is under way then", other)
-	}
+	check.That(t, report.Deleted == 1001, "%d deleted; want all", report.Deleted)
+	check.That(t, other != 0 && other <= 8*time.Second,
+		"the other queue is seen after %s, want a turn, and what is under way then", other)
 }

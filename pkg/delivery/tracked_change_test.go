@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
@@ -24,9 +25,8 @@ func TestAnOpenTreeKeepsItsConsumer(t *testing.T) {
 	} {
 		_, err := op()
 		var claimed *delivery.RefusedError
-		if !errors.As(err, &claimed) || claimed.Code != "claimed" || !claimed.Until.Equal(until) {
-			t.Errorf("%s: error %v; want that the claim is in flight, until %s", name, err, until)
-		}
+		check.That(t, errors.As(err, &claimed) && claimed.Code == "claimed" && claimed.Until.Equal(until),
+			"%s: error %v; want that the claim is in flight, until %s", name, err, until)
 	}
 	for name, op := range map[string]func() (delivery.Consumer, error){
 		"skip":    func() (delivery.Consumer, error) { return k.d.Operate(t.Context(), skips(order(), 1)) },
@@ -37,11 +37,9 @@ func TestAnOpenTreeKeepsItsConsumer(t *testing.T) {
 		}
 	}
 	k.at("q", 0, delivery.Started)
-	_, err := k.acker.Fail(t.Context(), k.edges[0], "given up")
-	k.must(err)
+	check.Get(k.acker.Fail(t.Context(), k.edges[0], "given up"))
 	k.finishes()
-	_, err = k.d.Operate(t.Context(), rewinds(order(), delivery.At(2)))
-	k.must(err)
+	check.Get(k.d.Operate(t.Context(), rewinds(order(), delivery.At(2))))
 	k.at("q", 1, delivery.Idle)
 }
 
@@ -82,8 +80,7 @@ func TestPoisonBlocksAlone(t *testing.T) {
 			}
 			k.gets("q 1,2,3 #1", "q 1,2,3 #2", "q 1 #3", "q 2 #3", "q 2 #4", "q 2 #5")
 			k.fails = nil
-			_, err := k.d.Operate(t.Context(), skips(delivery.Order{Queue: "q", Consumer: "c", Reason: "why"}, 2))
-			k.must(err)
+			check.Get(k.d.Operate(t.Context(), skips(delivery.Order{Queue: "q", Consumer: "c", Reason: "why"}, 2)))
 			k.ends(endedDeferred)
 			k.works(k.edges...)
 			k.finishes()
@@ -130,9 +127,8 @@ func TestTrackIsChanged(t *testing.T) {
 			k.pass(c.pass)
 			done := k.d.Deliver(t.Context(), "q", c.after(k), -1)
 			k.must(done.Err)
-			if ending(done) != c.want || done.Record.Delivered != c.at {
-				t.Errorf("it ended as %s at %d, want %s at %d", ending(done), done.Record.Delivered, c.want, c.at)
-			}
+			check.That(t, ending(done) == c.want && done.Record.Delivered == c.at,
+				"it ended as %s at %d, want %s at %d", ending(done), done.Record.Delivered, c.want, c.at)
 		})
 	}
 	t.Run("to on", func(t *testing.T) {
@@ -141,9 +137,7 @@ func TestTrackIsChanged(t *testing.T) {
 		k.must(k.d.Deliver(t.Context(), "q", plain(k), -1).Err)
 		k.put("q", 2)
 		_, made, err := k.store.Requests(request.Inside{}).Claim(t.Context(), k.standing("q"), request.Claim{Req: "old", To: 2, Now: k.now, LeaseUntil: k.now.Add(time.Minute)})
-		if err != nil || !made {
-			t.Fatalf("made %v, error %v", made, err)
-		}
+		check.Need(t, err == nil && made, "made %v, error %v", made, err)
 		k.ends(endedBusy)
 		k.pass(2 * time.Minute)
 		k.ends(endedDeferred)
@@ -151,8 +145,6 @@ func TestTrackIsChanged(t *testing.T) {
 			t.Errorf("%+v; want a deferred claim, the second", c)
 		}
 		_, made, err = k.store.Requests(request.Inside{}).Commit(t.Context(), "q", "c", delivery.Token{N: 2, Req: "old"}, delivery.Response{})
-		if err != nil || made {
-			t.Errorf("the old claim was committed: %v, error %v", made, err)
-		}
+		check.That(t, err == nil && !made, "the old claim was committed: %v, error %v", made, err)
 	})
 }

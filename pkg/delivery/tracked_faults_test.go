@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -33,10 +34,7 @@ type treed struct {
 func newTreedOn(t *testing.T, engine ddb.Engine) *treed {
 	t.Helper()
 	store, queues := storesOn(t, engine)
-	chains, err := xorack.NewStore(engine, xorack.Names{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	chains := check.Get(xorack.NewStore(engine, xorack.Names{}))
 	return newTreed(t, store, queues, chains)
 }
 
@@ -44,13 +42,9 @@ func newTreed(t *testing.T, store *delivery.Store, queues *cursor.Store, chains 
 	t.Helper()
 	k := &treed{t: t, store: store, now: time.Date(2126, 5, 6, 7, 8, 9, 0, time.UTC)}
 	clock := func() time.Time { return k.now }
-	var err error
-	k.sorter, err = cursor.New(queues, &cursor.Options{Now: clock})
-	k.must(err)
-	k.acker, err = xorack.New(chains, &xorack.Options{Now: clock})
-	k.must(err)
-	k.d, err = delivery.New(store, k.sorter, &delivery.Options{Now: clock, Acker: k.acker})
-	k.must(err)
+	k.sorter = check.Get(cursor.New(queues, &cursor.Options{Now: clock}))
+	k.acker = check.Get(xorack.New(chains, &xorack.Options{Now: clock}))
+	k.d = check.Get(delivery.New(store, k.sorter, &delivery.Options{Now: clock, Acker: k.acker}))
 	return k
 }
 
@@ -64,8 +58,7 @@ func (k *treed) must(err error) {
 func (k *treed) put(seqs ...int64) {
 	k.t.Helper()
 	for _, seq := range seqs {
-		err := k.sorter.Put(k.t.Context(), cursor.Message{Queue: "q", Seq: seq, Body: make([]byte, 100)})[0].Err
-		k.must(err)
+		k.must(k.sorter.Put(k.t.Context(), cursor.Message{Queue: "q", Seq: seq, Body: make([]byte, 100)})[0].Err)
 	}
 }
 
@@ -109,8 +102,7 @@ func (k *treed) work() error {
 
 func (k *treed) standing() delivery.Consumer {
 	k.t.Helper()
-	c, err := k.store.Requests(request.Inside{}).Consumer(k.t.Context(), "q", "c")
-	k.must(err)
+	c := check.Get(k.store.Requests(request.Inside{}).Consumer(k.t.Context(), "q", "c"))
 	return c
 }
 

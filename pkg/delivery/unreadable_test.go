@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/table"
@@ -20,13 +21,10 @@ func TestAConsumerThatCannotBeReadStopsNoOther(t *testing.T) {
 	k.put("q", 1, 2)
 	k.ends("q", endedCaughtUp)
 	for _, name := range []string{"a", "dead"} {
-		_, err := k.d.Create(t.Context(), "q", name, delivery.First)
-		k.must(err)
+		check.Get(k.d.Create(t.Context(), "q", name, delivery.First))
 	}
-	dead, err := k.store.Requests(request.Inside{}).Consumer(t.Context(), "q", "dead")
-	k.must(err)
-	_, _, err = k.store.Requests(request.Inside{}).Claim(t.Context(), dead, request.Claim{Req: "dead", To: 2, Now: k.now, LeaseUntil: k.now.Add(time.Minute)})
-	k.must(err)
+	dead := check.Get(k.store.Requests(request.Inside{}).Consumer(t.Context(), "q", "dead"))
+	check.Get2(k.store.Requests(request.Inside{}).Claim(t.Context(), dead, request.Claim{Req: "dead", To: 2, Now: k.now, LeaseUntil: k.now.Add(time.Minute)}))
 	k.newerLayout(0, ddb.Fields{"queue": ddb.Text("q"), "consumer": ddb.Text("a")})
 	k.pass(time.Hour)
 	report, err := k.d.Sweep(t.Context(), delivery.SweepOptions{Delete: true})
@@ -47,22 +45,19 @@ func TestAConsumerThatCannotBeReadStopsNoOther(t *testing.T) {
 // newerLayout has an item written by a newer version.
 func (k *desk) newerLayout(table int, key ddb.Fields) {
 	k.t.Helper()
-	_, err := k.consumers.Do(k.t.Context(), ddb.Update{
+	check.Get(k.consumers.Do(k.t.Context(), ddb.Update{
 		Op: ddb.Op{Op: "newer layout", Table: &delivery.Names{}.Tables()[table]}, Key: key.Item(), Do: []ddb.Action{ddb.Path("v").Set(ddb.Int(99))},
-	})
-	k.must(err)
+	}))
 }
 
 // TestAnOperationThatCannotBeReadHidesNoOther: the audit log shows the others, and names it.
 func TestAnOperationThatCannotBeReadHidesNoOther(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1)
-	_, err := k.d.Create(t.Context(), "q", "c", delivery.First)
-	k.must(err)
+	check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
 	for _, op := range []string{"first", "newer", "last"} {
 		k.pass(time.Second)
-		_, err := k.d.Operate(t.Context(), does("pause", order(op)))
-		k.must(err)
+		check.Get(k.d.Operate(t.Context(), does("pause", order(op))))
 	}
 	key := fmt.Sprintf("%015d c newer", k.now.Add(-time.Second).UnixMilli())
 	k.newerLayout(1, ddb.Fields{"queue": ddb.Text("q"), "operation": ddb.Text(key)})

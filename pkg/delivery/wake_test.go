@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/request"
@@ -30,25 +31,20 @@ func newWoken(t *testing.T) *woken {
 	w.queuesMeter, w.consumersMeter = ddbtest.NewMeter(w.queues), ddbtest.NewMeter(w.consumers)
 	w.store = w.storeOn(w.consumersMeter.Do)
 	clock := func() time.Time { return w.now }
-	var err error
-	w.sorter, err = cursor.New(w.queues.on(t, w.queuesMeter), &cursor.Options{ForEach: fanout.OneByOne, Now: clock})
-	w.must(err)
-	w.d, err = delivery.New(w.store, w.sorter, &delivery.Options{
+	w.sorter = check.Get(cursor.New(w.queues.on(t, w.queuesMeter), &cursor.Options{ForEach: fanout.OneByOne, Now: clock}))
+	w.d = check.Get(delivery.New(w.store, w.sorter, &delivery.Options{
 		ForEach: fanout.OneByOne, Now: clock,
 		WakeUp: func(queue, consumer string, due time.Time) {
 			w.notified = append(w.notified, fmt.Sprintf("%s %s %v", queue, consumer, due.Sub(w.begin)))
 		},
-	})
-	w.must(err)
+	}))
 	return w
 }
 
 // tells checks of which wake-ups it notified since the last call.
 func (w *woken) tells(want ...string) {
 	w.t.Helper()
-	if !slices.Equal(w.notified, want) {
-		w.t.Errorf("notified %q, want %q", w.notified, want)
-	}
+	check.That(w.t, slices.Equal(w.notified, want), "notified %q, want %q", w.notified, want)
 	w.notified = nil
 }
 
@@ -64,9 +60,8 @@ func (w *woken) wake(want delivery.SweepReport, due string, requests int) {
 		at = next.Sub(w.begin).String()
 	}
 	total := queues.Reads + queues.Writes + consumers.Reads + consumers.Writes
-	if err != nil || !cmp.Equal(report, want) || at != due || total != requests {
-		w.t.Errorf("%+v, due %q, %v, %d requests; want %+v, due %q, %d", report, at, err, total, want, due, requests)
-	}
+	check.That(w.t, err == nil && cmp.Equal(report, want) && at == due && total == requests,
+		"%+v, due %q, %v, %d requests; want %+v, due %q, %d", report, at, err, total, want, due, requests)
 }
 
 func TestWakeUpsOfRetries(t *testing.T) {
@@ -86,12 +81,10 @@ func TestWakeUpsOfRetries(t *testing.T) {
 	w.wake(delivery.SweepReport{Notified: 1}, "", 5) // nobody came
 	w.ends("q", endedFailed)
 	w.tells("q c 16s")
-	_, err := w.d.Operate(t.Context(), does("pause", order("p")))
-	w.must(err)
+	check.Get(w.d.Operate(t.Context(), does("pause", order("p"))))
 	w.pass(10 * time.Second)
 	w.wake(delivery.SweepReport{}, "", 1) // paused
-	_, err = w.d.Operate(t.Context(), does("resume", order("r")))
-	w.must(err)
+	check.Get(w.d.Operate(t.Context(), does("resume", order("r"))))
 	w.fails = nil
 	w.ends("q", endedCaughtUp)
 	w.tells()
@@ -107,11 +100,9 @@ func TestWakeUpsOfRetries(t *testing.T) {
 func TestWakeUpsOfLeases(t *testing.T) {
 	w := newWoken(t)
 	w.put("q", 1, 2)
-	_, err := w.d.Create(t.Context(), "q", "c", delivery.First)
-	w.must(err)
+	check.Get(w.d.Create(t.Context(), "q", "c", delivery.First))
 	c := w.standing("q")
-	_, _, err = w.store.Requests(request.Inside{}).Claim(t.Context(), c, request.Claim{Req: "dead", To: 2, Now: w.now, LeaseUntil: w.now.Add(time.Minute)})
-	w.must(err)
+	check.Get2(w.store.Requests(request.Inside{}).Claim(t.Context(), c, request.Claim{Req: "dead", To: 2, Now: w.now, LeaseUntil: w.now.Add(time.Minute)}))
 	w.ends("q", endedBusy)
 	w.tells("q c 1m0.001s")
 	w.pass(time.Minute)
@@ -130,10 +121,8 @@ func TestWakeUpsOfLeases(t *testing.T) {
 func TestNoWakeUpsOfALongLease(t *testing.T) {
 	w := newWoken(t)
 	w.put("q", 1)
-	_, err := w.d.Create(t.Context(), "q", "c", delivery.First)
-	w.must(err)
-	_, _, err = w.store.Requests(request.Inside{}).Claim(t.Context(), w.standing("q"), request.Claim{Req: "long", To: 1, Now: w.now, LeaseUntil: w.now.Add(48 * time.Hour)})
-	w.must(err)
+	check.Get(w.d.Create(t.Context(), "q", "c", delivery.First))
+	check.Get2(w.store.Requests(request.Inside{}).Claim(t.Context(), w.standing("q"), request.Claim{Req: "long", To: 1, Now: w.now, LeaseUntil: w.now.Add(48 * time.Hour)}))
 	w.ends("q", endedBusy)
 	w.tells()
 	w.pass(47*time.Hour + time.Millisecond)

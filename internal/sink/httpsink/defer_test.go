@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
@@ -34,26 +35,15 @@ func TestAnEndpointDefersItsBatch(t *testing.T) {
 			if c.mode != "" {
 				messages = 2
 			}
-			sorter, err := cursor.New(cursor.NewMemory(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			sorter := check.Get(cursor.New(cursor.NewMemory(), nil))
 			for seq := range messages {
-				if err := sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: int64(seq) + 1, Body: []byte("1")})[0].Err; err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: int64(seq) + 1, Body: []byte("1")})[0].Err)
 			}
-			d, err := delivery.New(delivery.NewMemory(), sorter, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := check.Get(delivery.New(delivery.NewMemory(), sorter, nil))
 			done := d.Deliver(t.Context(), "q", delivery.Reader{Name: "c", Handle: to.Send}, -1)
-			if done.Err != nil || done.Outcome != c.ended || c.cause != "" && !strings.Contains(done.Cause.Error(), c.cause) {
-				t.Errorf("it ended as %s (%v, %v), want %s, %s", done.Outcome, done.Cause, done.Err, c.ended, c.cause)
-			}
-			if len(e.asked) != 1 {
-				t.Errorf("%d requests, want 1", len(e.asked))
-			}
+			check.That(t, done.Err == nil && done.Outcome == c.ended && (c.cause == "" || strings.Contains(done.Cause.Error(), c.cause)),
+				"it ended as %s (%v, %v), want %s, %s", done.Outcome, done.Cause, done.Err, c.ended, c.cause)
+			check.That(t, len(e.asked) == 1, "%d requests, want 1", len(e.asked))
 		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cloudevents/sdk-go/v2/event"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/sink/sinktest"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -16,13 +17,10 @@ func TestTraceHeaders(t *testing.T) {
 	e := newEndpoint(t, nil)
 	b := sinktest.Batch("q", "1", "2")
 	b.Messages[0].Trace = cursor.Trace{Parent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", State: "a=1"}
-	if err := e.open(t, "").Send(t.Context(), b); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, e.open(t, "").Send(t.Context(), b))
 	first, second := e.asked[0], e.asked[1]
-	if first.Get("Traceparent") != b.Messages[0].Trace.Parent || first.Get("Tracestate") != "a=1" || second.Get("Traceparent")+second.Get("Tracestate") != "" {
-		t.Errorf("asked %+v", e.asked)
-	}
+	check.That(t, first.Get("Traceparent") == b.Messages[0].Trace.Parent && first.Get("Tracestate") == "a=1" && second.Get("Traceparent")+second.Get("Tracestate") == "",
+		"asked %+v", e.asked)
 }
 
 // TestCloudEvents: CloudEvents' own SDK reads what comes, one by one and in batches.
@@ -35,9 +33,7 @@ func TestCloudEvents(t *testing.T) {
 	}{"single": {"application/cloudevents+json", 3}, "batch": {"application/cloudevents-batch+json", 2}} {
 		e.asked = nil
 		to := e.open(t, `,"format":"cloudevents","maxBytes":1500,"mode":"`+mode+`"`)
-		if err := to.Send(t.Context(), b); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, to.Send(t.Context(), b))
 		var ids, bodies string
 		for _, r := range e.asked {
 			body := r.body
@@ -49,18 +45,14 @@ func TestCloudEvents(t *testing.T) {
 				t.Fatalf("%s: %v", body, err)
 			}
 			for _, it := range events {
-				if err := it.Validate(); err != nil {
-					t.Error(err)
-				}
+				check.OK(t, it.Validate())
 				ids, bodies = ids+it.ID(), bodies+string(it.Data())
 			}
-			if r.Get("Content-Type") != want.contentType || r.Get("Streamsort-Queue") != "q" {
-				t.Errorf("%+v", r.Header)
-			}
+			check.That(t, r.Get("Content-Type") == want.contentType && r.Get("Streamsort-Queue") == "q",
+				"%+v", r.Header)
 		}
-		if len(e.asked) != want.requests || ids != "123" || bodies != `{"n": 1}`+strings.Repeat("x", 500)+strings.Repeat("y", 500) {
-			t.Errorf("%s: %d requests of %s", mode, len(e.asked), ids)
-		}
+		check.That(t, len(e.asked) == want.requests && ids == "123" && bodies == `{"n": 1}`+strings.Repeat("x", 500)+strings.Repeat("y", 500),
+			"%s: %d requests of %s", mode, len(e.asked), ids)
 		if err := e.open(t, `,"format":"cloudevents","maxBytes":1024,"mode":"`+mode+`"`).Send(t.Context(), sinktest.Batch("q", strings.Repeat("x", 1000))); err == nil {
 			t.Errorf("%s: one that is too large was sent", mode)
 		}

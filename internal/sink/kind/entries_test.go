@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // service takes requests and refuses entries: refuse[n] lists the seqs that
@@ -67,9 +69,7 @@ func TestSplitting(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var s service
-			if err := SendAll(t.Context(), "q", itemsOf(c.sizes...), Limits{"sqs", 100, 10}, true, s.put); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, SendAll(t.Context(), "q", itemsOf(c.sizes...), Limits{"sqs", 100, 10}, true, s.put))
 			if diff := cmp.Diff(c.want, s.requests); diff != "" {
 				t.Errorf("requests (-want +got):\n%s", diff)
 			}
@@ -82,12 +82,9 @@ func TestTooLarge(t *testing.T) {
 	var s service
 	err := SendAll(t.Context(), "q", itemsOf(1, 100, 101, 500), Limits{"sns", 100, 10}, true, s.put)
 	var tooLarge *TooLargeError
-	if !errors.As(err, &tooLarge) || *tooLarge != (TooLargeError{"sns", 3, 101, 100}) {
-		t.Errorf("error %v, want message 3's", err)
-	}
-	if len(s.requests) != 0 {
-		t.Errorf("requests %v were made", s.requests)
-	}
+	check.That(t, errors.As(err, &tooLarge) && *tooLarge == (TooLargeError{"sns", 3, 101, 100}),
+		"error %v, want message 3's", err)
+	check.That(t, len(s.requests) == 0, "requests %v were made", s.requests)
 }
 
 // TestRefusals: what is refused goes again before anything later, and where an
@@ -124,9 +121,7 @@ func TestRefusals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := service{refuse: c.refuse}
-				if err := SendAll(t.Context(), "q", itemsOf(times(6, 1)...), Limits{"sqs", 4, 10}, c.ordered, s.put); err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, SendAll(t.Context(), "q", itemsOf(times(6, 1)...), Limits{"sqs", 4, 10}, c.ordered, s.put))
 				if diff := cmp.Diff(c.requests, s.requests); diff != "" {
 					t.Errorf("requests (-want +got):\n%s", diff)
 				}
@@ -151,12 +146,10 @@ func TestRefusedTooOften(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := service{refuse: always, final: c.final}
 				err := SendAll(t.Context(), "q", itemsOf(1, 1, 1), Limits{"sqs", 100, 10}, true, s.put)
-				if err == nil || !strings.Contains(err.Error(), "sqs refused message 2: InternalError: try later") {
-					t.Errorf("error %v, want the refusal", err)
-				}
-				if len(s.requests) != c.requests {
-					t.Errorf("%d requests, want %d: %v", len(s.requests), c.requests, s.requests)
-				}
+				check.That(t, err != nil && strings.Contains(err.Error(), "sqs refused message 2: InternalError: try later"),
+					"error %v, want the refusal", err)
+				check.That(t, len(s.requests) == c.requests,
+					"%d requests, want %d: %v", len(s.requests), c.requests, s.requests)
 			})
 		})
 	}
@@ -177,7 +170,5 @@ func TestRefusedUntilTheContextEnds(t *testing.T) {
 func TestRequestFails(t *testing.T) {
 	broken := errors.New("broken")
 	err := SendAll(t.Context(), "q", itemsOf(1), Limits{"sqs", 100, 10}, true, func(context.Context, []int64) ([]Refusal, error) { return nil, broken })
-	if !errors.Is(err, broken) {
-		t.Errorf("error %v, want the request's", err)
-	}
+	check.That(t, errors.Is(err, broken), "error %v, want the request's", err)
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/awscall"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sink/kind"
 	"github.com/streamsort/streamsort/internal/sink/sinktest"
@@ -98,14 +99,10 @@ func newDesk(t *testing.T) *desk {
 	t.Helper()
 	sinktest.Environment(t, "http://s3.example")
 	d := &desk{T: t, memory: newMemory()}
-	settings, err := read(json.RawMessage(`{"kind":"s3","arn":"` + bucketARN + `"}`))
-	d.must(err)
-	d.sink, err = settings.Open(kind.Options{Transport: d.memory})
-	d.must(err)
-	d.a, err = NewArchive("c", bucketARN, awscall.Options{Transport: d.memory})
-	d.must(err)
-	d.sorter, err = cursor.New(cursor.NewMemory(), &cursor.Options{Now: func() time.Time { return d.now }})
-	d.must(err)
+	settings := check.Get(read(json.RawMessage(`{"kind":"s3","arn":"` + bucketARN + `"}`)))
+	d.sink = check.Get(settings.Open(kind.Options{Transport: d.memory}))
+	d.a = check.Get(NewArchive("c", bucketARN, awscall.Options{Transport: d.memory}))
+	d.sorter = check.Get(cursor.New(cursor.NewMemory(), &cursor.Options{Now: func() time.Time { return d.now }}))
 	return d
 }
 
@@ -172,9 +169,7 @@ func TestReplay(t *testing.T) {
 	d.send("q", 1, 40, `{"n":%d}`)
 	whole := d.objects[key("c", "q", 1, 40)]
 	d.send("q", 1, 40, `{"n":%d}`)
-	if !bytes.Equal(whole, d.objects[key("c", "q", 1, 40)]) {
-		t.Error("a repeat puts other bytes")
-	}
+	check.That(t, bytes.Equal(whole, d.objects[key("c", "q", 1, 40)]), "a repeat puts other bytes")
 	d.send("q", 1, 20, `{"n":%d}`) // the answer to 1 to 40 was lost, and what came again was halved
 	d.send("q", 21, 21, `{"n":%d}`)
 	d.send("q", 22, 60, `{"n":%d}`)
@@ -190,9 +185,7 @@ func TestReplay(t *testing.T) {
 	d.has("again", 20, `{"n":20}`, `{"n":21}`, `{"n":22}`)
 	d.has("again", 60, `{"n":60}`, "{ \"n\" : 61}\n\xff", "", "{ \"n\" : 63}\n\xff", "")
 	it, err := d.sorter.Status(t.Context(), "again")
-	if err != nil || it.Position != 64 || it.Settings.First != 2 {
-		t.Errorf("%+v, %v", it, err)
-	}
+	check.That(t, err == nil && it.Position == 64 && it.Settings.First == 2, "%+v, %v", it, err)
 	// A part behind it, one of another queue, and one that is not there.
 	d.send("q", 65, 66, `{"n":%d}`)
 	if got, err := d.replay(Range{Queue: "q", From: 65, To: 66, Into: "again"}); err != nil || got != (Replayed{66, 2, 0}) {
@@ -216,9 +209,7 @@ func TestReplayTakesWhatWasWrittenLast(t *testing.T) {
 	d.now = d.now.Add(time.Second)
 	d.send("q", 4, 6, `"new %d"`)
 	d.send("q", 8, 8, `"new %d"`)
-	if _, err := d.replay(Range{Queue: "q", From: 2, To: 9, Into: "again"}); err != nil {
-		t.Fatal(err)
-	}
+	check.Get(d.replay(Range{Queue: "q", From: 2, To: 9, Into: "again"}))
 	d.has("again", 2, `"old 2"`, `"old 3"`, `"new 4"`, `"new 5"`, `"new 6"`, `"old 7"`, `"new 8"`, `"old 9"`)
 }
 
@@ -240,8 +231,7 @@ func TestReplayRefuses(t *testing.T) {
 	d.send("q", 1, 3, `{"n":%d}`, 3)
 	d.must(d.sorter.Put(t.Context(), cursor.Message{Queue: "arrived", Seq: cursor.NoSeq, ID: "a", Body: []byte("1")})[0].Err)
 	for _, m := range []cursor.Message{sample("taken", 1, `{"n":"other"}`), sample("short", 1, "1"), sample("over", 3, "3")} {
-		err := d.sorter.Put(t.Context(), m)[0].Err
-		d.must(err)
+		d.must(d.sorter.Put(t.Context(), m)[0].Err)
 	}
 	for _, c := range []struct {
 		r    Range
@@ -292,9 +282,7 @@ func TestReplayOfTheLastSeq(t *testing.T) {
 		Messages: []cursor.Message{sample("q", cursor.MaxSeq-1, "1"), sample("q", cursor.MaxSeq, "2")},
 	}))
 	sum, err := d.replay(Range{"q", cursor.MaxSeq - 1, cursor.MaxSeq, "into"})
-	if err != nil || sum != (Replayed{cursor.MaxSeq, 2, 0}) {
-		t.Errorf("%+v, %v", sum, err)
-	}
+	check.That(t, err == nil && sum == (Replayed{cursor.MaxSeq, 2, 0}), "%+v, %v", sum, err)
 }
 
 // TestReplayToAQueueThatTakesNoMore: it is full for now, or has what was replayed no more; neither is another message.
@@ -302,21 +290,16 @@ func TestReplayToAQueueThatTakesNoMore(t *testing.T) {
 	d := newDesk(t)
 	d.send("q", 1, 30, "%d")
 	first, numbered, async, ahead := int64(1), cursor.KindNumbered, cursor.ModeAsync, int64(10)
-	_, err := d.sorter.Configure(t.Context(), "slow", cursor.Change{First: &first, Kind: &numbered, Mode: &async, MaxAhead: &ahead})
-	d.must(err)
-	_, err = d.replay(Range{"q", 1, 30, "slow"})
-	if err == nil || errors.Is(err, ErrNotReplayed) || !strings.Contains(err.Error(), `queue "slow" takes no more until it moves: message 11 is more than 10 beyond its position, 0`) {
-		t.Errorf("full: %v", err)
-	}
+	check.Get(d.sorter.Configure(t.Context(), "slow", cursor.Change{First: &first, Kind: &numbered, Mode: &async, MaxAhead: &ahead}))
+	_, err := d.replay(Range{"q", 1, 30, "slow"})
+	check.That(t, err != nil && !errors.Is(err, ErrNotReplayed) && strings.Contains(err.Error(), `queue "slow" takes no more until it moves: message 11 is more than 10 beyond its position, 0`),
+		"full: %v", err)
 	r := Range{"q", 1, 30, "gone"}
+	check.Get(d.replay(r))
+	check.Get(d.sorter.Inside(queuelog.Inside{}).DeleteUpTo(t.Context(), "gone", 5, 100))
 	_, err = d.replay(r)
-	d.must(err)
-	_, err = d.sorter.Inside(queuelog.Inside{}).DeleteUpTo(t.Context(), "gone", 5, 100)
-	d.must(err)
-	_, err = d.replay(r)
-	if err == nil || errors.Is(err, ErrNotReplayed) || !strings.Contains(err.Error(), `queue "gone" is past message 1, and has it no more`) {
-		t.Errorf("stale: %v", err)
-	}
+	check.That(t, err != nil && !errors.Is(err, ErrNotReplayed) && strings.Contains(err.Error(), `queue "gone" is past message 1, and has it no more`),
+		"stale: %v", err)
 }
 
 // TestErase deletes the objects of one queue, all of them, and of no other.
@@ -386,9 +369,8 @@ func TestErrors(t *testing.T) {
 	if err == nil {
 		_, err = settings.Open(kind.Options{})
 	}
-	if err == nil || !strings.Contains(err.Error(), "arn is missing: there is no bucket; it must be like arn:aws:s3:::BUCKET") {
-		t.Errorf("no bucket: %v", err)
-	}
+	check.That(t, err != nil && strings.Contains(err.Error(), "arn is missing: there is no bucket; it must be like arn:aws:s3:::BUCKET"),
+		"no bucket: %v", err)
 }
 
 // TestDefaults: objects are as large as they may, and nothing is tracked.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -17,18 +18,9 @@ import (
 func TestPullFaults(t *testing.T) {
 	faults := ddbtest.NewFaults(ddb.NewMemory(tables{}.definitions()...))
 	store, queues := tables{}.storesOn(t, faults)
-	sorter, err := cursor.New(queues, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := delivery.New(store, sorter, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := delivery.NewClaims(d, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sorter := check.Get(cursor.New(queues, nil))
+	d := check.Get(delivery.New(store, sorter, nil))
+	p := check.Get(delivery.NewClaims(d, nil))
 	for name, c := range map[string]struct {
 		end  func(context.Context, delivery.Held) (delivery.Answer, error)
 		want delivery.TokenOutcome
@@ -45,20 +37,14 @@ func TestPullFaults(t *testing.T) {
 			for nth, pending := 1, false; !pending; nth++ {
 				t.Run(fmt.Sprintf("%s, request %d, %s", name, nth, fault), func(t *testing.T) {
 					queue := fmt.Sprintf("%s %s %d", name, fault, nth)
-					if err := sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1})[0].Err; err != nil {
-						t.Fatal(err)
-					}
-					if _, err := d.Create(t.Context(), queue, "c", delivery.First); err != nil {
-						t.Fatal(err)
-					}
+					check.OK(t, sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1})[0].Err)
+					check.Get(d.Create(t.Context(), queue, "c", delivery.First))
 					faults.Fail(nth, fault)
 					again := func(what string, call func() (delivery.Answer, error)) delivery.Answer {
 						t.Helper()
 						for range 2 {
 							if a, err := call(); err == nil {
-								if a.Outcome != delivery.OK {
-									t.Fatalf("%s: %+v", what, a)
-								}
+								check.Need(t, a.Outcome == delivery.OK, "%s: %+v", what, a)
 								return a
 							}
 						}
@@ -68,21 +54,16 @@ func TestPullFaults(t *testing.T) {
 					claim := again("claim", func() (delivery.Answer, error) {
 						return p.Claim(t.Context(), delivery.Request{Queue: queue, Consumer: "c", ID: "r"})
 					})
-					if len(claim.Messages) != 1 {
-						t.Errorf("claimed %+v", claim)
-					}
+					check.That(t, len(claim.Messages) == 1, "claimed %+v", claim)
 					again("prepare", func() (delivery.Answer, error) { return p.Prepare(t.Context(), claim.Held()) })
 					again(name, func() (delivery.Answer, error) { return c.end(t.Context(), claim.Held()) })
 					pending = faults.Pending()
 					faults.Fail(0, "")
 					is, err := store.Requests(request.Inside{}).Consumer(t.Context(), queue, "c")
-					if err != nil || is.Token.N != 1 || is.State != delivery.Idle || is.Outcomes[1].Outcome != c.want {
-						t.Errorf("%+v, %v; want one claim, %s", is, err, c.want)
-					}
+					check.That(t, err == nil && is.Token.N == 1 && is.State == delivery.Idle && is.Outcomes[1].Outcome == c.want,
+						"%+v, %v; want one claim, %s", is, err, c.want)
 				})
-				if nth > 20 {
-					t.Fatal("no end of requests")
-				}
+				check.Need(t, nth <= 20, "no end of requests")
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -24,10 +25,7 @@ func (n tables) definitions() []table.Definition {
 // storesOn are the stores on the tables of an engine.
 func (n tables) storesOn(t testing.TB, engine ddb.Engine) (*delivery.Store, *cursor.Store) {
 	t.Helper()
-	queues, err := cursor.NewStore(engine, n.queues)
-	if err != nil {
-		t.Fatal(err)
-	}
+	queues := check.Get(cursor.NewStore(engine, n.queues))
 	return delivery.NewStore(engine, n.consumers.Tables()), queues
 }
 
@@ -35,17 +33,12 @@ func (n tables) storesOn(t testing.TB, engine ddb.Engine) (*delivery.Store, *cur
 func freshTables(t testing.TB, kind ddbtest.Kind, options dynamo.Options) (*delivery.Store, *cursor.Store) {
 	t.Helper()
 	options.Endpoint = ddbtest.Endpoint(t, kind)
-	client, err := dynamo.New(&options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := check.Get(dynamo.New(&options))
 	suffix := ddbtest.Suffix()
 	n := tables{
 		cursor.Names{Messages: "messages" + suffix, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix, Arrivals: "arrivals" + suffix},
 		delivery.Names{Consumers: "consumers" + suffix, Audit: "operations" + suffix},
 	}
-	if err := table.Create(t.Context(), client, n.definitions()...); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, table.Create(t.Context(), client, n.definitions()...))
 	return n.storesOn(t, dynamo.NewEngine(client))
 }

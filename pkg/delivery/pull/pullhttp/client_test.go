@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/delivery/pull/pullhttp"
@@ -32,10 +33,7 @@ func newAPI(t *testing.T, script ...http.HandlerFunc) *api {
 	t.Helper()
 	a := &api{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			t.Error(err)
-		}
+		body := check.Get(io.ReadAll(r.Body))
 		a.requests = append(a.requests, fmt.Sprintf("%s %s %s", r.Method, r.URL, body))
 		if len(a.requests) > len(script) {
 			t.Errorf("request %d, of %d expected", len(a.requests), len(script))
@@ -44,10 +42,7 @@ func newAPI(t *testing.T, script ...http.HandlerFunc) *api {
 		script[len(a.requests)-1](w, r)
 	}))
 	t.Cleanup(server.Close)
-	var err error
-	if a.Client, err = pullhttp.New(server.URL); err != nil {
-		t.Fatal(err)
-	}
+	a.Client = check.Get(pullhttp.New(server.URL))
 	return a
 }
 
@@ -79,10 +74,7 @@ func TestClaim(t *testing.T) {
 			{"seq":"9007199254740995","bodyBase64":"AP8="}],
 		"skipped":["9007199254740994","9007199254740996"],"attempt":2,"rewinds":1,"until":"2026-01-02T03:05:05Z","committed":2,
 		"unsettled":["1-x"],"detail":"why"}`))
-	got, err := a.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: "r", Lease: 30*time.Second + 1, MaxMessages: 9})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := check.Get(a.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: "r", Lease: 30*time.Second + 1, MaxMessages: 9}))
 	const first = int64(1)<<53 + 1
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	want := delivery.Answer{
@@ -116,9 +108,7 @@ func TestClaimOfAKeyedQueue(t *testing.T) {
 		says(200, strings.Replace(ok, `"to":2`, `"to":3,"messages":[`+strings.Join(messages, ",")+`]`, 1)),
 		says(200, strings.Replace(ok, `"to":2`, `"to":2,"messages":[{"seq":1,"key":{},"body":1}]`, 1)))
 	got, err := a.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: "r"})
-	if err != nil || len(got.Messages) != len(keys) {
-		t.Fatalf("%+v, %v", got, err)
-	}
+	check.Need(t, err == nil && len(got.Messages) == len(keys), "%+v, %v", got, err)
 	for i, m := range got.Messages {
 		if string(m.Key.JSON()) != keys[i] || m.Late != (i == 1) || m.Unlinked != (i == 2) {
 			t.Errorf("key %s of %s: %+v", m.Key.JSON(), keys[i], m)
@@ -153,9 +143,8 @@ func TestFieldsThatAreWrong(t *testing.T) {
 			a := newAPI(t, refuses(400, string(code), fmt.Sprintf(`,"errors":[{%s,"code":%q,"detail":"is wrong"}]`, c.sent, code)))
 			_, err := a.Prepare(t.Context(), held)
 			var wrong *invalid.Error
-			if !errors.As(err, &wrong) || wrong.Code != code || wrong.Path() != c.path || wrong.Field != c.field {
-				t.Errorf("%s %s: %#v", code, c.sent, err)
-			}
+			check.That(t, errors.As(err, &wrong) && wrong.Code == code && wrong.Path() == c.path && wrong.Field == c.field,
+				"%s %s: %#v", code, c.sent, err)
 		}
 	}
 }
@@ -171,12 +160,10 @@ func TestOtherProblems(t *testing.T) {
 	} {
 		_, err := newAPI(t, answer).Commit(t.Context(), held)
 		var wrong *invalid.Error
-		if err == nil || errors.As(err, &wrong) || errors.Is(err, delivery.ErrNoConsumer) || errors.Is(err, cursor.ErrNoQueue) {
-			t.Errorf("%s: %v", name, err)
-		}
-		if name != "nothing" && (err == nil || !strings.Contains(err.Error(), "why")) {
-			t.Errorf("%s: %v, want what was answered", name, err)
-		}
+		check.That(t, err != nil && !errors.As(err, &wrong) && !errors.Is(err, delivery.ErrNoConsumer) && !errors.Is(err, cursor.ErrNoQueue),
+			"%s: %v", name, err)
+		check.That(t, name == "nothing" || err != nil && strings.Contains(err.Error(), "why"),
+			"%s: %v, want what was answered", name, err)
 	}
 }
 
@@ -209,12 +196,10 @@ func TestRepeats(t *testing.T) {
 		for verb, call := range calls {
 			a := newAPI(t, first, says(200, ok))
 			got, err := call(a)
-			if err != nil || got.Outcome != delivery.OK || got.Token != held.Token {
-				t.Errorf("%s, %s: %+v, %v", name, verb, got, err)
-			}
-			if len(a.requests) != 2 || len(slices.Compact(a.requests)) != 1 {
-				t.Errorf("%s, %s: %q, want one request twice", name, verb, a.requests)
-			}
+			check.That(t, err == nil && got.Outcome == delivery.OK && got.Token == held.Token,
+				"%s, %s: %+v, %v", name, verb, got, err)
+			check.That(t, len(a.requests) == 2 && len(slices.Compact(a.requests)) == 1,
+				"%s, %s: %q, want one request twice", name, verb, a.requests)
 		}
 	}
 }
@@ -224,9 +209,8 @@ func TestRepeats(t *testing.T) {
 func TestCommitAndClaim(t *testing.T) {
 	a := newAPI(t, says(200, `{"outcome":"OK","token":"3-r","next":`+strings.Replace(ok, "3-r", "4-s", 1)+`}`))
 	done, next, err := a.CommitAndClaim(t.Context(), held, delivery.Request{Queue: "q", Consumer: "c", ID: "s"})
-	if err != nil || done.Token != held.Token || next.Token != (delivery.Token{N: 4, Req: "s"}) || next.To != 2 {
-		t.Errorf("%+v, %+v, %v", done, next, err)
-	}
+	check.That(t, err == nil && done.Token == held.Token && next.Token == (delivery.Token{N: 4, Req: "s"}) && next.To == 2,
+		"%+v, %+v, %v", done, next, err)
 	if want := `PATCH /claims {"action":"commit","queue":"q","consumer":"c","token":"3-r","next":{"request":"s"}}`; a.requests[0] != want {
 		t.Errorf("%s, want %s", a.requests[0], want)
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/delivery/pull"
 	"github.com/streamsort/streamsort/pkg/delivery/pull/pullhttp"
@@ -97,12 +98,9 @@ func TestConsumeOutlivesItsCredentials(t *testing.T) {
 		}
 	}))
 	t.Cleanup(api.Close)
-	claims, err := pullhttp.NewSigned(api.URL, "eu-west-1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	claims := check.Get(pullhttp.NewSigned(api.URL, "eu-west-1"))
 	db := &counted{}
-	err = pull.Consume(ctx, claims, db, "q", "c", &pull.ConsumeOptions{UntilEmpty: true, Beat: -1, Poll: time.Millisecond})
+	err := pull.Consume(ctx, claims, db, "q", "c", &pull.ConsumeOptions{UntilEmpty: true, Beat: -1, Poll: time.Millisecond})
 	if err != nil || db.messages != batches || refused > 0 {
 		t.Errorf("%d messages, %d requests refused, %v", db.messages, refused, err)
 	}

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/bubble"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/delivery/pull"
@@ -68,27 +69,13 @@ func inFleet(t *testing.T, test func(f *fleet)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		db := servers[0].open(t)
-		if err := sqlmarker.Install(t.Context(), db, servers[0].dialect); err != nil {
-			t.Fatal(err)
-		}
-		m, err := sqlmarker.Open(t.Context(), db, servers[0].dialect, "stack 1")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := db.ExecContext(t.Context(), "CREATE TABLE books (queue TEXT NOT NULL, seq INTEGER NOT NULL)"); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, sqlmarker.Install(t.Context(), db, servers[0].dialect))
+		m := check.Get(sqlmarker.Open(t.Context(), db, servers[0].dialect, "stack 1"))
+		check.Get(db.ExecContext(t.Context(), "CREATE TABLE books (queue TEXT NOT NULL, seq INTEGER NOT NULL)"))
 		f := &fleet{T: t, Markers: m, db: db, logs: &lockedBuffer{}}
-		if f.sorter, err = cursor.New(cursor.NewMemory(), nil); err != nil {
-			t.Fatal(err)
-		}
-		if f.d, err = delivery.New(delivery.NewMemory(), f.sorter, nil); err != nil {
-			t.Fatal(err)
-		}
-		p, err := delivery.NewClaims(f.d, &delivery.ClaimsOptions{MaxAttempts: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
+		f.sorter = check.Get(cursor.New(cursor.NewMemory(), nil))
+		f.d = check.Get(delivery.New(delivery.NewMemory(), f.sorter, nil))
+		p := check.Get(delivery.NewClaims(f.d, &delivery.ClaimsOptions{MaxAttempts: 2}))
 		f.claims = &counted{Claims: p}
 		test(f)
 	})

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/delivery/pull"
@@ -238,16 +239,9 @@ func TestInstallAtOnce(t *testing.T) {
 				all.Go(func() { errs[i] = sqlmarker.Install(t.Context(), db, s.dialect) })
 			}
 			all.Wait()
-			if err := errors.Join(errs...); err != nil {
-				t.Fatal(err)
-			}
-			first, err := sqlmarker.Open(t.Context(), db, s.dialect, "s")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := sqlmarker.Install(t.Context(), db, s.dialect); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, errors.Join(errs...))
+			first := check.Get(sqlmarker.Open(t.Context(), db, s.dialect, "s"))
+			check.OK(t, sqlmarker.Install(t.Context(), db, s.dialect))
 			second, err := sqlmarker.Open(t.Context(), db, s.dialect, "s")
 			if err != nil || first.Name() != second.Name() || len(first.Name()) != 12 {
 				t.Errorf("names %q and %q, %v", first.Name(), second.Name(), err)
@@ -263,12 +257,8 @@ func TestNotInstalled(t *testing.T) {
 			if _, err := sqlmarker.Open(t.Context(), db, s.dialect, "s"); !errors.Is(err, sqlmarker.ErrNotInstalled) {
 				t.Errorf("error %v, want that the tables are not installed", err)
 			}
-			if err := sqlmarker.Install(t.Context(), db, s.dialect); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := db.ExecContext(t.Context(), "UPDATE streamsort_marker_layout SET version = 7"); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, sqlmarker.Install(t.Context(), db, s.dialect))
+			check.Get(db.ExecContext(t.Context(), "UPDATE streamsort_marker_layout SET version = 7"))
 			if _, err := sqlmarker.Open(t.Context(), db, s.dialect, "s"); !errors.Is(err, table.ErrNewerLayout) {
 				t.Errorf("error %v, want that the tables are newer", err)
 			}

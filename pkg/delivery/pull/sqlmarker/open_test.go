@@ -7,6 +7,7 @@ import (
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/delivery/pull/sqlmarker"
 )
 
@@ -27,10 +28,7 @@ var servers = []server{
 
 func opened(t *testing.T, driver, source string) *sql.DB {
 	t.Helper()
-	db, err := sql.Open(driver, source)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := check.Get(sql.Open(driver, source))
 	t.Cleanup(func() { _ = db.Close() })
 	return db
 }
@@ -41,13 +39,8 @@ func onEach(t *testing.T, test func(*bench)) {
 	for _, s := range servers {
 		t.Run(s.name, func(t *testing.T) {
 			db := s.open(t)
-			if err := sqlmarker.Install(t.Context(), db, s.dialect); err != nil {
-				t.Fatal(err)
-			}
-			m, err := sqlmarker.Open(t.Context(), db, s.dialect, "stack 1")
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, sqlmarker.Install(t.Context(), db, s.dialect))
+			m := check.Get(sqlmarker.Open(t.Context(), db, s.dialect, "stack 1"))
 			b := &bench{T: t, Markers: m, db: db, server: s}
 			b.exec("CREATE TABLE effects (n INTEGER NOT NULL)")
 			test(b)

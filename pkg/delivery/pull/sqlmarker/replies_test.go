@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/claimstest"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/delivery"
@@ -207,18 +208,14 @@ func older(t *testing.T, s server) *sql.DB {
 		for _, later := range []string{`\treplies TEXT,\n`, `\trewinds [A-Z]+ NOT NULL DEFAULT 0,\n`, `\tupto [A-Z]+ NOT NULL DEFAULT -1,\n`} {
 			statement = regexp.MustCompile(later).ReplaceAllString(statement, "")
 		}
-		if _, err := db.ExecContext(t.Context(), statement); err != nil {
-			t.Fatal(err)
-		}
+		check.Get(db.ExecContext(t.Context(), statement))
 	}
 	for _, statement := range []string{
 		"INSERT INTO streamsort_marker_layout (one, version, name) VALUES (1, 1, 'old name')",
 		"INSERT INTO streamsort_readers (stack, queue, consumer, floor) VALUES ('stack 1', 'q', 'c', 0)",
 		"INSERT INTO streamsort_markers (stack, queue, consumer, number, request, outcome) VALUES ('stack 1', 'q', 'c', 1, 'r', 'COMMITTED')",
 	} {
-		if _, err := db.ExecContext(t.Context(), statement); err != nil {
-			t.Fatal(err)
-		}
+		check.Get(db.ExecContext(t.Context(), statement))
 	}
 	return db
 }
@@ -230,9 +227,7 @@ func TestOlderTables(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			db := older(t, s)
 			for version := 3; version > 0; version-- {
-				if _, err := db.ExecContext(t.Context(), fmt.Sprint("UPDATE streamsort_marker_layout SET version = ", version)); err != nil {
-					t.Fatal(err)
-				}
+				check.Get(db.ExecContext(t.Context(), fmt.Sprint("UPDATE streamsort_marker_layout SET version = ", version)))
 				want := fmt.Sprintf("version %d, and this program needs 4: call Install", version)
 				if _, err := sqlmarker.Open(t.Context(), db, s.dialect, "stack 1"); err == nil || !strings.Contains(err.Error(), want) {
 					t.Fatalf("error %v, want %s", err, want)
@@ -244,13 +239,8 @@ func TestOlderTables(t *testing.T) {
 				all.Go(func() { errs[i] = sqlmarker.Install(t.Context(), db, s.dialect) })
 			}
 			all.Wait()
-			if err := errors.Join(errs...); err != nil {
-				t.Fatal(err)
-			}
-			m, err := sqlmarker.Open(t.Context(), db, s.dialect, "stack 1")
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, errors.Join(errs...))
+			m := check.Get(sqlmarker.Open(t.Context(), db, s.dialect, "stack 1"))
 			outcome, replies, err := m.Settle(t.Context(), claim(1, "r"), 0)
 			if err != nil || outcome != delivery.Committed || replies != nil || m.Name() != "old name" {
 				t.Errorf("%s, %v, %v, name %s", outcome, replies, err, m.Name())

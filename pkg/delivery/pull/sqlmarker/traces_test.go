@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/delivery/pull"
@@ -28,9 +29,7 @@ func newTables(t *testing.T, messages int64) *tables {
 	t.Helper()
 	tb := &tables{T: t, queues: cursor.NewMemory(), store: delivery.NewMemory(), now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	tb.put(1, messages)
-	if _, err := tb.deliverer(0).Create(t.Context(), "q", "c", delivery.First); err != nil {
-		t.Fatal(err)
-	}
+	check.Get(tb.deliverer(0).Create(t.Context(), "q", "c", delivery.First))
 	return tb
 }
 

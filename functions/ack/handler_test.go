@@ -377,9 +377,7 @@ func TestEveryShapeOfEvent(t *testing.T) {
 		{`{"Records":[{"eventSource":"aws:sqs"}]}`, `"status":400`},
 		{``, `"status":400`},
 	} {
-		if got := s.Invoke(c.event); !strings.Contains(got, c.want) {
-			t.Errorf("%s: %s, want %s", c.event, got, c.want)
-		}
+		check.Has(t, s.Invoke(c.event), c.want, c.event)
 	}
 }
 
@@ -394,9 +392,7 @@ func TestStream(t *testing.T) {
 	}
 	check.That(t, len(s.announced) == 1 && s.announced[0] == "t DONE", "announced %q", s.announced)
 	s.refuse = errors.New("the bus is down")
-	if got := s.Invoke(batch); got != `{"batchItemFailures":[{"itemIdentifier":"2"}]}` {
-		t.Errorf("answer %s", got)
-	}
+	check.Is(t, s.Invoke(batch), `{"batchItemFailures":[{"itemIdentifier":"2"}]}`)
 	check.That(t, strings.Contains(s.logs.String(), `"Errors":1`), "metrics: %s", s.logs.String())
 	if _, err := s.handle(t.Context(), json.RawMessage(`{"Records":[{"eventSource":"aws:dynamodb"}]}`)); err == nil {
 		t.Error("a record without a number: no error")

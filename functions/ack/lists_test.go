@@ -140,9 +140,7 @@ func TestListsOfChains(t *testing.T) {
 		{"globex", "state=failed", ""},
 	} {
 		for _, limit := range []string{"1", "2", "100"} {
-			if got := l.listed(c.as, strings.ReplaceAll(c.query, " ", "%20")+"&limit="+limit); got != c.want {
-				t.Errorf("%q sees %q by %s, limit %s; want %q", c.as, got, c.query, limit, c.want)
-			}
+			check.Is(t, l.listed(c.as, strings.ReplaceAll(c.query, " ", "%20")+"&limit="+limit), c.want, c.as, c.query, limit)
 		}
 	}
 	l.Want("a row", l.ask("acme", "state=timed-out&limit=1"), 200, `"list":[{"tag":"late a c","state":"timed-out","since":"2026-01-03T04:04:05Z","ageSeconds":0}],"next":"`)
@@ -163,12 +161,8 @@ func TestAnEndIsListed(t *testing.T) {
 	l.sweep()
 	is := func(failed, timedOut string) {
 		t.Helper()
-		if got := l.listed("", "state=failed"); got != failed {
-			t.Errorf("%q failed, want %q", got, failed)
-		}
-		if got := l.listed("", "state=timed-out"); got != timedOut {
-			t.Errorf("%q timed out, want %q", got, timedOut)
-		}
+		check.Is(t, l.listed("", "state=failed"), failed)
+		check.Is(t, l.listed("", "state=timed-out"), timedOut)
 	}
 	is("a b", "s")
 	l.Want("delete", l.Request("POST", "/acks", "", `{"operation":"delete","tag":"a"}`), 410, `"outcome":"already-failed"`)

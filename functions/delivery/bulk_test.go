@@ -99,13 +99,9 @@ func TestBulkDryRun(t *testing.T) {
 		{bulk.Request{Action: "pause", Consumer: "billing", State: "blocked"}, 3},
 		{bulk.Request{Action: "resume"}, 0},
 	} {
-		if n := len(s.look(c.request).Selected); n != c.want {
-			t.Errorf("%+v selects %d, not %d", c.request, n, c.want)
-		}
+		check.Is(t, len(s.look(c.request).Selected), c.want, c.request)
 	}
-	if n := s.doneBy("", "q1"); n != 1 {
-		t.Errorf("%d operations are on record, not only that the consumer was created", n)
-	}
+	check.Is(t, s.doneBy("", "q1"), 1)
 }
 
 // TestBulkRunGoesOn: a run that is cut short goes on under its name, and does each operation once,
@@ -133,9 +129,7 @@ func TestBulkRunGoesOn(t *testing.T) {
 	s.want("the second part", again.Do(t.Context(), nil),
 		bulk.Report{Selected: queues, Already: first.Done, Done: queues - first.Done})
 	for i := range queues {
-		if n := s.doneBy(run.Name, fmt.Sprint("q", i)); n != 1 {
-			t.Errorf("q%d was rewound %d times", i, n)
-		}
+		check.Is(t, s.doneBy(run.Name, fmt.Sprint("q", i)), 1, i)
 	}
 	third := s.look(request).Do(t.Context(), nil)
 	s.want("the third", third, bulk.Report{Selected: queues, Already: queues})
@@ -196,9 +190,7 @@ func TestBulkLostAnswerAndAnother(t *testing.T) {
 	}
 	run := s.look(bulk.Request{Action: "redrive"})
 	s.want("another came between", run.Do(t.Context(), nil), bulk.Report{Selected: 1, Done: 1})
-	if n := s.doneBy(run.Name, "q0"); n != 1 {
-		t.Errorf("it is redriven %d times", n)
-	}
+	check.Is(t, s.doneBy(run.Name, "q0"), 1)
 }
 
 func (s *bulkServer) operateOn(queue, action string) {
@@ -287,9 +279,7 @@ func TestBulkPause(t *testing.T) {
 	s.want("one is paused", run.Do(t.Context(), nil), bulk.Report{Selected: 3, Done: 2, Already: 1})
 	again := s.look(bulk.Request{Action: "pause", State: "blocked", Run: run.Name})
 	s.want("again", again.Do(t.Context(), nil), bulk.Report{Selected: 3, Already: 3})
-	if n := s.doneBy(run.Name, "q0"); n != 0 {
-		t.Errorf("q0 was paused again")
-	}
+	check.Is(t, s.doneBy(run.Name, "q0"), 0)
 	resumed := s.look(bulk.Request{Action: "resume"}).Do(t.Context(), nil)
 	s.want("resumed", resumed, bulk.Report{Selected: 3, Done: 3})
 }

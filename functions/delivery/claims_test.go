@@ -83,9 +83,7 @@ func TestClaimDocuments(t *testing.T) {
 			`{"operation":"claim","queue":"q","consumer":"billing","request":"r2"}`,
 			`{"operation":"onClaim","action":"prepare","queue":"q","consumer":"billing","token":"2-r2"}`,
 		} {
-			if a := s.Invoke(direct); !strings.Contains(a, `"outcome":"OK"`) {
-				t.Errorf("%s: %s", direct, a)
-			}
+			check.Has(t, s.Invoke(direct), `"outcome":"OK"`, direct)
 		}
 		check.That(t, !strings.Contains(s.logs.String(), "canary"), "a payload is in the logs")
 	})
@@ -246,17 +244,13 @@ func TestReplyDocuments(t *testing.T) {
 			{"commit", replies, `"outcome":"OK"`},
 			{"commit", replies, `"outcome":"OK"`},
 		} {
-			if got := on(c.action, c.more); !strings.Contains(got, c.want) {
-				t.Errorf("%s%.80s: %s, want %s", c.action, c.more, got, c.want)
-			}
+			check.Has(t, on(c.action, c.more), c.want, c.action, c.more)
 		}
 		for path, want := range map[string]string{
 			"/consumers":  `"refused":{"count":1,"claim":"1-r1","reason":"to queue \"n\": seq 1: conflict"`,
 			"/operations": `"reason":"1 reply of claim 1-r1 to queue \"n\""`,
 		} {
-			if got := s.Request("GET", path, "queue=q", "").Body; !strings.Contains(got, want) {
-				t.Errorf("GET %s: %s, want %s", path, got, want)
-			}
+			check.Has(t, s.Request("GET", path, "queue=q", "").Body, want, path)
 		}
 		var bodies []string
 		for m, err := range s.sorter.Read(t.Context(), "x", 0, 2) {

@@ -70,9 +70,7 @@ func TestEndpoints(t *testing.T) {
 			"orders": "orders", "orders/": "all", "other": "all", "shop/x": "shop", "shop/eu/x": "eu", "shop/eu": "shop", "@!/x": "all",
 			"@acme/orders": "acme-orders", "@acme/shop/x": "acme", "@acme-eu/shop/x": "acme-eu", "@acme-eu/x": "", "@new/orders": "",
 		} {
-			if got := strings.TrimPrefix(s.of(queue), "https://example.com/"); got != want {
-				t.Errorf("queue %s goes to %q, want %q", queue, got, want)
-			}
+			check.Is(t, strings.TrimPrefix(s.of(queue), "https://example.com/"), want, queue)
 		}
 		for tenant, want := range map[string]int{"": 4, "acme": 2, "acme-eu": 1, "new": 0} {
 			n, after := 0, ""
@@ -97,9 +95,7 @@ func TestEndpoints(t *testing.T) {
 		s.Want("another's, by its whole name", s.as("acme-eu", "DELETE", "consumer=hooks&queue="+url.QueryEscape("@acme/orders"), ""), 404)
 		s.Want("one's own", s.as("acme", "DELETE", "consumer=hooks&queue=orders", ""), 200)
 		s.Want("again", s.as("acme", "DELETE", "consumer=hooks&queue=orders", ""), 404)
-		if got := s.of("@acme/orders"); got != "https://example.com/acme" {
-			t.Errorf("it goes to %s", got)
-		}
+		check.Is(t, s.of("@acme/orders"), "https://example.com/acme")
 		s.Want("what was done", s.Request("GET", "/operations", "queue="+url.QueryEscape("@acme/orders"), ""), 200,
 			`"action":"removeEndpoint"`, `"action":"endpoint"`, `"host":"example.com"`, `"outcome":"refused"`)
 		// No queue has the name of their partition.

@@ -49,9 +49,7 @@ func TestErase(t *testing.T) {
 		s.now = s.now.Add(cursor.EraseGrace)
 		check.Get(s.sorter.Sweep(s.t.Context(), cursor.SweepOptions{}))
 		s.Want("after the grace", s.erase("queue=q&id=op"), 200, `"state":"erased"`, `"emptied":"`+s.now.Format(time.RFC3339))
-		if got := s.Invoke(`{"operation":"erase","queue":"q","reason":"why","id":"op"}`); !strings.Contains(got, `"state":"erased"`) {
-			s.t.Error(got)
-		}
+		check.Has(s.t, s.Invoke(`{"operation":"erase","queue":"q","reason":"why","id":"op"}`), `"state":"erased"`)
 	})
 }
 
@@ -81,9 +79,7 @@ func TestRestartKeys(t *testing.T) {
 		s.Want("a numbered queue", s.Request("POST", "/operations", "", `{"action":"restart-keys","queue":"q","reason":"r"}`), 400, `"field":"queue"`, "keyed")
 		a := s.Request("GET", "/operations", "queue=keyed", "")
 		s.Want("the audit log", a, 200, `"id":"op","action":"restart-keys","reason":"the meter was reset","who":{"kind":"none"},"outcome":"done"`)
-		if n := strings.Count(a.Body, `"action"`); n != 1 {
-			s.t.Errorf("%d operations: %s", n, a.Body)
-		}
+		check.Is(s.t, strings.Count(a.Body, `"action"`), 1, a.Body)
 		cur, err := s.sorter.Status(s.t.Context(), "keyed")
 		check.That(s.t, err == nil && cur.Position == 2, "%+v, %v", cur, err)
 	})
@@ -113,9 +109,7 @@ func TestEraseTakesTheQueuesEndpoint(t *testing.T) {
 			s.Want(body, s.Request("PUT", "/endpoints", "", body), 200)
 		}
 		s.Want("erased", s.erase("queue=q&id=op"), 202, `"state":"settling"`)
-		if n := s.secrets(); n != 3 {
-			t.Errorf("%d endpoints are left, want 3", n)
-		}
+		check.Is(t, s.secrets(), 3)
 		s.Want("of an erased queue", s.Request("PUT", "/endpoints", "", endpoint("hooks", `"queue":"q"`)), 410, `"code":"erased"`)
 
 		// One that looked at the queue before is late.
@@ -125,9 +119,7 @@ func TestEraseTakesTheQueuesEndpoint(t *testing.T) {
 		}
 		s.now = s.now.Add(cursor.EraseGrace)
 		check.Get(s.deliverer.Sweep(t.Context(), delivery.SweepOptions{Erase: s.endpoints().EraseQueue}))
-		if n := s.secrets(); n != 3 {
-			t.Errorf("%d endpoints are left behind the sweep, want 3", n)
-		}
+		check.Is(t, s.secrets(), 3)
 		s.Want("after the grace", s.erase("queue=q&id=op"), 200, `"state":"erased"`)
 	})
 }
@@ -233,9 +225,7 @@ func TestEraseTenant(t *testing.T) {
 	s.Want("without a reason", as(signed, "tenant=acme"), 400, `"field":"reason"`)
 	a := as(signed, "tenant=acme&dryRun=true")
 	s.Want("dry", a, 200, `"queue":"@acme/q1","state":"live","last":1`)
-	if n := strings.Count(a.Body, `"state":"live"`); n != 4 {
-		t.Errorf("%d queues are live: %s", n, a.Body)
-	}
+	check.Is(t, strings.Count(a.Body, `"state":"live"`), 4, a.Body)
 	a = as(signed, "tenant=acme&reason=why&id=op")
 	s.Want("erased", a, 200, `"tenant":"acme"`)
 	if n := strings.Count(a.Body, `"state":"erasing"`); n != 5 || strings.Contains(a.Body, "next") {

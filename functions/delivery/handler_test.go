@@ -191,9 +191,7 @@ func TestEveryShapeOfEvent(t *testing.T) {
 		{``, `"status":400`},
 		{`[]`, `"status":400`},
 	} {
-		if got := s.Invoke(c.event); !strings.Contains(got, c.want) {
-			t.Errorf("%s: %s, want %s", c.event, got, c.want)
-		}
+		check.Has(t, s.Invoke(c.event), c.want, c.event)
 	}
 }
 

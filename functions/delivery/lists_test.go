@@ -112,9 +112,7 @@ func TestListsOfTrouble(t *testing.T) {
 		} {
 			for _, limit := range []string{"1", "3", "100"} {
 				query := check.Get(url.ParseQuery(c.query + "&limit=" + limit))
-				if got := s.listed(c.as, "/consumers", query); got != c.want {
-					t.Errorf("%q sees %q by %s, limit %s; want %q", c.as, got, c.query, limit, c.want)
-				}
+				check.Is(t, s.listed(c.as, "/consumers", query), c.want, c.as, c.query, limit)
 			}
 		}
 		a := s.Request("GET", "/consumers", "state=paused&limit=1", "")
@@ -258,9 +256,7 @@ func TestListOfAllConsumers(t *testing.T) {
 				check.That(t, len(strings.Fields(got)) == want && (as != "acme" || !strings.Contains(got, "@")),
 					"%q sees %s, want %d", as, got, want)
 			}
-			if got := s.listed("acme", "/consumers", url.Values{"limit": {limit}, "prefix": {"y"}, "consumer": {"d"}}); got != "y|d" {
-				t.Errorf("one consumer of a prefix: %s", got)
-			}
+			check.Is(t, s.listed("acme", "/consumers", url.Values{"limit": {limit}, "prefix": {"y"}, "consumer": {"d"}}), "y|d")
 		}
 		s.Want("what an operator sees", s.Request("GET", "/consumers", "prefix=a", ""), 200, `{"queue":"a","consumer":"c","state":"catching-up","seq":1,"lag":2,"delivered":0,"position":2}`, `"looked":4`)
 	})

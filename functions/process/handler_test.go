@@ -125,27 +125,21 @@ func write(t *testing.T, text string) string {
 func (b *bench) put(queue string, body string, seqs ...int64) {
 	b.Helper()
 	for _, seq := range seqs {
-		if err := b.sorter.Put(b.Context(), cursor.Message{Queue: queue, Seq: seq, Body: []byte(body)})[0].Err; err != nil {
-			b.Fatal(err)
-		}
+		check.OK(b, b.sorter.Put(b.Context(), cursor.Message{Queue: queue, Seq: seq, Body: []byte(body)})[0].Err)
 	}
 }
 
 func (b *bench) run(records ...string) events.DynamoDBEventResponse {
 	b.Helper()
-	response, err := b.handle(b.Context(), event(b.T, records...))
-	if err != nil {
-		b.Fatal(err)
-	}
+	response := check.Get(b.handle(b.Context(), event(b.T, records...)))
 	return response
 }
 
 func (b *bench) has(metrics ...string) {
 	b.Helper()
 	for _, metric := range metrics {
-		if !strings.Contains(b.out.String(), metric) {
-			b.Errorf("no %s in the metrics: %s", metric, &b.out)
-		}
+		check.That(b, strings.Contains(b.out.String(), metric),
+			"no %s in the metrics: %s", metric, &b.out)
 	}
 	b.out.Reset()
 }
@@ -160,9 +154,7 @@ func TestHandlerDelivers(t *testing.T) {
 	if response := b.run(record(1, "a", 3), record(2, "b", 1)); len(response.BatchItemFailures) != 0 {
 		t.Errorf("%+v", response)
 	}
-	if got := to.all(); got != "a 0-3, b 0-1" {
-		t.Errorf("taken: %s", got)
-	}
+	check.Is(t, to.all(), "a 0-3, b 0-1")
 	b.has(`"Batches":2`, `"Delivered":4`, `"ColdStart":1`)
 	// The stream's repeat finds nothing to do.
 	b.run(record(1, "a", 3))
@@ -183,14 +175,10 @@ func TestHandlerDeliversAtOnce(t *testing.T) {
 	check.OK(t, json.Unmarshal([]byte(`{"deliver":[{"queue":"a","position":2},{"queue":"b","position":1},{"queue":"a","position":1},{"queue":"none"}]}`), &event))
 	for range 2 {
 		check.Get(b.handle(t.Context(), event))
-		if got := to.all(); got != "a 0-2, b 0-1" {
-			t.Errorf("taken: %s", got)
-		}
+		check.Is(t, to.all(), "a 0-2, b 0-1")
 	}
 	b.run(record(1, "a", 2))
-	if got := to.all(); got != "a 0-2, a 0-2, b 0-1" {
-		t.Errorf("taken: %s", got)
-	}
+	check.Is(t, to.all(), "a 0-2, a 0-2, b 0-1")
 }
 
 // TestHandlerDeliversEachEntry: to its own consumer, or to those that are eager.
@@ -204,9 +192,7 @@ func TestHandlerDeliversEachEntry(t *testing.T) {
 		var event call
 		check.OK(t, json.Unmarshal([]byte(`{"deliver":[`+entries+`]}`), &event))
 		check.Get(b.handle(t.Context(), event))
-		if got := to.all(); got != "a 0-1, b 0-1" {
-			t.Errorf("%s: taken: %s", entries, got)
-		}
+		check.Is(t, to.all(), "a 0-1, b 0-1", entries)
 	}
 }
 
@@ -255,9 +241,7 @@ func TestHandlerFailsOneRecord(t *testing.T) {
 	if len(response.BatchItemFailures) != 1 || response.BatchItemFailures[0].ItemIdentifier != "1" {
 		t.Errorf("%+v", response)
 	}
-	if got := to.all(); got != "b 0-1, poison 0-1" {
-		t.Errorf("taken: %s", got)
-	}
+	check.Is(t, to.all(), "b 0-1, poison 0-1")
 	b.has(`"DeliveriesFailed":1`, `"Delivered":1`)
 }
 

@@ -174,10 +174,7 @@ func (a *account) lane(waiting chan string) {
 		}
 		var records []string
 		for i, queue := range queues {
-			it, err := a.sorter.Status(context.Background(), queue)
-			if err != nil {
-				a.Error(err)
-			}
+			it := check.Get(a.sorter.Status(context.Background(), queue))
 			records = append(records, record(i+1, queue, it.Position))
 		}
 		if answer := a.run(a.process, event(a.T, records...)); len(answer.BatchItemFailures) > 0 {
@@ -192,10 +189,7 @@ func (a *account) run(of chan environment, event call) events.DynamoDBEventRespo
 	defer func() { of <- free }()
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
-	answer, err := free(ctx, event)
-	if err != nil {
-		a.Error(err)
-	}
+	answer := check.Get(free(ctx, event))
 	return answer
 }
 
@@ -354,16 +348,12 @@ func (b *shareBench) call(queue string) {
 	b.put(queue, "1", it.Position+1)
 	ctx, cancel := context.WithTimeout(b.Context(), timeout)
 	defer cancel()
-	if _, err := b.handle(ctx, isolated(queue, "hooks")); err != nil {
-		b.Error(err)
-	}
+	check.Get(b.handle(ctx, isolated(queue, "hooks")))
 }
 
 func (b *shareBench) gets(want ...string) {
 	b.Helper()
-	if !slices.Equal(b.got, want) {
-		b.Errorf("delivered to %v, want %v", b.got, want)
-	}
+	check.That(b, slices.Equal(b.got, want), "delivered to %v, want %v", b.got, want)
 	b.got = nil
 }
 

@@ -41,9 +41,7 @@ func byTenant(t *testing.T, out *bytes.Buffer) map[string]float64 {
 		if line.Tenant == "" {
 			continue
 		}
-		if diff := cmp.Diff([][]string{{"service", "tenant"}}, line.AWS.CloudWatchMetrics[0].Dimensions); diff != "" {
-			t.Errorf("dimensions %s", diff)
-		}
+		check.Is(t, cmp.Diff([][]string{{"service", "tenant"}}, line.AWS.CloudWatchMetrics[0].Dimensions), "")
 		for _, metric := range line.AWS.CloudWatchMetrics[0].Metrics {
 			got[line.Tenant+" "+metric.Name] = values[metric.Name].(float64)
 		}
@@ -90,9 +88,7 @@ func TestHandlerTellsTenantsApart(t *testing.T) {
 	run := func(want map[string]float64) {
 		t.Helper()
 		check.Get(s.run(t.Context(), nil))
-		if diff := cmp.Diff(want, byTenant(t, &out)); diff != "" {
-			t.Errorf("(-want +got)\n%s", diff)
-		}
+		check.Is(t, cmp.Diff(want, byTenant(t, &out)), "")
 	}
 	run(map[string]float64{
 		"acme GapAge": 1800, "acme ChainsTimedOut": 1, "globex ConsumersBlocked": 2, "well ConsumerLag": 1800, "(none) ChainsTimedOut": 1,

@@ -46,9 +46,7 @@ func answers(ctx context.Context, t *testing.T, s *bench, event json.RawMessage,
 	for _, f := range answer.(events.SQSEventResponse).BatchItemFailures {
 		again = append(again, f.ItemIdentifier)
 	}
-	if diff := cmp.Diff(want, again); diff != "" {
-		t.Errorf("come again (-want +got):\n%s", diff)
-	}
+	check.Is(t, cmp.Diff(want, again), "")
 }
 
 // TestHandlerWakes: a gap, a consumer and a chain, and what is unknown or gone; nothing else

@@ -62,9 +62,7 @@ func TestAnnounce(t *testing.T) {
 		`people streamsort gap.skipped {"id":"gap.skipped/1/q/3","kind":"gap.skipped","queue":"q","missingAfter":2,"missingUpTo":4,` +
 			`"maxParked":9,"skipped":[{"missingAfter":2,"missingUpTo":4},{"missingAfter":6,"missingUpTo":"9223372036854775807"}]}`,
 	}
-	if diff := cmp.Diff(want, *details); diff != "" {
-		t.Errorf("events (-want +got):\n%s", diff)
-	}
+	check.Is(t, cmp.Diff(want, *details), "")
 }
 
 // TestAnnounceLateMessages: how many there were, and the last of them with their keys.
@@ -85,9 +83,7 @@ func TestAnnounceLateMessages(t *testing.T) {
 	}
 	want := []string{head("message.late") + `"examples":[{"seq":9,"key":["2026-01-02T02:04:05.5Z",7],"dropped":false},` +
 		`{"seq":"9223372036854775807","key":["2026-01-02T02:04:05.5Z",7],"dropped":true}]}`, head("keys.behind") + `"examples":[]}`}
-	if diff := cmp.Diff(want, *details); diff != "" {
-		t.Errorf("events (-want +got):\n%s", diff)
-	}
+	check.Is(t, cmp.Diff(want, *details), "")
 }
 
 func TestAnnounceReportsARefusal(t *testing.T) {
@@ -115,9 +111,7 @@ func TestAnnounceAConsumer(t *testing.T) {
 	}))
 	want := []string{`people streamsort consumer.blocked {"id":"consumer.blocked/1/q/1/c/8/0","kind":"consumer.blocked","queue":"q","consumer":"c",` +
 		`"delivered":7,"position":9,"since":"2026-01-02T03:04:05Z","ageSeconds":90,"attempts":5,"error":"no luck"}`}
-	if diff := cmp.Diff(want, *details); diff != "" {
-		t.Errorf("events (-want +got):\n%s", diff)
-	}
+	check.Is(t, cmp.Diff(want, *details), "")
 }
 
 // TestAnnounceACircuit: it is about no queue.
@@ -133,9 +127,7 @@ func TestAnnounceACircuit(t *testing.T) {
 		`people streamsort consumer.circuit-open {"id":"x","kind":"consumer.circuit-open","consumer":"c","since":"2026-01-02T03:04:05Z","ageSeconds":90,"probes":5}`,
 		`people streamsort consumer.circuit-closed {"id":"x","kind":"consumer.circuit-closed","consumer":"c","since":"2026-01-02T03:04:05Z","ageSeconds":90,"probes":5}`,
 	}
-	if diff := cmp.Diff(want, *details); diff != "" {
-		t.Errorf("events (-want +got):\n%s", diff)
-	}
+	check.Is(t, cmp.Diff(want, *details), "")
 }
 
 func TestAnnounceOnATopic(t *testing.T) {
@@ -226,7 +218,5 @@ func TestRecords(t *testing.T) {
 	check.OK(t, a.Records(t.Context(), said))
 	want := []string{`people streamsort record.set-aside {"id":"record.set-aside/clicks/1","kind":"record.set-aside","source":"clicks","tenant":"acme","count":12,` +
 		`"examples":[{"record":"1","reason":"missing","field":"queue","detail":"is missing"},{"record":"2","reason":"unreadable"}]}`}
-	if diff := cmp.Diff(want, *details); diff != "" {
-		t.Errorf("(- want, + got)\n%s", diff)
-	}
+	check.Is(t, cmp.Diff(want, *details), "")
 }

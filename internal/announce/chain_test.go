@@ -33,9 +33,7 @@ func TestAnnounceAChain(t *testing.T) {
 	details := bus(t, `{"FailedEntryCount":0,"Entries":[{"EventId":"1"}]}`)
 	a := check.Get(announce.New("people", "", ""))
 	check.OK(t, a.Chain(t.Context(), failedChain()))
-	if diff := cmp.Diff([]string{"people streamsort chain.failed " + wantChain()}, *details); diff != "" {
-		t.Errorf("events (-want +got):\n%s", diff)
-	}
+	check.Is(t, cmp.Diff([]string{"people streamsort chain.failed " + wantChain()}, *details), "")
 }
 
 // TestBatchesAreLogged: the batch whose work failed is named, without why; the

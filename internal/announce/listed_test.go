@@ -35,9 +35,7 @@ func TestListed(t *testing.T) {
 		if err := end(t.Context(), c); !errors.Is(err, want) || want == nil && err != nil {
 			t.Errorf("%s: %v", what, err)
 		}
-		if n := len(memory.Items(definition.Name)); n != listed {
-			t.Errorf("%s: %d are listed, want %d", what, n, listed)
-		}
+		check.Is(t, len(memory.Items(definition.Name)), listed, what)
 	}
 	refused = errDown
 	is("nobody took it", c, errDown, 0)

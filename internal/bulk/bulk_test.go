@@ -144,9 +144,7 @@ func TestInterrupted(t *testing.T) {
 				report.Stopped != "interrupted" || report.Whole() {
 				t.Errorf("%+v", report)
 			}
-			if n := len(s.begun); n != 21 {
-				t.Errorf("%d operations are begun", n)
-			}
+			check.Is(t, len(s.begun), 21)
 			if passed := time.Since(began); passed > 2*time.Second+grace+time.Millisecond {
 				t.Errorf("it lasts %v", passed)
 			}
@@ -212,14 +210,10 @@ func TestBegan(t *testing.T) {
 	for since, want := range map[string]int{
 		"1h": 3, "1m": 3, "59s": 0, "2040-05-06T07:07:09Z": 3, "2040-05-06T07:07:10Z": 0,
 	} {
-		if n := len(s.look(t, Request{Since: since}).Selected); n != want {
-			t.Errorf("since %s selects %d, not %d", since, n, want)
-		}
+		check.Is(t, len(s.look(t, Request{Since: since}).Selected), want, since)
 	}
 	s.now = s.now.Add(2 * time.Minute)
-	if n := len(s.look(t, Request{Run: run.Name}).Selected); n != 0 {
-		t.Errorf("%d are selected that came into the state after the run began", n)
-	}
+	check.Is(t, len(s.look(t, Request{Run: run.Name}).Selected), 0)
 }
 
 // TestTargets: a run may be for some consumers alone, which are read one by one. It tells what became of each.
@@ -245,12 +239,8 @@ func TestTargets(t *testing.T) {
 	report := run.Do(t.Context(), func(r Report) { became[r.Latest.Queue] = r.Latest.Outcome + r.Latest.Why })
 	check.That(t, report.Done == 1 && report.Failed == 1 && became["q7"] == "failed409: claimed" && became[targets[1].Queue] == "done",
 		"%+v, %v", report, became)
-	if n := len(s.look(t, Request{Targets: targets, Error: "by q7"}).Selected); n != 1 {
-		t.Errorf("%d have this error", n)
-	}
-	if n := len(s.look(t, Request{Targets: targets, Since: "59s"}).Selected); n != 0 {
-		t.Errorf("%d came into the state within 59 s", n)
-	}
+	check.Is(t, len(s.look(t, Request{Targets: targets, Error: "by q7"}).Selected), 1)
+	check.Is(t, len(s.look(t, Request{Targets: targets, Since: "59s"}).Selected), 0)
 }
 
 // TestValidate names the field.
@@ -309,9 +299,7 @@ func TestLike(t *testing.T) {
 		{"abc", "*c*b*", false},
 		{strings.Repeat("a", 4096), strings.Repeat("a*", 500) + "b", false},
 	} {
-		if got := like(c.text, c.pattern); got != c.want {
-			t.Errorf("%.20q is like %.20q: %v", c.text, c.pattern, got)
-		}
+		check.Is(t, like(c.text, c.pattern), c.want, c.text, c.pattern)
 	}
 }
 
@@ -323,8 +311,6 @@ func TestMatches(t *testing.T) {
 		"": true, "order 17": true, "order*bad": true, "order 18": false, "18": false, "#": false,
 		`ARN failed: Error: order # of "#" is bad`: true, `order # of "#" is bad`: true, `order # of "#" is good`: false,
 	} {
-		if got := matches(text, pattern); got != want {
-			t.Errorf("%q: %t, want %t", pattern, got, want)
-		}
+		check.Is(t, matches(text, pattern), want, pattern)
 	}
 }

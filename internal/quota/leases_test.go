@@ -87,9 +87,7 @@ func TestALeaseThatGoesWrong(t *testing.T) {
 			check.OK(t, lease.End(t.Context()))
 		}
 		now = now.Add(time.Minute + time.Millisecond)
-		if n := many(t, leases, "a", 9, now.Add(time.Minute)); n != 2 {
-			t.Errorf("%s: %d places afterwards, want 2", fault, n)
-		}
+		check.Is(t, many(t, leases, "a", 9, now.Add(time.Minute)), 2, fault)
 	}
 }
 
@@ -116,9 +114,7 @@ func TestLeasesAtOnce(t *testing.T) {
 	for _, share := range []int{1, 3, quota.MaxShare} {
 		tenant := fmt.Sprint("of ", share)
 		leases := leasesOn(engine, "consumers", share, &now)
-		if n := many(t, leases, tenant, 3*share, now.Add(time.Minute)); n != share {
-			t.Errorf("%d places, want %d", n, share)
-		}
+		check.Is(t, many(t, leases, tenant, 3*share, now.Add(time.Minute)), share)
 	}
 }
 

@@ -146,9 +146,8 @@ func (d *desk) take(k *quota.Keeper, tenant string, need quota.Amounts) string {
 	if err == nil {
 		return ""
 	}
-	if !errors.As(err, &problem) || problem.Status != 429 || problem.Code() != "quota" || problem.RetryAfter < 1 {
-		d.Fatalf("error %v", err)
-	}
+	check.Need(d, errors.As(err, &problem) && problem.Status == 429 && problem.Code() == "quota" && problem.RetryAfter >= 1,
+		"error %v", err)
 	return problem.More["quota"].(string)
 }
 
@@ -167,9 +166,7 @@ func TestATenantGetsItsLimitInEachWindow(t *testing.T) {
 	d := newDesk(t)
 	k := d.process(quota.Amounts{quota.Messages: 100})
 	for window := range 3 {
-		if n := d.passed(k, "a", 2000); n != 1000 {
-			t.Errorf("window %d: %d messages in 10 s, want 1,000", window, n)
-		}
+		check.Is(t, d.passed(k, "a", 2000), 1000, window)
 		d.now = d.now.Add(10 * time.Second)
 	}
 }
@@ -178,13 +175,9 @@ func TestAnotherTenantHasItsOwn(t *testing.T) {
 	d := newDesk(t)
 	k := d.process(quota.Amounts{quota.Messages: 1}, quota.Quota{Name: "b", Limits: quota.Amounts{quota.Messages: 2}}, quota.Quota{Name: "c", Limits: quota.Amounts{quota.Bytes: 1}})
 	for tenant, want := range map[string]int{"a": 10, "b": 20, "c": 99, "": 99} {
-		if n := d.passed(k, tenant, 99); n != want {
-			t.Errorf("%q: %d messages, want %d", tenant, n, want)
-		}
+		check.Is(t, d.passed(k, tenant, 99), want, tenant)
 	}
-	if n := d.passed(nil, "a", 9); n != 9 {
-		t.Errorf("%d messages of 9 without quotas", n)
-	}
+	check.Is(t, d.passed(nil, "a", 9), 9)
 }
 
 // A request is refused for the kind of which nothing is left; nothing is counted of that, or of
@@ -205,9 +198,7 @@ func TestARequestPassesWhollyOrNotAtAll(t *testing.T) {
 		{quota.Amounts{quota.NewChains: 1}, ""},
 		{quota.Amounts{quota.NewChains: 1}, "newChains"},
 	} {
-		if got := d.take(k, "a", step.need); got != step.want {
-			t.Errorf("%d: %v is refused for %q, want %q", i, step.need, got, step.want)
-		}
+		check.Is(t, d.take(k, "a", step.need), step.want, i, step.need)
 	}
 	for _, metric := range []string{`"QuotaExceeded":1`, `"quota":"newChains"`, `["service","quota"]`} {
 		check.That(t, strings.Contains(d.out.String(), metric),
@@ -263,9 +254,7 @@ func TestWhatARefusedRequestIsTold(t *testing.T) {
 		if err := k.Take(t.Context(), metrics, "a", quota.Amounts{quota.Messages: 1}); !errors.As(err, &problem) || problem.RetryAfter != want {
 			t.Errorf("behind %d: %v, want after %d s", n, err, want)
 		}
-		if diff := cmp.Diff(map[string]any{"quota": "messages", "limit": int64(2), "per": "second"}, problem.More); diff != "" {
-			t.Error(diff)
-		}
+		check.Is(t, cmp.Diff(map[string]any{"quota": "messages", "limit": int64(2), "per": "second"}, problem.More), "")
 	}
 }
 
@@ -306,17 +295,13 @@ func TestCountersThatDoNotAnswer(t *testing.T) {
 	d := newDesk(t)
 	k := d.process(quota.Amounts{quota.Messages: 1})
 	d.fail = errors.New("nobody there")
-	if n := d.passed(k, "a", 50); n != 50 {
-		t.Errorf("%d of 50 passed", n)
-	}
+	check.Is(t, d.passed(k, "a", 50), 50)
 	if total := d.meter.Take(); total.Writes != 1 {
 		t.Errorf("%d requests, want 1", total.Writes)
 	}
 	check.That(t, strings.Contains(d.out.String(), `"QuotaUnknown":1`), "metrics: %s", &d.out)
 	d.fail, d.now = nil, d.now.Add(10*time.Second)
-	if n := d.passed(k, "a", 50); n != 10 {
-		t.Errorf("%d passed in the next window, want 10", n)
-	}
+	check.Is(t, d.passed(k, "a", 50), 10)
 }
 
 // A counter that never answers keeps a request waiting for a second, and no other.
@@ -329,9 +314,7 @@ func TestACounterThatHangs(t *testing.T) {
 	}), quota.Names{})
 	d := newDesk(t)
 	d.store = store
-	if n := d.passed(d.process(quota.Amounts{quota.Messages: 1}), "a", 20); n != 20 {
-		t.Errorf("%d of 20 passed", n)
-	}
+	check.Is(t, d.passed(d.process(quota.Amounts{quota.Messages: 1}), "a", 20), 20)
 }
 
 // In any windows in a row, processes together give a tenant their limits, one request beyond
@@ -418,9 +401,7 @@ func TestATenantThatIsOverItsLimitCostsNothing(t *testing.T) {
 	limits := quota.Amounts{quota.Messages: 100}
 	d.passed(d.process(limits), "a", 1000)
 	d.meter.Take()
-	if n := d.passed(d.process(limits), "a", 1000); n != 10 {
-		t.Errorf("%d passed, want the free hundredth", n)
-	}
+	check.Is(t, d.passed(d.process(limits), "a", 1000), 10)
 	if total := d.meter.Take(); total.Writes != 1 {
 		t.Errorf("%d writes, want 1", total.Writes)
 	}
@@ -452,20 +433,14 @@ func TestAClockThatIsBehind(t *testing.T) {
 	if n := d.passed(ahead, "a", 7); n != 7 {
 		t.Fatalf("%d passed", n)
 	}
-	if n := d.passed(behind, "a", 9); n != 2 {
-		t.Errorf("%d passed behind 8 of 10", n)
-	}
+	check.Is(t, d.passed(behind, "a", 9), 2)
 	d.meter.Take()
-	if n := d.passed(ahead, "a", 9); n != 1 {
-		t.Errorf("%d more passed, want the one that was given", n)
-	}
+	check.Is(t, d.passed(ahead, "a", 9), 1)
 	if total := d.meter.Take(); total.Writes > 1 {
 		t.Errorf("%d writes", total.Writes)
 	}
 	d.passed(keeper(time.Hour), "a", 1)
-	if n := d.passed(keeper(0), "b", 1) + d.passed(keeper(0), "a", 1); n != 2 {
-		t.Errorf("%d of 2 passed beside a clock that is far ahead", n)
-	}
+	check.Is(t, d.passed(keeper(0), "b", 1)+d.passed(keeper(0), "a", 1), 2)
 }
 
 // What processes take ahead is no debt: they take no more of a window than it has.
@@ -477,7 +452,5 @@ func TestWhatIsTakenAheadIsNoDebt(t *testing.T) {
 	d.passed(b, "a", 5)
 	d.passed(a, "a", 3)
 	d.now = d.now.Add(10 * time.Second)
-	if n := d.passed(a, "a", 20); n != 10 {
-		t.Errorf("%d passed in the next window, want 10", n)
-	}
+	check.Is(t, d.passed(a, "a", 20), 10)
 }

@@ -47,9 +47,7 @@ func TestExamples(t *testing.T) {
 		for _, other := range kinds {
 			var c Config
 			err := json.Unmarshal(fmt.Appendf(nil, exampleOf(other.Name), other.Name, of.Example), &c)
-			if same := of.Name == other.Name; same != (err == nil) {
-				t.Errorf("%s as %s: %v", of.Example, other.Name, err)
-			}
+			check.Is(t, of.Name == other.Name, (err == nil), of.Example, other.Name, err)
 		}
 		check.That(t, of.Action != "", "%s: nothing is allowed", of.Name)
 	}

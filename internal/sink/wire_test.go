@@ -170,9 +170,7 @@ func TestPartialFailures(t *testing.T) {
 				if config.Kind == "eventbridge" {
 					want = [][]string{{"1", "2", "3"}, {"2", "4", "5"}}
 				}
-				if diff := cmp.Diff(want, w.requests); diff != "" {
-					t.Errorf("requests (-want +got):\n%s", diff)
-				}
+				check.Is(t, cmp.Diff(want, w.requests), "")
 			})
 		})
 	}
@@ -200,9 +198,7 @@ func TestRequests(t *testing.T) {
 				config.MaxEntries, config.MaxBytes = c.set.MaxEntries, c.set.MaxBytes
 				w := &wire{t: t, kind: config.Kind}
 				err := config.open(t, w).Send(t.Context(), sinktest.Batch("q", c.bodies...))
-				if tooLarge := config.Kind == "sns" && c.name == "large"; tooLarge != (err != nil) {
-					t.Errorf("error %v", err)
-				}
+				check.Is(t, config.Kind == "sns" && c.name == "large", (err != nil), err)
 				check.That(t, len(w.requests) == c.want[config.Kind],
 					"%d requests, want %d: %v", len(w.requests), c.want[config.Kind], w.requests)
 			})
@@ -245,9 +241,7 @@ func TestLostResponse(t *testing.T) {
 					return response, err
 				}))
 				check.OK(t, s.Send(t.Context(), sinktest.Batch("q", "1", "2")))
-				if diff := cmp.Diff([][]string{{"1", "2"}, {"1", "2"}}, w.requests); diff != "" {
-					t.Errorf("requests (-want +got):\n%s", diff)
-				}
+				check.Is(t, cmp.Diff([][]string{{"1", "2"}, {"1", "2"}}, w.requests), "")
 			})
 		})
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/trouble"
 )
@@ -110,14 +111,11 @@ func TestPagesWhileRowsChange(t *testing.T) {
 				b.Fatalf("seed %d: %d of %d rows stayed: nothing is tested", seed, left, pagesRows)
 			}
 			for queue := range k.stayed {
-				if shown[queue] != 1 {
-					b.Errorf("seed %d: %q was there all the while, and listed %d times", seed, queue, shown[queue])
-				}
+				check.That(b, shown[queue] == 1,
+					"seed %d: %q was there all the while, and listed %d times", seed, queue, shown[queue])
 			}
 			for queue, times := range shown {
-				if times > 1 {
-					b.Errorf("seed %d: %q was listed %d times", seed, queue, times)
-				}
+				check.That(b, times <= 1, "seed %d: %q was listed %d times", seed, queue, times)
 			}
 		}
 	})

@@ -49,9 +49,7 @@ func (b *bench) check(err error) {
 
 func (b *bench) is(what string, got, want any) {
 	b.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		b.Errorf("%s:\n%s", what, diff)
-	}
+	check.Is(b, cmp.Diff(want, got), "", what)
 }
 
 // stands checks which row stands there; the zero Row means none.
@@ -169,9 +167,7 @@ func TestPages(t *testing.T) {
 			for after := ""; ; {
 				page, next, err := b.Page(b.Context(), trouble.Lagging, c.prefix, after, c.limit)
 				b.check(err)
-				if len(page) > c.limit {
-					b.Fatalf("%d rows in a page of %d", len(page), c.limit)
-				}
+				check.Need(b, len(page) <= c.limit, "%d rows in a page of %d", len(page), c.limit)
 				all = append(all, names(page)...)
 				if after = next; next == "" {
 					break

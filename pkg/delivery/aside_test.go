@@ -96,9 +96,7 @@ func (b *besideDesk) records(most time.Duration, queues ...string) {
 
 func (b *besideDesk) aside(want ...string) {
 	b.t.Helper()
-	if got := strings.Join(b.asides, ", "); got != strings.Join(want, ", ") {
-		b.t.Errorf("calls of their own: %s; want %v", got, want)
-	}
+	check.Is(b.t, strings.Join(b.asides, ", "), strings.Join(want, ", "), want)
 	b.asides = nil
 }
 
@@ -198,9 +196,7 @@ func TestAFailingQueueHoldsUpNoOther(t *testing.T) {
 		b.aside("bad c")
 		began := time.Now()
 		b.own("bad", endedFailed)
-		if took := time.Since(began); took != 0 {
-			t.Errorf("a call of its own waited for %s", took)
-		}
+		check.Is(t, time.Since(began), 0)
 		b.gets("bad 1 #1")
 		b.aside()
 		b.wakesIn("bad", 10*time.Second)
@@ -397,16 +393,10 @@ func TestAnswer(t *testing.T) {
 		k.must(err)
 		return k.standing("q").Delivered
 	}
-	if at := stream(); at != 3 {
-		t.Errorf("another process delivered up to %d beside others", at)
-	}
-	if at := stream(); at != 3 {
-		t.Errorf("it delivered up to %d the second time", at)
-	}
+	check.Is(t, stream(), 3)
+	check.Is(t, stream(), 3)
 	k.pass(10 * time.Minute)
-	if at := stream(); at != 5 {
-		t.Errorf("10 minutes later it is at %d", at)
-	}
+	check.Is(t, stream(), 5)
 	if a := k.standing("q").Answer; a.Status != 202 {
 		t.Errorf("the answer was forgotten: %+v", a)
 	}

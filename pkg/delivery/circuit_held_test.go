@@ -67,9 +67,7 @@ func (k *desk) open() []string {
 
 func (k *desk) same(what string, got, want []string) {
 	k.t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		k.t.Errorf("%s (-want +got):\n%s", what, diff)
-	}
+	check.Is(k.t, cmp.Diff(want, got), "", what)
 }
 
 // TestHeldBack: each queue that has something to deliver is listed once, from when it was held

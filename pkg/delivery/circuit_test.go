@@ -239,9 +239,7 @@ func TestTheCircuitCloses(t *testing.T) {
 	k.probeDue()
 	k.hands("q", endedCaughtUp)
 	k.gets("q 1,2,3 #1", "q 4 #1")
-	if is := k.circuit(); is != (request.Circuit{Closed: k.now, Waking: true}) {
-		t.Errorf("%+v", is)
-	}
+	check.Is(t, k.circuit(), (request.Circuit{Closed: k.now, Waking: true}))
 	// For those that failed nothing is waited for.
 	k.pass(time.Second)
 	for _, queue := range []string{"q1", "q2", "q3"} {

@@ -315,9 +315,7 @@ func TestWhatArrivesMeanwhileIsHandedOn(t *testing.T) {
 			if done := k.d.Deliver(t.Context(), "q", k.reader(), asked.known); ending(done) != endedBusy || done.Err != nil {
 				t.Errorf("%d, while %d is delivered: %s, %v", asked.known, b.To, ending(done), done.Err)
 			}
-			if got := k.standing("q").Asked; got != max(asked.noted, before) {
-				t.Errorf("%d, while %d is delivered: %d is noted, want %d", asked.known, b.To, got, asked.noted)
-			}
+			check.Is(t, k.standing("q").Asked, max(asked.noted, before), asked.known, b.To, asked.noted)
 		}
 		return nil
 	}
@@ -395,9 +393,7 @@ func TestConsumersHavePlacesOfTheirOwn(t *testing.T) {
 	for _, s := range list {
 		lags = append(lags, fmt.Sprint(s.Name, " ", s.Lag()))
 	}
-	if got := strings.Join(lags, ", "); got != "first 1, late 0, second 0" {
-		t.Errorf("status %s", got)
-	}
+	check.Is(t, strings.Join(lags, ", "), "first 1, late 0, second 0")
 }
 
 // TestStopsBeforeTheDeadline: what is done by then is committed, and nothing is

@@ -193,9 +193,7 @@ func (k *desk) ends(queue string, want string) delivery.Delivery {
 // gets checks what the sink got since the last time.
 func (k *desk) gets(want ...string) {
 	k.t.Helper()
-	if diff := cmp.Diff(want, k.got); diff != "" {
-		k.t.Errorf("the sink got (-want +got):\n%s", diff)
-	}
+	check.Is(k.t, cmp.Diff(want, k.got), "")
 	k.got = nil
 }
 

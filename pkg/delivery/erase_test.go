@@ -84,9 +84,7 @@ func TestErase(t *testing.T) {
 	for _, o := range page {
 		on = append(on, o.Kind+" "+o.Op)
 	}
-	if diff := cmp.Diff([]string{"erase op 2", "erase op", "pause p"}, on); diff != "" {
-		t.Errorf("on record (-want +got):\n%s", diff)
-	}
+	check.Is(t, cmp.Diff([]string{"erase op 2", "erase op", "pause p"}, on), "")
 }
 
 // TestSweepErasesWhatConsumersKept: a queue is not erased before they have nothing of it, nor before a late

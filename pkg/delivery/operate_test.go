@@ -338,9 +338,7 @@ func TestWhatIsOnRecord(t *testing.T) {
 		{Consumer: "late", Kind: "create", Seq: -1, Request: map[string]string{"start": "9"}, Who: app, Error: "start is 9: it must be from 1 to 4"},
 		{Consumer: "c", Kind: "create", Seq: -1, Request: at2, Who: app, Done: true},
 	}
-	if diff := cmp.Diff(want, page); diff != "" {
-		t.Errorf("on record (-want +got):\n%s", diff)
-	}
+	check.Is(t, cmp.Diff(want, page), "")
 }
 
 // TestWhatTheStoreSaysIsNotOnRecord: it may name tables and roles, and is for the log.

@@ -345,8 +345,6 @@ func TestADecisionThatWasLost(t *testing.T) {
 	if done := d.Deliver(t.Context(), "q", k.reader(), -1); done.Err != nil || ending(done) != endedBusy {
 		t.Errorf("%s, %v; want that it is busy", ending(done), done.Err)
 	}
-	if is := k.standing("q"); is != next {
-		t.Errorf("the other's claim is %+v, want %+v", is, next)
-	}
+	check.Is(t, k.standing("q"), next)
 	k.arrived("x", "re 1", "re 2", "re 3")
 }

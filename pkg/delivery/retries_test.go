@@ -42,9 +42,7 @@ func TestRetriesAreASetting(t *testing.T) {
 	for _, want := range []time.Duration{2 * time.Second, 30 * time.Second, 30 * time.Second} {
 		done := k.d.Deliver(t.Context(), "q", r, -1)
 		k.must(done.Err)
-		if got := done.Record.RetryAt.Sub(k.now); got != want {
-			t.Errorf("it is tried again after %s, want %s", got, want)
-		}
+		check.Is(t, done.Record.RetryAt.Sub(k.now), want)
 		k.pass(want)
 	}
 }
@@ -103,9 +101,7 @@ func TestNotBefore(t *testing.T) {
 				return err
 			}
 			done := k.ends("q", endedFailed)
-			if got := done.Record.RetryAt.Sub(k.now); got != c.want {
-				t.Errorf("it is tried again after %s, want %s", got, c.want)
-			}
+			check.Is(t, done.Record.RetryAt.Sub(k.now), c.want)
 			if attempts := map[bool]int{false: 1, true: 0}[c.away]; done.Record.Attempts != attempts || done.Record.Error != "no" {
 				t.Errorf("%+v", done.Record)
 			}

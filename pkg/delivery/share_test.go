@@ -69,15 +69,9 @@ func TestConsumersShareWhatIsRead(t *testing.T) {
 	s := newSharing(t)
 	a, b := s.reader("a", 10), s.reader("b", 10)
 	s.comes(a, b) // makes them
-	if reads := s.comes(a, b); reads != 1 {
-		t.Errorf("%d reads for both", reads)
-	}
-	if reads := s.comes(a); reads != 1 {
-		t.Errorf("%d reads for one", reads)
-	}
-	if reads := s.comes(a, b); reads != 2 {
-		t.Errorf("%d reads at two places", reads)
-	}
+	check.Is(t, s.comes(a, b), 1)
+	check.Is(t, s.comes(a), 1)
+	check.Is(t, s.comes(a, b), 2)
 	check.That(t, s.bodies["a"] == "1x2x3x4x5x6x7x8x" && s.bodies["b"] == s.bodies["a"],
 		"got %q", s.bodies)
 }
@@ -88,9 +82,7 @@ func TestConsumersOfOtherBoundsReadForThemselves(t *testing.T) {
 	s.d = check.Get(delivery.New(s.store, s.sorter, &delivery.Options{ForEach: fanout.OneByOne}))
 	a, b := s.reader("a", 10), s.reader("b", 1)
 	s.comes(a, b)
-	if reads := s.comes(a, b); reads != 3 {
-		t.Errorf("%d reads", reads)
-	}
+	check.Is(t, s.comes(a, b), 3)
 	check.That(t, s.bodies["b"] == "1x2x3x4x" && s.bodies["a"] == s.bodies["b"], "got %q", s.bodies)
 }
 

@@ -142,10 +142,7 @@ func (s *sparse) put(batch []cursor.Message) {
 	for _, m := range batch {
 		s.now = s.now.Add(250 * time.Millisecond / time.Duration(len(batch)))
 		result := s.sorter.Put(s.Context(), m)[0]
-		err := result.Err
-		if err != nil {
-			s.Fatal(err)
-		}
+		check.OK(s, result.Err)
 		for _, move := range result.Moves {
 			s.moves++
 			s.records = append(s.records, moved(s.moves, m.Queue, move.From, move.To))
@@ -197,9 +194,7 @@ func (s *sparse) run() {
 		}
 		if i%looks == looks-1 {
 			for queue, seqs := range came {
-				if _, err := s.sorter.Inside(queuelog.Inside{}).Heal(s.Context(), queue, seqs...); err != nil {
-					s.Fatal(err)
-				}
+				check.Get(s.sorter.Inside(queuelog.Inside{}).Heal(s.Context(), queue, seqs...))
 			}
 			clear(came)
 		}
@@ -213,9 +208,7 @@ func (s *sparse) run() {
 
 func (s *sparse) report(n float64) {
 	for key, got := range s.got {
-		if got != 100 {
-			s.Errorf("%s got %d", key, got)
-		}
+		check.That(s, got == 100, "%s got %d", key, got)
 	}
 	var all ddbtest.Total
 	for _, name := range []string{"put", "look", "deliver"} {

@@ -3,6 +3,7 @@ package delivery
 import (
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/request"
 )
 
@@ -46,15 +47,12 @@ func TestStoreAwayIsForgotten(t *testing.T) {
 	} {
 		each(t, func(b *bench) {
 			c, made, err := end(b, name)
-			if err != nil || !made || c.Away != 0 {
-				b.Errorf("%s: %+v, %v, %v", name, c, made, err)
-			}
+			check.That(b.T, err == nil && made && c.Away == 0, "%s: %+v, %v, %v", name, c, made, err)
 			if name == "abort prepared" {
 				return // it failed again
 			}
-			if !c.FailingSince.IsZero() || c.Proven || c.State == Idle && c.Together != 0 {
-				b.Errorf("%s: %+v; want nothing of what failed", name, c)
-			}
+			check.That(b.T, c.FailingSince.IsZero() && !c.Proven && (c.State != Idle || c.Together == 0),
+				"%s: %+v; want nothing of what failed", name, c)
 		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/request"
 )
@@ -186,9 +187,7 @@ func (b *bench) triedOften(name string) Consumer {
 	c := b.claim(b.create(b.fresh(name)), "r1", 5)
 	c = b.answer("failed", failedNow(c, failure(false)), true)(b.Fail(b.Context(), b.queue, name, c.Token, failure(false)))
 	c = b.claim(c, "r2", 5)
-	if c.Tried == 0 {
-		b.Fatalf("%+v was not tried before", c)
-	}
+	check.Need(b.T, c.Tried != 0, "%+v was not tried before", c)
 	return b.answer("failed for good", failedNow(c, failure(true)), true)(b.Fail(b.Context(), b.queue, name, c.Token, failure(true)))
 }
 

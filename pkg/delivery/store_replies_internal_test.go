@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/request"
 )
 
@@ -141,9 +142,7 @@ func TestStoreNoConsumerReplying(t *testing.T) {
 			},
 		} {
 			got, made, err := try()
-			if err != nil || made || got != none {
-				b.Errorf("%s: %+v, %v, %v", what, got, made, err)
-			}
+			check.That(b.T, err == nil && !made && got == none, "%s: %+v, %v, %v", what, got, made, err)
 		}
 	})
 }

@@ -38,9 +38,7 @@ func (k *desk) stream(want events.DynamoDBEventResponse, records ...json.RawMess
 	k.t.Helper()
 	handle := check.Get(delivery.OnStream(k.d, cursor.Names{}, k.reader()))
 	got := check.Get(handle(k.t.Context(), table.StreamEvent{Records: records}))
-	if diff := cmp.Diff(want, got); diff != "" {
-		k.t.Errorf("answer (-want +got):\n%s", diff)
-	}
+	check.Is(k.t, cmp.Diff(want, got), "")
 }
 
 var allWell = events.DynamoDBEventResponse{}

@@ -24,9 +24,7 @@ func (k *desk) dues() *[]time.Duration {
 	k.d = check.Get(delivery.New(k.store, k.sorter, &delivery.Options{
 		ForEach: fanout.OneByOne, Now: func() time.Time { return k.now },
 		WakeCircuit: func(consumer string, due time.Time) {
-			if consumer != "c" {
-				k.t.Errorf("notified of %q", consumer)
-			}
+			check.That(k.t, consumer == "c", "notified of %q", consumer)
 			dues = append(dues, due.Sub(k.now).Truncate(time.Second))
 		},
 	}))
@@ -40,9 +38,7 @@ func (k *desk) seesTo(want delivery.SweepReport, next time.Duration) {
 		k.announced = append(k.announced, a)
 		return nil
 	}}))
-	if diff := cmp.Diff(want, report); diff != "" {
-		k.t.Errorf("it did (-want +got):\n%s", diff)
-	}
+	check.Is(k.t, cmp.Diff(want, report), "")
 	if due.IsZero() != (next == 0) || next != 0 && due.Sub(k.now).Truncate(time.Second) != next {
 		k.t.Errorf("the next is due in %s, want %s", due.Sub(k.now), next)
 	}
@@ -64,9 +60,7 @@ func TestWakeCircuit(t *testing.T) {
 	k.opens()
 	opened := k.now
 	k.hands("q", endedCircuitOpen)
-	if diff := cmp.Diff([]time.Duration{0, 0}, *dues); diff != "" {
-		t.Errorf("notified when it opened, and when it stopped a delivery (-want +got):\n%s", diff)
-	}
+	check.Is(t, cmp.Diff([]time.Duration{0, 0}, *dues), "")
 	k.seesTo(delivery.SweepReport{CircuitsOpen: 1, Announced: 1}, 5*time.Second)
 	k.seesTo(delivery.SweepReport{CircuitsOpen: 1}, 5*time.Second)
 	k.probeDue()
@@ -78,17 +72,13 @@ func TestWakeCircuit(t *testing.T) {
 	}
 	*dues = nil
 	k.hands("q", endedFailed)
-	if diff := cmp.Diff([]time.Duration{time.Minute, 15 * time.Second}, *dues); diff != "" {
-		t.Errorf("notified when it was probed (-want +got):\n%s", diff)
-	}
+	check.Is(t, cmp.Diff([]time.Duration{time.Minute, 15 * time.Second}, *dues), "")
 	k.fails = nil
 	k.probeDue()
 	*dues = nil
 	k.put("r", 1)
 	k.hands("r", endedCaughtUp)
-	if diff := cmp.Diff([]time.Duration{65 * time.Second, 0}, *dues); diff != "" {
-		t.Errorf("notified when it closed (-want +got):\n%s", diff)
-	}
+	check.Is(t, cmp.Diff([]time.Duration{65 * time.Second, 0}, *dues), "")
 	closed := k.now
 	// Somebody may not know yet that it closed.
 	k.seesTo(delivery.SweepReport{}, 10*time.Second)
@@ -101,12 +91,8 @@ func TestWakeCircuit(t *testing.T) {
 		{Kind: "consumer.circuit-open", ID: fmt.Sprintf("consumer.circuit-open/c/%d", opened.UnixMilli()), Consumer: "c", Since: opened},
 		{Kind: "consumer.circuit-closed", ID: fmt.Sprintf("consumer.circuit-closed/c/%d", closed.UnixMilli()), Consumer: "c", Since: closed, Age: 10 * time.Second},
 	}
-	if diff := cmp.Diff(want, k.announced); diff != "" {
-		t.Errorf("announced (-want +got):\n%s", diff)
-	}
-	if is := k.circuit(); is != (request.Circuit{Closed: closed}) {
-		t.Errorf("%+v", is)
-	}
+	check.Is(t, cmp.Diff(want, k.announced), "")
+	check.Is(t, k.circuit(), (request.Circuit{Closed: closed}))
 }
 
 // TestAShortOutageIsNotAnnounced: what people did not hear of did not end for them either.

@@ -49,9 +49,7 @@ func TestSweepWakesUpWhoLags(t *testing.T) {
 		t.Error("who has everything is woken up")
 	}
 	want := delivery.SweepReport{Queues: 2, Lagging: 1, OldestLag: 5 * time.Minute, Notified: 1}
-	if diff := cmp.Diff(want, report, cmpopts.IgnoreFields(delivery.SweepReport{}, "Sorter")); diff != "" {
-		t.Errorf("report (-want +got):\n%s", diff)
-	}
+	check.Is(t, cmp.Diff(want, report, cmpopts.IgnoreFields(delivery.SweepReport{}, "Sorter")), "")
 	// It is woken up by each run until it has everything.
 	for range 30 {
 		if report := k.everyFive(); report.Notified != 1 {
@@ -78,17 +76,11 @@ func TestSweepLooksAtQuietQueuesSeldom(t *testing.T) {
 	for range 4 {
 		looked()
 	}
-	if n := looked(); n != 0 {
-		t.Errorf("%d quiet queues were looked at", n)
-	}
+	check.Is(t, looked(), 0)
 	k.put("b", 2)
-	if n := looked(); n != 1 {
-		t.Errorf("%d queues were looked at where one moved", n)
-	}
+	check.Is(t, looked(), 1)
 	k.pass(24 * time.Hour)
-	if n := looked(); n != 3 {
-		t.Errorf("%d queues were looked at after a day, want 3", n)
-	}
+	check.Is(t, looked(), 3)
 }
 
 // TestSweepSeesWhatASlowClockMoved: a process that moves a cursor may have a clock that is
@@ -179,15 +171,11 @@ func TestAnnouncements(t *testing.T) {
 	k.everyFive()
 	want = delivery.Announcement{Kind: "consumer.lags", ID: "consumer.lags/1/q/1/c/3/0", Queue: "q", Consumer: "c", Delivered: 2, Position: 3}
 	only := cmpopts.IgnoreFields(delivery.Announcement{}, "Since", "Age")
-	if diff := cmp.Diff([]delivery.Announcement{want}, k.announced, only); diff != "" {
-		t.Errorf("announced (-want +got):\n%s", diff)
-	}
+	check.Is(t, cmp.Diff([]delivery.Announcement{want}, k.announced, only), "")
 	check.Get(k.queues.Requests(queuelog.Inside{}).DeleteMessages(t.Context(), "q", []int64{3}))
 	k.everyFive()
 	want.Kind, want.ID = "consumer.missing", "consumer.missing/1/q/1/c/3/0"
-	if diff := cmp.Diff([]delivery.Announcement{want}, k.announced, only); diff != "" {
-		t.Errorf("announced (-want +got):\n%s", diff)
-	}
+	check.Is(t, cmp.Diff([]delivery.Announcement{want}, k.announced, only), "")
 	check.Get(k.d.Operate(t.Context(), rewinds(order("over it"), delivery.Latest)))
 	k.everyFive()
 	check.That(t, len(k.announced) <= 0, "announced %+v, want nothing", k.announced)
@@ -334,9 +322,7 @@ func TestSweepLooksForNewReadersInQuietQueues(t *testing.T) {
 		}
 		return n
 	}
-	if n := notified(old); n != 0 {
-		t.Errorf("%d notifications of a queue where nobody is missing", n)
-	}
+	check.Is(t, notified(old), 0)
 	if n := notified(late, old); n == 0 {
 		t.Error("the new reader's consumer is never made")
 	}

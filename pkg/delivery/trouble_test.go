@@ -35,9 +35,7 @@ func (k *desk) rows() string {
 // troubled checks the rows.
 func (k *desk) troubled(what, want string) {
 	k.t.Helper()
-	if got := k.rows(); got != want {
-		k.t.Errorf("%s: noted is %q, want %q", what, got, want)
-	}
+	check.Is(k.t, k.rows(), want, what)
 }
 
 func orderOf(queue string) delivery.Order {
@@ -267,9 +265,7 @@ func TestTroubleIsRepaired(t *testing.T) {
 	began := k.now
 	for run, left := range []int{250, 100, 0} {
 		k.sweep(delivery.SweepOptions{})
-		if got := strings.Count(k.rows(), "|") - strings.Count(is, "|"); got != left {
-			t.Errorf("%d rows that are over are left after run %d, want %d", got, run+1, left)
-		}
+		check.Is(t, strings.Count(k.rows(), "|")-strings.Count(is, "|"), left, run+1)
 	}
 	slow, k.now = 0, began
 	k.troubled("repaired", is)

@@ -81,9 +81,7 @@ func TestTextOf(t *testing.T) {
 		"\xed\xa0\x80":        {"7aCA", "base64"}, // a surrogate
 	} {
 		text, encoding := textOf([]byte(body))
-		if got := [2]string{text, encoding}; got != want {
-			t.Errorf("%q becomes %q, want %q", body, got, want)
-		}
+		check.Is(t, [2]string{text, encoding}, want, body)
 	}
 }
 
@@ -102,9 +100,7 @@ func TestFifoItems(t *testing.T) {
 		{"id", "String", "id"},
 		{"attributes", "String", `{"a":"1","b":"<2>"}`},
 	}
-	if diff := cmp.Diff(want, got.Entry.Attributes); diff != "" {
-		t.Errorf("attributes (-want +got):\n%s", diff)
-	}
+	check.Is(t, cmp.Diff(want, got.Entry.Attributes), "")
 	size := 1
 	for _, a := range want {
 		size += len(a.Name + a.DataType + a.Value)
@@ -119,9 +115,7 @@ func TestTrackedFifoItems(t *testing.T) {
 	b := sinktest.Tracked(sinktest.Batch("q", "1", "2"), "first")
 	first := check.Get(Items(b, false))
 	for i, it := range first {
-		if got := it.Entry.Attributes[4]; got != (Attribute{"edge", "String", b.Edges[i].String()}) {
-			t.Errorf("attribute %+v, want the edge", got)
-		}
+		check.Is(t, it.Entry.Attributes[4], (Attribute{"edge", "String", b.Edges[i].String()}))
 		check.That(t, len(it.Entry.Dedup) <= 128, "the id has %d characters", len(it.Entry.Dedup))
 	}
 	repeated, err := Items(b, false)

@@ -141,9 +141,7 @@ func TestSingle(t *testing.T) {
 			want[name] = value
 		}
 		for name, value := range want {
-			if got := e.asked[i].Get(name); got != value {
-				t.Errorf("message %d: %s is %q, want %q", i+1, name, got, value)
-			}
+			check.Is(t, e.asked[i].Get(name), value, i+1, name)
 		}
 	}
 	var attributes map[string]string
@@ -229,9 +227,7 @@ func TestOtherSignatures(t *testing.T) {
 	if got, want := e.asked[0].Get("X-Hub-Signature-256"), "sha256="+hex.EncodeToString(mac.Sum(nil)); got != want {
 		t.Errorf("signature %s, want %s", got, want)
 	}
-	if got := e.asked[1].Get("Authorization"); got != "Bearer the young secret of these" {
-		t.Errorf("authorization %q", got)
-	}
+	check.Is(t, e.asked[1].Get("Authorization"), "Bearer the young secret of these")
 }
 
 // TestSecretsThatCannotBeHad: nothing is sent, and no message is at fault.

@@ -9,6 +9,7 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/streamsort/streamsort/internal/awscall"
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 func TestIsAway(t *testing.T) {
@@ -43,8 +44,6 @@ func TestIsAway(t *testing.T) {
 		if c.err != nil {
 			c.err = fmt.Errorf("call arn: %w", c.err)
 		}
-		if got := IsAway(c.err); got != c.want {
-			t.Errorf("%s: %v, want %v", name, got, c.want)
-		}
+		check.Is(t, IsAway(c.err), c.want, name)
 	}
 }

@@ -70,9 +70,7 @@ func TestSplitting(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var s service
 			check.OK(t, SendAll(t.Context(), "q", itemsOf(c.sizes...), Limits{"sqs", 100, 10}, true, s.put))
-			if diff := cmp.Diff(c.want, s.requests); diff != "" {
-				t.Errorf("requests (-want +got):\n%s", diff)
-			}
+			check.Is(t, cmp.Diff(c.want, s.requests), "")
 		})
 	}
 }
@@ -122,12 +120,8 @@ func TestRefusals(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := service{refuse: c.refuse}
 				check.OK(t, SendAll(t.Context(), "q", itemsOf(times(6, 1)...), Limits{"sqs", 4, 10}, c.ordered, s.put))
-				if diff := cmp.Diff(c.requests, s.requests); diff != "" {
-					t.Errorf("requests (-want +got):\n%s", diff)
-				}
-				if diff := cmp.Diff(c.taken, s.taken); diff != "" {
-					t.Errorf("taken (-want +got):\n%s", diff)
-				}
+				check.Is(t, cmp.Diff(c.requests, s.requests), "")
+				check.Is(t, cmp.Diff(c.taken, s.taken), "")
 			})
 		})
 	}

@@ -30,9 +30,7 @@ func TestDocument(t *testing.T) {
 		`{"seq":4,"bodyBase64":"","contentType":"application/json","enqueuedAt":"2026-01-02T03:04:05.006Z"},` +
 		`{"seq":"9007199254740993","bodyBase64":"cGxhaW4=","contentType":"text/plain","enqueuedAt":"2026-01-02T03:04:05.006Z"}` +
 		`],"skipped":[0,5,"9007199254740994"]}`
-	if diff := cmp.Diff(want, string(written[0])); diff != "" {
-		t.Errorf("document (-want +got):\n%s", diff)
-	}
+	check.Is(t, cmp.Diff(want, string(written[0])), "")
 }
 
 // span is what is looked at of a document.

@@ -177,9 +177,7 @@ func TestLambdaParts(t *testing.T) {
 		check.That(t, len(raw) <= 6<<20, "a payload of %d bytes", len(raw))
 		spans = append(spans, sinktest.Decode[span](t, []byte(raw)).To)
 	}
-	if diff := cmp.Diff([]int64{13, 20}, spans); diff != "" {
-		t.Errorf("ends of the parts (-want +got):\n%s", diff)
-	}
+	check.Is(t, cmp.Diff([]int64{13, 20}, spans), "")
 	fail, *payloads = true, nil
 	if err := s.Send(sinktest.Within(t, time.Minute), b); err == nil || len(*payloads) != 1 {
 		t.Errorf("%d calls, error %v; want one that fails", len(*payloads), err)

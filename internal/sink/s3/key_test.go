@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -23,13 +24,9 @@ func TestKeys(t *testing.T) {
 		"!-long":           "c/own/!21-long/",
 		"@acme/../other/x": "c/tenants/acme/!2E.!2Fother!2Fx/",
 	} {
-		if got := folder("c", queue); got != want {
-			t.Errorf("%q: %s, want %s", queue, got, want)
-		}
+		check.Is(t, folder("c", queue), want, queue)
 	}
-	if got := key("_a.b", "q", 7, 12); got != "!5Fa.b/own/q/0000000000000000007-0000000000000000012.ndjson.gz" {
-		t.Error(got)
-	}
+	check.Is(t, key("_a.b", "q", 7, 12), "!5Fa.b/own/q/0000000000000000007-0000000000000000012.ndjson.gz")
 	for key, want := range map[string]bool{
 		key("c", "q", 7, cursor.MaxSeq): true, "c/own/q/7-12.ndjson.gz": false, "c/own/q/notes.txt": false,
 		"c/own/q/0000000000000000007-0000000000000000012.ndjson.gz.bak": false,

@@ -151,9 +151,7 @@ func (d *desk) has(queue string, first int64, bodies ...string) {
 		d.must(err)
 		body := bodies[m.Seq-first]
 		if body == "" {
-			if m.Tombstone == "" {
-				d.Errorf("%d is %s, want none", m.Seq, m.Body)
-			}
+			check.That(d, m.Tombstone != "", "%d is %s, want none", m.Seq, m.Body)
 			continue
 		}
 		want := sample(queue, m.Seq, body)

@@ -89,9 +89,7 @@ func TestClaim(t *testing.T) {
 		},
 		Unsettled: []delivery.Held{{Queue: "q", Consumer: "c", Token: delivery.Token{N: 1, Req: "x"}}},
 	}
-	if diff := cmp.Diff(fmt.Sprintf("%+v", want), fmt.Sprintf("%+v", got)); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	check.Is(t, cmp.Diff(fmt.Sprintf("%+v", want), fmt.Sprintf("%+v", got)), "")
 	if request := `POST /claims {"queue":"q","consumer":"c","request":"r","maxMessages":9,"leaseSeconds":31}`; a.requests[0] != request {
 		t.Errorf("%s, want %s", a.requests[0], request)
 	}
@@ -240,7 +238,5 @@ func TestQueues(t *testing.T) {
 		t.Errorf("error %v, want that the prefix is wrong", err)
 	}
 	want := []string{"GET /queues?limit=100&prefix=a%2F ", "GET /queues?after=x&limit=100&prefix=a%2F ", "GET /queues?limit=100 "}
-	if diff := cmp.Diff(want, a.requests); diff != "" {
-		t.Errorf("requests (-want +got):\n%s", diff)
-	}
+	check.Is(t, cmp.Diff(want, a.requests), "")
 }

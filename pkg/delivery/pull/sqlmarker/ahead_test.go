@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/delivery/pull"
 )
@@ -17,9 +18,7 @@ import (
 func TestRestoredTables(t *testing.T) {
 	onEach(t, func(b *bench) {
 		before := newTables(b.T, 3)
-		if err := b.Consume(b.Context(), before.puller(0), "q", "c", book, before.options()); err != nil {
-			b.Fatal(err)
-		}
+		check.OK(b, b.Consume(b.Context(), before.puller(0), "q", "c", book, before.options()))
 		b.booked(1, 2, 3)
 
 		restored := newTables(b.T, 5) // to before the consumer began
@@ -31,12 +30,8 @@ func TestRestoredTables(t *testing.T) {
 		b.booked(1, 2, 3)
 
 		order := delivery.Order{Kind: "rewind", Start: delivery.At(ahead.To + 1), Queue: "q", Consumer: "c", Reason: "the tables were restored"}
-		if _, err := restored.deliverer(0).Operate(b.Context(), order); err != nil {
-			b.Fatal(err)
-		}
-		if err := b.Consume(b.Context(), restored.puller(0), "q", "c", book, restored.options()); err != nil {
-			b.Fatal(err)
-		}
+		check.Get(restored.deliverer(0).Operate(b.Context(), order))
+		check.OK(b, b.Consume(b.Context(), restored.puller(0), "q", "c", book, restored.options()))
 		b.booked(1, 2, 3, 4, 5)
 	})
 }
@@ -53,15 +48,12 @@ func TestAnEffectThatFailsByARestore(t *testing.T) {
 	}
 	onEach(t, func(b *bench) {
 		before := newTables(b.T, 3)
-		if err := b.Consume(b.Context(), before.puller(0), "q", "c", book, before.options()); err != nil {
-			b.Fatal(err)
-		}
+		check.OK(b, b.Consume(b.Context(), before.puller(0), "q", "c", book, before.options()))
 		var ahead *pull.AheadError
 		restored := newTables(b.T, 5)
 		err := b.Consume(b.Context(), restored.puller(0), "q", "c", refuse, atOnce(restored.options()))
-		if !errors.As(err, &ahead) || ahead.To != 3 || !errors.Is(err, refused) {
-			b.Errorf("%v; want that the database is at 3, and why the effect failed", err)
-		}
+		check.That(b, errors.As(err, &ahead) && ahead.To == 3 && errors.Is(err, refused),
+			"%v; want that the database is at 3, and why the effect failed", err)
 
 		b.exec("DELETE FROM streamsort_markers")
 		var lost *pull.RestoredError
@@ -95,16 +87,13 @@ func TestThePlaceOfAMarker(t *testing.T) {
 			tx := b.begin()
 			err := b.Mark(b.Context(), tx, c.batch, 0)
 			var ahead *pull.AheadError
-			if errors.As(err, &ahead) != c.ahead || err != nil && !c.ahead {
-				b.Errorf("%+v: %v, want ahead %v", c.batch, err, c.ahead)
-			}
+			check.That(b, errors.As(err, &ahead) == c.ahead && (err == nil || c.ahead),
+				"%+v: %v, want ahead %v", c.batch, err, c.ahead)
 			if err != nil {
 				_ = tx.Rollback()
 				continue
 			}
-			if err := tx.Commit(); err != nil {
-				b.Fatal(err)
-			}
+			check.OK(b, tx.Commit())
 		}
 	})
 }
@@ -133,18 +122,12 @@ func TestATakenOverClaimIsNoRestore(t *testing.T) {
 		p := &late{Claims: tb.puller(0), meanwhile: func() {
 			a := tb.claim(other, b.Name()+"-other", 1)
 			tx := b.begin()
-			if err := errors.Join(book(b.Context(), tx, a.Batch), b.Mark(b.Context(), tx, a.Batch, 0)); err != nil {
-				b.Fatal(err)
-			}
+			check.OK(b, errors.Join(book(b.Context(), tx, a.Batch), b.Mark(b.Context(), tx, a.Batch, 0)))
 			tb.is("prepare", delivery.OK)(other.Prepare(b.Context(), a.Held()))
-			if err := tx.Commit(); err != nil {
-				b.Fatal(err)
-			}
+			check.OK(b, tx.Commit())
 			tb.is("commit", delivery.OK)(other.Commit(b.Context(), a.Held()))
 		}}
-		if err := b.Consume(b.Context(), p, "q", "c", book, tb.options()); err != nil {
-			b.Fatal(err)
-		}
+		check.OK(b, b.Consume(b.Context(), p, "q", "c", book, tb.options()))
 		b.booked(1, 2)
 	})
 }

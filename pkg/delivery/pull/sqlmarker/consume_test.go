@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/delivery/pull"
@@ -22,13 +23,10 @@ func TestConsume(t *testing.T) {
 		o.MaxMessages = 3
 		var verdicts []delivery.Outcome
 		o.Observe = func(s pull.Step) { verdicts = append(verdicts, s.Outcome) }
-		if err := b.Consume(b.Context(), tb.puller(0), "q", "c", book, o); err != nil {
-			b.Fatal(err)
-		}
+		check.OK(b, b.Consume(b.Context(), tb.puller(0), "q", "c", book, o))
 		b.booked(1, 2, 3, 4, 5, 6, 7)
-		if len(verdicts) != 4 || verdicts[2] != delivery.OK || verdicts[3] != delivery.Empty {
-			b.Errorf("steps %v", verdicts)
-		}
+		check.That(b, len(verdicts) == 4 && verdicts[2] == delivery.OK && verdicts[3] == delivery.Empty,
+			"steps %v", verdicts)
 	})
 }
 
@@ -66,9 +64,8 @@ func TestItSaysWhatItWasAt(t *testing.T) {
 	onEach(t, func(b *bench) {
 		tb := newTables(b.T, 1)
 		err := b.Consume(b.Context(), tb.puller(0), "q", "nobody", book, tb.options())
-		if !errors.Is(err, delivery.ErrNoConsumer) || err.Error() != `consumer "nobody" of queue "q": no such consumer` {
-			b.Errorf("error %v", err)
-		}
+		check.That(b, errors.Is(err, delivery.ErrNoConsumer) && err.Error() == `consumer "nobody" of queue "q": no such consumer`,
+			"error %v", err)
 
 		for name, c := range map[string]struct {
 			claims delivery.Claims
@@ -118,9 +115,7 @@ func (a *away) Claim(ctx context.Context, r delivery.Request) (delivery.Answer, 
 func TestLostAnswersAreSettled(t *testing.T) {
 	onEach(t, func(b *bench) {
 		tb := newTables(b.T, 5)
-		if err := b.Consume(b.Context(), &flaky{Claims: tb.puller(0)}, "q", "c", book, tb.options()); err != nil {
-			b.Fatal(err)
-		}
+		check.OK(b, b.Consume(b.Context(), &flaky{Claims: tb.puller(0)}, "q", "c", book, tb.options()))
 		b.booked(1, 2, 3, 4, 5)
 	})
 }
@@ -145,13 +140,9 @@ func TestWhatWasLeftInDoubtIsSettled(t *testing.T) {
 					waited = true
 					return wait(ctx, d)
 				}
-				if err := b.Consume(b.Context(), p, "q", "c", book, o); err != nil {
-					b.Fatal(err)
-				}
+				check.OK(b, b.Consume(b.Context(), p, "q", "c", book, o))
 				b.booked(1, 2)
-				if !waited {
-					b.Error("it did not wait for the end of the lease")
-				}
+				check.That(b, waited, "it did not wait for the end of the lease")
 			})
 		})
 	}
@@ -216,9 +207,7 @@ func TestAnEffectThatEndsTheTransaction(t *testing.T) {
 				if want := `consumer "c" of queue "q": the effect ended its transaction`; !errors.Is(err, pull.ErrEnded) || !strings.HasPrefix(err.Error(), want) {
 					b.Errorf("error %v, want %s", err, want)
 				}
-				if n := b.count("streamsort_markers"); n != 0 {
-					b.Errorf("%d markers, want none", n)
-				}
+				check.Is(b, b.count("streamsort_markers"), 0)
 			})
 		})
 	}
@@ -246,9 +235,7 @@ func TestAnotherDatabasesClaimIsNotSettled(t *testing.T) {
 		if err := b.Consume(b.Context(), p, "q", "c", book, tb.options()); !errors.Is(err, pull.ErrOtherDatabase) {
 			b.Errorf("error %v, want that it is another's", err)
 		}
-		if n := b.count("streamsort_markers"); n != 0 {
-			b.Errorf("%d markers, want none", n)
-		}
+		check.Is(b, b.count("streamsort_markers"), 0)
 	})
 }
 
@@ -256,9 +243,7 @@ func TestAnotherDatabasesClaimIsNotSettled(t *testing.T) {
 func TestARestoredDatabaseStops(t *testing.T) {
 	onEach(t, func(b *bench) {
 		tb := newTables(b.T, 2)
-		if err := b.Consume(b.Context(), tb.puller(0), "q", "c", book, tb.options()); err != nil {
-			b.Fatal(err)
-		}
+		check.OK(b, b.Consume(b.Context(), tb.puller(0), "q", "c", book, tb.options()))
 		b.exec("DELETE FROM effects WHERE n = 2")
 		b.exec("DELETE FROM streamsort_markers WHERE number = 2")
 		var restored *pull.RestoredError
@@ -272,15 +257,9 @@ func TestARestoredDatabaseStops(t *testing.T) {
 		b.booked(1)
 		// An operator sets the consumer back, and gives the word.
 		tb.now = tb.now.Add(time.Hour)
-		if _, err := tb.deliverer(0).Operate(b.Context(), delivery.Order{Kind: "rewind", Queue: "q", Consumer: "c", Reason: "restored", Start: delivery.At(2)}); err != nil {
-			b.Fatal(err)
-		}
-		if err := b.Acknowledge(b.Context(), "q", "c", restored.Committed); err != nil {
-			b.Fatal(err)
-		}
-		if err := b.Consume(b.Context(), tb.puller(0), "q", "c", book, tb.options()); err != nil {
-			b.Fatal(err)
-		}
+		check.Get(tb.deliverer(0).Operate(b.Context(), delivery.Order{Kind: "rewind", Queue: "q", Consumer: "c", Reason: "restored", Start: delivery.At(2)}))
+		check.OK(b, b.Acknowledge(b.Context(), "q", "c", restored.Committed))
+		check.OK(b, b.Consume(b.Context(), tb.puller(0), "q", "c", book, tb.options()))
 		b.booked(1, 2, 3)
 	})
 }
@@ -327,9 +306,7 @@ func TestTheLeaseIsExtended(t *testing.T) {
 			<-p.beaten
 			return book(ctx, tx, batch)
 		}
-		if err := b.Consume(b.Context(), p, "q", "c", effect, o); err != nil {
-			b.Fatal(err)
-		}
+		check.OK(b, b.Consume(b.Context(), p, "q", "c", effect, o))
 		b.booked(1)
 	})
 }
@@ -379,13 +356,9 @@ func TestAnotherDatabasesQuarantineHoldsNobodyUp(t *testing.T) {
 		tb.is("prepare", delivery.OK)(p.Prepare(b.Context(), h))
 		tb.now = tb.now.Add(2 * time.Hour)
 		for range 2 {
-			if _, err := tb.deliverer(0).Sweep(b.Context(), delivery.SweepOptions{}); err != nil {
-				b.Fatal(err)
-			}
+			check.Get(tb.deliverer(0).Sweep(b.Context(), delivery.SweepOptions{}))
 		}
-		if err := b.Consume(b.Context(), p, "q", "c", book, tb.options()); err != nil {
-			b.Fatal(err)
-		}
+		check.OK(b, b.Consume(b.Context(), p, "q", "c", book, tb.options()))
 		b.booked(2)
 		b.settles(h, delivery.Aborted) // nobody had settled it here
 	})

@@ -29,9 +29,7 @@ func batchOf(h delivery.Held) delivery.Batch {
 func (b *bench) work(h delivery.Held, committed int64) (*sql.Tx, error) {
 	b.Helper()
 	tx := b.begin()
-	if _, err := tx.ExecContext(b.Context(), "INSERT INTO effects (n) VALUES (1)"); err != nil {
-		b.Fatal(err)
-	}
+	check.Get(tx.ExecContext(b.Context(), "INSERT INTO effects (n) VALUES (1)"))
 	err := b.Mark(b.Context(), tx, batchOf(h), committed)
 	if err != nil {
 		_ = tx.Rollback()
@@ -42,13 +40,8 @@ func (b *bench) work(h delivery.Held, committed int64) (*sql.Tx, error) {
 // committed commits the work of a claim.
 func (b *bench) committed(h delivery.Held) {
 	b.Helper()
-	tx, err := b.work(h, 0)
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := tx.Commit(); err != nil {
-		b.Fatal(err)
-	}
+	tx := check.Get(b.work(h, 0))
+	check.OK(b, tx.Commit())
 }
 
 // settles checks how a claim is settled.
@@ -65,25 +58,16 @@ func TestCommittedIsCommitted(t *testing.T) {
 	onEach(t, func(b *bench) {
 		b.committed(claim(1, "r"))
 		b.settles(claim(1, "r"), delivery.Committed)
-		if n := b.count("effects"); n != 1 {
-			b.Errorf("%d effects, want 1", n)
-		}
+		check.Is(b, b.count("effects"), 1)
 	})
 }
 
 func TestRolledBackIsAborted(t *testing.T) {
 	onEach(t, func(b *bench) {
-		tx, err := b.work(claim(1, "r"), 0)
-		if err != nil {
-			b.Fatal(err)
-		}
-		if err := tx.Rollback(); err != nil {
-			b.Fatal(err)
-		}
+		tx := check.Get(b.work(claim(1, "r"), 0))
+		check.OK(b, tx.Rollback())
 		b.settles(claim(1, "r"), delivery.Aborted)
-		if n := b.count("effects"); n != 0 {
-			b.Errorf("%d effects, want none", n)
-		}
+		check.Is(b, b.count("effects"), 0)
 	})
 }
 
@@ -108,21 +92,15 @@ func TestAConflictProvesNothing(t *testing.T) {
 // TestSettleWaitsForTheTransaction: the marker is there, but not committed.
 func TestSettleWaitsForTheTransaction(t *testing.T) {
 	onEach(t, func(b *bench) {
-		tx, err := b.work(claim(1, "r"), 0)
-		if err != nil {
-			b.Fatal(err)
-		}
+		tx := check.Get(b.work(claim(1, "r"), 0))
 		var settled sync.WaitGroup
 		var outcome delivery.TokenOutcome
 		var failed error
 		settled.Go(func() { outcome, _, failed = b.Settle(b.Context(), claim(1, "r"), 0) })
-		if err := tx.Commit(); err != nil {
-			b.Fatal(err)
-		}
+		check.OK(b, tx.Commit())
 		settled.Wait()
-		if failed != nil || outcome != delivery.Committed {
-			b.Errorf("%q, %v; want COMMITTED", outcome, failed)
-		}
+		check.That(b, failed == nil && outcome == delivery.Committed,
+			"%q, %v; want COMMITTED", outcome, failed)
 	})
 }
 
@@ -130,10 +108,7 @@ func TestSettleWaitsForTheTransaction(t *testing.T) {
 func TestTheWholeKeyTells(t *testing.T) {
 	onEach(t, func(b *bench) {
 		b.committed(claim(1, "r"))
-		other, err := sqlmarker.Open(b.Context(), b.db, b.server.dialect, "stack 2")
-		if err != nil {
-			b.Fatal(err)
-		}
+		other := check.Get(sqlmarker.Open(b.Context(), b.db, b.server.dialect, "stack 2"))
 		b.settles(claim(1, "another request"), delivery.Aborted)
 		h := claim(1, "r")
 		h.Queue = "q2"
@@ -155,16 +130,10 @@ func TestForget(t *testing.T) {
 			b.settles(claim(n+1, "r"), delivery.Aborted)
 		}
 		for range 2 {
-			if err := b.Forget(b.Context(), "q", "c", 4); err != nil {
-				b.Fatal(err)
-			}
+			check.OK(b, b.Forget(b.Context(), "q", "c", 4))
 		}
-		if err := b.Forget(b.Context(), "q", "c", 2); err != nil {
-			b.Fatal(err)
-		}
-		if n := b.count("streamsort_markers"); n != 2 {
-			b.Errorf("%d markers, want 2", n)
-		}
+		check.OK(b, b.Forget(b.Context(), "q", "c", 2))
+		check.Is(b, b.count("streamsort_markers"), 2)
 		if _, err := b.work(claim(3, "r"), 0); !errors.Is(err, sqlmarker.ErrForgotten) {
 			b.Fatalf("a claim under the floor is marked: %v", err) // its transaction would hold up the rest
 		}
@@ -183,9 +152,8 @@ func TestRestored(t *testing.T) {
 		refused := func(what string, err error) {
 			b.Helper()
 			var restored *pull.RestoredError
-			if !errors.As(err, &restored) || restored.Last != 2 || restored.Committed != 5 {
-				b.Errorf("%s: error %v, want that the database knows 2 and not 5", what, err)
-			}
+			check.That(b, errors.As(err, &restored) && restored.Last == 2 && restored.Committed == 5,
+				"%s: error %v, want that the database knows 2 and not 5", what, err)
 		}
 		_, err := b.work(claim(6, "r"), 5)
 		refused("mark", err)
@@ -195,19 +163,10 @@ func TestRestored(t *testing.T) {
 		if err := b.Check(b.Context(), "q", "c", 2); err != nil {
 			b.Errorf("check of what it knows: %v", err)
 		}
-		if n := b.count("streamsort_markers"); n != 1 {
-			b.Errorf("%d markers, want the old one", n)
-		}
-		if err := b.Acknowledge(b.Context(), "q", "c", 5); err != nil {
-			b.Fatal(err)
-		}
-		tx, err := b.work(claim(6, "r"), 5)
-		if err != nil {
-			b.Fatal(err)
-		}
-		if err := tx.Commit(); err != nil {
-			b.Fatal(err)
-		}
+		check.Is(b, b.count("streamsort_markers"), 1)
+		check.OK(b, b.Acknowledge(b.Context(), "q", "c", 5))
+		tx := check.Get(b.work(claim(6, "r"), 5))
+		check.OK(b, tx.Commit())
 	})
 }
 

@@ -58,17 +58,12 @@ type bench struct {
 
 func (b *bench) exec(statement string, arguments ...any) {
 	b.Helper()
-	if _, err := b.db.ExecContext(b.Context(), statement, arguments...); err != nil {
-		b.Fatal(err)
-	}
+	check.Get(b.db.ExecContext(b.Context(), statement, arguments...))
 }
 
 func (b *bench) begin() *sql.Tx {
 	b.Helper()
-	tx, err := b.db.BeginTx(b.Context(), nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	tx := check.Get(b.db.BeginTx(b.Context(), nil))
 	b.Cleanup(func() { _ = tx.Rollback() })
 	return tx
 }
@@ -77,8 +72,6 @@ func (b *bench) begin() *sql.Tx {
 func (b *bench) count(table string) int {
 	b.Helper()
 	var n int
-	if err := b.db.QueryRowContext(b.Context(), "SELECT count(*) FROM "+table).Scan(&n); err != nil {
-		b.Fatal(err)
-	}
+	check.OK(b, b.db.QueryRowContext(b.Context(), "SELECT count(*) FROM "+table).Scan(&n))
 	return n
 }

@@ -39,18 +39,14 @@ func (tb *tables) answered(want ...string) {
 	for _, m := range claimstest.Arrived(tb.T, tb.sorter())("x") {
 		got = append(got, string(m.Body))
 	}
-	if !slices.Equal(got, want) {
-		tb.Errorf("queue x has %q, want %q", got, want)
-	}
+	check.That(tb, slices.Equal(got, want), "queue x has %q, want %q", got, want)
 }
 
 func TestEachMessageIsAnsweredOnce(t *testing.T) {
 	onEach(t, func(b *bench) {
 		tb := newTables(b.T, 5)
 		// Every third prepare and every second commit is not answered.
-		if err := b.Consume(b.Context(), &flaky{Claims: tb.puller(0)}, "q", "c", answering, tb.options()); err != nil {
-			b.Fatal(err)
-		}
+		check.OK(b, b.Consume(b.Context(), &flaky{Claims: tb.puller(0)}, "q", "c", answering, tb.options()))
 		b.booked(1, 2, 3, 4, 5)
 		tb.answered("re 1", "re 2", "re 3", "re 4", "re 5")
 	})
@@ -69,17 +65,11 @@ func TestSettleSendsReplies(t *testing.T) {
 				want := []string{"re 1", "re 2"}
 				if committed {
 					tx := b.begin()
-					if err := b.Mark(b.Context(), tx, a.Batch, 0, delivery.Reply{Queue: "x", Body: []byte("of the dead")}); err != nil {
-						b.Fatal(err)
-					}
-					if err := tx.Commit(); err != nil {
-						b.Fatal(err)
-					}
+					check.OK(b, b.Mark(b.Context(), tx, a.Batch, 0, delivery.Reply{Queue: "x", Body: []byte("of the dead")}))
+					check.OK(b, tx.Commit())
 					want[0] = "of the dead"
 				}
-				if err := b.Consume(b.Context(), p, "q", "c", answering, tb.options()); err != nil {
-					b.Fatal(err)
-				}
+				check.OK(b, b.Consume(b.Context(), p, "q", "c", answering, tb.options()))
 				tb.answered(want...)
 			})
 		})
@@ -100,9 +90,7 @@ func TestWhatIsNotCommittedAnswersNothing(t *testing.T) {
 			}
 			return nil
 		}
-		if err := b.Consume(b.Context(), tb.puller(0), "q", "c", effect, tb.options()); err != nil {
-			b.Fatal(err)
-		}
+		check.OK(b, b.Consume(b.Context(), tb.puller(0), "q", "c", effect, tb.options()))
 		b.booked(1)
 		tb.answered("re 1")
 	})
@@ -134,9 +122,8 @@ func TestABadReplyFailsTheTransaction(t *testing.T) {
 			b.Fatal(err)
 		}
 		c, err := tb.store.Requests(request.Inside{}).Consumer(b.Context(), "q", "c")
-		if err != nil || c.State != delivery.Blocked || !strings.Contains(c.Error, "replies[1].queue has 1025 bytes") {
-			b.Errorf("%+v, %v", c, err)
-		}
+		check.That(b, err == nil && c.State == delivery.Blocked && strings.Contains(c.Error, "replies[1].queue has 1025 bytes"),
+			"%+v, %v", c, err)
 		b.booked()
 		tb.answered()
 	})
@@ -161,12 +148,9 @@ func TestABadReplyThatIsIgnored(t *testing.T) {
 				failed = append(failed, s.Err.Error())
 			}
 		}
-		if err := b.Consume(b.Context(), tb.puller(0), "q", "c", effect, o); err != nil {
-			b.Fatal(err)
-		}
-		if len(failed) != 1 || !strings.Contains(failed[0], "replies[0].queue has 1025 bytes") {
-			b.Errorf("failed with %q", failed)
-		}
+		check.OK(b, b.Consume(b.Context(), tb.puller(0), "q", "c", effect, o))
+		check.That(b, len(failed) == 1 && strings.Contains(failed[0], "replies[0].queue has 1025 bytes"),
+			"failed with %q", failed)
 		b.booked(1)
 		tb.answered("re 1")
 	})
@@ -181,12 +165,8 @@ func TestSettleReadsTheReplies(t *testing.T) {
 			{Queue: "n", Seq: &seq, Body: []byte{}, ContentType: "application/json"},
 		}
 		tx := b.begin()
-		if err := b.Mark(b.Context(), tx, batchOf(claim(1, "r")), 0, replies...); err != nil {
-			b.Fatal(err)
-		}
-		if err := tx.Commit(); err != nil {
-			b.Fatal(err)
-		}
+		check.OK(b, b.Mark(b.Context(), tx, batchOf(claim(1, "r")), 0, replies...))
+		check.OK(b, tx.Commit())
 		for range 2 {
 			outcome, got, err := b.Settle(b.Context(), claim(1, "r"), 0)
 			if diff := cmp.Diff(replies, got); err != nil || outcome != delivery.Committed || diff != "" {
@@ -194,9 +174,8 @@ func TestSettleReadsTheReplies(t *testing.T) {
 			}
 		}
 		bad := b.Mark(b.Context(), b.begin(), batchOf(claim(2, "r")), 0, delivery.Reply{})
-		if bad == nil || !strings.Contains(bad.Error(), "replies[0].queue") {
-			b.Errorf("error %v, want one that names the reply", bad)
-		}
+		check.That(b, bad != nil && strings.Contains(bad.Error(), "replies[0].queue"),
+			"error %v, want one that names the reply", bad)
 	})
 }
 

@@ -14,12 +14,17 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/aws/aws-lambda-go/events"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/streamsort/streamsort/internal/dev/check"
+	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/runtime"
+	"github.com/streamsort/streamsort/internal/sink/kind"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/xorack"
@@ -339,5 +344,74 @@ func TestStartTakesTheText(t *testing.T) {
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: error %v, want %q", text, err, want)
 		}
+	}
+}
+
+// TestHandlerAnswersBeforeItsTimeIsOver: a batch ends so long before that it can be
+// committed, and that a second is left then.
+func TestHandlerAnswersBeforeItsTimeIsOver(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	end, _ := ctx.Deadline()
+	sorter := check.Get(cursor.New(cursor.NewMemory(), nil))
+	check.OK(t, sorter.Put(ctx, cursor.Message{Queue: "q", Seq: 1})[0].Err)
+	seen := &observer{}
+	deliverer := check.Get(delivery.New(delivery.NewMemory(), sorter, &delivery.Options{Observe: seen.delivery, Margin: 2 * time.Second}))
+	handed := false
+	handle := check.Get(handler(deliverer, cursor.Names{}, seen, []delivery.Reader{{Name: "c", Handle: func(ctx context.Context, _ delivery.Batch) error {
+		handed = true
+		// The context's clock and the deliverer's are read one after the other.
+		if at, ok := ctx.Deadline(); !ok || at.After(end.Add(-headroom-1900*time.Millisecond)) {
+			t.Errorf("the batch may last until %v before the end", end.Sub(at))
+		}
+		return nil
+	}}}, nil))
+	if answer, err := runtime.Around(io.Discard, headroom, handle)(ctx, event(t, record(1, "q", 1))); err != nil || len(answer.BatchItemFailures) > 0 || !handed {
+		t.Errorf("%+v, %v, delivered: %v", answer, err, handed)
+	}
+}
+
+// refusing is a sink that takes no batch.
+type refusing struct{ err error }
+
+// Send implements [kind.Sink].
+func (r refusing) Send(context.Context, delivery.Batch) error { return r.err }
+
+// synctestDay is when synctest's clock starts.
+var synctestDay = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// TestHanding: a message that no sink takes blocks at once, and one for whose sink it is away
+// is not counted.
+func TestHanding(t *testing.T) {
+	for name, c := range map[string]struct {
+		err      error
+		state    delivery.State
+		attempts int
+	}{
+		"too large": {&kind.TooLargeError{Kind: "sqs", Seq: 1, Bytes: 2, Limit: 1}, delivery.Blocked, 1},
+		"away":      {&smithyhttp.RequestSendError{Err: context.DeadlineExceeded}, delivery.Idle, 0},
+		"redirect":  {&kind.AnswerError{Status: 302}, delivery.Idle, 1},
+		"final":     {&kind.AnswerError{Status: 422}, delivery.Blocked, 1},
+		"busy":      {&kind.AnswerError{Status: 429, RetryAt: synctestDay.Add(20 * time.Minute)}, delivery.Idle, 0},
+		"fails":     {&kind.AnswerError{Status: 500}, delivery.Idle, 1},
+		"not there": {&kind.AwayError{Err: context.DeadlineExceeded}, delivery.Idle, 0},
+		"refused":   {&kind.RefusedError{Kind: "sqs", Seq: 1}, delivery.Idle, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				sorter := check.Get(cursor.New(cursor.NewMemory(), &cursor.Options{ForEach: fanout.OneByOne}))
+				d := check.Get(delivery.New(delivery.NewMemory(), sorter, nil))
+				check.OK(t, sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1})[0].Err)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				done := d.Deliver(ctx, "q", delivery.Reader{Name: "c", Handle: handing(refusing{c.err})}, -1)
+				if done.Err != nil || done.Record.State != c.state || done.Record.Attempts != c.attempts {
+					t.Errorf("%s after %d attempts, %v; want %s after %d", done.Record.State, done.Record.Attempts, done.Err, c.state, c.attempts)
+				}
+				if at := synctestDay.Add(20 * time.Minute); done.Record.RetryAt.Equal(at) != (name == "busy") {
+					t.Errorf("it is tried again at %s; it asked for %s", done.Record.RetryAt, at)
+				}
+			})
+		})
 	}
 }

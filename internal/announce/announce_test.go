@@ -1,8 +1,12 @@
 package announce_test
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -13,10 +17,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/announce"
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/sortkey"
+	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
+	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
 // bus is a server that notes what it is sent, and gives one answer.
@@ -219,4 +226,117 @@ func TestRecords(t *testing.T) {
 	want := []string{`people streamsort record.set-aside {"id":"record.set-aside/clicks/1","kind":"record.set-aside","source":"clicks","tenant":"acme","count":12,` +
 		`"examples":[{"record":"1","reason":"missing","field":"queue","detail":"is missing"},{"record":"2","reason":"unreadable"}]}`}
 	check.Is(t, cmp.Diff(want, *details), "")
+}
+
+func failedChain() xorack.Chain {
+	created := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	return xorack.Chain{
+		Tag: "night run", Incarnation: xorack.Incarnation{1}, Edges: 3, Ops: []xorack.Op{{1}}, Created: created,
+		Recorded: xorack.Failed, Reason: "disk full", LastOp: xorack.Op{2}, EndedAt: created.Add(90 * time.Second),
+	}
+}
+
+func wantChain() string {
+	return `{"id":"` + failedChain().EventID() + `","kind":"chain.failed","tag":"night run","outcome":"FAILED","reason":"disk full",` +
+		`"operation":"0200000000000000","edges":3,"edgesEnded":1,"createdAt":"2026-01-02T03:04:05Z","endedAt":"2026-01-02T03:05:35Z","ageSeconds":90}`
+}
+
+func TestAnnounceAChain(t *testing.T) {
+	details := bus(t, `{"FailedEntryCount":0,"Entries":[{"EventId":"1"}]}`)
+	a := check.Get(announce.New("people", "", ""))
+	check.OK(t, a.Chain(t.Context(), failedChain()))
+	check.Is(t, cmp.Diff([]string{"people streamsort chain.failed " + wantChain()}, *details), "")
+}
+
+// TestBatchesAreLogged: the batch whose work failed is named, without why; the
+// others, and what was done, are left to who announces them.
+func TestBatchesAreLogged(t *testing.T) {
+	var logs bytes.Buffer
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewJSONHandler(&logs, nil)))
+	defer slog.SetDefault(before)
+	down := errors.New("down")
+	var ended []string
+	end := announce.Batches(func(_ context.Context, c xorack.Chain) error {
+		ended = append(ended, c.Tag)
+		return down
+	})
+	failed := xorack.Chain{Tag: "delivery/h/2-r", Data: "billing/a/b", Recorded: xorack.Failed, Reason: "secret"}
+	done, other := failed, failed
+	done.Recorded, other.Tag = xorack.Done, "order 7"
+	for _, c := range []xorack.Chain{failed, done, other} {
+		if err := end(t.Context(), c); !errors.Is(err, down) {
+			t.Errorf("%s: error %v", c.Tag, err)
+		}
+	}
+	check.That(t, len(ended) == 3, "%q went on, want all three", ended)
+	line := logs.String()
+	check.That(t, strings.Count(line, "\n") == 1 && strings.Contains(line, `"msg":"chain.failed"`) && strings.Contains(line, `"queue":"a/b","consumer":"billing"`) && !strings.Contains(line, "secret"),
+		"logged %s", line)
+}
+
+// TestListed: an end that is no good is listed once it is announced, and it stays due until it is.
+func TestListed(t *testing.T) {
+	definition := trouble.Definition(trouble.DefaultName)
+	memory, down := ddb.NewMemory(definition), false
+	errDown := errors.New("down")
+	rows := trouble.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if down {
+			return ddb.Answer{}, errDown
+		}
+		return memory.Do(ctx, r)
+	}), definition)
+	refused, announced := error(nil), 0
+	end := announce.Listed(rows, time.Hour, func(context.Context, xorack.Chain) error {
+		announced++
+		return refused
+	})
+	c := failedChain()
+	is := func(what string, c xorack.Chain, want error, listed int) {
+		t.Helper()
+		if err := end(t.Context(), c); !errors.Is(err, want) || want == nil && err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		check.Is(t, len(memory.Items(definition.Name)), listed, what)
+	}
+	refused = errDown
+	is("nobody took it", c, errDown, 0)
+	refused, down = nil, true
+	is("the table is away", c, errDown, 0)
+	check.That(t, announced == 2, "it was announced %d times: it waits for the list", announced)
+	down = false
+	is("failed", c, nil, 1)
+	is("again", c, nil, 1)
+	want := trouble.Row{State: trouble.Failed, Queue: c.Tag, Since: c.EndedAt, N: c.EndedAt.UnixMilli(), ExpiresOn: c.EndedAt.Add(time.Hour)}
+	if row, found, err := rows.Row(t.Context(), trouble.Failed, c.Tag, ""); err != nil || !found || row != want {
+		t.Errorf("%+v, %v, want %+v", row, err, want)
+	}
+	for how, listed := range map[xorack.End]int{xorack.Done: 1, xorack.Deleted: 1, xorack.TimedOut: 2} {
+		other := c
+		other.Tag, other.Recorded = string(how), how
+		is(string(how), other, nil, listed)
+		_ = rows.Delete(t.Context(), trouble.Row{State: trouble.TimedOut, Queue: other.Tag, N: want.N})
+	}
+	other := announce.Listed(nil, 0, func(context.Context, xorack.Chain) error { return nil })
+	if err := other(t.Context(), c); err != nil {
+		t.Errorf("without a table: %v", err)
+	}
+}
+
+// The tenant of a queue or a tag stands beside the whole name.
+func TestTenantIsPublished(t *testing.T) {
+	details := bus(t, `{"FailedEntryCount":0,"Entries":[{"EventId":"1"}]}`)
+	a := check.Get(announce.New("people", "", ""))
+	gap, chain := said(), failedChain()
+	gap.Queue, chain.Tag = "@acme/q", "@acme/tree"
+	check.OK(t, errors.Join(
+		a.Queue(t.Context(), gap),
+		a.Consumer(t.Context(), delivery.Announcement{Kind: "consumer.blocked", Queue: "@acme/q", Consumer: "c"}),
+		a.Chain(t.Context(), chain),
+	))
+	for i, want := range []string{`"queue":"@acme/q","tenant":"acme",`, `"queue":"@acme/q","tenant":"acme",`, `"tag":"@acme/tree","tenant":"acme",`} {
+		if i >= len(*details) || !strings.Contains((*details)[i], want) {
+			t.Errorf("no %s in %v", want, *details)
+		}
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,10 +16,15 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/bubble"
 	"github.com/streamsort/streamsort/internal/dev/check"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
+	"github.com/streamsort/streamsort/pkg/table"
+	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
 func TestDeliverInOrderInBatches(t *testing.T) {
@@ -484,4 +490,170 @@ func TestObserve(t *testing.T) {
 	d.Deliver(t.Context(), "", k.reader(), 1)
 	check.That(t, len(seen) == 2 && seen[0].Messages == 1 && ending(seen[0]) == endedCaughtUp && seen[1].Err != nil,
 		"it was notified %+v", seen)
+}
+
+// TestHanded: a reader is notified of each batch, in which order things were, and of which it is known that
+// it was committed.
+func TestHanded(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1, 2, 3, 4, 5)
+	var got []string
+	r := k.reader()
+	bad := errors.New("bad")
+	r.Handle = func(_ context.Context, b delivery.Batch) error {
+		if b.From == 3 {
+			return bad
+		}
+		return nil
+	}
+	r.Handed = func(h delivery.Handed) {
+		check.That(t, !h.Claimed.IsZero() && !h.Returned.Before(h.Claimed) && (h.Committed.IsZero() || !h.Committed.Before(h.Returned)),
+			"%+v", h)
+		got = append(got, fmt.Sprintf("%d-%d %v %v", h.Batch.From+1, h.Batch.To, !h.Committed.IsZero(), h.Err))
+	}
+	done := k.d.Deliver(t.Context(), "q", r, -1)
+	k.must(done.Err)
+	if want := []string{"1-3 true <nil>", "4-5 false bad"}; !slices.Equal(got, want) {
+		t.Errorf("notified %q, want %q", got, want)
+	}
+
+	// Another took its claim over meanwhile: it is not known to be committed.
+	k.put("other", 1)
+	got = nil
+	r.Handle = func(context.Context, delivery.Batch) error {
+		k.pass(time.Hour)
+		k.d.Deliver(t.Context(), "other", k.reader(), -1)
+		return nil
+	}
+	if done := k.d.Deliver(t.Context(), "other", r, -1); ending(done) != endedLost {
+		t.Errorf("ended %s: %v", ending(done), done.Err)
+	}
+	if want := []string{"1-1 false <nil>"}; !slices.Equal(got, want) {
+		t.Errorf("notified %q, want %q", got, want)
+	}
+}
+
+// A caller that says nothing of it has the queues of a batch of records delivered side by
+// side.
+func TestQueuesAreDeliveredSideBySide(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sorter := check.Get(cursor.New(cursor.NewMemory(), nil))
+		d := check.Get(delivery.New(delivery.NewMemory(), sorter, nil))
+		var all sync.WaitGroup
+		handle := check.Get(delivery.OnStream(d, cursor.Names{}, delivery.Reader{Name: "books", Handle: func(context.Context, delivery.Batch) error {
+			all.Done()
+			all.Wait()
+			return nil
+		}}))
+		event := table.StreamEvent{}
+		for i := range 3 {
+			queue := fmt.Sprint("q", i)
+			check.OK(t, sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1})[0].Err)
+			event.Records = append(event.Records, moved(i+1, queue, 0, 1))
+		}
+		all.Add(3)
+		if response, err := handle(t.Context(), event); err != nil || len(response.BatchItemFailures) != 0 {
+			t.Errorf("%v, %v", response, err)
+		}
+	})
+}
+
+// faultyTables are all tables of this package and those around it, in memory; a
+// request can go wrong.
+func faultyTables() *ddbtest.Faults {
+	var queues cursor.Names
+	all := append(delivery.Names{}.Tables(), xorack.Names{}.Tables()...)
+	all = append(append(all, queues.Tables()...), queues.ArrivalsTable())
+	return ddbtest.NewFaults(ddb.NewMemory(all...))
+}
+
+// storesOn are the stores on the tables of an engine.
+func storesOn(t testing.TB, engine ddb.Engine) (*delivery.Store, *cursor.Store) {
+	t.Helper()
+	queues := check.Get(cursor.NewStore(engine, cursor.Names{}))
+	return delivery.NewStore(engine, delivery.Names{}.Tables()), queues
+}
+
+// freshTables makes new tables on a server and returns the stores on them.
+func freshTables(t testing.TB, kind ddbtest.Kind, options *dynamo.Options) (*delivery.Store, *cursor.Store) {
+	t.Helper()
+	if options == nil {
+		options = &dynamo.Options{}
+	}
+	options.Endpoint = ddbtest.Endpoint(t, kind)
+	client := check.Get(dynamo.New(options))
+	suffix := ddbtest.Suffix()
+	names := delivery.Names{Consumers: "consumers" + suffix, Audit: "operations" + suffix}
+	queues := cursor.Names{Messages: "messages" + suffix, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix, Arrivals: "arrivals" + suffix}
+	check.OK(t, table.Create(t.Context(), client, append(append(names.Tables(), queues.Tables()...), queues.ArrivalsTable())...))
+	store := check.Get(cursor.NewDynamo(client, queues))
+	return delivery.NewDynamo(client, names), store
+}
+
+// TestAConsumerThatCannotBeReadStopsNoOther: the sweep handles the others of its queue, and
+// says that it failed. Nothing is deleted, and all is kept: it may need everything.
+func TestAConsumerThatCannotBeReadStopsNoOther(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1, 2)
+	k.ends("q", endedCaughtUp)
+	for _, name := range []string{"a", "dead"} {
+		check.Get(k.d.Create(t.Context(), "q", name, delivery.First))
+	}
+	dead := check.Get(k.store.Requests(request.Inside{}).Consumer(t.Context(), "q", "dead"))
+	check.Get2(k.store.Requests(request.Inside{}).Claim(t.Context(), dead, request.Claim{Req: "dead", To: 2, Now: k.now, LeaseUntil: k.now.Add(time.Minute)}))
+	k.newerLayout(0, ddb.Fields{"queue": ddb.Text("q"), "consumer": ddb.Text("a")})
+	k.pass(time.Hour)
+	report, err := k.d.Sweep(t.Context(), delivery.SweepOptions{Delete: true})
+	if !errors.Is(err, table.ErrNewerLayout) || report.Failed != 1 || report.Cancelled != 1 || report.Notified != 1 || report.Deleted != 0 {
+		t.Errorf("%+v, %v; want the dead claim cancelled, and the other consumer named", report, err)
+	}
+	if cur, err := k.sorter.Status(t.Context(), "q"); err != nil || cur.Floor != cur.Settings.First-1 {
+		t.Errorf("floor %d, %v; want none raised", cur.Floor, err)
+	}
+	if seq, found, err := k.d.Inside(request.Inside{}).Delivered(t.Context(), "q"); seq >= 0 || !found || err != nil {
+		t.Errorf("delivered %d, %v, %v; want everything kept", seq, found, err)
+	}
+	if _, err := k.d.Status(t.Context(), "q"); !errors.Is(err, table.ErrNewerLayout) {
+		t.Errorf("error %v, want a list that says that it is not all", err)
+	}
+}
+
+// newerLayout has an item written by a newer version.
+func (k *desk) newerLayout(table int, key ddb.Fields) {
+	k.t.Helper()
+	check.Get(k.consumers.Do(k.t.Context(), ddb.Update{
+		Op: ddb.Op{Op: "newer layout", Table: &delivery.Names{}.Tables()[table]}, Key: key.Item(), Do: []ddb.Action{ddb.Path("v").Set(ddb.Int(99))},
+	}))
+}
+
+// TestAnOperationThatCannotBeReadHidesNoOther: the audit log shows the others, and names it.
+func TestAnOperationThatCannotBeReadHidesNoOther(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1)
+	check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
+	for _, op := range []string{"first", "newer", "last"} {
+		k.pass(time.Second)
+		check.Get(k.d.Operate(t.Context(), does("pause", order(op))))
+	}
+	key := fmt.Sprintf("%015d c newer", k.now.Add(-time.Second).UnixMilli())
+	k.newerLayout(1, ddb.Fields{"queue": ddb.Text("q"), "operation": ddb.Text(key)})
+	page, _, err := k.d.Inside(request.Inside{}).Audit(t.Context(), "q", "")
+	if !errors.Is(err, delivery.ErrUnreadable) || !strings.Contains(fmt.Sprint(err), key) || len(page) != 2 || page[0].Op != "last" || page[1].Op != "first" {
+		t.Errorf("%+v, %v; want the others, and %q named", page, err, key)
+	}
+}
+
+// TestAnOperatorSeesWhatWasJustDone: in the audit log, and in the consumers' states.
+func TestAnOperatorSeesWhatWasJustDone(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1, 2, 3)
+	k.block("q", 2)
+	k.pass(time.Second)
+	store := k.storeOn(ddbtest.NewStale(k.consumers, nil).Do)
+	k.d = check.Get(delivery.New(store, k.sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: func() time.Time { return k.now }}))
+	check.Get(k.d.Operate(t.Context(), skips(order("op"), 2)))
+	k.operations("skip 2 done=true ")
+	list := check.Get(k.d.Status(t.Context(), "q"))
+	check.That(t, len(list) == 1 && list[0].Delivered == 2 && list[0].State == delivery.Idle,
+		"%+v, want the consumer at 2", list)
 }

@@ -246,3 +246,61 @@ func invalid(t *testing.T, err error, field string) {
 	check.That(t, errors.As(err, &wrong) && wrong.Field == field,
 		"error %v, want one that names %s", err, field)
 }
+
+// How a delivery ended, as [ending] says it.
+const (
+	endedCaughtUp    = "EMPTY"
+	endedBusy        = "BUSY"
+	endedOutOfTime   = "WAIT TIME"
+	endedFailed      = "WAIT FAILED, and tried now"
+	endedWait        = "WAIT FAILED"
+	endedBlocked     = "BLOCKED"
+	endedCircuitOpen = "WAIT CIRCUIT"
+	endedPaused      = "PAUSED"
+	endedReplying    = "FULL"
+	endedMissing     = "MISSING"
+	endedLost        = "LOST"
+	endedDeferred    = "DEFERRED"
+	endedAside       = "WAIT ISOLATED"
+	endedErased      = "erased"
+)
+
+// ending is the outcome of a delivery and, of one that waits, the reason.
+func ending(d delivery.Delivery) string {
+	switch {
+	case errors.Is(d.Err, cursor.ErrErased):
+		return endedErased
+	case d.Outcome != delivery.Wait:
+		return string(d.Outcome)
+	case d.Reason == "FAILED" && d.Cause != nil:
+		return endedFailed
+	}
+	return strings.TrimSpace(string(d.Outcome) + " " + d.Reason)
+}
+
+// does is an order of a kind.
+func does(kind string, o delivery.Order) delivery.Order {
+	o.Kind = kind
+	return o
+}
+
+func skips(o delivery.Order, seq int64) delivery.Order {
+	o.Seq = seq
+	return does("skip", o)
+}
+
+func redrives(o delivery.Order, seq int64) delivery.Order {
+	o.Seq = seq
+	return does("redrive", o)
+}
+
+func rewinds(o delivery.Order, start delivery.Start) delivery.Order {
+	o.Start = start
+	return does("rewind", o)
+}
+
+// refused reports whether an error is a refusal of a code.
+func refused(err error, code string) bool {
+	var wrong *delivery.RefusedError
+	return errors.As(err, &wrong) && wrong.Code == code
+}

@@ -3,6 +3,8 @@ package delivery_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -326,4 +328,169 @@ func TestSweepLooksForNewReadersInQuietQueues(t *testing.T) {
 	if n := notified(late, old); n == 0 {
 		t.Error("the new reader's consumer is never made")
 	}
+}
+
+// TestSweepWakesWhoWasNeverCreated: a queue whose only record was dropped, so
+// that no consumer exists, is woken up by the sweep.
+func TestSweepWakesWhoWasNeverCreated(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	clock := func() time.Time { return now }
+	sorter := check.Get(cursor.New(cursor.NewMemory(), &cursor.Options{Now: clock}))
+	d := check.Get(delivery.New(delivery.NewMemory(), sorter, &delivery.Options{Now: clock}))
+	check.OK(t, sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1, Body: []byte("1")})[0].Err)
+	// The stream's record of this move never comes.
+	notified := 0
+	for range 500 { // 41 hours of sweeps, two full rounds among them
+		now = now.Add(5 * time.Minute)
+		report := check.Get(d.Sweep(context.Background(), delivery.SweepOptions{Readers: []delivery.Reader{{Name: "billing"}, {Name: "other", Prefix: "shop/"}}}))
+		notified += report.Notified
+	}
+	check.Need(t, notified != 0,
+		"nobody was woken up: the message waits for the queue's next one, in silence")
+	// The notification's record makes the consumer, and all is well.
+	handed := 0
+	reader := delivery.Reader{Name: "billing", Handle: func(_ context.Context, b delivery.Batch) error {
+		handed += len(b.Messages)
+		return nil
+	}}
+	if done := d.Deliver(t.Context(), "q", reader, -1); ending(done) != endedCaughtUp || handed != 1 {
+		t.Errorf("%+v, delivered %d", done, handed)
+	}
+	now = now.Add(5 * time.Minute)
+	report, err := d.Sweep(t.Context(), delivery.SweepOptions{Readers: []delivery.Reader{reader}})
+	check.That(t, err == nil && report.Notified == 0 && report.Missing == 0,
+		"%+v, %v; want nothing to do", report, err)
+}
+
+// TestSweepBlocksByTheReadersAttempts: a worker that dies is given as many
+// attempts as its reader has.
+func TestSweepBlocksByTheReadersAttempts(t *testing.T) {
+	for attempts, want := range map[int]delivery.State{2: delivery.Blocked, 3: delivery.Idle} {
+		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+		clock := func() time.Time { return now }
+		sorter := check.Get(cursor.New(cursor.NewMemory(), &cursor.Options{Now: clock}))
+		store := delivery.NewMemory()
+		d := check.Get(delivery.New(store, sorter, &delivery.Options{Now: clock}))
+		check.OK(t, sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1, Body: []byte("1")})[0].Err)
+		c := check.Get(d.Create(t.Context(), "q", "billing", delivery.First))
+		for _, req := range []string{"a", "b"} { // each dies
+			now = now.Add(time.Hour)
+			claim := request.Claim{Req: req, To: 1, Now: now, LeaseUntil: now.Add(time.Minute)}
+			var err error
+			if c, _, err = store.Requests(request.Inside{}).Claim(t.Context(), c, claim); err != nil {
+				t.Fatal(err)
+			}
+		}
+		now = now.Add(time.Hour)
+		options := delivery.SweepOptions{Readers: []delivery.Reader{{Name: "billing", MaxAttempts: attempts}}}
+		check.Get(d.Sweep(t.Context(), options))
+		if c, err := store.Requests(request.Inside{}).Consumer(t.Context(), "q", "billing"); err != nil || c.State != want {
+			t.Errorf("with %d attempts the consumer is %s, %v; want %s", attempts, c.State, err, want)
+		}
+	}
+}
+
+// TestRefusedStartMakesNothing: a queue that is not there is not made for a
+// consumer that is refused.
+func TestRefusedStartMakesNothing(t *testing.T) {
+	sorter := check.Get(cursor.New(cursor.NewMemory(), nil))
+	d := check.Get(delivery.New(delivery.NewMemory(), sorter, nil))
+	var invalid *cursor.InvalidError
+	if _, err := d.Create(t.Context(), "q", "billing", delivery.At(7)); !errors.As(err, &invalid) || invalid.Field != "start" {
+		t.Errorf("error %v, want one of the start", err)
+	}
+	if _, err := sorter.Status(t.Context(), "q"); !errors.Is(err, cursor.ErrNoQueue) {
+		t.Errorf("the queue was made: %v", err)
+	}
+	if c, err := d.Create(t.Context(), "q", "billing", delivery.At(1)); err != nil || c.Delivered != 0 {
+		t.Errorf("%+v, %v; want that it begins with the first", c, err)
+	}
+}
+
+// TestManyConsumersOfAQueueHaveATurn: those that lag take 5 seconds of the round, and the rest
+// of the run; a hundred of them are announced.
+func TestManyConsumersOfAQueueHaveATurn(t *testing.T) {
+	k := newDesk(t)
+	k.put("many", 1)
+	const consumers = 300
+	for n := range consumers {
+		check.Get(k.d.Create(t.Context(), "many", fmt.Sprint("c", n), delivery.First))
+	}
+	k.put("other", 1)
+	k.ends("other", endedCaughtUp)
+	k.put("other", 2)
+	k.pass(time.Hour)
+	k.sweep(delivery.SweepOptions{}) // from here on only the round of the gaps is due
+	began := k.now
+	var other time.Duration
+	read := 0
+	k.queues.fail = func(request, queue string) error {
+		switch {
+		case request == "messages" && queue == "many":
+			read++
+			k.pass(100 * time.Millisecond)
+		case request == "notify" && queue == "other":
+			other = k.now.Sub(began)
+		}
+		return nil
+	}
+	report := k.sweep(delivery.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}})
+	check.That(t, other <= 6*time.Second && read == consumers,
+		"the other queue is seen after %s, %d of %d consumers in all; want a turn, and all", other, read, consumers)
+	ofMany := slices.DeleteFunc(k.announced, func(a delivery.Announcement) bool { return a.Queue != "many" })
+	check.That(t, report.Notified == 2 && len(ofMany) == 100,
+		"%+v, %d announced; want 2 notifications, and 100", report, len(ofMany))
+}
+
+// TestEveryConsumerComesUp: however many of a queue's consumers lag, whatever their names are,
+// each is announced by and by.
+func TestEveryConsumerComesUp(t *testing.T) {
+	k := newDesk(t)
+	k.put("many", 1)
+	const consumers = 300
+	for n := range consumers {
+		check.Get(k.d.Create(t.Context(), "many", fmt.Sprint("c", n), delivery.First))
+	}
+	said := map[string]bool{}
+	for range 20 {
+		k.pass(time.Hour + 37*time.Millisecond)
+		k.announced = nil
+		k.sweep(delivery.SweepOptions{})
+		check.Need(t, len(k.announced) == 100, "%d are announced in a run, want 100", len(k.announced))
+		for _, a := range k.announced {
+			said[a.Consumer] = true
+		}
+	}
+	check.That(t, len(said) == consumers,
+		"%d of %d consumers were ever announced", len(said), consumers)
+}
+
+// TestDeletingHasATurn: a queue with much to delete takes 5 seconds of the round, and the rest of the run.
+func TestDeletingHasATurn(t *testing.T) {
+	k := newDesk(t)
+	k.put("many", upTo(1, 1000)...)
+	k.ends("many", endedCaughtUp)
+	k.put("other", 1)
+	k.ends("other", endedCaughtUp)
+	k.put("other", 2)
+	options := delivery.SweepOptions{Delete: true, Sorter: cursor.SweepOptions{Segments: 1}}
+	k.sweep(delivery.SweepOptions{Delete: true}) // from here on only the round of the gaps is due, and the floor has risen
+	k.pass(cursor.DeleteAfter)
+	k.must(k.sorter.Notify(t.Context(), "many"))
+	k.must(k.sorter.Notify(t.Context(), "other"))
+	began := k.now
+	var other time.Duration
+	k.queues.fail = func(request, queue string) error {
+		switch {
+		case request == "messages" && queue == "many":
+			k.pass(500 * time.Millisecond)
+		case request == "notify" && queue == "other":
+			other = k.now.Sub(began)
+		}
+		return nil
+	}
+	report := k.sweep(options)
+	check.That(t, report.Deleted == 1001, "%d deleted; want all", report.Deleted)
+	check.That(t, other != 0 && other <= 8*time.Second,
+		"the other queue is seen after %s, want a turn, and what is under way then", other)
 }

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cloudevents/sdk-go/v2/event"
 	standard "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"github.com/streamsort/streamsort/internal/dev/check"
@@ -28,6 +29,7 @@ import (
 	"github.com/streamsort/streamsort/internal/sink/lambda"
 	"github.com/streamsort/streamsort/internal/sink/sinktest"
 	"github.com/streamsort/streamsort/internal/sortkey"
+	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
@@ -594,5 +596,94 @@ func TestThePageListsTheHeaders(t *testing.T) {
 		slices.Sort(listed)
 		check.That(t, slices.Equal(sent, listed),
 			"%s: the page has %v, and sent were %v", mode, listed, sent)
+	}
+}
+
+// TestAnEndpointDefersItsBatch: by a header beside 2xx, where the batch is one request.
+func TestAnEndpointDefersItsBatch(t *testing.T) {
+	for name, c := range map[string]struct {
+		status       int
+		header, mode string
+		ended        delivery.Outcome
+		cause        string
+	}{
+		"a message":               {202, "Streamsort-Defer-Seconds: 900", "", delivery.Deferred, ""},
+		"a batch":                 {200, "Streamsort-Defer-Seconds: 2592000", `,"mode":"batch"`, delivery.Deferred, ""},
+		"not deferred":            {202, "", "", delivery.Empty, ""},
+		"refused":                 {400, "Streamsort-Defer-Seconds: 900", "", delivery.Wait, "answered 400"},
+		"too short":               {202, "Streamsort-Defer-Seconds: 0", "", delivery.Wait, "defer is 0s: it must be from 1s to 720h0m0s"},
+		"too long":                {202, "Streamsort-Defer-Seconds: 2592001", "", delivery.Wait, "defer is 720h0m1s: it must be from 1s to 720h0m0s"},
+		"no number":               {202, "Streamsort-Defer-Seconds: soon", "", delivery.Wait, `for "soon": it must be a whole number of seconds`},
+		"no whole number":         {202, "Streamsort-Defer-Seconds: 1.5", "", delivery.Wait, `for "1.5": it must be a whole number of seconds`},
+		"far too long":            {202, "Streamsort-Defer-Seconds: 99999999999999999999", "", delivery.Wait, "it must be a whole number of seconds"},
+		"one of several requests": {202, "Streamsort-Defer-Seconds: 900", "several", delivery.Wait, "to one of 2 requests"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newEndpoint(t, says(c.status, c.header, ""))
+			to := e.open(t, strings.TrimPrefix(c.mode, "several"))
+			messages := 1
+			if c.mode != "" {
+				messages = 2
+			}
+			sorter := check.Get(cursor.New(cursor.NewMemory(), nil))
+			for seq := range messages {
+				check.OK(t, sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: int64(seq) + 1, Body: []byte("1")})[0].Err)
+			}
+			d := check.Get(delivery.New(delivery.NewMemory(), sorter, nil))
+			done := d.Deliver(t.Context(), "q", delivery.Reader{Name: "c", Handle: to.Send}, -1)
+			check.That(t, done.Err == nil && done.Outcome == c.ended && (c.cause == "" || strings.Contains(done.Cause.Error(), c.cause)),
+				"it ended as %s (%v, %v), want %s, %s", done.Outcome, done.Cause, done.Err, c.ended, c.cause)
+			check.That(t, len(e.asked) == 1, "%d requests, want 1", len(e.asked))
+		})
+	}
+}
+
+// TestTraceHeaders: a single message's trace is that of its request.
+func TestTraceHeaders(t *testing.T) {
+	e := newEndpoint(t, nil)
+	b := sinktest.Batch("q", "1", "2")
+	b.Messages[0].Trace = cursor.Trace{Parent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", State: "a=1"}
+	check.OK(t, e.open(t, "").Send(t.Context(), b))
+	first, second := e.asked[0], e.asked[1]
+	check.That(t, first.Get("Traceparent") == b.Messages[0].Trace.Parent && first.Get("Tracestate") == "a=1" && second.Get("Traceparent")+second.Get("Tracestate") == "",
+		"asked %+v", e.asked)
+}
+
+// TestCloudEvents: CloudEvents' own SDK reads what comes, one by one and in batches.
+func TestCloudEvents(t *testing.T) {
+	e := newEndpoint(t, nil)
+	b := sinktest.Batch("q", `{"n": 1}`, strings.Repeat("x", 500), strings.Repeat("y", 500))
+	for mode, want := range map[string]struct {
+		contentType string
+		requests    int
+	}{"single": {"application/cloudevents+json", 3}, "batch": {"application/cloudevents-batch+json", 2}} {
+		e.asked = nil
+		to := e.open(t, `,"format":"cloudevents","maxBytes":1500,"mode":"`+mode+`"`)
+		check.OK(t, to.Send(t.Context(), b))
+		var ids, bodies string
+		for _, r := range e.asked {
+			body := r.body
+			if mode == "single" {
+				body = "[" + body + "]"
+			}
+			var events []event.Event
+			if err := json.Unmarshal([]byte(body), &events); err != nil || len(r.body) > 1500 {
+				t.Fatalf("%s: %v", body, err)
+			}
+			for _, it := range events {
+				check.OK(t, it.Validate())
+				ids, bodies = ids+it.ID(), bodies+string(it.Data())
+			}
+			check.That(t, r.Get("Content-Type") == want.contentType && r.Get("Streamsort-Queue") == "q",
+				"%+v", r.Header)
+		}
+		check.That(t, len(e.asked) == want.requests && ids == "123" && bodies == `{"n": 1}`+strings.Repeat("x", 500)+strings.Repeat("y", 500),
+			"%s: %d requests of %s", mode, len(e.asked), ids)
+		if err := e.open(t, `,"format":"cloudevents","maxBytes":1024,"mode":"`+mode+`"`).Send(t.Context(), sinktest.Batch("q", strings.Repeat("x", 1000))); err == nil {
+			t.Errorf("%s: one that is too large was sent", mode)
+		}
+	}
+	if _, err := settings(`{"url":"https://example.com/","format":"xml"}`); err == nil || !strings.HasPrefix(err.Error(), `format must be cloudevents: it is "xml"`) {
+		t.Errorf("another format: %v", err)
 	}
 }

@@ -232,13 +232,9 @@ func TestFan(t *testing.T) {
 	for range 2 {
 		fan := s.ack("fan", fmt.Sprintf(`"edge":%q,"edges":200`, root))
 		s.Want("fan", fan, 200, `"outcome":"applied"`, `"edges":4,"edgesEnded":1`)
-		if leaves := s.edges(fan); len(leaves) != 200 {
-			t.Errorf("%d edges", len(leaves))
-		}
+		check.Is(t, len(s.edges(fan)), 200)
 	}
-	if tags := tagsIn(s.table); len(tags) != 4 {
-		t.Errorf("chains %q, want the tree's and three of the fan", tags)
-	}
+	check.Is(t, len(tagsIn(s.table)), 4)
 	s.Want("too wide", s.ack("fan", fmt.Sprintf(`"edge":%q,"edges":10001`, root)), 400, `"field":"edges"`)
 	s.Want("no width", s.ack("fan", fmt.Sprintf(`"edge":%q`, root)), 400, `"field":"edges"`)
 }
@@ -353,9 +349,7 @@ func TestBadInput(t *testing.T) {
 	s.Want("tag twice", s.Request("GET", "/chains", "tag=t&tag=u", ""), 400, `"field":"tag"`)
 	s.Want("no route", s.Raw(httpapitest.V2("GET", "/other", "", "", false)), 404, "problems/no-route")
 	s.Want("no method", s.Raw(httpapitest.V2("DELETE", "/acks", "", "", false)), 405, "problems/no-method")
-	if tags := tagsIn(s.table); len(tags) > 0 {
-		t.Errorf("chains %q", tags)
-	}
+	check.Is(t, len(tagsIn(s.table)), 0)
 }
 
 func TestEveryShapeOfEvent(t *testing.T) {
@@ -394,9 +388,7 @@ func TestStream(t *testing.T) {
 	s.refuse = errors.New("the bus is down")
 	check.Is(t, s.Invoke(batch), `{"batchItemFailures":[{"itemIdentifier":"2"}]}`)
 	check.That(t, strings.Contains(s.logs.String(), `"Errors":1`), "metrics: %s", s.logs.String())
-	if _, err := s.handle(t.Context(), json.RawMessage(`{"Records":[{"eventSource":"aws:dynamodb"}]}`)); err == nil {
-		t.Error("a record without a number: no error")
-	}
+	check.That(t, check.Err(s.handle(t.Context(), json.RawMessage(`{"Records":[{"eventSource":"aws:dynamodb"}]}`))) != nil, "a record without a number: no error")
 }
 
 // TestStreamSeals: what the handler stored is sealed, and counted.

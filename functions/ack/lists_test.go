@@ -199,9 +199,7 @@ func TestPlacesOfChains(t *testing.T) {
 	}
 	l.Want("another's", l.ask("globex", "state=open&after="+open), 400, `"field":"after"`)
 	for _, place := range []string{"x", " 1", "tag x"} {
-		if _, err := placeOf(place); err == nil {
-			t.Errorf("%q is a place", place)
-		}
+		check.That(t, check.Err(placeOf(place)) != nil, "%q is a place", place)
 	}
 }
 

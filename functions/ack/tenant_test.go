@@ -87,9 +87,7 @@ func TestQuotas(t *testing.T) {
 	more := ack("acme", `{"operations":[`+create("e")+`,`+create("f")+`]}`)
 	s.Want("two more", more, 429, `"code":"quota"`, `"quota":"newChains"`, `"limit":3`, `"per":"minute"`)
 	check.That(t, more.Headers["retry-after"] != "", "no Retry-After: %v", more.Headers)
-	if tags := tagsIn(s.table); len(tags) != 4 {
-		t.Errorf("there are %v", tags)
-	}
+	check.Is(t, len(tagsIn(s.table)), 4)
 	s.Want("a look at one", ack("acme", `{"operation":"get","tag":"c"}`), 200)
 	for _, tag := range []string{"a", "b", "c", "d"} {
 		s.Want("globex", ack("globex", create(tag)), 200)

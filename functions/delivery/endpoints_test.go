@@ -62,9 +62,7 @@ func TestEndpoints(t *testing.T) {
 			a := put(c.tenant, c.members, c.path)
 			s.Want(c.path, a, 200, `"secret":"whsec_`)
 			// The same again changes nothing, and shows no secret.
-			if again := put(c.tenant, c.members, c.path); secretOf(t, again) != "" {
-				t.Errorf("%s: the secret is shown twice", c.path)
-			}
+			check.Is(t, secretOf(t, put(c.tenant, c.members, c.path)), "", c.path)
 		}
 		for queue, want := range map[string]string{
 			"orders": "orders", "orders/": "all", "other": "all", "shop/x": "shop", "shop/eu/x": "eu", "shop/eu": "shop", "@!/x": "all",
@@ -113,9 +111,7 @@ func TestAnEndpointWakesItsQueueUp(t *testing.T) {
 		if it, err := s.sorter.Status(t.Context(), "q"); err != nil || !it.Notified.Equal(s.now) {
 			t.Errorf("it was woken up at %s, %v", it.Notified, err)
 		}
-		if _, err := s.sorter.Status(t.Context(), "not yet"); !errors.Is(err, cursor.ErrNoQueue) {
-			t.Errorf("the other queue: %v", err)
-		}
+		check.Fails(t, check.Err(s.sorter.Status(t.Context(), "not yet")), cursor.ErrNoQueue)
 	})
 }
 

@@ -14,7 +14,6 @@ import (
 	"github.com/streamsort/streamsort/internal/endpoint"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/request"
-	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
@@ -202,10 +201,7 @@ func TestEraseMistakes(t *testing.T) {
 
 // An operator erases all queues of a tenant; a tenant erases queues of its own only.
 func TestEraseTenant(t *testing.T) {
-	s := newServer(t, ddbtest.Memory)
-	s.Client = httpapitest.New(t, runtime.Around(&s.logs, headroom, (&service{
-		deliverer: s.deliverer, sorter: s.sorter, now: func() time.Time { return s.now }, tenantClaim: "org", endpoints: s.endpoints(),
-	}).api().Handle))
+	s := newTenantServer(t)
 	for i := range 5 {
 		s.put(fmt.Sprintf("@acme/q%d", i), 1)
 	}

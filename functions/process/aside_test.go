@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -109,9 +108,7 @@ func TestEndpointsOfQueues(t *testing.T) {
 		delete(all, "good")
 	}
 	now = now.Add(endpoint.Lifetime)
-	if _, err := cache.Of(t.Context(), "hooks", "good"); !errors.Is(err, endpoint.ErrNone) {
-		t.Error(err)
-	}
+	check.Fails(t, check.Err(cache.Of(t.Context(), "hooks", "good")), endpoint.ErrNone)
 }
 
 // TestChangedEndpoints: what failed before a change is tried at once, what fails while a process may not know of it once
@@ -168,9 +165,7 @@ func TestIsolatedInvocations(t *testing.T) {
 		t.Errorf("asked %v, want %s", asked, want)
 	}
 	status = http.StatusForbidden
-	if err := isolate(t.Context(), "a/ö", "hooks"); err == nil {
-		t.Error("a refusal is no error")
-	}
+	check.That(t, isolate(t.Context(), "a/ö", "hooks") != nil, "a refusal is no error")
 }
 
 // TestEndpointsThatCannotBeLookedAt: nothing of that is the message's.

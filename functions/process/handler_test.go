@@ -156,9 +156,7 @@ func TestHandlerDelivers(t *testing.T) {
 	b := newBench(t, toFunction)
 	b.put("a", "1", 2, 1, 3)
 	b.put("b", "1", 1)
-	if response := b.run(record(1, "a", 3), record(2, "b", 1)); len(response.BatchItemFailures) != 0 {
-		t.Errorf("%+v", response)
-	}
+	check.Is(t, len(b.run(record(1, "a", 3), record(2, "b", 1)).BatchItemFailures), 0)
 	check.Is(t, to.all(), "a 0-3, b 0-1")
 	b.has(`"Batches":2`, `"Delivered":4`, `"ColdStart":1`)
 	// The stream's repeat finds nothing to do.
@@ -217,9 +215,7 @@ func TestHandlerTracks(t *testing.T) {
 	to := newTaker(t)
 	b := newBench(t, tracked)
 	b.put("a", "1", 2, 1)
-	if response := b.run(record(1, "a", 2)); len(response.BatchItemFailures) != 0 {
-		t.Errorf("%+v", response)
-	}
+	check.Is(t, len(b.run(record(1, "a", 2)).BatchItemFailures), 0)
 	b.has(`"BatchesDeferred":1`)
 	if len(to.edges) != 2 {
 		t.Fatalf("edges %v", to.edges)
@@ -255,9 +251,7 @@ func TestHandlerBlocksWhatNoSinkTakes(t *testing.T) {
 	newTaker(t)
 	b := newBench(t, `{"consumers":[{"name":"billing","sink":{"kind":"sqs","arn":"arn:aws:sqs:us-east-1:123456789012:q.fifo","maxBytes":1024}}]}`)
 	b.put("a", strings.Repeat("x", 2000), 1)
-	if response := b.run(record(1, "a", 1)); len(response.BatchItemFailures) != 0 {
-		t.Errorf("%+v", response)
-	}
+	check.Is(t, len(b.run(record(1, "a", 1)).BatchItemFailures), 0)
 	c, err := b.store.Requests(request.Inside{}).Consumer(t.Context(), "a", "billing")
 	if err != nil || c.State != delivery.Blocked || !strings.Contains(c.Error, "takes at most 1024") {
 		t.Errorf("%+v, %v", c, err)

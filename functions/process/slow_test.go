@@ -177,9 +177,7 @@ func (a *account) lane(waiting chan string) {
 			it := check.Get(a.sorter.Status(context.Background(), queue))
 			records = append(records, record(i+1, queue, it.Position))
 		}
-		if answer := a.run(a.process, event(a.T, records...)); len(answer.BatchItemFailures) > 0 {
-			a.Errorf("a record comes again: %+v", answer)
-		}
+		check.Is(a, len(a.run(a.process, event(a.T, records...)).BatchItemFailures), 0)
 	}
 }
 

@@ -201,9 +201,7 @@ func TestHandlerSweepsKeyedQueues(t *testing.T) {
 	run(false)
 	hasMetrics(t, &out, `"Settled":1`, `"Unlinked":1`)
 	m.KeyParts, died = []any{3}, true
-	if err := sorter.Put(t.Context(), m)[0].Err; err == nil {
-		t.Error("the writer lives")
-	}
+	check.That(t, sorter.Put(t.Context(), m)[0].Err != nil, "the writer lives")
 	died = false
 	run(false)
 	hasMetrics(t, &out, `"Settled":1`, `"Late":1`, `"Dropped":1`)

@@ -265,9 +265,7 @@ func TestBatchesAreLogged(t *testing.T) {
 	done, other := failed, failed
 	done.Recorded, other.Tag = xorack.Done, "order 7"
 	for _, c := range []xorack.Chain{failed, done, other} {
-		if err := end(t.Context(), c); !errors.Is(err, down) {
-			t.Errorf("%s: error %v", c.Tag, err)
-		}
+		check.Fails(t, end(t.Context(), c), down, c.Tag)
 	}
 	check.That(t, len(ended) == 3, "%q went on, want all three", ended)
 	line := logs.String()

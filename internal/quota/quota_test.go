@@ -297,9 +297,7 @@ func TestCountersThatDoNotAnswer(t *testing.T) {
 	k := d.process(quota.Amounts{quota.Messages: 1})
 	d.fail = errors.New("nobody there")
 	check.Is(t, d.passed(k, "a", 50), 50)
-	if total := d.meter.Take(); total.Writes != 1 {
-		t.Errorf("%d requests, want 1", total.Writes)
-	}
+	check.Is(t, d.meter.Take().Writes, 1)
 	check.That(t, strings.Contains(d.out.String(), `"QuotaUnknown":1`), "metrics: %s", &d.out)
 	d.fail, d.now = nil, d.now.Add(10*time.Second)
 	check.Is(t, d.passed(k, "a", 50), 10)
@@ -403,9 +401,7 @@ func TestATenantThatIsOverItsLimitCostsNothing(t *testing.T) {
 	d.passed(d.process(limits), "a", 1000)
 	d.meter.Take()
 	check.Is(t, d.passed(d.process(limits), "a", 1000), 10)
-	if total := d.meter.Take(); total.Writes != 1 {
-		t.Errorf("%d writes, want 1", total.Writes)
-	}
+	check.Is(t, d.meter.Take().Writes, 1)
 }
 
 // A process whose last window is long ago takes what it needs, and leaves the rest to

@@ -152,9 +152,7 @@ func TestManyBatchesHoldUpNoOther(t *testing.T) {
 		b.gets("long 1 #1", "long 2 #1", "long 3 #1")
 		b.aside("long c")
 		b.own("long", endedCaughtUp)
-		if c := b.standing("long"); c.Delivered != 10 {
-			t.Errorf("%+v", c)
-		}
+		check.Is(t, b.standing("long").Delivered, 10)
 		b.aside()
 
 		// Where a call of its own has no time for all either, the queue is woken up.

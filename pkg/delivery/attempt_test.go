@@ -57,9 +57,7 @@ func TestAttemptsAreKept(t *testing.T) {
 		t.Errorf("the item has %d bytes, want %d at most", size, most)
 	}
 	check.Get(k.d.Operate(t.Context(), redrives(delivery.Order{Queue: "q", Consumer: "c", Reason: "r", Op: "o"}, 1)))
-	if after := k.standing("q"); after.Last != c.Last {
-		t.Errorf("after a redrive %+v", after.Last)
-	}
+	check.Is(t, k.standing("q").Last, c.Last)
 	k.fails = nil
 	deliver()
 	if after := k.standing("q"); after.Delivered != 2 || after.Last != (request.Attempts{}) {
@@ -83,9 +81,7 @@ func TestAWorkerThatDiesIsAnAttempt(t *testing.T) {
 		t.Errorf("listed is %+v", rows)
 	}
 	k.ends("q", endedCaughtUp)
-	if rows := k.failing(); len(rows) > 0 {
-		t.Errorf("listed is %+v", rows)
-	}
+	check.Is(t, len(k.failing()), 0)
 }
 
 // failing are the rows of consumers that retry a message.
@@ -131,9 +127,7 @@ func TestTheFirstFailureIsListed(t *testing.T) {
 	k.put("q", 3)
 	k.must(k.d.Deliver(t.Context(), "q", reader, -1).Err)
 	noted("healthy traffic after it")
-	if rows := k.failing(); len(rows) > 0 {
-		t.Errorf("listed is %+v", rows)
-	}
+	check.Is(t, len(k.failing()), 0)
 }
 
 // TestTheFirstFailureOfAPuller: an abort lists the consumer, and its commit ends that.

@@ -93,9 +93,7 @@ func TestTheCircuitOpens(t *testing.T) {
 			for range 2 {
 				k.hands("q4", endedCircuitOpen)
 				k.gets()
-				if c := k.standing("q4"); c.Token.N != 0 {
-					t.Errorf("it was claimed: %+v", c)
-				}
+				check.Is(t, k.standing("q4").Token.N, 0)
 				k.restarted() // another process sees it too
 			}
 		})
@@ -555,9 +553,7 @@ func TestACircuitThatIsOff(t *testing.T) {
 	k.fails = func(delivery.Batch) error { return errNo }
 	for _, queue := range []string{"q1", "q2", "q3", "q4"} {
 		k.put(queue, 1)
-		if done := k.d.Deliver(t.Context(), queue, off, -1); ending(done) != endedFailed {
-			t.Errorf("%s: %+v", queue, done)
-		}
+		check.Is(t, ending(k.d.Deliver(t.Context(), queue, off, -1)), endedFailed, queue)
 	}
 	if c := k.circuit(); c.Open() {
 		t.Errorf("%+v", c)

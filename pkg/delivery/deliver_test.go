@@ -151,9 +151,7 @@ func TestAProcessThatDiedIsNotABadMessage(t *testing.T) {
 	if want := []int64{100, 100, 50, 25, 1, 1, 1, 1, 1}; !slices.Equal(widths, want) {
 		t.Errorf("claims of %d messages, want %d", widths, want)
 	}
-	if done := k.d.Deliver(t.Context(), "q", r, -1); ending(done) != endedBlocked {
-		t.Errorf("%s, %v", ending(done), done.Err)
-	}
+	check.Is(t, ending(k.d.Deliver(t.Context(), "q", r, -1)), endedBlocked)
 	k.at("q", 100, delivery.Blocked)
 }
 
@@ -194,9 +192,7 @@ func TestAPanicIsAFailure(t *testing.T) {
 	k.put("q", 1)
 	k.fails = func(delivery.Batch) error { panic("oops") }
 	k.ends("q", endedFailed)
-	if c := k.standing("q"); c.Error != "panic: oops" {
-		t.Errorf("the error is %q", c.Error)
-	}
+	check.Is(t, k.standing("q").Error, "panic: oops")
 }
 
 func TestWhyItFailedIsKeptShort(t *testing.T) {
@@ -300,9 +296,7 @@ func TestBusyAndTakenOver(t *testing.T) {
 		return errors.New("no")
 	}
 	k.ends("q", endedLost)
-	if c := k.at("q", 3, delivery.Idle); c.Error != "" {
-		t.Errorf("%+v; want nothing left of the failure", c)
-	}
+	check.Is(t, k.at("q", 3, delivery.Idle).Error, "")
 }
 
 // TestWhatArrivesMeanwhileIsHandedOn: the record of a message that comes while
@@ -342,13 +336,9 @@ func TestWhatCameWhileItFailedIsHandedOn(t *testing.T) {
 	}
 	k.ends("q", endedFailed)
 	k.put("q", 2)
-	if done := k.d.Deliver(t.Context(), "q", k.reader(), 2); ending(done) != endedWait {
-		t.Errorf("%s, %v", ending(done), done.Err)
-	}
+	check.Is(t, ending(k.d.Deliver(t.Context(), "q", k.reader(), 2)), endedWait)
 	k.pass(time.Minute)
-	if done := k.d.Deliver(t.Context(), "q", k.reader(), 1); ending(done) != endedCaughtUp {
-		t.Errorf("%s, %v", ending(done), done.Err)
-	}
+	check.Is(t, ending(k.d.Deliver(t.Context(), "q", k.reader(), 1)), endedCaughtUp)
 	k.gets("q 1 #1", "q 1 #2", "q 2 #1")
 }
 
@@ -525,9 +515,7 @@ func TestHanded(t *testing.T) {
 		k.d.Deliver(t.Context(), "other", k.reader(), -1)
 		return nil
 	}
-	if done := k.d.Deliver(t.Context(), "other", r, -1); ending(done) != endedLost {
-		t.Errorf("ended %s: %v", ending(done), done.Err)
-	}
+	check.Is(t, ending(k.d.Deliver(t.Context(), "other", r, -1)), endedLost)
 	if want := []string{"1-1 false <nil>"}; !slices.Equal(got, want) {
 		t.Errorf("notified %q, want %q", got, want)
 	}
@@ -613,9 +601,7 @@ func TestAConsumerThatCannotBeReadStopsNoOther(t *testing.T) {
 	if seq, found, err := k.d.Inside(request.Inside{}).Delivered(t.Context(), "q"); seq >= 0 || !found || err != nil {
 		t.Errorf("delivered %d, %v, %v; want everything kept", seq, found, err)
 	}
-	if _, err := k.d.Status(t.Context(), "q"); !errors.Is(err, table.ErrNewerLayout) {
-		t.Errorf("error %v, want a list that says that it is not all", err)
-	}
+	check.Fails(t, check.Err(k.d.Status(t.Context(), "q")), table.ErrNewerLayout)
 }
 
 // newerLayout has an item written by a newer version.

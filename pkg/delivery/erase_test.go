@@ -70,9 +70,7 @@ func TestErase(t *testing.T) {
 	}
 
 	// The consumers' functions go on as if there were nothing.
-	if done := k.d.Deliver(t.Context(), "q", k.reader(), -1); ending(done) != endedErased {
-		t.Errorf("it ended as %s, %v", ending(done), done.Err)
-	}
+	check.Is(t, ending(k.d.Deliver(t.Context(), "q", k.reader(), -1)), endedErased)
 	k.stream(allWell, moved(7, "q", 0, 6))
 	_, err = k.d.Create(t.Context(), "q", "c", delivery.First)
 	check.That(t, errors.Is(err, cursor.ErrErased), "a new consumer: %v", err)
@@ -109,9 +107,7 @@ func TestSweepErasesWhatConsumersKept(t *testing.T) {
 		return !c.Erasure.Emptied.IsZero()
 	}
 	k.pass(2 * cursor.EraseGrace)
-	if _, err := k.d.Sweep(t.Context(), options); !errors.Is(err, failed) {
-		t.Errorf("a bucket that does not answer: %v", err)
-	}
+	check.Fails(t, check.Err(k.d.Sweep(t.Context(), options)), failed)
 	failed = nil
 	for range 5 {
 		if emptied() != (kept == 0) {

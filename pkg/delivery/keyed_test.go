@@ -2,7 +2,6 @@ package delivery_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -97,9 +96,7 @@ func TestAConsumerDoesNotMakeAKeyedQueue(t *testing.T) {
 	k := newDesk(t)
 	_, err := k.createOf(cursor.KindKeyed, delivery.Who{}, "q", "c", delivery.First)
 	invalid(t, err, "kind")
-	if _, err := k.sorter.Status(t.Context(), "q"); !errors.Is(err, cursor.ErrNoQueue) {
-		t.Errorf("the queue: %v", err)
-	}
+	check.Fails(t, check.Err(k.sorter.Status(t.Context(), "q")), cursor.ErrNoQueue)
 	k.putKeyed("q", 2, 1)
 	c, err := k.createOf(cursor.KindKeyed, delivery.Who{}, "q", "c", delivery.First)
 	check.That(t, err == nil && c.Delivered == 0, "%+v, %v", c, err)

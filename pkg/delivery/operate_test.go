@@ -170,9 +170,7 @@ func TestRewind(t *testing.T) {
 	}
 	k.ends("q", endedCaughtUp)
 	k.gets("q 1,2,3 #1", "q 4,5,6 #1")
-	if c := k.standing("q"); c.Rewinds != 5 {
-		t.Errorf("%d rewinds, want 5", c.Rewinds)
-	}
+	check.Is(t, k.standing("q").Rewinds, 5)
 	_, err := k.d.Operate(t.Context(), rewinds(order("beyond"), delivery.At(8)))
 	invalid(t, err, "start")
 	check.Get(k.sorter.Inside(queuelog.Inside{}).RaiseFloor(t.Context(), "q", 3))
@@ -242,9 +240,7 @@ func TestRewindAndRemoveWaitForAClaim(t *testing.T) {
 func TestBadOrders(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1)
-	if _, err := k.d.Operate(t.Context(), does("pause", order("op"))); !errors.Is(err, delivery.ErrNoConsumer) {
-		t.Errorf("error %v, want ErrNoConsumer", err)
-	}
+	check.Fails(t, check.Err(k.d.Operate(t.Context(), does("pause", order("op")))), delivery.ErrNoConsumer)
 	k.ends("q", endedCaughtUp)
 	for field, change := range map[string]func(*delivery.Order){
 		"reason":   func(o *delivery.Order) { o.Reason = "" },
@@ -272,9 +268,7 @@ func TestBadOrders(t *testing.T) {
 	_, err = k.d.Operate(t.Context(), does("resume", long))
 	invalid(t, err, "reason")
 	k.operations()
-	if _, err := k.d.Status(t.Context(), "none"); !errors.Is(err, cursor.ErrNoQueue) {
-		t.Errorf("error %v, want ErrNoQueue", err)
-	}
+	check.Fails(t, check.Err(k.d.Status(t.Context(), "none")), cursor.ErrNoQueue)
 }
 
 // TestAnIDIsOfOneOperation: under the id of one, nothing else is done; the same again is
@@ -347,9 +341,7 @@ func TestWhatTheStoreSaysIsNotOnRecord(t *testing.T) {
 	k.put("q", upTo(1, 3)...)
 	check.Get(k.d.Create(t.Context(), "q", "c", delivery.At(1)))
 	k.queues.fail = func(string, string) error { return fmt.Errorf("table arn:of-ours: %w", cursor.ErrThrottled) }
-	if _, err := k.d.Operate(t.Context(), rewinds(order("op"), delivery.Latest)); !errors.Is(err, cursor.ErrThrottled) {
-		t.Errorf("error %v, want ErrThrottled", err)
-	}
+	check.Fails(t, check.Err(k.d.Operate(t.Context(), rewinds(order("op"), delivery.Latest))), cursor.ErrThrottled)
 	k.queues.fail = nil
 	k.operations("rewind -1 done=false it failed inside, and may have been done: the log says why")
 	check.Get(k.d.Operate(t.Context(), rewinds(order("op"), delivery.Latest)))

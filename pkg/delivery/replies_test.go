@@ -164,15 +164,11 @@ func TestAFullQueueHoldsTheConsumer(t *testing.T) {
 	}
 	check.That(t, slices.Contains(kinds, "consumer.replying"), "announced %v", kinds)
 	k.put("n", 1, 2)
-	if report := k.sweep(delivery.SweepOptions{}); report.Sent != 1 {
-		t.Errorf("%+v", report)
-	}
+	check.Is(t, k.sweep(delivery.SweepOptions{}).Sent, 1)
 	k.at("q", 1, delivery.Idle)
 	k.arrived("x", "first")
 	k.arrived("n", "1", "2", "far")
-	if c := k.standing("q"); c.Refused.N != 0 {
-		t.Errorf("%+v", c.Refused)
-	}
+	check.Is(t, k.standing("q").Refused.N, 0)
 }
 
 // TestEveryRequestOfAPushMayFail: whatever happens to a request of a delivery that
@@ -369,9 +365,7 @@ func TestAReplyIsTakenAsItIs(t *testing.T) {
 	k.put("q", 1)
 	k.ends("q", endedCaughtUp)
 	k.arrived("n", "re 1", "re 2", "re 3")
-	if c := k.at("q", 1, delivery.Idle); c.Refused.N != 0 {
-		t.Errorf("%+v", c.Refused)
-	}
+	check.Is(t, k.at("q", 1, delivery.Idle).Refused.N, 0)
 }
 
 // TestWhatIsTakenCanBeStored: a reply that Batch.Reply takes is never too large to

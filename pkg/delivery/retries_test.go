@@ -145,9 +145,7 @@ func TestAPartIsDone(t *testing.T) {
 		k.d.Deliver(t.Context(), "q", r, -1)
 	}
 	check.Get(k.d.Operate(t.Context(), skips(orderOf("q"), 3)))
-	if done := k.d.Deliver(t.Context(), "q", r, -1); ending(done) != endedCaughtUp {
-		t.Errorf("%+v", done)
-	}
+	check.Is(t, ending(k.d.Deliver(t.Context(), "q", r, -1)), endedCaughtUp)
 	if len(got) < 3 || got[0] != "1-4 #1" || got[1] != "3-4 #2" || got[len(got)-1] != "5-5 #1" && got[len(got)-1] != "4-5 #1" {
 		t.Errorf("it got %q", got)
 	}
@@ -174,9 +172,7 @@ func TestTheAttemptGoesOnByHalves(t *testing.T) {
 		k.pass(time.Hour)
 	}
 	fails = false
-	if done := k.d.Deliver(t.Context(), "q", r, -1); ending(done) != endedCaughtUp {
-		t.Errorf("%+v", done)
-	}
+	check.Is(t, ending(k.d.Deliver(t.Context(), "q", r, -1)), endedCaughtUp)
 	want := []string{"1-4 #1", "1-4 #2", "1-2 #3", "1-1 #4", "2-2 #4", "2-2 #5", "3-6 #5", "7-8 #1"}
 	check.That(t, slices.Equal(got, want), "it got %q, want %q", got, want)
 }

@@ -402,9 +402,7 @@ func TestStoreEndedContext(t *testing.T) {
 		if _, _, err := b.Claim(ctx, c, claim("r", 5)); !errors.Is(err, context.Canceled) {
 			b.Errorf("claim: error %v, want that of the context", err)
 		}
-		if _, err := b.Consumer(ctx, b.queue, "a"); !errors.Is(err, context.Canceled) {
-			b.Errorf("get: error %v, want that of the context", err)
-		}
+		check.Fails(b.T, check.Err(b.Consumer(ctx, b.queue, "a")), context.Canceled)
 		same(b.T, "untouched", b.standing(b.queue, "a"), c)
 	})
 }

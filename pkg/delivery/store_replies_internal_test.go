@@ -219,9 +219,7 @@ func TestStoreNewerLayout(t *testing.T) {
 			Do:  []ddb.Action{ddb.Path("v").Set(ddb.Int(3))},
 		})
 		b.check(err)
-		if _, err := b.Consumer(b.Context(), b.queue, "a"); !errors.Is(err, table.ErrNewerLayout) {
-			b.Errorf("get: error %v", err)
-		}
+		check.Fails(b.T, check.Err(b.Consumer(b.Context(), b.queue, "a")), table.ErrNewerLayout)
 		if _, _, err := b.Consumers(b.Context(), b.queue, ""); !errors.Is(err, table.ErrNewerLayout) {
 			b.Errorf("list: error %v", err)
 		}

@@ -319,9 +319,7 @@ func TestAStartIsFinishedInPieces(t *testing.T) {
 		k.must(err)
 		return d
 	}
-	if _, err := invocation(5).Operate(t.Context(), rewinds(order("back"), delivery.First)); !errors.Is(err, killed) {
-		t.Fatalf("error %v: it had time for all of it", err)
-	}
+	check.Fails(t, check.Err(invocation(5).Operate(t.Context(), rewinds(order("back"), delivery.First))), killed)
 	for n := 0; k.standing("q").Starting != ""; n++ {
 		if n == 4 {
 			t.Fatalf("after %d invocations it still starts: %+v", n, k.standing("q"))
@@ -356,9 +354,7 @@ func TestAStartWhoseTurnIsOver(t *testing.T) {
 	if report, err := k.d.Sweep(t.Context(), delivery.SweepOptions{}); err != nil || report.Started != 0 || report.Notified != 1 {
 		t.Errorf("%+v, %v; want that it is not done, and goes on", report, err)
 	}
-	if c := k.standing("q"); c.KeptFrom != 1501 {
-		t.Errorf("%+v", c)
-	}
+	check.Is(t, k.standing("q").KeptFrom, 1501)
 	k.queues.fail = nil
 	if report, err := k.d.Sweep(t.Context(), delivery.SweepOptions{}); err != nil || report.Started != 1 {
 		t.Errorf("%+v, %v", report, err)

@@ -321,9 +321,7 @@ func TestNothingIsLeftToProbe(t *testing.T) {
 			check.That(t, len(e.Failing) == c.fails && e.TakenAt.IsZero(), "%s: %+v", name, e)
 			k.put("r", 1)
 			k.hands("r", endedFailed)
-			if is := k.circuit(); is.Open() != (c.fails > 0) {
-				t.Errorf("%s, and another fails: %+v", name, is)
-			}
+			check.Is(t, k.circuit().Open(), (c.fails > 0), name)
 		}
 	}
 }

@@ -97,9 +97,7 @@ func TestSweepSeesWhatASlowClockMoved(t *testing.T) {
 	k.pass(-9 * time.Minute)
 	k.put("a", 2)
 	k.pass(9 * time.Minute)
-	if report := k.everyFive(); report.Notified != 1 {
-		t.Errorf("%+v, want the queue to be woken up", report)
-	}
+	check.Is(t, k.everyFive().Notified, 1)
 }
 
 // TestSweepEndsDeadClaims: a worker that died is followed by another, until the
@@ -258,16 +256,10 @@ func TestDeletionBehindConsumers(t *testing.T) {
 		k.pass(time.Minute)
 		return k.sweep(delivery.SweepOptions{Delete: true, MaxAttempts: 3})
 	}
-	if report := sweep(); report.Deleted != 0 {
-		t.Errorf("%d were deleted at once", report.Deleted)
-	}
-	if report := sweep(); report.Deleted != 0 {
-		t.Errorf("%d were deleted too soon", report.Deleted)
-	}
+	check.Is(t, sweep().Deleted, 0)
+	check.Is(t, sweep().Deleted, 0)
 	k.pass(cursor.DeleteAfter)
-	if report := sweep(); report.Deleted != 2 {
-		t.Errorf("%d were deleted, want 2", report.Deleted)
-	}
+	check.Is(t, sweep().Deleted, 2)
 	page := check.Get(k.queues.Requests(queuelog.Inside{}).Messages(t.Context(), queuelog.Query{Queue: "q", Last: cursor.MaxSeq}))
 	check.That(t, len(page.Messages) == 3 && page.Messages[0].Seq == 3,
 		"%+v is left, want 3 to 5", page.Messages)
@@ -303,9 +295,7 @@ func TestSweepOptionsOutOfBounds(t *testing.T) {
 		"segments": {Sorter: cursor.SweepOptions{Segments: 101}}, "attempts": {MaxAttempts: 1}, "delete": {DeleteLimit: -1},
 		"full": {Sorter: cursor.SweepOptions{FullEvery: -1}}, "lag": {LagAfter: -1},
 	} {
-		if _, err := k.d.Sweep(t.Context(), options); err == nil {
-			t.Errorf("%s: no error", name)
-		}
+		check.That(t, check.Err(k.d.Sweep(t.Context(), options)) != nil, "%s: no error", name)
 	}
 }
 
@@ -399,9 +389,7 @@ func TestRefusedStartMakesNothing(t *testing.T) {
 	if _, err := d.Create(t.Context(), "q", "billing", delivery.At(7)); !errors.As(err, &invalid) || invalid.Field != "start" {
 		t.Errorf("error %v, want one of the start", err)
 	}
-	if _, err := sorter.Status(t.Context(), "q"); !errors.Is(err, cursor.ErrNoQueue) {
-		t.Errorf("the queue was made: %v", err)
-	}
+	check.Fails(t, check.Err(sorter.Status(t.Context(), "q")), cursor.ErrNoQueue)
 	if c, err := d.Create(t.Context(), "q", "billing", delivery.At(1)); err != nil || c.Delivered != 0 {
 		t.Errorf("%+v, %v; want that it begins with the first", c, err)
 	}

@@ -62,7 +62,5 @@ func TestTrackedFigures(t *testing.T) {
 		_, err := k.acker.Finish(t.Context(), c, k.d.Ender(nil))
 		return err
 	})
-	if c := k.standing(); c.Delivered != 40 {
-		t.Errorf("%+v", c)
-	}
+	check.Is(t, k.standing().Delivered, 40)
 }

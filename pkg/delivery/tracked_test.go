@@ -141,9 +141,7 @@ func TestADoneTreeIsCommittedByTheNextLook(t *testing.T) {
 				k.d.Deliver(k.t.Context(), "q", k.reader(), -1)
 			},
 			"sweep": func(k *trackedDesk) {
-				if report := k.sweep(delivery.SweepOptions{}); report.Carried != 1 {
-					k.t.Errorf("%+v; want one claim that was carried", report)
-				}
+				check.Is(k.t, k.sweep(delivery.SweepOptions{}).Carried, 1)
 			},
 		} {
 			k := newTrackedDesk(t)
@@ -361,9 +359,7 @@ func TestAnEndGoesWrong(t *testing.T) {
 		k.ends(endedDeferred)
 		k.works(k.edges...)
 		chain := check.Get(k.acker.Get(t.Context(), k.tags[0]))
-		if _, err := k.acker.Finish(t.Context(), chain, k.crashing("commit", lost).Ender(nil)); !errors.Is(err, errFlaky) {
-			t.Errorf("error %v", err)
-		}
+		check.Fails(t, check.Err(k.acker.Finish(t.Context(), chain, k.crashing("commit", lost).Ender(nil))), errFlaky)
 		before := k.notified()
 		k.pass(time.Second)
 		k.finishes()
@@ -429,9 +425,7 @@ func TestAHandlerThatFailsFailsItsTree(t *testing.T) {
 		t.Errorf("the chain is %q, %q", chain.End(), chain.Reason)
 	}
 	k.finishes()
-	if c := k.at("q", 0, delivery.Idle); c.Attempts != 1 {
-		t.Errorf("%d attempts are counted of one", c.Attempts)
-	}
+	check.Is(t, k.at("q", 0, delivery.Idle).Attempts, 1)
 	k.fails = func(delivery.Batch) error { return delivery.Permanent(errors.New("never")) }
 	k.pass(time.Minute)
 	k.ends(endedBlocked)
@@ -539,9 +533,7 @@ func TestOtherEndsGoOn(t *testing.T) {
 		announced = append(announced, c.Tag)
 		return errFlaky
 	})
-	if err := ender(t.Context(), xorack.Chain{Tag: "order 7"}); !errors.Is(err, errFlaky) {
-		t.Errorf("error %v", err)
-	}
+	check.Fails(t, ender(t.Context(), xorack.Chain{Tag: "order 7"}), errFlaky)
 	k.must(k.d.Ender(nil)(t.Context(), xorack.Chain{Tag: "order 7"}))
 	for _, tag := range []string{"delivery/", "delivery/x/1-r", "delivery/x", "delivery/aaaaaaaaaaaaaaaaaaaaaa/x-r"} {
 		k.must(ender(t.Context(), xorack.Chain{Tag: tag, Data: "c/q"}))
@@ -564,9 +556,7 @@ func TestTheEndStaysDueUntilTheQueueIsAwake(t *testing.T) {
 			return nil
 		}
 		c := check.Get(k.acker.Get(t.Context(), k.tags[0]))
-		if _, err := k.acker.Finish(t.Context(), c, k.d.Ender(nil)); !errors.Is(err, errFlaky) {
-			t.Errorf("%s: error %v", request, err)
-		}
+		check.Fails(t, check.Err(k.acker.Finish(t.Context(), c, k.d.Ender(nil))), errFlaky, request)
 		if c, err := k.acker.Get(t.Context(), k.tags[0]); err != nil || c.Sealed() {
 			t.Errorf("%s: sealed %v, error %v", request, c.Sealed(), err)
 		}

@@ -3,6 +3,7 @@
 package check
 
 import (
+	"errors"
 	"strings"
 	"testing"
 )
@@ -57,5 +58,16 @@ func Has(t testing.TB, text, part string, about ...any) {
 	t.Helper()
 	if !strings.Contains(text, part) {
 		t.Errorf("no %s in %s %+v", part, text, about)
+	}
+}
+
+// Err is the error without its result.
+func Err[T any](_ T, err error) error { return err }
+
+// Fails fails the test where an error is not the one that is wanted.
+func Fails(t testing.TB, err, want error, about ...any) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("error %v, want %v %+v", err, want, about)
 	}
 }

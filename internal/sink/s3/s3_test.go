@@ -195,12 +195,8 @@ func TestReplay(t *testing.T) {
 	if got, err := d.replay(Range{Queue: "q", From: 60, To: 70, Into: "part"}); !errors.Is(err, ErrNotArchived) || got.Last != 66 || !strings.Contains(err.Error(), `message 67 of queue "q"`) {
 		t.Errorf("%+v, %v; want the rest to be missing", got, err)
 	}
-	if _, err := d.replay(Range{Queue: "q", From: 67, To: 70, Into: "none"}); !errors.Is(err, ErrNotArchived) {
-		t.Errorf("%v", err)
-	}
-	if _, err := d.sorter.Status(t.Context(), "none"); !errors.Is(err, cursor.ErrNoQueue) {
-		t.Errorf("a replay of nothing left a queue: %v", err)
-	}
+	check.Fails(t, check.Err(d.replay(Range{Queue: "q", From: 67, To: 70, Into: "none"})), ErrNotArchived)
+	check.Fails(t, check.Err(d.sorter.Status(t.Context(), "none")), cursor.ErrNoQueue)
 }
 
 // TestReplayTakesWhatWasWrittenLast: tables went back to a backup, and numbers were given out again.
@@ -383,9 +379,7 @@ func TestDefaults(t *testing.T) {
 		}
 	}
 	r := delivery.Reader{Track: time.Minute}
-	if err := (settings{}).Defaults(&r); err == nil {
-		t.Error("a bucket may be tracked")
-	}
+	check.That(t, (settings{}).Defaults(&r) != nil, "a bucket may be tracked")
 }
 
 func TestKeys(t *testing.T) {

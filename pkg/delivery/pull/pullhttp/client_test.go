@@ -124,9 +124,7 @@ func TestClaimOfAKeyedQueue(t *testing.T) {
 // TestNotThere: a consumer or a queue that is not there is the error that the tables give.
 func TestNotThere(t *testing.T) {
 	for code, want := range map[string]error{"no-consumer": delivery.ErrNoConsumer, "no-queue": cursor.ErrNoQueue} {
-		if _, err := newAPI(t, refuses(404, code, "")).List(t.Context(), delivery.Request{Queue: "q", Consumer: "c"}); !errors.Is(err, want) {
-			t.Errorf("%s: %v, want %v", code, err, want)
-		}
+		check.Fails(t, check.Err(newAPI(t, refuses(404, code, "")).List(t.Context(), delivery.Request{Queue: "q", Consumer: "c"})), want, code, want)
 	}
 }
 

@@ -175,9 +175,7 @@ func TestConsumeCreatesTheConsumer(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.put("a/1", 1, 1)
 		o := f.options()
-		if err := f.Consume(f.Context(), f.claims, "a/1", "c", enter, o); !errors.Is(err, delivery.ErrNoConsumer) {
-			f.Errorf("error %v, want that there is no consumer", err)
-		}
+		check.Fails(f, f.Consume(f.Context(), f.claims, "a/1", "c", enter, o), delivery.ErrNoConsumer)
 		o.Create = true
 		check.OK(f, f.Consume(f.Context(), f.claims, "a/1", "c", enter, o))
 		f.has("a/1 1")
@@ -233,9 +231,7 @@ func TestConsumeAllFindsNewQueues(t *testing.T) {
 		f.put("a/2", 1, 1)
 		bubble.Sleep(2 * time.Second)
 		f.has("a/1 1", "a/1 2", "a/2 1")
-		if err := stop(); !errors.Is(err, context.Canceled) {
-			f.Errorf("error %v, want the context's", err)
-		}
+		check.Fails(f, stop(), context.Canceled)
 	})
 }
 
@@ -408,9 +404,7 @@ func TestTheEndIsGraceful(t *testing.T) {
 			return enter(ctx, tx, b)
 		}, f.options())
 		<-began
-		if err := stop(); !errors.Is(err, context.Canceled) {
-			f.Error(err)
-		}
+		check.Fails(f, stop(), context.Canceled)
 		f.has("a/1 1")
 		f.idle("a/1", 1)
 	})
@@ -428,9 +422,7 @@ func TestAnEffectThatGoesOnIsCancelled(t *testing.T) {
 		}, f.options())
 		<-began
 		at := time.Now()
-		if err := stop(); !errors.Is(err, context.Canceled) {
-			f.Error(err)
-		}
+		check.Fails(f, stop(), context.Canceled)
 		check.Is(f, time.Since(at), 10*time.Second)
 		f.has()
 		f.idle("a/1", 0)

@@ -148,6 +148,21 @@ func TestWhatWasLeftInDoubtIsSettled(t *testing.T) {
 	}
 }
 
+var errBlocked = errors.New("blocked")
+
+// untilBlocked ends a Consume with errBlocked where the consumer is blocked.
+func untilBlocked(o *pull.ConsumeOptions) {
+	var last pull.Step
+	o.Observe = func(s pull.Step) { last = s }
+	wait := o.Wait
+	o.Wait = func(ctx context.Context, d time.Duration) error {
+		if last.Outcome == delivery.Blocked {
+			return errBlocked
+		}
+		return wait(ctx, d)
+	}
+}
+
 // TestAMessageThatNoTransactionTakes ends blocked, alone; those before it go
 // through.
 func TestAMessageThatNoTransactionTakes(t *testing.T) {
@@ -168,19 +183,8 @@ func TestAMessageThatNoTransactionTakes(t *testing.T) {
 		}
 		o := tb.options()
 		o.MaxMessages = 4
-		stuck := errors.New("stuck")
-		var last pull.Step
-		o.Observe = func(s pull.Step) { last = s }
-		wait := o.Wait
-		o.Wait = func(ctx context.Context, d time.Duration) error {
-			if last.Outcome == delivery.Blocked {
-				return stuck
-			}
-			return wait(ctx, d)
-		}
-		if err := b.Consume(b.Context(), tb.puller(0), "q", "c", effect, o); !errors.Is(err, stuck) {
-			b.Fatal(err)
-		}
+		untilBlocked(o)
+		check.Fails(b, b.Consume(b.Context(), tb.puller(0), "q", "c", effect, o), errBlocked)
 		b.booked(1, 2)
 		c, err := tb.store.Requests(request.Inside{}).Consumer(b.Context(), "q", "c")
 		if err != nil || c.State != delivery.Blocked || c.Delivered != 2 || c.Error != "panic: no such account" || tries != 5 {
@@ -232,9 +236,7 @@ func TestAnotherDatabasesClaimIsNotSettled(t *testing.T) {
 		h := tb.claim(p, "other-1", 1).Held()
 		tb.is("prepare", delivery.OK)(p.Prepare(b.Context(), h))
 		tb.now = tb.now.Add(time.Minute)
-		if err := b.Consume(b.Context(), p, "q", "c", book, tb.options()); !errors.Is(err, pull.ErrOtherDatabase) {
-			b.Errorf("error %v, want that it is another's", err)
-		}
+		check.Fails(b, b.Consume(b.Context(), p, "q", "c", book, tb.options()), pull.ErrOtherDatabase)
 		check.Is(b, b.count("streamsort_markers"), 0)
 	})
 }
@@ -340,9 +342,7 @@ func TestATakenOverClaimEndsTheWork(t *testing.T) {
 			<-ctx.Done()
 			return ctx.Err()
 		}
-		if err := b.Consume(b.Context(), p, "q", "c", effect, o); !errors.Is(err, errAway) {
-			b.Fatal(err)
-		}
+		check.Fails(b, b.Consume(b.Context(), p, "q", "c", effect, o), errAway)
 		b.booked()
 	})
 }

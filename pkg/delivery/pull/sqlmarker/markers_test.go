@@ -78,9 +78,7 @@ func TestRolledBackIsAborted(t *testing.T) {
 func TestSettledCannotCommit(t *testing.T) {
 	onEach(t, func(b *bench) {
 		b.settles(claim(1, "r"), delivery.Aborted)
-		if _, err := b.work(claim(1, "r"), 0); !errors.Is(err, sqlmarker.ErrSettled) {
-			b.Errorf("error %v, want that it is settled", err)
-		}
+		check.Fails(b, check.Err(b.work(claim(1, "r"), 0)), sqlmarker.ErrSettled)
 	})
 }
 
@@ -216,14 +214,10 @@ func TestNotInstalled(t *testing.T) {
 	for _, s := range servers {
 		t.Run(s.name, func(t *testing.T) {
 			db := s.open(t)
-			if _, err := sqlmarker.Open(t.Context(), db, s.dialect, "s"); !errors.Is(err, sqlmarker.ErrNotInstalled) {
-				t.Errorf("error %v, want that the tables are not installed", err)
-			}
+			check.Fails(t, check.Err(sqlmarker.Open(t.Context(), db, s.dialect, "s")), sqlmarker.ErrNotInstalled)
 			check.OK(t, sqlmarker.Install(t.Context(), db, s.dialect))
 			check.Get(db.ExecContext(t.Context(), "UPDATE streamsort_marker_layout SET version = 7"))
-			if _, err := sqlmarker.Open(t.Context(), db, s.dialect, "s"); !errors.Is(err, table.ErrNewerLayout) {
-				t.Errorf("error %v, want that the tables are newer", err)
-			}
+			check.Fails(t, check.Err(sqlmarker.Open(t.Context(), db, s.dialect, "s")), table.ErrNewerLayout)
 			var invalid *cursor.InvalidError
 			for _, stack := range []string{"", strings.Repeat("x", sqlmarker.MaxStack+1)} {
 				if _, err := sqlmarker.Open(t.Context(), db, s.dialect, stack); !errors.As(err, &invalid) {

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -108,19 +107,8 @@ func TestABadReplyFailsTheTransaction(t *testing.T) {
 			return batch.Reply(delivery.Reply{Queue: strings.Repeat("x", 1025)})
 		}
 		o := tb.options()
-		stuck := errors.New("stuck")
-		var last pull.Step
-		o.Observe = func(s pull.Step) { last = s }
-		wait := o.Wait
-		o.Wait = func(ctx context.Context, d time.Duration) error {
-			if last.Outcome == delivery.Blocked {
-				return stuck
-			}
-			return wait(ctx, d)
-		}
-		if err := b.Consume(b.Context(), tb.puller(0), "q", "c", effect, o); !errors.Is(err, stuck) {
-			b.Fatal(err)
-		}
+		untilBlocked(o)
+		check.Fails(b, b.Consume(b.Context(), tb.puller(0), "q", "c", effect, o), errBlocked)
 		c, err := tb.store.Requests(request.Inside{}).Consumer(b.Context(), "q", "c")
 		check.That(b, err == nil && c.State == delivery.Blocked && strings.Contains(c.Error, "replies[1].queue has 1025 bytes"),
 			"%+v, %v", c, err)

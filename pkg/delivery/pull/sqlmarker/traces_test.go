@@ -3,7 +3,6 @@ package sqlmarker_test
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -134,9 +133,7 @@ func TestTraceT1AConflictIsNoCommit(t *testing.T) {
 		}
 		b.settles(h, delivery.Aborted)
 		tb.is("settle", delivery.OK)(q.Settle(b.Context(), h, delivery.Aborted, "silent"))
-		if _, err := b.work(h, 0); !errors.Is(err, sqlmarker.ErrSettled) {
-			b.Errorf("P commits: %v", err)
-		}
+		check.Fails(b, check.Err(b.work(h, 0)), sqlmarker.ErrSettled)
 		b.settles(h, delivery.Aborted)
 		tb.is("P settles", delivery.OK)(p.Settle(b.Context(), h, delivery.Aborted, "mine"))
 		tb.is("P's commit", delivery.Lost, delivery.Aborted)(p.Commit(b.Context(), h))
@@ -180,9 +177,7 @@ func TestTraceT3MarkersAreDroppedUnderAFloor(t *testing.T) {
 		b.settles(zombie, delivery.Aborted)
 		tb.is("settle", delivery.OK)(p.Settle(b.Context(), zombie, delivery.Aborted, "silent"))
 		check.OK(b, b.Consume(b.Context(), p, "q", "c", book, o))
-		if _, err := b.work(zombie, 0); err == nil {
-			b.Error("the zombie commits")
-		}
+		check.That(b, check.Err(b.work(zombie, 0)) != nil, "the zombie commits")
 		b.booked(1, 2, 3)
 		if n := b.count("streamsort_markers"); n > 2 {
 			b.Errorf("%d markers, want that old ones are gone", n)

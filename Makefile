@@ -18,7 +18,7 @@ LAMBDA_BUILD = GOOS=linux GOARCH=$(1) GOARM64=v8.1 CGO_ENABLED=0 $(GO) build $(L
 LOCAL_RUN := CGO_ENABLED=0 $(GO) run $(LAMBDA_FLAGS)
 # infra/cdk/cdk.json says the same to those who call the CDK themselves.
 export CDK_DISABLE_CLI_TELEMETRY := true
-TOOL := $(GO) tool -modfile=tools.mod
+TOOL := $(GO) tool -modfile=tools/go.mod
 
 # Where the demo's messages come from, who moves the cursors, and whether
 # processes are killed.
@@ -38,27 +38,17 @@ export INPUT MODE CHAOS ORDER TRACKED STAY
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
-node_modules/.installed: package.json package-lock.json
-	npm ci --no-progress --loglevel=error
-	@touch $@
+%/node_modules/.installed: %/package.json %/package-lock.json
+	cd $* && npm ci --no-progress --loglevel=error --no-fund --no-audit --no-update-notifier
+	@mkdir -p $(@D) && touch $@
 
-infra/cdk/node_modules/.installed: infra/cdk/package.json infra/cdk/package-lock.json
-	cd infra/cdk && npm ci --no-progress --loglevel=error
-	@touch $@
-
-infra/cdk/nag/node_modules/.installed: infra/cdk/nag/package.json infra/cdk/nag/package-lock.json
-	cd infra/cdk/nag && npm ci --no-progress --loglevel=error
-	@touch $@
-
+INSTALLED := node_modules/.installed
+SERVERS := dynoxide dynamodb-local
 .PHONY: deps
-deps: node_modules/.installed ## install the local DynamoDB-compatible servers
-
-internal/dev/browser/node_modules/.installed: internal/dev/browser/package.json internal/dev/browser/package-lock.json
-	cd internal/dev/browser && npm ci --no-progress --loglevel=error
-	@touch $@
+deps: $(SERVERS:%=internal/dev/localdb/servers/%/$(INSTALLED)) internal/dev/localpg/$(INSTALLED) internal/dev/payloads/$(INSTALLED) ## install the local DynamoDB-compatible servers
 
 .PHONY: deps-browser
-deps-browser: internal/dev/browser/node_modules/.installed
+deps-browser: internal/dev/browser/$(INSTALLED)
 
 .PHONY: deps-infra
 deps-infra: infra/cdk/node_modules/.installed infra/cdk/nag/node_modules/.installed
@@ -239,7 +229,7 @@ vuln: ## look for known vulnerabilities in what is called (needs vuln.go.dev)
 .PHONY: sbom
 sbom: ## write the bill of materials, CycloneDX: dist/streamsort.cdx.json
 	@mkdir -p dist
-	$(GO) tool -modfile=release.mod cyclonedx-gomod mod -json -output dist/streamsort.cdx.json .
+	$(GO) tool -modfile=tools/release/go.mod cyclonedx-gomod mod -json -output dist/streamsort.cdx.json .
 
 .PHONY: template
 template: ## renew the golden template and its patches from infra/cdk

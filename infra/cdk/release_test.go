@@ -41,7 +41,7 @@ func released(t *testing.T) string {
 }
 
 // A release's template names the release's zips, all of them that it needs, as
-// .goreleaser.yaml names them, and says which release it is.
+// tools/release/goreleaser.yaml names them, and says which release it is.
 func TestRelease(t *testing.T) {
 	text := released(t)
 	var document struct {
@@ -54,7 +54,7 @@ func TestRelease(t *testing.T) {
 	if !strings.HasPrefix(document.Description, "Streamsort 1.2.3:") {
 		t.Errorf("%q", document.Description)
 	}
-	config, err := os.ReadFile("../../.goreleaser.yaml")
+	config, err := os.ReadFile("../../tools/release/goreleaser.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestReleasedFits(t *testing.T) {
 
 // What makes a release writes the template, publishes it, and has its checksum, which is attested.
 func TestReleaseHasTemplate(t *testing.T) {
-	config, err := os.ReadFile("../../.goreleaser.yaml")
+	config, err := os.ReadFile("../../tools/release/goreleaser.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func TestReleaseHasTemplate(t *testing.T) {
 	const file = `.build/release/streamsort_{{ .Version }}.template.json`
 	if !strings.Contains(text, "go -C infra/cdk run . -release {{ .Version }} -out ../../"+file) || strings.Count(text, "extra_files: [{glob: ") != 2 ||
 		strings.Count(text, "glob: '"+file+"'") != 2 {
-		t.Error(".goreleaser.yaml does not write the template, publish it and list its checksum")
+		t.Error("goreleaser.yaml does not write the template, publish it and list its checksum")
 	}
 }
 

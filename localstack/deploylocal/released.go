@@ -70,8 +70,8 @@ func processor() string {
 	return runtime.GOARCH
 }
 
-// upload makes the bucket, and puts both releases there: the zips as .goreleaser.yaml names them, and the
-// template as its hook writes it.
+// upload makes the bucket, and puts both releases there: the zips as tools/release/goreleaser.yaml
+// names them, and the template as its hook writes it.
 func (r *release) upload(ctx context.Context) error {
 	if err := r.put(ctx, "/"+bucket, nil); err != nil {
 		return err

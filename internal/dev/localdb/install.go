@@ -14,10 +14,9 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/cache"
 )
 
-// servers are what npm installs of each kind, pinned as the project's own package-lock.json
-// pins it.
+// servers are what npm installs of each kind.
 //
-//go:embed servers
+//go:embed servers/*/package.json servers/*/package-lock.json
 var servers embed.FS
 
 // What Install says of each kind.
@@ -39,11 +38,11 @@ func Described(kind Kind) string {
 	return string(kind)
 }
 
-// place is the folder whose node_modules hold a server: the project's, or, outside of it,
-// one in the user's cache, which is named by what is installed there.
+// place is the folder whose node_modules hold a server: below this package's, or, outside of
+// the project, in the user's cache, named by what is installed there.
 func place(kind Kind) (string, error) {
 	if root, err := Root(); err == nil {
-		return root, nil
+		return filepath.Join(root, "internal", "dev", "localdb", "servers", string(kind)), nil
 	}
 	lock, err := servers.ReadFile(path.Join("servers", string(kind), "package-lock.json"))
 	if err != nil {

@@ -1,43 +1,11 @@
 package localdb
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
-
-// TestPinnedAlike: what is fetched outside of the project is what `make deps` installs.
-func TestPinnedAlike(t *testing.T) {
-	type lock struct {
-		Packages map[string]struct{ Version, Integrity string }
-	}
-	read := func(path string) (l lock) {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := json.Unmarshal(text, &l); err != nil {
-			t.Fatal(err)
-		}
-		return l
-	}
-	project := read("../../../package-lock.json")
-	for _, kind := range []Kind{Dynoxide, DynamoDBLocal} {
-		own := read(filepath.Join("servers", string(kind), "package-lock.json"))
-		if len(own.Packages) < 2 {
-			t.Errorf("%s: %v", kind, own)
-		}
-		for name, entry := range own.Packages {
-			if diff := cmp.Diff(project.Packages[name], entry); diff != "" && name != "" {
-				t.Errorf("%s, %s (-project +own):\n%s", kind, name, diff)
-			}
-		}
-	}
-}
 
 // TestPlaceOutsideOfTheProject: a folder with a go.mod and a package.json of its own is no
 // place of this project, and servers are looked for in the user's cache.

@@ -2,8 +2,8 @@
 // tests, benchmarks and the local stack. [Choose] says which one to use, and
 // [Start] starts it; a test calls [ForTest].
 //
-// The servers are installed by `make deps` under node_modules of the project, and
-// outside of it by [Install] in the user's cache folder. Everything that
+// The servers are installed by `make deps` below this package's folder, and
+// outside of the project by [Install] in the user's cache folder. Everything that
 // they hold is gone when they are closed, unless they are given a folder for it.
 package localdb
 
@@ -51,8 +51,9 @@ func Choose() Kind {
 		return Given
 	}
 	if runtime.GOOS == "linux" && runtime.GOARCH == "amd64" {
-		root, outside := Root()
-		if _, missing := os.Stat(dynoxidePath(root)); outside != nil || missing == nil {
+		_, outside := Root()
+		folder, _ := place(Dynoxide)
+		if _, missing := os.Stat(dynoxidePath(folder)); outside != nil || missing == nil {
 			return Dynoxide
 		}
 	}

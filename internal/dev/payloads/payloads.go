@@ -21,7 +21,7 @@ type Event struct {
 // server; root is the repository's folder.
 func GitHub(t testing.TB, root string) (all []Event) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(root, "node_modules/@octokit/webhooks-examples/*/index.json"))
+	files, err := filepath.Glob(filepath.Join(root, "internal/dev/payloads/node_modules/@octokit/webhooks-examples/*/index.json"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no examples: %v; make deps installs them", err)
 	}

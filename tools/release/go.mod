@@ -1,4 +1,4 @@
-module github.com/streamsort/streamsort/release
+module release
 
 go 1.26.0
 

@@ -1,4 +1,4 @@
-module github.com/streamsort/streamsort/tools
+module tools
 
 go 1.26.0
 

@@ -145,7 +145,6 @@ func TestListsOfChains(t *testing.T) {
 	}
 	l.Want("a row", l.ask("acme", "state=timed-out&limit=1"), 200, `"list":[{"tag":"late a c","state":"timed-out","since":"2026-01-03T04:04:05Z","ageSeconds":0}],"next":"`)
 	l.Want("an open one", l.ask("acme", "state=open&prefix=x"), 200, `{"status":200,"list":[{"tag":"x","state":"open","due":"2026-01-03T04:19:05Z"}]}`)
-	l.Want("the cost that an operator sees", l.ask("", "state=open&prefix=x"), 200, `"looked":6}`)
 }
 
 // TestAnEndIsListed until its record expires, or it is deleted.

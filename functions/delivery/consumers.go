@@ -160,14 +160,15 @@ type operated struct {
 // consumerAnswer is what is shown of a consumer.
 type consumerAnswer = view.Consumer
 
-// after is a consumer after an operation, beside where its queue is then: half a read unit. Where that cannot be read the operation is
-// done all the same.
+// after is a consumer after an operation, beside where its queue is then, and what is known of its
+// sink: two reads. Where they fail the operation is done all the same.
 func (s *service) after(ctx context.Context, scope tenancy.Scope, of delivery.Consumer) *consumerAnswer {
 	beside := delivery.Status{Consumer: of, Position: of.Delivered}
 	if cur, err := s.sorter.Status(ctx, of.Queue); err == nil {
 		beside.Position = cur.Position
 	}
-	return s.answer(scope, beside, request.Health{}, false)
+	sink, _ := s.deliverer.Inside(request.Inside{}).Health(ctx, of.Name)
+	return s.answer(scope, beside, sink, false)
 }
 
 // create makes a consumer, or returns the one that is there.

@@ -44,7 +44,7 @@ const maxListBytes = 4 << 20
 // ofQueues lists the consumers of the queues of a page, which ends earlier where the answer grows too
 // long.
 func (s *service) ofQueues(ctx context.Context, c *httpapi.Call, asked lists.Selection, walked lists.Walked) (view.Rows, error) {
-	a := view.Rows{Status: http.StatusOK, List: []view.Head{}, Looked: walked.Cost(c), Next: walked.Next}
+	a := view.Rows{Status: http.StatusOK, List: []view.Head{}, Next: walked.Next}
 	var unreadable []string
 	left := maxListBytes
 	for i, it := range walked.Queues {

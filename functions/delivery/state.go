@@ -59,7 +59,7 @@ func (s *service) head(scope tenancy.Scope, of delivery.Status, sink request.Hea
 	is, also := view.In(s.aspects(of, sink, missing)...)
 	h := view.Head{
 		Queue: printable.Name(scope.Short(of.Queue)), Consumer: of.Name, State: is.State, Cause: is.Cause, Also: also,
-		Since: is.Since, NextTry: is.NextTry, Attempt: of.Attempts,
+		Since: is.Since, NextTry: is.NextTry, Attempt: of.Tries(),
 		Lag: new(jsonseq.Seq(of.Lag())), Delivered: new(jsonseq.Seq(of.Delivered)), Position: new(jsonseq.Seq(of.Position)),
 	}
 	if !is.Since.IsZero() {
@@ -70,8 +70,8 @@ func (s *service) head(scope tenancy.Scope, of delivery.Status, sink request.Hea
 	}
 	if of.Error != "" {
 		why := of.Error
-		if scope.Tenant() != "" {
-			why = of.ShownError()
+		if scope.Tenant() != "" && of.Shown > 0 {
+			why = why[:min(of.Shown, len(why))]
 		}
 		h.Error = printable.Name(reasonFor(scope, of.ReplyQueue, why))
 		h.Group = printable.Name(errtext.Group(string(h.Error)))

@@ -27,9 +27,6 @@ func listQueues(ctx context.Context, c *call) (int, any, error) {
 		list = append(list, a)
 	}
 	a := map[string]any{"status": http.StatusOK, "list": list}
-	if cost := walked.Cost(c.Call); cost > 0 {
-		a["looked"] = cost
-	}
 	if walked.Next != "" {
 		a["next"] = walked.Next
 	}

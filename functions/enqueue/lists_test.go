@@ -45,18 +45,14 @@ func TestListQueues(t *testing.T) {
 			}
 			tenants.Want(query.Encode(), a, 200)
 			var page struct {
-				List   []struct{ Queue string }
-				Next   string
-				Looked int
+				List []struct{ Queue string }
+				Next string
 			}
 			if err := json.Unmarshal([]byte(a.Body), &page); err != nil {
 				t.Fatal(err)
 			}
 			for _, row := range page.List {
 				all = append(all, row.Queue)
-			}
-			if as != "" && page.Looked > 0 {
-				t.Errorf("%s learns that there are %d queues", as, page.Looked)
 			}
 			if page.Next == "" {
 				slices.Sort(all)

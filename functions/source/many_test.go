@@ -21,7 +21,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// many is how many records of each shape go through the handler; make sources has 100,000.
+// many is how many records of each shape go through the handler; make verify S=sources has 100,000.
 var many = flag.Int("events", map[bool]int{true: 4_000, false: 800}[whole.Tests], "how many records of each shape go through the handler")
 
 // How records come: up to a delay after the time at which they were made, which is less than

@@ -183,7 +183,7 @@ func (r *Run) begin(page []view.Head) {
 // lists reports whether a row of a list is one that the request selects.
 func (r *Run) lists(row view.Head) bool {
 	switch {
-	case row.Queue == "", r.Action == "pause" && row.Is(view.Paused) && !r.resumed:
+	case r.Action == "pause" && row.Is(view.Paused) && !r.resumed:
 		return false
 	case (r.Action == "redrive" || r.Action == "skip") && (row.Cause == view.Missing || r.State == string(view.Held) && row.Attempt == 0 && row.Error == ""):
 		return false // there is no message, or none that failed

@@ -42,7 +42,7 @@ const Open view.State = "open"
 // statesOf are the states in which queues, consumers and chains are listed.
 var statesOf = map[string][]view.State{
 	"queues":    {view.Gap},
-	"consumers": view.Attention[1:],
+	"consumers": {view.Blocked, view.InDoubt, view.Held, view.Retrying, view.Paused, view.CatchingUp},
 	"chains":    {Open, view.State(trouble.Failed), view.State(trouble.TimedOut)},
 }
 

@@ -80,7 +80,7 @@ func InState(ctx context.Context, c *httpapi.Call, store *trouble.Store, s Selec
 	}
 	heads, errs := make([]*view.Head, len(rows)), make([]error, len(rows))
 	fanout.SideBySide(len(rows), func(i int) {
-		if verify == nil || rows[i].Queue == "" {
+		if verify == nil {
 			heads[i] = new(Shown(c, rows[i], now))
 			return
 		}
@@ -98,12 +98,16 @@ func InState(ctx context.Context, c *httpapi.Call, store *trouble.Store, s Selec
 	return http.StatusOK, a, nil
 }
 
-// page reads the rows of a page, those of a name's circuit breaker that holds nothing among them, and returns its next.
+// page reads the rows of a page, and returns its next.
 func (s Selection) page(ctx context.Context, store *trouble.Store, now time.Time) (rows []trouble.Row, next string, err error) {
 	over, open := statesOfRows(s.State), map[trouble.State]trouble.Row{}
-	if s.State == view.Held {
-		if over, open, err = heldStates(ctx, store, s.Consumer); err != nil {
+	if s.State == view.Held || s.State == view.Retrying {
+		held, away, err := heldStates(ctx, store, s.Consumer)
+		if err != nil {
 			return nil, "", err
+		}
+		if open = away; s.State == view.Held {
+			over = append(held, trouble.Failing) // some are not noted as held yet
 		}
 	}
 	size, looked := s.Limit, 0
@@ -117,18 +121,24 @@ func (s Selection) page(ctx context.Context, store *trouble.Store, now time.Time
 		} else if in == s.In {
 			place = s.Place
 		}
-		for first := place == ""; ; first = false {
+		for {
 			page, behind, err := store.Page(ctx, in, s.Prefix, place, size)
 			if err != nil {
 				return nil, "", err
-			}
-			if row, is := open[in]; is && first && len(page) == 0 && s.Prefix == "" {
-				page = []trouble.Row{row}
 			}
 			s.In = in
 			for i, row := range page {
 				if s.Consumer != "" && row.Consumer != s.Consumer || row.Expired(now) {
 					continue
+				}
+				if in == trouble.Failing {
+					var other bool
+					if other, err = s.inAnother(ctx, store, open, row); other {
+						continue
+					}
+				}
+				if err != nil {
+					return nil, "", err
 				}
 				if rows = append(rows, row); len(rows) == s.Limit {
 					if i == len(page)-1 && behind == "" && in == over[len(over)-1] {
@@ -147,6 +157,19 @@ func (s Selection) page(ctx context.Context, store *trouble.Store, now time.Time
 		}
 	}
 	return rows, "", nil
+}
+
+// inAnother reports whether the row of a consumer that fails belongs into another list, or is in
+// this one by another row: while its circuit breaker is open it is held, and nothing is retried.
+func (s Selection) inAnother(
+	ctx context.Context, store *trouble.Store, open map[trouble.State]trouble.Row, row trouble.Row,
+) (bool, error) {
+	by := trouble.HeldBy(row.Consumer)
+	if _, away := open[by]; !away || s.State == view.Retrying {
+		return away == (s.State == view.Retrying), nil
+	}
+	_, noted, err := store.Row(ctx, by, row.Queue, row.Consumer)
+	return noted, err
 }
 
 // heldStates are the states of the rows of queues that open circuit breakers hold, and the row of each: of one consumer's
@@ -170,14 +193,14 @@ func heldStates(ctx context.Context, store *trouble.Store, consumer string) (sta
 func Shown(c *httpapi.Call, row trouble.Row, now time.Time) view.Head {
 	is := aspectOf(row)
 	h := view.Head{Consumer: row.Consumer, State: is.state, Cause: is.cause, Since: row.Since, Age: max(now.Sub(row.Since).Seconds(), 0)}
-	h.Queue, h.Attempt = printable.Name(c.Short(row.Queue)), row.Attempt
+	h.Queue = printable.Name(c.Short(row.Queue))
 	why := row.Error
 	if row.Shown > 0 && c.Tenant() != "" {
 		why = why[:min(row.Shown, len(why))]
 	}
 	h.Error = printable.Name(c.Words(why))
 	h.Group = printable.Name(errtext.Group(string(h.Error)))
-	if is.state != view.Held {
+	if is.state != view.Held || row.Seq > 0 {
 		h.Seq = new(jsonseq.Seq(row.Seq))
 	}
 	return h
@@ -288,11 +311,8 @@ func count(ctx context.Context, store *trouble.Store, prefix string, now time.Ti
 	for _, state := range trouble.ChainStates {
 		n.states[view.State(state)] = &view.Count{}
 	}
-	seen := map[string]*is{}
+	seen := map[string]*standing{}
 	for i, state := range states {
-		if row, is := open[state]; is && len(pages[i]) == 0 && prefix == "" {
-			pages[i] = []trouble.Row{row}
-		}
 		for _, row := range pages[i] {
 			n.add(seen, open, row, now)
 		}
@@ -302,11 +322,7 @@ func count(ctx context.Context, store *trouble.Store, prefix string, now time.Ti
 	}
 	for _, of := range seen {
 		if row := cmp.Or(of.failing[view.Blocked], of.failing[view.InDoubt], of.failing[view.Held], of.failing[view.Retrying]); row != nil {
-			row := *row
-			if retried := of.retried; retried != nil && row.Error == "" {
-				row.Error, row.Shown, row.Attempt, row.Seq = retried.Error, retried.Shown, retried.Attempt, retried.Seq
-			}
-			n.failing = append(n.failing, row)
+			n.failing = append(n.failing, *row)
 		}
 		if of.lags != nil && len(of.failing) == 0 {
 			n.states[view.CatchingUp].Add(of.lags.Since, now)
@@ -321,15 +337,15 @@ func count(ctx context.Context, store *trouble.Store, prefix string, now time.Ti
 	return n, nil
 }
 
-// is is what one consumer is in.
-type is struct {
-	// failing are its rows by their states, paused among them, retried is the one of a message that failed, lags of what it lags.
-	failing       map[view.State]*trouble.Row
-	retried, lags *trouble.Row
+// standing is what one consumer is in.
+type standing struct {
+	// failing are its rows by their states, paused among them, lags is that of what it lags.
+	failing map[view.State]*trouble.Row
+	lags    *trouble.Row
 }
 
 // add counts a row of a queue or a chain, and gathers those of consumers.
-func (n *counted) add(seen map[string]*is, open map[trouble.State]trouble.Row, row trouble.Row, now time.Time) {
+func (n *counted) add(seen map[string]*standing, open map[trouble.State]trouble.Row, row trouble.Row, now time.Time) {
 	a := aspectOf(row)
 	if row.Consumer == "" { // a queue, or a chain
 		n.states[a.state].Add(row.Since, now)
@@ -337,19 +353,17 @@ func (n *counted) add(seen map[string]*is, open map[trouble.State]trouble.Row, r
 	}
 	of := seen[row.Place()]
 	if of == nil {
-		of = &is{failing: map[view.State]*trouble.Row{}}
+		of = &standing{failing: map[view.State]*trouble.Row{}}
 		seen[row.Place()] = of
 	}
 	switch by, away := open[trouble.HeldBy(row.Consumer)]; {
 	case a.state == view.CatchingUp:
 		of.lags = &row
 		return
-	case row.State == trouble.Failing:
-		of.retried = new(row)
-		if away {
-			row.State, row.Since = trouble.HeldBy(row.Consumer), by.Since
-			a = aspectOf(row)
-		}
+	case row.State == trouble.Failing && away: // it has the error
+		row.State, row.Since = by.State, by.Since
+		of.failing[view.Held] = &row
+		return
 	}
 	if of.failing[a.state] == nil {
 		of.failing[a.state] = &row

@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 
-	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/margin"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
@@ -13,18 +12,8 @@ import (
 // Walked are queues of a page of a list of all.
 type Walked struct {
 	Queues []cursor.Cursor
-	// Looked is how many cursors were read for the page.
-	Looked int
 	// Next is the token of the page behind it; empty after the last.
 	Next string
-}
-
-// Cost is how many cursors were read, for an operator: a tenant does not learn of others' queues.
-func (w Walked) Cost(c *httpapi.Call) int {
-	if c.Tenant() != "" {
-		return 0
-	}
-	return w.Looked
 }
 
 // scanned is how many cursors are read at once where some are left out.
@@ -46,7 +35,6 @@ func Walk(ctx context.Context, sorter *cursor.Sorter, s Selection) (Walked, erro
 		if err != nil {
 			return w, err
 		}
-		w.Looked += len(page.Cursors) + len(page.Unreadable)
 		for i, it := range page.Cursors {
 			if !strings.HasPrefix(it.Queue, s.Prefix) || it.Erased() {
 				continue

@@ -34,6 +34,16 @@ type Attempt struct {
 // Attempts are the last attempts on a message, the oldest first; the rest are zero.
 type Attempts [KeptAttempts]Attempt
 
+// Latest is the last of the attempts; the zero Attempt without one.
+func (a Attempts) Latest() (last Attempt) {
+	for _, attempt := range a {
+		if attempt != (Attempt{}) {
+			last = attempt
+		}
+	}
+	return last
+}
+
 // With are the attempts with one more, without the oldest where there are too many.
 func (a Attempts) With(next Attempt) Attempts {
 	for i := range a {

@@ -13,8 +13,7 @@
 //	since      N  ms, since when it is so
 //	n          N  rises with the consumer, the queue, or the chains of a tag: who is late changes no newer row
 //	seq        N  the message that is missing, or that the consumer gets next
-//	attempt    N  how often that was tried
-//	error      S  why it failed last, 300 bytes at most
+//	error      S  why that failed last, 300 bytes at most
 //	shown      N  how many bytes of error the queue's tenant may read, where that is not all
 //	expiresOn  N  s, when TTL may delete it: of chains only
 //	v          N  layout of the item, 1

@@ -62,11 +62,10 @@ type Row struct {
 	N int64 `ddb:"n,optional"`
 	// Seq is the message that is missing, or that the consumer gets next; 0 for chains and circuits.
 	Seq int64 `ddb:"seq,omitzero"`
-	// Attempt is how often that was tried, Error why it failed last, MaxError bytes at most; Shown is how many of
-	// these the queue's tenant may read, 0 for all.
-	Attempt int    `ddb:"attempt,omitzero"`
-	Error   string `ddb:"error,omitzero"`
-	Shown   int    `ddb:"shown,omitzero"`
+	// Error is why that failed last, MaxError bytes at most; Shown is how many of these the queue's
+	// tenant may read, 0 for all.
+	Error string `ddb:"error,omitzero"`
+	Shown int    `ddb:"shown,omitzero"`
 	// ExpiresOn is when the row is deleted of itself, to the second; the zero time where it is not. It
 	// may still be there for days.
 	ExpiresOn time.Time `ddb:"expiresOn,omitzero,s"`
@@ -75,8 +74,8 @@ type Row struct {
 // Expired reports whether the row is one that only DynamoDB has not deleted yet.
 func (r Row) Expired(now time.Time) bool { return !r.ExpiresOn.IsZero() && !now.Before(r.ExpiresOn) }
 
-// Like reports whether the other row says the same but for how often the message was tried: of a consumer that fails the group of
-// the error counts, so that an attempt after the first writes no row.
+// Like reports whether the other row says the same: of a consumer that fails the group of the error
+// counts, so that an attempt after the first writes no row.
 func (r Row) Like(o Row) bool {
 	if r.State == Failing && o.State == Failing && r.Seq == o.Seq && errtext.Group(r.Error) == errtext.Group(o.Error) {
 		return true

@@ -66,7 +66,7 @@ func (b *bench) stands(what string, want trouble.Row, state trouble.State, queue
 }
 
 func row(n int64) trouble.Row {
-	return trouble.Row{State: trouble.Blocked, Queue: "a b", Consumer: "c", Since: since, N: n, Seq: 7, Attempt: 5, Error: "no account", Shown: 2}
+	return trouble.Row{State: trouble.Blocked, Queue: "a b", Consumer: "c", Since: since, N: n, Seq: 7, Error: "no account", Shown: 2}
 }
 
 // TestChanges: who is late changes no newer row, and each change is one request.
@@ -238,7 +238,7 @@ func TestItems(t *testing.T) {
 			return a.Item.String()
 		}
 		b.check(b.Put(b.Context(), row(7)))
-		b.is("row", stored("blocked", "a b c"), `{at:a b c attempt:5 error:no account n:7 seq:7 shown:2 since:1780000000000 state:blocked v:1}`)
+		b.is("row", stored("blocked", "a b c"), `{at:a b c error:no account n:7 seq:7 shown:2 since:1780000000000 state:blocked v:1}`)
 		b.check(b.Put(b.Context(), trouble.Row{State: trouble.CircuitOpen, Consumer: "c", Since: since}))
 		b.is("row of a consumer's name", stored("circuit-open", " c"), `{at: c n:0 since:1780000000000 state:circuit-open v:1}`)
 		b.check(b.Put(b.Context(), trouble.Row{State: trouble.HeldBy("c"), Queue: "q", Consumer: "c", Since: since}))

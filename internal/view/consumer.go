@@ -11,7 +11,7 @@ import (
 // Head is what is known of a queue, or of a consumer and the message at its head: a row of a list, and the beginning of a
 // consumer's document.
 type Head struct {
-	// Queue is missing in the row of a circuit breaker that holds no queue; Consumer in that of a queue.
+	// Consumer is missing in the row of a queue.
 	Queue    printable.Name `json:"queue,omitempty"`
 	Consumer string         `json:"consumer,omitempty"`
 	State    State          `json:"state,omitempty"`
@@ -58,7 +58,7 @@ type Consumer struct {
 	Sink *Sink `json:"sink,omitempty"`
 }
 
-// FailedSeq is the message at the head, where it blocks or failed: what can be skipped and redriven. Nil where there is none.
+// FailedSeq is the message at the head, where it blocks or failed: what can be skipped and redriven; else nil.
 func (c Consumer) FailedSeq() *jsonseq.Seq {
 	switch {
 	case c.Blocked != nil:

@@ -15,16 +15,15 @@ type Rows struct {
 	List   []Head `json:"list"`
 	// Unreadable says, a line each, which consumers of these queues are left out, and why.
 	Unreadable string `json:"unreadable,omitempty"`
-	// Looked is how many queues were read for the page.
-	Looked int    `json:"looked,omitempty"`
-	Next   string `json:"next,omitempty"`
+	Next       string `json:"next,omitempty"`
 }
 
 // Summary is how many queues, consumers and chains are in each state, and which errors the failures have.
 type Summary struct {
 	Status int             `json:"status"`
 	States map[State]Count `json:"states"`
-	// Groups are those of the consumers that fail, the largest first; MoreGroups says that there are more.
+	// Groups are those of the consumers that fail, the worst state first, and then the largest;
+	// MoreGroups says that there are more.
 	Groups     []Group `json:"groups"`
 	MoreGroups bool    `json:"moreGroups,omitempty"`
 	// Rates are the whole stack's; nil where a tenant asks, or for the queues of a prefix.
@@ -83,11 +82,10 @@ type Group struct {
 
 // Example is one queue of a group.
 type Example struct {
-	Queue   printable.Name `json:"queue,omitempty"`
-	Seq     *jsonseq.Seq   `json:"seq,omitempty"`
-	Attempt int            `json:"attempt,omitempty"`
-	Error   printable.Name `json:"error,omitempty"`
-	Since   time.Time      `json:"since"`
+	Queue printable.Name `json:"queue,omitempty"`
+	Seq   *jsonseq.Seq   `json:"seq,omitempty"`
+	Error printable.Name `json:"error,omitempty"`
+	Since time.Time      `json:"since"`
 }
 
 // MaxGroups is how many groups a summary has, MaxExamples how many examples each.
@@ -122,29 +120,30 @@ func (g *Grouped) Add(h Head) {
 		g.of[key] = group
 	}
 	group.Error = cmp.Or(group.Error, h.Group)
-	if h.Queue != "" {
-		group.Count++
-	}
+	group.Count++
 	if h.Since.Before(group.Since) {
 		group.Since = h.Since
 	}
 	group.Age = max(g.now.Sub(group.Since).Seconds(), 0)
-	group.Examples = append(group.Examples, Example{h.Queue, h.Seq, h.Attempt, h.Error, h.Since})
+	group.Examples = append(group.Examples, Example{h.Queue, h.Seq, h.Error, h.Since})
 	slices.SortStableFunc(group.Examples, func(a, b Example) int {
 		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Queue, b.Queue))
 	})
 	group.Examples = group.Examples[:min(len(group.Examples), MaxExamples)]
 }
 
-// Groups are the groups, the largest first, and whether some were left out.
+// Groups are the groups, those of the worst state first, of each state the largest, and whether some
+// were left out.
 func (g *Grouped) Groups() (groups []Group, more bool) {
 	groups = []Group{}
 	for _, group := range g.of {
 		groups = append(groups, *group)
 	}
 	slices.SortFunc(groups, func(a, b Group) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), a.Since.Compare(b.Since), cmp.Compare(a.Consumer, b.Consumer),
-			cmp.Compare(a.State, b.State), cmp.Compare(a.Cause, b.Cause), cmp.Compare(a.Error, b.Error))
+		return cmp.Or(
+			a.State.compare(b.State), cmp.Compare(b.Count, a.Count), a.Since.Compare(b.Since),
+			cmp.Compare(a.Consumer, b.Consumer), cmp.Compare(a.Cause, b.Cause), cmp.Compare(a.Error, b.Error),
+		)
 	})
 	if len(groups) > MaxGroups {
 		return groups[:MaxGroups], true

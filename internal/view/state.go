@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -48,8 +49,13 @@ const (
 	Starting, Lagging = "starting", "lagging"
 )
 
-// Attention are the states that people look at, in the order in which they are shown.
-var Attention = []State{Gap, Blocked, InDoubt, Held, Retrying, CatchingUp, Paused}
+// Attention are the states that people look at, the worst first.
+var Attention = []State{Blocked, InDoubt, Gap, Held, Retrying, Paused, CatchingUp}
+
+// compare orders states, the worst first.
+func (s State) compare(o State) int {
+	return cmp.Compare(slices.Index(Attention, s), slices.Index(Attention, o))
+}
 
 // precedence is which state of several a consumer is said to be in: the first.
 var precedence = []State{Paused, Blocked, InDoubt, Held, Retrying, CatchingUp, OK}

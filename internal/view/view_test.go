@@ -46,7 +46,7 @@ func TestWorst(t *testing.T) {
 	if got := view.Worst(view.OK, view.Paused, view.Retrying); got != view.Retrying {
 		t.Error(got)
 	}
-	if got := view.Worst(view.Gap, view.Blocked); got != view.Gap {
+	if got := view.Worst(view.Gap, view.Blocked); got != view.Blocked {
 		t.Error(got)
 	}
 	if got := view.Worst(); got != view.OK {
@@ -62,17 +62,21 @@ func head(queue string, state view.State, group string, ago time.Duration) view.
 }
 
 // TestGroups: one cause is one group however many queues it has, and its examples are the oldest, a few.
+// What is blocked comes before larger groups that are only tried again.
 func TestGroups(t *testing.T) {
 	g := view.NewGrouped(now)
 	for i := range 21 {
 		g.Add(head(fmt.Sprintf("q%02d", i), view.Blocked, "boom", time.Duration(i)*time.Minute))
 	}
 	g.Add(head("other", view.Blocked, "bang", time.Hour))
+	for i := range 30 {
+		g.Add(head(fmt.Sprint("r", i), view.Retrying, "bang", time.Hour))
+	}
 	for i := range 3 { // one name's circuit breaker is one cause, whatever each queue was answered
 		g.Add(head(fmt.Sprint("h", i), view.Held, []string{"", "away", "gone"}[i], time.Minute))
 	}
 	groups, more := g.Groups()
-	if len(groups) != 3 || more {
+	if len(groups) != 4 || more {
 		t.Fatalf("%d groups, more %t: %+v", len(groups), more, groups)
 	}
 	first := groups[0]
@@ -82,7 +86,10 @@ func TestGroups(t *testing.T) {
 	if len(first.Examples) != view.MaxExamples || first.Examples[0].Queue != "q20" || first.Examples[0].Error != "boom of q20" {
 		t.Errorf("its examples are %+v", first.Examples)
 	}
-	if held := groups[1]; held.State != view.Held || held.Count != 3 || held.Error != "away" {
+	if groups[1].Error != "bang" || groups[1].Count != 1 || groups[3].Count != 30 {
+		t.Errorf("the others are %+v", groups[1:])
+	}
+	if held := groups[2]; held.State != view.Held || held.Count != 3 || held.Error != "away" {
 		t.Errorf("those held are %+v", held)
 	}
 	for i := range view.MaxGroups {
@@ -114,19 +121,19 @@ func TestWhy(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
-	want := []string{"gap ", "blocked c", "blocked g", "in-doubt f", "held e", "retrying d", "catching-up b", "paused c"}
+	want := []string{"blocked c", "blocked g", "in-doubt f", "gap ", "held e", "retrying d", "paused c", "catching-up b"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	for i, want := range map[int]string{
-		1: `streamsort redrive 'it'\''s' c --reason TEXT`, 2: `streamsort rewind 'it'\''s' g --start 42 --reason TEXT`,
-		3: `streamsort consumer settle 'it'\''s' f 7-ab COMMITTED --reason TEXT`, 7: `streamsort resume 'it'\''s' c --reason TEXT`,
+		0: `streamsort redrive 'it'\''s' c --reason TEXT`, 1: `streamsort rewind 'it'\''s' g --start 42 --reason TEXT`,
+		2: `streamsort consumer settle 'it'\''s' f 7-ab COMMITTED --reason TEXT`, 6: `streamsort resume 'it'\''s' c --reason TEXT`,
 	} {
 		if reasons[i].Type[0] != want {
 			t.Errorf("%s, want %s", reasons[i].Type[0], want)
 		}
 	}
-	if reasons[1].Error != "boom" || !strings.Contains(reasons[1].Text, "42 failed 5 times") || !strings.Contains(reasons[7].Text, "night") {
+	if reasons[0].Error != "boom" || !strings.Contains(reasons[0].Text, "42 failed 5 times") || !strings.Contains(reasons[6].Text, "night") {
 		t.Errorf("%+v", reasons)
 	}
 	if got := view.Why(view.Queue{Queue: "q", State: view.OK}, all[:1]); len(got) != 0 {

@@ -47,7 +47,7 @@ func Why(q Queue, consumers []Consumer) []Reason {
 		}
 	}
 	slices.SortStableFunc(reasons, func(a, b Reason) int {
-		return cmp.Compare(slices.Index(Attention, a.State), slices.Index(Attention, b.State))
+		return a.State.compare(b.State)
 	})
 	return reasons
 }

@@ -154,3 +154,59 @@ func TestTheFirstFailureOfAPuller(t *testing.T) {
 		t.Errorf("listed is %+v", rows)
 	}
 }
+
+// TestAMessageRefusedForGoodIsListed: also where the circuit breaker ends the delivery before the message
+// is alone.
+func TestAMessageRefusedForGoodIsListed(t *testing.T) {
+	k := newDesk(t)
+	k.opens()
+	k.put("q", 2, 3)
+	k.poison(3, delivery.Permanent(errors.New("order 3 is bad")))
+	k.probeDue()
+	k.hands("q", endedCircuitOpen)
+	rows := k.failing()
+	listed := func(r trouble.Row) bool {
+		return r.Queue == "q" && r.Seq == 1 && r.Error == "order 3 is bad"
+	}
+	if !slices.ContainsFunc(rows, listed) {
+		t.Errorf("listed is %+v", rows)
+	}
+}
+
+// TestTriesAreThoseOfTheAttempts: how often a message was tried is the number of its last attempt, however
+// its batch came by parts.
+func TestTriesAreThoseOfTheAttempts(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1, 2, 3)
+	cause := errNo
+	k.fails = func(b delivery.Batch) error {
+		if b.To < 3 {
+			return nil
+		}
+		return cause
+	}
+	reader := k.reader()
+	reader.MaxAttempts, reader.BlockAfter = 10, time.Hour
+	for n := range 9 {
+		cause = errNo
+		if n > 6 {
+			cause = delivery.SinkAway(errNo)
+		}
+		k.must(k.d.Deliver(t.Context(), "q", reader, -1).Err)
+		k.pass(10 * time.Minute)
+		c := k.standing("q")
+		last := 0
+		for _, a := range c.Last {
+			last = max(last, a.N)
+		}
+		if c.Tries() != last || n > 3 && (c.Delivered != 2 || last <= c.Attempts) {
+			t.Errorf("after %d deliveries behind %d: %d tries, attempts up to %d, %d of its own",
+				n+1, c.Delivered, c.Tries(), last, c.Attempts)
+		}
+	}
+	_, err := k.d.Operate(t.Context(), redrives(orderOf("q"), 3))
+	k.must(err)
+	if c := k.standing("q"); c.Tries() != 0 || c.Last == (request.Attempts{}) {
+		t.Errorf("after a redrive %d tries, attempts %+v", c.Tries(), c.Last)
+	}
+}

@@ -220,7 +220,7 @@ func (run *delivery) probes(ctx context.Context, leaseUntil time.Time) bool {
 		if there, made, err := run.learnCircuit(ctx, seen, next); err == nil && made {
 			run.learnt, run.probe = there, there.Circuit.Probes
 			// Where it is not taken, it is the last that is held back.
-			_ = run.store.Trouble().Delete(ctx, held(run.Queue, there, time.Time{}))
+			_ = run.store.Trouble().Delete(ctx, held(run.Queue, 0, there, time.Time{}))
 			return true
 		}
 	}

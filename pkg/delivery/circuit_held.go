@@ -12,11 +12,14 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// held is the row of a queue that an open circuit keeps from being delivered. Those of a circuit that
-// opens later are newer.
-func held(queue string, e request.Health, since time.Time) trouble.Row {
+// held is the row of a queue that an open circuit keeps from being delivered, and of the message that
+// it gets next. Those of a circuit that opens later are newer.
+func held(queue string, seq int64, e request.Health, since time.Time) trouble.Row {
 	opened := cmp.Or(e.Circuit.Opened, e.Circuit.Closed)
-	return trouble.Row{State: trouble.HeldBy(e.Consumer), Queue: queue, Consumer: e.Consumer, Since: since, N: opened.UnixMilli()}
+	return trouble.Row{
+		State: trouble.HeldBy(e.Consumer), Queue: queue, Consumer: e.Consumer, Seq: seq, Since: since,
+		N: opened.UnixMilli(),
+	}
 }
 
 // openRow is the row of a consumer's name whose circuit is open, or has held queues back that are not woken
@@ -41,17 +44,17 @@ func (run *delivery) hold(ctx context.Context) (mayGoOn bool) {
 	if !run.opens(h) {
 		return run.Reason == reasonCircuit
 	}
-	run.noteHeld(ctx, run.Queue, h)
+	run.noteHeld(ctx, run.Record, h)
 	return false
 }
 
 // noteHeld notes a queue that waits for the circuit, and reports whether it is noted: it is woken up in its turn then.
-func (d *Deliverer) noteHeld(ctx context.Context, queue string, h request.Health) bool {
+func (d *Deliverer) noteHeld(ctx context.Context, c Consumer, h request.Health) bool {
 	rows := d.store.Trouble()
 	if rows == nil {
 		return false
 	}
-	row := held(queue, h, d.now())
+	row := held(c.Queue, c.Delivered+1, h, d.now())
 	there, found, err := rows.Row(ctx, row.State, row.Queue, row.Consumer)
 	if err == nil && (!found || there.N < row.N) {
 		err = rows.Put(ctx, row)
@@ -72,7 +75,7 @@ func (r *sweepRun) heldBack(ctx context.Context, c Consumer) bool {
 		return false
 	}
 	r.noteMore(ctx, openRow(h)) // by it the sweep finds the circuits of readers that it does not know
-	return c.State == Blocked || c.Paused != "" || r.noteHeld(ctx, c.Queue, h)
+	return c.State == Blocked || c.Paused != "" || r.noteHeld(ctx, c, h)
 }
 
 // probesHeld has queues that are held back looked at for a probe: those that are for longest. Their
@@ -99,8 +102,10 @@ func (r *sweepRun) wakeForProbe(ctx context.Context, e request.Health) error {
 		if len(good) == probesHeld {
 			break
 		}
-		row.N = held(row.Queue, e, row.Since).N // the index has no number
 		c, err := r.store.Consumer(ctx, row.Queue, e.Consumer)
+		if err == nil {
+			row = held(row.Queue, c.Delivered+1, e, row.Since) // the index has no seq
+		}
 		if err == nil && c.Fails() {
 			bad = append(bad, row)
 			continue
@@ -177,7 +182,7 @@ func (r *sweepRun) wakeRows(ctx context.Context, e request.Health, rows []troubl
 	var errs []error
 	for _, row := range rows {
 		// What the index shows may be over, and has no number.
-		row.N = held(row.Queue, e, row.Since).N
+		row.N = held(row.Queue, row.Seq, e, row.Since).N
 		if err := r.store.Trouble().Delete(ctx, row); err != nil {
 			return asleep, errors.Join(append(errs, err)...)
 		}

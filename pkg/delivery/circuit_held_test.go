@@ -367,3 +367,37 @@ func TestHeldBackRequestsGoWrong(t *testing.T) {
 		}
 	}
 }
+
+// TestARedrivenQueueIsProbedFirst: at once where the probe is due, though others wait for longer; else
+// with the next one, before those that were held back first.
+func TestARedrivenQueueIsProbedFirst(t *testing.T) {
+	for _, due := range []bool{true, false} {
+		k := newDesk(t)
+		k.opens()
+		k.pass(time.Second)
+		for i := range 30 {
+			queue := fmt.Sprint("held", i)
+			k.put(queue, 1)
+			k.hands(queue, endedCircuitOpen)
+		}
+		k.fails = nil
+		if due {
+			k.probeDue()
+			k.hands("q1", endedCircuitOpen) // its message failed: others go first
+		}
+		_, err := k.d.Operate(t.Context(), redrives(orderOf("q1"), 1))
+		k.must(err)
+		if !due {
+			k.hands("q1", endedCircuitOpen)
+			k.probeDue()
+			if !k.notified("q1", func() { _, _, err = k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{}) }) {
+				t.Error("the queue that was redriven is not woken up for the probe")
+			}
+			k.must(err)
+		}
+		k.hands("q1", endedCaughtUp)
+		if k.circuit().Open() {
+			t.Errorf("due %t: it is open after the probe", due)
+		}
+	}
+}

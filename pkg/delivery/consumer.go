@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
@@ -183,8 +184,8 @@ type refusals struct {
 	Since time.Time `ddb:"refusedSince,omitzero"`
 }
 
-// ShownError is what the queue's tenant may read of Error.
-func (c Consumer) ShownError() string {
+// shownError is what the queue's tenant may read of Error.
+func (c Consumer) shownError() string {
 	if c.Shown > 0 {
 		return c.Error[:min(c.Shown, len(c.Error))]
 	}
@@ -246,6 +247,15 @@ func (c Consumer) triedBehind(seq int64) (n int, upTo int64) {
 func (c Consumer) attempt() int {
 	n, _ := c.triedBehind(c.Delivered)
 	return max(c.Attempts, n+1)
+}
+
+// Tries is how often the message behind Delivered was tried, but for the times that its sink was
+// away: the number of its last attempt that ended, where it is known to have failed.
+func (c Consumer) Tries() int {
+	if c.State == Blocked || c.Retries() {
+		return cmp.Or(c.Last.Latest().N, c.Attempts)
+	}
+	return c.Attempts
 }
 
 // failedTo is the last seq of the batches that failed: IsolateTo, or that of a claim that

@@ -51,6 +51,9 @@ func (d *Deliverer) deliver(ctx context.Context, queue string, r Reader, moved c
 			run.left.put(run.Record, run.Err)
 			run.hold(ctx)
 		}
+		if run.bad && run.Record.Retries() { // the message that was refused is not alone yet
+			run.noteMore(ctx, rowOf(trouble.Failing, run.Record, failingSince(run.Record)))
+		}
 	}
 	if with.unsure && errors.Is(run.Err, cursor.ErrNoQueue) {
 		run.end(Empty, "")

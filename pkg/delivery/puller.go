@@ -230,11 +230,11 @@ func hindrance(c Consumer, at standing) Answer {
 		}
 	case Wait:
 		a.Reason = reasonFailed
-		a.Until, a.Detail, a.ReplyQueue = c.RetryAt, c.ShownError(), c.ReplyQueue
+		a.Until, a.Detail, a.ReplyQueue = c.RetryAt, c.shownError(), c.ReplyQueue
 	case Paused:
 		a.Detail = c.Paused
 	case Blocked:
-		a.From, a.To, a.Detail, a.ReplyQueue = c.Delivered, c.Delivered+1, c.ShownError(), c.ReplyQueue
+		a.From, a.To, a.Detail, a.ReplyQueue = c.Delivered, c.Delivered+1, c.shownError(), c.ReplyQueue
 	}
 	return a
 }

@@ -46,7 +46,7 @@ func troubles(c Consumer) (rows []trouble.Row) {
 // bareRow is a row of a consumer, in no state yet.
 func bareRow(c Consumer) trouble.Row {
 	return trouble.Row{
-		Queue: c.Queue, Consumer: c.Name, N: c.Token.N, Seq: c.Delivered + 1, Attempt: c.Attempts,
+		Queue: c.Queue, Consumer: c.Name, N: c.Token.N, Seq: c.Delivered + 1,
 		Error: shorten(c.Error, trouble.MaxError), Shown: c.Shown,
 	}
 }

@@ -162,7 +162,7 @@ func (d *Deliverer) Sweep(ctx context.Context, options SweepOptions) (SweepRepor
 		return SweepReport{}, err
 	}
 	s := &consumerSweep{deliverer: d, options: o, visited: map[string]bool{}}
-	d.noteGaps(ctx, &o.Sorter, o.LagAfter)
+	d.noteGaps(ctx, &o.Sorter)
 	o.Sorter.Beside = cursor.Beside{Visit: s.visit, GoOn: s.goOn, Quiet: s.quiet(), Of: s.of()}
 	o.Sorter.Delivered, o.Sorter.Erase = inside{d}.Delivered, s.erase
 	var did cursor.SweepReport

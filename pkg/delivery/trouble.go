@@ -39,7 +39,8 @@ func (d *Deliverer) noteMissing(ctx context.Context, c Consumer) {
 func (d *Deliverer) noteMore(ctx context.Context, rows ...trouble.Row) {
 	for _, row := range rows {
 		there, found, err := d.store.Trouble().Row(ctx, row.State, row.Queue, row.Consumer)
-		if found && (row.State == trouble.Missing || row.State == trouble.Failing && row.Seq == there.Seq) {
+		lasts := row.State == trouble.Failing || row.State == trouble.Gap
+		if found && (row.State == trouble.Missing || lasts && row.Seq == there.Seq) {
 			row.Since = there.Since
 		}
 		there.N = row.N
@@ -65,30 +66,45 @@ func (d *Deliverer) noteChanged(ctx context.Context, before, after Consumer) {
 // missing.
 func (d *Deliverer) noteOperated(ctx context.Context, kind string, before, after Consumer) {
 	d.store.Note(ctx, before, after)
-	if kind == opRewind || kind == opSkip {
+	switch {
+	case kind == opRewind || kind == opSkip:
 		d.store.NoteOver(ctx, before, trouble.Missing)
+	case kind == opRedrive && after.Paused == "":
+		d.probesNext(ctx, after)
 	}
 }
 
-// noteGaps has a sweep note the gaps that it announces, or that are old, and their ends.
-func (d *Deliverer) noteGaps(ctx context.Context, o *cursor.SweepOptions, old time.Duration) {
+// probesNext has a message that is redriven be that of the next probe, where its circuit breaker is
+// open: its queue is the first that is woken up. Where the probe is due already, the queue's own
+// wake-up makes it.
+func (d *Deliverer) probesNext(ctx context.Context, c Consumer) {
+	if h, err := d.store.Health(ctx, c.Name, false); err == nil && h.Circuit.Open() {
+		_ = d.store.Trouble().Put(ctx, held(c.Queue, c.Delivered+1, h, h.Circuit.Opened))
+	}
+}
+
+// listGapAfter is how old a gap is that is listed: those of messages that only came out of order are
+// gone by then.
+const listGapAfter = 5 * time.Second
+
+// noteGaps has a sweep note the gaps that it sees, and their ends.
+func (d *Deliverer) noteGaps(ctx context.Context, o *cursor.SweepOptions) {
 	if d.store.Trouble() == nil {
 		return
 	}
 	gap, announce := o.Gap, o.Announce
 	o.Gap = func(of cursor.Cursor, age time.Duration) {
-		if age >= old {
-			d.noteMore(ctx, gapRow(of.Queue, of.Position+1, of.MovedAt))
+		if age >= listGapAfter {
+			row := gapRow(of.Queue, of.Position+1, of.MovedAt)
+			row.Since = ddb.ToMillis(d.now().Add(-age)) // what is behind it may have come before
+			d.noteMore(ctx, row)
 		}
 		if gap != nil {
 			gap(of, age)
 		}
 	}
 	o.Announce = func(ctx context.Context, a cursor.Announcement) error {
-		switch a.Kind {
-		case cursor.GapOpened:
-			d.noteMore(ctx, gapRow(a.Queue, a.Missing.From+1, a.Since))
-		case cursor.GapClosed, cursor.GapSkipped:
+		if a.Kind == cursor.GapClosed || a.Kind == cursor.GapSkipped {
 			_ = d.store.Trouble().Delete(ctx, gapRow(a.Queue, 0, d.now()))
 		}
 		if announce == nil {

@@ -67,7 +67,7 @@ func TestTroubleOfOperations(t *testing.T) {
 	}
 }
 
-// TestARowSaysWhatIsWrong: the message, how often it was tried, and the first 300 bytes of why; of a lag that lasts, as the
+// TestARowSaysWhatIsWrong: the message, and the first 300 bytes of why; of a lag that lasts, as the
 // sweep last saw it.
 func TestARowSaysWhatIsWrong(t *testing.T) {
 	k := newDesk(t)
@@ -75,7 +75,7 @@ func TestARowSaysWhatIsWrong(t *testing.T) {
 		t.Helper()
 		row, _, err := k.store.Requests(request.Inside{}).Trouble().Row(t.Context(), state, "q", "c")
 		k.must(err)
-		return fmt.Sprintf("%d, attempt %d: %s", row.Seq, row.Attempt, row.Error)
+		return fmt.Sprintf("%d: %s", row.Seq, row.Error)
 	}
 	is := func(what, got, want string) {
 		t.Helper()
@@ -87,14 +87,14 @@ func TestARowSaysWhatIsWrong(t *testing.T) {
 	k.pass(time.Hour)
 	k.sweep(delivery.SweepOptions{})
 	long := "no " + strings.Repeat("é", 148)
-	is("a lag", said(trouble.Lagging), "1, attempt 1: "+long)
+	is("a lag", said(trouble.Lagging), "1: "+long)
 	k.deliver("q")
 	k.deliver("q")
 	k.pass(time.Minute)
 	k.sweep(delivery.SweepOptions{})
-	is("a lag that lasts", said(trouble.Lagging), fmt.Sprintf("%d, attempt %d: %s", k.standing("q").Delivered+1, k.standing("q").Attempts, long))
+	is("a lag that lasts", said(trouble.Lagging), fmt.Sprintf("%d: %s", k.standing("q").Delivered+1, long))
 	k.block("q", 2)
-	is("blocked", said(trouble.Blocked), "2, attempt "+fmt.Sprint(k.standing("q").Attempts)+": no")
+	is("blocked", said(trouble.Blocked), "2: no")
 	row, _, err := k.store.Requests(request.Inside{}).Trouble().Row(t.Context(), trouble.Gap, "q", "")
 	k.must(err)
 	is("a gap", fmt.Sprint(row.Seq), "3")
@@ -158,7 +158,7 @@ func TestTroubleOfLag(t *testing.T) {
 	k.troubled("caught up but for what is young", "")
 }
 
-// TestTroubleOfGaps: the sweep notes gaps that are announced, or old, and their ends.
+// TestTroubleOfGaps: the sweep notes gaps once they are 5 seconds old, whatever the policy, and their ends.
 func TestTroubleOfGaps(t *testing.T) {
 	k := newDesk(t)
 	k.put("alert", 0, 2)
@@ -166,13 +166,15 @@ func TestTroubleOfGaps(t *testing.T) {
 	check.Get(k.sorter.Configure(t.Context(), "wait", cursor.Change{Policy: new(cursor.PolicyWait)}))
 	check.Get(k.sorter.Configure(t.Context(), "alert", cursor.Change{Policy: new(cursor.PolicyAlert), GapAfter: new(time.Minute)}))
 	k.sweep(delivery.SweepOptions{})
+	k.pass(4 * time.Second)
+	k.sweep(delivery.SweepOptions{})
 	k.troubled("young", "")
+	k.pass(time.Second)
+	k.sweep(delivery.SweepOptions{})
+	k.troubled("open", "gap alert| 5s, gap wait| 5s")
 	k.pass(5 * time.Minute)
 	k.sweep(delivery.SweepOptions{})
-	k.troubled("announced", "gap alert| 5m0s")
-	k.pass(10 * time.Minute)
-	k.sweep(delivery.SweepOptions{})
-	k.troubled("old", "gap alert| 15m0s, gap wait| 15m0s")
+	k.troubled("announced", "gap alert| 5m5s, gap wait| 5m5s")
 	k.put("alert", 1)
 	k.put("wait", 1)
 	k.sweep(delivery.SweepOptions{})

@@ -54,7 +54,7 @@ func (u *UI) overview(ctx context.Context, _ url.Values) (any, error) {
 		return nil, err
 	}
 	var states []counted
-	wrong, causes, queues := 0, 0, 0
+	wrong, queues := 0, 0
 	for _, state := range urgency {
 		n := s.States[state]
 		if n.Count == 0 {
@@ -67,13 +67,11 @@ func (u *UI) overview(ctx context.Context, _ url.Values) (any, error) {
 	}
 	for _, g := range s.Groups {
 		queues += g.Count
-		if g.Count > 0 { // a circuit breaker may hold no queue yet
-			causes++
-		}
 	}
-	counts := map[string]view.Count{"gap": s.States[view.Gap]}
+	counts := map[string]view.Count{"gap": s.States[view.Gap], "held": s.States[view.Held]}
 	screen := map[string]any{
-		"States": states, "Counts": counts, "Chains": s.States["failed"].Count+s.States["timed-out"].Count > 0, "Wrong": wrong, "Groups": s.Groups, "MoreGroups": s.MoreGroups, "Causes": causes, "Failing": queues,
+		"States": states, "Counts": counts, "Chains": s.States["failed"].Count+s.States["timed-out"].Count > 0, "Wrong": wrong, "Groups": s.Groups, "MoreGroups": s.MoreGroups,
+		"Causes": len(s.Groups), "Failing": queues,
 		"Rates": s.Rates, "Behind": behind, "Charts": u.flow(ctx, s, behind),
 	}
 	if len(behind) == 0 {
@@ -100,7 +98,7 @@ func (u *UI) behind(ctx context.Context, states map[view.State]view.Count) ([]ro
 				return nil, err
 			}
 			for _, r := range found.List {
-				if r.Queue != "" && !slices.ContainsFunc(all, r.same) {
+				if !slices.ContainsFunc(all, r.same) {
 					all = append(all, r)
 				}
 			}

@@ -1,9 +1,7 @@
 // Command newcomer does what a new user does, from an empty folder with Go, Node and a release
-// of this repository as a module proxy: builds a program on the library, and one with traces; types
-// what the tutorial, docs/start.md, has its reader type; has the command line write a consumer in each language,
-// tests and runs that behind the stack, once by a release's zips, and sees it get two messages in order; builds an app of the CDK and
-// runs it on the local stack. `make newcomer` runs it; it prints how long each step took, and exits with
-// 1 where one fails. With COLD=1 the go command's caches are empty at first, as on a new machine.
+// of this repository as a module proxy: [steps] are what. `make verify S=newcomer` runs it; it
+// prints how long each step took, and exits with 1 where one fails. With COLD=1 the go command's
+// caches are empty at first, as on a new machine.
 package main
 
 import (

@@ -29,7 +29,8 @@ const (
 )
 
 // BenchmarkPage measures on DynamoDB Local, where the consumers of many queues lag, how long the first page of a list takes
-// and what it reads, and how long after a message is put a browser shows it, at 50 messages a second: `make bench-page`.
+// and what it reads, and how long after a message is put a browser shows it, at 50 messages a second:
+// `make bench ONLY=page`.
 func BenchmarkPage(b *testing.B) {
 	queues := manyQueues
 	if text := os.Getenv("QUEUES"); text != "" {

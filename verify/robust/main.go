@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"os/signal"
 	"strings"
 	"syscall"
@@ -38,6 +39,19 @@ type scenario struct {
 	name, shows string
 	settings    []setting
 	run         func(context.Context, *world) error
+}
+
+// program is a scenario that is a command of its own.
+func program(name, shows, command string, reads ...string) scenario {
+	var settings []setting
+	for _, name := range reads {
+		settings = append(settings, setting{name: name})
+	}
+	return scenario{name, shows, settings, func(_ context.Context, w *world) error {
+		command := exec.Command("go", strings.Fields(command)...) // an interrupt reaches it too: it cleans up
+		command.Dir, command.Stdout, command.Stderr = w.root, w.out, os.Stderr
+		return command.Run()
+	}}
 }
 
 var seed = setting{name: "SEED", usual: 1, short: 1, most: 1 << 30}
@@ -84,6 +98,14 @@ var scenarios = []scenario{
 		{"QUEUES", 20, 10, 1, 1000}, {"MESSAGES", 15, 5, silentOn, 1000},
 	}, payments},
 	{"wordcount", "a tree of words is counted in three functions, and its end is announced", nil, wordcount},
+	program("sim", "every schedule of small cases of the protocols, and a million random ones",
+		"run ./verify/sim/cmd/sim", "SUITE", "SEED", "FULL", "RUNS"),
+	program("newcomer", "what a new user does from an empty folder, with the library, functions, the CDK",
+		"run ./verify/newcomer", "COLD"),
+	program("deploy", "the stack is deployed, changed and destroyed without an AWS account",
+		"run ./localstack/deploylocal", "INPUT"),
+	program("sources", "100,000 shuffled records of each AWS source: none lost, none out of order",
+		"test ./functions/source -run TestManyRecords -count=1 -v -timeout 60m -args -events 100000"),
 }
 
 // What is large is in verify/big, and runs without a stack.

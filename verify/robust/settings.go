@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// setting is a number that a scenario takes from a variable of its name; TIME is a duration.
+// setting is a number that a scenario takes from a variable of its name; TIME is a duration. One
+// without bounds is a text, which a program reads itself.
 type setting struct {
 	name string
 	// usual is what it is where nothing is said, short what it is in the short form.
@@ -46,6 +47,9 @@ func read(all []setting, short bool, get func(string) string) (values, error) {
 	v := values{}
 	var errs []error
 	for _, s := range all {
+		if s.most == 0 {
+			continue
+		}
 		v[s.name] = s.usual
 		if short {
 			v[s.name] = s.short
@@ -75,7 +79,11 @@ func (s setting) parse(text string) (int64, error) {
 func describe(all []setting) string {
 	parts := make([]string, len(all))
 	for i, s := range all {
-		parts[i] = fmt.Sprintf("%s=%s (%s to %s)", s.name, write(s.name, s.usual), write(s.name, s.least), write(s.name, s.most))
+		parts[i] = s.name
+		if s.most > 0 {
+			bounds := []any{write(s.name, s.usual), write(s.name, s.least), write(s.name, s.most)}
+			parts[i] += fmt.Sprintf("=%s (%s to %s)", bounds...)
+		}
 	}
 	return strings.Join(parts, ", ")
 }

@@ -40,6 +40,10 @@ func TestSettings(t *testing.T) {
 			t.Errorf("%+v: error %v", c, err)
 		}
 	}
+	set = map[string]string{"SEED": "7", "SUITE": "log"}
+	if _, got, err := choose([]string{"sim"}, get); err != nil || len(got[0]) != 0 {
+		t.Error(got, err)
+	}
 	var out bytes.Buffer
 	if err := run(t.Context(), nil, get, &out); err != nil || strings.Count(out.String(), "\n") != 2*len(scenarios) {
 		t.Errorf("%v: %s", err, &out)

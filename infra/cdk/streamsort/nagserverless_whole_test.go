@@ -16,7 +16,7 @@ import (
 // The pack runs in Node: cdk-nag's Go binding ends before it.
 func TestNagServerless(t *testing.T) {
 	if _, err := os.Stat("../nag/node_modules/cdk-nag"); err != nil {
-		t.Fatal("cdk-nag is not installed (make infra/cdk/nag/node_modules/.installed): ", err)
+		t.Fatal("cdk-nag is not installed (make deps ALL=1): ", err)
 	}
 	dir := t.TempDir()
 	file := func(name string, tmpl any) string {

@@ -1,7 +1,7 @@
 // Package browser starts Chromium without a window, for tests of the live page and for its
 // pictures. [Start] starts one; chromedp's contexts below the one that it returns are its tabs.
 //
-// `make deps-browser` installs it, for Linux x64: npm's @sparticuz/chromium, which brings the
+// `make deps ALL=1` installs it, for Linux x64: npm's @sparticuz/chromium, which brings the
 // libraries that it needs, compressed. It is unpacked once, into the user's cache folder. A
 // browser ends with its process, and leaves nothing behind but that.
 package browser
@@ -61,7 +61,7 @@ func unpack(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if _, err := os.Stat(filepath.Join(installed, "node_modules", "@sparticuz")); errors.Is(err, fs.ErrNotExist) {
-		return "", errors.New("the browser is not installed: run `make deps-browser` in the project's folder")
+		return "", errors.New("the browser is not installed: run `make deps ALL=1` in the project's folder")
 	}
 	sum := sha256.Sum256(lock)
 	folder, err := cache.Folder(filepath.Join("browsers", fmt.Sprintf("chromium-%x", sum[:6])))

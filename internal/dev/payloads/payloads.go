@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // Event is one that a sender sends. Kind is GitHub's name for it, or the file's name.
@@ -23,15 +21,23 @@ type Event struct {
 // server; root is the repository's folder.
 func GitHub(t testing.TB, root string) (all []Event) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(root, "internal/dev/payloads/node_modules/@octokit/webhooks-examples/*/index.json"))
-	check.Need(t, err == nil && len(files) != 0, "no examples: %v; make deps installs them", err)
+	examples := "internal/dev/payloads/node_modules/@octokit/webhooks-examples/*/index.json"
+	files, err := filepath.Glob(filepath.Join(root, examples))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no examples: %v; make deps installs them", err)
+	}
 	for _, file := range files {
-		text := check.Get(os.ReadFile(file))
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
 		var kinds []struct {
 			Name     string
 			Examples []json.RawMessage
 		}
-		check.OK(t, json.Unmarshal(text, &kinds))
+		if err := json.Unmarshal(text, &kinds); err != nil {
+			t.Fatal(err)
+		}
 		for _, kind := range kinds {
 			for _, body := range kind.Examples {
 				all = append(all, Event{kind.Name, filepath.Base(filepath.Dir(file)), body})
@@ -44,11 +50,19 @@ func GitHub(t testing.TB, root string) (all []Event) {
 // Lambda are the event files of aws-lambda-go that are JSON.
 func Lambda(t testing.TB) (all []Event) {
 	t.Helper()
-	folder := check.Get(exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/aws/aws-lambda-go").Output())
+	folder, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/aws/aws-lambda-go").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
 	files, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(folder)), "events/testdata/*.json"))
-	check.Need(t, err == nil && len(files) != 0, "no event files: %v", err)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no event files: %v", err)
+	}
 	for _, file := range files {
-		text := check.Get(os.ReadFile(file))
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if json.Valid(text) {
 			all = append(all, Event{Kind: strings.TrimSuffix(filepath.Base(file), ".json"), Body: text})
 		}

@@ -1,5 +1,5 @@
 // Package otlp sends a function's spans by OTLP over HTTP, at the end of each invocation: the build of
-// process with OpenTelemetry uses it (make build-traced), and a function of one's own may.
+// process with OpenTelemetry uses it (make build TRACED=1), and a function of one's own may.
 package otlp
 
 import (

@@ -1,7 +1,7 @@
 // Command sim walks the schedules of all suites: every one of the small
-// scenarios, with -full of the large ones as well, and then random ones. It
-// ends with 1 where one of them leads to what must not be, and prints its seed
-// and the shortest trace that it finds. SEED=N, or -seed N, repeats one.
+// scenarios, with FULL=1 of the large ones too, and then random ones. It ends
+// with 1 where one leads to what must not be, and prints its seed and the
+// shortest trace. SEED=N repeats one, SUITE=name walks one part only.
 package main
 
 import (
@@ -23,5 +23,5 @@ func suites() []sim.Suite {
 }
 
 func main() {
-	os.Exit(command(suites(), os.Args[1:], os.Getenv, os.Stdout, os.Stderr))
+	os.Exit(command(suites(), os.Getenv, os.Stdout, os.Stderr))
 }

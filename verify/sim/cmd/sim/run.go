@@ -1,8 +1,6 @@
 package main
 
 import (
-	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -18,92 +16,61 @@ import (
 )
 
 // command runs the command and returns its exit code: 1 where something is not
-// as it must be, 2 where the arguments are wrong.
-func command(suites []sim.Suite, arguments []string, getenv func(string) string, out, problems io.Writer) int {
-	o, err := parse(arguments, getenv, problems)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err != nil:
+// as it must be, 2 where a variable is wrong.
+func command(suites []sim.Suite, getenv func(string) string, out, problems io.Writer) int {
+	o, err := parse(suites, getenv)
+	if err != nil {
+		fmt.Fprintln(problems, err)
 		return 2
 	}
-	if suites, err = o.chosen(suites, problems); err != nil {
-		return 2
-	}
-	if err := o.run(suites, out); err != nil {
+	if err := o.run(out); err != nil {
 		fmt.Fprintln(problems, err)
 		return 1
 	}
 	return 0
 }
 
-// chosen is the one suite that is asked for, or all.
-func (o options) chosen(suites []sim.Suite, problems io.Writer) ([]sim.Suite, error) {
-	if o.suite == "" {
-		return suites, nil
-	}
-	var names []string
-	for i, suite := range suites {
-		if suite.Name == o.suite {
-			return suites[i : i+1], nil
-		}
-		names = append(names, suite.Name)
-	}
-	return nil, complain(problems, "suite %q: there are %s", o.suite, strings.Join(names, ", "))
-}
-
-// options are what the arguments and the environment say.
+// options are what the environment says.
 type options struct {
-	full bool
-	// suite, if not empty, is the name of the only suite.
-	suite string
-	// seed, if not nil, is the random run to repeat.
-	seed *uint64
-	runs uint64
-	// limit ends the random runs of a suite; 0 means no limit.
-	limit time.Duration
+	full   bool
+	suites []sim.Suite
+	// seed, if not 0, is the random run to repeat.
+	seed, runs uint64
 }
 
-// parse reads them, and says on problems what is wrong with them.
-func parse(arguments []string, getenv func(string) string, problems io.Writer) (options, error) {
-	var o options
-	flags := flag.NewFlagSet("sim", flag.ContinueOnError)
-	flags.SetOutput(problems)
-	flags.BoolVar(&o.full, "full", getenv("FULL") != "", "walk the large scenarios too (FULL=1)")
-	flags.StringVar(&o.suite, "suite", getenv("SUITE"), "only this suite (SUITE=name)")
-	seed := flags.String("seed", getenv("SEED"), "repeat the random run of this seed only (SEED=N)")
-	flags.Uint64Var(&o.runs, "runs", 1_000_000, "how many random runs a suite")
-	seconds := flags.Uint("seconds", 0, "end the random runs of a suite after so many seconds; 0 means after all")
-	if err := flags.Parse(arguments); err != nil {
-		return o, err
+// parse reads FULL=1, SUITE=name, SEED=n and RUNS=n.
+func parse(suites []sim.Suite, getenv func(string) string) (options, error) {
+	o := options{full: getenv("FULL") != "", suites: suites, runs: 1_000_000}
+	if name := getenv("SUITE"); name != "" {
+		names := make([]string, len(suites))
+		for i, suite := range suites {
+			names[i] = suite.Name
+		}
+		i := slices.Index(names, name)
+		if i < 0 {
+			return o, fmt.Errorf("SUITE=%s must be one of %s", name, strings.Join(names, ", "))
+		}
+		o.suites = suites[i : i+1]
 	}
-	if flags.NArg() > 0 {
-		return o, complain(problems, "argument %q: there are only flags", flags.Arg(0))
+	for name, to := range map[string]*uint64{"SEED": &o.seed, "RUNS": &o.runs} {
+		text := getenv(name)
+		if text == "" {
+			continue
+		}
+		n, err := strconv.ParseUint(text, 10, 64)
+		if err != nil || n == 0 {
+			return o, fmt.Errorf("%s=%s must be a whole number of at least 1", name, text)
+		}
+		*to = n
 	}
-	o.limit = time.Duration(*seconds) * time.Second
-	if *seed == "" {
-		return o, nil
-	}
-	n, err := strconv.ParseUint(*seed, 10, 64)
-	if err != nil {
-		return o, complain(problems, "seed %q: must be a whole number", *seed)
-	}
-	o.seed = &n
 	return o, nil
 }
 
-// complain makes an error and says it, as the flag package does with its own.
-func complain(problems io.Writer, format string, arguments ...any) error {
-	err := fmt.Errorf(format, arguments...)
-	fmt.Fprintln(problems, err)
-	return err
-}
-
-func (o options) run(suites []sim.Suite, out io.Writer) error {
-	if o.seed != nil {
-		return repeat(suites, *o.seed, out)
+func (o options) run(out io.Writer) error {
+	if o.seed != 0 {
+		return repeat(o.suites, o.seed, out)
 	}
-	for _, suite := range suites {
+	for _, suite := range o.suites {
 		scenarios := suite.Small
 		if o.full {
 			scenarios = slices.Concat(scenarios, suite.Large)
@@ -111,7 +78,7 @@ func (o options) run(suites []sim.Suite, out io.Writer) error {
 		if err := explore(suite.Name, scenarios, out); err != nil {
 			return err
 		}
-		if err := random(suite, o.runs, o.limit, out); err != nil {
+		if err := random(suite, o.runs, out); err != nil {
 			return err
 		}
 	}
@@ -156,7 +123,7 @@ func explore(suite string, scenarios []sim.Scenario, out io.Writer) error {
 
 // random walks random schedules, on all processors, from a seed that no
 // earlier run is likely to have begun with.
-func random(suite sim.Suite, runs uint64, limit time.Duration, out io.Writer) error {
+func random(suite sim.Suite, runs uint64, out io.Writer) error {
 	first := rand.Uint64N(1<<40) + 1
 	began := time.Now()
 	var (
@@ -171,7 +138,7 @@ func random(suite sim.Suite, runs uint64, limit time.Duration, out io.Writer) er
 		workers.Go(func() {
 			for !ended.Load() {
 				n := next.Add(1) - 1
-				if n >= runs || limit > 0 && time.Since(began) > limit {
+				if n >= runs {
 					return
 				}
 				if failure := suite.Random(first + n).Random(first + n); failure != nil {

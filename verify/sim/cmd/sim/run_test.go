@@ -62,36 +62,42 @@ func counters(small, large, random bool) []sim.Suite {
 // each was answered.
 var shortest = regexp.MustCompile(`(?s)counted 1\n(\S: (read|write) \n    \S got \[.*?\]\n){4}$`)
 
+// variables is an environment, given as a command line gives it.
+func variables(text string) func(string) string {
+	return func(name string) string {
+		for _, one := range strings.Fields(text) {
+			if value, found := strings.CutPrefix(one, name+"="); found {
+				return value
+			}
+		}
+		return ""
+	}
+}
+
 func TestExitCodeAndWords(t *testing.T) {
 	sound := counters(false, false, false)
 	for name, c := range map[string]struct {
-		suites    []sim.Suite
-		arguments []string
-		env       map[string]string
-		code      int
+		suites []sim.Suite
+		env    string
+		code   int
 		// said and problem are in what is printed, on standard output and on
 		// standard error; unsaid is not.
 		said, unsaid, problem string
 	}{
-		"all is well":         {sound, []string{"-runs", "10"}, nil, 0, "10 random schedules from seed", "large", ""},
-		"another suite":       {sound, nil, map[string]string{"SUITE": "clocks"}, 2, "", "random", `suite "clocks": there are counters`},
-		"one suite":           {sound, []string{"-suite", "counters", "-runs", "10"}, nil, 0, "10 random schedules from seed", "large", ""},
-		"small is broken":     {counters(true, false, false), nil, nil, 1, "", "random", "small: counted 1"},
-		"large is not walked": {counters(false, true, false), []string{"-runs", "1"}, nil, 0, "schedule of 1 scenarios", "large", ""},
-		"large is broken":     {counters(false, true, false), []string{"-full"}, nil, 1, "small: ", "random", "large: counted 1"},
-		"FULL":                {counters(false, true, false), nil, map[string]string{"FULL": "1"}, 1, "", "random", "large: counted 1"},
-		"random is broken":    {counters(false, false, true), []string{"-runs", "1000"}, nil, 1, "small: ", "ends well", "(SEED="},
-		"time is up":          {sound, []string{"-runs", "18446744073709551615", "-seconds", "1"}, nil, 0, "random schedules from seed", "", ""},
-		"one seed":            {counters(true, true, false), []string{"-seed", "7"}, nil, 0, "counters: seed 7 ends well\n", "small", ""},
-		"SEED":                {sound, nil, map[string]string{"SEED": "8"}, 0, "counters: seed 8 ends well\n", "small", ""},
-		"no number":           {sound, []string{"-seed", "x"}, nil, 2, "", "small", `seed "x": must be a whole number`},
-		"no such flag":        {sound, []string{"-sed", "7"}, nil, 2, "", "small", "-sed"},
-		"no flag":             {sound, []string{"7"}, nil, 2, "", "small", `argument "7"`},
-		"help":                {sound, []string{"-h"}, nil, 0, "", "small", "-seed"},
+		"all is well":         {sound, "RUNS=10", 0, "10 random schedules from seed", "large", ""},
+		"another suite":       {sound, "SUITE=clocks", 2, "", "random", "SUITE=clocks must be one of counters"},
+		"one suite":           {sound, "SUITE=counters RUNS=10", 0, "10 random schedules from seed", "large", ""},
+		"small is broken":     {counters(true, false, false), "", 1, "", "random", "small: counted 1"},
+		"large is not walked": {counters(false, true, false), "RUNS=1", 0, "schedule of 1 scenarios", "large", ""},
+		"large is broken":     {counters(false, true, false), "FULL=1", 1, "small: ", "random", "large: counted 1"},
+		"random is broken":    {counters(false, false, true), "RUNS=1000", 1, "small: ", "ends well", "(SEED="},
+		"one seed":            {counters(true, true, false), "SEED=7", 0, "counters: seed 7 ends well\n", "small", ""},
+		"no number":           {sound, "SEED=x", 2, "", "small", "SEED=x must be a whole number"},
+		"no run":              {sound, "RUNS=0", 2, "", "small", "RUNS=0 must be a whole number"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out, problems bytes.Buffer
-			code := command(c.suites, c.arguments, func(name string) string { return c.env[name] }, &out, &problems)
+			code := command(c.suites, variables(c.env), &out, &problems)
 			if code != c.code || !strings.Contains(out.String(), c.said) || !strings.Contains(problems.String(), c.problem) {
 				t.Errorf("exit code %d, want %d with %q and %q; said:\n%s%s", code, c.code, c.said, c.problem, &out, &problems)
 			}
@@ -108,8 +114,7 @@ func TestExitCodeAndWords(t *testing.T) {
 func TestSeedRepeatsTheScheduleAndItsTrace(t *testing.T) {
 	broken := counters(false, false, true)
 	var out, first bytes.Buffer
-	none := func(string) string { return "" }
-	if code := command(broken, []string{"-runs", "1000"}, none, &out, &first); code != 1 {
+	if code := command(broken, variables("RUNS=1000"), &out, &first); code != 1 {
 		t.Fatalf("exit code %d, want 1", code)
 	}
 	seed := regexp.MustCompile(`SEED=(\d+)`).FindStringSubmatch(first.String())
@@ -118,7 +123,7 @@ func TestSeedRepeatsTheScheduleAndItsTrace(t *testing.T) {
 	}
 	for range 2 {
 		var again bytes.Buffer
-		if code := command(broken, []string{"-seed", seed[1]}, none, &out, &again); code != 1 {
+		if code := command(broken, variables("SEED="+seed[1]), &out, &again); code != 1 {
 			t.Fatalf("exit code %d, want 1", code)
 		}
 		if again.String() != first.String() {
@@ -131,7 +136,7 @@ func TestSeedRepeatsTheScheduleAndItsTrace(t *testing.T) {
 // it ends well.
 func TestEverySuiteCanBeRepeated(t *testing.T) {
 	var out, problems bytes.Buffer
-	if code := command(suites(), []string{"-seed", "1"}, func(string) string { return "" }, &out, &problems); code != 0 {
+	if code := command(suites(), variables("SEED=1"), &out, &problems); code != 0 {
 		t.Fatalf("exit code %d: %s", code, &problems)
 	}
 	for _, suite := range suites() {

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
@@ -34,10 +35,7 @@ func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	f := &fixture{t: t, now: start}
 	f.table, f.store = inMemory(t)
-	var err error
-	if f.Acker, err = xorack.New(f.store, &xorack.Options{ForEach: fanout.OneByOne, Now: func() time.Time { return f.now }}); err != nil {
-		t.Fatal(err)
-	}
+	f.Acker = check.Get(xorack.New(f.store, &xorack.Options{ForEach: fanout.OneByOne, Now: func() time.Time { return f.now }}))
 	return f
 }
 
@@ -47,18 +45,14 @@ func (f *fixture) tags() []string { return slices.Sorted(maps.Keys(chainItems(f.
 func (f *fixture) create(tag string, options *xorack.CreateOptions) xorack.Edge {
 	f.t.Helper()
 	created, err := f.Create(f.t.Context(), tag, options)
-	if err != nil || created.Outcome != xorack.Applied {
-		f.t.Fatalf("create %s: %s, %v", tag, created.Outcome, err)
-	}
+	check.Need(f.t, err == nil && created.Outcome == xorack.Applied,
+		"create %s: %s, %v", tag, created.Outcome, err)
 	return created.Root
 }
 
 func (f *fixture) chain(tag string) xorack.Chain {
 	f.t.Helper()
-	c, err := f.Get(f.t.Context(), tag)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	c := check.Get(f.Get(f.t.Context(), tag))
 	return c
 }
 
@@ -67,9 +61,7 @@ func (f *fixture) want(outcome xorack.Outcome) func(xorack.Result, error) {
 	f.t.Helper()
 	return func(r xorack.Result, err error) {
 		f.t.Helper()
-		if err != nil || r.Outcome != outcome {
-			f.t.Errorf("%s, %v; want %s", r.Outcome, err, outcome)
-		}
+		check.That(f.t, err == nil && r.Outcome == outcome, "%s, %v; want %s", r.Outcome, err, outcome)
 	}
 }
 
@@ -77,9 +69,7 @@ func wantError(t *testing.T, want error) func(any, error) {
 	t.Helper()
 	return func(_ any, err error) {
 		t.Helper()
-		if !errors.Is(err, want) {
-			t.Errorf("error %v, want %v", err, want)
-		}
+		check.That(t, errors.Is(err, want), "error %v, want %v", err, want)
 	}
 }
 
@@ -94,9 +84,8 @@ func TestDoneInAnyOrder(t *testing.T) {
 	f.want(xorack.Applied)(f.Done(t.Context(), root, a, b))
 	for range 2 {
 		created, err := f.Create(t.Context(), "t", nil)
-		if err != nil || created.Outcome != xorack.Ended || created.Root != root {
-			t.Errorf("created last: %s, %v", created.Outcome, err)
-		}
+		check.That(t, err == nil && created.Outcome == xorack.Ended && created.Root == root,
+			"created last: %s, %v", created.Outcome, err)
 	}
 	f.want(xorack.Applied)(f.Done(t.Context(), root, a, b))
 	f.want(xorack.Applied)(f.Done(t.Context(), a))
@@ -115,9 +104,8 @@ func TestOneOperationEnds(t *testing.T) {
 	f.want(xorack.Applied)(f.Done(t.Context(), a))
 	f.want(xorack.Applied)(f.Done(t.Context(), root, a, b))
 	f.want(xorack.Ended)(f.Done(t.Context(), b))
-	if c := f.chain("t"); c.End() != xorack.Done || c.EdgesEnded() != 3 || c.Edges != 3 {
-		t.Errorf("%+v", c)
-	}
+	c := f.chain("t")
+	check.That(t, c.End() == xorack.Done && c.EdgesEnded() == 3 && c.Edges == 3, "%+v", c)
 }
 
 func TestAdd(t *testing.T) {
@@ -160,9 +148,8 @@ func TestOtherChildren(t *testing.T) {
 		outcomes = append(outcomes, r.Outcome)
 	}
 	want := []xorack.Outcome{xorack.OtherChildren, xorack.Applied, xorack.Applied, xorack.OtherChildren}
-	if diff := cmp.Diff(want, outcomes); diff != "" || errors.Join(errs...) != nil {
-		t.Errorf("%v, errors %v", diff, errs)
-	}
+	diff := cmp.Diff(want, outcomes)
+	check.That(t, diff == "" && errors.Join(errs...) == nil, "%v, errors %v", diff, errs)
 	if c := f.chain("t"); c.Edges != was.Edges+1 || len(f.tags()) != 1 {
 		t.Errorf("%d edges, want one more than %d; chains %q", c.Edges, was.Edges, f.tags())
 	}
@@ -178,17 +165,14 @@ func TestAddUnderAnEdgeThatEnded(t *testing.T) {
 	f.want(xorack.Applied)(f.Done(t.Context(), root))
 	was := f.chain("t")
 	f.want(xorack.EdgeEnded)(f.Add(t.Context(), root, "late", root.Child(0)))
-	if diff := cmp.Diff(was, f.chain("t"), cmp.Comparer(func(a, b xorack.Edge) bool { return a == b })); diff != "" {
-		t.Error(diff)
-	}
+	check.Is(t, cmp.Diff(was, f.chain("t"), cmp.Comparer(func(a, b xorack.Edge) bool { return a == b })), "")
 	// In one write an edge's children come before its end, however they are named.
 	other := was.Root(1)
 	results, errs := f.Apply(t.Context(), []xorack.Operation{
 		xorack.EndOf(other), xorack.StartOf(root, "late", root.Child(0)), xorack.StartOf(other, "b", other.Child(0)),
 	})
-	if results[0].Outcome != xorack.Applied || results[1].Outcome != xorack.EdgeEnded || results[2].Outcome != xorack.Applied || errors.Join(errs...) != nil {
-		t.Errorf("%v, %v", results, errs)
-	}
+	check.That(t, results[0].Outcome == xorack.Applied && results[1].Outcome == xorack.EdgeEnded && results[2].Outcome == xorack.Applied && errors.Join(errs...) == nil,
+		"%v, %v", results, errs)
 	f.want(xorack.Ended)(f.Done(t.Context(), other.Child(0)))
 	f.want(xorack.AlreadyDone)(f.Add(t.Context(), root, "late", root.Child(0)))
 }
@@ -234,15 +218,13 @@ func TestFail(t *testing.T) {
 	f.want(xorack.AlreadyFailed)(f.Fail(t.Context(), root.Child(0), "another"))
 	f.want(xorack.AlreadyFailed)(f.Done(t.Context(), root))
 	c := f.chain("t")
-	if c.End() != xorack.Failed || c.Reason != "disk full" || c.LastOp != root.Op() {
-		t.Errorf("%+v", c)
-	}
+	check.That(t, c.End() == xorack.Failed && c.Reason == "disk full" && c.LastOp == root.Op(),
+		"%+v", c)
 	// A failure that comes before the chain stays, and the create says so.
 	f.want(xorack.Ended)(f.Fail(t.Context(), xorack.Root("early", "", 0), "no room"))
 	created, err := f.Create(t.Context(), "early", nil)
-	if err != nil || created.Outcome != xorack.AlreadyFailed {
-		t.Errorf("%s, %v", created.Outcome, err)
-	}
+	check.That(t, err == nil && created.Outcome == xorack.AlreadyFailed,
+		"%s, %v", created.Outcome, err)
 }
 
 func TestExtend(t *testing.T) {
@@ -251,9 +233,8 @@ func TestExtend(t *testing.T) {
 	later := start.Add(3 * time.Hour)
 	for _, deadline := range []time.Time{later, later, start.Add(2 * time.Hour)} {
 		f.want(xorack.Applied)(f.Extend(t.Context(), root, deadline))
-		if c := f.chain("t"); !c.Deadline.Equal(later) {
-			t.Errorf("deadline %v", c.Deadline)
-		}
+		c := f.chain("t")
+		check.That(t, c.Deadline.Equal(later), "deadline %v", c.Deadline)
 	}
 	f.want(xorack.Ended)(f.Done(t.Context(), root))
 	f.want(xorack.AlreadyDone)(f.Extend(t.Context(), root, later.Add(time.Hour)))
@@ -275,9 +256,7 @@ func TestDelete(t *testing.T) {
 	f.want(xorack.AlreadyDone)(f.Delete(t.Context(), "done"))
 	// Another chain takes the tag once the end is finished.
 	wantError(t, xorack.ErrTagExists)(f.Create(t.Context(), "t", &xorack.CreateOptions{ID: "2"}))
-	if _, err := f.Finish(t.Context(), f.chain("t"), nil); err != nil {
-		t.Fatal(err)
-	}
+	check.Get(f.Finish(t.Context(), f.chain("t"), nil))
 	f.create("t", &xorack.CreateOptions{ID: "2"})
 	wantError(t, xorack.ErrOtherChain)(f.Done(t.Context(), root))
 }
@@ -292,16 +271,13 @@ func TestTagReuse(t *testing.T) {
 	wantError(t, xorack.ErrOtherChain)(f.Fail(t.Context(), xorack.Root("t", "2", 0), "why"))
 	wantError(t, xorack.ErrOtherChain)(f.Extend(t.Context(), xorack.Root("t", "2", 0), start.Add(time.Hour)))
 	f.want(xorack.Ended)(f.Done(t.Context(), first))
-	if _, err := f.Finish(t.Context(), f.chain("t"), nil); err != nil {
-		t.Fatal(err)
-	}
+	check.Get(f.Finish(t.Context(), f.chain("t"), nil))
 	wantError(t, xorack.ErrTagExists)(f.Create(t.Context(), "t", &xorack.CreateOptions{ID: "2"}))
 	f.now = start.Add(xorack.DefaultTombstone)
 	// Its own create, repeated very late, does not make it live again.
 	created, err := f.Create(t.Context(), "t", nil)
-	if err != nil || created.Outcome != xorack.AlreadyDone {
-		t.Errorf("a late create: %s, %v", created.Outcome, err)
-	}
+	check.That(t, err == nil && created.Outcome == xorack.AlreadyDone,
+		"a late create: %s, %v", created.Outcome, err)
 	second := f.create("t", &xorack.CreateOptions{ID: "2"})
 	f.want(xorack.Ended)(f.Done(t.Context(), second))
 
@@ -330,15 +306,12 @@ func TestApply(t *testing.T) {
 		"applied <nil>", "ended <nil>", "applied <nil>", "applied <nil>", "applied <nil>",
 		"edge must not be empty", xorack.ErrOtherChain.Error(),
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	check.Is(t, cmp.Diff(want, got), "")
 	results, errs = f.Apply(t.Context(), []xorack.Operation{
 		xorack.EndOf(one.Child(0)), xorack.EndOf(one.Child(1)), xorack.EndOf(one.Child(2)), xorack.EndOf(one.Child(1).Child(0)),
 	})
-	if errors.Join(errs...) != nil || results[3].Outcome != xorack.Ended || results[0].Outcome != xorack.Applied {
-		t.Errorf("%v, %v", results, errs)
-	}
+	check.That(t, errors.Join(errs...) == nil && results[3].Outcome == xorack.Ended && results[0].Outcome == xorack.Applied,
+		"%v, %v", results, errs)
 }
 
 func TestApplyOfManyChunks(t *testing.T) {
@@ -368,9 +341,7 @@ func TestChainFull(t *testing.T) {
 	last := children[xorack.MaxOps-1]
 	wantError(t, xorack.ErrChainFull)(f.Done(t.Context(), last))
 	f.want(xorack.Applied)(f.Done(t.Context(), children[0]))
-	if c := f.chain("t"); c.End() != xorack.Open {
-		t.Errorf("a full chain ended: %s", c.End())
-	}
+	check.Is(t, f.chain("t").End(), xorack.Open)
 	f.want(xorack.Ended)(f.Fail(t.Context(), last, "full"))
 }
 
@@ -394,21 +365,15 @@ func TestNestedChains(t *testing.T) {
 				announced = append(announced, c.Tag+" "+string(c.End()))
 				return nil
 			}
-			if _, err := f.Sweep(t.Context(), xorack.SweepOptions{Announce: announce}); err != nil {
-				t.Fatal(err)
-			}
+			check.Get(f.Sweep(t.Context(), xorack.SweepOptions{Announce: announce}))
 			f.now = f.now.Add(time.Hour)
-			if _, err := f.Sweep(t.Context(), xorack.SweepOptions{Announce: announce}); err != nil {
-				t.Fatal(err)
-			}
+			check.Get(f.Sweep(t.Context(), xorack.SweepOptions{Announce: announce}))
 			of := map[xorack.End]xorack.End{xorack.Done: xorack.Done}[end]
 			if of == xorack.Open {
 				of = xorack.Failed
 			}
 			want := []string{"inner " + string(end), "outer " + string(of)}
-			if diff := cmp.Diff(want, announced); diff != "" {
-				t.Errorf("announced (-want +got):\n%s", diff)
-			}
+			check.Is(t, cmp.Diff(want, announced), "")
 		})
 	}
 }

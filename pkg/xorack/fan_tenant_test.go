@@ -3,6 +3,7 @@ package xorack_test
 import (
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/tenant"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
@@ -17,13 +18,11 @@ func TestFanStaysWithItsTenant(t *testing.T) {
 			for _, leaf := range xorack.Root(tag, "", 0).Fan(n) {
 				tags[leaf.Tag()] = true
 			}
-			if inside := n > xorack.FanWidth; inside == tags[tag] {
-				t.Errorf("%d edges under %s are in %v", n, tag, tags)
-			}
+			inside := n > xorack.FanWidth
+			check.That(t, inside != tags[tag], "%d edges under %s are in %v", n, tag, tags)
 			for leaf := range tags {
-				if of, _ := tenant.Split(leaf); of != want {
-					t.Errorf("%d edges under %s: one is in %s", n, tag, leaf)
-				}
+				of, _ := tenant.Split(leaf)
+				check.That(t, of == want, "%d edges under %s: one is in %s", n, tag, leaf)
 			}
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dev/meter"
 	"github.com/streamsort/streamsort/internal/dynamo"
@@ -49,10 +50,7 @@ func newHurt(t *testing.T) *hurt {
 		Now:     func() time.Time { return h.now },
 		NewOp:   func() xorack.Op { h.ops++; return xorack.Op{h.ops} },
 	}
-	var err error
-	if h.acker, err = xorack.New(store, options); err != nil {
-		t.Fatal(err)
-	}
+	h.acker = check.Get(xorack.New(store, options))
 	h.stamper = stamps.New(h.acker)
 	return h
 }
@@ -84,8 +82,7 @@ func (h *hurt) chains(tags ...string) map[string]string {
 	h.t.Helper()
 	all := map[string]string{}
 	for _, tag := range tags {
-		c, err := h.plain.Chain(h.t.Context(), tag)
-		h.must(err)
+		c := check.Get(h.plain.Chain(h.t.Context(), tag))
 		all[tag] = fmt.Sprintf("%s %s, %d of %d edges %v, XOR %q, sealed %v, deadline %v",
 			c.End(), c.Reason, c.EdgesEnded(), c.Edges, c.Sum, c.XOR(), c.Sealed(), c.Deadline.Sub(start))
 	}
@@ -196,16 +193,10 @@ func TestEveryRequestGoesWrongOnce(t *testing.T) {
 						break
 					}
 					h.faults.Fail(0, "")
-					if harmless := fault == ddbtest.Repeated || fault == ddbtest.Partial; harmless != (err == nil) {
-						t.Errorf("%s at request %d: error %v", fault, k, err)
-					}
+					check.Is(t, fault == ddbtest.Repeated || fault == ddbtest.Partial, (err == nil), fault, k, err)
 					h.must(operation.do(h))
-					if diff := cmp.Diff(want, h.chains("t", "u")); diff != "" {
-						t.Errorf("%s at request %d (-want +got):\n%s", fault, k, diff)
-					}
-					if diff := cmp.Diff(well.announced, h.announced); diff != "" {
-						t.Errorf("%s at request %d: announced (-want +got):\n%s", fault, k, diff)
-					}
+					check.Is(t, cmp.Diff(want, h.chains("t", "u")), "", fault, k)
+					check.Is(t, cmp.Diff(well.announced, h.announced), "", fault, k)
 				}
 			}
 		})
@@ -229,12 +220,10 @@ func TestADeathLeavesNothingUndone(t *testing.T) {
 					h.faults.Fail(0, "")
 					for range 3 {
 						h.now = h.now.Add(xorack.MaxDeadline + time.Hour)
-						_, err := h.acker.Sweep(t.Context(), xorack.SweepOptions{Announce: h.announce})
-						h.must(err)
+						check.Get(h.acker.Sweep(t.Context(), xorack.SweepOptions{Announce: h.announce}))
 					}
 					for _, tag := range []string{"t", "u"} {
-						c, err := h.plain.Chain(t.Context(), tag)
-						h.must(err)
+						c := check.Get(h.plain.Chain(t.Context(), tag))
 						if c.IsCreated() && (!c.Sealed() || !h.announced[c.EventID()]) {
 							t.Errorf("%s at request %d: %s is %q, sealed: %v", fault, k, tag, c.End(), c.Sealed())
 						}
@@ -292,13 +281,8 @@ func onServer(t *testing.T, kind ddbtest.Kind, network http.RoundTripper) (store
 	t.Helper()
 	names := keyed("chains" + ddbtest.Suffix())
 	plain = storeOn(t, ddbtest.Open(t, kind, unstreamed(names)), names)
-	client, err := dynamo.New(&dynamo.Options{Endpoint: ddbtest.Endpoint(t, kind), Transport: network, MaxAttempts: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if store, err = xorack.NewDynamo(client, names); err != nil {
-		t.Fatal(err)
-	}
+	client := check.Get(dynamo.New(&dynamo.Options{Endpoint: ddbtest.Endpoint(t, kind), Transport: network, MaxAttempts: 1}))
+	store = check.Get(xorack.NewDynamo(client, names))
 	return store, plain
 }
 
@@ -312,10 +296,7 @@ func TestManyFinishOneChain(t *testing.T) {
 			counted := meter.New(dynamo.Transport())
 			network := &lossy{next: counted, random: rand.New(rand.NewPCG(1, 2))}
 			store, plain := onServer(t, kind, network)
-			acker, err := xorack.New(store, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			acker := check.Get(xorack.New(store, nil))
 			const finishers, rounds = 64, 20
 			writes := 0.0
 			for round := range rounds {
@@ -325,9 +306,7 @@ func TestManyFinishOneChain(t *testing.T) {
 				for errors.Is(err, xorack.ErrUnavailable) || errors.Is(err, errLost) {
 					created, err = acker.Create(t.Context(), tag, &xorack.CreateOptions{Edges: finishers})
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, err)
 				before := counted.Counts()
 				outcomes := make([]xorack.Outcome, finishers)
 				sideBySide(finishers, func(i int) {
@@ -339,9 +318,8 @@ func TestManyFinishOneChain(t *testing.T) {
 						t.Error(err)
 					}
 					outcomes[i] = result.Outcome
-					if result.Outcome == xorack.Applied && result.Chain.End() == xorack.Open && result.Chain.Sum.IsZero() {
-						t.Error("at zero, and open")
-					}
+					check.That(t, result.Outcome != xorack.Applied || result.Chain.End() != xorack.Open || !result.Chain.Sum.IsZero(),
+						"at zero, and open")
 				})
 				writes += counted.Counts().Sub(before).Total().Writes
 				ended := 0
@@ -368,10 +346,7 @@ func TestManyFinishOneChain(t *testing.T) {
 // done, while their children have not begun.
 func TestAChainStopsAtItsFirstError(t *testing.T) {
 	h := newHurt(t)
-	created, err := h.acker.Create(t.Context(), "t", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	created := check.Get(h.acker.Create(t.Context(), "t", nil))
 	root := created.Roots[0]
 	parts := root.Children(60)
 	var operations []xorack.Operation
@@ -381,20 +356,14 @@ func TestAChainStopsAtItsFirstError(t *testing.T) {
 	for _, part := range parts {
 		operations = append(operations, xorack.EndOf(part))
 	}
-	if _, err := h.acker.Done(t.Context(), root, parts...); err != nil {
-		t.Fatal(err)
-	}
+	check.Get(h.acker.Done(t.Context(), root, parts...))
 	h.faults.Fail(1, ddbtest.Throttled)
 	_, errs := h.acker.Apply(t.Context(), operations)
 	for i, err := range errs {
-		if err == nil {
-			t.Fatalf("operation %d counted after the first write of its chain had failed", i)
-		}
+		check.Need(t, err != nil, "operation %d counted after the first write of its chain had failed", i)
 	}
 	results, errs := h.acker.Apply(t.Context(), operations)
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, errors.Join(errs...))
 	if c := results[0].Chain; c.End() != xorack.Open {
 		t.Errorf("the chain has ended, and 60 edges are outstanding: %+v", c)
 	}
@@ -403,14 +372,10 @@ func TestAChainStopsAtItsFirstError(t *testing.T) {
 // TestAnInvalidAddHoldsTheEndBack: the caller can correct it, and repeat both.
 func TestAnInvalidAddHoldsTheEndBack(t *testing.T) {
 	h := newHurt(t)
-	created, err := h.acker.Create(t.Context(), "t", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	created := check.Get(h.acker.Create(t.Context(), "t", nil))
 	root := created.Roots[0]
 	var bad *xorack.InvalidError
 	_, errs := h.acker.Apply(t.Context(), []xorack.Operation{xorack.StartOf(root, "b", root), xorack.EndOf(root)})
-	if !errors.As(errs[0], &bad) || !errors.As(errs[1], &bad) {
-		t.Errorf("errors %v, want that of the call of Add for both", errs)
-	}
+	check.That(t, errors.As(errs[0], &bad) && errors.As(errs[1], &bad),
+		"errors %v, want that of the call of Add for both", errs)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
@@ -98,15 +99,10 @@ func TestInvalid(t *testing.T) {
 			before := f.chain("t")
 			err := c.do(t.Context(), f)
 			var invalid *xorack.InvalidError
-			if !errors.As(err, &invalid) || invalid.Path() != c.field {
-				t.Errorf("error %v, want one of the field %s", err, c.field)
-			}
-			if diff := cmp.Diff(before, f.chain("t"), cmp.Comparer(func(a, b xorack.Edge) bool { return a == b })); diff != "" {
-				t.Errorf("the chain changed:\n%s", diff)
-			}
-			if tags := f.tags(); len(tags) != 1 {
-				t.Errorf("chains: %q", tags)
-			}
+			check.That(t, errors.As(err, &invalid) && invalid.Path() == c.field,
+				"error %v, want one of the field %s", err, c.field)
+			check.Is(t, cmp.Diff(before, f.chain("t"), cmp.Comparer(func(a, b xorack.Edge) bool { return a == b })), "")
+			check.Is(t, len(f.tags()), 1)
 		})
 	}
 }
@@ -115,24 +111,21 @@ func TestInvalid(t *testing.T) {
 func TestAlteredToken(t *testing.T) {
 	edge := xorack.Root("database/file13", "7", 2).Child(5)
 	token := edge.String()
-	if again, err := xorack.ParseEdge(token); err != nil || again != edge {
-		t.Fatalf("%v, %v", again, err)
-	}
+	again, err := xorack.ParseEdge(token)
+	check.Need(t, err == nil && again == edge, "%v, %v", again, err)
 	for i := range len(token) {
 		for bit := range 8 {
 			altered := []byte(token)
 			altered[i] ^= 1 << bit
 			got, err := xorack.ParseEdge(string(altered))
 			var invalid *xorack.InvalidError
-			if !errors.As(err, &invalid) || invalid.Field != "edge" || !got.IsZero() {
-				t.Errorf("bit %d of character %d: %v, %v", bit, i, got, err)
-			}
+			check.That(t, errors.As(err, &invalid) && invalid.Field == "edge" && got.IsZero(),
+				"bit %d of character %d: %v, %v", bit, i, got, err)
 		}
 	}
 	for _, token := range []string{"", " ", token[:len(token)-1], token + "A", token + "=", token + "\n", token[:5] + "\r\n" + token[5:], "AQ", strings.Repeat("A", 5000)} {
-		if got, err := xorack.ParseEdge(token); err == nil || !got.IsZero() {
-			t.Errorf("%.40q: %v, %v", token, got, err)
-		}
+		got, err := xorack.ParseEdge(token)
+		check.That(t, err != nil && got.IsZero(), "%.40q: %v, %v", token, got, err)
 	}
 }
 
@@ -145,13 +138,10 @@ func FuzzParseEdge(f *testing.F) {
 	f.Fuzz(func(t *testing.T, token string) {
 		edge, err := xorack.ParseEdge(token)
 		if err != nil {
-			if !edge.IsZero() {
-				t.Errorf("%q: an edge beside the error %v", token, err)
-			}
+			check.That(t, edge.IsZero(), "%q: an edge beside the error %v", token, err)
 			return
 		}
-		if edge.String() != token || xorack.ValidateTag(edge.Tag()) != nil {
-			t.Errorf("%q is taken for %q", token, edge)
-		}
+		check.That(t, edge.String() == token && xorack.ValidateTag(edge.Tag()) == nil,
+			"%q is taken for %q", token, edge)
 	})
 }

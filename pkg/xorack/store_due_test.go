@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
@@ -18,13 +19,10 @@ func testDue(t *testing.T, s *xorack.Store) {
 		create(t, s, c)
 		want[c.Tag] = c.Due
 	}
-	_, _, err := s.Postpone(t.Context(), "due 0", inc, at, at.Add(time.Hour))
-	check(t, err)
+	check.Get2(s.Postpone(t.Context(), "due 0", inc, at, at.Add(time.Hour)))
 	delete(want, "due 0")
-	_, _, err = s.Apply(t.Context(), work("due 1", -100, 1))
-	check(t, err)
-	_, _, err = s.Seal(t.Context(), "due 1", inc, at, at.Add(time.Hour))
-	check(t, err)
+	check.Get2(s.Apply(t.Context(), work("due 1", -100, 1)))
+	check.Get2(s.Seal(t.Context(), "due 1", inc, at, at.Add(time.Hour)))
 	delete(want, "due 1")
 	until := at.Add(8 * time.Second)
 	for tag, due := range want {
@@ -44,17 +42,14 @@ func allDue(t *testing.T, s *xorack.Store, prefix string, until time.Time) map[s
 		var last xorack.DueChain
 		for {
 			page, err := s.Due(t.Context(), xorack.DueQuery{Shard: shard, At: until, After: last, Limit: 2})
-			check(t, err)
+			check.OK(t, err)
 			if len(page) == 0 {
 				break
 			}
 			for _, one := range page {
-				if one.Due.Before(last.Due) {
-					t.Errorf("part %d: %v is before %v", shard, one, last)
-				}
-				if _, twice := got[one.Tag]; twice {
-					t.Errorf("part %d: %v is there twice", shard, one)
-				}
+				check.That(t, !one.Due.Before(last.Due), "part %d: %v is before %v", shard, one, last)
+				_, twice := got[one.Tag]
+				check.That(t, !twice, "part %d: %v is there twice", shard, one)
 				last = one
 				if strings.HasPrefix(one.Tag, prefix) {
 					got[one.Tag] = one.Due
@@ -73,10 +68,8 @@ func testEndsAreDue(t *testing.T, s *xorack.Store) {
 		"deleted": func(tag string) (xorack.Chain, bool, error) { return s.Delete(t.Context(), tag, op(2), at) },
 	} {
 		tag := "end " + what
-		_, _, err := s.Apply(t.Context(), work(tag, 1, 1))
-		check(t, err)
-		_, changed, err := end(tag)
-		check(t, err)
+		check.Get2(s.Apply(t.Context(), work(tag, 1, 1)))
+		_, changed := check.Get2(end(tag))
 		same(t, what, changed, true)
 		ddbtest.Settles(t, "due", func() bool { return !allDue(t, s, "end ", at.Add(time.Minute))[tag].IsZero() }, true)
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
@@ -18,8 +19,7 @@ func testCreate(t *testing.T, s *xorack.Store) {
 }
 
 func testCreateOverOrphans(t *testing.T, s *xorack.Store) {
-	orphan, applied, err := s.Apply(t.Context(), work("over orphans a", -100, 1))
-	check(t, err)
+	orphan, applied := check.Get2(s.Apply(t.Context(), work("over orphans a", -100, 1)))
 	same(t, "applied", applied, true)
 	same(t, "orphan", orphan, xorack.Chain{
 		Tag: "over orphans a", Incarnation: inc, Sum: sum(-100), Edges: 2, Ops: []xorack.Op{op(1)},
@@ -35,8 +35,7 @@ func testCreateOverOrphans(t *testing.T, s *xorack.Store) {
 func zeroOrphan(t *testing.T, s *xorack.Store, tag string) xorack.Chain {
 	t.Helper()
 	for i, n := range []int64{-100, 100} {
-		_, _, err := s.Apply(t.Context(), work(tag, n, i))
-		check(t, err)
+		check.Get2(s.Apply(t.Context(), work(tag, n, i)))
 	}
 	return standing(t, s, tag)
 }
@@ -56,16 +55,14 @@ func testCreateRefused(t *testing.T, s *xorack.Store) {
 	other.Incarnation = stranger
 	answers(t, s, "by a stranger", first, false)(s.Create(t.Context(), other))
 
-	orphan, _, err := s.Apply(t.Context(), work("refused b", 5, 1))
-	check(t, err)
+	orphan, _ := check.Get2(s.Apply(t.Context(), work("refused b", 5, 1)))
 	byStranger := newChain("refused b")
 	byStranger.Incarnation = stranger
 	answers(t, s, "over a stranger's orphan", orphan, false)(s.Create(t.Context(), byStranger))
 	stamped := put(t, s, xorack.Chain{Tag: "refused d", Incarnation: inc, StampLen: 2, Stamps: [][]byte{[]byte("mark01aa")}})
 	answers(t, s, "over stamps", stamped, false)(s.Create(t.Context(), newChain("refused d")))
 
-	failed, _, err := s.Fail(t.Context(), failure("refused c", 1))
-	check(t, err)
+	failed, _ := check.Get2(s.Fail(t.Context(), failure("refused c", 1)))
 	answers(t, s, "after it failed", failed, false)(s.Create(t.Context(), newChain("refused c")))
 }
 
@@ -76,10 +73,8 @@ func testReplace(t *testing.T, s *xorack.Store) {
 	answers(t, s, "a living one", old, false)(s.Replace(t.Context(), fresh, old))
 
 	// Sealed, with an expiry that is over when the next one is created.
-	ended, _, err := s.Apply(t.Context(), work("replace a", -100, 1))
-	check(t, err)
-	sealed, _, err := s.Seal(t.Context(), "replace a", inc, ended.Seen, at.Add(48*time.Hour))
-	check(t, err)
+	ended, _ := check.Get2(s.Apply(t.Context(), work("replace a", -100, 1)))
+	sealed, _ := check.Get2(s.Seal(t.Context(), "replace a", inc, ended.Seen, at.Add(48*time.Hour)))
 	fresh.Created = at.Add(48*time.Hour - time.Second)
 	answers(t, s, "a second before", sealed, false)(s.Replace(t.Context(), fresh, sealed))
 	fresh.Created = at.Add(48 * time.Hour)
@@ -89,8 +84,7 @@ func testReplace(t *testing.T, s *xorack.Store) {
 	answers(t, s, "expired", fresh, true)(s.Replace(t.Context(), fresh, sealed))
 	answers(t, s, "repeated", fresh, false)(s.Replace(t.Context(), fresh, sealed))
 
-	orphan, _, err := s.Apply(t.Context(), work("replace b", 5, 1))
-	check(t, err)
+	orphan, _ := check.Get2(s.Apply(t.Context(), work("replace b", 5, 1)))
 	fresh.Tag = "replace b"
 	answers(t, s, "an orphan", fresh, true)(s.Replace(t.Context(), fresh, orphan))
 
@@ -103,8 +97,7 @@ func testReplace(t *testing.T, s *xorack.Store) {
 	answers(t, s, "deleted", fresh, true)(s.Replace(t.Context(), fresh, deleted))
 
 	create(t, s, newChain("replace d"))
-	due, _, err := s.Delete(t.Context(), "replace d", op(7), at)
-	check(t, err)
+	due, _ := check.Get2(s.Delete(t.Context(), "replace d", op(7), at))
 	fresh.Tag = "replace d"
 	answers(t, s, "deleted, and not sealed", due, false)(s.Replace(t.Context(), fresh, due))
 	answers(t, s, "nothing", xorack.Chain{}, false)(s.Replace(t.Context(), newChain("replace e"), old))
@@ -138,15 +131,13 @@ func testSplits(t *testing.T, s *xorack.Store) {
 
 func testApplyRefused(t *testing.T, s *xorack.Store) {
 	create(t, s, newChain("work refused a"))
-	one, _, err := s.Apply(t.Context(), work("work refused a", 1, 1))
-	check(t, err)
+	one, _ := check.Get2(s.Apply(t.Context(), work("work refused a", 1, 1)))
 	answers(t, s, "again", one, false)(s.Apply(t.Context(), work("work refused a", 1, 1)))
 	answers(t, s, "one of two again", one, false)(s.Apply(t.Context(), work("work refused a", 1, 2, 1)))
 	other := work("work refused a", 1, 2)
 	other.Incarnation = stranger
 	answers(t, s, "of a stranger", one, false)(s.Apply(t.Context(), other))
-	done, _, err := s.Apply(t.Context(), work("work refused a", -101, 2))
-	check(t, err)
+	done, _ := check.Get2(s.Apply(t.Context(), work("work refused a", -101, 2)))
 	answers(t, s, "after the end", done, false)(s.Apply(t.Context(), work("work refused a", 1, 3)))
 
 	stamped := put(t, s, newStamped("work refused b", "mark01aa"))
@@ -159,8 +150,7 @@ func testHundred(t *testing.T, s *xorack.Store) {
 	for n := range xorack.MaxMerge {
 		ops = append(ops, n)
 	}
-	got, applied, err := s.Apply(t.Context(), work("hundred a", 1, ops...))
-	check(t, err)
+	got, applied := check.Get2(s.Apply(t.Context(), work("hundred a", 1, ops...)))
 	same(t, "applied", applied, true)
 	same(t, "operations", len(got.Ops), xorack.MaxMerge)
 	w := work("hundred a", 1, append(ops[1:], 1000)...)
@@ -169,8 +159,7 @@ func testHundred(t *testing.T, s *xorack.Store) {
 	create(t, s, newChain("hundred b"))
 	half := work("hundred b", 1, ops[:xorack.MaxMerge/2]...)
 	half.Before = half.Ops
-	_, applied, err = s.Apply(t.Context(), half)
-	check(t, err)
+	_, applied = check.Get2(s.Apply(t.Context(), half))
 	same(t, "with as many that they come before", applied, true)
 }
 
@@ -178,8 +167,7 @@ func testFull(t *testing.T, s *xorack.Store) {
 	create(t, s, newChain("full a"))
 	var full xorack.Chain
 	for n := range 6 {
-		c, applied, err := s.Apply(t.Context(), work("full a", 1, n))
-		check(t, err)
+		c, applied := check.Get2(s.Apply(t.Context(), work("full a", 1, n)))
 		same(t, "applied", applied, true)
 		full = c
 	}
@@ -208,14 +196,12 @@ func testFail(t *testing.T, s *xorack.Store) {
 	answers(t, s, "before its creation", early, true)(s.Fail(t.Context(), failure("fail b", 1)))
 
 	create(t, s, newChain("fail c"))
-	one, _, err := s.Apply(t.Context(), work("fail c", 1, 1))
-	check(t, err)
+	one, _ := check.Get2(s.Apply(t.Context(), work("fail c", 1, 1)))
 	answers(t, s, "an edge that ended", one, false)(s.Fail(t.Context(), failure("fail c", 1)))
 	other := failure("fail c", 2)
 	other.Incarnation = stranger
 	answers(t, s, "of a stranger", one, false)(s.Fail(t.Context(), other))
-	done, _, err := s.Apply(t.Context(), work("fail c", -101, 3))
-	check(t, err)
+	done, _ := check.Get2(s.Apply(t.Context(), work("fail c", -101, 3)))
 	answers(t, s, "after the end", done, false)(s.Fail(t.Context(), failure("fail c", 2)))
 
 	zero := zeroOrphan(t, s, "fail e")
@@ -234,8 +220,7 @@ func testDelete(t *testing.T, s *xorack.Store) {
 	answers(t, s, "nothing", xorack.Chain{}, false)(s.Delete(t.Context(), "delete b", op(5), now))
 
 	create(t, s, newChain("delete c"))
-	done, _, err := s.Apply(t.Context(), work("delete c", -100, 1))
-	check(t, err)
+	done, _ := check.Get2(s.Apply(t.Context(), work("delete c", -100, 1)))
 	answers(t, s, "after the end", done, false)(s.Delete(t.Context(), "delete c", op(5), now))
 
 	orphan := zeroOrphan(t, s, "delete d")

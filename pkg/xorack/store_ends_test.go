@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
@@ -15,17 +16,14 @@ func testExtend(t *testing.T, s *xorack.Store) {
 	answers(t, s, "repeated", want, false)(s.Extend(t.Context(), "extend a", inc, later))
 	answers(t, s, "earlier", want, false)(s.Extend(t.Context(), "extend a", inc, at))
 	answers(t, s, "of a stranger", want, false)(s.Extend(t.Context(), "extend a", stranger, later.Add(time.Hour)))
-	ended, _, err := s.Fail(t.Context(), failure("extend a", 1))
-	check(t, err)
+	ended, _ := check.Get2(s.Fail(t.Context(), failure("extend a", 1)))
 	answers(t, s, "after the end", ended, false)(s.Extend(t.Context(), "extend a", inc, later.Add(time.Hour)))
 
 	create(t, s, newChain("extend d"))
-	done, _, err := s.Apply(t.Context(), work("extend d", -100, 1))
-	check(t, err)
+	done, _ := check.Get2(s.Apply(t.Context(), work("extend d", -100, 1)))
 	answers(t, s, "when it is done", done, false)(s.Extend(t.Context(), "extend d", inc, later))
 
-	orphan, _, err := s.Apply(t.Context(), work("extend b", 1, 1))
-	check(t, err)
+	orphan, _ := check.Get2(s.Apply(t.Context(), work("extend b", 1, 1)))
 	answers(t, s, "not created", orphan, false)(s.Extend(t.Context(), "extend b", inc, later))
 	answers(t, s, "nothing", xorack.Chain{}, false)(s.Extend(t.Context(), "extend c", inc, later))
 }
@@ -54,11 +52,9 @@ func testTimeOut(t *testing.T, s *xorack.Store) {
 	answers(t, s, "no progress", want, true)(s.TimeOut(t.Context(), idle))
 
 	create(t, s, newChain("time out c"))
-	done, _, err := s.Apply(t.Context(), work("time out c", -100, 1))
-	check(t, err)
+	done, _ := check.Get2(s.Apply(t.Context(), work("time out c", -100, 1)))
 	answers(t, s, "after the end", done, false)(s.TimeOut(t.Context(), overdue("time out c", over)))
-	orphan, _, err := s.Apply(t.Context(), work("time out d", 1, 1))
-	check(t, err)
+	orphan, _ := check.Get2(s.Apply(t.Context(), work("time out d", 1, 1)))
 	answers(t, s, "not created", orphan, false)(s.TimeOut(t.Context(), overdue("time out d", over)))
 	idle = overdue("time out d", over)
 	idle.Seen = orphan.Seen
@@ -77,29 +73,24 @@ func testPostpone(t *testing.T, s *xorack.Store) {
 	want.Due = to
 	answers(t, s, "postpone", want, true)(s.Postpone(t.Context(), "postpone a", inc, from, to))
 	answers(t, s, "repeated", want, false)(s.Postpone(t.Context(), "postpone a", inc, from, to))
-	ended, _, err := s.Fail(t.Context(), failure("postpone a", 1))
-	check(t, err)
+	ended, _ := check.Get2(s.Fail(t.Context(), failure("postpone a", 1)))
 	answers(t, s, "after the end", ended, false)(s.Postpone(t.Context(), "postpone a", inc, ended.Due, to))
 	create(t, s, newChain("postpone c"))
-	done, _, err := s.Apply(t.Context(), work("postpone c", -100, 1))
-	check(t, err)
+	done, _ := check.Get2(s.Apply(t.Context(), work("postpone c", -100, 1)))
 	answers(t, s, "when it is done", done, false)(s.Postpone(t.Context(), "postpone c", inc, from, to))
-	orphan, _, err := s.Apply(t.Context(), work("postpone b", 1, 1))
-	check(t, err)
+	orphan, _ := check.Get2(s.Apply(t.Context(), work("postpone b", 1, 1)))
 	answers(t, s, "not due", orphan, false)(s.Postpone(t.Context(), "postpone b", inc, from, to))
 }
 
 func testPutOff(t *testing.T, s *xorack.Store) {
 	create(t, s, newChain("put off a"))
-	want, _, err := s.Fail(t.Context(), failure("put off a", 1))
-	check(t, err)
+	want, _ := check.Get2(s.Fail(t.Context(), failure("put off a", 1)))
 	from, to := want.Due, want.Due.Add(time.Hour)
 	answers(t, s, "from another time", want, false)(s.PutOff(t.Context(), "put off a", to, from))
 	want.Due = to
 	answers(t, s, "put off", want, true)(s.PutOff(t.Context(), "put off a", from, to))
 	answers(t, s, "repeated", want, false)(s.PutOff(t.Context(), "put off a", from, to))
-	orphan, _, err := s.Apply(t.Context(), work("put off b", 1, 1))
-	check(t, err)
+	orphan, _ := check.Get2(s.Apply(t.Context(), work("put off b", 1, 1)))
 	answers(t, s, "not due", orphan, false)(s.PutOff(t.Context(), "put off b", from, to))
 }
 
@@ -107,24 +98,20 @@ func testSeal(t *testing.T, s *xorack.Store) {
 	expires := at.Add(48 * time.Hour)
 	open := create(t, s, newChain("seal a"))
 	answers(t, s, "an open chain", open, false)(s.Seal(t.Context(), "seal a", inc, at, expires))
-	want, _, err := s.Apply(t.Context(), work("seal a", -100, 1))
-	check(t, err)
+	want, _ := check.Get2(s.Apply(t.Context(), work("seal a", -100, 1)))
 	answers(t, s, "of a stranger", want, false)(s.Seal(t.Context(), "seal a", stranger, at, expires))
 	want.Recorded, want.EndedAt, want.Due, want.ExpiresOn = xorack.Done, at.Add(time.Minute), time.Time{}, expires
 	answers(t, s, "done", want, true)(s.Seal(t.Context(), "seal a", inc, at.Add(time.Minute), expires))
 	answers(t, s, "repeated", want, false)(s.Seal(t.Context(), "seal a", inc, at, expires.Add(time.Hour)))
 
 	want = failed(create(t, s, newChain("seal b")), 1)
-	_, _, err = s.Fail(t.Context(), failure("seal b", 1))
-	check(t, err)
+	check.Get2(s.Fail(t.Context(), failure("seal b", 1)))
 	want.Due, want.ExpiresOn = time.Time{}, expires
 	answers(t, s, "failed", want, true)(s.Seal(t.Context(), "seal b", inc, at, expires))
 
 	// Zero, and not created: nothing has ended.
-	_, _, err = s.Apply(t.Context(), work("seal c", -5, 1))
-	check(t, err)
-	orphan, _, err := s.Apply(t.Context(), work("seal c", 5, 2))
-	check(t, err)
+	check.Get2(s.Apply(t.Context(), work("seal c", -5, 1)))
+	orphan, _ := check.Get2(s.Apply(t.Context(), work("seal c", 5, 2)))
 	answers(t, s, "an orphan at zero", orphan, false)(s.Seal(t.Context(), "seal c", inc, at, expires))
 	same(t, "end", orphan.End(), xorack.Open)
 }

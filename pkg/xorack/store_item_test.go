@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/table"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
@@ -62,22 +63,18 @@ func TestNewerLayoutIsNotWritten(t *testing.T) {
 	for name, c := range writes(t) {
 		t.Run(name, func(t *testing.T) {
 			_, s := inMemory(t)
-			check(t, c.before(s).err)
-			if a := c.write(s); !a.changed || a.err != nil {
-				t.Fatalf("of this layout: changed %v, %v", a.changed, a.err)
-			}
+			check.OK(t, c.before(s).err)
+			a := c.write(s)
+			check.Need(t, a.changed && a.err == nil, "of this layout: changed %v, %v", a.changed, a.err)
 			memory, s := inMemory(t)
-			check(t, c.before(s).err)
+			check.OK(t, c.before(s).err)
 			newer := layout(t, memory, 2)
 			if a := c.write(s); a.changed || !errors.Is(a.err, table.ErrNewerLayout) {
 				t.Errorf("changed %v, %v", a.changed, a.err)
 			}
-			if is := chainItems(memory)["t"]; !is.Equal(newer) {
-				t.Errorf("it was %v, and is %v", newer, is)
-			}
-			if _, err := s.Chain(t.Context(), "t"); !errors.Is(err, table.ErrNewerLayout) {
-				t.Errorf("read: %v", err)
-			}
+			is := chainItems(memory)["t"]
+			check.That(t, is.Equal(newer), "it was %v, and is %v", newer, is)
+			check.Fails(t, check.Err(s.Chain(t.Context(), "t")), table.ErrNewerLayout)
 		})
 	}
 }
@@ -86,12 +83,11 @@ func TestNewerLayoutIsNotWritten(t *testing.T) {
 func TestOlderLayoutStays(t *testing.T) {
 	for name, c := range writes(t) {
 		memory, s := inMemory(t)
-		check(t, c.before(s).err)
+		check.OK(t, c.before(s).err)
 		layout(t, memory, 0)
-		check(t, c.write(s).err)
-		if v, _ := chainItems(memory)["t"].Get("v").Int64(); v != 0 && !strings.HasPrefix(name, "replace") {
-			t.Errorf("after %s: layout %d", name, v)
-		}
+		check.OK(t, c.write(s).err)
+		v, _ := chainItems(memory)["t"].Get("v").Int64()
+		check.That(t, v == 0 || strings.HasPrefix(name, "replace"), "after %s: layout %d", name, v)
 	}
 }
 
@@ -100,7 +96,7 @@ func layout(t *testing.T, memory *ddb.Memory, v int64) ddb.Item {
 	t.Helper()
 	it := chainItems(memory)["t"].Merge(ddb.Fields{"v": ddb.Int(v)}.Item())
 	_, err := memory.Do(t.Context(), ddb.Put{Op: ddb.Op{Table: &xorack.Names{}.Tables()[0]}, Item: it})
-	check(t, err)
+	check.OK(t, err)
 	return it
 }
 
@@ -109,10 +105,9 @@ func layout(t *testing.T, memory *ddb.Memory, v int64) ddb.Item {
 func TestUnreadableStamps(t *testing.T) {
 	for length, member := range map[int64]string{-3: "abc", -6: "", 4: "abcdef"} {
 		memory, s := inMemory(t)
-		check(t, s.Put(t.Context(), newStamped("t", "mark01aa")))
+		check.OK(t, s.Put(t.Context(), newStamped("t", "mark01aa")))
 		it := chainItems(memory)["t"].Merge(ddb.Fields{"stampLen": ddb.Int(length), "stamps": ddb.Blobs([]byte(member))}.Item())
-		_, err := memory.Do(t.Context(), ddb.Put{Op: ddb.Op{Table: &xorack.Names{}.Tables()[0]}, Item: it})
-		check(t, err)
+		check.Get(memory.Do(t.Context(), ddb.Put{Op: ddb.Op{Table: &xorack.Names{}.Tables()[0]}, Item: it}))
 		if c, err := s.Chain(t.Context(), "t"); err == nil || !strings.Contains(err.Error(), `attribute "stamp`) {
 			t.Errorf("%d: %+v, %v, which come to %v", length, c, err, c.XOR())
 		}
@@ -124,9 +119,8 @@ func TestUnreadableStamps(t *testing.T) {
 func TestNothingLeftOfTheIndex(t *testing.T) {
 	memory, s := inMemory(t)
 	c := writes(t)["seal"]
-	check(t, c.before(s).err)
-	check(t, c.write(s).err)
-	if it := chainItems(memory)["t"]; !it.Exists() || it.Has("due") || it.Has("dueShard") {
-		t.Errorf("%v", it)
-	}
+	check.OK(t, c.before(s).err)
+	check.OK(t, c.write(s).err)
+	it := chainItems(memory)["t"]
+	check.That(t, it.Exists() && !it.Has("due") && !it.Has("dueShard"), "%v", it)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/clause"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/pkg/table"
@@ -76,10 +77,7 @@ func unstreamed(names xorack.Names) table.Definition {
 
 func storeOn(t testing.TB, engine ddb.Engine, names xorack.Names) *xorack.Store {
 	t.Helper()
-	s, err := xorack.NewStore(engine, names)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := check.Get(xorack.NewStore(engine, names))
 	return s
 }
 
@@ -150,16 +148,7 @@ func work(tag string, n int64, ops ...int) xorack.Work {
 // same fails the test where two values differ.
 func same[T any](t *testing.T, what string, got, want T) {
 	t.Helper()
-	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b xorack.Edge) bool { return a == b })); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", what, diff)
-	}
-}
-
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Is(t, cmp.Diff(want, got, cmp.Comparer(func(a, b xorack.Edge) bool { return a == b })), "", what)
 }
 
 // answers fails the test unless a write answers with this chain and this word
@@ -168,7 +157,7 @@ func answers(t *testing.T, s *xorack.Store, what string, want xorack.Chain, chan
 	t.Helper()
 	return func(got xorack.Chain, changed bool, err error) {
 		t.Helper()
-		check(t, err)
+		check.OK(t, err)
 		same(t, what+": changed", changed, changes)
 		same(t, what, got, want)
 		if want.Exists() {
@@ -179,8 +168,7 @@ func answers(t *testing.T, s *xorack.Store, what string, want xorack.Chain, chan
 
 func standing(t *testing.T, s *xorack.Store, tag string) xorack.Chain {
 	t.Helper()
-	c, err := s.Chain(t.Context(), tag)
-	check(t, err)
+	c := check.Get(s.Chain(t.Context(), tag))
 	return c
 }
 
@@ -193,7 +181,7 @@ func create(t *testing.T, s *xorack.Store, c xorack.Chain) xorack.Chain {
 // put stores a chain of stamps, which package stamps makes.
 func put(t *testing.T, s *xorack.Store, c xorack.Chain) xorack.Chain {
 	t.Helper()
-	check(t, s.Put(t.Context(), c))
+	check.OK(t, s.Put(t.Context(), c))
 	same(t, "standing", standing(t, s, c.Tag), c)
 	return c
 }
@@ -204,8 +192,7 @@ func testSums(t *testing.T, s *xorack.Store) {
 	for i, n := range []xorack.Sum{big, sum(-1), sum(0).Minus(big).Minus(big), {Hi: -1, Lo: 0}, sum(7)} {
 		w := work("sums a", 0, i)
 		w.Delta = n
-		c, applied, err := s.Apply(t.Context(), w)
-		check(t, err)
+		c, applied := check.Get2(s.Apply(t.Context(), w))
 		total = total.Plus(n)
 		same(t, "applied", applied, true)
 		same(t, fmt.Sprint("sum ", i), c.Sum, total)
@@ -226,14 +213,10 @@ func testTags(t *testing.T, s *xorack.Store) {
 
 func testNoChain(t *testing.T, s *xorack.Store) {
 	same(t, "chain", standing(t, s, "none a"), xorack.Chain{})
-	_, _, err := s.TimeOut(t.Context(), overdue("none a", at))
-	check(t, err)
-	_, _, err = s.Seal(t.Context(), "none a", inc, at, at)
-	check(t, err)
-	_, _, err = s.Settle(t.Context(), newStamped("none a"), at)
-	check(t, err)
-	_, _, err = s.Postpone(t.Context(), "none a", inc, at, at)
-	check(t, err)
+	check.Get2(s.TimeOut(t.Context(), overdue("none a", at)))
+	check.Get2(s.Seal(t.Context(), "none a", inc, at, at))
+	check.Get2(s.Settle(t.Context(), newStamped("none a"), at))
+	check.Get2(s.Postpone(t.Context(), "none a", inc, at, at))
 	same(t, "still none", standing(t, s, "none a"), xorack.Chain{})
 }
 
@@ -259,7 +242,7 @@ func testRacingEnds(t *testing.T, s *xorack.Store) {
 	wait.Wait()
 	winners := 0
 	for i := range racers {
-		check(t, errs[i])
+		check.OK(t, errs[i])
 		if changed[i] {
 			winners++
 		}
@@ -270,17 +253,11 @@ func testRacingEnds(t *testing.T, s *xorack.Store) {
 func testEndedContext(t *testing.T, s *xorack.Store) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := s.Create(ctx, newChain("ended context")); !errors.Is(err, context.Canceled) {
-		t.Errorf("create: %v", err)
-	}
-	if _, _, err := s.Apply(ctx, work("ended context", 1, 1)); !errors.Is(err, context.Canceled) {
-		t.Errorf("apply: %v", err)
-	}
-	if _, err := s.Chain(ctx, "ended context"); !errors.Is(err, context.Canceled) {
-		t.Errorf("chain: %v", err)
-	}
-	if _, err := s.Due(ctx, xorack.DueQuery{At: at, Limit: 1}); !errors.Is(err, context.Canceled) {
-		t.Errorf("due: %v", err)
-	}
+	_, _, err := s.Create(ctx, newChain("ended context"))
+	check.That(t, errors.Is(err, context.Canceled), "create: %v", err)
+	_, _, err = s.Apply(ctx, work("ended context", 1, 1))
+	check.That(t, errors.Is(err, context.Canceled), "apply: %v", err)
+	check.Fails(t, check.Err(s.Chain(ctx, "ended context")), context.Canceled)
+	check.Fails(t, check.Err(s.Due(ctx, xorack.DueQuery{At: at, Limit: 1})), context.Canceled)
 	same(t, "chain", standing(t, s, "ended context"), xorack.Chain{})
 }

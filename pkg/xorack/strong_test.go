@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/pkg/xorack"
@@ -14,21 +15,12 @@ import (
 // what the answer says.
 func TestGetSeesWhatWasJustDone(t *testing.T) {
 	store := storeOn(t, ddbtest.NewStale(ddb.NewMemory(xorack.Names{}.Tables()...), nil), xorack.Names{})
-	a, err := xorack.New(store, &xorack.Options{ForEach: fanout.OneByOne, Now: func() time.Time { return start }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	created, err := a.Create(t.Context(), "t", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := check.Get(xorack.New(store, &xorack.Options{ForEach: fanout.OneByOne, Now: func() time.Time { return start }}))
+	created := check.Get(a.Create(t.Context(), "t", nil))
 	if c, err := a.Get(t.Context(), "t"); err != nil || c.End() != xorack.Open {
 		t.Errorf("%+v, %v; want the chain that was created", c, err)
 	}
-	if _, err := a.Done(t.Context(), created.Root); err != nil {
-		t.Fatal(err)
-	}
-	if c, err := a.Get(t.Context(), "t"); err != nil || c.End() != xorack.Done {
-		t.Errorf("%+v, %v; want it to be done", c, err)
-	}
+	check.Get(a.Done(t.Context(), created.Root))
+	c, err := a.Get(t.Context(), "t")
+	check.That(t, err == nil && c.End() == xorack.Done, "%+v, %v; want it to be done", c, err)
 }

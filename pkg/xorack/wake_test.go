@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/pkg/xorack"
@@ -26,24 +27,18 @@ type alarmed struct {
 func newAlarmed(t *testing.T) *alarmed {
 	t.Helper()
 	a := &alarmed{T: t, meter: ddbtest.NewMeter(ddb.NewMemory(xorack.Names{}.Tables()...)), now: start}
-	var err error
-	a.Acker, err = xorack.New(storeOn(t, a.meter, xorack.Names{}), &xorack.Options{
+	a.Acker = check.Get(xorack.New(storeOn(t, a.meter, xorack.Names{}), &xorack.Options{
 		Now: func() time.Time { return a.now }, ForEach: fanout.OneByOne,
 		WakeUp: func(tag string, due time.Time) {
 			a.scheduled = append(a.scheduled, fmt.Sprintf("%s %v", tag, due.Sub(start)))
 		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return a
 }
 
 func (a *alarmed) tells(want ...string) {
 	a.Helper()
-	if !slices.Equal(a.scheduled, want) {
-		a.Errorf("scheduled %q, want %q", a.scheduled, want)
-	}
+	check.That(a.T, slices.Equal(a.scheduled, want), "scheduled %q, want %q", a.scheduled, want)
 	a.scheduled = nil
 }
 
@@ -68,10 +63,7 @@ func (a *alarmed) wake(tag string, timedOut int, late string, reads, writes int)
 
 func (a *alarmed) create(tag string, o xorack.CreateOptions) xorack.Edge {
 	a.Helper()
-	created, err := a.Create(a.Context(), tag, &o)
-	if err != nil {
-		a.Fatal(err)
-	}
+	created := check.Get(a.Create(a.Context(), tag, &o))
 	return created.Root
 }
 
@@ -81,9 +73,7 @@ func TestWakeUpsOfDeadlines(t *testing.T) {
 	root := a.create("t", xorack.CreateOptions{Deadline: time.Minute})
 	a.tells("t 1m0s")
 	a.wake("t", 0, "1m0s", 1, 0)
-	if _, err := a.Extend(t.Context(), root, start.Add(5*time.Minute)); err != nil {
-		t.Fatal(err)
-	}
+	check.Get(a.Extend(t.Context(), root, start.Add(5*time.Minute)))
 	a.tells("t 5m0s")
 	a.now = start.Add(time.Minute)
 	a.wake("t", 0, "5m0s", 1, 0) // that of the first deadline
@@ -98,9 +88,7 @@ func TestWakeUpsOfIdleChains(t *testing.T) {
 	root := a.create("t", xorack.CreateOptions{Deadline: 10 * time.Minute, Idle: time.Minute})
 	a.tells("t 1m0s")
 	a.now = start.Add(30 * time.Second)
-	if _, err := a.Done(t.Context(), root, root.Child(0)); err != nil {
-		t.Fatal(err)
-	}
+	check.Get(a.Done(t.Context(), root, root.Child(0)))
 	a.now = start.Add(time.Minute)
 	a.wake("t", 0, "1m30s", 1, 0)
 	a.now = start.Add(90 * time.Second)
@@ -116,39 +104,28 @@ func TestWakeUpsFarAhead(t *testing.T) {
 	looks := 0
 	for a.now.Before(start.Add(24*time.Hour - 20*time.Minute)) {
 		a.now = a.now.Add(time.Minute)
-		report, err := a.Sweep(t.Context(), xorack.SweepOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		report := check.Get(a.Sweep(t.Context(), xorack.SweepOptions{}))
 		looks += report.Chains
 	}
 	a.tells("t 24h0m0s")
-	if looks != 8 {
-		t.Errorf("%d looks, want 7 ever farther apart, and one half an hour before the deadline", looks)
-	}
+	check.That(t, looks == 8,
+		"%d looks, want 7 ever farther apart, and one half an hour before the deadline", looks)
 }
 
 // TestWakeUpsOfOtherChains: stamps have deadlines too; what has ended, has none.
 func TestWakeUpsOfOtherChains(t *testing.T) {
 	a := newAlarmed(t)
-	if _, err := stamps.New(a.Acker).Create(t.Context(), "s", []byte{1}, &stamps.Options{Deadline: time.Minute}); err != nil {
-		t.Fatal(err)
-	}
+	check.Get(stamps.New(a.Acker).Create(t.Context(), "s", []byte{1}, &stamps.Options{Deadline: time.Minute}))
 	a.tells("s 1m0s")
 	a.wake("s", 0, "1m0s", 1, 0)
 	a.now = start.Add(time.Minute)
 	a.wake("s", 1, "", 1, 2)
 	root := a.create("t", xorack.CreateOptions{Deadline: time.Minute})
 	a.tells("t 2m0s")
-	if _, err := a.Fan(t.Context(), root, 2000); err != nil {
-		t.Fatal(err)
-	}
+	check.Get(a.Fan(t.Context(), root, 2000))
 	a.tells() // its parts end with it
 	early := a.create("u", xorack.CreateOptions{ID: "1"})
-	if _, err := a.Done(t.Context(), early); err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := a.Wake(t.Context(), "", xorack.SweepOptions{}); err == nil {
-		t.Error("a chain without a tag is no error")
-	}
+	check.Get(a.Done(t.Context(), early))
+	_, _, err := a.Wake(t.Context(), "", xorack.SweepOptions{})
+	check.That(t, err != nil, "a chain without a tag is no error")
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/dedup"
 )
 
@@ -66,7 +67,7 @@ func TestCacheAfterInvalidate(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					h := newHeld()
 					if c.request == "claim" {
-						_ = must[dedup.Outcome[string]](t)(process(t, on(t, h), nil).Once(t.Context(), "a", old))
+						check.Get(process(t, on(t, h), nil).Once(t.Context(), "a", old))
 					}
 					d := process(t, on(t, h), &options{CacheSize: 10})
 					if c.request == "claim" {
@@ -76,24 +77,19 @@ func TestCacheAfterInvalidate(t *testing.T) {
 					done := make(chan error)
 					go func() { done <- c.during(d) }()
 					<-h.answered
-					if !must[bool](t)(d.Invalidate(t.Context(), "a")) {
-						t.Error("nothing was invalidated")
-					}
+					check.That(t, check.Get(d.Invalidate(t.Context(), "a")), "nothing was invalidated")
 					// More than there is room for, or not.
 					for i := range others {
 						other := time.Duration(i).String()
-						_ = must[dedup.Outcome[string]](t)(d.Once(t.Context(), other, old))
-						_ = must[bool](t)(d.Invalidate(t.Context(), other))
+						check.Get(d.Once(t.Context(), other, old))
+						check.Get(d.Invalidate(t.Context(), other))
 					}
 					close(h.release)
-					if err := <-done; err != nil {
-						t.Fatal(err)
-					}
+					check.OK(t, <-done)
 					var ran atomic.Int64
-					out := must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", returns("new", &ran)))
-					if out.Value != "new" || ran.Load() != 1 {
-						t.Errorf("%+v: the old result is in the cache", out)
-					}
+					out := check.Get(d.Once(t.Context(), "a", returns("new", &ran)))
+					check.That(t, out.Value == "new" && ran.Load() == 1,
+						"%+v: the old result is in the cache", out)
 				})
 			})
 		}
@@ -108,7 +104,7 @@ func TestCacheWhileInvalidating(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHeld()
 		d := process(t, on(t, h), &options{CacheSize: 10})
-		_ = must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", old))
+		check.Get(d.Once(t.Context(), "a", old))
 		h.before = "swap"
 		done := make(chan error)
 		go func() {
@@ -116,16 +112,11 @@ func TestCacheWhileInvalidating(t *testing.T) {
 			done <- err
 		}()
 		<-h.answered
-		if out := must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", old)); !out.Replayed {
-			t.Errorf("%+v", out)
-		}
+		out := check.Get(d.Once(t.Context(), "a", old))
+		check.That(t, out.Replayed, "%+v", out)
 		close(h.release)
-		if err := <-done; err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, <-done)
 		var ran atomic.Int64
-		if out := must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", returns("new", &ran))); out.Value != "new" {
-			t.Errorf("%+v: the old result is in the cache", out)
-		}
+		check.Is(t, check.Get(d.Once(t.Context(), "a", returns("new", &ran))).Value, "new")
 	})
 }

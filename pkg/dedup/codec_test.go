@@ -6,6 +6,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/dedup"
 )
 
@@ -24,14 +25,13 @@ func (bare) Unmarshal(data []byte, into any) error {
 // one got.
 func TestNobodyChangesWhatIsRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := must[*dedup.Deduplicator[string, []byte]](t)(
+		d := check.Get(
 			dedup.New(dedup.NewMemory(), "p", &dedup.Options[string, []byte]{Codec: bare{}, CacheSize: 10}))
 		release := make(chan struct{})
 		call := func() {
 			out, err := d.Once(t.Context(), "a", func(context.Context) ([]byte, error) { <-release; return []byte("first"), nil })
-			if err != nil || string(out.Value) != "first" {
-				t.Errorf("%q, %v; want what the first call got", out.Value, err)
-			}
+			check.That(t, err == nil && string(out.Value) == "first",
+				"%q, %v; want what the first call got", out.Value, err)
 			copy(out.Value, "other")
 		}
 		for range 5 { // one owner, the others wait for it in this process
@@ -50,16 +50,12 @@ func TestNobodyChangesWhatIsRemembered(t *testing.T) {
 func TestResultTooLargeToUnpack(t *testing.T) {
 	d := process(t, dedup.NewMemory(), nil)
 	large := strings.Repeat("x", 64<<20)
-	if out := must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", func(context.Context) (string, error) { return large, nil })); len(out.Value) != len(large) {
-		t.Errorf("%d bytes", len(out.Value))
-	}
-	if out := must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", never(t))); !out.Omitted || !out.Replayed {
-		t.Errorf("omitted %v, replayed %v", out.Omitted, out.Replayed)
-	}
+	check.Is(t, len(check.Get(d.Once(t.Context(), "a", func(context.Context) (string, error) { return large, nil })).Value), len(large))
+	out := check.Get(d.Once(t.Context(), "a", never(t)))
+	check.That(t, out.Omitted && out.Replayed, "omitted %v, replayed %v", out.Omitted, out.Replayed)
 	fits := large[:64<<20-2] // and its quotes
 	for range 2 {
-		if out := must[dedup.Outcome[string]](t)(d.Once(t.Context(), "b", func(context.Context) (string, error) { return fits, nil })); out.Value != fits {
-			t.Errorf("%d bytes, omitted %v", len(out.Value), out.Omitted)
-		}
+		out := check.Get(d.Once(t.Context(), "b", func(context.Context) (string, error) { return fits, nil }))
+		check.That(t, out.Value == fits, "%d bytes, omitted %v", len(out.Value), out.Omitted)
 	}
 }

@@ -6,8 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dev/faulty"
 	"github.com/streamsort/streamsort/internal/dynamo"
@@ -62,7 +61,7 @@ func (h *hurt) once(size int) error {
 func TestEveryRequestGoesWrongOnce(t *testing.T) {
 	audit := dedup.Audit{By: "ada", Reason: "why"}
 	attempt := func(h *hurt) *dedup.Attempt[string, string] {
-		return must[dedup.Start[string, string]](h)(h.d.TryStart(h.Context(), "a")).Attempt
+		return check.Get(h.d.TryStart(h.Context(), "a")).Attempt
 	}
 	for _, operation := range []struct {
 		name    string
@@ -110,13 +109,10 @@ func TestEveryRequestGoesWrongOnce(t *testing.T) {
 					if fault == ddbtest.Repeated && operation.want == dedup.Completed && h.ran > 0 {
 						h.unseen()
 					}
-					if k > 20 {
-						t.Fatal("more than 20 requests")
-					}
-					entry := must[dedup.Entry](t)(h.d.Status(t.Context(), "a"))
-					if entry.Status != operation.want || h.ran > operation.runs {
-						t.Errorf("%s at request %d: %s after %d runs, want %s after %d at most", fault, k, entry.Status, h.ran, operation.want, operation.runs)
-					}
+					check.Need(t, k <= 20, "more than 20 requests")
+					entry := check.Get(h.d.Status(t.Context(), "a"))
+					check.That(t, entry.Status == operation.want && h.ran <= operation.runs,
+						"%s at request %d: %s after %d runs, want %s after %d at most", fault, k, entry.Status, h.ran, operation.want, operation.runs)
 				}
 			}
 		})
@@ -130,9 +126,7 @@ func (h *hurt) goesWrong(do func(*hurt) error, fault ddbtest.Fault, k int) bool 
 	h.table.Fail(k, fault)
 	err := do(h)
 	if h.table.Pending() {
-		if err != nil {
-			h.Errorf("request %d: %v", k, err)
-		}
+		check.That(h, err == nil, "request %d: %v", k, err)
 		h.table.Fail(0, "")
 		return false
 	}
@@ -156,9 +150,8 @@ func (h *hurt) goesWrong(do func(*hurt) error, fault ddbtest.Fault, k int) bool 
 func (h *hurt) unseen() {
 	h.Helper()
 	out, err := h.d.Once(h.Context(), "a", never(h))
-	if err != nil || !h.done[out.Value] {
-		h.Errorf("remembered %q, %v; returned %v", out.Value, err, h.done)
-	}
+	check.That(h, err == nil && h.done[out.Value],
+		"remembered %q, %v; returned %v", out.Value, err, h.done)
 }
 
 // TestNothingFollowsAFailInDoubt: a fail whose response is lost may have taken
@@ -166,36 +159,23 @@ func (h *hurt) unseen() {
 // for any payload.
 func TestNothingFollowsAFailInDoubt(t *testing.T) {
 	h := newHurt(t)
-	attempt := must[dedup.Start[string, string]](h)(h.d.TryStart(h.Context(), "a", []byte("payload"))).Attempt
+	attempt := check.Get(h.d.TryStart(h.Context(), "a", []byte("payload"))).Attempt
 	h.table.Fail(1, ddbtest.Lost)
-	if err := attempt.Fail(h.Context(), errDown); !errors.Is(err, dedup.ErrUnavailable) {
-		t.Fatal(err)
-	}
-	if err := attempt.Extend(h.Context(), time.Hour); !errors.Is(err, dedup.ErrEnded) {
-		t.Errorf("extend: %v, want that it has ended", err)
-	}
-	if err := attempt.Complete(h.Context(), "x"); !errors.Is(err, dedup.ErrEnded) {
-		t.Errorf("complete: %v, want that it has ended", err)
-	}
-	if err := attempt.Fail(h.Context(), errDown); err != nil {
-		t.Errorf("fail again: %v", err)
-	}
-	if s := must[dedup.Entry](t)(h.d.Status(h.Context(), "a")); s.Status != dedup.Failed {
-		t.Errorf("%v, want failed", s.Status)
-	}
+	check.Fails(t, attempt.Fail(h.Context(), errDown), dedup.ErrUnavailable)
+	check.Fails(t, attempt.Extend(h.Context(), time.Hour), dedup.ErrEnded)
+	check.Fails(t, attempt.Complete(h.Context(), "x"), dedup.ErrEnded)
+	err := attempt.Fail(h.Context(), errDown)
+	check.That(t, err == nil, "fail again: %v", err)
+	check.Is(t, check.Get(h.d.Status(h.Context(), "a")).Status, dedup.Failed)
 }
 
 // TestAFailThatWasNeverStored ends nothing.
 func TestAFailThatWasNeverStored(t *testing.T) {
 	h := newHurt(t)
-	attempt := must[dedup.Start[string, string]](h)(h.d.TryStart(h.Context(), "a")).Attempt
+	attempt := check.Get(h.d.TryStart(h.Context(), "a")).Attempt
 	h.table.Fail(1, ddbtest.Refused)
-	if err := attempt.Fail(h.Context(), errDown); !errors.Is(err, dedup.ErrUnavailable) {
-		t.Fatal(err)
-	}
-	if err := attempt.Complete(h.Context(), "x"); err != nil {
-		t.Error(err)
-	}
+	check.Fails(t, attempt.Fail(h.Context(), errDown), dedup.ErrUnavailable)
+	check.OK(t, attempt.Complete(h.Context(), "x"))
 }
 
 // TestTheSDKRepeats: with its repeats on, a lost response is not heard of, and
@@ -208,8 +188,8 @@ func testTheSDKRepeats(t *testing.T, kind ddbtest.Kind) {
 	for request := 1; request <= 3; request++ {
 		h, network, names := newHurt(t), faulty.New(dynamo.Transport()), dedup.Names{Table: "processes" + ddbtest.Suffix()}
 		ddbtest.Open(t, kind, names.Tables()...)
-		client := must[*dynamodb.Client](t)(dynamo.New(&dynamo.Options{Endpoint: ddbtest.Endpoint(t, kind), Transport: network, MaxAttempts: 3}))
-		h.d = h.on(must[dedup.Store](t)(dedup.NewDynamo(client, names)))
+		client := check.Get(dynamo.New(&dynamo.Options{Endpoint: ddbtest.Endpoint(t, kind), Transport: network, MaxAttempts: 3}))
+		h.d = h.on(check.Get(dedup.NewDynamo(client, names)))
 		network.Fail(request, faulty.Lost)
 		if err := h.once(5); err != nil || h.ran != 1 || network.Pending() {
 			t.Errorf("request %d: %v, ran %d times", request, err, h.ran)
@@ -232,16 +212,10 @@ func TestNotRemembered(t *testing.T) {
 	h.table.Fail(3, ddbtest.Refused)
 	done, err := dedup.Each(t.Context(), h.d, []string{"c"}, func(s string) (string, error) { return s, nil },
 		func(context.Context, string) (string, error) { return "value", nil })
-	if done != 1 || err != nil {
-		t.Errorf("%d of a batch done, %v; want 1", done, err)
-	}
-	attempt := must[dedup.Start[string, string]](t)(h.d.TryStart(t.Context(), "b")).Attempt
+	check.That(t, done == 1 && err == nil, "%d of a batch done, %v; want 1", done, err)
+	attempt := check.Get(h.d.TryStart(t.Context(), "b")).Attempt
 	h.table.Fail(1, ddbtest.Lost)
 	isA[*dedup.NotRememberedError](t, attempt.Complete(t.Context(), "value"))
-	if err := attempt.Complete(t.Context(), "another"); err != nil {
-		t.Error(err)
-	}
-	if out := must[dedup.Outcome[string]](t)(h.d.Once(t.Context(), "b", never(t))); out.Value != "value" {
-		t.Errorf("%+v, want the first value", out)
-	}
+	check.OK(t, attempt.Complete(t.Context(), "another"))
+	check.Is(t, check.Get(h.d.Once(t.Context(), "b", never(t))).Value, "value")
 }

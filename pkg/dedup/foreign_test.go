@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/dedup"
 )
 
@@ -46,14 +47,11 @@ func TestErrorsOfAnotherDeduplicator(t *testing.T) {
 			identity := func(s string) (string, error) { return s, nil }
 			fails := func(context.Context, string) (string, error) { return "not mine", foreign }
 			for range 2 {
-				if done, err := dedup.Each(t.Context(), d, []string{"a"}, identity, fails); done != 0 || !errors.Is(err, foreign) {
-					t.Errorf("Each: %d done, %v", done, err)
-				}
+				done, err := dedup.Each(t.Context(), d, []string{"a"}, identity, fails)
+				check.That(t, done == 0 && errors.Is(err, foreign), "Each: %d done, %v", done, err)
 			}
 			out, err := d.Once(t.Context(), "c", failsWith(foreign))
-			if out.Attempt != 0 || !errors.Is(err, foreign) {
-				t.Errorf("Once: %+v, %v", out, err)
-			}
+			check.That(t, out.Attempt == 0 && errors.Is(err, foreign), "Once: %+v, %v", out, err)
 		})
 	}
 }
@@ -65,10 +63,9 @@ func TestErrorsOfTheHook(t *testing.T) {
 			hook := func(_ context.Context, out dedup.Outcome[string]) (dedup.Outcome[string], error) { return out, foreign }
 			d := process(t, dedup.NewMemory(), &options{OnReplay: hook})
 			var ran atomic.Int64
-			_ = must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", returns("x", &ran)))
-			if out, err := d.Once(t.Context(), "a", never(t)); out.Attempt != 0 || !out.Replayed || !errors.Is(err, foreign) {
-				t.Errorf("%+v, %v", out, err)
-			}
+			check.Get(d.Once(t.Context(), "a", returns("x", &ran)))
+			out, err := d.Once(t.Context(), "a", never(t))
+			check.That(t, out.Attempt == 0 && out.Replayed && errors.Is(err, foreign), "%+v, %v", out, err)
 		})
 	}
 }
@@ -92,9 +89,8 @@ func TestForeignErrorIsNotShared(t *testing.T) {
 				}()
 				synctest.Wait()
 				close(release)
-				if err := <-answers; err != nil {
-					t.Errorf("the one who waited: %v", err)
-				}
+				err := <-answers
+				check.That(t, err == nil, "the one who waited: %v", err)
 			})
 		})
 	}
@@ -113,20 +109,15 @@ func TestOverflowObjectThatIsGone(t *testing.T) {
 	store, gone := dedup.NewMemory(), errors.New("no such key")
 	o := &options{CompressOver: -1, Overflow: bucket{}}
 	large := func(context.Context) (string, error) { return incompressible(500 << 10), nil }
-	_ = must[dedup.Outcome[string]](t)(process(t, store, o).Once(t.Context(), "a", large))
+	check.Get(process(t, store, o).Once(t.Context(), "a", large))
 	d := process(t, store, &options{Overflow: full{gone}})
 	for range 2 {
-		if _, err := d.Once(t.Context(), "a", never(t)); !errors.Is(err, gone) {
-			t.Errorf("%v, want the overflow store's error", err)
-		}
+		check.Fails(t, check.Err(d.Once(t.Context(), "a", never(t))), gone)
 	}
-	if !must[bool](t)(d.Invalidate(t.Context(), "a")) {
-		t.Error("not invalidated")
-	}
+	check.That(t, check.Get(d.Invalidate(t.Context(), "a")), "not invalidated")
 	var ran atomic.Int64
-	if out := must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", returns("small", &ran))); out.Value != "small" || out.Replayed {
-		t.Errorf("%+v", out)
-	}
+	out := check.Get(d.Once(t.Context(), "a", returns("small", &ran)))
+	check.That(t, out.Value == "small" && !out.Replayed, "%+v", out)
 }
 
 // TestNoTime: half a second and the shortest lease must be left, also for a
@@ -152,9 +143,7 @@ func TestNoTime(t *testing.T) {
 				meetsNew(t, d)
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), c.left)
-			if _, err := d.Once(ctx, "a", returns("x", &ran)); !errors.Is(err, c.want) {
-				t.Errorf("%+v left: %v, want %v", c.left, err, c.want)
-			}
+			check.Fails(t, check.Err(d.Once(ctx, "a", returns("x", &ran))), c.want, c.left, c.want)
 			cancel()
 		}
 		if ran.Load() != 1 {
@@ -173,9 +162,7 @@ func TestErrorsOfTheOverflowStore(t *testing.T) {
 			large := func(context.Context) (string, error) { return incompressible(500 << 10), nil }
 			_, err := d.Once(t.Context(), "a", large)
 			isA[*dedup.NotRememberedError](t, err)
-			if s := must[dedup.Entry](t)(d.Status(t.Context(), "a")).Status; s != dedup.Running {
-				t.Errorf("%s, want running: it is not remembered", s)
-			}
+			check.Is(t, check.Get(d.Status(t.Context(), "a")).Status, dedup.Running)
 		})
 	}
 }

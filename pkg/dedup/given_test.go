@@ -3,12 +3,12 @@ package dedup_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/dedup"
 )
 
@@ -19,9 +19,7 @@ type noStore struct{ dedup.Store }
 func TestNothingGiven(t *testing.T) {
 	field := func(want string, err error) {
 		t.Helper()
-		if got := as[*dedup.InvalidError](t, err).Field; got != want {
-			t.Errorf("field %q, want %q", got, want)
-		}
+		check.Is(t, as[*dedup.InvalidError](t, err).Field, want)
 	}
 	_, err := dedup.New[string, string](nil, "p", nil)
 	field("store", err)
@@ -61,15 +59,12 @@ func TestNothingGiven(t *testing.T) {
 		field("attempt", none.Complete(ctx, "x"))
 		field("attempt", none.Fail(ctx, errDown))
 		field("attempt", none.Extend(ctx, time.Minute))
-		if run := none.Run(); run != (dedup.Run{}) {
-			t.Errorf("%+v", run)
-		}
+		check.Is(t, none.Run(), (dedup.Run{}))
 	}
-	started := must[dedup.Start[string, string]](t)(d.TryStart(ctx, "a")).Attempt
+	started := check.Get(d.TryStart(ctx, "a")).Attempt
 	field("error", started.Fail(ctx, nil))
-	if err := started.Complete(ctx, "x"); err != nil {
-		t.Errorf("after a fail that was refused: %v", err)
-	}
+	err = started.Complete(ctx, "x")
+	check.That(t, err == nil, "after a fail that was refused: %v", err)
 
 	_, err = dedup.Each[string, string, string](ctx, d, []string{"a"}, func(s string) (string, error) { return s, nil }, nil)
 	field("id or handler", err)
@@ -84,7 +79,7 @@ func (p *parsed) MarshalText() ([]byte, error) { return []byte{byte('0' + p.n)},
 
 // textOf is the text that an id becomes.
 func textOf[ID any](t *testing.T, id ID) (string, error) {
-	d := must[*dedup.Deduplicator[ID, string]](t)(dedup.New[ID, string](dedup.NewMemory(), "p", nil))
+	d := check.Get(dedup.New[ID, string](dedup.NewMemory(), "p", nil))
 	start, err := d.TryStart(t.Context(), id)
 	if err != nil {
 		return "", err
@@ -95,21 +90,18 @@ func textOf[ID any](t *testing.T, id ID) (string, error) {
 // TestTextsOfIDs: strings of any type are themselves, and a nil is no id.
 func TestTextsOfIDs(t *testing.T) {
 	order, text := orderID("17"), "17"
-	check := func(got string, err error) {
+	field := func(got string, err error) {
 		t.Helper()
-		if err != nil || got != "17" {
-			t.Errorf("%q, %v; want 17", got, err)
-		}
+		check.That(t, err == nil && got == "17", "%q, %v; want 17", got, err)
 	}
-	check(textOf(t, "17"))
-	check(textOf(t, order))
-	check(textOf(t, &order))
-	check(textOf(t, &text))
-	check(textOf[any](t, order))
-	check(textOf(t, 17))
-	if got, err := textOf(t, &parsed{7}); err != nil || got != "7" {
-		t.Errorf("%q, %v; want 7", got, err)
-	}
+	field(textOf(t, "17"))
+	field(textOf(t, order))
+	field(textOf(t, &order))
+	field(textOf(t, &text))
+	field(textOf[any](t, order))
+	field(textOf(t, 17))
+	got, err := textOf(t, &parsed{7})
+	check.That(t, err == nil && got == "7", "%q, %v; want 7", got, err)
 	none := func(_ string, err error) {
 		t.Helper()
 		if as[*dedup.InvalidError](t, err).Field != "id" {
@@ -163,20 +155,15 @@ func TestCodecThatPanics(t *testing.T) {
 		}()
 		synctest.Wait()
 		close(release)
-		if as[*dedup.InvalidError](t, <-errs).Field != "result" {
-			t.Error("want an error of the result")
-		}
-		if err := <-errs; err != nil {
-			t.Error(err)
-		}
-		if out := <-follower; !out.Omitted || time.Since(began) > 0 {
-			t.Errorf("%+v after %v", out, time.Since(began))
-		}
-		start := must[dedup.Start[string, string]](t)(d.TryStart(t.Context(), "b"))
+		check.That(t, as[*dedup.InvalidError](t, <-errs).Field == "result", "want an error of the result")
+		check.OK(t, <-errs)
+		out := <-follower
+		check.That(t, out.Omitted && time.Since(began) <= 0, "%+v after %v", out, time.Since(began))
+		start := check.Get(d.TryStart(t.Context(), "b"))
 		if as[*dedup.InvalidError](t, start.Attempt.Complete(t.Context(), "boom")).Field != "result" {
 			t.Error("want an error of the result")
 		}
-		_ = must[dedup.Outcome[string]](t)(d.Once(t.Context(), "c", func(context.Context) (string, error) { return "bang", nil }))
+		check.Get(d.Once(t.Context(), "c", func(context.Context) (string, error) { return "bang", nil }))
 		_, err := d.Once(t.Context(), "c", never(t))
 		if as[*dedup.RowError](t, err).Field != "result" {
 			t.Error(err)
@@ -197,9 +184,8 @@ func TestHookThatPanics(t *testing.T) {
 		panics := func(do func()) {
 			t.Helper()
 			defer func() {
-				if got := recover(); got != "hook" {
-					t.Errorf("panic %v, want the hook's", got)
-				}
+				got := recover()
+				check.That(t, got == "hook", "panic %v, want the hook's", got)
 			}()
 			do()
 		}
@@ -215,31 +201,21 @@ func TestHookThatPanics(t *testing.T) {
 		errs := make(chan error, 1)
 		go func() {
 			out, err := d.Once(t.Context(), "a", func(context.Context) (string, error) { return "2", nil })
-			if out.Attempt != 2 {
-				t.Errorf("%+v", out)
-			}
+			check.That(t, out.Attempt == 2, "%+v", out)
 			errs <- err
 		}()
 		synctest.Wait()
 		close(release)
 		<-over
-		if err := <-errs; err != nil || time.Since(began) > 0 {
-			t.Errorf("%v after %v", err, time.Since(began))
-		}
-		start := must[dedup.Start[string, string]](t)(d.TryStart(t.Context(), "b"))
+		err := <-errs
+		check.That(t, err == nil && time.Since(began) <= 0, "%v after %v", err, time.Since(began))
+		start := check.Get(d.TryStart(t.Context(), "b"))
 		panics(func() { _ = start.Attempt.Fail(t.Context(), errDown) })
-		if s := must[dedup.Entry](t)(d.Status(t.Context(), "b")); s.Status != dedup.Failed || s.Row.Error != "down" {
-			t.Errorf("%+v", s)
-		}
-		if err := start.Attempt.Complete(t.Context(), "x"); !errors.Is(err, dedup.ErrEnded) {
-			t.Errorf("%v, want ErrEnded", err)
-		}
+		s := check.Get(d.Status(t.Context(), "b"))
+		check.That(t, s.Status == dedup.Failed && s.Row.Error == "down", "%+v", s)
+		check.Fails(t, start.Attempt.Complete(t.Context(), "x"), dedup.ErrEnded)
 		plain := process(t, dedup.NewMemory(), nil)
-		if _, err := plain.Once(t.Context(), "a", failsWith(mute{})); err == nil {
-			t.Error("no error")
-		}
-		if s := must[dedup.Entry](t)(plain.Status(t.Context(), "a")).Status; s != dedup.Failed {
-			t.Error(s)
-		}
+		check.That(t, check.Err(plain.Once(t.Context(), "a", failsWith(mute{}))) != nil, "no error")
+		check.Is(t, check.Get(plain.Status(t.Context(), "a")).Status, dedup.Failed)
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/dedup"
 	"github.com/streamsort/streamsort/pkg/table"
 )
@@ -46,9 +47,7 @@ func TestInvalidOptions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := dedup.New(dedup.NewMemory(), "p", &c.options)
-			if got := as[*dedup.InvalidError](t, err).Field; got != c.field {
-				t.Errorf("field %q, want %q: %v", got, c.field, err)
-			}
+			check.Is(t, as[*dedup.InvalidError](t, err).Field, c.field, err)
 		})
 	}
 	for name, o := range map[string]*options{
@@ -56,15 +55,12 @@ func TestInvalidOptions(t *testing.T) {
 		"result as long as id":                    {TTL: time.Hour, ResultTTL: time.Hour},
 		"a result of an id that is kept for ever": {ResultTTL: 87600 * time.Hour, KeepForever: true},
 	} {
-		if _, err := dedup.New(dedup.NewMemory(), "p", o); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		_, err := dedup.New(dedup.NewMemory(), "p", o)
+		check.That(t, err == nil, "%s: %v", name, err)
 	}
 	for _, processor := range []string{"", strings.Repeat("p", 256), "\xff", "#x"} {
 		_, err := dedup.New[string, string](dedup.NewMemory(), processor, nil)
-		if as[*dedup.InvalidError](t, err).Field != "processor" {
-			t.Errorf("%q: %v", processor, err)
-		}
+		check.That(t, as[*dedup.InvalidError](t, err).Field == "processor", "%q: %v", processor, err)
 	}
 	for name, names := range map[string]dedup.Names{
 		"twice":      {IDKey: "x", ProcessorKey: "x"},
@@ -75,9 +71,8 @@ func TestInvalidOptions(t *testing.T) {
 		"swap, long": {Attributes: map[string]string{"token": strings.Repeat("x", 256)}},
 	} {
 		_, err := dedup.NewDynamo(dynamodb.New(dynamodb.Options{}), names)
-		if got := as[*dedup.InvalidError](t, err).Field; !strings.HasPrefix(got, "names") {
-			t.Errorf("%s: field %q", name, got)
-		}
+		got := as[*dedup.InvalidError](t, err).Field
+		check.That(t, strings.HasPrefix(got, "names"), "%s: field %q", name, got)
 	}
 }
 
@@ -92,30 +87,23 @@ func TestInvalidIDs(t *testing.T) {
 	d := process(t, dedup.NewMemory(), &options{KeyPrefix: "shop/"})
 	for name, id := range map[string]string{"empty": "", "long": strings.Repeat("x", 1020), "no UTF-8": "\xff"} {
 		_, err := d.Once(t.Context(), id, never(t))
-		if as[*dedup.InvalidError](t, err).Field != "id" {
-			t.Errorf("%s: %v", name, err)
-		}
+		check.That(t, as[*dedup.InvalidError](t, err).Field == "id", "%s: %v", name, err)
 		_, err = d.TryStart(t.Context(), id)
 		isA[*dedup.InvalidError](t, err)
 		_, err = d.Invalidate(t.Context(), id)
 		isA[*dedup.InvalidError](t, err)
 	}
-	_, err := d.Once(t.Context(), strings.Repeat("x", 1019), func(context.Context) (string, error) { return "", nil })
-	if err != nil {
-		t.Error(err)
-	}
-	bad := must[*dedup.Deduplicator[chan int, string]](t)(dedup.New[chan int, string](dedup.NewMemory(), "p", nil))
-	_, err = bad.Once(t.Context(), nil, never(t))
+	check.Get(d.Once(t.Context(), strings.Repeat("x", 1019), func(context.Context) (string, error) { return "", nil }))
+	bad := check.Get(dedup.New[chan int, string](dedup.NewMemory(), "p", nil))
+	_, err := bad.Once(t.Context(), nil, never(t))
 	isA[*dedup.InvalidError](t, err)
 	for field, audit := range map[string]dedup.Audit{
 		"by": {Reason: "x"}, "reason": {By: "x"},
 	} {
 		_, err := d.Release(t.Context(), "a", audit)
-		if as[*dedup.InvalidError](t, err).Field != field {
-			t.Errorf("%+v: %v", audit, err)
-		}
+		check.That(t, as[*dedup.InvalidError](t, err).Field == field, "%+v: %v", audit, err)
 	}
-	attempt := must[dedup.Start[string, string]](t)(d.TryStart(t.Context(), "a")).Attempt
+	attempt := check.Get(d.TryStart(t.Context(), "a")).Attempt
 	for _, lease := range []time.Duration{0, -time.Second, 25 * time.Hour} {
 		if as[*dedup.InvalidError](t, attempt.Extend(t.Context(), lease)).Field != "lease" {
 			t.Error(lease)
@@ -125,25 +113,22 @@ func TestInvalidIDs(t *testing.T) {
 
 // TestResultThatDoesNotEncode: the effect has run, so it is not run again.
 func TestResultThatDoesNotEncode(t *testing.T) {
-	d := must[*dedup.Deduplicator[string, float64]](t)(dedup.New[string, float64](dedup.NewMemory(), "p", nil))
+	d := check.Get(dedup.New[string, float64](dedup.NewMemory(), "p", nil))
 	ran := 0
 	effect := func(context.Context) (float64, error) { ran++; return math.NaN(), nil }
 	out, err := d.Once(t.Context(), "a", effect)
-	if as[*dedup.InvalidError](t, err).Field != "result" || !math.IsNaN(out.Value) {
-		t.Errorf("%+v, %v", out, err)
-	}
-	again := must[dedup.Outcome[float64]](t)(d.Once(t.Context(), "a", effect))
-	if !again.Omitted || ran != 1 {
-		t.Errorf("%+v, ran %d times", again, ran)
-	}
+	check.That(t, as[*dedup.InvalidError](t, err).Field == "result" && math.IsNaN(out.Value),
+		"%+v, %v", out, err)
+	again := check.Get(d.Once(t.Context(), "a", effect))
+	check.That(t, again.Omitted && ran == 1, "%+v, ran %d times", again, ran)
 }
 
 // TestResultThatDoesNotDecode any more.
 func TestResultThatDoesNotDecode(t *testing.T) {
 	store := dedup.NewMemory()
 	texts := process(t, store, nil)
-	_ = must[dedup.Outcome[string]](t)(texts.Once(t.Context(), "a", func(context.Context) (string, error) { return "text", nil }))
-	numbers := must[*dedup.Deduplicator[string, int]](t)(dedup.New[string, int](store, "payments", nil))
+	check.Get(texts.Once(t.Context(), "a", func(context.Context) (string, error) { return "text", nil }))
+	numbers := check.Get(dedup.New[string, int](store, "payments", nil))
 	_, err := numbers.Once(t.Context(), "a", func(context.Context) (int, error) { t.Error("the effect ran"); return 0, nil })
 	if as[*dedup.RowError](t, err).Field != "result" {
 		t.Error(err)
@@ -160,12 +145,10 @@ func TestResultThatIsGone(t *testing.T) {
 	o := &options{CompressOver: -1, Overflow: overflow}
 	d := process(t, store, o)
 	for id, size := range map[string]int{"item": 5000, "overflow": 500 << 10} {
-		_ = must[dedup.Outcome[string]](t)(d.Once(t.Context(), id, func(context.Context) (string, error) { return incompressible(size), nil }))
+		check.Get(d.Once(t.Context(), id, func(context.Context) (string, error) { return incompressible(size), nil }))
 	}
-	r := must[dedup.Entry](t)(d.Status(t.Context(), "item")).Row
-	if err := store.PutResult(t.Context(), dedup.StoredResult{Key: r.Key, Token: r.Token}); err != nil {
-		t.Fatal(err)
-	}
+	r := check.Get(d.Status(t.Context(), "item")).Row
+	check.OK(t, store.PutResult(t.Context(), dedup.StoredResult{Key: r.Key, Token: r.Token}))
 	_, err := d.Once(t.Context(), "item", never(t))
 	if as[*dedup.RowError](t, err).Field != "result" {
 		t.Error(err)
@@ -211,9 +194,7 @@ func TestRowsThatNobodyHereWrote(t *testing.T) {
 		_, err := d.Once(t.Context(), name, never(t))
 		bad := as[*dedup.RowError](t, err)
 		if _, field, _ := strings.Cut(" "+name, " "); name == "newer" {
-			if !errors.Is(err, table.ErrNewerLayout) {
-				t.Errorf("%s: %v, want ErrNewerLayout", name, err)
-			}
+			check.That(t, errors.Is(err, table.ErrNewerLayout), "%s: %v, want ErrNewerLayout", name, err)
 		} else if want := strings.TrimPrefix(field, "wrong "); bad.Field != want {
 			t.Errorf("%s: field %q, want %q: %v", name, bad.Field, want, err)
 		}
@@ -223,7 +204,5 @@ func TestRowsThatNobodyHereWrote(t *testing.T) {
 		isA[*dedup.RowError](t, err)
 		found++
 	}
-	if found != len(broken) {
-		t.Errorf("listed %d broken rows, want %d", found, len(broken))
-	}
+	check.That(t, found == len(broken), "listed %d broken rows, want %d", found, len(broken))
 }

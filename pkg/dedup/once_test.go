@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/bubble"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/dedup"
 )
 
@@ -19,10 +20,7 @@ type options = dedup.Options[string, string]
 // process is a Deduplicator as one process has it.
 func process(t testing.TB, store dedup.Store, o *options) *dedup.Deduplicator[string, string] {
 	t.Helper()
-	d, err := dedup.New(store, "payments", o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := check.Get(dedup.New(store, "payments", o))
 	return d
 }
 
@@ -30,7 +28,7 @@ func process(t testing.TB, store dedup.Store, o *options) *dedup.Deduplicator[st
 func meetsNew(t testing.TB, d *dedup.Deduplicator[string, string]) {
 	t.Helper()
 	for i := range 4 {
-		_ = must[dedup.Outcome[string]](t)(d.Once(t.Context(), fmt.Sprint("new-", i), answers("x")))
+		check.Get(d.Once(t.Context(), fmt.Sprint("new-", i), answers("x")))
 	}
 }
 
@@ -57,9 +55,7 @@ func never(t testing.TB) func(context.Context) (string, error) {
 func must[T any](t testing.TB) func(T, error) T {
 	return func(value T, err error) T {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		return value
 	}
 }
@@ -68,9 +64,7 @@ func must[T any](t testing.TB) func(T, error) T {
 func as[E error](t testing.TB, err error) E {
 	t.Helper()
 	var want E
-	if !errors.As(err, &want) {
-		t.Fatalf("error %v (%T), want a %T", err, err, want)
-	}
+	check.Need(t, errors.As(err, &want), "error %v (%T), want a %T", err, err, want)
 	return want
 }
 
@@ -84,20 +78,17 @@ func TestOnceRunsOnce(t *testing.T) {
 	var ran atomic.Int64
 	store := dedup.NewMemory()
 	d := process(t, store, nil)
-	first := must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", returns("1", &ran)))
-	if first.Value != "1" || first.Replayed || first.Attempt != 1 {
-		t.Errorf("first: %+v", first)
-	}
+	first := check.Get(d.Once(t.Context(), "a", returns("1", &ran)))
+	check.That(t, first.Value == "1" && !first.Replayed && first.Attempt == 1, "first: %+v", first)
 	for _, other := range []*dedup.Deduplicator[string, string]{d, process(t, store, nil), process(t, store, &options{CacheSize: 1})} {
-		second := must[dedup.Outcome[string]](t)(other.Once(t.Context(), "a", returns("2", &ran)))
+		second := check.Get(other.Once(t.Context(), "a", returns("2", &ran)))
 		if second.Value != "1" || !second.Replayed || second.Omitted || second.CompletedAt.IsZero() {
 			t.Errorf("second: %+v", second)
 		}
 	}
-	refunds := must[*dedup.Deduplicator[string, string]](t)(dedup.New[string, string](store, "refunds", nil))
-	if out := must[dedup.Outcome[string]](t)(refunds.Once(t.Context(), "a", returns("3", &ran))); out.Value != "3" || out.Replayed {
-		t.Errorf("another processor: %+v", out)
-	}
+	refunds := check.Get(dedup.New[string, string](store, "refunds", nil))
+	out := check.Get(refunds.Once(t.Context(), "a", returns("3", &ran)))
+	check.That(t, out.Value == "3" && !out.Replayed, "another processor: %+v", out)
 	if ran.Load() != 2 {
 		t.Errorf("ran %d times, want once a processor", ran.Load())
 	}
@@ -115,18 +106,16 @@ type receipt struct {
 }
 
 func TestAnyTypes(t *testing.T) {
-	d := must[*dedup.Deduplicator[order, receipt]](t)(dedup.New[order, receipt](dedup.NewMemory(), "orders", nil))
+	d := check.Get(dedup.New[order, receipt](dedup.NewMemory(), "orders", nil))
 	want := receipt{7, []string{"a", "b"}}
 	for range 2 {
 		out, err := d.Once(t.Context(), order{"x", 1}, func(context.Context) (receipt, error) { return want, nil })
-		if err != nil || out.Value.Cents != 7 || len(out.Value.Lines) != 2 {
-			t.Errorf("%+v, %v", out, err)
-		}
+		check.That(t, err == nil && out.Value.Cents == 7 && len(out.Value.Lines) == 2,
+			"%+v, %v", out, err)
 	}
-	entry := must[dedup.Entry](t)(d.Status(t.Context(), order{"x", 1}))
-	if entry.Row.ID != `{"Shop":"x","Number":1}` || entry.Status != dedup.Completed {
-		t.Errorf("%+v", entry)
-	}
+	entry := check.Get(d.Status(t.Context(), order{"x", 1}))
+	check.That(t, entry.Row.ID == `{"Shop":"x","Number":1}` && entry.Status == dedup.Completed,
+		"%+v", entry)
 }
 
 // TestWaiterGetsTheResult: a call in another process waits for the one that
@@ -151,9 +140,7 @@ func TestWaiterGetsTheResult(t *testing.T) {
 				}()
 				<-started
 				out, err := process(t, store, o).Once(t.Context(), "a", never(t))
-				if err != nil || out.Value != "slow" || !out.Replayed {
-					t.Errorf("%+v, %v", out, err)
-				}
+				check.That(t, err == nil && out.Value == "slow" && out.Replayed, "%+v, %v", out, err)
 			})
 		})
 	}
@@ -164,7 +151,7 @@ func TestWaiterNeverRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := dedup.NewMemory()
 		lease := time.Minute
-		started := must[dedup.Start[string, string]](t)(process(t, store, &options{Lease: lease}).TryStart(t.Context(), "a"))
+		started := check.Get(process(t, store, &options{Lease: lease}).TryStart(t.Context(), "a"))
 		for name, o := range map[string]*options{
 			"no wait":  {Lease: lease, Poll: dedup.NoWait()},
 			"linear":   {Lease: lease, Poll: dedup.Linear(time.Second, 20*time.Second)},
@@ -176,9 +163,8 @@ func TestWaiterNeverRuns(t *testing.T) {
 			if !busy.Until.Equal(started.Attempt.Run().LeaseUntil) || busy.Cause != nil {
 				t.Errorf("%s: until %v, cause %v; want until %v", name, busy.Until, busy.Cause, started.Attempt.Run().LeaseUntil)
 			}
-			if name == "its last" && time.Since(began) != 9*time.Second {
-				t.Errorf("waited %v, want 9 s", time.Since(began))
-			}
+			check.That(t, name != "its last" || time.Since(began) == 9*time.Second,
+				"waited %v, want 9 s", time.Since(began))
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
@@ -202,7 +188,7 @@ func TestZombie(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := dedup.NewMemory()
 		o := &options{Lease: time.Second}
-		zombie := must[dedup.Start[string, string]](t)(process(t, store, o).TryStart(t.Context(), "a")).Attempt
+		zombie := check.Get(process(t, store, o).TryStart(t.Context(), "a")).Attempt
 		bubble.Sleep(3 * time.Second)
 		var second dedup.Run
 		out, err := process(t, store, o).Once(t.Context(), "a", func(ctx context.Context) (string, error) {
@@ -213,9 +199,7 @@ func TestZombie(t *testing.T) {
 				"extend":   zombie.Extend(ctx, time.Minute),
 			} {
 				lost := as[*dedup.LostError](t, err)
-				if lost.Attempt != 1 || lost.Fence != zombie.Run().Fence {
-					t.Errorf("%s: %+v", name, lost)
-				}
+				check.That(t, lost.Attempt == 1 && lost.Fence == zombie.Run().Fence, "%s: %+v", name, lost)
 			}
 			return "second", nil
 		})
@@ -223,9 +207,7 @@ func TestZombie(t *testing.T) {
 			t.Errorf("%+v of %+v, %v", out, second, err)
 		}
 		isA[*dedup.LostError](t, zombie.Complete(t.Context(), "zombie"))
-		if out := must[dedup.Outcome[string]](t)(process(t, store, o).Once(t.Context(), "a", never(t))); out.Value != "second" {
-			t.Errorf("remembered %q", out.Value)
-		}
+		check.Is(t, check.Get(process(t, store, o).Once(t.Context(), "a", never(t))).Value, "second")
 	})
 }
 
@@ -234,24 +216,18 @@ func TestLateCompletionBeforeATakeover(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := dedup.NewMemory()
 		d := process(t, store, &options{Lease: time.Second})
-		attempt := must[dedup.Start[string, string]](t)(d.TryStart(t.Context(), "a")).Attempt
+		attempt := check.Get(d.TryStart(t.Context(), "a")).Attempt
 		bubble.Sleep(time.Minute)
 		for range 2 {
-			if err := attempt.Complete(t.Context(), "late"); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, attempt.Complete(t.Context(), "late"))
 		}
 		for name, err := range map[string]error{
 			"fail": attempt.Fail(t.Context(), errors.New("x")), "extend": attempt.Extend(t.Context(), time.Second),
 		} {
-			if !errors.Is(err, dedup.ErrEnded) {
-				t.Errorf("%s after complete: %v, want ErrEnded", name, err)
-			}
+			check.That(t, errors.Is(err, dedup.ErrEnded), "%s after complete: %v, want ErrEnded", name, err)
 		}
-		again := must[dedup.Start[string, string]](t)(d.TryStart(t.Context(), "a"))
-		if again.Attempt != nil || again.Duplicate.Value != "late" {
-			t.Errorf("%+v", again)
-		}
+		again := check.Get(d.TryStart(t.Context(), "a"))
+		check.That(t, again.Attempt == nil && again.Duplicate.Value == "late", "%+v", again)
 	})
 }
 
@@ -259,12 +235,10 @@ func TestExtend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := dedup.NewMemory()
 		o := &options{Lease: time.Second, Poll: dedup.NoWait()}
-		attempt := must[dedup.Start[string, string]](t)(process(t, store, o).TryStart(t.Context(), "a")).Attempt
+		attempt := check.Get(process(t, store, o).TryStart(t.Context(), "a")).Attempt
 		for range 3 {
 			bubble.Sleep(900 * time.Millisecond)
-			if err := attempt.Extend(t.Context(), time.Minute); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, attempt.Extend(t.Context(), time.Minute))
 		}
 		if want := time.Now().Add(time.Minute); !attempt.Run().LeaseUntil.Equal(want) {
 			t.Errorf("lease until %v, want %v", attempt.Run().LeaseUntil, want)
@@ -286,25 +260,16 @@ func TestLeaseOver(t *testing.T) {
 			<-ctx.Done()
 			return "", context.Cause(ctx)
 		})
-		if !errors.Is(err, dedup.ErrLeaseOver) {
-			t.Errorf("error %v, want ErrLeaseOver", err)
-		}
+		check.That(t, errors.Is(err, dedup.ErrLeaseOver), "error %v, want ErrLeaseOver", err)
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		_, err = process(t, store, nil).Once(ctx, "b", func(ctx context.Context) (string, error) {
+		check.Get(process(t, store, nil).Once(ctx, "b", func(ctx context.Context) (string, error) {
 			run, _ := dedup.RunOf(ctx)
-			if left := time.Until(run.LeaseUntil); left != 9500*time.Millisecond {
-				t.Errorf("a lease of %v with 10 s left, want 9.5 s", left)
-			}
+			check.Is(t, time.Until(run.LeaseUntil), 9500*time.Millisecond)
 			return "", nil
-		})
-		if err != nil {
-			t.Error(err)
-		}
+		}))
 		bubble.Sleep(9495 * time.Millisecond)
-		if _, err := process(t, store, nil).Once(ctx, "c", never(t)); !errors.Is(err, dedup.ErrNoTime) {
-			t.Errorf("error %v with half a second left, want ErrNoTime", err)
-		}
+		check.Fails(t, check.Err(process(t, store, nil).Once(ctx, "c", never(t))), dedup.ErrNoTime)
 	})
 }
 
@@ -313,12 +278,8 @@ func TestLeaseOver(t *testing.T) {
 func TestEndedCaller(t *testing.T) {
 	d := process(t, dedup.NewMemory(), nil)
 	ctx, cancel := context.WithCancel(t.Context())
-	if _, err := d.Once(ctx, "a", func(context.Context) (string, error) { cancel(); return "done", nil }); err != nil {
-		t.Fatal(err)
-	}
-	if out := must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", never(t))); out.Value != "done" {
-		t.Errorf("%+v", out)
-	}
+	check.Get(d.Once(ctx, "a", func(context.Context) (string, error) { cancel(); return "done", nil }))
+	check.Is(t, check.Get(d.Once(t.Context(), "a", never(t))).Value, "done")
 }
 
 // TestPanic: an effect that panics has failed, and the panic goes on.
@@ -327,19 +288,14 @@ func TestPanic(t *testing.T) {
 	d := process(t, dedup.NewMemory(), nil)
 	func() {
 		defer func() {
-			if recover() != "boom" {
-				t.Error("the panic is gone")
-			}
+			check.That(t, recover() == "boom", "the panic is gone")
 		}()
 		_, _ = d.Once(t.Context(), "a", func(context.Context) (string, error) { panic("boom") })
 	}()
-	entry := must[dedup.Entry](t)(d.Status(t.Context(), "a"))
-	if entry.Status != dedup.Failed || entry.Row.Error != "the effect panicked" {
-		t.Errorf("%+v", entry)
-	}
-	if out := must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", returns("2", &ran))); out.Attempt != 2 {
-		t.Errorf("%+v", out)
-	}
+	entry := check.Get(d.Status(t.Context(), "a"))
+	check.That(t, entry.Status == dedup.Failed && entry.Row.Error == "the effect panicked",
+		"%+v", entry)
+	check.Is(t, check.Get(d.Once(t.Context(), "a", returns("2", &ran))).Attempt, 2)
 }
 
 // TestHundredCallersAfterATimeOut: one takes over. The older libraries let all
@@ -348,7 +304,7 @@ func TestHundredCallersAfterATimeOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := dedup.NewMemory()
 		o := &options{Lease: 10 * time.Second}
-		_ = must[dedup.Start[string, string]](t)(process(t, store, o).TryStart(t.Context(), "a"))
+		check.Get(process(t, store, o).TryStart(t.Context(), "a"))
 		bubble.Sleep(time.Minute)
 		crowd(t, 100, func(int) *dedup.Deduplicator[string, string] { return process(t, store, o) })
 	})
@@ -385,9 +341,7 @@ func crowd(t *testing.T, n int, caller func(int) *dedup.Deduplicator[string, str
 				bubble.Sleep(time.Second)
 				return fmt.Sprint("value of ", i), nil
 			})
-			if err != nil || out.Value == "" {
-				t.Errorf("caller %d: %+v, %v", i, out, err)
-			}
+			check.That(t, err == nil && out.Value != "", "caller %d: %+v, %v", i, out, err)
 			if out.Replayed {
 				replayed.Add(1)
 			}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/bubble"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/pkg/dedup"
 )
@@ -66,7 +67,7 @@ func TestPatienceIsNotDoubled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		meter := ddbtest.NewMeter(memory())
 		store := on(t, meter)
-		_ = must[dedup.Start[string, string]](t)(process(t, store, nil).TryStart(t.Context(), "a"))
+		check.Get(process(t, store, nil).TryStart(t.Context(), "a"))
 		here := process(t, store, nil)
 		began := time.Now()
 		answers := make(chan error)
@@ -85,12 +86,10 @@ func TestPatienceIsNotDoubled(t *testing.T) {
 		for range 51 {
 			isA[*dedup.StillRunningError](t, <-answers)
 		}
-		if took := time.Since(began); took > 15*time.Second {
-			t.Errorf("waited %v, want 15s at most", took)
-		}
-		if claims := meter.Take().Writes; claims > 3 {
-			t.Errorf("%v claims, want 3 at most", claims)
-		}
+		took := time.Since(began)
+		check.That(t, took <= 15*time.Second, "waited %v, want 15s at most", took)
+		claims := meter.Take().Writes
+		check.That(t, claims <= 3, "%v claims, want 3 at most", claims)
 	})
 }
 
@@ -122,17 +121,14 @@ func TestStuckEffectKeepsNobody(t *testing.T) {
 			}()
 		}
 		for range 5 {
-			if out := <-answers; out.Value != "second" || out.Attempt != 2 {
-				t.Errorf("%+v", out)
-			}
+			out := <-answers
+			check.That(t, out.Value == "second" && out.Attempt == 2, "%+v", out)
 		}
 		if took := time.Since(began); took < 32*time.Second || took > 34*time.Second || ran.Load() != 1 {
 			t.Errorf("ran %d times after %v, want once when lease and margin are over", ran.Load(), took)
 		}
 		close(release)
 		isA[*dedup.LostError](t, <-stuck)
-		if out := must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", never(t))); out.Value != "second" {
-			t.Errorf("%+v", out)
-		}
+		check.Is(t, check.Get(d.Once(t.Context(), "a", never(t))).Value, "second")
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/dev/bubble"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/dedup"
 )
 
@@ -29,7 +30,7 @@ func TestDelays(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := dedup.NewMemory()
-			_ = must[dedup.Start[string, string]](t)(process(t, store, nil).TryStart(t.Context(), "a"))
+			check.Get(process(t, store, nil).TryStart(t.Context(), "a"))
 			var slept []time.Duration
 			d := process(t, store, &options{
 				Poll: c.poll, Random: func() float64 { return c.random },
@@ -37,9 +38,7 @@ func TestDelays(t *testing.T) {
 			})
 			_, err := d.Once(t.Context(), "a", never(t))
 			isA[*dedup.StillRunningError](t, err)
-			if diff := cmp.Diff(c.want, slept); diff != "" {
-				t.Errorf("slept (-want +got):\n%s", diff)
-			}
+			check.Is(t, cmp.Diff(c.want, slept), "")
 		})
 	}
 }
@@ -71,19 +70,17 @@ func TestPace(t *testing.T) {
 					Sleep: func(_ context.Context, d time.Duration) error { slept = append(slept, d); return context.Canceled },
 				})
 				if c.took > 0 {
-					_ = must[dedup.Outcome[string]](t)(d.Once(t.Context(), "before", func(context.Context) (string, error) {
+					check.Get(d.Once(t.Context(), "before", func(context.Context) (string, error) {
 						bubble.Sleep(c.took)
 						return "x", nil
 					}))
 				}
 				ahead := process(t, store, &options{Now: func() time.Time { return time.Now().Add(max(-c.age, 0)) }})
-				_ = must[dedup.Start[string, string]](t)(ahead.TryStart(t.Context(), "a"))
+				check.Get(ahead.TryStart(t.Context(), "a"))
 				bubble.Sleep(max(c.age, 0))
 				_, err := d.Once(t.Context(), "a", never(t))
 				isA[*dedup.StillRunningError](t, err)
-				if diff := cmp.Diff([]time.Duration{c.first}, slept); diff != "" {
-					t.Errorf("slept (-want +got):\n%s", diff)
-				}
+				check.Is(t, cmp.Diff([]time.Duration{c.first}, slept), "")
 			})
 		})
 	}

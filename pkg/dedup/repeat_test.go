@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/dedup"
 )
 
@@ -24,24 +25,15 @@ func random(seed uint64) []byte {
 // another value changes nothing.
 func TestTheFirstResultStands(t *testing.T) {
 	for _, compressOver := range []int{-1, 0, 6000} {
-		d, err := dedup.New[string, []byte](dedup.NewMemory(), "p", &dedup.Options[string, []byte]{CompressOver: compressOver})
-		if err != nil {
-			t.Fatal(err)
-		}
-		start, err := d.TryStart(t.Context(), "x")
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := check.Get(dedup.New[string, []byte](dedup.NewMemory(), "p", &dedup.Options[string, []byte]{CompressOver: compressOver}))
+		start := check.Get(d.TryStart(t.Context(), "x"))
 		first := random(1)
 		for _, value := range [][]byte{first, random(2), bytes.Repeat([]byte{3}, 20_000)} {
-			if err := start.Attempt.Complete(t.Context(), value); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, start.Attempt.Complete(t.Context(), value))
 		}
 		again, err := d.TryStart(t.Context(), "x")
-		if err != nil || again.Attempt != nil || !bytes.Equal(again.Duplicate.Value, first) {
-			t.Errorf("compressOver %d: %v, attempt %v: not the first result", compressOver, err, again.Attempt)
-		}
+		check.That(t, err == nil && again.Attempt == nil && bytes.Equal(again.Duplicate.Value, first),
+			"compressOver %d: %v, attempt %v: not the first result", compressOver, err, again.Attempt)
 	}
 }
 
@@ -75,53 +67,36 @@ func TestALateRepeatKeepsItsResult(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			now := time.Now()
-			d, err := dedup.New(on(t, engine), "p", &dedup.Options[string, []byte]{
+			d := check.Get(dedup.New(on(t, engine), "p", &dedup.Options[string, []byte]{
 				Lease: 20 * time.Hour, TTL: 10 * time.Hour, CompressOver: -1, Now: func() time.Time { return now },
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			start := must[dedup.Start[string, []byte]](t)(d.TryStart(t.Context(), "x"))
+			}))
+			start := check.Get(d.TryStart(t.Context(), "x"))
 			value := random(1)
-			for err = start.Attempt.Complete(t.Context(), value); err != nil; err = start.Attempt.Complete(t.Context(), random(2)) {
+			for err := start.Attempt.Complete(t.Context(), value); err != nil; err = start.Attempt.Complete(t.Context(), random(2)) {
 				isA[*dedup.NotRememberedError](t, err)
 				now = now.Add(2 * time.Hour)
 			}
-			entry := must[dedup.Entry](t)(d.Status(t.Context(), "x"))
+			entry := check.Get(d.Status(t.Context(), "x"))
 			now = entry.Row.ValidUntil.Add(-time.Second)
 			engine.Expire(now)
 			again, err := d.TryStart(t.Context(), "x")
-			if err != nil || !bytes.Equal(again.Duplicate.Value, value) {
-				t.Errorf("%v: not the first result, at the end of its row's time", err)
-			}
+			check.That(t, err == nil && bytes.Equal(again.Duplicate.Value, value),
+				"%v: not the first result, at the end of its row's time", err)
 		})
 	}
 }
 
 // TestNothingFollowsAFail: the id is given back, and another may have it.
 func TestNothingFollowsAFail(t *testing.T) {
-	d, err := dedup.New[string, int](dedup.NewMemory(), "p", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	start, err := d.TryStart(t.Context(), "y", []byte("payload"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := check.Get(dedup.New[string, int](dedup.NewMemory(), "p", nil))
+	start := check.Get(d.TryStart(t.Context(), "y", []byte("payload")))
 	for range 2 {
-		if err := start.Attempt.Fail(t.Context(), errors.New("no luck")); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, start.Attempt.Fail(t.Context(), errors.New("no luck")))
 	}
-	if err := start.Attempt.Complete(t.Context(), 1); !errors.Is(err, dedup.ErrEnded) {
-		t.Errorf("complete: %v, want that it has ended", err)
-	}
-	if err := start.Attempt.Extend(t.Context(), time.Hour); !errors.Is(err, dedup.ErrEnded) {
-		t.Errorf("extend: %v, want that it has ended", err)
-	}
-	if next, err := d.TryStart(t.Context(), "y", []byte("payload")); err != nil || next.Attempt == nil {
-		t.Errorf("%v, %v; want another attempt", next, err)
-	}
+	check.Fails(t, start.Attempt.Complete(t.Context(), 1), dedup.ErrEnded)
+	check.Fails(t, start.Attempt.Extend(t.Context(), time.Hour), dedup.ErrEnded)
+	next, err := d.TryStart(t.Context(), "y", []byte("payload"))
+	check.That(t, err == nil && next.Attempt != nil, "%v, %v; want another attempt", next, err)
 }
 
 // TestAnExtensionInDoubt: an attempt whose extension was stored without an answer goes
@@ -133,12 +108,9 @@ func TestAnExtensionInDoubt(t *testing.T) {
 		"extend":   func(a *dedup.Attempt[string, string]) error { return a.Extend(t.Context(), 3*time.Hour) },
 	} {
 		d := process(t, on(t, &deaf{Memory: memory(), after: 1}), nil)
-		attempt := must[dedup.Start[string, string]](t)(d.TryStart(t.Context(), "a")).Attempt
-		if err := attempt.Extend(t.Context(), 2*time.Hour); !errors.Is(err, dedup.ErrUnavailable) {
-			t.Fatal(err)
-		}
-		if err := ends(attempt); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		attempt := check.Get(d.TryStart(t.Context(), "a")).Attempt
+		check.Fails(t, attempt.Extend(t.Context(), 2*time.Hour), dedup.ErrUnavailable)
+		err := ends(attempt)
+		check.That(t, err == nil, "%s: %v", name, err)
 	}
 }

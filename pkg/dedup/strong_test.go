@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/pkg/dedup"
 )
@@ -13,8 +14,8 @@ import (
 // stood there before; only some of them, where only is not nil.
 func behind(t *testing.T, opts *options, only func(ddb.Request) bool) (*dedup.Deduplicator[string, string], dedup.Store) {
 	t.Helper()
-	store := must[dedup.Store](t)(dedup.NewTable(ddbtest.NewStale(memory(), only), dedup.Names{}))
-	return must[*dedup.Deduplicator[string, string]](t)(dedup.New[string, string](store, "p", opts)), store
+	store := check.Get(dedup.NewTable(ddbtest.NewStale(memory(), only), dedup.Names{}))
+	return check.Get(dedup.New[string, string](store, "p", opts)), store
 }
 
 func answers(value string) func(context.Context) (string, error) {
@@ -28,19 +29,15 @@ func TestAnOperatorSeesWhatWasJustDone(t *testing.T) {
 	audit := dedup.Audit{By: "ada", Reason: "why", Force: true}
 	forced := false
 	_, err := d.Once(t.Context(), "a", func(ctx context.Context) (string, error) {
-		forced = must[bool](t)(d.ForceComplete(ctx, "a", "by hand", audit))
+		forced = check.Get(d.ForceComplete(ctx, "a", "by hand", audit))
 		return "too late", nil
 	})
-	if err == nil || !forced {
-		t.Errorf("forced: %v, %v; want the claim that is there to be completed by hand", forced, err)
-	}
-	if entry := must[dedup.Entry](t)(d.Status(t.Context(), "a")); entry.Status != dedup.Completed {
-		t.Errorf("status %v, want that of now", entry.Status)
-	}
-	_ = must[dedup.Outcome[string]](t)(d.Once(t.Context(), "b", answers("x")))
-	if !must[bool](t)(d.Invalidate(t.Context(), "b")) {
-		t.Error("what was completed a moment ago is not invalidated")
-	}
+	check.That(t, err != nil && forced,
+		"forced: %v, %v; want the claim that is there to be completed by hand", forced, err)
+	check.Is(t, check.Get(d.Status(t.Context(), "a")).Status, dedup.Completed)
+	check.Get(d.Once(t.Context(), "b", answers("x")))
+	check.That(t, check.Get(d.Invalidate(t.Context(), "b")),
+		"what was completed a moment ago is not invalidated")
 }
 
 // TestAResultThatWasJustStored: a process that learns that an id is completed finds its result.
@@ -48,9 +45,8 @@ func TestAResultThatWasJustStored(t *testing.T) {
 	d, _ := behind(t, nil, func(r ddb.Request) bool { return r.Name() == "get result" })
 	want := incompressible(10_000)
 	for range 2 {
-		if out, err := d.Once(t.Context(), "a", answers(want)); err != nil || out.Value != want {
-			t.Errorf("%.20q, %v; want the result", out.Value, err)
-		}
+		out, err := d.Once(t.Context(), "a", answers(want))
+		check.That(t, err == nil && out.Value == want, "%.20q, %v; want the result", out.Value, err)
 	}
 }
 
@@ -58,13 +54,11 @@ func TestAResultThatWasJustStored(t *testing.T) {
 // another process invalidated a moment ago, and whose result is gone. That is no loss: the effect runs.
 func TestAResultThatWasJustForgotten(t *testing.T) {
 	other, store := behind(t, nil, func(r ddb.Request) bool { return r.Name() == "read" })
-	d := must[*dedup.Deduplicator[string, string]](t)(dedup.New[string, string](store, "p", nil))
-	_ = must[dedup.Outcome[string]](t)(other.Once(t.Context(), "a", answers(incompressible(10_000))))
-	row := must[dedup.Entry](t)(other.Status(t.Context(), "a")).Row
-	_ = must[bool](t)(other.Invalidate(t.Context(), "a"))
-	if err := store.PutResult(t.Context(), dedup.StoredResult{Key: row.Key, Token: row.Token}); err != nil {
-		t.Fatal(err)
-	}
+	d := check.Get(dedup.New[string, string](store, "p", nil))
+	check.Get(other.Once(t.Context(), "a", answers(incompressible(10_000))))
+	row := check.Get(other.Status(t.Context(), "a")).Row
+	check.Get(other.Invalidate(t.Context(), "a"))
+	check.OK(t, store.PutResult(t.Context(), dedup.StoredResult{Key: row.Key, Token: row.Token}))
 	if out, err := d.Once(t.Context(), "a", answers("anew")); err != nil || out.Value != "anew" {
 		t.Errorf("%.20q, %v; want the effect to run anew", out.Value, err)
 	}
@@ -75,11 +69,8 @@ func TestAResultThatWasJustForgotten(t *testing.T) {
 func TestALookAfterAnInvalidation(t *testing.T) {
 	d, _ := behind(t, nil, func(r ddb.Request) bool { return r.Name() == "read" })
 	for _, want := range []string{"first", "second", "third"} {
-		if out, err := d.Once(t.Context(), "a", answers(want)); err != nil || out.Value != want {
-			t.Errorf("%q, %v; want %q", out.Value, err, want)
-		}
-		if !must[bool](t)(d.Invalidate(t.Context(), "a")) {
-			t.Error("not invalidated")
-		}
+		out, err := d.Once(t.Context(), "a", answers(want))
+		check.That(t, err == nil && out.Value == want, "%q, %v; want %q", out.Value, err, want)
+		check.That(t, check.Get(d.Invalidate(t.Context(), "a")), "not invalidated")
 	}
 }

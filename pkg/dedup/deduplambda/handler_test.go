@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/dedup"
 	"github.com/streamsort/streamsort/pkg/dedup/deduplambda"
 )
@@ -35,35 +36,30 @@ func TestFields(t *testing.T) {
 		"detail.missing": "", "missing.too": "", "body.order.id": "17", "body.amount": "1.50", "lines.1.id": "1",
 		"lines.0": "zero", "lines.2": "", "lines.-1": "", "detail.id.deeper": "",
 	} {
-		key := must[func(event) (string, error)](t)(deduplambda.Field[event](path))
-		if got, err := key(e); err != nil || got != want {
-			t.Errorf("%s: %q, %v; want %q", path, got, err, want)
-		}
+		key := check.Get(deduplambda.Field[event](path))
+		got, err := key(e)
+		check.That(t, err == nil && got == want, "%s: %q, %v; want %q", path, got, err, want)
 	}
-	key := must[func(event) (string, error)](t)(deduplambda.Field[event]("detail.o"))
+	key := check.Get(deduplambda.Field[event]("detail.o"))
 	_, err := key(e)
 	isA[*dedup.InvalidError](t, err)
 	for _, path := range []string{"", "a..b", ".a", strings.Repeat("a.", 20) + "a"} {
 		_, err := deduplambda.Field[event](path)
 		isA[*dedup.InvalidError](t, err)
 	}
-	_, err = must[func(chan int) (string, error)](t)(deduplambda.Field[chan int]("a"))(nil)
-	if as[*dedup.InvalidError](t, err).Field != "event" {
-		t.Error("an event that is no JSON")
-	}
+	_, err = check.Get(deduplambda.Field[chan int]("a"))(nil)
+	check.That(t, as[*dedup.InvalidError](t, err).Field == "event", "an event that is no JSON")
 
-	payload := must[func(json.RawMessage) ([][]byte, error)](t)(deduplambda.Fields[json.RawMessage]("a", "b.c"))
+	payload := check.Get(deduplambda.Fields[json.RawMessage]("a", "b.c"))
 	parts := func(event string) string {
-		return string(bytes.Join(must[[][]byte](t)(payload(json.RawMessage(event))), []byte("|")))
+		return string(bytes.Join(check.Get(payload(json.RawMessage(event))), []byte("|")))
 	}
 	if one, two := parts(`{"a":{"x":1,"y":2.0},"b":{"c":"z"},"d":1}`), parts(`{"b":{"c":"z"}, "a":{"y":2.0,"x":1}, "d":2}`); one != two || one != `{"x":1,"y":2.0}|"z"` {
 		t.Errorf("%s and %s", one, two)
 	}
-	if got := parts(`{}`); got != "null|null" {
-		t.Errorf("missing fields: %s", got)
-	}
-	whole := must[func(json.RawMessage) ([][]byte, error)](t)(deduplambda.Fields[json.RawMessage]())
-	one, two := must[[][]byte](t)(whole(json.RawMessage(`{"a":1, "b":2}`))), must[[][]byte](t)(whole(json.RawMessage(`{"b":2,"a":1}`)))
+	check.Is(t, parts(`{}`), "null|null")
+	whole := check.Get(deduplambda.Fields[json.RawMessage]())
+	one, two := check.Get(whole(json.RawMessage(`{"a":1, "b":2}`))), check.Get(whole(json.RawMessage(`{"b":2,"a":1}`)))
 	if diff := cmp.Diff(one, two); diff != "" || len(one) != 1 || string(one[0]) != `{"a":1,"b":2}` {
 		t.Errorf("the whole event: %s and %s", one, two)
 	}
@@ -80,39 +76,32 @@ func TestHandler(t *testing.T) {
 	d := process(t, dedup.NewMemory(), &options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	ran := 0
 	handle := func(_ context.Context, p payment) (string, error) { ran++; return "receipt of " + p.ID, nil }
-	key := must[func(payment) (string, error)](t)(deduplambda.Field[payment]("id"))
-	payload := must[func(payment) ([][]byte, error)](t)(deduplambda.Fields[payment]("amount"))
+	key := check.Get(deduplambda.Field[payment]("id"))
+	payload := check.Get(deduplambda.Fields[payment]("amount"))
 	h := deduplambda.Handler(d, key, handle, &deduplambda.HandlerOptions[payment]{Payload: payload})
 	for _, p := range []payment{{"a", 1, "x"}, {"a", 1, "y"}} {
-		if got, err := h(t.Context(), p); err != nil || got != "receipt of a" {
-			t.Errorf("%q, %v", got, err)
-		}
+		got, err := h(t.Context(), p)
+		check.That(t, err == nil && got == "receipt of a", "%q, %v", got, err)
 	}
 	_, err := h(t.Context(), payment{"a", 2, "x"})
 	isA[*dedup.PayloadMismatchError](t, err)
 	_, err = h(t.Context(), payment{Amount: 2})
-	if as[*dedup.InvalidError](t, err).Field != "id" || ran != 1 {
-		t.Errorf("no key: %v, ran %d times", err, ran)
-	}
+	check.That(t, as[*dedup.InvalidError](t, err).Field == "id" && ran == 1,
+		"no key: %v, ran %d times", err, ran)
 	unprotected := deduplambda.Handler(d, key, handle, &deduplambda.HandlerOptions[payment]{MissingKey: deduplambda.RunUnprotected})
 	for range 2 {
-		if got, err := unprotected(t.Context(), payment{}); err != nil || got != "receipt of " {
-			t.Errorf("%q, %v", got, err)
-		}
+		got, err := unprotected(t.Context(), payment{})
+		check.That(t, err == nil && got == "receipt of ", "%q, %v", got, err)
 	}
-	if ran != 3 || strings.Count(log.String(), "level=WARN msg=unprotected") != 2 {
-		t.Errorf("ran %d times; logged:\n%s", ran, &log)
-	}
+	check.That(t, ran == 3 && strings.Count(log.String(), "level=WARN msg=unprotected") == 2,
+		"ran %d times; logged:\n%s", ran, &log)
 	_, err = deduplambda.Handler(d, func(payment) (string, error) { return "", errDown }, handle, nil)(t.Context(), payment{})
-	if !errors.Is(err, errDown) {
-		t.Errorf("the key's error: %v", err)
-	}
+	check.That(t, errors.Is(err, errDown), "the key's error: %v", err)
 
 	large := process(t, dedup.NewMemory(), &options{CompressOver: -1})
 	h = deduplambda.Handler(large, key, func(context.Context, payment) (string, error) { return incompressible(500 << 10), nil }, nil)
-	if got, err := h(t.Context(), payment{ID: "a"}); err != nil || len(got) != 500<<10 {
-		t.Errorf("%d bytes, %v", len(got), err)
-	}
+	got, err := h(t.Context(), payment{ID: "a"})
+	check.That(t, err == nil && len(got) == 500<<10, "%d bytes, %v", len(got), err)
 	_, err = h(t.Context(), payment{ID: "a"})
 	if as[*deduplambda.OmittedError](t, err).Key.ID != "a" {
 		t.Error(err)
@@ -121,7 +110,7 @@ func TestHandler(t *testing.T) {
 
 // web is a process behind HTTP.
 func web(t *testing.T, store dedup.Store, o *dedup.Options[string, deduplambda.Response]) *dedup.Deduplicator[string, deduplambda.Response] {
-	return must[*dedup.Deduplicator[string, deduplambda.Response]](t)(dedup.New(store, "web", o))
+	return check.Get(dedup.New(store, "web", o))
 }
 
 func post(key, path, body string) events.APIGatewayV2HTTPRequest {
@@ -146,12 +135,11 @@ func TestHTTPv2(t *testing.T) {
 		}
 		h := deduplambda.HTTPv2(web(t, store, &dedup.Options[string, deduplambda.Response]{MaxAttempts: 3}), handle, nil)
 		call := func(e events.APIGatewayV2HTTPRequest) events.APIGatewayV2HTTPResponse {
-			return must[events.APIGatewayV2HTTPResponse](t)(h(t.Context(), e))
+			return check.Get(h(t.Context(), e))
 		}
 		first, second := call(post("k", "/orders", "x")), call(post("k", "/orders", "x"))
-		if first.Headers["Idempotency-Replayed"] != "" || second.Headers["Idempotency-Replayed"] != "true" || ran != 1 {
-			t.Errorf("ran %d times; %v and %v", ran, first.Headers, second.Headers)
-		}
+		check.That(t, first.Headers["Idempotency-Replayed"] == "" && second.Headers["Idempotency-Replayed"] == "true" && ran == 1,
+			"ran %d times; %v and %v", ran, first.Headers, second.Headers)
 		delete(second.Headers, "Idempotency-Replayed")
 		if diff := cmp.Diff(first, second); diff != "" || first.StatusCode != http.StatusCreated {
 			t.Errorf("status %d; the remembered response differs:\n%s", first.StatusCode, diff)
@@ -181,9 +169,8 @@ func TestHTTPv2(t *testing.T) {
 			}(), http.StatusUnprocessableEntity, "payload-mismatch"},
 		} {
 			got := call(c.event)
-			if got.StatusCode != c.status || !strings.Contains(got.Body, "problems/"+c.kind+`"`) || got.Headers["Content-Type"] != "application/problem+json" {
-				t.Errorf("%s: %d %s", name, got.StatusCode, got.Body)
-			}
+			check.That(t, got.StatusCode == c.status && strings.Contains(got.Body, "problems/"+c.kind+`"`) && got.Headers["Content-Type"] == "application/problem+json",
+				"%s: %d %s", name, got.StatusCode, got.Body)
 		}
 
 		status = http.StatusBadGateway
@@ -210,10 +197,9 @@ func TestHTTPWhileRunning(t *testing.T) {
 		go func() { _, _ = deduplambda.HTTPv2(web(t, store, o), slow, nil)(t.Context(), post("k", "/", "")) }()
 		synctest.Wait()
 		for name, d := range map[string]*dedup.Deduplicator[string, deduplambda.Response]{"elsewhere": web(t, store, o)} {
-			got := must[events.APIGatewayV2HTTPResponse](t)(deduplambda.HTTPv2(d, slow, nil)(t.Context(), post("k", "/", "")))
-			if got.StatusCode != http.StatusConflict || got.Headers["Retry-After"] != "30" || !strings.Contains(got.Body, "problems/running") {
-				t.Errorf("%s: %d %v %s", name, got.StatusCode, got.Headers, got.Body)
-			}
+			got := check.Get(deduplambda.HTTPv2(d, slow, nil)(t.Context(), post("k", "/", "")))
+			check.That(t, got.StatusCode == http.StatusConflict && got.Headers["Retry-After"] == "30" && strings.Contains(got.Body, "problems/running"),
+				"%s: %d %v %s", name, got.StatusCode, got.Headers, got.Body)
 		}
 		close(release)
 	})
@@ -230,19 +216,18 @@ func TestHTTPv1AndFunctionURL(t *testing.T) {
 		QueryStringParameters: map[string]string{"b": "1", "a": "2"},
 	}
 	for i := range 2 {
-		got := must[events.APIGatewayProxyResponse](t)(v1(t.Context(), request))
-		if got.StatusCode != 201 || got.Body != "x" || (got.Headers["Idempotency-Replayed"] == "true") != (i == 1) {
-			t.Errorf("%+v", got)
-		}
+		got := check.Get(v1(t.Context(), request))
+		check.That(t, got.StatusCode == 201 && got.Body == "x" && (got.Headers["Idempotency-Replayed"] == "true") == (i == 1),
+			"%+v", got)
 	}
 	for i, authorizer := range []map[string]any{{"claims": map[string]any{"sub": "alice"}}, {"principalId": "bob"}} {
 		request.RequestContext.Authorizer = authorizer
-		if _ = must[events.APIGatewayProxyResponse](t)(v1(t.Context(), request)); ran != 2+i {
+		if _ = check.Get(v1(t.Context(), request)); ran != 2+i {
 			t.Errorf("%v got the response of another", authorizer)
 		}
 	}
 	request.RequestContext.Identity.UserArn = "arn:aws:iam::1:user/carol"
-	if _ = must[events.APIGatewayProxyResponse](t)(v1(t.Context(), request)); ran != 4 {
+	if _ = check.Get(v1(t.Context(), request)); ran != 4 {
 		t.Error("carol got the response of another")
 	}
 
@@ -252,10 +237,9 @@ func TestHTTPv1AndFunctionURL(t *testing.T) {
 		return events.LambdaFunctionURLResponse{StatusCode: 200, Body: e.Body, Cookies: []string{"c"}}, nil
 	}, &deduplambda.HTTPOptions{MissingKey: deduplambda.RunUnprotected})
 	for i, headers := range []map[string]string{{}, {}, {"Idempotency-Key": "k"}, {"Idempotency-Key": "k"}} {
-		got := must[events.LambdaFunctionURLResponse](t)(function(t.Context(), events.LambdaFunctionURLRequest{Body: "x", Headers: headers}))
-		if got.Body != "x" || len(got.Cookies) != 1 || ran != min(i+1, 3) {
-			t.Errorf("call %d: %+v, ran %d times", i, got, ran)
-		}
+		got := check.Get(function(t.Context(), events.LambdaFunctionURLRequest{Body: "x", Headers: headers}))
+		check.That(t, got.Body == "x" && len(got.Cookies) == 1 && ran == min(i+1, 3),
+			"call %d: %+v, ran %d times", i, got, ran)
 	}
 }
 
@@ -265,13 +249,11 @@ func TestHTTPFaults(t *testing.T) {
 	h := deduplambda.HTTPv2(web(t, dedup.NewMemory(), nil), func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 		return events.APIGatewayV2HTTPResponse{}, errDown
 	}, nil)
-	if _, err := h(t.Context(), post("k", "/", "")); !errors.Is(err, errDown) {
-		t.Errorf("error %v, want the handler's", err)
-	}
+	check.Fails(t, check.Err(h(t.Context(), post("k", "/", ""))), errDown)
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
-		got := must[events.APIGatewayV2HTTPResponse](t)(h(ctx, post("k", "/", "")))
+		got := check.Get(h(ctx, post("k", "/", "")))
 		if got.StatusCode != http.StatusServiceUnavailable || got.Headers["Retry-After"] != "1" {
 			t.Errorf("%+v", got)
 		}
@@ -298,25 +280,21 @@ func TestBatches(t *testing.T) {
 	}
 	onQueue := deduplambda.OnSQS(d, deduplambda.MessageID, func(_ context.Context, m events.SQSMessage) (string, error) { return handle(m.MessageId) })
 	failed := func(r events.SQSEventResponse, err error) (ids []string) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		for _, f := range r.BatchItemFailures {
 			ids = append(ids, f.ItemIdentifier)
 		}
 		return ids
 	}
-	check := func(what string, got, want any) {
+	same := func(what string, got, want any) {
 		t.Helper()
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", what, diff)
-		}
+		check.Is(t, cmp.Diff(want, got), "", what)
 	}
-	check("queue", failed(onQueue(t.Context(), queue)), []string{"3"})
-	check("runs", ran, map[string]int{"1": 1, "2": 1, "3": 1, "4": 1})
+	same("queue", failed(onQueue(t.Context(), queue)), []string{"3"})
+	same("runs", ran, map[string]int{"1": 1, "2": 1, "3": 1, "4": 1})
 	broken = ""
-	check("queue again", failed(onQueue(t.Context(), queue)), []string(nil))
-	check("runs", ran, map[string]int{"1": 1, "2": 1, "3": 2, "4": 1})
+	same("queue again", failed(onQueue(t.Context(), queue)), []string(nil))
+	same("runs", ran, map[string]int{"1": 1, "2": 1, "3": 2, "4": 1})
 
 	d, broken = process(t, dedup.NewMemory(), nil), "2"
 	clear(ran)
@@ -325,27 +303,27 @@ func TestBatches(t *testing.T) {
 		queue.Records[i].EventSourceARN = "arn:aws:sqs:eu-west-1:123456789012:orders.fifo"
 	}
 	onQueue = deduplambda.OnSQS(d, deduplambda.MessageID, func(_ context.Context, m events.SQSMessage) (string, error) { return handle(m.MessageId) })
-	check("FIFO", failed(onQueue(t.Context(), queue)), []string{"2", "3", "4"})
-	check("runs", ran, map[string]int{"1": 1, "2": 1})
+	same("FIFO", failed(onQueue(t.Context(), queue)), []string{"2", "3", "4"})
+	same("runs", ran, map[string]int{"1": 1, "2": 1})
 	for i := range queue.Records {
 		queue.Records[i].EventSourceARN = "arn:aws:sqs:eu-west-1:123456789012:orders"
 	}
-	check("groups of a standard queue", failed(onQueue(t.Context(), queue)), []string{"2"})
-	check("runs", ran, map[string]int{"1": 1, "2": 2, "3": 1, "4": 1})
+	same("groups of a standard queue", failed(onQueue(t.Context(), queue)), []string{"2"})
+	same("runs", ran, map[string]int{"1": 1, "2": 2, "3": 1, "4": 1})
 
 	d, broken = process(t, dedup.NewMemory(), nil), "3"
 	clear(ran)
 	onStream := deduplambda.OnDynamoDB(d, deduplambda.EventID, func(_ context.Context, r events.DynamoDBEventRecord) (string, error) { return handle(r.EventID) })
-	check("stream", must[events.DynamoDBEventResponse](t)(onStream(t.Context(), stream)).BatchItemFailures, []events.DynamoDBBatchItemFailure{{ItemIdentifier: "s3"}})
-	check("runs", ran, map[string]int{"1": 1, "2": 1, "3": 1})
+	same("stream", check.Get(onStream(t.Context(), stream)).BatchItemFailures, []events.DynamoDBBatchItemFailure{{ItemIdentifier: "s3"}})
+	same("runs", ran, map[string]int{"1": 1, "2": 1, "3": 1})
 	broken = ""
-	check("stream again", must[events.DynamoDBEventResponse](t)(onStream(t.Context(), stream)).BatchItemFailures, []events.DynamoDBBatchItemFailure(nil))
-	check("runs", ran, map[string]int{"1": 1, "2": 1, "3": 2, "4": 1})
+	same("stream again", check.Get(onStream(t.Context(), stream)).BatchItemFailures, []events.DynamoDBBatchItemFailure(nil))
+	same("runs", ran, map[string]int{"1": 1, "2": 1, "3": 2, "4": 1})
 
 	d, broken = process(t, dedup.NewMemory(), nil), "1"
 	onKinesis := deduplambda.OnKinesis(d, func(r events.KinesisEventRecord) (string, error) { return r.EventID, nil },
 		func(_ context.Context, r events.KinesisEventRecord) (string, error) { return handle(r.EventID) })
-	check("Kinesis", must[events.KinesisEventResponse](t)(onKinesis(t.Context(), kinesis)).BatchItemFailures, []events.KinesisBatchItemFailure{{ItemIdentifier: "s1"}})
+	same("Kinesis", check.Get(onKinesis(t.Context(), kinesis)).BatchItemFailures, []events.KinesisBatchItemFailure{{ItemIdentifier: "s1"}})
 	done, err := dedup.Each(t.Context(), d, []string{"8", ""}, func(s string) (string, error) { return s, nil }, func(_ context.Context, s string) (string, error) { return handle(s) })
 	if isA[*dedup.InvalidError](t, err); done != 1 {
 		t.Errorf("%d done", done)

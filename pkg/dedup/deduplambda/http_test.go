@@ -8,6 +8,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/dedup"
 	"github.com/streamsort/streamsort/pkg/dedup/deduplambda"
 )
@@ -21,7 +22,7 @@ func httpV1(t *testing.T, options *deduplambda.HTTPOptions) (func(events.APIGate
 	}, options)
 	return func(e events.APIGatewayProxyRequest) int {
 		e.HTTPMethod, e.Path = http.MethodPost, "/orders"
-		return must[events.APIGatewayProxyResponse](t)(handler(t.Context(), e)).StatusCode
+		return check.Get(handler(t.Context(), e)).StatusCode
 	}, ran
 }
 
@@ -54,9 +55,7 @@ func TestAnotherQuery(t *testing.T) {
 	} {
 		for i, want := range []int{http.StatusCreated, http.StatusUnprocessableEntity} {
 			queries[i].Headers = map[string]string{"Idempotency-Key": name}
-			if got := call(queries[i]); got != want {
-				t.Errorf("%s: status %d, want %d", name, got, want)
-			}
+			check.Is(t, call(queries[i]), want, name)
 		}
 	}
 }
@@ -79,9 +78,7 @@ func TestBinaryBody(t *testing.T) {
 		{"neither", "a-c", true, http.StatusUnprocessableEntity},
 	} {
 		e := events.APIGatewayProxyRequest{Headers: map[string]string{"Idempotency-Key": c.key}, Body: c.body, IsBase64Encoded: c.base64}
-		if got := call(e); got != c.want {
-			t.Errorf("%s, %q: status %d, want %d", c.key, c.body, got, c.want)
-		}
+		check.Is(t, call(e), c.want, c.key, c.body)
 	}
 }
 
@@ -112,11 +109,9 @@ func TestCallersOfALambdaAuthorizer(t *testing.T) {
 			return events.APIGatewayV2HTTPResponse{StatusCode: http.StatusCreated}, nil
 		}, c.options)
 		for _, given := range c.callers {
-			_ = must[events.APIGatewayV2HTTPResponse](t)(h(t.Context(), as(given)))
+			check.Get(h(t.Context(), as(given)))
 		}
-		if ran != c.want {
-			t.Errorf("%s: ran %d times, want %d", name, ran, c.want)
-		}
+		check.That(t, ran == c.want, "%s: ran %d times, want %d", name, ran, c.want)
 	}
 }
 
@@ -129,9 +124,7 @@ func TestHTTPContextEnds(t *testing.T) {
 	}, nil)
 	ctx, cancel := context.WithDeadline(t.Context(), time.Now())
 	defer cancel()
-	if got := must[events.APIGatewayV2HTTPResponse](t)(h(ctx, post("k", "/", ""))); got.StatusCode != http.StatusServiceUnavailable {
-		t.Errorf("status %d, want 503", got.StatusCode)
-	}
+	check.Is(t, check.Get(h(ctx, post("k", "/", ""))).StatusCode, http.StatusServiceUnavailable)
 }
 
 // TestForgottenWhateverOnErrorSays: whether a response is remembered is said by
@@ -147,9 +140,8 @@ func TestForgottenWhateverOnErrorSays(t *testing.T) {
 		return events.APIGatewayV2HTTPResponse{StatusCode: http.StatusBadGateway}, nil
 	}, nil)
 	for i := range 2 {
-		got := must[events.APIGatewayV2HTTPResponse](t)(h(t.Context(), post("k", "/", "")))
-		if got.StatusCode != http.StatusBadGateway || ran != i+1 {
-			t.Errorf("status %d, ran %d times", got.StatusCode, ran)
-		}
+		got := check.Get(h(t.Context(), post("k", "/", "")))
+		check.That(t, got.StatusCode == http.StatusBadGateway && ran == i+1,
+			"status %d, ran %d times", got.StatusCode, ran)
 	}
 }

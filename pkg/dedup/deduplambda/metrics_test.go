@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/dedup"
 	"github.com/streamsort/streamsort/pkg/dedup/deduplambda"
 )
@@ -31,9 +32,7 @@ func TestMetrics(t *testing.T) {
 		t.Fatal(err, out.String())
 	}
 	for name, want := range map[string]any{"DedupNew": 2.0, "DedupDuplicate": 2.0, "DedupFailed": 1.0, "DedupQuarantined": 1.0, "DedupLost": nil} {
-		if line[name] != want {
-			t.Errorf("%s %v, want %v", name, line[name], want)
-		}
+		check.That(t, line[name] == want, "%s %v, want %v", name, line[name], want)
 	}
 	out.Reset()
 	if metrics.Flush(); out.Len() > 0 {
@@ -45,15 +44,13 @@ func TestMetrics(t *testing.T) {
 func TestMetricsWithoutAReader(t *testing.T) {
 	metrics := deduplambda.NewMetrics(nil, deduplambda.MetricNames{})
 	d := process(t, dedup.NewMemory(), &options{Observe: metrics.Observe})
-	_ = must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", returns("x", new(atomic.Int64))))
+	check.Get(d.Once(t.Context(), "a", returns("x", new(atomic.Int64))))
 	metrics.Flush()
 }
 
 func TestOffInEnvironment(t *testing.T) {
 	for value, off := range map[string]bool{"true": true, "1": true, "ON": true, "yes": true, "false": false, "": false, "never": false} {
 		t.Setenv("POWERTOOLS_IDEMPOTENCY_DISABLED", value)
-		if deduplambda.OffInEnvironment() != off {
-			t.Errorf("%q: not %v", value, off)
-		}
+		check.That(t, deduplambda.OffInEnvironment() == off, "%q: not %v", value, off)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/bubble"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/dedup"
 	"github.com/streamsort/streamsort/pkg/dedup/deduplambda"
 )
@@ -22,7 +23,7 @@ import (
 // how often its effect runs.
 func functions(t *testing.T, o options, h *deduplambda.HandlerOptions[payment], takes time.Duration) (func(context.Context, payment) (string, error), *atomic.Int64) {
 	store, ran := dedup.NewMemory(), &atomic.Int64{}
-	key := must[func(payment) (string, error)](t)(deduplambda.Field[payment]("id"))
+	key := check.Get(deduplambda.Field[payment]("id"))
 	return func(ctx context.Context, event payment) (string, error) {
 		d := process(t, store, &o)
 		return deduplambda.Handler(d, key, func(ctx context.Context, p payment) (string, error) {
@@ -41,9 +42,7 @@ func TestParity(t *testing.T) {
 	event := payment{ID: "a", Amount: 1}
 	invoked := func(t *testing.T, got string, err error, want string) {
 		t.Helper()
-		if err != nil || got != want {
-			t.Errorf("%q, %v; want %q", got, err, want)
-		}
+		check.That(t, err == nil && got == want, "%q, %v; want %q", got, err, want)
 	}
 	for name, test := range map[string]func(*testing.T){
 		"an id that has expired runs again": func(t *testing.T) {
@@ -60,9 +59,7 @@ func TestParity(t *testing.T) {
 			invoke, ran := functions(t, options{Lease: 2 * time.Second}, nil, 3*time.Second)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			if _, err := invoke(ctx, event); err == nil {
-				t.Error("it timed out, and there is no error")
-			}
+			check.That(t, check.Err(invoke(ctx, event)) != nil, "it timed out, and there is no error")
 			// The process ended by its deadline, and gave the key back.
 			if _, err := invoke(t.Context(), event); err == nil || ran.Load() != 2 {
 				t.Errorf("%v after %d runs; want its lease to end the second one", err, ran.Load())
@@ -126,7 +123,7 @@ func TestParity(t *testing.T) {
 			}
 		},
 		"a payload that was tampered with is refused": func(t *testing.T) {
-			payload := must[func(payment) ([][]byte, error)](t)(deduplambda.Fields[payment]("amount"))
+			payload := check.Get(deduplambda.Fields[payment]("amount"))
 			invoke, _ := functions(t, options{}, &deduplambda.HandlerOptions[payment]{Payload: payload}, 0)
 			got, err := invoke(t.Context(), event)
 			invoked(t, got, err, "run 1 for 1")
@@ -147,10 +144,10 @@ func TestParity(t *testing.T) {
 		},
 		"a zombie overwrites nothing": func(t *testing.T) {
 			store, o := dedup.NewMemory(), options{Lease: time.Second}
-			zombie := must[dedup.Start[string, string]](t)(process(t, store, &o).TryStart(t.Context(), "a")).Attempt
+			zombie := check.Get(process(t, store, &o).TryStart(t.Context(), "a")).Attempt
 			bubble.Sleep(4 * time.Second)
 			var ran atomic.Int64
-			_ = must[dedup.Outcome[string]](t)(process(t, store, &o).Once(t.Context(), "a", returns("second", &ran)))
+			check.Get(process(t, store, &o).Once(t.Context(), "a", returns("second", &ran)))
 			isA[*dedup.LostError](t, zombie.Complete(t.Context(), "zombie"))
 			out, err := process(t, store, &o).Once(t.Context(), "a", never(t))
 			invoked(t, out.Value, err, "second")

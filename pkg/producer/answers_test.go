@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/bubble"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/producer"
 )
 
@@ -35,9 +36,8 @@ func TestLostAnswer(t *testing.T) {
 		got := outcomes(t, first)
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		if got != "duplicate duplicate duplicate" || len(a.requests) != 4 {
-			t.Fatalf("%s, %d requests", got, len(a.requests))
-		}
+		check.Need(t, got == "duplicate duplicate duplicate" && len(a.requests) == 4,
+			"%s, %d requests", got, len(a.requests))
 		for _, r := range a.requests[1:] {
 			if len(r) != 3 || r[0].raw != a.requests[0][0].raw || r[1].raw != a.requests[0][1].raw || r[0].ID == r[1].ID {
 				t.Errorf("%v, and before %v", r, a.requests[0])
@@ -68,9 +68,7 @@ func TestOutcomes(t *testing.T) {
 		for seq := range int64(7) {
 			futures = append(futures, send(t, p, numbered("a", seq))...)
 		}
-		if got := outcomes(t, futures); got != "advanced 409 parked 410 400 waiting dropped" {
-			t.Error(got)
-		}
+		check.Is(t, outcomes(t, futures), "advanced 409 parked 410 400 waiting dropped")
 		var refused *producer.RefusedError
 		_, err := futures[1].Wait(t.Context())
 		if want := (producer.RefusedError{Status: 409, Outcome: "conflict", Detail: "another"}); !errors.As(err, &refused) || *refused != want {
@@ -109,9 +107,7 @@ func TestFull(t *testing.T) {
 		futures := send(t, p, numbered("a", 9), numbered("b", 2))
 		bubble.Sleep(20 * time.Millisecond)
 		futures = append(futures, send(t, p, numbered("a", 2), numbered("a", 1))...)
-		if got := outcomes(t, futures); got != "advanced advanced advanced advanced" {
-			t.Error(got)
-		}
+		check.Is(t, outcomes(t, futures), "advanced advanced advanced advanced")
 		want(t, a, "a9 b2", "a2 a1", "a9")
 	})
 }
@@ -149,14 +145,11 @@ func TestAhead(t *testing.T) {
 		futures := send(t, p, numbered("a", 1), numbered("a", 2))
 		bubble.Sleep(20 * time.Millisecond)
 		futures = append(futures, send(t, p, numbered("a", 3), numbered("a", 4), numbered("a", 5), numbered("a", 6))...)
-		if got := outcomes(t, futures); got != strings.Repeat("advanced ", 5)+"advanced" {
-			t.Error(got)
-		}
+		check.Is(t, outcomes(t, futures), strings.Repeat("advanced ", 5)+"advanced")
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		if third := a.requests[2]; third[0].name() != "a4" {
-			t.Errorf("%v is sent before the one that is next", third)
-		}
+		third := a.requests[2]
+		check.That(t, third[0].name() == "a4", "%v is sent before the one that is next", third)
 	})
 }
 
@@ -176,9 +169,7 @@ func TestAheadOfAFullOne(t *testing.T) {
 			})
 		}}
 		p := newProducer(t, a, nil)
-		if got := outcomes(t, send(t, p, numbered("a", 1), numbered("a", 2))); got != "advanced advanced" {
-			t.Error(got)
-		}
+		check.Is(t, outcomes(t, send(t, p, numbered("a", 1), numbered("a", 2))), "advanced advanced")
 		want(t, a, "a1 a2", "a1 a2")
 	})
 }
@@ -199,9 +190,7 @@ func TestAheadOfWhatComesLater(t *testing.T) {
 		bubble.Sleep(20 * time.Millisecond)
 		futures = append(futures, send(t, p, numbered("a", 1))...)
 		close(busy)
-		if got := outcomes(t, futures); got != "advanced advanced" {
-			t.Error(got)
-		}
+		check.Is(t, outcomes(t, futures), "advanced advanced")
 		want(t, a, "a2", "a1", "a2")
 	})
 }
@@ -212,17 +201,12 @@ func TestAheadForGood(t *testing.T) {
 		a := &api{answer: inLine(func(message) bool { return false })}
 		p := newProducer(t, a, nil)
 		futures := send(t, p, numbered("a", 1), numbered("a", 3), numbered("b", 1))
-		if got := outcomes(t, futures[:2]); got != "advanced 409" {
-			t.Error(got)
-		}
+		check.Is(t, outcomes(t, futures[:2]), "advanced 409")
 		var refused *producer.RefusedError
 		_, err := futures[1].Wait(t.Context())
-		if want := (producer.RefusedError{Status: 409, Outcome: "ahead", Detail: "not yet", Position: 1}); !errors.As(err, &refused) || *refused != want {
-			t.Errorf("%+v, want %+v", err, want)
-		}
-		if got := outcomes(t, send(t, p, numbered("a", 2), numbered("a", 3))); got != "advanced advanced" {
-			t.Error(got)
-		}
+		want := (producer.RefusedError{Status: 409, Outcome: "ahead", Detail: "not yet", Position: 1})
+		check.That(t, errors.As(err, &refused) && *refused == want, "%+v, want %+v", err, want)
+		check.Is(t, outcomes(t, send(t, p, numbered("a", 2), numbered("a", 3))), "advanced advanced")
 	})
 }
 
@@ -279,9 +263,8 @@ func TestRefusedAsAWhole(t *testing.T) {
 				if n := len(a.sent()); n > 12 {
 					t.Errorf("%d requests: %q", n, a.sent())
 				}
-				if took := time.Since(a.at[0]); took > 100*time.Millisecond {
-					t.Errorf("it took %v", took)
-				}
+				took := time.Since(a.at[0])
+				check.That(t, took <= 100*time.Millisecond, "it took %v", took)
 			})
 		})
 	}
@@ -304,9 +287,8 @@ func TestNotOfAMessage(t *testing.T) {
 				t.Error(status, got)
 			}
 			want(t, a, "a1 a2", "a1 a2")
-			if waited := a.at[1].Sub(a.at[0]); waited < 3*time.Second {
-				t.Errorf("%d: sent again after %v", status, waited)
-			}
+			waited := a.at[1].Sub(a.at[0])
+			check.That(t, waited >= 3*time.Second, "%d: sent again after %v", status, waited)
 		})
 	}
 }
@@ -327,9 +309,7 @@ func TestFullGoesBehindTheWaiting(t *testing.T) {
 		send(t, p, numbered("a", 2))
 		bubble.Sleep(500 * time.Millisecond) // a2 is under way, and a9 may go again
 		send(t, p, numbered("a", 1))
-		if err := p.Flush(t.Context()); err != nil {
-			t.Error(err)
-		}
+		check.OK(t, p.Flush(t.Context()))
 		want(t, a, "a9", "a2", "a1 a9")
 	})
 }
@@ -382,9 +362,7 @@ func TestBackOff(t *testing.T) {
 					t.Errorf("%s: %v before try %d, want %v to %v", name, waited, i+2, least, most)
 				}
 			}
-			if len(distinct) < 8 {
-				t.Errorf("%s: waits are not spread: %v", name, distinct)
-			}
+			check.That(t, len(distinct) >= 8, "%s: waits are not spread: %v", name, distinct)
 			over, cancel := context.WithCancel(t.Context())
 			cancel()
 			_ = p.Close(over)
@@ -405,12 +383,9 @@ func TestWrongNumberOfResults(t *testing.T) {
 			return accept(m)
 		}}
 		p := newProducer(t, a, nil)
-		if got := outcomes(t, send(t, p, numbered("a", 1), numbered("a", 2))); got != "advanced advanced" {
-			t.Error(got)
-		}
+		check.Is(t, outcomes(t, send(t, p, numbered("a", 1), numbered("a", 2))), "advanced advanced")
 		want(t, a, "a1 a2", "a1 a2", "a1 a2")
-		if waited := a.at[1].Sub(a.at[0]); waited < 50*time.Millisecond {
-			t.Errorf("sent again after %v", waited)
-		}
+		waited := a.at[1].Sub(a.at[0])
+		check.That(t, waited >= 50*time.Millisecond, "sent again after %v", waited)
 	})
 }

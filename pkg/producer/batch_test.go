@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/bubble"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/producer"
 )
 
@@ -25,9 +26,7 @@ func TestLinger(t *testing.T) {
 		send(t, p, numbered("b", 1), numbered("a", 2))
 		bubble.Sleep(2 * time.Millisecond)
 		futures := send(t, p, numbered("c", 1))
-		if got := outcomes(t, futures); got != "advanced" {
-			t.Error(got)
-		}
+		check.Is(t, outcomes(t, futures), "advanced")
 		want(t, a, "a1 a2 b1", "c1")
 		if first, second := a.at[0].Sub(began), a.at[1].Sub(began); first != 10*time.Millisecond || second != 16*time.Millisecond {
 			t.Errorf("sent after %v and %v", first, second)
@@ -47,9 +46,7 @@ func TestFullBatch(t *testing.T) {
 		for seq := range int64(60) {
 			send(t, p, numbered("a", seq))
 		}
-		if err := p.Flush(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, p.Flush(t.Context()))
 		var sizes []int
 		for _, r := range a.requests {
 			sizes = append(sizes, len(r))
@@ -77,9 +74,7 @@ func TestOneAtATime(t *testing.T) {
 		futures := send(t, p, numbered("a", 1))
 		bubble.Sleep(100 * time.Millisecond)
 		futures = append(futures, send(t, p, numbered("a", 2), numbered("b", 1))...)
-		if got := outcomes(t, futures); got != "advanced advanced advanced" {
-			t.Error(got)
-		}
+		check.Is(t, outcomes(t, futures), "advanced advanced advanced")
 		want(t, a, "a1", "b1", "a2")
 	})
 }
@@ -95,21 +90,17 @@ func TestBytes(t *testing.T) {
 			return m
 		}
 		futures := send(t, p, large("a", 1, 30<<10), large("a", 2, 30<<10), large("a", 3, 30<<10), large("b", 1, 30<<10), large("c", 1, 100<<10))
-		if got := outcomes(t, futures); got != "advanced advanced advanced advanced advanced" {
-			t.Error(got)
-		}
+		check.Is(t, outcomes(t, futures), "advanced advanced advanced advanced advanced")
 		for _, messages := range a.requests {
 			size := 0
 			for _, m := range messages {
 				size += len(m.raw) + 1
 			}
-			if size > 64<<10 && len(messages) > 1 {
-				t.Errorf("%d messages of %d bytes", len(messages), size)
-			}
+			check.That(t, size <= 64<<10 || len(messages) <= 1,
+				"%d messages of %d bytes", len(messages), size)
 		}
-		if got := a.sent(); !slices.Contains(got, "a1 a2") || a.beside {
-			t.Errorf("%q, side by side: %t", got, a.beside)
-		}
+		got := a.sent()
+		check.That(t, slices.Contains(got, "a1 a2") && !a.beside, "%q, side by side: %t", got, a.beside)
 	})
 }
 
@@ -122,9 +113,8 @@ func TestBatchThatIsJustFull(t *testing.T) {
 			send(t, p, numbered("a", seq))
 		}
 		synctest.Wait()
-		if s := p.Stats(); s.Messages != 0 || time.Since(began) != 0 {
-			t.Errorf("%+v after %v", s, time.Since(began))
-		}
+		s := p.Stats()
+		check.That(t, s.Messages == 0 && time.Since(began) == 0, "%+v after %v", s, time.Since(began))
 	})
 }
 
@@ -149,9 +139,7 @@ func TestBatchesStayWhole(t *testing.T) {
 				}
 			}
 			bubble.Sleep(time.Second) // the linger is over, and no answer is there
-			if n := len(a.sent()); n != 3 {
-				t.Errorf("%s: %d requests of %d messages of 3 queues", name, n, each.messages)
-			}
+			check.Is(t, len(a.sent()), 3, name, each.messages)
 			if err := p.Flush(t.Context()); err != nil || time.Since(began) != time.Second+10*time.Millisecond {
 				t.Errorf("%s: %v after %v", name, err, time.Since(began))
 			}
@@ -173,17 +161,13 @@ func TestBatchesGrowAgain(t *testing.T) {
 		for seq := range int64(8) {
 			send(t, p, numbered("a", seq))
 		}
-		if err := p.Flush(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, p.Flush(t.Context()))
 		before := len(a.sent())
 		most = 500
 		for seq := range int64(100) {
 			send(t, p, numbered("a", 8+seq))
 		}
-		if err := p.Flush(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, p.Flush(t.Context()))
 		if n := len(a.sent()) - before; n > 7 { // of 1, 2, 4, … messages
 			t.Errorf("100 messages in %d requests", n)
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/bubble"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/producer"
 )
 
@@ -29,13 +30,11 @@ func TestGiveUp(t *testing.T) {
 			if want := fmt.Sprintf("given up after %d tries: ", tries); !errors.Is(err, producer.ErrGaveUp) || !strings.HasPrefix(err.Error(), want) {
 				t.Errorf("%s: %v, want %s", name, err, want)
 			}
-			if tries < 8 || took < time.Minute || took > time.Minute+15*time.Second {
-				t.Errorf("%s: %d tries in %v", name, tries, took)
-			}
+			check.That(t, tries >= 8 && took >= time.Minute && took <= time.Minute+15*time.Second,
+				"%s: %d tries in %v", name, tries, took)
 			bubble.Sleep(time.Minute)
-			if more := len(a.sent()) - tries; more > 0 {
-				t.Errorf("%s: %d requests after the last try", name, more)
-			}
+			more := len(a.sent()) - tries
+			check.That(t, more <= 0, "%s: %d requests after the last try", name, more)
 			_ = p.Close(over)
 		})
 	}
@@ -59,18 +58,10 @@ func TestClose(t *testing.T) {
 		}()
 		synctest.Wait()
 		go func() { waits <- p.Close(t.Context()) }()
-		if err := <-waits; !errors.Is(err, producer.ErrClosed) {
-			t.Error(err)
-		}
-		if err := <-waits; err != nil {
-			t.Error(err)
-		}
-		if got := outcomes(t, futures); got != "advanced advanced advanced advanced advanced" {
-			t.Error(got)
-		}
-		if _, err := p.Send(t.Context(), numbered("a", 2)); !errors.Is(err, producer.ErrClosed) {
-			t.Error(err)
-		}
+		check.Fails(t, <-waits, producer.ErrClosed)
+		check.OK(t, <-waits)
+		check.Is(t, outcomes(t, futures), "advanced advanced advanced advanced advanced")
+		check.Fails(t, check.Err(p.Send(t.Context(), numbered("a", 2))), producer.ErrClosed)
 	})
 }
 
@@ -91,9 +82,7 @@ func TestFlushIsForWhatCameBefore(t *testing.T) {
 		if err := p.Flush(t.Context()); err != nil || time.Since(began) != time.Second {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
-		if s := p.Stats(); s.Messages != 1 {
-			t.Errorf("%+v", s)
-		}
+		check.Is(t, p.Stats().Messages, 1)
 	})
 }
 
@@ -127,13 +116,10 @@ func TestCloseGivesBack(t *testing.T) {
 			t.Errorf("close: %v after %v", err, time.Since(began))
 		}
 		for i, f := range futures {
-			if _, err := f.Wait(t.Context()); !errors.Is(err, producer.ErrClosed) {
-				t.Errorf("message %d: %v", i, err)
-			}
+			check.Fails(t, check.Err(f.Wait(t.Context())), producer.ErrClosed, i)
 		}
-		if s := p.Stats(); s.Messages != 0 || s.Bytes != 0 {
-			t.Errorf("%+v", s)
-		}
+		s := p.Stats()
+		check.That(t, s.Messages == 0 && s.Bytes == 0, "%+v", s)
 	})
 }
 
@@ -149,9 +135,7 @@ func TestFlushIsForAllThatCameBefore(t *testing.T) {
 		began := time.Now()
 		over, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := p.Flush(over); !errors.Is(err, context.Canceled) {
-			t.Error(err)
-		}
+		check.Fails(t, p.Flush(over), context.Canceled)
 		if err := p.Flush(t.Context()); err != nil || time.Since(began) != time.Second {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/producer"
 )
 
@@ -38,10 +39,7 @@ func (deaf) Put(ctx context.Context, _ []byte) (producer.Answer, error) {
 var hundred = []byte(`{"order":"0123456789","customer":"0123456789","total":"0123456789","items":[1,2,3,4,5,6,7,8,9,10,11]}`)
 
 func hot(tb testing.TB, transport producer.Transport) *producer.Producer {
-	p, err := producer.New(transport, &producer.Options{MaxBytes: 4 << 30, QueueBytes: 2 << 30, RequestBytes: 4 << 20})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	p := check.Get(producer.New(transport, &producer.Options{MaxBytes: 4 << 30, QueueBytes: 2 << 30, RequestBytes: 4 << 20}))
 	tb.Cleanup(func() {
 		ctx, cancel := context.WithCancel(context.Background())
 		if _, is := transport.(deaf); is {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/producer"
 )
 
@@ -50,7 +51,5 @@ func TestMadeIDs(t *testing.T) {
 			ids[m.ID] = m.ID != ""
 		}
 	}
-	if len(ids) != 4 || ids[""] {
-		t.Errorf("the ids of 4 messages: %v", ids)
-	}
+	check.That(t, len(ids) == 4 && !ids[""], "the ids of 4 messages: %v", ids)
 }

@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/invalid"
 	"github.com/streamsort/streamsort/pkg/producer"
 )
@@ -128,10 +129,7 @@ func problem(status int, more string) (producer.Answer, error) {
 
 func newProducer(t *testing.T, a producer.Transport, o *producer.Options) *producer.Producer {
 	t.Helper()
-	p, err := producer.New(a, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := check.Get(producer.New(a, o))
 	t.Cleanup(func() { _ = p.Close(context.Background()) })
 	return p
 }
@@ -145,10 +143,7 @@ func send(t *testing.T, p *producer.Producer, messages ...producer.Message) []*p
 	t.Helper()
 	var futures []*producer.Future
 	for _, m := range messages {
-		f, err := p.Send(t.Context(), m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := check.Get(p.Send(t.Context(), m))
 		futures = append(futures, f)
 	}
 	return futures
@@ -156,12 +151,9 @@ func send(t *testing.T, p *producer.Producer, messages ...producer.Message) []*p
 
 func want(t *testing.T, a *api, requests ...string) {
 	t.Helper()
-	if got := a.sent(); !slices.Equal(got, requests) {
-		t.Errorf("requests %q, want %q", got, requests)
-	}
-	if a.beside {
-		t.Error("two requests of a queue were under way side by side")
-	}
+	got := a.sent()
+	check.That(t, slices.Equal(got, requests), "requests %q, want %q", got, requests)
+	check.That(t, !a.beside, "two requests of a queue were under way side by side")
 }
 
 // outcomes are those of futures, in words.
@@ -205,9 +197,7 @@ func TestBadMessages(t *testing.T) {
 		_, err := p.Send(t.Context(), m)
 		var wrong *invalid.Error
 		field, _, _ := strings.Cut(field, " ")
-		if !errors.As(err, &wrong) || wrong.Field != field {
-			t.Errorf("%s: %v", field, err)
-		}
+		check.That(t, errors.As(err, &wrong) && wrong.Field == field, "%s: %v", field, err)
 	}
 }
 
@@ -225,8 +215,7 @@ func TestBadOptions(t *testing.T) {
 		"MaxBytes":       {MaxBytes: 1},
 		"QueueBytes":     {QueueBytes: 33 << 20},
 	} {
-		if _, err := producer.New(&api{}, &o); err == nil || !strings.HasPrefix(err.Error(), field+" ") {
-			t.Errorf("%s: %v", field, err)
-		}
+		_, err := producer.New(&api{}, &o)
+		check.That(t, err != nil && strings.HasPrefix(err.Error(), field+" "), "%s: %v", field, err)
 	}
 }

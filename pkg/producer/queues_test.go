@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/bubble"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/producer"
 )
 
@@ -47,14 +48,11 @@ func TestOneQueueHangs(t *testing.T) {
 				t.Errorf("message %d of a good queue: %s after %v", seq, got, took)
 			}
 		}
-		if s := p.Stats(); s.Troubled != 10 || a.most > 4 || a.beside {
-			t.Errorf("%+v, %d requests at once", s, a.most)
-		}
+		s := p.Stats()
+		check.That(t, s.Troubled == 10 && a.most <= 4 && !a.beside, "%+v, %d requests at once", s, a.most)
 		short, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := p.Close(short); !errors.Is(err, context.DeadlineExceeded) {
-			t.Error(err)
-		}
+		check.Fails(t, p.Close(short), context.DeadlineExceeded)
 	})
 }
 
@@ -82,9 +80,8 @@ func TestTroubledHasItsTurn(t *testing.T) {
 				send(t, p, m)
 			}
 		}
-		if got, took := outcomes(t, bad), time.Since(began); got != "advanced" || took > time.Second {
-			t.Errorf("%s after %v", got, took)
-		}
+		got, took := outcomes(t, bad), time.Since(began)
+		check.That(t, got == "advanced" && took <= time.Second, "%s after %v", got, took)
 	})
 }
 
@@ -110,16 +107,11 @@ func TestBackPressure(t *testing.T) {
 		stuck := send(t, p, large("stuck", 1), large("stuck", 2), large("stuck", 3))
 		short, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := p.Send(short, large("stuck", 4)); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("a fourth: %v", err)
-		}
-		if got := outcomes(t, send(t, p, large("other", 1), large("other", 2))); got != "advanced advanced" {
-			t.Error(got)
-		}
+		check.Fails(t, check.Err(p.Send(short, large("stuck", 4))), context.DeadlineExceeded)
+		check.Is(t, outcomes(t, send(t, p, large("other", 1), large("other", 2))), "advanced advanced")
 		synctest.Wait()
-		if s := p.Stats(); s.Bytes > 1<<20 {
-			t.Errorf("%+v", s)
-		}
+		s := p.Stats()
+		check.That(t, s.Bytes <= 1<<20, "%+v", s)
 		waits := make(chan error)
 		go func() {
 			_, err := p.Send(t.Context(), large("stuck", 4))
@@ -127,12 +119,8 @@ func TestBackPressure(t *testing.T) {
 		}()
 		synctest.Wait()
 		close(open)
-		if err := <-waits; err != nil {
-			t.Error(err)
-		}
-		if got := outcomes(t, stuck); got != "advanced advanced advanced" {
-			t.Error(got)
-		}
+		check.OK(t, <-waits)
+		check.Is(t, outcomes(t, stuck), "advanced advanced advanced")
 	})
 }
 
@@ -167,9 +155,7 @@ func TestTroubled(t *testing.T) {
 			p := newProducer(t, a, &producer.Options{MinBackOff: time.Hour})
 			send(t, p, numbered("a", 1), numbered("b", 1))
 			bubble.Sleep(10 * time.Second)
-			if s := p.Stats(); s.Troubled != c.want {
-				t.Errorf("%s: %d go alone, want %d", name, s.Troubled, c.want)
-			}
+			check.Is(t, p.Stats().Troubled, c.want, name)
 			over, cancel := context.WithCancel(t.Context())
 			cancel()
 			_ = p.Close(over)
@@ -203,17 +189,11 @@ func TestMemoryOfAll(t *testing.T) {
 		send(t, p, large("a"), large("a"), large("a"), large("b"), large("b"), large("b"))
 		for range 3 {
 			short, cancel := context.WithTimeout(t.Context(), time.Second)
-			if _, err := p.Send(short, large("c")); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("a seventh: %v", err)
-			}
+			check.Fails(t, check.Err(p.Send(short, large("c"))), context.DeadlineExceeded)
 			cancel()
 		}
 		close(open)
-		if err := p.Flush(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if got := outcomes(t, send(t, p, large("c"), large("c"), large("c"))); got != "advanced advanced advanced" {
-			t.Error(got)
-		}
+		check.OK(t, p.Flush(t.Context()))
+		check.Is(t, outcomes(t, send(t, p, large("c"), large("c"), large("c"))), "advanced advanced advanced")
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/producer"
 )
 
@@ -41,10 +42,7 @@ func TestTransports(t *testing.T) {
 		"AWS4-HMAC-SHA256 Credential=AKID": func() (producer.Transport, error) { return producer.Signed(server.URL, "") },
 		"Bearer new":                       func() (producer.Transport, error) { return producer.WithToken(server.URL, token) },
 	} {
-		transport, err := make()
-		if err != nil {
-			t.Fatal(err)
-		}
+		transport := check.Get(make())
 		got = nil
 		p := newProducer(t, transport, &producer.Options{MinBackOff: time.Millisecond})
 		if o := outcomes(t, send(t, p, numbered("a", 1))); o != "advanced" || !strings.HasPrefix(got[len(got)-1], want) || want == "" && got[0] != "" {
@@ -56,8 +54,7 @@ func TestTransports(t *testing.T) {
 		"plain, signed": func() (producer.Transport, error) { return producer.Signed("http://example.com", "") },
 		"no function":   func() (producer.Transport, error) { return producer.Invoke("", "") },
 	} {
-		if transport, err := make(); err == nil || transport != nil {
-			t.Errorf("%s: %v, %v", name, transport, err)
-		}
+		transport, err := make()
+		check.That(t, err != nil && transport == nil, "%s: %v, %v", name, transport, err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/secret"
 )
@@ -19,13 +20,10 @@ import (
 func (s *server) asked(method, source, query string, headers map[string]string) httpapitest.Answer {
 	s.t.Helper()
 	path := "/webhooks/" + source
-	event, err := json.Marshal(map[string]any{
+	event := check.Get(json.Marshal(map[string]any{
 		"version": "2.0", "routeKey": method + " /webhooks/{source}", "rawPath": path, "rawQueryString": query, "headers": headers,
 		"requestContext": map[string]any{"http": map[string]any{"method": method, "path": path}},
-	})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	}))
 	a := s.Raw(string(event))
 	s.Check(method, path, query, "", a)
 	return a
@@ -45,9 +43,8 @@ func TestChallenges(t *testing.T) {
 	const verify = `{"type":"url_verification","challenge":"3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P"}`
 	text := func(what string, a httpapitest.Answer, want string) {
 		t.Helper()
-		if a.Status != 200 || a.Body != want || a.Headers["content-type"] != "text/plain; charset=utf-8" || a.Headers["x-content-type-options"] != "nosniff" {
-			t.Errorf("%s: %d %q %v, want %q", what, a.Status, a.Body, a.Headers, want)
-		}
+		check.That(t, a.Status == 200 && a.Body == want && a.Headers["content-type"] == "text/plain; charset=utf-8" && a.Headers["x-content-type-options"] == "nosniff",
+			"%s: %d %q %v, want %q", what, a.Status, a.Body, a.Headers, want)
 	}
 	text("Slack", s.send(s.slackRequest("slack", verify)), "3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P")
 	s.Want("Slack, not signed", s.send(request{source: "slack", body: verify}), 401)
@@ -79,9 +76,8 @@ func TestChallenges(t *testing.T) {
 	origin := map[string]string{"webhook-request-origin": "eventgrid.azure.net"}
 	a := s.asked("OPTIONS", "grid", "", origin)
 	text("Event Grid", a, "")
-	if a.Headers["webhook-allowed-origin"] != "eventgrid.azure.net" || a.Headers["webhook-allowed-rate"] != "*" {
-		t.Errorf("headers %v", a.Headers)
-	}
+	check.That(t, a.Headers["webhook-allowed-origin"] == "eventgrid.azure.net" && a.Headers["webhook-allowed-rate"] == "*",
+		"headers %v", a.Headers)
 	s.Want("no origin", s.asked("OPTIONS", "grid", "", nil), 400, `"field":"WebHook-Request-Origin"`)
 	s.Want("an origin that is no host", s.asked("OPTIONS", "grid", "", map[string]string{"webhook-request-origin": "a\r\nb"}), 400)
 	s.Want("a source that does not ask", s.asked("OPTIONS", "meta", "", origin), 405)
@@ -102,9 +98,7 @@ func TestPackedBodies(t *testing.T) {
 	var out bytes.Buffer
 	w := gzip.NewWriter(&out)
 	_, _ = w.Write([]byte(body))
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, w.Close())
 	packed := out.String()
 	for name, signed := range map[string]string{"before": body, "after": packed} {
 		r := request{source: "shop", body: packed, binary: true, headers: map[string]string{
@@ -128,18 +122,12 @@ func TestSecretsWhenTheFunctionStarts(t *testing.T) {
 	s := newServer(t)
 	s.value = canary
 	err := s.service.checkSecrets()
-	if err == nil {
-		t.Fatal("it starts with a secret that Standard Webhooks does not have")
-	}
+	check.Need(t, err != nil, "it starts with a secret that Standard Webhooks does not have")
 	const want = "source svix: secret arn:aws:ssm:eu-west-1:123456789012:parameter/svix: secret 1 of 1 is not whsec_ and 16 bytes or more in base64, as the scheme has it"
-	if err.Error() != want {
-		t.Errorf("error %q, want %q", err, want)
-	}
+	check.That(t, err.Error() == want, "error %q, want %q", err, want)
 	asked := s.Invoke(`{"operation":"secrets"}`)
 	for _, part := range []string{`{"source":"github"}`, `{"source":"svix","problem":"secret arn:`, "is not whsec_"} {
-		if !strings.Contains(asked, part) {
-			t.Errorf("no %s in %s", part, asked)
-		}
+		check.That(t, strings.Contains(asked, part), "no %s in %s", part, asked)
 	}
 	s.value = "short"
 	s.now = s.now.Add(secret.Lifetime)
@@ -148,15 +136,10 @@ func TestSecretsWhenTheFunctionStarts(t *testing.T) {
 	}
 	s.err = errors.New("down")
 	s.now = s.now.Add(secret.Lifetime)
-	if err := s.service.checkSecrets(); err != nil {
-		t.Errorf("a store that is down: %v", err)
-	}
-	if asked := s.Invoke(`{"operation":"secrets"}`); !strings.Contains(asked, "down") {
-		t.Errorf("a store that is down: %s", asked)
-	}
+	err = s.service.checkSecrets()
+	check.That(t, err == nil, "a store that is down: %v", err)
+	check.Has(t, s.Invoke(`{"operation":"secrets"}`), "down")
 	for _, event := range []string{`{"operation":"put"}`, `{}`, `7`} {
-		if asked := s.Invoke(event); !strings.Contains(asked, `"code":"misplaced"`) {
-			t.Errorf("%s: %s", event, asked)
-		}
+		check.Has(t, s.Invoke(event), `"code":"misplaced"`, event)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/internal/secret"
@@ -99,14 +100,8 @@ func newServer(t *testing.T) *server {
 
 func newService(t testing.TB, memory *cursor.Store, clock func() time.Time, fetch func(context.Context, secret.Reference) (string, error)) *service {
 	t.Helper()
-	sorter, err := cursor.New(memory, &cursor.Options{Now: clock})
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := webhook.Read([]byte(sources), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sorter := check.Get(cursor.New(memory, &cursor.Options{Now: clock}))
+	all := check.Get(webhook.Read([]byte(sources), nil))
 	return &service{sorter: sorter, sources: byName(all), now: clock, secrets: secret.NewCache(fetch, clock)}
 }
 
@@ -127,14 +122,11 @@ func (s *server) send(r request) httpapitest.Answer {
 	if r.binary {
 		body = base64.StdEncoding.EncodeToString([]byte(body))
 	}
-	event, err := json.Marshal(map[string]any{
+	event := check.Get(json.Marshal(map[string]any{
 		"version": "2.0", "routeKey": "POST /webhooks/{source}", "rawPath": path, "headers": headers,
 		"requestContext": map[string]any{"http": map[string]any{"method": "POST", "path": path}},
 		"body":           body, "isBase64Encoded": r.binary,
-	})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	}))
 	a := s.Raw(string(event))
 	if headers["content-type"] == "application/json" { // the contract's checker sends nothing else
 		s.Check("POST", path, "", r.body, a)
@@ -175,14 +167,10 @@ func (s *server) stored(queue string) string {
 	if errors.Is(err, cursor.ErrNoQueue) {
 		return "no queue"
 	}
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	check.OK(s.t, err)
 	var all []string
 	for m, err := range s.sorter.Read(s.t.Context(), queue, 0, it.Position) {
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		check.OK(s.t, err)
 		all = append(all, fmt.Sprintf("%d %s %s%s%s", m.Seq, m.ID, m.Body, m.ContentType, m.Attributes["event"]))
 	}
 	return strings.Join(all, "; ")
@@ -190,9 +178,7 @@ func (s *server) stored(queue string) string {
 
 func (s *server) wantStored(queue, want string) {
 	s.t.Helper()
-	if got := s.stored(queue); got != want {
-		s.t.Errorf("queue %s has %q, want %q", queue, got, want)
-	}
+	check.Is(s.t, s.stored(queue), want, queue)
 }
 
 func TestGitHub(t *testing.T) {
@@ -206,9 +192,7 @@ func TestGitHub(t *testing.T) {
 	s.wantStored("github/o/r", `1 a/7 `+one+`push; 2 b/7 `+two+`push`)
 	s.wantStored("github/other", `1 c/7 {"organization":{}}push`)
 	for _, metric := range []string{`"WebhooksAccepted":1`, `"MessagesStored":1`, `"Duplicates":1`, `"Conflicts":1`} {
-		if !strings.Contains(s.logs.String(), metric) {
-			t.Errorf("no %s in the metrics", metric)
-		}
+		check.That(t, strings.Contains(s.logs.String(), metric), "no %s in the metrics", metric)
 	}
 }
 
@@ -246,9 +230,8 @@ func TestLongLists(t *testing.T) {
 		return s.send(request{source: "page", body: body, headers: map[string]string{"X-Sig": hex.EncodeToString(sign(body))}})
 	}
 	a := send(`{"object":"all","entry":[` + events.String()[1:] + `]}`)
-	if a.Status != 200 || strings.Count(a.Body, `"waiting"`) != 1500 {
-		t.Errorf("%d %.200s", a.Status, a.Body)
-	}
+	check.That(t, a.Status == 200 && strings.Count(a.Body, `"waiting"`) == 1500,
+		"%d %.200s", a.Status, a.Body)
 	s.Want("an element that is too large", send(`{"object":"all","entry":[{"id":"a"},{"id":"b","text":"`+strings.Repeat("x", cursor.MaxBody)+`"}]}`), 413, `"field":"messages[1].body"`)
 }
 
@@ -301,17 +284,14 @@ func TestASourceWithKeys(t *testing.T) {
 	s.Want("a malformed prev", s.send(cms(`{"page":"p","id":3,"at":1700000000,"kind":"page.created","before":{}}`)), 400, `"field":"prev"`)
 	s.Want("no JSON", s.send(cms(updated).with("Content-Type", "text/plain")), 415, "not-json")
 	s.now = s.now.Add(5 * time.Second)
-	if did, err := s.sorter.Settle(t.Context(), "cms/p", sortkey.EverySortKey); err != nil || did.Unlinked != 1 {
-		t.Fatalf("%+v, %v", did, err)
-	}
+	did, err := s.sorter.Settle(t.Context(), "cms/p", sortkey.EverySortKey)
+	check.Need(t, err == nil && did.Unlinked == 1, "%+v, %v", did, err)
 	s.wantStored("cms/p", `1 2 `+created+`; 2 1 `+updated)
 	const ahead = `{"page":"p","id":4,"at":"2099-01-01T00:00:00Z","kind":"page.created"}`
 	s.Want("a clock that is ahead", s.send(cms(ahead)), 202, `{"status":202,"outcome":"waiting","queue":"cms/p","clockAhead":true}`)
 	s.now = s.now.Add(time.Second)
 	s.Want("again", s.send(cms(ahead)), 200, `"outcome":"duplicate"`, `"clockAhead":true`)
-	if metrics := s.logs.String(); !strings.Contains(metrics, `"ClocksAhead":1`) {
-		t.Errorf("metrics: %s", metrics)
-	}
+	check.Has(t, s.logs.String(), `"ClocksAhead":1`)
 	s.Want("late", s.send(cms(`{"page":"p","id":0,"at":1,"kind":"page.created"}`)), 200, `{"status":200,"outcome":"advanced","queue":"cms/p"}`)
 }
 
@@ -345,20 +325,15 @@ func TestRefused(t *testing.T) {
 	} {
 		a := s.send(r)
 		const want = `{"code":"not-signed","status":401,"title":"The request is not signed as it must be","type":"https://streamsort.dev/problems/not-signed"}`
-		if a.Status != 401 || a.Body != want {
-			t.Errorf("%s: %d %s", name, a.Status, a.Body)
-		}
+		check.That(t, a.Status == 401 && a.Body == want, "%s: %d %s", name, a.Status, a.Body)
 	}
 	s.wantStored("github/o/r", "no queue")
 	s.wantStored("stripe", "no queue")
 	for _, metric := range []string{`"WebhooksRefused":1`, `"WebhooksUnknown":1`} {
-		if !strings.Contains(s.logs.String(), metric) {
-			t.Errorf("no %s in the metrics", metric)
-		}
+		check.That(t, strings.Contains(s.logs.String(), metric), "no %s in the metrics", metric)
 	}
-	if strings.Contains(s.logs.String(), `"WebhooksAccepted"`) || strings.Contains(s.logs.String(), "nobody") {
-		t.Error("something was accepted, or what a stranger sent is in the log")
-	}
+	check.That(t, !strings.Contains(s.logs.String(), `"WebhooksAccepted"`) && !strings.Contains(s.logs.String(), "nobody"),
+		"something was accepted, or what a stranger sent is in the log")
 }
 
 // To what is signed and cannot be taken, the answer says what is wrong.
@@ -404,9 +379,7 @@ func TestNotUnderstood(t *testing.T) {
 	for _, queue := range []string{"github/other", "stripe", "ledger/a", "shops/a"} {
 		s.wantStored(queue, "no queue")
 	}
-	if !strings.Contains(s.logs.String(), `"WebhooksInvalid":1`) {
-		t.Error("nothing was counted")
-	}
+	check.That(t, strings.Contains(s.logs.String(), `"WebhooksInvalid":1`), "nothing was counted")
 }
 
 // A store of secrets that fails accepts nothing, refuses nothing for good, and
@@ -416,13 +389,11 @@ func TestSecretsCannotBeHad(t *testing.T) {
 	s.err = errors.New("the store answers 400 AccessDeniedException")
 	a := s.send(github("a", `{}`))
 	s.Want("no secrets", a, 503, "problems/unavailable")
-	if a.Headers["retry-after"] != "1" || strings.Contains(a.Body, "AccessDenied") {
-		t.Errorf("%+v", a)
-	}
+	check.That(t, a.Headers["retry-after"] == "1" && !strings.Contains(a.Body, "AccessDenied"),
+		"%+v", a)
 	s.wantStored("github/other", "no queue")
-	if !strings.Contains(s.logs.String(), "AccessDeniedException") || !strings.Contains(s.logs.String(), `"Errors":1`) {
-		t.Error("it is not logged")
-	}
+	check.That(t, strings.Contains(s.logs.String(), "AccessDeniedException") && strings.Contains(s.logs.String(), `"Errors":1`),
+		"it is not logged")
 	s.err = nil
 	s.now = s.now.Add(time.Second)
 	s.Want("a second later", s.send(github("a", `{}`)), 200, "advanced")
@@ -447,12 +418,9 @@ func TestOtherEvents(t *testing.T) {
 	if got := s.Invoke(`{"queue":"q","seq":1,"body":1}`); !strings.Contains(got, `"status":400`) || !strings.Contains(got, "direct invoke") {
 		t.Errorf("a direct invoke: %s", got)
 	}
-	if a := s.Raw(httpapitest.V2("GET", "/webhooks/github", "", "", false)); a.Status != 405 || a.Headers["allow"] != "POST" {
-		t.Errorf("GET: %+v", a)
-	}
-	if a := s.Raw(httpapitest.V2("POST", "/webhooks/github", "", "!", true)); a.Status != 400 {
-		t.Errorf("broken base64: %+v", a)
-	}
+	a := s.Raw(httpapitest.V2("GET", "/webhooks/github", "", "", false))
+	check.That(t, a.Status == 405 && a.Headers["allow"] == "POST", "GET: %+v", a)
+	check.Is(t, s.Raw(httpapitest.V2("POST", "/webhooks/github", "", "!", true)).Status, 400)
 }
 
 // Neither bodies nor secrets are printed, whatever becomes of a request.
@@ -476,9 +444,8 @@ func TestStart(t *testing.T) {
 	t.Setenv("LAMBDA_TASK_ROOT", t.TempDir())
 	t.Setenv("STREAMSORT_MESSAGES_TABLE", "")
 	for _, want := range []string{webhook.File, "STREAMSORT_MESSAGES_TABLE is not set"} {
-		if _, err := runtime.New(io.Discard, newHandler); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %s", err, want)
-		}
+		_, err := runtime.New(io.Discard, newHandler)
+		check.That(t, err != nil && strings.Contains(err.Error(), want), "error %v, want %s", err, want)
 	}
 }
 
@@ -494,18 +461,14 @@ func FuzzReceive(f *testing.F) {
 			"content-type": "application/json", "x-github-delivery": "d",
 		}
 		headers[strings.ToLower(header)] = value
-		event, err := json.Marshal(map[string]any{
+		event := check.Get(json.Marshal(map[string]any{
 			"rawPath": path, "headers": headers, "body": base64.StdEncoding.EncodeToString(body), "isBase64Encoded": true,
 			"requestContext": map[string]any{"http": map[string]any{"method": "POST"}},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		answer, err := handle(t.Context(), event)
 		var got struct{ StatusCode int }
-		if err != nil || json.Unmarshal(answer, &got) != nil || got.StatusCode < 200 || got.StatusCode >= 500 {
-			t.Errorf("%s: %s, %v", event, answer, err)
-		}
+		check.That(t, err == nil && json.Unmarshal(answer, &got) == nil && got.StatusCode >= 200 && got.StatusCode < 500,
+			"%s: %s, %v", event, answer, err)
 	})
 }
 
@@ -521,9 +484,7 @@ func TestEach(t *testing.T) {
 	s.now = s.now.Add(2 * time.Second)
 	s.Want("again", s.send(page), 200, `{"status":200,"results":[{"status":200,"outcome":"duplicate","queue":"page/page"},{"status":200,"outcome":"duplicate","queue":"page/page"}]}`)
 	s.now = s.now.Add(time.Minute)
-	if _, err := s.sorter.Settle(t.Context(), "page/page", sortkey.EverySortKey); err != nil {
-		t.Fatal(err)
-	}
+	check.Get(s.sorter.Settle(t.Context(), "page/page", sortkey.EverySortKey))
 	s.wantStored("page/page", `1 2 {"id":"2","time":1699999999}; 2 1 {"id":"1","time":null}`)
 	s.Want("one is not understood", s.send(signed("page", "application/json", `{"object":"page","entry":[{"id":"3"},{"id":[]}]}`)), 400, `"field":"messages[1].id"`, "id is a list")
 	s.Want("no list", s.send(signed("page", "application/json", `{"object":"page"}`)), 400, `"field":"each"`, "the event has no entry")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/quota"
 	"github.com/streamsort/streamsort/internal/runtime"
@@ -30,9 +31,7 @@ func TestQuotas(t *testing.T) {
 	}
 	over := send("acme", `{"q":"b"}`)
 	s.Want("another queue", over, 429, `"code":"quota"`, `"quota":"newQueues"`)
-	if over.Headers["retry-after"] == "" {
-		t.Errorf("no Retry-After: %v", over.Headers)
-	}
+	check.That(t, over.Headers["retry-after"] != "", "no Retry-After: %v", over.Headers)
 	for _, body := range []string{`{"q":"a"}`, `{"q":"b"}`} {
 		s.Want(body, send("free", body), 200)
 	}

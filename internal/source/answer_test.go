@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/source/sourcetest"
 )
 
@@ -49,18 +50,14 @@ func TestAnswer(t *testing.T) {
 			records = append(records, shape.Record(test.queues[i], i+1))
 			failed[i] = test.failed[i] == 'x'
 		}
-		e, err := read(t, text).Split(shape.Event(records))
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := check.Get(read(t, text).Split(shape.Event(records)))
 		answer, err := e.Answer(failed)
 		got := string(answer)
 		if err != nil {
 			got = err.Error()
 		}
-		if got != test.want {
-			t.Errorf("%s %s\ngot  %s\nwant %s", test.shape, test.failed, got, test.want)
-		}
+		check.That(t, got == test.want,
+			"%s %s\ngot  %s\nwant %s", test.shape, test.failed, got, test.want)
 	}
 }
 
@@ -72,22 +69,14 @@ func TestAnswerForSeveralInOne(t *testing.T) {
 	}
 	s3 := shapes["s3"]
 	body, err := json.Marshal(string(s3.Event([]json.RawMessage{s3.Record(0, 1), s3.Record(0, 2)})))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	e, err := read(t, s3.Source).Split(json.RawMessage(`{"Records":[{"messageId":"m","body":` + string(body) + `,"eventSource":"aws:sqs"}]}`))
-	if err != nil || len(e.Records) != 2 {
-		t.Fatalf("%v, %+v", err, e)
-	}
+	check.Need(t, err == nil && len(e.Records) == 2, "%v, %+v", err, e)
 	if answer, err := e.Answer([]bool{true, true}); string(answer) != `{"batchItemFailures":[{"itemIdentifier":"m"}]}` || err != nil {
 		t.Errorf("%s, %v", answer, err)
 	}
 	// One without a name cannot be named: all come again.
-	e, err = read(t, s3.Source).Split(json.RawMessage(`{"Records":[{"body":` + string(body) + `,"eventSource":"aws:sqs"}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if answer, err := e.Answer([]bool{false, true}); err == nil || !strings.Contains(err.Error(), "no name") {
-		t.Errorf("%s, %v", answer, err)
-	}
+	e = check.Get(read(t, s3.Source).Split(json.RawMessage(`{"Records":[{"body":` + string(body) + `,"eventSource":"aws:sqs"}]}`)))
+	answer, err := e.Answer([]bool{false, true})
+	check.That(t, err != nil && strings.Contains(err.Error(), "no name"), "%s, %v", answer, err)
 }

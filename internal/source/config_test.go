@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/source"
 )
 
@@ -29,9 +30,8 @@ func TestReadDefaults(t *testing.T) {
 		if !slices.Contains(source.Kinds(), kind) || !slices.Contains(source.FieldsOf(kind), "record") {
 			t.Errorf("%s is no kind, or has no record", kind)
 		}
-		if s := read(t, `{"name":"a","kind":"`+kind+`","order":"arrival"}`); s.Keyed() || s.Numbered() {
-			t.Errorf("%s in arrival order: %+v", kind, s)
-		}
+		s = read(t, `{"name":"a","kind":"`+kind+`","order":"arrival"}`)
+		check.That(t, !s.Keyed() && !s.Numbered(), "%s in arrival order: %+v", kind, s)
 	}
 	if len(source.Kinds()) != 8 || source.FieldsOf("x") != nil {
 		t.Error(source.Kinds(), source.FieldsOf("x"))

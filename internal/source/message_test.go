@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/source"
 	"github.com/streamsort/streamsort/internal/source/sourcetest"
 )
@@ -49,11 +50,8 @@ func TestPoison(t *testing.T) {
 	} {
 		s := read(t, test.source)
 		for range 2 {
-			e, err := s.Split(sqsEvent(test.body))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err = one(s, &e.Records[0]); err == nil || !strings.Contains(err.Error(), test.want) {
+			e := check.Get(s.Split(sqsEvent(test.body)))
+			if _, err := one(s, &e.Records[0]); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%s\n%.80s: error %v, want %s", test.source, test.body, err, test.want)
 			}
 		}
@@ -65,9 +63,8 @@ func TestBodiesThatAreNoJSON(t *testing.T) {
 	s := read(t, `{"name":"src","kind":"kinesis"}`)
 	for body, want := range map[string]string{`{"a": 1}`: "", "plain text": "text/plain; charset=utf-8", "\xff\x00": "application/octet-stream", "": "text/plain; charset=utf-8"} {
 		m := made(t, s, json.RawMessage(`{"Records":[{"eventSource":"aws:kinesis","eventID":"s:1","kinesis":{"partitionKey":"p","sequenceNumber":"1","data":"`+base64.StdEncoding.EncodeToString([]byte(body))+`"}}]}`))
-		if string(m.Body) != body || m.ContentType != want {
-			t.Errorf("%q: %q, %q", body, m.Body, m.ContentType)
-		}
+		check.That(t, string(m.Body) == body && m.ContentType == want,
+			"%q: %q, %q", body, m.Body, m.ContentType)
 	}
 }
 
@@ -75,9 +72,7 @@ func TestBodiesThatAreNoJSON(t *testing.T) {
 func TestSequenceNumbersMayBeginWithZeros(t *testing.T) {
 	for given, want := range map[string]string{"00000000000000000017": "17", "0": "0", "18849496460467696128": "18849496460467696128"} {
 		m := made(t, read(t, `{"name":"src","kind":"sqsFifo"}`), json.RawMessage(`{"Records":[{"messageId":"m","body":"{}","eventSource":"aws:sqs","eventSourceARN":"arn:aws:sqs:r:1:q.fifo","attributes":{"MessageGroupId":"g","SequenceNumber":"`+given+`"}}]}`))
-		if fmt.Sprint(m.KeyParts) != "["+want+"]" {
-			t.Errorf("%s: key %v", given, m.KeyParts)
-		}
+		check.That(t, fmt.Sprint(m.KeyParts) == "["+want+"]", "%s: key %v", given, m.KeyParts)
 	}
 }
 
@@ -85,14 +80,11 @@ func TestSequenceNumbersMayBeginWithZeros(t *testing.T) {
 // none for us.
 func TestSpecialRecords(t *testing.T) {
 	m := made(t, read(t, `{"name":"src","kind":"kafka"}`), json.RawMessage(`{"eventSource":"SelfManagedKafka","bootstrapServers":"b:9092","records":{"t-0":[{"topic":"t","partition":0,"offset":9,"timestamp":5,"key":"gA==","headers":[]}]}}`))
-	if string(m.Body) != "null" || m.ID != "t-0@9@5" || m.Queue != "src/t-0" {
-		t.Errorf("%+v", m)
-	}
+	check.That(t, string(m.Body) == "null" && m.ID == "t-0@9@5" && m.Queue == "src/t-0", "%+v", m)
 	aggregate := base64.StdEncoding.EncodeToString([]byte{0xF3, 0x89, 0x9A, 0xC2, 1, 2, 3})
 	e, err := read(t, `{"name":"src","kind":"kinesis"}`).Split(json.RawMessage(`{"Records":[{"eventSource":"aws:kinesis","kinesis":{"partitionKey":"a","sequenceNumber":"7","data":"` + aggregate + `"}}]}`))
-	if err != nil || e.Records[0].Err == nil || !strings.Contains(e.Records[0].Err.Error(), "aggregation") {
-		t.Errorf("%v, %+v", err, e)
-	}
+	check.That(t, err == nil && e.Records[0].Err != nil && strings.Contains(e.Records[0].Err.Error(), "aggregation"),
+		"%v, %+v", err, e)
 }
 
 // FuzzSplit: nothing that others write makes a panic, or a message that is not whole.
@@ -112,15 +104,13 @@ func FuzzSplit(f *testing.F) {
 			for i := range e.Records {
 				if r := &e.Records[i]; r.Err == nil {
 					m, err := one(s, r)
-					if err == nil && (!strings.HasPrefix(m.Queue, "src/") || m.ID == "" && !s.Numbered()) {
-						t.Errorf("%s: queue %q, id %q", event, m.Queue, m.ID)
-					}
+					check.That(t, err != nil || strings.HasPrefix(m.Queue, "src/") && (m.ID != "" || s.Numbered()),
+						"%s: queue %q, id %q", event, m.Queue, m.ID)
 				}
 			}
 			failed := make([]bool, len(e.Records))
-			if _, err := e.Answer(failed); err != nil {
-				t.Errorf("%s: nothing failed, and %v", event, err)
-			}
+			_, err = e.Answer(failed)
+			check.That(t, err == nil, "%s: nothing failed, and %v", event, err)
 		}
 	})
 }

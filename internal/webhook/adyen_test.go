@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // TestAdyenFieldsAreApart: what is signed is of one item alone, though colons join its fields; and
@@ -37,8 +39,7 @@ func TestAdyenFieldsAreApart(t *testing.T) {
 			signature, f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7], strings.Repeat("x", test.more))
 		claim, why := s.Signature.Read(nil, received)
 		good, err := claim.By([][]byte{[]byte(hex.EncodeToString(key))}, []byte(body))
-		if why != "" || err != nil || good != test.good {
-			t.Errorf("%s and %d bytes: %v, %q, %v", test.fields, test.more, good, why, err)
-		}
+		check.That(t, why == "" && err == nil && good == test.good,
+			"%s and %d bytes: %v, %q, %v", test.fields, test.more, good, why, err)
 	}
 }

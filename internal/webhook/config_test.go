@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/secret"
 	"github.com/streamsort/streamsort/internal/webhook"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -24,10 +25,7 @@ func TestRead(t *testing.T) {
 	lookup := func(name string) (string, bool) {
 		return "arn:aws:ssm:eu-west-1:123456789012:parameter/stripe", name == "STREAMSORT_WEBHOOK_SECRET_1"
 	}
-	all, err := webhook.Read([]byte(text), lookup)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := check.Get(webhook.Read([]byte(text), lookup))
 	if all[0].MaxBody != cursor.MaxBody {
 		t.Errorf("a body may have %d bytes, a message's %d", all[0].MaxBody, cursor.MaxBody)
 	}
@@ -39,9 +37,7 @@ func TestRead(t *testing.T) {
 stripe arn:aws:ssm:eu-west-1:123456789012:parameter/stripe  "" "stripe" false true true 1000 time,rank(a|*)
 bank arn:aws:ssm:eu-west-1:123456789012:parameter/a/b  "" "" true false false 358400 
 `
-	if got != want {
-		t.Errorf("got\n%swant\n%s", got, want)
-	}
+	check.That(t, got == want, "got\n%swant\n%s", got, want)
 	if _, err := webhook.Read([]byte(text), func(string) (string, bool) { return "", false }); err == nil || !strings.Contains(err.Error(), "STREAMSORT_WEBHOOK_SECRET_1") {
 		t.Errorf("a variable that is not set: %v", err)
 	}
@@ -126,9 +122,8 @@ func TestReadErrors(t *testing.T) {
 		general(`{"header":"X","algorithm":"sha1"}`):                                              "signature.algorithm is not known",
 	} {
 		_, err := webhook.Read([]byte(`{"sources":[`+raw+`]}`), nil)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s\nerror %v\nwant  %s", raw, err, want)
-		}
+		check.That(t, err != nil && strings.Contains(err.Error(), want),
+			"%s\nerror %v\nwant  %s", raw, err, want)
 	}
 	for text, want := range map[string]string{
 		`{}`: "sources has 0", `{"sources":7}`: "sources must be a JSON array", `{"source":[]}`: "source is not known", `{`: "ends too early",
@@ -146,9 +141,8 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		all, err := webhook.Read(text, func(string) (string, bool) { return "", false })
 		for _, s := range all {
-			if err == nil && (s.Name == "" || s.Secret == (secret.Reference{}) || s.MaxBody < 1) {
-				t.Errorf("%q makes %+v", text, s)
-			}
+			check.That(t, err != nil || s.Name != "" && s.Secret != (secret.Reference{}) && s.MaxBody >= 1,
+				"%q makes %+v", text, s)
 		}
 	})
 }

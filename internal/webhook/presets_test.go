@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/mapping"
 	"github.com/streamsort/streamsort/internal/webhook"
@@ -26,10 +27,7 @@ func preset(t testing.TB, name string) webhook.Source {
 	if name == "meta" {
 		more = `,"verifyToken":"arn:aws:ssm:eu-west-1:123456789012:parameter/t"`
 	}
-	all, err := webhook.Read([]byte(`{"sources":[{"name":"n","preset":"`+name+`","secret":"arn:aws:ssm:eu-west-1:123456789012:parameter/s"`+more+`}]}`), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := check.Get(webhook.Read([]byte(`{"sources":[{"name":"n","preset":"`+name+`","secret":"arn:aws:ssm:eu-west-1:123456789012:parameter/s"`+more+`}]}`), nil))
 	return all[0]
 }
 
@@ -86,10 +84,7 @@ func became(s webhook.Source, body string, headers ...string) string {
 // headers, the body, and what it becomes. Real ones of GitHub are in payloads_whole_test.go; these
 // are made by what the senders' pages say.
 func TestPresets(t *testing.T) {
-	file, err := os.ReadFile("testdata/presets.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := check.Get(os.ReadFile("testdata/presets.txt"))
 	seen := map[string]bool{}
 	for block := range strings.SplitSeq(strings.TrimSpace(string(file)), "\n\n") {
 		lines := strings.Split(block, "\n")
@@ -100,9 +95,7 @@ func TestPresets(t *testing.T) {
 			t.Errorf("%s\n%s\ngot  %s\nwant %s", lines[0], lines[1], got, want)
 		}
 	}
-	if len(seen) != len(webhook.PresetTexts()) {
-		t.Errorf("there are events of %v", seen)
-	}
+	check.That(t, len(seen) == len(webhook.PresetTexts()), "there are events of %v", seen)
 }
 
 // TestPresetsAreDefaults: what a source says itself counts, member by member.
@@ -130,29 +123,20 @@ func TestPresetsAreDefaults(t *testing.T) {
 			t.Errorf("%s: %v", members, err)
 			continue
 		}
-		if got := became(all[0], event); got != want {
-			t.Errorf("%s: %s, want %s", members, got, want)
-		}
+		check.Is(t, became(all[0], event), want, members)
 	}
 }
 
 // TestThePagesHaveThePresets: each has a row, whose names are in its paths; and the file that the
 // settings show is read.
 func TestThePagesHaveThePresets(t *testing.T) {
-	settings, err := os.ReadFile("../../docs/reference/settings.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	settings := check.Get(os.ReadFile("../../docs/reference/settings.md"))
 	_, page, _ := strings.Cut(string(settings), "## Webhook senders\n")
 	_, file, _ := strings.Cut(page, "```json\n")
 	file, _, _ = strings.Cut(file, "```")
-	if sources, err := webhook.Read([]byte(file), nil); err != nil || len(sources) != 2 {
-		t.Errorf("the page's file: %v", err)
-	}
-	events, err := os.ReadFile("../../docs/reference/events.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	sources, err := webhook.Read([]byte(file), nil)
+	check.That(t, err == nil && len(sources) == 2, "the page's file: %v", err)
+	events := check.Get(os.ReadFile("../../docs/reference/events.md"))
 	_, table, _ := strings.Cut(string(events), "| `preset` | `queue` | `id` | `key` |\n|---|---|---|---|\n")
 	table, _, _ = strings.Cut(table, "\n\n")
 	texts := webhook.PresetTexts()
@@ -166,9 +150,7 @@ func TestThePagesHaveThePresets(t *testing.T) {
 			delete(texts, name)
 			for i, paths := range []string{of.Queue + "'" + name + "'", of.ID, of.Key + fmt.Sprint(of.Attributes)} {
 				for _, path := range quoted(cells[2+i]) {
-					if !strings.Contains(paths, path) {
-						t.Errorf("%s: %s is not one of %s", name, path, paths)
-					}
+					check.That(t, strings.Contains(paths, path), "%s: %s is not one of %s", name, path, paths)
 				}
 			}
 		}
@@ -206,23 +188,15 @@ func TestPushes(t *testing.T) {
 	for range 20 {
 		random.Shuffle(len(sorted), func(i, j int) { sorted[i], sorted[j] = sorted[j], sorted[i] })
 		slices.SortFunc(sorted, func(a, b string) int { return strings.Compare(sortKey(t, s, a), sortKey(t, s, b)) })
-		if !slices.Equal(sorted, pushes) {
-			t.Fatalf("sorted as\n%s", strings.Join(sorted, "\n"))
-		}
+		check.Need(t, slices.Equal(sorted, pushes), "sorted as\n%s", strings.Join(sorted, "\n"))
 	}
 }
 
 // sortKey is what the message of GitHub's event sorts by.
 func sortKey(t *testing.T, s webhook.Source, body string) string {
 	t.Helper()
-	all, err := messages(s, body, "X-GitHub-Delivery: d")
-	if err != nil {
-		t.Fatal(err)
-	}
-	key, err := all[0].KeyType.Key(all[0].KeyParts...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := check.Get(messages(s, body, "X-GitHub-Delivery: d"))
+	key := check.Get(all[0].KeyType.Key(all[0].KeyParts...))
 	return string(key)
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/secret"
 	"github.com/streamsort/streamsort/internal/webhook"
 )
@@ -31,9 +32,7 @@ type vault struct {
 func newVault(t *testing.T, value string) *vault {
 	v := &vault{t: t, value: value, now: time.Unix(1_700_000_000, 0), source: source(t, `"preset":"github"`)}
 	v.Cache = secret.NewCache(func(_ context.Context, of secret.Reference) (string, error) {
-		if of != v.source.Secret {
-			t.Errorf("asked for %s", of)
-		}
+		check.That(t, of == v.source.Secret, "asked for %s", of)
 		v.calls++
 		return v.value, v.err
 	}, func() time.Time { return v.now })
@@ -55,9 +54,8 @@ func (v *vault) check(secret string) (bool, error) {
 func (v *vault) want(what, secret string, signed, fails bool, calls int) {
 	v.t.Helper()
 	got, err := v.check(secret)
-	if got != signed || (err != nil) != fails || v.calls != calls {
-		v.t.Errorf("%s: signed %v, error %v, %d calls; want %v, an error %v, %d calls", what, got, err, v.calls, signed, fails, calls)
-	}
+	check.That(v.t, got == signed && (err != nil) == fails && v.calls == calls,
+		"%s: signed %v, error %v, %d calls; want %v, an error %v, %d calls", what, got, err, v.calls, signed, fails, calls)
 }
 
 // A rotation: the new secret is added, the sender changes to it, the old one is
@@ -128,13 +126,11 @@ func TestBadValues(t *testing.T) {
 	} {
 		v := newVault(t, value)
 		signed, err := v.check("canary")
-		if signed || err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "canary") {
-			t.Errorf("%.40q: %v, %v; want %s", value, signed, err, want)
-		}
+		check.That(t, !signed && err != nil && strings.Contains(err.Error(), want) && !strings.Contains(err.Error(), "canary"),
+			"%.40q: %v, %v; want %s", value, signed, err, want)
 	}
 	// An empty key would be known to everybody.
 	v := newVault(t, `[""]`)
-	if signed, err := v.check(""); signed || err == nil {
-		t.Errorf("an empty secret: %v, %v", signed, err)
-	}
+	signed, err := v.check("")
+	check.That(t, !signed && err != nil, "an empty secret: %v, %v", signed, err)
 }

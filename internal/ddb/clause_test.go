@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 func TestEveryClauseCanBeDropped(t *testing.T) {
@@ -28,9 +29,8 @@ func TestEveryClauseCanBeDropped(t *testing.T) {
 		"move does a",
 		"move does b",
 	}
-	if got := ddb.Clauses(r); !slices.Equal(got, want) {
-		t.Errorf("clauses %q\nwant %q", got, want)
-	}
+	got := ddb.Clauses(r)
+	check.That(t, slices.Equal(got, want), "clauses %q\nwant %q", got, want)
 	for clause, left := range map[string][]string{
 		"move if a = ?":         {"(b missing or b < a)", "not (c.*.d contains ?)"},
 		"move if b < a":         {"a = ?", "b missing", "not (c.*.d contains ?)"},
@@ -39,15 +39,12 @@ func TestEveryClauseCanBeDropped(t *testing.T) {
 	} {
 		after := ddb.Clauses(ddb.Without(r, clause))
 		for _, part := range left {
-			if !slices.ContainsFunc(after, func(name string) bool { return name == "move if "+part || name == "move "+part }) {
-				t.Errorf("without %q: %q, want %q in it", clause, after, part)
-			}
+			check.That(t, slices.ContainsFunc(after, func(name string) bool { return name == "move if "+part || name == "move "+part }),
+				"without %q: %q, want %q in it", clause, after, part)
 		}
-		if slices.Contains(after, clause) && clause != "move if b < a (bound)" {
-			t.Errorf("without %q it is still there: %q", clause, after)
-		}
+		check.That(t, !slices.Contains(after, clause) || clause == "move if b < a (bound)",
+			"without %q it is still there: %q", clause, after)
 	}
-	if other := (ddb.Get{Op: ddb.Op{Op: "move"}}); len(ddb.Clauses(other)) != 0 {
-		t.Error("a read has no clauses")
-	}
+	other := (ddb.Get{Op: ddb.Op{Op: "move"}})
+	check.That(t, len(ddb.Clauses(other)) == 0, "a read has no clauses")
 }

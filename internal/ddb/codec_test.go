@@ -1,12 +1,12 @@
 package ddb_test
 
 import (
-	"errors"
 	"reflect"
 	"testing"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/table"
 )
 
@@ -44,20 +44,15 @@ func TestCodecItem(t *testing.T) {
 		{parcels.Item(&p).String(), `{idle:0 mark:0x00000000 queue:q seq:1 state:OPEN total:0 v:1}`},
 		{parcels.Item(&p, ddb.Path("v").Set(ddb.Int(2)), ddb.Path("mark").Remove()).String(), `{idle:0 queue:q seq:1 state:OPEN total:0 v:2}`},
 	} {
-		if c.is != c.want {
-			t.Errorf("%s, want %s", c.is, c.want)
-		}
+		check.That(t, c.is == c.want, "%s, want %s", c.is, c.want)
 	}
 	p.To[0].Name, p.Old, p.Idle, p.Total = "a", true, time.Second, sum{1, 0}
 	p.Bytes, p.By, p.Limit, p.Named = "\x00", map[int]stop{7: {"x"}, 10: {}}, new(int64), map[string]string{}
 	want := `{by:{10:{name:} 7:{name:x}} bytes:0x00 idle:1000 limit:0 mark:0x00000000 old:1 queue:q seq:1 state:OPEN to:[{name:a}] total:18446744073709551616 v:1}`
-	if is := parcels.Item(&p).String(); is != want {
-		t.Errorf("%s, want %s", is, want)
-	}
+	check.Is(t, parcels.Item(&p).String(), want)
 	p.Named = nil
-	if got, err := parcels.Decode(parcels.Item(&p)); err != nil || !reflect.DeepEqual(got, p) {
-		t.Errorf("%+v, %v, want %+v", got, err, p)
-	}
+	got, err := parcels.Decode(parcels.Item(&p))
+	check.That(t, err == nil && reflect.DeepEqual(got, p), "%+v, %v, want %+v", got, err, p)
 }
 
 // TestCodecErrors name what the item is, its keys, the attribute, and what stands there.
@@ -85,14 +80,11 @@ func TestCodecErrors(t *testing.T) {
 	} {
 		p := parcel{Queue: "q", Seq: 1, State: "OPEN", Old: true}
 		got, err := parcels.Decode(parcels.Item(&p, c.name.Set(c.value)))
-		if err == nil || err.Error() != c.want || got.Queue != "" {
-			t.Errorf("%s: %+v, %v, want %s", c.name, got, err, c.want)
-		}
+		check.That(t, err != nil && err.Error() == c.want && got.Queue == "",
+			"%s: %+v, %v, want %s", c.name, got, err, c.want)
 	}
 	p := parcel{State: "OPEN"}
-	if _, err := parcels.Decode(parcels.Item(&p, ddb.Path("v").Set(ddb.Int(3)))); !errors.Is(err, table.ErrNewerLayout) {
-		t.Errorf("a newer layout: %v", err)
-	}
+	check.Fails(t, check.Err(parcels.Decode(parcels.Item(&p, ddb.Path("v").Set(ddb.Int(3))))), table.ErrNewerLayout)
 }
 
 // TestCodecPanics: a tag that can never be is found by any use of its codec.
@@ -127,9 +119,7 @@ func TestCodecPanics(t *testing.T) {
 	} {
 		func() {
 			defer func() {
-				if recover() == nil {
-					t.Errorf("a struct with %s has a codec", what)
-				}
+				check.That(t, recover() != nil, "a struct with %s has a codec", what)
 			}()
 			use()
 		}()

@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dev/faulty"
 	"github.com/streamsort/streamsort/internal/dynamo"
@@ -38,37 +39,22 @@ func put(ctx context.Context, client *dynamodb.Client, name, value string) error
 func TestOnServers(t *testing.T) {
 	ddbtest.EachServer(t, func(t *testing.T, kind ddbtest.Kind) {
 		endpoint := ddbtest.Endpoint(t, kind)
-		client, err := dynamo.New(&dynamo.Options{Endpoint: endpoint, MaxAttempts: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		client := check.Get(dynamo.New(&dynamo.Options{Endpoint: endpoint, MaxAttempts: 1}))
 		definition := table.Definition{
 			Name: "errors" + ddbtest.Suffix(), Partition: table.Key{Name: "p", Type: table.String}, Stream: table.KeysOnly,
 		}
-		if err := table.Create(t.Context(), client, definition); err != nil {
-			t.Fatal(err)
-		}
-		if err := put(t.Context(), client, definition.Name, "first"); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, table.Create(t.Context(), client, definition))
+		check.OK(t, put(t.Context(), client, definition.Name, "first"))
 		there, failed := dynamo.ConditionFailed(put(t.Context(), client, definition.Name, "second"))
 		if v, ok := there["v"].(*types.AttributeValueMemberS); !failed || !ok || v.Value != "first" {
 			t.Errorf("a put over another: failed %v, item %v", failed, there)
 		}
-		if err := dynamo.Translate(t.Context(), put(t.Context(), client, definition.Name+"-other", "x")); !errors.Is(err, ddb.ErrNoTable) {
-			t.Errorf("a table that there is not: error %v", err)
-		}
+		check.Fails(t, dynamo.Translate(t.Context(), put(t.Context(), client, definition.Name+"-other", "x")), ddb.ErrNoTable)
 		large := dynamo.Translate(t.Context(), put(t.Context(), client, definition.Name, strings.Repeat("x", 401*1024)))
-		if !errors.Is(large, ddb.ErrTooLarge) {
-			t.Errorf("an item over 400 KB: error %v", large)
-		}
-		reader, err := streams.New(endpoint)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if out, err := reader.ListStreams(t.Context(), nil); err != nil || len(out.Streams) == 0 {
-			t.Errorf("streams %+v, %v", out, err)
-		}
+		check.That(t, errors.Is(large, ddb.ErrTooLarge), "an item over 400 KB: error %v", large)
+		reader := check.Get(streams.New(endpoint))
+		out, err := reader.ListStreams(t.Context(), nil)
+		check.That(t, err == nil && len(out.Streams) != 0, "streams %+v, %v", out, err)
 	})
 }
 
@@ -91,22 +77,12 @@ func TestTranslate(t *testing.T) {
 				_, _ = w.Write([]byte(c.body))
 			}))
 			defer server.Close()
-			client, err := dynamo.New(&dynamo.Options{Endpoint: server.URL, MaxAttempts: 1})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := dynamo.Translate(t.Context(), put(t.Context(), client, "any", "x")); !errors.Is(err, c.want) {
-				t.Errorf("error %v, want one that is %v", err, c.want)
-			}
+			client := check.Get(dynamo.New(&dynamo.Options{Endpoint: server.URL, MaxAttempts: 1}))
+			check.Fails(t, dynamo.Translate(t.Context(), put(t.Context(), client, "any", "x")), c.want, c.want)
 		})
 	}
-	client, err := dynamo.New(&dynamo.Options{Endpoint: "http://127.0.0.1:1", MaxAttempts: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := dynamo.Translate(t.Context(), put(t.Context(), client, "any", "x")); !errors.Is(err, ddb.ErrUnavailable) {
-		t.Errorf("nobody listens: error %v", err)
-	}
+	client := check.Get(dynamo.New(&dynamo.Options{Endpoint: "http://127.0.0.1:1", MaxAttempts: 1}))
+	check.Fails(t, dynamo.Translate(t.Context(), put(t.Context(), client, "any", "x")), ddb.ErrUnavailable)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := dynamo.Translate(ctx, put(ctx, client, "any", "x")); !errors.Is(err, context.Canceled) || errors.Is(err, ddb.ErrUnavailable) {
@@ -120,12 +96,9 @@ func TestTranslate(t *testing.T) {
 	if err := timedOut(t, ctx); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ddb.ErrUnavailable) {
 		t.Errorf("an ended context: error %v", err)
 	}
-	if dynamo.Translate(t.Context(), nil) != nil {
-		t.Error("nil became an error")
-	}
-	if _, failed := dynamo.ConditionFailed(nil); failed {
-		t.Error("nil is a failed condition")
-	}
+	check.That(t, dynamo.Translate(t.Context(), nil) == nil, "nil became an error")
+	_, failed := dynamo.ConditionFailed(nil)
+	check.That(t, !failed, "nil is a failed condition")
 }
 
 // timedOut is the error of a put whose response comes too late for the client, or for
@@ -135,10 +108,7 @@ func timedOut(t *testing.T, ctx context.Context) error {
 	defer server.Close()
 	network := faulty.New(http.DefaultTransport)
 	network.Fail(1, faulty.TimedOut)
-	client, err := dynamo.New(&dynamo.Options{Endpoint: server.URL, Transport: network, MaxAttempts: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := check.Get(dynamo.New(&dynamo.Options{Endpoint: server.URL, Transport: network, MaxAttempts: 1}))
 	return dynamo.Translate(ctx, put(ctx, client, "any", "x"))
 }
 
@@ -170,10 +140,7 @@ func TestClosedBodyIsAtItsEnd(t *testing.T) {
 	}))
 	defer server.Close()
 	network := &closing{next: dynamo.Transport()}
-	client, err := dynamo.New(&dynamo.Options{Endpoint: server.URL, Transport: network, MaxAttempts: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := check.Get(dynamo.New(&dynamo.Options{Endpoint: server.URL, Transport: network, MaxAttempts: 1}))
 	if _, err := client.ListTables(t.Context(), &dynamodb.ListTablesInput{}); err != nil || network.err != nil {
 		t.Errorf("a list of tables: %v; the rest of a closed body: %v", err, network.err)
 	}

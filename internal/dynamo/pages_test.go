@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 )
 
@@ -41,9 +42,8 @@ func TestPagesEndAtOneMegabyte(t *testing.T) {
 			if kind == ddbtest.DynamoDBLocal {
 				want++ // it shows the item that crosses 1 MB, too
 			}
-			if got[0] != want || pages["memory"][0] != perPage {
-				t.Errorf("%s: pages of %v items of %d bytes, want %d in the first", kind, got, size, want)
-			}
+			check.That(t, got[0] == want && pages["memory"][0] == perPage,
+				"%s: pages of %v items of %d bytes, want %d in the first", kind, got, size, want)
 		}
 	}
 }
@@ -88,17 +88,15 @@ func TestLimitsAreRefused(t *testing.T) {
 		"no table":                        {ddb.Get{Op: ddb.Op{Table: noTable(def)}, Key: key}, ddb.ErrNoTable},
 	} {
 		for kind, engine := range all {
-			if a := do(t.Context(), engine, c.r); !errors.Is(a.err, c.want) {
-				t.Errorf("%s on %s: error %v, want %v", name, kind, a.err, c.want)
-			}
+			a := do(t.Context(), engine, c.r)
+			check.That(t, errors.Is(a.err, c.want), "%s on %s: error %v, want %v", name, kind, a.err, c.want)
 		}
 	}
 	for more, want := range []error{nil, ddb.ErrTooLarge} {
 		it := key.Merge(ddb.Fields{"z": ddb.Blob(make([]byte, 400<<10-key.Size()-len("z")+more))}.Item())
 		for kind, engine := range all {
-			if a := do(t.Context(), engine, ddb.Put{Op: op, Item: it}); !errors.Is(a.err, want) {
-				t.Errorf("400 KB and %d bytes on %s: error %v", more, kind, a.err)
-			}
+			a := do(t.Context(), engine, ddb.Put{Op: op, Item: it})
+			check.That(t, errors.Is(a.err, want), "400 KB and %d bytes on %s: error %v", more, kind, a.err)
 		}
 	}
 	// dynoxide takes them.
@@ -117,9 +115,8 @@ func TestLimitsAreRefused(t *testing.T) {
 	} {
 		for _, kind := range []ddbtest.Kind{"memory", ddbtest.DynamoDBLocal} {
 			if engine := all[kind]; engine != nil {
-				if a := do(t.Context(), engine, r); !errors.Is(a.err, ddb.ErrInvalid) {
-					t.Errorf("%s on %s: error %v", name, kind, a.err)
-				}
+				a := do(t.Context(), engine, r)
+				check.That(t, errors.Is(a.err, ddb.ErrInvalid), "%s on %s: error %v", name, kind, a.err)
 			}
 		}
 	}
@@ -134,9 +131,8 @@ func TestSizeOfText(t *testing.T) {
 		if a := do(t.Context(), engine, ddb.Put{Op: op, Item: it}); a.err != nil {
 			t.Fatal(a.err)
 		}
-		if a := do(t.Context(), engine, ddb.Put{Op: op, Item: it, If: ddb.Path("u").SizeEq(3)}); !a.Held || a.err != nil {
-			t.Errorf("%s: held %v, %v", kind, a.Held, a.err)
-		}
+		a := do(t.Context(), engine, ddb.Put{Op: op, Item: it, If: ddb.Path("u").SizeEq(3)})
+		check.That(t, a.Held && a.err == nil, "%s: held %v, %v", kind, a.Held, a.err)
 	}
 }
 
@@ -164,9 +160,8 @@ func TestScansAreTheWhole(t *testing.T) {
 				scan := ddb.Scan{Op: op, Segment: segment, Segments: segments, Limit: 4}
 				for {
 					a := do(t.Context(), engine, scan)
-					if a.err != nil || len(a.Items) > scan.Limit {
-						t.Fatalf("%s: a page of %d items, %v", kind, len(a.Items), a.err)
-					}
+					check.Need(t, a.err == nil && len(a.Items) <= scan.Limit,
+						"%s: a page of %d items, %v", kind, len(a.Items), a.err)
 					for _, it := range a.Items {
 						seen[it.String()]++
 						parts[segment] = true
@@ -176,9 +171,8 @@ func TestScansAreTheWhole(t *testing.T) {
 					}
 				}
 			}
-			if !maps.Equal(seen, want) || segments > 0 && len(parts) == 1 {
-				t.Errorf("%s: %d segments: seen %v", kind, segments, seen)
-			}
+			check.That(t, maps.Equal(seen, want) && (segments <= 0 || len(parts) != 1),
+				"%s: %d segments: seen %v", kind, segments, seen)
 		}
 	}
 }

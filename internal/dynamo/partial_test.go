@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/pkg/table"
 )
@@ -24,10 +25,7 @@ func TestWhatABatchLeavesIsSaid(t *testing.T) {
 		fmt.Fprintf(w, `{"UnprocessedItems":{"t":[{"DeleteRequest":{"Key":`+key+`}},{"PutRequest":{"Item":`+key+`}}]}}`, 1, 2)
 	}))
 	t.Cleanup(server.Close)
-	client, err := dynamo.New(&dynamo.Options{Endpoint: server.URL, MaxAttempts: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := check.Get(dynamo.New(&dynamo.Options{Endpoint: server.URL, MaxAttempts: 1}))
 	engine, op, three := dynamo.NewEngine(client), ddb.Op{Op: "batch", Table: def}, manyKeys(3)
 	for _, c := range []struct {
 		r    ddb.Request
@@ -37,8 +35,7 @@ func TestWhatABatchLeavesIsSaid(t *testing.T) {
 		{ddb.BatchWrite{Op: op, Deletes: three[:2], Puts: three[2:]}, three[1:]},
 	} {
 		a, err := engine.Do(t.Context(), c.r)
-		if err != nil || fmt.Sprint(a.Left) != fmt.Sprint(c.left) {
-			t.Errorf("%T: left %v, %v; want %v", c.r, a.Left, err, c.left)
-		}
+		check.That(t, err == nil && fmt.Sprint(a.Left) == fmt.Sprint(c.left),
+			"%T: left %v, %v; want %v", c.r, a.Left, err, c.left)
 	}
 }

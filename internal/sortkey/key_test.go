@@ -14,6 +14,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/sortkey"
 )
 
@@ -67,9 +68,7 @@ func ExampleKeyType_Key() {
 func keyOf(t testing.TB, keys sortkey.KeyType, raw string) sortkey.Key {
 	t.Helper()
 	key, err := keys.ParseKey([]byte(raw))
-	if err != nil {
-		t.Fatalf("%s %s: %v", keys, raw, err)
-	}
+	check.Need(t, err == nil, "%s %s: %v", keys, raw, err)
 	return key
 }
 
@@ -148,18 +147,12 @@ func TestKeysForReaders(t *testing.T) {
 	} {
 		keys := sortkey.KeyType(c.keys)
 		key := keyOf(t, keys, c.raw)
-		if got := string(key.JSON()); got != c.want {
-			t.Errorf("%s %s is %s, want %s", c.keys, c.raw, got, c.want)
-		}
-		if again, err := sortkey.DecodeKey([]byte(key)); err != nil || again != key {
-			t.Errorf("%s %s: %v", c.keys, c.raw, err)
-		}
-		if !keys.Has(key) {
-			t.Errorf("%s has no key %s", c.keys, key)
-		}
-		if !strings.Contains(c.keys, "rank") && keyOf(t, keys, c.want) != key {
-			t.Errorf("%s %s is another key than %s", c.keys, c.raw, c.want)
-		}
+		check.Is(t, string(key.JSON()), c.want, c.keys, c.raw)
+		again, err := sortkey.DecodeKey([]byte(key))
+		check.That(t, err == nil && again == key, "%s %s: %v", c.keys, c.raw, err)
+		check.That(t, keys.Has(key), "%s has no key %s", c.keys, key)
+		check.That(t, strings.Contains(c.keys, "rank") || keyOf(t, keys, c.want) == key,
+			"%s %s is another key than %s", c.keys, c.raw, c.want)
 	}
 }
 
@@ -188,9 +181,7 @@ func TestKeysOfGoValues(t *testing.T) {
 		}
 	}
 	key, err := sortkey.KeyType("time,text").Key(at, "a,b")
-	if err != nil || key.String() != "2018-10-03T21:13:54.12Z,a,b" {
-		t.Errorf("%s, %v", key, err)
-	}
+	check.That(t, err == nil && key.String() == "2018-10-03T21:13:54.12Z,a,b", "%s, %v", key, err)
 }
 
 // TestSizesOfKeys: they are paid for with every message.
@@ -215,9 +206,8 @@ func TestSizesOfKeys(t *testing.T) {
 		{"rank(*)", `"abc"`, 2},
 		{"time,rank(*)", `["2018-10-03T21:13:54.123Z","x"]`, 11},
 	} {
-		if got := len(keyOf(t, c.keys, c.raw)); got > c.most {
-			t.Errorf("%s %s has %d bytes, want at most %d", c.keys, c.raw, got, c.most)
-		}
+		got := len(keyOf(t, c.keys, c.raw))
+		check.That(t, got <= c.most, "%s %s has %d bytes, want at most %d", c.keys, c.raw, got, c.most)
 	}
 }
 
@@ -418,13 +408,9 @@ func TestStoredKeysThatAreNone(t *testing.T) {
 func TestKeysOfOtherTypes(t *testing.T) {
 	two := keyOf(t, "rank(a|b|c)", `"c"`)
 	for _, keys := range []sortkey.KeyType{"", "number", "time", "text", "rank(a|b)", "time,rank(a|b|c)"} {
-		if keys.Has(two) {
-			t.Errorf("%s has a key of three ranks", keys)
-		}
+		check.That(t, !keys.Has(two), "%s has a key of three ranks", keys)
 	}
-	if sortkey.KeyType("text").Has("broken") {
-		t.Error("a broken key is one")
-	}
+	check.That(t, !sortkey.KeyType("text").Has("broken"), "a broken key is one")
 }
 
 // FuzzDecodeKey: bytes that anybody may have written are a key, or none; what is one is
@@ -467,17 +453,14 @@ func FuzzParseKey(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			if !keys.Has(key) {
-				t.Fatalf("%s %s is %x, which it has not", keys, a, string(key))
-			}
+			check.Need(t, keys.Has(key), "%s %s is %x, which it has not", keys, a, string(key))
 			other, err := keys.ParseKey([]byte(b))
 			var x, y json.Number
 			if err != nil || json.Unmarshal([]byte(a), &x) != nil || json.Unmarshal([]byte(b), &y) != nil || keys != "number" {
 				continue
 			}
-			if got, want := bytes.Compare([]byte(key), []byte(other)), rational(x.String()).Cmp(rational(y.String())); got != want {
-				t.Fatalf("%s and %s compare %d, want %d", a, b, got, want)
-			}
+			got, want := bytes.Compare([]byte(key), []byte(other)), rational(x.String()).Cmp(rational(y.String()))
+			check.Need(t, got == want, "%s and %s compare %d, want %d", a, b, got, want)
 		}
 	})
 }

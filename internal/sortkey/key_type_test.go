@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
@@ -19,12 +20,9 @@ func TestKeyTypes(t *testing.T) {
 		"rank(a/b-c_d:e#f@g.h)": "rank(a/b-c_d:e#f@g.h)",
 	} {
 		got, err := sortkey.ParseKeyType(text)
-		if err != nil || got != want {
-			t.Errorf("%q is %q, %v", text, got, err)
-		}
-		if again, err := sortkey.ParseKeyType(string(got)); err != nil || again != got {
-			t.Errorf("%q is read again as %q, %v", got, again, err)
-		}
+		check.That(t, err == nil && got == want, "%q is %q, %v", text, got, err)
+		again, err := sortkey.ParseKeyType(string(got))
+		check.That(t, err == nil && again == got, "%q is read again as %q, %v", got, again, err)
 	}
 }
 
@@ -102,9 +100,7 @@ func TestRanks(t *testing.T) {
 		{"*", strings.Repeat("x", 1000), 0},
 	} {
 		key := keyOf(t, sortkey.KeyType("rank("+c.patterns+")"), `"`+c.text+`"`)
-		if got := string(key.JSON()); got != fmt.Sprint(c.rank) {
-			t.Errorf("%s has rank %s of %s, want %d", c.text, got, c.patterns, c.rank)
-		}
+		check.Is(t, string(key.JSON()), fmt.Sprint(c.rank), c.text, c.patterns, c.rank)
 	}
 	for _, c := range []struct{ patterns, text string }{{"a", "aa"}, {"a*a", "a"}, {"*ab*ab", "ab"}, {"a|b", ""}, {"a*b*c", "acb"}, {"*a*b*", "ba"}} {
 		_, err := sortkey.KeyType("rank(" + c.patterns + ")").Key(c.text)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
@@ -72,11 +73,8 @@ func (o *outer) Check() error {
 
 func TestDecode(t *testing.T) {
 	got := outer{N: 4, Most: 5}
-	err := strictjson.Decode([]byte(`{"id":"","name":"a\u0062","most":0,"wait":"1m0s","idle":"1ns","at":"2026-01-02T03:04:05.5+01:00",
-		"ports":[1,99],"texts":{"a":"","b":"c"},"inner":{"on":true,"wait":["1s","2s"]},"inners":[{"on":false}],"even":4,"word":"AB","raw":[ 1, null]}`), &got)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, strictjson.Decode([]byte(`{"id":"","name":"a\u0062","most":0,"wait":"1m0s","idle":"1ns","at":"2026-01-02T03:04:05.5+01:00",
+		"ports":[1,99],"texts":{"a":"","b":"c"},"inner":{"on":true,"wait":["1s","2s"]},"inners":[{"on":false}],"even":4,"word":"AB","raw":[ 1, null]}`), &got))
 	given := got.Given
 	if got.Given = nil; len(given) != 13 || !given["most"] || given["mode"] {
 		t.Error(given)
@@ -86,9 +84,7 @@ func TestDecode(t *testing.T) {
 		Ports: []int{1, 99}, Texts: map[string]string{"a": "", "b": "c"}, Inner: inner{true, []time.Duration{time.Second, 2 * time.Second}},
 		Inners: []*inner{{}}, Even: 4, Word: "ab", Raw: json.RawMessage("[ 1, null]"),
 	}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(outer{}, base{})); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	check.Is(t, cmp.Diff(want, got, cmp.AllowUnexported(outer{}, base{})), "")
 }
 
 func TestDecodeRefuses(t *testing.T) {
@@ -159,10 +155,7 @@ func TestDecodeQuery(t *testing.T) {
 		Texts  map[string]string `json:"texts"`
 	}
 	read := func(query string) error {
-		values, err := url.ParseQuery(query)
-		if err != nil {
-			t.Fatal(err)
-		}
+		values := check.Get(url.ParseQuery(query))
 		return strictjson.DecodeQuery(values, &got)
 	}
 	if err := read(`queue=7&prefix=&limit=&dry=true&even=&texts={"a":"b"}`); err != nil || got.Queue != "7" || *got.Prefix != "" || got.Limit != 100 || !got.Dry || got.Even != nil || got.Texts["a"] != "b" {
@@ -195,15 +188,13 @@ func FuzzDecode(f *testing.F) {
 		err := strictjson.Decode(raw, &o)
 		var wrong *invalid.Error
 		if err != nil {
-			if !errors.As(err, &wrong) || wrong.Problem == "" || wrong.Code == "" {
-				t.Errorf("%q: %#v", raw, err)
-			}
+			check.That(t, errors.As(err, &wrong) && wrong.Problem != "" && wrong.Code != "",
+				"%q: %#v", raw, err)
 			return
 		}
 		var members map[string]json.RawMessage
-		if json.Unmarshal(raw, &members) != nil || len(members) != len(o.Given) {
-			t.Errorf("%q was taken: %+v", raw, o)
-		}
+		check.That(t, json.Unmarshal(raw, &members) == nil && len(members) == len(o.Given),
+			"%q was taken: %+v", raw, o)
 		inBounds := o.N >= 1 && o.Most >= 0 && o.Most <= 9 && len(o.Name) <= 5 && len(o.Ports) <= 3 && len(o.Texts) <= 2 && (o.Mode == "single" || o.Mode == "batch")
 		for _, port := range o.Ports {
 			inBounds = inBounds && port >= 1 && port <= 99

@@ -10,19 +10,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 func TestMembers(t *testing.T) {
-	got, err := strictjson.Members([]byte(` {"a": 1.0 ,"b":{"c" : [ ]},"":null} `))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := check.Get(strictjson.Members([]byte(` {"a": 1.0 ,"b":{"c" : [ ]},"":null} `)))
 	want := []strictjson.Member{{Name: "a", Value: json.RawMessage("1.0")}, {Name: "b", Value: json.RawMessage(`{"c" : [ ]}`)}, {Name: "", Value: json.RawMessage("null")}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("members (-want +got):\n%s", diff)
-	}
+	check.Is(t, cmp.Diff(want, got), "")
 	for text, want := range map[string]string{
 		``: "ends too early", `{`: "ends too early", `{"a"`: "ends too early", `{"a":}`: "broken JSON", `[]`: "must be a JSON object", `7`: "must be a JSON object",
 		`{"a":1,"a":2}`: `"a" twice`, `{"a":1,"\u0061":2}`: `"a" twice`, `{} {}`: "more after the end", `{"a":1}x`: "more after the end", `nul`: "broken JSON",
@@ -40,24 +36,17 @@ func TestManyMembers(t *testing.T) {
 		for i := range 40 {
 			text += fmt.Sprintf(`"m%d":1,`, i)
 		}
-		if _, err := strictjson.Members([]byte(text + `"m40":1}`)); err != nil {
-			t.Error(err)
-		}
-		if _, err := strictjson.Members(fmt.Appendf(nil, `%s"m%d":1}`, text, twice)); err == nil {
-			t.Errorf("member %d stands twice, and was taken", twice)
-		}
+		check.Get(strictjson.Members([]byte(text + `"m40":1}`)))
+		_, err := strictjson.Members(fmt.Appendf(nil, `%s"m%d":1}`, text, twice))
+		check.That(t, err != nil, "member %d stands twice, and was taken", twice)
 	}
 }
 
 func TestElements(t *testing.T) {
 	got, err := strictjson.Elements([]byte(` [1, {"a" : 2}]`), 2)
-	if err != nil || len(got) != 2 || string(got[1]) != `{"a" : 2}` {
-		t.Errorf("%s, %v", got, err)
-	}
+	check.That(t, err == nil && len(got) == 2 && string(got[1]) == `{"a" : 2}`, "%s, %v", got, err)
 	for _, text := range []string{``, `{}`, `[`, `[1`, `null`, `[] 1`, `[1,]`, `[1,1,1`} {
-		if _, err := strictjson.Elements([]byte(text), 2); err == nil {
-			t.Errorf("%s: no error", text)
-		}
+		check.That(t, check.Err(strictjson.Elements([]byte(text), 2)) != nil, "%s: no error", text)
 	}
 }
 
@@ -68,33 +57,28 @@ func TestElementsOfALongList(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	_, err := strictjson.Elements(list, 500)
 	runtime.ReadMemStats(&after)
-	if err == nil || after.TotalAlloc-before.TotalAlloc > 1<<20 {
-		t.Errorf("%d bytes for %v, and 500 elements take less than a megabyte", after.TotalAlloc-before.TotalAlloc, err)
-	}
+	check.That(t, err != nil && after.TotalAlloc-before.TotalAlloc <= 1<<20,
+		"%d bytes for %v, and 500 elements take less than a megabyte", after.TotalAlloc-before.TotalAlloc, err)
 }
 
 // TestNamesOfMembers: a name that is no UTF-8 is not taken for another one.
 func TestNamesOfMembers(t *testing.T) {
 	for _, text := range []string{`{"\ud800":1}`, "{\"\xff\":1}", `{"a":1,"b\udc00":2}`} {
-		if got, err := strictjson.Members([]byte(text)); err == nil {
-			t.Errorf("%s: %v, no error", text, got)
-		}
+		got, err := strictjson.Members([]byte(text))
+		check.That(t, err != nil, "%s: %v, no error", text, got)
 	}
-	if _, err := strictjson.Members([]byte("{\"a\":\"\\ud800\", \"b\":\"\xff\"}")); err != nil {
-		t.Errorf("values, which are for others to read: %v", err)
-	}
+	_, err := strictjson.Members([]byte("{\"a\":\"\\ud800\", \"b\":\"\xff\"}"))
+	check.That(t, err == nil, "values, which are for others to read: %v", err)
 }
 
 func TestText(t *testing.T) {
 	for raw, want := range map[string]string{`"a"`: "a", `""`: "", `"\u00e9"`: "é", `"\ud83d\ude00"`: "😀", `"\ufffd"`: "\uFFFD", "\"\uFFFD\"": "\uFFFD", `"\uFFFD"`: "\uFFFD", `"\\ufffd"`: `\ufffd`, `"\\\\ud800"`: `\\ud800`, `"\n\ud83d\ude00\t"`: "\n😀\t"} {
-		if got, err := strictjson.Text(json.RawMessage(raw)); err != nil || got != want {
-			t.Errorf("%s: %q, %v", raw, got, err)
-		}
+		got, err := strictjson.Text(json.RawMessage(raw))
+		check.That(t, err == nil && got == want, "%s: %q, %v", raw, got, err)
 	}
 	for _, raw := range []string{`7`, `null`, `{}`, `"\ud800"`, `"\ud800\ud800"`, `"a\udc00"`, `"\ufffd\ud800"`, `"\\ufffd\ud800"`, `"\ud800\n"`, `"\ud800x"`, `"\ude00\ud83d"`, "\"\xff\"", "\"\xed\xa0\x80\""} {
-		if got, err := strictjson.Text(json.RawMessage(raw)); err == nil {
-			t.Errorf("%s: %q, no error", raw, got)
-		}
+		got, err := strictjson.Text(json.RawMessage(raw))
+		check.That(t, err != nil, "%s: %q, no error", raw, got)
 	}
 }
 
@@ -106,9 +90,8 @@ func TestTooDeepIsReportedSo(t *testing.T) {
 	} {
 		_, err := strictjson.Members([]byte(document))
 		var wrong *invalid.Error
-		if !errors.As(err, &wrong) || wrong.Code != want {
-			t.Errorf("%.20s: error %v, want the code %s", document, err, want)
-		}
+		check.That(t, errors.As(err, &wrong) && wrong.Code == want,
+			"%.20s: error %v, want the code %s", document, err, want)
 	}
 }
 
@@ -118,13 +101,9 @@ func FuzzMembers(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		members, err := strictjson.Members(raw)
-		if err == nil && !json.Valid(raw) {
-			t.Errorf("%q is no JSON, and was taken", raw)
-		}
+		check.That(t, err != nil || json.Valid(raw), "%q is no JSON, and was taken", raw)
 		for _, m := range members {
-			if err == nil && !json.Valid(m.Value) {
-				t.Errorf("%q: the value %q is no JSON", raw, m.Value)
-			}
+			check.That(t, err != nil || json.Valid(m.Value), "%q: the value %q is no JSON", raw, m.Value)
 			_, _ = strictjson.Text(m.Value)
 		}
 	})

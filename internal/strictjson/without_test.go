@@ -3,6 +3,7 @@ package strictjson_test
 import (
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/strictjson"
 )
 
@@ -13,13 +14,10 @@ func TestWithoutKeepsTheRestByteForByte(t *testing.T) {
 		`{ "a" : [ 1 , 2 ] }`: `{"a":[ 1 , 2 ]}`,
 	} {
 		got, err := strictjson.Without([]byte(document), "seq")
-		if err != nil || string(got) != want {
-			t.Errorf("%s: %s, %v; want %s", document, got, err, want)
-		}
+		check.That(t, err == nil && string(got) == want, "%s: %s, %v; want %s", document, got, err, want)
 	}
 	for _, document := range []string{`[]`, `{`, ``} {
-		if got, err := strictjson.Without([]byte(document), "seq"); err == nil {
-			t.Errorf("%s: %s", document, got)
-		}
+		got, err := strictjson.Without([]byte(document), "seq")
+		check.That(t, err != nil, "%s: %s", document, got)
 	}
 }

@@ -1,9 +1,13 @@
 package ddb_test
 
 import (
+	"math/big"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/check"
@@ -118,10 +122,66 @@ func TestCodecPanics(t *testing.T) {
 		},
 	} {
 		func() {
-			defer func() {
-				check.That(t, recover() != nil, "a struct with %s has a codec", what)
-			}()
+			defer func() { check.That(t, recover() != nil, "a struct with %s has a codec", what) }()
 			use()
 		}()
 	}
+}
+
+func TestEveryClauseCanBeDropped(t *testing.T) {
+	a, b, c := ddb.Path("a"), ddb.Path("b"), ddb.Path("c").At("7").At("d")
+	one := ddb.Int(1)
+	r := ddb.Update{
+		Op: ddb.Op{Op: "move"},
+		If: ddb.And(a.Eq(one), ddb.Or(b.Missing(), b.Lt(a.Ref())), ddb.Not(ddb.Or(c.Contains(one), c.Contains(ddb.Int(2))))),
+		Do: []ddb.Action{a.Set(one), b.Remove()},
+	}
+	want := []string{
+		"move if (a = ? and (b missing or b < a) and not (c.*.d contains ?))",
+		"move if a = ?",
+		"move if (b missing or b < a)",
+		"move if b missing",
+		"move if b < a",
+		"move if b < a (bound)",
+		"move if not (c.*.d contains ?)",
+		"move if (c.*.d contains ?)",
+		"move if c.*.d contains ?",
+		"move does a",
+		"move does b",
+	}
+	got := ddb.Clauses(r)
+	check.That(t, slices.Equal(got, want), "clauses %q\nwant %q", got, want)
+	for clause, left := range map[string][]string{
+		"move if a = ?":         {"(b missing or b < a)", "not (c.*.d contains ?)"},
+		"move if b < a":         {"a = ?", "b missing", "not (c.*.d contains ?)"},
+		"move if b < a (bound)": {"b <= a"},
+		"move does a":           {"does b"},
+	} {
+		after := ddb.Clauses(ddb.Without(r, clause))
+		for _, part := range left {
+			check.That(t, slices.ContainsFunc(after, func(name string) bool { return name == "move if "+part || name == "move "+part }),
+				"without %q: %q, want %q in it", clause, after, part)
+		}
+		check.That(t, !slices.Contains(after, clause) || clause == "move if b < a (bound)",
+			"without %q it is still there: %q", clause, after)
+	}
+	other := (ddb.Get{Op: ddb.Op{Op: "move"}})
+	check.That(t, len(ddb.Clauses(other)) == 0, "a read has no clauses")
+}
+
+// TestDecimal: a number of 128 bits is written as math/big writes it, and read
+// again where it has at most 38 digits.
+func TestDecimal(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		hi, lo := rapid.Int64().Draw(t, "hi"), rapid.Uint64().Draw(t, "lo")
+		want := new(big.Int).Lsh(big.NewInt(hi), 64)
+		want.Add(want, new(big.Int).SetUint64(lo))
+		v := ddb.Int128(hi, lo)
+		if got := v.Decimal(); got != want.String() {
+			t.Fatalf("%s, want %s", got, want)
+		}
+		if want.CmpAbs(new(big.Int).Exp(big.NewInt(10), big.NewInt(38), nil)) < 0 && !ddb.ParseNumber(v.Decimal()).Equal(v) {
+			t.Fatalf("%s is read as %s", want, ddb.ParseNumber(v.Decimal()))
+		}
+	})
 }

@@ -10,8 +10,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/streamsort/streamsort/internal/dev/bubble"
 	"github.com/streamsort/streamsort/internal/dev/check"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/pkg/dedup"
 )
 
@@ -34,10 +37,7 @@ func meetsNew(t testing.TB, d *dedup.Deduplicator[string, string]) {
 
 // returns is an effect that returns a value, and counts how often it ran.
 func returns(value string, ran *atomic.Int64) func(context.Context) (string, error) {
-	return func(context.Context) (string, error) {
-		ran.Add(1)
-		return value, nil
-	}
+	return func(context.Context) (string, error) { ran.Add(1); return value, nil }
 }
 
 func failsWith(err error) func(context.Context) (string, error) {
@@ -46,10 +46,7 @@ func failsWith(err error) func(context.Context) (string, error) {
 
 // never is an effect that must not run.
 func never(t testing.TB) func(context.Context) (string, error) {
-	return func(context.Context) (string, error) {
-		t.Error("the effect ran")
-		return "", nil
-	}
+	return func(context.Context) (string, error) { t.Error("the effect ran"); return "", nil }
 }
 
 func must[T any](t testing.TB) func(T, error) T {
@@ -287,9 +284,7 @@ func TestPanic(t *testing.T) {
 	var ran atomic.Int64
 	d := process(t, dedup.NewMemory(), nil)
 	func() {
-		defer func() {
-			check.That(t, recover() == "boom", "the panic is gone")
-		}()
+		defer func() { check.That(t, recover() == "boom", "the panic is gone") }()
 		_, _ = d.Once(t.Context(), "a", func(context.Context) (string, error) { panic("boom") })
 	}()
 	entry := check.Get(d.Status(t.Context(), "a"))
@@ -350,5 +345,195 @@ func crowd(t *testing.T, n int, caller func(int) *dedup.Deduplicator[string, str
 	wait.Wait()
 	if ran.Load() != 1 || replayed.Load() != int64(n)-1 {
 		t.Errorf("%d runs and %d replays, want 1 and %d", ran.Load(), replayed.Load(), n-1)
+	}
+}
+
+// TestEachCallerHasItsOwnDeadline: calls of one process share a wait, and not
+// how long they may wait.
+func TestEachCallerHasItsOwnDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := dedup.NewMemory()
+		elsewhere, here := process(t, store, &options{Lease: time.Minute}), process(t, store, &options{Lease: time.Minute})
+		go func() {
+			_, _ = elsewhere.Once(t.Context(), "a", func(context.Context) (string, error) {
+				bubble.Sleep(8 * time.Second)
+				return "value", nil
+			})
+		}()
+		synctest.Wait()
+		type result struct {
+			out   dedup.Outcome[string]
+			err   error
+			after time.Duration
+		}
+		began := time.Now()
+		call := func(within time.Duration) <-chan result {
+			answer := make(chan result, 1)
+			go func() {
+				ctx, cancel := context.WithTimeout(t.Context(), within)
+				defer cancel()
+				out, err := here.Once(ctx, "a", never(t))
+				answer <- result{out, err, time.Since(began)}
+			}()
+			synctest.Wait()
+			return answer
+		}
+		// Three that come one after the other; the first asks the table.
+		hasty, patient, hastier := call(2*time.Second), call(time.Minute), call(time.Second)
+		if got := <-hastier; got.after > time.Second {
+			t.Errorf("the hastier one: %+v", got)
+		} else {
+			isA[*dedup.StillRunningError](t, got.err)
+		}
+		if got := <-hasty; got.after > 2*time.Second {
+			t.Errorf("the hasty one: %+v", got)
+		} else {
+			isA[*dedup.StillRunningError](t, got.err)
+		}
+		if got := <-patient; got.err != nil || got.out.Value != "value" {
+			t.Errorf("the patient one: %+v, %v after %v", got.out, got.err, got.after)
+		}
+	})
+}
+
+// TestPatienceIsNotDoubled: who has waited for a call of its process that gave
+// up waits no longer than it may in all, and asks no more than once again.
+func TestPatienceIsNotDoubled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		meter := ddbtest.NewMeter(memory())
+		store := on(t, meter)
+		check.Get(process(t, store, nil).TryStart(t.Context(), "a"))
+		here := process(t, store, nil)
+		began := time.Now()
+		answers := make(chan error)
+		call := func(ctx context.Context) { _, err := here.Once(ctx, "a", never(t)); answers <- err }
+		// The one that asks the table gives up before the others.
+		hasty, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		go call(hasty)
+		synctest.Wait()
+		for range 50 {
+			go call(t.Context())
+		}
+		for range 51 {
+			isA[*dedup.StillRunningError](t, <-answers)
+		}
+		took := time.Since(began)
+		check.That(t, took <= 15*time.Second, "waited %v, want 15s at most", took)
+		claims := meter.Take().Writes
+		check.That(t, claims <= 3, "%v claims, want 3 at most", claims)
+	})
+}
+
+// TestStuckEffectKeepsNobody: an effect that does not return when its lease ends
+// is taken over by calls of its own process as well, as it is by others.
+func TestStuckEffectKeepsNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := process(t, dedup.NewMemory(), &options{Lease: time.Minute, Poll: dedup.Linear(time.Second, time.Minute)})
+		release, stuck := make(chan struct{}), make(chan error, 1)
+		go func() {
+			_, err := d.Once(t.Context(), "a", func(context.Context) (string, error) { <-release; return "late", nil })
+			stuck <- err
+		}()
+		synctest.Wait()
+		bubble.Sleep(30 * time.Second)
+		// Some wait as the lease ends; one of them runs the effect.
+		began := time.Now()
+		var ran atomic.Int64
+		answers := make(chan dedup.Outcome[string])
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+		defer cancel()
+		for range 5 {
+			go func() {
+				out, err := d.Once(ctx, "a", returns("second", &ran))
+				if err != nil {
+					t.Error(err)
+				}
+				answers <- out
+			}()
+		}
+		for range 5 {
+			out := <-answers
+			check.That(t, out.Value == "second" && out.Attempt == 2, "%+v", out)
+		}
+		if took := time.Since(began); took < 32*time.Second || took > 34*time.Second || ran.Load() != 1 {
+			t.Errorf("ran %d times after %v, want once when lease and margin are over", ran.Load(), took)
+		}
+		close(release)
+		isA[*dedup.LostError](t, <-stuck)
+		check.Is(t, check.Get(d.Once(t.Context(), "a", never(t))).Value, "second")
+	})
+}
+
+// TestDelays: how long a caller waits between its looks, and in all.
+func TestDelays(t *testing.T) {
+	ms := time.Millisecond
+	for name, c := range map[string]struct {
+		poll   dedup.Poll
+		random float64
+		want   []time.Duration
+	}{
+		"linear":              {dedup.Linear(30*ms, 100*ms), 0, []time.Duration{30 * ms, 30 * ms, 30 * ms, 10 * ms}},
+		"linear, jittered":    {dedup.Linear(40*ms, 100*ms), 0.5, []time.Duration{35 * ms, 35 * ms, 30 * ms}},
+		"exponential":         {dedup.Exponential(10*ms, 2, 100*ms), 0, []time.Duration{10 * ms, 20 * ms, 40 * ms, 30 * ms}},
+		"exponential by half": {dedup.Exponential(16*ms, 1.5, 50*ms), 0, []time.Duration{16 * ms, 24 * ms, 10 * ms}},
+		"no wait":             {dedup.NoWait(), 0, nil},
+		"huge factor":         {dedup.Exponential(ms, 100, 200*ms), 0, []time.Duration{ms, 100 * ms, 99 * ms}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := dedup.NewMemory()
+			check.Get(process(t, store, nil).TryStart(t.Context(), "a"))
+			var slept []time.Duration
+			d := process(t, store, &options{
+				Poll: c.poll, Random: func() float64 { return c.random },
+				Sleep: func(_ context.Context, d time.Duration) error { slept = append(slept, d); return nil },
+			})
+			_, err := d.Once(t.Context(), "a", never(t))
+			isA[*dedup.StillRunningError](t, err)
+			check.Is(t, cmp.Diff(c.want, slept), "")
+		})
+	}
+}
+
+// TestPace: the first look of the default wait comes when such effects usually
+// end, and not much later where this one is shorter; a wait that was asked for
+// stays as it is.
+func TestPace(t *testing.T) {
+	for name, c := range map[string]struct {
+		poll  dedup.Poll
+		took  time.Duration
+		age   time.Duration
+		first time.Duration
+	}{
+		"nothing known":      {dedup.Poll{}, 0, 0, 100 * time.Millisecond},
+		"a second":           {dedup.Poll{}, 1600 * time.Millisecond, 0, 1700 * time.Millisecond},
+		"half of it over":    {dedup.Poll{}, 1600 * time.Millisecond, 800 * time.Millisecond, 900 * time.Millisecond},
+		"all of it over":     {dedup.Poll{}, 1600 * time.Millisecond, 4 * time.Second, 100 * time.Millisecond},
+		"the owner is ahead": {dedup.Poll{}, 1600 * time.Millisecond, -time.Minute, 1700 * time.Millisecond},
+		"longer":             {dedup.Poll{}, 20 * time.Second, 0, 2 * time.Second},
+		"as asked for":       {dedup.Linear(30*time.Millisecond, time.Second), 16 * time.Second, 0, 30 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := dedup.NewMemory()
+				var slept []time.Duration
+				d := process(t, store, &options{
+					Poll: c.poll, Random: func() float64 { return 0 },
+					Sleep: func(_ context.Context, d time.Duration) error { slept = append(slept, d); return context.Canceled },
+				})
+				if c.took > 0 {
+					check.Get(d.Once(t.Context(), "before", func(context.Context) (string, error) {
+						bubble.Sleep(c.took)
+						return "x", nil
+					}))
+				}
+				ahead := process(t, store, &options{Now: func() time.Time { return time.Now().Add(max(-c.age, 0)) }})
+				check.Get(ahead.TryStart(t.Context(), "a"))
+				bubble.Sleep(max(c.age, 0))
+				_, err := d.Once(t.Context(), "a", never(t))
+				isA[*dedup.StillRunningError](t, err)
+				check.Is(t, cmp.Diff([]time.Duration{c.first}, slept), "")
+			})
+		})
 	}
 }

@@ -5,11 +5,14 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/check"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/pkg/dedup"
 )
 
@@ -113,4 +116,175 @@ func TestAnExtensionInDoubt(t *testing.T) {
 		err := ends(attempt)
 		check.That(t, err == nil, "%s: %v", name, err)
 	}
+}
+
+// behind is a Deduplicator on tables of which reads that are not strong show what
+// stood there before; only some of them, where only is not nil.
+func behind(t *testing.T, opts *options, only func(ddb.Request) bool) (*dedup.Deduplicator[string, string], dedup.Store) {
+	t.Helper()
+	store := check.Get(dedup.NewTable(ddbtest.NewStale(memory(), only), dedup.Names{}))
+	return check.Get(dedup.New[string, string](store, "p", opts)), store
+}
+
+func answers(value string) func(context.Context) (string, error) {
+	return func(context.Context) (string, error) { return value, nil }
+}
+
+// TestAnOperatorSeesWhatWasJustDone: a look, a repair and an invalidation take an id as
+// it stands.
+func TestAnOperatorSeesWhatWasJustDone(t *testing.T) {
+	d, _ := behind(t, nil, nil)
+	audit := dedup.Audit{By: "ada", Reason: "why", Force: true}
+	forced := false
+	_, err := d.Once(t.Context(), "a", func(ctx context.Context) (string, error) {
+		forced = check.Get(d.ForceComplete(ctx, "a", "by hand", audit))
+		return "too late", nil
+	})
+	check.That(t, err != nil && forced,
+		"forced: %v, %v; want the claim that is there to be completed by hand", forced, err)
+	check.Is(t, check.Get(d.Status(t.Context(), "a")).Status, dedup.Completed)
+	check.Get(d.Once(t.Context(), "b", answers("x")))
+	check.That(t, check.Get(d.Invalidate(t.Context(), "b")),
+		"what was completed a moment ago is not invalidated")
+}
+
+// TestAResultThatWasJustStored: a process that learns that an id is completed finds its result.
+func TestAResultThatWasJustStored(t *testing.T) {
+	d, _ := behind(t, nil, func(r ddb.Request) bool { return r.Name() == "get result" })
+	want := incompressible(10_000)
+	for range 2 {
+		out, err := d.Once(t.Context(), "a", answers(want))
+		check.That(t, err == nil && out.Value == want, "%.20q, %v; want the result", out.Value, err)
+	}
+}
+
+// TestAResultThatWasJustForgotten: a look may show an id as completed that was
+// another process invalidated a moment ago, and whose result is gone. That is no loss: the effect runs.
+func TestAResultThatWasJustForgotten(t *testing.T) {
+	other, store := behind(t, nil, func(r ddb.Request) bool { return r.Name() == "read" })
+	d := check.Get(dedup.New[string, string](store, "p", nil))
+	check.Get(other.Once(t.Context(), "a", answers(incompressible(10_000))))
+	row := check.Get(other.Status(t.Context(), "a")).Row
+	check.Get(other.Invalidate(t.Context(), "a"))
+	check.OK(t, store.PutResult(t.Context(), dedup.StoredResult{Key: row.Key, Token: row.Token}))
+	if out, err := d.Once(t.Context(), "a", answers("anew")); err != nil || out.Value != "anew" {
+		t.Errorf("%.20q, %v; want the effect to run anew", out.Value, err)
+	}
+}
+
+// TestALookAfterAnInvalidation: a look that shows what this process has invalidated is
+// not believed, however old it is.
+func TestALookAfterAnInvalidation(t *testing.T) {
+	d, _ := behind(t, nil, func(r ddb.Request) bool { return r.Name() == "read" })
+	for _, want := range []string{"first", "second", "third"} {
+		out, err := d.Once(t.Context(), "a", answers(want))
+		check.That(t, err == nil && out.Value == want, "%q, %v; want %q", out.Value, err, want)
+		check.That(t, check.Get(d.Invalidate(t.Context(), "a")), "not invalidated")
+	}
+}
+
+// held is a table of which one request waits, after it was answered or before.
+type held struct {
+	ddb.Engine
+	after, before string
+	answered      chan struct{}
+	release       chan struct{}
+}
+
+func newHeld() *held {
+	return &held{Engine: memory(), answered: make(chan struct{}), release: make(chan struct{})}
+}
+
+// hold waits where this request is the one to wait.
+func (h *held) hold(which *string, r ddb.Request) {
+	if *which == r.Name() {
+		*which = ""
+		close(h.answered)
+		<-h.release
+	}
+}
+
+func (h *held) Do(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+	h.hold(&h.before, r)
+	defer h.hold(&h.after, r)
+	return h.Engine.Do(ctx, r)
+}
+
+// TestCacheAfterInvalidate: a call that was under way while this process
+// invalidated the id does not bring the old result back into the cache.
+func TestCacheAfterInvalidate(t *testing.T) {
+	for name, c := range map[string]struct {
+		request string
+		during  func(*dedup.Deduplicator[string, string]) error
+	}{
+		"a duplicate claims": {"claim", func(d *dedup.Deduplicator[string, string]) error {
+			_, err := d.Once(context.Background(), "a", old)
+			return err
+		}},
+		"an attempt completes": {"swap", func(d *dedup.Deduplicator[string, string]) error {
+			start, err := d.TryStart(context.Background(), "a")
+			if err != nil {
+				return err
+			}
+			return start.Attempt.Complete(context.Background(), "old")
+		}},
+		"an effect completes": {"swap", func(d *dedup.Deduplicator[string, string]) error {
+			_, err := d.Once(context.Background(), "a", old)
+			return err
+		}},
+	} {
+		for _, others := range []int{1, 2000} {
+			t.Run(name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					h := newHeld()
+					if c.request == "claim" {
+						check.Get(process(t, on(t, h), nil).Once(t.Context(), "a", old))
+					}
+					d := process(t, on(t, h), &options{CacheSize: 10})
+					if c.request == "claim" {
+						meetsNew(t, d)
+					}
+					h.after = c.request
+					done := make(chan error)
+					go func() { done <- c.during(d) }()
+					<-h.answered
+					check.That(t, check.Get(d.Invalidate(t.Context(), "a")), "nothing was invalidated")
+					// More than there is room for, or not.
+					for i := range others {
+						other := time.Duration(i).String()
+						check.Get(d.Once(t.Context(), other, old))
+						check.Get(d.Invalidate(t.Context(), other))
+					}
+					close(h.release)
+					check.OK(t, <-done)
+					var ran atomic.Int64
+					out := check.Get(d.Once(t.Context(), "a", returns("new", &ran)))
+					check.That(t, out.Value == "new" && ran.Load() == 1,
+						"%+v: the old result is in the cache", out)
+				})
+			})
+		}
+	}
+}
+
+func old(context.Context) (string, error) { return "old", nil }
+
+// TestCacheWhileInvalidating: a call that reads between the start of an
+// invalidation and its write may have the old result, and does not keep it.
+func TestCacheWhileInvalidating(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHeld()
+		d := process(t, on(t, h), &options{CacheSize: 10})
+		check.Get(d.Once(t.Context(), "a", old))
+		h.before = "swap"
+		done := make(chan error)
+		go func() { _, err := d.Invalidate(t.Context(), "a"); done <- err }()
+		<-h.answered
+		out := check.Get(d.Once(t.Context(), "a", old))
+		check.That(t, out.Replayed, "%+v", out)
+		close(h.release)
+		check.OK(t, <-done)
+		var ran atomic.Int64
+		check.Is(t, check.Get(d.Once(t.Context(), "a", returns("new", &ran))).Value, "new")
+	})
 }

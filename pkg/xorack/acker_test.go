@@ -14,8 +14,11 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/check"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/pkg/tenant"
 	"github.com/streamsort/streamsort/pkg/xorack"
+	"github.com/streamsort/streamsort/pkg/xorack/stamps"
 )
 
 // start is when every test's clock begins.
@@ -376,4 +379,88 @@ func TestNestedChains(t *testing.T) {
 			check.Is(t, cmp.Diff(want, announced), "")
 		})
 	}
+}
+
+// The chains of a fan are of the tenant of the chain that they hang under, so that
+// its edges may be ended by those who may end that one; without a tenant they have
+// none.
+func TestFanStaysWithItsTenant(t *testing.T) {
+	for tag, want := range map[string]string{"@acme/tree": "acme", "tree": "", "@/tree": ""} {
+		for _, n := range []int{1, xorack.FanWidth, xorack.FanWidth + 1, xorack.FanWidth*xorack.FanWidth + 1} {
+			tags := map[string]bool{}
+			for _, leaf := range xorack.Root(tag, "", 0).Fan(n) {
+				tags[leaf.Tag()] = true
+			}
+			inside := n > xorack.FanWidth
+			check.That(t, inside != tags[tag], "%d edges under %s are in %v", n, tag, tags)
+			for leaf := range tags {
+				of, _ := tenant.Split(leaf)
+				check.That(t, of == want, "%d edges under %s: one is in %s", n, tag, leaf)
+			}
+		}
+	}
+}
+
+// TestWakeFinishesStamps whose last caller died before it recorded the end: the deadline is far.
+func TestWakeFinishesStamps(t *testing.T) {
+	h := newHurt(t)
+	check.Get(h.stamper.Create(t.Context(), "t", []byte("a"), &stamps.Options{ID: "1"}))
+	h.faults.Fail(2, ddbtest.Refused)
+	_, err := h.stamper.Stamp(t.Context(), "t", []byte("a"), &stamps.Options{ID: "2"})
+	check.Need(t, err != nil, "the end is recorded: no request was refused")
+	h.faults.Fail(0, "")
+	report, late, err := h.acker.Wake(t.Context(), "t", xorack.SweepOptions{Announce: h.announce})
+	check.That(t, err == nil && report.Finished == 1 && late.IsZero() && len(h.announced) == 1,
+		"%+v, late %v, %v, %d announced; want it finished and announced", report, late, err, len(h.announced))
+}
+
+// TestFinishWithoutItsParent seals a chain whose parent's tag belongs to something else.
+func TestFinishWithoutItsParent(t *testing.T) {
+	for name, another := range map[string]func(*hurt) error{
+		"another chain": func(h *hurt) error {
+			_, err := h.acker.Create(t.Context(), "t", &xorack.CreateOptions{ID: "2"})
+			return err
+		},
+		"stamps": func(h *hurt) error {
+			_, err := h.stamper.Create(t.Context(), "t", []byte("a"), nil)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHurt(t)
+			created := check.Get(h.acker.Create(t.Context(), "t", nil))
+			inner := check.Get(h.acker.Create(t.Context(), "u", &xorack.CreateOptions{Parent: created.Root}))
+			check.Get(h.acker.Delete(t.Context(), "t"))
+			h.must(h.finish("t"))
+			h.must(another(h))
+			h.must(done(h, inner.Root))
+			h.must(h.finish("u"))
+			c, err := h.plain.Chain(t.Context(), "u")
+			check.That(t, err == nil && c.Sealed(), "%+v, %v; want it sealed", c, err)
+		})
+	}
+}
+
+// TestOperationsOnStamps are refused: their chain has no edges.
+func TestOperationsOnStamps(t *testing.T) {
+	h := newHurt(t)
+	check.Get(h.stamper.Create(t.Context(), "t", []byte("a"), nil))
+	root := xorack.Root("t", "", 0)
+	wantError(t, xorack.ErrOtherKind)(h.acker.Done(t.Context(), root))
+	wantError(t, xorack.ErrOtherKind)(h.acker.Fail(t.Context(), root, "why"))
+	wantError(t, xorack.ErrOtherKind)(h.acker.Delete(t.Context(), "t"))
+}
+
+// TestGetSeesWhatWasJustDone: a process that looks at a chain after an answer about it sees
+// what the answer says.
+func TestGetSeesWhatWasJustDone(t *testing.T) {
+	store := storeOn(t, ddbtest.NewStale(ddb.NewMemory(xorack.Names{}.Tables()...), nil), xorack.Names{})
+	a := check.Get(xorack.New(store, &xorack.Options{ForEach: fanout.OneByOne, Now: func() time.Time { return start }}))
+	created := check.Get(a.Create(t.Context(), "t", nil))
+	if c, err := a.Get(t.Context(), "t"); err != nil || c.End() != xorack.Open {
+		t.Errorf("%+v, %v; want the chain that was created", c, err)
+	}
+	check.Get(a.Done(t.Context(), created.Root))
+	c, err := a.Get(t.Context(), "t")
+	check.That(t, err == nil && c.End() == xorack.Done, "%+v, %v; want it to be done", c, err)
 }

@@ -29,18 +29,12 @@ func process(t testing.TB, store dedup.Store, o *options) *dedup.Deduplicator[st
 
 // returns is an effect that returns a value, and counts how often it ran.
 func returns(value string, ran *atomic.Int64) func(context.Context) (string, error) {
-	return func(context.Context) (string, error) {
-		ran.Add(1)
-		return value, nil
-	}
+	return func(context.Context) (string, error) { ran.Add(1); return value, nil }
 }
 
 // never is an effect that must not run.
 func never(t testing.TB) func(context.Context) (string, error) {
-	return func(context.Context) (string, error) {
-		t.Error("the effect ran")
-		return "", nil
-	}
+	return func(context.Context) (string, error) { t.Error("the effect ran"); return "", nil }
 }
 
 // as fails the test unless the error is an E.

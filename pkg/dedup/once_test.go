@@ -244,8 +244,7 @@ func TestExtend(t *testing.T) {
 			t.Errorf("a shorter one: %v, until %v", err, attempt.Run().LeaseUntil)
 		}
 		bubble.Sleep(30 * time.Second)
-		_, err := process(t, store, o).Once(t.Context(), "a", never(t))
-		isA[*dedup.StillRunningError](t, err)
+		isA[*dedup.StillRunningError](t, check.Err(process(t, store, o).Once(t.Context(), "a", never(t))))
 	})
 }
 
@@ -488,8 +487,7 @@ func TestDelays(t *testing.T) {
 				Poll: c.poll, Random: func() float64 { return c.random },
 				Sleep: func(_ context.Context, d time.Duration) error { slept = append(slept, d); return nil },
 			})
-			_, err := d.Once(t.Context(), "a", never(t))
-			isA[*dedup.StillRunningError](t, err)
+			isA[*dedup.StillRunningError](t, check.Err(d.Once(t.Context(), "a", never(t))))
 			check.Is(t, cmp.Diff(c.want, slept), "")
 		})
 	}
@@ -530,8 +528,7 @@ func TestPace(t *testing.T) {
 				ahead := process(t, store, &options{Now: func() time.Time { return time.Now().Add(max(-c.age, 0)) }})
 				check.Get(ahead.TryStart(t.Context(), "a"))
 				bubble.Sleep(max(c.age, 0))
-				_, err := d.Once(t.Context(), "a", never(t))
-				isA[*dedup.StillRunningError](t, err)
+				isA[*dedup.StillRunningError](t, check.Err(d.Once(t.Context(), "a", never(t))))
 				check.Is(t, cmp.Diff([]time.Duration{c.first}, slept), "")
 			})
 		})

@@ -218,8 +218,7 @@ func TestCacheAfterInvalidate(t *testing.T) {
 		during  func(*dedup.Deduplicator[string, string]) error
 	}{
 		"a duplicate claims": {"claim", func(d *dedup.Deduplicator[string, string]) error {
-			_, err := d.Once(context.Background(), "a", old)
-			return err
+			return check.Err(d.Once(context.Background(), "a", old))
 		}},
 		"an attempt completes": {"swap", func(d *dedup.Deduplicator[string, string]) error {
 			start, err := d.TryStart(context.Background(), "a")
@@ -229,8 +228,7 @@ func TestCacheAfterInvalidate(t *testing.T) {
 			return start.Attempt.Complete(context.Background(), "old")
 		}},
 		"an effect completes": {"swap", func(d *dedup.Deduplicator[string, string]) error {
-			_, err := d.Once(context.Background(), "a", old)
-			return err
+			return check.Err(d.Once(context.Background(), "a", old))
 		}},
 	} {
 		for _, others := range []int{1, 2000} {

@@ -68,14 +68,6 @@ func (f *fixture) want(outcome xorack.Outcome) func(xorack.Result, error) {
 	}
 }
 
-func wantError(t *testing.T, want error) func(any, error) {
-	t.Helper()
-	return func(_ any, err error) {
-		t.Helper()
-		check.That(t, errors.Is(err, want), "error %v, want %v", err, want)
-	}
-}
-
 func TestDoneInAnyOrder(t *testing.T) {
 	f := newFixture(t)
 	root := xorack.Root("t", "", 0)
@@ -243,8 +235,8 @@ func TestExtend(t *testing.T) {
 	f.want(xorack.AlreadyDone)(f.Extend(t.Context(), root, later.Add(time.Hour)))
 	orphan := xorack.Root("orphan", "", 0)
 	f.want(xorack.Applied)(f.Done(t.Context(), orphan))
-	wantError(t, xorack.ErrTagNotFound)(f.Extend(t.Context(), orphan, later))
-	wantError(t, xorack.ErrTagNotFound)(f.Extend(t.Context(), xorack.Root("none", "", 0), later))
+	check.Fails(t, check.Err(f.Extend(t.Context(), orphan, later)), xorack.ErrTagNotFound)
+	check.Fails(t, check.Err(f.Extend(t.Context(), xorack.Root("none", "", 0), later)), xorack.ErrTagNotFound)
 }
 
 func TestDelete(t *testing.T) {
@@ -253,29 +245,29 @@ func TestDelete(t *testing.T) {
 	f.want(xorack.Ended)(f.Delete(t.Context(), "t"))
 	f.want(xorack.AlreadyDeleted)(f.Delete(t.Context(), "t"))
 	f.want(xorack.AlreadyDeleted)(f.Done(t.Context(), root))
-	wantError(t, xorack.ErrTagNotFound)(f.Delete(t.Context(), "none"))
+	check.Fails(t, check.Err(f.Delete(t.Context(), "none")), xorack.ErrTagNotFound)
 	f.create("done", nil)
 	f.want(xorack.Ended)(f.Done(t.Context(), xorack.Root("done", "", 0)))
 	f.want(xorack.AlreadyDone)(f.Delete(t.Context(), "done"))
 	// Another chain takes the tag once the end is finished.
-	wantError(t, xorack.ErrTagExists)(f.Create(t.Context(), "t", &xorack.CreateOptions{ID: "2"}))
+	check.Fails(t, check.Err(f.Create(t.Context(), "t", &xorack.CreateOptions{ID: "2"})), xorack.ErrTagExists)
 	check.Get(f.Finish(t.Context(), f.chain("t"), nil))
 	f.create("t", &xorack.CreateOptions{ID: "2"})
-	wantError(t, xorack.ErrOtherChain)(f.Done(t.Context(), root))
+	check.Fails(t, check.Err(f.Done(t.Context(), root)), xorack.ErrOtherChain)
 }
 
 func TestTagReuse(t *testing.T) {
 	f := newFixture(t)
 	first := f.create("t", nil)
-	wantError(t, xorack.ErrTagExists)(f.Create(t.Context(), "t", &xorack.CreateOptions{ID: "2"}))
-	wantError(t, xorack.ErrTagExists)(f.Create(t.Context(), "t", &xorack.CreateOptions{Deadline: time.Hour}))
-	wantError(t, xorack.ErrTagExists)(f.Create(t.Context(), "t", &xorack.CreateOptions{Edges: 2}))
-	wantError(t, xorack.ErrOtherChain)(f.Done(t.Context(), xorack.Root("t", "2", 0)))
-	wantError(t, xorack.ErrOtherChain)(f.Fail(t.Context(), xorack.Root("t", "2", 0), "why"))
-	wantError(t, xorack.ErrOtherChain)(f.Extend(t.Context(), xorack.Root("t", "2", 0), start.Add(time.Hour)))
+	check.Fails(t, check.Err(f.Create(t.Context(), "t", &xorack.CreateOptions{ID: "2"})), xorack.ErrTagExists)
+	check.Fails(t, check.Err(f.Create(t.Context(), "t", &xorack.CreateOptions{Deadline: time.Hour})), xorack.ErrTagExists)
+	check.Fails(t, check.Err(f.Create(t.Context(), "t", &xorack.CreateOptions{Edges: 2})), xorack.ErrTagExists)
+	check.Fails(t, check.Err(f.Done(t.Context(), xorack.Root("t", "2", 0))), xorack.ErrOtherChain)
+	check.Fails(t, check.Err(f.Fail(t.Context(), xorack.Root("t", "2", 0), "why")), xorack.ErrOtherChain)
+	check.Fails(t, check.Err(f.Extend(t.Context(), xorack.Root("t", "2", 0), start.Add(time.Hour))), xorack.ErrOtherChain)
 	f.want(xorack.Ended)(f.Done(t.Context(), first))
 	check.Get(f.Finish(t.Context(), f.chain("t"), nil))
-	wantError(t, xorack.ErrTagExists)(f.Create(t.Context(), "t", &xorack.CreateOptions{ID: "2"}))
+	check.Fails(t, check.Err(f.Create(t.Context(), "t", &xorack.CreateOptions{ID: "2"})), xorack.ErrTagExists)
 	f.now = start.Add(xorack.DefaultTombstone)
 	// Its own create, repeated very late, does not make it live again.
 	created, err := f.Create(t.Context(), "t", nil)
@@ -342,7 +334,7 @@ func TestChainFull(t *testing.T) {
 		f.want(xorack.Applied)(f.Done(t.Context(), children[i]))
 	}
 	last := children[xorack.MaxOps-1]
-	wantError(t, xorack.ErrChainFull)(f.Done(t.Context(), last))
+	check.Fails(t, check.Err(f.Done(t.Context(), last)), xorack.ErrChainFull)
 	f.want(xorack.Applied)(f.Done(t.Context(), children[0]))
 	check.Is(t, f.chain("t").End(), xorack.Open)
 	f.want(xorack.Ended)(f.Fail(t.Context(), last, "full"))
@@ -418,12 +410,10 @@ func TestWakeFinishesStamps(t *testing.T) {
 func TestFinishWithoutItsParent(t *testing.T) {
 	for name, another := range map[string]func(*hurt) error{
 		"another chain": func(h *hurt) error {
-			_, err := h.acker.Create(t.Context(), "t", &xorack.CreateOptions{ID: "2"})
-			return err
+			return check.Err(h.acker.Create(t.Context(), "t", &xorack.CreateOptions{ID: "2"}))
 		},
 		"stamps": func(h *hurt) error {
-			_, err := h.stamper.Create(t.Context(), "t", []byte("a"), nil)
-			return err
+			return check.Err(h.stamper.Create(t.Context(), "t", []byte("a"), nil))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -431,10 +421,10 @@ func TestFinishWithoutItsParent(t *testing.T) {
 			created := check.Get(h.acker.Create(t.Context(), "t", nil))
 			inner := check.Get(h.acker.Create(t.Context(), "u", &xorack.CreateOptions{Parent: created.Root}))
 			check.Get(h.acker.Delete(t.Context(), "t"))
-			h.must(h.finish("t"))
-			h.must(another(h))
-			h.must(done(h, inner.Root))
-			h.must(h.finish("u"))
+			check.OK(h.t, h.finish("t"))
+			check.OK(h.t, another(h))
+			check.OK(h.t, done(h, inner.Root))
+			check.OK(h.t, h.finish("u"))
 			c, err := h.plain.Chain(t.Context(), "u")
 			check.That(t, err == nil && c.Sealed(), "%+v, %v; want it sealed", c, err)
 		})
@@ -446,9 +436,9 @@ func TestOperationsOnStamps(t *testing.T) {
 	h := newHurt(t)
 	check.Get(h.stamper.Create(t.Context(), "t", []byte("a"), nil))
 	root := xorack.Root("t", "", 0)
-	wantError(t, xorack.ErrOtherKind)(h.acker.Done(t.Context(), root))
-	wantError(t, xorack.ErrOtherKind)(h.acker.Fail(t.Context(), root, "why"))
-	wantError(t, xorack.ErrOtherKind)(h.acker.Delete(t.Context(), "t"))
+	check.Fails(t, check.Err(h.acker.Done(t.Context(), root)), xorack.ErrOtherKind)
+	check.Fails(t, check.Err(h.acker.Fail(t.Context(), root, "why")), xorack.ErrOtherKind)
+	check.Fails(t, check.Err(h.acker.Delete(t.Context(), "t")), xorack.ErrOtherKind)
 }
 
 // TestGetSeesWhatWasJustDone: a process that looks at a chain after an answer about it sees

@@ -1,6 +1,7 @@
 package xorack_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/check"
@@ -66,15 +67,7 @@ func (h *hurt) finish(tag string) error {
 	if err != nil {
 		return err
 	}
-	_, err = h.acker.Finish(h.t.Context(), c, h.announce)
-	return err
-}
-
-func (h *hurt) must(err error) {
-	h.t.Helper()
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	return check.Err(h.acker.Finish(h.t.Context(), c, h.announce))
 }
 
 // chains are all that stands there, without times.
@@ -100,7 +93,7 @@ func (o operation) ready(t *testing.T) *hurt {
 	t.Helper()
 	h := newHurt(t)
 	if o.prepare != nil {
-		h.must(o.prepare(h))
+		check.OK(h.t, o.prepare(h))
 	}
 	return h
 }
@@ -109,10 +102,10 @@ func (o operation) ready(t *testing.T) *hurt {
 func operations(ctx context.Context) []operation {
 	root := xorack.Root("t", "", 0)
 	a, b := root.Child(0), root.Child(1)
-	create := func(h *hurt) error { _, err := h.acker.Create(ctx, "t", nil); return err }
-	split := func(h *hurt) error { return firstError(create(h), done(h, root, a, b)) }
+	create := func(h *hurt) error { return check.Err(h.acker.Create(ctx, "t", nil)) }
+	split := func(h *hurt) error { return cmp.Or(create(h), done(h, root, a, b)) }
 	expired := func(h *hurt) error {
-		err := firstError(create(h), done(h, root), h.finish("t"))
+		err := cmp.Or(create(h), done(h, root), h.finish("t"))
 		h.now = h.now.Add(xorack.DefaultTombstone)
 		return err
 	}
@@ -123,16 +116,14 @@ func operations(ctx context.Context) []operation {
 	}
 	nested := func(h *hurt) error {
 		_, err := h.acker.Create(ctx, "u", &xorack.CreateOptions{Parent: root})
-		return firstError(create(h), err)
+		return cmp.Or(create(h), err)
 	}
 	stamped := func(h *hurt) error {
-		_, err := h.stamper.Create(ctx, "t", []byte("a"), &stamps.Options{ID: "1"})
-		return err
+		return check.Err(h.stamper.Create(ctx, "t", []byte("a"), &stamps.Options{ID: "1"}))
 	}
 	stamp := func(text, id string) func(*hurt) error {
 		return func(h *hurt) error {
-			_, err := h.stamper.Stamp(ctx, "t", []byte(text), &stamps.Options{ID: id})
-			return err
+			return check.Err(h.stamper.Stamp(ctx, "t", []byte(text), &stamps.Options{ID: id}))
 		}
 	}
 	return []operation{
@@ -145,27 +136,26 @@ func operations(ctx context.Context) []operation {
 		}},
 		{"done", create, func(h *hurt) error { return done(h, root, a, b) }},
 		{"done before create", nil, func(h *hurt) error { return done(h, root, a, b) }},
-		{"done that ends", split, func(h *hurt) error { return firstError(done(h, a), done(h, b)) }},
-		{"add", create, func(h *hurt) error { _, err := h.acker.Add(ctx, root, "1", a, b); return err }},
-		{"merge", func(h *hurt) error { return firstError(split(h), done(h, a)) }, func(h *hurt) error {
+		{"done that ends", split, func(h *hurt) error { return cmp.Or(done(h, a), done(h, b)) }},
+		{"add", create, func(h *hurt) error { return check.Err(h.acker.Add(ctx, root, "1", a, b)) }},
+		{"merge", func(h *hurt) error { return cmp.Or(split(h), done(h, a)) }, func(h *hurt) error {
 			_, errs := h.acker.Apply(ctx, []xorack.Operation{xorack.EndOf(a), xorack.EndOf(b, b.Child(0))})
-			return firstError(errs...)
+			return cmp.Or(errs...)
 		}},
-		{"fail", split, func(h *hurt) error { _, err := h.acker.Fail(ctx, a, "why"); return err }},
+		{"fail", split, func(h *hurt) error { return check.Err(h.acker.Fail(ctx, a, "why")) }},
 		{"extend", create, func(h *hurt) error {
 			_, err := h.acker.Extend(ctx, root, start.Add(48*time.Hour))
 			return err
 		}},
-		{"delete", split, func(h *hurt) error { _, err := h.acker.Delete(ctx, "t"); return err }},
-		{"fan", create, func(h *hurt) error { _, err := h.acker.Fan(ctx, root, 200); return err }},
-		{"finish", func(h *hurt) error { return firstError(create(h), done(h, root)) }, func(h *hurt) error { return h.finish("t") }},
+		{"delete", split, func(h *hurt) error { return check.Err(h.acker.Delete(ctx, "t")) }},
+		{"fan", create, func(h *hurt) error { return check.Err(h.acker.Fan(ctx, root, 200)) }},
+		{"finish", func(h *hurt) error { return cmp.Or(create(h), done(h, root)) }, func(h *hurt) error { return h.finish("t") }},
 		{
-			"finish with a parent", func(h *hurt) error { return firstError(nested(h), done(h, xorack.Root("u", "", 0))) },
-			func(h *hurt) error { return firstError(h.finish("u"), h.finish("t")) },
+			"finish with a parent", func(h *hurt) error { return cmp.Or(nested(h), done(h, xorack.Root("u", "", 0))) },
+			func(h *hurt) error { return cmp.Or(h.finish("u"), h.finish("t")) },
 		},
 		{"sweep", late, func(h *hurt) error {
-			_, err := h.acker.Sweep(ctx, xorack.SweepOptions{Announce: h.announce})
-			return err
+			return check.Err(h.acker.Sweep(ctx, xorack.SweepOptions{Announce: h.announce}))
 		}},
 		{"create stamps", nil, stamped},
 		{"stamp", stamped, stamp("b", "2")},
@@ -181,7 +171,7 @@ func TestEveryRequestGoesWrongOnce(t *testing.T) {
 	for _, operation := range operations(t.Context()) {
 		t.Run(operation.name, func(t *testing.T) {
 			well := operation.ready(t)
-			well.must(operation.do(well))
+			check.OK(well.t, operation.do(well))
 			want := well.chains("t", "u")
 			for _, fault := range ddbtest.EveryFault() {
 				for k := 1; ; k++ {
@@ -189,14 +179,14 @@ func TestEveryRequestGoesWrongOnce(t *testing.T) {
 					h.faults.Fail(k, fault)
 					err := operation.do(h)
 					if h.faults.Pending() {
-						h.must(err)
+						check.OK(h.t, err)
 						break
 					}
 					h.faults.Fail(0, "")
-					check.Is(t, fault == ddbtest.Repeated || fault == ddbtest.Partial, (err == nil), fault, k, err)
-					h.must(operation.do(h))
-					check.Is(t, cmp.Diff(want, h.chains("t", "u")), "", fault, k)
-					check.Is(t, cmp.Diff(well.announced, h.announced), "", fault, k)
+					check.Is(t, fault == ddbtest.Repeated || fault == ddbtest.Partial, err == nil, fault, k, err)
+					check.OK(h.t, operation.do(h))
+					check.Is(t, gocmp.Diff(want, h.chains("t", "u")), "", fault, k)
+					check.Is(t, gocmp.Diff(well.announced, h.announced), "", fault, k)
 				}
 			}
 		})
@@ -235,17 +225,7 @@ func TestADeathLeavesNothingUndone(t *testing.T) {
 }
 
 func done(h *hurt, e xorack.Edge, children ...xorack.Edge) error {
-	_, err := h.acker.Done(h.t.Context(), e, children...)
-	return err
-}
-
-func firstError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return check.Err(h.acker.Done(h.t.Context(), e, children...))
 }
 
 // lossy is a network that loses the response of one request in twenty, after

@@ -19,19 +19,19 @@ func TestInvalid(t *testing.T) {
 	long := strings.Repeat("x", xorack.MaxTag+1)
 	ok := xorack.Root("t", "", 0)
 	children := func(edges ...xorack.Edge) func(context.Context, *fixture) error {
-		return func(ctx context.Context, f *fixture) error { _, err := f.Done(ctx, ok, edges...); return err }
+		return func(ctx context.Context, f *fixture) error { return check.Err(f.Done(ctx, ok, edges...)) }
 	}
 	created := func(o xorack.CreateOptions) func(context.Context, *fixture) error {
-		return func(ctx context.Context, f *fixture) error { _, err := f.Create(ctx, "new", &o); return err }
+		return func(ctx context.Context, f *fixture) error { return check.Err(f.Create(ctx, "new", &o)) }
 	}
 	tag := func(tag string) func(context.Context, *fixture) error {
-		return func(ctx context.Context, f *fixture) error { _, err := f.Create(ctx, tag, nil); return err }
+		return func(ctx context.Context, f *fixture) error { return check.Err(f.Create(ctx, tag, nil)) }
 	}
 	reason := func(reason string) func(context.Context, *fixture) error {
-		return func(ctx context.Context, f *fixture) error { _, err := f.Fail(ctx, ok, reason); return err }
+		return func(ctx context.Context, f *fixture) error { return check.Err(f.Fail(ctx, ok, reason)) }
 	}
 	deadline := func(deadline time.Time) func(context.Context, *fixture) error {
-		return func(ctx context.Context, f *fixture) error { _, err := f.Extend(ctx, ok, deadline); return err }
+		return func(ctx context.Context, f *fixture) error { return check.Err(f.Extend(ctx, ok, deadline)) }
 	}
 	for _, c := range []struct {
 		name, field string
@@ -40,8 +40,8 @@ func TestInvalid(t *testing.T) {
 		{"empty tag", "tag", tag("")},
 		{"long tag", "tag", tag(long)},
 		{"tag that is no UTF-8", "tag", tag("\xff")},
-		{"get of an empty tag", "tag", func(ctx context.Context, f *fixture) error { _, err := f.Get(ctx, ""); return err }},
-		{"delete of an empty tag", "tag", func(ctx context.Context, f *fixture) error { _, err := f.Delete(ctx, ""); return err }},
+		{"get of an empty tag", "tag", func(ctx context.Context, f *fixture) error { return check.Err(f.Get(ctx, "")) }},
+		{"delete of an empty tag", "tag", func(ctx context.Context, f *fixture) error { return check.Err(f.Delete(ctx, "")) }},
 		{"long id", "id", created(xorack.CreateOptions{ID: long})},
 		{"no roots", "edges", created(xorack.CreateOptions{Edges: -1})},
 		{"too many roots", "edges", created(xorack.CreateOptions{Edges: xorack.MaxOps + 1})},
@@ -53,14 +53,14 @@ func TestInvalid(t *testing.T) {
 		{"its own parent", "parent", created(xorack.CreateOptions{Parent: xorack.Root("new", "", 0)})},
 		{"long data", "data", created(xorack.CreateOptions{Data: strings.Repeat("x", 2048+1)})},
 		{"data that is no UTF-8", "data", created(xorack.CreateOptions{Data: "\xff"})},
-		{"no edge", "edge", func(ctx context.Context, f *fixture) error { _, err := f.Done(ctx, xorack.Edge{}); return err }},
-		{"fan of no edge", "edge", func(ctx context.Context, f *fixture) error { _, err := f.Fan(ctx, xorack.Edge{}, 1); return err }},
-		{"fan of nothing", "edges", func(ctx context.Context, f *fixture) error { _, err := f.Fan(ctx, ok, 0); return err }},
+		{"no edge", "edge", func(ctx context.Context, f *fixture) error { return check.Err(f.Done(ctx, xorack.Edge{})) }},
+		{"fan of no edge", "edge", func(ctx context.Context, f *fixture) error { return check.Err(f.Fan(ctx, xorack.Edge{}, 1)) }},
+		{"fan of nothing", "edges", func(ctx context.Context, f *fixture) error { return check.Err(f.Fan(ctx, ok, 0)) }},
 		{"fan too wide", "edges", func(ctx context.Context, f *fixture) error {
 			_, err := f.Fan(ctx, ok, xorack.FanWidth*xorack.FanWidth*xorack.FanWidth+1)
 			return err
 		}},
-		{"failure of no edge", "edge", func(ctx context.Context, f *fixture) error { _, err := f.Fail(ctx, xorack.Edge{}, "why"); return err }},
+		{"failure of no edge", "edge", func(ctx context.Context, f *fixture) error { return check.Err(f.Fail(ctx, xorack.Edge{}, "why")) }},
 		{"extension of no edge", "edge", func(ctx context.Context, f *fixture) error {
 			_, err := f.Extend(ctx, xorack.Edge{}, start.Add(time.Hour))
 			return err
@@ -71,8 +71,8 @@ func TestInvalid(t *testing.T) {
 		{"child of another incarnation", "children[0]", children(xorack.Root("t", "2", 0))},
 		{"no child", "children[0]", children(xorack.Edge{})},
 		{"too many children", "children", children(ok.Children(xorack.MaxOps + 1)...)},
-		{"add of nothing", "children", func(ctx context.Context, f *fixture) error { _, err := f.Add(ctx, ok, "b"); return err }},
-		{"long batch", "batch", func(ctx context.Context, f *fixture) error { _, err := f.Add(ctx, ok, long, ok.Child(0)); return err }},
+		{"add of nothing", "children", func(ctx context.Context, f *fixture) error { return check.Err(f.Add(ctx, ok, "b")) }},
+		{"long batch", "batch", func(ctx context.Context, f *fixture) error { return check.Err(f.Add(ctx, ok, long, ok.Child(0))) }},
 		{"no reason", "reason", reason("")},
 		{"long reason", "reason", reason(strings.Repeat("x", xorack.MaxReason+1))},
 		{"reason that is no UTF-8", "reason", reason("\xff")},
@@ -88,8 +88,7 @@ func TestInvalid(t *testing.T) {
 			return err
 		}},
 		{"key with the name of another attribute", "tag key", func(context.Context, *fixture) error {
-			_, err := xorack.NewDynamo(nil, xorack.Names{TagKey: "ops"})
-			return err
+			return check.Err(xorack.NewDynamo(nil, xorack.Names{TagKey: "ops"}))
 		}},
 		{"long key name", "tag key", func(context.Context, *fixture) error { return xorack.Names{TagKey: long}.Validate() }},
 	} {

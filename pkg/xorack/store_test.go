@@ -345,8 +345,7 @@ func TestOlderLayoutStays(t *testing.T) {
 func layout(t *testing.T, memory *ddb.Memory, v int64) ddb.Item {
 	t.Helper()
 	it := chainItems(memory)["t"].Merge(ddb.Fields{"v": ddb.Int(v)}.Item())
-	_, err := memory.Do(t.Context(), ddb.Put{Op: ddb.Op{Table: &xorack.Names{}.Tables()[0]}, Item: it})
-	check.OK(t, err)
+	check.OK(t, check.Err(memory.Do(t.Context(), ddb.Put{Op: ddb.Op{Table: &xorack.Names{}.Tables()[0]}, Item: it})))
 	return it
 }
 

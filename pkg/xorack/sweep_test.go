@@ -340,7 +340,7 @@ func TestFanAfterTheEnd(t *testing.T) {
 	f.want(xorack.Ended)(f.Done(t.Context(), root))
 	f.want(xorack.AlreadyDone)(f.Fan(t.Context(), root.Child(0), 200))
 	f.want(xorack.OtherChildren)(f.Fan(t.Context(), root, 200))
-	wantError(t, xorack.ErrOtherChain)(f.Fan(t.Context(), xorack.Root("t", "other", 0), 200))
+	check.Fails(t, check.Err(f.Fan(t.Context(), xorack.Root("t", "other", 0), 200)), xorack.ErrOtherChain)
 	check.Is(t, len(f.tags()), 1)
 }
 

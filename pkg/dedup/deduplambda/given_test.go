@@ -73,13 +73,10 @@ func TestNothingGiven(t *testing.T) {
 	handle := func(_ context.Context, s string) (string, error) { return s, nil }
 	var zero dedup.Deduplicator[string, string]
 	for _, none := range []*dedup.Deduplicator[string, string]{nil, &zero} {
-		_, err := deduplambda.Handler(none, id, handle, &deduplambda.HandlerOptions[string]{MissingKey: deduplambda.RunUnprotected})(ctx, "")
-		field("deduplicator", err)
-		_, err = deduplambda.OnSQS(none, deduplambda.MessageID, func(context.Context, events.SQSMessage) (string, error) { return "", nil })(ctx, events.SQSEvent{Records: []events.SQSMessage{{}}})
-		field("deduplicator", err)
-		_, err = deduplambda.OnDynamoDB(none, deduplambda.EventID, func(context.Context, events.DynamoDBEventRecord) (string, error) { return "", nil })(ctx, events.DynamoDBEvent{})
-		field("deduplicator", err)
-		_, err = deduplambda.OnKinesis(none, func(events.KinesisEventRecord) (string, error) { return "", nil }, func(context.Context, events.KinesisEventRecord) (string, error) { return "", nil })(ctx, events.KinesisEvent{})
+		field("deduplicator", check.Err(deduplambda.Handler(none, id, handle, &deduplambda.HandlerOptions[string]{MissingKey: deduplambda.RunUnprotected})(ctx, "")))
+		field("deduplicator", check.Err(deduplambda.OnSQS(none, deduplambda.MessageID, func(context.Context, events.SQSMessage) (string, error) { return "", nil })(ctx, events.SQSEvent{Records: []events.SQSMessage{{}}})))
+		field("deduplicator", check.Err(deduplambda.OnDynamoDB(none, deduplambda.EventID, func(context.Context, events.DynamoDBEventRecord) (string, error) { return "", nil })(ctx, events.DynamoDBEvent{})))
+		_, err := deduplambda.OnKinesis(none, func(events.KinesisEventRecord) (string, error) { return "", nil }, func(context.Context, events.KinesisEventRecord) (string, error) { return "", nil })(ctx, events.KinesisEvent{})
 		field("deduplicator", err)
 	}
 	_, err := deduplambda.HTTPv2(nil, func(context.Context, events.APIGatewayV2HTTPRequest) (r events.APIGatewayV2HTTPResponse, err error) {
@@ -87,16 +84,12 @@ func TestNothingGiven(t *testing.T) {
 	}, &deduplambda.HTTPOptions{MissingKey: deduplambda.RunUnprotected})(ctx, post("", "/", ""))
 	field("deduplicator", err)
 
-	_, err = deduplambda.Handler[string, string](d, id, nil, nil)(ctx, "a")
-	field("key or handler", err)
-	_, err = deduplambda.OnSQS[string, string](d, nil, nil)(ctx, events.SQSEvent{Records: []events.SQSMessage{{}}})
-	field("id or handler", err)
+	field("key or handler", check.Err(deduplambda.Handler[string, string](d, id, nil, nil)(ctx, "a")))
+	field("id or handler", check.Err(deduplambda.OnSQS[string, string](d, nil, nil)(ctx, events.SQSEvent{Records: []events.SQSMessage{{}}})))
 	_, err = deduplambda.HTTPv2(web(t, dedup.NewMemory(), nil), nil, nil)(ctx, post("k", "/", ""))
 	field("handler", err)
-	_, err = deduplambda.HTTPv1(web(t, dedup.NewMemory(), nil), nil, nil)(ctx, events.APIGatewayProxyRequest{})
-	field("handler", err)
-	_, err = deduplambda.FunctionURL(web(t, dedup.NewMemory(), nil), nil, nil)(ctx, events.LambdaFunctionURLRequest{})
-	field("handler", err)
+	field("handler", check.Err(deduplambda.HTTPv1(web(t, dedup.NewMemory(), nil), nil, nil)(ctx, events.APIGatewayProxyRequest{})))
+	field("handler", check.Err(deduplambda.FunctionURL(web(t, dedup.NewMemory(), nil), nil, nil)(ctx, events.LambdaFunctionURLRequest{})))
 }
 
 // foreign are errors of another Deduplicator, as an effect returns them that

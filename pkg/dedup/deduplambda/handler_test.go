@@ -42,13 +42,11 @@ func TestFields(t *testing.T) {
 		check.That(t, err == nil && got == want, "%s: %q, %v; want %q", path, got, err, want)
 	}
 	key := check.Get(deduplambda.Field[event]("detail.o"))
-	_, err := key(e)
-	isA[*dedup.InvalidError](t, err)
+	isA[*dedup.InvalidError](t, check.Err(key(e)))
 	for _, path := range []string{"", "a..b", ".a", strings.Repeat("a.", 20) + "a"} {
-		_, err := deduplambda.Field[event](path)
-		isA[*dedup.InvalidError](t, err)
+		isA[*dedup.InvalidError](t, check.Err(deduplambda.Field[event](path)))
 	}
-	_, err = check.Get(deduplambda.Field[chan int]("a"))(nil)
+	_, err := check.Get(deduplambda.Field[chan int]("a"))(nil)
 	check.That(t, as[*dedup.InvalidError](t, err).Field == "event", "an event that is no JSON")
 
 	payload := check.Get(deduplambda.Fields[json.RawMessage]("a", "b.c"))
@@ -84,9 +82,8 @@ func TestHandler(t *testing.T) {
 		got, err := h(t.Context(), p)
 		check.That(t, err == nil && got == "receipt of a", "%q, %v", got, err)
 	}
-	_, err := h(t.Context(), payment{"a", 2, "x"})
-	isA[*dedup.PayloadMismatchError](t, err)
-	_, err = h(t.Context(), payment{Amount: 2})
+	isA[*dedup.PayloadMismatchError](t, check.Err(h(t.Context(), payment{"a", 2, "x"})))
+	_, err := h(t.Context(), payment{Amount: 2})
 	check.That(t, as[*dedup.InvalidError](t, err).Field == "id" && ran == 1,
 		"no key: %v, ran %d times", err, ran)
 	unprotected := deduplambda.Handler(d, key, handle, &deduplambda.HandlerOptions[payment]{MissingKey: deduplambda.RunUnprotected})
@@ -96,8 +93,7 @@ func TestHandler(t *testing.T) {
 	}
 	check.That(t, ran == 3 && strings.Count(log.String(), "level=WARN msg=unprotected") == 2,
 		"ran %d times; logged:\n%s", ran, &log)
-	_, err = deduplambda.Handler(d, func(payment) (string, error) { return "", errDown }, handle, nil)(t.Context(), payment{})
-	check.That(t, errors.Is(err, errDown), "the key's error: %v", err)
+	check.Fails(t, check.Err(deduplambda.Handler(d, func(payment) (string, error) { return "", errDown }, handle, nil)(t.Context(), payment{})), errDown)
 
 	large := process(t, dedup.NewMemory(), &options{CompressOver: -1})
 	h = deduplambda.Handler(large, key, func(context.Context, payment) (string, error) { return incompressible(500 << 10), nil }, nil)

@@ -15,9 +15,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/dedup/deduplambda"
 )
 
-// The cases that Powertools for AWS Lambda runs end to end for its idempotency
-// utility, and the zombie, which it does not have. Each is a handler as
-// lambda.Start would run it, in processes of their own on one table.
+// The cases that Powertools for AWS Lambda runs end to end for its idempotency utility. Each is a
+// handler as lambda.Start would run it, in processes of their own on one table.
 
 // functions returns a way to invoke a function in a fresh process, and counts
 // how often its effect runs.
@@ -89,25 +88,6 @@ func TestParity(t *testing.T) {
 			}
 			bubble.Sleep(time.Minute)
 		},
-		"threads of a process run once an id": func(t *testing.T) {
-			d, ran := process(t, dedup.NewMemory(), nil), atomic.Int64{}
-			var wait sync.WaitGroup
-			for n := range 30 {
-				wait.Go(func() {
-					id := fmt.Sprint("id ", n%3)
-					out, err := d.Once(t.Context(), id, func(context.Context) (string, error) {
-						ran.Add(1)
-						bubble.Sleep(time.Second)
-						return "of " + id, nil
-					})
-					invoked(t, out.Value, err, "of "+id)
-				})
-			}
-			wait.Wait()
-			if ran.Load() != 3 {
-				t.Errorf("ran %d times, want 3", ran.Load())
-			}
-		},
 		"a missing key is refused": func(t *testing.T) {
 			invoke, ran := functions(t, options{}, nil, 0)
 			_, err := invoke(t.Context(), payment{Amount: 1})
@@ -141,16 +121,6 @@ func TestParity(t *testing.T) {
 				got, err := invoke(t.Context(), event)
 				invoked(t, got, err, want)
 			}
-		},
-		"a zombie overwrites nothing": func(t *testing.T) {
-			store, o := dedup.NewMemory(), options{Lease: time.Second}
-			zombie := check.Get(process(t, store, &o).TryStart(t.Context(), "a")).Attempt
-			bubble.Sleep(4 * time.Second)
-			var ran atomic.Int64
-			check.Get(process(t, store, &o).Once(t.Context(), "a", returns("second", &ran)))
-			isA[*dedup.LostError](t, zombie.Complete(t.Context(), "zombie"))
-			out, err := process(t, store, &o).Once(t.Context(), "a", never(t))
-			invoked(t, out.Value, err, "second")
 		},
 	} {
 		t.Run(name, func(t *testing.T) { synctest.Test(t, test) })

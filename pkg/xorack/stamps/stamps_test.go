@@ -135,11 +135,10 @@ func TestStampErrors(t *testing.T) {
 	wantError(t, xorack.ErrTagExists)(s.Create(t.Context(), "t", []byte("ab"), nil))
 	wantError(t, xorack.ErrTagNotFound)(nil, s.Delete(t.Context(), "none"))
 	for field, do := range map[string]func() error{
-		"stamp": func() error { _, err := s.Stamp(t.Context(), "t", nil, nil); return err },
-		"tag":   func() error { _, err := s.Create(t.Context(), "", []byte("a"), nil); return err },
+		"stamp": func() error { return check.Err(s.Stamp(t.Context(), "t", nil, nil)) },
+		"tag":   func() error { return check.Err(s.Create(t.Context(), "", []byte("a"), nil)) },
 		"deadline": func() error {
-			_, err := s.Create(t.Context(), "u", []byte("a"), &stamps.Options{Deadline: -1})
-			return err
+			return check.Err(s.Create(t.Context(), "u", []byte("a"), &stamps.Options{Deadline: -1}))
 		},
 		"id": func() error {
 			_, err := s.Stamp(t.Context(), "t", []byte("ab"), &stamps.Options{ID: strings.Repeat("x", 1025)})

@@ -144,8 +144,8 @@ mutants: ## plant bugs that tests must catch
 		$(if $(PKG),-pkg $(PKG)) $(if $(BY),-by $(BY)) $(if $(SAMPLE),-sample $(SAMPLE)) $(if $(PKG),$(if $(UPDATE),-update))
 
 ## Measure
-# ONLY=counts: what is the same in every run. ONLY=deduplication|acks|claims|function|throughput|
-# queue|latency: one table. ONLY=page QUEUES=100000: the live page in a browser, on DynamoDB Local.
+# ONLY=counts: what is the same in every run. ONLY=function|queue|latency: one table.
+# ONLY=page QUEUES=100000: the live page in a browser, on DynamoDB Local.
 # ONLY=screenshots: each screen of the page into .build/screenshots, and the two of the README.
 .PHONY: bench
 bench: deps $(if $(filter page screenshots,$(ONLY)),$(INSTALL_BROWSER)) ## measure for docs/reference/figures.md
@@ -157,7 +157,8 @@ else ifeq ($(ONLY),screenshots)
 	@cp .build/screenshots/overview-wide-light-top.png docs/page-overview.png
 	@cp .build/screenshots/gaps-wide-dark-top.png docs/page-queue.png
 else
-	@$(GO) run ./verify/bench $(if $(ONLY),-only $(ONLY))
+	$(if $(filter-out counts,$(ONLY)),,$(GO) test ./internal/dev/figures -run ThePage -count=1 -update)
+	$(if $(filter counts,$(ONLY)),,$(GO) test -tags whole ./verify/bench -run '^$$' -bench '(?i)$(or $(ONLY),.)' -benchtime 1x -timeout 20m -write)
 endif
 
 # docs/reference/cost.md says what each variable means; PAGE=1 writes that page's tables.
@@ -165,7 +166,7 @@ BATCH ?= 1
 DISORDER ?= 0
 .PHONY: cost
 cost: ## print dollars a month (RATE=100)
-	@$(GO) run ./verify/bench/cost -rate $(or $(RATE),100) -batch $(BATCH) -disorder $(DISORDER) -queues $(or $(QUEUES),100) -order $(or $(ORDER),number) -settle $(or $(SETTLE),5s) -door $(or $(DOOR),api) -logs $(or $(LOGS),outcome) -tracing $(or $(TRACING),off) $(if $(PAGE),-page) -window $(or $(WINDOW),0s) -linger $(or $(LINGER),0s)
+	@$(GO) run ./verify/bench/cost -rate $(or $(RATE),100) -batch $(BATCH) -disorder $(DISORDER) -queues $(or $(QUEUES),100) -order $(or $(ORDER),number) -door $(or $(DOOR),api) -logs $(or $(LOGS),outcome) -tracing $(or $(TRACING),off) $(if $(PAGE),-page) -window $(or $(WINDOW),0s) -linger $(or $(LINGER),0s)
 
 # WHY="…" UPDATE=1 writes what rose too.
 .PHONY: size
@@ -199,7 +200,7 @@ ifneq ($(filter vuln,$(PART)),)
 	@check=$$($(TOOL) -n govulncheck); for module in $(MODULES); do (cd $$module && $$check ./...); done
 endif
 ifneq ($(filter clients,$(PART)),)
-	$(GO) test -tags whole -timeout 60m ./clients ./verify/producer
+	$(GO) test -tags whole -timeout 60m ./clients
 endif
 ifneq ($(filter cross,$(PART)),)
 	@mkdir -p .build

@@ -1,7 +1,7 @@
 //go:build whole
 
-// Package clients_test runs the tests of the packages for Python and Node, and builds them.
-// The cases that every producer is held to are in verify/producer.
+// Package clients_test runs the tests of the packages for Python and Node, builds them, and holds
+// them to the cases of all producers.
 package clients_test
 
 import (

@@ -1,4 +1,4 @@
-"""The client as a program for `go run ./verify/producer`, which holds it to its cases."""
+"""The client as a program for TestProducers, which holds it to its cases."""
 
 import json
 import os

@@ -9,48 +9,35 @@ import (
 	"os"
 	"strings"
 
-	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-lambda-go/lambdacontext"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/dedup"
 	"github.com/streamsort/streamsort/pkg/delivery"
+	"github.com/streamsort/streamsort/pkg/delivery/deliverylambda"
 )
 
 func main() {
 	slog.SetDefault(lambdacontext.NewLogger())
-	handler, err := newHandler(context.Background())
+	p, err := newPayments(context.Background())
 	if err != nil {
 		slog.Error("cannot start", "error", err)
 		os.Exit(1)
 	}
-	lambda.Start(handler)
+	deliverylambda.Start("payments", p.handle, func(r *delivery.Reader) {
+		// The bank is silent to an order, not to all: those of other accounts go on.
+		r.Circuit.Off = true
+	})
 }
 
-// newHandler puts the parts together: the delivery of batches in order, and the
-// memory of what has been charged.
-func newHandler(ctx context.Context) (any, error) {
+// newPayments has the memory of what has been charged.
+func newPayments(ctx context.Context) (*payments, error) {
 	aws, err := config.LoadDefaultConfig(ctx)
 	if err != nil {
 		return nil, err
 	}
-	client := dynamodb.NewFromConfig(aws)
-	names := cursor.Names{Messages: os.Getenv("MESSAGES_TABLE"), Cursors: os.Getenv("CURSORS_TABLE"), Arrivals: os.Getenv("ARRIVALS_TABLE")}
-	store, err := cursor.NewDynamo(client, names)
-	if err != nil {
-		return nil, err
-	}
-	sorter, err := cursor.New(store, nil)
-	if err != nil {
-		return nil, err
-	}
-	deliverer, err := delivery.New(delivery.NewDynamo(client, delivery.Names{Consumers: os.Getenv("CONSUMERS_TABLE")}), sorter, nil)
-	if err != nil {
-		return nil, err
-	}
-	memory, err := dedup.NewDynamo(client, dedup.Names{Table: os.Getenv("DEDUP_TABLE")})
+	memory, err := dedup.NewDynamo(dynamodb.NewFromConfig(aws), dedup.Names{Table: os.Getenv("DEDUP_TABLE")})
 	if err != nil {
 		return nil, err
 	}
@@ -58,8 +45,5 @@ func newHandler(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &payments{charges: charges, bank: strings.TrimRight(os.Getenv("BANK_URL"), "/")}
-	// The bank is silent to an order, not to all: those of other accounts go on.
-	reader := delivery.Reader{Name: "payments", Handle: p.handle, Circuit: delivery.Circuit{Off: true}}
-	return delivery.OnStream(deliverer, names, reader)
+	return &payments{charges: charges, bank: strings.TrimRight(os.Getenv("BANK_URL"), "/")}, nil
 }

@@ -15,7 +15,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"os"
 	"strings"
@@ -27,23 +26,35 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	lambdaapi "github.com/aws/aws-sdk-go-v2/service/lambda"
 
-	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
+	"github.com/streamsort/streamsort/pkg/delivery/deliverylambda"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
 func main() {
 	slog.SetDefault(lambdacontext.NewLogger())
-	handler, err := newHandler(context.Background(), os.Getenv("_HANDLER"))
+	s, err := newSteps(context.Background())
 	if err != nil {
 		slog.Error("cannot start", "error", err)
 		os.Exit(1)
 	}
-	lambda.Start(handler)
+	switch name := os.Getenv("_HANDLER"); name { // the Handler property
+	case "DATABASE":
+		deliverylambda.Start("wordcount", s.databases, func(r *delivery.Reader) { r.Prefix = "databases/" })
+	case "FILE":
+		lambda.Start(s.file)
+	case "WORD":
+		lambda.Start(s.word)
+	case "END":
+		lambda.Start(end)
+	default:
+		slog.Error("the handler must be DATABASE, FILE, WORD or END", "handler", name)
+		os.Exit(1)
+	}
 }
 
-// newHandler is the function whose Handler property has this name.
-func newHandler(ctx context.Context, name string) (any, error) {
+// newSteps are the functions of the environment.
+func newSteps(ctx context.Context) (*steps, error) {
 	aws, err := config.LoadDefaultConfig(ctx)
 	if err != nil {
 		return nil, err
@@ -54,41 +65,10 @@ func newHandler(ctx context.Context, name string) (any, error) {
 		return nil, err
 	}
 	acker, err := xorack.New(store, nil)
-	if err != nil {
-		return nil, err
-	}
-	s := &steps{acker: acker, next: invoker(aws, os.Getenv("NEXT_FUNCTION"))}
-	switch name {
-	case "DATABASE":
-		return onStream(client, s.databases)
-	case "FILE":
-		return s.file, nil
-	case "WORD":
-		s.counts = &counts{client: client, table: os.Getenv("COUNTS_TABLE"), failing: strings.ToLower(os.Getenv("FAILING_WORD"))}
-		return s.word, nil
-	case "END":
-		return end, nil
-	}
-	return nil, fmt.Errorf("handler %q must be DATABASE, FILE, WORD or END", name)
-}
-
-// onStream is the handler behind the cursors' stream: it is given the messages
-// of the queues whose names begin with "databases/", in order.
-func onStream(client *dynamodb.Client, handle func(context.Context, delivery.Batch) error) (any, error) {
-	names := cursor.Names{Messages: os.Getenv("MESSAGES_TABLE"), Cursors: os.Getenv("CURSORS_TABLE"), Arrivals: os.Getenv("ARRIVALS_TABLE")}
-	store, err := cursor.NewDynamo(client, names)
-	if err != nil {
-		return nil, err
-	}
-	sorter, err := cursor.New(store, nil)
-	if err != nil {
-		return nil, err
-	}
-	deliverer, err := delivery.New(delivery.NewDynamo(client, delivery.Names{Consumers: os.Getenv("CONSUMERS_TABLE")}), sorter, nil)
-	if err != nil {
-		return nil, err
-	}
-	return delivery.OnStream(deliverer, names, delivery.Reader{Name: "wordcount", Prefix: "databases/", Handle: handle})
+	return &steps{
+		acker: acker, next: invoker(aws, os.Getenv("NEXT_FUNCTION")),
+		counts: &counts{client: client, table: os.Getenv("COUNTS_TABLE"), failing: strings.ToLower(os.Getenv("FAILING_WORD"))},
+	}, err
 }
 
 // invoker passes work to a function: Lambda takes it at once, and repeats it

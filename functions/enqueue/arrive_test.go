@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
+	"github.com/streamsort/streamsort/internal/intake"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -144,7 +145,7 @@ func TestBothKindsInOneCall(t *testing.T) {
 func TestBadInputWithoutSeqs(t *testing.T) {
 	long := strings.Repeat("x", cursor.MaxID+1)
 	half := `"` + strings.Repeat("x", 200_000) + `"`
-	many := strings.Repeat(`{"queue":"q","body":0},`, maxMessages+1)
+	many := strings.Repeat(`{"queue":"q","body":0},`, intake.MaxMessages+1)
 	for _, c := range []struct {
 		name, key, body string
 		status          int
@@ -181,6 +182,6 @@ func TestBadInputWithoutSeqs(t *testing.T) {
 
 func TestFiveHundredUnderOneKey(t *testing.T) {
 	s := newServer(t, nil)
-	many := strings.Repeat(`{"queue":"q","body":{"some":"thing"}},`, maxMessages)
-	s.Want("five hundred", s.keyed("k", `{"messages":[`+many[:len(many)-1]+`]}`), 200, fmt.Sprintf(`"seq":%d,"old":0,"new":%d`, maxMessages, maxMessages))
+	many := strings.Repeat(`{"queue":"q","body":{"some":"thing"}},`, intake.MaxMessages)
+	s.Want("five hundred", s.keyed("k", `{"messages":[`+many[:len(many)-1]+`]}`), 200, fmt.Sprintf(`"seq":%d,"old":0,"new":%d`, intake.MaxMessages, intake.MaxMessages))
 }

@@ -53,7 +53,7 @@ func (c *call) cloudEvents(ctx context.Context, mode cloudevents.Mode) (*intake.
 		return p, err
 	case cloudevents.Batched:
 		p.Single = false
-		list, err := strictjson.Elements(c.Body, maxMessages)
+		list, err := strictjson.Elements(c.Body, intake.MaxMessages)
 		if err != nil {
 			return nil, invalid.Named(httpapi.RequestBody, err)
 		}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
+	"github.com/streamsort/streamsort/internal/intake"
 	"github.com/streamsort/streamsort/internal/mapping"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/runtime"
@@ -147,7 +148,7 @@ func TestBatch(t *testing.T) {
 		s.Want("batch", a, 200, `{"status":200,"outcome":"advanced","queue":"q","seq":2,"old":0,"new":2}`,
 			`{"status":200,"outcome":"advanced","queue":"q","seq":1,`, `{"status":202,"outcome":"parked","queue":"p","seq":7,`)
 		var many strings.Builder
-		for i := range maxMessages + 1 {
+		for i := range intake.MaxMessages + 1 {
 			fmt.Fprintf(&many, `,{"queue":"q","seq":%d,"body":0}`, i+1)
 		}
 		s.Want("too many", s.Request("POST", "/messages", "", `{"messages":[`+many.String()[1:]+`]}`), 400, `"code":"out-of-range"`, `"field":"messages"`, "at most 500")

@@ -13,9 +13,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// maxMessages is how many messages one call takes.
-const maxMessages = 500
-
 // putMessages stores one message or several.
 func putMessages(ctx context.Context, c *call) (int, any, error) {
 	p, err := c.put(ctx)
@@ -79,12 +76,12 @@ func (c *call) failureOf(ctx context.Context, answers []intake.Answer) error {
 }
 
 func elements(field string, raw json.RawMessage) ([]json.RawMessage, error) {
-	list, err := strictjson.Elements(raw, maxMessages)
+	list, err := strictjson.Elements(raw, intake.MaxMessages)
 	switch {
 	case err != nil:
 		return nil, invalid.Named(field, err)
 	case len(list) == 0:
-		return nil, invalid.New(invalid.OutOfRange, field, fmt.Sprintf("is empty: it must have 1 to %d messages", maxMessages))
+		return nil, invalid.New(invalid.OutOfRange, field, fmt.Sprintf("is empty: it must have 1 to %d messages", intake.MaxMessages))
 	}
 	return list, nil
 }

@@ -14,9 +14,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// maxMessages is how many messages are stored at a time: as many as a call of enqueue has.
-const maxMessages = 500
-
 // batch is an event on its way.
 type batch struct {
 	*service
@@ -94,8 +91,8 @@ func newPoison(place int, err error) poison {
 // store stores the messages, some at a time. Those for which there is no time have to be
 // repeated.
 func (b *batch) store(ctx context.Context) {
-	for from := 0; from < len(b.messages); from += maxMessages {
-		to := min(from+maxMessages, len(b.messages))
+	for from := 0; from < len(b.messages); from += intake.MaxMessages {
+		to := min(from+intake.MaxMessages, len(b.messages))
 		messages, places := b.messages[from:to], b.places[from:to]
 		if !b.source.Numbered() && !b.source.Keyed() {
 			messages, places = b.inOrder(ctx, from, to)
@@ -141,37 +138,24 @@ func (b *batch) inOrder(ctx context.Context, from, to int) (messages []cursor.Me
 var errBehind = errors.New("a record before it in its queue has to be repeated")
 
 // storePart stores messages together, so that they cost what a call of enqueue with them
-// costs. One that is wrong is set aside, and the rest is stored.
+// costs. Each is valid alone, and two under one name are no error of the call.
 func (b *batch) storePart(ctx context.Context, messages []cursor.Message, places []int) {
-	for len(messages) > 0 {
-		if ctx.Err() != nil {
-			b.again(ctx, places, ctx.Err())
-			return
-		}
-		put := intake.Sent(messages, b.received)
-		put.Quotas, put.Log = b.quotas, b.log
-		answers, err := put.Store(ctx, b.sorter, b.metrics)
-		if err == nil {
-			for i, a := range answers {
-				b.judge(ctx, places[i], a)
-			}
-			return
-		}
-		var wrong *invalid.Error
-		if !errors.As(err, &wrong) || len(wrong.At) == 0 {
-			b.again(ctx, places, err)
-			return
-		}
-		at := wrong.At[0].Index
-		b.poison = append(b.poison, newPoison(places[at], err))
-		messages, places = without(messages, at), without(places, at)
+	if len(messages) == 0 {
+		return
 	}
-}
-
-// without is a list without one of its elements.
-func without[T any](all []T, at int) []T {
-	rest := make([]T, 0, len(all)-1)
-	return append(append(rest, all[:at]...), all[at+1:]...)
+	put := intake.Sent(messages, b.received)
+	put.Quotas, put.Log = b.quotas, b.log
+	answers, err := []intake.Answer(nil), ctx.Err()
+	if err == nil {
+		answers, err = put.Store(ctx, b.sorter, b.metrics)
+	}
+	if err != nil {
+		b.again(ctx, places, err)
+		return
+	}
+	for i, a := range answers {
+		b.judge(ctx, places[i], a)
+	}
 }
 
 // judge notes what has to become of a record whose message was put.

@@ -23,6 +23,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/internal/intake"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/quota"
 	"github.com/streamsort/streamsort/internal/runtime"
@@ -463,8 +464,8 @@ func TestArrivalOrderOfAStream(t *testing.T) {
 	const of = `{"name":"src","kind":"kinesis","order":"arrival"}`
 	inOrder(t, of)
 	// A record before the others makes no message, and one of the last that are stored together fails.
-	for nth := maxMessages - 5; nth < maxMessages+5; nth++ {
-		inOrderBut(t, of, maxMessages+3, 2, nth, ddbtest.Refused)
+	for nth := intake.MaxMessages - 5; nth < intake.MaxMessages+5; nth++ {
+		inOrderBut(t, of, intake.MaxMessages+3, 2, nth, ddbtest.Refused)
 	}
 }
 
@@ -486,7 +487,7 @@ func TestAppendOfAStream(t *testing.T) {
 // inOrder has a stream's records come, with each request going wrong once, and looks at what is there then.
 func inOrder(t *testing.T, source string) {
 	t.Helper()
-	const most = maxMessages + 3 // more than are stored at a time
+	const most = intake.MaxMessages + 3 // more than are stored at a time
 	for _, count := range []int{4, most} {
 		for _, fault := range ddbtest.EveryFault() {
 			step := 1

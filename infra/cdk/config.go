@@ -78,26 +78,34 @@ func text(value any) string {
 
 // settable are the fields that a text can say, by their names in the context: those of the
 // struct with a small first letter (and apiRate for APIRate, functionUrl for FunctionURL,
-// httpAllow for HTTPAllow), and those of each function behind its name (sortMemory).
+// httpAllow for HTTPAllow), and those of the VPC and each function behind its name (sortMemory).
 func settable(props *streamsort.Props, functions map[string]*streamsort.FunctionProps) map[string]reflect.Value {
 	fields := map[string]reflect.Value{}
 	value := reflect.ValueOf(props).Elem()
 	for i := range value.NumField() {
 		field := value.Field(i)
-		if field.Kind() == reflect.Pointer && field.Type().Elem().Kind() == reflect.Struct || field.Kind() == reflect.Slice || field.Kind() == reflect.Map {
-			continue // Env: the CDK command's own variables say it; Consumers: a file does
-		}
 		name := value.Type().Field(i).Name
-		name = strings.NewReplacer("API", "Api", "URL", "Url", "HTTP", "Http").Replace(name)
-		fields[strings.ToLower(name[:1])+name[1:]] = field
+		name = strings.NewReplacer("API", "Api", "URL", "Url", "HTTP", "Http", "VPC", "Vpc").Replace(name)
+		name = strings.ToLower(name[:1]) + name[1:]
+		switch field.Kind() {
+		case reflect.Slice, reflect.Map: // a file says them
+		case reflect.Struct:
+			addMembers(fields, name, field)
+		default:
+			fields[name] = field
+		}
 	}
 	for name, takes := range functions {
-		value := reflect.ValueOf(takes).Elem()
-		for i := range value.NumField() {
-			fields[name+value.Type().Field(i).Name] = value.Field(i)
-		}
+		addMembers(fields, name, reflect.ValueOf(takes).Elem())
 	}
 	return fields
+}
+
+// addMembers adds the fields of a struct behind its name.
+func addMembers(fields map[string]reflect.Value, name string, value reflect.Value) {
+	for i := range value.NumField() {
+		fields[name+value.Type().Field(i).Name] = value.Field(i)
+	}
 }
 
 // set sets a field from its text. The error says what to write.

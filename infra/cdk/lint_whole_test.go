@@ -27,8 +27,9 @@ func TestTemplatesLint(t *testing.T) {
 	options := t.TempDir() + "/options.json"
 	if err := os.WriteFile(options, synthesize(t, newApp(t, map[string]any{
 		prefix + "encryptionKey": "new", prefix + "shift": "Canary10Percent5Minutes",
-		prefix + "announceTopic": "arn:aws:sns:us-east-1:123456789012:people",
-		prefix + "tenantIssuer":  "https://tokens.example/pool", prefix + "tenantAudience": "shop", prefix + "tenantClaim": "tenant",
+		prefix + "announceTopic": "arn:aws:sns:us-east-1:123456789012:people", prefix + "pageTopic": "arn:aws:sns:us-east-1:123456789012:pager",
+		prefix + "vpcSubnets": "subnet-1a2b3c4d", prefix + "vpcSecurityGroups": "sg-1a2b3c4d",
+		prefix + "tenantIssuer": "https://tokens.example/pool", prefix + "tenantAudience": "shop", prefix + "tenantClaim": "tenant",
 		prefix + "consumersFile": "../../verify/robust/soak/consumers.json",
 	}), addSources), 0o644); err != nil {
 		t.Fatal(err)

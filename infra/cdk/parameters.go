@@ -30,6 +30,7 @@ type parameter struct {
 
 const (
 	code     = "The release"
+	network  = "Network and rights"
 	deliver  = "Delivery"
 	queues   = "New queues"
 	programs = "Functions"
@@ -73,6 +74,14 @@ var parameters = sync.OnceValue(func() []parameter {
 		{
 			Name: "Architecture", Group: code, Description: "The processor that the functions run on",
 			Default: "arm64", Allowed: []any{"arm64", "x86_64"}, sample: "arm64",
+		},
+
+		ids("Subnets", "subnet", "the functions' subnets, with SecurityGroups; empty: in no VPC"),
+		ids("SecurityGroups", "sg", "their security groups"),
+		{
+			Name: "PermissionsBoundary", Group: network, Default: "", Longest: 500,
+			Pattern:     `^$|^arn:aws[a-z-]*:iam::([0-9]{12}|aws):policy/\S+$`,
+			Description: "The ARN of the policy that bounds all roles; empty: none does",
 		},
 
 		{
@@ -161,10 +170,8 @@ var parameters = sync.OnceValue(func() []parameter {
 		scope("Operate", "set up queues and operate consumers; empty: tenants cannot"),
 		parameter{Name: "Quotas", Group: tenants, Description: "Whether quotas.json bounds what each tenant takes", Default: "false", Allowed: switched},
 
-		parameter{
-			Name: "AnnounceTopic", Group: watching, Description: "The ARN of an SNS topic, not FIFO, that alarms and announcements go to; empty: none", Default: "",
-			Pattern: `^$|^arn:aws[a-z-]*:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]{1,256}$`, prop: "announceTopic", sample: "arn:aws:sns:us-east-1:123456789012:sample",
-		},
+		topic("AnnounceTopic", "alarms and announcements; empty: none"),
+		topic("PageTopic", "the alarms that cannot wait; empty: they go to AnnounceTopic"),
 		parameter{
 			Name: "LagAfterSeconds", Group: watching, Description: "The age of a waiting message from which its consumer's lag is announced, and of it or an open gap from which an alarm is raised",
 			Default: 900, Min: 60, Max: year, variable: "STREAMSORT_LAG_AFTER", unit: "s", prop: "lagAfter", sample: 711,
@@ -178,6 +185,25 @@ var parameters = sync.OnceValue(func() []parameter {
 		parameter{Name: "SavedQueries", Group: watching, Description: "Whether queries for CloudWatch Logs Insights are saved", Default: "true", Allowed: switched},
 	)
 })
+
+// ids is the parameter of ids of a kind.
+func ids(name, kind, what string) parameter {
+	return parameter{
+		Name: name, Group: network, Default: "", Longest: 1000,
+		Pattern:     "^$|^" + kind + "-[0-9a-f]+(," + kind + "-[0-9a-f]+)*$",
+		Description: "The ids, with commas between, of " + what,
+		prop:        "vpc" + name, sample: kind + "-5a3b1e00",
+	}
+}
+
+// topic is the parameter of a topic of SNS for something.
+func topic(name, what string) parameter {
+	return parameter{
+		Name: name, Group: watching, Default: "", Pattern: `^$|^arn:aws[a-z-]*:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]{1,256}$`,
+		Description: "The ARN of an SNS topic, not FIFO, for " + what,
+		prop:        propOf(name), sample: "arn:aws:sns:us-east-1:123456789012:sample-" + name,
+	}
+}
 
 // scope is the parameter of the scope that tokens need for something.
 func scope(class, what string) parameter {

@@ -65,8 +65,8 @@ func TestRelease(t *testing.T) {
 			functions++
 		}
 	}
-	if len(zips) != functions || functions < 6 {
-		t.Errorf("%d functions, and zips %v", functions, zips)
+	if len(zips) != functions || functions < 6 || len(document.Resources) > 500 { // CloudFormation's bound
+		t.Errorf("%d functions and %d resources, and zips %v", functions, len(document.Resources), zips)
 	}
 	for _, zip := range zips {
 		if !strings.Contains(string(config), `name_template: '`+zip[1]+`_{{ .Version }}_{{ if eq .Arch "amd64" }}x86_64{{ else }}{{ .Arch }}{{ end }}'`) {
@@ -321,8 +321,8 @@ var optionalParameters = map[string]any{
 	"Config": "config/", "Sinks": "arn:aws:sqs:eu-west-1:123456789012:billing.fifo", "Consumers": `{"consumers":[{"name":"a"}]}`,
 	"Mode": "async", "FunctionUrl": "true", "WebhookSecrets": "arn:aws:ssm:eu-west-1:123456789012:parameter/shop",
 	"TenantIssuer": "https://tokens.example/pool", "TenantOperateScope": "operate", "TenantProduceScope": "produce", "TenantConsumeScope": "consume",
-	"Quotas": "true", "AnnounceTopic": "arn:aws:sns:eu-west-1:123456789012:people", "Tracing": "true", "SavedQueries": "false",
-	"Source1": "arn:aws:sqs:eu-west-1:123456789012:in", "Source3": "arn:aws:sqs:eu-west-1:123456789012:other.fifo",
+	"Quotas": "true", "AnnounceTopic": "arn:aws:sns:eu-west-1:123456789012:people", "PageTopic": "arn:aws:sns:eu-west-1:123456789012:pager", "Tracing": "true", "SavedQueries": "false",
+	"PermissionsBoundary": "arn:aws:iam::123456789012:policy/bound", "Subnets": "subnet-1,subnet-2", "SecurityGroups": "sg-1", "Source1": "arn:aws:sqs:eu-west-1:123456789012:in", "Source3": "arn:aws:sqs:eu-west-1:123456789012:other.fifo",
 }
 
 // Whatever is switched on or off, nothing refers to what is not there.
@@ -398,6 +398,12 @@ func TestReleasedTakesConfiguration(t *testing.T) {
 		"SweepFunction":           {`"STREAMSORT_READERS":"{\"consumers\":[{\"name\":\"a\"}]}"`},
 		"DeliveryFunction":        {`"STREAMSORT_READERS":"{\"consumers\":[{\"name\":\"a\"}]}"`},
 		"SortMapping":             {`"MaximumBatchingWindowInSeconds":0`},
+		"SortFunction":            {`"VpcConfig":{"SecurityGroupIds":{"Fn::Split":[",","sg-1"]},"SubnetIds":{"Fn::Split":[",","subnet-1,subnet-2"]}}`},
+		"SortRole":                {`"PermissionsBoundary":"arn:aws:iam::123456789012:policy/bound"`},
+		"SortPolicy":              {`"ec2:UnassignPrivateIpAddresses"],"Effect":"Allow","Resource":"*","Sid":"Vpc"`},
+		"GapAgeAlarm":             {`"AlarmActions":["arn:aws:sns:eu-west-1:123456789012:pager"]`},
+		"RoundAgeAlarm":           {`"AlarmActions":["arn:aws:sns:eu-west-1:123456789012:people"]`},
+		"DownAlarm":               {`{"Fn::Join":["",["ALARM(\"",{"Ref":"TenantApiFailsAlarm"},"\")"]]}`},
 	} {
 		text := properties(id)
 		for _, want := range wants {
@@ -407,9 +413,18 @@ func TestReleasedTakesConfiguration(t *testing.T) {
 		}
 	}
 	given := maps.Clone(optionalParameters)
-	delete(given, "Consumers")
+	maps.DeleteFunc(given, func(name string, _ any) bool {
+		return name == "Consumers" || name == "PageTopic" || name == "TenantIssuer"
+	})
 	if all = resources(t, given); !strings.Contains(properties("SweepFunction"), `"STREAMSORT_READERS":"consumers.json"`) {
 		t.Error("the sweep does not read consumers.json")
+	}
+	if text := properties("GapAgeAlarm"); !strings.Contains(text, `"AlarmActions":["arn:aws:sns:eu-west-1:123456789012:people"]`) {
+		t.Errorf("without a topic for pages: %s", text)
+	}
+	given["PageTopic"] = "arn:aws:sns:eu-west-1:123456789012:pager"
+	if all = resources(t, given); !strings.Contains(properties("DownAlarm"), `"FALSE"`) {
+		t.Errorf("without tenants: %s", properties("DownAlarm"))
 	}
 }
 

@@ -49,7 +49,7 @@ func conditions() object {
 		"IsSync": is("Mode", "sync"), "HasFunctionUrl": is("FunctionUrl", "true"), "HasWebhooks": given("WebhookSecrets"),
 		"HasTenants": given("TenantIssuer"), "HasQuotas": is("Quotas", "true"), "TenantsOperate": object{"Fn::And": []any{given("TenantIssuer"), given("TenantOperateScope")}},
 		"HasProduceScope": given("TenantProduceScope"), "HasConsumeScope": given("TenantConsumeScope"),
-		"HasTopic": given("AnnounceTopic"), "HasTracing": is("Tracing", "true"), "HasSavedQueries": is("SavedQueries", "true"),
+		"HasTopic": given("AnnounceTopic"), "HasPageTopic": given("PageTopic"), "HasVpc": object{"Fn::And": []any{given("Subnets"), given("SecurityGroups")}}, "HasBoundary": given("PermissionsBoundary"), "HasTracing": is("Tracing", "true"), "HasSavedQueries": is("SavedQueries", "true"),
 	}
 	for i := range sources {
 		all[fmt.Sprintf("HasSource%d", i+1)] = given(fmt.Sprintf("Source%d", i+1))
@@ -61,7 +61,8 @@ func conditions() object {
 func beginnings() map[string]string {
 	all := map[string]string{
 		"Process": "HasSinks", "CallProcess": "HasSinks", "Tenant": "HasTenants", "Quotas": "HasQuotas",
-		"Webhook": "HasWebhooks", "ApiWebhook": "HasWebhooks", "PostWebhook": "HasWebhooks", "GetWebhook": "HasWebhooks",
+		"DownAlarm": "HasPageTopic",
+		"Webhook":   "HasWebhooks", "ApiWebhook": "HasWebhooks", "PostWebhook": "HasWebhooks", "GetWebhook": "HasWebhooks",
 	}
 	for i := range sources {
 		all[fmt.Sprintf("Source%d", i+1)] = fmt.Sprintf("HasSource%d", i+1)
@@ -155,6 +156,8 @@ func byTenants(with, without object) {
 func (r *releasing) adapt(id string, resource object) error {
 	properties, _ := resource["Properties"].(object)
 	switch resource["Type"] {
+	case "AWS::IAM::Role":
+		properties["PermissionsBoundary"] = when("HasBoundary", ref("PermissionsBoundary"), nothing())
 	case "AWS::Lambda::Version":
 		delete(r.object["Resources"].(object), id)
 	case "AWS::Lambda::Alias":
@@ -169,6 +172,8 @@ func (r *releasing) adapt(id string, resource object) error {
 			"S3Key":    object{"Fn::Sub": "${ArtifactPrefix}" + path.Base(source) + "_" + r.version + "_${Architecture}.zip"},
 		}
 		properties["TracingConfig"] = object{"Mode": when("HasTracing", "Active", "PassThrough")}
+		properties["VpcConfig"] = when("HasVpc",
+			object{"SubnetIds": split("Subnets"), "SecurityGroupIds": split("SecurityGroups")}, nothing())
 		adaptVariables(id, properties["Environment"].(object)["Variables"].(object))
 	case "AWS::Lambda::EventSourceMapping":
 		if id == "SortMapping" {
@@ -221,6 +226,8 @@ func (r *releasing) policies(resources object) error {
 		for _, value := range document["Statement"].([]any) {
 			statement := value.(object)
 			switch actions := fmt.Sprint(statement["Action"]); {
+			case statement["Sid"] == "Vpc":
+				statements = append(statements, when("HasVpc", statement, nothing()))
 			case strings.Contains(actions, "xray:"):
 				statements = append(statements, when("HasTracing", statement, nothing()))
 			case reflect.DeepEqual(statement["Resource"], any(sampleSink)):
@@ -322,7 +329,9 @@ func fill(value any) any {
 
 func fillText(text string) any {
 	for _, p := range parameters() {
-		if p.sample == text {
+		if p.sample == text && p.Name == "PageTopic" {
+			return when("HasPageTopic", ref("PageTopic"), ref("AnnounceTopic"))
+		} else if p.sample == text {
 			return ref(p.Name)
 		}
 	}
@@ -362,6 +371,8 @@ func (r *releasing) wrap(value any, within ...string) any {
 			switch key {
 			case "DashboardBody": // a line of what is not there has no name
 				made[key] = r.wrapText(inner)
+			case "AlarmRule":
+				made[key] = r.wrapRule(inner)
 			case "DependsOn":
 				made[key] = inner
 			default:
@@ -392,6 +403,22 @@ func (r *releasing) wrapText(text any) any {
 		}
 	}
 	return object{"Fn::Join": []any{join[0], parts}}
+}
+
+// wrapRule has a composite alarm look at alarms that are there.
+func (r *releasing) wrapRule(rule any) any {
+	var terms []any
+	for _, part := range rule.(object)["Fn::Join"].([]any)[1].([]any) {
+		if _, is := part.(object); !is {
+			continue
+		}
+		var term any = object{"Fn::Join": []any{"", []any{`ALARM("`, part, `")`}}}
+		if condition := r.condition(part); condition != "" {
+			term = when(condition, term, "FALSE")
+		}
+		terms = append(terms, term)
+	}
+	return object{"Fn::Join": []any{" OR ", terms}}
 }
 
 // condition is that of the first thing that a value refers to and that is not always there where
@@ -471,7 +498,7 @@ func refersTo(text string, declared object) error {
 
 // noSample reports what is left of the samples.
 func noSample(text string) error {
-	for _, sample := range []string{"sample", sampleRoute, stackName, "11m51s"} {
+	for _, sample := range []string{"sample", "5a3b1e00", sampleRoute, stackName, "11m51s"} {
 		if at := strings.Index(text, sample); at >= 0 {
 			return fmt.Errorf("the template still has %s: …%s…", sample, text[max(at-200, 0):min(at+100, len(text))])
 		}
@@ -492,6 +519,10 @@ func rules() object {
 		"TenantsAreWhole": rule("TenantIssuer is given, and TenantAudience or TenantClaim is not; give all three", given("TenantIssuer"),
 			object{"Fn::And": []any{given("TenantAudience"), given("TenantClaim")}}),
 		"TenantsHaveNoUrl": rule("FunctionUrl is true, and there are tenants; a function URL has no tokens", given("TenantIssuer"), is("FunctionUrl", "false")),
+	}
+	for name, other := range map[string]string{"Subnets": "SecurityGroups", "SecurityGroups": "Subnets"} {
+		says := name + " are given, and no " + other + "; give both"
+		all[name+"HaveBoth"] = rule(says, given(name), given(other))
 	}
 	for i := range sources {
 		name := fmt.Sprintf("Source%d", i+1)

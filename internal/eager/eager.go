@@ -44,9 +44,9 @@ type Queue struct {
 }
 
 const (
-	// callTime bounds a call. Its caller waits for it. pauseTime is how long none is made behind one that
-	// nobody answered in time: where Lambda cannot be reached, not each invocation waits for it.
-	callTime, pauseTime = 500 * time.Millisecond, 10 * time.Second
+	// pauseTime is how long no call is made behind one that was not answered in time: where Lambda
+	// cannot be reached, not each invocation waits for it.
+	pauseTime = 10 * time.Second
 	// most is how many queues a call names: with the longest names it has 600 KB of the 1 MB that an
 	// asynchronous one may have. mostNoted is how many one Flush names; the others wait for the stream.
 	most, mostNoted = 50, 1000
@@ -77,7 +77,7 @@ func New(function string, readers []delivery.Reader) (*Caller, error) {
 	if function == "" || len(prefixes) == 0 {
 		return nil, nil
 	}
-	client, err := awscall.New(awscall.Lambda, awscall.Options{Timeout: callTime, Retryer: aws.NopRetryer{}, Untraced: true})
+	client, err := awscall.New(awscall.Lambda, awscall.Options{Retryer: aws.NopRetryer{}, Untraced: true})
 	return &Caller{function: function, prefixes: prefixes, client: client, moved: map[string]int64{}}, err
 }
 
@@ -94,8 +94,8 @@ func (c *Caller) Moved(queue string, position int64) {
 }
 
 // Flush calls process with what was noted, and returns how many calls Lambda took, and how many not.
-// It takes half a second at most, and no longer than ctx. Nothing fails by it. What was noted is left to
-// the stream where a call was not answered in the last ten seconds.
+// Its caller waits for it, and bounds ctx. Nothing fails by it. What was noted is left to the
+// stream where a call was not answered in the last ten seconds.
 //
 // Lost response: process delivers, or a second deliverer finds the claim of the first. We die right
 // before: the stream has the record of each move.
@@ -108,8 +108,6 @@ func (c *Caller) Flush(ctx context.Context) (taken, failed int) {
 	if len(calls) == 0 || paused {
 		return 0, 0
 	}
-	ctx, cancel := context.WithTimeout(ctx, callTime)
-	defer cancel()
 	var all atomic.Int64
 	fanout.SideBySide(len(calls), func(i int) {
 		event, err := strictjson.Marshal(Event{calls[i]})

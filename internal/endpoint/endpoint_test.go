@@ -52,31 +52,36 @@ func TestATenantsEndpointsAreBounded(t *testing.T) {
 	}
 }
 
-// TestAnEndpointThatTwoChange: what the other changed between the read and the write stays.
+// TestAnEndpointThatTwoChange: what the other changed, or made, between the read and the write stays.
 func TestAnEndpointThatTwoChange(t *testing.T) {
-	tables := delivery.Names{}.Tables()
-	memory := ddb.NewMemory(tables...)
-	other := endpoint.NewStore(memory, tables, time.Now)
-	place := endpoint.Place{Consumer: "hooks", Name: "q"}
-	put := func(s *endpoint.Store, c endpoint.Change) endpoint.Endpoint {
-		c.Place = place
-		e, _, err := s.Put(t.Context(), c)
-		if err != nil {
-			t.Fatal(err)
+	for first, change := range map[string]endpoint.Change{
+		"https://one.example/": {Paused: "for now"},
+		"":                     {Paused: "for now", URL: "https://two.example/"},
+	} {
+		tables := delivery.Names{}.Tables()
+		memory := ddb.NewMemory(tables...)
+		other := endpoint.NewStore(memory, tables, time.Now)
+		put := func(s *endpoint.Store, c endpoint.Change) endpoint.Endpoint {
+			c.Place = endpoint.Place{Consumer: "hooks", Name: "q"}
+			e, _, err := s.Put(t.Context(), c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return e
 		}
-		return e
-	}
-	first := put(other, endpoint.Change{URL: "https://one.example/"})
-	meanwhile := func() { put(other, endpoint.Change{URL: "https://two.example/", Rotate: true}) }
-	s := endpoint.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
-		if do := meanwhile; r.Name() == "put endpoint" && do != nil {
-			meanwhile = nil
-			do()
+		if first != "" {
+			put(other, endpoint.Change{URL: first})
 		}
-		return memory.Do(ctx, r)
-	}), tables, time.Now)
-	if e := put(s, endpoint.Change{Paused: "for now"}); e.URL != "https://two.example/" || e.Paused == "" || e.Secret == first.Secret {
-		t.Errorf("%+v; want the other's URL and secret, and paused", e)
+		var theirs endpoint.Endpoint
+		s := endpoint.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+			if r.Name() == "put endpoint" && theirs.Secret == "" {
+				theirs = put(other, endpoint.Change{URL: "https://two.example/", Rotate: true})
+			}
+			return memory.Do(ctx, r)
+		}), tables, time.Now)
+		if e := put(s, change); e.URL != theirs.URL || e.Paused == "" || e.Secret != theirs.Secret {
+			t.Errorf("after %q: %+v; want the other's URL and secret, and paused", first, e)
+		}
 	}
 }
 

@@ -30,6 +30,9 @@ import (
 	"github.com/streamsort/streamsort/pkg/tenant"
 )
 
+// MaxMessages is how many messages one call takes, and how many of an event are stored at a time.
+const MaxMessages = 500
+
 // Put is what one call brings.
 type Put struct {
 	// Scope is whose names the messages' queues and ids are: an operator's where it

@@ -3,16 +3,13 @@ package cursor
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dynamo"
-	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/stream"
 	"github.com/streamsort/streamsort/pkg/table"
 )
@@ -96,25 +93,5 @@ func TestStatelessConsumerHandsOnArrivals(t *testing.T) {
 	}
 	if len(got) != 199 || got[0] != "0.0" || got[2] != "1.1" || got[198] != "99.0" {
 		t.Errorf("%d messages: %v", len(got), got)
-	}
-}
-
-// TestOlderVersionsRefuseArrivals: whatever a queue in arrival order has is of a
-// layout that they do not know.
-func TestOlderVersionsRefuseArrivals(t *testing.T) {
-	names := Names{}.withDefaults()
-	settings := DefaultSettings()
-	settings.Kind = KindArrival
-	entries := queuelog.NewTail(queuelog.Entry{Key: "0123456789", Count: 1})
-	for name, it := range map[string]ddb.Item{
-		"cursor":     encodeCursor(newCursor("q", settings, time.Now()), names),
-		"order item": encodeOrderItem(queuelog.OrderItem{Queue: "q", Last: 1, Entries: entries}, names),
-		"arrival":    encodeArrival(Arrival{Queue: "q", ID: "a", Messages: make([]Message, 1)}, names),
-	} {
-		d := ddb.Decoder{Item: it}
-		d.Layout(attrVersion, layoutOld)
-		if !errors.Is(d.Err, table.ErrNewerLayout) {
-			t.Errorf("%s: error %v, want ErrNewerLayout", name, d.Err)
-		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/streamsort/streamsort/internal/dev/figures"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dev/meter"
 	"github.com/streamsort/streamsort/internal/dynamo"
@@ -138,55 +137,6 @@ func TestFigures(t *testing.T) {
 				t.Errorf("%+v, want %+v (reads at most): %v", got, c.want, counts)
 			}
 		})
-	}
-}
-
-// TestReadFigure pins what reading a range costs: at most 0.035 read units a
-// message of 100 bytes.
-func TestReadFigure(t *testing.T) {
-	m := newMetered(t, cursor.ModeSync)
-	const count = 1000
-	for first := int64(1); first < count; first += 100 {
-		m.group(first, first+99)
-	}
-	read := 0
-	cost := m.cost(func() {
-		for _, err := range m.sorter.Read(t.Context(), hundred(1).Queue, 0, count) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			read++
-		}
-	})
-	if per := cost.Total().Reads / count; read != count || per > 0.035 {
-		t.Errorf("read %d messages at %.4f units each, want %d at 0.035 or less", read, per, count)
-	}
-}
-
-// TestNoDearerThanAwsStreamSort compares, in money, with the algorithm that
-// aws-stream-sort's description gives: no order is dearer.
-func TestNoDearerThanAwsStreamSort(t *testing.T) {
-	for _, order := range figures.Orders() {
-		ours, theirs := newMetered(t, cursor.ModeSync), newMetered(t, cursor.ModeSync)
-		our := ours.cost(func() { ours.put(order.Seqs...) })
-		their := theirs.cost(func() {
-			old := figures.Older{Store: theirs.store}
-			for _, seq := range order.Seqs {
-				if err := old.Put(t.Context(), hundred(seq)); err != nil {
-					t.Fatal(err)
-				}
-			}
-		})
-		t.Logf("%-9s ours %.2f WRU %.2f RRU $%.2f/M; aws-stream-sort %.2f WRU %.2f RRU $%.2f/M", order.Name,
-			our.Total().Writes/100, our.Total().Reads/100, our.Total().Dollars()/100,
-			their.Total().Writes/100, their.Total().Reads/100, their.Total().Dollars()/100)
-		if our.Total().Dollars() > their.Total().Dollars() {
-			t.Errorf("%s: ours is dearer:\nours   %v\ntheirs %v", order.Name, our, their)
-		}
-		cur, err := ours.sorter.Status(t.Context(), hundred(1).Queue)
-		if err != nil || cur.Position != 100 {
-			t.Errorf("%s: position %d, %v", order.Name, cur.Position, err)
-		}
 	}
 }
 

@@ -15,15 +15,12 @@ import (
 // versions may ignore does not raise the version; giving an attribute another
 // meaning does.
 //
-// Layout 2 has queues in arrival order: their cursors, order items and arrivals. Layout 3
-// has the cursors of queues that were erased. Layout 4 has keyed queues, as layout 2. All
-// others are written in layout 1 still.
+// Layout 2 has keyed queues: their cursors, order items, arrivals and receipts have sort keys.
+// All others are written in layout 1.
 const (
-	layout        = 4
-	layoutOld     = 1
-	layoutArrival = 2
-	layoutErased  = 3
-	layoutKeyed   = 4
+	layout      = 2
+	layoutOld   = 1
+	layoutKeyed = 2
 )
 
 // logLayout is the layout of what only queues with a log have.
@@ -31,7 +28,7 @@ func logLayout(keyed bool) int64 {
 	if keyed {
 		return layoutKeyed
 	}
-	return layoutArrival
+	return layoutOld
 }
 
 // The attributes that requests name, and those that are no field; the tags of [Message], [Cursor],
@@ -95,9 +92,9 @@ const (
 var (
 	messageItems = ddb.NewCodec[Message]("message", layoutOld, layout)
 	cursorItems  = ddb.NewCodec[Cursor]("cursor", layoutOld, layout)
-	stubs        = ddb.NewCodec[Erasure]("cursor", layoutErased, layout)
+	stubs        = ddb.NewCodec[Erasure]("cursor", layoutOld, layout)
 	changes      = ddb.NewCodec[Change]("change", 0, 0)
-	orderItems   = ddb.NewCodec[queuelog.OrderItem]("order item", layoutArrival, layout)
+	orderItems   = ddb.NewCodec[queuelog.OrderItem]("order item", layoutOld, layout)
 	receipts     = ddb.NewCodec[receipt]("receipt", layoutKeyed, layout)
 	sweepItems   = ddb.NewCodec[roundProgress]("progress", layoutOld, 0)
 )

@@ -21,7 +21,7 @@ var isLive = attrPosition.Exists()
 // what is stored.
 func (s *requests) MarkErased(ctx context.Context, queue, op string, now time.Time) (Cursor, error) {
 	c, _, err := s.update(ctx, "mark erased", queue, isLive,
-		append(ddb.Removed(live...), attrVersion.Set(ddb.Int(layoutErased)), attrLastSeq.Set(attrPosition.Ref()),
+		append(ddb.Removed(live...), attrLastSeq.Set(attrPosition.Ref()),
 			attrErased.Set(ddb.Millis(now)), attrEraseOp.Set(ddb.Text(op)), changeOther)...)
 	return c, err
 }

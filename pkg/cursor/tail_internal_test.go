@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
-	"github.com/streamsort/streamsort/internal/dev/clause"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
 )
@@ -153,29 +152,5 @@ func TestEverySettingIsAFixedAttribute(t *testing.T) {
 		if at := ddb.Path(name); at != names.queueKey() && !slices.Contains(fixedAttributes, at) {
 			t.Errorf("a key may be called %s", name)
 		}
-	}
-}
-
-// TestStoreStubHasNothingElse, also where the queue was a keyed one whose keys began anew.
-func TestStoreStubHasNothingElse(t *testing.T) {
-	names := Names{}.withDefaults()
-	tables := clause.Layer(ddb.NewMemory(names.Tables()...))
-	store, err := NewStore(tables, names)
-	if err != nil {
-		t.Fatal(err)
-	}
-	settings := DefaultSettings()
-	settings.Kind, settings.KeyType = KindKeyed, "time"
-	c := newCursor("q", settings, time.UnixMilli(1))
-	c.LateInRow, c.Restart = 1, "order"
-	if _, err := store.requests.CreateCursor(t.Context(), c); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := store.requests.MarkErased(t.Context(), "q", "op", time.UnixMilli(2)); err != nil {
-		t.Fatal(err)
-	}
-	is, err := store.requests.get(t.Context(), "get cursor", store.requests.cursors, store.requests.cursorKey("q"), true)
-	if want := "{change:other eraseOp:op erased:2 first:1 lastSeq:0 queue:q v:3}"; err != nil || is.String() != want {
-		t.Errorf("%s, %v, want %s", is, err, want)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -130,28 +131,55 @@ func (r register) start(in step, out answer) []register {
 // TestLinearizable: histories of 8 to 32 clients of one id, on tables whose requests take a
 // moment and go wrong, are those of a lease register.
 func TestLinearizable(t *testing.T) {
-	results := map[string]int{}
 	for n, clients := range []int{8, 12, 16, 24, 32, 8, 12, 16, 24, 32} {
-		var history []porcupine.Operation
-		synctest.Test(t, func(t *testing.T) { history = concurrently(t, fmt.Sprint("id-", n), clients) })
-		for _, o := range history {
-			results[o.Input.(step).kind+" "+o.Output.(answer).result]++
-			results[o.Output.(answer).result]++
-		}
-		if !porcupine.CheckOperations(leaseRegister.ToModel(), history) {
-			t.Errorf("the history of %d clients is not linearizable:", clients)
-			for _, o := range history {
-				t.Logf("client %d, %d to %d: %s", o.ClientId, o.Call, o.Return, leaseRegister.DescribeOperation(o.Input.(step), o.Output.(answer)))
-			}
-			return
-		}
+		synctest.Test(t, func(t *testing.T) {
+			isLinearizable(t, concurrently(t, fmt.Sprint("id-", n), clients))
+		})
 	}
-	for _, kind := range []string{"start new", "start duplicate", "start busy", "start unknown", "complete ok", "fail ok", "lost"} {
-		if results[kind] == 0 {
-			t.Errorf("no %q in %v: the histories show too little", kind, results)
+}
+
+// TestEveryAnswerIsLinearizable: a history that has each answer, by two clients in turn.
+func TestEveryAnswerIsLinearizable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var names dedup.Names
+		table := ddbtest.NewFaults(ddb.NewMemory(names.Tables()...))
+		h := &recorder{began: time.Now(), inFlight: make(chan struct{}, 5)}
+		a, b := newClient(t, h, table, "id"), newClient(t, h, table, "id")
+		first, _ := a.start(false)
+		b.start(false)
+		bubble.Sleep(2 * shortLease)
+		second, _ := b.start(false)
+		a.end(first, "complete", "a", false)
+		b.end(second, "fail", "b", false)
+		table.Fail(1, ddbtest.Lost)
+		a.start(false)
+		bubble.Sleep(2 * shortLease)
+		third, _ := b.start(false)
+		b.end(third, "complete", "b", false)
+		a.start(false)
+		isLinearizable(t, h.history)
+		var got []string
+		for _, o := range h.history {
+			got = append(got, o.Output.(answer).result)
 		}
+		want := "new busy new lost ok unknown new ok duplicate"
+		if got := strings.Join(got, " "); got != want {
+			t.Errorf("answered %s, want %s", got, want)
+		}
+	})
+}
+
+// isLinearizable checks a history.
+func isLinearizable(t *testing.T, history []porcupine.Operation) {
+	t.Helper()
+	if porcupine.CheckOperations(leaseRegister.ToModel(), history) {
+		return
 	}
-	t.Log(results)
+	t.Error("the history is not linearizable:")
+	for _, o := range history {
+		what := leaseRegister.DescribeOperation(o.Input, o.Output)
+		t.Logf("client %d, %d to %d: %s", o.ClientId, o.Call, o.Return, what)
+	}
 }
 
 // recorder is a history in the making.
@@ -182,6 +210,21 @@ func (h *recorder) record(in step, began time.Time, out answer, wentWrong bool) 
 	}
 }
 
+// client is a process that acts on an id.
+type client struct {
+	*testing.T
+	*recorder
+	d  *dedup.Deduplicator[string, string]
+	id string
+}
+
+func newClient(t *testing.T, h *recorder, table ddb.Engine, id string) client {
+	t.Helper()
+	store := must[dedup.Store](t)(dedup.NewTable(table, dedup.Names{}))
+	o := options{Lease: shortLease, Margin: shortMargin, Poll: dedup.NoWait()}
+	return client{t, h, process(t, store, &o), id}
+}
+
 // concurrently lets clients act on one id at once.
 func concurrently(t *testing.T, id string, clients int) []porcupine.Operation {
 	t.Helper()
@@ -196,11 +239,10 @@ func concurrently(t *testing.T, id string, clients int) []porcupine.Operation {
 			defer func() { bubble.Sleep(moment(random)) }()
 			return tables.Do(ctx, r)
 		}))
-		store := must[dedup.Store](t)(dedup.NewTable(table, names))
-		d := process(t, store, &options{Lease: shortLease, Margin: shortMargin, Poll: dedup.NoWait()})
+		c := newClient(t, h, table, id)
 		wait.Go(func() {
 			for turn := range 6 {
-				if !act(t, h, d, table, random, id, fmt.Sprintf("%d.%d", n, turn)) {
+				if !c.act(table, random, fmt.Sprintf("%d.%d", n, turn)) {
 					return
 				}
 			}
@@ -210,9 +252,37 @@ func concurrently(t *testing.T, id string, clients int) []porcupine.Operation {
 	return h.history
 }
 
+// start starts, and records how that was answered.
+func (c client) start(wentWrong bool) (attempt *dedup.Attempt[string, string], duplicate bool) {
+	in, began := step{kind: "start", at: time.Now().Truncate(time.Millisecond)}, time.Now()
+	started, err := c.d.TryStart(c.Context(), c.id)
+	attempt = started.Attempt
+	out := answer{result: result(err)}
+	switch {
+	case err == nil && attempt == nil:
+		out = answer{result: "duplicate", value: started.Duplicate.Value}
+	case err == nil:
+		out = answer{result: "new", fence: attempt.Run().Fence, lease: attempt.Run().LeaseUntil}
+	}
+	c.record(in, began, out, wentWrong)
+	return attempt, out.result == "duplicate"
+}
+
+// end ends an attempt, and records how that was answered.
+func (c client) end(attempt *dedup.Attempt[string, string], kind, value string, wentWrong bool) {
+	in, began := step{kind: kind, fence: attempt.Run().Fence, value: value}, time.Now()
+	var err error
+	if kind == "complete" {
+		err = attempt.Complete(c.Context(), value)
+	} else {
+		err = attempt.Fail(c.Context(), errDown)
+	}
+	c.record(in, began, answer{result: result(err)}, wentWrong)
+}
+
 // act starts once, and ends what it has started, or does not. It reports
 // whether there is more to do.
-func act(t *testing.T, h *recorder, d *dedup.Deduplicator[string, string], table *ddbtest.Faults, random *rand.Rand, id, value string) bool {
+func (c client) act(table *ddbtest.Faults, random *rand.Rand, value string) bool {
 	goWrong := func() bool {
 		fault := ddbtest.EveryFault()[random.IntN(len(ddbtest.EveryFault()))]
 		wrong := random.IntN(12) == 0
@@ -221,41 +291,26 @@ func act(t *testing.T, h *recorder, d *dedup.Deduplicator[string, string], table
 		}
 		return wrong && fault == ddbtest.Repeated
 	}
-	h.inFlight <- struct{}{}
-	wrong := goWrong()
-	in, began := step{kind: "start", at: time.Now().Truncate(time.Millisecond)}, time.Now()
-	started, err := d.TryStart(t.Context(), id)
-	<-h.inFlight
-	attempt := started.Attempt
-	out := answer{result: result(err)}
-	switch {
-	case err == nil && attempt == nil:
-		out = answer{result: "duplicate", value: started.Duplicate.Value}
-	case err == nil:
-		out = answer{result: "new", fence: attempt.Run().Fence, lease: attempt.Run().LeaseUntil}
-	}
-	h.record(in, began, out, wrong)
+	c.inFlight <- struct{}{}
+	attempt, duplicate := c.start(goWrong())
+	<-c.inFlight
 	if attempt == nil {
 		bubble.Sleep(shortLease / 4)
-		return out.result != "duplicate"
+		return !duplicate
 	}
 	if random.IntN(2) == 0 {
 		bubble.Sleep(2 * shortLease) // a zombie, if anybody else is there
 	}
-	h.inFlight <- struct{}{}
-	defer func() { <-h.inFlight }()
-	wrong = goWrong()
-	in, began = step{kind: "complete", fence: attempt.Run().Fence, value: value}, time.Now()
+	c.inFlight <- struct{}{}
+	defer func() { <-c.inFlight }()
+	wrong := goWrong()
 	switch random.IntN(4) {
 	case 0:
-		err = attempt.Complete(t.Context(), value)
+		c.end(attempt, "complete", value, wrong)
 	case 1, 2:
-		in.kind = "fail"
-		err = attempt.Fail(t.Context(), errDown)
-	default:
-		return true // it is never heard of again
+		c.end(attempt, "fail", value, wrong)
+	default: // it is never heard of again
 	}
-	h.record(in, began, answer{result: result(err)}, wrong)
 	return true
 }
 

@@ -1,6 +1,7 @@
 package delivery_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -155,20 +156,20 @@ func TestTheFirstFailureOfAPuller(t *testing.T) {
 	}
 }
 
-// TestAMessageRefusedForGoodIsListed: also where the circuit breaker ends the delivery before the message
-// is alone.
+// TestAMessageRefusedForGoodIsListed: also where the delivery has no time left before the message is alone.
 func TestAMessageRefusedForGoodIsListed(t *testing.T) {
 	k := newDesk(t)
-	k.opens()
-	k.put("q", 2, 3)
-	k.poison(3, delivery.Permanent(errors.New("order 3 is bad")))
-	k.probeDue()
-	k.hands("q", endedCircuitOpen)
-	rows := k.failing()
-	listed := func(r trouble.Row) bool {
-		return r.Queue == "q" && r.Seq == 1 && r.Error == "order 3 is bad"
+	k.put("q", 1, 2, 3)
+	deadline := k.now.Add(100 * 365 * 24 * time.Hour) // by the clock of the machine there is time
+	k.fails = func(delivery.Batch) error {
+		k.now = deadline
+		return delivery.Permanent(errors.New("order 3 is bad"))
 	}
-	if !slices.ContainsFunc(rows, listed) {
+	ctx, cancel := context.WithDeadline(t.Context(), deadline)
+	defer cancel()
+	check.Is(t, ending(k.d.Deliver(ctx, "q", k.reader(), -1)), endedOutOfTime)
+	rows := k.failing()
+	if len(rows) != 1 || rows[0].Queue != "q" || rows[0].Seq != 1 || rows[0].Error != "order 3 is bad" {
 		t.Errorf("listed is %+v", rows)
 	}
 }

@@ -236,7 +236,7 @@ func TestTheCircuitCloses(t *testing.T) {
 	k.fails = nil
 	k.probeDue()
 	k.hands("q", endedCaughtUp)
-	k.gets("q 1,2,3 #1", "q 4 #1")
+	k.gets("q 1 #1", "q 2,3,4 #1")
 	check.Is(t, k.circuit(), (request.Circuit{Closed: k.now, Waking: true}))
 	// For those that failed nothing is waited for.
 	k.pass(time.Second)
@@ -361,16 +361,31 @@ func TestBadMessagesDoNotHoldTheProbesUp(t *testing.T) {
 	}
 }
 
-// TestAPermanentFailureGivesTheProbeBack: the sink said nothing.
-func TestAPermanentFailureGivesTheProbeBack(t *testing.T) {
+// TestAProbeIsOneMessage: one that no sink takes blocks with its first probe, whatever comes behind it,
+// and says nothing of the sink. One that is taken closes the circuit.
+func TestAProbeIsOneMessage(t *testing.T) {
 	k := newDesk(t)
 	k.opens()
-	k.probeDue()
-	k.fails = func(delivery.Batch) error { return delivery.Permanent(errNo) }
-	k.d.Deliver(t.Context(), "q", k.patient(), -1)
-	e := check.Get(k.store.Requests(request.Inside{}).Health(t.Context(), "c", true))
-	if at := e.Circuit.ProbeAt.Sub(k.now); at > 17*time.Second || slices.ContainsFunc(e.Failing, func(f request.FailingQueue) bool { return f.Queue == "q" }) {
+	k.put("q", 2, 3, 4)
+	probe := func(bad int64) request.Health {
+		k.poison(bad, delivery.Permanent(errNo))
+		k.probeDue()
+		k.must(k.d.Deliver(t.Context(), "q", k.patient(), -1).Err)
+		e, err := k.store.Requests(request.Inside{}).Health(t.Context(), "c", true)
+		k.must(err)
+		return e
+	}
+	e := probe(1)
+	k.gets("q 1 #1")
+	k.at("q", 0, delivery.Blocked)
+	listed := slices.ContainsFunc(e.Failing, func(f request.FailingQueue) bool { return f.Queue == "q" })
+	if at := e.Circuit.ProbeAt.Sub(k.now); !e.Circuit.Open() || at > 17*time.Second || listed {
 		t.Errorf("the next probe is due in %s: %+v", at, e)
+	}
+	_, err := k.d.Operate(t.Context(), skips(order("op"), 1))
+	k.must(err)
+	if e = probe(3); len(k.got) == 0 || k.got[0] != "q 2 #1" || e.Circuit.Open() {
+		t.Errorf("the sink got %q, and the circuit is %+v", k.got, e.Circuit)
 	}
 }
 

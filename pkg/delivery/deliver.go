@@ -500,7 +500,8 @@ func (run *delivery) failure(ctx context.Context, c Consumer, cause error, part 
 	return failure
 }
 
-// read reads the next batch. The outcome is Missing where the next message is not there.
+// read reads the next batch, while the circuit is open up to its first message: a failure is that one's
+// or the sink's. The outcome is Missing where the next message is not there.
 func (run *delivery) read(ctx context.Context, after, isolateTo int64, attempts int) (Batch, error) {
 	reading := plan{
 		Sorter: run.sorter, Queue: run.Queue, Cursor: run.cursor, Position: run.position,
@@ -529,7 +530,11 @@ func (run *delivery) read(ctx context.Context, after, isolateTo int64, attempts 
 			run.Cause, err = missing, nil
 		}
 	}
-	return Batch{Queue: run.Queue, Consumer: run.Consumer, From: got.From, To: got.To, Messages: got.Messages, Skipped: got.Skipped}, err
+	b := batch(Consumer{Queue: run.Queue, Name: run.Consumer}, got)
+	if run.opens(run.learnt) && len(b.Messages) > 0 {
+		b = b.upTo(b.Messages[0].Seq)
+	}
+	return b, err
 }
 
 // over reports whether a claim is in flight whose lease is over.

@@ -1,6 +1,7 @@
 package delivery_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/request"
@@ -127,6 +129,42 @@ func TestRedrive(t *testing.T) {
 	check.Get(k.d.Operate(t.Context(), redrives(order("op 2"), 1)))
 	k.ends("q", endedCaughtUp)
 	k.at("q", 2, delivery.Idle)
+}
+
+// TestAnOperatorDiesBehindUnblock: the message is skipped, or tried again, once, whoever comes next: the
+// same order, or who delivers when the sweep has woken the queue up.
+func TestAnOperatorDiesBehindUnblock(t *testing.T) {
+	for i, want := range [][]string{{"q 2 #1"}, {"q 2 #1"}, {"q 1 #1", "q 2 #1"}, {"q 1 #1", "q 2 #1"}} {
+		k := newDesk(t)
+		k.put("q", 1)
+		k.poison(1, errNo)
+		k.hands("q", endedFailed)
+		k.put("q", 2)
+		k.fails, k.got = nil, nil
+		died := false
+		dying, err := delivery.New(k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+			if died {
+				return ddb.Answer{}, errFlaky
+			}
+			died = r.Name() == "unblock"
+			return k.do(ctx, r)
+		}), k.sorter, nil)
+		k.must(err)
+		o := order("op")
+		o.Kind, o.Seq = []string{"skip", "redrive"}[i/2], 1
+		if _, err := dying.Operate(t.Context(), o); !errors.Is(err, errFlaky) {
+			t.Fatalf("error %v", err)
+		}
+		k.pass(time.Hour)
+		if i%2 == 0 {
+			_, err = k.d.Operate(t.Context(), o)
+			k.must(err)
+		} else if !k.notified("q", func() { k.sweep(delivery.SweepOptions{}) }) {
+			t.Errorf("%s: the sweep woke nobody up", o.Kind)
+		}
+		k.ends("q", endedCaughtUp)
+		k.gets(want...)
+	}
 }
 
 func TestPauseAndResume(t *testing.T) {

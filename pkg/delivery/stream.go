@@ -191,7 +191,8 @@ func (d *Deliverer) again(ctx context.Context, done Delivery, record json.RawMes
 	case done.Reason == reasonTime:
 		return d.sorter.Notify(ctx, done.Queue) != nil
 	case done.Reason == reasonFailed:
-		return done.Record.RetryAt.Sub(d.now()) <= soon && young()
+		first := done.Record.Attempts+done.Record.Away <= 1 // others of the shard wait meanwhile
+		return first && done.Record.RetryAt.Sub(d.now()) <= soon && young()
 	}
 	return false
 }

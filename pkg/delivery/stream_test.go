@@ -98,6 +98,28 @@ func TestABadQueueHoldsUpNoOther(t *testing.T) {
 	k.gets("c 2 #1")
 }
 
+// TestQuickRetriesHoldUpNoOther: a queue whose second try failed lets go of its record, however near
+// the next one is.
+func TestQuickRetriesHoldUpNoOther(t *testing.T) {
+	for _, cause := range []error{errNo, delivery.SinkAway(errNo)} {
+		k := newDesk(t)
+		k.put("bad", 1)
+		k.poison(1, cause)
+		quick := k.patient()
+		quick.Retries = []time.Duration{200 * time.Millisecond}
+		handle, err := delivery.OnStream(k.d, cursor.Names{}, quick)
+		k.must(err)
+		event := table.StreamEvent{Records: []json.RawMessage{moved(1, "bad", 0, 1)}}
+		for _, want := range []events.DynamoDBEventResponse{failedAt("1"), allWell, allWell} {
+			got, err := handle(t.Context(), event)
+			if diff := cmp.Diff(want, got); err != nil || diff != "" {
+				t.Errorf("%v: %v, answer (-want +got):\n%s", cause, err, diff)
+			}
+			k.pass(200 * time.Millisecond)
+		}
+	}
+}
+
 func TestAQueueWhoseStoreFailsComesAgain(t *testing.T) {
 	k := newDesk(t)
 	for _, queue := range []string{"a", "bad", "c"} {

@@ -475,3 +475,22 @@ func TestWakeUpsOfOtherChains(t *testing.T) {
 	_, _, err := a.Wake(t.Context(), "", xorack.SweepOptions{})
 	check.That(t, err != nil, "a chain without a tag is no error")
 }
+
+// TestAWakeUpThatFails counts what failed: the next one does it.
+func TestAWakeUpThatFails(t *testing.T) {
+	a := newAlarmed(t)
+	a.create("t", xorack.CreateOptions{Deadline: time.Minute})
+	a.now = start.Add(time.Minute)
+	for _, c := range []struct {
+		failure error
+		want    xorack.SweepReport
+	}{
+		{ddb.ErrUnavailable, xorack.SweepReport{Chains: 1, TimedOut: 1, Failed: 1}},
+		{nil, xorack.SweepReport{Chains: 1, Finished: 1}},
+	} {
+		announce := func(context.Context, xorack.Chain) error { return c.failure }
+		report, next, err := a.Wake(t.Context(), "t", xorack.SweepOptions{Announce: announce})
+		check.That(t, errors.Is(err, c.failure) && report == c.want && next.IsZero(),
+			"%+v, %v, %v; want %+v, %v", report, next, err, c.want, c.failure)
+	}
+}

@@ -22,9 +22,7 @@ import (
 
 // world is tables, the time, and what invocations have cost so far.
 type world struct {
-	tables ddb.Engine
-	// inMemory says that the tables are in memory, and not a server's.
-	inMemory bool
+	tables *ddb.Memory
 	// store is the sorter's tables without any bound: for setting a case up, and for
 	// looking at what came of it.
 	store *cursor.Store
@@ -41,20 +39,13 @@ func definitions() []table.Definition {
 	return slices.Concat(names.Tables(), []table.Definition{names.ArrivalsTable()}, delivery.Names{Trouble: trouble.DefaultName}.Tables(), xorack.Names{}.Tables())
 }
 
-// open begins the world's time: far ahead, so that no server deletes what it holds.
-func (w *world) open() error {
+// renew begins the world again, with empty tables.
+func (w *world) renew() error {
+	w.tables = ddb.NewMemory(definitions()...)
 	w.now = time.Date(2126, 1, 1, 0, 0, 0, 0, time.UTC)
 	var err error
 	w.store, err = cursor.NewStore(w.tables, cursor.Names{})
 	return err
-}
-
-// renew begins the world again: in memory with empty tables, so that what they held is let go.
-func (w *world) renew() error {
-	if w.inMemory {
-		w.tables = ddb.NewMemory(definitions()...)
-	}
-	return w.open()
 }
 
 // clock is the world's time.

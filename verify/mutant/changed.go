@@ -5,38 +5,25 @@ import (
 	"fmt"
 	"os/exec"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 )
 
-// inChanged leaves the mutants whose verdict a change since the base can
-// concern: a file was changed, added or deleted in a folder that the mutant's
-// tests are built from, or here. What is not committed counts as well.
+// inChanged leaves the mutants in whose folder, or that of their tests, something was
+// changed, added or deleted since the base; all where it was here. What is not committed
+// counts as well.
 func inChanged(root, base string, all []mutant) ([]mutant, error) {
 	base, err := theBase(root, base)
 	if err != nil || base == "" {
 		return all, err
 	}
 	folders, err := changedFolders(root, base)
-	if err != nil {
-		return nil, err
+	if err != nil || folders["verify/mutant"] {
+		return all, err
 	}
-	if folders["verify/mutant"] {
-		return all, nil
-	}
-	concerned := map[test]bool{}
-	for _, m := range all {
-		if _, known := concerned[m.caught]; known {
-			continue
-		}
-		built, err := builtFrom(root, m.caught.folder)
-		if err != nil {
-			return nil, err
-		}
-		concerned[m.caught] = slices.ContainsFunc(built, func(folder string) bool { return folders[folder] })
-	}
-	return slices.DeleteFunc(slices.Clone(all), func(m mutant) bool { return !concerned[m.caught] && !folders[m.folder] }), nil
+	return slices.DeleteFunc(slices.Clone(all), func(m mutant) bool {
+		return !folders[m.folder] && !folders[strings.TrimPrefix(m.caught.folder, "./")]
+	}), nil
 }
 
 // theBase is the commit to compare with: the one that is asked for, else where
@@ -80,27 +67,6 @@ func changedFolders(root, base string) (map[string]bool, error) {
 			folder, _, _ := strings.Cut(path.Dir(file)+"/", "/testdata/")
 			folders[strings.TrimSuffix(folder, "/")] = true
 		}
-	}
-	return folders, nil
-}
-
-// builtFrom are the folders, from the root, of this module's packages that the
-// tests in a folder are built from, their own among them.
-func builtFrom(root, folder string) ([]string, error) {
-	listed, err := output(root, "go", "list", "-tags", "whole", "-deps", "-test", "-f", "{{with .Module}}{{if .Main}}{{$.Dir}}{{end}}{{end}}", folder)
-	if err != nil {
-		return nil, err
-	}
-	var folders []string
-	for line := range strings.Lines(listed) {
-		if line = strings.TrimSpace(line); line == "" {
-			continue
-		}
-		from, err := filepath.Rel(root, line)
-		if err != nil {
-			return nil, err
-		}
-		folders = append(folders, filepath.ToSlash(from))
 	}
 	return folders, nil
 }

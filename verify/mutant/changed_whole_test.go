@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// repository is a module under git: q's test uses package helper.
+// repository is a module under git.
 type repository struct {
 	t    *testing.T
 	root string
@@ -34,14 +34,13 @@ func newRepository(t *testing.T) repository {
 	r := repository{t, root}
 	r.git("init", "--quiet", "--initial-branch=main")
 	for name, text := range map[string]string{
-		".gitignore":       "*.log\n",
-		"go.mod":           "module example.com/one\n\ngo 1.26\n",
-		"p/p.go":           "package p\n",
-		"p/p_test.go":      "package p\n",
-		"q/q.go":           "package q\n",
-		"q/q_test.go":      "package q_test\n\nimport _ \"example.com/one/helper\"\n",
-		"helper/helper.go": "package helper\n",
-		"other/other.go":   "package other\n",
+		".gitignore":     "*.log\n",
+		"go.mod":         "module example.com/one\n\ngo 1.26\n",
+		"p/p.go":         "package p\n",
+		"p/p_test.go":    "package p\n",
+		"q/q.go":         "package q\n",
+		"q/q_test.go":    "package q\n",
+		"other/other.go": "package other\n",
 	} {
 		r.write(name, text)
 	}
@@ -101,17 +100,16 @@ func TestChangedFilesChooseTheMutants(t *testing.T) {
 		change func(repository)
 		want   string
 	}{
-		"nothing":                 {func(repository) {}, ""},
-		"the code":                {func(r repository) { r.write("p/p.go", "package p\n\n// New.\n") }, "p, p by q"},
-		"a test":                  {func(r repository) { r.write("q/q_test.go", "package q\n") }, "q, p by q"},
-		"a file that is new":      {func(r repository) { r.write("p/new.go", "package p\n") }, "p, p by q"},
-		"what a test is built of": {func(r repository) { r.write("helper/helper.go", "package helper\n\n// New.\n") }, "q, p by q"},
-		"a test's data":           {func(r repository) { r.write("q/testdata/deep/ein Wört.json", "{}\n") }, "q, p by q"},
-		"a file that is ignored":  {func(r repository) { r.write("p/some.log", "") }, ""},
-		"another package":         {func(r repository) { r.write("other/other.go", "package other\n\n// New.\n") }, ""},
-		"a file that went":        {func(r repository) { r.git("rm", "--quiet", "p/p_test.go") }, "p, p by q"},
-		"a file that moved":       {func(r repository) { r.git("mv", "p/p_test.go", "other/p_test.go") }, "p, p by q"},
-		"the mutants themselves":  {func(r repository) { r.write("verify/mutant/cursor.go", "package main\n") }, "p, q, p by q"},
+		"nothing":                {func(repository) {}, ""},
+		"the code":               {func(r repository) { r.write("p/p.go", "package p\n\n// New.\n") }, "p, p by q"},
+		"a test":                 {func(r repository) { r.write("q/q_test.go", "package q\n\n// New.\n") }, "q, p by q"},
+		"a file that is new":     {func(r repository) { r.write("p/new.go", "package p\n") }, "p, p by q"},
+		"a test's data":          {func(r repository) { r.write("q/testdata/deep/ein Wört.json", "{}\n") }, "q, p by q"},
+		"a file that is ignored": {func(r repository) { r.write("p/some.log", "") }, ""},
+		"another package":        {func(r repository) { r.write("other/other.go", "package other\n\n// New.\n") }, ""},
+		"a file that went":       {func(r repository) { r.git("rm", "--quiet", "p/p_test.go") }, "p, p by q"},
+		"a file that moved":      {func(r repository) { r.git("mv", "p/p_test.go", "other/p_test.go") }, "p, p by q"},
+		"the mutants themselves": {func(r repository) { r.write("verify/mutant/cursor.go", "package main\n") }, "p, q, p by q"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRepository(t)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -72,10 +71,8 @@ func (s store) try(root, scratch string, out io.Writer) (int, []string, error) {
 	binaries := make([]binary, len(s.tests))
 	for i, t := range s.tests {
 		binaries[i] = binary{t, filepath.Join(scratch, strings.NewReplacer(".", "", "/", "-").Replace(t.folder)), filepath.Join(root, t.folder)}
-		build := exec.Command("go", "test", "-c", "-tags", "whole", "-o", binaries[i].path, t.folder)
-		build.Dir = root
-		if said, err := build.CombinedOutput(); err != nil {
-			return 0, nil, fmt.Errorf("does not compile: %s", bytes.TrimSpace(said))
+		if err := build(root, t.folder, binaries[i].path, "-tags", "whole"); err != nil {
+			return 0, nil, err
 		}
 	}
 	record := filepath.Join(scratch, "clauses")
@@ -100,35 +97,22 @@ func (s store) try(root, scratch string, out io.Writer) (int, []string, error) {
 // dropEach runs the tests without each of the clauses: only the first ones where
 // nothing should catch it.
 func (s store) dropEach(names []string, binaries []binary, out io.Writer) (wrong []string, err error) {
-	var (
-		mu   sync.Mutex
-		wait sync.WaitGroup
-	)
-	next := make(chan string)
-	for range workers {
-		wait.Go(func() {
-			for name := range next {
-				asked := binaries
-				_, alike := s.alike[name]
-				if alike {
-					asked = binaries[:1]
-				}
-				by, failure := catch(name, asked)
-				mu.Lock()
-				err = errors.Join(err, failure)
-				if failure == nil && alike != (by == "") {
-					wrong = append(wrong, name)
-					fmt.Fprintf(out, "%-6s %s\n", cmp.Or(by, "GREEN"), name)
-				}
-				mu.Unlock()
-			}
-		})
-	}
-	for _, name := range names {
-		next <- name
-	}
-	close(next)
-	wait.Wait()
+	var mu sync.Mutex
+	err = sideBySide(len(names), func(i int) error {
+		asked := binaries
+		_, alike := s.alike[names[i]]
+		if alike {
+			asked = binaries[:1]
+		}
+		by, err := catch(names[i], asked)
+		if err == nil && alike != (by == "") {
+			mu.Lock()
+			defer mu.Unlock()
+			wrong = append(wrong, names[i])
+			fmt.Fprintf(out, "%-6s %s\n", cmp.Or(by, "GREEN"), names[i])
+		}
+		return err
+	})
 	slices.Sort(wrong)
 	return wrong, err
 }

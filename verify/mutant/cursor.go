@@ -3,57 +3,26 @@ package main
 // sorterFolder has the code that the sorter's bugs are planted in.
 const sorterFolder = "pkg/cursor"
 
-// engineFolder has the engine on DynamoDB.
-const engineFolder = "internal/dynamo"
-
-// Tests of batches of which DynamoDB does a part: of the engine, and of who asks.
-var (
-	batchLeaves = test{"./internal/dynamo", "TestWhatABatchLeavesIsSaid"}
-)
-
 // schedules are the tests that walk all small schedules and random ones.
 var schedules = test{"./verify/sim/cursorsim", "TestEverySmallSchedule|TestRandomSchedules"}
 
-// shuffled are the random ones alone.
-var shuffled = test{"./verify/sim/cursorsim", "TestRandomSchedules"}
+// filled walks a gap that is filled, and is too large for one invocation.
+var filled = smallSchedule(schedules.folder, "pieces: a gap is filled")
 
-func trace(name string) test { return test{"./verify/sim/cursorsim", "TestTrace" + name} }
+func trace(name string) test { return test{schedules.folder, "TestTrace" + name} }
 
-// sorterMutants are bugs in the sorter.
+func cursorTest(pattern string) test { return test{"./pkg/cursor", pattern} }
+
+// sorterMutants are bugs in the sorter: in moves, gaps, pieces, and in where a queue starts.
 var sorterMutants = []mutant{
-	{"unconditional move", sorterFolder, schedules, []edit{
-		{"store_cursors.go", "attrPosition.Eq(ddb.Int(over.From)), known, isNumbered", "attrPosition.Exists(), known"},
-	}},
-	{"move if position <= to", sorterFolder, schedules, []edit{
-		{"store_cursors.go", "attrPosition.Eq(ddb.Int(over.From)), known, isNumbered", "attrPosition.Le(ddb.Int(over.To)), known"},
-	}},
-	{"the first copy of a move sets the position back", sorterFolder, smallSchedule(schedules.folder, "a first copy comes late"), []edit{
-		{"store_cursors.go", "attrPosition.Eq(ddb.Int(over.From)), known, isNumbered", "attrPosition.Ge(ddb.Int(over.From)), known, isNumbered"},
-	}},
-	{"no rescan after a move", sorterFolder, schedules, []edit{
-		{"advance.go", "if !p.behind {", "if mine || !p.behind {"},
-	}},
-	{"no look behind a move that fills the gap", sorterFolder, schedules, []edit{
-		{"advance.go", "p.behind = p.behind || cur.MaxParked > over.From", "p.behind = p.behind || cur.GapOpen()"},
-	}},
 	{"who looks behind sees the next message only (V13)", sorterFolder, trace("V13"), []edit{
 		{"advance.go", "(p.cur.GapOpen() || !p.behind)", "true"},
 	}},
 	{"who looks behind stops where another moved on (V12)", sorterFolder, trace("V12"), []edit{
 		{"advance.go", "if !p.behind {", "if !p.behind || !mine {"},
 	}},
-	{"what is seen beyond a gap is not put on record", sorterFolder, shuffled, []edit{
-		{"advance.go", "highest = max(highest, beyond)", "_ = beyond"},
-		{"advance.go", "if parked <= look.end && look.beyond > look.end {", "if false {"},
-	}},
-	{"unconditional put", sorterFolder, schedules, []edit{
-		{"store_messages.go", "encodeMessage(m, s.names), s.queueKey.Missing())", "encodeMessage(m, s.names), ddb.Cond{})"},
-	}},
 	{"own move not recognised (V2)", sorterFolder, trace("V2"), []edit{
 		{"advance.go", "if !moved && cur.Position != over.To {", "if !moved {"},
-	}},
-	{"park without its position condition", sorterFolder, schedules, []edit{
-		{"store_cursors.go", "attrPosition.Lt(ddb.Int(seq-1)), attrMaxParked.Le(", "attrMaxParked.Le("},
 	}},
 	{"parked cleared on an empty scan", sorterFolder, schedules, []edit{
 		{"store_cursors.go", "ddb.And(attrPosition.Lt(ddb.Int(seq-1)), attrMaxParked.Le(attrPosition.Ref()), isNumbered)", "ddb.Or(attrPosition.Eq(ddb.Int(seq)), ddb.And(attrPosition.Lt(ddb.Int(seq-1)), attrMaxParked.Le(attrPosition.Ref()), attrMaxParked.Lt(ddb.Int(seq))))"},
@@ -61,12 +30,6 @@ var sorterMutants = []mutant{
 	}},
 	{"duplicate does not advance", sorterFolder, schedules, []edit{
 		{"put.go", "r.Seq > cur.Position && r.Outcome != Full", "r.Seq > cur.Position && r.Outcome != Full && r.Outcome != Duplicate"},
-	}},
-	{"conflict does not advance", sorterFolder, smallSchedule(schedules.folder, "two messages under one seq"), []edit{
-		{"put.go", "r.Seq > cur.Position && r.Outcome != Full", "r.Seq > cur.Position && r.Outcome != Full && r.Outcome != Conflict"},
-	}},
-	{"heal without scan", sorterFolder, schedules, []edit{
-		{"heal.go", "beyond, err := s.sweepUp(ctx, always, &p)", "beyond, err := NoSeq, error(nil)"},
 	}},
 	{"healer stops at the position (V3)", sorterFolder, trace("V3"), []edit{
 		{"heal.go", "if !always && !cur.GapOpen() && known <= cur.Position {", "if !always && known <= cur.Position {"},
@@ -76,9 +39,6 @@ var sorterMutants = []mutant{
 	}},
 	{"batch parks and stops (V5)", sorterFolder, trace("V5"), []edit{
 		{"advance.go", "if err := s.park(ctx, highest, p); err != nil {", "if err := s.park(ctx, highest, p); true {"},
-	}},
-	{"unconditional tombstone", sorterFolder, schedules, []edit{
-		{"store_messages.go", "a, err := s.put(ctx, \"put message\", s.messages, encodeMessage(m, s.names), s.queueKey.Missing())", "condition := s.queueKey.Missing()\n\tif m.Tombstone != \"\" {\n\t\tcondition = ddb.Cond{}\n\t}\n\ta, err := s.put(ctx, \"put message\", s.messages, encodeMessage(m, s.names), condition)"},
 	}},
 	{"gapSince not renewed (V6)", sorterFolder, trace("V6"), []edit{
 		{"store_cursors.go", "attrPosition.Set(ddb.Int(over.To)), attrMaxParked.Set(ddb.Int(parked)), attrMovedAt.Set(ddb.Millis(now)),", "attrPosition.Set(ddb.Int(over.To)), attrMaxParked.Set(ddb.Int(parked)),"},
@@ -104,24 +64,75 @@ var sorterMutants = []mutant{
 	{"reader ends at a hole, silently", sorterFolder, schedules, []edit{
 		{"read.go", "strong = !whole || !page.More && expect < upTo\n", "if strong = !whole || !page.More && expect < upTo; strong {\n\t\t\t\treturn\n\t\t\t}\n"},
 	}},
-	{"no strong read where a hole is seen", sorterFolder, schedules, []edit{
-		{"read.go", "strong = !whole || !page.More && expect < upTo\n", "_ = whole\n"},
-	}},
 	{"range from the queue's begin", sorterFolder, schedules, []edit{
 		{"stream.go", "from = c.Position\n", "from = c.Settings.First - 1\n"},
-	}},
-	{"advance that failed counts as done", sorterFolder, schedules, []edit{
-		{"stateless.go", "return stream.FailedAt(raw, err)", "_, _ = stream.FailedAt(raw, err)"},
 	}},
 	{"the last record that fails is named", sorterFolder, test{"./pkg/cursor", "TestStatelessConsumerStopsAtWhatFails"}, []edit{
 		{"stateless.go", "\t\tfor _, raw := range event.Records {\n", "\t\tvar answer events.DynamoDBEventResponse\n\t\tfor _, raw := range event.Records {\n"},
 		{"stateless.go", "\t\t\t\treturn stream.FailedAt(raw, err)\n", "\t\t\t\tif answer, err = stream.FailedAt(raw, err); err != nil {\n\t\t\t\t\treturn answer, err\n\t\t\t\t}\n"},
 		{"stateless.go", "\t\treturn events.DynamoDBEventResponse{}, nil\n", "\t\treturn answer, nil\n"},
 	}},
-	{"UnprocessedItems are lost", engineFolder, batchLeaves, []edit{
-		{"engine.go", "range out.UnprocessedItems[r.Table.Name] {", "range out.UnprocessedItems[\"\"] {"},
+	{"a gap is skipped by the age of the one before it", sorterFolder, smallSchedule(schedules.folder, "skip behind a second gap"), []edit{
+		{"gaps.go", "&& gaps[0].olderThan(until)", "&& (len(batch) > 0 || gaps[0].olderThan(until))"},
 	}},
-	{"what comes late to an erased queue stays", sorterFolder, test{"./pkg/cursor", "TestLateWritesToAnErasedQueue"}, []edit{
-		{"heal.go", "if errors.Is(err, ErrErased) {", "if errors.Is(err, ErrErased) && len(known) > 9 {"},
+	{"a visit skips one gap", sorterFolder, smallSchedule(schedules.folder, "skip of many gaps beside a writer"), []edit{
+		{"gaps.go", "moved.moved(m.From, m.To)\n\t\t}\n", "moved.moved(m.From, m.To)\n\t\t}\n\t\tbreak\n"},
+	}},
+	{"a gap is as old as the position's last move", sorterFolder, smallSchedule(schedules.folder, "skip behind a second gap"), []edit{
+		{"put.go", "m.EnqueuedAt = ddb.ToMillis(s.now())", "m.EnqueuedAt = ddb.ToMillis(cur.MovedAt)"},
+	}},
+	{"heads have no time", sorterFolder, test{"./pkg/cursor", "TestManyGapsAreSkippedInOneVisit"}, []edit{
+		{"store_messages.go", "attrVersion, attrEnqueuedAt, attrExpiresOn, attrTombstone", "attrVersion, attrExpiresOn, attrTombstone"},
+	}},
+	{"the next gap is due late", sorterFolder, test{"./pkg/cursor", "TestManyGapsAreSkippedInOneVisit"}, []edit{
+		{"gaps.go", "s.scheduleAt(cur, gaps[0].Since.Add(age))", "s.scheduleAt(cur, s.now().Add(age))"},
+	}},
+	{"tombstones make the rest of their gap young", sorterFolder, test{"./pkg/cursor", "TestASkipKeepsTheGapsAge"}, []edit{
+		{"gaps.go", "reason, batch[i].Since)", "reason, s.now())"},
+	}},
+	{"pieces: looked at to the end first (R13)", sorterFolder, filled, []edit{
+		{"advance.go", "if room <= 0 || !whole {", "if room <= 0 && !whole {"},
+	}},
+	{"pieces: the move waits for all pages (R13)", sorterFolder, filled, []edit{
+		{"advance.go", "whole = len(page.Messages) == limit", "whole = len(page.Messages) > 0"},
+	}},
+	{"pieces: acknowledged after the first one (R14)", sorterFolder, filled, []edit{
+		{"heal.go", "if _, err := s.move(ctx, look, p); err != nil {", "if _, err := s.move(ctx, look, p); err != nil || look.full {"},
+	}},
+	{"pieces: acknowledged after a failed move (R14)", sorterFolder, filled, []edit{
+		{"heal.go", "if _, err := s.move(ctx, look, p); err != nil {\n\t\t\treturn beyond, err", "if _, err := s.move(ctx, look, p); err != nil {\n\t\t\treturn beyond, nil"},
+	}},
+	{"pieces: acknowledged before the move (R14)", sorterFolder, filled, []edit{
+		{"heal.go", "look, err := s.scan(ctx, p, p.cur.Position)\n\t\tif err != nil {\n\t\t\treturn beyond, err", "look, err := s.scan(ctx, p, p.cur.Position)\n\t\tif err != nil || look.full {\n\t\t\treturn beyond, err"},
+	}},
+	{"pieces: acknowledged though the time was up (R14)", sorterFolder, test{"./pkg/cursor", "TestOnMessagesHandsBack"}, []edit{
+		{"stream.go", "if q.again = q.err != nil; !q.again {", "if q.again = q.err != nil && !errors.Is(q.err, context.DeadlineExceeded); !q.again {"},
+	}},
+	{"pieces: a mark on a seq that nobody saw (R16)", sorterFolder, smallSchedule(schedules.folder, "pieces: a run on no record"), []edit{
+		{"store_cursors.go", "attrMaxParked.Set(ddb.Int(parked))", "attrMaxParked.Set(ddb.Int(parked+1))"},
+	}},
+	{"start: a refusal by an older state", sorterFolder, cursorTest("TestARefusedPutAsksStrongly"), []edit{
+		{"put.go", "if cur, err = s.readCursor(ctx, queue); err != nil || cur.Exists() {", "if cur, err = s.store.Cursor(ctx, queue, false); err != nil || cur.Exists() {"},
+	}},
+	{"ahead: the bound of the defaults", sorterFolder, cursorTest("TestAClockThatIsAhead/memory"), []edit{
+		{"keyed.go", "latest := s.now().Add(cur.Settings.ClockAhead)", "latest := s.now().Add(s.defaults.ClockAhead)"},
+	}},
+	{"ahead: a repeat gets its own time of receipt", sorterFolder, cursorTest("TestAClockThatIsAhead/memory"), []edit{
+		{"keyed.go", "a.parts[i], a.result.ClockAhead = sortkey.Received(m.Received), true", "a.parts[i], a.result.ClockAhead = m.Received, true\n\t\t\tkey, _ = of.Key(a.parts...)"},
+	}},
+	{"late: the writer counts what a settler has placed", sorterFolder, cursorTest("TestALateOneIsCountedOnce"), []edit{
+		{"log.go", "a.at.Has(queuelog.MarkUnlinked), a.placed", "a.at.Has(queuelog.MarkUnlinked), a.mine"},
+	}},
+	{"anew: what was stored beside it is left behind", sorterFolder, logSchedule("keyed: the keys begin anew beside a writer"), []edit{
+		{"restart.go", "p.High, p.LateInRow, p.Restart = cur.High.Era().Next().Begin(),", "p.Low, p.High, p.LateInRow, p.Restart = cur.High.Era().Next().Begin(), cur.High.Era().Next().Begin(),"},
+	}},
+	{"anew: an order that was done is on record again", "pkg/delivery", test{"./functions/delivery", "TestRestartKeys/memory"}, []edit{
+		{"erase.go", "if cur.RestartedBy(o.Op) {", "if cur.RestartedBy(o.Reason) {"},
+	}},
+	{"rounds: what is reported is of the last run", sorterFolder, test{"./pkg/cursor", "TestSweepGoesOnWhereItStopped"}, []edit{
+		{"round.go", "p.Seen.Merge(s.seen)", "p.Seen = s.seen"},
+	}},
+	{"rounds: a queue takes what time there is", sorterFolder, test{"./pkg/cursor", "TestAQueueHasATurn"}, []edit{
+		{"sweep.go", "context.WithTimeout(ctx, turn)", "context.WithCancel(ctx)"},
 	}},
 }

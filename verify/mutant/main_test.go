@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"go/parser"
 	"go/token"
-	"slices"
 	"strings"
 	"testing"
 
@@ -16,23 +15,6 @@ import (
 	"github.com/streamsort/streamsort/verify/sim/repliessim"
 	"github.com/streamsort/streamsort/verify/sim/xoracksim"
 )
-
-func TestAShortRunSeesAllPartsOfTheList(t *testing.T) {
-	all := make([]mutant, 100)
-	for i := range all {
-		all[i].name = fmt.Sprint(i)
-	}
-	var tenths [10]int
-	for _, m := range spread(all)[:20] {
-		tenths[m.name[0]-'0'] += len(m.name) - 1 // of 10 to 99: the first digit is the tenth
-		if len(m.name) == 1 {
-			tenths[0]++
-		}
-	}
-	if slices.Contains(tenths[:], 0) {
-		t.Errorf("a fifth of the list has of each tenth %v, want some of each", tenths)
-	}
-}
 
 // TestEveryMutantCanBePlanted: a change of the code that moves a text away is noticed
 // without waiting for the mutants' own run.

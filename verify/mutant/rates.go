@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,8 +41,11 @@ var judges = map[string][]string{
 // The files of what the operators' mutants have shown.
 const ratesFile = "verify/mutant/rates.txt"
 
-// rates are how many mutants of each package were killed, by its folder.
+// rates are how many mutants of each package were killed, by its folder; those of a sample that
+// one folder of tests judged, by "folder by folder".
 type rates map[string]tally
+
+var rateLine = regexp.MustCompile(`^(\S+(?: by \S+)?) (\d+) of (\d+)$`)
 
 func parseRates(text string) (rates, error) {
 	all := rates{}
@@ -49,19 +53,24 @@ func parseRates(text string) (rates, error) {
 		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
 			continue
 		}
-		var folder string
 		var t tally
-		if _, err := fmt.Sscanf(line, "%s %d of %d", &folder, &t.killed, &t.tried); err != nil || t.killed > t.tried {
+		found := rateLine.FindStringSubmatch(line)
+		if found != nil {
+			t.killed, _ = strconv.Atoi(found[2])
+			t.tried, _ = strconv.Atoi(found[3])
+		}
+		if found == nil || t.killed > t.tried {
 			return nil, fmt.Errorf("%s: %q is not a folder, a number, of and a number", ratesFile, line)
 		}
-		all[folder] = t
+		all[found[1]] = t
 	}
 	return all, nil
 }
 
 func (r rates) String() string {
 	out := "# How many of a package's mutants its tests kill: make mutants PKG=./pkg/xorack UPDATE=1\n" +
-		"# writes a line. A rate may only rise.\n"
+		"# writes a line, and so does a suite's sample: PKG=./pkg/xorack BY=./verify/sim/xoracksim SAMPLE=60.\n" +
+		"# A rate may only rise; that of a sample, which is another one each week, may differ by chance.\n"
 	for _, folder := range slices.Sorted(maps.Keys(r)) {
 		out += fmt.Sprintf("%s %d of %d\n", folder, r[folder].killed, r[folder].tried)
 	}
@@ -76,11 +85,18 @@ func readRates(root string) (rates, error) {
 	return parseRates(string(text))
 }
 
+// chance is how far the rates of two samples of 60 may be apart.
+const chance = 0.15
+
 // fell is the packages whose rate is lower than it was.
 func (r rates) fell(before rates) error {
 	var errs []error
 	for folder, now := range r {
-		if was, ok := before[folder]; ok && now.rate() < was.rate() {
+		allowed := 0.0
+		if strings.Contains(folder, " by ") {
+			allowed = chance
+		}
+		if was, ok := before[folder]; ok && now.rate() < was.rate()-allowed {
 			errs = append(errs, fmt.Errorf("%s: %d of %d mutants are killed, it was %d of %d: add tests that fail with those that survive, or say in %s why one changes nothing",
 				folder, now.killed, now.tried, was.killed, was.tried, alikeFile))
 		}
@@ -128,13 +144,17 @@ func tryPackage(root, folder string, c chosen, update bool, out io.Writer) error
 		return err
 	}
 	t, err := operate(root, folder, c, alike, out)
-	if err != nil || c.by != nil || c.in != nil || c.sample > 0 || time.Now().After(c.until) {
+	name := folder
+	if c.by != nil {
+		name += " by " + c.by[0]
+	}
+	if err != nil || c.in != nil || c.by == nil && (c.sample > 0 || time.Now().After(c.until)) {
 		return err
 	}
-	if err := (rates{folder: t}).fell(known); err != nil || !update {
+	if err := (rates{name: t}).fell(known); err != nil || !update {
 		return err
 	}
-	known[folder] = t
+	known[name] = t
 	return os.WriteFile(filepath.Join(root, ratesFile), []byte(known.String()), 0o644)
 }
 

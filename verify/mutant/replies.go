@@ -3,8 +3,6 @@ package main
 // repliesWalked are the tests that walk the schedules of consumers that answer.
 var repliesWalked = test{"./verify/sim/repliessim", "TestEverySmallSchedule|TestRandomSchedules"}
 
-func repliesSchedule(name string) test { return smallSchedule(repliesWalked.folder, name) }
-
 func replyTrace(name string) test { return test{"./verify/sim/repliessim", "TestTrace" + name} }
 
 // replyMutants are bugs in replies with the commit, and in the store's requests.
@@ -20,9 +18,6 @@ var replyMutants = []mutant{
 	}},
 	{"replies: an id without the token (P4)", deliveryFolder, replyTrace("P4"), []edit{
 		{"replies.go", "strconv.FormatInt(h.Token.N, 10), h.Token.Req, queue}", "queue}"},
-	}},
-	{"replies: an id without the request", deliveryFolder, test{"./pkg/delivery", "TestTheIdHasTheWholeToken"}, []edit{
-		{"replies.go", "strconv.FormatInt(h.Token.N, 10), h.Token.Req, queue}", "strconv.FormatInt(h.Token.N, 10), queue}"},
 	}},
 	{"replies: settled without them (P5)", pullFolder, replyTrace("P5"), []edit{
 		{"consume.go", "run.claims.Settle(ctx, h, outcome, reason, replies...)", "run.claims.Settle(ctx, h, outcome, reason, replies[:0]...)"},
@@ -45,55 +40,13 @@ var replyMutants = []mutant{
 		{"reply.go", "\t\treturn c, run.replying(err)\n", "\t\treturn run.fail(ctx, c, Batch{}, err)\n"},
 		{"store_claims.go", "\"fail\", queue, name, isHeld(token, Started),", "\"fail\", queue, name, isHeld(token, Started, Sending),"},
 	}},
-	{"replies: decided without the token", deliveryFolder, repliesWalked, []edit{
-		{"store_replies.go", "isOwn(token, Started),", "isIn(Started),"},
-	}},
-	{"replies: finished without the token", deliveryFolder, test{"./pkg/delivery", "TestStoreFinish/memory"}, []edit{
-		{"store_replies.go", "isHeld(token, Sending),", "isIn(Sending),"},
-	}},
 	{"replies: of a handler that failed", deliveryFolder, repliesWalked, []edit{
 		{"deliver.go", "\t\t\tafter, err := run.fail(ctx, c, batch, cause)\n", "\t\t\treplies, _ := batch.Replies()\n\t\t\theld := Held{Queue: batch.Queue, Consumer: batch.Consumer, Token: batch.Token}\n\t\t\tif err := run.storeReplies(ctx, held, replies); err != nil {\n\t\t\t\treturn c, err\n\t\t\t}\n\t\t\tafter, err := run.fail(ctx, c, batch, cause)\n"},
-	}},
-	{"replies: forgotten by a commit that claims", pullFolder, repliesSchedule("pulled, 2 faults"), []edit{
-		{"../puller_next.go", "\tif len(replies) > 0 {\n", "\tif len(replies) < 0 {\n"},
-	}},
-	{"replies: those of a claim in quarantine are not stored", pullFolder, repliesSchedule("pulled, and quarantined"), []edit{
-		{"../puller_end.go", "case Prepared, InDoubt, unsettled:\n\tcase Deferred:", "case Prepared, InDoubt:\n\tcase unsettled:\n\t\treturn Answer{}, false, nil\n\tcase Deferred:"},
-	}},
-	{"replies: one that can never be stored holds its queue", deliveryFolder, repliesWalked, []edit{
-		{"send.go", "\t\tcase !r.Outcome.Durable():\n", "\t\tcase !r.Outcome.Durable():\n\t\t\treturn lost{}, ddb.ErrUnavailable\n\t\tcase false:\n"},
-	}},
-	{"replies: one that can never be stored is not announced", deliveryFolder, repliesWalked, []edit{
-		{"send.go", "\tif len(refused) == 0 {\n", "\tif len(refused) >= 0 {\n"},
 	}},
 	{"replies: refused behind the commit", deliveryFolder, repliesWalked, []edit{
 		{"send.go", "\tif err := d.refuse(ctx, h, refused); err != nil {\n\t\treturn c, err\n\t}\n\tfinished, done, err := d.store.Finish(ctx, c.Queue, c.Name, c.Token)\n", "\tfinished, done, err := d.store.Finish(ctx, c.Queue, c.Name, c.Token)\n\tif err == nil {\n\t\terr = d.refuse(ctx, h, refused)\n\t}\n"},
 	}},
-	{"replies: announced for ever", deliveryFolder, test{"./pkg/delivery", "TestARefusedReplyGoesOn"}, []edit{
-		{"store_replies.go", "\t\tattrRefusedAnnounced.Set(announced))", "\t\tattrRefusedAnnounced.Remove())"},
-	}},
-	{"replies: stored, and not in order yet", deliveryFolder, repliesWalked, []edit{
-		{"send.go", "case errors.Join(r.Err, r.Deferred) != nil:", "case r.Err != nil:"},
-	}},
 	{"replies: what they are made from is kept", deliveryFolder, test{"./pkg/delivery", "TestAReplyIsTakenAsItIs"}, []edit{
 		{"replies.go", "append(g.replies, r.clone())", "append(g.replies, r)"},
-	}},
-	{"replies: pushed without one that was refused", deliveryFolder, test{"./pkg/delivery", "TestABadReplyThatIsIgnored"}, []edit{
-		{"handed.go", "\treplies, err := batch.Replies()\n", "\treplies, _ := batch.Replies()\n"},
-	}},
-	{"replies: the seq's attribute is not counted", deliveryFolder, test{"./pkg/delivery", "TestWhatIsTakenCanBeStored"}, []edit{
-		{"replies.go", "m.Seq, m.Attributes = *r.Seq, withSeq(r.Attributes, *r.Seq)", "m.Seq = *r.Seq"},
-	}},
-	{"replies: attributes take no room", deliveryFolder, test{"./pkg/delivery", "TestWhatIsTakenCanBeStored"}, []edit{
-		{"replies.go", "size += attributeOverhead + ", "size += "},
-	}},
-	{"replies: of two lists in an answer the last counts", "internal/sink/lambda", test{"./internal/sink/lambda", "TestLambdaAnswers"}, []edit{
-		{"lambda.go", "if _, known := a[name]; known {", "if false {"},
-	}},
-	{"replies: a marker without them", markerFolder, markerTest("TestEachMessageIsAnsweredOnce"), []edit{
-		{"consume.go", "d.Mark(ctx, tx, b, committed, replies...)", "d.Mark(ctx, tx, b, committed, replies[:0]...)"},
-	}},
-	{"replies: older tables are opened", markerFolder, markerTest("TestOlderTables"), []edit{
-		{"markers.go", "case version < layout:", "case version < layout-1:"},
 	}},
 }

@@ -32,7 +32,9 @@ const (
 type planted struct {
 	folder, overlay string
 	sites           []site
-	units           []unit
+	// by is the folder of the tests that units has.
+	by    string
+	units []unit
 }
 
 // unit is a test, or a part of one, which of the switches it reaches, and what it takes.
@@ -48,8 +50,8 @@ type unit struct {
 type chosen struct {
 	// in is whether a site is asked for; all are where it is nil.
 	in func(site) bool
-	// by are the folders of the tests that judge; the package's own and those of [judges]
-	// where there are none.
+	// by are the folders of the tests that judge, and then only what they reach is tried; the
+	// package's own and those of [judges] where there are none.
 	by []string
 	// sample is how many are tried at most, chosen by the seed; 0 for all.
 	sample int
@@ -85,13 +87,14 @@ func plantSwitches(root, scratch, folder string) (*planted, error) {
 
 // addTests builds the tests of a folder, and finds which of them reaches which switch.
 func (p *planted) addTests(root, scratch, judge string) error {
-	p.units = nil
+	if p.by == judge {
+		return nil
+	}
+	p.by, p.units = judge, nil
 	binary := filepath.Join(scratch, "test")
 	_ = os.Remove(binary)
-	build := exec.Command("go", "test", "-c", "-overlay", p.overlay, "-o", binary, "./"+judge)
-	build.Dir = root
-	if said, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s does not compile: %.3000s", judge, said)
+	if err := build(root, "./"+judge, binary, "-overlay", p.overlay); err != nil {
+		return fmt.Errorf("%s %w", judge, err)
 	}
 	if _, err := os.Stat(binary); err != nil {
 		return nil // no tests there
@@ -230,6 +233,11 @@ func runUnits(units []*unit, cpu, wall time.Duration, variable string) (*os.Proc
 	return run.ProcessState, string(said), nil
 }
 
+// reached is whether a test reaches a switch.
+func (p *planted) reached(n int) bool {
+	return slices.ContainsFunc(p.units, func(u unit) bool { return u.reaches[n] })
+}
+
 // judge is the test that fails with a mutant switched on; empty where none does.
 func (p *planted) judge(n int) (string, error) {
 	var all []*unit
@@ -307,6 +315,11 @@ func operate(root, folder string, c chosen, alike map[string]string, out io.Writ
 	if err != nil {
 		return tally{}, err
 	}
+	if c.by != nil {
+		if err := p.addTests(root, scratch, c.by[0]); err != nil {
+			return tally{}, err
+		}
+	}
 	left, err := p.chosen(c, alike)
 	if err != nil {
 		return tally{}, err
@@ -363,7 +376,7 @@ func (p *planted) chosen(c chosen, alike map[string]string) ([]int, error) {
 	for n, s := range p.sites {
 		name := p.folder + " " + s.name
 		there[name] = true
-		if alike[name] == "" && (c.in == nil || c.in(s)) {
+		if alike[name] == "" && (c.in == nil || c.in(s)) && (c.by == nil || p.reached(n)) {
 			asked = append(asked, n)
 		}
 	}
@@ -376,7 +389,6 @@ func (p *planted) chosen(c chosen, alike map[string]string) ([]int, error) {
 		random := rand.New(rand.NewPCG(c.seed, 0))
 		random.Shuffle(len(asked), func(i, j int) { asked[i], asked[j] = asked[j], asked[i] })
 		asked = asked[:c.sample]
-		slices.Sort(asked)
 	}
 	return asked, nil
 }

@@ -29,7 +29,6 @@ import (
 
 	"github.com/streamsort/streamsort/examples/ledger"
 	"github.com/streamsort/streamsort/examples/pingpong"
-	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/verify/big"
 )
 
@@ -112,9 +111,9 @@ var scenarios = []scenario{
 func init() {
 	for _, c := range big.Cases {
 		scenarios = append(scenarios, scenario{"big/" + c.Name, c.Shows, []setting{
-			{"PART", 1, 100, 1, 1_000_000}, {"SERVER", 0, 0, 0, 1},
-		}, func(ctx context.Context, w *world) error {
-			lines, err := c.Run(ctx, w.values["PART"], map[int64]localdb.Kind{1: localdb.DynamoDBLocal}[w.values["SERVER"]])
+			{"PART", 1, 100, 1, 1_000_000},
+		}, func(_ context.Context, w *world) error {
+			lines, err := c.Run(w.values["PART"])
 			for _, line := range lines {
 				w.row(c.Name, "%s", line)
 			}

@@ -27,6 +27,7 @@ type alarm struct {
 	periods   int           // 1 where it is 0
 	points    int           // all of them where it is 0
 	silent    bool          // raised below the threshold, and where there is nothing
+	page      bool          // the stack is down, or data stands or is lost: it wakes somebody
 	// byTenant: where there are tenants, it is raised for each of them by itself, and
 	// for what is no tenant's.
 	byTenant bool
@@ -125,11 +126,10 @@ func (s *Streamsort) busyTables() []namedTable {
 // tables are all that there are.
 func (s *Streamsort) tables() []namedTable {
 	all := append(s.busyTables(), namedTable{"Sweeps", s.SweepsTable}, namedTable{"Arrivals", s.ArrivalsTable},
-		namedTable{"Audit", s.AuditTable}, namedTable{"Trouble", s.TroubleTable}, namedTable{"Chains", s.ChainsTable})
-	for _, optional := range []namedTable{{"Dedup", s.DedupTable}, {"Quotas", s.QuotasTable}} {
-		if optional.table != nil {
-			all = append(all, optional)
-		}
+		namedTable{"Audit", s.AuditTable}, namedTable{"Trouble", s.TroubleTable}, namedTable{"Chains", s.ChainsTable},
+		namedTable{"Dedup", s.DedupTable})
+	if s.QuotasTable != nil {
+		all = append(all, namedTable{"Quotas", s.QuotasTable})
 	}
 	return all
 }
@@ -142,14 +142,14 @@ func (s *Streamsort) addAlarms() {
 			// The one that watches the one which watches everything else: raised
 			// where no sweep reports how old its round is.
 			id: "SweepSilentAlarm", description: "The sweep is silent: gaps and stuck consumers are not handled", metric: sweep("RoundAge"),
-			statistic: "SampleCount", threshold: 1, period: 5 * time.Minute, periods: 3, silent: true,
+			statistic: "SampleCount", threshold: 1, period: 5 * time.Minute, periods: 3, silent: true, page: true,
 		},
 		{
 			id: "RoundAgeAlarm", description: "A round of the sweep takes too long: gaps, stuck consumers and chains are seen late", metric: sweep("RoundAge"),
 			statistic: "Maximum", threshold: (s.props.SweepInterval + sweepCalls).Seconds(), periods: 3, points: 2,
 		},
 		{
-			id: "GapAgeAlarm", section: "gap", byTenant: true, description: "A message has been missing for long; what follows it waits", metric: sweep("GapAge"),
+			id: "GapAgeAlarm", section: "gap", byTenant: true, page: true, description: "A message has been missing for long; what follows it waits", metric: sweep("GapAge"),
 			statistic: "Maximum", threshold: s.props.LagAfter.Seconds(),
 		},
 		{
@@ -157,7 +157,7 @@ func (s *Streamsort) addAlarms() {
 			statistic: "Maximum", threshold: (s.props.SweepInterval + sweepCalls).Seconds(), periods: 3, points: 2,
 		},
 		{
-			id: "ConsumersBlockedAlarm", section: "blocked", byTenant: true, description: "A message fails for good; a consumer is blocked in its queue", metric: sweep("ConsumersBlocked"),
+			id: "ConsumersBlockedAlarm", section: "blocked", byTenant: true, page: true, description: "A message fails for good; a consumer is blocked in its queue", metric: sweep("ConsumersBlocked"),
 			statistic: "Maximum", threshold: 1,
 		},
 		{
@@ -174,11 +174,11 @@ func (s *Streamsort) addAlarms() {
 			statistic: "Maximum", threshold: 1,
 		},
 		{
-			id: "ConsumersMissingAlarm", section: "blocked", byTenant: true, description: "A message was gone before a consumer had it", metric: sweep("ConsumersMissing"),
+			id: "ConsumersMissingAlarm", section: "blocked", byTenant: true, page: true, description: "A message was gone before a consumer had it", metric: sweep("ConsumersMissing"),
 			statistic: "Sum", threshold: 1,
 		},
 		{
-			id: "ConsumerLagAlarm", section: "catching-up", byTenant: true, description: "Messages wait for long to be delivered", metric: sweep("ConsumerLag"),
+			id: "ConsumerLagAlarm", section: "catching-up", byTenant: true, page: true, description: "Messages wait for long to be delivered", metric: sweep("ConsumerLag"),
 			statistic: "Maximum", threshold: s.props.LagAfter.Seconds(), periods: 3,
 		},
 		{
@@ -229,7 +229,7 @@ func (s *Streamsort) addAlarms() {
 func apiAlarms(id, what string, api awsapigatewayv2.CfnApi) []alarm {
 	return []alarm{
 		{
-			id: id + "FailsAlarm", section: "ApiFailsAlarm", description: what + " answers 5xx",
+			id: id + "FailsAlarm", section: "ApiFailsAlarm", page: true, description: what + " answers 5xx",
 			metric:    metric{"AWS/ApiGateway", "5xx", []dimension{{"ApiId", api.Ref()}}},
 			statistic: "Sum", threshold: 1, periods: 3, points: 2,
 		},
@@ -264,7 +264,7 @@ func streamAlarms(f named) []alarm {
 		age time.Duration
 	}{{"BehindAlarm", behind}, {"FarBehindAlarm", farBehind}} {
 		all = append(all, alarm{
-			id: f.name + a.id, section: "BehindAlarm", description: "The oldest record that waits in the stream is " + text(a.age) + " old; at 24h the stream drops it",
+			id: f.name + a.id, section: "BehindAlarm", page: a.age == farBehind, description: "The oldest record that waits in the stream is " + text(a.age) + " old; at 24h the stream drops it",
 			metric: lambdaMetric(f.function, "IteratorAge"), statistic: "Maximum", threshold: float64(a.age.Milliseconds()),
 		})
 	}
@@ -274,7 +274,7 @@ func streamAlarms(f named) []alarm {
 // anchor is the section of an alarm in docs/reference/runbook.md.
 func anchor(id string) string { return strings.ToLower(id) }
 
-// addAlarm makes an alarm that notifies the topic, where there is one.
+// addAlarm makes an alarm that notifies the topic of its severity, where there is one.
 func (s *Streamsort) addAlarm(a alarm) {
 	period := cmp.Or(a.period, max(s.props.SweepInterval, 5*time.Minute))
 	props := &awscloudwatch.CfnAlarmProps{
@@ -295,10 +295,31 @@ func (s *Streamsort) addAlarm(a alarm) {
 	} else {
 		watch(props, a, period)
 	}
-	if topic := *s.props.AnnounceTopic; topic != "" {
+	topic := *s.props.AnnounceTopic
+	if a.page {
+		topic = cmp.Or(*s.props.PageTopic, topic)
+	}
+	if topic != "" {
 		props.AlarmActions, props.OkActions = &[]any{&topic}, &[]any{&topic}
 	}
-	s.alarms[a.id] = awscloudwatch.NewCfnAlarm(s.scope, &a.id, props)
+	made := awscloudwatch.NewCfnAlarm(s.scope, &a.id, props)
+	s.alarms[a.id] = made
+	if a.page && *s.props.PageTopic != "" {
+		s.addPage(made)
+	}
+}
+
+// addPage has DownAlarm be raised while the alarm is. It notifies nobody: the alarm does.
+func (s *Streamsort) addPage(page awscloudwatch.CfnAlarm) {
+	s.pages = append(s.pages, `ALARM("`+*page.Ref()+`")`)
+	rule := jsii.String(strings.Join(s.pages, " OR "))
+	if s.down != nil {
+		s.down.SetAlarmRule(rule)
+		return
+	}
+	s.down = awscloudwatch.NewCfnCompositeAlarm(s.scope, jsii.String("DownAlarm"), &awscloudwatch.CfnCompositeAlarmProps{
+		AlarmDescription: jsii.String("Streamsort is down, or messages stand. See docs/reference/alarms.md"), AlarmRule: rule,
+	})
 }
 
 // watch has an alarm look at its metric.

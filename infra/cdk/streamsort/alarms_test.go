@@ -135,7 +135,7 @@ func alarms(t *testing.T, tmpl template) map[string]rule {
 		}
 		switch tmpl.Resources["MessagesTable"]["DeletionPolicy"] {
 		case "Delete": // changedProps
-			topic := []any{"arn:aws:sns:eu-west-1:123456789012:people"}
+			topic := []any{"arn:aws:sns:eu-west-1:123456789012:" + severities(t)[listed(t, id)]}
 			diff(t, id+" notifies", []any{topic, topic}, []any{p["AlarmActions"], p["OKActions"]})
 			if p["Namespace"] == "Streamsort" && service != "orders" {
 				t.Errorf("%s watches service %v", id, service)
@@ -212,6 +212,22 @@ func TestWatchedMetricsAreWritten(t *testing.T) {
 		}
 		for _, row := range regexp.MustCompile(`\["Streamsort","([A-Za-z]+)","service","[a-z]+","function_name","([A-Za-z]+)Function"`).FindAllStringSubmatch(dashboard(t, tmpl), -1) {
 			watched[row[1]+" "+row[2]+"Function"] = true
+		}
+	}
+	page, err := os.ReadFile("../../../docs/how-to/platform.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for function, pattern := range map[string]string{
+		" SweepFunction":   `MetricName="([A-Za-z]+)"`,
+		" EnqueueFunction": `MetricName=\("([A-Za-z]+)" OR "Full"\)`,
+	} {
+		found := regexp.MustCompile(pattern).FindAllStringSubmatch(string(page), -1)
+		if found == nil {
+			t.Errorf("docs/how-to/platform.md has no objective by %s", pattern)
+		}
+		for _, metric := range found {
+			watched[metric[1]+function] = true
 		}
 	}
 	if len(watched) < 14 {
@@ -293,23 +309,52 @@ func runbook(t *testing.T) map[string]bool {
 	return all
 }
 
-// alarmsPage is the page that lists every alarm.
-const alarmsPage = "../../../docs/reference/alarms.md"
-
-// TestAlarmsAreListed: the page has a row for each alarm, or for those that a pattern such as
-// …ErrorsAlarm stands for, and the runbook has no section of an alarm that is not there.
-func TestAlarmsAreListed(t *testing.T) {
-	text, err := os.ReadFile(alarmsPage)
+// severities are the topics of alarms by their names in docs/reference/alarms.md.
+func severities(t *testing.T) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile("../../../docs/reference/alarms.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := slices.Collect(maps.Keys(wantAlarms(true)))
-	for id := range wantAlarms(true) {
-		pattern := strings.Contains(string(text), "`…"+lastWords.FindString(id)+"`")
-		if !pattern && !strings.Contains(string(text), "`"+id+"`") {
-			t.Errorf("docs/reference/alarms.md has no row of %s", id)
+	all := map[string]string{}
+	for _, row := range regexp.MustCompile("(?m)^\\| \\[`([^`]+)`[^|]*\\| (page|ticket) \\|").FindAllStringSubmatch(string(text), -1) {
+		all[row[1]] = map[string]string{"page": "pager", "ticket": "people"}[row[2]]
+	}
+	return all
+}
+
+// listed is the name of an alarm's row: its own, or a pattern such as …ErrorsAlarm.
+func listed(t *testing.T, id string) string {
+	t.Helper()
+	for _, name := range []string{id, "…" + lastWords.FindString(id)} {
+		if severities(t)[name] != "" {
+			return name
 		}
 	}
+	t.Errorf("docs/reference/alarms.md has no row of %s", id)
+	return ""
+}
+
+// With a topic for pages DownAlarm is raised while one of the alarms is that notify it.
+func TestDownAlarm(t *testing.T) {
+	rule := name(changed().properties(t, "DownAlarm", "AWS::CloudWatch::CompositeAlarm")["AlarmRule"])
+	var want []string
+	for id := range wantAlarms(true) {
+		if severities(t)[listed(t, id)] == "pager" {
+			want = append(want, `ALARM("`+id+`")`)
+		}
+	}
+	got := strings.Split(rule, " OR ")
+	slices.Sort(got)
+	slices.Sort(want)
+	if len(want) < 9 || !slices.Equal(want, got) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// TestAlarmsAreListed: the runbook has no section of an alarm that is not there.
+func TestAlarmsAreListed(t *testing.T) {
+	want := slices.Collect(maps.Keys(wantAlarms(true)))
 	want = append(want, "SourceFailuresAlarm", "SourceBehindAlarm", "TableThrottledAlarm")
 	for section := range runbook(t) {
 		if !strings.HasSuffix(section, "alarm") {

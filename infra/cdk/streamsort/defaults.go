@@ -33,15 +33,13 @@ func (p *Props) withDefaults(id string) Props {
 	d.SweepSegments = cmp.Or(d.SweepSegments, 4)
 	d.EventBus = orNew(d.EventBus, "default")
 	d.AnnounceTopic = orNew(d.AnnounceTopic, "")
+	d.PageTopic = orNew(d.PageTopic, "")
 	d.AnnounceFunction = orNew(d.AnnounceFunction, "")
 	d.LagAfter = cmp.Or(d.LagAfter, 15*time.Minute)
 	d.SavedQueries = orNew(d.SavedQueries, true)
 	d.SettleWithin = cmp.Or(d.SettleWithin, time.Hour)
 
 	d.APIRate = cmp.Or(d.APIRate, 1000)
-	if d.hasTenants() {
-		d.TenantRate = cmp.Or(d.TenantRate, 1000)
-	}
 	d.Tracing = orNew(d.Tracing, false)
 	d.LogSuccesses = orNew(d.LogSuccesses, 1)
 	d.LogRetentionDays = cmp.Or(d.LogRetentionDays, 30)

@@ -27,7 +27,7 @@
 //	TroubleTable     TableV2; an index of what is oldest; which queues and consumers somebody should look at
 //	ChainsTable      TableV2; stream NEW_IMAGE, TTL, an index of what is due: the acker's
 //	ArchiveBucket    S3; what a consumer that is an archive has, where it names no bucket of yours
-//	QuotasTable      TableV2; TTL; what tenants have taken, where there are Props.Quotas
+//	QuotasTable      TableV2; TTL; what tenants have taken, only with Props.QuotasFile
 //	DedupTable       TableV2; TTL; for functions of your own that use package dedup
 //	EnqueueFunction  takes messages in: called by Api, or directly
 //	SortFunction     called by SortMapping with the inserts of MessagesTable's stream, and by
@@ -44,11 +44,11 @@
 //	EnqueuePutAlias  the alias put of enqueue: it puts, and does nothing else
 //	EnqueueUrlAlias  the alias url of enqueue, and EnqueuePutUrl the function URL before it; only with Props.FunctionURL
 //	…Shift           CodeDeploy; moves the aliases; only with Props.Shift
-//	…Alarm           CloudWatch; docs/reference/runbook.md has a section for each
+//	…Alarm           CloudWatch; docs/reference/alarms.md; DownAlarm only with Props.PageTopic
 //	Dashboard        CloudWatch
 //	…Throttled       CloudWatch Logs; counts what an API answered 429, in its access log
 //	…Query           CloudWatch Logs Insights, saved; only with Props.SavedQueries
-//	TimerQueue       SQS; wake-ups for what is due; but for Props.Timer
+//	TimerQueue       SQS; wake-ups for what is due
 //	TimerMapping     calls sweep with the wake-ups that are due
 //	FailureQueue     SQS; where the mappings put what they give up on: positions in a stream, no messages
 //	Api              HTTP API with IAM authorisation on every route but PostWebhooks…Route, one for each of Props.Webhooks

@@ -30,8 +30,7 @@ type function struct {
 	takes       FunctionProps
 	environment map[string]string
 	access      []awsiam.PolicyStatement
-	code        string            // the folder of its program; empty: the one in Binaries
-	files       map[string]string // what else is in there, by name
+	files       map[string]string // what is beside its program, by name
 }
 
 func (s *Streamsort) addFunctions() error {
@@ -40,17 +39,11 @@ func (s *Streamsort) addFunctions() error {
 	if err != nil {
 		return err
 	}
-	bounded, err := s.packBounded()
-	// The CDK copies the folders while it makes the functions.
-	defer bounded.remove()
-	if err != nil {
-		return err
-	}
 	s.EnqueueFunction = s.newFunction(function{
 		name: "enqueue", id: "Enqueue", description: "Takes messages in any order", takes: p.Functions["enqueue"],
 		environment: merged(s.quotasEnvironment(), s.troubleEnvironment(), map[string]string{"STREAMSORT_EVENTS": p.Events, tenantClaimVariable: p.TenantClaim}),
 		access:      append(s.enqueueAccess(), s.countQuotas()...),
-		code:        bounded.folders["enqueue"], files: bounded.files,
+		files:       s.quotas,
 	})
 	s.put = s.newAlias("EnqueuePutAlias", putAlias, "What event sources and producers call: it puts, and does nothing else", s.EnqueueFunction)
 	s.SortFunction = s.newFunction(function{
@@ -74,15 +67,15 @@ func (s *Streamsort) addFunctions() error {
 		name: "delivery", id: "Delivery", description: "Shows and operates consumers", takes: p.Functions["delivery"],
 		environment: merged(s.consumersEnvironment(), s.replyEnvironment(), s.quotasEnvironment(), p.httpEnvironment(), map[string]string{tenantClaimVariable: p.TenantClaim}),
 		access:      append(s.deliveryAccess(), s.countQuotas()...),
-		code:        bounded.folders["delivery"], files: bounded.files,
+		files:       s.quotas,
 	})
 	s.AckFunction = s.newFunction(function{
 		name: "ack", id: "Ack", description: "Tells when trees of work are done", takes: p.Functions["ack"],
 		environment: merged(s.trackEnvironment(), s.consumersEnvironment(), s.announceEnvironment(), s.quotasEnvironment(), map[string]string{tenantClaimVariable: p.TenantClaim}),
 		access:      append(s.ackAccess(), s.countQuotas()...),
-		code:        bounded.folders["ack"], files: bounded.files,
+		files:       s.quotas,
 	})
-	if err := errors.Join(s.addProcess(), s.addWebhook()); err != nil {
+	if err := errors.Join(s.addProcess(), s.addWebhook(), s.failed); err != nil {
 		return err
 	}
 	return s.addEager()
@@ -111,24 +104,21 @@ func (s *Streamsort) addProcess() error {
 	if !hasSinks(p.Consumers) {
 		return nil
 	}
-	packed, err := s.packProcess()
+	configured, files, err := s.configureProcess()
 	if err != nil {
 		return err
 	}
-	// The CDK copies the folder while it makes the functions.
-	defer packed.remove()
-	environment := merged(packed.environment, s.consumersEnvironment(), s.replyEnvironment())
+	environment := configured
 	if tracks(p.Consumers) {
 		environment = merged(environment, s.trackEnvironment())
 	}
-	environment = merged(environment, p.httpEnvironment())
 	s.ProcessFunction = s.newFunction(function{
 		name: "process", id: "Process", description: "Delivers messages, in order", takes: p.Functions["process"],
 		environment: environment,
 		access:      s.processAccess(),
-		code:        packed.folder, files: packed.files,
+		files:       files,
 	})
-	s.addSlow(packed)
+	s.addSlow(configured, files)
 	return nil
 }
 
@@ -140,7 +130,7 @@ const slowCallAge = 3 * time.Minute
 // it delivers what would hold up others. delivery knows then whose endpoints there may be. A call
 // that failed is repeated once, and one that could not be made in time is not: such calls do not
 // pile up, and the sweep comes to their queues.
-func (s *Streamsort) addSlow(packed packed) {
+func (s *Streamsort) addSlow(environment, files map[string]string) {
 	p := s.props
 	names := withEndpoints(p.Consumers)
 	if len(names) == 0 {
@@ -154,10 +144,8 @@ func (s *Streamsort) addSlow(packed packed) {
 	takes.Concurrency = p.Functions["slow"].Concurrency
 	s.SlowFunction = s.newFunction(function{
 		name: "process", id: "ProcessSlow", description: "Delivers what would hold up others", takes: takes,
-		environment: merged(packed.environment, s.consumersEnvironment(), s.replyEnvironment(),
-			p.httpEnvironment(), map[string]string{consumers.ShareVariable: strconv.Itoa(p.SlowShare)}),
-		access: s.slowAccess(),
-		code:   packed.folder, files: packed.files,
+		environment: merged(environment, map[string]string{consumers.ShareVariable: strconv.Itoa(p.SlowShare)}),
+		access:      s.slowAccess(), files: files,
 	})
 	boundCalls(s.scope, "ProcessSlowCalls", s.live[s.SlowFunction], slowCallAge, 1, nil)
 	live := s.liveARN(s.SlowFunction)
@@ -176,23 +164,13 @@ func (p Props) httpEnvironment() map[string]string {
 	return environment
 }
 
-// packed is process's program with its configuration beside it.
-type packed struct {
-	folder      string
-	files       map[string]string // what is beside the program, by name
-	environment map[string]string // what of it is known after the deployment only
-}
-
-func (p packed) remove() { _ = os.RemoveAll(p.folder) }
-
-func (s *Streamsort) packProcess() (packed, error) {
+// configureProcess is what process is configured by: its environment, of which some is known
+// after the deployment only, and the file beside its program.
+func (s *Streamsort) configureProcess() (environment, files map[string]string, err error) {
 	text, environment, err := consumersFile(s.props.Consumers)
-	if err != nil {
-		return packed{}, err
-	}
-	files := map[string]string{consumers.File: text}
-	folder, err := pack(filepath.Join(s.props.Binaries, "process"), files)
-	return packed{folder, files, environment}, err
+	environment = merged(environment, s.consumersEnvironment(), s.replyEnvironment(),
+		s.props.httpEnvironment())
+	return environment, map[string]string{consumers.File: text}, err
 }
 
 // pack makes a folder with a function's program and more files beside it.
@@ -250,10 +228,17 @@ func (s *Streamsort) newFunction(f function) awslambda.Function {
 	})
 	s.nameResource(role, f.id+"Role")
 	role.AddToPolicy(allow([]string{"logs:CreateLogStream", "logs:PutLogEvents"}, logs.LogGroupArn()))
-	for _, statement := range slices.Concat(f.access, s.sendWakeUps(), s.useKey(s.keyServices(f.id)...)) {
+	for _, statement := range slices.Concat(f.access, s.sendWakeUps(), s.useKey(s.keyServices(f.id)...), s.attach()) {
 		role.AddToPolicy(statement)
 	}
-	code := cmp.Or(f.code, filepath.Join(s.props.Binaries, f.name))
+	code := filepath.Join(s.props.Binaries, f.name)
+	if f.files != nil {
+		folder, err := pack(code, f.files)
+		defer func() { _ = os.RemoveAll(folder) }() // the CDK copies it while it makes the function
+		if s.failed = errors.Join(s.failed, err); err == nil {
+			code = folder
+		}
+	}
 	made := awslambda.NewFunction(s.scope, jsii.String(f.id+"Function"), &awslambda.FunctionProps{
 		Description:                  &f.description,
 		Runtime:                      awslambda.Runtime_PROVIDED_AL2023(),
@@ -275,6 +260,12 @@ func (s *Streamsort) newFunction(f function) awslambda.Function {
 		CurrentVersionOptions: &awslambda.VersionOptions{RemovalPolicy: awscdk.RemovalPolicy_RETAIN},
 	})
 	resource := s.nameResource(made, f.id+"Function")
+	if vpc := s.props.VPC; vpc.Subnets != "" {
+		resource.(awslambda.CfnFunction).SetVpcConfig(&awslambda.CfnFunction_VpcConfigProperty{
+			SubnetIds:        jsii.Strings(strings.Split(vpc.Subnets, ",")...),
+			SecurityGroupIds: jsii.Strings(strings.Split(vpc.SecurityGroups, ",")...),
+		})
+	}
 	resource.AddMetadata(jsii.String(sourceKey), functionsPath+f.name)
 	if f.files != nil {
 		resource.AddMetadata(jsii.String("streamsort:files"), f.files)
@@ -287,14 +278,31 @@ func (s *Streamsort) newFunction(f function) awslambda.Function {
 	return made
 }
 
+// attach: what Lambda does to have a function in a VPC, in a statement of its own.
+func (s *Streamsort) attach() []awsiam.PolicyStatement {
+	if s.props.VPC.Subnets == "" {
+		return nil
+	}
+	statement := allow([]string{
+		"ec2:AssignPrivateIpAddresses", "ec2:CreateNetworkInterface", "ec2:DeleteNetworkInterface",
+		"ec2:DescribeNetworkInterfaces", "ec2:DescribeSubnets", "ec2:UnassignPrivateIpAddresses",
+	}, jsii.String("*"))
+	statement.SetSid(jsii.String("Vpc"))
+	return []awsiam.PolicyStatement{statement}
+}
+
+// anyResource is why a policy has a resource of *.
+var anyResource = suppression{
+	rule: "AwsSolutions-IAM5", appliesTo: []any{"Resource::*"},
+	reason: "ec2's actions on network interfaces, by which Lambda reaches a VPC, and X-Ray's take no resource: " +
+		"AWS has none narrower than *.",
+}
+
 // excuse says why a function's policy has wildcards.
 func (s *Streamsort) excuse(f awslambda.Function, archives bool) {
 	var all []suppression
-	if *s.props.Tracing {
-		all = append(all, suppression{
-			rule: "AwsSolutions-IAM5", appliesTo: []any{"Resource::*"},
-			reason: "xray:PutTraceSegments and xray:PutTelemetryRecords take no resource: AWS has none narrower than *.",
-		})
+	if *s.props.Tracing || s.props.VPC.Subnets != "" {
+		all = append(all, anyResource)
 	}
 	for _, c := range s.props.Consumers {
 		if archives && c.isArchive() {

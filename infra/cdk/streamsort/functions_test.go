@@ -131,6 +131,7 @@ func TestFunctions(t *testing.T) {
 		}
 		if test.reserved > 0 {
 			want["ReservedConcurrentExecutions"] = test.reserved
+			want["VpcConfig"] = object{"SubnetIds": []any{"subnet-1", object{"Fn::ImportValue": "Subnet"}}, "SecurityGroupIds": []any{"sg-1"}}
 		}
 		diff(t, test.id+"Function", want, got)
 		metadata := object{"streamsort:source": "github.com/streamsort/streamsort/functions/" + test.name}

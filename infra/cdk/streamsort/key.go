@@ -76,11 +76,8 @@ func (s *Streamsort) useKey(services ...string) []awsiam.PolicyStatement {
 
 // keyServices are those through which a function needs the key.
 func (s *Streamsort) keyServices(id string) []string {
-	services := []string{"dynamodb"}
+	services := []string{"dynamodb", "sqs"}
 	isSource := strings.HasPrefix(id, sourceID)
-	if s.TimerQueue != nil || isSource || slices.Contains([]string{"Sort", "Ack", "Process"}, id) {
-		services = append(services, "sqs") // the timer's queue; the failure queue, for their mappings
-	}
 	if *s.props.AnnounceTopic != "" && (isSource || slices.Contains([]string{"Sweep", "Ack"}, id)) {
 		services = append(services, "sns") // the topic may have the same key
 	}

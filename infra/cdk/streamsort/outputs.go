@@ -33,9 +33,7 @@ func (s *Streamsort) addOutputs() {
 	s.export("MessagesTableName", "The messages", s.MessagesTable.TableName())
 	s.export("CursorsTableName", "The cursors", s.CursorsTable.TableName())
 	s.export("ConsumersTableName", "The consumers, and how far they are", s.ConsumersTable.TableName())
-	if s.DedupTable != nil {
-		s.export("DedupTableName", "For functions that use package dedup", s.DedupTable.TableName())
-	}
+	s.export("DedupTableName", "For functions that use package dedup", s.DedupTable.TableName())
 	if s.ArchiveBucket != nil {
 		s.output("ArchiveBucketName", "What was archived, for streamsort replay", s.ArchiveBucket.BucketName())
 	}

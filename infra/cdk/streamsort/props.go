@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/aws/aws-cdk-go/awscdk/v2"
-
 	"github.com/streamsort/streamsort/internal/settings"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -41,9 +39,9 @@ const (
 // An error names a field as the app's configuration does, with a small first
 // letter: SortBatchSize is sortBatchSize.
 type Props struct {
-	// Env is the account and region to deploy to; nil leaves both to the one who
-	// deploys.
-	Env *awscdk.Environment
+	// VPC is where the functions run; none: in no VPC of yours. docs/how-to/platform.md has the
+	// endpoints that it needs.
+	VPC VPC
 
 	// Tables is what the tables' names begin with, before -messages, -cursors and so on: 1 to
 	// 240 of a-z, A-Z, 0-9, '_', '-', '.'; the stack's id in small letters, so that two stacks
@@ -133,9 +131,10 @@ type Props struct {
 	// 1 to 256 of a-z, A-Z, 0-9, '.', '-', '_', '/'; "default". An empty name
 	// means logs and metrics only.
 	EventBus *string
-	// AnnounceTopic is the ARN of an SNS topic (not a FIFO one) that gaps and
-	// stuck consumers are announced on, and that the alarm tells; none.
-	AnnounceTopic *string
+	// AnnounceTopic is the ARN of an SNS topic (not a FIFO one) for the announcements of gaps and
+	// stuck consumers, and for alarms; none. PageTopic is one for the alarms that cannot wait for
+	// the morning; AnnounceTopic. With it there is DownAlarm, raised while one of them is.
+	AnnounceTopic, PageTopic *string
 	// AnnounceFunction is the ARN of a Lambda function that is invoked,
 	// asynchronously, with each announcement, beside EventBus and AnnounceTopic:
 	// of gaps, of stuck consumers, and of how chains end; none.
@@ -176,14 +175,9 @@ type Props struct {
 	// queues up and operate on consumers. An empty one asks for none, but for the last:
 	// without it tenants cannot operate at all.
 	TenantProduceScope, TenantConsumeScope, TenantOperateScope string
-	// TenantRate is to the tenants' API what APIRate is to the other: of all tenants together.
-	TenantRate int
 
-	// Quotas are what tenants may take, 1,000 at most; none means no bound but
-	// TenantRate. QuotasFile is a file that holds them instead, as JSON:
-	// {"quotas": [{"name": "*", "messages": …}]}. Its members are those of Quota, with
-	// small first letters.
-	Quotas     []Quota
+	// QuotasFile is a file of what tenants may take (docs/how-to/tenants.md#quotas), as JSON:
+	// {"quotas": [{"name": "*", "messages": …}]}; none means no bound but APIRate.
 	QuotasFile string
 
 	// EncryptionKey is a key of yours that tables, logs and the failure queue are
@@ -199,9 +193,9 @@ type Props struct {
 	// the function's rollback alarm is raised.
 	Shift string
 
-	// APIRate is how many requests a second each route of the HTTP API takes: 1 to
-	// 10,000; 1,000. As many come through at once. More than the account's own limit is of
-	// no use.
+	// APIRate is how many requests a second each route of an HTTP API takes, of all tenants
+	// together: 1 to 10,000; 1,000. As many come through at once. More than the account's own
+	// limit is of no use.
 	APIRate int
 	// FunctionURL gives enqueue a function URL beside the HTTP API, for producers who sign
 	// for IAM: POST /messages and nothing else, without an API's price, throttle and access
@@ -231,6 +225,12 @@ type Props struct {
 	// which is the repository's dist as seen from infra/cdk, where the CDK
 	// command runs the app.
 	Binaries string
+}
+
+// VPC is a network: both fields or none.
+type VPC struct {
+	// Subnets and SecurityGroups are ids with commas between, which may be tokens of the CDK.
+	Subnets, SecurityGroups string
 }
 
 // setQueueDefaults fills in the settings of new queues.

@@ -3,6 +3,8 @@ package streamsort
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"
@@ -74,7 +76,7 @@ func (s *Streamsort) AddSink(more ...Consumer) error {
 			}
 		}
 	}
-	if err == nil {
+	if err = errors.Join(err, s.failed); err == nil {
 		err = s.addEager()
 	}
 	if err != nil {
@@ -120,26 +122,30 @@ func (s *Streamsort) addReaders(more []Consumer) error {
 // repackProcess gives process the consumers that it has now, of which some are
 // new.
 func (s *Streamsort) repackProcess(more []Consumer) error {
-	packed, err := s.packProcess()
+	environment, files, err := s.configureProcess()
 	if err != nil {
 		return err
 	}
-	defer packed.remove()
+	folder, err := pack(filepath.Join(s.props.Binaries, "process"), files)
+	defer func() { _ = os.RemoveAll(folder) }()
+	if err != nil {
+		return err
+	}
 	s.packs++
-	asset := awss3assets.NewAsset(s.scope, jsii.String(fmt.Sprintf("ProcessCode%d", s.packs)), &awss3assets.AssetProps{Path: &packed.folder})
+	asset := awss3assets.NewAsset(s.scope, jsii.String(fmt.Sprintf("ProcessCode%d", s.packs)), &awss3assets.AssetProps{Path: &folder})
 	for _, f := range append(s.process(), s.slow()...) {
 		resource := f.function.Node().DefaultChild().(awslambda.CfnFunction)
 		resource.SetCode(&awslambda.CfnFunction_CodeProperty{S3Bucket: asset.S3BucketName(), S3Key: asset.S3ObjectKey()})
 		asset.AddResourceMetadata(resource, jsii.String("Code"))
-		resource.AddMetadata(jsii.String("streamsort:files"), packed.files)
-		for name, value := range packed.environment {
+		resource.AddMetadata(jsii.String("streamsort:files"), files)
+		for name, value := range environment {
 			f.function.AddEnvironment(&name, &value, nil)
 		}
 	}
 	for _, statement := range toSinks(more) {
 		s.ProcessFunction.AddToRolePolicy(statement)
 	}
-	s.addSlow(packed)
+	s.addSlow(environment, files)
 	s.excuse(s.ProcessFunction, true)
 	return nil
 }

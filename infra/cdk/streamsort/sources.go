@@ -4,13 +4,10 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
@@ -19,7 +16,6 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awss3"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
-	"github.com/aws/jsii-runtime-go"
 
 	paths "github.com/streamsort/streamsort/internal/mapping"
 	"github.com/streamsort/streamsort/internal/source"
@@ -144,14 +140,10 @@ func (s *Streamsort) AddSource(id string, from Source) error {
 	if err != nil {
 		return fmt.Errorf("source %s: %w", id, err)
 	}
-	files, err := quotasFile(s.props.Quotas)
-	if err != nil {
-		return err
-	}
 	added := addedSource{Streamsort: s, Source: from, id: sourceID + id, text: text}
 	added.failures = s.newFailureQueue(added.id + "Failures")
-	if err := added.addFunction(files); err != nil {
-		return err
+	if added.addFunction(); s.failed != nil {
+		return s.failed
 	}
 	added.connect()
 	added.addAlarms()
@@ -277,69 +269,29 @@ func (o Source) kind() (string, error) {
 	return "", fmt.Errorf("kind %q does not come by this source, whose own is %s", o.Kind, own)
 }
 
-// newFailureQueue makes a queue for what fails, as the stack's own is.
-func (s *Streamsort) newFailureQueue(id string) awssqs.Queue {
-	props := &awssqs.QueueProps{
-		Encryption:      awssqs.QueueEncryption_SQS_MANAGED,
-		EnforceSSL:      jsii.Bool(true),
-		RetentionPeriod: awscdk.Duration_Days(jsii.Number(14)),
-	}
-	if s.Key != nil {
-		props.Encryption, props.EncryptionMasterKey = awssqs.QueueEncryption_KMS, s.Key
-	}
-	queue := awssqs.NewQueue(s.scope, &id, props)
-	suppress(s.nameResource(queue, id), suppression{
-		rule:   "AwsSolutions-SQS3",
-		reason: "This is the queue of failures: nothing reads it but people, so nothing can fail behind it.",
-	})
-	s.nameResource(queue.Node().FindChild(jsii.String("Policy")), id+"Policy")
-	return queue
-}
-
 // addFunction makes the function, with the rights to put into the queues that the source can
 // name.
-func (a *addedSource) addFunction(files map[string]string) error {
+func (a *addedSource) addFunction() {
 	s := a.Streamsort
-	f := function{
+	a.function = s.newFunction(function{
 		name: "source", id: a.id, description: "Takes the records of " + a.Name, takes: FunctionProps{Memory: a.Memory, Timeout: a.Timeout},
 		environment: merged(s.quotasEnvironment(), s.troubleEnvironment(), s.announceEnvironment(), map[string]string{
 			"STREAMSORT_SOURCE": a.text, "STREAMSORT_FAILURE_QUEUE": *a.failures.QueueUrl(),
 		}),
-		access: append(a.access(), s.countQuotas()...), files: files,
-	}
-	if files != nil {
-		// The CDK copies the folder while it makes the function.
-		code, err := pack(filepath.Join(s.props.Binaries, "source"), files)
-		defer func() { _ = os.RemoveAll(code) }()
-		if err != nil {
-			return err
-		}
-		f.code = code
-	}
-	a.function = s.newFunction(f)
+		access: append(a.access(), s.countQuotas()...), files: s.quotas,
+	})
 	a.live = s.live[a.function]
-	return nil
 }
 
 // access: what webhook does to store a message, in the queues that the source can name; count,
 // set aside, and announce.
-func (a *addedSource) access() (statements []awsiam.PolicyStatement) {
+func (a *addedSource) access() []awsiam.PolicyStatement {
 	s := a.Streamsort
-	messages, arrivals := storing(a.Seq != "")
 	own := &paths.Mapping{Fixed: paths.FixedQueue(a.Queue), Prefix: a.Name + "/"}
 	if a.Prefix != nil {
 		own.Prefix = *a.Prefix
 	}
-	for operator, queues := range ownQueues(own) {
-		for _, statement := range []awsiam.PolicyStatement{
-			allow(messages, s.MessagesTable.TableArn()),
-			allow(arrivals, s.ArrivalsTable.TableArn()),
-			s.moveCursors(),
-		} {
-			statement.AddCondition(&operator, map[string]any{"dynamodb:LeadingKeys": queues})
-			statements = append(statements, statement)
-		}
-	}
+	statements := s.storeIn(a.Seq != "", own)
 	statements = append(statements, s.count(), allow([]string{"sqs:SendMessage"}, a.failures.QueueArn()))
 	return append(statements, s.announce()...)
 }

@@ -62,6 +62,9 @@ type Streamsort struct {
 	dashboard awscloudwatch.CfnDashboard
 	queries   []awslogs.CfnQueryDefinition
 	alarms    map[string]awscloudwatch.CfnAlarm
+	// down is raised while one of pages is; nil without a topic for pages.
+	down  awscloudwatch.CfnCompositeAlarm
+	pages []string
 	// live are the functions' aliases, put is the second one of enqueue.
 	live map[awslambda.Function]awslambda.Alias
 	put  awslambda.Alias
@@ -71,6 +74,9 @@ type Streamsort struct {
 	// shifts is nil where the aliases are moved at once.
 	shifts    awscodedeploy.LambdaApplication
 	shiftRole awsiam.Role
+	// quotas are the file of quotas by its name, failed what could not be packed.
+	quotas map[string]string
+	failed error
 	// packs is how often process was packed anew.
 	packs int
 	// sources are the functions of the sources that were added.
@@ -87,7 +93,7 @@ type Streamsort struct {
 // New makes a Streamsort within a stack of the caller's. id, a letter and then
 // letters, digits and '-', 128 at most, begins the tables' names and names it in
 // the metrics, both in small letters: no two in one account and region may have the
-// same, in whichever stacks they are. nil props mean all defaults; Env is the stack's.
+// same, in whichever stacks they are. nil props mean all defaults.
 //
 // The error names every property that is out of its bounds and every binary
 // that is missing or built for another processor; nothing has been made then.
@@ -96,7 +102,7 @@ func New(scope constructs.Construct, id string, props *Props) (*Streamsort, erro
 	if err != nil {
 		return nil, err
 	}
-	s := &Streamsort{scope: constructs.NewConstruct(scope, &id), id: id, props: p, consumers: p.Consumers, live: map[awslambda.Function]awslambda.Alias{}, alarms: map[string]awscloudwatch.CfnAlarm{}, accessLogs: map[awsapigatewayv2.CfnApi]awslogs.LogGroup{}}
+	s := &Streamsort{scope: constructs.NewConstruct(scope, &id), id: id, props: p}
 	return s, s.addAll()
 }
 
@@ -115,7 +121,6 @@ func NewStack(scope constructs.Construct, id string, props *Props) (*Stack, erro
 		return nil, err
 	}
 	stack := awscdk.NewStack(scope, &id, &awscdk.StackProps{
-		Env:         p.Env,
 		Description: jsii.String("Streamsort: messages in any order in, in-order batches out"),
 		// Nothing but our own resources in the template, so that the committed
 		// copy and the deployed one are the same. The CDK command checks the
@@ -125,7 +130,7 @@ func NewStack(scope constructs.Construct, id string, props *Props) (*Stack, erro
 			GenerateBootstrapVersionRule: jsii.Bool(false),
 		}),
 	})
-	s := &Stack{stack, &Streamsort{scope: stack, id: id, fixed: true, props: p, consumers: p.Consumers, live: map[awslambda.Function]awslambda.Alias{}, alarms: map[string]awscloudwatch.CfnAlarm{}, accessLogs: map[awsapigatewayv2.CfnApi]awslogs.LogGroup{}}}
+	s := &Stack{stack, &Streamsort{scope: stack, id: id, fixed: true, props: p}}
 	if err := s.addAll(); err != nil {
 		return nil, err
 	}
@@ -142,10 +147,7 @@ func (p *Props) checked(id string) (Props, error) {
 	if c.Webhooks, err = c.readWebhooks(); err != nil {
 		return c, err
 	}
-	if c.Quotas, err = c.readQuotas(); err != nil {
-		return c, err
-	}
-	c.WebhooksFile, c.QuotasFile = "", ""
+	c.WebhooksFile = ""
 	return c, c.checkBinaries()
 }
 
@@ -162,11 +164,17 @@ func (p *Props) complete(id string) (Props, error) {
 
 // addAll makes everything.
 func (s *Streamsort) addAll() error {
+	s.live, s.alarms = map[awslambda.Function]awslambda.Alias{}, map[string]awscloudwatch.CfnAlarm{}
+	s.accessLogs = map[awsapigatewayv2.CfnApi]awslogs.LogGroup{}
+	var err error
+	if s.quotas, err = readQuotas(s.props.QuotasFile); err != nil {
+		return err
+	}
 	s.addKey()
 	s.addTables()
 	s.props.Consumers = s.shelve(s.props.Consumers)
 	s.consumers = s.props.Consumers
-	s.addFailureQueue()
+	s.FailureQueue = s.newFailureQueue("FailureQueue")
 	s.addTimerQueue()
 	if err := s.addFunctions(); err != nil {
 		return err

@@ -92,15 +92,15 @@ func changedProps() *Props {
 		},
 		WebhookRate:   30,
 		SweepInterval: time.Minute, FullSweepEvery: 6 * time.Hour, SweepSegments: 2,
-		EventBus: new(""), AnnounceTopic: new("arn:aws:sns:eu-west-1:123456789012:people"),
+		EventBus: new(""), AnnounceTopic: new("arn:aws:sns:eu-west-1:123456789012:people"), PageTopic: new("arn:aws:sns:eu-west-1:123456789012:pager"),
+		VPC:              VPC{"subnet-1," + *awscdk.Fn_ImportValue(jsii.String("Subnet")), "sg-1"},
 		AnnounceFunction: new("arn:aws:lambda:eu-west-1:123456789012:function:people"),
 		SettleWithin:     3 * time.Hour,
 		LagAfter:         time.Hour, SavedQueries: new(false), DeleteDelivered: true, KnownQueues: true,
 		SlowShare:    7,
 		TenantIssuer: "https://tokens.example/pool", TenantAudience: "shop,desk", TenantClaim: "custom:tenant",
-		TenantProduceScope: "streamsort/produce", TenantOperateScope: "streamsort/operate", TenantRate: 30,
-		Quotas:  []Quota{{Name: "*", Messages: 100, Bytes: 1_000_000, NewQueues: 60, NewChains: 600}, {Name: "acme", Messages: 5000}},
-		APIRate: 20, LogRetentionDays: 365, LogSuccesses: new(100), LogQueue: "octo/repo", LogUntil: "2026-01-02T15:04:05Z", Architecture: AMD64,
+		TenantProduceScope: "streamsort/produce", TenantOperateScope: "streamsort/operate",
+		QuotasFile: "testdata/quotas.json", APIRate: 20, LogRetentionDays: 365, LogSuccesses: new(100), LogQueue: "octo/repo", LogUntil: "2026-01-02T15:04:05Z", Architecture: AMD64,
 		Shift: "Canary10Percent5Minutes", EncryptionKey: theKey,
 	}
 }
@@ -226,7 +226,7 @@ func TestLogicalIDs(t *testing.T) {
 			for _, f := range []string{"Enqueue", "EnqueuePut", "Sort", "Sweep", "Delivery", "Ack", "Process", "Webhook"} {
 				want[f+"Shift"] = "AWS::CodeDeploy::DeploymentGroup"
 			}
-			want["ProcessMapping"] = "AWS::Lambda::EventSourceMapping"
+			want["ProcessMapping"], want["DownAlarm"] = "AWS::Lambda::EventSourceMapping", "AWS::CloudWatch::CompositeAlarm"
 			for id := range wantAlarms(true) {
 				want[id] = "AWS::CloudWatch::Alarm"
 			}
@@ -295,13 +295,6 @@ func TestOutputs(t *testing.T) {
 	diff(t, "outputs", want, got)
 	if name := changed().Outputs["CursorsStreamArn"]["Export"].(object)["Name"]; name != "Orders-CursorsStreamArn" {
 		t.Errorf("a second stack exports %v", name)
-	}
-}
-
-// Two stacks in one account do not meet.
-func TestNamesFollowStack(t *testing.T) {
-	if p := (*Props)(nil).withDefaults("Orders-Test"); p.Tables != "orders-test" {
-		t.Errorf("the tables' names begin with %s", p.Tables)
 	}
 }
 

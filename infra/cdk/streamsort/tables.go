@@ -29,7 +29,7 @@ func (s *Streamsort) addTables() {
 	s.ChainsTable = s.newTable("ChainsTable", xorack.Names{Chains: t + "-chains"}.Tables()[0])
 	s.DedupTable = s.newTable("DedupTable", dedup.Names{Table: t + "-dedup"}.Tables()[0])
 
-	if len(s.props.Quotas) > 0 {
+	if s.props.QuotasFile != "" {
 		s.QuotasTable = s.newTable("QuotasTable", quota.Names{Quotas: t + "-quotas"}.Tables()[0])
 	}
 }

@@ -38,8 +38,8 @@ func (p Props) checkTenants(c *checker) {
 	required := []string{p.TenantIssuer, p.TenantAudience, p.TenantClaim}
 	switch given := slices.DeleteFunc(slices.Clone(required), func(s string) bool { return s == "" }); len(given) {
 	case 0:
-		if scopes := p.TenantProduceScope + p.TenantConsumeScope + p.TenantOperateScope; scopes != "" || p.TenantRate != 0 {
-			c.fail("tenantProduceScope, tenantConsumeScope, tenantOperateScope, tenantRate",
+		if p.TenantProduceScope+p.TenantConsumeScope+p.TenantOperateScope != "" {
+			c.fail("tenantProduceScope, tenantConsumeScope, tenantOperateScope",
 				"are for tenants, and there are none; write tenantIssuer, tenantAudience and tenantClaim too")
 		}
 		return
@@ -65,7 +65,6 @@ func (p Props) checkTenants(c *checker) {
 			c.fail(scope.field, "is %q; write one scope of the tokens, such as streamsort/produce, 1 to 64 characters without blanks", scope.text)
 		}
 	}
-	between(c, "tenantRate", p.TenantRate, 1, 10_000)
 }
 
 // troublesEnvironment has the sweep write of each tenant what alarms watch.
@@ -94,7 +93,7 @@ func (s *Streamsort) addTenants() {
 	})
 	routes := slices.DeleteFunc(s.routes(), func(r route) bool { return r.class == operate && s.props.scope(operate) == "" })
 	s.open(door{
-		prefix: "Tenant", api: s.tenantAPI, rate: s.props.TenantRate, caller: "authorizer.claims.sub",
+		prefix: "Tenant", api: s.tenantAPI, rate: s.props.APIRate, caller: "authorizer.claims.sub",
 		// What API Gateway refuses itself: all tenants feel it. What a function answers
 		// 429 is one tenant's own quota, or its queue that is full.
 		throttled: `{ $.status = "429" && $.integrationLatency = "-" }`,

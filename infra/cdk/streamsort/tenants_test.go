@@ -23,7 +23,7 @@ func TestTenantAuthorizer(t *testing.T) {
 		diff(t, id, want, got)
 	}
 	settings := tmpl.properties(t, "TenantApiStage", "AWS::ApiGatewayV2::Stage")["DefaultRouteSettings"]
-	diff(t, "throttle", object{"ThrottlingRateLimit": 30, "ThrottlingBurstLimit": 30}, settings)
+	diff(t, "throttle", object{"ThrottlingRateLimit": 20, "ThrottlingBurstLimit": 20}, settings)
 	for _, function := range []string{"Enqueue", "Delivery", "Ack"} {
 		environment := tmpl.properties(t, function+"Function", "AWS::Lambda::Function")["Environment"].(object)
 		diff(t, function, "custom:tenant", environment["Variables"].(object)[tenantClaimVariable])

@@ -1,7 +1,6 @@
 package streamsort
 
 import (
-	"strings"
 	"sync"
 	"testing"
 )
@@ -35,36 +34,6 @@ func TestThroughput(t *testing.T) {
 	}
 }
 
-// TestThroughputOfOneKind: what is not said is left to DynamoDB.
-func TestThroughputOfOneKind(t *testing.T) {
-	p := synthesize("Streamsort", &Props{MaxReads: 30_000}).properties(t, "MessagesTable", "AWS::DynamoDB::GlobalTable")
-	diff(t, "writes", nil, p["WriteOnDemandThroughputSettings"])
-	diff(t, "reads", object{"MaxReadRequestUnits": 30_000.0}, p["Replicas"].([]any)[0].(object)["ReadOnDemandThroughputSettings"])
-	p = defaults().properties(t, "MessagesTable", "AWS::DynamoDB::GlobalTable")
-	diff(t, "by default", []any{nil, nil}, []any{p["WriteOnDemandThroughputSettings"], p["Replicas"].([]any)[0].(object)["ReadOnDemandThroughputSettings"]})
-}
-
-func TestThroughputBounds(t *testing.T) {
-	for _, c := range []struct {
-		props Props
-		want  string // that the error names, with a comma between; empty: the props are good
-	}{
-		{Props{MaxReads: 1, MaxWrites: 1}, ""},
-		{Props{MaxReads: -1}, "maxReads, -1, 1, 10000000"},
-		{Props{MaxWrites: -1}, "maxWrites, -1, 1, 10000000"},
-	} {
-		switch _, err := c.props.complete("Streamsort"); {
-		case c.want == "" && err != nil:
-			t.Error(err)
-		case c.want != "" && err == nil:
-			t.Errorf("no error that names %s", c.want)
-		case c.want != "":
-			wantNamed(t, err, strings.Split(c.want, ", ")...)
-		}
-	}
-}
-
-// entries is a list of a template, or empty.
 func entries(value any) []any {
 	all, _ := value.([]any)
 	return all

@@ -28,21 +28,11 @@ const (
 // addTimerQueue makes the queue with delays that carries the wake-ups. It is not in the
 // messages' path, and nothing depends on it.
 func (s *Streamsort) addTimerQueue() {
-	props := &awssqs.QueueProps{
-		Encryption:      awssqs.QueueEncryption_SQS_MANAGED,
-		EnforceSSL:      jsii.Bool(true),
+	s.TimerQueue = s.newQueue("TimerQueue", &awssqs.QueueProps{
 		RetentionPeriod: seconds(timerRetention),
 		// As AWS recommends it for functions. By then the sweep has come.
 		VisibilityTimeout: seconds(6 * sweepTimeout),
-	}
-	if s.Key != nil {
-		props.Encryption, props.EncryptionMasterKey = awssqs.QueueEncryption_KMS, s.Key
-	}
-	s.TimerQueue = awssqs.NewQueue(s.scope, jsii.String("TimerQueue"), props)
-	const reason = "Nothing depends on a wake-up: due times stand in the tables, and the sweep finds what no wake-up came for. One that fails for an hour is of no use any more."
-	suppress(s.nameResource(s.TimerQueue, "TimerQueue"), suppression{rule: "AwsSolutions-SQS3", reason: reason})
-	policy := s.TimerQueue.Node().FindChild(jsii.String("Policy"))
-	s.nameResource(policy, "TimerQueuePolicy")
+	}, "Nothing depends on a wake-up: due times stand in the tables, and the sweep finds what no wake-up came for. One that fails for an hour is of no use any more.")
 }
 
 // addTimerMapping calls sweep with the wake-ups that are due.

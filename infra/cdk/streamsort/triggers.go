@@ -12,24 +12,24 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// addFailureQueue makes the queue of what the event source mapping gives up
-// on. A message there names a stretch of the stream and holds no data.
-func (s *Streamsort) addFailureQueue() {
-	props := &awssqs.QueueProps{
-		Encryption:      awssqs.QueueEncryption_SQS_MANAGED,
-		EnforceSSL:      jsii.Bool(true),
-		RetentionPeriod: awscdk.Duration_Days(jsii.Number(14)),
-	}
+// newFailureQueue makes a queue of what an event source mapping gives up on. A message of the
+// stack's own names a stretch of the stream and holds no data.
+func (s *Streamsort) newFailureQueue(id string) awssqs.Queue {
+	return s.newQueue(id, &awssqs.QueueProps{RetentionPeriod: awscdk.Duration_Days(jsii.Number(14))},
+		"This is the queue of failures: nothing reads it but people, so nothing can fail behind it.")
+}
+
+// newQueue makes a queue, encrypted with the stack's key or with SQS's own. why says why it has no
+// queue of failures.
+func (s *Streamsort) newQueue(id string, props *awssqs.QueueProps, why string) awssqs.Queue {
+	props.Encryption, props.EnforceSSL = awssqs.QueueEncryption_SQS_MANAGED, jsii.Bool(true)
 	if s.Key != nil {
 		props.Encryption, props.EncryptionMasterKey = awssqs.QueueEncryption_KMS, s.Key
 	}
-	s.FailureQueue = awssqs.NewQueue(s.scope, jsii.String("FailureQueue"), props)
-	suppress(s.nameResource(s.FailureQueue, "FailureQueue"), suppression{
-		rule:   "AwsSolutions-SQS3",
-		reason: "This is the queue of failures: nothing reads it but people, so nothing can fail behind it.",
-	})
-	policy := s.FailureQueue.Node().FindChild(jsii.String("Policy"))
-	s.nameResource(policy, "FailureQueuePolicy")
+	queue := awssqs.NewQueue(s.scope, &id, props)
+	suppress(s.nameResource(queue, id), suppression{rule: "AwsSolutions-SQS3", reason: why})
+	s.nameResource(queue.Node().FindChild(jsii.String("Policy")), id+"Policy")
+	return queue
 }
 
 // A batch of stream records that fails is tried again so often, and its records go to the

@@ -6,7 +6,6 @@ import (
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/jsii-runtime-go"
@@ -20,8 +19,8 @@ const maxReaders = 2
 // the event source mapping that delivery.OnStream is made for, with what it needs
 // to be allowed, and with the tables' names in its environment:
 // STREAMSORT_MESSAGES_TABLE, STREAMSORT_CURSORS_TABLE,
-// STREAMSORT_CONSUMERS_TABLE, STREAMSORT_ARRIVALS_TABLE and, where there are such, STREAMSORT_DEDUP_TABLE
-// and STREAMSORT_TIMER_QUEUE (package timer).
+// STREAMSORT_CONSUMERS_TABLE, STREAMSORT_ARRIVALS_TABLE, STREAMSORT_DEDUP_TABLE and
+// STREAMSORT_TIMER_QUEUE (package timer).
 // The mapping is as process's, by the properties that begin with Process.
 //
 // readers are the names, and the prefixes, of the delivery.Readers in it, so that
@@ -44,16 +43,10 @@ func (s *Streamsort) AddConsumer(id string, function awslambda.Function, readers
 	environment := map[string]*string{
 		"STREAMSORT_MESSAGES_TABLE": s.MessagesTable.TableName(), "STREAMSORT_CURSORS_TABLE": s.CursorsTable.TableName(),
 		"STREAMSORT_CONSUMERS_TABLE": s.ConsumersTable.TableName(), "STREAMSORT_ARRIVALS_TABLE": s.ArrivalsTable.TableName(),
+		"STREAMSORT_DEDUP_TABLE": s.DedupTable.TableName(), timerVariable: s.TimerQueue.QueueUrl(),
 	}
-	statements := append(s.deliverAccess(), s.readStream(s.CursorsTable), allow([]string{"sqs:SendMessage"}, s.FailureQueue.QueueArn()))
+	statements := append(s.deliverAccess(), s.deduplicate(), s.readStream(s.CursorsTable), allow([]string{"sqs:SendMessage"}, s.FailureQueue.QueueArn()))
 	statements = slices.Concat(statements, s.sendWakeUps(), s.useKey("dynamodb", "sqs"))
-	if s.TimerQueue != nil {
-		environment[timerVariable] = s.TimerQueue.QueueUrl()
-	}
-	if s.DedupTable != nil {
-		environment["STREAMSORT_DEDUP_TABLE"] = s.DedupTable.TableName()
-		statements = append(statements, s.deduplicate())
-	}
 	if tracks(readers) {
 		environment["STREAMSORT_CHAINS_TABLE"] = s.ChainsTable.TableName()
 		statements = append(statements, s.endChains())
@@ -131,27 +124,3 @@ func (s *Streamsort) routeARN(api awsapigatewayv2.CfnApi, method, path string) *
 
 // APIEndpoint is the address of the HTTP API.
 func (s *Streamsort) APIEndpoint() *string { return s.api.AttrApiEndpoint() }
-
-// MetricOpenGaps is how many queues wait for a missing message; MetricGapAge the
-// age of the oldest gap, in seconds. The sweep tells both, 0 as well.
-func (s *Streamsort) MetricOpenGaps() awscloudwatch.Metric { return s.sweepMetric("OpenGaps") }
-
-// MetricGapAge is the age of the oldest gap, in seconds.
-func (s *Streamsort) MetricGapAge() awscloudwatch.Metric { return s.sweepMetric("GapAge") }
-
-// MetricConsumersBlocked is how many consumers are blocked by a message.
-func (s *Streamsort) MetricConsumersBlocked() awscloudwatch.Metric {
-	return s.sweepMetric("ConsumersBlocked")
-}
-
-// MetricConsumerLag is the age of the oldest message that waits to be delivered,
-// in seconds.
-func (s *Streamsort) MetricConsumerLag() awscloudwatch.Metric { return s.sweepMetric("ConsumerLag") }
-
-func (s *Streamsort) sweepMetric(name string) awscloudwatch.Metric {
-	return awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
-		Namespace: jsii.String(metricsNamespace), MetricName: &name, Statistic: jsii.String("Maximum"),
-		DimensionsMap: &map[string]*string{"service": jsii.String(s.service()), "function_name": s.SweepFunction.FunctionName()},
-		Period:        awscdk.Duration_Seconds(jsii.Number(s.props.SweepInterval.Seconds())),
-	})
-}

@@ -2,7 +2,6 @@ package streamsort
 
 import (
 	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 
@@ -91,18 +90,6 @@ func (t template) find(tb testing.TB, typ, prefix string) object {
 		tb.Fatalf("no %s begins with %s", typ, prefix)
 	}
 	return found
-}
-
-// Two in one stack have tables and metrics of their own.
-func TestConstructsDoNotMeet(t *testing.T) {
-	_, _, _, read := own(t)
-	made := read()
-	for _, name := range []string{"orders", "returns"} {
-		table := made.find(t, "AWS::DynamoDB::GlobalTable", strings.ToUpper(name[:1])+name[1:]+"MessagesTable")
-		if table["TableName"] != name+"-messages" {
-			t.Errorf("%s: the table's name is %v", name, table["TableName"])
-		}
-	}
 }
 
 func TestAddConsumer(t *testing.T) {
@@ -195,25 +182,4 @@ func TestGrantsAreNarrow(t *testing.T) {
 	}
 	diff(t, "a producer", object{alias: "lambda:InvokeFunction", route("POST/messages"): "execute-api:Invoke"}, granted("Producer"))
 	diff(t, "one who configures", object{route("GET/queues"): "execute-api:Invoke", route("PUT/queues"): "execute-api:Invoke"}, granted("Owner"))
-}
-
-func TestMetricsAreTheSweeps(t *testing.T) {
-	_, s, _, _ := own(t)
-	for name, metric := range map[string]interface{ MetricName() *string }{
-		"OpenGaps": s.MetricOpenGaps(), "GapAge": s.MetricGapAge(),
-		"ConsumersBlocked": s.MetricConsumersBlocked(), "ConsumerLag": s.MetricConsumerLag(),
-	} {
-		if *metric.MetricName() != name {
-			t.Errorf("%s is %s", name, *metric.MetricName())
-		}
-	}
-	text, err := os.ReadFile("../../../functions/sweep/handler.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"OpenGaps", "GapAge", "ConsumersBlocked", "ConsumerLag"} {
-		if !strings.Contains(string(text), `metrics.Add("`+name+`"`) {
-			t.Errorf("the sweep does not tell %s", name)
-		}
-	}
 }

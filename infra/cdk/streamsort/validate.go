@@ -124,9 +124,8 @@ func (p Props) checkSweep(c *checker) {
 	between(c, "sweepSegments", p.SweepSegments, 1, 100)
 	between(c, "settleWithin", p.SettleWithin, time.Minute, 365*24*time.Hour)
 	between(c, "lagAfter", p.LagAfter, time.Minute, 365*24*time.Hour)
-	if topic := *p.AnnounceTopic; topic != "" && !*awscdk.Token_IsUnresolved(topic) && (!topicARN.MatchString(topic) || strings.HasSuffix(topic, ".fifo")) {
-		c.fail("announceTopic", "is %q; write the ARN of a topic that is not FIFO, such as arn:aws:sns:eu-west-1:123456789012:people", topic)
-	}
+	p.checkTopic(c, "announceTopic", *p.AnnounceTopic)
+	p.checkTopic(c, "pageTopic", *p.PageTopic)
 	if function := *p.AnnounceFunction; function != "" && !*awscdk.Token_IsUnresolved(function) && !functionARN.MatchString(function) {
 		c.fail("announceFunction", "is %q; write the ARN of a function, such as arn:aws:lambda:eu-west-1:123456789012:function:people", function)
 	}
@@ -135,8 +134,32 @@ func (p Props) checkSweep(c *checker) {
 	}
 }
 
+func (p Props) checkTopic(c *checker, field, topic string) {
+	good := topicARN.MatchString(topic) && !strings.HasSuffix(topic, ".fifo")
+	if topic != "" && !*awscdk.Token_IsUnresolved(topic) && !good {
+		c.fail(field, "is %q; write the ARN of a topic that is not FIFO, such as arn:aws:sns:eu-west-1:123456789012:people", topic)
+	}
+}
+
+// checkVPC checks a network, all of it or none.
+func (p Props) checkVPC(c *checker) {
+	for _, list := range []struct{ field, ids, kind, other string }{
+		{"vpcSubnets", p.VPC.Subnets, "subnet", p.VPC.SecurityGroups},
+		{"vpcSecurityGroups", p.VPC.SecurityGroups, "sg", p.VPC.Subnets},
+	} {
+		for _, id := range strings.Split(list.ids, ",") {
+			if !*awscdk.Token_IsUnresolved(id) && !strings.HasPrefix(id, list.kind+"-") && list.ids+list.other != "" {
+				c.fail(list.field, "is %q; write ids such as %s-0a1b2c with commas and no blanks between, "+
+					"both vpcSubnets and vpcSecurityGroups", list.ids, list.kind)
+				break
+			}
+		}
+	}
+}
+
 func (p Props) checkFunctions(c *checker) {
 	p.checkFunctionProps(c)
+	p.checkVPC(c)
 	between(c, "slowShare", p.SlowShare, quota.MinShare, quota.MaxShare)
 	between(c, "apiRate", p.APIRate, 1, 10_000)
 	p.checkLogs(c)

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"iter"
 	"maps"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -157,45 +155,24 @@ func (s *Streamsort) addWebhook() error {
 		return err
 	}
 	s.senders = sources
-	files, err := quotasFile(p.Quotas)
-	if err != nil {
-		return err
-	}
-	files = merged(files, map[string]string{webhook.File: text})
-	// The CDK copies the folder while it makes the function.
-	code, err := pack(filepath.Join(p.Binaries, "webhook"), files)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(code) }()
 	s.WebhookFunction = s.newFunction(function{
 		name: "webhook", id: "Webhook", description: "Takes messages under their senders' signatures",
 		takes:       p.Functions["webhook"],
 		environment: merged(environment, s.quotasEnvironment()),
 		access:      append(s.webhookAccess(sources), s.countQuotas()...),
-		code:        code, files: files,
+		files:       merged(s.quotas, map[string]string{webhook.File: text}),
 	})
 	return nil
 }
 
-// storing is what storing messages takes of the messages' and the arrivals' tables. What says its seq is
+// storeIn allows to store messages in the queues that mappings can name. What says its seq is
 // compared with what is there.
-func storing(seqs bool) (messages, arrivals []string) {
-	messages, arrivals = []string{"dynamodb:PutItem", "dynamodb:Query"}, []string{"dynamodb:PutItem", "dynamodb:UpdateItem"}
+func (s *Streamsort) storeIn(seqs bool, reach ...*paths.Mapping) []awsiam.PolicyStatement {
+	var statements []awsiam.PolicyStatement
+	messages := []string{"dynamodb:PutItem", "dynamodb:Query"}
+	arrivals := []string{"dynamodb:PutItem", "dynamodb:UpdateItem"}
 	if seqs {
 		messages, arrivals = append(messages, "dynamodb:GetItem"), append(arrivals, "dynamodb:BatchGetItem")
-	}
-	return messages, arrivals
-}
-
-// webhookAccess: what enqueue does to store a message, in the queues of the sources
-// alone; and the sources' secrets, each by its own ARN. In arrival order it reads
-// where messages have their places, and no message but where sources have seqs.
-func (s *Streamsort) webhookAccess(sources []webhook.Source) (statements []awsiam.PolicyStatement) {
-	messages, arrivals := storing(slices.ContainsFunc(sources, func(w webhook.Source) bool { return w.Numbered() }))
-	reach := make([]*paths.Mapping, len(sources))
-	for i, w := range sources {
-		reach[i] = w.Mapping
 	}
 	for operator, queues := range ownQueues(reach...) {
 		for _, statement := range []awsiam.PolicyStatement{
@@ -207,6 +184,18 @@ func (s *Streamsort) webhookAccess(sources []webhook.Source) (statements []awsia
 			statements = append(statements, statement)
 		}
 	}
+	return statements
+}
+
+// webhookAccess: what enqueue does to store a message, in the queues of the sources
+// alone; and the sources' secrets, each by its own ARN. In arrival order it reads
+// where messages have their places, and no message but where sources have seqs.
+func (s *Streamsort) webhookAccess(sources []webhook.Source) []awsiam.PolicyStatement {
+	reach := make([]*paths.Mapping, len(sources))
+	for i, w := range sources {
+		reach[i] = w.Mapping
+	}
+	statements := s.storeIn(slices.ContainsFunc(sources, func(w webhook.Source) bool { return w.Numbered() }), reach...)
 	for _, w := range s.props.Webhooks {
 		statements = append(statements, readSecret(*w.Secret))
 		if w.VerifyToken != nil {

@@ -24,12 +24,6 @@ func (w Workload) AppendRate() float64 {
 	return queueUnits * each / math.Max(itemUnits(each), 1)
 }
 
-// Alone is how many messages a second one producer sends to one queue whose batches are one item,
-// where it waits for each answer before it sends the next: by the times that are assumed.
-func (w Workload) Alone() float64 {
-	return w.batch() / (trip + 2*trip*w.batch()/w.perItem() + work)
-}
-
 // perItem is how many messages one item has.
 func (w Workload) perItem() float64 { return math.Min(w.batch(), mostTogether) }
 

@@ -1,7 +1,6 @@
 package cost
 
 import (
-	"bytes"
 	"encoding/json"
 	"io/fs"
 	"maps"
@@ -79,18 +78,6 @@ func TestAMillionQueues(t *testing.T) {
 	}
 }
 
-// More comes together where the rate is higher: a message costs less.
-func TestBusyQueuesAreCheaper(t *testing.T) {
-	quiet := Workload{Rate: 0.1, Batch: 1, Disorder: InOrder, Queues: 10}
-	busy := Workload{Rate: 1000, Batch: 1, Disorder: InOrder, Queues: 10}
-	for name, b := range bills(t, busy) {
-		few := bills(t, quiet)[name]
-		if b.Total()/busy.Messages() > few.Total()/quiet.Messages()+1e-15 {
-			t.Errorf("%s: $%.2f a million where busy, $%.2f where quiet", name, b.Total()/busy.Messages()*million, few.Total()/quiet.Messages()*million)
-		}
-	}
-}
-
 func TestAt(t *testing.T) {
 	measured := Producer[Window8]
 	for size, want := range map[float64]Units{
@@ -127,21 +114,6 @@ func TestCheck(t *testing.T) {
 	}
 	if err := good.Check(); err != nil {
 		t.Error(err)
-	}
-}
-
-func TestWrite(t *testing.T) {
-	var out bytes.Buffer
-	if err := (Workload{Rate: 100, Batch: 25, Disorder: InOrder, Queues: 100, Window: 30}).Write(&out); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{
-		"100 messages a second (262.8 million a month)", "sync, one consumer", "async, one consumer", "aws-stream-sort", "SQS FIFO", "a million", "0.15",
-		"X-Ray off", "gather for 30s (with processBatchSize 15 or more)", "append: a queue in arrival order", "sync: a numbered queue",
-	} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("no %q in\n%s", want, out.String())
-		}
 	}
 }
 

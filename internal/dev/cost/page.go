@@ -2,6 +2,7 @@ package cost
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -13,32 +14,29 @@ import (
 // The names of bills that the page shows.
 const ours, oursAppended, theirs = "sync, one consumer", "append, one consumer", "SQS FIFO"
 
-// file is the page of a project.
-func file(root string) string { return filepath.Join(root, "docs", "reference", "cost.md") }
-
-// begins is what the line before each of its tables begins with.
-const begins = "<!-- counted: "
-
-// tables are the parts of the page, and what is counted for each now.
-func tables(root string) map[pages.Part]string {
-	parts := map[pages.Part]string{}
-	for name, table := range map[string]string{
-		"example": example(), "singles": singlesTable(), "batches": batchesTable(), "linger": lingerTable(),
-		"queue": queueTable(), "windows": windowsTable(), "sweep": sweepTable(), "xray": xrayTable(), "timer": timerTable(), "eager": eagerTable(), "slow": slowTable(),
+// Page writes the tables of docs/reference/cost.md, and the README's. Where it is not to write, it
+// reports which are not as they are counted.
+func Page(root string, write bool) error {
+	var errs []error
+	reference := filepath.Join("docs", "reference", "cost.md")
+	for _, t := range []struct{ file, name, text string }{
+		{"README.md", "price", priceTable()},
+		{reference, "example", example()},
+		{reference, "idle", idleTable()},
+		{reference, "singles", singlesTable()},
+		{reference, "batches", batchesTable()},
+		{reference, "linger", lingerTable()},
+		{reference, "queue", queueTable()},
+		{reference, "windows", windowsTable()},
+		{reference, "sweep", sweepTable()},
+		{reference, "xray", xrayTable()},
+		{reference, "timer", timerTable()},
+		{reference, "eager", eagerTable()},
+		{reference, "slow", slowTable()},
 	} {
-		parts[pages.Part{Path: file(root), Begins: begins + name + " -->\n", Ends: "<!-- end -->\n"}] = table
+		errs = append(errs, pages.Named(filepath.Join(root, t.file), "counted: "+t.name).Renew(t.text, "make cost PAGE=1", write))
 	}
-	return parts
-}
-
-// WritePage writes the tables of docs/reference/cost.md, and the README's.
-func WritePage(root string) error {
-	for part, table := range tables(root) {
-		if err := part.Write(table); err != nil {
-			return err
-		}
-	}
-	return readme(root).Write(priceTable())
+	return errors.Join(errs...)
 }
 
 // per is what a million messages cost, by the bill of a name.
@@ -52,8 +50,11 @@ func (w Workload) per(name string) float64 {
 }
 
 func rows(head string, lines ...string) string {
-	columns := strings.Count(head, "|") + 1
-	return "| " + head + " |\n|" + strings.Repeat("---|", columns) + "\n| " + strings.Join(lines, " |\n| ") + " |\n"
+	cells := make([][]string, len(lines))
+	for i, line := range lines {
+		cells[i] = strings.Split(line, " | ")
+	}
+	return pages.Table(strings.Split(head, " | "), cells...)
 }
 
 // example is what the command at the page's head prints first.
@@ -62,6 +63,14 @@ func example() string {
 	_ = Workload{Rate: 100, Batch: 25, Disorder: InOrder, Queues: 100}.Write(&out) // a buffer never fails
 	paragraphs := strings.SplitN(out.String(), "\n\n", 4)
 	return "```text\n" + strings.Join(paragraphs[:3], "\n\n") + "\n```\n"
+}
+
+// idleTable is what a stack costs that nobody uses, and what its tables cost by what they hold.
+func idleTable() string {
+	w := Workload{Queues: 1}
+	fixed, idle := w.sorter("", flow{}).Fixed, w.sweep(0).Quiet()+w.timer().Polls
+	return rows("alarms, metrics and dashboard a month | sweep and timer | a GB stored | its point-in-time recovery",
+		fmt.Sprintf("$%.2f | $%.2f | $%.2f | $%.2f", fixed, idle, storedGB-restoreGB, restoreGB))
 }
 
 // singly is a workload of a thousand messages a second, each in a request of its own.
@@ -237,4 +246,19 @@ func sweepTable() string {
 		fmt.Sprintf("the daily full pass | 30.4 × Q × (half a unit behind each position, and two scans) | %.2f", s.Full),
 		fmt.Sprintf("calls, each minute | 43,800 × (11 read units, 32 ms, their log, a trace), and the time of the passes: 0.1 s for 1 MB of cursors, 4 at a time | %.2f", s.Calls),
 		fmt.Sprintf("queues that moved | min(moves a second × 14 minutes, Q) × 10,950 × 1 read unit for their consumers | %.2f for each move a second", s.Moved))
+}
+
+// priceTable compares the default stack with SQS FIFO: 1,000 messages a second to 16 queues.
+func priceTable() string {
+	var lines []string
+	for _, size := range []int{1, 25, 100} {
+		ordered := singly(16)
+		ordered.Batch = size
+		late, name, one := ordered, fmt.Sprintf("batches of %d", size), oursAppended
+		if late.Disorder = Window8; size == 1 {
+			name, one = "one message a request", ours
+		}
+		lines = append(lines, fmt.Sprintf("%s | %.2f | %.2f | %.2f", name, late.per(ours), ordered.per(one), ordered.per(theirs)))
+	}
+	return rows("1,000 messages a second, 16 queues | Streamsort, up to 8 places late | Streamsort, in order | SQS FIFO", lines...)
 }

@@ -9,7 +9,8 @@ const (
 	readUnits  = meter.ReadPrice / million  // a read request unit
 	// A GB of a standard table for a month, and of its point-in-time recovery.
 	// https://aws.amazon.com/dynamodb/pricing/on-demand/
-	storedGB = 0.25 + 0.20
+	restoreGB = 0.20
+	storedGB  = 0.25 + restoreGB
 	// A request to an HTTP API, up to 512 KB: the first of a month, and those beyond.
 	// https://aws.amazon.com/api-gateway/pricing/
 	apiRequest, apiFirst, apiBeyond = 1.00 / million, 300 * million, 0.90 / million

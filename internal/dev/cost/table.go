@@ -79,7 +79,7 @@ func (w Workload) gathers() string {
 func (w Workload) writeQueue(out io.Writer) {
 	fmt.Fprintf(out, "\nOne queue takes %d messages a second, by %d write units of its partition", QueueRate, queueUnits)
 	if w.appendable() {
-		fmt.Fprintf(out, ", and %.0f%s;\none producer that waits for each answer sends %.0f of these", w.AppendRate(), w.asOne(), w.Alone())
+		fmt.Fprintf(out, ", and %.0f%s", w.AppendRate(), w.asOne())
 	}
 	fmt.Fprintln(out, ".")
 	if !w.singly() {

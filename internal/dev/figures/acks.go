@@ -10,52 +10,37 @@ import (
 )
 
 // acking compares numbers of workers that finish one chain at once.
-func acking(ctx context.Context) (Table, error) {
+func acking() Table {
 	t := Table{
-		Title: TitleAcks,
+		Title: titleAcks,
 		About: "Workers that finish the edges of one chain at once, from its creation to its seal, index included. The limit is a write to " +
 			"create the chain, and one an edge. xor-ack-dynamodb reads the stamp and writes it back if it is unchanged: of those in step one " +
 			"succeeds each time. Thousands fan out, as in the next table.",
-		Case:  "workers",
-		Older: "xor-ack-dynamodb",
+		Case:   "workers",
+		Others: []string{"xor-ack-dynamodb", ""},
 	}
 	for _, n := range []int{1, 16, 64, 256, 1000} {
-		acker, m, err := newAcker()
-		if err != nil {
-			return t, err
-		}
-		ours, err := m.of(n, func() error { return finishChain(ctx, acker, n) })
-		if err != nil {
-			return t, err
-		}
-		older := atOnce(n)
-		r := Row{Name: fmt.Sprint(n), Limit: Units{Writes: 1 + 1/float64(n)}, Ours: ours, Older: &older}
-		r.Why = "three writes a chain: it is sealed once its end is announced, and is in an index while it is open"
+		acker, m := newAcker()
+		ours, older := m.of(n, func() { finishChain(acker, n) }), atOnce(n)
+		why := "three writes a chain: it is sealed once its end is announced, and is in an index while it is open"
 		if n > 64 {
-			r.Why = "a chain stores 8 bytes of each ended edge, so that repeats do not count, and exceeds 1 KB from a hundred on"
+			why = "a chain stores 8 bytes of each ended edge, so that repeats do not count, and exceeds 1 KB from a hundred on"
 		}
-		t.Rows = append(t.Rows, r)
+		t.Rows = append(t.Rows, counted(fmt.Sprint(n), Units{Writes: 1 + 1/float64(n)}, ours, &older, 0, why))
 	}
-	return t, nil
+	return t
 }
 
 // finishChain is a chain from its creation to its seal.
-func finishChain(ctx context.Context, acker *xorack.Acker, n int) error {
-	created, err := acker.Create(ctx, "database/file-000013", &xorack.CreateOptions{Edges: n})
-	if err != nil {
-		return err
-	}
+func finishChain(acker *xorack.Acker, n int) {
+	ctx := context.Background()
 	var last xorack.Result
-	for _, edge := range created.Roots {
-		if last, err = acker.Done(ctx, edge); err != nil {
-			return err
-		}
+	for _, edge := range must(acker.Create(ctx, "database/file-000013", &xorack.CreateOptions{Edges: n})).Roots {
+		last = must(acker.Done(ctx, edge))
 	}
-	sealed, err := acker.Finish(ctx, last.Chain, nil)
-	if err == nil && !sealed {
-		err = fmt.Errorf("the chain is %s", last.Chain.End())
+	if !must(acker.Finish(ctx, last.Chain, nil)) {
+		panic("the chain is " + fmt.Sprint(last.Chain.End()))
 	}
-	return err
 }
 
 // atOnce is what a stamp of xor-ack-dynamodb takes where so many come at once: in each round all who are
@@ -66,72 +51,47 @@ func atOnce(n int) Units {
 }
 
 // trees compares sizes of trees.
-func trees(ctx context.Context) (Table, error) {
+func trees() Table {
 	t := Table{
-		Title: "Acks of a large tree, an edge",
-		About: "Leaves of a root, in chains of their own, index included. The limit is a write an edge.",
-		Case:  "edges",
+		Title:  "Acks of a large tree, an edge",
+		About:  "Leaves of a root, in chains of their own, index included. The limit is a write an edge.",
+		Case:   "edges",
+		Others: make([]string, 2),
 	}
 	for _, n := range []int{1_000, 10_000, 100_000} {
-		acker, m, err := newAcker()
-		if err != nil {
-			return t, err
-		}
-		created, err := acker.Create(ctx, "campaign/autumn", nil)
-		if err != nil {
-			return t, err
-		}
-		ours, err := m.of(n, func() error { return finishTree(ctx, acker, m, created.Root, n) })
-		if err != nil {
-			return t, err
-		}
-		t.Rows = append(t.Rows, Row{Name: fmt.Sprint(n), Limit: Units{Writes: 1}, Ours: ours})
+		acker, m := newAcker()
+		root := must(acker.Create(context.Background(), "campaign/autumn", nil)).Root
+		ours := m.of(n, func() { finishTree(acker, m, root, n) })
+		t.Rows = append(t.Rows, counted(fmt.Sprint(n), Units{Writes: 1}, ours, nil, 0, ""))
 	}
-	return t, nil
+	return t
 }
 
 // finishTree has a root fan out, and finishes all leaves. Each chain that ends by it is finished as the stream's
 // handler does, which has it, and the one above it, in the stream's records.
-func finishTree(ctx context.Context, acker *xorack.Acker, m *metered, root xorack.Edge, n int) error {
-	if _, err := acker.Fan(ctx, root, n); err != nil {
-		return err
-	}
-	uncounted, err := xorack.NewStore(m.Memory, xorack.Names{})
-	if err != nil {
-		return err
-	}
+func finishTree(acker *xorack.Acker, m *metered, root xorack.Edge, n int) {
+	ctx := context.Background()
+	must(acker.Fan(ctx, root, n))
+	uncounted := must(xorack.NewStore(m.memory, xorack.Names{}))
 	for _, leaf := range root.Fan(n) {
-		r, err := acker.Done(ctx, leaf)
-		if err != nil {
-			return err
-		}
-		for c := r.Chain; c.End() != xorack.Open; {
-			if _, err := acker.Finish(ctx, c, nil); err != nil {
-				return err
-			}
+		for c := must(acker.Done(ctx, leaf)).Chain; c.End() != xorack.Open; {
+			must(acker.Finish(ctx, c, nil))
 			if !c.Sub {
-				return nil
+				return
 			}
-			if c, err = uncounted.Chain(ctx, c.Parent.Tag()); err != nil {
-				return err
-			}
+			c = must(uncounted.Chain(ctx, c.Parent.Tag()))
 		}
 	}
-	return fmt.Errorf("the tree of %d edges did not end", n)
+	panic(fmt.Sprintf("the tree of %d edges did not end", n))
 }
 
-func newAcker() (*xorack.Acker, *metered, error) {
+func newAcker() (*xorack.Acker, *metered) {
 	m := newMetered(xorack.Names{}.Tables()...)
-	store, err := xorack.NewStore(m, xorack.Names{})
-	if err != nil {
-		return nil, nil, err
-	}
 	// An item is charged by how many digits its numbers have: ids that are drawn anew would differ in that.
 	op := uint64(0)
-	acker, err := xorack.New(store, &xorack.Options{ForEach: fanout.OneByOne, Now: clock, NewOp: func() (o xorack.Op) {
+	return must(xorack.New(must(xorack.NewStore(m, xorack.Names{})), &xorack.Options{ForEach: fanout.OneByOne, Now: clock, NewOp: func() (o xorack.Op) {
 		op++
 		binary.BigEndian.PutUint64(o[:], op*0x9e3779b97f4a7c15)
 		return o
-	}})
-	return acker, m, err
+	}})), m
 }

@@ -11,76 +11,50 @@ import (
 )
 
 // delivering compares sizes of the batches that a consumer gets.
-func delivering(ctx context.Context) (Table, error) {
+func delivering() Table {
 	t := Table{
 		Title: "Delivery, in order and once",
 		About: "Messages of 100 bytes, delivered to one consumer by a process that has the record of the queue's move. The limit is a write " +
 			"to claim a batch, one to commit it, and a read of its messages. SQS FIFO receives and deletes ten at most.",
-		Case: "batch",
+		Case:   "batch",
+		Others: []string{"", fifoHead},
 	}
+	const why = "a claim reads the consumer first, and a request reads 1 MB, which batches of 100 do not fill"
 	for _, size := range []int{1, 10, 100, 1000} {
-		ours, err := delivered(ctx, size)
-		if err != nil {
-			return t, err
-		}
 		n := float64(size)
-		r := Row{
-			Name: fmt.Sprint(size), Ours: ours, FIFO: 2 * cost.FIFO(size),
-			Limit: Units{2 / n, reading(size) / n},
-		}
-		r.Why = "a claim reads the consumer first, and a request reads 1 MB, which batches of 100 do not fill"
-		t.Rows = append(t.Rows, r)
+		t.Rows = append(t.Rows, counted(fmt.Sprint(size), Units{2 / n, reading(size) / n}, delivered(size, cursor.KindNumbered), nil, 2*cost.FIFO(size), why))
 	}
-	return t, nil
+	return t
 }
 
 // delivered is what each message of a batch takes, put before and delivered now.
-func delivered(ctx context.Context, size int) (Units, error) {
-	s, err := newSorting()
-	if err != nil {
-		return Units{}, err
-	}
-	sorter, err := s.process(asTheyAre)
-	if err != nil {
-		return Units{}, err
-	}
-	m := newMetered(delivery.Names{}.Tables()...)
-	d, err := delivery.New(delivery.NewStore(m, delivery.Names{}.Tables()), sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: clock})
-	if err != nil {
-		return Units{}, err
-	}
+func delivered(size int, kind cursor.Kind) Units {
+	s := newSorting(delivery.Names{}.Tables()...)
+	sorter := s.process(cursor.ModeSync)
+	d := must(delivery.New(delivery.NewStore(s.metered, delivery.Names{}.Tables()), s.process(cursor.ModeSync), &delivery.Options{ForEach: fanout.OneByOne, Now: clock}))
 	position := int64(0)
-	put := func(n int) error {
+	next := func(n int) {
 		for last := position + int64(n); position < last; {
 			var group []cursor.Message
 			for len(group) < 100 && position < last {
 				position++
-				group = append(group, hundred(position))
+				m := hundred(position)
+				m.Kind = kind
+				group = append(group, m)
 			}
-			if err := sorter.Put(ctx, group...)[0].Err; err != nil {
-				return err
-			}
+			put(sorter, group...)
 		}
-		return nil
 	}
-	deliver := func() error {
-		done := d.Deliver(ctx, queue, delivery.Reader{
+	deliver := func() {
+		done := d.Deliver(context.Background(), queue, delivery.Reader{
 			Name: "billing", MaxMessages: 1000, Handle: func(context.Context, delivery.Batch) error { return nil },
 		}, position)
-		if done.Err == nil && done.Outcome != delivery.Empty {
-			return fmt.Errorf("a delivery ended as %s", done.Outcome)
-		}
-		return done.Err
-	}
-	for _, do := range []func() error{func() error { return put(1) }, deliver, func() error { return put(size) }} {
-		if err := do(); err != nil {
-			return Units{}, err
+		if check(done.Err); done.Outcome != delivery.Empty {
+			panic("a delivery ended as " + fmt.Sprint(done.Outcome))
 		}
 	}
-	var records Units
-	queues, err := s.of(size, func() (err error) {
-		records, err = m.of(size, deliver)
-		return err
-	})
-	return Units{queues.Writes + records.Writes, queues.Reads + records.Reads}, err
+	next(1)
+	deliver()
+	next(size)
+	return s.of(size, deliver)
 }

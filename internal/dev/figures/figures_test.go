@@ -1,30 +1,55 @@
-package figures_test
+package figures
 
 import (
+	"flag"
+	"strings"
 	"testing"
-
-	"github.com/streamsort/streamsort/internal/dev/cost"
-	"github.com/streamsort/streamsort/internal/dev/figures"
 )
 
-// TestThePageIsWhatIsCounted holds docs/reference/figures.md to a count, and the count of orders to what a
-// real server's requests come to, by which internal/dev/cost is held.
+var update = flag.Bool("update", false, "write the counted part of docs/reference/figures.md, and its pictures")
+
+// TestThePageIsWhatIsCounted holds docs/reference/figures.md to a count: each count of requests.
 func TestThePageIsWhatIsCounted(t *testing.T) {
-	tables, err := figures.Count(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := figures.At("../../..").Stale(tables); err != nil {
+	tables := Count()
+	if err := File("../../..").Counted(tables, *update); err != nil {
 		t.Error(err)
 	}
-	for i, order := range cost.Orders() {
-		row := tables[0].Rows[i]
-		ours, older := cost.Producer[order][0], cost.Older[order]
-		if d := row.Ours.Dollars() - figures.Units(ours).Dollars(); d > 0.01 || d < -0.01 {
-			t.Errorf("%s: %s, and on a server {%g, %g}", row.Name, row.Ours, ours.Writes, ours.Reads)
+	for _, r := range tables[0].Rows {
+		if r.dollars[1] > r.dollars[2] {
+			t.Errorf("%s: $%.3f a million, and $%.3f by aws-stream-sort's algorithm", r.Name, r.dollars[1], r.dollars[2])
 		}
-		if d := row.Older.Dollars() - figures.Units(older).Dollars(); d > 0.01 || d < -0.01 {
-			t.Errorf("%s, aws-stream-sort: %s, and on a server {%g, %g}", row.Name, row.Older, older.Writes, older.Reads)
+	}
+}
+
+// TestARowSaysWhy: what is more than a tenth above its limit as the page has it, or has none, says why; what is counted
+// is not below it; columns that no row fills are not there.
+func TestARowSaysWhy(t *testing.T) {
+	table := func(r Row) Table {
+		r.Name, r.Limit, r.Ours, r.Others = "a", "1 ms", "2 ms", []string{"3 ms"}
+		return Table{Title: "T", About: "A.", Case: "case", Others: []string{"one", "other"}, Rows: []Row{
+			r, {Name: "b", Limit: "1 ms", Ours: "1 ms", Ratio: 1},
+		}}
+	}
+	for _, c := range []struct {
+		row  Row
+		want string // of the text, or of the error
+	}{
+		{Row{Ratio: 1.1004}, "| a | 1 ms | 2 ms | 1.100 | 3 ms |\n| b | 1 ms | 1 ms | 1.000 |  |\n"},
+		{Row{Ratio: 1.1006, Why: "because"}, "Above 1.10 (a): because.\n"},
+		{Row{Ratio: 1.1006, Why: "because"}, "| a | 1 ms | 2 ms | 1.101 | 3 ms |\n"},
+		{Row{Why: "because"}, "| a | 1 ms | 2 ms | not known | 3 ms |\n"},
+		{Row{Why: "because"}, "No limit is known here (a): because.\n"},
+		{Row{Ratio: 0.9}, "| a | 1 ms | 2 ms | 0.9000 | 3 ms |\n"},
+		{Row{Ratio: 0.9, dollars: []float64{1, 1}}, "T: a: 0.9000 of its limit, so that is no limit"},
+		{Row{Ratio: 1.1006}, "T: a: 1.101 of its limit, and the table does not say why"},
+		{Row{}, "T: a: not known of its limit, and the table does not say why"},
+	} {
+		text, err := table(c.row).Text()
+		if err != nil {
+			text = err.Error()
+		}
+		if !strings.Contains(text, c.want) {
+			t.Errorf("%+v: %s\nwant %q", c.row, text, c.want)
 		}
 	}
 }

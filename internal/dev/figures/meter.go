@@ -1,11 +1,10 @@
 package figures
 
 import (
-	"context"
 	"strconv"
-	"sync"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dev/meter"
 	"github.com/streamsort/streamsort/pkg/table"
 )
@@ -28,6 +27,8 @@ func (u Units) String() string {
 	return writes + " W + " + reads + " R"
 }
 
+func (u Units) priced() string { return u.String() + ", $" + short(u.Dollars()) }
+
 // short is a number in three digits, as far as it matters.
 func short(x float64) string {
 	if x < 0.0005 {
@@ -38,31 +39,31 @@ func short(x float64) string {
 
 // metered are tables in memory that count what is charged, indexes included.
 type metered struct {
-	*ddb.Memory
-	mu    sync.Mutex
-	total ddb.Units
+	*ddbtest.Meter
+	memory *ddb.Memory
 }
 
 func newMetered(tables ...table.Definition) *metered {
-	return &metered{Memory: ddb.NewMemory(tables...)}
-}
-
-// Do implements [ddb.Engine].
-func (m *metered) Do(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
-	a, err := m.Memory.Do(ctx, r)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.total = m.total.Plus(a.Units)
-	return a, err
+	memory := ddb.NewMemory(tables...)
+	return &metered{ddbtest.NewMeter(memory), memory}
 }
 
 // of is what each of n takes of what do does.
-func (m *metered) of(n int, do func() error) (Units, error) {
-	before := m.total
-	err := do()
-	each := float64(n)
-	return Units{
-		Writes: (m.total.Writes + m.total.Index - before.Writes - before.Index) / each,
-		Reads:  (m.total.Reads - before.Reads) / each,
-	}, err
+func (m *metered) of(n int, do func()) Units {
+	m.Take()
+	do()
+	total, each := m.Take().Units, float64(n)
+	return Units{Writes: (total.Writes + total.Index) / each, Reads: total.Reads / each}
+}
+
+// must is for what cannot fail on tables in memory.
+func must[T any](value T, err error) T {
+	check(err)
+	return value
+}
+
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
 }

@@ -8,24 +8,20 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// Older is aws-stream-sort's algorithm after its description, to compare costs
+const olderPage = 5
+
+// olderPut is aws-stream-sort's algorithm after its description, to compare costs
 // with: store the message; read the cursor; if the message is the next, put
 // the cursor, look ahead in pages of five, and put the cursor again, as long
 // as there is more. It is right with one writer and no fault.
-type Older struct {
-	Store *cursor.Store
-}
-
-const olderPage = 5
-
-// Put puts a message.
-func (o Older) Put(ctx context.Context, m cursor.Message) error {
-	m.Digest, m.Op, m.EnqueuedAt = make([]byte, 16), make([]byte, 8), time.Now()
+func olderPut(s *cursor.Store, m cursor.Message) error {
+	ctx, store := context.Background(), s.Requests(queuelog.Inside{})
+	m.Digest, m.Op, m.EnqueuedAt = make([]byte, 16), make([]byte, 8), clock()
 	m.ExpiresOn = m.EnqueuedAt.Add(14 * 24 * time.Hour)
-	if _, err := o.Store.Requests(queuelog.Inside{}).PutMessage(ctx, m); err != nil {
+	if _, err := store.PutMessage(ctx, m); err != nil {
 		return err
 	}
-	cur, err := o.Store.Requests(queuelog.Inside{}).Cursor(ctx, m.Queue, false)
+	cur, err := store.Cursor(ctx, m.Queue, false)
 	if err != nil {
 		return err
 	}
@@ -37,11 +33,17 @@ func (o Older) Put(ctx context.Context, m cursor.Message) error {
 		return nil
 	}
 	for end := m.Seq; ; {
-		if err := o.putCursor(ctx, m.Queue, position, end); err != nil {
+		// One write, as its unconditional put is.
+		if position == 0 {
+			_, err = store.CreateCursor(ctx, cursor.Cursor{Queue: m.Queue, Settings: cursor.DefaultSettings(), Position: end, Announced: -1})
+		} else {
+			_, _, err = store.Move(ctx, m.Queue, cursor.Range{From: position, To: end}, position, clock())
+		}
+		if err != nil {
 			return err
 		}
 		position = end
-		page, err := o.Store.Requests(queuelog.Inside{}).Messages(ctx, queuelog.Query{Queue: m.Queue, First: end + 1, Last: cursor.MaxSeq, Limit: olderPage})
+		page, err := store.Messages(ctx, queuelog.Query{Queue: m.Queue, First: end + 1, Last: cursor.MaxSeq, Limit: olderPage})
 		if err != nil {
 			return err
 		}
@@ -55,15 +57,4 @@ func (o Older) Put(ctx context.Context, m cursor.Message) error {
 			return nil
 		}
 	}
-}
-
-// putCursor is one write, as its unconditional put is.
-func (o Older) putCursor(ctx context.Context, queue string, from, to int64) error {
-	if from == 0 {
-		c := cursor.Cursor{Queue: queue, Settings: cursor.DefaultSettings(), Position: to, Announced: -1}
-		_, err := o.Store.Requests(queuelog.Inside{}).CreateCursor(ctx, c)
-		return err
-	}
-	_, _, err := o.Store.Requests(queuelog.Inside{}).Move(ctx, queue, cursor.Range{From: from, To: to}, from, time.Now())
-	return err
 }

@@ -2,15 +2,15 @@ package figures
 
 import "math/rand/v2"
 
-// Order is an order in which the messages 1 to 100 of a queue arrive.
-type Order struct {
-	Name string
-	Seqs []int64
+// arrival is an order in which the messages 1 to 100 of a queue arrive.
+type arrival struct {
+	name string
+	seqs []int64
 }
 
-// Orders are the orders of arrival that algorithms are compared in: as they were made, up to 8 and
+// arrivals are the orders of arrival that algorithms are compared in: as they were made, up to 8 and
 // up to 32 places later than that, the last one first, and any.
-func Orders() []Order {
+func arrivals() []arrival {
 	inOrder := make([]int64, messages)
 	for i := range inOrder {
 		inOrder[i] = int64(i) + 1
@@ -19,7 +19,7 @@ func Orders() []Order {
 	for i, at := range rand.New(rand.NewPCG(1, 0)).Perm(messages) {
 		reverse[i], shuffled[i] = int64(messages-i), int64(at)+1
 	}
-	return []Order{
+	return []arrival{
 		{"in order", inOrder},
 		{"window 8", delayed(inOrder, 8)},
 		{"window 32", delayed(inOrder, 32)},
@@ -48,10 +48,10 @@ func delayed(inOrder []int64, width int) []int64 {
 // least is what any algorithm takes that stores each message as an item, moves the position as soon as
 // it can, and keeps nothing in mind: a write a message, a write a move, and a strong read of
 // what waits behind a gap that is filled, of 4 KB at most each.
-func (o Order) least() Units {
+func (o arrival) least() Units {
 	waits := map[int64]bool{}
 	position, moves, read := int64(0), 0.0, 0.0
-	for _, seq := range o.Seqs {
+	for _, seq := range o.seqs {
 		waits[seq] = true
 		if seq != position+1 {
 			continue
@@ -64,7 +64,7 @@ func (o Order) least() Units {
 			read += float64((over*itemBytes + readBytes - 1) / readBytes)
 		}
 	}
-	n := float64(len(o.Seqs))
+	n := float64(len(o.seqs))
 	return Units{1 + moves/n, read / n}
 }
 

@@ -1,64 +1,59 @@
 package figures
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 
 	"github.com/streamsort/streamsort/internal/dev/pages"
 )
 
-// File is the page of figures.
-type File struct{ counted, measured pages.Part }
-
-// At is the page of a project.
-func At(root string) File {
-	figures := filepath.Join(root, "docs", "reference", "figures.md")
-	return File{
-		counted:  pages.Part{Path: figures, Begins: "<!-- counted: begin -->\n", Ends: "<!-- counted: end -->\n"},
-		measured: pages.Part{Path: figures, Begins: "<!-- measured: begin -->\n", Ends: "<!-- measured: end -->\n"},
-	}
+// Count counts all tables.
+func Count() []Table {
+	return []Table{orders(), writers(), batches(), delivering(), handing(), acking(), trees(), once()}
 }
 
-// Counted writes tables into the page.
-func (f File) Counted(tables []Table) error {
-	return f.counted.Write(Text(tables))
-}
+// File is the page of the project at this root.
+type File string
 
-// Stale reports tables that the page does not have.
-func (f File) Stale(tables []Table) error {
-	return f.counted.Holds(Text(tables), "go run ./verify/bench -only counts")
-}
+func (f File) path(name string) string { return filepath.Join(string(f), "docs", "reference", name) }
 
-// Measured writes into the page what was measured on this machine.
-func (f File) Measured(tables []Measured) error {
-	text := fmt.Sprintf("By %s, on %s/%s with %d processors, of which others may have used some.\n\n",
-		runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
+func (f File) part(name string) pages.Part { return pages.Named(f.path("figures.md"), name) }
+
+// Counted writes tables into the page, with their pictures. Where it is not to write, it reports what
+// of these is not as it is counted.
+func (f File) Counted(tables []Table, write bool) error {
+	const command = "make bench ONLY=counts"
+	text, errs := "", []error(nil)
 	for _, t := range tables {
 		one, err := t.Text()
-		if err != nil {
-			return err
-		}
-		text += one
+		text, errs = text+one, append(errs, err)
 	}
-	return f.measured.Write(text)
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	for file, t := range map[string]Table{"figures-put.svg": tables[0], "figures-acks.svg": tables[5]} {
+		picture, err := draw(t)
+		if err == nil && write {
+			err = os.WriteFile(f.path(file), picture, 0o644)
+		} else if there, missing := os.ReadFile(f.path(file)); err == nil && !bytes.Equal(there, picture) {
+			err = fmt.Errorf("%s is not what is counted now (%s draws it): %w", file, command, missing)
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(append(errs, f.part("counted").Renew(text, command, write))...)
 }
 
-// MeasuredAgain writes one table into the page, which keeps the others.
-func (f File) MeasuredAgain(t Measured) error {
-	one, err := t.Text()
+// Measured writes a table into its place in the page, and on which machine it was measured.
+func (f File) Measured(name string, t Table) error {
+	t.About += fmt.Sprintf(" By %s, on %s/%s with %d processors, of which others may have used some.",
+		runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
+	text, err := t.Text()
 	if err != nil {
 		return err
 	}
-	part, err := f.measured.Read()
-	if err != nil {
-		return err
-	}
-	before, rest, there := strings.Cut(part, "## "+t.Title+"\n")
-	after := ""
-	if at := strings.Index(rest, "## "); there && at >= 0 {
-		after = rest[at:]
-	}
-	return f.measured.Write(before + one + after)
+	return f.part("measured: " + name).Write(text)
 }

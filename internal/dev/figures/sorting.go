@@ -31,172 +31,125 @@ type sorting struct {
 }
 
 // newSorting makes them, and others beside them.
-func newSorting(others ...table.Definition) (sorting, error) {
+func newSorting(others ...table.Definition) sorting {
 	m := newMetered(append(append(cursor.Names{}.Tables(), cursor.Names{}.ArrivalsTable()), others...)...)
-	store, err := cursor.NewStore(m, cursor.Names{})
-	return sorting{m, store}, err
+	return sorting{m, must(cursor.NewStore(m, cursor.Names{}))}
 }
 
 // process is a process that has seen no queue yet.
-func (s sorting) process(change func(*cursor.Settings)) (*cursor.Sorter, error) {
+func (s sorting) process(mode cursor.Mode) *cursor.Sorter {
 	settings := cursor.DefaultSettings()
-	change(&settings)
-	return cursor.New(s.store, &cursor.Options{Defaults: &settings, ForEach: fanout.OneByOne, Now: clock})
+	settings.Mode = mode
+	return must(cursor.New(s.store, &cursor.Options{Defaults: &settings, ForEach: fanout.OneByOne, Now: clock}))
 }
 
-func asTheyAre(*cursor.Settings) {}
+// put puts messages by one request.
+func put(s *cursor.Sorter, messages ...cursor.Message) {
+	for _, r := range s.Put(context.Background(), messages...) {
+		check(r.Err)
+	}
+}
 
 // singles puts messages one by one, by so many processes in turn.
-func (s sorting) singles(ctx context.Context, seqs []int64, writers int) (Units, error) {
+func singles(seqs []int64, writers int) Units {
+	s := newSorting()
 	processes := make([]*cursor.Sorter, writers)
 	for i := range processes {
-		var err error
-		if processes[i], err = s.process(asTheyAre); err != nil {
-			return Units{}, err
-		}
+		processes[i] = s.process(cursor.ModeSync)
 	}
-	return s.of(len(seqs), func() error {
+	return s.of(len(seqs), func() {
 		for i, seq := range seqs {
-			if err := processes[i%writers].Put(ctx, hundred(seq))[0].Err; err != nil {
-				return err
-			}
+			put(processes[i%writers], hundred(seq))
 		}
-		return nil
 	})
 }
 
-// older puts messages by aws-stream-sort's algorithm.
-func (s sorting) older(ctx context.Context, seqs []int64) error {
-	for _, seq := range seqs {
-		if err := (Older{s.store}).Put(ctx, hundred(seq)); err != nil {
-			return err
+// olderPuts are what messages take by aws-stream-sort's algorithm, but for the first so many of them.
+func olderPuts(seqs []int64, skip int) Units {
+	s := newSorting()
+	older := func(seqs []int64) {
+		for _, seq := range seqs {
+			check(olderPut(s.store, hundred(seq)))
 		}
 	}
-	return nil
+	older(seqs[:skip])
+	return s.of(len(seqs)-skip, func() { older(seqs[skip:]) })
 }
 
 // orders compares the orders of arrival.
-func orders(ctx context.Context) (Table, error) {
+func orders() Table {
 	t := Table{
-		Title: TitleOrders,
+		Title: "Messages put one by one",
 		About: "100 messages of 100 bytes by one writer; each is stored, and the position is past it, when its put is answered. " +
 			"The limit is a write a message, a write each time the position can move, and a strong read of what waits behind a filled gap.",
-		Case:  "order of arrival",
-		Older: "aws-stream-sort",
+		Case:   "order of arrival",
+		Others: []string{"aws-stream-sort", fifoHead},
 	}
-	for _, order := range Orders() {
-		s, err := newSorting()
-		if err != nil {
-			return t, err
-		}
-		ours, err := s.singles(ctx, order.Seqs, 1)
-		if err != nil {
-			return t, err
-		}
-		if s, err = newSorting(); err != nil {
-			return t, err
-		}
-		older, err := s.of(len(order.Seqs), func() error { return s.older(ctx, order.Seqs) })
-		if err != nil {
-			return t, err
-		}
-		r := Row{Name: order.Name, Limit: order.least(), Ours: ours, Older: &older, FIFO: cost.FIFO(1)}
-		r.Why = "a put beyond a gap reads the position once, strongly, since the gap may be filled meanwhile"
-		t.Rows = append(t.Rows, r)
+	const why = "a put beyond a gap reads the position once, strongly, since the gap may be filled meanwhile"
+	for _, order := range arrivals() {
+		older := olderPuts(order.seqs, 0)
+		t.Rows = append(t.Rows, counted(order.name, order.least(), singles(order.seqs, 1), &older, cost.FIFO(1), why))
 	}
-	return t, nil
+	return t
 }
 
 // writers compares numbers of writers of one queue.
-func writers(ctx context.Context) (Table, error) {
+func writers() Table {
 	t := Table{
-		Title: "Writers of one queue",
-		About: "100 messages in order, put in turn by processes that do not know what the others did.",
-		Case:  "writers",
+		Title:  "Writers of one queue",
+		About:  "100 messages in order, put in turn by processes that do not know what the others did.",
+		Case:   "writers",
+		Others: []string{"", fifoHead},
 	}
+	const why = "an overtaken process learns of it by a refused move, or by a read"
+	inOrder := arrivals()[0]
 	for _, n := range []int{1, 2, 8, 32} {
-		s, err := newSorting()
-		if err != nil {
-			return t, err
-		}
-		inOrder := Orders()[0]
-		ours, err := s.singles(ctx, inOrder.Seqs, n)
-		if err != nil {
-			return t, err
-		}
-		r := Row{Name: fmt.Sprint(n), Limit: inOrder.least(), Ours: ours, FIFO: cost.FIFO(1)}
-		r.Why = "an overtaken process learns of it by a refused move, or by a read"
-		t.Rows = append(t.Rows, r)
+		t.Rows = append(t.Rows, counted(fmt.Sprint(n), inOrder.least(), singles(inOrder.seqs, n), nil, cost.FIFO(1), why))
 	}
-	return t, nil
+	return t
 }
 
 // batches compares sizes of batches.
-func batches(ctx context.Context) (Table, error) {
+func batches() Table {
 	t := Table{
 		Title: "Batches in order",
 		About: "Messages of 100 bytes of JSON, in batches of one queue. The limit is a write a message and one move for all; of batches " +
 			"that are one item, a write for each KB, deflated, and one commit. SQS FIFO takes ten in a request.",
-		Case:  "batch",
-		Older: "aws-stream-sort",
+		Case:   "batch",
+		Others: []string{"aws-stream-sort", fifoHead},
 	}
 	for _, kind := range []cursor.Kind{cursor.KindNumbered, cursor.KindArrival} {
 		for _, size := range []int{1, 25, 100} {
-			s, err := newSorting()
-			if err != nil {
-				return t, err
-			}
-			p, err := s.process(asTheyAre)
-			if err != nil {
-				return t, err
-			}
-			times := map[cursor.Kind]int{cursor.KindNumbered: 1, cursor.KindArrival: queuelog.OrderItemEntries}[kind]
-			next := int64(0)
-			put := func(size int) error {
-				group := make([]cursor.Message, size)
-				for i := range group {
-					next++
-					group[i] = order(next)
-					group[i].Kind = kind
-				}
-				err := p.Put(ctx, group...)[0].Err
-				return err
-			}
-			if err := put(1); err != nil {
-				return t, err
-			}
-			ours, err := s.of(size*times, func() (err error) {
-				for n := 0; n < times && err == nil; n++ {
-					err = put(size)
-				}
-				return err
-			})
-			if err != nil {
-				return t, err
-			}
-			group, seqs := make([]cursor.Message, size), make([]int64, size)
-			for i := range group {
-				group[i], seqs[i] = order(int64(i)+2), int64(i)+2
-			}
-			if s, err = newSorting(); err != nil {
-				return t, err
-			}
-			if err := s.older(ctx, []int64{1}); err != nil {
-				return t, err
-			}
-			older, err := s.of(size, func() error { return s.older(ctx, seqs) })
-			if err != nil {
-				return t, err
-			}
-			r := Row{Name: fmt.Sprint(size), Limit: Units{Writes: 1 + 1/float64(size)}, Ours: ours, Older: &older, FIFO: cost.FIFO(size)}
+			name, limit := fmt.Sprint(size), Units{Writes: 1 + 1/float64(size)}
 			if kind == cursor.KindArrival {
-				r.Name += ", one item"
-				r.Limit.Writes = float64((deflated(group)+1023)/1024+1) / float64(size)
+				name += ", one item"
+				limit.Writes = float64((deflated(jsonMessages(2, size, kind))+1023)/1024+1) / float64(size)
 			}
-			t.Rows = append(t.Rows, r)
+			older := olderPuts(arrivals()[0].seqs[:min(size+1, messages)], 1)
+			t.Rows = append(t.Rows, counted(name, limit, inBatches(size, kind), &older, cost.FIFO(size), ""))
 		}
 	}
-	return t, nil
+	return t
+}
+
+// inBatches is what a message takes in batches of a size, in a queue that is there: of those that are one
+// item as many as an item of the order has.
+func inBatches(size int, kind cursor.Kind) Units {
+	s := newSorting()
+	p, next, times := s.process(cursor.ModeSync), int64(1), 1
+	if kind == cursor.KindArrival {
+		times = queuelog.OrderItemEntries
+	}
+	more := func(n int) {
+		put(p, jsonMessages(next, n, kind)...)
+		next += int64(n)
+	}
+	more(1)
+	return s.of(size*times, func() {
+		for range times {
+			more(size)
+		}
+	})
 }
 
 // deflated is how many bytes the bodies of messages are, deflated together as well as it goes.
@@ -210,9 +163,14 @@ func deflated(group []cursor.Message) int {
 	return out.Len()
 }
 
-// order is a message with a body of 100 bytes as an application may send it.
-func order(seq int64) cursor.Message {
-	text := fmt.Sprintf(`{"event":"order.updated","order":%08d,"customer":"c-%04d","amount":%d.95,"currency":"EUR"}`,
-		seq*7919%1e8, seq*104729%1e4, seq*31%1000)
-	return cursor.Message{Queue: queue, Seq: seq, Body: fmt.Appendf(nil, "%-100s", text)}
+// jsonMessages are messages with bodies of 100 bytes as an application may send them.
+func jsonMessages(first int64, n int, kind cursor.Kind) []cursor.Message {
+	group := make([]cursor.Message, n)
+	for i := range group {
+		seq := first + int64(i)
+		text := fmt.Sprintf(`{"event":"order.updated","order":%08d,"customer":"c-%04d","amount":%d.95,"currency":"EUR"}`,
+			seq*7919%1e8, seq*104729%1e4, seq*31%1000)
+		group[i] = cursor.Message{Queue: queue, Seq: seq, Body: fmt.Appendf(nil, "%-100s", text), Kind: kind}
+	}
+	return group
 }

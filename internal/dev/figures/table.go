@@ -1,60 +1,138 @@
+// Package figures counts what the operations take, for docs/reference/figures.md: requests' units by
+// AWS's rules, on tables in memory that charge as DynamoDB does, beside what any algorithm must take
+// at least, the older systems' algorithm, and SQS FIFO.
+//
+// [Count] counts, and [File] has the page. The counts are the same in every run: a test holds the
+// page to them, and the tests of internal/ddb hold the tables in memory to real servers. verify/bench
+// measures times, and writes its tables into the same page.
 package figures
 
 import (
-	"context"
 	"fmt"
-)
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
 
-// The titles of the tables that are drawn.
-const (
-	TitleOrders = "Messages put one by one"
-	TitleAcks   = "Acks, an edge"
+	"github.com/streamsort/streamsort/internal/dev/pages"
 )
 
 // Table compares one operation in several cases.
 type Table struct {
 	Title, About string
-	// Case says what the rows' names are.
-	Case string
-	// Older names the system whose algorithm stands beside ours.
-	Older string
-	Rows  []Row
+	// Case says what the rows' names are, Others who stands beside ours.
+	Case   string
+	Others []string
+	Rows   []Row
 }
 
-// Row is a case: what each message, edge or batch takes.
+// Row is a case. Its figures are texts, with their units.
 type Row struct {
-	Name        string
-	Limit, Ours Units
-	// Older is what the older system's algorithm takes; nil where it has none.
-	Older *Units
-	// FIFO is what SQS FIFO costs, in dollars a million; 0 where it has nothing of the kind.
-	FIFO float64
-	// Why is why Ours is more than a tenth above the limit.
+	Name, Limit, Ours string
+	// Others are the figures of those beside ours, as many or fewer.
+	Others []string
+	// Ratio is Ours as a part of Limit, above 1 where ours is worse; 0 where no limit is known.
+	Ratio float64
+	// Why is why it is more than a tenth above the limit, or why it has no limit.
 	Why string
+
+	// dollars are those of the limit, ours and the older system's algorithm, where units are counted.
+	dollars []float64
 }
 
-// Ratio is what ours costs, as a part of what the limit costs.
-func (r Row) Ratio() float64 { return r.Ours.Dollars() / r.Limit.Dollars() }
+// fifoHead stands over what SQS FIFO costs.
+const fifoHead = "SQS FIFO, $"
 
-func (r Row) beside() beside { return beside{r.Name, r.Ratio(), r.Why} }
+// counted is a row of units. The older system's are nil, and fifo is 0, where it has nothing of the kind.
+func counted(name string, limit, ours Units, older *Units, fifo float64, why string) Row {
+	r := Row{
+		Name: name, Limit: limit.String(), Ours: ours.priced(), Ratio: ours.Dollars() / limit.Dollars(), Why: why,
+		Others: make([]string, 2), dollars: []float64{limit.Dollars(), ours.Dollars()},
+	}
+	if older != nil {
+		r.Others[0], r.dollars = older.priced(), append(r.dollars, older.Dollars())
+	}
+	if fifo > 0 {
+		r.Others[1] = short(fifo)
+	}
+	return r
+}
 
-// Count counts all tables.
-func Count(ctx context.Context) ([]Table, error) {
-	var tables []Table
-	for _, count := range []func(context.Context) (Table, error){orders, writers, batches, delivering, handing, acking, trees, once} {
-		t, err := count(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", t.Title, err)
-		}
-		for _, r := range t.Rows {
-			if b := r.beside(); b.rounded() < 1 {
-				return nil, fmt.Errorf("%s, %s: %s of its limit, so that is no limit", t.Title, r.Name, b.shown())
+// rounded is the ratio in as many digits as it is shown and compared in.
+func (r Row) rounded() float64 { return math.Round(r.Ratio*1000) / 1000 }
+
+func (r Row) shown() string {
+	if r.Ratio == 0 {
+		return "not known"
+	}
+	return fmt.Sprintf("%#.4g", r.rounded())
+}
+
+// Text is the table in Markdown, without the columns that no row fills. A row that is above its limit,
+// or has none, and does not say why is an error, and so is one that is counted below its limit.
+func (t Table) Text() (string, error) {
+	head := append([]string{t.Case, "limit", "ours", "ours / limit"}, t.Others...)
+	rows := make([][]string, len(t.Rows))
+	for i, r := range t.Rows {
+		rows[i] = append([]string{r.Name, r.Limit, r.Ours, r.shown()}, r.Others...)
+		rows[i] = append(rows[i], make([]string, len(head)-len(rows[i]))...)
+	}
+	for at := len(head) - 1; at >= 0; at-- {
+		if !slices.ContainsFunc(rows, func(cells []string) bool { return cells[at] != "" }) {
+			head = slices.Delete(head, at, at+1)
+			for i, cells := range rows {
+				rows[i] = slices.Delete(cells, at, at+1)
 			}
 		}
-		if _, err := whys(t.besides()); err != nil {
-			return nil, fmt.Errorf("%s: %w", t.Title, err)
-		}
-		tables = append(tables, t)
 	}
-	return tables, nil
+	below, err := t.whys()
+	return fmt.Sprintf("## %s\n\n%s\n\n%s\n%s", t.Title, wrapped(t.About), pages.Table(head, rows...), below), err
+}
+
+// whys say why rows are above the limit or have none, those of one reason together.
+func (t Table) whys() (text string, err error) {
+	var reasons []string
+	names := map[string][]string{}
+	for _, r := range t.Rows {
+		about := "Above 1.10 (%s): " + r.Why + "."
+		switch {
+		case r.Ratio == 0:
+			about = "No limit is known here (%s): " + r.Why + "."
+		case r.dollars != nil && r.rounded() < 1:
+			return "", fmt.Errorf("%s: %s: %s of its limit, so that is no limit", t.Title, r.Name, r.shown())
+		case r.rounded() <= 1.10:
+			continue
+		}
+		if r.Why == "" {
+			return "", fmt.Errorf("%s: %s: %s of its limit, and the table does not say why", t.Title, r.Name, r.shown())
+		}
+		if !slices.Contains(reasons, about) {
+			reasons = append(reasons, about)
+		}
+		names[about] = append(names[about], r.Name)
+	}
+	for _, about := range reasons {
+		text += wrapped(fmt.Sprintf(about, strings.Join(names[about], "; "))) + "\n\n"
+	}
+	return text, nil
+}
+
+// wrapped is a paragraph in lines of up to 100 columns.
+func wrapped(paragraph string) string {
+	var text strings.Builder
+	column := 0
+	for _, word := range strings.Fields(paragraph) {
+		switch width := utf8.RuneCountInString(word); {
+		case column == 0:
+			column = width
+		case column+1+width > 100:
+			text.WriteByte('\n')
+			column = width
+		default:
+			text.WriteByte(' ')
+			column += 1 + width
+		}
+		text.WriteString(word)
+	}
+	return text.String()
 }

@@ -29,6 +29,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dynamo"
 )
 
 // Prices on demand, in dollars a million units.
@@ -217,20 +220,20 @@ func (m *Meter) count(operation string, asked []byte, status int, answered []byt
 			count.Writes = m.update(in, out, failed)
 		case "DeleteItem":
 			before := m.sizes[in.TableName][m.key(in.TableName, item(in.Key))]
-			count.Writes = writeUnits(before)
+			count.Writes = ddb.WriteUnits(before)
 			if !failed {
 				delete(m.sizes[in.TableName], m.key(in.TableName, item(in.Key)))
 				m.indexed(in.TableName, m.key(in.TableName, item(in.Key)), nil)
 			}
 		case "GetItem":
-			count.Reads = readUnits(m.see(in.TableName, item(out.Item)), in.ConsistentRead)
+			count.Reads = ddb.ReadUnits(m.see(in.TableName, item(out.Item)), in.ConsistentRead)
 		case "BatchGetItem":
 			count.Reads = m.batch(in, out)
 		case "Query", "Scan":
 			size := 0
 			for _, raw := range out.Items {
 				if in.IndexName != "" {
-					size += ItemSize(item(raw)) // an entry, not the item
+					size += itemSize(item(raw)) // an entry, not the item
 					continue
 				}
 				size += m.see(in.TableName, item(raw))
@@ -238,7 +241,7 @@ func (m *Meter) count(operation string, asked []byte, status int, answered []byt
 			if filtered := out.ScannedCount - len(out.Items); filtered > 0 {
 				size += filtered * m.mean(in.TableName)
 			}
-			count.Reads = readUnits(size, in.ConsistentRead)
+			count.Reads = ddb.ReadUnits(size, in.ConsistentRead)
 		default:
 			return
 		}
@@ -252,28 +255,28 @@ func (m *Meter) count(operation string, asked []byte, status int, answered []byt
 // way if it failed.
 func (m *Meter) write(table string, new, there map[string]types.AttributeValue, failed bool) float64 {
 	if failed {
-		return writeUnits(m.see(table, there))
+		return ddb.WriteUnits(m.see(table, there))
 	}
-	key, size := m.key(table, new), ItemSize(new)
+	key, size := m.key(table, new), itemSize(new)
 	before := m.sizes[table][key]
 	m.note(table, key, size)
 	m.indexed(table, key, new)
-	return writeUnits(max(before, size))
+	return ddb.WriteUnits(max(before, size))
 }
 
 func (m *Meter) update(in, out exchange, failed bool) float64 {
 	if failed {
-		return writeUnits(m.see(in.TableName, item(out.Item)))
+		return ddb.WriteUnits(m.see(in.TableName, item(out.Item)))
 	}
 	key := m.key(in.TableName, item(in.Key))
 	before := m.sizes[in.TableName][key]
 	after := before
 	if in.ReturnValues == "ALL_NEW" {
-		after = ItemSize(item(out.Attributes))
+		after = itemSize(item(out.Attributes))
 		m.note(in.TableName, key, after)
 		m.indexed(in.TableName, key, item(out.Attributes))
 	}
-	return writeUnits(max(before, after))
+	return ddb.WriteUnits(max(before, after))
 }
 
 // batch is the charge of a BatchGetItem: each item is rounded up by itself, and
@@ -283,10 +286,10 @@ func (m *Meter) batch(in, out exchange) float64 {
 	for table, asked := range in.RequestItems {
 		found := out.Responses[table]
 		for _, raw := range found {
-			units += readUnits(m.see(table, item(raw)), asked.ConsistentRead)
+			units += ddb.ReadUnits(m.see(table, item(raw)), asked.ConsistentRead)
 		}
 		missing := len(asked.Keys) - len(found) - len(out.UnprocessedKeys[table].Keys)
-		units += float64(missing) * readUnits(0, asked.ConsistentRead)
+		units += float64(missing) * ddb.ReadUnits(0, asked.ConsistentRead)
 	}
 	return units
 }
@@ -298,7 +301,7 @@ func (m *Meter) see(table string, it map[string]types.AttributeValue) int {
 		return 0
 	}
 	key := m.key(table, it)
-	size := max(ItemSize(it), m.sizes[table][key])
+	size := max(itemSize(it), m.sizes[table][key])
 	m.note(table, key, size)
 	return size
 }
@@ -333,3 +336,6 @@ func (m *Meter) key(table string, it map[string]types.AttributeValue) string {
 	}
 	return key.String()
 }
+
+// itemSize is the size of an item as DynamoDB counts it.
+func itemSize(it map[string]types.AttributeValue) int { return dynamo.FromSDK(it).Size() }

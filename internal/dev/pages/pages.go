@@ -10,11 +10,21 @@ import (
 // Part is what stands in the file at Path between two lines, of which the first is there once.
 type Part struct{ Path, Begins, Ends string }
 
-// Read returns the part.
-func (p Part) Read() (string, error) {
-	_, part, _, err := p.split()
-	return part, err
+// Named is the part of a file below the comment with this name.
+func Named(path, name string) Part {
+	return Part{Path: path, Begins: "<!-- " + name + " -->\n", Ends: "<!-- end -->\n"}
 }
+
+// Table is a table in Markdown.
+func Table(head []string, rows ...[]string) string {
+	text := line(head) + strings.Repeat("|---", len(head)) + "|\n"
+	for _, cells := range rows {
+		text += line(cells)
+	}
+	return text
+}
+
+func line(cells []string) string { return "| " + strings.Join(cells, " | ") + " |\n" }
 
 // Write puts a text in the place of the part.
 func (p Part) Write(text string) error {
@@ -27,11 +37,19 @@ func (p Part) Write(text string) error {
 
 // Holds reports a part that is not a text, and says what writes it.
 func (p Part) Holds(text, command string) error {
-	part, err := p.Read()
+	_, part, _, err := p.split()
 	if err == nil && part != text {
 		err = fmt.Errorf("%s is not what is counted now (%s writes it):\n%s%s", p.Path, command, p.Begins, text)
 	}
 	return err
+}
+
+// Renew writes a text in the place of the part, or reports where the part is another one.
+func (p Part) Renew(text, command string, write bool) error {
+	if write {
+		return p.Write(text)
+	}
+	return p.Holds(text, command)
 }
 
 func (p Part) split() (before, part, after string, err error) {

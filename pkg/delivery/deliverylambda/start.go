@@ -36,11 +36,15 @@ import (
 // not return: where the environment or the consumer's name is wrong, it logs why and exits with 1.
 //
 // It reads STREAMSORT_MESSAGES_TABLE, STREAMSORT_CURSORS_TABLE and STREAMSORT_CONSUMERS_TABLE,
-// which must be set, and STREAMSORT_ARRIVALS_TABLE and STREAMSORT_TIMER_QUEUE. A reader with other
-// settings, or several in one function, take [delivery.OnStream].
-func Start(consumer string, handle func(context.Context, delivery.Batch) error) {
+// which must be set, and STREAMSORT_ARRIVALS_TABLE and STREAMSORT_TIMER_QUEUE. Each of set changes
+// the reader. Several readers in one function take [delivery.OnStream].
+func Start(consumer string, handle func(context.Context, delivery.Batch) error, set ...func(*delivery.Reader)) {
 	slog.SetDefault(lambdacontext.NewLogger())
-	handler, err := newHandler(consumer, handle)
+	reader := delivery.Reader{Name: consumer, Handle: handle}
+	for _, change := range set {
+		change(&reader)
+	}
+	handler, err := newHandler(reader)
 	if err != nil {
 		slog.Error("cannot start", "error", err)
 		os.Exit(1)
@@ -50,7 +54,7 @@ func Start(consumer string, handle func(context.Context, delivery.Batch) error) 
 
 // newHandler is the handler of the environment. The error joins everything that is wrong. It makes
 // no request.
-func newHandler(consumer string, handle func(context.Context, delivery.Batch) error) (func(context.Context, table.StreamEvent) (events.DynamoDBEventResponse, error), error) {
+func newHandler(reader delivery.Reader) (func(context.Context, table.StreamEvent) (events.DynamoDBEventResponse, error), error) {
 	queues, names, err := tables()
 	due, timerErr := timer.New(os.Getenv("STREAMSORT_TIMER_QUEUE"))
 	client, clientErr := dynamo.New(nil)
@@ -73,9 +77,9 @@ func newHandler(consumer string, handle func(context.Context, delivery.Batch) er
 	if err != nil {
 		return nil, err
 	}
-	deliver, err := delivery.OnStream(deliverer, queues, delivery.Reader{Name: consumer, Handle: handle})
+	deliver, err := delivery.OnStream(deliverer, queues, reader)
 	if err != nil {
-		return nil, fmt.Errorf("consumer %q: %w", consumer, err)
+		return nil, fmt.Errorf("consumer %q: %w", reader.Name, err)
 	}
 	return timer.Flushing(due, deliver), nil
 }

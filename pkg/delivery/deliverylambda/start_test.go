@@ -29,7 +29,7 @@ func TestNewHandler(t *testing.T) {
 	environment(t)
 	for _, timer := range []string{"https://sqs.eu-west-1.amazonaws.com/123456789012/timer", ""} {
 		t.Setenv("STREAMSORT_TIMER_QUEUE", timer)
-		handle, err := newHandler("books", nothing)
+		handle, err := newHandler(delivery.Reader{Name: "books", Handle: nothing})
 		check.Need(t, err == nil, "timer %q: %v", timer, err)
 		if response, err := handle(t.Context(), table.StreamEvent{}); err != nil || len(response.BatchItemFailures) > 0 {
 			t.Errorf("timer %q: %v, %v", timer, response, err)
@@ -40,7 +40,7 @@ func TestNewHandler(t *testing.T) {
 // One start reports everything that is wrong with the environment.
 func TestNewHandlerRefuses(t *testing.T) {
 	environment(t)
-	if _, err := newHandler("not a name", nothing); err == nil || !strings.Contains(err.Error(), "not a name") {
+	if _, err := newHandler(delivery.Reader{Name: "not a name", Handle: nothing}); err == nil || !strings.Contains(err.Error(), "not a name") {
 		t.Errorf("a consumer with blanks: error %v", err)
 	}
 	wrong := map[string]string{
@@ -50,7 +50,7 @@ func TestNewHandlerRefuses(t *testing.T) {
 	for name, value := range wrong {
 		t.Setenv(name, value)
 	}
-	_, err := newHandler("books", nothing)
+	_, err := newHandler(delivery.Reader{Name: "books", Handle: nothing})
 	for _, want := range []string{
 		"STREAMSORT_MESSAGES_TABLE is not set: ", "STREAMSORT_CURSORS_TABLE is not set: ", "STREAMSORT_CONSUMERS_TABLE is not set: ", "AWS_REGION is not set",
 	} {

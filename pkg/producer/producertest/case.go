@@ -1,6 +1,6 @@
 // Package producertest is what every producer has to do, in any language, as a suite of cases: what is sent,
-// what goes wrong, and what comes of it. [Run] runs it on a producer in Go; `go run ./verify/producer` on a program
-// in any language, by its standard input and output; docs/how-to/producers.md says how.
+// what goes wrong, and what comes of it. [Run] runs it on a producer in Go, and TestProducers of the folder
+// clients on a program in any language, by its standard input and output: docs/how-to/producers.md.
 //
 // A case is served by a small API with faults, which also holds every request to the rules of
 // docs/how-to/producers.md.

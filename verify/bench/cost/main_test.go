@@ -14,7 +14,7 @@ func TestWhatCannotBeRead(t *testing.T) {
 			t.Errorf("%s: %v", flag, err)
 		}
 	}
-	for flag, want := range map[string]string{"door": "write api or url", "logs": "write outcome or all", "tracing": "write on or off", "window": "write 1s", "order": "write number or key"} {
+	for flag, want := range map[string]string{"door": "write api or url", "logs": "write outcome or all", "tracing": "write off or on", "window": "write 1s", "order": "write number or key"} {
 		if err := run([]string{"-" + flag, "abc"}, io.Discard); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", flag, err)
 		}
@@ -23,7 +23,7 @@ func TestWhatCannotBeRead(t *testing.T) {
 		t.Error(err)
 	}
 	var out strings.Builder
-	if err := run([]string{"-queues", "7", "-tracing", "off"}, &out); err != nil || !strings.Contains(out.String(), "to 7 queues") || !strings.Contains(out.String(), "X-Ray off") {
+	if err := run([]string{"-queues", "7", "-tracing", "off", "-window", "30s"}, &out); err != nil || !strings.Contains(out.String(), "gather for 30s (with processBatchSize") || !strings.Contains(out.String(), "to 7 queues") || !strings.Contains(out.String(), "X-Ray off") {
 		t.Errorf("%v: %s", err, &out)
 	}
 }

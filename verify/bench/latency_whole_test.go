@@ -1,16 +1,17 @@
-package main
+//go:build whole
+
+package bench_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"path/filepath"
-	"slices"
 	"sync"
+	"testing"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/client"
@@ -26,10 +27,6 @@ import (
 const (
 	latencyWarmUp = 50
 	latencyPuts   = 500
-	// latencyPatience is how long one message may take.
-	latencyPatience = 10 * time.Second
-	// latencyCommit is how long its commit may come after that; it may also have come before the call was seen.
-	latencyCommit = 30 * time.Millisecond
 )
 
 // eagerConsumers are one that waits for the stream, and one that is eager.
@@ -37,23 +34,21 @@ const eagerConsumers = `{"consumers":[
 	{"name":"streamed","prefix":"streamed","sink":{"kind":"lambda","arn":"arn:aws:lambda:us-east-1:000000000000:function:streamsort-receiver"}},
 	{"name":"eager","prefix":"eager","eager":true,"sink":{"kind":"lambda","arn":"arn:aws:lambda:us-east-1:000000000000:function:streamsort-receiver"}}]}`
 
-// latency measures how long one message takes from its put, over HTTP, to the
+// BenchmarkLatency measures how long one message takes from its put, over HTTP, to the
 // call of the function that process delivers it to, all processes warm, and
 // where the time goes: by the stream, and by an eager call beside it.
-func latency(ctx context.Context, root string) (figures.Measured, error) {
-	m := figures.Measured{
+func BenchmarkLatency(b *testing.B) {
+	m := &measured{b, figures.Table{
 		Title: "From a put to its sink",
 		About: fmt.Sprintf("%d single messages through the whole local stack, to a consumer behind the stream, and in turn to an eager one; median, and p99. "+
 			"The limit is that of the requests that must follow each other. These are not AWS's times.", latencyPuts),
 		Case: "what",
-	}
+	}}
 	watch := &firstLook{transport: front.Transport()}
-	server, err := front.Start(ctx, localdb.Choose(), "", watch)
-	if err != nil {
-		return m, err
-	}
+	server, err := front.Start(b.Context(), localdb.Choose(), "", watch)
+	check(b, err)
 	defer server.Close()
-	stack, err := localstack.Run(ctx, localstack.Config{
+	stack, err := localstack.Run(b.Context(), localstack.Config{
 		Templates: []string{
 			filepath.Join(root, "examples", "demo", "streamsort.patch.json"),
 			filepath.Join(root, "examples", "receiver", "receiver.template.json"),
@@ -66,9 +61,7 @@ func latency(ctx context.Context, root string) (figures.Measured, error) {
 		},
 		Server: server.URL, Logger: slog.New(slog.DiscardHandler),
 	})
-	if err != nil {
-		return m, err
-	}
+	check(b, err)
 	defer stack.Close()
 	called := make(chan time.Time, 1)
 	defer stack.Subscribe(func(l localstack.Line) {
@@ -77,35 +70,19 @@ func latency(ctx context.Context, root string) (figures.Measured, error) {
 		}
 	})()
 	api, err := client.New(stack.URL())
-	if err != nil {
-		return m, err
-	}
-	store, err := freshStore(ctx, server.URL)
-	if err != nil {
-		return m, err
-	}
+	check(b, err)
+	store := freshStore(b, server.URL)
 	var streamed, eager []journey
 	for seq := 1; seq <= latencyWarmUp+latencyPuts; seq++ {
-		wrote, read, err := bareRequests(ctx, store, seq)
-		if err != nil {
-			return m, err
-		}
-		s, err := travel(ctx, api, "streamed", seq, watch, called)
-		if err != nil {
-			return m, err
-		}
-		e, err := travel(ctx, api, "eager", seq, watch, called)
-		if err != nil {
-			return m, err
-		}
+		wrote, read := bareRequests(b, store, int64(seq))
+		s, e := travel(b, api, "streamed", seq, watch, called), travel(b, api, "eager", seq, watch, called)
 		if s.wrote, s.read = wrote, read; seq > latencyWarmUp {
 			streamed, eager = append(streamed, s), append(eager, e)
 		}
 	}
-	write, _ := percentiles(streamed, func(j journey) time.Duration { return j.wrote })
-	read, _ := percentiles(streamed, func(j journey) time.Duration { return j.read })
-	put, _ := percentiles(streamed, journey.put)
-	deliver, _ := percentiles(streamed, journey.deliver)
+	write := middle(streamed, func(j journey) time.Duration { return j.wrote })
+	read := middle(streamed, func(j journey) time.Duration { return j.read })
+	put, deliver := middle(streamed, journey.put), middle(streamed, journey.deliver)
 	const streams = "the local stack asks its streams every 50 ms, and every 250 ms where nothing came; AWS does so 4 times a second, by its documentation"
 	const calls = "Lambda is asked to call process before the put is answered, and the call is made when it has answered that"
 	for _, step := range []struct {
@@ -124,25 +101,25 @@ func latency(ctx context.Context, root string) (figures.Measured, error) {
 		{"eager: put, move, process called", eager, put, journey.reach, calls},
 		{"eager: whole", eager, put + deliver, journey.whole, calls},
 	} {
-		median, p99 := percentiles(step.of, step.took)
-		r := figures.MeasuredRow{Name: step.name, Ours: fmt.Sprintf("%.1f ms, p99 %.1f ms", median, p99), Why: step.why}
+		half, p99 := middle(step.of, step.took), percentile(times(step.of, step.took), 99)
+		r := figures.Row{Name: step.name, Ours: fmt.Sprintf("%.1f ms, p99 %.1f ms", half, p99), Why: step.why}
 		if step.limit > 0 {
-			r.Limit, r.Ratio = fmt.Sprintf("%.1f ms", step.limit), median/step.limit
+			r.Limit, r.Ratio = fmt.Sprintf("%.1f ms", step.limit), half/step.limit
 		}
-		m.Rows = append(m.Rows, r)
+		m.row(r, half, "ms")
 	}
-	return m, nil
+	m.end("latency")
 }
 
-// percentiles are the median and the 99th of a hundred of some times, in milliseconds.
-func percentiles(of []journey, took func(journey) time.Duration) (median, p99 float64) {
-	sorted := make([]time.Duration, len(of))
-	for i, j := range of {
-		sorted[i] = took(j)
+func times(of []journey, took func(journey) time.Duration) (all []time.Duration) {
+	for _, j := range of {
+		all = append(all, took(j))
 	}
-	slices.Sort(sorted)
-	return ms(sorted[len(sorted)/2]), ms(sorted[len(sorted)*99/100])
+	return all
 }
+
+// middle is the median of some times, in milliseconds.
+func middle(of []journey, took func(journey) time.Duration) float64 { return median(times(of, took)) }
 
 func (j journey) put() time.Duration     { return j.answered.Sub(j.sent) }
 func (j journey) reach() time.Duration   { return j.looked.Sub(j.sent) }
@@ -156,40 +133,34 @@ type journey struct {
 }
 
 // bareRequests are a conditional put and a strong read, after a first one that wakes all that is in the way.
-func bareRequests(ctx context.Context, store *cursor.Store, seq int) (wrote, read time.Duration, err error) {
-	if _, err := store.Requests(queuelog.Inside{}).PutMessage(ctx, bareMessage(2*seq)); err != nil {
-		return 0, 0, err
-	}
-	began := time.Now()
-	if _, err := store.Requests(queuelog.Inside{}).PutMessage(ctx, bareMessage(2*seq+1)); err != nil {
-		return 0, 0, err
+func bareRequests(b *testing.B, store *cursor.Store, seq int64) (wrote, read time.Duration) {
+	b.Helper()
+	requests := store.Requests(queuelog.Inside{})
+	var began time.Time
+	for n := range int64(2) {
+		began = time.Now()
+		_, err := requests.PutMessage(b.Context(), bareMessage(2*seq+n))
+		check(b, err)
 	}
 	written := time.Now()
-	_, err = store.Requests(queuelog.Inside{}).Cursor(ctx, "one", true)
-	return written.Sub(began), time.Since(written), err
+	_, err := requests.Cursor(b.Context(), "one", true)
+	check(b, err)
+	return written.Sub(began), time.Since(written)
 }
 
-// travel puts one message, and waits until the sink has been called with it.
-func travel(ctx context.Context, api *client.Client, queue string, seq int, watch *firstLook, called <-chan time.Time) (journey, error) {
+// travel puts one message, and waits until the sink has been called with it. Its commit may come later:
+// the next message is of another queue, so that it is taken for nothing of that one.
+func travel(b *testing.B, api *client.Client, queue string, seq int, watch *firstLook, called <-chan time.Time) journey {
+	b.Helper()
 	message := fmt.Appendf(nil, `{"queue":%q,"seq":%d,"body":"%-98d"}`, queue, seq, seq)
 	watch.reset(queue)
 	j := journey{sent: time.Now()}
-	if _, err := api.Put(ctx, []json.RawMessage{message}); err != nil {
-		return j, err
-	}
+	_, err := api.Put(b.Context(), []json.RawMessage{message})
+	check(b, err)
 	j.answered = time.Now()
-	select {
-	case j.called = <-called:
-	case <-time.After(latencyPatience):
-		return j, fmt.Errorf("message %d did not reach the sink within %v", seq, latencyPatience)
-	}
+	j.called = <-called
 	j.looked = watch.at()
-	// Its commit belongs to no other message.
-	watch.reset(queue)
-	for until := time.Now().Add(latencyCommit); watch.at().IsZero() && time.Now().Before(until); {
-		time.Sleep(time.Millisecond)
-	}
-	return j, nil
+	return j
 }
 
 // firstLook notes when the consumers table was first asked for something of a queue.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/internal/runtime/runtimetest"
@@ -43,10 +44,7 @@ type server struct {
 func inMemory(t *testing.T) (*ddb.Memory, *xorack.Store) {
 	t.Helper()
 	table := ddb.NewMemory(xorack.Names{}.Tables()...)
-	store, err := xorack.NewStore(table, xorack.Names{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := check.Get(xorack.NewStore(table, xorack.Names{}))
 	return table, store
 }
 
@@ -65,10 +63,7 @@ func newServer(t *testing.T) *server {
 	clock := func() time.Time { return s.now }
 	options := &xorack.Options{Now: clock}
 	s.table, s.store = inMemory(t)
-	acker, err := xorack.New(s.store, options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	acker := check.Get(xorack.New(s.store, options))
 	announce := func(_ context.Context, c xorack.Chain) error {
 		s.announced = append(s.announced, c.Tag+" "+string(c.End()))
 		return s.refuse
@@ -108,9 +103,8 @@ func TestAddsStartEdgesOfTheirOwn(t *testing.T) {
 		all = append(all, s.edges(s.ack("add", fmt.Sprintf(`"edge":%q,"batch":%q,"children":1`, root, batch)))...)
 	}
 	all = append(all, s.edges(s.ack("done", fmt.Sprintf(`"edge":%q,"children":1`, root)))...)
-	if len(all) != 3 || all[0] == all[1] || all[0] == all[2] || all[1] == all[2] {
-		t.Fatalf("edges %v, want three of their own", all)
-	}
+	check.Need(t, len(all) == 3 && all[0] != all[1] && all[0] != all[2] && all[1] != all[2],
+		"edges %v, want three of their own", all)
 	for _, e := range all {
 		s.Want("ended", s.ack("done", fmt.Sprintf(`"edge":%q`, e)), 200)
 	}
@@ -124,9 +118,7 @@ func TestAddReadsItsBatchWhereverItStands(t *testing.T) {
 	one := s.edges(s.ack("add", fmt.Sprintf(`"children":1,"batch":"b1","edge":%q`, root)))
 	two := s.edges(s.ack("add", fmt.Sprintf(`"children":1,"batch":"b2","edge":%q`, root)))
 	again := s.edges(s.ack("add", fmt.Sprintf(`"batch":"b1","edge":%q,"children":1`, root)))
-	if one[0] == two[0] || one[0] != again[0] {
-		t.Errorf("edges %v, %v and %v", one, two, again)
-	}
+	check.That(t, one[0] != two[0] && one[0] == again[0], "edges %v, %v and %v", one, two, again)
 }
 
 // TestNoTokensOfWhatWasNotStarted: a worker that gets an edge passes work on.
@@ -148,9 +140,7 @@ func TestNoTokensOfWhatWasNotStarted(t *testing.T) {
 			batch := s.Request("POST", "/acks", "", `{"operations":[`+document+`]}`)
 			s.Want("in a batch", batch, 200, "problems/"+c.problem)
 			for _, a := range []httpapitest.Answer{alone, batch} {
-				if strings.Contains(a.Body, `"edges":[`) {
-					t.Errorf("answers tokens: %s", a.Body)
-				}
+				check.That(t, !strings.Contains(a.Body, `"edges":[`), "answers tokens: %s", a.Body)
 			}
 		})
 	}
@@ -215,10 +205,7 @@ func TestATree(t *testing.T) {
 	}
 	s.Want("status", s.Request("GET", "/chains", "tag=db", ""), 200, `"state":"DONE"`, `"edges":6,"edgesEnded":6`, `"ageSeconds":60`)
 	s.Want("get", s.ack("get", `"tag":"db"`), 200, `"state":"DONE"`)
-	other, err := xorack.ParseEdge(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := check.Get(xorack.ParseEdge(root))
 	s.Want("too late", s.ack("done", fmt.Sprintf(`"edge":%q`, other.Child(7))), 410, "problems/ended", `"outcome":"already-done"`)
 	s.Want("too late to fail", s.ack("fail", fmt.Sprintf(`"edge":%q,"reason":"r"`, other.Child(7))), 410, "problems/ended")
 }
@@ -245,13 +232,9 @@ func TestFan(t *testing.T) {
 	for range 2 {
 		fan := s.ack("fan", fmt.Sprintf(`"edge":%q,"edges":200`, root))
 		s.Want("fan", fan, 200, `"outcome":"applied"`, `"edges":4,"edgesEnded":1`)
-		if leaves := s.edges(fan); len(leaves) != 200 {
-			t.Errorf("%d edges", len(leaves))
-		}
+		check.Is(t, len(s.edges(fan)), 200)
 	}
-	if tags := tagsIn(s.table); len(tags) != 4 {
-		t.Errorf("chains %q, want the tree's and three of the fan", tags)
-	}
+	check.Is(t, len(tagsIn(s.table)), 4)
 	s.Want("too wide", s.ack("fan", fmt.Sprintf(`"edge":%q,"edges":10001`, root)), 400, `"field":"edges"`)
 	s.Want("no width", s.ack("fan", fmt.Sprintf(`"edge":%q`, root)), 400, `"field":"edges"`)
 }
@@ -294,9 +277,8 @@ func TestBatch(t *testing.T) {
 		`{"status":200,"operation":"stamp","outcome":"applied","stamp":"01"`,
 		`{"status":404,"operation":"delete","type":"https://streamsort.dev/problems/no-chain"`,
 		`{"status":409,"operation":"done","type":"https://streamsort.dev/problems/other-kind"`)
-	if !strings.Contains(s.logs.String(), `"Acks":4`) || !strings.Contains(s.logs.String(), `"ChainsCreated":1`) {
-		t.Errorf("metrics: %s", s.logs.String())
-	}
+	check.That(t, strings.Contains(s.logs.String(), `"Acks":4`) && strings.Contains(s.logs.String(), `"ChainsCreated":1`),
+		"metrics: %s", s.logs.String())
 }
 
 func TestBadInput(t *testing.T) {
@@ -367,9 +349,7 @@ func TestBadInput(t *testing.T) {
 	s.Want("tag twice", s.Request("GET", "/chains", "tag=t&tag=u", ""), 400, `"field":"tag"`)
 	s.Want("no route", s.Raw(httpapitest.V2("GET", "/other", "", "", false)), 404, "problems/no-route")
 	s.Want("no method", s.Raw(httpapitest.V2("DELETE", "/acks", "", "", false)), 405, "problems/no-method")
-	if tags := tagsIn(s.table); len(tags) > 0 {
-		t.Errorf("chains %q", tags)
-	}
+	check.Is(t, len(tagsIn(s.table)), 0)
 }
 
 func TestEveryShapeOfEvent(t *testing.T) {
@@ -391,9 +371,7 @@ func TestEveryShapeOfEvent(t *testing.T) {
 		{`{"Records":[{"eventSource":"aws:sqs"}]}`, `"status":400`},
 		{``, `"status":400`},
 	} {
-		if got := s.Invoke(c.event); !strings.Contains(got, c.want) {
-			t.Errorf("%s: %s, want %s", c.event, got, c.want)
-		}
+		check.Has(t, s.Invoke(c.event), c.want, c.event)
 	}
 }
 
@@ -406,19 +384,11 @@ func TestStream(t *testing.T) {
 	if got := s.Invoke(batch); got != `{"batchItemFailures":null}` && got != `{"batchItemFailures":[]}` {
 		t.Errorf("answer %s", got)
 	}
-	if len(s.announced) != 1 || s.announced[0] != "t DONE" {
-		t.Errorf("announced %q", s.announced)
-	}
+	check.That(t, len(s.announced) == 1 && s.announced[0] == "t DONE", "announced %q", s.announced)
 	s.refuse = errors.New("the bus is down")
-	if got := s.Invoke(batch); got != `{"batchItemFailures":[{"itemIdentifier":"2"}]}` {
-		t.Errorf("answer %s", got)
-	}
-	if !strings.Contains(s.logs.String(), `"Errors":1`) {
-		t.Errorf("metrics: %s", s.logs.String())
-	}
-	if _, err := s.handle(t.Context(), json.RawMessage(`{"Records":[{"eventSource":"aws:dynamodb"}]}`)); err == nil {
-		t.Error("a record without a number: no error")
-	}
+	check.Is(t, s.Invoke(batch), `{"batchItemFailures":[{"itemIdentifier":"2"}]}`)
+	check.That(t, strings.Contains(s.logs.String(), `"Errors":1`), "metrics: %s", s.logs.String())
+	check.That(t, check.Err(s.handle(t.Context(), json.RawMessage(`{"Records":[{"eventSource":"aws:dynamodb"}]}`))) != nil, "a record without a number: no error")
 }
 
 // TestStreamSeals: what the handler stored is sealed, and counted.
@@ -426,10 +396,7 @@ func TestStreamSeals(t *testing.T) {
 	s := newServer(t)
 	root := s.edges(s.ack("create", `"tag":"t"`))[0]
 	s.ack("done", fmt.Sprintf(`"edge":%q`, root))
-	c, err := s.store.Chain(t.Context(), "t")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := check.Get(s.store.Chain(t.Context(), "t"))
 	image := fmt.Sprintf(`{"Records":[{"eventSource":"aws:dynamodb","eventName":"MODIFY","dynamodb":{"SequenceNumber":"1","NewImage":{"tag":{"S":"t"},"v":{"N":"1"},
 		"inc":{"B":%q},"n":{"N":"0"},"edges":{"N":"1"},"created":{"N":"%d"},"seen":{"N":"%d"},"due":{"N":"%d"},"dueShard":{"N":"3"}}}}]}`,
 		mustJSON(c.Incarnation[:]), c.Created.UnixMilli(), c.Seen.UnixMilli(), c.Due.UnixMilli())
@@ -437,9 +404,7 @@ func TestStreamSeals(t *testing.T) {
 	if c, _ := s.store.Chain(t.Context(), "t"); !c.Sealed() {
 		t.Errorf("%+v", c)
 	}
-	if !strings.Contains(s.logs.String(), `"ChainsDone":1`) {
-		t.Errorf("metrics: %s", s.logs.String())
-	}
+	check.That(t, strings.Contains(s.logs.String(), `"ChainsDone":1`), "metrics: %s", s.logs.String())
 }
 
 // mustJSON is bytes as JSON has them, without the quotes.

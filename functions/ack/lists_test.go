@@ -13,6 +13,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/announce"
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/runtime"
@@ -39,13 +40,8 @@ func newListing(t *testing.T) *listing {
 	l := &listing{t: t, now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	clock := func() time.Time { return l.now }
 	l.meter = ddbtest.NewMeter(ddb.NewMemory(append(xorack.Names{}.Tables(), trouble.Definition(trouble.DefaultName))...))
-	store, err := xorack.NewStore(l.meter, xorack.Names{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if l.acker, err = xorack.New(store, &xorack.Options{Now: clock}); err != nil {
-		t.Fatal(err)
-	}
+	store := check.Get(xorack.NewStore(l.meter, xorack.Names{}))
+	l.acker = check.Get(xorack.New(store, &xorack.Options{Now: clock}))
 	l.rows = trouble.NewStore(l.meter, trouble.Definition(trouble.DefaultName))
 	l.api = &service{acker: l.acker, stamper: stamps.New(l.acker), trouble: l.rows, now: clock}
 	l.Client = httpapitest.New(t, runtime.Around(io.Discard, headroom, l.api.handler()))
@@ -58,27 +54,20 @@ func newListing(t *testing.T) *listing {
 // sweep finishes what is due, as the sweep's function does.
 func (l *listing) sweep() {
 	l.t.Helper()
-	if _, err := l.acker.Sweep(l.t.Context(), xorack.SweepOptions{Announce: announce.Listed(l.rows, 0, func(context.Context, xorack.Chain) error { return nil })}); err != nil {
-		l.t.Fatal(err)
-	}
+	check.Get(l.acker.Sweep(l.t.Context(), xorack.SweepOptions{Announce: announce.Listed(l.rows, 0, func(context.Context, xorack.Chain) error { return nil })}))
 }
 
 // create makes a chain, and returns its root.
 func (l *listing) create(tag string) xorack.Edge {
 	l.t.Helper()
-	created, err := l.acker.Create(l.t.Context(), tag, nil)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	created := check.Get(l.acker.Create(l.t.Context(), tag, nil))
 	return created.Roots[0]
 }
 
 // fail makes a chain that failed.
 func (l *listing) fail(tag string) {
 	l.t.Helper()
-	if _, err := l.acker.Fail(l.t.Context(), l.create(tag), "why"); err != nil {
-		l.t.Fatal(err)
-	}
+	check.Get(l.acker.Fail(l.t.Context(), l.create(tag), "why"))
 }
 
 // ask asks as a tenant, or as an operator without one.
@@ -92,10 +81,7 @@ func (l *listing) ask(as, query string) httpapitest.Answer {
 // listed are the tags of all pages, in the order of the alphabet where they have none.
 func (l *listing) listed(as, query string) string {
 	l.t.Helper()
-	asked, err := url.ParseQuery(query)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	asked := check.Get(url.ParseQuery(query))
 	var tags []string
 	for range 100 {
 		a := l.ask(as, asked.Encode())
@@ -104,12 +90,8 @@ func (l *listing) listed(as, query string) string {
 			List []struct{ Tag string }
 			Next string
 		}
-		if err := json.Unmarshal([]byte(a.Body), &page); err != nil {
-			l.t.Fatal(err)
-		}
-		if strings.Contains(a.Body, "@") && as != "" {
-			l.t.Errorf("%s sees %s", as, a.Body)
-		}
+		check.OK(l.t, json.Unmarshal([]byte(a.Body), &page))
+		check.That(l.t, !strings.Contains(a.Body, "@") || as == "", "%s sees %s", as, a.Body)
 		for _, it := range page.List {
 			tags = append(tags, it.Tag)
 		}
@@ -134,9 +116,7 @@ func TestListsOfChains(t *testing.T) {
 			l.create(of + "late " + name)
 		}
 	}
-	if _, err := l.acker.Done(t.Context(), l.create("done")); err != nil {
-		t.Fatal(err)
-	}
+	check.Get(l.acker.Done(t.Context(), l.create("done")))
 	l.sweep()
 	l.now = l.now.Add(25 * time.Hour)
 	l.sweep()
@@ -160,9 +140,7 @@ func TestListsOfChains(t *testing.T) {
 		{"globex", "state=failed", ""},
 	} {
 		for _, limit := range []string{"1", "2", "100"} {
-			if got := l.listed(c.as, strings.ReplaceAll(c.query, " ", "%20")+"&limit="+limit); got != c.want {
-				t.Errorf("%q sees %q by %s, limit %s; want %q", c.as, got, c.query, limit, c.want)
-			}
+			check.Is(t, l.listed(c.as, strings.ReplaceAll(c.query, " ", "%20")+"&limit="+limit), c.want, c.as, c.query, limit)
 		}
 	}
 	l.Want("a row", l.ask("acme", "state=timed-out&limit=1"), 200, `"list":[{"tag":"late a c","state":"timed-out","since":"2026-01-03T04:04:05Z","ageSeconds":0}],"next":"`)
@@ -182,12 +160,8 @@ func TestAnEndIsListed(t *testing.T) {
 	l.sweep()
 	is := func(failed, timedOut string) {
 		t.Helper()
-		if got := l.listed("", "state=failed"); got != failed {
-			t.Errorf("%q failed, want %q", got, failed)
-		}
-		if got := l.listed("", "state=timed-out"); got != timedOut {
-			t.Errorf("%q timed out, want %q", got, timedOut)
-		}
+		check.Is(t, l.listed("", "state=failed"), failed)
+		check.Is(t, l.listed("", "state=timed-out"), timedOut)
 	}
 	is("a b", "s")
 	l.Want("delete", l.Request("POST", "/acks", "", `{"operation":"delete","tag":"a"}`), 410, `"outcome":"already-failed"`)
@@ -224,9 +198,7 @@ func TestPlacesOfChains(t *testing.T) {
 	}
 	l.Want("another's", l.ask("globex", "state=open&after="+open), 400, `"field":"after"`)
 	for _, place := range []string{"x", " 1", "tag x"} {
-		if _, err := placeOf(place); err == nil {
-			t.Errorf("%q is a place", place)
-		}
+		check.That(t, check.Err(placeOf(place)) != nil, "%q is a place", place)
 	}
 }
 
@@ -256,9 +228,7 @@ func TestUnitsOfChains(t *testing.T) {
 		if how == "failed" {
 			done, err = l.acker.Fail(t.Context(), l.create("fails"), "why")
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		l.meter.Take()
 		ok, err := l.acker.Finish(t.Context(), done.Chain, announce.Listed(l.rows, 0, func(context.Context, xorack.Chain) error { return nil }))
 		if err != nil || !ok {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/bulk"
 	"github.com/streamsort/streamsort/internal/client"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/delivery"
@@ -41,10 +42,7 @@ func newBulkServer(t *testing.T) *bulkServer {
 		_, _ = io.WriteString(w, a.Body)
 	}))
 	t.Cleanup(web.Close)
-	var err error
-	if s.api, err = client.New(web.URL); err != nil {
-		t.Fatal(err)
-	}
+	s.api = check.Get(client.New(web.URL))
 	return s
 }
 
@@ -61,20 +59,14 @@ func (s *bulkServer) blockedIn(queues int) {
 func (s *bulkServer) look(r bulk.Request) *bulk.Run {
 	s.t.Helper()
 	r.Reason, r.Rate = "the ledger is back", 1000
-	run, err := bulk.Look(s.t.Context(), s.api, r, nil)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	run := check.Get(bulk.Look(s.t.Context(), s.api, r, nil))
 	return run
 }
 
 // doneBy is how often the audit log has an action as done in a queue, by a run.
 func (s *bulkServer) doneBy(run, queue string) (n int) {
 	s.t.Helper()
-	page, _, err := s.deliverer.Inside(request.Inside{}).Audit(s.t.Context(), queue, "")
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	page, _ := check.Get2(s.deliverer.Inside(request.Inside{}).Audit(s.t.Context(), queue, ""))
 	for _, o := range page {
 		if o.Done && strings.HasPrefix(o.Op, run) {
 			n++
@@ -86,9 +78,7 @@ func (s *bulkServer) doneBy(run, queue string) (n int) {
 func (s *bulkServer) want(what string, got, want bulk.Report) {
 	s.t.Helper()
 	got.Run, got.Action, got.Exceptions = "", "", nil
-	if fmt.Sprint(got) != fmt.Sprint(want) {
-		s.t.Errorf("%s: %+v, want %+v", what, got, want)
-	}
+	check.That(s.t, fmt.Sprint(got) == fmt.Sprint(want), "%s: %+v, want %+v", what, got, want)
 }
 
 // TestBulkDryRun: Look selects by state, name, prefix and error, and changes nothing.
@@ -109,13 +99,9 @@ func TestBulkDryRun(t *testing.T) {
 		{bulk.Request{Action: "pause", Consumer: "billing", State: "blocked"}, 3},
 		{bulk.Request{Action: "resume"}, 0},
 	} {
-		if n := len(s.look(c.request).Selected); n != c.want {
-			t.Errorf("%+v selects %d, not %d", c.request, n, c.want)
-		}
+		check.Is(t, len(s.look(c.request).Selected), c.want, c.request)
 	}
-	if n := s.doneBy("", "q1"); n != 1 {
-		t.Errorf("%d operations are on record, not only that the consumer was created", n)
-	}
+	check.Is(t, s.doneBy("", "q1"), 1)
 }
 
 // TestBulkRunGoesOn: a run that is cut short goes on under its name, and does each operation once,
@@ -132,9 +118,8 @@ func TestBulkRunGoesOn(t *testing.T) {
 			interrupt()
 		}
 	})
-	if first.Stopped != "interrupted" || first.Done < 2 || first.Done == queues {
-		t.Fatalf("%+v", first)
-	}
+	check.Need(t, first.Stopped == "interrupted" && first.Done >= 2 && first.Done != queues,
+		"%+v", first)
 	for i := range queues {
 		s.operateOn(fmt.Sprint("q", i), "rewind")
 	}
@@ -144,9 +129,7 @@ func TestBulkRunGoesOn(t *testing.T) {
 	s.want("the second part", again.Do(t.Context(), nil),
 		bulk.Report{Selected: queues, Already: first.Done, Done: queues - first.Done})
 	for i := range queues {
-		if n := s.doneBy(run.Name, fmt.Sprint("q", i)); n != 1 {
-			t.Errorf("q%d was rewound %d times", i, n)
-		}
+		check.Is(t, s.doneBy(run.Name, fmt.Sprint("q", i)), 1, i)
 	}
 	third := s.look(request).Do(t.Context(), nil)
 	s.want("the third", third, bulk.Report{Selected: queues, Already: queues})
@@ -207,9 +190,7 @@ func TestBulkLostAnswerAndAnother(t *testing.T) {
 	}
 	run := s.look(bulk.Request{Action: "redrive"})
 	s.want("another came between", run.Do(t.Context(), nil), bulk.Report{Selected: 1, Done: 1})
-	if n := s.doneBy(run.Name, "q0"); n != 1 {
-		t.Errorf("it is redriven %d times", n)
-	}
+	check.Is(t, s.doneBy(run.Name, "q0"), 1)
 }
 
 func (s *bulkServer) operateOn(queue, action string) {
@@ -233,19 +214,13 @@ func TestBulkChangedMeanwhile(t *testing.T) {
 	s.operateOn("q2", "remove") // it is gone
 	report := run.Do(t.Context(), nil)
 	s.want("changed", report, bulk.Report{Selected: 4, Done: 1, Changed: 3})
-	if !report.Whole() || len(report.Exceptions) != 3 {
-		t.Errorf("%+v", report)
-	}
+	check.That(t, report.Whole() && len(report.Exceptions) == 3, "%+v", report)
 	for _, e := range report.Exceptions {
 		gone := e.Why == "it is not there any more"
-		if e.Failed || e.Why == "" || gone != (e.Queue == "q2") {
-			t.Errorf("%+v", e)
-		}
+		check.That(t, !e.Failed && e.Why != "" && gone == (e.Queue == "q2"), "%+v", e)
 	}
 	c, err := s.consumers.Requests(request.Inside{}).Consumer(t.Context(), "q1", "billing")
-	if err != nil || c.State != delivery.Blocked || c.Delivered != 0 {
-		t.Errorf("%+v, %v", c, err)
-	}
+	check.That(t, err == nil && c.State == delivery.Blocked && c.Delivered == 0, "%+v, %v", c, err)
 }
 
 // TestBulkChangedBetween: somebody else acts between the look at a consumer and the operation.
@@ -304,9 +279,7 @@ func TestBulkPause(t *testing.T) {
 	s.want("one is paused", run.Do(t.Context(), nil), bulk.Report{Selected: 3, Done: 2, Already: 1})
 	again := s.look(bulk.Request{Action: "pause", State: "blocked", Run: run.Name})
 	s.want("again", again.Do(t.Context(), nil), bulk.Report{Selected: 3, Already: 3})
-	if n := s.doneBy(run.Name, "q0"); n != 0 {
-		t.Errorf("q0 was paused again")
-	}
+	check.Is(t, s.doneBy(run.Name, "q0"), 0)
 	resumed := s.look(bulk.Request{Action: "resume"}).Do(t.Context(), nil)
 	s.want("resumed", resumed, bulk.Report{Selected: 3, Done: 3})
 }

@@ -10,9 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/claimstest"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/delivery/pull/pullhttp"
@@ -22,10 +24,7 @@ import (
 func (s *server) web() string {
 	s.t.Helper()
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			s.t.Error(err)
-		}
+		body := check.Get(io.ReadAll(r.Body))
 		a := s.Request(r.Method, r.URL.Path, r.URL.RawQuery, string(body))
 		w.WriteHeader(a.Status)
 		fmt.Fprint(w, a.Body)
@@ -39,22 +38,15 @@ func (s *server) web() string {
 func TestClaimsConformOverHTTP(t *testing.T) {
 	claimstest.Run(t, func(t *testing.T) claimstest.Env {
 		s := newServer(t, ddbtest.Memory)
-		claims, err := pullhttp.New(s.web())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.deliverer.Create(t.Context(), "q", "c", delivery.First); err != nil {
-			t.Fatal(err)
-		}
+		claims := check.Get(pullhttp.New(s.web()))
+		check.Get(s.deliverer.Create(t.Context(), "q", "c", delivery.First))
 		last := int64(0)
 		return claimstest.Env{
 			Claims: claims, Attempts: 5, Arrived: claimstest.Arrived(t, s.sorter), Deliverer: s.deliverer,
 			Put: func(n int) {
 				for range n {
 					last++
-					if err := s.sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: last, Body: fmt.Append(nil, last)})[0].Err; err != nil {
-						t.Fatal(err)
-					}
+					check.OK(t, s.sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: last, Body: fmt.Append(nil, last)})[0].Err)
 				}
 			},
 			Pass: func(d time.Duration) { s.now = s.now.Add(d) },
@@ -69,9 +61,7 @@ func TestClaimDocuments(t *testing.T) {
 		s.create(`{"queue":"q","consumer":"billing"}`)
 		claimed := s.Request("POST", "/claims", "", `{"queue":"q","consumer":"billing","request":"r1","maxMessages":1}`)
 		for _, part := range []string{`"outcome":"OK"`, `"token":"1-r1"`, `"from":1,"to":1`, `"body":"canary"`, `"attempt":1`} {
-			if !strings.Contains(claimed.Body, part) {
-				t.Errorf("no %s in %s", part, claimed.Body)
-			}
+			check.That(t, strings.Contains(claimed.Body, part), "no %s in %s", part, claimed.Body)
 		}
 		for _, c := range []struct{ action, more, want string }{
 			{"commit", "", `"outcome":"BUSY","reason":"STARTED"`},
@@ -82,9 +72,8 @@ func TestClaimDocuments(t *testing.T) {
 			{"commit", "", `"outcome":"OK"`},
 		} {
 			a := s.Request("PATCH", "/claims", "", fmt.Sprintf(`{"action":%q,"queue":"q","consumer":"billing","token":"1-r1"%s}`, c.action, c.more))
-			if a.Status != 200 || !strings.Contains(a.Body, c.want) {
-				t.Errorf("%s: %d %s, want %s", c.action, a.Status, a.Body, c.want)
-			}
+			check.That(t, a.Status == 200 && strings.Contains(a.Body, c.want),
+				"%s: %d %s, want %s", c.action, a.Status, a.Body, c.want)
 		}
 		listed := s.Request("GET", "/claims", "queue=q&consumer=billing", "")
 		if !strings.Contains(listed.Body, `"from":2,"to":2`) || strings.Contains(listed.Body, "token") {
@@ -95,13 +84,9 @@ func TestClaimDocuments(t *testing.T) {
 			`{"operation":"claim","queue":"q","consumer":"billing","request":"r2"}`,
 			`{"operation":"onClaim","action":"prepare","queue":"q","consumer":"billing","token":"2-r2"}`,
 		} {
-			if a := s.Invoke(direct); !strings.Contains(a, `"outcome":"OK"`) {
-				t.Errorf("%s: %s", direct, a)
-			}
+			check.Has(t, s.Invoke(direct), `"outcome":"OK"`, direct)
 		}
-		if strings.Contains(s.logs.String(), "canary") {
-			t.Error("a payload is in the logs")
-		}
+		check.That(t, !strings.Contains(s.logs.String(), "canary"), "a payload is in the logs")
 	})
 }
 
@@ -119,31 +104,16 @@ func TestMessagesTravelUnchanged(t *testing.T) {
 			if m.Tombstone != "" {
 				continue
 			}
-			if err := s.sorter.Put(t.Context(), m)[0].Err; err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, s.sorter.Put(t.Context(), m)[0].Err)
 		}
 		settings := cursor.Change{Policy: new(cursor.PolicySkip), GapAfter: new(time.Second)}
-		if _, err := s.sorter.Configure(t.Context(), "q", settings); err != nil {
-			t.Fatal(err)
-		}
+		check.Get(s.sorter.Configure(t.Context(), "q", settings))
 		s.now = s.now.Add(time.Hour)
-		if _, err := s.sorter.Sweep(t.Context(), cursor.SweepOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		check.Get(s.sorter.Sweep(t.Context(), cursor.SweepOptions{}))
 		s.create(`{"queue":"q","consumer":"c"}`)
-		claims, err := pullhttp.New(s.web())
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := claims.List(t.Context(), delivery.Request{Queue: "q", Consumer: "c"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		want, err := (&service{deliverer: s.deliverer, sorter: s.sorter, now: time.Now}).puller().List(t.Context(), delivery.Request{Queue: "q", Consumer: "c"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		claims := check.Get(pullhttp.New(s.web()))
+		got := check.Get(claims.List(t.Context(), delivery.Request{Queue: "q", Consumer: "c"}))
+		want := check.Get((&service{deliverer: s.deliverer, sorter: s.sorter, now: time.Now}).puller().List(t.Context(), delivery.Request{Queue: "q", Consumer: "c"}))
 		if len(got.Messages) != 4 || len(got.Skipped) != 1 || got.Skipped[0] != 3 || got.From != want.From || got.To != want.To {
 			t.Fatalf("%+v, want %+v", got, want)
 		}
@@ -186,9 +156,8 @@ func TestBadClaims(t *testing.T) {
 		{"PATCH", "", `{"action":"settle","queue":"q","consumer":"billing","token":"1-r"}`, "outcome"},
 	} {
 		a := s.Request(c.method, "/claims", c.query, c.body)
-		if a.Status != 400 || !strings.Contains(a.Body, fmt.Sprintf(`"field":%q`, c.field)) {
-			t.Errorf("%s %s%s: %d %s, want that %s is refused", c.method, c.query, c.body, a.Status, a.Body, c.field)
-		}
+		check.That(t, a.Status == 400 && strings.Contains(a.Body, fmt.Sprintf(`"field":%q`, c.field)),
+			"%s %s%s: %d %s, want that %s is refused", c.method, c.query, c.body, a.Status, a.Body, c.field)
 	}
 	for _, c := range []struct{ body, bounds string }{
 		{`"maxMessages":0`, "from 1 to 1000"},
@@ -198,9 +167,8 @@ func TestBadClaims(t *testing.T) {
 		{`"maxMessages":1,"seqs":[1,2]`, "at most 1"},
 	} {
 		a := s.Request("POST", "/claims", "", `{"queue":"q","consumer":"billing","request":"r",`+c.body+`}`)
-		if a.Status != 400 || !strings.Contains(a.Body, c.bounds) {
-			t.Errorf("%s: %d %s, want that it must be %s", c.body, a.Status, a.Body, c.bounds)
-		}
+		check.That(t, a.Status == 400 && strings.Contains(a.Body, c.bounds),
+			"%s: %d %s, want that it must be %s", c.body, a.Status, a.Body, c.bounds)
 	}
 	if a := s.Request("POST", "/claims", "", `{"queue":"q","consumer":"nobody","request":"r"}`); a.Status != 404 || !strings.Contains(a.Body, "no-consumer") {
 		t.Errorf("unknown consumer: %d %s", a.Status, a.Body)
@@ -219,9 +187,7 @@ func TestOperatorsOfQuarantine(t *testing.T) {
 	s.Request("PATCH", "/claims", "", `{"action":"prepare","queue":"q","consumer":"billing","token":"1-r1"}`)
 	for _, state := range []string{`"state":"IN_DOUBT"`, `"quarantine":[{"token":"1-r1","from":1,"to":1,"state":"IN_DOUBT"`} {
 		s.now = s.now.Add(31 * time.Minute)
-		if _, err := s.deliverer.Sweep(t.Context(), delivery.SweepOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		check.Get(s.deliverer.Sweep(t.Context(), delivery.SweepOptions{}))
 		if a := s.Request("GET", "/consumers", "queue=q&consumer=billing", ""); !strings.Contains(a.Body, state) {
 			t.Errorf("status %s, want %s", a.Body, state)
 		}
@@ -279,28 +245,20 @@ func TestReplyDocuments(t *testing.T) {
 			{"commit", replies, `"outcome":"OK"`},
 			{"commit", replies, `"outcome":"OK"`},
 		} {
-			if got := on(c.action, c.more); !strings.Contains(got, c.want) {
-				t.Errorf("%s%.80s: %s, want %s", c.action, c.more, got, c.want)
-			}
+			check.Has(t, on(c.action, c.more), c.want, c.action, c.more)
 		}
 		for path, want := range map[string]string{
 			"/consumers":  `"refused":{"count":1,"claim":"1-r1","reason":"to queue \"n\": seq 1: conflict"`,
 			"/operations": `"reason":"1 reply of claim 1-r1 to queue \"n\""`,
 		} {
-			if got := s.Request("GET", path, "queue=q", "").Body; !strings.Contains(got, want) {
-				t.Errorf("GET %s: %s, want %s", path, got, want)
-			}
+			check.Has(t, s.Request("GET", path, "queue=q", "").Body, want, path)
 		}
 		var bodies []string
 		for m, err := range s.sorter.Read(t.Context(), "x", 0, 2) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			bodies = append(bodies, string(m.Body))
 		}
-		if !slices.Equal(bodies, []string{`{ "a":1}`, "\x00"}) {
-			t.Errorf("bodies %q", bodies)
-		}
+		check.That(t, slices.Equal(bodies, []string{`{ "a":1}`, "\x00"}), "bodies %q", bodies)
 	})
 }
 
@@ -309,14 +267,54 @@ func TestReplyDocuments(t *testing.T) {
 func TestClaimsStayBelowLambdas6MB(t *testing.T) {
 	onEach(t, func(s *server) {
 		for seq := range int64(150) {
-			if err := s.sorter.Put(s.t.Context(), cursor.Message{Queue: "q", Seq: seq + 1, Body: []byte(`1`), Attributes: map[string]string{"a": strings.Repeat("\x01", 8000)}})[0].Err; err != nil {
-				s.t.Fatal(err)
-			}
+			check.OK(s.t, s.sorter.Put(s.t.Context(), cursor.Message{Queue: "q", Seq: seq + 1, Body: []byte(`1`), Attributes: map[string]string{"a": strings.Repeat("\x01", 8000)}})[0].Err)
 		}
 		s.create(`{"queue":"q","consumer":"billing"}`)
 		raw := s.Invoke(httpapitest.V2("POST", "/claims", "", `{"queue":"q","consumer":"billing","request":"r1","maxMessages":1000}`, false))
-		if len(raw) > 6<<20 || !strings.Contains(raw, `\"outcome\":\"OK\"`) {
-			s.t.Fatalf("an answer of %d bytes, and Lambda's have at most %d: %.200s", len(raw), 6<<20, raw)
-		}
+		check.Need(s.t, len(raw) <= 6<<20 && strings.Contains(raw, `\"outcome\":\"OK\"`),
+			"an answer of %d bytes, and Lambda's have at most %d: %.200s", len(raw), 6<<20, raw)
 	})
+}
+
+// TestAWorkerEndsADeferredClaim over HTTP, by the token that travelled with its messages; the status
+// shows what the claim waits for.
+func TestAWorkerEndsADeferredClaim(t *testing.T) {
+	s := newServer(t, ddbtest.Memory)
+	s.create(`{"queue":"q","consumer":"billing","start":"first"}`)
+	s.put("q", 2)
+	asks := func(c delivery.Consumer, members string) string {
+		return `{"queue":"q","consumer":"billing","token":"` + c.Token.String() + `",` + members + `}`
+	}
+	claim := func(req string, to int64) delivery.Consumer {
+		t.Helper()
+		seen := check.Get(s.consumers.Requests(request.Inside{}).Consumer(t.Context(), "q", "billing"))
+		c, _ := check.Get2(s.consumers.Requests(request.Inside{}).Claim(t.Context(), seen, request.Claim{Req: req, To: to, Now: s.now, LeaseUntil: s.now.Add(time.Minute)}))
+		s.Want("before it is deferred", s.Request("PATCH", "/claims", "", asks(c, `"action":"commit"`)), 200, `"outcome":"BUSY","reason":"STARTED"`)
+		c, _ = check.Get2(s.consumers.Requests(request.Inside{}).Defer(t.Context(), c, s.now.Add(time.Hour)))
+		return c
+	}
+	c := claim("r1", 1)
+	s.Want("what it waits for", s.status(), 200, `"claim":{"state":"STARTED"`, `"deferred":true,"chain":"`+delivery.ChainOf(c)+`"`)
+	s.Want("remove", s.operate("remove", ""), 409, `"detail":"the claim ends at `)
+	for _, wrong := range []string{"1", "r1", "0-r1", "1-", ""} {
+		s.Want("the token "+wrong, s.Request("PATCH", "/claims", "", `{"action":"commit","queue":"q","consumer":"billing","token":"`+wrong+`"}`), 400, `"field":"token"`)
+	}
+	for body, want := range map[string]string{
+		asks(c, `"action":"prepare"`):                                            `"outcome":"DEFERRED"`,
+		asks(c, `"action":"extend","leaseSeconds":7200`):                         `"outcome":"OK"`,
+		`{"action":"commit","queue":"q","consumer":"billing","token":"1-other"}`: `"outcome":"LOST","reason":"FOREIGN"`,
+		`{"action":"commit","queue":"q","consumer":"billing","token":"7-r1"}`:    `"outcome":"LOST","reason":"FOREIGN"`,
+	} {
+		s.Want(body, s.Request("PATCH", "/claims", "", body), 200, want)
+	}
+	s.Want("with replies", s.Request("PATCH", "/claims", "", asks(c, `"action":"commit","replies":[{"queue":"r","body":1}]`)), 400, `"field":"replies"`)
+	s.Want("commit", s.Request("PATCH", "/claims", "", asks(c, `"action":"commit"`)), 200, `"outcome":"OK"`)
+	s.Want("its response was lost", s.Request("PATCH", "/claims", "", asks(c, `"action":"commit"`)), 200, `"outcome":"OK"`)
+	s.Want("too late", s.Request("PATCH", "/claims", "", asks(c, `"action":"abort"`)), 200, `"outcome":"COMMITTED"`)
+	c = claim("r2", 2)
+	s.Want("fail", s.Request("PATCH", "/claims", "", asks(c, `"action":"abort","reason":"no card"`)), 200, `"outcome":"OK"`)
+	s.Want("why", s.status(), 200, `"state":"retrying","cause":"failed"`, `"error":"no card"`)
+	if cur, err := s.sorter.Status(t.Context(), "q"); err != nil || !cur.Notified.Equal(s.now) {
+		t.Errorf("nobody was woken up: %+v, %v", cur, err)
+	}
 }

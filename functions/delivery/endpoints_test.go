@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/endpoint"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
@@ -29,9 +30,7 @@ func (s *server) as(tenant, method, query, body string) httpapitest.Answer {
 func secretOf(t *testing.T, a httpapitest.Answer) string {
 	t.Helper()
 	var e struct{ Secret string }
-	if err := json.Unmarshal([]byte(a.Body), &e); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal([]byte(a.Body), &e))
 	return e.Secret
 }
 
@@ -63,49 +62,38 @@ func TestEndpoints(t *testing.T) {
 			a := put(c.tenant, c.members, c.path)
 			s.Want(c.path, a, 200, `"secret":"whsec_`)
 			// The same again changes nothing, and shows no secret.
-			if again := put(c.tenant, c.members, c.path); secretOf(t, again) != "" {
-				t.Errorf("%s: the secret is shown twice", c.path)
-			}
+			check.Is(t, secretOf(t, put(c.tenant, c.members, c.path)), "", c.path)
 		}
 		for queue, want := range map[string]string{
 			"orders": "orders", "orders/": "all", "other": "all", "shop/x": "shop", "shop/eu/x": "eu", "shop/eu": "shop", "@!/x": "all",
 			"@acme/orders": "acme-orders", "@acme/shop/x": "acme", "@acme-eu/shop/x": "acme-eu", "@acme-eu/x": "", "@new/orders": "",
 		} {
-			if got := strings.TrimPrefix(s.of(queue), "https://example.com/"); got != want {
-				t.Errorf("queue %s goes to %q, want %q", queue, got, want)
-			}
+			check.Is(t, strings.TrimPrefix(s.of(queue), "https://example.com/"), want, queue)
 		}
 		for tenant, want := range map[string]int{"": 4, "acme": 2, "acme-eu": 1, "new": 0} {
 			n, after := 0, ""
 			for range 10 {
 				a := s.as(tenant, "GET", "consumer=hooks&limit=2&after="+after, "")
 				s.Want("list", a, 200)
-				if strings.Contains(a.Body, "whsec_") || strings.Contains(a.Body, "@") {
-					t.Errorf("%s sees %s", tenant, a.Body)
-				}
+				check.That(t, !strings.Contains(a.Body, "whsec_") && !strings.Contains(a.Body, "@"),
+					"%s sees %s", tenant, a.Body)
 				var page struct {
 					Endpoints []struct{ URL string }
 					Next      string
 				}
-				if err := json.Unmarshal([]byte(a.Body), &page); err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, json.Unmarshal([]byte(a.Body), &page))
 				n += len(page.Endpoints)
 				if after = page.Next; after == "" {
 					break
 				}
 			}
-			if n != want {
-				t.Errorf("%q has %d endpoints, want %d", tenant, n, want)
-			}
+			check.That(t, n == want, "%q has %d endpoints, want %d", tenant, n, want)
 		}
 		s.Want("another's", s.as("acme-eu", "DELETE", "consumer=hooks&queue=orders", ""), 404, "no-endpoint")
 		s.Want("another's, by its whole name", s.as("acme-eu", "DELETE", "consumer=hooks&queue="+url.QueryEscape("@acme/orders"), ""), 404)
 		s.Want("one's own", s.as("acme", "DELETE", "consumer=hooks&queue=orders", ""), 200)
 		s.Want("again", s.as("acme", "DELETE", "consumer=hooks&queue=orders", ""), 404)
-		if got := s.of("@acme/orders"); got != "https://example.com/acme" {
-			t.Errorf("it goes to %s", got)
-		}
+		check.Is(t, s.of("@acme/orders"), "https://example.com/acme")
 		s.Want("what was done", s.Request("GET", "/operations", "queue="+url.QueryEscape("@acme/orders"), ""), 200,
 			`"action":"removeEndpoint"`, `"action":"endpoint"`, `"host":"example.com"`, `"outcome":"refused"`)
 		// No queue has the name of their partition.
@@ -123,9 +111,7 @@ func TestAnEndpointWakesItsQueueUp(t *testing.T) {
 		if it, err := s.sorter.Status(t.Context(), "q"); err != nil || !it.Notified.Equal(s.now) {
 			t.Errorf("it was woken up at %s, %v", it.Notified, err)
 		}
-		if _, err := s.sorter.Status(t.Context(), "not yet"); !errors.Is(err, cursor.ErrNoQueue) {
-			t.Errorf("the other queue: %v", err)
-		}
+		check.Fails(t, check.Err(s.sorter.Status(t.Context(), "not yet")), cursor.ErrNoQueue)
 	})
 }
 
@@ -139,10 +125,7 @@ func TestRotation(t *testing.T) {
 		second := secretOf(t, a)
 		check := func(want ...string) {
 			t.Helper()
-			e, err := s.endpoints().Of(t.Context(), "hooks", "q")
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := check.Get(s.endpoints().Of(t.Context(), "hooks", "q"))
 			if got := strings.Join(e.Secrets(s.now), " "); got != strings.Join(want, " ") || first == second {
 				t.Errorf("signed with %s, want %v", got, want)
 			}

@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/endpoint"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/request"
-	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
@@ -46,13 +46,9 @@ func TestErase(t *testing.T) {
 			`"id":"op","action":"erase","reason":"why","who":{"kind":"none"},"outcome":"done"`, `"action":"create"`)
 
 		s.now = s.now.Add(cursor.EraseGrace)
-		if _, err := s.sorter.Sweep(s.t.Context(), cursor.SweepOptions{}); err != nil {
-			s.t.Fatal(err)
-		}
+		check.Get(s.sorter.Sweep(s.t.Context(), cursor.SweepOptions{}))
 		s.Want("after the grace", s.erase("queue=q&id=op"), 200, `"state":"erased"`, `"emptied":"`+s.now.Format(time.RFC3339))
-		if got := s.Invoke(`{"operation":"erase","queue":"q","reason":"why","id":"op"}`); !strings.Contains(got, `"state":"erased"`) {
-			s.t.Error(got)
-		}
+		check.Has(s.t, s.Invoke(`{"operation":"erase","queue":"q","reason":"why","id":"op"}`), `"state":"erased"`)
 	})
 }
 
@@ -82,13 +78,9 @@ func TestRestartKeys(t *testing.T) {
 		s.Want("a numbered queue", s.Request("POST", "/operations", "", `{"action":"restart-keys","queue":"q","reason":"r"}`), 400, `"field":"queue"`, "keyed")
 		a := s.Request("GET", "/operations", "queue=keyed", "")
 		s.Want("the audit log", a, 200, `"id":"op","action":"restart-keys","reason":"the meter was reset","who":{"kind":"none"},"outcome":"done"`)
-		if n := strings.Count(a.Body, `"action"`); n != 1 {
-			s.t.Errorf("%d operations: %s", n, a.Body)
-		}
+		check.Is(s.t, strings.Count(a.Body, `"action"`), 1, a.Body)
 		cur, err := s.sorter.Status(s.t.Context(), "keyed")
-		if err != nil || cur.Position != 2 {
-			s.t.Errorf("%+v, %v", cur, err)
-		}
+		check.That(s.t, err == nil && cur.Position == 2, "%+v, %v", cur, err)
 	})
 }
 
@@ -96,10 +88,7 @@ func TestRestartKeys(t *testing.T) {
 func (s *server) secrets() (n int) {
 	s.t.Helper()
 	for _, tenant := range []string{"", "acme", "globex"} {
-		page, _, err := s.endpoints().List(s.t.Context(), tenant, "", "", 1000)
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		page, _ := check.Get2(s.endpoints().List(s.t.Context(), tenant, "", "", 1000))
 		n += len(page)
 	}
 	return n
@@ -119,9 +108,7 @@ func TestEraseTakesTheQueuesEndpoint(t *testing.T) {
 			s.Want(body, s.Request("PUT", "/endpoints", "", body), 200)
 		}
 		s.Want("erased", s.erase("queue=q&id=op"), 202, `"state":"settling"`)
-		if n := s.secrets(); n != 3 {
-			t.Errorf("%d endpoints are left, want 3", n)
-		}
+		check.Is(t, s.secrets(), 3)
 		s.Want("of an erased queue", s.Request("PUT", "/endpoints", "", endpoint("hooks", `"queue":"q"`)), 410, `"code":"erased"`)
 
 		// One that looked at the queue before is late.
@@ -130,12 +117,8 @@ func TestEraseTakesTheQueuesEndpoint(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.now = s.now.Add(cursor.EraseGrace)
-		if _, err := s.deliverer.Sweep(t.Context(), delivery.SweepOptions{Erase: s.endpoints().EraseQueue}); err != nil {
-			t.Fatal(err)
-		}
-		if n := s.secrets(); n != 3 {
-			t.Errorf("%d endpoints are left behind the sweep, want 3", n)
-		}
+		check.Get(s.deliverer.Sweep(t.Context(), delivery.SweepOptions{Erase: s.endpoints().EraseQueue}))
+		check.Is(t, s.secrets(), 3)
 		s.Want("after the grace", s.erase("queue=q&id=op"), 200, `"state":"erased"`)
 	})
 }
@@ -174,9 +157,7 @@ func TestEraseTenantTakesItsEndpoints(t *testing.T) {
 		if got := all(); got != "" || s.secrets() != 2 {
 			t.Errorf("%d are left, and the next owner's queue goes to %q", s.secrets(), got)
 		}
-		if s.of("@globex/q") == "" || s.of("other") == "" {
-			t.Error("others have lost theirs")
-		}
+		check.That(t, s.of("@globex/q") != "" && s.of("other") != "", "others have lost theirs")
 		s.Want("again", s.erase("tenant=acme&id=op"), 200, `"tenant":"acme"`)
 		s.Want("on record", s.Request("GET", "/operations", "queue="+url.QueryEscape("@acme/"), ""), 200, `"action":"erase","reason":"why"`, `"outcome":"done"`)
 		s.Want("without a reason", s.Request("DELETE", "/queues", "tenant=nobody", ""), 400, `"field":"reason"`)
@@ -187,17 +168,13 @@ func TestEraseTenantTakesItsEndpoints(t *testing.T) {
 func TestEraseWhileRepliesFindNoRoom(t *testing.T) {
 	s := newServer(t, ddbtest.Memory)
 	ahead, seq := int64(1), int64(3)
-	if _, err := s.sorter.Configure(t.Context(), "n", cursor.Change{MaxAhead: &ahead}); err != nil {
-		t.Fatal(err)
-	}
+	check.Get(s.sorter.Configure(t.Context(), "n", cursor.Change{MaxAhead: &ahead}))
 	s.put("q", 1)
 	s.create(`{"queue":"q","consumer":"billing"}`)
 	done := s.deliver("q", "billing", func(b delivery.Batch) error {
 		return b.Reply(delivery.Reply{Queue: "n", Seq: &seq, Body: []byte(`"far"`)})
 	})
-	if done.Outcome != delivery.Full {
-		t.Fatalf("%+v, want replies that wait", done)
-	}
+	check.Need(t, done.Outcome == delivery.Full, "%+v, want replies that wait", done)
 	s.now = s.now.Add(20 * time.Minute)
 	s.Want("erased", s.erase("queue=q&id=op"), 202, `"id":"op","queue":"q","state":"erasing"`, `"deleted":{"messages":1,"arrivals":0}`)
 	s.put("n", 2)
@@ -224,10 +201,7 @@ func TestEraseMistakes(t *testing.T) {
 
 // An operator erases all queues of a tenant; a tenant erases queues of its own only.
 func TestEraseTenant(t *testing.T) {
-	s := newServer(t, ddbtest.Memory)
-	s.Client = httpapitest.New(t, runtime.Around(&s.logs, headroom, (&service{
-		deliverer: s.deliverer, sorter: s.sorter, now: func() time.Time { return s.now }, tenantClaim: "org", endpoints: s.endpoints(),
-	}).api().Handle))
+	s := newTenantServer(t)
 	for i := range 5 {
 		s.put(fmt.Sprintf("@acme/q%d", i), 1)
 	}
@@ -247,9 +221,7 @@ func TestEraseTenant(t *testing.T) {
 	s.Want("without a reason", as(signed, "tenant=acme"), 400, `"field":"reason"`)
 	a := as(signed, "tenant=acme&dryRun=true")
 	s.Want("dry", a, 200, `"queue":"@acme/q1","state":"live","last":1`)
-	if n := strings.Count(a.Body, `"state":"live"`); n != 4 {
-		t.Errorf("%d queues are live: %s", n, a.Body)
-	}
+	check.Is(t, strings.Count(a.Body, `"state":"live"`), 4, a.Body)
 	a = as(signed, "tenant=acme&reason=why&id=op")
 	s.Want("erased", a, 200, `"tenant":"acme"`)
 	if n := strings.Count(a.Body, `"state":"erasing"`); n != 5 || strings.Contains(a.Body, "next") {
@@ -261,7 +233,6 @@ func TestEraseTenant(t *testing.T) {
 		}
 	}
 	operations, _, err := s.deliverer.Inside(request.Inside{}).Audit(t.Context(), "@acme/q3", "")
-	if err != nil || len(operations) != 1 || operations[0].Kind != "erase" || operations[0].Who.Name != "arn:aws:iam::1:user/ann" {
-		t.Errorf("%+v, %v", operations, err)
-	}
+	check.That(t, err == nil && len(operations) == 1 && operations[0].Kind == "erase" && operations[0].Who.Name == "arn:aws:iam::1:user/ann",
+		"%+v, %v", operations, err)
 }

@@ -11,8 +11,10 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
+	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/runtime/runtimetest"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
@@ -68,9 +70,8 @@ func TestWhatHappensToAConsumer(t *testing.T) {
 			s.Want("paused under a claim", s.operate("pause", ""), 200, `"state":"paused"`, `"claim":{"state":"STARTED"`, `"paused":{"reason":"because","since":`)
 			return nil
 		})
-		if done.Outcome != delivery.Paused || done.Messages != 1 {
-			s.t.Errorf("%+v, want that it stops after the message that was under way", done)
-		}
+		check.That(s.t, done.Outcome == delivery.Paused && done.Messages == 1,
+			"%+v, want that it stops after the message that was under way", done)
 		s.Want("rewound while paused", s.operate("rewind", `,"start":2`), 200, `"delivered":1`, `"rewinds":4`, `"paused"`)
 		s.Want("rewound to the oldest", s.operate("rewind", `,"start":"first"`), 200, `"delivered":0`, `"rewinds":5`)
 		s.Want("rewound to the end", s.operate("rewind", `,"start":"latest"`), 200, `"delivered":5`, `"rewinds":6`)
@@ -90,9 +91,7 @@ func TestWhatHappensToAConsumer(t *testing.T) {
 		}
 		a := s.Request("GET", "/operations", "queue=q", "")
 		s.Want("the operations", a, 200, `"id":"op-1","action":"redrive","consumer":"billing","seq":3,"reason":"because","who":{"kind":"none"},"outcome":"done"`)
-		if err := json.Unmarshal([]byte(a.Body), &listed); err != nil {
-			s.t.Fatal(err)
-		}
+		check.OK(s.t, json.Unmarshal([]byte(a.Body), &listed))
 		outcomes := map[string]int{}
 		for _, op := range listed.Operations {
 			outcomes[op.Action+" "+op.Outcome]++
@@ -102,9 +101,8 @@ func TestWhatHappensToAConsumer(t *testing.T) {
 			"skip done": 1, "skip refused": 3, "redrive done": 1, "rewind done": 6, "rewind refused": 2, "pause done": 1,
 			"resume done": 1, "remove done": 1, "remove refused": 1, "create done": 4, "create refused": 2,
 		} {
-			if outcomes[what] != want {
-				s.t.Errorf("%d operations %s, want %d: %s", outcomes[what], what, want, a.Body)
-			}
+			check.That(s.t, outcomes[what] == want,
+				"%d operations %s, want %d: %s", outcomes[what], what, want, a.Body)
 		}
 		s.Want("operations of no queue", s.Request("GET", "/operations", "queue=other", ""), 404, `"code":"no-queue"`)
 		s.Want("operations of another", s.Request("GET", "/operations", "queue=q&consumer=audit", ""), 200,
@@ -124,9 +122,7 @@ func TestMissing(t *testing.T) {
 		s.lose("q", 4)
 		s.lose("q", 6)
 		done := s.deliver("q", "billing", func(delivery.Batch) error { return nil })
-		if done.Outcome != delivery.Missing {
-			s.t.Fatalf("%+v, want that a message is missing", done)
-		}
+		check.Need(s.t, done.Outcome == delivery.Missing, "%+v, want that a message is missing", done)
 		s.Want("missing", s.status(), 200, `"delivered":3`, `"waiting":{"seq":4,"missing":true}`)
 		s.Want("over it", s.operate("rewind", `,"start":4`), 200, `"delivered":6`)
 		s.Want("there", s.status(), 200, `"waiting":{"seq":7,"since":`)
@@ -154,9 +150,7 @@ func TestPages(t *testing.T) {
 				Next       string
 			}
 			a := s.Request("GET", "/operations", url.Values{"queue": {"q"}, "after": {next}}.Encode(), "")
-			if err := json.Unmarshal([]byte(a.Body), &page); err != nil {
-				s.t.Fatal(err)
-			}
+			check.OK(s.t, json.Unmarshal([]byte(a.Body), &page))
 			for _, op := range page.Operations {
 				seen++
 				if want := fmt.Sprintf("op %d", 120-seen); op.ID != want && op.Action != "create" {
@@ -167,9 +161,7 @@ func TestPages(t *testing.T) {
 				break
 			}
 		}
-		if seen != 5+120 || next != "" {
-			s.t.Errorf("%d operations, next %q", seen, next)
-		}
+		check.That(s.t, seen == 5+120 && next == "", "%d operations, next %q", seen, next)
 	})
 }
 
@@ -200,9 +192,7 @@ func TestEveryShapeOfEvent(t *testing.T) {
 		{``, `"status":400`},
 		{`[]`, `"status":400`},
 	} {
-		if got := s.Invoke(c.event); !strings.Contains(got, c.want) {
-			t.Errorf("%s: %s, want %s", c.event, got, c.want)
-		}
+		check.Has(t, s.Invoke(c.event), c.want, c.event)
 	}
 }
 
@@ -233,9 +223,7 @@ func TestRepeatsUnderAnID(t *testing.T) {
 			s.faults.Fail(1, ddbtest.Throttled)
 			a := s.status()
 			s.Want("throttled", a, 503, "problems/unavailable")
-			if a.Headers["retry-after"] == "" {
-				t.Errorf("no Retry-After: %v", a.Headers)
-			}
+			check.That(t, a.Headers["retry-after"] != "", "no Retry-After: %v", a.Headers)
 		})
 	}
 }
@@ -289,4 +277,51 @@ func TestAuditNamesWhatItCannotRead(t *testing.T) {
 	s.operate("pause", `,"id":"op"`)
 	s.do(ddb.Put{Op: s.on(s.names.Audit), Item: ddb.Fields{"queue": ddb.Text("q"), "operation": ddb.Text("0 newer"), "v": ddb.Int(99)}.Item()})
 	s.Want("the audit log", s.Request("GET", "/operations", "queue=q", ""), 200, `"id":"op"`, `"unreadable":"operation \"0 newer\": it cannot be read: `)
+}
+
+// TestSinks: what is known of a consumer's sink, once for each name of the page; a tenant sees when
+// it is asked again, and nothing of what others delivered.
+func TestSinks(t *testing.T) {
+	onEach(t, func(s *server) {
+		s.put("@acme/q", 1)
+		for _, consumer := range []string{"billing", "fine"} {
+			s.Want("create", s.Request("POST", "/consumers", "", fmt.Sprintf(`{"queue":"@acme/q","consumer":%q}`, consumer)), 200)
+		}
+		opened := time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)
+		known := request.Health{Consumer: "billing"}
+		learn := func(next request.Health) {
+			t.Helper()
+			next.Consumer, next.By = "billing", "r"
+			there, made, err := s.consumers.Requests(request.Inside{}).Learn(t.Context(), known, next)
+			if known = there; err != nil || !made {
+				t.Fatal(made, err)
+			}
+		}
+		at := func(seconds int) time.Time { return opened.Add(time.Duration(seconds) * time.Second) }
+		learn(request.Health{
+			Failing: []request.FailingQueue{{Queue: "@globex/q", At: at(-10)}, {Queue: "secret", At: at(-5)}}, FailingSince: at(-10), TakenAt: at(-20),
+			Circuit: request.Circuit{Opened: opened, ProbeAt: at(5), Probes: 2},
+		})
+		reads := 0
+		s.before = func(r ddb.Request) {
+			if r.Name() == "health" {
+				reads++
+				check.That(t, !r.(ddb.Get).Strong, "a strong read")
+			}
+		}
+		const open = `"sink":{"openSince":"2026-05-06T07:08:09Z","probeAt":"2026-05-06T07:08:14Z"`
+		want := func(what, as, query string, n int, sink string) {
+			t.Helper()
+			reads = 0
+			s.Want(what, s.requestAs(as, "/consumers", query), 200, `"lag":1,"delivered":0,"position":1`+sink)
+			check.That(t, reads == n, "%s: %d reads, want %d", what, reads, n)
+		}
+		all := `,"nextTry":"2026-05-06T07:08:14Z","rewinds":0,` + open + `,"probes":2,"failingSince":"2026-05-06T07:07:59Z","takenAt":"2026-05-06T07:07:49Z"}}`
+		want("a page", "", "queue=@acme/q", 2, all+`,{"queue":"@acme/q","consumer":"fine","state":"catching-up","seq":1,"lag":1,"delivered":0,"position":1,"rewinds":0}]`)
+		want("one whose page is shorter", "", "queue=@acme/q&limit=1", 1, all)
+		want("a tenant", "acme", "queue=q", 2, `,"nextTry":"2026-05-06T07:08:14Z","rewinds":0,`+open+`}}`)
+		learn(request.Health{TakenAt: at(9), Circuit: request.Circuit{Closed: at(9), Waking: true}})
+		want("closed", "", "queue=@acme/q", 2, `,"rewinds":0,"sink":{"waking":true,"takenAt":"2026-05-06T07:08:18Z"}}`)
+		want("closed, to a tenant", "acme", "queue=q", 2, `,"rewinds":0},{"queue":"q","consumer":"fine"`)
+	})
 }

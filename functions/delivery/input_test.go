@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/runtime"
@@ -83,9 +84,8 @@ func TestBadInput(t *testing.T) {
 	} {
 		a := s.Request("POST", c.path, "", c.body)
 		s.Want(c.path+" "+c.body, a, 400, `"field":"`+c.field+`"`)
-		if a.Headers["content-type"] != "application/problem+json" {
-			t.Errorf("%s: content type %q", c.body, a.Headers["content-type"])
-		}
+		check.That(t, a.Headers["content-type"] == "application/problem+json",
+			"%s: content type %q", c.body, a.Headers["content-type"])
 	}
 	for outcome, want := range map[string]string{``: "outcome is missing", `,"outcome":"committed"`: `outcome must be COMMITTED or ABORTED: it is \"committed\"`} {
 		settle := `{"action":"settle","queue":"q","consumer":"billing","reason":"r","token":"1-a"` + outcome + `}`
@@ -116,9 +116,7 @@ func TestBadInput(t *testing.T) {
 	s.Want("an after that was never a next", s.Request("GET", "/operations", "queue=q&after=%F0%9F%90%A2", ""), 200)
 	wrong := strings.Replace(httpapitest.V2("POST", "/operations", "", op(`"seq":2`), false), "application/json", "text/plain", 1)
 	s.Want("content type", s.Raw(wrong), 415, "problems/not-json")
-	if after := s.status().Body; after != before {
-		t.Errorf("something was changed: %s, was %s", after, before)
-	}
+	check.Is(t, s.status().Body, before)
 }
 
 func FuzzHandle(f *testing.F) {
@@ -132,28 +130,14 @@ func FuzzHandle(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, event []byte) {
-		sorter, err := cursor.New(cursor.NewMemory(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		deliverer, err := delivery.New(delivery.NewMemory(), sorter, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1})[0].Err; err != nil {
-			t.Fatal(err)
-		}
-		if _, err := deliverer.Create(t.Context(), "q", "c", delivery.First); err != nil {
-			t.Fatal(err)
-		}
+		sorter := check.Get(cursor.New(cursor.NewMemory(), nil))
+		deliverer := check.Get(delivery.New(delivery.NewMemory(), sorter, nil))
+		check.OK(t, sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1})[0].Err)
+		check.Get(deliverer.Create(t.Context(), "q", "c", delivery.First))
 		raw, err := runtime.Around(io.Discard, headroom, (&service{deliverer: deliverer, sorter: sorter, now: time.Now}).api().Handle)(t.Context(), event)
-		if err != nil {
-			t.Fatalf("a function error: %v", err)
-		}
+		check.Need(t, err == nil, "a function error: %v", err)
 		var a struct{ Status, StatusCode int }
-		if err := json.Unmarshal(raw, &a); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, json.Unmarshal(raw, &a))
 		if status := max(a.Status, a.StatusCode); status < 200 || status >= 500 {
 			t.Errorf("status %d: %s", status, raw)
 		}

@@ -28,6 +28,7 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
 	"github.com/streamsort/streamsort/internal/dev/await"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/child"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dev/localpg"
@@ -210,9 +211,7 @@ func (k *killing) start(mode string, dieAt mortal.Step) *exec.Cmd {
 	command := exec.Command(os.Args[0])
 	command.Env = append(os.Environ(), append(k.env, childMode+"="+mode, childDieAt+"="+string(dieAt))...)
 	command.Stderr = os.Stderr
-	if err := k.starter.Start(command); err != nil {
-		k.Fatal(err)
-	}
+	check.OK(k, k.starter.Start(command))
 	return command
 }
 
@@ -229,28 +228,16 @@ func newKilling(t *testing.T, driver, source string) *killing {
 	k := &killing{T: t, starter: child.NewStarter()}
 	t.Cleanup(k.starter.Close)
 	endpoint, suffix := localdb.ForTest(t, localdb.Choose()), localdb.Suffix()
-	client, err := dynamo.New(&dynamo.Options{Endpoint: endpoint})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := check.Get(dynamo.New(&dynamo.Options{Endpoint: endpoint}))
 	names := delivery.Names{Consumers: "consumers" + suffix, Audit: "operations" + suffix}
 	queues := cursor.Names{Messages: "messages" + suffix, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix, Arrivals: "arrivals" + suffix}
-	if err := table.Create(t.Context(), client, append(append(names.Tables(), queues.Tables()...), queues.ArrivalsTable())...); err != nil {
-		t.Fatal(err)
-	}
-	if k.deliverer, k.sorter, err = tablesOf(endpoint, suffix, fastClock(began)); err != nil {
-		t.Fatal(err)
-	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, table.Create(t.Context(), client, append(append(names.Tables(), queues.Tables()...), queues.ArrivalsTable())...))
+	k.deliverer, k.sorter = check.Get2(tablesOf(endpoint, suffix, fastClock(began)))
+	listener := check.Get(net.Listen("tcp", "127.0.0.1:0"))
 	address := listener.Addr().String()
 	_ = listener.Close()
 	k.api = k.proxy("http://" + address)
-	if k.db, err = sql.Open(driver, source); err != nil {
-		t.Fatal(err)
-	}
+	k.db = check.Get(sql.Open(driver, source))
 	t.Cleanup(func() { _ = k.db.Close() })
 	k.exec("CREATE TABLE accounts (id INTEGER PRIMARY KEY, balance INTEGER NOT NULL)")
 	k.exec("CREATE TABLE ledger (line INTEGER NOT NULL, seq INTEGER NOT NULL)")
@@ -266,17 +253,12 @@ func newKilling(t *testing.T, driver, source string) *killing {
 
 func (k *killing) exec(statement string) {
 	k.Helper()
-	if _, err := k.db.ExecContext(k.Context(), statement); err != nil {
-		k.Fatal(err)
-	}
+	check.Get(k.db.ExecContext(k.Context(), statement))
 }
 
 // proxy drops one answer of 50, after the request took effect.
 func (k *killing) proxy(to string) *httptest.Server {
-	target, err := url.Parse(to)
-	if err != nil {
-		k.Fatal(err)
-	}
+	target := check.Get(url.Parse(to))
 	forward := httputil.NewSingleHostReverseProxy(target)
 	forward.ErrorHandler = func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) }
 	forward.ModifyResponse = func(*http.Response) error {
@@ -303,45 +285,31 @@ func (k *killing) put(count int) {
 			t := transfer{random.IntN(accounts), random.IntN(accounts), 1 + random.IntN(1000)}
 			k.balances[t.From] -= t.Amount
 			k.balances[t.To] += t.Amount
-			body, err := json.Marshal(t)
-			if err != nil {
-				k.Fatal(err)
-			}
+			body := check.Get(json.Marshal(t))
 			messages = append(messages, cursor.Message{Queue: "q", Seq: int64(seq), Body: body})
 		}
-		if err := k.sorter.Put(k.Context(), messages...)[0].Err; err != nil {
-			k.Fatal(err)
-		}
+		check.OK(k, k.sorter.Put(k.Context(), messages...)[0].Err)
 	}
-	if _, err := k.deliverer.Create(k.Context(), "q", "ledger", delivery.First); err != nil {
-		k.Fatal(err)
-	}
+	check.Get(k.deliverer.Create(k.Context(), "q", "ledger", delivery.First))
 }
 
 // consumer is the consumer as it stands.
 func (k *killing) consumer() delivery.Consumer {
 	k.Helper()
 	list, err := k.deliverer.Status(k.Context(), "q")
-	if err != nil || len(list) != 1 {
-		k.Fatalf("%+v, %v", list, err)
-	}
+	check.Need(k, err == nil && len(list) == 1, "%+v, %v", list, err)
 	return list[0].Consumer
 }
 
 // audit checks the ledger: each transfer once, in order, no money lost.
 func (k *killing) audit(count int) {
 	k.Helper()
-	rows, err := k.db.QueryContext(k.Context(), "SELECT line, seq FROM ledger ORDER BY line")
-	if err != nil {
-		k.Fatal(err)
-	}
+	rows := check.Get(k.db.QueryContext(k.Context(), "SELECT line, seq FROM ledger ORDER BY line"))
 	defer rows.Close()
 	lines := 0
 	for rows.Next() {
 		var line, seq int
-		if err := rows.Scan(&line, &seq); err != nil {
-			k.Fatal(err)
-		}
+		check.OK(k, rows.Scan(&line, &seq))
 		if lines++; line != lines || seq != lines {
 			k.Fatalf("line %d of the ledger has the transfer %d", line, seq)
 		}
@@ -352,16 +320,12 @@ func (k *killing) audit(count int) {
 	sum := 0
 	for id, want := range k.balances {
 		var balance int
-		if err := k.db.QueryRowContext(k.Context(), fmt.Sprintf("SELECT balance FROM accounts WHERE id = %d", id)).Scan(&balance); err != nil {
-			k.Fatal(err)
-		}
+		check.OK(k, k.db.QueryRowContext(k.Context(), fmt.Sprintf("SELECT balance FROM accounts WHERE id = %d", id)).Scan(&balance))
 		if sum += balance; balance != want {
 			k.Errorf("account %d has %d, want %d", id, balance, want)
 		}
 	}
-	if sum != 0 {
-		k.Errorf("%d of money came or went", sum)
-	}
+	check.That(k, sum == 0, "%d of money came or went", sum)
 	if c := k.consumer(); c.State != delivery.Idle || c.Delivered != int64(count) || c.Quarantine[0] != (delivery.Quarantined{}) {
 		k.Errorf("in the end the consumer is %+v", c)
 	}
@@ -422,10 +386,7 @@ func TestKilledAtEachStep(t *testing.T) {
 func TestKilledAtRandom(t *testing.T) {
 	count := 800
 	if text := os.Getenv("TEST_TRANSFERS"); text != "" {
-		var err error
-		if count, err = strconv.Atoi(text); err != nil {
-			t.Fatal(err)
-		}
+		count = check.Get(strconv.Atoi(text))
 	}
 	for name, ledger := range ledgers() {
 		t.Run(name, func(t *testing.T) {

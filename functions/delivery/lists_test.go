@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/request"
@@ -24,9 +25,7 @@ func (s *server) note(rows ...trouble.Row) {
 	s.t.Helper()
 	for _, row := range rows {
 		row.Since, row.N = s.now.Add(-time.Minute), 1
-		if err := s.consumers.Requests(request.Inside{}).Trouble().Put(s.t.Context(), row); err != nil {
-			s.t.Fatal(err)
-		}
+		check.OK(s.t, s.consumers.Requests(request.Inside{}).Trouble().Put(s.t.Context(), row))
 	}
 }
 
@@ -39,9 +38,7 @@ func (s *server) pauses(queue string, consumers ...string) {
 		if err == nil {
 			_, err = s.deliverer.Operate(s.t.Context(), delivery.Order{Kind: "pause", Queue: queue, Consumer: name, Reason: "why", Op: "pause " + name})
 		}
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		check.OK(s.t, err)
 	}
 }
 
@@ -81,9 +78,7 @@ func (s *server) listed(as, path string, query url.Values) string {
 			List []struct{ Queue, Consumer string }
 			Next string
 		}
-		if err := json.Unmarshal([]byte(a.Body), &page); err != nil {
-			s.t.Fatal(err)
-		}
+		check.OK(s.t, json.Unmarshal([]byte(a.Body), &page))
 		for _, row := range page.List {
 			all = append(all, row.Queue+"|"+row.Consumer)
 		}
@@ -121,22 +116,14 @@ func TestListsOfTrouble(t *testing.T) {
 			{"globex", "state=paused", ""},
 		} {
 			for _, limit := range []string{"1", "3", "100"} {
-				query, err := url.ParseQuery(c.query + "&limit=" + limit)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if got := s.listed(c.as, "/consumers", query); got != c.want {
-					t.Errorf("%q sees %q by %s, limit %s; want %q", c.as, got, c.query, limit, c.want)
-				}
+				query := check.Get(url.ParseQuery(c.query + "&limit=" + limit))
+				check.Is(t, s.listed(c.as, "/consumers", query), c.want, c.as, c.query, limit)
 			}
 		}
 		a := s.Request("GET", "/consumers", "state=paused&limit=1", "")
 		s.Want("a row", a, 200, `{"queue":"a","consumer":"c","state":"paused","also":["held"],"since":"`, `"seq":1,"lag":1,"delivered":0,"position":1}`)
 		s.pauses("@acme/w", "e")
-		_, err := s.deliverer.Operate(t.Context(), delivery.Order{Kind: "resume", Queue: "@acme/w", Consumer: "e", Reason: "why", Op: "resume"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Get(s.deliverer.Operate(t.Context(), delivery.Order{Kind: "resume", Queue: "@acme/w", Consumer: "e", Reason: "why", Op: "resume"}))
 		s.deliver("@acme/w", "e", func(delivery.Batch) error { return shownError{} })
 		for as, want := range map[string]string{"": "dial 10.1.2.3:443: refused: by us", "acme": "dial (an address): refused"} {
 			s.Want("a row by "+as, s.requestAs(as, "/consumers", "state=retrying"), 200, `"state":"retrying","cause":"failed","since":"`, `"seq":1,"lag":1,`, `"attempt":1,"nextTry":"`, `"error":"`+want+`","group":"dial `)
@@ -202,17 +189,13 @@ func TestLongLists(t *testing.T) {
 		want := make([]string, queues*consumers)
 		fanout.SideBySide(len(want), func(i int) {
 			queue, name := strings.Repeat("<", 1000)+fmt.Sprint(i/consumers), fmt.Sprintf("c%03d", i%consumers) // 6 bytes each in JSON
-			if _, err := s.deliverer.Create(t.Context(), queue, name, delivery.First); err != nil {
-				t.Error(err)
-			}
+			check.Get(s.deliverer.Create(t.Context(), queue, name, delivery.First))
 			want[i] = queue + "|" + name
 		})
 		s.Want("the first page", s.requestAs("", "/consumers", "limit=100"), 200, `"next":"`)
 		got := strings.Split(s.listed("", "/consumers", url.Values{"limit": {"100"}}), " ")
 		slices.Sort(got)
-		if !slices.Equal(got, want) {
-			t.Errorf("%d are listed, want %d", len(got), len(want))
-		}
+		check.That(t, slices.Equal(got, want), "%d are listed, want %d", len(got), len(want))
 	})
 }
 
@@ -275,13 +258,10 @@ func TestListOfAllConsumers(t *testing.T) {
 		for _, limit := range []string{"1", "2", "100"} {
 			for as, want := range map[string]int{"": 8, "acme": 4, "globex": 0} {
 				got := s.listed(as, "/consumers", url.Values{"limit": {limit}})
-				if len(strings.Fields(got)) != want || as == "acme" && strings.Contains(got, "@") {
-					t.Errorf("%q sees %s, want %d", as, got, want)
-				}
+				check.That(t, len(strings.Fields(got)) == want && (as != "acme" || !strings.Contains(got, "@")),
+					"%q sees %s, want %d", as, got, want)
 			}
-			if got := s.listed("acme", "/consumers", url.Values{"limit": {limit}, "prefix": {"y"}, "consumer": {"d"}}); got != "y|d" {
-				t.Errorf("one consumer of a prefix: %s", got)
-			}
+			check.Is(t, s.listed("acme", "/consumers", url.Values{"limit": {limit}, "prefix": {"y"}, "consumer": {"d"}}), "y|d")
 		}
 		s.Want("what an operator sees", s.Request("GET", "/consumers", "prefix=a", ""), 200, `{"queue":"a","consumer":"c","state":"catching-up","seq":1,"lag":2,"delivered":0,"position":2}`)
 	})

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/egress"
 	"github.com/streamsort/streamsort/internal/endpoint"
@@ -70,18 +71,11 @@ func newServer(t *testing.T, kind ddbtest.Kind) *server {
 		}
 		return s.faults.Do(ctx, r)
 	})
-	store, err := cursor.NewStore(s.faults, s.queues)
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := check.Get(cursor.NewStore(s.faults, s.queues))
 	clock := func() time.Time { return s.now }
-	if s.sorter, err = cursor.New(store, &cursor.Options{Now: clock}); err != nil {
-		t.Fatal(err)
-	}
+	s.sorter = check.Get(cursor.New(store, &cursor.Options{Now: clock}))
 	s.consumers = delivery.NewStore(s.engine, s.names.Tables())
-	if s.deliverer, err = delivery.New(s.consumers, s.sorter, &delivery.Options{Now: clock}); err != nil {
-		t.Fatal(err)
-	}
+	s.deliverer = check.Get(delivery.New(s.consumers, s.sorter, &delivery.Options{Now: clock}))
 	s.Client = httpapitest.New(t, runtime.Around(&s.logs, headroom, (&service{deliverer: s.deliverer, sorter: s.sorter, trouble: s.consumers.Requests(request.Inside{}).Trouble(), now: clock, endpoints: s.endpoints(), rules: s.rules}).api().Handle))
 	return s
 }
@@ -95,9 +89,7 @@ func (s *server) endpoints() *endpoint.Store {
 func (s *server) put(queue string, to int64) {
 	s.t.Helper()
 	for seq := int64(1); seq <= to; seq++ {
-		if err := s.sorter.Put(s.t.Context(), cursor.Message{Queue: queue, Seq: seq, Body: []byte(`"canary"`)})[0].Err; err != nil {
-			s.t.Fatal(err)
-		}
+		check.OK(s.t, s.sorter.Put(s.t.Context(), cursor.Message{Queue: queue, Seq: seq, Body: []byte(`"canary"`)})[0].Err)
 	}
 }
 
@@ -121,9 +113,7 @@ func (s *server) on(name string) ddb.Op {
 
 func (s *server) do(r ddb.Request) {
 	s.t.Helper()
-	if _, err := s.engine.Do(s.t.Context(), r); err != nil {
-		s.t.Fatal(err)
-	}
+	check.Get(s.engine.Do(s.t.Context(), r))
 }
 
 // deliver delivers one message after the other to a consumer.
@@ -147,9 +137,7 @@ func (s *server) block(queue, consumer string, seq int64) {
 		}
 		return nil
 	})
-	if done.Outcome != delivery.Blocked {
-		s.t.Fatalf("%+v, want it blocked", done)
-	}
+	check.Need(s.t, done.Outcome == delivery.Blocked, "%+v, want it blocked", done)
 }
 
 func (s *server) create(document string) httpapitest.Answer {

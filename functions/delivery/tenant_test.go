@@ -10,8 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
+	"github.com/streamsort/streamsort/internal/quota"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/runtime"
 	sinkkind "github.com/streamsort/streamsort/internal/sink/kind"
@@ -19,36 +22,39 @@ import (
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
+// newTenantServer is a server that reads tenants from the claim "org".
+func newTenantServer(t *testing.T) *server {
+	s := newServer(t, ddbtest.Memory)
+	s.Client = httpapitest.New(t, runtime.Around(&s.logs, headroom, (&service{
+		deliverer: s.deliverer, sorter: s.sorter, endpoints: s.endpoints(), tenantClaim: "org",
+		now: func() time.Time { return s.now },
+	}).api().Handle))
+	return s
+}
+
 // A function of the account's answers a tenant's batch with replies to queues of
 // others, and they are refused: the tenant learns that, and not of which queues.
 func TestRepliesToOthers(t *testing.T) {
-	s := newServer(t, ddbtest.Memory)
-	s.Client = httpapitest.New(t, runtime.Around(&s.logs, headroom, (&service{
-		deliverer: s.deliverer, sorter: s.sorter, now: func() time.Time { return s.now }, tenantClaim: "org",
-	}).api().Handle))
+	s := newTenantServer(t)
 	as := func(method, path, query, body string, parts ...string) {
 		t.Helper()
 		a := s.RequestAs("org", "acme", method, path, query, body)
 		s.Want("acme", a, 200, parts...)
 		for _, foreign := range []string{"@", "globex", "secret", "audit"} {
-			if strings.Contains(a.Body, foreign) {
-				t.Errorf("%s %s: acme sees %q: %s", method, path, foreign, a.Body)
-			}
+			check.That(t, !strings.Contains(a.Body, foreign),
+				"%s %s: acme sees %q: %s", method, path, foreign, a.Body)
 		}
 	}
 	s.put("@acme/orders", 3)
 	for _, queue := range []string{"@acme/inbox", "@globex/secret", "audit", `@globex/"secret"\`, "@globex/secret" + strings.Repeat("é", 400)} {
-		if err := s.sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: cursor.NoSeq, ID: "a", Body: []byte("1")})[0].Err; err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, s.sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: cursor.NoSeq, ID: "a", Body: []byte("1")})[0].Err)
 		seq := int64(7)
 		name := fmt.Sprintf("books-%d", len(queue))
 		done := s.deliver("@acme/orders", name, func(b delivery.Batch) error {
 			return b.Reply(delivery.Reply{Queue: queue, Seq: &seq, Body: []byte("1")})
 		})
-		if done.Outcome != delivery.Wait {
-			t.Fatalf("a numbered reply to a queue in arrival order: %+v", done)
-		}
+		check.Need(t, done.Outcome == delivery.Wait,
+			"a numbered reply to a queue in arrival order: %+v", done)
 		want := `"replies to a queue of another: the queue does not take it`
 		if queue == "@acme/inbox" {
 			want = `"replies to queue \"inbox\": the queue does not take it`
@@ -66,24 +72,17 @@ func TestRepliesToOthers(t *testing.T) {
 		err := s.sorter.Put(t.Context(), cursor.Message{Queue: "@globex/later", Seq: 1, Body: []byte("another")})[0].Err
 		return err
 	})
-	if done.Outcome != delivery.Empty {
-		t.Fatalf("%+v", done)
-	}
+	check.Need(t, done.Outcome == delivery.Empty, "%+v", done)
 	as("GET", "/consumers", "queue=asked&consumer=books", "", `"refused":{"count":1`, `"reason":"to a queue of another: seq 1: conflict"`)
 	as("GET", "/operations", "queue=asked", "", `"action":"reply"`, `to a queue of another"`, "conflict")
 	// Operators see all.
-	if answer := s.Invoke(`{"operation":"operations","queue":"@acme/asked"}`); !strings.Contains(answer, "@globex/later") {
-		t.Errorf("an operator sees %s", answer)
-	}
+	check.Has(t, s.Invoke(`{"operation":"operations","queue":"@acme/asked"}`), "@globex/later")
 }
 
 // A tenant reads of a sink that is not its own neither what it answered nor addresses of the function's network; of its own
 // it reads what it answered. An operator reads all.
 func TestWhatATenantReadsOfASink(t *testing.T) {
-	s := newServer(t, ddbtest.Memory)
-	s.Client = httpapitest.New(t, runtime.Around(&s.logs, headroom, (&service{
-		deliverer: s.deliverer, sorter: s.sorter, now: func() time.Time { return s.now }, tenantClaim: "org",
-	}).api().Handle))
+	s := newTenantServer(t)
 	answered := func(own bool) error {
 		return &sinkkind.AnswerError{Host: "billing.example", Status: 500, Took: time.Second, Text: "the inner words", Own: own}
 	}
@@ -116,30 +115,18 @@ func TestWhatATenantReadsOfASink(t *testing.T) {
 		if c.fails != nil {
 			want = c.fails.Error()
 		}
-		if a := s.Invoke(`{"operation":"status","queue":"@acme/` + queue + `"}`); !strings.Contains(a, want) {
-			t.Errorf("an operator reads %s, want %s", a, want)
-		}
+		check.Has(t, s.Invoke(`{"operation":"status","queue":"@acme/`+queue+`"}`), want)
 	}
 }
 
 // A tenant sees the chain of a batch of its own under the tenant's name for it.
 func TestATenantsChain(t *testing.T) {
-	s := newServer(t, ddbtest.Memory)
-	s.Client = httpapitest.New(t, runtime.Around(&s.logs, headroom, (&service{
-		deliverer: s.deliverer, sorter: s.sorter, now: func() time.Time { return s.now }, tenantClaim: "org",
-	}).api().Handle))
+	s := newTenantServer(t)
 	s.put("@acme/orders", 2)
-	if _, err := s.deliverer.Create(t.Context(), "@acme/orders", "billing", delivery.First); err != nil {
-		t.Fatal(err)
-	}
-	seen, err := s.consumers.Requests(request.Inside{}).Consumer(t.Context(), "@acme/orders", "billing")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Get(s.deliverer.Create(t.Context(), "@acme/orders", "billing", delivery.First))
+	seen := check.Get(s.consumers.Requests(request.Inside{}).Consumer(t.Context(), "@acme/orders", "billing"))
 	c, made, err := s.consumers.Requests(request.Inside{}).Claim(t.Context(), seen, request.Claim{Req: "r", To: 2, Now: s.now, LeaseUntil: s.now.Add(time.Minute)})
-	if err != nil || !made {
-		t.Fatalf("%+v, %v", c, err)
-	}
+	check.Need(t, err == nil && made, "%+v, %v", c, err)
 	if c, made, err = s.consumers.Requests(request.Inside{}).Defer(t.Context(), c, s.now.Add(time.Hour)); err != nil || !made {
 		t.Fatalf("%+v, %v", c, err)
 	}
@@ -155,9 +142,8 @@ func TestATenantsChain(t *testing.T) {
 		{s.RequestAs("org", "acme", "GET", "/operations", "queue=orders", ""), 200, `"error":"the consumer has a claim in flight until `},
 	} {
 		s.Want("acme", asked.answer, asked.status, asked.want)
-		if strings.Contains(asked.answer.Body, "@acme") {
-			t.Errorf("acme sees its whole name: %s", asked.answer.Body)
-		}
+		check.That(t, !strings.Contains(asked.answer.Body, "@acme"),
+			"acme sees its whole name: %s", asked.answer.Body)
 	}
 }
 
@@ -179,90 +165,53 @@ func FuzzTenant(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, method, resource, query, body string) {
 		queues := cursor.NewMemory()
-		sorter, err := cursor.New(queues, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		deliverer, err := delivery.New(delivery.NewMemory(), sorter, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		claims, err := delivery.NewClaims(deliverer, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		sorter := check.Get(cursor.New(queues, nil))
+		deliverer := check.Get(delivery.New(delivery.NewMemory(), sorter, nil))
+		claims := check.Get(delivery.NewClaims(deliverer, nil))
 		others := []string{"@globex/q", "q"}
 		for _, queue := range append(others, "@acme/q") {
-			if err := sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1, Body: []byte(`"of ` + queue + `"`)})[0].Err; err != nil {
-				t.Fatal(err)
-			}
-			if _, err := deliverer.Create(t.Context(), queue, "c", delivery.First); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1, Body: []byte(`"of ` + queue + `"`)})[0].Err)
+			check.Get(deliverer.Create(t.Context(), queue, "c", delivery.First))
 			a, err := claims.Claim(t.Context(), delivery.Request{Queue: queue, Consumer: "c", ID: "r"})
-			if err != nil || a.Outcome != delivery.OK {
-				t.Fatalf("%+v, %v", a, err)
-			}
-			if _, err := claims.Prepare(t.Context(), delivery.Held{Queue: queue, Consumer: "c", Token: a.Token}); err != nil {
-				t.Fatal(err)
-			}
+			check.Need(t, err == nil && a.Outcome == delivery.OK, "%+v, %v", a, err)
+			check.Get(claims.Prepare(t.Context(), delivery.Held{Queue: queue, Consumer: "c", Token: a.Token}))
 		}
 		look := func() (all string) {
 			for _, queue := range others {
-				consumers, err := deliverer.Status(t.Context(), queue)
-				if err != nil {
-					t.Fatal(err)
-				}
-				operations, _, err := deliverer.Inside(request.Inside{}).Audit(t.Context(), queue, "")
-				if err != nil {
-					t.Fatal(err)
-				}
+				consumers := check.Get(deliverer.Status(t.Context(), queue))
+				operations, _ := check.Get2(deliverer.Inside(request.Inside{}).Audit(t.Context(), queue, ""))
 				all += fmt.Sprintf("%+v %+v\n", consumers, operations)
 			}
 			return all
 		}
 		before := look()
-		event, err := json.Marshal(map[string]any{
+		event := check.Get(json.Marshal(map[string]any{
 			"rawPath": "/" + resource, "rawQueryString": query, "body": body, "headers": map[string]string{"content-type": "application/json"},
 			"requestContext": map[string]any{
 				"http": map[string]any{"method": method}, "authorizer": map[string]any{"jwt": map[string]any{"claims": map[string]string{"org": "acme"}}},
 			},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		answer, err := runtime.Around(io.Discard, headroom, (&service{deliverer: deliverer, sorter: sorter, now: time.Now, tenantClaim: "org"}).api().Handle)(t.Context(), event)
 		var got struct{ StatusCode int }
-		if err != nil || json.Unmarshal(answer, &got) != nil || got.StatusCode < 200 || got.StatusCode >= 500 {
-			t.Errorf("%s, %v", answer, err)
-		}
+		check.That(t, err == nil && json.Unmarshal(answer, &got) == nil && got.StatusCode >= 200 && got.StatusCode < 500,
+			"%s, %v", answer, err)
 		for _, secret := range []string{"of @globex", "of q"} {
-			if strings.Contains(string(answer), secret) && !strings.Contains(body+query, secret) {
-				t.Errorf("shows another's: %s", answer)
-			}
+			check.That(t, !strings.Contains(string(answer), secret) || strings.Contains(body+query, secret),
+				"shows another's: %s", answer)
 		}
 		for _, queue := range queuesOf(t, queues) {
-			if !strings.HasPrefix(queue, "@acme/") && !slices.Contains(others, queue) {
-				t.Errorf("stored in the queue %q", queue)
-			}
+			check.That(t, strings.HasPrefix(queue, "@acme/") || slices.Contains(others, queue),
+				"stored in the queue %q", queue)
 		}
-		if after := look(); after != before {
-			t.Errorf("another's consumers changed from\n%sto\n%s", before, after)
-		}
+		check.Is(t, look(), before)
 	})
 }
 
 // queuesOf are the names of the queues that there are.
 func queuesOf(t *testing.T, store *cursor.Store) []string {
 	t.Helper()
-	sorter, err := cursor.New(store, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	page, err := sorter.Queues(t.Context(), "", 100)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sorter := check.Get(cursor.New(store, nil))
+	page := check.Get(sorter.Queues(t.Context(), "", 100))
 	names := make([]string, len(page.Cursors))
 	for i, c := range page.Cursors {
 		names[i] = c.Queue
@@ -272,10 +221,7 @@ func queuesOf(t *testing.T, store *cursor.Store) []string {
 
 // The audit log names who asked; a tenant sees that an operator did, and not which.
 func TestWhoAsked(t *testing.T) {
-	s := newServer(t, ddbtest.Memory)
-	s.Client = httpapitest.New(t, runtime.Around(&s.logs, headroom, (&service{
-		deliverer: s.deliverer, sorter: s.sorter, now: func() time.Time { return s.now }, tenantClaim: "org",
-	}).api().Handle))
+	s := newTenantServer(t)
 	s.put("@acme/q", 1)
 	as := func(authorizer, method, path, query, body string) httpapitest.Answer {
 		t.Helper()
@@ -290,12 +236,116 @@ func TestWhoAsked(t *testing.T) {
 	s.Want("made by ben", as(token, "POST", "/consumers", "", `{"queue":"q","consumer":"c"}`), 200)
 	s.Want("paused by ben", as(token, "POST", "/operations", "", fmt.Sprintf(pause, "q", "1")), 200)
 	s.Want("paused by ann", as(signed, "POST", "/operations", "", fmt.Sprintf(pause, "@acme/q", "2")), 200)
-	if got := s.Invoke(fmt.Sprintf(pause, "@acme/q", "3")); !strings.Contains(got, `"paused"`) {
-		t.Error(got)
-	}
+	check.Has(t, s.Invoke(fmt.Sprintf(pause, "@acme/q", "3")), `"paused"`)
 	byBen, byApp := `"action":"create","consumer":"c","reason":"","request":{"start":"first"},"who":{"kind":"jwt","name":"ben","client":"app"}`, `"id":"1","action":"pause","consumer":"c","reason":"r","who":{"kind":"jwt","name":"ben","client":"app"}`
 	s.Want("to ann", as(signed, "GET", "/operations", "queue=%40acme%2Fq", ""), 200, byBen, byApp,
 		`"reason":"r","who":{"kind":"iam","name":"arn:aws:iam::1:user/ann"}`, `"reason":"r","who":{"kind":"direct"}`)
 	s.Want("to ben", as(token, "GET", "/operations", "queue=q", ""), 200, byBen, byApp,
 		`"reason":"r","who":{"kind":"iam"}`, `"reason":"r","who":{"kind":"direct"}`)
+}
+
+// limited has the tenant acme held to these limits.
+func (s *server) limited(t *testing.T, limits quota.Amounts) {
+	t.Helper()
+	clock := func() time.Time { return s.now }
+	quotas := quota.NewKeeper(quota.NewStore(ddb.NewMemory(quota.Names{}.Tables()...), quota.Names{}),
+		[]quota.Quota{{Name: "acme", Limits: limits}}, clock)
+	s.Client = httpapitest.New(t, runtime.Around(&s.logs, headroom, (&service{
+		deliverer: s.deliverer, sorter: s.sorter, now: clock, tenantClaim: "org", quotas: quotas, endpoints: s.endpoints(),
+	}).api().Handle))
+}
+
+// The queue that a new consumer makes is one as any other.
+func TestQuotasOfNewConsumers(t *testing.T) {
+	s := newServer(t, ddbtest.Memory)
+	s.limited(t, quota.Amounts{quota.NewQueues: 1})
+	create := func(queue, consumer string) httpapitest.Answer {
+		return s.RequestAs("org", "acme", "POST", "/consumers", "", `{"queue":"`+queue+`","consumer":"`+consumer+`"}`)
+	}
+	s.Want("a new queue", create("a", "c"), 200, `"queue":"a"`)
+	s.Want("another", create("b", "c"), 429, `"quota":"newQueues"`)
+	check.Fails(t, check.Err(s.sorter.Settings(t.Context(), "@acme/b")), cursor.ErrNoQueue)
+	s.Want("again", create("a", "c"), 200, `"queue":"a"`)
+	s.Want("another of a queue that is there", create("a", "d"), 200, `"consumer":"d"`)
+}
+
+// The replies of a commit are messages of the tenant's: where there is no room for
+// them the claim stays as it is, and the commit goes through later.
+func TestQuotasOfReplies(t *testing.T) {
+	s := newServer(t, ddbtest.Memory)
+	s.limited(t, quota.Amounts{quota.Messages: 1, quota.NewQueues: 1})
+	s.put("@acme/orders", 1)
+	check.Get(s.deliverer.Create(t.Context(), "@acme/orders", "billing", delivery.First))
+	as := func(method, body string) httpapitest.Answer {
+		return s.RequestAs("org", "acme", method, "/claims", "", body)
+	}
+	s.Want("a claim", as("POST", `{"queue":"orders","consumer":"billing","request":"r","leaseSeconds":3600}`), 200, `"token":"1-r"`)
+	s.Want("prepared", as("PATCH", `{"action":"prepare","queue":"orders","consumer":"billing","token":"1-r"}`), 200, `"outcome":"OK"`)
+	commit := func(queues ...string) httpapitest.Answer {
+		replies := ""
+		for i, queue := range queues {
+			replies += fmt.Sprintf(`,{"queue":"%s","id":"%d","body":1}`, queue, i)
+		}
+		return as("PATCH", `{"action":"commit","queue":"orders","consumer":"billing","token":"1-r","replies":[`+replies[1:]+`]}`)
+	}
+	window := func() { s.now = s.now.Truncate(time.Minute).Add(time.Minute) }
+	taken := func(queue string) {
+		t.Helper()
+		s.Want("others' share", s.RequestAs("org", "acme", "POST", "/consumers", "", `{"queue":"`+queue+`","consumer":"c"}`), 200)
+	}
+	window()
+	taken("other")
+	s.Want("to a new queue, where another was made", commit("a"), 429, `"quota":"newQueues"`)
+	s.Want("eleven replies, where nine are left", commit("a", "a", "a", "a", "a", "a", "a", "a", "a", "a", "a"), 429, `"quota":"newQueues"`)
+	s.Want("one more", commit("other"), 429, `"quota":"messages"`)
+	check.Fails(t, check.Err(s.sorter.Settings(t.Context(), "@acme/a")), cursor.ErrNoQueue)
+	window()
+	s.Want("more than a window has, to two new queues", commit("a", "a", "a", "a", "a", "a", "a", "a", "a", "a", "b"), 200, `"outcome":"OK"`)
+}
+
+// What a rewind goes back over, and a change of an endpoint, also one that is refused, count as messages, before they cost
+// anything; an operator's do not.
+func TestQuotasOfOperations(t *testing.T) {
+	s := newServer(t, ddbtest.Memory)
+	s.limited(t, quota.Amounts{quota.Messages: 2}) // 20 in a window
+	s.put("@acme/q", 30)
+	s.deliver("@acme/q", "billing", func(delivery.Batch) error { return nil })
+	touched := 0
+	s.before = func(ddb.Request) { touched++ }
+	window := func() { s.now, touched = s.now.Truncate(time.Minute).Add(time.Minute), 0 }
+	rewind := func(start string) httpapitest.Answer {
+		return s.RequestAs("org", "acme", "POST", "/operations", "", `{"action":"rewind","queue":"q","consumer":"billing","start":`+start+`,"reason":"r"}`)
+	}
+	put := func(body string) httpapitest.Answer {
+		return s.RequestAs("org", "acme", "PUT", "/endpoints", "", `{"consumer":"hooks",`+body+`}`)
+	}
+	for name, c := range map[string]struct {
+		ask  func() httpapitest.Answer
+		most int // in a window, and no more
+	}{
+		"of 10 messages": {func() httpapitest.Answer { return rewind("21") }, 2},
+		"of all":         {func() httpapitest.Answer { return rewind(`"first"`) }, 1},
+		"a refused PUT":  {func() httpapitest.Answer { return put(`"queue":"q","paused":"no URL yet"`) }, 2},
+		"a PUT":          {func() httpapitest.Answer { return put(`"prefix":"","url":"https://example.com/"`) }, 2},
+		"a DELETE": {func() httpapitest.Answer {
+			return s.RequestAs("org", "acme", "DELETE", "/endpoints", "consumer=hooks&queue=none", "")
+		}, 2},
+	} {
+		window()
+		for n := range c.most {
+			if a := c.ask(); a.Status == 429 {
+				t.Errorf("%s, time %d: %+v", name, n+1, a)
+			}
+		}
+		touched = 0
+		if s.Want(name, c.ask(), 429, `"quota":"messages"`); touched > 0 {
+			t.Errorf("%s: what is refused costs %d requests", name, touched)
+		}
+	}
+	window()
+	for range 3 {
+		check.Has(t, s.Invoke(`{"action":"rewind","queue":"@acme/q","consumer":"billing","start":1,"reason":"r"}`), `"status":200`)
+	}
+	s.Want("one of a queue that is not there", s.RequestAs("org", "acme", "POST", "/operations", "",
+		`{"action":"rewind","queue":"none","consumer":"billing","start":1,"reason":"r"}`), 404, `"code":"no-queue"`)
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -14,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/eager"
 	"github.com/streamsort/streamsort/internal/egress"
 	"github.com/streamsort/streamsort/internal/endpoint"
@@ -49,47 +49,28 @@ func TestEndpointsOfQueues(t *testing.T) {
 		return e, nil
 	}, func() time.Time { return now })
 	port := server.URL[strings.LastIndex(server.URL, ":")+1:]
-	readers, err := readersFrom(write(t, `{"consumers":[{"name":"hooks","sink":{"kind":"http","endpoints":true,"ports":[`+port+`]}}]}`), cache)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sorter, err := cursor.New(cursor.NewMemory(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	readers := check.Get(readersFrom(write(t, `{"consumers":[{"name":"hooks","sink":{"kind":"http","endpoints":true,"ports":[`+port+`]}}]}`), cache))
+	sorter := check.Get(cursor.New(cursor.NewMemory(), nil))
 	store := delivery.NewMemory()
 	seen := &observer{}
-	d, err := delivery.New(store, sorter, &delivery.Options{Observe: seen.delivery})
-	if err != nil {
-		t.Fatal(err)
-	}
-	handle, err := handler(d, cursor.Names{}, seen, readers, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := check.Get(delivery.New(store, sorter, &delivery.Options{Observe: seen.delivery}))
+	handle := check.Get(handler(d, cursor.Names{}, seen, readers, nil))
 	for queue, want := range map[string]string{
 		"good": "", "paused": "its endpoint is paused: they asked", "@new/none": "the queue has no endpoint", "none": "the queue has no endpoint", "@acme/inner": "without TLS",
 	} {
-		if err := sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1})[0].Err; err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1})[0].Err)
 		event := isolated(queue, "hooks")
 		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
-		if _, err := runtime.Around(io.Discard, headroom, handle)(ctx, event); err != nil {
-			t.Error(err)
-		}
+		check.Get(runtime.Around(io.Discard, headroom, handle)(ctx, event))
 		cancel()
 		c, err := store.Requests(request.Inside{}).Consumer(t.Context(), queue, "hooks")
 		if err != nil || c.State != delivery.Idle || c.Attempts != 0 || (c.Error == "") != (want == "") || !strings.Contains(c.Error, want) {
 			t.Errorf("%s: %+v, %v; want %q", queue, c, err, want)
 		}
-		if queue == "good" && (c.Answer.Status != 200 || c.Delivered != 1) {
-			t.Errorf("its answer is %+v", c)
-		}
+		check.That(t, queue != "good" || c.Answer.Status == 200 && c.Delivered == 1,
+			"its answer is %+v", c)
 	}
-	if len(asked) != 1 || asked[0] != "/good" {
-		t.Errorf("asked %v", asked)
-	}
+	check.That(t, len(asked) == 1 && asked[0] == "/good", "asked %v", asked)
 	// What waits is not tried, until it has an endpoint: it goes on with whatever wakes it up then.
 	tryNone := func(want string, delivered int64) {
 		t.Helper()
@@ -97,9 +78,8 @@ func TestEndpointsOfQueues(t *testing.T) {
 			t.Error(err)
 		}
 		c, err := store.Requests(request.Inside{}).Consumer(t.Context(), "none", "hooks")
-		if err != nil || c.Delivered != delivered || c.Error != want {
-			t.Errorf("%s: %+v, %v; want %q, delivered up to %d", want, c, err, want, delivered)
-		}
+		check.That(t, err == nil && c.Delivered == delivered && c.Error == want,
+			"%s: %+v, %v; want %q, delivered up to %d", want, c, err, want, delivered)
 		if wait := time.Until(c.RetryAt); want != "" && (wait < 59*time.Minute || wait > time.Hour) {
 			t.Errorf("it is tried again in %s", wait)
 		}
@@ -111,17 +91,11 @@ func TestEndpointsOfQueues(t *testing.T) {
 	now = now.Add(time.Second)
 	all["none"] = endpoint.Endpoint{URL: server.URL + "/none", Secret: all["good"].Secret, At: now}
 	tryNone("", 1)
-	if len(asked) != 2 || asked[1] != "/none" {
-		t.Errorf("asked %v", asked)
-	}
+	check.That(t, len(asked) == 2 && asked[1] == "/none", "asked %v", asked)
 	// A consumer that was taken out of the file since is passed over.
-	if _, err := runtime.Around(io.Discard, headroom, handle)(t.Context(), isolated("good", "gone")); err != nil {
-		t.Error(err)
-	}
+	check.Get(runtime.Around(io.Discard, headroom, handle)(t.Context(), isolated("good", "gone")))
 	// So is a queue that was erased since.
-	if _, err := d.Inside(request.Inside{}).Erase(t.Context(), delivery.Order{Queue: "good", Op: "e", Reason: "they left"}); err != nil {
-		t.Fatal(err)
-	}
+	check.Get(d.Inside(request.Inside{}).Erase(t.Context(), delivery.Order{Queue: "good", Op: "e", Reason: "they left"}))
 	out := &bytes.Buffer{}
 	if _, err := runtime.Around(out, headroom, handle)(t.Context(), isolated("good", "hooks")); err != nil || strings.Contains(out.String(), "Errors") {
 		t.Errorf("%v, %s", err, out)
@@ -134,9 +108,7 @@ func TestEndpointsOfQueues(t *testing.T) {
 		delete(all, "good")
 	}
 	now = now.Add(endpoint.Lifetime)
-	if _, err := cache.Of(t.Context(), "hooks", "good"); !errors.Is(err, endpoint.ErrNone) {
-		t.Error(err)
-	}
+	check.Fails(t, check.Err(cache.Of(t.Context(), "hooks", "good")), endpoint.ErrNone)
 }
 
 // TestChangedEndpoints: what failed before a change is tried at once, what fails while a process may not know of it once
@@ -166,9 +138,7 @@ func TestChangedEndpoints(t *testing.T) {
 				t.Fatalf("failed %s after the change, asked %s after it: %v", c.failed, c.at, got)
 			}
 		}
-		if looks != 1 {
-			t.Errorf("%d looks in one second", looks)
-		}
+		check.That(t, looks == 1, "%d looks in one second", looks)
 	}
 }
 
@@ -189,20 +159,13 @@ func TestIsolatedInvocations(t *testing.T) {
 	defer server.Close()
 	t.Setenv("AWS_ENDPOINT_URL_LAMBDA", server.URL)
 	const name = "arn:aws:lambda:eu-west-1:123456789012:function:slow:live"
-	isolate, err := asideCalls(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := isolate(t.Context(), "a/ö", "hooks"); err != nil {
-		t.Error(err)
-	}
+	isolate := check.Get(asideCalls(name))
+	check.OK(t, isolate(t.Context(), "a/ö", "hooks"))
 	if want := fmt.Sprintf("/2015-03-31/functions/%s/invocations Event", strings.ReplaceAll(name, ":", "%3A")); len(asked) != 1 || asked[0] != want {
 		t.Errorf("asked %v, want %s", asked, want)
 	}
 	status = http.StatusForbidden
-	if err := isolate(t.Context(), "a/ö", "hooks"); err == nil {
-		t.Error("a refusal is no error")
-	}
+	check.That(t, isolate(t.Context(), "a/ö", "hooks") != nil, "a refusal is no error")
 }
 
 // TestEndpointsThatCannotBeLookedAt: nothing of that is the message's.
@@ -218,32 +181,19 @@ func TestEndpointsThatCannotBeLookedAt(t *testing.T) {
 // TestACallOutsideOfThePrefix: a queue that a consumer's prefix leaves out, by now or because the call is wrong, is not delivered
 // to it, and gets no consumer.
 func TestACallOutsideOfThePrefix(t *testing.T) {
-	sorter, err := cursor.New(cursor.NewMemory(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sorter := check.Get(cursor.New(cursor.NewMemory(), nil))
 	store := delivery.NewMemory()
 	seen := &observer{}
-	d, err := delivery.New(store, sorter, &delivery.Options{Observe: seen.delivery})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := check.Get(delivery.New(store, sorter, &delivery.Options{Observe: seen.delivery}))
 	var got []string
 	readers := []delivery.Reader{{Name: "hooks", Prefix: "shop/", Handle: func(_ context.Context, b delivery.Batch) error {
 		got = append(got, b.Queue)
 		return nil
 	}}}
-	handle, err := handler(d, cursor.Names{}, seen, readers, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	handle := check.Get(handler(d, cursor.Names{}, seen, readers, nil))
 	for _, queue := range []string{"other/q", "shop/q"} {
-		if err := sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1})[0].Err; err != nil {
-			t.Fatal(err)
-		}
-		if _, err := runtime.Around(io.Discard, headroom, handle)(t.Context(), isolated(queue, "hooks")); err != nil {
-			t.Error(err)
-		}
+		check.OK(t, sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1})[0].Err)
+		check.Get(runtime.Around(io.Discard, headroom, handle)(t.Context(), isolated(queue, "hooks")))
 	}
 	if c, err := store.Requests(request.Inside{}).Consumer(t.Context(), "other/q", "hooks"); err != nil || c.Exists() || len(got) != 1 || got[0] != "shop/q" {
 		t.Errorf("delivered %v; the other queue has the consumer %v, %v", got, c.Exists(), err)

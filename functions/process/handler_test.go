@@ -14,11 +14,17 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/aws/aws-lambda-go/events"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
+	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/runtime"
+	"github.com/streamsort/streamsort/internal/sink/kind"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/xorack"
@@ -37,9 +43,7 @@ func record(sequence int, queue string, position int64) string {
 func event(t *testing.T, records ...string) call {
 	t.Helper()
 	var e call
-	if err := json.Unmarshal([]byte(`{"Records":[`+strings.Join(records, ",")+`]}`), &e); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal([]byte(`{"Records":[`+strings.Join(records, ",")+`]}`), &e))
 	return e
 }
 
@@ -105,26 +109,12 @@ type bench struct {
 func newBench(t *testing.T, consumers string) *bench {
 	t.Helper()
 	b := &bench{T: t, store: delivery.NewMemory()}
-	var err error
-	if b.sorter, err = cursor.New(cursor.NewMemory(), nil); err != nil {
-		t.Fatal(err)
-	}
+	b.sorter = check.Get(cursor.New(cursor.NewMemory(), nil))
 	seen := &observer{}
-	if b.acker, err = xorack.New(xorack.NewMemory(), nil); err != nil {
-		t.Fatal(err)
-	}
-	b.deliverer, err = delivery.New(b.store, b.sorter, &delivery.Options{Observe: seen.delivery, Acker: b.acker})
-	if err != nil {
-		t.Fatal(err)
-	}
-	readers, err := readersFrom(write(t, consumers), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	handle, err := handler(b.deliverer, cursor.Names{}, seen, readers, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b.acker = check.Get(xorack.New(xorack.NewMemory(), nil))
+	b.deliverer = check.Get(delivery.New(b.store, b.sorter, &delivery.Options{Observe: seen.delivery, Acker: b.acker}))
+	readers := check.Get(readersFrom(write(t, consumers), nil))
+	handle := check.Get(handler(b.deliverer, cursor.Names{}, seen, readers, nil))
 	b.handle = runtime.Around(&b.out, headroom, handle)
 	return b
 }
@@ -133,36 +123,28 @@ func newBench(t *testing.T, consumers string) *bench {
 func write(t *testing.T, text string) string {
 	t.Helper()
 	folder := t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, "consumers.json"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(filepath.Join(folder, "consumers.json"), []byte(text), 0o600))
 	return folder
 }
 
 func (b *bench) put(queue string, body string, seqs ...int64) {
 	b.Helper()
 	for _, seq := range seqs {
-		if err := b.sorter.Put(b.Context(), cursor.Message{Queue: queue, Seq: seq, Body: []byte(body)})[0].Err; err != nil {
-			b.Fatal(err)
-		}
+		check.OK(b, b.sorter.Put(b.Context(), cursor.Message{Queue: queue, Seq: seq, Body: []byte(body)})[0].Err)
 	}
 }
 
 func (b *bench) run(records ...string) events.DynamoDBEventResponse {
 	b.Helper()
-	response, err := b.handle(b.Context(), event(b.T, records...))
-	if err != nil {
-		b.Fatal(err)
-	}
+	response := check.Get(b.handle(b.Context(), event(b.T, records...)))
 	return response
 }
 
 func (b *bench) has(metrics ...string) {
 	b.Helper()
 	for _, metric := range metrics {
-		if !strings.Contains(b.out.String(), metric) {
-			b.Errorf("no %s in the metrics: %s", metric, &b.out)
-		}
+		check.That(b, strings.Contains(b.out.String(), metric),
+			"no %s in the metrics: %s", metric, &b.out)
 	}
 	b.out.Reset()
 }
@@ -174,12 +156,8 @@ func TestHandlerDelivers(t *testing.T) {
 	b := newBench(t, toFunction)
 	b.put("a", "1", 2, 1, 3)
 	b.put("b", "1", 1)
-	if response := b.run(record(1, "a", 3), record(2, "b", 1)); len(response.BatchItemFailures) != 0 {
-		t.Errorf("%+v", response)
-	}
-	if got := to.all(); got != "a 0-3, b 0-1" {
-		t.Errorf("taken: %s", got)
-	}
+	check.Is(t, len(b.run(record(1, "a", 3), record(2, "b", 1)).BatchItemFailures), 0)
+	check.Is(t, to.all(), "a 0-3, b 0-1")
 	b.has(`"Batches":2`, `"Delivered":4`, `"ColdStart":1`)
 	// The stream's repeat finds nothing to do.
 	b.run(record(1, "a", 3))
@@ -197,21 +175,13 @@ func TestHandlerDeliversAtOnce(t *testing.T) {
 	b.put("a", "1", 1, 2)
 	b.put("b", "1", 1)
 	var event call
-	if err := json.Unmarshal([]byte(`{"deliver":[{"queue":"a","position":2},{"queue":"b","position":1},{"queue":"a","position":1},{"queue":"none"}]}`), &event); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal([]byte(`{"deliver":[{"queue":"a","position":2},{"queue":"b","position":1},{"queue":"a","position":1},{"queue":"none"}]}`), &event))
 	for range 2 {
-		if _, err := b.handle(t.Context(), event); err != nil {
-			t.Fatal(err)
-		}
-		if got := to.all(); got != "a 0-2, b 0-1" {
-			t.Errorf("taken: %s", got)
-		}
+		check.Get(b.handle(t.Context(), event))
+		check.Is(t, to.all(), "a 0-2, b 0-1")
 	}
 	b.run(record(1, "a", 2))
-	if got := to.all(); got != "a 0-2, a 0-2, b 0-1" {
-		t.Errorf("taken: %s", got)
-	}
+	check.Is(t, to.all(), "a 0-2, a 0-2, b 0-1")
 }
 
 // TestHandlerDeliversEachEntry: to its own consumer, or to those that are eager.
@@ -223,15 +193,9 @@ func TestHandlerDeliversEachEntry(t *testing.T) {
 		b.put("a", "1", 1)
 		b.put("b", "1", 1)
 		var event call
-		if err := json.Unmarshal([]byte(`{"deliver":[`+entries+`]}`), &event); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := b.handle(t.Context(), event); err != nil {
-			t.Fatal(err)
-		}
-		if got := to.all(); got != "a 0-1, b 0-1" {
-			t.Errorf("%s: taken: %s", entries, got)
-		}
+		check.OK(t, json.Unmarshal([]byte(`{"deliver":[`+entries+`]}`), &event))
+		check.Get(b.handle(t.Context(), event))
+		check.Is(t, to.all(), "a 0-1, b 0-1", entries)
 	}
 }
 
@@ -251,9 +215,7 @@ func TestHandlerTracks(t *testing.T) {
 	to := newTaker(t)
 	b := newBench(t, tracked)
 	b.put("a", "1", 2, 1)
-	if response := b.run(record(1, "a", 2)); len(response.BatchItemFailures) != 0 {
-		t.Errorf("%+v", response)
-	}
+	check.Is(t, len(b.run(record(1, "a", 2)).BatchItemFailures), 0)
 	b.has(`"BatchesDeferred":1`)
 	if len(to.edges) != 2 {
 		t.Fatalf("edges %v", to.edges)
@@ -263,9 +225,7 @@ func TestHandlerTracks(t *testing.T) {
 		if err == nil && result.Outcome == xorack.Ended {
 			err = b.deliverer.Ender(nil)(t.Context(), result.Chain)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		if c, err := b.store.Requests(request.Inside{}).Consumer(t.Context(), "a", "billing"); err != nil || c.State != want {
 			t.Errorf("after %d of 2: %+v, %v", i+1, c, err)
 		}
@@ -282,9 +242,7 @@ func TestHandlerFailsOneRecord(t *testing.T) {
 	if len(response.BatchItemFailures) != 1 || response.BatchItemFailures[0].ItemIdentifier != "1" {
 		t.Errorf("%+v", response)
 	}
-	if got := to.all(); got != "b 0-1, poison 0-1" {
-		t.Errorf("taken: %s", got)
-	}
+	check.Is(t, to.all(), "b 0-1, poison 0-1")
 	b.has(`"DeliveriesFailed":1`, `"Delivered":1`)
 }
 
@@ -293,9 +251,7 @@ func TestHandlerBlocksWhatNoSinkTakes(t *testing.T) {
 	newTaker(t)
 	b := newBench(t, `{"consumers":[{"name":"billing","sink":{"kind":"sqs","arn":"arn:aws:sqs:us-east-1:123456789012:q.fifo","maxBytes":1024}}]}`)
 	b.put("a", strings.Repeat("x", 2000), 1)
-	if response := b.run(record(1, "a", 1)); len(response.BatchItemFailures) != 0 {
-		t.Errorf("%+v", response)
-	}
+	check.Is(t, len(b.run(record(1, "a", 1)).BatchItemFailures), 0)
 	c, err := b.store.Requests(request.Inside{}).Consumer(t.Context(), "a", "billing")
 	if err != nil || c.State != delivery.Blocked || !strings.Contains(c.Error, "takes at most 1024") {
 		t.Errorf("%+v, %v", c, err)
@@ -382,5 +338,74 @@ func TestStartTakesTheText(t *testing.T) {
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: error %v, want %q", text, err, want)
 		}
+	}
+}
+
+// TestHandlerAnswersBeforeItsTimeIsOver: a batch ends so long before that it can be
+// committed, and that a second is left then.
+func TestHandlerAnswersBeforeItsTimeIsOver(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	end, _ := ctx.Deadline()
+	sorter := check.Get(cursor.New(cursor.NewMemory(), nil))
+	check.OK(t, sorter.Put(ctx, cursor.Message{Queue: "q", Seq: 1})[0].Err)
+	seen := &observer{}
+	deliverer := check.Get(delivery.New(delivery.NewMemory(), sorter, &delivery.Options{Observe: seen.delivery, Margin: 2 * time.Second}))
+	handed := false
+	handle := check.Get(handler(deliverer, cursor.Names{}, seen, []delivery.Reader{{Name: "c", Handle: func(ctx context.Context, _ delivery.Batch) error {
+		handed = true
+		// The context's clock and the deliverer's are read one after the other.
+		if at, ok := ctx.Deadline(); !ok || at.After(end.Add(-headroom-1900*time.Millisecond)) {
+			t.Errorf("the batch may last until %v before the end", end.Sub(at))
+		}
+		return nil
+	}}}, nil))
+	if answer, err := runtime.Around(io.Discard, headroom, handle)(ctx, event(t, record(1, "q", 1))); err != nil || len(answer.BatchItemFailures) > 0 || !handed {
+		t.Errorf("%+v, %v, delivered: %v", answer, err, handed)
+	}
+}
+
+// refusing is a sink that takes no batch.
+type refusing struct{ err error }
+
+// Send implements [kind.Sink].
+func (r refusing) Send(context.Context, delivery.Batch) error { return r.err }
+
+// synctestDay is when synctest's clock starts.
+var synctestDay = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// TestHanding: a message that no sink takes blocks at once, and one for whose sink it is away
+// is not counted.
+func TestHanding(t *testing.T) {
+	for name, c := range map[string]struct {
+		err      error
+		state    delivery.State
+		attempts int
+	}{
+		"too large": {&kind.TooLargeError{Kind: "sqs", Seq: 1, Bytes: 2, Limit: 1}, delivery.Blocked, 1},
+		"away":      {&smithyhttp.RequestSendError{Err: context.DeadlineExceeded}, delivery.Idle, 0},
+		"redirect":  {&kind.AnswerError{Status: 302}, delivery.Idle, 1},
+		"final":     {&kind.AnswerError{Status: 422}, delivery.Blocked, 1},
+		"busy":      {&kind.AnswerError{Status: 429, RetryAt: synctestDay.Add(20 * time.Minute)}, delivery.Idle, 0},
+		"fails":     {&kind.AnswerError{Status: 500}, delivery.Idle, 1},
+		"not there": {&kind.AwayError{Err: context.DeadlineExceeded}, delivery.Idle, 0},
+		"refused":   {&kind.RefusedError{Kind: "sqs", Seq: 1}, delivery.Idle, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				sorter := check.Get(cursor.New(cursor.NewMemory(), &cursor.Options{ForEach: fanout.OneByOne}))
+				d := check.Get(delivery.New(delivery.NewMemory(), sorter, nil))
+				check.OK(t, sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1})[0].Err)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				done := d.Deliver(ctx, "q", delivery.Reader{Name: "c", Handle: handing(refusing{c.err})}, -1)
+				if done.Err != nil || done.Record.State != c.state || done.Record.Attempts != c.attempts {
+					t.Errorf("%s after %d attempts, %v; want %s after %d", done.Record.State, done.Record.Attempts, done.Err, c.state, c.attempts)
+				}
+				if at := synctestDay.Add(20 * time.Minute); done.Record.RetryAt.Equal(at) != (name == "busy") {
+					t.Errorf("it is tried again at %s; it asked for %s", done.Record.RetryAt, at)
+				}
+			})
+		})
 	}
 }

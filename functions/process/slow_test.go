@@ -17,6 +17,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/bubble"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/quota"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/runtime"
@@ -74,12 +75,9 @@ func newAccount(t *testing.T, ofProcess, ofSlow, ofTenant int) *account {
 		}
 		return answer, err
 	})
-	queues, err := cursor.NewStore(streamed, cursor.Names{})
-	a.must(err)
-	a.sorter, err = cursor.New(queues, nil)
-	a.must(err)
-	a.sweep, err = delivery.New(a.store, a.sorter, nil)
-	a.must(err)
+	queues := check.Get(cursor.NewStore(streamed, cursor.Names{}))
+	a.sorter = check.Get(cursor.New(queues, nil))
+	a.sweep = check.Get(delivery.New(a.store, a.sorter, nil))
 	engine, consumers := a.store.Requests(request.Inside{}).Endpoints()
 	leases := quota.NewLeases(engine, consumers, ofTenant, time.Now)
 	bound := &share{leases: leases, wakeUp: a.wakeUp, now: time.Now}
@@ -113,13 +111,11 @@ func (a *account) must(err error) {
 func (a *account) environment(bound *share) environment {
 	seen := &observer{}
 	options := &delivery.Options{Observe: seen.delivery, WakeUp: a.wakeUp, Aside: a.isolate}
-	d, err := delivery.New(a.store, a.sorter, options)
-	a.must(err)
-	handle, err := handler(d, cursor.Names{}, seen, []delivery.Reader{{
+	d := check.Get(delivery.New(a.store, a.sorter, options))
+	handle := check.Get(handler(d, cursor.Names{}, seen, []delivery.Reader{{
 		Name: "hooks", MaxMessages: 1, Apart: true, Inline: time.Second,
 		Handle: a.endpoint(bound != nil),
-	}}, bound)
-	a.must(err)
+	}}, bound))
 	return runtime.Around(io.Discard, headroom, handle)
 }
 
@@ -178,15 +174,10 @@ func (a *account) lane(waiting chan string) {
 		}
 		var records []string
 		for i, queue := range queues {
-			it, err := a.sorter.Status(context.Background(), queue)
-			if err != nil {
-				a.Error(err)
-			}
+			it := check.Get(a.sorter.Status(context.Background(), queue))
 			records = append(records, record(i+1, queue, it.Position))
 		}
-		if answer := a.run(a.process, event(a.T, records...)); len(answer.BatchItemFailures) > 0 {
-			a.Errorf("a record comes again: %+v", answer)
-		}
+		check.Is(a, len(a.run(a.process, event(a.T, records...)).BatchItemFailures), 0)
 	}
 }
 
@@ -196,10 +187,7 @@ func (a *account) run(of chan environment, event call) events.DynamoDBEventRespo
 	defer func() { of <- free }()
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
-	answer, err := free(ctx, event)
-	if err != nil {
-		a.Error(err)
-	}
+	answer := check.Get(free(ctx, event))
 	return answer
 }
 
@@ -295,9 +283,8 @@ func TestSlowQueuesHaveAPlaceOfTheirOwn(t *testing.T) {
 				t.Logf("p50 %s, p99 %s, max %s; the other slow queue: %s at most; %v at once",
 					fast[len(fast)/2], p99, fast[len(fast)-1], longest, a.most)
 				within := func(what string, got, most time.Duration) {
-					if most == 0 && got < 20*time.Second || most > 0 && got > most {
-						t.Errorf("%s: %s, want %s at most (0: more than 20s)", what, got, most)
-					}
+					check.That(t, (most != 0 || got >= 20*time.Second) && (most <= 0 || got <= most),
+						"%s: %s, want %s at most (0: more than 20s)", what, got, most)
 				}
 				within("fast at p99", p99, c.fast)
 				within("the other slow queue", longest, c.other)
@@ -322,17 +309,10 @@ type shareBench struct {
 func newShareBench(t *testing.T, ofTenant int) *shareBench {
 	b := &shareBench{bench: &bench{T: t}, waits: map[string]time.Time{}}
 	b.during = func(context.Context) {}
-	var err error
-	b.sorter, err = cursor.New(cursor.NewMemory(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b.sorter = check.Get(cursor.New(cursor.NewMemory(), nil))
 	b.store = delivery.NewMemory()
 	seen := &observer{}
-	d, err := delivery.New(b.store, b.sorter, &delivery.Options{Observe: seen.delivery})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := check.Get(delivery.New(b.store, b.sorter, &delivery.Options{Observe: seen.delivery}))
 	engine, consumers := b.store.Requests(request.Inside{}).Endpoints()
 	counter := ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		if b.fail != nil {
@@ -344,17 +324,14 @@ func newShareBench(t *testing.T, ofTenant int) *shareBench {
 		leases: quota.NewLeases(counter, consumers, ofTenant, time.Now), now: time.Now,
 		wakeUp: func(queue, consumer string, due time.Time) { b.waits[queue+" "+consumer] = due },
 	}
-	handle, err := handler(d, cursor.Names{}, seen, []delivery.Reader{{
+	handle := check.Get(handler(d, cursor.Names{}, seen, []delivery.Reader{{
 		Name: "hooks", Apart: true, Inline: time.Second,
 		Handle: func(ctx context.Context, batch delivery.Batch) error {
 			b.got = append(b.got, batch.Queue)
 			b.during(ctx)
 			return nil
 		},
-	}}, bound)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}, bound))
 	b.handle = runtime.Around(&b.out, headroom, handle)
 	return b
 }
@@ -369,16 +346,12 @@ func (b *shareBench) call(queue string) {
 	b.put(queue, "1", it.Position+1)
 	ctx, cancel := context.WithTimeout(b.Context(), timeout)
 	defer cancel()
-	if _, err := b.handle(ctx, isolated(queue, "hooks")); err != nil {
-		b.Error(err)
-	}
+	check.Get(b.handle(ctx, isolated(queue, "hooks")))
 }
 
 func (b *shareBench) gets(want ...string) {
 	b.Helper()
-	if !slices.Equal(b.got, want) {
-		b.Errorf("delivered to %v, want %v", b.got, want)
-	}
+	check.That(b, slices.Equal(b.got, want), "delivered to %v, want %v", b.got, want)
 	b.got = nil
 }
 
@@ -396,9 +369,8 @@ func TestATenantsShare(t *testing.T) {
 		b.call("@acme/first")
 		b.gets("@acme/first", "@other/first")
 		wait := time.Until(b.waits["@acme/second hooks"])
-		if len(b.waits) != 1 || wait < minWait || wait >= maxWait {
-			t.Errorf("woken up in %s: %v", wait, b.waits)
-		}
+		check.That(t, len(b.waits) == 1 && wait >= minWait && wait < maxWait,
+			"woken up in %s: %v", wait, b.waits)
 		b.has(`"IsolatedWaits":1`)
 		b.call("@acme/second")
 		b.during = func(context.Context) { panic("no luck") }
@@ -410,9 +382,7 @@ func TestATenantsShare(t *testing.T) {
 		b.call("outer")
 		b.call("@acme/first")
 		b.gets("@acme/second", "@acme/third", "outer", "inner", "@acme/first")
-		if len(b.waits) != 1 {
-			t.Errorf("woken up: %v", b.waits)
-		}
+		check.That(t, len(b.waits) == 1, "woken up: %v", b.waits)
 
 		// A process that died had its place until the end of its invocation.
 		engine, consumers := b.store.Requests(request.Inside{}).Endpoints()
@@ -440,9 +410,8 @@ func TestAPlaceIsKeptForAWholeInvocation(t *testing.T) {
 			key := ddb.Fields{"queue": ddb.Text("leases acme"), "consumer": ddb.Text(" calls")}.Item()
 			op, want := ddb.Op{Op: "test", Table: &consumers}, ddb.Millis(time.Now().Add(timeout))
 			a, err := engine.Do(t.Context(), ddb.Get{Op: op, Key: key, Strong: true})
-			if err != nil || !a.Item.Get("until0").Equal(want) {
-				t.Errorf("%v, %v; want until %v", a.Item, err, want)
-			}
+			check.That(t, err == nil && a.Item.Get("until0").Equal(want),
+				"%v, %v; want until %v", a.Item, err, want)
 		}
 		b.call("@acme/q")
 		b.gets("@acme/q")

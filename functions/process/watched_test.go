@@ -10,18 +10,24 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/calllog"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
-// TestAWatchedQueueIsLogged: what is delivered of the queue, and of no other.
-func TestAWatchedQueueIsLogged(t *testing.T) {
+// watching is an observer that logs calls about the queue "q", and its log.
+func watching(t *testing.T) (*observer, *bytes.Buffer) {
 	var logs bytes.Buffer
 	before := slog.Default()
 	slog.SetDefault(slog.New(slog.NewJSONHandler(&logs, nil)))
 	t.Cleanup(func() { slog.SetDefault(before) })
-	seen := &observer{log: calllog.Log{Queue: "q", Until: time.Now().Add(time.Hour)}}
+	return &observer{log: calllog.Log{Queue: "q", Until: time.Now().Add(time.Hour)}}, &logs
+}
+
+// TestAWatchedQueueIsLogged: what is delivered of the queue, and of no other.
+func TestAWatchedQueueIsLogged(t *testing.T) {
+	seen, logs := watching(t)
 	seen.metrics.Store(emf.New(io.Discard, emf.Names{}).Begin())
 	for _, queue := range []string{"q", "other"} {
 		seen.delivery(delivery.Delivery{Queue: queue, Consumer: "billing", Batches: 1, Messages: 3})
@@ -34,11 +40,7 @@ func TestAWatchedQueueIsLogged(t *testing.T) {
 // TestSampledMessagesAreLogged: whose producer records their traces, in whatever queue they are; and all of a
 // queue that is watched.
 func TestSampledMessagesAreLogged(t *testing.T) {
-	var logs bytes.Buffer
-	before := slog.Default()
-	slog.SetDefault(slog.New(slog.NewJSONHandler(&logs, nil)))
-	t.Cleanup(func() { slog.SetDefault(before) })
-	seen := &observer{log: calllog.Log{Queue: "q", Until: time.Now().Add(time.Hour)}}
+	seen, logs := watching(t)
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for _, c := range []struct {
 		queue, flags string
@@ -60,9 +62,7 @@ func TestSampledMessagesAreLogged(t *testing.T) {
 			t.Errorf("%+v: logged %s", c, text)
 		}
 		for _, part := range c.want {
-			if !strings.Contains(logs.String(), part) {
-				t.Errorf("no %s in %s", part, logs.String())
-			}
+			check.That(t, strings.Contains(logs.String(), part), "no %s in %s", part, logs.String())
 		}
 	}
 }

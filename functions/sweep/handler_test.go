@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/queuelog"
@@ -30,13 +31,8 @@ func gapOf(t *testing.T) *cursor.Sorter {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	defaults := cursor.DefaultSettings()
 	defaults.Policy, defaults.GapAfter = cursor.PolicySkip, time.Second
-	s, err := cursor.New(cursor.NewMemory(), &cursor.Options{Defaults: &defaults, Now: func() time.Time { return now }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Put(t.Context(), cursor.Message{Queue: "q", Seq: 3})[0].Err; err != nil {
-		t.Fatal(err)
-	}
+	s := check.Get(cursor.New(cursor.NewMemory(), &cursor.Options{Defaults: &defaults, Now: func() time.Time { return now }}))
+	check.OK(t, s.Put(t.Context(), cursor.Message{Queue: "q", Seq: 3})[0].Err)
 	now = now.Add(time.Minute)
 	return s
 }
@@ -45,14 +41,8 @@ func gapOf(t *testing.T) *cursor.Sorter {
 // announces is noted by its id.
 func sweeperOf(t *testing.T, sorter *cursor.Sorter, out io.Writer) (*bench, map[string]int) {
 	t.Helper()
-	deliverer, err := delivery.New(delivery.NewMemory(), sorter, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	acker, err := xorack.New(xorack.NewMemory(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	deliverer := check.Get(delivery.New(delivery.NewMemory(), sorter, nil))
+	acker := check.Get(xorack.New(xorack.NewMemory(), nil))
 	said := map[string]int{}
 	return &bench{out: out, after: func(context.Context, *emf.Metrics) {}, sweeper: &sweeper{
 		sorter: sorter, deliverer: deliverer, acker: acker,
@@ -91,9 +81,7 @@ func (b *bench) handle(ctx context.Context, event json.RawMessage) (any, error) 
 func hasMetrics(t *testing.T, out *bytes.Buffer, metrics ...string) {
 	t.Helper()
 	for _, metric := range metrics {
-		if !strings.Contains(out.String(), metric) {
-			t.Errorf("no %s in the metrics: %s", metric, out)
-		}
+		check.That(t, strings.Contains(out.String(), metric), "no %s in the metrics: %s", metric, out)
 	}
 	out.Reset()
 }
@@ -102,27 +90,19 @@ func TestHandlerSweeps(t *testing.T) {
 	var out bytes.Buffer
 	s, said := sweeperOf(t, gapOf(t), &out)
 	done, err := s.run(t.Context(), []byte(`{"source":"aws.events","detail-type":"Scheduled Event","detail":{}}`))
-	if err != nil || done.Consumers.Sorter.Skipped != 2 || said["gap.opened"] != 1 || said["gap.skipped"] != 1 {
-		t.Errorf("%+v, %v, said %v", done, err, said)
-	}
+	check.That(t, err == nil && done.Consumers.Sorter.Skipped == 2 && said["gap.opened"] == 1 && said["gap.skipped"] == 1,
+		"%+v, %v, said %v", done, err, said)
 	hasMetrics(t, &out, `"OpenGaps":1`, `"GapAge":60`, `"Skipped":2`, `"GapsOpened":1`, `"GapsSkipped":1`)
-	if _, err := s.run(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	check.Get(s.run(t.Context(), nil))
 	hasMetrics(t, &out, `"OpenGaps":0`, `"ConsumersBlocked":0`, `"ConsumersLagging":0`, `"ConsumerLag":0`, `"ConsumersInDoubt":0`, `"ConsumersQuarantined":0`)
 }
 
 // A consumer that is stuck is announced by every run.
 func TestHandlerSweepsConsumers(t *testing.T) {
 	var out bytes.Buffer
-	sorter, err := cursor.New(cursor.NewMemory(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sorter := check.Get(cursor.New(cursor.NewMemory(), nil))
 	s, said := sweeperOf(t, sorter, &out)
-	if err := sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1, Body: []byte("1")})[0].Err; err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1, Body: []byte("1")})[0].Err)
 	bad := delivery.Reader{Name: "c", Handle: func(context.Context, delivery.Batch) error {
 		return delivery.Permanent(errors.New("no luck"))
 	}}
@@ -135,9 +115,8 @@ func TestHandlerSweepsConsumers(t *testing.T) {
 		}
 		hasMetrics(t, &out, `"ConsumersBlocked":1`, `"ConsumersLagging":1`, `"Notified":1`)
 	}
-	if said["consumer.blocked"] != 2 {
-		t.Errorf("said %v, want that it is blocked in each of two runs", said)
-	}
+	check.That(t, said["consumer.blocked"] == 2,
+		"said %v, want that it is blocked in each of two runs", said)
 }
 
 // A claim in doubt is announced, and counted, and so is one in quarantine.
@@ -145,66 +124,37 @@ func TestHandlerSweepsDoubts(t *testing.T) {
 	var out bytes.Buffer
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	clock := func() time.Time { return now }
-	sorter, err := cursor.New(cursor.NewMemory(), &cursor.Options{Now: clock})
-	if err != nil {
-		t.Fatal(err)
-	}
+	sorter := check.Get(cursor.New(cursor.NewMemory(), &cursor.Options{Now: clock}))
 	s, said := sweeperOf(t, sorter, &out)
-	if s.deliverer, err = delivery.New(delivery.NewMemory(), sorter, &delivery.Options{Now: clock}); err != nil {
-		t.Fatal(err)
-	}
-	if err := sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1, Body: []byte("1")})[0].Err; err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.deliverer.Create(t.Context(), "q", "c", delivery.First); err != nil {
-		t.Fatal(err)
-	}
-	claims, err := delivery.NewClaims(s.deliverer, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := claims.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: "r"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := claims.Prepare(t.Context(), a.Held()); err != nil {
-		t.Fatal(err)
-	}
+	s.deliverer = check.Get(delivery.New(delivery.NewMemory(), sorter, &delivery.Options{Now: clock}))
+	check.OK(t, sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1, Body: []byte("1")})[0].Err)
+	check.Get(s.deliverer.Create(t.Context(), "q", "c", delivery.First))
+	claims := check.Get(delivery.NewClaims(s.deliverer, nil))
+	a := check.Get(claims.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: "r"}))
+	check.Get(claims.Prepare(t.Context(), a.Held()))
 	s.tenants = true
 	for _, kind := range []string{"consumer.in-doubt", "consumer.quarantined"} {
 		now = now.Add(31 * time.Minute)
 		if kind == "consumer.quarantined" {
 			now = now.Add(31 * time.Minute)
 		}
-		if _, err := s.run(t.Context(), nil); err != nil {
-			t.Fatal(err)
-		}
-		if said[kind] != 1 {
-			t.Errorf("said %v, want %s", said, kind)
-		}
+		check.Get(s.run(t.Context(), nil))
+		check.That(t, said[kind] == 1, "said %v, want %s", said, kind)
 	}
 	of := byTenant(t, bytes.NewBufferString(out.String()))
-	if of["(none) ConsumersInDoubt"] != 1 || of["(none) ConsumersQuarantined"] != 1 {
-		t.Errorf("by tenant: %v", of)
-	}
+	check.That(t, of["(none) ConsumersInDoubt"] == 1 && of["(none) ConsumersQuarantined"] == 1,
+		"by tenant: %v", of)
 	hasMetrics(t, &out, `"ConsumersInDoubt":1`, `"ConsumersQuarantined":1`)
 }
 
 // A chain whose deadline has come is timed out.
 func TestHandlerSweepsChains(t *testing.T) {
 	var out bytes.Buffer
-	sorter, err := cursor.New(cursor.NewMemory(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sorter := check.Get(cursor.New(cursor.NewMemory(), nil))
 	s, said := sweeperOf(t, sorter, &out)
 	now := time.Now()
-	if s.acker, err = xorack.New(xorack.NewMemory(), &xorack.Options{Now: func() time.Time { return now }}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.acker.Create(t.Context(), "tree", &xorack.CreateOptions{Deadline: time.Minute}); err != nil {
-		t.Fatal(err)
-	}
+	s.acker = check.Get(xorack.New(xorack.NewMemory(), &xorack.Options{Now: func() time.Time { return now }}))
+	check.Get(s.acker.Create(t.Context(), "tree", &xorack.CreateOptions{Deadline: time.Minute}))
 	now = now.Add(2 * time.Minute)
 	if done, err := s.run(t.Context(), nil); err != nil || done.Chains.TimedOut != 1 || said["TIMED_OUT"] != 1 {
 		t.Errorf("%+v, %v, said %v", done, err, said)
@@ -245,15 +195,9 @@ func TestHandlerErases(t *testing.T) {
 	var out bytes.Buffer
 	sorter := gapOf(t)
 	s, _ := sweeperOf(t, sorter, &out)
-	if _, err := s.deliverer.Create(t.Context(), "q", "c", delivery.First); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := sorter.Erase(t.Context(), "q", "op"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.run(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	check.Get(s.deliverer.Create(t.Context(), "q", "c", delivery.First))
+	check.Get(sorter.Erase(t.Context(), "q", "op"))
+	check.Get(s.run(t.Context(), nil))
 	hasMetrics(t, &out, `"Erased":1`)
 	if there, all, err := s.deliverer.Inside(request.Inside{}).Erasable(t.Context(), "q"); err != nil || there.Messages != 0 || len(all) != 0 {
 		t.Errorf("%+v, %v", there, err)
@@ -268,17 +212,12 @@ func TestMetricsAreOfTheWholeRound(t *testing.T) {
 	defaults := cursor.DefaultSettings()
 	defaults.Policy, defaults.GapAfter = cursor.PolicyAlert, time.Second
 	store := cursor.NewMemory()
-	sorter, err := cursor.New(store, &cursor.Options{
+	sorter := check.Get(cursor.New(store, &cursor.Options{
 		Defaults: &defaults, Now: func() time.Time { return now }, ForEach: fanout.OneByOne,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	const gaps = 40
 	for i := range gaps {
-		if err := sorter.Put(t.Context(), cursor.Message{Queue: fmt.Sprint("q", i), Seq: 3})[0].Err; err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, sorter.Put(t.Context(), cursor.Message{Queue: fmt.Sprint("q", i), Seq: 3})[0].Err)
 	}
 	now = now.Add(time.Minute)
 	schedule := []byte(`{"source":"aws.events","detail-type":"Scheduled Event","detail":{}}`)
@@ -295,19 +234,13 @@ func TestMetricsAreOfTheWholeRound(t *testing.T) {
 	if done, err := s.run(ctx, schedule); err == nil || done.Consumers.Sorter.Round.Ended {
 		t.Errorf("without time: %+v, %v", done, err)
 	}
-	if strings.Contains(out.String(), "OpenGaps") {
-		t.Errorf("a run that saw a part tells of all gaps: %s", out.String())
-	}
+	check.That(t, !strings.Contains(out.String(), "OpenGaps"),
+		"a run that saw a part tells of all gaps: %s", out.String())
 	out.Reset()
 	for _, daily := range []string{"full", "kept"} {
-		begun, err := store.Requests(queuelog.Inside{}).SweepProgress(t.Context(), daily)
-		if err != nil {
-			t.Fatal(err)
-		}
+		begun := check.Get(store.Requests(queuelog.Inside{}).SweepProgress(t.Context(), daily))
 		begun.Name, begun.Segments, begun.Left, begun.Began = daily, 1, oneSegment(begun.Left), now
-		if err := store.Requests(queuelog.Inside{}).SaveSweepProgress(t.Context(), begun); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, store.Requests(queuelog.Inside{}).SaveSweepProgress(t.Context(), begun))
 	}
 	now = now.Add(3 * time.Minute)
 	for _, c := range []struct {
@@ -318,16 +251,12 @@ func TestMetricsAreOfTheWholeRound(t *testing.T) {
 		{schedule, []string{`"RoundAge":0`}},
 		{nil, []string{`"OpenGaps":40`, `"RoundAge":0`}}, // somebody wants one now
 	} {
-		if _, err := s.run(t.Context(), c.event); err != nil {
-			t.Fatal(err)
-		}
-		if strings.Contains(out.String(), "OpenGaps") != (len(c.want) > 1) {
-			t.Errorf("%s, want gaps only from the run in which the round ends", out.String())
-		}
+		check.Get(s.run(t.Context(), c.event))
+		check.That(t, strings.Contains(out.String(), "OpenGaps") == (len(c.want) > 1),
+			"%s, want gaps only from the run in which the round ends", out.String())
 		for _, metric := range []string{"FullRoundAge", "KeepingRoundAge"} {
-			if strings.Contains(out.String(), metric) != (len(c.want) == 4) {
-				t.Errorf("%s, want %s only of a round that is under way, or ends", out.String(), metric)
-			}
+			check.That(t, strings.Contains(out.String(), metric) == (len(c.want) == 4),
+				"%s, want %s only of a round that is under way, or ends", out.String(), metric)
 		}
 		hasMetrics(t, &out, c.want...)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/bubble"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -27,15 +28,10 @@ import (
 // messages 1 and 2 that wait; its clock, and that of the sweep's process.
 func keyedQueues(t *testing.T, store *cursor.Store, now *time.Time, queues ...string) *cursor.Sorter {
 	t.Helper()
-	sorter, err := cursor.New(store, &cursor.Options{Now: func() time.Time { return *now }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	sorter := check.Get(cursor.New(store, &cursor.Options{Now: func() time.Time { return *now }}))
 	for _, queue := range queues {
 		for _, key := range []int{2, 1} {
-			if err := sorter.Put(t.Context(), cursor.Message{KeyType: "number", KeyParts: []any{key}, Queue: queue, ID: "x"})[0].Err; err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, sorter.Put(t.Context(), cursor.Message{KeyType: "number", KeyParts: []any{key}, Queue: queue, ID: "x"})[0].Err)
 		}
 	}
 	return sorter
@@ -44,10 +40,7 @@ func keyedQueues(t *testing.T, store *cursor.Store, now *time.Time, queues ...st
 // settleOf is a wake-up of a keyed queue, up to a number.
 func settleOf(t *testing.T, queue string, upTo int) string {
 	t.Helper()
-	key, err := sortkey.KeyType("number").Key(upTo)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := check.Get(sortkey.KeyType("number").Key(upTo))
 	return timer.WakeUp{Thing: timer.Thing{Kind: timer.Settle, Queue: queue}, UpTo: string(sortkey.KeyedSortKey(key, "x")), Due: time.Now()}.String()
 }
 
@@ -73,24 +66,17 @@ func TestHandlerWakesKeyedQueues(t *testing.T) {
 		t.Setenv(name, value)
 	}
 	s, _ := sweeperOf(t, sorter, &out)
-	var err error
-	if s.timer, err = timer.New("https://queue"); err != nil {
-		t.Fatal(err)
-	}
+	s.timer = check.Get(timer.New("https://queue"))
 	s.after = func(ctx context.Context, m *emf.Metrics) { s.timer.Flush(ctx) }
 	due := now.Add(5 * time.Second)
 	answers(t.Context(), t, s, batch(t, settleOf(t, "young", 2)))
 	hasMetrics(t, &out, `"WakeUpsEarly":1`)
-	if len(sent) != 1 {
-		t.Fatalf("sent %v", sent)
-	}
+	check.Need(t, len(sent) == 1, "sent %v", sent)
 	if w, err := timer.Parse(sent[0]); err != nil || w.Again != 1 || w.Due.UnixMilli() != due.UnixMilli() || w.UpTo == "" {
 		t.Errorf("sent %s, %v; want for %v", sent[0], err, due)
 	}
 	now = due
-	if err := sorter.Put(t.Context(), cursor.Message{Queue: "numbered", Seq: 1})[0].Err; err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, sorter.Put(t.Context(), cursor.Message{Queue: "numbered", Seq: 1})[0].Err)
 	answers(t.Context(), t, s, batch(t, settleOf(t, "q", 1), settleOf(t, "gone", 1), settleOf(t, "numbered", 1), settleOf(t, "young", 2)))
 	hasMetrics(t, &out, `"Settled":3`, `"WakeUpsInVain":2`, `"WakeUpLate":[`)
 	for queue, want := range map[string]int64{"q": 1, "young": 2} {
@@ -98,9 +84,7 @@ func TestHandlerWakesKeyedQueues(t *testing.T) {
 			t.Errorf("%s: position %d, %v; want %d", queue, it.Position, err, want)
 		}
 	}
-	if len(sent) != 1 {
-		t.Errorf("sent %v", sent)
-	}
+	check.That(t, len(sent) == 1, "sent %v", sent)
 }
 
 // TestSettlingGoesOnAtOnce where its turn did not last; by a wake-up of its own where the turn did
@@ -109,7 +93,7 @@ func TestSettlingGoesOnAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tables := ddb.NewMemory(append(cursor.Names{}.Tables(), cursor.Names{}.ArrivalsTable())...)
 		var query func(context.Context) error
-		store, err := cursor.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		store := check.Get(cursor.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 			if q, ok := r.(ddb.Query); ok && q.Table.Name == "streamsort-arrivals" {
 				if err := query(ctx); err != nil {
 					return ddb.Answer{}, err
@@ -118,10 +102,7 @@ func TestSettlingGoesOnAtOnce(t *testing.T) {
 				r = q
 			}
 			return tables.Do(ctx, r)
-		}), cursor.Names{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}), cursor.Names{}))
 		now := time.Now()
 		sorter := keyedQueues(t, store, &now, "q")
 		now = now.Add(time.Minute)
@@ -133,9 +114,7 @@ func TestSettlingGoesOnAtOnce(t *testing.T) {
 		}
 		var out bytes.Buffer
 		s, _ := sweeperOf(t, sorter, &out)
-		if s.timer, err = timer.New("https://queue"); err != nil {
-			t.Fatal(err)
-		}
+		s.timer = check.Get(timer.New("https://queue"))
 		s.after = func(ctx context.Context, m *emf.Metrics) {
 			_, failed := s.timer.Flush(ctx)
 			m.Count("WakeUpsFailed", failed)
@@ -178,7 +157,7 @@ func TestHandlerSweepsKeyedQueues(t *testing.T) {
 	var out bytes.Buffer
 	tables := ddb.NewMemory(append(cursor.Names{}.Tables(), cursor.Names{}.ArrivalsTable())...)
 	broken, died := false, false
-	store, err := cursor.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+	store := check.Get(cursor.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		if get, ok := r.(ddb.Get); ok && get.Strong && died {
 			return ddb.Answer{}, errors.New("the writer died")
 		}
@@ -186,10 +165,7 @@ func TestHandlerSweepsKeyedQueues(t *testing.T) {
 			return ddb.Answer{}, errors.New("no luck")
 		}
 		return tables.Do(ctx, r)
-	}), cursor.Names{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}), cursor.Names{}))
 	now := time.Now().Truncate(time.Second)
 	sorter := keyedQueues(t, store, &now, "@acme/q", "@young/q")
 	s, said := sweeperOf(t, sorter, &out)
@@ -198,9 +174,7 @@ func TestHandlerSweepsKeyedQueues(t *testing.T) {
 		t.Helper()
 		out.Reset()
 		did, err := s.run(t.Context(), nil)
-		if (err != nil) != fails {
-			t.Errorf("error %v", err)
-		}
+		check.That(t, (err != nil) == fails, "error %v", err)
 		return did.Consumers.Sorter.Overdue
 	}
 	run(false)
@@ -210,36 +184,24 @@ func TestHandlerSweepsKeyedQueues(t *testing.T) {
 	run(true)
 	hasMetrics(t, &out, `"Settled":2`, `"SettleAge":240`, `"Errors":1`)
 	now = now.Add(2 * time.Minute)
-	if overdue := run(true); overdue != 6*time.Minute {
-		t.Errorf("overdue by %v", overdue)
-	}
+	check.Is(t, run(true), 6*time.Minute)
 	if got := byTenant(t, bytes.NewBuffer(out.Bytes())); !cmp.Equal(got, map[string]float64{"acme SettleAge": 360}) {
 		t.Errorf("by tenant: %v", got)
 	}
 	broken = false
-	if err := sorter.Put(t.Context(), cursor.Message{KeyParts: []any{0}, Queue: "@young/q", ID: "x"})[0].Err; err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, sorter.Put(t.Context(), cursor.Message{KeyParts: []any{0}, Queue: "@young/q", ID: "x"})[0].Err)
 	run(false)
 	hasMetrics(t, &out, `"Settled":2`, `"LateAnnounced":1`)
-	if said["message.late"] != 1 {
-		t.Errorf("said %v", said)
-	}
+	check.That(t, said["message.late"] == 1, "said %v", said)
 	drop := cursor.LateDrop
-	if _, err := sorter.Configure(t.Context(), "@young/q", cursor.Change{Late: &drop}); err != nil {
-		t.Fatal(err)
-	}
+	check.Get(sorter.Configure(t.Context(), "@young/q", cursor.Change{Late: &drop}))
 	m := cursor.Message{KeyParts: []any{4}, Prev: "none", Queue: "@young/q", ID: "x"}
-	if err := sorter.Put(t.Context(), m)[0].Err; err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, sorter.Put(t.Context(), m)[0].Err)
 	now = now.Add(5 * time.Second)
 	run(false)
 	hasMetrics(t, &out, `"Settled":1`, `"Unlinked":1`)
 	m.KeyParts, died = []any{3}, true
-	if err := sorter.Put(t.Context(), m)[0].Err; err == nil {
-		t.Error("the writer lives")
-	}
+	check.That(t, sorter.Put(t.Context(), m)[0].Err != nil, "the writer lives")
 	died = false
 	run(false)
 	hasMetrics(t, &out, `"Settled":1`, `"Late":1`, `"Dropped":1`)
@@ -256,17 +218,14 @@ func TestWakeUpsOfOneQueueAreOne(t *testing.T) {
 	var names cursor.Names
 	tables := ddb.NewMemory(append(names.Tables(), names.ArrivalsTable())...)
 	queries, broken := 0, true
-	store, err := cursor.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+	store := check.Get(cursor.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		if _, ok := r.(ddb.Query); ok {
 			if queries++; broken {
 				return ddb.Answer{}, errors.New("no luck")
 			}
 		}
 		return tables.Do(ctx, r)
-	}), names)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}), names))
 	now := time.Now().Add(-time.Hour)
 	sorter := keyedQueues(t, store, &now, "q")
 	now = time.Now()

@@ -17,6 +17,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/bubble"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -70,10 +71,7 @@ func timed(t *testing.T, sorter *cursor.Sorter, out io.Writer) (*bench, *delays)
 		t.Setenv(name, value)
 	}
 	s, _ := sweeperOf(t, sorter, out)
-	var err error
-	if s.timer, err = timer.New("https://queue"); err != nil {
-		t.Fatal(err)
-	}
+	s.timer = check.Get(timer.New("https://queue"))
 	s.after = func(ctx context.Context, _ *emf.Metrics) { s.timer.Flush(ctx) }
 	return s, d
 }
@@ -105,15 +103,12 @@ func (d *delays) call(t *testing.T, s *bench, bodies ...string) {
 func slow(t *testing.T, name string, takes time.Duration) *cursor.Store {
 	t.Helper()
 	tables := ddb.NewMemory(append(cursor.Names{}.Tables(), cursor.Names{}.ArrivalsTable())...)
-	store, err := cursor.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+	store := check.Get(cursor.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		if r.Name() == name {
 			bubble.Sleep(takes)
 		}
 		return tables.Do(ctx, r)
-	}), cursor.Names{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}), cursor.Names{}))
 	return store
 }
 
@@ -125,9 +120,7 @@ func backlog(t *testing.T, sorter *cursor.Sorter, queue string, messages int) {
 		group = append(group, cursor.Message{KeyType: "number", KeyParts: []any{n}, Queue: queue, ID: "x"})
 	}
 	for part := range slices.Chunk(group, 512) {
-		if err := sorter.Put(t.Context(), part...)[0].Err; err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, sorter.Put(t.Context(), part...)[0].Err)
 	}
 	bubble.Sleep(time.Minute)
 }
@@ -138,18 +131,12 @@ func TestALargeBacklogIsSettledByWakeUps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const messages = 80 * 128
 		store := slow(t, "give places", 4*time.Second) // more than five minutes
-		sorter, err := cursor.New(store, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		sorter := check.Get(cursor.New(store, nil))
 		backlog(t, sorter, "q", messages)
 		var out bytes.Buffer
 		s, d := timed(t, sorter, &out)
 		position := func() int64 {
-			it, err := sorter.Status(t.Context(), "q")
-			if err != nil {
-				t.Fatal(err)
-			}
+			it := check.Get(sorter.Status(t.Context(), "q"))
 			return it.Position
 		}
 		d.call(t, s, settleOf(t, "q", messages))
@@ -165,10 +152,7 @@ func TestALargeBacklogIsSettledByWakeUps(t *testing.T) {
 func TestALargeBacklogOfTheSweep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := slow(t, "give places", 4*time.Second)
-		sorter, err := cursor.New(store, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		sorter := check.Get(cursor.New(store, nil))
 		const messages = 40 * 128
 		backlog(t, sorter, "q", messages)
 		var out bytes.Buffer
@@ -176,9 +160,7 @@ func TestALargeBacklogOfTheSweep(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 		defer cancel()
 		began := time.Now()
-		if _, err := s.run(ctx, nil); err != nil {
-			t.Error(err)
-		}
+		check.Get(s.run(ctx, nil))
 		if took := time.Since(began); took > calls {
 			t.Errorf("a run took %v", took)
 		}
@@ -192,10 +174,7 @@ func TestALargeBacklogOfTheSweep(t *testing.T) {
 // TestHeldQueuesAreWokenUpByWakeUps: the same of what a circuit held back.
 func TestHeldQueuesAreWokenUpByWakeUps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sorter, err := cursor.New(cursor.NewMemory(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		sorter := check.Get(cursor.New(cursor.NewMemory(), nil))
 		var out bytes.Buffer
 		s, d := timed(t, sorter, &out)
 		s.consumers.Readers = []delivery.Reader{{Name: "c", Circuit: delivery.Circuit{WakeRate: 1}}}
@@ -204,9 +183,7 @@ func TestHeldQueuesAreWokenUpByWakeUps(t *testing.T) {
 		const queues = 200
 		for n := range queues {
 			queue := fmt.Sprintf("q%03d", n)
-			if err := sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1})[0].Err; err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1})[0].Err)
 			s.deliverer.Deliver(t.Context(), queue, reader, -1)
 		}
 		bubble.Sleep(time.Minute)
@@ -214,10 +191,7 @@ func TestHeldQueuesAreWokenUpByWakeUps(t *testing.T) {
 		s.deliverer.Deliver(t.Context(), "q100", reader, -1) // the probe
 		notified := func() (n int) {
 			for i := range queues {
-				it, err := sorter.Status(t.Context(), fmt.Sprintf("q%03d", i))
-				if err != nil {
-					t.Fatal(err)
-				}
+				it := check.Get(sorter.Status(t.Context(), fmt.Sprintf("q%03d", i)))
 				if !it.Notified.IsZero() {
 					n++
 				}
@@ -239,10 +213,7 @@ func TestHeldQueuesAreWokenUpByWakeUps(t *testing.T) {
 func TestAPieceHoldsUpNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := slow(t, "give places", 2*time.Second)
-		sorter, err := cursor.New(store, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		sorter := check.Get(cursor.New(store, nil))
 		backlog(t, sorter, "q", 20*128)
 		var out bytes.Buffer
 		s, d := timed(t, sorter, &out)
@@ -269,10 +240,7 @@ func TestAPieceHoldsUpNobody(t *testing.T) {
 // keyedOfLater is a wake-up of a keyed queue that is due later.
 func keyedOfLater(t *testing.T, queue string, due time.Time) string {
 	t.Helper()
-	w, err := timer.Parse(settleOf(t, queue, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := check.Get(timer.Parse(settleOf(t, queue, 1)))
 	w.Due = due
 	return w.String()
 }
@@ -282,20 +250,13 @@ func keyedOfLater(t *testing.T, queue string, due time.Time) string {
 func TestWhatIsDueLaterKeepsItsWakeUp(t *testing.T) {
 	for _, order := range [][]int{{0, 1, 2, 3}, {3, 2, 1, 0}, {2, 0, 3, 1}} {
 		synctest.Test(t, func(t *testing.T) {
-			sorter, err := cursor.New(cursor.NewMemory(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			sorter := check.Get(cursor.New(cursor.NewMemory(), nil))
 			hour := time.Hour
 			kind, keyType := cursor.KindKeyed, sortkey.KeyType("number")
-			if _, err := sorter.Configure(t.Context(), "q", cursor.Change{Kind: &kind, KeyType: &keyType, Settle: &hour}); err != nil {
-				t.Fatal(err)
-			}
+			check.Get(sorter.Configure(t.Context(), "q", cursor.Change{Kind: &kind, KeyType: &keyType, Settle: &hour}))
 			var all []string
 			for n := range 4 {
-				if err := sorter.Put(t.Context(), cursor.Message{KeyParts: []any{n}, Queue: "q", ID: "x"})[0].Err; err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, sorter.Put(t.Context(), cursor.Message{KeyParts: []any{n}, Queue: "q", ID: "x"})[0].Err)
 				all = append(all, keyedOfLater(t, "q", time.Now().Add(hour)))
 				w, _ := timer.Parse(settleOf(t, "q", n))
 				w.Due = time.Now().Add(hour)
@@ -334,18 +295,10 @@ func TestWhatIsDueLaterKeepsItsWakeUp(t *testing.T) {
 func TestWhatASettleLeavesHasAWakeUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := cursor.NewMemory()
-		sorter, err := cursor.New(store, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ahead, err := cursor.New(store, &cursor.Options{Now: func() time.Time { return time.Now().Add(20 * time.Second) }})
-		if err != nil {
-			t.Fatal(err)
-		}
+		sorter := check.Get(cursor.New(store, nil))
+		ahead := check.Get(cursor.New(store, &cursor.Options{Now: func() time.Time { return time.Now().Add(20 * time.Second) }}))
 		for n, of := range []*cursor.Sorter{sorter, ahead} {
-			if err := of.Put(t.Context(), cursor.Message{KeyType: "number", KeyParts: []any{n}, Queue: "q", ID: "x"})[0].Err; err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, of.Put(t.Context(), cursor.Message{KeyType: "number", KeyParts: []any{n}, Queue: "q", ID: "x"})[0].Err)
 		}
 		var out bytes.Buffer
 		s, d := timed(t, sorter, &out)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
@@ -40,9 +41,7 @@ func byTenant(t *testing.T, out *bytes.Buffer) map[string]float64 {
 		if line.Tenant == "" {
 			continue
 		}
-		if diff := cmp.Diff([][]string{{"service", "tenant"}}, line.AWS.CloudWatchMetrics[0].Dimensions); diff != "" {
-			t.Errorf("dimensions %s", diff)
-		}
+		check.Is(t, cmp.Diff([][]string{{"service", "tenant"}}, line.AWS.CloudWatchMetrics[0].Dimensions), "")
 		for _, metric := range line.AWS.CloudWatchMetrics[0].Metrics {
 			got[line.Tenant+" "+metric.Name] = values[metric.Name].(float64)
 		}
@@ -57,22 +56,13 @@ func TestHandlerTellsTenantsApart(t *testing.T) {
 	var out bytes.Buffer
 	now := time.Now().UTC().Truncate(time.Second)
 	clock := func() time.Time { return now }
-	sorter, err := cursor.New(cursor.NewMemory(), &cursor.Options{Now: clock})
-	if err != nil {
-		t.Fatal(err)
-	}
+	sorter := check.Get(cursor.New(cursor.NewMemory(), &cursor.Options{Now: clock}))
 	s, _ := sweeperOf(t, sorter, &out)
-	if s.deliverer, err = delivery.New(delivery.NewMemory(), sorter, &delivery.Options{Now: clock}); err != nil {
-		t.Fatal(err)
-	}
-	if s.acker, err = xorack.New(xorack.NewMemory(), &xorack.Options{Now: clock}); err != nil {
-		t.Fatal(err)
-	}
+	s.deliverer = check.Get(delivery.New(delivery.NewMemory(), sorter, &delivery.Options{Now: clock}))
+	s.acker = check.Get(xorack.New(xorack.NewMemory(), &xorack.Options{Now: clock}))
 	put := func(queue string, seq int64) {
 		t.Helper()
-		if err := sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: seq, Body: []byte("1")})[0].Err; err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: seq, Body: []byte("1")})[0].Err)
 	}
 	put("@acme/a", 3)
 	put("@well/a", 1)
@@ -87,13 +77,9 @@ func TestHandlerTellsTenantsApart(t *testing.T) {
 			t.Fatalf("%+v", done)
 		}
 	}
-	if _, err := s.deliverer.Create(t.Context(), "@well/a", "c", delivery.First); err != nil {
-		t.Fatal(err)
-	}
+	check.Get(s.deliverer.Create(t.Context(), "@well/a", "c", delivery.First))
 	for _, tag := range []string{"@acme/t", "t"} {
-		if _, err := s.acker.Create(t.Context(), tag, &xorack.CreateOptions{Deadline: time.Minute}); err != nil {
-			t.Fatal(err)
-		}
+		check.Get(s.acker.Create(t.Context(), tag, &xorack.CreateOptions{Deadline: time.Minute}))
 	}
 	now = now.Add(10 * time.Minute)
 	s.gapAfter, s.tenants = 10*time.Minute+time.Second, true
@@ -101,12 +87,8 @@ func TestHandlerTellsTenantsApart(t *testing.T) {
 	put("orders", 5)
 	run := func(want map[string]float64) {
 		t.Helper()
-		if _, err := s.run(t.Context(), nil); err != nil {
-			t.Error(err)
-		}
-		if diff := cmp.Diff(want, byTenant(t, &out)); diff != "" {
-			t.Errorf("(-want +got)\n%s", diff)
-		}
+		check.Get(s.run(t.Context(), nil))
+		check.Is(t, cmp.Diff(want, byTenant(t, &out)), "")
 	}
 	run(map[string]float64{
 		"acme GapAge": 1800, "acme ChainsTimedOut": 1, "globex ConsumersBlocked": 2, "well ConsumerLag": 1800, "(none) ChainsTimedOut": 1,

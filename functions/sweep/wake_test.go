@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
@@ -29,10 +30,7 @@ func batch(t *testing.T, bodies ...string) json.RawMessage {
 	for i, body := range bodies {
 		e.Records = append(e.Records, events.SQSMessage{MessageId: fmt.Sprint("m", i), Body: body, EventSource: "aws:sqs"})
 	}
-	raw, err := json.Marshal(e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := check.Get(json.Marshal(e))
 	return raw
 }
 
@@ -43,17 +41,12 @@ func gapOfQ(queue string) string {
 // answers checks which of the messages have to come again.
 func answers(ctx context.Context, t *testing.T, s *bench, event json.RawMessage, want ...string) {
 	t.Helper()
-	answer, err := s.handle(ctx, event)
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := check.Get(s.handle(ctx, event))
 	var again []string
 	for _, f := range answer.(events.SQSEventResponse).BatchItemFailures {
 		again = append(again, f.ItemIdentifier)
 	}
-	if diff := cmp.Diff(want, again); diff != "" {
-		t.Errorf("come again (-want +got):\n%s", diff)
-	}
+	check.Is(t, cmp.Diff(want, again), "")
 }
 
 // TestHandlerWakes: a gap, a consumer and a chain, and what is unknown or gone; nothing else
@@ -61,37 +54,20 @@ func answers(ctx context.Context, t *testing.T, s *bench, event json.RawMessage,
 func TestHandlerWakes(t *testing.T) {
 	var out bytes.Buffer
 	s, said := sweeperOf(t, gapOf(t), &out)
-	if err := s.sorter.Put(t.Context(), cursor.Message{Queue: "other", Seq: 3})[0].Err; err != nil {
-		t.Fatal(err)
-	}
-	if err := s.sorter.Put(t.Context(), cursor.Message{Queue: "fails", Seq: 1})[0].Err; err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, s.sorter.Put(t.Context(), cursor.Message{Queue: "other", Seq: 3})[0].Err)
+	check.OK(t, s.sorter.Put(t.Context(), cursor.Message{Queue: "fails", Seq: 1})[0].Err)
 	store := delivery.NewMemory()
-	var err error
 	later := time.Now().Add(2 * time.Second)
-	if s.deliverer, err = delivery.New(store, s.sorter, &delivery.Options{Now: func() time.Time { return later }}); err != nil {
-		t.Fatal(err)
-	}
-	earlier, err := delivery.New(store, s.sorter, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s.deliverer = check.Get(delivery.New(store, s.sorter, &delivery.Options{Now: func() time.Time { return later }}))
+	earlier := check.Get(delivery.New(store, s.sorter, nil))
 	bad := delivery.Reader{Name: "c", Handle: func(context.Context, delivery.Batch) error { return errors.New("no luck") }}
 	if done := earlier.Deliver(t.Context(), "fails", bad, -1); done.Outcome != delivery.Wait {
 		t.Fatalf("%+v", done)
 	}
 	chains := xorack.NewMemory()
-	creator, err := xorack.New(chains, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if s.acker, err = xorack.New(chains, &xorack.Options{Now: func() time.Time { return later }}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := creator.Create(t.Context(), "t", &xorack.CreateOptions{Deadline: time.Second}); err != nil {
-		t.Fatal(err)
-	}
+	creator := check.Get(xorack.New(chains, nil))
+	s.acker = check.Get(xorack.New(chains, &xorack.Options{Now: func() time.Time { return later }}))
+	check.Get(creator.Create(t.Context(), "t", &xorack.CreateOptions{Deadline: time.Second}))
 	s.consumers.LagAfter = 100 * 365 * 24 * time.Hour // the queues' clock is behind
 	at := time.Now()
 	answers(t.Context(), t, s, batch(t,
@@ -115,9 +91,7 @@ func TestHandlerWakesACircuit(t *testing.T) {
 	s, said := sweeperOf(t, gapOf(t), &out)
 	bad := delivery.Reader{Name: "c", Handle: func(context.Context, delivery.Batch) error { return errors.New("no luck") }}
 	for queue := range strings.SplitSeq("abcdefghij", "") { // as many open it at once
-		if err := s.sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1})[0].Err; err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, s.sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1})[0].Err)
 		if done := s.deliverer.Deliver(t.Context(), queue, bad, -1); done.Outcome != delivery.Wait {
 			t.Fatalf("%+v", done)
 		}
@@ -125,13 +99,9 @@ func TestHandlerWakesACircuit(t *testing.T) {
 	circuit := timer.WakeUp{Thing: timer.Thing{Kind: timer.Circuit, Consumer: "c"}, Due: time.Now()}.String()
 	answers(t.Context(), t, s, batch(t, circuit))
 	s.consumers.Readers = []delivery.Reader{{Name: "c"}}
-	if _, err := s.run(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	check.Get(s.run(t.Context(), nil))
 	hasMetrics(t, &out, `"WakeUpLate":`, `"CircuitsOpen":1`)
-	if said["consumer.circuit-open"] != 1 {
-		t.Errorf("said %v", said)
-	}
+	check.That(t, said["consumer.circuit-open"] == 1, "said %v", said)
 }
 
 // TestHostileWakeUps: what nobody sent, and names as hard as they may be, are done with at
@@ -149,9 +119,7 @@ func TestHostileWakeUps(t *testing.T) {
 		timer.WakeUp{Thing: timer.Thing{Kind: timer.Chain, Tag: hard}, Due: due}.String(),
 	))
 	hasMetrics(t, &out, `"WakeUps":13`, `"Errors":10`, `"WakeUpsInVain":3`)
-	if len(said) > 0 {
-		t.Errorf("said %v", said)
-	}
+	check.That(t, len(said) <= 0, "said %v", said)
 }
 
 // TestHandlerWakesTooEarly: what is not due yet is sent again.
@@ -159,16 +127,11 @@ func TestHandlerWakesTooEarly(t *testing.T) {
 	var out bytes.Buffer
 	s, _ := sweeperOf(t, gapOf(t), &out)
 	long := time.Hour
-	if _, err := s.sorter.Configure(t.Context(), "q", cursor.Change{GapAfter: &long}); err != nil {
-		t.Fatal(err)
-	}
+	check.Get(s.sorter.Configure(t.Context(), "q", cursor.Change{GapAfter: &long}))
 	for name, value := range map[string]string{"AWS_ENDPOINT_URL_SQS": "http://127.0.0.1:1", "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret"} {
 		t.Setenv(name, value)
 	}
-	var err error
-	if s.timer, err = timer.New("https://queue"); err != nil {
-		t.Fatal(err)
-	}
+	s.timer = check.Get(timer.New("https://queue"))
 	s.after = func(ctx context.Context, m *emf.Metrics) {
 		_, failed := s.timer.Flush(ctx)
 		m.Count("WakeUpsFailed", failed)
@@ -182,19 +145,13 @@ func TestHandlerWakesTooEarly(t *testing.T) {
 func TestWakeUpsThatComeAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tables := ddb.NewMemory(cursor.Names{}.Tables()...)
-		store, err := cursor.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		store := check.Get(cursor.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 			if get, ok := r.(ddb.Get); ok && get.Key.Get("queue").Str() == "bad" {
 				return ddb.Answer{}, errors.New("no luck")
 			}
 			return tables.Do(ctx, r)
-		}), cursor.Names{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		sorter, err := cursor.New(store, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		}), cursor.Names{}))
+		sorter := check.Get(cursor.New(store, nil))
 		var out bytes.Buffer
 		s, _ := sweeperOf(t, sorter, &out)
 		answers(t.Context(), t, s, batch(t, gapOfQ("well"), gapOfQ("bad")), "m1")

@@ -15,6 +15,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/client"
 	"github.com/streamsort/streamsort/internal/dev/bubble"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/printable"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
@@ -93,10 +94,7 @@ func (s *server) look(t *testing.T, r Request) *Run {
 	if r.Action == "" {
 		r.Action, r.Reason = "redrive", "the ledger is back"
 	}
-	run, err := Look(t.Context(), s, r, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := check.Get(Look(t.Context(), s, r, nil))
 	return run
 }
 
@@ -127,9 +125,7 @@ func TestRate(t *testing.T) {
 				t.Fatalf("operations %d to %d begin within %v", i-asked, i, s.begun[i].Sub(s.begun[i-asked]))
 			}
 		}
-		if s.most != asked {
-			t.Errorf("%d operations are under way at once, not %d", s.most, asked)
-		}
+		check.That(t, s.most == asked, "%d operations are under way at once, not %d", s.most, asked)
 	})
 }
 
@@ -148,9 +144,7 @@ func TestInterrupted(t *testing.T) {
 				report.Stopped != "interrupted" || report.Whole() {
 				t.Errorf("%+v", report)
 			}
-			if n := len(s.begun); n != 21 {
-				t.Errorf("%d operations are begun", n)
-			}
+			check.Is(t, len(s.begun), 21)
 			if passed := time.Since(began); passed > 2*time.Second+grace+time.Millisecond {
 				t.Errorf("it lasts %v", passed)
 			}
@@ -184,13 +178,11 @@ func TestAPIThatIsAway(t *testing.T) {
 				t.Errorf("%v: %+v", c.fails(1), report)
 			}
 			why := c.fails(1).Error()
-			if !c.whole && (report.Failed > maxTrouble || !strings.Contains(report.Stopped, why)) {
-				t.Errorf("%+v", report)
-			}
+			check.That(t, c.whole || report.Failed <= maxTrouble && strings.Contains(report.Stopped, why),
+				"%+v", report)
 			first := report.Exceptions[0]
-			if len(report.Exceptions) != report.Failed || !first.Failed || first.Why == "" {
-				t.Errorf("%+v", report.Exceptions)
-			}
+			check.That(t, len(report.Exceptions) == report.Failed && first.Failed && first.Why != "",
+				"%+v", report.Exceptions)
 		})
 	}
 }
@@ -203,9 +195,7 @@ func TestProgress(t *testing.T) {
 		handled = append(handled, r.Handled())
 	})
 	for i, n := range handled {
-		if n != i+1 {
-			t.Fatalf("%v", handled)
-		}
+		check.Need(t, n == i+1, "%v", handled)
 	}
 }
 
@@ -220,14 +210,10 @@ func TestBegan(t *testing.T) {
 	for since, want := range map[string]int{
 		"1h": 3, "1m": 3, "59s": 0, "2040-05-06T07:07:09Z": 3, "2040-05-06T07:07:10Z": 0,
 	} {
-		if n := len(s.look(t, Request{Since: since}).Selected); n != want {
-			t.Errorf("since %s selects %d, not %d", since, n, want)
-		}
+		check.Is(t, len(s.look(t, Request{Since: since}).Selected), want, since)
 	}
 	s.now = s.now.Add(2 * time.Minute)
-	if n := len(s.look(t, Request{Run: run.Name}).Selected); n != 0 {
-		t.Errorf("%d are selected that came into the state after the run began", n)
-	}
+	check.Is(t, len(s.look(t, Request{Run: run.Name}).Selected), 0)
 }
 
 // TestTargets: a run may be for some consumers alone, which are read one by one. It tells what became of each.
@@ -241,9 +227,8 @@ func TestTargets(t *testing.T) {
 		}
 	}
 	run := s.look(t, Request{Targets: targets})
-	if len(run.Selected) != 2 || run.Selected[0].Error != "refused by q7" || *run.Selected[1].Seq != 1 || !run.began.Equal(s.now) {
-		t.Fatalf("%+v", run)
-	}
+	check.Need(t, len(run.Selected) == 2 && run.Selected[0].Error == "refused by q7" && *run.Selected[1].Seq == 1 && run.began.Equal(s.now),
+		"%+v", run)
 	s.fails = func(queue string) error {
 		if queue == "q7" {
 			return &client.Problem{Status: http.StatusConflict, Code: "claimed", Detail: "claimed"}
@@ -252,15 +237,10 @@ func TestTargets(t *testing.T) {
 	}
 	became := map[printable.Name]string{}
 	report := run.Do(t.Context(), func(r Report) { became[r.Latest.Queue] = r.Latest.Outcome + r.Latest.Why })
-	if report.Done != 1 || report.Failed != 1 || became["q7"] != "failed409: claimed" || became[targets[1].Queue] != "done" {
-		t.Errorf("%+v, %v", report, became)
-	}
-	if n := len(s.look(t, Request{Targets: targets, Error: "by q7"}).Selected); n != 1 {
-		t.Errorf("%d have this error", n)
-	}
-	if n := len(s.look(t, Request{Targets: targets, Since: "59s"}).Selected); n != 0 {
-		t.Errorf("%d came into the state within 59 s", n)
-	}
+	check.That(t, report.Done == 1 && report.Failed == 1 && became["q7"] == "failed409: claimed" && became[targets[1].Queue] == "done",
+		"%+v, %v", report, became)
+	check.Is(t, len(s.look(t, Request{Targets: targets, Error: "by q7"}).Selected), 1)
+	check.Is(t, len(s.look(t, Request{Targets: targets, Since: "59s"}).Selected), 0)
 }
 
 // TestValidate names the field.
@@ -292,9 +272,7 @@ func TestValidate(t *testing.T) {
 		{Action: "redrive", Reason: "r", Run: strings.Repeat("1", 41)},
 		{Action: "redrive", Reason: "r", Run: "1234567890123"},
 	} {
-		if r.Validate() == nil {
-			t.Errorf("%+v is taken", r)
-		}
+		check.That(t, r.Validate() != nil, "%+v is taken", r)
 	}
 	r := Request{Action: "resume", Reason: "r"}
 	if err := r.Validate(); err != nil || r.State != "paused" || r.Rate != DefaultRate {
@@ -321,9 +299,7 @@ func TestLike(t *testing.T) {
 		{"abc", "*c*b*", false},
 		{strings.Repeat("a", 4096), strings.Repeat("a*", 500) + "b", false},
 	} {
-		if got := like(c.text, c.pattern); got != c.want {
-			t.Errorf("%.20q is like %.20q: %v", c.text, c.pattern, got)
-		}
+		check.Is(t, like(c.text, c.pattern), c.want, c.text, c.pattern)
 	}
 }
 
@@ -335,8 +311,6 @@ func TestMatches(t *testing.T) {
 		"": true, "order 17": true, "order*bad": true, "order 18": false, "18": false, "#": false,
 		`ARN failed: Error: order # of "#" is bad`: true, `order # of "#" is bad`: true, `order # of "#" is good`: false,
 	} {
-		if got := matches(text, pattern); got != want {
-			t.Errorf("%q: %t, want %t", pattern, got, want)
-		}
+		check.Is(t, matches(text, pattern), want, pattern)
 	}
 }

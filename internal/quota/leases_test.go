@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/quota"
@@ -83,14 +84,10 @@ func TestALeaseThatGoesWrong(t *testing.T) {
 		}
 		if taken {
 			faults.Fail(1, ddbtest.Repeated)
-			if err := lease.End(t.Context()); err != nil {
-				t.Error(err)
-			}
+			check.OK(t, lease.End(t.Context()))
 		}
 		now = now.Add(time.Minute + time.Millisecond)
-		if n := many(t, leases, "a", 9, now.Add(time.Minute)); n != 2 {
-			t.Errorf("%s: %d places afterwards, want 2", fault, n)
-		}
+		check.Is(t, many(t, leases, "a", 9, now.Add(time.Minute)), 2, fault)
 	}
 }
 
@@ -102,9 +99,7 @@ func many(t testing.TB, leases *quota.Leases, tenant string, calls int, until ti
 		_, taken, err := leases.Take(t.Context(), tenant, until)
 		mu.Lock()
 		defer mu.Unlock()
-		if err != nil {
-			t.Error(err)
-		}
+		check.OK(t, err)
 		if taken {
 			n++
 		}
@@ -119,9 +114,7 @@ func TestLeasesAtOnce(t *testing.T) {
 	for _, share := range []int{1, 3, quota.MaxShare} {
 		tenant := fmt.Sprint("of ", share)
 		leases := leasesOn(engine, "consumers", share, &now)
-		if n := many(t, leases, tenant, 3*share, now.Add(time.Minute)); n != share {
-			t.Errorf("%d places, want %d", n, share)
-		}
+		check.Is(t, many(t, leases, tenant, 3*share, now.Add(time.Minute)), share)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/httpapi"
@@ -98,12 +100,10 @@ func TestTakeThatGoesWrong(t *testing.T) {
 					passed += 4
 				}
 			}
-			if fault == ddbtest.Repeated && passed != 12 {
-				t.Errorf("request %d, %s: %d passed, want 12", nth, fault, passed)
-			}
-			if fault != ddbtest.Repeated && !strings.Contains(d.out.String(), "QuotaUnknown") {
-				t.Errorf("request %d, %s: nothing went wrong", nth, fault)
-			}
+			check.That(t, fault != ddbtest.Repeated || passed == 12,
+				"request %d, %s: %d passed, want 12", nth, fault, passed)
+			check.That(t, fault == ddbtest.Repeated || strings.Contains(d.out.String(), "QuotaUnknown"),
+				"request %d, %s: nothing went wrong", nth, fault)
 		}
 	}
 }
@@ -147,9 +147,8 @@ func (d *desk) take(k *quota.Keeper, tenant string, need quota.Amounts) string {
 	if err == nil {
 		return ""
 	}
-	if !errors.As(err, &problem) || problem.Status != 429 || problem.Code() != "quota" || problem.RetryAfter < 1 {
-		d.Fatalf("error %v", err)
-	}
+	check.Need(d, errors.As(err, &problem) && problem.Status == 429 && problem.Code() == "quota" && problem.RetryAfter >= 1,
+		"error %v", err)
 	return problem.More["quota"].(string)
 }
 
@@ -168,9 +167,7 @@ func TestATenantGetsItsLimitInEachWindow(t *testing.T) {
 	d := newDesk(t)
 	k := d.process(quota.Amounts{quota.Messages: 100})
 	for window := range 3 {
-		if n := d.passed(k, "a", 2000); n != 1000 {
-			t.Errorf("window %d: %d messages in 10 s, want 1,000", window, n)
-		}
+		check.Is(t, d.passed(k, "a", 2000), 1000, window)
 		d.now = d.now.Add(10 * time.Second)
 	}
 }
@@ -179,13 +176,9 @@ func TestAnotherTenantHasItsOwn(t *testing.T) {
 	d := newDesk(t)
 	k := d.process(quota.Amounts{quota.Messages: 1}, quota.Quota{Name: "b", Limits: quota.Amounts{quota.Messages: 2}}, quota.Quota{Name: "c", Limits: quota.Amounts{quota.Bytes: 1}})
 	for tenant, want := range map[string]int{"a": 10, "b": 20, "c": 99, "": 99} {
-		if n := d.passed(k, tenant, 99); n != want {
-			t.Errorf("%q: %d messages, want %d", tenant, n, want)
-		}
+		check.Is(t, d.passed(k, tenant, 99), want, tenant)
 	}
-	if n := d.passed(nil, "a", 9); n != 9 {
-		t.Errorf("%d messages of 9 without quotas", n)
-	}
+	check.Is(t, d.passed(nil, "a", 9), 9)
 }
 
 // A request is refused for the kind of which nothing is left; nothing is counted of that, or of
@@ -206,14 +199,11 @@ func TestARequestPassesWhollyOrNotAtAll(t *testing.T) {
 		{quota.Amounts{quota.NewChains: 1}, ""},
 		{quota.Amounts{quota.NewChains: 1}, "newChains"},
 	} {
-		if got := d.take(k, "a", step.need); got != step.want {
-			t.Errorf("%d: %v is refused for %q, want %q", i, step.need, got, step.want)
-		}
+		check.Is(t, d.take(k, "a", step.need), step.want, i, step.need)
 	}
 	for _, metric := range []string{`"QuotaExceeded":1`, `"quota":"newChains"`, `["service","quota"]`} {
-		if !strings.Contains(d.out.String(), metric) {
-			t.Errorf("no %s in the metrics: %s", metric, &d.out)
-		}
+		check.That(t, strings.Contains(d.out.String(), metric),
+			"no %s in the metrics: %s", metric, &d.out)
 	}
 }
 
@@ -246,9 +236,8 @@ func TestALargeRequestIsADebt(t *testing.T) {
 		d.meter.Take()
 		need[quota.Messages] = step.n
 		got, writes := d.take(step.k, "a", need), d.meter.Take().Writes
-		if got != step.want || writes > step.writes {
-			t.Errorf("%s: %d is refused for %q, want %q, after %d writes", d.now, step.n, got, step.want, writes)
-		}
+		check.That(t, got == step.want && writes <= step.writes,
+			"%s: %d is refused for %q, want %q, after %d writes", d.now, step.n, got, step.want, writes)
 	}
 }
 
@@ -266,9 +255,7 @@ func TestWhatARefusedRequestIsTold(t *testing.T) {
 		if err := k.Take(t.Context(), metrics, "a", quota.Amounts{quota.Messages: 1}); !errors.As(err, &problem) || problem.RetryAfter != want {
 			t.Errorf("behind %d: %v, want after %d s", n, err, want)
 		}
-		if diff := cmp.Diff(map[string]any{"quota": "messages", "limit": int64(2), "per": "second"}, problem.More); diff != "" {
-			t.Error(diff)
-		}
+		check.Is(t, cmp.Diff(map[string]any{"quota": "messages", "limit": int64(2), "per": "second"}, problem.More), "")
 	}
 }
 
@@ -309,19 +296,11 @@ func TestCountersThatDoNotAnswer(t *testing.T) {
 	d := newDesk(t)
 	k := d.process(quota.Amounts{quota.Messages: 1})
 	d.fail = errors.New("nobody there")
-	if n := d.passed(k, "a", 50); n != 50 {
-		t.Errorf("%d of 50 passed", n)
-	}
-	if total := d.meter.Take(); total.Writes != 1 {
-		t.Errorf("%d requests, want 1", total.Writes)
-	}
-	if !strings.Contains(d.out.String(), `"QuotaUnknown":1`) {
-		t.Errorf("metrics: %s", &d.out)
-	}
+	check.Is(t, d.passed(k, "a", 50), 50)
+	check.Is(t, d.meter.Take().Writes, 1)
+	check.That(t, strings.Contains(d.out.String(), `"QuotaUnknown":1`), "metrics: %s", &d.out)
 	d.fail, d.now = nil, d.now.Add(10*time.Second)
-	if n := d.passed(k, "a", 50); n != 10 {
-		t.Errorf("%d passed in the next window, want 10", n)
-	}
+	check.Is(t, d.passed(k, "a", 50), 10)
 }
 
 // A counter that never answers keeps a request waiting for a second, and no other.
@@ -334,9 +313,7 @@ func TestACounterThatHangs(t *testing.T) {
 	}), quota.Names{})
 	d := newDesk(t)
 	d.store = store
-	if n := d.passed(d.process(quota.Amounts{quota.Messages: 1}), "a", 20); n != 20 {
-		t.Errorf("%d of 20 passed", n)
-	}
+	check.Is(t, d.passed(d.process(quota.Amounts{quota.Messages: 1}), "a", 20), 20)
 }
 
 // In any windows in a row, processes together give a tenant their limits, one request beyond
@@ -423,12 +400,8 @@ func TestATenantThatIsOverItsLimitCostsNothing(t *testing.T) {
 	limits := quota.Amounts{quota.Messages: 100}
 	d.passed(d.process(limits), "a", 1000)
 	d.meter.Take()
-	if n := d.passed(d.process(limits), "a", 1000); n != 10 {
-		t.Errorf("%d passed, want the free hundredth", n)
-	}
-	if total := d.meter.Take(); total.Writes != 1 {
-		t.Errorf("%d writes, want 1", total.Writes)
-	}
+	check.Is(t, d.passed(d.process(limits), "a", 1000), 10)
+	check.Is(t, d.meter.Take().Writes, 1)
 }
 
 // A process whose last window is long ago takes what it needs, and leaves the rest to
@@ -457,20 +430,14 @@ func TestAClockThatIsBehind(t *testing.T) {
 	if n := d.passed(ahead, "a", 7); n != 7 {
 		t.Fatalf("%d passed", n)
 	}
-	if n := d.passed(behind, "a", 9); n != 2 {
-		t.Errorf("%d passed behind 8 of 10", n)
-	}
+	check.Is(t, d.passed(behind, "a", 9), 2)
 	d.meter.Take()
-	if n := d.passed(ahead, "a", 9); n != 1 {
-		t.Errorf("%d more passed, want the one that was given", n)
-	}
+	check.Is(t, d.passed(ahead, "a", 9), 1)
 	if total := d.meter.Take(); total.Writes > 1 {
 		t.Errorf("%d writes", total.Writes)
 	}
 	d.passed(keeper(time.Hour), "a", 1)
-	if n := d.passed(keeper(0), "b", 1) + d.passed(keeper(0), "a", 1); n != 2 {
-		t.Errorf("%d of 2 passed beside a clock that is far ahead", n)
-	}
+	check.Is(t, d.passed(keeper(0), "b", 1)+d.passed(keeper(0), "a", 1), 2)
 }
 
 // What processes take ahead is no debt: they take no more of a window than it has.
@@ -482,7 +449,37 @@ func TestWhatIsTakenAheadIsNoDebt(t *testing.T) {
 	d.passed(b, "a", 5)
 	d.passed(a, "a", 3)
 	d.now = d.now.Add(10 * time.Second)
-	if n := d.passed(a, "a", 20); n != 10 {
-		t.Errorf("%d passed in the next window, want 10", n)
+	check.Is(t, d.passed(a, "a", 20), 10)
+}
+
+func TestRead(t *testing.T) {
+	got, err := quota.Read([]byte(`{"quotas": [
+		{"name": "*", "messages": 100, "bytes": 1000000, "newQueues": 60, "newChains": 600},
+		{"name": "acme", "messages": 5000}
+	]}`))
+	want := []quota.Quota{
+		{Name: "*", Limits: quota.Amounts{quota.Messages: 100, quota.Bytes: 1000000, quota.NewQueues: 60, quota.NewChains: 600}},
+		{Name: "acme", Limits: quota.Amounts{quota.Messages: 5000}},
+	}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v\n%s", err, diff)
+	}
+}
+
+func TestReadNamesWhatIsWrong(t *testing.T) {
+	for entry, want := range map[string]string{
+		`{"name": "a/b", "messages": 1}`:                       "quotas[0].name has the character",
+		`{"messages": 1}`:                                      "quotas[0].name has 0 bytes",
+		`{"name": 1, "messages": 1}`:                           "quotas[0].name ",
+		`{"name": "a"}`:                                        "without a quota",
+		`{"name": "a", "messages": 0}`:                         "quotas[0].messages must be an integer from 1 to 1000000000000: it is 0",
+		`{"name": "a", "bytes": 1000000000001}`:                "quotas[0].bytes must be an integer from 1 to 1000000000000: it is 1000000000001",
+		`{"name": "a", "chains": 1}`:                           "quotas[0].chains is not known",
+		`{"name": "a", "bytes": 1}, {"name": "a", "bytes": 2}`: "quotas[1].name",
+		`{"name": "${A}", "bytes": 1}`:                         "quotas[0].name has the character",
+	} {
+		_, err := quota.Read(fmt.Appendf(nil, `{"quotas": [%s]}`, entry))
+		check.That(t, err != nil && strings.Contains(err.Error(), want),
+			"%s: error %v, want %q", entry, err, want)
 	}
 }

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
+	"github.com/streamsort/streamsort/internal/sink/kind"
 )
 
 const (
@@ -45,13 +48,9 @@ func TestExamples(t *testing.T) {
 		for _, other := range kinds {
 			var c Config
 			err := json.Unmarshal(fmt.Appendf(nil, exampleOf(other.Name), other.Name, of.Example), &c)
-			if same := of.Name == other.Name; same != (err == nil) {
-				t.Errorf("%s as %s: %v", of.Example, other.Name, err)
-			}
+			check.Is(t, of.Name == other.Name, (err == nil), of.Example, other.Name, err)
 		}
-		if of.Action == "" {
-			t.Errorf("%s: nothing is allowed", of.Name)
-		}
+		check.That(t, of.Action != "", "%s: nothing is allowed", of.Name)
 	}
 }
 
@@ -95,12 +94,9 @@ func TestConfigErrors(t *testing.T) {
 	} {
 		var got Config
 		err := json.Unmarshal([]byte(raw), &got)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%.200s: error %v, want %q", raw, err, want)
-		}
-		if !got.IsZero() {
-			t.Errorf("%.200s: set the value", raw)
-		}
+		check.That(t, err != nil && strings.Contains(err.Error(), want),
+			"%.200s: error %v, want %q", raw, err, want)
+		check.That(t, got.IsZero(), "%.200s: set the value", raw)
 		if err != nil && len(err.Error()) > 1500 {
 			t.Errorf("%.200s: an error of %d bytes", raw, len(err.Error()))
 		}
@@ -116,5 +112,41 @@ func TestNewErrors(t *testing.T) {
 	}
 	if _, err := New(set{Kind: "sqs", ARN: queueARN}.config(t), nil); err == nil || !strings.Contains(err.Error(), "AWS_REGION") {
 		t.Errorf("no region: %v", err)
+	}
+}
+
+// kafka is a kind whose sinks are nobody's.
+type kafka struct{ kind.Sink }
+
+func (k kafka) Open(kind.Options) (kind.Sink, error) { return k, nil }
+
+// A kind that is in the table is itself, and no other one.
+func TestAKindIsItsOwn(t *testing.T) {
+	before := kinds
+	defer func() { kinds = before }()
+	kinds = append(kinds[:len(kinds):len(kinds)], kind.Kind{Name: "kafka", Read: func(raw json.RawMessage) (kind.Settings, error) {
+		check.That(t, string(raw) == `{"topic":"orders","kind":"kafka"}`, "a configuration %s", raw)
+		return kafka{}, nil
+	}})
+	var c Config
+	check.OK(t, json.Unmarshal([]byte(`{"topic":"orders","kind":"kafka"}`), &c))
+	s, err := New(c, nil)
+	if _, is := s.(kafka); !is || err != nil {
+		t.Errorf("a sink of the kind kafka is a %T, %v", s, err)
+	}
+}
+
+// One that is not in the table is refused, with the field and the kinds that are.
+func TestUnknownKinds(t *testing.T) {
+	for _, name := range []string{"kafka", "Lambda", "sqs ", "eventBridge"} {
+		var c Config
+		err := json.Unmarshal([]byte(`{"kind":"`+name+`","arn":"`+queueARN+`"}`), &c)
+		if err == nil || !strings.HasPrefix(err.Error(), `kind "`+name+`" is not known`) || !c.IsZero() {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for _, known := range kinds {
+			check.That(t, strings.Contains(err.Error(), known.Name), "%s: %v: no %s", name, err, known.Name)
+		}
+		check.That(t, check.Err(KindOf(name)) != nil, "%s is a kind", name)
 	}
 }

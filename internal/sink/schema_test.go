@@ -4,6 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -14,11 +18,16 @@ import (
 	generate "github.com/invopop/jsonschema"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/message"
 	"github.com/streamsort/streamsort/internal/sink/eventbridge"
 	"github.com/streamsort/streamsort/internal/sink/fifo"
 	"github.com/streamsort/streamsort/internal/sink/lambda"
+	"github.com/streamsort/streamsort/internal/sink/sinktest"
+	"github.com/streamsort/streamsort/internal/sortkey"
+	"github.com/streamsort/streamsort/pkg/cursor"
+	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
 var update = flag.Bool("update", false, "write the schemas anew")
@@ -42,9 +51,7 @@ func schemaOf(t *testing.T, name string, v any) *generate.Schema {
 		},
 	}
 	for _, folder := range []string{"lambda", "fifo", "eventbridge", "../message"} {
-		if err := r.AddGoComments("github.com/streamsort/streamsort/internal/sink", folder); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, r.AddGoComments("github.com/streamsort/streamsort/internal/sink", folder))
 	}
 	s := r.Reflect(v)
 	s.Title = name
@@ -82,16 +89,11 @@ func generated(t *testing.T) map[string]*generate.Schema {
 // GoldenSchemas -update` renews it.
 func TestGoldenSchemas(t *testing.T) {
 	for name, schema := range generated(t) {
-		text, err := json.MarshalIndent(schema, "", "  ")
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := check.Get(json.MarshalIndent(schema, "", "  "))
 		text = append(text, '\n')
 		path := filepath.Join(schemas, name)
 		if *update {
-			if err := os.WriteFile(path, text, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, os.WriteFile(path, text, 0o644))
 		}
 		if golden, err := os.ReadFile(path); err != nil || !bytes.Equal(golden, text) {
 			t.Errorf("docs/schema/%s is not what the Go types say: call `go test ./internal/sink -run GoldenSchemas -update` (%v)", name, err)
@@ -105,10 +107,7 @@ func compiled(t *testing.T, name string) *jsonschema.Schema {
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft4) // which has no $defs: the file has to name its own
 	c.AssertFormat()
-	s, err := c.Compile(filepath.Join(schemas, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := check.Get(c.Compile(filepath.Join(schemas, name)))
 	return s
 }
 
@@ -127,16 +126,13 @@ func TestWhatIsSentKeepsToTheSchema(t *testing.T) {
 			seen.note(schema, value)
 			each(schema, value, func(of *jsonschema.Schema, at map[string]any) {
 				at["madeUp"] = "x"
-				if schema.Validate(value) == nil {
-					t.Errorf("%s: %s is valid with a member that is made up", name, raw)
-				}
+				check.That(t, schema.Validate(value) != nil,
+					"%s: %s is valid with a member that is made up", name, raw)
 				delete(at, "madeUp")
 				for _, required := range of.Required {
 					taken := at[required]
 					delete(at, required)
-					if schema.Validate(value) == nil {
-						t.Errorf("%s: %s is valid without %s", name, raw, required)
-					}
+					check.That(t, schema.Validate(value) != nil, "%s: %s is valid without %s", name, raw, required)
 					at[required] = taken
 				}
 			})
@@ -152,10 +148,7 @@ func TestExamplesOfThePagesAreValid(t *testing.T) {
 		"sqs-sns.json":     {"how-to/sinks.md", "\n## SQS FIFO and SNS FIFO\n"},
 		"eventbridge.json": {"reference/events.md", "\n## What a sink gets\n"},
 	} {
-		page, err := os.ReadFile("../../docs/" + shown[0])
-		if err != nil {
-			t.Fatal(err)
-		}
+		page := check.Get(os.ReadFile("../../docs/" + shown[0]))
 		_, section, _ := strings.Cut(string(page), shown[1])
 		_, example, _ := strings.Cut(section, "```json\n")
 		example, _, _ = strings.Cut(example, "```")
@@ -227,9 +220,112 @@ func (s seen) report(t *testing.T, file string) {
 
 func decoded(t *testing.T, raw string) any {
 	t.Helper()
-	value, err := jsonschema.UnmarshalJSON(strings.NewReader(raw))
-	if err != nil {
-		t.Fatal(err)
-	}
+	value := check.Get(jsonschema.UnmarshalJSON(strings.NewReader(raw)))
 	return value
+}
+
+// batchesOfAllKinds have all that a document may have, and nothing that it need not have.
+func batchesOfAllKinds() []delivery.Batch {
+	whole := sinktest.Tracked(sinktest.Batch("@acme/orders", `{"n":1}`, "\x00", "", `{ "spaced": 1 }`), "tag")
+	whole.Messages[0].ID, whole.Messages[0].Attributes = "id\x01", map[string]string{"k": "v"}
+	whole.Messages[3].Trace = cursor.Trace{Parent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", State: "a=1"}
+	for i, raw := range []string{`7.5`, `"a"`, `[1538601234,"x.b"]`} {
+		keys := []sortkey.KeyType{"number", "text", "time,rank(*.a|*)"}[i]
+		key, err := keys.ParseKey([]byte(raw))
+		if err != nil {
+			panic(err)
+		}
+		whole.Messages[i].Key, whole.Messages[i].Late, whole.Messages[i].Unlinked = key, i > 0, i > 1
+	}
+	whole.Messages[3].Seq, whole.Token.N = 1<<62, 1<<60
+	whole.From, whole.To, whole.Skipped, whole.Attempt, whole.Rewinds = -1, 1<<62, []int64{0, 7}, 2, 3
+	return []delivery.Batch{sinktest.Batch("q", sinktest.Bodies(2)...), whole}
+}
+
+// sentDocuments are what the sinks send of those, by the schema that it is of.
+func sentDocuments(t *testing.T) map[string][]string {
+	t.Helper()
+	all := map[string][]string{}
+	for config, of := range map[set]struct {
+		schema string
+		read   func(*testing.T, []byte) (documents []string, answer string)
+	}{
+		{Kind: "lambda", ARN: functionARN}: {"lambda.json", func(_ *testing.T, raw []byte) ([]string, string) { return []string{string(raw)}, "" }},
+		{Kind: "sqs", ARN: queueARN}:       {"sqs-sns.json", sentToSQS},
+		{Kind: "sns", ARN: topicARN}:       {"sqs-sns.json", sentToSNS},
+		{Kind: "eventbridge", ARN: busARN}: {"eventbridge.json", sentToEventBridge},
+	} {
+		s := config.open(t, sinktest.Transport(func(r *http.Request) (*http.Response, error) {
+			raw, err := io.ReadAll(r.Body)
+			if err != nil {
+				return nil, err
+			}
+			documents, answer := of.read(t, raw)
+			all[of.schema] = append(all[of.schema], documents...)
+			return answered(r, config.Kind, answer), nil
+		}))
+		for _, b := range batchesOfAllKinds() {
+			if err := s.Send(t.Context(), b); err != nil {
+				t.Fatalf("%s: %v", config.Kind, err)
+			}
+		}
+	}
+	return all
+}
+
+func sentToSQS(t *testing.T, raw []byte) (documents []string, answer string) {
+	in := sinktest.Decode[struct {
+		Entries []struct {
+			ID                string
+			MessageAttributes map[string]struct {
+				StringValue string
+				BinaryValue []byte
+			}
+		}
+	}](t, raw)
+	for _, e := range in.Entries {
+		values := map[string]string{}
+		for name, value := range e.MessageAttributes {
+			values[name] = value.StringValue + string(value.BinaryValue)
+		}
+		documents = append(documents, written(t, values))
+		answer += fmt.Sprintf(`,{"Id":%q,"MessageId":"m"}`, e.ID)
+	}
+	return documents, `{"Successful":[` + answer[1:] + `]}`
+}
+
+func sentToSNS(t *testing.T, raw []byte) (documents []string, answer string) {
+	form := check.Get(url.ParseQuery(string(raw)))
+	for n := 1; ; n++ {
+		entry := fmt.Sprintf("PublishBatchRequestEntries.member.%d.", n)
+		if form.Get(entry+"Id") == "" {
+			return documents, "<PublishBatchResponse><PublishBatchResult><Successful>" + answer + "</Successful></PublishBatchResult></PublishBatchResponse>"
+		}
+		answer += "<member><Id>" + form.Get(entry+"Id") + "</Id><MessageId>m</MessageId></member>"
+		values := map[string]string{}
+		for a := 1; ; a++ {
+			attribute := fmt.Sprintf("%sMessageAttributes.entry.%d.", entry, a)
+			name := form.Get(attribute + "Name")
+			if name == "" {
+				break
+			}
+			values[name] = form.Get(attribute+"Value.StringValue") + form.Get(attribute+"Value.BinaryValue")
+		}
+		documents = append(documents, written(t, values))
+	}
+}
+
+func sentToEventBridge(t *testing.T, raw []byte) (documents []string, answer string) {
+	in := sinktest.Decode[struct{ Entries []struct{ Detail string } }](t, raw)
+	for _, e := range in.Entries {
+		documents = append(documents, e.Detail)
+		answer += `,{"EventId":"e"}`
+	}
+	return documents, `{"FailedEntryCount":0,"Entries":[` + answer[1:] + `]}`
+}
+
+func written(t *testing.T, values map[string]string) string {
+	t.Helper()
+	text := check.Get(json.Marshal(values))
+	return string(text)
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/md5"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,10 +14,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/cloudevents/sdk-go/v2/event"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/cloudevents"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/sink/kind"
 	"github.com/streamsort/streamsort/internal/sink/sinktest"
+	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
 // wire answers as SQS, SNS or EventBridge, and refuses what a test says. The
@@ -65,9 +70,8 @@ func (w *wire) sqs(raw []byte) string {
 	w.requests = append(w.requests, nil)
 	taken, failed := []string{}, []string{}
 	for _, e := range in.Entries {
-		if e.MessageGroupID != "q" || !strings.HasSuffix(e.MessageDeduplicationID, "."+e.MessageAttributes["seq"].StringValue+".0") {
-			w.t.Errorf("entry %+v", e)
-		}
+		check.That(w.t, e.MessageGroupID == "q" && strings.HasSuffix(e.MessageDeduplicationID, "."+e.MessageAttributes["seq"].StringValue+".0"),
+			"entry %+v", e)
 		sum := md5.Sum([]byte(e.MessageBody))
 		if w.verdict(e.MessageAttributes["seq"].StringValue) {
 			taken = append(taken, fmt.Sprintf(`{"Id":%q,"MessageId":"m","MD5OfMessageBody":%q}`, e.ID, hex.EncodeToString(sum[:])))
@@ -79,10 +83,7 @@ func (w *wire) sqs(raw []byte) string {
 }
 
 func (w *wire) sns(raw []byte) string {
-	form, err := url.ParseQuery(string(raw))
-	if err != nil {
-		w.t.Error(err)
-	}
+	form := check.Get(url.ParseQuery(string(raw)))
 	w.requests = append(w.requests, nil)
 	var taken, failed string
 	for n := 1; ; n++ {
@@ -97,9 +98,8 @@ func (w *wire) sns(raw []byte) string {
 				seq = form.Get(fmt.Sprintf("%sMessageAttributes.entry.%d.Value.StringValue", entry, a))
 			}
 		}
-		if form.Get(entry+"MessageGroupId") != "q" || !strings.HasSuffix(form.Get(entry+"MessageDeduplicationId"), "."+seq+".0") {
-			w.t.Errorf("entry %d of %v", n, form)
-		}
+		check.That(w.t, form.Get(entry+"MessageGroupId") == "q" && strings.HasSuffix(form.Get(entry+"MessageDeduplicationId"), "."+seq+".0"),
+			"entry %d of %v", n, form)
 		if w.verdict(seq) {
 			taken += "<member><Id>" + id + "</Id><MessageId>m</MessageId></member>"
 		} else {
@@ -118,9 +118,8 @@ func (w *wire) eventBridge(raw []byte) string {
 	verdicts := []string{}
 	failed := 0
 	for _, e := range in.Entries {
-		if e.EventBusName != busARN || e.Source != "streamsort" || e.DetailType != "message" {
-			w.t.Errorf("entry %+v", e)
-		}
+		check.That(w.t, e.EventBusName == busARN && e.Source == "streamsort" && e.DetailType == "message",
+			"entry %+v", e)
 		if w.verdict(string(sinktest.Decode[struct{ Seq json.RawMessage }](w.t, []byte(e.Detail)).Seq)) {
 			verdicts = append(verdicts, `{"EventId":"e"}`)
 		} else {
@@ -147,9 +146,7 @@ func (s set) config(t *testing.T) (c Config) {
 	if err == nil {
 		err = json.Unmarshal(raw, &c)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return c
 }
 
@@ -157,10 +154,7 @@ func (s set) config(t *testing.T) (c Config) {
 func (s set) open(t *testing.T, transport http.RoundTripper) kind.Sink {
 	t.Helper()
 	sinktest.Environment(t, "http://nowhere")
-	opened, err := New(s.config(t), &Options{Transport: transport})
-	if err != nil {
-		t.Fatal(err)
-	}
+	opened := check.Get(New(s.config(t), &Options{Transport: transport}))
 	return opened
 }
 
@@ -175,16 +169,12 @@ func TestPartialFailures(t *testing.T) {
 				config.MaxEntries = 3
 				w := &wire{t: t, kind: config.Kind, refuse: func(request int, seq string) bool { return request == 0 && seq == "2" }}
 				s := config.open(t, w)
-				if err := s.Send(t.Context(), sinktest.Batch("q", sinktest.Bodies(5)...)); err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, s.Send(t.Context(), sinktest.Batch("q", sinktest.Bodies(5)...)))
 				want := [][]string{{"1", "2", "3"}, {"2"}, {"4"}, {"5"}}
 				if config.Kind == "eventbridge" {
 					want = [][]string{{"1", "2", "3"}, {"2", "4", "5"}}
 				}
-				if diff := cmp.Diff(want, w.requests); diff != "" {
-					t.Errorf("requests (-want +got):\n%s", diff)
-				}
+				check.Is(t, cmp.Diff(want, w.requests), "")
 			})
 		})
 	}
@@ -212,12 +202,9 @@ func TestRequests(t *testing.T) {
 				config.MaxEntries, config.MaxBytes = c.set.MaxEntries, c.set.MaxBytes
 				w := &wire{t: t, kind: config.Kind}
 				err := config.open(t, w).Send(t.Context(), sinktest.Batch("q", c.bodies...))
-				if tooLarge := config.Kind == "sns" && c.name == "large"; tooLarge != (err != nil) {
-					t.Errorf("error %v", err)
-				}
-				if len(w.requests) != c.want[config.Kind] {
-					t.Errorf("%d requests, want %d: %v", len(w.requests), c.want[config.Kind], w.requests)
-				}
+				check.Is(t, config.Kind == "sns" && c.name == "large", (err != nil), err)
+				check.That(t, len(w.requests) == c.want[config.Kind],
+					"%d requests, want %d: %v", len(w.requests), c.want[config.Kind], w.requests)
 			})
 		}
 	}
@@ -257,12 +244,8 @@ func TestLostResponse(t *testing.T) {
 					}
 					return response, err
 				}))
-				if err := s.Send(t.Context(), sinktest.Batch("q", "1", "2")); err != nil {
-					t.Fatal(err)
-				}
-				if diff := cmp.Diff([][]string{{"1", "2"}, {"1", "2"}}, w.requests); diff != "" {
-					t.Errorf("requests (-want +got):\n%s", diff)
-				}
+				check.OK(t, s.Send(t.Context(), sinktest.Batch("q", "1", "2")))
+				check.Is(t, cmp.Diff([][]string{{"1", "2"}, {"1", "2"}}, w.requests), "")
 			})
 		})
 	}
@@ -290,4 +273,173 @@ func TestHangs(t *testing.T) {
 			})
 		})
 	}
+}
+
+// eventBatch has an event, another with an integer that EventBridge does not take, and a message that came as none.
+func eventBatch(t *testing.T) delivery.Batch {
+	t.Helper()
+	b := sinktest.Tracked(sinktest.Batch("@acme/orders", "{}", "{}", "\x00"), "tag")
+	for i, raw := range []string{
+		`{"specversion":"1.0","id":"1","source":"/s","type":"t","n":5,"data":{"total": 12},"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}`,
+		`{"specversion":"1.0","id":"2","source":"/s","type":"t","streamsortseq":5,"data":99999999999999999999}`,
+	} {
+		e := check.Get(cloudevents.ReadJSON(json.RawMessage(raw)))
+		m := check.Get(e.Message())
+		m.Queue, m.Seq, m.EnqueuedAt = b.Queue, b.Messages[i].Seq, b.Messages[i].EnqueuedAt
+		b.Messages[i] = m
+	}
+	return b
+}
+
+// TestCloudEventsOut: CloudEvents' own SDK reads what SQS and EventBridge get.
+func TestCloudEventsOut(t *testing.T) {
+	for _, config := range []set{{Kind: "sqs", ARN: queueARN}, {Kind: "eventbridge", ARN: busARN}} {
+		config.Format = "cloudevents"
+		var got []event.Event
+		var raws []string
+		take := func(raw string) {
+			var e event.Event
+			if err := json.Unmarshal([]byte(raw), &e); err != nil {
+				t.Fatalf("%s: %v", raw, err)
+			}
+			if err := e.Validate(); err != nil {
+				t.Errorf("%s: %v", raw, err)
+			}
+			got, raws = append(got, e), append(raws, raw)
+		}
+		s := config.open(t, sinktest.Transport(func(r *http.Request) (*http.Response, error) {
+			raw, err := io.ReadAll(r.Body)
+			if err != nil {
+				return nil, err
+			}
+			in := sinktest.Decode[struct {
+				Entries []struct {
+					MessageBody, Detail, DetailType, TraceHeader string
+					MessageAttributes, MessageSystemAttributes   map[string]struct{ StringValue string }
+				}
+			}](t, raw)
+			for i, e := range in.Entries {
+				take(e.MessageBody + e.Detail)
+				if config.Kind == "sqs" && (e.MessageAttributes["contentType"].StringValue != cloudevents.MediaType || e.MessageAttributes["seq"].StringValue == "") ||
+					config.Kind == "eventbridge" && e.DetailType != "cloudevent" {
+					t.Errorf("%s: %+v", config.Kind, e)
+				}
+				const trace = "Root=1-0af76519-16cd43dd8448eb211c80319c;Parent=b7ad6b7169203331;Sampled=1"
+				if i == 0 && e.TraceHeader+e.MessageSystemAttributes["AWSTraceHeader"].StringValue != trace {
+					t.Errorf("%s: %+v", config.Kind, e)
+				}
+			}
+			if config.Kind == "sqs" {
+				return answered(r, "sqs", `{"Successful":[{"Id":"0"},{"Id":"1"},{"Id":"2"}]}`), nil
+			}
+			return answered(r, "eventbridge", `{"Entries":[{"EventId":"a"},{"EventId":"b"},{"EventId":"c"}]}`), nil
+		}))
+		b := eventBatch(t)
+		check.OK(t, s.Send(t.Context(), b))
+		check.Need(t, len(got) == 3, "%s: %d events", config.Kind, len(got))
+		e := got[0]
+		if e.ID() != "1" || e.Source() != "/s" || e.Type() != "t" || string(e.Data()) != `{"total": 12}` || e.Extensions()["n"] != int32(5) ||
+			e.Extensions()["traceparent"] == nil || e.Extensions()["streamsortqueue"] != "@acme/orders" || e.Extensions()["streamsortconsumer"] != "c" ||
+			e.Extensions()["streamsortseq"] != "1" || e.Extensions()["streamsorttoken"] != "7-req" || e.Extensions()["streamsortedge"] != b.Edges[0].String() {
+			t.Errorf("%s: %s", config.Kind, raws[0])
+		}
+		if e := got[1]; string(e.Data()) != "99999999999999999999" || e.DataBase64 != (config.Kind == "eventbridge") || e.Extensions()["streamsortseq"] != "2" {
+			t.Errorf("%s: %s", config.Kind, raws[1])
+		}
+		if e := got[2]; e.ID() != "3" || e.Source() != "@acme%2Forders" || string(e.Data()) != "\x00" {
+			t.Errorf("%s: %s", config.Kind, raws[2])
+		}
+	}
+}
+
+// TestFormats: what has the format, and that there is no other.
+func TestFormats(t *testing.T) {
+	for config, want := range map[set]string{
+		{Kind: "sns", ARN: topicARN, Format: "cloudevents"}:       "format is set: sns has one format",
+		{Kind: "lambda", ARN: functionARN, Format: "cloudevents"}: "format is set: lambda has one format",
+		{Kind: "sqs", ARN: queueARN, Format: "xml"}:               `format must be cloudevents: it is "xml"`,
+	} {
+		raw := check.Get(json.Marshal(config))
+		var c Config
+		if err := json.Unmarshal(raw, &c); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%+v: %v", config, err)
+		}
+	}
+}
+
+// answering is a transport of which each request is answered so.
+type answering func() (*http.Response, error)
+
+// RoundTrip implements [http.RoundTripper].
+func (a answering) RoundTrip(r *http.Request) (*http.Response, error) {
+	_, _ = io.Copy(io.Discard, r.Body)
+	return a()
+}
+
+func says(status int, header, body string) answering {
+	return func() (*http.Response, error) {
+		h := http.Header{}
+		if name, value, some := strings.Cut(header, ": "); some {
+			h.Set(name, value)
+		}
+		return &http.Response{StatusCode: status, Header: h, Body: io.NopCloser(strings.NewReader(body))}, nil
+	}
+}
+
+// TestAway: what a service says of itself is distinguished from what it says of a message, as it is
+// written on the wire.
+func TestAway(t *testing.T) {
+	refused := answering(func() (*http.Response, error) { return nil, errors.New("connection refused") })
+	const snsFailed = `<PublishBatchResponse><PublishBatchResult><Failed><member><Id>0</Id><Code>Throttled</Code><SenderFault>false</SenderFault></member></Failed></PublishBatchResult></PublishBatchResponse>`
+	lambda, sqs, sns, bus := set{Kind: "lambda", ARN: functionARN}, wires[0], wires[1], wires[2]
+	for name, c := range map[string]struct {
+		sink   set
+		answer answering
+		away   bool
+	}{
+		"lambda, not reachable":      {lambda, refused, true},
+		"lambda, throttled":          {lambda, says(429, "X-Amzn-Errortype: TooManyRequestsException:http://x", `{"Reason":"ReservedFunctionConcurrentInvocationLimitExceeded"}`), true},
+		"lambda, a fault":            {lambda, says(500, "X-Amzn-Errortype: ServiceException", `{}`), true},
+		"lambda, the function fails": {lambda, says(200, "X-Amz-Function-Error: Unhandled", `{"errorType":"TooManyRequestsException","errorMessage":"429"}`), false},
+		"lambda, no such function":   {lambda, says(404, "X-Amzn-Errortype: ResourceNotFoundException", `{}`), false},
+		"sqs, not reachable":         {sqs, refused, true},
+		"sqs, throttled":             {sqs, says(400, "", `{"__type":"com.amazonaws.sqs#RequestThrottled"}`), true},
+		"sqs, an entry by a fault":   {sqs, says(200, "", `{"Failed":[{"Id":"0","Code":"InternalError","SenderFault":false}]}`), true},
+		"sqs, an entry for good":     {sqs, says(200, "", `{"Failed":[{"Id":"0","Code":"InvalidMessageContents","SenderFault":true}]}`), false},
+		"sqs, no verdict":            {sqs, says(200, "", `{}`), false},
+		"sqs, no such queue":         {sqs, says(400, "", `{"__type":"com.amazonaws.sqs#QueueDoesNotExist"}`), false},
+		"sns, throttled":             {sns, says(400, "", `<ErrorResponse><Error><Code>Throttled</Code></Error></ErrorResponse>`), true},
+		"sns, an entry is throttled": {sns, says(200, "", snsFailed), true},
+		"sns, no permission":         {sns, says(403, "", `<ErrorResponse><Error><Code>AuthorizationError</Code></Error></ErrorResponse>`), false},
+		"bus, throttled":             {bus, says(400, "", `{"__type":"ThrottlingException"}`), true},
+		"bus, an entry is throttled": {bus, says(200, "", `{"FailedEntryCount":1,"Entries":[{"ErrorCode":"ThrottlingException"}]}`), true},
+		"bus, an entry by a fault":   {bus, says(200, "", `{"FailedEntryCount":1,"Entries":[{"ErrorCode":"InternalFailure"}]}`), true},
+		"bus, an entry for good":     {bus, says(200, "", `{"FailedEntryCount":1,"Entries":[{"ErrorCode":"MalformedDetail"}]}`), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				err := c.sink.open(t, c.answer).Send(t.Context(), sinktest.Batch("q", "1"))
+				if err == nil || kind.IsAway(err) != c.away {
+					t.Errorf("error %v; is the sink away: %v, want %v", err, kind.IsAway(err), c.away)
+				}
+			})
+		})
+	}
+}
+
+// TestCalled: an error says what was called, and the id under which the function's log has the call.
+func TestCalled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		failed := answering(func() (*http.Response, error) {
+			a, err := says(200, "X-Amz-Function-Error: Unhandled", `{"errorType":"E","errorMessage":"no"}`)()
+			a.Header.Set("X-Amzn-Requestid", "r-1")
+			return a, err
+		})
+		err := set{Kind: "lambda", ARN: functionARN}.open(t, failed).Send(t.Context(), sinktest.Batch("q", "1"))
+		var called interface{ Called() (by, id string) }
+		check.Need(t, errors.As(err, &called), "error %v", err)
+		if by, id := called.Called(); by != functionARN || id != "r-1" {
+			t.Errorf("it says %q, %q", by, id)
+		}
+	})
 }

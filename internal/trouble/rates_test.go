@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/trouble"
 )
@@ -80,8 +81,6 @@ func TestCounter(t *testing.T) {
 		var none *trouble.Counter
 		none.Add(trouble.Counts{Stored: 1})
 		none.Flush(b.Context())
-		if trouble.NewCounter(nil, nil) != nil {
-			b.Error("a counter without a store")
-		}
+		check.That(b, trouble.NewCounter(nil, nil) == nil, "a counter without a store")
 	})
 }

@@ -1,8 +1,11 @@
 package trouble_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,9 +13,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/table"
+	"github.com/streamsort/streamsort/pkg/tenant"
 )
 
 var since = time.UnixMilli(1_780_000_000_000).UTC()
@@ -48,9 +53,7 @@ func (b *bench) check(err error) {
 
 func (b *bench) is(what string, got, want any) {
 	b.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		b.Errorf("%s:\n%s", what, diff)
-	}
+	check.Is(b, cmp.Diff(want, got), "", what)
 }
 
 // stands checks which row stands there; the zero Row means none.
@@ -168,9 +171,7 @@ func TestPages(t *testing.T) {
 			for after := ""; ; {
 				page, next, err := b.Page(b.Context(), trouble.Lagging, c.prefix, after, c.limit)
 				b.check(err)
-				if len(page) > c.limit {
-					b.Fatalf("%d rows in a page of %d", len(page), c.limit)
-				}
+				check.Need(b, len(page) <= c.limit, "%d rows in a page of %d", len(page), c.limit)
 				all = append(all, names(page)...)
 				if after = next; next == "" {
 					break
@@ -203,9 +204,7 @@ func TestPageUnits(t *testing.T) {
 	s := trouble.NewStore(meter, on)
 	for i := range 200 {
 		queue := fmt.Sprintf("shop/eu-central-1/orders/customer-%08d", i)
-		if err := s.Put(t.Context(), trouble.Row{State: trouble.Quarantined, Queue: queue, Consumer: "notifications", Since: since, N: 1 << 40}); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, s.Put(t.Context(), trouble.Row{State: trouble.Quarantined, Queue: queue, Consumer: "notifications", Since: since, N: 1 << 40}))
 	}
 	meter.Take()
 	for _, prefix := range []string{"shop/", ""} {
@@ -299,15 +298,214 @@ func TestNoRow(t *testing.T) {
 	var none *trouble.Store
 	page, next, err := none.Page(t.Context(), trouble.Blocked, "", "", 1)
 	oldest, after, wrong := none.Oldest(t.Context(), trouble.Blocked, trouble.Ages{}, 1)
-	if len(page)+len(oldest) > 0 || next != "" || after != (trouble.Ages{}) || errors.Join(err, wrong) != nil {
-		t.Errorf("no table has %v and %v: %v, %v", page, oldest, err, wrong)
-	}
+	check.That(t, len(page)+len(oldest) <= 0 && next == "" && after == (trouble.Ages{}) && errors.Join(err, wrong) == nil,
+		"no table has %v and %v: %v, %v", page, oldest, err, wrong)
 	long.Queue = long.Queue[1:]
 	s := trouble.NewStore(meter, on)
-	if err := s.Put(t.Context(), long); err != nil {
-		t.Error(err)
-	}
+	check.OK(t, s.Put(t.Context(), long))
 	if page, _, err := s.Page(t.Context(), long.State, "", "", 1); err != nil || len(page) != 1 || page[0] != long {
 		t.Errorf("the longest names are listed as %+v, %v", page, err)
+	}
+}
+
+// pagesRows are the rows that a list begins with, pagesSeeds how many orders of events it is read in:
+// fewer on the emulators, which are slower.
+const pagesRows, pagesSeeds, emulatedSeeds = 300, 20, 2
+
+// crowd are rows that come and go while they are listed.
+type crowd struct {
+	*bench
+	random *rand.Rand
+	prefix string
+	// in says which queues are listed now, stayed which of them always were.
+	in, stayed map[string]bool
+	n          int64
+}
+
+func newCrowd(b *bench, seed uint64) *crowd {
+	k := &crowd{
+		bench: b, random: rand.New(rand.NewPCG(seed, 0)), prefix: fmt.Sprintf("seed %d/", seed),
+		in: map[string]bool{}, stayed: map[string]bool{},
+	}
+	for i := range pagesRows {
+		queue := k.name(2 * i)
+		k.put(trouble.Lagging, queue)
+		k.in[queue], k.stayed[queue] = true, true
+	}
+	return k
+}
+
+// name is that of a queue: those with an odd number come later, between the others.
+func (k *crowd) name(i int) string { return fmt.Sprintf("%s%04d", k.prefix, i) }
+
+func (k *crowd) row(state trouble.State, queue string) trouble.Row {
+	k.n++
+	return trouble.Row{State: state, Queue: queue, Consumer: "c", Since: since.Add(time.Duration(k.n) * time.Millisecond), N: k.n}
+}
+
+func (k *crowd) put(state trouble.State, queue string) {
+	k.Helper()
+	k.check(k.Put(k.Context(), k.row(state, queue)))
+}
+
+// happen has a queue come, go, change its state, or be written again where it stands.
+func (k *crowd) happen() {
+	k.Helper()
+	queue := k.name(k.random.IntN(2 * pagesRows))
+	switch {
+	case !k.in[queue]:
+		k.put(trouble.Lagging, queue)
+		k.in[queue] = true
+	case k.random.IntN(3) == 0:
+		k.put(trouble.Lagging, queue) // it stays, and is newer
+	default:
+		if k.random.IntN(2) == 0 {
+			k.put(trouble.Blocked, queue)
+		}
+		k.check(k.Delete(k.Context(), k.row(trouble.Lagging, queue)))
+		delete(k.in, queue)
+		delete(k.stayed, queue)
+	}
+}
+
+// list reads all pages, of lengths that change, and counts how often each queue is shown.
+func (k *crowd) list() map[string]int {
+	k.Helper()
+	shown := map[string]int{}
+	for after := ""; ; {
+		page, next, err := k.Page(k.Context(), trouble.Lagging, k.prefix, after, 1+k.random.IntN(20))
+		k.check(err)
+		for _, r := range page {
+			shown[r.Queue]++
+		}
+		if after = next; next == "" {
+			return shown
+		}
+		for range k.random.IntN(10) {
+			k.happen()
+		}
+		if at := page[len(page)-1]; k.random.IntN(4) == 0 && k.in[at.Queue] {
+			// The row that the next page begins behind goes.
+			k.check(k.Delete(k.Context(), k.row(trouble.Lagging, at.Queue)))
+			delete(k.in, at.Queue)
+			delete(k.stayed, at.Queue)
+		}
+	}
+}
+
+// TestPagesWhileRowsChange: pages are read while rows come, go and change their state. A row that was there all the
+// while is listed once, and none twice.
+func TestPagesWhileRowsChange(t *testing.T) {
+	each(t, func(b *bench) {
+		seeds := uint64(emulatedSeeds)
+		if b.kind == ddbtest.Memory {
+			seeds = pagesSeeds
+		}
+		for seed := range seeds {
+			k := newCrowd(b, seed)
+			shown := k.list()
+			if left := len(k.stayed); left == 0 || left == pagesRows {
+				b.Fatalf("seed %d: %d of %d rows stayed: nothing is tested", seed, left, pagesRows)
+			}
+			for queue := range k.stayed {
+				check.That(b, shown[queue] == 1,
+					"seed %d: %q was there all the while, and listed %d times", seed, queue, shown[queue])
+			}
+			for queue, times := range shown {
+				check.That(b, times <= 1, "seed %d: %q was listed %d times", seed, queue, times)
+			}
+		}
+	})
+}
+
+// TestANoisyTenant: where the partitions of one tenant's notes take nothing more, seven in eight of the other tenants, and callers
+// without a tenant, note and list what they have; and an operator's pages, and those by age, show each row once, in whatever sizes.
+func TestANoisyTenant(t *testing.T) {
+	const tenants = 80
+	on := trouble.Definition(trouble.DefaultName)
+	tables := ddb.NewMemory(on)
+	hot := map[string]bool{}
+	learn := false
+	s := trouble.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		put, ok := r.(ddb.Put)
+		if !ok {
+			return tables.Do(ctx, r)
+		}
+		partition := put.Item.Get("state").Str()
+		if learn {
+			hot[partition] = true
+		} else if hot[partition] {
+			return ddb.Answer{}, ddb.ErrUnavailable
+		}
+		return tables.Do(ctx, r)
+	}), on)
+	at := time.UnixMilli(1_700_000_000_000).UTC()
+	row := func(queue string, n int) trouble.Row {
+		return trouble.Row{State: trouble.HeldBy("hooks"), Queue: queue, Consumer: "hooks", Since: at.Add(time.Duration(n*7%41) * time.Second), N: 1}
+	}
+	learn = true
+	for n := range 300 {
+		check.OK(t, s.Put(t.Context(), row(fmt.Sprintf("@noisy/%d", n), n)))
+	}
+	learn = false
+	noted := map[string]bool{}
+	for n := range tenants {
+		of := fmt.Sprintf("tenant-%d", n)
+		queue := tenant.Name(of, "orders")
+		if s.Put(t.Context(), row(queue, n)) != nil {
+			continue
+		}
+		noted[queue] = true
+		page, next, err := s.Page(t.Context(), row("", 0).State, tenant.Name(of, ""), "", 10)
+		check.That(t, err == nil && next == "" && len(page) == 1 && page[0] == row(queue, n),
+			"%s lists %+v, %v", of, page, err)
+	}
+	check.That(t, len(noted) >= tenants*3/4,
+		"%d of %d tenants can note anything beside a noisy one", len(noted), tenants)
+	if err := s.Put(t.Context(), row("orders", 3)); err != nil {
+		t.Errorf("who is no tenant: %v", err)
+	}
+	noted["orders"] = true
+	want := 300 + len(noted)
+	for _, size := range []int{1, 7, 50, 1000, 0} {
+		var pages, ages []string
+		for after := ""; ; {
+			page, next, err := s.Page(t.Context(), row("", 0).State, "", after, size)
+			check.Need(t, err == nil && (size <= 0 || len(page) <= size),
+				"%d rows in a page of %d: %v", len(page), size, err)
+			for _, r := range page {
+				pages = append(pages, r.Queue)
+			}
+			if after = next; next == "" {
+				break
+			}
+		}
+		since := time.Time{}
+		for after := (trouble.Ages{}); ; {
+			page, next, err := s.Oldest(t.Context(), row("", 0).State, after, size)
+			check.Need(t, err == nil && (size <= 0 || len(page) <= size),
+				"%d rows by age in a page of %d: %v", len(page), size, err)
+			for _, r := range page {
+				if ages = append(ages, r.Queue); r.Since.Before(since) {
+					t.Errorf("%s stands behind a younger one", r.Queue)
+				}
+				since = r.Since
+			}
+			if after = next; next == (trouble.Ages{}) {
+				break
+			}
+		}
+		for by, all := range map[string][]string{"name": pages, "age": ages} {
+			shown := len(all)
+			slices.Sort(all)
+			if distinct := len(slices.Compact(all)); shown != want || distinct != want {
+				t.Errorf("pages of %d by %s show %d rows, %d queues; want %d", size, by, shown, distinct, want)
+			}
+		}
+	}
+	// A prefix that only begins a tenant's name is looked for everywhere, an incomplete one of nobody too.
+	page, _, err := s.Page(t.Context(), row("", 0).State, "@tenant-1", "", 1000)
+	if n := len(page); err != nil || n == 0 || n > 11 {
+		t.Errorf("%d rows, %v", n, err)
 	}
 }

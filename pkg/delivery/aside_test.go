@@ -11,6 +11,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/bubble"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
@@ -34,15 +35,14 @@ func newBesideDesk(t *testing.T) *besideDesk {
 	var err error
 	b.sorter, err = cursor.New(b.queues.on(t, b.queues), &cursor.Options{ForEach: fanout.OneByOne})
 	b.must(err)
-	b.d, err = delivery.New(b.store, b.sorter, &delivery.Options{
+	b.d = check.Get(delivery.New(b.store, b.sorter, &delivery.Options{
 		ForEach: fanout.OneByOne,
 		Aside: func(_ context.Context, queue, consumer string) error {
 			b.asides = append(b.asides, queue+" "+consumer)
 			return b.refuse
 		},
 		WakeUp: func(queue, consumer string, due time.Time) { b.wakeUps[queue] = due },
-	})
-	b.must(err)
+	}))
 	return b
 }
 
@@ -55,11 +55,8 @@ func (b *besideDesk) wakesIn(queue string, want time.Duration) {
 		b.t.Fatalf("%s is woken up in %s (%v), want %s", queue, got, notified, want)
 	}
 	bubble.Sleep(want)
-	report, next, err := b.d.Wake(b.t.Context(), queue, "c", delivery.SweepOptions{})
-	b.must(err)
-	if report.Notified != 1 {
-		b.t.Errorf("%s was not woken up: %+v, again at %s", queue, report, next)
-	}
+	report, next := check.Get2(b.d.Wake(b.t.Context(), queue, "c", delivery.SweepOptions{}))
+	check.That(b.t, report.Notified == 1, "%s was not woken up: %+v, again at %s", queue, report, next)
 }
 
 func (b *besideDesk) reader() delivery.Reader {
@@ -84,17 +81,14 @@ func (b *besideDesk) reader() delivery.Reader {
 // records are delivered, which must have no record repeated, and take no longer than this.
 func (b *besideDesk) records(most time.Duration, queues ...string) {
 	b.t.Helper()
-	handle, err := delivery.OnStream(b.d, cursor.Names{}, b.reader())
-	b.must(err)
+	handle := check.Get(delivery.OnStream(b.d, cursor.Names{}, b.reader()))
 	var event table.StreamEvent
 	for i, queue := range queues {
-		it, err := b.sorter.Status(b.t.Context(), queue)
-		b.must(err)
+		it := check.Get(b.sorter.Status(b.t.Context(), queue))
 		event.Records = append(event.Records, moved(i+1, queue, 0, it.Position))
 	}
 	began := time.Now()
-	answer, err := handle(b.t.Context(), event)
-	b.must(err)
+	answer := check.Get(handle(b.t.Context(), event))
 	if took := time.Since(began); took > most || len(answer.BatchItemFailures) > 0 {
 		b.t.Errorf("%v took %s, want %s at most; repeated %v", queues, took, most, answer.BatchItemFailures)
 	}
@@ -102,9 +96,7 @@ func (b *besideDesk) records(most time.Duration, queues ...string) {
 
 func (b *besideDesk) aside(want ...string) {
 	b.t.Helper()
-	if got := strings.Join(b.asides, ", "); got != strings.Join(want, ", ") {
-		b.t.Errorf("calls of their own: %s; want %v", got, want)
-	}
+	check.Is(b.t, strings.Join(b.asides, ", "), strings.Join(want, ", "), want)
 	b.asides = nil
 }
 
@@ -112,9 +104,8 @@ func (b *besideDesk) own(queue string, want string) {
 	b.t.Helper()
 	done := b.d.Deliver(b.t.Context(), queue, b.reader(), -1)
 	b.must(done.Err)
-	if ending(done) != want {
-		b.t.Errorf("%s ended as %s (%v), want %s", queue, ending(done), done.Cause, want)
-	}
+	check.That(b.t, ending(done) == want,
+		"%s ended as %s (%v), want %s", queue, ending(done), done.Cause, want)
 }
 
 // TestASlowQueueHoldsUpNoOther: it keeps others waiting for a second, once; then it is delivered by calls of its own until
@@ -161,9 +152,7 @@ func TestManyBatchesHoldUpNoOther(t *testing.T) {
 		b.gets("long 1 #1", "long 2 #1", "long 3 #1")
 		b.aside("long c")
 		b.own("long", endedCaughtUp)
-		if c := b.standing("long"); c.Delivered != 10 {
-			t.Errorf("%+v", c)
-		}
+		check.Is(t, b.standing("long").Delivered, 10)
 		b.aside()
 
 		// Where a call of its own has no time for all either, the queue is woken up.
@@ -205,9 +194,7 @@ func TestAFailingQueueHoldsUpNoOther(t *testing.T) {
 		b.aside("bad c")
 		began := time.Now()
 		b.own("bad", endedFailed)
-		if took := time.Since(began); took != 0 {
-			t.Errorf("a call of its own waited for %s", took)
-		}
+		check.Is(t, time.Since(began), 0)
 		b.gets("bad 1 #1")
 		b.aside()
 		b.wakesIn("bad", 10*time.Second)
@@ -265,11 +252,8 @@ func TestACallThatIsLost(t *testing.T) {
 			b.put("slow", seq+1)
 			b.records(time.Second, "slow")
 			b.aside("slow c")
-			report, err := b.d.Sweep(t.Context(), delivery.SweepOptions{})
-			b.must(err)
-			if report.Notified != 1 {
-				t.Errorf("the sweep woke up %d queues", report.Notified)
-			}
+			report := check.Get(b.d.Sweep(t.Context(), delivery.SweepOptions{}))
+			check.That(t, report.Notified == 1, "the sweep woke up %d queues", report.Notified)
 			b.own("slow", endedCaughtUp)
 		}
 	})
@@ -286,9 +270,7 @@ func TestApart(t *testing.T) {
 		}
 		return k.consumers.Do(ctx, r)
 	})
-	var err error
-	k.d, err = delivery.New(k.store, k.sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: func() time.Time { return k.now }})
-	k.must(err)
+	k.d = check.Get(delivery.New(k.store, k.sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: func() time.Time { return k.now }}))
 	r := k.reader()
 	r.Apart, r.BlockAfter = true, time.Hour
 	queues := []string{"a", "b", "c", "d", "e"}
@@ -305,23 +287,18 @@ func TestApart(t *testing.T) {
 		for _, queue := range queues {
 			done := k.d.Deliver(t.Context(), queue, r, -1)
 			k.must(done.Err)
-			if queue != "e" && ending(done) != endedFailed {
-				t.Errorf("try %d of %s ended as %s", i, queue, ending(done))
-			}
+			check.That(t, queue == "e" || ending(done) == endedFailed,
+				"try %d of %s ended as %s", i, queue, ending(done))
 		}
 		k.pass(10 * time.Minute)
 	}
 	for _, queue := range queues[:4] {
 		done := k.d.Deliver(t.Context(), queue, r, -1)
 		k.must(done.Err)
-		if ending(done) != endedBlocked {
-			t.Errorf("after an hour %s ended as %s", queue, ending(done))
-		}
+		check.That(t, ending(done) == endedBlocked, "after an hour %s ended as %s", queue, ending(done))
 	}
 	k.at("e", 1, delivery.Idle)
-	if len(asked) > 0 {
-		t.Errorf("of others was asked: %v", asked)
-	}
+	check.That(t, len(asked) <= 0, "of others was asked: %v", asked)
 	r.Track = time.Minute
 	invalid(t, r.Validate(), "track")
 	r.Track, r.Inline = 0, time.Millisecond
@@ -334,9 +311,7 @@ func TestASinkThatIsChanged(t *testing.T) {
 	r := k.reader()
 	var changed time.Time
 	r.Apart, r.Changed = true, func(_ context.Context, queue string, failed time.Time) bool {
-		if queue != "q" {
-			t.Errorf("asked of %s", queue)
-		}
+		check.That(t, queue == "q", "asked of %s", queue)
 		return changed.After(failed)
 	}
 	k.put("q", 1)
@@ -405,30 +380,21 @@ func TestAnswer(t *testing.T) {
 		k.must(done.Err)
 		counted[reader.Name] = writes
 	}
-	if counted["c"] != counted["silent"] {
-		t.Errorf("writes %v: an answer costs one", counted)
-	}
+	check.That(t, counted["c"] == counted["silent"], "writes %v: an answer costs one", counted)
 	c := k.standing("q")
 	if a := c.Answer; a.Status != 202 || a.Took != 2*time.Second || !a.At.Equal(k.now) || len(a.Text) > 210 || !strings.HasPrefix(a.Text, "éé") {
 		t.Errorf("%+v", a)
 	}
-	handle, err := delivery.OnStream(process(), cursor.Names{}, r)
-	k.must(err)
+	handle := check.Get(delivery.OnStream(process(), cursor.Names{}, r))
 	stream := func() int64 {
 		_, err := handle(t.Context(), table.StreamEvent{Records: []json.RawMessage{moved(1, "q", 3, 5)}})
 		k.must(err)
 		return k.standing("q").Delivered
 	}
-	if at := stream(); at != 3 {
-		t.Errorf("another process delivered up to %d beside others", at)
-	}
-	if at := stream(); at != 3 {
-		t.Errorf("it delivered up to %d the second time", at)
-	}
+	check.Is(t, stream(), 3)
+	check.Is(t, stream(), 3)
 	k.pass(10 * time.Minute)
-	if at := stream(); at != 5 {
-		t.Errorf("10 minutes later it is at %d", at)
-	}
+	check.Is(t, stream(), 5)
 	if a := k.standing("q").Answer; a.Status != 202 {
 		t.Errorf("the answer was forgotten: %+v", a)
 	}

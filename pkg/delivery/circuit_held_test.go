@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/request"
@@ -32,23 +33,20 @@ func holding(t *testing.T) (k *desk, waits *[]time.Duration) {
 // holder is a process of its own.
 func (k *desk) holder(waits *[]time.Duration) {
 	k.t.Helper()
-	var err error
-	k.d, err = delivery.New(k.store, k.sorter, &delivery.Options{
+	k.d = check.Get(delivery.New(k.store, k.sorter, &delivery.Options{
 		ForEach: fanout.OneByOne, Now: func() time.Time { return k.now },
 		Sleep: func(_ context.Context, d time.Duration) error {
 			*waits = append(*waits, d)
 			k.pass(d)
 			return nil
 		},
-	})
-	k.must(err)
+	}))
 }
 
 // heldBack are the queues that the circuit holds back, those first that are for longest.
 func (k *desk) heldBack() []string {
 	k.t.Helper()
-	rows, _, err := k.store.Requests(request.Inside{}).Trouble().Oldest(k.t.Context(), trouble.HeldBy("c"), trouble.Ages{}, 0)
-	k.must(err)
+	rows, _ := check.Get2(k.store.Requests(request.Inside{}).Trouble().Oldest(k.t.Context(), trouble.HeldBy("c"), trouble.Ages{}, 0))
 	var queues []string
 	for _, row := range rows {
 		queues = append(queues, row.Queue)
@@ -59,8 +57,7 @@ func (k *desk) heldBack() []string {
 // open are the names of which it is listed that their circuit is open.
 func (k *desk) open() []string {
 	k.t.Helper()
-	rows, _, err := k.store.Requests(request.Inside{}).Trouble().Page(k.t.Context(), trouble.CircuitOpen, "", "", 10)
-	k.must(err)
+	rows, _ := check.Get2(k.store.Requests(request.Inside{}).Trouble().Page(k.t.Context(), trouble.CircuitOpen, "", "", 10))
 	var names []string
 	for _, row := range rows {
 		names = append(names, row.Consumer)
@@ -70,9 +67,7 @@ func (k *desk) open() []string {
 
 func (k *desk) same(what string, got, want []string) {
 	k.t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		k.t.Errorf("%s (-want +got):\n%s", what, diff)
-	}
+	check.Is(k.t, cmp.Diff(want, got), "", what)
 }
 
 // TestHeldBack: each queue that has something to deliver is listed once, from when it was held
@@ -156,13 +151,10 @@ func TestBadMessagesKeepNoProbe(t *testing.T) {
 	for i := range 30 {
 		queue := fmt.Sprintf("bad%02d", i)
 		k.put(queue, 1)
-		c, err := k.d.Create(t.Context(), queue, "c", delivery.First)
-		k.must(err)
+		c := check.Get(k.d.Create(t.Context(), queue, "c", delivery.First))
 		claim := request.Claim{Req: "r", To: 1, Now: k.now, LeaseUntil: k.now.Add(time.Minute)}
-		c, _, err = k.store.Requests(request.Inside{}).Claim(t.Context(), c, claim)
-		k.must(err)
-		_, _, err = k.store.Requests(request.Inside{}).Fail(t.Context(), queue, "c", c.Token, request.Failure{Error: "no", Alone: true, Now: k.now, RetryAt: k.now, Since: k.now})
-		k.must(err)
+		c, _ = check.Get2(k.store.Requests(request.Inside{}).Claim(t.Context(), c, claim))
+		check.Get2(k.store.Requests(request.Inside{}).Fail(t.Context(), queue, "c", c.Token, request.Failure{Error: "no", Alone: true, Now: k.now, RetryAt: k.now, Since: k.now}))
 		k.pass(time.Millisecond)
 		k.hands(queue, endedCircuitOpen)
 	}
@@ -180,16 +172,12 @@ func TestBadMessagesKeepNoProbe(t *testing.T) {
 				t.Errorf("%s ended as %s; want that the probe passes to others", queue, ending(done))
 			}
 		}
-		if turn > 2 {
-			t.Fatalf("turn %d wakes up %v", turn, woken)
-		}
+		check.Need(t, turn <= 2, "turn %d wakes up %v", turn, woken)
 		k.pass(time.Second)
 	}
 	k.fails = nil
 	k.hands("good", endedCaughtUp)
-	if k.circuit().Open() {
-		t.Error("it stays open")
-	}
+	check.That(t, !k.circuit().Open(), "it stays open")
 }
 
 // TestHeldBackByWhatIsOver: the circuit closes between the look that stops a delivery and the one that notes
@@ -200,31 +188,24 @@ func TestHeldBackByWhatIsOver(t *testing.T) {
 		k.opens()
 		k.put("r", 1)
 		asked, jumps := 0, -1
-		var err error
-		k.d, err = delivery.New(k.store, k.sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: func() time.Time {
+		k.d = check.Get(delivery.New(k.store, k.sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: func() time.Time {
 			if asked++; asked == jumps {
 				k.pass(6 * time.Second)
 			}
 			return k.now
-		}})
-		k.must(err)
+		}}))
 		k.hands("q1", endedCircuitOpen) // it remembers that the circuit is open
-		e, err := k.store.Requests(request.Inside{}).Health(t.Context(), "c", true)
-		k.must(err)
+		e := check.Get(k.store.Requests(request.Inside{}).Health(t.Context(), "c", true))
 		next := e
 		next.By, next.Failing, next.Circuit = "another", nil, request.Circuit{Closed: k.now}
-		_, made, err := k.store.Requests(request.Inside{}).Learn(t.Context(), e, next)
-		k.must(err)
-		if !made {
-			t.Fatal("nobody closed it")
-		}
+		_, made := check.Get2(k.store.Requests(request.Inside{}).Learn(t.Context(), e, next))
+		check.Need(t, made, "nobody closed it")
 		k.fails = nil
 		asked, jumps = 0, nth
 		done := k.d.Deliver(t.Context(), "r", k.patient(), -1)
 		k.must(done.Err)
-		if ending(done) != endedCaughtUp && !slices.Contains(k.heldBack(), "r") {
-			t.Errorf("clock %d: %s, and r is not held back", nth, ending(done))
-		}
+		check.That(t, ending(done) == endedCaughtUp || slices.Contains(k.heldBack(), "r"),
+			"clock %d: %s, and r is not held back", nth, ending(done))
 		if asked < nth {
 			break
 		}
@@ -253,23 +234,19 @@ func TestHeldBackAreWokenUp(t *testing.T) {
 		if request == "notify" {
 			woken = append(woken, queue)
 			at[queue] = k.now
-			if slices.Contains(k.heldBack(), queue) {
-				t.Errorf("%s is woken up while its row is there: what holds it back anew would be lost", queue)
-			}
+			check.That(t, !slices.Contains(k.heldBack(), queue),
+				"%s is woken up while its row is there: what holds it back anew would be lost", queue)
 		}
 		return nil
 	}
 	began := k.now
 	reader := delivery.Reader{Name: "c", Circuit: delivery.Circuit{WakeRate: 10}}
 	for calls := 0; k.circuit().Waking; calls++ {
-		_, next, err := k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{Readers: []delivery.Reader{reader}})
-		k.must(err)
+		_, next := check.Get2(k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{Readers: []delivery.Reader{reader}}))
 		if next.After(k.now) {
 			k.now = next
 		}
-		if calls > 4 {
-			t.Fatal("no end")
-		}
+		check.Need(t, calls <= 4, "no end")
 	}
 	k.same("woken", woken, append([]string{"q3"}, want...))
 	k.same("held back", k.heldBack(), nil)
@@ -300,19 +277,16 @@ func TestOneWakesHeldQueuesUp(t *testing.T) {
 			k.holder(waits)
 			did, next, err := k.d.Wake(t.Context(), "", "c", o)
 			k.must(err)
-			if did.Notified > 0 || next.Sub(began).Truncate(time.Second) != 5*time.Second {
-				t.Errorf("the other did %+v, and comes again after %s", did, next.Sub(began))
-			}
+			check.That(t, did.Notified <= 0 && next.Sub(began).Truncate(time.Second) == 5*time.Second,
+				"the other did %+v, and comes again after %s", did, next.Sub(began))
 			k.d = first
 		}
 		return nil
 	}
-	did, next, err := k.d.Wake(t.Context(), "", "c", o)
-	k.must(err)
-	if did.Notified < 4 || did.Notified > 6 || next.After(k.now) {
-		t.Errorf("%d in a turn, and the next is in %s", did.Notified, next.Sub(k.now))
-	}
-	if did, _, err = k.d.Wake(t.Context(), "", "c", o); err != nil || did.Notified < 4 {
+	did, next := check.Get2(k.d.Wake(t.Context(), "", "c", o))
+	check.That(t, did.Notified >= 4 && did.Notified <= 6 && !next.After(k.now),
+		"%d in a turn, and the next is in %s", did.Notified, next.Sub(k.now))
+	if did, _, err := k.d.Wake(t.Context(), "", "c", o); err != nil || did.Notified < 4 {
 		t.Errorf("%d in the next turn, %v", did.Notified, err)
 	}
 }
@@ -343,9 +317,8 @@ func TestOneQueueSleepsOn(t *testing.T) {
 	for _, want := range [][]string{{"q3", "r1", "bad", "r2", "r3"}, {"r4", "bad"}} {
 		tried = nil
 		_, next, err := k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{})
-		if !errors.Is(err, cursor.ErrUnavailable) || next.IsZero() {
-			t.Errorf("it is to be gone on with at %s, %v", next, err)
-		}
+		check.That(t, errors.Is(err, cursor.ErrUnavailable) && !next.IsZero(),
+			"it is to be gone on with at %s, %v", next, err)
 		k.same("tried", slices.Compact(tried), want)
 		k.same("held back", k.heldBack(), []string{"bad"})
 		k.now = next
@@ -353,8 +326,7 @@ func TestOneQueueSleepsOn(t *testing.T) {
 		k.must(k.store.Requests(request.Inside{}).Trouble().Put(t.Context(), must))
 	}
 	k.queues.fail = nil
-	_, _, err := k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{})
-	k.must(err)
+	check.Get2(k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{}))
 	k.same("held back", k.heldBack(), nil)
 }
 

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
@@ -18,15 +19,12 @@ type sink struct {
 // sinkIs checks what is shown of the desk's sink.
 func (k *desk) sinkIs(what string, want sink) {
 	k.t.Helper()
-	h, err := k.d.Inside(request.Inside{}).Health(k.t.Context(), "c")
-	k.must(err)
+	h := check.Get(k.d.Inside(request.Inside{}).Health(k.t.Context(), "c"))
 	got := sink{h.Circuit.Opened, h.Circuit.ProbeAt, h.FailingSince, h.TakenAt, h.Circuit.Probes, h.Circuit.Waking}
 	if !h.Circuit.Open() {
 		got.ProbeAt, got.Probes = time.Time{}, 0
 	}
-	if got != want {
-		k.t.Errorf("%s: %+v, want %+v", what, got, want)
-	}
+	check.That(k.t, got == want, "%s: %+v, want %+v", what, got, want)
 }
 
 // TestSink: what people are shown of a sink, from its first failure until it is back.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/request"
@@ -19,8 +20,7 @@ import (
 // circuit is that of the desk's consumer, as it stands.
 func (k *desk) circuit() request.Circuit {
 	k.t.Helper()
-	e, err := k.store.Requests(request.Inside{}).Health(k.t.Context(), "c", true)
-	k.must(err)
+	e := check.Get(k.store.Requests(request.Inside{}).Health(k.t.Context(), "c", true))
 	return e.Circuit
 }
 
@@ -36,9 +36,7 @@ func (k *desk) opens() {
 	k.pass(10 * time.Second)
 	k.hands("q3", endedFailed)
 	k.put("q", 1)
-	if !k.circuit().Open() {
-		k.t.Fatal("it is not open")
-	}
+	check.Need(k.t, k.circuit().Open(), "it is not open")
 	k.got = nil
 }
 
@@ -89,17 +87,13 @@ func TestTheCircuitOpens(t *testing.T) {
 				k.hands("q2", endedFailed)
 				k.pass(10 * time.Second)
 			}
-			if k.circuit().Open() {
-				t.Error("it is open, and two queues failed")
-			}
+			check.That(t, !k.circuit().Open(), "it is open, and two queues failed")
 			k.hands("q3", endedFailed)
 			k.gets("q1 1 #1", "q2 1 #1", "q1 1 #"+attemptOf(k, "q1"), "q2 1 #"+attemptOf(k, "q2"), "q3 1 #1")
 			for range 2 {
 				k.hands("q4", endedCircuitOpen)
 				k.gets()
-				if c := k.standing("q4"); c.Token.N != 0 {
-					t.Errorf("it was claimed: %+v", c)
-				}
+				check.Is(t, k.standing("q4").Token.N, 0)
 				k.restarted() // another process sees it too
 			}
 		})
@@ -140,14 +134,11 @@ func TestProbes(t *testing.T) {
 				k.d.Deliver(t.Context(), queue, k.patient(), -1)
 			}
 		}
-		if len(k.got) != 1 || wait < want || wait > want+want/10+7*time.Second {
-			t.Errorf("%v came after %s, want one after %s", k.got, wait, want)
-		}
+		check.That(t, len(k.got) == 1 && wait >= want && wait <= want+want/10+7*time.Second,
+			"%v came after %s, want one after %s", k.got, wait, want)
 		k.got = nil
 	}
-	if k.now.Sub(asked) > 7*time.Minute {
-		t.Errorf("it took %s", k.now.Sub(asked))
-	}
+	check.That(t, k.now.Sub(asked) <= 7*time.Minute, "it took %s", k.now.Sub(asked))
 }
 
 // TestTheProbesAreASetting: so is the number of queues.
@@ -209,9 +200,7 @@ func TestOnlyOneOfTwoProbesIsMade(t *testing.T) {
 	k.store = store
 	k.restarted()
 	done := k.d.Deliver(t.Context(), "q", k.patient(), -1)
-	if ending(done) != endedCircuitOpen {
-		t.Errorf("it ended as %s", ending(done))
-	}
+	check.That(t, ending(done) == endedCircuitOpen, "it ended as %s", ending(done))
 	k.gets("r 1 #1")
 }
 
@@ -248,9 +237,7 @@ func TestTheCircuitCloses(t *testing.T) {
 	k.probeDue()
 	k.hands("q", endedCaughtUp)
 	k.gets("q 1 #1", "q 2,3,4 #1")
-	if is := k.circuit(); is != (request.Circuit{Closed: k.now, Waking: true}) {
-		t.Errorf("%+v", is)
-	}
+	check.Is(t, k.circuit(), (request.Circuit{Closed: k.now, Waking: true}))
 	// For those that failed nothing is waited for.
 	k.pass(time.Second)
 	for _, queue := range []string{"q1", "q2", "q3"} {
@@ -325,11 +312,8 @@ func TestTheCircuitClosesWhateverIsLearntMeanwhile(t *testing.T) {
 		return nil
 	}
 	k.hands("q", endedCaughtUp)
-	e, err := k.store.Requests(request.Inside{}).Health(t.Context(), "c", true)
-	k.must(err)
-	if e.Circuit.Open() || !e.TakenAt.Equal(k.now) || len(e.Failing) != 0 {
-		t.Errorf("%+v", e)
-	}
+	e := check.Get(k.store.Requests(request.Inside{}).Health(t.Context(), "c", true))
+	check.That(t, !e.Circuit.Open() && e.TakenAt.Equal(k.now) && len(e.Failing) == 0, "%+v", e)
 }
 
 // TestALateProbeClosesNothing: the circuit that it was for closed, and another is open.
@@ -347,9 +331,7 @@ func TestALateProbeClosesNothing(t *testing.T) {
 		return nil
 	}
 	k.hands("q", endedCaughtUp)
-	if !k.circuit().Open() {
-		t.Error("it is closed")
-	}
+	check.That(t, k.circuit().Open(), "it is closed")
 }
 
 // TestBadMessagesDoNotHoldTheProbesUp: where three queues each have a bad message, the others'
@@ -363,9 +345,7 @@ func TestBadMessagesDoNotHoldTheProbesUp(t *testing.T) {
 		for _, queue := range append(slices.Clone(bad), "q") {
 			k.d.Deliver(t.Context(), queue, k.patient(), -1)
 		}
-		if k.now.Sub(began) > 15*time.Minute {
-			t.Fatal("it is still open")
-		}
+		check.Need(t, k.now.Sub(began) <= 15*time.Minute, "it is still open")
 	}
 	k.at("q", 1, delivery.Idle)
 	for next := int64(2); next <= 90; next++ {
@@ -420,9 +400,7 @@ func TestCircuitRefuses(t *testing.T) {
 		invalid(t, delivery.Reader{Name: "c", Circuit: c}.Validate(), field)
 	}
 	for _, c := range []delivery.Circuit{{}, {Queues: 2, WakeRate: 1}, {Queues: 10, WakeRate: 1000, Probes: []time.Duration{time.Hour}}} {
-		if err := (delivery.Reader{Name: "c", Circuit: c}).Validate(); err != nil {
-			t.Error(err)
-		}
+		check.OK(t, (delivery.Reader{Name: "c", Circuit: c}).Validate())
 	}
 }
 
@@ -446,9 +424,7 @@ func TestTheCircuitOfATrackedConsumer(t *testing.T) {
 	k.probeDue()
 	k.fails = nil
 	hands("q", endedDeferred)
-	if k.circuit().Open() {
-		t.Error("it is open")
-	}
+	check.That(t, !k.circuit().Open(), "it is open")
 	hands("r", endedDeferred)
 }
 
@@ -514,8 +490,7 @@ func TestWorkThatIsDoneKeepsTheCircuitClosed(t *testing.T) {
 			if with.other {
 				ends, _ = k.process(k.chains)
 			}
-			worker, err := delivery.NewClaims(ends, nil)
-			k.must(err)
+			worker := check.Get(delivery.NewClaims(ends, nil))
 			bad := []string{"bad1", "bad2", "bad3"}
 			for _, queue := range bad {
 				k.put(queue, 1)
@@ -523,17 +498,14 @@ func TestWorkThatIsDoneKeepsTheCircuitClosed(t *testing.T) {
 			for seq := range int64(40) {
 				k.put("good", seq+1)
 				done := k.d.Deliver(t.Context(), "good", r, -1)
-				if done.Err != nil || ending(done) != endedDeferred {
-					t.Fatalf("after %d: %s, %v", seq, ending(done), done.Err)
-				}
+				check.Need(t, done.Err == nil && ending(done) == endedDeferred,
+					"after %d: %s, %v", seq, ending(done), done.Err)
 				if with.token {
 					answered(t, "commit", delivery.OK)(worker.Commit(t.Context(), delivery.Held{Queue: "good", Consumer: "c", Token: done.Record.Token}))
 				} else {
 					k.works(k.edges...)
-					chain, err := k.acker.Get(t.Context(), k.edges[0].Tag())
-					k.must(err)
-					_, err = k.acker.Finish(t.Context(), chain, ends.Ender(nil))
-					k.must(err)
+					chain := check.Get(k.acker.Get(t.Context(), k.edges[0].Tag()))
+					check.Get(k.acker.Finish(t.Context(), chain, ends.Ender(nil)))
 				}
 				for _, queue := range bad {
 					k.must(k.d.Deliver(t.Context(), queue, r, -1).Err)
@@ -555,9 +527,7 @@ func TestLateWorkClosesNoCircuit(t *testing.T) {
 	k.opens()
 	k.pass(time.Second)
 	answered(t, "commit", delivery.OK)(k.worker().Commit(t.Context(), delivery.Held{Queue: "slow", Consumer: "c", Token: done.Record.Token}))
-	if !k.circuit().Open() {
-		t.Error("it is closed")
-	}
+	check.That(t, k.circuit().Open(), "it is closed")
 }
 
 // TestTheCircuitsRequestsGoWrong: however a request of a probe goes wrong, the circuit is closed
@@ -598,9 +568,7 @@ func TestACircuitThatIsOff(t *testing.T) {
 	k.fails = func(delivery.Batch) error { return errNo }
 	for _, queue := range []string{"q1", "q2", "q3", "q4"} {
 		k.put(queue, 1)
-		if done := k.d.Deliver(t.Context(), queue, off, -1); ending(done) != endedFailed {
-			t.Errorf("%s: %+v", queue, done)
-		}
+		check.Is(t, ending(k.d.Deliver(t.Context(), queue, off, -1)), endedFailed, queue)
 	}
 	if c := k.circuit(); c.Open() {
 		t.Errorf("%+v", c)
@@ -626,8 +594,7 @@ func TestSkippedMessagesShowNothing(t *testing.T) {
 	k.put("s", 1)
 	k.hands("s", endedCaughtUp)
 	k.put("s", 3)
-	_, _, err := k.sorter.Inside(queuelog.Inside{}).SkipGap(t.Context(), "s", "lost", 0, 10)
-	k.must(err)
+	check.Get2(k.sorter.Inside(queuelog.Inside{}).SkipGap(t.Context(), "s", "lost", 0, 10))
 	k.opens()
 	k.fails = func(b delivery.Batch) error {
 		if len(b.Messages) == 0 {
@@ -640,11 +607,9 @@ func TestSkippedMessagesShowNothing(t *testing.T) {
 	one.MaxMessages = 1
 	done := k.d.Deliver(t.Context(), "s", one, -1)
 	k.must(done.Err)
-	if ending(done) != endedCircuitOpen || done.Batches != 1 || done.Skipped != 1 {
-		t.Errorf("%+v", done)
-	}
-	e, err := k.store.Requests(request.Inside{}).Health(t.Context(), "c", true)
-	k.must(err)
+	check.That(t, ending(done) == endedCircuitOpen && done.Batches == 1 && done.Skipped == 1,
+		"%+v", done)
+	e := check.Get(k.store.Requests(request.Inside{}).Health(t.Context(), "c", true))
 	if wait := e.Circuit.ProbeAt.Sub(k.now); !e.Circuit.Open() || !e.TakenAt.IsZero() || wait <= 0 || wait > 20*time.Second {
 		t.Errorf("the next probe is after %s: %+v", wait, e)
 	}
@@ -657,8 +622,7 @@ func TestAChainThatFailsDoesNotKeepTheCircuitClosed(t *testing.T) {
 	for _, queue := range []string{"q1", "q2", "q3"} {
 		k.put(queue, 1)
 		k.must(k.d.Deliver(t.Context(), queue, k.reader(), -1).Err)
-		_, err := k.acker.Fail(t.Context(), k.edges[0], "bad")
-		k.must(err)
+		check.Get(k.acker.Fail(t.Context(), k.edges[0], "bad"))
 	}
 	k.finishes()
 	if e, err := k.store.Requests(request.Inside{}).Health(t.Context(), "c", true); err != nil || len(e.Failing) != 3 || e.Circuit.Open() {
@@ -668,7 +632,5 @@ func TestAChainThatFailsDoesNotKeepTheCircuitClosed(t *testing.T) {
 	k.pass(10 * time.Second)
 	k.put("r1", 1)
 	k.must(k.d.Deliver(t.Context(), "r1", k.reader(), -1).Err)
-	if !k.circuit().Open() {
-		t.Error("it is not open, and three queues failed")
-	}
+	check.That(t, k.circuit().Open(), "it is not open, and three queues failed")
 }

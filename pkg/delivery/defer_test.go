@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/xorack"
@@ -34,8 +35,7 @@ func (k *desk) defersTo(want string) delivery.Held {
 
 func (k *desk) worker() delivery.Claims {
 	k.t.Helper()
-	p, err := delivery.NewClaims(k.d, nil)
-	k.must(err)
+	p := check.Get(delivery.NewClaims(k.d, nil))
 	return p
 }
 
@@ -44,9 +44,8 @@ func answered(t *testing.T, what string, want delivery.Outcome, reason ...string
 	t.Helper()
 	return func(a delivery.Answer, err error) {
 		t.Helper()
-		if err != nil || a.Outcome != want || a.Reason != strings.Join(reason, "") {
-			t.Errorf("%s: %s %s, error %v; want %s %s", what, a.Outcome, a.Reason, err, want, reason)
-		}
+		check.That(t, err == nil && a.Outcome == want && a.Reason == strings.Join(reason, ""),
+			"%s: %s %s, error %v; want %s %s", what, a.Outcome, a.Reason, err, want, reason)
 	}
 }
 
@@ -224,7 +223,5 @@ func TestDeferIsChecked(t *testing.T) {
 	if done := k.d.Deliver(t.Context(), "q", k.reader(), -1); done.Cause == nil || !strings.Contains(done.Cause.Error(), "takes no replies") {
 		t.Errorf("it ended as %s (%v); want that it has replies", ending(done), done.Cause)
 	}
-	if _, err := k.sorter.Status(t.Context(), "r"); !errors.Is(err, cursor.ErrNoQueue) {
-		t.Errorf("a reply was stored: %v", err)
-	}
+	check.Fails(t, check.Err(k.sorter.Status(t.Context(), "r")), cursor.ErrNoQueue)
 }

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,10 +15,16 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/bubble"
+	"github.com/streamsort/streamsort/internal/dev/check"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
+	"github.com/streamsort/streamsort/pkg/table"
+	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
 func TestDeliverInOrderInBatches(t *testing.T) {
@@ -26,9 +33,8 @@ func TestDeliverInOrderInBatches(t *testing.T) {
 	done := k.ends("q", endedCaughtUp)
 	k.gets("q 1,2,3 #1", "q 4,5 #1")
 	k.at("q", 5, delivery.Idle)
-	if done.Batches != 2 || done.Messages != 5 {
-		t.Errorf("%d batches of %d messages, want 2 of 5", done.Batches, done.Messages)
-	}
+	check.That(t, done.Batches == 2 && done.Messages == 5,
+		"%d batches of %d messages, want 2 of 5", done.Batches, done.Messages)
 	k.put("q", 6)
 	k.ends("q", endedCaughtUp)
 	k.gets("q 6,7 #1")
@@ -39,20 +45,17 @@ func TestDeliverInOrderInBatches(t *testing.T) {
 func TestSkippedSeqsAreNamed(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1, 4)
-	_, _, err := k.sorter.Inside(queuelog.Inside{}).SkipGap(t.Context(), "q", "lost", 0, 10)
-	k.must(err)
+	check.Get2(k.sorter.Inside(queuelog.Inside{}).SkipGap(t.Context(), "q", "lost", 0, 10))
 	done := k.ends("q", endedCaughtUp)
 	k.gets("q 1,no 2,no 3 #1", "q 4 #1")
-	if done.Messages != 2 || done.Skipped != 2 {
-		t.Errorf("%d messages and %d skipped, want 2 and 2", done.Messages, done.Skipped)
-	}
+	check.That(t, done.Messages == 2 && done.Skipped == 2,
+		"%d messages and %d skipped, want 2 and 2", done.Messages, done.Skipped)
 }
 
 func TestBatchesHaveABoundInBytes(t *testing.T) {
 	k := newDesk(t)
 	for seq, size := range []int{4, 4, 4, 20, 10} {
-		err := k.sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: int64(seq) + 1, Body: make([]byte, size)})[0].Err
-		k.must(err)
+		k.must(k.sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: int64(seq) + 1, Body: make([]byte, size)})[0].Err)
 	}
 	r := k.reader()
 	r.MaxMessages, r.MaxBytes = 100, 10
@@ -67,9 +70,8 @@ func TestAFailedBatchComesAgain(t *testing.T) {
 	k.put("q", upTo(1, 7)...)
 	k.poison(2, errors.New("no"))
 	done := k.ends("q", endedFailed)
-	if done.Cause == nil || done.Cause.Error() != "no" {
-		t.Errorf("cause %v, want what the sink said", done.Cause)
-	}
+	check.That(t, done.Cause != nil && done.Cause.Error() == "no",
+		"cause %v, want what the sink said", done.Cause)
 	k.ends("q", endedWait)
 	k.gets("q 1,2,3 #1")
 	k.pass(time.Second)
@@ -79,9 +81,8 @@ func TestAFailedBatchComesAgain(t *testing.T) {
 	k.ends("q", endedFailed)
 	k.gets("q 1 #3", "q 2 #3")
 	c := k.at("q", 1, delivery.Idle)
-	if c.Error != "no" || !c.Failed.Equal(k.now) || !c.RetryAt.After(k.now) {
-		t.Errorf("%+v; want why, when, and when again", c)
-	}
+	check.That(t, c.Error == "no" && c.Failed.Equal(k.now) && c.RetryAt.After(k.now),
+		"%+v; want why, when, and when again", c)
 	k.fails = nil
 	k.pass(time.Second)
 	k.ends("q", endedCaughtUp)
@@ -116,8 +117,7 @@ func TestABadMessageIsFoundByHalves(t *testing.T) {
 func TestAProcessThatDiedIsNotABadMessage(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", upTo(1, 100)...)
-	_, err := k.d.Create(t.Context(), "q", "c", delivery.First)
-	k.must(err)
+	check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
 	r := k.reader()
 	r.MaxMessages, r.MaxAttempts = 100, 5
 	var widths []int64
@@ -151,9 +151,7 @@ func TestAProcessThatDiedIsNotABadMessage(t *testing.T) {
 	if want := []int64{100, 100, 50, 25, 1, 1, 1, 1, 1}; !slices.Equal(widths, want) {
 		t.Errorf("claims of %d messages, want %d", widths, want)
 	}
-	if done := k.d.Deliver(t.Context(), "q", r, -1); ending(done) != endedBlocked {
-		t.Errorf("%s, %v", ending(done), done.Err)
-	}
+	check.Is(t, ending(k.d.Deliver(t.Context(), "q", r, -1)), endedBlocked)
 	k.at("q", 100, delivery.Blocked)
 }
 
@@ -172,9 +170,7 @@ func TestBlockedAfterItsAttempts(t *testing.T) {
 	}
 	k.gets("q 1,2 #1", "q 1,2 #2", "q 1 #3", "q 1 #4", "q 1 #5")
 	c := k.at("q", 0, delivery.Blocked)
-	if c.Error != "no" || !c.BlockedSince.Equal(k.now) {
-		t.Errorf("%+v; want why, and since when", c)
-	}
+	check.That(t, c.Error == "no" && c.BlockedSince.Equal(k.now), "%+v; want why, and since when", c)
 	k.pass(time.Hour)
 	k.ends("q", endedBlocked)
 	k.gets()
@@ -187,12 +183,8 @@ func TestAPermanentFailureBlocksAtOnce(t *testing.T) {
 	done := k.ends("q", endedBlocked)
 	k.gets("q 1,2,3 #1", "q 1 #2", "q 2 #2")
 	k.at("q", 1, delivery.Blocked)
-	if done.Cause == nil || done.Batches != 1 {
-		t.Errorf("%+v; want why, and one batch", done)
-	}
-	if delivery.Permanent(nil) != nil {
-		t.Error("no error became one")
-	}
+	check.That(t, done.Cause != nil && done.Batches == 1, "%+v; want why, and one batch", done)
+	check.That(t, delivery.Permanent(nil) == nil, "no error became one")
 }
 
 func TestAPanicIsAFailure(t *testing.T) {
@@ -200,9 +192,7 @@ func TestAPanicIsAFailure(t *testing.T) {
 	k.put("q", 1)
 	k.fails = func(delivery.Batch) error { panic("oops") }
 	k.ends("q", endedFailed)
-	if c := k.standing("q"); c.Error != "panic: oops" {
-		t.Errorf("the error is %q", c.Error)
-	}
+	check.Is(t, k.standing("q").Error, "panic: oops")
 }
 
 func TestWhyItFailedIsKeptShort(t *testing.T) {
@@ -235,9 +225,8 @@ func TestDeliverEndsWhereTheStoreFails(t *testing.T) {
 		}
 		known := map[string]int64{"cursor": -1, "messages": 2}[request]
 		done := k.d.Deliver(t.Context(), "q", k.reader(), known)
-		if !errors.Is(done.Err, errFlaky) {
-			t.Errorf("%s fails: error %v, ended %q", request, done.Err, ending(done))
-		}
+		check.That(t, errors.Is(done.Err, errFlaky),
+			"%s fails: error %v, ended %q", request, done.Err, ending(done))
 		k.queues.fail = nil
 		k.ends("q", endedCaughtUp)
 		k.at("q", 2, delivery.Idle)
@@ -255,8 +244,7 @@ func TestWhyItFailedIsToldThoughItCannotBeNoted(t *testing.T) {
 		}
 		return k.consumers.Do(ctx, r)
 	})
-	d, err := delivery.New(mute, k.sorter, nil)
-	k.must(err)
+	d := check.Get(delivery.New(mute, k.sorter, nil))
 	cause := errors.New("no")
 	k.poison(1, cause)
 	if done := d.Deliver(t.Context(), "q", k.reader(), -1); !errors.Is(done.Err, errFlaky) || !errors.Is(done.Cause, cause) {
@@ -269,21 +257,17 @@ func TestWhyItFailedIsToldThoughItCannotBeNoted(t *testing.T) {
 func TestMissing(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", upTo(1, 5)...)
-	_, err := k.d.Create(t.Context(), "q", "c", delivery.First)
-	k.must(err)
-	_, err = k.queues.Requests(queuelog.Inside{}).DeleteMessages(t.Context(), "q", []int64{2})
-	k.must(err)
+	check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
+	check.Get(k.queues.Requests(queuelog.Inside{}).DeleteMessages(t.Context(), "q", []int64{2}))
 	for range 2 {
 		done := k.ends("q", endedMissing)
 		var missing *cursor.MissingError
-		if !errors.As(done.Cause, &missing) || missing.Seq != 2 {
-			t.Errorf("cause %v, want that 2 is missing", done.Cause)
-		}
+		check.That(t, errors.As(done.Cause, &missing) && missing.Seq == 2,
+			"cause %v, want that 2 is missing", done.Cause)
 		k.at("q", 1, delivery.Idle)
 	}
 	k.gets("q 1 #1")
-	_, err = k.d.Operate(t.Context(), rewinds(delivery.Order{Queue: "q", Consumer: "c", Reason: "2 is lost"}, delivery.At(3)))
-	k.must(err)
+	check.Get(k.d.Operate(t.Context(), rewinds(delivery.Order{Queue: "q", Consumer: "c", Reason: "2 is lost"}, delivery.At(3))))
 	k.ends("q", endedCaughtUp)
 	k.gets("q 3,4,5 #1")
 }
@@ -300,9 +284,8 @@ func TestBusyAndTakenOver(t *testing.T) {
 	}
 	done := k.ends("q", endedLost)
 	k.gets("q 1,2 #1", "q 1,2 #2")
-	if done.Batches != 0 || done.Messages != 0 {
-		t.Errorf("%+v; want nothing that counts as delivered", done)
-	}
+	check.That(t, done.Batches == 0 && done.Messages == 0,
+		"%+v; want nothing that counts as delivered", done)
 	k.at("q", 2, delivery.Idle)
 	// The same where the one that wakes up failed.
 	k.put("q", 3)
@@ -313,9 +296,7 @@ func TestBusyAndTakenOver(t *testing.T) {
 		return errors.New("no")
 	}
 	k.ends("q", endedLost)
-	if c := k.at("q", 3, delivery.Idle); c.Error != "" {
-		t.Errorf("%+v; want nothing left of the failure", c)
-	}
+	check.Is(t, k.at("q", 3, delivery.Idle).Error, "")
 }
 
 // TestWhatArrivesMeanwhileIsHandedOn: the record of a message that comes while
@@ -334,9 +315,7 @@ func TestWhatArrivesMeanwhileIsHandedOn(t *testing.T) {
 			if done := k.d.Deliver(t.Context(), "q", k.reader(), asked.known); ending(done) != endedBusy || done.Err != nil {
 				t.Errorf("%d, while %d is delivered: %s, %v", asked.known, b.To, ending(done), done.Err)
 			}
-			if got := k.standing("q").Asked; got != max(asked.noted, before) {
-				t.Errorf("%d, while %d is delivered: %d is noted, want %d", asked.known, b.To, got, asked.noted)
-			}
+			check.Is(t, k.standing("q").Asked, max(asked.noted, before), asked.known, b.To, asked.noted)
 		}
 		return nil
 	}
@@ -357,13 +336,9 @@ func TestWhatCameWhileItFailedIsHandedOn(t *testing.T) {
 	}
 	k.ends("q", endedFailed)
 	k.put("q", 2)
-	if done := k.d.Deliver(t.Context(), "q", k.reader(), 2); ending(done) != endedWait {
-		t.Errorf("%s, %v", ending(done), done.Err)
-	}
+	check.Is(t, ending(k.d.Deliver(t.Context(), "q", k.reader(), 2)), endedWait)
 	k.pass(time.Minute)
-	if done := k.d.Deliver(t.Context(), "q", k.reader(), 1); ending(done) != endedCaughtUp {
-		t.Errorf("%s, %v", ending(done), done.Err)
-	}
+	check.Is(t, ending(k.d.Deliver(t.Context(), "q", k.reader(), 1)), endedCaughtUp)
 	k.gets("q 1 #1", "q 1 #2", "q 2 #1")
 }
 
@@ -378,9 +353,8 @@ func TestCatchUp(t *testing.T) {
 	r.MaxMessages = 100
 	done := k.d.Deliver(t.Context(), "q", r, -1)
 	k.must(done.Err)
-	if done.Messages != count || ending(done) != endedCaughtUp {
-		t.Errorf("%d messages, %s; want %d", done.Messages, ending(done), count)
-	}
+	check.That(t, done.Messages == count && ending(done) == endedCaughtUp,
+		"%d messages, %s; want %d", done.Messages, ending(done), count)
 }
 
 func TestConsumersHavePlacesOfTheirOwn(t *testing.T) {
@@ -410,34 +384,23 @@ func TestConsumersHavePlacesOfTheirOwn(t *testing.T) {
 		k.must(k.d.Deliver(t.Context(), "q", r, -1).Err)
 		k.gets("q 3 #1")
 	}
-	list, err := k.d.Status(t.Context(), "q")
-	k.must(err)
+	list := check.Get(k.d.Status(t.Context(), "q"))
 	var lags []string
 	for _, s := range list {
 		lags = append(lags, fmt.Sprint(s.Name, " ", s.Lag()))
 	}
-	if got := strings.Join(lags, ", "); got != "first 1, late 0, second 0" {
-		t.Errorf("status %s", got)
-	}
+	check.Is(t, strings.Join(lags, ", "), "first 1, late 0, second 0")
 }
 
 // TestStopsBeforeTheDeadline: what is done by then is committed, and nothing is
 // begun that would not end in time.
 func TestStopsBeforeTheDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sorter, err := cursor.New(cursor.NewMemory(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		sorter := check.Get(cursor.New(cursor.NewMemory(), nil))
 		store := delivery.NewMemory()
-		d, err := delivery.New(store, sorter, &delivery.Options{Margin: time.Second, Grace: 5 * time.Second})
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := check.Get(delivery.New(store, sorter, &delivery.Options{Margin: time.Second, Grace: 5 * time.Second}))
 		for seq := range int64(10) {
-			if err := sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: seq + 1})[0].Err; err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: seq + 1})[0].Err)
 		}
 		began := time.Now()
 		ctx, cancel := context.WithDeadline(t.Context(), began.Add(40*time.Second))
@@ -449,16 +412,14 @@ func TestStopsBeforeTheDeadline(t *testing.T) {
 			c, err := store.Requests(request.Inside{}).Consumer(ctx, "q", "c")
 			// 30 seconds at least, else the deadline and a grace.
 			want := max(45*time.Second, time.Since(began)+30*time.Second)
-			if err != nil || !c.LeaseUntil.Equal(began.Add(want)) {
-				t.Errorf("the claim is good until %s after the start (%v), want %s", c.LeaseUntil.Sub(began), err, want)
-			}
+			check.That(t, err == nil && c.LeaseUntil.Equal(began.Add(want)),
+				"the claim is good until %s after the start (%v), want %s", c.LeaseUntil.Sub(began), err, want)
 			bubble.Sleep(11 * time.Second)
 			return nil
 		}}
 		done := d.Deliver(ctx, "q", r, -1)
-		if done.Err != nil || ending(done) != endedOutOfTime || done.Batches != 3 || time.Since(began) != 33*time.Second {
-			t.Errorf("%s after %d batches and %s (%v); want out-of-time after 3, and 33s", ending(done), done.Batches, time.Since(began), done.Err)
-		}
+		check.That(t, done.Err == nil && ending(done) == endedOutOfTime && done.Batches == 3 && time.Since(began) == 33*time.Second,
+			"%s after %d batches and %s (%v); want out-of-time after 3, and 33s", ending(done), done.Batches, time.Since(began), done.Err)
 		if c, err := store.Requests(request.Inside{}).Consumer(t.Context(), "q", "c"); err != nil || c.Delivered != 3 || c.State != delivery.Idle {
 			t.Errorf("%+v, %v; want what is done committed", c, err)
 		}
@@ -512,13 +473,173 @@ func TestObserve(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1)
 	var seen []delivery.Delivery
-	d, err := delivery.New(k.store, k.sorter, &delivery.Options{
+	d := check.Get(delivery.New(k.store, k.sorter, &delivery.Options{
 		Now: func() time.Time { return k.now }, Observe: func(done delivery.Delivery) { seen = append(seen, done) },
-	})
-	k.must(err)
+	}))
 	d.Deliver(t.Context(), "q", k.reader(), 1)
 	d.Deliver(t.Context(), "", k.reader(), 1)
-	if len(seen) != 2 || seen[0].Messages != 1 || ending(seen[0]) != endedCaughtUp || seen[1].Err == nil {
-		t.Errorf("it was notified %+v", seen)
+	check.That(t, len(seen) == 2 && seen[0].Messages == 1 && ending(seen[0]) == endedCaughtUp && seen[1].Err != nil,
+		"it was notified %+v", seen)
+}
+
+// TestHanded: a reader is notified of each batch, in which order things were, and of which it is known that
+// it was committed.
+func TestHanded(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1, 2, 3, 4, 5)
+	var got []string
+	r := k.reader()
+	bad := errors.New("bad")
+	r.Handle = func(_ context.Context, b delivery.Batch) error {
+		if b.From == 3 {
+			return bad
+		}
+		return nil
 	}
+	r.Handed = func(h delivery.Handed) {
+		check.That(t, !h.Claimed.IsZero() && !h.Returned.Before(h.Claimed) && (h.Committed.IsZero() || !h.Committed.Before(h.Returned)),
+			"%+v", h)
+		got = append(got, fmt.Sprintf("%d-%d %v %v", h.Batch.From+1, h.Batch.To, !h.Committed.IsZero(), h.Err))
+	}
+	done := k.d.Deliver(t.Context(), "q", r, -1)
+	k.must(done.Err)
+	if want := []string{"1-3 true <nil>", "4-5 false bad"}; !slices.Equal(got, want) {
+		t.Errorf("notified %q, want %q", got, want)
+	}
+
+	// Another took its claim over meanwhile: it is not known to be committed.
+	k.put("other", 1)
+	got = nil
+	r.Handle = func(context.Context, delivery.Batch) error {
+		k.pass(time.Hour)
+		k.d.Deliver(t.Context(), "other", k.reader(), -1)
+		return nil
+	}
+	check.Is(t, ending(k.d.Deliver(t.Context(), "other", r, -1)), endedLost)
+	if want := []string{"1-1 false <nil>"}; !slices.Equal(got, want) {
+		t.Errorf("notified %q, want %q", got, want)
+	}
+}
+
+// A caller that says nothing of it has the queues of a batch of records delivered side by
+// side.
+func TestQueuesAreDeliveredSideBySide(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sorter := check.Get(cursor.New(cursor.NewMemory(), nil))
+		d := check.Get(delivery.New(delivery.NewMemory(), sorter, nil))
+		var all sync.WaitGroup
+		handle := check.Get(delivery.OnStream(d, cursor.Names{}, delivery.Reader{Name: "books", Handle: func(context.Context, delivery.Batch) error {
+			all.Done()
+			all.Wait()
+			return nil
+		}}))
+		event := table.StreamEvent{}
+		for i := range 3 {
+			queue := fmt.Sprint("q", i)
+			check.OK(t, sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1})[0].Err)
+			event.Records = append(event.Records, moved(i+1, queue, 0, 1))
+		}
+		all.Add(3)
+		if response, err := handle(t.Context(), event); err != nil || len(response.BatchItemFailures) != 0 {
+			t.Errorf("%v, %v", response, err)
+		}
+	})
+}
+
+// faultyTables are all tables of this package and those around it, in memory; a
+// request can go wrong.
+func faultyTables() *ddbtest.Faults {
+	var queues cursor.Names
+	all := append(delivery.Names{}.Tables(), xorack.Names{}.Tables()...)
+	all = append(append(all, queues.Tables()...), queues.ArrivalsTable())
+	return ddbtest.NewFaults(ddb.NewMemory(all...))
+}
+
+// storesOn are the stores on the tables of an engine.
+func storesOn(t testing.TB, engine ddb.Engine) (*delivery.Store, *cursor.Store) {
+	t.Helper()
+	queues := check.Get(cursor.NewStore(engine, cursor.Names{}))
+	return delivery.NewStore(engine, delivery.Names{}.Tables()), queues
+}
+
+// freshTables makes new tables on a server and returns the stores on them.
+func freshTables(t testing.TB, kind ddbtest.Kind, options *dynamo.Options) (*delivery.Store, *cursor.Store) {
+	t.Helper()
+	if options == nil {
+		options = &dynamo.Options{}
+	}
+	options.Endpoint = ddbtest.Endpoint(t, kind)
+	client := check.Get(dynamo.New(options))
+	suffix := ddbtest.Suffix()
+	names := delivery.Names{Consumers: "consumers" + suffix, Audit: "operations" + suffix}
+	queues := cursor.Names{Messages: "messages" + suffix, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix, Arrivals: "arrivals" + suffix}
+	check.OK(t, table.Create(t.Context(), client, append(append(names.Tables(), queues.Tables()...), queues.ArrivalsTable())...))
+	store := check.Get(cursor.NewDynamo(client, queues))
+	return delivery.NewDynamo(client, names), store
+}
+
+// TestAConsumerThatCannotBeReadStopsNoOther: the sweep handles the others of its queue, and
+// says that it failed. Nothing is deleted, and all is kept: it may need everything.
+func TestAConsumerThatCannotBeReadStopsNoOther(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1, 2)
+	k.ends("q", endedCaughtUp)
+	for _, name := range []string{"a", "dead"} {
+		check.Get(k.d.Create(t.Context(), "q", name, delivery.First))
+	}
+	dead := check.Get(k.store.Requests(request.Inside{}).Consumer(t.Context(), "q", "dead"))
+	check.Get2(k.store.Requests(request.Inside{}).Claim(t.Context(), dead, request.Claim{Req: "dead", To: 2, Now: k.now, LeaseUntil: k.now.Add(time.Minute)}))
+	k.newerLayout(0, ddb.Fields{"queue": ddb.Text("q"), "consumer": ddb.Text("a")})
+	k.pass(time.Hour)
+	report, err := k.d.Sweep(t.Context(), delivery.SweepOptions{Delete: true})
+	if !errors.Is(err, table.ErrNewerLayout) || report.Failed != 1 || report.Cancelled != 1 || report.Notified != 1 || report.Deleted != 0 {
+		t.Errorf("%+v, %v; want the dead claim cancelled, and the other consumer named", report, err)
+	}
+	if cur, err := k.sorter.Status(t.Context(), "q"); err != nil || cur.Floor != cur.Settings.First-1 {
+		t.Errorf("floor %d, %v; want none raised", cur.Floor, err)
+	}
+	if seq, found, err := k.d.Inside(request.Inside{}).Delivered(t.Context(), "q"); seq >= 0 || !found || err != nil {
+		t.Errorf("delivered %d, %v, %v; want everything kept", seq, found, err)
+	}
+	check.Fails(t, check.Err(k.d.Status(t.Context(), "q")), table.ErrNewerLayout)
+}
+
+// newerLayout has an item written by a newer version.
+func (k *desk) newerLayout(table int, key ddb.Fields) {
+	k.t.Helper()
+	check.Get(k.consumers.Do(k.t.Context(), ddb.Update{
+		Op: ddb.Op{Op: "newer layout", Table: &delivery.Names{}.Tables()[table]}, Key: key.Item(), Do: []ddb.Action{ddb.Path("v").Set(ddb.Int(99))},
+	}))
+}
+
+// TestAnOperationThatCannotBeReadHidesNoOther: the audit log shows the others, and names it.
+func TestAnOperationThatCannotBeReadHidesNoOther(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1)
+	check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
+	for _, op := range []string{"first", "newer", "last"} {
+		k.pass(time.Second)
+		check.Get(k.d.Operate(t.Context(), does("pause", order(op))))
+	}
+	key := fmt.Sprintf("%015d c newer", k.now.Add(-time.Second).UnixMilli())
+	k.newerLayout(1, ddb.Fields{"queue": ddb.Text("q"), "operation": ddb.Text(key)})
+	page, _, err := k.d.Inside(request.Inside{}).Audit(t.Context(), "q", "")
+	if !errors.Is(err, delivery.ErrUnreadable) || !strings.Contains(fmt.Sprint(err), key) || len(page) != 2 || page[0].Op != "last" || page[1].Op != "first" {
+		t.Errorf("%+v, %v; want the others, and %q named", page, err, key)
+	}
+}
+
+// TestAnOperatorSeesWhatWasJustDone: in the audit log, and in the consumers' states.
+func TestAnOperatorSeesWhatWasJustDone(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", 1, 2, 3)
+	k.block("q", 2)
+	k.pass(time.Second)
+	store := k.storeOn(ddbtest.NewStale(k.consumers, nil).Do)
+	k.d = check.Get(delivery.New(store, k.sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: func() time.Time { return k.now }}))
+	check.Get(k.d.Operate(t.Context(), skips(order("op"), 2)))
+	k.operations("skip 2 done=true ")
+	list := check.Get(k.d.Status(t.Context(), "q"))
+	check.That(t, len(list) == 1 && list[0].Delivered == 2 && list[0].State == delivery.Idle,
+		"%+v, want the consumer at 2", list)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/trouble"
@@ -58,10 +59,7 @@ func newFlaky(t *testing.T) *flaky {
 
 func (f *flaky) on(t *testing.T, engine ddb.Engine) *cursor.Store {
 	t.Helper()
-	s, err := cursor.NewStore(engine, cursor.Names{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := check.Get(cursor.NewStore(engine, cursor.Names{}))
 	return s
 }
 
@@ -98,8 +96,7 @@ func newDesk(t *testing.T) *desk {
 	k.store = k.storeOn(k.do)
 	clock := func() time.Time { return k.now }
 	var err error
-	k.sorter, err = cursor.New(k.queues.on(t, k.queues), &cursor.Options{ForEach: fanout.OneByOne, Now: clock})
-	k.must(err)
+	k.sorter = check.Get(cursor.New(k.queues.on(t, k.queues), &cursor.Options{ForEach: fanout.OneByOne, Now: clock}))
 	k.d, err = delivery.New(k.store, k.sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: clock})
 	k.must(err)
 	return k
@@ -128,8 +125,7 @@ func (k *desk) must(err error) {
 func (k *desk) put(queue string, seqs ...int64) {
 	k.t.Helper()
 	for _, seq := range seqs {
-		err := k.sorter.Put(k.t.Context(), cursor.Message{Queue: queue, Seq: seq, Body: fmt.Append(nil, seq)})[0].Err
-		k.must(err)
+		k.must(k.sorter.Put(k.t.Context(), cursor.Message{Queue: queue, Seq: seq, Body: fmt.Append(nil, seq)})[0].Err)
 	}
 }
 
@@ -189,25 +185,21 @@ func (k *desk) deliver(queue string) delivery.Delivery {
 func (k *desk) ends(queue string, want string) delivery.Delivery {
 	k.t.Helper()
 	done := k.deliver(queue)
-	if ending(done) != want {
-		k.t.Errorf("it ended as %s (%v), want %s", ending(done), done.Cause, want)
-	}
+	check.That(k.t, ending(done) == want,
+		"it ended as %s (%v), want %s", ending(done), done.Cause, want)
 	return done
 }
 
 // gets checks what the sink got since the last time.
 func (k *desk) gets(want ...string) {
 	k.t.Helper()
-	if diff := cmp.Diff(want, k.got); diff != "" {
-		k.t.Errorf("the sink got (-want +got):\n%s", diff)
-	}
+	check.Is(k.t, cmp.Diff(want, k.got), "")
 	k.got = nil
 }
 
 func (k *desk) standing(queue string) delivery.Consumer {
 	k.t.Helper()
-	c, err := k.store.Requests(request.Inside{}).Consumer(k.t.Context(), queue, "c")
-	k.must(err)
+	c := check.Get(k.store.Requests(request.Inside{}).Consumer(k.t.Context(), queue, "c"))
 	return c
 }
 
@@ -215,9 +207,8 @@ func (k *desk) standing(queue string) delivery.Consumer {
 func (k *desk) at(queue string, delivered int64, state delivery.State) delivery.Consumer {
 	k.t.Helper()
 	c := k.standing(queue)
-	if c.Delivered != delivered || c.State != state {
-		k.t.Errorf("the consumer is %s at %d, want %s at %d", c.State, c.Delivered, state, delivered)
-	}
+	check.That(k.t, c.Delivered == delivered && c.State == state,
+		"the consumer is %s at %d, want %s at %d", c.State, c.Delivered, state, delivered)
 	return c
 }
 
@@ -244,8 +235,7 @@ func (k *desk) sweep(options delivery.SweepOptions) delivery.SweepReport {
 			return nil
 		}
 	}
-	report, err := k.d.Sweep(k.t.Context(), options)
-	k.must(err)
+	report := check.Get(k.d.Sweep(k.t.Context(), options))
 	return report
 }
 
@@ -253,7 +243,64 @@ func (k *desk) sweep(options delivery.SweepOptions) delivery.SweepReport {
 func invalid(t *testing.T, err error, field string) {
 	t.Helper()
 	var wrong *cursor.InvalidError
-	if !errors.As(err, &wrong) || wrong.Field != field {
-		t.Errorf("error %v, want one that names %s", err, field)
+	check.That(t, errors.As(err, &wrong) && wrong.Field == field,
+		"error %v, want one that names %s", err, field)
+}
+
+// How a delivery ended, as [ending] says it.
+const (
+	endedCaughtUp    = "EMPTY"
+	endedBusy        = "BUSY"
+	endedOutOfTime   = "WAIT TIME"
+	endedFailed      = "WAIT FAILED, and tried now"
+	endedWait        = "WAIT FAILED"
+	endedBlocked     = "BLOCKED"
+	endedCircuitOpen = "WAIT CIRCUIT"
+	endedPaused      = "PAUSED"
+	endedReplying    = "FULL"
+	endedMissing     = "MISSING"
+	endedLost        = "LOST"
+	endedDeferred    = "DEFERRED"
+	endedAside       = "WAIT ISOLATED"
+	endedErased      = "erased"
+)
+
+// ending is the outcome of a delivery and, of one that waits, the reason.
+func ending(d delivery.Delivery) string {
+	switch {
+	case errors.Is(d.Err, cursor.ErrErased):
+		return endedErased
+	case d.Outcome != delivery.Wait:
+		return string(d.Outcome)
+	case d.Reason == "FAILED" && d.Cause != nil:
+		return endedFailed
 	}
+	return strings.TrimSpace(string(d.Outcome) + " " + d.Reason)
+}
+
+// does is an order of a kind.
+func does(kind string, o delivery.Order) delivery.Order {
+	o.Kind = kind
+	return o
+}
+
+func skips(o delivery.Order, seq int64) delivery.Order {
+	o.Seq = seq
+	return does("skip", o)
+}
+
+func redrives(o delivery.Order, seq int64) delivery.Order {
+	o.Seq = seq
+	return does("redrive", o)
+}
+
+func rewinds(o delivery.Order, start delivery.Start) delivery.Order {
+	o.Start = start
+	return does("rewind", o)
+}
+
+// refused reports whether an error is a refusal of a code.
+func refused(err error, code string) bool {
+	var wrong *delivery.RefusedError
+	return errors.As(err, &wrong) && wrong.Code == code
 }

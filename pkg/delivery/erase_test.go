@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -23,35 +24,27 @@ func erasure(op string) delivery.Order {
 // erase erases "q", and deletes as much as one call does.
 func (k *desk) erase() (cursor.Cursor, cursor.Remains) {
 	k.t.Helper()
-	c, err := k.d.Inside(request.Inside{}).Erase(k.t.Context(), erasure("op"))
-	k.must(err)
-	c, deleted, err := k.d.Inside(request.Inside{}).EraseMore(k.t.Context(), c, nil)
-	k.must(err)
+	c := check.Get(k.d.Inside(request.Inside{}).Erase(k.t.Context(), erasure("op")))
+	c, deleted := check.Get2(k.d.Inside(request.Inside{}).EraseMore(k.t.Context(), c, nil))
 	return c, deleted
 }
 
 // left checks what is left of "q".
 func (k *desk) left(messages, consumers int) {
 	k.t.Helper()
-	got, all, err := k.d.Inside(request.Inside{}).Erasable(k.t.Context(), "q")
-	k.must(err)
-	if got.Messages != messages || len(all) != consumers {
-		k.t.Errorf("%d messages and %d consumers are left, want %d and %d", got.Messages, len(all), messages, consumers)
-	}
+	got, all := check.Get2(k.d.Inside(request.Inside{}).Erasable(k.t.Context(), "q"))
+	check.That(k.t, got.Messages == messages && len(all) == consumers,
+		"%d messages and %d consumers are left, want %d and %d", got.Messages, len(all), messages, consumers)
 }
 
 func TestErase(t *testing.T) {
 	k := newDesk(t)
 	_, err := k.d.Inside(request.Inside{}).Erase(t.Context(), erasure("op"))
-	if !errors.Is(err, cursor.ErrNoQueue) {
-		t.Errorf("a queue that is not there: %v", err)
-	}
+	check.That(t, errors.Is(err, cursor.ErrNoQueue), "a queue that is not there: %v", err)
 	k.put("q", upTo(1, 6)...)
 	k.ends("q", endedCaughtUp)
-	_, err = k.d.Create(t.Context(), "q", "d", delivery.First)
-	k.must(err)
-	_, err = k.d.Operate(t.Context(), does("pause", delivery.Order{Queue: "q", Consumer: "d", Reason: "because", Op: "p"}))
-	k.must(err)
+	check.Get(k.d.Create(t.Context(), "q", "d", delivery.First))
+	check.Get(k.d.Operate(t.Context(), does("pause", delivery.Order{Queue: "q", Consumer: "d", Reason: "because", Op: "p"})))
 	k.left(6, 2)
 	k.pass(time.Second)
 
@@ -77,27 +70,19 @@ func TestErase(t *testing.T) {
 	}
 
 	// The consumers' functions go on as if there were nothing.
-	if done := k.d.Deliver(t.Context(), "q", k.reader(), -1); ending(done) != endedErased {
-		t.Errorf("it ended as %s, %v", ending(done), done.Err)
-	}
+	check.Is(t, ending(k.d.Deliver(t.Context(), "q", k.reader(), -1)), endedErased)
 	k.stream(allWell, moved(7, "q", 0, 6))
 	_, err = k.d.Create(t.Context(), "q", "c", delivery.First)
-	if !errors.Is(err, cursor.ErrErased) {
-		t.Errorf("a new consumer: %v", err)
-	}
+	check.That(t, errors.Is(err, cursor.ErrErased), "a new consumer: %v", err)
 	report := k.sweep(delivery.SweepOptions{Readers: []delivery.Reader{k.reader()}})
-	if report.Failed != 0 || report.Missing != 0 || len(k.announced) != 0 {
-		t.Errorf("the sweep: %+v, %v", report, k.announced)
-	}
-	page, _, err := k.d.Inside(request.Inside{}).Audit(t.Context(), "q", "")
-	k.must(err)
+	check.That(t, report.Failed == 0 && report.Missing == 0 && len(k.announced) == 0,
+		"the sweep: %+v, %v", report, k.announced)
+	page, _ := check.Get2(k.d.Inside(request.Inside{}).Audit(t.Context(), "q", ""))
 	var on []string
 	for _, o := range page {
 		on = append(on, o.Kind+" "+o.Op)
 	}
-	if diff := cmp.Diff([]string{"erase op 2", "erase op", "pause p"}, on); diff != "" {
-		t.Errorf("on record (-want +got):\n%s", diff)
-	}
+	check.Is(t, cmp.Diff([]string{"erase op 2", "erase op", "pause p"}, on), "")
 }
 
 // TestSweepErasesWhatConsumersKept: a queue is not erased before they have nothing of it, nor before a late
@@ -106,13 +91,10 @@ func TestSweepErasesWhatConsumersKept(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1)
 	k.ends("q", endedCaughtUp)
-	_, err := k.d.Inside(request.Inside{}).Erase(t.Context(), erasure("op"))
-	k.must(err)
+	check.Get(k.d.Inside(request.Inside{}).Erase(t.Context(), erasure("op")))
 	kept, failed := 3, errors.New("no answer")
 	options := delivery.SweepOptions{Sorter: cursor.SweepOptions{FullEvery: time.Minute}, Erase: func(_ context.Context, queue string) (bool, error) {
-		if queue != "q" || kept == 0 {
-			t.Errorf("asked for queue %q, where %d are kept", queue, kept)
-		}
+		check.That(t, queue == "q" && kept != 0, "asked for queue %q, where %d are kept", queue, kept)
 		if failed != nil {
 			return true, failed
 		}
@@ -125,9 +107,7 @@ func TestSweepErasesWhatConsumersKept(t *testing.T) {
 		return !c.Erasure.Emptied.IsZero()
 	}
 	k.pass(2 * cursor.EraseGrace)
-	if _, err := k.d.Sweep(t.Context(), options); !errors.Is(err, failed) {
-		t.Errorf("a bucket that does not answer: %v", err)
-	}
+	check.Fails(t, check.Err(k.d.Sweep(t.Context(), options)), failed)
 	failed = nil
 	for range 5 {
 		if emptied() != (kept == 0) {
@@ -147,9 +127,7 @@ func TestEraseEndsClaims(t *testing.T) {
 		return nil
 	}
 	done := k.d.Deliver(t.Context(), "q", k.reader(), -1)
-	if ending(done) != endedLost && ending(done) != endedErased {
-		t.Errorf("%+v", done)
-	}
+	check.That(t, ending(done) == endedLost || ending(done) == endedErased, "%+v", done)
 	k.gets("q 1,2,3 #1")
 	k.left(0, 0)
 }
@@ -158,8 +136,7 @@ func TestEraseEndsClaims(t *testing.T) {
 func (k *desk) sending() {
 	k.t.Helper()
 	ahead := int64(1)
-	_, err := k.sorter.Configure(k.t.Context(), "n", cursor.Change{MaxAhead: &ahead})
-	k.must(err)
+	check.Get(k.sorter.Configure(k.t.Context(), "n", cursor.Change{MaxAhead: &ahead}))
 	k.fails = func(b delivery.Batch) error {
 		seq := int64(3)
 		return b.Reply(delivery.Reply{Queue: "n", Seq: &seq, Body: []byte("far")})
@@ -178,8 +155,7 @@ func TestEraseWaitsForReplies(t *testing.T) {
 	}
 	k.left(0, 1)
 	k.pass(20 * time.Minute)
-	c, err := k.d.Inside(request.Inside{}).Erase(t.Context(), erasure("op"))
-	k.must(err)
+	c := check.Get(k.d.Inside(request.Inside{}).Erase(t.Context(), erasure("op")))
 	if _, _, err := k.d.Inside(request.Inside{}).EraseMore(t.Context(), c, nil); !refused(err, "full") {
 		t.Errorf("error %v, want ErrNoRoom", err)
 	}
@@ -195,8 +171,7 @@ func TestEraseDeletesMessagesWhileRepliesWait(t *testing.T) {
 	k.sending()
 	k.put("q", 2, 3)
 	k.pass(20 * time.Minute)
-	c, err := k.d.Inside(request.Inside{}).Erase(t.Context(), erasure("op"))
-	k.must(err)
+	c := check.Get(k.d.Inside(request.Inside{}).Erase(t.Context(), erasure("op")))
 	_, deleted, err := k.d.Inside(request.Inside{}).EraseMore(t.Context(), c, nil)
 	if want := (cursor.Remains{Messages: 3, More: true}); !refused(err, "full") || deleted != want {
 		t.Errorf("%+v, %v; want %+v, and that it is full", deleted, err, want)
@@ -210,8 +185,7 @@ func TestRepliesToAnErasedQueue(t *testing.T) {
 	k.sending()
 	o := erasure("op")
 	o.Queue = "n"
-	_, err := k.d.Inside(request.Inside{}).Erase(t.Context(), o)
-	k.must(err)
+	check.Get(k.d.Inside(request.Inside{}).Erase(t.Context(), o))
 	k.pass(20 * time.Minute)
 	k.ends("q", endedCaughtUp)
 	if c := k.at("q", 1, delivery.Idle); c.Refused.N != 1 || c.Refused.Why != "the queue was erased: its name cannot be used again" {
@@ -231,14 +205,10 @@ func TestEraseEndsTrackedClaims(t *testing.T) {
 	r := k.reader()
 	r.Track = time.Hour
 	done := k.d.Deliver(t.Context(), "q", r, -1)
-	if ending(done) != endedDeferred {
-		t.Fatalf("%+v", done)
-	}
+	check.Need(t, ending(done) == endedDeferred, "%+v", done)
 	tag := delivery.ChainOf(k.standing("q"))
-	without, err := delivery.New(k.store, k.sorter, &delivery.Options{Now: func() time.Time { return k.now }})
-	k.must(err)
-	c, err := without.Inside(request.Inside{}).Erase(t.Context(), erasure("op"))
-	k.must(err)
+	without := check.Get(delivery.New(k.store, k.sorter, &delivery.Options{Now: func() time.Time { return k.now }}))
+	c := check.Get(without.Inside(request.Inside{}).Erase(t.Context(), erasure("op")))
 	if _, done, err := without.Inside(request.Inside{}).EraseMore(t.Context(), c, nil); err != nil || !done.More {
 		t.Errorf("without chains: %+v, %v; want the consumer left to others", done, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dev/faulty"
 	"github.com/streamsort/streamsort/internal/dynamo"
@@ -37,8 +38,7 @@ func newHurt(t *testing.T, store *delivery.Store, queues *cursor.Store) *hurt {
 	h := &hurt{t: t, store: store, now: time.Date(2126, 5, 6, 7, 8, 9, 0, time.UTC)}
 	clock := func() time.Time { return h.now }
 	var err error
-	h.sorter, err = cursor.New(queues, &cursor.Options{ForEach: fanout.OneByOne, Now: clock})
-	h.must(err)
+	h.sorter = check.Get(cursor.New(queues, &cursor.Options{ForEach: fanout.OneByOne, Now: clock}))
 	h.d, err = delivery.New(h.store, h.sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: clock})
 	h.must(err)
 	return h
@@ -98,8 +98,7 @@ func (h *hurt) order(op string) delivery.Order {
 
 func (h *hurt) standing() delivery.Consumer {
 	h.t.Helper()
-	c, err := h.store.Requests(request.Inside{}).Consumer(h.t.Context(), "q", "c")
-	h.must(err)
+	c := check.Get(h.store.Requests(request.Inside{}).Consumer(h.t.Context(), "q", "c"))
 	return c
 }
 
@@ -265,9 +264,8 @@ func TestEveryRequestGoesWrongOnce(t *testing.T) {
 				faults.Fail(0, "")
 				// What fails while it delivers the next batch has committed the
 				// last one all the same, and goes on by itself.
-				if fault == ddbtest.Repeated && err != nil {
-					t.Errorf("%s at request %d: error %v", fault, k, err)
-				}
+				check.That(t, fault != ddbtest.Repeated || err == nil,
+					"%s at request %d: error %v", fault, k, err)
 				h.check(o.skipped)
 				h.now = h.now.Add(2 * time.Minute)
 				h.must(o.do(h))

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dev/meter"
 	"github.com/streamsort/streamsort/internal/dynamo"
@@ -37,11 +38,8 @@ func newMetered(t *testing.T) *metered {
 	m := &metered{t: t, meter: meter.New(dynamo.Transport()), now: time.Date(2126, 5, 6, 7, 8, 9, 0, time.UTC)}
 	clock := func() time.Time { return m.now }
 	m.store, m.queues = freshTables(t, localdb.Choose(), &dynamo.Options{Transport: m.meter})
-	var err error
-	m.sorter, err = cursor.New(m.queues, &cursor.Options{Now: clock, KeepForever: true})
-	m.must(err)
-	m.d, err = delivery.New(m.store, m.sorter, &delivery.Options{Now: clock})
-	m.must(err)
+	m.sorter = check.Get(cursor.New(m.queues, &cursor.Options{Now: clock, KeepForever: true}))
+	m.d = check.Get(delivery.New(m.store, m.sorter, &delivery.Options{Now: clock}))
 	return m
 }
 
@@ -62,8 +60,7 @@ func (m *metered) put(first, last int64) {
 		for seq := first; seq <= min(last, first+99); seq++ {
 			group = append(group, cursor.Message{Queue: meteredQueue, Seq: seq, Body: fmt.Appendf(nil, "%-100d", seq)})
 		}
-		err := m.sorter.Put(m.t.Context(), group...)[0].Err
-		m.must(err)
+		m.must(m.sorter.Put(m.t.Context(), group...)[0].Err)
 	}
 }
 
@@ -74,9 +71,7 @@ func (m *metered) deliver(known int64) delivery.Delivery {
 		Name: "billing", MaxMessages: 100, Handle: func(context.Context, delivery.Batch) error { return nil },
 	}, known)
 	m.must(done.Err)
-	if ending(done) != endedCaughtUp {
-		m.t.Fatalf("it ended as %s", ending(done))
-	}
+	check.Need(m.t, ending(done) == endedCaughtUp, "it ended as %s", ending(done))
 	return done
 }
 
@@ -147,8 +142,7 @@ func TestThousandMessagesFigure(t *testing.T) {
 // it reads nothing else.
 func TestWarmFigure(t *testing.T) {
 	m := newMetered(t)
-	handle, err := delivery.OnStream(m.d, cursor.Names{}, delivery.Reader{Name: "billing", Handle: func(context.Context, delivery.Batch) error { return nil }})
-	m.must(err)
+	handle := check.Get(delivery.OnStream(m.d, cursor.Names{}, delivery.Reader{Name: "billing", Handle: func(context.Context, delivery.Batch) error { return nil }}))
 	for n := range int64(3) {
 		m.put(n+1, n+1)
 		counts := m.cost(func() {
@@ -170,9 +164,8 @@ func TestEmptyHintFigure(t *testing.T) {
 	m.deliver(-1)
 	for _, known := range []int64{-1, 3, 10} {
 		total := m.cost(func() { m.deliver(known) }).Total()
-		if total.Requests > 2 || total.Reads > 2 || total.Writes > 0 {
-			t.Errorf("%d requests, %.1f read units, %.1f write units", total.Requests, total.Reads, total.Writes)
-		}
+		check.That(t, total.Requests <= 2 && total.Reads <= 2 && total.Writes <= 0,
+			"%d requests, %.1f read units, %.1f write units", total.Requests, total.Reads, total.Writes)
 	}
 }
 
@@ -202,8 +195,7 @@ func TestOperatorsFigure(t *testing.T) {
 		"rewind": {func() error { _, err := m.d.Operate(t.Context(), rewinds(o, delivery.At(5))); return err }, 6},
 	} {
 		// In any order: none of them depends on another.
-		_, err := m.d.Operate(t.Context(), does("resume", o))
-		m.must(err)
+		check.Get(m.d.Operate(t.Context(), does("resume", o)))
 		counts := m.cost(func() { m.must(c.do()) })
 		if w := writes(counts); w.Requests > c.writes {
 			t.Errorf("%s: %d writes, want %d: %v", name, w.Requests, c.writes, counts)
@@ -238,9 +230,7 @@ func TestQuietSweepFigure(t *testing.T) {
 		t.Fatalf("%+v", report)
 	}
 	counts := m.cost(func() {
-		if report := sweep(); report.Queues != 0 {
-			t.Errorf("%+v", report)
-		}
+		check.Is(t, sweep().Queues, 0)
 	})
 	t.Logf("%d queues: %v", count/part, counts)
 	if reads := counts.Total().Reads * part; reads > 400 {
@@ -302,8 +292,7 @@ func TestReplyFigures(t *testing.T) {
 		counts := m.cost(deliver)
 		w := writes(counts)
 		t.Logf("%-28s %d writes of %.0f units, %.1f read units", c.name, w.Requests, w.Writes, counts.Total().Reads)
-		if i > 0 && (w.Requests != c.writes || w.Writes != float64(c.writes)) {
-			t.Errorf("%s: %d writes of %.0f units, want %d: %v", c.name, w.Requests, w.Writes, c.writes, counts)
-		}
+		check.That(t, i <= 0 || w.Requests == c.writes && w.Writes == float64(c.writes),
+			"%s: %d writes of %.0f units, want %d: %v", c.name, w.Requests, w.Writes, c.writes, counts)
 	}
 }

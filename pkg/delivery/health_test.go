@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/request"
@@ -29,9 +30,8 @@ func (k *desk) hands(queue string, want string) delivery.Delivery {
 	k.t.Helper()
 	done := k.d.Deliver(k.t.Context(), queue, k.patient(), -1)
 	k.must(done.Err)
-	if ending(done) != want {
-		k.t.Errorf("%s ended as %s (%v), want %s", queue, ending(done), done.Cause, want)
-	}
+	check.That(k.t, ending(done) == want,
+		"%s ended as %s (%v), want %s", queue, ending(done), done.Cause, want)
 	return done
 }
 
@@ -48,9 +48,7 @@ func (k *desk) refuses(queues ...string) {
 // restarted is a process that knows nothing yet.
 func (k *desk) restarted() {
 	k.t.Helper()
-	var err error
-	k.d, err = delivery.New(k.store, k.sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: func() time.Time { return k.now }})
-	k.must(err)
+	k.d = check.Get(delivery.New(k.store, k.sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: func() time.Time { return k.now }}))
 }
 
 // fail has queues fail once, and lets the time to the next try pass.
@@ -65,8 +63,7 @@ func (k *desk) fail(queues ...string) {
 // health is what is known of the sink.
 func (k *desk) health() request.Health {
 	k.t.Helper()
-	h, err := k.store.Requests(request.Inside{}).Health(k.t.Context(), "c", true)
-	k.must(err)
+	h := check.Get(k.store.Requests(request.Inside{}).Health(k.t.Context(), "c", true))
 	return h
 }
 
@@ -83,11 +80,8 @@ func (k *desk) knows(next request.Health) {
 	k.t.Helper()
 	seen := k.health()
 	next.Consumer, next.By = "c", "the test"
-	_, made, err := k.store.Requests(request.Inside{}).Learn(k.t.Context(), seen, next)
-	k.must(err)
-	if !made {
-		k.t.Fatal("the sink's health is another one")
-	}
+	_, made := check.Get2(k.store.Requests(request.Inside{}).Learn(k.t.Context(), seen, next))
+	check.Need(k.t, made, "the sink's health is another one")
 }
 
 // TestABadMessageBlocksWhenItsTimeIsOver: beside others that are taken, and that fail too, not before an hour.
@@ -217,9 +211,7 @@ func TestSuccessIsNotedSeldom(t *testing.T) {
 		k.put("good", next)
 		k.hands("good", endedCaughtUp)
 	}
-	if rev() != 0 {
-		t.Error("noted while nothing failed")
-	}
+	check.That(t, rev() == 0, "noted while nothing failed")
 	noted := map[time.Time]bool{}
 	for next := int64(4); next <= 34; next++ { // half a minute
 		h := k.health()
@@ -248,9 +240,7 @@ func TestFailuresAreListed(t *testing.T) {
 		k.must(k.d.Deliver(t.Context(), queue, r, -1).Err)
 	}
 	h := k.health()
-	if len(h.Failing) != 10 || !h.FailingSince.Equal(first) {
-		t.Errorf("%+v; want ten", h)
-	}
+	check.That(t, len(h.Failing) == 10 && h.FailingSince.Equal(first), "%+v; want ten", h)
 	for _, after := range []time.Duration{5 * time.Minute, 5*time.Minute + 11*time.Second} {
 		k.now = first.Add(after)
 		k.must(k.d.Deliver(t.Context(), "q0", r, -1).Err)
@@ -293,8 +283,7 @@ func TestAQueueThatIsGoneFailsNoMore(t *testing.T) {
 	for range 13 {
 		k.fail("gone", "q")
 	}
-	_, err := k.d.Operate(t.Context(), does("remove", delivery.Order{Queue: "gone", Consumer: "c", Reason: "gone"}))
-	k.must(err)
+	check.Get(k.d.Operate(t.Context(), does("remove", delivery.Order{Queue: "gone", Consumer: "c", Reason: "gone"})))
 	k.hands("q", endedBlocked)
 }
 
@@ -303,8 +292,7 @@ func TestARedriveBeginsAnew(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1)
 	k.block("q", 1)
-	_, err := k.d.Operate(t.Context(), redrives(delivery.Order{Queue: "q", Consumer: "c", Reason: "fixed"}, 1))
-	k.must(err)
+	check.Get(k.d.Operate(t.Context(), redrives(delivery.Order{Queue: "q", Consumer: "c", Reason: "fixed"}, 1)))
 	k.pass(time.Hour)
 	k.refuses("q")
 	for range 3 {
@@ -353,9 +341,7 @@ func TestAProcessLooksAgain(t *testing.T) {
 			k.put(queue, next)
 			k.hands(queue, endedCaughtUp)
 		}
-		if looks != want {
-			t.Errorf("%s: %d looks, want %d", what, looks, want)
-		}
+		check.That(t, looks == want, "%s: %d looks, want %d", what, looks, want)
 	}
 	deliver("the first", 1)
 	k.pass(4 * time.Second)
@@ -375,12 +361,10 @@ func TestAProcessLooksAgain(t *testing.T) {
 func TestDeathsAloneBlockAsEver(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1)
-	_, err := k.d.Create(t.Context(), "q", "c", delivery.First)
-	k.must(err)
+	check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
 	for n := range 3 {
 		claim := request.Claim{Req: fmt.Sprint(n), To: 1, Now: k.now, LeaseUntil: k.now.Add(time.Minute)}
-		_, _, err := k.store.Requests(request.Inside{}).Claim(t.Context(), k.standing("q"), claim)
-		k.must(err)
+		check.Get2(k.store.Requests(request.Inside{}).Claim(t.Context(), k.standing("q"), claim))
 		k.pass(2 * time.Minute)
 	}
 	k.sweep(delivery.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}, MaxAttempts: 3})
@@ -442,17 +426,14 @@ func TestConsumerFailing(t *testing.T) {
 		t.Errorf("%v is listed after the first failure", listed)
 	}
 	k.fail("q", "other")
-	if said := announced(); len(said) > 0 {
-		t.Errorf("%v is announced after two failures; want nothing before the third", said)
-	}
+	check.Is(t, len(announced()), 0)
 	k.fail("q", "other")
 	if listed := rows(); len(listed) != 1 || !listed[0].Since.Equal(first) {
 		t.Errorf("%v is listed, want it since %s", listed, first)
 	}
 	said := announced()
-	if len(said) != 1 || said[0].Error != "no" || said[0].Attempts != 3 || !said[0].Since.Equal(first) {
-		t.Errorf("%+v was announced", said)
-	}
+	check.That(t, len(said) == 1 && said[0].Error == "no" && said[0].Attempts == 3 && said[0].Since.Equal(first),
+		"%+v was announced", said)
 	k.fails = nil
 	k.hands("q", endedCaughtUp)
 	if said, listed := announced(), rows(); len(said)+len(listed) > 0 {

@@ -2,12 +2,12 @@ package delivery_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
@@ -17,10 +17,9 @@ import (
 func (k *desk) putKeyed(queue string, keys ...int) {
 	k.t.Helper()
 	for _, key := range keys {
-		err := k.sorter.Put(k.t.Context(), cursor.Message{
+		k.must(k.sorter.Put(k.t.Context(), cursor.Message{
 			KeyParts: []any{key}, KeyType: "number", Queue: queue, ID: fmt.Sprint(key), Body: fmt.Append(nil, key),
-		})[0].Err
-		k.must(err)
+		})[0].Err)
 	}
 }
 
@@ -28,8 +27,7 @@ func (k *desk) putKeyed(queue string, keys ...int) {
 func (k *desk) settles(queue string) {
 	k.t.Helper()
 	k.pass(5 * time.Second)
-	_, err := k.sorter.Settle(k.t.Context(), queue, sortkey.EverySortKey)
-	k.must(err)
+	check.Get(k.sorter.Settle(k.t.Context(), queue, sortkey.EverySortKey))
 }
 
 // sorted tells the messages of a batch with their keys, such as "2:20 late".
@@ -58,10 +56,8 @@ func TestKeyedQueuesAreDelivered(t *testing.T) {
 		t.Run(string(policy), func(t *testing.T) {
 			k := newDesk(t)
 			kind, keys := cursor.KindKeyed, sortkey.KeyType("number")
-			_, err := k.sorter.Configure(t.Context(), "q", cursor.Change{Kind: &kind, KeyType: &keys, Late: &policy})
-			k.must(err)
-			_, err = k.createOf(cursor.KindKeyed, delivery.Who{}, "q", "c", delivery.First)
-			k.must(err)
+			check.Get(k.sorter.Configure(t.Context(), "q", cursor.Change{Kind: &kind, KeyType: &keys, Late: &policy}))
+			check.Get(k.createOf(cursor.KindKeyed, delivery.Who{}, "q", "c", delivery.First))
 			fails := 0
 			r := k.reader()
 			r.Handle = func(_ context.Context, b delivery.Batch) error {
@@ -100,12 +96,8 @@ func TestAConsumerDoesNotMakeAKeyedQueue(t *testing.T) {
 	k := newDesk(t)
 	_, err := k.createOf(cursor.KindKeyed, delivery.Who{}, "q", "c", delivery.First)
 	invalid(t, err, "kind")
-	if _, err := k.sorter.Status(t.Context(), "q"); !errors.Is(err, cursor.ErrNoQueue) {
-		t.Errorf("the queue: %v", err)
-	}
+	check.Fails(t, check.Err(k.sorter.Status(t.Context(), "q")), cursor.ErrNoQueue)
 	k.putKeyed("q", 2, 1)
 	c, err := k.createOf(cursor.KindKeyed, delivery.Who{}, "q", "c", delivery.First)
-	if err != nil || c.Delivered != 0 {
-		t.Errorf("%+v, %v", c, err)
-	}
+	check.That(t, err == nil && c.Delivered == 0, "%+v, %v", c, err)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -25,13 +26,11 @@ func order(op string) delivery.Order {
 // operations checks what is on record, the latest first.
 func (k *desk) operations(want ...string) {
 	k.t.Helper()
-	page, next, err := k.d.Inside(request.Inside{}).Audit(k.t.Context(), "q", "")
-	k.must(err)
+	page, next := check.Get2(k.d.Inside(request.Inside{}).Audit(k.t.Context(), "q", ""))
 	var got []string
 	for _, a := range page {
-		if a.Queue != "q" || a.Consumer != "c" || a.Reason != "because" || a.At.IsZero() {
-			k.t.Errorf("%+v", a)
-		}
+		check.That(k.t, a.Queue == "q" && a.Consumer == "c" && a.Reason == "because" && !a.At.IsZero(),
+			"%+v", a)
 		got = append(got, fmt.Sprintf("%s %d done=%v %s", a.Kind, a.Seq, a.Done, a.Error))
 	}
 	if diff := cmp.Diff(want, got); diff != "" || next != "" {
@@ -46,14 +45,10 @@ func TestSkip(t *testing.T) {
 	_, err := k.d.Operate(t.Context(), skips(order("wrong"), 3))
 	invalid(t, err, "seq")
 	k.pass(time.Second)
-	c, err := k.d.Operate(t.Context(), skips(order("op"), 2))
-	k.must(err)
-	if c.Delivered != 2 || c.State != delivery.Idle || c.Error != "" {
-		t.Errorf("%+v", c)
-	}
+	c := check.Get(k.d.Operate(t.Context(), skips(order("op"), 2)))
+	check.That(t, c.Delivered == 2 && c.State == delivery.Idle && c.Error == "", "%+v", c)
 	// The same order again, and another that comes too late.
-	_, err = k.d.Operate(t.Context(), skips(order("op"), 2))
-	k.must(err)
+	check.Get(k.d.Operate(t.Context(), skips(order("op"), 2)))
 	k.at("q", 2, delivery.Idle)
 	k.pass(time.Second)
 	if _, err := k.d.Operate(t.Context(), skips(order("other"), 3)); !refused(err, "not-blocked") {
@@ -80,27 +75,19 @@ func TestSkipBeforeItBlocks(t *testing.T) {
 		t.Errorf("failed with others: %v", err)
 	}
 	// Each redrive is a try at once, and the batch comes by halves.
-	c, err := k.d.Operate(t.Context(), redrives(order("now"), 1))
-	k.must(err)
-	if !c.RetryAt.IsZero() || c.Fails() {
-		t.Errorf("redriven: %+v", c)
-	}
+	c := check.Get(k.d.Operate(t.Context(), redrives(order("now"), 1)))
+	check.That(t, c.RetryAt.IsZero() && !c.Fails(), "redriven: %+v", c)
 	k.ends("q", endedFailed)
 	if c = k.at("q", 1, delivery.Idle); c.To != 2 {
-		_, err = k.d.Operate(t.Context(), redrives(order("now again"), 2))
-		k.must(err)
+		check.Get(k.d.Operate(t.Context(), redrives(order("now again"), 2)))
 		k.ends("q", endedFailed)
 		c = k.at("q", 1, delivery.Idle)
 	}
-	if c.RetryAt.IsZero() {
-		t.Fatalf("nothing is waited for: %+v", c)
-	}
+	check.Need(t, !c.RetryAt.IsZero(), "nothing is waited for: %+v", c)
 	k.must(skip("op", 2))
 	k.must(skip("op", 2))
 	c = k.at("q", 2, delivery.Idle)
-	if c.Fails() || c.Last[0].N != 0 {
-		t.Errorf("skipped: %+v", c)
-	}
+	check.That(t, !c.Fails() && c.Last[0].N == 0, "skipped: %+v", c)
 	k.got = nil
 	k.ends("q", endedCaughtUp)
 	k.gets("q 3 #1")
@@ -116,9 +103,7 @@ func TestSkipWhileItIsTried(t *testing.T) {
 	k.pass(time.Minute)
 	k.fails = func(delivery.Batch) error {
 		_, err := k.d.Operate(t.Context(), skips(order("op"), 1))
-		if !refused(err, "claimed") {
-			t.Errorf("in flight: %v", err)
-		}
+		check.That(t, refused(err, "claimed"), "in flight: %v", err)
 		return nil
 	}
 	k.ends("q", endedCaughtUp)
@@ -132,8 +117,7 @@ func TestRedrive(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1, 2)
 	k.block("q", 1)
-	_, err := k.d.Operate(t.Context(), redrives(order("op"), 1))
-	k.must(err)
+	check.Get(k.d.Operate(t.Context(), redrives(order("op"), 1)))
 	k.poison(1, errors.New("no"))
 	// It has all its attempts again.
 	for range 3 {
@@ -142,8 +126,7 @@ func TestRedrive(t *testing.T) {
 	}
 	k.at("q", 0, delivery.Blocked)
 	k.fails, k.got = nil, nil
-	_, err = k.d.Operate(t.Context(), redrives(order("op 2"), 1))
-	k.must(err)
+	check.Get(k.d.Operate(t.Context(), redrives(order("op 2"), 1)))
 	k.ends("q", endedCaughtUp)
 	k.at("q", 2, delivery.Idle)
 }
@@ -195,21 +178,15 @@ func TestPauseAndResume(t *testing.T) {
 	k.ends("q", endedPaused)
 	k.gets("q 1,2,3 #1")
 	c := k.at("q", 3, delivery.Idle)
-	if c.Paused != "because" || !c.PausedSince.Equal(k.now) {
-		t.Errorf("%+v; want why, and since when", c)
-	}
+	check.That(t, c.Paused == "because" && c.PausedSince.Equal(k.now),
+		"%+v; want why, and since when", c)
 	k.ends("q", endedPaused)
 	k.fails = nil
 	k.pass(time.Second)
-	before, err := k.sorter.Status(t.Context(), "q")
-	k.must(err)
-	_, err = k.d.Operate(t.Context(), does("resume", order("r")))
-	k.must(err)
-	after, err := k.sorter.Status(t.Context(), "q")
-	k.must(err)
-	if !after.Notified.After(before.Notified) {
-		t.Error("nobody is woken up")
-	}
+	before := check.Get(k.sorter.Status(t.Context(), "q"))
+	check.Get(k.d.Operate(t.Context(), does("resume", order("r"))))
+	after := check.Get(k.sorter.Status(t.Context(), "q"))
+	check.That(t, after.Notified.After(before.Notified), "nobody is woken up")
 	k.ends("q", endedCaughtUp)
 	k.gets("q 4,5,6 #1")
 	k.operations("resume -1 done=true ", "pause -1 done=true ")
@@ -225,29 +202,21 @@ func TestRewind(t *testing.T) {
 		want int64
 	}{{delivery.At(5), 4}, {delivery.First, 0}, {delivery.Latest, 6}, {delivery.At(7), 6}, {delivery.At(1), 0}} {
 		k.pass(time.Second)
-		got, err := k.d.Operate(t.Context(), rewinds(order(fmt.Sprint(c.to, k.now.Second())), c.to))
-		k.must(err)
-		if got.Delivered != c.want || got.Starting != "" || got.State != delivery.Idle {
-			t.Errorf("to %s: %+v; want at %d", c.to, got, c.want)
-		}
+		got := check.Get(k.d.Operate(t.Context(), rewinds(order(fmt.Sprint(c.to, k.now.Second())), c.to)))
+		check.That(t, got.Delivered == c.want && got.Starting == "" && got.State == delivery.Idle,
+			"to %s: %+v; want at %d", c.to, got, c.want)
 	}
 	k.ends("q", endedCaughtUp)
 	k.gets("q 1,2,3 #1", "q 4,5,6 #1")
-	if c := k.standing("q"); c.Rewinds != 5 {
-		t.Errorf("%d rewinds, want 5", c.Rewinds)
-	}
+	check.Is(t, k.standing("q").Rewinds, 5)
 	_, err := k.d.Operate(t.Context(), rewinds(order("beyond"), delivery.At(8)))
 	invalid(t, err, "start")
-	_, err = k.sorter.Inside(queuelog.Inside{}).RaiseFloor(t.Context(), "q", 3)
-	k.must(err)
+	check.Get(k.sorter.Inside(queuelog.Inside{}).RaiseFloor(t.Context(), "q", 3))
 	_, err = k.d.Operate(t.Context(), rewinds(order("below the floor"), delivery.At(3)))
 	invalid(t, err, "start")
 	k.at("q", 6, delivery.Idle)
-	got, err := k.d.Operate(t.Context(), rewinds(order("first above the floor"), delivery.First))
-	k.must(err)
-	if got.Delivered != 3 {
-		t.Errorf("first is %d, want 3", got.Delivered)
-	}
+	got := check.Get(k.d.Operate(t.Context(), rewinds(order("first above the floor"), delivery.First)))
+	check.That(t, got.Delivered == 3, "first is %d, want 3", got.Delivered)
 }
 
 // TestRewindPastWhatIsKept: what is gone is not promised.
@@ -255,14 +224,11 @@ func TestRewindPastWhatIsKept(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", upTo(1, 6)...)
 	k.ends("q", endedCaughtUp)
-	_, err := k.queues.Requests(queuelog.Inside{}).DeleteMessages(t.Context(), "q", []int64{1, 2, 3})
-	k.must(err)
+	check.Get(k.queues.Requests(queuelog.Inside{}).DeleteMessages(t.Context(), "q", []int64{1, 2, 3}))
 	k.got = nil
-	got, err := k.d.Operate(t.Context(), rewinds(order("op"), delivery.At(1)))
-	k.must(err)
-	if got.Delivered != 3 {
-		t.Errorf("it begins behind %d, want behind 3, the last one lost", got.Delivered)
-	}
+	got := check.Get(k.d.Operate(t.Context(), rewinds(order("op"), delivery.At(1))))
+	check.That(t, got.Delivered == 3,
+		"it begins behind %d, want behind 3, the last one lost", got.Delivered)
 	k.ends("q", endedCaughtUp)
 	k.gets("q 4,5,6 #1")
 }
@@ -280,8 +246,7 @@ func TestReplayComesInBatches(t *testing.T) {
 	k.pass(time.Second)
 	k.must(k.d.Deliver(t.Context(), "q", r, -1).Err)
 	k.got = nil
-	_, err := k.d.Operate(t.Context(), rewinds(order("op"), delivery.First))
-	k.must(err)
+	check.Get(k.d.Operate(t.Context(), rewinds(order("op"), delivery.First)))
 	k.must(k.d.Deliver(t.Context(), "q", r, -1).Err)
 	k.gets("q 1,2,3,4,5,6 #1")
 }
@@ -300,8 +265,7 @@ func TestRewindAndRemoveWaitForAClaim(t *testing.T) {
 	}
 	k.ends("q", endedCaughtUp)
 	k.gets("q 1 #1")
-	_, err := k.d.Operate(t.Context(), does("remove", order("d 2")))
-	k.must(err)
+	check.Get(k.d.Operate(t.Context(), does("remove", order("d 2"))))
 	if c := k.standing("q"); c.Exists() {
 		t.Errorf("%+v is still there", c)
 	}
@@ -314,9 +278,7 @@ func TestRewindAndRemoveWaitForAClaim(t *testing.T) {
 func TestBadOrders(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1)
-	if _, err := k.d.Operate(t.Context(), does("pause", order("op"))); !errors.Is(err, delivery.ErrNoConsumer) {
-		t.Errorf("error %v, want ErrNoConsumer", err)
-	}
+	check.Fails(t, check.Err(k.d.Operate(t.Context(), does("pause", order("op")))), delivery.ErrNoConsumer)
 	k.ends("q", endedCaughtUp)
 	for field, change := range map[string]func(*delivery.Order){
 		"reason":   func(o *delivery.Order) { o.Reason = "" },
@@ -344,9 +306,7 @@ func TestBadOrders(t *testing.T) {
 	_, err = k.d.Operate(t.Context(), does("resume", long))
 	invalid(t, err, "reason")
 	k.operations()
-	if _, err := k.d.Status(t.Context(), "none"); !errors.Is(err, cursor.ErrNoQueue) {
-		t.Errorf("error %v, want ErrNoQueue", err)
-	}
+	check.Fails(t, check.Err(k.d.Status(t.Context(), "none")), cursor.ErrNoQueue)
 }
 
 // TestAnIDIsOfOneOperation: under the id of one, nothing else is done; the same again is
@@ -355,18 +315,14 @@ func TestAnIDIsOfOneOperation(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", upTo(1, 6)...)
 	k.ends("q", endedCaughtUp)
-	_, err := k.d.Create(t.Context(), "q", "d", delivery.First)
-	k.must(err)
-	_, err = k.d.Operate(t.Context(), rewinds(order("op"), delivery.First))
-	k.must(err)
+	check.Get(k.d.Create(t.Context(), "q", "d", delivery.First))
+	check.Get(k.d.Operate(t.Context(), rewinds(order("op"), delivery.First)))
 	k.pass(time.Second)
 	taken := func(what string, err error) {
 		t.Helper()
-		if !refused(err, "id-taken") {
-			t.Errorf("%s: error %v, want that the id is taken", what, err)
-		}
+		check.That(t, refused(err, "id-taken"), "%s: error %v, want that the id is taken", what, err)
 	}
-	_, err = k.d.Operate(t.Context(), rewinds(order("op"), delivery.Latest))
+	_, err := k.d.Operate(t.Context(), rewinds(order("op"), delivery.Latest))
 	taken("another place", err)
 	_, err = k.d.Operate(t.Context(), does("pause", order("op")))
 	taken("another action", err)
@@ -395,8 +351,7 @@ func TestWhatIsOnRecord(t *testing.T) {
 	k.put("q", upTo(1, 3)...)
 	ann, app := delivery.Who{Kind: "iam", Name: "arn:ann"}, delivery.Who{Kind: "jwt", Name: "ben", Client: "app"}
 	for range 2 { // it is made once
-		_, err := k.createOf(cursor.KindNumbered, app, "q", "c", delivery.At(2))
-		k.must(err)
+		check.Get(k.createOf(cursor.KindNumbered, app, "q", "c", delivery.At(2)))
 	}
 	k.pass(time.Second)
 	_, err := k.d.Inside(request.Inside{}).CreateFor(t.Context(), app, "q", "late", delivery.At(9), nil)
@@ -404,10 +359,8 @@ func TestWhatIsOnRecord(t *testing.T) {
 	k.pass(time.Second)
 	o := order("op")
 	o.Who = ann
-	_, err = k.d.Operate(t.Context(), rewinds(o, delivery.Latest))
-	k.must(err)
-	page, _, err := k.d.Inside(request.Inside{}).Audit(t.Context(), "q", "")
-	k.must(err)
+	check.Get(k.d.Operate(t.Context(), rewinds(o, delivery.Latest)))
+	page, _ := check.Get2(k.d.Inside(request.Inside{}).Audit(t.Context(), "q", ""))
 	for i := range page {
 		page[i].At, page[i].Op, page[i].Queue = time.Time{}, "", ""
 	}
@@ -417,26 +370,19 @@ func TestWhatIsOnRecord(t *testing.T) {
 		{Consumer: "late", Kind: "create", Seq: -1, Request: map[string]string{"start": "9"}, Who: app, Error: "start is 9: it must be from 1 to 4"},
 		{Consumer: "c", Kind: "create", Seq: -1, Request: at2, Who: app, Done: true},
 	}
-	if diff := cmp.Diff(want, page); diff != "" {
-		t.Errorf("on record (-want +got):\n%s", diff)
-	}
+	check.Is(t, cmp.Diff(want, page), "")
 }
 
 // TestWhatTheStoreSaysIsNotOnRecord: it may name tables and roles, and is for the log.
 func TestWhatTheStoreSaysIsNotOnRecord(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", upTo(1, 3)...)
-	_, err := k.d.Create(t.Context(), "q", "c", delivery.At(1))
-	k.must(err)
+	check.Get(k.d.Create(t.Context(), "q", "c", delivery.At(1)))
 	k.queues.fail = func(string, string) error { return fmt.Errorf("table arn:of-ours: %w", cursor.ErrThrottled) }
-	if _, err := k.d.Operate(t.Context(), rewinds(order("op"), delivery.Latest)); !errors.Is(err, cursor.ErrThrottled) {
-		t.Errorf("error %v, want ErrThrottled", err)
-	}
+	check.Fails(t, check.Err(k.d.Operate(t.Context(), rewinds(order("op"), delivery.Latest))), cursor.ErrThrottled)
 	k.queues.fail = nil
 	k.operations("rewind -1 done=false it failed inside, and may have been done: the log says why")
-	if _, err := k.d.Operate(t.Context(), rewinds(order("op"), delivery.Latest)); err != nil {
-		t.Error(err)
-	}
+	check.Get(k.d.Operate(t.Context(), rewinds(order("op"), delivery.Latest)))
 	k.operations("rewind -1 done=true ")
 }
 
@@ -464,16 +410,12 @@ func (k *desk) createOf(kind cursor.Kind, who delivery.Who, queue, name string, 
 // it is to be; later that is fixed.
 func TestCreateSaysTheKind(t *testing.T) {
 	k := newDesk(t)
-	_, err := k.createOf(cursor.KindArrival, delivery.Who{}, "new", "c", delivery.Latest)
-	k.must(err)
+	check.Get(k.createOf(cursor.KindArrival, delivery.Who{}, "new", "c", delivery.Latest))
 	added := k.sorter.Put(t.Context(), cursor.Message{Queue: "new", Seq: cursor.NoSeq, ID: "a", Body: []byte("1")})[0]
-	if added.Err != nil || added.Outcome != cursor.Advanced {
-		t.Errorf("%s, %v", added.Outcome, added.Err)
-	}
-	_, err = k.createOf(cursor.KindNumbered, delivery.Who{}, "new", "d", delivery.First)
-	if !errors.Is(err, cursor.ErrFixed) {
-		t.Errorf("error %v", err)
-	}
+	check.That(t, added.Err == nil && added.Outcome == cursor.Advanced,
+		"%s, %v", added.Outcome, added.Err)
+	_, err := k.createOf(cursor.KindNumbered, delivery.Who{}, "new", "d", delivery.First)
+	check.That(t, errors.Is(err, cursor.ErrFixed), "error %v", err)
 	if all, err := k.d.Status(t.Context(), "new"); err != nil || len(all) != 1 {
 		t.Errorf("consumers %v, %v", all, err)
 	}
@@ -483,20 +425,13 @@ func TestCreateSaysTheKind(t *testing.T) {
 func TestCreateTwice(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1, 2)
-	_, err := k.d.Create(t.Context(), "q", "c", delivery.First)
-	k.must(err)
+	check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
 	k.ends("q", endedCaughtUp)
-	c, err := k.d.Create(t.Context(), "q", "c", delivery.First)
-	k.must(err)
-	if c.Delivered != 2 {
-		t.Errorf("it is at %d, want at 2", c.Delivered)
-	}
+	c := check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
+	check.That(t, c.Delivered == 2, "it is at %d, want at 2", c.Delivered)
 	// A queue that nobody put to yet.
-	c, err = k.d.Create(t.Context(), "new", "c", delivery.Latest)
-	k.must(err)
-	if c.Delivered != 0 || c.Starting != "" {
-		t.Errorf("%+v", c)
-	}
+	c = check.Get(k.d.Create(t.Context(), "new", "c", delivery.Latest))
+	check.That(t, c.Delivered == 0 && c.Starting == "", "%+v", c)
 	k.put("new", 1)
 	k.got = nil
 	k.ends("new", endedCaughtUp)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/claimstest"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/request"
@@ -41,9 +42,7 @@ func (k *desk) arrived(queue string, want ...string) {
 			k.t.Errorf("%+v", m)
 		}
 	}
-	if !slices.Equal(got, want) {
-		k.t.Errorf("queue %s has %q, want %q", queue, got, want)
-	}
+	check.That(k.t, slices.Equal(got, want), "queue %s has %q, want %q", queue, got, want)
 }
 
 func TestPushedReplies(t *testing.T) {
@@ -54,9 +53,7 @@ func TestPushedReplies(t *testing.T) {
 	k.at("q", 4, delivery.Idle)
 	k.arrived("x", "re 1", "re 2", "re 3", "re 4")
 	k.arrived("n", "re 1", "re 2", "re 3", "re 4")
-	if done.Batches != 2 || done.Messages != 4 {
-		t.Errorf("%+v", done)
-	}
+	check.That(t, done.Batches == 2 && done.Messages == 4, "%+v", done)
 }
 
 // TestNoRepliesOfAFailure: what a batch that failed had added is gone.
@@ -130,29 +127,24 @@ func TestARefusedReplyGoesOn(t *testing.T) {
 	c := k.at("q", 2, delivery.Idle)
 	k.arrived("x", "re 1", "re 2")
 	k.arrived("n", "1", "re 2")
-	if c.Refused.N != 1 || c.Refused.Announced != 0 || c.Refused.Queue != "n" || c.Refused.Why != "seq 1: conflict" {
-		t.Errorf("%+v", c.Refused)
-	}
+	check.That(t, c.Refused.N == 1 && c.Refused.Announced == 0 && c.Refused.Queue == "n" && c.Refused.Why == "seq 1: conflict",
+		"%+v", c.Refused)
 	operations, _, err := k.d.Inside(request.Inside{}).Audit(t.Context(), "q", "")
 	if err != nil || len(operations) != 1 || operations[0].Kind != "reply" || operations[0].ReplyQueue != "n" || operations[0].Error != "seq 1: conflict" || operations[0].Done {
 		t.Errorf("operations %+v, %v", operations, err)
 	}
 	k.sweep(delivery.SweepOptions{})
-	if len(k.announced) != 1 || k.announced[0].Kind != "consumer.reply-refused" || !strings.Contains(k.announced[0].Error, `to queue "n": seq 1: conflict`) {
-		t.Errorf("announced %+v", k.announced)
-	}
+	check.That(t, len(k.announced) == 1 && k.announced[0].Kind == "consumer.reply-refused" && strings.Contains(k.announced[0].Error, `to queue "n": seq 1: conflict`),
+		"announced %+v", k.announced)
 	k.sweep(delivery.SweepOptions{Sorter: cursor.SweepOptions{FullEvery: time.Nanosecond}})
-	if len(k.announced) != 0 {
-		t.Errorf("announced again: %+v", k.announced)
-	}
+	check.That(t, len(k.announced) == 0, "announced again: %+v", k.announced)
 }
 
 // TestAFullQueueHoldsTheConsumer, is announced after a time, and is tried again.
 func TestAFullQueueHoldsTheConsumer(t *testing.T) {
 	k := newDesk(t)
 	ahead := int64(1)
-	_, err := k.sorter.Configure(t.Context(), "n", cursor.Change{MaxAhead: &ahead})
-	k.must(err)
+	check.Get(k.sorter.Configure(t.Context(), "n", cursor.Change{MaxAhead: &ahead}))
 	k.fails = func(b delivery.Batch) error {
 		seq := b.To + 2
 		return b.Reply(delivery.Reply{Queue: "x", Body: []byte("first")}, delivery.Reply{Queue: "n", Seq: &seq, Body: []byte("far")})
@@ -170,19 +162,13 @@ func TestAFullQueueHoldsTheConsumer(t *testing.T) {
 	for _, a := range k.announced {
 		kinds = append(kinds, a.Kind)
 	}
-	if !slices.Contains(kinds, "consumer.replying") {
-		t.Errorf("announced %v", kinds)
-	}
+	check.That(t, slices.Contains(kinds, "consumer.replying"), "announced %v", kinds)
 	k.put("n", 1, 2)
-	if report := k.sweep(delivery.SweepOptions{}); report.Sent != 1 {
-		t.Errorf("%+v", report)
-	}
+	check.Is(t, k.sweep(delivery.SweepOptions{}).Sent, 1)
 	k.at("q", 1, delivery.Idle)
 	k.arrived("x", "first")
 	k.arrived("n", "1", "2", "far")
-	if c := k.standing("q"); c.Refused.N != 0 {
-		t.Errorf("%+v", c.Refused)
-	}
+	check.Is(t, k.standing("q").Refused.N, 0)
 }
 
 // TestEveryRequestOfAPushMayFail: whatever happens to a request of a delivery that
@@ -194,13 +180,9 @@ func TestEveryRequestOfAPushMayFail(t *testing.T) {
 	clock := func() time.Time { return now }
 	newDeliverer := func() (*delivery.Deliverer, *cursor.Sorter) { // a process that knows nothing
 		sorter, err := cursor.New(queues, &cursor.Options{Now: clock})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		d, err := delivery.New(store, sorter, &delivery.Options{Now: clock})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		return d, sorter
 	}
 	for _, fault := range ddbtest.EveryFault() {
@@ -214,9 +196,7 @@ func TestEveryRequestOfAPushMayFail(t *testing.T) {
 				}}
 				d, sorter := newDeliverer()
 				for seq := int64(1); seq <= 2; seq++ {
-					if err := sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: seq})[0].Err; err != nil {
-						t.Fatal(err)
-					}
+					check.OK(t, sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: seq})[0].Err)
 				}
 				faults.Fail(nth, fault)
 				first := d.Deliver(t.Context(), queue, reader, -1)
@@ -234,14 +214,11 @@ func TestEveryRequestOfAPushMayFail(t *testing.T) {
 					for _, m := range claimstest.Arrived(t, sorter)(q) {
 						got = append(got, string(m.Body))
 					}
-					if !slices.Equal(got, []string{"re 1", "re 2"}) {
-						t.Errorf("after %+v: queue %s has %q", first, q, got)
-					}
+					check.That(t, slices.Equal(got, []string{"re 1", "re 2"}),
+						"after %+v: queue %s has %q", first, q, got)
 				}
 			})
-			if nth > 60 {
-				t.Fatal("no end of requests")
-			}
+			check.Need(t, nth <= 60, "no end of requests")
 		}
 	}
 }
@@ -261,22 +238,15 @@ func TestTheIdHasTheWholeToken(t *testing.T) {
 		store := delivery.NewMemory()
 		d, err := delivery.New(store, k.sorter, &delivery.Options{Now: func() time.Time { return k.now }})
 		k.must(err)
-		p, err := delivery.NewClaims(d, nil)
-		k.must(err)
+		p := check.Get(delivery.NewClaims(d, nil))
 		if req == "r1" {
 			k.put("q", 1)
 		}
-		_, err = d.Create(t.Context(), "q", "c", delivery.First)
-		k.must(err)
-		a, err := p.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: req})
-		k.must(err)
-		_, err = p.Prepare(t.Context(), a.Held())
-		k.must(err)
-		if a.Token.N != 1 {
-			t.Fatalf("token %v", a.Token)
-		}
-		_, err = p.Commit(t.Context(), a.Held(), delivery.Reply{Queue: "x", Body: []byte("re " + req)})
-		k.must(err)
+		check.Get(d.Create(t.Context(), "q", "c", delivery.First))
+		a := check.Get(p.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: req}))
+		check.Get(p.Prepare(t.Context(), a.Held()))
+		check.Need(t, a.Token.N == 1, "token %v", a.Token)
+		check.Get(p.Commit(t.Context(), a.Held(), delivery.Reply{Queue: "x", Body: []byte("re " + req)}))
 	}
 	k.arrived("x", "re r1", "re r2")
 }
@@ -285,12 +255,9 @@ func TestTheIdHasTheWholeToken(t *testing.T) {
 // anything is stored where it is pushed to, and on record in two phases.
 func TestRepliesToUnknownQueues(t *testing.T) {
 	k := newDesk(t)
-	var err error
-	k.d, err = delivery.New(k.store, k.sorter, &delivery.Options{Now: func() time.Time { return k.now }, KnownQueues: true})
-	k.must(err)
+	k.d = check.Get(delivery.New(k.store, k.sorter, &delivery.Options{Now: func() time.Time { return k.now }, KnownQueues: true}))
 	arrival := cursor.KindArrival
-	_, err = k.sorter.Configure(t.Context(), "x", cursor.Change{Kind: &arrival})
-	k.must(err)
+	check.Get(k.sorter.Configure(t.Context(), "x", cursor.Change{Kind: &arrival}))
 	replies := []delivery.Reply{{Queue: "x", Body: []byte("known")}, {Queue: "nowhere", Body: []byte("unknown")}}
 	k.fails = func(b delivery.Batch) error { return b.Reply(replies...) }
 	k.put("q", 1)
@@ -300,14 +267,10 @@ func TestRepliesToUnknownQueues(t *testing.T) {
 	k.arrived("x")
 	k.arrived("nowhere")
 
-	p, err := delivery.NewClaims(k.d, nil)
-	k.must(err)
-	_, err = k.d.Create(t.Context(), "q", "pull", delivery.First)
-	k.must(err)
-	a, err := p.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "pull", ID: "r"})
-	k.must(err)
-	_, err = p.Prepare(t.Context(), a.Held())
-	k.must(err)
+	p := check.Get(delivery.NewClaims(k.d, nil))
+	check.Get(k.d.Create(t.Context(), "q", "pull", delivery.First))
+	a := check.Get(p.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "pull", ID: "r"}))
+	check.Get(p.Prepare(t.Context(), a.Held()))
 	if done, err := p.Commit(t.Context(), a.Held(), replies...); err != nil || done.Outcome != delivery.OK {
 		t.Errorf("%+v, %v", done, err)
 	}
@@ -323,8 +286,7 @@ func TestRepliesToUnknownQueues(t *testing.T) {
 func TestAPausedConsumersDecisionStands(t *testing.T) {
 	k := newDesk(t)
 	ahead := int64(1)
-	_, err := k.sorter.Configure(t.Context(), "n", cursor.Change{MaxAhead: &ahead})
-	k.must(err)
+	check.Get(k.sorter.Configure(t.Context(), "n", cursor.Change{MaxAhead: &ahead}))
 	k.fails = func(b delivery.Batch) error {
 		seq := b.To + 2
 		return b.Reply(delivery.Reply{Queue: "n", Seq: &seq, Body: []byte("far")})
@@ -333,8 +295,7 @@ func TestAPausedConsumersDecisionStands(t *testing.T) {
 	k.ends("q", endedReplying)
 	k.put("q", 2)
 	order := delivery.Order{Queue: "q", Consumer: "c", Reason: "why"}
-	_, err = k.d.Operate(t.Context(), does("pause", order))
-	k.must(err)
+	check.Get(k.d.Operate(t.Context(), does("pause", order)))
 	if _, err := k.d.Operate(t.Context(), rewinds(order, delivery.First)); !refused(err, "claimed") {
 		t.Errorf("rewound: %v", err)
 	}
@@ -363,9 +324,7 @@ func TestADecisionThatWasLost(t *testing.T) {
 		var mine bool
 		var err error
 		next, mine, err = k.store.Requests(request.Inside{}).Claim(t.Context(), k.standing("q"), claim)
-		if err != nil || !mine || next.From != 3 {
-			t.Fatalf("%+v, %v, %v", next, mine, err)
-		}
+		check.Need(t, err == nil && mine && next.From == 3, "%+v, %v, %v", next, mine, err)
 	}
 	lost := false
 	store := k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
@@ -382,8 +341,57 @@ func TestADecisionThatWasLost(t *testing.T) {
 	if done := d.Deliver(t.Context(), "q", k.reader(), -1); done.Err != nil || ending(done) != endedBusy {
 		t.Errorf("%s, %v; want that it is busy", ending(done), done.Err)
 	}
-	if is := k.standing("q"); is != next {
-		t.Errorf("the other's claim is %+v, want %+v", is, next)
-	}
+	check.Is(t, k.standing("q"), next)
 	k.arrived("x", "re 1", "re 2", "re 3")
+}
+
+// TestAReplyIsTakenAsItIs: what a handler does afterwards with what it wrote the
+// reply from, as a loop does that has one buffer and one counter, changes nothing.
+func TestAReplyIsTakenAsItIs(t *testing.T) {
+	k := newDesk(t)
+	k.fails = func(b delivery.Batch) error {
+		seq, body, attributes := int64(0), make([]byte, 0, 16), map[string]string{}
+		for range 3 {
+			seq++
+			body = fmt.Appendf(body[:0], "re %d", seq)
+			clear(attributes)
+			if err := b.Reply(delivery.Reply{Queue: "n", Seq: &seq, Body: body, Attributes: attributes}); err != nil {
+				return err
+			}
+			attributes["late"] = "yes"
+		}
+		return nil
+	}
+	k.put("q", 1)
+	k.ends("q", endedCaughtUp)
+	k.arrived("n", "re 1", "re 2", "re 3")
+	check.Is(t, k.at("q", 1, delivery.Idle).Refused.N, 0)
+}
+
+// TestWhatIsTakenCanBeStored: a reply that Batch.Reply takes is never too large to
+// be stored, whatever its attributes are.
+func TestWhatIsTakenCanBeStored(t *testing.T) {
+	one := int64(1)
+	short := map[string]string{} // with names of two bytes, and no values
+	for i := range cursor.MaxAttributes / 2 {
+		short[string([]byte{byte(32 + i/90), byte(32 + i%90)})] = ""
+	}
+	for name, replies := range map[string][]delivery.Reply{
+		"all attributes that a message may have": {{Queue: "n", Seq: &one, Attributes: map[string]string{"a": strings.Repeat("x", cursor.MaxAttributes-1)}}},
+		"many short attributes":                  slices.Repeat([]delivery.Reply{{Queue: "x", Attributes: short}}, 15),
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := newDesk(t)
+			taken := false
+			k.fails = func(b delivery.Batch) error {
+				err := b.Reply(replies...)
+				taken = err == nil
+				return err
+			}
+			k.put("q", 1)
+			if done := k.ends("q", endedFailed); taken {
+				t.Errorf("it was taken, and failed later: %s", done.Record.Error)
+			}
+		})
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
@@ -27,9 +28,7 @@ func TestReaderRefuses(t *testing.T) {
 		invalid(t, c.r.Validate(), c.field)
 	}
 	good := delivery.Reader{Name: "c", Retries: slices.Repeat(second, 10)}
-	if err := good.Validate(); err != nil {
-		t.Error(err)
-	}
+	check.OK(t, good.Validate())
 }
 
 // TestRetriesAreASetting: a batch that fails is tried again by the reader's schedule, the
@@ -43,9 +42,7 @@ func TestRetriesAreASetting(t *testing.T) {
 	for _, want := range []time.Duration{2 * time.Second, 30 * time.Second, 30 * time.Second} {
 		done := k.d.Deliver(t.Context(), "q", r, -1)
 		k.must(done.Err)
-		if got := done.Record.RetryAt.Sub(k.now); got != want {
-			t.Errorf("it is tried again after %s, want %s", got, want)
-		}
+		check.Is(t, done.Record.RetryAt.Sub(k.now), want)
 		k.pass(want)
 	}
 }
@@ -77,9 +74,7 @@ func TestASinkThatIsAwayBlocksNothing(t *testing.T) {
 	k.fails = nil
 	k.pass(time.Second)
 	k.ends("q", endedCaughtUp)
-	if delivery.SinkAway(nil) != nil {
-		t.Error("no error became one")
-	}
+	check.That(t, delivery.SinkAway(nil) == nil, "no error became one")
 }
 
 // TestNotBefore: a sink is not tried again before it asks to be, an hour at most, and no sooner than the schedule says;
@@ -106,9 +101,7 @@ func TestNotBefore(t *testing.T) {
 				return err
 			}
 			done := k.ends("q", endedFailed)
-			if got := done.Record.RetryAt.Sub(k.now); got != c.want {
-				t.Errorf("it is tried again after %s, want %s", got, c.want)
-			}
+			check.Is(t, done.Record.RetryAt.Sub(k.now), c.want)
 			if attempts := map[bool]int{false: 1, true: 0}[c.away]; done.Record.Attempts != attempts || done.Record.Error != "no" {
 				t.Errorf("%+v", done.Record)
 			}
@@ -124,9 +117,7 @@ func TestNotBefore(t *testing.T) {
 	k.put("q", 1)
 	k.fails = func(delivery.Batch) error { return delivery.Permanent(delivery.NotBefore(errNo, k.now.Add(time.Hour))) }
 	k.ends("q", endedBlocked)
-	if delivery.NotBefore(nil, k.now) != nil {
-		t.Error("no error became one")
-	}
+	check.That(t, delivery.NotBefore(nil, k.now) == nil, "no error became one")
 }
 
 // TestAPartIsDone: what is before the first failure is committed by the same write that gives the claim back; what is behind it
@@ -153,11 +144,8 @@ func TestAPartIsDone(t *testing.T) {
 		k.pass(time.Hour)
 		k.d.Deliver(t.Context(), "q", r, -1)
 	}
-	_, err := k.d.Operate(t.Context(), skips(orderOf("q"), 3))
-	k.must(err)
-	if done := k.d.Deliver(t.Context(), "q", r, -1); ending(done) != endedCaughtUp {
-		t.Errorf("%+v", done)
-	}
+	check.Get(k.d.Operate(t.Context(), skips(orderOf("q"), 3)))
+	check.Is(t, ending(k.d.Deliver(t.Context(), "q", r, -1)), endedCaughtUp)
 	if len(got) < 3 || got[0] != "1-4 #1" || got[1] != "3-4 #2" || got[len(got)-1] != "5-5 #1" && got[len(got)-1] != "4-5 #1" {
 		t.Errorf("it got %q", got)
 	}
@@ -184,13 +172,9 @@ func TestTheAttemptGoesOnByHalves(t *testing.T) {
 		k.pass(time.Hour)
 	}
 	fails = false
-	if done := k.d.Deliver(t.Context(), "q", r, -1); ending(done) != endedCaughtUp {
-		t.Errorf("%+v", done)
-	}
+	check.Is(t, ending(k.d.Deliver(t.Context(), "q", r, -1)), endedCaughtUp)
 	want := []string{"1-4 #1", "1-4 #2", "1-2 #3", "1-1 #4", "2-2 #4", "2-2 #5", "3-6 #5", "7-8 #1"}
-	if !slices.Equal(got, want) {
-		t.Errorf("it got %q, want %q", got, want)
-	}
+	check.That(t, slices.Equal(got, want), "it got %q, want %q", got, want)
 }
 
 // TestAPartThatCannotBeCommitted: a batch with replies is committed whole; and a seq must be in the batch.
@@ -210,7 +194,5 @@ func TestAPartThatCannotBeCommitted(t *testing.T) {
 			t.Errorf("%s: %+v", name, ended)
 		}
 	}
-	if delivery.DoneUpTo(nil, 1) != nil {
-		t.Error("nothing failed, and that is an error")
-	}
+	check.That(t, delivery.DoneUpTo(nil, 1) == nil, "nothing failed, and that is an error")
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -39,9 +40,8 @@ func (s *sharing) reader(name string, most int) delivery.Reader {
 	return delivery.Reader{Name: name, MaxMessages: most, Handle: func(_ context.Context, b delivery.Batch) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if len(b.Messages) > most {
-			s.t.Errorf("%s gets %d at once, and takes %d", name, len(b.Messages), most)
-		}
+		check.That(s.t, len(b.Messages) <= most,
+			"%s gets %d at once, and takes %d", name, len(b.Messages), most)
 		for _, m := range b.Messages {
 			s.bodies[name] += string(m.Body) + m.Attributes["word"]
 			m.Body[0], m.Attributes["word"] = 'X', "changed"
@@ -56,14 +56,11 @@ func (s *sharing) comes(readers ...delivery.Reader) int {
 	s.t.Helper()
 	for range 2 {
 		s.seq++
-		err := s.sorter.Put(s.t.Context(), cursor.Message{Queue: "q", Seq: s.seq, Body: []byte{'0' + byte(s.seq)}, Attributes: map[string]string{"word": "x"}})[0].Err
-		s.must(err)
+		s.must(s.sorter.Put(s.t.Context(), cursor.Message{Queue: "q", Seq: s.seq, Body: []byte{'0' + byte(s.seq)}, Attributes: map[string]string{"word": "x"}})[0].Err)
 	}
-	handle, err := delivery.OnStream(s.d, cursor.Names{}, readers...)
-	s.must(err)
+	handle := check.Get(delivery.OnStream(s.d, cursor.Names{}, readers...))
 	s.meter.Take()
-	_, err = handle(s.t.Context(), table.StreamEvent{Records: []json.RawMessage{moved(1, "q", s.seq-2, s.seq)}})
-	s.must(err)
+	check.Get(handle(s.t.Context(), table.StreamEvent{Records: []json.RawMessage{moved(1, "q", s.seq-2, s.seq)}}))
 	return s.meter.Take().Reads
 }
 
@@ -72,34 +69,21 @@ func TestConsumersShareWhatIsRead(t *testing.T) {
 	s := newSharing(t)
 	a, b := s.reader("a", 10), s.reader("b", 10)
 	s.comes(a, b) // makes them
-	if reads := s.comes(a, b); reads != 1 {
-		t.Errorf("%d reads for both", reads)
-	}
-	if reads := s.comes(a); reads != 1 {
-		t.Errorf("%d reads for one", reads)
-	}
-	if reads := s.comes(a, b); reads != 2 {
-		t.Errorf("%d reads at two places", reads)
-	}
-	if s.bodies["a"] != "1x2x3x4x5x6x7x8x" || s.bodies["b"] != s.bodies["a"] {
-		t.Errorf("got %q", s.bodies)
-	}
+	check.Is(t, s.comes(a, b), 1)
+	check.Is(t, s.comes(a), 1)
+	check.Is(t, s.comes(a, b), 2)
+	check.That(t, s.bodies["a"] == "1x2x3x4x5x6x7x8x" && s.bodies["b"] == s.bodies["a"],
+		"got %q", s.bodies)
 }
 
 // TestConsumersOfOtherBoundsReadForThemselves: their batches are others.
 func TestConsumersOfOtherBoundsReadForThemselves(t *testing.T) {
 	s := newSharing(t)
-	var err error
-	s.d, err = delivery.New(s.store, s.sorter, &delivery.Options{ForEach: fanout.OneByOne})
-	s.must(err)
+	s.d = check.Get(delivery.New(s.store, s.sorter, &delivery.Options{ForEach: fanout.OneByOne}))
 	a, b := s.reader("a", 10), s.reader("b", 1)
 	s.comes(a, b)
-	if reads := s.comes(a, b); reads != 3 {
-		t.Errorf("%d reads", reads)
-	}
-	if s.bodies["b"] != "1x2x3x4x" || s.bodies["a"] != s.bodies["b"] {
-		t.Errorf("got %q", s.bodies)
-	}
+	check.Is(t, s.comes(a, b), 3)
+	check.That(t, s.bodies["b"] == "1x2x3x4x" && s.bodies["a"] == s.bodies["b"], "got %q", s.bodies)
 }
 
 // TestAReadThatFailsIsNotShared: the other one reads for itself.

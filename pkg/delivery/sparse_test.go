@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/cost"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dev/whole"
@@ -110,23 +111,13 @@ func newSparse(t *testing.T, job sparseJob) *sparse {
 		spent: map[string]ddbtest.Total{}, positions: map[string]int64{}, ready: map[string][]time.Time{}, got: map[string]int{},
 	}
 	clock := func() time.Time { return s.now }
-	store, err := cursor.NewStore(s.meter, cursor.Names{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if s.sorter, err = cursor.New(store, &cursor.Options{KeepForever: true, Now: clock}); err != nil {
-		t.Fatal(err)
-	}
+	store := check.Get(cursor.NewStore(s.meter, cursor.Names{}))
+	s.sorter = check.Get(cursor.New(store, &cursor.Options{KeepForever: true, Now: clock}))
 	for range max(job.processes, 1) {
-		if s.d, err = delivery.New(delivery.NewStore(s.meter, consumers), s.sorter, &delivery.Options{
+		s.d = check.Get(delivery.New(delivery.NewStore(s.meter, consumers), s.sorter, &delivery.Options{
 			ForEach: fanout.OneByOne, Now: clock,
-		}); err != nil {
-			t.Fatal(err)
-		}
-		handle, err := delivery.OnStream(s.d, cursor.Names{}, s.reader("a"), s.reader("b"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
+		handle := check.Get(delivery.OnStream(s.d, cursor.Names{}, s.reader("a"), s.reader("b")))
 		s.handle = append(s.handle, handle)
 	}
 	return s
@@ -151,10 +142,7 @@ func (s *sparse) put(batch []cursor.Message) {
 	for _, m := range batch {
 		s.now = s.now.Add(250 * time.Millisecond / time.Duration(len(batch)))
 		result := s.sorter.Put(s.Context(), m)[0]
-		err := result.Err
-		if err != nil {
-			s.Fatal(err)
-		}
+		check.OK(s, result.Err)
 		for _, move := range result.Moves {
 			s.moves++
 			s.records = append(s.records, moved(s.moves, m.Queue, move.From, move.To))
@@ -206,9 +194,7 @@ func (s *sparse) run() {
 		}
 		if i%looks == looks-1 {
 			for queue, seqs := range came {
-				if _, err := s.sorter.Inside(queuelog.Inside{}).Heal(s.Context(), queue, seqs...); err != nil {
-					s.Fatal(err)
-				}
+				check.Get(s.sorter.Inside(queuelog.Inside{}).Heal(s.Context(), queue, seqs...))
 			}
 			clear(came)
 		}
@@ -222,9 +208,7 @@ func (s *sparse) run() {
 
 func (s *sparse) report(n float64) {
 	for key, got := range s.got {
-		if got != 100 {
-			s.Errorf("%s got %d", key, got)
-		}
+		check.That(s, got == 100, "%s got %d", key, got)
 	}
 	var all ddbtest.Total
 	for _, name := range []string{"put", "look", "deliver"} {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/request"
 )
 
@@ -328,9 +329,7 @@ func TestStoreAway(t *testing.T) {
 			b.answer("away", want, true)(b.Fail(b.Context(), b.queue, "a", c.Token, away))
 			c = b.answer("again", want, true)(b.Fail(b.Context(), b.queue, "a", c.Token, away))
 		}
-		if c.Attempts != 0 || c.IsolateTo != 0 || c.Away != 2 {
-			b.Errorf("%+v; want nothing counted", c)
-		}
+		check.That(b.T, c.Attempts == 0 && c.IsolateTo == 0 && c.Away == 2, "%+v; want nothing counted", c)
 		next := b.claim(c, "r2", 5)
 		c = b.answer("failed", failedNow(next, failure(false)), true)(b.Fail(b.Context(), b.queue, "a", next.Token, failure(false)))
 		away.Away = 1
@@ -353,9 +352,8 @@ func TestStoreFirstFailure(t *testing.T) {
 		beside.Since, beside.Proven = time.Time{}, false
 		c := b.claim(b.create(b.fresh("a")), "r0", 5)
 		c = b.answer("failed beside others", failedNow(c, beside), true)(b.Fail(b.Context(), b.queue, "a", c.Token, beside))
-		if !c.FailingSince.IsZero() || c.ownAttempts() != 0 || !c.Fails() {
-			b.Errorf("%+v; want nothing of the first one's own", c)
-		}
+		check.That(b.T, c.FailingSince.IsZero() && c.ownAttempts() == 0 && c.Fails(),
+			"%+v; want nothing of the first one's own", c)
 		first.Alone = true
 		c = b.claim(c, "r1", 4)
 		c = b.answer("failed", failedNow(c, first), true)(b.Fail(b.Context(), b.queue, "a", c.Token, first))
@@ -365,26 +363,22 @@ func TestStoreFirstFailure(t *testing.T) {
 			again.Proven = proven
 			c = b.claim(c, fmt.Sprint("again ", i), 4)
 			c = b.answer("failed again", failedNow(c, again), true)(b.Fail(b.Context(), b.queue, "a", c.Token, again))
-			if c.Proven != proven || !c.FailingSince.Equal(first.Since) || c.ownAttempts() != i+2 {
-				b.Errorf("%+v; want it proven %v by the last failure", c, proven)
-			}
+			check.That(b.T, c.Proven == proven && c.FailingSince.Equal(first.Since) && c.ownAttempts() == i+2,
+				"%+v; want it proven %v by the last failure", c, proven)
 		}
 		c = b.claim(c, "r3", 4)
 		c = b.answer("committed and claimed", claimed(committed(c), claim("r4", 6)), true)(b.CommitAndClaim(b.Context(), c, claim("r4", 6), Response{}))
 		c = b.answer("failed", failedNow(c, beside), true)(b.Fail(b.Context(), b.queue, "a", c.Token, beside))
 		c = b.claim(c, "r5", 6)
 		c = b.answer("committed", committed(c), true)(b.Commit(b.Context(), b.queue, "a", c.Token, Response{}))
-		if c.Fails() {
-			b.Errorf("%+v fails", c)
-		}
+		check.That(b.T, !c.Fails(), "%+v fails", c)
 		c = b.claim(c, "r6", 7)
 		first.Block = true
 		c = b.answer("blocked", failedNow(c, first), true)(b.Fail(b.Context(), b.queue, "a", c.Token, first))
 		after, made, err := b.Unblock(b.Context(), c, false, "op 1")
 		b.check(err)
-		if !made || !after.FailingSince.IsZero() || after.Proven {
-			b.Errorf("redriven: %+v, %v; want nothing of the failures before", after, made)
-		}
+		check.That(b.T, made && after.FailingSince.IsZero() && !after.Proven,
+			"redriven: %+v, %v; want nothing of the failures before", after, made)
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/request"
 )
@@ -186,9 +187,7 @@ func (b *bench) triedOften(name string) Consumer {
 	c := b.claim(b.create(b.fresh(name)), "r1", 5)
 	c = b.answer("failed", failedNow(c, failure(false)), true)(b.Fail(b.Context(), b.queue, name, c.Token, failure(false)))
 	c = b.claim(c, "r2", 5)
-	if c.Tried == 0 {
-		b.Fatalf("%+v was not tried before", c)
-	}
+	check.Need(b.T, c.Tried != 0, "%+v was not tried before", c)
 	return b.answer("failed for good", failedNow(c, failure(true)), true)(b.Fail(b.Context(), b.queue, name, c.Token, failure(true)))
 }
 
@@ -403,9 +402,7 @@ func TestStoreEndedContext(t *testing.T) {
 		if _, _, err := b.Claim(ctx, c, claim("r", 5)); !errors.Is(err, context.Canceled) {
 			b.Errorf("claim: error %v, want that of the context", err)
 		}
-		if _, err := b.Consumer(ctx, b.queue, "a"); !errors.Is(err, context.Canceled) {
-			b.Errorf("get: error %v, want that of the context", err)
-		}
+		check.Fails(b.T, check.Err(b.Consumer(ctx, b.queue, "a")), context.Canceled)
 		same(b.T, "untouched", b.standing(b.queue, "a"), c)
 	})
 }

@@ -1,6 +1,7 @@
 package delivery_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,9 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
+	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -35,13 +39,9 @@ func failedAt(number string) events.DynamoDBEventResponse {
 // stream gives records to the handler, and checks its answer.
 func (k *desk) stream(want events.DynamoDBEventResponse, records ...json.RawMessage) {
 	k.t.Helper()
-	handle, err := delivery.OnStream(k.d, cursor.Names{}, k.reader())
-	k.must(err)
-	got, err := handle(k.t.Context(), table.StreamEvent{Records: records})
-	k.must(err)
-	if diff := cmp.Diff(want, got); diff != "" {
-		k.t.Errorf("answer (-want +got):\n%s", diff)
-	}
+	handle := check.Get(delivery.OnStream(k.d, cursor.Names{}, k.reader()))
+	got := check.Get(handle(k.t.Context(), table.StreamEvent{Records: records}))
+	check.Is(k.t, cmp.Diff(want, got), "")
 }
 
 var allWell = events.DynamoDBEventResponse{}
@@ -152,14 +152,12 @@ func TestAQueueWithMuchLetsOthersGoFirst(t *testing.T) {
 	for turn, want := range [][]string{
 		{"much 1,2,3 #1", "much 4,5,6 #1"}, {"much 7,8,9 #1", "much 10,11,12 #1"}, {"much 13,14,15 #1", "much 16,17,18 #1"},
 	} {
-		if !k.notified("much", func() { k.stream(allWell, moved(turn+1, "much", 0, 20)) }) {
-			t.Errorf("turn %d: it is not woken up again", turn)
-		}
+		check.That(t, k.notified("much", func() { k.stream(allWell, moved(turn+1, "much", 0, 20)) }),
+			"turn %d: it is not woken up again", turn)
 		k.gets(want...)
 	}
-	if k.notified("much", func() { k.stream(allWell, moved(9, "much", 0, 20)) }) {
-		t.Error("it is woken up for nothing")
-	}
+	check.That(t, !k.notified("much", func() { k.stream(allWell, moved(9, "much", 0, 20)) }),
+		"it is woken up for nothing")
 	k.gets("much 19,20 #1")
 	// Where it cannot be woken up, the record comes again.
 	k.put("much", upTo(21, 29)...)
@@ -217,16 +215,13 @@ func TestBadRecords(t *testing.T) {
 			k := newDesk(t)
 			k.put("a", 1)
 			k.put("b", 1)
-			handle, err := delivery.OnStream(k.d, cursor.Names{}, k.reader())
-			k.must(err)
+			handle := check.Get(delivery.OnStream(k.d, cursor.Names{}, k.reader()))
 			got, err := handle(t.Context(), table.StreamEvent{Records: []json.RawMessage{
 				moved(1, "a", 0, 1), json.RawMessage(record), moved(3, "b", 0, 1),
 			}})
 			if name == "no JSON" {
 				// It cannot be named: the whole event comes again.
-				if err == nil {
-					t.Errorf("%+v; want an error", got)
-				}
+				check.That(t, err != nil, "%+v; want an error", got)
 			} else if diff := cmp.Diff(failedAt("2"), got); err != nil || diff != "" {
 				t.Errorf("%v (-want +got):\n%s", err, diff)
 			}
@@ -243,13 +238,11 @@ func TestReadersOfAStream(t *testing.T) {
 	r.Prefix = "orders/"
 	all := k.reader()
 	all.Name = "all"
-	handle, err := delivery.OnStream(k.d, cursor.Names{}, r, all)
-	k.must(err)
-	_, err = handle(t.Context(), table.StreamEvent{Records: []json.RawMessage{moved(1, "orders/1", 0, 1), moved(2, "other", 0, 1)}})
-	k.must(err)
+	handle := check.Get(delivery.OnStream(k.d, cursor.Names{}, r, all))
+	check.Get(handle(t.Context(), table.StreamEvent{Records: []json.RawMessage{moved(1, "orders/1", 0, 1), moved(2, "other", 0, 1)}}))
 	k.gets("orders/1 1 #1", "orders/1 1 #1", "other 1 #1")
 	wrong.Name = "no such name"
-	_, err = delivery.OnStream(k.d, cursor.Names{}, r, wrong)
+	_, err := delivery.OnStream(k.d, cursor.Names{}, r, wrong)
 	invalid(t, err, "consumer")
 }
 
@@ -281,8 +274,7 @@ func TestDeliverMoved(t *testing.T) {
 		t.Errorf("a position that the queue does not have is noted as a loss, %v", err)
 	}
 	// An erased queue has nothing.
-	_, err := k.d.Inside(request.Inside{}).Erase(t.Context(), delivery.Order{Queue: "b", Op: "e", Reason: "a test"})
-	k.must(err)
+	check.Get(k.d.Inside(request.Inside{}).Erase(t.Context(), delivery.Order{Queue: "b", Op: "e", Reason: "a test"}))
 	k.eagerly(map[string]int64{"b": 2})
 	k.gets()
 }
@@ -324,4 +316,99 @@ func TestDeliverMovedFails(t *testing.T) {
 	w.eagerly(map[string]int64{"q": 1})
 	w.gets()
 	w.tells("q c 6s")
+}
+
+// TestAStartIsFinishedInPieces: a rewind over more than one invocation has time for gets
+// on with each one that dies, no matter which, and begins where it was set.
+func TestAStartIsFinishedInPieces(t *testing.T) {
+	k := newDesk(t)
+	const last = 3500
+	k.put("q", upTo(1, last)...)
+	check.Get(k.d.Create(t.Context(), "q", "c", delivery.Latest))
+	killed := errors.New("killed")
+	// An invocation makes so many requests of the queue's tables, and dies.
+	invocation := func(left int) *delivery.Deliverer {
+		queues := ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+			if left--; left < 0 {
+				return ddb.Answer{}, killed
+			}
+			return k.queues.tables.Do(ctx, r)
+		})
+		clock := func() time.Time { return k.now }
+		sorter, err := cursor.New(k.queues.on(t, queues), &cursor.Options{ForEach: fanout.OneByOne, Now: clock})
+		k.must(err)
+		d, err := delivery.New(k.store, sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: clock})
+		k.must(err)
+		return d
+	}
+	check.Fails(t, check.Err(invocation(5).Operate(t.Context(), rewinds(order("back"), delivery.First))), killed)
+	for n := 0; k.standing("q").Starting != ""; n++ {
+		if n == 4 {
+			t.Fatalf("after %d invocations it still starts: %+v", n, k.standing("q"))
+		}
+		done := invocation(4).Deliver(t.Context(), "q", k.reader(), -1)
+		check.That(t, done.Batches <= 0 || k.standing("q").Starting == "",
+			"%d batches while it starts", done.Batches)
+	}
+	if c := k.standing("q"); c.KeptFrom != 0 || c.Rewinds != 1 {
+		t.Errorf("%+v", c)
+	}
+	k.got = nil
+	r := k.reader()
+	r.MaxMessages = 1000
+	k.must(k.d.Deliver(t.Context(), "q", r, -1).Err)
+	k.at("q", last, delivery.Idle)
+}
+
+// TestAStartWhoseTurnIsOver: it is Starting still, no claim is made, and it is gone on
+// with.
+func TestAStartWhoseTurnIsOver(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", upTo(1, 3500)...)
+	k.queues.fail = func(request, _ string) error {
+		if request == "messages" {
+			k.pass(11 * time.Second)
+		}
+		return nil
+	}
+	c := check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
+	check.That(t, c.Starting != "" && c.KeptFrom == 2501, "%+v; want that it is not done", c)
+	if report, err := k.d.Sweep(t.Context(), delivery.SweepOptions{}); err != nil || report.Started != 0 || report.Notified != 1 {
+		t.Errorf("%+v, %v; want that it is not done, and goes on", report, err)
+	}
+	check.Is(t, k.standing("q").KeptFrom, 1501)
+	k.queues.fail = nil
+	if report, err := k.d.Sweep(t.Context(), delivery.SweepOptions{}); err != nil || report.Started != 1 {
+		t.Errorf("%+v, %v", report, err)
+	}
+	k.at("q", 0, delivery.Idle)
+}
+
+// TestStartsOfAQueueHaveOneTurn of a sweep's run: many of them keep no other queue waiting.
+func TestStartsOfAQueueHaveOneTurn(t *testing.T) {
+	k := newDesk(t)
+	k.put("q", upTo(1, 3500)...)
+	k.sweep(delivery.SweepOptions{}) // from here on only the round of the gaps is due
+	const consumers = 10
+	for n := range consumers {
+		c := delivery.Consumer{Queue: "q", Name: fmt.Sprint("c", n), State: delivery.Idle, Control: delivery.Control{Starting: "op", LastOp: "op"}}
+		check.Get2(k.store.Requests(request.Inside{}).CreateConsumer(t.Context(), c))
+	}
+	k.queues.fail = func(request, _ string) error {
+		if request == "messages" {
+			k.pass(3 * time.Second)
+		}
+		return nil
+	}
+	began := k.now
+	report, err := k.d.Sweep(t.Context(), delivery.SweepOptions{})
+	if took := k.now.Sub(began); err != nil || took != 6*time.Second || report.Notified != 1 {
+		t.Errorf("%+v, %v, after %s; want a turn of 5s, to the end of a piece", report, err, took)
+	}
+	for n := 0; report.Started < consumers; n++ {
+		check.Need(t, n != 30, "%+v; want that all are started", report)
+		k.pass(5 * time.Minute)
+		next := check.Get(k.d.Sweep(t.Context(), delivery.SweepOptions{}))
+		report.Started += next.Started
+	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/request"
@@ -20,31 +21,24 @@ import (
 func (k *desk) dues() *[]time.Duration {
 	k.t.Helper()
 	var dues []time.Duration
-	var err error
-	k.d, err = delivery.New(k.store, k.sorter, &delivery.Options{
+	k.d = check.Get(delivery.New(k.store, k.sorter, &delivery.Options{
 		ForEach: fanout.OneByOne, Now: func() time.Time { return k.now },
 		WakeCircuit: func(consumer string, due time.Time) {
-			if consumer != "c" {
-				k.t.Errorf("notified of %q", consumer)
-			}
+			check.That(k.t, consumer == "c", "notified of %q", consumer)
 			dues = append(dues, due.Sub(k.now).Truncate(time.Second))
 		},
-	})
-	k.must(err)
+	}))
 	return &dues
 }
 
 // seesTo handles the circuit, and checks what was done, and when it is due next.
 func (k *desk) seesTo(want delivery.SweepReport, next time.Duration) {
 	k.t.Helper()
-	report, due, err := k.d.Wake(k.t.Context(), "", "c", delivery.SweepOptions{Announce: func(_ context.Context, a delivery.Announcement) error {
+	report, due := check.Get2(k.d.Wake(k.t.Context(), "", "c", delivery.SweepOptions{Announce: func(_ context.Context, a delivery.Announcement) error {
 		k.announced = append(k.announced, a)
 		return nil
-	}})
-	k.must(err)
-	if diff := cmp.Diff(want, report); diff != "" {
-		k.t.Errorf("it did (-want +got):\n%s", diff)
-	}
+	}}))
+	check.Is(k.t, cmp.Diff(want, report), "")
 	if due.IsZero() != (next == 0) || next != 0 && due.Sub(k.now).Truncate(time.Second) != next {
 		k.t.Errorf("the next is due in %s, want %s", due.Sub(k.now), next)
 	}
@@ -66,9 +60,7 @@ func TestWakeCircuit(t *testing.T) {
 	k.opens()
 	opened := k.now
 	k.hands("q", endedCircuitOpen)
-	if diff := cmp.Diff([]time.Duration{0, 0}, *dues); diff != "" {
-		t.Errorf("notified when it opened, and when it stopped a delivery (-want +got):\n%s", diff)
-	}
+	check.Is(t, cmp.Diff([]time.Duration{0, 0}, *dues), "")
 	k.seesTo(delivery.SweepReport{CircuitsOpen: 1, Announced: 1}, 5*time.Second)
 	k.seesTo(delivery.SweepReport{CircuitsOpen: 1}, 5*time.Second)
 	k.probeDue()
@@ -80,17 +72,13 @@ func TestWakeCircuit(t *testing.T) {
 	}
 	*dues = nil
 	k.hands("q", endedFailed)
-	if diff := cmp.Diff([]time.Duration{time.Minute, 15 * time.Second}, *dues); diff != "" {
-		t.Errorf("notified when it was probed (-want +got):\n%s", diff)
-	}
+	check.Is(t, cmp.Diff([]time.Duration{time.Minute, 15 * time.Second}, *dues), "")
 	k.fails = nil
 	k.probeDue()
 	*dues = nil
 	k.put("r", 1)
 	k.hands("r", endedCaughtUp)
-	if diff := cmp.Diff([]time.Duration{65 * time.Second, 0}, *dues); diff != "" {
-		t.Errorf("notified when it closed (-want +got):\n%s", diff)
-	}
+	check.Is(t, cmp.Diff([]time.Duration{65 * time.Second, 0}, *dues), "")
 	closed := k.now
 	// Somebody may not know yet that it closed.
 	k.seesTo(delivery.SweepReport{}, 10*time.Second)
@@ -103,12 +91,8 @@ func TestWakeCircuit(t *testing.T) {
 		{Kind: "consumer.circuit-open", ID: fmt.Sprintf("consumer.circuit-open/c/%d", opened.UnixMilli()), Consumer: "c", Since: opened},
 		{Kind: "consumer.circuit-closed", ID: fmt.Sprintf("consumer.circuit-closed/c/%d", closed.UnixMilli()), Consumer: "c", Since: closed, Age: 10 * time.Second},
 	}
-	if diff := cmp.Diff(want, k.announced); diff != "" {
-		t.Errorf("announced (-want +got):\n%s", diff)
-	}
-	if is := k.circuit(); is != (request.Circuit{Closed: closed}) {
-		t.Errorf("%+v", is)
-	}
+	check.Is(t, cmp.Diff(want, k.announced), "")
+	check.Is(t, k.circuit(), (request.Circuit{Closed: closed}))
 }
 
 // TestAShortOutageIsNotAnnounced: what people did not hear of did not end for them either.
@@ -120,9 +104,7 @@ func TestAShortOutageIsNotAnnounced(t *testing.T) {
 	k.hands("q", endedCaughtUp)
 	k.pass(10 * time.Second)
 	k.seesTo(delivery.SweepReport{}, 0)
-	if k.circuit().Waking {
-		t.Error("it is to be seen to")
-	}
+	check.That(t, !k.circuit().Waking, "it is to be seen to")
 }
 
 // TestTheSweepSeesToCircuits: of the readers that it knows, without a timer.
@@ -163,9 +145,8 @@ func TestWakeCircuitsRequestsGoWrong(t *testing.T) {
 				break
 			}
 			_, _, second := k.d.Wake(t.Context(), "", "c", o)
-			if second != nil || len(ids) != 1 || !k.circuit().Announced {
-				t.Errorf("request %d, %s: %v, then %v: announced %v", nth, fault, first, second, ids)
-			}
+			check.That(t, second == nil && len(ids) == 1 && k.circuit().Announced,
+				"request %d, %s: %v, then %v: announced %v", nth, fault, first, second, ids)
 		}
 	}
 	k := newDesk(t)
@@ -181,9 +162,7 @@ func TestProbesWithoutAnnouncements(t *testing.T) {
 	did, _, err := k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{Announce: func(context.Context, delivery.Announcement) error {
 		return errNo
 	}})
-	if err == nil || did.Notified == 0 {
-		t.Errorf("%+v, %v", did, err)
-	}
+	check.That(t, err != nil && did.Notified != 0, "%+v, %v", did, err)
 }
 
 // TestClocksOfCircuits: who closes the circuit has a clock behind that of who opened it, and what was held
@@ -193,12 +172,10 @@ func TestClocksOfCircuits(t *testing.T) {
 	k.opens()
 	k.put("r", 1)
 	k.hands("r", endedCircuitOpen)
-	e, err := k.store.Requests(request.Inside{}).Health(t.Context(), "c", true)
-	k.must(err)
+	e := check.Get(k.store.Requests(request.Inside{}).Health(t.Context(), "c", true))
 	opened := e.Circuit.Opened
 	e.Circuit.ProbeAt = opened.Add(-time.Hour)
-	_, _, err = k.store.Requests(request.Inside{}).Learn(t.Context(), e, e)
-	k.must(err)
+	check.Get2(k.store.Requests(request.Inside{}).Learn(t.Context(), e, e))
 	k.now = opened.Add(-time.Minute)
 	k.fails = nil
 	k.hands("q", endedCaughtUp)
@@ -206,11 +183,8 @@ func TestClocksOfCircuits(t *testing.T) {
 		t.Errorf("closed at %s, opened at %s", k.circuit().Closed, opened)
 	}
 	for calls := 0; k.circuit().Waking; calls++ {
-		did, next, err := k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{})
-		k.must(err)
-		if did.Notified > 10 || calls > 5 {
-			t.Fatalf("no end: %+v", did)
-		}
+		did, next := check.Get2(k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{}))
+		check.Need(t, did.Notified <= 10 && calls <= 5, "no end: %+v", did)
 		if next.After(k.now) {
 			k.now = next
 		}
@@ -222,8 +196,7 @@ func TestClocksOfCircuits(t *testing.T) {
 func TestALateRowOfACircuit(t *testing.T) {
 	k, _ := holding(t)
 	k.opens()
-	row, _, err := k.store.Requests(request.Inside{}).Trouble().Page(t.Context(), trouble.CircuitOpen, "", "", 1)
-	k.must(err)
+	row, _ := check.Get2(k.store.Requests(request.Inside{}).Trouble().Page(t.Context(), trouble.CircuitOpen, "", "", 1))
 	k.fails = nil
 	k.probeDue()
 	k.hands("q", endedCaughtUp)
@@ -280,8 +253,7 @@ func TestACircuitThatIsSwitchedOff(t *testing.T) {
 	k.hands("q", endedCircuitOpen)
 	o := delivery.SweepOptions{Readers: []delivery.Reader{{Name: "c", Circuit: delivery.Circuit{Off: true}}}}
 	for range 10 {
-		_, next, err := k.d.Wake(t.Context(), "", "c", o)
-		k.must(err)
+		_, next := check.Get2(k.d.Wake(t.Context(), "", "c", o))
 		if next.IsZero() {
 			break
 		}
@@ -328,17 +300,13 @@ func TestNothingIsLeftToProbe(t *testing.T) {
 				k.probeDue()
 				k.now = k.now.Add(time.Minute)
 				for range 2 { // held rows that are over go first
-					_, _, err := k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{})
-					k.must(err)
+					check.Get2(k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{}))
 				}
-				if !k.circuit().Open() {
-					t.Fatalf("%s: it is closed, and %d wait", name, 3-i)
-				}
+				check.Need(t, k.circuit().Open(), "%s: it is closed, and %d wait", name, 3-i)
 				k.must(c.give(k, queue))
 			}
 			for range 10 {
-				_, next, err := k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{})
-				k.must(err)
+				_, next := check.Get2(k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{}))
 				if next.Sub(k.now) > 10*time.Second {
 					t.Fatalf("%s: the next is %s: %+v", name, next, k.circuit())
 				}
@@ -346,19 +314,14 @@ func TestNothingIsLeftToProbe(t *testing.T) {
 					break
 				}
 			}
-			e, err := k.store.Requests(request.Inside{}).Health(t.Context(), "c", true)
-			k.must(err)
+			e := check.Get(k.store.Requests(request.Inside{}).Health(t.Context(), "c", true))
 			if k.now = e.Circuit.Closed.Add(time.Minute); e.Circuit.Waking {
 				t.Errorf("%s: %+v", name, e.Circuit)
 			}
-			if len(e.Failing) != c.fails || !e.TakenAt.IsZero() {
-				t.Errorf("%s: %+v", name, e)
-			}
+			check.That(t, len(e.Failing) == c.fails && e.TakenAt.IsZero(), "%s: %+v", name, e)
 			k.put("r", 1)
 			k.hands("r", endedFailed)
-			if is := k.circuit(); is.Open() != (c.fails > 0) {
-				t.Errorf("%s, and another fails: %+v", name, is)
-			}
+			check.Is(t, k.circuit().Open(), (c.fails > 0), name)
 		}
 	}
 }
@@ -380,8 +343,7 @@ func TestTheSweepLeavesHeldQueuesToTheirCircuit(t *testing.T) {
 	for _, queue := range queues[10:] { // their rows are lost
 		k.must(k.store.Requests(request.Inside{}).Trouble().Delete(t.Context(), trouble.Row{State: trouble.HeldBy("c"), Queue: queue, Consumer: "c", N: k.circuit().Opened.UnixMilli()}))
 	}
-	_, err := k.d.Create(t.Context(), "r00", "other", delivery.First)
-	k.must(err)
+	check.Get(k.d.Create(t.Context(), "r00", "other", delivery.First))
 	o := delivery.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}, Readers: []delivery.Reader{{Name: "c", Circuit: delivery.Circuit{WakeRate: 1}}}}
 	rounds := func(n int) (woken []string) {
 		t.Helper()
@@ -414,9 +376,7 @@ func TestTheSweepLeavesHeldQueuesToTheirCircuit(t *testing.T) {
 	if took := last.Sub(began); woken != 24 || took < 17*time.Second || took > 25*time.Second {
 		t.Errorf("%d are woken up within %s, want 24, one a second", woken, took)
 	}
-	if len(*waits) == 0 {
-		t.Error("nobody waits")
-	}
+	check.That(t, len(*waits) != 0, "nobody waits")
 }
 
 // circuitIsNotDue puts the next probe off.
@@ -427,8 +387,7 @@ func (k *desk) circuitIsNotDue() {
 		return
 	}
 	h.Circuit.ProbeAt = k.now.Add(time.Hour)
-	_, _, err := k.store.Requests(request.Inside{}).Learn(k.t.Context(), h, h)
-	k.must(err)
+	check.Get2(k.store.Requests(request.Inside{}).Learn(k.t.Context(), h, h))
 }
 
 // TestTheSweepWakesUpHoweverManyWait: in one run, as long as it has time.
@@ -455,18 +414,14 @@ func TestTheCircuitOfARemovedConsumerEnds(t *testing.T) {
 	k, _ := holding(t)
 	k.opens()
 	for _, queue := range []string{"q1", "q2", "q3"} {
-		_, err := k.d.Operate(t.Context(), does("remove", orderOf(queue)))
-		k.must(err)
+		check.Get(k.d.Operate(t.Context(), does("remove", orderOf(queue))))
 	}
 	if h := k.health(); len(h.Failing) > 0 || !h.FailingSince.IsZero() {
 		t.Errorf("%+v still fail", h)
 	}
 	k.probeDue()
-	_, _, err := k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{})
-	k.must(err)
-	if k.circuit().Open() {
-		t.Error("it is open")
-	}
+	check.Get2(k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{}))
+	check.That(t, !k.circuit().Open(), "it is open")
 }
 
 // TestWakeUpsBesideACircuit: while it is open a retry is left to it, also where its row is lost; once it has closed, a retry
@@ -479,9 +434,7 @@ func TestWakeUpsBesideACircuit(t *testing.T) {
 		t.Helper()
 		did, _, err := k.d.Wake(t.Context(), "q1", "c", delivery.SweepOptions{})
 		k.must(err)
-		if did.Notified != want {
-			t.Errorf("%d are woken up, want %d", did.Notified, want)
-		}
+		check.That(t, did.Notified == want, "%d are woken up, want %d", did.Notified, want)
 	}
 	wake(0)
 	k.same("held back", k.heldBack(), []string{"q3", "q1"})

@@ -3,6 +3,8 @@ package delivery_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -19,11 +22,9 @@ import (
 // notified reports whether the queue's consumers are woken up by what fn does.
 func (k *desk) notified(queue string, fn func()) bool {
 	k.t.Helper()
-	before, err := k.sorter.Status(k.t.Context(), queue)
-	k.must(err)
+	before := check.Get(k.sorter.Status(k.t.Context(), queue))
 	fn()
-	after, err := k.sorter.Status(k.t.Context(), queue)
-	k.must(err)
+	after := check.Get(k.sorter.Status(k.t.Context(), queue))
 	return after.Notified.After(before.Notified)
 }
 
@@ -45,16 +46,12 @@ func TestSweepWakesUpWhoLags(t *testing.T) {
 	k.put("lags", 2)
 	var report delivery.SweepReport
 	if k.notified("well", func() {
-		if !k.notified("lags", func() { report = k.everyFive() }) {
-			t.Error("who lags is not woken up")
-		}
+		check.That(t, k.notified("lags", func() { report = k.everyFive() }), "who lags is not woken up")
 	}) {
 		t.Error("who has everything is woken up")
 	}
 	want := delivery.SweepReport{Queues: 2, Lagging: 1, OldestLag: 5 * time.Minute, Notified: 1}
-	if diff := cmp.Diff(want, report, cmpopts.IgnoreFields(delivery.SweepReport{}, "Sorter")); diff != "" {
-		t.Errorf("report (-want +got):\n%s", diff)
-	}
+	check.Is(t, cmp.Diff(want, report, cmpopts.IgnoreFields(delivery.SweepReport{}, "Sorter")), "")
 	// It is woken up by each run until it has everything.
 	for range 30 {
 		if report := k.everyFive(); report.Notified != 1 {
@@ -81,17 +78,11 @@ func TestSweepLooksAtQuietQueuesSeldom(t *testing.T) {
 	for range 4 {
 		looked()
 	}
-	if n := looked(); n != 0 {
-		t.Errorf("%d quiet queues were looked at", n)
-	}
+	check.Is(t, looked(), 0)
 	k.put("b", 2)
-	if n := looked(); n != 1 {
-		t.Errorf("%d queues were looked at where one moved", n)
-	}
+	check.Is(t, looked(), 1)
 	k.pass(24 * time.Hour)
-	if n := looked(); n != 3 {
-		t.Errorf("%d queues were looked at after a day, want 3", n)
-	}
+	check.Is(t, looked(), 3)
 }
 
 // TestSweepSeesWhatASlowClockMoved: a process that moves a cursor may have a clock that is
@@ -106,9 +97,7 @@ func TestSweepSeesWhatASlowClockMoved(t *testing.T) {
 	k.pass(-9 * time.Minute)
 	k.put("a", 2)
 	k.pass(9 * time.Minute)
-	if report := k.everyFive(); report.Notified != 1 {
-		t.Errorf("%+v, want the queue to be woken up", report)
-	}
+	check.Is(t, k.everyFive().Notified, 1)
 }
 
 // TestSweepEndsDeadClaims: a worker that died is followed by another, until the
@@ -116,13 +105,11 @@ func TestSweepSeesWhatASlowClockMoved(t *testing.T) {
 func TestSweepEndsDeadClaims(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1, 2)
-	_, err := k.d.Create(t.Context(), "q", "c", delivery.First)
-	k.must(err)
+	check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
 	// Nothing is blocked that did not stand alone.
 	for attempt := 1; attempt <= 5; attempt++ {
 		c := k.standing("q")
-		_, made, err := k.store.Requests(request.Inside{}).Claim(t.Context(), c, request.Claim{Req: "dead", To: int64([]int{2, 2, 1, 1, 1}[attempt-1]), Now: k.now, LeaseUntil: k.now.Add(time.Hour)})
-		k.must(err)
+		_, made := check.Get2(k.store.Requests(request.Inside{}).Claim(t.Context(), c, request.Claim{Req: "dead", To: int64([]int{2, 2, 1, 1, 1}[attempt-1]), Now: k.now, LeaseUntil: k.now.Add(time.Hour)}))
 		if report := k.everyFive(); !made || report.Cancelled != 0 {
 			t.Errorf("%+v, made %v; want a claim that is left alone", report, made)
 		}
@@ -138,26 +125,21 @@ func TestSweepEndsDeadClaims(t *testing.T) {
 func TestSweepEndsDeadClaimsWhilePaused(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1)
-	_, err := k.d.Create(t.Context(), "q", "c", delivery.First)
-	k.must(err)
-	_, _, err = k.store.Requests(request.Inside{}).Claim(t.Context(), k.standing("q"), request.Claim{Req: "dead", To: 1, Now: k.now, LeaseUntil: k.now.Add(time.Minute)})
-	k.must(err)
-	_, err = k.d.Operate(t.Context(), does("pause", order("p")))
-	k.must(err)
+	check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
+	check.Get2(k.store.Requests(request.Inside{}).Claim(t.Context(), k.standing("q"), request.Claim{Req: "dead", To: 1, Now: k.now, LeaseUntil: k.now.Add(time.Minute)}))
+	check.Get(k.d.Operate(t.Context(), does("pause", order("p"))))
 	if report := k.everyFive(); report.Cancelled != 1 || report.Paused != 1 {
 		t.Errorf("%+v", report)
 	}
 	k.at("q", 0, delivery.Idle)
-	_, err = k.d.Operate(t.Context(), rewinds(order("r"), delivery.First))
-	k.must(err)
+	check.Get(k.d.Operate(t.Context(), rewinds(order("r"), delivery.First)))
 }
 
 // TestSweepFinishesStarts: the process that began one died.
 func TestSweepFinishesStarts(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1, 2)
-	_, _, err := k.store.Requests(request.Inside{}).CreateConsumer(t.Context(), delivery.Consumer{Queue: "q", Name: "c", State: delivery.Idle, Control: delivery.Control{Starting: "op", LastOp: "op"}})
-	k.must(err)
+	check.Get2(k.store.Requests(request.Inside{}).CreateConsumer(t.Context(), delivery.Consumer{Queue: "q", Name: "c", State: delivery.Idle, Control: delivery.Control{Starting: "op", LastOp: "op"}}))
 	if report := k.everyFive(); report.Started != 1 || report.Notified != 1 {
 		t.Errorf("%+v", report)
 	}
@@ -184,28 +166,19 @@ func TestAnnouncements(t *testing.T) {
 			t.Errorf("%+v; announced (-want +got):\n%s", report, diff)
 		}
 	}
-	_, err := k.d.Operate(t.Context(), skips(order("op"), 2))
-	k.must(err)
+	check.Get(k.d.Operate(t.Context(), skips(order("op"), 2)))
 	// It lags by what came long ago.
 	k.everyFive()
 	want = delivery.Announcement{Kind: "consumer.lags", ID: "consumer.lags/1/q/1/c/3/0", Queue: "q", Consumer: "c", Delivered: 2, Position: 3}
 	only := cmpopts.IgnoreFields(delivery.Announcement{}, "Since", "Age")
-	if diff := cmp.Diff([]delivery.Announcement{want}, k.announced, only); diff != "" {
-		t.Errorf("announced (-want +got):\n%s", diff)
-	}
-	_, err = k.queues.Requests(queuelog.Inside{}).DeleteMessages(t.Context(), "q", []int64{3})
-	k.must(err)
+	check.Is(t, cmp.Diff([]delivery.Announcement{want}, k.announced, only), "")
+	check.Get(k.queues.Requests(queuelog.Inside{}).DeleteMessages(t.Context(), "q", []int64{3}))
 	k.everyFive()
 	want.Kind, want.ID = "consumer.missing", "consumer.missing/1/q/1/c/3/0"
-	if diff := cmp.Diff([]delivery.Announcement{want}, k.announced, only); diff != "" {
-		t.Errorf("announced (-want +got):\n%s", diff)
-	}
-	_, err = k.d.Operate(t.Context(), rewinds(order("over it"), delivery.Latest))
-	k.must(err)
+	check.Is(t, cmp.Diff([]delivery.Announcement{want}, k.announced, only), "")
+	check.Get(k.d.Operate(t.Context(), rewinds(order("over it"), delivery.Latest)))
 	k.everyFive()
-	if len(k.announced) > 0 {
-		t.Errorf("announced %+v, want nothing", k.announced)
-	}
+	check.That(t, len(k.announced) <= 0, "announced %+v, want nothing", k.announced)
 }
 
 // TestAnnouncementThatIsNotTaken: it stays due, and the error says so.
@@ -225,9 +198,7 @@ func TestAnnouncementThatIsNotTaken(t *testing.T) {
 		t.Errorf("%+v, error %v", report, err)
 	}
 	k.everyFive()
-	if len(k.announced) != 1 {
-		t.Errorf("announced %+v, want it once more", k.announced)
-	}
+	check.That(t, len(k.announced) == 1, "announced %+v, want it once more", k.announced)
 }
 
 // TestSweepLooksAgainWhereItFailed: a queue that it fails on holds up no other,
@@ -238,8 +209,7 @@ func TestSweepLooksAgainWhereItFailed(t *testing.T) {
 			k := newDesk(t)
 			for _, queue := range []string{"bad", "well"} {
 				k.put(queue, 1)
-				_, err := k.d.Create(t.Context(), queue, "c", delivery.First)
-				k.must(err)
+				check.Get(k.d.Create(t.Context(), queue, "c", delivery.First))
 			}
 			k.sweep(delivery.SweepOptions{})
 			k.queues.fail = func(request, queue string) error {
@@ -253,9 +223,8 @@ func TestSweepLooksAgainWhereItFailed(t *testing.T) {
 			for range 12 {
 				k.pass(5 * time.Minute)
 				report, err := k.d.Sweep(t.Context(), delivery.SweepOptions{})
-				if !errors.Is(err, errFlaky) || report.Failed != 1 || report.Lagging != 1 {
-					t.Fatalf("%+v, error %v", report, err)
-				}
+				check.Need(t, errors.Is(err, errFlaky) && report.Failed == 1 && report.Lagging == 1,
+					"%+v, error %v", report, err)
 			}
 			k.queues.fail = nil
 			if report := k.everyFive(); report.Failed != 0 || report.Lagging != 2 {
@@ -275,8 +244,7 @@ func TestDeletionBehindConsumers(t *testing.T) {
 	slow := k.reader()
 	slow.Name = "slow"
 	slow.MaxMessages = 2
-	_, err := k.d.Create(t.Context(), "q", "slow", delivery.First)
-	k.must(err)
+	check.Get(k.d.Create(t.Context(), "q", "slow", delivery.First))
 	slow.Handle = func(_ context.Context, b delivery.Batch) error {
 		if b.To > 2 {
 			return errors.New("no")
@@ -288,23 +256,15 @@ func TestDeletionBehindConsumers(t *testing.T) {
 		k.pass(time.Minute)
 		return k.sweep(delivery.SweepOptions{Delete: true, MaxAttempts: 3})
 	}
-	if report := sweep(); report.Deleted != 0 {
-		t.Errorf("%d were deleted at once", report.Deleted)
-	}
-	if report := sweep(); report.Deleted != 0 {
-		t.Errorf("%d were deleted too soon", report.Deleted)
-	}
+	check.Is(t, sweep().Deleted, 0)
+	check.Is(t, sweep().Deleted, 0)
 	k.pass(cursor.DeleteAfter)
-	if report := sweep(); report.Deleted != 2 {
-		t.Errorf("%d were deleted, want 2", report.Deleted)
-	}
-	page, err := k.queues.Requests(queuelog.Inside{}).Messages(t.Context(), queuelog.Query{Queue: "q", Last: cursor.MaxSeq})
-	k.must(err)
-	if len(page.Messages) != 3 || page.Messages[0].Seq != 3 {
-		t.Errorf("%+v is left, want 3 to 5", page.Messages)
-	}
+	check.Is(t, sweep().Deleted, 2)
+	page := check.Get(k.queues.Requests(queuelog.Inside{}).Messages(t.Context(), queuelog.Query{Queue: "q", Last: cursor.MaxSeq}))
+	check.That(t, len(page.Messages) == 3 && page.Messages[0].Seq == 3,
+		"%+v is left, want 3 to 5", page.Messages)
 	// No consumer is set back behind it.
-	_, err = k.d.Operate(t.Context(), rewinds(order("op"), delivery.At(2)))
+	_, err := k.d.Operate(t.Context(), rewinds(order("op"), delivery.At(2)))
 	invalid(t, err, "start")
 	// A queue without consumers keeps what it has.
 	if _, there, err := k.queues.Requests(queuelog.Inside{}).Message(t.Context(), "nobody's", 1); err != nil || !there {
@@ -318,18 +278,15 @@ func TestRetentionLooksAtTheSlowest(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", upTo(1, 4)...)
 	k.ends("q", endedCaughtUp)
-	_, err := k.d.Create(t.Context(), "q", "slow", delivery.At(3))
-	k.must(err)
+	check.Get(k.d.Create(t.Context(), "q", "slow", delivery.At(3)))
 	for range 8 {
 		k.pass(84 * time.Hour) // a quarter of 14 days
 		k.sweep(delivery.SweepOptions{})
 		k.queues.Expire(k.now)
 	}
-	page, err := k.queues.Requests(queuelog.Inside{}).Messages(t.Context(), queuelog.Query{Queue: "q", Last: cursor.MaxSeq})
-	k.must(err)
-	if len(page.Messages) != 2 || page.Messages[0].Seq != 3 {
-		t.Errorf("%+v is left, want 3 and 4", page.Messages)
-	}
+	page := check.Get(k.queues.Requests(queuelog.Inside{}).Messages(t.Context(), queuelog.Query{Queue: "q", Last: cursor.MaxSeq}))
+	check.That(t, len(page.Messages) == 2 && page.Messages[0].Seq == 3,
+		"%+v is left, want 3 and 4", page.Messages)
 }
 
 func TestSweepOptionsOutOfBounds(t *testing.T) {
@@ -338,9 +295,7 @@ func TestSweepOptionsOutOfBounds(t *testing.T) {
 		"segments": {Sorter: cursor.SweepOptions{Segments: 101}}, "attempts": {MaxAttempts: 1}, "delete": {DeleteLimit: -1},
 		"full": {Sorter: cursor.SweepOptions{FullEvery: -1}}, "lag": {LagAfter: -1},
 	} {
-		if _, err := k.d.Sweep(t.Context(), options); err == nil {
-			t.Errorf("%s: no error", name)
-		}
+		check.That(t, check.Err(k.d.Sweep(t.Context(), options)) != nil, "%s: no error", name)
 	}
 }
 
@@ -359,10 +314,171 @@ func TestSweepLooksForNewReadersInQuietQueues(t *testing.T) {
 		}
 		return n
 	}
-	if n := notified(old); n != 0 {
-		t.Errorf("%d notifications of a queue where nobody is missing", n)
-	}
+	check.Is(t, notified(old), 0)
 	if n := notified(late, old); n == 0 {
 		t.Error("the new reader's consumer is never made")
 	}
+}
+
+// TestSweepWakesWhoWasNeverCreated: a queue whose only record was dropped, so
+// that no consumer exists, is woken up by the sweep.
+func TestSweepWakesWhoWasNeverCreated(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	clock := func() time.Time { return now }
+	sorter := check.Get(cursor.New(cursor.NewMemory(), &cursor.Options{Now: clock}))
+	d := check.Get(delivery.New(delivery.NewMemory(), sorter, &delivery.Options{Now: clock}))
+	check.OK(t, sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1, Body: []byte("1")})[0].Err)
+	// The stream's record of this move never comes.
+	notified := 0
+	for range 500 { // 41 hours of sweeps, two full rounds among them
+		now = now.Add(5 * time.Minute)
+		report := check.Get(d.Sweep(context.Background(), delivery.SweepOptions{Readers: []delivery.Reader{{Name: "billing"}, {Name: "other", Prefix: "shop/"}}}))
+		notified += report.Notified
+	}
+	check.Need(t, notified != 0,
+		"nobody was woken up: the message waits for the queue's next one, in silence")
+	// The notification's record makes the consumer, and all is well.
+	handed := 0
+	reader := delivery.Reader{Name: "billing", Handle: func(_ context.Context, b delivery.Batch) error {
+		handed += len(b.Messages)
+		return nil
+	}}
+	if done := d.Deliver(t.Context(), "q", reader, -1); ending(done) != endedCaughtUp || handed != 1 {
+		t.Errorf("%+v, delivered %d", done, handed)
+	}
+	now = now.Add(5 * time.Minute)
+	report, err := d.Sweep(t.Context(), delivery.SweepOptions{Readers: []delivery.Reader{reader}})
+	check.That(t, err == nil && report.Notified == 0 && report.Missing == 0,
+		"%+v, %v; want nothing to do", report, err)
+}
+
+// TestSweepBlocksByTheReadersAttempts: a worker that dies is given as many
+// attempts as its reader has.
+func TestSweepBlocksByTheReadersAttempts(t *testing.T) {
+	for attempts, want := range map[int]delivery.State{2: delivery.Blocked, 3: delivery.Idle} {
+		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+		clock := func() time.Time { return now }
+		sorter := check.Get(cursor.New(cursor.NewMemory(), &cursor.Options{Now: clock}))
+		store := delivery.NewMemory()
+		d := check.Get(delivery.New(store, sorter, &delivery.Options{Now: clock}))
+		check.OK(t, sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1, Body: []byte("1")})[0].Err)
+		c := check.Get(d.Create(t.Context(), "q", "billing", delivery.First))
+		for _, req := range []string{"a", "b"} { // each dies
+			now = now.Add(time.Hour)
+			claim := request.Claim{Req: req, To: 1, Now: now, LeaseUntil: now.Add(time.Minute)}
+			var err error
+			if c, _, err = store.Requests(request.Inside{}).Claim(t.Context(), c, claim); err != nil {
+				t.Fatal(err)
+			}
+		}
+		now = now.Add(time.Hour)
+		options := delivery.SweepOptions{Readers: []delivery.Reader{{Name: "billing", MaxAttempts: attempts}}}
+		check.Get(d.Sweep(t.Context(), options))
+		if c, err := store.Requests(request.Inside{}).Consumer(t.Context(), "q", "billing"); err != nil || c.State != want {
+			t.Errorf("with %d attempts the consumer is %s, %v; want %s", attempts, c.State, err, want)
+		}
+	}
+}
+
+// TestRefusedStartMakesNothing: a queue that is not there is not made for a
+// consumer that is refused.
+func TestRefusedStartMakesNothing(t *testing.T) {
+	sorter := check.Get(cursor.New(cursor.NewMemory(), nil))
+	d := check.Get(delivery.New(delivery.NewMemory(), sorter, nil))
+	var invalid *cursor.InvalidError
+	if _, err := d.Create(t.Context(), "q", "billing", delivery.At(7)); !errors.As(err, &invalid) || invalid.Field != "start" {
+		t.Errorf("error %v, want one of the start", err)
+	}
+	check.Fails(t, check.Err(sorter.Status(t.Context(), "q")), cursor.ErrNoQueue)
+	if c, err := d.Create(t.Context(), "q", "billing", delivery.At(1)); err != nil || c.Delivered != 0 {
+		t.Errorf("%+v, %v; want that it begins with the first", c, err)
+	}
+}
+
+// TestManyConsumersOfAQueueHaveATurn: those that lag take 5 seconds of the round, and the rest
+// of the run; a hundred of them are announced.
+func TestManyConsumersOfAQueueHaveATurn(t *testing.T) {
+	k := newDesk(t)
+	k.put("many", 1)
+	const consumers = 300
+	for n := range consumers {
+		check.Get(k.d.Create(t.Context(), "many", fmt.Sprint("c", n), delivery.First))
+	}
+	k.put("other", 1)
+	k.ends("other", endedCaughtUp)
+	k.put("other", 2)
+	k.pass(time.Hour)
+	k.sweep(delivery.SweepOptions{}) // from here on only the round of the gaps is due
+	began := k.now
+	var other time.Duration
+	read := 0
+	k.queues.fail = func(request, queue string) error {
+		switch {
+		case request == "messages" && queue == "many":
+			read++
+			k.pass(100 * time.Millisecond)
+		case request == "notify" && queue == "other":
+			other = k.now.Sub(began)
+		}
+		return nil
+	}
+	report := k.sweep(delivery.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}})
+	check.That(t, other <= 6*time.Second && read == consumers,
+		"the other queue is seen after %s, %d of %d consumers in all; want a turn, and all", other, read, consumers)
+	ofMany := slices.DeleteFunc(k.announced, func(a delivery.Announcement) bool { return a.Queue != "many" })
+	check.That(t, report.Notified == 2 && len(ofMany) == 100,
+		"%+v, %d announced; want 2 notifications, and 100", report, len(ofMany))
+}
+
+// TestEveryConsumerComesUp: however many of a queue's consumers lag, whatever their names are,
+// each is announced by and by.
+func TestEveryConsumerComesUp(t *testing.T) {
+	k := newDesk(t)
+	k.put("many", 1)
+	const consumers = 300
+	for n := range consumers {
+		check.Get(k.d.Create(t.Context(), "many", fmt.Sprint("c", n), delivery.First))
+	}
+	said := map[string]bool{}
+	for range 20 {
+		k.pass(time.Hour + 37*time.Millisecond)
+		k.announced = nil
+		k.sweep(delivery.SweepOptions{})
+		check.Need(t, len(k.announced) == 100, "%d are announced in a run, want 100", len(k.announced))
+		for _, a := range k.announced {
+			said[a.Consumer] = true
+		}
+	}
+	check.That(t, len(said) == consumers,
+		"%d of %d consumers were ever announced", len(said), consumers)
+}
+
+// TestDeletingHasATurn: a queue with much to delete takes 5 seconds of the round, and the rest of the run.
+func TestDeletingHasATurn(t *testing.T) {
+	k := newDesk(t)
+	k.put("many", upTo(1, 1000)...)
+	k.ends("many", endedCaughtUp)
+	k.put("other", 1)
+	k.ends("other", endedCaughtUp)
+	k.put("other", 2)
+	options := delivery.SweepOptions{Delete: true, Sorter: cursor.SweepOptions{Segments: 1}}
+	k.sweep(delivery.SweepOptions{Delete: true}) // from here on only the round of the gaps is due, and the floor has risen
+	k.pass(cursor.DeleteAfter)
+	k.must(k.sorter.Notify(t.Context(), "many"))
+	k.must(k.sorter.Notify(t.Context(), "other"))
+	began := k.now
+	var other time.Duration
+	k.queues.fail = func(request, queue string) error {
+		switch {
+		case request == "messages" && queue == "many":
+			k.pass(500 * time.Millisecond)
+		case request == "notify" && queue == "other":
+			other = k.now.Sub(began)
+		}
+		return nil
+	}
+	report := k.sweep(options)
+	check.That(t, report.Deleted == 1001, "%d deleted; want all", report.Deleted)
+	check.That(t, other != 0 && other <= 8*time.Second,
+		"the other queue is seen after %s, want a turn, and what is under way then", other)
 }

@@ -16,15 +16,15 @@ import (
 func ExampleReader_tracked() {
 	ctx := context.Background()
 	sorter, err := cursor.New(cursor.NewMemory(), nil)
-	check(err)
+	must(err)
 	acker, err := xorack.New(xorack.NewMemory(), nil)
-	check(err)
+	must(err)
 	store := delivery.NewMemory()
 	deliverer, err := delivery.New(store, sorter, &delivery.Options{Acker: acker})
-	check(err)
+	must(err)
 	for seq := int64(1); seq <= 2; seq++ {
 		err := sorter.Put(ctx, cursor.Message{Queue: "orders", Seq: seq, Body: []byte("{}")})[0].Err
-		check(err)
+		must(err)
 	}
 
 	var handedOn []xorack.Edge // with the messages, to other functions
@@ -35,7 +35,7 @@ func ExampleReader_tracked() {
 			return nil
 		},
 	}, -1)
-	check(done.Err)
+	must(done.Err)
 	fmt.Println(ending(done))
 
 	// The other functions say so when they are through. Behind the chains' stream
@@ -43,13 +43,13 @@ func ExampleReader_tracked() {
 	ender := deliverer.Ender(nil)
 	for _, edge := range handedOn {
 		result, err := acker.Done(ctx, edge)
-		check(err)
+		must(err)
 		if result.Outcome == xorack.Ended {
 			_, err = acker.Finish(ctx, result.Chain, ender)
-			check(err)
+			must(err)
 		}
 		c, err := store.Requests(request.Inside{}).Consumer(ctx, "orders", "packing")
-		check(err)
+		must(err)
 		fmt.Println(c.State, c.Delivered)
 	}
 	// Output:
@@ -58,7 +58,7 @@ func ExampleReader_tracked() {
 	// IDLE 2
 }
 
-func check(err error) {
+func must(err error) {
 	if err != nil {
 		panic(err) // an example's stores are in memory
 	}

@@ -2,11 +2,13 @@ package delivery_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -33,10 +35,7 @@ type treed struct {
 func newTreedOn(t *testing.T, engine ddb.Engine) *treed {
 	t.Helper()
 	store, queues := storesOn(t, engine)
-	chains, err := xorack.NewStore(engine, xorack.Names{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	chains := check.Get(xorack.NewStore(engine, xorack.Names{}))
 	return newTreed(t, store, queues, chains)
 }
 
@@ -44,13 +43,9 @@ func newTreed(t *testing.T, store *delivery.Store, queues *cursor.Store, chains 
 	t.Helper()
 	k := &treed{t: t, store: store, now: time.Date(2126, 5, 6, 7, 8, 9, 0, time.UTC)}
 	clock := func() time.Time { return k.now }
-	var err error
-	k.sorter, err = cursor.New(queues, &cursor.Options{Now: clock})
-	k.must(err)
-	k.acker, err = xorack.New(chains, &xorack.Options{Now: clock})
-	k.must(err)
-	k.d, err = delivery.New(store, k.sorter, &delivery.Options{Now: clock, Acker: k.acker})
-	k.must(err)
+	k.sorter = check.Get(cursor.New(queues, &cursor.Options{Now: clock}))
+	k.acker = check.Get(xorack.New(chains, &xorack.Options{Now: clock}))
+	k.d = check.Get(delivery.New(store, k.sorter, &delivery.Options{Now: clock, Acker: k.acker}))
 	return k
 }
 
@@ -64,8 +59,7 @@ func (k *treed) must(err error) {
 func (k *treed) put(seqs ...int64) {
 	k.t.Helper()
 	for _, seq := range seqs {
-		err := k.sorter.Put(k.t.Context(), cursor.Message{Queue: "q", Seq: seq, Body: make([]byte, 100)})[0].Err
-		k.must(err)
+		k.must(k.sorter.Put(k.t.Context(), cursor.Message{Queue: "q", Seq: seq, Body: make([]byte, 100)})[0].Err)
 	}
 }
 
@@ -109,8 +103,7 @@ func (k *treed) work() error {
 
 func (k *treed) standing() delivery.Consumer {
 	k.t.Helper()
-	c, err := k.store.Requests(request.Inside{}).Consumer(k.t.Context(), "q", "c")
-	k.must(err)
+	c := check.Get(k.store.Requests(request.Inside{}).Consumer(k.t.Context(), "q", "c"))
 	return c
 }
 
@@ -190,4 +183,143 @@ func TestTrackedRequestsGoWrong(t *testing.T) {
 func (k *treed) fail() error {
 	_, err := k.acker.Fail(k.t.Context(), k.edges[0], "no")
 	return err
+}
+
+// TestAnOpenTreeKeepsItsConsumer: what an operator may not do meanwhile is
+// refused, with when the claim ends at the latest; once the tree has failed it is done.
+func TestAnOpenTreeKeepsItsConsumer(t *testing.T) {
+	k := newTrackedDesk(t)
+	k.put("q", 1, 2)
+	k.ends(endedDeferred)
+	until := k.standing("q").LeaseUntil
+	k.pass(10 * time.Minute)
+	order := func() delivery.Order { return delivery.Order{Queue: "q", Consumer: "c", Reason: "why"} }
+	for name, op := range map[string]func() (delivery.Consumer, error){
+		"remove": func() (delivery.Consumer, error) { return k.d.Operate(t.Context(), does("remove", order())) },
+		"rewind": func() (delivery.Consumer, error) { return k.d.Operate(t.Context(), rewinds(order(), delivery.At(1))) },
+	} {
+		_, err := op()
+		var claimed *delivery.RefusedError
+		check.That(t, errors.As(err, &claimed) && claimed.Code == "claimed" && claimed.Until.Equal(until),
+			"%s: error %v; want that the claim is in flight, until %s", name, err, until)
+	}
+	for name, op := range map[string]func() (delivery.Consumer, error){
+		"skip":    func() (delivery.Consumer, error) { return k.d.Operate(t.Context(), skips(order(), 1)) },
+		"redrive": func() (delivery.Consumer, error) { return k.d.Operate(t.Context(), redrives(order(), 1)) },
+	} {
+		if _, err := op(); !refused(err, "not-blocked") {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+	k.at("q", 0, delivery.Started)
+	check.Get(k.acker.Fail(t.Context(), k.edges[0], "given up"))
+	k.finishes()
+	check.Get(k.d.Operate(t.Context(), rewinds(order(), delivery.At(2))))
+	k.at("q", 1, delivery.Idle)
+}
+
+// TestPoisonBlocksAlone: the messages of its batch that come before it are
+// committed, and the consumer is blocked on it.
+func TestPoisonBlocksAlone(t *testing.T) {
+	for name, poison := range map[string]func(*trackedDesk, delivery.Batch) error{
+		"the sink fails": func(*trackedDesk, delivery.Batch) error { return errors.New("no") },
+		"its work fails": func(k *trackedDesk, b delivery.Batch) error {
+			for i, m := range b.Messages {
+				if m.Seq == 2 {
+					_, err := k.acker.Fail(t.Context(), b.Edges[i], "no")
+					return err
+				}
+			}
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := newTrackedDesk(t)
+			k.put("q", 1, 2, 3)
+			k.fails = func(b delivery.Batch) error {
+				for _, m := range b.Messages {
+					if m.Seq == 2 {
+						return poison(k, b)
+					}
+				}
+				k.works(b.Edges...)
+				return nil
+			}
+			for range 20 {
+				k.must(k.d.Deliver(t.Context(), "q", k.reader(), -1).Err)
+				k.finishes()
+				k.pass(10 * time.Minute)
+			}
+			if c := k.at("q", 1, delivery.Blocked); c.Deferred || c.Attempts != 3 {
+				t.Errorf("%+v; want it blocked after three attempts, and deferred no more", c)
+			}
+			k.gets("q 1,2,3 #1", "q 1,2,3 #2", "q 1 #3", "q 2 #3", "q 2 #4", "q 2 #5")
+			k.fails = nil
+			check.Get(k.d.Operate(t.Context(), skips(delivery.Order{Queue: "q", Consumer: "c", Reason: "why"}, 2)))
+			k.ends(endedDeferred)
+			k.works(k.edges...)
+			k.finishes()
+			k.at("q", 3, delivery.Idle)
+		})
+	}
+}
+
+// TestTrackIsChanged: by a deployment, while a claim is in flight. The claim ends as
+// it was made, and the next one is made as the reader says now.
+func TestTrackIsChanged(t *testing.T) {
+	plain := func(k *trackedDesk) delivery.Reader {
+		r := k.reader()
+		r.Track = 0
+		return r
+	}
+	longer := func(k *trackedDesk) delivery.Reader {
+		r := k.reader()
+		r.Track = 3 * trackTime
+		return r
+	}
+	for name, c := range map[string]struct {
+		after func(*trackedDesk) delivery.Reader
+		// done is whether the work was done; pass is what goes by before the
+		// reader of the new deployment looks.
+		done bool
+		pass time.Duration
+		want string
+		at   int64
+	}{
+		"to off, done":              {plain, true, 2 * time.Minute, endedCaughtUp, 2},
+		"to off, open":              {plain, false, 2 * time.Minute, endedBusy, 0},
+		"to off, late":              {plain, false, trackTime + time.Second, endedWait, 0},
+		"to longer, in its time":    {longer, false, trackTime - time.Second, endedBusy, 0},
+		"to longer, late as it was": {longer, false, trackTime + time.Second, endedWait, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := newTrackedDesk(t)
+			k.put("q", 1, 2)
+			k.ends(endedDeferred)
+			if c.done {
+				k.works(k.edges...)
+			}
+			k.pass(c.pass)
+			done := k.d.Deliver(t.Context(), "q", c.after(k), -1)
+			k.must(done.Err)
+			check.That(t, ending(done) == c.want && done.Record.Delivered == c.at,
+				"it ended as %s at %d, want %s at %d", ending(done), done.Record.Delivered, c.want, c.at)
+		})
+	}
+	t.Run("to on", func(t *testing.T) {
+		k := newTrackedDesk(t)
+		k.put("q", 1)
+		k.must(k.d.Deliver(t.Context(), "q", plain(k), -1).Err)
+		k.put("q", 2)
+		_, made, err := k.store.Requests(request.Inside{}).Claim(t.Context(), k.standing("q"), request.Claim{Req: "old", To: 2, Now: k.now, LeaseUntil: k.now.Add(time.Minute)})
+		check.Need(t, err == nil && made, "made %v, error %v", made, err)
+		k.ends(endedBusy)
+		k.pass(2 * time.Minute)
+		k.ends(endedDeferred)
+		if c := k.at("q", 1, delivery.Started); !c.Deferred || c.Attempts != 2 {
+			t.Errorf("%+v; want a deferred claim, the second", c)
+		}
+		_, made, err = k.store.Requests(request.Inside{}).Commit(t.Context(), "q", "c", delivery.Token{N: 2, Req: "old"}, delivery.Response{})
+		check.That(t, err == nil && !made, "the old claim was committed: %v, error %v", made, err)
+	})
 }

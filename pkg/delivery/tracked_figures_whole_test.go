@@ -5,6 +5,7 @@ package delivery_test
 import (
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dev/meter"
@@ -18,18 +19,10 @@ func newMeteredTreed(t *testing.T, network *meter.Meter) *treed {
 	t.Helper()
 	options := &dynamo.Options{Transport: network}
 	store, queues := freshTables(t, localdb.Choose(), options)
-	client, err := dynamo.New(options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := check.Get(dynamo.New(options))
 	names := xorack.Names{Chains: "chains" + ddbtest.Suffix()}
-	if err := table.Create(t.Context(), client, names.Tables()...); err != nil {
-		t.Fatal(err)
-	}
-	chains, err := xorack.NewDynamo(client, names)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, table.Create(t.Context(), client, names.Tables()...))
+	chains := check.Get(xorack.NewDynamo(client, names))
 	return newTreed(t, store, queues, chains)
 }
 
@@ -57,21 +50,17 @@ func TestTrackedFigures(t *testing.T) {
 	cost("deliver", meter.Count{Requests: 3, Writes: 4, Reads: 3}, func() error { return k.deliver(10) })
 	cost("a look before the end", meter.Count{Reads: 2}, func() error { return k.deliver(10) })
 	cost("the work of 10", meter.Count{Requests: 10, Writes: 10}, k.work)
-	c, err := k.acker.Get(t.Context(), k.tags[0])
-	k.must(err)
+	c := check.Get(k.acker.Get(t.Context(), k.tags[0]))
 	cost("the end, with more to do", meter.Count{Requests: 3, Writes: 4, Reads: 1}, func() error {
 		_, err := k.acker.Finish(t.Context(), c, k.d.Ender(nil))
 		return err
 	})
 	k.must(k.deliver(20))
 	k.must(k.work())
-	c, err = k.acker.Get(t.Context(), k.tags[1])
-	k.must(err)
+	c = check.Get(k.acker.Get(t.Context(), k.tags[1]))
 	cost("the end, with nothing", meter.Count{Requests: 2, Writes: 3, Reads: 1}, func() error {
 		_, err := k.acker.Finish(t.Context(), c, k.d.Ender(nil))
 		return err
 	})
-	if c := k.standing(); c.Delivered != 40 {
-		t.Errorf("%+v", c)
-	}
+	check.Is(t, k.standing().Delivered, 40)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -41,12 +42,9 @@ func newTrackedDesk(t *testing.T) *trackedDesk {
 func (k *trackedDesk) process(chains ddb.Engine) (*delivery.Deliverer, *xorack.Acker) {
 	k.t.Helper()
 	clock := func() time.Time { return k.now }
-	store, err := xorack.NewStore(chains, xorack.Names{})
-	k.must(err)
-	acker, err := xorack.New(store, &xorack.Options{Now: clock})
-	k.must(err)
-	d, err := delivery.New(k.store, k.sorter, &delivery.Options{Now: clock, Acker: acker})
-	k.must(err)
+	store := check.Get(xorack.NewStore(chains, xorack.Names{}))
+	acker := check.Get(xorack.New(store, &xorack.Options{Now: clock}))
+	d := check.Get(delivery.New(k.store, k.sorter, &delivery.Options{Now: clock, Acker: acker}))
 	return d, acker
 }
 
@@ -79,9 +77,8 @@ func (k *trackedDesk) ends(want string) delivery.Delivery {
 	k.t.Helper()
 	done := k.d.Deliver(k.t.Context(), "q", k.reader(), -1)
 	k.must(done.Err)
-	if ending(done) != want {
-		k.t.Errorf("it ended as %s (%v), want %s", ending(done), done.Cause, want)
-	}
+	check.That(k.t, ending(done) == want,
+		"it ended as %s (%v), want %s", ending(done), done.Cause, want)
 	return done
 }
 
@@ -89,8 +86,7 @@ func (k *trackedDesk) ends(want string) delivery.Delivery {
 func (k *trackedDesk) works(edges ...xorack.Edge) {
 	k.t.Helper()
 	for _, e := range edges {
-		_, err := k.acker.Done(k.t.Context(), e)
-		k.must(err)
+		check.Get(k.acker.Done(k.t.Context(), e))
 	}
 }
 
@@ -98,10 +94,8 @@ func (k *trackedDesk) works(edges ...xorack.Edge) {
 func (k *trackedDesk) finishes() {
 	k.t.Helper()
 	for _, tag := range k.tags {
-		c, err := k.acker.Get(k.t.Context(), tag)
-		k.must(err)
-		_, err = k.acker.Finish(k.t.Context(), c, k.d.Ender(nil))
-		k.must(err)
+		c := check.Get(k.acker.Get(k.t.Context(), tag))
+		check.Get(k.acker.Finish(k.t.Context(), c, k.d.Ender(nil)))
 	}
 }
 
@@ -111,20 +105,16 @@ func TestCommittedWhenItsTreeIsDone(t *testing.T) {
 	k := newTrackedDesk(t)
 	k.put("q", 1, 2, 3, 4)
 	done := k.ends(endedDeferred)
-	if done.Deferred != 1 || done.Batches != 0 {
-		t.Errorf("%d batches are deferred, %d committed; want 1 and 0", done.Deferred, done.Batches)
-	}
+	check.That(t, done.Deferred == 1 && done.Batches == 0,
+		"%d batches are deferred, %d committed; want 1 and 0", done.Deferred, done.Batches)
 	k.gets("q 1,2,3 #1")
-	if len(k.edges) != 3 {
-		t.Fatalf("%d edges of 3 messages", len(k.edges))
-	}
+	check.Need(t, len(k.edges) == 3, "%d edges of 3 messages", len(k.edges))
 	first := k.edges
 	k.ends(endedBusy)
 	k.pass(10 * time.Minute) // the invocation's lease is over
 	k.ends(endedBusy)
 	child := first[0].Child(0)
-	_, err := k.acker.Done(t.Context(), first[0], child)
-	k.must(err)
+	check.Get(k.acker.Done(t.Context(), first[0], child))
 	k.works(first[1], first[2])
 	k.finishes()
 	k.ends(endedBusy)
@@ -151,9 +141,7 @@ func TestADoneTreeIsCommittedByTheNextLook(t *testing.T) {
 				k.d.Deliver(k.t.Context(), "q", k.reader(), -1)
 			},
 			"sweep": func(k *trackedDesk) {
-				if report := k.sweep(delivery.SweepOptions{}); report.Carried != 1 {
-					k.t.Errorf("%+v; want one claim that was carried", report)
-				}
+				check.Is(k.t, k.sweep(delivery.SweepOptions{}).Carried, 1)
 			},
 		} {
 			k := newTrackedDesk(t)
@@ -161,8 +149,7 @@ func TestADoneTreeIsCommittedByTheNextLook(t *testing.T) {
 			k.ends(endedDeferred)
 			k.works(k.edges...)
 			if paused {
-				_, err := k.d.Operate(t.Context(), does("pause", delivery.Order{Queue: "q", Consumer: "c", Reason: "why"}))
-				k.must(err)
+				check.Get(k.d.Operate(t.Context(), does("pause", delivery.Order{Queue: "q", Consumer: "c", Reason: "why"})))
 			}
 			k.pass(2 * time.Minute)
 			look(k)
@@ -186,9 +173,8 @@ func TestAFailedTreeComesAgain(t *testing.T) {
 	k.ends(endedDeferred)
 	fail()
 	c := k.at("q", 0, delivery.Idle)
-	if c.Error != "FAILED: no" || !c.RetryAt.Equal(k.now.Add(time.Second)) {
-		t.Errorf("%+v; want why, and when again", c)
-	}
+	check.That(t, c.Error == "FAILED: no" && c.RetryAt.Equal(k.now.Add(time.Second)),
+		"%+v; want why, and when again", c)
 	for _, wait := range []time.Duration{time.Second, time.Second, time.Second, 10 * time.Second} {
 		k.ends(endedWait)
 		k.pass(wait)
@@ -199,9 +185,8 @@ func TestAFailedTreeComesAgain(t *testing.T) {
 	k.pass(time.Minute)
 	k.ends(endedBlocked)
 	k.at("q", 0, delivery.Blocked)
-	if k.tags[0] == k.tags[1] || k.tags[1] == k.tags[2] {
-		t.Errorf("two claims share a chain: %q", k.tags)
-	}
+	check.That(t, k.tags[0] != k.tags[1] && k.tags[1] != k.tags[2],
+		"two claims share a chain: %q", k.tags)
 }
 
 // TestALateTreeComesAgain: the chain times out by its own sweep, or by the look
@@ -214,17 +199,13 @@ func TestALateTreeComesAgain(t *testing.T) {
 		old := k.edges
 		k.pass(trackTime + time.Second)
 		if swept {
-			_, err := k.acker.Sweep(t.Context(), xorack.SweepOptions{Announce: k.d.Ender(nil)})
-			k.must(err)
+			check.Get(k.acker.Sweep(t.Context(), xorack.SweepOptions{Announce: k.d.Ender(nil)}))
 		} else {
 			k.ends(endedWait)
 		}
 		c := k.at("q", 0, delivery.Idle)
-		if !strings.HasPrefix(c.Error, "TIMED_OUT: ") {
-			t.Errorf("swept %v: %+v; want why", swept, c)
-		}
-		r, err := k.acker.Done(t.Context(), old[0])
-		k.must(err)
+		check.That(t, strings.HasPrefix(c.Error, "TIMED_OUT: "), "swept %v: %+v; want why", swept, c)
+		r := check.Get(k.acker.Done(t.Context(), old[0]))
 		if want := map[bool]xorack.Outcome{true: xorack.AlreadyTimedOut, false: xorack.AlreadyFailed}[swept]; r.Outcome != want {
 			t.Errorf("swept %v: the late work is %s", swept, r.Outcome)
 		}
@@ -243,8 +224,7 @@ func TestExtendedChainsAreWaitedFor(t *testing.T) {
 	k := newTrackedDesk(t)
 	k.put("q", 1)
 	k.ends(endedDeferred)
-	_, err := k.acker.Extend(t.Context(), k.edges[0], k.now.Add(3*trackTime))
-	k.must(err)
+	check.Get(k.acker.Extend(t.Context(), k.edges[0], k.now.Add(3*trackTime)))
 	until := k.now.Add(3 * trackTime)
 	k.pass(2 * trackTime)
 	k.ends(endedBusy)
@@ -269,8 +249,7 @@ func (k *trackedDesk) crashing(name string, lost bool) *delivery.Deliverer {
 		}
 		return ddb.Answer{}, errFlaky
 	})
-	d, err := delivery.New(store, k.sorter, &delivery.Options{Now: func() time.Time { return k.now }, Acker: k.acker})
-	k.must(err)
+	d := check.Get(delivery.New(store, k.sorter, &delivery.Options{Now: func() time.Time { return k.now }, Acker: k.acker}))
 	return d
 }
 
@@ -379,11 +358,8 @@ func TestAnEndGoesWrong(t *testing.T) {
 		k.put("q", 1, 2, 3, 4)
 		k.ends(endedDeferred)
 		k.works(k.edges...)
-		chain, err := k.acker.Get(t.Context(), k.tags[0])
-		k.must(err)
-		if _, err := k.acker.Finish(t.Context(), chain, k.crashing("commit", lost).Ender(nil)); !errors.Is(err, errFlaky) {
-			t.Errorf("error %v", err)
-		}
+		chain := check.Get(k.acker.Get(t.Context(), k.tags[0]))
+		check.Fails(t, check.Err(k.acker.Finish(t.Context(), chain, k.crashing("commit", lost).Ender(nil))), errFlaky)
 		before := k.notified()
 		k.pass(time.Second)
 		k.finishes()
@@ -427,8 +403,7 @@ func TestAnExpiryIsLate(t *testing.T) {
 				}
 				return k.consumers.Do(ctx, r)
 			})
-			d, err := delivery.New(store, k.sorter, &delivery.Options{Now: func() time.Time { return k.now }, Acker: k.acker})
-			k.must(err)
+			d := check.Get(delivery.New(store, k.sorter, &delivery.Options{Now: func() time.Time { return k.now }, Acker: k.acker}))
 			if done := d.Deliver(t.Context(), "q", k.reader(), -1); done.Err != nil || ending(done) != c.ended || done.Record.Delivered != c.at {
 				t.Errorf("it ended as %s at %d (%v), want %s at %d", ending(done), done.Record.Delivered, done.Err, c.ended, c.at)
 			}
@@ -445,15 +420,12 @@ func TestAHandlerThatFailsFailsItsTree(t *testing.T) {
 		t.Errorf("%+v; want why", done)
 	}
 	k.at("q", 0, delivery.Idle)
-	chain, err := k.acker.Get(t.Context(), k.tags[0])
-	k.must(err)
+	chain := check.Get(k.acker.Get(t.Context(), k.tags[0]))
 	if chain.End() != xorack.Failed || chain.Reason != "no" {
 		t.Errorf("the chain is %q, %q", chain.End(), chain.Reason)
 	}
 	k.finishes()
-	if c := k.at("q", 0, delivery.Idle); c.Attempts != 1 {
-		t.Errorf("%d attempts are counted of one", c.Attempts)
-	}
+	check.Is(t, k.at("q", 0, delivery.Idle).Attempts, 1)
 	k.fails = func(delivery.Batch) error { return delivery.Permanent(errors.New("never")) }
 	k.pass(time.Minute)
 	k.ends(endedBlocked)
@@ -480,13 +452,11 @@ func TestAHandlerThatFailsWhereWorkIsDone(t *testing.T) {
 func TestSkippedSeqsAreNotTracked(t *testing.T) {
 	k := newTrackedDesk(t)
 	k.put("q", 4)
-	_, _, err := k.sorter.Inside(queuelog.Inside{}).SkipGap(t.Context(), "q", "lost", 0, 10)
-	k.must(err)
+	check.Get2(k.sorter.Inside(queuelog.Inside{}).SkipGap(t.Context(), "q", "lost", 0, 10))
 	k.ends(endedDeferred)
 	k.gets("q no 1,no 2,no 3 #1", "q 4 #1")
-	if len(k.tags) != 1 || len(k.edges) != 1 {
-		t.Errorf("%d chains, %d edges; want 1 and 1", len(k.tags), len(k.edges))
-	}
+	check.That(t, len(k.tags) == 1 && len(k.edges) == 1,
+		"%d chains, %d edges; want 1 and 1", len(k.tags), len(k.edges))
 }
 
 // TestALongQueueNameIsTracked: the tag has no room for it, and the end finds it
@@ -513,17 +483,14 @@ func TestATenantsBatchIsItsOwn(t *testing.T) {
 	ends := func(done delivery.Delivery) {
 		t.Helper()
 		k.must(done.Err)
-		if ending(done) != endedDeferred {
-			t.Fatalf("it ended as %s (%v)", ending(done), done.Cause)
-		}
+		check.Need(t, ending(done) == endedDeferred, "it ended as %s (%v)", ending(done), done.Cause)
 	}
 	for queue, whose := range map[string]string{"@acme/orders": "@acme/delivery/", "orders": "delivery/", "@acme": "delivery/", "@a b/c": "delivery/"} {
 		k.put(queue, 1, 2)
 		ends(k.d.Deliver(t.Context(), queue, k.reader(), -1))
 		tag := k.edges[0].Tag()
-		if !strings.HasPrefix(tag, whose) || !request.TracksBatch(tag) || delivery.ChainOf(k.standing(queue)) != tag {
-			t.Errorf("%s: the chain is %s, want it to begin with %s", queue, tag, whose)
-		}
+		check.That(t, strings.HasPrefix(tag, whose) && request.TracksBatch(tag) && delivery.ChainOf(k.standing(queue)) == tag,
+			"%s: the chain is %s, want it to begin with %s", queue, tag, whose)
 		of, name, _ := strings.Cut(tag, "delivery/")
 		for _, other := range []string{"@globex/delivery/", "delivery/", "@acme/delivery/"} {
 			if other != of+"delivery/" {
@@ -536,9 +503,7 @@ func TestATenantsBatchIsItsOwn(t *testing.T) {
 		k.at(queue, 2, delivery.Idle)
 	}
 	for _, tag := range []string{"orders", "@acme/orders", "@acme/x/delivery/y", "x/delivery/y"} {
-		if request.TracksBatch(tag) {
-			t.Errorf("%s is taken for a batch's", tag)
-		}
+		check.That(t, !request.TracksBatch(tag), "%s is taken for a batch's", tag)
 	}
 }
 
@@ -549,8 +514,7 @@ func TestAConsumerMadeAnewMeetsNoOldChain(t *testing.T) {
 	k.ends(endedDeferred)
 	k.works(k.edges...)
 	k.finishes()
-	_, err := k.d.Operate(t.Context(), does("remove", delivery.Order{Queue: "q", Consumer: "c", Reason: "why"}))
-	k.must(err)
+	check.Get(k.d.Operate(t.Context(), does("remove", delivery.Order{Queue: "q", Consumer: "c", Reason: "why"})))
 	k.finishes() // of a consumer that is gone
 	k.ends(endedDeferred)
 	k.gets("q 1 #1", "q 1 #1")
@@ -569,16 +533,12 @@ func TestOtherEndsGoOn(t *testing.T) {
 		announced = append(announced, c.Tag)
 		return errFlaky
 	})
-	if err := ender(t.Context(), xorack.Chain{Tag: "order 7"}); !errors.Is(err, errFlaky) {
-		t.Errorf("error %v", err)
-	}
+	check.Fails(t, ender(t.Context(), xorack.Chain{Tag: "order 7"}), errFlaky)
 	k.must(k.d.Ender(nil)(t.Context(), xorack.Chain{Tag: "order 7"}))
 	for _, tag := range []string{"delivery/", "delivery/x/1-r", "delivery/x", "delivery/aaaaaaaaaaaaaaaaaaaaaa/x-r"} {
 		k.must(ender(t.Context(), xorack.Chain{Tag: tag, Data: "c/q"}))
 	}
-	if fmt.Sprint(announced) != "[order 7]" {
-		t.Errorf("announced %q", announced)
-	}
+	check.That(t, fmt.Sprint(announced) == "[order 7]", "announced %q", announced)
 }
 
 // TestTheEndStaysDueUntilTheQueueIsAwake: what cannot be committed or woken up
@@ -595,12 +555,9 @@ func TestTheEndStaysDueUntilTheQueueIsAwake(t *testing.T) {
 			}
 			return nil
 		}
-		c, err := k.acker.Get(t.Context(), k.tags[0])
-		k.must(err)
-		if _, err := k.acker.Finish(t.Context(), c, k.d.Ender(nil)); !errors.Is(err, errFlaky) {
-			t.Errorf("%s: error %v", request, err)
-		}
-		if c, err = k.acker.Get(t.Context(), k.tags[0]); err != nil || c.Sealed() {
+		c := check.Get(k.acker.Get(t.Context(), k.tags[0]))
+		check.Fails(t, check.Err(k.acker.Finish(t.Context(), c, k.d.Ender(nil))), errFlaky, request)
+		if c, err := k.acker.Get(t.Context(), k.tags[0]); err != nil || c.Sealed() {
 			t.Errorf("%s: sealed %v, error %v", request, c.Sealed(), err)
 		}
 	}
@@ -614,8 +571,7 @@ func TestTheEndStaysDueUntilTheQueueIsAwake(t *testing.T) {
 
 func (k *trackedDesk) notified() time.Time {
 	k.t.Helper()
-	cur, err := k.sorter.Status(k.t.Context(), "q")
-	k.must(err)
+	cur := check.Get(k.sorter.Status(k.t.Context(), "q"))
 	return cur.Notified
 }
 
@@ -634,8 +590,7 @@ func TestTrackIsChecked(t *testing.T) {
 	// Without an Acker the lease is all that is known of a deferred claim.
 	k.put("q", 1)
 	k.ends(endedDeferred)
-	d, err := delivery.New(k.store, k.sorter, &delivery.Options{Now: func() time.Time { return k.now }})
-	k.must(err)
+	d := check.Get(delivery.New(k.store, k.sorter, &delivery.Options{Now: func() time.Time { return k.now }}))
 	for _, want := range []string{endedBusy, endedWait} {
 		if done := d.Deliver(t.Context(), "q", k.desk.reader(), -1); done.Err != nil || ending(done) != want {
 			t.Errorf("it ended as %s, error %v; want %s", ending(done), done.Err, want)

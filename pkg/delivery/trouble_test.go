@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/trouble"
@@ -34,9 +35,7 @@ func (k *desk) rows() string {
 // troubled checks the rows.
 func (k *desk) troubled(what, want string) {
 	k.t.Helper()
-	if got := k.rows(); got != want {
-		k.t.Errorf("%s: noted is %q, want %q", what, got, want)
-	}
+	check.Is(k.t, k.rows(), want, what)
 }
 
 func orderOf(queue string) delivery.Order {
@@ -58,14 +57,12 @@ func TestTroubleOfOperations(t *testing.T) {
 		k.put("q", 0, 1, 2)
 		k.block("q", 2)
 		k.troubled(name+": blocked", "blocked q|c 10m0s")
-		_, err := k.d.Operate(t.Context(), does("pause", orderOf("q")))
-		k.must(err)
+		check.Get(k.d.Operate(t.Context(), does("pause", orderOf("q"))))
 		k.pass(time.Minute)
 		k.troubled(name+": paused", "blocked q|c 11m0s, paused q|c 1m0s")
 		k.must(end(k))
 		k.troubled(name, "paused q|c 1m0s")
-		_, err = k.d.Operate(t.Context(), does("resume", orderOf("q")))
-		k.must(err)
+		check.Get(k.d.Operate(t.Context(), does("resume", orderOf("q"))))
 		k.troubled(name+": resumed", "")
 	}
 }
@@ -82,9 +79,7 @@ func TestARowSaysWhatIsWrong(t *testing.T) {
 	}
 	is := func(what, got, want string) {
 		t.Helper()
-		if got != want {
-			t.Errorf("%s: the row says %q, want %q", what, got, want)
-		}
+		check.That(t, got == want, "%s: the row says %q, want %q", what, got, want)
 	}
 	k.put("q", 1, 2, 4)
 	k.poison(2, errors.New("no "+strings.Repeat("é", 200)))
@@ -121,12 +116,9 @@ func TestTroubleOfWhatIsGone(t *testing.T) {
 			}
 		}
 	}
-	_, err := k.d.Operate(t.Context(), does("remove", orderOf("removed")))
-	k.must(err)
-	erased, err := k.d.Inside(request.Inside{}).Erase(t.Context(), delivery.Order{Queue: "erased", Reason: "why"})
-	k.must(err)
-	_, _, err = k.d.Inside(request.Inside{}).EraseMore(t.Context(), erased, nil)
-	k.must(err)
+	check.Get(k.d.Operate(t.Context(), does("remove", orderOf("removed"))))
+	erased := check.Get(k.d.Inside(request.Inside{}).Erase(t.Context(), delivery.Order{Queue: "erased", Reason: "why"}))
+	check.Get2(k.d.Inside(request.Inside{}).EraseMore(t.Context(), erased, nil))
 	k.troubled("removed and erased", "gap other| 0s, gap removed| 0s, lagging other|c 0s, blocked other|c 0s, failing other|c 0s, paused other|c 0s, in-doubt other|c 0s, "+
 		"quarantined other|c 0s, missing other|c 0s, replying other|c 0s, circuit-open c other|c 0s")
 }
@@ -136,19 +128,16 @@ func TestTroubleOfWhatIsGone(t *testing.T) {
 func TestTroubleOfMissing(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1, 2)
-	_, err := k.d.Create(t.Context(), "q", "c", delivery.First)
-	k.must(err)
-	_, err = k.queues.tables.Do(t.Context(), ddb.Delete{
+	check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
+	check.Get(k.queues.tables.Do(t.Context(), ddb.Delete{
 		Op: ddb.Op{Table: &cursor.Names{}.Tables()[0]}, Key: ddb.Fields{"queue": ddb.Text("q"), "seq": ddb.Int(1)}.Item(),
-	})
-	k.must(err)
+	}))
 	k.ends("q", endedMissing)
 	k.pass(time.Minute)
 	k.ends("q", endedMissing)
 	k.sweep(delivery.SweepOptions{})
 	k.troubled("missing", "missing q|c 1m0s")
-	_, err = k.d.Operate(t.Context(), rewinds(orderOf("q"), delivery.At(2)))
-	k.must(err)
+	check.Get(k.d.Operate(t.Context(), rewinds(orderOf("q"), delivery.At(2))))
 	k.troubled("rewound", "")
 }
 
@@ -156,8 +145,7 @@ func TestTroubleOfMissing(t *testing.T) {
 func TestTroubleOfLag(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 0, 1)
-	_, err := k.d.Create(t.Context(), "q", "c", delivery.First)
-	k.must(err)
+	check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
 	k.pass(14 * time.Minute)
 	k.sweep(delivery.SweepOptions{})
 	k.troubled("young", "")
@@ -175,10 +163,8 @@ func TestTroubleOfGaps(t *testing.T) {
 	k := newDesk(t)
 	k.put("alert", 0, 2)
 	k.put("wait", 0, 2)
-	_, err := k.sorter.Configure(t.Context(), "wait", cursor.Change{Policy: new(cursor.PolicyWait)})
-	k.must(err)
-	_, err = k.sorter.Configure(t.Context(), "alert", cursor.Change{Policy: new(cursor.PolicyAlert), GapAfter: new(time.Minute)})
-	k.must(err)
+	check.Get(k.sorter.Configure(t.Context(), "wait", cursor.Change{Policy: new(cursor.PolicyWait)}))
+	check.Get(k.sorter.Configure(t.Context(), "alert", cursor.Change{Policy: new(cursor.PolicyAlert), GapAfter: new(time.Minute)}))
 	k.sweep(delivery.SweepOptions{})
 	k.pass(4 * time.Second)
 	k.sweep(delivery.SweepOptions{})
@@ -206,21 +192,17 @@ func TestTheRowOfAGapIsWrittenOnce(t *testing.T) {
 		return k.consumers.Do(ctx, r)
 	})
 	later := time.Duration(0)
-	var err error
-	k.d, err = delivery.New(k.store, k.sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: func() time.Time {
+	k.d = check.Get(delivery.New(k.store, k.sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: func() time.Time {
 		later += time.Millisecond
 		return k.now.Add(later)
-	}})
-	k.must(err)
+	}}))
 	k.put("wait", 0, 2)
 	k.pass(time.Hour)
 	for range 3 {
 		k.sweep(delivery.SweepOptions{})
 		k.pass(time.Minute)
 	}
-	if written != 1 {
-		t.Errorf("the row is written %d times", written)
-	}
+	check.That(t, written == 1, "the row is written %d times", written)
 }
 
 // TestTheRowOfACancelledClaimIsWrittenOnce: and it is not looked at besides.
@@ -233,11 +215,9 @@ func TestTheRowOfACancelledClaimIsWrittenOnce(t *testing.T) {
 	})
 	k.restarted()
 	k.put("q", 1)
-	c, err := k.d.Create(t.Context(), "q", "c", delivery.First)
-	k.must(err)
+	c := check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
 	for range 2 { // whose workers die
-		c, _, err = k.store.Requests(request.Inside{}).Claim(t.Context(), c, request.Claim{Req: fmt.Sprint(k.now), To: 1, Now: k.now, LeaseUntil: k.now.Add(time.Minute)})
-		k.must(err)
+		c, _ = check.Get2(k.store.Requests(request.Inside{}).Claim(t.Context(), c, request.Claim{Req: fmt.Sprint(k.now), To: 1, Now: k.now, LeaseUntil: k.now.Add(time.Minute)}))
 		k.pass(time.Hour)
 	}
 	clear(requests)
@@ -246,9 +226,8 @@ func TestTheRowOfACancelledClaimIsWrittenOnce(t *testing.T) {
 		t.Errorf("%s: %v", c.State, requests)
 	}
 	k.sweep(delivery.SweepOptions{MaxAttempts: 2})
-	if requests["put trouble"] != 1 || requests["trouble"] != 1 {
-		t.Errorf("a run later: %v", requests)
-	}
+	check.That(t, requests["put trouble"] == 1 && requests["trouble"] == 1,
+		"a run later: %v", requests)
 }
 
 // TestTroubleIsRepaired: what nobody could note the sweep writes, and what nobody could delete it
@@ -262,13 +241,10 @@ func TestTroubleIsRepaired(t *testing.T) {
 		}
 		return k.consumers.Do(ctx, r)
 	})
-	var err error
-	k.d, err = delivery.New(k.store, k.sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: func() time.Time { return k.now }})
-	k.must(err)
+	k.d = check.Get(delivery.New(k.store, k.sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: func() time.Time { return k.now }}))
 	k.put("q", 0, 1, 2)
 	k.block("q", 2)
-	_, err = k.d.Operate(t.Context(), does("pause", orderOf("q")))
-	k.must(err)
+	check.Get(k.d.Operate(t.Context(), does("pause", orderOf("q"))))
 	is := k.rows()
 	k.must(k.store.Requests(request.Inside{}).Trouble().Forget(t.Context(), "q", "c", trouble.Blocked, trouble.Paused))
 	k.put("fine", 0)
@@ -291,9 +267,7 @@ func TestTroubleIsRepaired(t *testing.T) {
 	began := k.now
 	for run, left := range []int{250, 100, 0} {
 		k.sweep(delivery.SweepOptions{})
-		if got := strings.Count(k.rows(), "|") - strings.Count(is, "|"); got != left {
-			t.Errorf("%d rows that are over are left after run %d, want %d", got, run+1, left)
-		}
+		check.Is(t, strings.Count(k.rows(), "|")-strings.Count(is, "|"), left, run+1)
 	}
 	slow, k.now = 0, began
 	k.troubled("repaired", is)
@@ -315,19 +289,14 @@ func TestTroubleThatCannotBeNoted(t *testing.T) {
 	k.must(err)
 	k.put("q", 0, 1, 2, 4)
 	k.block("q", 2)
-	_, err = k.d.Operate(t.Context(), does("pause", orderOf("q")))
-	k.must(err)
+	check.Get(k.d.Operate(t.Context(), does("pause", orderOf("q"))))
 	report, err := k.d.Sweep(t.Context(), delivery.SweepOptions{})
-	if !errors.Is(err, errFlaky) || report.Blocked != 1 || report.Failed != 0 {
-		t.Errorf("the sweep saw %+v, error %v", report, err)
-	}
-	_, err = k.d.Operate(t.Context(), skips(orderOf("q"), 2))
-	k.must(err)
-	_, err = k.d.Operate(t.Context(), does("resume", orderOf("q")))
-	k.must(err)
+	check.That(t, errors.Is(err, errFlaky) && report.Blocked == 1 && report.Failed == 0,
+		"the sweep saw %+v, error %v", report, err)
+	check.Get(k.d.Operate(t.Context(), skips(orderOf("q"), 2)))
+	check.Get(k.d.Operate(t.Context(), does("resume", orderOf("q"))))
 	k.ends("q", endedCaughtUp)
-	_, err = k.d.Operate(t.Context(), does("remove", orderOf("q")))
-	k.must(err)
+	check.Get(k.d.Operate(t.Context(), does("remove", orderOf("q"))))
 	away = false
 	k.troubled("not noted", "")
 }
@@ -337,12 +306,9 @@ func TestTroubleThatCannotBeNoted(t *testing.T) {
 func TestTroubleOfDoubt(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 0, 1, 2)
-	c, err := k.d.Create(t.Context(), "q", "c", delivery.First)
-	k.must(err)
-	c, _, err = k.store.Requests(request.Inside{}).Claim(t.Context(), c, request.Claim{Req: "r", To: 0, Now: k.now, LeaseUntil: k.now.Add(time.Minute)})
-	k.must(err)
-	_, _, err = k.store.Requests(request.Inside{}).Prepare(t.Context(), "q", "c", c.Token)
-	k.must(err)
+	c := check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
+	c, _ = check.Get2(k.store.Requests(request.Inside{}).Claim(t.Context(), c, request.Claim{Req: "r", To: 0, Now: k.now, LeaseUntil: k.now.Add(time.Minute)}))
+	check.Get2(k.store.Requests(request.Inside{}).Prepare(t.Context(), "q", "c", c.Token))
 	k.pass(2 * time.Minute)
 	k.sweep(delivery.SweepOptions{})
 	k.troubled("in doubt", "in-doubt q|c 1m0s")
@@ -351,8 +317,7 @@ func TestTroubleOfDoubt(t *testing.T) {
 	k.troubled("in quarantine", "lagging q|c 1h2m0s, quarantined q|c 1h1m0s")
 	settle := does("settle", orderOf("q"))
 	settle.Token, settle.Outcome = c.Token, delivery.Committed
-	_, err = k.d.Operate(t.Context(), settle)
-	k.must(err)
+	check.Get(k.d.Operate(t.Context(), settle))
 	k.ends("q", endedCaughtUp)
 	k.sweep(delivery.SweepOptions{})
 	k.troubled("settled", "")

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -212,21 +213,18 @@ func newStage(t *testing.T, w workload) *stage {
 	})
 	s.reader = delivery.Reader{Name: "c", Handle: s.take}
 	for range 4 {
-		store, err := cursor.NewStore(queues, cursor.Names{})
-		s.must(err)
+		store := check.Get(cursor.NewStore(queues, cursor.Names{}))
 		clock := func() time.Time { return s.now }
-		sorter, err := cursor.New(store, &cursor.Options{ForEach: fanout.OneByOne, Now: clock})
-		s.must(err)
+		sorter := check.Get(cursor.New(store, &cursor.Options{ForEach: fanout.OneByOne, Now: clock}))
 		requests := 0
 		of := len(s.all)
-		d, err := delivery.New(s.store, sorter, &delivery.Options{
+		d := check.Get(delivery.New(s.store, sorter, &delivery.Options{
 			ForEach: fanout.OneByOne, Now: clock,
 			NewReq:      func() string { requests++; return fmt.Sprint(of, "-", requests) },
 			Sleep:       func(_ context.Context, d time.Duration) error { s.sleep(d); return nil },
 			WakeUp:      func(queue, _ string, due time.Time) { s.wake(queue, due) },
 			WakeCircuit: func(_ string, due time.Time) { s.wakeCircuit(due) },
-		})
-		s.must(err)
+		}))
 		s.sorters, s.all = append(s.sorters, sorter), append(s.all, d)
 	}
 	return s
@@ -336,8 +334,7 @@ func (s *stage) run() (blocked int) {
 			}
 			seq++
 			s.put[fmt.Sprint(queue, seq)] = s.now
-			err := s.sorters[0].Put(s.t.Context(), cursor.Message{Queue: queue, Seq: seq})[0].Err
-			s.must(err)
+			s.must(s.sorters[0].Put(s.t.Context(), cursor.Message{Queue: queue, Seq: seq})[0].Err)
 			s.streams(queue)
 			s.after(s.every, comes)
 		}
@@ -356,10 +353,8 @@ func (s *stage) run() (blocked int) {
 	s.after(time.Second, sweeps)
 	s.until(s.began.Add(s.lasts + time.Hour))
 	for i := range s.queues {
-		c, err := s.store.Requests(request.Inside{}).Consumer(s.t.Context(), nameOf(i), "c")
-		s.must(err)
-		at, err := s.sorters[0].Status(s.t.Context(), nameOf(i))
-		s.must(err)
+		c := check.Get(s.store.Requests(request.Inside{}).Consumer(s.t.Context(), nameOf(i), "c"))
+		at := check.Get(s.sorters[0].Status(s.t.Context(), nameOf(i)))
 		switch {
 		case c.State == delivery.Blocked && !s.isBad(c.Queue):
 			blocked++
@@ -406,9 +401,7 @@ func TestWorkloads(t *testing.T) {
 		t.Run(w.name, func(t *testing.T) {
 			s := newStage(t, w)
 			blocked := s.run()
-			if blocked != w.blocked {
-				t.Errorf("%d good queues are blocked, want %d", blocked, w.blocked)
-			}
+			check.That(t, blocked == w.blocked, "%d good queues are blocked, want %d", blocked, w.blocked)
 			rows[i] = s.row(blocked)
 		})
 	}
@@ -421,17 +414,14 @@ func TestWorkloads(t *testing.T) {
 		}
 	}
 	table := "| the sink | good queues blocked | longest wait of a queue that it takes | the last one after it is back | calls in vain | bad messages blocked after |\n|---|---|---|---|---|---|\n" + strings.Join(rows, "")
-	page, err := os.ReadFile(tablePage)
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := check.Get(os.ReadFile(tablePage))
 	before, rest, _ := strings.Cut(string(page), tableFrom)
 	is, after, found := strings.Cut(rest, tableTo)
 	switch {
 	case !found:
 		t.Fatalf("%s has no %q", tablePage, tableFrom)
 	case *update:
-		err = os.WriteFile(tablePage, []byte(before+tableFrom+table+tableTo+after), 0o600)
+		err := os.WriteFile(tablePage, []byte(before+tableFrom+table+tableTo+after), 0o600)
 		if err != nil {
 			t.Fatal(err)
 		}

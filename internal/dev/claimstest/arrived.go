@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -16,13 +17,9 @@ func Arrived(t *testing.T, sorter *cursor.Sorter) func(queue string) []cursor.Me
 		if errors.Is(err, cursor.ErrNoQueue) {
 			return nil
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		for m, err := range sorter.Read(context.Background(), queue, 0, it.Position) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			messages = append(messages, m)
 		}
 		return messages

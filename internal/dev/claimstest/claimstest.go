@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
@@ -82,12 +83,9 @@ type bench struct {
 func (b *bench) is(what string, want delivery.Outcome, reason ...string) func(delivery.Answer, error) delivery.Answer {
 	return func(a delivery.Answer, err error) delivery.Answer {
 		b.Helper()
-		if err != nil {
-			b.Fatalf("%s: %v", what, err)
-		}
-		if a.Outcome != want || a.Reason != strings.Join(reason, "") {
-			b.Fatalf("%s: %s %s, want %s %s (%+v)", what, a.Outcome, a.Reason, want, reason, a)
-		}
+		check.Need(b, err == nil, "%s: %v", what, err)
+		check.Need(b, a.Outcome == want && a.Reason == strings.Join(reason, ""),
+			"%s: %s %s, want %s %s (%+v)", what, a.Outcome, a.Reason, want, reason, a)
 		return a
 	}
 }
@@ -119,9 +117,7 @@ func (b *bench) has(a delivery.Answer, from, to int64) {
 	for i, m := range a.Messages {
 		ok = ok && m.Seq == from+1+int64(i) && string(m.Body) == fmt.Sprint(m.Seq)
 	}
-	if !ok {
-		b.Fatalf("%+v; want the messages %d to %d", a, from+1, to)
-	}
+	check.Need(b, ok, "%+v; want the messages %d to %d", a, from+1, to)
 }
 
 func testWhole(b *bench) {
@@ -139,9 +135,7 @@ func testWhole(b *bench) {
 	}
 	second := b.claim("r2", 100)
 	b.has(second, 2, 5)
-	if second.Committed != 1 {
-		b.Errorf("the last that is committed is %d, want 1", second.Committed)
-	}
+	check.That(b, second.Committed == 1, "the last that is committed is %d, want 1", second.Committed)
 	b.prepare(second)
 	b.commit(second)
 	b.commit(first)
@@ -201,9 +195,7 @@ func testSameRequest(b *bench) {
 	b.Put(2)
 	again := b.claim("r1", 9)
 	b.has(again, 0, 2)
-	if again.Held() != first.Held() {
-		b.Errorf("token %v, and again %v", first.Token, again.Token)
-	}
+	check.That(b, again.Held() == first.Held(), "token %v, and again %v", first.Token, again.Token)
 	b.prepare(first)
 	b.is("claim again after its prepare", delivery.InDoubt, delivery.Prepared)(b.Claims.Claim(b.Context(), request("r1", 2)))
 	b.commit(first)
@@ -218,12 +210,9 @@ func testBusy(b *bench) {
 			b.prepare(a)
 		}
 		busy := b.is("claim by another", delivery.Busy)(b.Claims.Claim(b.Context(), request("r2", 1)))
-		if !busy.Until.Equal(a.Until) {
-			b.Errorf("busy until %v, want %v", busy.Until, a.Until)
-		}
-		if busy.Token != (delivery.Token{}) || busy.From != 0 || busy.To != 0 {
-			b.Errorf("%+v; want nothing of the other claim but its end", busy)
-		}
+		check.That(b, busy.Until.Equal(a.Until), "busy until %v, want %v", busy.Until, a.Until)
+		check.That(b, busy.Token == (delivery.Token{}) && busy.From == 0 && busy.To == 0,
+			"%+v; want nothing of the other claim but its end", busy)
 	}
 }
 
@@ -233,9 +222,7 @@ func testCancelled(b *bench) {
 	b.Pass(time.Minute + time.Second)
 	taken := b.claim("r2", 2)
 	b.has(taken, 0, 2) // once more as it was
-	if taken.Attempt != 2 {
-		b.Errorf("attempt %d, want 2", taken.Attempt)
-	}
+	check.That(b, taken.Attempt == 2, "attempt %d, want 2", taken.Attempt)
 	for range 2 {
 		b.is("prepare of the old one", delivery.Lost, delivery.Cancelled)(b.Claims.Prepare(b.Context(), old.Held()))
 		b.is("commit of the old one", delivery.Lost, delivery.Cancelled)(b.Claims.Commit(b.Context(), old.Held()))
@@ -270,9 +257,8 @@ func testAborted(b *bench) {
 		b.is("abort", delivery.OK)(b.Claims.Abort(b.Context(), a.Held(), "no such account"))
 	}
 	wait := b.is("claim", delivery.Wait, "FAILED")(b.Claims.Claim(b.Context(), request("r2", 2)))
-	if wait.Detail != "no such account" || wait.Until.IsZero() {
-		b.Errorf("%+v; want why, and until when", wait)
-	}
+	check.That(b, wait.Detail == "no such account" && !wait.Until.IsZero(),
+		"%+v; want why, and until when", wait)
 	b.Pass(2 * time.Second)
 	again := b.claim("r3", 2)
 	b.has(again, 0, 2)
@@ -291,9 +277,8 @@ func testBlocked(b *bench) {
 		b.Pass(10 * time.Minute)
 	}
 	stuck := b.is("claim", delivery.Blocked)(b.Claims.Claim(b.Context(), request("r9", 2)))
-	if stuck.From != 0 || stuck.To != 1 || stuck.Detail != "no such account" {
-		b.Errorf("%+v; want that 1 blocks, and why", stuck)
-	}
+	check.That(b, stuck.From == 0 && stuck.To == 1 && stuck.Detail == "no such account",
+		"%+v; want that 1 blocks, and why", stuck)
 }
 
 func testInDoubt(b *bench) {
@@ -304,9 +289,8 @@ func testInDoubt(b *bench) {
 		b.is("a bare abort", delivery.InDoubt, delivery.Prepared)(b.Claims.Abort(b.Context(), a.Held(), "why"))
 		b.Pass(time.Minute + time.Second)
 		doubt := b.is("claim", delivery.InDoubt, delivery.InDoubt)(b.Claims.Claim(b.Context(), request("other", 1)))
-		if doubt.Held() != a.Held() || doubt.From != a.From || doubt.To != a.To || len(doubt.Messages) > 0 {
-			b.Errorf("%+v; want the claim of %v", doubt, a.Token)
-		}
+		check.That(b, doubt.Held() == a.Held() && doubt.From == a.From && doubt.To == a.To && len(doubt.Messages) <= 0,
+			"%+v; want the claim of %v", doubt, a.Token)
 		for range 2 {
 			b.is("settle", delivery.OK)(b.Claims.Settle(b.Context(), a.Held(), outcome, "silent"))
 		}
@@ -368,9 +352,8 @@ func testForgotten(b *bench) {
 func (b *bench) refused(field string, err error) {
 	b.Helper()
 	var invalid *cursor.InvalidError
-	if !errors.As(err, &invalid) || invalid.Path() != field {
-		b.Errorf("error %v, want one of the field %s", err, field)
-	}
+	check.That(b, errors.As(err, &invalid) && invalid.Path() == field,
+		"error %v, want one of the field %s", err, field)
 }
 
 func testBadInput(b *bench) {
@@ -413,12 +396,8 @@ func testNotThere(b *bench) {
 	b.Put(1)
 	r := request("r1", 1)
 	r.Consumer = "other"
-	if _, err := b.Claims.Claim(b.Context(), r); !errors.Is(err, delivery.ErrNoConsumer) {
-		b.Errorf("claim: %v", err)
-	}
-	if _, err := b.Claims.List(b.Context(), delivery.Request{Queue: "other", Consumer: "c"}); !errors.Is(err, delivery.ErrNoConsumer) {
-		b.Errorf("list: %v", err)
-	}
+	check.Fails(b, check.Err(b.Claims.Claim(b.Context(), r)), delivery.ErrNoConsumer)
+	check.Fails(b, check.Err(b.Claims.List(b.Context(), delivery.Request{Queue: "other", Consumer: "c"})), delivery.ErrNoConsumer)
 	h := delivery.Held{Queue: "q", Consumer: "other", Token: delivery.Token{N: 1, Req: "r"}}
 	for what, call := range map[string]func() (delivery.Answer, error){
 		"prepare": func() (delivery.Answer, error) { return b.Claims.Prepare(b.Context(), h) },
@@ -429,9 +408,7 @@ func testNotThere(b *bench) {
 			return b.Claims.Settle(b.Context(), h, delivery.Aborted, "why")
 		},
 	} {
-		if _, err := call(); !errors.Is(err, delivery.ErrNoConsumer) {
-			b.Errorf("%s: %v", what, err)
-		}
+		check.Fails(b, check.Err(call()), delivery.ErrNoConsumer, what)
 	}
 }
 
@@ -439,13 +416,10 @@ func testNotThere(b *bench) {
 func testCreate(b *bench) {
 	b.Put(2)
 	for range 2 {
-		if err := b.Claims.Create(b.Context(), "q", "new"); err != nil {
-			b.Fatal(err)
-		}
+		check.OK(b, b.Claims.Create(b.Context(), "q", "new"))
 		a, err := b.Claims.Claim(b.Context(), delivery.Request{Queue: "q", Consumer: "new", ID: "r"})
-		if err != nil || a.Outcome != delivery.OK || a.From != 0 || a.To != 2 {
-			b.Errorf("%+v, %v; want both messages", a, err)
-		}
+		check.That(b, err == nil && a.Outcome == delivery.OK && a.From == 0 && a.To == 2,
+			"%+v, %v; want both messages", a, err)
 	}
 	var wrong *cursor.InvalidError
 	if err := b.Claims.Create(b.Context(), "q", ""); !errors.As(err, &wrong) || wrong.Field != "consumer" {

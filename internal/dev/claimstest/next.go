@@ -4,19 +4,16 @@ import (
 	"strings"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
 // goOn commits a claim and makes the next one.
 func (b *bench) goOn(a delivery.Answer, r delivery.Request, commit, claim delivery.Outcome) delivery.Answer {
 	b.Helper()
-	done, next, err := b.Claims.CommitAndClaim(b.Context(), a.Held(), r)
-	if err != nil {
-		b.Fatal(err)
-	}
-	if done.Outcome != commit || next.Outcome != claim {
-		b.Fatalf("commit and claim: %s, %s; want %s, %s (%+v, %+v)", done.Outcome, next.Outcome, commit, claim, done, next)
-	}
+	done, next := check.Get2(b.Claims.CommitAndClaim(b.Context(), a.Held(), r))
+	check.Need(b, done.Outcome == commit && next.Outcome == claim,
+		"commit and claim: %s, %s; want %s, %s (%+v, %+v)", done.Outcome, next.Outcome, commit, claim, done, next)
 	return next
 }
 
@@ -26,9 +23,8 @@ func testCommitAndClaim(b *bench) {
 	b.prepare(first)
 	second := b.goOn(first, request("r2", 2), delivery.OK, delivery.OK)
 	b.has(second, 2, 4)
-	if second.Token != (delivery.Token{N: 2, Req: "r2"}) || second.Attempt != 1 || second.Committed != 1 || second.Until.IsZero() {
-		b.Errorf("%+v; want a claim like any other", second)
-	}
+	check.That(b, second.Token == (delivery.Token{N: 2, Req: "r2"}) && second.Attempt == 1 && second.Committed == 1 && !second.Until.IsZero(),
+		"%+v; want a claim like any other", second)
 	b.Put(1)
 	again := b.goOn(first, request("r2", 9), delivery.OK, delivery.OK)
 	b.has(again, 2, 4)

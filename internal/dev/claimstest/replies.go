@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
@@ -19,14 +20,10 @@ func (b *bench) arrived(queue string, want ...string) {
 	ids := map[string]bool{}
 	for _, m := range b.Arrived(queue) {
 		got = append(got, string(m.Body))
-		if m.ID == "" || ids[m.ID] {
-			b.Errorf("queue %s: id %q of message %d", queue, m.ID, m.Seq)
-		}
+		check.That(b, m.ID != "" && !ids[m.ID], "queue %s: id %q of message %d", queue, m.ID, m.Seq)
 		ids[m.ID] = true
 	}
-	if !slices.Equal(got, want) {
-		b.Errorf("queue %s has %q, want %q", queue, got, want)
-	}
+	check.That(b, slices.Equal(got, want), "queue %s has %q, want %q", queue, got, want)
 }
 
 func to(queue string, bodies ...string) []delivery.Reply {
@@ -203,9 +200,7 @@ func testWhileAPushIsSent(b *bench) {
 		sent = batch.Held()
 		return batch.Reply(at(200_000, to("n", "far")[0]))
 	}}, -1)
-	if pushed.Outcome != delivery.Full {
-		b.Fatalf("%+v; want replies that wait for room", pushed)
-	}
+	check.Need(b, pushed.Outcome == delivery.Full, "%+v; want replies that wait for room", pushed)
 	for range 2 { // under the lease, and after it
 		busy := b.is("claim", delivery.Busy)(b.Claims.Claim(b.Context(), request("r1", 1)))
 		if !busy.Until.IsZero() || busy.Token != (delivery.Token{}) || busy.From != 0 || busy.To != 0 {

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/clause"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dev/whole"
@@ -38,10 +39,7 @@ const serversVariable = "STREAMSORT_SERVERS"
 // Servers returns the kinds of server that tests run on. An unknown one fails the test.
 func Servers(t testing.TB) []Kind {
 	t.Helper()
-	kinds, err := servers(os.Getenv(serversVariable), whole.Tests)
-	if err != nil {
-		t.Fatal(err)
-	}
+	kinds := check.Get(servers(os.Getenv(serversVariable), whole.Tests))
 	return kinds
 }
 
@@ -103,12 +101,7 @@ func Open(t testing.TB, kind Kind, definitions ...table.Definition) ddb.Engine {
 	if kind == Memory {
 		return clause.Layer(ddb.NewMemory(definitions...))
 	}
-	client, err := dynamo.New(&dynamo.Options{Endpoint: Endpoint(t, kind)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := table.Create(t.Context(), client, definitions...); err != nil {
-		t.Fatal(err)
-	}
+	client := check.Get(dynamo.New(&dynamo.Options{Endpoint: Endpoint(t, kind)}))
+	check.OK(t, table.Create(t.Context(), client, definitions...))
 	return clause.Layer(dynamo.NewEngine(client))
 }

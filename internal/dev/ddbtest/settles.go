@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/dev/await"
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // Settles fails the test where a read that need not be strong, or one of an index, does not come to
@@ -14,9 +15,7 @@ import (
 func Settles[T any](t testing.TB, what string, read func() T, want T) {
 	t.Helper()
 	if strings.Contains(t.Name(), "/"+string(Memory)) {
-		if diff := cmp.Diff(want, read()); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", what, diff)
-		}
+		check.Is(t, cmp.Diff(want, read()), "", what)
 		return
 	}
 	await.Until(t, what, func() (bool, any) {

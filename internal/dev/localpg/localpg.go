@@ -28,6 +28,7 @@ import (
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/child"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 )
@@ -258,15 +259,10 @@ func ForTest(t testing.TB) string {
 	defer shared.Unlock()
 	if shared.server == nil {
 		s, err := Start(context.Background())
-		if err != nil {
-			t.Fatalf("integration tests need a server: %v", err)
-		}
+		check.Need(t, err == nil, "integration tests need a server: %v", err)
 		shared.server = s
 	}
-	url, err := shared.server.Create(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	url := check.Get(shared.server.Create(t.Context()))
 	return url
 }
 

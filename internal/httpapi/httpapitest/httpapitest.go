@@ -21,6 +21,7 @@ import (
 	"github.com/getkin/kin-openapi/routers"
 	"github.com/getkin/kin-openapi/routers/gorillamux"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/httpapi"
 )
@@ -51,10 +52,7 @@ var contract = sync.OnceValues(func() (*openapi3.T, error) {
 // Contract returns docs/openapi.yaml.
 func Contract(t testing.TB) *openapi3.T {
 	t.Helper()
-	read, err := contract()
-	if err != nil {
-		t.Fatal(err)
-	}
+	read := check.Get(contract())
 	return read
 }
 
@@ -76,9 +74,8 @@ func Routes(t testing.TB, routes []httpapi.Route, shared ...string) {
 			continue
 		}
 		for method := range path.Operations() {
-			if !answered[method+" "+r.Resource] && !slices.Contains(shared, r.Resource) {
-				t.Errorf("%s /%s is in the contract, and not answered", method, r.Resource)
-			}
+			check.That(t, answered[method+" "+r.Resource] || slices.Contains(shared, r.Resource),
+				"%s /%s is in the contract, and not answered", method, r.Resource)
 		}
 	}
 }
@@ -86,10 +83,7 @@ func Routes(t testing.TB, routes []httpapi.Route, shared ...string) {
 // New returns a Client of a handler.
 func New(t testing.TB, handle Handler) *Client {
 	t.Helper()
-	router, err := gorillamux.NewRouter(Contract(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	router := check.Get(gorillamux.NewRouter(Contract(t)))
 	return &Client{t: t, handle: handle, router: router}
 }
 
@@ -134,9 +128,7 @@ func V1(method, path string, query url.Values, body string) string {
 func (c *Client) Invoke(event string) string {
 	c.t.Helper()
 	raw, err := c.handle(c.t.Context(), json.RawMessage(event))
-	if err != nil {
-		c.t.Fatalf("%s: a function error: %v", event, err)
-	}
+	check.Need(c.t, err == nil, "%s: a function error: %v", event, err)
 	return string(raw)
 }
 
@@ -148,9 +140,7 @@ func (c *Client) Raw(event string) Answer {
 		Headers    map[string]string `json:"headers"`
 		Body       string            `json:"body"`
 	}
-	if err := json.Unmarshal([]byte(c.Invoke(event)), &r); err != nil {
-		c.t.Fatal(err)
-	}
+	check.OK(c.t, json.Unmarshal([]byte(c.Invoke(event)), &r))
 	return Answer{r.StatusCode, r.Headers, r.Body}
 }
 
@@ -188,32 +178,24 @@ func (c *Client) Check(method, path, query, body string, a Answer) {
 	err = openapi3filter.ValidateResponse(c.t.Context(), &openapi3filter.ResponseValidationInput{
 		RequestValidationInput: in, Status: a.Status, Header: header, Body: io.NopCloser(strings.NewReader(a.Body)),
 	})
-	if err != nil {
-		c.t.Errorf("the answer %d to %s %s is not in the contract: %v\n%s", a.Status, method, path, err, a.Body)
-	}
+	check.That(c.t, err == nil,
+		"the answer %d to %s %s is not in the contract: %v\n%s", a.Status, method, path, err, a.Body)
 }
 
 // Want fails the test where an answer has not the status, or its body not the
 // parts.
 func (c *Client) Want(what string, a Answer, status int, parts ...string) {
 	c.t.Helper()
-	if a.Status != status {
-		c.t.Errorf("%s: status %d, want %d: %s", what, a.Status, status, a.Body)
-	}
+	check.That(c.t, a.Status == status, "%s: status %d, want %d: %s", what, a.Status, status, a.Body)
 	for _, part := range parts {
-		if !strings.Contains(a.Body, part) {
-			c.t.Errorf("%s: no %s in %s", what, part, a.Body)
-		}
+		check.That(c.t, strings.Contains(a.Body, part), "%s: no %s in %s", what, part, a.Body)
 	}
 }
 
 // RequestAs is Request under a token whose claim has this value.
 func (c *Client) RequestAs(claim, value, method, path, query, body string) Answer {
 	c.t.Helper()
-	caller, err := json.Marshal(map[string]any{"jwt": map[string]any{"claims": map[string]string{claim: value}}})
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	caller := check.Get(json.Marshal(map[string]any{"jwt": map[string]any{"claims": map[string]string{claim: value}}}))
 	event := V2(method, path, query, body, false)
 	a := c.Raw(strings.Replace(event, `"requestContext":{`, `"requestContext":{"authorizer":`+string(caller)+`,`, 1))
 	c.Check(method, path, query, body, a)

@@ -1,6 +1,10 @@
 package eventbridge
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
+)
 
 func TestGreatIntegers(t *testing.T) {
 	for document, want := range map[string]bool{
@@ -15,8 +19,6 @@ func TestGreatIntegers(t *testing.T) {
 		`7`:                            false,
 		``:                             false,
 	} {
-		if got := hasGreatInteger([]byte(document)); got != want {
-			t.Errorf("%s: %v, want %v", document, got, want)
-		}
+		check.Is(t, hasGreatInteger([]byte(document)), want, document)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/sink/sinktest"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -48,9 +49,8 @@ func TestDedup(t *testing.T) {
 					b.Consumer = consumer
 					what := fmt.Sprint(consumer, "/", queue, "/", seq, "/", rewinds)
 					id := dedupOf(dedupPrefix(b), seq, rewinds)
-					if seen[id] != "" || len(id) > 128 {
-						t.Errorf("%s has the id %s (%d characters), as has %s", what, id, len(id), seen[id])
-					}
+					check.That(t, seen[id] == "" && len(id) <= 128,
+						"%s has the id %s (%d characters), as has %s", what, id, len(id), seen[id])
 					seen[id] = what
 				}
 			}
@@ -59,10 +59,7 @@ func TestDedup(t *testing.T) {
 	b := sinktest.Batch("q", "1")
 	again := b
 	again.Attempt, again.Token.N = 3, 9
-	first, err := Items(b, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := check.Get(Items(b, false))
 	second, err := Items(again, false)
 	if err != nil || first[0].Entry.Dedup != second[0].Entry.Dedup {
 		t.Errorf("a repeat has the id %s, first it was %s: %v", second[0].Entry.Dedup, first[0].Entry.Dedup, err)
@@ -84,9 +81,7 @@ func TestTextOf(t *testing.T) {
 		"\xed\xa0\x80":        {"7aCA", "base64"}, // a surrogate
 	} {
 		text, encoding := textOf([]byte(body))
-		if got := [2]string{text, encoding}; got != want {
-			t.Errorf("%q becomes %q, want %q", body, got, want)
-		}
+		check.Is(t, [2]string{text, encoding}, want, body)
 	}
 }
 
@@ -94,10 +89,7 @@ func TestFifoItems(t *testing.T) {
 	b := sinktest.Batch("a queue\x01", "x")
 	m := &b.Messages[0]
 	m.Seq, m.ID, m.ContentType, m.Attributes = 1<<62, "id", "text/plain", map[string]string{"b": "<2>", "a": "1"}
-	items, err := Items(b, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	items := check.Get(Items(b, false))
 	got := items[0]
 	want := []Attribute{
 		{"queue", "Binary", "a queue\x01"},
@@ -108,33 +100,23 @@ func TestFifoItems(t *testing.T) {
 		{"id", "String", "id"},
 		{"attributes", "String", `{"a":"1","b":"<2>"}`},
 	}
-	if diff := cmp.Diff(want, got.Entry.Attributes); diff != "" {
-		t.Errorf("attributes (-want +got):\n%s", diff)
-	}
+	check.Is(t, cmp.Diff(want, got.Entry.Attributes), "")
 	size := 1
 	for _, a := range want {
 		size += len(a.Name + a.DataType + a.Value)
 	}
-	if got.Bytes != size || got.Seq != m.Seq {
-		t.Errorf("seq %d of %d bytes, want %d of %d", got.Seq, got.Bytes, m.Seq, size)
-	}
+	check.That(t, got.Bytes == size && got.Seq == m.Seq,
+		"seq %d of %d bytes, want %d of %d", got.Seq, got.Bytes, m.Seq, size)
 }
 
 // TestTrackedFifoItems: each message has its edge, and one that is delivered
 // again under another is not dropped as a repeat.
 func TestTrackedFifoItems(t *testing.T) {
 	b := sinktest.Tracked(sinktest.Batch("q", "1", "2"), "first")
-	first, err := Items(b, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := check.Get(Items(b, false))
 	for i, it := range first {
-		if got := it.Entry.Attributes[4]; got != (Attribute{"edge", "String", b.Edges[i].String()}) {
-			t.Errorf("attribute %+v, want the edge", got)
-		}
-		if len(it.Entry.Dedup) > 128 {
-			t.Errorf("the id has %d characters", len(it.Entry.Dedup))
-		}
+		check.Is(t, it.Entry.Attributes[4], (Attribute{"edge", "String", b.Edges[i].String()}))
+		check.That(t, len(it.Entry.Dedup) <= 128, "the id has %d characters", len(it.Entry.Dedup))
 	}
 	repeated, err := Items(b, false)
 	if err != nil || repeated[0].Entry.Dedup != first[0].Entry.Dedup {
@@ -165,35 +147,25 @@ func TestLargestMessage(t *testing.T) {
 // The tenant of a queue stands beside its whole name; a queue without one has
 // nothing more than before.
 func TestTenantIsSent(t *testing.T) {
-	items, err := Items(sinktest.Batch("@acme/orders", "{}"), false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	items := check.Get(Items(sinktest.Batch("@acme/orders", "{}"), false))
 	if m := items[0].Entry; m.Group != "@acme/orders" || !slices.Contains(m.Attributes, Attribute{"tenant", "String", "acme"}) {
 		t.Errorf("entry %+v", m)
 	}
 	for _, queue := range []string{"orders", "a/b", "@acme", "@a b/c"} {
 		items, err := Items(sinktest.Batch(queue, "{}"), false)
-		if err != nil || slices.ContainsFunc(items[0].Entry.Attributes, func(a Attribute) bool { return a.Name == "tenant" }) {
-			t.Errorf("%s: %+v, %v", queue, items, err)
-		}
+		check.That(t, err == nil && !slices.ContainsFunc(items[0].Entry.Attributes, func(a Attribute) bool { return a.Name == "tenant" }),
+			"%s: %+v, %v", queue, items, err)
 	}
 }
 
 // TestKeyedFifoItems: whatever a message of a keyed queue has, SQS takes its attributes.
 func TestKeyedFifoItems(t *testing.T) {
-	key, err := sortkey.KeyType("time,text").Key("2026-05-06T07:08:09+02:00", "<a>")
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := check.Get(sortkey.KeyType("time,text").Key("2026-05-06T07:08:09+02:00", "<a>"))
 	b := sinktest.Tracked(sinktest.Batch("@acme/q", "1", "\x00"), "tag")
 	m := &b.Messages[1]
 	m.ID, m.Attributes, m.Key, m.Late, m.Unlinked = "id", map[string]string{"a": "1"}, key, true, true
 	b.Messages[0].Key = key
-	items, err := Items(b, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	items := check.Get(Items(b, false))
 	for i, want := range []string{`{"key":["2026-05-06T05:08:09Z","<a>"]}`, `{"key":["2026-05-06T05:08:09Z","<a>"],"late":true,"unlinked":true}`} {
 		if got := items[i].Entry.Attributes; !slices.Contains(got, Attribute{"keyed", "String", want}) || len(got) > 10 {
 			t.Errorf("%d attributes: %+v", len(got), got)
@@ -206,10 +178,7 @@ func TestKeyedFifoItems(t *testing.T) {
 
 // TestTracedFifoItems: a trace is sent whatever else a message has, and SQS takes the attributes.
 func TestTracedFifoItems(t *testing.T) {
-	key, err := sortkey.KeyType("text").Key("k")
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := check.Get(sortkey.KeyType("text").Key("k"))
 	trace := cursor.Trace{Parent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", State: "a=1"}
 	parent, state := Attribute{"traceparent", "String", trace.Parent}, Attribute{"tracestate", "String", "a=1"}
 	tenant := Attribute{"tenant", "String", "acme"}
@@ -233,26 +202,18 @@ func TestTracedFifoItems(t *testing.T) {
 		b := sinktest.Tracked(sinktest.Batch("@acme/q", c.body+"1"), "tag")
 		m := &b.Messages[0]
 		m.ID, m.Attributes, m.Key, m.Trace = "id", c.attributes, c.key, trace
-		items, err := Items(b, false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		items := check.Get(Items(b, false))
 		got := items[0].Entry.Attributes
 		if len(got) > 10 || items[0].Entry.Trace != "Root=1-0af76519-16cd43dd8448eb211c80319c;Parent=b7ad6b7169203331;Sampled=1" {
 			t.Errorf("%s: %d attributes, %s", c.name, len(got), items[0].Entry.Trace)
 		}
 		for _, a := range c.want {
-			if !slices.Contains(got, a) {
-				t.Errorf("%s: no %s in %+v", c.name, a.Name, got)
-			}
+			check.That(t, slices.Contains(got, a), "%s: no %s in %+v", c.name, a.Name, got)
 		}
 		for _, a := range c.wantNone {
-			if slices.Contains(got, a) {
-				t.Errorf("%s: %s in %+v", c.name, a.Name, got)
-			}
+			check.That(t, !slices.Contains(got, a), "%s: %s in %+v", c.name, a.Name, got)
 		}
-		if c.keyed != "" && !slices.Contains(got, Attribute{"keyed", "String", c.keyed}) {
-			t.Errorf("%s: %+v", c.name, got)
-		}
+		check.That(t, c.keyed == "" || slices.Contains(got, Attribute{"keyed", "String", c.keyed}),
+			"%s: %+v", c.name, got)
 	}
 }

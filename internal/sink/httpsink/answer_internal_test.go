@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/sink/kind"
 )
 
@@ -19,9 +20,8 @@ func TestWhoseWords(t *testing.T) {
 		answer := &http.Response{StatusCode: 500, Body: io.NopCloser(strings.NewReader("the inner words"))}
 		said, err := readAnswer(answer, to, false, time.Time{}, func() time.Time { return time.Time{} })
 		var failed *kind.AnswerError
-		if !errors.As(err, &failed) || said.Own != own || strings.Contains(failed.Shown(), "inner") != own || !strings.Contains(err.Error(), ": the inner words") {
-			t.Errorf("own %v: %+v, %v", own, said, err)
-		}
+		check.That(t, errors.As(err, &failed) && said.Own == own && strings.Contains(failed.Shown(), "inner") == own && strings.Contains(err.Error(), ": the inner words"),
+			"own %v: %+v, %v", own, said, err)
 		if !strings.HasPrefix(failed.Shown(), "billing.example answered 500") {
 			t.Errorf("shown: %s", failed.Shown())
 		}

@@ -19,14 +19,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cloudevents/sdk-go/v2/event"
 	standard "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/egress"
 	"github.com/streamsort/streamsort/internal/sink/httpsink"
 	"github.com/streamsort/streamsort/internal/sink/kind"
 	"github.com/streamsort/streamsort/internal/sink/lambda"
 	"github.com/streamsort/streamsort/internal/sink/sinktest"
 	"github.com/streamsort/streamsort/internal/sortkey"
+	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
@@ -55,9 +58,8 @@ func newEndpoint(t *testing.T, answer func(http.ResponseWriter, *http.Request)) 
 	e := &endpoint{answer: answer}
 	e.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
-		if err != nil || r.Method != http.MethodPost || r.URL.String() != "/hooks?a=b" {
-			t.Errorf("%s %s: %v", r.Method, r.URL, err)
-		}
+		check.That(t, err == nil && r.Method == http.MethodPost && r.URL.String() == "/hooks?a=b",
+			"%s %s: %v", r.Method, r.URL, err)
 		e.asked = append(e.asked, request{r.Header, string(body)})
 		if e.answer != nil {
 			e.answer(w, r)
@@ -81,23 +83,14 @@ func says(status int, header, text string) func(http.ResponseWriter, *http.Reque
 // open opens the sink of the endpoint, with more members.
 func (e *endpoint) open(t *testing.T, more string) kind.Sink {
 	t.Helper()
-	u, err := url.Parse(e.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := check.Get(url.Parse(e.URL))
 	return open(t, fmt.Sprintf(`{"url":"%s/hooks?a=b","ports":[%s]%s}`, e.URL, u.Port(), more))
 }
 
 func open(t *testing.T, text string) kind.Sink {
 	t.Helper()
-	s, err := settings(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	to, err := s.Open(kind.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := check.Get(settings(text))
+	to := check.Get(s.Open(kind.Options{}))
 	return to
 }
 
@@ -125,21 +118,13 @@ func TestSingle(t *testing.T) {
 	b := sinktest.Batch("@acme/ö 1", `{"n":1}`, "two")
 	b.Attempt, b.Rewinds = 2, 1
 	b.Messages[0].ID, b.Messages[0].ContentType, b.Messages[0].Attributes = "a/1%\n", "application/json", map[string]string{"k": "ö\"😀"}
-	key, err := sortkey.ParseKeyType("number")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if b.Messages[1].Key, err = key.ParseKey([]byte("7")); err != nil {
-		t.Fatal(err)
-	}
+	key := check.Get(sortkey.ParseKeyType("number"))
+	b.Messages[1].Key = check.Get(key.ParseKey([]byte("7")))
 	b.Messages[1].Late, b.Messages[1].Unlinked = true, true
 	b = sinktest.Tracked(b, "chain")
-	if err := e.open(t, `,"headers":{"X-Env":"prod"}`).Send(t.Context(), b); err != nil {
-		t.Fatal(err)
-	}
-	if len(e.asked) != 2 || e.asked[0].body != `{"n":1}` || e.asked[1].body != "two" {
-		t.Fatalf("asked %+v", e.asked)
-	}
+	check.OK(t, e.open(t, `,"headers":{"X-Env":"prod"}`).Send(t.Context(), b))
+	check.Need(t, len(e.asked) == 2 && e.asked[0].body == `{"n":1}` && e.asked[1].body == "two",
+		"asked %+v", e.asked)
 	for i, want := range []map[string]string{
 		{
 			"Streamsort-Seq": "1", "Streamsort-Id": "a/1%25%0A", "Streamsort-Attributes": `{"k":"\u00f6\"\ud83d\ude00"}`,
@@ -158,9 +143,7 @@ func TestSingle(t *testing.T) {
 			want[name] = value
 		}
 		for name, value := range want {
-			if got := e.asked[i].Get(name); got != value {
-				t.Errorf("message %d: %s is %q, want %q", i+1, name, got, value)
-			}
+			check.Is(t, e.asked[i].Get(name), value, i+1, name)
 		}
 	}
 	var attributes map[string]string
@@ -205,17 +188,14 @@ func TestIDs(t *testing.T) {
 		e.asked = nil
 		to := e.open(t, `,"mode":"`+mode+`"`)
 		for _, b := range []delivery.Batch{first, again, alone, replayed, other, queue, renewed} {
-			if err := to.Send(t.Context(), b); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, to.Send(t.Context(), b))
 		}
 		ids := map[string]int{}
 		for _, r := range e.asked {
 			ids[r.Get("Webhook-Id")]++
 		}
-		if len(e.asked) != want.requests || len(ids) != want.ids {
-			t.Errorf("%s: %d requests have %d ids: %v", mode, len(e.asked), len(ids), ids)
-		}
+		check.That(t, len(e.asked) == want.requests && len(ids) == want.ids,
+			"%s: %d requests have %d ids: %v", mode, len(e.asked), len(ids), ids)
 	}
 }
 
@@ -226,24 +206,15 @@ func TestStandardWebhooks(t *testing.T) {
 	vault(t, `["`+young+`","`+old+`"]`)
 	to := e.open(t, `,"sign":{"scheme":"standard","secret":"`+secretARN+`"}`)
 	bodies := append(sinktest.Bodies(20), "", "\x00\xff", strings.Repeat("x", 300_000))
-	if err := to.Send(t.Context(), sinktest.Batch("q", bodies...)); err != nil {
-		t.Fatal(err)
-	}
-	if len(e.asked) != len(bodies) {
-		t.Fatalf("%d requests, want %d", len(e.asked), len(bodies))
-	}
+	check.OK(t, to.Send(t.Context(), sinktest.Batch("q", bodies...)))
+	check.Need(t, len(e.asked) == len(bodies), "%d requests, want %d", len(e.asked), len(bodies))
 	for _, secret := range []string{old, young} {
-		hook, err := standard.NewWebhook(secret)
-		if err != nil {
-			t.Fatal(err)
-		}
+		hook := check.Get(standard.NewWebhook(secret))
 		for _, r := range e.asked {
 			if err := hook.Verify([]byte(r.body), r.Header); err != nil {
 				t.Errorf("%.40q: %v", r.body, err)
 			}
-			if hook.Verify([]byte(r.body+"x"), r.Header) == nil {
-				t.Error("another body is taken")
-			}
+			check.That(t, hook.Verify([]byte(r.body+"x"), r.Header) != nil, "another body is taken")
 		}
 	}
 }
@@ -251,20 +222,14 @@ func TestStandardWebhooks(t *testing.T) {
 func TestOtherSignatures(t *testing.T) {
 	e := newEndpoint(t, nil)
 	vault(t, `["the young secret of these","the old secret of these"]`)
-	if err := e.open(t, `,"sign":{"scheme":"hmac","secret":"`+secretARN+`","header":"X-Hub-Signature-256","prefix":"sha256="}`).Send(t.Context(), sinktest.Batch("q", "body")); err != nil {
-		t.Fatal(err)
-	}
-	if err := e.open(t, `,"sign":{"scheme":"bearer","secret":"`+secretARN+`"}`).Send(t.Context(), sinktest.Batch("q", "body")); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, e.open(t, `,"sign":{"scheme":"hmac","secret":"`+secretARN+`","header":"X-Hub-Signature-256","prefix":"sha256="}`).Send(t.Context(), sinktest.Batch("q", "body")))
+	check.OK(t, e.open(t, `,"sign":{"scheme":"bearer","secret":"`+secretARN+`"}`).Send(t.Context(), sinktest.Batch("q", "body")))
 	mac := hmac.New(sha256.New, []byte("the young secret of these"))
 	mac.Write([]byte("body"))
 	if got, want := e.asked[0].Get("X-Hub-Signature-256"), "sha256="+hex.EncodeToString(mac.Sum(nil)); got != want {
 		t.Errorf("signature %s, want %s", got, want)
 	}
-	if got := e.asked[1].Get("Authorization"); got != "Bearer the young secret of these" {
-		t.Errorf("authorization %q", got)
-	}
+	check.Is(t, e.asked[1].Get("Authorization"), "Bearer the young secret of these")
 }
 
 // TestSecretsThatCannotBeHad: nothing is sent, and no message is at fault.
@@ -277,9 +242,7 @@ func TestSecretsThatCannotBeHad(t *testing.T) {
 			t.Errorf("%q: %v", value, err)
 		}
 	}
-	if len(e.asked) > 0 {
-		t.Errorf("asked %v", e.asked)
-	}
+	check.That(t, len(e.asked) <= 0, "asked %v", e.asked)
 }
 
 const standardScheme = "standard"
@@ -327,9 +290,8 @@ func TestAnswers(t *testing.T) {
 			before := len(e.asked)
 			err := to.Send(t.Context(), sinktest.Batch("q", "1", "2"))
 			if c.said == "" {
-				if err != nil || len(e.asked) != before+2 {
-					t.Errorf("%v after %d requests", err, len(e.asked)-before)
-				}
+				check.That(t, err == nil && len(e.asked) == before+2,
+					"%v after %d requests", err, len(e.asked)-before)
 				return
 			}
 			var answered *kind.AnswerError
@@ -343,12 +305,10 @@ func TestAnswers(t *testing.T) {
 			if answered.RetryAt.IsZero() {
 				after = 0
 			}
-			if (after - c.after).Abs() > 5*time.Second {
-				t.Errorf("it is tried again after %s, want %s", after, c.after)
-			}
-			if len(e.asked) != before+1 {
-				t.Errorf("%d requests: the second message was sent before the first was taken", len(e.asked)-before)
-			}
+			check.That(t, (after-c.after).Abs() <= 5*time.Second,
+				"it is tried again after %s, want %s", after, c.after)
+			check.That(t, len(e.asked) == before+1,
+				"%d requests: the second message was sent before the first was taken", len(e.asked)-before)
 		})
 	}
 }
@@ -366,27 +326,24 @@ func TestUnanswered(t *testing.T) {
 		}
 	}
 	e.answer = slow
-	check := func(name string, err error, want string) {
+	isAway := func(name string, err error, want string) {
 		t.Helper()
-		if err == nil || !kind.IsAway(err) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hooks") {
-			t.Errorf("%s: %v; want %s", name, err, want)
-		}
+		check.That(t, err != nil && kind.IsAway(err) && strings.Contains(err.Error(), want) && !strings.Contains(err.Error(), "hooks"),
+			"%s: %v; want %s", name, err, want)
 	}
-	check("slow", e.open(t, `,"timeout":"1s"`).Send(t.Context(), sinktest.Batch("q", "1")), "no answer within 1")
+	isAway("slow", e.open(t, `,"timeout":"1s"`).Send(t.Context(), sinktest.Batch("q", "1")), "no answer within 1")
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	check("no time", e.open(t, ``).Send(ctx, sinktest.Batch("q", "1")), "no answer within")
+	isAway("no time", e.open(t, ``).Send(ctx, sinktest.Batch("q", "1")), "no answer within")
 	e.answer = func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) }
-	check("it hangs up", e.open(t, ``).Send(t.Context(), sinktest.Batch("q", "1")), "EOF")
+	isAway("it hangs up", e.open(t, ``).Send(t.Context(), sinktest.Batch("q", "1")), "EOF")
 	to := e.open(t, ``)
 	e.Close()
-	check("not there", to.Send(t.Context(), sinktest.Batch("q", "1")), "refused")
+	isAway("not there", to.Send(t.Context(), sinktest.Batch("q", "1")), "refused")
 
 	// A name may come to have another address after it was opened.
 	err := open(t, `{"url":"https://hooks-of-nobody.localhost/hooks"}`).Send(t.Context(), sinktest.Batch("q", "1"))
-	if err == nil || !kind.IsAway(err) {
-		t.Errorf("%v", err)
-	}
+	check.That(t, err != nil && kind.IsAway(err), "%v", err)
 }
 
 // TestAPartIsTaken: what was answered 2xx before a request that failed is done; and so is what an answer says of its batch.
@@ -482,12 +439,9 @@ func TestAnAnswerThatCannotBeReadWhole(t *testing.T) {
 func TestBatch(t *testing.T) {
 	e := newEndpoint(t, nil)
 	b := sinktest.Batch("@acme/q", strings.Repeat("x", 700), strings.Repeat("y", 700))
-	if err := e.open(t, `,"mode":"batch","maxBytes":1600`).Send(t.Context(), b); err != nil {
-		t.Fatal(err)
-	}
-	if len(e.asked) != 2 || e.asked[0].Get("Webhook-Id") == e.asked[1].Get("Webhook-Id") {
-		t.Fatalf("asked %v", e.asked)
-	}
+	check.OK(t, e.open(t, `,"mode":"batch","maxBytes":1600`).Send(t.Context(), b))
+	check.Need(t, len(e.asked) == 2 && e.asked[0].Get("Webhook-Id") != e.asked[1].Get("Webhook-Id"),
+		"asked %v", e.asked)
 	for i, r := range e.asked {
 		d := sinktest.Decode[lambda.Document](t, []byte(r.body))
 		if d.Queue != "@acme/q" || d.Tenant != "acme" || int(d.To) != i+1 || len(d.Messages) != 1 || r.Get("Content-Type") != "application/json" {
@@ -578,11 +532,8 @@ func TestOpenRefuses(t *testing.T) {
 		{"127.0.0.0/8", "http://127.0.0.1:443/", ""},
 	} {
 		t.Setenv(egress.AllowVariable, c.allow)
-		s, err := settings(`{"url":"` + c.url + `"}`)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = s.Open(kind.Options{})
+		s := check.Get(settings(`{"url":"` + c.url + `"}`))
+		_, err := s.Open(kind.Options{})
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.HasPrefix(err.Error(), c.want)) {
 			t.Errorf("%s with %q: %v", c.url, c.allow, err)
 		}
@@ -592,20 +543,13 @@ func TestOpenRefuses(t *testing.T) {
 // TestDefaults: where nothing else is said, a single message is a batch.
 func TestDefaults(t *testing.T) {
 	for text, want := range map[string]int{`{"url":"https://a.example/"}`: 1, `{"url":"https://a.example/","mode":"batch"}`: 0} {
-		s, err := settings(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := check.Get(settings(text))
 		var r delivery.Reader
 		_ = s.(interface{ Defaults(*delivery.Reader) error }).Defaults(&r)
-		if r.MaxMessages != want {
-			t.Errorf("%s: %d messages", text, r.MaxMessages)
-		}
+		check.That(t, r.MaxMessages == want, "%s: %d messages", text, r.MaxMessages)
 		r.MaxMessages = 5
 		_ = s.(interface{ Defaults(*delivery.Reader) error }).Defaults(&r)
-		if r.MaxMessages != 5 {
-			t.Errorf("%s: %d messages, want those that are set", text, r.MaxMessages)
-		}
+		check.That(t, r.MaxMessages == 5, "%s: %d messages, want those that are set", text, r.MaxMessages)
 	}
 }
 
@@ -614,32 +558,20 @@ func TestTheGuardIsAsked(t *testing.T) {
 	e := newEndpoint(t, nil)
 	to := e.open(t, ``)
 	t.Setenv(egress.AllowVariable, "10.0.0.0/8")
-	s, err := settings(fmt.Sprintf(`{"url":"%s/","ports":[%s]}`, strings.Replace(e.URL, "127.0.0.1", "localhost", 1), e.URL[strings.LastIndex(e.URL, ":")+1:]))
-	if err != nil {
-		t.Fatal(err)
-	}
-	inner, err := s.Open(kind.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := check.Get(settings(fmt.Sprintf(`{"url":"%s/","ports":[%s]}`, strings.Replace(e.URL, "127.0.0.1", "localhost", 1), e.URL[strings.LastIndex(e.URL, ":")+1:])))
+	inner := check.Get(s.Open(kind.Options{}))
 	var forbidden *egress.ForbiddenError
 	if err := inner.Send(t.Context(), sinktest.Batch("q", "1")); !errors.As(err, &forbidden) || len(e.asked) > 0 {
 		t.Errorf("a name of this host: %v, asked %v", err, e.asked)
 	}
-	if err := to.Send(t.Context(), sinktest.Batch("q", "1")); err != nil {
-		t.Error(err)
-	}
-	if !slices.ContainsFunc(e.asked, func(r request) bool { return r.body == "1" }) {
-		t.Errorf("asked %v", e.asked)
-	}
+	check.OK(t, to.Send(t.Context(), sinktest.Batch("q", "1")))
+	check.That(t, slices.ContainsFunc(e.asked, func(r request) bool { return r.body == "1" }),
+		"asked %v", e.asked)
 }
 
 // TestThePageListsTheHeaders: docs/reference/events.md shows those of a request of each mode.
 func TestThePageListsTheHeaders(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/reference/events.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := check.Get(os.ReadFile("../../../docs/reference/events.md"))
 	vault(t, whsec("0123456789abcdef0123456789abcdef"))
 	e := newEndpoint(t, nil)
 	b := sinktest.Batch("orders", `{"n":1}`)
@@ -647,9 +579,7 @@ func TestThePageListsTheHeaders(t *testing.T) {
 	parts := strings.Split(string(page), "\n```\nwebhook-id: ")
 	for i, mode := range []string{"single", "batch"} {
 		e.asked = nil
-		if err := e.open(t, `,"mode":"`+mode+`","sign":{"scheme":"standard","secret":"`+secretARN+`"}`).Send(t.Context(), b); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, e.open(t, `,"mode":"`+mode+`","sign":{"scheme":"standard","secret":"`+secretARN+`"}`).Send(t.Context(), b))
 		var sent, listed []string
 		for name := range e.asked[0].Header {
 			sent = append(sent, strings.ToLower(name))
@@ -664,8 +594,94 @@ func TestThePageListsTheHeaders(t *testing.T) {
 		}
 		slices.Sort(sent)
 		slices.Sort(listed)
-		if !slices.Equal(sent, listed) {
-			t.Errorf("%s: the page has %v, and sent were %v", mode, listed, sent)
+		check.That(t, slices.Equal(sent, listed),
+			"%s: the page has %v, and sent were %v", mode, listed, sent)
+	}
+}
+
+// TestAnEndpointDefersItsBatch: by a header beside 2xx, where the batch is one request.
+func TestAnEndpointDefersItsBatch(t *testing.T) {
+	for name, c := range map[string]struct {
+		status       int
+		header, mode string
+		ended        delivery.Outcome
+		cause        string
+	}{
+		"a message":               {202, "Streamsort-Defer-Seconds: 900", "", delivery.Deferred, ""},
+		"a batch":                 {200, "Streamsort-Defer-Seconds: 2592000", `,"mode":"batch"`, delivery.Deferred, ""},
+		"not deferred":            {202, "", "", delivery.Empty, ""},
+		"refused":                 {400, "Streamsort-Defer-Seconds: 900", "", delivery.Wait, "answered 400"},
+		"too short":               {202, "Streamsort-Defer-Seconds: 0", "", delivery.Wait, "defer is 0s: it must be from 1s to 720h0m0s"},
+		"too long":                {202, "Streamsort-Defer-Seconds: 2592001", "", delivery.Wait, "defer is 720h0m1s: it must be from 1s to 720h0m0s"},
+		"no number":               {202, "Streamsort-Defer-Seconds: soon", "", delivery.Wait, `for "soon": it must be a whole number of seconds`},
+		"no whole number":         {202, "Streamsort-Defer-Seconds: 1.5", "", delivery.Wait, `for "1.5": it must be a whole number of seconds`},
+		"far too long":            {202, "Streamsort-Defer-Seconds: 99999999999999999999", "", delivery.Wait, "it must be a whole number of seconds"},
+		"one of several requests": {202, "Streamsort-Defer-Seconds: 900", "several", delivery.Wait, "to one of 2 requests"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newEndpoint(t, says(c.status, c.header, ""))
+			to := e.open(t, strings.TrimPrefix(c.mode, "several"))
+			messages := 1
+			if c.mode != "" {
+				messages = 2
+			}
+			sorter := check.Get(cursor.New(cursor.NewMemory(), nil))
+			for seq := range messages {
+				check.OK(t, sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: int64(seq) + 1, Body: []byte("1")})[0].Err)
+			}
+			d := check.Get(delivery.New(delivery.NewMemory(), sorter, nil))
+			done := d.Deliver(t.Context(), "q", delivery.Reader{Name: "c", Handle: to.Send}, -1)
+			check.That(t, done.Err == nil && done.Outcome == c.ended && (c.cause == "" || strings.Contains(done.Cause.Error(), c.cause)),
+				"it ended as %s (%v, %v), want %s, %s", done.Outcome, done.Cause, done.Err, c.ended, c.cause)
+			check.That(t, len(e.asked) == 1, "%d requests, want 1", len(e.asked))
+		})
+	}
+}
+
+// TestTraceHeaders: a single message's trace is that of its request.
+func TestTraceHeaders(t *testing.T) {
+	e := newEndpoint(t, nil)
+	b := sinktest.Batch("q", "1", "2")
+	b.Messages[0].Trace = cursor.Trace{Parent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", State: "a=1"}
+	check.OK(t, e.open(t, "").Send(t.Context(), b))
+	first, second := e.asked[0], e.asked[1]
+	check.That(t, first.Get("Traceparent") == b.Messages[0].Trace.Parent && first.Get("Tracestate") == "a=1" && second.Get("Traceparent")+second.Get("Tracestate") == "",
+		"asked %+v", e.asked)
+}
+
+// TestCloudEvents: CloudEvents' own SDK reads what comes, one by one and in batches.
+func TestCloudEvents(t *testing.T) {
+	e := newEndpoint(t, nil)
+	b := sinktest.Batch("q", `{"n": 1}`, strings.Repeat("x", 500), strings.Repeat("y", 500))
+	for mode, want := range map[string]struct {
+		contentType string
+		requests    int
+	}{"single": {"application/cloudevents+json", 3}, "batch": {"application/cloudevents-batch+json", 2}} {
+		e.asked = nil
+		to := e.open(t, `,"format":"cloudevents","maxBytes":1500,"mode":"`+mode+`"`)
+		check.OK(t, to.Send(t.Context(), b))
+		var ids, bodies string
+		for _, r := range e.asked {
+			body := r.body
+			if mode == "single" {
+				body = "[" + body + "]"
+			}
+			var events []event.Event
+			if err := json.Unmarshal([]byte(body), &events); err != nil || len(r.body) > 1500 {
+				t.Fatalf("%s: %v", body, err)
+			}
+			for _, it := range events {
+				check.OK(t, it.Validate())
+				ids, bodies = ids+it.ID(), bodies+string(it.Data())
+			}
+			check.That(t, r.Get("Content-Type") == want.contentType && r.Get("Streamsort-Queue") == "q",
+				"%+v", r.Header)
 		}
+		check.That(t, len(e.asked) == want.requests && ids == "123" && bodies == `{"n": 1}`+strings.Repeat("x", 500)+strings.Repeat("y", 500),
+			"%s: %d requests of %s", mode, len(e.asked), ids)
+		check.That(t, e.open(t, `,"format":"cloudevents","maxBytes":1024,"mode":"`+mode+`"`).Send(t.Context(), sinktest.Batch("q", strings.Repeat("x", 1000))) != nil, "%s: one that is too large was sent", mode)
+	}
+	if _, err := settings(`{"url":"https://example.com/","format":"xml"}`); err == nil || !strings.HasPrefix(err.Error(), `format must be cloudevents: it is "xml"`) {
+		t.Errorf("another format: %v", err)
 	}
 }

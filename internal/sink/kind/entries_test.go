@@ -3,12 +3,17 @@ package kind
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/internal/awscall"
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // service takes requests and refuses entries: refuse[n] lists the seqs that
@@ -67,12 +72,8 @@ func TestSplitting(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var s service
-			if err := SendAll(t.Context(), "q", itemsOf(c.sizes...), Limits{"sqs", 100, 10}, true, s.put); err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(c.want, s.requests); diff != "" {
-				t.Errorf("requests (-want +got):\n%s", diff)
-			}
+			check.OK(t, SendAll(t.Context(), "q", itemsOf(c.sizes...), Limits{"sqs", 100, 10}, true, s.put))
+			check.Is(t, cmp.Diff(c.want, s.requests), "")
 		})
 	}
 }
@@ -82,12 +83,9 @@ func TestTooLarge(t *testing.T) {
 	var s service
 	err := SendAll(t.Context(), "q", itemsOf(1, 100, 101, 500), Limits{"sns", 100, 10}, true, s.put)
 	var tooLarge *TooLargeError
-	if !errors.As(err, &tooLarge) || *tooLarge != (TooLargeError{"sns", 3, 101, 100}) {
-		t.Errorf("error %v, want message 3's", err)
-	}
-	if len(s.requests) != 0 {
-		t.Errorf("requests %v were made", s.requests)
-	}
+	check.That(t, errors.As(err, &tooLarge) && *tooLarge == (TooLargeError{"sns", 3, 101, 100}),
+		"error %v, want message 3's", err)
+	check.That(t, len(s.requests) == 0, "requests %v were made", s.requests)
 }
 
 // TestRefusals: what is refused goes again before anything later, and where an
@@ -124,15 +122,9 @@ func TestRefusals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := service{refuse: c.refuse}
-				if err := SendAll(t.Context(), "q", itemsOf(times(6, 1)...), Limits{"sqs", 4, 10}, c.ordered, s.put); err != nil {
-					t.Fatal(err)
-				}
-				if diff := cmp.Diff(c.requests, s.requests); diff != "" {
-					t.Errorf("requests (-want +got):\n%s", diff)
-				}
-				if diff := cmp.Diff(c.taken, s.taken); diff != "" {
-					t.Errorf("taken (-want +got):\n%s", diff)
-				}
+				check.OK(t, SendAll(t.Context(), "q", itemsOf(times(6, 1)...), Limits{"sqs", 4, 10}, c.ordered, s.put))
+				check.Is(t, cmp.Diff(c.requests, s.requests), "")
+				check.Is(t, cmp.Diff(c.taken, s.taken), "")
 			})
 		})
 	}
@@ -151,12 +143,10 @@ func TestRefusedTooOften(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := service{refuse: always, final: c.final}
 				err := SendAll(t.Context(), "q", itemsOf(1, 1, 1), Limits{"sqs", 100, 10}, true, s.put)
-				if err == nil || !strings.Contains(err.Error(), "sqs refused message 2: InternalError: try later") {
-					t.Errorf("error %v, want the refusal", err)
-				}
-				if len(s.requests) != c.requests {
-					t.Errorf("%d requests, want %d: %v", len(s.requests), c.requests, s.requests)
-				}
+				check.That(t, err != nil && strings.Contains(err.Error(), "sqs refused message 2: InternalError: try later"),
+					"error %v, want the refusal", err)
+				check.That(t, len(s.requests) == c.requests,
+					"%d requests, want %d: %v", len(s.requests), c.requests, s.requests)
 			})
 		})
 	}
@@ -177,7 +167,41 @@ func TestRefusedUntilTheContextEnds(t *testing.T) {
 func TestRequestFails(t *testing.T) {
 	broken := errors.New("broken")
 	err := SendAll(t.Context(), "q", itemsOf(1), Limits{"sqs", 100, 10}, true, func(context.Context, []int64) ([]Refusal, error) { return nil, broken })
-	if !errors.Is(err, broken) {
-		t.Errorf("error %v, want the request's", err)
+	check.That(t, errors.Is(err, broken), "error %v, want the request's", err)
+}
+
+func TestIsAway(t *testing.T) {
+	for name, c := range map[string]struct {
+		err  error
+		want bool
+	}{
+		"Lambda is throttled":               {&awscall.Error{Status: 429, Code: "TooManyRequestsException"}, true},
+		"Lambda has a fault":                {&awscall.Error{Status: 500, Code: "ServiceException"}, true},
+		"Lambda's network":                  {&awscall.Error{Status: 502, Code: "EC2ThrottledException"}, true},
+		"a status alone":                    {&awscall.Error{Status: 503}, true},
+		"SQS is throttled":                  {&awscall.Error{Status: 400, Code: "RequestThrottled"}, true},
+		"SQS's key is throttled":            {&awscall.Error{Status: 400, Code: "KmsThrottled"}, true},
+		"SNS is throttled":                  {&awscall.Error{Status: 400, Code: "Throttled"}, true},
+		"SNS's key is throttled":            {&awscall.Error{Status: 400, Code: "KMSThrottling"}, true},
+		"EventBridge is throttled":          {&awscall.Error{Status: 400, Code: "ThrottlingException"}, true},
+		"nobody listens":                    {&smithyhttp.RequestSendError{Err: errors.New("connection refused")}, true},
+		"no answer in time":                 {&smithyhttp.RequestSendError{Err: context.DeadlineExceeded}, true},
+		"an entry is refused by a fault":    {&RefusedError{"sqs", 1, Refusal{Code: "InternalError", Away: true}}, true},
+		"an entry is throttled":             {&RefusedError{"eventbridge", 1, Refusal{Code: "ThrottlingException"}}, true},
+		"an entry is refused for good":      {&RefusedError{"sqs", 1, Refusal{Code: "InvalidMessageContents", Final: true}}, false},
+		"an entry without a verdict":        {&RefusedError{"sns", 1, Refusal{Code: "NoVerdict"}}, false},
+		"an entry, and the time is over":    {errors.Join(&RefusedError{"sns", 1, Refusal{Code: "NoVerdict"}}, context.DeadlineExceeded), false},
+		"no such function":                  {&awscall.Error{Status: 404, Code: "ResourceNotFoundException"}, false},
+		"no permission":                     {&awscall.Error{Status: 403, Code: "AccessDeniedException", Message: "Throttling"}, false},
+		"what a function says":              {errors.New("TooManyRequestsException: rate exceeded, status 429"), false},
+		"a message that is too large":       {&TooLargeError{"sqs", 1, 2, 1}, false},
+		"nothing":                           {nil, false},
+		"an answer that nobody can read":    {errors.New("the answer has more than 8388608 bytes"), false},
+		"a request that was not even built": {context.Canceled, false},
+	} {
+		if c.err != nil {
+			c.err = fmt.Errorf("call arn: %w", c.err)
+		}
+		check.Is(t, IsAway(c.err), c.want, name)
 	}
 }

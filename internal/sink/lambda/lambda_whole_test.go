@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/sink/sinktest"
 	"github.com/streamsort/streamsort/localstack"
 	"github.com/streamsort/streamsort/pkg/delivery"
@@ -30,10 +31,7 @@ func invoked(t *testing.T, answer http.HandlerFunc) (endpoint string, payloads *
 	payloads = new([]string)
 	var mu sync.Mutex
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		raw, err := io.ReadAll(r.Body)
-		if err != nil {
-			t.Error(err)
-		}
+		raw := check.Get(io.ReadAll(r.Body))
 		if r.URL.Path != "/2015-03-31/functions/"+functionARN+"/invocations" || r.Header.Get("X-Amz-Invocation-Type") != "RequestResponse" {
 			t.Errorf("%s %v", r.URL.Path, r.Header)
 		}
@@ -127,9 +125,7 @@ func TestLambdaReplies(t *testing.T) {
 	})
 	s := sinktest.Open(t, Kind, functionARN, endpoint)
 	b := sinktest.Batch("q", slices.Repeat([]string{strings.Repeat("x", 350*1024)}, 20)...).Answerable()
-	if err := s.Send(sinktest.Within(t, time.Minute), b); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, s.Send(sinktest.Within(t, time.Minute), b))
 	seq := int64(9007199254740993)
 	want := []delivery.Reply{
 		{Queue: "x", Body: []byte(`{ "a":1}`)},
@@ -175,19 +171,13 @@ func TestLambdaParts(t *testing.T) {
 	})
 	s := sinktest.Open(t, Kind, functionARN, endpoint)
 	b := sinktest.Batch("q", slices.Repeat([]string{strings.Repeat("x", 350*1024)}, 20)...) // 20 times 467 KB of base64
-	if err := s.Send(sinktest.Within(t, time.Minute), b); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, s.Send(sinktest.Within(t, time.Minute), b))
 	var spans []int64
 	for _, raw := range *payloads {
-		if len(raw) > 6<<20 {
-			t.Errorf("a payload of %d bytes", len(raw))
-		}
+		check.That(t, len(raw) <= 6<<20, "a payload of %d bytes", len(raw))
 		spans = append(spans, sinktest.Decode[span](t, []byte(raw)).To)
 	}
-	if diff := cmp.Diff([]int64{13, 20}, spans); diff != "" {
-		t.Errorf("ends of the parts (-want +got):\n%s", diff)
-	}
+	check.Is(t, cmp.Diff([]int64{13, 20}, spans), "")
 	fail, *payloads = true, nil
 	if err := s.Send(sinktest.Within(t, time.Minute), b); err == nil || len(*payloads) != 1 {
 		t.Errorf("%d calls, error %v; want one that fails", len(*payloads), err)
@@ -208,13 +198,10 @@ func TestLambdaEndsWithTheContext(t *testing.T) {
 
 // TestLambdaForReal calls a function that runs.
 func TestLambdaForReal(t *testing.T) {
-	stack, err := localstack.Run(t.Context(), localstack.Config{
+	stack := check.Get(localstack.Run(t.Context(), localstack.Config{
 		Templates: []string{"../testdata/taker.template.json"},
 		Logger:    slog.New(slog.NewTextHandler(io.Discard, nil)),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	t.Cleanup(stack.Close)
 	var mu sync.Mutex
 	var said []string
@@ -234,9 +221,7 @@ func TestLambdaForReal(t *testing.T) {
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	if !slices.Contains(said, "taken q 0 3 3") {
-		t.Errorf("the function said %q", said)
-	}
+	check.That(t, slices.Contains(said, "taken q 0 3 3"), "the function said %q", said)
 	other := sinktest.Open(t, Kind, functionARN, stack.URL())
 	if err := other.Send(t.Context(), sinktest.Batch("q", "1")); err == nil || !strings.Contains(err.Error(), "ResourceNotFound") {
 		t.Errorf("no such function: %v", err)

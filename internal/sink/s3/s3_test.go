@@ -9,6 +9,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -16,7 +17,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"github.com/streamsort/streamsort/internal/awscall"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sink/kind"
 	"github.com/streamsort/streamsort/internal/sink/sinktest"
@@ -98,14 +102,10 @@ func newDesk(t *testing.T) *desk {
 	t.Helper()
 	sinktest.Environment(t, "http://s3.example")
 	d := &desk{T: t, memory: newMemory()}
-	settings, err := read(json.RawMessage(`{"kind":"s3","arn":"` + bucketARN + `"}`))
-	d.must(err)
-	d.sink, err = settings.Open(kind.Options{Transport: d.memory})
-	d.must(err)
-	d.a, err = NewArchive("c", bucketARN, awscall.Options{Transport: d.memory})
-	d.must(err)
-	d.sorter, err = cursor.New(cursor.NewMemory(), &cursor.Options{Now: func() time.Time { return d.now }})
-	d.must(err)
+	settings := check.Get(read(json.RawMessage(`{"kind":"s3","arn":"` + bucketARN + `"}`)))
+	d.sink = check.Get(settings.Open(kind.Options{Transport: d.memory}))
+	d.a = check.Get(NewArchive("c", bucketARN, awscall.Options{Transport: d.memory}))
+	d.sorter = check.Get(cursor.New(cursor.NewMemory(), &cursor.Options{Now: func() time.Time { return d.now }}))
 	return d
 }
 
@@ -154,9 +154,7 @@ func (d *desk) has(queue string, first int64, bodies ...string) {
 		d.must(err)
 		body := bodies[m.Seq-first]
 		if body == "" {
-			if m.Tombstone == "" {
-				d.Errorf("%d is %s, want none", m.Seq, m.Body)
-			}
+			check.That(d, m.Tombstone != "", "%d is %s, want none", m.Seq, m.Body)
 			continue
 		}
 		want := sample(queue, m.Seq, body)
@@ -172,9 +170,7 @@ func TestReplay(t *testing.T) {
 	d.send("q", 1, 40, `{"n":%d}`)
 	whole := d.objects[key("c", "q", 1, 40)]
 	d.send("q", 1, 40, `{"n":%d}`)
-	if !bytes.Equal(whole, d.objects[key("c", "q", 1, 40)]) {
-		t.Error("a repeat puts other bytes")
-	}
+	check.That(t, bytes.Equal(whole, d.objects[key("c", "q", 1, 40)]), "a repeat puts other bytes")
 	d.send("q", 1, 20, `{"n":%d}`) // the answer to 1 to 40 was lost, and what came again was halved
 	d.send("q", 21, 21, `{"n":%d}`)
 	d.send("q", 22, 60, `{"n":%d}`)
@@ -190,9 +186,7 @@ func TestReplay(t *testing.T) {
 	d.has("again", 20, `{"n":20}`, `{"n":21}`, `{"n":22}`)
 	d.has("again", 60, `{"n":60}`, "{ \"n\" : 61}\n\xff", "", "{ \"n\" : 63}\n\xff", "")
 	it, err := d.sorter.Status(t.Context(), "again")
-	if err != nil || it.Position != 64 || it.Settings.First != 2 {
-		t.Errorf("%+v, %v", it, err)
-	}
+	check.That(t, err == nil && it.Position == 64 && it.Settings.First == 2, "%+v, %v", it, err)
 	// A part behind it, one of another queue, and one that is not there.
 	d.send("q", 65, 66, `{"n":%d}`)
 	if got, err := d.replay(Range{Queue: "q", From: 65, To: 66, Into: "again"}); err != nil || got != (Replayed{66, 2, 0}) {
@@ -201,12 +195,8 @@ func TestReplay(t *testing.T) {
 	if got, err := d.replay(Range{Queue: "q", From: 60, To: 70, Into: "part"}); !errors.Is(err, ErrNotArchived) || got.Last != 66 || !strings.Contains(err.Error(), `message 67 of queue "q"`) {
 		t.Errorf("%+v, %v; want the rest to be missing", got, err)
 	}
-	if _, err := d.replay(Range{Queue: "q", From: 67, To: 70, Into: "none"}); !errors.Is(err, ErrNotArchived) {
-		t.Errorf("%v", err)
-	}
-	if _, err := d.sorter.Status(t.Context(), "none"); !errors.Is(err, cursor.ErrNoQueue) {
-		t.Errorf("a replay of nothing left a queue: %v", err)
-	}
+	check.Fails(t, check.Err(d.replay(Range{Queue: "q", From: 67, To: 70, Into: "none"})), ErrNotArchived)
+	check.Fails(t, check.Err(d.sorter.Status(t.Context(), "none")), cursor.ErrNoQueue)
 }
 
 // TestReplayTakesWhatWasWrittenLast: tables went back to a backup, and numbers were given out again.
@@ -216,9 +206,7 @@ func TestReplayTakesWhatWasWrittenLast(t *testing.T) {
 	d.now = d.now.Add(time.Second)
 	d.send("q", 4, 6, `"new %d"`)
 	d.send("q", 8, 8, `"new %d"`)
-	if _, err := d.replay(Range{Queue: "q", From: 2, To: 9, Into: "again"}); err != nil {
-		t.Fatal(err)
-	}
+	check.Get(d.replay(Range{Queue: "q", From: 2, To: 9, Into: "again"}))
 	d.has("again", 2, `"old 2"`, `"old 3"`, `"new 4"`, `"new 5"`, `"new 6"`, `"old 7"`, `"new 8"`, `"old 9"`)
 }
 
@@ -240,8 +228,7 @@ func TestReplayRefuses(t *testing.T) {
 	d.send("q", 1, 3, `{"n":%d}`, 3)
 	d.must(d.sorter.Put(t.Context(), cursor.Message{Queue: "arrived", Seq: cursor.NoSeq, ID: "a", Body: []byte("1")})[0].Err)
 	for _, m := range []cursor.Message{sample("taken", 1, `{"n":"other"}`), sample("short", 1, "1"), sample("over", 3, "3")} {
-		err := d.sorter.Put(t.Context(), m)[0].Err
-		d.must(err)
+		d.must(d.sorter.Put(t.Context(), m)[0].Err)
 	}
 	for _, c := range []struct {
 		r    Range
@@ -292,9 +279,7 @@ func TestReplayOfTheLastSeq(t *testing.T) {
 		Messages: []cursor.Message{sample("q", cursor.MaxSeq-1, "1"), sample("q", cursor.MaxSeq, "2")},
 	}))
 	sum, err := d.replay(Range{"q", cursor.MaxSeq - 1, cursor.MaxSeq, "into"})
-	if err != nil || sum != (Replayed{cursor.MaxSeq, 2, 0}) {
-		t.Errorf("%+v, %v", sum, err)
-	}
+	check.That(t, err == nil && sum == (Replayed{cursor.MaxSeq, 2, 0}), "%+v, %v", sum, err)
 }
 
 // TestReplayToAQueueThatTakesNoMore: it is full for now, or has what was replayed no more; neither is another message.
@@ -302,21 +287,16 @@ func TestReplayToAQueueThatTakesNoMore(t *testing.T) {
 	d := newDesk(t)
 	d.send("q", 1, 30, "%d")
 	first, numbered, async, ahead := int64(1), cursor.KindNumbered, cursor.ModeAsync, int64(10)
-	_, err := d.sorter.Configure(t.Context(), "slow", cursor.Change{First: &first, Kind: &numbered, Mode: &async, MaxAhead: &ahead})
-	d.must(err)
-	_, err = d.replay(Range{"q", 1, 30, "slow"})
-	if err == nil || errors.Is(err, ErrNotReplayed) || !strings.Contains(err.Error(), `queue "slow" takes no more until it moves: message 11 is more than 10 beyond its position, 0`) {
-		t.Errorf("full: %v", err)
-	}
+	check.Get(d.sorter.Configure(t.Context(), "slow", cursor.Change{First: &first, Kind: &numbered, Mode: &async, MaxAhead: &ahead}))
+	_, err := d.replay(Range{"q", 1, 30, "slow"})
+	check.That(t, err != nil && !errors.Is(err, ErrNotReplayed) && strings.Contains(err.Error(), `queue "slow" takes no more until it moves: message 11 is more than 10 beyond its position, 0`),
+		"full: %v", err)
 	r := Range{"q", 1, 30, "gone"}
+	check.Get(d.replay(r))
+	check.Get(d.sorter.Inside(queuelog.Inside{}).DeleteUpTo(t.Context(), "gone", 5, 100))
 	_, err = d.replay(r)
-	d.must(err)
-	_, err = d.sorter.Inside(queuelog.Inside{}).DeleteUpTo(t.Context(), "gone", 5, 100)
-	d.must(err)
-	_, err = d.replay(r)
-	if err == nil || errors.Is(err, ErrNotReplayed) || !strings.Contains(err.Error(), `queue "gone" is past message 1, and has it no more`) {
-		t.Errorf("stale: %v", err)
-	}
+	check.That(t, err != nil && !errors.Is(err, ErrNotReplayed) && strings.Contains(err.Error(), `queue "gone" is past message 1, and has it no more`),
+		"stale: %v", err)
 }
 
 // TestErase deletes the objects of one queue, all of them, and of no other.
@@ -386,9 +366,8 @@ func TestErrors(t *testing.T) {
 	if err == nil {
 		_, err = settings.Open(kind.Options{})
 	}
-	if err == nil || !strings.Contains(err.Error(), "arn is missing: there is no bucket; it must be like arn:aws:s3:::BUCKET") {
-		t.Errorf("no bucket: %v", err)
-	}
+	check.That(t, err != nil && strings.Contains(err.Error(), "arn is missing: there is no bucket; it must be like arn:aws:s3:::BUCKET"),
+		"no bucket: %v", err)
 }
 
 // TestDefaults: objects are as large as they may, and nothing is tracked.
@@ -400,7 +379,60 @@ func TestDefaults(t *testing.T) {
 		}
 	}
 	r := delivery.Reader{Track: time.Minute}
-	if err := (settings{}).Defaults(&r); err == nil {
-		t.Error("a bucket may be tracked")
+	check.That(t, (settings{}).Defaults(&r) != nil, "a bucket may be tracked")
+}
+
+func TestKeys(t *testing.T) {
+	for queue, want := range map[string]string{
+		"orders":           "c/own/orders/",
+		"orders/2026 é":    "c/own/orders!2F2026!20!C3!A9/",
+		"..":               "c/own/!2E./",
+		"_hidden":          "c/own/!5Fhidden/",
+		"@acme/orders":     "c/tenants/acme/orders/",
+		"@a|b@c.d/x":       "c/tenants/a!7Cb!40c.d/x/",
+		"@no tenant/x":     "c/own/!40no!20tenant!2Fx/",
+		"tenants/acme/x":   "c/own/tenants!2Facme!2Fx/",
+		"!-long":           "c/own/!21-long/",
+		"@acme/../other/x": "c/tenants/acme/!2E.!2Fother!2Fx/",
+	} {
+		check.Is(t, folder("c", queue), want, queue)
 	}
+	check.Is(t, key("_a.b", "q", 7, 12), "!5Fa.b/own/q/0000000000000000007-0000000000000000012.ndjson.gz")
+	for key, want := range map[string]bool{
+		key("c", "q", 7, cursor.MaxSeq): true, "c/own/q/7-12.ndjson.gz": false, "c/own/q/notes.txt": false,
+		"c/own/q/0000000000000000007-0000000000000000012.ndjson.gz.bak": false,
+	} {
+		if first, _, ok := rangeOf(key); ok != want || ok && first != 7 {
+			t.Errorf("%s: %d, %v", key, first, ok)
+		}
+	}
+}
+
+var safe = regexp.MustCompile(`^(?:[A-Za-z0-9!-][A-Za-z0-9!._-]*/)+$`)
+
+// TestFoldersAreApart: whatever names are, no queue's folder is another's, or within it, and a
+// tenant's are its own.
+func TestFoldersAreApart(t *testing.T) {
+	names := rapid.OneOf(
+		rapid.StringOfN(rapid.RuneFrom([]rune("ab_.-!@/%é 2F")), 1, 8, -1),
+		rapid.Map(rapid.StringOfN(rapid.RuneFrom([]rune("aü/")), 400, 500, -1), func(s string) string { return s[:min(len(s), cursor.MaxQueueName)] }),
+	)
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := names.Draw(t, "a"), names.Draw(t, "b")
+		for _, queue := range []string{a, "@acme/" + a} {
+			of := folder("c", queue)
+			if longest := len(folder(strings.Repeat("_", 128), "@"+strings.Repeat("@", 64)+"/"+a)) + 49; !safe.MatchString(of) || longest > 1024 {
+				t.Fatalf("%q: %s; its longest key has %d bytes", queue, of, longest)
+			}
+			if acme := strings.HasPrefix(of, "c/tenants/acme/"); acme != strings.HasPrefix(queue, "@acme/") {
+				t.Fatalf("%q: %s", queue, of)
+			}
+		}
+		if a != b && strings.HasPrefix(folder("c", a), folder("c", b)) {
+			t.Fatalf("%q and %q: %s, %s", a, b, folder("c", a), folder("c", b))
+		}
+		if strings.HasPrefix(folder("c", a), Folder("d")) {
+			t.Fatalf("%q is another consumer's", a)
+		}
+	})
 }

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // Issuer signs tokens with a key of its own.
@@ -27,10 +29,7 @@ const KeyID = "key-1"
 // NewIssuer returns an Issuer with a new key.
 func NewIssuer(t testing.TB) *Issuer {
 	t.Helper()
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := check.Get(rsa.GenerateKey(rand.Reader, 2048))
 	return &Issuer{t, key}
 }
 
@@ -40,9 +39,7 @@ func (i *Issuer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if strings.HasSuffix(r.URL.Path, "/.well-known/openid-configuration") {
 		document = map[string]string{"jwks_uri": "http://" + r.Host + "/keys"}
 	}
-	if err := json.NewEncoder(w).Encode(document); err != nil {
-		i.t.Error(err)
-	}
+	check.OK(i.t, json.NewEncoder(w).Encode(document))
 }
 
 // Sign is a token with these claims, which hold an hour from now where they say
@@ -59,21 +56,9 @@ func (i *Issuer) SignAs(algorithm jose.SignatureAlgorithm, key any, claims map[s
 	for name, value := range claims {
 		all[name] = value
 	}
-	payload, err := json.Marshal(all)
-	if err != nil {
-		i.t.Fatal(err)
-	}
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: algorithm, Key: jose.JSONWebKey{Key: key, KeyID: KeyID}}, nil)
-	if err != nil {
-		i.t.Fatal(err)
-	}
-	signed, err := signer.Sign(payload)
-	if err != nil {
-		i.t.Fatal(err)
-	}
-	token, err := signed.CompactSerialize()
-	if err != nil {
-		i.t.Fatal(err)
-	}
+	payload := check.Get(json.Marshal(all))
+	signer := check.Get(jose.NewSigner(jose.SigningKey{Algorithm: algorithm, Key: jose.JSONWebKey{Key: key, KeyID: KeyID}}, nil))
+	signed := check.Get(signer.Sign(payload))
+	token := check.Get(signed.CompactSerialize())
 	return token
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/table"
 )
@@ -29,9 +30,7 @@ func TestNewHandler(t *testing.T) {
 	for _, timer := range []string{"https://sqs.eu-west-1.amazonaws.com/123456789012/timer", ""} {
 		t.Setenv("STREAMSORT_TIMER_QUEUE", timer)
 		handle, err := newHandler(delivery.Reader{Name: "books", Handle: nothing})
-		if err != nil {
-			t.Fatalf("timer %q: %v", timer, err)
-		}
+		check.Need(t, err == nil, "timer %q: %v", timer, err)
 		if response, err := handle(t.Context(), table.StreamEvent{}); err != nil || len(response.BatchItemFailures) > 0 {
 			t.Errorf("timer %q: %v, %v", timer, response, err)
 		}
@@ -55,8 +54,6 @@ func TestNewHandlerRefuses(t *testing.T) {
 	for _, want := range []string{
 		"STREAMSORT_MESSAGES_TABLE is not set: ", "STREAMSORT_CURSORS_TABLE is not set: ", "STREAMSORT_CONSUMERS_TABLE is not set: ", "AWS_REGION is not set",
 	} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("no %q in: %v", want, err)
-		}
+		check.That(t, err != nil && strings.Contains(err.Error(), want), "no %q in: %v", want, err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dev/meter"
 	"github.com/streamsort/streamsort/internal/dynamo"
@@ -27,9 +28,7 @@ func TestPullFigures(t *testing.T) {
 	must := func(want delivery.Outcome) func(delivery.Answer, error) delivery.Answer {
 		return func(a delivery.Answer, err error) delivery.Answer {
 			t.Helper()
-			if err != nil || a.Outcome != want {
-				t.Fatalf("%+v, %v; want %s", a, err, want)
-			}
+			check.Need(t, err == nil && a.Outcome == want, "%+v, %v; want %s", a, err, want)
 			return a
 		}
 	}
@@ -46,9 +45,8 @@ func TestPullFigures(t *testing.T) {
 		writes := counts["PutItem"].Requests + counts["UpdateItem"].Requests
 		got := figure{writes, total.Requests - writes, total.Writes, total.Reads}
 		t.Logf("%-40s %d writes, %d reads, %.0f write units, %.1f read units", name, got.writes, got.reads, got.writeUnits, got.readUnits)
-		if got.writes != want.writes || got.writeUnits != want.writeUnits || got.reads > want.reads || got.readUnits > want.readUnits {
-			t.Errorf("%s: %+v, want %+v (reads at most): %v", name, got, want, counts)
-		}
+		check.That(t, got.writes == want.writes && got.writeUnits == want.writeUnits && got.reads <= want.reads && got.readUnits <= want.readUnits,
+			"%s: %+v, want %+v (reads at most): %v", name, got, want, counts)
 	}
 	batch := func(id string) {
 		a := claim(id, delivery.OK)

@@ -9,12 +9,14 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/claimstest"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
+	"github.com/streamsort/streamsort/pkg/table"
 )
 
 // pullEnv is a queue with a consumer on these stores.
@@ -22,21 +24,10 @@ func pullEnv(t *testing.T, store *delivery.Store, queues *cursor.Store) (claimst
 	t.Helper()
 	now := time.Now()
 	clock := func() time.Time { return now }
-	sorter, err := cursor.New(queues, &cursor.Options{Now: clock})
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := delivery.New(store, sorter, &delivery.Options{Now: clock})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := d.Create(t.Context(), "q", "c", delivery.First); err != nil {
-		t.Fatal(err)
-	}
-	p, err := delivery.NewClaims(d, &delivery.ClaimsOptions{MaxAttempts: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
+	sorter := check.Get(cursor.New(queues, &cursor.Options{Now: clock}))
+	d := check.Get(delivery.New(store, sorter, &delivery.Options{Now: clock}))
+	check.Get(d.Create(t.Context(), "q", "c", delivery.First))
+	p := check.Get(delivery.NewClaims(d, &delivery.ClaimsOptions{MaxAttempts: 3}))
 	last := int64(0)
 	return claimstest.Env{
 		Claims: p, Attempts: 3, Arrived: claimstest.Arrived(t, sorter), Deliverer: d,
@@ -46,9 +37,7 @@ func pullEnv(t *testing.T, store *delivery.Store, queues *cursor.Store) (claimst
 				last++
 				messages = append(messages, cursor.Message{Queue: "q", Seq: last, Body: fmt.Append(nil, last)})
 			}
-			if err := sorter.Put(t.Context(), messages...)[0].Err; err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, sorter.Put(t.Context(), messages...)[0].Err)
 		},
 		Pass: func(d time.Duration) { now = now.Add(d) },
 	}, d
@@ -64,13 +53,8 @@ func TestPullerConforms(t *testing.T) {
 	t.Run("in arrival order, at their seqs", func(t *testing.T) {
 		claimstest.Run(t, func(t *testing.T) claimstest.Env {
 			queues, of := cursor.NewMemory(), cursor.KindArrival
-			sorter, err := cursor.New(queues, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := sorter.Configure(t.Context(), "q", cursor.Change{Kind: &of}); err != nil {
-				t.Fatal(err)
-			}
+			sorter := check.Get(cursor.New(queues, nil))
+			check.Get(sorter.Configure(t.Context(), "q", cursor.Change{Kind: &of}))
 			env, _ := pullEnv(t, delivery.NewMemory(), queues)
 			return env
 		})
@@ -96,29 +80,21 @@ func TestQuarantine(t *testing.T) {
 			ctx := t.Context()
 			claim := func(id string) delivery.Answer {
 				t.Helper()
-				a, err := env.Claims.Claim(ctx, delivery.Request{Queue: "q", Consumer: "c", ID: id, MaxMessages: 1})
-				if err != nil {
-					t.Fatal(err)
-				}
+				a := check.Get(env.Claims.Claim(ctx, delivery.Request{Queue: "q", Consumer: "c", ID: id, MaxMessages: 1}))
 				return a
 			}
 			heard := map[string]delivery.Announcement{}
 			sweep := func() delivery.SweepReport {
 				t.Helper()
 				clear(heard)
-				report, err := d.Sweep(ctx, delivery.SweepOptions{Announce: func(_ context.Context, a delivery.Announcement) error {
+				report := check.Get(d.Sweep(ctx, delivery.SweepOptions{Announce: func(_ context.Context, a delivery.Announcement) error {
 					heard[a.Kind] = a
 					return nil
-				}})
-				if err != nil {
-					t.Fatal(err)
-				}
+				}}))
 				return report
 			}
 			first := claim("r1")
-			if _, err := env.Claims.Prepare(ctx, first.Held()); err != nil {
-				t.Fatal(err)
-			}
+			check.Get(env.Claims.Prepare(ctx, first.Held()))
 			env.Pass(2 * time.Minute)
 			report := sweep()
 			if a := heard["consumer.in-doubt"]; report.InDoubt != 1 || a.Token != first.Token || a.From != 0 || a.To != 1 {
@@ -134,12 +110,9 @@ func TestQuarantine(t *testing.T) {
 				t.Errorf("everything up to %d may be deleted, %v", seq, err)
 			}
 			second := claim("r2")
-			if second.Outcome != delivery.OK || second.From != 1 || len(second.Unsettled) != 1 || second.Unsettled[0] != first.Held() {
-				t.Fatalf("%+v; want message 2, and the claim in quarantine", second)
-			}
-			if _, err := d.Operate(ctx, delivery.Order{Kind: "rewind", Queue: "q", Consumer: "c", Reason: "why"}); err == nil {
-				t.Error("rewound under a claim in quarantine")
-			}
+			check.Need(t, second.Outcome == delivery.OK && second.From == 1 && len(second.Unsettled) == 1 && second.Unsettled[0] == first.Held(),
+				"%+v; want message 2, and the claim in quarantine", second)
+			check.That(t, check.Err(d.Operate(ctx, delivery.Order{Kind: "rewind", Queue: "q", Consumer: "c", Reason: "why"})) != nil, "rewound under a claim in quarantine")
 			for range 2 {
 				if a, err := env.Claims.Settle(ctx, first.Held(), outcome, "back"); err != nil || a.Outcome != delivery.OK {
 					t.Fatalf("settle: %+v, %v", a, err)
@@ -147,18 +120,14 @@ func TestQuarantine(t *testing.T) {
 			}
 			report = sweep()
 			if outcome == delivery.Committed {
-				if report.Quarantined != 0 {
-					t.Errorf("%+v; want nothing in quarantine", report)
-				}
+				check.That(t, report.Quarantined == 0, "%+v; want nothing in quarantine", report)
 				return
 			}
 			if a := heard["consumer.quarantined"]; report.Quarantined != 1 || a.State != delivery.State(delivery.Aborted) {
 				t.Errorf("%+v, announced %+v; want that its abort is", report, a)
 			}
 			order := delivery.Order{Queue: "q", Consumer: "c", Reason: "given up"}
-			if _, err := d.Operate(ctx, does("release", order, first.Token, "")); err != nil {
-				t.Fatal(err)
-			}
+			check.Get(d.Operate(ctx, does("release", order, first.Token, "")))
 			if report = sweep(); report.Quarantined != 0 {
 				t.Errorf("%+v; want nothing in quarantine", report)
 			}
@@ -171,10 +140,7 @@ func TestAnOperatorSettles(t *testing.T) {
 	env, d := pullEnv(t, delivery.NewMemory(), cursor.NewMemory())
 	env.Put(1)
 	ctx := t.Context()
-	a, err := env.Claims.Claim(ctx, delivery.Request{Queue: "q", Consumer: "c", ID: "r1"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := check.Get(env.Claims.Claim(ctx, delivery.Request{Queue: "q", Consumer: "c", ID: "r1"}))
 	order := delivery.Order{Queue: "q", Consumer: "c", Reason: "the database burnt down"}
 	if _, err := d.Operate(ctx, does("settle", order, a.Token, delivery.Committed)); !refused(err, "not-quarantined") {
 		t.Errorf("a claim that is not in quarantine is settled: %v", err)
@@ -182,14 +148,10 @@ func TestAnOperatorSettles(t *testing.T) {
 	if _, err := d.Operate(ctx, does("release", order, a.Token, "")); !refused(err, "not-quarantined") {
 		t.Errorf("a claim that is not in quarantine is released: %v", err)
 	}
-	if _, err := env.Claims.Prepare(ctx, a.Held()); err != nil {
-		t.Fatal(err)
-	}
+	check.Get(env.Claims.Prepare(ctx, a.Held()))
 	env.Pass(2 * time.Hour)
 	for range 2 {
-		if _, err := d.Sweep(ctx, delivery.SweepOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		check.Get(d.Sweep(ctx, delivery.SweepOptions{}))
 	}
 	if _, err := d.Operate(ctx, does("release", order, a.Token, "")); err == nil {
 		t.Error("released before it is settled")
@@ -212,9 +174,8 @@ func TestAnOperatorSettles(t *testing.T) {
 		t.Errorf("its commit: %+v, %v", a, err)
 	}
 	operations, _, err := d.Inside(request.Inside{}).Audit(ctx, "q", "")
-	if err != nil || !slices.ContainsFunc(operations, func(a delivery.Operation) bool { return a.Kind == "settle" && a.Done }) {
-		t.Errorf("operations %+v, %v", operations, err)
-	}
+	check.That(t, err == nil && slices.ContainsFunc(operations, func(a delivery.Operation) bool { return a.Kind == "settle" && a.Done }),
+		"operations %+v, %v", operations, err)
 }
 
 // TestPushLeavesAPreparedClaimAlone: a one-phase delivery waits for
@@ -223,12 +184,8 @@ func TestPushLeavesAPreparedClaimAlone(t *testing.T) {
 	env, d := pullEnv(t, delivery.NewMemory(), cursor.NewMemory())
 	env.Put(1)
 	a, err := env.Claims.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: "r1"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := env.Claims.Prepare(t.Context(), a.Held()); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
+	check.Get(env.Claims.Prepare(t.Context(), a.Held()))
 	reader := delivery.Reader{Name: "c", Handle: func(context.Context, delivery.Batch) error {
 		t.Error("delivered")
 		return nil
@@ -238,9 +195,7 @@ func TestPushLeavesAPreparedClaimAlone(t *testing.T) {
 			t.Errorf("%+v; want that it is busy", done)
 		}
 		env.Pass(time.Hour)
-		if _, err := d.Sweep(t.Context(), delivery.SweepOptions{SettleWithin: 100 * time.Hour}); err != nil {
-			t.Fatal(err)
-		}
+		check.Get(d.Sweep(t.Context(), delivery.SweepOptions{SettleWithin: 100 * time.Hour}))
 	}
 }
 
@@ -261,12 +216,8 @@ func TestClaimOfAConsumerMadeAnew(t *testing.T) {
 	env.Put(9)
 	asleep = func() {
 		o := delivery.Order{Queue: "q", Consumer: "c", Reason: "why"}
-		if _, err := d.Operate(t.Context(), does("remove", o, delivery.Token{}, "")); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := d.Create(t.Context(), "q", "c", delivery.At(6)); err != nil {
-			t.Fatal(err)
-		}
+		check.Get(d.Operate(t.Context(), does("remove", o, delivery.Token{}, "")))
+		check.Get(d.Create(t.Context(), "q", "c", delivery.At(6)))
 	}
 	a, err := env.Claims.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: "r", MaxMessages: 4})
 	if err != nil || a.Outcome != delivery.OK || a.From != 5 || a.To != 9 || len(a.Messages) != 4 || a.Messages[0].Seq != 6 {
@@ -280,9 +231,8 @@ func TestADeadClaimComesAgainAsItWas(t *testing.T) {
 	env.Put(20)
 	for i, last := range []int64{10, 10, 1} {
 		a, err := env.Claims.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: fmt.Sprint("r", i), MaxMessages: 10})
-		if err != nil || a.Outcome != delivery.OK || a.To != last {
-			t.Errorf("try %d: %s up to %d, %v; want up to %d", i+1, a.Outcome, a.To, err, last)
-		}
+		check.That(t, err == nil && a.Outcome == delivery.OK && a.To == last,
+			"try %d: %s up to %d, %v; want up to %d", i+1, a.Outcome, a.To, err, last)
 		env.Pass(time.Hour)
 	}
 }
@@ -297,4 +247,91 @@ func does(kind string, o delivery.Order, token delivery.Token, outcome delivery.
 func refused(err error, code string) bool {
 	var wrong *delivery.RefusedError
 	return errors.As(err, &wrong) && wrong.Code == code
+}
+
+// TestPullFaults lets each request of a claim's life go wrong in each way. The
+// caller repeats the call that failed: the claim is made once, and ends once.
+func TestPullFaults(t *testing.T) {
+	faults := ddbtest.NewFaults(ddb.NewMemory(tables{}.definitions()...))
+	store, queues := tables{}.storesOn(t, faults)
+	sorter := check.Get(cursor.New(queues, nil))
+	d := check.Get(delivery.New(store, sorter, nil))
+	p := check.Get(delivery.NewClaims(d, nil))
+	for name, c := range map[string]struct {
+		end  func(context.Context, delivery.Held) (delivery.Answer, error)
+		want delivery.TokenOutcome
+	}{
+		"commit": {func(ctx context.Context, h delivery.Held) (delivery.Answer, error) { return p.Commit(ctx, h) }, delivery.Committed},
+		"settle as committed": {func(ctx context.Context, h delivery.Held) (delivery.Answer, error) {
+			return p.Settle(ctx, h, delivery.Committed, "")
+		}, delivery.Committed},
+		"settle as aborted": {func(ctx context.Context, h delivery.Held) (delivery.Answer, error) {
+			return p.Settle(ctx, h, delivery.Aborted, "why")
+		}, delivery.Aborted},
+	} {
+		for _, fault := range ddbtest.EveryFault() {
+			for nth, pending := 1, false; !pending; nth++ {
+				t.Run(fmt.Sprintf("%s, request %d, %s", name, nth, fault), func(t *testing.T) {
+					queue := fmt.Sprintf("%s %s %d", name, fault, nth)
+					check.OK(t, sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1})[0].Err)
+					check.Get(d.Create(t.Context(), queue, "c", delivery.First))
+					faults.Fail(nth, fault)
+					again := func(what string, call func() (delivery.Answer, error)) delivery.Answer {
+						t.Helper()
+						for range 2 {
+							if a, err := call(); err == nil {
+								check.Need(t, a.Outcome == delivery.OK, "%s: %+v", what, a)
+								return a
+							}
+						}
+						t.Fatalf("%s fails twice", what)
+						return delivery.Answer{}
+					}
+					claim := again("claim", func() (delivery.Answer, error) {
+						return p.Claim(t.Context(), delivery.Request{Queue: queue, Consumer: "c", ID: "r"})
+					})
+					check.That(t, len(claim.Messages) == 1, "claimed %+v", claim)
+					again("prepare", func() (delivery.Answer, error) { return p.Prepare(t.Context(), claim.Held()) })
+					again(name, func() (delivery.Answer, error) { return c.end(t.Context(), claim.Held()) })
+					pending = faults.Pending()
+					faults.Fail(0, "")
+					is, err := store.Requests(request.Inside{}).Consumer(t.Context(), queue, "c")
+					check.That(t, err == nil && is.Token.N == 1 && is.State == delivery.Idle && is.Outcomes[1].Outcome == c.want,
+						"%+v, %v; want one claim, %s", is, err, c.want)
+				})
+				check.Need(t, nth <= 20, "no end of requests")
+			}
+		}
+	}
+}
+
+// tables are those of the queues and of their consumers.
+type tables struct {
+	queues    cursor.Names
+	consumers delivery.Names
+}
+
+func (n tables) definitions() []table.Definition {
+	return append(append(n.consumers.Tables(), n.queues.Tables()...), n.queues.ArrivalsTable())
+}
+
+// storesOn are the stores on the tables of an engine.
+func (n tables) storesOn(t testing.TB, engine ddb.Engine) (*delivery.Store, *cursor.Store) {
+	t.Helper()
+	queues := check.Get(cursor.NewStore(engine, n.queues))
+	return delivery.NewStore(engine, n.consumers.Tables()), queues
+}
+
+// freshTables makes new tables on a server and returns the stores on them.
+func freshTables(t testing.TB, kind ddbtest.Kind, options dynamo.Options) (*delivery.Store, *cursor.Store) {
+	t.Helper()
+	options.Endpoint = ddbtest.Endpoint(t, kind)
+	client := check.Get(dynamo.New(&options))
+	suffix := ddbtest.Suffix()
+	n := tables{
+		cursor.Names{Messages: "messages" + suffix, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix, Arrivals: "arrivals" + suffix},
+		delivery.Names{Consumers: "consumers" + suffix, Audit: "operations" + suffix},
+	}
+	check.OK(t, table.Create(t.Context(), client, n.definitions()...))
+	return n.storesOn(t, dynamo.NewEngine(client))
 }

@@ -1,20 +1,25 @@
 package pullhttp_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
+	"github.com/streamsort/streamsort/pkg/delivery/pull"
 	"github.com/streamsort/streamsort/pkg/delivery/pull/pullhttp"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
@@ -32,10 +37,7 @@ func newAPI(t *testing.T, script ...http.HandlerFunc) *api {
 	t.Helper()
 	a := &api{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			t.Error(err)
-		}
+		body := check.Get(io.ReadAll(r.Body))
 		a.requests = append(a.requests, fmt.Sprintf("%s %s %s", r.Method, r.URL, body))
 		if len(a.requests) > len(script) {
 			t.Errorf("request %d, of %d expected", len(a.requests), len(script))
@@ -44,10 +46,7 @@ func newAPI(t *testing.T, script ...http.HandlerFunc) *api {
 		script[len(a.requests)-1](w, r)
 	}))
 	t.Cleanup(server.Close)
-	var err error
-	if a.Client, err = pullhttp.New(server.URL); err != nil {
-		t.Fatal(err)
-	}
+	a.Client = check.Get(pullhttp.New(server.URL))
 	return a
 }
 
@@ -79,10 +78,7 @@ func TestClaim(t *testing.T) {
 			{"seq":"9007199254740995","bodyBase64":"AP8="}],
 		"skipped":["9007199254740994","9007199254740996"],"attempt":2,"rewinds":1,"until":"2026-01-02T03:05:05Z","committed":2,
 		"unsettled":["1-x"],"detail":"why"}`))
-	got, err := a.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: "r", Lease: 30*time.Second + 1, MaxMessages: 9})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := check.Get(a.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: "r", Lease: 30*time.Second + 1, MaxMessages: 9}))
 	const first = int64(1)<<53 + 1
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	want := delivery.Answer{
@@ -97,9 +93,7 @@ func TestClaim(t *testing.T) {
 		},
 		Unsettled: []delivery.Held{{Queue: "q", Consumer: "c", Token: delivery.Token{N: 1, Req: "x"}}},
 	}
-	if diff := cmp.Diff(fmt.Sprintf("%+v", want), fmt.Sprintf("%+v", got)); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	check.Is(t, cmp.Diff(fmt.Sprintf("%+v", want), fmt.Sprintf("%+v", got)), "")
 	if request := `POST /claims {"queue":"q","consumer":"c","request":"r","maxMessages":9,"leaseSeconds":31}`; a.requests[0] != request {
 		t.Errorf("%s, want %s", a.requests[0], request)
 	}
@@ -116,9 +110,7 @@ func TestClaimOfAKeyedQueue(t *testing.T) {
 		says(200, strings.Replace(ok, `"to":2`, `"to":3,"messages":[`+strings.Join(messages, ",")+`]`, 1)),
 		says(200, strings.Replace(ok, `"to":2`, `"to":2,"messages":[{"seq":1,"key":{},"body":1}]`, 1)))
 	got, err := a.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: "r"})
-	if err != nil || len(got.Messages) != len(keys) {
-		t.Fatalf("%+v, %v", got, err)
-	}
+	check.Need(t, err == nil && len(got.Messages) == len(keys), "%+v, %v", got, err)
 	for i, m := range got.Messages {
 		if string(m.Key.JSON()) != keys[i] || m.Late != (i == 1) || m.Unlinked != (i == 2) {
 			t.Errorf("key %s of %s: %+v", m.Key.JSON(), keys[i], m)
@@ -132,9 +124,7 @@ func TestClaimOfAKeyedQueue(t *testing.T) {
 // TestNotThere: a consumer or a queue that is not there is the error that the tables give.
 func TestNotThere(t *testing.T) {
 	for code, want := range map[string]error{"no-consumer": delivery.ErrNoConsumer, "no-queue": cursor.ErrNoQueue} {
-		if _, err := newAPI(t, refuses(404, code, "")).List(t.Context(), delivery.Request{Queue: "q", Consumer: "c"}); !errors.Is(err, want) {
-			t.Errorf("%s: %v, want %v", code, err, want)
-		}
+		check.Fails(t, check.Err(newAPI(t, refuses(404, code, "")).List(t.Context(), delivery.Request{Queue: "q", Consumer: "c"})), want, code, want)
 	}
 }
 
@@ -153,9 +143,8 @@ func TestFieldsThatAreWrong(t *testing.T) {
 			a := newAPI(t, refuses(400, string(code), fmt.Sprintf(`,"errors":[{%s,"code":%q,"detail":"is wrong"}]`, c.sent, code)))
 			_, err := a.Prepare(t.Context(), held)
 			var wrong *invalid.Error
-			if !errors.As(err, &wrong) || wrong.Code != code || wrong.Path() != c.path || wrong.Field != c.field {
-				t.Errorf("%s %s: %#v", code, c.sent, err)
-			}
+			check.That(t, errors.As(err, &wrong) && wrong.Code == code && wrong.Path() == c.path && wrong.Field == c.field,
+				"%s %s: %#v", code, c.sent, err)
 		}
 	}
 }
@@ -171,12 +160,10 @@ func TestOtherProblems(t *testing.T) {
 	} {
 		_, err := newAPI(t, answer).Commit(t.Context(), held)
 		var wrong *invalid.Error
-		if err == nil || errors.As(err, &wrong) || errors.Is(err, delivery.ErrNoConsumer) || errors.Is(err, cursor.ErrNoQueue) {
-			t.Errorf("%s: %v", name, err)
-		}
-		if name != "nothing" && (err == nil || !strings.Contains(err.Error(), "why")) {
-			t.Errorf("%s: %v, want what was answered", name, err)
-		}
+		check.That(t, err != nil && !errors.As(err, &wrong) && !errors.Is(err, delivery.ErrNoConsumer) && !errors.Is(err, cursor.ErrNoQueue),
+			"%s: %v", name, err)
+		check.That(t, name == "nothing" || err != nil && strings.Contains(err.Error(), "why"),
+			"%s: %v, want what was answered", name, err)
 	}
 }
 
@@ -209,12 +196,10 @@ func TestRepeats(t *testing.T) {
 		for verb, call := range calls {
 			a := newAPI(t, first, says(200, ok))
 			got, err := call(a)
-			if err != nil || got.Outcome != delivery.OK || got.Token != held.Token {
-				t.Errorf("%s, %s: %+v, %v", name, verb, got, err)
-			}
-			if len(a.requests) != 2 || len(slices.Compact(a.requests)) != 1 {
-				t.Errorf("%s, %s: %q, want one request twice", name, verb, a.requests)
-			}
+			check.That(t, err == nil && got.Outcome == delivery.OK && got.Token == held.Token,
+				"%s, %s: %+v, %v", name, verb, got, err)
+			check.That(t, len(a.requests) == 2 && len(slices.Compact(a.requests)) == 1,
+				"%s, %s: %q, want one request twice", name, verb, a.requests)
 		}
 	}
 }
@@ -224,9 +209,8 @@ func TestRepeats(t *testing.T) {
 func TestCommitAndClaim(t *testing.T) {
 	a := newAPI(t, says(200, `{"outcome":"OK","token":"3-r","next":`+strings.Replace(ok, "3-r", "4-s", 1)+`}`))
 	done, next, err := a.CommitAndClaim(t.Context(), held, delivery.Request{Queue: "q", Consumer: "c", ID: "s"})
-	if err != nil || done.Token != held.Token || next.Token != (delivery.Token{N: 4, Req: "s"}) || next.To != 2 {
-		t.Errorf("%+v, %+v, %v", done, next, err)
-	}
+	check.That(t, err == nil && done.Token == held.Token && next.Token == (delivery.Token{N: 4, Req: "s"}) && next.To == 2,
+		"%+v, %+v, %v", done, next, err)
 	if want := `PATCH /claims {"action":"commit","queue":"q","consumer":"c","token":"3-r","next":{"request":"s"}}`; a.requests[0] != want {
 		t.Errorf("%s, want %s", a.requests[0], want)
 	}
@@ -256,7 +240,94 @@ func TestQueues(t *testing.T) {
 		t.Errorf("error %v, want that the prefix is wrong", err)
 	}
 	want := []string{"GET /queues?limit=100&prefix=a%2F ", "GET /queues?after=x&limit=100&prefix=a%2F ", "GET /queues?limit=100 "}
-	if diff := cmp.Diff(want, a.requests); diff != "" {
-		t.Errorf("requests (-want +got):\n%s", diff)
+	check.Is(t, cmp.Diff(want, a.requests), "")
+}
+
+// role gives out credentials as the server of a container's role does, the next ones for
+// each question. They say that they are about to run out, and are good for one request.
+type role struct {
+	mu          sync.Mutex
+	given, used int
+}
+
+func (r *role) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.given++
+	_, _ = fmt.Fprintf(w, `{"AccessKeyId":"AKID%d","SecretAccessKey":"secret","Token":"token","Expiration":%q}`,
+		r.given, time.Now().Add(time.Minute).UTC().Format(time.RFC3339))
+}
+
+// accepts reports whether a request is signed with credentials that have not run out.
+func (r *role) accepts(request *http.Request) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	good := r.used < r.given && strings.Contains(request.Header.Get("Authorization"), fmt.Sprintf("Credential=AKID%d/", r.given))
+	r.used = r.given
+	return good
+}
+
+// counted is a database that counts the messages it got.
+type counted struct{ messages int }
+
+func (*counted) Name() string { return "db" }
+
+func (d *counted) Apply(ctx context.Context, b delivery.Batch, _ int64, prepare func(context.Context) error) error {
+	if err := prepare(ctx); err != nil {
+		return err
+	}
+	d.messages += len(b.Messages)
+	return nil
+}
+
+func (*counted) Settle(context.Context, delivery.Held, int64) (delivery.TokenOutcome, []delivery.Reply, error) {
+	return "", nil, fmt.Errorf("nothing is in doubt")
+}
+
+func (*counted) Check(context.Context, string, string, int64) error { return nil }
+
+func (*counted) Forget(context.Context, string, string, int64) error { return nil }
+
+// TestConsumeOutlivesItsCredentials: a consumer under a role whose credentials run out
+// goes on with the next ones.
+func TestConsumeOutlivesItsCredentials(t *testing.T) {
+	r := &role{}
+	credentials := httptest.NewServer(r)
+	t.Cleanup(credentials.Close)
+	none := filepath.Join(t.TempDir(), "none")
+	for name, value := range map[string]string{
+		"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "", "AWS_PROFILE": "", "AWS_WEB_IDENTITY_TOKEN_FILE": "",
+		"AWS_CONFIG_FILE": none, "AWS_SHARED_CREDENTIALS_FILE": none, "AWS_EC2_METADATA_DISABLED": "true",
+		"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI": "", "AWS_CONTAINER_CREDENTIALS_FULL_URI": credentials.URL,
+	} {
+		t.Setenv(name, value)
+	}
+	const batches = 3
+	claimed, refused := 0, 0
+	ctx, giveUp := context.WithCancel(t.Context())
+	defer giveUp()
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		switch {
+		case !r.accepts(request):
+			if refused++; refused == 100 {
+				giveUp()
+			}
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = fmt.Fprint(w, `{"message":"The security token included in the request is expired"}`)
+		case request.Method == http.MethodPost && claimed == batches:
+			_, _ = fmt.Fprint(w, `{"outcome":"EMPTY"}`)
+		case request.Method == http.MethodPost:
+			claimed++
+			_, _ = fmt.Fprintf(w, `{"outcome":"OK","token":"%d-db-r","from":%d,"to":%d,"messages":[{"seq":%d,"body":1}]}`, claimed, claimed, claimed, claimed)
+		default:
+			_, _ = fmt.Fprintf(w, `{"outcome":"OK","token":"%d-db-r"}`, claimed)
+		}
+	}))
+	t.Cleanup(api.Close)
+	claims := check.Get(pullhttp.NewSigned(api.URL, "eu-west-1"))
+	db := &counted{}
+	err := pull.Consume(ctx, claims, db, "q", "c", &pull.ConsumeOptions{UntilEmpty: true, Beat: -1, Poll: time.Millisecond})
+	if err != nil || db.messages != batches || refused > 0 {
+		t.Errorf("%d messages, %d requests refused, %v", db.messages, refused, err)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/bubble"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/delivery/pull"
@@ -68,27 +69,13 @@ func inFleet(t *testing.T, test func(f *fleet)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		db := servers[0].open(t)
-		if err := sqlmarker.Install(t.Context(), db, servers[0].dialect); err != nil {
-			t.Fatal(err)
-		}
-		m, err := sqlmarker.Open(t.Context(), db, servers[0].dialect, "stack 1")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := db.ExecContext(t.Context(), "CREATE TABLE books (queue TEXT NOT NULL, seq INTEGER NOT NULL)"); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, sqlmarker.Install(t.Context(), db, servers[0].dialect))
+		m := check.Get(sqlmarker.Open(t.Context(), db, servers[0].dialect, "stack 1"))
+		check.Get(db.ExecContext(t.Context(), "CREATE TABLE books (queue TEXT NOT NULL, seq INTEGER NOT NULL)"))
 		f := &fleet{T: t, Markers: m, db: db, logs: &lockedBuffer{}}
-		if f.sorter, err = cursor.New(cursor.NewMemory(), nil); err != nil {
-			t.Fatal(err)
-		}
-		if f.d, err = delivery.New(delivery.NewMemory(), f.sorter, nil); err != nil {
-			t.Fatal(err)
-		}
-		p, err := delivery.NewClaims(f.d, &delivery.ClaimsOptions{MaxAttempts: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
+		f.sorter = check.Get(cursor.New(cursor.NewMemory(), nil))
+		f.d = check.Get(delivery.New(delivery.NewMemory(), f.sorter, nil))
+		p := check.Get(delivery.NewClaims(f.d, &delivery.ClaimsOptions{MaxAttempts: 2}))
 		f.claims = &counted{Claims: p}
 		test(f)
 	})
@@ -98,9 +85,7 @@ func inFleet(t *testing.T, test func(f *fleet)) {
 func (f *fleet) put(queue string, first, last int64) {
 	f.Helper()
 	for seq := first; seq <= last; seq++ {
-		if err := f.sorter.Put(f.Context(), cursor.Message{Queue: queue, Seq: seq, Body: []byte("1")})[0].Err; err != nil {
-			f.Fatal(err)
-		}
+		check.OK(f, f.sorter.Put(f.Context(), cursor.Message{Queue: queue, Seq: seq, Body: []byte("1")})[0].Err)
 	}
 }
 
@@ -125,22 +110,15 @@ func enter(ctx context.Context, tx *sql.Tx, b delivery.Batch) error {
 // books are the entries, in the order in which they were made.
 func (f *fleet) books() (entries []string) {
 	f.Helper()
-	rows, err := f.db.QueryContext(f.Context(), "SELECT queue, seq FROM books ORDER BY rowid")
-	if err != nil {
-		f.Fatal(err)
-	}
+	rows := check.Get(f.db.QueryContext(f.Context(), "SELECT queue, seq FROM books ORDER BY rowid"))
 	defer rows.Close()
 	for rows.Next() {
 		var queue string
 		var seq int64
-		if err := rows.Scan(&queue, &seq); err != nil {
-			f.Fatal(err)
-		}
+		check.OK(f, rows.Scan(&queue, &seq))
 		entries = append(entries, fmt.Sprintf("%s %d", queue, seq))
 	}
-	if err := rows.Err(); err != nil {
-		f.Fatal(err)
-	}
+	check.OK(f, rows.Err())
 	return entries
 }
 
@@ -150,9 +128,7 @@ func (f *fleet) has(want ...string) {
 	got := f.books()
 	slices.Sort(got)
 	slices.Sort(want)
-	if !slices.Equal(got, want) {
-		f.Errorf("booked %q, want %q", got, want)
-	}
+	check.That(f, slices.Equal(got, want), "booked %q, want %q", got, want)
 }
 
 // logged checks that a part of a line was logged.
@@ -186,9 +162,7 @@ func TestConsumeAll(t *testing.T) {
 		f.put("a/1", 1, 2)
 		f.put("a/2", 1, 1)
 		f.put("b", 1, 1)
-		if err := f.ConsumeAll(f.Context(), f.claims, "a/", "c", 2, enter, f.options()); err != nil {
-			f.Fatal(err)
-		}
+		check.OK(f, f.ConsumeAll(f.Context(), f.claims, "a/", "c", 2, enter, f.options()))
 		f.has("a/1 1", "a/1 2", "a/2 1")
 		if all, err := f.d.Status(f.Context(), "b"); err != nil || len(all) != 0 {
 			f.Errorf("consumers %+v of a queue without the prefix, %v", all, err)
@@ -201,13 +175,9 @@ func TestConsumeCreatesTheConsumer(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.put("a/1", 1, 1)
 		o := f.options()
-		if err := f.Consume(f.Context(), f.claims, "a/1", "c", enter, o); !errors.Is(err, delivery.ErrNoConsumer) {
-			f.Errorf("error %v, want that there is no consumer", err)
-		}
+		check.Fails(f, f.Consume(f.Context(), f.claims, "a/1", "c", enter, o), delivery.ErrNoConsumer)
 		o.Create = true
-		if err := f.Consume(f.Context(), f.claims, "a/1", "c", enter, o); err != nil {
-			f.Error(err)
-		}
+		check.OK(f, f.Consume(f.Context(), f.claims, "a/1", "c", enter, o))
 		f.has("a/1 1")
 	})
 }
@@ -216,15 +186,9 @@ func TestConsumeCreatesTheConsumer(t *testing.T) {
 func TestConsumeLogsWhatItWaitsFor(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.put("a/1", 1, 1)
-		if err := f.claims.Create(f.Context(), "a/1", "c"); err != nil {
-			f.Fatal(err)
-		}
-		if _, err := f.claims.Claim(f.Context(), delivery.Request{Queue: "a/1", Consumer: "c", ID: "other", Lease: 41 * time.Second}); err != nil {
-			f.Fatal(err)
-		}
-		if err := f.Consume(f.Context(), f.claims, "a/1", "c", enter, f.options()); err != nil {
-			f.Error(err)
-		}
+		check.OK(f, f.claims.Create(f.Context(), "a/1", "c"))
+		check.Get(f.claims.Claim(f.Context(), delivery.Request{Queue: "a/1", Consumer: "c", ID: "other", Lease: 41 * time.Second}))
+		check.OK(f, f.Consume(f.Context(), f.claims, "a/1", "c", enter, f.options()))
 		f.logged("waits for the claim of another process", "queue=a/1", "outcome=BUSY", "ends_in=41s")
 		if n := strings.Count(f.logs.String(), "\n"); n != 1 {
 			f.Errorf("%d lines, want one:\n%s", n, f.logs.String())
@@ -242,24 +206,18 @@ func TestQueuesAreListedInPages(t *testing.T) {
 			want[name] = 1
 		}
 		f.put("b", 1, 1)
-		if _, err := f.sorter.Erase(f.Context(), "a/0007", "op"); err != nil {
-			f.Fatal(err)
-		}
+		check.Get(f.sorter.Erase(f.Context(), "a/0007", "op"))
 		delete(want, "a/0007")
 		got, pages := map[string]int64{}, 0
 		for after := ""; pages == 0 || after != ""; pages++ {
-			page, next, err := f.claims.Queues(f.Context(), "a/", after)
-			if err != nil {
-				f.Fatal(err)
-			}
+			page, next := check.Get2(f.claims.Queues(f.Context(), "a/", after))
 			for _, q := range page {
 				got[q.Name] = q.Position
 			}
 			after = next
 		}
-		if !maps.Equal(got, want) || pages != 2 {
-			f.Errorf("%d queues in %d pages, want %d in 2", len(got), pages, len(want))
-		}
+		check.That(f, maps.Equal(got, want) && pages == 2,
+			"%d queues in %d pages, want %d in 2", len(got), pages, len(want))
 	})
 }
 
@@ -273,9 +231,7 @@ func TestConsumeAllFindsNewQueues(t *testing.T) {
 		f.put("a/2", 1, 1)
 		bubble.Sleep(2 * time.Second)
 		f.has("a/1 1", "a/1 2", "a/2 1")
-		if err := stop(); !errors.Is(err, context.Canceled) {
-			f.Errorf("error %v, want the context's", err)
-		}
+		check.Fails(f, stop(), context.Canceled)
 	})
 }
 
@@ -291,14 +247,10 @@ func TestConsumeAllIsQuiet(t *testing.T) {
 		if lists, claims := f.claims.lists.Load(), f.claims.claims.Load(); lists > 61 || claims > 30 {
 			f.Errorf("%d lists and %d claims in a minute of 10 queues", lists, claims)
 		}
-		if _, err := f.d.Operate(f.Context(), delivery.Order{Kind: "rewind", Queue: "a/1", Consumer: "c", Reason: "again", Start: delivery.At(1)}); err != nil {
-			f.Fatal(err)
-		}
+		check.Get(f.d.Operate(f.Context(), delivery.Order{Kind: "rewind", Queue: "a/1", Consumer: "c", Reason: "again", Start: delivery.At(1)}))
 		bubble.Sleep(5 * time.Minute)
 		_ = stop()
-		if n := len(f.books()); n != 11 {
-			f.Errorf("%d entries, want that of the rewind", n)
-		}
+		check.Is(f, len(f.books()), 11)
 	})
 }
 
@@ -314,9 +266,7 @@ func TestAQueueThatFailsHoldsUpNoOther(t *testing.T) {
 			return enter(ctx, tx, b)
 		}, f.options())
 		bubble.Sleep(500 * time.Millisecond)
-		if n := len(f.books()); n != 20 {
-			f.Errorf("%d entries while one queue waits, want 20", n)
-		}
+		check.Is(f, len(f.books()), 20)
 		bubble.Sleep(2 * time.Hour)
 		f.logged("level=WARN", "queue=a/bad", "no such account")
 		f.logged("level=WARN", "queue=a/bad", "outcome=BLOCKED")
@@ -340,9 +290,7 @@ func TestAnEffectThatEndsItsTransactionEndsOneQueue(t *testing.T) {
 		bubble.Sleep(time.Hour)
 		f.has("a/good 1", "a/good 2")
 		f.logged("level=ERROR", "queue=a/bad", "ended its transaction")
-		if n := bad.Load(); n != 1 {
-			f.Errorf("the effect ran %d times", n)
-		}
+		check.Is(f, bad.Load(), 1)
 		_ = stop()
 	})
 }
@@ -358,9 +306,8 @@ func TestConsumeAllReturnsWhatEndedAQueue(t *testing.T) {
 			}
 			return enter(ctx, tx, b)
 		}, f.options())
-		if !errors.Is(err, pull.ErrEnded) || !strings.Contains(err.Error(), `"a/bad"`) {
-			f.Errorf("error %v", err)
-		}
+		check.That(f, errors.Is(err, pull.ErrEnded) && strings.Contains(err.Error(), `"a/bad"`),
+			"error %v", err)
 		f.has("a/good 1")
 	})
 }
@@ -369,25 +316,19 @@ func TestConsumeAllReturnsWhatEndedAQueue(t *testing.T) {
 func TestItLogsTheClaimOfAKilledProcess(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.put("a/1", 1, 1)
-		if err := f.claims.Create(f.Context(), "a/1", "c"); err != nil {
-			f.Fatal(err)
-		}
+		check.OK(f, f.claims.Create(f.Context(), "a/1", "c"))
 		a, err := f.claims.Claim(f.Context(), delivery.Request{Queue: "a/1", Consumer: "c", ID: f.Name() + "-1", Lease: 50 * time.Second})
 		if err != nil || a.Outcome != delivery.OK {
 			f.Fatal(a, err)
 		}
 		began := time.Now()
-		if err := f.ConsumeAll(f.Context(), f.claims, "a/", "c", 1, enter, f.options()); err != nil {
-			f.Fatal(err)
-		}
+		check.OK(f, f.ConsumeAll(f.Context(), f.claims, "a/", "c", 1, enter, f.options()))
 		f.has("a/1 1")
 		if took := time.Since(began); took < 50*time.Second || took > 53*time.Second {
 			f.Errorf("it took %v, want the lease", took)
 		}
 		f.logged("claims of other processes", "queues=1", "last=a/1", "ends_in=49s")
-		if strings.Contains(f.logs.String(), "outcome=BUSY") {
-			f.Error("the claim is logged twice")
-		}
+		check.That(f, !strings.Contains(f.logs.String(), "outcome=BUSY"), "the claim is logged twice")
 	})
 }
 
@@ -430,9 +371,7 @@ func TestWorkersBoundTheConnections(t *testing.T) {
 		f.db.SetMaxOpenConns(3)
 		// SQLite has one transaction at a time: the claims that are held show the workers.
 		claims := &holding{Claims: f.claims, held: map[string]bool{}}
-		if err := f.ConsumeAll(f.Context(), claims, "a/", "c", 3, enter, f.options()); err != nil {
-			f.Fatal(err)
-		}
+		check.OK(f, f.ConsumeAll(f.Context(), claims, "a/", "c", 3, enter, f.options()))
 		if n := len(f.books()); n != 36 || claims.most > 3 {
 			f.Errorf("%d entries, %d claims at once, want 3 at most", n, claims.most)
 		}
@@ -445,16 +384,12 @@ func TestALongQueueTakesTurns(t *testing.T) {
 		for n := range 3 {
 			f.put(fmt.Sprint("a/", n), 1, 30)
 		}
-		if err := f.ConsumeAll(f.Context(), f.claims, "a/", "c", 1, enter, f.options()); err != nil {
-			f.Fatal(err)
-		}
+		check.OK(f, f.ConsumeAll(f.Context(), f.claims, "a/", "c", 1, enter, f.options()))
 		first := map[string]bool{}
 		for _, entry := range f.books()[:30] {
 			first[entry[:3]] = true
 		}
-		if len(first) != 3 {
-			f.Errorf("the first 30 entries are of %v, want all queues", first)
-		}
+		check.That(f, len(first) == 3, "the first 30 entries are of %v, want all queues", first)
 	})
 }
 
@@ -469,9 +404,7 @@ func TestTheEndIsGraceful(t *testing.T) {
 			return enter(ctx, tx, b)
 		}, f.options())
 		<-began
-		if err := stop(); !errors.Is(err, context.Canceled) {
-			f.Error(err)
-		}
+		check.Fails(f, stop(), context.Canceled)
 		f.has("a/1 1")
 		f.idle("a/1", 1)
 	})
@@ -489,12 +422,8 @@ func TestAnEffectThatGoesOnIsCancelled(t *testing.T) {
 		}, f.options())
 		<-began
 		at := time.Now()
-		if err := stop(); !errors.Is(err, context.Canceled) {
-			f.Error(err)
-		}
-		if took := time.Since(at); took != 10*time.Second {
-			f.Errorf("it ended after %v", took)
-		}
+		check.Fails(f, stop(), context.Canceled)
+		check.Is(f, time.Since(at), 10*time.Second)
 		f.has()
 		f.idle("a/1", 0)
 	})
@@ -528,9 +457,8 @@ func TestConsumeAllRefusesBadInput(t *testing.T) {
 			o.Lease, o.KeepMarkers = c.lease, c.keep
 			err := f.ConsumeAll(f.Context(), f.claims, c.prefix, c.consumer, c.workers, enter, o)
 			var wrong *cursor.InvalidError
-			if !errors.As(err, &wrong) || !strings.Contains(err.Error(), want) {
-				f.Errorf("error %v, want %s", err, want)
-			}
+			check.That(f, errors.As(err, &wrong) && strings.Contains(err.Error(), want),
+				"error %v, want %s", err, want)
 		}
 	})
 }
@@ -624,9 +552,7 @@ func TestTwoCopiesKilledAtRandom(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		fill(f)
 		began := time.Now()
-		if err := f.ConsumeAll(f.Context(), f.claims, "a/", "c", 4, work, f.options()); err != nil {
-			f.Fatal(err)
-		}
+		check.OK(f, f.ConsumeAll(f.Context(), f.claims, "a/", "c", 4, work, f.options()))
 		alone = time.Since(began)
 	})
 	inFleet(t, func(f *fleet) {

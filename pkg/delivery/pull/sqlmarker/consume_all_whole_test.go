@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/await"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dev/localpg"
 	"github.com/streamsort/streamsort/internal/dev/mortal"
@@ -110,27 +111,15 @@ func runCopy(endpoint, suffix, source, nanos string) error {
 func TestTwoProcessesKilledAtRandom(t *testing.T) {
 	const each, kills = 10, 4
 	endpoint, suffix, source := ddbtest.Endpoint(t, ddbtest.Servers(t)[0]), ddbtest.Suffix(), localpg.ForTest(t)
-	client, err := dynamo.New(&dynamo.Options{Endpoint: endpoint})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := check.Get(dynamo.New(&dynamo.Options{Endpoint: endpoint}))
 	queues := queueTables(suffix)
 	definitions := append(queues.Tables(), queues.ArrivalsTable())
-	if err := table.Create(t.Context(), client, append(definitions, consumerTables(suffix).Tables()...)...); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, table.Create(t.Context(), client, append(definitions, consumerTables(suffix).Tables()...)...))
 	began := time.Now()
-	d, sorter, err := onServer(endpoint, suffix, began)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d, sorter := check.Get2(onServer(endpoint, suffix, began))
 	db := opened(t, "pgx", source)
-	if err := sqlmarker.Install(t.Context(), db, sqlmarker.PostgreSQL); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.ExecContext(t.Context(), "CREATE TABLE books (line SERIAL, queue TEXT NOT NULL, seq INTEGER NOT NULL)"); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, sqlmarker.Install(t.Context(), db, sqlmarker.PostgreSQL))
+	check.Get(db.ExecContext(t.Context(), "CREATE TABLE books (line SERIAL, queue TEXT NOT NULL, seq INTEGER NOT NULL)"))
 	copies := mortal.Keep(t.Context(), mortal.Plan{
 		Arguments: []string{"copy", endpoint, suffix, source, strconv.FormatInt(began.UnixNano(), 10)},
 		Copies:    2, Kills: kills, OneStepIn: 150,
@@ -149,25 +138,18 @@ func TestTwoProcessesKilledAtRandom(t *testing.T) {
 	}
 	await.Until(t, "the books", func() (bool, any) {
 		var lines int
-		if err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM books").Scan(&lines); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, db.QueryRowContext(t.Context(), "SELECT count(*) FROM books").Scan(&lines))
 		return lines >= accounts()*each && copies.Killed() >= kills, lines
 	})
 	copies.Close()
 	t.Logf("%d accounts, %d messages: %v, %d copies killed", accounts(), accounts()*each, time.Since(began), copies.Killed())
-	rows, err := db.QueryContext(t.Context(), "SELECT queue, seq FROM books ORDER BY line")
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := check.Get(db.QueryContext(t.Context(), "SELECT queue, seq FROM books ORDER BY line"))
 	defer rows.Close()
 	next := map[string]int64{}
 	for rows.Next() {
 		var queue string
 		var seq int64
-		if err := rows.Scan(&queue, &seq); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, rows.Scan(&queue, &seq))
 		if next[queue]++; next[queue] != seq {
 			t.Errorf("queue %s: %d is booked where %d is next", queue, seq, next[queue])
 		}

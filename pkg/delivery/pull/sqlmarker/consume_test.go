@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/delivery/pull"
@@ -22,13 +23,10 @@ func TestConsume(t *testing.T) {
 		o.MaxMessages = 3
 		var verdicts []delivery.Outcome
 		o.Observe = func(s pull.Step) { verdicts = append(verdicts, s.Outcome) }
-		if err := b.Consume(b.Context(), tb.puller(0), "q", "c", book, o); err != nil {
-			b.Fatal(err)
-		}
+		check.OK(b, b.Consume(b.Context(), tb.puller(0), "q", "c", book, o))
 		b.booked(1, 2, 3, 4, 5, 6, 7)
-		if len(verdicts) != 4 || verdicts[2] != delivery.OK || verdicts[3] != delivery.Empty {
-			b.Errorf("steps %v", verdicts)
-		}
+		check.That(b, len(verdicts) == 4 && verdicts[2] == delivery.OK && verdicts[3] == delivery.Empty,
+			"steps %v", verdicts)
 	})
 }
 
@@ -66,9 +64,8 @@ func TestItSaysWhatItWasAt(t *testing.T) {
 	onEach(t, func(b *bench) {
 		tb := newTables(b.T, 1)
 		err := b.Consume(b.Context(), tb.puller(0), "q", "nobody", book, tb.options())
-		if !errors.Is(err, delivery.ErrNoConsumer) || err.Error() != `consumer "nobody" of queue "q": no such consumer` {
-			b.Errorf("error %v", err)
-		}
+		check.That(b, errors.Is(err, delivery.ErrNoConsumer) && err.Error() == `consumer "nobody" of queue "q": no such consumer`,
+			"error %v", err)
 
 		for name, c := range map[string]struct {
 			claims delivery.Claims
@@ -118,9 +115,7 @@ func (a *away) Claim(ctx context.Context, r delivery.Request) (delivery.Answer, 
 func TestLostAnswersAreSettled(t *testing.T) {
 	onEach(t, func(b *bench) {
 		tb := newTables(b.T, 5)
-		if err := b.Consume(b.Context(), &flaky{Claims: tb.puller(0)}, "q", "c", book, tb.options()); err != nil {
-			b.Fatal(err)
-		}
+		check.OK(b, b.Consume(b.Context(), &flaky{Claims: tb.puller(0)}, "q", "c", book, tb.options()))
 		b.booked(1, 2, 3, 4, 5)
 	})
 }
@@ -145,15 +140,26 @@ func TestWhatWasLeftInDoubtIsSettled(t *testing.T) {
 					waited = true
 					return wait(ctx, d)
 				}
-				if err := b.Consume(b.Context(), p, "q", "c", book, o); err != nil {
-					b.Fatal(err)
-				}
+				check.OK(b, b.Consume(b.Context(), p, "q", "c", book, o))
 				b.booked(1, 2)
-				if !waited {
-					b.Error("it did not wait for the end of the lease")
-				}
+				check.That(b, waited, "it did not wait for the end of the lease")
 			})
 		})
+	}
+}
+
+var errBlocked = errors.New("blocked")
+
+// untilBlocked ends a Consume with errBlocked where the consumer is blocked.
+func untilBlocked(o *pull.ConsumeOptions) {
+	var last pull.Step
+	o.Observe = func(s pull.Step) { last = s }
+	wait := o.Wait
+	o.Wait = func(ctx context.Context, d time.Duration) error {
+		if last.Outcome == delivery.Blocked {
+			return errBlocked
+		}
+		return wait(ctx, d)
 	}
 }
 
@@ -177,19 +183,8 @@ func TestAMessageThatNoTransactionTakes(t *testing.T) {
 		}
 		o := tb.options()
 		o.MaxMessages = 4
-		stuck := errors.New("stuck")
-		var last pull.Step
-		o.Observe = func(s pull.Step) { last = s }
-		wait := o.Wait
-		o.Wait = func(ctx context.Context, d time.Duration) error {
-			if last.Outcome == delivery.Blocked {
-				return stuck
-			}
-			return wait(ctx, d)
-		}
-		if err := b.Consume(b.Context(), tb.puller(0), "q", "c", effect, o); !errors.Is(err, stuck) {
-			b.Fatal(err)
-		}
+		untilBlocked(o)
+		check.Fails(b, b.Consume(b.Context(), tb.puller(0), "q", "c", effect, o), errBlocked)
 		b.booked(1, 2)
 		c, err := tb.store.Requests(request.Inside{}).Consumer(b.Context(), "q", "c")
 		if err != nil || c.State != delivery.Blocked || c.Delivered != 2 || c.Error != "panic: no such account" || tries != 5 {
@@ -216,9 +211,7 @@ func TestAnEffectThatEndsTheTransaction(t *testing.T) {
 				if want := `consumer "c" of queue "q": the effect ended its transaction`; !errors.Is(err, pull.ErrEnded) || !strings.HasPrefix(err.Error(), want) {
 					b.Errorf("error %v, want %s", err, want)
 				}
-				if n := b.count("streamsort_markers"); n != 0 {
-					b.Errorf("%d markers, want none", n)
-				}
+				check.Is(b, b.count("streamsort_markers"), 0)
 			})
 		})
 	}
@@ -243,12 +236,8 @@ func TestAnotherDatabasesClaimIsNotSettled(t *testing.T) {
 		h := tb.claim(p, "other-1", 1).Held()
 		tb.is("prepare", delivery.OK)(p.Prepare(b.Context(), h))
 		tb.now = tb.now.Add(time.Minute)
-		if err := b.Consume(b.Context(), p, "q", "c", book, tb.options()); !errors.Is(err, pull.ErrOtherDatabase) {
-			b.Errorf("error %v, want that it is another's", err)
-		}
-		if n := b.count("streamsort_markers"); n != 0 {
-			b.Errorf("%d markers, want none", n)
-		}
+		check.Fails(b, b.Consume(b.Context(), p, "q", "c", book, tb.options()), pull.ErrOtherDatabase)
+		check.Is(b, b.count("streamsort_markers"), 0)
 	})
 }
 
@@ -256,9 +245,7 @@ func TestAnotherDatabasesClaimIsNotSettled(t *testing.T) {
 func TestARestoredDatabaseStops(t *testing.T) {
 	onEach(t, func(b *bench) {
 		tb := newTables(b.T, 2)
-		if err := b.Consume(b.Context(), tb.puller(0), "q", "c", book, tb.options()); err != nil {
-			b.Fatal(err)
-		}
+		check.OK(b, b.Consume(b.Context(), tb.puller(0), "q", "c", book, tb.options()))
 		b.exec("DELETE FROM effects WHERE n = 2")
 		b.exec("DELETE FROM streamsort_markers WHERE number = 2")
 		var restored *pull.RestoredError
@@ -272,15 +259,9 @@ func TestARestoredDatabaseStops(t *testing.T) {
 		b.booked(1)
 		// An operator sets the consumer back, and gives the word.
 		tb.now = tb.now.Add(time.Hour)
-		if _, err := tb.deliverer(0).Operate(b.Context(), delivery.Order{Kind: "rewind", Queue: "q", Consumer: "c", Reason: "restored", Start: delivery.At(2)}); err != nil {
-			b.Fatal(err)
-		}
-		if err := b.Acknowledge(b.Context(), "q", "c", restored.Committed); err != nil {
-			b.Fatal(err)
-		}
-		if err := b.Consume(b.Context(), tb.puller(0), "q", "c", book, tb.options()); err != nil {
-			b.Fatal(err)
-		}
+		check.Get(tb.deliverer(0).Operate(b.Context(), delivery.Order{Kind: "rewind", Queue: "q", Consumer: "c", Reason: "restored", Start: delivery.At(2)}))
+		check.OK(b, b.Acknowledge(b.Context(), "q", "c", restored.Committed))
+		check.OK(b, b.Consume(b.Context(), tb.puller(0), "q", "c", book, tb.options()))
 		b.booked(1, 2, 3)
 	})
 }
@@ -327,9 +308,7 @@ func TestTheLeaseIsExtended(t *testing.T) {
 			<-p.beaten
 			return book(ctx, tx, batch)
 		}
-		if err := b.Consume(b.Context(), p, "q", "c", effect, o); err != nil {
-			b.Fatal(err)
-		}
+		check.OK(b, b.Consume(b.Context(), p, "q", "c", effect, o))
 		b.booked(1)
 	})
 }
@@ -363,9 +342,7 @@ func TestATakenOverClaimEndsTheWork(t *testing.T) {
 			<-ctx.Done()
 			return ctx.Err()
 		}
-		if err := b.Consume(b.Context(), p, "q", "c", effect, o); !errors.Is(err, errAway) {
-			b.Fatal(err)
-		}
+		check.Fails(b, b.Consume(b.Context(), p, "q", "c", effect, o), errAway)
 		b.booked()
 	})
 }
@@ -379,14 +356,130 @@ func TestAnotherDatabasesQuarantineHoldsNobodyUp(t *testing.T) {
 		tb.is("prepare", delivery.OK)(p.Prepare(b.Context(), h))
 		tb.now = tb.now.Add(2 * time.Hour)
 		for range 2 {
-			if _, err := tb.deliverer(0).Sweep(b.Context(), delivery.SweepOptions{}); err != nil {
-				b.Fatal(err)
-			}
+			check.Get(tb.deliverer(0).Sweep(b.Context(), delivery.SweepOptions{}))
 		}
-		if err := b.Consume(b.Context(), p, "q", "c", book, tb.options()); err != nil {
-			b.Fatal(err)
-		}
+		check.OK(b, b.Consume(b.Context(), p, "q", "c", book, tb.options()))
 		b.booked(2)
 		b.settles(h, delivery.Aborted) // nobody had settled it here
+	})
+}
+
+// TestRestoredTables: the tables went back, and hand out again what the database
+// has. Nothing is done twice; an operator sets the consumer behind it, and it
+// goes on.
+func TestRestoredTables(t *testing.T) {
+	onEach(t, func(b *bench) {
+		before := newTables(b.T, 3)
+		check.OK(b, b.Consume(b.Context(), before.puller(0), "q", "c", book, before.options()))
+		b.booked(1, 2, 3)
+
+		restored := newTables(b.T, 5) // to before the consumer began
+		var ahead *pull.AheadError
+		err := b.Consume(b.Context(), restored.puller(0), "q", "c", book, restored.options())
+		if !errors.As(err, &ahead) || ahead.To != 3 || ahead.From != 0 || ahead.Queue != "q" || ahead.Consumer != "c" {
+			b.Fatalf("%v; want that the database is at 3", err)
+		}
+		b.booked(1, 2, 3)
+
+		order := delivery.Order{Kind: "rewind", Start: delivery.At(ahead.To + 1), Queue: "q", Consumer: "c", Reason: "the tables were restored"}
+		check.Get(restored.deliverer(0).Operate(b.Context(), order))
+		check.OK(b, b.Consume(b.Context(), restored.puller(0), "q", "c", book, restored.options()))
+		b.booked(1, 2, 3, 4, 5)
+	})
+}
+
+// TestAnEffectThatFailsByARestore: where the database refuses what it has already, or
+// what is built on what it lost, by a constraint of its own, the restore is reported all
+// the same, and the consumer is not blocked by it.
+func TestAnEffectThatFailsByARestore(t *testing.T) {
+	refused := errors.New("UNIQUE constraint failed")
+	refuse := func(context.Context, *sql.Tx, delivery.Batch) error { return refused }
+	atOnce := func(o *pull.ConsumeOptions) *pull.ConsumeOptions {
+		o.Wait = func(context.Context, time.Duration) error { return errors.New("it tries again") }
+		return o
+	}
+	onEach(t, func(b *bench) {
+		before := newTables(b.T, 3)
+		check.OK(b, b.Consume(b.Context(), before.puller(0), "q", "c", book, before.options()))
+		var ahead *pull.AheadError
+		restored := newTables(b.T, 5)
+		err := b.Consume(b.Context(), restored.puller(0), "q", "c", refuse, atOnce(restored.options()))
+		check.That(b, errors.As(err, &ahead) && ahead.To == 3 && errors.Is(err, refused),
+			"%v; want that the database is at 3, and why the effect failed", err)
+
+		b.exec("DELETE FROM streamsort_markers")
+		var lost *pull.RestoredError
+		before.put(4, 4)
+		err = b.Consume(b.Context(), before.puller(0), "q", "c", refuse, atOnce(before.options()))
+		if !errors.As(err, &lost) || lost.Last != 0 || lost.Committed == 0 || !errors.Is(err, refused) {
+			b.Errorf("%v; want that the database lost what was committed, and why the effect failed", err)
+		}
+	})
+}
+
+// TestThePlaceOfAMarker: what is ahead of what.
+func TestThePlaceOfAMarker(t *testing.T) {
+	onEach(t, func(b *bench) {
+		batch := func(n, rewinds, from, to int64) delivery.Batch {
+			return delivery.Batch{Queue: "q", Consumer: "c", Token: delivery.Token{N: n, Req: "r"}, Rewinds: rewinds, From: from, To: to}
+		}
+		for _, c := range []struct {
+			batch delivery.Batch
+			ahead bool
+		}{
+			{batch(5, 1, 0, 10), false},
+			{batch(6, 1, 10, 20), false},
+			{batch(7, 1, 19, 21), true},
+			{batch(7, 1, 20, 21), false},
+			{batch(4, 1, 5, 6), true},   // an older one, that another went past
+			{batch(8, 0, 30, 31), true}, // before it was set back
+			{batch(8, 2, 0, 1), false},  // after it was set back again
+			{batch(9, 2, 0, 1), true},
+		} {
+			tx := b.begin()
+			err := b.Mark(b.Context(), tx, c.batch, 0)
+			var ahead *pull.AheadError
+			check.That(b, errors.As(err, &ahead) == c.ahead && (err == nil || c.ahead),
+				"%+v: %v, want ahead %v", c.batch, err, c.ahead)
+			if err != nil {
+				_ = tx.Rollback()
+				continue
+			}
+			check.OK(b, tx.Commit())
+		}
+	})
+}
+
+// late is a process that sleeps after its first claim, while something happens.
+type late struct {
+	delivery.Claims
+	meanwhile func()
+}
+
+func (l *late) Claim(ctx context.Context, r delivery.Request) (delivery.Answer, error) {
+	a, err := l.Claims.Claim(ctx, r)
+	if l.meanwhile != nil {
+		l.meanwhile()
+		l.meanwhile = nil
+	}
+	return a, err
+}
+
+// TestATakenOverClaimIsNoRestore: a process that sleeps past its lease finds what the
+// other committed in the database, and goes on behind it.
+func TestATakenOverClaimIsNoRestore(t *testing.T) {
+	onEach(t, func(b *bench) {
+		tb := newTables(b.T, 2)
+		other := tb.puller(time.Hour)
+		p := &late{Claims: tb.puller(0), meanwhile: func() {
+			a := tb.claim(other, b.Name()+"-other", 1)
+			tx := b.begin()
+			check.OK(b, errors.Join(book(b.Context(), tx, a.Batch), b.Mark(b.Context(), tx, a.Batch, 0)))
+			tb.is("prepare", delivery.OK)(other.Prepare(b.Context(), a.Held()))
+			check.OK(b, tx.Commit())
+			tb.is("commit", delivery.OK)(other.Commit(b.Context(), a.Held()))
+		}}
+		check.OK(b, b.Consume(b.Context(), p, "q", "c", book, tb.options()))
+		b.booked(1, 2)
 	})
 }

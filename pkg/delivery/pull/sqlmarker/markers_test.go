@@ -3,10 +3,14 @@ package sqlmarker_test
 import (
 	"database/sql"
 	"errors"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 
+	_ "modernc.org/sqlite" // the driver "sqlite"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/delivery/pull"
@@ -28,9 +32,7 @@ func batchOf(h delivery.Held) delivery.Batch {
 func (b *bench) work(h delivery.Held, committed int64) (*sql.Tx, error) {
 	b.Helper()
 	tx := b.begin()
-	if _, err := tx.ExecContext(b.Context(), "INSERT INTO effects (n) VALUES (1)"); err != nil {
-		b.Fatal(err)
-	}
+	check.Get(tx.ExecContext(b.Context(), "INSERT INTO effects (n) VALUES (1)"))
 	err := b.Mark(b.Context(), tx, batchOf(h), committed)
 	if err != nil {
 		_ = tx.Rollback()
@@ -41,13 +43,8 @@ func (b *bench) work(h delivery.Held, committed int64) (*sql.Tx, error) {
 // committed commits the work of a claim.
 func (b *bench) committed(h delivery.Held) {
 	b.Helper()
-	tx, err := b.work(h, 0)
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := tx.Commit(); err != nil {
-		b.Fatal(err)
-	}
+	tx := check.Get(b.work(h, 0))
+	check.OK(b, tx.Commit())
 }
 
 // settles checks how a claim is settled.
@@ -64,25 +61,16 @@ func TestCommittedIsCommitted(t *testing.T) {
 	onEach(t, func(b *bench) {
 		b.committed(claim(1, "r"))
 		b.settles(claim(1, "r"), delivery.Committed)
-		if n := b.count("effects"); n != 1 {
-			b.Errorf("%d effects, want 1", n)
-		}
+		check.Is(b, b.count("effects"), 1)
 	})
 }
 
 func TestRolledBackIsAborted(t *testing.T) {
 	onEach(t, func(b *bench) {
-		tx, err := b.work(claim(1, "r"), 0)
-		if err != nil {
-			b.Fatal(err)
-		}
-		if err := tx.Rollback(); err != nil {
-			b.Fatal(err)
-		}
+		tx := check.Get(b.work(claim(1, "r"), 0))
+		check.OK(b, tx.Rollback())
 		b.settles(claim(1, "r"), delivery.Aborted)
-		if n := b.count("effects"); n != 0 {
-			b.Errorf("%d effects, want none", n)
-		}
+		check.Is(b, b.count("effects"), 0)
 	})
 }
 
@@ -90,9 +78,7 @@ func TestRolledBackIsAborted(t *testing.T) {
 func TestSettledCannotCommit(t *testing.T) {
 	onEach(t, func(b *bench) {
 		b.settles(claim(1, "r"), delivery.Aborted)
-		if _, err := b.work(claim(1, "r"), 0); !errors.Is(err, sqlmarker.ErrSettled) {
-			b.Errorf("error %v, want that it is settled", err)
-		}
+		check.Fails(b, check.Err(b.work(claim(1, "r"), 0)), sqlmarker.ErrSettled)
 	})
 }
 
@@ -107,21 +93,15 @@ func TestAConflictProvesNothing(t *testing.T) {
 // TestSettleWaitsForTheTransaction: the marker is there, but not committed.
 func TestSettleWaitsForTheTransaction(t *testing.T) {
 	onEach(t, func(b *bench) {
-		tx, err := b.work(claim(1, "r"), 0)
-		if err != nil {
-			b.Fatal(err)
-		}
+		tx := check.Get(b.work(claim(1, "r"), 0))
 		var settled sync.WaitGroup
 		var outcome delivery.TokenOutcome
 		var failed error
 		settled.Go(func() { outcome, _, failed = b.Settle(b.Context(), claim(1, "r"), 0) })
-		if err := tx.Commit(); err != nil {
-			b.Fatal(err)
-		}
+		check.OK(b, tx.Commit())
 		settled.Wait()
-		if failed != nil || outcome != delivery.Committed {
-			b.Errorf("%q, %v; want COMMITTED", outcome, failed)
-		}
+		check.That(b, failed == nil && outcome == delivery.Committed,
+			"%q, %v; want COMMITTED", outcome, failed)
 	})
 }
 
@@ -129,10 +109,7 @@ func TestSettleWaitsForTheTransaction(t *testing.T) {
 func TestTheWholeKeyTells(t *testing.T) {
 	onEach(t, func(b *bench) {
 		b.committed(claim(1, "r"))
-		other, err := sqlmarker.Open(b.Context(), b.db, b.server.dialect, "stack 2")
-		if err != nil {
-			b.Fatal(err)
-		}
+		other := check.Get(sqlmarker.Open(b.Context(), b.db, b.server.dialect, "stack 2"))
 		b.settles(claim(1, "another request"), delivery.Aborted)
 		h := claim(1, "r")
 		h.Queue = "q2"
@@ -154,16 +131,10 @@ func TestForget(t *testing.T) {
 			b.settles(claim(n+1, "r"), delivery.Aborted)
 		}
 		for range 2 {
-			if err := b.Forget(b.Context(), "q", "c", 4); err != nil {
-				b.Fatal(err)
-			}
+			check.OK(b, b.Forget(b.Context(), "q", "c", 4))
 		}
-		if err := b.Forget(b.Context(), "q", "c", 2); err != nil {
-			b.Fatal(err)
-		}
-		if n := b.count("streamsort_markers"); n != 2 {
-			b.Errorf("%d markers, want 2", n)
-		}
+		check.OK(b, b.Forget(b.Context(), "q", "c", 2))
+		check.Is(b, b.count("streamsort_markers"), 2)
 		if _, err := b.work(claim(3, "r"), 0); !errors.Is(err, sqlmarker.ErrForgotten) {
 			b.Fatalf("a claim under the floor is marked: %v", err) // its transaction would hold up the rest
 		}
@@ -182,9 +153,8 @@ func TestRestored(t *testing.T) {
 		refused := func(what string, err error) {
 			b.Helper()
 			var restored *pull.RestoredError
-			if !errors.As(err, &restored) || restored.Last != 2 || restored.Committed != 5 {
-				b.Errorf("%s: error %v, want that the database knows 2 and not 5", what, err)
-			}
+			check.That(b, errors.As(err, &restored) && restored.Last == 2 && restored.Committed == 5,
+				"%s: error %v, want that the database knows 2 and not 5", what, err)
 		}
 		_, err := b.work(claim(6, "r"), 5)
 		refused("mark", err)
@@ -194,19 +164,10 @@ func TestRestored(t *testing.T) {
 		if err := b.Check(b.Context(), "q", "c", 2); err != nil {
 			b.Errorf("check of what it knows: %v", err)
 		}
-		if n := b.count("streamsort_markers"); n != 1 {
-			b.Errorf("%d markers, want the old one", n)
-		}
-		if err := b.Acknowledge(b.Context(), "q", "c", 5); err != nil {
-			b.Fatal(err)
-		}
-		tx, err := b.work(claim(6, "r"), 5)
-		if err != nil {
-			b.Fatal(err)
-		}
-		if err := tx.Commit(); err != nil {
-			b.Fatal(err)
-		}
+		check.Is(b, b.count("streamsort_markers"), 1)
+		check.OK(b, b.Acknowledge(b.Context(), "q", "c", 5))
+		tx := check.Get(b.work(claim(6, "r"), 5))
+		check.OK(b, tx.Commit())
 	})
 }
 
@@ -238,16 +199,9 @@ func TestInstallAtOnce(t *testing.T) {
 				all.Go(func() { errs[i] = sqlmarker.Install(t.Context(), db, s.dialect) })
 			}
 			all.Wait()
-			if err := errors.Join(errs...); err != nil {
-				t.Fatal(err)
-			}
-			first, err := sqlmarker.Open(t.Context(), db, s.dialect, "s")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := sqlmarker.Install(t.Context(), db, s.dialect); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, errors.Join(errs...))
+			first := check.Get(sqlmarker.Open(t.Context(), db, s.dialect, "s"))
+			check.OK(t, sqlmarker.Install(t.Context(), db, s.dialect))
 			second, err := sqlmarker.Open(t.Context(), db, s.dialect, "s")
 			if err != nil || first.Name() != second.Name() || len(first.Name()) != 12 {
 				t.Errorf("names %q and %q, %v", first.Name(), second.Name(), err)
@@ -260,18 +214,10 @@ func TestNotInstalled(t *testing.T) {
 	for _, s := range servers {
 		t.Run(s.name, func(t *testing.T) {
 			db := s.open(t)
-			if _, err := sqlmarker.Open(t.Context(), db, s.dialect, "s"); !errors.Is(err, sqlmarker.ErrNotInstalled) {
-				t.Errorf("error %v, want that the tables are not installed", err)
-			}
-			if err := sqlmarker.Install(t.Context(), db, s.dialect); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := db.ExecContext(t.Context(), "UPDATE streamsort_marker_layout SET version = 7"); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := sqlmarker.Open(t.Context(), db, s.dialect, "s"); !errors.Is(err, table.ErrNewerLayout) {
-				t.Errorf("error %v, want that the tables are newer", err)
-			}
+			check.Fails(t, check.Err(sqlmarker.Open(t.Context(), db, s.dialect, "s")), sqlmarker.ErrNotInstalled)
+			check.OK(t, sqlmarker.Install(t.Context(), db, s.dialect))
+			check.Get(db.ExecContext(t.Context(), "UPDATE streamsort_marker_layout SET version = 7"))
+			check.Fails(t, check.Err(sqlmarker.Open(t.Context(), db, s.dialect, "s")), table.ErrNewerLayout)
 			var invalid *cursor.InvalidError
 			for _, stack := range []string{"", strings.Repeat("x", sqlmarker.MaxStack+1)} {
 				if _, err := sqlmarker.Open(t.Context(), db, s.dialect, stack); !errors.As(err, &invalid) {
@@ -280,4 +226,69 @@ func TestNotInstalled(t *testing.T) {
 			}
 		})
 	}
+}
+
+// server is a kind of database.
+type server struct {
+	name    string
+	dialect sqlmarker.Dialect
+	// open opens a fresh database.
+	open func(t *testing.T) *sql.DB
+}
+
+// servers are the databases that every test runs on.
+var servers = []server{
+	{"sqlite", sqlmarker.SQLite, func(t *testing.T) *sql.DB {
+		return opened(t, "sqlite", "file:"+filepath.Join(t.TempDir(), "test.db")+"?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)")
+	}},
+}
+
+func opened(t *testing.T, driver, source string) *sql.DB {
+	t.Helper()
+	db := check.Get(sql.Open(driver, source))
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// onEach runs a test on markers in a fresh database of each kind.
+func onEach(t *testing.T, test func(*bench)) {
+	t.Helper()
+	for _, s := range servers {
+		t.Run(s.name, func(t *testing.T) {
+			db := s.open(t)
+			check.OK(t, sqlmarker.Install(t.Context(), db, s.dialect))
+			m := check.Get(sqlmarker.Open(t.Context(), db, s.dialect, "stack 1"))
+			b := &bench{T: t, Markers: m, db: db, server: s}
+			b.exec("CREATE TABLE effects (n INTEGER NOT NULL)")
+			test(b)
+		})
+	}
+}
+
+// bench is markers under test.
+type bench struct {
+	*testing.T
+	*sqlmarker.Markers
+	db     *sql.DB
+	server server
+}
+
+func (b *bench) exec(statement string, arguments ...any) {
+	b.Helper()
+	check.Get(b.db.ExecContext(b.Context(), statement, arguments...))
+}
+
+func (b *bench) begin() *sql.Tx {
+	b.Helper()
+	tx := check.Get(b.db.BeginTx(b.Context(), nil))
+	b.Cleanup(func() { _ = tx.Rollback() })
+	return tx
+}
+
+// count is how many rows a table has.
+func (b *bench) count(table string) int {
+	b.Helper()
+	var n int
+	check.OK(b, b.db.QueryRowContext(b.Context(), "SELECT count(*) FROM "+table).Scan(&n))
+	return n
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/localpg"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/delivery/pull/sqlmarker"
@@ -35,34 +36,18 @@ func TestMain(m *testing.M) {
 func TestTheFloorStays(t *testing.T) {
 	s := servers[1]
 	db := s.open(t)
-	if err := sqlmarker.Install(t.Context(), db, s.dialect); err != nil {
-		t.Fatal(err)
-	}
-	m, err := sqlmarker.Open(t.Context(), db, s.dialect, "stack 1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, sqlmarker.Install(t.Context(), db, s.dialect))
+	m := check.Get(sqlmarker.Open(t.Context(), db, s.dialect, "stack 1"))
 	b := &bench{T: t, Markers: m, db: db, server: s}
 	b.exec("CREATE TABLE effects (n INTEGER NOT NULL)")
 	b.settles(claim(1, "r"), delivery.Aborted)
-	tx, err := b.work(claim(2, "r"), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := b.Forget(t.Context(), "q", "c", 3); err != nil {
-		t.Fatal(err)
-	}
+	tx := check.Get(b.work(claim(2, "r"), 0))
+	check.OK(t, b.Forget(t.Context(), "q", "c", 3))
 	if err := b.Acknowledge(t.Context(), "q", "c", 1); err == nil {
 		t.Error("acknowledged while a transaction holds the floor")
 	}
-	if err := tx.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, tx.Commit())
 	b.settles(claim(2, "r"), delivery.Committed)
-	if err := b.Forget(t.Context(), "q", "c", 3); err != nil {
-		t.Fatal(err)
-	}
-	if n := b.count("streamsort_markers"); n != 0 {
-		t.Errorf("%d markers, want none", n)
-	}
+	check.OK(t, b.Forget(t.Context(), "q", "c", 3))
+	check.Is(t, b.count("streamsort_markers"), 0)
 }

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/claimstest"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/delivery"
@@ -38,18 +38,14 @@ func (tb *tables) answered(want ...string) {
 	for _, m := range claimstest.Arrived(tb.T, tb.sorter())("x") {
 		got = append(got, string(m.Body))
 	}
-	if !slices.Equal(got, want) {
-		tb.Errorf("queue x has %q, want %q", got, want)
-	}
+	check.That(tb, slices.Equal(got, want), "queue x has %q, want %q", got, want)
 }
 
 func TestEachMessageIsAnsweredOnce(t *testing.T) {
 	onEach(t, func(b *bench) {
 		tb := newTables(b.T, 5)
 		// Every third prepare and every second commit is not answered.
-		if err := b.Consume(b.Context(), &flaky{Claims: tb.puller(0)}, "q", "c", answering, tb.options()); err != nil {
-			b.Fatal(err)
-		}
+		check.OK(b, b.Consume(b.Context(), &flaky{Claims: tb.puller(0)}, "q", "c", answering, tb.options()))
 		b.booked(1, 2, 3, 4, 5)
 		tb.answered("re 1", "re 2", "re 3", "re 4", "re 5")
 	})
@@ -68,17 +64,11 @@ func TestSettleSendsReplies(t *testing.T) {
 				want := []string{"re 1", "re 2"}
 				if committed {
 					tx := b.begin()
-					if err := b.Mark(b.Context(), tx, a.Batch, 0, delivery.Reply{Queue: "x", Body: []byte("of the dead")}); err != nil {
-						b.Fatal(err)
-					}
-					if err := tx.Commit(); err != nil {
-						b.Fatal(err)
-					}
+					check.OK(b, b.Mark(b.Context(), tx, a.Batch, 0, delivery.Reply{Queue: "x", Body: []byte("of the dead")}))
+					check.OK(b, tx.Commit())
 					want[0] = "of the dead"
 				}
-				if err := b.Consume(b.Context(), p, "q", "c", answering, tb.options()); err != nil {
-					b.Fatal(err)
-				}
+				check.OK(b, b.Consume(b.Context(), p, "q", "c", answering, tb.options()))
 				tb.answered(want...)
 			})
 		})
@@ -99,9 +89,7 @@ func TestWhatIsNotCommittedAnswersNothing(t *testing.T) {
 			}
 			return nil
 		}
-		if err := b.Consume(b.Context(), tb.puller(0), "q", "c", effect, tb.options()); err != nil {
-			b.Fatal(err)
-		}
+		check.OK(b, b.Consume(b.Context(), tb.puller(0), "q", "c", effect, tb.options()))
 		b.booked(1)
 		tb.answered("re 1")
 	})
@@ -119,23 +107,11 @@ func TestABadReplyFailsTheTransaction(t *testing.T) {
 			return batch.Reply(delivery.Reply{Queue: strings.Repeat("x", 1025)})
 		}
 		o := tb.options()
-		stuck := errors.New("stuck")
-		var last pull.Step
-		o.Observe = func(s pull.Step) { last = s }
-		wait := o.Wait
-		o.Wait = func(ctx context.Context, d time.Duration) error {
-			if last.Outcome == delivery.Blocked {
-				return stuck
-			}
-			return wait(ctx, d)
-		}
-		if err := b.Consume(b.Context(), tb.puller(0), "q", "c", effect, o); !errors.Is(err, stuck) {
-			b.Fatal(err)
-		}
+		untilBlocked(o)
+		check.Fails(b, b.Consume(b.Context(), tb.puller(0), "q", "c", effect, o), errBlocked)
 		c, err := tb.store.Requests(request.Inside{}).Consumer(b.Context(), "q", "c")
-		if err != nil || c.State != delivery.Blocked || !strings.Contains(c.Error, "replies[1].queue has 1025 bytes") {
-			b.Errorf("%+v, %v", c, err)
-		}
+		check.That(b, err == nil && c.State == delivery.Blocked && strings.Contains(c.Error, "replies[1].queue has 1025 bytes"),
+			"%+v, %v", c, err)
 		b.booked()
 		tb.answered()
 	})
@@ -160,12 +136,9 @@ func TestABadReplyThatIsIgnored(t *testing.T) {
 				failed = append(failed, s.Err.Error())
 			}
 		}
-		if err := b.Consume(b.Context(), tb.puller(0), "q", "c", effect, o); err != nil {
-			b.Fatal(err)
-		}
-		if len(failed) != 1 || !strings.Contains(failed[0], "replies[0].queue has 1025 bytes") {
-			b.Errorf("failed with %q", failed)
-		}
+		check.OK(b, b.Consume(b.Context(), tb.puller(0), "q", "c", effect, o))
+		check.That(b, len(failed) == 1 && strings.Contains(failed[0], "replies[0].queue has 1025 bytes"),
+			"failed with %q", failed)
 		b.booked(1)
 		tb.answered("re 1")
 	})
@@ -180,12 +153,8 @@ func TestSettleReadsTheReplies(t *testing.T) {
 			{Queue: "n", Seq: &seq, Body: []byte{}, ContentType: "application/json"},
 		}
 		tx := b.begin()
-		if err := b.Mark(b.Context(), tx, batchOf(claim(1, "r")), 0, replies...); err != nil {
-			b.Fatal(err)
-		}
-		if err := tx.Commit(); err != nil {
-			b.Fatal(err)
-		}
+		check.OK(b, b.Mark(b.Context(), tx, batchOf(claim(1, "r")), 0, replies...))
+		check.OK(b, tx.Commit())
 		for range 2 {
 			outcome, got, err := b.Settle(b.Context(), claim(1, "r"), 0)
 			if diff := cmp.Diff(replies, got); err != nil || outcome != delivery.Committed || diff != "" {
@@ -193,9 +162,8 @@ func TestSettleReadsTheReplies(t *testing.T) {
 			}
 		}
 		bad := b.Mark(b.Context(), b.begin(), batchOf(claim(2, "r")), 0, delivery.Reply{})
-		if bad == nil || !strings.Contains(bad.Error(), "replies[0].queue") {
-			b.Errorf("error %v, want one that names the reply", bad)
-		}
+		check.That(b, bad != nil && strings.Contains(bad.Error(), "replies[0].queue"),
+			"error %v, want one that names the reply", bad)
 	})
 }
 
@@ -207,18 +175,14 @@ func older(t *testing.T, s server) *sql.DB {
 		for _, later := range []string{`\treplies TEXT,\n`, `\trewinds [A-Z]+ NOT NULL DEFAULT 0,\n`, `\tupto [A-Z]+ NOT NULL DEFAULT -1,\n`} {
 			statement = regexp.MustCompile(later).ReplaceAllString(statement, "")
 		}
-		if _, err := db.ExecContext(t.Context(), statement); err != nil {
-			t.Fatal(err)
-		}
+		check.Get(db.ExecContext(t.Context(), statement))
 	}
 	for _, statement := range []string{
 		"INSERT INTO streamsort_marker_layout (one, version, name) VALUES (1, 1, 'old name')",
 		"INSERT INTO streamsort_readers (stack, queue, consumer, floor) VALUES ('stack 1', 'q', 'c', 0)",
 		"INSERT INTO streamsort_markers (stack, queue, consumer, number, request, outcome) VALUES ('stack 1', 'q', 'c', 1, 'r', 'COMMITTED')",
 	} {
-		if _, err := db.ExecContext(t.Context(), statement); err != nil {
-			t.Fatal(err)
-		}
+		check.Get(db.ExecContext(t.Context(), statement))
 	}
 	return db
 }
@@ -230,9 +194,7 @@ func TestOlderTables(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			db := older(t, s)
 			for version := 3; version > 0; version-- {
-				if _, err := db.ExecContext(t.Context(), fmt.Sprint("UPDATE streamsort_marker_layout SET version = ", version)); err != nil {
-					t.Fatal(err)
-				}
+				check.Get(db.ExecContext(t.Context(), fmt.Sprint("UPDATE streamsort_marker_layout SET version = ", version)))
 				want := fmt.Sprintf("version %d, and this program needs 4: call Install", version)
 				if _, err := sqlmarker.Open(t.Context(), db, s.dialect, "stack 1"); err == nil || !strings.Contains(err.Error(), want) {
 					t.Fatalf("error %v, want %s", err, want)
@@ -244,13 +206,8 @@ func TestOlderTables(t *testing.T) {
 				all.Go(func() { errs[i] = sqlmarker.Install(t.Context(), db, s.dialect) })
 			}
 			all.Wait()
-			if err := errors.Join(errs...); err != nil {
-				t.Fatal(err)
-			}
-			m, err := sqlmarker.Open(t.Context(), db, s.dialect, "stack 1")
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, errors.Join(errs...))
+			m := check.Get(sqlmarker.Open(t.Context(), db, s.dialect, "stack 1"))
 			outcome, replies, err := m.Settle(t.Context(), claim(1, "r"), 0)
 			if err != nil || outcome != delivery.Committed || replies != nil || m.Name() != "old name" {
 				t.Errorf("%s, %v, %v, name %s", outcome, replies, err, m.Name())

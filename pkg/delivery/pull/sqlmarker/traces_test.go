@@ -3,13 +3,13 @@ package sqlmarker_test
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/delivery/pull"
@@ -28,18 +28,13 @@ func newTables(t *testing.T, messages int64) *tables {
 	t.Helper()
 	tb := &tables{T: t, queues: cursor.NewMemory(), store: delivery.NewMemory(), now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	tb.put(1, messages)
-	if _, err := tb.deliverer(0).Create(t.Context(), "q", "c", delivery.First); err != nil {
-		t.Fatal(err)
-	}
+	check.Get(tb.deliverer(0).Create(t.Context(), "q", "c", delivery.First))
 	return tb
 }
 
 func (tb *tables) sorter() *cursor.Sorter {
 	tb.Helper()
-	s, err := cursor.New(tb.queues, &cursor.Options{Now: func() time.Time { return tb.now }})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	s := check.Get(cursor.New(tb.queues, &cursor.Options{Now: func() time.Time { return tb.now }}))
 	return s
 }
 
@@ -47,38 +42,27 @@ func (tb *tables) put(first, last int64) {
 	tb.Helper()
 	s := tb.sorter()
 	for seq := first; seq <= last; seq++ {
-		if err := s.Put(tb.Context(), cursor.Message{Queue: "q", Seq: seq, Body: fmt.Append(nil, seq)})[0].Err; err != nil {
-			tb.Fatal(err)
-		}
+		check.OK(tb, s.Put(tb.Context(), cursor.Message{Queue: "q", Seq: seq, Body: fmt.Append(nil, seq)})[0].Err)
 	}
 }
 
 // deliverer is one whose clock is off by skew.
 func (tb *tables) deliverer(skew time.Duration) *delivery.Deliverer {
 	tb.Helper()
-	d, err := delivery.New(tb.store, tb.sorter(), &delivery.Options{Lease: 30 * time.Second, Now: func() time.Time { return tb.now.Add(skew) }})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	d := check.Get(delivery.New(tb.store, tb.sorter(), &delivery.Options{Lease: 30 * time.Second, Now: func() time.Time { return tb.now.Add(skew) }}))
 	return d
 }
 
 func (tb *tables) puller(skew time.Duration) delivery.Claims {
 	tb.Helper()
-	p, err := delivery.NewClaims(tb.deliverer(skew), &delivery.ClaimsOptions{MaxAttempts: 3})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	p := check.Get(delivery.NewClaims(tb.deliverer(skew), &delivery.ClaimsOptions{MaxAttempts: 3}))
 	return p
 }
 
 // claim claims n messages.
 func (tb *tables) claim(p delivery.Claims, id string, n int) delivery.Answer {
 	tb.Helper()
-	a, err := p.Claim(tb.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: id, MaxMessages: n})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	a := check.Get(p.Claim(tb.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: id, MaxMessages: n}))
 	return a
 }
 
@@ -86,9 +70,8 @@ func (tb *tables) claim(p delivery.Claims, id string, n int) delivery.Answer {
 func (tb *tables) is(what string, want delivery.Outcome, reason ...string) func(delivery.Answer, error) delivery.Answer {
 	return func(a delivery.Answer, err error) delivery.Answer {
 		tb.Helper()
-		if err != nil || a.Outcome != want || a.Reason != strings.Join(reason, "") {
-			tb.Errorf("%s: %s %s, %v; want %s %s", what, a.Outcome, a.Reason, err, want, reason)
-		}
+		check.That(tb, err == nil && a.Outcome == want && a.Reason == strings.Join(reason, ""),
+			"%s: %s %s, %v; want %s %s", what, a.Outcome, a.Reason, err, want, reason)
 		return a
 	}
 }
@@ -110,17 +93,12 @@ func (b *bench) booked(want ...int64) {
 	if b.server.name == "postgresql" {
 		order = "ctid"
 	}
-	rows, err := b.db.QueryContext(b.Context(), "SELECT n FROM effects ORDER BY "+order)
-	if err != nil {
-		b.Fatal(err)
-	}
+	rows := check.Get(b.db.QueryContext(b.Context(), "SELECT n FROM effects ORDER BY "+order))
 	defer rows.Close()
 	var got []int64
 	for rows.Next() {
 		var n int64
-		if err := rows.Scan(&n); err != nil {
-			b.Fatal(err)
-		}
+		check.OK(b, rows.Scan(&n))
 		got = append(got, n)
 	}
 	if err := rows.Err(); err != nil || !slices.Equal(got, want) {
@@ -155,9 +133,7 @@ func TestTraceT1AConflictIsNoCommit(t *testing.T) {
 		}
 		b.settles(h, delivery.Aborted)
 		tb.is("settle", delivery.OK)(q.Settle(b.Context(), h, delivery.Aborted, "silent"))
-		if _, err := b.work(h, 0); !errors.Is(err, sqlmarker.ErrSettled) {
-			b.Errorf("P commits: %v", err)
-		}
+		check.Fails(b, check.Err(b.work(h, 0)), sqlmarker.ErrSettled)
 		b.settles(h, delivery.Aborted)
 		tb.is("P settles", delivery.OK)(p.Settle(b.Context(), h, delivery.Aborted, "mine"))
 		tb.is("P's commit", delivery.Lost, delivery.Aborted)(p.Commit(b.Context(), h))
@@ -196,18 +172,12 @@ func TestTraceT3MarkersAreDroppedUnderAFloor(t *testing.T) {
 		tb.now = tb.now.Add(time.Minute)
 		o := tb.options()
 		o.KeepMarkers = 1
-		if err := b.Forget(b.Context(), "q", "c", 1); err != nil {
-			b.Fatal(err)
-		}
+		check.OK(b, b.Forget(b.Context(), "q", "c", 1))
 		// Not its own name: it settles by hand what it finds.
 		b.settles(zombie, delivery.Aborted)
 		tb.is("settle", delivery.OK)(p.Settle(b.Context(), zombie, delivery.Aborted, "silent"))
-		if err := b.Consume(b.Context(), p, "q", "c", book, o); err != nil {
-			b.Fatal(err)
-		}
-		if _, err := b.work(zombie, 0); err == nil {
-			b.Error("the zombie commits")
-		}
+		check.OK(b, b.Consume(b.Context(), p, "q", "c", book, o))
+		check.That(b, check.Err(b.work(zombie, 0)) != nil, "the zombie commits")
 		b.booked(1, 2, 3)
 		if n := b.count("streamsort_markers"); n > 2 {
 			b.Errorf("%d markers, want that old ones are gone", n)
@@ -225,9 +195,7 @@ func TestTraceT4ItLooksAgainAfterTheCommit(t *testing.T) {
 			}
 			return book(ctx, tx, batch)
 		}
-		if err := b.Consume(b.Context(), tb.puller(0), "q", "c", effect, tb.options()); err != nil {
-			b.Fatal(err)
-		}
+		check.OK(b, b.Consume(b.Context(), tb.puller(0), "q", "c", effect, tb.options()))
 		b.booked(1, 2)
 	})
 }

@@ -1,0 +1,73 @@
+// Package check has what tests ask most often in one line: that nothing failed ([OK], [Get]),
+// and that something holds ([That], [Need]).
+package check
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+// OK ends the test where there is an error.
+func OK(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Get is a result without its error; a panic where there is one.
+func Get[T any](result T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return result
+}
+
+// Get2 is [Get] for two results.
+func Get2[T, U any](first T, second U, err error) (T, U) {
+	return Get(first, err), second
+}
+
+// That fails the test where something does not hold, with what is seen instead.
+func That(t testing.TB, holds bool, format string, seen ...any) {
+	t.Helper()
+	if !holds {
+		t.Errorf(format, seen...)
+	}
+}
+
+// Need is [That], and ends the test.
+func Need(t testing.TB, holds bool, format string, seen ...any) {
+	t.Helper()
+	if !holds {
+		t.Fatalf(format, seen...)
+	}
+}
+
+// Is fails the test where got is not what is wanted.
+func Is[T comparable](t testing.TB, got, want T, about ...any) {
+	t.Helper()
+	if got != want {
+		t.Errorf("got %+v, want %+v %+v", got, want, about)
+	}
+}
+
+// Has fails the test where a text has not a part.
+func Has(t testing.TB, text, part string, about ...any) {
+	t.Helper()
+	if !strings.Contains(text, part) {
+		t.Errorf("no %s in %s %+v", part, text, about)
+	}
+}
+
+// Err is the error without its result.
+func Err[T any](_ T, err error) error { return err }
+
+// Fails fails the test where an error is not the one that is wanted.
+func Fails(t testing.TB, err, want error, about ...any) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("error %v, want %v %+v", err, want, about)
+	}
+}

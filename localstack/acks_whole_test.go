@@ -15,7 +15,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/dev/await"
-	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/localstack/template"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
@@ -60,44 +59,35 @@ func (w *notified) outcomes(t *testing.T) map[string]string {
 	return out
 }
 
-// TestEndsOfChains has chains end in every way behind this project's own template:
-// a function of a user's is notified of each end through the table's stream, also
-// where batches come twice and late, and nothing is left to do afterwards.
+// TestEndsOfChains has chains end in every way behind this project's own template, where batches
+// come twice and late: a function of a user's is notified of each end through the table's stream,
+// and nothing is left to do afterwards.
 func TestEndsOfChains(t *testing.T) {
-	runs := map[string]Chaos{
-		"calm":           {},
-		"twice and late": {Seed: 1, Duplicate: 0.5, Late: 0.5, LateBy: 20 * time.Millisecond},
+	s := run(t, Config{
+		Templates: []string{"streamsort.template.json", "../examples/wordcount/wordcount.template.json"},
+		Env: map[string]string{
+			"AckFunction.STREAMSORT_EVENT_BUS": "", "SweepFunction.STREAMSORT_EVENT_BUS": "",
+			"AckFunction.STREAMSORT_ANNOUNCE_FUNCTION": template.FunctionARN("EndFunction"),
+		},
+		Chaos: Chaos{Seed: 1, Duplicate: 0.5, Late: 0.5, LateBy: 20 * time.Millisecond},
+	})
+	w := &notified{ends: map[string][]endLine{}}
+	t.Cleanup(s.Subscribe(w.see))
+	want := endChains(t, s)
+	await.True(t, "all ends to be announced", func() bool { return len(w.outcomes(t)) >= len(want) })
+	idle(t, s)
+	if diff := cmp.Diff(want, w.outcomes(t)); diff != "" {
+		t.Errorf("ends (-want +got):\n%s", diff)
 	}
-	for name, chaos := range runs {
-		t.Run(name, func(t *testing.T) {
-			s := run(t, Config{
-				Templates: []string{"streamsort.template.json", "../examples/wordcount/wordcount.template.json"},
-				Env: map[string]string{
-					"AckFunction.STREAMSORT_EVENT_BUS": "", "SweepFunction.STREAMSORT_EVENT_BUS": "",
-					"AckFunction.STREAMSORT_ANNOUNCE_FUNCTION": template.FunctionARN("EndFunction"),
-				},
-				Chaos: chaos,
-			})
-			w := &notified{ends: map[string][]endLine{}}
-			t.Cleanup(s.Subscribe(w.see))
-			want := endChains(t, s)
-			await.True(t, "all ends to be announced", func() bool { return len(w.outcomes(t)) >= len(want) })
-			since := time.Now()
-			await.True(t, "the streams to be dealt with", func() bool { return s.Idle(since) })
-			if diff := cmp.Diff(want, w.outcomes(t)); diff != "" {
-				t.Errorf("ends (-want +got):\n%s", diff)
-			}
-			if failures := s.Failures(); len(failures) != 0 {
-				t.Errorf("failures: %+v", failures)
-			}
-			nothingIsDue(t, s)
-			for tag := range want {
-				status, answer := fetch[struct{ Chain struct{ State string } }](t, "GET", s.URL()+"/chains?tag="+tag, "")
-				if outcome, _, _ := strings.Cut(want[tag], " "); status != 200 || answer.Chain.State != outcome {
-					t.Errorf("chain %s: %d %+v, want %s", tag, status, answer, outcome)
-				}
-			}
-		})
+	if failures := s.Failures(); len(failures) != 0 {
+		t.Errorf("failures: %+v", failures)
+	}
+	nothingIsDue(t, s)
+	for tag := range want {
+		status, answer := fetch[struct{ Chain struct{ State string } }](t, "GET", s.URL()+"/chains?tag="+tag, "")
+		if outcome, _, _ := strings.Cut(want[tag], " "); status != 200 || answer.Chain.State != outcome {
+			t.Errorf("chain %s: %d %+v, want %s", tag, status, answer, outcome)
+		}
 	}
 }
 
@@ -166,10 +156,7 @@ func endChains(t *testing.T, s *Stack) map[string]string {
 	// One that is never done, found by the sweep once its deadline is over.
 	ack(`{"operation":"create","tag":"late","deadline":"1ms"}`)
 	await.True(t, "the deadline", func() bool {
-		responses, err := s.Trigger(t.Context(), "SweepSchedule")
-		if err != nil || len(responses) != 1 || responses[0].FunctionError != "" {
-			t.Fatalf("sweep: %+v, %v", responses, err)
-		}
+		sweep(t, s)
 		_, a := fetch[struct{ Chain struct{ State string } }](t, "GET", s.URL()+"/chains?tag=late", "")
 		return a.Chain.State == "TIMED_OUT"
 	})
@@ -184,10 +171,7 @@ func endChains(t *testing.T, s *Stack) map[string]string {
 // before it is sealed.
 func nothingIsDue(t *testing.T, s *Stack) {
 	t.Helper()
-	client, err := dynamo.New(&dynamo.Options{Endpoint: s.DynamoDB()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := database(t, s)
 	await.True(t, "all chains to be sealed", func() bool {
 		due, err := client.Scan(t.Context(), &dynamodb.ScanInput{
 			TableName: &xorack.Names{}.Tables()[0].Name, FilterExpression: aws.String("attribute_exists(due)"),

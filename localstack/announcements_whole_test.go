@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
@@ -69,10 +68,7 @@ func TestDoubtsAreAnnounced(t *testing.T) {
 		silent      time.Duration
 	}{{"consumer.in-doubt", "IN_DOUBT", 10 * time.Minute}, {"consumer.quarantined", "IN_DOUBT", 2 * time.Hour}} {
 		endLease(t, s, time.Now().Add(-c.silent))
-		responses, err := s.Trigger(t.Context(), "SweepSchedule")
-		if err != nil || len(responses) != 1 || responses[0].FunctionError != "" {
-			t.Fatalf("sweep: %+v, %v", responses, err)
-		}
+		sweep(t, s)
 		from := map[string]bool{}
 		await.True(t, c.kind+" on the bus, on the topic and by the function", func() bool {
 			all := hear(t, s)
@@ -104,11 +100,7 @@ func TestDoubtsAreAnnounced(t *testing.T) {
 // endLease has the lease of the ledger's claim be over for a while.
 func endLease(t *testing.T, s *Stack, at time.Time) {
 	t.Helper()
-	client, err := dynamo.New(&dynamo.Options{Endpoint: s.DynamoDB()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = client.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
+	_, err := database(t, s).UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
 		TableName:                 aws.String("streamsort-consumers"),
 		Key:                       dynamo.Item{"queue": dynamo.Text("orders"), "consumer": dynamo.Text("ledger")},
 		UpdateExpression:          aws.String("SET leaseUntil = :at"),
@@ -122,9 +114,7 @@ func endLease(t *testing.T, s *Stack, at time.Time) {
 // hear takes what is in the queue.
 func hear(t *testing.T, s *Stack) []heard {
 	t.Helper()
-	client := sqs.New(sqs.Options{
-		Region: "us-east-1", BaseEndpoint: &s.services.Endpoint, Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""),
-	})
+	client := queuesAt(s.services.Endpoint)
 	queue := aws.String(fmt.Sprintf("%s/000000000000/heard", s.services.Endpoint))
 	out, err := client.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: queue, MaxNumberOfMessages: 10})
 	if err != nil {

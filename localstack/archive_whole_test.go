@@ -15,7 +15,6 @@ import (
 
 	"github.com/streamsort/streamsort/internal/awscall"
 	"github.com/streamsort/streamsort/internal/dev/await"
-	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/sink/s3"
@@ -51,25 +50,8 @@ func TestArchive(t *testing.T) {
 	}})
 	front.forward(t, s.services.Endpoint)
 	t.Setenv("AWS_ENDPOINT_URL_S3", s.services.Endpoint)
-	sweep := func() {
-		t.Helper()
-		responses, err := s.Trigger(t.Context(), "SweepSchedule")
-		if err != nil || len(responses) != 1 || responses[0].FunctionError != "" {
-			t.Fatalf("sweep: %+v, %v", responses, err)
-		}
-	}
-	client, err := dynamo.New(&dynamo.Options{Endpoint: s.DynamoDB()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	store, err := cursor.NewDynamo(client, cursor.Names{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	sorter, err := cursor.New(store, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := database(t, s)
+	store, sorter := sorterOf(t, s, nil)
 
 	// 1,000 messages out of order, the first of which is about to expire, and no bucket.
 	const last = 1000
@@ -98,7 +80,7 @@ func TestArchive(t *testing.T) {
 		order = order[len(group):]
 	}
 	await.True(t, "the message that the archive lacks to be kept", func() bool {
-		sweep()
+		sweep(t, s)
 		m, there, err := store.Requests(queuelog.Inside{}).Message(t.Context(), "orders", 1)
 		if err != nil || !there {
 			t.Fatalf("message 1 is there: %v, %v", there, err)
@@ -130,7 +112,7 @@ func TestArchive(t *testing.T) {
 	}
 	const folder = "archive/own/orders/"
 	await.True(t, "all to be archived", func() bool {
-		sweep()
+		sweep(t, s)
 		c, err := delivery.NewDynamo(client, delivery.Names{}).Requests(request.Inside{}).Consumer(t.Context(), "orders", "archive")
 		return err == nil && c.Delivered == last
 	})
@@ -182,7 +164,7 @@ func TestArchive(t *testing.T) {
 		t.Fatalf("%d %v", status, answer)
 	}
 	await.True(t, "the objects to be erased, and no other queue's", func() bool {
-		sweep()
+		sweep(t, s)
 		return len(list(folder)) == 0 && len(list("archive/own/again/")) > 0
 	})
 }

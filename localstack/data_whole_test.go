@@ -14,7 +14,6 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/await"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
-	"github.com/streamsort/streamsort/internal/dynamo"
 )
 
 // TestDataIsKept: a stack that is started again has the items of the one before, and its
@@ -38,11 +37,7 @@ func TestDataIsKept(t *testing.T) {
 			first.Close()
 
 			second := run(t, config)
-			client, err := dynamo.New(&dynamo.Options{Endpoint: second.DynamoDB()})
-			if err != nil {
-				t.Fatal(err)
-			}
-			items, err := client.Scan(t.Context(), &dynamodb.ScanInput{TableName: aws.String("shop-Orders")})
+			items, err := database(t, second).Scan(t.Context(), &dynamodb.ScanInput{TableName: aws.String("shop-Orders")})
 			if err != nil || len(items.Items) != 1 {
 				t.Errorf("kept %v, %v", items, err)
 			}
@@ -50,13 +45,6 @@ func TestDataIsKept(t *testing.T) {
 			await.True(t, "both records", func() bool { return second.Mappings()[0].Stats.Delivered == 2 })
 			second.Close()
 		})
-	}
-}
-
-func TestDataNeedsAServerOfItsOwn(t *testing.T) {
-	_, err := Run(t.Context(), Config{Templates: shop, Server: "http://127.0.0.1:1", Data: t.TempDir()})
-	if err == nil || !strings.Contains(err.Error(), "config.Data") {
-		t.Errorf("error %v", err)
 	}
 }
 

@@ -6,9 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"net/http"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,7 +15,6 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/await"
-	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/localstack/sqs"
 )
 
@@ -252,24 +249,4 @@ func readSorted(t *testing.T, s *Stack, queue string) (all []sorted) {
 			all, after = append(all, sorted{queue: queue, seq: m.Seq, key: m.Key, late: m.Late, id: m.ID}), m.Seq
 		}
 	}
-}
-
-// TestWhatWaitedIsSettledAfterARestart of the local stack on the same folder, by the stream
-// and the timer alone.
-func TestWhatWaitedIsSettledAfterARestart(t *testing.T) {
-	config := Config{
-		Templates: []string{"testdata/streamsort.quiet.patch.json"}, Env: map[string]string{"STREAMSORT_EVENT_BUS": ""},
-		Server: string(localdb.Choose()), Data: filepath.Join(t.TempDir(), "data"),
-	}
-	first := run(t, config)
-	makeKeyed(t, first, 1)
-	persist(t, first, http.MethodPost, "/messages", messagesOf([]int{2, 0, 1}, 1))
-	first.Close()
-	second := run(t, config)
-	var all []sorted
-	await.True(t, "all of it", func() bool {
-		all = readSorted(t, second, "k/0")
-		return len(all) == 3
-	})
-	checkSorted(t, all, 3)
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/await"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
-	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/sortkey"
@@ -216,18 +215,8 @@ func everything(t *testing.T, s *Stack) {
 		t.Helper()
 		call("POST", "/messages", fmt.Sprintf(`{"queue":%q,"seq":%d,"body":%d}`, queue, seq, seq))
 	}
-	sweep := func() {
-		t.Helper()
-		responses, err := s.Trigger(t.Context(), "SweepSchedule")
-		if err != nil || len(responses) != 1 || responses[0].FunctionError != "" {
-			t.Fatalf("sweep: %+v, %v", responses, err)
-		}
-	}
-	idle := func() {
-		t.Helper()
-		since := time.Now()
-		await.True(t, "the streams to be dealt with", func() bool { return s.Idle(since) })
-	}
+	sweep := func() { sweep(t, s) }
+	idle := func() { idle(t, s) }
 
 	// enqueue
 	put("orders", 1)
@@ -244,14 +233,8 @@ func everything(t *testing.T, s *Stack) {
 
 	// sort: a message whose writer died, in a queue without a cursor; sweep: a
 	// gap that is skipped, with a message behind it that is about to expire.
-	client, err := dynamo.New(&dynamo.Options{Endpoint: s.DynamoDB()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	store, err := cursor.NewDynamo(client, cursor.Names{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := database(t, s)
+	store, sorter := sorterOf(t, s, nil)
 	dead := func(queue string, seq int64, expires time.Duration) {
 		t.Helper()
 		now := time.Now()
@@ -318,7 +301,7 @@ func everything(t *testing.T, s *Stack) {
 	idle()
 	call("GET", "/consumers?queue=arrived&consumer=receiver", "")
 
-	keyedQueues(t, store, call)
+	keyedQueues(t, sorter, call)
 	idle()
 
 	answers(t, consumers, call)
@@ -353,12 +336,8 @@ func everything(t *testing.T, s *Stack) {
 
 // keyedQueues has messages sorted by their keys, at once and by the timer: so many that the
 // cursor hands order items on; they are read, and delivered.
-func keyedQueues(t *testing.T, store *cursor.Store, call func(method, path, body string) map[string]any) {
+func keyedQueues(t *testing.T, sorter *cursor.Sorter, call func(method, path, body string) map[string]any) {
 	t.Helper()
-	sorter, err := cursor.New(store, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
 	kind, keyType := cursor.KindKeyed, sortkey.KeyType("number")
 	for queue, settle := range map[string]time.Duration{"keyed": 0, "keyed-later": time.Second} {
 		if _, err := sorter.Configure(t.Context(), queue, cursor.Change{Kind: &kind, KeyType: &keyType, Settle: &settle}); err != nil {

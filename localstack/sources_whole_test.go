@@ -77,10 +77,7 @@ func TestSources(t *testing.T) {
 		}
 	}
 	// A table of a user's own: its changes come by its stream, and the stack's mapping.
-	client, err := dynamo.New(&dynamo.Options{Endpoint: s.DynamoDB()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := database(t, s)
 	for n := range sourceRecords {
 		if _, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String("accounts"), Item: dynamo.Item{
 			"id": dynamo.Text("anna/1"), "n": dynamo.Number(int64(n + 1)),
@@ -94,12 +91,7 @@ func TestSources(t *testing.T) {
 			t.Errorf("change %d is %s", at+1, body)
 		}
 	}
-}
-
-// TestPoisonOfSources: a record that makes no message is in the failure queue, with the record,
-// and holds up no other one.
-func TestPoisonOfSources(t *testing.T) {
-	s := run(t, Config{Templates: []string{"testdata/sources.patch.json"}})
+	// A record that makes no message is in the failure queue, with the record, and holds up no other.
 	sendBodies(t, s, "Payments", []json.RawMessage{
 		json.RawMessage(`{"body":"no JSON"}`), json.RawMessage(`{"body":"{\"account\":\"good\",\"n\":1}"}`),
 	})
@@ -128,10 +120,16 @@ func queueURL(t *testing.T, s *Stack, logical string) string {
 	return ""
 }
 
+// queuesAt is a client of SQS.
+func queuesAt(endpoint string) *sqs.Client {
+	keys := credentials.NewStaticCredentialsProvider("test", "test", "")
+	return sqs.New(sqs.Options{Region: "us-east-1", BaseEndpoint: &endpoint, Credentials: keys})
+}
+
 // sendBodies sends the bodies of records of SQS to a queue of the stack's.
 func sendBodies(t *testing.T, s *Stack, logical string, records []json.RawMessage) {
 	t.Helper()
-	client := sqs.New(sqs.Options{Region: "us-east-1", BaseEndpoint: aws.String(s.URL()), Credentials: credentials.NewStaticCredentialsProvider("test", "test", "")})
+	client := queuesAt(s.URL())
 	var entries []sqstypes.SendMessageBatchRequestEntry
 	for i, raw := range records {
 		var record struct{ Body string }
@@ -166,18 +164,7 @@ func settleAll(t *testing.T, s *Stack, queue string, many int) {
 		}
 		return status["waiting"] == float64(many)
 	})
-	client, err := dynamo.New(&dynamo.Options{Endpoint: s.DynamoDB()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	store, err := cursor.NewDynamo(client, cursor.Names{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	later, err := cursor.New(store, &cursor.Options{Now: func() time.Time { return time.Now().Add(2 * time.Hour) }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, later := sorterOf(t, s, &cursor.Options{Now: func() time.Time { return time.Now().Add(2 * time.Hour) }})
 	if it, err := later.Status(t.Context(), queue); err == nil && it.Settings.Kind == cursor.KindKeyed {
 		_, err = later.Settle(t.Context(), queue, cursor.EverySortKey)
 		if err != nil {
@@ -234,7 +221,7 @@ func TestSourcesOfMiniStack(t *testing.T) {
 		t.Fatal(err)
 	}
 	const many = 5
-	client := sqs.New(sqs.Options{Region: "us-east-1", BaseEndpoint: &s.services.Endpoint, Credentials: credentials.NewStaticCredentialsProvider("test", "test", "")})
+	client := queuesAt(s.services.Endpoint)
 	for n := 1; n <= many; n++ {
 		body := func(account string) string { return fmt.Sprintf(`{"account":%q,"n":%d}`, account, n) }
 		query(t, s, "sns", url.Values{"Action": {"Publish"}, "Version": {"2010-03-31"}, "TopicArn": {"arn:aws:sns:us-east-1:000000000000:told"}, "Message": {body("told")}})

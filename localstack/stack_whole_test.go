@@ -25,6 +25,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/await"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
 func run(t *testing.T, c Config) *Stack {
@@ -60,12 +61,49 @@ func fetch[T any](t *testing.T, method, url, body string) (status int, value T) 
 	return response.StatusCode, value
 }
 
-func put(t *testing.T, s *Stack, ids ...string) {
+// database is a client of the stack's tables.
+func database(t *testing.T, s *Stack) *dynamodb.Client {
 	t.Helper()
 	client, err := dynamo.New(&dynamo.Options{Endpoint: s.DynamoDB()})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return client
+}
+
+// sorterOf is the store of the stack's queues, and a sorter on it.
+func sorterOf(t *testing.T, s *Stack, options *cursor.Options) (*cursor.Store, *cursor.Sorter) {
+	t.Helper()
+	store, err := cursor.NewDynamo(database(t, s), cursor.Names{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sorter, err := cursor.New(store, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store, sorter
+}
+
+// sweep triggers the sweep, which must not fail.
+func sweep(t *testing.T, s *Stack) {
+	t.Helper()
+	responses, err := s.Trigger(t.Context(), "SweepSchedule")
+	if err != nil || len(responses) != 1 || responses[0].FunctionError != "" {
+		t.Fatalf("sweep: %+v, %v", responses, err)
+	}
+}
+
+// idle waits until all that is written so far is handled.
+func idle(t *testing.T, s *Stack) {
+	t.Helper()
+	since := time.Now()
+	await.True(t, "the streams to be dealt with", func() bool { return s.Idle(since) })
+}
+
+func put(t *testing.T, s *Stack, ids ...string) {
+	t.Helper()
+	client := database(t, s)
 	for _, id := range ids {
 		_, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{
 			TableName: aws.String("shop-Orders"),
@@ -189,8 +227,7 @@ func testStream(t *testing.T, s *Stack) {
 	defer cancel()
 	put(t, s, "a", "poison", "b", "c")
 	await.True(t, "the failure", func() bool { return len(s.Failures()) == 1 })
-	since := time.Now()
-	await.True(t, "the stream to be dealt with", func() bool { return s.Idle(since) })
+	idle(t, s)
 	mu.Lock()
 	for _, id := range []string{"a", "b", "c"} {
 		if seen["Tally INSERT "+id] != 1 {
@@ -352,6 +389,7 @@ func TestRunErrors(t *testing.T) {
 		{"kill rate", Config{Templates: shop, Chaos: Chaos{Kill: 2}}, "Chaos.Kill, 0, 1, 2"},
 		{"duplicates", Config{Templates: shop, Chaos: Chaos{Duplicate: 2}}, "Chaos.Duplicate"},
 		{"server", Config{Templates: shop, Server: "oracle"}, "oracle"},
+		{"data", Config{Templates: shop, Server: "http://127.0.0.1:1", Data: dir}, "config.Data"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -20,7 +20,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/dev/await"
-	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/localstack/gateway/gatewaytest"
 	"github.com/streamsort/streamsort/localstack/template"
 	"github.com/streamsort/streamsort/pkg/tenant"
@@ -114,11 +113,7 @@ func (s *tenants) must(token, method, path, body string) map[string]any {
 	return answer
 }
 
-func (s *tenants) idle() {
-	s.t.Helper()
-	since := time.Now()
-	await.True(s.t, "the streams to be dealt with", func() bool { return s.Idle(since) })
-}
+func (s *tenants) idle() { idle(s.t, s.Stack) }
 
 // belongings are a tenant's own things that a request may name.
 type belongings struct {
@@ -162,7 +157,7 @@ func (s *tenants) settle(of, token, word string) belongings {
 	claim := s.must(token, "POST", "/claims", `{"queue":"orders","consumer":"books","request":"`+word+`","leaseSeconds":3600}`)
 	chain := s.must(token, "POST", "/acks", `{"operation":"create","tag":"tree","id":"`+word+`"}`)
 	put(`{"messages":[{"queue":"worked","seq":1,"body":"` + text + `"},{"queue":"worked","seq":2,"body":"` + text + `"}]}`)
-	worked := newTracker(s.t, s.client(), tenant.Name(of, "worked"))
+	worked := newTracker(s.t, database(s.t, s.Stack), tenant.Name(of, "worked"))
 	batch := worked.takes(time.Hour)
 	s.must(token, "POST", "/acks", `{"operation":"create","tag":"stamps","stamp":"00ff"}`)
 	s.idle()
@@ -374,20 +369,10 @@ func product(variants map[string][]string, text string) []map[string]string {
 	return all
 }
 
-// client is one of the stack's tables.
-func (s *tenants) client() *dynamodb.Client {
-	s.t.Helper()
-	client, err := dynamo.New(&dynamo.Options{Endpoint: s.DynamoDB()})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return client
-}
-
 // stored are all items of all tables whose key begins with a tenant's name.
 func (s *tenants) stored(prefix string) map[string]string {
 	s.t.Helper()
-	client := s.client()
+	client := database(s.t, s.Stack)
 	items := map[string]string{}
 	for _, l := range s.templates {
 		for _, table := range l.Tables {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"regexp"
 	"strings"
 	"testing"
@@ -16,7 +15,7 @@ import (
 // what it does for an operation.
 func blockedQueues(t *testing.T, operate func(queue, id string) (int, string)) (url string) {
 	t.Helper()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return serve(t, func(w http.ResponseWriter, r *http.Request) {
 		const row = `"consumer":"c","seq":7,"error":"HTTP 500\u001b[2J","since":"2026-01-02T03:04:05Z","ageSeconds":1}`
 		answer := `{"list":[{"queue":"q0",` + row + `,{"queue":"q1",` + row + `,{"queue":"q2",` + row + `]}`
 		switch {
@@ -32,9 +31,7 @@ func blockedQueues(t *testing.T, operate func(queue, id string) (int, string)) (
 			answer = `{"consumers":[{"consumer":"c","blocked":{"seq":7,"since":"2026-01-02T03:04:05Z"}}]}`
 		}
 		_, _ = io.WriteString(w, answer)
-	}))
-	t.Cleanup(server.Close)
-	return server.URL
+	})
 }
 
 func redriveAll(ctx context.Context, url string, more ...string) (code int, out, errOut string) {

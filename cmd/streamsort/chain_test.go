@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -18,7 +16,7 @@ func TestPartsOfATenant(t *testing.T) {
 	edge := xorack.Root(tenant.Name("acme", "t"), "", 0)
 	_, first := tenant.Split(edge.Fan(100)[0].Tag())
 	var asked []string
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		tag := r.URL.Query().Get("tag")
 		asked = append(asked, tag)
 		if tag != "t" && tag != first {
@@ -27,12 +25,10 @@ func TestPartsOfATenant(t *testing.T) {
 			return
 		}
 		_, _ = fmt.Fprintf(w, `{"chain":{"tag":%q,"state":"OPEN","edges":3}}`, tag)
-	}))
-	t.Cleanup(server.Close)
-	var out, errOut bytes.Buffer
-	code := run(t.Context(), []string{"--url", server.URL, "chain", "t", "--edge", edge.String()}, nil, &out, &errOut)
-	if code != 0 || !strings.Contains(out.String(), "╰─ "+first+"  ") || strings.Contains(strings.Join(asked, " "), "@acme") {
-		t.Errorf("exit code %d, asked for %q, %s%s", code, asked, &out, &errOut)
+	})
+	out, errOut, code := prints(t, "--url", server, "chain", "t", "--edge", edge.String())
+	if code != 0 || !strings.Contains(out, "╰─ "+first+"  ") || strings.Contains(strings.Join(asked, " "), "@acme") {
+		t.Errorf("exit code %d, asked for %q, %s%s", code, asked, out, errOut)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -50,7 +49,7 @@ func TestDoctorOfSecrets(t *testing.T) {
 		"no JSON":    {200, "", "", `x`, unknown, []string{"secrets of webhooks\tunknown\torders-webhook: "}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			aws := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			aws := serve(t, func(w http.ResponseWriter, r *http.Request) {
 				if strings.HasSuffix(r.URL.Path, "/operation/GetMetricData") {
 					metricData(w, [2]float64{100, 3}, [2]float64{100, 0})
 					return
@@ -68,9 +67,8 @@ func TestDoctorOfSecrets(t *testing.T) {
 				}
 				w.WriteHeader(c.status)
 				_, _ = fmt.Fprint(w, c.answer)
-			}))
-			defer aws.Close()
-			for name, value := range map[string]string{"AWS_ENDPOINT_URL": aws.URL, "AWS_REGION": "eu-west-1", "AWS_ACCESS_KEY_ID": "k", "AWS_SECRET_ACCESS_KEY": "s"} {
+			})
+			for name, value := range map[string]string{"AWS_ENDPOINT_URL": aws, "AWS_REGION": "eu-west-1", "AWS_ACCESS_KEY_ID": "k", "AWS_SECRET_ACCESS_KEY": "s"} {
 				t.Setenv(name, value)
 			}
 			var out bytes.Buffer

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -37,16 +35,14 @@ func TestDoctor(t *testing.T) {
 		"clocks far apart": {200, `{"states":{}}`, -time.Hour, critical, "clock\tcritical\tthis machine's is 1h0m0s ahead"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			api := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Date", time.Now().Add(c.ahead).UTC().Format(http.TimeFormat))
 				w.WriteHeader(c.status)
 				_, _ = io.WriteString(w, c.answer)
-			}))
-			defer api.Close()
-			var out, errOut bytes.Buffer
-			code := run(t.Context(), []string{"--url", api.URL, "doctor"}, strings.NewReader(""), &out, &errOut)
-			if code != int(c.code) || errOut.Len() > 0 || !strings.Contains(out.String(), c.wording) {
-				t.Errorf("exit %d, %q, and\n%s; want %d, and %q", code, &errOut, &out, c.code, c.wording)
+			})
+			out, errOut, code := prints(t, "--url", api, "doctor")
+			if code != int(c.code) || errOut != "" || !strings.Contains(out, c.wording) {
+				t.Errorf("exit %d, %q, and\n%s; want %d, and %q", code, errOut, out, c.code, c.wording)
 			}
 		})
 	}

@@ -5,31 +5,29 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 )
 
 // TestExitCodes: those of the help.
 func TestExitCodes(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Get("queue") == "q" {
 			_, _ = io.WriteString(w, `{"queue":"q","first":1,"position":7,"consumers":[]}`)
 			return
 		}
 		w.WriteHeader(http.StatusNotFound)
 		_, _ = io.WriteString(w, `{"code":"no-queue","detail":"nothing was ever put to this queue"}`)
-	}))
-	t.Cleanup(server.Close)
+	})
 	for _, c := range []struct {
 		line string
 		code int
 	}{
-		{"--url " + server.URL + " queue q", exitDone},
-		{"--url " + server.URL + " queue other", exitRefused},
-		{"--url " + server.URL + " tail", exitUsage},
-		{"--url " + server.URL + " queue q --every 1ms", exitUsage},
-		{"--url " + server.URL + " skip q@1 c --reason r --every 1s", exitUsage},
+		{"--url " + server + " queue q", exitDone},
+		{"--url " + server + " queue other", exitRefused},
+		{"--url " + server + " tail", exitUsage},
+		{"--url " + server + " queue q --every 1ms", exitUsage},
+		{"--url " + server + " skip q@1 c --reason r --every 1s", exitUsage},
 		{"--url http://127.0.0.1:1 queue q", exitUnreachable},
 	} {
 		var errOut bytes.Buffer
@@ -44,7 +42,7 @@ func TestExitCodes(t *testing.T) {
 func TestWatch(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	calls, broken := 0, false
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		if calls++; calls == 3 && !broken {
 			interrupt()
 		}
@@ -54,9 +52,8 @@ func TestWatch(t *testing.T) {
 			return
 		}
 		_, _ = io.WriteString(w, `{"consumers":[{"consumer":"c"}]}`)
-	}))
-	t.Cleanup(server.Close)
-	line := []string{"--url", server.URL, "-o", "jsonl", "consumer", "q", "--every", "100ms"}
+	})
+	line := []string{"--url", server, "-o", "jsonl", "consumer", "q", "--every", "100ms"}
 	var out, errOut bytes.Buffer
 	code := run(ctx, line, nil, &out, &errOut)
 	if n := strings.Count(out.String(), "\n"); code != exitDone || n < 2 || calls != 3 {

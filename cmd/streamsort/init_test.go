@@ -1,20 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 )
-
-func line(t *testing.T, arguments ...string) (code int, out, errOut string) {
-	t.Helper()
-	var o, e bytes.Buffer
-	code = run(t.Context(), arguments, strings.NewReader(""), &o, &e)
-	return code, o.String(), e.String()
-}
 
 // TestInit: each language's project is whole, says what to type next, and its template deploys it
 // by parameters that a release's has.
@@ -33,7 +25,7 @@ func TestInit(t *testing.T) {
 		"node":   {"consumer.mjs", "consumer.test.mjs", "local --watch --consumer orders=consumer.mjs\n"},
 		"go":     {"main.go", "main_test.go", "local --watch --consumer orders=.\n"},
 	} {
-		code, out, errOut := line(t, "init", language, filepath.Join("new", language))
+		out, errOut, code := prints(t, "init", language, filepath.Join("new", language))
 		if code != exitDone || !strings.Contains(out, "cd new/"+language) || !strings.Contains(out, want.run) || !strings.Contains(out, beforeRelease) {
 			t.Errorf("%s: exit code %d, %s%s", language, code, out, errOut)
 		}
@@ -89,14 +81,14 @@ func TestInitOverwritesNothing(t *testing.T) {
 	if err := os.WriteFile("README.md", []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	code, _, errOut := line(t, "init")
+	_, errOut, code := prints(t, "init")
 	if code != exitRefused || !strings.Contains(errOut, "README.md is there already, and init overwrites nothing: name another folder") {
 		t.Errorf("exit code %d, %s", code, errOut)
 	}
 	if files, err := os.ReadDir("."); err != nil || len(files) != 1 {
 		t.Errorf("files %v, %v", files, err)
 	}
-	if code, _, errOut := line(t, "init", "cobol"); code != exitUsage || !strings.Contains(errOut, "must be one of") {
+	if _, errOut, code := prints(t, "init", "cobol"); code != exitUsage || !strings.Contains(errOut, "must be one of") {
 		t.Errorf("exit code %d, %s", code, errOut)
 	}
 }

@@ -1,43 +1,38 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"io"
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 )
 
 // TestInspectSkipped: who skipped a message has not had it.
 func TestInspectSkipped(t *testing.T) {
-	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.WriteString(w, map[string]string{
-			"/queues":                `{"queue":"q","position":9}`,
-			"/messages":              `{"messages":[{"seq":7,"body":1}]}`,
-			"/_streamsort/functions": `[]`,
-			"/operations": `{"operations":[{"consumer":"a","action":"skip","seq":7,"outcome":"done"},` +
-				`{"consumer":"b","action":"skip","seq":7,"outcome":"refused"},{"consumer":"c","action":"skip","seq":6,"outcome":"done"}]}`,
-			"/consumers": `{"consumers":[{"consumer":"a","delivered":7},{"consumer":"b","delivered":8},{"consumer":"c","delivered":6}]}`,
-		}[r.URL.Path])
-	}))
-	defer api.Close()
-	var out, errOut bytes.Buffer
-	if code := run(t.Context(), []string{"--url", api.URL, "inspect", "q@7"}, strings.NewReader(""), &out, &errOut); code != exitDone {
-		t.Fatalf("exit %d: %s", code, &errOut)
+	api := answers(t, map[string]string{
+		"/queues":                `{"queue":"q","position":9}`,
+		"/messages":              `{"messages":[{"seq":7,"body":1}]}`,
+		"/_streamsort/functions": `[]`,
+		"/operations": `{"operations":[{"consumer":"a","action":"skip","seq":7,"outcome":"done"},` +
+			`{"consumer":"b","action":"skip","seq":7,"outcome":"refused"},{"consumer":"c","action":"skip","seq":6,"outcome":"done"}]}`,
+		"/consumers": `{"consumers":[{"consumer":"a","delivered":7},{"consumer":"b","delivered":8},{"consumer":"c","delivered":6}]}`,
+	})
+	out, errOut, code := prints(t, "--url", api, "inspect", "q@7")
+	if code != exitDone {
+		t.Fatalf("exit %d: %s", code, errOut)
 	}
 	for _, want := range []string{"a is past it, which an operator skipped", "b is past it", "c has not had it: it is at 6"} {
-		if !strings.Contains(out.String(), "  "+want+"\n") {
-			t.Errorf("no %q in\n%s", want, &out)
+		if !strings.Contains(out, "  "+want+"\n") {
+			t.Errorf("no %q in\n%s", want, out)
 		}
 	}
 }
 
 // TestNeverComes: a place that was given up, and one whose message is deleted, are said so.
 func TestNeverComes(t *testing.T) {
-	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	api := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		answer, found := map[string]string{
 			"/queues":                `{"queue":"q","position":9}`,
 			"/messages?after=6":      `{"messages":[{"seq":7,"tombstone":"the gap was open for 2m0s","enqueuedAt":"2026-01-02T03:04:05Z"}]}`,
@@ -50,8 +45,7 @@ func TestNeverComes(t *testing.T) {
 			t.Errorf("asked for %s", r.URL)
 		}
 		_, _ = io.WriteString(w, answer)
-	}))
-	defer api.Close()
+	})
 	const skipped = "q@7: skipped 2026-01-02T03:04:05Z: no message will ever have this place\n  7\t\t(the gap was open for 2m0s)\n"
 	for _, c := range []struct {
 		message, want string
@@ -59,31 +53,28 @@ func TestNeverComes(t *testing.T) {
 		{"q@7", skipped + "  a is past it\n"},
 		{"q@8", "q@8: in order, and no longer stored\n  a is past it\n"},
 	} {
-		var out, errOut bytes.Buffer
-		if code := run(t.Context(), []string{"--url", api.URL, "inspect", c.message}, strings.NewReader(""), &out, &errOut); code != exitDone || out.String() != c.want {
-			t.Errorf("%s: exit %d\n%s%s", c.message, code, &out, &errOut)
+		out, errOut, code := prints(t, "--url", api, "inspect", c.message)
+		if code != exitDone || out != c.want {
+			t.Errorf("%s: exit %d\n%s%s", c.message, code, out, errOut)
 		}
 	}
 }
 
 // TestInspectAnswer: what the sink answered is shown of the message that it was about, and of no other.
 func TestInspectAnswer(t *testing.T) {
-	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		const answer = `"answer":{"code":202,"ms":34,"at":"2026-01-02T03:04:05Z","text":"queued\u001b[31m"}`
-		_, _ = io.WriteString(w, map[string]string{
-			"/queues":                `{"queue":"q","position":9}`,
-			"/messages":              `{"messages":[{"seq":7,"body":1}]}`,
-			"/operations":            `{"operations":[]}`,
-			"/_streamsort/functions": `[]`,
-			"/consumers":             `{"consumers":[{"consumer":"a","delivered":7,` + answer + `},{"consumer":"b","delivered":8,` + answer + `}]}`,
-		}[r.URL.Path])
-	}))
-	defer api.Close()
-	var out, errOut bytes.Buffer
-	if code := run(t.Context(), []string{"--url", api.URL, "inspect", "q@7"}, strings.NewReader(""), &out, &errOut); code != exitDone {
-		t.Fatalf("exit %d: %s", code, &errOut)
+	const answer = `"answer":{"code":202,"ms":34,"at":"2026-01-02T03:04:05Z","text":"queued\u001b[31m"}`
+	api := answers(t, map[string]string{
+		"/queues":                `{"queue":"q","position":9}`,
+		"/messages":              `{"messages":[{"seq":7,"body":1}]}`,
+		"/operations":            `{"operations":[]}`,
+		"/_streamsort/functions": `[]`,
+		"/consumers":             `{"consumers":[{"consumer":"a","delivered":7,` + answer + `},{"consumer":"b","delivered":8,` + answer + `}]}`,
+	})
+	out, errOut, code := prints(t, "--url", api, "inspect", "q@7")
+	if code != exitDone {
+		t.Fatalf("exit %d: %s", code, errOut)
 	}
-	if text := out.String(); strings.Count(text, "its sink answered 202 queued") != 1 || !strings.Contains(text, " in 34 ms, ") || strings.Contains(text, "\x1b") {
+	if text := out; strings.Count(text, "its sink answered 202 queued") != 1 || !strings.Contains(text, " in 34 ms, ") || strings.Contains(text, "\x1b") {
 		t.Errorf("shown:\n%s", text)
 	}
 }

@@ -3,13 +3,11 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"io"
 	"log/slog"
 	"net/http"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -85,25 +83,4 @@ func TestTraces(t *testing.T) {
 			return nil
 		},
 	})
-}
-
-// TestDoctorOfFunctions: a function on this machine that cannot start is seen.
-func TestDoctorOfFunctions(t *testing.T) {
-	stack := delivering(t, map[string]string{"ProcessFunction.STREAMSORT_CONSUMERS": `{"consumers":[{"name":"a b"}]}`})
-	t.Setenv("HOME", t.TempDir()) // without contexts
-	look := func(want string) {
-		t.Helper()
-		var out, errOut bytes.Buffer
-		run(t.Context(), []string{"--url", stack.URL(), "doctor"}, strings.NewReader(""), &out, &errOut)
-		if !strings.Contains(out.String(), want) || errOut.Len() > 0 {
-			t.Errorf("no %q in\n%s%s", want, &out, &errOut)
-		}
-	}
-	look("of 7 functions failed\n")
-	for _, function := range []string{"ProcessFunction", "SweepFunction"} {
-		if _, err := stack.Invoke(t.Context(), function, []byte("{}")); err != nil {
-			t.Fatal(err)
-		}
-	}
-	look("function streamsort-ProcessFunction\tcritical\t1 of 1 invocations failed, the last 1 in a row; ")
 }

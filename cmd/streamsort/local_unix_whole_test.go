@@ -66,7 +66,7 @@ func TestTwoLocalStacks(t *testing.T) {
 // shown, such as a handler that an edit has renamed; what it raises is in its log.
 func TestShowFailed(t *testing.T) {
 	folder := t.TempDir()
-	if code, _, errOut := line(t, "init", "python", folder); code != exitDone {
+	if _, errOut, code := prints(t, "init", "python", folder); code != exitDone {
 		t.Fatal(errOut)
 	}
 	consumer, err := localstack.ParseConsumer("py=" + filepath.Join(folder, "consumer.py"))

@@ -9,7 +9,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -72,15 +71,14 @@ func TestLocalConsumers(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", "")
 	folder := t.TempDir()
 	for _, language := range []string{"python", "node"} {
-		if code, _, errOut := line(t, "init", language, filepath.Join(folder, language)); code != exitDone {
+		if _, errOut, code := prints(t, "init", language, filepath.Join(folder, language)); code != exitDone {
 			t.Fatal(errOut)
 		}
 	}
 	asked := &printed{}
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	server := serve(t, func(_ http.ResponseWriter, r *http.Request) {
 		asked.read(strings.NewReader(r.Header.Get("streamsort-queue") + " " + r.Header.Get("streamsort-seq")))
-	}))
-	defer server.Close()
+	})
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
 	out, in := io.Pipe()
@@ -91,7 +89,7 @@ func TestLocalConsumers(t *testing.T) {
 	go func() {
 		ended <- run(ctx, []string{
 			"local", "--watch", "--port", "0", "--ui=", "--prefix", "orders", "--consumer", "py=" + source,
-			"--consumer", "js=" + filepath.Join(folder, "node", "consumer.mjs"), "--consumer", "hook=" + server.URL,
+			"--consumer", "js=" + filepath.Join(folder, "node", "consumer.mjs"), "--consumer", "hook=" + server,
 		}, nil, in, io.Discard)
 		_ = in.Close()
 	}()
@@ -142,11 +140,11 @@ func TestLocalConsumers(t *testing.T) {
 	if got := asked.has(""); !slices.Equal(got, []string{"orders 1", "orders 2", "orders 3"}) {
 		t.Errorf("the URL got %q", got)
 	}
-	code, said, _ := line(t, "logs", "py")
+	said, _, code := prints(t, "logs", "py")
 	if code != exitDone || !strings.Contains(said, "orders 1: 1200 cents\n") || !strings.Contains(said, `consumer.py", line 2`) {
 		t.Errorf("the log of py, exit code %d: %s", code, said)
 	}
-	if code, _, said := line(t, "logs", "nope"); code != exitRefused || !strings.Contains(said, `there is no function "nope": there are js, py, streamsort-AckFunction`) {
+	if _, said, code := prints(t, "logs", "nope"); code != exitRefused || !strings.Contains(said, `there is no function "nope": there are js, py, streamsort-AckFunction`) {
 		t.Errorf("the log of another, exit code %d: %s", code, said)
 	}
 	end()
@@ -161,10 +159,10 @@ func TestLocalConsumers(t *testing.T) {
 // TestLocalHandlerMissing: a handler that is not there ends the command, which names those that are.
 func TestLocalHandlerMissing(t *testing.T) {
 	folder := t.TempDir()
-	if code, _, errOut := line(t, "init", "python", folder); code != exitDone {
+	if _, errOut, code := prints(t, "init", "python", folder); code != exitDone {
 		t.Fatal(errOut)
 	}
-	code, _, errOut := line(t, "local", "--port", "0", "--ui=", "--consumer", "orders="+filepath.Join(folder, "consumer.py")+":handle")
+	_, errOut, code := prints(t, "local", "--port", "0", "--ui=", "--consumer", "orders="+filepath.Join(folder, "consumer.py")+":handle")
 	if code != exitRefused || !strings.Contains(errOut, "consumer orders: consumer.py has no function handle: it has handler, total, body") {
 		t.Errorf("exit code %d, %s", code, errOut)
 	}
@@ -181,10 +179,9 @@ func TestPortInUse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var out, errOut bytes.Buffer
 	template := filepath.Join("..", "..", "localstack", "streamsort.template.json")
-	code := run(t.Context(), []string{"local", "--template", template, "--port", port}, nil, &out, &errOut)
-	if said := errOut.String(); code != 1 || !strings.Contains(said, port) || !strings.Contains(said, "\nstreamsort: is another stack running? End it, or take another port by --port\n") {
+	_, errOut, code := prints(t, "local", "--template", template, "--port", port)
+	if said := errOut; code != 1 || !strings.Contains(said, port) || !strings.Contains(said, "\nstreamsort: is another stack running? End it, or take another port by --port\n") {
 		t.Errorf("exit code %d, %s", code, said)
 	}
 }

@@ -57,10 +57,9 @@ func runScripts(t *testing.T, folder string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(stack.Close)
-	outputs := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	outputs := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		describeStack(w, r, stack.URL())
-	}))
-	t.Cleanup(outputs.Close)
+	})
 	buckets := ministack.ForTest(t)
 	made, err := http.NewRequest(http.MethodPut, buckets.Endpoint+"/books", nil)
 	if err == nil {
@@ -82,7 +81,7 @@ func runScripts(t *testing.T, folder string) {
 			// root can make.
 			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
 			env.Setenv("STREAMSORT_URL", stack.URL())
-			env.Setenv("CLOUDFORMATION", outputs.URL)
+			env.Setenv("CLOUDFORMATION", outputs)
 			env.Setenv("AWS_ENDPOINT_URL_DYNAMODB", stack.DynamoDB())
 			env.Setenv("AWS_ENDPOINT_URL_S3", buckets.Endpoint)
 			return nil

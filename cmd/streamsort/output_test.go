@@ -14,19 +14,25 @@ import (
 // C1, and turns the direction of what follows.
 const odd = `a\r\nb\tc` + "\u009b2J\u202ed"
 
+// serve is the URL of a server that ends with the test.
+func serve(t *testing.T, handler http.HandlerFunc) string {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
 // answers is an API that answers with a document to each path, and 404 else.
 func answers(t *testing.T, documents map[string]string) string {
 	t.Helper()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return serve(t, func(w http.ResponseWriter, r *http.Request) {
 		document, is := documents[r.URL.Path]
 		if !is {
 			w.WriteHeader(http.StatusNotFound)
 			document = `{"status":404,"detail":"nothing is there"}`
 		}
 		_, _ = io.WriteString(w, document)
-	}))
-	t.Cleanup(server.Close)
-	return server.URL
+	})
 }
 
 // prints is what a line prints.
@@ -77,7 +83,7 @@ func TestNamesOfOthers(t *testing.T) {
 func TestRedriveOfWhatBlocks(t *testing.T) {
 	var asked string
 	blocked := `,"blocked":{"seq":"9007199254740993"}`
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost {
 			body, _ := io.ReadAll(r.Body)
 			asked = string(body)
@@ -85,9 +91,8 @@ func TestRedriveOfWhatBlocks(t *testing.T) {
 			return
 		}
 		_, _ = io.WriteString(w, `{"consumers":[{"consumer":"c","state":"IDLE"`+blocked+`}]}`)
-	}))
-	t.Cleanup(server.Close)
-	line := []string{"--url", server.URL, "redrive", "q", "c", "--reason", "r"}
+	})
+	line := []string{"--url", server, "redrive", "q", "c", "--reason", "r"}
 	out, errOut, code := prints(t, line...)
 	if code != exitDone || !strings.Contains(asked, `"seq":"9007199254740993"`) || !strings.Contains(out, "tries 9007") {
 		t.Errorf("exit code %d, %s%s; asked %s", code, out, errOut, asked)

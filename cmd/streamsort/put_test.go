@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -24,7 +23,7 @@ func interrupted(t *testing.T, answer func(http.ResponseWriter, *http.Request)) 
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
 	calls := 0
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body) // so that the end of the request is seen
 		if calls++; calls == 2 {
 			interrupt()
@@ -32,8 +31,7 @@ func interrupted(t *testing.T, answer func(http.ResponseWriter, *http.Request)) 
 			return
 		}
 		_, _ = io.WriteString(w, `{"results":[{"status":200,"outcome":"advanced"}]}`)
-	}))
-	t.Cleanup(server.Close)
+	})
 	reader, writer := io.Pipe() // that never ends, as a terminal
 	defer writer.Close()
 	go func() {
@@ -42,7 +40,7 @@ func interrupted(t *testing.T, answer func(http.ResponseWriter, *http.Request)) 
 		}
 	}()
 	var out bytes.Buffer
-	s := &session{ctx: ctx, in: reader, out: &out, errOut: io.Discard, url: server.URL, grace: 50 * time.Millisecond}
+	s := &session{ctx: ctx, in: reader, out: &out, errOut: io.Discard, url: server, grace: 50 * time.Millisecond}
 	err = (&putCommand{Batch: 1, Concurrency: 1, Order: "number"}).Run(s)
 	return out.String(), err
 }
@@ -65,14 +63,13 @@ func TestInterrupt(t *testing.T) {
 // TestPutStops where the next batch would fail as well.
 func TestPutStops(t *testing.T) {
 	calls := 0
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		calls++
 		w.WriteHeader(http.StatusForbidden)
 		_, _ = io.WriteString(w, `{"message":"Forbidden"}`)
-	}))
-	t.Cleanup(server.Close)
+	})
 	var out, errOut bytes.Buffer
-	code := run(t.Context(), []string{"--url", server.URL, "put", "--batch", "1"}, strings.NewReader("1\n2\n3\n"), &out, &errOut)
+	code := run(t.Context(), []string{"--url", server, "put", "--batch", "1"}, strings.NewReader("1\n2\n3\n"), &out, &errOut)
 	said := errOut.String()
 	if code != 1 || calls != 1 || out.String() != "0 messages\n" || !strings.Contains(said, "403: Forbidden (the request was not signed") ||
 		!strings.Contains(said, "\nnothing was stored; put the same again") || !strings.Contains(said, "\nstreamsort: --sign signs for IAM") {
@@ -82,18 +79,17 @@ func TestPutStops(t *testing.T) {
 
 // TestTooLarge: a batch that is too large is refused, and the next one is put.
 func TestTooLarge(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength > 50 {
 			w.WriteHeader(http.StatusRequestEntityTooLarge)
 			_, _ = io.WriteString(w, `{"message":"Request Too Long"}`)
 			return
 		}
 		_, _ = io.WriteString(w, `{"results":[{"status":200,"outcome":"advanced"}]}`)
-	}))
-	t.Cleanup(server.Close)
+	})
 	var out, errOut bytes.Buffer
 	in := strings.NewReader(`"` + strings.Repeat("x", 50) + "\"\n2\n")
-	code := run(t.Context(), []string{"--url", server.URL, "put", "--batch", "1"}, in, &out, &errOut)
+	code := run(t.Context(), []string{"--url", server, "put", "--batch", "1"}, in, &out, &errOut)
 	if code != 1 || out.String() != "1 message: 1 advanced\n" || !strings.HasPrefix(errOut.String(), "streamsort: line 1: 413: ") {
 		t.Errorf("exit code %d, %q, %s", code, out.String(), errOut.String())
 	}
@@ -133,8 +129,7 @@ func (s *strict) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // that are their lines' numbers.
 func putTo(t *testing.T, api http.Handler, bodies []string, flags ...string) (code int, out, errOut string) {
 	t.Helper()
-	server := httptest.NewServer(api)
-	t.Cleanup(server.Close)
+	server := serve(t, api.ServeHTTP)
 	var in strings.Builder
 	for i, body := range bodies {
 		if body == "" {
@@ -144,7 +139,7 @@ func putTo(t *testing.T, api http.Handler, bodies []string, flags ...string) (co
 		fmt.Fprintf(&in, "{\"queue\":\"q\",\"id\":\"%d\",\"body\":\"%s\"}\n", i+1, body)
 	}
 	var stdout, stderr bytes.Buffer
-	code = run(t.Context(), append([]string{"--url", server.URL, "put"}, flags...), strings.NewReader(in.String()), &stdout, &stderr)
+	code = run(t.Context(), append([]string{"--url", server, "put"}, flags...), strings.NewReader(in.String()), &stdout, &stderr)
 	return code, stdout.String(), stderr.String()
 }
 
@@ -292,17 +287,16 @@ func TestWhatToDoAboutTheRest(t *testing.T) {
 func sent(t *testing.T, in, answer string, line ...string) string {
 	t.Helper()
 	var all []string
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			t.Error(err)
 		}
 		all = append(all, strings.TrimSuffix(r.Method+" "+r.URL.Path+"?"+r.URL.RawQuery, "?")+" "+string(body))
 		_, _ = io.WriteString(w, answer)
-	}))
-	t.Cleanup(server.Close)
+	})
 	var out, errOut bytes.Buffer
-	if code := run(t.Context(), append([]string{"--url", server.URL}, line...), strings.NewReader(in), &out, &errOut); code != 0 {
+	if code := run(t.Context(), append([]string{"--url", server}, line...), strings.NewReader(in), &out, &errOut); code != 0 {
 		t.Errorf("%v: exit code %d, %s", line, code, &errOut)
 	}
 	return strings.Join(all, "\n")

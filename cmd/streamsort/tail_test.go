@@ -5,7 +5,6 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 )
@@ -15,7 +14,7 @@ func TestFollowWaitsForAQueue(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
 	calls := 0
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		switch calls++; calls {
 		case 1, 2:
 			w.WriteHeader(http.StatusNotFound)
@@ -26,15 +25,14 @@ func TestFollowWaitsForAQueue(t *testing.T) {
 			interrupt()
 			_, _ = io.WriteString(w, `{"last":1,"position":1,"messages":[]}`)
 		}
-	}))
-	t.Cleanup(server.Close)
+	})
 	var out, errOut bytes.Buffer
-	code := run(ctx, []string{"--url", server.URL, "tail", "q"}, nil, &out, &errOut)
+	code := run(ctx, []string{"--url", server, "tail", "q"}, nil, &out, &errOut)
 	if code != 1 || !strings.Contains(errOut.String(), "nothing was ever put") {
 		t.Errorf("without -f: exit code %d, %s", code, errOut.String())
 	}
 	errOut.Reset()
-	code = run(ctx, []string{"--url", server.URL, "tail", "-f", "q"}, nil, &out, &errOut)
+	code = run(ctx, []string{"--url", server, "tail", "-f", "q"}, nil, &out, &errOut)
 	if code != 0 || out.String() != "1\ta\t7\n" || errOut.String() != "streamsort: waiting for more of q; an interrupt ends it\n" {
 		t.Errorf("exit code %d, %q, %s", code, out.String(), errOut.String())
 	}
@@ -43,14 +41,13 @@ func TestFollowWaitsForAQueue(t *testing.T) {
 // TestControlCharacters of a message or a name do nothing to the terminal; those that are no
 // harm to it are shown as they are, and JSON escapes the others, and is equal.
 func TestControlCharacters(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/queues" || r.URL.Path == "/consumers" {
 			_, _ = io.WriteString(w, `{"queue":"\u001b]0;x\u0007\nq","kind":"arrival","position":1,"first":1,"consumers":[]}`)
 			return
 		}
 		_, _ = io.WriteString(w, `{"last":1,"position":1,"messages":[{"seq":1,"id":"a\u001b[2J\n\t\u202eé","body":"`+"\u009b31m \u00a0ü"+`"}]}`)
-	}))
-	t.Cleanup(server.Close)
+	})
 	for _, c := range []struct {
 		arguments []string
 		want      string
@@ -59,10 +56,9 @@ func TestControlCharacters(t *testing.T) {
 		{[]string{"queue", "q"}, "\\x1b]0;x\\a\\nq: position 1, in arrival order\n  first 1\n\nno consumer\n"},
 		{[]string{"-o", "json", "tail", "q"}, `{"seq":1,"id":"a\u001b[2J\n\t\u202eé","body":"\u009b31m ` + "\u00a0ü\"}\n"},
 	} {
-		var out, errOut bytes.Buffer
-		code := run(t.Context(), append([]string{"--url", server.URL}, c.arguments...), nil, &out, &errOut)
-		if code != 0 || out.String() != c.want {
-			t.Errorf("%v: exit code %d, %q, want %q; %s", c.arguments, code, out.String(), c.want, errOut.String())
+		out, errOut, code := prints(t, append([]string{"--url", server}, c.arguments...)...)
+		if code != 0 || out != c.want {
+			t.Errorf("%v: exit code %d, %q, want %q; %s", c.arguments, code, out, c.want, errOut)
 		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"reflect"
@@ -124,7 +123,7 @@ func (c *console) ends(code int) {
 func stackOf(t *testing.T, consumers int, broken int64) string {
 	t.Helper()
 	var readings atomic.Int64
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		n := readings.Load()
 		if r.URL.Path == "/summary" {
 			n = readings.Add(1)
@@ -147,9 +146,8 @@ func stackOf(t *testing.T, consumers int, broken int64) string {
 			list = append(list, fmt.Sprintf(`{"queue":"q%02d","consumer":"c","state":"BLOCKED","lag":%s}`, i, lag))
 		}
 		_, _ = io.WriteString(w, `{"list":[`+strings.Join(list, ",")+`]}`)
-	}))
-	t.Cleanup(server.Close)
-	return server.URL
+	})
+	return server
 }
 
 // TestTop shows who is behind, sorts by keys, fits the terminal, and ends by q.
@@ -207,16 +205,15 @@ func TestTopLeavesTheTerminal(t *testing.T) {
 // TestTopOutlivesAnOutage: what was read stands, with why there is nothing later, until the API is back.
 func TestTopOutlivesAnOutage(t *testing.T) {
 	var away atomic.Bool
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if away.Load() {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			_, _ = io.WriteString(w, `{"detail":"it is away"}`)
 			return
 		}
 		_, _ = io.WriteString(w, map[string]string{"/summary": `{"states":{}}`, "/consumers": `{"list":[{"queue":"q00","consumer":"c","state":"catching-up","lag":5}]}`}[r.URL.Path])
-	}))
-	t.Cleanup(server.Close)
-	c := startConsole(t, 24, "--url", server.URL, "top", "--every", "100ms")
+	})
+	c := startConsole(t, 24, "--url", server, "top", "--every", "100ms")
 	c.wait("q00")
 	away.Store(true)
 	c.wait("not reached, trying again: 503: it is away")
@@ -230,11 +227,10 @@ func TestTopOutlivesAnOutage(t *testing.T) {
 
 // TestGraphOnATerminal is drawn anew with each look, and stays.
 func TestGraphOnATerminal(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, map[string]string{"/queues": `{"queue":"q","position":7}`, "/consumers": `{"consumers":[]}`}[r.URL.Path])
-	}))
-	t.Cleanup(server.Close)
-	c := startConsole(t, 24, "--url", server.URL, "top", "q", "--every", "100ms", "--for", "200ms")
+	})
+	c := startConsole(t, 24, "--url", server, "top", "q", "--every", "100ms", "--for", "200ms")
 	c.wait(clearScreen + "q: position 7; a rate is known after a second look")
 	c.wait(clearScreen)
 	c.wait("q: messages a second")

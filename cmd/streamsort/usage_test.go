@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"strings"
 	"testing"
 
@@ -67,9 +66,8 @@ func TestUsage(t *testing.T) {
 		{"local --consumer a=http://x/ --consumer a=http://y/", "--consumer: two consumers have the name a: each must have its own"},
 		{"local --port 99999", "--port must be from 0 to 65535"},
 	} {
-		var out, errOut bytes.Buffer
-		code := run(t.Context(), strings.Fields(c.line), strings.NewReader(""), &out, &errOut)
-		if said := errOut.String(); code != 2 || !strings.HasPrefix(said, "streamsort: ") || !strings.Contains(said, c.says) || !strings.Contains(said, "; see `streamsort") {
+		_, errOut, code := prints(t, strings.Fields(c.line)...)
+		if said := errOut; code != 2 || !strings.HasPrefix(said, "streamsort: ") || !strings.Contains(said, c.says) || !strings.Contains(said, "; see `streamsort") {
 			t.Errorf("%s: exit code %d, %s", c.line, code, said)
 		}
 	}

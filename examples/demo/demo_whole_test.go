@@ -13,24 +13,66 @@ import (
 	"testing"
 )
 
-// data are real payloads, out of order, some of them twice.
-const data = "../../../shared/data/github-webhooks.ndjson"
+// data are real payloads, out of order, some of them twice; those of keyedData are under their
+// senders' own times, four of which come last of all.
+const (
+	data      = "../../../shared/data/github-webhooks.ndjson"
+	keyedData = "../../../shared/data/github-webhooks-keyed.ndjson"
+)
 
-func TestDemo(t *testing.T) {
-	for _, o := range []options{{mode: "async", chaos: true}, {mode: "sync"}, {mode: "sync", chaos: true}} {
-		t.Run(fmt.Sprintf("%s, chaos %v", o.mode, o.chaos), func(t *testing.T) {
-			o.count = 200
-			var out bytes.Buffer
-			if err := run(t.Context(), o, &out); err != nil {
-				t.Fatalf("%v\n%s", err, &out)
-			}
-			for _, part := range []string{"in   ", "out  ", "your function  200 messages of 3 queues", "process        200 messages of 3 queues", "order violations    0", "lost                0", "unchanged"} {
-				if !strings.Contains(out.String(), part) {
-					t.Errorf("no %q in\n%s", part, &out)
-				}
-			}
-		})
+// shows runs the demo, where its input is here, and checks that it prints some texts.
+func shows(t *testing.T, o options, parts ...string) {
+	t.Helper()
+	if _, err := os.Stat(o.input); o.input != "" && err != nil {
+		t.Logf("not here: %v", err)
+		return
 	}
+	var out bytes.Buffer
+	if err := run(t.Context(), o, &out); err != nil {
+		t.Fatalf("%v\n%s", err, &out)
+	}
+	for _, part := range parts {
+		if !strings.Contains(out.String(), part) {
+			t.Errorf("no %q in\n%s", part, &out)
+		}
+	}
+}
+
+const whole = "lost                0"
+
+// TestDemo: also where processes are killed, all comes out once and in order.
+func TestDemo(t *testing.T) {
+	for _, mode := range []string{"async", "sync"} {
+		shows(t, options{mode: mode, count: 200, chaos: true}, "in   ", "out  ", "order violations    0", whole, "unchanged",
+			"your function  200 messages of 3 queues", "process        200 messages of 3 queues")
+	}
+	shows(t, options{mode: "sync", input: data}, "286 messages", "duplicates          13",
+		"your function  273 messages of 18 queues", "process        273 messages of 18 queues")
+}
+
+// TestTrackedDemo: what is committed is done, also where processes are killed in
+// the middle of a tree.
+func TestTrackedDemo(t *testing.T) {
+	for _, o := range []options{{count: 200}, {input: data}} {
+		o.mode, o.tracked, o.chaos = "sync", true, true
+		shows(t, o, "0 before their tree was done", "order violations    0", whole, "unchanged")
+	}
+}
+
+func TestDemoInArrivalOrder(t *testing.T) {
+	parts := []string{"without their numbers", "numbers given, 0 of them wrong", "order violations    0", whole}
+	shows(t, options{mode: "sync", arrival: true, count: 200, chaos: true}, parts...)
+	shows(t, options{mode: "sync", arrival: true, input: data}, append(parts, "273 advanced, 13 duplicate",
+		"your function  273 messages of 18 queues", "in the order of acceptance")...)
+}
+
+// TestKeyedDemo: what is sorted by a time comes out by it, also where processes are killed. Each
+// straggler is marked late; on a slow machine others may be too.
+func TestKeyedDemo(t *testing.T) {
+	shows(t, options{mode: "sync", keyed: true, count: 200, chaos: true}, "0 as they came out", whole,
+		" marked, 3 stragglers sent", "your function  203 messages of 3 queues")
+	shows(t, options{mode: "sync", keyed: true, input: keyedData}, "265 messages", "duplicates          12",
+		" marked, 4 stragglers sent", "your function  253 messages of 17 queues", "process        253 messages of 17 queues")
 }
 
 // TestDemoWithAGap: what is before the gap comes out, what is behind it waits, and the
@@ -92,101 +134,6 @@ func TestStory(t *testing.T) {
 		t.Fatalf("%v\n%s", err, &out)
 	}
 	for _, part := range []string{"a gap: parked", "seq 2 to 3, token 2, attempt 1", "seq 4 to 4, token 4, attempt 2", "seq 5 to 5, token 6, attempt 2"} {
-		if !strings.Contains(out.String(), part) {
-			t.Errorf("no %q in\n%s", part, &out)
-		}
-	}
-}
-
-func TestDemoOfRealPayloads(t *testing.T) {
-	if _, err := os.Stat(data); err != nil {
-		t.Logf("not here: %v", err)
-		return
-	}
-	var out bytes.Buffer
-	if err := run(t.Context(), options{input: data, mode: "sync"}, &out); err != nil {
-		t.Fatalf("%v\n%s", err, &out)
-	}
-	for _, part := range []string{"286 messages", "duplicates          13", "your function  273 messages of 18 queues", "process        273 messages of 18 queues"} {
-		if !strings.Contains(out.String(), part) {
-			t.Errorf("no %q in\n%s", part, &out)
-		}
-	}
-}
-
-// TestTrackedDemo: what is committed is done, also where processes are killed in
-// the middle of a tree.
-func TestTrackedDemo(t *testing.T) {
-	for _, o := range []options{{count: 100}, {count: 200, chaos: true}, {input: data, chaos: true}} {
-		if _, err := os.Stat(data); o.input != "" && err != nil {
-			t.Logf("not here: %v", err)
-			continue
-		}
-		o.mode, o.tracked = "sync", true
-		var out bytes.Buffer
-		if err := run(t.Context(), o, &out); err != nil {
-			t.Fatalf("%v\n%s", err, &out)
-		}
-		for _, part := range []string{"0 before their tree was done", "order violations    0", "lost                0", "unchanged"} {
-			if !strings.Contains(out.String(), part) {
-				t.Errorf("no %q in\n%s", part, &out)
-			}
-		}
-	}
-}
-
-func TestDemoInArrivalOrder(t *testing.T) {
-	for _, o := range []options{{count: 200}, {count: 200, chaos: true}, {input: data}} {
-		if _, err := os.Stat(data); o.input != "" && err != nil {
-			t.Logf("not here: %v", err)
-			continue
-		}
-		o.mode, o.arrival = "sync", true
-		var out bytes.Buffer
-		if err := run(t.Context(), o, &out); err != nil {
-			t.Fatalf("%v\n%s", err, &out)
-		}
-		parts := []string{"without their numbers", "numbers given, 0 of them wrong", "order violations    0", "lost                0"}
-		if o.input != "" {
-			parts = append(parts, "273 advanced, 13 duplicate", "your function  273 messages of 18 queues", "in the order of acceptance")
-		}
-		for _, part := range parts {
-			if !strings.Contains(out.String(), part) {
-				t.Errorf("no %q in\n%s", part, &out)
-			}
-		}
-	}
-}
-
-// keyedData are real payloads under their senders' own times, four of which come last of all.
-const keyedData = "../../../shared/data/github-webhooks-keyed.ndjson"
-
-// TestKeyedDemo: what is sorted by a time comes out by it, also where processes are killed. Each straggler
-// is marked late; on a slow machine others may be too.
-func TestKeyedDemo(t *testing.T) {
-	for _, o := range []options{{mode: "sync", keyed: true}, {mode: "sync", keyed: true, chaos: true}} {
-		t.Run(fmt.Sprintf("chaos %v", o.chaos), func(t *testing.T) {
-			o.count = 200
-			var out bytes.Buffer
-			if err := run(t.Context(), o, &out); err != nil {
-				t.Fatalf("%v\n%s", err, &out)
-			}
-			for _, part := range []string{"0 as they came out", " marked, 3 stragglers sent", "your function  203 messages of 3 queues", "lost                0"} {
-				if !strings.Contains(out.String(), part) {
-					t.Errorf("no %q in\n%s", part, &out)
-				}
-			}
-		})
-	}
-	if _, err := os.Stat(keyedData); err != nil {
-		t.Logf("no real payloads: %v", err)
-		return
-	}
-	var out bytes.Buffer
-	if err := run(t.Context(), options{input: keyedData, mode: "sync", keyed: true}, &out); err != nil {
-		t.Fatalf("%v\n%s", err, &out)
-	}
-	for _, part := range []string{"265 messages", "duplicates          12", " marked, 4 stragglers sent", "your function  253 messages of 17 queues", "process        253 messages of 17 queues"} {
 		if !strings.Contains(out.String(), part) {
 			t.Errorf("no %q in\n%s", part, &out)
 		}

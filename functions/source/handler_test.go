@@ -20,6 +20,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/announce"
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/intake"
@@ -122,15 +123,10 @@ func newTaker(t *testing.T, of *source.Source, sorter *cursor.Sorter, p *peers) 
 	if p != nil {
 		bus = "people"
 	}
-	announcer, err := announce.New(bus, "", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	announcer := check.Get(announce.New(bus, "", ""))
 	set := &aside{source: of, announcer: announcer, now: func() time.Time { return sourcetest.Time(0) }}
 	if p != nil {
-		if set, err = newAside(of, os.Getenv("AWS_ENDPOINT_URL")+"/000000000000/failures", announcer); err != nil {
-			t.Fatal(err)
-		}
+		set = check.Get(newAside(of, os.Getenv("AWS_ENDPOINT_URL")+"/000000000000/failures", announcer))
 		set.now = func() time.Time { return sourcetest.Time(0) }
 	}
 	var out bytes.Buffer
@@ -143,10 +139,7 @@ func (h *taker) handle(ctx context.Context, event json.RawMessage) (json.RawMess
 
 func read(t *testing.T, text string) *source.Source {
 	t.Helper()
-	of, err := source.Read([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	of := check.Get(source.Read([]byte(text)))
 	return of
 }
 
@@ -177,9 +170,7 @@ func (p *peers) said(t *testing.T) (all []string) {
 	t.Helper()
 	for _, text := range p.aside {
 		var d document
-		if err := json.Unmarshal([]byte(text), &d); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, json.Unmarshal([]byte(text), &d))
 		all = append(all, d.Name+" "+d.Reason+" "+d.Field)
 	}
 	return all
@@ -193,32 +184,21 @@ func TestEach(t *testing.T) {
 	h := newTaker(t, read(t, `{"name":"src","kind":"sqs","each":"items[]","queue":"@event.q","id":"@messageId,id","key":"at | @received","keyType":"time","attributes":{"first":"@record.attributes.Sent"}}`), w.sorter, p)
 	for range 2 {
 		answer, err := h.handle(t.Context(), event(`{"q":"a","items":[{"id":1},{"id":2,"at":1700000000},{"id":3,"at":"2099-01-01T00:00:00Z"}]}`, `{"q":"a","items":[{"id":[]},{"id":{}}]}`))
-		if err != nil || string(answer) != `{"batchItemFailures":[]}` {
-			t.Fatalf("%s, %v", answer, err)
-		}
+		check.Need(t, err == nil && string(answer) == `{"batchItemFailures":[]}`, "%s, %v", answer, err)
 	}
-	status, err := w.sorter.Status(t.Context(), "src/a")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if waits, err := w.sorter.Waiting(t.Context(), status); err != nil || waits.Count != 3 {
-		t.Errorf("%+v, %v", waits, err)
-	}
-	if got := strings.Join(p.said(t), ", "); got != "m-2 malformed id, m-2 malformed id" {
-		t.Errorf("set aside: %s", got)
-	}
-	if !strings.Contains(h.metrics.String(), `"ClocksAhead":1`) {
-		t.Errorf("the clock that is ahead: %s", h.metrics)
-	}
+	status := check.Get(w.sorter.Status(t.Context(), "src/a"))
+	waits, err := w.sorter.Waiting(t.Context(), status)
+	check.That(t, err == nil && waits.Count == 3, "%+v, %v", waits, err)
+	check.Is(t, strings.Join(p.said(t), ", "), "m-2 malformed id, m-2 malformed id")
+	check.That(t, strings.Contains(h.metrics.String(), `"ClocksAhead":1`),
+		"the clock that is ahead: %s", h.metrics)
 }
 
 // A queue starts at the first record that comes of it, where the source says so.
 func TestASourceStartsHere(t *testing.T) {
 	w := newWorld(t)
 	h := newTaker(t, read(t, strings.Replace(bySeq, `"seq":`, `"first":"here","seq":`, 1)), w.sorter, newPeers(t))
-	if _, err := h.handle(t.Context(), event(`{"q":"a","n":4712}`, `{"q":"a","n":4711}`)); err != nil {
-		t.Fatal(err)
-	}
+	check.Get(h.handle(t.Context(), event(`{"q":"a","n":4712}`, `{"q":"a","n":4711}`)))
 	if status, err := w.sorter.Status(t.Context(), "src/a"); err != nil || status.Settings.First != 4711 || status.Position != 4712 {
 		t.Errorf("%+v, %v", status, err)
 	}
@@ -230,27 +210,18 @@ func TestPoisonIsSetAside(t *testing.T) {
 	w := newWorld(t)
 	h := newTaker(t, read(t, bySeq), w.sorter, p)
 	answer, err := h.handle(t.Context(), event(`{"q":"a","n":1}`, `no JSON`, `{"q":"a","n":2}`, `{"q":"a","n":-3}`, `{"q":"a","n":3}`))
-	if err != nil || string(answer) != `{"batchItemFailures":[]}` {
-		t.Fatalf("%s, %v", answer, err)
-	}
+	check.Need(t, err == nil && string(answer) == `{"batchItemFailures":[]}`, "%s, %v", answer, err)
 	status, err := w.sorter.Status(t.Context(), "src/a")
-	if err != nil || status.Position != 3 {
-		t.Errorf("%+v, %v", status, err)
-	}
-	if got := strings.Join(p.said(t), ", "); got != "m-2 malformed queue, m-4 malformed seq" {
-		t.Errorf("set aside: %s", got)
-	}
+	check.That(t, err == nil && status.Position == 3, "%+v, %v", status, err)
+	check.Is(t, strings.Join(p.said(t), ", "), "m-2 malformed queue, m-4 malformed seq")
 	const first = `{"id":"record.set-aside/src/m-2/`
 	if want := `,"kind":"record.set-aside","source":"src","sourceKind":"sqs","reason":"malformed","field":"queue","detail":"cannot be found: the event is not JSON","at":"2026-03-01T09:00:00Z","name":"m-2","record":{"messageId":"m-2","body":"no JSON","eventSource":"aws:sqs","eventSourceARN":"arn:aws:sqs:r:1:q"},"bytes":97,`; !strings.HasPrefix(p.aside[0], first) || !strings.Contains(p.aside[0], want) {
 		t.Errorf("the first: %s", p.aside[0])
 	}
-	if len(p.announced) != 1 || !strings.Contains(p.announced[0], `"count":2,"examples":[{"record":"m-2","reason":"malformed","field":"queue"`) {
-		t.Errorf("announced: %s", p.announced)
-	}
+	check.That(t, len(p.announced) == 1 && strings.Contains(p.announced[0], `"count":2,"examples":[{"record":"m-2","reason":"malformed","field":"queue"`),
+		"announced: %s", p.announced)
 	for _, want := range []string{`"SourceRecords":5`, `"RecordsSetAside":2`, `"MessagesStored":3`} {
-		if !strings.Contains(h.metrics.String(), want) {
-			t.Errorf("no %s in %s", want, h.metrics)
-		}
+		check.That(t, strings.Contains(h.metrics.String(), want), "no %s in %s", want, h.metrics)
 	}
 	// The same event again: the same ids, and no more messages.
 	if _, err := h.handle(t.Context(), event(`{"q":"a","n":1}`, `no JSON`)); err != nil || idOf(t, p.aside[2]) != idOf(t, p.aside[0]) {
@@ -261,9 +232,7 @@ func TestPoisonIsSetAside(t *testing.T) {
 func idOf(t *testing.T, text string) string {
 	t.Helper()
 	var d document
-	if err := json.Unmarshal([]byte(text), &d); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal([]byte(text), &d))
 	return d.ID
 }
 
@@ -276,39 +245,26 @@ func TestWhatQueuesRefuse(t *testing.T) {
 	put := func(queue string, seqs ...int64) {
 		t.Helper()
 		for _, seq := range seqs {
-			if err := w.sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: seq, Body: []byte(`1`)})[0].Err; err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, w.sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: seq, Body: []byte(`1`)})[0].Err)
 		}
 	}
 	ahead, skip, after := int64(3), cursor.PolicySkip, time.Second
-	if _, err := w.sorter.Configure(t.Context(), "src/full", cursor.Change{MaxAhead: &ahead}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.sorter.Configure(t.Context(), "src/late", cursor.Change{Policy: &skip, GapAfter: &after}); err != nil {
-		t.Fatal(err)
-	}
+	check.Get(w.sorter.Configure(t.Context(), "src/full", cursor.Change{MaxAhead: &ahead}))
+	check.Get(w.sorter.Configure(t.Context(), "src/late", cursor.Change{Policy: &skip, GapAfter: &after}))
 	put("src/conflict", 1)
 	put("src/late", 1, 3)
 	w.now = w.now.Add(time.Hour)
-	if _, err := w.sorter.Sweep(t.Context(), cursor.SweepOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.sorter.Put(t.Context(), cursor.Message{KeyParts: []any{1}, KeyType: "number", Queue: "src/keyed", ID: "1", Body: []byte(`1`)})[0].Err; err != nil {
-		t.Fatal(err)
-	}
+	check.Get(w.sorter.Sweep(t.Context(), cursor.SweepOptions{}))
+	check.OK(t, w.sorter.Put(t.Context(), cursor.Message{KeyParts: []any{1}, KeyType: "number", Queue: "src/keyed", ID: "1", Body: []byte(`1`)})[0].Err)
 	answer, err := h.handle(t.Context(), event(`{"q":"conflict","n":1}`, `{"q":"late","n":2}`, `{"q":"late","n":0}`, `{"q":"full","n":9}`, `{"q":"keyed","n":1}`, `{"q":"good","n":1}`,
 		`{"q":"twice","n":1,"a":1}`, `{"q":"twice","n":1,"a":2}`, `{"q":"twice","n":1,"a":1}`))
-	if err != nil || string(answer) != `{"batchItemFailures":[{"itemIdentifier":"m-4"}]}` {
-		t.Errorf("%s, %v", answer, err)
-	}
-	if got, want := strings.Join(p.said(t), ", "), "m-1 conflict , m-2 late seq, m-3 stale seq, m-5 misplaced seq, m-8 conflict "; got != want {
-		t.Errorf("set aside: %s, want %s", got, want)
-	}
+	check.That(t, err == nil && string(answer) == `{"batchItemFailures":[{"itemIdentifier":"m-4"}]}`,
+		"%s, %v", answer, err)
+	got, want := strings.Join(p.said(t), ", "), "m-1 conflict , m-2 late seq, m-3 stale seq, m-5 misplaced seq, m-8 conflict "
+	check.That(t, got == want, "set aside: %s, want %s", got, want)
 	for _, queue := range []string{"src/good", "src/twice"} {
-		if status, err := w.sorter.Status(t.Context(), queue); err != nil || status.Position != 1 {
-			t.Errorf("%s: %+v, %v", queue, status, err)
-		}
+		status, err := w.sorter.Status(t.Context(), queue)
+		check.That(t, err == nil && status.Position == 1, "%s: %+v, %v", queue, status, err)
 	}
 	// In a stream one that is too far ahead would hold up all behind it.
 	p.aside = nil
@@ -325,9 +281,7 @@ func TestTooFarAheadInAGroup(t *testing.T) {
 	p := newPeers(t)
 	w := newWorld(t)
 	ahead := int64(3)
-	if _, err := w.sorter.Configure(t.Context(), "src/g", cursor.Change{MaxAhead: &ahead}); err != nil {
-		t.Fatal(err)
-	}
+	check.Get(w.sorter.Configure(t.Context(), "src/g", cursor.Change{MaxAhead: &ahead}))
 	h := newTaker(t, read(t, `{"name":"src","kind":"sqsFifo","seq":"n"}`), w.sorter, p)
 	group := func(seqs ...int) json.RawMessage {
 		var records []string
@@ -347,9 +301,8 @@ func TestTooFarAheadInAGroup(t *testing.T) {
 		{[]int{9, 7, 8}, 9, "m-20 full seq, m-12 full seq"},
 	} {
 		answer, err := h.handle(t.Context(), group(step.seqs...))
-		if err != nil || string(answer) != `{"batchItemFailures":[]}` {
-			t.Errorf("%v: %s, %v", step.seqs, answer, err)
-		}
+		check.That(t, err == nil && string(answer) == `{"batchItemFailures":[]}`,
+			"%v: %s, %v", step.seqs, answer, err)
 		status, err := w.sorter.Status(t.Context(), "src/g")
 		if got := strings.Join(p.said(t), ", "); err != nil || status.Position != step.position || got != step.aside {
 			t.Errorf("%v: at %d, %v, set aside: %s; want %d and %s", step.seqs, status.Position, err, got, step.position, step.aside)
@@ -363,17 +316,14 @@ func TestFailureQueueAway(t *testing.T) {
 	h := newTaker(t, read(t, bySeq), newWorld(t).sorter, p)
 	p.refuse = 1
 	answer, err := h.handle(t.Context(), event(`bad`, `{"q":"a","n":1}`, `worse`))
-	if err != nil || string(answer) != `{"batchItemFailures":[{"itemIdentifier":"m-3"}]}` {
-		t.Errorf("%s, %v", answer, err)
-	}
+	check.That(t, err == nil && string(answer) == `{"batchItemFailures":[{"itemIdentifier":"m-3"}]}`,
+		"%s, %v", answer, err)
 	p.refuse, p.away = 0, true
 	answer, err = h.handle(t.Context(), event(`bad`, `{"q":"a","n":2}`))
-	if err != nil || string(answer) != `{"batchItemFailures":[{"itemIdentifier":"m-1"}]}` {
-		t.Errorf("%s, %v", answer, err)
-	}
-	if len(p.announced) != 1 || !strings.Contains(p.announced[0], `"count":1`) {
-		t.Errorf("announced: %s", p.announced)
-	}
+	check.That(t, err == nil && string(answer) == `{"batchItemFailures":[{"itemIdentifier":"m-1"}]}`,
+		"%s, %v", answer, err)
+	check.That(t, len(p.announced) == 1 && strings.Contains(p.announced[0], `"count":1`),
+		"announced: %s", p.announced)
 	// By an asynchronous call, all comes again.
 	h = newTaker(t, read(t, `{"name":"src","kind":"eventbridge","queue":"q"}`), newWorld(t).sorter, p)
 	if answer, err := h.handle(t.Context(), json.RawMessage(`{"detail-type":"x","detail":{}}`)); err == nil || !strings.Contains(err.Error(), "could not be sent to the failure queue") {
@@ -387,9 +337,8 @@ func TestAnnouncementFails(t *testing.T) {
 	p.deaf = true
 	h := newTaker(t, read(t, bySeq), newWorld(t).sorter, p)
 	answer, err := h.handle(t.Context(), event(`bad`))
-	if err != nil || string(answer) != `{"batchItemFailures":[]}` || len(p.aside) != 1 || !strings.Contains(h.metrics.String(), `"AnnouncementsFailed":1`) {
-		t.Errorf("%s, %v, %d set aside: %s", answer, err, len(p.aside), h.metrics)
-	}
+	check.That(t, err == nil && string(answer) == `{"batchItemFailures":[]}` && len(p.aside) == 1 && strings.Contains(h.metrics.String(), `"AnnouncementsFailed":1`),
+		"%s, %v, %d set aside: %s", answer, err, len(p.aside), h.metrics)
 }
 
 // What is set aside fits into a message of SQS, whatever it is; several share a request as
@@ -406,23 +355,18 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 	if err != nil || string(answer) != `{"batchItemFailures":[]}` || len(p.aside) != len(bodies) {
 		t.Fatalf("%s, %v, %d set aside", answer, err, len(p.aside))
 	}
-	if p.most > 262_144 {
-		t.Errorf("a request of %d bytes", p.most)
-	}
+	check.That(t, p.most <= 262_144, "a request of %d bytes", p.most)
 	kept := map[string]document{}
 	for _, text := range p.aside {
 		var d document
-		if err := json.Unmarshal([]byte(text), &d); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, json.Unmarshal([]byte(text), &d))
 		kept[d.Name] = d
 	}
 	if d := kept["m-1"]; d.Reason != "too-large" || !d.Truncated || d.Record != nil || d.Bytes < 400<<10 || len(d.RecordBase64) != maxRecord || d.SHA256 == "" {
 		t.Errorf("too large: %s, %d bytes, truncated %v, %d kept", d.Reason, d.Bytes, d.Truncated, len(d.RecordBase64))
 	}
-	if d := kept["m-2"]; d.Record != nil || d.Truncated || d.RecordBase64 == "" {
-		t.Errorf("not for SQS: %+v", d)
-	}
+	d := kept["m-2"]
+	check.That(t, d.Record == nil && !d.Truncated && d.RecordBase64 != "", "not for SQS: %+v", d)
 	if d := kept["m-3"]; d.Record == nil || !bytes.Contains(d.Record, []byte(`\u003c\u003c`)) {
 		t.Error("one that fits is not there as it is")
 	}
@@ -440,13 +384,8 @@ func TestEveryRequestFails(t *testing.T) {
 				w := &world{t: t, now: sourcetest.Time(0)}
 				names := cursor.Names{}
 				faults := ddbtest.NewFaults(ddb.NewMemory(append(names.Tables(), names.ArrivalsTable())...))
-				store, err := cursor.NewStore(faults, names)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if w.sorter, err = cursor.New(store, &cursor.Options{Now: func() time.Time { return w.now }}); err != nil {
-					t.Fatal(err)
-				}
+				store := check.Get(cursor.NewStore(faults, names))
+				w.sorter = check.Get(cursor.New(store, &cursor.Options{Now: func() time.Time { return w.now }}))
 				h := newTaker(t, read(t, shape.Source), w.sorter, nil)
 				var records []json.RawMessage
 				for queue := range 2 {
@@ -472,13 +411,10 @@ func TestEveryRequestFails(t *testing.T) {
 					} else {
 						_, err = w.sorter.Inside(queuelog.Inside{}).Heal(t.Context(), shape.Queue(queue), 1, 2, 3)
 					}
-					if err != nil {
-						t.Fatal(err)
-					}
+					check.OK(t, err)
 					status, err := w.sorter.Status(t.Context(), shape.Queue(queue))
-					if err != nil || status.Position != 3 {
-						t.Fatalf("%s, request %d %s: queue %d is at %d, %v", shape.Name, nth, fault, queue, status.Position, err)
-					}
+					check.Need(t, err == nil && status.Position == 3,
+						"%s, request %d %s: queue %d is at %d, %v", shape.Name, nth, fault, queue, status.Position, err)
 					want := 1
 					for m, err := range w.sorter.Read(t.Context(), shape.Queue(queue), 0, 3) {
 						if n, bad := shape.N(m.Body); err != nil || bad != nil || n != want {
@@ -501,12 +437,9 @@ func TestNoTime(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	answer, err := h.handle(ctx, event(`{"q":"a","n":1}`, `bad`))
-	if err != nil || string(answer) != `{"batchItemFailures":[{"itemIdentifier":"m-1"},{"itemIdentifier":"m-2"}]}` {
-		t.Errorf("%s, %v", answer, err)
-	}
-	if !strings.Contains(h.metrics.String(), `"RecordsRepeated":2`) {
-		t.Errorf("metrics %s", h.metrics)
-	}
+	check.That(t, err == nil && string(answer) == `{"batchItemFailures":[{"itemIdentifier":"m-1"},{"itemIdentifier":"m-2"}]}`,
+		"%s, %v", answer, err)
+	check.That(t, strings.Contains(h.metrics.String(), `"RecordsRepeated":2`), "metrics %s", h.metrics)
 }
 
 // In arrival order, records stand in the order of the event, each once.
@@ -514,20 +447,15 @@ func TestArrivalOrder(t *testing.T) {
 	w := newWorld(t)
 	h := newTaker(t, read(t, `{"name":"src","kind":"sqs"}`), w.sorter, nil)
 	for range 2 {
-		if answer, err := h.handle(t.Context(), event(`"a"`, `plain`, `"c"`)); err != nil || string(answer) != `{"batchItemFailures":[]}` {
-			t.Fatalf("%s, %v", answer, err)
-		}
+		answer, err := h.handle(t.Context(), event(`"a"`, `plain`, `"c"`))
+		check.Need(t, err == nil && string(answer) == `{"batchItemFailures":[]}`, "%s, %v", answer, err)
 	}
 	var got []string
 	for m, err := range w.sorter.Read(t.Context(), "src/q", 0, 3) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		got = append(got, m.ContentType+string(m.Body))
 	}
-	if fmt.Sprint(got) != `["a" text/plain; charset=utf-8plain "c"]` {
-		t.Errorf("%s", got)
-	}
+	check.That(t, fmt.Sprint(got) == `["a" text/plain; charset=utf-8plain "c"]`, "%s", got)
 }
 
 // A stream's order is that of its records, whichever request goes wrong: none is given a place before one that stands before it
@@ -586,14 +514,8 @@ func inOrderBut(t *testing.T, source string, count, refused, nth int, fault ddbt
 	}
 	names := cursor.Names{}
 	faults := ddbtest.NewFaults(ddb.NewMemory(append(names.Tables(), names.ArrivalsTable())...))
-	store, err := cursor.NewStore(faults, names)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sorter, err := cursor.New(store, &cursor.Options{ForEach: fanout.OneByOne})
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := check.Get(cursor.NewStore(faults, names))
+	sorter := check.Get(cursor.New(store, &cursor.Options{ForEach: fanout.OneByOne}))
 	p := newPeers(t)
 	h := newTaker(t, read(t, source), sorter, p)
 	faults.Fail(nth, fault)
@@ -609,9 +531,8 @@ func inOrderBut(t *testing.T, source string, count, refused, nth int, fault ddbt
 	faults.Fail(0, "")
 	var got []string
 	for m, err := range sorter.Read(t.Context(), "src/p", 0, int64(len(want))) {
-		if err != nil {
-			t.Fatalf("of %d, request %d %s: behind message %d: %v", count, nth, fault, len(got), err)
-		}
+		check.Need(t, err == nil,
+			"of %d, request %d %s: behind message %d: %v", count, nth, fault, len(got), err)
 		got = append(got, string(m.Body))
 	}
 	for i, body := range want {
@@ -664,16 +585,12 @@ func TestStartByFile(t *testing.T) {
 	t.Setenv("LAMBDA_TASK_ROOT", folder)
 	file := filepath.Join(folder, "source1.json")
 	for text, want := range map[string]string{bySeq: "", `{"name":"a","kind":"mq"}`: file + `: kind "mq" is not known`} {
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(file, []byte(text), 0o600))
 		if from, err := describe("source1.json"); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) || err == nil && from == nil {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
-	if _, err := describe("source2.json"); err == nil {
-		t.Error("a file that is not there")
-	}
+	check.That(t, check.Err(describe("source2.json")) != nil, "a file that is not there")
 }
 
 // TestABatchOfMoreThanAQuota: records of a tenant that come together, and are more than its quota has in a window, pass as a debt:
@@ -688,16 +605,13 @@ func TestABatchOfMoreThanAQuota(t *testing.T) {
 		bodies[i] = strconv.Itoa(i + 1)
 	}
 	const done = `{"batchItemFailures":[]}`
-	if answer, err := h.handle(t.Context(), kinesisEvent(bodies...)); err != nil || string(answer) != done {
-		t.Errorf("%s, %v", answer, err)
-	}
+	answer, err := h.handle(t.Context(), kinesisEvent(bodies...))
+	check.That(t, err == nil && string(answer) == done, "%s, %v", answer, err)
 	// The window is used up, and the next one is not.
 	more := append(bodies, "401")
-	if answer, err := h.handle(t.Context(), kinesisEvent(more...)); err != nil || string(answer) == done {
-		t.Errorf("%s, %v", answer, err)
-	}
+	answer, err = h.handle(t.Context(), kinesisEvent(more...))
+	check.That(t, err == nil && string(answer) != done, "%s, %v", answer, err)
 	w.now = w.now.Add(time.Hour)
-	if answer, err := h.handle(t.Context(), kinesisEvent(more...)); err != nil || string(answer) != done {
-		t.Errorf("%s, %v", answer, err)
-	}
+	answer, err = h.handle(t.Context(), kinesisEvent(more...))
+	check.That(t, err == nil && string(answer) == done, "%s, %v", answer, err)
 }

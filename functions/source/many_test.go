@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dev/whole"
 	"github.com/streamsort/streamsort/internal/fanout"
@@ -71,13 +72,8 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	names := cursor.Names{}
 	w := &world{t: t, meter: ddbtest.NewMeter(ddb.NewMemory(append(names.Tables(), names.ArrivalsTable())...)), now: sourcetest.Time(0)}
-	store, err := cursor.NewStore(w.meter, names)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if w.sorter, err = cursor.New(store, &cursor.Options{Now: func() time.Time { return w.now }, ForEach: fanout.SideBySide}); err != nil {
-		t.Fatal(err)
-	}
+	store := check.Get(cursor.NewStore(w.meter, names))
+	w.sorter = check.Get(cursor.New(store, &cursor.Options{Now: func() time.Time { return w.now }, ForEach: fanout.SideBySide}))
 	return w
 }
 
@@ -96,9 +92,7 @@ func (w *world) play(shape sourcetest.Shape, all []coming, random *rand.Rand, pu
 				errs[queue] = nil
 			}
 		})
-		if err := errors.Join(errs...); err != nil {
-			w.t.Fatal(err)
-		}
+		check.OK(w.t, errors.Join(errs...))
 	}
 	for len(all) > 0 {
 		w.now = w.now.Add(tick)
@@ -158,10 +152,7 @@ func TestManyRecords(t *testing.T) {
 	for i, shape := range sourcetest.Shapes() {
 		t.Run(shape.Name, func(t *testing.T) {
 			t.Parallel()
-			of, err := source.Read([]byte(shape.Source))
-			if err != nil {
-				t.Fatal(err)
-			}
+			of := check.Get(source.Read([]byte(shape.Source)))
 			all, again := allComing(rand.New(rand.NewPCG(uint64(i), 1)), each)
 			events, theirs := newWorld(t), newWorld(t)
 			handle := newTaker(t, of, events.sorter, nil).handle
@@ -169,9 +160,7 @@ func TestManyRecords(t *testing.T) {
 			events.play(shape, all, rand.New(rand.NewPCG(uint64(i), 2)), func(records []json.RawMessage) {
 				calls++
 				answer, err := handle(t.Context(), shape.Event(records))
-				if err != nil || string(answer) != `{"batchItemFailures":[]}` {
-					t.Fatalf("%s, %v", answer, err)
-				}
+				check.Need(t, err == nil && string(answer) == `{"batchItemFailures":[]}`, "%s, %v", answer, err)
 			})
 			theirs.play(shape, all, rand.New(rand.NewPCG(uint64(i), 2)), func(records []json.RawMessage) { putAlone(t, theirs.sorter, of, shape.Event(records)) })
 			lost, disordered := events.check(shape, each)
@@ -179,9 +168,8 @@ func TestManyRecords(t *testing.T) {
 			per := float64(len(all))
 			t.Logf("%d records, %d of them again, in %d events: %d lost, %d out of order; %.3f write and %.3f read units a record, %.3f and %.3f times those of the same puts",
 				len(all), again, calls, lost, disordered, events.spent.Writes/per, events.spent.Reads/per, writes, reads)
-			if lost != 0 || disordered != 0 || writes > 1.1 || reads > 1.1 {
-				t.Error("that is not as it must be")
-			}
+			check.That(t, lost == 0 && disordered == 0 && writes <= 1.1 && reads <= 1.1,
+				"that is not as it must be")
 		})
 	}
 }
@@ -189,17 +177,11 @@ func TestManyRecords(t *testing.T) {
 // putAlone puts the messages of an event as who has no events puts them.
 func putAlone(t *testing.T, sorter *cursor.Sorter, of *source.Source, event json.RawMessage) {
 	t.Helper()
-	e, err := of.Split(event)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := check.Get(of.Split(event))
 	var keyed []cursor.Message
 	var numbered []cursor.Message
 	for i := range e.Records {
-		made, err := of.Messages(&e.Records[i], time.Time{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		made := check.Get(of.Messages(&e.Records[i], time.Time{}))
 		keyed, numbered = append(keyed, made[0]), append(numbered, made[0])
 	}
 	var errs []error

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -18,7 +19,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
+	"github.com/streamsort/streamsort/internal/quota"
 	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/internal/secret"
 	"github.com/streamsort/streamsort/internal/sortkey"
@@ -99,14 +103,8 @@ func newServer(t *testing.T) *server {
 
 func newService(t testing.TB, memory *cursor.Store, clock func() time.Time, fetch func(context.Context, secret.Reference) (string, error)) *service {
 	t.Helper()
-	sorter, err := cursor.New(memory, &cursor.Options{Now: clock})
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := webhook.Read([]byte(sources), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sorter := check.Get(cursor.New(memory, &cursor.Options{Now: clock}))
+	all := check.Get(webhook.Read([]byte(sources), nil))
 	return &service{sorter: sorter, sources: byName(all), now: clock, secrets: secret.NewCache(fetch, clock)}
 }
 
@@ -127,14 +125,11 @@ func (s *server) send(r request) httpapitest.Answer {
 	if r.binary {
 		body = base64.StdEncoding.EncodeToString([]byte(body))
 	}
-	event, err := json.Marshal(map[string]any{
+	event := check.Get(json.Marshal(map[string]any{
 		"version": "2.0", "routeKey": "POST /webhooks/{source}", "rawPath": path, "headers": headers,
 		"requestContext": map[string]any{"http": map[string]any{"method": "POST", "path": path}},
 		"body":           body, "isBase64Encoded": r.binary,
-	})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	}))
 	a := s.Raw(string(event))
 	if headers["content-type"] == "application/json" { // the contract's checker sends nothing else
 		s.Check("POST", path, "", r.body, a)
@@ -175,14 +170,10 @@ func (s *server) stored(queue string) string {
 	if errors.Is(err, cursor.ErrNoQueue) {
 		return "no queue"
 	}
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	check.OK(s.t, err)
 	var all []string
 	for m, err := range s.sorter.Read(s.t.Context(), queue, 0, it.Position) {
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		check.OK(s.t, err)
 		all = append(all, fmt.Sprintf("%d %s %s%s%s", m.Seq, m.ID, m.Body, m.ContentType, m.Attributes["event"]))
 	}
 	return strings.Join(all, "; ")
@@ -190,9 +181,7 @@ func (s *server) stored(queue string) string {
 
 func (s *server) wantStored(queue, want string) {
 	s.t.Helper()
-	if got := s.stored(queue); got != want {
-		s.t.Errorf("queue %s has %q, want %q", queue, got, want)
-	}
+	check.Is(s.t, s.stored(queue), want, queue)
 }
 
 func TestGitHub(t *testing.T) {
@@ -206,9 +195,7 @@ func TestGitHub(t *testing.T) {
 	s.wantStored("github/o/r", `1 a/7 `+one+`push; 2 b/7 `+two+`push`)
 	s.wantStored("github/other", `1 c/7 {"organization":{}}push`)
 	for _, metric := range []string{`"WebhooksAccepted":1`, `"MessagesStored":1`, `"Duplicates":1`, `"Conflicts":1`} {
-		if !strings.Contains(s.logs.String(), metric) {
-			t.Errorf("no %s in the metrics", metric)
-		}
+		check.That(t, strings.Contains(s.logs.String(), metric), "no %s in the metrics", metric)
 	}
 }
 
@@ -246,9 +233,8 @@ func TestLongLists(t *testing.T) {
 		return s.send(request{source: "page", body: body, headers: map[string]string{"X-Sig": hex.EncodeToString(sign(body))}})
 	}
 	a := send(`{"object":"all","entry":[` + events.String()[1:] + `]}`)
-	if a.Status != 200 || strings.Count(a.Body, `"waiting"`) != 1500 {
-		t.Errorf("%d %.200s", a.Status, a.Body)
-	}
+	check.That(t, a.Status == 200 && strings.Count(a.Body, `"waiting"`) == 1500,
+		"%d %.200s", a.Status, a.Body)
 	s.Want("an element that is too large", send(`{"object":"all","entry":[{"id":"a"},{"id":"b","text":"`+strings.Repeat("x", cursor.MaxBody)+`"}]}`), 413, `"field":"messages[1].body"`)
 }
 
@@ -301,17 +287,14 @@ func TestASourceWithKeys(t *testing.T) {
 	s.Want("a malformed prev", s.send(cms(`{"page":"p","id":3,"at":1700000000,"kind":"page.created","before":{}}`)), 400, `"field":"prev"`)
 	s.Want("no JSON", s.send(cms(updated).with("Content-Type", "text/plain")), 415, "not-json")
 	s.now = s.now.Add(5 * time.Second)
-	if did, err := s.sorter.Settle(t.Context(), "cms/p", sortkey.EverySortKey); err != nil || did.Unlinked != 1 {
-		t.Fatalf("%+v, %v", did, err)
-	}
+	did, err := s.sorter.Settle(t.Context(), "cms/p", sortkey.EverySortKey)
+	check.Need(t, err == nil && did.Unlinked == 1, "%+v, %v", did, err)
 	s.wantStored("cms/p", `1 2 `+created+`; 2 1 `+updated)
 	const ahead = `{"page":"p","id":4,"at":"2099-01-01T00:00:00Z","kind":"page.created"}`
 	s.Want("a clock that is ahead", s.send(cms(ahead)), 202, `{"status":202,"outcome":"waiting","queue":"cms/p","clockAhead":true}`)
 	s.now = s.now.Add(time.Second)
 	s.Want("again", s.send(cms(ahead)), 200, `"outcome":"duplicate"`, `"clockAhead":true`)
-	if metrics := s.logs.String(); !strings.Contains(metrics, `"ClocksAhead":1`) {
-		t.Errorf("metrics: %s", metrics)
-	}
+	check.Has(t, s.logs.String(), `"ClocksAhead":1`)
 	s.Want("late", s.send(cms(`{"page":"p","id":0,"at":1,"kind":"page.created"}`)), 200, `{"status":200,"outcome":"advanced","queue":"cms/p"}`)
 }
 
@@ -345,20 +328,15 @@ func TestRefused(t *testing.T) {
 	} {
 		a := s.send(r)
 		const want = `{"code":"not-signed","status":401,"title":"The request is not signed as it must be","type":"https://streamsort.dev/problems/not-signed"}`
-		if a.Status != 401 || a.Body != want {
-			t.Errorf("%s: %d %s", name, a.Status, a.Body)
-		}
+		check.That(t, a.Status == 401 && a.Body == want, "%s: %d %s", name, a.Status, a.Body)
 	}
 	s.wantStored("github/o/r", "no queue")
 	s.wantStored("stripe", "no queue")
 	for _, metric := range []string{`"WebhooksRefused":1`, `"WebhooksUnknown":1`} {
-		if !strings.Contains(s.logs.String(), metric) {
-			t.Errorf("no %s in the metrics", metric)
-		}
+		check.That(t, strings.Contains(s.logs.String(), metric), "no %s in the metrics", metric)
 	}
-	if strings.Contains(s.logs.String(), `"WebhooksAccepted"`) || strings.Contains(s.logs.String(), "nobody") {
-		t.Error("something was accepted, or what a stranger sent is in the log")
-	}
+	check.That(t, !strings.Contains(s.logs.String(), `"WebhooksAccepted"`) && !strings.Contains(s.logs.String(), "nobody"),
+		"something was accepted, or what a stranger sent is in the log")
 }
 
 // To what is signed and cannot be taken, the answer says what is wrong.
@@ -404,9 +382,7 @@ func TestNotUnderstood(t *testing.T) {
 	for _, queue := range []string{"github/other", "stripe", "ledger/a", "shops/a"} {
 		s.wantStored(queue, "no queue")
 	}
-	if !strings.Contains(s.logs.String(), `"WebhooksInvalid":1`) {
-		t.Error("nothing was counted")
-	}
+	check.That(t, strings.Contains(s.logs.String(), `"WebhooksInvalid":1`), "nothing was counted")
 }
 
 // A store of secrets that fails accepts nothing, refuses nothing for good, and
@@ -416,13 +392,11 @@ func TestSecretsCannotBeHad(t *testing.T) {
 	s.err = errors.New("the store answers 400 AccessDeniedException")
 	a := s.send(github("a", `{}`))
 	s.Want("no secrets", a, 503, "problems/unavailable")
-	if a.Headers["retry-after"] != "1" || strings.Contains(a.Body, "AccessDenied") {
-		t.Errorf("%+v", a)
-	}
+	check.That(t, a.Headers["retry-after"] == "1" && !strings.Contains(a.Body, "AccessDenied"),
+		"%+v", a)
 	s.wantStored("github/other", "no queue")
-	if !strings.Contains(s.logs.String(), "AccessDeniedException") || !strings.Contains(s.logs.String(), `"Errors":1`) {
-		t.Error("it is not logged")
-	}
+	check.That(t, strings.Contains(s.logs.String(), "AccessDeniedException") && strings.Contains(s.logs.String(), `"Errors":1`),
+		"it is not logged")
 	s.err = nil
 	s.now = s.now.Add(time.Second)
 	s.Want("a second later", s.send(github("a", `{}`)), 200, "advanced")
@@ -447,12 +421,9 @@ func TestOtherEvents(t *testing.T) {
 	if got := s.Invoke(`{"queue":"q","seq":1,"body":1}`); !strings.Contains(got, `"status":400`) || !strings.Contains(got, "direct invoke") {
 		t.Errorf("a direct invoke: %s", got)
 	}
-	if a := s.Raw(httpapitest.V2("GET", "/webhooks/github", "", "", false)); a.Status != 405 || a.Headers["allow"] != "POST" {
-		t.Errorf("GET: %+v", a)
-	}
-	if a := s.Raw(httpapitest.V2("POST", "/webhooks/github", "", "!", true)); a.Status != 400 {
-		t.Errorf("broken base64: %+v", a)
-	}
+	a := s.Raw(httpapitest.V2("GET", "/webhooks/github", "", "", false))
+	check.That(t, a.Status == 405 && a.Headers["allow"] == "POST", "GET: %+v", a)
+	check.Is(t, s.Raw(httpapitest.V2("POST", "/webhooks/github", "", "!", true)).Status, 400)
 }
 
 // Neither bodies nor secrets are printed, whatever becomes of a request.
@@ -476,9 +447,8 @@ func TestStart(t *testing.T) {
 	t.Setenv("LAMBDA_TASK_ROOT", t.TempDir())
 	t.Setenv("STREAMSORT_MESSAGES_TABLE", "")
 	for _, want := range []string{webhook.File, "STREAMSORT_MESSAGES_TABLE is not set"} {
-		if _, err := runtime.New(io.Discard, newHandler); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %s", err, want)
-		}
+		_, err := runtime.New(io.Discard, newHandler)
+		check.That(t, err != nil && strings.Contains(err.Error(), want), "error %v, want %s", err, want)
 	}
 }
 
@@ -494,18 +464,14 @@ func FuzzReceive(f *testing.F) {
 			"content-type": "application/json", "x-github-delivery": "d",
 		}
 		headers[strings.ToLower(header)] = value
-		event, err := json.Marshal(map[string]any{
+		event := check.Get(json.Marshal(map[string]any{
 			"rawPath": path, "headers": headers, "body": base64.StdEncoding.EncodeToString(body), "isBase64Encoded": true,
 			"requestContext": map[string]any{"http": map[string]any{"method": "POST"}},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		answer, err := handle(t.Context(), event)
 		var got struct{ StatusCode int }
-		if err != nil || json.Unmarshal(answer, &got) != nil || got.StatusCode < 200 || got.StatusCode >= 500 {
-			t.Errorf("%s: %s, %v", event, answer, err)
-		}
+		check.That(t, err == nil && json.Unmarshal(answer, &got) == nil && got.StatusCode >= 200 && got.StatusCode < 500,
+			"%s: %s, %v", event, answer, err)
 	})
 }
 
@@ -521,9 +487,7 @@ func TestEach(t *testing.T) {
 	s.now = s.now.Add(2 * time.Second)
 	s.Want("again", s.send(page), 200, `{"status":200,"results":[{"status":200,"outcome":"duplicate","queue":"page/page"},{"status":200,"outcome":"duplicate","queue":"page/page"}]}`)
 	s.now = s.now.Add(time.Minute)
-	if _, err := s.sorter.Settle(t.Context(), "page/page", sortkey.EverySortKey); err != nil {
-		t.Fatal(err)
-	}
+	check.Get(s.sorter.Settle(t.Context(), "page/page", sortkey.EverySortKey))
 	s.wantStored("page/page", `1 2 {"id":"2","time":1699999999}; 2 1 {"id":"1","time":null}`)
 	s.Want("one is not understood", s.send(signed("page", "application/json", `{"object":"page","entry":[{"id":"3"},{"id":[]}]}`)), 400, `"field":"messages[1].id"`, "id is a list")
 	s.Want("no list", s.send(signed("page", "application/json", `{"object":"page"}`)), 400, `"field":"each"`, "the event has no entry")
@@ -551,4 +515,156 @@ func TestTwinsInARequest(t *testing.T) {
 	s.wantStored("mail", `1 a {"_id":"a"}; 2 b {"_id":"b"}; 3 c {"_id":"c"}; 4 d {"_id":"d"}`)
 	s.Want("the same, by keys", send("page", `[{"id":"1","time":1699999999},{"id":"1","time":1699999999}]`), 200, `"waiting","queue":"page/page"},{"status":200,"outcome":"duplicate","queue":"page/page"}]`)
 	s.Want("others, by keys", send("page", `[{"id":"2","time":1699999999},{"id":"2","time":1699999999,"x":1}]`), 200, `"waiting","queue":"page/page"},{"status":200,"outcome":"duplicate","queue":"page/page"`)
+}
+
+// asked is the answer to a request without a body.
+func (s *server) asked(method, source, query string, headers map[string]string) httpapitest.Answer {
+	s.t.Helper()
+	path := "/webhooks/" + source
+	event := check.Get(json.Marshal(map[string]any{
+		"version": "2.0", "routeKey": method + " /webhooks/{source}", "rawPath": path, "rawQueryString": query, "headers": headers,
+		"requestContext": map[string]any{"http": map[string]any{"method": method, "path": path}},
+	}))
+	a := s.Raw(string(event))
+	s.Check(method, path, query, "", a)
+	return a
+}
+
+// slackRequest is a request that Slack has signed.
+func (s *server) slackRequest(source, body string) request {
+	at := strconv.FormatInt(s.now.Unix(), 10)
+	return request{source: source, body: body, headers: map[string]string{
+		"X-Slack-Request-Timestamp": at, "X-Slack-Signature": "v0=" + hex.EncodeToString(sign("v0:"+at+":"+body)),
+	}}
+}
+
+// TestChallenges are answered for the senders alone whose sources ask for it, and none of them is stored.
+func TestChallenges(t *testing.T) {
+	s := newServer(t)
+	const verify = `{"type":"url_verification","challenge":"3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P"}`
+	text := func(what string, a httpapitest.Answer, want string) {
+		t.Helper()
+		check.That(t, a.Status == 200 && a.Body == want && a.Headers["content-type"] == "text/plain; charset=utf-8" && a.Headers["x-content-type-options"] == "nosniff",
+			"%s: %d %q %v, want %q", what, a.Status, a.Body, a.Headers, want)
+	}
+	text("Slack", s.send(s.slackRequest("slack", verify)), "3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P")
+	s.Want("Slack, not signed", s.send(request{source: "slack", body: verify}), 401)
+	s.Want("an event of Slack", s.send(s.slackRequest("slack", `{"type":"event_callback","event_id":"Ev1"}`)), 200, "advanced")
+	s.wantStored("slack", `1 Ev1 {"type":"event_callback","event_id":"Ev1"}`)
+	s.Want("a source that does not ask", s.send(s.slackRequest("quiet", verify)), 400, `"field":"id"`)
+
+	hub := url.Values{"hub.mode": {"subscribe"}, "hub.challenge": {"1158201444"}, "hub.verify_token": {canary}}
+	with := func(name, value string) string {
+		changed := url.Values{}
+		for known, values := range hub {
+			changed[known] = values
+		}
+		if changed.Set(name, value); value == "" {
+			changed.Del(name)
+		}
+		return changed.Encode()
+	}
+	text("a hub", s.asked("GET", "meta", hub.Encode(), nil), "1158201444")
+	text("the end of a subscription", s.asked("GET", "meta", with("hub.mode", "unsubscribe"), nil), "1158201444")
+	s.Want("another token", s.asked("GET", "meta", with("hub.verify_token", canary+"x"), nil), 401, "not-signed")
+	s.Want("no token", s.asked("GET", "meta", with("hub.verify_token", ""), nil), 400, `"field":"hub.verify_token"`)
+	s.Want("no challenge", s.asked("GET", "meta", with("hub.challenge", ""), nil), 400, `"field":"hub.challenge"`)
+	s.Want("another mode", s.asked("GET", "meta", with("hub.mode", "denied"), nil), 400, `"field":"hub.mode"`)
+	s.Want("two tokens", s.asked("GET", "meta", hub.Encode()+"&hub.verify_token=x", nil), 400, `"field":"hub.verify_token"`)
+	s.Want("a source that does not ask", s.asked("GET", "github", hub.Encode(), nil), 405, "no-method")
+	s.Want("no source", s.asked("GET", "nobody", hub.Encode(), nil), 405, "no-method")
+
+	origin := map[string]string{"webhook-request-origin": "eventgrid.azure.net"}
+	a := s.asked("OPTIONS", "grid", "", origin)
+	text("Event Grid", a, "")
+	check.That(t, a.Headers["webhook-allowed-origin"] == "eventgrid.azure.net" && a.Headers["webhook-allowed-rate"] == "*",
+		"headers %v", a.Headers)
+	s.Want("no origin", s.asked("OPTIONS", "grid", "", nil), 400, `"field":"WebHook-Request-Origin"`)
+	s.Want("an origin that is no host", s.asked("OPTIONS", "grid", "", map[string]string{"webhook-request-origin": "a\r\nb"}), 400)
+	s.Want("a source that does not ask", s.asked("OPTIONS", "meta", "", origin), 405)
+	grid := request{source: "grid", body: `{"id":1}`, headers: map[string]string{"Authorization": "Bearer " + canary}}
+	s.Want("an event of Event Grid", s.send(grid), 200, "advanced")
+	s.Want("of somebody else", s.send(grid.with("Authorization", "Bearer x")), 401)
+
+	s.err = errors.New("down")
+	s.now = s.now.Add(secret.Lifetime)
+	s.Want("the token cannot be had", s.asked("GET", "meta", hub.Encode(), nil), 503)
+}
+
+// TestPackedBodies: what is signed is the body as it came, or as it was before it was packed; a byte order
+// mark is signed, and not stored.
+func TestPackedBodies(t *testing.T) {
+	s := newServer(t)
+	const body = `{"id":1}`
+	var out bytes.Buffer
+	w := gzip.NewWriter(&out)
+	_, _ = w.Write([]byte(body))
+	check.OK(t, w.Close())
+	packed := out.String()
+	for name, signed := range map[string]string{"before": body, "after": packed} {
+		r := request{source: "shop", body: packed, binary: true, headers: map[string]string{
+			"Content-Type": "application/json; charset=utf-8", "Content-Encoding": "gzip", "X-Shopify-Webhook-Id": name, "X-Shopify-Shop-Domain": name, "X-Shopify-Hmac-Sha256": base64Of(sign(signed)),
+		}}
+		s.Want(name, s.send(r), 200, "advanced")
+		s.wantStored("shops/"+name, "1 "+name+" "+body)
+		s.Want(name+", another", s.send(r.with("X-Shopify-Hmac-Sha256", base64Of(sign("x")))), 401)
+		s.Want(name+", another encoding", s.send(r.with("Content-Encoding", "br")), 415, `"field":"content-encoding"`)
+	}
+	marked := "\xef\xbb\xbf" + body
+	s.Want("marked", s.send(request{source: "shop", body: marked, headers: map[string]string{
+		"Content-Type": "application/json; charset=utf-8", "Shopify-Webhook-Id": "m", "Shopify-Shop-Domain": "marked", "Shopify-Hmac-Sha256": base64Of(sign(marked)),
+	}}), 200, "advanced")
+	s.wantStored("shops/marked", "1 m "+body)
+}
+
+// TestSecretsWhenTheFunctionStarts: it does not start with a secret that its scheme cannot use; it starts
+// where one cannot be fetched. A direct invoke reports each.
+func TestSecretsWhenTheFunctionStarts(t *testing.T) {
+	s := newServer(t)
+	s.value = canary
+	err := s.service.checkSecrets()
+	check.Need(t, err != nil, "it starts with a secret that Standard Webhooks does not have")
+	const want = "source svix: secret arn:aws:ssm:eu-west-1:123456789012:parameter/svix: secret 1 of 1 is not whsec_ and 16 bytes or more in base64, as the scheme has it"
+	check.That(t, err.Error() == want, "error %q, want %q", err, want)
+	asked := s.Invoke(`{"operation":"secrets"}`)
+	for _, part := range []string{`{"source":"github"}`, `{"source":"svix","problem":"secret arn:`, "is not whsec_"} {
+		check.That(t, strings.Contains(asked, part), "no %s in %s", part, asked)
+	}
+	s.value = "short"
+	s.now = s.now.Add(secret.Lifetime)
+	if err := s.service.checkSecrets(); err == nil || !strings.Contains(err.Error(), "source meta: ") || !strings.Contains(err.Error(), "16 to 1024 bytes") || strings.Contains(err.Error(), "short") {
+		t.Errorf("of short secrets: %v", err)
+	}
+	s.err = errors.New("down")
+	s.now = s.now.Add(secret.Lifetime)
+	check.OK(t, s.service.checkSecrets())
+	check.Has(t, s.Invoke(`{"operation":"secrets"}`), "down")
+	for _, event := range []string{`{"operation":"put"}`, `{}`, `7`} {
+		check.Has(t, s.Invoke(event), `"code":"misplaced"`, event)
+	}
+}
+
+// What a sender stores in a tenant's queues counts against that one's quota, and what
+// it stores elsewhere against nobody's.
+func TestQuotas(t *testing.T) {
+	s := newServer(t)
+	clock := func() time.Time { return s.now }
+	service := newService(t, s.memory, clock, func(context.Context, secret.Reference) (string, error) { return s.value, nil })
+	service.quotas = quota.NewKeeper(quota.NewStore(ddb.NewMemory(quota.Names{}.Tables()...), quota.Names{}),
+		[]quota.Quota{{Name: "*", Limits: quota.Amounts{quota.NewQueues: 1}}}, clock)
+	s.Client = httpapitest.New(t, runtime.Around(&s.logs, headroom, service.api().Handle))
+	send := func(source, body string) httpapitest.Answer {
+		return s.send(request{source: source, body: body, headers: map[string]string{"X-Sig": hex.EncodeToString(sign(body))}})
+	}
+	for _, body := range []string{`{"q":"a"}`, `{"q":"a","n":2}`} {
+		s.Want(body, send("acme", body), 200)
+	}
+	over := send("acme", `{"q":"b"}`)
+	s.Want("another queue", over, 429, `"code":"quota"`, `"quota":"newQueues"`)
+	check.That(t, over.Headers["retry-after"] != "", "no Retry-After: %v", over.Headers)
+	for _, body := range []string{`{"q":"a"}`, `{"q":"b"}`} {
+		s.Want(body, send("free", body), 200)
+	}
+	s.now = s.now.Add(time.Minute)
+	s.Want("a minute later", send("acme", `{"q":"b"}`), 200)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/payloads"
 )
 
@@ -22,11 +23,8 @@ func TestGitHubsEventsAreTaken(t *testing.T) {
 		}}
 		first, again := s.send(r), s.send(r)
 		answers[first.Status]++
-		if first.Status != 202 || again.Status != 200 {
-			t.Errorf("%s of %s: %d %s; again %d %s", e.Kind, e.From, first.Status, first.Body, again.Status, again.Body)
-		}
+		check.That(t, first.Status == 202 && again.Status == 200,
+			"%s of %s: %d %s; again %d %s", e.Kind, e.From, first.Status, first.Body, again.Status, again.Body)
 	}
-	if answers[202] != len(events) {
-		t.Errorf("of %d events: %v", len(events), answers)
-	}
+	check.That(t, answers[202] == len(events), "of %d events: %v", len(events), answers)
 }

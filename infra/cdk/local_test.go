@@ -62,7 +62,8 @@ func checkLocal(t *testing.T, path string, mappings map[string]string, file stri
 	for _, made := range stack.Tables {
 		tables[made.Name] = made.Definition
 	}
-	for _, want := range slices.Concat((cursor.Names{}).Tables(), (delivery.Names{Trouble: "streamsort-trouble"}).Tables(), (dedup.Names{}).Tables(), (xorack.Names{}).Tables()) {
+	all := append(cursor.Names{}.Tables(), cursor.Names{}.ArrivalsTable())
+	for _, want := range slices.Concat(all, (delivery.Names{Trouble: "streamsort-trouble"}).Tables(), (dedup.Names{}).Tables(), (xorack.Names{}).Tables()) {
 		want.Layout = 0 // no template says it
 		if diff := cmp.Diff(want, tables[want.Name]); diff != "" {
 			t.Errorf("%s (- want, + got)\n%s", want.Name, diff)

@@ -1,12 +1,16 @@
 package ddb_test
 
 import (
-	"errors"
+	"math/big"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/table"
 )
 
@@ -44,20 +48,15 @@ func TestCodecItem(t *testing.T) {
 		{parcels.Item(&p).String(), `{idle:0 mark:0x00000000 queue:q seq:1 state:OPEN total:0 v:1}`},
 		{parcels.Item(&p, ddb.Path("v").Set(ddb.Int(2)), ddb.Path("mark").Remove()).String(), `{idle:0 queue:q seq:1 state:OPEN total:0 v:2}`},
 	} {
-		if c.is != c.want {
-			t.Errorf("%s, want %s", c.is, c.want)
-		}
+		check.That(t, c.is == c.want, "%s, want %s", c.is, c.want)
 	}
 	p.To[0].Name, p.Old, p.Idle, p.Total = "a", true, time.Second, sum{1, 0}
 	p.Bytes, p.By, p.Limit, p.Named = "\x00", map[int]stop{7: {"x"}, 10: {}}, new(int64), map[string]string{}
 	want := `{by:{10:{name:} 7:{name:x}} bytes:0x00 idle:1000 limit:0 mark:0x00000000 old:1 queue:q seq:1 state:OPEN to:[{name:a}] total:18446744073709551616 v:1}`
-	if is := parcels.Item(&p).String(); is != want {
-		t.Errorf("%s, want %s", is, want)
-	}
+	check.Is(t, parcels.Item(&p).String(), want)
 	p.Named = nil
-	if got, err := parcels.Decode(parcels.Item(&p)); err != nil || !reflect.DeepEqual(got, p) {
-		t.Errorf("%+v, %v, want %+v", got, err, p)
-	}
+	got, err := parcels.Decode(parcels.Item(&p))
+	check.That(t, err == nil && reflect.DeepEqual(got, p), "%+v, %v, want %+v", got, err, p)
 }
 
 // TestCodecErrors name what the item is, its keys, the attribute, and what stands there.
@@ -85,14 +84,11 @@ func TestCodecErrors(t *testing.T) {
 	} {
 		p := parcel{Queue: "q", Seq: 1, State: "OPEN", Old: true}
 		got, err := parcels.Decode(parcels.Item(&p, c.name.Set(c.value)))
-		if err == nil || err.Error() != c.want || got.Queue != "" {
-			t.Errorf("%s: %+v, %v, want %s", c.name, got, err, c.want)
-		}
+		check.That(t, err != nil && err.Error() == c.want && got.Queue == "",
+			"%s: %+v, %v, want %s", c.name, got, err, c.want)
 	}
 	p := parcel{State: "OPEN"}
-	if _, err := parcels.Decode(parcels.Item(&p, ddb.Path("v").Set(ddb.Int(3)))); !errors.Is(err, table.ErrNewerLayout) {
-		t.Errorf("a newer layout: %v", err)
-	}
+	check.Fails(t, check.Err(parcels.Decode(parcels.Item(&p, ddb.Path("v").Set(ddb.Int(3))))), table.ErrNewerLayout)
 }
 
 // TestCodecPanics: a tag that can never be is found by any use of its codec.
@@ -126,12 +122,66 @@ func TestCodecPanics(t *testing.T) {
 		},
 	} {
 		func() {
-			defer func() {
-				if recover() == nil {
-					t.Errorf("a struct with %s has a codec", what)
-				}
-			}()
+			defer func() { check.That(t, recover() != nil, "a struct with %s has a codec", what) }()
 			use()
 		}()
 	}
+}
+
+func TestEveryClauseCanBeDropped(t *testing.T) {
+	a, b, c := ddb.Path("a"), ddb.Path("b"), ddb.Path("c").At("7").At("d")
+	one := ddb.Int(1)
+	r := ddb.Update{
+		Op: ddb.Op{Op: "move"},
+		If: ddb.And(a.Eq(one), ddb.Or(b.Missing(), b.Lt(a.Ref())), ddb.Not(ddb.Or(c.Contains(one), c.Contains(ddb.Int(2))))),
+		Do: []ddb.Action{a.Set(one), b.Remove()},
+	}
+	want := []string{
+		"move if (a = ? and (b missing or b < a) and not (c.*.d contains ?))",
+		"move if a = ?",
+		"move if (b missing or b < a)",
+		"move if b missing",
+		"move if b < a",
+		"move if b < a (bound)",
+		"move if not (c.*.d contains ?)",
+		"move if (c.*.d contains ?)",
+		"move if c.*.d contains ?",
+		"move does a",
+		"move does b",
+	}
+	got := ddb.Clauses(r)
+	check.That(t, slices.Equal(got, want), "clauses %q\nwant %q", got, want)
+	for clause, left := range map[string][]string{
+		"move if a = ?":         {"(b missing or b < a)", "not (c.*.d contains ?)"},
+		"move if b < a":         {"a = ?", "b missing", "not (c.*.d contains ?)"},
+		"move if b < a (bound)": {"b <= a"},
+		"move does a":           {"does b"},
+	} {
+		after := ddb.Clauses(ddb.Without(r, clause))
+		for _, part := range left {
+			check.That(t, slices.ContainsFunc(after, func(name string) bool { return name == "move if "+part || name == "move "+part }),
+				"without %q: %q, want %q in it", clause, after, part)
+		}
+		check.That(t, !slices.Contains(after, clause) || clause == "move if b < a (bound)",
+			"without %q it is still there: %q", clause, after)
+	}
+	other := (ddb.Get{Op: ddb.Op{Op: "move"}})
+	check.That(t, len(ddb.Clauses(other)) == 0, "a read has no clauses")
+}
+
+// TestDecimal: a number of 128 bits is written as math/big writes it, and read
+// again where it has at most 38 digits.
+func TestDecimal(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		hi, lo := rapid.Int64().Draw(t, "hi"), rapid.Uint64().Draw(t, "lo")
+		want := new(big.Int).Lsh(big.NewInt(hi), 64)
+		want.Add(want, new(big.Int).SetUint64(lo))
+		v := ddb.Int128(hi, lo)
+		if got := v.Decimal(); got != want.String() {
+			t.Fatalf("%s, want %s", got, want)
+		}
+		if want.CmpAbs(new(big.Int).Exp(big.NewInt(10), big.NewInt(38), nil)) < 0 && !ddb.ParseNumber(v.Decimal()).Equal(v) {
+			t.Fatalf("%s is read as %s", want, ddb.ParseNumber(v.Decimal()))
+		}
+	})
 }

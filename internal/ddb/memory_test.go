@@ -2,12 +2,12 @@ package ddb_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"testing"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/digest"
 	"github.com/streamsort/streamsort/pkg/table"
 )
@@ -26,10 +26,7 @@ func thing(p string, s int, more ddb.Fields) ddb.Item {
 
 func do(t *testing.T, engine ddb.Engine, r ddb.Request) ddb.Answer {
 	t.Helper()
-	a, err := engine.Do(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := check.Get(engine.Do(t.Context(), r))
 	return a
 }
 
@@ -38,12 +35,9 @@ func TestExpireDeletesWhatTTLWould(t *testing.T) {
 	for s, ttl := range []ddb.Value{{}, ddb.Int(99), ddb.Int(100), ddb.Int(101), ddb.Text("100")} {
 		do(t, m, ddb.Put{Op: op("put"), Item: thing("a", s, ddb.Fields{"ttl": ttl})})
 	}
-	if n := m.Expire(time.Unix(100, 0)); n != 2 {
-		t.Errorf("%d expired, want 2", n)
-	}
-	if left := m.Items("things"); len(left) != 3 || left[1].Get("s") != ddb.Int(3) {
-		t.Errorf("left %v", left)
-	}
+	check.Is(t, m.Expire(time.Unix(100, 0)), 2)
+	left := m.Items("things")
+	check.That(t, len(left) == 3 && left[1].Get("s") == ddb.Int(3), "left %v", left)
 }
 
 // TestSegmentsAreTheWhole: every partition is in one segment, and a scan that
@@ -68,13 +62,9 @@ func TestSegmentsAreTheWhole(t *testing.T) {
 			do(t, m, ddb.Delete{Op: op("delete"), Key: scan.After})
 		}
 	}
-	if len(seen) != 40 {
-		t.Errorf("%d items seen, want 40", len(seen))
-	}
+	check.That(t, len(seen) == 40, "%d items seen, want 40", len(seen))
 	for it, times := range seen {
-		if times != 1 {
-			t.Errorf("%s seen %d times", it, times)
-		}
+		check.That(t, times == 1, "%s seen %d times", it, times)
 	}
 }
 
@@ -92,9 +82,7 @@ func TestChangesAreReported(t *testing.T) {
 	do(t, m, ddb.Delete{Op: op("delete"), Key: key})
 	do(t, m, ddb.Delete{Op: op("delete"), Key: key})
 	want := "[{} to {n:1 p:a s:1} {n:1 p:a s:1} to {}]"
-	if fmt.Sprint(changes) != want {
-		t.Errorf("changes %v, want %s", changes, want)
-	}
+	check.That(t, fmt.Sprint(changes) == want, "changes %v, want %s", changes, want)
 }
 
 // TestSnapshotsDistinguishStates: what is stored is all that counts, not how it
@@ -111,45 +99,34 @@ func TestSnapshotsDistinguishStates(t *testing.T) {
 	}
 	one := ddb.Put{Op: op("put"), Item: thing("a", 1, nil)}
 	two := ddb.Put{Op: op("put"), Item: thing("b", 1, nil)}
-	if snapshot(one, two) != snapshot(two, one, one) {
-		t.Error("the same items, and another digest")
-	}
-	if snapshot(one) == snapshot(two) || snapshot() == snapshot(one) {
-		t.Error("other items, and the same digest")
-	}
+	check.That(t, snapshot(one, two) == snapshot(two, one, one), "the same items, and another digest")
+	check.That(t, snapshot(one) != snapshot(two) && snapshot() != snapshot(one),
+		"other items, and the same digest")
 }
 
 func TestDecodedOnce(t *testing.T) {
 	decoded := 0
 	read := func(m *ddb.Memory) string {
 		a := do(t, m, ddb.Get{Op: op("get"), Key: thing("a", 1, nil)})
-		text, err := ddb.Decoded(a.Item, func(it ddb.Item) (string, error) {
+		text := check.Get(ddb.Decoded(a.Item, func(it ddb.Item) (string, error) {
 			decoded++
 			return it.String(), nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		return text
 	}
 	plain, remembers := ddb.NewMemory(things), ddb.NewMemory(things).Remember()
 	for _, m := range []*ddb.Memory{plain, remembers} {
 		do(t, m, ddb.Put{Op: op("put"), Item: thing("a", 1, nil)})
-		if first, second := read(m), read(m); first != second {
-			t.Errorf("an item is decoded to %s and to %s", first, second)
-		}
+		first, second := read(m), read(m)
+		check.That(t, first == second, "an item is decoded to %s and to %s", first, second)
 	}
-	if decoded != 3 {
-		t.Errorf("decoded %d times, want 2 and 1", decoded)
-	}
+	check.That(t, decoded == 3, "decoded %d times, want 2 and 1", decoded)
 }
 
 func TestEndedContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := ddb.NewMemory(things).Do(ctx, ddb.Get{Op: op("get"), Key: thing("a", 1, nil)}); !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v", err)
-	}
+	check.Fails(t, check.Err(ddb.NewMemory(things).Do(ctx, ddb.Get{Op: op("get"), Key: thing("a", 1, nil)})), context.Canceled)
 }
 
 // TestSums: 128 bits, exact up to 38 digits.
@@ -160,9 +137,7 @@ func TestSums(t *testing.T) {
 		"100000000000000000000000000000000000000": false, "1.5": false,
 	} {
 		v := ddb.ParseNumber(text)
-		if readable := v.Kind() == ddb.Number; readable != storable {
-			t.Errorf("%s is readable: %v, want %v", text, readable, storable)
-		}
+		check.Is(t, v.Kind() == ddb.Number, storable, text)
 		if storable && v.Decimal() != text {
 			t.Errorf("%s is written as %s", text, v.Decimal())
 		}

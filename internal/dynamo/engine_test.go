@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/pkg/table"
@@ -28,12 +29,8 @@ func engines(t *testing.T) (*table.Definition, map[ddbtest.Kind]ddb.Engine) {
 	all := map[ddbtest.Kind]ddb.Engine{"memory": ddb.NewMemory(*def)}
 	for _, kind := range ddbtest.Servers(t) {
 		client, err := dynamo.New(&dynamo.Options{Endpoint: ddbtest.Endpoint(t, kind), MaxAttempts: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := table.Create(t.Context(), client, *def); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
+		check.OK(t, table.Create(t.Context(), client, *def))
 		engine := dynamo.NewEngine(client)
 		engine.Units = true
 		all[kind] = engine

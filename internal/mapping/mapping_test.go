@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/invalid"
@@ -58,9 +59,8 @@ func TestFind(t *testing.T) {
 		} else {
 			found = "!" + err.Error()
 		}
-		if found != want && (want[0] != '!' || !strings.Contains(found, want[1:])) {
-			t.Errorf("%s: %s, want %s", path, found, want)
-		}
+		check.That(t, found == want || want[0] == '!' && strings.Contains(found, want[1:]),
+			"%s: %s, want %s", path, found, want)
 	}
 }
 
@@ -93,14 +93,10 @@ func TestErrorsNameThePathAndWhatIsThere(t *testing.T) {
 			t.Errorf("%s: %v, want %s", path, err, want)
 		}
 	}
-	m, err := Texts{Queue: "q", Seq: "n"}.Parse(Kind{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = m.Message(&Event{Document: []byte(`{"q":"q","n":"` + strings.Repeat("é", 50) + `"}`)})
-	if err == nil || !strings.HasSuffix(err.Error(), `(n is "`+strings.Repeat("é", 19)+"…)") {
-		t.Errorf("a long value: %v", err)
-	}
+	m := check.Get(Texts{Queue: "q", Seq: "n"}.Parse(Kind{}))
+	_, err := m.Message(&Event{Document: []byte(`{"q":"q","n":"` + strings.Repeat("é", 50) + `"}`)})
+	check.That(t, err != nil && strings.HasSuffix(err.Error(), `(n is "`+strings.Repeat("é", 19)+"…)"),
+		"a long value: %v", err)
 }
 
 // TestRefused: what can work for no event is refused when it is read.
@@ -142,26 +138,20 @@ func TestRefused(t *testing.T) {
 		"each has @form, which is not known":                 {Texts{Queue: "q", ID: "i", Each: "@form(x)[]"}, Kind{}},
 		`queue has 2 paths: one is taken (a comma in a name`: {Texts{Queue: "a,b", ID: "i"}, Kind{}},
 	} {
-		if _, err := c.Parse(c.Kind); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %s", err, want)
-		}
+		_, err := c.Parse(c.Kind)
+		check.That(t, err != nil && strings.Contains(err.Error(), want), "%v, want %s", err, want)
 		var wrong *invalid.Error
-		if _, err := c.Parse(c.Kind); !errors.As(err, &wrong) || wrong.Field == "" {
-			t.Errorf("%v is no error of a field", err)
-		}
+		_, err = c.Parse(c.Kind)
+		check.That(t, errors.As(err, &wrong) && wrong.Field != "", "%v is no error of a field", err)
 	}
-	if m, err := (Texts{Queue: "q | '@x'", ID: "i", Prefix: &tenant}).Parse(source); err != nil || m.Prefix != "@acme/" {
-		t.Errorf("%+v, %v", m, err)
-	}
+	m, err := (Texts{Queue: "q | '@x'", ID: "i", Prefix: &tenant}).Parse(source)
+	check.That(t, err == nil && m.Prefix == "@acme/", "%+v, %v", m, err)
 }
 
 // of maps an event, and says what became of it.
 func of(t *testing.T, texts Texts, k Kind, e *Event) string {
 	t.Helper()
-	m, err := texts.Parse(k)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := check.Get(texts.Parse(k))
 	events, err := m.Split(e)
 	if err != nil {
 		return err.Error()
@@ -215,30 +205,20 @@ func TestMessages(t *testing.T) {
 		"each of what is gone": {of(t, Texts{Queue: "'q'", ID: "id", Each: "a[].b[]"}, Kind{}, document(`{"a":[{"c":1}]}`)), "each is missing: the event has no a[].b"},
 		"each of too many":     {of(t, Texts{Queue: "'q'", ID: "id", Each: "[]"}, Kind{}, document("["+strings.Repeat("1,", 2000)+"1]")), "each has too many elements: at most 2000 are taken"},
 	} {
-		if c.got != c.want {
-			t.Errorf("%s:\n%s, want\n%s", name, c.got, c.want)
-		}
+		check.That(t, c.got == c.want, "%s:\n%s, want\n%s", name, c.got, c.want)
 	}
 }
 
 // TestIDsOfPartsAreUnambiguous: two lists of parts are never one id.
 func TestIDsOfPartsAreUnambiguous(t *testing.T) {
-	m, err := Texts{Queue: "'q'", ID: "a,b"}.Parse(Kind{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := check.Get(Texts{Queue: "'q'", ID: "a,b"}.Parse(Kind{}))
 	seen := map[string]string{}
 	parts := []string{"a", "b", "/", "%", "a/", "/a", "%2F", "a%2Fb", "a/b", "%25"}
 	for _, a := range parts {
 		for _, b := range parts {
 			event, _ := strictjson.Marshal(map[string]string{"a": a, "b": b})
-			msg, err := m.Message(&Event{Document: event})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if before := seen[msg.ID]; before != "" {
-				t.Errorf("%s and %s are both %s", before, event, msg.ID)
-			}
+			msg := check.Get(m.Message(&Event{Document: event}))
+			check.Is(t, seen[msg.ID], "", event, msg.ID)
 			seen[msg.ID] = string(event)
 		}
 	}
@@ -293,48 +273,37 @@ func TestDottedPathsMeanWhatTheyMeant(t *testing.T) {
 			path = append(path, names[random.IntN(len(names))])
 		}
 		text := strings.Join(path, ".")
-		raw, err := strictjson.Marshal(document(3))
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := check.Get(strictjson.Marshal(document(3)))
 		l, err := parse(text)
 		if err != nil {
 			t.Fatal(text, err)
 		}
 		v, err := l[0].find(&Event{Document: raw})
 		want, ok := oldFind(text, raw)
-		if err != nil || ok != (v.kind == inJSON) || ok && string(v.raw) != string(want) {
-			t.Fatalf("%s in %s: %s, %v; want %s", text, raw, v.raw, err, want)
-		}
+		check.Need(t, err == nil && ok == (v.kind == inJSON) && (!ok || string(v.raw) == string(want)),
+			"%s in %s: %s, %v; want %s", text, raw, v.raw, err, want)
 		if ok {
 			found++
 		}
 	}
-	if found < 500 {
-		t.Errorf("only %d were there", found)
-	}
+	check.That(t, found >= 500, "only %d were there", found)
 }
 
 // TestEachObjectIsReadOnce, however many paths lead into it.
 func TestEachObjectIsReadOnce(t *testing.T) {
 	var texts Texts
 	texts.Queue, texts.ID, texts.Key, texts.Prev, texts.KeyType = "a.b", "a.n", "a.n,a.big", "a.null | a.x", "number,number"
-	m, err := texts.Parse(Kind{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := check.Get(texts.Parse(Kind{}))
 	e := ofGrammar()
-	if _, err := m.Message(e); err != nil || len(e.read) != 2 {
-		t.Errorf("%d were read, %v", len(e.read), err)
-	}
+	_, err := m.Message(e)
+	check.That(t, err == nil && len(e.read) == 2, "%d were read, %v", len(e.read), err)
 }
 
 func TestTexts(t *testing.T) {
 	var texts Texts
 	err := strictjson.Decode([]byte(`{"queue":"q","prefix":"","attributes":{"a":"x"},"keyType":"time","each":"[]"}`), &texts)
-	if want := (Texts{Queue: "q", KeyType: "time", Each: "[]", Prefix: new(string), Attributes: map[string]string{"a": "x"}}); err != nil || !reflect.DeepEqual(texts, want) {
-		t.Errorf("%+v, %v", texts, err)
-	}
+	want := (Texts{Queue: "q", KeyType: "time", Each: "[]", Prefix: new(string), Attributes: map[string]string{"a": "x"}})
+	check.That(t, err == nil && reflect.DeepEqual(texts, want), "%+v, %v", texts, err)
 	for raw, want := range map[string]string{
 		`{"queue":{"path":"a","default":"b"}}`: "queue must be a string, such as the path order.id | 'other', @header(X-Id) or 'fixed': it is an object",
 		`{"id":""}`:                            "id is empty", `{"key":7}`: "key must be a string, such as the path",

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/payloads"
 )
 
@@ -32,14 +33,11 @@ func TestEventFiles(t *testing.T) {
 			for i := range event.Records {
 				r := &event.Records[i]
 				messages, err := s.Messages(r, time.Unix(1_700_000_000, 0))
-				if r.Err != nil || err != nil || len(messages) != 1 {
-					t.Errorf("%s %s: %v, %v", kind, e.Kind, r.Err, err)
-				}
+				check.That(t, r.Err == nil && err == nil && len(messages) == 1,
+					"%s %s: %v, %v", kind, e.Kind, r.Err, err)
 				made++
 			}
 		}
-		if made == 0 {
-			t.Errorf("no file of the kind %s made a message", kind)
-		}
+		check.That(t, made != 0, "no file of the kind %s made a message", kind)
 	}
 }

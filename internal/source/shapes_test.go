@@ -12,6 +12,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/source"
 	"github.com/streamsort/streamsort/internal/source/sourcetest"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -28,10 +29,7 @@ func one(s *source.Source, r *source.Record) (cursor.Message, error) {
 
 func read(t testing.TB, text string) *source.Source {
 	t.Helper()
-	s, err := source.Read([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := check.Get(source.Read([]byte(text)))
 	return s
 }
 
@@ -39,9 +37,7 @@ func read(t testing.TB, text string) *source.Source {
 func made(t *testing.T, s *source.Source, event json.RawMessage) cursor.Message {
 	t.Helper()
 	e, err := s.Split(event)
-	if err != nil || len(e.Records) != 1 {
-		t.Fatalf("%s\n%+v, %v", event, e, err)
-	}
+	check.Need(t, err == nil && len(e.Records) == 1, "%s\n%+v, %v", event, e, err)
 	m, err := one(s, &e.Records[0])
 	if e.Records[0].Err != nil || err != nil {
 		t.Fatalf("%s\n%v, %v", event, e.Records[0].Err, err)
@@ -64,9 +60,8 @@ func TestShapes(t *testing.T) {
 				if got, err := shape.N(m.Body); got != n || err != nil || m.Queue != shape.Queue(7) {
 					t.Fatalf("message %d: queue %q, n %d, %v: %s", n, m.Queue, got, err, m.Body)
 				}
-				if m.ContentType != "" || s.Numbered() != (m.ID == "") || m.ID != "" && ids[m.ID] {
-					t.Fatalf("message %d: %+v", n, m)
-				}
+				check.Need(t, m.ContentType == "" && s.Numbered() == (m.ID == "") && (m.ID == "" || !ids[m.ID]),
+					"message %d: %+v", n, m)
 				ids[m.ID] = true
 				if shape.Settles {
 					key, err := m.KeyType.Key(m.KeyParts...)
@@ -103,21 +98,15 @@ func TestRecordsAreTheSameInAnyCompany(t *testing.T) {
 			}
 			random.Shuffle(len(records), func(i, j int) { records[i], records[j] = records[j], records[i] })
 			e, err := s.Split(shape.Event(records))
-			if err != nil || len(e.Records) != len(records) {
-				t.Fatalf("%d records, %v; want %d", len(e.Records), err, len(records))
-			}
+			check.Need(t, err == nil && len(e.Records) == len(records),
+				"%d records, %v; want %d", len(e.Records), err, len(records))
 			seen := map[string]int{}
 			for i := range e.Records {
-				m, err := one(s, &e.Records[i])
-				if err != nil {
-					t.Fatal(err)
-				}
+				m := check.Get(one(s, &e.Records[i]))
 				seen[fmt.Sprint(m)]++
 			}
 			for raw, m := range alone {
-				if seen[fmt.Sprint(m)] != 2 {
-					t.Errorf("%s came out %d times", raw, seen[fmt.Sprint(m)])
-				}
+				check.That(t, seen[fmt.Sprint(m)] == 2, "%s came out %d times", raw, seen[fmt.Sprint(m)])
 			}
 		})
 	}
@@ -134,15 +123,12 @@ func TestShapesAreAWS(t *testing.T) {
 		shape := shapes[name]
 		decoder := json.NewDecoder(bytes.NewReader(shape.Event([]json.RawMessage{shape.Record(2, 5)})))
 		decoder.DisallowUnknownFields()
-		if err := decoder.Decode(into); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
+		err := decoder.Decode(into)
+		check.Need(t, err == nil, "%s: %v", name, err)
 	}
 	want := func(what, got, want string) {
 		t.Helper()
-		if got != want {
-			t.Errorf("%s: %q, want %q", what, got, want)
-		}
+		check.That(t, got == want, "%s: %q, want %q", what, got, want)
 	}
 	var sqs events.SQSEvent
 	event("sqsFifo", &sqs)
@@ -185,10 +171,7 @@ func TestOrderOfNumbersAndSequencers(t *testing.T) {
 	}
 	keyOf := func(kind, record, of string) string {
 		m := made(t, read(t, `{"name":"src","kind":"`+kind+`"}`), json.RawMessage(strings.ReplaceAll(record, "VALUE", of)))
-		key, err := m.KeyType.Key(m.KeyParts...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		key := check.Get(m.KeyType.Key(m.KeyParts...))
 		return string(key)
 	}
 	const (
@@ -202,16 +185,14 @@ func TestOrderOfNumbersAndSequencers(t *testing.T) {
 			a, b := strings.TrimLeft(digits(most, "0123456789"), "0")+"1", strings.TrimLeft(digits(most, "019"), "0")+"1"
 			a, b = a[:min(len(a), most)], b[:min(len(b), most)]
 			want := len(a) < len(b) || len(a) == len(b) && a < b
-			if got := keyOf(kind, record, a) < keyOf(kind, record, b); got != want {
-				t.Fatalf("%s: %s before %s: %v", kind, a, b, got)
-			}
+			got := keyOf(kind, record, a) < keyOf(kind, record, b)
+			check.Need(t, got == want, "%s: %s before %s: %v", kind, a, b, got)
 		}
 		a, b := digits(16, "0123456789ABCDEF"), digits(16, "01F")
 		long := max(len(a), len(b))
 		padA, padB := a+strings.Repeat("0", long-len(a)), b+strings.Repeat("0", long-len(b))
-		if got := keyOf("s3", s3, a) < keyOf("s3", s3, b); padA != padB && got != (padA < padB) {
-			t.Fatalf("s3: %s before %s: %v", a, b, got)
-		}
+		got := keyOf("s3", s3, a) < keyOf("s3", s3, b)
+		check.Need(t, padA == padB || got == (padA < padB), "s3: %s before %s: %v", a, b, got)
 	}
 }
 
@@ -254,16 +235,11 @@ func TestRecordsThatCannotBeRead(t *testing.T) {
 // S3 tests whether it may send when a notification is set up: by itself, and by what carries it.
 func TestTestEventsAreNoRecords(t *testing.T) {
 	const test = `{"Service":"Amazon S3","Event":"s3:TestEvent","Time":"2026-03-01T09:00:00.000Z","Bucket":"inbox","RequestId":"5582815E1AEA5ADF","HostId":"8cLeGAmw098X5cv4Zkwcmo8vvZa3eH3eKxsPzbB9wrR"}`
-	quoted, err := json.Marshal(test)
-	if err != nil {
-		t.Fatal(err)
-	}
+	quoted := check.Get(json.Marshal(test))
 	s := read(t, `{"name":"src","kind":"s3"}`)
 	for _, event := range []string{test, `{"Records":[{"eventSource":"aws:sqs","messageId":"1","body":` + string(quoted) + `}]}`} {
 		e, err := s.Split(json.RawMessage(event))
-		if err != nil || len(e.Records) != 0 {
-			t.Errorf("%s: %v, %+v", event, err, e)
-		}
+		check.That(t, err == nil && len(e.Records) == 0, "%s: %v, %+v", event, err, e)
 	}
 }
 
@@ -271,9 +247,8 @@ func TestTestEventsAreNoRecords(t *testing.T) {
 func TestSplitRefuses(t *testing.T) {
 	s := read(t, `{"name":"src","kind":"kinesis"}`)
 	for _, event := range []string{``, `7`, `{}`, `[]`, `{"Records":7}`, `{"Records":[7]}`, `{"records":[]}`, `{"records":{"a-0":7}}`} {
-		if e, err := s.Split(json.RawMessage(event)); err == nil {
-			t.Errorf("%s: %+v", event, e)
-		}
+		e, err := s.Split(json.RawMessage(event))
+		check.That(t, err != nil, "%s: %+v", event, e)
 	}
 }
 
@@ -320,9 +295,7 @@ func TestMappings(t *testing.T) {
 			prev = "prev=" + m.Prev + " "
 		}
 		got := fmt.Sprintf("%s/%s %v %s %s %s%s %v", m.Queue, seq, m.KeyParts, m.KeyType, m.ID, prev, m.Body, m.Attributes)
-		if got != test.want {
-			t.Errorf("%s\ngot  %s\nwant %s", test.source, got, test.want)
-		}
+		check.That(t, got == test.want, "%s\ngot  %s\nwant %s", test.source, got, test.want)
 	}
 }
 
@@ -331,9 +304,7 @@ func TestATraceIsTheMessages(t *testing.T) {
 	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	m := made(t, read(t, `{"name":"src","kind":"sqs"}`), json.RawMessage(`{"Records":[{"eventSource":"aws:sqs","eventSourceARN":"arn:aws:sqs:r:1:q","messageId":"m","body":"{}",
 		"messageAttributes":{"traceparent":{"stringValue":"`+parent+`","dataType":"String"}}}]}`))
-	if m.Trace.Parent != parent || len(m.Attributes) != 0 {
-		t.Errorf("%+v", m)
-	}
+	check.That(t, m.Trace.Parent == parent && len(m.Attributes) == 0, "%+v", m)
 }
 
 // The same key of a table is the same queue, two keys are two.
@@ -347,7 +318,5 @@ func TestItemsAreToldApart(t *testing.T) {
 		names = append(names, m.Queue)
 	}
 	want := []string{"src/t/x%2Fy/z", "src/t/x/y%2Fz", "src/t/x%252Fy/z", "src/t/x/z", "src/t/AAE="}
-	if !slices.Equal(names, want) {
-		t.Errorf("%q, want %q", names, want)
-	}
+	check.That(t, slices.Equal(names, want), "%q, want %q", names, want)
 }

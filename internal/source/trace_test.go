@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -14,10 +15,7 @@ func TestTraces(t *testing.T) {
 	for _, b := range []byte(parent) {
 		bytes = append(bytes, int16(b))
 	}
-	header, err := json.Marshal(bytes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	header := check.Get(json.Marshal(bytes))
 	both := cursor.Trace{Parent: parent, State: "a=1"}
 	for raw, want := range map[string]cursor.Trace{
 		`{"messageAttributes":{"traceparent":{"stringValue":"` + parent + `","stringListValues":[],"dataType":"String"},"tracestate":{"stringValue":"a=1"}},"attributes":{"AWSTraceHeader":"` + xray + `"}}`: both,
@@ -29,8 +27,6 @@ func TestTraces(t *testing.T) {
 		`{"messageAttributes":{"traceparent":{"stringValue":"00-x"}},"attributes":{"AWSTraceHeader":"Root=1"}}`:                                                                                              {},
 		`1`: {},
 	} {
-		if got := traceOf(json.RawMessage(raw)); got != want {
-			t.Errorf("%s: %+v, want %+v", raw, got, want)
-		}
+		check.Is(t, traceOf(json.RawMessage(raw)), want, raw)
 	}
 }

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
@@ -72,11 +74,8 @@ func (o *outer) Check() error {
 
 func TestDecode(t *testing.T) {
 	got := outer{N: 4, Most: 5}
-	err := strictjson.Decode([]byte(`{"id":"","name":"a\u0062","most":0,"wait":"1m0s","idle":"1ns","at":"2026-01-02T03:04:05.5+01:00",
-		"ports":[1,99],"texts":{"a":"","b":"c"},"inner":{"on":true,"wait":["1s","2s"]},"inners":[{"on":false}],"even":4,"word":"AB","raw":[ 1, null]}`), &got)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, strictjson.Decode([]byte(`{"id":"","name":"a\u0062","most":0,"wait":"1m0s","idle":"1ns","at":"2026-01-02T03:04:05.5+01:00",
+		"ports":[1,99],"texts":{"a":"","b":"c"},"inner":{"on":true,"wait":["1s","2s"]},"inners":[{"on":false}],"even":4,"word":"AB","raw":[ 1, null]}`), &got))
 	given := got.Given
 	if got.Given = nil; len(given) != 13 || !given["most"] || given["mode"] {
 		t.Error(given)
@@ -86,9 +85,7 @@ func TestDecode(t *testing.T) {
 		Ports: []int{1, 99}, Texts: map[string]string{"a": "", "b": "c"}, Inner: inner{true, []time.Duration{time.Second, 2 * time.Second}},
 		Inners: []*inner{{}}, Even: 4, Word: "ab", Raw: json.RawMessage("[ 1, null]"),
 	}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(outer{}, base{})); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	check.Is(t, cmp.Diff(want, got, cmp.AllowUnexported(outer{}, base{})), "")
 }
 
 func TestDecodeRefuses(t *testing.T) {
@@ -159,10 +156,7 @@ func TestDecodeQuery(t *testing.T) {
 		Texts  map[string]string `json:"texts"`
 	}
 	read := func(query string) error {
-		values, err := url.ParseQuery(query)
-		if err != nil {
-			t.Fatal(err)
-		}
+		values := check.Get(url.ParseQuery(query))
 		return strictjson.DecodeQuery(values, &got)
 	}
 	if err := read(`queue=7&prefix=&limit=&dry=true&even=&texts={"a":"b"}`); err != nil || got.Queue != "7" || *got.Prefix != "" || got.Limit != 100 || !got.Dry || got.Even != nil || got.Texts["a"] != "b" {
@@ -195,15 +189,13 @@ func FuzzDecode(f *testing.F) {
 		err := strictjson.Decode(raw, &o)
 		var wrong *invalid.Error
 		if err != nil {
-			if !errors.As(err, &wrong) || wrong.Problem == "" || wrong.Code == "" {
-				t.Errorf("%q: %#v", raw, err)
-			}
+			check.That(t, errors.As(err, &wrong) && wrong.Problem != "" && wrong.Code != "",
+				"%q: %#v", raw, err)
 			return
 		}
 		var members map[string]json.RawMessage
-		if json.Unmarshal(raw, &members) != nil || len(members) != len(o.Given) {
-			t.Errorf("%q was taken: %+v", raw, o)
-		}
+		check.That(t, json.Unmarshal(raw, &members) == nil && len(members) == len(o.Given),
+			"%q was taken: %+v", raw, o)
 		inBounds := o.N >= 1 && o.Most >= 0 && o.Most <= 9 && len(o.Name) <= 5 && len(o.Ports) <= 3 && len(o.Texts) <= 2 && (o.Mode == "single" || o.Mode == "batch")
 		for _, port := range o.Ports {
 			inBounds = inBounds && port >= 1 && port <= 99
@@ -212,4 +204,112 @@ func FuzzDecode(f *testing.F) {
 			t.Errorf("%q makes %+v", raw, o)
 		}
 	})
+}
+
+func TestMembers(t *testing.T) {
+	got := check.Get(strictjson.Members([]byte(` {"a": 1.0 ,"b":{"c" : [ ]},"":null} `)))
+	want := []strictjson.Member{{Name: "a", Value: json.RawMessage("1.0")}, {Name: "b", Value: json.RawMessage(`{"c" : [ ]}`)}, {Name: "", Value: json.RawMessage("null")}}
+	check.Is(t, cmp.Diff(want, got), "")
+	for text, want := range map[string]string{
+		``: "ends too early", `{`: "ends too early", `{"a"`: "ends too early", `{"a":}`: "broken JSON", `[]`: "must be a JSON object", `7`: "must be a JSON object",
+		`{"a":1,"a":2}`: `"a" twice`, `{"a":1,"\u0061":2}`: `"a" twice`, `{} {}`: "more after the end", `{"a":1}x`: "more after the end", `nul`: "broken JSON",
+	} {
+		if _, err := strictjson.Members([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want one with %q", text, err, want)
+		}
+	}
+}
+
+// TestManyMembers: a name that stands twice is found among many.
+func TestManyMembers(t *testing.T) {
+	for _, twice := range []int{0, 15, 16, 17, 39} {
+		text := "{"
+		for i := range 40 {
+			text += fmt.Sprintf(`"m%d":1,`, i)
+		}
+		check.Get(strictjson.Members([]byte(text + `"m40":1}`)))
+		_, err := strictjson.Members(fmt.Appendf(nil, `%s"m%d":1}`, text, twice))
+		check.That(t, err != nil, "member %d stands twice, and was taken", twice)
+	}
+}
+
+func TestElements(t *testing.T) {
+	got, err := strictjson.Elements([]byte(` [1, {"a" : 2}]`), 2)
+	check.That(t, err == nil && len(got) == 2 && string(got[1]) == `{"a" : 2}`, "%s, %v", got, err)
+	for _, text := range []string{``, `{}`, `[`, `[1`, `null`, `[] 1`, `[1,]`, `[1,1,1`} {
+		check.That(t, check.Err(strictjson.Elements([]byte(text), 2)) != nil, "%s: no error", text)
+	}
+}
+
+// TestElementsOfALongList: millions of numbers are refused for the memory of a few.
+func TestElementsOfALongList(t *testing.T) {
+	list := []byte("[" + strings.Repeat("1,", 3<<20) + "1]")
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := strictjson.Elements(list, 500)
+	runtime.ReadMemStats(&after)
+	check.That(t, err != nil && after.TotalAlloc-before.TotalAlloc <= 1<<20,
+		"%d bytes for %v, and 500 elements take less than a megabyte", after.TotalAlloc-before.TotalAlloc, err)
+}
+
+// TestNamesOfMembers: a name that is no UTF-8 is not taken for another one.
+func TestNamesOfMembers(t *testing.T) {
+	for _, text := range []string{`{"\ud800":1}`, "{\"\xff\":1}", `{"a":1,"b\udc00":2}`} {
+		got, err := strictjson.Members([]byte(text))
+		check.That(t, err != nil, "%s: %v, no error", text, got)
+	}
+	check.OK(t, check.Err(strictjson.Members([]byte("{\"a\":\"\\ud800\", \"b\":\"\xff\"}"))))
+}
+
+func TestText(t *testing.T) {
+	for raw, want := range map[string]string{`"a"`: "a", `""`: "", `"\u00e9"`: "é", `"\ud83d\ude00"`: "😀", `"\ufffd"`: "\uFFFD", "\"\uFFFD\"": "\uFFFD", `"\uFFFD"`: "\uFFFD", `"\\ufffd"`: `\ufffd`, `"\\\\ud800"`: `\\ud800`, `"\n\ud83d\ude00\t"`: "\n😀\t"} {
+		got, err := strictjson.Text(json.RawMessage(raw))
+		check.That(t, err == nil && got == want, "%s: %q, %v", raw, got, err)
+	}
+	for _, raw := range []string{`7`, `null`, `{}`, `"\ud800"`, `"\ud800\ud800"`, `"a\udc00"`, `"\ufffd\ud800"`, `"\\ufffd\ud800"`, `"\ud800\n"`, `"\ud800x"`, `"\ude00\ud83d"`, "\"\xff\"", "\"\xed\xa0\x80\""} {
+		got, err := strictjson.Text(json.RawMessage(raw))
+		check.That(t, err != nil, "%s: %q, no error", raw, got)
+	}
+}
+
+func TestTooDeepIsReportedSo(t *testing.T) {
+	for document, want := range map[string]invalid.Code{
+		`{"body":` + strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001) + `}`: invalid.OutOfRange,
+		`{"a\"":"` + strings.Repeat("[", 10_001) + `","b":x}`:                        invalid.Malformed,
+		`{"a":[` + strings.Repeat("[],", 10_001) + `x]}`:                             invalid.Malformed,
+	} {
+		_, err := strictjson.Members([]byte(document))
+		var wrong *invalid.Error
+		check.That(t, errors.As(err, &wrong) && wrong.Code == want,
+			"%.20s: error %v, want the code %s", document, err, want)
+	}
+}
+
+func FuzzMembers(f *testing.F) {
+	for _, seed := range []string{`{"a":1}`, `{"a":{"b":"c"}}`, `[]`, `{"a":1,"a":2}`, `{"\ud800":1}`, ``} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		members, err := strictjson.Members(raw)
+		check.That(t, err != nil || json.Valid(raw), "%q is no JSON, and was taken", raw)
+		for _, m := range members {
+			check.That(t, err != nil || json.Valid(m.Value), "%q: the value %q is no JSON", raw, m.Value)
+			_, _ = strictjson.Text(m.Value)
+		}
+	})
+}
+
+func TestWithoutKeepsTheRestByteForByte(t *testing.T) {
+	for document, want := range map[string]string{
+		`{"queue":"q","seq":1,"body":{ "seq" : 1.0 }}`: `{"queue":"q","body":{ "seq" : 1.0 }}`,
+		`{"seq":"7"}`:         `{}`,
+		`{ "a" : [ 1 , 2 ] }`: `{"a":[ 1 , 2 ]}`,
+	} {
+		got, err := strictjson.Without([]byte(document), "seq")
+		check.That(t, err == nil && string(got) == want, "%s: %s, %v; want %s", document, got, err, want)
+	}
+	for _, document := range []string{`[]`, `{`, ``} {
+		got, err := strictjson.Without([]byte(document), "seq")
+		check.That(t, err != nil, "%s: %s", document, got)
+	}
 }

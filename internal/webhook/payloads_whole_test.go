@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/payloads"
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/mapping"
@@ -24,10 +25,7 @@ import (
 // "| `push`, `create` | `repository.pushed_at` |".
 func keyPaths(t *testing.T) map[string][]string {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/reference/events.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := check.Get(os.ReadFile("../../docs/reference/events.md"))
 	_, rest, _ := strings.Cut(string(page), "| kind of event of GitHub | key |\n|---|---|\n")
 	paths := map[string][]string{}
 	for line := range strings.Lines(rest) {
@@ -39,9 +37,7 @@ func keyPaths(t *testing.T) map[string][]string {
 			paths[kind] = quoted(cells[2])
 		}
 	}
-	if len(paths) < 10 {
-		t.Fatalf("the page has %v", paths)
-	}
+	check.Need(t, len(paths) >= 10, "the page has %v", paths)
 	return paths
 }
 
@@ -55,9 +51,8 @@ func TestGitHubsEvents(t *testing.T) {
 		name := fmt.Sprintf("%s of %s, %.60s", e.Kind, e.From, e.Body)
 		m, at, key := github(t, s, e.Kind, i, e.Body)
 		kinds[e.Kind] = true
-		if m.Attributes["event"] != e.Kind || m.ID != fmt.Sprintf("%d/7", i) {
-			t.Errorf("%s: %+v", name, m)
-		}
+		check.That(t, m.Attributes["event"] == e.Kind && m.ID == fmt.Sprintf("%d/7", i),
+			"%s: %+v", name, m)
 		if m.Attributes[mapping.ReceivedAttribute] != "" {
 			continue
 		}
@@ -69,13 +64,11 @@ func TestGitHubsEvents(t *testing.T) {
 		byPath[e.Kind] = true
 	}
 	for kind := range paths {
-		if kinds[kind] && !byPath[kind] {
-			t.Errorf("no %s has the key that the page says: %v", kind, paths[kind])
-		}
+		check.That(t, !kinds[kind] || byPath[kind],
+			"no %s has the key that the page says: %v", kind, paths[kind])
 	}
-	if len(kinds) < 58 || len(events) < 329 {
-		t.Errorf("only %d events of %d kinds", len(events), len(kinds))
-	}
+	check.That(t, len(kinds) >= 58 && len(events) >= 329,
+		"only %d events of %d kinds", len(events), len(kinds))
 	t.Logf("%d events of %d kinds, those of %d with a time of their own", len(events), len(kinds), len(byPath))
 
 	queues := map[string]bool{}
@@ -93,17 +86,11 @@ func github(t *testing.T, s webhook.Source, kind string, i int, body []byte) (m 
 		"content-type": "application/json", "x-github-delivery": fmt.Sprint(i), "x-github-hook-id": "7", "x-github-event": kind,
 	}}
 	all, err := s.Messages(r, received)
-	if err != nil {
-		t.Fatalf("%s: %v\n%.200s", kind, err, body)
-	}
+	check.Need(t, err == nil, "%s: %v\n%.200s", kind, err, body)
 	made, err := all[0].KeyType.Key(all[0].KeyParts...)
-	if err != nil {
-		t.Fatalf("%s: %v\n%.200s", kind, err, body)
-	}
+	check.Need(t, err == nil, "%s: %v\n%.200s", kind, err, body)
 	var parts []any
-	if err := json.Unmarshal(made.JSON(), &parts); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal(made.JSON(), &parts))
 	return all[0], parts[0].(string), string(made)
 }
 
@@ -111,9 +98,7 @@ func github(t *testing.T, s webhook.Source, kind string, i int, body []byte) (m 
 func timeAt(t *testing.T, document []byte, path string) string {
 	t.Helper()
 	var value any
-	if err := json.Unmarshal(document, &value); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal(document, &value))
 	for _, name := range strings.Split(path, ".") {
 		object, _ := value.(map[string]any)
 		value = object[name]
@@ -141,9 +126,7 @@ func shared(t *testing.T) (bodies []json.RawMessage) {
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		var line struct{ Body json.RawMessage }
-		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, json.Unmarshal(lines.Bytes(), &line))
 		bodies = append(bodies, line.Body)
 	}
 	return bodies

@@ -1,6 +1,11 @@
 package webhook_test
 
 import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -10,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/mapping"
 	"github.com/streamsort/streamsort/internal/webhook"
@@ -26,10 +32,7 @@ func preset(t testing.TB, name string) webhook.Source {
 	if name == "meta" {
 		more = `,"verifyToken":"arn:aws:ssm:eu-west-1:123456789012:parameter/t"`
 	}
-	all, err := webhook.Read([]byte(`{"sources":[{"name":"n","preset":"`+name+`","secret":"arn:aws:ssm:eu-west-1:123456789012:parameter/s"`+more+`}]}`), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := check.Get(webhook.Read([]byte(`{"sources":[{"name":"n","preset":"`+name+`","secret":"arn:aws:ssm:eu-west-1:123456789012:parameter/s"`+more+`}]}`), nil))
 	return all[0]
 }
 
@@ -86,10 +89,7 @@ func became(s webhook.Source, body string, headers ...string) string {
 // headers, the body, and what it becomes. Real ones of GitHub are in payloads_whole_test.go; these
 // are made by what the senders' pages say.
 func TestPresets(t *testing.T) {
-	file, err := os.ReadFile("testdata/presets.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := check.Get(os.ReadFile("testdata/presets.txt"))
 	seen := map[string]bool{}
 	for block := range strings.SplitSeq(strings.TrimSpace(string(file)), "\n\n") {
 		lines := strings.Split(block, "\n")
@@ -100,9 +100,7 @@ func TestPresets(t *testing.T) {
 			t.Errorf("%s\n%s\ngot  %s\nwant %s", lines[0], lines[1], got, want)
 		}
 	}
-	if len(seen) != len(webhook.PresetTexts()) {
-		t.Errorf("there are events of %v", seen)
-	}
+	check.That(t, len(seen) == len(webhook.PresetTexts()), "there are events of %v", seen)
 }
 
 // TestPresetsAreDefaults: what a source says itself counts, member by member.
@@ -130,29 +128,20 @@ func TestPresetsAreDefaults(t *testing.T) {
 			t.Errorf("%s: %v", members, err)
 			continue
 		}
-		if got := became(all[0], event); got != want {
-			t.Errorf("%s: %s, want %s", members, got, want)
-		}
+		check.Is(t, became(all[0], event), want, members)
 	}
 }
 
 // TestThePagesHaveThePresets: each has a row, whose names are in its paths; and the file that the
 // settings show is read.
 func TestThePagesHaveThePresets(t *testing.T) {
-	settings, err := os.ReadFile("../../docs/reference/settings.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	settings := check.Get(os.ReadFile("../../docs/reference/settings.md"))
 	_, page, _ := strings.Cut(string(settings), "## Webhook senders\n")
 	_, file, _ := strings.Cut(page, "```json\n")
 	file, _, _ = strings.Cut(file, "```")
-	if sources, err := webhook.Read([]byte(file), nil); err != nil || len(sources) != 2 {
-		t.Errorf("the page's file: %v", err)
-	}
-	events, err := os.ReadFile("../../docs/reference/events.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	sources, err := webhook.Read([]byte(file), nil)
+	check.That(t, err == nil && len(sources) == 2, "the page's file: %v", err)
+	events := check.Get(os.ReadFile("../../docs/reference/events.md"))
 	_, table, _ := strings.Cut(string(events), "| `preset` | `queue` | `id` | `key` |\n|---|---|---|---|\n")
 	table, _, _ = strings.Cut(table, "\n\n")
 	texts := webhook.PresetTexts()
@@ -166,9 +155,7 @@ func TestThePagesHaveThePresets(t *testing.T) {
 			delete(texts, name)
 			for i, paths := range []string{of.Queue + "'" + name + "'", of.ID, of.Key + fmt.Sprint(of.Attributes)} {
 				for _, path := range quoted(cells[2+i]) {
-					if !strings.Contains(paths, path) {
-						t.Errorf("%s: %s is not one of %s", name, path, paths)
-					}
+					check.That(t, strings.Contains(paths, path), "%s: %s is not one of %s", name, path, paths)
 				}
 			}
 		}
@@ -206,23 +193,15 @@ func TestPushes(t *testing.T) {
 	for range 20 {
 		random.Shuffle(len(sorted), func(i, j int) { sorted[i], sorted[j] = sorted[j], sorted[i] })
 		slices.SortFunc(sorted, func(a, b string) int { return strings.Compare(sortKey(t, s, a), sortKey(t, s, b)) })
-		if !slices.Equal(sorted, pushes) {
-			t.Fatalf("sorted as\n%s", strings.Join(sorted, "\n"))
-		}
+		check.Need(t, slices.Equal(sorted, pushes), "sorted as\n%s", strings.Join(sorted, "\n"))
 	}
 }
 
 // sortKey is what the message of GitHub's event sorts by.
 func sortKey(t *testing.T, s webhook.Source, body string) string {
 	t.Helper()
-	all, err := messages(s, body, "X-GitHub-Delivery: d")
-	if err != nil {
-		t.Fatal(err)
-	}
-	key, err := all[0].KeyType.Key(all[0].KeyParts...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := check.Get(messages(s, body, "X-GitHub-Delivery: d"))
+	key := check.Get(all[0].KeyType.Key(all[0].KeyParts...))
 	return string(key)
 }
 
@@ -250,4 +229,35 @@ func FuzzPresets(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestAdyenFieldsAreApart: what is signed is of one item alone, though colons join its fields; and
+// what is larger than any notification is not read.
+func TestAdyenFieldsAreApart(t *testing.T) {
+	s, key := preset(t, "adyen"), bytes.Repeat([]byte{7}, 32)
+	sum := hmac.New(sha256.New, key)
+	fmt.Fprint(sum, "PSP1::Shop:cart:17:100:EUR:AUTHORISATION:true") // of merchantReference "cart:17"
+	signature := base64.StdEncoding.EncodeToString(sum.Sum(nil))
+	for _, test := range []struct {
+		fields string // with bars between
+		more   int
+		good   bool
+	}{
+		{"PSP1||Shop|cart:17|100|EUR|AUTHORISATION|true", 0, true},
+		{"PSP1||Shop|cart:17|100|EUR|AUTHORISATION|true", 300_000, false},
+		{"PSP1:|Shop|cart|17|100|EUR|AUTHORISATION|true", 0, false},
+		{"PSP1||Shop|cart|17|100|EUR:AUTHORISATION|true|", 0, false},
+		{"PSP1||Shop|cart|17|100|EUR|AUTHORISATION:true|", 0, false},
+	} {
+		f := strings.Split(test.fields, "|")
+		body := fmt.Sprintf(`{"notificationItems":[{"NotificationRequestItem":{`+
+			`"additionalData":{"hmacSignature":%q},`+
+			`"pspReference":%q,"originalReference":%q,"merchantAccountCode":%q,"merchantReference":%q,`+
+			`"amount":{"value":%q,"currency":%q},"eventCode":%q,"success":%q,"x":%q}}]}`,
+			signature, f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7], strings.Repeat("x", test.more))
+		claim, why := s.Signature.Read(nil, received)
+		good, err := claim.By([][]byte{[]byte(hex.EncodeToString(key))}, []byte(body))
+		check.That(t, why == "" && err == nil && good == test.good,
+			"%s and %d bytes: %v, %q, %v", test.fields, test.more, good, why, err)
+	}
 }

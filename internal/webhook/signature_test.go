@@ -6,16 +6,22 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/hmac"
-	"crypto/rand"
+	secure "crypto/rand"
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	standard "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/secret"
 	"github.com/streamsort/streamsort/internal/webhook"
 )
@@ -23,20 +29,14 @@ import (
 // source reads one source, of the members beside name, secret and queue.
 func source(t testing.TB, members string) webhook.Source {
 	t.Helper()
-	all, err := webhook.Read([]byte(`{"sources":[{"name":"s","secret":"arn:aws:ssm:eu-west-1:123456789012:parameter/s","queue":"'q'",`+members+`}]}`), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := check.Get(webhook.Read([]byte(`{"sources":[{"name":"s","secret":"arn:aws:ssm:eu-west-1:123456789012:parameter/s","queue":"'q'",`+members+`}]}`), nil))
 	return all[0]
 }
 
 // made reports whether one of the secrets made the claim.
 func made(t testing.TB, c webhook.Claim, secrets [][]byte, body []byte) bool {
 	t.Helper()
-	made, err := c.By(secrets, body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := check.Get(c.By(secrets, body))
 	return made
 }
 
@@ -146,23 +146,16 @@ func TestKnownAnswers(t *testing.T) {
 			if strings.HasPrefix(name, "sendgrid") {
 				secrets[0] = []byte(newPublicKey(t, elliptic.P256(), nil))
 			}
-			if why != "" || !made(t, claim, secrets, []byte(test.body)) {
-				t.Errorf("refused: %q", why)
-			}
-			if made(t, claim, secrets[:1], []byte(test.body)) {
-				t.Error("another secret made it too")
-			}
+			check.That(t, why == "" && made(t, claim, secrets, []byte(test.body)), "refused: %q", why)
+			check.That(t, !made(t, claim, secrets[:1], []byte(test.body)), "another secret made it too")
 			// Each bit of the body counts.
 			for i := range len(test.body) * 8 {
 				changed := []byte(test.body)
 				changed[i/8] ^= 1 << (i % 8)
-				if made(t, claim, secrets, changed) {
-					t.Fatalf("bit %d of the body may be flipped", i)
-				}
+				check.Need(t, !made(t, claim, secrets, changed), "bit %d of the body may be flipped", i)
 			}
-			if made(t, claim, nil, []byte(test.body)) || made(t, claim, secrets, nil) {
-				t.Error("no secret, or no body, will do")
-			}
+			check.That(t, !made(t, claim, nil, []byte(test.body)) && !made(t, claim, secrets, nil),
+				"no secret, or no body, will do")
 		})
 	}
 }
@@ -227,12 +220,9 @@ func TestRefusedHeaders(t *testing.T) {
 	} {
 		s := source(t, test.members)
 		claim, why := s.Signature.Read(test.headers, now)
-		if why != test.want {
-			t.Errorf("%s: %q, want %q", name, why, test.want)
-		}
-		if why == "" && !made(t, claim, [][]byte{[]byte(secret)}, []byte(body)) {
-			t.Errorf("%s: not made by its secret", name)
-		}
+		check.That(t, why == test.want, "%s: %q, want %q", name, why, test.want)
+		check.That(t, why != "" || made(t, claim, [][]byte{[]byte(secret)}, []byte(body)),
+			"%s: not made by its secret", name)
 	}
 }
 
@@ -246,31 +236,22 @@ func TestSeveralSignatures(t *testing.T) {
 		t.Fatal(why)
 	}
 	for secret, want := range map[string]bool{"the old secret of this": true, "the new secret of this": true, "another secret of this": false} {
-		if got := made(t, claim, [][]byte{[]byte(secret)}, []byte(body)); got != want {
-			t.Errorf("%s: %v", secret, got)
-		}
+		check.Is(t, made(t, claim, [][]byte{[]byte(secret)}, []byte(body)), want, secret)
 	}
 	// The timestamp is signed: another one, within the tolerance, will not do.
 	claim, _ = s.Signature.Read(map[string]string{"stripe-signature": strings.Replace(header, at, "1700000001", 1)}, time.Unix(1_700_000_000, 0))
-	if made(t, claim, [][]byte{[]byte("the new secret of this")}, []byte(body)) {
-		t.Error("the timestamp may be changed")
-	}
+	check.That(t, !made(t, claim, [][]byte{[]byte("the new secret of this")}, []byte(body)),
+		"the timestamp may be changed")
 }
 
 // newPublicKey is the public half of a new key, as DER in base64, and by the other half a signature over a text.
 func newPublicKey(t testing.TB, curve elliptic.Curve, sign func(*ecdsa.PrivateKey)) string {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(curve, rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := check.Get(ecdsa.GenerateKey(curve, secure.Reader))
 	if sign != nil {
 		sign(key)
 	}
-	der, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	der := check.Get(x509.MarshalPKIXPublicKey(&key.PublicKey))
 	return base64.StdEncoding.EncodeToString(der)
 }
 
@@ -280,10 +261,7 @@ func TestSendGrid(t *testing.T) {
 	var signature string
 	public := newPublicKey(t, elliptic.P256(), func(key *ecdsa.PrivateKey) {
 		digest := sha256.Sum256([]byte(at + content))
-		made, err := ecdsa.SignASN1(rand.Reader, key, digest[:])
-		if err != nil {
-			t.Fatal(err)
-		}
+		made := check.Get(ecdsa.SignASN1(secure.Reader, key, digest[:]))
 		signature = base64.StdEncoding.EncodeToString(made)
 	})
 	s := source(t, `"preset":"sendgrid"`)
@@ -294,19 +272,15 @@ func TestSendGrid(t *testing.T) {
 	}
 	claim, why := read(signature, at, 1_700_000_000)
 	for _, secret := range []string{public, "-----BEGIN PUBLIC KEY-----\n" + public + "\n-----END PUBLIC KEY-----\n"} {
-		if why != "" || !made(t, claim, [][]byte{[]byte(secret)}, []byte(content)) {
-			t.Errorf("refused: %q", why)
-		}
+		check.That(t, why == "" && made(t, claim, [][]byte{[]byte(secret)}, []byte(content)),
+			"refused: %q", why)
 	}
-	if made(t, claim, [][]byte{[]byte(public)}, []byte(content[:len(content)-1])) {
-		t.Error("another body will do")
-	}
-	if _, why := read(signature, at, 1_700_000_301); why != webhook.OutOfTolerance {
-		t.Errorf("301 seconds old: %q", why)
-	}
-	if _, why := read("no base64", at, 1_700_000_000); why != webhook.Unreadable {
-		t.Errorf("no base64: %q", why)
-	}
+	check.That(t, !made(t, claim, [][]byte{[]byte(public)}, []byte(content[:len(content)-1])),
+		"another body will do")
+	_, why = read(signature, at, 1_700_000_301)
+	check.That(t, why == webhook.OutOfTolerance, "301 seconds old: %q", why)
+	_, why = read("no base64", at, 1_700_000_000)
+	check.That(t, why == webhook.Unreadable, "no base64: %q", why)
 	for _, secret := range []string{newPublicKey(t, elliptic.P384(), nil), "whsec_no_public_key_of_any_curve", public[4:]} {
 		if made, err := claim.By([][]byte{[]byte(secret)}, []byte(content)); made || err == nil || strings.Contains(err.Error(), secret) {
 			t.Errorf("%s: %v, %v; want an error", secret, made, err)
@@ -335,18 +309,16 @@ func TestGitLab(t *testing.T) {
 		for i, text := range c.secrets {
 			secrets[i] = []byte(text)
 		}
-		if got := made(t, claim, secrets, []byte(`{}`)); why != "" || got != c.want {
-			t.Errorf("%s of %v: %v, %q", c.shown, c.secrets, got, why)
-		}
+		got := made(t, claim, secrets, []byte(`{}`))
+		check.That(t, why == "" && got == c.want, "%s of %v: %v, %q", c.shown, c.secrets, got, why)
 	}
 	if _, why := s.Signature.Read(map[string]string{}, time.Unix(0, 0)); why != webhook.NoSignature {
 		t.Errorf("no token: %q", why)
 	}
 	general := source(t, `"id":"@digest","signature":{"header":"Authorization","prefix":"Bearer ","encoding":"token"}`)
 	claim, why := general.Signature.Read(map[string]string{"authorization": "Bearer " + token}, time.Unix(0, 0))
-	if why != "" || !made(t, claim, [][]byte{[]byte(token)}, nil) || made(t, claim, [][]byte{[]byte("Bearer " + token)}, nil) {
-		t.Errorf("a token behind a prefix: %q", why)
-	}
+	check.That(t, why == "" && made(t, claim, [][]byte{[]byte(token)}, nil) && !made(t, claim, [][]byte{[]byte("Bearer " + token)}, nil),
+		"a token behind a prefix: %q", why)
 }
 
 // TestLinear: the timestamp in the body counts, once the body is known to be signed.
@@ -366,14 +338,9 @@ func TestLinear(t *testing.T) {
 	} {
 		claim, why := s.Signature.Read(map[string]string{"linear-signature": hex.EncodeToString(sum(key, body))}, time.Unix(1_700_000_000, 0))
 		if why == "" {
-			var err error
-			if why, err = claim.Check(t.Context(), secrets, s.Secret, []byte(body)); err != nil {
-				t.Fatal(err)
-			}
+			why = check.Get(claim.Check(t.Context(), secrets, s.Secret, []byte(body)))
 		}
-		if why != want {
-			t.Errorf("%s: %q, want %q", body, why, want)
-		}
+		check.That(t, why == want, "%s: %q, want %q", body, why, want)
 	}
 }
 
@@ -419,14 +386,11 @@ func TestAdyen(t *testing.T) {
 		for i, text := range c.secrets {
 			secrets[i] = []byte(text)
 		}
-		if got := made(t, claim, secrets, []byte(c.body)); why != "" || got != c.want {
-			t.Errorf("%s: %v, %q; want %v", name, got, why, c.want)
-		}
+		got := made(t, claim, secrets, []byte(c.body))
+		check.That(t, why == "" && got == c.want, "%s: %v, %q; want %v", name, got, why, c.want)
 	}
 	claim, _ := s.Signature.Read(nil, time.Unix(0, 0))
-	if _, err := claim.By([][]byte{[]byte("a key of 32 bytes in no hex digit")}, []byte(items(good))); err == nil {
-		t.Error("a key that is no hex will do")
-	}
+	check.That(t, check.Err(claim.By([][]byte{[]byte("a key of 32 bytes in no hex digit")}, []byte(items(good)))) != nil, "a key that is no hex will do")
 }
 
 // TestNamesOfHeaders: what is under another name of the preset is there under the one that is known; what
@@ -435,9 +399,8 @@ func TestNamesOfHeaders(t *testing.T) {
 	headers := map[string]string{"shopify-hmac-sha256": "x", "shopify-webhook-id": "new", "x-shopify-topic": "known", "shopify-topic": "other"}
 	s := source(t, `"preset":"shopify"`)
 	s.Signature.Read(headers, time.Unix(0, 0))
-	if headers["x-shopify-webhook-id"] != "new" || headers["x-shopify-topic"] != "known" {
-		t.Errorf("headers %v", headers)
-	}
+	check.That(t, headers["x-shopify-webhook-id"] == "new" && headers["x-shopify-topic"] == "known",
+		"headers %v", headers)
 }
 
 // FuzzSignature: of each preset, and of signatures that a source describes, nothing is made by a secret that
@@ -464,9 +427,88 @@ func FuzzSignature(f *testing.F) {
 		}
 		for name, s := range sources {
 			claim, why := s.Signature.Read(headers, time.Unix(1_700_000_000, 0))
-			if why == "" && made(t, claim, [][]byte{[]byte(cmp.Or(secrets[name], "nobody+knows+this+secret"))}, body) {
-				t.Errorf("%s: %q was made by a secret that made nothing", name, header)
-			}
+			check.That(t, why != "" || !made(t, claim, [][]byte{[]byte(cmp.Or(secrets[name], "nobody+knows+this+secret"))}, body),
+				"%s: %q was made by a secret that made nothing", name, header)
 		}
 	})
+}
+
+// whsec is a secret as senders of Standard Webhooks give it out.
+func whsec(key string) string { return "whsec_" + base64.StdEncoding.EncodeToString([]byte(key)) }
+
+// TestStandardWebhooks: what the standard's own library signs is taken, and what it refuses is refused.
+func TestStandardWebhooks(t *testing.T) {
+	s := source(t, `"preset":"standard"`)
+	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same each time
+	now := time.Now().Truncate(time.Second)
+	text := func(n int) string {
+		b := make([]byte, n)
+		for i := range b {
+			b[i] = byte(random.IntN(256))
+		}
+		return string(b)
+	}
+	taken := 0
+	for range 500 {
+		key, body := text(24+random.IntN(41)), []byte(text(random.IntN(100)))
+		hook := check.Get(standard.NewWebhook(whsec(key)))
+		id, at := "msg_"+base64.RawURLEncoding.EncodeToString([]byte(text(12))), now.Add(time.Duration(random.IntN(400)-200)*time.Second)
+		signature := check.Get(hook.Sign(id, at, body))
+		rolled := check.Get(hook.Sign(id, at, append(body, 'x')))
+		headers := http.Header{}
+		headers.Set("webhook-id", id)
+		headers.Set("webhook-timestamp", strconv.FormatInt(at.Unix(), 10))
+		headers.Set("webhook-signature", []string{signature, rolled + " v1a,AAAA " + signature, rolled, signature + "A", "v2" + signature[2:], ""}[random.IntN(6)])
+		if random.IntN(8) == 0 {
+			headers.Set("webhook-id", id+"x")
+		}
+		if random.IntN(8) == 0 {
+			headers.Set("webhook-timestamp", strconv.FormatInt(at.Unix()+1, 10))
+		}
+		flat := map[string]string{}
+		for name := range headers {
+			flat[strings.ToLower(name)] = headers.Get(name)
+		}
+		claim, why := s.Signature.Read(flat, now)
+		got := why == "" && made(t, claim, [][]byte{[]byte(whsec(key))}, body)
+		if want := hook.Verify(body, headers) == nil; got != want {
+			t.Fatalf("%v: %v (%s), and the standard's library says %v", headers, got, why, want)
+		}
+		if got {
+			taken++
+		}
+	}
+	check.That(t, taken >= 100, "%d of 500 are good", taken)
+}
+
+// TestStandardSecrets are written as the standard has them; what is wrong with one is said, and not
+// what is in it.
+func TestStandardSecrets(t *testing.T) {
+	s := source(t, `"preset":"standard"`)
+	at := time.Unix(1_614_265_330, 0)
+	claim, why := s.Signature.Read(map[string]string{
+		"webhook-id": "msg_p5jXN8AQM9LWM0D4loKWxJek", "webhook-timestamp": "1614265330",
+		"webhook-signature": "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
+	}, at)
+	if why != "" {
+		t.Fatal(why)
+	}
+	for value, want := range map[string]string{
+		"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw":                                  "",
+		"v1,whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n":                             "",
+		"MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw":                                        "",
+		"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaS":                                   "secret 1 of 1 is not whsec_ and 16 bytes or more in base64",
+		`["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw","a secret as others have it"]`: "secret 2 of 2 is not whsec_",
+		"whsec_c2hvcnQga2V5":                                                      "secret 1 of 1 is not whsec_ and 16 bytes",
+	} {
+		secrets := secret.NewCache(func(context.Context, secret.Reference) (string, error) { return value, nil }, func() time.Time { return at })
+		why, err := claim.Check(t.Context(), secrets, s.Secret, []byte(`{"test": 2432232314}`))
+		good := why == ""
+		switch {
+		case want == "" && (err != nil || !good):
+			t.Errorf("%s: %v, %v; want that it made it", value, good, err)
+		case want != "" && (good || err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "MfKQ")):
+			t.Errorf("%s: %v, %v; want %s", value, good, err, want)
+		}
+	}
 }

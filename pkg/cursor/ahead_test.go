@@ -24,8 +24,7 @@ func TestAClockThatIsAhead(t *testing.T) {
 		now := at
 		defaults := cursor.DefaultSettings()
 		defaults.Settle = 0
-		sorter, err := cursor.New(s, &cursor.Options{Now: func() time.Time { return now }, Defaults: &defaults})
-		check(t, err)
+		sorter := must(cursor.New(s, &cursor.Options{Now: func() time.Time { return now }, Defaults: &defaults}))
 		put := func(m cursor.Message) cursor.Result {
 			t.Helper()
 			return sorter.Put(t.Context(), m)[0]
@@ -52,8 +51,7 @@ func TestAClockThatIsAhead(t *testing.T) {
 			same(t, "received instead", r.ClockAhead, true)
 			now = now.Add(time.Second)
 		}
-		_, err = sorter.Settle(t.Context(), q, sortkey.EverySortKey)
-		check(t, err)
+		must(sorter.Settle(t.Context(), q, sortkey.EverySortKey))
 		var keys []string
 		for m, err := range sorter.Read(t.Context(), q, 0, standing(t, s, q).Position) {
 			check(t, err)
@@ -62,13 +60,11 @@ func TestAClockThatIsAhead(t *testing.T) {
 		same(t, "log", keys, []string{"hook 2126-03-04T05:06:07Z", "b 2126-03-05T05:06:07Z"})
 
 		ahead := 87600 * time.Hour
-		cur, err := sorter.Configure(t.Context(), q, cursor.Change{ClockAhead: &ahead})
-		check(t, err)
+		cur := must(sorter.Configure(t.Context(), q, cursor.Change{ClockAhead: &ahead}))
 		same(t, "ahead", cur.Settings.ClockAhead, ahead)
 		now = now.Add(time.Minute)
 		short := time.Hour
-		_, err = sorter.Configure(t.Context(), q, cursor.Change{ClockAhead: &short})
-		check(t, err)
+		must(sorter.Configure(t.Context(), q, cursor.Change{ClockAhead: &short}))
 		refused("with another bound", timed(q, "c", now.Add(time.Hour+time.Second), time.Time{}),
 			`is 2126-03-04T06:07:10Z, and at most 2126-03-04T06:07:09Z are taken, 1h0m0s ahead of now: set the sender's clock, or "clockAhead" with PUT /queues`)
 	})
@@ -81,9 +77,7 @@ func TestEachTimeOfAKeyIsLookedAt(t *testing.T) {
 	m.KeyType, m.KeyParts = "number,time", []any{4_000_000_000, "2099-01-02T03:04:05Z"}
 	err := b.sorter.Put(t.Context(), m)[0].Err
 	var wrong *cursor.InvalidError
-	if !errors.As(err, &wrong) || wrong.Problem[:22] != "part 2 of 2 is 2099-01" {
-		t.Error(err)
-	}
+	failIf(t, !errors.As(err, &wrong) || wrong.Problem[:22] != "part 2 of 2 is 2099-01", "%v", err)
 	m.Received = b.now
 	b.want("by its receipt", b.putKeyed(m), "waiting 14")
 }
@@ -98,12 +92,8 @@ func TestAheadIsForTimes(t *testing.T) {
 		"q": {ClockAhead: &hour}, "new": {Kind: &kind, KeyType: &text, ClockAhead: &hour}, "short": {Kind: &kind, KeyType: &times, ClockAhead: &tooShort},
 		"numbered": {ClockAhead: &hour},
 	} {
-		var wrong *cursor.InvalidError
-		if _, err := b.sorter.Configure(t.Context(), queue, change); !errors.As(err, &wrong) || wrong.Field != "clockAhead" {
-			t.Errorf("%s: %v", queue, err)
-		}
+		refuses(t, queue, errOf(b.sorter.Configure(t.Context(), queue, change)), "clockAhead")
 	}
-	if cur := b.status(); cur.Settings.ClockAhead != 0 {
-		t.Errorf("%v", cur.Settings.ClockAhead)
-	}
+	cur := b.status()
+	failIf(t, cur.Settings.ClockAhead != 0, "%v", cur.Settings.ClockAhead)
 }

@@ -99,19 +99,14 @@ func TestAppendAtASeq(t *testing.T) {
 func TestAKindBesideASeq(t *testing.T) {
 	b := newBench(t, nil)
 	b.put(body(1))
-	if results := b.sorter.Put(t.Context(), batch("", 2)...); !errors.Is(results[0].Err, cursor.ErrFixed) {
-		t.Errorf("%+v; want that the kind is fixed", results)
-	}
-	var invalid *cursor.InvalidError
+	results := b.sorter.Put(t.Context(), batch("", 2)...)
+	failIf(t, !errors.Is(results[0].Err, cursor.ErrFixed), "%+v; want that the kind is fixed", results)
 	other := body(2)
 	other.Kind = cursor.KindKeyed
-	if err := b.sorter.Put(t.Context(), other)[0].Err; !errors.As(err, &invalid) || invalid.Field != "kind" {
-		t.Errorf("error %v, want one about the kind", err)
-	}
+	refuses(t, "error", b.sorter.Put(t.Context(), other)[0].Err, "kind")
 	first := int64(100)
 	of := cursor.KindArrival
-	_, err := b.sorter.Configure(t.Context(), "made", cursor.Change{Kind: &of, First: &first})
-	check(t, err)
+	must(b.sorter.Configure(t.Context(), "made", cursor.Change{Kind: &of, First: &first}))
 	made := []cursor.Message{{Queue: "made", Seq: 100}, {Queue: "made", Seq: 101}}
 	b.want("of a queue that begins at 100", b.putAt(b.sorter, made), "advanced 100-101")
 }
@@ -120,29 +115,23 @@ func TestAKindBesideASeq(t *testing.T) {
 func TestAppendAtFigures(t *testing.T) {
 	meter := ddbtest.NewMeter(ddb.NewMemory(tablesOf(cursor.Names{})...))
 	process := func() *cursor.Sorter {
-		s, err := cursor.New(storeOn(t, meter, cursor.Names{}), nil)
-		check(t, err)
-		return s
+		return must(cursor.New(storeOn(t, meter, cursor.Names{}), nil))
 	}
 	warm, next := process(), int64(1)
 	put := func(s *cursor.Sorter, n int64) ddbtest.Total {
 		meter.Take()
 		results := s.Put(t.Context(), batch("", seqs(next, next+n-1)...)...)
-		err := results[0].Err
-		check(t, err)
+		check(t, results[0].Err)
 		for _, r := range results {
-			if r.Outcome != cursor.Advanced {
-				t.Errorf("%+v", r)
-			}
+			failIf(t, r.Outcome != cursor.Advanced, "%+v", r)
 		}
 		next += n
 		return meter.Take()
 	}
 	costs := func(what string, got ddbtest.Total, writes, reads int, units ddb.Units) {
 		t.Helper()
-		if got.Writes != writes || got.Reads != reads || got.Units != units {
-			t.Errorf("%s: %+v, want %d, %d and %+v", what, got, writes, reads, units)
-		}
+		failIf(t, got.Writes != writes || got.Reads != reads || got.Units != units,
+			"%s: %+v, want %d, %d and %+v", what, got, writes, reads, units)
 	}
 	put(warm, 1)
 	for _, n := range []int64{1, 5, 25, 100} {
@@ -155,11 +144,9 @@ func TestAppendAtFigures(t *testing.T) {
 	}
 	costs("the one that fills an order item", put(warm, 100), 4, 0, ddb.Units{Writes: 4})
 	meter.Take()
-	err := warm.Put(t.Context(), batch("", seqs(1, 6)...)...)[0].Err
-	check(t, err)
+	check(t, warm.Put(t.Context(), batch("", seqs(1, 6)...)...)[0].Err)
 	costs("a repeat", meter.Take(), 0, 3, ddb.Units{Reads: 5})
-	err = warm.Put(t.Context(), batch("", next+1)...)[0].Err
-	check(t, err)
+	check(t, warm.Put(t.Context(), batch("", next+1)...)[0].Err)
 	costs("one that is ahead", meter.Take(), 0, 1, ddb.Units{Reads: 1})
 }
 
@@ -198,9 +185,8 @@ func TestAppendAtBehindOrderItems(t *testing.T) {
 	_, _, err := b.memory.Inside().Allocate(t.Context(), "q", entries("dead", queuelog.MaxTail-cur.Tail.Len()), cursor.Range{From: cur.Position, To: cur.Position}, b.now)
 	check(t, err)
 	b.want("into a full tail", b.putAt(b.process(cursor.Options{}), batch("", b.status().Position+1)), fmt.Sprintf("advanced %d", b.status().Position))
-	if n := b.status().Tail.Len(); n >= queuelog.MaxTail {
-		t.Errorf("the tail has %d places", n)
-	}
+	n := b.status().Tail.Len()
+	failIf(t, n >= queuelog.MaxTail, "the tail has %d places", n)
 }
 
 // TestAppendAtAfterExpiry: what is not stored any more is stale, whatever comes.
@@ -234,9 +220,8 @@ func TestAnAppendAtThatDiedIsGoneOnWith(t *testing.T) {
 		b.want("the same", b.putAt(b.process(cursor.Options{}), batch("", 2, 3)), "duplicate 2-3")
 		b.later(13 * 24 * time.Hour)
 		b.memory.Expire(b.now)
-		if got := b.read(1, 3); len(got) != 2 && after > time.Hour {
-			t.Errorf("after %v: %q", after, got)
-		}
+		got := b.read(1, 3)
+		failIf(t, len(got) != 2 && after > time.Hour, "after %v: %q", after, got)
 	}
 }
 
@@ -293,18 +278,16 @@ func appendAtGoesWrong(t *testing.T, name string, flush bool, do []cursor.Messag
 	next := int64(1)
 	for m, err := range h.sorter.Read(t.Context(), "q", 0, cur.Position) {
 		h.must(err)
-		if m.Seq != next || string(m.Body) != fmt.Sprintf("body %d", next) {
-			t.Errorf("%s, %s at request %d: seq %d is %q", name, fault, k, m.Seq, m.Body)
-		}
+		failIf(t, m.Seq != next || string(m.Body) != fmt.Sprintf("body %d", next),
+			"%s, %s at request %d: seq %d is %q", name, fault, k, m.Seq, m.Body)
 		next++
 	}
 	last := do[len(do)-1].Seq
 	if name == "with a hole" {
 		last -= 2
 	}
-	if cur.Position != last {
-		t.Errorf("%s, %s at request %d: the position is %d, want %d", name, fault, k, cur.Position, last)
-	}
+	failIf(t, cur.Position != last,
+		"%s, %s at request %d: the position is %d, want %d", name, fault, k, cur.Position, last)
 	return true
 }
 
@@ -313,12 +296,10 @@ func TestAnAppendAtToAnErasedQueue(t *testing.T) {
 	b := newBench(t, nil)
 	b.putAt(b.sorter, batch("", 1, 2, 3))
 	other := b.process(cursor.Options{})
-	stub, err := other.Erase(t.Context(), "q", "op")
-	check(t, err)
-	_, err = other.Steps().EraseMore(t.Context(), stub, func(context.Context) (bool, error) {
+	stub := must(other.Erase(t.Context(), "q", "op"))
+	must(other.Steps().EraseMore(t.Context(), stub, func(context.Context) (bool, error) {
 		return false, nil
-	})
-	check(t, err)
+	}))
 	want := `queue "q" was erased: its name cannot be used again`
 	b.want("put", b.putAt(b.sorter, batch("", 1)), want)
 }

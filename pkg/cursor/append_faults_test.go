@@ -34,16 +34,13 @@ func (h *hurt) appended(answers map[string]cursor.Range) {
 	next := int64(1)
 	for m, err := range h.sorter.Read(h.t.Context(), "q", 0, cur.Position) {
 		h.must(err)
-		if seen[string(m.Body)] != 0 || m.Seq != next {
-			h.t.Errorf("seq %d, where %d was due, is %s, which was at %d", m.Seq, next, m.Body, seen[string(m.Body)])
-		}
+		failIf(h.t, seen[string(m.Body)] != 0 || m.Seq != next, "seq %d, where %d was due, is %s, which was at %d", m.Seq, next, m.Body, seen[string(m.Body)])
 		seen[string(m.Body)] = m.Seq
 		next++
 	}
 	for id, seqs := range answers {
-		if got := seen["body of "+id]; got != 0 && got != seqs.To {
-			h.t.Errorf("%s was answered %v, and is at %d", id, seqs, got)
-		}
+		got := seen["body of "+id]
+		failIf(h.t, got != 0 && got != seqs.To, "%s was answered %v, and is at %d", id, seqs, got)
 	}
 }
 
@@ -98,8 +95,7 @@ func appendGoesWrong(t *testing.T, prepare, do []request, fault ddbtest.Fault, k
 	}
 	h.must(h.append(answers, do...))
 	h.appended(answers)
-	if len(answers) < len(do) {
-		t.Errorf("%s at request %d: %d answers for %d arrivals", fault, k, len(answers), len(do))
-	}
+	failIf(t, len(answers) < len(do),
+		"%s at request %d: %d answers for %d arrivals", fault, k, len(answers), len(do))
 	return true
 }

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -99,20 +97,14 @@ func answer(r appended) string {
 // append appends in a process that knows nothing yet.
 func (b *bench) append(a request) string {
 	b.t.Helper()
-	r, err := appendTo(b.t.Context(), b.process(cursor.Options{}), a)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	return answer(r)
+	return answer(must(appendTo(b.t.Context(), b.process(cursor.Options{}), a)))
 }
 
 // fill appends messages of their own, so many.
 func (b *bench) fill(prefix string, n int) {
 	b.t.Helper()
 	for i := range n {
-		if _, err := appendTo(b.t.Context(), b.sorter, arrival(fmt.Sprint(prefix, i))); err != nil {
-			b.t.Fatal(err)
-		}
+		must(appendTo(b.t.Context(), b.sorter, arrival(fmt.Sprint(prefix, i))))
 	}
 }
 
@@ -141,12 +133,8 @@ func TestAppendTellsEachOutcome(t *testing.T) {
 	b.want("fewer", b.append(several("b", 2)), "conflict")
 	b.want("another", b.append(arrival("c")), "advanced 5-5")
 	want := []string{"1 a body of a", "2  body 0 of b", "3  body 1 of b", "4  body 2 of b", "5 c body of c"}
-	if diff := cmp.Diff(want, b.read(0, 5)); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff(want[2:4], b.read(2, 4)); diff != "" {
-		t.Errorf("a part of several: %s", diff)
-	}
+	same(t, "got", b.read(0, 5), want)
+	same(t, "a part of several", b.read(2, 4), want[2:4])
 }
 
 // TestRepeatsAreKnownForAsLongAsTheyAreKept: wherever the first one's place has
@@ -182,13 +170,9 @@ func TestAnIdIsGoodAgainWhileItsPlaceIsInTheTail(t *testing.T) {
 		b.want("later", b.append(later), "advanced 2-2")
 		b.want("repeat", b.append(later), "duplicate 2-2")
 		b.want("the first again", b.append(arrival("a")), "conflict")
-		if diff := cmp.Diff([]string{"2 a later"}, b.read(1, 2)); diff != "" {
-			t.Error(diff)
-		}
+		same(t, "got", b.read(1, 2), []string{"2 a later"})
 		// What has expired is missing; it is not the later one.
-		if diff := cmp.Diff([]string{`queue "q": seq 1 is at or under the position, but not stored`}, b.read(0, 2)); diff != "" {
-			t.Error(diff)
-		}
+		same(t, "got", b.read(0, 2), []string{`queue "q": seq 1 is at or under the position, but not stored`})
 	}
 }
 
@@ -205,17 +189,12 @@ func TestAppendGroup(t *testing.T) {
 	other.Queue = "p"
 	group = append(group, arrival("7"), other, arrival("known"))
 	want = append(want, "duplicate 9-9", "advanced 1-1", "duplicate 1-1")
-	results, err := appendGroup(t.Context(), b.sorter, group)
-	if err != nil {
-		t.Fatal(err)
-	}
+	results := must(appendGroup(t.Context(), b.sorter, group))
 	var got []string
 	for _, r := range results {
 		got = append(got, answer(r))
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	same(t, "got", got, want)
 	if r := results[0]; r.Moved != (cursor.Range{From: 1, To: 26}) || results[62].Moved != (cursor.Range{}) {
 		t.Errorf("moved %v, and a repeat %v", r.Moved, results[62].Moved)
 	}
@@ -227,22 +206,14 @@ func TestKindsAreKeptApart(t *testing.T) {
 	b.want("append", b.append(arrival("a")), "advanced 1-1")
 	numbered := arrival("a")
 	numbered.Queue = "numbered"
-	var invalid *cursor.InvalidError
-	if _, err := appendTo(t.Context(), b.sorter, numbered); !errors.As(err, &invalid) || invalid.Field != "seq" {
-		t.Errorf("append to a numbered queue: %v", err)
-	}
+	refuses(t, "append to a numbered queue", errOf(appendTo(t.Context(), b.sorter, numbered)), "seq")
 	arrivalKind, numberedKind := cursor.KindArrival, cursor.KindNumbered
-	if _, err := b.sorter.Configure(t.Context(), "q", cursor.Change{Kind: &numberedKind}); !errors.Is(err, cursor.ErrFixed) {
-		t.Errorf("another kind: %v", err)
-	}
-	if _, err := b.sorter.Configure(t.Context(), "numbered", cursor.Change{Kind: &arrivalKind}); !errors.Is(err, cursor.ErrFixed) {
-		t.Errorf("another kind: %v", err)
-	}
+	fails(t, "another kind", errOf(b.sorter.Configure(t.Context(), "q", cursor.Change{Kind: &numberedKind})), cursor.ErrFixed)
+	fails(t, "another kind", errOf(b.sorter.Configure(t.Context(), "numbered", cursor.Change{Kind: &arrivalKind})), cursor.ErrFixed)
 	first := int64(100)
 	cur, err := b.sorter.Configure(t.Context(), "made", cursor.Change{Kind: &arrivalKind, First: &first})
-	if err != nil || cur.Settings.Kind != cursor.KindArrival || cur.TailFrom != 99 {
-		t.Errorf("made by a call: %+v, %v", cur, err)
-	}
+	failIf(t, err != nil || cur.Settings.Kind != cursor.KindArrival || cur.TailFrom != 99,
+		"made by a call: %+v, %v", cur, err)
 	made := arrival("x")
 	made.Queue = "made"
 	b.want("its first", b.append(made), "advanced 100-100")
@@ -257,9 +228,8 @@ func TestKindsAreKeptApart(t *testing.T) {
 	}
 	// Defaults say nothing of the kind of a queue that a put makes.
 	s := b.process(cursor.Options{Defaults: &cursor.Settings{First: 1, Policy: cursor.PolicyWait, GapAfter: time.Hour, MaxAhead: 5, Mode: cursor.ModeSync, Kind: cursor.KindArrival}})
-	if r := s.Put(t.Context(), cursor.Message{Queue: "by a put", Seq: 1})[0]; r.Err != nil || r.Outcome != cursor.Advanced {
-		t.Errorf("%+v, %v", r, r.Err)
-	}
+	r := s.Put(t.Context(), cursor.Message{Queue: "by a put", Seq: 1})[0]
+	failIf(t, r.Err != nil || r.Outcome != cursor.Advanced, "%+v, %v", r, r.Err)
 }
 
 func TestAppendRefusesWhatIsOutOfBounds(t *testing.T) {
@@ -284,13 +254,10 @@ func TestAppendRefusesWhatIsOutOfBounds(t *testing.T) {
 		a := arrival("a")
 		c.change(&a)
 		var invalid *cursor.InvalidError
-		if _, err := appendTo(t.Context(), b.sorter, a); !errors.As(err, &invalid) || invalid.Field != c.field {
-			t.Errorf("%s: error %v, want one of %s", name, err, c.field)
-		}
-		if _, err := appendGroup(t.Context(), b.sorter, []request{arrival("good"), a}); !errors.As(err, &invalid) ||
-			c.field != "messages" && invalid.Path() != "messages[1]."+c.field {
-			t.Errorf("%s in a group: error %v", name, err)
-		}
+		refuses(t, name, errOf(appendTo(t.Context(), b.sorter, a)), c.field)
+		_, err := appendGroup(t.Context(), b.sorter, []request{arrival("good"), a})
+		failIf(t, !errors.As(err, &invalid) ||
+			c.field != "messages" && invalid.Path() != "messages[1]."+c.field, "%s in a group: error %v", name, err)
 		if queues := b.queues(); len(queues) != 0 {
 			t.Errorf("%s: stored something: %v", name, queues)
 		}
@@ -298,10 +265,7 @@ func TestAppendRefusesWhatIsOutOfBounds(t *testing.T) {
 	b := newBench(t, nil)
 	other := arrival("a")
 	other.Messages[0].Body = nil
-	var invalid *cursor.InvalidError
-	if _, err := appendGroup(t.Context(), b.sorter, []request{arrival("a"), other}); !errors.As(err, &invalid) || invalid.Path() != "messages[1].id" {
-		t.Errorf("two under one id: %v", err)
-	}
+	refuses(t, "two under one id", errOf(appendGroup(t.Context(), b.sorter, []request{arrival("a"), other})), "messages[1].id")
 }
 
 func TestAnotherIdUnderOneKeyIsAConflict(t *testing.T) {
@@ -313,21 +277,15 @@ func TestAnotherIdUnderOneKeyIsAConflict(t *testing.T) {
 		other := ddb.Fields{"id": ddb.Text("a"), "op": ddb.Blob([]byte("another"))}.Item()
 		return ddb.Answer{Item: r.(ddb.Put).Item.Merge(other)}, nil
 	})
-	a := arrival("b")
-	b.want("another id", b.append(a), "conflict")
+	b.want("another id", b.append(arrival("b")), "conflict")
 }
 
 func TestAppendAtTheEndOfTheRange(t *testing.T) {
 	b := newBench(t, nil)
 	kind, first := cursor.KindArrival, int64(cursor.MaxSeq-2)
-	if _, err := b.sorter.Configure(t.Context(), "q", cursor.Change{Kind: &kind, First: &first}); err != nil {
-		t.Fatal(err)
-	}
+	must(b.sorter.Configure(t.Context(), "q", cursor.Change{Kind: &kind, First: &first}))
 	b.want("more than there are", b.append(several("four", 4)), "full")
-	results, err := appendGroup(t.Context(), b.sorter, []request{several("two", 2), several("another two", 2), arrival("one")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	results := must(appendGroup(t.Context(), b.sorter, []request{several("two", 2), several("another two", 2), arrival("one")}))
 	b.want("fits", answer(results[0]), fmt.Sprintf("advanced %d-%d", first, first+1))
 	b.want("does not", answer(results[1]), "full")
 	b.want("nor what came behind", answer(results[2]), "full")
@@ -335,9 +293,8 @@ func TestAppendAtTheEndOfTheRange(t *testing.T) {
 	b.want("the last", b.append(arrival("one")), fmt.Sprintf("duplicate %d-%d", cursor.MaxSeq, cursor.MaxSeq))
 	b.want("no more", b.append(arrival("none")), "full")
 	b.want("a repeat", b.append(arrival("one")), fmt.Sprintf("duplicate %d-%d", cursor.MaxSeq, cursor.MaxSeq))
-	if got := b.read(first-1, cursor.MaxSeq); len(got) != 3 {
-		t.Errorf("%v", got)
-	}
+	got := b.read(first-1, cursor.MaxSeq)
+	failIf(t, len(got) != 3, "%v", got)
 }
 
 // late is an engine whose weak reads of order items and arrivals show nothing,
@@ -400,9 +357,7 @@ func TestUndeliveredArrivalsAreKept(t *testing.T) {
 	b.fill("a", 100)
 	for range 30 {
 		b.now = b.now.Add(time.Hour)
-		if _, err := b.process(options).Steps().KeepUndelivered(t.Context(), "q", 50); err != nil {
-			t.Fatal(err)
-		}
+		must(b.process(options).Steps().KeepUndelivered(t.Context(), "q", 50))
 		b.memory.Expire(b.now)
 	}
 	if got := b.read(50, 100); len(got) != 50 || got[49] != "100 a99 body of a99" {
@@ -417,15 +372,12 @@ func TestUndeliveredArrivalsAreKept(t *testing.T) {
 		{0, 101, 50}, {50, 101, 50}, {51, 101, 51}, {70, 90, 70}, {20, 30, 30}, {20, 60, 50}, {100, 101, 100},
 	} {
 		kept, err := b.process(options).Steps().KeepBack(t.Context(), "q", c.after, c.upTo)
-		if err != nil || kept.To != c.missing || kept.More {
-			t.Errorf("back from %d to %d: %+v, %v; want %d", c.upTo, c.after, kept, err, c.missing)
-		}
+		failIf(t, err != nil || kept.To != c.missing || kept.More,
+			"back from %d to %d: %+v, %v; want %d", c.upTo, c.after, kept, err, c.missing)
 	}
 	// What KeepBack kept lasts.
 	b.now = b.now.Add(3 * time.Hour)
-	if _, err := b.process(options).Steps().KeepBack(t.Context(), "q", 50, 101); err != nil {
-		t.Fatal(err)
-	}
+	must(b.process(options).Steps().KeepBack(t.Context(), "q", 50, 101))
 	b.now = b.now.Add(3 * time.Hour)
 	b.memory.Expire(b.now)
 	if got := b.read(50, 101); len(got) != 51 {
@@ -456,9 +408,7 @@ func TestARepeatShortBeforeTheEndIsKept(t *testing.T) {
 	b.want("repeat", b.append(arrival("x")), "duplicate 102-102")
 	b.now = b.now.Add(2 * time.Second)
 	b.memory.Expire(b.now)
-	if diff := cmp.Diff([]string{"102 x body of x"}, b.read(101, 102)); diff != "" {
-		t.Error(diff)
-	}
+	same(t, "got", b.read(101, 102), []string{"102 x body of x"})
 }
 
 // noAllocations is an engine that gives no places.

@@ -13,26 +13,22 @@ import (
 )
 
 // refuses checks that an error says that the queue was erased.
-func refuses(t *testing.T, what string, err error) {
+func refusesErased(t testing.TB, what string, err error) {
 	t.Helper()
 	var wrong *cursor.InvalidError
-	if !errors.Is(err, cursor.ErrErased) || !errors.As(err, &wrong) || wrong.Field != "queue" {
-		t.Errorf("%s: error %v, want that the queue was erased", what, err)
-	}
+	failIf(t, !errors.Is(err, cursor.ErrErased) || !errors.As(err, &wrong) || wrong.Field != "queue",
+		"%s: error %v, want that the queue was erased", what, err)
 }
 
 func (b *bench) erase(queue string) cursor.Cursor {
 	b.t.Helper()
-	c, err := b.sorter.Erase(b.t.Context(), queue, "op")
-	check(b.t, err)
-	return c
+	return must(b.sorter.Erase(b.t.Context(), queue, "op"))
 }
 
 // holds are how many items there are of a queue, but for its cursor.
 func (b *bench) holds(what, queue string, messages, arrivals int) {
 	b.t.Helper()
-	got, err := b.sorter.Steps().Remaining(b.t.Context(), queue)
-	check(b.t, err)
+	got := must(b.sorter.Steps().Remaining(b.t.Context(), queue))
 	same(b.t, what, got, cursor.Remains{Messages: messages, Arrivals: arrivals})
 }
 
@@ -40,18 +36,13 @@ func (b *bench) holds(what, queue string, messages, arrivals int) {
 func TestErasedTakesNothing(t *testing.T) {
 	b := newBench(t, nil)
 	_, err := b.sorter.Erase(t.Context(), "q", "op")
-	if !errors.Is(err, cursor.ErrNoQueue) {
-		t.Errorf("a queue that is not there: %v", err)
-	}
+	failIf(t, !errors.Is(err, cursor.ErrNoQueue), "a queue that is not there: %v", err)
 	warm, cold := b.process(cursor.Options{}), b.process(cursor.Options{})
 	for _, s := range []*cursor.Sorter{b.sorter, warm} {
-		err := s.Put(t.Context(), body(1), body(2), body(4))[0].Err
-		check(t, err)
-		_, err = appendTo(t.Context(), s, request{Queue: "a", ID: "1", Messages: []cursor.Message{{Body: []byte("1")}}})
-		check(t, err)
+		check(t, s.Put(t.Context(), body(1), body(2), body(4))[0].Err)
+		must(appendTo(t.Context(), s, request{Queue: "a", ID: "1", Messages: []cursor.Message{{Body: []byte("1")}}}))
 	}
-	staged, err := warm.Steps().Stage(t.Context(), cursor.KindArrival, request{Queue: "a", ID: "staged", Messages: []cursor.Message{{Body: []byte("1")}}}.put()...)
-	check(t, err)
+	staged := must(warm.Steps().Stage(t.Context(), cursor.KindArrival, request{Queue: "a", ID: "staged", Messages: []cursor.Message{{Body: []byte("1")}}}.put()...))
 	if c := b.erase("q"); !c.Erased() || c.Erasure.Last != 2 || c.Erasure.Op != "op" {
 		t.Errorf("%+v", c)
 	}
@@ -59,30 +50,27 @@ func TestErasedTakesNothing(t *testing.T) {
 	for name, s := range map[string]*cursor.Sorter{"warm": warm, "cold": cold, "the eraser's": b.sorter} {
 		for _, seq := range []int64{3, 4, 5, 9} { // moves, repeats, parks, parks
 			r := s.Put(t.Context(), body(seq))[0]
-			err := r.Err
-			refuses(t, name+": put", err)
-			if r.Outcome != "" {
-				t.Errorf("%s: %d is %s", name, seq, r.Outcome)
-			}
+			refusesErased(t, name+": put", r.Err)
+			failIf(t, r.Outcome != "", "%s: %d is %s", name, seq, r.Outcome)
 		}
 		_, err := appendTo(t.Context(), s, request{Queue: "a", ID: name, Messages: []cursor.Message{{Body: []byte("1")}}})
-		refuses(t, name+": append", err)
+		refusesErased(t, name+": append", err)
 		_, err = appendTo(t.Context(), s, request{Queue: "a", ID: "1", Messages: []cursor.Message{{Body: []byte("1")}}})
-		refuses(t, name+": append again", err)
+		refusesErased(t, name+": append again", err)
 		_, err = s.Status(t.Context(), "q")
-		refuses(t, name+": status", err)
+		refusesErased(t, name+": status", err)
 		_, err = s.Configure(t.Context(), "q", cursor.Change{})
-		refuses(t, name+": configure", err)
+		refusesErased(t, name+": configure", err)
 		_, err = s.Skip(t.Context(), "q", 3, "why")
-		refuses(t, name+": skip", err)
+		refusesErased(t, name+": skip", err)
 		_, err = s.Settings(t.Context(), "q")
-		refuses(t, name+": known", err)
+		refusesErased(t, name+": known", err)
 		_, err = s.Steps().Recheck(t.Context(), "q")
-		refuses(t, name+": recheck", err)
+		refusesErased(t, name+": recheck", err)
 	}
-	refuses(t, "place", warm.Steps().Place(t.Context(), staged[0]).Err)
+	refusesErased(t, "place", warm.Steps().Place(t.Context(), staged[0]).Err)
 	_, err = cold.Steps().Stage(t.Context(), cursor.KindArrival, request{Queue: "a", ID: "new", Messages: []cursor.Message{{Body: []byte("1")}}}.put()...)
-	refuses(t, "stage", err)
+	refusesErased(t, "stage", err)
 	if c, err := cold.Steps().ErasureOf(t.Context(), "q"); err != nil || !c.Erased() {
 		t.Errorf("%+v, %v", c, err)
 	}
@@ -103,9 +91,7 @@ func TestErasing(t *testing.T) {
 	check(t, err)
 	c := b.erase("q")
 	b.now = b.now.Add(time.Minute)
-	deleted, err := b.sorter.Steps().EraseMore(ctx, c, nil)
-	check(t, err)
-	same(t, "deleted", deleted, cursor.Remains{Messages: 60})
+	same(t, "deleted", must(b.sorter.Steps().EraseMore(ctx, c, nil)), cursor.Remains{Messages: 60})
 	b.holds("after", "q", 0, 0)
 	b.holds("another", "q 2", 1, 0)
 	// Nothing is left, and it is too early to say that nothing comes.
@@ -114,18 +100,17 @@ func TestErasing(t *testing.T) {
 		t.Errorf("%+v: it is said to be empty before the grace is over", c)
 	}
 	err = late.Put(ctx, body(61))[0].Err
-	refuses(t, "late", err)
+	refusesErased(t, "late", err)
 	b.holds("left behind by who was late", "q", 1, 0)
 	b.now = b.now.Add(cursor.EraseGrace)
 	report, _ := b.sweep(cursor.SweepOptions{})
 	same(t, "erased by the sweep", report.Erased, 1)
 	b.holds("after the grace", "q", 0, 0)
-	c, err = b.sorter.Steps().ErasureOf(ctx, "q")
-	check(t, err)
+	c = must(b.sorter.Steps().ErasureOf(ctx, "q"))
 	same(t, "empty since", c.Erasure.Emptied, b.now)
 	for _, it := range b.tables.Items("streamsort-cursors") {
 		if it.Get("queue").Str() == "q" {
-			same(t, "stub", it.String(), `{change:other emptied:1778054949000 eraseOp:op erased:1778051289000 first:1 lastSeq:60 queue:q v:3}`)
+			same(t, "stub", it.String(), `{change:other emptied:1778054949000 eraseOp:op erased:1778051289000 first:1 lastSeq:60 queue:q v:1}`)
 		}
 	}
 	b.want("another queue", b.put(cursor.Message{Queue: "q 2", Seq: 2}), "advanced 1→2")
@@ -135,13 +120,11 @@ func TestErasing(t *testing.T) {
 func TestErasingAQueueInArrivalOrder(t *testing.T) {
 	b := newBench(t, nil)
 	b.fill("a", 60)
-	_, err := b.sorter.Steps().Stage(t.Context(), cursor.KindArrival, arrival("staged").put()...)
-	check(t, err)
+	must(b.sorter.Steps().Stage(t.Context(), cursor.KindArrival, arrival("staged").put()...))
 	b.holds("before", "q", 2, 61) // two order items
 	c := b.erase("q")
 	same(t, "last", c.Erasure.Last, 60)
-	deleted, err := b.sorter.Steps().EraseMore(t.Context(), c, nil)
-	check(t, err)
+	deleted := must(b.sorter.Steps().EraseMore(t.Context(), c, nil))
 	same(t, "deleted", deleted, cursor.Remains{Messages: 2, Arrivals: 61})
 	b.holds("after", "q", 0, 0)
 }
@@ -179,16 +162,12 @@ func TestErasingGoesOn(t *testing.T) {
 		return a, err
 	})
 	deleted, err = b.process(cursor.Options{}).Steps().EraseMore(t.Context(), c, nil)
-	if !errors.Is(err, cursor.ErrThrottled) || deleted.Messages != 599 || !deleted.More {
-		t.Errorf("%+v, %v; want all but the last one deleted, which never is", deleted, err)
-	}
+	failIf(t, !errors.Is(err, cursor.ErrThrottled) || deleted.Messages != 599 || !deleted.More,
+		"%+v, %v; want all but the last one deleted, which never is", deleted, err)
 	b.holds("after it", "q", 1, 0)
 	all = true
-	if _, err := b.process(cursor.Options{}).Steps().EraseMore(t.Context(), c, nil); !errors.Is(err, cursor.ErrThrottled) {
-		t.Errorf("error %v, want ErrThrottled", err)
-	}
-	deleted, err = b.sorter.Steps().EraseMore(t.Context(), c, nil)
-	check(t, err)
+	fails(t, "error", errOf(b.process(cursor.Options{}).Steps().EraseMore(t.Context(), c, nil)), cursor.ErrThrottled)
+	deleted = must(b.sorter.Steps().EraseMore(t.Context(), c, nil))
 	same(t, "in the end", deleted, cursor.Remains{Messages: 1})
 }
 
@@ -200,23 +179,17 @@ func TestErasingWaitsForOthers(t *testing.T) {
 	b.now = b.now.Add(cursor.EraseGrace)
 	left, failed := true, errors.New("no answer")
 	erase := func(_ context.Context, c cursor.Cursor) (bool, error) {
-		if c.Queue != "q" {
-			t.Errorf("asked for %s", c.Queue)
-		}
+		failIf(t, c.Queue != "q", "asked for %s", c.Queue)
 		return left, failed
 	}
-	if _, err := b.sorter.Sweep(t.Context(), cursor.SweepOptions{Erase: erase}); !errors.Is(err, failed) {
-		t.Errorf("error %v", err)
-	}
+	fails(t, "error", errOf(b.sorter.Sweep(t.Context(), cursor.SweepOptions{Erase: erase})), failed)
 	b.holds("others failed", "q", 0, 0)
 	for _, left = range []bool{true, false} {
 		failed = nil
 		b.sweep(cursor.SweepOptions{Erase: erase})
-		c, err := b.sorter.Steps().ErasureOf(t.Context(), "q")
-		check(t, err)
-		if c.Erasure.Emptied.IsZero() != left {
-			t.Errorf("others left something: %t, and %+v", left, c.Erasure)
-		}
+		c := must(b.sorter.Steps().ErasureOf(t.Context(), "q"))
+		failIf(t, c.Erasure.Emptied.IsZero() != left,
+			"others left something: %t, and %+v", left, c.Erasure)
 	}
 	b.holds("after", "q", 0, 0)
 }
@@ -230,8 +203,7 @@ func TestLateWritesToAnErasedQueue(t *testing.T) {
 	first.Queue = "a"
 	b.append(first)
 	asleep := b.process(cursor.Options{Defaults: &cursor.Settings{First: 1, Policy: cursor.PolicyWait, GapAfter: time.Minute, MaxAhead: 9, Mode: cursor.ModeAsync}})
-	err := asleep.Put(t.Context(), body(2))[0].Err
-	check(t, err)
+	check(t, asleep.Put(t.Context(), body(2))[0].Err)
 	for _, queue := range []string{"q", "a"} {
 		b.erase(queue)
 	}
@@ -243,22 +215,17 @@ func TestLateWritesToAnErasedQueue(t *testing.T) {
 	for _, seq := range []int64{3, 7} {
 		m := body(seq)
 		m.Digest, m.Op = []byte("0123456789abcdef"), []byte("12345678")
-		_, err := b.memory.Inside().PutMessage(t.Context(), m)
-		check(t, err)
+		must(b.memory.Inside().PutMessage(t.Context(), m))
 	}
-	_, err = b.memory.Inside().PutArrival(t.Context(), wholeArrival("a", "late", 0))
-	check(t, err)
+	must(b.memory.Inside().PutArrival(t.Context(), wholeArrival("a", "late", 0)))
 	b.holds("late", "q", 2, 0)
 	handle := cursor.OnMessages(b.sorter, cursor.Names{}, nil)
 	response, err := handle(t.Context(), event(t, stored(1, "q", 3), stored(2, "q", 3)))
-	if err != nil || len(response.BatchItemFailures) != 0 {
-		t.Errorf("%+v, %v", response, err)
-	}
+	failIf(t, err != nil || len(response.BatchItemFailures) != 0, "%+v, %v", response, err)
 	b.holds("after the record", "q", 1, 0)
 	b.now = b.now.Add(24 * time.Hour)
-	if report, _ := b.sweep(cursor.SweepOptions{}); report.Erased != 2 || report.Failed != 0 {
-		t.Errorf("%+v", report)
-	}
+	report, _ := b.sweep(cursor.SweepOptions{})
+	failIf(t, report.Erased != 2 || report.Failed != 0, "%+v", report)
 	b.holds("after the sweep", "q", 0, 0)
 	b.holds("arrivals after the sweep", "a", 0, 0)
 }
@@ -280,9 +247,7 @@ func TestErasingGoesWrong(t *testing.T) {
 			h.faults.Fail(0, "")
 			c, err = h.sorter.Erase(t.Context(), "q", "op")
 			h.must(err)
-			if c.Erasure.Last != 2 || c.Erasure.Op != "op" {
-				t.Errorf("%s %d: %+v", fault, k, c)
-			}
+			failIf(t, c.Erasure.Last != 2 || c.Erasure.Op != "op", "%s %d: %+v", fault, k, c)
 			h.now = h.now.Add(cursor.EraseGrace)
 			_, err = h.sorter.Sweep(t.Context(), cursor.SweepOptions{Segments: 1})
 			h.must(err)
@@ -301,10 +266,9 @@ func TestErasedIsNotStale(t *testing.T) {
 	warm := b.process(cursor.Options{})
 	err := warm.Put(t.Context(), body(2))[0].Err
 	check(t, err)
-	_, err = b.sorter.Steps().EraseMore(t.Context(), b.erase("q"), nil)
-	check(t, err)
+	must(b.sorter.Steps().EraseMore(t.Context(), b.erase("q"), nil))
 	err = warm.Put(t.Context(), body(1))[0].Err
-	refuses(t, "a seq that was passed", err)
+	refusesErased(t, "a seq that was passed", err)
 }
 
 // TestErasingBehindStaleReads: what a read that is not strong does not show is deleted all the same.
@@ -322,9 +286,8 @@ func TestErasingBehindStaleReads(t *testing.T) {
 	})
 	for _, queue := range []string{"q", in.Queue} {
 		deleted, err := b.process(cursor.Options{}).Steps().EraseMore(t.Context(), b.erase(queue), nil)
-		if err != nil || deleted.Messages+deleted.Arrivals != 1 || deleted.More {
-			t.Errorf("%s: %+v, %v", queue, deleted, err)
-		}
+		failIf(t, err != nil || deleted.Messages+deleted.Arrivals != 1 || deleted.More,
+			"%s: %+v, %v", queue, deleted, err)
 		b.holds(queue, queue, 0, 0)
 	}
 }
@@ -337,20 +300,15 @@ func TestEraseFigures(t *testing.T) {
 	b.engine = meter
 	s := b.process(cursor.Options{})
 	for seq := int64(1); seq <= 1000; seq++ {
-		err := s.Put(t.Context(), hundred(seq))[0].Err
-		check(t, err)
+		check(t, s.Put(t.Context(), hundred(seq))[0].Err)
 	}
 	meter.Take()
-	c, err := s.Erase(t.Context(), hundred(1).Queue, "op")
-	check(t, err)
-	_, err = s.Steps().EraseMore(t.Context(), c, nil)
-	check(t, err)
+	c := must(s.Erase(t.Context(), hundred(1).Queue, "op"))
+	must(s.Steps().EraseMore(t.Context(), c, nil))
 	same(t, "erase", meter.Take(), ddbtest.Total{Reads: 6, Writes: 41, Units: ddb.Units{Reads: 28, Writes: 1001}})
-	_, err = s.Steps().EraseMore(t.Context(), c, nil)
-	check(t, err)
+	must(s.Steps().EraseMore(t.Context(), c, nil))
 	same(t, "look", meter.Take(), ddbtest.Total{Reads: 4, Units: ddb.Units{Reads: 3}})
 	c.Erasure.Emptied = b.now
-	_, err = s.Steps().EraseMore(t.Context(), c, nil)
-	check(t, err)
+	must(s.Steps().EraseMore(t.Context(), c, nil))
 	same(t, "a stub's look", meter.Take(), ddbtest.Total{Reads: 2, Units: ddb.Units{Reads: 1}})
 }

@@ -37,11 +37,7 @@ func hurtOn(t *testing.T, faults *ddbtest.Faults, store *cursor.Store) *hurt {
 	h := &hurt{t: t, faults: faults, store: store, durable: map[int64]bool{}, now: time.Date(2126, 5, 6, 7, 8, 9, 0, time.UTC)}
 	settings := cursor.DefaultSettings()
 	settings.Policy, settings.GapAfter = cursor.PolicySkip, time.Minute
-	var err error
-	h.sorter, err = cursor.New(h.store, &cursor.Options{ForEach: fanout.OneByOne, Defaults: &settings, Now: func() time.Time { return h.now }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	h.sorter = must(cursor.New(h.store, &cursor.Options{ForEach: fanout.OneByOne, Defaults: &settings, Now: func() time.Time { return h.now }}))
 	return h
 }
 
@@ -69,9 +65,7 @@ func (h *hurt) put(seqs ...int64) error {
 
 func (h *hurt) must(err error) {
 	h.t.Helper()
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	check(h.t, err)
 }
 
 // check checks what must hold at any time, and returns the position and the
@@ -85,20 +79,15 @@ func (h *hurt) check() (position, end int64) {
 	stored := map[int64]bool{}
 	for _, m := range page.Messages {
 		stored[m.Seq] = true
-		if m.Tombstone == "" && string(m.Body) != fmt.Sprintf("body %d", m.Seq) {
-			h.t.Errorf("seq %d has the body %q", m.Seq, m.Body)
-		}
+		failIf(h.t, m.Tombstone == "" && string(m.Body) != fmt.Sprintf("body %d", m.Seq),
+			"seq %d has the body %q", m.Seq, m.Body)
 	}
 	for seq := range h.durable {
-		if !stored[seq] {
-			h.t.Errorf("seq %d was said to be stored, and is not", seq)
-		}
+		failIf(h.t, !stored[seq], "seq %d was said to be stored, and is not", seq)
 	}
 	for end = 0; stored[end+1]; end++ {
 	}
-	if cur.Position > end {
-		h.t.Errorf("the position is %d, and the run ends at %d", cur.Position, end)
-	}
+	failIf(h.t, cur.Position > end, "the position is %d, and the run ends at %d", cur.Position, end)
 	next := int64(1)
 	for m, err := range h.sorter.Read(h.t.Context(), "q", 0, cur.Position) {
 		if h.must(err); m.Seq != next {
@@ -193,16 +182,14 @@ func goesWrong(t *testing.T, prepare, do func(*hurt) error, want int64, fault dd
 	if !wrong {
 		return false
 	}
-	if harmless := fault == ddbtest.Repeated || fault == ddbtest.Partial; harmless != (err == nil) {
-		t.Errorf("%s at request %d: error %v", fault, k, err)
-	}
+	harmless := fault == ddbtest.Repeated || fault == ddbtest.Partial
+	failIf(t, harmless != (err == nil), "%s at request %d: error %v", fault, k, err)
 	if _, err := h.sorter.Status(t.Context(), "q"); err == nil {
 		h.check()
 	}
 	h.must(do(h))
-	if position, end := h.check(); position != want || end != want {
-		t.Errorf("%s at request %d: position %d, end of the run %d; want %d", fault, k, position, end, want)
-	}
+	position, end := h.check()
+	failIf(t, position != want || end != want, "%s at request %d: position %d, end of the run %d; want %d", fault, k, position, end, want)
 	return true
 }
 

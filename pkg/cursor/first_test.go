@@ -38,8 +38,7 @@ func answers(t *testing.T, s *cursor.Sorter, messages ...cursor.Message) string 
 // TestAQueueStartsWhereItsFirstMessageSays, and a put that is refused makes none.
 func TestAQueueStartsWhereItsFirstMessageSays(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
-		sorter, err := cursor.New(s, nil)
-		check(t, err)
+		sorter := must(cursor.New(s, nil))
 		plain := func(queue string, seq int64) cursor.Message {
 			return cursor.Message{Queue: queue, Seq: seq, Body: []byte(fmt.Sprint(seq))}
 		}
@@ -92,9 +91,8 @@ func TestTheFirstOfTwoFirstMessagesCounts(t *testing.T) {
 		})
 		s := b.process(cursor.Options{ForEach: fanout.OneByOne})
 		same(t, "the other", answers(t, s, from("q", later, cursor.FirstHere)), fmt.Sprint(want, " ", later))
-		if cur := b.status(); cur.Settings.First != 5 {
-			t.Errorf("first %d", cur.Settings.First)
-		}
+		cur := b.status()
+		failIf(t, cur.Settings.First != 5, "first %d", cur.Settings.First)
 	}
 }
 
@@ -122,8 +120,6 @@ func TestFirstIsForNumberedQueues(t *testing.T) {
 	err := b.sorter.Put(t.Context(), from("q", 1, -2))[0].Err
 	for _, err := range []error{err, keyedErr} {
 		var wrong *cursor.InvalidError
-		if !errors.As(err, &wrong) || wrong.Field != "first" {
-			t.Error(err)
-		}
+		failIf(t, !errors.As(err, &wrong) || wrong.Field != "first", "%v", err)
 	}
 }

@@ -20,9 +20,7 @@ func FuzzParseSeq(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if seq < 0 || strconv.FormatInt(seq, 10) != text {
-			t.Errorf("%q was read as %d", text, seq)
-		}
+		failIf(t, seq < 0 || strconv.FormatInt(seq, 10) != text, "%q was read as %d", text, seq)
 	})
 }
 
@@ -44,18 +42,11 @@ func FuzzStreamRecord(f *testing.F) {
 			return // Lambda hands out JSON
 		}
 		event := table.StreamEvent{Records: []json.RawMessage{json.RawMessage(record)}}
-		s, err := cursor.New(cursor.NewMemory(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must(cursor.New(cursor.NewMemory(), nil))
 		one := cursor.Message{Queue: "q", Seq: 1}
-		if err := s.Put(t.Context(), one)[0].Err; err != nil {
-			t.Fatal(err)
-		}
+		check(t, s.Put(t.Context(), one)[0].Err)
 		response, err := cursor.StatelessConsumer(s, cursor.Names{}, func(_ context.Context, b cursor.Batch) error {
-			if b.Queue == "q" && b.To > 1 {
-				t.Errorf("batch %d to %d of a queue with one message", b.From, b.To)
-			}
+			failIf(t, b.Queue == "q" && b.To > 1, "batch %d to %d of a queue with one message", b.From, b.To)
 			return nil
 		}, nil)(t.Context(), event)
 		if n := len(response.BatchItemFailures); err == nil && n > 1 {

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
@@ -26,23 +25,18 @@ func skipping(s *cursor.Settings) { s.Policy, s.GapAfter = cursor.PolicySkip, ti
 func (b *bench) wakes() (report cursor.SweepReport, said []string, scheduled, next time.Time) {
 	b.t.Helper()
 	s := b.process(cursor.Options{WakeUp: func(_ string, due time.Time) { scheduled = due }})
-	report, next, err := s.Wake(b.t.Context(), "q", cursor.SweepOptions{
+	report, next = must2(s.Wake(b.t.Context(), "q", cursor.SweepOptions{
 		Announce: func(_ context.Context, a cursor.Announcement) error {
 			said = append(said, fmt.Sprintf("%s from %d, skipped %v", a.Kind, a.Missing.From+1, a.Skipped))
 			return nil
 		},
-	})
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	}))
 	return report, said, scheduled, next
 }
 
 func (b *bench) announced(what string, got []string, want ...string) {
 	b.t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		b.t.Errorf("%s: announced (-want +got):\n%s", what, diff)
-	}
+	same(b.t, what, got, want)
 }
 
 // TestManyGapsAreSkippedInOneVisit: all that are old enough go at once, and one announcement
@@ -69,9 +63,7 @@ func TestManyGapsAreSkippedInOneVisit(t *testing.T) {
 		t.Errorf("%d reads for %d gaps: want a few each time that the page doubles", cost.Reads, holes)
 	}
 	due := b.now.Add(59 * time.Second)
-	if !scheduled.Equal(due) {
-		t.Errorf("a wake-up is scheduled for %v, want %v", scheduled, due)
-	}
+	failIf(t, !scheduled.Equal(due), "a wake-up is scheduled for %v, want %v", scheduled, due)
 	b.now = due.Add(-time.Second)
 	if report, _, _, next := b.wakes(); report.Skipped != 0 || !next.Equal(due) {
 		t.Errorf("a second early: %+v, next %v; want %v", report, next, due)
@@ -109,9 +101,8 @@ func TestAMessageComesBeforeItsTombstone(t *testing.T) {
 		return b.tables.Do(ctx, r)
 	})
 	report, said, _, _ := b.wakes()
-	if report.Skipped != 1 || b.status().Position != 4 {
-		t.Errorf("%+v, position %d; want the other one skipped", report, b.status().Position)
-	}
+	failIf(t, report.Skipped != 1 || b.status().Position != 4,
+		"%+v, position %d; want the other one skipped", report, b.status().Position)
 	b.announced("both", said, opened, "gap.closed from 1, skipped []", "gap.skipped from 3, skipped [{2 3}]")
 }
 
@@ -123,9 +114,7 @@ func TestGapBehindAMessageWithoutATime(t *testing.T) {
 	b.put(body(4))
 	m := body(6)
 	m.Digest, m.Op = []byte("digest"), []byte("op")
-	if _, err := b.memory.Inside().PutMessage(t.Context(), m); err != nil {
-		t.Fatal(err)
-	}
+	must(b.memory.Inside().PutMessage(t.Context(), m))
 	for _, position := range []int64{0, 4, 6} {
 		b.now = b.now.Add(time.Minute - time.Second)
 		b.wakes()
@@ -147,17 +136,12 @@ func TestASweepSchedulesWhatItsWritersCouldNot(t *testing.T) {
 	s := b.process(cursor.Options{WakeUp: func(_ string, due time.Time) {
 		scheduled = append(scheduled, due.Sub(began))
 	}})
-	if err := s.Put(t.Context(), body(1))[0].Err; err != nil {
-		t.Fatal(err)
-	}
+	check(t, s.Put(t.Context(), body(1))[0].Err)
 	for range 2 {
-		if _, err := s.Sweep(t.Context(), cursor.SweepOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must(s.Sweep(t.Context(), cursor.SweepOptions{}))
 	}
-	if !slices.Equal(slices.Compact(scheduled), []time.Duration{90 * time.Second, time.Minute}) {
-		t.Errorf("scheduled %v: want 90 s by the writer, a minute by the sweep", scheduled)
-	}
+	failIf(t, !slices.Equal(slices.Compact(scheduled), []time.Duration{90 * time.Second, time.Minute}),
+		"scheduled %v: want 90 s by the writer, a minute by the sweep", scheduled)
 }
 
 // TestHolesOfEveryCallAreSkippedInTime: 30 holes a call, a call each 700 ms, and a timer of
@@ -182,9 +166,7 @@ func TestHolesOfEveryCallAreSkippedInTime(t *testing.T) {
 				seq := 2 * (call*holes + hole + 1)
 				batch, stored[seq] = append(batch, body(seq)), b.now
 			}
-			if err := s.Put(t.Context(), batch...)[0].Err; err != nil {
-				t.Fatal(err)
-			}
+			check(t, s.Put(t.Context(), batch...)[0].Err)
 		}
 		if wakeUp.IsZero() || b.now.Before(wakeUp) {
 			continue
@@ -200,7 +182,5 @@ func TestHolesOfEveryCallAreSkippedInTime(t *testing.T) {
 			}
 		}
 	}
-	if passed != last {
-		t.Errorf("passed %d, want %d", passed, last)
-	}
+	failIf(t, passed != last, "passed %d, want %d", passed, last)
 }

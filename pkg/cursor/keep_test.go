@@ -20,10 +20,7 @@ func TestSweepGoesOnWithinALargeBacklog(t *testing.T) {
 		for seq := first; seq < first+500; seq++ {
 			group = append(group, body(seq))
 		}
-		err := b.sorter.Put(t.Context(), group...)[0].Err
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, b.sorter.Put(t.Context(), group...)[0].Err)
 	}
 	b.now = b.now.Add(5 * time.Hour)
 	killed := errors.New("killed")
@@ -52,7 +49,6 @@ func TestSweepGoesOnWithinALargeBacklog(t *testing.T) {
 		kept += report.Kept
 	}
 	// What was kept is not even read again, but for the piece at which a run died.
-	if kept != last || runs != 4 || reads != 8 {
-		t.Errorf("%d are kept after %d runs and %d reads, want %d after 4 and 8", kept, runs, reads, last)
-	}
+	failIf(t, kept != last || runs != 4 || reads != 8,
+		"%d are kept after %d runs and %d reads, want %d after 4 and 8", kept, runs, reads, last)
 }

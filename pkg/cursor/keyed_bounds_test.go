@@ -65,9 +65,8 @@ func TestStraysBetweenDoNotHoldUpAReader(t *testing.T) {
 			t.Errorf("%+v", m)
 		}
 	}
-	if read := items["query waiting"] + items["get arrivals"]; n != 3 || read > 100 {
-		t.Errorf("%d were read, by %d items", n, read)
-	}
+	read := items["query waiting"] + items["get arrivals"]
+	failIf(t, n != 3 || read > 100, "%d were read, by %d items", n, read)
 }
 
 // TestManyThatWait are placed in their order, though a look keeps only some thousands of them;
@@ -86,9 +85,8 @@ func TestManyThatWait(t *testing.T) {
 	b.want("nothing is due", b.settle(sortkey.EverySortKey), fmt.Sprintf("0 placed, %d waiting", n+1))
 	b.later(time.Second)
 	b.want("the last one is", b.settle(sortkey.EverySortKey), fmt.Sprintf("%d placed", n+1))
-	if log := b.keyedLog(); !strings.HasPrefix(log, "k00000 k00001 ") || !strings.HasSuffix(log, " z1") || strings.Contains(log, "!") {
-		t.Errorf("log %.60s", log)
-	}
+	log := b.keyedLog()
+	failIf(t, !strings.HasPrefix(log, "k00000 k00001 ") || !strings.HasSuffix(log, " z1") || strings.Contains(log, "!"), "log %.60s", log)
 }
 
 // TestALookThatIsStoppedGoesOn where it was: what it has read below the watermark is not read
@@ -123,9 +121,7 @@ func TestALookThatIsStoppedGoesOn(t *testing.T) {
 				t.Fatal("it begins again each time")
 			}
 		}
-		if calls < 2 {
-			t.Errorf("it was never stopped")
-		}
+		failIf(t, calls < 2, "it was never stopped")
 	})
 }
 
@@ -171,18 +167,14 @@ func TestTheTimeIsUpBehindEachRequest(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), most)
 		defer cancel()
 		more, err := do(ctx, b.process(cursor.Options{ForEach: fanout.OneByOne}))
-		if err != nil && slow < most {
-			t.Errorf("request %d: %v", k, err)
-		}
+		failIf(t, err != nil && slow < most, "request %d: %v", k, err)
 		b.engine = next
 		for calls := 0; more && calls < 9; calls++ {
-			more, err = settle(t.Context(), b.process(cursor.Options{}))
-			check(t, err)
+			more = must(settle(t.Context(), b.process(cursor.Options{})))
 		}
 		log := b.keyedLog()
-		if marks := strings.Count(log, "!"); marks != late || strings.Count(log, " ") != late+ahead || !strings.HasPrefix(log, "y1 m00001! ") {
-			t.Errorf("request %d, %v: %d late, log %s", k, slow, marks, log)
-		}
+		marks := strings.Count(log, "!")
+		failIf(t, marks != late || strings.Count(log, " ") != late+ahead || !strings.HasPrefix(log, "y1 m00001! "), "request %d, %v: %d late, log %s", k, slow, marks, log)
 		return happened
 	}
 	synctest.Test(t, func(t *testing.T) {

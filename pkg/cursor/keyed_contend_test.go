@@ -52,9 +52,7 @@ func TestLateOnesSideBySide(t *testing.T) {
 		began := time.Now()
 		all.Wait()
 		t.Logf("%d moves in %v", moves, time.Since(began))
-		if moves > most {
-			t.Errorf("%d writes for %d places, want %d at most", moves, writers, most)
-		}
+		failIf(t, moves > most, "%d writes for %d places, want %d at most", moves, writers, most)
 	})
 }
 
@@ -66,8 +64,7 @@ func (b *bench) overtaken() {
 		if r.Name() == "give places" && !within {
 			within = true
 			n++
-			err := other.Put(ctx, keyedOf("b", fmt.Sprint(n)))[0].Err
-			check(b.t, err)
+			check(b.t, other.Put(ctx, keyedOf("b", fmt.Sprint(n)))[0].Err)
 			within = false
 		}
 		return next.Do(ctx, r)
@@ -88,22 +85,16 @@ func TestWhoLosesEachMove(t *testing.T) {
 	b.settle(sortkey.EverySortKey)
 	b.overtaken()
 	err := b.process(cursor.Options{Pause: pause}).Put(t.Context(), keyedOf("a", "1"))[0].Err
-	if !errors.Is(err, cursor.ErrThrottled) || !slices.Equal(pauses, want) {
-		t.Errorf("%v after pauses of at most %v", err, pauses)
-	}
+	failIf(t, !errors.Is(err, cursor.ErrThrottled) || !slices.Equal(pauses, want),
+		"%v after pauses of at most %v", err, pauses)
 	b.putKeyed(keyedOf("z", "1"))
 	pauses = nil
 	did, err := b.process(cursor.Options{Pause: pause}).Settle(t.Context(), "q", sortkey.EverySortKey)
-	if err != nil || !did.More || did.Placed > 0 || !slices.Equal(pauses, want) {
-		t.Errorf("%+v, %v after pauses of at most %v", did, err, pauses)
-	}
+	failIf(t, err != nil || !did.More || did.Placed > 0 || !slices.Equal(pauses, want),
+		"%+v, %v after pauses of at most %v", did, err, pauses)
 	// Whose time is over gives up at once.
 	enough := errors.New("enough")
 	s := b.process(cursor.Options{Pause: func(context.Context, time.Duration) error { return enough }})
-	if err := s.Put(t.Context(), keyedOf("a", "1"))[0].Err; !errors.Is(err, enough) {
-		t.Errorf("put: %v", err)
-	}
-	if _, err := s.Settle(t.Context(), "q", sortkey.EverySortKey); !errors.Is(err, enough) {
-		t.Errorf("settle: %v", err)
-	}
+	fails(t, "put", s.Put(t.Context(), keyedOf("a", "1"))[0].Err, enough)
+	fails(t, "settle", errOf(s.Settle(t.Context(), "q", sortkey.EverySortKey)), enough)
 }

@@ -44,9 +44,7 @@ func (h *hurt) keyedLog() string {
 		if m.Tombstone != "" {
 			entry, last = "|", ""
 		}
-		if once[entry] || !m.Late && entry < last {
-			h.t.Errorf("%s stands behind %v", entry, all)
-		}
+		failIf(h.t, once[entry] || !m.Late && entry < last, "%s stands behind %v", entry, all)
 		once[entry] = true
 		switch {
 		case m.Late:
@@ -138,13 +136,11 @@ func keyedGoesWrong(t *testing.T, prepare, do func(*hurt) error, want string, fa
 	if !wrong {
 		return false
 	}
-	if harmless := fault == ddbtest.Repeated || fault == ddbtest.Partial; harmless && err != nil {
-		t.Errorf("%s at request %d: error %v", fault, k, err)
-	}
+	harmless := fault == ddbtest.Repeated || fault == ddbtest.Partial
+	failIf(t, harmless && err != nil, "%s at request %d: error %v", fault, k, err)
 	h.must(do(h))
 	h.must(h.settle())
-	if got := h.keyedLog(); got != want {
-		t.Errorf("%s at request %d: the log is %s, want %s", fault, k, got, want)
-	}
+	got := h.keyedLog()
+	failIf(t, got != want, "%s at request %d: the log is %s, want %s", fault, k, got, want)
 	return true
 }

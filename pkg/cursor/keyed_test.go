@@ -46,8 +46,7 @@ func (b *bench) putKeyed(messages ...cursor.Message) string {
 // settle settles the queue by another process, up to a sort key.
 func (b *bench) settle(upTo sortkey.SortKey) string {
 	b.t.Helper()
-	did, err := b.process(cursor.Options{}).Settle(b.t.Context(), "q", upTo)
-	check(b.t, err)
+	did := must(b.process(cursor.Options{}).Settle(b.t.Context(), "q", upTo))
 	answer := fmt.Sprintf("%d placed", did.Placed)
 	for n, what := range map[*int]string{&did.Stale: "stale", &did.Waiting.Count: "waiting"} {
 		if *n > 0 {
@@ -113,16 +112,13 @@ func TestLateMessagesAreDropped(t *testing.T) {
 	for i := range 20 {
 		equal = append(equal, b.putKeyed(keyedOf("b", fmt.Sprint("x", i))))
 	}
-	if all := strings.Join(equal, " "); strings.Contains(all, "dropped") || !strings.Contains(all, "late") {
-		t.Errorf("of equal keys: %s", all)
-	}
+	all := strings.Join(equal, " ")
+	failIf(t, strings.Contains(all, "dropped") || !strings.Contains(all, "late"), "of equal keys: %s", all)
 	b.settle(sortkey.EverySortKey)
-	if log := b.keyedLog(); !strings.HasPrefix(log, "b1 - ") {
-		t.Errorf("log %s", log)
-	}
-	if cur := b.status(); cur.LateSoFar < 2 {
-		t.Errorf("%d were late", cur.LateSoFar)
-	}
+	log := b.keyedLog()
+	failIf(t, !strings.HasPrefix(log, "b1 - "), "log %s", log)
+	cur := b.status()
+	failIf(t, cur.LateSoFar < 2, "%d were late", cur.LateSoFar)
 }
 
 // TestLinkedMessages are marked where another stands before them.
@@ -151,9 +147,8 @@ func TestLinkedMessages(t *testing.T) {
 			b.settle(sortkey.EverySortKey)
 		}
 	}
-	if log := b.keyedLog(); strings.Count(log, "?") != 5 {
-		t.Errorf("one is unlinked because the tail was flushed: %s", log)
-	}
+	log := b.keyedLog()
+	failIf(t, strings.Count(log, "?") != 5, "one is unlinked because the tail was flushed: %s", log)
 }
 
 // TestManyAreSettledInOneCall, more than one move and one order item take.
@@ -177,9 +172,8 @@ func TestManyAreSettledInOneCall(t *testing.T) {
 	for i := range all {
 		all[i].KeyType = ""
 	}
-	if answers := b.putKeyed(all...); strings.Count(answers, "duplicate") != 1000 || strings.Contains(answers, "late") {
-		t.Errorf("repeated: %s", answers[:100])
-	}
+	answers := b.putKeyed(all...)
+	failIf(t, strings.Count(answers, "duplicate") != 1000 || strings.Contains(answers, "late"), "repeated: %s", answers[:100])
 	b.want("log", b.keyedLog(), strings.Join(want, " "))
 }
 
@@ -208,8 +202,7 @@ func TestSettlingUpTo(t *testing.T) {
 	b := newBench(t, nil)
 	b.putKeyed(keyedOf("a", "1"), keyedOf("b", "1"), keyedOf("c", "1"))
 	b.later(time.Minute)
-	key, err := sortkey.KeyType("text").Key("b")
-	check(t, err)
+	key := must(sortkey.KeyType("text").Key("b"))
 	b.want("up to b", b.settle(sortkey.KeyedSortKey(key, "1")), "2 placed")
 	b.want("log", b.keyedLog(), "a1 b1")
 	b.want("up to b again", b.settle(sortkey.KeyedSortKey(key, "1")), "0 placed")
@@ -237,8 +230,7 @@ func TestAMessageThatHasSeenMoreThanTheQueueHas(t *testing.T) {
 	b.settle(sortkey.EverySortKey)
 	m := waitingOf(t, "q", "b", "1")
 	m.Prev, m.Seen, m.EnqueuedAt, m.Digest = "", 2, b.now, []byte("0123456789abcdef")
-	_, err := b.memory.Inside().PutArrival(t.Context(), m)
-	check(t, err)
+	must(b.memory.Inside().PutArrival(t.Context(), m))
 	b.later(time.Minute)
 	b.want("settle", b.settle(sortkey.EverySortKey), "0 placed, 1 stale")
 	b.putKeyed(keyedOf("c", "1"))
@@ -246,9 +238,8 @@ func TestAMessageThatHasSeenMoreThanTheQueueHas(t *testing.T) {
 	b.want("another", b.settle(sortkey.EverySortKey), "1 placed, 1 stale")
 	b.later(time.Minute)
 	b.want("when it has come so far", b.settle(sortkey.EverySortKey), "1 placed")
-	if log := b.keyedLog(); !strings.HasPrefix(log, "a1 c1 ") || !strings.HasSuffix(log, "!") {
-		t.Errorf("log %s", log)
-	}
+	log := b.keyedLog()
+	failIf(t, !strings.HasPrefix(log, "a1 c1 ") || !strings.HasSuffix(log, "!"), "log %s", log)
 }
 
 // TestALookAtTheWhole finds what was stored below what is settled, and has no place: what a
@@ -263,19 +254,16 @@ func TestALookAtTheWhole(t *testing.T) {
 	}
 	m := waitingOf(t, "q", "a", "1")
 	m.Prev, m.Seen, m.EnqueuedAt = "", 1, b.now
-	_, err := b.memory.Inside().PutArrival(t.Context(), m)
-	check(t, err)
+	must(b.memory.Inside().PutArrival(t.Context(), m))
 	b.want("settle", b.settle(sortkey.EverySortKey), "0 placed")
-	_, err = b.tables.Do(t.Context(), ddb.Update{
+	must(b.tables.Do(t.Context(), ddb.Update{
 		Op:  ddb.Op{Op: "look at the whole", Table: &cursor.Names{}.Tables()[1]},
 		Key: ddb.Fields{"queue": ddb.Text("q")}.Item(), Do: []ddb.Action{ddb.Path("low").Set(ddb.Blob([]byte{0}))},
-	})
-	check(t, err)
+	}))
 	b.want("settle", b.settle(sortkey.EverySortKey), "1 placed")
 	b.want("settle", b.settle(sortkey.EverySortKey), "0 placed")
-	if cur := b.status(); cur.Position != 4 || cur.LateSoFar != 1 || cur.Low != cur.High {
-		t.Errorf("%+v", cur)
-	}
+	cur := b.status()
+	failIf(t, cur.Position != 4 || cur.LateSoFar != 1 || cur.Low != cur.High, "%+v", cur)
 }
 
 // TestKeyedMistakes have an error that names the field, and nothing is stored.
@@ -305,9 +293,8 @@ func TestKeyedMistakes(t *testing.T) {
 	} {
 		err := b.sorter.Put(t.Context(), c.m)[0].Err
 		var wrong *cursor.InvalidError
-		if !errors.As(err, &wrong) || wrong.Field != c.field {
-			t.Errorf("%s: %v, want an error of %s", name, err, c.field)
-		}
+		failIf(t, !errors.As(err, &wrong) || wrong.Field != c.field,
+			"%s: %v, want an error of %s", name, err, c.field)
 	}
 	if _, err := b.sorter.Settle(t.Context(), "numbered", sortkey.EverySortKey); err == nil {
 		t.Error("a numbered queue is settled")
@@ -318,9 +305,8 @@ func TestKeyedMistakes(t *testing.T) {
 	one, two := keyedOf("t", "1"), keyedOf("t", "1")
 	two.Body = []byte("other")
 	results := b.sorter.Put(t.Context(), one, two, one)
-	if results[0].Outcome != cursor.Waiting || results[1].Err == nil || results[2].Err != nil {
-		t.Errorf("twins: %+v", results)
-	}
+	failIf(t, results[0].Outcome != cursor.Waiting || results[1].Err == nil || results[2].Err != nil,
+		"twins: %+v", results)
 	if _, err := appendTo(t.Context(), b.sorter, arrival("a")); err == nil {
 		t.Error("an arrival is taken by a keyed queue")
 	}
@@ -340,14 +326,13 @@ func TestTheSweepSettles(t *testing.T) {
 	overdue := map[string]time.Duration{}
 	sweep := func() cursor.SweepReport {
 		t.Helper()
-		report, err := b.sorter.Sweep(t.Context(), cursor.SweepOptions{
+		report := must(b.sorter.Sweep(t.Context(), cursor.SweepOptions{
 			Overdue: func(queue string, age time.Duration) { overdue[queue] = age },
 			Announce: func(_ context.Context, a cursor.Announcement) error {
 				announced = append(announced, a)
 				return nil
 			},
-		})
-		check(t, err)
+		}))
 		return report
 	}
 	if r := sweep(); r.Placed != 0 || r.Waiting != 2 || r.Overdue != 0 {
@@ -360,11 +345,8 @@ func TestTheSweepSettles(t *testing.T) {
 	b.putKeyed(keyedOf("a", "1"), keyedOf("a", "2"))
 	sweep()
 	sweep()
-	if len(announced) != 1 || announced[0].Kind != cursor.MessageLate || announced[0].Late != 2 || len(announced[0].LateExamples) != 2 || announced[0].LateExamples[1].Seq != 4 {
-		t.Errorf("announced %+v", announced)
-	}
+	failIf(t, len(announced) != 1 || announced[0].Kind != cursor.MessageLate || announced[0].Late != 2 || len(announced[0].LateExamples) != 2 || announced[0].LateExamples[1].Seq != 4, "announced %+v", announced)
 	b.want("log", b.keyedLog(), "b1 c1 a1! a2!")
-	if cur := b.status(); cur.Low != cur.High {
-		t.Error("the sweep of a quiet queue reads what it has placed again")
-	}
+	cur := b.status()
+	failIf(t, cur.Low != cur.High, "the sweep of a quiet queue reads what it has placed again")
 }

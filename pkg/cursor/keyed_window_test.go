@@ -47,8 +47,7 @@ func TestLongWindowsAreReadByBounds(t *testing.T) {
 	placed := 0
 	wake := func() {
 		for len(wakeUps) > 0 && !wakeUps[0].due.After(b.now) {
-			did, err := settler.Settle(t.Context(), "q", wakeUps[0].upTo)
-			check(t, err)
+			did := must(settler.Settle(t.Context(), "q", wakeUps[0].upTo))
 			placed, wakeUps = placed+did.Placed, wakeUps[1:]
 			if did.Late > 0 {
 				t.Fatalf("%d are late", did.Late)
@@ -59,8 +58,7 @@ func TestLongWindowsAreReadByBounds(t *testing.T) {
 		var messages []cursor.Message
 		var upTo sortkey.SortKey
 		for _, i := range batch {
-			m := keyedOf(fmt.Sprintf("%06d", i), "x")
-			messages = append(messages, m)
+			messages = append(messages, keyedOf(fmt.Sprintf("%06d", i), "x"))
 			upTo = max(upTo, sortkey.KeyedSortKey(textKey(t, fmt.Sprintf("%06d", i)), "x"))
 		}
 		b.putKeyed(messages...)
@@ -74,7 +72,6 @@ func TestLongWindowsAreReadByBounds(t *testing.T) {
 	}
 	per := float64(read) / (seconds * each)
 	t.Logf("each message is read %.2f times", per)
-	if placed != seconds*each || per > 3 {
-		t.Errorf("%d placed, want %d; each is read %.2f times, want 3 at most", placed, seconds*each, per)
-	}
+	failIf(t, placed != seconds*each || per > 3,
+		"%d placed, want %d; each is read %.2f times, want 3 at most", placed, seconds*each, per)
 }

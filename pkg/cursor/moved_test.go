@@ -16,11 +16,8 @@ func TestMoved(t *testing.T) {
 	var moved []string
 	now := time.UnixMilli(1_700_000_000_000)
 	store := cursor.NewMemory()
-	other, err := cursor.New(store, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sorter, err := cursor.New(store, &cursor.Options{
+	other := must(cursor.New(store, nil))
+	sorter := must(cursor.New(store, &cursor.Options{
 		Now:   func() time.Time { return now },
 		Moved: func(queue string, position int64) { moved = append(moved, fmt.Sprint(queue, " ", position)) },
 		ForEach: func(n int, do func(int)) {
@@ -28,15 +25,10 @@ func TestMoved(t *testing.T) {
 				do(i)
 			}
 		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	expect := func(what string, want ...string) {
 		t.Helper()
-		if !slices.Equal(moved, want) {
-			t.Errorf("%s moved %q, want %q", what, moved, want)
-		}
+		failIf(t, !slices.Equal(moved, want), "%s moved %q, want %q", what, moved, want)
 		moved = nil
 	}
 	put := func(messages ...cursor.Message) {
@@ -65,12 +57,8 @@ func TestMoved(t *testing.T) {
 	put(cursor.Message{Queue: "k", Seq: cursor.NoSeq, ID: "1", KeyParts: []any{1}, KeyType: "number"})
 	expect("what waits")
 	now = now.Add(time.Minute)
-	if _, err := sorter.Settle(t.Context(), "k", sortkey.EverySortKey); err != nil {
-		t.Fatal(err)
-	}
+	must(sorter.Settle(t.Context(), "k", sortkey.EverySortKey))
 	expect("a settle", "k 1")
-	if _, err := sorter.Status(t.Context(), "k"); err != nil {
-		t.Fatal(err)
-	}
+	must(sorter.Status(t.Context(), "k"))
 	expect("a look")
 }

@@ -13,10 +13,7 @@ import (
 // orderItems are those of the queue.
 func (b *bench) orderItems() []queuelog.OrderItem {
 	b.t.Helper()
-	page, err := b.memory.Inside().OrderItems(b.t.Context(), queuelog.Query{Queue: "q", Last: cursor.MaxSeq})
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	page := must(b.memory.Inside().OrderItems(b.t.Context(), queuelog.Query{Queue: "q", Last: cursor.MaxSeq}))
 	return page.Items
 }
 
@@ -57,16 +54,11 @@ func TestAnOrderItemOfATimeThatIsLost(t *testing.T) {
 	lost := newBench(t, nil)
 	lost.fill("lost", queuelog.OrderItemEntries)
 	b.fill("a", 10)
-	if _, err := b.memory.Inside().PutOrderItem(t.Context(), lost.orderItems()[0]); err != nil {
-		t.Fatal(err)
-	}
+	must(b.memory.Inside().PutOrderItem(t.Context(), lost.orderItems()[0]))
 	b.fill("b", queuelog.MaxTail-10)
 	_, err := appendTo(t.Context(), b.sorter, arrival("c"))
-	if err == nil || !strings.Contains(err.Error(), "the order item up to seq 24 is not what the cursor's tail says") {
-		t.Errorf("error %v, want one of the order item", err)
-	}
+	failIf(t, err == nil || !strings.Contains(err.Error(), "the order item up to seq 24 is not what the cursor's tail says"), "error %v, want one of the order item", err)
 	cur, err := b.memory.Inside().Cursor(t.Context(), "q", true)
-	if err != nil || cur.Tail.Len() != queuelog.MaxTail || cur.TailFrom != 0 {
-		t.Errorf("%d places in a tail from %d, %v; want all", cur.Tail.Len(), cur.TailFrom, err)
-	}
+	failIf(t, err != nil || cur.Tail.Len() != queuelog.MaxTail || cur.TailFrom != 0,
+		"%d places in a tail from %d, %v; want all", cur.Tail.Len(), cur.TailFrom, err)
 }

@@ -19,25 +19,20 @@ func TestParked(t *testing.T) {
 	began := b.now
 	parked := func(want int, wantMore bool, cost ddbtest.Total) {
 		t.Helper()
-		cur, err := b.sorter.Status(t.Context(), "q")
-		check(t, err)
+		cur := must(b.sorter.Status(t.Context(), "q"))
 		meter.Take()
-		waits, err := b.sorter.Waiting(t.Context(), cur)
-		check(t, err)
-		if want > 0 && !waits.Oldest.Equal(began) {
-			t.Errorf("the gap is there since %v, want %v", waits.Oldest, began)
-		}
-		if waits.Count != want || waits.More != wantMore {
-			t.Errorf("%d parked, more %v; want %d, %v", waits.Count, waits.More, want, wantMore)
-		}
+		waits := must(b.sorter.Waiting(t.Context(), cur))
+		failIf(t, want > 0 && !waits.Oldest.Equal(began),
+			"the gap is there since %v, want %v", waits.Oldest, began)
+		failIf(t, waits.Count != want || waits.More != wantMore,
+			"%d parked, more %v; want %d, %v", waits.Count, waits.More, want, wantMore)
 		same(t, "cost", meter.Take(), cost)
 	}
 	b.put(body(1))
 	parked(0, false, ddbtest.Total{})
 	b.put(body(3))
 	b.put(body(5))
-	_, err := b.sorter.Skip(t.Context(), "q", 6, "never comes")
-	check(t, err)
+	must(b.sorter.Skip(t.Context(), "q", 6, "never comes"))
 	b.put(body(7))
 	b.now = b.now.Add(time.Hour)
 	parked(3, false, ddbtest.Total{Reads: 1, Units: ddb.Units{Reads: 0.5}})

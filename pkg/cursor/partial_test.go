@@ -35,9 +35,8 @@ func TestWhatABatchLeavesIsDoneLater(t *testing.T) {
 	b := newBench(t, nil)
 	b.fill("a", 60)
 	b.engine = halving{b.tables}
-	if got := b.read(0, 60); len(got) != 60 || got[59] != "60 a59 body of a59" {
-		t.Errorf("%d are read: %v", len(got), got)
-	}
+	got := b.read(0, 60)
+	failIf(t, len(got) != 60 || got[59] != "60 a59 body of a59", "%d are read: %v", len(got), got)
 	for seq := range int64(10) {
 		m := body(seq + 1)
 		m.Queue = "numbered"
@@ -49,8 +48,7 @@ func TestWhatABatchLeavesIsDoneLater(t *testing.T) {
 		err     error
 	}{{5, cursor.ErrThrottled}, {3, cursor.ErrThrottled}, {1, cursor.ErrThrottled}, {1, nil}, {0, nil}} {
 		deleted, err := s.Steps().DeleteUpTo(t.Context(), "numbered", 10, 100)
-		if deleted != want.deleted || !errors.Is(err, want.err) {
-			t.Errorf("%d deleted, error %v; want %d, %v", deleted, err, want.deleted, want.err)
-		}
+		failIf(t, deleted != want.deleted || !errors.Is(err, want.err),
+			"%d deleted, error %v; want %d, %v", deleted, err, want.deleted, want.err)
 	}
 }

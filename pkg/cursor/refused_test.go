@@ -50,10 +50,7 @@ func TestATicketOfAQueueThatWasMadeAnewEnds(t *testing.T) {
 		}
 		return numbered.tables.Do(ctx, r)
 	}))
-	var invalid *cursor.InvalidError
-	if _, err := appendTo(t.Context(), b.process(cursor.Options{}), arrival("b")); !errors.As(err, &invalid) || invalid.Field != "seq" {
-		t.Errorf("error %v, want one of seq", err)
-	}
+	refuses(t, "error", errOf(appendTo(t.Context(), b.process(cursor.Options{}), arrival("b"))), "seq")
 }
 
 // TestTablesOfDifferentTimes: after a restore, an arrival can have seen more
@@ -72,9 +69,7 @@ func TestTablesOfDifferentTimes(t *testing.T) {
 	}
 	restored := newBench(t, nil)
 	restored.fill("other", 4)
-	if _, err := restored.memory.Inside().PutArrival(t.Context(), stored[0]); err != nil {
-		t.Fatal(err)
-	}
+	must(restored.memory.Inside().PutArrival(t.Context(), stored[0]))
 	for range 2 {
 		if r, err := restored.appendPatiently(ahead); err == nil || !strings.Contains(err.Error(), "the position is 4") {
 			t.Errorf("%+v, error %v; want one that names the position", r, err)
@@ -82,9 +77,7 @@ func TestTablesOfDifferentTimes(t *testing.T) {
 	}
 	// The others of its call are not held up.
 	results, err := appendGroup(t.Context(), restored.process(cursor.Options{}), []request{arrival("b"), ahead, arrival("c")})
-	if err != nil || results[1].Err == nil || answer(results[0]) != "advanced 5-5" || answer(results[2]) != "advanced 6-6" {
-		t.Errorf("%+v, %v", results, err)
-	}
+	failIf(t, err != nil || results[1].Err == nil || answer(results[0]) != "advanced 5-5" || answer(results[2]) != "advanced 6-6", "%+v, %v", results, err)
 	// Once the queue has come so far, it gets its place, and only one.
 	restored.fill("more", 4)
 	restored.want("then", restored.append(ahead), "duplicate 11-11")
@@ -97,9 +90,7 @@ func TestTablesOfDifferentTimes(t *testing.T) {
 func TestAPlaceThatLooksTheSameEndsATicket(t *testing.T) {
 	b := newBench(t, nil)
 	kind, first := cursor.KindArrival, int64(1<<23-1)
-	if _, err := b.sorter.Configure(t.Context(), "q", cursor.Change{Kind: &kind, First: &first}); err != nil {
-		t.Fatal(err)
-	}
+	must(b.sorter.Configure(t.Context(), "q", cursor.Change{Kind: &kind, First: &first}))
 	b.fill("a", 1)
 	place := queuelog.NewTail(queuelog.Entry{Key: sortkey.HashOf("late"), Count: 1, Seen: 0})
 	if _, given, err := b.memory.Inside().Allocate(t.Context(), "q", place, cursor.Range{From: first, To: first}, b.now); err != nil || !given {
@@ -127,12 +118,8 @@ func TestAProcessThatWasOvertakenLooksSooner(t *testing.T) {
 		t.Helper()
 		b.now, looks = b.now.Add(d), 0
 		n++
-		if _, err := appendTo(t.Context(), s, arrival(fmt.Sprint("own", n))); err != nil {
-			t.Fatal(err)
-		}
-		if looks != want {
-			t.Errorf("append %d, %v after the last: %d looks, want %d", n, d, looks, want)
-		}
+		must(appendTo(t.Context(), s, arrival(fmt.Sprint("own", n))))
+		failIf(t, looks != want, "append %d, %v after the last: %d looks, want %d", n, d, looks, want)
 	}
 	wait(0, 1)
 	wait(10*time.Second, 0)

@@ -16,9 +16,7 @@ import (
 // restart begins the keys anew by another process.
 func (b *bench) restart(op string) cursor.Cursor {
 	b.t.Helper()
-	cur, err := b.process(cursor.Options{}).RestartKeys(b.t.Context(), "q", op)
-	check(b.t, err)
-	return cur
+	return must(b.process(cursor.Options{}).RestartKeys(b.t.Context(), "q", op))
 }
 
 // TestKeysBeginAnew: what waits is placed, the log says where the next era begins, and order
@@ -64,14 +62,10 @@ func TestNothingIsDroppedByARestart(t *testing.T) {
 // TestOnlyKeyedQueuesBeginAnew and such as are there.
 func TestOnlyKeyedQueuesBeginAnew(t *testing.T) {
 	b := newBench(t, nil)
-	if _, err := b.sorter.RestartKeys(t.Context(), "q", "op"); !errors.Is(err, cursor.ErrNoQueue) {
-		t.Error(err)
-	}
+	_, err := b.sorter.RestartKeys(t.Context(), "q", "op")
+	failIf(t, !errors.Is(err, cursor.ErrNoQueue), "%v", err)
 	b.put(body(1))
-	var wrong *cursor.InvalidError
-	if _, err := b.sorter.RestartKeys(t.Context(), "q", "op"); !errors.As(err, &wrong) || wrong.Field != "queue" {
-		t.Error(err)
-	}
+	refuses(t, "queue", errOf(b.sorter.RestartKeys(t.Context(), "q", "op")), "queue")
 }
 
 // TestACounterThatBeganAgain is announced when 20 messages in a row were late, and not before.
@@ -80,12 +74,11 @@ func TestACounterThatBeganAgain(t *testing.T) {
 	sweep := func() string {
 		t.Helper()
 		var said []string
-		_, err := b.process(cursor.Options{}).Sweep(t.Context(), cursor.SweepOptions{Segments: 1, Announce: func(_ context.Context, a cursor.Announcement) error {
+		must(b.process(cursor.Options{}).Sweep(t.Context(), cursor.SweepOptions{Segments: 1, Announce: func(_ context.Context, a cursor.Announcement) error {
 			_, at, _ := strings.Cut(a.ID, "/1/")
 			said = append(said, fmt.Sprint(a.Kind, " ", a.Late, " ", at))
 			return nil
-		}})
-		check(t, err)
+		}}))
 		return strings.Join(said, ", ")
 	}
 	late := func(from, to int) {
@@ -127,9 +120,7 @@ func TestALateOneIsCountedOnce(t *testing.T) {
 		b.engine = ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 			a, err := b.tables.Do(ctx, r)
 			if r.Name() == "put arrival" && settlerFirst {
-				did, err := settler.Settle(ctx, "q", sortkey.EverySortKey)
-				check(t, err)
-				settled += did.Late
+				settled += must(settler.Settle(ctx, "q", sortkey.EverySortKey)).Late
 			}
 			return a, err
 		})
@@ -141,12 +132,9 @@ func TestALateOneIsCountedOnce(t *testing.T) {
 			if r.Placed {
 				counted++
 			}
-			if !r.Late {
-				t.Errorf("settler first %v: %+v", settlerFirst, r)
-			}
+			failIf(t, !r.Late, "settler first %v: %+v", settlerFirst, r)
 		}
-		if counted != 1 || settlerFirst != (settled == 1) {
-			t.Errorf("settler first %v: counted %d times, %d by it", settlerFirst, counted, settled)
-		}
+		failIf(t, counted != 1 || settlerFirst != (settled == 1),
+			"settler first %v: counted %d times, %d by it", settlerFirst, counted, settled)
 	}
 }

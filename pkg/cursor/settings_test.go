@@ -1,7 +1,6 @@
 package cursor_test
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -21,25 +20,18 @@ func TestSettingsByTheirNames(t *testing.T) {
 	names := 0
 	for name, value := range want.All() {
 		names++
-		if err := change.Set(name, fmt.Sprint(value)); err != nil {
-			t.Error(err)
-		}
+		check(t, change.Set(name, fmt.Sprint(value)))
 	}
-	if got := cursor.DefaultSettings().With(change); got != want {
-		t.Errorf("%+v, want %+v", got, want)
-	}
-	if fields := reflect.TypeFor[cursor.Settings]().NumField(); names != fields || reflect.TypeFor[cursor.Change]().NumField() != fields {
-		t.Errorf("%d names of %d settings, of which %d can be changed", names, fields, reflect.TypeFor[cursor.Change]().NumField())
-	}
+	got := cursor.DefaultSettings().With(change)
+	failIf(t, got != want, "%+v, want %+v", got, want)
+	fields := reflect.TypeFor[cursor.Settings]().NumField()
+	failIf(t, names != fields || reflect.TypeFor[cursor.Change]().NumField() != fields, "%d names of %d settings, of which %d can be changed", names, fields, reflect.TypeFor[cursor.Change]().NumField())
 }
 
 func TestSettingsThatCannotBeRead(t *testing.T) {
 	for name, text := range map[string]string{"kind": "fifo", "first": "-1", "gapAfter": "5", "maxAhead": "many", "MaxAhead": "1", "": "1"} {
 		var change cursor.Change
-		var invalid *cursor.InvalidError
-		if err := change.Set(name, text); !errors.As(err, &invalid) || invalid.Field != name {
-			t.Errorf("%s %s: error %v", name, text, err)
-		}
+		refuses(t, name, change.Set(name, text), name)
 	}
 	var change cursor.Change
 	if err := change.Set("maxAhead", "-1"); err == nil || !strings.Contains(err.Error(), "must be an integer from 1 to 10000000") {
@@ -47,8 +39,6 @@ func TestSettingsThatCannotBeRead(t *testing.T) {
 	}
 	err := change.Set("other", "1")
 	for name := range cursor.DefaultSettings().All() {
-		if !strings.Contains(err.Error(), name) {
-			t.Errorf("%v: no %s", err, name)
-		}
+		failIf(t, !strings.Contains(err.Error(), name), "%v: no %s", err, name)
 	}
 }

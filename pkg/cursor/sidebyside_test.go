@@ -17,24 +17,16 @@ func TestAGroupIsStoredSideBySide(t *testing.T) {
 		var all sync.WaitGroup
 		all.Add(3)
 		tables := ddb.NewMemory(cursor.Names{}.Tables()...)
-		store, err := cursor.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		store := must(cursor.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 			if r.Name() == "put message" {
 				all.Done()
 				all.Wait()
 			}
 			return tables.Do(ctx, r)
-		}), cursor.Names{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		sorter, err := cursor.New(store, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		}), cursor.Names{}))
+		sorter := must(cursor.New(store, nil))
 		results := sorter.Put(t.Context(), []cursor.Message{{Queue: "a", Seq: 1}, {Queue: "a", Seq: 3}, {Queue: "b", Seq: 1}}...)
-		err = results[0].Err
-		if err != nil || len(results) != 3 {
-			t.Errorf("%v, %v", results, err)
-		}
+		err := results[0].Err
+		failIf(t, err != nil || len(results) != 3, "%v, %v", results, err)
 	})
 }

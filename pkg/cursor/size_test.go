@@ -40,17 +40,15 @@ func TestAGapIsSkippedInOneRun(t *testing.T) {
 	defer cancel()
 	report, err := b.process(cursor.Options{}).Sweep(ctx, cursor.SweepOptions{})
 	cost := meter.Take()
-	if err != nil || int64(report.Skipped) != missing || b.status().Position != missing+1 {
-		t.Errorf("%+v, %v, position %d; want all %d skipped", report, err, b.status().Position, missing)
-	}
+	failIf(t, err != nil || int64(report.Skipped) != missing || b.status().Position != missing+1,
+		"%+v, %v, position %d; want all %d skipped", report, err, b.status().Position, missing)
 	// The first round does it all, in half of what is left of the run at most.
 	if seconds := cost.Units.Writes / partitionWrites; seconds > run.Seconds()/2 {
 		t.Errorf("%.0f seconds of writes, want half of %v at most", seconds, run)
 	}
 	pieces := float64(missing)/1000 + 1
-	if over := cost.Units.Writes - float64(missing); over > pieces+20 || float64(cost.Reads) > 2*pieces+60 || cost.Units.Reads > float64(missing)/10 {
-		t.Errorf("%+v for %d missing seqs: want a write each, a move and few reads for each 1,000", cost, missing)
-	}
+	over := cost.Units.Writes - float64(missing)
+	failIf(t, over > pieces+20 || float64(cost.Reads) > 2*pieces+60 || cost.Units.Reads > float64(missing)/10, "%+v for %d missing seqs: want a write each, a move and few reads for each 1,000", cost, missing)
 	t.Logf("%d missing: %d writes of %.0f units, %d reads of %.0f units, $%.4f", missing, cost.Writes, cost.Units.Writes,
 		cost.Reads, cost.Units.Reads, (cost.Units.Writes*0.625+cost.Units.Reads*0.125)/1e6)
 }
@@ -68,9 +66,7 @@ func TestASkipIsGoneOnWith(t *testing.T) {
 			t.Fatalf("run %d: the gap is young again: %+v", runs, cur)
 		}
 	}
-	if runs > 4 {
-		t.Errorf("%d runs, want no more than the requests take", runs)
-	}
+	failIf(t, runs > 4, "%d runs, want no more than the requests take", runs)
 }
 
 // TestALateRepeatReadsOneUnit, however long the order has become since: here by
@@ -96,19 +92,14 @@ func TestALateRepeatReadsOneUnit(t *testing.T) {
 		if err == nil {
 			cur, _, err = b.memory.Inside().TrimTail(t.Context(), cur, queuelog.OrderItemEntries)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 	}
 	meter := ddbtest.NewMeter(b.tables)
 	b.engine = meter
-	if got := b.append(arrival("early")); got != "duplicate 1-1" {
-		t.Errorf("got %s, want duplicate 1-1", got)
-	}
+	same(t, "got", b.append(arrival("early")), "duplicate 1-1")
 	// The look at the cursor, half a unit, and one page of the order.
-	if cost := meter.Take(); cost.Reads != 2 || cost.Units.Reads != 1.5 {
-		t.Errorf("%+v, want 2 reads of 1.5 units", cost)
-	}
+	cost := meter.Take()
+	failIf(t, cost.Reads != 2 || cost.Units.Reads != 1.5, "%+v, want 2 reads of 1.5 units", cost)
 }
 
 // TestASkipKeepsTheGapsAge: whichever tombstones are stored first, and cannot be, what is
@@ -126,13 +117,9 @@ func TestASkipKeepsTheGapsAge(t *testing.T) {
 		}
 		cut := b.process(cursor.Options{ForEach: inAnyOrder})
 		_, _, _ = cut.Steps().SkipGap(t.Context(), "q", "old", time.Minute, 100)
-		if _, err := b.sorter.Steps().Recheck(t.Context(), "q"); err != nil {
-			t.Fatal(err)
-		}
+		must(b.sorter.Steps().Recheck(t.Context(), "q"))
 		b.engine = b.tables
 		_, _, err := b.process(cursor.Options{}).Steps().SkipGap(t.Context(), "q", "old", time.Minute, 100)
-		if err != nil || b.status().Position != 6 {
-			t.Errorf("after %d requests: position %d, %v: want all skipped", requests, b.status().Position, err)
-		}
+		failIf(t, err != nil || b.status().Position != 6, "after %d requests: position %d, %v: want all skipped", requests, b.status().Position, err)
 	}
 }

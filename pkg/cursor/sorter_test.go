@@ -49,11 +49,7 @@ func (b *bench) process(options cursor.Options) *cursor.Sorter {
 	if options.ForEach == nil {
 		options.ForEach = fanout.OneByOne
 	}
-	s, err := cursor.New(storeOn(b.t, b.engine, cursor.Names{}), &options)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	return s
+	return must(cursor.New(storeOn(b.t, b.engine, cursor.Names{}), &options))
 }
 
 // queues are those that anything is stored of.
@@ -83,18 +79,13 @@ func body(seq int64) cursor.Message {
 func (b *bench) put(m cursor.Message) string {
 	b.t.Helper()
 	r := b.sorter.Put(b.t.Context(), m)[0]
-	err := r.Err
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	check(b.t, r.Err)
 	return fmt.Sprintf("%s %d→%d", r.Outcome, r.Old, r.New)
 }
 
 func (b *bench) want(what, got, want string) {
 	b.t.Helper()
-	if got != want {
-		b.t.Errorf("%s: %s, want %s", what, got, want)
-	}
+	failIf(b.t, got != want, "%s: %s, want %s", what, got, want)
 }
 
 func TestSorterTellsEachOutcome(t *testing.T) {
@@ -150,31 +141,18 @@ func TestSorterAsynchronous(t *testing.T) {
 	b.want("first", b.put(body(1)), "stored 0→0")
 	b.want("third", b.put(body(3)), "stored 0→0")
 	b.want("again", b.put(body(3)), "duplicate 0→0")
-	advance, err := b.sorter.Steps().Heal(t.Context(), "q", 1, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if advance.Cursor.Position != 1 || advance.Cursor.MaxParked != 3 {
-		t.Errorf("after the heal: position %d, parked %d; want 1 and 3", advance.Cursor.Position, advance.Cursor.MaxParked)
-	}
+	advance := must(b.sorter.Steps().Heal(t.Context(), "q", 1, 3))
+	failIf(t, advance.Cursor.Position != 1 || advance.Cursor.MaxParked != 3, "after the heal: position %d, parked %d; want 1 and 3", advance.Cursor.Position, advance.Cursor.MaxParked)
 	b.want("the missing one", b.put(body(2)), "stored 1→1")
-	advance, err = b.sorter.Steps().Heal(t.Context(), "q", 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]cursor.Range{{From: 1, To: 3}}, advance.Moves); diff != "" {
-		t.Errorf("moves (-want +got):\n%s", diff)
-	}
+	advance = must(b.sorter.Steps().Heal(t.Context(), "q", 2))
+	same(t, "moves", advance.Moves, []cursor.Range{{From: 1, To: 3}})
 }
 
 func TestSorterGroup(t *testing.T) {
 	b := newBench(t, nil)
 	group := []cursor.Message{body(2), body(4), body(1), {Queue: "other", Seq: 1}, body(2)}
 	results := b.sorter.Put(t.Context(), group...)
-	err := results[0].Err
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, results[0].Err)
 	var got []string
 	for _, r := range results {
 		got = append(got, fmt.Sprintf("%s/%d %s %d→%d", r.Queue, r.Seq, r.Outcome, r.Old, r.New))
@@ -182,9 +160,7 @@ func TestSorterGroup(t *testing.T) {
 	want := []string{
 		"q/2 advanced 0→2", "q/4 parked 0→2", "q/1 advanced 0→2", "other/1 advanced 0→1", "q/2 duplicate 0→2",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("results (-want +got):\n%s", diff)
-	}
+	same(t, "results", got, want)
 }
 
 func TestSorterRefusesWhatIsOutOfBounds(t *testing.T) {
@@ -210,13 +186,10 @@ func TestSorterRefusesWhatIsOutOfBounds(t *testing.T) {
 		bad := body(2)
 		c.change(&bad)
 		var invalid *cursor.InvalidError
-		if err := b.sorter.Put(t.Context(), bad)[0].Err; !errors.As(err, &invalid) || invalid.Path() != "messages[0]."+c.field {
-			t.Errorf("put: error %v, want one that names %s", err, c.field)
-		}
+		refuses(t, "put", b.sorter.Put(t.Context(), bad)[0].Err, "messages[0]."+c.field)
 		err := b.sorter.Put(t.Context(), body(1), bad)[0].Err
-		if !errors.As(err, &invalid) || invalid.Path() != "messages[1]."+c.field {
-			t.Errorf("group: error %v, want one that names messages[1].%s", err, c.field)
-		}
+		failIf(t, !errors.As(err, &invalid) || invalid.Path() != "messages[1]."+c.field,
+			"group: error %v, want one that names messages[1].%s", err, c.field)
 		if queues := b.queues(); len(queues) != 0 {
 			t.Errorf("%s: something was stored: %v", c.field, queues)
 		}
@@ -226,9 +199,7 @@ func TestSorterRefusesWhatIsOutOfBounds(t *testing.T) {
 	other.Body = []byte("another")
 	err := b.sorter.Put(t.Context(), body(1), body(2), other)[0].Err
 	var twice *cursor.InvalidError
-	if !errors.As(err, &twice) || twice.Path() != "messages[2].seq" || twice.Twin == nil || twice.Twin.Index != 0 {
-		t.Errorf("two messages under one seq: error %v", err)
-	}
+	failIf(t, !errors.As(err, &twice) || twice.Path() != "messages[2].seq" || twice.Twin == nil || twice.Twin.Index != 0, "two messages under one seq: error %v", err)
 	if queues := b.queues(); len(queues) != 0 {
 		t.Errorf("two messages under one seq: something was stored: %v", queues)
 	}
@@ -242,31 +213,23 @@ func TestSorterAtTheEndsOfTheRange(t *testing.T) {
 	b = newBench(t, withSettings(func(s *cursor.Settings) { s.First = math.MaxInt64 - 1 }))
 	b.want("last seq", b.put(body(math.MaxInt64)), fmt.Sprintf("parked %d→%d", int64(math.MaxInt64-2), int64(math.MaxInt64-2)))
 	b.want("the one before", b.put(body(math.MaxInt64-1)), fmt.Sprintf("advanced %d→%d", int64(math.MaxInt64-2), int64(math.MaxInt64)))
-	if _, err := b.sorter.Steps().Recheck(t.Context(), "q"); err != nil {
-		t.Error(err)
-	}
+	check(t, errOf(b.sorter.Steps().Recheck(t.Context(), "q")))
 	b.want("again", b.put(body(math.MaxInt64)), fmt.Sprintf("duplicate %d→%d", int64(math.MaxInt64), int64(math.MaxInt64)))
 }
 
 func TestParseSeq(t *testing.T) {
 	for text, want := range map[string]int64{"0": 0, "7": 7, "9223372036854775807": math.MaxInt64} {
-		if got, err := cursor.ParseSeq(text); err != nil || got != want {
-			t.Errorf("%q: %d, %v", text, got, err)
-		}
+		got, err := cursor.ParseSeq(text)
+		failIf(t, err != nil || got != want, "%q: %d, %v", text, got, err)
 	}
 	for _, text := range []string{"", "-1", "+1", "1.0", "1e3", "01", "00", " 1", "1 ", "0x1", "1_0", "9223372036854775808", "٣", "NaN"} {
-		var invalid *cursor.InvalidError
-		if _, err := cursor.ParseSeq(text); !errors.As(err, &invalid) || invalid.Field != "seq" {
-			t.Errorf("%q: error %v, want one of field seq", text, err)
-		}
+		refuses(t, "seq", errOf(cursor.ParseSeq(text)), "seq")
 	}
 }
 
 func TestSorterGaps(t *testing.T) {
 	b := newBench(t, nil)
-	if _, err := b.sorter.Gaps(t.Context(), "q", 1); !errors.Is(err, cursor.ErrNoQueue) {
-		t.Errorf("no queue: error %v", err)
-	}
+	fails(t, "no queue", errOf(b.sorter.Gaps(t.Context(), "q", 1)), cursor.ErrNoQueue)
 	b.put(body(1))
 	since := b.now
 	b.put(body(4))
@@ -274,16 +237,13 @@ func TestSorterGaps(t *testing.T) {
 	b.put(body(5))
 	b.put(body(9))
 	list, err := b.sorter.Gaps(t.Context(), "q", 10)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	want := []cursor.Gap{
 		{Missing: cursor.Range{From: 1, To: 3}, Since: since},
 		{Missing: cursor.Range{From: 5, To: 8}, Since: since.Add(time.Minute)},
 	}
-	if diff := cmp.Diff(want, list.Gaps); diff != "" || list.More {
-		t.Errorf("more %v; gaps (-want +got):\n%s", list.More, diff)
-	}
+	diff := cmp.Diff(want, list.Gaps)
+	failIf(t, diff != "" || list.More, "more %v; gaps (-want +got):\n%s", list.More, diff)
 	if list, err = b.sorter.Gaps(t.Context(), "q", 1); err != nil || len(list.Gaps) != 1 || !list.More {
 		t.Errorf("the first gap: %+v, %v", list, err)
 	}
@@ -298,15 +258,8 @@ func TestSorterSkipsTheGapsThatAreOldEnough(t *testing.T) {
 	b.put(body(8))
 	b.now = b.now.Add(30 * time.Second)
 	skip := func(limit int) string {
-		skipped, _, err := b.sorter.Steps().SkipGap(t.Context(), "q", "old", time.Minute, limit)
-		if err != nil {
-			t.Fatal(err)
-		}
-		cur, err := b.sorter.Status(t.Context(), "q")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return fmt.Sprintf("%v, position %d", skipped, cur.Position)
+		skipped, _ := must2(b.sorter.Steps().SkipGap(t.Context(), "q", "old", time.Minute, limit))
+		return fmt.Sprintf("%v, position %d", skipped, must(b.sorter.Status(t.Context(), "q")).Position)
 	}
 	b.want("as far as the limit goes", skip(2), "[{0 2}], position 2")
 	b.want("the rest, and the next gap that is old", skip(2), "[{2 3} {4 5}], position 6")
@@ -329,14 +282,9 @@ func TestSorterConfigure(t *testing.T) {
 		t.Fatalf("changed: %+v, %v", cur, err)
 	}
 	b.want("in the new mode", b.put(body(6)), "stored 5→5")
-	if _, err = b.sorter.Configure(t.Context(), "q", cursor.Change{First: &low}); !errors.Is(err, cursor.ErrFixed) {
-		t.Errorf("another first seq: error %v", err)
-	}
+	fails(t, "another first seq", errOf(b.sorter.Configure(t.Context(), "q", cursor.Change{First: &low})), cursor.ErrFixed)
 	bad := cursor.Mode("neither")
-	var invalid *cursor.InvalidError
-	if _, err = b.sorter.Configure(t.Context(), "q", cursor.Change{Mode: &bad}); !errors.As(err, &invalid) || invalid.Field != "mode" {
-		t.Errorf("a mode that there is not: error %v", err)
-	}
+	refuses(t, "a mode that there is not", errOf(b.sorter.Configure(t.Context(), "q", cursor.Change{Mode: &bad})), "mode")
 }
 
 func TestNewNamesTheOptionThatIsOutOfBounds(t *testing.T) {
@@ -348,10 +296,7 @@ func TestNewNamesTheOptionThatIsOutOfBounds(t *testing.T) {
 		"maxAhead":  {Defaults: &cursor.Settings{Policy: cursor.PolicyWait, GapAfter: time.Minute, Mode: cursor.ModeSync}},
 		"first":     {Defaults: &cursor.Settings{First: -1}},
 	} {
-		var invalid *cursor.InvalidError
-		if _, err := cursor.New(cursor.NewMemory(), &options); !errors.As(err, &invalid) || invalid.Path() != field {
-			t.Errorf("error %v, want one that names %s", err, field)
-		}
+		refuses(t, "error", errOf(cursor.New(cursor.NewMemory(), &options)), field)
 	}
 }
 
@@ -359,13 +304,9 @@ func TestNamesValidate(t *testing.T) {
 	for _, names := range []cursor.Names{
 		{QueueKey: "body"}, {SeqKey: "position"}, {QueueKey: "seq"}, {SeqKey: strings.Repeat("x", 256)},
 	} {
-		if err := names.Validate(); err == nil {
-			t.Errorf("%+v: no error", names)
-		}
+		failIf(t, names.Validate() == nil, "%+v: no error", names)
 	}
-	if err := (cursor.Names{QueueKey: "author", SeqKey: "number"}).Validate(); err != nil {
-		t.Error(err)
-	}
+	check(t, (cursor.Names{QueueKey: "author", SeqKey: "number"}).Validate())
 }
 
 // hidden is an engine whose reads that are not strong hide some seqs.
@@ -392,17 +333,12 @@ func TestReadLooksStronglyWhereARangeIsNotComplete(t *testing.T) {
 		s := b.process(cursor.Options{})
 		next := int64(3)
 		for m, err := range s.Read(t.Context(), "q", 2, 8) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			if m.Seq != next || string(m.Body) != fmt.Sprintf("body %d", next) {
-				t.Errorf("hidden %v: seq %d %q, want %d", hide, m.Seq, m.Body, next)
-			}
+			check(t, err)
+			failIf(t, m.Seq != next || string(m.Body) != fmt.Sprintf("body %d", next),
+				"hidden %v: seq %d %q, want %d", hide, m.Seq, m.Body, next)
 			next++
 		}
-		if next != 9 {
-			t.Errorf("hidden %v: read up to %d, want 8", hide, next-1)
-		}
+		failIf(t, next != 9, "hidden %v: read up to %d, want 8", hide, next-1)
 	}
 }
 
@@ -419,7 +355,5 @@ func TestReadStopsAtWhatIsMissing(t *testing.T) {
 		}
 		read++
 	}
-	if read != 1 {
-		t.Errorf("%d answers, want 1", read)
-	}
+	failIf(t, read != 1, "%d answers, want 1", read)
 }

@@ -43,32 +43,24 @@ func TestWhatIsStagedIsSeenWhenItIsPlaced(t *testing.T) {
 		t.Fatalf("%+v, %v, %v", recalled, found, err)
 	}
 	for _, s := range []cursor.Arrival{recalled, staged, recalled} {
-		if got := b.place(s); got != "advanced 2-3" {
-			t.Errorf("placed: %s", got)
-		}
+		same(t, "placed", b.place(s), "advanced 2-3")
 	}
 	// So many others that it has left the tail.
 	b.fill("other", 60)
 	for _, s := range []cursor.Arrival{recalled, staged} {
-		if got := b.place(s); got != "advanced 2-3" {
-			t.Errorf("placed: %s", got)
-		}
+		same(t, "placed", b.place(s), "advanced 2-3")
 	}
 	want := []string{"1 b body of b", "2  body 0 of a", "3  body 1 of a"}
 	if got := b.read(0, 3); !slices.Equal(got, want) {
 		t.Errorf("read %q, want %q", got, want)
 	}
-	if got := b.append(several("a", 2)); got != "duplicate 2-3" {
-		t.Errorf("appended: %s", got)
-	}
+	same(t, "appended", b.append(several("a", 2)), "duplicate 2-3")
 }
 
 // TestStageRefuses what can never be placed.
 func TestStageRefuses(t *testing.T) {
 	b := newBench(t, nil)
-	if err := b.sorter.Put(t.Context(), cursor.Message{Queue: "n", Seq: 1})[0].Err; err != nil {
-		t.Fatal(err)
-	}
+	check(t, b.sorter.Put(t.Context(), cursor.Message{Queue: "n", Seq: 1})[0].Err)
 	b.stage(cursor.KindArrival, arrival("a"))
 	other := arrival("a")
 	other.Messages[0].Body = []byte("another")
@@ -88,18 +80,12 @@ func TestStageRefuses(t *testing.T) {
 	} {
 		_, err := b.process(cursor.Options{}).Steps().Stage(t.Context(), c.kind, c.arrival.put()...)
 		var wrong *invalid.Error
-		if !errors.As(err, &wrong) || wrong.Path() != c.field || wrong.Queue != c.queue || wrong.Code != c.code {
-			t.Errorf("%s: %v, want %+v", name, err, c)
-		}
+		failIf(t, !errors.As(err, &wrong) || wrong.Path() != c.field || wrong.Queue != c.queue || wrong.Code != c.code, "%s: %v, want %+v", name, err, c)
 	}
-	staged := b.stage(cursor.KindNumbered, inNumbers)
-	if m := staged.Messages; len(m) != 1 || string(m[0].Body) != "body of b" {
-		t.Errorf("staged %+v", m)
-	}
+	m := b.stage(cursor.KindNumbered, inNumbers).Messages
+	failIf(t, len(m) != 1 || string(m[0].Body) != "body of b", "staged %+v", m)
 	cur, err := b.sorter.Status(t.Context(), "n")
-	if err != nil || cur.Position != 1 {
-		t.Errorf("%+v, %v", cur, err)
-	}
+	failIf(t, err != nil || cur.Position != 1, "%+v, %v", cur, err)
 }
 
 // TestWhatIsNeverPlacedExpires, and is found no more.
@@ -108,7 +94,6 @@ func TestWhatIsNeverPlacedExpires(t *testing.T) {
 	b.stage(cursor.KindArrival, arrival("a"))
 	b.now = b.now.Add(30 * 24 * time.Hour)
 	b.memory.Expire(b.now)
-	if staged, found, err := b.process(cursor.Options{}).Steps().Recall(t.Context(), "q", "a"); err != nil || found {
-		t.Errorf("%+v, %v", staged, err)
-	}
+	staged, found, err := b.process(cursor.Options{}).Steps().Recall(t.Context(), "q", "a")
+	failIf(t, err != nil || found, "%+v, %v", staged, err)
 }

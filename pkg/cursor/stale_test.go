@@ -14,9 +14,7 @@ func TestARepeatWhosePlaceIsGoneIsStale(t *testing.T) {
 	b.fill("a", 3)
 	shorter := b.process(cursor.Options{Retention: cursor.MinRetention})
 	for i := range 40 {
-		if _, err := appendTo(t.Context(), shorter, arrival(time.Duration(i).String())); err != nil {
-			t.Fatal(err)
-		}
+		must(appendTo(t.Context(), shorter, arrival(time.Duration(i).String())))
 	}
 	b.now = b.now.Add(6 * time.Hour)
 	b.memory.Expire(b.now)

@@ -41,9 +41,7 @@ func head(a cursor.Arrival) cursor.Arrival {
 
 func putArrival(t *testing.T, s *cursor.Store, a, want cursor.Arrival) {
 	t.Helper()
-	got, err := s.Inside().PutArrival(t.Context(), a)
-	check(t, err)
-	same(t, "put "+a.ID, got, head(want))
+	same(t, "put "+a.ID, must(s.Inside().PutArrival(t.Context(), a)), head(want))
 }
 
 // entry is the place of an arrival.
@@ -91,8 +89,7 @@ func arrivals(t *testing.T, s *cursor.Store, queue string, ids ...string) []curs
 	t.Helper()
 	var all []cursor.Arrival
 	for _, id := range ids {
-		found, left, err := s.Inside().Arrivals(t.Context(), queuelog.ArrivalQuery{Queue: queue, Keys: []sortkey.SortKey{sortkey.HashOf(id)}, Strong: true})
-		check(t, err)
+		found, left := must2(s.Inside().Arrivals(t.Context(), queuelog.ArrivalQuery{Queue: queue, Keys: []sortkey.SortKey{sortkey.HashOf(id)}, Strong: true}))
 		same(t, "left unread", left, nil)
 		all = append(all, found...)
 	}
@@ -156,8 +153,7 @@ func TestStoreArrivals(t *testing.T) {
 		for _, strong := range []bool{true, false} {
 			query.Strong = strong
 			ddbtest.Settles(t, fmt.Sprintf("heads, strong %v", strong), func() map[string]bool {
-				found, left, err := s.Inside().Arrivals(t.Context(), query)
-				check(t, err)
+				found, left := must2(s.Inside().Arrivals(t.Context(), query))
 				same(t, "left unread", left, nil)
 				got := map[string]bool{}
 				for _, a := range found {
@@ -183,10 +179,7 @@ func TestStoreAllocateAt(t *testing.T) {
 			if given {
 				want.Position, want.Tail, want.MovedAt = want.Position+int64(e.Count), want.Tail+queuelog.NewTail(e), now
 			}
-			got, done, err := s.Inside().AllocateAt(t.Context(), q, e, first, now)
-			check(t, err)
-			same(t, name, done, given)
-			same(t, name+", cursor", got, want)
+			gives(t, name, want, given)(s.Inside().AllocateAt(t.Context(), q, e, first, now))
 			same(t, name+", read", standing(t, s, q), want)
 		}
 		next := want.Position + 1
@@ -203,23 +196,18 @@ func TestStoreAllocateAt(t *testing.T) {
 
 		for _, other := range []cursor.Cursor{newCursor(q + " numbered"), keyedCursor(q + " keyed")} {
 			create(t, s, other)
-			got, done, err := s.Inside().AllocateAt(t.Context(), other.Queue, three, other.Position+1, at)
-			check(t, err)
-			same(t, "in one of another kind", done, false)
-			same(t, "cursor of another kind", got, other)
+			gives(t, "in one of another kind", other, false)(
+				s.Inside().AllocateAt(t.Context(), other.Queue, three, other.Position+1, at))
 		}
-		got, done, err := s.Inside().AllocateAt(t.Context(), q+" none", three, 1, at)
-		check(t, err)
-		same(t, "in one that is not there", done, false)
-		same(t, "cursor that is not there", got, cursor.Cursor{})
+		gives(t, "in one that is not there", cursor.Cursor{}, false)(
+			s.Inside().AllocateAt(t.Context(), q+" none", three, 1, at))
 	})
 }
 
 func TestStoreAllocation(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		one := entries("e", 1)
-		_, done, err := s.Inside().Allocate(t.Context(), q, one, cursor.Range{}, at)
-		check(t, err)
+		_, done := must2(s.Inside().Allocate(t.Context(), q, one, cursor.Range{}, at))
 		same(t, "given in a queue that is not there", done, false)
 		same(t, "cursor", standing(t, s, q), cursor.Cursor{})
 
@@ -231,10 +219,8 @@ func TestStoreAllocation(t *testing.T) {
 			if given {
 				want.Position, want.Tail, want.MovedAt = want.Position+entries.Seqs(), want.Tail+entries, now
 			}
-			got, done, err := s.Inside().Allocate(t.Context(), q, entries, cursor.Range{From: lowest, To: highest}, now)
-			check(t, err)
-			same(t, name, done, given)
-			same(t, name+", cursor", got, want)
+			gives(t, name, want, given)(
+				s.Inside().Allocate(t.Context(), q, entries, cursor.Range{From: lowest, To: highest}, now))
 			same(t, name+", read", standing(t, s, q), want)
 		}
 		allocation := func(name string, entries queuelog.Tail, seen int64, given bool) {
@@ -259,10 +245,8 @@ func TestStoreAllocation(t *testing.T) {
 			first, rest := want.Tail.First(queuelog.OrderItemEntries)
 			want.TailFrom, want.Tail, want.FingerprintsFrom, want.Fingerprints = want.TailFrom+first.Seqs(), rest, fingerprintsFrom, fingerprints(append(printed, first)...)
 			for _, first := range []bool{true, false} {
-				got, trimmed, err := s.Inside().TrimTail(t.Context(), seen, queuelog.OrderItemEntries)
-				check(t, err)
-				same(t, "trimmed", trimmed, first)
-				same(t, "trimmed cursor", got, want)
+				gives(t, "trimmed", want, first)(
+					s.Inside().TrimTail(t.Context(), seen, queuelog.OrderItemEntries))
 			}
 		}
 		left, _ := want.Tail.First(queuelog.OrderItemEntries)
@@ -292,8 +276,7 @@ func fingerprints(tails ...queuelog.Tail) cursor.Fingerprints {
 	text := ""
 	for _, tail := range tails {
 		for i := range tail.Len() {
-			hash := tail.At(i).Key
-			text += base64.RawURLEncoding.EncodeToString([]byte(hash[:3]))
+			text += base64.RawURLEncoding.EncodeToString([]byte(tail.At(i).Key[:3]))
 		}
 	}
 	return cursor.Fingerprints(text)
@@ -304,43 +287,29 @@ func TestStoreKinds(t *testing.T) {
 		numbered, arrival := q+" numbered", q+" arrival"
 		want := newCursor(numbered)
 		create(t, s, want)
-		got, done, err := s.Inside().Allocate(t.Context(), numbered, entries("e", 1), cursor.Range{}, at)
-		check(t, err)
-		same(t, "allocation of a numbered queue", done, false)
-		same(t, "cursor", got, want)
-		got, done, err = s.Inside().TrimTail(t.Context(), want, queuelog.OrderItemEntries)
-		check(t, err)
-		same(t, "tail of a numbered queue", done, false)
-		same(t, "cursor", got, want)
+		gives(t, "allocation of a numbered queue", want, false)(
+			s.Inside().Allocate(t.Context(), numbered, entries("e", 1), cursor.Range{}, at))
+		gives(t, "tail of a numbered queue", want, false)(
+			s.Inside().TrimTail(t.Context(), want, queuelog.OrderItemEntries))
 
 		want = arrivalCursor(arrival)
 		create(t, s, want)
-		got, done, err = s.Inside().Move(t.Context(), arrival, cursor.Range{From: 0, To: 1}, 0, at)
-		check(t, err)
-		same(t, "move of a queue in arrival order", done, false)
-		same(t, "cursor", got, want)
-		got, done, err = s.Inside().MoveAndPark(t.Context(), arrival, cursor.Range{From: 0, To: 1}, 2, at)
-		check(t, err)
-		same(t, "move and park of a queue in arrival order", done, false)
-		same(t, "cursor", got, want)
-		got, err = s.Inside().OpenGap(t.Context(), arrival, 5, at)
-		check(t, err)
-		same(t, "gap opened", got, want)
-		got, err = s.Inside().LeaveToSweep(t.Context(), arrival, 5, at)
-		check(t, err)
-		same(t, "left to the sweep", got, want)
+		gives(t, "move of a queue in arrival order", want, false)(
+			s.Inside().Move(t.Context(), arrival, cursor.Range{From: 0, To: 1}, 0, at))
+		gives(t, "move and park of a queue in arrival order", want, false)(
+			s.Inside().MoveAndPark(t.Context(), arrival, cursor.Range{From: 0, To: 1}, 2, at))
+		same(t, "gap opened", must(s.Inside().OpenGap(t.Context(), arrival, 5, at)), want)
+		same(t, "left to the sweep", must(s.Inside().LeaveToSweep(t.Context(), arrival, 5, at)), want)
 
 		for _, queue := range []string{numbered, arrival} {
 			kind, mode := cursor.KindNumbered, cursor.ModeSync
 			for range 2 {
-				_, changed, err := s.Inside().Configure(t.Context(), queue, cursor.Change{Kind: &kind, Mode: &mode})
-				check(t, err)
+				_, changed := must2(s.Inside().Configure(t.Context(), queue, cursor.Change{Kind: &kind, Mode: &mode}))
 				same(t, fmt.Sprintf("%s as %s", queue, kind), changed, q+" "+kind.String() == queue)
 				kind = cursor.KindArrival
 			}
 		}
-		page, err := s.Inside().Messages(t.Context(), queuelog.Query{Queue: arrival, First: 0, Last: cursor.MaxSeq, Strong: true})
-		check(t, err)
+		page := must(s.Inside().Messages(t.Context(), queuelog.Query{Queue: arrival, First: 0, Last: cursor.MaxSeq, Strong: true}))
 		same(t, "messages", len(page.Messages), 0)
 	})
 }
@@ -352,13 +321,11 @@ func TestStoreLastSeqs(t *testing.T) {
 		want.FingerprintsFrom = want.TailFrom
 		create(t, s, want)
 		three := queuelog.NewTail(queuelog.Entry{Key: "0123456789", Count: 3})
-		got, done, err := s.Inside().Allocate(t.Context(), q, three, seen(want.TailFrom), at)
-		check(t, err)
+		got, done := must2(s.Inside().Allocate(t.Context(), q, three, seen(want.TailFrom), at))
 		same(t, "three", done, false)
 		same(t, "cursor", got, want)
 		two := queuelog.NewTail(queuelog.Entry{Key: "0123456789", Count: 2})
-		got, done, err = s.Inside().Allocate(t.Context(), q, two, seen(want.TailFrom), at)
-		check(t, err)
+		got, done = must2(s.Inside().Allocate(t.Context(), q, two, seen(want.TailFrom), at))
 		same(t, "two", done, true)
 		want.Position, want.Tail = cursor.MaxSeq, two
 		same(t, "cursor at the end", got, want)
@@ -375,17 +342,13 @@ func TestStoreOrderItems(t *testing.T) {
 				o.ExpiresOn = time.Time{}
 			}
 			for range 2 {
-				got, err := s.Inside().PutOrderItem(t.Context(), o)
-				check(t, err)
-				same(t, "stored", got, o)
+				same(t, "stored", must(s.Inside().PutOrderItem(t.Context(), o)), o)
 			}
 			items = append(items, o)
 		}
 		other := items[0]
 		other.Entries, other.ExpiresOn = entries("other", queuelog.OrderItemEntries), at.Add(time.Hour)
-		got, err := s.Inside().PutOrderItem(t.Context(), other)
-		check(t, err)
-		same(t, "what stands there", got, items[0])
+		same(t, "what stands there", must(s.Inside().PutOrderItem(t.Context(), other)), items[0])
 
 		for _, c := range []struct {
 			name  string
@@ -405,24 +368,19 @@ func TestStoreOrderItems(t *testing.T) {
 				c.query.Queue = q
 			}
 			c.query.Strong = true
-			page, err := s.Inside().OrderItems(t.Context(), c.query)
-			check(t, err)
+			page := must(s.Inside().OrderItems(t.Context(), c.query))
 			same(t, c.name, append([]queuelog.OrderItem{}, page.Items...), c.want)
 			same(t, c.name+", more", page.More, c.more)
 		}
 		// They stand among the messages, and are none.
 		put(t, s, wholeMessage(q, n+1))
 		for _, headsOnly := range []bool{false, true} {
-			page, err := s.Inside().Messages(t.Context(), queuelog.Query{Queue: q, First: 0, Last: 2 * n, Strong: true, HeadsOnly: headsOnly})
-			check(t, err)
+			page := must(s.Inside().Messages(t.Context(), queuelog.Query{Queue: q, First: 0, Last: 2 * n, Strong: true, HeadsOnly: headsOnly}))
 			same(t, "messages", len(page.Messages), 1)
 		}
-		there, err := s.Inside().KeepUntil(t.Context(), q, n, at.Add(time.Minute))
-		check(t, err)
-		same(t, "kept", there, true)
+		same(t, "kept", must(s.Inside().KeepUntil(t.Context(), q, n, at.Add(time.Minute))), true)
 		items[0].ExpiresOn = at.Add(time.Minute)
-		page, err := s.Inside().OrderItems(t.Context(), queuelog.Query{Queue: q, First: 0, Last: n, Strong: true})
-		check(t, err)
+		page := must(s.Inside().OrderItems(t.Context(), queuelog.Query{Queue: q, First: 0, Last: n, Strong: true}))
 		same(t, "kept", page.Items, items[:1])
 	})
 }
@@ -447,8 +405,7 @@ func TestStoreKeepArrival(t *testing.T) {
 			{"forever", 7, at.Add(3 * time.Hour), true, time.Time{}},
 			{"none", 7, at.Add(3 * time.Hour), false, time.Time{}},
 		} {
-			there, err := s.Inside().KeepArrival(t.Context(), q, sortkey.HashOf(c.id), c.seen, c.until)
-			check(t, err)
+			there := must(s.Inside().KeepArrival(t.Context(), q, sortkey.HashOf(c.id), c.seen, c.until))
 			same(t, c.id+" is there", there, c.there)
 			found := arrivals(t, s, q, c.id)
 			if c.id == "none" {

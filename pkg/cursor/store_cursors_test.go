@@ -22,9 +22,7 @@ func TestStoreCursor(t *testing.T) {
 		create(t, s, want)
 		for _, strong := range []bool{true, false} {
 			read := func() cursor.Cursor {
-				got, err := s.Inside().Cursor(t.Context(), q, strong)
-				check(t, err)
-				return got
+				return must(s.Inside().Cursor(t.Context(), q, strong))
 			}
 			if strong {
 				same(t, "strong read", read(), want)
@@ -33,9 +31,7 @@ func TestStoreCursor(t *testing.T) {
 		}
 		other := want
 		other.Position, other.Settings.MaxAhead = 9, 5
-		got, err := s.Inside().CreateCursor(t.Context(), other)
-		check(t, err)
-		same(t, "created again", got, want)
+		same(t, "created again", must(s.Inside().CreateCursor(t.Context(), other)), want)
 
 		noted := newCursor(q + " noted")
 		noted.Announced, noted.Settings.First, noted.Position, noted.MaxParked, noted.Floor = 0, 0, -1, -1, -1
@@ -51,20 +47,14 @@ func TestStoreMove(t *testing.T) {
 		later := at.Add(time.Millisecond)
 		want.Position, want.MovedAt = 3, later
 
-		got, moved, err := s.Inside().Move(t.Context(), q, cursor.Range{From: 0, To: 3}, 0, later)
-		check(t, err)
-		same(t, "moved", moved, true)
-		same(t, "cursor", got, want)
+		gives(t, "moved", want, true)(
+			s.Inside().Move(t.Context(), q, cursor.Range{From: 0, To: 3}, 0, later))
 
-		got, moved, err = s.Inside().Move(t.Context(), q, cursor.Range{From: 0, To: 3}, 0, later.Add(time.Second))
-		check(t, err)
-		same(t, "repeated", moved, false)
-		same(t, "cursor after the repeat", got, want)
+		gives(t, "repeated", want, false)(
+			s.Inside().Move(t.Context(), q, cursor.Range{From: 0, To: 3}, 0, later.Add(time.Second)))
 
-		got, moved, err = s.Inside().Move(t.Context(), q, cursor.Range{From: 4, To: 5}, 4, later)
-		check(t, err)
-		same(t, "from a place ahead", moved, false)
-		same(t, "cursor after it", got, want)
+		gives(t, "from a place ahead", want, false)(
+			s.Inside().Move(t.Context(), q, cursor.Range{From: 4, To: 5}, 4, later))
 	})
 }
 
@@ -72,16 +62,12 @@ func TestStoreMove(t *testing.T) {
 func TestStoreMoveKnowsOfTheGap(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		create(t, s, newCursor(q))
-		want, err := s.Inside().OpenGap(t.Context(), q, 5, at)
-		check(t, err)
+		want := must(s.Inside().OpenGap(t.Context(), q, 5, at))
 		for what, to := range map[string]int64{"up to what is parked": 5, "beyond it": 6} {
-			got, moved, err := s.Inside().Move(t.Context(), q, cursor.Range{From: 0, To: to}, 4, at)
-			check(t, err)
-			same(t, what, moved, false)
-			same(t, "cursor after it", got, want)
+			gives(t, what, want, false)(
+				s.Inside().Move(t.Context(), q, cursor.Range{From: 0, To: to}, 4, at))
 		}
-		got, moved, err := s.Inside().Move(t.Context(), q, cursor.Range{From: 0, To: 4}, 0, at)
-		check(t, err)
+		got, moved := must2(s.Inside().Move(t.Context(), q, cursor.Range{From: 0, To: 4}, 0, at))
 		want.Position = 4
 		same(t, "the gap stays", moved, true)
 		same(t, "cursor", got, want)
@@ -95,25 +81,18 @@ func TestStoreMoveAndPark(t *testing.T) {
 		later := at.Add(time.Millisecond)
 		want.Position, want.MaxParked, want.MovedAt = 3, 4, later
 
-		got, moved, err := s.Inside().MoveAndPark(t.Context(), q, cursor.Range{From: 0, To: 3}, 4, later)
-		check(t, err)
-		same(t, "moved", moved, true)
-		same(t, "cursor", got, want)
+		gives(t, "moved", want, true)(
+			s.Inside().MoveAndPark(t.Context(), q, cursor.Range{From: 0, To: 3}, 4, later))
 
 		for what, from := range map[string]int64{"repeated": 0, "from a place ahead": 4} {
-			got, moved, err = s.Inside().MoveAndPark(t.Context(), q, cursor.Range{From: from, To: 5}, 6, later.Add(time.Second))
-			check(t, err)
-			same(t, what, moved, false)
-			same(t, "cursor after it", got, want)
+			gives(t, what, want, false)(
+				s.Inside().MoveAndPark(t.Context(), q, cursor.Range{From: from, To: 5}, 6, later.Add(time.Second)))
 		}
 
-		want, _, err = s.Inside().MoveAndPark(t.Context(), q, cursor.Range{From: 3, To: 4}, 9, later)
-		check(t, err)
+		want, _ = must2(s.Inside().MoveAndPark(t.Context(), q, cursor.Range{From: 3, To: 4}, 9, later))
 		for _, to := range []int64{8, 7} {
-			got, moved, err = s.Inside().MoveAndPark(t.Context(), q, cursor.Range{From: 4, To: to}, to+1, later)
-			check(t, err)
-			same(t, "what is parked is as far", moved, false)
-			same(t, "cursor after it", got, want)
+			gives(t, "what is parked is as far", want, false)(
+				s.Inside().MoveAndPark(t.Context(), q, cursor.Range{From: 4, To: to}, to+1, later))
 		}
 	})
 }
@@ -123,52 +102,36 @@ func TestStoreOpenGap(t *testing.T) {
 		create(t, s, newCursor(q))
 		want := newCursor(q)
 
-		got, err := s.Inside().OpenGap(t.Context(), q, 1, at.Add(time.Hour))
-		check(t, err)
+		got := must(s.Inside().OpenGap(t.Context(), q, 1, at.Add(time.Hour)))
 		same(t, "the next seq is no gap", got, want)
 
 		later := at.Add(time.Minute)
 		want.MaxParked, want.MovedAt = 5, later
-		got, err = s.Inside().OpenGap(t.Context(), q, 5, later)
-		check(t, err)
-		same(t, "opened", got, want)
+		same(t, "opened", must(s.Inside().OpenGap(t.Context(), q, 5, later)), want)
 
 		for _, seq := range []int64{5, 4, 7} {
-			got, err = s.Inside().OpenGap(t.Context(), q, seq, at.Add(time.Hour))
-			check(t, err)
-			same(t, fmt.Sprintf("open already, seq %d", seq), got, want)
+			same(t, fmt.Sprintf("open already, seq %d", seq), must(s.Inside().OpenGap(t.Context(), q, seq, at.Add(time.Hour))), want)
 		}
 
-		got, _, err = s.Inside().Move(t.Context(), q, cursor.Range{From: 0, To: 5}, 5, later)
-		check(t, err)
+		got, _ = must2(s.Inside().Move(t.Context(), q, cursor.Range{From: 0, To: 5}, 5, later))
 		want.Position = 5
 		same(t, "closed", got, want)
 		want.MaxParked, want.MovedAt = 8, at.Add(time.Hour)
-		got, err = s.Inside().OpenGap(t.Context(), q, 8, at.Add(time.Hour))
-		check(t, err)
-		same(t, "opened again", got, want)
+		same(t, "opened again", must(s.Inside().OpenGap(t.Context(), q, 8, at.Add(time.Hour))), want)
 	})
 }
 
 func TestStoreLeaveToSweep(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
-		got, err := s.Inside().LeaveToSweep(t.Context(), q, 1, at)
-		check(t, err)
-		same(t, "no cursor", got, cursor.Cursor{})
+		same(t, "no cursor", must(s.Inside().LeaveToSweep(t.Context(), q, 1, at)), cursor.Cursor{})
 		create(t, s, newCursor(q))
 		want := newCursor(q)
-		got, err = s.Inside().LeaveToSweep(t.Context(), q, 0, at.Add(time.Hour))
-		check(t, err)
-		same(t, "what is passed", got, want)
+		same(t, "what is passed", must(s.Inside().LeaveToSweep(t.Context(), q, 0, at.Add(time.Hour))), want)
 
 		later := at.Add(time.Minute)
 		want.MaxParked, want.MovedAt = 1, later
-		got, err = s.Inside().LeaveToSweep(t.Context(), q, 1, later)
-		check(t, err)
-		same(t, "the next seq", got, want)
-		got, err = s.Inside().LeaveToSweep(t.Context(), q, 7, at.Add(time.Hour))
-		check(t, err)
-		same(t, "a gap is open", got, want)
+		same(t, "the next seq", must(s.Inside().LeaveToSweep(t.Context(), q, 1, later)), want)
+		same(t, "a gap is open", must(s.Inside().LeaveToSweep(t.Context(), q, 7, at.Add(time.Hour))), want)
 	})
 }
 
@@ -177,31 +140,20 @@ func TestStoreConfigure(t *testing.T) {
 		first, policy, gapAfter, maxAhead, mode := int64(1), cursor.PolicyAlert, 3*time.Second, int64(5), cursor.ModeSync
 		change := cursor.Change{First: &first, Policy: &policy, GapAfter: &gapAfter, MaxAhead: &maxAhead, Mode: &mode}
 
-		got, changed, err := s.Inside().Configure(t.Context(), q, change)
-		check(t, err)
-		same(t, "changed a queue that is not there", changed, false)
-		same(t, "and its cursor", got, cursor.Cursor{})
+		gives(t, "changed a queue that is not there", cursor.Cursor{}, false)(
+			s.Inside().Configure(t.Context(), q, change))
 
 		create(t, s, newCursor(q))
 		want := newCursor(q)
 		want.Settings = cursor.Settings{First: 1, Policy: policy, GapAfter: gapAfter, MaxAhead: maxAhead, Mode: mode}
 		for _, what := range []string{"changed", "repeated"} {
-			got, changed, err = s.Inside().Configure(t.Context(), q, change)
-			check(t, err)
-			same(t, what, changed, true)
-			same(t, "cursor", got, want)
+			gives(t, what, want, true)(s.Inside().Configure(t.Context(), q, change))
 		}
 		for _, one := range []cursor.Change{{}, {First: &first}, {Mode: &mode}} {
-			got, changed, err = s.Inside().Configure(t.Context(), q, one)
-			check(t, err)
-			same(t, "changed nothing", changed, true)
-			same(t, "cursor", got, want)
+			gives(t, "changed nothing", want, true)(s.Inside().Configure(t.Context(), q, one))
 		}
 		first = 2
-		got, changed, err = s.Inside().Configure(t.Context(), q, change)
-		check(t, err)
-		same(t, "changed the first seq", changed, false)
-		same(t, "cursor", got, want)
+		gives(t, "changed the first seq", want, false)(s.Inside().Configure(t.Context(), q, change))
 	})
 }
 
@@ -216,8 +168,7 @@ func TestStoreConfiguresEachSetting(t *testing.T) {
 	ofKeyed := map[string]bool{"KeyType": true, "Settle": true, "Late": true, "ClockAhead": true}
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		defaults := settings()
-		sorter, err := cursor.New(s, &cursor.Options{Defaults: &defaults, Now: func() time.Time { return at }})
-		check(t, err)
+		sorter := must(cursor.New(s, &cursor.Options{Defaults: &defaults, Now: func() time.Time { return at }}))
 		for field := range reflect.TypeFor[cursor.Change]().Fields() {
 			defaults := defaults
 			if ofKeyed[field.Name] {
@@ -242,8 +193,7 @@ func TestStoreConfiguresEachSetting(t *testing.T) {
 			if !fixed[field.Name] {
 				want.Settings = changed
 			}
-			got, made, err := s.Inside().Configure(t.Context(), want.Queue, change)
-			check(t, err)
+			got, made := must2(s.Inside().Configure(t.Context(), want.Queue, change))
 			same(t, "another "+field.Name, made, !fixed[field.Name])
 			same(t, "another "+field.Name+", cursor", got, want)
 			same(t, "another "+field.Name+", read", standing(t, s, want.Queue), want)
@@ -255,8 +205,7 @@ func TestStoreConfiguresEachSetting(t *testing.T) {
 					change.KeyType = &defaults.KeyType
 				}
 			}
-			got, err = sorter.Configure(t.Context(), q+" made with another "+field.Name, change)
-			check(t, err)
+			got = must(sorter.Configure(t.Context(), q+" made with another "+field.Name, change))
 			same(t, "made with another "+field.Name, got.Settings, changed)
 			same(t, "made with another "+field.Name+", read", standing(t, s, got.Queue).Settings, changed)
 		}
@@ -281,8 +230,7 @@ func TestStoreAnnounce(t *testing.T) {
 			{9, -1, true, -1}, // a repeat
 			{-1, 0, true, 0},
 		} {
-			got, err := s.Inside().Announce(t.Context(), q, step.was, step.seq)
-			check(t, err)
+			got := must(s.Inside().Announce(t.Context(), q, step.was, step.seq))
 			same(t, fmt.Sprintf("announce %d, was %d", step.seq, step.was), got, step.want)
 			same(t, "announced", standing(t, s, q).Announced, step.after)
 		}
@@ -293,20 +241,12 @@ func TestStoreNoCursor(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		none := cursor.Cursor{}
 		same(t, "read", standing(t, s, q), none)
-		got, moved, err := s.Inside().Move(t.Context(), q, cursor.Range{From: 0, To: 1}, 0, at)
-		check(t, err)
-		same(t, "moved", moved, false)
-		same(t, "move", got, none)
-		got, moved, err = s.Inside().MoveAndPark(t.Context(), q, cursor.Range{From: 0, To: 1}, 2, at)
-		check(t, err)
-		same(t, "moved and parked", moved, false)
-		same(t, "move and park", got, none)
-		got, err = s.Inside().OpenGap(t.Context(), q, 3, at)
-		check(t, err)
-		same(t, "open gap", got, none)
-		noted, err := s.Inside().Announce(t.Context(), q, -1, 3)
-		check(t, err)
-		same(t, "announced", noted, false)
+		gives(t, "moved", none, false)(
+			s.Inside().Move(t.Context(), q, cursor.Range{From: 0, To: 1}, 0, at))
+		gives(t, "moved and parked", none, false)(
+			s.Inside().MoveAndPark(t.Context(), q, cursor.Range{From: 0, To: 1}, 2, at))
+		same(t, "open gap", must(s.Inside().OpenGap(t.Context(), q, 3, at)), none)
+		same(t, "announced", must(s.Inside().Announce(t.Context(), q, -1, 3)), false)
 		same(t, "afterwards", standing(t, s, q), none)
 	})
 }
@@ -328,12 +268,10 @@ func TestStoreScan(t *testing.T) {
 			create(t, s, newCursor(queue))
 			switch i % 5 {
 			case 0:
-				_, err := s.Inside().OpenGap(t.Context(), queue, 5, at)
-				check(t, err)
+				must(s.Inside().OpenGap(t.Context(), queue, 5, at))
 				gaps[queue] = true
 			case 1:
-				_, err := s.Inside().Announce(t.Context(), queue, -1, 1)
-				check(t, err)
+				must(s.Inside().Announce(t.Context(), queue, -1, 1))
 				gaps[queue] = true
 			}
 		}
@@ -373,14 +311,11 @@ func scanned(t *testing.T, s *cursor.Store, queues int, only cursor.CursorFilter
 			if pages > queues {
 				t.Fatal("the scan does not end")
 			}
-			page, err := s.Inside().Cursors(t.Context(), cursor.CursorScan{
+			page := must(s.Inside().Cursors(t.Context(), cursor.CursorScan{
 				Segment: segment, Segments: 3, After: after, Limit: 2, Only: only,
-			})
-			check(t, err)
+			}))
 			for _, c := range page.Cursors {
-				if seen[c.Queue] {
-					t.Errorf("queue %s was seen twice", c.Queue)
-				}
+				failIf(t, seen[c.Queue], "queue %s was seen twice", c.Queue)
 				seen[c.Queue] = true
 			}
 			if after = page.Next; after == "" {
@@ -393,9 +328,7 @@ func scanned(t *testing.T, s *cursor.Store, queues int, only cursor.CursorFilter
 
 func TestStoreSweepProgress(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
-		got, err := s.Inside().SweepProgress(t.Context(), q)
-		check(t, err)
-		same(t, "never ran", got, cursor.Progress{})
+		same(t, "never ran", must(s.Inside().SweepProgress(t.Context(), q)), cursor.Progress{})
 		for _, want := range []cursor.Progress{
 			{Name: q, Segments: 3, Left: map[int]cursor.Place{0: {After: "queue"}, 2: {}, 1: {After: "a", Queue: "b", Kept: 7}}, Began: at, Failed: true},
 			{Name: q, Segments: 1, Began: at, Since: at.Add(-time.Hour), Finished: at.Add(time.Second), Seen: tally.Tally{
@@ -403,9 +336,7 @@ func TestStoreSweepProgress(t *testing.T) {
 			}},
 		} {
 			check(t, s.Inside().SaveSweepProgress(t.Context(), want))
-			got, err = s.Inside().SweepProgress(t.Context(), q)
-			check(t, err)
-			same(t, "progress", got, want)
+			same(t, "progress", must(s.Inside().SweepProgress(t.Context(), q)), want)
 		}
 	})
 }
@@ -441,11 +372,9 @@ func TestStoreEndedContext(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		_, err := s.Inside().PutMessage(ctx, wholeMessage(q, 1))
-		if !errors.Is(err, context.Canceled) {
-			t.Errorf("put under an ended context: error %v, want one that is context.Canceled", err)
-		}
-		_, found, err := s.Inside().Message(t.Context(), q, 1)
-		check(t, err)
+		failIf(t, !errors.Is(err, context.Canceled),
+			"put under an ended context: error %v, want one that is context.Canceled", err)
+		_, found := must2(s.Inside().Message(t.Context(), q, 1))
 		same(t, "stored", found, false)
 	})
 }

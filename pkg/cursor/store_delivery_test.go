@@ -27,8 +27,7 @@ func TestStoreNudge(t *testing.T) {
 
 func TestStoreRaiseFloor(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
-		got, err := s.Inside().RaiseFloor(t.Context(), q, 1, at)
-		check(t, err)
+		got := must(s.Inside().RaiseFloor(t.Context(), q, 1, at))
 		same(t, "raised without a cursor", got, cursor.Cursor{})
 
 		want := newCursor(q)
@@ -50,9 +49,7 @@ func TestStoreRaiseFloor(t *testing.T) {
 			if step.raised {
 				want.FloorSince = now
 			}
-			got, err := s.Inside().RaiseFloor(t.Context(), q, step.to, now)
-			check(t, err)
-			same(t, step.name, got, want)
+			same(t, step.name, must(s.Inside().RaiseFloor(t.Context(), q, step.to, now)), want)
 			same(t, step.name+", read", standing(t, s, q), want)
 		}
 	})
@@ -65,8 +62,7 @@ func TestStoreBackwards(t *testing.T) {
 		}
 		seqs := func(query queuelog.Query) (seqs []int64, more bool) {
 			query.Queue, query.Strong, query.Backwards = q, true, true
-			page, err := s.Inside().Messages(t.Context(), query)
-			check(t, err)
+			page := must(s.Inside().Messages(t.Context(), query))
 			for _, m := range page.Messages {
 				seqs = append(seqs, m.Seq)
 			}
@@ -94,18 +90,14 @@ func TestStoreDelete(t *testing.T) {
 			seqs = append(seqs, seq)
 		}
 		for range 2 {
-			left, err := s.Inside().DeleteMessages(t.Context(), q, seqs)
-			check(t, err)
-			same(t, "left undone", left, nil)
+			same(t, "left undone", must(s.Inside().DeleteMessages(t.Context(), q, seqs)), nil)
 		}
-		page, err := s.Inside().Messages(t.Context(), queuelog.Query{Queue: q, First: 0, Last: cursor.MaxSeq, Strong: true})
-		check(t, err)
+		page := must(s.Inside().Messages(t.Context(), queuelog.Query{Queue: q, First: 0, Last: cursor.MaxSeq, Strong: true}))
 		for i, m := range page.Messages {
 			same(t, "kept", m.Seq, int64(24+i))
 		}
 		same(t, "kept", len(page.Messages), 6)
-		if _, found, err := s.Inside().Message(t.Context(), q+" other", 3); err != nil || !found {
-			t.Errorf("the other queue's message: found %v, error %v", found, err)
-		}
+		_, found, err := s.Inside().Message(t.Context(), q+" other", 3)
+		failIf(t, err != nil || !found, "the other queue's message: found %v, error %v", found, err)
 	})
 }

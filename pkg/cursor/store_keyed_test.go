@@ -22,9 +22,7 @@ func keyedCursor(queue string) cursor.Cursor {
 
 func textKey(t *testing.T, text string) sortkey.Key {
 	t.Helper()
-	key, err := sortkey.KeyType("text").Key(text)
-	check(t, err)
-	return key
+	return must(sortkey.KeyType("text").Key(text))
 }
 
 func waitingOf(t *testing.T, queue, key, id string) cursor.Arrival {
@@ -55,8 +53,7 @@ func TestStoreWaiting(t *testing.T) {
 			for _, strong := range []bool{false, true} {
 				for _, heads := range []bool{false, true} {
 					query.Strong, query.HeadsOnly = strong, heads
-					page, err := s.Inside().Waiting(t.Context(), query)
-					check(t, err)
+					page := must(s.Inside().Waiting(t.Context(), query))
 					expect := append([]cursor.Arrival{}, want...)
 					for i := range expect {
 						if heads {
@@ -73,11 +70,9 @@ func TestStoreWaiting(t *testing.T) {
 		read("two", queuelog.WaitingQuery{After: "\x00", UpTo: sortkey.EverySortKey, Limit: 2}, true, all[:2]...)
 		read("none", queuelog.WaitingQuery{After: sortKey(all[3]), UpTo: sortkey.EverySortKey}, false)
 
-		found, _, err := s.Inside().Arrivals(t.Context(), queuelog.ArrivalQuery{Queue: q, Keys: []sortkey.SortKey{sortKey(all[0])}, Strong: true})
-		check(t, err)
+		found, _ := must2(s.Inside().Arrivals(t.Context(), queuelog.ArrivalQuery{Queue: q, Keys: []sortkey.SortKey{sortKey(all[0])}, Strong: true}))
 		same(t, "by its key", found, all[:1])
-		there, err := s.Inside().KeepArrival(t.Context(), q, sortKey(all[0]), 7, at.Add(2*time.Hour))
-		check(t, err)
+		there := must(s.Inside().KeepArrival(t.Context(), q, sortKey(all[0]), 7, at.Add(2*time.Hour)))
 		same(t, "kept", there, true)
 	})
 }
@@ -85,8 +80,7 @@ func TestStoreWaiting(t *testing.T) {
 func TestStoreGivePlaces(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		want := keyedCursor(q)
-		_, given, err := s.Inside().GivePlaces(t.Context(), want, queuelog.Placing{Entries: entries("x", 1)}, at)
-		check(t, err)
+		_, given := must2(s.Inside().GivePlaces(t.Context(), want, queuelog.Placing{Entries: entries("x", 1)}, at))
 		same(t, "given in a queue that is not there", given, false)
 		create(t, s, want)
 		place := func(key, id string, marks queuelog.Mark) queuelog.Entry {
@@ -101,10 +95,7 @@ func TestStoreGivePlaces(t *testing.T) {
 				want.High, want.Low, want.LateSoFar, want.LateSeq, want.LateInRow = p.High, p.Low, p.LateSoFar, p.LateSeq, p.LateInRow
 				want.Restart = cmp.Or(p.Restart, want.Restart)
 			}
-			got, did, err := s.Inside().GivePlaces(t.Context(), seen, p, now)
-			check(t, err)
-			same(t, what, did, given)
-			same(t, what+", cursor", got, want)
+			gives(t, what, want, given)(s.Inside().GivePlaces(t.Context(), seen, p, now))
 			same(t, what+", read", standing(t, s, q), want)
 		}
 		first := want
@@ -123,51 +114,33 @@ func TestStoreGivePlaces(t *testing.T) {
 		late.Entries, late.Restart = queuelog.NewTail(place("d", "6", 0)), ""
 		give("and go on", want, late, true)
 
-		raised, err := s.Inside().RaiseLow(t.Context(), q, want.High)
-		check(t, err)
+		raised := must(s.Inside().RaiseLow(t.Context(), q, want.High))
 		want.Low = want.High
 		same(t, "low is raised", raised, want)
-		raised, err = s.Inside().RaiseLow(t.Context(), q, place("a", "1", 0).Key)
-		check(t, err)
+		raised = must(s.Inside().RaiseLow(t.Context(), q, place("a", "1", 0).Key))
 		same(t, "low is never lowered", raised, want)
 
-		wrote, err := s.Inside().TellLate(t.Context(), want, 2)
-		check(t, err)
-		same(t, "wrote", wrote, true)
-		wrote, err = s.Inside().TellLate(t.Context(), want, 2)
-		check(t, err)
-		same(t, "wrote again", wrote, true)
-		wrote, err = s.Inside().TellLate(t.Context(), want, 1)
-		check(t, err)
-		same(t, "wrote by one that is behind", wrote, false)
+		same(t, "wrote", must(s.Inside().TellLate(t.Context(), want, 2)), true)
+		same(t, "wrote again", must(s.Inside().TellLate(t.Context(), want, 2)), true)
+		same(t, "wrote by one that is behind", must(s.Inside().TellLate(t.Context(), want, 1)), false)
 		want.LateTold = 2
-		wrote, err = s.Inside().TellLate(t.Context(), want, 3)
-		check(t, err)
-		same(t, "wrote more", wrote, true)
+		same(t, "wrote more", must(s.Inside().TellLate(t.Context(), want, 3)), true)
 		want.LateTold = 1
-		wrote, err = s.Inside().TellLate(t.Context(), want, 4)
-		check(t, err)
-		same(t, "wrote by another that is behind", wrote, false)
+		same(t, "wrote by another that is behind", must(s.Inside().TellLate(t.Context(), want, 4)), false)
 		want.LateTold = 3
 		same(t, "read", standing(t, s, q), want)
 
 		// An order item, and the tail without its entries.
 		item := queuelog.OrderItem{Queue: q, Last: 3, ExpiresOn: at}
 		item.Entries, want.Tail = want.Tail.First(3)
-		stored, err := s.Inside().PutOrderItem(t.Context(), item)
-		check(t, err)
-		same(t, "order item", stored, item)
+		same(t, "order item", must(s.Inside().PutOrderItem(t.Context(), item)), item)
 		seen := want
 		seen.Tail = item.Entries + want.Tail
 		want.TailFrom = 3
 		for _, first := range []bool{true, false} {
-			trimmed, did, err := s.Inside().TrimTail(t.Context(), seen, 3)
-			check(t, err)
-			same(t, "trimmed", did, first)
-			same(t, "trimmed cursor", trimmed, want)
+			gives(t, "trimmed", want, first)(s.Inside().TrimTail(t.Context(), seen, 3))
 		}
-		page, err := s.Inside().OrderItems(t.Context(), queuelog.Query{Queue: q, Last: cursor.MaxSeq})
-		check(t, err)
+		page := must(s.Inside().OrderItems(t.Context(), queuelog.Query{Queue: q, Last: cursor.MaxSeq}))
 		same(t, "order items", page.Items, []queuelog.OrderItem{item})
 	})
 }
@@ -177,41 +150,28 @@ func TestStoreKeyedQueuesAreNoOthers(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		want := keyedCursor(q)
 		create(t, s, want)
-		got, given, err := s.Inside().Allocate(t.Context(), q, entries("e", 1), cursor.Range{}, at)
-		check(t, err)
-		same(t, "allocated", given, false)
-		same(t, "cursor", got, want)
-		got, moved, err := s.Inside().Move(t.Context(), q, cursor.Range{From: 0, To: 5}, 0, at)
-		check(t, err)
-		same(t, "moved", moved, false)
-		same(t, "cursor", got, want)
+		gives(t, "allocated", want, false)(
+			s.Inside().Allocate(t.Context(), q, entries("e", 1), cursor.Range{}, at))
+		gives(t, "moved", want, false)(
+			s.Inside().Move(t.Context(), q, cursor.Range{From: 0, To: 5}, 0, at))
 		other := arrivalCursor(q + " arrival")
 		create(t, s, other)
 		late := cursor.LateDrop
-		_, changed, err := s.Inside().Configure(t.Context(), other.Queue, cursor.Change{Late: &late})
-		check(t, err)
+		_, changed := must2(s.Inside().Configure(t.Context(), other.Queue, cursor.Change{Late: &late}))
 		same(t, "changed", changed, false)
 		of, number, ahead := cursor.KindKeyed, sortkey.KeyType("number"), time.Hour
 		both := cursor.Change{Kind: &of, KeyType: &number, ClockAhead: &ahead}
 		for _, change := range []cursor.Change{{ClockAhead: &ahead}, both} {
-			_, changed, err = s.Inside().Configure(t.Context(), other.Queue, change)
-			check(t, err)
+			_, changed = must2(s.Inside().Configure(t.Context(), other.Queue, change))
 			same(t, "changed the bound of clocks", changed, false)
 		}
-		_, changed, err = s.Inside().Configure(t.Context(), q, cursor.Change{Kind: &of, KeyType: &number})
-		check(t, err)
+		_, changed = must2(s.Inside().Configure(t.Context(), q, cursor.Change{Kind: &of, KeyType: &number}))
 		same(t, "changed to other keys", changed, false)
 		none := keyedCursor(q + " that is not there")
-		wrote, err := s.Inside().TellLate(t.Context(), none, 1)
-		check(t, err)
-		same(t, "wrote of none", wrote, false)
+		same(t, "wrote of none", must(s.Inside().TellLate(t.Context(), none, 1)), false)
 		same(t, "made", standing(t, s, none.Queue), cursor.Cursor{})
-		wrote, err = s.Inside().TellLate(t.Context(), other, 1)
-		check(t, err)
-		same(t, "wrote", wrote, false)
-		raised, err := s.Inside().RaiseLow(t.Context(), other.Queue, "\x01")
-		check(t, err)
-		same(t, "raised", raised, other)
+		same(t, "wrote", must(s.Inside().TellLate(t.Context(), other, 1)), false)
+		same(t, "raised", must(s.Inside().RaiseLow(t.Context(), other.Queue, "\x01")), other)
 	})
 }
 
@@ -220,9 +180,7 @@ func TestStorePutReceipt(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		put := func(queue, id string, came, expires time.Time) time.Time {
 			t.Helper()
-			first, err := s.Inside().PutReceipt(t.Context(), queue, id, came, came, expires)
-			check(t, err)
-			return first
+			return must(s.Inside().PutReceipt(t.Context(), queue, id, came, came, expires))
 		}
 		came := at.Add(123456789)
 		expires := time.Unix(came.Unix()+3600, 0).UTC()
@@ -232,8 +190,7 @@ func TestStorePutReceipt(t *testing.T) {
 		same(t, "another queue", put(q+" other", "a", came.Add(time.Minute), expires), came.Add(time.Minute))
 		same(t, "when it has expired", put(q, "a", expires, time.Time{}), expires)
 		same(t, "without a time it never does", put(q, "a", expires.Add(1000*time.Hour), expires), expires)
-		page, err := s.Inside().Waiting(t.Context(), queuelog.WaitingQuery{Queue: q, After: "\x00", UpTo: sortkey.EverySortKey, Strong: true})
-		check(t, err)
+		page := must(s.Inside().Waiting(t.Context(), queuelog.WaitingQuery{Queue: q, After: "\x00", UpTo: sortkey.EverySortKey, Strong: true}))
 		same(t, "waiting", len(page.Waiting), 0)
 	})
 }

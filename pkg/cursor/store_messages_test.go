@@ -15,27 +15,21 @@ import (
 
 func TestStoreMessage(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
-		_, found, err := s.Inside().Message(t.Context(), q, 1)
-		check(t, err)
+		_, found := must2(s.Inside().Message(t.Context(), q, 1))
 		same(t, "found before it was put", found, false)
 
 		whole := wholeMessage(q, 1)
 		bare := cursor.Message{Queue: q, Seq: 2, EnqueuedAt: at, Digest: whole.Digest, Op: whole.Op}
 		put(t, s, whole, bare)
 		for _, want := range []cursor.Message{whole, bare} {
-			got, found, err := s.Inside().Message(t.Context(), q, want.Seq)
-			check(t, err)
-			same(t, "found", found, true)
-			same(t, "message", got, want)
+			gives(t, "found", want, true)(s.Inside().Message(t.Context(), q, want.Seq))
 		}
 
 		other := wholeMessage(q, 1)
 		other.Body, other.Op = []byte("other"), []byte("87654321")
-		got, err := s.Inside().PutMessage(t.Context(), other)
-		check(t, err)
+		got := must(s.Inside().PutMessage(t.Context(), other))
 		same(t, "put over another", got, whole)
-		got, _, err = s.Inside().Message(t.Context(), q, 1)
-		check(t, err)
+		got, _ = must2(s.Inside().Message(t.Context(), q, 1))
 		same(t, "after it", got, whole)
 	})
 }
@@ -70,10 +64,9 @@ func TestStoreMessages(t *testing.T) {
 						want.Messages = append(want.Messages, m)
 					}
 					read := func() cursor.Page {
-						page, err := s.Inside().Messages(t.Context(), queuelog.Query{
+						page := must(s.Inside().Messages(t.Context(), queuelog.Query{
 							Queue: q, First: c.first, Last: c.last, Limit: c.limit, Strong: strong, HeadsOnly: heads,
-						})
-						check(t, err)
+						}))
 						if len(page.Messages) == 0 {
 							page.Messages = nil // empty or nil, it is the same
 						}
@@ -101,8 +94,7 @@ func TestStorePages(t *testing.T) {
 		}
 		var seqs []int64
 		for first, more := int64(0), true; more; {
-			page, err := s.Inside().Messages(t.Context(), queuelog.Query{Queue: q, First: first, Last: cursor.MaxSeq, Strong: true})
-			check(t, err)
+			page := must(s.Inside().Messages(t.Context(), queuelog.Query{Queue: q, First: first, Last: cursor.MaxSeq, Strong: true}))
 			if page.More && len(page.Messages) == 0 {
 				t.Fatal("an empty page says that there is more")
 			}
@@ -122,15 +114,9 @@ func TestStoreTombstone(t *testing.T) {
 			Queue: q, Seq: 4, Tombstone: "why", Op: []byte("12345678"), EnqueuedAt: at, ExpiresOn: at.Add(time.Hour),
 		}
 		put(t, s, tombstone)
-		got, found, err := s.Inside().Message(t.Context(), q, 4)
-		check(t, err)
-		same(t, "found", found, true)
-		same(t, "tombstone", got, tombstone)
-		got, err = s.Inside().PutMessage(t.Context(), wholeMessage(q, 4))
-		check(t, err)
-		same(t, "put over it", got, tombstone)
-		page, err := s.Inside().Messages(t.Context(), queuelog.Query{Queue: q, First: 0, Last: 9, Strong: true, HeadsOnly: true})
-		check(t, err)
+		gives(t, "found", tombstone, true)(s.Inside().Message(t.Context(), q, 4))
+		same(t, "put over it", must(s.Inside().PutMessage(t.Context(), wholeMessage(q, 4))), tombstone)
+		page := must(s.Inside().Messages(t.Context(), queuelog.Query{Queue: q, First: 0, Last: 9, Strong: true, HeadsOnly: true}))
 		same(t, "as a head", page.Messages, []cursor.Message{
 			{Queue: q, Seq: 4, Tombstone: "why", EnqueuedAt: at, ExpiresOn: tombstone.ExpiresOn},
 		})
@@ -155,8 +141,7 @@ func TestStoreNames(t *testing.T) {
 		}
 		for i, name := range names {
 			same(t, fmt.Sprintf("position of %q", name), standing(t, s, name).Position, int64(i))
-			m, _, err := s.Inside().Message(t.Context(), name, 1)
-			check(t, err)
+			m, _ := must2(s.Inside().Message(t.Context(), name, 1))
 			same(t, fmt.Sprintf("message of %q", name), m.ID, fmt.Sprint(i))
 		}
 	})
@@ -169,8 +154,7 @@ func TestStoreSeqs(t *testing.T) {
 		for _, seq := range seqs {
 			put(t, s, wholeMessage(q, seq))
 		}
-		page, err := s.Inside().Messages(t.Context(), queuelog.Query{Queue: q, First: 0, Last: cursor.MaxSeq, Strong: true})
-		check(t, err)
+		page := must(s.Inside().Messages(t.Context(), queuelog.Query{Queue: q, First: 0, Last: cursor.MaxSeq, Strong: true}))
 		var got []int64
 		for _, m := range page.Messages {
 			got = append(got, m.Seq)
@@ -180,8 +164,7 @@ func TestStoreSeqs(t *testing.T) {
 		c := newCursor(q)
 		c.Settings.First, c.Position, c.MaxParked = cursor.MaxSeq, cursor.MaxSeq-1, cursor.MaxSeq-1
 		create(t, s, c)
-		moved, ok, err := s.Inside().Move(t.Context(), q, cursor.Range{From: cursor.MaxSeq - 1, To: cursor.MaxSeq}, cursor.MaxSeq-1, at)
-		check(t, err)
+		moved, ok := must2(s.Inside().Move(t.Context(), q, cursor.Range{From: cursor.MaxSeq - 1, To: cursor.MaxSeq}, cursor.MaxSeq-1, at))
 		same(t, "moved to the last seq", ok, true)
 		same(t, "position", moved.Position, int64(cursor.MaxSeq))
 	})
@@ -191,13 +174,10 @@ func TestStoreKeepUntil(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		keep := func(seq int64, until time.Time, want bool) {
 			t.Helper()
-			there, err := s.Inside().KeepUntil(t.Context(), q, seq, until)
-			check(t, err)
-			same(t, "there", there, want)
+			same(t, "there", must(s.Inside().KeepUntil(t.Context(), q, seq, until)), want)
 		}
 		keep(1, at.Add(time.Hour), false)
-		_, found, err := s.Inside().Message(t.Context(), q, 1)
-		check(t, err)
+		_, found := must2(s.Inside().Message(t.Context(), q, 1))
 		same(t, "made a hollow message", found, false)
 
 		forever := wholeMessage(q, 2)
@@ -211,13 +191,11 @@ func TestStoreKeepUntil(t *testing.T) {
 			keep(1, step.until, true)
 			want := wholeMessage(q, 1)
 			want.ExpiresOn = step.want
-			got, _, err := s.Inside().Message(t.Context(), q, 1)
-			check(t, err)
+			got, _ := must2(s.Inside().Message(t.Context(), q, 1))
 			same(t, "message", got, want)
 		}
 		keep(2, at.Add(time.Hour), true)
-		got, _, err := s.Inside().Message(t.Context(), q, 2)
-		check(t, err)
+		got, _ := must2(s.Inside().Message(t.Context(), q, 2))
 		same(t, "one that is kept for ever", got, forever)
 	})
 }
@@ -231,8 +209,7 @@ func TestStoreQueuesApart(t *testing.T) {
 		_, _, err := s.Inside().Move(t.Context(), b, cursor.Range{From: 0, To: 2}, 0, at)
 		check(t, err)
 		same(t, "a", standing(t, s, a), newCursor(a))
-		page, err := s.Inside().Messages(t.Context(), queuelog.Query{Queue: a, First: 0, Last: 9, Strong: true})
-		check(t, err)
+		page := must(s.Inside().Messages(t.Context(), queuelog.Query{Queue: a, First: 0, Last: 9, Strong: true}))
 		same(t, "messages of a", page.Messages, []cursor.Message{wholeMessage(a, 1)})
 	})
 }
@@ -255,8 +232,7 @@ func TestStoreRacingPuts(t *testing.T) {
 			})
 		}
 		group.Wait()
-		stored, _, err := s.Inside().Message(t.Context(), q, 1)
-		check(t, err)
+		stored, _ := must2(s.Inside().Message(t.Context(), q, 1))
 		for i, id := range ids {
 			same(t, fmt.Sprintf("what put %d got", i), id, stored.ID)
 		}

@@ -2,6 +2,7 @@ package cursor_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -108,7 +109,7 @@ func wholeMessage(queue string, seq int64) cursor.Message {
 }
 
 // same fails the test where two values differ.
-func same[T any](t *testing.T, what string, got, want T) {
+func same[T any](t testing.TB, what string, got, want T) {
 	t.Helper()
 	if diff := cmp.Diff(want, got, cmp.Comparer(sameBytes)); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", what, diff)
@@ -118,11 +119,60 @@ func same[T any](t *testing.T, what string, got, want T) {
 // sameBytes compares bytes at once: cmp takes seconds for a body, one by one.
 func sameBytes(a, b []byte) bool { return (a == nil) == (b == nil) && bytes.Equal(a, b) }
 
+// failIf fails the test where a condition is met.
+func failIf(t testing.TB, failed bool, format string, arguments ...any) {
+	t.Helper()
+	if failed {
+		t.Errorf(format, arguments...)
+	}
+}
+
 func check(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// must returns what a call does that cannot fail.
+func must[T any](got T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return got
+}
+
+// must2 is must for two values.
+func must2[T, U any](one T, other U, err error) (T, U) { return one, must(other, err) }
+
+// gives checks what a change answers: the state after it, and whether it was made.
+func gives[T any](t testing.TB, what string, want T, done bool) func(T, bool, error) {
+	t.Helper()
+	return func(got T, made bool, err error) {
+		t.Helper()
+		check(t, err)
+		same(t, what, got, want)
+		same(t, what+", made", made, done)
+	}
+}
+
+// errOf returns the error of a call alone.
+func errOf[T any](_ T, err error) error { return err }
+
+// fails checks the kind of an error.
+func fails(t testing.TB, what string, err, want error) {
+	t.Helper()
+	failIf(t, !errors.Is(err, want), "%s: error %v, want %v", what, err, want)
+}
+
+// refuses checks that an error is about bad input in a field.
+func refuses(t testing.TB, what string, err error, field string) *cursor.InvalidError {
+	t.Helper()
+	var wrong *cursor.InvalidError
+	if !errors.As(err, &wrong) || wrong.Field != field && wrong.Path() != field {
+		t.Fatalf("%s: error %v, want one of the field %s", what, err, field)
+	}
+	return wrong
 }
 
 func create(t *testing.T, s *cursor.Store, c cursor.Cursor) {

@@ -15,8 +15,7 @@ import (
 // waits is a record of a message that waits in a keyed queue of texts.
 func waits(t *testing.T, sequence int, at time.Time, queue, key string) string {
 	t.Helper()
-	stored, err := sortkey.KeyType("text").Key(key)
-	check(t, err)
+	stored := must(sortkey.KeyType("text").Key(key))
 	return fmt.Sprintf(`{"eventName":"INSERT","dynamodb":{"SequenceNumber":"%d","ApproximateCreationDateTime":%d,"Keys":{"queue":{"S":%q},"sortKey":{"B":%q}}}}`,
 		sequence, at.Unix(), queue, base64.StdEncoding.EncodeToString([]byte(sortkey.KeyedSortKey(stored, "1"))))
 }
@@ -28,8 +27,7 @@ func TestOnArrivalsSettlesEachQueueOnce(t *testing.T) {
 	b := newBench(t, nil)
 	for queue, settle := range map[string]time.Duration{"now": 0, "bad": 0, "q": 5 * time.Second} {
 		kind, keyType := cursor.KindKeyed, sortkey.KeyType("text")
-		_, err := b.sorter.Configure(t.Context(), queue, cursor.Change{Kind: &kind, KeyType: &keyType, Settle: &settle})
-		check(t, err)
+		must(b.sorter.Configure(t.Context(), queue, cursor.Change{Kind: &kind, KeyType: &keyType, Settle: &settle}))
 		for _, key := range []string{"b", "a"} {
 			m := keyedOf(key, "1")
 			m.Queue = queue
@@ -44,14 +42,13 @@ func TestOnArrivalsSettlesEachQueueOnce(t *testing.T) {
 	})
 	at := b.now
 	run := func() (again string, wakeUps []string, placed, failed int) {
-		response, err := cursor.OnArrivals(b.process(cursor.Options{}), cursor.Names{}, cursor.OnArrivalsOptions{
+		response := must(cursor.OnArrivals(b.process(cursor.Options{}), cursor.Names{}, cursor.OnArrivalsOptions{
 			WakeUp: func(queue string, upTo sortkey.SortKey, due time.Time) {
 				wakeUps = append(wakeUps, fmt.Sprint(queue, " ", upTo.Key(), " ", due.Sub(b.now)))
 			},
 			Settled: func(done cursor.Settled) { placed += done.Placed },
 			Failed:  func(error) { failed++ },
-		})(t.Context(), event(t, waits(t, 1, at, "q", "b"), waits(t, 2, at, "now", "a"), waits(t, 3, at, "bad", "a"), waits(t, 4, at, "q", "a"), waits(t, 5, at, "now", "b")))
-		check(t, err)
+		})(t.Context(), event(t, waits(t, 1, at, "q", "b"), waits(t, 2, at, "now", "a"), waits(t, 3, at, "bad", "a"), waits(t, 4, at, "q", "a"), waits(t, 5, at, "now", "b"))))
 		for _, f := range response.BatchItemFailures {
 			again += f.ItemIdentifier
 		}

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -59,9 +58,7 @@ func TestOnMessagesHealsEachQueueOnce(t *testing.T) {
 	if err != nil || len(response.BatchItemFailures) != 0 {
 		t.Fatalf("%v, %v", response, err)
 	}
-	if diff := cmp.Diff([]string{"q [{0 3}]", "other [{0 1}]"}, advances); diff != "" {
-		t.Errorf("advances (-want +got):\n%s", diff)
-	}
+	same(t, "advances", advances, []string{"q [{0 3}]", "other [{0 1}]"})
 }
 
 func TestOnMessagesFailsWhatItCannotRead(t *testing.T) {
@@ -77,16 +74,12 @@ func TestOnMessagesFailsWhatItCannotRead(t *testing.T) {
 		var failures []error
 		handle := cursor.OnMessages(b.sorter, cursor.Names{}, &cursor.OnMessagesOptions{Failed: func(err error) { failures = append(failures, err) }})
 		response, err := handle(t.Context(), event(t, stored(1, "q", 1), record, stored(3, "q", 1)))
-		if err != nil || len(response.BatchItemFailures) != 1 || response.BatchItemFailures[0].ItemIdentifier != "2" || len(failures) != 1 {
-			t.Errorf("%s: %v, %v, failures %v; want record 2 to fail", name, response, err, failures)
-		}
+		failIf(t, err != nil || len(response.BatchItemFailures) != 1 || response.BatchItemFailures[0].ItemIdentifier != "2" || len(failures) != 1, "%s: %v, %v, failures %v; want record 2 to fail", name, response, err, failures)
 		if cur, err := b.sorter.Status(t.Context(), "q"); err != nil || cur.Position != 1 {
 			t.Errorf("%s: the good record was not handled: %+v, %v", name, cur, err)
 		}
 		response, err = handle(t.Context(), event(t, `{"eventName":"INSERT","dynamodb":{}}`))
-		if err == nil {
-			t.Errorf("a record without a sequence number: %v, want an error", response)
-		}
+		failIf(t, err == nil, "a record without a sequence number: %v, want an error", response)
 	}
 }
 
@@ -106,9 +99,8 @@ func TestStatelessConsumerHandsOnInOrder(t *testing.T) {
 	handle := cursor.StatelessConsumer(b.sorter, cursor.Names{}, func(_ context.Context, batch cursor.Batch) error {
 		got = append(got, fmt.Sprintf("%s %d→%d %d skipped %v", batch.Queue, batch.From, batch.To, len(batch.Messages), batch.Skipped))
 		for _, m := range batch.Messages {
-			if m.Seq != next || string(m.Body) != fmt.Sprintf("body %d", next) {
-				t.Errorf("message %d %q, want %d", m.Seq, m.Body, next)
-			}
+			failIf(t, m.Seq != next || string(m.Body) != fmt.Sprintf("body %d", next),
+				"message %d %q, want %d", m.Seq, m.Body, next)
 			next = m.Seq + 1
 			if next == count+1 {
 				next = count + 3
@@ -126,9 +118,7 @@ func TestStatelessConsumerHandsOnInOrder(t *testing.T) {
 	want := []string{
 		"q 0→2 2 skipped []", "q 2→502 500 skipped []", "q 502→510 8 skipped []", "q 510→513 1 skipped [511 512]",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("batches (-want +got):\n%s", diff)
-	}
+	same(t, "batches", got, want)
 }
 
 // TestStatelessConsumerPassesOverAnErasedQueue: its records hold up no other queue.
@@ -138,18 +128,15 @@ func TestStatelessConsumerPassesOverAnErasedQueue(t *testing.T) {
 	other := body(1)
 	other.Queue = "other"
 	b.put(other)
-	if _, err := b.sorter.Steps().EraseMore(t.Context(), b.erase("q"), nil); err != nil {
-		t.Fatal(err)
-	}
+	must(b.sorter.Steps().EraseMore(t.Context(), b.erase("q"), nil))
 	var got []string
 	handle := cursor.StatelessConsumer(b.sorter, cursor.Names{}, func(_ context.Context, batch cursor.Batch) error {
 		got = append(got, fmt.Sprintf("%s %d", batch.Queue, batch.To))
 		return nil
 	}, nil)
 	response, err := handle(t.Context(), event(t, moved(1, "q", 0, 1), moved(2, "other", 0, 1)))
-	if want := []string{"other 1"}; err != nil || len(response.BatchItemFailures) != 0 || !slices.Equal(got, want) {
-		t.Errorf("%v, %v, %v; want %v", response, err, got, want)
-	}
+	want := []string{"other 1"}
+	failIf(t, err != nil || len(response.BatchItemFailures) != 0 || !slices.Equal(got, want), "%v, %v, %v; want %v", response, err, got, want)
 }
 
 func TestStatelessConsumerStopsAtWhatFails(t *testing.T) {
@@ -180,15 +167,12 @@ func TestStatelessConsumerStopsAtWhatFails(t *testing.T) {
 			return nil
 		}, &cursor.StatelessOptions{Failed: func(err error) { failures = append(failures, err) }})
 		response, err := handle(t.Context(), event(t, moved(1, "q", 0, 1), c.second, moved(3, "q", 2, 3)))
-		if err != nil || len(response.BatchItemFailures) != 1 || response.BatchItemFailures[0].ItemIdentifier != "2" || len(failures) != 1 {
-			t.Errorf("%s: %v, %v, failures %v; want record 2 to fail", name, response, err, failures)
-		}
+		failIf(t, err != nil || len(response.BatchItemFailures) != 1 || response.BatchItemFailures[0].ItemIdentifier != "2" || len(failures) != 1, "%s: %v, %v, failures %v; want record 2 to fail", name, response, err, failures)
 		if tried := handed - 1; tried > 1 || tried == 1 && c.err == nil {
 			t.Errorf("%s: %d advances were delivered, want none behind record 2", name, handed)
 		}
-		if c.err != nil && !errors.Is(failures[0], broken) {
-			t.Errorf("%s: failure %v, want the handler's", name, failures[0])
-		}
+		failIf(t, c.err != nil && !errors.Is(failures[0], broken),
+			"%s: failure %v, want the handler's", name, failures[0])
 	}
 }
 
@@ -219,9 +203,8 @@ func TestOnMessagesLeavesToTheSweep(t *testing.T) {
 			record := fmt.Sprintf(`{"eventName":"INSERT","dynamodb":{"SequenceNumber":"7","ApproximateCreationDateTime":%d,"Keys":{"queue":{"S":%q},"seq":{"N":"1"}}}}`, made, c.queue)
 			failed := 0
 			response, err := cursor.OnMessages(b.process(cursor.Options{}), cursor.Names{}, &cursor.OnMessagesOptions{Failed: func(error) { failed++ }})(t.Context(), event(t, record))
-			if err != nil || failed != 1 || (len(response.BatchItemFailures) == 1) != c.again {
-				t.Errorf("%+v, %v, %d failures; want it again: %v", response, err, failed, c.again)
-			}
+			failIf(t, err != nil || failed != 1 || (len(response.BatchItemFailures) == 1) != c.again,
+				"%+v, %v, %d failures; want it again: %v", response, err, failed, c.again)
 			b.engine = b.tables
 			if !c.again {
 				if _, err := b.process(cursor.Options{}).Steps().Heal(t.Context(), "q"); err != nil || b.status().Position != 1 {
@@ -251,9 +234,8 @@ func TestOnMessagesHandsBack(t *testing.T) {
 		if failed = ""; len(response.BatchItemFailures) > 0 {
 			failed = response.BatchItemFailures[0].ItemIdentifier
 		}
-		if cur := b.status(); failed != "2" && cur.Position < 2500 || failed == "1" {
-			t.Errorf("call %d: record %q has to come again, and the position is %d", calls, failed, cur.Position)
-		}
+		cur := b.status()
+		failIf(t, failed != "2" && cur.Position < 2500 || failed == "1", "call %d: record %q has to come again, and the position is %d", calls, failed, cur.Position)
 	}
 }
 

@@ -23,9 +23,8 @@ func newBehind(t *testing.T, options cursor.Options, only func(ddb.Request) bool
 func TestGapsShowsWhatWasJustParked(t *testing.T) {
 	b := newBehind(t, cursor.Options{}, nil)
 	b.put(body(3))
-	if list, err := b.sorter.Gaps(t.Context(), "q", 1); err != nil || len(list.Gaps) != 1 || list.Gaps[0].Missing.To != 2 {
-		t.Errorf("%+v, %v; want the gap before 3", list, err)
-	}
+	list, err := b.sorter.Gaps(t.Context(), "q", 1)
+	failIf(t, err != nil || len(list.Gaps) != 1 || list.Gaps[0].Missing.To != 2, "%+v, %v; want the gap before 3", list, err)
 }
 
 // TestWhatWasJustSkippedIsNotFilled: what another process has skipped is announced so.

@@ -10,8 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/tally"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -25,19 +23,13 @@ func (b *bench) sweep(options cursor.SweepOptions) (cursor.SweepReport, []string
 		announced = append(announced, fmt.Sprintf("%s %d→%d", a.ID, a.Missing.From, a.Missing.To))
 		return nil
 	}
-	report, err := b.sorter.Sweep(b.t.Context(), options)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	return report, announced
+	return must(b.sorter.Sweep(b.t.Context(), options)), announced
 }
 
 func (b *bench) announces(what string, options cursor.SweepOptions, want ...string) cursor.SweepReport {
 	b.t.Helper()
 	report, got := b.sweep(options)
-	if diff := cmp.Diff(want, got); diff != "" {
-		b.t.Errorf("%s: announced (-want +got):\n%s", what, diff)
-	}
+	same(b.t, what, got, want)
 	return report
 }
 
@@ -46,19 +38,15 @@ func TestSweepAnnouncesAGapUntilItIsGone(t *testing.T) {
 	b.put(body(3))
 	var seen []string
 	report := b.announces("a young gap", cursor.SweepOptions{Gap: func(of cursor.Cursor, age time.Duration) { seen = append(seen, fmt.Sprint(of.Queue, age)) }})
-	if diff := cmp.Diff([]string{"q0s"}, seen); diff != "" {
-		t.Errorf("gaps (-want +got):\n%s", diff)
-	}
-	if report.OpenGaps != 1 || report.OldestGap != 0 {
-		t.Errorf("report %+v, want one open gap of no age", report)
-	}
+	same(t, "gaps", seen, []string{"q0s"})
+	failIf(t, report.OpenGaps != 1 || report.OldestGap != 0,
+		"report %+v, want one open gap of no age", report)
 	b.now = b.now.Add(time.Minute)
 	for range 2 {
 		report = b.announces("an old gap", cursor.SweepOptions{}, "gap.opened/1/q/1 0→2")
 	}
-	if report.OpenGaps != 1 || report.OldestGap != time.Minute {
-		t.Errorf("report %+v, want one open gap of a minute", report)
-	}
+	failIf(t, report.OpenGaps != 1 || report.OldestGap != time.Minute,
+		"report %+v, want one open gap of a minute", report)
 	b.put(body(1))
 	b.announces("filled in part: the rest is as old", cursor.SweepOptions{}, "gap.closed/1/q/1 0→1", "gap.opened/1/q/2 1→2")
 	b.put(body(2))
@@ -72,13 +60,10 @@ func TestSweepSkips(t *testing.T) {
 	b.put(body(4))
 	b.now = b.now.Add(time.Minute)
 	report := b.announces("as far as the limit", cursor.SweepOptions{SkipLimit: 2}, "gap.opened/1/q/1 0→3", "gap.skipped/1/q/1 0→2")
-	if report.Skipped != 2 {
-		t.Errorf("%d skipped, want 2", report.Skipped)
-	}
+	failIf(t, report.Skipped != 2, "%d skipped, want 2", report.Skipped)
 	report = b.announces("the rest", cursor.SweepOptions{SkipLimit: 2}, "gap.opened/1/q/3 2→3", "gap.skipped/1/q/3 2→3")
-	if report.Skipped != 1 || report.Moves != 1 {
-		t.Errorf("report %+v, want 1 skipped and 1 move", report)
-	}
+	failIf(t, report.Skipped != 1 || report.Moves != 1,
+		"report %+v, want 1 skipped and 1 move", report)
 	b.announces("nothing is left", cursor.SweepOptions{})
 	b.want("the queue goes on", b.put(body(5)), "advanced 4→5")
 }
@@ -87,9 +72,8 @@ func TestSweepWaits(t *testing.T) {
 	b := newBench(t, nil)
 	b.put(body(3))
 	b.now = b.now.Add(1000 * time.Hour)
-	if report := b.announces("policy wait", cursor.SweepOptions{}); report.OpenGaps != 1 || report.OldestGap != 1000*time.Hour {
-		t.Errorf("report %+v, want one open gap of 1000 hours", report)
-	}
+	report := b.announces("policy wait", cursor.SweepOptions{})
+	failIf(t, report.OpenGaps != 1 || report.OldestGap != 1000*time.Hour, "report %+v, want one open gap of 1000 hours", report)
 }
 
 func TestSweepTriesAnAnnouncementAgain(t *testing.T) {
@@ -100,9 +84,8 @@ func TestSweepTriesAnAnnouncementAgain(t *testing.T) {
 	report, err := b.sorter.Sweep(t.Context(), cursor.SweepOptions{
 		Announce: func(context.Context, cursor.Announcement) error { return deaf },
 	})
-	if !errors.Is(err, deaf) || report.Failed == 0 || report.Skipped != 0 {
-		t.Errorf("report %+v, error %v; want a failure, and nothing skipped unannounced", report, err)
-	}
+	failIf(t, !errors.Is(err, deaf) || report.Failed == 0 || report.Skipped != 0,
+		"report %+v, error %v; want a failure, and nothing skipped unannounced", report, err)
 	b.announces("once somebody listens", cursor.SweepOptions{}, "gap.opened/1/q/1 0→1", "gap.skipped/1/q/1 0→1")
 }
 
@@ -112,23 +95,13 @@ func TestSweepFindsWhatLeftNoMark(t *testing.T) {
 	b := newBench(t, nil)
 	b.put(body(1))
 	for _, seq := range []int64{2, 4} {
-		m := body(seq)
-		if _, err := b.memory.Inside().PutMessage(t.Context(), m); err != nil {
-			t.Fatal(err)
-		}
+		must(b.memory.Inside().PutMessage(t.Context(), body(seq)))
 	}
 	report, _ := b.sweep(cursor.SweepOptions{})
 	cur, err := b.sorter.Status(t.Context(), "q")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if cur.Position != 2 || cur.MaxParked != 4 || report.Moves != 1 {
-		t.Errorf("position %d, parked %d, report %+v; want 2, 4 and one move", cur.Position, cur.MaxParked, report)
-	}
-	m := body(3)
-	if _, err := b.memory.Inside().PutMessage(t.Context(), m); err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
+	failIf(t, cur.Position != 2 || cur.MaxParked != 4 || report.Moves != 1, "position %d, parked %d, report %+v; want 2, 4 and one move", cur.Position, cur.MaxParked, report)
+	must(b.memory.Inside().PutMessage(t.Context(), body(3)))
 	b.sweep(cursor.SweepOptions{})
 	if cur, err = b.sorter.Status(t.Context(), "q"); err != nil || cur.Position != 4 {
 		t.Errorf("position %d, %v; want 4: an open gap is looked at in every run", cur.Position, err)
@@ -171,16 +144,11 @@ func TestSweepGoesOnWhereItStopped(t *testing.T) {
 			},
 		}})
 		cancel()
-		if (err == nil) != report.Round.Ended || !report.Round.Ended && report.OpenGaps != 0 {
-			t.Errorf("run %d: %+v, %v", runs, report, err)
-		}
+		failIf(t, (err == nil) != report.Round.Ended || !report.Round.Ended && report.OpenGaps != 0,
+			"run %d: %+v, %v", runs, report, err)
 	}
-	if runs != 4 || len(visits) != queues || report.Round.Seen.Count("visited") != queues {
-		t.Errorf("%d runs visited %d queues and counted %d, want 4 and each of %d once", runs, len(visits), report.Round.Seen.Count("visited"), queues)
-	}
-	if report.OpenGaps != gaps || report.OldestGap != time.Hour {
-		t.Errorf("%d gaps, the oldest of %v; want those of the whole round, %d of an hour", report.OpenGaps, report.OldestGap, gaps)
-	}
+	failIf(t, runs != 4 || len(visits) != queues || report.Round.Seen.Count("visited") != queues, "%d runs visited %d queues and counted %d, want 4 and each of %d once", runs, len(visits), report.Round.Seen.Count("visited"), queues)
+	failIf(t, report.OpenGaps != gaps || report.OldestGap != time.Hour, "%d gaps, the oldest of %v; want those of the whole round, %d of an hour", report.OpenGaps, report.OldestGap, gaps)
 }
 
 // TestARoundBeginsWhenItIsDue: so long after the one before began, and at once where that
@@ -198,9 +166,7 @@ func TestARoundBeginsWhenItIsDue(t *testing.T) {
 		}
 		b.now = b.now.Add(time.Minute)
 	}
-	if ended != 3 {
-		t.Errorf("%d rounds in 12 minutes, want 3", ended)
-	}
+	failIf(t, ended != 3, "%d rounds in 12 minutes, want 3", ended)
 }
 
 // TestTheAgeOfARoundRises as long as it is not over, whatever fails.
@@ -216,9 +182,7 @@ func TestTheAgeOfARoundRises(t *testing.T) {
 	})
 	for run := range 3 {
 		report, err := b.process(cursor.Options{}).Sweep(t.Context(), cursor.SweepOptions{Every: 4 * time.Minute})
-		if !errors.Is(err, broken) || report.Round.Ended || report.Round.Age != time.Duration(run)*10*time.Minute {
-			t.Errorf("run %d: %+v, %v", run, report, err)
-		}
+		failIf(t, !errors.Is(err, broken) || report.Round.Ended || report.Round.Age != time.Duration(run)*10*time.Minute, "run %d: %+v, %v", run, report, err)
 		b.now = b.now.Add(10 * time.Minute)
 	}
 }
@@ -250,9 +214,7 @@ func TestAQueueHasATurn(t *testing.T) {
 			<-ctx.Done()
 			return ctx.Err()
 		}})
-		if err != nil || report.OpenGaps != 3 || report.Failed != 0 || calls < 2 || last > 6*time.Second {
-			t.Errorf("%+v, %v, %d calls, the others after %v; want all announced, and the others after a turn", report, err, calls, last)
-		}
+		failIf(t, err != nil || report.OpenGaps != 3 || report.Failed != 0 || calls < 2 || last > 6*time.Second, "%+v, %v, %d calls, the others after %v; want all announced, and the others after a turn", report, err, calls, last)
 	})
 }
 
@@ -274,9 +236,7 @@ func TestManyOpenGapsAreNotAllAnnouncedAgain(t *testing.T) {
 	b.put(m)
 	b.now = b.now.Add(time.Minute)
 	report, announced := b.sweep(cursor.SweepOptions{})
-	if report.OpenGaps != gaps+1 || report.Announced != 1001 {
-		t.Errorf("%d of %d gaps are announced, want 1000 again and the new one", report.Announced, report.OpenGaps)
-	}
+	failIf(t, report.OpenGaps != gaps+1 || report.Announced != 1001, "%d of %d gaps are announced, want 1000 again and the new one", report.Announced, report.OpenGaps)
 	if !slices.ContainsFunc(announced, func(a string) bool { return strings.Contains(a, m.Queue) }) {
 		t.Error("the new one is not among them")
 	}
@@ -290,10 +250,7 @@ func TestSweepNamesTheOptionThatIsOutOfBounds(t *testing.T) {
 		"skipLimit": {SkipLimit: -1},
 		"fullEvery": {FullEvery: 365 * 24 * time.Hour},
 	} {
-		var invalid *cursor.InvalidError
-		if _, err := b.sorter.Sweep(t.Context(), options); !errors.As(err, &invalid) || invalid.Field != field {
-			t.Errorf("error %v, want one that names %s", err, field)
-		}
+		refuses(t, "error", errOf(b.sorter.Sweep(t.Context(), options)), field)
 	}
 }
 
@@ -316,14 +273,11 @@ func TestAWalkGoesOnBehindTheQueueItStoppedAt(t *testing.T) {
 			}
 			return ctx.Err()
 		})
-		if last := visited[len(visited)-1]; (err == nil) != (last == "c") {
-			t.Errorf("after %s: %v", last, err)
-		}
+		last := visited[len(visited)-1]
+		failIf(t, (err == nil) != (last == "c"), "after %s: %v", last, err)
 		cancel()
 	}
-	if diff := cmp.Diff([]string{"a", "b", "c", "a", "b", "c"}, visited); diff != "" {
-		t.Errorf("visited (-want +got):\n%s", diff)
-	}
+	same(t, "visited", visited, []string{"a", "b", "c", "a", "b", "c"})
 }
 
 // TestAQueueHasATurnInTheFullRound too, and is gone on with when that is over: no gap brings
@@ -346,8 +300,7 @@ func TestAQueueHasATurnInTheFullRound(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 55*time.Second)
 		defer cancel()
 		report, err := b.process(cursor.Options{}).Sweep(ctx, cursor.SweepOptions{Segments: 1})
-		if err != nil || report.Failed != 0 || report.Moves != 1 {
-			t.Errorf("%+v, %v, after %d looks; want the move made up for", report, err, looks)
-		}
+		failIf(t, err != nil || report.Failed != 0 || report.Moves != 1,
+			"%+v, %v, after %d looks; want the move made up for", report, err, looks)
 	})
 }

@@ -110,8 +110,7 @@ func TestTracesAreKept(t *testing.T) {
 		b := newBench(t, nil)
 		for _, trace := range []cursor.Trace{traceA, traceB, {}} {
 			r := b.sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1, Body: []byte("1"), Trace: trace})[0]
-			err := r.Err
-			check(t, err)
+			check(t, r.Err)
 			if want := map[bool]cursor.Outcome{true: cursor.Advanced, false: cursor.Duplicate}[trace == traceA]; r.Outcome != want {
 				t.Errorf("%+v: %s, want %s", trace, r.Outcome, want)
 			}
@@ -127,9 +126,8 @@ func TestTracesAreKept(t *testing.T) {
 		for _, a := range []request{one, other, same} {
 			b.append(a)
 			a.Messages[0].Trace = cursor.Trace{}
-			if got := b.append(a); !strings.HasPrefix(got, "duplicate") {
-				t.Errorf("repeated without a trace: %s", got)
-			}
+			got := b.append(a)
+			failIf(t, !strings.HasPrefix(got, "duplicate"), "repeated without a trace: %s", got)
 		}
 		b.want("traces", b.traces(), parentB+" ;"+parentA+" a=1;;"+parentB+" ;"+parentA+" a=1;"+parentA+" a=1")
 	})
@@ -152,9 +150,8 @@ func TestTracesAreValidated(t *testing.T) {
 	for _, trace := range []cursor.Trace{{Parent: "00"}, {State: "a=1"}, {Parent: "01" + parentA[2:]}, {Parent: parentA, State: "a"}} {
 		err := b.sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1, Trace: trace})[0].Err
 		var wrong *invalid.Error
-		if !errors.As(err, &wrong) || !strings.HasPrefix(wrong.Field, "trace") {
-			t.Errorf("%+v: %v", trace, err)
-		}
+		failIf(t, !errors.As(err, &wrong) || !strings.HasPrefix(wrong.Field, "trace"),
+			"%+v: %v", trace, err)
 	}
 }
 
@@ -163,10 +160,8 @@ func TestTracesAreStored(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		m := wholeMessage(q, 1)
 		m.Trace = traceA
-		_, err := s.Inside().PutMessage(t.Context(), m)
-		check(t, err)
-		got, _, err := s.Inside().Message(t.Context(), q, 1)
-		check(t, err)
+		must(s.Inside().PutMessage(t.Context(), m))
+		got, _ := must2(s.Inside().Message(t.Context(), q, 1))
 		same(t, "message", got, m)
 	})
 }

@@ -24,13 +24,10 @@ func TestACursorThatCannotBeReadIsPassedOver(t *testing.T) {
 		m.Seq = 3 // leaves a gap open
 		b.put(m)
 	}
-	_, err := b.tables.Do(t.Context(), ddb.Update{
+	must(b.tables.Do(t.Context(), ddb.Update{
 		Op:  ddb.Op{Op: "newer layout", Table: &cursor.Names{}.Tables()[1]},
 		Key: ddb.Fields{"queue": ddb.Text("b")}.Item(), Do: []ddb.Action{ddb.Path("v").Set(ddb.Int(99))},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	b.now = b.now.Add(5 * time.Hour)
 	visited := map[string]int{}
 	report, err := b.process(cursor.Options{Retention: retention}).Sweep(t.Context(), cursor.SweepOptions{
@@ -41,15 +38,11 @@ func TestACursorThatCannotBeReadIsPassedOver(t *testing.T) {
 		}},
 		Delivered: func(context.Context, string) (int64, bool, error) { return 0, true, nil },
 	})
-	if err == nil || strings.Count(err.Error(), `queue "b"`) != 3 {
-		t.Errorf("error %v, want each round to name the queue", err)
-	}
-	if !report.Round.Ended || report.OpenGaps != 2 || report.Failed != 3 || report.Kept != 4 || report.Queues != 4 {
-		t.Errorf("%+v; want rounds that ended, two gaps, 3 failures, 4 kept", report)
-	}
-	if visited["a"] != 2 || visited["c"] != 2 {
-		t.Errorf("visited %v, want a and c by both rounds", visited)
-	}
+	failIf(t, err == nil || strings.Count(err.Error(), `queue "b"`) != 3,
+		"error %v, want each round to name the queue", err)
+	failIf(t, !report.Round.Ended || report.OpenGaps != 2 || report.Failed != 3 || report.Kept != 4 || report.Queues != 4, "%+v; want rounds that ended, two gaps, 3 failures, 4 kept", report)
+	failIf(t, visited["a"] != 2 || visited["c"] != 2,
+		"visited %v, want a and c by both rounds", visited)
 }
 
 // TestACursorThatCannotBeReadWidensNoRound: rounds that tell of it, each of them, do not look
@@ -63,11 +56,10 @@ func TestACursorThatCannotBeReadWidensNoRound(t *testing.T) {
 		m.Seq = 3 // leaves a gap open: it is shown to each round
 		b.put(m)
 	}
-	_, err := b.tables.Do(t.Context(), ddb.Update{
+	must(b.tables.Do(t.Context(), ddb.Update{
 		Op:  ddb.Op{Op: "newer layout", Table: &cursor.Names{}.Tables()[1]},
 		Key: ddb.Fields{"queue": ddb.Text("b")}.Item(), Do: []ddb.Action{ddb.Path("v").Set(ddb.Int(99))},
-	})
-	check(t, err)
+	}))
 	var visits []int
 	for range 3 {
 		visited := 0
@@ -89,10 +81,8 @@ func TestACursorThatCannotBeReadWidensNoRound(t *testing.T) {
 		t.Errorf("visits %v, want none by the third round", visits)
 	}
 	for _, name := range []string{"gaps", "full"} {
-		progress, err := b.memory.Inside().SweepProgress(t.Context(), name)
-		check(t, err)
-		if progress.Failed != (name == "full") {
-			t.Errorf("%s: %+v; want the next full round to look as far back, and no other", name, progress)
-		}
+		progress := must(b.memory.Inside().SweepProgress(t.Context(), name))
+		failIf(t, progress.Failed != (name == "full"),
+			"%s: %+v; want the next full round to look as far back, and no other", name, progress)
 	}
 }

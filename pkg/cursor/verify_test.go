@@ -23,11 +23,9 @@ func (b *bench) tamper(table int, edit func(ddb.Fields) ddb.Fields) {
 		for name, value := range it.All() {
 			fields[ddb.Path(name)] = value
 		}
-		_, err := b.tables.Do(b.t.Context(), ddb.Delete{Op: op, Key: key})
-		check(b.t, err)
+		must(b.tables.Do(b.t.Context(), ddb.Delete{Op: op, Key: key}))
 		if after := edit(fields); after != nil {
-			_, err := b.tables.Do(b.t.Context(), ddb.Put{Op: op, Item: after.Item()})
-			check(b.t, err)
+			must(b.tables.Do(b.t.Context(), ddb.Put{Op: op, Item: after.Item()}))
 		}
 	}
 }
@@ -50,9 +48,7 @@ func (b *bench) verified(after, upTo int64) string {
 		if err != nil {
 			return err.Error()
 		}
-		if v.Last < last.Last {
-			b.t.Errorf("it goes back from %d to %d", last.Last, v.Last)
-		}
+		failIf(b.t, v.Last < last.Last, "it goes back from %d to %d", last.Last, v.Last)
 		last = v
 	}
 	said := fmt.Sprintf("%d to %d: %d", last.From, last.To, last.Messages)
@@ -67,9 +63,7 @@ func (b *bench) verified(after, upTo int64) string {
 	for _, f := range last.Faults {
 		said += fmt.Sprintf("; %d to %d %s", f.From, f.To, f.Problem)
 	}
-	if len(last.Faults) != last.Wrong || last.Last != last.To {
-		b.t.Errorf("%+v; want all of it", last)
-	}
+	failIf(b.t, len(last.Faults) != last.Wrong || last.Last != last.To, "%+v; want all of it", last)
 	return said
 }
 
@@ -77,9 +71,7 @@ const all = cursor.MaxSeq
 
 func TestVerify(t *testing.T) {
 	b := newBench(t, nil)
-	if said := b.verified(0, all); said != cursor.ErrNoQueue.Error() {
-		t.Errorf("of no queue: %s", said)
-	}
+	same(t, "of no queue", b.verified(0, all), cursor.ErrNoQueue.Error())
 	for seq := range int64(9) {
 		b.put(body(seq + 1))
 	}
@@ -88,8 +80,7 @@ func TestVerify(t *testing.T) {
 	b.want("beyond the position", b.verified(9, 20), "9 to 9: 0")
 	b.put(body(11))
 	b.want("a gap", b.verified(0, all), "0 to 9: 9")
-	_, err := b.sorter.Skip(t.Context(), "q", 10, "never sent")
-	check(t, err)
+	must(b.sorter.Skip(t.Context(), "q", 10, "never sent"))
 	b.want("skipped", b.verified(0, all), "0 to 11: 10, 1 skipped")
 
 	b.drop(0, "seq", 4, 5, 8)
@@ -195,15 +186,11 @@ func TestVerifyIsBroken(t *testing.T) {
 	b := newBench(t, nil)
 	b.put(body(1))
 	for v, err := range b.sorter.Verify(t.Context(), "q", cursor.Range{To: all}) {
-		if err != nil || v.Messages != 1 {
-			t.Errorf("%+v, %v", v, err)
-		}
+		failIf(t, err != nil || v.Messages != 1, "%+v, %v", v, err)
 		break
 	}
 	var wrong *cursor.InvalidError
 	for _, err := range b.sorter.Verify(t.Context(), "", cursor.Range{}) {
-		if !errors.As(err, &wrong) {
-			t.Errorf("of a queue without a name: %v", err)
-		}
+		failIf(t, !errors.As(err, &wrong), "of a queue without a name: %v", err)
 	}
 }

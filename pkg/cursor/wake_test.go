@@ -27,21 +27,15 @@ func newAlarmed(t *testing.T, policy cursor.Policy, after time.Duration) *alarme
 	t.Helper()
 	begin := time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)
 	a := &alarmed{T: t, meter: ddbtest.NewMeter(ddb.NewMemory(cursor.Names{}.Tables()...)), begin: begin, now: begin}
-	store, err := cursor.NewStore(a.meter, cursor.Names{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := must(cursor.NewStore(a.meter, cursor.Names{}))
 	defaults := cursor.DefaultSettings()
 	defaults.Policy, defaults.GapAfter = policy, after
-	a.Sorter, err = cursor.New(store, &cursor.Options{
+	a.Sorter = must(cursor.New(store, &cursor.Options{
 		Defaults: &defaults, ForEach: fanout.OneByOne, Now: func() time.Time { return a.now },
 		WakeUp: func(queue string, due time.Time) {
 			a.scheduled = append(a.scheduled, fmt.Sprintf("%s %v", queue, due.Sub(a.begin)))
 		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return a
 }
 
@@ -97,9 +91,8 @@ func TestWakeUpsOfGaps(t *testing.T) {
 	a.now = a.begin.Add(7 * time.Second)
 	a.put(8)
 	a.wake(1, "", 12, 4) // 4: the note, its tombstone, the move to 5, and the note taken back
-	if want := []cursor.AnnouncementKind{cursor.GapOpened, cursor.GapSkipped}; !slices.Equal(a.announced, want) {
-		t.Errorf("announced %v, want %v", a.announced, want)
-	}
+	want := []cursor.AnnouncementKind{cursor.GapOpened, cursor.GapSkipped}
+	failIf(t, !slices.Equal(a.announced, want), "announced %v, want %v", a.announced, want)
 	a.tells("q 12s", "q 12s")
 	a.wake(0, "12s", 2, 0) // again
 	a.put(6, 7)
@@ -114,14 +107,11 @@ func TestWakeUpsOfGapsByPolicy(t *testing.T) {
 	a.now = a.begin.Add(time.Hour)
 	a.wake(0, "", 1, 0)
 	alert := cursor.PolicyAlert
-	if _, err := a.Configure(t.Context(), "q", cursor.Change{Policy: &alert}); err != nil {
-		t.Fatal(err)
-	}
+	must(a.Configure(t.Context(), "q", cursor.Change{Policy: &alert}))
 	a.tells("q 1s") // long due
 	a.wake(0, "", 4, 1)
-	if want := []cursor.AnnouncementKind{cursor.GapOpened}; !slices.Equal(a.announced, want) {
-		t.Errorf("announced %v, want %v", a.announced, want)
-	}
+	want := []cursor.AnnouncementKind{cursor.GapOpened}
+	failIf(t, !slices.Equal(a.announced, want), "announced %v, want %v", a.announced, want)
 	a.wake(0, "", 1, 0) // it is announced
 }
 
@@ -132,9 +122,7 @@ func TestWakeUpsFarAhead(t *testing.T) {
 	a.tells()
 	sweep := func() {
 		t.Helper()
-		if _, err := a.Sweep(t.Context(), cursor.SweepOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must(a.Sweep(t.Context(), cursor.SweepOptions{}))
 	}
 	sweep()
 	a.tells()
@@ -144,9 +132,7 @@ func TestWakeUpsFarAhead(t *testing.T) {
 	near := newAlarmed(t, cursor.PolicySkip, time.Hour)
 	near.put(2)
 	near.tells("q 1h0m0s")
-	if _, err := near.Sweep(t.Context(), cursor.SweepOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must(near.Sweep(t.Context(), cursor.SweepOptions{}))
 	near.tells()
 }
 
@@ -154,12 +140,9 @@ func TestWakeUpsFarAhead(t *testing.T) {
 func TestWakeUpOfAnErasedQueue(t *testing.T) {
 	a := newAlarmed(t, cursor.PolicySkip, time.Second)
 	a.put(2)
-	if _, err := a.Erase(t.Context(), "q", "op"); err != nil {
-		t.Fatal(err)
-	}
+	must(a.Erase(t.Context(), "q", "op"))
 	a.now = a.now.Add(time.Minute)
 	a.wake(0, "", 1, 0)
-	if _, _, err := a.Wake(t.Context(), "", cursor.SweepOptions{}); err == nil {
-		t.Error("a queue without a name is no error")
-	}
+	_, _, err := a.Wake(t.Context(), "", cursor.SweepOptions{})
+	failIf(t, err == nil, "a queue without a name is no error")
 }

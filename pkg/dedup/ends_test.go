@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/bubble"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/dedup"
 )
 
@@ -27,30 +28,19 @@ func policy(err error) dedup.Failure {
 func TestErrorsByTheirClass(t *testing.T) {
 	var ran atomic.Int64
 	d := process(t, dedup.NewMemory(), &options{OnError: policy})
-	if _, err := d.Once(t.Context(), "a", failsWith(errDown)); !errors.Is(err, errDown) {
-		t.Errorf("error %v, want the effect's", err)
-	}
-	out := must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", returns("up", &ran)))
-	if out.Value != "up" || out.Attempt != 2 {
-		t.Errorf("after an error that is forgotten: %+v", out)
-	}
-	if _, err := d.Once(t.Context(), "b", failsWith(errNoAccount)); !errors.Is(err, errNoAccount) {
-		t.Errorf("error %v, want the effect's", err)
-	}
+	check.Fails(t, check.Err(d.Once(t.Context(), "a", failsWith(errDown))), errDown)
+	out := check.Get(d.Once(t.Context(), "a", returns("up", &ran)))
+	check.That(t, out.Value == "up" && out.Attempt == 2, "after an error that is forgotten: %+v", out)
+	check.Fails(t, check.Err(d.Once(t.Context(), "b", failsWith(errNoAccount))), errNoAccount)
 	_, err := d.Once(t.Context(), "b", never(t))
-	if as[*dedup.RememberedError](t, err).Message != errNoAccount.Error() {
-		t.Errorf("remembered %q", err)
-	}
-	attempt := must[dedup.Start[string, string]](t)(d.TryStart(t.Context(), "c")).Attempt
-	if err := attempt.Fail(t.Context(), errNoAccount); err != nil {
-		t.Fatal(err)
-	}
-	if err := attempt.Complete(t.Context(), "x"); !errors.Is(err, dedup.ErrEnded) {
-		t.Errorf("complete after a remembered error: %v, want ErrEnded", err)
-	}
+	check.That(t, as[*dedup.RememberedError](t, err).Message == errNoAccount.Error(),
+		"remembered %q", err)
+	attempt := check.Get(d.TryStart(t.Context(), "c")).Attempt
+	check.OK(t, attempt.Fail(t.Context(), errNoAccount))
+	check.Fails(t, attempt.Complete(t.Context(), "x"), dedup.ErrEnded)
 	long := errors.New(strings.Repeat("é", 1000))
 	_, _ = d.Once(t.Context(), "d", failsWith(long))
-	if kept := must[dedup.Entry](t)(d.Status(t.Context(), "d")).Row.Error; len(kept) > 256 || !strings.HasSuffix(kept, "é...") {
+	if kept := check.Get(d.Status(t.Context(), "d")).Row.Error; len(kept) > 256 || !strings.HasSuffix(kept, "é...") {
 		t.Errorf("kept %d bytes: %q", len(kept), kept)
 	}
 }
@@ -60,19 +50,16 @@ func TestQuarantineAndRepair(t *testing.T) {
 	d := process(t, store, &options{MaxAttempts: 2, Poll: dedup.NoWait()})
 	audit := dedup.Audit{By: "ada", Reason: "the bank is back"}
 	for range 2 {
-		if _, err := d.Once(t.Context(), "a", failsWith(errDown)); !errors.Is(err, errDown) {
-			t.Fatal(err)
-		}
+		check.Fails(t, check.Err(d.Once(t.Context(), "a", failsWith(errDown))), errDown)
 	}
 	_, err := d.Once(t.Context(), "a", never(t))
-	if q := as[*dedup.QuarantinedError](t, err); q.Attempts != 2 || q.Last != "down" {
-		t.Errorf("%+v", q)
-	}
+	q := as[*dedup.QuarantinedError](t, err)
+	check.That(t, q.Attempts == 2 && q.Last == "down", "%+v", q)
 	_, _ = d.Once(t.Context(), "b", failsWith(errDown))
-	running := must[dedup.Start[string, string]](t)(d.TryStart(t.Context(), "c")).Attempt
+	running := check.Get(d.TryStart(t.Context(), "c")).Attempt
 	var ran atomic.Int64
 	_, _ = d.Once(t.Context(), "d", returns("done", &ran))
-	other := must[*dedup.Deduplicator[string, string]](t)(dedup.New[string, string](store, "other", nil))
+	other := check.Get(dedup.New[string, string](store, "other", nil))
 	_, _ = other.Once(t.Context(), "e", returns("done", &ran))
 
 	for want, states := range map[string][]dedup.Status{
@@ -85,42 +72,30 @@ func TestQuarantineAndRepair(t *testing.T) {
 	} {
 		var ids []string
 		for entry, err := range d.List(t.Context(), states...) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			ids = append(ids, entry.Row.ID)
 		}
-		if got := strings.Join(ids, " "); got != want {
-			t.Errorf("%v: %q, want %q", states, got, want)
-		}
+		check.Is(t, strings.Join(ids, " "), want, states)
 	}
 
-	if released := must[bool](t)(d.Release(t.Context(), "a", audit)); !released {
-		t.Error("not released")
-	}
-	if r := must[dedup.Entry](t)(d.Status(t.Context(), "a")).Row.Repair; r.By != "ada" || r.Reason != audit.Reason || r.Kind != dedup.Released || r.At.IsZero() {
+	released := check.Get(d.Release(t.Context(), "a", audit))
+	check.That(t, released, "not released")
+	if r := check.Get(d.Status(t.Context(), "a")).Row.Repair; r.By != "ada" || r.Reason != audit.Reason || r.Kind != dedup.Released || r.At.IsZero() {
 		t.Errorf("audit %+v", r)
 	}
-	if out := must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", returns("again", &ran))); out.Value != "again" || out.Attempt != 1 {
-		t.Errorf("%+v", out)
-	}
-	if forced := must[bool](t)(d.ForceComplete(t.Context(), "b", "by hand", audit)); !forced {
-		t.Error("not completed")
-	}
-	if out := must[dedup.Outcome[string]](t)(d.Once(t.Context(), "b", never(t))); out.Value != "by hand" {
-		t.Errorf("%+v", out)
-	}
-	_, err = d.Release(t.Context(), "c", audit)
-	isA[*dedup.StillRunningError](t, err)
+	out := check.Get(d.Once(t.Context(), "a", returns("again", &ran)))
+	check.That(t, out.Value == "again" && out.Attempt == 1, "%+v", out)
+	forced := check.Get(d.ForceComplete(t.Context(), "b", "by hand", audit))
+	check.That(t, forced, "not completed")
+	check.Is(t, check.Get(d.Once(t.Context(), "b", never(t))).Value, "by hand")
+	isA[*dedup.StillRunningError](t, check.Err(d.Release(t.Context(), "c", audit)))
 	audit.Force = true
-	if released := must[bool](t)(d.Release(t.Context(), "c", audit)); !released {
-		t.Error("not released by force")
-	}
+	released = check.Get(d.Release(t.Context(), "c", audit))
+	check.That(t, released, "not released by force")
 	isA[*dedup.LostError](t, running.Complete(t.Context(), "late"))
 	for _, id := range []string{"a", "nobody"} {
-		if changed := must[bool](t)(d.Release(t.Context(), id, audit)); changed {
-			t.Errorf("%q was released", id)
-		}
+		changed := check.Get(d.Release(t.Context(), id, audit))
+		check.That(t, !changed, "%q was released", id)
 	}
 }
 
@@ -131,43 +106,30 @@ func TestLifetimes(t *testing.T) {
 		var ran atomic.Int64
 		d := process(t, store, &options{TTL: time.Hour, ResultTTL: time.Minute, CacheSize: 10, CacheAge: 10 * time.Minute})
 		once := func() dedup.Outcome[string] {
-			return must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", returns("value", &ran)))
+			return check.Get(d.Once(t.Context(), "a", returns("value", &ran)))
 		}
 		once()
 		bubble.Sleep(59 * time.Second)
-		if out := once(); out.Value != "value" || !out.Replayed {
-			t.Errorf("within both: %+v", out)
-		}
+		out := once()
+		check.That(t, out.Value == "value" && out.Replayed, "within both: %+v", out)
 		bubble.Sleep(time.Second)
-		if out := once(); !out.Replayed || !out.Omitted || out.Value != "" {
-			t.Errorf("after the result's: %+v", out)
-		}
+		out = once()
+		check.That(t, out.Replayed && out.Omitted && out.Value == "", "after the result's: %+v", out)
 		bubble.Sleep(time.Hour - time.Minute - time.Millisecond)
-		if out := once(); !out.Replayed {
-			t.Errorf("just before the id's end: %+v", out)
-		}
-		if s := must[dedup.Entry](t)(d.Status(t.Context(), "a")); s.Status != dedup.Completed {
-			t.Error(s.Status)
-		}
+		out = once()
+		check.That(t, out.Replayed, "just before the id's end: %+v", out)
+		check.Is(t, check.Get(d.Status(t.Context(), "a")).Status, dedup.Completed)
 		bubble.Sleep(time.Millisecond)
-		if s := must[dedup.Entry](t)(d.Status(t.Context(), "a")); s.Status != dedup.Expired {
-			t.Error(s.Status)
-		}
+		check.Is(t, check.Get(d.Status(t.Context(), "a")).Status, dedup.Expired)
 		if out := once(); out.Replayed || out.Attempt != 1 || ran.Load() != 2 {
 			t.Errorf("after the id's: %+v, ran %d", out, ran.Load())
 		}
 		forever := process(t, store, &options{KeepForever: true})
-		_ = must[dedup.Outcome[string]](t)(forever.Once(t.Context(), "b", returns("value", &ran)))
+		check.Get(forever.Once(t.Context(), "b", returns("value", &ran)))
 		bubble.Sleep(100 * 365 * 24 * time.Hour)
-		if rows.Expire(time.Now()) != 1 {
-			t.Error("a was not deleted, or b was")
-		}
-		if out := must[dedup.Outcome[string]](t)(forever.Once(t.Context(), "b", never(t))); out.Value != "value" {
-			t.Errorf("for ever: %+v", out)
-		}
-		if s := must[dedup.Entry](t)(d.Status(t.Context(), "a")); s.Status != dedup.NotStarted {
-			t.Error(s.Status)
-		}
+		check.That(t, rows.Expire(time.Now()) == 1, "a was not deleted, or b was")
+		check.Is(t, check.Get(forever.Once(t.Context(), "b", never(t))).Value, "value")
+		check.Is(t, check.Get(d.Status(t.Context(), "a")).Status, dedup.NotStarted)
 	})
 }
 
@@ -175,14 +137,11 @@ func TestLifetimes(t *testing.T) {
 func TestForcedResultIsKeptAsLong(t *testing.T) {
 	now := time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)
 	d := process(t, dedup.NewMemory(), &options{Lease: time.Minute, ResultTTL: time.Minute, Now: func() time.Time { return now }})
-	_ = must[dedup.Start[string, string]](t)(d.TryStart(t.Context(), "a"))
-	if !must[bool](t)(d.ForceComplete(t.Context(), "a", "x", dedup.Audit{By: "ada", Reason: "why", Force: true})) {
-		t.Fatal("nothing to complete")
-	}
+	check.Get(d.TryStart(t.Context(), "a"))
+	check.Need(t, check.Get(d.ForceComplete(t.Context(), "a", "x", dedup.Audit{By: "ada", Reason: "why", Force: true})),
+		"nothing to complete")
 	for _, omitted := range []bool{false, true} {
-		if out := must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", never(t))); out.Omitted != omitted {
-			t.Errorf("%+v, want omitted %v", out, omitted)
-		}
+		check.Is(t, check.Get(d.Once(t.Context(), "a", never(t))).Omitted, omitted)
 		now = now.Add(time.Minute)
 	}
 }
@@ -192,26 +151,17 @@ func TestInvalidate(t *testing.T) {
 		var ran atomic.Int64
 		store := dedup.NewMemory()
 		d := process(t, store, &options{CacheSize: 10, KeepForever: true, Lease: time.Minute})
-		if must[bool](t)(d.Invalidate(t.Context(), "a")) {
-			t.Error("there was nothing")
-		}
-		attempt := must[dedup.Start[string, string]](t)(d.TryStart(t.Context(), "a")).Attempt
-		_, err := d.Invalidate(t.Context(), "a")
-		isA[*dedup.StillRunningError](t, err)
-		if err := attempt.Complete(t.Context(), incompressible(5000)); err != nil {
-			t.Fatal(err)
-		}
-		if !must[bool](t)(d.Invalidate(t.Context(), "a")) || must[bool](t)(d.Invalidate(t.Context(), "a")) {
-			t.Error("want true, then false")
-		}
-		if out := must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", returns("2", &ran))); out.Replayed || out.Attempt != 1 {
-			t.Errorf("%+v", out)
-		}
-		_ = must[dedup.Start[string, string]](t)(d.TryStart(t.Context(), "b"))
+		check.That(t, !check.Get(d.Invalidate(t.Context(), "a")), "there was nothing")
+		attempt := check.Get(d.TryStart(t.Context(), "a")).Attempt
+		isA[*dedup.StillRunningError](t, check.Err(d.Invalidate(t.Context(), "a")))
+		check.OK(t, attempt.Complete(t.Context(), incompressible(5000)))
+		check.That(t, check.Get(d.Invalidate(t.Context(), "a")) && !check.Get(d.Invalidate(t.Context(), "a")),
+			"want true, then false")
+		out := check.Get(d.Once(t.Context(), "a", returns("2", &ran)))
+		check.That(t, !out.Replayed && out.Attempt == 1, "%+v", out)
+		check.Get(d.TryStart(t.Context(), "b"))
 		bubble.Sleep(time.Hour)
-		if must[bool](t)(d.Invalidate(t.Context(), "b")) {
-			t.Error("a timed out id runs again unasked")
-		}
+		check.That(t, !check.Get(d.Invalidate(t.Context(), "b")), "a timed out id runs again unasked")
 	})
 }
 
@@ -221,21 +171,16 @@ func TestPayload(t *testing.T) {
 	for _, o := range []*options{{}, {CacheSize: 5}} {
 		d := process(t, store, o)
 		for _, same := range [][][]byte{{[]byte("100"), []byte("EUR")}, nil} {
-			if out := must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", returns("1", &ran), same...)); out.Value != "1" {
-				t.Errorf("%+v", out)
-			}
+			check.Is(t, check.Get(d.Once(t.Context(), "a", returns("1", &ran), same...)).Value, "1")
 		}
 		for _, other := range [][][]byte{{[]byte("900"), []byte("EUR")}, {[]byte("100EUR")}, {[]byte("100"), []byte("EUR"), nil}} {
-			_, err := d.Once(t.Context(), "a", never(t), other...)
-			isA[*dedup.PayloadMismatchError](t, err)
+			isA[*dedup.PayloadMismatchError](t, check.Err(d.Once(t.Context(), "a", never(t), other...)))
 		}
 	}
 	d := process(t, store, nil)
-	_ = must[dedup.Outcome[string]](t)(d.Once(t.Context(), "b", returns("1", &ran)))
-	if out := must[dedup.Outcome[string]](t)(d.Once(t.Context(), "b", never(t), []byte("any"))); out.Value != "1" {
-		t.Errorf("a first call without a payload: %+v", out)
-	}
-	_ = must[dedup.Start[string, string]](t)(d.TryStart(t.Context(), "c", []byte("one")))
+	check.Get(d.Once(t.Context(), "b", returns("1", &ran)))
+	check.Is(t, check.Get(d.Once(t.Context(), "b", never(t), []byte("any"))).Value, "1")
+	check.Get(d.TryStart(t.Context(), "c", []byte("one")))
 	_, err := process(t, store, nil).TryStart(t.Context(), "c", []byte("two"))
 	isA[*dedup.PayloadMismatchError](t, err)
 }
@@ -282,21 +227,18 @@ func TestPlacesOfResults(t *testing.T) {
 			var ran atomic.Int64
 			store := dedup.NewMemory()
 			d := process(t, store, &c.options)
-			if out := must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", returns(c.value, &ran))); out.Value != c.value || out.Omitted {
+			if out := check.Get(d.Once(t.Context(), "a", returns(c.value, &ran))); out.Value != c.value || out.Omitted {
 				t.Error("the first call does not get its own value")
 			}
-			out := must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", never(t)))
-			r := must[dedup.Entry](t)(d.Status(t.Context(), "a")).Row
-			if r.Result.Place != c.place || r.Result.Codec != c.codec {
-				t.Errorf("in %q as %q, want %q as %q", r.Result.Place, r.Result.Codec, c.place, c.codec)
-			}
+			out := check.Get(d.Once(t.Context(), "a", never(t)))
+			r := check.Get(d.Status(t.Context(), "a")).Row
+			check.That(t, r.Result.Place == c.place && r.Result.Codec == c.codec,
+				"in %q as %q, want %q as %q", r.Result.Place, r.Result.Codec, c.place, c.codec)
 			if omitted := c.place == dedup.Omitted; out.Omitted != omitted || !omitted && out.Value != c.value {
 				t.Errorf("omitted %v, %d bytes", out.Omitted, len(out.Value))
 			}
 			if b, ok := c.options.Overflow.(bucket); ok {
-				if len(b) != c.overflow {
-					t.Errorf("%d objects", len(b))
-				}
+				check.That(t, len(b) == c.overflow, "%d objects", len(b))
 				for key := range b {
 					if len(key) != 44 || strings.Trim(key, "abcdefghijklmnopqrstuvwxyz0123456789-/") != "" {
 						t.Errorf("key %q", key)
@@ -318,18 +260,12 @@ func TestReplayHook(t *testing.T) {
 		return out, nil
 	}}
 	d := process(t, dedup.NewMemory(), o)
-	if out := must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", returns("1", &ran))); out.Value != "1" {
-		t.Errorf("the first call: %+v", out)
-	}
+	check.Is(t, check.Get(d.Once(t.Context(), "a", returns("1", &ran))).Value, "1")
 	for range 2 {
-		if out := must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", never(t))); out.Value != "1 (again)" {
-			t.Errorf("a duplicate: %+v", out)
-		}
+		check.Is(t, check.Get(d.Once(t.Context(), "a", never(t))).Value, "1 (again)")
 	}
 	_, _ = d.Once(t.Context(), "b", returns("secret", &ran))
-	if _, err := d.Once(t.Context(), "b", never(t)); !errors.Is(err, refuse) {
-		t.Errorf("error %v, want the hook's", err)
-	}
+	check.Fails(t, check.Err(d.Once(t.Context(), "b", never(t))), refuse)
 }
 
 func TestSwitchedOff(t *testing.T) {
@@ -338,22 +274,67 @@ func TestSwitchedOff(t *testing.T) {
 		store := dedup.NewMemory()
 		d := process(t, store, &dedup.Options[string, string]{Off: off})
 		for range 2 {
-			_ = must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", returns("1", &ran)))
+			check.Get(d.Once(t.Context(), "a", returns("1", &ran)))
 		}
-		if runs := ran.Load(); off != (runs == 2) {
-			t.Errorf("off %v: %d runs", off, runs)
-		}
+		runs := ran.Load()
+		check.That(t, off == (runs == 2), "off %v: %d runs", off, runs)
 		if !off {
 			continue
 		}
-		a := must[dedup.Start[string, string]](t)(d.TryStart(t.Context(), "b")).Attempt
+		a := check.Get(d.TryStart(t.Context(), "b")).Attempt
 		for _, err := range []error{a.Extend(t.Context(), time.Second), a.Complete(t.Context(), "x"), a.Fail(t.Context(), errDown)} {
-			if err != nil {
-				t.Error(err)
-			}
+			check.OK(t, err)
 		}
-		if s := must[dedup.Entry](t)(d.Status(t.Context(), "a")); s.Status != dedup.NotStarted {
-			t.Error(s.Status)
+		check.Is(t, check.Get(d.Status(t.Context(), "a")).Status, dedup.NotStarted)
+	}
+}
+
+// bare is a codec of bytes that copies nothing.
+type bare struct{}
+
+func (bare) Name() string                      { return "bare" }
+func (bare) Marshal(value any) ([]byte, error) { return value.([]byte), nil }
+func (bare) Unmarshal(data []byte, into any) error {
+	*into.(*[]byte) = data
+	return nil
+}
+
+// TestNobodyChangesWhatIsRemembered: callers may do with their result what they
+// like, also where the codec copies nothing: the next ones get what the first
+// one got.
+func TestNobodyChangesWhatIsRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := check.Get(
+			dedup.New(dedup.NewMemory(), "p", &dedup.Options[string, []byte]{Codec: bare{}, CacheSize: 10}))
+		release := make(chan struct{})
+		call := func() {
+			out, err := d.Once(t.Context(), "a", func(context.Context) ([]byte, error) { <-release; return []byte("first"), nil })
+			check.That(t, err == nil && string(out.Value) == "first",
+				"%q, %v; want what the first call got", out.Value, err)
+			copy(out.Value, "other")
 		}
+		for range 5 { // one owner, the others wait for it in this process
+			go call()
+		}
+		synctest.Wait()
+		close(release)
+		synctest.Wait()
+		call() // from the cache
+	})
+}
+
+// TestResultTooLargeToUnpack: a result that is small when it is compressed, and
+// larger than what is ever unpacked, is omitted. It must not be stored as
+// something that no duplicate can read.
+func TestResultTooLargeToUnpack(t *testing.T) {
+	d := process(t, dedup.NewMemory(), nil)
+	large := strings.Repeat("x", 64<<20)
+	check.Is(t, len(check.Get(d.Once(t.Context(), "a", func(context.Context) (string, error) { return large, nil })).Value), len(large))
+	out := check.Get(d.Once(t.Context(), "a", never(t)))
+	check.That(t, out.Omitted && out.Replayed, "omitted %v, replayed %v", out.Omitted, out.Replayed)
+	fits := large[:64<<20-2] // and its quotes
+	for range 2 {
+		out := check.Get(d.Once(t.Context(), "b", func(context.Context) (string, error) { return fits, nil }))
+		check.That(t, out.Value == fits, "%d bytes, omitted %v", len(out.Value), out.Omitted)
 	}
 }

@@ -3,11 +3,14 @@ package dedup_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dev/faulty"
 	"github.com/streamsort/streamsort/internal/dynamo"
@@ -62,7 +65,7 @@ func (h *hurt) once(size int) error {
 func TestEveryRequestGoesWrongOnce(t *testing.T) {
 	audit := dedup.Audit{By: "ada", Reason: "why"}
 	attempt := func(h *hurt) *dedup.Attempt[string, string] {
-		return must[dedup.Start[string, string]](h)(h.d.TryStart(h.Context(), "a")).Attempt
+		return check.Get(h.d.TryStart(h.Context(), "a")).Attempt
 	}
 	for _, operation := range []struct {
 		name    string
@@ -87,14 +90,12 @@ func TestEveryRequestGoesWrongOnce(t *testing.T) {
 			}
 			return nil
 		}, dedup.Failed, 3},
-		{"invalidate", func(h *hurt) { _ = h.once(5) }, func(h *hurt) error { _, err := h.d.Invalidate(h.Context(), "a"); return err }, dedup.Expired, 1},
+		{"invalidate", func(h *hurt) { _ = h.once(5) }, func(h *hurt) error { return check.Err(h.d.Invalidate(h.Context(), "a")) }, dedup.Expired, 1},
 		{"release", func(h *hurt) { _ = attempt(h); h.now = h.now.Add(time.Hour) }, func(h *hurt) error {
-			_, err := h.d.Release(h.Context(), "a", audit)
-			return err
+			return check.Err(h.d.Release(h.Context(), "a", audit))
 		}, dedup.Failed, 0},
 		{"force-complete", func(h *hurt) { _ = attempt(h); h.now = h.now.Add(time.Hour) }, func(h *hurt) error {
-			_, err := h.d.ForceComplete(h.Context(), "a", incompressible(5000), audit)
-			return err
+			return check.Err(h.d.ForceComplete(h.Context(), "a", incompressible(5000), audit))
 		}, dedup.Completed, 0},
 	} {
 		t.Run(operation.name, func(t *testing.T) {
@@ -110,13 +111,10 @@ func TestEveryRequestGoesWrongOnce(t *testing.T) {
 					if fault == ddbtest.Repeated && operation.want == dedup.Completed && h.ran > 0 {
 						h.unseen()
 					}
-					if k > 20 {
-						t.Fatal("more than 20 requests")
-					}
-					entry := must[dedup.Entry](t)(h.d.Status(t.Context(), "a"))
-					if entry.Status != operation.want || h.ran > operation.runs {
-						t.Errorf("%s at request %d: %s after %d runs, want %s after %d at most", fault, k, entry.Status, h.ran, operation.want, operation.runs)
-					}
+					check.Need(t, k <= 20, "more than 20 requests")
+					entry := check.Get(h.d.Status(t.Context(), "a"))
+					check.That(t, entry.Status == operation.want && h.ran <= operation.runs,
+						"%s at request %d: %s after %d runs, want %s after %d at most", fault, k, entry.Status, h.ran, operation.want, operation.runs)
 				}
 			}
 		})
@@ -130,9 +128,7 @@ func (h *hurt) goesWrong(do func(*hurt) error, fault ddbtest.Fault, k int) bool 
 	h.table.Fail(k, fault)
 	err := do(h)
 	if h.table.Pending() {
-		if err != nil {
-			h.Errorf("request %d: %v", k, err)
-		}
+		check.That(h, err == nil, "request %d: %v", k, err)
 		h.table.Fail(0, "")
 		return false
 	}
@@ -156,9 +152,8 @@ func (h *hurt) goesWrong(do func(*hurt) error, fault ddbtest.Fault, k int) bool 
 func (h *hurt) unseen() {
 	h.Helper()
 	out, err := h.d.Once(h.Context(), "a", never(h))
-	if err != nil || !h.done[out.Value] {
-		h.Errorf("remembered %q, %v; returned %v", out.Value, err, h.done)
-	}
+	check.That(h, err == nil && h.done[out.Value],
+		"remembered %q, %v; returned %v", out.Value, err, h.done)
 }
 
 // TestNothingFollowsAFailInDoubt: a fail whose response is lost may have taken
@@ -166,50 +161,34 @@ func (h *hurt) unseen() {
 // for any payload.
 func TestNothingFollowsAFailInDoubt(t *testing.T) {
 	h := newHurt(t)
-	attempt := must[dedup.Start[string, string]](h)(h.d.TryStart(h.Context(), "a", []byte("payload"))).Attempt
+	attempt := check.Get(h.d.TryStart(h.Context(), "a", []byte("payload"))).Attempt
 	h.table.Fail(1, ddbtest.Lost)
-	if err := attempt.Fail(h.Context(), errDown); !errors.Is(err, dedup.ErrUnavailable) {
-		t.Fatal(err)
-	}
-	if err := attempt.Extend(h.Context(), time.Hour); !errors.Is(err, dedup.ErrEnded) {
-		t.Errorf("extend: %v, want that it has ended", err)
-	}
-	if err := attempt.Complete(h.Context(), "x"); !errors.Is(err, dedup.ErrEnded) {
-		t.Errorf("complete: %v, want that it has ended", err)
-	}
-	if err := attempt.Fail(h.Context(), errDown); err != nil {
-		t.Errorf("fail again: %v", err)
-	}
-	if s := must[dedup.Entry](t)(h.d.Status(h.Context(), "a")); s.Status != dedup.Failed {
-		t.Errorf("%v, want failed", s.Status)
-	}
+	check.Fails(t, attempt.Fail(h.Context(), errDown), dedup.ErrUnavailable)
+	check.Fails(t, attempt.Extend(h.Context(), time.Hour), dedup.ErrEnded)
+	check.Fails(t, attempt.Complete(h.Context(), "x"), dedup.ErrEnded)
+	check.OK(t, attempt.Fail(h.Context(), errDown))
+	check.Is(t, check.Get(h.d.Status(h.Context(), "a")).Status, dedup.Failed)
 }
 
 // TestAFailThatWasNeverStored ends nothing.
 func TestAFailThatWasNeverStored(t *testing.T) {
 	h := newHurt(t)
-	attempt := must[dedup.Start[string, string]](h)(h.d.TryStart(h.Context(), "a")).Attempt
+	attempt := check.Get(h.d.TryStart(h.Context(), "a")).Attempt
 	h.table.Fail(1, ddbtest.Refused)
-	if err := attempt.Fail(h.Context(), errDown); !errors.Is(err, dedup.ErrUnavailable) {
-		t.Fatal(err)
-	}
-	if err := attempt.Complete(h.Context(), "x"); err != nil {
-		t.Error(err)
-	}
+	check.Fails(t, attempt.Fail(h.Context(), errDown), dedup.ErrUnavailable)
+	check.OK(t, attempt.Complete(h.Context(), "x"))
 }
 
 // TestTheSDKRepeats: with its repeats on, a lost response is not heard of, and
 // no caller waits for its own claim.
-func TestTheSDKRepeats(t *testing.T) {
-	ddbtest.EachServer(t, testTheSDKRepeats)
-}
+func TestTheSDKRepeats(t *testing.T) { ddbtest.EachServer(t, testTheSDKRepeats) }
 
 func testTheSDKRepeats(t *testing.T, kind ddbtest.Kind) {
 	for request := 1; request <= 3; request++ {
 		h, network, names := newHurt(t), faulty.New(dynamo.Transport()), dedup.Names{Table: "processes" + ddbtest.Suffix()}
 		ddbtest.Open(t, kind, names.Tables()...)
-		client := must[*dynamodb.Client](t)(dynamo.New(&dynamo.Options{Endpoint: ddbtest.Endpoint(t, kind), Transport: network, MaxAttempts: 3}))
-		h.d = h.on(must[dedup.Store](t)(dedup.NewDynamo(client, names)))
+		client := check.Get(dynamo.New(&dynamo.Options{Endpoint: ddbtest.Endpoint(t, kind), Transport: network, MaxAttempts: 3}))
+		h.d = h.on(check.Get(dedup.NewDynamo(client, names)))
 		network.Fail(request, faulty.Lost)
 		if err := h.once(5); err != nil || h.ran != 1 || network.Pending() {
 			t.Errorf("request %d: %v, ran %d times", request, err, h.ran)
@@ -232,16 +211,161 @@ func TestNotRemembered(t *testing.T) {
 	h.table.Fail(3, ddbtest.Refused)
 	done, err := dedup.Each(t.Context(), h.d, []string{"c"}, func(s string) (string, error) { return s, nil },
 		func(context.Context, string) (string, error) { return "value", nil })
-	if done != 1 || err != nil {
-		t.Errorf("%d of a batch done, %v; want 1", done, err)
-	}
-	attempt := must[dedup.Start[string, string]](t)(h.d.TryStart(t.Context(), "b")).Attempt
+	check.That(t, done == 1 && err == nil, "%d of a batch done, %v; want 1", done, err)
+	attempt := check.Get(h.d.TryStart(t.Context(), "b")).Attempt
 	h.table.Fail(1, ddbtest.Lost)
 	isA[*dedup.NotRememberedError](t, attempt.Complete(t.Context(), "value"))
-	if err := attempt.Complete(t.Context(), "another"); err != nil {
-		t.Error(err)
+	check.OK(t, attempt.Complete(t.Context(), "another"))
+	check.Is(t, check.Get(h.d.Once(t.Context(), "b", never(t))).Value, "value")
+}
+
+// foreign are errors of another Deduplicator, as an effect returns them that
+// uses one.
+func foreign() map[string]error {
+	key := dedup.Key{ID: "elsewhere", Processor: "other"}
+	errs := map[string]error{
+		"not remembered": &dedup.NotRememberedError{Key: key, Err: dedup.ErrThrottled},
+		"invalid result": &dedup.InvalidError{Field: "result", Problem: "cannot be encoded"},
+		"invalid id":     &dedup.InvalidError{Field: "id", Problem: "must not be empty"},
+		"still running":  &dedup.StillRunningError{Key: key, Until: time.Now().Add(time.Hour)},
+		"another's":      &dedup.PayloadMismatchError{Key: key},
+		"quarantined":    &dedup.QuarantinedError{Key: key, Attempts: 3},
+		"lost":           &dedup.LostError{Key: key, Attempt: 1},
+		"remembered":     &dedup.RememberedError{Key: key, Message: "no such account"},
+		"throttled":      dedup.ErrThrottled,
+		"no time":        dedup.ErrNoTime,
+		"ended":          dedup.ErrEnded,
 	}
-	if out := must[dedup.Outcome[string]](t)(h.d.Once(t.Context(), "b", never(t))); out.Value != "value" {
-		t.Errorf("%+v, want the first value", out)
+	all := maps.Clone(errs)
+	for name, err := range errs {
+		all[name+", wrapped"] = fmt.Errorf("charge: %w", err)
+	}
+	return all
+}
+
+// TestErrorsOfAnotherDeduplicator: an effect that uses one and returns its error
+// has failed, and nothing is taken for an error of this one.
+func TestErrorsOfAnotherDeduplicator(t *testing.T) {
+	for name, foreign := range foreign() {
+		t.Run(name, func(t *testing.T) {
+			d := process(t, dedup.NewMemory(), nil)
+			identity := func(s string) (string, error) { return s, nil }
+			fails := func(context.Context, string) (string, error) { return "not mine", foreign }
+			for range 2 {
+				done, err := dedup.Each(t.Context(), d, []string{"a"}, identity, fails)
+				check.That(t, done == 0 && errors.Is(err, foreign), "Each: %d done, %v", done, err)
+			}
+			out, err := d.Once(t.Context(), "c", failsWith(foreign))
+			check.That(t, out.Attempt == 0 && errors.Is(err, foreign), "Once: %+v, %v", out, err)
+		})
+	}
+}
+
+// TestErrorsOfTheHook, which may use a Deduplicator as well.
+func TestErrorsOfTheHook(t *testing.T) {
+	for name, foreign := range foreign() {
+		t.Run(name, func(t *testing.T) {
+			hook := func(_ context.Context, out dedup.Outcome[string]) (dedup.Outcome[string], error) { return out, foreign }
+			d := process(t, dedup.NewMemory(), &options{OnReplay: hook})
+			var ran atomic.Int64
+			check.Get(d.Once(t.Context(), "a", returns("x", &ran)))
+			out, err := d.Once(t.Context(), "a", never(t))
+			check.That(t, out.Attempt == 0 && out.Replayed && errors.Is(err, foreign), "%+v, %v", out, err)
+		})
+	}
+}
+
+// TestForeignErrorIsNotShared: those who wait in the process for an effect that
+// fails run it themselves, whatever it fails with.
+func TestForeignErrorIsNotShared(t *testing.T) {
+	for name, foreign := range foreign() {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := process(t, dedup.NewMemory(), nil)
+				release := make(chan struct{})
+				go func() {
+					_, _ = d.Once(t.Context(), "a", func(context.Context) (string, error) { <-release; return "", foreign })
+				}()
+				synctest.Wait()
+				answers := make(chan error, 1)
+				go func() {
+					_, err := d.Once(t.Context(), "a", func(context.Context) (string, error) { return "mine", nil })
+					answers <- err
+				}()
+				synctest.Wait()
+				close(release)
+				check.OK(t, <-answers)
+			})
+		})
+	}
+}
+
+// full is an overflow store that fails with an error of its own.
+type full struct{ err error }
+
+func (f full) Put(context.Context, string, []byte) error { return f.err }
+
+func (f full) Get(context.Context, string) ([]byte, error) { return nil, f.err }
+
+// TestOverflowObjectThatIsGone: calls fail and nothing runs, until the id is
+// invalidated.
+func TestOverflowObjectThatIsGone(t *testing.T) {
+	store, gone := dedup.NewMemory(), errors.New("no such key")
+	o := &options{CompressOver: -1, Overflow: bucket{}}
+	large := func(context.Context) (string, error) { return incompressible(500 << 10), nil }
+	check.Get(process(t, store, o).Once(t.Context(), "a", large))
+	d := process(t, store, &options{Overflow: full{gone}})
+	for range 2 {
+		check.Fails(t, check.Err(d.Once(t.Context(), "a", never(t))), gone)
+	}
+	check.That(t, check.Get(d.Invalidate(t.Context(), "a")), "not invalidated")
+	var ran atomic.Int64
+	out := check.Get(d.Once(t.Context(), "a", returns("small", &ran)))
+	check.That(t, out.Value == "small" && !out.Replayed, "%+v", out)
+}
+
+// TestNoTime: half a second and the shortest lease must be left, also for a
+// duplicate, unless a look finds it; not where the lease is set.
+func TestNoTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := dedup.NewMemory()
+		var ran atomic.Int64
+		for _, c := range []struct {
+			options options
+			met     bool
+			left    time.Duration
+			want    error
+		}{
+			{options{}, false, 509 * time.Millisecond, dedup.ErrNoTime},
+			{options{}, false, 510 * time.Millisecond, nil},
+			{options{}, true, 509 * time.Millisecond, dedup.ErrNoTime},
+			{options{}, false, 100 * time.Millisecond, nil},
+			{options{Lease: time.Minute}, true, 100 * time.Millisecond, nil},
+		} {
+			d := process(t, store, &c.options)
+			if c.met {
+				meetsNew(t, d)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), c.left)
+			check.Fails(t, check.Err(d.Once(ctx, "a", returns("x", &ran))), c.want, c.left, c.want)
+			cancel()
+		}
+		if ran.Load() != 1 {
+			t.Errorf("ran %d times", ran.Load())
+		}
+	})
+}
+
+// TestErrorsOfTheOverflowStore: a result that could not be put there is not
+// remembered.
+func TestErrorsOfTheOverflowStore(t *testing.T) {
+	for name, foreign := range foreign() {
+		t.Run(name, func(t *testing.T) {
+			store := dedup.NewMemory()
+			d := process(t, store, &options{CompressOver: -1, Overflow: full{foreign}})
+			large := func(context.Context) (string, error) { return incompressible(500 << 10), nil }
+			isA[*dedup.NotRememberedError](t, check.Err(d.Once(t.Context(), "a", large)))
+			check.Is(t, check.Get(d.Status(t.Context(), "a")).Status, dedup.Running)
+		})
 	}
 }

@@ -7,11 +7,13 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/dedup"
 	"github.com/streamsort/streamsort/pkg/table"
 )
@@ -46,9 +48,7 @@ func TestInvalidOptions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := dedup.New(dedup.NewMemory(), "p", &c.options)
-			if got := as[*dedup.InvalidError](t, err).Field; got != c.field {
-				t.Errorf("field %q, want %q: %v", got, c.field, err)
-			}
+			check.Is(t, as[*dedup.InvalidError](t, err).Field, c.field, err)
 		})
 	}
 	for name, o := range map[string]*options{
@@ -56,15 +56,12 @@ func TestInvalidOptions(t *testing.T) {
 		"result as long as id":                    {TTL: time.Hour, ResultTTL: time.Hour},
 		"a result of an id that is kept for ever": {ResultTTL: 87600 * time.Hour, KeepForever: true},
 	} {
-		if _, err := dedup.New(dedup.NewMemory(), "p", o); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		_, err := dedup.New(dedup.NewMemory(), "p", o)
+		check.That(t, err == nil, "%s: %v", name, err)
 	}
 	for _, processor := range []string{"", strings.Repeat("p", 256), "\xff", "#x"} {
 		_, err := dedup.New[string, string](dedup.NewMemory(), processor, nil)
-		if as[*dedup.InvalidError](t, err).Field != "processor" {
-			t.Errorf("%q: %v", processor, err)
-		}
+		check.That(t, as[*dedup.InvalidError](t, err).Field == "processor", "%q: %v", processor, err)
 	}
 	for name, names := range map[string]dedup.Names{
 		"twice":      {IDKey: "x", ProcessorKey: "x"},
@@ -75,9 +72,8 @@ func TestInvalidOptions(t *testing.T) {
 		"swap, long": {Attributes: map[string]string{"token": strings.Repeat("x", 256)}},
 	} {
 		_, err := dedup.NewDynamo(dynamodb.New(dynamodb.Options{}), names)
-		if got := as[*dedup.InvalidError](t, err).Field; !strings.HasPrefix(got, "names") {
-			t.Errorf("%s: field %q", name, got)
-		}
+		got := as[*dedup.InvalidError](t, err).Field
+		check.That(t, strings.HasPrefix(got, "names"), "%s: field %q", name, got)
 	}
 }
 
@@ -92,30 +88,18 @@ func TestInvalidIDs(t *testing.T) {
 	d := process(t, dedup.NewMemory(), &options{KeyPrefix: "shop/"})
 	for name, id := range map[string]string{"empty": "", "long": strings.Repeat("x", 1020), "no UTF-8": "\xff"} {
 		_, err := d.Once(t.Context(), id, never(t))
-		if as[*dedup.InvalidError](t, err).Field != "id" {
-			t.Errorf("%s: %v", name, err)
-		}
-		_, err = d.TryStart(t.Context(), id)
-		isA[*dedup.InvalidError](t, err)
-		_, err = d.Invalidate(t.Context(), id)
-		isA[*dedup.InvalidError](t, err)
+		check.That(t, as[*dedup.InvalidError](t, err).Field == "id", "%s: %v", name, err)
+		isA[*dedup.InvalidError](t, check.Err(d.TryStart(t.Context(), id)))
+		isA[*dedup.InvalidError](t, check.Err(d.Invalidate(t.Context(), id)))
 	}
-	_, err := d.Once(t.Context(), strings.Repeat("x", 1019), func(context.Context) (string, error) { return "", nil })
-	if err != nil {
-		t.Error(err)
-	}
-	bad := must[*dedup.Deduplicator[chan int, string]](t)(dedup.New[chan int, string](dedup.NewMemory(), "p", nil))
-	_, err = bad.Once(t.Context(), nil, never(t))
-	isA[*dedup.InvalidError](t, err)
-	for field, audit := range map[string]dedup.Audit{
-		"by": {Reason: "x"}, "reason": {By: "x"},
-	} {
+	check.Get(d.Once(t.Context(), strings.Repeat("x", 1019), func(context.Context) (string, error) { return "", nil }))
+	bad := check.Get(dedup.New[chan int, string](dedup.NewMemory(), "p", nil))
+	isA[*dedup.InvalidError](t, check.Err(bad.Once(t.Context(), nil, never(t))))
+	for field, audit := range map[string]dedup.Audit{"by": {Reason: "x"}, "reason": {By: "x"}} {
 		_, err := d.Release(t.Context(), "a", audit)
-		if as[*dedup.InvalidError](t, err).Field != field {
-			t.Errorf("%+v: %v", audit, err)
-		}
+		check.That(t, as[*dedup.InvalidError](t, err).Field == field, "%+v: %v", audit, err)
 	}
-	attempt := must[dedup.Start[string, string]](t)(d.TryStart(t.Context(), "a")).Attempt
+	attempt := check.Get(d.TryStart(t.Context(), "a")).Attempt
 	for _, lease := range []time.Duration{0, -time.Second, 25 * time.Hour} {
 		if as[*dedup.InvalidError](t, attempt.Extend(t.Context(), lease)).Field != "lease" {
 			t.Error(lease)
@@ -125,25 +109,22 @@ func TestInvalidIDs(t *testing.T) {
 
 // TestResultThatDoesNotEncode: the effect has run, so it is not run again.
 func TestResultThatDoesNotEncode(t *testing.T) {
-	d := must[*dedup.Deduplicator[string, float64]](t)(dedup.New[string, float64](dedup.NewMemory(), "p", nil))
+	d := check.Get(dedup.New[string, float64](dedup.NewMemory(), "p", nil))
 	ran := 0
 	effect := func(context.Context) (float64, error) { ran++; return math.NaN(), nil }
 	out, err := d.Once(t.Context(), "a", effect)
-	if as[*dedup.InvalidError](t, err).Field != "result" || !math.IsNaN(out.Value) {
-		t.Errorf("%+v, %v", out, err)
-	}
-	again := must[dedup.Outcome[float64]](t)(d.Once(t.Context(), "a", effect))
-	if !again.Omitted || ran != 1 {
-		t.Errorf("%+v, ran %d times", again, ran)
-	}
+	check.That(t, as[*dedup.InvalidError](t, err).Field == "result" && math.IsNaN(out.Value),
+		"%+v, %v", out, err)
+	again := check.Get(d.Once(t.Context(), "a", effect))
+	check.That(t, again.Omitted && ran == 1, "%+v, ran %d times", again, ran)
 }
 
 // TestResultThatDoesNotDecode any more.
 func TestResultThatDoesNotDecode(t *testing.T) {
 	store := dedup.NewMemory()
 	texts := process(t, store, nil)
-	_ = must[dedup.Outcome[string]](t)(texts.Once(t.Context(), "a", func(context.Context) (string, error) { return "text", nil }))
-	numbers := must[*dedup.Deduplicator[string, int]](t)(dedup.New[string, int](store, "payments", nil))
+	check.Get(texts.Once(t.Context(), "a", func(context.Context) (string, error) { return "text", nil }))
+	numbers := check.Get(dedup.New[string, int](store, "payments", nil))
 	_, err := numbers.Once(t.Context(), "a", func(context.Context) (int, error) { t.Error("the effect ran"); return 0, nil })
 	if as[*dedup.RowError](t, err).Field != "result" {
 		t.Error(err)
@@ -160,12 +141,10 @@ func TestResultThatIsGone(t *testing.T) {
 	o := &options{CompressOver: -1, Overflow: overflow}
 	d := process(t, store, o)
 	for id, size := range map[string]int{"item": 5000, "overflow": 500 << 10} {
-		_ = must[dedup.Outcome[string]](t)(d.Once(t.Context(), id, func(context.Context) (string, error) { return incompressible(size), nil }))
+		check.Get(d.Once(t.Context(), id, func(context.Context) (string, error) { return incompressible(size), nil }))
 	}
-	r := must[dedup.Entry](t)(d.Status(t.Context(), "item")).Row
-	if err := store.PutResult(t.Context(), dedup.StoredResult{Key: r.Key, Token: r.Token}); err != nil {
-		t.Fatal(err)
-	}
+	r := check.Get(d.Status(t.Context(), "item")).Row
+	check.OK(t, store.PutResult(t.Context(), dedup.StoredResult{Key: r.Key, Token: r.Token}))
 	_, err := d.Once(t.Context(), "item", never(t))
 	if as[*dedup.RowError](t, err).Field != "result" {
 		t.Error(err)
@@ -211,9 +190,7 @@ func TestRowsThatNobodyHereWrote(t *testing.T) {
 		_, err := d.Once(t.Context(), name, never(t))
 		bad := as[*dedup.RowError](t, err)
 		if _, field, _ := strings.Cut(" "+name, " "); name == "newer" {
-			if !errors.Is(err, table.ErrNewerLayout) {
-				t.Errorf("%s: %v, want ErrNewerLayout", name, err)
-			}
+			check.That(t, errors.Is(err, table.ErrNewerLayout), "%s: %v, want ErrNewerLayout", name, err)
 		} else if want := strings.TrimPrefix(field, "wrong "); bad.Field != want {
 			t.Errorf("%s: field %q, want %q: %v", name, bad.Field, want, err)
 		}
@@ -223,7 +200,200 @@ func TestRowsThatNobodyHereWrote(t *testing.T) {
 		isA[*dedup.RowError](t, err)
 		found++
 	}
-	if found != len(broken) {
-		t.Errorf("listed %d broken rows, want %d", found, len(broken))
+	check.That(t, found == len(broken), "listed %d broken rows, want %d", found, len(broken))
+}
+
+// noStore is a Store of a type of its own.
+type noStore struct{ dedup.Store }
+
+// TestNothingGiven: what must be given and is nil is an error that names it.
+func TestNothingGiven(t *testing.T) {
+	field := func(want string, err error) {
+		t.Helper()
+		check.Is(t, as[*dedup.InvalidError](t, err).Field, want)
 	}
+	field("store", check.Err(dedup.New[string, string](nil, "p", nil)))
+	field("store", check.Err(dedup.New[string, string]((*noStore)(nil), "p", nil)))
+	field("client", check.Err(dedup.NewDynamo(nil, dedup.Names{})))
+
+	ctx, d := t.Context(), process(t, dedup.NewMemory(), nil)
+	field("effect", check.Err(d.Once(ctx, "a", nil)))
+	var zero dedup.Deduplicator[string, string]
+	for _, none := range []*dedup.Deduplicator[string, string]{nil, &zero} {
+		field("deduplicator", check.Err(none.Once(ctx, "a", never(t))))
+		field("deduplicator", check.Err(none.TryStart(ctx, "a")))
+		field("deduplicator", check.Err(none.Invalidate(ctx, "a")))
+		field("deduplicator", check.Err(none.Status(ctx, "a")))
+		field("deduplicator", check.Err(none.Release(ctx, "a", dedup.Audit{By: "ada", Reason: "why"})))
+		for _, err := range none.List(ctx) {
+			field("deduplicator", err)
+		}
+	}
+	for _, none := range []*dedup.Deduplicator[string, string]{nil, &zero} {
+		field("deduplicator", check.Err(dedup.Each(ctx, none, []string{"a"}, func(s string) (string, error) { return s, nil }, func(_ context.Context, s string) (string, error) { return s, nil })))
+		field("deduplicator", check.Err(none.Unprotected(ctx, never(t))))
+	}
+
+	var attempt dedup.Attempt[string, string]
+	for _, none := range []*dedup.Attempt[string, string]{nil, &attempt} {
+		field("attempt", none.Complete(ctx, "x"))
+		field("attempt", none.Fail(ctx, errDown))
+		field("attempt", none.Extend(ctx, time.Minute))
+		check.Is(t, none.Run(), (dedup.Run{}))
+	}
+	started := check.Get(d.TryStart(ctx, "a")).Attempt
+	field("error", started.Fail(ctx, nil))
+	check.OK(t, started.Complete(ctx, "x"))
+
+	field("id or handler", check.Err(dedup.Each[string, string, string](ctx, d, []string{"a"}, func(s string) (string, error) { return s, nil }, nil)))
+}
+
+type (
+	orderID string
+	parsed  struct{ n int }
+)
+
+func (p *parsed) MarshalText() ([]byte, error) { return []byte{byte('0' + p.n)}, nil }
+
+// textOf is the text that an id becomes.
+func textOf[ID any](t *testing.T, id ID) (string, error) {
+	d := check.Get(dedup.New[ID, string](dedup.NewMemory(), "p", nil))
+	start, err := d.TryStart(t.Context(), id)
+	if err != nil {
+		return "", err
+	}
+	return start.Attempt.Run().Key.ID, nil
+}
+
+// TestTextsOfIDs: strings of any type are themselves, and a nil is no id.
+func TestTextsOfIDs(t *testing.T) {
+	order, text := orderID("17"), "17"
+	field := func(got string, err error) {
+		t.Helper()
+		check.That(t, err == nil && got == "17", "%q, %v; want 17", got, err)
+	}
+	field(textOf(t, "17"))
+	field(textOf(t, order))
+	field(textOf(t, &order))
+	field(textOf(t, &text))
+	field(textOf[any](t, order))
+	field(textOf(t, 17))
+	got, err := textOf(t, &parsed{7})
+	check.That(t, err == nil && got == "7", "%q, %v; want 7", got, err)
+	none := func(_ string, err error) {
+		t.Helper()
+		if as[*dedup.InvalidError](t, err).Field != "id" {
+			t.Error(err)
+		}
+	}
+	none(textOf[*string](t, nil))
+	none(textOf[*parsed](t, nil))
+	none(textOf[any](t, nil))
+	none(textOf[[]byte](t, nil))
+	none(textOf[map[string]int](t, nil))
+}
+
+// fragile is a codec that panics.
+type fragile struct{}
+
+func (fragile) Name() string { return "fragile" }
+
+func (fragile) Marshal(value any) ([]byte, error) {
+	if value == "boom" {
+		panic("boom")
+	}
+	return json.Marshal(value)
+}
+
+func (fragile) Unmarshal(data []byte, into any) error {
+	if strings.Contains(string(data), "bang") {
+		panic("bang")
+	}
+	return json.Unmarshal(data, into)
+}
+
+// TestCodecThatPanics: as one that fails. The effect has run and is not run
+// again, and nobody waits for its lease.
+func TestCodecThatPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := process(t, dedup.NewMemory(), &options{Codec: fragile{}})
+		release := make(chan struct{})
+		errs := make(chan error, 2)
+		go func() {
+			_, err := d.Once(t.Context(), "a", func(context.Context) (string, error) { <-release; return "boom", nil })
+			errs <- err
+		}()
+		synctest.Wait()
+		began := time.Now()
+		follower := make(chan dedup.Outcome[string], 1)
+		go func() {
+			out, err := d.Once(t.Context(), "a", never(t))
+			errs <- err
+			follower <- out
+		}()
+		synctest.Wait()
+		close(release)
+		check.That(t, as[*dedup.InvalidError](t, <-errs).Field == "result", "want an error of the result")
+		check.OK(t, <-errs)
+		out := <-follower
+		check.That(t, out.Omitted && time.Since(began) <= 0, "%+v after %v", out, time.Since(began))
+		start := check.Get(d.TryStart(t.Context(), "b"))
+		if as[*dedup.InvalidError](t, start.Attempt.Complete(t.Context(), "boom")).Field != "result" {
+			t.Error("want an error of the result")
+		}
+		check.Get(d.Once(t.Context(), "c", func(context.Context) (string, error) { return "bang", nil }))
+		_, err := d.Once(t.Context(), "c", never(t))
+		if as[*dedup.RowError](t, err).Field != "result" {
+			t.Error(err)
+		}
+	})
+}
+
+// mute is an error without a text.
+type mute struct{ text *string }
+
+func (m mute) Error() string { return *m.text }
+
+// TestHookThatPanics: the panic goes on, the id is given back, and nobody who
+// waits is stuck.
+func TestHookThatPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := process(t, dedup.NewMemory(), &options{OnError: func(error) dedup.Failure { panic("hook") }})
+		panics := func(do func()) {
+			t.Helper()
+			defer func() {
+				got := recover()
+				check.That(t, got == "hook", "panic %v, want the hook's", got)
+			}()
+			do()
+		}
+		release, over := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(over)
+			panics(func() {
+				_, _ = d.Once(t.Context(), "a", func(context.Context) (string, error) { <-release; return "", errDown })
+			})
+		}()
+		synctest.Wait()
+		began := time.Now()
+		errs := make(chan error, 1)
+		go func() {
+			out, err := d.Once(t.Context(), "a", func(context.Context) (string, error) { return "2", nil })
+			check.That(t, out.Attempt == 2, "%+v", out)
+			errs <- err
+		}()
+		synctest.Wait()
+		close(release)
+		<-over
+		err := <-errs
+		check.That(t, err == nil && time.Since(began) <= 0, "%v after %v", err, time.Since(began))
+		start := check.Get(d.TryStart(t.Context(), "b"))
+		panics(func() { _ = start.Attempt.Fail(t.Context(), errDown) })
+		s := check.Get(d.Status(t.Context(), "b"))
+		check.That(t, s.Status == dedup.Failed && s.Row.Error == "down", "%+v", s)
+		check.Fails(t, start.Attempt.Complete(t.Context(), "x"), dedup.ErrEnded)
+		plain := process(t, dedup.NewMemory(), nil)
+		check.That(t, check.Err(plain.Once(t.Context(), "a", failsWith(mute{}))) != nil, "no error")
+		check.Is(t, check.Get(plain.Status(t.Context(), "a")).Status, dedup.Failed)
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 )
 
@@ -15,12 +16,10 @@ func FuzzJoinedKey(f *testing.F) {
 	f.Add("", "", "01:a:b")
 	f.Fuzz(func(t *testing.T, id, processor, text string) {
 		k := Key{ID: id, Processor: processor}
-		if back, ok := splitKey(k.joined()); !ok || back != k {
-			t.Errorf("%q of %q came back as %+v, %v", id, processor, back, ok)
-		}
-		if back, ok := splitKey(text); ok && back.joined() != text {
-			t.Errorf("%q was taken for %+v", text, back)
-		}
+		back, ok := splitKey(k.joined())
+		check.That(t, ok && back == k, "%q of %q came back as %+v, %v", id, processor, back, ok)
+		back, ok = splitKey(text)
+		check.That(t, !ok || back.joined() == text, "%q was taken for %+v", text, back)
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/dev/bubble"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/dedup"
 )
 
@@ -42,9 +43,7 @@ func TestEventsLogAndSpans(t *testing.T) {
 		d := process(t, store, o)
 		expect := func(what string, want ...string) {
 			t.Helper()
-			if diff := cmp.Diff(want, observed); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", what, diff)
-			}
+			check.Is(t, cmp.Diff(want, observed), "", what)
 			observed = nil
 		}
 		var ran atomic.Int64
@@ -56,10 +55,9 @@ func TestEventsLogAndSpans(t *testing.T) {
 		expect("invalidate", "invalidated 1")
 		_, _ = d.Once(t.Context(), "b", failsWith(errDown))
 		expect("fails", "new 1", "failed 1")
-		zombie := must[dedup.Start[string, string]](t)(d.TryStart(t.Context(), "b")).Attempt
+		zombie := check.Get(d.TryStart(t.Context(), "b")).Attempt
 		expect("taken over", "taken over 2", "new 2")
-		_, err := process(t, store, o).Once(t.Context(), "b", never(t))
-		isA[*dedup.StillRunningError](t, err)
+		isA[*dedup.StillRunningError](t, check.Err(process(t, store, o).Once(t.Context(), "b", never(t))))
 		expect("held", "looked 2", "looked 2", "still running 2")
 		bubble.Sleep(time.Minute)
 		_, _ = d.Once(t.Context(), "b", never(t))
@@ -69,13 +67,10 @@ func TestEventsLogAndSpans(t *testing.T) {
 		_ = zombie.Complete(t.Context(), "x")
 		expect("lost", "lost 2")
 
-		if want := []string{"once a", "end of once: false"}; !cmp.Equal(spans[:2], want) {
-			t.Errorf("spans %q, want %q first", spans, want)
-		}
+		want := []string{"once a", "end of once: false"}
+		check.That(t, cmp.Equal(spans[:2], want), "spans %q, want %q first", spans, want)
 		for _, want := range []string{"try_start b", "invalidate a", "poll b", "end of poll: true", "end of try_start: false"} {
-			if !strings.Contains(strings.Join(spans, "\n"), want) {
-				t.Errorf("no span %q in %q", want, spans)
-			}
+			check.That(t, strings.Contains(strings.Join(spans, "\n"), want), "no span %q in %q", want, spans)
 		}
 		for _, want := range []string{
 			"level=DEBUG msg=once id=a processor=payments",
@@ -91,16 +86,12 @@ func TestEventsLogAndSpans(t *testing.T) {
 			"level=WARN msg=released id=b processor=payments attempt=0 by=ada reason=fixed",
 			"level=WARN msg=lost id=b",
 		} {
-			if !strings.Contains(log.String(), want) {
-				t.Errorf("not logged: %s", want)
-			}
+			check.That(t, strings.Contains(log.String(), want), "not logged: %s", want)
 		}
 		if t.Failed() {
 			t.Log(log.String())
 		}
-		if strings.Contains(log.String(), `"x"`) {
-			t.Error("a result went to the log")
-		}
+		check.That(t, !strings.Contains(log.String(), `"x"`), "a result went to the log")
 	})
 }
 
@@ -111,7 +102,5 @@ func TestTraceWithoutEnd(t *testing.T) {
 			return ctx, nil
 		},
 	})
-	if out := must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", func(context.Context) (string, error) { return "x", nil })); out.Value != "x" {
-		t.Errorf("%+v", out)
-	}
+	check.Is(t, check.Get(d.Once(t.Context(), "a", func(context.Context) (string, error) { return "x", nil })).Value, "x")
 }

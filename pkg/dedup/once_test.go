@@ -10,7 +10,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/streamsort/streamsort/internal/dev/bubble"
+	"github.com/streamsort/streamsort/internal/dev/check"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/pkg/dedup"
 )
 
@@ -19,10 +23,7 @@ type options = dedup.Options[string, string]
 // process is a Deduplicator as one process has it.
 func process(t testing.TB, store dedup.Store, o *options) *dedup.Deduplicator[string, string] {
 	t.Helper()
-	d, err := dedup.New(store, "payments", o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := check.Get(dedup.New(store, "payments", o))
 	return d
 }
 
@@ -30,16 +31,13 @@ func process(t testing.TB, store dedup.Store, o *options) *dedup.Deduplicator[st
 func meetsNew(t testing.TB, d *dedup.Deduplicator[string, string]) {
 	t.Helper()
 	for i := range 4 {
-		_ = must[dedup.Outcome[string]](t)(d.Once(t.Context(), fmt.Sprint("new-", i), answers("x")))
+		check.Get(d.Once(t.Context(), fmt.Sprint("new-", i), answers("x")))
 	}
 }
 
 // returns is an effect that returns a value, and counts how often it ran.
 func returns(value string, ran *atomic.Int64) func(context.Context) (string, error) {
-	return func(context.Context) (string, error) {
-		ran.Add(1)
-		return value, nil
-	}
+	return func(context.Context) (string, error) { ran.Add(1); return value, nil }
 }
 
 func failsWith(err error) func(context.Context) (string, error) {
@@ -48,18 +46,13 @@ func failsWith(err error) func(context.Context) (string, error) {
 
 // never is an effect that must not run.
 func never(t testing.TB) func(context.Context) (string, error) {
-	return func(context.Context) (string, error) {
-		t.Error("the effect ran")
-		return "", nil
-	}
+	return func(context.Context) (string, error) { t.Error("the effect ran"); return "", nil }
 }
 
 func must[T any](t testing.TB) func(T, error) T {
 	return func(value T, err error) T {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		return value
 	}
 }
@@ -68,9 +61,7 @@ func must[T any](t testing.TB) func(T, error) T {
 func as[E error](t testing.TB, err error) E {
 	t.Helper()
 	var want E
-	if !errors.As(err, &want) {
-		t.Fatalf("error %v (%T), want a %T", err, err, want)
-	}
+	check.Need(t, errors.As(err, &want), "error %v (%T), want a %T", err, err, want)
 	return want
 }
 
@@ -84,20 +75,17 @@ func TestOnceRunsOnce(t *testing.T) {
 	var ran atomic.Int64
 	store := dedup.NewMemory()
 	d := process(t, store, nil)
-	first := must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", returns("1", &ran)))
-	if first.Value != "1" || first.Replayed || first.Attempt != 1 {
-		t.Errorf("first: %+v", first)
-	}
+	first := check.Get(d.Once(t.Context(), "a", returns("1", &ran)))
+	check.That(t, first.Value == "1" && !first.Replayed && first.Attempt == 1, "first: %+v", first)
 	for _, other := range []*dedup.Deduplicator[string, string]{d, process(t, store, nil), process(t, store, &options{CacheSize: 1})} {
-		second := must[dedup.Outcome[string]](t)(other.Once(t.Context(), "a", returns("2", &ran)))
+		second := check.Get(other.Once(t.Context(), "a", returns("2", &ran)))
 		if second.Value != "1" || !second.Replayed || second.Omitted || second.CompletedAt.IsZero() {
 			t.Errorf("second: %+v", second)
 		}
 	}
-	refunds := must[*dedup.Deduplicator[string, string]](t)(dedup.New[string, string](store, "refunds", nil))
-	if out := must[dedup.Outcome[string]](t)(refunds.Once(t.Context(), "a", returns("3", &ran))); out.Value != "3" || out.Replayed {
-		t.Errorf("another processor: %+v", out)
-	}
+	refunds := check.Get(dedup.New[string, string](store, "refunds", nil))
+	out := check.Get(refunds.Once(t.Context(), "a", returns("3", &ran)))
+	check.That(t, out.Value == "3" && !out.Replayed, "another processor: %+v", out)
 	if ran.Load() != 2 {
 		t.Errorf("ran %d times, want once a processor", ran.Load())
 	}
@@ -115,18 +103,16 @@ type receipt struct {
 }
 
 func TestAnyTypes(t *testing.T) {
-	d := must[*dedup.Deduplicator[order, receipt]](t)(dedup.New[order, receipt](dedup.NewMemory(), "orders", nil))
+	d := check.Get(dedup.New[order, receipt](dedup.NewMemory(), "orders", nil))
 	want := receipt{7, []string{"a", "b"}}
 	for range 2 {
 		out, err := d.Once(t.Context(), order{"x", 1}, func(context.Context) (receipt, error) { return want, nil })
-		if err != nil || out.Value.Cents != 7 || len(out.Value.Lines) != 2 {
-			t.Errorf("%+v, %v", out, err)
-		}
+		check.That(t, err == nil && out.Value.Cents == 7 && len(out.Value.Lines) == 2,
+			"%+v, %v", out, err)
 	}
-	entry := must[dedup.Entry](t)(d.Status(t.Context(), order{"x", 1}))
-	if entry.Row.ID != `{"Shop":"x","Number":1}` || entry.Status != dedup.Completed {
-		t.Errorf("%+v", entry)
-	}
+	entry := check.Get(d.Status(t.Context(), order{"x", 1}))
+	check.That(t, entry.Row.ID == `{"Shop":"x","Number":1}` && entry.Status == dedup.Completed,
+		"%+v", entry)
 }
 
 // TestWaiterGetsTheResult: a call in another process waits for the one that
@@ -151,9 +137,7 @@ func TestWaiterGetsTheResult(t *testing.T) {
 				}()
 				<-started
 				out, err := process(t, store, o).Once(t.Context(), "a", never(t))
-				if err != nil || out.Value != "slow" || !out.Replayed {
-					t.Errorf("%+v, %v", out, err)
-				}
+				check.That(t, err == nil && out.Value == "slow" && out.Replayed, "%+v, %v", out, err)
 			})
 		})
 	}
@@ -164,7 +148,7 @@ func TestWaiterNeverRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := dedup.NewMemory()
 		lease := time.Minute
-		started := must[dedup.Start[string, string]](t)(process(t, store, &options{Lease: lease}).TryStart(t.Context(), "a"))
+		started := check.Get(process(t, store, &options{Lease: lease}).TryStart(t.Context(), "a"))
 		for name, o := range map[string]*options{
 			"no wait":  {Lease: lease, Poll: dedup.NoWait()},
 			"linear":   {Lease: lease, Poll: dedup.Linear(time.Second, 20*time.Second)},
@@ -176,9 +160,8 @@ func TestWaiterNeverRuns(t *testing.T) {
 			if !busy.Until.Equal(started.Attempt.Run().LeaseUntil) || busy.Cause != nil {
 				t.Errorf("%s: until %v, cause %v; want until %v", name, busy.Until, busy.Cause, started.Attempt.Run().LeaseUntil)
 			}
-			if name == "its last" && time.Since(began) != 9*time.Second {
-				t.Errorf("waited %v, want 9 s", time.Since(began))
-			}
+			check.That(t, name != "its last" || time.Since(began) == 9*time.Second,
+				"waited %v, want 9 s", time.Since(began))
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
@@ -202,7 +185,7 @@ func TestZombie(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := dedup.NewMemory()
 		o := &options{Lease: time.Second}
-		zombie := must[dedup.Start[string, string]](t)(process(t, store, o).TryStart(t.Context(), "a")).Attempt
+		zombie := check.Get(process(t, store, o).TryStart(t.Context(), "a")).Attempt
 		bubble.Sleep(3 * time.Second)
 		var second dedup.Run
 		out, err := process(t, store, o).Once(t.Context(), "a", func(ctx context.Context) (string, error) {
@@ -213,9 +196,7 @@ func TestZombie(t *testing.T) {
 				"extend":   zombie.Extend(ctx, time.Minute),
 			} {
 				lost := as[*dedup.LostError](t, err)
-				if lost.Attempt != 1 || lost.Fence != zombie.Run().Fence {
-					t.Errorf("%s: %+v", name, lost)
-				}
+				check.That(t, lost.Attempt == 1 && lost.Fence == zombie.Run().Fence, "%s: %+v", name, lost)
 			}
 			return "second", nil
 		})
@@ -223,9 +204,7 @@ func TestZombie(t *testing.T) {
 			t.Errorf("%+v of %+v, %v", out, second, err)
 		}
 		isA[*dedup.LostError](t, zombie.Complete(t.Context(), "zombie"))
-		if out := must[dedup.Outcome[string]](t)(process(t, store, o).Once(t.Context(), "a", never(t))); out.Value != "second" {
-			t.Errorf("remembered %q", out.Value)
-		}
+		check.Is(t, check.Get(process(t, store, o).Once(t.Context(), "a", never(t))).Value, "second")
 	})
 }
 
@@ -234,24 +213,18 @@ func TestLateCompletionBeforeATakeover(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := dedup.NewMemory()
 		d := process(t, store, &options{Lease: time.Second})
-		attempt := must[dedup.Start[string, string]](t)(d.TryStart(t.Context(), "a")).Attempt
+		attempt := check.Get(d.TryStart(t.Context(), "a")).Attempt
 		bubble.Sleep(time.Minute)
 		for range 2 {
-			if err := attempt.Complete(t.Context(), "late"); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, attempt.Complete(t.Context(), "late"))
 		}
 		for name, err := range map[string]error{
 			"fail": attempt.Fail(t.Context(), errors.New("x")), "extend": attempt.Extend(t.Context(), time.Second),
 		} {
-			if !errors.Is(err, dedup.ErrEnded) {
-				t.Errorf("%s after complete: %v, want ErrEnded", name, err)
-			}
+			check.That(t, errors.Is(err, dedup.ErrEnded), "%s after complete: %v, want ErrEnded", name, err)
 		}
-		again := must[dedup.Start[string, string]](t)(d.TryStart(t.Context(), "a"))
-		if again.Attempt != nil || again.Duplicate.Value != "late" {
-			t.Errorf("%+v", again)
-		}
+		again := check.Get(d.TryStart(t.Context(), "a"))
+		check.That(t, again.Attempt == nil && again.Duplicate.Value == "late", "%+v", again)
 	})
 }
 
@@ -259,12 +232,10 @@ func TestExtend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := dedup.NewMemory()
 		o := &options{Lease: time.Second, Poll: dedup.NoWait()}
-		attempt := must[dedup.Start[string, string]](t)(process(t, store, o).TryStart(t.Context(), "a")).Attempt
+		attempt := check.Get(process(t, store, o).TryStart(t.Context(), "a")).Attempt
 		for range 3 {
 			bubble.Sleep(900 * time.Millisecond)
-			if err := attempt.Extend(t.Context(), time.Minute); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, attempt.Extend(t.Context(), time.Minute))
 		}
 		if want := time.Now().Add(time.Minute); !attempt.Run().LeaseUntil.Equal(want) {
 			t.Errorf("lease until %v, want %v", attempt.Run().LeaseUntil, want)
@@ -273,8 +244,7 @@ func TestExtend(t *testing.T) {
 			t.Errorf("a shorter one: %v, until %v", err, attempt.Run().LeaseUntil)
 		}
 		bubble.Sleep(30 * time.Second)
-		_, err := process(t, store, o).Once(t.Context(), "a", never(t))
-		isA[*dedup.StillRunningError](t, err)
+		isA[*dedup.StillRunningError](t, check.Err(process(t, store, o).Once(t.Context(), "a", never(t))))
 	})
 }
 
@@ -286,25 +256,16 @@ func TestLeaseOver(t *testing.T) {
 			<-ctx.Done()
 			return "", context.Cause(ctx)
 		})
-		if !errors.Is(err, dedup.ErrLeaseOver) {
-			t.Errorf("error %v, want ErrLeaseOver", err)
-		}
+		check.That(t, errors.Is(err, dedup.ErrLeaseOver), "error %v, want ErrLeaseOver", err)
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		_, err = process(t, store, nil).Once(ctx, "b", func(ctx context.Context) (string, error) {
+		check.Get(process(t, store, nil).Once(ctx, "b", func(ctx context.Context) (string, error) {
 			run, _ := dedup.RunOf(ctx)
-			if left := time.Until(run.LeaseUntil); left != 9500*time.Millisecond {
-				t.Errorf("a lease of %v with 10 s left, want 9.5 s", left)
-			}
+			check.Is(t, time.Until(run.LeaseUntil), 9500*time.Millisecond)
 			return "", nil
-		})
-		if err != nil {
-			t.Error(err)
-		}
+		}))
 		bubble.Sleep(9495 * time.Millisecond)
-		if _, err := process(t, store, nil).Once(ctx, "c", never(t)); !errors.Is(err, dedup.ErrNoTime) {
-			t.Errorf("error %v with half a second left, want ErrNoTime", err)
-		}
+		check.Fails(t, check.Err(process(t, store, nil).Once(ctx, "c", never(t))), dedup.ErrNoTime)
 	})
 }
 
@@ -313,12 +274,8 @@ func TestLeaseOver(t *testing.T) {
 func TestEndedCaller(t *testing.T) {
 	d := process(t, dedup.NewMemory(), nil)
 	ctx, cancel := context.WithCancel(t.Context())
-	if _, err := d.Once(ctx, "a", func(context.Context) (string, error) { cancel(); return "done", nil }); err != nil {
-		t.Fatal(err)
-	}
-	if out := must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", never(t))); out.Value != "done" {
-		t.Errorf("%+v", out)
-	}
+	check.Get(d.Once(ctx, "a", func(context.Context) (string, error) { cancel(); return "done", nil }))
+	check.Is(t, check.Get(d.Once(t.Context(), "a", never(t))).Value, "done")
 }
 
 // TestPanic: an effect that panics has failed, and the panic goes on.
@@ -326,20 +283,13 @@ func TestPanic(t *testing.T) {
 	var ran atomic.Int64
 	d := process(t, dedup.NewMemory(), nil)
 	func() {
-		defer func() {
-			if recover() != "boom" {
-				t.Error("the panic is gone")
-			}
-		}()
+		defer func() { check.That(t, recover() == "boom", "the panic is gone") }()
 		_, _ = d.Once(t.Context(), "a", func(context.Context) (string, error) { panic("boom") })
 	}()
-	entry := must[dedup.Entry](t)(d.Status(t.Context(), "a"))
-	if entry.Status != dedup.Failed || entry.Row.Error != "the effect panicked" {
-		t.Errorf("%+v", entry)
-	}
-	if out := must[dedup.Outcome[string]](t)(d.Once(t.Context(), "a", returns("2", &ran))); out.Attempt != 2 {
-		t.Errorf("%+v", out)
-	}
+	entry := check.Get(d.Status(t.Context(), "a"))
+	check.That(t, entry.Status == dedup.Failed && entry.Row.Error == "the effect panicked",
+		"%+v", entry)
+	check.Is(t, check.Get(d.Once(t.Context(), "a", returns("2", &ran))).Attempt, 2)
 }
 
 // TestHundredCallersAfterATimeOut: one takes over. The older libraries let all
@@ -348,7 +298,7 @@ func TestHundredCallersAfterATimeOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := dedup.NewMemory()
 		o := &options{Lease: 10 * time.Second}
-		_ = must[dedup.Start[string, string]](t)(process(t, store, o).TryStart(t.Context(), "a"))
+		check.Get(process(t, store, o).TryStart(t.Context(), "a"))
 		bubble.Sleep(time.Minute)
 		crowd(t, 100, func(int) *dedup.Deduplicator[string, string] { return process(t, store, o) })
 	})
@@ -385,9 +335,7 @@ func crowd(t *testing.T, n int, caller func(int) *dedup.Deduplicator[string, str
 				bubble.Sleep(time.Second)
 				return fmt.Sprint("value of ", i), nil
 			})
-			if err != nil || out.Value == "" {
-				t.Errorf("caller %d: %+v, %v", i, out, err)
-			}
+			check.That(t, err == nil && out.Value != "", "caller %d: %+v, %v", i, out, err)
 			if out.Replayed {
 				replayed.Add(1)
 			}
@@ -396,5 +344,193 @@ func crowd(t *testing.T, n int, caller func(int) *dedup.Deduplicator[string, str
 	wait.Wait()
 	if ran.Load() != 1 || replayed.Load() != int64(n)-1 {
 		t.Errorf("%d runs and %d replays, want 1 and %d", ran.Load(), replayed.Load(), n-1)
+	}
+}
+
+// TestEachCallerHasItsOwnDeadline: calls of one process share a wait, and not
+// how long they may wait.
+func TestEachCallerHasItsOwnDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := dedup.NewMemory()
+		elsewhere, here := process(t, store, &options{Lease: time.Minute}), process(t, store, &options{Lease: time.Minute})
+		go func() {
+			_, _ = elsewhere.Once(t.Context(), "a", func(context.Context) (string, error) {
+				bubble.Sleep(8 * time.Second)
+				return "value", nil
+			})
+		}()
+		synctest.Wait()
+		type result struct {
+			out   dedup.Outcome[string]
+			err   error
+			after time.Duration
+		}
+		began := time.Now()
+		call := func(within time.Duration) <-chan result {
+			answer := make(chan result, 1)
+			go func() {
+				ctx, cancel := context.WithTimeout(t.Context(), within)
+				defer cancel()
+				out, err := here.Once(ctx, "a", never(t))
+				answer <- result{out, err, time.Since(began)}
+			}()
+			synctest.Wait()
+			return answer
+		}
+		// Three that come one after the other; the first asks the table.
+		hasty, patient, hastier := call(2*time.Second), call(time.Minute), call(time.Second)
+		if got := <-hastier; got.after > time.Second {
+			t.Errorf("the hastier one: %+v", got)
+		} else {
+			isA[*dedup.StillRunningError](t, got.err)
+		}
+		if got := <-hasty; got.after > 2*time.Second {
+			t.Errorf("the hasty one: %+v", got)
+		} else {
+			isA[*dedup.StillRunningError](t, got.err)
+		}
+		if got := <-patient; got.err != nil || got.out.Value != "value" {
+			t.Errorf("the patient one: %+v, %v after %v", got.out, got.err, got.after)
+		}
+	})
+}
+
+// TestPatienceIsNotDoubled: who has waited for a call of its process that gave
+// up waits no longer than it may in all, and asks no more than once again.
+func TestPatienceIsNotDoubled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		meter := ddbtest.NewMeter(memory())
+		store := on(t, meter)
+		check.Get(process(t, store, nil).TryStart(t.Context(), "a"))
+		here := process(t, store, nil)
+		began := time.Now()
+		answers := make(chan error)
+		call := func(ctx context.Context) { _, err := here.Once(ctx, "a", never(t)); answers <- err }
+		// The one that asks the table gives up before the others.
+		hasty, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		go call(hasty)
+		synctest.Wait()
+		for range 50 {
+			go call(t.Context())
+		}
+		for range 51 {
+			isA[*dedup.StillRunningError](t, <-answers)
+		}
+		took := time.Since(began)
+		check.That(t, took <= 15*time.Second, "waited %v, want 15s at most", took)
+		claims := meter.Take().Writes
+		check.That(t, claims <= 3, "%v claims, want 3 at most", claims)
+	})
+}
+
+// TestStuckEffectKeepsNobody: an effect that does not return when its lease ends
+// is taken over by calls of its own process as well, as it is by others.
+func TestStuckEffectKeepsNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := process(t, dedup.NewMemory(), &options{Lease: time.Minute, Poll: dedup.Linear(time.Second, time.Minute)})
+		release, stuck := make(chan struct{}), make(chan error, 1)
+		go func() {
+			_, err := d.Once(t.Context(), "a", func(context.Context) (string, error) { <-release; return "late", nil })
+			stuck <- err
+		}()
+		synctest.Wait()
+		bubble.Sleep(30 * time.Second)
+		// Some wait as the lease ends; one of them runs the effect.
+		began := time.Now()
+		var ran atomic.Int64
+		answers := make(chan dedup.Outcome[string])
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+		defer cancel()
+		for range 5 {
+			go func() {
+				out, err := d.Once(ctx, "a", returns("second", &ran))
+				if err != nil {
+					t.Error(err)
+				}
+				answers <- out
+			}()
+		}
+		for range 5 {
+			out := <-answers
+			check.That(t, out.Value == "second" && out.Attempt == 2, "%+v", out)
+		}
+		if took := time.Since(began); took < 32*time.Second || took > 34*time.Second || ran.Load() != 1 {
+			t.Errorf("ran %d times after %v, want once when lease and margin are over", ran.Load(), took)
+		}
+		close(release)
+		isA[*dedup.LostError](t, <-stuck)
+		check.Is(t, check.Get(d.Once(t.Context(), "a", never(t))).Value, "second")
+	})
+}
+
+// TestDelays: how long a caller waits between its looks, and in all.
+func TestDelays(t *testing.T) {
+	ms := time.Millisecond
+	for name, c := range map[string]struct {
+		poll   dedup.Poll
+		random float64
+		want   []time.Duration
+	}{
+		"linear":              {dedup.Linear(30*ms, 100*ms), 0, []time.Duration{30 * ms, 30 * ms, 30 * ms, 10 * ms}},
+		"linear, jittered":    {dedup.Linear(40*ms, 100*ms), 0.5, []time.Duration{35 * ms, 35 * ms, 30 * ms}},
+		"exponential":         {dedup.Exponential(10*ms, 2, 100*ms), 0, []time.Duration{10 * ms, 20 * ms, 40 * ms, 30 * ms}},
+		"exponential by half": {dedup.Exponential(16*ms, 1.5, 50*ms), 0, []time.Duration{16 * ms, 24 * ms, 10 * ms}},
+		"no wait":             {dedup.NoWait(), 0, nil},
+		"huge factor":         {dedup.Exponential(ms, 100, 200*ms), 0, []time.Duration{ms, 100 * ms, 99 * ms}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := dedup.NewMemory()
+			check.Get(process(t, store, nil).TryStart(t.Context(), "a"))
+			var slept []time.Duration
+			d := process(t, store, &options{
+				Poll: c.poll, Random: func() float64 { return c.random },
+				Sleep: func(_ context.Context, d time.Duration) error { slept = append(slept, d); return nil },
+			})
+			isA[*dedup.StillRunningError](t, check.Err(d.Once(t.Context(), "a", never(t))))
+			check.Is(t, cmp.Diff(c.want, slept), "")
+		})
+	}
+}
+
+// TestPace: the first look of the default wait comes when such effects usually
+// end, and not much later where this one is shorter; a wait that was asked for
+// stays as it is.
+func TestPace(t *testing.T) {
+	for name, c := range map[string]struct {
+		poll  dedup.Poll
+		took  time.Duration
+		age   time.Duration
+		first time.Duration
+	}{
+		"nothing known":      {dedup.Poll{}, 0, 0, 100 * time.Millisecond},
+		"a second":           {dedup.Poll{}, 1600 * time.Millisecond, 0, 1700 * time.Millisecond},
+		"half of it over":    {dedup.Poll{}, 1600 * time.Millisecond, 800 * time.Millisecond, 900 * time.Millisecond},
+		"all of it over":     {dedup.Poll{}, 1600 * time.Millisecond, 4 * time.Second, 100 * time.Millisecond},
+		"the owner is ahead": {dedup.Poll{}, 1600 * time.Millisecond, -time.Minute, 1700 * time.Millisecond},
+		"longer":             {dedup.Poll{}, 20 * time.Second, 0, 2 * time.Second},
+		"as asked for":       {dedup.Linear(30*time.Millisecond, time.Second), 16 * time.Second, 0, 30 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := dedup.NewMemory()
+				var slept []time.Duration
+				d := process(t, store, &options{
+					Poll: c.poll, Random: func() float64 { return 0 },
+					Sleep: func(_ context.Context, d time.Duration) error { slept = append(slept, d); return context.Canceled },
+				})
+				if c.took > 0 {
+					check.Get(d.Once(t.Context(), "before", func(context.Context) (string, error) {
+						bubble.Sleep(c.took)
+						return "x", nil
+					}))
+				}
+				ahead := process(t, store, &options{Now: func() time.Time { return time.Now().Add(max(-c.age, 0)) }})
+				check.Get(ahead.TryStart(t.Context(), "a"))
+				bubble.Sleep(max(c.age, 0))
+				isA[*dedup.StillRunningError](t, check.Err(d.Once(t.Context(), "a", never(t))))
+				check.Is(t, cmp.Diff([]time.Duration{c.first}, slept), "")
+			})
+		})
 	}
 }

@@ -5,10 +5,14 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/pkg/dedup"
 )
 
@@ -24,24 +28,15 @@ func random(seed uint64) []byte {
 // another value changes nothing.
 func TestTheFirstResultStands(t *testing.T) {
 	for _, compressOver := range []int{-1, 0, 6000} {
-		d, err := dedup.New[string, []byte](dedup.NewMemory(), "p", &dedup.Options[string, []byte]{CompressOver: compressOver})
-		if err != nil {
-			t.Fatal(err)
-		}
-		start, err := d.TryStart(t.Context(), "x")
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := check.Get(dedup.New[string, []byte](dedup.NewMemory(), "p", &dedup.Options[string, []byte]{CompressOver: compressOver}))
+		start := check.Get(d.TryStart(t.Context(), "x"))
 		first := random(1)
 		for _, value := range [][]byte{first, random(2), bytes.Repeat([]byte{3}, 20_000)} {
-			if err := start.Attempt.Complete(t.Context(), value); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, start.Attempt.Complete(t.Context(), value))
 		}
 		again, err := d.TryStart(t.Context(), "x")
-		if err != nil || again.Attempt != nil || !bytes.Equal(again.Duplicate.Value, first) {
-			t.Errorf("compressOver %d: %v, attempt %v: not the first result", compressOver, err, again.Attempt)
-		}
+		check.That(t, err == nil && again.Attempt == nil && bytes.Equal(again.Duplicate.Value, first),
+			"compressOver %d: %v, attempt %v: not the first result", compressOver, err, again.Attempt)
 	}
 }
 
@@ -75,53 +70,36 @@ func TestALateRepeatKeepsItsResult(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			now := time.Now()
-			d, err := dedup.New(on(t, engine), "p", &dedup.Options[string, []byte]{
+			d := check.Get(dedup.New(on(t, engine), "p", &dedup.Options[string, []byte]{
 				Lease: 20 * time.Hour, TTL: 10 * time.Hour, CompressOver: -1, Now: func() time.Time { return now },
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			start := must[dedup.Start[string, []byte]](t)(d.TryStart(t.Context(), "x"))
+			}))
+			start := check.Get(d.TryStart(t.Context(), "x"))
 			value := random(1)
-			for err = start.Attempt.Complete(t.Context(), value); err != nil; err = start.Attempt.Complete(t.Context(), random(2)) {
+			for err := start.Attempt.Complete(t.Context(), value); err != nil; err = start.Attempt.Complete(t.Context(), random(2)) {
 				isA[*dedup.NotRememberedError](t, err)
 				now = now.Add(2 * time.Hour)
 			}
-			entry := must[dedup.Entry](t)(d.Status(t.Context(), "x"))
+			entry := check.Get(d.Status(t.Context(), "x"))
 			now = entry.Row.ValidUntil.Add(-time.Second)
 			engine.Expire(now)
 			again, err := d.TryStart(t.Context(), "x")
-			if err != nil || !bytes.Equal(again.Duplicate.Value, value) {
-				t.Errorf("%v: not the first result, at the end of its row's time", err)
-			}
+			check.That(t, err == nil && bytes.Equal(again.Duplicate.Value, value),
+				"%v: not the first result, at the end of its row's time", err)
 		})
 	}
 }
 
 // TestNothingFollowsAFail: the id is given back, and another may have it.
 func TestNothingFollowsAFail(t *testing.T) {
-	d, err := dedup.New[string, int](dedup.NewMemory(), "p", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	start, err := d.TryStart(t.Context(), "y", []byte("payload"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := check.Get(dedup.New[string, int](dedup.NewMemory(), "p", nil))
+	start := check.Get(d.TryStart(t.Context(), "y", []byte("payload")))
 	for range 2 {
-		if err := start.Attempt.Fail(t.Context(), errors.New("no luck")); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, start.Attempt.Fail(t.Context(), errors.New("no luck")))
 	}
-	if err := start.Attempt.Complete(t.Context(), 1); !errors.Is(err, dedup.ErrEnded) {
-		t.Errorf("complete: %v, want that it has ended", err)
-	}
-	if err := start.Attempt.Extend(t.Context(), time.Hour); !errors.Is(err, dedup.ErrEnded) {
-		t.Errorf("extend: %v, want that it has ended", err)
-	}
-	if next, err := d.TryStart(t.Context(), "y", []byte("payload")); err != nil || next.Attempt == nil {
-		t.Errorf("%v, %v; want another attempt", next, err)
-	}
+	check.Fails(t, start.Attempt.Complete(t.Context(), 1), dedup.ErrEnded)
+	check.Fails(t, start.Attempt.Extend(t.Context(), time.Hour), dedup.ErrEnded)
+	next, err := d.TryStart(t.Context(), "y", []byte("payload"))
+	check.That(t, err == nil && next.Attempt != nil, "%v, %v; want another attempt", next, err)
 }
 
 // TestAnExtensionInDoubt: an attempt whose extension was stored without an answer goes
@@ -133,12 +111,178 @@ func TestAnExtensionInDoubt(t *testing.T) {
 		"extend":   func(a *dedup.Attempt[string, string]) error { return a.Extend(t.Context(), 3*time.Hour) },
 	} {
 		d := process(t, on(t, &deaf{Memory: memory(), after: 1}), nil)
-		attempt := must[dedup.Start[string, string]](t)(d.TryStart(t.Context(), "a")).Attempt
-		if err := attempt.Extend(t.Context(), 2*time.Hour); !errors.Is(err, dedup.ErrUnavailable) {
-			t.Fatal(err)
-		}
-		if err := ends(attempt); err != nil {
-			t.Errorf("%s: %v", name, err)
+		attempt := check.Get(d.TryStart(t.Context(), "a")).Attempt
+		check.Fails(t, attempt.Extend(t.Context(), 2*time.Hour), dedup.ErrUnavailable)
+		err := ends(attempt)
+		check.That(t, err == nil, "%s: %v", name, err)
+	}
+}
+
+// behind is a Deduplicator on tables of which reads that are not strong show what
+// stood there before; only some of them, where only is not nil.
+func behind(t *testing.T, opts *options, only func(ddb.Request) bool) (*dedup.Deduplicator[string, string], dedup.Store) {
+	t.Helper()
+	store := check.Get(dedup.NewTable(ddbtest.NewStale(memory(), only), dedup.Names{}))
+	return check.Get(dedup.New[string, string](store, "p", opts)), store
+}
+
+func answers(value string) func(context.Context) (string, error) {
+	return func(context.Context) (string, error) { return value, nil }
+}
+
+// TestAnOperatorSeesWhatWasJustDone: a look, a repair and an invalidation take an id as
+// it stands.
+func TestAnOperatorSeesWhatWasJustDone(t *testing.T) {
+	d, _ := behind(t, nil, nil)
+	audit := dedup.Audit{By: "ada", Reason: "why", Force: true}
+	forced := false
+	_, err := d.Once(t.Context(), "a", func(ctx context.Context) (string, error) {
+		forced = check.Get(d.ForceComplete(ctx, "a", "by hand", audit))
+		return "too late", nil
+	})
+	check.That(t, err != nil && forced,
+		"forced: %v, %v; want the claim that is there to be completed by hand", forced, err)
+	check.Is(t, check.Get(d.Status(t.Context(), "a")).Status, dedup.Completed)
+	check.Get(d.Once(t.Context(), "b", answers("x")))
+	check.That(t, check.Get(d.Invalidate(t.Context(), "b")),
+		"what was completed a moment ago is not invalidated")
+}
+
+// TestAResultThatWasJustStored: a process that learns that an id is completed finds its result.
+func TestAResultThatWasJustStored(t *testing.T) {
+	d, _ := behind(t, nil, func(r ddb.Request) bool { return r.Name() == "get result" })
+	want := incompressible(10_000)
+	for range 2 {
+		out, err := d.Once(t.Context(), "a", answers(want))
+		check.That(t, err == nil && out.Value == want, "%.20q, %v; want the result", out.Value, err)
+	}
+}
+
+// TestAResultThatWasJustForgotten: a look may show an id as completed that was
+// another process invalidated a moment ago, and whose result is gone. That is no loss: the effect runs.
+func TestAResultThatWasJustForgotten(t *testing.T) {
+	other, store := behind(t, nil, func(r ddb.Request) bool { return r.Name() == "read" })
+	d := check.Get(dedup.New[string, string](store, "p", nil))
+	check.Get(other.Once(t.Context(), "a", answers(incompressible(10_000))))
+	row := check.Get(other.Status(t.Context(), "a")).Row
+	check.Get(other.Invalidate(t.Context(), "a"))
+	check.OK(t, store.PutResult(t.Context(), dedup.StoredResult{Key: row.Key, Token: row.Token}))
+	if out, err := d.Once(t.Context(), "a", answers("anew")); err != nil || out.Value != "anew" {
+		t.Errorf("%.20q, %v; want the effect to run anew", out.Value, err)
+	}
+}
+
+// TestALookAfterAnInvalidation: a look that shows what this process has invalidated is
+// not believed, however old it is.
+func TestALookAfterAnInvalidation(t *testing.T) {
+	d, _ := behind(t, nil, func(r ddb.Request) bool { return r.Name() == "read" })
+	for _, want := range []string{"first", "second", "third"} {
+		out, err := d.Once(t.Context(), "a", answers(want))
+		check.That(t, err == nil && out.Value == want, "%q, %v; want %q", out.Value, err, want)
+		check.That(t, check.Get(d.Invalidate(t.Context(), "a")), "not invalidated")
+	}
+}
+
+// held is a table of which one request waits, after it was answered or before.
+type held struct {
+	ddb.Engine
+	after, before string
+	answered      chan struct{}
+	release       chan struct{}
+}
+
+func newHeld() *held {
+	return &held{Engine: memory(), answered: make(chan struct{}), release: make(chan struct{})}
+}
+
+// hold waits where this request is the one to wait.
+func (h *held) hold(which *string, r ddb.Request) {
+	if *which == r.Name() {
+		*which = ""
+		close(h.answered)
+		<-h.release
+	}
+}
+
+func (h *held) Do(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+	h.hold(&h.before, r)
+	defer h.hold(&h.after, r)
+	return h.Engine.Do(ctx, r)
+}
+
+// TestCacheAfterInvalidate: a call that was under way while this process
+// invalidated the id does not bring the old result back into the cache.
+func TestCacheAfterInvalidate(t *testing.T) {
+	for name, c := range map[string]struct {
+		request string
+		during  func(*dedup.Deduplicator[string, string]) error
+	}{
+		"a duplicate claims": {"claim", func(d *dedup.Deduplicator[string, string]) error {
+			return check.Err(d.Once(context.Background(), "a", old))
+		}},
+		"an attempt completes": {"swap", func(d *dedup.Deduplicator[string, string]) error {
+			start, err := d.TryStart(context.Background(), "a")
+			if err != nil {
+				return err
+			}
+			return start.Attempt.Complete(context.Background(), "old")
+		}},
+		"an effect completes": {"swap", func(d *dedup.Deduplicator[string, string]) error {
+			return check.Err(d.Once(context.Background(), "a", old))
+		}},
+	} {
+		for _, others := range []int{1, 2000} {
+			t.Run(name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					h := newHeld()
+					if c.request == "claim" {
+						check.Get(process(t, on(t, h), nil).Once(t.Context(), "a", old))
+					}
+					d := process(t, on(t, h), &options{CacheSize: 10})
+					if c.request == "claim" {
+						meetsNew(t, d)
+					}
+					h.after = c.request
+					done := make(chan error)
+					go func() { done <- c.during(d) }()
+					<-h.answered
+					check.That(t, check.Get(d.Invalidate(t.Context(), "a")), "nothing was invalidated")
+					// More than there is room for, or not.
+					for i := range others {
+						other := time.Duration(i).String()
+						check.Get(d.Once(t.Context(), other, old))
+						check.Get(d.Invalidate(t.Context(), other))
+					}
+					close(h.release)
+					check.OK(t, <-done)
+					var ran atomic.Int64
+					out := check.Get(d.Once(t.Context(), "a", returns("new", &ran)))
+					check.That(t, out.Value == "new" && ran.Load() == 1,
+						"%+v: the old result is in the cache", out)
+				})
+			})
 		}
 	}
+}
+
+func old(context.Context) (string, error) { return "old", nil }
+
+// TestCacheWhileInvalidating: a call that reads between the start of an
+// invalidation and its write may have the old result, and does not keep it.
+func TestCacheWhileInvalidating(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHeld()
+		d := process(t, on(t, h), &options{CacheSize: 10})
+		check.Get(d.Once(t.Context(), "a", old))
+		h.before = "swap"
+		done := make(chan error)
+		go func() { _, err := d.Invalidate(t.Context(), "a"); done <- err }()
+		<-h.answered
+		out := check.Get(d.Once(t.Context(), "a", old))
+		check.That(t, out.Replayed, "%+v", out)
+		close(h.release)
+		check.OK(t, <-done)
+		var ran atomic.Int64
+		check.Is(t, check.Get(d.Once(t.Context(), "a", returns("new", &ran))).Value, "new")
+	})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/pkg/dedup"
 	"github.com/streamsort/streamsort/pkg/dedup/deduptest"
@@ -23,7 +24,7 @@ func open(t testing.TB, kind ddbtest.Kind, names dedup.Names) (dedup.Store, ddb.
 	t.Helper()
 	names.Table = "processes" + ddbtest.Suffix()
 	engine := ddbtest.Open(t, kind, names.Tables()...)
-	return must[dedup.Store](t)(dedup.NewTable(engine, names)), engine, names
+	return check.Get(dedup.NewTable(engine, names)), engine, names
 }
 
 // memory is an engine in memory with the table under its default names.
@@ -32,7 +33,7 @@ func memory() *ddb.Memory { return ddb.NewMemory(dedup.Names{}.Tables()...) }
 // on is the Store on an engine, such as a layer around [memory].
 func on(t testing.TB, engine ddb.Engine) dedup.Store {
 	t.Helper()
-	return must[dedup.Store](t)(dedup.NewTable(engine, dedup.Names{}))
+	return check.Get(dedup.NewTable(engine, dedup.Names{}))
 }
 
 func TestTableConforms(t *testing.T) {
@@ -61,14 +62,11 @@ func TestKeyNamedAsAnAttribute(t *testing.T) {
 			d := process(t, store, nil)
 			for i := range 2 {
 				out, err := d.Once(t.Context(), "a", func(context.Context) (string, error) { return incompressible(5000), nil })
-				if err != nil || len(out.Value) != 5000 || out.Replayed != (i == 1) {
-					t.Errorf("%s: %d bytes, replayed %v, %v", name, len(out.Value), out.Replayed, err)
-				}
+				check.That(t, err == nil && len(out.Value) == 5000 && out.Replayed == (i == 1),
+					"%s: %d bytes, replayed %v, %v", name, len(out.Value), out.Replayed, err)
 			}
 			for e, err := range d.List(t.Context()) {
-				if err != nil || e.Row.ID != "a" {
-					t.Errorf("%s: listed %+v, %v", name, e, err)
-				}
+				check.That(t, err == nil && e.Row.ID == "a", "%s: listed %+v, %v", name, e, err)
 			}
 		}
 	})
@@ -87,34 +85,29 @@ func TestListOfATableWithOneKey(t *testing.T) {
 			fields = append(fields, as[*dedup.RowError](t, err).Field)
 		}
 		slices.Sort(fields)
-		if diff := cmp.Diff([]string{"id", "v"}, fields); diff != "" {
-			t.Errorf("broken rows (-want +got):\n%s", diff)
-		}
+		check.Is(t, cmp.Diff([]string{"id", "v"}, fields), "")
 	})
 }
 
 // TestListOfManyRows: those of all pages, each once, and none of another processor.
 func TestListOfManyRows(t *testing.T) {
 	for _, names := range []dedup.Names{{}, {OneKey: true}} {
-		store := must[dedup.Store](t)(dedup.NewTable(ddb.NewMemory(names.Tables()...), names))
-		d, other := process(t, store, nil), must[*dedup.Deduplicator[string, string]](t)(dedup.New[string, string](store, "other", nil))
+		store := check.Get(dedup.NewTable(ddb.NewMemory(names.Tables()...), names))
+		d, other := process(t, store, nil), check.Get(dedup.New[string, string](store, "other", nil))
 		want := map[string]bool{}
 		for i := range 700 {
 			id := strconv.Itoa(i)
-			_ = must[dedup.Outcome[string]](t)(other.Once(t.Context(), id, answers("x")))
-			_ = must[dedup.Outcome[string]](t)(d.Once(t.Context(), id, answers("x")))
+			check.Get(other.Once(t.Context(), id, answers("x")))
+			check.Get(d.Once(t.Context(), id, answers("x")))
 			want[id] = true
 		}
 		got := map[string]bool{}
 		for e, err := range d.List(t.Context(), dedup.Completed) {
-			if err != nil || got[e.Row.ID] || e.Row.Processor != "payments" {
-				t.Errorf("%s, twice: %v, %v", e.Row.Key, got[e.Row.ID], err)
-			}
+			check.That(t, err == nil && !got[e.Row.ID] && e.Row.Processor == "payments",
+				"%s, twice: %v, %v", e.Row.Key, got[e.Row.ID], err)
 			got[e.Row.ID] = true
 		}
-		if !maps.Equal(got, want) {
-			t.Errorf("%d rows listed, want %d", len(got), len(want))
-		}
+		check.That(t, maps.Equal(got, want), "%d rows listed, want %d", len(got), len(want))
 		for e, err := range d.List(t.Context(), dedup.Running) {
 			t.Errorf("%s listed as running, %v", e.Row.Key, err)
 		}
@@ -123,9 +116,7 @@ func TestListOfManyRows(t *testing.T) {
 
 func put(t *testing.T, engine ddb.Engine, names dedup.Names, it ddb.Item) {
 	t.Helper()
-	if _, err := engine.Do(t.Context(), ddb.Put{Op: ddb.Op{Op: "put", Table: &names.Tables()[0]}, Item: it}); err != nil {
-		t.Fatal(err)
-	}
+	check.Get(engine.Do(t.Context(), ddb.Put{Op: ddb.Op{Op: "put", Table: &names.Tables()[0]}, Item: it}))
 }
 
 // TestNewerLayout: no write changes a row that a later version of the package
@@ -163,9 +154,8 @@ func TestNewerLayout(t *testing.T) {
 		} {
 			known, newer := dedup.Key{ID: "known", Processor: name}, dedup.Key{ID: "newer", Processor: name}
 			put(t, engine, names, row(known, 1, c.row))
-			if _, done, err := c.write(known); !done || err != nil {
-				t.Errorf("%s of a row that is known: done %v, %v", name, done, err)
-			}
+			_, done, err := c.write(known)
+			check.That(t, done && err == nil, "%s of a row that is known: done %v, %v", name, done, err)
 			want := row(newer, 2, c.row)
 			put(t, engine, names, want)
 			if _, done, err := c.write(newer); done || !errors.Is(err, table.ErrNewerLayout) {
@@ -175,9 +165,7 @@ func TestNewerLayout(t *testing.T) {
 			a, err := engine.Do(t.Context(), ddb.Get{
 				Op: ddb.Op{Op: "read", Table: definition}, Key: ddb.KeyOf(definition, want), Strong: true,
 			})
-			if err != nil || !a.Item.Equal(want) {
-				t.Errorf("%s changed the row: %v, %v", name, a.Item, err)
-			}
+			check.That(t, err == nil && a.Item.Equal(want), "%s changed the row: %v, %v", name, a.Item, err)
 		}
 	})
 }

@@ -78,7 +78,7 @@ func (s *consumerSweep) endTroubles(ctx context.Context, page []trouble.Row) {
 func (d *Deliverer) isOver(ctx context.Context, row trouble.Row, options SweepOptions) (bool, error) {
 	if row.State == trouble.Gap {
 		cur, err := d.queueOf(ctx, row)
-		return err == nil && !cur.GapOpen(), err
+		return err == nil && (!cur.GapOpen() || cur.Position >= row.Seq), err
 	}
 	c, err := d.store.Consumer(ctx, row.Queue, row.Consumer)
 	if err != nil || !c.Exists() {

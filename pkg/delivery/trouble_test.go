@@ -176,7 +176,7 @@ func TestTroubleOfGaps(t *testing.T) {
 	k.sweep(delivery.SweepOptions{})
 	k.troubled("announced", "gap alert| 5m5s, gap wait| 5m5s")
 	k.put("alert", 1)
-	k.put("wait", 1)
+	k.put("wait", 1, 4) // its next gap is young
 	k.sweep(delivery.SweepOptions{})
 	k.troubled("closed", "")
 }

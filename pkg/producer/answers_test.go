@@ -1,15 +1,18 @@
 package producer_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/bubble"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/producer"
 )
 
@@ -35,9 +38,8 @@ func TestLostAnswer(t *testing.T) {
 		got := outcomes(t, first)
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		if got != "duplicate duplicate duplicate" || len(a.requests) != 4 {
-			t.Fatalf("%s, %d requests", got, len(a.requests))
-		}
+		check.Need(t, got == "duplicate duplicate duplicate" && len(a.requests) == 4,
+			"%s, %d requests", got, len(a.requests))
 		for _, r := range a.requests[1:] {
 			if len(r) != 3 || r[0].raw != a.requests[0][0].raw || r[1].raw != a.requests[0][1].raw || r[0].ID == r[1].ID {
 				t.Errorf("%v, and before %v", r, a.requests[0])
@@ -68,9 +70,7 @@ func TestOutcomes(t *testing.T) {
 		for seq := range int64(7) {
 			futures = append(futures, send(t, p, numbered("a", seq))...)
 		}
-		if got := outcomes(t, futures); got != "advanced 409 parked 410 400 waiting dropped" {
-			t.Error(got)
-		}
+		check.Is(t, outcomes(t, futures), "advanced 409 parked 410 400 waiting dropped")
 		var refused *producer.RefusedError
 		_, err := futures[1].Wait(t.Context())
 		if want := (producer.RefusedError{Status: 409, Outcome: "conflict", Detail: "another"}); !errors.As(err, &refused) || *refused != want {
@@ -109,9 +109,7 @@ func TestFull(t *testing.T) {
 		futures := send(t, p, numbered("a", 9), numbered("b", 2))
 		bubble.Sleep(20 * time.Millisecond)
 		futures = append(futures, send(t, p, numbered("a", 2), numbered("a", 1))...)
-		if got := outcomes(t, futures); got != "advanced advanced advanced advanced" {
-			t.Error(got)
-		}
+		check.Is(t, outcomes(t, futures), "advanced advanced advanced advanced")
 		want(t, a, "a9 b2", "a2 a1", "a9")
 	})
 }
@@ -149,14 +147,11 @@ func TestAhead(t *testing.T) {
 		futures := send(t, p, numbered("a", 1), numbered("a", 2))
 		bubble.Sleep(20 * time.Millisecond)
 		futures = append(futures, send(t, p, numbered("a", 3), numbered("a", 4), numbered("a", 5), numbered("a", 6))...)
-		if got := outcomes(t, futures); got != strings.Repeat("advanced ", 5)+"advanced" {
-			t.Error(got)
-		}
+		check.Is(t, outcomes(t, futures), strings.Repeat("advanced ", 5)+"advanced")
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		if third := a.requests[2]; third[0].name() != "a4" {
-			t.Errorf("%v is sent before the one that is next", third)
-		}
+		third := a.requests[2]
+		check.That(t, third[0].name() == "a4", "%v is sent before the one that is next", third)
 	})
 }
 
@@ -176,9 +171,7 @@ func TestAheadOfAFullOne(t *testing.T) {
 			})
 		}}
 		p := newProducer(t, a, nil)
-		if got := outcomes(t, send(t, p, numbered("a", 1), numbered("a", 2))); got != "advanced advanced" {
-			t.Error(got)
-		}
+		check.Is(t, outcomes(t, send(t, p, numbered("a", 1), numbered("a", 2))), "advanced advanced")
 		want(t, a, "a1 a2", "a1 a2")
 	})
 }
@@ -199,9 +192,7 @@ func TestAheadOfWhatComesLater(t *testing.T) {
 		bubble.Sleep(20 * time.Millisecond)
 		futures = append(futures, send(t, p, numbered("a", 1))...)
 		close(busy)
-		if got := outcomes(t, futures); got != "advanced advanced" {
-			t.Error(got)
-		}
+		check.Is(t, outcomes(t, futures), "advanced advanced")
 		want(t, a, "a2", "a1", "a2")
 	})
 }
@@ -212,17 +203,12 @@ func TestAheadForGood(t *testing.T) {
 		a := &api{answer: inLine(func(message) bool { return false })}
 		p := newProducer(t, a, nil)
 		futures := send(t, p, numbered("a", 1), numbered("a", 3), numbered("b", 1))
-		if got := outcomes(t, futures[:2]); got != "advanced 409" {
-			t.Error(got)
-		}
+		check.Is(t, outcomes(t, futures[:2]), "advanced 409")
 		var refused *producer.RefusedError
 		_, err := futures[1].Wait(t.Context())
-		if want := (producer.RefusedError{Status: 409, Outcome: "ahead", Detail: "not yet", Position: 1}); !errors.As(err, &refused) || *refused != want {
-			t.Errorf("%+v, want %+v", err, want)
-		}
-		if got := outcomes(t, send(t, p, numbered("a", 2), numbered("a", 3))); got != "advanced advanced" {
-			t.Error(got)
-		}
+		want := (producer.RefusedError{Status: 409, Outcome: "ahead", Detail: "not yet", Position: 1})
+		check.That(t, errors.As(err, &refused) && *refused == want, "%+v, want %+v", err, want)
+		check.Is(t, outcomes(t, send(t, p, numbered("a", 2), numbered("a", 3))), "advanced advanced")
 	})
 }
 
@@ -279,9 +265,8 @@ func TestRefusedAsAWhole(t *testing.T) {
 				if n := len(a.sent()); n > 12 {
 					t.Errorf("%d requests: %q", n, a.sent())
 				}
-				if took := time.Since(a.at[0]); took > 100*time.Millisecond {
-					t.Errorf("it took %v", took)
-				}
+				took := time.Since(a.at[0])
+				check.That(t, took <= 100*time.Millisecond, "it took %v", took)
 			})
 		})
 	}
@@ -304,9 +289,8 @@ func TestNotOfAMessage(t *testing.T) {
 				t.Error(status, got)
 			}
 			want(t, a, "a1 a2", "a1 a2")
-			if waited := a.at[1].Sub(a.at[0]); waited < 3*time.Second {
-				t.Errorf("%d: sent again after %v", status, waited)
-			}
+			waited := a.at[1].Sub(a.at[0])
+			check.That(t, waited >= 3*time.Second, "%d: sent again after %v", status, waited)
 		})
 	}
 }
@@ -327,9 +311,7 @@ func TestFullGoesBehindTheWaiting(t *testing.T) {
 		send(t, p, numbered("a", 2))
 		bubble.Sleep(500 * time.Millisecond) // a2 is under way, and a9 may go again
 		send(t, p, numbered("a", 1))
-		if err := p.Flush(t.Context()); err != nil {
-			t.Error(err)
-		}
+		check.OK(t, p.Flush(t.Context()))
 		want(t, a, "a9", "a2", "a1 a9")
 	})
 }
@@ -382,9 +364,7 @@ func TestBackOff(t *testing.T) {
 					t.Errorf("%s: %v before try %d, want %v to %v", name, waited, i+2, least, most)
 				}
 			}
-			if len(distinct) < 8 {
-				t.Errorf("%s: waits are not spread: %v", name, distinct)
-			}
+			check.That(t, len(distinct) >= 8, "%s: waits are not spread: %v", name, distinct)
 			over, cancel := context.WithCancel(t.Context())
 			cancel()
 			_ = p.Close(over)
@@ -405,12 +385,168 @@ func TestWrongNumberOfResults(t *testing.T) {
 			return accept(m)
 		}}
 		p := newProducer(t, a, nil)
-		if got := outcomes(t, send(t, p, numbered("a", 1), numbered("a", 2))); got != "advanced advanced" {
-			t.Error(got)
-		}
+		check.Is(t, outcomes(t, send(t, p, numbered("a", 1), numbered("a", 2))), "advanced advanced")
 		want(t, a, "a1 a2", "a1 a2", "a1 a2")
-		if waited := a.at[1].Sub(a.at[0]); waited < 50*time.Millisecond {
-			t.Errorf("sent again after %v", waited)
+		waited := a.at[1].Sub(a.at[0])
+		check.That(t, waited >= 50*time.Millisecond, "sent again after %v", waited)
+	})
+}
+
+// TestLinger: what comes within the linger goes together, with what has waited for half of it.
+func TestLinger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &api{}
+		p := newProducer(t, a, nil)
+		began := time.Now()
+		send(t, p, numbered("a", 1))
+		bubble.Sleep(4 * time.Millisecond)
+		send(t, p, numbered("b", 1), numbered("a", 2))
+		bubble.Sleep(2 * time.Millisecond)
+		futures := send(t, p, numbered("c", 1))
+		check.Is(t, outcomes(t, futures), "advanced")
+		want(t, a, "a1 a2 b1", "c1")
+		if first, second := a.at[0].Sub(began), a.at[1].Sub(began); first != 10*time.Millisecond || second != 16*time.Millisecond {
+			t.Errorf("sent after %v and %v", first, second)
+		}
+	})
+}
+
+// TestFullBatch: a full batch does not wait, and a queue's next one waits for its answer.
+func TestFullBatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &api{answer: func(_ context.Context, _ int, m []message) (producer.Answer, error) {
+			bubble.Sleep(time.Second)
+			return accept(m)
+		}}
+		p := newProducer(t, a, &producer.Options{Batch: 25, Linger: time.Minute})
+		began := time.Now()
+		for seq := range int64(60) {
+			send(t, p, numbered("a", seq))
+		}
+		check.OK(t, p.Flush(t.Context()))
+		var sizes []int
+		for _, r := range a.requests {
+			sizes = append(sizes, len(r))
+		}
+		if took := time.Since(began); !slices.Equal(sizes, []int{25, 25, 10}) || took != 3*time.Second || a.beside {
+			t.Errorf("batches of %v after %v, side by side: %t", sizes, took, a.beside)
+		}
+		synctest.Wait()
+		if s := p.Stats(); s.Messages != 0 || s.Bytes != 0 || s.Queues != 0 || s.Requests != 0 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// TestOneAtATime: what comes while a request of its queue is under way waits for its end, and another queue does not.
+func TestOneAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &api{answer: func(_ context.Context, n int, m []message) (producer.Answer, error) {
+			if n == 0 {
+				bubble.Sleep(time.Second)
+			}
+			return accept(m)
+		}}
+		p := newProducer(t, a, nil)
+		futures := send(t, p, numbered("a", 1))
+		bubble.Sleep(100 * time.Millisecond)
+		futures = append(futures, send(t, p, numbered("a", 2), numbered("b", 1))...)
+		check.Is(t, outcomes(t, futures), "advanced advanced advanced")
+		want(t, a, "a1", "b1", "a2")
+	})
+}
+
+// TestBytes: a request has no more bytes than it may, but for one message that has more.
+func TestBytes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &api{}
+		p := newProducer(t, a, &producer.Options{RequestBytes: 64 << 10})
+		large := func(queue string, seq int64, size int) producer.Message {
+			m := numbered(queue, seq)
+			m.Body = []byte(`"` + strings.Repeat("x", size) + `"`)
+			return m
+		}
+		futures := send(t, p, large("a", 1, 30<<10), large("a", 2, 30<<10), large("a", 3, 30<<10), large("b", 1, 30<<10), large("c", 1, 100<<10))
+		check.Is(t, outcomes(t, futures), "advanced advanced advanced advanced advanced")
+		for _, messages := range a.requests {
+			size := 0
+			for _, m := range messages {
+				size += len(m.raw) + 1
+			}
+			check.That(t, size <= 64<<10 || len(messages) <= 1,
+				"%d messages of %d bytes", len(messages), size)
+		}
+		got := a.sent()
+		check.That(t, slices.Contains(got, "a1 a2") && !a.beside, "%q, side by side: %t", got, a.beside)
+	})
+}
+
+// TestBatchThatIsJustFull: the message that fills a batch sends it, before Linger.
+func TestBatchThatIsJustFull(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProducer(t, &api{}, &producer.Options{Batch: 25, Linger: time.Minute})
+		began := time.Now()
+		for seq := range int64(25) {
+			send(t, p, numbered("a", seq))
+		}
+		synctest.Wait()
+		s := p.Stats()
+		check.That(t, s.Messages == 0 && time.Since(began) == 0, "%+v after %v", s, time.Since(began))
+	})
+}
+
+// TestBatchesStayWhole: what a queue has to send goes in one request, and waits for no other queue's.
+func TestBatchesStayWhole(t *testing.T) {
+	for name, each := range map[string]struct {
+		messages int64
+		body     int
+	}{"by number": {300, 1}, "by bytes": {2, 100 << 10}} {
+		synctest.Test(t, func(t *testing.T) {
+			a := &api{answer: func(_ context.Context, _ int, m []message) (producer.Answer, error) {
+				bubble.Sleep(time.Second)
+				return accept(m)
+			}}
+			p := newProducer(t, a, &producer.Options{RequestBytes: 256 << 10})
+			began := time.Now()
+			for seq := range each.messages {
+				for queue := range 3 {
+					m := numbered(fmt.Sprint("q", queue), seq)
+					m.Body = bytes.Repeat([]byte("1"), each.body)
+					send(t, p, m)
+				}
+			}
+			bubble.Sleep(time.Second) // the linger is over, and no answer is there
+			check.Is(t, len(a.sent()), 3, name, each.messages)
+			if err := p.Flush(t.Context()); err != nil || time.Since(began) != time.Second+10*time.Millisecond {
+				t.Errorf("%s: %v after %v", name, err, time.Since(began))
+			}
+		})
+	}
+}
+
+// TestBatchesGrowAgain: after smaller and smaller requests, a queue's go well and get larger.
+func TestBatchesGrowAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		most := 1
+		a := &api{answer: func(_ context.Context, _ int, m []message) (producer.Answer, error) {
+			if len(m) > most {
+				return problem(413, "")
+			}
+			return accept(m)
+		}}
+		p := newProducer(t, a, nil)
+		for seq := range int64(8) {
+			send(t, p, numbered("a", seq))
+		}
+		check.OK(t, p.Flush(t.Context()))
+		before := len(a.sent())
+		most = 500
+		for seq := range int64(100) {
+			send(t, p, numbered("a", 8+seq))
+		}
+		check.OK(t, p.Flush(t.Context()))
+		if n := len(a.sent()) - before; n > 7 { // of 1, 2, 4, … messages
+			t.Errorf("100 messages in %d requests", n)
 		}
 	})
 }

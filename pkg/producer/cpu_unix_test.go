@@ -6,13 +6,13 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // cpu is the processor time that this process has taken.
 func cpu(tb testing.TB) time.Duration {
 	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		tb.Fatal(err)
-	}
+	check.OK(tb, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // gate answers with successes, once it is open.
@@ -27,15 +29,10 @@ func (g gate) Put(ctx context.Context, body []byte) (Answer, error) {
 func TestIdleQueues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := make(gate)
-		p, err := New(g, &Options{MaxBytes: 2 << 20, QueueBytes: 1 << 20})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := check.Get(New(g, &Options{MaxBytes: 2 << 20, QueueBytes: 1 << 20}))
 		large := func(queue string) Message { return Message{Queue: queue, Body: make([]byte, 250<<10)} }
 		for _, queue := range []string{"a", "a", "a", "b", "b", "b"} { // all of the memory
-			if _, err := p.Send(t.Context(), large(queue)); err != nil {
-				t.Fatal(err)
-			}
+			check.Get(p.Send(t.Context(), large(queue)))
 		}
 		go func() { _, _ = p.Send(t.Context(), large("waits")) }()
 		synctest.Wait()
@@ -45,19 +42,14 @@ func TestIdleQueues(t *testing.T) {
 			p.queueOf(fmt.Sprint("idle", i))
 		}
 		p.arrange(waits, time.Now())
-		if p.queues["waits"] != waits {
-			t.Error("the queue with a Send is forgotten")
-		}
+		check.That(t, p.queues["waits"] == waits, "the queue with a Send is forgotten")
 		for _, q := range p.queues {
 			p.arrange(q, time.Now())
 		}
-		if n := len(p.queues); n > maxIdle {
-			t.Errorf("%d queues are remembered", n)
-		}
+		n := len(p.queues)
+		check.That(t, n <= maxIdle, "%d queues are remembered", n)
 		p.mu.Unlock()
 		close(g)
-		if err := p.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
+		check.OK(t, p.Close(t.Context()))
 	})
 }

@@ -5,16 +5,22 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
 
+	"github.com/streamsort/streamsort/internal/dev/bubble"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/invalid"
 	"github.com/streamsort/streamsort/pkg/producer"
+	"github.com/streamsort/streamsort/pkg/producer/producertest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -128,10 +134,7 @@ func problem(status int, more string) (producer.Answer, error) {
 
 func newProducer(t *testing.T, a producer.Transport, o *producer.Options) *producer.Producer {
 	t.Helper()
-	p, err := producer.New(a, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := check.Get(producer.New(a, o))
 	t.Cleanup(func() { _ = p.Close(context.Background()) })
 	return p
 }
@@ -145,10 +148,7 @@ func send(t *testing.T, p *producer.Producer, messages ...producer.Message) []*p
 	t.Helper()
 	var futures []*producer.Future
 	for _, m := range messages {
-		f, err := p.Send(t.Context(), m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := check.Get(p.Send(t.Context(), m))
 		futures = append(futures, f)
 	}
 	return futures
@@ -156,12 +156,9 @@ func send(t *testing.T, p *producer.Producer, messages ...producer.Message) []*p
 
 func want(t *testing.T, a *api, requests ...string) {
 	t.Helper()
-	if got := a.sent(); !slices.Equal(got, requests) {
-		t.Errorf("requests %q, want %q", got, requests)
-	}
-	if a.beside {
-		t.Error("two requests of a queue were under way side by side")
-	}
+	got := a.sent()
+	check.That(t, slices.Equal(got, requests), "requests %q, want %q", got, requests)
+	check.That(t, !a.beside, "two requests of a queue were under way side by side")
 }
 
 // outcomes are those of futures, in words.
@@ -205,9 +202,7 @@ func TestBadMessages(t *testing.T) {
 		_, err := p.Send(t.Context(), m)
 		var wrong *invalid.Error
 		field, _, _ := strings.Cut(field, " ")
-		if !errors.As(err, &wrong) || wrong.Field != field {
-			t.Errorf("%s: %v", field, err)
-		}
+		check.That(t, errors.As(err, &wrong) && wrong.Field == field, "%s: %v", field, err)
 	}
 }
 
@@ -225,8 +220,227 @@ func TestBadOptions(t *testing.T) {
 		"MaxBytes":       {MaxBytes: 1},
 		"QueueBytes":     {QueueBytes: 33 << 20},
 	} {
-		if _, err := producer.New(&api{}, &o); err == nil || !strings.HasPrefix(err.Error(), field+" ") {
-			t.Errorf("%s: %v", field, err)
+		_, err := producer.New(&api{}, &o)
+		check.That(t, err != nil && strings.HasPrefix(err.Error(), field+" "), "%s: %v", field, err)
+	}
+}
+
+// TestGiveUp: a message is tried for GiveUpAfter, and then no more, whether the API fails or is full.
+func TestGiveUp(t *testing.T) {
+	for name, result := range map[string]string{"fails": `{"status":503}`, "full": `{"status":429,"outcome":"full"}`} {
+		synctest.Test(t, func(t *testing.T) {
+			a := &api{answer: func(_ context.Context, _ int, m []message) (producer.Answer, error) {
+				return say(m, func(message) string { return result })
+			}}
+			p := newProducer(t, a, &producer.Options{GiveUpAfter: time.Minute})
+			began := time.Now()
+			over, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+			defer cancel()
+			_, err := send(t, p, numbered("a", 1))[0].Wait(over)
+			took, tries := time.Since(began), len(a.sent())
+			if want := fmt.Sprintf("given up after %d tries: ", tries); !errors.Is(err, producer.ErrGaveUp) || !strings.HasPrefix(err.Error(), want) {
+				t.Errorf("%s: %v, want %s", name, err, want)
+			}
+			check.That(t, tries >= 8 && took >= time.Minute && took <= time.Minute+15*time.Second,
+				"%s: %d tries in %v", name, tries, took)
+			bubble.Sleep(time.Minute)
+			more := len(a.sent()) - tries
+			check.That(t, more <= 0, "%s: %d requests after the last try", name, more)
+			_ = p.Close(over)
+		})
+	}
+}
+
+// TestClose: what is there is sent at once, nothing more is taken, and a caller that waits for room gets an error.
+func TestClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &api{answer: func(_ context.Context, _ int, m []message) (producer.Answer, error) {
+			bubble.Sleep(time.Second)
+			return accept(m)
+		}}
+		p := newProducer(t, a, &producer.Options{Linger: time.Minute, MaxBytes: 2 << 20})
+		futures := send(t, p, numbered("a", 1), numbered("b", 1))
+		large := producer.Message{Queue: "a", ID: "x", Body: []byte(`"` + strings.Repeat("x", 340<<10) + `"`)}
+		futures = append(futures, send(t, p, large, large, large)...)
+		waits := make(chan error)
+		go func() { _, err := p.Send(t.Context(), large); waits <- err }()
+		synctest.Wait()
+		go func() { waits <- p.Close(t.Context()) }()
+		check.Fails(t, <-waits, producer.ErrClosed)
+		check.OK(t, <-waits)
+		check.Is(t, outcomes(t, futures), "advanced advanced advanced advanced advanced")
+		check.Fails(t, check.Err(p.Send(t.Context(), numbered("a", 2))), producer.ErrClosed)
+	})
+}
+
+// TestFlushIsForWhatCameBefore: what comes later does not hold it up.
+func TestFlushIsForWhatCameBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &api{answer: func(_ context.Context, _ int, m []message) (producer.Answer, error) {
+			bubble.Sleep(time.Second)
+			return accept(m)
+		}}
+		p := newProducer(t, a, &producer.Options{Linger: time.Minute})
+		send(t, p, numbered("a", 1))
+		began := time.Now()
+		go func() {
+			bubble.Sleep(time.Millisecond)
+			_, _ = p.Send(context.Background(), numbered("b", 1))
+		}()
+		if err := p.Flush(t.Context()); err != nil || time.Since(began) != time.Second {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+		check.Is(t, p.Stats().Messages, 1)
+	})
+}
+
+// TestCloseGivesBack: at the end of its context, Close gives back each message without an outcome:
+// the ones in a request, behind it and set aside. A Send that waits for room returns at once.
+func TestCloseGivesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &api{answer: func(ctx context.Context, _ int, m []message) (producer.Answer, error) {
+			if m[0].Queue == "full" {
+				return say(m, func(message) string { return `{"status":429,"outcome":"full"}` })
+			}
+			<-ctx.Done()
+			return producer.Answer{}, ctx.Err()
+		}}
+		p := newProducer(t, a, &producer.Options{MaxBytes: 2 << 20, GiveUpAfter: time.Second, MinBackOff: time.Hour})
+		large := numbered("hangs", 1)
+		large.Body = []byte(`"` + strings.Repeat("x", 340<<10) + `"`)
+		futures := send(t, p, numbered("full", 1), large)
+		bubble.Sleep(100 * time.Millisecond) // they are set aside, and in a request
+		futures = append(futures, send(t, p, large, large)...)
+		began := time.Now()
+		go func() {
+			if _, err := p.Send(t.Context(), large); !errors.Is(err, producer.ErrClosed) || time.Since(began) > 0 {
+				t.Errorf("who waits for room: %v after %v", err, time.Since(began))
+			}
+		}()
+		synctest.Wait()
+		over, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		if err := p.Close(over); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 2*time.Second {
+			t.Errorf("close: %v after %v", err, time.Since(began))
+		}
+		for i, f := range futures {
+			check.Fails(t, check.Err(f.Wait(t.Context())), producer.ErrClosed, i)
+		}
+		s := p.Stats()
+		check.That(t, s.Messages == 0 && s.Bytes == 0, "%+v", s)
+	})
+}
+
+// TestFlushIsForAllThatCameBefore: also for what an earlier Flush did not wait for to its end.
+func TestFlushIsForAllThatCameBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &api{answer: func(_ context.Context, _ int, m []message) (producer.Answer, error) {
+			bubble.Sleep(time.Second)
+			return accept(m)
+		}}
+		p := newProducer(t, a, nil)
+		send(t, p, numbered("a", 1))
+		began := time.Now()
+		over, cancel := context.WithCancel(t.Context())
+		cancel()
+		check.Fails(t, p.Flush(over), context.Canceled)
+		if err := p.Flush(t.Context()); err != nil || time.Since(began) != time.Second {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+	})
+}
+
+// last accepts requests of one message, and has the last one.
+type last struct{ body string }
+
+func (l *last) Put(_ context.Context, body []byte) (producer.Answer, error) {
+	l.body = string(body)
+	return accept(make([]message, 1))
+}
+
+// TestDocument: each message goes as docs/openapi.yaml has it, with all that it was given.
+func TestDocument(t *testing.T) {
+	const trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	for want, m := range map[string]producer.Message{
+		`{"queue":"q","seq":7,"body":{"a": 1}}`:           {Queue: "q", Seq: new(int64(7)), Body: []byte(`{"a": 1}`)},
+		`{"queue":"q","seq":9007199254740992,"body":1}`:   {Queue: "q", Seq: new(int64(1 << 53)), Body: []byte(`1`)},
+		`{"queue":"q","seq":"9007199254740993","body":1}`: {Queue: "q", Seq: new(int64(1<<53 + 1)), Body: []byte(`1`)},
+		`{"queue":"q","seq":7,"kind":"arrival","body":1}`: {Queue: "q", Seq: new(int64(7)), Kind: "arrival", Body: []byte(`1`)},
+		`{"queue":"q","key":["a",1],"keyType":"text,number","prev":"p","id":"i","body":1}`: {
+			Queue: "q", Key: []byte(`["a",1]`), KeyType: "text,number", Prev: "p", ID: "i", Body: []byte(`1`),
+		},
+		`{"queue":"q","id":"i","contentType":"text/plain","traceparent":"` + trace + `","tracestate":"v=1","attributes":{"k":"\"\u0001"},"bodyBase64":"MQ=="}`: {
+			Queue: "q", ID: "i", ContentType: "text/plain", Traceparent: trace, Tracestate: "v=1", Attributes: map[string]string{"k": "\"\x01"}, Body: []byte(`1`),
+		},
+	} {
+		a := &last{}
+		outcomes(t, send(t, newProducer(t, a, nil), m))
+		if want = `{"messages":[` + want + `]}`; a.body != want {
+			t.Errorf("%s, want %s", a.body, want)
 		}
 	}
 }
+
+// TestMadeIDs: a message in arrival order without an id gets one, which no other has, of this producer
+// or another.
+func TestMadeIDs(t *testing.T) {
+	ids := map[string]bool{}
+	for range 2 {
+		a := &api{}
+		p := newProducer(t, a, nil)
+		outcomes(t, send(t, p, producer.Message{Queue: "q", Body: []byte(`1`)}, producer.Message{Queue: "q", Body: []byte(`1`)}))
+		for _, m := range a.requests[0] {
+			ids[m.ID] = m.ID != ""
+		}
+	}
+	check.That(t, len(ids) == 4 && !ids[""], "the ids of 4 messages: %v", ids)
+}
+
+// TestTransports: who asks is said as each says it; a token that cannot be had, and a 401, are waited out.
+func TestTransports(t *testing.T) {
+	t.Setenv("AWS_ACCESS_KEY_ID", "AKID")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
+	t.Setenv("AWS_REGION", "eu-central-1")
+	var got []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = append(got, r.Header.Get("Authorization"))
+		if strings.HasSuffix(r.Header.Get("Authorization"), " old") {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		_, _ = w.Write([]byte(`{"status":200,"results":[{"status":200,"outcome":"advanced"}]}`))
+	}))
+	defer server.Close()
+	tokens := []string{"", "old", "new"}
+	token := func(context.Context) (string, error) {
+		now := tokens[0]
+		tokens = tokens[1:]
+		if now == "" {
+			return "", errors.New("the issuer is away")
+		}
+		return now, nil
+	}
+	for want, make := range map[string]func() (producer.Transport, error){
+		"":                                 func() (producer.Transport, error) { return producer.HTTP(server.URL) },
+		"AWS4-HMAC-SHA256 Credential=AKID": func() (producer.Transport, error) { return producer.Signed(server.URL, "") },
+		"Bearer new":                       func() (producer.Transport, error) { return producer.WithToken(server.URL, token) },
+	} {
+		transport := check.Get(make())
+		got = nil
+		p := newProducer(t, transport, &producer.Options{MinBackOff: time.Millisecond})
+		if o := outcomes(t, send(t, p, numbered("a", 1))); o != "advanced" || !strings.HasPrefix(got[len(got)-1], want) || want == "" && got[0] != "" {
+			t.Errorf("%s by %q, want %q", o, got, want)
+		}
+	}
+	for name, make := range map[string]func() (producer.Transport, error){
+		"no URL":        func() (producer.Transport, error) { return producer.HTTP("somewhere") },
+		"plain, signed": func() (producer.Transport, error) { return producer.Signed("http://example.com", "") },
+		"no function":   func() (producer.Transport, error) { return producer.Invoke("", "") },
+	} {
+		transport, err := make()
+		check.That(t, err != nil && transport == nil, "%s: %v, %v", name, transport, err)
+	}
+}
+
+// TestSuite: the cases that every producer is held to.
+func TestSuite(t *testing.T) { producertest.Run(t, producertest.Own) }

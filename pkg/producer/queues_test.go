@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/bubble"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/producer"
 )
 
@@ -47,14 +48,11 @@ func TestOneQueueHangs(t *testing.T) {
 				t.Errorf("message %d of a good queue: %s after %v", seq, got, took)
 			}
 		}
-		if s := p.Stats(); s.Troubled != 10 || a.most > 4 || a.beside {
-			t.Errorf("%+v, %d requests at once", s, a.most)
-		}
+		s := p.Stats()
+		check.That(t, s.Troubled == 10 && a.most <= 4 && !a.beside, "%+v, %d requests at once", s, a.most)
 		short, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := p.Close(short); !errors.Is(err, context.DeadlineExceeded) {
-			t.Error(err)
-		}
+		check.Fails(t, p.Close(short), context.DeadlineExceeded)
 	})
 }
 
@@ -82,9 +80,8 @@ func TestTroubledHasItsTurn(t *testing.T) {
 				send(t, p, m)
 			}
 		}
-		if got, took := outcomes(t, bad), time.Since(began); got != "advanced" || took > time.Second {
-			t.Errorf("%s after %v", got, took)
-		}
+		got, took := outcomes(t, bad), time.Since(began)
+		check.That(t, got == "advanced" && took <= time.Second, "%s after %v", got, took)
 	})
 }
 
@@ -110,29 +107,17 @@ func TestBackPressure(t *testing.T) {
 		stuck := send(t, p, large("stuck", 1), large("stuck", 2), large("stuck", 3))
 		short, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := p.Send(short, large("stuck", 4)); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("a fourth: %v", err)
-		}
-		if got := outcomes(t, send(t, p, large("other", 1), large("other", 2))); got != "advanced advanced" {
-			t.Error(got)
-		}
+		check.Fails(t, check.Err(p.Send(short, large("stuck", 4))), context.DeadlineExceeded)
+		check.Is(t, outcomes(t, send(t, p, large("other", 1), large("other", 2))), "advanced advanced")
 		synctest.Wait()
-		if s := p.Stats(); s.Bytes > 1<<20 {
-			t.Errorf("%+v", s)
-		}
+		s := p.Stats()
+		check.That(t, s.Bytes <= 1<<20, "%+v", s)
 		waits := make(chan error)
-		go func() {
-			_, err := p.Send(t.Context(), large("stuck", 4))
-			waits <- err
-		}()
+		go func() { _, err := p.Send(t.Context(), large("stuck", 4)); waits <- err }()
 		synctest.Wait()
 		close(open)
-		if err := <-waits; err != nil {
-			t.Error(err)
-		}
-		if got := outcomes(t, stuck); got != "advanced advanced advanced" {
-			t.Error(got)
-		}
+		check.OK(t, <-waits)
+		check.Is(t, outcomes(t, stuck), "advanced advanced advanced")
 	})
 }
 
@@ -167,9 +152,7 @@ func TestTroubled(t *testing.T) {
 			p := newProducer(t, a, &producer.Options{MinBackOff: time.Hour})
 			send(t, p, numbered("a", 1), numbered("b", 1))
 			bubble.Sleep(10 * time.Second)
-			if s := p.Stats(); s.Troubled != c.want {
-				t.Errorf("%s: %d go alone, want %d", name, s.Troubled, c.want)
-			}
+			check.Is(t, p.Stats().Troubled, c.want, name)
 			over, cancel := context.WithCancel(t.Context())
 			cancel()
 			_ = p.Close(over)
@@ -203,17 +186,83 @@ func TestMemoryOfAll(t *testing.T) {
 		send(t, p, large("a"), large("a"), large("a"), large("b"), large("b"), large("b"))
 		for range 3 {
 			short, cancel := context.WithTimeout(t.Context(), time.Second)
-			if _, err := p.Send(short, large("c")); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("a seventh: %v", err)
-			}
+			check.Fails(t, check.Err(p.Send(short, large("c"))), context.DeadlineExceeded)
 			cancel()
 		}
 		close(open)
-		if err := p.Flush(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if got := outcomes(t, send(t, p, large("c"), large("c"), large("c"))); got != "advanced advanced advanced" {
-			t.Error(got)
-		}
+		check.OK(t, p.Flush(t.Context()))
+		check.Is(t, outcomes(t, send(t, p, large("c"), large("c"), large("c"))), "advanced advanced advanced")
 	})
+}
+
+// stored is the answer to a full batch, which nobody has to write for each.
+var stored = func() map[int][]byte {
+	all := map[int][]byte{}
+	for n := 1; n <= 500; n++ {
+		all[n] = []byte(`{"results":[` + strings.Repeat(`{"status":200,"outcome":"advanced"},`, n-1) + `{"status":200,"outcome":"advanced"}]}`)
+	}
+	return all
+}()
+
+// sink accepts everything at once.
+type sink struct{}
+
+func (sink) Put(_ context.Context, body []byte) (producer.Answer, error) {
+	n := strings.Count(string(body), `{"queue":`)
+	return producer.Answer{Status: 200, Body: stored[n]}, nil
+}
+
+// deaf takes requests and does not answer, so that nothing but Send is measured.
+type deaf struct{}
+
+func (deaf) Put(ctx context.Context, _ []byte) (producer.Answer, error) {
+	<-ctx.Done()
+	return producer.Answer{}, ctx.Err()
+}
+
+// hundred is a body of 100 bytes.
+var hundred = []byte(`{"order":"0123456789","customer":"0123456789","total":"0123456789","items":[1,2,3,4,5,6,7,8,9,10,11]}`)
+
+func hot(tb testing.TB, transport producer.Transport) *producer.Producer {
+	p := check.Get(producer.New(transport, &producer.Options{MaxBytes: 4 << 30, QueueBytes: 2 << 30, RequestBytes: 4 << 20}))
+	tb.Cleanup(func() {
+		ctx, cancel := context.WithCancel(context.Background())
+		if _, is := transport.(deaf); is {
+			cancel()
+		}
+		defer cancel()
+		_ = p.Close(ctx)
+	})
+	return p
+}
+
+// BenchmarkSend is a message from Send to its batch; Whole is all up to its answer, but for HTTP.
+func BenchmarkSend(b *testing.B) {
+	for _, kind := range []struct {
+		name string
+		to   producer.Transport
+	}{{"Send", deaf{}}, {"Whole", sink{}}} {
+		for _, queues := range []int{1, 16, 1000} {
+			b.Run(fmt.Sprintf("%s/queues=%d", kind.name, queues), func(b *testing.B) {
+				p := hot(b, kind.to)
+				names := make([]string, queues)
+				for i := range names {
+					names[i] = fmt.Sprint("queue-", i)
+				}
+				b.ReportAllocs()
+				began := cpu(b)
+				i := int64(0)
+				for b.Loop() {
+					if _, err := p.Send(b.Context(), producer.Message{Queue: names[i%int64(queues)], Seq: &i, Body: hundred}); err != nil {
+						b.Fatal(err)
+					}
+					i++
+				}
+				if _, is := kind.to.(deaf); !is {
+					_ = p.Flush(b.Context())
+				}
+				b.ReportMetric(float64((cpu(b)-began).Nanoseconds())/float64(b.N), "cpu-ns/op")
+			})
+		}
+	}
 }

@@ -19,6 +19,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/streamsort/streamsort/internal/dev/bubble"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/timer"
 )
 
@@ -56,9 +57,8 @@ func TestWhatIsNoWakeUp(t *testing.T) {
 		t.Errorf("%+v, %v", w, err)
 	}
 	settle := `{"v":1,"kind":"settle","queue":"q","upTo":"AQL/","due":5}`
-	if w, err := timer.Parse(settle); err != nil || w.Queue != "q" || w.UpTo != "\x01\x02\xff" {
-		t.Errorf("%+v, %v", w, err)
-	}
+	w, err := timer.Parse(settle)
+	check.That(t, err == nil && w.Queue == "q" && w.UpTo == "\x01\x02\xff", "%+v, %v", w, err)
 	for _, text := range []string{
 		"", "null", "[]", good + "x",
 		strings.Replace(good, `"v":1`, `"v":2`, 1), strings.Replace(good, "gap", "chain", 1), strings.Replace(good, "gap", "what", 1),
@@ -72,9 +72,8 @@ func TestWhatIsNoWakeUp(t *testing.T) {
 		strings.Replace(settle, "AQL/", "AQL", 1), strings.Replace(settle, `"queue":"q",`, "", 1), strings.Replace(settle, `"queue":"q"`, `"tag":"q"`, 1),
 		strings.Replace(settle, `"upTo":"AQL/","due":5`, `"due":5,"upTo":"AQL/"`, 1), strings.Replace(settle, "AQL/", strings.Repeat("AQL/", 700), 1),
 	} {
-		if w, err := timer.Parse(text); err == nil {
-			t.Errorf("%s is read as %+v", text, w)
-		}
+		w, err := timer.Parse(text)
+		check.That(t, err != nil, "%s is read as %+v", text, w)
 	}
 }
 
@@ -128,9 +127,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *service) takes(t *testing.T, want ...string) {
 	t.Helper()
 	slices.Sort(s.taken)
-	if !slices.Equal(s.taken, want) {
-		t.Errorf("taken %q, want %q", s.taken, want)
-	}
+	check.That(t, slices.Equal(s.taken, want), "taken %q, want %q", s.taken, want)
 	s.taken = nil
 }
 
@@ -149,10 +146,7 @@ func timerAt(t *testing.T, endpoint string) *timer.Timer {
 	} {
 		t.Setenv(name, value)
 	}
-	it, err := timer.New("https://queue")
-	if err != nil {
-		t.Fatal(err)
-	}
+	it := check.Get(timer.New("https://queue"))
 	return it
 }
 
@@ -185,16 +179,12 @@ func TestFlush(t *testing.T) {
 	it.Gap("q", now.Add(10*time.Second))
 	flush(t, it, 2, 0)
 	s.takes(t, "chain t 10s 0", "gap q 10s 0")
-	if s.calls != 3 {
-		t.Errorf("%d calls, want one for up to ten", s.calls)
-	}
+	check.That(t, s.calls == 3, "%d calls, want one for up to ten", s.calls)
 	for i := range 25 {
 		it.Gap(fmt.Sprint(i), now)
 	}
 	flush(t, it, 25, 0)
-	if s.calls != 6 {
-		t.Errorf("%d calls, want three more", s.calls)
-	}
+	check.That(t, s.calls == 6, "%d calls, want three more", s.calls)
 }
 
 // TestSettleWindows: each bound of a queue has a wake-up, for when the first of it is due. What was
@@ -248,9 +238,7 @@ func TestAgain(t *testing.T) {
 	}
 	flush(t, it, 10, 0) // the last one is left to the sweep
 	for i, taken := range s.taken {
-		if strings.HasSuffix(taken, " 0") {
-			t.Errorf("%d: %s does not count", i, taken)
-		}
+		check.That(t, !strings.HasSuffix(taken, " 0"), "%d: %s does not count", i, taken)
 	}
 }
 
@@ -308,24 +296,20 @@ func TestWhereTheTimeIsUp(t *testing.T) {
 	it.Gap("q", time.Now())
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if sent, failed := it.Flush(ended); sent != 1 || failed != 0 {
-		t.Errorf("sent %d, failed %d; want 1 and 0", sent, failed)
-	}
+	sent, failed := it.Flush(ended)
+	check.That(t, sent == 1 && failed == 0, "sent %d, failed %d; want 1 and 0", sent, failed)
 }
 
 func TestNoTimer(t *testing.T) {
 	it, err := timer.New("")
-	if err != nil || it != nil {
-		t.Fatalf("%v, %v", it, err)
-	}
+	check.Need(t, err == nil && it == nil, "%v, %v", it, err)
 	it.Gap("q", time.Now())
 	it.Again(timer.WakeUp{}, time.Now())
 	flush(t, it, 0, 0)
 	t.Setenv("AWS_REGION", "")
 	t.Setenv("AWS_DEFAULT_REGION", "")
-	if _, err := timer.New("https://queue"); err == nil || !strings.Contains(err.Error(), "timer: ") {
-		t.Errorf("error %v", err)
-	}
+	_, err = timer.New("https://queue")
+	check.That(t, err != nil && strings.Contains(err.Error(), "timer: "), "error %v", err)
 }
 
 // TestTheNextAnswerIsNotKeptWaiting: a service that does not answer.

@@ -13,8 +13,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/pkg/tenant"
 	"github.com/streamsort/streamsort/pkg/xorack"
+	"github.com/streamsort/streamsort/pkg/xorack/stamps"
 )
 
 // start is when every test's clock begins.
@@ -34,10 +38,7 @@ func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	f := &fixture{t: t, now: start}
 	f.table, f.store = inMemory(t)
-	var err error
-	if f.Acker, err = xorack.New(f.store, &xorack.Options{ForEach: fanout.OneByOne, Now: func() time.Time { return f.now }}); err != nil {
-		t.Fatal(err)
-	}
+	f.Acker = check.Get(xorack.New(f.store, &xorack.Options{ForEach: fanout.OneByOne, Now: func() time.Time { return f.now }}))
 	return f
 }
 
@@ -47,18 +48,14 @@ func (f *fixture) tags() []string { return slices.Sorted(maps.Keys(chainItems(f.
 func (f *fixture) create(tag string, options *xorack.CreateOptions) xorack.Edge {
 	f.t.Helper()
 	created, err := f.Create(f.t.Context(), tag, options)
-	if err != nil || created.Outcome != xorack.Applied {
-		f.t.Fatalf("create %s: %s, %v", tag, created.Outcome, err)
-	}
+	check.Need(f.t, err == nil && created.Outcome == xorack.Applied,
+		"create %s: %s, %v", tag, created.Outcome, err)
 	return created.Root
 }
 
 func (f *fixture) chain(tag string) xorack.Chain {
 	f.t.Helper()
-	c, err := f.Get(f.t.Context(), tag)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	c := check.Get(f.Get(f.t.Context(), tag))
 	return c
 }
 
@@ -67,19 +64,7 @@ func (f *fixture) want(outcome xorack.Outcome) func(xorack.Result, error) {
 	f.t.Helper()
 	return func(r xorack.Result, err error) {
 		f.t.Helper()
-		if err != nil || r.Outcome != outcome {
-			f.t.Errorf("%s, %v; want %s", r.Outcome, err, outcome)
-		}
-	}
-}
-
-func wantError(t *testing.T, want error) func(any, error) {
-	t.Helper()
-	return func(_ any, err error) {
-		t.Helper()
-		if !errors.Is(err, want) {
-			t.Errorf("error %v, want %v", err, want)
-		}
+		check.That(f.t, err == nil && r.Outcome == outcome, "%s, %v; want %s", r.Outcome, err, outcome)
 	}
 }
 
@@ -94,9 +79,8 @@ func TestDoneInAnyOrder(t *testing.T) {
 	f.want(xorack.Applied)(f.Done(t.Context(), root, a, b))
 	for range 2 {
 		created, err := f.Create(t.Context(), "t", nil)
-		if err != nil || created.Outcome != xorack.Ended || created.Root != root {
-			t.Errorf("created last: %s, %v", created.Outcome, err)
-		}
+		check.That(t, err == nil && created.Outcome == xorack.Ended && created.Root == root,
+			"created last: %s, %v", created.Outcome, err)
 	}
 	f.want(xorack.Applied)(f.Done(t.Context(), root, a, b))
 	f.want(xorack.Applied)(f.Done(t.Context(), a))
@@ -115,9 +99,8 @@ func TestOneOperationEnds(t *testing.T) {
 	f.want(xorack.Applied)(f.Done(t.Context(), a))
 	f.want(xorack.Applied)(f.Done(t.Context(), root, a, b))
 	f.want(xorack.Ended)(f.Done(t.Context(), b))
-	if c := f.chain("t"); c.End() != xorack.Done || c.EdgesEnded() != 3 || c.Edges != 3 {
-		t.Errorf("%+v", c)
-	}
+	c := f.chain("t")
+	check.That(t, c.End() == xorack.Done && c.EdgesEnded() == 3 && c.Edges == 3, "%+v", c)
 }
 
 func TestAdd(t *testing.T) {
@@ -160,9 +143,8 @@ func TestOtherChildren(t *testing.T) {
 		outcomes = append(outcomes, r.Outcome)
 	}
 	want := []xorack.Outcome{xorack.OtherChildren, xorack.Applied, xorack.Applied, xorack.OtherChildren}
-	if diff := cmp.Diff(want, outcomes); diff != "" || errors.Join(errs...) != nil {
-		t.Errorf("%v, errors %v", diff, errs)
-	}
+	diff := cmp.Diff(want, outcomes)
+	check.That(t, diff == "" && errors.Join(errs...) == nil, "%v, errors %v", diff, errs)
 	if c := f.chain("t"); c.Edges != was.Edges+1 || len(f.tags()) != 1 {
 		t.Errorf("%d edges, want one more than %d; chains %q", c.Edges, was.Edges, f.tags())
 	}
@@ -178,17 +160,14 @@ func TestAddUnderAnEdgeThatEnded(t *testing.T) {
 	f.want(xorack.Applied)(f.Done(t.Context(), root))
 	was := f.chain("t")
 	f.want(xorack.EdgeEnded)(f.Add(t.Context(), root, "late", root.Child(0)))
-	if diff := cmp.Diff(was, f.chain("t"), cmp.Comparer(func(a, b xorack.Edge) bool { return a == b })); diff != "" {
-		t.Error(diff)
-	}
+	check.Is(t, cmp.Diff(was, f.chain("t"), cmp.Comparer(func(a, b xorack.Edge) bool { return a == b })), "")
 	// In one write an edge's children come before its end, however they are named.
 	other := was.Root(1)
 	results, errs := f.Apply(t.Context(), []xorack.Operation{
 		xorack.EndOf(other), xorack.StartOf(root, "late", root.Child(0)), xorack.StartOf(other, "b", other.Child(0)),
 	})
-	if results[0].Outcome != xorack.Applied || results[1].Outcome != xorack.EdgeEnded || results[2].Outcome != xorack.Applied || errors.Join(errs...) != nil {
-		t.Errorf("%v, %v", results, errs)
-	}
+	check.That(t, results[0].Outcome == xorack.Applied && results[1].Outcome == xorack.EdgeEnded && results[2].Outcome == xorack.Applied && errors.Join(errs...) == nil,
+		"%v, %v", results, errs)
 	f.want(xorack.Ended)(f.Done(t.Context(), other.Child(0)))
 	f.want(xorack.AlreadyDone)(f.Add(t.Context(), root, "late", root.Child(0)))
 }
@@ -234,15 +213,13 @@ func TestFail(t *testing.T) {
 	f.want(xorack.AlreadyFailed)(f.Fail(t.Context(), root.Child(0), "another"))
 	f.want(xorack.AlreadyFailed)(f.Done(t.Context(), root))
 	c := f.chain("t")
-	if c.End() != xorack.Failed || c.Reason != "disk full" || c.LastOp != root.Op() {
-		t.Errorf("%+v", c)
-	}
+	check.That(t, c.End() == xorack.Failed && c.Reason == "disk full" && c.LastOp == root.Op(),
+		"%+v", c)
 	// A failure that comes before the chain stays, and the create says so.
 	f.want(xorack.Ended)(f.Fail(t.Context(), xorack.Root("early", "", 0), "no room"))
 	created, err := f.Create(t.Context(), "early", nil)
-	if err != nil || created.Outcome != xorack.AlreadyFailed {
-		t.Errorf("%s, %v", created.Outcome, err)
-	}
+	check.That(t, err == nil && created.Outcome == xorack.AlreadyFailed,
+		"%s, %v", created.Outcome, err)
 }
 
 func TestExtend(t *testing.T) {
@@ -251,16 +228,15 @@ func TestExtend(t *testing.T) {
 	later := start.Add(3 * time.Hour)
 	for _, deadline := range []time.Time{later, later, start.Add(2 * time.Hour)} {
 		f.want(xorack.Applied)(f.Extend(t.Context(), root, deadline))
-		if c := f.chain("t"); !c.Deadline.Equal(later) {
-			t.Errorf("deadline %v", c.Deadline)
-		}
+		c := f.chain("t")
+		check.That(t, c.Deadline.Equal(later), "deadline %v", c.Deadline)
 	}
 	f.want(xorack.Ended)(f.Done(t.Context(), root))
 	f.want(xorack.AlreadyDone)(f.Extend(t.Context(), root, later.Add(time.Hour)))
 	orphan := xorack.Root("orphan", "", 0)
 	f.want(xorack.Applied)(f.Done(t.Context(), orphan))
-	wantError(t, xorack.ErrTagNotFound)(f.Extend(t.Context(), orphan, later))
-	wantError(t, xorack.ErrTagNotFound)(f.Extend(t.Context(), xorack.Root("none", "", 0), later))
+	check.Fails(t, check.Err(f.Extend(t.Context(), orphan, later)), xorack.ErrTagNotFound)
+	check.Fails(t, check.Err(f.Extend(t.Context(), xorack.Root("none", "", 0), later)), xorack.ErrTagNotFound)
 }
 
 func TestDelete(t *testing.T) {
@@ -269,39 +245,34 @@ func TestDelete(t *testing.T) {
 	f.want(xorack.Ended)(f.Delete(t.Context(), "t"))
 	f.want(xorack.AlreadyDeleted)(f.Delete(t.Context(), "t"))
 	f.want(xorack.AlreadyDeleted)(f.Done(t.Context(), root))
-	wantError(t, xorack.ErrTagNotFound)(f.Delete(t.Context(), "none"))
+	check.Fails(t, check.Err(f.Delete(t.Context(), "none")), xorack.ErrTagNotFound)
 	f.create("done", nil)
 	f.want(xorack.Ended)(f.Done(t.Context(), xorack.Root("done", "", 0)))
 	f.want(xorack.AlreadyDone)(f.Delete(t.Context(), "done"))
 	// Another chain takes the tag once the end is finished.
-	wantError(t, xorack.ErrTagExists)(f.Create(t.Context(), "t", &xorack.CreateOptions{ID: "2"}))
-	if _, err := f.Finish(t.Context(), f.chain("t"), nil); err != nil {
-		t.Fatal(err)
-	}
+	check.Fails(t, check.Err(f.Create(t.Context(), "t", &xorack.CreateOptions{ID: "2"})), xorack.ErrTagExists)
+	check.Get(f.Finish(t.Context(), f.chain("t"), nil))
 	f.create("t", &xorack.CreateOptions{ID: "2"})
-	wantError(t, xorack.ErrOtherChain)(f.Done(t.Context(), root))
+	check.Fails(t, check.Err(f.Done(t.Context(), root)), xorack.ErrOtherChain)
 }
 
 func TestTagReuse(t *testing.T) {
 	f := newFixture(t)
 	first := f.create("t", nil)
-	wantError(t, xorack.ErrTagExists)(f.Create(t.Context(), "t", &xorack.CreateOptions{ID: "2"}))
-	wantError(t, xorack.ErrTagExists)(f.Create(t.Context(), "t", &xorack.CreateOptions{Deadline: time.Hour}))
-	wantError(t, xorack.ErrTagExists)(f.Create(t.Context(), "t", &xorack.CreateOptions{Edges: 2}))
-	wantError(t, xorack.ErrOtherChain)(f.Done(t.Context(), xorack.Root("t", "2", 0)))
-	wantError(t, xorack.ErrOtherChain)(f.Fail(t.Context(), xorack.Root("t", "2", 0), "why"))
-	wantError(t, xorack.ErrOtherChain)(f.Extend(t.Context(), xorack.Root("t", "2", 0), start.Add(time.Hour)))
+	check.Fails(t, check.Err(f.Create(t.Context(), "t", &xorack.CreateOptions{ID: "2"})), xorack.ErrTagExists)
+	check.Fails(t, check.Err(f.Create(t.Context(), "t", &xorack.CreateOptions{Deadline: time.Hour})), xorack.ErrTagExists)
+	check.Fails(t, check.Err(f.Create(t.Context(), "t", &xorack.CreateOptions{Edges: 2})), xorack.ErrTagExists)
+	check.Fails(t, check.Err(f.Done(t.Context(), xorack.Root("t", "2", 0))), xorack.ErrOtherChain)
+	check.Fails(t, check.Err(f.Fail(t.Context(), xorack.Root("t", "2", 0), "why")), xorack.ErrOtherChain)
+	check.Fails(t, check.Err(f.Extend(t.Context(), xorack.Root("t", "2", 0), start.Add(time.Hour))), xorack.ErrOtherChain)
 	f.want(xorack.Ended)(f.Done(t.Context(), first))
-	if _, err := f.Finish(t.Context(), f.chain("t"), nil); err != nil {
-		t.Fatal(err)
-	}
-	wantError(t, xorack.ErrTagExists)(f.Create(t.Context(), "t", &xorack.CreateOptions{ID: "2"}))
+	check.Get(f.Finish(t.Context(), f.chain("t"), nil))
+	check.Fails(t, check.Err(f.Create(t.Context(), "t", &xorack.CreateOptions{ID: "2"})), xorack.ErrTagExists)
 	f.now = start.Add(xorack.DefaultTombstone)
 	// Its own create, repeated very late, does not make it live again.
 	created, err := f.Create(t.Context(), "t", nil)
-	if err != nil || created.Outcome != xorack.AlreadyDone {
-		t.Errorf("a late create: %s, %v", created.Outcome, err)
-	}
+	check.That(t, err == nil && created.Outcome == xorack.AlreadyDone,
+		"a late create: %s, %v", created.Outcome, err)
 	second := f.create("t", &xorack.CreateOptions{ID: "2"})
 	f.want(xorack.Ended)(f.Done(t.Context(), second))
 
@@ -330,15 +301,12 @@ func TestApply(t *testing.T) {
 		"applied <nil>", "ended <nil>", "applied <nil>", "applied <nil>", "applied <nil>",
 		"edge must not be empty", xorack.ErrOtherChain.Error(),
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	check.Is(t, cmp.Diff(want, got), "")
 	results, errs = f.Apply(t.Context(), []xorack.Operation{
 		xorack.EndOf(one.Child(0)), xorack.EndOf(one.Child(1)), xorack.EndOf(one.Child(2)), xorack.EndOf(one.Child(1).Child(0)),
 	})
-	if errors.Join(errs...) != nil || results[3].Outcome != xorack.Ended || results[0].Outcome != xorack.Applied {
-		t.Errorf("%v, %v", results, errs)
-	}
+	check.That(t, errors.Join(errs...) == nil && results[3].Outcome == xorack.Ended && results[0].Outcome == xorack.Applied,
+		"%v, %v", results, errs)
 }
 
 func TestApplyOfManyChunks(t *testing.T) {
@@ -366,11 +334,9 @@ func TestChainFull(t *testing.T) {
 		f.want(xorack.Applied)(f.Done(t.Context(), children[i]))
 	}
 	last := children[xorack.MaxOps-1]
-	wantError(t, xorack.ErrChainFull)(f.Done(t.Context(), last))
+	check.Fails(t, check.Err(f.Done(t.Context(), last)), xorack.ErrChainFull)
 	f.want(xorack.Applied)(f.Done(t.Context(), children[0]))
-	if c := f.chain("t"); c.End() != xorack.Open {
-		t.Errorf("a full chain ended: %s", c.End())
-	}
+	check.Is(t, f.chain("t").End(), xorack.Open)
 	f.want(xorack.Ended)(f.Fail(t.Context(), last, "full"))
 }
 
@@ -394,21 +360,97 @@ func TestNestedChains(t *testing.T) {
 				announced = append(announced, c.Tag+" "+string(c.End()))
 				return nil
 			}
-			if _, err := f.Sweep(t.Context(), xorack.SweepOptions{Announce: announce}); err != nil {
-				t.Fatal(err)
-			}
+			check.Get(f.Sweep(t.Context(), xorack.SweepOptions{Announce: announce}))
 			f.now = f.now.Add(time.Hour)
-			if _, err := f.Sweep(t.Context(), xorack.SweepOptions{Announce: announce}); err != nil {
-				t.Fatal(err)
-			}
+			check.Get(f.Sweep(t.Context(), xorack.SweepOptions{Announce: announce}))
 			of := map[xorack.End]xorack.End{xorack.Done: xorack.Done}[end]
 			if of == xorack.Open {
 				of = xorack.Failed
 			}
 			want := []string{"inner " + string(end), "outer " + string(of)}
-			if diff := cmp.Diff(want, announced); diff != "" {
-				t.Errorf("announced (-want +got):\n%s", diff)
-			}
+			check.Is(t, cmp.Diff(want, announced), "")
 		})
 	}
+}
+
+// The chains of a fan are of the tenant of the chain that they hang under, so that
+// its edges may be ended by those who may end that one; without a tenant they have
+// none.
+func TestFanStaysWithItsTenant(t *testing.T) {
+	for tag, want := range map[string]string{"@acme/tree": "acme", "tree": "", "@/tree": ""} {
+		for _, n := range []int{1, xorack.FanWidth, xorack.FanWidth + 1, xorack.FanWidth*xorack.FanWidth + 1} {
+			tags := map[string]bool{}
+			for _, leaf := range xorack.Root(tag, "", 0).Fan(n) {
+				tags[leaf.Tag()] = true
+			}
+			inside := n > xorack.FanWidth
+			check.That(t, inside != tags[tag], "%d edges under %s are in %v", n, tag, tags)
+			for leaf := range tags {
+				of, _ := tenant.Split(leaf)
+				check.That(t, of == want, "%d edges under %s: one is in %s", n, tag, leaf)
+			}
+		}
+	}
+}
+
+// TestWakeFinishesStamps whose last caller died before it recorded the end: the deadline is far.
+func TestWakeFinishesStamps(t *testing.T) {
+	h := newHurt(t)
+	check.Get(h.stamper.Create(t.Context(), "t", []byte("a"), &stamps.Options{ID: "1"}))
+	h.faults.Fail(2, ddbtest.Refused)
+	_, err := h.stamper.Stamp(t.Context(), "t", []byte("a"), &stamps.Options{ID: "2"})
+	check.Need(t, err != nil, "the end is recorded: no request was refused")
+	h.faults.Fail(0, "")
+	report, late, err := h.acker.Wake(t.Context(), "t", xorack.SweepOptions{Announce: h.announce})
+	check.That(t, err == nil && report.Finished == 1 && late.IsZero() && len(h.announced) == 1,
+		"%+v, late %v, %v, %d announced; want it finished and announced", report, late, err, len(h.announced))
+}
+
+// TestFinishWithoutItsParent seals a chain whose parent's tag belongs to something else.
+func TestFinishWithoutItsParent(t *testing.T) {
+	for name, another := range map[string]func(*hurt) error{
+		"another chain": func(h *hurt) error {
+			return check.Err(h.acker.Create(t.Context(), "t", &xorack.CreateOptions{ID: "2"}))
+		},
+		"stamps": func(h *hurt) error {
+			return check.Err(h.stamper.Create(t.Context(), "t", []byte("a"), nil))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHurt(t)
+			created := check.Get(h.acker.Create(t.Context(), "t", nil))
+			inner := check.Get(h.acker.Create(t.Context(), "u", &xorack.CreateOptions{Parent: created.Root}))
+			check.Get(h.acker.Delete(t.Context(), "t"))
+			check.OK(h.t, h.finish("t"))
+			check.OK(h.t, another(h))
+			check.OK(h.t, done(h, inner.Root))
+			check.OK(h.t, h.finish("u"))
+			c, err := h.plain.Chain(t.Context(), "u")
+			check.That(t, err == nil && c.Sealed(), "%+v, %v; want it sealed", c, err)
+		})
+	}
+}
+
+// TestOperationsOnStamps are refused: their chain has no edges.
+func TestOperationsOnStamps(t *testing.T) {
+	h := newHurt(t)
+	check.Get(h.stamper.Create(t.Context(), "t", []byte("a"), nil))
+	root := xorack.Root("t", "", 0)
+	check.Fails(t, check.Err(h.acker.Done(t.Context(), root)), xorack.ErrOtherKind)
+	check.Fails(t, check.Err(h.acker.Fail(t.Context(), root, "why")), xorack.ErrOtherKind)
+	check.Fails(t, check.Err(h.acker.Delete(t.Context(), "t")), xorack.ErrOtherKind)
+}
+
+// TestGetSeesWhatWasJustDone: a process that looks at a chain after an answer about it sees
+// what the answer says.
+func TestGetSeesWhatWasJustDone(t *testing.T) {
+	store := storeOn(t, ddbtest.NewStale(ddb.NewMemory(xorack.Names{}.Tables()...), nil), xorack.Names{})
+	a := check.Get(xorack.New(store, &xorack.Options{ForEach: fanout.OneByOne, Now: func() time.Time { return start }}))
+	created := check.Get(a.Create(t.Context(), "t", nil))
+	if c, err := a.Get(t.Context(), "t"); err != nil || c.End() != xorack.Open {
+		t.Errorf("%+v, %v; want the chain that was created", c, err)
+	}
+	check.Get(a.Done(t.Context(), created.Root))
+	c, err := a.Get(t.Context(), "t")
+	check.That(t, err == nil && c.End() == xorack.Done, "%+v, %v; want it to be done", c, err)
 }

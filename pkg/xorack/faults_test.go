@@ -1,6 +1,7 @@
 package xorack_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,9 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dev/meter"
 	"github.com/streamsort/streamsort/internal/dynamo"
@@ -49,10 +51,7 @@ func newHurt(t *testing.T) *hurt {
 		Now:     func() time.Time { return h.now },
 		NewOp:   func() xorack.Op { h.ops++; return xorack.Op{h.ops} },
 	}
-	var err error
-	if h.acker, err = xorack.New(store, options); err != nil {
-		t.Fatal(err)
-	}
+	h.acker = check.Get(xorack.New(store, options))
 	h.stamper = stamps.New(h.acker)
 	return h
 }
@@ -68,15 +67,7 @@ func (h *hurt) finish(tag string) error {
 	if err != nil {
 		return err
 	}
-	_, err = h.acker.Finish(h.t.Context(), c, h.announce)
-	return err
-}
-
-func (h *hurt) must(err error) {
-	h.t.Helper()
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	return check.Err(h.acker.Finish(h.t.Context(), c, h.announce))
 }
 
 // chains are all that stands there, without times.
@@ -84,8 +75,7 @@ func (h *hurt) chains(tags ...string) map[string]string {
 	h.t.Helper()
 	all := map[string]string{}
 	for _, tag := range tags {
-		c, err := h.plain.Chain(h.t.Context(), tag)
-		h.must(err)
+		c := check.Get(h.plain.Chain(h.t.Context(), tag))
 		all[tag] = fmt.Sprintf("%s %s, %d of %d edges %v, XOR %q, sealed %v, deadline %v",
 			c.End(), c.Reason, c.EdgesEnded(), c.Edges, c.Sum, c.XOR(), c.Sealed(), c.Deadline.Sub(start))
 	}
@@ -103,7 +93,7 @@ func (o operation) ready(t *testing.T) *hurt {
 	t.Helper()
 	h := newHurt(t)
 	if o.prepare != nil {
-		h.must(o.prepare(h))
+		check.OK(h.t, o.prepare(h))
 	}
 	return h
 }
@@ -112,10 +102,10 @@ func (o operation) ready(t *testing.T) *hurt {
 func operations(ctx context.Context) []operation {
 	root := xorack.Root("t", "", 0)
 	a, b := root.Child(0), root.Child(1)
-	create := func(h *hurt) error { _, err := h.acker.Create(ctx, "t", nil); return err }
-	split := func(h *hurt) error { return firstError(create(h), done(h, root, a, b)) }
+	create := func(h *hurt) error { return check.Err(h.acker.Create(ctx, "t", nil)) }
+	split := func(h *hurt) error { return cmp.Or(create(h), done(h, root, a, b)) }
 	expired := func(h *hurt) error {
-		err := firstError(create(h), done(h, root), h.finish("t"))
+		err := cmp.Or(create(h), done(h, root), h.finish("t"))
 		h.now = h.now.Add(xorack.DefaultTombstone)
 		return err
 	}
@@ -126,16 +116,14 @@ func operations(ctx context.Context) []operation {
 	}
 	nested := func(h *hurt) error {
 		_, err := h.acker.Create(ctx, "u", &xorack.CreateOptions{Parent: root})
-		return firstError(create(h), err)
+		return cmp.Or(create(h), err)
 	}
 	stamped := func(h *hurt) error {
-		_, err := h.stamper.Create(ctx, "t", []byte("a"), &stamps.Options{ID: "1"})
-		return err
+		return check.Err(h.stamper.Create(ctx, "t", []byte("a"), &stamps.Options{ID: "1"}))
 	}
 	stamp := func(text, id string) func(*hurt) error {
 		return func(h *hurt) error {
-			_, err := h.stamper.Stamp(ctx, "t", []byte(text), &stamps.Options{ID: id})
-			return err
+			return check.Err(h.stamper.Stamp(ctx, "t", []byte(text), &stamps.Options{ID: id}))
 		}
 	}
 	return []operation{
@@ -148,27 +136,26 @@ func operations(ctx context.Context) []operation {
 		}},
 		{"done", create, func(h *hurt) error { return done(h, root, a, b) }},
 		{"done before create", nil, func(h *hurt) error { return done(h, root, a, b) }},
-		{"done that ends", split, func(h *hurt) error { return firstError(done(h, a), done(h, b)) }},
-		{"add", create, func(h *hurt) error { _, err := h.acker.Add(ctx, root, "1", a, b); return err }},
-		{"merge", func(h *hurt) error { return firstError(split(h), done(h, a)) }, func(h *hurt) error {
+		{"done that ends", split, func(h *hurt) error { return cmp.Or(done(h, a), done(h, b)) }},
+		{"add", create, func(h *hurt) error { return check.Err(h.acker.Add(ctx, root, "1", a, b)) }},
+		{"merge", func(h *hurt) error { return cmp.Or(split(h), done(h, a)) }, func(h *hurt) error {
 			_, errs := h.acker.Apply(ctx, []xorack.Operation{xorack.EndOf(a), xorack.EndOf(b, b.Child(0))})
-			return firstError(errs...)
+			return cmp.Or(errs...)
 		}},
-		{"fail", split, func(h *hurt) error { _, err := h.acker.Fail(ctx, a, "why"); return err }},
+		{"fail", split, func(h *hurt) error { return check.Err(h.acker.Fail(ctx, a, "why")) }},
 		{"extend", create, func(h *hurt) error {
 			_, err := h.acker.Extend(ctx, root, start.Add(48*time.Hour))
 			return err
 		}},
-		{"delete", split, func(h *hurt) error { _, err := h.acker.Delete(ctx, "t"); return err }},
-		{"fan", create, func(h *hurt) error { _, err := h.acker.Fan(ctx, root, 200); return err }},
-		{"finish", func(h *hurt) error { return firstError(create(h), done(h, root)) }, func(h *hurt) error { return h.finish("t") }},
+		{"delete", split, func(h *hurt) error { return check.Err(h.acker.Delete(ctx, "t")) }},
+		{"fan", create, func(h *hurt) error { return check.Err(h.acker.Fan(ctx, root, 200)) }},
+		{"finish", func(h *hurt) error { return cmp.Or(create(h), done(h, root)) }, func(h *hurt) error { return h.finish("t") }},
 		{
-			"finish with a parent", func(h *hurt) error { return firstError(nested(h), done(h, xorack.Root("u", "", 0))) },
-			func(h *hurt) error { return firstError(h.finish("u"), h.finish("t")) },
+			"finish with a parent", func(h *hurt) error { return cmp.Or(nested(h), done(h, xorack.Root("u", "", 0))) },
+			func(h *hurt) error { return cmp.Or(h.finish("u"), h.finish("t")) },
 		},
 		{"sweep", late, func(h *hurt) error {
-			_, err := h.acker.Sweep(ctx, xorack.SweepOptions{Announce: h.announce})
-			return err
+			return check.Err(h.acker.Sweep(ctx, xorack.SweepOptions{Announce: h.announce}))
 		}},
 		{"create stamps", nil, stamped},
 		{"stamp", stamped, stamp("b", "2")},
@@ -184,7 +171,7 @@ func TestEveryRequestGoesWrongOnce(t *testing.T) {
 	for _, operation := range operations(t.Context()) {
 		t.Run(operation.name, func(t *testing.T) {
 			well := operation.ready(t)
-			well.must(operation.do(well))
+			check.OK(well.t, operation.do(well))
 			want := well.chains("t", "u")
 			for _, fault := range ddbtest.EveryFault() {
 				for k := 1; ; k++ {
@@ -192,20 +179,14 @@ func TestEveryRequestGoesWrongOnce(t *testing.T) {
 					h.faults.Fail(k, fault)
 					err := operation.do(h)
 					if h.faults.Pending() {
-						h.must(err)
+						check.OK(h.t, err)
 						break
 					}
 					h.faults.Fail(0, "")
-					if harmless := fault == ddbtest.Repeated || fault == ddbtest.Partial; harmless != (err == nil) {
-						t.Errorf("%s at request %d: error %v", fault, k, err)
-					}
-					h.must(operation.do(h))
-					if diff := cmp.Diff(want, h.chains("t", "u")); diff != "" {
-						t.Errorf("%s at request %d (-want +got):\n%s", fault, k, diff)
-					}
-					if diff := cmp.Diff(well.announced, h.announced); diff != "" {
-						t.Errorf("%s at request %d: announced (-want +got):\n%s", fault, k, diff)
-					}
+					check.Is(t, fault == ddbtest.Repeated || fault == ddbtest.Partial, err == nil, fault, k, err)
+					check.OK(h.t, operation.do(h))
+					check.Is(t, gocmp.Diff(want, h.chains("t", "u")), "", fault, k)
+					check.Is(t, gocmp.Diff(well.announced, h.announced), "", fault, k)
 				}
 			}
 		})
@@ -229,12 +210,10 @@ func TestADeathLeavesNothingUndone(t *testing.T) {
 					h.faults.Fail(0, "")
 					for range 3 {
 						h.now = h.now.Add(xorack.MaxDeadline + time.Hour)
-						_, err := h.acker.Sweep(t.Context(), xorack.SweepOptions{Announce: h.announce})
-						h.must(err)
+						check.Get(h.acker.Sweep(t.Context(), xorack.SweepOptions{Announce: h.announce}))
 					}
 					for _, tag := range []string{"t", "u"} {
-						c, err := h.plain.Chain(t.Context(), tag)
-						h.must(err)
+						c := check.Get(h.plain.Chain(t.Context(), tag))
 						if c.IsCreated() && (!c.Sealed() || !h.announced[c.EventID()]) {
 							t.Errorf("%s at request %d: %s is %q, sealed: %v", fault, k, tag, c.End(), c.Sealed())
 						}
@@ -246,17 +225,7 @@ func TestADeathLeavesNothingUndone(t *testing.T) {
 }
 
 func done(h *hurt, e xorack.Edge, children ...xorack.Edge) error {
-	_, err := h.acker.Done(h.t.Context(), e, children...)
-	return err
-}
-
-func firstError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return check.Err(h.acker.Done(h.t.Context(), e, children...))
 }
 
 // lossy is a network that loses the response of one request in twenty, after
@@ -292,13 +261,8 @@ func onServer(t *testing.T, kind ddbtest.Kind, network http.RoundTripper) (store
 	t.Helper()
 	names := keyed("chains" + ddbtest.Suffix())
 	plain = storeOn(t, ddbtest.Open(t, kind, unstreamed(names)), names)
-	client, err := dynamo.New(&dynamo.Options{Endpoint: ddbtest.Endpoint(t, kind), Transport: network, MaxAttempts: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if store, err = xorack.NewDynamo(client, names); err != nil {
-		t.Fatal(err)
-	}
+	client := check.Get(dynamo.New(&dynamo.Options{Endpoint: ddbtest.Endpoint(t, kind), Transport: network, MaxAttempts: 1}))
+	store = check.Get(xorack.NewDynamo(client, names))
 	return store, plain
 }
 
@@ -312,10 +276,7 @@ func TestManyFinishOneChain(t *testing.T) {
 			counted := meter.New(dynamo.Transport())
 			network := &lossy{next: counted, random: rand.New(rand.NewPCG(1, 2))}
 			store, plain := onServer(t, kind, network)
-			acker, err := xorack.New(store, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			acker := check.Get(xorack.New(store, nil))
 			const finishers, rounds = 64, 20
 			writes := 0.0
 			for round := range rounds {
@@ -325,9 +286,7 @@ func TestManyFinishOneChain(t *testing.T) {
 				for errors.Is(err, xorack.ErrUnavailable) || errors.Is(err, errLost) {
 					created, err = acker.Create(t.Context(), tag, &xorack.CreateOptions{Edges: finishers})
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, err)
 				before := counted.Counts()
 				outcomes := make([]xorack.Outcome, finishers)
 				sideBySide(finishers, func(i int) {
@@ -339,9 +298,8 @@ func TestManyFinishOneChain(t *testing.T) {
 						t.Error(err)
 					}
 					outcomes[i] = result.Outcome
-					if result.Outcome == xorack.Applied && result.Chain.End() == xorack.Open && result.Chain.Sum.IsZero() {
-						t.Error("at zero, and open")
-					}
+					check.That(t, result.Outcome != xorack.Applied || result.Chain.End() != xorack.Open || !result.Chain.Sum.IsZero(),
+						"at zero, and open")
 				})
 				writes += counted.Counts().Sub(before).Total().Writes
 				ended := 0
@@ -368,10 +326,7 @@ func TestManyFinishOneChain(t *testing.T) {
 // done, while their children have not begun.
 func TestAChainStopsAtItsFirstError(t *testing.T) {
 	h := newHurt(t)
-	created, err := h.acker.Create(t.Context(), "t", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	created := check.Get(h.acker.Create(t.Context(), "t", nil))
 	root := created.Roots[0]
 	parts := root.Children(60)
 	var operations []xorack.Operation
@@ -381,20 +336,14 @@ func TestAChainStopsAtItsFirstError(t *testing.T) {
 	for _, part := range parts {
 		operations = append(operations, xorack.EndOf(part))
 	}
-	if _, err := h.acker.Done(t.Context(), root, parts...); err != nil {
-		t.Fatal(err)
-	}
+	check.Get(h.acker.Done(t.Context(), root, parts...))
 	h.faults.Fail(1, ddbtest.Throttled)
 	_, errs := h.acker.Apply(t.Context(), operations)
 	for i, err := range errs {
-		if err == nil {
-			t.Fatalf("operation %d counted after the first write of its chain had failed", i)
-		}
+		check.Need(t, err != nil, "operation %d counted after the first write of its chain had failed", i)
 	}
 	results, errs := h.acker.Apply(t.Context(), operations)
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, errors.Join(errs...))
 	if c := results[0].Chain; c.End() != xorack.Open {
 		t.Errorf("the chain has ended, and 60 edges are outstanding: %+v", c)
 	}
@@ -403,14 +352,10 @@ func TestAChainStopsAtItsFirstError(t *testing.T) {
 // TestAnInvalidAddHoldsTheEndBack: the caller can correct it, and repeat both.
 func TestAnInvalidAddHoldsTheEndBack(t *testing.T) {
 	h := newHurt(t)
-	created, err := h.acker.Create(t.Context(), "t", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	created := check.Get(h.acker.Create(t.Context(), "t", nil))
 	root := created.Roots[0]
 	var bad *xorack.InvalidError
 	_, errs := h.acker.Apply(t.Context(), []xorack.Operation{xorack.StartOf(root, "b", root), xorack.EndOf(root)})
-	if !errors.As(errs[0], &bad) || !errors.As(errs[1], &bad) {
-		t.Errorf("errors %v, want that of the call of Add for both", errs)
-	}
+	check.That(t, errors.As(errs[0], &bad) && errors.As(errs[1], &bad),
+		"errors %v, want that of the call of Add for both", errs)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
@@ -18,19 +19,19 @@ func TestInvalid(t *testing.T) {
 	long := strings.Repeat("x", xorack.MaxTag+1)
 	ok := xorack.Root("t", "", 0)
 	children := func(edges ...xorack.Edge) func(context.Context, *fixture) error {
-		return func(ctx context.Context, f *fixture) error { _, err := f.Done(ctx, ok, edges...); return err }
+		return func(ctx context.Context, f *fixture) error { return check.Err(f.Done(ctx, ok, edges...)) }
 	}
 	created := func(o xorack.CreateOptions) func(context.Context, *fixture) error {
-		return func(ctx context.Context, f *fixture) error { _, err := f.Create(ctx, "new", &o); return err }
+		return func(ctx context.Context, f *fixture) error { return check.Err(f.Create(ctx, "new", &o)) }
 	}
 	tag := func(tag string) func(context.Context, *fixture) error {
-		return func(ctx context.Context, f *fixture) error { _, err := f.Create(ctx, tag, nil); return err }
+		return func(ctx context.Context, f *fixture) error { return check.Err(f.Create(ctx, tag, nil)) }
 	}
 	reason := func(reason string) func(context.Context, *fixture) error {
-		return func(ctx context.Context, f *fixture) error { _, err := f.Fail(ctx, ok, reason); return err }
+		return func(ctx context.Context, f *fixture) error { return check.Err(f.Fail(ctx, ok, reason)) }
 	}
 	deadline := func(deadline time.Time) func(context.Context, *fixture) error {
-		return func(ctx context.Context, f *fixture) error { _, err := f.Extend(ctx, ok, deadline); return err }
+		return func(ctx context.Context, f *fixture) error { return check.Err(f.Extend(ctx, ok, deadline)) }
 	}
 	for _, c := range []struct {
 		name, field string
@@ -39,8 +40,8 @@ func TestInvalid(t *testing.T) {
 		{"empty tag", "tag", tag("")},
 		{"long tag", "tag", tag(long)},
 		{"tag that is no UTF-8", "tag", tag("\xff")},
-		{"get of an empty tag", "tag", func(ctx context.Context, f *fixture) error { _, err := f.Get(ctx, ""); return err }},
-		{"delete of an empty tag", "tag", func(ctx context.Context, f *fixture) error { _, err := f.Delete(ctx, ""); return err }},
+		{"get of an empty tag", "tag", func(ctx context.Context, f *fixture) error { return check.Err(f.Get(ctx, "")) }},
+		{"delete of an empty tag", "tag", func(ctx context.Context, f *fixture) error { return check.Err(f.Delete(ctx, "")) }},
 		{"long id", "id", created(xorack.CreateOptions{ID: long})},
 		{"no roots", "edges", created(xorack.CreateOptions{Edges: -1})},
 		{"too many roots", "edges", created(xorack.CreateOptions{Edges: xorack.MaxOps + 1})},
@@ -52,14 +53,14 @@ func TestInvalid(t *testing.T) {
 		{"its own parent", "parent", created(xorack.CreateOptions{Parent: xorack.Root("new", "", 0)})},
 		{"long data", "data", created(xorack.CreateOptions{Data: strings.Repeat("x", 2048+1)})},
 		{"data that is no UTF-8", "data", created(xorack.CreateOptions{Data: "\xff"})},
-		{"no edge", "edge", func(ctx context.Context, f *fixture) error { _, err := f.Done(ctx, xorack.Edge{}); return err }},
-		{"fan of no edge", "edge", func(ctx context.Context, f *fixture) error { _, err := f.Fan(ctx, xorack.Edge{}, 1); return err }},
-		{"fan of nothing", "edges", func(ctx context.Context, f *fixture) error { _, err := f.Fan(ctx, ok, 0); return err }},
+		{"no edge", "edge", func(ctx context.Context, f *fixture) error { return check.Err(f.Done(ctx, xorack.Edge{})) }},
+		{"fan of no edge", "edge", func(ctx context.Context, f *fixture) error { return check.Err(f.Fan(ctx, xorack.Edge{}, 1)) }},
+		{"fan of nothing", "edges", func(ctx context.Context, f *fixture) error { return check.Err(f.Fan(ctx, ok, 0)) }},
 		{"fan too wide", "edges", func(ctx context.Context, f *fixture) error {
 			_, err := f.Fan(ctx, ok, xorack.FanWidth*xorack.FanWidth*xorack.FanWidth+1)
 			return err
 		}},
-		{"failure of no edge", "edge", func(ctx context.Context, f *fixture) error { _, err := f.Fail(ctx, xorack.Edge{}, "why"); return err }},
+		{"failure of no edge", "edge", func(ctx context.Context, f *fixture) error { return check.Err(f.Fail(ctx, xorack.Edge{}, "why")) }},
 		{"extension of no edge", "edge", func(ctx context.Context, f *fixture) error {
 			_, err := f.Extend(ctx, xorack.Edge{}, start.Add(time.Hour))
 			return err
@@ -70,8 +71,8 @@ func TestInvalid(t *testing.T) {
 		{"child of another incarnation", "children[0]", children(xorack.Root("t", "2", 0))},
 		{"no child", "children[0]", children(xorack.Edge{})},
 		{"too many children", "children", children(ok.Children(xorack.MaxOps + 1)...)},
-		{"add of nothing", "children", func(ctx context.Context, f *fixture) error { _, err := f.Add(ctx, ok, "b"); return err }},
-		{"long batch", "batch", func(ctx context.Context, f *fixture) error { _, err := f.Add(ctx, ok, long, ok.Child(0)); return err }},
+		{"add of nothing", "children", func(ctx context.Context, f *fixture) error { return check.Err(f.Add(ctx, ok, "b")) }},
+		{"long batch", "batch", func(ctx context.Context, f *fixture) error { return check.Err(f.Add(ctx, ok, long, ok.Child(0))) }},
 		{"no reason", "reason", reason("")},
 		{"long reason", "reason", reason(strings.Repeat("x", xorack.MaxReason+1))},
 		{"reason that is no UTF-8", "reason", reason("\xff")},
@@ -87,8 +88,7 @@ func TestInvalid(t *testing.T) {
 			return err
 		}},
 		{"key with the name of another attribute", "tag key", func(context.Context, *fixture) error {
-			_, err := xorack.NewDynamo(nil, xorack.Names{TagKey: "ops"})
-			return err
+			return check.Err(xorack.NewDynamo(nil, xorack.Names{TagKey: "ops"}))
 		}},
 		{"long key name", "tag key", func(context.Context, *fixture) error { return xorack.Names{TagKey: long}.Validate() }},
 	} {
@@ -98,15 +98,10 @@ func TestInvalid(t *testing.T) {
 			before := f.chain("t")
 			err := c.do(t.Context(), f)
 			var invalid *xorack.InvalidError
-			if !errors.As(err, &invalid) || invalid.Path() != c.field {
-				t.Errorf("error %v, want one of the field %s", err, c.field)
-			}
-			if diff := cmp.Diff(before, f.chain("t"), cmp.Comparer(func(a, b xorack.Edge) bool { return a == b })); diff != "" {
-				t.Errorf("the chain changed:\n%s", diff)
-			}
-			if tags := f.tags(); len(tags) != 1 {
-				t.Errorf("chains: %q", tags)
-			}
+			check.That(t, errors.As(err, &invalid) && invalid.Path() == c.field,
+				"error %v, want one of the field %s", err, c.field)
+			check.Is(t, cmp.Diff(before, f.chain("t"), cmp.Comparer(func(a, b xorack.Edge) bool { return a == b })), "")
+			check.Is(t, len(f.tags()), 1)
 		})
 	}
 }
@@ -115,24 +110,21 @@ func TestInvalid(t *testing.T) {
 func TestAlteredToken(t *testing.T) {
 	edge := xorack.Root("database/file13", "7", 2).Child(5)
 	token := edge.String()
-	if again, err := xorack.ParseEdge(token); err != nil || again != edge {
-		t.Fatalf("%v, %v", again, err)
-	}
+	again, err := xorack.ParseEdge(token)
+	check.Need(t, err == nil && again == edge, "%v, %v", again, err)
 	for i := range len(token) {
 		for bit := range 8 {
 			altered := []byte(token)
 			altered[i] ^= 1 << bit
 			got, err := xorack.ParseEdge(string(altered))
 			var invalid *xorack.InvalidError
-			if !errors.As(err, &invalid) || invalid.Field != "edge" || !got.IsZero() {
-				t.Errorf("bit %d of character %d: %v, %v", bit, i, got, err)
-			}
+			check.That(t, errors.As(err, &invalid) && invalid.Field == "edge" && got.IsZero(),
+				"bit %d of character %d: %v, %v", bit, i, got, err)
 		}
 	}
 	for _, token := range []string{"", " ", token[:len(token)-1], token + "A", token + "=", token + "\n", token[:5] + "\r\n" + token[5:], "AQ", strings.Repeat("A", 5000)} {
-		if got, err := xorack.ParseEdge(token); err == nil || !got.IsZero() {
-			t.Errorf("%.40q: %v, %v", token, got, err)
-		}
+		got, err := xorack.ParseEdge(token)
+		check.That(t, err != nil && got.IsZero(), "%.40q: %v, %v", token, got, err)
 	}
 }
 
@@ -145,13 +137,10 @@ func FuzzParseEdge(f *testing.F) {
 	f.Fuzz(func(t *testing.T, token string) {
 		edge, err := xorack.ParseEdge(token)
 		if err != nil {
-			if !edge.IsZero() {
-				t.Errorf("%q: an edge beside the error %v", token, err)
-			}
+			check.That(t, edge.IsZero(), "%q: an edge beside the error %v", token, err)
 			return
 		}
-		if edge.String() != token || xorack.ValidateTag(edge.Tag()) != nil {
-			t.Errorf("%q is taken for %q", token, edge)
-		}
+		check.That(t, edge.String() == token && xorack.ValidateTag(edge.Tag()) == nil,
+			"%q is taken for %q", token, edge)
 	})
 }

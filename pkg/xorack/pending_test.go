@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
@@ -22,22 +23,14 @@ type pending struct {
 func newPending(t *testing.T) *pending {
 	t.Helper()
 	p := &pending{t: t, meter: ddbtest.NewMeter(ddb.NewMemory(xorack.Names{}.Tables()...)), now: time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)}
-	store, err := xorack.NewStore(p.meter, xorack.Names{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if p.Acker, err = xorack.New(store, &xorack.Options{Now: func() time.Time { return p.now }}); err != nil {
-		t.Fatal(err)
-	}
+	store := check.Get(xorack.NewStore(p.meter, xorack.Names{}))
+	p.Acker = check.Get(xorack.New(store, &xorack.Options{Now: func() time.Time { return p.now }}))
 	return p
 }
 
 func (p *pending) create(tag string) xorack.Edge {
 	p.t.Helper()
-	created, err := p.Create(p.t.Context(), tag, nil)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	created := check.Get(p.Create(p.t.Context(), tag, nil))
 	return created.Roots[0]
 }
 
@@ -48,9 +41,8 @@ func (p *pending) tags(limit int, between func()) (tags []string, most float64) 
 	for range 10_000 {
 		p.meter.Take()
 		page, more, err := p.Pending(p.t.Context(), after, limit)
-		if err != nil || len(page) > limit || more && len(page) < limit {
-			p.t.Fatalf("%d chains, more %v, %v", len(page), more, err)
-		}
+		check.Need(p.t, err == nil && len(page) <= limit && (!more || len(page) >= limit),
+			"%d chains, more %v, %v", len(page), more, err)
 		most = max(most, p.meter.Take().Units.Reads)
 		for _, it := range page {
 			tags = append(tags, it.Tag)
@@ -84,9 +76,7 @@ func TestPendingListsEachOnce(t *testing.T) {
 			if err == nil {
 				_, err = p.Finish(t.Context(), done.Chain, nil)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			if len(ends) == 0 {
 				ends = append(ends, p.create("again-"+fmt.Sprint(limit, len(stays), p.now)))
 				p.now = p.now.Add(time.Millisecond)
@@ -97,9 +87,7 @@ func TestPendingListsEachOnce(t *testing.T) {
 			seen[tag]++
 		}
 		for tag := range stays {
-			if seen[tag] != 1 {
-				t.Errorf("by %d: %s is listed %d times", limit, tag, seen[tag])
-			}
+			check.That(t, seen[tag] == 1, "by %d: %s is listed %d times", limit, tag, seen[tag])
 		}
 	}
 }
@@ -108,14 +96,9 @@ func TestPendingListsEachOnce(t *testing.T) {
 // not.
 func TestPendingIsWhatTheSweepLooksAt(t *testing.T) {
 	p := newPending(t)
-	failed, err := p.Fail(t.Context(), p.create("fails"), "why")
-	if err != nil {
-		t.Fatal(err)
-	}
+	failed := check.Get(p.Fail(t.Context(), p.create("fails"), "why"))
 	p.create("open")
-	if _, err := p.Done(t.Context(), xorack.Root("orphan", "", 0)); err != nil {
-		t.Fatal(err)
-	}
+	check.Get(p.Done(t.Context(), xorack.Root("orphan", "", 0)))
 	want := func(tags ...string) {
 		t.Helper()
 		got, _ := p.tags(100, func() {})
@@ -124,9 +107,7 @@ func TestPendingIsWhatTheSweepLooksAt(t *testing.T) {
 		}
 	}
 	want("fails", "open")
-	if _, err := p.Finish(t.Context(), failed.Chain, nil); err != nil {
-		t.Fatal(err)
-	}
+	check.Get(p.Finish(t.Context(), failed.Chain, nil))
 	want("open")
 }
 
@@ -142,8 +123,7 @@ func TestPendingUnits(t *testing.T) {
 			p.create(fmt.Sprintf("orders/2026-11-23/%08d", n))
 		}
 		tags, most := p.tags(50, func() {})
-		if len(tags) != c.chains || most != c.most {
-			t.Errorf("%d chains: %d are listed, for %v units a page at most; want %v", c.chains, len(tags), most, c.most)
-		}
+		check.That(t, len(tags) == c.chains && most == c.most,
+			"%d chains: %d are listed, for %v units a page at most; want %v", c.chains, len(tags), most, c.most)
 	}
 }

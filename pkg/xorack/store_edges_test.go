@@ -1,9 +1,13 @@
 package xorack_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
@@ -18,8 +22,7 @@ func testCreate(t *testing.T, s *xorack.Store) {
 }
 
 func testCreateOverOrphans(t *testing.T, s *xorack.Store) {
-	orphan, applied, err := s.Apply(t.Context(), work("over orphans a", -100, 1))
-	check(t, err)
+	orphan, applied := check.Get2(s.Apply(t.Context(), work("over orphans a", -100, 1)))
 	same(t, "applied", applied, true)
 	same(t, "orphan", orphan, xorack.Chain{
 		Tag: "over orphans a", Incarnation: inc, Sum: sum(-100), Edges: 2, Ops: []xorack.Op{op(1)},
@@ -35,8 +38,7 @@ func testCreateOverOrphans(t *testing.T, s *xorack.Store) {
 func zeroOrphan(t *testing.T, s *xorack.Store, tag string) xorack.Chain {
 	t.Helper()
 	for i, n := range []int64{-100, 100} {
-		_, _, err := s.Apply(t.Context(), work(tag, n, i))
-		check(t, err)
+		check.Get2(s.Apply(t.Context(), work(tag, n, i)))
 	}
 	return standing(t, s, tag)
 }
@@ -56,16 +58,14 @@ func testCreateRefused(t *testing.T, s *xorack.Store) {
 	other.Incarnation = stranger
 	answers(t, s, "by a stranger", first, false)(s.Create(t.Context(), other))
 
-	orphan, _, err := s.Apply(t.Context(), work("refused b", 5, 1))
-	check(t, err)
+	orphan, _ := check.Get2(s.Apply(t.Context(), work("refused b", 5, 1)))
 	byStranger := newChain("refused b")
 	byStranger.Incarnation = stranger
 	answers(t, s, "over a stranger's orphan", orphan, false)(s.Create(t.Context(), byStranger))
 	stamped := put(t, s, xorack.Chain{Tag: "refused d", Incarnation: inc, StampLen: 2, Stamps: [][]byte{[]byte("mark01aa")}})
 	answers(t, s, "over stamps", stamped, false)(s.Create(t.Context(), newChain("refused d")))
 
-	failed, _, err := s.Fail(t.Context(), failure("refused c", 1))
-	check(t, err)
+	failed, _ := check.Get2(s.Fail(t.Context(), failure("refused c", 1)))
 	answers(t, s, "after it failed", failed, false)(s.Create(t.Context(), newChain("refused c")))
 }
 
@@ -76,10 +76,8 @@ func testReplace(t *testing.T, s *xorack.Store) {
 	answers(t, s, "a living one", old, false)(s.Replace(t.Context(), fresh, old))
 
 	// Sealed, with an expiry that is over when the next one is created.
-	ended, _, err := s.Apply(t.Context(), work("replace a", -100, 1))
-	check(t, err)
-	sealed, _, err := s.Seal(t.Context(), "replace a", inc, ended.Seen, at.Add(48*time.Hour))
-	check(t, err)
+	ended, _ := check.Get2(s.Apply(t.Context(), work("replace a", -100, 1)))
+	sealed, _ := check.Get2(s.Seal(t.Context(), "replace a", inc, ended.Seen, at.Add(48*time.Hour)))
 	fresh.Created = at.Add(48*time.Hour - time.Second)
 	answers(t, s, "a second before", sealed, false)(s.Replace(t.Context(), fresh, sealed))
 	fresh.Created = at.Add(48 * time.Hour)
@@ -89,8 +87,7 @@ func testReplace(t *testing.T, s *xorack.Store) {
 	answers(t, s, "expired", fresh, true)(s.Replace(t.Context(), fresh, sealed))
 	answers(t, s, "repeated", fresh, false)(s.Replace(t.Context(), fresh, sealed))
 
-	orphan, _, err := s.Apply(t.Context(), work("replace b", 5, 1))
-	check(t, err)
+	orphan, _ := check.Get2(s.Apply(t.Context(), work("replace b", 5, 1)))
 	fresh.Tag = "replace b"
 	answers(t, s, "an orphan", fresh, true)(s.Replace(t.Context(), fresh, orphan))
 
@@ -103,8 +100,7 @@ func testReplace(t *testing.T, s *xorack.Store) {
 	answers(t, s, "deleted", fresh, true)(s.Replace(t.Context(), fresh, deleted))
 
 	create(t, s, newChain("replace d"))
-	due, _, err := s.Delete(t.Context(), "replace d", op(7), at)
-	check(t, err)
+	due, _ := check.Get2(s.Delete(t.Context(), "replace d", op(7), at))
 	fresh.Tag = "replace d"
 	answers(t, s, "deleted, and not sealed", due, false)(s.Replace(t.Context(), fresh, due))
 	answers(t, s, "nothing", xorack.Chain{}, false)(s.Replace(t.Context(), newChain("replace e"), old))
@@ -138,15 +134,13 @@ func testSplits(t *testing.T, s *xorack.Store) {
 
 func testApplyRefused(t *testing.T, s *xorack.Store) {
 	create(t, s, newChain("work refused a"))
-	one, _, err := s.Apply(t.Context(), work("work refused a", 1, 1))
-	check(t, err)
+	one, _ := check.Get2(s.Apply(t.Context(), work("work refused a", 1, 1)))
 	answers(t, s, "again", one, false)(s.Apply(t.Context(), work("work refused a", 1, 1)))
 	answers(t, s, "one of two again", one, false)(s.Apply(t.Context(), work("work refused a", 1, 2, 1)))
 	other := work("work refused a", 1, 2)
 	other.Incarnation = stranger
 	answers(t, s, "of a stranger", one, false)(s.Apply(t.Context(), other))
-	done, _, err := s.Apply(t.Context(), work("work refused a", -101, 2))
-	check(t, err)
+	done, _ := check.Get2(s.Apply(t.Context(), work("work refused a", -101, 2)))
 	answers(t, s, "after the end", done, false)(s.Apply(t.Context(), work("work refused a", 1, 3)))
 
 	stamped := put(t, s, newStamped("work refused b", "mark01aa"))
@@ -159,8 +153,7 @@ func testHundred(t *testing.T, s *xorack.Store) {
 	for n := range xorack.MaxMerge {
 		ops = append(ops, n)
 	}
-	got, applied, err := s.Apply(t.Context(), work("hundred a", 1, ops...))
-	check(t, err)
+	got, applied := check.Get2(s.Apply(t.Context(), work("hundred a", 1, ops...)))
 	same(t, "applied", applied, true)
 	same(t, "operations", len(got.Ops), xorack.MaxMerge)
 	w := work("hundred a", 1, append(ops[1:], 1000)...)
@@ -169,8 +162,7 @@ func testHundred(t *testing.T, s *xorack.Store) {
 	create(t, s, newChain("hundred b"))
 	half := work("hundred b", 1, ops[:xorack.MaxMerge/2]...)
 	half.Before = half.Ops
-	_, applied, err = s.Apply(t.Context(), half)
-	check(t, err)
+	_, applied = check.Get2(s.Apply(t.Context(), half))
 	same(t, "with as many that they come before", applied, true)
 }
 
@@ -178,8 +170,7 @@ func testFull(t *testing.T, s *xorack.Store) {
 	create(t, s, newChain("full a"))
 	var full xorack.Chain
 	for n := range 6 {
-		c, applied, err := s.Apply(t.Context(), work("full a", 1, n))
-		check(t, err)
+		c, applied := check.Get2(s.Apply(t.Context(), work("full a", 1, n)))
 		same(t, "applied", applied, true)
 		full = c
 	}
@@ -208,14 +199,12 @@ func testFail(t *testing.T, s *xorack.Store) {
 	answers(t, s, "before its creation", early, true)(s.Fail(t.Context(), failure("fail b", 1)))
 
 	create(t, s, newChain("fail c"))
-	one, _, err := s.Apply(t.Context(), work("fail c", 1, 1))
-	check(t, err)
+	one, _ := check.Get2(s.Apply(t.Context(), work("fail c", 1, 1)))
 	answers(t, s, "an edge that ended", one, false)(s.Fail(t.Context(), failure("fail c", 1)))
 	other := failure("fail c", 2)
 	other.Incarnation = stranger
 	answers(t, s, "of a stranger", one, false)(s.Fail(t.Context(), other))
-	done, _, err := s.Apply(t.Context(), work("fail c", -101, 3))
-	check(t, err)
+	done, _ := check.Get2(s.Apply(t.Context(), work("fail c", -101, 3)))
 	answers(t, s, "after the end", done, false)(s.Fail(t.Context(), failure("fail c", 2)))
 
 	zero := zeroOrphan(t, s, "fail e")
@@ -234,8 +223,7 @@ func testDelete(t *testing.T, s *xorack.Store) {
 	answers(t, s, "nothing", xorack.Chain{}, false)(s.Delete(t.Context(), "delete b", op(5), now))
 
 	create(t, s, newChain("delete c"))
-	done, _, err := s.Apply(t.Context(), work("delete c", -100, 1))
-	check(t, err)
+	done, _ := check.Get2(s.Apply(t.Context(), work("delete c", -100, 1)))
 	answers(t, s, "after the end", done, false)(s.Delete(t.Context(), "delete c", op(5), now))
 
 	orphan := zeroOrphan(t, s, "delete d")
@@ -244,4 +232,191 @@ func testDelete(t *testing.T, s *xorack.Store) {
 
 	stamped := put(t, s, newStamped("delete e", "mark01aa"))
 	answers(t, s, "of stamps", stamped, false)(s.Delete(t.Context(), "delete e", op(5), now))
+}
+
+func testExtend(t *testing.T, s *xorack.Store) {
+	want := create(t, s, newChain("extend a"))
+	later := at.Add(2 * time.Hour)
+	want.Deadline = later
+	answers(t, s, "extend", want, true)(s.Extend(t.Context(), "extend a", inc, later))
+	answers(t, s, "repeated", want, false)(s.Extend(t.Context(), "extend a", inc, later))
+	answers(t, s, "earlier", want, false)(s.Extend(t.Context(), "extend a", inc, at))
+	answers(t, s, "of a stranger", want, false)(s.Extend(t.Context(), "extend a", stranger, later.Add(time.Hour)))
+	ended, _ := check.Get2(s.Fail(t.Context(), failure("extend a", 1)))
+	answers(t, s, "after the end", ended, false)(s.Extend(t.Context(), "extend a", inc, later.Add(time.Hour)))
+
+	create(t, s, newChain("extend d"))
+	done, _ := check.Get2(s.Apply(t.Context(), work("extend d", -100, 1)))
+	answers(t, s, "when it is done", done, false)(s.Extend(t.Context(), "extend d", inc, later))
+
+	orphan, _ := check.Get2(s.Apply(t.Context(), work("extend b", 1, 1)))
+	answers(t, s, "not created", orphan, false)(s.Extend(t.Context(), "extend b", inc, later))
+	answers(t, s, "nothing", xorack.Chain{}, false)(s.Extend(t.Context(), "extend c", inc, later))
+}
+
+func overdue(tag string, now time.Time) xorack.Overdue {
+	return xorack.Overdue{Tag: tag, Incarnation: inc, Reason: "late", Now: now}
+}
+
+func testTimeOut(t *testing.T, s *xorack.Store) {
+	want := create(t, s, newChain("time out a"))
+	before, over := at.Add(time.Hour-time.Millisecond), at.Add(time.Hour)
+	answers(t, s, "too early", want, false)(s.TimeOut(t.Context(), overdue("time out a", before)))
+	other := overdue("time out a", over)
+	other.Incarnation = stranger
+	answers(t, s, "of a stranger", want, false)(s.TimeOut(t.Context(), other))
+	want.Recorded, want.Reason, want.EndedAt = xorack.TimedOut, "late", over
+	answers(t, s, "time out", want, true)(s.TimeOut(t.Context(), overdue("time out a", over)))
+	answers(t, s, "repeated", want, false)(s.TimeOut(t.Context(), overdue("time out a", over)))
+
+	want = create(t, s, newChain("time out b"))
+	idle := overdue("time out b", at.Add(time.Minute))
+	idle.Seen = at.Add(-time.Millisecond)
+	answers(t, s, "progress meanwhile", want, false)(s.TimeOut(t.Context(), idle))
+	idle.Seen = at
+	want.Recorded, want.Reason, want.EndedAt = xorack.TimedOut, "late", idle.Now
+	answers(t, s, "no progress", want, true)(s.TimeOut(t.Context(), idle))
+
+	create(t, s, newChain("time out c"))
+	done, _ := check.Get2(s.Apply(t.Context(), work("time out c", -100, 1)))
+	answers(t, s, "after the end", done, false)(s.TimeOut(t.Context(), overdue("time out c", over)))
+	orphan, _ := check.Get2(s.Apply(t.Context(), work("time out d", 1, 1)))
+	answers(t, s, "not created", orphan, false)(s.TimeOut(t.Context(), overdue("time out d", over)))
+	idle = overdue("time out d", over)
+	idle.Seen = orphan.Seen
+	answers(t, s, "not created, without progress", orphan, false)(s.TimeOut(t.Context(), idle))
+
+	stamped := put(t, s, newStamped("time out e", "mark01aa"))
+	stamped.Recorded, stamped.Reason, stamped.EndedAt = xorack.TimedOut, "late", over
+	answers(t, s, "of stamps", stamped, true)(s.TimeOut(t.Context(), overdue("time out e", over)))
+}
+
+func testPostpone(t *testing.T, s *xorack.Store) {
+	want := create(t, s, newChain("postpone a"))
+	from, to := want.Due, at.Add(time.Hour)
+	answers(t, s, "from another time", want, false)(s.Postpone(t.Context(), "postpone a", inc, at, to))
+	answers(t, s, "of a stranger", want, false)(s.Postpone(t.Context(), "postpone a", stranger, from, to))
+	want.Due = to
+	answers(t, s, "postpone", want, true)(s.Postpone(t.Context(), "postpone a", inc, from, to))
+	answers(t, s, "repeated", want, false)(s.Postpone(t.Context(), "postpone a", inc, from, to))
+	ended, _ := check.Get2(s.Fail(t.Context(), failure("postpone a", 1)))
+	answers(t, s, "after the end", ended, false)(s.Postpone(t.Context(), "postpone a", inc, ended.Due, to))
+	create(t, s, newChain("postpone c"))
+	done, _ := check.Get2(s.Apply(t.Context(), work("postpone c", -100, 1)))
+	answers(t, s, "when it is done", done, false)(s.Postpone(t.Context(), "postpone c", inc, from, to))
+	orphan, _ := check.Get2(s.Apply(t.Context(), work("postpone b", 1, 1)))
+	answers(t, s, "not due", orphan, false)(s.Postpone(t.Context(), "postpone b", inc, from, to))
+}
+
+func testPutOff(t *testing.T, s *xorack.Store) {
+	create(t, s, newChain("put off a"))
+	want, _ := check.Get2(s.Fail(t.Context(), failure("put off a", 1)))
+	from, to := want.Due, want.Due.Add(time.Hour)
+	answers(t, s, "from another time", want, false)(s.PutOff(t.Context(), "put off a", to, from))
+	want.Due = to
+	answers(t, s, "put off", want, true)(s.PutOff(t.Context(), "put off a", from, to))
+	answers(t, s, "repeated", want, false)(s.PutOff(t.Context(), "put off a", from, to))
+	orphan, _ := check.Get2(s.Apply(t.Context(), work("put off b", 1, 1)))
+	answers(t, s, "not due", orphan, false)(s.PutOff(t.Context(), "put off b", from, to))
+}
+
+func testSeal(t *testing.T, s *xorack.Store) {
+	expires := at.Add(48 * time.Hour)
+	open := create(t, s, newChain("seal a"))
+	answers(t, s, "an open chain", open, false)(s.Seal(t.Context(), "seal a", inc, at, expires))
+	want, _ := check.Get2(s.Apply(t.Context(), work("seal a", -100, 1)))
+	answers(t, s, "of a stranger", want, false)(s.Seal(t.Context(), "seal a", stranger, at, expires))
+	want.Recorded, want.EndedAt, want.Due, want.ExpiresOn = xorack.Done, at.Add(time.Minute), time.Time{}, expires
+	answers(t, s, "done", want, true)(s.Seal(t.Context(), "seal a", inc, at.Add(time.Minute), expires))
+	answers(t, s, "repeated", want, false)(s.Seal(t.Context(), "seal a", inc, at, expires.Add(time.Hour)))
+
+	want = failed(create(t, s, newChain("seal b")), 1)
+	check.Get2(s.Fail(t.Context(), failure("seal b", 1)))
+	want.Due, want.ExpiresOn = time.Time{}, expires
+	answers(t, s, "failed", want, true)(s.Seal(t.Context(), "seal b", inc, at, expires))
+
+	// Zero, and not created: nothing has ended.
+	check.Get2(s.Apply(t.Context(), work("seal c", -5, 1)))
+	orphan, _ := check.Get2(s.Apply(t.Context(), work("seal c", 5, 2)))
+	answers(t, s, "an orphan at zero", orphan, false)(s.Seal(t.Context(), "seal c", inc, at, expires))
+	same(t, "end", orphan.End(), xorack.Open)
+}
+
+func testSettle(t *testing.T, s *xorack.Store) {
+	now := at.Add(time.Hour)
+	want := put(t, s, newStamped("settle a", "mark01aa", "mark02aa"))
+	same(t, "end", want.End(), xorack.Open)
+	before, other := want, want
+	before.Stamps = want.Stamps[:1]
+	answers(t, s, "one stamp too few", want, false)(s.Settle(t.Context(), before, now))
+	other.Incarnation = stranger
+	answers(t, s, "of a stranger", want, false)(s.Settle(t.Context(), other, now))
+	want.Recorded, want.EndedAt = xorack.Done, now
+	answers(t, s, "settle", want, true)(s.Settle(t.Context(), want, now))
+	answers(t, s, "repeated", want, false)(s.Settle(t.Context(), want, now))
+	want.Due, want.ExpiresOn = time.Time{}, at.Add(48*time.Hour)
+	answers(t, s, "sealed", want, true)(s.Seal(t.Context(), "settle a", inc, at, at.Add(48*time.Hour)))
+}
+
+func testDue(t *testing.T, s *xorack.Store) {
+	want := map[string]time.Time{}
+	for n := range 40 {
+		c := newChain(fmt.Sprint("due ", n))
+		c.Due = at.Add(time.Duration(n/4) * time.Second)
+		create(t, s, c)
+		want[c.Tag] = c.Due
+	}
+	check.Get2(s.Postpone(t.Context(), "due 0", inc, at, at.Add(time.Hour)))
+	delete(want, "due 0")
+	check.Get2(s.Apply(t.Context(), work("due 1", -100, 1)))
+	check.Get2(s.Seal(t.Context(), "due 1", inc, at, at.Add(time.Hour)))
+	delete(want, "due 1")
+	until := at.Add(8 * time.Second)
+	for tag, due := range want {
+		if due.After(until) {
+			delete(want, tag)
+		}
+	}
+	ddbtest.Settles(t, "due", func() map[string]time.Time { return allDue(t, s, "due ", until) }, want)
+}
+
+// allDue reads all parts, in pages of two, and checks their order. It returns the
+// chains whose tags begin with a prefix: others are of other tests.
+func allDue(t *testing.T, s *xorack.Store, prefix string, until time.Time) map[string]time.Time {
+	t.Helper()
+	got := map[string]time.Time{}
+	for shard := range xorack.DueShards {
+		var last xorack.DueChain
+		for {
+			page := check.Get(s.Due(t.Context(), xorack.DueQuery{Shard: shard, At: until, After: last, Limit: 2}))
+			if len(page) == 0 {
+				break
+			}
+			for _, one := range page {
+				check.That(t, !one.Due.Before(last.Due), "part %d: %v is before %v", shard, one, last)
+				_, twice := got[one.Tag]
+				check.That(t, !twice, "part %d: %v is there twice", shard, one)
+				last = one
+				if strings.HasPrefix(one.Tag, prefix) {
+					got[one.Tag] = one.Due
+				}
+			}
+		}
+	}
+	return got
+}
+
+// testEndsAreDue: the end of a chain that was never created makes it due, or
+// nobody would look for it.
+func testEndsAreDue(t *testing.T, s *xorack.Store) {
+	for what, end := range map[string]func(tag string) (xorack.Chain, bool, error){
+		"failed":  func(tag string) (xorack.Chain, bool, error) { return s.Fail(t.Context(), failure(tag, 2)) },
+		"deleted": func(tag string) (xorack.Chain, bool, error) { return s.Delete(t.Context(), tag, op(2), at) },
+	} {
+		tag := "end " + what
+		check.Get2(s.Apply(t.Context(), work(tag, 1, 1)))
+		_, changed := check.Get2(end(tag))
+		same(t, what, changed, true)
+		ddbtest.Settles(t, "due", func() bool { return !allDue(t, s, "end ", at.Add(time.Minute))[tag].IsZero() }, true)
+	}
 }

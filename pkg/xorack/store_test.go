@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/clause"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/pkg/table"
@@ -76,10 +77,7 @@ func unstreamed(names xorack.Names) table.Definition {
 
 func storeOn(t testing.TB, engine ddb.Engine, names xorack.Names) *xorack.Store {
 	t.Helper()
-	s, err := xorack.NewStore(engine, names)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := check.Get(xorack.NewStore(engine, names))
 	return s
 }
 
@@ -150,16 +148,7 @@ func work(tag string, n int64, ops ...int) xorack.Work {
 // same fails the test where two values differ.
 func same[T any](t *testing.T, what string, got, want T) {
 	t.Helper()
-	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b xorack.Edge) bool { return a == b })); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", what, diff)
-	}
-}
-
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Is(t, cmp.Diff(want, got, cmp.Comparer(func(a, b xorack.Edge) bool { return a == b })), "", what)
 }
 
 // answers fails the test unless a write answers with this chain and this word
@@ -168,7 +157,7 @@ func answers(t *testing.T, s *xorack.Store, what string, want xorack.Chain, chan
 	t.Helper()
 	return func(got xorack.Chain, changed bool, err error) {
 		t.Helper()
-		check(t, err)
+		check.OK(t, err)
 		same(t, what+": changed", changed, changes)
 		same(t, what, got, want)
 		if want.Exists() {
@@ -179,8 +168,7 @@ func answers(t *testing.T, s *xorack.Store, what string, want xorack.Chain, chan
 
 func standing(t *testing.T, s *xorack.Store, tag string) xorack.Chain {
 	t.Helper()
-	c, err := s.Chain(t.Context(), tag)
-	check(t, err)
+	c := check.Get(s.Chain(t.Context(), tag))
 	return c
 }
 
@@ -193,7 +181,7 @@ func create(t *testing.T, s *xorack.Store, c xorack.Chain) xorack.Chain {
 // put stores a chain of stamps, which package stamps makes.
 func put(t *testing.T, s *xorack.Store, c xorack.Chain) xorack.Chain {
 	t.Helper()
-	check(t, s.Put(t.Context(), c))
+	check.OK(t, s.Put(t.Context(), c))
 	same(t, "standing", standing(t, s, c.Tag), c)
 	return c
 }
@@ -204,8 +192,7 @@ func testSums(t *testing.T, s *xorack.Store) {
 	for i, n := range []xorack.Sum{big, sum(-1), sum(0).Minus(big).Minus(big), {Hi: -1, Lo: 0}, sum(7)} {
 		w := work("sums a", 0, i)
 		w.Delta = n
-		c, applied, err := s.Apply(t.Context(), w)
-		check(t, err)
+		c, applied := check.Get2(s.Apply(t.Context(), w))
 		total = total.Plus(n)
 		same(t, "applied", applied, true)
 		same(t, fmt.Sprint("sum ", i), c.Sum, total)
@@ -226,14 +213,10 @@ func testTags(t *testing.T, s *xorack.Store) {
 
 func testNoChain(t *testing.T, s *xorack.Store) {
 	same(t, "chain", standing(t, s, "none a"), xorack.Chain{})
-	_, _, err := s.TimeOut(t.Context(), overdue("none a", at))
-	check(t, err)
-	_, _, err = s.Seal(t.Context(), "none a", inc, at, at)
-	check(t, err)
-	_, _, err = s.Settle(t.Context(), newStamped("none a"), at)
-	check(t, err)
-	_, _, err = s.Postpone(t.Context(), "none a", inc, at, at)
-	check(t, err)
+	check.Get2(s.TimeOut(t.Context(), overdue("none a", at)))
+	check.Get2(s.Seal(t.Context(), "none a", inc, at, at))
+	check.Get2(s.Settle(t.Context(), newStamped("none a"), at))
+	check.Get2(s.Postpone(t.Context(), "none a", inc, at, at))
 	same(t, "still none", standing(t, s, "none a"), xorack.Chain{})
 }
 
@@ -259,7 +242,7 @@ func testRacingEnds(t *testing.T, s *xorack.Store) {
 	wait.Wait()
 	winners := 0
 	for i := range racers {
-		check(t, errs[i])
+		check.OK(t, errs[i])
 		if changed[i] {
 			winners++
 		}
@@ -270,17 +253,123 @@ func testRacingEnds(t *testing.T, s *xorack.Store) {
 func testEndedContext(t *testing.T, s *xorack.Store) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := s.Create(ctx, newChain("ended context")); !errors.Is(err, context.Canceled) {
-		t.Errorf("create: %v", err)
-	}
-	if _, _, err := s.Apply(ctx, work("ended context", 1, 1)); !errors.Is(err, context.Canceled) {
-		t.Errorf("apply: %v", err)
-	}
-	if _, err := s.Chain(ctx, "ended context"); !errors.Is(err, context.Canceled) {
-		t.Errorf("chain: %v", err)
-	}
-	if _, err := s.Due(ctx, xorack.DueQuery{At: at, Limit: 1}); !errors.Is(err, context.Canceled) {
-		t.Errorf("due: %v", err)
-	}
+	_, _, err := s.Create(ctx, newChain("ended context"))
+	check.That(t, errors.Is(err, context.Canceled), "create: %v", err)
+	_, _, err = s.Apply(ctx, work("ended context", 1, 1))
+	check.That(t, errors.Is(err, context.Canceled), "apply: %v", err)
+	check.Fails(t, check.Err(s.Chain(ctx, "ended context")), context.Canceled)
+	check.Fails(t, check.Err(s.Due(ctx, xorack.DueQuery{At: at, Limit: 1})), context.Canceled)
 	same(t, "chain", standing(t, s, "ended context"), xorack.Chain{})
+}
+
+// outcome is the answer to a write.
+type outcome struct {
+	xorack.Chain
+	changed bool
+	err     error
+}
+
+func got(c xorack.Chain, changed bool, err error) outcome { return outcome{c, changed, err} }
+
+// writes are all writes, each with what makes an item that it changes.
+func writes(t *testing.T) map[string]struct{ before, write func(*xorack.Store) outcome } {
+	ctx := t.Context()
+	over := at.Add(time.Hour)
+	orphan := func(s *xorack.Store) outcome { return got(s.Apply(ctx, work("t", -100, 1))) }
+	created := func(s *xorack.Store) outcome { return got(s.Create(ctx, newChain("t"))) }
+	failed := func(s *xorack.Store) outcome { created(s); return got(s.Fail(ctx, failure("t", 1))) }
+	stamped := func(s *xorack.Store) outcome { return outcome{err: s.Put(ctx, newStamped("t", "mark01aa"))} }
+	deleted := func(s *xorack.Store) outcome {
+		c := newStamped("t", "mark01aa")
+		c.Recorded, c.LastOp, c.Due = xorack.Deleted, op(7), time.Time{}
+		return outcome{err: s.Put(ctx, c)}
+	}
+	idle := overdue("t", at)
+	idle.Seen = at
+	next := newChain("t")
+	next.Incarnation = stranger
+	return map[string]struct{ before, write func(*xorack.Store) outcome }{
+		"create":  {orphan, created},
+		"replace": {orphan, func(s *xorack.Store) outcome { return got(s.Replace(ctx, next, xorack.Chain{Incarnation: inc})) }},
+		"replace what was deleted": {deleted, func(s *xorack.Store) outcome {
+			return got(s.Replace(ctx, next, xorack.Chain{Recorded: xorack.Deleted, LastOp: op(7)}))
+		}},
+		"apply":       {created, orphan},
+		"fail":        {created, func(s *xorack.Store) outcome { return got(s.Fail(ctx, failure("t", 1))) }},
+		"extend":      {created, func(s *xorack.Store) outcome { return got(s.Extend(ctx, "t", inc, over.Add(time.Hour))) }},
+		"time out":    {created, func(s *xorack.Store) outcome { return got(s.TimeOut(ctx, overdue("t", over))) }},
+		"no progress": {created, func(s *xorack.Store) outcome { return got(s.TimeOut(ctx, idle)) }},
+		"postpone":    {created, func(s *xorack.Store) outcome { return got(s.Postpone(ctx, "t", inc, newChain("t").Due, over)) }},
+		"put off":     {created, func(s *xorack.Store) outcome { return got(s.PutOff(ctx, "t", newChain("t").Due, over)) }},
+		"delete":      {created, func(s *xorack.Store) outcome { return got(s.Delete(ctx, "t", op(1), at)) }},
+		"seal":        {failed, func(s *xorack.Store) outcome { return got(s.Seal(ctx, "t", inc, at, over)) }},
+		"settle":      {stamped, func(s *xorack.Store) outcome { return got(s.Settle(ctx, newStamped("t", "mark01aa"), at)) }},
+	}
+}
+
+// TestNewerLayoutIsNotWritten: an item that a later version wrote stays as it is
+// under each write, which would change it if it were of this layout.
+func TestNewerLayoutIsNotWritten(t *testing.T) {
+	for name, c := range writes(t) {
+		t.Run(name, func(t *testing.T) {
+			_, s := inMemory(t)
+			check.OK(t, c.before(s).err)
+			a := c.write(s)
+			check.Need(t, a.changed && a.err == nil, "of this layout: changed %v, %v", a.changed, a.err)
+			memory, s := inMemory(t)
+			check.OK(t, c.before(s).err)
+			newer := layout(t, memory, 2)
+			if a := c.write(s); a.changed || !errors.Is(a.err, table.ErrNewerLayout) {
+				t.Errorf("changed %v, %v", a.changed, a.err)
+			}
+			is := chainItems(memory)["t"]
+			check.That(t, is.Equal(newer), "it was %v, and is %v", newer, is)
+			check.Fails(t, check.Err(s.Chain(t.Context(), "t")), table.ErrNewerLayout)
+		})
+	}
+}
+
+// TestOlderLayoutStays: a change of an item does not convert it to this layout.
+func TestOlderLayoutStays(t *testing.T) {
+	for name, c := range writes(t) {
+		memory, s := inMemory(t)
+		check.OK(t, c.before(s).err)
+		layout(t, memory, 0)
+		check.OK(t, c.write(s).err)
+		v, _ := chainItems(memory)["t"].Get("v").Int64()
+		check.That(t, v == 0 || strings.HasPrefix(name, "replace"), "after %s: layout %d", name, v)
+	}
+}
+
+// layout gives the chain's item another layout, and returns it.
+func layout(t *testing.T, memory *ddb.Memory, v int64) ddb.Item {
+	t.Helper()
+	it := chainItems(memory)["t"].Merge(ddb.Fields{"v": ddb.Int(v)}.Item())
+	check.OK(t, check.Err(memory.Do(t.Context(), ddb.Put{Op: ddb.Op{Table: &xorack.Names{}.Tables()[0]}, Item: it})))
+	return it
+}
+
+// TestUnreadableStamps: an item whose stamps cannot be put together is refused, and
+// breaks nothing down.
+func TestUnreadableStamps(t *testing.T) {
+	for length, member := range map[int64]string{-3: "abc", -6: "", 4: "abcdef"} {
+		memory, s := inMemory(t)
+		check.OK(t, s.Put(t.Context(), newStamped("t", "mark01aa")))
+		it := chainItems(memory)["t"].Merge(ddb.Fields{"stampLen": ddb.Int(length), "stamps": ddb.Blobs([]byte(member))}.Item())
+		check.Get(memory.Do(t.Context(), ddb.Put{Op: ddb.Op{Table: &xorack.Names{}.Tables()[0]}, Item: it}))
+		if c, err := s.Chain(t.Context(), "t"); err == nil || !strings.Contains(err.Error(), `attribute "stamp`) {
+			t.Errorf("%d: %+v, %v, which come to %v", length, c, err, c.XOR())
+		}
+	}
+}
+
+// TestNothingLeftOfTheIndex: the record of an ended chain keeps no attribute of
+// the index that it has left.
+func TestNothingLeftOfTheIndex(t *testing.T) {
+	memory, s := inMemory(t)
+	c := writes(t)["seal"]
+	check.OK(t, c.before(s).err)
+	check.OK(t, c.write(s).err)
+	it := chainItems(memory)["t"]
+	check.That(t, it.Exists() && !it.Has("due") && !it.Has("dueShard"), "%v", it)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,26 +13,26 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
+	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/pkg/table"
 	"github.com/streamsort/streamsort/pkg/xorack"
 	"github.com/streamsort/streamsort/pkg/xorack/internal/chains"
+	"github.com/streamsort/streamsort/pkg/xorack/stamps"
 )
 
 func (f *fixture) sweep(o xorack.SweepOptions) xorack.SweepReport {
 	f.t.Helper()
-	report, err := f.Sweep(f.t.Context(), o)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	report := check.Get(f.Sweep(f.t.Context(), o))
 	return report
 }
 
 func TestSweepWithNothingDue(t *testing.T) {
 	f := newFixture(t)
 	f.create("t", nil)
-	if report := f.sweep(xorack.SweepOptions{}); report != (xorack.SweepReport{}) {
-		t.Errorf("%+v", report)
-	}
+	check.Is(t, f.sweep(xorack.SweepOptions{}), (xorack.SweepReport{}))
 }
 
 func TestSweepTimesOutByAge(t *testing.T) {
@@ -39,21 +40,17 @@ func TestSweepTimesOutByAge(t *testing.T) {
 	root := f.create("t", &xorack.CreateOptions{Deadline: 10 * time.Minute})
 	f.want(xorack.Applied)(f.Extend(t.Context(), root, start.Add(20*time.Minute)))
 	f.now = start.Add(10 * time.Minute)
-	if report := f.sweep(xorack.SweepOptions{}); report.Postponed != 1 || report.TimedOut != 0 {
-		t.Errorf("extended: %+v", report)
-	}
+	report := f.sweep(xorack.SweepOptions{})
+	check.That(t, report.Postponed == 1 && report.TimedOut == 0, "extended: %+v", report)
 	f.now = start.Add(21 * time.Minute)
 	if report := f.sweep(xorack.SweepOptions{}); report.TimedOut != 1 || report.Finished != 1 || report.Late != time.Minute {
 		t.Errorf("overdue: %+v", report)
 	}
 	c := f.chain("t")
-	if c.End() != xorack.TimedOut || !c.Sealed() || !c.ExpiresOn.Equal(f.now.Add(xorack.DefaultTombstone)) {
-		t.Errorf("%+v", c)
-	}
+	check.That(t, c.End() == xorack.TimedOut && c.Sealed() && c.ExpiresOn.Equal(f.now.Add(xorack.DefaultTombstone)),
+		"%+v", c)
 	f.want(xorack.AlreadyTimedOut)(f.Done(t.Context(), root))
-	if n := f.store.Expire(f.now.Add(xorack.DefaultTombstone)); n != 1 {
-		t.Errorf("%d expired, want 1", n)
-	}
+	check.Is(t, f.store.Expire(f.now.Add(xorack.DefaultTombstone)), 1)
 }
 
 func TestSweepTimesOutWithoutProgress(t *testing.T) {
@@ -62,13 +59,9 @@ func TestSweepTimesOutWithoutProgress(t *testing.T) {
 	f.now = start.Add(5 * time.Minute)
 	f.want(xorack.Applied)(f.Done(t.Context(), root, root.Child(0)))
 	f.now = start.Add(10 * time.Minute)
-	if report := f.sweep(xorack.SweepOptions{}); report.Postponed != 1 {
-		t.Errorf("progress meanwhile: %+v", report)
-	}
+	check.Is(t, f.sweep(xorack.SweepOptions{}).Postponed, 1)
 	f.now = start.Add(15 * time.Minute)
-	if report := f.sweep(xorack.SweepOptions{}); report.TimedOut != 1 {
-		t.Errorf("no progress: %+v", report)
-	}
+	check.Is(t, f.sweep(xorack.SweepOptions{}).TimedOut, 1)
 }
 
 // TestSweepLooksEverLessOften: a chain that goes on for 30 days is looked at a
@@ -81,9 +74,7 @@ func TestSweepLooksEverLessOften(t *testing.T) {
 		f.now = f.now.Add(5 * time.Minute)
 		looks += f.sweep(xorack.SweepOptions{}).Chains
 	}
-	if looks > 14 {
-		t.Errorf("%d looks", looks)
-	}
+	check.That(t, looks <= 14, "%d looks", looks)
 }
 
 // TestSweepFindsAnEndWhoseRecordWasLost: within twice the time that the chain
@@ -100,9 +91,7 @@ func TestSweepFindsAnEndWhoseRecordWasLost(t *testing.T) {
 		for until := f.now.Add(took + 20*time.Minute); f.now.Before(until); f.now = f.now.Add(5 * time.Minute) {
 			f.sweep(xorack.SweepOptions{Announce: func(context.Context, xorack.Chain) error { announced++; return nil }})
 		}
-		if announced != 1 {
-			t.Errorf("took %v: announced %d times", took, announced)
-		}
+		check.That(t, announced == 1, "took %v: announced %d times", took, announced)
 	}
 }
 
@@ -124,9 +113,8 @@ func TestSweepGoesPastAFailure(t *testing.T) {
 	if !errors.Is(err, broken) || report.Chains != many || report.TimedOut != many || report.Failed != 10 || report.Finished != many-10 {
 		t.Errorf("%+v, %v", report, err)
 	}
-	if report := f.sweep(xorack.SweepOptions{}); report.Finished != 10 || report.TimedOut != 0 {
-		t.Errorf("and again: %+v", report)
-	}
+	report = f.sweep(xorack.SweepOptions{})
+	check.That(t, report.Finished == 10 && report.TimedOut == 0, "and again: %+v", report)
 }
 
 // TestAChainThatFailsIsTriedLast: behind those that have been due since before it failed.
@@ -146,18 +134,14 @@ func TestAChainThatFailsIsTriedLast(t *testing.T) {
 	}
 	f.create(bad, &xorack.CreateOptions{Deadline: time.Second})
 	f.now = start.Add(10 * time.Second)
-	if report, err := f.Sweep(t.Context(), xorack.SweepOptions{Announce: announce}); err == nil || report.Failed != 1 {
-		t.Fatalf("%+v, %v", report, err)
-	}
+	report, err := f.Sweep(t.Context(), xorack.SweepOptions{Announce: announce})
+	check.Need(t, err != nil && report.Failed == 1, "%+v, %v", report, err)
 	f.now = start
 	f.create(good, &xorack.CreateOptions{Deadline: 5 * time.Second})
 	f.now = start.Add(time.Minute)
-	if report, err := f.Sweep(t.Context(), xorack.SweepOptions{Announce: announce}); err == nil || report.Failed != 1 || report.Finished != 1 {
-		t.Errorf("%+v, %v", report, err)
-	}
-	if diff := cmp.Diff([]string{bad, good, bad}, tried); diff != "" {
-		t.Errorf("tried (-want +got):\n%s", diff)
-	}
+	report, err = f.Sweep(t.Context(), xorack.SweepOptions{Announce: announce})
+	check.That(t, err != nil && report.Failed == 1 && report.Finished == 1, "%+v, %v", report, err)
+	check.Is(t, cmp.Diff([]string{bad, good, bad}, tried), "")
 }
 
 // TestSweepGoesOnBehindAPage: a part of the index may have more chains than are read
@@ -197,9 +181,7 @@ func TestSweepIsBoundedByTime(t *testing.T) {
 	for range 2 {
 		report = f.sweep(xorack.SweepOptions{})
 	}
-	if report.Chains != 0 || report.More {
-		t.Errorf("%+v, want nothing left", report)
-	}
+	check.That(t, report.Chains == 0 && !report.More, "%+v, want nothing left", report)
 }
 
 // TestAChainThatHangsKeepsNoOtherWaiting for longer than its turn.
@@ -219,9 +201,8 @@ func TestAChainThatHangsKeepsNoOtherWaiting(t *testing.T) {
 			}
 			return ctx.Err()
 		}})
-		if !errors.Is(err, context.DeadlineExceeded) || report.Finished != count-1 || report.Failed != 1 || report.More {
-			t.Errorf("%+v, %v; want all but the one", report, err)
-		}
+		check.That(t, errors.Is(err, context.DeadlineExceeded) && report.Finished == count-1 && report.Failed == 1 && !report.More,
+			"%+v, %v; want all but the one", report, err)
 	})
 }
 
@@ -252,19 +233,15 @@ func TestOnEnds(t *testing.T) {
 		record(8, "MODIFY", `,"NewImage":{"v":{"N":"1"}}`),
 		record(9, "MODIFY", doneImage),
 	}})
-	if err != nil || len(response.BatchItemFailures) != 1 || response.BatchItemFailures[0].ItemIdentifier != "6" || len(failures) != 3 {
-		t.Errorf("%v, %v, %v", response, err, failures)
-	}
-	if len(announced) != 2 || announced[0] != announced[1] || !strings.HasPrefix(announced[0], "t DONE 4s ") {
-		t.Errorf("announced %q", announced)
-	}
+	check.That(t, err == nil && len(response.BatchItemFailures) == 1 && response.BatchItemFailures[0].ItemIdentifier == "6" && len(failures) == 3,
+		"%v, %v, %v", response, err, failures)
+	check.That(t, len(announced) == 2 && announced[0] == announced[1] && strings.HasPrefix(announced[0], "t DONE 4s "),
+		"announced %q", announced)
 	if !errors.Is(failures[1], table.ErrNewerLayout) {
 		t.Errorf("a newer layout: %v", failures[1])
 	}
 	for _, broken := range []string{`{}`, `7`, `{"dynamodb":{"NewImage":7}}`} {
-		if _, err := handle(t.Context(), table.StreamEvent{Records: []json.RawMessage{[]byte(broken)}}); err == nil {
-			t.Errorf("%s: no error", broken)
-		}
+		check.That(t, check.Err(handle(t.Context(), table.StreamEvent{Records: []json.RawMessage{[]byte(broken)}})) != nil, "%s: no error", broken)
 	}
 }
 
@@ -280,9 +257,7 @@ func TestFan(t *testing.T) {
 			for _, leaf := range leaves {
 				seen[leaf] = true
 			}
-			if len(seen) != n {
-				t.Fatalf("%d different edges, want %d", len(seen), n)
-			}
+			check.Need(t, len(seen) == n, "%d different edges, want %d", len(seen), n)
 			// The first one ends before the fan is made, which happens twice.
 			f.want(xorack.Applied)(f.Done(t.Context(), leaves[0]))
 			outcome := xorack.Applied
@@ -294,25 +269,18 @@ func TestFan(t *testing.T) {
 				f.now = f.now.Add(time.Second)
 			}
 			for _, leaf := range leaves[1:] {
-				if end := f.chain("t").End(); end != xorack.Open {
-					t.Fatalf("ended before all edges: %s", end)
-				}
-				if _, err := f.Done(t.Context(), leaf); err != nil {
-					t.Fatal(err)
-				}
+				end := f.chain("t").End()
+				check.Need(t, end == xorack.Open, "ended before all edges: %s", end)
+				check.Get(f.Done(t.Context(), leaf))
 			}
 			for range 8 {
 				f.now = f.now.Add(time.Hour)
 				f.sweep(xorack.SweepOptions{Announce: func(_ context.Context, c xorack.Chain) error {
-					if c.Tag != "t" {
-						t.Errorf("a part was announced: %s", c.Tag)
-					}
+					check.That(t, c.Tag == "t", "a part was announced: %s", c.Tag)
 					return nil
 				}})
 			}
-			if end := f.chain("t").End(); end != xorack.Done {
-				t.Errorf("%s", end)
-			}
+			check.Is(t, f.chain("t").End(), xorack.Done)
 			for _, tag := range f.tags() {
 				if c := f.chain(tag); !c.Sealed() || len(c.Ops) > xorack.FanWidth+1 {
 					t.Errorf("%s: %d operations, sealed %v", tag, len(c.Ops), c.Sealed())
@@ -330,23 +298,19 @@ func TestFanHasTheTimeOfItsTree(t *testing.T) {
 	n := xorack.FanWidth*xorack.FanWidth + 1
 	f.want(xorack.Applied)(f.Fan(t.Context(), root, n))
 	part := root.Fan(n)[0]
-	if c := f.chain(part.Tag()); !c.Deadline.Equal(start.Add(3 * time.Hour)) {
-		t.Errorf("deadline %v", c.Deadline)
-	}
+	c := f.chain(part.Tag())
+	check.That(t, c.Deadline.Equal(start.Add(3*time.Hour)), "deadline %v", c.Deadline)
 	f.want(xorack.Applied)(f.Extend(t.Context(), root, start.Add(5*time.Hour)))
 	f.want(xorack.Applied)(f.Fan(t.Context(), root, n))
 	f.now = start.Add(4 * time.Hour)
-	if did := f.sweep(xorack.SweepOptions{}); did.TimedOut != 0 || did.Postponed == 0 {
-		t.Errorf("extended: %+v", did)
-	}
+	did := f.sweep(xorack.SweepOptions{})
+	check.That(t, did.TimedOut == 0 && did.Postponed != 0, "extended: %+v", did)
 	if c := f.chain(part.Tag()); c.End() != xorack.Open || !c.Deadline.Equal(start.Add(6*time.Hour)) {
 		t.Errorf("a part is %q, its deadline %v", c.End(), c.Deadline)
 	}
 	f.now = start.Add(7 * time.Hour)
 	f.sweep(xorack.SweepOptions{})
-	if c := f.chain("t"); c.End() != xorack.TimedOut {
-		t.Errorf("the tree is %q", c.End())
-	}
+	check.Is(t, f.chain("t").End(), xorack.TimedOut)
 	f.now = start.Add(9 * time.Hour)
 	f.sweep(xorack.SweepOptions{})
 	for _, tag := range f.tags() {
@@ -362,14 +326,11 @@ func TestFanBeforeItsTree(t *testing.T) {
 	root := xorack.Root("t", "", 0)
 	f.want(xorack.Applied)(f.Fan(t.Context(), root, 200))
 	part := root.Fan(200)[0]
-	if c := f.chain(part.Tag()); !c.Deadline.Equal(start.Add(xorack.MaxDeadline)) {
-		t.Errorf("deadline %v", c.Deadline)
-	}
+	c := f.chain(part.Tag())
+	check.That(t, c.Deadline.Equal(start.Add(xorack.MaxDeadline)), "deadline %v", c.Deadline)
 	f.create("t", nil)
 	f.want(xorack.Applied)(f.Fan(t.Context(), root, 200))
-	if tags := f.tags(); len(tags) != 4 {
-		t.Errorf("%d chains", len(tags))
-	}
+	check.Is(t, len(f.tags()), 4)
 }
 
 // TestFanAfterTheEnd makes no chains that nobody needs.
@@ -379,10 +340,8 @@ func TestFanAfterTheEnd(t *testing.T) {
 	f.want(xorack.Ended)(f.Done(t.Context(), root))
 	f.want(xorack.AlreadyDone)(f.Fan(t.Context(), root.Child(0), 200))
 	f.want(xorack.OtherChildren)(f.Fan(t.Context(), root, 200))
-	wantError(t, xorack.ErrOtherChain)(f.Fan(t.Context(), xorack.Root("t", "other", 0), 200))
-	if tags := f.tags(); len(tags) != 1 {
-		t.Errorf("chains %q", tags)
-	}
+	check.Fails(t, check.Err(f.Fan(t.Context(), xorack.Root("t", "other", 0), 200)), xorack.ErrOtherChain)
+	check.Is(t, len(f.tags()), 1)
 }
 
 func TestFanFails(t *testing.T) {
@@ -399,5 +358,139 @@ func TestFanFails(t *testing.T) {
 	}
 	if root.Fan(0) != nil || root.Fan(xorack.FanWidth*xorack.FanWidth*xorack.FanWidth+1) != nil {
 		t.Error("edges of a fan that cannot be")
+	}
+}
+
+// alarmed is an acker that notes which wake-ups it scheduled, by the time after the start.
+type alarmed struct {
+	*testing.T
+	*xorack.Acker
+	meter     *ddbtest.Meter
+	now       time.Time
+	scheduled []string
+}
+
+func newAlarmed(t *testing.T) *alarmed {
+	t.Helper()
+	a := &alarmed{T: t, meter: ddbtest.NewMeter(ddb.NewMemory(xorack.Names{}.Tables()...)), now: start}
+	a.Acker = check.Get(xorack.New(storeOn(t, a.meter, xorack.Names{}), &xorack.Options{
+		Now: func() time.Time { return a.now }, ForEach: fanout.OneByOne,
+		WakeUp: func(tag string, due time.Time) {
+			a.scheduled = append(a.scheduled, fmt.Sprintf("%s %v", tag, due.Sub(start)))
+		},
+	}))
+	return a
+}
+
+func (a *alarmed) tells(want ...string) {
+	a.Helper()
+	check.That(a.T, slices.Equal(a.scheduled, want), "scheduled %q, want %q", a.scheduled, want)
+	a.scheduled = nil
+}
+
+// wake wakes a chain up, and checks when it is late then, and what was requested.
+func (a *alarmed) wake(tag string, timedOut int, late string, reads, writes int) {
+	a.Helper()
+	a.meter.Take()
+	announced := 0
+	report, next, err := a.Wake(a.Context(), tag, xorack.SweepOptions{Announce: func(context.Context, xorack.Chain) error {
+		announced++
+		return nil
+	}})
+	cost := a.meter.Take()
+	at := ""
+	if !next.IsZero() {
+		at = next.Sub(start).String()
+	}
+	if err != nil || report.TimedOut != timedOut || report.Finished != timedOut || announced != timedOut || at != late || cost.Reads != reads || cost.Writes != writes {
+		a.Errorf("%+v, late %q, %v, %d reads, %d writes, %d announced; want %d timed out, late %q, %d and %d", report, at, err, cost.Reads, cost.Writes, announced, timedOut, late, reads, writes)
+	}
+}
+
+func (a *alarmed) create(tag string, o xorack.CreateOptions) xorack.Edge {
+	a.Helper()
+	created := check.Get(a.Create(a.Context(), tag, &o))
+	return created.Root
+}
+
+func TestWakeUpsOfDeadlines(t *testing.T) {
+	a := newAlarmed(t)
+	a.wake("t", 0, "", 1, 0) // no such chain
+	root := a.create("t", xorack.CreateOptions{Deadline: time.Minute})
+	a.tells("t 1m0s")
+	a.wake("t", 0, "1m0s", 1, 0)
+	check.Get(a.Extend(t.Context(), root, start.Add(5*time.Minute)))
+	a.tells("t 5m0s")
+	a.now = start.Add(time.Minute)
+	a.wake("t", 0, "5m0s", 1, 0) // that of the first deadline
+	a.now = start.Add(5 * time.Minute)
+	a.wake("t", 1, "", 1, 2)
+	a.wake("t", 0, "", 1, 0) // repeated
+	a.tells()
+}
+
+func TestWakeUpsOfIdleChains(t *testing.T) {
+	a := newAlarmed(t)
+	root := a.create("t", xorack.CreateOptions{Deadline: 10 * time.Minute, Idle: time.Minute})
+	a.tells("t 1m0s")
+	a.now = start.Add(30 * time.Second)
+	check.Get(a.Done(t.Context(), root, root.Child(0)))
+	a.now = start.Add(time.Minute)
+	a.wake("t", 0, "1m30s", 1, 0)
+	a.now = start.Add(90 * time.Second)
+	a.wake("t", 1, "", 1, 2)
+}
+
+// TestWakeUpsFarAhead: of a deadline that is far ahead, the sweep tells, which looks
+// shortly before.
+func TestWakeUpsFarAhead(t *testing.T) {
+	a := newAlarmed(t)
+	a.create("t", xorack.CreateOptions{})
+	a.tells()
+	looks := 0
+	for a.now.Before(start.Add(24*time.Hour - 20*time.Minute)) {
+		a.now = a.now.Add(time.Minute)
+		report := check.Get(a.Sweep(t.Context(), xorack.SweepOptions{}))
+		looks += report.Chains
+	}
+	a.tells("t 24h0m0s")
+	check.That(t, looks == 8,
+		"%d looks, want 7 ever farther apart, and one half an hour before the deadline", looks)
+}
+
+// TestWakeUpsOfOtherChains: stamps have deadlines too; what has ended, has none.
+func TestWakeUpsOfOtherChains(t *testing.T) {
+	a := newAlarmed(t)
+	check.Get(stamps.New(a.Acker).Create(t.Context(), "s", []byte{1}, &stamps.Options{Deadline: time.Minute}))
+	a.tells("s 1m0s")
+	a.wake("s", 0, "1m0s", 1, 0)
+	a.now = start.Add(time.Minute)
+	a.wake("s", 1, "", 1, 2)
+	root := a.create("t", xorack.CreateOptions{Deadline: time.Minute})
+	a.tells("t 2m0s")
+	check.Get(a.Fan(t.Context(), root, 2000))
+	a.tells() // its parts end with it
+	early := a.create("u", xorack.CreateOptions{ID: "1"})
+	check.Get(a.Done(t.Context(), early))
+	_, _, err := a.Wake(t.Context(), "", xorack.SweepOptions{})
+	check.That(t, err != nil, "a chain without a tag is no error")
+}
+
+// TestAWakeUpThatFails counts what failed: the next one does it.
+func TestAWakeUpThatFails(t *testing.T) {
+	a := newAlarmed(t)
+	a.create("t", xorack.CreateOptions{Deadline: time.Minute})
+	a.now = start.Add(time.Minute)
+	for _, c := range []struct {
+		failure error
+		want    xorack.SweepReport
+	}{
+		{ddb.ErrUnavailable, xorack.SweepReport{Chains: 1, TimedOut: 1, Failed: 1}},
+		{nil, xorack.SweepReport{Chains: 1, Finished: 1}},
+	} {
+		announce := func(context.Context, xorack.Chain) error { return c.failure }
+		report, next, err := a.Wake(t.Context(), "t", xorack.SweepOptions{Announce: announce})
+		check.That(t, errors.Is(err, c.failure) && report == c.want && next.IsZero(),
+			"%+v, %v, %v; want %+v, %v", report, next, err, c.want, c.failure)
 	}
 }

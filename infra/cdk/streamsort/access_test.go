@@ -2,7 +2,6 @@ package streamsort
 
 import (
 	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -10,108 +9,6 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/jsii-runtime-go"
 )
-
-// Each role allows exactly what its function does: actions by resource.
-func TestAccess(t *testing.T) {
-	common := func(function string) map[string]string {
-		return map[string]string{
-			function + "Logs.Arn": "logs:CreateLogStream logs:PutLogEvents",
-			"MessagesTable.Arn":   "dynamodb:GetItem dynamodb:PutItem dynamodb:Query",
-			"CursorsTable.Arn":    "dynamodb:GetItem dynamodb:PutItem dynamodb:UpdateItem",
-		}
-	}
-	// Under changedProps, there is a key.
-	useKey := "kms:Decrypt kms:DescribeKey kms:Encrypt kms:GenerateDataKey kms:GenerateDataKeyWithoutPlaintext kms:ReEncryptFrom kms:ReEncryptTo"
-	enqueues := common("Enqueue")
-	enqueues["CursorsTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem dynamodb:Scan dynamodb:UpdateItem"
-	enqueues["TroubleTable.Arn"] = "dynamodb:Query dynamodb:UpdateItem"
-	enqueues["ArrivalsTable.Arn"] = "dynamodb:BatchGetItem dynamodb:PutItem dynamodb:Query dynamodb:UpdateItem"
-	sorts := common("Sort")
-	sorts["MessagesTable.Arn"] = "dynamodb:BatchWriteItem dynamodb:GetItem dynamodb:PutItem dynamodb:Query"
-	sorts["ArrivalsTable.Arn"] = "dynamodb:Query dynamodb:UpdateItem"
-	sorts["MessagesTable.StreamArn"] = "dynamodb:DescribeStream dynamodb:GetRecords dynamodb:GetShardIterator dynamodb:ListStreams"
-	sorts["ArrivalsTable.StreamArn"] = sorts["MessagesTable.StreamArn"]
-	sorts["FailureQueue.Arn"] = "sqs:SendMessage"
-	sweeps := common("Sweep")
-	sweeps["ArrivalsTable.Arn"] = "dynamodb:BatchGetItem dynamodb:BatchWriteItem dynamodb:Query dynamodb:UpdateItem"
-	sweeps["MessagesTable.Arn"] = "dynamodb:BatchWriteItem " + sweeps["MessagesTable.Arn"] + " dynamodb:UpdateItem"
-	sweeps["CursorsTable.Arn"] = "dynamodb:GetItem dynamodb:Scan dynamodb:UpdateItem"
-	sweeps["SweepsTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem"
-	sweeps["ConsumersTable.Arn"] = "dynamodb:DeleteItem dynamodb:GetItem dynamodb:PutItem dynamodb:Query dynamodb:UpdateItem"
-	sweeps["AuditTable.Arn"] = "dynamodb:PutItem"
-	sweeps["TroubleTable.Arn"] = "dynamodb:BatchWriteItem dynamodb:DeleteItem dynamodb:GetItem dynamodb:PutItem dynamodb:Query"
-	sweeps["ChainsTable.Arn"] = "dynamodb:GetItem dynamodb:UpdateItem"
-	sweeps["TroubleTable.Arn/index/age"] = "dynamodb:Query"
-	sweeps["ChainsTable.Arn/index/due"] = "dynamodb:Query"
-
-	deletes := maps.Clone(sweeps)
-	deletes["arn:aws:lambda:eu-west-1:123456789012:function:people"] = "lambda:InvokeFunction"
-	deletes["ArchiveBucket.Arn"], deletes["ArchiveBucket.Arn/archive/*"] = "s3:ListBucket", "s3:DeleteObject"
-	deletes["arn:aws:sns:eu-west-1:123456789012:people"] = "sns:Publish"
-	deletes[theKey] = useKey
-	deletes["TimerQueue.Arn"] = "sqs:DeleteMessage sqs:GetQueueAttributes sqs:ReceiveMessage sqs:SendMessage"
-	attach := "ec2:AssignPrivateIpAddresses ec2:CreateNetworkInterface ec2:DeleteNetworkInterface ec2:DescribeNetworkInterfaces ec2:DescribeSubnets ec2:UnassignPrivateIpAddresses"
-	deletes["*"] = attach
-	diff(t, "a sweep that deletes, with a topic and without a bus", deletes, allowed(t, changed(), "Sweep"))
-
-	acks := common("Ack")
-	delete(acks, "MessagesTable.Arn")
-	acks["CursorsTable.Arn"] = "dynamodb:GetItem dynamodb:UpdateItem"
-	acks["ConsumersTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem dynamodb:UpdateItem"
-	acks["TroubleTable.Arn"] = "dynamodb:DeleteItem dynamodb:PutItem dynamodb:Query"
-	acks["ChainsTable.Arn/index/due"] = "dynamodb:Query"
-	acks["ChainsTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem dynamodb:UpdateItem"
-	acks["ChainsTable.StreamArn"] = "dynamodb:DescribeStream dynamodb:GetRecords dynamodb:GetShardIterator dynamodb:ListStreams"
-	acks["FailureQueue.Arn"] = "sqs:SendMessage"
-	acks["arn:AWS::Partition:events:AWS::Region:AWS::AccountId:event-bus/default"] = "events:PutEvents"
-	acks["TimerQueue.Arn"] = "sqs:SendMessage"
-	diff(t, "ack", acks, allowed(t, defaults(), "Ack"))
-
-	operates := common("Delivery")
-	operates["ArrivalsTable.Arn"] = "dynamodb:BatchGetItem dynamodb:BatchWriteItem dynamodb:PutItem dynamodb:Query dynamodb:UpdateItem"
-	operates["MessagesTable.Arn"] = "dynamodb:BatchWriteItem " + operates["MessagesTable.Arn"] + " dynamodb:UpdateItem"
-	operates["CursorsTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem dynamodb:Scan dynamodb:UpdateItem"
-	operates["ConsumersTable.Arn"] = "dynamodb:DeleteItem dynamodb:GetItem dynamodb:PutItem dynamodb:Query dynamodb:UpdateItem"
-	operates["AuditTable.Arn"] = "dynamodb:PutItem dynamodb:Query"
-	operates["TroubleTable.Arn"] = "dynamodb:BatchWriteItem dynamodb:DeleteItem dynamodb:GetItem dynamodb:PutItem dynamodb:Query"
-	operates["TimerQueue.Arn"] = "sqs:SendMessage"
-	diff(t, "delivery", operates, allowed(t, defaults(), "Delivery"))
-
-	delivers := common("Process")
-	delivers["ArrivalsTable.Arn"] = enqueues["ArrivalsTable.Arn"]
-	delivers["MessagesTable.Arn"] += " dynamodb:UpdateItem"
-	delivers["AuditTable.Arn"] = "dynamodb:PutItem"
-	delivers["TroubleTable.Arn"] = "dynamodb:DeleteItem dynamodb:GetItem dynamodb:PutItem dynamodb:UpdateItem"
-	delivers["ConsumersTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem dynamodb:UpdateItem"
-	delivers["CursorsTable.StreamArn"] = "dynamodb:DescribeStream dynamodb:GetRecords dynamodb:GetShardIterator dynamodb:ListStreams"
-	delivers["FailureQueue.Arn"] = "sqs:SendMessage"
-	delivers["arn:aws:sqs:eu-west-1:123456789012:billing.fifo"] = "sqs:SendMessage"
-	delivers["SearchArn"] = "lambda:InvokeFunction"
-	delivers["ArchiveBucket.Arn/archive/*"] = "s3:PutObject"
-	delivers["ChainsTable.Arn"] = "dynamodb:GetItem dynamodb:UpdateItem"
-	delivers[theKey], delivers["TimerQueue.Arn"], delivers["*"] = useKey, "sqs:SendMessage", attach
-	diff(t, "process", delivers, allowed(t, changed(), "Process"))
-
-	receives := common("Webhook")
-	receives["MessagesTable.Arn"] = "dynamodb:GetItem dynamodb:PutItem dynamodb:Query" // bank's are numbered
-	receives["ArrivalsTable.Arn"] = "dynamodb:BatchGetItem dynamodb:PutItem dynamodb:UpdateItem"
-	receives["arn:aws:ssm:eu-west-1:123456789012:parameter/webhooks/github"] = "ssm:GetParameter"
-	receives["BankSecretArn"] = "secretsmanager:GetSecretValue"
-	receives["BankTokenArn"] = "secretsmanager:GetSecretValue"
-	receives["arn:aws:kms:eu-west-1:123456789012:key/1234-abcd"] = "kms:Decrypt"
-	receives[theKey], receives["TimerQueue.Arn"], receives["*"] = useKey, "sqs:SendMessage", attach
-	receives["QuotasTable.Arn"] = "dynamodb:UpdateItem"
-	diff(t, "webhook", receives, allowed(t, changed(), "Webhook"))
-
-	sweeps["arn:AWS::Partition:events:AWS::Region:AWS::AccountId:event-bus/default"] = "events:PutEvents"
-	for _, sends := range []map[string]string{enqueues, sorts} {
-		sends["TimerQueue.Arn"] = "sqs:SendMessage"
-	}
-	sweeps["TimerQueue.Arn"] = "sqs:DeleteMessage sqs:GetQueueAttributes sqs:ReceiveMessage sqs:SendMessage"
-	diff(t, "enqueue", enqueues, allowed(t, defaults(), "Enqueue"))
-	diff(t, "sort", sorts, allowed(t, defaults(), "Sort"))
-	diff(t, "sweep", sweeps, allowed(t, defaults(), "Sweep"))
-}
 
 // allowed are the actions that a function's role allows, by resource. Its one
 // policy must be all that the role has, and the role the function's alone.

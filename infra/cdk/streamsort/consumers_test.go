@@ -7,14 +7,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// changedConsumers is the file that changedProps' consumers make. What is known
-// after the deployment only is a variable there.
-const changedConsumers = `{"consumers":[` +
-	`{"name":"billing","sink":{"kind":"sqs","arn":"arn:aws:sqs:eu-west-1:123456789012:billing.fifo","maxEntries":1}},` +
-	`{"name":"search","sink":{"kind":"lambda","arn":"${STREAMSORT_SINK_1}","maxBytes":2000},` +
-	`"start":"latest","prefix":"shop/","maxMessages":10,"maxBytes":1000,"maxAttempts":3,"circuit":{"probes":["10s"],"wakeRate":200},"track":"20m"},` +
-	`{"name":"books"},{"name":"archive","sink":{"kind":"s3","arn":"${STREAMSORT_SINK_3}"}}]}`
-
 func TestConsumersFile(t *testing.T) {
 	got, err := Props{ConsumersFile: "testdata/consumers.json"}.readConsumers()
 	if err != nil {

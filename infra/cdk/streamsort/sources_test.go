@@ -1,7 +1,6 @@
 package streamsort
 
 import (
-	"flag"
 	"maps"
 	"os"
 	"slices"
@@ -22,8 +21,6 @@ import (
 
 	"github.com/streamsort/streamsort/infra/cdk/internal/fakebin"
 )
-
-var updateSources = flag.Bool("update", false, "write testdata/sources.txt anew")
 
 // sourcesStack is a stack with a source of each kind.
 func sourcesStack(t *testing.T, props *Props) (awscdk.App, *Stack) {
@@ -100,20 +97,7 @@ func TestSources(t *testing.T) {
 		}
 		text.WriteString(id + " " + resource["Type"].(string) + "\n  " + asText(t, properties) + "\n")
 	}
-	const file = "testdata/sources.txt"
-	got := strings.ReplaceAll(text.String(), "\\u003c", "<")
-	if *updateSources {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
-		t.Errorf("%s; if that is meant, write it anew with: go test ./streamsort -run TestSources -update (- want, + got)\n%s", file, diff)
-	}
+	pinned(t, "testdata/sources.txt", text.String())
 }
 
 // A stack without sources is what it was: they are opt-in. With them, each alarm has a section

@@ -2,9 +2,7 @@ package streamsort
 
 import (
 	"encoding/json"
-	"maps"
 	"os"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -34,7 +32,6 @@ func TestMain(m *testing.M) {
 type object = map[string]any
 
 func ref(id string) object            { return object{"Ref": id} }
-func live(id string) object           { return object{"Fn::Join": []any{":", []any{ref(id), "live"}}} }
 func get(id, attribute string) object { return object{"Fn::GetAtt": []any{id, attribute}} }
 
 // template is a synthesised template.
@@ -159,142 +156,6 @@ func diff(tb testing.TB, what string, want, got any) {
 	}
 	if d := cmp.Diff(plain, got); d != "" {
 		tb.Errorf("%s (- want, + got)\n%s", what, d)
-	}
-}
-
-// The logical ids are part of what the stack promises: a table whose id
-// changed would be replaced.
-func TestLogicalIDs(t *testing.T) {
-	want := map[string]string{
-		"MessagesTable": "AWS::DynamoDB::GlobalTable",
-		"CursorsTable":  "AWS::DynamoDB::GlobalTable",
-		"SweepsTable":   "AWS::DynamoDB::GlobalTable",
-
-		"DedupTable":     "AWS::DynamoDB::GlobalTable",
-		"ChainsTable":    "AWS::DynamoDB::GlobalTable",
-		"ArrivalsTable":  "AWS::DynamoDB::GlobalTable",
-		"ConsumersTable": "AWS::DynamoDB::GlobalTable", "AuditTable": "AWS::DynamoDB::GlobalTable", "TroubleTable": "AWS::DynamoDB::GlobalTable",
-
-		"FailureQueue": "AWS::SQS::Queue", "FailureQueuePolicy": "AWS::SQS::QueuePolicy",
-		"TimerQueue": "AWS::SQS::Queue", "TimerQueuePolicy": "AWS::SQS::QueuePolicy", "TimerMapping": "AWS::Lambda::EventSourceMapping",
-
-		"SortMapping":     "AWS::Lambda::EventSourceMapping",
-		"ArrivalsMapping": "AWS::Lambda::EventSourceMapping",
-		"EndsMapping":     "AWS::Lambda::EventSourceMapping",
-		"SweepSchedule":   "AWS::Events::Rule", "SweepSchedulePermission": "AWS::Lambda::Permission",
-		"SweepCalls": "AWS::Lambda::EventInvokeConfig",
-		"Dashboard":  "AWS::CloudWatch::Dashboard",
-
-		"Api": "AWS::ApiGatewayV2::Api", "ApiStage": "AWS::ApiGatewayV2::Stage",
-		"ApiIntegration": "AWS::ApiGatewayV2::Integration", "ApiDeliveryIntegration": "AWS::ApiGatewayV2::Integration",
-		"ApiAckIntegration": "AWS::ApiGatewayV2::Integration", "ApiLogs": "AWS::Logs::LogGroup",
-		"ApiThrottled": "AWS::Logs::MetricFilter",
-	}
-	functions := func(names ...string) {
-		for _, function := range names {
-			want[function+"Function"] = "AWS::Lambda::Function"
-			want[function+"Logs"] = "AWS::Logs::LogGroup"
-			want[function+"Role"] = "AWS::IAM::Role"
-			want[function+"Policy"] = "AWS::IAM::Policy"
-			want[function+"Alias"] = "AWS::Lambda::Alias"
-			want[function+"FunctionCurrentVersion"] = "AWS::Lambda::Version"
-		}
-	}
-	functions("Enqueue", "Sort", "Sweep", "Delivery", "Ack")
-	want["EnqueuePutAlias"] = "AWS::Lambda::Alias"
-	for id := range wantAlarms(false) {
-		want[id] = "AWS::CloudWatch::Alarm"
-	}
-	queries := []string{"FailuresQuery", "QueueQuery", "RefusedQuery", "AnnouncedQuery", "SlowQuery", "ThrottledQuery"}
-	for _, id := range queries {
-		want[id] = "AWS::Logs::QueryDefinition"
-	}
-	for _, route := range []string{
-		"PostMessages", "GetMessages", "GetQueues", "PutQueues", "DeleteQueues", "GetGaps", "GetSummary", "GetConsumers", "PostConsumers", "GetOperations", "PostOperations",
-		"GetEndpoints", "PutEndpoints", "DeleteEndpoints",
-		"GetChains", "PostAcks", "GetClaims", "PostClaims", "PatchClaims",
-	} {
-		want[route+"Route"] = "AWS::ApiGatewayV2::Route"
-		want[route+"Permission"] = "AWS::Lambda::Permission"
-	}
-	for i, tmpl := range []template{defaults(), changed()} {
-		if i == 1 {
-			functions("Process", "Webhook")
-			want["QuotasTable"] = "AWS::DynamoDB::GlobalTable"
-			want["ArchiveBucket"], want["ArchiveBucketPolicy"] = "AWS::S3::Bucket", "AWS::S3::BucketPolicy"
-			want["Shifts"], want["ShiftRole"] = "AWS::CodeDeploy::Application", "AWS::IAM::Role"
-			for _, f := range []string{"Enqueue", "EnqueuePut", "Sort", "Sweep", "Delivery", "Ack", "Process", "Webhook"} {
-				want[f+"Shift"] = "AWS::CodeDeploy::DeploymentGroup"
-			}
-			want["ProcessMapping"], want["DownAlarm"] = "AWS::Lambda::EventSourceMapping", "AWS::CloudWatch::CompositeAlarm"
-			for id := range wantAlarms(true) {
-				want[id] = "AWS::CloudWatch::Alarm"
-			}
-			want["TenantAuthorizer"] = "AWS::ApiGatewayV2::Authorizer"
-			for id, typ := range maps.Clone(want) {
-				isPermission := typ == "AWS::Lambda::Permission" && id != "SweepSchedulePermission"
-				if strings.HasPrefix(id, "Api") && typ != "AWS::CloudWatch::Alarm" || strings.HasSuffix(id, "Route") || isPermission {
-					want["Tenant"+id] = typ
-				}
-			}
-			// On the first API alone.
-			want["ApiWebhookIntegration"] = "AWS::ApiGatewayV2::Integration"
-			for _, sender := range []string{"github", "bank"} {
-				want["PostWebhooks"+sender+"Route"] = "AWS::ApiGatewayV2::Route"
-			}
-			want["WebhooksThrottled"] = "AWS::Logs::MetricFilter"
-			want["OptionsWebhooksgithubRoute"], want["GetWebhooksbankRoute"] = "AWS::ApiGatewayV2::Route", "AWS::ApiGatewayV2::Route"
-			for _, method := range []string{"Post", "Get", "Options"} {
-				want[method+"WebhooksPermission"] = "AWS::Lambda::Permission"
-			}
-			for _, id := range queries {
-				delete(want, id) // Props.SavedQueries is false
-			}
-		}
-		got := map[string]string{}
-		for id, resource := range tmpl.Resources {
-			got[versionHash.ReplaceAllString(id, "$1")], _ = resource["Type"].(string)
-		}
-		if d := cmp.Diff(want, got); d != "" {
-			t.Errorf("(- want, + got)\n%s", d)
-		}
-	}
-}
-
-func TestOutputs(t *testing.T) {
-	want := map[string]object{
-		"ApiUrl":                 {"Value": get("Api", "ApiEndpoint")},
-		"EnqueueFunctionName":    {"Value": live("EnqueueFunction")},
-		"EnqueuePutFunctionName": {"Value": object{"Fn::Join": []any{":", []any{ref("EnqueueFunction"), "put"}}}},
-		"SortFunctionName":       {"Value": live("SortFunction")},
-		"SweepFunctionName":      {"Value": live("SweepFunction")},
-		"DeliveryFunctionName":   {"Value": live("DeliveryFunction")},
-		"FailureQueueUrl":        {"Value": ref("FailureQueue")},
-		"AckFunctionName":        {"Value": live("AckFunction")},
-		"ChainsTableName":        {"Value": ref("ChainsTable"), "Export": object{"Name": "Streamsort-ChainsTableName"}},
-		"ArrivalsTableName":      {"Value": ref("ArrivalsTable"), "Export": object{"Name": "Streamsort-ArrivalsTableName"}},
-		"AuditTableName":         {"Value": ref("AuditTable")},
-		"TroubleTableName":       {"Value": ref("TroubleTable")},
-		"DedupTableName":         {"Value": ref("DedupTable"), "Export": object{"Name": "Streamsort-DedupTableName"}},
-		"ConsumersTableName":     {"Value": ref("ConsumersTable"), "Export": object{"Name": "Streamsort-ConsumersTableName"}},
-		"SweepsTableName":        {"Value": ref("SweepsTable")},
-		"TimerQueueUrl":          {"Value": ref("TimerQueue"), "Export": object{"Name": "Streamsort-TimerQueueUrl"}},
-		"TimerQueueArn":          {"Value": get("TimerQueue", "Arn"), "Export": object{"Name": "Streamsort-TimerQueueArn"}},
-		"MessagesTableName":      {"Value": ref("MessagesTable"), "Export": object{"Name": "Streamsort-MessagesTableName"}},
-		"CursorsTableName":       {"Value": ref("CursorsTable"), "Export": object{"Name": "Streamsort-CursorsTableName"}},
-		"CursorsStreamArn":       {"Value": get("CursorsTable", "StreamArn"), "Export": object{"Name": "Streamsort-CursorsStreamArn"}},
-	}
-	got := map[string]any{}
-	for id, output := range defaults().Outputs {
-		if output["Description"] == "" {
-			t.Errorf("output %s has no description", id)
-		}
-		delete(output, "Description")
-		got[id] = output
-	}
-	diff(t, "outputs", want, got)
-	if name := changed().Outputs["CursorsStreamArn"]["Export"].(object)["Name"]; name != "Orders-CursorsStreamArn" {
-		t.Errorf("a second stack exports %v", name)
 	}
 }
 

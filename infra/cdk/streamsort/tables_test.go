@@ -8,38 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/streamsort/streamsort/internal/quota"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/dedup"
-	"github.com/streamsort/streamsort/pkg/delivery"
-	"github.com/streamsort/streamsort/pkg/table"
-	"github.com/streamsort/streamsort/pkg/xorack"
 )
-
-func TestTables(t *testing.T) {
-	ids := []string{"MessagesTable", "CursorsTable", "SweepsTable"}
-	for i, definition := range (cursor.Names{}).Tables() {
-		checkTable(t, defaults(), ids[i], definition, true)
-	}
-	names := cursor.Names{Messages: "in--messages", Cursors: "in--cursors", Sweeps: "in--sweeps"}
-	for i, definition := range names.Tables() {
-		checkTable(t, changed(), ids[i], definition, false)
-	}
-	checkTable(t, defaults(), "DedupTable", dedup.Names{}.Tables()[0], true)
-	checkTable(t, changed(), "DedupTable", dedup.Names{Table: "in--dedup"}.Tables()[0], false)
-	checkTable(t, defaults(), "ArrivalsTable", cursor.Names{}.ArrivalsTable(), true)
-	checkTable(t, changed(), "ArrivalsTable", cursor.Names{Arrivals: "in--arrivals"}.ArrivalsTable(), false)
-	checkTable(t, changed(), "QuotasTable", quota.Names{Quotas: "in--quotas"}.Tables()[0], false)
-	checkTable(t, defaults(), "ChainsTable", xorack.Names{}.Tables()[0], true)
-	checkTable(t, changed(), "ChainsTable", xorack.Names{Chains: "in--chains"}.Tables()[0], false)
-	ids = []string{"ConsumersTable", "AuditTable", "TroubleTable"}
-	for i, definition := range (delivery.Names{Trouble: "streamsort-trouble"}).Tables() {
-		checkTable(t, defaults(), ids[i], definition, true)
-	}
-	for i, definition := range (delivery.Names{Consumers: "in--consumers", Audit: "in--audit", Trouble: "in--trouble"}).Tables() {
-		checkTable(t, changed(), ids[i], definition, false)
-	}
-}
 
 // fixed is what of a table no update may change: CloudFormation would make another
 // table in its place, or another stream, and what is in it would be left behind.
@@ -118,55 +88,6 @@ func TestTablesAreKept(t *testing.T) {
 	if tables != 9 {
 		t.Errorf("%d tables", tables)
 	}
-}
-
-// checkTable compares all of a table's properties with its definition.
-func checkTable(t *testing.T, tmpl template, id string, definition table.Definition, kept bool) {
-	t.Helper()
-	keys := []any{object{"AttributeName": definition.Partition.Name, "KeyType": "HASH"}}
-	attributes := []any{object{"AttributeName": definition.Partition.Name, "AttributeType": definition.Partition.Type}}
-	if definition.Sort.Name != "" {
-		keys = append(keys, object{"AttributeName": definition.Sort.Name, "KeyType": "RANGE"})
-		attributes = append(attributes, object{"AttributeName": definition.Sort.Name, "AttributeType": definition.Sort.Type})
-	}
-	want := object{
-		"TableName": definition.Name, "KeySchema": keys, "AttributeDefinitions": attributes,
-		"BillingMode":      "PAY_PER_REQUEST",
-		"SSESpecification": object{"SSEEnabled": false}, // false: by DynamoDB's own key
-		"Replicas": []any{object{
-			"Region":                           ref("AWS::Region"),
-			"DeletionProtectionEnabled":        kept,
-			"PointInTimeRecoverySpecification": object{"PointInTimeRecoveryEnabled": true},
-		}},
-	}
-	if !kept { // changedProps have a key
-		want["SSESpecification"] = object{"SSEEnabled": true, "SSEType": "KMS"}
-		want["Replicas"].([]any)[0].(object)["SSESpecification"] = object{"KMSMasterKeyId": theKey}
-	}
-	if index := definition.Index; index.Name != "" {
-		for _, key := range []table.Key{index.Partition, index.Sort} {
-			if key != definition.Partition && key != definition.Sort {
-				attributes = append(attributes, object{"AttributeName": key.Name, "AttributeType": key.Type})
-			}
-		}
-		want["AttributeDefinitions"] = attributes
-		want["Replicas"].([]any)[0].(object)["GlobalSecondaryIndexes"] = []any{object{"IndexName": index.Name}}
-		want["GlobalSecondaryIndexes"] = []any{object{
-			"IndexName": index.Name, "Projection": object{"ProjectionType": "KEYS_ONLY"},
-			"KeySchema": []any{
-				object{"AttributeName": index.Partition.Name, "KeyType": "HASH"},
-				object{"AttributeName": index.Sort.Name, "KeyType": "RANGE"},
-			},
-		}}
-	}
-	if definition.Stream != table.NoStream {
-		want["StreamSpecification"] = object{"StreamViewType": definition.Stream}
-	}
-	if definition.TTL != "" {
-		want["TimeToLiveSpecification"] = object{"AttributeName": definition.TTL, "Enabled": true}
-	}
-	diff(t, id, want, tmpl.properties(t, id, "AWS::DynamoDB::GlobalTable"))
-	checkRemoval(t, tmpl, id, kept)
 }
 
 // checkRemoval looks at what becomes of a resource when it leaves the stack.

@@ -6,31 +6,6 @@ import (
 	"testing"
 )
 
-func TestTenantAuthorizer(t *testing.T) {
-	tmpl := changed()
-	diff(t, "TenantAuthorizer", object{
-		"ApiId": ref("TenantApi"), "Name": "tenants", "AuthorizerType": "JWT", "IdentitySource": []string{"$request.header.Authorization"},
-		"JwtConfiguration": object{"Issuer": "https://tokens.example/pool", "Audience": []string{"shop", "desk"}},
-	}, tmpl.properties(t, "TenantAuthorizer", "AWS::ApiGatewayV2::Authorizer"))
-	for id, want := range map[string]object{
-		"PostMessages":   {"RouteKey": "POST /messages", "AuthorizationScopes": []string{"streamsort/produce"}},
-		"GetMessages":    {"RouteKey": "GET /messages"},
-		"PostOperations": {"RouteKey": "POST /operations", "AuthorizationScopes": []string{"streamsort/operate"}},
-	} {
-		want["ApiId"], want["AuthorizationType"], want["AuthorizerId"] = ref("TenantApi"), "JWT", ref("TenantAuthorizer")
-		got := tmpl.properties(t, "Tenant"+id+"Route", "AWS::ApiGatewayV2::Route")
-		delete(got, "Target")
-		diff(t, id, want, got)
-	}
-	settings := tmpl.properties(t, "TenantApiStage", "AWS::ApiGatewayV2::Stage")["DefaultRouteSettings"]
-	diff(t, "throttle", object{"ThrottlingRateLimit": 20, "ThrottlingBurstLimit": 20}, settings)
-	for _, function := range []string{"Enqueue", "Delivery", "Ack"} {
-		environment := tmpl.properties(t, function+"Function", "AWS::Lambda::Function")["Environment"].(object)
-		diff(t, function, "custom:tenant", environment["Variables"].(object)[tenantClaimVariable])
-	}
-	diff(t, "output", get("TenantApi", "ApiEndpoint"), tmpl.Outputs["TenantApiUrl"]["Value"])
-}
-
 // What operates is not there without a scope of its own; and nothing but the
 // authoriser lets anybody in.
 func TestTenantsDoNotOperate(t *testing.T) {

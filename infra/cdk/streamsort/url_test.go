@@ -1,7 +1,7 @@
 package streamsort
 
 import (
-	"maps"
+	"fmt"
 	"os"
 	"strings"
 	"sync"
@@ -19,29 +19,21 @@ var withURL = sync.OnceValue(func() template {
 	return synthesize("Streamsort", &Props{FunctionURL: true, Shift: "AllAtOnce", Tracing: new(true)})
 })
 
-// TestFunctionURL: it asks for a signature, and calls the alias that puts, which is watched
-// and moved as the others are.
-func TestFunctionURL(t *testing.T) {
+// TestURLIsWatched: the alias that the URL calls is watched and moved as the others are, and is
+// one that enqueue knows. The golden templates have the rest.
+func TestURLIsWatched(t *testing.T) {
 	tmpl := withURL()
-	diff(t, "EnqueuePutUrl", object{
-		"AuthType": "AWS_IAM", "TargetFunctionArn": get("EnqueueFunction", "Arn"), "Qualifier": "url",
-	}, tmpl.properties(t, "EnqueuePutUrl", "AWS::Lambda::Url"))
-	diff(t, "it is made after", []any{"EnqueueUrlAlias"}, tmpl.Resources["EnqueuePutUrl"]["DependsOn"])
-	diff(t, "PutUrl", get("EnqueuePutUrl", "FunctionUrl"), tmpl.Outputs["PutUrl"]["Value"])
-	got := maps.Clone(tmpl.properties(t, "EnqueueUrlAlias", "AWS::Lambda::Alias"))
-	delete(got, "Description")
-	diff(t, "EnqueueUrlAlias", object{"FunctionName": ref("EnqueueFunction"), "FunctionVersion": get(tmpl.version(t, "Enqueue"), "Version"), "Name": "url"}, got)
-	diff(t, "EnqueueUrlShift", object{"Enabled": true, "Alarms": []any{object{"Name": ref("EnqueueUrlRollbackAlarm")}}},
-		tmpl.properties(t, "EnqueueUrlShift", "AWS::CodeDeploy::DeploymentGroup")["AlarmConfiguration"])
-	if want := wantAlarms(false)["EnqueueRollbackAlarm"]; alarms(t, tmpl)["EnqueueUrlRollbackAlarm"] != want {
-		t.Errorf("the alias's alarm is %+v, want %+v", alarms(t, tmpl)["EnqueueUrlRollbackAlarm"], want)
-	}
-	if defaults().Resources["EnqueuePutUrl"] != nil || defaults().Resources["EnqueueUrlAlias"] != nil {
-		t.Error("there is a URL that nobody asked for")
+	alarm := []any{object{"Name": ref("EnqueueUrlRollbackAlarm")}}
+	shift := tmpl.properties(t, "EnqueueUrlShift", "AWS::CodeDeploy::DeploymentGroup")
+	diff(t, "EnqueueUrlShift", object{"Enabled": true, "Alarms": alarm}, shift["AlarmConfiguration"])
+	if all := alarms(t, tmpl); all["EnqueueUrlRollbackAlarm"] != all["EnqueueRollbackAlarm"] {
+		t.Errorf("the alias's alarm is of %s", all["EnqueueUrlRollbackAlarm"])
 	}
 	text, err := os.ReadFile("../../../functions/enqueue/handler.go")
-	if err != nil || !strings.Contains(string(text), `const urlAlias = "url"`) {
-		t.Errorf("enqueue does not know the alias url: %v", err)
+	for _, alias := range []string{"put", "url"} {
+		if known := fmt.Sprintf("const %sAlias = %[1]q", alias); err != nil || !strings.Contains(string(text), known) {
+			t.Errorf("enqueue does not know the alias %s: %v", alias, err)
+		}
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/dedup"
 	"github.com/streamsort/streamsort/pkg/dedup/deduplambda"
 )
@@ -23,42 +24,24 @@ var errDown = errors.New("down")
 // process is a Deduplicator as one process has it.
 func process(t testing.TB, store dedup.Store, o *options) *dedup.Deduplicator[string, string] {
 	t.Helper()
-	return must[*dedup.Deduplicator[string, string]](t)(dedup.New(store, "payments", o))
+	return check.Get(dedup.New(store, "payments", o))
 }
 
 // returns is an effect that returns a value, and counts how often it ran.
 func returns(value string, ran *atomic.Int64) func(context.Context) (string, error) {
-	return func(context.Context) (string, error) {
-		ran.Add(1)
-		return value, nil
-	}
+	return func(context.Context) (string, error) { ran.Add(1); return value, nil }
 }
 
 // never is an effect that must not run.
 func never(t testing.TB) func(context.Context) (string, error) {
-	return func(context.Context) (string, error) {
-		t.Error("the effect ran")
-		return "", nil
-	}
-}
-
-func must[T any](t testing.TB) func(T, error) T {
-	return func(value T, err error) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return value
-	}
+	return func(context.Context) (string, error) { t.Error("the effect ran"); return "", nil }
 }
 
 // as fails the test unless the error is an E.
 func as[E error](t testing.TB, err error) E {
 	t.Helper()
 	var want E
-	if !errors.As(err, &want) {
-		t.Fatalf("error %v (%T), want a %T", err, err, want)
-	}
+	check.Need(t, errors.As(err, &want), "error %v (%T), want a %T", err, err, want)
 	return want
 }
 
@@ -83,22 +66,17 @@ func incompressible(n int) string {
 func TestNothingGiven(t *testing.T) {
 	field := func(want string, err error) {
 		t.Helper()
-		if got := as[*dedup.InvalidError](t, err).Field; got != want {
-			t.Errorf("field %q, want %q", got, want)
-		}
+		check.Is(t, as[*dedup.InvalidError](t, err).Field, want)
 	}
 	ctx, d := t.Context(), process(t, dedup.NewMemory(), nil)
 	id := func(s string) (string, error) { return s, nil }
 	handle := func(_ context.Context, s string) (string, error) { return s, nil }
 	var zero dedup.Deduplicator[string, string]
 	for _, none := range []*dedup.Deduplicator[string, string]{nil, &zero} {
-		_, err := deduplambda.Handler(none, id, handle, &deduplambda.HandlerOptions[string]{MissingKey: deduplambda.RunUnprotected})(ctx, "")
-		field("deduplicator", err)
-		_, err = deduplambda.OnSQS(none, deduplambda.MessageID, func(context.Context, events.SQSMessage) (string, error) { return "", nil })(ctx, events.SQSEvent{Records: []events.SQSMessage{{}}})
-		field("deduplicator", err)
-		_, err = deduplambda.OnDynamoDB(none, deduplambda.EventID, func(context.Context, events.DynamoDBEventRecord) (string, error) { return "", nil })(ctx, events.DynamoDBEvent{})
-		field("deduplicator", err)
-		_, err = deduplambda.OnKinesis(none, func(events.KinesisEventRecord) (string, error) { return "", nil }, func(context.Context, events.KinesisEventRecord) (string, error) { return "", nil })(ctx, events.KinesisEvent{})
+		field("deduplicator", check.Err(deduplambda.Handler(none, id, handle, &deduplambda.HandlerOptions[string]{MissingKey: deduplambda.RunUnprotected})(ctx, "")))
+		field("deduplicator", check.Err(deduplambda.OnSQS(none, deduplambda.MessageID, func(context.Context, events.SQSMessage) (string, error) { return "", nil })(ctx, events.SQSEvent{Records: []events.SQSMessage{{}}})))
+		field("deduplicator", check.Err(deduplambda.OnDynamoDB(none, deduplambda.EventID, func(context.Context, events.DynamoDBEventRecord) (string, error) { return "", nil })(ctx, events.DynamoDBEvent{})))
+		_, err := deduplambda.OnKinesis(none, func(events.KinesisEventRecord) (string, error) { return "", nil }, func(context.Context, events.KinesisEventRecord) (string, error) { return "", nil })(ctx, events.KinesisEvent{})
 		field("deduplicator", err)
 	}
 	_, err := deduplambda.HTTPv2(nil, func(context.Context, events.APIGatewayV2HTTPRequest) (r events.APIGatewayV2HTTPResponse, err error) {
@@ -106,16 +84,12 @@ func TestNothingGiven(t *testing.T) {
 	}, &deduplambda.HTTPOptions{MissingKey: deduplambda.RunUnprotected})(ctx, post("", "/", ""))
 	field("deduplicator", err)
 
-	_, err = deduplambda.Handler[string, string](d, id, nil, nil)(ctx, "a")
-	field("key or handler", err)
-	_, err = deduplambda.OnSQS[string, string](d, nil, nil)(ctx, events.SQSEvent{Records: []events.SQSMessage{{}}})
-	field("id or handler", err)
+	field("key or handler", check.Err(deduplambda.Handler[string, string](d, id, nil, nil)(ctx, "a")))
+	field("id or handler", check.Err(deduplambda.OnSQS[string, string](d, nil, nil)(ctx, events.SQSEvent{Records: []events.SQSMessage{{}}})))
 	_, err = deduplambda.HTTPv2(web(t, dedup.NewMemory(), nil), nil, nil)(ctx, post("k", "/", ""))
 	field("handler", err)
-	_, err = deduplambda.HTTPv1(web(t, dedup.NewMemory(), nil), nil, nil)(ctx, events.APIGatewayProxyRequest{})
-	field("handler", err)
-	_, err = deduplambda.FunctionURL(web(t, dedup.NewMemory(), nil), nil, nil)(ctx, events.LambdaFunctionURLRequest{})
-	field("handler", err)
+	field("handler", check.Err(deduplambda.HTTPv1(web(t, dedup.NewMemory(), nil), nil, nil)(ctx, events.APIGatewayProxyRequest{})))
+	field("handler", check.Err(deduplambda.FunctionURL(web(t, dedup.NewMemory(), nil), nil, nil)(ctx, events.LambdaFunctionURLRequest{})))
 }
 
 // foreign are errors of another Deduplicator, as an effect returns them that
@@ -152,15 +126,12 @@ func TestErrorsOfAnotherDeduplicator(t *testing.T) {
 			identity := func(s string) (string, error) { return s, nil }
 			fails := func(context.Context, string) (string, error) { return "not mine", foreign }
 			for range 2 {
-				if out, err := deduplambda.Handler(d, identity, fails, nil)(t.Context(), "b"); out != "" || !errors.Is(err, foreign) {
-					t.Errorf("Handler: %q, %v", out, err)
-				}
+				out, err := deduplambda.Handler(d, identity, fails, nil)(t.Context(), "b")
+				check.That(t, out == "" && errors.Is(err, foreign), "Handler: %q, %v", out, err)
 			}
 			onQueue := deduplambda.OnSQS(d, deduplambda.MessageID, func(context.Context, events.SQSMessage) (string, error) { return "", foreign })
 			batch := events.SQSEvent{Records: []events.SQSMessage{{MessageId: "1"}}}
-			if r := must[events.SQSEventResponse](t)(onQueue(t.Context(), batch)); len(r.BatchItemFailures) != 1 {
-				t.Errorf("OnSQS: %+v", r)
-			}
+			check.Is(t, len(check.Get(onQueue(t.Context(), batch)).BatchItemFailures), 1)
 			onHTTP := deduplambda.HTTPv2(web(t, dedup.NewMemory(), nil), func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 				return events.APIGatewayV2HTTPResponse{StatusCode: http.StatusTeapot}, foreign
 			}, nil)
@@ -179,10 +150,9 @@ func TestErrorsOfTheHook(t *testing.T) {
 				OnReplay: func(_ context.Context, out dedup.Outcome[string]) (dedup.Outcome[string], error) { return out, foreign },
 			})
 			handle := deduplambda.Handler(d, func(s string) (string, error) { return s, nil }, func(context.Context, string) (string, error) { return "y", nil }, nil)
-			_ = must[string](t)(handle(t.Context(), "a"))
-			if out, err := handle(t.Context(), "a"); out != "" || !errors.Is(err, foreign) {
-				t.Errorf("%q, %v", out, err)
-			}
+			check.Get(handle(t.Context(), "a"))
+			out, err := handle(t.Context(), "a")
+			check.That(t, out == "" && errors.Is(err, foreign), "%q, %v", out, err)
 			onHTTP := deduplambda.HTTPv2(web(t, dedup.NewMemory(), &dedup.Options[string, deduplambda.Response]{
 				OnReplay: func(_ context.Context, out dedup.Outcome[deduplambda.Response]) (dedup.Outcome[deduplambda.Response], error) {
 					return out, foreign
@@ -190,7 +160,7 @@ func TestErrorsOfTheHook(t *testing.T) {
 			}), func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 				return events.APIGatewayV2HTTPResponse{StatusCode: http.StatusTeapot}, nil
 			}, nil)
-			_ = must[events.APIGatewayV2HTTPResponse](t)(onHTTP(t.Context(), post("k", "/", "")))
+			check.Get(onHTTP(t.Context(), post("k", "/", "")))
 			if got, err := onHTTP(t.Context(), post("k", "/", "")); got.StatusCode != 0 || !errors.Is(err, foreign) {
 				t.Errorf("HTTPv2: %d, %v", got.StatusCode, err)
 			}
@@ -225,10 +195,9 @@ func TestErrorsOfTheOverflowStore(t *testing.T) {
 				o := &dedup.Options[string, deduplambda.Response]{CompressOver: -1, Overflow: shelf{objects, err}}
 				return deduplambda.HTTPv2(web(t, store, o), handle, nil)(t.Context(), post("k", "/", ""))
 			}
-			_ = must[events.APIGatewayV2HTTPResponse](t)(call(nil))
-			if got, err := call(foreign); got.StatusCode != 0 || !errors.Is(err, foreign) {
-				t.Errorf("%d, %v", got.StatusCode, err)
-			}
+			check.Get(call(nil))
+			got, err := call(foreign)
+			check.That(t, got.StatusCode == 0 && errors.Is(err, foreign), "%d, %v", got.StatusCode, err)
 		})
 	}
 }

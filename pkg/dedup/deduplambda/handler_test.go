@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/dedup"
 	"github.com/streamsort/streamsort/pkg/dedup/deduplambda"
 )
@@ -35,35 +37,28 @@ func TestFields(t *testing.T) {
 		"detail.missing": "", "missing.too": "", "body.order.id": "17", "body.amount": "1.50", "lines.1.id": "1",
 		"lines.0": "zero", "lines.2": "", "lines.-1": "", "detail.id.deeper": "",
 	} {
-		key := must[func(event) (string, error)](t)(deduplambda.Field[event](path))
-		if got, err := key(e); err != nil || got != want {
-			t.Errorf("%s: %q, %v; want %q", path, got, err, want)
-		}
+		key := check.Get(deduplambda.Field[event](path))
+		got, err := key(e)
+		check.That(t, err == nil && got == want, "%s: %q, %v; want %q", path, got, err, want)
 	}
-	key := must[func(event) (string, error)](t)(deduplambda.Field[event]("detail.o"))
-	_, err := key(e)
-	isA[*dedup.InvalidError](t, err)
+	key := check.Get(deduplambda.Field[event]("detail.o"))
+	isA[*dedup.InvalidError](t, check.Err(key(e)))
 	for _, path := range []string{"", "a..b", ".a", strings.Repeat("a.", 20) + "a"} {
-		_, err := deduplambda.Field[event](path)
-		isA[*dedup.InvalidError](t, err)
+		isA[*dedup.InvalidError](t, check.Err(deduplambda.Field[event](path)))
 	}
-	_, err = must[func(chan int) (string, error)](t)(deduplambda.Field[chan int]("a"))(nil)
-	if as[*dedup.InvalidError](t, err).Field != "event" {
-		t.Error("an event that is no JSON")
-	}
+	_, err := check.Get(deduplambda.Field[chan int]("a"))(nil)
+	check.That(t, as[*dedup.InvalidError](t, err).Field == "event", "an event that is no JSON")
 
-	payload := must[func(json.RawMessage) ([][]byte, error)](t)(deduplambda.Fields[json.RawMessage]("a", "b.c"))
+	payload := check.Get(deduplambda.Fields[json.RawMessage]("a", "b.c"))
 	parts := func(event string) string {
-		return string(bytes.Join(must[[][]byte](t)(payload(json.RawMessage(event))), []byte("|")))
+		return string(bytes.Join(check.Get(payload(json.RawMessage(event))), []byte("|")))
 	}
 	if one, two := parts(`{"a":{"x":1,"y":2.0},"b":{"c":"z"},"d":1}`), parts(`{"b":{"c":"z"}, "a":{"y":2.0,"x":1}, "d":2}`); one != two || one != `{"x":1,"y":2.0}|"z"` {
 		t.Errorf("%s and %s", one, two)
 	}
-	if got := parts(`{}`); got != "null|null" {
-		t.Errorf("missing fields: %s", got)
-	}
-	whole := must[func(json.RawMessage) ([][]byte, error)](t)(deduplambda.Fields[json.RawMessage]())
-	one, two := must[[][]byte](t)(whole(json.RawMessage(`{"a":1, "b":2}`))), must[[][]byte](t)(whole(json.RawMessage(`{"b":2,"a":1}`)))
+	check.Is(t, parts(`{}`), "null|null")
+	whole := check.Get(deduplambda.Fields[json.RawMessage]())
+	one, two := check.Get(whole(json.RawMessage(`{"a":1, "b":2}`))), check.Get(whole(json.RawMessage(`{"b":2,"a":1}`)))
 	if diff := cmp.Diff(one, two); diff != "" || len(one) != 1 || string(one[0]) != `{"a":1,"b":2}` {
 		t.Errorf("the whole event: %s and %s", one, two)
 	}
@@ -80,39 +75,30 @@ func TestHandler(t *testing.T) {
 	d := process(t, dedup.NewMemory(), &options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	ran := 0
 	handle := func(_ context.Context, p payment) (string, error) { ran++; return "receipt of " + p.ID, nil }
-	key := must[func(payment) (string, error)](t)(deduplambda.Field[payment]("id"))
-	payload := must[func(payment) ([][]byte, error)](t)(deduplambda.Fields[payment]("amount"))
+	key := check.Get(deduplambda.Field[payment]("id"))
+	payload := check.Get(deduplambda.Fields[payment]("amount"))
 	h := deduplambda.Handler(d, key, handle, &deduplambda.HandlerOptions[payment]{Payload: payload})
 	for _, p := range []payment{{"a", 1, "x"}, {"a", 1, "y"}} {
-		if got, err := h(t.Context(), p); err != nil || got != "receipt of a" {
-			t.Errorf("%q, %v", got, err)
-		}
+		got, err := h(t.Context(), p)
+		check.That(t, err == nil && got == "receipt of a", "%q, %v", got, err)
 	}
-	_, err := h(t.Context(), payment{"a", 2, "x"})
-	isA[*dedup.PayloadMismatchError](t, err)
-	_, err = h(t.Context(), payment{Amount: 2})
-	if as[*dedup.InvalidError](t, err).Field != "id" || ran != 1 {
-		t.Errorf("no key: %v, ran %d times", err, ran)
-	}
+	isA[*dedup.PayloadMismatchError](t, check.Err(h(t.Context(), payment{"a", 2, "x"})))
+	_, err := h(t.Context(), payment{Amount: 2})
+	check.That(t, as[*dedup.InvalidError](t, err).Field == "id" && ran == 1,
+		"no key: %v, ran %d times", err, ran)
 	unprotected := deduplambda.Handler(d, key, handle, &deduplambda.HandlerOptions[payment]{MissingKey: deduplambda.RunUnprotected})
 	for range 2 {
-		if got, err := unprotected(t.Context(), payment{}); err != nil || got != "receipt of " {
-			t.Errorf("%q, %v", got, err)
-		}
+		got, err := unprotected(t.Context(), payment{})
+		check.That(t, err == nil && got == "receipt of ", "%q, %v", got, err)
 	}
-	if ran != 3 || strings.Count(log.String(), "level=WARN msg=unprotected") != 2 {
-		t.Errorf("ran %d times; logged:\n%s", ran, &log)
-	}
-	_, err = deduplambda.Handler(d, func(payment) (string, error) { return "", errDown }, handle, nil)(t.Context(), payment{})
-	if !errors.Is(err, errDown) {
-		t.Errorf("the key's error: %v", err)
-	}
+	check.That(t, ran == 3 && strings.Count(log.String(), "level=WARN msg=unprotected") == 2,
+		"ran %d times; logged:\n%s", ran, &log)
+	check.Fails(t, check.Err(deduplambda.Handler(d, func(payment) (string, error) { return "", errDown }, handle, nil)(t.Context(), payment{})), errDown)
 
 	large := process(t, dedup.NewMemory(), &options{CompressOver: -1})
 	h = deduplambda.Handler(large, key, func(context.Context, payment) (string, error) { return incompressible(500 << 10), nil }, nil)
-	if got, err := h(t.Context(), payment{ID: "a"}); err != nil || len(got) != 500<<10 {
-		t.Errorf("%d bytes, %v", len(got), err)
-	}
+	got, err := h(t.Context(), payment{ID: "a"})
+	check.That(t, err == nil && len(got) == 500<<10, "%d bytes, %v", len(got), err)
 	_, err = h(t.Context(), payment{ID: "a"})
 	if as[*deduplambda.OmittedError](t, err).Key.ID != "a" {
 		t.Error(err)
@@ -121,7 +107,7 @@ func TestHandler(t *testing.T) {
 
 // web is a process behind HTTP.
 func web(t *testing.T, store dedup.Store, o *dedup.Options[string, deduplambda.Response]) *dedup.Deduplicator[string, deduplambda.Response] {
-	return must[*dedup.Deduplicator[string, deduplambda.Response]](t)(dedup.New(store, "web", o))
+	return check.Get(dedup.New(store, "web", o))
 }
 
 func post(key, path, body string) events.APIGatewayV2HTTPRequest {
@@ -146,12 +132,11 @@ func TestHTTPv2(t *testing.T) {
 		}
 		h := deduplambda.HTTPv2(web(t, store, &dedup.Options[string, deduplambda.Response]{MaxAttempts: 3}), handle, nil)
 		call := func(e events.APIGatewayV2HTTPRequest) events.APIGatewayV2HTTPResponse {
-			return must[events.APIGatewayV2HTTPResponse](t)(h(t.Context(), e))
+			return check.Get(h(t.Context(), e))
 		}
 		first, second := call(post("k", "/orders", "x")), call(post("k", "/orders", "x"))
-		if first.Headers["Idempotency-Replayed"] != "" || second.Headers["Idempotency-Replayed"] != "true" || ran != 1 {
-			t.Errorf("ran %d times; %v and %v", ran, first.Headers, second.Headers)
-		}
+		check.That(t, first.Headers["Idempotency-Replayed"] == "" && second.Headers["Idempotency-Replayed"] == "true" && ran == 1,
+			"ran %d times; %v and %v", ran, first.Headers, second.Headers)
 		delete(second.Headers, "Idempotency-Replayed")
 		if diff := cmp.Diff(first, second); diff != "" || first.StatusCode != http.StatusCreated {
 			t.Errorf("status %d; the remembered response differs:\n%s", first.StatusCode, diff)
@@ -181,9 +166,8 @@ func TestHTTPv2(t *testing.T) {
 			}(), http.StatusUnprocessableEntity, "payload-mismatch"},
 		} {
 			got := call(c.event)
-			if got.StatusCode != c.status || !strings.Contains(got.Body, "problems/"+c.kind+`"`) || got.Headers["Content-Type"] != "application/problem+json" {
-				t.Errorf("%s: %d %s", name, got.StatusCode, got.Body)
-			}
+			check.That(t, got.StatusCode == c.status && strings.Contains(got.Body, "problems/"+c.kind+`"`) && got.Headers["Content-Type"] == "application/problem+json",
+				"%s: %d %s", name, got.StatusCode, got.Body)
 		}
 
 		status = http.StatusBadGateway
@@ -210,10 +194,9 @@ func TestHTTPWhileRunning(t *testing.T) {
 		go func() { _, _ = deduplambda.HTTPv2(web(t, store, o), slow, nil)(t.Context(), post("k", "/", "")) }()
 		synctest.Wait()
 		for name, d := range map[string]*dedup.Deduplicator[string, deduplambda.Response]{"elsewhere": web(t, store, o)} {
-			got := must[events.APIGatewayV2HTTPResponse](t)(deduplambda.HTTPv2(d, slow, nil)(t.Context(), post("k", "/", "")))
-			if got.StatusCode != http.StatusConflict || got.Headers["Retry-After"] != "30" || !strings.Contains(got.Body, "problems/running") {
-				t.Errorf("%s: %d %v %s", name, got.StatusCode, got.Headers, got.Body)
-			}
+			got := check.Get(deduplambda.HTTPv2(d, slow, nil)(t.Context(), post("k", "/", "")))
+			check.That(t, got.StatusCode == http.StatusConflict && got.Headers["Retry-After"] == "30" && strings.Contains(got.Body, "problems/running"),
+				"%s: %d %v %s", name, got.StatusCode, got.Headers, got.Body)
 		}
 		close(release)
 	})
@@ -230,19 +213,18 @@ func TestHTTPv1AndFunctionURL(t *testing.T) {
 		QueryStringParameters: map[string]string{"b": "1", "a": "2"},
 	}
 	for i := range 2 {
-		got := must[events.APIGatewayProxyResponse](t)(v1(t.Context(), request))
-		if got.StatusCode != 201 || got.Body != "x" || (got.Headers["Idempotency-Replayed"] == "true") != (i == 1) {
-			t.Errorf("%+v", got)
-		}
+		got := check.Get(v1(t.Context(), request))
+		check.That(t, got.StatusCode == 201 && got.Body == "x" && (got.Headers["Idempotency-Replayed"] == "true") == (i == 1),
+			"%+v", got)
 	}
 	for i, authorizer := range []map[string]any{{"claims": map[string]any{"sub": "alice"}}, {"principalId": "bob"}} {
 		request.RequestContext.Authorizer = authorizer
-		if _ = must[events.APIGatewayProxyResponse](t)(v1(t.Context(), request)); ran != 2+i {
+		if _ = check.Get(v1(t.Context(), request)); ran != 2+i {
 			t.Errorf("%v got the response of another", authorizer)
 		}
 	}
 	request.RequestContext.Identity.UserArn = "arn:aws:iam::1:user/carol"
-	if _ = must[events.APIGatewayProxyResponse](t)(v1(t.Context(), request)); ran != 4 {
+	if _ = check.Get(v1(t.Context(), request)); ran != 4 {
 		t.Error("carol got the response of another")
 	}
 
@@ -252,10 +234,9 @@ func TestHTTPv1AndFunctionURL(t *testing.T) {
 		return events.LambdaFunctionURLResponse{StatusCode: 200, Body: e.Body, Cookies: []string{"c"}}, nil
 	}, &deduplambda.HTTPOptions{MissingKey: deduplambda.RunUnprotected})
 	for i, headers := range []map[string]string{{}, {}, {"Idempotency-Key": "k"}, {"Idempotency-Key": "k"}} {
-		got := must[events.LambdaFunctionURLResponse](t)(function(t.Context(), events.LambdaFunctionURLRequest{Body: "x", Headers: headers}))
-		if got.Body != "x" || len(got.Cookies) != 1 || ran != min(i+1, 3) {
-			t.Errorf("call %d: %+v, ran %d times", i, got, ran)
-		}
+		got := check.Get(function(t.Context(), events.LambdaFunctionURLRequest{Body: "x", Headers: headers}))
+		check.That(t, got.Body == "x" && len(got.Cookies) == 1 && ran == min(i+1, 3),
+			"call %d: %+v, ran %d times", i, got, ran)
 	}
 }
 
@@ -265,13 +246,11 @@ func TestHTTPFaults(t *testing.T) {
 	h := deduplambda.HTTPv2(web(t, dedup.NewMemory(), nil), func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 		return events.APIGatewayV2HTTPResponse{}, errDown
 	}, nil)
-	if _, err := h(t.Context(), post("k", "/", "")); !errors.Is(err, errDown) {
-		t.Errorf("error %v, want the handler's", err)
-	}
+	check.Fails(t, check.Err(h(t.Context(), post("k", "/", ""))), errDown)
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
-		got := must[events.APIGatewayV2HTTPResponse](t)(h(ctx, post("k", "/", "")))
+		got := check.Get(h(ctx, post("k", "/", "")))
 		if got.StatusCode != http.StatusServiceUnavailable || got.Headers["Retry-After"] != "1" {
 			t.Errorf("%+v", got)
 		}
@@ -298,25 +277,18 @@ func TestBatches(t *testing.T) {
 	}
 	onQueue := deduplambda.OnSQS(d, deduplambda.MessageID, func(_ context.Context, m events.SQSMessage) (string, error) { return handle(m.MessageId) })
 	failed := func(r events.SQSEventResponse, err error) (ids []string) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		for _, f := range r.BatchItemFailures {
 			ids = append(ids, f.ItemIdentifier)
 		}
 		return ids
 	}
-	check := func(what string, got, want any) {
-		t.Helper()
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", what, diff)
-		}
-	}
-	check("queue", failed(onQueue(t.Context(), queue)), []string{"3"})
-	check("runs", ran, map[string]int{"1": 1, "2": 1, "3": 1, "4": 1})
+	same := func(what string, got, want any) { t.Helper(); check.Is(t, cmp.Diff(want, got), "", what) }
+	same("queue", failed(onQueue(t.Context(), queue)), []string{"3"})
+	same("runs", ran, map[string]int{"1": 1, "2": 1, "3": 1, "4": 1})
 	broken = ""
-	check("queue again", failed(onQueue(t.Context(), queue)), []string(nil))
-	check("runs", ran, map[string]int{"1": 1, "2": 1, "3": 2, "4": 1})
+	same("queue again", failed(onQueue(t.Context(), queue)), []string(nil))
+	same("runs", ran, map[string]int{"1": 1, "2": 1, "3": 2, "4": 1})
 
 	d, broken = process(t, dedup.NewMemory(), nil), "2"
 	clear(ran)
@@ -325,29 +297,204 @@ func TestBatches(t *testing.T) {
 		queue.Records[i].EventSourceARN = "arn:aws:sqs:eu-west-1:123456789012:orders.fifo"
 	}
 	onQueue = deduplambda.OnSQS(d, deduplambda.MessageID, func(_ context.Context, m events.SQSMessage) (string, error) { return handle(m.MessageId) })
-	check("FIFO", failed(onQueue(t.Context(), queue)), []string{"2", "3", "4"})
-	check("runs", ran, map[string]int{"1": 1, "2": 1})
+	same("FIFO", failed(onQueue(t.Context(), queue)), []string{"2", "3", "4"})
+	same("runs", ran, map[string]int{"1": 1, "2": 1})
 	for i := range queue.Records {
 		queue.Records[i].EventSourceARN = "arn:aws:sqs:eu-west-1:123456789012:orders"
 	}
-	check("groups of a standard queue", failed(onQueue(t.Context(), queue)), []string{"2"})
-	check("runs", ran, map[string]int{"1": 1, "2": 2, "3": 1, "4": 1})
+	same("groups of a standard queue", failed(onQueue(t.Context(), queue)), []string{"2"})
+	same("runs", ran, map[string]int{"1": 1, "2": 2, "3": 1, "4": 1})
 
 	d, broken = process(t, dedup.NewMemory(), nil), "3"
 	clear(ran)
 	onStream := deduplambda.OnDynamoDB(d, deduplambda.EventID, func(_ context.Context, r events.DynamoDBEventRecord) (string, error) { return handle(r.EventID) })
-	check("stream", must[events.DynamoDBEventResponse](t)(onStream(t.Context(), stream)).BatchItemFailures, []events.DynamoDBBatchItemFailure{{ItemIdentifier: "s3"}})
-	check("runs", ran, map[string]int{"1": 1, "2": 1, "3": 1})
+	same("stream", check.Get(onStream(t.Context(), stream)).BatchItemFailures, []events.DynamoDBBatchItemFailure{{ItemIdentifier: "s3"}})
+	same("runs", ran, map[string]int{"1": 1, "2": 1, "3": 1})
 	broken = ""
-	check("stream again", must[events.DynamoDBEventResponse](t)(onStream(t.Context(), stream)).BatchItemFailures, []events.DynamoDBBatchItemFailure(nil))
-	check("runs", ran, map[string]int{"1": 1, "2": 1, "3": 2, "4": 1})
+	same("stream again", check.Get(onStream(t.Context(), stream)).BatchItemFailures, []events.DynamoDBBatchItemFailure(nil))
+	same("runs", ran, map[string]int{"1": 1, "2": 1, "3": 2, "4": 1})
 
 	d, broken = process(t, dedup.NewMemory(), nil), "1"
 	onKinesis := deduplambda.OnKinesis(d, func(r events.KinesisEventRecord) (string, error) { return r.EventID, nil },
 		func(_ context.Context, r events.KinesisEventRecord) (string, error) { return handle(r.EventID) })
-	check("Kinesis", must[events.KinesisEventResponse](t)(onKinesis(t.Context(), kinesis)).BatchItemFailures, []events.KinesisBatchItemFailure{{ItemIdentifier: "s1"}})
+	same("Kinesis", check.Get(onKinesis(t.Context(), kinesis)).BatchItemFailures, []events.KinesisBatchItemFailure{{ItemIdentifier: "s1"}})
 	done, err := dedup.Each(t.Context(), d, []string{"8", ""}, func(s string) (string, error) { return s, nil }, func(_ context.Context, s string) (string, error) { return handle(s) })
 	if isA[*dedup.InvalidError](t, err); done != 1 {
 		t.Errorf("%d done", done)
+	}
+}
+
+// httpV1 is a handler of a REST API, and how often it ran.
+func httpV1(t *testing.T, options *deduplambda.HTTPOptions) (func(events.APIGatewayProxyRequest) int, *int) {
+	ran := new(int)
+	handler := deduplambda.HTTPv1(web(t, dedup.NewMemory(), nil), func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
+		*ran++
+		return events.APIGatewayProxyResponse{StatusCode: http.StatusCreated}, nil
+	}, options)
+	return func(e events.APIGatewayProxyRequest) int {
+		e.HTTPMethod, e.Path = http.MethodPost, "/orders"
+		return check.Get(handler(t.Context(), e)).StatusCode
+	}, ran
+}
+
+// TestHeaderTwice: a header that comes in two cases is one key, the same one
+// each time.
+func TestHeaderTwice(t *testing.T) {
+	call, ran := httpV1(t, nil)
+	for range 50 {
+		call(events.APIGatewayProxyRequest{Headers: map[string]string{"Idempotency-Key": "a", "idempotency-key": "b"}})
+		call(events.APIGatewayProxyRequest{MultiValueHeaders: map[string][]string{"Idempotency-Key": {"a"}, "idempotency-key": {"b"}}})
+	}
+	if *ran != 1 {
+		t.Errorf("ran %d times, want once", *ran)
+	}
+}
+
+// TestAnotherQuery: queries that look alike when their values are written down one
+// after the other are distinguished.
+func TestAnotherQuery(t *testing.T) {
+	call, _ := httpV1(t, nil)
+	for name, queries := range map[string][2]events.APIGatewayProxyRequest{
+		"values": {
+			{MultiValueQueryStringParameters: map[string][]string{"a": {"b c"}}},
+			{MultiValueQueryStringParameters: map[string][]string{"a": {"b", "c"}}},
+		},
+		"names": {
+			{QueryStringParameters: map[string]string{"a": "b c:d"}},
+			{QueryStringParameters: map[string]string{"a": "b", "c": "d"}},
+		},
+	} {
+		for i, want := range []int{http.StatusCreated, http.StatusUnprocessableEntity} {
+			queries[i].Headers = map[string]string{"Idempotency-Key": name}
+			check.Is(t, call(queries[i]), want, name)
+		}
+	}
+}
+
+// TestBinaryBody: the payload is what the client sent, however the gateway
+// wrapped it.
+func TestBinaryBody(t *testing.T) {
+	call, _ := httpV1(t, nil)
+	for _, c := range []struct {
+		key, body string
+		base64    bool
+		want      int
+	}{
+		{"text", "aGk=", false, http.StatusCreated},
+		{"text", "aGk=", true, http.StatusUnprocessableEntity}, // "hi"
+		{"binary", "aGk=", true, http.StatusCreated},
+		{"binary", "hi", false, http.StatusCreated},
+		{"binary", "aGs=", true, http.StatusUnprocessableEntity}, // "hk"
+		{"neither", "a-b", true, http.StatusCreated},
+		{"neither", "a-c", true, http.StatusUnprocessableEntity},
+	} {
+		e := events.APIGatewayProxyRequest{Headers: map[string]string{"Idempotency-Key": c.key}, Body: c.body, IsBase64Encoded: c.base64}
+		check.Is(t, call(e), c.want, c.key, c.body)
+	}
+}
+
+// TestCallersOfALambdaAuthorizer: nobody gets another one's response, also where
+// the authorizer names no principal, as in the simple responses of HTTP APIs.
+func TestCallersOfALambdaAuthorizer(t *testing.T) {
+	as := func(given map[string]any) events.APIGatewayV2HTTPRequest {
+		e := post("k", "/orders", "")
+		e.RequestContext.Authorizer = &events.APIGatewayV2HTTPRequestContextAuthorizerDescription{Lambda: given}
+		return e
+	}
+	for name, c := range map[string]struct {
+		options *deduplambda.HTTPOptions
+		callers []map[string]any
+		want    int
+	}{
+		"by all that is given": {nil, []map[string]any{{"user": "alice"}, {"user": "bob"}, {"user": "alice"}, {"user": "alice", "integrationLatency": 3.0}, {}, nil}, 3},
+		"by the principal":     {nil, []map[string]any{{"principalId": "alice", "at": "1"}, {"principalId": "alice", "at": "2"}, {"principalId": "bob"}}, 2},
+		"by a function": {
+			&deduplambda.HTTPOptions{Caller: func(given map[string]any) string { return given["user"].(string) }},
+			[]map[string]any{{"user": "alice", "at": "1"}, {"user": "alice", "at": "2"}, {"user": "bob"}, nil},
+			3,
+		},
+	} {
+		ran := 0
+		h := deduplambda.HTTPv2(web(t, dedup.NewMemory(), nil), func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+			ran++
+			return events.APIGatewayV2HTTPResponse{StatusCode: http.StatusCreated}, nil
+		}, c.options)
+		for _, given := range c.callers {
+			check.Get(h(t.Context(), as(given)))
+		}
+		check.That(t, ran == c.want, "%s: ran %d times, want %d", name, ran, c.want)
+	}
+}
+
+// TestHTTPContextEnds: a request whose time is over before the table answers
+// may be repeated.
+func TestHTTPContextEnds(t *testing.T) {
+	h := deduplambda.HTTPv2(web(t, dedup.NewMemory(), &dedup.Options[string, deduplambda.Response]{Lease: time.Minute}), func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+		t.Error("the handler ran")
+		return events.APIGatewayV2HTTPResponse{}, nil
+	}, nil)
+	ctx, cancel := context.WithDeadline(t.Context(), time.Now())
+	defer cancel()
+	check.Is(t, check.Get(h(ctx, post("k", "/", ""))).StatusCode, http.StatusServiceUnavailable)
+}
+
+// TestForgottenWhateverOnErrorSays: whether a response is remembered is said by
+// HTTPOptions.Forget alone. OnError is asked for the handler's errors.
+func TestForgottenWhateverOnErrorSays(t *testing.T) {
+	ran := 0
+	d := web(t, dedup.NewMemory(), &dedup.Options[string, deduplambda.Response]{OnError: func(err error) dedup.Failure {
+		t.Errorf("asked for %v", err)
+		return dedup.Remember
+	}})
+	h := deduplambda.HTTPv2(d, func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+		ran++
+		return events.APIGatewayV2HTTPResponse{StatusCode: http.StatusBadGateway}, nil
+	}, nil)
+	for i := range 2 {
+		got := check.Get(h(t.Context(), post("k", "/", "")))
+		check.That(t, got.StatusCode == http.StatusBadGateway && ran == i+1,
+			"status %d, ran %d times", got.StatusCode, ran)
+	}
+}
+
+func TestMetrics(t *testing.T) {
+	var out bytes.Buffer
+	metrics := deduplambda.NewMetrics(&out, deduplambda.MetricNames{})
+	metrics.Flush() // ColdStart
+	out.Reset()
+	d := process(t, dedup.NewMemory(), &options{Observe: metrics.Observe, MaxAttempts: 1})
+	var ran atomic.Int64
+	for range 3 {
+		_, _ = d.Once(t.Context(), "a", returns("x", &ran))
+	}
+	for range 2 {
+		_, _ = d.Once(t.Context(), "b", func(context.Context) (string, error) { return "", errors.New("x") })
+	}
+	metrics.Flush()
+	var line map[string]any
+	if err := json.Unmarshal(out.Bytes(), &line); err != nil {
+		t.Fatal(err, out.String())
+	}
+	for name, want := range map[string]any{"DedupNew": 2.0, "DedupDuplicate": 2.0, "DedupFailed": 1.0, "DedupQuarantined": 1.0, "DedupLost": nil} {
+		check.That(t, line[name] == want, "%s %v, want %v", name, line[name], want)
+	}
+	out.Reset()
+	if metrics.Flush(); out.Len() > 0 {
+		t.Errorf("flushed twice: %s", &out)
+	}
+}
+
+// TestMetricsWithoutAReader: they may go nowhere.
+func TestMetricsWithoutAReader(t *testing.T) {
+	metrics := deduplambda.NewMetrics(nil, deduplambda.MetricNames{})
+	d := process(t, dedup.NewMemory(), &options{Observe: metrics.Observe})
+	check.Get(d.Once(t.Context(), "a", returns("x", new(atomic.Int64))))
+	metrics.Flush()
+}
+
+func TestOffInEnvironment(t *testing.T) {
+	for value, off := range map[string]bool{"true": true, "1": true, "ON": true, "yes": true, "false": false, "": false, "never": false} {
+		t.Setenv("POWERTOOLS_IDEMPOTENCY_DISABLED", value)
+		check.That(t, deduplambda.OffInEnvironment() == off, "%q: not %v", value, off)
 	}
 }

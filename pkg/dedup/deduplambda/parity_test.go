@@ -10,19 +10,19 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/bubble"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/dedup"
 	"github.com/streamsort/streamsort/pkg/dedup/deduplambda"
 )
 
-// The cases that Powertools for AWS Lambda runs end to end for its idempotency
-// utility, and the zombie, which it does not have. Each is a handler as
-// lambda.Start would run it, in processes of their own on one table.
+// The cases that Powertools for AWS Lambda runs end to end for its idempotency utility. Each is a
+// handler as lambda.Start would run it, in processes of their own on one table.
 
 // functions returns a way to invoke a function in a fresh process, and counts
 // how often its effect runs.
 func functions(t *testing.T, o options, h *deduplambda.HandlerOptions[payment], takes time.Duration) (func(context.Context, payment) (string, error), *atomic.Int64) {
 	store, ran := dedup.NewMemory(), &atomic.Int64{}
-	key := must[func(payment) (string, error)](t)(deduplambda.Field[payment]("id"))
+	key := check.Get(deduplambda.Field[payment]("id"))
 	return func(ctx context.Context, event payment) (string, error) {
 		d := process(t, store, &o)
 		return deduplambda.Handler(d, key, func(ctx context.Context, p payment) (string, error) {
@@ -41,9 +41,7 @@ func TestParity(t *testing.T) {
 	event := payment{ID: "a", Amount: 1}
 	invoked := func(t *testing.T, got string, err error, want string) {
 		t.Helper()
-		if err != nil || got != want {
-			t.Errorf("%q, %v; want %q", got, err, want)
-		}
+		check.That(t, err == nil && got == want, "%q, %v; want %q", got, err, want)
 	}
 	for name, test := range map[string]func(*testing.T){
 		"an id that has expired runs again": func(t *testing.T) {
@@ -60,9 +58,7 @@ func TestParity(t *testing.T) {
 			invoke, ran := functions(t, options{Lease: 2 * time.Second}, nil, 3*time.Second)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			if _, err := invoke(ctx, event); err == nil {
-				t.Error("it timed out, and there is no error")
-			}
+			check.That(t, check.Err(invoke(ctx, event)) != nil, "it timed out, and there is no error")
 			// The process ended by its deadline, and gave the key back.
 			if _, err := invoke(t.Context(), event); err == nil || ran.Load() != 2 {
 				t.Errorf("%v after %d runs; want its lease to end the second one", err, ran.Load())
@@ -92,25 +88,6 @@ func TestParity(t *testing.T) {
 			}
 			bubble.Sleep(time.Minute)
 		},
-		"threads of a process run once an id": func(t *testing.T) {
-			d, ran := process(t, dedup.NewMemory(), nil), atomic.Int64{}
-			var wait sync.WaitGroup
-			for n := range 30 {
-				wait.Go(func() {
-					id := fmt.Sprint("id ", n%3)
-					out, err := d.Once(t.Context(), id, func(context.Context) (string, error) {
-						ran.Add(1)
-						bubble.Sleep(time.Second)
-						return "of " + id, nil
-					})
-					invoked(t, out.Value, err, "of "+id)
-				})
-			}
-			wait.Wait()
-			if ran.Load() != 3 {
-				t.Errorf("ran %d times, want 3", ran.Load())
-			}
-		},
 		"a missing key is refused": func(t *testing.T) {
 			invoke, ran := functions(t, options{}, nil, 0)
 			_, err := invoke(t.Context(), payment{Amount: 1})
@@ -126,7 +103,7 @@ func TestParity(t *testing.T) {
 			}
 		},
 		"a payload that was tampered with is refused": func(t *testing.T) {
-			payload := must[func(payment) ([][]byte, error)](t)(deduplambda.Fields[payment]("amount"))
+			payload := check.Get(deduplambda.Fields[payment]("amount"))
 			invoke, _ := functions(t, options{}, &deduplambda.HandlerOptions[payment]{Payload: payload}, 0)
 			got, err := invoke(t.Context(), event)
 			invoked(t, got, err, "run 1 for 1")
@@ -144,16 +121,6 @@ func TestParity(t *testing.T) {
 				got, err := invoke(t.Context(), event)
 				invoked(t, got, err, want)
 			}
-		},
-		"a zombie overwrites nothing": func(t *testing.T) {
-			store, o := dedup.NewMemory(), options{Lease: time.Second}
-			zombie := must[dedup.Start[string, string]](t)(process(t, store, &o).TryStart(t.Context(), "a")).Attempt
-			bubble.Sleep(4 * time.Second)
-			var ran atomic.Int64
-			_ = must[dedup.Outcome[string]](t)(process(t, store, &o).Once(t.Context(), "a", returns("second", &ran)))
-			isA[*dedup.LostError](t, zombie.Complete(t.Context(), "zombie"))
-			out, err := process(t, store, &o).Once(t.Context(), "a", never(t))
-			invoked(t, out.Value, err, "second")
 		},
 	} {
 		t.Run(name, func(t *testing.T) { synctest.Test(t, test) })

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/pause"
 )
 
@@ -64,10 +65,7 @@ func singly(ctx context.Context, url string, messages []json.RawMessage) ([]stri
 
 // TestWrongProducers: each rule notices a producer that breaks it, and none one that keeps to all.
 func TestWrongProducers(t *testing.T) {
-	all, err := Cases()
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := check.Get(Cases())
 	for _, c := range []struct {
 		name, in string
 		drive    Drive
@@ -150,9 +148,8 @@ func TestWrongProducers(t *testing.T) {
 		t.Run(c.name+", "+c.in, func(t *testing.T) {
 			i := slices.IndexFunc(all, func(known Case) bool { return known.Name == c.in })
 			got := strings.Join(all[i].Serve(t.Context(), c.drive), "\n")
-			if c.want == "" && got != "" || !strings.Contains(got, c.want) {
-				t.Errorf("%q, want %q", got, c.want)
-			}
+			check.That(t, (c.want != "" || got == "") && strings.Contains(got, c.want),
+				"%q, want %q", got, c.want)
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/clause"
 	"github.com/streamsort/streamsort/pkg/invalid"
 	"github.com/streamsort/streamsort/pkg/xorack"
@@ -24,9 +25,7 @@ func wantError(t *testing.T, want error) func(any, error) {
 	t.Helper()
 	return func(got any, err error) {
 		t.Helper()
-		if !errors.Is(err, want) {
-			t.Errorf("%v, %v; want %v", got, err, want)
-		}
+		check.That(t, errors.Is(err, want), "%v, %v; want %v", got, err, want)
 	}
 }
 
@@ -43,13 +42,8 @@ func newStamping(t *testing.T) *stamping {
 	t.Helper()
 	s := &stamping{t: t, now: start}
 	s.table = ddb.NewMemory(xorack.Names{}.Tables()...)
-	store, err := xorack.NewStore(clause.Layer(s.table), xorack.Names{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if s.acker, err = xorack.New(store, &xorack.Options{Now: func() time.Time { return s.now }}); err != nil {
-		t.Fatal(err)
-	}
+	store := check.Get(xorack.NewStore(clause.Layer(s.table), xorack.Names{}))
+	s.acker = check.Get(xorack.New(store, &xorack.Options{Now: func() time.Time { return s.now }}))
 	s.Stamper = stamps.New(s.acker)
 	return s
 }
@@ -69,15 +63,11 @@ func (s *stamping) want(stamp string, outcome xorack.Outcome) func(stamps.State,
 func TestXOR(t *testing.T) {
 	a, b := []byte{0x29, 0xff}, []byte{0x25, 0x0f}
 	got, err := stamps.XOR(a, b)
-	if err != nil || !bytes.Equal(got.Stamp, []byte{0x0c, 0xf0}) || got.Acked {
-		t.Errorf("%x, %v, %v", got.Stamp, got.Acked, err)
-	}
-	if got, err := stamps.XOR(a, b, a, b); err != nil || !got.Acked {
-		t.Errorf("%x, %v, %v", got.Stamp, got.Acked, err)
-	}
-	if a[0] != 0x29 {
-		t.Error("XOR changed its argument")
-	}
+	check.That(t, err == nil && bytes.Equal(got.Stamp, []byte{0x0c, 0xf0}) && !got.Acked,
+		"%x, %v, %v", got.Stamp, got.Acked, err)
+	got, err = stamps.XOR(a, b, a, b)
+	check.That(t, err == nil && got.Acked, "%x, %v, %v", got.Stamp, got.Acked, err)
+	check.That(t, a[0] == 0x29, "XOR changed its argument")
 	for _, few := range [][][]byte{nil, {a}} {
 		_, err := stamps.XOR(few...)
 		wantError(t, stamps.ErrLessThanTwoBuffers)(nil, err)
@@ -132,9 +122,7 @@ func TestCreateOverStampsThatDoNotFit(t *testing.T) {
 	s.want("b", xorack.Applied)(s.Stamp(t.Context(), "t", []byte("b"), nil))
 	wantError(t, stamps.ErrBufferLengthsUnequal)(s.Create(t.Context(), "t", []byte("bb"), nil))
 	wantError(t, xorack.ErrOtherKind)(s.acker.Create(t.Context(), "t", nil))
-	if err := s.Delete(t.Context(), "t"); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, s.Delete(t.Context(), "t"))
 	s.want("bb", xorack.Applied)(s.Create(t.Context(), "t", []byte("bb"), nil))
 }
 
@@ -147,11 +135,10 @@ func TestStampErrors(t *testing.T) {
 	wantError(t, xorack.ErrTagExists)(s.Create(t.Context(), "t", []byte("ab"), nil))
 	wantError(t, xorack.ErrTagNotFound)(nil, s.Delete(t.Context(), "none"))
 	for field, do := range map[string]func() error{
-		"stamp": func() error { _, err := s.Stamp(t.Context(), "t", nil, nil); return err },
-		"tag":   func() error { _, err := s.Create(t.Context(), "", []byte("a"), nil); return err },
+		"stamp": func() error { return check.Err(s.Stamp(t.Context(), "t", nil, nil)) },
+		"tag":   func() error { return check.Err(s.Create(t.Context(), "", []byte("a"), nil)) },
 		"deadline": func() error {
-			_, err := s.Create(t.Context(), "u", []byte("a"), &stamps.Options{Deadline: -1})
-			return err
+			return check.Err(s.Create(t.Context(), "u", []byte("a"), &stamps.Options{Deadline: -1}))
 		},
 		"id": func() error {
 			_, err := s.Stamp(t.Context(), "t", []byte("ab"), &stamps.Options{ID: strings.Repeat("x", 1025)})
@@ -159,26 +146,19 @@ func TestStampErrors(t *testing.T) {
 		},
 	} {
 		var wrong *invalid.Error
-		if err := do(); !errors.As(err, &wrong) || wrong.Path() != field {
-			t.Errorf("%s: %v", field, err)
-		}
+		err := do()
+		check.That(t, errors.As(err, &wrong) && wrong.Path() == field, "%s: %v", field, err)
 	}
 	var wrong *invalid.Error
 	if _, err := s.Stamp(t.Context(), "t", make([]byte, stamps.MaxStamp+1), nil); !errors.As(err, &wrong) || wrong.Field != "stamp" {
 		t.Errorf("a stamp that is too long: %v", err)
 	}
-	if err := s.Delete(t.Context(), ""); !errors.As(err, &wrong) {
-		t.Errorf("delete of an empty tag: %v", err)
-	}
-	if got := s.table.Items(xorack.Names{}.Tables()[0].Name); len(got) != 1 {
-		t.Errorf("chains %v, want t only", got)
-	}
+	err := s.Delete(t.Context(), "")
+	check.That(t, errors.As(err, &wrong), "delete of an empty tag: %v", err)
+	check.Is(t, len(s.table.Items(xorack.Names{}.Tables()[0].Name)), 1)
 
 	// Edges and stamps do not mix.
-	created, err := s.acker.Create(t.Context(), "edges", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	created := check.Get(s.acker.Create(t.Context(), "edges", nil))
 	wantError(t, xorack.ErrOtherKind)(s.Stamp(t.Context(), "edges", []byte("a"), nil))
 	wantError(t, xorack.ErrTagExists)(s.Create(t.Context(), "edges", []byte("a"), nil))
 	wantError(t, xorack.ErrOtherKind)(nil, s.Delete(t.Context(), "edges"))
@@ -186,9 +166,7 @@ func TestStampErrors(t *testing.T) {
 	wantError(t, xorack.ErrOtherKind)(s.acker.Done(t.Context(), xorack.Root("t", "", 0)))
 	wantError(t, xorack.ErrOtherKind)(s.acker.Fail(t.Context(), xorack.Root("t", "", 0), "why"))
 	wantError(t, xorack.ErrOtherKind)(s.acker.Delete(t.Context(), "t"))
-	if _, err := s.acker.Fail(t.Context(), created.Root, "why"); err != nil {
-		t.Fatal(err)
-	}
+	check.Get(s.acker.Fail(t.Context(), created.Root, "why"))
 	wantError(t, xorack.ErrOtherKind)(s.Stamp(t.Context(), "edges", []byte("a"), nil))
 }
 
@@ -196,21 +174,15 @@ func TestStampsFull(t *testing.T) {
 	s := newStamping(t)
 	big := make([]byte, stamps.MaxStamp)
 	big[0] = 1
-	if _, err := s.Create(t.Context(), "t", big, nil); err != nil {
-		t.Fatal(err)
-	}
+	check.Get(s.Create(t.Context(), "t", big, nil))
 	for range 3 {
-		if _, err := s.Stamp(t.Context(), "t", big, nil); err != nil {
-			t.Fatal(err)
-		}
+		check.Get(s.Stamp(t.Context(), "t", big, nil))
 		s.now = s.now.Add(time.Second)
 	}
 	// Four times is acked, and ended; a chain that goes on is full at last.
 	s.want("a", xorack.Applied)(s.Create(t.Context(), "u", []byte("a"), nil))
 	for range xorack.MaxOps - 1 {
-		if _, err := s.Stamp(t.Context(), "u", []byte{0x80}, nil); err != nil {
-			t.Fatal(err)
-		}
+		check.Get(s.Stamp(t.Context(), "u", []byte{0x80}, nil))
 	}
 	wantError(t, xorack.ErrChainFull)(s.Stamp(t.Context(), "u", []byte{0x80}, nil))
 }
@@ -218,18 +190,14 @@ func TestStampsFull(t *testing.T) {
 func TestDeleteStamps(t *testing.T) {
 	s := newStamping(t)
 	s.want("a", xorack.Applied)(s.Create(t.Context(), "t", []byte("a"), nil))
-	if err := s.Delete(t.Context(), "t"); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, s.Delete(t.Context(), "t"))
 	wantError(t, xorack.ErrTagNotFound)(nil, s.Delete(t.Context(), "t"))
 	if state, err := s.Stamp(t.Context(), "t", []byte("a"), nil); err != nil || state.Outcome != xorack.AlreadyDeleted || state.Acked {
 		t.Errorf("stamp: %v, %v", state, err)
 	}
 	s.want("b", xorack.Applied)(s.Create(t.Context(), "t", []byte("b"), nil))
 	s.want("\x00", xorack.Ended)(s.Stamp(t.Context(), "t", []byte("b"), nil))
-	if err := s.Delete(t.Context(), "t"); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, s.Delete(t.Context(), "t"))
 	s.want("bb", xorack.Applied)(s.Create(t.Context(), "t", []byte("bb"), nil))
 }
 
@@ -252,7 +220,6 @@ func TestStampsTimeOutAndAnnounce(t *testing.T) {
 	if err != nil || report.TimedOut != 1 || report.Finished != 2 || ends["late"] != xorack.TimedOut || ends["done"] != xorack.Done {
 		t.Errorf("%+v, %v, %v", report, ends, err)
 	}
-	if state, err := s.Stamp(t.Context(), "late", []byte("a"), nil); err != nil || state.Outcome != xorack.AlreadyTimedOut {
-		t.Errorf("%+v, %v", state, err)
-	}
+	state, err := s.Stamp(t.Context(), "late", []byte("a"), nil)
+	check.That(t, err == nil && state.Outcome == xorack.AlreadyTimedOut, "%+v, %v", state, err)
 }

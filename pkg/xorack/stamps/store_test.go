@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/clause"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/pkg/table"
@@ -48,10 +49,8 @@ func TestStore(t *testing.T) {
 
 func storeOn(t *testing.T, engine ddb.Engine, names xorack.Names) *store {
 	t.Helper()
-	under, err := xorack.NewStore(engine, names)
-	check(t, err)
-	acker, err := xorack.New(under, nil)
-	check(t, err)
+	under := check.Get(xorack.NewStore(engine, names))
+	acker := check.Get(xorack.New(under, nil))
 	return New(acker).store
 }
 
@@ -88,24 +87,13 @@ func stamp(tag, marked string) addition {
 // same fails the test where two values differ.
 func same[T any](t *testing.T, what string, got, want T) {
 	t.Helper()
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(xorack.Edge{})); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", what, diff)
-	}
-}
-
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Is(t, cmp.Diff(want, got, cmp.AllowUnexported(xorack.Edge{})), "", what)
 }
 
 func standing(t *testing.T, s *store, tag string) chain {
 	t.Helper()
-	a, err := s.Engine.Do(t.Context(), ddb.Get{Op: s.Op("get"), Key: s.Key(tag), Strong: true})
-	check(t, err)
-	c, err := s.decode(a.Item)
-	check(t, err)
+	a := check.Get(s.Engine.Do(t.Context(), ddb.Get{Op: s.Op("get"), Key: s.Key(tag), Strong: true}))
+	c := check.Get(s.decode(a.Item))
 	return c
 }
 
@@ -115,7 +103,7 @@ func answers(t *testing.T, s *store, what string, want chain, changes bool) func
 	t.Helper()
 	return func(got chain, changed bool, err error) {
 		t.Helper()
-		check(t, err)
+		check.OK(t, err)
 		same(t, what+": changed", changed, changes)
 		same(t, what, got, want)
 		if want.Tag != "" {
@@ -136,8 +124,7 @@ func edges(t *testing.T, s *store, tag string, also ddb.Fields) chain {
 	fields := ddb.Fields{
 		s.Tag: ddb.Text(tag), chains.Version: ddb.Int(chains.Layout), chains.Incarnation: ddb.Blob(inc[:]), chains.Sum: ddb.Int(5),
 	}
-	_, err := s.Engine.Do(t.Context(), ddb.Put{Op: s.Op("put"), Item: fields.Item().Merge(also.Item())})
-	check(t, err)
+	check.Get(s.Engine.Do(t.Context(), ddb.Put{Op: s.Op("put"), Item: fields.Item().Merge(also.Item())}))
 	return standing(t, s, tag)
 }
 
@@ -160,8 +147,7 @@ func testCreateRefused(t *testing.T, s *store) {
 	other.StampLen, other.Incarnation = 3, stranger
 	answers(t, s, "by a stranger", first, false)(s.create(t.Context(), other))
 
-	_, _, err := s.add(t.Context(), stamp("create refused b", "mark01aa"))
-	check(t, err)
+	check.Get2(s.add(t.Context(), stamp("create refused b", "mark01aa")))
 	orphan := standing(t, s, "create refused b")
 	other.Tag = "create refused b"
 	answers(t, s, "over orphans of another length", orphan, false)(s.create(t.Context(), other))
@@ -170,8 +156,7 @@ func testCreateRefused(t *testing.T, s *store) {
 	failed := edges(t, s, "create refused d", ddb.Fields{chains.Recorded: ddb.Text("FAILED")})
 	answers(t, s, "over a failed one", failed, false)(s.create(t.Context(), newChain("create refused d", "mark01aa")))
 
-	deleted, _, err := s.delete(t.Context(), "create refused b", op(5), at, at)
-	check(t, err)
+	deleted, _ := check.Get2(s.delete(t.Context(), "create refused b", op(5), at, at))
 	answers(t, s, "after it was deleted", deleted, false)(s.create(t.Context(), newChain("create refused b", "mark01aa")))
 }
 
@@ -180,8 +165,7 @@ func testReplace(t *testing.T, s *store) {
 	fresh := newChain("replace a", "mark02bb")
 	fresh.Incarnation = stranger
 	answers(t, s, "a living one", old, false)(s.replace(t.Context(), fresh, old))
-	deleted, _, err := s.delete(t.Context(), "replace a", op(7), at, at.Add(48*time.Hour))
-	check(t, err)
+	deleted, _ := check.Get2(s.delete(t.Context(), "replace a", op(7), at, at.Add(48*time.Hour)))
 	unseen := deleted
 	unseen.LastOp = op(8)
 	answers(t, s, "deleted by another", deleted, false)(s.replace(t.Context(), fresh, unseen))
@@ -227,8 +211,7 @@ func testAddRefused(t *testing.T, s *store) {
 	left := edges(t, s, "add refused b", nil)
 	answers(t, s, "on edges", left, false)(s.add(t.Context(), stamp("add refused b", "mark01aa")))
 	for _, marked := range []string{"mark02aa", "mark03aa", "mark04aa"} {
-		_, added, err := s.add(t.Context(), stamp("add refused a", marked))
-		check(t, err)
+		_, added := check.Get2(s.add(t.Context(), stamp("add refused a", marked)))
 		same(t, "added", added, true)
 	}
 	full := standing(t, s, "add refused a")
@@ -238,8 +221,7 @@ func testAddRefused(t *testing.T, s *store) {
 func testSettle(t *testing.T, s *store) {
 	now := at.Add(time.Hour)
 	before := create(t, s, newChain("settle a", "mark01aa"))
-	want, _, err := s.add(t.Context(), stamp("settle a", "mark02aa"))
-	check(t, err)
+	want, _ := check.Get2(s.add(t.Context(), stamp("settle a", "mark02aa")))
 	answers(t, s, "one stamp too few", want, false)(s.settle(t.Context(), before, now))
 	other := want
 	other.Incarnation = stranger
@@ -249,10 +231,8 @@ func testSettle(t *testing.T, s *store) {
 	answers(t, s, "repeated", want, false)(s.settle(t.Context(), want, now))
 	answers(t, s, "and a stamp", want, false)(s.add(t.Context(), stamp("settle a", "mark03aa")))
 
-	_, _, err = s.add(t.Context(), stamp("settle b", "mark01aa"))
-	check(t, err)
-	orphan, _, err := s.add(t.Context(), stamp("settle b", "mark02aa"))
-	check(t, err)
+	check.Get2(s.add(t.Context(), stamp("settle b", "mark01aa")))
+	orphan, _ := check.Get2(s.add(t.Context(), stamp("settle b", "mark02aa")))
 	claimed := orphan
 	claimed.Incarnation = inc
 	answers(t, s, "not created", orphan, false)(s.settle(t.Context(), claimed, now))
@@ -299,16 +279,13 @@ func TestNewerLayoutIsNotWritten(t *testing.T) {
 		for v, refused := range map[int64]bool{0: false, 2: true} {
 			memory := ddb.NewMemory(xorack.Names{}.Tables()...)
 			s := storeOn(t, clause.Layer(memory), xorack.Names{})
-			_, _, err := c.before(s)
-			check(t, err)
+			check.Get2(c.before(s))
 			items := func() ddb.Item { return memory.Items(xorack.Names{}.Tables()[0].Name)[0] }
 			it := items().Merge(ddb.Fields{chains.Version: ddb.Int(v)}.Item())
-			_, err = memory.Do(ctx, ddb.Put{Op: s.Op("put"), Item: it})
-			check(t, err)
+			check.Get(memory.Do(ctx, ddb.Put{Op: s.Op("put"), Item: it}))
 			_, changed, err := c.write(s)
-			if changed == refused || errors.Is(err, table.ErrNewerLayout) != refused {
-				t.Errorf("%s of layout %d: changed %v, %v", name, v, changed, err)
-			}
+			check.That(t, changed != refused && errors.Is(err, table.ErrNewerLayout) == refused,
+				"%s of layout %d: changed %v, %v", name, v, changed, err)
 			if refused && !items().Equal(it) {
 				t.Errorf("%s: it was %v, and is %v", name, it, items())
 			}

@@ -86,7 +86,7 @@ func summarise(out io.Writer, s summary) error {
 		{"order violations", fmt.Sprint(violations)},
 		{"lost", fmt.Sprint(lost)},
 		{"a message", fmt.Sprintf("%.2f requests, %.2f write and %.2f read units, by AWS's rules", float64(s.cost.Requests)/per, s.cost.Writes/per, s.cost.Reads/per)},
-		{"processes killed", fmt.Sprint(killed)},
+		{"killed by CHAOS=1", fmt.Sprint(killed)},
 		{"seconds", fmt.Sprintf("%.1f", s.total.Seconds())},
 	}...)
 	for _, row := range rows {

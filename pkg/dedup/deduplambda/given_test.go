@@ -32,11 +32,6 @@ func returns(value string, ran *atomic.Int64) func(context.Context) (string, err
 	return func(context.Context) (string, error) { ran.Add(1); return value, nil }
 }
 
-// never is an effect that must not run.
-func never(t testing.TB) func(context.Context) (string, error) {
-	return func(context.Context) (string, error) { t.Error("the effect ran"); return "", nil }
-}
-
 // as fails the test unless the error is an E.
 func as[E error](t testing.TB, err error) E {
 	t.Helper()

@@ -118,16 +118,15 @@ func isTerminal(stream any) bool {
 func run(ctx context.Context, arguments []string, in io.Reader, out, errOut io.Writer) int {
 	var c commands
 	done := -1
-	parser, err := kong.New(&c, kong.Name("streamsort"), kong.Writers(out, errOut), kong.UsageOnError(),
+	parser := kong.Must(&c, kong.Name("streamsort"), kong.Writers(out, errOut), kong.UsageOnError(),
 		kong.Description("Messages in, in any order; messages out, in order.\n\n"+exitHelp), groups, wholeNumbers,
 		kong.Vars{"version": versionLine()}, kong.Exit(func(code int) { done = code }))
-	if err != nil {
-		fmt.Fprintln(errOut, "streamsort:", err)
-		return exitRefused
-	}
 	kongcompletion.Register(parser)
 	if done >= 0 {
 		return done // a shell asked how to go on
+	}
+	if len(arguments) == 0 {
+		arguments = []string{"--help"}
 	}
 	line, err := parser.Parse(arguments)
 	if done >= 0 {

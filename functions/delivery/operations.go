@@ -54,7 +54,7 @@ func refused(ctx context.Context, scope tenancy.Scope, o order, c delivery.Consu
 	switch {
 	case errors.As(err, &wrong) && wrong.Field == "seq" && wrong.Code == invalid.Clash:
 		// The request is fine: it is the consumer that has moved on since.
-		problem = notBlocked(fmt.Sprintf("the message at the consumer's head is %d, not %d", c.Delivered+1, int64(o.Seq)))
+		problem = notBlocked(fmt.Sprintf("the message at the consumer's head is %d, not %d: streamsort why says which failed", c.Delivered+1, int64(o.Seq)))
 	case problem.Status == http.StatusServiceUnavailable:
 		problem.Detail = "the tables are throttled or did not answer; repeating the request with this id is safe"
 	}

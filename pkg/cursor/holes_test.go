@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/pkg/cursor"

@@ -166,13 +166,12 @@ func fails(t testing.TB, what string, err, want error) {
 }
 
 // refuses checks that an error is about bad input in a field.
-func refuses(t testing.TB, what string, err error, field string) *cursor.InvalidError {
+func refuses(t testing.TB, what string, err error, field string) {
 	t.Helper()
 	var wrong *cursor.InvalidError
 	if !errors.As(err, &wrong) || wrong.Field != field && wrong.Path() != field {
 		t.Fatalf("%s: error %v, want one of the field %s", what, err, field)
 	}
-	return wrong
 }
 
 func create(t *testing.T, s *cursor.Store, c cursor.Cursor) {

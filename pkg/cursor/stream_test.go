@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/table"

@@ -15,12 +15,13 @@ import (
 )
 
 // build makes one of the two builds of process for this machine's processor, and returns the program.
-func build(tb testing.TB, target string) string {
+func build(tb testing.TB, traced string) string {
 	tb.Helper()
 	dist := tb.TempDir()
-	make := exec.CommandContext(tb.Context(), "make", "-s", "-C", "../../../..", target, "FUNCTIONS=process", "GOARCH_LAMBDA="+runtime.GOARCH, "DIST="+dist)
+	make := exec.CommandContext(tb.Context(), "make", "-s", "-C", "../../../..", "build", traced,
+		"FUNCTIONS=process", "GOARCH_LAMBDA="+runtime.GOARCH, "DIST="+dist)
 	if said, err := make.CombinedOutput(); err != nil {
-		tb.Fatalf("make %s: %v\n%s", target, err, said)
+		tb.Fatalf("make build %s: %v\n%s", traced, err, said)
 	}
 	return filepath.Join(dist, runtime.GOARCH, "process", "bootstrap")
 }
@@ -65,13 +66,13 @@ func start(tb testing.TB, program string) {
 	}
 }
 
-func TestTheTracedProcess(t *testing.T) { start(t, build(t, "build-traced")) }
+func TestTheTracedProcess(t *testing.T) { start(t, build(t, "TRACED=1")) }
 
 // BenchmarkStart is from the start of each build to its first question for an invocation.
 func BenchmarkStart(b *testing.B) {
-	for _, target := range []string{"build", "build-traced"} {
-		program := build(b, target)
-		b.Run(target, func(b *testing.B) {
+	for _, traced := range []string{"TRACED=", "TRACED=1"} {
+		program := build(b, traced)
+		b.Run(traced, func(b *testing.B) {
 			for b.Loop() {
 				start(b, program)
 			}

@@ -18,8 +18,8 @@ import (
 func build(tb testing.TB, traced string) string {
 	tb.Helper()
 	dist := tb.TempDir()
-	arguments := []string{"-s", "-C", "../../../..", "build", traced, "FUNCTIONS=process", "GOARCH_LAMBDA=" + runtime.GOARCH, "DIST=" + dist}
-	if said, err := exec.CommandContext(tb.Context(), "make", arguments...).CombinedOutput(); err != nil {
+	args := []string{"-s", "-C", "../../../..", "build", traced, "FUNCTIONS=process", "GOARCH_LAMBDA=" + runtime.GOARCH, "DIST=" + dist}
+	if said, err := exec.CommandContext(tb.Context(), "make", args...).CombinedOutput(); err != nil {
 		tb.Fatalf("make build %s: %v\n%s", traced, err, said)
 	}
 	return filepath.Join(dist, runtime.GOARCH, "process", "bootstrap")

@@ -4,6 +4,8 @@ package main
 var stores = []store{
 	{sorterFolder, []test{arrivalTables, arrivalSchedules, schedules}, map[string]string{
 		"raise low if low < ? (bound)": "it stores the key that stands there",
+		"mark erased does inRow":       "nothing reads it of a stub",
+		"mark erased does clockAhead":  "nothing reads it of a stub",
 	}},
 	{"pkg/dedup", []test{{"./pkg/dedup", "(TestTableConforms|TestNewerLayout)/memory/two_keys"}, dedupSchedules}, map[string]string{
 		"swap does v": "a row that may be changed has this layout",

@@ -11,9 +11,7 @@ var twoPhases = test{"./verify/sim/twophasesim", "TestEverySmallSchedule|TestRan
 
 func markerTest(pattern string) test { return test{"./pkg/delivery/pull/sqlmarker", pattern} }
 
-// twoPhaseMutants are bugs in the two-phase delivery: in the store, in the loop
-// of a consumer, and in the markers of its database; these are planted in the
-// simulator's database too, which does as package sqlmarker does.
+// twoPhaseMutants are bugs in the two-phase delivery: store, loop, markers.
 var twoPhaseMutants = []mutant{
 	{"two phases: takeover of a prepared claim", pullFolder, twoPhases, []edit{
 		{"../store_claims.go", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now))))", "ddb.Or(isIn(Idle), ddb.And(isIn(Started, Prepared, InDoubt, Sending), isOver(now))))"},

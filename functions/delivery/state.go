@@ -70,8 +70,8 @@ func (s *service) head(scope tenancy.Scope, of delivery.Status, sink request.Hea
 	}
 	if of.Error != "" {
 		why := of.Error
-		if scope.Tenant() != "" && of.Shown > 0 {
-			why = why[:min(of.Shown, len(why))]
+		if scope.Tenant() != "" {
+			why = errtext.Shown(why, of.Shown)
 		}
 		h.Error = printable.Name(reasonFor(scope, of.ReplyQueue, why))
 		h.Group = printable.Name(errtext.Group(string(h.Error)))
@@ -145,8 +145,8 @@ func whyRetries(of delivery.Consumer) string {
 // attempt is an attempt on the message at a consumer's head, as callers see it.
 func attempt(scope tenancy.Scope, t request.Attempt) view.Attempt {
 	answer := t.Answer
-	if scope.Tenant() != "" && t.Shown > 0 {
-		answer = answer[:min(t.Shown, len(answer))]
+	if scope.Tenant() != "" {
+		answer = errtext.Shown(answer, t.Shown)
 	}
 	a := view.Attempt{
 		Attempt: t.N, At: t.At, Ms: t.Took.Milliseconds(), From: jsonseq.Seq(t.From + 1), To: jsonseq.Seq(t.To), Claim: t.Token,

@@ -6,6 +6,7 @@
 package errtext
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 	"unicode/utf8"
@@ -180,4 +181,9 @@ func shorten(group string) string {
 		group = group[:space]
 	}
 	return strings.TrimRight(group, " ")
+}
+
+// Shown is what a queue's tenant may read of an error: its first bytes, or all where shown is 0.
+func Shown(text string, shown int) string {
+	return text[:min(cmp.Or(max(shown, 0), len(text)), len(text))]
 }

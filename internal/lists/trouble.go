@@ -195,8 +195,8 @@ func Shown(c *httpapi.Call, row trouble.Row, now time.Time) view.Head {
 	h := view.Head{Consumer: row.Consumer, State: is.state, Cause: is.cause, Since: row.Since, Age: max(now.Sub(row.Since).Seconds(), 0)}
 	h.Queue = printable.Name(c.Short(row.Queue))
 	why := row.Error
-	if row.Shown > 0 && c.Tenant() != "" {
-		why = why[:min(row.Shown, len(why))]
+	if c.Tenant() != "" {
+		why = errtext.Shown(why, row.Shown)
 	}
 	h.Error = printable.Name(c.Words(why))
 	h.Group = printable.Name(errtext.Group(string(h.Error)))

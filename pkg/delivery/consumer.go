@@ -184,14 +184,6 @@ type refusals struct {
 	Since time.Time `ddb:"refusedSince,omitzero"`
 }
 
-// shownError is what the queue's tenant may read of Error.
-func (c Consumer) shownError() string {
-	if c.Shown > 0 {
-		return c.Error[:min(c.Shown, len(c.Error))]
-	}
-	return c.Error
-}
-
 // Cause is why a batch last failed, in a sentence for a reader who may know the names of all
 // queues.
 func (c Consumer) Cause() string {

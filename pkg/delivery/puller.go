@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/errtext"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
@@ -230,11 +231,12 @@ func hindrance(c Consumer, at standing) Answer {
 		}
 	case Wait:
 		a.Reason = reasonFailed
-		a.Until, a.Detail, a.ReplyQueue = c.RetryAt, c.shownError(), c.ReplyQueue
+		a.Until, a.Detail, a.ReplyQueue = c.RetryAt, errtext.Shown(c.Error, c.Shown), c.ReplyQueue
 	case Paused:
 		a.Detail = c.Paused
 	case Blocked:
-		a.From, a.To, a.Detail, a.ReplyQueue = c.Delivered, c.Delivered+1, c.shownError(), c.ReplyQueue
+		a.From, a.To = c.Delivered, c.Delivered+1
+		a.Detail, a.ReplyQueue = errtext.Shown(c.Error, c.Shown), c.ReplyQueue
 	}
 	return a
 }

@@ -113,7 +113,7 @@ func (t *trial) read(input string) (err error) {
 	if input == "" {
 		t.arrivals, err = traffic.Generate(600)
 	} else {
-		t.arrivals, err = traffic.Read(input, true)
+		t.arrivals, err = traffic.Read(input)
 	}
 	for i := range t.arrivals {
 		err = errors.Join(err, inBase64(&t.arrivals[i]))

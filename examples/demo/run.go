@@ -116,7 +116,7 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	}
 	sent := time.Since(sending)
 	fmt.Fprintf(out, "==> sent; waiting until all are out, in order, both ways\n")
-	if err := trees.wait(ctx, int64(ways[0].Distinct())); err != nil {
+	if err := trees.wait(ctx, ways[0].Distinct(), out); err != nil {
 		return err
 	}
 	if err := drain(ctx, stack, ways, o.chaos, out); err != nil {

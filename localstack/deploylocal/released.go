@@ -19,6 +19,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/sources"
 	"github.com/streamsort/streamsort/internal/dev/traffic"
 	"github.com/streamsort/streamsort/localstack/ministack"
 )
@@ -77,7 +78,7 @@ func (r *release) upload(ctx context.Context) error {
 	}
 	for _, f := range functions {
 		zip := filepath.Join(r.folder, f.Name()+".zip")
-		if err := zipFile(filepath.Join(r.binaries(), f.Name(), "bootstrap"), zip); err != nil {
+		if err := sources.Zip(filepath.Join(r.binaries(), f.Name(), "bootstrap"), zip); err != nil {
 			return err
 		}
 		text, err := os.ReadFile(zip)

@@ -19,8 +19,9 @@ import (
 const (
 	// grown is by how much a message may cost more: a seq has a digit more here and there.
 	grown = 1.02
-	// loaded is how many messages a load has.
-	loaded = 2_000
+	// loaded is how many messages a load has, also at a part of the full size: 24 appended items
+	// fill a tail, so that each load flushes one.
+	loaded = 2_400
 )
 
 // storedLoaded puts the same load on a queue in which 10,000 and 1,000,000 messages are stored
@@ -127,7 +128,7 @@ func (w *world) load(behind int64, places []int64) (cost [3]float64, err error) 
 	if size == 100 {
 		together = 100
 	}
-	bursts := max(w.of(loaded)/size, 10)
+	bursts := loaded / size
 	var all spent
 	err = w.run(&all, unbounded, func(_ ddb.Engine, producer *cursor.Sorter) error {
 		return w.run(&all, unbounded, func(tables ddb.Engine, sorter *cursor.Sorter) error {

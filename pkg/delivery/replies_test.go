@@ -1,14 +1,17 @@
 package delivery_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/claimstest"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
@@ -150,6 +153,65 @@ func TestAFullQueueHoldsTheConsumer(t *testing.T) {
 	k.arrived("x", "first")
 	k.arrived("n", "1", "2", "far")
 	check.Is(t, k.standing("q").Refused.N, 0)
+}
+
+// faultyTables are all tables in memory, of which a request can go wrong, and the stores on them.
+func faultyTables() (*ddbtest.Faults, *delivery.Store, *cursor.Store) {
+	queues, consumers := cursor.Names{}, delivery.Names{}.Tables()
+	all := append(append(consumers, queues.Tables()...), queues.ArrivalsTable())
+	faults := ddbtest.NewFaults(ddb.NewMemory(all...))
+	return faults, delivery.NewStore(faults, consumers), check.Get(cursor.NewStore(faults, queues))
+}
+
+// TestEveryRequestOfAPushMayFail: whatever happens to a request of a delivery that
+// answers, and no matter who goes on, each message is answered once, in order.
+func TestEveryRequestOfAPushMayFail(t *testing.T) {
+	faults, store, queues := faultyTables()
+	now := time.Date(2126, 5, 6, 7, 8, 9, 0, time.UTC)
+	clock := func() time.Time { return now }
+	newDeliverer := func() (*delivery.Deliverer, *cursor.Sorter) { // a process that knows nothing
+		sorter, err := cursor.New(queues, &cursor.Options{Now: clock})
+		check.OK(t, err)
+		d, err := delivery.New(store, sorter, &delivery.Options{Now: clock})
+		check.OK(t, err)
+		return d, sorter
+	}
+	for _, fault := range ddbtest.EveryFault() {
+		for nth, pending := 1, false; !pending; nth++ {
+			t.Run(fmt.Sprintf("%s, request %d", fault, nth), func(t *testing.T) {
+				name := fmt.Sprint(fault, nth)
+				queue, x, n := "q"+name, "x"+name, "n"+name
+				reader := delivery.Reader{Name: "c", MaxMessages: 1, Handle: func(_ context.Context, b delivery.Batch) error {
+					body := fmt.Appendf(nil, "re %d", b.To)
+					return b.Reply(delivery.Reply{Queue: x, Body: body}, delivery.Reply{Queue: n, Seq: &b.To, Body: body})
+				}}
+				d, sorter := newDeliverer()
+				for seq := int64(1); seq <= 2; seq++ {
+					check.OK(t, sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: seq})[0].Err)
+				}
+				faults.Fail(nth, fault)
+				first := d.Deliver(t.Context(), queue, reader, -1)
+				pending = faults.Pending()
+				faults.Fail(0, "")
+				for range 2 {
+					now = now.Add(2 * time.Minute)
+					d, sorter = newDeliverer()
+					if done := d.Deliver(t.Context(), queue, reader, -1); done.Err != nil || ending(done) != endedCaughtUp {
+						t.Fatalf("after %+v: %+v", first, done)
+					}
+				}
+				for _, q := range []string{x, n} {
+					var got []string
+					for _, m := range claimstest.Arrived(t, sorter)(q) {
+						got = append(got, string(m.Body))
+					}
+					check.That(t, slices.Equal(got, []string{"re 1", "re 2"}),
+						"after %+v: queue %s has %q", first, q, got)
+				}
+			})
+			check.Need(t, nth <= 60, "no end of requests")
+		}
+	}
 }
 
 // TestABatchOfNobodyTakesNoReplies.

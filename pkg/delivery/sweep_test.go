@@ -121,20 +121,6 @@ func TestSweepEndsDeadClaims(t *testing.T) {
 	k.at("q", 0, delivery.Blocked)
 }
 
-// TestSweepEndsDeadClaimsWhilePaused: nothing else would.
-func TestSweepEndsDeadClaimsWhilePaused(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1)
-	check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
-	check.Get2(k.store.Requests(request.Inside{}).Claim(t.Context(), k.standing("q"), request.Claim{Req: "dead", To: 1, Now: k.now, LeaseUntil: k.now.Add(time.Minute)}))
-	check.Get(k.d.Operate(t.Context(), does("pause", order("p"))))
-	if report := k.everyFive(); report.Cancelled != 1 || report.Paused != 1 {
-		t.Errorf("%+v", report)
-	}
-	k.at("q", 0, delivery.Idle)
-	check.Get(k.d.Operate(t.Context(), rewinds(order("r"), delivery.First)))
-}
-
 // TestAnnouncements: who is blocked, lags, or lost messages is announced by
 // each run, under the same id, until that is over.
 func TestAnnouncements(t *testing.T) {

@@ -10,39 +10,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
-// TestAnOpenTreeKeepsItsConsumer: what an operator may not do meanwhile is
-// refused, with when the claim ends at the latest; once the tree has failed it is done.
-func TestAnOpenTreeKeepsItsConsumer(t *testing.T) {
-	k := newTrackedDesk(t)
-	k.put("q", 1, 2)
-	k.ends(endedDeferred)
-	until := k.standing("q").LeaseUntil
-	k.pass(10 * time.Minute)
-	order := func() delivery.Order { return delivery.Order{Queue: "q", Consumer: "c", Reason: "why"} }
-	for name, op := range map[string]func() (delivery.Consumer, error){
-		"remove": func() (delivery.Consumer, error) { return k.d.Operate(t.Context(), does("remove", order())) },
-		"rewind": func() (delivery.Consumer, error) { return k.d.Operate(t.Context(), rewinds(order(), delivery.At(1))) },
-	} {
-		_, err := op()
-		var claimed *delivery.RefusedError
-		check.That(t, errors.As(err, &claimed) && claimed.Code == "claimed" && claimed.Until.Equal(until),
-			"%s: error %v; want that the claim is in flight, until %s", name, err, until)
-	}
-	for name, op := range map[string]func() (delivery.Consumer, error){
-		"skip":    func() (delivery.Consumer, error) { return k.d.Operate(t.Context(), skips(order(), 1)) },
-		"redrive": func() (delivery.Consumer, error) { return k.d.Operate(t.Context(), redrives(order(), 1)) },
-	} {
-		if _, err := op(); !refused(err, "not-blocked") {
-			t.Errorf("%s: error %v", name, err)
-		}
-	}
-	k.at("q", 0, delivery.Started)
-	check.Get(k.acker.Fail(t.Context(), k.edges[0], "given up"))
-	k.finishes()
-	check.Get(k.d.Operate(t.Context(), rewinds(order(), delivery.At(2))))
-	k.at("q", 1, delivery.Idle)
-}
-
 // TestPoisonBlocksAlone: the messages of its batch that come before it are
 // committed, and the consumer is blocked on it.
 func TestPoisonBlocksAlone(t *testing.T) {

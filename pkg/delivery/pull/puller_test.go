@@ -62,7 +62,7 @@ func TestPullerConforms(t *testing.T) {
 	for _, kind := range ddbtest.Servers(t) {
 		t.Run(string(kind), func(t *testing.T) {
 			claimstest.Run(t, func(t *testing.T) claimstest.Env {
-				store, queues := freshTables(t, kind, dynamo.Options{})
+				store, queues := freshTables(t, kind)
 				env, _ := pullEnv(t, store, queues)
 				return env
 			})
@@ -249,33 +249,18 @@ func refused(err error, code string) bool {
 	return errors.As(err, &wrong) && wrong.Code == code
 }
 
-// tables are those of the queues and of their consumers.
-type tables struct {
-	queues    cursor.Names
-	consumers delivery.Names
-}
-
-func (n tables) definitions() []table.Definition {
-	return append(append(n.consumers.Tables(), n.queues.Tables()...), n.queues.ArrivalsTable())
-}
-
-// storesOn are the stores on the tables of an engine.
-func (n tables) storesOn(t testing.TB, engine ddb.Engine) (*delivery.Store, *cursor.Store) {
-	t.Helper()
-	queues := check.Get(cursor.NewStore(engine, n.queues))
-	return delivery.NewStore(engine, n.consumers.Tables()), queues
-}
-
 // freshTables makes new tables on a server and returns the stores on them.
-func freshTables(t testing.TB, kind ddbtest.Kind, options dynamo.Options) (*delivery.Store, *cursor.Store) {
+func freshTables(t testing.TB, kind ddbtest.Kind) (*delivery.Store, *cursor.Store) {
 	t.Helper()
-	options.Endpoint = ddbtest.Endpoint(t, kind)
-	client := check.Get(dynamo.New(&options))
+	client := check.Get(dynamo.New(&dynamo.Options{Endpoint: ddbtest.Endpoint(t, kind)}))
 	suffix := ddbtest.Suffix()
-	n := tables{
-		cursor.Names{Messages: "messages" + suffix, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix, Arrivals: "arrivals" + suffix},
-		delivery.Names{Consumers: "consumers" + suffix, Audit: "operations" + suffix},
+	names := cursor.Names{
+		Messages: "messages" + suffix, Cursors: "cursors" + suffix,
+		Sweeps: "sweeps" + suffix, Arrivals: "arrivals" + suffix,
 	}
-	check.OK(t, table.Create(t.Context(), client, n.definitions()...))
-	return n.storesOn(t, dynamo.NewEngine(client))
+	consumers := delivery.Names{Consumers: "consumers" + suffix, Audit: "operations" + suffix}
+	all := append(append(consumers.Tables(), names.Tables()...), names.ArrivalsTable())
+	check.OK(t, table.Create(t.Context(), client, all...))
+	engine := dynamo.NewEngine(client)
+	return delivery.NewStore(engine, consumers.Tables()), check.Get(cursor.NewStore(engine, names))
 }

@@ -120,6 +120,91 @@ func TestCommittedWhenItsTreeIsDone(t *testing.T) {
 	k.ends(endedCaughtUp)
 }
 
+// crashing is a process whose write of this name to the consumers' table fails: it reaches the table
+// where lost says so.
+func (k *trackedDesk) crashing(name string, lost bool) *delivery.Deliverer {
+	k.t.Helper()
+	store := k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if r.Name() != name {
+			return k.consumers.Do(ctx, r)
+		}
+		if lost {
+			_, err := k.consumers.Do(ctx, r)
+			k.must(err)
+		}
+		return ddb.Answer{}, errFlaky
+	})
+	d := check.Get(delivery.New(store, k.sorter, &delivery.Options{Now: func() time.Time { return k.now }, Acker: k.acker}))
+	return d
+}
+
+// TestDeferGoesWrong: a lost response, another that was first, a death right after.
+func TestDeferGoesWrong(t *testing.T) {
+	t.Run("lost response, death right after", func(t *testing.T) {
+		k := newTrackedDesk(t)
+		k.put("q", 1)
+		if done := k.crashing("defer", true).Deliver(t.Context(), "q", k.reader(), -1); !errors.Is(done.Err, errFlaky) {
+			t.Errorf("error %v", done.Err)
+		}
+		k.ends(endedBusy)
+		k.pass(2 * time.Minute) // nobody takes it over
+		k.ends(endedBusy)
+		k.works(k.edges...)
+		k.finishes()
+		k.at("q", 1, delivery.Idle)
+		k.gets("q 1 #1")
+	})
+	for name, c := range map[string]struct {
+		first func(*trackedDesk)
+		ended string
+		at    int64
+	}{
+		"the chain was done": {func(k *trackedDesk) { k.works(k.edges...); k.finishes() }, endedCaughtUp, 1},
+		"the chain failed": {func(k *trackedDesk) {
+			_, err := k.acker.Fail(k.t.Context(), k.edges[0], "no")
+			k.must(err)
+			k.finishes()
+		}, endedLost, 0},
+	} {
+		t.Run(name+" first", func(t *testing.T) {
+			k := newTrackedDesk(t)
+			k.put("q", 1)
+			k.fails = func(delivery.Batch) error { c.first(k); return nil }
+			k.ends(c.ended)
+			k.at("q", c.at, delivery.Idle)
+		})
+	}
+}
+
+// TestAnEndGoesWrong: whatever happens to the write of an end, or of an expiry, the batch is committed,
+// or fails, once, and who repeats it finds that.
+func TestAnEndGoesWrong(t *testing.T) {
+	for _, lost := range []bool{true, false} {
+		k := newTrackedDesk(t)
+		k.put("q", 1, 2, 3, 4)
+		k.ends(endedDeferred)
+		k.works(k.edges...)
+		chain := check.Get(k.acker.Get(t.Context(), k.tags[0]))
+		check.Fails(t, check.Err(k.acker.Finish(t.Context(), chain, k.crashing("commit", lost).Ender(nil))), errFlaky)
+		before := k.notified()
+		k.pass(time.Second)
+		k.finishes()
+		if c := k.at("q", 3, delivery.Idle); c.Token.N != 1 || !k.notified().After(before) {
+			t.Errorf("lost %v: %+v; want it committed, and somebody notified", lost, c)
+		}
+		// The next one expires.
+		k.ends(endedDeferred)
+		k.pass(trackTime + time.Second)
+		if done := k.crashing("expire", lost).Deliver(t.Context(), "q", k.reader(), -1); !errors.Is(done.Err, errFlaky) {
+			t.Errorf("error %v", done.Err)
+		}
+		k.ends(endedWait)
+		if c := k.at("q", 3, delivery.Idle); c.Outcomes[2].Outcome != delivery.Cancelled || c.Attempts != 1 || c.RetryAt.IsZero() || c.FailingSince.IsZero() {
+			t.Errorf("lost %v: %+v; want a failure, by nobody's death", lost, c)
+		}
+	}
+}
+
 // TestAHandlerThatFailsFailsItsTree: the claim is given back at once.
 func TestAHandlerThatFailsFailsItsTree(t *testing.T) {
 	k := newTrackedDesk(t)

@@ -144,7 +144,10 @@ func (d *doctor) api() error {
 		return err
 	}
 	for _, g := range a.Groups {
-		how := graveness(g.State, g.Age)
+		how := well
+		for _, in := range g.States {
+			how = how.worse(graveness(in.State, g.Age))
+		}
 		if g.Cause == view.Missing {
 			how = critical
 		}

@@ -31,7 +31,7 @@ func grouped(g view.Group) string {
 		}
 		examples = append(examples, example)
 	}
-	text := fmt.Sprintf("%s %s", count(g.Count, "queue", "queues"), g.State)
+	text := g.Queues()
 	if g.Error != "" {
 		text += ": " + g.Error.String()
 	}

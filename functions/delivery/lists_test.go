@@ -127,11 +127,26 @@ func TestListsOfTrouble(t *testing.T) {
 		s.deliver("@acme/w", "e", func(delivery.Batch) error { return shownError{} })
 		for as, want := range map[string]string{"": "dial 10.1.2.3:443: refused: by us", "acme": "dial (an address): refused"} {
 			s.Want("a row by "+as, s.requestAs(as, "/consumers", "state=retrying"), 200, `"state":"retrying","cause":"failed","since":"`, `"seq":1,"lag":1,`, `"attempt":1,"nextTry":"`, `"error":"`+want+`","group":"dial `)
-			s.Want("the group by "+as, s.requestAs(as, "/summary", ""), 200, `"groups":[{"consumer":"c","state":"held","cause":"open","count":1,`, `{"consumer":"e","state":"retrying","cause":"failed","error":"dial `, `"error":"`+want+`","since":"`)
+			s.Want("the group by "+as, s.requestAs(as, "/summary", ""), 200, `"groups":[{"consumer":"c","state":"held","states":[{"state":"held","count":1}],"cause":"open","count":1,`, `{"consumer":"e","state":"retrying","states":[{"state":"retrying","count":1}],"cause":"failed","error":"dial `, `"error":"`+want+`","since":"`)
 		}
 		s.Want("summary", s.Request("GET", "/summary", "", ""), 200, `"paused":{"count":11,"oldest":"`, `"held":{"count":1,`, `"retrying":{"count":1,`, `"blocked":{"count":0}`, `"gap":{"count":0}`, `"failed":{"count":1,"oldest":"`, `"timed-out":{"count":1,`)
 		s.Want("summary of a tenant", s.requestAs("acme", "/summary", ""), 200, `"paused":{"count":4,`, `"held":{"count":1,`, `"failed":{"count":1,`, `"timed-out":{"count":0}`)
 		s.Want("summary of a prefix", s.requestAs("acme", "/summary", "prefix=y"), 200, `"paused":{"count":2,`)
+	})
+}
+
+// TestOneCauseIsOneGroup: queues that fail alike are one group, whether they are blocked, or held since then.
+func TestOneCauseIsOneGroup(t *testing.T) {
+	onEach(t, func(s *server) {
+		s.opens("c")
+		for i := range 21 {
+			row := trouble.Row{State: trouble.Blocked, Queue: fmt.Sprintf("q%02d", i), Consumer: "c", Seq: 3, Since: s.now, Error: fmt.Sprintf("order %d is bad", i)}
+			if i >= 12 {
+				row.State = trouble.Failing // the open breaker holds it
+			}
+			s.note(row)
+		}
+		s.Want("the summary", s.Request("GET", "/summary", "", ""), 200, `"groups":[{"consumer":"c","state":"blocked","states":[{"state":"blocked","count":12},{"state":"held","count":9}],"cause":"failed","error":"order # is bad","count":21,`)
 	})
 }
 

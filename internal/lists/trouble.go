@@ -273,11 +273,11 @@ func Summarize(ctx context.Context, c *httpapi.Call, store *trouble.Store, now t
 	for state, n := range counted.states {
 		a.States[state] = *n
 	}
-	groups := view.NewGrouped(now)
-	for _, row := range counted.failing {
-		groups.Add(Shown(c, row, now))
+	heads := make([]view.Head, len(counted.failing))
+	for i, row := range counted.failing {
+		heads[i] = Shown(c, row, now)
 	}
-	a.Groups, a.MoreGroups = groups.Groups()
+	a.Groups, a.MoreGroups = view.Groups(now, heads)
 	if prefix == "" {
 		a.Rates, err = rates(ctx, store, now)
 	}

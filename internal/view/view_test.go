@@ -61,41 +61,45 @@ func head(queue string, state view.State, group string, ago time.Duration) view.
 	}
 }
 
-// TestGroups: one cause is one group however many queues it has, and its examples are the oldest, a few.
-// What is blocked comes before larger groups that are only tried again.
+// TestGroups: one cause is one group in whatever states its queues are, with how many are in each, and its examples are the oldest,
+// a few. What is blocked comes before larger groups that are only tried again.
 func TestGroups(t *testing.T) {
-	g := view.NewGrouped(now)
-	for i := range 21 {
-		g.Add(head(fmt.Sprintf("q%02d", i), view.Blocked, "boom", time.Duration(i)*time.Minute))
+	var heads []view.Head
+	for i := range 30 { // those held come before what else fails so, and between others
+		state := []view.State{view.Held, view.Blocked, view.Retrying}[i%3]
+		heads = append(heads, head(fmt.Sprintf("q%02d", i), state, "boom", time.Duration(i)*time.Minute))
 	}
-	g.Add(head("other", view.Blocked, "bang", time.Hour))
-	for i := range 30 {
-		g.Add(head(fmt.Sprint("r", i), view.Retrying, "bang", time.Hour))
+	for i := range 40 {
+		heads = append(heads, head(fmt.Sprint("r", i), view.Retrying, "bang", time.Hour))
 	}
 	for i := range 3 { // one name's circuit breaker is one cause, whatever each queue was answered
-		g.Add(head(fmt.Sprint("h", i), view.Held, []string{"", "away", "gone"}[i], time.Minute))
+		heads = append(heads, head(fmt.Sprint("h", i), view.Held, []string{"", "away", "gone"}[i], time.Minute))
 	}
-	groups, more := g.Groups()
-	if len(groups) != 4 || more {
-		t.Fatalf("%d groups, more %t: %+v", len(groups), more, groups)
+	missing := head("m", view.Blocked, "", 0)
+	missing.Cause = view.Missing
+	groups, more := view.Groups(now, append(heads, missing))
+	var got []string
+	for _, g := range groups {
+		got = append(got, fmt.Sprintf("%s %s %q %s", g.State, g.Cause, g.Error, g.Queues()))
+	}
+	want := []string{
+		`blocked failed "boom" 30 queues: 10 blocked, 10 held, 10 retrying`, `blocked missing "" 1 queue blocked`,
+		`held failed "away" 3 queues held`, `retrying failed "bang" 40 queues retrying`,
+	}
+	if !slices.Equal(got, want) || more {
+		t.Fatalf("%q, more %t; want %q", got, more, want)
 	}
 	first := groups[0]
-	if first.Count != 21 || first.Error != "boom" || !first.Since.Equal(now.Add(-20*time.Minute)) || first.Age != 1200 {
+	if !first.Since.Equal(now.Add(-29*time.Minute)) || first.Age != 29*60 {
 		t.Errorf("the largest is %+v", first)
 	}
-	if len(first.Examples) != view.MaxExamples || first.Examples[0].Queue != "q20" || first.Examples[0].Error != "boom of q20" {
+	if len(first.Examples) != view.MaxExamples || first.Examples[0].Queue != "q29" || first.Examples[0].Error != "boom of q29" {
 		t.Errorf("its examples are %+v", first.Examples)
 	}
-	if groups[1].Error != "bang" || groups[1].Count != 1 || groups[3].Count != 30 {
-		t.Errorf("the others are %+v", groups[1:])
-	}
-	if held := groups[2]; held.State != view.Held || held.Count != 3 || held.Error != "away" {
-		t.Errorf("those held are %+v", held)
-	}
 	for i := range view.MaxGroups {
-		g.Add(head("q", view.Retrying, fmt.Sprint("e", i), 0))
+		heads = append(heads, head("q", view.Retrying, fmt.Sprint("e", i), 0))
 	}
-	if groups, more = g.Groups(); len(groups) != view.MaxGroups || !more {
+	if groups, more = view.Groups(now, heads); len(groups) != view.MaxGroups || !more {
 		t.Errorf("%d groups, more %t", len(groups), more)
 	}
 }

@@ -42,7 +42,7 @@ func inOrder(t *testing.T, body string, texts ...string) {
 
 // failing has 21 queues that are blocked by one cause, and one with a gap.
 const failing = `{"states":{"gap":{"count":1,"oldest":"2026-01-02T03:04:05Z"},"blocked":{"count":21},"paused":{"count":1}},
-	"groups":[{"consumer":"books","state":"blocked","cause":"failed","error":"HTTP # from URL","count":21,"since":"2026-01-02T03:04:05Z",
+	"groups":[{"consumer":"books","state":"blocked","states":[{"state":"blocked","count":12},{"state":"held","count":9}],"cause":"failed","error":"HTTP # from URL","count":21,"since":"2026-01-02T03:04:05Z",
 		"examples":[{"queue":"orders-7","seq":42,"error":"HTTP 500 from https://x/7","since":"2026-01-02T03:04:05Z"}]}],
 	"rates":{"storedPerSecond":1.5,"deliveredPerSecond":1,"minutes":[
 		{"at":"2026-01-02T03:04:00Z","stored":60,"delivered":50},{"at":"2026-01-02T03:05:00Z","stored":120,"delivered":70}]}}`
@@ -78,8 +78,10 @@ func TestOverview(t *testing.T) {
 	inOrder(t, look(t, page, "overview", ""),
 		"21 queues fail, for 1 cause.", "1 queue waits for a message that is missing.",
 		`href="consumers?state=blocked"`, "<b>21</b>", `href="queues?state=gap"`, "<b>1</b>", `href="consumers?state=paused"`,
-		`href="consumers?consumer=books&amp;error=HTTP&#43;%23&#43;from&#43;URL&amp;state=blocked"`, "HTTP # from URL",
-		`href="bulk?action=redrive&amp;consumer=books&amp;error=HTTP&#43;%23&#43;from&#43;URL&amp;state=blocked">Redrive all 21`, ">orders-7<", ">@42<",
+		`<span class="count">21</span>`, `href="consumers?consumer=books&amp;error=HTTP&#43;%23&#43;from&#43;URL&amp;state=blocked"`, ">12 <",
+		`href="consumers?consumer=books&amp;error=HTTP&#43;%23&#43;from&#43;URL&amp;state=held"`, ">9 <", "HTTP # from URL",
+		`href="bulk?action=redrive&amp;consumer=books&amp;error=HTTP&#43;%23&#43;from&#43;URL&amp;state=blocked">Redrive 12 blocked`,
+		`href="bulk?action=redrive&amp;consumer=books&amp;error=HTTP&#43;%23&#43;from&#43;URL&amp;state=held">Redrive 9 held`, ">orders-7<", ">@42<",
 		"1.5 messages a second put, 1.0 delivered", `points="0.0,40.0 300.0,2.0"`, `points="0.0,46.3 300.0,33.7"`, "As a table", "<td class=\"n\">120</td><td class=\"n\">70</td>",
 		">9007199254740993<", ">other<")
 	url, _ = stack(t, `{"states":{"paused":{"count":1}},"groups":[]}`)
@@ -92,13 +94,13 @@ func TestOverview(t *testing.T) {
 // TestOpenBreaker is said beside how many queues fail.
 func TestOpenBreaker(t *testing.T) {
 	url, _ := stack(t, `{"states":{"held":{"count":1}},
-		"groups":[{"consumer":"books","state":"held","cause":"open","count":1,"examples":[{"queue":"q"}]}]}`)
+		"groups":[{"consumer":"books","state":"held","states":[{"state":"held","count":1}],"cause":"open","error":"refused","count":1,"examples":[{"queue":"q"}]}]}`)
 	page, err := ui.New(ui.Options{URL: url})
 	if err != nil {
 		t.Fatal(err)
 	}
 	inOrder(t, look(t, page, "overview", ""),
-		"1 queue fails, for 1 cause.", "A sink is away: its circuit breaker is open.", ">books<", ">q<")
+		"1 queue fails, for 1 cause.", "A sink is away: its circuit breaker is open.", `href="consumers?consumer=books&amp;state=held"`, ">books<", "refused", ">q<")
 }
 
 // TestOverviewIsCheap: however many look, a list is asked for once in a while; but again for another who has a token.

@@ -88,7 +88,7 @@ func (it listed) row(c clock) []any {
 		since = c.since(written(it.Since))
 	}
 	return []any{
-		cmp.Or(it.Queue.String(), "-"), cmp.Or(it.Consumer, "-"), states(it.Head), known(it.Seq), known(it.Lag), since, cmp.Or(it.failed(c), "-"),
+		cmp.Or(it.Queue.String(), "-"), cmp.Or(it.Consumer, "-"), states(it.Head), failedSeqs(it.Seq, it.To), known(it.Lag), since, cmp.Or(it.failed(c), "-"),
 	}
 }
 

@@ -27,7 +27,7 @@ func grouped(g view.Group) string {
 	for _, e := range g.Examples {
 		example := e.Queue.String()
 		if e.Seq != nil {
-			example += "@" + known(e.Seq)
+			example += "@" + failedSeqs(e.Seq, e.To)
 		}
 		examples = append(examples, example)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -147,6 +148,23 @@ func TestOneCauseIsOneGroup(t *testing.T) {
 			s.note(row)
 		}
 		s.Want("the summary", s.Request("GET", "/summary", "", ""), 200, `"groups":[{"consumer":"c","state":"blocked","states":[{"state":"blocked","count":12},{"state":"held","count":9}],"cause":"failed","error":"order # is bad","count":21,`)
+	})
+}
+
+// TestABatchThatFailsIsOne: until one message fails alone, lists and groups name the batch.
+func TestABatchThatFailsIsOne(t *testing.T) {
+	onEach(t, func(s *server) {
+		s.put("q", 4)
+		check.Get(s.deliverer.Create(t.Context(), "q", "c", delivery.First))
+		for i, want := range []string{`"seq":1,"to":4,`, `"seq":1,`} {
+			done := s.deliverer.Deliver(t.Context(), "q", delivery.Reader{
+				Name: "c", MaxMessages: 4 - 3*i, Handle: func(context.Context, delivery.Batch) error { return shownError{} },
+			}, -1)
+			check.OK(t, done.Err)
+			s.Want("the list", s.Request("GET", "/consumers", "state=retrying", ""), 200, want+`"lag":4`)
+			s.Want("the summary", s.Request("GET", "/summary", "", ""), 200, `"examples":[{"queue":"q",`+want+`"error":`)
+			s.now = s.now.Add(time.Hour)
+		}
 	})
 }
 

@@ -203,6 +203,9 @@ func Shown(c *httpapi.Call, row trouble.Row, now time.Time) view.Head {
 	if is.state != view.Held || row.Seq > 0 {
 		h.Seq = new(jsonseq.Seq(row.Seq))
 	}
+	if row.To > 0 {
+		h.To = new(jsonseq.Seq(row.To))
+	}
 	return h
 }
 

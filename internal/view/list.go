@@ -87,7 +87,9 @@ type Group struct {
 // Example is one queue of a group.
 type Example struct {
 	Queue printable.Name `json:"queue,omitempty"`
+	// Seq and To are as those of its [Head].
 	Seq   *jsonseq.Seq   `json:"seq,omitempty"`
+	To    *jsonseq.Seq   `json:"to,omitempty"`
 	Error printable.Name `json:"error,omitempty"`
 	Since time.Time      `json:"since"`
 }
@@ -103,10 +105,7 @@ type InState struct {
 
 // Queues says how many queues a group has, and in which states: "21 queues: 12 blocked, 9 held".
 func (g Group) Queues() string {
-	text := "1 queue"
-	if g.Count != 1 {
-		text = fmt.Sprintf("%d queues", g.Count)
-	}
+	text := count(g.Count, "queue")
 	if len(g.States) < 2 {
 		return text + " " + string(g.State)
 	}
@@ -179,7 +178,7 @@ func (g *Group) add(h Head, now time.Time) {
 		g.Since = h.Since
 	}
 	g.Age = max(now.Sub(g.Since).Seconds(), 0)
-	g.Examples = append(g.Examples, Example{h.Queue, h.Seq, h.Error, h.Since})
+	g.Examples = append(g.Examples, Example{h.Queue, h.Seq, h.To, h.Error, h.Since})
 	slices.SortStableFunc(g.Examples, func(a, b Example) int {
 		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Queue, b.Queue))
 	})

@@ -158,6 +158,45 @@ func TestWhyOfOneThatIsPaused(t *testing.T) {
 	}
 }
 
+// TestWhyOfABatch: a batch that failed as a whole is named as one, and its first message is not to blame.
+func TestWhyOfABatch(t *testing.T) {
+	alone := view.Consumer{
+		Head:     view.Head{Consumer: "c", State: view.Retrying, Cause: view.Failed, Seq: new(jsonseq.Seq(1)), Error: "boom", Attempt: 2},
+		Attempts: []view.Attempt{{Attempt: 2, From: 1, To: 1}},
+	}
+	batch, away := alone, alone
+	batch.To, batch.Attempts = new(jsonseq.Seq(4)), []view.Attempt{{Attempt: 2, From: 1, To: 4}}
+	away.Sink = &view.Sink{FailingSince: now}
+	held := batch
+	held.State, held.Cause, held.Also = view.Held, view.Open, []view.State{view.Retrying}
+	for i, c := range []struct {
+		of   view.Consumer
+		text string
+		kind string
+	}{
+		{alone, "Message 1 failed 2 times", "[streamsort inspect q@1 streamsort redrive q c --reason TEXT streamsort skip q@1 c --reason TEXT]"},
+		{batch, "The batch of messages 1 to 4 failed 2 times", "[streamsort tail q --from 1 streamsort redrive q c --reason TEXT]"},
+		{away, "Wait, or repair the sink", "[streamsort inspect q@1 streamsort consumer --state retrying --consumer c]"},
+		{held, "The batch of messages 1 to 4 failed 2 times", "[streamsort consumer --state held --consumer c streamsort redrive q c --reason TEXT]"},
+	} {
+		r := view.Why(view.Queue{Queue: "q"}, []view.Consumer{c.of})
+		if len(r) != 1 || !strings.Contains(r[0].Text, c.text) || fmt.Sprint(r[0].Type) != c.kind {
+			t.Errorf("%d: %+v", i, r)
+		}
+	}
+}
+
+// TestDuration: in words, and what is no duration as it is.
+func TestDuration(t *testing.T) {
+	for text, want := range map[string]string{
+		"5m0s": "5 minutes", "1m30s": "1 minute 30 seconds", "48h0m0s": "2 days", "100ms": "100 milliseconds", "0s": "0s", "soon": "soon",
+	} {
+		if got := view.Duration(text); got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}
+
 // TestCausesHaveWords: each cause of retrying is said in words of its own.
 func TestCausesHaveWords(t *testing.T) {
 	seen := map[string]bool{}

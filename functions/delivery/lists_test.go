@@ -168,6 +168,17 @@ func TestABatchThatFailsIsOne(t *testing.T) {
 	})
 }
 
+// TestAPageIsFilled: rows that are over leave no page empty that others are behind.
+func TestAPageIsFilled(t *testing.T) {
+	onEach(t, func(s *server) {
+		s.pauses("z", "c")
+		for i := range 5 {
+			s.note(trouble.Row{State: trouble.Paused, Queue: fmt.Sprint("over", i), Consumer: "c"})
+		}
+		s.Want("a page", s.Request("GET", "/consumers", "state=paused&limit=2", ""), 200, `"list":[{"queue":"z",`)
+	})
+}
+
 // shownError is an error of which the queue's tenant may read a part.
 type shownError struct{}
 

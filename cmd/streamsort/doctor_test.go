@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"io"
 	"net/http"
 	"strings"
@@ -79,6 +81,25 @@ func TestDoctorOfAFunctionThatAMessageFails(t *testing.T) {
 				t.Errorf("after %s s no %q in\n%s%s", age, line, out, errOut)
 			}
 		}
+	}
+}
+
+// TestDoctorLooksAgain: what is unwell ends no look at how it goes on, and each is printed.
+func TestDoctorLooksAgain(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	looks := 0
+	api := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/summary" {
+			if looks++; looks == 2 {
+				interrupt()
+			}
+		}
+		_, _ = io.WriteString(w, `{"states":{"blocked":{"count":3}}}`)
+	})
+	var out, errOut bytes.Buffer
+	run(ctx, []string{"--url", api, "doctor", "--every", "100ms"}, nil, &out, &errOut)
+	if looks < 2 || !strings.Contains(out.String(), "blocked\twarning\t3") {
+		t.Errorf("%d looks: %s%s", looks, &out, &errOut)
 	}
 }
 

@@ -44,8 +44,6 @@ func TestUsage(t *testing.T) {
 		{"consumer q --state blocked", "are for a list: without a queue"},
 		{"chain t --state open", "are for a list: without a tag"},
 		{"chain --edge x", "--id and --edge are for one chain"},
-		{"top --for 3s", "--for is for one queue"},
-		{"top q --limit 3", "--prefix and --limit are for the whole stack"},
 		{"redrive --state paused --reason r", `--state is "paused": it must be one of blocked, retrying, held with redrive`},
 		{"pause --reason r", "--consumer is missing"},
 		{"rewind --consumer c --reason r", "missing flags: --start=PLACE"},

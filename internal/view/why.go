@@ -141,7 +141,7 @@ func (c Consumer) why(state State) Reason {
 		if r.Cause == Starting {
 			r.Text = "The consumer finds the place where it begins; it delivers after that."
 		}
-		add("streamsort top %s", argument(c.Queue))
+		add("streamsort queue %s --every 5s", argument(c.Queue))
 	}
 	return r
 }

@@ -78,6 +78,9 @@ var scenarios = []scenario{
 	{"missing", "a sink answers 404 for seconds, and blocks no queue", []setting{
 		{"QUEUES", 40, 40, 10, 10_000}, {"SECONDS", 4, 4, 1, 3600},
 	}, missing},
+	{"incident", "an operator with the command line finds three causes, and repairs them", []setting{
+		{"QUEUES", 200, 40, 10, 10_000},
+	}, incident},
 	{"hooks", "one in twenty endpoints of webhooks turns slow or fails, and the others hardly wait", []setting{
 		duration(80*time.Second, 8*time.Second), {"RATE", 50, 50, 1, 1000}, {"QUEUES", 1000, 60, 20, 10_000}, seed,
 	}, hooks},

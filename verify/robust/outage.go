@@ -27,6 +27,8 @@ const (
 // notPoisoned is what the sink gets.
 func notPoisoned(p place) bool { return p.queue != outagePoison || p.seq < 2 }
 
+func isPoison(p place) bool { return p == place{outagePoison, 2} }
+
 // twoOfEach are two messages of each queue, those of a queue in their order.
 func twoOfEach(queues int, poisoned bool) (messages []message) {
 	for i := range queues {
@@ -50,7 +52,7 @@ func twoOfEach(queues int, poisoned bool) (messages []message) {
 func outage(ctx context.Context, w *world) error {
 	factor := time.Duration(w.values["FACTOR"])
 	s := shortened(factor)
-	sink := &lambdaSink{watched: w.watch("lambda", unfailing, notPoisoned), poison: place{outagePoison, 2}, away: true}
+	sink := &lambdaSink{watched: w.watch("lambda", unfailing, notPoisoned), poison: isPoison, away: true}
 	template, err := s.template(w, map[string]any{"kind": "lambda", "arn": "arn:aws:lambda:us-east-1:000000000000:function:streamsort-receiver"})
 	if err != nil {
 		return err

@@ -117,25 +117,15 @@ func (c Consumer) why(state State) Reason {
 		}
 		add("streamsort consumer --state held --consumer %s", argument(printable.Name(c.Consumer)))
 		if c.own() && r.Cause != Waking {
-			r.Text = fmt.Sprintf("Nothing is delivered to consumer %s but one probe at a time, as several queues failed and nothing was taken. "+
+			r.Text = fmt.Sprintf("Nothing is delivered to consumer %s but one probe at a time, "+
+				"as several queues failed and nothing was taken. "+
 				"%s failed %s with the error below: repair what it names, and the next probe notices it. "+
-				"Where the message itself is at fault, skip it; redrive has it tried before those that still fail.", printable.Text(c.Consumer), c.what(), times(c.Attempt))
+				"Where the message itself is at fault, skip it; redrive has it tried before those that still fail.",
+				printable.Text(c.Consumer), c.what(), times(c.Attempt))
 			c.acts(add)
 		}
 	case Retrying:
-		r.Text = c.retrying(r.Cause)
-		switch {
-		case c.To != nil:
-			add("streamsort tail %s --from %d", argument(c.Queue), *c.Seq)
-		case c.Seq != nil:
-			add("streamsort inspect %s", placed(c.Queue, int64(*c.Seq)))
-		}
-		switch {
-		case c.sinkFails():
-			add("streamsort consumer --state retrying --consumer %s", argument(printable.Name(c.Consumer)))
-		case c.own() && r.Cause == Failed:
-			c.acts(add)
-		}
+		r.Text = c.retrying(r.Cause, add)
 	case CatchingUp:
 		r.Text = fmt.Sprintf("%s seqs wait for the consumer, and nothing is wrong: it gets them in turn.", c.lag())
 		if r.Cause == Starting {
@@ -151,9 +141,11 @@ func (c Consumer) own() bool {
 	return c.Error != "" && c.Attempt > 0 && c.Cause != SinkAway
 }
 
-// sinkFails reports whether the sink took nothing of any queue since one of its consumer's name failed: it may be away.
+// sinkFails reports whether the sink took nothing since a queue of the consumer's name failed:
+// it may be away.
 func (c Consumer) sinkFails() bool {
-	return c.Sink != nil && !c.Sink.FailingSince.IsZero() && !c.Sink.TakenAt.After(c.Sink.FailingSince)
+	s := c.Sink
+	return s != nil && !s.FailingSince.IsZero() && !s.TakenAt.After(s.FailingSince)
 }
 
 // acts adds what an operator can do to a message that failed. One that failed only with others is not skipped.
@@ -165,8 +157,21 @@ func (c Consumer) acts(add func(format string, arguments ...any)) {
 	}
 }
 
-// retrying says why a consumer tries a message again.
-func (c Consumer) retrying(cause string) string {
+// retrying says why a consumer tries a message again, and adds what can be done about it.
+func (c Consumer) retrying(cause string, add func(format string, arguments ...any)) string {
+	switch {
+	case c.To != nil:
+		add("streamsort tail %s --from %d", argument(c.Queue), *c.Seq)
+	case c.Seq != nil:
+		add("streamsort inspect %s", placed(c.Queue, int64(*c.Seq)))
+	}
+	switch {
+	case c.sinkFails():
+		add("streamsort consumer --state retrying --consumer %s",
+			argument(printable.Name(c.Consumer)))
+	case c.own() && cause == Failed:
+		c.acts(add)
+	}
 	switch cause {
 	case SinkAway:
 		return fmt.Sprintf("The sink was throttled or could not be reached. Wait, or repair the sink: "+
@@ -181,12 +186,14 @@ func (c Consumer) retrying(cause string) string {
 	if c.State == Paused {
 		when = "once the consumer is resumed"
 	}
-	blame := "Look at the error; where it is the message's own fault, the consumer blocks when its attempts are used up."
+	blame := "Look at the error; where it is the message's own fault, " +
+		"the consumer blocks when its attempts are used up."
 	if c.sinkFails() {
 		blame = "The sink took nothing from any queue since then. Wait, or repair the sink; " +
 			"skip the message only where it is to blame itself."
 	}
-	return fmt.Sprintf("%s failed %s, and is tried again %s. %s", c.what(), times(c.Attempt), when, blame)
+	return fmt.Sprintf("%s failed %s, and is tried again %s. %s",
+		c.what(), times(c.Attempt), when, blame)
 }
 
 func (h Head) seq() string {

@@ -19,44 +19,15 @@ import (
 // the command line alone finds each cause and repairs it, by the lines of the runbook. It prints
 // how long that takes, and how many lines are typed. The sink takes all in the end.
 func incident(ctx context.Context, w *world) error {
-	bad := max(w.number("QUEUES")*21/200, 1)
 	var repaired atomic.Bool
 	sink := &lambdaSink{watched: w.watch("lambda", unfailing, all), poison: func(p place) bool {
 		return !repaired.Load() && p.seq == 2 && strings.HasPrefix(p.queue, "bad/")
 	}}
-	arn := map[string]any{"kind": "lambda", "arn": "arn:aws:lambda:us-east-1:000000000000:function:shop"}
-	template, err := shortened(120).template(w, arn)
-	if err != nil {
+	o := &operator{world: w}
+	if err := o.start(ctx, sink); err != nil {
 		return err
 	}
-	if err := w.start(ctx, setup{templates: []string{template}, config: localstack.Config{
-		Env: map[string]string{
-			"STREAMSORT_EVENT_BUS": "", "ProcessFunction.AWS_ENDPOINT_URL_LAMBDA": w.serve(sink),
-		},
-		Failed: func(string, string) {}, // what fails here fails on purpose
-	}}); err != nil {
-		return err
-	}
-	program := filepath.Join(filepath.Dir(template), "streamsort")
-	build := exec.CommandContext(ctx, "go", "build", "-o", program, "./cmd/streamsort")
-	build.Dir = w.root
-	if said, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("%w: %s", err, said)
-	}
-	var sweeps sweeps
-	w.during(ctx, func(ctx context.Context) error { return sweeps.run(ctx, w.stack) })
-	steady := w.during(ctx, func(ctx context.Context) error {
-		n := int64(0)
-		err := w.pace(ctx, time.Hour, 20, func(int) error {
-			n++
-			return w.put(ctx, []message{plain("steady", n, `{"good":true}`, "")})
-		})
-		if errors.Is(err, context.Canceled) {
-			return nil
-		}
-		return err
-	})
-
+	bad := max(w.number("QUEUES")*21/200, 1)
 	queue := func(i int) string {
 		if i < bad {
 			return fmt.Sprintf("bad/%d", i)
@@ -71,10 +42,9 @@ func incident(ctx context.Context, w *world) error {
 		}
 		return messages
 	}
-	o := &operator{world: w, program: program}
 	reason := "--reason=repaired"
 	redrive := []string{"redrive", "--consumer", consumer, "--error", "cannot be read", reason}
-	err = o.handle(ctx, "bad messages", each(1, 3), []look{
+	err := o.handle(ctx, "bad messages", each(1, 3), []look{
 		{": the message cannot be read, such as bad/", []string{"doctor"}},
 		{fmt.Sprintf("%d queues blocked: ", bad), []string{"doctor"}},
 		{"bad/0@2", []string{"why", "bad/0"}},
@@ -99,7 +69,47 @@ func incident(ctx context.Context, w *world) error {
 			return o.types(ctx, look{"advanced", []string{"put"}})
 		})
 	}
-	return errors.Join(err, steady())
+	if failed := o.steady(); err == nil && !errors.Is(failed, context.Canceled) {
+		err = failed
+	}
+	if err == nil {
+		err = o.drain(ctx, outagePatience, nil)
+	}
+	return err
+}
+
+// start starts the stack, builds the command line, and sends good messages as long as it goes on.
+func (o *operator) start(ctx context.Context, sink *lambdaSink) error {
+	w := o.world
+	arn := map[string]any{"kind": "lambda", "arn": "arn:aws:lambda:us-east-1:000000000000:function:shop"}
+	template, err := shortened(120).template(w, arn)
+	if err != nil {
+		return err
+	}
+	if err := w.start(ctx, setup{templates: []string{template}, config: localstack.Config{
+		Env: map[string]string{
+			"STREAMSORT_EVENT_BUS": "", "ProcessFunction.AWS_ENDPOINT_URL_LAMBDA": w.serve(sink),
+		},
+		Failed: func(string, string) {}, // what fails here fails on purpose
+	}}); err != nil {
+		return err
+	}
+	o.program = filepath.Join(filepath.Dir(template), "streamsort")
+	build := exec.CommandContext(ctx, "go", "build", "-o", o.program, "./cmd/streamsort")
+	build.Dir = w.root
+	if said, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, said)
+	}
+	var sweeps sweeps
+	w.during(ctx, func(ctx context.Context) error { return sweeps.run(ctx, w.stack) })
+	o.steady = w.during(ctx, func(ctx context.Context) error {
+		n := int64(0)
+		return w.pace(ctx, time.Hour, 20, func(int) error {
+			n++ // one that is under way is sent, and counts
+			return w.put(context.WithoutCancel(ctx), []message{plain("steady", n, "1", "")})
+		})
+	})
+	return nil
 }
 
 // operator types lines, and reads what is printed.
@@ -107,6 +117,7 @@ type operator struct {
 	*world
 	program, input string
 	typed          int
+	steady         func() error // ends the good messages
 }
 
 // look is a line, and what it has to print before the next one is typed.

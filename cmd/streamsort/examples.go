@@ -47,7 +47,8 @@ func (*consumerRemove) Help() string {
 
 // Help implements kong.HelpProvider.
 func (*inspectCommand) Help() string {
-	return examples("streamsort inspect orders@42", "streamsort -o json inspect orders@42")
+	return "When it was delivered is in the log of process, where its trace is sampled, or logQueue names its queue.\n\n" +
+		examples("streamsort inspect orders@42", "streamsort -o json inspect orders@42")
 }
 
 // Help implements kong.HelpProvider.

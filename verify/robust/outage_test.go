@@ -65,7 +65,7 @@ func TestIntervals(t *testing.T) {
 // poisoned.
 func TestLambdaSink(t *testing.T) {
 	w := &world{account: newAccount()}
-	for _, m := range twoOfEach(10, true) {
+	for _, m := range twoOfEach(10) {
 		w.account.note(m)
 	}
 	s := &lambdaSink{watched: w.watch("lambda", unfailing, notPoisoned), poison: isPoison, away: true}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // TestDoctor: what an API says of its stack, and how bad that is.
@@ -43,9 +45,8 @@ func TestDoctor(t *testing.T) {
 				_, _ = io.WriteString(w, c.answer)
 			})
 			out, errOut, code := prints(t, "--url", api, "doctor")
-			if code != int(c.code) || errOut != "" || !strings.Contains(out, c.wording) {
-				t.Errorf("exit %d, %q, and\n%s; want %d, and %q", code, errOut, out, c.code, c.wording)
-			}
+			check.That(t, code == int(c.code) && errOut == "" && strings.Contains(out, c.wording),
+				"exit %d, %q, and\n%s; want %d, and %q", code, errOut, out, c.code, c.wording)
 		})
 	}
 }
@@ -77,9 +78,7 @@ func TestDoctorOfAFunctionThatAMessageFails(t *testing.T) {
 			"/_streamsort/functions": `[{"Name":"books","Stats":{"Requests":3,"Errors":3,"Failing":3}},{"Name":"book","Stats":{"Requests":3,"Errors":3,"Failing":3}}]`,
 		}), "doctor")
 		for _, line := range []string{"retrying\t" + want, "errors of c\t" + want, "function books\t" + want, "function book\tcritical"} {
-			if !strings.Contains(out, line) {
-				t.Errorf("after %s s no %q in\n%s%s", age, line, out, errOut)
-			}
+			check.That(t, strings.Contains(out, line), "after %s s no %q in\n%s%s", age, line, out, errOut)
 		}
 	}
 }
@@ -98,9 +97,8 @@ func TestDoctorLooksAgain(t *testing.T) {
 	})
 	var out, errOut bytes.Buffer
 	run(ctx, []string{"--url", api, "doctor", "--every", "100ms"}, nil, &out, &errOut)
-	if looks < 2 || !strings.Contains(out.String(), "blocked\twarning\t3") {
-		t.Errorf("%d looks: %s%s", looks, &out, &errOut)
-	}
+	check.That(t, looks >= 2 && strings.Contains(out.String(), "blocked\twarning\t3"),
+		"%d looks: %s%s", looks, &out, &errOut)
 }
 
 // TestDoctorOfSecretsHere: a stack on this machine is asked for its senders' secrets too.

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // TestInspectSkipped: who skipped a message has not had it.
@@ -17,13 +19,9 @@ func TestInspectSkipped(t *testing.T) {
 		"/consumers": `{"consumers":[{"consumer":"a","delivered":7},{"consumer":"b","delivered":8},{"consumer":"c","delivered":6}]}`,
 	})
 	out, errOut, code := prints(t, "--url", api, "inspect", "q@7")
-	if code != exitDone {
-		t.Fatalf("exit %d: %s", code, errOut)
-	}
+	check.Need(t, code == exitDone, "exit %d: %s", code, errOut)
 	for _, want := range []string{"a is past it, which an operator skipped", "b is past it", "c has not had it: it is at 6"} {
-		if !strings.Contains(out, "  "+want+"\n") {
-			t.Errorf("no %q in\n%s", want, out)
-		}
+		check.That(t, strings.Contains(out, "  "+want+"\n"), "no %q in\n%s", want, out)
 	}
 }
 
@@ -37,9 +35,7 @@ func TestNeverComes(t *testing.T) {
 			"/operations":       `{"operations":[]}`,
 			"/consumers":        `{"consumers":[{"consumer":"a","delivered":9}]}`,
 		}[r.URL.Path+strings.TrimSuffix("?after="+r.URL.Query().Get("after"), "?after=")]
-		if !found {
-			t.Errorf("asked for %s", r.URL)
-		}
+		check.That(t, found, "asked for %s", r.URL)
 		_, _ = io.WriteString(w, answer)
 	})
 	const skipped = "q@7: skipped 2026-01-02T03:04:05Z: no message will ever have this place\n  7\t\t(the gap was open for 2m0s)\n"
@@ -50,9 +46,8 @@ func TestNeverComes(t *testing.T) {
 		{"q@8", "q@8: in order, and no longer stored\n  a is past it\n"},
 	} {
 		out, errOut, code := prints(t, "--url", api, "inspect", c.message)
-		if code != exitDone || out != c.want {
-			t.Errorf("%s: exit %d\n%s%s", c.message, code, out, errOut)
-		}
+		check.That(t, code == exitDone && out == c.want,
+			"%s: exit %d\n%s%s", c.message, code, out, errOut)
 	}
 }
 
@@ -66,9 +61,7 @@ func TestInspectAnswer(t *testing.T) {
 		"/consumers":  `{"consumers":[{"consumer":"a","delivered":7,` + answer + `},{"consumer":"b","delivered":8,` + answer + `}]}`,
 	})
 	out, errOut, code := prints(t, "--url", api, "inspect", "q@7")
-	if code != exitDone {
-		t.Fatalf("exit %d: %s", code, errOut)
-	}
+	check.Need(t, code == exitDone, "exit %d: %s", code, errOut)
 	if text := out; strings.Count(text, "its sink answered 202 queued") != 1 || !strings.Contains(text, " in 34 ms, ") || strings.Contains(text, "\x1b") {
 		t.Errorf("shown:\n%s", text)
 	}

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // TestUsage: a line that is wrong is exit code 2, with the verb whose help says more, and a
@@ -75,9 +77,7 @@ func TestUsage(t *testing.T) {
 func TestHelpNamesTheValues(t *testing.T) {
 	var c commands
 	parser, err := kong.New(&c, kong.Vars{"version": ""}, groups)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	for _, verb := range parser.Model.Leaves(true) {
 		for _, f := range verb.Flags {
 			values, ok := strings.CutPrefix(f.Enum, ",")

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/printable"
 	"github.com/streamsort/streamsort/internal/view"
@@ -86,13 +87,10 @@ func TestGroups(t *testing.T) {
 		`blocked failed "boom" 30 queues: 10 blocked, 10 held, 10 retrying`, `blocked missing "" 1 queue blocked`,
 		`held failed "away" 3 queues held`, `retrying failed "bang" 40 queues retrying`,
 	}
-	if !slices.Equal(got, want) || more {
-		t.Fatalf("%q, more %t; want %q", got, more, want)
-	}
+	check.Need(t, slices.Equal(got, want) && !more, "%q, more %t; want %q", got, more, want)
 	first := groups[0]
-	if !first.Since.Equal(now.Add(-29*time.Minute)) || first.Age != 29*60 {
-		t.Errorf("the largest is %+v", first)
-	}
+	check.That(t, first.Since.Equal(now.Add(-29*time.Minute)) && first.Age == 29*60,
+		"the largest is %+v", first)
 	if len(first.Examples) != view.MaxExamples || first.Examples[0].Queue != "q29" || first.Examples[0].Error != "boom of q29" {
 		t.Errorf("its examples are %+v", first.Examples)
 	}
@@ -126,16 +124,12 @@ func TestWhy(t *testing.T) {
 		}
 	}
 	want := []string{"blocked c", "blocked g", "in-doubt f", "gap ", "held e", "retrying d", "paused c", "catching-up b"}
-	if !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
+	check.That(t, slices.Equal(got, want), "%q, want %q", got, want)
 	for i, want := range map[int]string{
 		0: `streamsort redrive 'it'\''s' c --reason TEXT`, 1: `streamsort rewind 'it'\''s' g --start 42 --reason TEXT`,
 		2: `streamsort consumer settle 'it'\''s' f 7-ab COMMITTED --reason TEXT`, 6: `streamsort resume 'it'\''s' c --reason TEXT`,
 	} {
-		if reasons[i].Type[0] != want {
-			t.Errorf("%s, want %s", reasons[i].Type[0], want)
-		}
+		check.That(t, reasons[i].Type[0] == want, "%s, want %s", reasons[i].Type[0], want)
 	}
 	if reasons[0].Error != "boom" || !strings.Contains(reasons[0].Text, "42 failed 5 times") || !strings.Contains(reasons[6].Text, "night") {
 		t.Errorf("%+v", reasons)

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/ui"
 )
 
@@ -21,9 +22,7 @@ func look(t *testing.T, page http.Handler, address, token string) string {
 	answer := httptest.NewRecorder()
 	request := httptest.NewRequest(http.MethodGet, "http://localhost/"+address, nil)
 	page.ServeHTTP(answer, request.WithContext(context.WithValue(t.Context(), tokenOf{}, token)))
-	if answer.Code != http.StatusOK {
-		t.Fatalf("%d: %s", answer.Code, answer.Body)
-	}
+	check.Need(t, answer.Code == http.StatusOK, "%d: %s", answer.Code, answer.Body)
 	return answer.Body.String()
 }
 
@@ -33,9 +32,7 @@ func inOrder(t *testing.T, body string, texts ...string) {
 	rest := body
 	for _, text := range texts {
 		_, after, is := strings.Cut(rest, text)
-		if !is {
-			t.Fatalf("it has no %q, or not there:\n%s", text, body)
-		}
+		check.Need(t, is, "it has no %q, or not there:\n%s", text, body)
 		rest = after
 	}
 }
@@ -72,9 +69,7 @@ func stack(t *testing.T, summary string) (url string, lists *atomic.Int64) {
 func TestOverview(t *testing.T) {
 	url, _ := stack(t, failing)
 	page, err := ui.New(ui.Options{URL: url, Operate: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	inOrder(t, look(t, page, "overview", ""),
 		"21 queues fail, for 1 cause.", "1 queue waits for a message that is missing.",
 		`href="consumers?state=blocked"`, "<b>21</b>", `href="queues?state=gap"`, "<b>1</b>", `href="consumers?state=paused"`,
@@ -96,9 +91,7 @@ func TestOpenBreaker(t *testing.T) {
 	url, _ := stack(t, `{"states":{"held":{"count":1}},
 		"groups":[{"consumer":"books","state":"held","states":[{"state":"held","count":1}],"cause":"open","error":"refused","count":1,"examples":[{"queue":"q"}]}]}`)
 	page, err := ui.New(ui.Options{URL: url})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	inOrder(t, look(t, page, "overview", ""),
 		"1 queue fails, for 1 cause.", "A sink is away: its circuit breaker is open.", `href="consumers?consumer=books&amp;state=held"`, ">books<", "refused", ">q<")
 }
@@ -110,9 +103,7 @@ func TestOverviewIsCheap(t *testing.T) {
 		token, _ := ctx.Value(tokenOf{}).(string)
 		return token, nil
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	for i, token := range []string{"a", "b", "a"} {
 		look(t, page, "overview", token)
 		if want := int64(min(i+1, 2)); lists.Load() != want {
@@ -131,9 +122,7 @@ func TestGroup(t *testing.T) {
 	body := shown(page, "consumers?state=blocked&error=HTTP+%23").Body.String()
 	inOrder(t, body, `name="pick" form="picks" value="[&#34;a&#34;,&#34;c&#34;]"`, ">paused<", ">blocked<", ">7<", ">3<", "attempt 5", "HTTP 500",
 		`name="state" value="blocked"`, "<option>redrive</option><option>skip</option>", `id="act-on-all" href="bulk?error=HTTP&#43;%23&amp;state=blocked"`)
-	if strings.Contains(body, "refused") {
-		t.Errorf("it has one of another group:\n%s", body)
-	}
+	check.That(t, !strings.Contains(body, "refused"), "it has one of another group:\n%s", body)
 }
 
 // TestTabs: only where there is any chain is there a tab of them, and one of bulk operations where they are allowed.
@@ -185,9 +174,7 @@ func TestSearch(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	page, err := ui.New(ui.Options{URL: server.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	for asked, want := range map[string]string{
 		"orders": "queue?queue=orders", "+orders+": "queue?queue=orders", "o@7": "queue?queue=o%407", "ordi": "queue?queue=ordinary",
 		"orders@17": "message?queue=orders&seq=17", "orders@m-1": "message?queue=orders&seq=2001",
@@ -203,9 +190,7 @@ func TestSearch(t *testing.T) {
 		"%3Cb%3E":    {"No queue, and no chain,", "&lt;b&gt;", "A message's id alone", "not found"},
 	} {
 		answer := shown(page, "search?q="+asked)
-		if answer.Code != http.StatusOK {
-			t.Fatalf("%s: %d %s", asked, answer.Code, answer.Body)
-		}
+		check.Need(t, answer.Code == http.StatusOK, "%s: %d %s", asked, answer.Code, answer.Body)
 		inOrder(t, answer.Body.String(), want...)
 	}
 	if answer := shown(page, "search?q="); answer.Code != http.StatusBadRequest {

@@ -61,7 +61,8 @@ func incident(ctx context.Context, w *world) error {
 	if err == nil {
 		missing := plain(queue(bad), 6, "6", "")
 		err = o.handle(ctx, "a gap", []message{plain(queue(bad), 7, "7", "")}, []look{
-			{"gap\twarning\t1", []string{"doctor"}}, {queue(bad), []string{"queue", "--state", "gap"}},
+			{"gap\twarning\t1", []string{"doctor"}},
+			{queue(bad), []string{"queue", "--state", "gap"}},
 			{"waits for a message", []string{"why", queue(bad)}},
 		}, func() error {
 			w.account.note(missing)

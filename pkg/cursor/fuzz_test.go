@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/table"
 )
@@ -20,7 +21,8 @@ func FuzzParseSeq(f *testing.F) {
 		if err != nil {
 			return
 		}
-		failIf(t, seq < 0 || strconv.FormatInt(seq, 10) != text, "%q was read as %d", text, seq)
+		check.That(t, seq >= 0 && strconv.FormatInt(seq, 10) == text,
+			"%q was read as %d", text, seq)
 	})
 }
 
@@ -42,11 +44,12 @@ func FuzzStreamRecord(f *testing.F) {
 			return // Lambda hands out JSON
 		}
 		event := table.StreamEvent{Records: []json.RawMessage{json.RawMessage(record)}}
-		s := must(cursor.New(cursor.NewMemory(), nil))
+		s := check.Get(cursor.New(cursor.NewMemory(), nil))
 		one := cursor.Message{Queue: "q", Seq: 1}
-		check(t, s.Put(t.Context(), one)[0].Err)
+		check.OK(t, s.Put(t.Context(), one)[0].Err)
 		response, err := cursor.StatelessConsumer(s, cursor.Names{}, func(_ context.Context, b cursor.Batch) error {
-			failIf(t, b.Queue == "q" && b.To > 1, "batch %d to %d of a queue with one message", b.From, b.To)
+			check.That(t, b.Queue != "q" || b.To <= 1,
+				"batch %d to %d of a queue with one message", b.From, b.To)
 			return nil
 		}, nil)(t.Context(), event)
 		if n := len(response.BatchItemFailures); err == nil && n > 1 {

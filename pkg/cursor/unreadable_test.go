@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/tally"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -24,7 +25,7 @@ func TestACursorThatCannotBeReadIsPassedOver(t *testing.T) {
 		m.Seq = 3 // leaves a gap open
 		b.put(m)
 	}
-	must(b.tables.Do(t.Context(), ddb.Update{
+	check.Get(b.tables.Do(t.Context(), ddb.Update{
 		Op:  ddb.Op{Op: "newer layout", Table: &cursor.Names{}.Tables()[1]},
 		Key: ddb.Fields{"queue": ddb.Text("b")}.Item(), Do: []ddb.Action{ddb.Path("v").Set(ddb.Int(99))},
 	}))
@@ -38,10 +39,12 @@ func TestACursorThatCannotBeReadIsPassedOver(t *testing.T) {
 		}},
 		Delivered: func(context.Context, string) (int64, bool, error) { return 0, true, nil },
 	})
-	failIf(t, err == nil || strings.Count(err.Error(), `queue "b"`) != 3,
+	check.That(t, err != nil && strings.Count(err.Error(), `queue "b"`) == 3,
 		"error %v, want each round to name the queue", err)
-	failIf(t, !report.Round.Ended || report.OpenGaps != 2 || report.Failed != 3 || report.Kept != 4 || report.Queues != 4, "%+v; want rounds that ended, two gaps, 3 failures, 4 kept", report)
-	failIf(t, visited["a"] != 2 || visited["c"] != 2,
+	check.That(t, report.Round.Ended && report.OpenGaps == 2 && report.Failed == 3 &&
+		report.Kept == 4 && report.Queues == 4,
+		"%+v; want rounds that ended, two gaps, 3 failures, 4 kept", report)
+	check.That(t, visited["a"] == 2 && visited["c"] == 2,
 		"visited %v, want a and c by both rounds", visited)
 }
 
@@ -56,7 +59,7 @@ func TestACursorThatCannotBeReadWidensNoRound(t *testing.T) {
 		m.Seq = 3 // leaves a gap open: it is shown to each round
 		b.put(m)
 	}
-	must(b.tables.Do(t.Context(), ddb.Update{
+	check.Get(b.tables.Do(t.Context(), ddb.Update{
 		Op:  ddb.Op{Op: "newer layout", Table: &cursor.Names{}.Tables()[1]},
 		Key: ddb.Fields{"queue": ddb.Text("b")}.Item(), Do: []ddb.Action{ddb.Path("v").Set(ddb.Int(99))},
 	}))
@@ -81,8 +84,8 @@ func TestACursorThatCannotBeReadWidensNoRound(t *testing.T) {
 		t.Errorf("visits %v, want none by the third round", visits)
 	}
 	for _, name := range []string{"gaps", "full"} {
-		progress := must(b.memory.Inside().SweepProgress(t.Context(), name))
-		failIf(t, progress.Failed != (name == "full"),
+		progress := check.Get(b.memory.Inside().SweepProgress(t.Context(), name))
+		check.That(t, progress.Failed == (name == "full"),
 			"%s: %+v; want the next full round to look as far back, and no other", name, progress)
 	}
 }

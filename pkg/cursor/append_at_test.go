@@ -1,7 +1,6 @@
 package cursor_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -233,13 +232,9 @@ func TestEveryRequestOfAnAppendAtASeqGoesWrongOnce(t *testing.T) {
 		"next": batch("", 3, 4, 5), "again and more": batch("", seqs(1, 5)...), "with a hole": batch("", 3, 4, 6), "two items": batch("", seqs(3, 503)...),
 	} {
 		for _, flush := range []bool{false, true} {
-			for _, fault := range ddbtest.EveryFault() {
-				for k := 1; appendAtGoesWrong(t, name, flush, do, fault, k); k++ {
-					if k > 100 {
-						t.Fatal("more than 100 requests")
-					}
-				}
-			}
+			eachFault(t, func(fault ddbtest.Fault, k int) bool {
+				return appendAtGoesWrong(t, name, flush, do, fault, k)
+			})
 		}
 	}
 }
@@ -291,17 +286,4 @@ func appendAtGoesWrong(t *testing.T, name string, flush bool, do []cursor.Messag
 	check.That(t, cur.Position == last,
 		"%s, %s at request %d: the position is %d, want %d", name, fault, k, cur.Position, last)
 	return true
-}
-
-// TestAnAppendAtToAnErasedQueue: one that remembers the queue says that it is erased.
-func TestAnAppendAtToAnErasedQueue(t *testing.T) {
-	b := newBench(t, nil)
-	b.putAt(b.sorter, batch("", 1, 2, 3))
-	other := b.process(cursor.Options{})
-	stub := check.Get(other.Erase(t.Context(), "q", "op"))
-	check.Get(other.Steps().EraseMore(t.Context(), stub, func(context.Context) (bool, error) {
-		return false, nil
-	}))
-	want := `queue "q" was erased: its name cannot be used again`
-	b.want("put", b.putAt(b.sorter, batch("", 1)), want)
 }

@@ -102,6 +102,7 @@ func TestErasing(t *testing.T) {
 	}
 	err = late.Put(ctx, body(61))[0].Err
 	refusesErased(t, "late", err)
+	refusesErased(t, "a seq that was passed, not stale", late.Put(ctx, body(1))[0].Err)
 	b.holds("left behind by who was late", "q", 1, 0)
 	b.now = b.now.Add(cursor.EraseGrace)
 	report, _ := b.sweep(cursor.SweepOptions{})
@@ -257,19 +258,6 @@ func TestErasingGoesWrong(t *testing.T) {
 			same(t, fmt.Sprintf("%s %d", fault, k), remains, cursor.Remains{})
 		}
 	}
-}
-
-// TestErasedIsNotStale: a reader that remembers a position learns that the queue was erased, not that the
-// message came too late.
-func TestErasedIsNotStale(t *testing.T) {
-	b := newBench(t, nil)
-	b.put(body(1))
-	warm := b.process(cursor.Options{})
-	err := warm.Put(t.Context(), body(2))[0].Err
-	check.OK(t, err)
-	check.Get(b.sorter.Steps().EraseMore(t.Context(), b.erase("q"), nil))
-	err = warm.Put(t.Context(), body(1))[0].Err
-	refusesErased(t, "a seq that was passed", err)
 }
 
 // TestErasingBehindStaleReads: what a read that is not strong does not show is deleted all the same.

@@ -3,28 +3,12 @@ package cursor_test
 import (
 	"context"
 	"encoding/json"
-	"strconv"
 	"testing"
 
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/table"
 )
-
-// FuzzParseSeq: a seq has one spelling, and no text makes it panic.
-func FuzzParseSeq(f *testing.F) {
-	for _, seed := range []string{"", "0", "1", "01", "-1", "+1", " 1", "1e3", "1.0", "9223372036854775807", "9223372036854775808", "١"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		seq, err := cursor.ParseSeq(text)
-		if err != nil {
-			return
-		}
-		check.That(t, seq >= 0 && strconv.FormatInt(seq, 10) == text,
-			"%q was read as %d", text, seq)
-	})
-}
 
 // FuzzStreamRecord: whatever stands in a record, the handlers of both streams
 // answer that it went well, name it as failed, or fail as a whole; and what

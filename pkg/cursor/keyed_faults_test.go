@@ -115,13 +115,9 @@ func TestEveryRequestOfAKeyedQueueGoesWrongOnce(t *testing.T) {
 		}, log(many("b", 2)) + " a000x! " + log(many("c", 2))},
 	} {
 		t.Run(operation.name, func(t *testing.T) {
-			for _, fault := range ddbtest.EveryFault() {
-				for k := 1; keyedGoesWrong(t, operation.prepare, operation.do, operation.want, fault, k); k++ {
-					if k > 200 {
-						t.Fatal("more than 200 requests")
-					}
-				}
-			}
+			eachFault(t, func(fault ddbtest.Fault, k int) bool {
+				return keyedGoesWrong(t, operation.prepare, operation.do, operation.want, fault, k)
+			})
 		})
 	}
 }

@@ -151,21 +151,6 @@ func TestSorterAsynchronous(t *testing.T) {
 	same(t, "moves", advance.Moves, []cursor.Range{{From: 1, To: 3}})
 }
 
-func TestSorterGroup(t *testing.T) {
-	b := newBench(t, nil)
-	group := []cursor.Message{body(2), body(4), body(1), {Queue: "other", Seq: 1}, body(2)}
-	results := b.sorter.Put(t.Context(), group...)
-	check.OK(t, results[0].Err)
-	var got []string
-	for _, r := range results {
-		got = append(got, fmt.Sprintf("%s/%d %s %d→%d", r.Queue, r.Seq, r.Outcome, r.Old, r.New))
-	}
-	want := []string{
-		"q/2 advanced 0→2", "q/4 parked 0→2", "q/1 advanced 0→2", "other/1 advanced 0→1", "q/2 duplicate 0→2",
-	}
-	same(t, "results", got, want)
-}
-
 func TestSorterRefusesWhatIsOutOfBounds(t *testing.T) {
 	long := strings.Repeat("x", 1025)
 	for _, c := range []struct {
@@ -211,6 +196,12 @@ func TestSorterRefusesWhatIsOutOfBounds(t *testing.T) {
 
 func TestSorterAtTheEndsOfTheRange(t *testing.T) {
 	b := newBench(t, withSettings(func(s *cursor.Settings) { s.First = 0 }))
+	check.Get(b.sorter.Configure(t.Context(), "q", cursor.Change{}))
+	cur := check.Get(b.sorter.Steps().Recheck(t.Context(), "q")).Cursor
+	check.That(t, cur.Position == -1 && cur.MaxParked == -1, "nothing known is not seq 0: %+v", cur)
+	check.Get(b.memory.Inside().PutMessage(t.Context(), body(2)))
+	cur = check.Get(b.sorter.Steps().Heal(t.Context(), "q", 2)).Cursor
+	check.That(t, cur.Position == -1 && cur.MaxParked == 2, "healed: %+v", cur)
 	b.want("seq 0", b.put(body(0)), "advanced -1→0")
 	b.want("far beyond", b.put(body(math.MaxInt64)), "full 0→0")
 
@@ -343,19 +334,4 @@ func TestReadLooksStronglyWhereARangeIsNotComplete(t *testing.T) {
 		}
 		check.That(t, next == 9, "hidden %v: read up to %d, want 8", hide, next-1)
 	}
-}
-
-func TestReadStopsAtWhatIsMissing(t *testing.T) {
-	b := newBench(t, nil)
-	b.put(body(1))
-	b.memory.Expire(b.now.Add(365 * 24 * time.Hour))
-	b.put(body(2))
-	var missing *cursor.MissingError
-	read := 0
-	for _, err := range b.sorter.Read(t.Context(), "q", 0, 2) {
-		check.Need(t, errors.As(err, &missing) && missing.Seq == 1,
-			"error %v, want that seq 1 is missing", err)
-		read++
-	}
-	check.That(t, read == 1, "%d answers, want 1", read)
 }

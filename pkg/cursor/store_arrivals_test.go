@@ -2,10 +2,9 @@ package cursor_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/base64"
 	"fmt"
-	"sync"
+	"slices"
 	"testing"
 	"time"
 
@@ -422,25 +421,17 @@ func TestStoreKeepArrival(t *testing.T) {
 func TestStoreRacingAllocations(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		create(t, s, arrivalCursor(q))
-		const racers = 16
-		var group sync.WaitGroup
-		var mu sync.Mutex
-		ends := map[int64]bool{}
-		for i := range racers {
-			group.Go(func() {
-				c, done, err := s.Inside().Allocate(context.WithoutCancel(t.Context()), q, entries(fmt.Sprint("racer", i), 2), cursor.Range{}, at)
-				if err != nil || !done {
-					t.Error(done, err)
-				}
-				mu.Lock()
-				ends[c.Position] = true
-				mu.Unlock()
-			})
+		var ends [16]int64
+		race(func(i int) {
+			two := entries(fmt.Sprint("racer", i), 2)
+			c, given := check.Get2(s.Inside().Allocate(t.Context(), q, two, cursor.Range{}, at))
+			same(t, "given", given, true)
+			ends[i] = c.Position
+		})
+		slices.Sort(ends[:])
+		for i, end := range ends {
+			same(t, "ends", end, 2*int64(i)+2)
 		}
-		group.Wait()
-		same(t, "different seqs", len(ends), racers)
-		c := standing(t, s, q)
-		same(t, "position", c.Position, 2*racers)
-		same(t, "entries", c.Tail.Len(), 2*racers)
+		same(t, "entries", standing(t, s, q).Tail.Len(), 2*len(ends))
 	})
 }

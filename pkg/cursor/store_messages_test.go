@@ -1,10 +1,8 @@
 package cursor_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -201,41 +199,18 @@ func TestStoreKeepUntil(t *testing.T) {
 	})
 }
 
-func TestStoreQueuesApart(t *testing.T) {
-	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
-		a, b := q+"a", q+"b"
-		create(t, s, newCursor(a))
-		create(t, s, newCursor(b))
-		put(t, s, wholeMessage(a, 1), wholeMessage(b, 1), wholeMessage(b, 2))
-		_, _, err := s.Inside().Move(t.Context(), b, cursor.Range{From: 0, To: 2}, 0, at)
-		check.OK(t, err)
-		same(t, "a", standing(t, s, a), newCursor(a))
-		page := check.Get(s.Inside().Messages(t.Context(), queuelog.Query{Queue: a, First: 0, Last: 9, Strong: true}))
-		same(t, "messages of a", page.Messages, []cursor.Message{wholeMessage(a, 1)})
-	})
-}
-
 // TestStoreRacingPuts has many puts under one seq: all get the same one.
 func TestStoreRacingPuts(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
-		const racers = 16
-		ids := make([]string, racers)
-		var group sync.WaitGroup
-		for i := range racers {
-			group.Go(func() {
-				m := wholeMessage(q, 1)
-				m.ID = fmt.Sprint(i)
-				there, err := s.Inside().PutMessage(context.WithoutCancel(t.Context()), m)
-				if err != nil {
-					t.Error(err)
-				}
-				ids[i] = there.ID
-			})
-		}
-		group.Wait()
+		var ids [16]string
+		race(func(i int) {
+			m := wholeMessage(q, 1)
+			m.ID = fmt.Sprint(i)
+			ids[i] = check.Get(s.Inside().PutMessage(t.Context(), m)).ID
+		})
 		stored, _ := check.Get2(s.Inside().Message(t.Context(), q, 1))
-		for i, id := range ids {
-			same(t, fmt.Sprintf("what put %d got", i), id, stored.ID)
+		for _, id := range ids {
+			same(t, "what a put got", id, stored.ID)
 		}
 	})
 }

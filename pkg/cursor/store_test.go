@@ -98,7 +98,7 @@ func wholeMessage(queue string, seq int64) cursor.Message {
 	return cursor.Message{
 		Queue: queue, Seq: seq, ID: "id", Body: []byte{0, 1, 0xff}, ContentType: "text/plain",
 		Attributes: map[string]string{"a": "1", "empty": ""}, EnqueuedAt: at, ExpiresOn: at.Add(time.Hour),
-		Digest: []byte("0123456789abcdef"), Op: []byte("12345678"),
+		Digest: []byte("0123456789abcdef"), Op: []byte("12345678"), Trace: traceA,
 	}
 }
 

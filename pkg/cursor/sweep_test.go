@@ -69,15 +69,6 @@ func TestSweepSkips(t *testing.T) {
 	b.want("the queue goes on", b.put(body(5)), "advanced 4→5")
 }
 
-func TestSweepWaits(t *testing.T) {
-	b := newBench(t, nil)
-	b.put(body(3))
-	b.now = b.now.Add(1000 * time.Hour)
-	report := b.announces("policy wait", cursor.SweepOptions{})
-	check.That(t, report.OpenGaps == 1 && report.OldestGap == 1000*time.Hour,
-		"report %+v, want one open gap of 1000 hours", report)
-}
-
 func TestSweepTriesAnAnnouncementAgain(t *testing.T) {
 	b := newBench(t, withSettings(func(s *cursor.Settings) { s.Policy, s.GapAfter = cursor.PolicySkip, time.Second }))
 	b.put(body(2))

@@ -157,17 +157,6 @@ func TestTracesAreValidated(t *testing.T) {
 	}
 }
 
-// TestTracesAreStored on every engine, in each kind of item.
-func TestTracesAreStored(t *testing.T) {
-	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
-		m := wholeMessage(q, 1)
-		m.Trace = traceA
-		check.Get(s.Inside().PutMessage(t.Context(), m))
-		got, _ := check.Get2(s.Inside().Message(t.Context(), q, 1))
-		same(t, "message", got, m)
-	})
-}
-
 // What messages with a trace of their own have together is bounded with it: an item of DynamoDB has
 // 400 KB.
 func TestTracesCountInAnArrival(t *testing.T) {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/check"
-	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -170,15 +169,6 @@ func TestVerifyOrderItems(t *testing.T) {
 		fmt.Sprintf("%d to 200: %d; %d to %d is not stored", from, 200-to, from, to))
 	b.drop(0, "seq", orders[0])
 	b.want("nor are those before", b.verified(0, all), fmt.Sprintf("0 to 200: %d, %d gone", 200-to, to))
-}
-
-func TestVerifyKeyed(t *testing.T) {
-	b := newBench(t, nil)
-	b.putKeyed(keyedOf("c", "1"), keyedOf("a", "1"), keyedOf("b", "1"))
-	b.later(time.Minute)
-	b.settle(sortkey.EverySortKey)
-	b.putKeyed(keyedOf("a", "2"))
-	b.want("whole", b.verified(0, all), "0 to 4: 4")
 }
 
 // TestVerifyIsBroken off, and says why.

@@ -362,7 +362,8 @@ func TestRawEventsOfWebhooks(t *testing.T) {
 		`{"status":200,"outcome":"advanced","queue":"twins","seq":1,`, `{"status":409,"outcome":"conflict","queue":"twins","seq":1,`,
 		`{"status":200,"outcome":"duplicate","queue":"twins","seq":1,`, `{"status":200,"outcome":"advanced","queue":"twins","seq":2,`)
 	s.Want("two of one seq", s.post("queue=q&seq=n", `[{"q":"numbers","n":1},{"q":"numbers","n":1,"x":1}]`), 200, `{"status":409,"outcome":"conflict","queue":"numbers","seq":1,`)
-	full := s.post("queue=q&seq=n", `[{"q":"numbers","n":9007199254740991},{"q":"numbers","n":9007199254740991,"x":1}]`)
+	full := s.post("queue=q&seq=n",
+		`[{"q":"numbers","n":9007199254740991},{"q":"numbers","n":9007199254740991,"x":1}]`)
 	check.That(t, strings.Count(full.Body, `"outcome":"full"`) == 2,
 		"two too far ahead: %s", full.Body)
 	segment := "each=" + url.QueryEscape("batch[]") + "&id=messageId&queue=" + url.QueryEscape("userId | anonymousId")

@@ -28,7 +28,8 @@ func TestListQueues(t *testing.T) {
 	tenants := httpapitest.New(t, runtime.Around(io.Discard, headroom, ofTenants.api().Handle))
 	for _, queue := range []string{"@acme/a", "@acme/b", "@acme-eu/a", "a", "b"} {
 		check.Get(sorter.Configure(t.Context(), queue, cursor.Change{}))
-		check.OK(t, s.trouble.Put(t.Context(), trouble.Row{State: trouble.Gap, Queue: queue, Since: time.Now()}))
+		check.OK(t,
+			s.trouble.Put(t.Context(), trouble.Row{State: trouble.Gap, Queue: queue, Since: time.Now()}))
 	}
 	list := func(as string, query url.Values) string {
 		var all []string

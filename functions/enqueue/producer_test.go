@@ -55,7 +55,8 @@ func TestInvoke(t *testing.T) {
 			serveLambda(t, s.handle)
 			s.Want("bounded", s.Request("PUT", "/queues", "", `{"queue":"q","maxAhead":3}`), 200)
 			transport := check.Get(producer.Invoke("arn:aws:lambda:eu-west-1:123456789012:function:enqueue:"+alias, ""))
-			p := check.Get(producer.New(transport, &producer.Options{MinBackOff: time.Millisecond, MaxBackOff: 20 * time.Millisecond}))
+			p := check.Get(producer.New(transport,
+				&producer.Options{MinBackOff: time.Millisecond, MaxBackOff: 20 * time.Millisecond}))
 			ctx := t.Context()
 			var futures []*producer.Future
 			for _, seq := range []int64{9, 8, 7, 6, 5, 4, 3, 2, 1} {
@@ -126,7 +127,8 @@ func TestProducerAppends(t *testing.T) {
 		p := check.Get(producer.New(transport, nil))
 		var futures []*producer.Future
 		for seq := first; seq <= last; seq++ {
-			f := check.Get(p.Send(t.Context(), producer.Message{Queue: "log", Seq: &seq, Kind: "arrival", Body: fmt.Append(nil, seq)}))
+			f := check.Get(p.Send(t.Context(),
+				producer.Message{Queue: "log", Seq: &seq, Kind: "arrival", Body: fmt.Append(nil, seq)}))
 			futures = append(futures, f)
 		}
 		check.OK(t, p.Close(t.Context()))

@@ -83,7 +83,8 @@ func FuzzTenant(f *testing.F) {
 		sorter := check.Get(cursor.New(memory, nil))
 		others := []string{"@globex/q", "q"}
 		for _, queue := range others {
-			check.OK(t, sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1, ID: "i", Body: []byte(`"secret"`)})[0].Err)
+			check.OK(t,
+				sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1, ID: "i", Body: []byte(`"secret"`)})[0].Err)
 		}
 		before := check.Get(sorter.Status(t.Context(), "@globex/q"))
 		event := check.Get(json.Marshal(map[string]any{

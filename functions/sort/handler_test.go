@@ -153,9 +153,11 @@ func TestHandlerSettles(t *testing.T) {
 	sorter := newSorter(t)
 	kind, drop, keyType, none, window := cursor.KindKeyed, cursor.LateDrop, sortkey.KeyType("number"), time.Duration(0), 10*time.Second
 	for queue, settle := range map[string]*time.Duration{"now": &none, "later": &window} {
-		check.Get(sorter.Configure(t.Context(), queue, cursor.Change{Kind: &kind, KeyType: &keyType, Late: &drop, Settle: settle}))
+		check.Get(sorter.Configure(t.Context(), queue,
+			cursor.Change{Kind: &kind, KeyType: &keyType, Late: &drop, Settle: settle}))
 	}
-	check.OK(t, sorter.Put(t.Context(), cursor.Message{Queue: "arrivals", Seq: cursor.NoSeq, ID: "1"})[0].Err)
+	check.OK(t,
+		sorter.Put(t.Context(), cursor.Message{Queue: "arrivals", Seq: cursor.NoSeq, ID: "1"})[0].Err)
 	var records []string
 	put := func(queue string, key int, prev string) {
 		t.Helper()

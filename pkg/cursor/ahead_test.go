@@ -25,7 +25,8 @@ func TestAClockThatIsAhead(t *testing.T) {
 		now := at
 		defaults := cursor.DefaultSettings()
 		defaults.Settle = 0
-		sorter := check.Get(cursor.New(s, &cursor.Options{Now: func() time.Time { return now }, Defaults: &defaults}))
+		sorter := check.Get(cursor.New(s,
+			&cursor.Options{Now: func() time.Time { return now }, Defaults: &defaults}))
 		put := func(m cursor.Message) cursor.Result {
 			t.Helper()
 			return sorter.Put(t.Context(), m)[0]

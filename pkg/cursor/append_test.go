@@ -207,10 +207,13 @@ func TestKindsAreKeptApart(t *testing.T) {
 	b.want("append", b.append(arrival("a")), "advanced 1-1")
 	numbered := arrival("a")
 	numbered.Queue = "numbered"
-	refuses(t, "append to a numbered queue", check.Err(appendTo(t.Context(), b.sorter, numbered)), "seq")
+	refuses(t, "append to a numbered queue", check.Err(appendTo(t.Context(), b.sorter, numbered)),
+		"seq")
 	arrivalKind, numberedKind := cursor.KindArrival, cursor.KindNumbered
-	check.Fails(t, check.Err(b.sorter.Configure(t.Context(), "q", cursor.Change{Kind: &numberedKind})), cursor.ErrFixed, "another kind")
-	check.Fails(t, check.Err(b.sorter.Configure(t.Context(), "numbered", cursor.Change{Kind: &arrivalKind})), cursor.ErrFixed, "another kind")
+	check.Fails(t, check.Err(b.sorter.Configure(t.Context(), "q", cursor.Change{Kind: &numberedKind})),
+		cursor.ErrFixed, "another kind")
+	check.Fails(t,
+		check.Err(b.sorter.Configure(t.Context(), "numbered", cursor.Change{Kind: &arrivalKind})), cursor.ErrFixed, "another kind")
 	first := int64(100)
 	cur, err := b.sorter.Configure(t.Context(), "made", cursor.Change{Kind: &arrivalKind, First: &first})
 	check.That(t, err == nil && cur.Settings.Kind == cursor.KindArrival && cur.TailFrom == 99,
@@ -267,7 +270,8 @@ func TestAppendRefusesWhatIsOutOfBounds(t *testing.T) {
 	b := newBench(t, nil)
 	other := arrival("a")
 	other.Messages[0].Body = nil
-	refuses(t, "two under one id", check.Err(appendGroup(t.Context(), b.sorter, []request{arrival("a"), other})), "messages[1].id")
+	refuses(t, "two under one id",
+		check.Err(appendGroup(t.Context(), b.sorter, []request{arrival("a"), other})), "messages[1].id")
 }
 
 func TestAnotherIdUnderOneKeyIsAConflict(t *testing.T) {
@@ -287,7 +291,8 @@ func TestAppendAtTheEndOfTheRange(t *testing.T) {
 	kind, first := cursor.KindArrival, int64(cursor.MaxSeq-2)
 	check.Get(b.sorter.Configure(t.Context(), "q", cursor.Change{Kind: &kind, First: &first}))
 	b.want("more than there are", b.append(several("four", 4)), "full")
-	results := check.Get(appendGroup(t.Context(), b.sorter, []request{several("two", 2), several("another two", 2), arrival("one")}))
+	results := check.Get(appendGroup(t.Context(), b.sorter,
+		[]request{several("two", 2), several("another two", 2), arrival("one")}))
 	b.want("fits", answer(results[0]), fmt.Sprintf("advanced %d-%d", first, first+1))
 	b.want("does not", answer(results[1]), "full")
 	b.want("nor what came behind", answer(results[2]), "full")

@@ -39,11 +39,16 @@ func TestErasedTakesNothing(t *testing.T) {
 	_, err := b.sorter.Erase(t.Context(), "q", "op")
 	check.That(t, errors.Is(err, cursor.ErrNoQueue), "a queue that is not there: %v", err)
 	warm, cold := b.process(cursor.Options{}), b.process(cursor.Options{})
+	in := func(id string) request {
+		r := arrival(id)
+		r.Queue = "a"
+		return r
+	}
 	for _, s := range []*cursor.Sorter{b.sorter, warm} {
 		check.OK(t, s.Put(t.Context(), body(1), body(2), body(4))[0].Err)
-		check.Get(appendTo(t.Context(), s, request{Queue: "a", ID: "1", Messages: []cursor.Message{{Body: []byte("1")}}}))
+		check.Get(appendTo(t.Context(), s, in("1")))
 	}
-	staged := check.Get(warm.Steps().Stage(t.Context(), cursor.KindArrival, request{Queue: "a", ID: "staged", Messages: []cursor.Message{{Body: []byte("1")}}}.put()...))
+	staged := check.Get(warm.Steps().Stage(t.Context(), cursor.KindArrival, in("staged").put()...))
 	if c := b.erase("q"); !c.Erased() || c.Erasure.Last != 2 || c.Erasure.Op != "op" {
 		t.Errorf("%+v", c)
 	}
@@ -54,9 +59,9 @@ func TestErasedTakesNothing(t *testing.T) {
 			refusesErased(t, name+": put", r.Err)
 			check.That(t, r.Outcome == "", "%s: %d is %s", name, seq, r.Outcome)
 		}
-		_, err := appendTo(t.Context(), s, request{Queue: "a", ID: name, Messages: []cursor.Message{{Body: []byte("1")}}})
+		_, err := appendTo(t.Context(), s, in(name))
 		refusesErased(t, name+": append", err)
-		_, err = appendTo(t.Context(), s, request{Queue: "a", ID: "1", Messages: []cursor.Message{{Body: []byte("1")}}})
+		_, err = appendTo(t.Context(), s, in("1"))
 		refusesErased(t, name+": append again", err)
 		_, err = s.Status(t.Context(), "q")
 		refusesErased(t, name+": status", err)
@@ -70,7 +75,7 @@ func TestErasedTakesNothing(t *testing.T) {
 		refusesErased(t, name+": recheck", err)
 	}
 	refusesErased(t, "place", warm.Steps().Place(t.Context(), staged[0]).Err)
-	_, err = cold.Steps().Stage(t.Context(), cursor.KindArrival, request{Queue: "a", ID: "new", Messages: []cursor.Message{{Body: []byte("1")}}}.put()...)
+	_, err = cold.Steps().Stage(t.Context(), cursor.KindArrival, in("new").put()...)
 	refusesErased(t, "stage", err)
 	if c, err := cold.Steps().ErasureOf(t.Context(), "q"); err != nil || !c.Erased() {
 		t.Errorf("%+v, %v", c, err)
@@ -92,7 +97,8 @@ func TestErasing(t *testing.T) {
 	check.OK(t, err)
 	c := b.erase("q")
 	b.now = b.now.Add(time.Minute)
-	same(t, "deleted", check.Get(b.sorter.Steps().EraseMore(ctx, c, nil)), cursor.Remains{Messages: 60})
+	same(t, "deleted", check.Get(b.sorter.Steps().EraseMore(ctx, c, nil)),
+		cursor.Remains{Messages: 60})
 	b.holds("after", "q", 0, 0)
 	b.holds("another", "q 2", 1, 0)
 	// Nothing is left, and it is too early to say that nothing comes.
@@ -168,7 +174,8 @@ func TestErasingGoesOn(t *testing.T) {
 		"%+v, %v; want all but the last one deleted, which never is", deleted, err)
 	b.holds("after it", "q", 1, 0)
 	all = true
-	check.Fails(t, check.Err(b.process(cursor.Options{}).Steps().EraseMore(t.Context(), c, nil)), cursor.ErrThrottled)
+	check.Fails(t, check.Err(b.process(cursor.Options{}).Steps().EraseMore(t.Context(), c, nil)),
+		cursor.ErrThrottled)
 	deleted = check.Get(b.sorter.Steps().EraseMore(t.Context(), c, nil))
 	same(t, "in the end", deleted, cursor.Remains{Messages: 1})
 }

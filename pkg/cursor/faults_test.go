@@ -38,7 +38,8 @@ func hurtOn(t *testing.T, faults *ddbtest.Faults, store *cursor.Store) *hurt {
 	h := &hurt{t: t, faults: faults, store: store, durable: map[int64]bool{}, now: time.Date(2126, 5, 6, 7, 8, 9, 0, time.UTC)}
 	settings := cursor.DefaultSettings()
 	settings.Policy, settings.GapAfter = cursor.PolicySkip, time.Minute
-	h.sorter = check.Get(cursor.New(h.store, &cursor.Options{ForEach: fanout.OneByOne, Defaults: &settings, Now: func() time.Time { return h.now }}))
+	h.sorter = check.Get(cursor.New(h.store,
+		&cursor.Options{ForEach: fanout.OneByOne, Defaults: &settings, Now: func() time.Time { return h.now }}))
 	return h
 }
 

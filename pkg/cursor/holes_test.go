@@ -139,6 +139,7 @@ func TestASweepSchedulesWhatItsWritersCouldNot(t *testing.T) {
 	for range 2 {
 		check.Get(s.Sweep(t.Context(), cursor.SweepOptions{}))
 	}
-	check.That(t, slices.Equal(slices.Compact(scheduled), []time.Duration{90 * time.Second, time.Minute}),
+	check.That(t,
+		slices.Equal(slices.Compact(scheduled), []time.Duration{90 * time.Second, time.Minute}),
 		"scheduled %v: want 90 s by the writer, a minute by the sweep", scheduled)
 }

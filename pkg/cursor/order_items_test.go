@@ -14,7 +14,8 @@ import (
 // orderItems are those of the queue.
 func (b *bench) orderItems() []queuelog.OrderItem {
 	b.t.Helper()
-	page := check.Get(b.memory.Inside().OrderItems(b.t.Context(), queuelog.Query{Queue: "q", Last: cursor.MaxSeq}))
+	page := check.Get(b.memory.Inside().OrderItems(b.t.Context(),
+		queuelog.Query{Queue: "q", Last: cursor.MaxSeq}))
 	return page.Items
 }
 

@@ -55,7 +55,8 @@ func (b *bench) parked(first, last int64, size int, recorded bool) {
 		b.t.Fatal(err)
 	}
 	for seq := first; seq <= last; seq++ {
-		check.Get(b.memory.Inside().PutMessage(b.t.Context(), cursor.Message{Queue: "q", Seq: seq, Body: body, Op: []byte("op"), Digest: []byte("digest")}))
+		check.Get(b.memory.Inside().PutMessage(b.t.Context(),
+			cursor.Message{Queue: "q", Seq: seq, Body: body, Op: []byte("op"), Digest: []byte("digest")}))
 	}
 }
 
@@ -128,7 +129,8 @@ func TestAPieceBeginsTheGapsAgeAnew(t *testing.T) {
 	b := newBench(t, nil)
 	b.parked(2, 2500, 100, false)
 	b.now = b.now.Add(time.Hour)
-	check.Get(b.memory.Inside().PutMessage(t.Context(), cursor.Message{Queue: "q", Seq: 1, Op: []byte("op"), Digest: []byte("digest")}))
+	check.Get(b.memory.Inside().PutMessage(t.Context(),
+		cursor.Message{Queue: "q", Seq: 1, Op: []byte("op"), Digest: []byte("digest")}))
 	_, err := b.invocation(9).Steps().Heal(t.Context(), "q", 1)
 	if cur := b.status(); err == nil || cur.Position == 0 || !cur.MovedAt.Equal(b.now) {
 		t.Errorf("%+v, %v; want a piece moved, and the gap's age from now", cur, err)

@@ -254,7 +254,8 @@ func TestSorterSkipsTheGapsThatAreOldEnough(t *testing.T) {
 	b.now = b.now.Add(30 * time.Second)
 	skip := func(limit int) string {
 		skipped, _ := check.Get2(b.sorter.Steps().SkipGap(t.Context(), "q", "old", time.Minute, limit))
-		return fmt.Sprintf("%v, position %d", skipped, check.Get(b.sorter.Status(t.Context(), "q")).Position)
+		return fmt.Sprintf("%v, position %d", skipped,
+			check.Get(b.sorter.Status(t.Context(), "q")).Position)
 	}
 	b.want("as far as the limit goes", skip(2), "[{0 2}], position 2")
 	b.want("the rest, and the next gap that is old", skip(2), "[{2 3} {4 5}], position 6")
@@ -276,9 +277,11 @@ func TestSorterConfigure(t *testing.T) {
 		t.Fatalf("changed: %+v, %v", cur, err)
 	}
 	b.want("in the new mode", b.put(body(6)), "stored 5→5")
-	check.Fails(t, check.Err(b.sorter.Configure(t.Context(), "q", cursor.Change{First: &low})), cursor.ErrFixed, "another first seq")
+	check.Fails(t, check.Err(b.sorter.Configure(t.Context(), "q", cursor.Change{First: &low})),
+		cursor.ErrFixed, "another first seq")
 	bad := cursor.Mode("neither")
-	refuses(t, "a mode that there is not", check.Err(b.sorter.Configure(t.Context(), "q", cursor.Change{Mode: &bad})), "mode")
+	refuses(t, "a mode that there is not",
+		check.Err(b.sorter.Configure(t.Context(), "q", cursor.Change{Mode: &bad})), "mode")
 }
 
 func TestNewNamesTheOptionThatIsOutOfBounds(t *testing.T) {

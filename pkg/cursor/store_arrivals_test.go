@@ -89,7 +89,8 @@ func arrivals(t *testing.T, s *cursor.Store, queue string, ids ...string) []curs
 	t.Helper()
 	var all []cursor.Arrival
 	for _, id := range ids {
-		found, left := check.Get2(s.Inside().Arrivals(t.Context(), queuelog.ArrivalQuery{Queue: queue, Keys: []sortkey.SortKey{sortkey.HashOf(id)}, Strong: true}))
+		found, left := check.Get2(s.Inside().Arrivals(t.Context(),
+			queuelog.ArrivalQuery{Queue: queue, Keys: []sortkey.SortKey{sortkey.HashOf(id)}, Strong: true}))
 		same(t, "left unread", left, nil)
 		all = append(all, found...)
 	}
@@ -299,17 +300,20 @@ func TestStoreKinds(t *testing.T) {
 		gives(t, "move and park of a queue in arrival order", want, false)(
 			s.Inside().MoveAndPark(t.Context(), arrival, cursor.Range{From: 0, To: 1}, 2, at))
 		same(t, "gap opened", check.Get(s.Inside().OpenGap(t.Context(), arrival, 5, at)), want)
-		same(t, "left to the sweep", check.Get(s.Inside().LeaveToSweep(t.Context(), arrival, 5, at)), want)
+		same(t, "left to the sweep", check.Get(s.Inside().LeaveToSweep(t.Context(), arrival, 5, at)),
+			want)
 
 		for _, queue := range []string{numbered, arrival} {
 			kind, mode := cursor.KindNumbered, cursor.ModeSync
 			for range 2 {
-				_, changed := check.Get2(s.Inside().Configure(t.Context(), queue, cursor.Change{Kind: &kind, Mode: &mode}))
+				_, changed := check.Get2(s.Inside().Configure(t.Context(), queue,
+					cursor.Change{Kind: &kind, Mode: &mode}))
 				same(t, fmt.Sprintf("%s as %s", queue, kind), changed, q+" "+kind.String() == queue)
 				kind = cursor.KindArrival
 			}
 		}
-		page := check.Get(s.Inside().Messages(t.Context(), queuelog.Query{Queue: arrival, First: 0, Last: cursor.MaxSeq, Strong: true}))
+		page := check.Get(s.Inside().Messages(t.Context(),
+			queuelog.Query{Queue: arrival, First: 0, Last: cursor.MaxSeq, Strong: true}))
 		same(t, "messages", len(page.Messages), 0)
 	})
 }
@@ -375,12 +379,14 @@ func TestStoreOrderItems(t *testing.T) {
 		// They stand among the messages, and are none.
 		put(t, s, wholeMessage(q, n+1))
 		for _, headsOnly := range []bool{false, true} {
-			page := check.Get(s.Inside().Messages(t.Context(), queuelog.Query{Queue: q, First: 0, Last: 2 * n, Strong: true, HeadsOnly: headsOnly}))
+			page := check.Get(s.Inside().Messages(t.Context(),
+				queuelog.Query{Queue: q, First: 0, Last: 2 * n, Strong: true, HeadsOnly: headsOnly}))
 			same(t, "messages", len(page.Messages), 1)
 		}
 		same(t, "kept", check.Get(s.Inside().KeepUntil(t.Context(), q, n, at.Add(time.Minute))), true)
 		items[0].ExpiresOn = at.Add(time.Minute)
-		page := check.Get(s.Inside().OrderItems(t.Context(), queuelog.Query{Queue: q, First: 0, Last: n, Strong: true}))
+		page := check.Get(s.Inside().OrderItems(t.Context(),
+			queuelog.Query{Queue: q, First: 0, Last: n, Strong: true}))
 		same(t, "kept", page.Items, items[:1])
 	})
 }

@@ -88,7 +88,8 @@ func TestStoreMoveAndPark(t *testing.T) {
 				s.Inside().MoveAndPark(t.Context(), q, cursor.Range{From: from, To: 5}, 6, later.Add(time.Second)))
 		}
 
-		want, _ = check.Get2(s.Inside().MoveAndPark(t.Context(), q, cursor.Range{From: 3, To: 4}, 9, later))
+		want, _ = check.Get2(s.Inside().MoveAndPark(t.Context(), q, cursor.Range{From: 3, To: 4}, 9,
+			later))
 		for _, to := range []int64{8, 7} {
 			gives(t, "what is parked is as far", want, false)(
 				s.Inside().MoveAndPark(t.Context(), q, cursor.Range{From: 4, To: to}, to+1, later))
@@ -109,7 +110,8 @@ func TestStoreOpenGap(t *testing.T) {
 		same(t, "opened", check.Get(s.Inside().OpenGap(t.Context(), q, 5, later)), want)
 
 		for _, seq := range []int64{5, 4, 7} {
-			same(t, fmt.Sprintf("open already, seq %d", seq), check.Get(s.Inside().OpenGap(t.Context(), q, seq, at.Add(time.Hour))), want)
+			same(t, fmt.Sprintf("open already, seq %d", seq),
+				check.Get(s.Inside().OpenGap(t.Context(), q, seq, at.Add(time.Hour))), want)
 		}
 
 		got, _ = check.Get2(s.Inside().Move(t.Context(), q, cursor.Range{From: 0, To: 5}, 5, later))
@@ -125,12 +127,14 @@ func TestStoreLeaveToSweep(t *testing.T) {
 		same(t, "no cursor", check.Get(s.Inside().LeaveToSweep(t.Context(), q, 1, at)), cursor.Cursor{})
 		create(t, s, newCursor(q))
 		want := newCursor(q)
-		same(t, "what is passed", check.Get(s.Inside().LeaveToSweep(t.Context(), q, 0, at.Add(time.Hour))), want)
+		same(t, "what is passed",
+			check.Get(s.Inside().LeaveToSweep(t.Context(), q, 0, at.Add(time.Hour))), want)
 
 		later := at.Add(time.Minute)
 		want.MaxParked, want.MovedAt = 1, later
 		same(t, "the next seq", check.Get(s.Inside().LeaveToSweep(t.Context(), q, 1, later)), want)
-		same(t, "a gap is open", check.Get(s.Inside().LeaveToSweep(t.Context(), q, 7, at.Add(time.Hour))), want)
+		same(t, "a gap is open", check.Get(s.Inside().LeaveToSweep(t.Context(), q, 7, at.Add(time.Hour))),
+			want)
 	})
 }
 
@@ -167,7 +171,8 @@ func TestStoreConfiguresEachSetting(t *testing.T) {
 	ofKeyed := map[string]bool{"KeyType": true, "Settle": true, "Late": true, "ClockAhead": true}
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		defaults := settings()
-		sorter := check.Get(cursor.New(s, &cursor.Options{Defaults: &defaults, Now: func() time.Time { return at }}))
+		sorter := check.Get(cursor.New(s,
+			&cursor.Options{Defaults: &defaults, Now: func() time.Time { return at }}))
 		for field := range reflect.TypeFor[cursor.Change]().Fields() {
 			defaults := defaults
 			if ofKeyed[field.Name] {

@@ -93,7 +93,8 @@ func TestStoreDelete(t *testing.T) {
 		for range 2 {
 			same(t, "left undone", check.Get(s.Inside().DeleteMessages(t.Context(), q, seqs)), nil)
 		}
-		page := check.Get(s.Inside().Messages(t.Context(), queuelog.Query{Queue: q, First: 0, Last: cursor.MaxSeq, Strong: true}))
+		page := check.Get(s.Inside().Messages(t.Context(),
+			queuelog.Query{Queue: q, First: 0, Last: cursor.MaxSeq, Strong: true}))
 		for i, m := range page.Messages {
 			same(t, "kept", m.Seq, int64(24+i))
 		}

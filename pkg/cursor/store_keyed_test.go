@@ -71,9 +71,11 @@ func TestStoreWaiting(t *testing.T) {
 		read("two", queuelog.WaitingQuery{After: "\x00", UpTo: sortkey.EverySortKey, Limit: 2}, true, all[:2]...)
 		read("none", queuelog.WaitingQuery{After: sortKey(all[3]), UpTo: sortkey.EverySortKey}, false)
 
-		found, _ := check.Get2(s.Inside().Arrivals(t.Context(), queuelog.ArrivalQuery{Queue: q, Keys: []sortkey.SortKey{sortKey(all[0])}, Strong: true}))
+		found, _ := check.Get2(s.Inside().Arrivals(t.Context(),
+			queuelog.ArrivalQuery{Queue: q, Keys: []sortkey.SortKey{sortKey(all[0])}, Strong: true}))
 		same(t, "by its key", found, all[:1])
-		there := check.Get(s.Inside().KeepArrival(t.Context(), q, sortKey(all[0]), 7, at.Add(2*time.Hour)))
+		there := check.Get(s.Inside().KeepArrival(t.Context(), q, sortKey(all[0]), 7,
+			at.Add(2*time.Hour)))
 		same(t, "kept", there, true)
 	})
 }
@@ -81,7 +83,8 @@ func TestStoreWaiting(t *testing.T) {
 func TestStoreGivePlaces(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		want := keyedCursor(q)
-		_, given := check.Get2(s.Inside().GivePlaces(t.Context(), want, queuelog.Placing{Entries: entries("x", 1)}, at))
+		_, given := check.Get2(s.Inside().GivePlaces(t.Context(), want,
+			queuelog.Placing{Entries: entries("x", 1)}, at))
 		same(t, "given in a queue that is not there", given, false)
 		create(t, s, want)
 		place := func(key, id string, marks queuelog.Mark) queuelog.Entry {
@@ -123,11 +126,13 @@ func TestStoreGivePlaces(t *testing.T) {
 
 		same(t, "wrote", check.Get(s.Inside().TellLate(t.Context(), want, 2)), true)
 		same(t, "wrote again", check.Get(s.Inside().TellLate(t.Context(), want, 2)), true)
-		same(t, "wrote by one that is behind", check.Get(s.Inside().TellLate(t.Context(), want, 1)), false)
+		same(t, "wrote by one that is behind", check.Get(s.Inside().TellLate(t.Context(), want, 1)),
+			false)
 		want.LateTold = 2
 		same(t, "wrote more", check.Get(s.Inside().TellLate(t.Context(), want, 3)), true)
 		want.LateTold = 1
-		same(t, "wrote by another that is behind", check.Get(s.Inside().TellLate(t.Context(), want, 4)), false)
+		same(t, "wrote by another that is behind", check.Get(s.Inside().TellLate(t.Context(), want, 4)),
+			false)
 		want.LateTold = 3
 		same(t, "read", standing(t, s, q), want)
 
@@ -141,7 +146,8 @@ func TestStoreGivePlaces(t *testing.T) {
 		for _, first := range []bool{true, false} {
 			gives(t, "trimmed", want, first)(s.Inside().TrimTail(t.Context(), seen, 3))
 		}
-		page := check.Get(s.Inside().OrderItems(t.Context(), queuelog.Query{Queue: q, Last: cursor.MaxSeq}))
+		page := check.Get(s.Inside().OrderItems(t.Context(),
+			queuelog.Query{Queue: q, Last: cursor.MaxSeq}))
 		same(t, "order items", page.Items, []queuelog.OrderItem{item})
 	})
 }
@@ -158,7 +164,8 @@ func TestStoreKeyedQueuesAreNoOthers(t *testing.T) {
 		other := arrivalCursor(q + " arrival")
 		create(t, s, other)
 		late := cursor.LateDrop
-		_, changed := check.Get2(s.Inside().Configure(t.Context(), other.Queue, cursor.Change{Late: &late}))
+		_, changed := check.Get2(s.Inside().Configure(t.Context(), other.Queue,
+			cursor.Change{Late: &late}))
 		same(t, "changed", changed, false)
 		of, number, ahead := cursor.KindKeyed, sortkey.KeyType("number"), time.Hour
 		both := cursor.Change{Kind: &of, KeyType: &number, ClockAhead: &ahead}
@@ -166,7 +173,8 @@ func TestStoreKeyedQueuesAreNoOthers(t *testing.T) {
 			_, changed = check.Get2(s.Inside().Configure(t.Context(), other.Queue, change))
 			same(t, "changed the bound of clocks", changed, false)
 		}
-		_, changed = check.Get2(s.Inside().Configure(t.Context(), q, cursor.Change{Kind: &of, KeyType: &number}))
+		_, changed = check.Get2(s.Inside().Configure(t.Context(), q,
+			cursor.Change{Kind: &of, KeyType: &number}))
 		same(t, "changed to other keys", changed, false)
 		none := keyedCursor(q + " that is not there")
 		same(t, "wrote of none", check.Get(s.Inside().TellLate(t.Context(), none, 1)), false)
@@ -191,7 +199,8 @@ func TestStorePutReceipt(t *testing.T) {
 		same(t, "another queue", put(q+" other", "a", came.Add(time.Minute), expires), came.Add(time.Minute))
 		same(t, "when it has expired", put(q, "a", expires, time.Time{}), expires)
 		same(t, "without a time it never does", put(q, "a", expires.Add(1000*time.Hour), expires), expires)
-		page := check.Get(s.Inside().Waiting(t.Context(), queuelog.WaitingQuery{Queue: q, After: "\x00", UpTo: sortkey.EverySortKey, Strong: true}))
+		page := check.Get(s.Inside().Waiting(t.Context(),
+			queuelog.WaitingQuery{Queue: q, After: "\x00", UpTo: sortkey.EverySortKey, Strong: true}))
 		same(t, "waiting", len(page.Waiting), 0)
 	})
 }

@@ -93,7 +93,8 @@ func TestStorePages(t *testing.T) {
 		}
 		var seqs []int64
 		for first, more := int64(0), true; more; {
-			page := check.Get(s.Inside().Messages(t.Context(), queuelog.Query{Queue: q, First: first, Last: cursor.MaxSeq, Strong: true}))
+			page := check.Get(s.Inside().Messages(t.Context(),
+				queuelog.Query{Queue: q, First: first, Last: cursor.MaxSeq, Strong: true}))
 			if page.More && len(page.Messages) == 0 {
 				t.Fatal("an empty page says that there is more")
 			}
@@ -114,8 +115,10 @@ func TestStoreTombstone(t *testing.T) {
 		}
 		put(t, s, tombstone)
 		gives(t, "found", tombstone, true)(s.Inside().Message(t.Context(), q, 4))
-		same(t, "put over it", check.Get(s.Inside().PutMessage(t.Context(), wholeMessage(q, 4))), tombstone)
-		page := check.Get(s.Inside().Messages(t.Context(), queuelog.Query{Queue: q, First: 0, Last: 9, Strong: true, HeadsOnly: true}))
+		same(t, "put over it", check.Get(s.Inside().PutMessage(t.Context(), wholeMessage(q, 4))),
+			tombstone)
+		page := check.Get(s.Inside().Messages(t.Context(),
+			queuelog.Query{Queue: q, First: 0, Last: 9, Strong: true, HeadsOnly: true}))
 		same(t, "as a head", page.Messages, []cursor.Message{
 			{Queue: q, Seq: 4, Tombstone: "why", EnqueuedAt: at, ExpiresOn: tombstone.ExpiresOn},
 		})
@@ -153,7 +156,8 @@ func TestStoreSeqs(t *testing.T) {
 		for _, seq := range seqs {
 			put(t, s, wholeMessage(q, seq))
 		}
-		page := check.Get(s.Inside().Messages(t.Context(), queuelog.Query{Queue: q, First: 0, Last: cursor.MaxSeq, Strong: true}))
+		page := check.Get(s.Inside().Messages(t.Context(),
+			queuelog.Query{Queue: q, First: 0, Last: cursor.MaxSeq, Strong: true}))
 		var got []int64
 		for _, m := range page.Messages {
 			got = append(got, m.Seq)
@@ -163,7 +167,8 @@ func TestStoreSeqs(t *testing.T) {
 		c := newCursor(q)
 		c.Settings.First, c.Position, c.MaxParked = cursor.MaxSeq, cursor.MaxSeq-1, cursor.MaxSeq-1
 		create(t, s, c)
-		moved, ok := check.Get2(s.Inside().Move(t.Context(), q, cursor.Range{From: cursor.MaxSeq - 1, To: cursor.MaxSeq}, cursor.MaxSeq-1, at))
+		moved, ok := check.Get2(s.Inside().Move(t.Context(), q,
+			cursor.Range{From: cursor.MaxSeq - 1, To: cursor.MaxSeq}, cursor.MaxSeq-1, at))
 		same(t, "moved to the last seq", ok, true)
 		same(t, "position", moved.Position, int64(cursor.MaxSeq))
 	})

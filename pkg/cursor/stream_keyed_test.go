@@ -28,7 +28,8 @@ func TestOnArrivalsSettlesEachQueueOnce(t *testing.T) {
 	b := newBench(t, nil)
 	for queue, settle := range map[string]time.Duration{"now": 0, "bad": 0, "q": 5 * time.Second} {
 		kind, keyType := cursor.KindKeyed, sortkey.KeyType("text")
-		check.Get(b.sorter.Configure(t.Context(), queue, cursor.Change{Kind: &kind, KeyType: &keyType, Settle: &settle}))
+		check.Get(b.sorter.Configure(t.Context(), queue,
+			cursor.Change{Kind: &kind, KeyType: &keyType, Settle: &settle}))
 		for _, key := range []string{"b", "a"} {
 			m := keyedOf(key, "1")
 			m.Queue = queue

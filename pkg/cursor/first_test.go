@@ -2,7 +2,6 @@ package cursor_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -117,10 +116,7 @@ func TestFirstIsForNumberedQueues(t *testing.T) {
 	first := int64(-2)
 	keyed := keyedOf("a", "1")
 	keyed.First = &first
-	keyedErr := b.sorter.Put(t.Context(), keyed)[0].Err
-	err := b.sorter.Put(t.Context(), from("q", 1, -2))[0].Err
-	for _, err := range []error{err, keyedErr} {
-		var wrong *cursor.InvalidError
-		check.That(t, errors.As(err, &wrong) && wrong.Field == "first", "%v", err)
+	for _, m := range []cursor.Message{keyed, from("q", 1, -2)} {
+		refuses(t, "put", b.sorter.Put(t.Context(), m)[0].Err, "first")
 	}
 }

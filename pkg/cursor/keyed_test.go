@@ -2,7 +2,6 @@ package cursor_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -295,17 +294,13 @@ func TestKeyedMistakes(t *testing.T) {
 		"a numbered queue":   {change(func(m *cursor.Message) { m.Queue = "numbered" }), "key"},
 		"new without a type": {change(func(m *cursor.Message) { m.Queue, m.KeyType = "new", "" }), "keyType"},
 	} {
-		err := b.sorter.Put(t.Context(), c.m)[0].Err
-		var wrong *cursor.InvalidError
-		check.That(t, errors.As(err, &wrong) && wrong.Field == c.field,
-			"%s: %v, want an error of %s", name, err, c.field)
+		refuses(t, name, b.sorter.Put(t.Context(), c.m)[0].Err, c.field)
 	}
 	if _, err := b.sorter.Settle(t.Context(), "numbered", sortkey.EverySortKey); err == nil {
 		t.Error("a numbered queue is settled")
 	}
-	if _, err := b.sorter.Settle(t.Context(), "none", sortkey.EverySortKey); !errors.Is(err, cursor.ErrNoQueue) {
-		t.Error(err)
-	}
+	_, err := b.sorter.Settle(t.Context(), "none", sortkey.EverySortKey)
+	check.Fails(t, err, cursor.ErrNoQueue)
 	one, two := keyedOf("t", "1"), keyedOf("t", "1")
 	two.Body = []byte("other")
 	results := b.sorter.Put(t.Context(), one, two, one)

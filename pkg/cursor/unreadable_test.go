@@ -13,22 +13,30 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
+// unreadable makes these queues, with a gap open in each, and gives the cursor of b a layout of
+// a later time.
+func (b *bench) unreadable(queues ...string) {
+	b.t.Helper()
+	for _, queue := range queues {
+		for _, seq := range []int64{1, 3} {
+			m := body(seq)
+			m.Queue = queue
+			b.put(m)
+		}
+	}
+	check.Get(b.tables.Do(b.t.Context(), ddb.Update{
+		Op:  ddb.Op{Op: "newer layout", Table: &cursor.Names{}.Tables()[1]},
+		Key: ddb.Fields{"queue": ddb.Text("b")}.Item(),
+		Do:  []ddb.Action{ddb.Path("v").Set(ddb.Int(99))},
+	}))
+}
+
 // TestACursorThatCannotBeReadIsPassedOver by all rounds: each handles the queues before it
 // and behind it, says that it failed, and ends.
 func TestACursorThatCannotBeReadIsPassedOver(t *testing.T) {
 	const retention = 8 * time.Hour
 	b := newBench(t, func(o *cursor.Options) { o.Retention = retention })
-	for _, queue := range []string{"a", "b", "c"} {
-		m := body(1)
-		m.Queue = queue
-		b.put(m)
-		m.Seq = 3 // leaves a gap open
-		b.put(m)
-	}
-	check.Get(b.tables.Do(t.Context(), ddb.Update{
-		Op:  ddb.Op{Op: "newer layout", Table: &cursor.Names{}.Tables()[1]},
-		Key: ddb.Fields{"queue": ddb.Text("b")}.Item(), Do: []ddb.Action{ddb.Path("v").Set(ddb.Int(99))},
-	}))
+	b.unreadable("a", "b", "c")
 	b.now = b.now.Add(5 * time.Hour)
 	visited := map[string]int{}
 	report, err := b.process(cursor.Options{Retention: retention}).Sweep(t.Context(), cursor.SweepOptions{
@@ -52,17 +60,7 @@ func TestACursorThatCannotBeReadIsPassedOver(t *testing.T) {
 // at all that moved since the first. The full round does, which leaves out what was quiet.
 func TestACursorThatCannotBeReadWidensNoRound(t *testing.T) {
 	b := newBench(t, nil)
-	for _, queue := range []string{"a", "b"} {
-		m := body(1)
-		m.Queue = queue
-		b.put(m)
-		m.Seq = 3 // leaves a gap open: it is shown to each round
-		b.put(m)
-	}
-	check.Get(b.tables.Do(t.Context(), ddb.Update{
-		Op:  ddb.Op{Op: "newer layout", Table: &cursor.Names{}.Tables()[1]},
-		Key: ddb.Fields{"queue": ddb.Text("b")}.Item(), Do: []ddb.Action{ddb.Path("v").Set(ddb.Int(99))},
-	}))
+	b.unreadable("a", "b")
 	var visits []int
 	for range 3 {
 		visited := 0

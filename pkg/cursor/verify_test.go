@@ -1,7 +1,6 @@
 package cursor_test
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -179,8 +178,7 @@ func TestVerifyIsBroken(t *testing.T) {
 		check.That(t, err == nil && v.Messages == 1, "%+v, %v", v, err)
 		break
 	}
-	var wrong *cursor.InvalidError
 	for _, err := range b.sorter.Verify(t.Context(), "", cursor.Range{}) {
-		check.That(t, errors.As(err, &wrong), "of a queue without a name: %v", err)
+		refuses(t, "a queue without a name", err, "queue")
 	}
 }

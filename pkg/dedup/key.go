@@ -56,7 +56,7 @@ func checkName(field, name string, longest int) error {
 	return &InvalidError{Field: field, Code: invalid.TextCode(name, longest), Problem: problem}
 }
 
-// joined is the key in a table that has one key only. The length keeps two
+// joined is the key as one text: where a page of rows ends. The length keeps two
 // keys apart whose parts joined look alike.
 func (k Key) joined() string {
 	return strconv.Itoa(len(k.Processor)) + ":" + k.Processor + ":" + k.ID

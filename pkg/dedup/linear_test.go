@@ -220,8 +220,8 @@ type client struct {
 
 func newClient(t *testing.T, h *recorder, table ddb.Engine, id string) client {
 	t.Helper()
-	store := must[dedup.Store](t)(dedup.NewTable(table, dedup.Names{}))
-	o := options{Lease: shortLease, Margin: shortMargin, Poll: dedup.NoWait()}
+	store := on(t, table)
+	o := options{Lease: shortLease, Margin: shortMargin, Wait: dedup.NoWait}
 	return client{t, h, process(t, store, &o), id}
 }
 

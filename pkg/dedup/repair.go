@@ -140,7 +140,7 @@ func (d *Deduplicator[ID, R]) override(ctx context.Context, id ID, audit Audit, 
 				return false, err
 			}
 			next = next.asCompleted(now, validUntil, expiresOn)
-			next.Result = d.kept(made.result, now)
+			next.Result = made.result
 		}
 		r, done, err := d.store.Swap(ctx, r, next)
 		if err != nil {

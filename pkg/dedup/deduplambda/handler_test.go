@@ -185,7 +185,7 @@ func TestHTTPv2(t *testing.T) {
 func TestHTTPWhileRunning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := dedup.NewMemory()
-		o := &dedup.Options[string, deduplambda.Response]{Poll: dedup.NoWait(), Lease: 30 * time.Second}
+		o := &dedup.Options[string, deduplambda.Response]{Wait: dedup.NoWait, Lease: 30 * time.Second}
 		release := make(chan struct{})
 		slow := func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 			<-release

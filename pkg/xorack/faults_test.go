@@ -45,7 +45,7 @@ func newHurt(t *testing.T) *hurt {
 	var memory *ddb.Memory
 	memory, h.plain = inMemory(t)
 	h.faults = ddbtest.NewFaults(memory)
-	store := storeOn(t, h.faults, xorack.Names{})
+	store := xorack.NewStore(h.faults, xorack.Names{})
 	options := &xorack.Options{
 		ForEach: fanout.OneByOne,
 		Now:     func() time.Time { return h.now },
@@ -155,7 +155,7 @@ func operations(ctx context.Context) []operation {
 			func(h *hurt) error { return cmp.Or(h.finish("u"), h.finish("t")) },
 		},
 		{"sweep", late, func(h *hurt) error {
-			return check.Err(h.acker.Sweep(ctx, xorack.SweepOptions{Announce: h.announce}))
+			return check.Err(h.acker.Sweep(ctx, h.announce))
 		}},
 		{"create stamps", nil, stamped},
 		{"stamp", stamped, stamp("b", "2")},
@@ -210,7 +210,7 @@ func TestADeathLeavesNothingUndone(t *testing.T) {
 					h.faults.Fail(0, "")
 					for range 3 {
 						h.now = h.now.Add(xorack.MaxDeadline + time.Hour)
-						check.Get(h.acker.Sweep(t.Context(), xorack.SweepOptions{Announce: h.announce}))
+						check.Get(h.acker.Sweep(t.Context(), h.announce))
 					}
 					for _, tag := range []string{"t", "u"} {
 						c := check.Get(h.plain.Chain(t.Context(), tag))
@@ -259,10 +259,10 @@ func (l *lossy) RoundTrip(request *http.Request) (*http.Response, error) {
 // network, and one that is not.
 func onServer(t *testing.T, kind ddbtest.Kind, network http.RoundTripper) (store, plain *xorack.Store) {
 	t.Helper()
-	names := keyed("chains" + ddbtest.Suffix())
-	plain = storeOn(t, ddbtest.Open(t, kind, unstreamed(names)), names)
+	names := xorack.Names{Chains: "chains" + ddbtest.Suffix()}
+	plain = xorack.NewStore(ddbtest.Open(t, kind, unstreamed(names)), names)
 	client := check.Get(dynamo.New(&dynamo.Options{Endpoint: ddbtest.Endpoint(t, kind), Transport: network, MaxAttempts: 1}))
-	store = check.Get(xorack.NewDynamo(client, names))
+	store = xorack.NewDynamo(client, names)
 	return store, plain
 }
 

@@ -146,9 +146,6 @@ func (m *Mapping) Numbered() bool { return m.seq != nil }
 // Keyed says that the messages have keys.
 func (m *Mapping) Keyed() bool { return m.key != nil }
 
-// Identified says that the messages have ids.
-func (m *Mapping) Identified() bool { return m.id != nil }
-
 // Splits reports whether an event is several messages.
 func (m *Mapping) Splits() bool { return m.each != nil }
 
@@ -349,15 +346,6 @@ func (m *Mapping) setQueue(t Texts, k Kind) error {
 		return fail(invalid.TooLarge, "queue", "has more than %d bytes", cursor.MaxQueueName)
 	}
 	return nil
-}
-
-// FixedQueue is the queue that a path of the queue always names; empty where it is found in
-// each event, or the path is not right.
-func FixedQueue(text string) string {
-	if l, err := parse(text); err == nil && len(l) == 1 {
-		return l[0].fixed()
-	}
-	return ""
 }
 
 // fixed is the text that a path is in every event; empty where it may differ.

@@ -93,7 +93,7 @@ func (d *Deduplicator[ID, R]) attempt(r Row) *Attempt[ID, R] {
 // gets it, or the zero Attempt.
 func (a *Attempt[ID, R]) made() error {
 	if a == nil || a.d == nil {
-		return &InvalidError{Field: "attempt", Code: invalid.Missing, Problem: "must be one that TryStart returned"}
+		return invalid.New(invalid.Missing, "attempt", "must be one that TryStart returned")
 	}
 	return nil
 }
@@ -298,7 +298,8 @@ func (a *Attempt[ID, R]) Extend(ctx context.Context, lease time.Duration) error 
 		return err
 	}
 	if lease < shortestLease || lease > longestLease {
-		return &InvalidError{Field: "lease", Code: invalid.OutOfRange, Problem: "must be from " + shortestLease.String() + " to " + longestLease.String()}
+		return invalid.New(invalid.OutOfRange, "lease",
+			"must be from "+shortestLease.String()+" to "+longestLease.String())
 	}
 	if a.d.off {
 		return nil

@@ -126,5 +126,5 @@ func invalidID(err error) error {
 	if invalid, is := errors.AsType[*InvalidError](err); is && invalid.Field == "id" {
 		return err
 	}
-	return &InvalidError{Field: "id", Code: invalid.Malformed, Problem: "cannot be made a key: " + err.Error()}
+	return invalid.New(invalid.Malformed, "id", "cannot be made a key: "+err.Error())
 }

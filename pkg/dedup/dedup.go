@@ -69,7 +69,7 @@ type Outcome[R any] struct {
 // made reports a Deduplicator that New did not return: nil, or the zero one.
 func (d *Deduplicator[ID, R]) made() error {
 	if d == nil || d.store == nil {
-		return &InvalidError{Field: "deduplicator", Code: invalid.Missing, Problem: "must be one that New returned"}
+		return invalid.New(invalid.Missing, "deduplicator", "must be one that New returned")
 	}
 	return nil
 }

@@ -37,7 +37,7 @@ type InvalidError = invalid.Error
 
 // missing is the error of something that must be given and is nil.
 func missing(field string) error {
-	return &InvalidError{Field: field, Code: invalid.Missing, Problem: "must not be nil"}
+	return invalid.New(invalid.Missing, field, "must not be nil")
 }
 
 // StillRunningError says that another caller holds the key, and the wait for it is over.

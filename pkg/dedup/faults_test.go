@@ -94,9 +94,6 @@ func TestEveryRequestGoesWrongOnce(t *testing.T) {
 		{"release", func(h *hurt) { _ = attempt(h); h.now = h.now.Add(time.Hour) }, func(h *hurt) error {
 			return check.Err(h.d.Release(h.Context(), "a", audit))
 		}, dedup.Failed, 0},
-		{"force-complete", func(h *hurt) { _ = attempt(h); h.now = h.now.Add(time.Hour) }, func(h *hurt) error {
-			return check.Err(h.d.ForceComplete(h.Context(), "a", incompressible(5000), audit))
-		}, dedup.Completed, 0},
 	} {
 		t.Run(operation.name, func(t *testing.T) {
 			for _, fault := range ddbtest.EveryFault() {

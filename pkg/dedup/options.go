@@ -51,14 +51,13 @@ type Options[ID, R any] struct {
 	CacheAge  time.Duration
 
 	// Off switches deduplication off: every effect runs, and nothing is stored, for
-	// tests and development. Package deduplambda has the variable by which Powertools does.
+	// tests and development.
 	Off bool
 
 	// Logger logs polls at DEBUG, outcomes of calls at INFO, and time-outs, lost
 	// claims and errors at WARN. nil means no log.
 	Logger *slog.Logger
-	// Observe is called with each event; it may be nil. See the Metrics of package
-	// deduplambda.
+	// Observe is called with each event; it may be nil.
 	Observe func(context.Context, Event)
 	// Trace is called as an operation begins (once, try_start, poll,
 	// invalidate), and the function that it returns as it ends; nil means no
@@ -164,7 +163,7 @@ func (o Options[ID, R]) withDefaults() (Options[ID, R], error) {
 }
 
 func outOfRange(field, problem string) error {
-	return &InvalidError{Field: field, Code: invalid.OutOfRange, Problem: problem}
+	return invalid.New(invalid.OutOfRange, field, problem)
 }
 
 func randomToken() Token {

@@ -135,14 +135,14 @@ func answers(value string) func(context.Context) (string, error) {
 func TestAnOperatorSeesWhatWasJustDone(t *testing.T) {
 	d, _ := behind(t, nil, nil)
 	audit := dedup.Audit{By: "ada", Reason: "why", Force: true}
-	forced := false
+	released := false
 	_, err := d.Once(t.Context(), "a", func(ctx context.Context) (string, error) {
-		forced = check.Get(d.ForceComplete(ctx, "a", "by hand", audit))
+		released = check.Get(d.Release(ctx, "a", audit))
 		return "too late", nil
 	})
-	check.That(t, err != nil && forced,
-		"forced: %v, %v; want the claim that is there to be completed by hand", forced, err)
-	check.Is(t, check.Get(d.Status(t.Context(), "a")).Status, dedup.Completed)
+	check.That(t, err != nil && released,
+		"released: %v, %v; want the claim that is there to be released", released, err)
+	check.Is(t, check.Get(d.Status(t.Context(), "a")).Status, dedup.Failed)
 	check.Get(d.Once(t.Context(), "b", answers("x")))
 	check.That(t, check.Get(d.Invalidate(t.Context(), "b")),
 		"what was completed a moment ago is not invalidated")

@@ -30,7 +30,7 @@ func (d *Deduplicator[ID, R]) place(ctx context.Context, o Row, value R, expires
 	encoded, err := encode(value)
 	if err != nil {
 		made.result.Place = Omitted
-		made.refused = &InvalidError{Field: "result", Code: invalid.Malformed, Problem: "cannot be encoded: " + err.Error()}
+		made.refused = invalid.New(invalid.Malformed, "result", "cannot be encoded: "+err.Error())
 		return made, nil
 	}
 	made.result.Codec, made.stored = plain, encoded

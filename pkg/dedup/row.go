@@ -58,22 +58,12 @@ type Result struct {
 	Place Place  `ddb:"resultIn,omitzero"`
 }
 
-// Repair is what an operator did to a row.
+// Repair is an operator's release of a row.
 type Repair struct {
-	Kind   RepairKind `ddb:"repair,omitzero"`
-	By     string     `ddb:"repairedBy,omitzero"`
-	Reason string     `ddb:"reason,omitzero"`
-	At     time.Time  `ddb:"repairedAt,omitzero"`
+	By     string    `ddb:"repairedBy,omitzero"`
+	Reason string    `ddb:"reason,omitzero"`
+	At     time.Time `ddb:"repairedAt,omitzero"`
 }
-
-// RepairKind is a kind of repair.
-type RepairKind string
-
-// The kinds of repair.
-const (
-	Released       RepairKind = "released"
-	ForceCompleted RepairKind = "completed"
-)
 
 // longAgo is a time that is over by every clock.
 var longAgo = time.UnixMilli(0).UTC()

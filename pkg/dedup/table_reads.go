@@ -32,7 +32,7 @@ func (t *rowTable) Rows(ctx context.Context, after string) (RowPage, error) {
 	if after != "" {
 		k, ok := splitKey(after)
 		if !ok {
-			return RowPage{}, &InvalidError{Field: "after", Code: invalid.Malformed, Problem: "is not where a page ended"}
+			return RowPage{}, invalid.New(invalid.Malformed, "after", "is not where a page ended")
 		}
 		request.After = k.item()
 	}

@@ -192,7 +192,7 @@ func validateReason(reason string) error {
 	switch {
 	case reason == "" || len(reason) > MaxReason:
 		return invalid.New(invalid.TextCode(reason, MaxReason), "reason",
-			"must have 1 to " + strconv.Itoa(MaxReason) + " bytes")
+			"must have 1 to "+strconv.Itoa(MaxReason)+" bytes")
 	case !utf8.ValidString(reason):
 		return invalid.New(invalid.Malformed, "reason", "is not valid UTF-8")
 	}

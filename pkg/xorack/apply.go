@@ -76,11 +76,11 @@ func (o Operation) validate() error {
 		return invalid.New(invalid.Missing, "edge", "must not be empty")
 	}
 	if len(o.batch) > MaxTag {
-		return invalid.New(invalid.TooLarge, "batch", "is longer than " + strconv.Itoa(MaxTag) + " bytes")
+		return invalid.New(invalid.TooLarge, "batch", "is longer than "+strconv.Itoa(MaxTag)+" bytes")
 	}
 	if len(o.children) > MaxOps {
 		return invalid.New(invalid.OutOfRange, "children",
-			"are more than " + strconv.Itoa(MaxOps) + ": use a fan")
+			"are more than "+strconv.Itoa(MaxOps)+": use a fan")
 	}
 	if !o.ends && len(o.children) == 0 {
 		return invalid.New(invalid.Missing, "children", "must not be empty: there is nothing to add")

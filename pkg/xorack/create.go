@@ -48,14 +48,14 @@ func (o CreateOptions) withDefaults() CreateOptions {
 func (o CreateOptions) validate(tag string) error {
 	switch {
 	case len(o.ID) > MaxTag:
-		return invalid.New(invalid.TooLarge, "id", "is longer than " + strconv.Itoa(MaxTag) + " bytes")
+		return invalid.New(invalid.TooLarge, "id", "is longer than "+strconv.Itoa(MaxTag)+" bytes")
 	case o.Edges < 1 || o.Edges > MaxOps:
-		return invalid.New(invalid.OutOfRange, "edges", "must be from 1 to " + strconv.Itoa(MaxOps))
+		return invalid.New(invalid.OutOfRange, "edges", "must be from 1 to "+strconv.Itoa(MaxOps))
 	case o.Deadline < time.Millisecond || o.Deadline > MaxDeadline:
-		return invalid.New(invalid.OutOfRange, "deadline", "must be from 1ms to " + MaxDeadline.String())
+		return invalid.New(invalid.OutOfRange, "deadline", "must be from 1ms to "+MaxDeadline.String())
 	case o.Idle != 0 && o.Idle < time.Millisecond || o.Idle > MaxDeadline:
 		return invalid.New(invalid.OutOfRange, "idle",
-			"must be 0, or from 1ms to " + MaxDeadline.String())
+			"must be 0, or from 1ms to "+MaxDeadline.String())
 	case o.Parent.tag == tag:
 		return invalid.New(invalid.Clash, "parent", "must be an edge of another chain")
 	}
@@ -65,7 +65,7 @@ func (o CreateOptions) validate(tag string) error {
 func validateData(data string) error {
 	switch {
 	case len(data) > maxData:
-		return invalid.New(invalid.TooLarge, "data", "is longer than " + strconv.Itoa(maxData) + " bytes")
+		return invalid.New(invalid.TooLarge, "data", "is longer than "+strconv.Itoa(maxData)+" bytes")
 	case !utf8.ValidString(data):
 		return invalid.New(invalid.Malformed, "data", "is not valid UTF-8")
 	}

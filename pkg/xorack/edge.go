@@ -179,7 +179,7 @@ func ValidateTag(tag string) error {
 	case tag == "":
 		return invalid.New(invalid.Missing, "tag", "must not be empty")
 	case len(tag) > MaxTag:
-		return invalid.New(invalid.TooLarge, "tag", "is longer than " + strconv.Itoa(MaxTag) + " bytes")
+		return invalid.New(invalid.TooLarge, "tag", "is longer than "+strconv.Itoa(MaxTag)+" bytes")
 	case !utf8.ValidString(tag):
 		return invalid.New(invalid.Malformed, "tag", "is not valid UTF-8")
 	}

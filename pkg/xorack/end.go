@@ -55,7 +55,7 @@ func (a *Acker) Extend(ctx context.Context, e Edge, deadline time.Time) (Result,
 	deadline = ddb.ToMillis(deadline)
 	if now := a.now(); !deadline.After(now) || deadline.Sub(now) > MaxDeadline {
 		return Result{}, invalid.New(invalid.OutOfRange, "deadline",
-			"must be ahead, by at most " + MaxDeadline.String())
+			"must be ahead, by at most "+MaxDeadline.String())
 	}
 	c, extended, err := a.store.extend(ctx, e.tag, e.inc, deadline)
 	if err != nil {

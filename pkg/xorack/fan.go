@@ -108,7 +108,7 @@ func (a *Acker) Fan(ctx context.Context, e Edge, n int) (Result, error) {
 	}
 	if n < 1 || n > maxFan {
 		return Result{}, invalid.New(invalid.OutOfRange, "edges",
-			"must be from 1 to " + strconv.Itoa(maxFan))
+			"must be from 1 to "+strconv.Itoa(maxFan))
 	}
 	var chains []fanned
 	children := fan(e, e.fanChild, n, func(f fanned) { chains = append(chains, f) }, func(Edge) {})

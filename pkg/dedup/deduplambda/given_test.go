@@ -70,9 +70,6 @@ func TestNothingGiven(t *testing.T) {
 	for _, none := range []*dedup.Deduplicator[string, string]{nil, &zero} {
 		field("deduplicator", check.Err(deduplambda.Handler(none, id, handle, &deduplambda.HandlerOptions[string]{MissingKey: deduplambda.RunUnprotected})(ctx, "")))
 		field("deduplicator", check.Err(deduplambda.OnSQS(none, deduplambda.MessageID, func(context.Context, events.SQSMessage) (string, error) { return "", nil })(ctx, events.SQSEvent{Records: []events.SQSMessage{{}}})))
-		field("deduplicator", check.Err(deduplambda.OnDynamoDB(none, deduplambda.EventID, func(context.Context, events.DynamoDBEventRecord) (string, error) { return "", nil })(ctx, events.DynamoDBEvent{})))
-		_, err := deduplambda.OnKinesis(none, func(events.KinesisEventRecord) (string, error) { return "", nil }, func(context.Context, events.KinesisEventRecord) (string, error) { return "", nil })(ctx, events.KinesisEvent{})
-		field("deduplicator", err)
 	}
 	_, err := deduplambda.HTTPv2(nil, func(context.Context, events.APIGatewayV2HTTPRequest) (r events.APIGatewayV2HTTPResponse, err error) {
 		return

@@ -93,5 +93,5 @@ func resultNotStored[R any](out dedup.Outcome[R], err error) bool {
 
 // missing is the error of something that must be given and is nil.
 func missing(field string) error {
-	return &dedup.InvalidError{Field: field, Code: invalid.Missing, Problem: "must not be nil"}
+	return invalid.New(invalid.Missing, field, "must not be nil")
 }

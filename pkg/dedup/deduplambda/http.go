@@ -40,9 +40,6 @@ type HTTPOptions struct {
 	// is missing, as in the simple responses of HTTP APIs. Give one where that
 	// differs between repetitions, such as by a time.
 	Caller func(authorizer map[string]any) string
-	// Forget says which responses are not remembered, so that the next request
-	// runs the effect again; nil means those with a status of 500 and more.
-	Forget func(Response) bool
 }
 
 // The headers that a response has beside the handler's own.
@@ -113,14 +110,12 @@ func serveHTTP(ctx context.Context, d *dedup.Deduplicator[string, Response], r r
 	if key == "" {
 		return problem(http.StatusBadRequest, "key-missing", "the header "+name+" is missing"), nil
 	}
-	forget := options.Forget
-	if forget == nil {
-		forget = func(response Response) bool { return response.Status >= http.StatusInternalServerError }
-	}
 	var forgotten *Response
 	var failed error
+	// A response of 500 and more is not remembered: the next request runs the effect again.
 	effect := func(ctx context.Context) (response Response, err error) {
-		if response, failed = handle(ctx); failed == nil && forget(response) {
+		response, failed = handle(ctx)
+		if failed == nil && response.Status >= http.StatusInternalServerError {
 			forgotten = &response
 			return response, &dedup.ForgetError{Reason: "status " + strconv.Itoa(response.Status)}
 		}

@@ -87,7 +87,7 @@ func everything(r dedup.Row) dedup.Row {
 		LeaseUntil: r.LeaseUntil.Add(time.Second), ValidUntil: r.ValidUntil.Add(time.Second), ExpiresOn: r.ExpiresOn.Add(time.Hour),
 		Payload: []byte("other"), CompletedAt: at.Add(2 * time.Second), Failed: true, Error: "no such account",
 		Result: dedup.Result{Bytes: []byte{0, 1, 0xff}, Codec: "json+zstd", Place: dedup.InItem},
-		Repair: dedup.Repair{Kind: dedup.Released, By: "ada", Reason: "looked it up", At: at.Add(time.Second)},
+		Repair: dedup.Repair{By: "ada", Reason: "looked it up", At: at.Add(time.Second)},
 	}
 }
 

@@ -36,7 +36,7 @@ func (c *process) kindOf(r ddb.Request) kind {
 // swapping is what a swap does.
 func swapping(seen, next dedup.Row) kind {
 	switch {
-	case next.Token != seen.Token && next.Repair.Kind != "":
+	case next.Token != seen.Token && next.Repair.By != "":
 		return overriding
 	case next.Token != seen.Token:
 		return replacing

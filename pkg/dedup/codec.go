@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"reflect"
 	"sync"
@@ -122,9 +121,6 @@ func isNil(value reflect.Value) bool {
 func invalidID(err error) error {
 	if err == nil {
 		return nil
-	}
-	if invalid, is := errors.AsType[*InvalidError](err); is && invalid.Field == "id" {
-		return err
 	}
 	return invalid.New(invalid.Malformed, "id", "cannot be made a key: "+err.Error())
 }

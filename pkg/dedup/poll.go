@@ -13,18 +13,18 @@ const firstDelay = 100 * time.Millisecond
 // later: so most callers need one look.
 func (d *Deduplicator[ID, R]) delay(n int, r Row) time.Duration {
 	random := d.options.Random()
-	delay := time.Duration(float64(firstDelay<<min(n, 20)) * (1 - random/4))
+	delay := time.Duration(float64(firstDelay<<n) * (1 - random/4))
 	if n == 0 && d.options.Wait == 0 {
 		delay = max(delay, d.pace.left(r, d.options.Now(), random))
 	}
 	return delay
 }
 
-// longestWait is how long a call may wait for another one.
+// longestWait is how long a call may wait for another one: less than 0 for not at all.
 func (o *Options[ID, R]) longestWait() time.Duration {
 	switch {
 	case o.Wait != 0:
-		return max(o.Wait, 0)
+		return o.Wait
 	case o.Lease != 0:
 		return min(o.Lease, defaultWait)
 	}

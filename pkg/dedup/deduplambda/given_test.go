@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,11 +24,6 @@ var errDown = errors.New("down")
 func process(t testing.TB, store dedup.Store, o *options) *dedup.Deduplicator[string, string] {
 	t.Helper()
 	return check.Get(dedup.New(store, "payments", o))
-}
-
-// returns is an effect that returns a value, and counts how often it ran.
-func returns(value string, ran *atomic.Int64) func(context.Context) (string, error) {
-	return func(context.Context) (string, error) { ran.Add(1); return value, nil }
 }
 
 // as fails the test unless the error is an E.

@@ -348,6 +348,15 @@ func (m *Mapping) setQueue(t Texts, k Kind) error {
 	return nil
 }
 
+// FixedQueue is the queue that a path of the queue always names; empty where it is found in
+// each event, or the path is not right.
+func FixedQueue(text string) string {
+	if l, err := parse(text); err == nil && len(l) == 1 {
+		return l[0].fixed()
+	}
+	return ""
+}
+
 // fixed is the text that a path is in every event; empty where it may differ.
 func (p path) fixed() string {
 	if len(p) == 1 && p[0].when == nil {

@@ -26,9 +26,6 @@ var dedupMutants = []mutant{
 	{"release leaves the owner its fence and token", dedupFolder, dedupTrace("ReleasedWhileItRuns"), []edit{
 		{"repair.go", "\t\tnext.Fence++\n\t\tnext.Token = d.options.NewToken()\n", ""},
 	}},
-	{"fail forgets fence and attempt", dedupFolder, dedupSchedules, []edit{
-		{"attempt.go", "r.LeaseUntil, r.Error, r.Payload = longAgo, why, nil", "r.LeaseUntil, r.Error, r.Payload, r.Fence, r.Attempt = longAgo, why, nil, 0, 0"},
-	}},
 	{"expired and claimed in one update", dedupFolder, dedupSchedules, []edit{
 		{"table_writes.go", `ddb.Or(attrID.Missing(), ddb.And`, `ddb.Or(attrID.Missing(), attrValidUntil.Le(ddb.Millis(c.Now)), ddb.And`},
 	}},
@@ -37,9 +34,5 @@ var dedupMutants = []mutant{
 	}},
 	{"fence restarts at 1", dedupFolder, dedupSchedule("deleted by TTL, clocks far apart"), []edit{
 		{"table_writes.go", `PlusFrom(ddb.Millis(c.Now), 1)`, `PlusFrom(ddb.Int(0), 1)`},
-	}},
-	{"no margin between clocks", dedupFolder, dedupSchedules, []edit{
-		{"acquire.go", "Margin: d.options.Margin", "Margin: 0"},
-		{"row.go", "return r.LeaseUntil.After(now.Add(-margin))", "return r.LeaseUntil.After(now)"},
 	}},
 }

@@ -34,10 +34,9 @@ func newTracker(t *testing.T, client *dynamodb.Client, queue string) *tracker {
 			t.Fatal(err)
 		}
 	}
-	chains, err := xorack.NewDynamo(client, xorack.Names{})
-	must(err)
 	k := &tracker{t: t, queue: queue, store: delivery.NewDynamo(client, delivery.Names{})}
-	k.acker, err = xorack.New(chains, nil)
+	var err error
+	k.acker, err = xorack.New(xorack.NewDynamo(client, xorack.Names{}), nil)
 	must(err)
 	queues, err := cursor.NewDynamo(client, cursor.Names{})
 	must(err)

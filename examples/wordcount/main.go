@@ -60,10 +60,7 @@ func newSteps(ctx context.Context) (*steps, error) {
 		return nil, err
 	}
 	client := dynamodb.NewFromConfig(aws)
-	store, err := xorack.NewDynamo(client, xorack.Names{Chains: os.Getenv("CHAINS_TABLE")})
-	if err != nil {
-		return nil, err
-	}
+	store := xorack.NewDynamo(client, xorack.Names{Chains: os.Getenv("CHAINS_TABLE")})
 	acker, err := xorack.New(store, nil)
 	return &steps{
 		acker: acker, next: invoker(aws, os.Getenv("NEXT_FUNCTION")),

@@ -26,7 +26,6 @@ type service struct {
 	acker       *xorack.Acker
 	stamper     *stamps.Stamper
 	trouble     *trouble.Store
-	names       xorack.Names
 	announce    xorack.Announce
 	now         func() time.Time
 	tenantClaim string
@@ -52,7 +51,7 @@ func (s *service) handler() func(context.Context, *emf.Metrics, json.RawMessage)
 // ends finishes the chains that a batch of records shows as ended.
 func (s *service) ends(ctx context.Context, metrics *emf.Metrics, event table.StreamEvent) (json.RawMessage, error) {
 	metrics.Count("StreamRecords", len(event.Records))
-	response, err := xorack.OnEnds(s.acker, s.names, s.announce, &xorack.OnEndsOptions{
+	response, err := xorack.OnEnds(s.acker, s.announce, &xorack.OnEndsOptions{
 		Finished: func(c xorack.Chain) {
 			metrics.Count(metricOf[c.End()], 1)
 			if c.IsCreated() {

@@ -44,7 +44,7 @@ type server struct {
 func inMemory(t *testing.T) (*ddb.Memory, *xorack.Store) {
 	t.Helper()
 	table := ddb.NewMemory(xorack.Names{}.Tables()...)
-	store := check.Get(xorack.NewStore(table, xorack.Names{}))
+	store := xorack.NewStore(table, xorack.Names{})
 	return table, store
 }
 

@@ -40,7 +40,7 @@ func newListing(t *testing.T) *listing {
 	l := &listing{t: t, now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	clock := func() time.Time { return l.now }
 	l.meter = ddbtest.NewMeter(ddb.NewMemory(append(xorack.Names{}.Tables(), trouble.Definition(trouble.DefaultName))...))
-	store := check.Get(xorack.NewStore(l.meter, xorack.Names{}))
+	store := xorack.NewStore(l.meter, xorack.Names{})
 	l.acker = check.Get(xorack.New(store, &xorack.Options{Now: clock}))
 	l.rows = trouble.NewStore(l.meter, trouble.Definition(trouble.DefaultName))
 	l.api = &service{acker: l.acker, stamper: stamps.New(l.acker), trouble: l.rows, now: clock}
@@ -54,7 +54,7 @@ func newListing(t *testing.T) *listing {
 // sweep finishes what is due, as the sweep's function does.
 func (l *listing) sweep() {
 	l.t.Helper()
-	check.Get(l.acker.Sweep(l.t.Context(), xorack.SweepOptions{Announce: announce.Listed(l.rows, 0, func(context.Context, xorack.Chain) error { return nil })}))
+	check.Get(l.acker.Sweep(l.t.Context(), announce.Listed(l.rows, 0, func(context.Context, xorack.Chain) error { return nil })))
 }
 
 // create makes a chain, and returns its root.

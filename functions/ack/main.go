@@ -26,7 +26,7 @@ func newHandler(d *runtime.Deps) (runtime.Handler, error) {
 		return nil, err
 	}
 	s := &service{
-		acker: acker, stamper: stamps.New(acker), trouble: d.Trouble(), names: d.Chains, announce: announce,
+		acker: acker, stamper: stamps.New(acker), trouble: d.Trouble(), announce: announce,
 		now: time.Now, tenantClaim: d.TenantClaim, quotas: quotas, log: d.Log,
 	}
 	return runtime.Handle(d, headroom, s.handler()), nil

@@ -40,7 +40,7 @@ type sweeper struct {
 	deliverer *delivery.Deliverer
 	acker     *xorack.Acker
 	consumers delivery.SweepOptions
-	chains    xorack.SweepOptions
+	chains    xorack.Announce
 	timer     *timer.Timer
 	// tenants: the metrics that alarms watch are written by tenant too, gaps from
 	// gapAfter on, and messages that wait for longer than overdueAfter beyond their window.
@@ -223,7 +223,7 @@ func tellWhole(metrics *emf.Metrics, seen delivery.SweepReport) {
 // sweepChains times chains out, and finishes those that the stream's handler did not
 // finish.
 func (s *sweeper) sweepChains(ctx context.Context, metrics *emf.Metrics, seen *troubles) (xorack.SweepReport, error) {
-	did, err := s.acker.Sweep(ctx, s.chainOptions(seen))
+	did, err := s.acker.Sweep(ctx, s.announceChain(seen))
 	metrics.Count("SweptChains", did.Chains)
 	metrics.Count("ChainsTimedOut", did.TimedOut)
 	metrics.Count("ChainsFinished", did.Finished)
@@ -231,16 +231,14 @@ func (s *sweeper) sweepChains(ctx context.Context, metrics *emf.Metrics, seen *t
 	return did, err
 }
 
-// chainOptions are those of the chains, with a count of those that time out.
-func (s *sweeper) chainOptions(seen *troubles) xorack.SweepOptions {
-	options := s.chains
-	options.Announce = func(ctx context.Context, c xorack.Chain) error {
+// announceChain is what announces chains, with a count of those that time out.
+func (s *sweeper) announceChain(seen *troubles) xorack.Announce {
+	return func(ctx context.Context, c xorack.Chain) error {
 		if c.End() == xorack.TimedOut {
 			seen.count("ChainsTimedOut", c.Tag)
 		}
-		return s.chains.Announce(ctx, c)
+		return s.chains(ctx, c)
 	}
-	return options
 }
 
 // metricOf is the counter of each kind of announcement of a queue.

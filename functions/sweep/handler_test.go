@@ -46,10 +46,10 @@ func sweeperOf(t *testing.T, sorter *cursor.Sorter, out io.Writer) (*bench, map[
 	said := map[string]int{}
 	return &bench{out: out, after: func(context.Context, *emf.Metrics) {}, sweeper: &sweeper{
 		sorter: sorter, deliverer: deliverer, acker: acker,
-		chains: xorack.SweepOptions{Announce: func(_ context.Context, c xorack.Chain) error {
+		chains: func(_ context.Context, c xorack.Chain) error {
 			said[string(c.End())]++
 			return nil
-		}},
+		},
 		consumers: delivery.SweepOptions{
 			Sorter: cursor.SweepOptions{Announce: func(_ context.Context, a cursor.Announcement) error {
 				said[string(a.Kind)]++

@@ -19,7 +19,6 @@ import (
 	"github.com/streamsort/streamsort/internal/sink/s3"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
-	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
 func main() { runtime.Main(newHandler) }
@@ -47,7 +46,7 @@ func newHandler(d *runtime.Deps) (runtime.Handler, error) {
 			LagAfter: d.LagAfter, SettleWithin: d.SettleWithin,
 			Delete: d.DeleteDelivered, Erase: erase, Readers: d.Readers, Announce: announcer.Consumer,
 		},
-		chains: xorack.SweepOptions{Announce: d.Ends(deliverer, announcer)},
+		chains: d.Ends(deliverer, announcer),
 	}
 	return runtime.Handle(d, headroom, s.handle), nil
 }

@@ -153,7 +153,7 @@ func (r *waking) see(ctx context.Context, w timer.WakeUp) (did bool, next time.T
 	case timer.Settle:
 		return r.settle(ctx, w)
 	default:
-		report, next, err := r.acker.Wake(ctx, w.Tag, r.chainOptions(r.seen))
+		report, next, err := r.acker.Wake(ctx, w.Tag, r.announceChain(r.seen))
 		r.metrics.Count("ChainsTimedOut", report.TimedOut)
 		r.metrics.Count("ChainsFinished", report.Finished)
 		return report.Chains > 0, next, err

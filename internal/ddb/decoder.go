@@ -91,26 +91,12 @@ func (d *Decoder) MillisOr(name Path) time.Time {
 	return d.Millis(name)
 }
 
-// SecondsOr reads a time of TTL's that may be missing: the zero time then.
-func (d *Decoder) SecondsOr(name Path) time.Time {
-	if !d.Item.Has(name) {
-		return time.Time{}
-	}
-	return fromSeconds(d.Number(name))
-}
-
 // BytesOr reads bytes that may be missing: nil then.
 func (d *Decoder) BytesOr(name Path) []byte {
 	if v, ok := d.value(name, Binary); ok {
 		return v.Bytes()
 	}
 	return nil
-}
-
-// True reads a truth that may be missing: false then.
-func (d *Decoder) True(name Path) bool {
-	v, _ := d.value(name, Boolean)
-	return v.True()
 }
 
 // MapOr reads a map that may be missing: empty then.

@@ -21,10 +21,6 @@ var (
 	ErrInvalid = errors.New("invalid request")
 )
 
-// Transient reports whether an error says nothing about what was asked for: the same request may
-// succeed later.
-func Transient(err error) bool { return errors.Is(err, ErrThrottled) || errors.Is(err, ErrUnavailable) }
-
 func invalidf(format string, arguments ...any) error {
 	return fmt.Errorf("%w: %w", ErrInvalid, fmt.Errorf(format, arguments...))
 }

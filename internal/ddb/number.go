@@ -21,9 +21,6 @@ func (v Value) Int64() (n int64, ok bool) {
 	return int64(v.lo), v.kind == Number && v.hi == int64(v.lo)>>63
 }
 
-// Halves are the halves of a Number of 128 bits in two's complement.
-func (v Value) Halves() (hi int64, lo uint64) { return v.hi, v.lo }
-
 // Decimal is a Number in decimal digits.
 func (v Value) Decimal() string {
 	var buffer [40]byte

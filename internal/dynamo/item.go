@@ -2,7 +2,6 @@ package dynamo
 
 import (
 	"strconv"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
@@ -13,13 +12,7 @@ type Item = map[string]types.AttributeValue
 // Text is a string as the SDK has it.
 func Text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 
-// Blob is bytes as the SDK has them.
-func Blob(b []byte) types.AttributeValue { return &types.AttributeValueMemberB{Value: b} }
-
 // Number is an integer as the SDK has it.
 func Number(n int64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
 }
-
-// Millis is a time as the tables keep it, in milliseconds since 1970.
-func Millis(t time.Time) types.AttributeValue { return Number(t.UnixMilli()) }

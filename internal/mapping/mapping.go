@@ -146,9 +146,6 @@ func (m *Mapping) Numbered() bool { return m.seq != nil }
 // Keyed says that the messages have keys.
 func (m *Mapping) Keyed() bool { return m.key != nil }
 
-// Identified says that the messages have ids.
-func (m *Mapping) Identified() bool { return m.id != nil }
-
 // Splits reports whether an event is several messages.
 func (m *Mapping) Splits() bool { return m.each != nil }
 

@@ -89,8 +89,7 @@ func (d *Deps) Acker() *xorack.Acker {
 		d.Check(err)
 		return nil
 	}
-	store, err := xorack.NewDynamo(d.Client, d.Chains)
-	d.Check(err)
+	store := xorack.NewDynamo(d.Client, d.Chains)
 	options := &xorack.Options{Tombstone: d.Tombstone}
 	if d.Timer != nil {
 		options.WakeUp = d.Timer.Chain

@@ -35,11 +35,11 @@ func TestRead(t *testing.T) {
 	}
 	got := ""
 	for _, s := range all {
-		got += fmt.Sprintf("%s %s %s %q %q %v %v %v %d %s\n", s.Name, s.Secret, s.SecretKey, s.Prefix, s.Fixed, s.Numbered(), s.Keyed(), s.Identified(), s.MaxBody, s.KeyType)
+		got += fmt.Sprintf("%s %s %s %q %q %v %v %d %s\n", s.Name, s.Secret, s.SecretKey, s.Prefix, s.Fixed, s.Numbered(), s.Keyed(), s.MaxBody, s.KeyType)
 	}
-	const want = `github arn:aws:secretsmanager:eu-west-1:123456789012:secret:github-Ab12Cd arn:aws:kms:eu-west-1:123456789012:key/1234-abcd "github/" "" false false true 358400 
-stripe arn:aws:ssm:eu-west-1:123456789012:parameter/stripe  "" "stripe" false true true 1000 time,rank(a|*)
-bank arn:aws:ssm:eu-west-1:123456789012:parameter/a/b  "" "" true false false 358400 
+	const want = `github arn:aws:secretsmanager:eu-west-1:123456789012:secret:github-Ab12Cd arn:aws:kms:eu-west-1:123456789012:key/1234-abcd "github/" "" false false 358400 
+stripe arn:aws:ssm:eu-west-1:123456789012:parameter/stripe  "" "stripe" false true 1000 time,rank(a|*)
+bank arn:aws:ssm:eu-west-1:123456789012:parameter/a/b  "" "" true false 358400 
 `
 	check.That(t, got == want, "got\n%swant\n%s", got, want)
 	if _, err := webhook.Read([]byte(text), func(string) (string, bool) { return "", false }); err == nil || !strings.Contains(err.Error(), "STREAMSORT_WEBHOOK_SECRET_1") {

@@ -216,20 +216,10 @@ func (d *Deduplicator[ID, R]) wait(ctx context.Context, a *request, seen Row) (f
 	}
 }
 
-// delay is how long to wait before the nth look at a row that is running.
-func (d *Deduplicator[ID, R]) delay(n int, r Row) time.Duration {
-	random := d.options.Random()
-	delay := d.options.Poll.after(n, random)
-	if n == 0 && d.options.Poll.paced {
-		delay = max(delay, d.pace.left(r, d.options.Now(), random))
-	}
-	return delay
-}
-
 // patience is how much longer a call may wait: as the options say, and not so
 // long that no time is left to answer.
 func (d *Deduplicator[ID, R]) patience(ctx context.Context, a *request) time.Duration {
-	left := d.options.Poll.most - a.waited
+	left := d.options.longestWait() - a.waited
 	if deadline, has := ctx.Deadline(); has {
 		left = min(left, time.Until(deadline)-beforeDeadline)
 	}

@@ -93,7 +93,7 @@ func (d *Deduplicator[ID, R]) attempt(r Row) *Attempt[ID, R] {
 // gets it, or the zero Attempt.
 func (a *Attempt[ID, R]) made() error {
 	if a == nil || a.d == nil {
-		return &InvalidError{Field: "attempt", Code: invalid.Missing, Problem: "must be one that TryStart returned"}
+		return invalid.New(invalid.Missing, "attempt", "must be one that TryStart returned")
 	}
 	return nil
 }
@@ -138,7 +138,7 @@ func (a *Attempt[ID, R]) Complete(ctx context.Context, value R) error {
 	}
 	if err := a.complete(ctx, a.placed.stored, func(r Row) Row {
 		r = r.asCompleted(now, validUntil, expiresOn)
-		r.Result = a.d.kept(a.placed.result, now)
+		r.Result = a.placed.result
 		return r
 	}); err != nil {
 		return err
@@ -157,7 +157,7 @@ func (a *Attempt[ID, R]) place(ctx context.Context, value R, validUntil, expires
 		}
 		return err
 	}
-	if a.placed.result.Place == InItem && validUntil.After(a.placed.expiresOn) && !a.placed.expiresOn.IsZero() {
+	if a.placed.result.Place == InItem && validUntil.After(a.placed.expiresOn) {
 		return a.d.putResult(ctx, a.row, a.placed, expiresOn)
 	}
 	return nil
@@ -242,7 +242,7 @@ func (a *Attempt[ID, R]) Fail(ctx context.Context, why error) error {
 		}
 	}()
 	failure := Forget
-	if _, forgotten := asExact[*ForgetError](why); !forgotten {
+	if _, forgotten := errors.AsType[*ForgetError](why); !forgotten {
 		failure = a.d.options.OnError(why)
 	}
 	judged = true
@@ -298,7 +298,8 @@ func (a *Attempt[ID, R]) Extend(ctx context.Context, lease time.Duration) error 
 		return err
 	}
 	if lease < shortestLease || lease > longestLease {
-		return &InvalidError{Field: "lease", Code: invalid.OutOfRange, Problem: "must be from " + shortestLease.String() + " to " + longestLease.String()}
+		return invalid.New(invalid.OutOfRange, "lease",
+			"must be from "+shortestLease.String()+" to "+longestLease.String())
 	}
 	if a.d.off {
 		return nil

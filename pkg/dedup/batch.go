@@ -1,6 +1,9 @@
 package dedup
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // Each runs handle once for each item, one after the other, and stops at the
 // first that fails. It returns how many are done, of this call and of earlier
@@ -30,7 +33,7 @@ func one[T, ID, R any](ctx context.Context, d *Deduplicator[ID, R], item T, id f
 	if err == nil {
 		out, err = d.Once(ctx, key, func(ctx context.Context) (R, error) { return handle(ctx, item) })
 	}
-	_, lost := asExact[*LostError](err)
+	_, lost := errors.AsType[*LostError](err)
 	switch {
 	case err == nil:
 	case out.Attempt > 0 && !lost:

@@ -42,7 +42,7 @@ func newCache(size int, age time.Duration) *cache {
 }
 
 // get is what is remembered of a key: neither longer than the cache's age nor
-// than the row is valid or its result is retained.
+// than the row is valid.
 func (c *cache) get(k Key, now time.Time) (remembered, bool) {
 	if c.entries == nil {
 		return remembered{}, false
@@ -59,10 +59,8 @@ func (c *cache) put(found remembered, now time.Time) {
 		return
 	}
 	until := now.Add(c.age)
-	for _, end := range []time.Time{found.row.ValidUntil, found.row.Result.Until} {
-		if !end.IsZero() && end.Before(until) {
-			until = end
-		}
+	if found.row.ValidUntil.Before(until) {
+		until = found.row.ValidUntil
 	}
 	found.row.Result.Bytes = nil // stored is the same
 	c.mu.Lock()

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"strings"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
@@ -14,32 +13,11 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// Codec turns results into bytes and back. It may be used by any number of
-// goroutines.
-type Codec interface {
-	// Name is stored with each result: 1 to 32 bytes, without a '+'. A result
-	// under another name is not decoded.
-	Name() string
-	// The bytes that Marshal returns may be part of the value, and Unmarshal may
-	// keep data in the value: both are copied.
-	Marshal(value any) ([]byte, error)
-	Unmarshal(data []byte, into any) error
-}
-
-// jsonCodec is the Codec of encoding/json.
-type jsonCodec struct{}
-
-// Name implements [Codec].
-func (jsonCodec) Name() string { return "json" }
-
-// Marshal implements [Codec].
-func (jsonCodec) Marshal(value any) ([]byte, error) { return json.Marshal(value) }
-
-// Unmarshal implements [Codec].
-func (jsonCodec) Unmarshal(data []byte, into any) error { return json.Unmarshal(data, into) }
-
-// compressed is what follows the codec's name where a result was compressed.
-const compressed = "+zstd"
+// How a result is encoded: as JSON, which may be compressed.
+const (
+	plain      = "json"
+	compressed = "json+zstd"
+)
 
 // maxDecoded bounds what a stored result may grow to when it is decompressed:
 // one that was made to blow up is refused. So larger ones are not compressed.
@@ -67,46 +45,43 @@ func (p *packer) compress(data []byte) ([]byte, bool) {
 	return short, len(short) < len(data)
 }
 
-// unpack is the encoded result as the codec made it.
-func (p *packer) unpack(codec Codec, name string, stored []byte) ([]byte, error) {
-	plain, packed := strings.CutSuffix(name, compressed)
-	if plain != codec.Name() {
-		return nil, fmt.Errorf("was encoded as %q, and the codec is %q", name, codec.Name())
-	}
-	if !packed {
+// unpack is the encoded result as JSON.
+func (p *packer) unpack(codec string, stored []byte) ([]byte, error) {
+	switch codec {
+	case plain:
 		return stored, nil
+	case compressed:
+		p.once.Do(p.init)
+		return p.decoder.DecodeAll(stored, nil)
 	}
-	p.once.Do(p.init)
-	return p.decoder.DecodeAll(stored, nil)
+	return nil, fmt.Errorf("is %q, and not %q or %q", codec, plain, compressed)
 }
 
-// encode is a value as the codec makes it. A codec that panics has failed: by
-// then the effect has run, and nobody may wait for its lease. The bytes are a
-// copy: a codec may return a part of the value, which the caller may change.
-func encode(c Codec, value any) (encoded []byte, err error) {
+// encode is a value as JSON. A method of it that panics has failed: by then the effect
+// has run, and nobody may wait for its lease.
+func encode(value any) (encoded []byte, err error) {
 	defer recovered(&err)
-	encoded, err = c.Marshal(value)
-	return bytes.Clone(encoded), err
+	return json.Marshal(value)
 }
 
-// unmarshal gives the codec a copy, which it may make a part of the value: others
-// share what is remembered.
-func unmarshal(c Codec, data []byte, into any) (err error) {
+// unmarshal gives the value's own methods a copy, which they may make a part of it:
+// others share what is remembered.
+func unmarshal(data []byte, into any) (err error) {
 	defer recovered(&err)
-	return c.Unmarshal(bytes.Clone(data), into)
+	return json.Unmarshal(bytes.Clone(data), into)
 }
 
-// recovered makes a codec's panic its error.
+// recovered makes a panic of a value's methods an error.
 func recovered(err *error) {
 	if panicked := recover(); panicked != nil {
-		*err = fmt.Errorf("the codec panicked: %v", panicked)
+		*err = fmt.Errorf("encoding panicked: %v", panicked)
 	}
 }
 
 // idText is an id as the table stores it: what has a text as that text (such as
-// UUIDs), strings of any type as they are, all else by the codec. What a
+// UUIDs), strings of any type as they are, all else as JSON. What a
 // pointer points to is the id.
-func idText(codec Codec, id any) (string, error) {
+func idText(id any) (string, error) {
 	if text, ok := id.(string); ok {
 		return text, nil
 	}
@@ -127,7 +102,7 @@ func idText(codec Codec, id any) (string, error) {
 	if value.Kind() == reflect.String {
 		return value.String(), nil
 	}
-	made, err := encode(codec, id)
+	made, err := encode(id)
 	return string(made), invalidID(err)
 }
 
@@ -147,8 +122,5 @@ func invalidID(err error) error {
 	if err == nil {
 		return nil
 	}
-	if invalid, is := asExact[*InvalidError](err); is && invalid.Field == "id" {
-		return err
-	}
-	return &InvalidError{Field: "id", Code: invalid.Malformed, Problem: "cannot be made a key: " + err.Error()}
+	return invalid.New(invalid.Malformed, "id", "cannot be made a key: "+err.Error())
 }

@@ -56,8 +56,7 @@ type Outcome[R any] struct {
 	// Replayed: the effect ran earlier, or in another call, and not in this one.
 	Replayed bool
 	// Omitted: the effect is done, and its result is not known: it was too
-	// large to keep, could not be encoded, or was retained for a shorter time than
-	// the id.
+	// large to keep, or could not be encoded.
 	Omitted bool
 	// Attempt is the run that this is the outcome of, from 1: how often the
 	// effect was begun. 0 where deduplication is switched off.
@@ -70,7 +69,7 @@ type Outcome[R any] struct {
 // made reports a Deduplicator that New did not return: nil, or the zero one.
 func (d *Deduplicator[ID, R]) made() error {
 	if d == nil || d.store == nil {
-		return &InvalidError{Field: "deduplicator", Code: invalid.Missing, Problem: "must be one that New returned"}
+		return invalid.New(invalid.Missing, "deduplicator", "must be one that New returned")
 	}
 	return nil
 }
@@ -80,15 +79,11 @@ func (d *Deduplicator[ID, R]) Key(id ID) (Key, error) {
 	if err := d.made(); err != nil {
 		return Key{}, err
 	}
-	text, err := d.options.KeyOf(id)
+	text, err := idText(id)
 	if err != nil {
 		return Key{}, invalidID(err)
 	}
-	if text == "" {
-		// With a prefix it would look like one.
-		return Key{}, &InvalidError{Field: "id", Code: invalid.Missing, Problem: "must not be empty"}
-	}
-	k := Key{ID: d.options.KeyPrefix + text, Processor: d.processor}
+	k := Key{ID: text, Processor: d.processor}
 	return k, k.validate()
 }
 
@@ -130,9 +125,6 @@ func (d *Deduplicator[ID, R]) leaseFor(ctx context.Context) (time.Duration, erro
 // row is valid until after its lease is over: an expired row may be taken without a
 // look at the lease.
 func (d *Deduplicator[ID, R]) validity(now, leaseUntil time.Time) (validUntil, expiresOn time.Time) {
-	if d.options.KeepForever {
-		return Forever, time.Time{}
-	}
 	validUntil = now.Add(d.options.TTL)
 	if !leaseUntil.IsZero() && validUntil.Before(leaseUntil.Add(d.options.Margin)) {
 		validUntil = leaseUntil.Add(d.options.Margin)

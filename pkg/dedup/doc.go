@@ -15,8 +15,8 @@
 // a later one gets its result. [Each] does so for each item of a batch. Package
 // deduplambda wraps whole Lambda handlers: of any event, of HTTP events with an
 // Idempotency-Key, and of batches. [Deduplicator.TryStart] is for callers that end
-// their attempt explicitly. [Deduplicator.List], [Deduplicator.Release] and
-// [Deduplicator.ForceComplete] are for operators. For another database, write a
+// their attempt explicitly. [Deduplicator.List] and
+// [Deduplicator.Release] are for operators. For another database, write a
 // [Store]: it has six methods, and package deduptest holds it to them.
 //
 // # The table

@@ -1,7 +1,6 @@
 package dedup_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -47,7 +46,7 @@ func TestErrorsByTheirClass(t *testing.T) {
 
 func TestQuarantineAndRepair(t *testing.T) {
 	store := dedup.NewMemory()
-	d := process(t, store, &options{MaxAttempts: 2, Poll: dedup.NoWait()})
+	d := process(t, store, &options{MaxAttempts: 2, Wait: dedup.NoWait})
 	audit := dedup.Audit{By: "ada", Reason: "the bank is back"}
 	for range 2 {
 		check.Fails(t, check.Err(d.Once(t.Context(), "a", failsWith(errDown))), errDown)
@@ -80,14 +79,11 @@ func TestQuarantineAndRepair(t *testing.T) {
 
 	released := check.Get(d.Release(t.Context(), "a", audit))
 	check.That(t, released, "not released")
-	if r := check.Get(d.Status(t.Context(), "a")).Row.Repair; r.By != "ada" || r.Reason != audit.Reason || r.Kind != dedup.Released || r.At.IsZero() {
+	if r := check.Get(d.Status(t.Context(), "a")).Row.Repair; r.By != "ada" || r.Reason != audit.Reason || r.At.IsZero() {
 		t.Errorf("audit %+v", r)
 	}
 	out := check.Get(d.Once(t.Context(), "a", returns("again", &ran)))
 	check.That(t, out.Value == "again" && out.Attempt == 1, "%+v", out)
-	forced := check.Get(d.ForceComplete(t.Context(), "b", "by hand", audit))
-	check.That(t, forced, "not completed")
-	check.Is(t, check.Get(d.Once(t.Context(), "b", never(t))).Value, "by hand")
 	isA[*dedup.StillRunningError](t, check.Err(d.Release(t.Context(), "c", audit)))
 	audit.Force = true
 	released = check.Get(d.Release(t.Context(), "c", audit))
@@ -104,53 +100,31 @@ func TestLifetimes(t *testing.T) {
 		rows := memory()
 		store := on(t, rows)
 		var ran atomic.Int64
-		d := process(t, store, &options{TTL: time.Hour, ResultTTL: time.Minute, CacheSize: 10, CacheAge: 10 * time.Minute})
+		d := process(t, store, &options{TTL: time.Hour, CacheSize: 10, CacheAge: 2 * time.Hour})
 		once := func() dedup.Outcome[string] {
 			return check.Get(d.Once(t.Context(), "a", returns("value", &ran)))
 		}
 		once()
-		bubble.Sleep(59 * time.Second)
+		bubble.Sleep(time.Hour - time.Millisecond)
 		out := once()
-		check.That(t, out.Value == "value" && out.Replayed, "within both: %+v", out)
-		bubble.Sleep(time.Second)
-		out = once()
-		check.That(t, out.Replayed && out.Omitted && out.Value == "", "after the result's: %+v", out)
-		bubble.Sleep(time.Hour - time.Minute - time.Millisecond)
-		out = once()
-		check.That(t, out.Replayed, "just before the id's end: %+v", out)
+		check.That(t, out.Value == "value" && out.Replayed, "just before the id's end: %+v", out)
 		check.Is(t, check.Get(d.Status(t.Context(), "a")).Status, dedup.Completed)
 		bubble.Sleep(time.Millisecond)
 		check.Is(t, check.Get(d.Status(t.Context(), "a")).Status, dedup.Expired)
 		if out := once(); out.Replayed || out.Attempt != 1 || ran.Load() != 2 {
 			t.Errorf("after the id's: %+v, ran %d", out, ran.Load())
 		}
-		forever := process(t, store, &options{KeepForever: true})
-		check.Get(forever.Once(t.Context(), "b", returns("value", &ran)))
-		bubble.Sleep(100 * 365 * 24 * time.Hour)
-		check.That(t, rows.Expire(time.Now()) == 1, "a was not deleted, or b was")
-		check.Is(t, check.Get(forever.Once(t.Context(), "b", never(t))).Value, "value")
+		bubble.Sleep(3 * time.Hour)
+		check.That(t, rows.Expire(time.Now()) == 1, "a was not deleted")
 		check.Is(t, check.Get(d.Status(t.Context(), "a")).Status, dedup.NotStarted)
 	})
-}
-
-// TestForcedResultIsKeptAsLong: as one that its owner completed.
-func TestForcedResultIsKeptAsLong(t *testing.T) {
-	now := time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)
-	d := process(t, dedup.NewMemory(), &options{Lease: time.Minute, ResultTTL: time.Minute, Now: func() time.Time { return now }})
-	check.Get(d.TryStart(t.Context(), "a"))
-	check.Need(t, check.Get(d.ForceComplete(t.Context(), "a", "x", dedup.Audit{By: "ada", Reason: "why", Force: true})),
-		"nothing to complete")
-	for _, omitted := range []bool{false, true} {
-		check.Is(t, check.Get(d.Once(t.Context(), "a", never(t))).Omitted, omitted)
-		now = now.Add(time.Minute)
-	}
 }
 
 func TestInvalidate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ran atomic.Int64
 		store := dedup.NewMemory()
-		d := process(t, store, &options{CacheSize: 10, KeepForever: true, Lease: time.Minute})
+		d := process(t, store, &options{CacheSize: 10, Lease: time.Minute})
 		check.That(t, !check.Get(d.Invalidate(t.Context(), "a")), "there was nothing")
 		attempt := check.Get(d.TryStart(t.Context(), "a")).Attempt
 		isA[*dedup.StillRunningError](t, check.Err(d.Invalidate(t.Context(), "a")))
@@ -196,23 +170,12 @@ func incompressible(n int) string {
 	return string(text)
 }
 
-// bucket is an overflow store.
-type bucket map[string][]byte
-
-func (b bucket) Put(_ context.Context, key string, body []byte) error {
-	b[key] = bytes.Clone(body)
-	return nil
-}
-
-func (b bucket) Get(_ context.Context, key string) ([]byte, error) { return b[key], nil }
-
 func TestPlacesOfResults(t *testing.T) {
 	for name, c := range map[string]struct {
-		value    string
-		options  options
-		place    dedup.Place
-		codec    string
-		overflow int
+		value   string
+		options options
+		place   dedup.Place
+		codec   string
 	}{
 		"small":           {value: "x", codec: "json"},
 		"empty":           {value: "", codec: "json"},
@@ -221,7 +184,6 @@ func TestPlacesOfResults(t *testing.T) {
 		"10 KB":           {value: incompressible(10_000), codec: "json", place: dedup.InItem},
 		"380 KB":          {value: incompressible(380 << 10), codec: "json", options: options{CompressOver: -1}, place: dedup.InItem},
 		"too large":       {value: incompressible(500 << 10), codec: "json", options: options{CompressOver: -1}, place: dedup.Omitted},
-		"overflow":        {value: incompressible(500 << 10), codec: "json", options: options{CompressOver: -1, Overflow: bucket{}}, place: dedup.InOverflow, overflow: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var ran atomic.Int64
@@ -237,35 +199,8 @@ func TestPlacesOfResults(t *testing.T) {
 			if omitted := c.place == dedup.Omitted; out.Omitted != omitted || !omitted && out.Value != c.value {
 				t.Errorf("omitted %v, %d bytes", out.Omitted, len(out.Value))
 			}
-			if b, ok := c.options.Overflow.(bucket); ok {
-				check.That(t, len(b) == c.overflow, "%d objects", len(b))
-				for key := range b {
-					if len(key) != 44 || strings.Trim(key, "abcdefghijklmnopqrstuvwxyz0123456789-/") != "" {
-						t.Errorf("key %q", key)
-					}
-				}
-			}
 		})
 	}
-}
-
-func TestReplayHook(t *testing.T) {
-	var ran atomic.Int64
-	refuse := errors.New("refused by the hook")
-	o := &options{OnReplay: func(_ context.Context, out dedup.Outcome[string]) (dedup.Outcome[string], error) {
-		if out.Value == "secret" {
-			return out, refuse
-		}
-		out.Value += " (again)"
-		return out, nil
-	}}
-	d := process(t, dedup.NewMemory(), o)
-	check.Is(t, check.Get(d.Once(t.Context(), "a", returns("1", &ran))).Value, "1")
-	for range 2 {
-		check.Is(t, check.Get(d.Once(t.Context(), "a", never(t))).Value, "1 (again)")
-	}
-	_, _ = d.Once(t.Context(), "b", returns("secret", &ran))
-	check.Fails(t, check.Err(d.Once(t.Context(), "b", never(t))), refuse)
 }
 
 func TestSwitchedOff(t *testing.T) {
@@ -289,29 +224,28 @@ func TestSwitchedOff(t *testing.T) {
 	}
 }
 
-// bare is a codec of bytes that copies nothing.
-type bare struct{}
+// bare is bytes of JSON, which it keeps as they were read.
+type bare []byte
 
-func (bare) Name() string                      { return "bare" }
-func (bare) Marshal(value any) ([]byte, error) { return value.([]byte), nil }
-func (bare) Unmarshal(data []byte, into any) error {
-	*into.(*[]byte) = data
+func (b bare) MarshalJSON() ([]byte, error) { return b, nil }
+
+func (b *bare) UnmarshalJSON(data []byte) error {
+	*b = data
 	return nil
 }
 
 // TestNobodyChangesWhatIsRemembered: callers may do with their result what they
-// like, also where the codec copies nothing: the next ones get what the first
+// like, also where it keeps what it was read from: the next ones get what the first
 // one got.
 func TestNobodyChangesWhatIsRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := check.Get(
-			dedup.New(dedup.NewMemory(), "p", &dedup.Options[string, []byte]{Codec: bare{}, CacheSize: 10}))
+		d := check.Get(dedup.New(dedup.NewMemory(), "p", &dedup.Options[string, bare]{CacheSize: 10}))
 		release := make(chan struct{})
 		call := func() {
-			out, err := d.Once(t.Context(), "a", func(context.Context) ([]byte, error) { <-release; return []byte("first"), nil })
-			check.That(t, err == nil && string(out.Value) == "first",
+			out, err := d.Once(t.Context(), "a", func(context.Context) (bare, error) { <-release; return bare("12345"), nil })
+			check.That(t, err == nil && string(out.Value) == "12345",
 				"%q, %v; want what the first call got", out.Value, err)
-			copy(out.Value, "other")
+			copy(out.Value, "67890")
 		}
 		for range 5 { // one owner, the others wait for it in this process
 			go call()

@@ -37,15 +37,7 @@ type InvalidError = invalid.Error
 
 // missing is the error of something that must be given and is nil.
 func missing(field string) error {
-	return &InvalidError{Field: field, Code: invalid.Missing, Problem: "must not be nil"}
-}
-
-// asExact reports whether the error is an E, and not one that wraps an E: what
-// this package fails with wraps what effects, codecs and stores failed with,
-// and these may bear another Deduplicator's errors.
-func asExact[E error](err error) (E, bool) {
-	e, is := any(err).(E)
-	return e, is
+	return invalid.New(invalid.Missing, field, "must not be nil")
 }
 
 // StillRunningError says that another caller holds the key, and the wait for it is over.
@@ -131,17 +123,6 @@ func (e *NotRememberedError) Unwrap() error { return e.Err }
 type ForgetError struct{ Reason string }
 
 func (e *ForgetError) Error() string { return e.Reason }
-
-// OverflowError is an error of the overflow store.
-type OverflowError struct {
-	Key Key
-	Err error
-}
-
-func (e *OverflowError) Error() string { return fmt.Sprintf("%s: overflow store: %v", e.Key, e.Err) }
-
-// Unwrap returns Err.
-func (e *OverflowError) Unwrap() error { return e.Err }
 
 // RowError says that what is stored under a key cannot be read: an attribute is missing
 // or not what it must be, or the result no longer decodes. Nothing is run for

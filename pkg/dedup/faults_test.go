@@ -40,7 +40,7 @@ func newHurt(t *testing.T) *hurt {
 // on is the process on a store.
 func (h *hurt) on(store dedup.Store) *dedup.Deduplicator[string, string] {
 	return process(h, store, &options{
-		Lease: time.Minute, Poll: dedup.NoWait(), MaxAttempts: 9, CompressOver: -1,
+		Lease: time.Minute, Wait: dedup.NoWait, MaxAttempts: 9, CompressOver: -1,
 		Now: func() time.Time { return h.now },
 	})
 }
@@ -94,9 +94,6 @@ func TestEveryRequestGoesWrongOnce(t *testing.T) {
 		{"release", func(h *hurt) { _ = attempt(h); h.now = h.now.Add(time.Hour) }, func(h *hurt) error {
 			return check.Err(h.d.Release(h.Context(), "a", audit))
 		}, dedup.Failed, 0},
-		{"force-complete", func(h *hurt) { _ = attempt(h); h.now = h.now.Add(time.Hour) }, func(h *hurt) error {
-			return check.Err(h.d.ForceComplete(h.Context(), "a", incompressible(5000), audit))
-		}, dedup.Completed, 0},
 	} {
 		t.Run(operation.name, func(t *testing.T) {
 			for _, fault := range ddbtest.EveryFault() {
@@ -261,20 +258,6 @@ func TestErrorsOfAnotherDeduplicator(t *testing.T) {
 	}
 }
 
-// TestErrorsOfTheHook, which may use a Deduplicator as well.
-func TestErrorsOfTheHook(t *testing.T) {
-	for name, foreign := range foreign() {
-		t.Run(name, func(t *testing.T) {
-			hook := func(_ context.Context, out dedup.Outcome[string]) (dedup.Outcome[string], error) { return out, foreign }
-			d := process(t, dedup.NewMemory(), &options{OnReplay: hook})
-			var ran atomic.Int64
-			check.Get(d.Once(t.Context(), "a", returns("x", &ran)))
-			out, err := d.Once(t.Context(), "a", never(t))
-			check.That(t, out.Attempt == 0 && out.Replayed && errors.Is(err, foreign), "%+v, %v", out, err)
-		})
-	}
-}
-
 // TestForeignErrorIsNotShared: those who wait in the process for an effect that
 // fails run it themselves, whatever it fails with.
 func TestForeignErrorIsNotShared(t *testing.T) {
@@ -298,30 +281,6 @@ func TestForeignErrorIsNotShared(t *testing.T) {
 			})
 		})
 	}
-}
-
-// full is an overflow store that fails with an error of its own.
-type full struct{ err error }
-
-func (f full) Put(context.Context, string, []byte) error { return f.err }
-
-func (f full) Get(context.Context, string) ([]byte, error) { return nil, f.err }
-
-// TestOverflowObjectThatIsGone: calls fail and nothing runs, until the id is
-// invalidated.
-func TestOverflowObjectThatIsGone(t *testing.T) {
-	store, gone := dedup.NewMemory(), errors.New("no such key")
-	o := &options{CompressOver: -1, Overflow: bucket{}}
-	large := func(context.Context) (string, error) { return incompressible(500 << 10), nil }
-	check.Get(process(t, store, o).Once(t.Context(), "a", large))
-	d := process(t, store, &options{Overflow: full{gone}})
-	for range 2 {
-		check.Fails(t, check.Err(d.Once(t.Context(), "a", never(t))), gone)
-	}
-	check.That(t, check.Get(d.Invalidate(t.Context(), "a")), "not invalidated")
-	var ran atomic.Int64
-	out := check.Get(d.Once(t.Context(), "a", returns("small", &ran)))
-	check.That(t, out.Value == "small" && !out.Replayed, "%+v", out)
 }
 
 // TestNoTime: half a second and the shortest lease must be left, also for a
@@ -354,18 +313,4 @@ func TestNoTime(t *testing.T) {
 			t.Errorf("ran %d times", ran.Load())
 		}
 	})
-}
-
-// TestErrorsOfTheOverflowStore: a result that could not be put there is not
-// remembered.
-func TestErrorsOfTheOverflowStore(t *testing.T) {
-	for name, foreign := range foreign() {
-		t.Run(name, func(t *testing.T) {
-			store := dedup.NewMemory()
-			d := process(t, store, &options{CompressOver: -1, Overflow: full{foreign}})
-			large := func(context.Context) (string, error) { return incompressible(500 << 10), nil }
-			isA[*dedup.NotRememberedError](t, check.Err(d.Once(t.Context(), "a", large)))
-			check.Is(t, check.Get(d.Status(t.Context(), "a")).Status, dedup.Running)
-		})
-	}
 }

@@ -59,14 +59,14 @@ func TestFigures(t *testing.T) {
 		{"duplicate", options{}, small, small, figure{0, 1, 0, 0.5}},
 		{"duplicate, after new ones", options{}, both(small, allNew), small, figure{1, 0, 1, 0}},
 		{"duplicate, from the cache", options{CacheSize: 10}, small, small, figure{0, 0, 0, 0}},
-		{"duplicate, 610 bytes", options{ResultTTL: time.Hour}, medium, medium, figure{0, 1, 0, 0.5}},
+		{"duplicate, 610 bytes", options{}, medium, medium, figure{0, 1, 0, 0.5}},
 		{"new, 10 KB", options{}, allNew, big, figure{3, 0, 2 + 10, 0}},
 		{"duplicate, 10 KB", options{}, big, big, figure{0, 2, 0, 0.5 + 1.5}},
 		{"duplicate, 10 KB, after new ones", options{}, both(big, allNew), big, figure{1, 1, 1, 1.5}},
 		{"duplicate, 10 KB, from the cache", options{CacheSize: 10}, big, big, figure{0, 0, 0, 0}},
 		{"effect that fails", options{}, allNew, fails, figure{2, 0, 2, 0}},
 		{"after one that failed", options{}, both(fails, allNew), small, figure{2, 0, 2, 0}},
-		{"held, without a wait", options{Poll: dedup.NoWait()}, started, func(t *testing.T, d *dedup.Deduplicator[string, string]) {
+		{"held, without a wait", options{Wait: dedup.NoWait}, started, func(t *testing.T, d *dedup.Deduplicator[string, string]) {
 			_, err := d.Once(t.Context(), id, never(t))
 			isA[*dedup.StillRunningError](t, err)
 		}, figure{0, 1, 0, 0.5}},
@@ -237,7 +237,7 @@ func TestFiguresOfStreams(t *testing.T) {
 func TestAHeldIDIsADuplicate(t *testing.T) {
 	metered := ddbtest.NewMeter(memory())
 	_ = must[dedup.Start[string, string]](t)(process(t, on(t, metered), nil).TryStart(t.Context(), "a"))
-	d := process(t, on(t, metered), &options{Poll: dedup.NoWait()})
+	d := process(t, on(t, metered), &options{Wait: dedup.NoWait})
 	meetsNew(t, d)
 	for _, want := range []int{1, 0, 0} {
 		metered.Take()

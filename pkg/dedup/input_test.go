@@ -10,8 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/dedup"
@@ -27,72 +25,32 @@ func TestInvalidOptions(t *testing.T) {
 		"lease, too short":  {options{Lease: time.Millisecond}, "lease"},
 		"lease, too long":   {options{Lease: 25 * time.Hour}, "lease"},
 		"ttl":               {options{TTL: -1}, "ttl"},
-		"resultTTL":         {options{ResultTTL: time.Millisecond}, "resultTTL"},
 		"margin":            {options{Margin: 2 * time.Hour}, "margin"},
 		"cache age":         {options{CacheAge: -1}, "cacheAge"},
 		"attempts":          {options{MaxAttempts: -1}, "maxAttempts"},
 		"cache":             {options{CacheSize: -1}, "cacheSize"},
-		"delay of 0":        {options{Poll: dedup.Linear(0, time.Second)}, "poll delay"},
-		"negative delay":    {options{Poll: dedup.Exponential(-time.Second, 2, time.Second)}, "poll delay"},
-		"wait of 0":         {options{Poll: dedup.Linear(time.Second, 0)}, "poll wait"},
-		"wait beyond lease": {options{Lease: time.Second, Poll: dedup.Linear(time.Millisecond, 2*time.Second)}, "poll wait"},
-		"factor":            {options{Poll: dedup.Exponential(time.Second, 0.5, time.Minute)}, "poll factor"},
-		"no factor":         {options{Poll: dedup.Exponential(time.Second, math.NaN(), time.Minute)}, "poll factor"},
-		"codec":             {options{Codec: named("")}, "codec"},
-		"prefix, too long":  {options{KeyPrefix: strings.Repeat("x", 1024)}, "keyPrefix"},
-		"prefix, no UTF-8":  {options{KeyPrefix: "\xff"}, "keyPrefix"},
-		"ttl and for ever":  {options{TTL: time.Hour, KeepForever: true}, "ttl"},
-		"result beyond id":  {options{TTL: time.Hour, ResultTTL: time.Hour + 1}, "resultTTL"},
-		"result beyond day": {options{ResultTTL: 25 * time.Hour}, "resultTTL"},
-		"codec with a plus": {options{Codec: named("a+b")}, "codec"},
+		"wait beyond lease": {options{Lease: time.Second, Wait: 2 * time.Second}, "wait"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := dedup.New(dedup.NewMemory(), "p", &c.options)
 			check.Is(t, as[*dedup.InvalidError](t, err).Field, c.field, err)
 		})
 	}
-	for name, o := range map[string]*options{
-		"longest prefix":                          {KeyPrefix: strings.Repeat("x", 1023)},
-		"result as long as id":                    {TTL: time.Hour, ResultTTL: time.Hour},
-		"a result of an id that is kept for ever": {ResultTTL: 87600 * time.Hour, KeepForever: true},
-	} {
-		_, err := dedup.New(dedup.NewMemory(), "p", o)
-		check.That(t, err == nil, "%s: %v", name, err)
-	}
 	for _, processor := range []string{"", strings.Repeat("p", 256), "\xff", "#x"} {
 		_, err := dedup.New[string, string](dedup.NewMemory(), processor, nil)
 		check.That(t, as[*dedup.InvalidError](t, err).Field == "processor", "%q: %v", processor, err)
 	}
-	for name, names := range map[string]dedup.Names{
-		"twice":      {IDKey: "x", ProcessorKey: "x"},
-		"long":       {IDKey: strings.Repeat("x", 256)},
-		"taken":      {Attributes: map[string]string{"token": "fence"}},
-		"no such":    {Attributes: map[string]string{"tokens": "x"}},
-		"taken key":  {IDKey: "token"},
-		"swap, long": {Attributes: map[string]string{"token": strings.Repeat("x", 256)}},
-	} {
-		_, err := dedup.NewDynamo(dynamodb.New(dynamodb.Options{}), names)
-		got := as[*dedup.InvalidError](t, err).Field
-		check.That(t, strings.HasPrefix(got, "names"), "%s: field %q", name, got)
-	}
 }
 
-// named is a codec of a name.
-type named string
-
-func (n named) Name() string                        { return string(n) }
-func (named) Marshal(value any) ([]byte, error)     { return json.Marshal(value) }
-func (named) Unmarshal(data []byte, into any) error { return json.Unmarshal(data, into) }
-
 func TestInvalidIDs(t *testing.T) {
-	d := process(t, dedup.NewMemory(), &options{KeyPrefix: "shop/"})
-	for name, id := range map[string]string{"empty": "", "long": strings.Repeat("x", 1020), "no UTF-8": "\xff"} {
+	d := process(t, dedup.NewMemory(), nil)
+	for name, id := range map[string]string{"empty": "", "long": strings.Repeat("x", 1025), "no UTF-8": "\xff"} {
 		_, err := d.Once(t.Context(), id, never(t))
 		check.That(t, as[*dedup.InvalidError](t, err).Field == "id", "%s: %v", name, err)
 		isA[*dedup.InvalidError](t, check.Err(d.TryStart(t.Context(), id)))
 		isA[*dedup.InvalidError](t, check.Err(d.Invalidate(t.Context(), id)))
 	}
-	check.Get(d.Once(t.Context(), strings.Repeat("x", 1019), func(context.Context) (string, error) { return "", nil }))
+	check.Get(d.Once(t.Context(), strings.Repeat("x", 1024), func(context.Context) (string, error) { return "", nil }))
 	bad := check.Get(dedup.New[chan int, string](dedup.NewMemory(), "p", nil))
 	isA[*dedup.InvalidError](t, check.Err(bad.Once(t.Context(), nil, never(t))))
 	for field, audit := range map[string]dedup.Audit{"by": {Reason: "x"}, "reason": {By: "x"}} {
@@ -129,28 +87,28 @@ func TestResultThatDoesNotDecode(t *testing.T) {
 	if as[*dedup.RowError](t, err).Field != "result" {
 		t.Error(err)
 	}
-	_, err = process(t, store, &options{Codec: named("other")}).Once(t.Context(), "a", never(t))
+	r := check.Get(texts.Status(t.Context(), "a")).Row
+	other := r
+	other.Result.Codec = "other"
+	check.Get(stored(store.Swap(t.Context(), r, other)))
+	_, err = texts.Once(t.Context(), "a", never(t))
 	if as[*dedup.RowError](t, err).Field != "codec" {
 		t.Error(err)
 	}
 }
 
+// stored is the row after a swap.
+func stored(r dedup.Row, _ bool, err error) (dedup.Row, error) { return r, err }
+
 // TestResultThatIsGone: the row says where it is, and it is not there.
 func TestResultThatIsGone(t *testing.T) {
-	store, overflow := dedup.NewMemory(), bucket{}
-	o := &options{CompressOver: -1, Overflow: overflow}
-	d := process(t, store, o)
-	for id, size := range map[string]int{"item": 5000, "overflow": 500 << 10} {
-		check.Get(d.Once(t.Context(), id, func(context.Context) (string, error) { return incompressible(size), nil }))
-	}
+	store := dedup.NewMemory()
+	d := process(t, store, nil)
+	check.Get(d.Once(t.Context(), "item", answers(incompressible(5000))))
 	r := check.Get(d.Status(t.Context(), "item")).Row
-	check.OK(t, store.PutResult(t.Context(), dedup.StoredResult{Key: r.Key, Token: r.Token}))
+	check.OK(t, store.PutResult(t.Context(), dedup.StoredResult{Key: r.Key, Token: r.Token, ExpiresOn: r.ExpiresOn}))
 	_, err := d.Once(t.Context(), "item", never(t))
 	if as[*dedup.RowError](t, err).Field != "result" {
-		t.Error(err)
-	}
-	_, err = process(t, store, nil).Once(t.Context(), "overflow", never(t))
-	if as[*dedup.RowError](t, err).Field != "resultIn" {
 		t.Error(err)
 	}
 }
@@ -293,41 +251,42 @@ func TestTextsOfIDs(t *testing.T) {
 	none(textOf[map[string]int](t, nil))
 }
 
-// fragile is a codec that panics.
-type fragile struct{}
+// fragile is a result whose own encoding panics.
+type fragile string
 
-func (fragile) Name() string { return "fragile" }
-
-func (fragile) Marshal(value any) ([]byte, error) {
-	if value == "boom" {
+func (f fragile) MarshalJSON() ([]byte, error) {
+	if f == "boom" {
 		panic("boom")
 	}
-	return json.Marshal(value)
+	return json.Marshal(string(f))
 }
 
-func (fragile) Unmarshal(data []byte, into any) error {
+func (f *fragile) UnmarshalJSON(data []byte) error {
 	if strings.Contains(string(data), "bang") {
 		panic("bang")
 	}
-	return json.Unmarshal(data, into)
+	return json.Unmarshal(data, (*string)(f))
 }
 
-// TestCodecThatPanics: as one that fails. The effect has run and is not run
+// TestEncodingThatPanics: as one that fails. The effect has run and is not run
 // again, and nobody waits for its lease.
-func TestCodecThatPanics(t *testing.T) {
+func TestEncodingThatPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := process(t, dedup.NewMemory(), &options{Codec: fragile{}})
+		d := check.Get(dedup.New[string, fragile](dedup.NewMemory(), "p", nil))
+		returns := func(value fragile) func(context.Context) (fragile, error) {
+			return func(context.Context) (fragile, error) { return value, nil }
+		}
 		release := make(chan struct{})
 		errs := make(chan error, 2)
 		go func() {
-			_, err := d.Once(t.Context(), "a", func(context.Context) (string, error) { <-release; return "boom", nil })
+			_, err := d.Once(t.Context(), "a", func(context.Context) (fragile, error) { <-release; return "boom", nil })
 			errs <- err
 		}()
 		synctest.Wait()
 		began := time.Now()
-		follower := make(chan dedup.Outcome[string], 1)
+		follower := make(chan dedup.Outcome[fragile], 1)
 		go func() {
-			out, err := d.Once(t.Context(), "a", never(t))
+			out, err := d.Once(t.Context(), "a", returns("again"))
 			errs <- err
 			follower <- out
 		}()
@@ -341,8 +300,8 @@ func TestCodecThatPanics(t *testing.T) {
 		if as[*dedup.InvalidError](t, start.Attempt.Complete(t.Context(), "boom")).Field != "result" {
 			t.Error("want an error of the result")
 		}
-		check.Get(d.Once(t.Context(), "c", func(context.Context) (string, error) { return "bang", nil }))
-		_, err := d.Once(t.Context(), "c", never(t))
+		check.Get(d.Once(t.Context(), "c", returns("bang")))
+		_, err := d.Once(t.Context(), "c", returns("again"))
 		if as[*dedup.RowError](t, err).Field != "result" {
 			t.Error(err)
 		}

@@ -39,10 +39,6 @@ func (d *Deduplicator[ID, R]) Invalidate(ctx context.Context, id ID) (forgotten 
 	if _, _, err = d.store.Swap(ctx, r, over); err != nil {
 		return false, err
 	}
-	if r.Result.Place == InItem && r.ExpiresOn.IsZero() {
-		// TTL would never take it.
-		err = d.store.PutResult(ctx, StoredResult{Key: k, Token: r.Token, ExpiresOn: over.ExpiresOn})
-	}
 	d.note(ctx, EventInvalidated, r)
-	return true, err
+	return true, nil
 }

@@ -36,7 +36,7 @@ func (k Key) validate() error {
 		return err
 	}
 	if strings.HasPrefix(k.Processor, resultPrefix) {
-		return &InvalidError{Field: "processor", Code: invalid.Misplaced, Problem: "must not begin with " + resultPrefix}
+		return invalid.New(invalid.Misplaced, "processor", "must not begin with "+resultPrefix)
 	}
 	return nil
 }
@@ -53,10 +53,10 @@ func checkName(field, name string, longest int) error {
 	default:
 		return nil
 	}
-	return &InvalidError{Field: field, Code: invalid.TextCode(name, longest), Problem: problem}
+	return invalid.New(invalid.TextCode(name, longest), field, problem)
 }
 
-// joined is the key in a table that has one key only. The length keeps two
+// joined is the key as one text: where a page of rows ends. The length keeps two
 // keys apart whose parts joined look alike.
 func (k Key) joined() string {
 	return strconv.Itoa(len(k.Processor)) + ":" + k.Processor + ":" + k.ID

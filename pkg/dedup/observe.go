@@ -23,9 +23,8 @@ const (
 	EventLost         EventKind = "lost"          // the claim is another's by now
 	EventQuarantined  EventKind = "quarantined"   // a call was refused: begun too often
 	EventInvalidated  EventKind = "invalidated"
-	EventReleased     EventKind = "released"        // by an operator
-	EventForced       EventKind = "force-completed" // by an operator
-	EventUnprotected  EventKind = "unprotected"     // the effect ran without an id
+	EventReleased     EventKind = "released"    // by an operator
+	EventUnprotected  EventKind = "unprotected" // the effect ran without an id
 )
 
 // Event is something that happened.
@@ -41,7 +40,7 @@ func (k EventKind) level() slog.Level {
 	switch k {
 	case EventLooked:
 		return slog.LevelDebug
-	case EventTakenOver, EventStillRunning, EventLost, EventFailed, EventQuarantined, EventReleased, EventForced, EventUnprotected:
+	case EventTakenOver, EventStillRunning, EventLost, EventFailed, EventQuarantined, EventReleased, EventUnprotected:
 		return slog.LevelWarn
 	}
 	return slog.LevelInfo
@@ -60,7 +59,7 @@ func (d *Deduplicator[ID, R]) note(ctx context.Context, kind EventKind, r Row) {
 	if r.Error != "" {
 		fields = append(fields, slog.String("error", r.Error))
 	}
-	if r.Repair.Kind != "" && level == slog.LevelWarn {
+	if r.Repair.By != "" && level == slog.LevelWarn {
 		fields = append(fields, slog.String("by", r.Repair.By), slog.String("reason", r.Repair.Reason))
 	}
 	d.options.Logger.LogAttrs(ctx, level, string(kind), fields...)

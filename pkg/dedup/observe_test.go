@@ -24,7 +24,8 @@ func TestEventsLogAndSpans(t *testing.T) {
 		var observed, spans []string
 		var log bytes.Buffer
 		o := &options{
-			Lease: time.Second, MaxAttempts: 2, Poll: dedup.Linear(700*time.Millisecond, time.Second),
+			Lease: time.Second, MaxAttempts: 2, Wait: 300 * time.Millisecond,
+			Random: func() float64 { return 0 },
 			Observe: func(_ context.Context, e dedup.Event) {
 				observed = append(observed, fmt.Sprintf("%s %d", e.Kind, e.Attempt))
 			},

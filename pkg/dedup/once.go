@@ -27,8 +27,7 @@ import (
 //
 // An effect that uses another Deduplicator may fail with the same types. What
 // is known of this call is in the Outcome: beside an error, its Attempt is 0
-// unless the effect ran here and returned no error, and Replayed says that the
-// error is that of Options.OnReplay.
+// unless the effect ran here and returned no error.
 func (d *Deduplicator[ID, R]) Once(ctx context.Context, id ID, effect func(context.Context) (R, error), payload ...[]byte) (out Outcome[R], err error) {
 	if effect == nil {
 		return out, missing("effect")
@@ -126,20 +125,14 @@ func (d *Deduplicator[ID, R]) replay(ctx context.Context, found remembered) (Out
 		return Outcome[R]{}, &RememberedError{Key: found.row.Key, Message: found.row.Error}
 	}
 	out := Outcome[R]{
-		Replayed: true, Omitted: !found.kept, Attempt: found.row.Attempt, CompletedAt: found.row.CompletedAt,
+		Replayed: true, Omitted: !found.kept,
+		Attempt: found.row.Attempt, CompletedAt: found.row.CompletedAt,
 	}
 	if found.kept {
 		var err error
 		if out.Value, err = d.decode(found.row, found.stored); err != nil {
 			return Outcome[R]{}, err
 		}
-	}
-	if d.options.OnReplay == nil {
-		return out, nil
-	}
-	out, err := d.options.OnReplay(ctx, out)
-	if err != nil {
-		return Outcome[R]{Replayed: true}, err
 	}
 	return out, nil
 }

@@ -118,15 +118,11 @@ func TestAnyTypes(t *testing.T) {
 // TestWaiterGetsTheResult: a call in another process waits for the one that
 // runs the effect.
 func TestWaiterGetsTheResult(t *testing.T) {
-	for name, poll := range map[string]dedup.Poll{
-		"linear":      dedup.Linear(100*time.Millisecond, 10*time.Second),
-		"exponential": dedup.Exponential(10*time.Millisecond, 2, 10*time.Second),
-		"default":     {},
-	} {
+	for name, wait := range map[string]time.Duration{"given": 10 * time.Second, "default": 0} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := dedup.NewMemory()
-				o := &options{Poll: poll, Lease: time.Minute}
+				o := &options{Wait: wait, Lease: time.Minute}
 				started := make(chan struct{})
 				go func() {
 					_, _ = process(t, store, o).Once(t.Context(), "a", func(context.Context) (string, error) {
@@ -150,9 +146,8 @@ func TestWaiterNeverRuns(t *testing.T) {
 		lease := time.Minute
 		started := check.Get(process(t, store, &options{Lease: lease}).TryStart(t.Context(), "a"))
 		for name, o := range map[string]*options{
-			"no wait":  {Lease: lease, Poll: dedup.NoWait()},
-			"linear":   {Lease: lease, Poll: dedup.Linear(time.Second, 20*time.Second)},
-			"its last": {Lease: lease, Poll: dedup.Linear(7*time.Second, 9*time.Second)},
+			"no wait":  {Lease: lease, Wait: dedup.NoWait},
+			"its last": {Lease: lease, Wait: 9 * time.Second},
 		} {
 			began := time.Now()
 			_, err := process(t, store, o).Once(t.Context(), "a", never(t))
@@ -231,7 +226,7 @@ func TestLateCompletionBeforeATakeover(t *testing.T) {
 func TestExtend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := dedup.NewMemory()
-		o := &options{Lease: time.Second, Poll: dedup.NoWait()}
+		o := &options{Lease: time.Second, Wait: dedup.NoWait}
 		attempt := check.Get(process(t, store, o).TryStart(t.Context(), "a")).Attempt
 		for range 3 {
 			bubble.Sleep(900 * time.Millisecond)
@@ -428,7 +423,7 @@ func TestPatienceIsNotDoubled(t *testing.T) {
 // is taken over by calls of its own process as well, as it is by others.
 func TestStuckEffectKeepsNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := process(t, dedup.NewMemory(), &options{Lease: time.Minute, Poll: dedup.Linear(time.Second, time.Minute)})
+		d := process(t, dedup.NewMemory(), &options{Lease: time.Minute, Wait: time.Minute})
 		release, stuck := make(chan struct{}), make(chan error, 1)
 		go func() {
 			_, err := d.Once(t.Context(), "a", func(context.Context) (string, error) { <-release; return "late", nil })
@@ -468,23 +463,20 @@ func TestStuckEffectKeepsNobody(t *testing.T) {
 func TestDelays(t *testing.T) {
 	ms := time.Millisecond
 	for name, c := range map[string]struct {
-		poll   dedup.Poll
+		wait   time.Duration
 		random float64
 		want   []time.Duration
 	}{
-		"linear":              {dedup.Linear(30*ms, 100*ms), 0, []time.Duration{30 * ms, 30 * ms, 30 * ms, 10 * ms}},
-		"linear, jittered":    {dedup.Linear(40*ms, 100*ms), 0.5, []time.Duration{35 * ms, 35 * ms, 30 * ms}},
-		"exponential":         {dedup.Exponential(10*ms, 2, 100*ms), 0, []time.Duration{10 * ms, 20 * ms, 40 * ms, 30 * ms}},
-		"exponential by half": {dedup.Exponential(16*ms, 1.5, 50*ms), 0, []time.Duration{16 * ms, 24 * ms, 10 * ms}},
-		"no wait":             {dedup.NoWait(), 0, nil},
-		"huge factor":         {dedup.Exponential(ms, 100, 200*ms), 0, []time.Duration{ms, 100 * ms, 99 * ms}},
+		"given":    {1000 * ms, 0, []time.Duration{100 * ms, 200 * ms, 400 * ms, 300 * ms}},
+		"jittered": {300 * ms, 0.5, []time.Duration{87500 * time.Microsecond, 175 * ms, 37500 * time.Microsecond}},
+		"no wait":  {dedup.NoWait, 0, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := dedup.NewMemory()
 			check.Get(process(t, store, nil).TryStart(t.Context(), "a"))
 			var slept []time.Duration
 			d := process(t, store, &options{
-				Poll: c.poll, Random: func() float64 { return c.random },
+				Wait: c.wait, Random: func() float64 { return c.random },
 				Sleep: func(_ context.Context, d time.Duration) error { slept = append(slept, d); return nil },
 			})
 			isA[*dedup.StillRunningError](t, check.Err(d.Once(t.Context(), "a", never(t))))
@@ -498,25 +490,25 @@ func TestDelays(t *testing.T) {
 // stays as it is.
 func TestPace(t *testing.T) {
 	for name, c := range map[string]struct {
-		poll  dedup.Poll
+		wait  time.Duration
 		took  time.Duration
 		age   time.Duration
 		first time.Duration
 	}{
-		"nothing known":      {dedup.Poll{}, 0, 0, 100 * time.Millisecond},
-		"a second":           {dedup.Poll{}, 1600 * time.Millisecond, 0, 1700 * time.Millisecond},
-		"half of it over":    {dedup.Poll{}, 1600 * time.Millisecond, 800 * time.Millisecond, 900 * time.Millisecond},
-		"all of it over":     {dedup.Poll{}, 1600 * time.Millisecond, 4 * time.Second, 100 * time.Millisecond},
-		"the owner is ahead": {dedup.Poll{}, 1600 * time.Millisecond, -time.Minute, 1700 * time.Millisecond},
-		"longer":             {dedup.Poll{}, 20 * time.Second, 0, 2 * time.Second},
-		"as asked for":       {dedup.Linear(30*time.Millisecond, time.Second), 16 * time.Second, 0, 30 * time.Millisecond},
+		"nothing known":      {0, 0, 0, 100 * time.Millisecond},
+		"a second":           {0, 1600 * time.Millisecond, 0, 1700 * time.Millisecond},
+		"half of it over":    {0, 1600 * time.Millisecond, 800 * time.Millisecond, 900 * time.Millisecond},
+		"all of it over":     {0, 1600 * time.Millisecond, 4 * time.Second, 100 * time.Millisecond},
+		"the owner is ahead": {0, 1600 * time.Millisecond, -time.Minute, 1700 * time.Millisecond},
+		"longer":             {0, 20 * time.Second, 0, 2 * time.Second},
+		"as asked for":       {time.Second, 16 * time.Second, 0, 100 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := dedup.NewMemory()
 				var slept []time.Duration
 				d := process(t, store, &options{
-					Poll: c.poll, Random: func() float64 { return 0 },
+					Wait: c.wait, Random: func() float64 { return 0 },
 					Sleep: func(_ context.Context, d time.Duration) error { slept = append(slept, d); return context.Canceled },
 				})
 				if c.took > 0 {

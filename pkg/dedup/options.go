@@ -21,20 +21,15 @@ type Options[ID, R any] struct {
 	// ms to 24 hours.
 	Lease time.Duration
 	// TTL is how long an id is remembered, from its completion; 24 hours where
-	// it is 0, 1 second to 10 years. KeepForever remembers it for ever, without
-	// a TTL.
-	TTL         time.Duration
-	KeepForever bool
-	// ResultTTL is how long the result is remembered, where that is shorter; 1
-	// second to the TTL. Afterwards a duplicate learns that the effect is done,
-	// without its result. 0 means as long as the id.
-	ResultTTL time.Duration
-	// Poll is how a caller waits while another one runs the effect: no longer
-	// than Lease, and never into the last half second before the deadline of its
-	// context. The zero Poll means Exponential(100 ms, 2, 15 s), shortened to the
-	// lease, whose first look comes when effects of this kind usually end, as far
-	// as this process knows, and at most 2 seconds later: most callers need one.
-	Poll Poll
+	// it is 0, 1 second to 10 years.
+	TTL time.Duration
+	// Wait is how long a call waits while another one runs the effect: at most
+	// Lease, and never into the last half second before the deadline of its
+	// context; [NoWait] for not at all. It looks after 100 ms, 200 ms, 400 ms, and
+	// so on. 0 means 15 seconds or the lease, and a first look when effects of this
+	// kind usually end, as far as this process knows, and at most 2 seconds later:
+	// most callers need one.
+	Wait time.Duration
 	// Margin is the clock skew allowed between callers: a lease is over only that
 	// much later. 2 seconds where it is 0, 1 ms to 1 hour.
 	Margin time.Duration
@@ -44,25 +39,10 @@ type Options[ID, R any] struct {
 	// OnError says what becomes of an id when its effect fails; nil means
 	// Forget, whatever the error.
 	OnError func(error) Failure
-	// OnReplay may change a remembered result before a duplicate gets it, or
-	// refuse it with an error.
-	OnReplay func(context.Context, Outcome[R]) (Outcome[R], error)
 
-	// KeyOf makes the text of an id; nil means the id as it is where it is a
-	// string, its text where it is an encoding.TextMarshaler, and what the codec
-	// makes of it otherwise.
-	KeyOf func(ID) (string, error)
-	// KeyPrefix comes before each id: up to 1,023 bytes of UTF-8, and up to
-	// 1,024 with the id.
-	KeyPrefix string
-	// Codec encodes results; nil means JSON.
-	Codec Codec
 	// CompressOver is the size in bytes from which results are compressed;
 	// 1,024 where it is 0, and never where it is negative.
 	CompressOver int
-	// Overflow takes results that are too large for an item (about 390 KB);
-	// where it is nil, they are omitted.
-	Overflow Overflow
 	// CacheSize is how many completed results of up to 32 KB this process
 	// remembers, so that their duplicates cost nothing; 0 means none. What
 	// another process invalidates is answered from here for CacheAge more; 1
@@ -71,14 +51,13 @@ type Options[ID, R any] struct {
 	CacheAge  time.Duration
 
 	// Off switches deduplication off: every effect runs, and nothing is stored, for
-	// tests and development. Package deduplambda has the variable by which Powertools does.
+	// tests and development.
 	Off bool
 
 	// Logger logs polls at DEBUG, outcomes of calls at INFO, and time-outs, lost
 	// claims and errors at WARN. nil means no log.
 	Logger *slog.Logger
-	// Observe is called with each event; it may be nil. See the Metrics of package
-	// deduplambda.
+	// Observe is called with each event; it may be nil.
 	Observe func(context.Context, Event)
 	// Trace is called as an operation begins (once, try_start, poll,
 	// invalidate), and the function that it returns as it ends; nil means no
@@ -105,22 +84,13 @@ const (
 	Remember
 )
 
-// Overflow is a store for large results, such as a bucket. Put is given each
-// key once, or again with the same body. A key is 45 bytes of a-z, 0-9, '/' and
-// '-'; nobody deletes what expires: give the bucket a lifecycle rule that is
-// longer than TTL. Where Get fails, so does the call, without running the effect.
-//
-// Once gives Put and the table 5 seconds together: a Put that takes longer is a
-// [NotRememberedError], and the effect runs again after the lease. Where that is
-// too short, take TryStart, whose Complete has its caller's time.
-type Overflow interface {
-	Put(ctx context.Context, key string, body []byte) error
-	Get(ctx context.Context, key string) ([]byte, error)
-}
+// NoWait as Options.Wait: a key that is held is a [StillRunningError] at once.
+const NoWait time.Duration = -1
 
 const (
 	defaultLease        = 5 * time.Minute
 	defaultTTL          = 24 * time.Hour
+	defaultWait         = 15 * time.Second
 	defaultMargin       = 2 * time.Second
 	defaultCompressOver = 1024
 	defaultCacheAge     = time.Minute
@@ -141,9 +111,6 @@ const (
 
 // withDefaults checks the options and fills in what is not given.
 func (o Options[ID, R]) withDefaults() (Options[ID, R], error) {
-	if o.KeepForever && o.TTL != 0 {
-		return o, &InvalidError{Field: "ttl", Code: invalid.Clash, Problem: "must be 0 where keepForever is set"}
-	}
 	for _, bound := range []struct {
 		field       string
 		value       *time.Duration
@@ -152,7 +119,6 @@ func (o Options[ID, R]) withDefaults() (Options[ID, R], error) {
 	}{
 		{"lease", &o.Lease, 0, shortestLease, longestLease},
 		{"ttl", &o.TTL, defaultTTL, time.Second, 87600 * time.Hour},
-		{"resultTTL", &o.ResultTTL, 0, time.Second, 87600 * time.Hour},
 		{"margin", &o.Margin, defaultMargin, time.Millisecond, time.Hour},
 		{"cacheAge", &o.CacheAge, defaultCacheAge, time.Millisecond, 24 * time.Hour},
 	} {
@@ -160,49 +126,23 @@ func (o Options[ID, R]) withDefaults() (Options[ID, R], error) {
 		case v == 0:
 			*bound.value = bound.otherwise
 		case v < bound.least || v > bound.most:
-			return o, &InvalidError{Field: bound.field, Code: invalid.OutOfRange, Problem: "must be from " + bound.least.String() + " to " + bound.most.String()}
+			return o, outOfRange(bound.field, "must be from "+bound.least.String()+" to "+bound.most.String())
 		}
 	}
-	if o.ResultTTL > o.TTL && !o.KeepForever {
-		return o, &InvalidError{Field: "resultTTL", Code: invalid.OutOfRange, Problem: "must be at most the ttl, " + o.TTL.String()}
-	}
-	if o.KeyPrefix != "" {
-		// At least one byte is left for the id.
-		if err := checkName("keyPrefix", o.KeyPrefix, maxID-1); err != nil {
-			return o, err
-		}
+	if o.Lease > 0 && o.Wait > o.Lease {
+		return o, outOfRange("wait", "must be at most the lease, "+o.Lease.String())
 	}
 	if o.MaxAttempts < 0 || o.MaxAttempts > 1_000_000 {
-		return o, &InvalidError{Field: "maxAttempts", Code: invalid.OutOfRange, Problem: "must be from 0 to 1000000"}
+		return o, outOfRange("maxAttempts", "must be from 0 to 1000000")
 	}
 	if o.CacheSize < 0 || o.CacheSize > 1_000_000 {
-		return o, &InvalidError{Field: "cacheSize", Code: invalid.OutOfRange, Problem: "must be from 0 to 1000000"}
-	}
-	if err := o.Poll.validate(o.Lease); err != nil {
-		return o, err
-	}
-	if !o.Poll.set {
-		o.Poll = defaultPoll()
-		if o.Lease > 0 {
-			o.Poll.most = min(o.Poll.most, o.Lease)
-			o.Poll.delay = min(o.Poll.delay, o.Poll.most)
-		}
+		return o, outOfRange("cacheSize", "must be from 0 to 1000000")
 	}
 	if o.CompressOver == 0 {
 		o.CompressOver = defaultCompressOver
 	}
-	if o.Codec == nil {
-		o.Codec = jsonCodec{}
-	}
-	if name := o.Codec.Name(); name == "" || len(name) > 32 || strings.Contains(name, "+") {
-		return o, &InvalidError{Field: "codec", Code: invalid.Malformed, Problem: "must have a name of 1 to 32 bytes without '+'"}
-	}
 	if o.OnError == nil {
 		o.OnError = func(error) Failure { return Forget }
-	}
-	if o.KeyOf == nil {
-		codec := o.Codec
-		o.KeyOf = func(id ID) (string, error) { return idText(codec, id) }
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -220,6 +160,10 @@ func (o Options[ID, R]) withDefaults() (Options[ID, R], error) {
 		o.Random = mathrand.Float64
 	}
 	return o, nil
+}
+
+func outOfRange(field, problem string) error {
+	return invalid.New(invalid.OutOfRange, field, problem)
 }
 
 func randomToken() Token {

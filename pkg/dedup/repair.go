@@ -1,7 +1,6 @@
 package dedup
 
 import (
-	"cmp"
 	"context"
 	"iter"
 	"slices"
@@ -88,27 +87,17 @@ func (a Audit) validate() error {
 }
 
 // Release gives an id back that is not completed: the next call runs the
-// effect, as attempt 1. It is how a quarantined id runs again. It reports
+// effect, as attempt 1. It is how a quarantined id runs again; to give an id a
+// result by hand, call Once then with an effect that returns it. It reports
 // whether there was something to release: not where there is no row, or it has
 // expired, or is completed.
+//
+// It is a look, and a write under the fence that it saw. Where the write's condition
+// fails, somebody claimed, completed or released meanwhile: it looks again.
 //
 // Errors: [InvalidError], [StillRunningError] without Force, those of the
 // store.
 func (d *Deduplicator[ID, R]) Release(ctx context.Context, id ID, audit Audit) (bool, error) {
-	return d.override(ctx, id, audit, Released, nil)
-}
-
-// ForceComplete completes an id in its owner's place: every call returns value
-// from now on. It reports and fails as Release does. An id that was never begun
-// cannot be completed: call Once with an effect that returns the value.
-func (d *Deduplicator[ID, R]) ForceComplete(ctx context.Context, id ID, value R, audit Audit) (bool, error) {
-	return d.override(ctx, id, audit, ForceCompleted, &value)
-}
-
-// override is a look, and a write under the fence that it saw. Where
-// the write's condition fails, somebody claimed, completed or repaired
-// meanwhile: look again.
-func (d *Deduplicator[ID, R]) override(ctx context.Context, id ID, audit Audit, kind RepairKind, value *R) (bool, error) {
 	k, err := d.Key(id)
 	if err == nil {
 		err = audit.validate()
@@ -125,29 +114,17 @@ func (d *Deduplicator[ID, R]) override(ctx context.Context, id ID, audit Audit, 
 		case r.running(now, d.options.Margin) && !audit.Force:
 			return false, &StillRunningError{Key: k, Until: r.LeaseUntil}
 		}
-		next, event := r, EventReleased
+		next := r
 		next.Fence++
 		next.Token = d.options.NewToken()
-		next.Repair = Repair{Kind: kind, By: audit.By, Reason: audit.Reason, At: now}
-		if value == nil {
-			next.LeaseUntil, next.Attempt, next.Payload = longAgo, 0, nil
-		} else {
-			event = EventForced
-			validUntil, expiresOn := d.validity(now, r.LeaseUntil)
-			// The result is the operator's: it bears the override's token.
-			made, err := d.place(ctx, next, *value, expiresOn)
-			if err = cmp.Or(err, made.refused); err != nil {
-				return false, err
-			}
-			next = next.asCompleted(now, validUntil, expiresOn)
-			next.Result = d.kept(made.result, now)
-		}
+		next.LeaseUntil, next.Attempt, next.Payload = longAgo, 0, nil
+		next.Repair = Repair{By: audit.By, Reason: audit.Reason, At: now}
 		r, done, err := d.store.Swap(ctx, r, next)
 		if err != nil {
 			return false, err
 		}
 		if done || r.Token == next.Token {
-			d.note(ctx, event, r)
+			d.note(ctx, EventReleased, r)
 			return true, nil
 		}
 	}

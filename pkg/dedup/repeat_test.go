@@ -122,7 +122,7 @@ func TestAnExtensionInDoubt(t *testing.T) {
 // stood there before; only some of them, where only is not nil.
 func behind(t *testing.T, opts *options, only func(ddb.Request) bool) (*dedup.Deduplicator[string, string], dedup.Store) {
 	t.Helper()
-	store := check.Get(dedup.NewTable(ddbtest.NewStale(memory(), only), dedup.Names{}))
+	store := on(t, ddbtest.NewStale(memory(), only))
 	return check.Get(dedup.New[string, string](store, "p", opts)), store
 }
 
@@ -135,14 +135,14 @@ func answers(value string) func(context.Context) (string, error) {
 func TestAnOperatorSeesWhatWasJustDone(t *testing.T) {
 	d, _ := behind(t, nil, nil)
 	audit := dedup.Audit{By: "ada", Reason: "why", Force: true}
-	forced := false
+	released := false
 	_, err := d.Once(t.Context(), "a", func(ctx context.Context) (string, error) {
-		forced = check.Get(d.ForceComplete(ctx, "a", "by hand", audit))
+		released = check.Get(d.Release(ctx, "a", audit))
 		return "too late", nil
 	})
-	check.That(t, err != nil && forced,
-		"forced: %v, %v; want the claim that is there to be completed by hand", forced, err)
-	check.Is(t, check.Get(d.Status(t.Context(), "a")).Status, dedup.Completed)
+	check.That(t, err != nil && released,
+		"released: %v, %v; want the claim that is there to be released", released, err)
+	check.Is(t, check.Get(d.Status(t.Context(), "a")).Status, dedup.Failed)
 	check.Get(d.Once(t.Context(), "b", answers("x")))
 	check.That(t, check.Get(d.Invalidate(t.Context(), "b")),
 		"what was completed a moment ago is not invalidated")
@@ -166,7 +166,7 @@ func TestAResultThatWasJustForgotten(t *testing.T) {
 	check.Get(other.Once(t.Context(), "a", answers(incompressible(10_000))))
 	row := check.Get(other.Status(t.Context(), "a")).Row
 	check.Get(other.Invalidate(t.Context(), "a"))
-	check.OK(t, store.PutResult(t.Context(), dedup.StoredResult{Key: row.Key, Token: row.Token}))
+	check.OK(t, store.PutResult(t.Context(), dedup.StoredResult{Key: row.Key, Token: row.Token, ExpiresOn: row.ExpiresOn}))
 	if out, err := d.Once(t.Context(), "a", answers("anew")); err != nil || out.Value != "anew" {
 		t.Errorf("%.20q, %v; want the effect to run anew", out.Value, err)
 	}

@@ -22,24 +22,21 @@ const (
 	cacheLimit = 32 << 10
 )
 
-// overflowKey is where a result of this claim lies in the overflow store.
-func overflowKey(t Token) string { return "streamsort-" + t.String()[:2] + "/" + t.String()[2:] }
-
 // place encodes a result and puts it where it belongs. What it returns goes
 // into the row; what lies elsewhere is stored when it returns, and belongs to
 // nobody until the row is completed. A result that cannot be encoded is
 // omitted, and refused says why. The error is the store's.
 func (d *Deduplicator[ID, R]) place(ctx context.Context, o Row, value R, expiresOn time.Time) (made placed, err error) {
-	encoded, err := encode(d.options.Codec, value)
+	encoded, err := encode(value)
 	if err != nil {
 		made.result.Place = Omitted
-		made.refused = &InvalidError{Field: "result", Code: invalid.Malformed, Problem: "cannot be encoded: " + err.Error()}
+		made.refused = invalid.New(invalid.Malformed, "result", "cannot be encoded: "+err.Error())
 		return made, nil
 	}
-	made.result.Codec, made.stored = d.options.Codec.Name(), encoded
+	made.result.Codec, made.stored = plain, encoded
 	if d.options.CompressOver > 0 && len(encoded) > d.options.CompressOver && len(encoded) <= maxDecoded {
 		if short, shorter := d.packer.compress(encoded); shorter {
-			made.stored, made.result.Codec = short, made.result.Codec+compressed
+			made.stored, made.result.Codec = short, compressed
 		}
 	}
 	switch size := len(made.stored); {
@@ -48,24 +45,12 @@ func (d *Deduplicator[ID, R]) place(ctx context.Context, o Row, value R, expires
 	case size <= itemLimit:
 		made.result.Place = InItem
 		err = d.putResult(ctx, o, &made, expiresOn)
-	case d.options.Overflow != nil:
-		made.result.Place = InOverflow
-		if err = d.options.Overflow.Put(ctx, overflowKey(o.Token), made.stored); err != nil {
-			err = &OverflowError{o.Key, err}
-		}
 	default:
 		made.result.Place = Omitted
-		d.options.Logger.WarnContext(ctx, "result omitted: it is too large", "id", o.ID, "processor", o.Processor, "bytes", size)
+		d.options.Logger.WarnContext(ctx, "result omitted: it is too large",
+			"id", o.ID, "processor", o.Processor, "bytes", size)
 	}
 	return made, err
-}
-
-// kept is a result that is stored now, with the time until which it is known.
-func (d *Deduplicator[ID, R]) kept(r Result, now time.Time) Result {
-	if d.options.ResultTTL > 0 && r.Place != Omitted {
-		r.Until = now.Add(d.options.ResultTTL)
-	}
-	return r
 }
 
 // putResult stores a result in an item of its own, or once more, with a later
@@ -92,32 +77,20 @@ type placed struct {
 // where the result is omitted, or not stored any more.
 func (d *Deduplicator[ID, R]) fetch(ctx context.Context, r Row) (remembered, error) {
 	found := remembered{row: r}
-	if r.Failed || !r.Result.Until.IsZero() && !r.Result.Until.After(d.options.Now()) {
-		return found, nil
-	}
 	switch r.Result.Place {
 	case Omitted:
 		return found, nil
 	case InRow:
-		found.stored, found.kept = r.Result.Bytes, true
+		found.stored, found.kept = r.Result.Bytes, !r.Failed
 		return found, nil
 	case InItem:
 		var err error
 		found.stored, err = d.resultItem(ctx, r)
 		found.kept = err == nil
 		return found, err
-	case InOverflow:
-		if d.options.Overflow == nil {
-			return found, &RowError{Key: r.Key, Field: string(attrResultIn), Err: errors.New("the result is in an overflow store, and none is given")}
-		}
-		body, err := d.options.Overflow.Get(ctx, overflowKey(r.Token))
-		if err != nil {
-			return found, &OverflowError{r.Key, err}
-		}
-		found.stored, found.kept = body, true
-		return found, nil
 	}
-	return found, &RowError{Key: r.Key, Field: string(attrResultIn), Err: fmt.Errorf("%q is not a place", r.Result.Place)}
+	err := fmt.Errorf("%q is not a place", r.Result.Place)
+	return found, &RowError{Key: r.Key, Field: string(attrResultIn), Err: err}
 }
 
 // resultItem reads a result that has an item of its own. The item was there
@@ -138,11 +111,11 @@ var errResultGone = errors.New("the item with the result is gone")
 // decode is a stored result as a value.
 func (d *Deduplicator[ID, R]) decode(r Row, stored []byte) (R, error) {
 	var value R
-	encoded, err := d.packer.unpack(d.options.Codec, r.Result.Codec, stored)
+	encoded, err := d.packer.unpack(r.Result.Codec, stored)
 	if err != nil {
 		return value, &RowError{Key: r.Key, Field: string(attrCodec), Err: err}
 	}
-	if err := unmarshal(d.options.Codec, encoded, &value); err != nil {
+	if err := unmarshal(encoded, &value); err != nil {
 		var zero R
 		return zero, &RowError{Key: r.Key, Field: string(attrResult), Err: err}
 	}

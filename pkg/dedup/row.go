@@ -18,11 +18,11 @@ type Row struct {
 	// time (1970) where it was given back.
 	StartedAt  time.Time `ddb:"startedAt"`
 	LeaseUntil time.Time `ddb:"leaseUntil"`
-	// ValidUntil is when the row counts as not there, Forever where never, and
-	// zero time (1970) where it was invalidated.
+	// ValidUntil is when the row counts as not there: zero time (1970) where it was
+	// invalidated.
 	ValidUntil time.Time `ddb:"validUntil"`
-	// ExpiresOn is when TTL may delete it, in whole seconds; the zero Time where
-	// never. It is later than ValidUntil.
+	// ExpiresOn is when TTL may delete it, in whole seconds. It is later than
+	// ValidUntil.
 	ExpiresOn time.Time `ddb:"expiresOn,omitzero,s"`
 	// Payload is the hash of what came with the id, nil where nothing did.
 	Payload []byte `ddb:"payloadHash,omitzero"`
@@ -43,45 +43,27 @@ type Place string
 
 // The places of a result.
 const (
-	InRow      Place = ""         // in the row
-	InItem     Place = "item"     // in an item of its own
-	InOverflow Place = "overflow" // in the overflow store
-	Omitted    Place = "omitted"  // nowhere: it was too large
+	InRow   Place = ""        // in the row
+	InItem  Place = "item"    // in an item of its own
+	Omitted Place = "omitted" // nowhere: it was too large
 )
 
 // Result is what is remembered of a result.
 type Result struct {
 	// Bytes are the encoded result; nil in a row whose result is elsewhere.
 	Bytes []byte `ddb:"result,omitzero"`
-	// Codec is how Bytes are made: the codec's name, and "+zstd" where they
-	// were compressed.
+	// Codec is how Bytes are made: "json", or "json+zstd" where they were
+	// compressed.
 	Codec string `ddb:"codec,omitzero"`
 	Place Place  `ddb:"resultIn,omitzero"`
-	// Until is when the result counts as omitted; the zero Time where never
-	// before the row expires.
-	Until time.Time `ddb:"resultUntil,omitzero"`
 }
 
-// Repair is what an operator did to a row.
+// Repair is an operator's release of a row.
 type Repair struct {
-	Kind   RepairKind `ddb:"repair,omitzero"`
-	By     string     `ddb:"repairedBy,omitzero"`
-	Reason string     `ddb:"reason,omitzero"`
-	At     time.Time  `ddb:"repairedAt,omitzero"`
+	By     string    `ddb:"repairedBy,omitzero"`
+	Reason string    `ddb:"reason,omitzero"`
+	At     time.Time `ddb:"repairedAt,omitzero"`
 }
-
-// RepairKind is a kind of repair.
-type RepairKind string
-
-// The kinds of repair.
-const (
-	Released       RepairKind = "released"
-	ForceCompleted RepairKind = "completed"
-)
-
-// Forever is the ValidUntil of a row that never expires: the end of the year
-// 9999.
-var Forever = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 
 // longAgo is a time that is over by every clock.
 var longAgo = time.UnixMilli(0).UTC()

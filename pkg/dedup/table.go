@@ -14,8 +14,6 @@ import (
 type rowTable struct {
 	engine     ddb.Engine
 	definition *table.Definition
-	names      Names
-	decode     func(ddb.Item) (Row, error)
 }
 
 var _ Store = (*rowTable)(nil)
@@ -26,39 +24,28 @@ func NewDynamo(client *dynamodb.Client, names Names) (Store, error) {
 	if client == nil {
 		return nil, missing("client")
 	}
-	return NewTable(dynamo.NewEngine(client), names)
+	return NewTable(dynamo.NewEngine(client), names), nil
 }
 
 // NewMemory returns a Store in memory, for tests of code that uses this package.
 // Everything is gone with the process, and nothing is deleted before that.
-func NewMemory() Store { return newTable(ddb.NewMemory(Names{}.Tables()...), Names{}) }
+func NewMemory() Store { return NewTable(ddb.NewMemory(Names{}.Tables()...), Names{}) }
 
 // NewTable returns the Store on the table of an engine, for this module alone.
-func NewTable(engine ddb.Engine, names Names) (*rowTable, error) { //nolint:revive // for this module alone
-	if err := names.validate(); err != nil {
-		return nil, err
-	}
-	return newTable(engine, names), nil
-}
-
-func newTable(engine ddb.Engine, names Names) *rowTable {
-	names = names.withDefaults()
-	return &rowTable{engine, &names.Tables()[0], names, names.decodeRow}
+func NewTable(engine ddb.Engine, names Names) *rowTable { //nolint:revive // for this module alone
+	return &rowTable{engine, &names.Tables()[0]}
 }
 
 func (t *rowTable) op(name string) ddb.Op { return ddb.Op{Op: name, Table: t.definition} }
 
-// at is where the table has an attribute.
-func (t *rowTable) at(attribute ddb.Path) ddb.Path { return t.names.attribute(attribute) }
-
 // isKnown is part of every condition on a row: a later version of this package
 // may keep something in it that a write of this one would break.
-func (t *rowTable) isKnown() ddb.Cond { return t.at(attrVersion).Le(ddb.Int(layout)) }
+func isKnown() ddb.Cond { return attrVersion.Le(ddb.Int(layout)) }
 
 // update is one conditional UpdateItem: the row that is stored afterwards, and
 // whether the condition held.
 func (t *rowTable) update(ctx context.Context, op string, k Key, condition ddb.Cond, do ...ddb.Action) (Row, bool, error) {
-	a, err := t.engine.Do(ctx, ddb.Update{Op: t.op(op), Key: t.names.key(k), If: condition, Do: do})
+	a, err := t.engine.Do(ctx, ddb.Update{Op: t.op(op), Key: k.item(), If: condition, Do: do})
 	if err != nil {
 		return Row{}, false, err
 	}

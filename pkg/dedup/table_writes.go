@@ -2,7 +2,6 @@ package dedup
 
 import (
 	"context"
-	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
 )
@@ -11,68 +10,60 @@ import (
 func (t *rowTable) Claim(ctx context.Context, c Claim) (Row, bool, error) {
 	var attempts, payload ddb.Cond
 	if c.MaxAttempts > 0 {
-		attempts = t.at(attrAttempt).Lt(ddb.Int(c.MaxAttempts))
+		attempts = attrAttempt.Lt(ddb.Int(c.MaxAttempts))
 	}
 	do := append(make([]ddb.Action, 0, 10),
-		t.at(attrVersion).Set(ddb.Int(layout)),
-		t.at(attrFence).PlusFrom(ddb.Millis(c.Now), 1),
-		t.at(attrAttempt).PlusFrom(ddb.Int(0), 1),
-		t.at(attrToken).Set(ddb.Blob(c.Token[:])),
-		t.at(attrStartedAt).Set(ddb.Millis(c.Now)),
-		t.at(attrLeaseUntil).Set(ddb.Millis(c.LeaseUntil)),
-		t.at(attrValidUntil).Set(ddb.Millis(c.ValidUntil)),
-		t.at(attrExpiresOn).Set(seconds(c.ExpiresOn)),
-		t.at(attrError).Remove())
+		attrVersion.Set(ddb.Int(layout)),
+		attrFence.PlusFrom(ddb.Millis(c.Now), 1),
+		attrAttempt.PlusFrom(ddb.Int(0), 1),
+		attrToken.Set(ddb.Blob(c.Token[:])),
+		attrStartedAt.Set(ddb.Millis(c.Now)),
+		attrLeaseUntil.Set(ddb.Millis(c.LeaseUntil)),
+		attrValidUntil.Set(ddb.Millis(c.ValidUntil)),
+		attrExpiresOn.Set(ddb.Seconds(c.ExpiresOn)),
+		attrError.Remove())
 	if c.Payload != nil {
-		payload = ddb.Or(t.at(attrPayloadHash).Missing(), t.at(attrPayloadHash).Eq(ddb.Blob(c.Payload)))
-		do = append(do, t.at(attrPayloadHash).Set(ddb.Blob(c.Payload)))
+		payload = ddb.Or(attrPayloadHash.Missing(), attrPayloadHash.Eq(ddb.Blob(c.Payload)))
+		do = append(do, attrPayloadHash.Set(ddb.Blob(c.Payload)))
 	}
 	return t.update(ctx, "claim", c.Key,
-		ddb.Or(ddb.Path(t.names.IDKey).Missing(), ddb.And(t.isKnown(),
-			t.at(attrValidUntil).Gt(ddb.Millis(c.Now)),
-			t.at(attrCompletedAt).Missing(),
-			t.at(attrLeaseUntil).Le(ddb.Millis(c.Now.Add(-c.Margin))),
+		ddb.Or(attrID.Missing(), ddb.And(isKnown(),
+			attrValidUntil.Gt(ddb.Millis(c.Now)),
+			attrCompletedAt.Missing(),
+			attrLeaseUntil.Le(ddb.Millis(c.Now.Add(-c.Margin))),
 			attempts, payload)), do...)
 }
 
 // Swap implements [Store]: one UpdateItem, ALL_NEW; 1 write unit, or 1 for each KB of
 // the larger row. An attribute that only later versions know stays.
 func (t *rowTable) Swap(ctx context.Context, seen, next Row) (Row, bool, error) {
-	ended := t.at(attrCompletedAt).Missing()
+	ended := attrCompletedAt.Missing()
 	if seen.completed() {
-		ended = t.at(attrCompletedAt).Eq(ddb.Millis(seen.CompletedAt))
+		ended = attrCompletedAt.Eq(ddb.Millis(seen.CompletedAt))
 	}
-	do := []ddb.Action{t.at(attrVersion).Set(ddb.Int(layout))}
+	do := []ddb.Action{attrVersion.Set(ddb.Int(layout))}
 	for name, value := range rows.All(&next) {
-		do = append(do, t.at(name).Set(value))
+		do = append(do, name.Set(value))
 	}
-	return t.update(ctx, "swap", seen.Key, ddb.And(t.isKnown(),
-		t.at(attrToken).Eq(ddb.Blob(seen.Token[:])),
-		t.at(attrFence).Eq(ddb.Int(seen.Fence)),
-		t.at(attrLeaseUntil).Eq(ddb.Millis(seen.LeaseUntil)), ended), do...)
+	return t.update(ctx, "swap", seen.Key, ddb.And(isKnown(),
+		attrToken.Eq(ddb.Blob(seen.Token[:])),
+		attrFence.Eq(ddb.Int(seen.Fence)),
+		attrLeaseUntil.Eq(ddb.Millis(seen.LeaseUntil)), ended), do...)
 }
 
 // PutResult implements [Store]: one PutItem; 1 write unit for each KB, of what was
 // there where that was larger.
 func (t *rowTable) PutResult(ctx context.Context, p StoredResult) error {
 	fields := ddb.Fields{
-		t.at(attrVersion):   ddb.Int(layout),
-		t.at(attrResultOf):  ddb.Text(p.Processor),
-		t.at(attrExpiresOn): seconds(p.ExpiresOn),
+		attrVersion:   ddb.Int(layout),
+		attrResultOf:  ddb.Text(p.Processor),
+		attrExpiresOn: ddb.Seconds(p.ExpiresOn),
 	}
 	if len(p.Body) > 0 {
-		fields[t.at(attrResult)] = ddb.Blob(p.Body)
+		fields[attrResult] = ddb.Blob(p.Body)
 	}
 	_, err := t.engine.Do(ctx, ddb.Put{
-		Op: t.op("put result"), Item: t.names.resultItemKey(p.Key, p.Token).Merge(fields.Item()),
+		Op: t.op("put result"), Item: resultItem(p.Key, p.Token).Merge(fields.Item()),
 	})
 	return err
-}
-
-// seconds is a time as TTL has it; none for the zero Time.
-func seconds(at time.Time) (v ddb.Value) {
-	if !at.IsZero() {
-		v = ddb.Seconds(at)
-	}
-	return v
 }

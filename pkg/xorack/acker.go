@@ -88,7 +88,7 @@ func New(store *Store, options *Options) (*Acker, error) {
 		a.tombstone = DefaultTombstone
 	}
 	if a.tombstone < MinTombstone || a.tombstone > maxTombstone {
-		return nil, &InvalidError{Field: "tombstone", Code: invalid.OutOfRange, Problem: "must be from 1h to 87600h"}
+		return nil, invalid.New(invalid.OutOfRange, "tombstone", "must be from 1h to 87600h")
 	}
 	if a.now == nil {
 		a.now = time.Now
@@ -191,9 +191,10 @@ func (a *Acker) Get(ctx context.Context, tag string) (Chain, error) {
 func validateReason(reason string) error {
 	switch {
 	case reason == "" || len(reason) > MaxReason:
-		return &InvalidError{Field: "reason", Code: invalid.TextCode(reason, MaxReason), Problem: "must have 1 to " + strconv.Itoa(MaxReason) + " bytes"}
+		return invalid.New(invalid.TextCode(reason, MaxReason), "reason",
+			"must have 1 to "+strconv.Itoa(MaxReason)+" bytes")
 	case !utf8.ValidString(reason):
-		return &InvalidError{Field: "reason", Code: invalid.Malformed, Problem: "is not valid UTF-8"}
+		return invalid.New(invalid.Malformed, "reason", "is not valid UTF-8")
 	}
 	return nil
 }

@@ -360,9 +360,9 @@ func TestNestedChains(t *testing.T) {
 				announced = append(announced, c.Tag+" "+string(c.End()))
 				return nil
 			}
-			check.Get(f.Sweep(t.Context(), xorack.SweepOptions{Announce: announce}))
+			check.Get(f.Sweep(t.Context(), announce))
 			f.now = f.now.Add(time.Hour)
-			check.Get(f.Sweep(t.Context(), xorack.SweepOptions{Announce: announce}))
+			check.Get(f.Sweep(t.Context(), announce))
 			of := map[xorack.End]xorack.End{xorack.Done: xorack.Done}[end]
 			if of == xorack.Open {
 				of = xorack.Failed
@@ -401,7 +401,7 @@ func TestWakeFinishesStamps(t *testing.T) {
 	_, err := h.stamper.Stamp(t.Context(), "t", []byte("a"), &stamps.Options{ID: "2"})
 	check.Need(t, err != nil, "the end is recorded: no request was refused")
 	h.faults.Fail(0, "")
-	report, late, err := h.acker.Wake(t.Context(), "t", xorack.SweepOptions{Announce: h.announce})
+	report, late, err := h.acker.Wake(t.Context(), "t", h.announce)
 	check.That(t, err == nil && report.Finished == 1 && late.IsZero() && len(h.announced) == 1,
 		"%+v, late %v, %v, %d announced; want it finished and announced", report, late, err, len(h.announced))
 }
@@ -444,7 +444,7 @@ func TestOperationsOnStamps(t *testing.T) {
 // TestGetSeesWhatWasJustDone: a process that looks at a chain after an answer about it sees
 // what the answer says.
 func TestGetSeesWhatWasJustDone(t *testing.T) {
-	store := storeOn(t, ddbtest.NewStale(ddb.NewMemory(xorack.Names{}.Tables()...), nil), xorack.Names{})
+	store := xorack.NewStore(ddbtest.NewStale(ddb.NewMemory(xorack.Names{}.Tables()...), nil), xorack.Names{})
 	a := check.Get(xorack.New(store, &xorack.Options{ForEach: fanout.OneByOne, Now: func() time.Time { return start }}))
 	created := check.Get(a.Create(t.Context(), "t", nil))
 	if c, err := a.Get(t.Context(), "t"); err != nil || c.End() != xorack.Open {

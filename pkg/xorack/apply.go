@@ -73,16 +73,17 @@ func (o Operation) conditions() int {
 
 func (o Operation) validate() error {
 	if o.edge.IsZero() {
-		return &InvalidError{Field: "edge", Code: invalid.Missing, Problem: "must not be empty"}
+		return invalid.New(invalid.Missing, "edge", "must not be empty")
 	}
 	if len(o.batch) > MaxTag {
-		return &InvalidError{Field: "batch", Code: invalid.TooLarge, Problem: "is longer than " + strconv.Itoa(MaxTag) + " bytes"}
+		return invalid.New(invalid.TooLarge, "batch", "is longer than "+strconv.Itoa(MaxTag)+" bytes")
 	}
 	if len(o.children) > MaxOps {
-		return &InvalidError{Field: "children", Code: invalid.OutOfRange, Problem: "are more than " + strconv.Itoa(MaxOps) + ": use a fan"}
+		return invalid.New(invalid.OutOfRange, "children",
+			"are more than "+strconv.Itoa(MaxOps)+": use a fan")
 	}
 	if !o.ends && len(o.children) == 0 {
-		return &InvalidError{Field: "children", Code: invalid.Missing, Problem: "must not be empty: there is nothing to add"}
+		return invalid.New(invalid.Missing, "children", "must not be empty: there is nothing to add")
 	}
 	seen := make(map[[12]byte]bool, len(o.children)+1)
 	seen[o.edge.id] = true

@@ -48,15 +48,16 @@ func (o CreateOptions) withDefaults() CreateOptions {
 func (o CreateOptions) validate(tag string) error {
 	switch {
 	case len(o.ID) > MaxTag:
-		return &InvalidError{Field: "id", Code: invalid.TooLarge, Problem: "is longer than " + strconv.Itoa(MaxTag) + " bytes"}
+		return invalid.New(invalid.TooLarge, "id", "is longer than "+strconv.Itoa(MaxTag)+" bytes")
 	case o.Edges < 1 || o.Edges > MaxOps:
-		return &InvalidError{Field: "edges", Code: invalid.OutOfRange, Problem: "must be from 1 to " + strconv.Itoa(MaxOps)}
+		return invalid.New(invalid.OutOfRange, "edges", "must be from 1 to "+strconv.Itoa(MaxOps))
 	case o.Deadline < time.Millisecond || o.Deadline > MaxDeadline:
-		return &InvalidError{Field: "deadline", Code: invalid.OutOfRange, Problem: "must be from 1ms to " + MaxDeadline.String()}
+		return invalid.New(invalid.OutOfRange, "deadline", "must be from 1ms to "+MaxDeadline.String())
 	case o.Idle != 0 && o.Idle < time.Millisecond || o.Idle > MaxDeadline:
-		return &InvalidError{Field: "idle", Code: invalid.OutOfRange, Problem: "must be 0, or from 1ms to " + MaxDeadline.String()}
+		return invalid.New(invalid.OutOfRange, "idle",
+			"must be 0, or from 1ms to "+MaxDeadline.String())
 	case o.Parent.tag == tag:
-		return &InvalidError{Field: "parent", Code: invalid.Clash, Problem: "must be an edge of another chain"}
+		return invalid.New(invalid.Clash, "parent", "must be an edge of another chain")
 	}
 	return validateData(o.Data)
 }
@@ -64,9 +65,9 @@ func (o CreateOptions) validate(tag string) error {
 func validateData(data string) error {
 	switch {
 	case len(data) > maxData:
-		return &InvalidError{Field: "data", Code: invalid.TooLarge, Problem: "is longer than " + strconv.Itoa(maxData) + " bytes"}
+		return invalid.New(invalid.TooLarge, "data", "is longer than "+strconv.Itoa(maxData)+" bytes")
 	case !utf8.ValidString(data):
-		return &InvalidError{Field: "data", Code: invalid.Malformed, Problem: "is not valid UTF-8"}
+		return invalid.New(invalid.Malformed, "data", "is not valid UTF-8")
 	}
 	return nil
 }

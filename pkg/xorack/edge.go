@@ -152,7 +152,7 @@ func (e *Edge) UnmarshalText(token []byte) (err error) {
 // [InvalidError].
 func ParseEdge(token string) (Edge, error) {
 	malformed := func(problem string) (Edge, error) {
-		return Edge{}, &InvalidError{Field: "edge", Code: invalid.Malformed, Problem: problem}
+		return Edge{}, invalid.New(invalid.Malformed, "edge", problem)
 	}
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(token)
 	// The decoder takes ends of lines, wherever they stand.
@@ -177,11 +177,11 @@ func ParseEdge(token string) (Edge, error) {
 func ValidateTag(tag string) error {
 	switch {
 	case tag == "":
-		return &InvalidError{Field: "tag", Code: invalid.Missing, Problem: "must not be empty"}
+		return invalid.New(invalid.Missing, "tag", "must not be empty")
 	case len(tag) > MaxTag:
-		return &InvalidError{Field: "tag", Code: invalid.TooLarge, Problem: "is longer than " + strconv.Itoa(MaxTag) + " bytes"}
+		return invalid.New(invalid.TooLarge, "tag", "is longer than "+strconv.Itoa(MaxTag)+" bytes")
 	case !utf8.ValidString(tag):
-		return &InvalidError{Field: "tag", Code: invalid.Malformed, Problem: "is not valid UTF-8"}
+		return invalid.New(invalid.Malformed, "tag", "is not valid UTF-8")
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 // It costs one write, and up to two of the index.
 func (a *Acker) Fail(ctx context.Context, e Edge, reason string) (Result, error) {
 	if e.IsZero() {
-		return Result{}, &InvalidError{Field: "edge", Code: invalid.Missing, Problem: "must not be empty"}
+		return Result{}, invalid.New(invalid.Missing, "edge", "must not be empty")
 	}
 	if err := validateReason(reason); err != nil {
 		return Result{}, err
@@ -50,11 +50,12 @@ func failOutcome(c Chain, e Edge) Outcome {
 // It costs one write.
 func (a *Acker) Extend(ctx context.Context, e Edge, deadline time.Time) (Result, error) {
 	if e.IsZero() {
-		return Result{}, &InvalidError{Field: "edge", Code: invalid.Missing, Problem: "must not be empty"}
+		return Result{}, invalid.New(invalid.Missing, "edge", "must not be empty")
 	}
 	deadline = ddb.ToMillis(deadline)
 	if now := a.now(); !deadline.After(now) || deadline.Sub(now) > MaxDeadline {
-		return Result{}, &InvalidError{Field: "deadline", Code: invalid.OutOfRange, Problem: "must be ahead, by at most " + MaxDeadline.String()}
+		return Result{}, invalid.New(invalid.OutOfRange, "deadline",
+			"must be ahead, by at most "+MaxDeadline.String())
 	}
 	c, extended, err := a.store.extend(ctx, e.tag, e.inc, deadline)
 	if err != nil {

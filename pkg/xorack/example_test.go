@@ -81,7 +81,7 @@ func ExampleAcker_Fan() {
 	// The stream's handler carries the parts' ends at once; here the sweep does,
 	// when it comes to look.
 	now = now.Add(15 * time.Minute)
-	if _, err := acker.Sweep(ctx, xorack.SweepOptions{}); err != nil {
+	if _, err := acker.Sweep(ctx, nil); err != nil {
 		log.Fatal(err)
 	}
 	chain, err := acker.Get(ctx, "campaign")
@@ -106,10 +106,10 @@ func ExampleAcker_Sweep() {
 	}
 	for range 2 {
 		now = now.Add(10 * time.Minute)
-		report, err := acker.Sweep(ctx, xorack.SweepOptions{Announce: func(_ context.Context, c xorack.Chain) error {
+		report, err := acker.Sweep(ctx, func(_ context.Context, c xorack.Chain) error {
 			fmt.Printf("%s %s after %v: %s\n", c.Tag, c.End(), c.Age(now), c.Reason)
 			return nil
-		}})
+		})
 		if err != nil {
 			log.Fatal(err)
 		}

@@ -70,7 +70,7 @@ func (s *Store) Due(ctx context.Context, q DueQuery) ([]DueChain, error) { retur
 
 // Put stores a chain of stamps, as package stamps does.
 func (s *Store) Put(ctx context.Context, c Chain) error {
-	beside := []ddb.Action{s.table.Tag.Set(ddb.Text(c.Tag)), chains.Sum.Remove(), chains.Edges.Remove(), chains.Options.Remove()}
+	beside := []ddb.Action{chains.Tag.Set(ddb.Text(c.Tag)), chains.Sum.Remove(), chains.Edges.Remove(), chains.Options.Remove()}
 	if !c.Due.IsZero() {
 		beside = append(beside, chains.DueShard.Set(ddb.Int(chains.DueShardOf(c.Tag))))
 	}

@@ -104,10 +104,11 @@ func (e Edge) fanChild(i int) Edge { return e.derived(chains.ForFan, chains.Numb
 // through [Options].ForEach.
 func (a *Acker) Fan(ctx context.Context, e Edge, n int) (Result, error) {
 	if e.IsZero() {
-		return Result{}, &InvalidError{Field: "edge", Code: invalid.Missing, Problem: "must not be empty"}
+		return Result{}, invalid.New(invalid.Missing, "edge", "must not be empty")
 	}
 	if n < 1 || n > maxFan {
-		return Result{}, &InvalidError{Field: "edges", Code: invalid.OutOfRange, Problem: "must be from 1 to " + strconv.Itoa(maxFan)}
+		return Result{}, invalid.New(invalid.OutOfRange, "edges",
+			"must be from 1 to "+strconv.Itoa(maxFan))
 	}
 	var chains []fanned
 	children := fan(e, e.fanChild, n, func(f fanned) { chains = append(chains, f) }, func(Edge) {})

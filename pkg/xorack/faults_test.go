@@ -1,7 +1,6 @@
 package xorack_test
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,8 +9,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/check"
@@ -45,7 +42,7 @@ func newHurt(t *testing.T) *hurt {
 	var memory *ddb.Memory
 	memory, h.plain = inMemory(t)
 	h.faults = ddbtest.NewFaults(memory)
-	store := storeOn(t, h.faults, xorack.Names{})
+	store := xorack.NewStore(h.faults, xorack.Names{})
 	options := &xorack.Options{
 		ForEach: fanout.OneByOne,
 		Now:     func() time.Time { return h.now },
@@ -68,160 +65,6 @@ func (h *hurt) finish(tag string) error {
 		return err
 	}
 	return check.Err(h.acker.Finish(h.t.Context(), c, h.announce))
-}
-
-// chains are all that stands there, without times.
-func (h *hurt) chains(tags ...string) map[string]string {
-	h.t.Helper()
-	all := map[string]string{}
-	for _, tag := range tags {
-		c := check.Get(h.plain.Chain(h.t.Context(), tag))
-		all[tag] = fmt.Sprintf("%s %s, %d of %d edges %v, XOR %q, sealed %v, deadline %v",
-			c.End(), c.Reason, c.EdgesEnded(), c.Edges, c.Sum, c.XOR(), c.Sealed(), c.Deadline.Sub(start))
-	}
-	return all
-}
-
-// operation is one operation, and what comes before it.
-type operation struct {
-	name        string
-	prepare, do func(*hurt) error
-}
-
-// ready is a hurt on which the operation comes next.
-func (o operation) ready(t *testing.T) *hurt {
-	t.Helper()
-	h := newHurt(t)
-	if o.prepare != nil {
-		check.OK(h.t, o.prepare(h))
-	}
-	return h
-}
-
-// operations are all of them.
-func operations(ctx context.Context) []operation {
-	root := xorack.Root("t", "", 0)
-	a, b := root.Child(0), root.Child(1)
-	create := func(h *hurt) error { return check.Err(h.acker.Create(ctx, "t", nil)) }
-	split := func(h *hurt) error { return cmp.Or(create(h), done(h, root, a, b)) }
-	expired := func(h *hurt) error {
-		err := cmp.Or(create(h), done(h, root), h.finish("t"))
-		h.now = h.now.Add(xorack.DefaultTombstone)
-		return err
-	}
-	late := func(h *hurt) error {
-		_, err := h.acker.Create(ctx, "t", &xorack.CreateOptions{Deadline: time.Minute})
-		h.now = h.now.Add(time.Minute)
-		return err
-	}
-	nested := func(h *hurt) error {
-		_, err := h.acker.Create(ctx, "u", &xorack.CreateOptions{Parent: root})
-		return cmp.Or(create(h), err)
-	}
-	stamped := func(h *hurt) error {
-		return check.Err(h.stamper.Create(ctx, "t", []byte("a"), &stamps.Options{ID: "1"}))
-	}
-	stamp := func(text, id string) func(*hurt) error {
-		return func(h *hurt) error {
-			return check.Err(h.stamper.Stamp(ctx, "t", []byte(text), &stamps.Options{ID: id}))
-		}
-	}
-	return []operation{
-		{"create", nil, create},
-		{"create over orphans", func(h *hurt) error { return done(h, root, a, b) }, create},
-		{"create last", func(h *hurt) error { return done(h, root) }, create},
-		{"create over an expired one", expired, func(h *hurt) error {
-			_, err := h.acker.Create(ctx, "t", &xorack.CreateOptions{ID: "2"})
-			return err
-		}},
-		{"done", create, func(h *hurt) error { return done(h, root, a, b) }},
-		{"done before create", nil, func(h *hurt) error { return done(h, root, a, b) }},
-		{"done that ends", split, func(h *hurt) error { return cmp.Or(done(h, a), done(h, b)) }},
-		{"add", create, func(h *hurt) error { return check.Err(h.acker.Add(ctx, root, "1", a, b)) }},
-		{"merge", func(h *hurt) error { return cmp.Or(split(h), done(h, a)) }, func(h *hurt) error {
-			_, errs := h.acker.Apply(ctx, []xorack.Operation{xorack.EndOf(a), xorack.EndOf(b, b.Child(0))})
-			return cmp.Or(errs...)
-		}},
-		{"fail", split, func(h *hurt) error { return check.Err(h.acker.Fail(ctx, a, "why")) }},
-		{"extend", create, func(h *hurt) error {
-			_, err := h.acker.Extend(ctx, root, start.Add(48*time.Hour))
-			return err
-		}},
-		{"delete", split, func(h *hurt) error { return check.Err(h.acker.Delete(ctx, "t")) }},
-		{"fan", create, func(h *hurt) error { return check.Err(h.acker.Fan(ctx, root, 200)) }},
-		{"finish", func(h *hurt) error { return cmp.Or(create(h), done(h, root)) }, func(h *hurt) error { return h.finish("t") }},
-		{
-			"finish with a parent", func(h *hurt) error { return cmp.Or(nested(h), done(h, xorack.Root("u", "", 0))) },
-			func(h *hurt) error { return cmp.Or(h.finish("u"), h.finish("t")) },
-		},
-		{"sweep", late, func(h *hurt) error {
-			return check.Err(h.acker.Sweep(ctx, xorack.SweepOptions{Announce: h.announce}))
-		}},
-		{"create stamps", nil, stamped},
-		{"stamp", stamped, stamp("b", "2")},
-		{"stamp that ends", stamped, stamp("a", "2")},
-	}
-}
-
-// TestEveryRequestGoesWrongOnce lets each request of each operation go wrong
-// in each way. Whatever the operation says then,
-// the same one again brings the chains to where they would have been, and
-// announces each end under one id.
-func TestEveryRequestGoesWrongOnce(t *testing.T) {
-	for _, operation := range operations(t.Context()) {
-		t.Run(operation.name, func(t *testing.T) {
-			well := operation.ready(t)
-			check.OK(well.t, operation.do(well))
-			want := well.chains("t", "u")
-			for _, fault := range ddbtest.EveryFault() {
-				for k := 1; ; k++ {
-					h := operation.ready(t)
-					h.faults.Fail(k, fault)
-					err := operation.do(h)
-					if h.faults.Pending() {
-						check.OK(h.t, err)
-						break
-					}
-					h.faults.Fail(0, "")
-					check.Is(t, fault == ddbtest.Repeated || fault == ddbtest.Partial, err == nil, fault, k, err)
-					check.OK(h.t, operation.do(h))
-					check.Is(t, gocmp.Diff(want, h.chains("t", "u")), "", fault, k)
-					check.Is(t, gocmp.Diff(well.announced, h.announced), "", fault, k)
-				}
-			}
-		})
-	}
-}
-
-// TestADeathLeavesNothingUndone lets the process that is at an operation die at
-// each of its requests, before its effect and after it, and nobody comes again:
-// every chain that was created ends all the same, is announced and sealed.
-func TestADeathLeavesNothingUndone(t *testing.T) {
-	for _, operation := range operations(t.Context()) {
-		t.Run(operation.name, func(t *testing.T) {
-			for _, fault := range []ddbtest.Fault{ddbtest.Refused, ddbtest.Lost} {
-				for k := 1; ; k++ {
-					h := operation.ready(t)
-					h.faults.Fail(k, fault)
-					_ = operation.do(h)
-					if h.faults.Pending() {
-						break
-					}
-					h.faults.Fail(0, "")
-					for range 3 {
-						h.now = h.now.Add(xorack.MaxDeadline + time.Hour)
-						check.Get(h.acker.Sweep(t.Context(), xorack.SweepOptions{Announce: h.announce}))
-					}
-					for _, tag := range []string{"t", "u"} {
-						c := check.Get(h.plain.Chain(t.Context(), tag))
-						if c.IsCreated() && (!c.Sealed() || !h.announced[c.EventID()]) {
-							t.Errorf("%s at request %d: %s is %q, sealed: %v", fault, k, tag, c.End(), c.Sealed())
-						}
-					}
-				}
-			}
-		})
-	}
 }
 
 func done(h *hurt, e xorack.Edge, children ...xorack.Edge) error {
@@ -259,10 +102,10 @@ func (l *lossy) RoundTrip(request *http.Request) (*http.Response, error) {
 // network, and one that is not.
 func onServer(t *testing.T, kind ddbtest.Kind, network http.RoundTripper) (store, plain *xorack.Store) {
 	t.Helper()
-	names := keyed("chains" + ddbtest.Suffix())
-	plain = storeOn(t, ddbtest.Open(t, kind, unstreamed(names)), names)
+	names := xorack.Names{Chains: "chains" + ddbtest.Suffix()}
+	plain = xorack.NewStore(ddbtest.Open(t, kind, unstreamed(names)), names)
 	client := check.Get(dynamo.New(&dynamo.Options{Endpoint: ddbtest.Endpoint(t, kind), Transport: network, MaxAttempts: 1}))
-	store = check.Get(xorack.NewDynamo(client, names))
+	store = xorack.NewDynamo(client, names)
 	return store, plain
 }
 

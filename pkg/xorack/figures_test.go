@@ -25,7 +25,7 @@ func newMetered(t *testing.T) *metered {
 	var memory *ddb.Memory
 	memory, m.plain = inMemory(t)
 	m.meter = ddbtest.NewMeter(memory)
-	store := storeOn(t, m.meter, xorack.Names{})
+	store := xorack.NewStore(m.meter, xorack.Names{})
 	var err error
 	if m.acker, err = xorack.New(store, &xorack.Options{ForEach: sideBySide}); err != nil {
 		t.Fatal(err)
@@ -230,7 +230,7 @@ func TestFiguresOfASweep(t *testing.T) {
 	m := newMetered(t)
 	m.create(tag, 1)
 	cost := m.cost(func() {
-		if _, err := m.acker.Sweep(t.Context(), xorack.SweepOptions{}); err != nil {
+		if _, err := m.acker.Sweep(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -87,10 +87,6 @@ func TestInvalid(t *testing.T) {
 			_, err := xorack.New(xorack.NewMemory(), &xorack.Options{Tombstone: 11 * 365 * 24 * time.Hour})
 			return err
 		}},
-		{"key with the name of another attribute", "tag key", func(context.Context, *fixture) error {
-			return check.Err(xorack.NewDynamo(nil, xorack.Names{TagKey: "ops"}))
-		}},
-		{"long key name", "tag key", func(context.Context, *fixture) error { return xorack.Names{TagKey: long}.Validate() }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := newFixture(t)

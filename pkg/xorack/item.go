@@ -28,7 +28,7 @@ var codec = ddb.NewCodec[Chain]("chain", chains.Layout, chains.Layout)
 
 // encode is the item of a chain of edges at its creation.
 func (s *Store) encode(c Chain) ddb.Item {
-	beside := []ddb.Action{s.table.Tag.Set(ddb.Text(c.Tag)), chains.DueShard.Set(ddb.Int(chains.DueShardOf(c.Tag)))}
+	beside := []ddb.Action{chains.Tag.Set(ddb.Text(c.Tag)), chains.DueShard.Set(ddb.Int(chains.DueShardOf(c.Tag)))}
 	if !c.Parent.IsZero() {
 		beside = append(beside, chains.Parent.Set(parentValue(c.Parent, c.Sub)))
 	}
@@ -36,9 +36,9 @@ func (s *Store) encode(c Chain) ddb.Item {
 }
 
 // decodeChain takes an item or a stream image; the zero Chain for none.
-func decodeChain(it ddb.Item, tagKey ddb.Path) (Chain, error) {
+func decodeChain(it ddb.Item) (Chain, error) {
 	return codec.Decode(it, func(c *Chain, d *ddb.Decoder) {
-		c.Tag = d.Text(tagKey)
+		c.Tag = d.Text(chains.Tag)
 		c.Parent, c.Sub = parentOf(d)
 		chains.CheckStamps(d, c.StampLen, c.Stamps)
 	})

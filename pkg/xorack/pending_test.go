@@ -23,7 +23,7 @@ type pending struct {
 func newPending(t *testing.T) *pending {
 	t.Helper()
 	p := &pending{t: t, meter: ddbtest.NewMeter(ddb.NewMemory(xorack.Names{}.Tables()...)), now: time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)}
-	store := check.Get(xorack.NewStore(p.meter, xorack.Names{}))
+	store := xorack.NewStore(p.meter, xorack.Names{})
 	p.Acker = check.Get(xorack.New(store, &xorack.Options{Now: func() time.Time { return p.now }}))
 	return p
 }

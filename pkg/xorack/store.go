@@ -17,7 +17,7 @@ import (
 // It may be used by any number of goroutines; what writes to it is an [Acker].
 type Store struct{ table *chains.Table }
 
-// Every method but Expire is exactly one request. Writes are atomic and durable when the
+// Every method is exactly one request. Writes are atomic and durable when the
 // method returns nil; a strong read sees every write that was answered before
 // it began.
 //
@@ -35,35 +35,18 @@ type Store struct{ table *chains.Table }
 // is, whichever is larger; and what is said of the index on top of that.
 
 // NewDynamo returns the Store on this table. It makes no request.
-func NewDynamo(client *dynamodb.Client, names Names) (*Store, error) {
+func NewDynamo(client *dynamodb.Client, names Names) *Store {
 	return NewStore(dynamo.NewEngine(client), names)
 }
 
 // NewMemory returns a Store in memory, empty: for tests of code that uses this
-// package. Nothing expires automatically (call [Store.Expire]), and everything is
-// gone with the process.
-func NewMemory() *Store { return newStore(ddb.NewMemory(Names{}.Tables()...), Names{}) }
+// package. Nothing expires, and everything is gone with the process.
+func NewMemory() *Store { return NewStore(ddb.NewMemory(Names{}.Tables()...), Names{}) }
 
 // NewStore returns the Store on an engine that has the table. It makes no
 // request.
-func NewStore(engine ddb.Engine, names Names) (*Store, error) {
-	if err := names.Validate(); err != nil {
-		return nil, err
-	}
-	return newStore(engine, names), nil
-}
-
-func newStore(engine ddb.Engine, names Names) *Store {
-	return &Store{&chains.Table{Engine: engine, Definition: &names.Tables()[0], Tag: ddb.Path(names.withDefaults().TagKey)}}
-}
-
-// Expire deletes every chain whose ExpiresOn has come, as DynamoDB's TTL does
-// some time later, and returns how many there were. It does so in memory only.
-func (s *Store) Expire(now time.Time) int {
-	if memory, ok := s.table.Engine.(*ddb.Memory); ok {
-		return memory.Expire(now)
-	}
-	return 0
+func NewStore(engine ddb.Engine, names Names) *Store {
+	return &Store{&chains.Table{Engine: engine, Definition: &names.Tables()[0]}}
 }
 
 // What conditions ask of a chain's item. isOpen is for items that may be none, or
@@ -90,7 +73,7 @@ func (s *Store) decoded(it ddb.Item, held bool, err error) (Chain, bool, error) 
 	if err != nil {
 		return Chain{}, false, err
 	}
-	c, err := ddb.Decoded(it, func(it ddb.Item) (Chain, error) { return decodeChain(it, s.table.Tag) })
+	c, err := ddb.Decoded(it, decodeChain)
 	return c, held && err == nil, err
 }
 
@@ -133,7 +116,7 @@ func (s *Store) due(ctx context.Context, q dueQuery) ([]Pending, error) {
 	}
 	if q.After.Tag != "" {
 		query.After = ddb.Fields{
-			s.table.Tag: ddb.Text(q.After.Tag), chains.DueShard: query.Partition, chains.Due: ddb.Millis(q.After.Due),
+			chains.Tag: ddb.Text(q.After.Tag), chains.DueShard: query.Partition, chains.Due: ddb.Millis(q.After.Due),
 		}.Item()
 	}
 	a, err := s.table.Engine.Do(ctx, query)
@@ -143,7 +126,7 @@ func (s *Store) due(ctx context.Context, q dueQuery) ([]Pending, error) {
 	due := make([]Pending, 0, len(a.Items))
 	for _, it := range a.Items {
 		d := ddb.Decoder{Item: it}
-		due = append(due, Pending{d.Text(s.table.Tag), d.MillisOr(chains.Due)})
+		due = append(due, Pending{d.Text(chains.Tag), d.MillisOr(chains.Due)})
 		if d.Err != nil {
 			return nil, d.Err
 		}

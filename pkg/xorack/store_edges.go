@@ -23,7 +23,7 @@ func (s *Store) create(ctx context.Context, c Chain) (Chain, bool, error) {
 	do := make([]ddb.Action, 0, it.Len())
 	for name, value := range it.All() {
 		switch attr := ddb.Path(name); attr {
-		case s.table.Tag, chains.Version:
+		case chains.Tag, chains.Version:
 		case chains.Seen:
 			do = append(do, attr.SetIfMissing(value))
 		case chains.Sum, chains.Edges:

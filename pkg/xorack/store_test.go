@@ -27,8 +27,8 @@ var at = time.Date(2126, 3, 4, 5, 6, 7, 0, time.UTC)
 // share a table: each has tags of its own.
 func TestStore(t *testing.T) {
 	ddbtest.Each(t, func(t *testing.T, kind ddbtest.Kind) {
-		names := keyed("chains" + ddbtest.Suffix())
-		s := storeOn(t, ddbtest.Open(t, kind, unstreamed(names)), names)
+		names := xorack.Names{Chains: "chains" + ddbtest.Suffix()}
+		s := xorack.NewStore(ddbtest.Open(t, kind, unstreamed(names)), names)
 		for _, c := range []struct {
 			name string
 			test func(*testing.T, *xorack.Store)
@@ -64,9 +64,6 @@ func TestStore(t *testing.T) {
 	})
 }
 
-// keyed are names of a table whose key is not called as by default.
-func keyed(chains string) xorack.Names { return xorack.Names{Chains: chains, TagKey: "tagID"} }
-
 // unstreamed is the table without its stream: nobody reads it here, and
 // dynoxide's writes get slower with each record in one.
 func unstreamed(names xorack.Names) table.Definition {
@@ -75,17 +72,11 @@ func unstreamed(names xorack.Names) table.Definition {
 	return definition
 }
 
-func storeOn(t testing.TB, engine ddb.Engine, names xorack.Names) *xorack.Store {
-	t.Helper()
-	s := check.Get(xorack.NewStore(engine, names))
-	return s
-}
-
 // inMemory is a table in memory, and the Store on it.
 func inMemory(t testing.TB) (*ddb.Memory, *xorack.Store) {
 	t.Helper()
 	memory := ddb.NewMemory(xorack.Names{}.Tables()...)
-	return memory, storeOn(t, clause.Layer(memory), xorack.Names{})
+	return memory, xorack.NewStore(clause.Layer(memory), xorack.Names{})
 }
 
 // chainItems are the items of all chains of such a table, by their tags.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
-	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/stream"
 	"github.com/streamsort/streamsort/pkg/table"
 )
@@ -16,7 +15,7 @@ var errNoImage = errors.New("has no new image: the chains' stream must show NEW_
 
 // chainOf is the chain as a record of the table's stream shows it; the zero
 // Chain for the record of a deletion.
-func chainOf(raw json.RawMessage, names Names) (Chain, error) {
+func chainOf(raw json.RawMessage) (Chain, error) {
 	record, err := stream.Read(raw)
 	if err != nil || record.Removed() {
 		return Chain{}, err
@@ -28,7 +27,7 @@ func chainOf(raw json.RawMessage, names Names) (Chain, error) {
 	if !image.Exists() {
 		return Chain{}, record.In(errNoImage)
 	}
-	c, err := decodeChain(image, ddb.Path(names.withDefaults().TagKey))
+	c, err := decodeChain(image)
 	if err != nil {
 		return Chain{}, record.In(err)
 	}
@@ -57,7 +56,9 @@ type OnEndsOptions struct {
 //
 // The filter leaves out a chain of stamps that is acked and whose stamper died
 // before it recorded that: the sweep finds it.
-func OnEnds(a *Acker, names Names, announce Announce, options *OnEndsOptions) func(context.Context, table.StreamEvent) (events.DynamoDBEventResponse, error) {
+func OnEnds(
+	a *Acker, announce Announce, options *OnEndsOptions,
+) func(context.Context, table.StreamEvent) (events.DynamoDBEventResponse, error) {
 	if options == nil {
 		options = &OnEndsOptions{}
 	}
@@ -65,7 +66,7 @@ func OnEnds(a *Acker, names Names, announce Announce, options *OnEndsOptions) fu
 		errs := make([]error, len(event.Records))
 		ended := make([]Chain, len(event.Records))
 		a.forEach(len(event.Records), func(i int) {
-			c, err := chainOf(event.Records[i], names)
+			c, err := chainOf(event.Records[i])
 			if err != nil {
 				errs[i] = err
 				return

@@ -12,13 +12,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack/internal/chains"
 )
 
-// SweepOptions are the parts of a sweep that have defaults. Each zero field
-// means its default.
-type SweepOptions struct {
-	// Announce publishes the ends; nil means that nobody listens.
-	Announce Announce
-}
-
 // SweepReport is what a run of the sweep saw and did.
 type SweepReport struct {
 	// Chains is how many were looked at, Late by how much the one was overdue
@@ -50,7 +43,8 @@ const maxSweepErrors = 10
 
 // Sweep handles all chains that are due: it times out those whose deadline has come
 // or that made no progress for too long, and finishes ended ones that the stream's
-// handler left. Run it every few minutes. Each run starts with those that have been
+// handler left. announce publishes their ends; nil means that nobody listens. Run it
+// every few minutes. Each run starts with those that have been
 // due longest, and a chain that fails is due anew, behind all that were: it does not hold
 // back the others, however many fail in each run.
 //
@@ -62,8 +56,8 @@ const maxSweepErrors = 10
 // what it then needs; one that fails a write, and two of the index.
 //
 // The error joins the first failures; the report is true beside it.
-func (a *Acker) Sweep(ctx context.Context, o SweepOptions) (SweepReport, error) {
-	run := sweepRun{acker: a, announce: o.Announce, now: a.now()}
+func (a *Acker) Sweep(ctx context.Context, announce Announce) (SweepReport, error) {
+	run := sweepRun{acker: a, announce: announce, now: a.now()}
 	begin, cancel := margin.Keep(ctx, lastLook)
 	defer cancel()
 	places := make([]Pending, chains.DueShards)

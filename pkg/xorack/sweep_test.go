@@ -23,7 +23,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack/stamps"
 )
 
-func (f *fixture) sweep(o xorack.SweepOptions) xorack.SweepReport {
+func (f *fixture) sweep(o xorack.Announce) xorack.SweepReport {
 	f.t.Helper()
 	report := check.Get(f.Sweep(f.t.Context(), o))
 	return report
@@ -32,7 +32,7 @@ func (f *fixture) sweep(o xorack.SweepOptions) xorack.SweepReport {
 func TestSweepWithNothingDue(t *testing.T) {
 	f := newFixture(t)
 	f.create("t", nil)
-	check.Is(t, f.sweep(xorack.SweepOptions{}), (xorack.SweepReport{}))
+	check.Is(t, f.sweep(nil), (xorack.SweepReport{}))
 }
 
 func TestSweepTimesOutByAge(t *testing.T) {
@@ -40,17 +40,17 @@ func TestSweepTimesOutByAge(t *testing.T) {
 	root := f.create("t", &xorack.CreateOptions{Deadline: 10 * time.Minute})
 	f.want(xorack.Applied)(f.Extend(t.Context(), root, start.Add(20*time.Minute)))
 	f.now = start.Add(10 * time.Minute)
-	report := f.sweep(xorack.SweepOptions{})
+	report := f.sweep(nil)
 	check.That(t, report.Postponed == 1 && report.TimedOut == 0, "extended: %+v", report)
 	f.now = start.Add(21 * time.Minute)
-	if report := f.sweep(xorack.SweepOptions{}); report.TimedOut != 1 || report.Finished != 1 || report.Late != time.Minute {
+	if report := f.sweep(nil); report.TimedOut != 1 || report.Finished != 1 || report.Late != time.Minute {
 		t.Errorf("overdue: %+v", report)
 	}
 	c := f.chain("t")
 	check.That(t, c.End() == xorack.TimedOut && c.Sealed() && c.ExpiresOn.Equal(f.now.Add(xorack.DefaultTombstone)),
 		"%+v", c)
 	f.want(xorack.AlreadyTimedOut)(f.Done(t.Context(), root))
-	check.Is(t, f.store.Expire(f.now.Add(xorack.DefaultTombstone)), 1)
+	check.Is(t, f.table.Expire(f.now.Add(xorack.DefaultTombstone)), 1)
 }
 
 func TestSweepTimesOutWithoutProgress(t *testing.T) {
@@ -59,9 +59,9 @@ func TestSweepTimesOutWithoutProgress(t *testing.T) {
 	f.now = start.Add(5 * time.Minute)
 	f.want(xorack.Applied)(f.Done(t.Context(), root, root.Child(0)))
 	f.now = start.Add(10 * time.Minute)
-	check.Is(t, f.sweep(xorack.SweepOptions{}).Postponed, 1)
+	check.Is(t, f.sweep(nil).Postponed, 1)
 	f.now = start.Add(15 * time.Minute)
-	check.Is(t, f.sweep(xorack.SweepOptions{}).TimedOut, 1)
+	check.Is(t, f.sweep(nil).TimedOut, 1)
 }
 
 // TestSweepLooksEverLessOften: a chain that goes on for 30 days is looked at a
@@ -72,7 +72,7 @@ func TestSweepLooksEverLessOften(t *testing.T) {
 	looks := 0
 	for f.chain("t").End() == xorack.Open {
 		f.now = f.now.Add(5 * time.Minute)
-		looks += f.sweep(xorack.SweepOptions{}).Chains
+		looks += f.sweep(nil).Chains
 	}
 	check.That(t, looks <= 14, "%d looks", looks)
 }
@@ -84,12 +84,12 @@ func TestSweepFindsAnEndWhoseRecordWasLost(t *testing.T) {
 		f := newFixture(t)
 		root := f.create("t", nil)
 		for ; f.now.Sub(start) < took; f.now = f.now.Add(5 * time.Minute) {
-			f.sweep(xorack.SweepOptions{})
+			f.sweep(nil)
 		}
 		f.want(xorack.Ended)(f.Done(t.Context(), root))
 		announced := 0
 		for until := f.now.Add(took + 20*time.Minute); f.now.Before(until); f.now = f.now.Add(5 * time.Minute) {
-			f.sweep(xorack.SweepOptions{Announce: func(context.Context, xorack.Chain) error { announced++; return nil }})
+			f.sweep(func(context.Context, xorack.Chain) error { announced++; return nil })
 		}
 		check.That(t, announced == 1, "took %v: announced %d times", took, announced)
 	}
@@ -104,16 +104,16 @@ func TestSweepGoesPastAFailure(t *testing.T) {
 	f.now = start.Add(time.Hour)
 	broken := errors.New("nobody listens")
 	stuck := func(tag string) bool { return len(tag) == len("chain 1") }
-	report, err := f.Sweep(t.Context(), xorack.SweepOptions{Announce: func(_ context.Context, c xorack.Chain) error {
+	report, err := f.Sweep(t.Context(), func(_ context.Context, c xorack.Chain) error {
 		if stuck(c.Tag) {
 			return broken
 		}
 		return nil
-	}})
+	})
 	if !errors.Is(err, broken) || report.Chains != many || report.TimedOut != many || report.Failed != 10 || report.Finished != many-10 {
 		t.Errorf("%+v, %v", report, err)
 	}
-	report = f.sweep(xorack.SweepOptions{})
+	report = f.sweep(nil)
 	check.That(t, report.Finished == 10 && report.TimedOut == 0, "and again: %+v", report)
 }
 
@@ -134,12 +134,12 @@ func TestAChainThatFailsIsTriedLast(t *testing.T) {
 	}
 	f.create(bad, &xorack.CreateOptions{Deadline: time.Second})
 	f.now = start.Add(10 * time.Second)
-	report, err := f.Sweep(t.Context(), xorack.SweepOptions{Announce: announce})
+	report, err := f.Sweep(t.Context(), announce)
 	check.Need(t, err != nil && report.Failed == 1, "%+v, %v", report, err)
 	f.now = start
 	f.create(good, &xorack.CreateOptions{Deadline: 5 * time.Second})
 	f.now = start.Add(time.Minute)
-	report, err = f.Sweep(t.Context(), xorack.SweepOptions{Announce: announce})
+	report, err = f.Sweep(t.Context(), announce)
 	check.That(t, err != nil && report.Failed == 1 && report.Finished == 1, "%+v, %v", report, err)
 	check.Is(t, cmp.Diff([]string{bad, good, bad}, tried), "")
 }
@@ -153,7 +153,7 @@ func TestSweepGoesOnBehindAPage(t *testing.T) {
 		f.create(fmt.Sprint("chain ", i), &xorack.CreateOptions{Deadline: time.Second})
 	}
 	f.now = start.Add(time.Hour)
-	if report := f.sweep(xorack.SweepOptions{}); report.Chains != many || report.TimedOut != many || report.More {
+	if report := f.sweep(nil); report.Chains != many || report.TimedOut != many || report.More {
 		t.Errorf("%+v, want all %d", report, many)
 	}
 }
@@ -169,17 +169,17 @@ func TestSweepIsBoundedByTime(t *testing.T) {
 	f.now = start.Add(time.Hour)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := 0
-	report, err := f.Sweep(ctx, xorack.SweepOptions{Announce: func(context.Context, xorack.Chain) error {
+	report, err := f.Sweep(ctx, func(context.Context, xorack.Chain) error {
 		if ended++; ended == 50 {
 			cancel()
 		}
 		return nil
-	}})
+	})
 	if !errors.Is(err, context.Canceled) || !report.More || report.Late != time.Hour-time.Second {
 		t.Errorf("%+v, %v; want that there is more", report, err)
 	}
 	for range 2 {
-		report = f.sweep(xorack.SweepOptions{})
+		report = f.sweep(nil)
 	}
 	check.That(t, report.Chains == 0 && !report.More, "%+v, want nothing left", report)
 }
@@ -195,12 +195,12 @@ func TestAChainThatHangsKeepsNoOtherWaiting(t *testing.T) {
 		f.now = start.Add(time.Hour)
 		ctx, cancel := context.WithTimeout(t.Context(), 55*time.Second)
 		defer cancel()
-		report, err := f.Sweep(ctx, xorack.SweepOptions{Announce: func(ctx context.Context, c xorack.Chain) error {
+		report, err := f.Sweep(ctx, func(ctx context.Context, c xorack.Chain) error {
 			if c.Tag == "chain 7" {
 				<-ctx.Done()
 			}
 			return ctx.Err()
-		}})
+		})
 		check.That(t, errors.Is(err, context.DeadlineExceeded) && report.Finished == count-1 && report.Failed == 1 && !report.More,
 			"%+v, %v; want all but the one", report, err)
 	})
@@ -218,7 +218,7 @@ func TestOnEnds(t *testing.T) {
 	f := newFixture(t)
 	var announced []string
 	var failures []error
-	handle := xorack.OnEnds(f.Acker, xorack.Names{}, func(_ context.Context, c xorack.Chain) error {
+	handle := xorack.OnEnds(f.Acker, func(_ context.Context, c xorack.Chain) error {
 		announced = append(announced, fmt.Sprint(c.Tag, " ", c.End(), " ", c.Age(time.Time{}), " ", c.EventID()))
 		return nil
 	}, &xorack.OnEndsOptions{Failed: func(err error) { failures = append(failures, err) }})
@@ -275,10 +275,10 @@ func TestFan(t *testing.T) {
 			}
 			for range 8 {
 				f.now = f.now.Add(time.Hour)
-				f.sweep(xorack.SweepOptions{Announce: func(_ context.Context, c xorack.Chain) error {
+				f.sweep(func(_ context.Context, c xorack.Chain) error {
 					check.That(t, c.Tag == "t", "a part was announced: %s", c.Tag)
 					return nil
-				}})
+				})
 			}
 			check.Is(t, f.chain("t").End(), xorack.Done)
 			for _, tag := range f.tags() {
@@ -303,16 +303,16 @@ func TestFanHasTheTimeOfItsTree(t *testing.T) {
 	f.want(xorack.Applied)(f.Extend(t.Context(), root, start.Add(5*time.Hour)))
 	f.want(xorack.Applied)(f.Fan(t.Context(), root, n))
 	f.now = start.Add(4 * time.Hour)
-	did := f.sweep(xorack.SweepOptions{})
+	did := f.sweep(nil)
 	check.That(t, did.TimedOut == 0 && did.Postponed != 0, "extended: %+v", did)
 	if c := f.chain(part.Tag()); c.End() != xorack.Open || !c.Deadline.Equal(start.Add(6*time.Hour)) {
 		t.Errorf("a part is %q, its deadline %v", c.End(), c.Deadline)
 	}
 	f.now = start.Add(7 * time.Hour)
-	f.sweep(xorack.SweepOptions{})
+	f.sweep(nil)
 	check.Is(t, f.chain("t").End(), xorack.TimedOut)
 	f.now = start.Add(9 * time.Hour)
-	f.sweep(xorack.SweepOptions{})
+	f.sweep(nil)
 	for _, tag := range f.tags() {
 		if c := f.chain(tag); c.End() == xorack.Open || !c.Sealed() {
 			t.Errorf("%s is %q, sealed: %v", tag, c.End(), c.Sealed())
@@ -351,7 +351,7 @@ func TestFanFails(t *testing.T) {
 	f.want(xorack.Ended)(f.Fail(t.Context(), root.Fan(10_000)[777], "bad address"))
 	for range 3 {
 		f.now = f.now.Add(time.Hour)
-		f.sweep(xorack.SweepOptions{})
+		f.sweep(nil)
 	}
 	if c := f.chain("t"); c.End() != xorack.Failed || c.Reason != "bad address" {
 		t.Errorf("%s: %s", c.End(), c.Reason)
@@ -373,7 +373,7 @@ type alarmed struct {
 func newAlarmed(t *testing.T) *alarmed {
 	t.Helper()
 	a := &alarmed{T: t, meter: ddbtest.NewMeter(ddb.NewMemory(xorack.Names{}.Tables()...)), now: start}
-	a.Acker = check.Get(xorack.New(storeOn(t, a.meter, xorack.Names{}), &xorack.Options{
+	a.Acker = check.Get(xorack.New(xorack.NewStore(a.meter, xorack.Names{}), &xorack.Options{
 		Now: func() time.Time { return a.now }, ForEach: fanout.OneByOne,
 		WakeUp: func(tag string, due time.Time) {
 			a.scheduled = append(a.scheduled, fmt.Sprintf("%s %v", tag, due.Sub(start)))
@@ -393,10 +393,10 @@ func (a *alarmed) wake(tag string, timedOut int, late string, reads, writes int)
 	a.Helper()
 	a.meter.Take()
 	announced := 0
-	report, next, err := a.Wake(a.Context(), tag, xorack.SweepOptions{Announce: func(context.Context, xorack.Chain) error {
+	report, next, err := a.Wake(a.Context(), tag, func(context.Context, xorack.Chain) error {
 		announced++
 		return nil
-	}})
+	})
 	cost := a.meter.Take()
 	at := ""
 	if !next.IsZero() {
@@ -450,7 +450,7 @@ func TestWakeUpsFarAhead(t *testing.T) {
 	looks := 0
 	for a.now.Before(start.Add(24*time.Hour - 20*time.Minute)) {
 		a.now = a.now.Add(time.Minute)
-		report := check.Get(a.Sweep(t.Context(), xorack.SweepOptions{}))
+		report := check.Get(a.Sweep(t.Context(), nil))
 		looks += report.Chains
 	}
 	a.tells("t 24h0m0s")
@@ -472,7 +472,7 @@ func TestWakeUpsOfOtherChains(t *testing.T) {
 	a.tells() // its parts end with it
 	early := a.create("u", xorack.CreateOptions{ID: "1"})
 	check.Get(a.Done(t.Context(), early))
-	_, _, err := a.Wake(t.Context(), "", xorack.SweepOptions{})
+	_, _, err := a.Wake(t.Context(), "", nil)
 	check.That(t, err != nil, "a chain without a tag is no error")
 }
 
@@ -489,7 +489,7 @@ func TestAWakeUpThatFails(t *testing.T) {
 		{nil, xorack.SweepReport{Chains: 1, Finished: 1}},
 	} {
 		announce := func(context.Context, xorack.Chain) error { return c.failure }
-		report, next, err := a.Wake(t.Context(), "t", xorack.SweepOptions{Announce: announce})
+		report, next, err := a.Wake(t.Context(), "t", announce)
 		check.That(t, errors.Is(err, c.failure) && report == c.want && next.IsZero(),
 			"%+v, %v, %v; want %+v, %v", report, next, err, c.want, c.failure)
 	}

@@ -38,7 +38,7 @@ func (a *Acker) scheduleAt(tag string, late time.Time) {
 // [Options].WakeUp said, or at any other time.
 //
 // It costs one read where nothing is due.
-func (a *Acker) Wake(ctx context.Context, tag string, options SweepOptions) (SweepReport, time.Time, error) {
+func (a *Acker) Wake(ctx context.Context, tag string, announce Announce) (SweepReport, time.Time, error) {
 	if err := ValidateTag(tag); err != nil {
 		return SweepReport{}, time.Time{}, err
 	}
@@ -46,7 +46,7 @@ func (a *Acker) Wake(ctx context.Context, tag string, options SweepOptions) (Swe
 	if err != nil || c.Due.IsZero() {
 		return SweepReport{}, time.Time{}, err
 	}
-	run := sweepRun{acker: a, announce: options.Announce, now: a.now()}
+	run := sweepRun{acker: a, announce: announce, now: a.now()}
 	if late := c.late(); c.End() == Open && !c.acked() && (late.IsZero() || late.After(run.now)) {
 		return SweepReport{}, late, nil
 	}

@@ -168,10 +168,7 @@ func (s *sweeping) leaves(queue string) error {
 }
 
 func (s *sweeping) acker(tables ddb.Engine, now func() time.Time) (*xorack.Acker, error) {
-	store, err := xorack.NewStore(tables, xorack.Names{})
-	if err != nil {
-		return nil, err
-	}
+	store := xorack.NewStore(tables, xorack.Names{})
 	return xorack.New(store, &xorack.Options{Now: now})
 }
 
@@ -208,10 +205,10 @@ func (s *sweeping) sweep(i *invocation, now func() time.Time) error {
 	}
 	fanout.SideBySide(2, func(part int) {
 		if part == 0 {
-			_, _ = acker.Sweep(ctx, xorack.SweepOptions{Announce: func(_ context.Context, c xorack.Chain) error {
+			_, _ = acker.Sweep(ctx, func(_ context.Context, c xorack.Chain) error {
 				s.saw(c.Tag, now())
 				return nil
-			}})
+			})
 			return
 		}
 		report, _ := d.Sweep(ctx, delivery.SweepOptions{Sorter: cursor.SweepOptions{

@@ -7,7 +7,7 @@ var stores = []store{
 		"mark erased does inRow":       "nothing reads it of a stub",
 		"mark erased does clockAhead":  "nothing reads it of a stub",
 	}},
-	{"pkg/dedup", []test{{"./pkg/dedup", "(TestTableConforms|TestNewerLayout)/memory/two_keys"}, dedupSchedules}, map[string]string{
+	{"pkg/dedup", []test{{"./pkg/dedup", "(TestTableConforms|TestNewerLayout)/memory"}, dedupSchedules}, map[string]string{
 		"swap does v": "a row that may be changed has this layout",
 	}},
 	{deliveryFolder, []test{{"./pkg/delivery", "TestStore.*/memory"}, deliveries, twoPhases}, map[string]string{

@@ -88,10 +88,7 @@ func (w *world) reportTrees(ctx context.Context, watched *treeWatcher) error {
 		return err
 	}
 	outputs := w.stack.Outputs()
-	store, err := xorack.NewDynamo(db, xorack.Names{Chains: outputs["streamsort"]["ChainsTableName"]})
-	if err != nil {
-		return err
-	}
+	store := xorack.NewDynamo(db, xorack.Names{Chains: outputs["streamsort"]["ChainsTableName"]})
 	var created []step
 	for i, d := range library {
 		// The end is announced before it is sealed.

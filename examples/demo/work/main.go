@@ -38,10 +38,7 @@ func newHandler(ctx context.Context, name string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	store, err := xorack.NewDynamo(dynamodb.NewFromConfig(aws), xorack.Names{Chains: os.Getenv("CHAINS_TABLE")})
-	if err != nil {
-		return nil, err
-	}
+	store := xorack.NewDynamo(dynamodb.NewFromConfig(aws), xorack.Names{Chains: os.Getenv("CHAINS_TABLE")})
 	acker, err := xorack.New(store, nil)
 	if err != nil {
 		return nil, err

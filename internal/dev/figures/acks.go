@@ -72,7 +72,7 @@ func trees() Table {
 func finishTree(acker *xorack.Acker, m *metered, root xorack.Edge, n int) {
 	ctx := context.Background()
 	must(acker.Fan(ctx, root, n))
-	uncounted := must(xorack.NewStore(m.memory, xorack.Names{}))
+	uncounted := xorack.NewStore(m.memory, xorack.Names{})
 	for _, leaf := range root.Fan(n) {
 		for c := must(acker.Done(ctx, leaf)).Chain; c.End() != xorack.Open; {
 			must(acker.Finish(ctx, c, nil))
@@ -89,7 +89,7 @@ func newAcker() (*xorack.Acker, *metered) {
 	m := newMetered(xorack.Names{}.Tables()...)
 	// An item is charged by how many digits its numbers have: ids that are drawn anew would differ in that.
 	op := uint64(0)
-	return must(xorack.New(must(xorack.NewStore(m, xorack.Names{})), &xorack.Options{ForEach: fanout.OneByOne, Now: clock, NewOp: func() (o xorack.Op) {
+	return must(xorack.New(xorack.NewStore(m, xorack.Names{}), &xorack.Options{ForEach: fanout.OneByOne, Now: clock, NewOp: func() (o xorack.Op) {
 		op++
 		binary.BigEndian.PutUint64(o[:], op*0x9e3779b97f4a7c15)
 		return o

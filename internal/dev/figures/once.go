@@ -41,7 +41,7 @@ func once() Table {
 // streamOf is what a new piece of work costs, or a duplicate, among so many of each.
 func streamOf(news, duplicates int, ofNew bool) (sum Units) {
 	m := newMetered(dedup.Names{}.Tables()...)
-	store := must(dedup.NewTable(m, dedup.Names{}))
+	store := dedup.NewTable(m, dedup.Names{})
 	process := func() func(id string) {
 		d := must(dedup.New[string, string](store, "figures", nil))
 		return func(id string) {

@@ -53,36 +53,3 @@ func orderOf(message events.SQSMessage) (group string, inOrder bool) {
 // MessageID is the id of a message of SQS. A message that is sent twice has two:
 // where senders retry, take an id from the message's body.
 func MessageID(message events.SQSMessage) (string, error) { return message.MessageId, nil }
-
-// OnDynamoDB is a handler of a table's stream: each record runs once by its id,
-// such as [EventID], in order; from the first that fails on they come again.
-// The event source mapping must report batch item failures.
-func OnDynamoDB[ID, R any](d *dedup.Deduplicator[ID, R], id func(events.DynamoDBEventRecord) (ID, error), handle func(context.Context, events.DynamoDBEventRecord) (R, error)) func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
-	return func(ctx context.Context, event events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
-		var response events.DynamoDBEventResponse
-		if err := wired(ctx, d, id, handle); err != nil {
-			return response, err
-		}
-		if done, err := dedup.Each(ctx, d, event.Records, id, handle); err != nil {
-			response.BatchItemFailures = []events.DynamoDBBatchItemFailure{{ItemIdentifier: event.Records[done].Change.SequenceNumber}}
-		}
-		return response, nil
-	}
-}
-
-// EventID is the id of a record of a table's stream.
-func EventID(record events.DynamoDBEventRecord) (string, error) { return record.EventID, nil }
-
-// OnKinesis is [OnDynamoDB] for a Kinesis stream.
-func OnKinesis[ID, R any](d *dedup.Deduplicator[ID, R], id func(events.KinesisEventRecord) (ID, error), handle func(context.Context, events.KinesisEventRecord) (R, error)) func(context.Context, events.KinesisEvent) (events.KinesisEventResponse, error) {
-	return func(ctx context.Context, event events.KinesisEvent) (events.KinesisEventResponse, error) {
-		var response events.KinesisEventResponse
-		if err := wired(ctx, d, id, handle); err != nil {
-			return response, err
-		}
-		if done, err := dedup.Each(ctx, d, event.Records, id, handle); err != nil {
-			response.BatchItemFailures = []events.KinesisBatchItemFailure{{ItemIdentifier: event.Records[done].Kinesis.SequenceNumber}}
-		}
-		return response, nil
-	}
-}

@@ -4,8 +4,5 @@
 //   - [Handler] a whole handler, keyed by a field of its event ([Field]);
 //   - [HTTPv2], [HTTPv1] and [FunctionURL] those of HTTP events with an
 //     Idempotency-Key;
-//   - [OnSQS], [OnDynamoDB] and [OnKinesis] those of batches.
-//
-// [Metrics] writes what happens as CloudWatch metrics, and [OffInEnvironment] reads
-// the variable by which Powertools switches deduplication off.
+//   - [OnSQS] those of messages of a queue; batches of other kinds call [dedup.Each].
 package deduplambda

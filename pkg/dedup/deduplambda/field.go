@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/streamsort/streamsort/pkg/dedup"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
@@ -42,7 +41,8 @@ func Field[In any](path string) (func(In) (string, error), error) {
 		case bool:
 			return strconv.FormatBool(value), nil
 		}
-		return "", &dedup.InvalidError{Field: "id", Code: invalid.Malformed, Problem: "must be a string or a number, and " + path + " is neither"}
+		return "", invalid.New(invalid.Malformed, "id",
+			"must be a string or a number, and "+path+" is neither")
 	}, nil
 }
 
@@ -83,7 +83,8 @@ func fieldPath(path string) ([]string, error) {
 	names := strings.Split(path, ".")
 	for _, name := range names {
 		if name == "" || len(names) > 20 {
-			return nil, &dedup.InvalidError{Field: "path", Code: invalid.Malformed, Problem: "must be 1 to 20 names with dots between, and is " + strconv.Quote(path)}
+			return nil, invalid.New(invalid.Malformed, "path",
+				"must be 1 to 20 names with dots between, and is "+strconv.Quote(path))
 		}
 	}
 	return names, nil
@@ -93,7 +94,7 @@ func fieldPath(path string) ([]string, error) {
 func tree(event any) (any, error) {
 	raw, err := json.Marshal(event)
 	if err != nil {
-		return nil, &dedup.InvalidError{Field: "event", Code: invalid.Malformed, Problem: "cannot be read as JSON: " + err.Error()}
+		return nil, invalid.New(invalid.Malformed, "event", "cannot be read as JSON: "+err.Error())
 	}
 	return parse(raw)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,11 +24,6 @@ var errDown = errors.New("down")
 func process(t testing.TB, store dedup.Store, o *options) *dedup.Deduplicator[string, string] {
 	t.Helper()
 	return check.Get(dedup.New(store, "payments", o))
-}
-
-// returns is an effect that returns a value, and counts how often it ran.
-func returns(value string, ran *atomic.Int64) func(context.Context) (string, error) {
-	return func(context.Context) (string, error) { ran.Add(1); return value, nil }
 }
 
 // as fails the test unless the error is an E.
@@ -70,9 +64,6 @@ func TestNothingGiven(t *testing.T) {
 	for _, none := range []*dedup.Deduplicator[string, string]{nil, &zero} {
 		field("deduplicator", check.Err(deduplambda.Handler(none, id, handle, &deduplambda.HandlerOptions[string]{MissingKey: deduplambda.RunUnprotected})(ctx, "")))
 		field("deduplicator", check.Err(deduplambda.OnSQS(none, deduplambda.MessageID, func(context.Context, events.SQSMessage) (string, error) { return "", nil })(ctx, events.SQSEvent{Records: []events.SQSMessage{{}}})))
-		field("deduplicator", check.Err(deduplambda.OnDynamoDB(none, deduplambda.EventID, func(context.Context, events.DynamoDBEventRecord) (string, error) { return "", nil })(ctx, events.DynamoDBEvent{})))
-		_, err := deduplambda.OnKinesis(none, func(events.KinesisEventRecord) (string, error) { return "", nil }, func(context.Context, events.KinesisEventRecord) (string, error) { return "", nil })(ctx, events.KinesisEvent{})
-		field("deduplicator", err)
 	}
 	_, err := deduplambda.HTTPv2(nil, func(context.Context, events.APIGatewayV2HTTPRequest) (r events.APIGatewayV2HTTPResponse, err error) {
 		return
@@ -133,66 +124,6 @@ func TestErrorsOfAnotherDeduplicator(t *testing.T) {
 			if got, err := onHTTP(t.Context(), post("k", "/", "")); got.StatusCode != 0 || !errors.Is(err, foreign) {
 				t.Errorf("HTTPv2: %d, %v", got.StatusCode, err)
 			}
-		})
-	}
-}
-
-// TestErrorsOfTheHook, which may use a Deduplicator as well.
-func TestErrorsOfTheHook(t *testing.T) {
-	for name, foreign := range foreign() {
-		t.Run(name, func(t *testing.T) {
-			d := process(t, dedup.NewMemory(), &options{
-				OnReplay: func(_ context.Context, out dedup.Outcome[string]) (dedup.Outcome[string], error) { return out, foreign },
-			})
-			handle := deduplambda.Handler(d, func(s string) (string, error) { return s, nil }, func(context.Context, string) (string, error) { return "y", nil }, nil)
-			check.Get(handle(t.Context(), "a"))
-			out, err := handle(t.Context(), "a")
-			check.That(t, out == "" && errors.Is(err, foreign), "%q, %v", out, err)
-			onHTTP := deduplambda.HTTPv2(web(t, dedup.NewMemory(), &dedup.Options[string, deduplambda.Response]{
-				OnReplay: func(_ context.Context, out dedup.Outcome[deduplambda.Response]) (dedup.Outcome[deduplambda.Response], error) {
-					return out, foreign
-				},
-			}), func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
-				return events.APIGatewayV2HTTPResponse{StatusCode: http.StatusTeapot}, nil
-			}, nil)
-			check.Get(onHTTP(t.Context(), post("k", "/", "")))
-			if got, err := onHTTP(t.Context(), post("k", "/", "")); got.StatusCode != 0 || !errors.Is(err, foreign) {
-				t.Errorf("HTTPv2: %d, %v", got.StatusCode, err)
-			}
-		})
-	}
-}
-
-// shelf is an overflow store that fails with an error of its own, where it has
-// one.
-type shelf struct {
-	objects map[string][]byte
-	err     error
-}
-
-func (s shelf) Put(_ context.Context, key string, body []byte) error {
-	s.objects[key] = body
-	return s.err
-}
-
-func (s shelf) Get(_ context.Context, key string) ([]byte, error) { return s.objects[key], s.err }
-
-// TestErrorsOfTheOverflowStore: a response that cannot be read there is not the
-// caller's mistake.
-func TestErrorsOfTheOverflowStore(t *testing.T) {
-	for name, foreign := range foreign() {
-		t.Run(name, func(t *testing.T) {
-			store, objects := dedup.NewMemory(), map[string][]byte{}
-			handle := func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
-				return events.APIGatewayV2HTTPResponse{StatusCode: 200, Body: incompressible(500 << 10)}, nil
-			}
-			call := func(err error) (events.APIGatewayV2HTTPResponse, error) {
-				o := &dedup.Options[string, deduplambda.Response]{CompressOver: -1, Overflow: shelf{objects, err}}
-				return deduplambda.HTTPv2(web(t, store, o), handle, nil)(t.Context(), post("k", "/", ""))
-			}
-			check.Get(call(nil))
-			got, err := call(foreign)
-			check.That(t, got.StatusCode == 0 && errors.Is(err, foreign), "%d, %v", got.StatusCode, err)
 		})
 	}
 }

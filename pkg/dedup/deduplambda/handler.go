@@ -2,6 +2,7 @@ package deduplambda
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/streamsort/streamsort/pkg/dedup"
@@ -32,7 +33,7 @@ type HandlerOptions[In any] struct {
 
 // OmittedError says that the effect is done, and its result is not known any
 // more: see dedup.Outcome. A function that must return a result fails with
-// it; OnReplay of dedup.Options can give it another one.
+// it.
 type OmittedError struct{ Key dedup.Key }
 
 func (e *OmittedError) Error() string {
@@ -86,11 +87,11 @@ func Handler[In, Out any](d *dedup.Deduplicator[string, Out], key func(In) (stri
 // resultNotStored reports that the effect ran here, and nothing but its memory is
 // missing.
 func resultNotStored[R any](out dedup.Outcome[R], err error) bool {
-	_, lost := asExact[*dedup.LostError](err)
+	_, lost := errors.AsType[*dedup.LostError](err)
 	return err != nil && out.Attempt > 0 && !lost
 }
 
 // missing is the error of something that must be given and is nil.
 func missing(field string) error {
-	return &dedup.InvalidError{Field: field, Code: invalid.Missing, Problem: "must not be nil"}
+	return invalid.New(invalid.Missing, field, "must not be nil")
 }

@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"log/slog"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -185,7 +183,7 @@ func TestHTTPv2(t *testing.T) {
 func TestHTTPWhileRunning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := dedup.NewMemory()
-		o := &dedup.Options[string, deduplambda.Response]{Poll: dedup.NoWait(), Lease: 30 * time.Second}
+		o := &dedup.Options[string, deduplambda.Response]{Wait: dedup.NoWait, Lease: 30 * time.Second}
 		release := make(chan struct{})
 		slow := func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 			<-release
@@ -268,12 +266,8 @@ func TestBatches(t *testing.T) {
 		return "ok", nil
 	}
 	var queue events.SQSEvent
-	var stream events.DynamoDBEvent
-	var kinesis events.KinesisEvent
 	for _, id := range []string{"1", "2", "3", "4"} {
 		queue.Records = append(queue.Records, events.SQSMessage{MessageId: id})
-		stream.Records = append(stream.Records, events.DynamoDBEventRecord{EventID: id, Change: events.DynamoDBStreamRecord{SequenceNumber: "s" + id}})
-		kinesis.Records = append(kinesis.Records, events.KinesisEventRecord{EventID: id, Kinesis: events.KinesisRecord{SequenceNumber: "s" + id}})
 	}
 	onQueue := deduplambda.OnSQS(d, deduplambda.MessageID, func(_ context.Context, m events.SQSMessage) (string, error) { return handle(m.MessageId) })
 	failed := func(r events.SQSEventResponse, err error) (ids []string) {
@@ -305,19 +299,6 @@ func TestBatches(t *testing.T) {
 	same("groups of a standard queue", failed(onQueue(t.Context(), queue)), []string{"2"})
 	same("runs", ran, map[string]int{"1": 1, "2": 2, "3": 1, "4": 1})
 
-	d, broken = process(t, dedup.NewMemory(), nil), "3"
-	clear(ran)
-	onStream := deduplambda.OnDynamoDB(d, deduplambda.EventID, func(_ context.Context, r events.DynamoDBEventRecord) (string, error) { return handle(r.EventID) })
-	same("stream", check.Get(onStream(t.Context(), stream)).BatchItemFailures, []events.DynamoDBBatchItemFailure{{ItemIdentifier: "s3"}})
-	same("runs", ran, map[string]int{"1": 1, "2": 1, "3": 1})
-	broken = ""
-	same("stream again", check.Get(onStream(t.Context(), stream)).BatchItemFailures, []events.DynamoDBBatchItemFailure(nil))
-	same("runs", ran, map[string]int{"1": 1, "2": 1, "3": 2, "4": 1})
-
-	d, broken = process(t, dedup.NewMemory(), nil), "1"
-	onKinesis := deduplambda.OnKinesis(d, func(r events.KinesisEventRecord) (string, error) { return r.EventID, nil },
-		func(_ context.Context, r events.KinesisEventRecord) (string, error) { return handle(r.EventID) })
-	same("Kinesis", check.Get(onKinesis(t.Context(), kinesis)).BatchItemFailures, []events.KinesisBatchItemFailure{{ItemIdentifier: "s1"}})
 	done, err := dedup.Each(t.Context(), d, []string{"8", ""}, func(s string) (string, error) { return s, nil }, func(_ context.Context, s string) (string, error) { return handle(s) })
 	if isA[*dedup.InvalidError](t, err); done != 1 {
 		t.Errorf("%d done", done)
@@ -438,8 +419,7 @@ func TestHTTPContextEnds(t *testing.T) {
 	check.Is(t, check.Get(h(ctx, post("k", "/", ""))).StatusCode, http.StatusServiceUnavailable)
 }
 
-// TestForgottenWhateverOnErrorSays: whether a response is remembered is said by
-// HTTPOptions.Forget alone. OnError is asked for the handler's errors.
+// TestForgottenWhateverOnErrorSays: a response of 500 and more is never remembered. OnError is asked for the handler's errors.
 func TestForgottenWhateverOnErrorSays(t *testing.T) {
 	ran := 0
 	d := web(t, dedup.NewMemory(), &dedup.Options[string, deduplambda.Response]{OnError: func(err error) dedup.Failure {
@@ -454,47 +434,5 @@ func TestForgottenWhateverOnErrorSays(t *testing.T) {
 		got := check.Get(h(t.Context(), post("k", "/", "")))
 		check.That(t, got.StatusCode == http.StatusBadGateway && ran == i+1,
 			"status %d, ran %d times", got.StatusCode, ran)
-	}
-}
-
-func TestMetrics(t *testing.T) {
-	var out bytes.Buffer
-	metrics := deduplambda.NewMetrics(&out, deduplambda.MetricNames{})
-	metrics.Flush() // ColdStart
-	out.Reset()
-	d := process(t, dedup.NewMemory(), &options{Observe: metrics.Observe, MaxAttempts: 1})
-	var ran atomic.Int64
-	for range 3 {
-		_, _ = d.Once(t.Context(), "a", returns("x", &ran))
-	}
-	for range 2 {
-		_, _ = d.Once(t.Context(), "b", func(context.Context) (string, error) { return "", errors.New("x") })
-	}
-	metrics.Flush()
-	var line map[string]any
-	if err := json.Unmarshal(out.Bytes(), &line); err != nil {
-		t.Fatal(err, out.String())
-	}
-	for name, want := range map[string]any{"DedupNew": 2.0, "DedupDuplicate": 2.0, "DedupFailed": 1.0, "DedupQuarantined": 1.0, "DedupLost": nil} {
-		check.That(t, line[name] == want, "%s %v, want %v", name, line[name], want)
-	}
-	out.Reset()
-	if metrics.Flush(); out.Len() > 0 {
-		t.Errorf("flushed twice: %s", &out)
-	}
-}
-
-// TestMetricsWithoutAReader: they may go nowhere.
-func TestMetricsWithoutAReader(t *testing.T) {
-	metrics := deduplambda.NewMetrics(nil, deduplambda.MetricNames{})
-	d := process(t, dedup.NewMemory(), &options{Observe: metrics.Observe})
-	check.Get(d.Once(t.Context(), "a", returns("x", new(atomic.Int64))))
-	metrics.Flush()
-}
-
-func TestOffInEnvironment(t *testing.T) {
-	for value, off := range map[string]bool{"true": true, "1": true, "ON": true, "yes": true, "false": false, "": false, "never": false} {
-		t.Setenv("POWERTOOLS_IDEMPOTENCY_DISABLED", value)
-		check.That(t, deduplambda.OffInEnvironment() == off, "%q: not %v", value, off)
 	}
 }

@@ -40,9 +40,6 @@ type HTTPOptions struct {
 	// is missing, as in the simple responses of HTTP APIs. Give one where that
 	// differs between repetitions, such as by a time.
 	Caller func(authorizer map[string]any) string
-	// Forget says which responses are not remembered, so that the next request
-	// runs the effect again; nil means those with a status of 500 and more.
-	Forget func(Response) bool
 }
 
 // The headers that a response has beside the handler's own.
@@ -113,14 +110,12 @@ func serveHTTP(ctx context.Context, d *dedup.Deduplicator[string, Response], r r
 	if key == "" {
 		return problem(http.StatusBadRequest, "key-missing", "the header "+name+" is missing"), nil
 	}
-	forget := options.Forget
-	if forget == nil {
-		forget = func(response Response) bool { return response.Status >= http.StatusInternalServerError }
-	}
 	var forgotten *Response
 	var failed error
+	// A response of 500 and more is not remembered: the next request runs the effect again.
 	effect := func(ctx context.Context) (response Response, err error) {
-		if response, failed = handle(ctx); failed == nil && forget(response) {
+		response, failed = handle(ctx)
+		if failed == nil && response.Status >= http.StatusInternalServerError {
 			forgotten = &response
 			return response, &dedup.ForgetError{Reason: "status " + strconv.Itoa(response.Status)}
 		}
@@ -131,7 +126,7 @@ func serveHTTP(ctx context.Context, d *dedup.Deduplicator[string, Response], r r
 	case err == nil, resultNotStored(out, err):
 	case forgotten != nil:
 		return *forgotten, nil
-	case failed != nil || out.Replayed: // the handler's own error, or that of OnReplay
+	case failed != nil: // the handler's own error
 		return Response{}, err
 	default:
 		return refusal(err)
@@ -158,38 +153,29 @@ func (r Response) with(header, value string) Response {
 // refusal is the answer to a request whose effect was not run, or is lost: by an
 // error of package dedup. What cannot be answered is a fault, and returned.
 func refusal(err error) (Response, error) {
-	if busy, is := asExact[*dedup.StillRunningError](err); is {
+	if busy, is := errors.AsType[*dedup.StillRunningError](err); is {
 		seconds := min(max(math.Ceil(time.Until(busy.Until).Seconds()), 1), 3600)
 		response := problem(http.StatusConflict, "running", "the first request with this key has not been answered yet")
 		return response.with("Retry-After", strconv.Itoa(int(seconds))), nil
 	}
-	if _, is := asExact[*dedup.LostError](err); is {
+	if _, is := errors.AsType[*dedup.LostError](err); is {
 		response := problem(http.StatusConflict, "running", "another request with this key has taken over")
 		return response.with("Retry-After", "1"), nil
 	}
-	if _, is := asExact[*dedup.PayloadMismatchError](err); is {
+	if _, is := errors.AsType[*dedup.PayloadMismatchError](err); is {
 		return problem(http.StatusUnprocessableEntity, "payload-mismatch", "the key was used with another request"), nil
 	}
-	if _, is := asExact[*dedup.QuarantinedError](err); is {
+	if _, is := errors.AsType[*dedup.QuarantinedError](err); is {
 		return problem(http.StatusConflict, "quarantined", "requests with this key have failed too often"), nil
 	}
-	if invalid, is := asExact[*dedup.InvalidError](err); is && invalid.Field == "id" {
+	if invalid, is := errors.AsType[*dedup.InvalidError](err); is && invalid.Field == "id" {
 		return problem(http.StatusBadRequest, "invalid", "the key "+invalid.Problem), nil
 	}
-	_, overflow := asExact[*dedup.OverflowError](err)
-	_, row := asExact[*dedup.RowError](err)
-	if !overflow && !row && isAny(err, dedup.ErrThrottled, dedup.ErrUnavailable, dedup.ErrNoTime, context.DeadlineExceeded, context.Canceled) {
+	if isAny(err, dedup.ErrThrottled, dedup.ErrUnavailable, dedup.ErrNoTime, context.DeadlineExceeded, context.Canceled) {
 		response := problem(http.StatusServiceUnavailable, "unavailable", "repeating the request is safe")
 		return response.with("Retry-After", "1"), nil
 	}
 	return Response{}, err
-}
-
-// asExact reports whether the error is an E, and not one that wraps an E, which
-// an effect may have from another Deduplicator.
-func asExact[E error](err error) (E, bool) {
-	e, is := any(err).(E)
-	return e, is
 }
 
 func isAny(err error, targets ...error) bool {

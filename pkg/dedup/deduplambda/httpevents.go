@@ -14,7 +14,7 @@ import (
 // the header Idempotency-Key runs once for its method, path, authenticated
 // caller and key, and a repeated one gets the remembered status, headers and
 // body, with Idempotency-Replayed: true. One that comes while the first one runs
-// waits as Options.Poll of the Deduplicator says: with [dedup.NoWait] it is answered at once.
+// waits as Options.Wait of the Deduplicator says: with [dedup.NoWait] it is answered at once.
 //
 // 400: no key. 409 with Retry-After: the first request is not answered yet.
 // 409 without: quarantined. 422: the key was used with another query or body.

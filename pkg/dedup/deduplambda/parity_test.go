@@ -79,7 +79,7 @@ func TestParity(t *testing.T) {
 			}
 		},
 		"parallel invocations that do not wait get an error": func(t *testing.T) {
-			invoke, ran := functions(t, options{Poll: dedup.NoWait()}, nil, 3*time.Second)
+			invoke, ran := functions(t, options{Wait: dedup.NoWait}, nil, 3*time.Second)
 			go func() { _, _ = invoke(t.Context(), event) }()
 			synctest.Wait()
 			_, err := invoke(t.Context(), event)
@@ -111,16 +111,6 @@ func TestParity(t *testing.T) {
 			isA[*dedup.PayloadMismatchError](t, err)
 			got, err = invoke(t.Context(), payment{ID: "a", Amount: 1, Note: "no part of it"})
 			invoked(t, got, err, "run 1 for 1")
-		},
-		"a hook changes the remembered response": func(t *testing.T) {
-			invoke, _ := functions(t, options{OnReplay: func(_ context.Context, out dedup.Outcome[string]) (dedup.Outcome[string], error) {
-				out.Value = "remembered: " + out.Value
-				return out, nil
-			}}, nil, 0)
-			for _, want := range []string{"run 1 for 1", "remembered: run 1 for 1"} {
-				got, err := invoke(t.Context(), event)
-				invoked(t, got, err, want)
-			}
 		},
 	} {
 		t.Run(name, func(t *testing.T) { synctest.Test(t, test) })

@@ -86,8 +86,8 @@ func everything(r dedup.Row) dedup.Row {
 		Key: r.Key, Fence: r.Fence + 1, Attempt: r.Attempt + 6, Token: token(9), StartedAt: r.StartedAt.Add(time.Second),
 		LeaseUntil: r.LeaseUntil.Add(time.Second), ValidUntil: r.ValidUntil.Add(time.Second), ExpiresOn: r.ExpiresOn.Add(time.Hour),
 		Payload: []byte("other"), CompletedAt: at.Add(2 * time.Second), Failed: true, Error: "no such account",
-		Result: dedup.Result{Bytes: []byte{0, 1, 0xff}, Codec: "json+zstd", Place: dedup.InItem, Until: at.Add(time.Minute)},
-		Repair: dedup.Repair{Kind: dedup.Released, By: "ada", Reason: "looked it up", At: at.Add(time.Second)},
+		Result: dedup.Result{Bytes: []byte{0, 1, 0xff}, Codec: "json+zstd", Place: dedup.InItem},
+		Repair: dedup.Repair{By: "ada", Reason: "looked it up", At: at.Add(time.Second)},
 	}
 }
 

@@ -33,7 +33,7 @@ func testScan(t *testing.T, s suite) {
 		want[k.String()] = claimed(t, s, claimAt(k, byte(i), at))
 	}
 	// A result of its own is no row.
-	check(t, s.PutResult(t.Context(), dedup.StoredResult{Key: s.key, Token: token(1), Body: []byte("x")}))
+	check(t, s.PutResult(t.Context(), dedup.StoredResult{Key: s.key, Token: token(1), Body: []byte("x"), ExpiresOn: seconds(at)}))
 	done := want[dedup.Key{ID: "id-3", Processor: "p1"}.String()]
 	done = swapped(t, s, done, completed(done))
 	want[done.String()] = done
@@ -75,8 +75,8 @@ func testResults(t *testing.T, s suite) {
 	}
 	large := bytes.Repeat([]byte{0, 0xff, 'x'}, 100_000)
 	check(t, s.PutResult(t.Context(), dedup.StoredResult{Key: s.key, Token: token(1), Body: large, ExpiresOn: seconds(at)}))
-	check(t, s.PutResult(t.Context(), dedup.StoredResult{Key: s.key, Token: token(2), Body: []byte("two")}))
-	check(t, s.PutResult(t.Context(), dedup.StoredResult{Key: s.key, Token: token(2), Body: []byte("two")}))
+	check(t, s.PutResult(t.Context(), dedup.StoredResult{Key: s.key, Token: token(2), Body: []byte("two"), ExpiresOn: seconds(at)}))
+	check(t, s.PutResult(t.Context(), dedup.StoredResult{Key: s.key, Token: token(2), Body: []byte("two"), ExpiresOn: seconds(at)}))
 	same(t, "large", bytes.Equal(read(1, true), large), true)
 	same(t, "another token's", read(2, true), []byte("two"))
 	settles(t, "not strong", func() []byte { return read(2, false) }, []byte("two"))

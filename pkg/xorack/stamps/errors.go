@@ -11,8 +11,4 @@ var (
 	ErrLessThanTwoBuffers = errors.New("fewer than two stamps")
 	// ErrZeroBufferNoOp: a stamp of zeros changes nothing.
 	ErrZeroBufferNoOp = errors.New("stamp is all zeros: it changes nothing")
-	// ErrStaleLocalData: the stamp changed between a read and a write. Nothing
-	// here reads before it writes, so this is never returned; it stands for
-	// callers that still check for it.
-	ErrStaleLocalData = errors.New("stale local data")
 )

@@ -17,10 +17,7 @@ func TestFiguresOfStamps(t *testing.T) {
 	const tag = "database/file-000013"
 	memory := ddb.NewMemory(xorack.Names{}.Tables()...)
 	meter := ddbtest.NewMeter(memory)
-	store, err := xorack.NewStore(meter, xorack.Names{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := xorack.NewStore(meter, xorack.Names{})
 	acker, err := xorack.New(store, nil)
 	if err != nil {
 		t.Fatal(err)

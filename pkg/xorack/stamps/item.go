@@ -29,7 +29,7 @@ var codec = ddb.NewCodec[chain]("chain", chains.Layout, chains.Layout)
 
 // encode is the item of a chain at its creation. It has nothing of a chain of edges.
 func (s *store) encode(c chain) ddb.Item {
-	return codec.Item(&c, s.Tag.Set(ddb.Text(c.Tag)), chains.DueShard.Set(ddb.Int(chains.DueShardOf(c.Tag))),
+	return codec.Item(&c, chains.Tag.Set(ddb.Text(c.Tag)), chains.DueShard.Set(ddb.Int(chains.DueShardOf(c.Tag))),
 		chains.Sum.Remove(), chains.Edges.Remove(), chains.Options.Remove(), chains.LastOp.Remove())
 }
 
@@ -44,7 +44,7 @@ func (s *store) decoded(it ddb.Item, held bool, err error) (chain, bool, error) 
 
 func (s *store) decode(it ddb.Item) (chain, error) {
 	return codec.Decode(it, func(c *chain, d *ddb.Decoder) {
-		c.Tag = d.Text(s.Tag)
+		c.Tag = d.Text(chains.Tag)
 		chains.CheckStamps(d, c.StampLen, c.Stamps)
 	})
 }

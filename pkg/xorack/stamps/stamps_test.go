@@ -42,7 +42,7 @@ func newStamping(t *testing.T) *stamping {
 	t.Helper()
 	s := &stamping{t: t, now: start}
 	s.table = ddb.NewMemory(xorack.Names{}.Tables()...)
-	store := check.Get(xorack.NewStore(clause.Layer(s.table), xorack.Names{}))
+	store := xorack.NewStore(clause.Layer(s.table), xorack.Names{})
 	s.acker = check.Get(xorack.New(store, &xorack.Options{Now: func() time.Time { return s.now }}))
 	s.Stamper = stamps.New(s.acker)
 	return s
@@ -211,12 +211,12 @@ func TestStampsTimeOutAndAnnounce(t *testing.T) {
 	s.now = start.Add(time.Minute)
 	var mu sync.Mutex
 	ends := map[string]xorack.End{}
-	report, err := s.acker.Sweep(t.Context(), xorack.SweepOptions{Announce: func(_ context.Context, c xorack.Chain) error {
+	report, err := s.acker.Sweep(t.Context(), func(_ context.Context, c xorack.Chain) error {
 		mu.Lock()
 		defer mu.Unlock()
 		ends[c.Tag] = c.End()
 		return nil
-	}})
+	})
 	if err != nil || report.TimedOut != 1 || report.Finished != 2 || ends["late"] != xorack.TimedOut || ends["done"] != xorack.Done {
 		t.Errorf("%+v, %v, %v", report, ends, err)
 	}

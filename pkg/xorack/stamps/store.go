@@ -34,7 +34,7 @@ func (s *store) create(ctx context.Context, c chain) (chain, bool, error) {
 	do := make([]ddb.Action, 0, it.Len())
 	for name, value := range it.All() {
 		switch attr := ddb.Path(name); attr {
-		case s.Tag, chains.Version:
+		case chains.Tag, chains.Version:
 		case chains.Seen:
 			do = append(do, attr.SetIfMissing(value))
 		case chains.Stamps:

@@ -25,7 +25,7 @@ var at = time.Date(2126, 3, 4, 5, 6, 7, 0, time.UTC)
 // share a table: each has tags of its own.
 func TestStore(t *testing.T) {
 	ddbtest.Each(t, func(t *testing.T, kind ddbtest.Kind) {
-		names := xorack.Names{Chains: "stamps" + ddbtest.Suffix(), TagKey: "tagID"}
+		names := xorack.Names{Chains: "stamps" + ddbtest.Suffix()}
 		definition := names.Tables()[0]
 		// Its stream is not read here.
 		definition.Stream = table.NoStream
@@ -49,8 +49,7 @@ func TestStore(t *testing.T) {
 
 func storeOn(t *testing.T, engine ddb.Engine, names xorack.Names) *store {
 	t.Helper()
-	under := check.Get(xorack.NewStore(engine, names))
-	acker := check.Get(xorack.New(under, nil))
+	acker := check.Get(xorack.New(xorack.NewStore(engine, names), nil))
 	return New(acker).store
 }
 
@@ -122,7 +121,7 @@ func create(t *testing.T, s *store, c chain) chain {
 func edges(t *testing.T, s *store, tag string, also ddb.Fields) chain {
 	t.Helper()
 	fields := ddb.Fields{
-		s.Tag: ddb.Text(tag), chains.Version: ddb.Int(chains.Layout), chains.Incarnation: ddb.Blob(inc[:]), chains.Sum: ddb.Int(5),
+		chains.Tag: ddb.Text(tag), chains.Version: ddb.Int(chains.Layout), chains.Incarnation: ddb.Blob(inc[:]), chains.Sum: ddb.Int(5),
 	}
 	check.Get(s.Engine.Do(t.Context(), ddb.Put{Op: s.Op("put"), Item: fields.Item().Merge(also.Item())}))
 	return standing(t, s, tag)
@@ -300,6 +299,6 @@ func TestNewerLayoutIsNotWritten(t *testing.T) {
 }
 
 func FuzzChain(f *testing.F) {
-	s := &store{&chains.Table{Tag: "tag"}}
+	s := &store{&chains.Table{}}
 	ddbtest.FuzzCodec(f, codec, s.decode, chains.Version, "tag")
 }

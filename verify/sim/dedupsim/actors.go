@@ -87,7 +87,8 @@ type process struct {
 // options are those of every process.
 func (m *model) options(now func() time.Time, token func() dedup.Token) dedup.Options[string, string] {
 	o := dedup.Options[string, string]{
-		Lease: lease, TTL: m.ttl, Margin: margin, Poll: dedup.Linear(time.Second, time.Duration(2-m.fewer)*time.Second),
+		Lease: lease, TTL: m.ttl, Margin: margin,
+		Wait:        time.Duration(3-2*m.fewer) * 100 * time.Millisecond, // two looks, or one
 		MaxAttempts: m.maxAttempts, CacheSize: m.cache, CacheAge: 30 * time.Second, CompressOver: -1,
 		Now: now, NewToken: token, Random: func() float64 { return 0 },
 		OnError: func(err error) dedup.Failure {

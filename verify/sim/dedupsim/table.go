@@ -36,7 +36,7 @@ func (c *process) kindOf(r ddb.Request) kind {
 // swapping is what a swap does.
 func swapping(seen, next dedup.Row) kind {
 	switch {
-	case next.Token != seen.Token && next.Repair.Kind != "":
+	case next.Token != seen.Token && next.Repair.By != "":
 		return overriding
 	case next.Token != seen.Token:
 		return replacing
@@ -113,10 +113,7 @@ func (c *process) table() dedup.Store {
 
 // newTable returns the package's Store on an engine, and how it reads an item.
 func newTable(engine ddb.Engine) (dedup.Store, func(ddb.Item) (dedup.Row, error)) {
-	table, err := dedup.NewTable(engine, dedup.Names{})
-	if err != nil {
-		panic(err) // unreachable: the default names
-	}
+	table := dedup.NewTable(engine, dedup.Names{})
 	return table, table.Decode
 }
 

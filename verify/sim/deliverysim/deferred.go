@@ -103,11 +103,7 @@ func deferring(name string, faults int, messages int64, depth int, actors func(*
 
 // chainsOn is the chains' store on a view of its table.
 func chainsOn(engine ddb.Engine) *xorack.Store {
-	s, err := xorack.NewStore(engine, xorack.Names{})
-	if err != nil {
-		panic(err) // unreachable: the names are the default ones
-	}
-	return s
+	return xorack.NewStore(engine, xorack.Names{})
 }
 
 // acker is a process's on its view of the chains' table; nil where there are no chains.
@@ -495,7 +491,7 @@ func (m *model) sweepChains(ctx context.Context, d *delivery.Deliverer, acker *x
 	if acker == nil {
 		return nil
 	}
-	_, err := acker.Sweep(ctx, xorack.SweepOptions{Announce: d.Ender(nil)})
+	_, err := acker.Sweep(ctx, d.Ender(nil))
 	return err
 }
 

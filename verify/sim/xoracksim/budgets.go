@@ -75,7 +75,7 @@ func (m *model) sweepUntilDone() {
 				return
 			}
 			p.Invoke()
-			if _, err := a.Sweep(context.Background(), xorack.SweepOptions{Announce: m.listed(p)}); err != nil && !p.Dead() {
+			if _, err := a.Sweep(context.Background(), m.listed(p)); err != nil && !p.Dead() {
 				_ = m.failed(err)
 			}
 			if p.Dead() {

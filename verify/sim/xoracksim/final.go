@@ -93,7 +93,7 @@ func (m *model) sweep() error {
 	if err != nil {
 		return err
 	}
-	if _, err := a.Sweep(world.Limited(10_000), xorack.SweepOptions{Announce: m.listedWell()}); err != nil {
+	if _, err := a.Sweep(world.Limited(10_000), m.listedWell()); err != nil {
 		return err
 	}
 	m.Changed = true
@@ -110,7 +110,7 @@ func (m *model) byTimer() error {
 		return err
 	}
 	if err := m.alarms.Run(&m.Now, func(tag string) (time.Time, error) {
-		_, next, err := a.Wake(context.Background(), tag, xorack.SweepOptions{Announce: m.listedWell()})
+		_, next, err := a.Wake(context.Background(), tag, m.listedWell())
 		return next, err
 	}); err != nil {
 		return err

@@ -45,7 +45,7 @@ func (m *model) sweeper(times int) {
 	m.Turns("sweep", times, sim.Labelf("begins"), nil, func(p *sim.Proc) func(int) {
 		a := m.acker(p)
 		return func(int) {
-			if _, err := a.Sweep(context.Background(), xorack.SweepOptions{Announce: m.listed(p)}); err != nil && !p.Dead() {
+			if _, err := a.Sweep(context.Background(), m.listed(p)); err != nil && !p.Dead() {
 				_ = m.failed(err)
 			}
 		}
@@ -58,7 +58,7 @@ func (m *model) timer(tags ...string) {
 	m.Turns("timer", len(tags), sim.Labelf("wake one of %v", tags), nil, func(p *sim.Proc) func(int) {
 		a := m.acker(p)
 		return func(i int) {
-			if _, _, err := a.Wake(context.Background(), tags[i], xorack.SweepOptions{Announce: m.listed(p)}); err != nil && !p.Dead() {
+			if _, _, err := a.Wake(context.Background(), tags[i], m.listed(p)); err != nil && !p.Dead() {
 				_ = m.failed(err)
 			}
 		}

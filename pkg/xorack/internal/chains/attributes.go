@@ -17,9 +17,10 @@ import (
 // another meaning does.
 const Layout = 1
 
-// The attributes of the items, all but the key. Their names are short because
+// The attributes of the items. Their names are short because
 // a chain of 100 edges is to fit into one write unit.
 const (
+	Tag         ddb.Path = "tag" // the key
 	Version     ddb.Path = "v"
 	Incarnation ddb.Path = "inc"
 	Sum         ddb.Path = "n"

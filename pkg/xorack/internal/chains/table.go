@@ -14,8 +14,6 @@ import (
 type Table struct {
 	Engine     ddb.Engine
 	Definition *table.Definition
-	// Tag is the attribute of the key.
-	Tag ddb.Path
 }
 
 // isKnown is for items that are there.
@@ -25,7 +23,7 @@ var isKnown = Version.Le(ddb.Int(Layout))
 func (t *Table) Op(name string) ddb.Op { return ddb.Op{Op: name, Table: t.Definition} }
 
 // Key is the key of a tag's item.
-func (t *Table) Key(tag string) ddb.Item { return ddb.Fields{t.Tag: ddb.Text(tag)}.Item() }
+func (t *Table) Key(tag string) ddb.Item { return ddb.Fields{Tag: ddb.Text(tag)}.Item() }
 
 // Upsert changes the item under a tag, or makes it, if the condition holds.
 func (t *Table) Upsert(ctx context.Context, op, tag string, condition ddb.Cond, do ...ddb.Action) (ddb.Item, bool, error) {

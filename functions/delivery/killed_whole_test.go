@@ -92,7 +92,7 @@ func tablesOf(endpoint, suffix string, clock func() time.Time) (*delivery.Delive
 	if err != nil {
 		return nil, nil, err
 	}
-	store, err := cursor.NewDynamo(client, cursor.Names{Messages: "messages" + suffix, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix, Arrivals: "arrivals" + suffix})
+	store, err := cursor.NewDynamo(client, cursor.Names{Messages: "messages" + suffix, Cursors: "cursors" + suffix, Trouble: "trouble" + suffix, Arrivals: "arrivals" + suffix})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -230,7 +230,7 @@ func newKilling(t *testing.T, driver, source string) *killing {
 	endpoint, suffix := localdb.ForTest(t, localdb.Choose()), localdb.Suffix()
 	client := check.Get(dynamo.New(&dynamo.Options{Endpoint: endpoint}))
 	names := delivery.Names{Consumers: "consumers" + suffix, Audit: "operations" + suffix}
-	queues := cursor.Names{Messages: "messages" + suffix, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix, Arrivals: "arrivals" + suffix}
+	queues := cursor.Names{Messages: "messages" + suffix, Cursors: "cursors" + suffix, Trouble: "trouble" + suffix, Arrivals: "arrivals" + suffix}
 	check.OK(t, table.Create(t.Context(), client, append(append(names.Tables(), queues.Tables()...), queues.ArrivalsTable())...))
 	k.deliverer, k.sorter = check.Get2(tablesOf(endpoint, suffix, fastClock(began)))
 	listener := check.Get(net.Listen("tcp", "127.0.0.1:0"))

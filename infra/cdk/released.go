@@ -47,7 +47,7 @@ func conditions() object {
 		"HasConfig": given("Config"), "HasConsumersFile": object{"Fn::And": []any{given("Config"), given("Sinks"), is("Consumers", "")}},
 		"HasSinks": given("Sinks"), "SinksHaveArns": object{"Fn::Not": []any{is("Sinks", noSinks)}},
 		"IsSync": is("Mode", "sync"), "HasFunctionUrl": is("FunctionUrl", "true"), "HasWebhooks": given("WebhookSecrets"),
-		"HasTenants": given("TenantIssuer"), "HasQuotas": is("Quotas", "true"), "TenantsOperate": object{"Fn::And": []any{given("TenantIssuer"), given("TenantOperateScope")}},
+		"HasTenants": given("TenantIssuer"), "TenantsOperate": object{"Fn::And": []any{given("TenantIssuer"), given("TenantOperateScope")}},
 		"HasProduceScope": given("TenantProduceScope"), "HasConsumeScope": given("TenantConsumeScope"),
 		"HasTopic": given("AnnounceTopic"), "HasPageTopic": given("PageTopic"), "HasVpc": object{"Fn::And": []any{given("Subnets"), given("SecurityGroups")}}, "HasBoundary": given("PermissionsBoundary"), "HasTracing": is("Tracing", "true"), "HasSavedQueries": is("SavedQueries", "true"),
 	}
@@ -60,7 +60,7 @@ func conditions() object {
 // beginnings are how the logical ids begin of what has a condition.
 func beginnings() map[string]string {
 	all := map[string]string{
-		"Process": "HasSinks", "CallProcess": "HasSinks", "Tenant": "HasTenants", "Quotas": "HasQuotas",
+		"Process": "HasSinks", "CallProcess": "HasSinks", "Tenant": "HasTenants",
 		"DownAlarm": "HasPageTopic",
 		"Webhook":   "HasWebhooks", "ApiWebhook": "HasWebhooks", "PostWebhook": "HasWebhooks", "GetWebhook": "HasWebhooks",
 	}

@@ -85,8 +85,6 @@ const (
 	attrCount     ddb.Path = "count"
 	attrFrames    ddb.Path = "frames"
 	attrDeflated  ddb.Path = "deflated" // frames
-
-	attrSweepName ddb.Path = "name"
 )
 
 var (

@@ -572,7 +572,7 @@ func freshTables(t testing.TB, kind ddbtest.Kind, options *dynamo.Options) (*del
 	client := check.Get(dynamo.New(options))
 	suffix := ddbtest.Suffix()
 	names := delivery.Names{Consumers: "consumers" + suffix, Audit: "operations" + suffix}
-	queues := cursor.Names{Messages: "messages" + suffix, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix, Arrivals: "arrivals" + suffix}
+	queues := cursor.Names{Messages: "messages" + suffix, Cursors: "cursors" + suffix, Trouble: "trouble" + suffix, Arrivals: "arrivals" + suffix}
 	check.OK(t, table.Create(t.Context(), client, append(append(names.Tables(), queues.Tables()...), queues.ArrivalsTable())...))
 	store := check.Get(cursor.NewDynamo(client, queues))
 	return delivery.NewDynamo(client, names), store

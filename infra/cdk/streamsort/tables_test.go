@@ -21,7 +21,6 @@ func TestNoUpdateReplacesATable(t *testing.T) {
 	want := map[string]fixed{
 		"MessagesTable":  {"streamsort-messages", "queue:S seq:N", "KEYS_ONLY", ""},
 		"CursorsTable":   {"streamsort-cursors", "queue:S", "NEW_AND_OLD_IMAGES", ""},
-		"SweepsTable":    {"streamsort-sweeps", "name:S", "", ""},
 		"ConsumersTable": {"streamsort-consumers", "queue:S consumer:S", "", ""},
 		"AuditTable":     {"streamsort-audit", "queue:S operation:S", "", ""},
 		"TroubleTable":   {"streamsort-trouble", "state:S at:S", "", "age state:S since:N"},
@@ -85,7 +84,7 @@ func TestTablesAreKept(t *testing.T) {
 			diff(t, id+" recovery", object{"PointInTimeRecoveryEnabled": true}, replica.(object)["PointInTimeRecoverySpecification"])
 		}
 	}
-	if tables != 9 {
+	if tables != 8 {
 		t.Errorf("%d tables", tables)
 	}
 }

@@ -329,7 +329,7 @@ func freshTables(t testing.TB, kind ddbtest.Kind, options dynamo.Options) (*deli
 	client := check.Get(dynamo.New(&options))
 	suffix := ddbtest.Suffix()
 	n := tables{
-		cursor.Names{Messages: "messages" + suffix, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix, Arrivals: "arrivals" + suffix},
+		cursor.Names{Messages: "messages" + suffix, Cursors: "cursors" + suffix, Trouble: "trouble" + suffix, Arrivals: "arrivals" + suffix},
 		delivery.Names{Consumers: "consumers" + suffix, Audit: "operations" + suffix},
 	}
 	check.OK(t, table.Create(t.Context(), client, n.definitions()...))

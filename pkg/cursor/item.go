@@ -85,6 +85,8 @@ const (
 	attrCount     ddb.Path = "count"
 	attrFrames    ddb.Path = "frames"
 	attrDeflated  ddb.Path = "deflated" // frames
+
+	attrState ddb.Path = "state" // of a pass: trouble.SweepKey
 )
 
 var (

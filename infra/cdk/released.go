@@ -14,6 +14,7 @@ import (
 	"github.com/streamsort/streamsort/internal/assetfile"
 	"github.com/streamsort/streamsort/internal/consumers"
 	"github.com/streamsort/streamsort/internal/endpoint"
+	"github.com/streamsort/streamsort/internal/quota"
 	"github.com/streamsort/streamsort/internal/sink"
 )
 
@@ -47,7 +48,7 @@ func conditions() object {
 		"HasConfig": given("Config"), "HasConsumersFile": object{"Fn::And": []any{given("Config"), given("Sinks"), is("Consumers", "")}},
 		"HasSinks": given("Sinks"), "SinksHaveArns": object{"Fn::Not": []any{is("Sinks", noSinks)}},
 		"IsSync": is("Mode", "sync"), "HasFunctionUrl": is("FunctionUrl", "true"), "HasWebhooks": given("WebhookSecrets"),
-		"HasTenants": given("TenantIssuer"), "TenantsOperate": object{"Fn::And": []any{given("TenantIssuer"), given("TenantOperateScope")}},
+		"HasTenants": given("TenantIssuer"), "HasQuotas": is("Quotas", "true"), "TenantsOperate": object{"Fn::And": []any{given("TenantIssuer"), given("TenantOperateScope")}},
 		"HasProduceScope": given("TenantProduceScope"), "HasConsumeScope": given("TenantConsumeScope"),
 		"HasTopic": given("AnnounceTopic"), "HasPageTopic": given("PageTopic"), "HasVpc": object{"Fn::And": []any{given("Subnets"), given("SecurityGroups")}}, "HasBoundary": given("PermissionsBoundary"), "HasTracing": is("Tracing", "true"), "HasSavedQueries": is("SavedQueries", "true"),
 	}
@@ -230,6 +231,8 @@ func (r *releasing) policies(resources object) error {
 				statements = append(statements, when("HasVpc", statement, nothing()))
 			case strings.Contains(actions, "xray:"):
 				statements = append(statements, when("HasTracing", statement, nothing()))
+			case strings.Contains(fmt.Sprint(statement["Condition"]), "["+quota.Keys+"*]"):
+				statements = append(statements, when("HasQuotas", statement, nothing()))
 			case reflect.DeepEqual(statement["Resource"], any(sampleSink)):
 				statements = append(statements, toSinks()...)
 			case reflect.DeepEqual(statement["Resource"], any(sampleSecret)):

@@ -88,6 +88,18 @@ func TestAccountConforms(t *testing.T) {
 	})
 }
 
+// An account is in its tenant's own partition, has what TTL deletes it by, and is in no list of
+// rows: not in the index either.
+func TestWhereAccountsAre(t *testing.T) {
+	d := newDesk(t)
+	d.passed(d.process(quota.Amounts{quota.Messages: 1}), "@a/b", 1)
+	items := d.memory.Items(counters.Name)
+	check.Need(t, len(items) == 1, "%v", items)
+	it := items[0]
+	check.Is(t, it.Get("state").Str()+", "+it.Get("at").Str(), "quota @a/b, 10")
+	check.That(t, it.Has(ddb.Path(counters.TTL)) && !it.Has(ddb.Path(counters.Index.Sort.Name)), "%v", it)
+}
+
 // Whatever becomes of a request, a tenant is never given more than there is; and one whose
 // answer is lost is known by its own name, and takes nothing twice.
 func TestTakeThatGoesWrong(t *testing.T) {

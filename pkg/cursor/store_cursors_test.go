@@ -10,9 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/internal/tally"
+	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -377,4 +379,14 @@ func TestStoreEndedContext(t *testing.T) {
 		_, found := must2(s.Inside().Message(t.Context(), q, 1))
 		same(t, "stored", found, false)
 	})
+}
+
+// A pass is beside the rows of trouble, and not in their index.
+func TestSweepProgressIsNoRow(t *testing.T) {
+	memory := ddb.NewMemory(cursor.Names{}.Tables()...)
+	s := must(cursor.NewStore(memory, cursor.Names{}))
+	check(t, s.Inside().SaveSweepProgress(t.Context(), cursor.Progress{Name: "gaps", Began: at, Since: at}))
+	it := memory.Items(trouble.DefaultName)[0]
+	same(t, "key", it.Get("state").Str()+","+it.Get("at").Str(), " sweep,gaps")
+	same(t, "in the index", it.Has("since"), false)
 }

@@ -6,19 +6,17 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // TestInit: each language's project is whole, says what to type next, and its template deploys it
 // by parameters that a release's has.
 func TestInit(t *testing.T) {
 	page, err := os.ReadFile("../../docs/how-to/without-cdk.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	sums, err := os.ReadFile("../../go.sum")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	t.Chdir(t.TempDir())
 	for language, want := range map[string]struct{ consumer, test, run string }{
 		"python": {"consumer.py", "test_consumer.py", "local --watch --consumer orders=consumer.py\n"},
@@ -31,9 +29,7 @@ func TestInit(t *testing.T) {
 		}
 		read := func(name string) string {
 			text, err := os.ReadFile(filepath.Join("new", language, name))
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			return string(text)
 		}
 		_, _ = read(want.consumer), read(want.test)
@@ -57,9 +53,8 @@ func TestInit(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name := range template.Resources.Streamsort.Properties.Parameters {
-			if !strings.Contains(string(page), "| `"+name+"` |") {
-				t.Errorf("%s: docs/how-to/without-cdk.md knows no parameter %s", language, name)
-			}
+			check.That(t, strings.Contains(string(page), "| `"+name+"` |"),
+				"%s: docs/how-to/without-cdk.md knows no parameter %s", language, name)
 		}
 		if p := languages[language]; template.Resources.Orders.Properties != struct{ Runtime, Handler, Code string }{p.runtime, p.handler, p.code} {
 			t.Errorf("%s: %+v", language, template.Resources.Orders.Properties)

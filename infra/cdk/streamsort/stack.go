@@ -25,7 +25,7 @@ import (
 // that a caller may want to grant access to or to watch.
 type Streamsort struct {
 	MessagesTable, CursorsTable, ConsumersTable, AuditTable, TroubleTable, ChainsTable, ArrivalsTable awsdynamodb.TableV2
-	EnqueueFunction, SortFunction, SweepFunction, DeliveryFunction, AckFunction                                    awslambda.Function
+	EnqueueFunction, SortFunction, SweepFunction, DeliveryFunction, AckFunction                       awslambda.Function
 	// DedupTable is for functions of your own that use package dedup.
 	DedupTable awsdynamodb.TableV2
 	// ArchiveBucket is nil where no archive needs one.

@@ -58,12 +58,12 @@ func TestTables(t *testing.T) {
 	root := t.TempDir()
 	write(t, root, map[string]string{"app.json": `{"Base": "` + own + `", "Patch": [{"op": "remove", "path": "/Outputs"},
 		{"op": "replace", "path": "/Resources/MessagesTable/Properties/TableName", "value": "Shop-Orders-1"},
-		{"op": "remove", "path": "/Resources/SweepsTable/Properties/TableName"}]}`})
+		{"op": "remove", "path": "/Resources/TroubleTable/Properties/TableName"}]}`})
 	tables := readOnly(t, slog.DiscardHandler, filepath.Join(root, "app.json")).Tables()
 	for name, want := range map[string]string{
-		"Messages": "Shop-Orders-1", "Sweeps": "app-SweepsTable", "Cursors": "streamsort-cursors",
+		"Messages": "Shop-Orders-1", "Cursors": "streamsort-cursors",
 		"Arrivals": "streamsort-arrivals", "Consumers": "streamsort-consumers", "Chains": "streamsort-chains",
-		"Audit": "streamsort-audit", "Trouble": "streamsort-trouble",
+		"Audit": "streamsort-audit", "Trouble": "app-TroubleTable",
 	} {
 		if tables[name] != want {
 			t.Errorf("%s is %q, want %q", name, tables[name], want)

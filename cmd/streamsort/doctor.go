@@ -249,10 +249,10 @@ func (d *doctor) tables() error {
 		return d.say("tables", well, "not looked at: there is no region or no credential for them here")
 	}
 	names := d.names()
-	names.Sweeps = d.tableName("Sweeps")
+	names.Trouble = d.tableName("Trouble")
 	all := append(names.Tables(), names.ArrivalsTable())
 	all = append(all, delivery.Names{
-		Consumers: d.tableName("Consumers"), Audit: d.tableName("Audit"), Trouble: d.tableName("Trouble"),
+		Consumers: d.tableName("Consumers"), Audit: d.tableName("Audit"),
 	}.Tables()...)
 	all = append(all, xorack.Names{Chains: d.tableName("Chains")}.Tables()...)
 	for _, def := range all {

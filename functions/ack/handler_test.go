@@ -432,5 +432,5 @@ func TestRoutesAreTheContract(t *testing.T) {
 }
 
 func TestStart(t *testing.T) {
-	runtimetest.Starts(t, newHandler, "MESSAGES", "CURSORS", "SWEEPS", "CONSUMERS", "AUDIT", "CHAINS")
+	runtimetest.Starts(t, newHandler, "MESSAGES", "CURSORS", "TROUBLE", "CONSUMERS", "AUDIT", "CHAINS")
 }

@@ -14,9 +14,13 @@ import (
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/quota"
 	"github.com/streamsort/streamsort/internal/runtime"
+	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/xorack"
 	"github.com/streamsort/streamsort/pkg/xorack/stamps"
 )
+
+// counters is the table that has what tenants took.
+var counters = trouble.Definition(trouble.DefaultName)
 
 // Whatever a tenant asks of chains, with tokens of its own and of another's, all
 // that is stored is its own, and nothing of another's is shown or changed.
@@ -75,7 +79,7 @@ func TestQuotas(t *testing.T) {
 	s := newServer(t)
 	clock := func() time.Time { return s.now }
 	acker := check.Get(xorack.New(s.store, &xorack.Options{Now: clock}))
-	quotas := quota.NewKeeper(quota.NewStore(ddb.NewMemory(quota.Names{}.Tables()...), quota.Names{}),
+	quotas := quota.NewKeeper(quota.NewStore(ddb.NewMemory(counters), counters),
 		[]quota.Quota{{Name: "acme", Limits: quota.Amounts{quota.NewChains: 3}}}, clock)
 	s.Client = httpapitest.New(t, runtime.Around(&s.logs, headroom, (&service{
 		acker: acker, stamper: stamps.New(acker), now: clock, tenantClaim: "org", quotas: quotas,

@@ -233,7 +233,7 @@ func TestRoutesAreTheContract(t *testing.T) {
 }
 
 func TestStart(t *testing.T) {
-	runtimetest.Starts(t, newHandler, "MESSAGES", "CURSORS", "SWEEPS", "CONSUMERS", "AUDIT")
+	runtimetest.Starts(t, newHandler, "MESSAGES", "CURSORS", "TROUBLE", "CONSUMERS", "AUDIT")
 }
 
 // TestAuditNamesWhatItCannotRead, and shows the rest.

@@ -59,7 +59,7 @@ func newServer(t *testing.T, kind ddbtest.Kind) *server {
 	s := &server{t: t, now: time.Date(2126, 5, 6, 7, 8, 9, 0, time.UTC)}
 	suffix := ddbtest.Suffix()
 	s.names = delivery.Names{Consumers: "consumers" + suffix, Audit: "operations" + suffix, Trouble: "trouble" + suffix}
-	s.queues = cursor.Names{Messages: "messages" + suffix, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix, Arrivals: "arrivals" + suffix}
+	s.queues = cursor.Names{Messages: "messages" + suffix, Cursors: "cursors" + suffix, Trouble: "trouble" + suffix, Arrivals: "arrivals" + suffix}
 	s.rules = egress.Rules{
 		Allow: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, Deny: []netip.Prefix{netip.MustParsePrefix("2600:1f18:1::/48")},
 	}

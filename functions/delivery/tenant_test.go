@@ -22,6 +22,9 @@ import (
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
+// counters is the table that has what tenants took.
+var counters = cursor.Names{}.Tables()[2]
+
 // newTenantServer is a server that reads tenants from the claim "org".
 func newTenantServer(t *testing.T) *server {
 	s := newServer(t, ddbtest.Memory)
@@ -248,7 +251,7 @@ func TestWhoAsked(t *testing.T) {
 func (s *server) limited(t *testing.T, limits quota.Amounts) {
 	t.Helper()
 	clock := func() time.Time { return s.now }
-	quotas := quota.NewKeeper(quota.NewStore(ddb.NewMemory(quota.Names{}.Tables()...), quota.Names{}),
+	quotas := quota.NewKeeper(quota.NewStore(ddb.NewMemory(counters), counters),
 		[]quota.Quota{{Name: "acme", Limits: limits}}, clock)
 	s.Client = httpapitest.New(t, runtime.Around(&s.logs, headroom, (&service{
 		deliverer: s.deliverer, sorter: s.sorter, now: clock, tenantClaim: "org", quotas: quotas, endpoints: s.endpoints(),

@@ -575,7 +575,7 @@ func TestRoutesAreTheContract(t *testing.T) {
 }
 
 func TestStart(t *testing.T) {
-	runtimetest.Starts(t, newHandler, "MESSAGES", "CURSORS", "SWEEPS")
+	runtimetest.Starts(t, newHandler, "MESSAGES", "CURSORS", "TROUBLE")
 }
 
 // TestErrorsOfSettings: each names its setting, the value, the bounds and what to do.

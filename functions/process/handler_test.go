@@ -273,7 +273,7 @@ func TestStartNamesWhatIsMissing(t *testing.T) {
 		{"", tracked, ""},
 	} {
 		t.Run(c.want, func(t *testing.T) {
-			for _, table := range []string{"MESSAGES", "CURSORS", "SWEEPS", "CONSUMERS", "AUDIT", "CHAINS"} {
+			for _, table := range []string{"MESSAGES", "CURSORS", "TROUBLE", "CONSUMERS", "AUDIT", "CHAINS"} {
 				t.Setenv("STREAMSORT_"+table+"_TABLE", "some")
 			}
 			t.Setenv("LAMBDA_TASK_ROOT", write(t, c.consumers))
@@ -296,7 +296,7 @@ func TestStartNamesWhatIsMissing(t *testing.T) {
 // one its tenants' share.
 func TestStartOfBoth(t *testing.T) {
 	newTaker(t)
-	for _, table := range []string{"MESSAGES", "CURSORS", "SWEEPS", "CONSUMERS", "AUDIT"} {
+	for _, table := range []string{"MESSAGES", "CURSORS", "TROUBLE", "CONSUMERS", "AUDIT"} {
 		t.Setenv("STREAMSORT_"+table+"_TABLE", "some")
 	}
 	const slow = "arn:aws:lambda:us-east-1:123456789012:function:slow:live"
@@ -324,7 +324,7 @@ func TestStartOfBoth(t *testing.T) {
 // The text in the environment stands in the file's place, and an error says so.
 func TestStartTakesTheText(t *testing.T) {
 	newTaker(t)
-	for _, table := range []string{"MESSAGES", "CURSORS", "SWEEPS", "CONSUMERS", "AUDIT"} {
+	for _, table := range []string{"MESSAGES", "CURSORS", "TROUBLE", "CONSUMERS", "AUDIT"} {
 		t.Setenv("STREAMSORT_"+table+"_TABLE", "some")
 	}
 	for text, want := range map[string]string{

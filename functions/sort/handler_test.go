@@ -203,5 +203,5 @@ func TestHandlerFailsWhatIsNotSettled(t *testing.T) {
 }
 
 func TestStart(t *testing.T) {
-	runtimetest.Starts(t, newHandler, "MESSAGES", "CURSORS", "SWEEPS")
+	runtimetest.Starts(t, newHandler, "MESSAGES", "CURSORS", "TROUBLE")
 }

@@ -551,7 +551,7 @@ func TestNoEvent(t *testing.T) {
 func TestStart(t *testing.T) {
 	newPeers(t)
 	for name, value := range map[string]string{
-		"STREAMSORT_MESSAGES_TABLE": "m", "STREAMSORT_CURSORS_TABLE": "c", "STREAMSORT_SWEEPS_TABLE": "s", "STREAMSORT_ARRIVALS_TABLE": "a",
+		"STREAMSORT_MESSAGES_TABLE": "m", "STREAMSORT_CURSORS_TABLE": "c", "STREAMSORT_TROUBLE_TABLE": "s", "STREAMSORT_ARRIVALS_TABLE": "a",
 		sourceVariable: bySeq, failureVariable: "http://127.0.0.1:1/1/f",
 	} {
 		t.Setenv(name, value)
@@ -564,7 +564,7 @@ func TestStart(t *testing.T) {
 		sourceVariable:                 {`{"name":"a","kind":"mq"}`, `STREAMSORT_SOURCE: kind "mq" is not known`},
 		"STREAMSORT_ANNOUNCE_TOPIC":    {"x", `topic "x" must be like`},
 		"STREAMSORT_ANNOUNCE_FUNCTION": {"x", `function "x" must be like`},
-		"STREAMSORT_QUOTAS_TABLE":      {"q", "quotas.json"},
+		"STREAMSORT_QUOTAS":            {"true", "quotas.json"},
 		"STREAMSORT_MESSAGES_TABLE":    {"", "STREAMSORT_MESSAGES_TABLE is not set"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -595,7 +595,7 @@ func TestStartByFile(t *testing.T) {
 func TestABatchOfMoreThanAQuota(t *testing.T) {
 	w := newWorld(t)
 	h := newTaker(t, read(t, `{"name":"src","kind":"kinesis","order":"arrival","queue":"@partitionKey","prefix":"@acme/"}`), w.sorter, nil)
-	h.quotas = quota.NewKeeper(quota.NewStore(ddb.NewMemory(quota.Names{}.Tables()...), quota.Names{}),
+	h.quotas = quota.NewKeeper(quota.NewStore(ddb.NewMemory(counters), counters),
 		[]quota.Quota{{Name: "*", Limits: quota.Amounts{quota.Messages: 1}}}, func() time.Time { return w.now })
 	bodies := make([]string, 400)
 	for i := range bodies {

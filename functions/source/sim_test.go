@@ -26,6 +26,9 @@ import (
 	"github.com/streamsort/streamsort/verify/sim/simtest"
 )
 
+// counters is the table that has what tenants took.
+var counters = cursor.Names{}.Tables()[2]
+
 // shard is a run of a numbered source of a tenant with a quota: a stream that brings its records
 // again until the function has all of them, beside other messages of the tenant.
 type shard struct {
@@ -62,7 +65,7 @@ func shardOf(name string, faults, others int, bodies ...string) sim.Scenario {
 		names := cursor.Names{}
 		m := &shard{
 			run: run, of: of, now: sourcetest.Time(0), records: bodies, aside: map[string]int{}, announced: map[string]int{},
-			tables: ddb.NewMemory(append(append(names.Tables(), names.ArrivalsTable()), quota.Names{}.Tables()...)...),
+			tables: ddb.NewMemory(append(names.Tables(), names.ArrivalsTable())...),
 		}
 		run.Daemon("stream", m.deliver)
 		if others > 0 {
@@ -152,7 +155,7 @@ func (m *shard) process(p *sim.Proc) *service {
 	limits := []quota.Quota{{Name: "*", Limits: quota.Amounts{quota.Messages: shardLimit / 10}}}
 	return &service{
 		source: m.of, sorter: sorter, aside: &aside{source: m.of, queue: shardSide{m, p}, announcer: shardSide{m, p}, now: clock},
-		quotas: quota.NewKeeper(quota.NewStore(tables, quota.Names{}), limits, clock),
+		quotas: quota.NewKeeper(quota.NewStore(tables, counters), limits, clock),
 	}
 }
 
@@ -254,7 +257,7 @@ func (m *shard) Snapshot(d *sim.Digest) {
 		}
 		d.Int(int64(sum))
 	}
-	for _, t := range append(cursor.Names{}.Tables(), quota.Names{}.Tables()...) {
+	for _, t := range (cursor.Names{}).Tables() {
 		for _, it := range m.tables.Items(t.Name) {
 			hashOf(d, it)
 		}

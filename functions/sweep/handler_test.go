@@ -187,7 +187,7 @@ func TestHandlerStopsBeforeItsTimeIsOver(t *testing.T) {
 }
 
 func TestStart(t *testing.T) {
-	runtimetest.Starts(t, newHandler, "MESSAGES", "CURSORS", "SWEEPS", "CONSUMERS", "AUDIT", "CHAINS")
+	runtimetest.Starts(t, newHandler, "MESSAGES", "CURSORS", "TROUBLE", "CONSUMERS", "AUDIT", "CHAINS")
 }
 
 // TestHandlerErases: what is stored of an erased queue goes, consumers too, and the metrics say so.

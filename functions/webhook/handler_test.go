@@ -30,6 +30,9 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
+// counters is the table that has what tenants took.
+var counters = cursor.Names{}.Tables()[2]
+
 const sources = `{"sources": [
   {"name": "github", "preset": "github", "order": "arrival", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/github",
    "queue": "repository.full_name | 'other'", "attributes": {"event": "@header(X-GitHub-Event)"}},
@@ -649,7 +652,7 @@ func TestQuotas(t *testing.T) {
 	s := newServer(t)
 	clock := func() time.Time { return s.now }
 	service := newService(t, s.memory, clock, func(context.Context, secret.Reference) (string, error) { return s.value, nil })
-	service.quotas = quota.NewKeeper(quota.NewStore(ddb.NewMemory(quota.Names{}.Tables()...), quota.Names{}),
+	service.quotas = quota.NewKeeper(quota.NewStore(ddb.NewMemory(counters), counters),
 		[]quota.Quota{{Name: "*", Limits: quota.Amounts{quota.NewQueues: 1}}}, clock)
 	s.Client = httpapitest.New(t, runtime.Around(&s.logs, headroom, service.api().Handle))
 	send := func(source, body string) httpapitest.Answer {

@@ -168,7 +168,7 @@ var parameters = sync.OnceValue(func() []parameter {
 		},
 		scope("Produce", "put messages; empty: none"), scope("Consume", "read, claim and acknowledge; empty: none"),
 		scope("Operate", "set up queues and operate consumers; empty: tenants cannot"),
-		parameter{Name: "Quotas", Group: tenants, Description: "Whether quotas.json bounds what each tenant takes", Default: "false", Allowed: switched},
+		parameter{Name: "Quotas", Group: tenants, Description: "Whether quotas.json bounds what each tenant takes", Default: "false", Allowed: switched, variable: "STREAMSORT_QUOTAS"},
 
 		topic("AnnounceTopic", "alarms and announcements; empty: none"),
 		topic("PageTopic", "the alarms that cannot wait; empty: they go to AnnounceTopic"),

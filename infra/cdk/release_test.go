@@ -384,7 +384,7 @@ func TestReleasedTakesConfiguration(t *testing.T) {
 		return string(text)
 	}
 	for id, wants := range map[string][]string{
-		"WebhookFunction":         {`"STREAMSORT_CONFIG":"s3://artifacts/config/"`, `"STREAMSORT_QUOTAS_TABLE":{"Ref":"QuotasTable"}`},
+		"WebhookFunction":         {`"STREAMSORT_CONFIG":"s3://artifacts/config/"`, `"STREAMSORT_QUOTAS":"true"`},
 		"WebhookPolicy":           {`["kms:Decrypt","secretsmanager:GetSecretValue","ssm:GetParameter"],"Effect":"Allow","Resource":{"Fn::Split":[",","arn:aws:ssm:`, `"Action":"s3:GetObject"`},
 		"PostWebhooksAnyRoute":    {`"RouteKey":"POST /webhooks/{name}"`},
 		"GetWebhooksAnyRoute":     {`"RouteKey":"GET /webhooks/{name}"`},

@@ -14,6 +14,7 @@ import (
 	"github.com/streamsort/streamsort/internal/assetfile"
 	"github.com/streamsort/streamsort/internal/consumers"
 	"github.com/streamsort/streamsort/internal/endpoint"
+	"github.com/streamsort/streamsort/internal/quota"
 	"github.com/streamsort/streamsort/internal/sink"
 )
 
@@ -60,7 +61,7 @@ func conditions() object {
 // beginnings are how the logical ids begin of what has a condition.
 func beginnings() map[string]string {
 	all := map[string]string{
-		"Process": "HasSinks", "CallProcess": "HasSinks", "Tenant": "HasTenants", "Quotas": "HasQuotas",
+		"Process": "HasSinks", "CallProcess": "HasSinks", "Tenant": "HasTenants",
 		"DownAlarm": "HasPageTopic",
 		"Webhook":   "HasWebhooks", "ApiWebhook": "HasWebhooks", "PostWebhook": "HasWebhooks", "GetWebhook": "HasWebhooks",
 	}
@@ -230,6 +231,8 @@ func (r *releasing) policies(resources object) error {
 				statements = append(statements, when("HasVpc", statement, nothing()))
 			case strings.Contains(actions, "xray:"):
 				statements = append(statements, when("HasTracing", statement, nothing()))
+			case strings.Contains(fmt.Sprint(statement["Condition"]), "["+quota.Keys+"*]"):
+				statements = append(statements, when("HasQuotas", statement, nothing()))
 			case reflect.DeepEqual(statement["Resource"], any(sampleSink)):
 				statements = append(statements, toSinks()...)
 			case reflect.DeepEqual(statement["Resource"], any(sampleSecret)):

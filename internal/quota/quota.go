@@ -32,9 +32,10 @@
 //
 // # What is stored
 //
-// An item for each tenant and length, which expires a month after its window's end:
+// An item of the trouble table for each tenant and length, which expires a month after its window's end:
 //
-//	window     tenant and seconds that its windows have, with a slash between: a tenant has none
+//	state      "quota " and the tenant
+//	at         seconds that its windows have
 //	begins     second that the window begins in that was last taken from
 //	op         the request that changed it last, by a name of its own
 //	expiresOn  when DynamoDB may delete it (TTL)

@@ -18,17 +18,21 @@ import (
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/quota"
+	"github.com/streamsort/streamsort/internal/trouble"
 )
 
-var at = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+var (
+	at       = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	counters = trouble.Definition(trouble.DefaultName)
+)
 
 // Each write is one request. An account is taken from in its own window, up to a bound, and is
 // moved from what was seen alone.
 func TestAccountConforms(t *testing.T) {
 	ddbtest.Each(t, func(t *testing.T, kind ddbtest.Kind) {
-		names := quota.Names{Quotas: "quotas" + ddbtest.Suffix()}
-		meter := ddbtest.NewMeter(ddbtest.Open(t, kind, names.Tables()...))
-		s := quota.NewStore(meter, names)
+		on := trouble.Definition("trouble" + ddbtest.Suffix())
+		meter := ddbtest.NewMeter(ddbtest.Open(t, kind, on))
+		s := quota.NewStore(meter, on)
 		at := time.Now().Truncate(time.Minute) // a server deletes what has expired
 		w, next, minute := quota.WindowAt(at.Add(3*time.Second), 10*time.Second), quota.WindowAt(at.Add(10*time.Second), 10*time.Second), quota.WindowAt(at, time.Minute)
 		var there quota.Account
@@ -84,6 +88,18 @@ func TestAccountConforms(t *testing.T) {
 	})
 }
 
+// An account is in its tenant's own partition, has what TTL deletes it by, and is in no list of
+// rows: not in the index either.
+func TestWhereAccountsAre(t *testing.T) {
+	d := newDesk(t)
+	d.passed(d.process(quota.Amounts{quota.Messages: 1}), "@a/b", 1)
+	items := d.memory.Items(counters.Name)
+	check.Need(t, len(items) == 1, "%v", items)
+	it := items[0]
+	check.Is(t, it.Get("state").Str()+", "+it.Get("at").Str(), "quota @a/b, 10")
+	check.That(t, it.Has(ddb.Path(counters.TTL)) && !it.Has(ddb.Path(counters.Index.Sort.Name)), "%v", it)
+}
+
 // Whatever becomes of a request, a tenant is never given more than there is; and one whose
 // answer is lost is known by its own name, and takes nothing twice.
 func TestTakeThatGoesWrong(t *testing.T) {
@@ -91,7 +107,7 @@ func TestTakeThatGoesWrong(t *testing.T) {
 		for nth := 1; nth < 5; nth++ {
 			d := newDesk(t)
 			faults := ddbtest.NewFaults(d.memory)
-			d.store = quota.NewStore(faults, quota.Names{})
+			d.store = quota.NewStore(faults, counters)
 			k, other := d.process(quota.Amounts{quota.NewQueues: 10}), d.process(quota.Amounts{quota.NewQueues: 10})
 			faults.Fail(nth, fault)
 			passed := int64(0)
@@ -121,14 +137,14 @@ type desk struct {
 
 func newDesk(t testing.TB) *desk {
 	d := &desk{TB: t, now: at}
-	d.memory = ddb.NewMemory(quota.Names{}.Tables()...)
+	d.memory = ddb.NewMemory(counters)
 	d.meter = ddbtest.NewMeter(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		if d.fail != nil {
 			return ddb.Answer{}, d.fail
 		}
 		return d.memory.Do(ctx, r)
 	}))
-	d.store = quota.NewStore(d.meter, quota.Names{})
+	d.store = quota.NewStore(d.meter, counters)
 	return d
 }
 
@@ -310,7 +326,7 @@ func TestACounterThatHangs(t *testing.T) {
 			t.Error("it may hang for longer")
 		}
 		return ddb.Answer{}, context.DeadlineExceeded
-	}), quota.Names{})
+	}), counters)
 	d := newDesk(t)
 	d.store = store
 	check.Is(t, d.passed(d.process(quota.Amounts{quota.Messages: 1}), "a", 20), 20)

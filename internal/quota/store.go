@@ -1,28 +1,17 @@
 package quota
 
 import (
-	"cmp"
 	"context"
-	"fmt"
+	"strconv"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
 	"github.com/streamsort/streamsort/internal/ddb"
-	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/table"
 )
 
-// Names are the names of the tables. An empty field means its default.
-type Names struct {
-	Quotas string // table of what tenants have taken; "streamsort-quotas"
-}
-
-func (n Names) withDefaults() Names { return Names{cmp.Or(n.Quotas, "streamsort-quotas")} }
-
 // The attributes of an item, which is the account of a tenant for windows of one length.
 const (
-	attrAccount   ddb.Path = "window"
 	attrBegins    ddb.Path = "begins"
 	attrOp        ddb.Path = "op"
 	attrExpiresOn ddb.Path = "expiresOn"
@@ -34,16 +23,6 @@ const (
 
 // attrOf is the attribute that counts each kind.
 var attrOf = [kinds]ddb.Path{Messages: attrMessages, Bytes: attrBytes, NewQueues: attrNewQueues, NewChains: attrNewChains}
-
-// Tables are the definitions of the tables: one, whose items expire a month after their
-// window.
-func (n Names) Tables() []table.Definition {
-	return []table.Definition{{
-		Name:      n.withDefaults().Quotas,
-		Partition: table.Key{Name: string(attrAccount), Type: table.String},
-		TTL:       string(attrExpiresOn),
-	}}
-}
 
 // Window is a time in which a tenant's use is counted.
 type Window struct {
@@ -96,13 +75,8 @@ type Store struct {
 	definition *table.Definition
 }
 
-// NewDynamo returns the Store on this table. It makes no request.
-func NewDynamo(client *dynamodb.Client, names Names) *Store {
-	return NewStore(dynamo.NewEngine(client), names)
-}
-
-// NewStore returns the Store on the table of an engine.
-func NewStore(engine ddb.Engine, names Names) *Store { return &Store{engine, &names.Tables()[0]} }
+// NewStore returns the Store on the trouble table of an engine.
+func NewStore(engine ddb.Engine, on table.Definition) *Store { return &Store{engine, &on} }
 
 // Take adds to what a tenant has taken of a window, if its account is at that window and no
 // kind of which something is taken stands above most. It returns the account as it is then,
@@ -144,9 +118,13 @@ func (s *Store) Move(ctx context.Context, tenant string, w Window, seen Account,
 	return took(a, op, err)
 }
 
+// Keys begin the partition keys of accounts, behind which the tenant is: each has a partition of its
+// own, so that many requests of one throttle no other, and no row.
+const Keys = "quota "
+
 // key is the key of a tenant's account.
 func key(tenant string, w Window) ddb.Item {
-	return ddb.Fields{attrAccount: ddb.Text(fmt.Sprintf("%s/%d", tenant, int(w.Length.Seconds())))}.Item()
+	return trouble.Key(trouble.State(Keys+tenant), strconv.Itoa(int(w.Length.Seconds())))
 }
 
 // took is the account that a write has found or left, and whether it is that write's.

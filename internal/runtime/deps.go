@@ -112,25 +112,23 @@ func (d *Deps) Ends(deliverer *delivery.Deliverer, announcer *announce.Announcer
 	return announce.Batches(deliverer.Ender(announce.Listed(d.Trouble(), d.Tombstone, announcer.Chain)))
 }
 
-// Trouble has who is in trouble, on STREAMSORT_TROUBLE_TABLE; nil where that is not set.
+// Trouble has who is in trouble, on STREAMSORT_TROUBLE_TABLE.
 func (d *Deps) Trouble() *trouble.Store {
-	if d.Consumers.Trouble == "" {
-		return nil
-	}
 	return trouble.NewStore(dynamo.NewEngine(d.Client), trouble.Definition(d.Consumers.Trouble))
 }
 
-// Quotas are the tenants' quotas: those of quotas.json, which lies beside the program, on the
-// table STREAMSORT_QUOTAS_TABLE. It is nil where that is not set.
+// Quotas are the tenants' quotas: those of quotas.json, which lies beside the program. It is nil
+// where STREAMSORT_QUOTAS is not true.
 func (d *Deps) Quotas() *quota.Keeper {
-	if d.Settings.Quotas == "" {
+	if !d.Settings.Quotas {
 		return nil
 	}
 	all, err := assetfile.Load(os.Getenv("LAMBDA_TASK_ROOT"), quota.File, func(text []byte, _ func(string) (string, bool)) ([]quota.Quota, error) {
 		return quota.Read(text)
 	})
 	d.Check(err)
-	return quota.NewKeeper(quota.NewDynamo(d.Client, quota.Names{Quotas: d.Settings.Quotas}), all, time.Now)
+	on := trouble.Definition(d.Consumers.Trouble)
+	return quota.NewKeeper(quota.NewStore(dynamo.NewEngine(d.Client), on), all, time.Now)
 }
 
 // CountRates has each invocation's end count what its metrics say was stored and delivered, by

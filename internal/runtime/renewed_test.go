@@ -74,7 +74,7 @@ func TestRenewed(t *testing.T) {
 // A new configuration is no new process: no cold start is counted, and nothing that was counted before is lost.
 func TestRenewedKeepsCounts(t *testing.T) {
 	file := uploaded(t, "s3://counts/")
-	for _, table := range []string{"MESSAGES", "CURSORS", "SWEEPS"} {
+	for _, table := range []string{"MESSAGES", "CURSORS", "TROUBLE"} {
 		t.Setenv("STREAMSORT_"+table+"_TABLE", table)
 	}
 	var out bytes.Buffer

@@ -36,7 +36,7 @@ func everything(d *runtime.Deps) (runtime.Handler, error) {
 // complete sets all that everything needs. What is at the endpoint answers nothing: no request is made.
 func complete(t *testing.T) {
 	t.Helper()
-	for _, table := range []string{"MESSAGES", "CURSORS", "SWEEPS", "CONSUMERS", "AUDIT", "CHAINS", "TROUBLE", "QUOTAS"} {
+	for _, table := range []string{"MESSAGES", "CURSORS", "TROUBLE", "CONSUMERS", "AUDIT", "CHAINS"} {
 		t.Setenv("STREAMSORT_"+table+"_TABLE", "some")
 	}
 	t.Setenv("STREAMSORT_TIMER_QUEUE", "https://sqs.us-east-1.amazonaws.com/123456789012/timer")
@@ -44,11 +44,12 @@ func complete(t *testing.T) {
 	quotas(t, `{"quotas": [{"name": "acme", "messages": 1}]}`)
 }
 
-// quotas puts a file of quotas beside the program.
+// quotas puts a file of quotas beside the program, and has it hold.
 func quotas(t *testing.T, text string) {
 	t.Helper()
 	folder := t.TempDir()
 	t.Setenv("LAMBDA_TASK_ROOT", folder)
+	t.Setenv("STREAMSORT_QUOTAS", "true")
 	if err := os.WriteFile(filepath.Join(folder, quota.File), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -109,13 +110,14 @@ func TestNewNamesAllThatIsWrong(t *testing.T) {
 // TestNothingIsNeededThatNobodyAsksFor: a function that only sorts starts without the other tables.
 func TestNothingIsNeededThatNobodyAsksFor(t *testing.T) {
 	complete(t)
-	for _, table := range []string{"CONSUMERS", "AUDIT", "CHAINS", "TROUBLE", "QUOTAS"} {
+	for _, table := range []string{"CONSUMERS", "AUDIT", "CHAINS"} {
 		t.Setenv("STREAMSORT_"+table+"_TABLE", "")
 	}
+	t.Setenv("STREAMSORT_QUOTAS", "false")
 	_, err := runtime.New(io.Discard, func(d *runtime.Deps) (runtime.Handler, error) {
 		sorter := d.Sorter()
-		if sorter == nil || sorter != d.Sorter() || d.Trouble() != nil || d.Quotas() != nil {
-			t.Error("no Sorter, or several, or a store on no table")
+		if sorter == nil || sorter != d.Sorter() || d.Quotas() != nil {
+			t.Error("no Sorter, or several, or quotas that are off")
 		}
 		return nil, nil
 	})

@@ -27,20 +27,18 @@ import (
 // Settings are what a function gets from its environment.
 type Settings struct {
 	// Names are the tables: STREAMSORT_MESSAGES_TABLE, STREAMSORT_CURSORS_TABLE and
-	// STREAMSORT_SWEEPS_TABLE must be set; STREAMSORT_ARRIVALS_TABLE is that of queues in
+	// STREAMSORT_TROUBLE_TABLE must be set; STREAMSORT_ARRIVALS_TABLE is that of queues in
 	// arrival order, and of keyed ones.
 	Names cursor.Names
 	// Consumers are the tables of what delivers: STREAMSORT_CONSUMERS_TABLE and
 	// STREAMSORT_AUDIT_TABLE. A Deliverer needs both, nothing else does.
-	// STREAMSORT_TROUBLE_TABLE is that of who is in trouble, where that is noted.
 	Consumers delivery.Names
 	// Chains is the chains' table, STREAMSORT_CHAINS_TABLE. An Acker needs it, nothing else
 	// does. Tombstone is STREAMSORT_TOMBSTONE; 0 means the acker's own default.
 	Chains    xorack.Names
 	Tombstone time.Duration
-	// Quotas is STREAMSORT_QUOTAS_TABLE, the table of the tenants' quotas; empty where there
-	// are none.
-	Quotas string
+	// Quotas is STREAMSORT_QUOTAS, true or false: whether quotas.json bounds tenants.
+	Quotas bool
 	// Defaults are the settings of new queues, each from its [QueueVariable].
 	Defaults cursor.Settings
 	// Retention is STREAMSORT_RETENTION; 0 there means KeepForever.
@@ -103,7 +101,7 @@ func FromEnvironment() (Settings, error) {
 		Names: cursor.Names{
 			Messages: r.required("STREAMSORT_MESSAGES_TABLE"),
 			Cursors:  r.required("STREAMSORT_CURSORS_TABLE"),
-			Sweeps:   r.required("STREAMSORT_SWEEPS_TABLE"),
+			Trouble:  r.required("STREAMSORT_TROUBLE_TABLE"),
 			Arrivals: os.Getenv("STREAMSORT_ARRIVALS_TABLE"),
 		},
 		Consumers: delivery.Names{
@@ -113,7 +111,7 @@ func FromEnvironment() (Settings, error) {
 		},
 		Chains:         xorack.Names{Chains: os.Getenv("STREAMSORT_CHAINS_TABLE")},
 		Tombstone:      r.duration("STREAMSORT_TOMBSTONE", 0),
-		Quotas:         os.Getenv("STREAMSORT_QUOTAS_TABLE"),
+		Quotas:         r.truth("STREAMSORT_QUOTAS"),
 		Defaults:       r.queueSettings(),
 		Retention:      r.duration("STREAMSORT_RETENTION", 14*24*time.Hour),
 		TenantClaim:    os.Getenv("STREAMSORT_TENANT_CLAIM"),

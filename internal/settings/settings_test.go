@@ -20,7 +20,7 @@ func tables(t *testing.T) {
 	t.Helper()
 	t.Setenv("STREAMSORT_MESSAGES_TABLE", "m-1")
 	t.Setenv("STREAMSORT_CURSORS_TABLE", "c-1")
-	t.Setenv("STREAMSORT_SWEEPS_TABLE", "s-1")
+	t.Setenv("STREAMSORT_TROUBLE_TABLE", "s-1")
 }
 
 func TestDefaults(t *testing.T) {
@@ -29,7 +29,7 @@ func TestDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Defaults != cursor.DefaultSettings() || s.Retention != 336*time.Hour || s.KeepForever || s.Names.Sweeps != "s-1" {
+	if s.Defaults != cursor.DefaultSettings() || s.Retention != 336*time.Hour || s.KeepForever || s.Names.Trouble != "s-1" {
 		t.Errorf("%+v", s)
 	}
 }
@@ -52,7 +52,8 @@ func TestEverything(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := settings.Settings{
-		Names:       cursor.Names{Messages: "m-1", Cursors: "c-1", Sweeps: "s-1", Arrivals: "a-1"},
+		Names:       cursor.Names{Messages: "m-1", Cursors: "c-1", Trouble: "s-1", Arrivals: "a-1"},
+		Consumers:   delivery.Names{Trouble: "s-1"},
 		Defaults:    cursor.Settings{Policy: cursor.PolicySkip, GapAfter: 90 * time.Second, MaxAhead: 10, Mode: cursor.ModeAsync, Settle: 5 * time.Second, Late: cursor.LateDeliver, ClockAhead: 24 * time.Hour},
 		KeepForever: true, Events: raw(t, mapping.Texts{Queue: "a.b", Seq: "c", ID: "d"}), EventBus: "default",
 		Readers:    []delivery.Reader{{Name: "a"}, {Name: "b", Prefix: "shop/", MaxAttempts: 3, Circuit: delivery.Circuit{WakeRate: 7}}, {Name: "c"}},
@@ -83,7 +84,7 @@ func TestReadersOfConsumers(t *testing.T) {
 
 func TestErrorsNameTheVariable(t *testing.T) {
 	for name, value := range map[string]string{
-		"STREAMSORT_MESSAGES_TABLE": "", "STREAMSORT_CURSORS_TABLE": "", "STREAMSORT_SWEEPS_TABLE": "",
+		"STREAMSORT_MESSAGES_TABLE": "", "STREAMSORT_CURSORS_TABLE": "", "STREAMSORT_TROUBLE_TABLE": "",
 		"STREAMSORT_FIRST_SEQ": "-1", "STREAMSORT_POLICY": "never", "STREAMSORT_GAP_AFTER": "5", "STREAMSORT_MAX_AHEAD": "0",
 		"STREAMSORT_MODE": "both", "STREAMSORT_RETENTION": "1h", "STREAMSORT_EVENTS": "a",
 		"STREAMSORT_FULL_SWEEP_EVERY": "daily", "STREAMSORT_SWEEP_SEGMENTS": "x",

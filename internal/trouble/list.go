@@ -31,7 +31,7 @@ func (s *Store) Page(ctx context.Context, state State, prefix, after string, lim
 			q.Where = attrAt.BeginsWith(ddb.Text(prefix))
 		}
 		if after != "" && shard == shardOf(after) {
-			q.After = keyOf(state, after)
+			q.After = Key(state, after)
 		}
 		a, err := s.engine.Do(ctx, q)
 		if err != nil {

@@ -17,10 +17,6 @@ var countsCodec = ddb.NewCodec[Counts]("counts", layout, layout)
 
 func (c Counts) plus(o Counts) Counts { return Counts{c.Stored + o.Stored, c.Delivered + o.Delivered} }
 
-// countsOf has an item for each minute, under when it begins: no state has a name that begins
-// with a space.
-const countsOf State = " counts"
-
 // keptFor is how long the counts of a minute are kept.
 const keptFor = time.Hour
 
@@ -41,7 +37,7 @@ func (s *Store) Count(ctx context.Context, at time.Time, c Counts) error {
 			do = append(do, path.Add(n))
 		}
 	}
-	_, err := s.engine.Do(ctx, ddb.Update{Op: ddb.Op{Op: "count", Table: s.table}, Key: keyOf(countsOf, minuteAt(at)), Do: do})
+	_, err := s.engine.Do(ctx, ddb.Update{Op: ddb.Op{Op: "count", Table: s.table}, Key: Key(CountsKey, minuteAt(at)), Do: do})
 	return err
 }
 
@@ -54,7 +50,7 @@ func (s *Store) Counted(ctx context.Context, from, to time.Time) ([]Counts, erro
 		return minutes, nil
 	}
 	a, err := s.engine.Do(ctx, ddb.Query{
-		Op: ddb.Op{Op: "counted", Table: s.table}, Partition: ddb.Text(string(countsOf)),
+		Op: ddb.Op{Op: "counted", Table: s.table}, Partition: ddb.Text(string(CountsKey)),
 		Where: attrAt.Between(ddb.Text(minuteAt(from)), ddb.Text(minuteAt(to.Add(-time.Minute)))),
 	})
 	if err != nil {

@@ -131,7 +131,13 @@ func at(queue, consumer string) string { return queue + " " + consumer }
 // fits reports whether a row has a key: names may be too long together.
 func fits(queue, consumer string) bool { return len(at(queue, consumer)) <= maxKey }
 
-func keyOf(state State, at string) ddb.Item {
+// SweepKey is the partition key of how far the sweep is in its passes over all queues, CountsKey that
+// of an item for each minute, under when it begins: no state has a name that begins with a space.
+const SweepKey, CountsKey State = " sweep", " counts"
+
+// Key is the key of a row of a state, or of what others store beside the rows: under a state that
+// begins with a space, or with "quota ".
+func Key(state State, at string) ddb.Item {
 	return ddb.Fields{attrState: partition(state, shardOf(at)), attrAt: ddb.Text(at)}.Item()
 }
 

@@ -43,7 +43,7 @@ func (s *Store) Delete(ctx context.Context, r Row) error {
 		return nil
 	}
 	_, err := s.engine.Do(ctx, ddb.Delete{
-		Op: ddb.Op{Op: "delete trouble", Table: s.table}, Key: keyOf(r.State, at(r.Queue, r.Consumer)), If: notNewer(r.N),
+		Op: ddb.Op{Op: "delete trouble", Table: s.table}, Key: Key(r.State, at(r.Queue, r.Consumer)), If: notNewer(r.N),
 	})
 	return err
 }
@@ -56,7 +56,7 @@ func (s *Store) Row(ctx context.Context, state State, queue, consumer string) (r
 	if s == nil || !fits(queue, consumer) {
 		return Row{}, false, nil
 	}
-	a, err := s.engine.Do(ctx, ddb.Get{Op: ddb.Op{Op: "trouble", Table: s.table}, Key: keyOf(state, at(queue, consumer))})
+	a, err := s.engine.Do(ctx, ddb.Get{Op: ddb.Op{Op: "trouble", Table: s.table}, Key: Key(state, at(queue, consumer))})
 	if err != nil || !a.Item.Exists() {
 		return Row{}, false, err
 	}
@@ -75,7 +75,7 @@ func (s *Store) Forget(ctx context.Context, queue, consumer string, states ...St
 	}
 	keys := make([]ddb.Item, len(states))
 	for i, state := range states {
-		keys[i] = keyOf(state, at(queue, consumer))
+		keys[i] = Key(state, at(queue, consumer))
 	}
 	// What is left over is deleted by the sweep.
 	_, err := s.engine.Do(ctx, ddb.BatchWrite{Op: ddb.Op{Op: "forget trouble", Table: s.table}, Deletes: keys})

@@ -20,7 +20,7 @@ const walkOf, walkAt = State(" walk"), " walk"
 
 // Walked reads how far the walk is: half a read unit.
 func (s *Store) Walked(ctx context.Context) (Place, error) {
-	a, err := s.engine.Do(ctx, ddb.Get{Op: ddb.Op{Op: "trouble walked", Table: s.table}, Key: keyOf(walkOf, walkAt)})
+	a, err := s.engine.Do(ctx, ddb.Get{Op: ddb.Op{Op: "trouble walked", Table: s.table}, Key: Key(walkOf, walkAt)})
 	if err != nil {
 		return Place{}, err
 	}

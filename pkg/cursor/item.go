@@ -86,7 +86,7 @@ const (
 	attrFrames    ddb.Path = "frames"
 	attrDeflated  ddb.Path = "deflated" // frames
 
-	attrSweepName ddb.Path = "name"
+	attrState ddb.Path = "state" // of a pass: trouble.SweepKey
 )
 
 var (

@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/invalid"
 	"github.com/streamsort/streamsort/pkg/table"
 )
@@ -11,14 +12,14 @@ import (
 // Names are the names of the sorter's tables and of their keys. An empty
 // field means its default, so the zero Names is ready to use.
 //
-// The keys have the same names in all tables, as in a table made for
+// The keys have the same names in all tables but Trouble, as in a table made for
 // aws-stream-sort: the partition key is QueueKey, the sort key of the messages
 // is SeqKey. The other attributes' names are fixed; a key must not take one of
 // them ([Names.Validate]).
 type Names struct {
 	Messages string // table of messages; "streamsort-messages"
 	Cursors  string // table of cursors; "streamsort-cursors"
-	Sweeps   string // table of the sweep's progress; "streamsort-sweeps"
+	Trouble  string // table that has the sweep's progress; "streamsort-trouble"
 	Arrivals string // table of arrivals; "streamsort-arrivals"
 	QueueKey string // partition key of messages, cursors and arrivals; "queue"
 	SeqKey   string // sort key of messages; "seq"
@@ -28,7 +29,7 @@ func (n Names) withDefaults() Names {
 	return Names{
 		Messages: cmp.Or(n.Messages, "streamsort-messages"),
 		Cursors:  cmp.Or(n.Cursors, "streamsort-cursors"),
-		Sweeps:   cmp.Or(n.Sweeps, "streamsort-sweeps"),
+		Trouble:  cmp.Or(n.Trouble, trouble.DefaultName),
 		Arrivals: cmp.Or(n.Arrivals, "streamsort-arrivals"),
 		QueueKey: cmp.Or(n.QueueKey, "queue"),
 		SeqKey:   cmp.Or(n.SeqKey, "seq"),
@@ -39,7 +40,7 @@ func (n Names) queueKey() ddb.Path { return ddb.Path(n.QueueKey) }
 
 func (n Names) seqKey() ddb.Path { return ddb.Path(n.SeqKey) }
 
-// Tables are the definitions of the messages, the cursors and the sweeps
+// Tables are the definitions of the messages, the cursors and the trouble
 // table, in this order.
 //
 // The messages' stream shows keys only: its reader needs to know that
@@ -62,11 +63,7 @@ func (n Names) Tables() []table.Definition {
 			Stream:    table.NewAndOldImages,
 			Layout:    layout,
 		},
-		{
-			Name:      n.Sweeps,
-			Partition: table.Key{Name: string(attrSweepName), Type: table.String},
-			Layout:    layoutOld,
-		},
+		trouble.Definition(n.Trouble),
 	}
 }
 

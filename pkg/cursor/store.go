@@ -27,10 +27,10 @@ type Store struct{ requests requests }
 // So each write is made such that its second run changes nothing, and answers
 // with the item that is stored: the caller looks, then decides.
 type requests struct {
-	engine                              ddb.Engine
-	names                               Names
-	messages, cursors, sweeps, arrivals *table.Definition
-	queueKey, seqKey                    ddb.Path
+	engine                               ddb.Engine
+	names                                Names
+	messages, cursors, trouble, arrivals *table.Definition
+	queueKey, seqKey                     ddb.Path
 }
 
 // Requests are those of the tables one by one, for what looks after the sorter from within this
@@ -63,7 +63,7 @@ func NewStore(engine ddb.Engine, names Names) (*Store, error) {
 	tables, arrivals := names.Tables(), names.ArrivalsTable()
 	return &Store{requests{
 		engine: engine, names: names,
-		messages: &tables[0], cursors: &tables[1], sweeps: &tables[2], arrivals: &arrivals,
+		messages: &tables[0], cursors: &tables[1], trouble: &tables[2], arrivals: &arrivals,
 		queueKey: names.queueKey(), seqKey: names.seqKey(),
 	}}, nil
 }

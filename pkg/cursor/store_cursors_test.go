@@ -8,10 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/internal/tally"
+	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -367,4 +369,14 @@ func TestStoreRacingMoves(t *testing.T) {
 			same(t, "moved", one, position == int64(i)+1)
 		}
 	})
+}
+
+// A pass is beside the rows of trouble, and not in their index.
+func TestSweepProgressIsNoRow(t *testing.T) {
+	memory := ddb.NewMemory(cursor.Names{}.Tables()...)
+	s := check.Get(cursor.NewStore(memory, cursor.Names{}))
+	check.OK(t, s.Inside().SaveSweepProgress(t.Context(), cursor.Progress{Name: "gaps", Began: at, Since: at}))
+	it := memory.Items(trouble.DefaultName)[0]
+	same(t, "key", it.Get("state").Str()+","+it.Get("at").Str(), " sweep,gaps")
+	same(t, "in the index", it.Has("since"), false)
 }

@@ -6,12 +6,13 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/tally"
+	"github.com/streamsort/streamsort/internal/trouble"
 )
 
 // roundProgress is how far a walk has come in its round.
 type roundProgress struct {
 	// Name is the walk's name.
-	Name string `ddb:"name,key"`
+	Name string `ddb:"at,key"`
 	// Segments is how many parts the round reads the cursors in.
 	Segments int `ddb:"segments,optional"`
 	// Left are the segments in which the round has not ended, and its place in each; none
@@ -21,7 +22,7 @@ type roundProgress struct {
 	Began time.Time `ddb:"began,optional"`
 	// Since is when the last round before it began in which no visit failed; the zero time
 	// where there was none.
-	Since time.Time `ddb:"since,omitzero"`
+	Since time.Time `ddb:"good,omitzero"`
 	// Failed reports that a visit of the round failed.
 	Failed bool `ddb:"failed,omitzero"`
 	// Finished is when the last whole round ended, to the millisecond.
@@ -43,7 +44,7 @@ type roundPlace struct {
 // SweepProgress reads strongly how far a walk has come; the zero roundProgress where
 // it never ran. One GetItem; 1 read unit for each 4 KB.
 func (s *requests) SweepProgress(ctx context.Context, name string) (roundProgress, error) {
-	it, err := s.get(ctx, "get sweep progress", s.sweeps, ddb.Fields{attrSweepName: ddb.Text(name)}.Item(), true)
+	it, err := s.get(ctx, "get sweep progress", s.trouble, trouble.Key(trouble.SweepKey, name), true)
 	if err != nil {
 		return roundProgress{}, err
 	}
@@ -56,6 +57,6 @@ func (s *requests) SweepProgress(ctx context.Context, name string) (roundProgres
 // is a place up to which everything was visited. We die right after: the next
 // run goes on from here.
 func (s *requests) SaveSweepProgress(ctx context.Context, p roundProgress) error {
-	_, err := s.put(ctx, "save sweep progress", s.sweeps, sweepItems.Item(&p), ddb.Cond{})
+	_, err := s.put(ctx, "save sweep progress", s.trouble, sweepItems.Item(&p, attrState.Set(ddb.Text(string(trouble.SweepKey)))), ddb.Cond{})
 	return err
 }

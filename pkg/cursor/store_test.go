@@ -22,7 +22,7 @@ import (
 func freshNames() cursor.Names {
 	suffix := ddbtest.Suffix()
 	return cursor.Names{
-		Messages: "messages" + suffix, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix, Arrivals: "arrivals" + suffix,
+		Messages: "messages" + suffix, Cursors: "cursors" + suffix, Trouble: "trouble" + suffix, Arrivals: "arrivals" + suffix,
 		QueueKey: "author", SeqKey: "number",
 	}
 }

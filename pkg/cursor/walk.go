@@ -11,7 +11,7 @@ import (
 )
 
 // walking is a look at all queues. A run goes on with it for as long as it has time; where it
-// stopped is stored in the sweeps table, and the next run goes on from there.
+// stopped is stored in the trouble table, and the next run goes on from there.
 type walking struct {
 	// Name keeps walks apart.
 	Name string

@@ -41,7 +41,7 @@ func newTrackedDesk(t *testing.T) *trackedDesk {
 func (k *trackedDesk) process(chains ddb.Engine) (*delivery.Deliverer, *xorack.Acker) {
 	k.t.Helper()
 	clock := func() time.Time { return k.now }
-	store := check.Get(xorack.NewStore(chains, xorack.Names{}))
+	store := xorack.NewStore(chains, xorack.Names{})
 	acker := check.Get(xorack.New(store, &xorack.Options{Now: clock}))
 	d := check.Get(delivery.New(k.store, k.sorter, &delivery.Options{Now: clock, Acker: acker}))
 	return d, acker

@@ -102,7 +102,7 @@ func start(b *testing.B, path string) time.Duration {
 	process := exec.CommandContext(b.Context(), path)
 	process.Env = []string{
 		"AWS_LAMBDA_RUNTIME_API=" + server.Listener.Addr().String(), "AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=x", "AWS_SECRET_ACCESS_KEY=x",
-		"AWS_LAMBDA_FUNCTION_NAME=bench", "STREAMSORT_MESSAGES_TABLE=messages", "STREAMSORT_CURSORS_TABLE=cursors", "STREAMSORT_SWEEPS_TABLE=sweeps",
+		"AWS_LAMBDA_FUNCTION_NAME=bench", "STREAMSORT_MESSAGES_TABLE=messages", "STREAMSORT_CURSORS_TABLE=cursors", "STREAMSORT_TROUBLE_TABLE=trouble",
 	}
 	began := time.Now()
 	check(b, process.Start())

@@ -157,7 +157,7 @@ func freshStore(b *testing.B, endpoint string) *cursor.Store {
 	client, err := dynamo.New(&dynamo.Options{Endpoint: endpoint})
 	check(b, err)
 	suffix := localdb.Suffix()
-	names := cursor.Names{Messages: "messages" + suffix, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix, Arrivals: "arrivals" + suffix}
+	names := cursor.Names{Messages: "messages" + suffix, Cursors: "cursors" + suffix, Trouble: "trouble" + suffix, Arrivals: "arrivals" + suffix}
 	check(b, table.Create(b.Context(), client, append(names.Tables(), names.ArrivalsTable())...))
 	store, err := cursor.NewDynamo(client, names)
 	check(b, err)

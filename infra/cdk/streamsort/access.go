@@ -10,6 +10,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/announce"
 	"github.com/streamsort/streamsort/internal/endpoint"
+	"github.com/streamsort/streamsort/internal/quota"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
@@ -62,7 +63,7 @@ func (s *Streamsort) sweepAccess() []awsiam.PolicyStatement {
 		s.deleteArrivals(),
 		s.changeCursors(),
 		s.listCursors(),
-		allow([]string{"dynamodb:GetItem", "dynamodb:PutItem"}, s.SweepsTable.TableArn()),
+		under(allow([]string{"dynamodb:GetItem", "dynamodb:PutItem"}, s.TroubleTable.TableArn()), "StringLike", string(trouble.SweepKey)),
 		s.recordOperations(),
 		allow([]string{"dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:UpdateItem"}, s.ConsumersTable.TableArn()),
 		s.noteTrouble(),
@@ -105,7 +106,7 @@ func (s *Streamsort) ackAccess() []awsiam.PolicyStatement {
 	statements := []awsiam.PolicyStatement{
 		s.changeCursors(),
 		s.changeConsumers(),
-		allow([]string{"dynamodb:DeleteItem", "dynamodb:PutItem"}, s.TroubleTable.TableArn()),
+		s.onTrouble("dynamodb:DeleteItem", "dynamodb:PutItem"),
 		s.listTrouble(),
 		allow([]string{"dynamodb:PutItem"}, s.ChainsTable.TableArn()),
 		s.readStream(s.ChainsTable),
@@ -165,36 +166,45 @@ func (s *Streamsort) deliverAccess() []awsiam.PolicyStatement {
 // Each of the actions names the partition, so that the condition holds for all; a scan, or a batch, would not be here.
 func (s *Streamsort) changeConsumers() awsiam.PolicyStatement {
 	statement := allow([]string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}, s.ConsumersTable.TableArn())
-	statement.AddCondition(jsii.String("ForAllValues:StringNotLike"), map[string]any{"dynamodb:LeadingKeys": []string{endpoint.Keys + "*"}})
-	return statement
+	return under(statement, "StringNotLike", endpoint.Keys+"*")
 }
 
 // useEndpoints: what is done with endpoints, and nothing else in their table.
 func (s *Streamsort) useEndpoints(actions ...string) awsiam.PolicyStatement {
-	statement := allow(actions, s.ConsumersTable.TableArn())
-	statement.AddCondition(jsii.String("ForAllValues:StringLike"), map[string]any{"dynamodb:LeadingKeys": []string{endpoint.Keys + "*"}})
+	return under(allow(actions, s.ConsumersTable.TableArn()), "StringLike", endpoint.Keys+"*")
+}
+
+// under has a statement be about items whose partition keys are like the patterns, or not like any.
+func under(statement awsiam.PolicyStatement, operator string, patterns ...string) awsiam.PolicyStatement {
+	statement.AddCondition(jsii.String("ForAllValues:"+operator), map[string]any{"dynamodb:LeadingKeys": patterns})
 	return statement
+}
+
+// onTrouble allows what is done with rows of the trouble table: neither with what tenants took of
+// their quotas, nor with how far a sweep is, which are there too.
+func (s *Streamsort) onTrouble(actions ...string) awsiam.PolicyStatement {
+	return under(allow(actions, s.TroubleTable.TableArn()), "StringNotLike", quota.Keys+"*", string(trouble.SweepKey))
 }
 
 // noteTrouble: note that a queue or a consumer is in a state that somebody should know of, where
 // it is not noted yet, and that it is over.
 func (s *Streamsort) noteTrouble() awsiam.PolicyStatement {
-	return allow([]string{"dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:PutItem"}, s.TroubleTable.TableArn())
+	return s.onTrouble("dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:PutItem")
 }
 
 // count: add to how many messages were stored and delivered.
 func (s *Streamsort) count() awsiam.PolicyStatement {
-	return allow([]string{"dynamodb:UpdateItem"}, s.TroubleTable.TableArn())
+	return under(allow([]string{"dynamodb:UpdateItem"}, s.TroubleTable.TableArn()), "StringLike", string(trouble.CountsKey))
 }
 
 // forgetTrouble: delete what is noted of a consumer that is removed, or whose queue is erased.
 func (s *Streamsort) forgetTrouble() awsiam.PolicyStatement {
-	return allow([]string{"dynamodb:BatchWriteItem"}, s.TroubleTable.TableArn())
+	return s.onTrouble("dynamodb:BatchWriteItem")
 }
 
 // listTrouble: read what is noted.
 func (s *Streamsort) listTrouble() awsiam.PolicyStatement {
-	return allow([]string{"dynamodb:Query"}, s.TroubleTable.TableArn())
+	return s.onTrouble("dynamodb:Query")
 }
 
 // oldestTrouble: read who is in trouble for longest.

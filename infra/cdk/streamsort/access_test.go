@@ -1,6 +1,7 @@
 package streamsort
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -90,7 +91,7 @@ func TestWebhookReachesItsQueuesAlone(t *testing.T) {
 		object{"ForAllValues:StringLike": object{"dynamodb:LeadingKeys": []any{"github/*"}}},
 		object{"ForAllValues:StringNotLike": object{"dynamodb:LeadingKeys": []any{"@*"}}},
 	}
-	diff(t, "any queue", map[string][]any{"MessagesTable.Arn": both, "ArrivalsTable.Arn": both, "CursorsTable.Arn": both, "QuotasTable.Arn": {nil}}, conditions(t, changed(), "Webhook", "dynamodb"))
+	diff(t, "any queue", map[string][]any{"MessagesTable.Arn": both, "ArrivalsTable.Arn": both, "CursorsTable.Arn": both, "TroubleTable.Arn": {object{"ForAllValues:StringLike": object{"dynamodb:LeadingKeys": []any{"quota *"}}}}}, conditions(t, changed(), "Webhook", "dynamodb"))
 }
 
 // Endpoints, and their secrets, are in the consumers table: ack, and who consumes on the tables, reach none of them, by no
@@ -121,6 +122,33 @@ func TestEndpointsAreWalledOff(t *testing.T) {
 	}
 	if seen != 1 {
 		t.Errorf("%d statements are about the table", seen)
+	}
+}
+
+// The trouble table has counters of tenants and the sweep's place beside its rows: each function
+// reaches those that it works on, by no action the others.
+func TestWhatIsBesideTroubleIsWalledOff(t *testing.T) {
+	of := map[string]string{
+		`{"ForAllValues:StringNotLike":{"dynamodb:LeadingKeys":["quota *"," sweep"]}}`: "rows",
+		`{"ForAllValues:StringLike":{"dynamodb:LeadingKeys":["quota *"]}}`:             "quotas",
+		`{"ForAllValues:StringLike":{"dynamodb:LeadingKeys":[" counts"]}}`:             "counts",
+		`{"ForAllValues:StringLike":{"dynamodb:LeadingKeys":[" sweep"]}}`:              "sweep",
+	}
+	for function, want := range map[string]string{
+		"Enqueue": "counts quotas rows", "Webhook": "quotas", "Sort": "", "Process": "counts rows",
+		"Delivery": "quotas rows", "Ack": "quotas rows", "Sweep": "rows sweep",
+	} {
+		var got []string
+		statements, _ := conditions(t, changed(), function, "dynamodb")["TroubleTable.Arn"].([]any)
+		for _, condition := range statements {
+			got = append(got, cmp.Or(of[asText(t, condition)], "everything"))
+		}
+		slices.Sort(got)
+		diff(t, function, want, strings.Join(slices.Compact(got), " "))
+	}
+	quotas := conditions(t, defaults(), "Enqueue", "dynamodb")["TroubleTable.Arn"]
+	if n := len(quotas.([]any)); n != 2 {
+		t.Errorf("%d statements without quotas, want 2", n)
 	}
 }
 
@@ -185,7 +213,8 @@ func checkWildcards(t *testing.T, tmpl template, want int) {
 			t.Fatal(err)
 		}
 		// A condition's pattern is not among what is allowed.
-		if n := strings.Count(strings.ReplaceAll(string(text), `"endpoints *"`, ""), "*"); n != want {
+		patterns := strings.NewReplacer(`"endpoints *"`, "", `"quota *"`, "")
+		if n := strings.Count(patterns.Replace(string(text)), "*"); n != want {
 			t.Errorf("%s has %d wildcards, want %d: X-Ray's alone", id, n, want)
 		}
 		if note, _ := json.Marshal(resource["Metadata"]); want > 0 && !strings.Contains(string(note), "X-Ray's take no resource") {

@@ -125,13 +125,9 @@ func (s *Streamsort) busyTables() []namedTable {
 
 // tables are all that there are.
 func (s *Streamsort) tables() []namedTable {
-	all := append(s.busyTables(), namedTable{"Sweeps", s.SweepsTable}, namedTable{"Arrivals", s.ArrivalsTable},
+	return append(s.busyTables(), namedTable{"Arrivals", s.ArrivalsTable},
 		namedTable{"Audit", s.AuditTable}, namedTable{"Trouble", s.TroubleTable}, namedTable{"Chains", s.ChainsTable},
 		namedTable{"Dedup", s.DedupTable})
-	if s.QuotasTable != nil {
-		all = append(all, namedTable{"Quotas", s.QuotasTable})
-	}
-	return all
 }
 
 // addAlarms makes every alarm of docs/reference/runbook.md, which has a section for each.

@@ -20,14 +20,13 @@
 //
 //	MessagesTable    TableV2; stream KEYS_ONLY, TTL
 //	CursorsTable     TableV2; stream NEW_AND_OLD_IMAGES, for its consumers
-//	SweepsTable      TableV2; where a sweep left off
 //	ArrivalsTable    TableV2; stream KEYS_ONLY, TTL; the messages of queues in arrival order, and of keyed ones
 //	ConsumersTable   TableV2; the consumers, and how far they are
 //	AuditTable        TableV2; what operators did, and why
-//	TroubleTable     TableV2; an index of what is oldest; which queues and consumers somebody should look at
+//	TroubleTable     TableV2; TTL, an index of what is oldest; which queues and consumers somebody should look at,
+//	                 where a sweep left off, and what tenants have taken of their quotas
 //	ChainsTable      TableV2; stream NEW_IMAGE, TTL, an index of what is due: the acker's
 //	ArchiveBucket    S3; what a consumer that is an archive has, where it names no bucket of yours
-//	QuotasTable      TableV2; TTL; what tenants have taken, only with Props.QuotasFile
 //	DedupTable       TableV2; TTL; for functions of your own that use package dedup
 //	EnqueueFunction  takes messages in: called by Api, or directly
 //	SortFunction     called by SortMapping with the inserts of MessagesTable's stream, and by

@@ -41,7 +41,7 @@ func (s *Streamsort) addFunctions() error {
 	}
 	s.EnqueueFunction = s.newFunction(function{
 		name: "enqueue", id: "Enqueue", description: "Takes messages in any order", takes: p.Functions["enqueue"],
-		environment: merged(s.quotasEnvironment(), s.troubleEnvironment(), map[string]string{"STREAMSORT_EVENTS": p.Events, tenantClaimVariable: p.TenantClaim}),
+		environment: merged(s.quotasEnvironment(), map[string]string{"STREAMSORT_EVENTS": p.Events, tenantClaimVariable: p.TenantClaim}),
 		access:      append(s.enqueueAccess(), s.countQuotas()...),
 		files:       s.quotas,
 	})
@@ -205,16 +205,11 @@ func (s *Streamsort) replyEnvironment() map[string]string {
 	return map[string]string{"STREAMSORT_KNOWN_QUEUES": "true"}
 }
 
-// troubleEnvironment is where it is noted who is in trouble.
-func (s *Streamsort) troubleEnvironment() map[string]string {
-	return map[string]string{"STREAMSORT_TROUBLE_TABLE": *s.TroubleTable.TableName()}
-}
-
 func (s *Streamsort) consumersEnvironment() map[string]string {
-	return merged(s.troubleEnvironment(), map[string]string{
+	return map[string]string{
 		"STREAMSORT_CONSUMERS_TABLE": *s.ConsumersTable.TableName(),
 		"STREAMSORT_AUDIT_TABLE":     *s.AuditTable.TableName(),
-	})
+	}
 }
 
 // readersVariable says to the sweep who reads what.
@@ -324,7 +319,7 @@ func (s *Streamsort) environment(own map[string]string) *map[string]*string {
 	all := map[string]string{
 		"STREAMSORT_MESSAGES_TABLE": *s.MessagesTable.TableName(),
 		"STREAMSORT_CURSORS_TABLE":  *s.CursorsTable.TableName(),
-		"STREAMSORT_SWEEPS_TABLE":   *s.SweepsTable.TableName(),
+		"STREAMSORT_TROUBLE_TABLE":  *s.TroubleTable.TableName(),
 		"STREAMSORT_ARRIVALS_TABLE": *s.ArrivalsTable.TableName(),
 		"STREAMSORT_RETENTION":      text(*p.Retention),
 		// Two stacks in one account are distinguished in the metrics by this.

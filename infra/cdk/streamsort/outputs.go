@@ -37,9 +37,6 @@ func (s *Streamsort) addOutputs() {
 	if s.ArchiveBucket != nil {
 		s.output("ArchiveBucketName", "What was archived, for streamsort replay", s.ArchiveBucket.BucketName())
 	}
-	if s.QuotasTable != nil {
-		s.output("QuotasTableName", "What tenants have taken of their quotas", s.QuotasTable.TableName())
-	}
 	s.export("ChainsTableName", "The acker's chains", s.ChainsTable.TableName())
 	s.export("ArrivalsTableName", "The messages of queues in arrival order, and of keyed ones", s.ArrivalsTable.TableName())
 	if s.props.EncryptionKey == NewKey {
@@ -47,7 +44,6 @@ func (s *Streamsort) addOutputs() {
 	}
 	s.output("AuditTableName", "What operators did, and why", s.AuditTable.TableName())
 	s.output("TroubleTableName", "Which queues and consumers somebody should look at", s.TroubleTable.TableName())
-	s.output("SweepsTableName", "Where a sweep left off", s.SweepsTable.TableName())
 	s.export("CursorsStreamArn", "The stream of batches, for a consumer's event source mapping", s.CursorsTable.TableStreamArn())
 }
 

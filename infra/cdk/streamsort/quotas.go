@@ -34,18 +34,19 @@ func (p Props) checkQuotas(c *checker) {
 	}
 }
 
-// quotasEnvironment is where it is counted what tenants take.
+// quotasEnvironment has the functions that have the file read it.
 func (s *Streamsort) quotasEnvironment() map[string]string {
-	if s.QuotasTable == nil {
+	if s.quotas == nil {
 		return nil
 	}
-	return map[string]string{"STREAMSORT_QUOTAS_TABLE": *s.QuotasTable.TableName()}
+	return map[string]string{"STREAMSORT_QUOTAS": "true"}
 }
 
 // countQuotas: count what tenants take.
 func (s *Streamsort) countQuotas() []awsiam.PolicyStatement {
-	if s.QuotasTable == nil {
+	if s.quotas == nil {
 		return nil
 	}
-	return []awsiam.PolicyStatement{allow([]string{"dynamodb:UpdateItem"}, s.QuotasTable.TableArn())}
+	statement := allow([]string{"dynamodb:UpdateItem"}, s.TroubleTable.TableArn())
+	return []awsiam.PolicyStatement{under(statement, "StringLike", quota.Keys+"*")}
 }

@@ -24,12 +24,10 @@ import (
 // Streamsort is all that makes one Streamsort, as a construct, with the parts
 // that a caller may want to grant access to or to watch.
 type Streamsort struct {
-	MessagesTable, CursorsTable, SweepsTable, ConsumersTable, AuditTable, TroubleTable, ChainsTable, ArrivalsTable awsdynamodb.TableV2
-	EnqueueFunction, SortFunction, SweepFunction, DeliveryFunction, AckFunction                                    awslambda.Function
+	MessagesTable, CursorsTable, ConsumersTable, AuditTable, TroubleTable, ChainsTable, ArrivalsTable awsdynamodb.TableV2
+	EnqueueFunction, SortFunction, SweepFunction, DeliveryFunction, AckFunction                       awslambda.Function
 	// DedupTable is for functions of your own that use package dedup.
 	DedupTable awsdynamodb.TableV2
-	// QuotasTable is nil without quotas.
-	QuotasTable awsdynamodb.TableV2
 	// ArchiveBucket is nil where no archive needs one.
 	ArchiveBucket awss3.Bucket
 	// ProcessFunction is nil where there are no consumers for it.

@@ -4,7 +4,6 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/jsii-runtime-go"
 
-	"github.com/streamsort/streamsort/internal/quota"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/dedup"
 	"github.com/streamsort/streamsort/pkg/delivery"
@@ -14,24 +13,19 @@ import (
 
 func (s *Streamsort) addTables() {
 	t := s.props.Tables
-	names := cursor.Names{Messages: t + "-messages", Cursors: t + "-cursors", Sweeps: t + "-sweeps", Arrivals: t + "-arrivals"}
+	names := cursor.Names{Messages: t + "-messages", Cursors: t + "-cursors", Trouble: t + "-trouble", Arrivals: t + "-arrivals"}
 	tables := names.Tables()
 	s.MessagesTable = s.newTable("MessagesTable", tables[0])
 	s.CursorsTable = s.newTable("CursorsTable", tables[1])
-	s.SweepsTable = s.newTable("SweepsTable", tables[2])
+	s.TroubleTable = s.newTable("TroubleTable", tables[2])
 	s.ArrivalsTable = s.newTable("ArrivalsTable", names.ArrivalsTable())
 
-	tables = delivery.Names{Consumers: t + "-consumers", Audit: t + "-audit", Trouble: t + "-trouble"}.Tables()
+	tables = delivery.Names{Consumers: t + "-consumers", Audit: t + "-audit"}.Tables()
 	s.ConsumersTable = s.newTable("ConsumersTable", tables[0])
 	s.AuditTable = s.newTable("AuditTable", tables[1])
-	s.TroubleTable = s.newTable("TroubleTable", tables[2])
 
 	s.ChainsTable = s.newTable("ChainsTable", xorack.Names{Chains: t + "-chains"}.Tables()[0])
 	s.DedupTable = s.newTable("DedupTable", dedup.Names{Table: t + "-dedup"}.Tables()[0])
-
-	if s.props.QuotasFile != "" {
-		s.QuotasTable = s.newTable("QuotasTable", quota.Names{Quotas: t + "-quotas"}.Tables()[0])
-	}
 }
 
 // newTable makes a table on demand, restorable to any second of the last 35

@@ -21,7 +21,6 @@ func TestNoUpdateReplacesATable(t *testing.T) {
 	want := map[string]fixed{
 		"MessagesTable":  {"streamsort-messages", "queue:S seq:N", "KEYS_ONLY", ""},
 		"CursorsTable":   {"streamsort-cursors", "queue:S", "NEW_AND_OLD_IMAGES", ""},
-		"SweepsTable":    {"streamsort-sweeps", "name:S", "", ""},
 		"ConsumersTable": {"streamsort-consumers", "queue:S consumer:S", "", ""},
 		"AuditTable":     {"streamsort-audit", "queue:S operation:S", "", ""},
 		"TroubleTable":   {"streamsort-trouble", "state:S at:S", "", "age state:S since:N"},

@@ -256,7 +256,7 @@ func freshTables(t testing.TB, kind ddbtest.Kind) (*delivery.Store, *cursor.Stor
 	suffix := ddbtest.Suffix()
 	names := cursor.Names{
 		Messages: "messages" + suffix, Cursors: "cursors" + suffix,
-		Sweeps: "sweeps" + suffix, Arrivals: "arrivals" + suffix,
+		Trouble: "trouble" + suffix, Arrivals: "arrivals" + suffix,
 	}
 	consumers := delivery.Names{Consumers: "consumers" + suffix, Audit: "operations" + suffix}
 	all := append(append(consumers.Tables(), names.Tables()...), names.ArrivalsTable())

@@ -26,6 +26,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/past"
+	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/delivery/pull"
@@ -43,8 +44,8 @@ const (
 // consumersTable is the consumers'.
 var consumersTable = delivery.Names{}.Tables()[0]
 
-// sweepsTable is that of the sweep's notes.
-var sweepsTable = cursor.Names{}.Tables()[2]
+// troubleTable has the sweep's notes.
+var troubleTable = cursor.Names{}.Tables()[2]
 
 // model is the consumer, and what more the invariants need to know.
 type model struct {
@@ -199,7 +200,7 @@ func (m *model) restore(t tables) {
 	}
 	// The sweep's notes go too: they say that it has seen what came since.
 	for _, walk := range []string{"gaps", "full"} {
-		note := ddb.Delete{Op: ddb.Op{Op: "restore", Table: &sweepsTable}, Key: ddb.Fields{"name": ddb.Text(walk)}.Item()}
+		note := ddb.Delete{Op: ddb.Op{Op: "restore", Table: &troubleTable}, Key: trouble.Key(trouble.SweepKey, walk)}
 		if _, err := m.Do(context.Background(), note); err != nil {
 			panic(err) // unreachable: nothing goes wrong in memory
 		}

@@ -46,7 +46,7 @@ func start(tb testing.TB, program string) {
 	process.Stdout, process.Stderr = &said, &said
 	process.Env = []string{
 		"AWS_LAMBDA_RUNTIME_API=" + strings.TrimPrefix(lambda.URL, "http://"), "LAMBDA_TASK_ROOT=" + folder, "AWS_REGION=us-east-1",
-		"AWS_ACCESS_KEY_ID=id", "AWS_SECRET_ACCESS_KEY=secret", "STREAMSORT_MESSAGES_TABLE=m", "STREAMSORT_CURSORS_TABLE=c", "STREAMSORT_SWEEPS_TABLE=s",
+		"AWS_ACCESS_KEY_ID=id", "AWS_SECRET_ACCESS_KEY=secret", "STREAMSORT_MESSAGES_TABLE=m", "STREAMSORT_CURSORS_TABLE=c", "STREAMSORT_TROUBLE_TABLE=s",
 		"STREAMSORT_CONSUMERS_TABLE=n", "STREAMSORT_AUDIT_TABLE=a", "STREAMSORT_ARRIVALS_TABLE=r",
 	}
 	if err := process.Start(); err != nil {

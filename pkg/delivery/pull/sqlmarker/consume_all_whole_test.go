@@ -58,7 +58,7 @@ func onServer(endpoint, suffix string, began time.Time) (*delivery.Deliverer, *c
 }
 
 func queueTables(suffix string) cursor.Names {
-	return cursor.Names{Messages: "messages" + suffix, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix, Arrivals: "arrivals" + suffix}
+	return cursor.Names{Messages: "messages" + suffix, Cursors: "cursors" + suffix, Trouble: "trouble" + suffix, Arrivals: "arrivals" + suffix}
 }
 
 func consumerTables(suffix string) delivery.Names {

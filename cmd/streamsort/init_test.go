@@ -6,19 +6,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // TestInit: each language's project is whole, says what to type next, and its template deploys it
 // by parameters that a release's has.
 func TestInit(t *testing.T) {
-	page, err := os.ReadFile("../../docs/how-to/without-cdk.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	sums, err := os.ReadFile("../../go.sum")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := check.Get(os.ReadFile("../../docs/how-to/without-cdk.md"))
+	sums := check.Get(os.ReadFile("../../go.sum"))
 	t.Chdir(t.TempDir())
 	for language, want := range map[string]struct{ consumer, test, run string }{
 		"python": {"consumer.py", "test_consumer.py", "local --watch --consumer orders=consumer.py\n"},
@@ -30,11 +26,7 @@ func TestInit(t *testing.T) {
 			t.Errorf("%s: exit code %d, %s%s", language, code, out, errOut)
 		}
 		read := func(name string) string {
-			text, err := os.ReadFile(filepath.Join("new", language, name))
-			if err != nil {
-				t.Fatal(err)
-			}
-			return string(text)
+			return string(check.Get(os.ReadFile(filepath.Join("new", language, name))))
 		}
 		_, _ = read(want.consumer), read(want.test)
 		if readme := read("README.md"); !strings.Contains(readme, want.run) || !strings.Contains(readme, beforeRelease) || strings.Count(readme, "\n") > 17 {

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // blockedQueues answers as the API does where the consumer c is blocked in q0, q1 and q2; operate is
@@ -51,9 +53,8 @@ func TestBulkIsADryRunFirst(t *testing.T) {
 	code, out, errOut := redriveAll(t.Context(), url)
 	want := "redrive would be done to 3 consumers, 1000 a second, and is not done yet\n" +
 		"  q0@7\tc\tHTTP 500\\x1b[2J\n  q1@7\tc\tHTTP 500\\x1b[2J\n  q2@7\tc\tHTTP 500\\x1b[2J\n"
-	if code != exitDone || out != want || errOut != "nothing is done: --yes does it\n" {
-		t.Errorf("exit code %d, %q, %q", code, out, errOut)
-	}
+	check.That(t, code == exitDone && out == want && errOut == "nothing is done: --yes does it\n",
+		"exit code %d, %q, %q", code, out, errOut)
 	want = `"action":"redrive","rate":1000,"selected":3,"first":[{"queue":"q0","consumer":"c","seq":7,"error":"HTTP 500\u001b[2J"}`
 	if code, out, _ := redriveAll(t.Context(), url, "-o", "json"); code != exitDone || !strings.Contains(out, want) {
 		t.Errorf("exit code %d, %s", code, out)
@@ -81,13 +82,10 @@ func TestBulkReport(t *testing.T) {
 		"redrive of 3 consumers: 1 done, 0 done already, 1 changed meanwhile, 1 failed\n",
 		"  q1\tc\tchanged: 409: the consumer is not blocked\n", "  q2\tc\tfailed: 409: settle it\n",
 	} {
-		if !strings.Contains(out, want) {
-			t.Errorf("it has no %q: %s", want, out)
-		}
+		check.That(t, strings.Contains(out, want), "it has no %q: %s", want, out)
 	}
-	if code != exitRefused || name == nil || !strings.HasPrefix(asked["q0"], name[1]+"-") {
-		t.Fatalf("exit code %d, %s, %v", code, errOut, asked)
-	}
+	check.Need(t, code == exitRefused && name != nil && strings.HasPrefix(asked["q0"], name[1]+"-"),
+		"exit code %d, %s, %v", code, errOut, asked)
 	refuses = false
 	first := asked["q2"]
 	code, out, errOut = redriveAll(t.Context(), url, "--yes", "--run", name[1])
@@ -107,11 +105,9 @@ func TestBulkInterrupted(t *testing.T) {
 	code, out, errOut := redriveAll(ctx, url, "--yes", "--rate", "1")
 	report := regexp.MustCompile(`of 3 consumers: [12] done, 0 done already, 0 changed meanwhile, 0 failed\n`)
 	goOn := regexp.MustCompile(`^streamsort: interrupted; to go on: the same command with --run [0-9a-z]+\n$`)
-	if code != exitRefused || !report.MatchString(out) || !goOn.MatchString(errOut) {
-		t.Errorf("exit code %d, %s, %s", code, out, errOut)
-	}
+	check.That(t, code == exitRefused && report.MatchString(out) && goOn.MatchString(errOut),
+		"exit code %d, %s, %s", code, out, errOut)
 	code, _, errOut = redriveAll(ctx, url, "--yes")
-	if code != exitRefused || !strings.Contains(errOut, "interrupted: nothing is done") {
-		t.Errorf("exit code %d, %s", code, errOut)
-	}
+	check.That(t, code == exitRefused && strings.Contains(errOut, "interrupted: nothing is done"),
+		"exit code %d, %s", code, errOut)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/fantree"
 	"github.com/streamsort/streamsort/internal/printable"
+	"github.com/streamsort/streamsort/internal/view"
 )
 
 // printChain prints what is known of a chain, and its tree.
@@ -44,7 +45,7 @@ func (c chain) about(clock clock) string {
 		said = append(said, "took "+age(c.AgeSeconds))
 	}
 	if c.Idle != "" {
-		said = append(said, "times out "+c.Idle+" after its last progress")
+		said = append(said, "times out "+view.Duration(c.Idle)+" after its last progress")
 	}
 	text := fmt.Sprintf("%s: %s, %s\n  %s\n", printable.Text(c.Tag), c.State, c.counted(), strings.Join(said, ", "))
 	if c.Reason != "" {

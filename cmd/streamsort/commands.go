@@ -45,7 +45,7 @@ type commands struct {
 	Consumer consumerCommand `cmd:"" group:"look" help:"List consumers, or print those of a queue; create or remove one, or settle a claim in quarantine."`
 	Inspect  inspectCommand  `cmd:"" group:"look" help:"Print a message, QUEUE@SEQ: when it came, what is in it, which consumers have it, their attempts, and what operators did about it."`
 	Chain    chainCommand    `cmd:"" group:"look" help:"List chains that are open, failed or timed out; or print one, with the parts of a fan in it, as a tree."`
-	Top      topCommand      `cmd:"" group:"look" help:"Show on a terminal how fast the stack is, and which consumers lag; or draw the rate and the lag of one queue."`
+	Top      topCommand      `cmd:"" group:"look" help:"List the consumers that are farthest behind. It reads all: a read unit a queue."`
 	UI       uiCommand       `cmd:"" name:"ui" group:"look" help:"Serve a live page of the stack on this machine, until it is interrupted."`
 	Cheat    cheatCommand    `cmd:"" group:"look" help:"Print ten lines for an incident."`
 

@@ -165,6 +165,14 @@ func known(seq *jsonseq.Seq) string {
 	return strconv.FormatInt(int64(*seq), 10)
 }
 
+// failedSeqs is the message at the head, or the batch that failed as a whole.
+func failedSeqs(seq, to *jsonseq.Seq) string {
+	if to != nil {
+		return known(seq) + " to " + known(to)
+	}
+	return known(seq)
+}
+
 // pages asks for one page after the other, and calls hand for each element of the list
 // under name.
 func (s *session) pages(path string, query url.Values, name string, hand func(json.RawMessage) error) error {

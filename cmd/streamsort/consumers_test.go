@@ -8,6 +8,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/view"
 )
 
@@ -55,9 +56,7 @@ func TestTimesThatPassed(t *testing.T) {
 		"when":        {table.when(passed), "27s ago"},
 		"when, never": {table.when("never"), "at never"},
 	} {
-		if c.got != c.want {
-			t.Errorf("%s: %q, want %q", name, c.got, c.want)
-		}
+		check.That(t, c.got == c.want, "%s: %q, want %q", name, c.got, c.want)
 	}
 }
 
@@ -71,9 +70,8 @@ var failing = map[string]string{
 		{"attempt":3,"at":"2026-01-01T00:00:20Z","from":41,"to":42,"claim":"8-a","died":true}]}],
 		"list":[{"queue":"orders","consumer":"billing","state":"paused","also":["blocked"],"seq":42,"lag":7,"since":"2026-01-01T00:00:00Z","ageSeconds":9,
 		"attempt":5,"error":"HTTP 500","delivered":41,"position":48}]}`,
-	"/messages":              `{"messages":[{"seq":42,"id":"a","body":1,"enqueuedAt":"2026-01-01T00:00:00Z"}]}`,
-	"/operations":            `{"operations":[]}`,
-	"/_streamsort/functions": `[]`,
+	"/messages":   `{"messages":[{"seq":42,"id":"a","body":1,"enqueuedAt":"2026-01-01T00:00:00Z"}]}`,
+	"/operations": `{"operations":[]}`,
 }
 
 // TestWhy: the state, the cause, the attempts, the next try, what to type, and the runbook's section; of a queue that is well,
@@ -87,13 +85,10 @@ func TestWhy(t *testing.T) {
 		"\n  attempt 3 ended at 2026-01-01T00:00:20Z: nothing was answered, its worker died or ran out of time\n",
 		"\n  next try at 2026-01-01T00:01:00Z\n", "\n    streamsort inspect orders@42\n", "\n  runbook: docs/reference/runbook.md#retrying\n",
 	} {
-		if code != exitDone || !strings.Contains(out, want) {
-			t.Errorf("no %q in exit %d\n%s%s", want, code, out, errOut)
-		}
+		check.That(t, code == exitDone && strings.Contains(out, want),
+			"no %q in exit %d\n%s%s", want, code, out, errOut)
 	}
-	if strings.Contains(out, "audit") {
-		t.Errorf("one that is ok is in\n%s", out)
-	}
+	check.That(t, !strings.Contains(out, "audit"), "one that is ok is in\n%s", out)
 	if out, _, _ := prints(t, "--url", url, "-o", "jsonl", "why", "orders"); !strings.HasPrefix(out, `{"queue":"orders","consumer":"billing","state":"retrying","cause":"failed",`) {
 		t.Errorf("as JSON: %s", out)
 	}
@@ -157,10 +152,8 @@ func TestListOfConsumers(t *testing.T) {
 // TestInspectHasAttempts: those on the message are shown with its consumer.
 func TestInspectHasAttempts(t *testing.T) {
 	out, errOut, _ := prints(t, "--url", answers(t, failing), "inspect", "orders@42")
-	for _, want := range []string{"    attempt 2 ended at 2026-01-01T00:00:10Z, ", "    attempt 3 ended ", "has not had it: it is at 41: attempt 3; failed: HTTP 500", "  not logged: when it was delivered."} {
-		if !strings.Contains(out, want) {
-			t.Errorf("no %q in\n%s%s", want, out, errOut)
-		}
+	for _, want := range []string{"    attempt 2 ended at 2026-01-01T00:00:10Z, ", "    attempt 3 ended ", "has not had it: it is at 41: attempt 3; failed: HTTP 500"} {
+		check.That(t, strings.Contains(out, want), "no %q in\n%s%s", want, out, errOut)
 	}
 }
 
@@ -168,9 +161,7 @@ func TestInspectHasAttempts(t *testing.T) {
 func TestCheat(t *testing.T) {
 	out, _, _ := prints(t, "cheat")
 	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
-	if len(lines) != 10 {
-		t.Errorf("%d lines", len(lines))
-	}
+	check.That(t, len(lines) == 10, "%d lines", len(lines))
 	for _, line := range lines {
 		typed, _, found := strings.Cut(strings.TrimPrefix(line, "streamsort "), "  ")
 		var c commands
@@ -178,8 +169,6 @@ func TestCheat(t *testing.T) {
 		if err == nil {
 			_, err = understands.Parse(strings.Fields(typed))
 		}
-		if err != nil || !found || len(line) > 100 {
-			t.Errorf("%s: %v", line, err)
-		}
+		check.That(t, err == nil && found && len(line) <= 100, "%s: %v", line, err)
 	}
 }

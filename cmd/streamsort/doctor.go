@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -72,6 +73,7 @@ type doctor struct {
 	*session
 	list    *listing
 	worst   diagnosis
+	groups  []view.Group
 	created time.Time // when the latest of the tables was
 }
 
@@ -121,6 +123,28 @@ func graveness(state view.State, ageSeconds float64) diagnosis {
 	return graveStates[state]
 }
 
+// gravenessOf is how grave the failures of a group are.
+func gravenessOf(g view.Group) diagnosis {
+	how := well
+	for _, in := range g.States {
+		how = how.worse(graveness(in.State, g.Age))
+	}
+	if g.Cause == view.Missing {
+		how = critical
+	}
+	return how
+}
+
+// blamed reports whether consumers fail because this function does, and how grave that is.
+func (d *doctor) blamed(function string) (how diagnosis, is bool) {
+	for _, g := range d.groups {
+		if slices.ContainsFunc(g.Examples, func(e view.Example) bool { return strings.Contains(string(e.Error)+" ", ":function:"+function+" ") }) {
+			how, is = how.worse(gravenessOf(g)), true
+		}
+	}
+	return how, is
+}
+
 // api asks for the summary, and reports the states and the groups of errors in it.
 func (d *doctor) api() error {
 	began := time.Now()
@@ -143,12 +167,9 @@ func (d *doctor) api() error {
 	if err := d.states(a); err != nil {
 		return err
 	}
+	d.groups = a.Groups
 	for _, g := range a.Groups {
-		how := graveness(g.State, g.Age)
-		if g.Cause == view.Missing {
-			how = critical
-		}
-		if err := d.say("errors of "+g.Consumer, how, "%s", grouped(g)); err != nil {
+		if err := d.say("errors of "+g.Consumer, gravenessOf(g), "%s", grouped(g)); err != nil {
 			return err
 		}
 	}
@@ -208,14 +229,17 @@ func (d *doctor) clock() error {
 	}
 	// The header has whole seconds.
 	apart := (time.Since(theirs) - time.Since(began)/2 - 500*time.Millisecond).Round(time.Second)
-	how := well
+	how, where := well, "ahead of"
 	switch {
 	case apart.Abs() >= clocksFar:
 		how = critical
 	case apart.Abs() >= clocksApart:
 		how = warning
 	}
-	return d.say("clock", how, "this machine's is %v ahead of the API's", apart)
+	if apart < 0 {
+		where = "behind"
+	}
+	return d.say("clock", how, "this machine's is %s %s the API's", age(apart.Abs().Seconds()), where)
 }
 
 // tables looks whether the stack's tables are there, and as they must be, and whether the sweep runs.
@@ -241,7 +265,8 @@ func (d *doctor) tables() error {
 		return err
 	}
 	progress, err := store.Requests(queuelog.Inside{}).SweepProgress(d.ctx, "gaps")
-	age := time.Since(progress.Finished).Round(time.Second)
+	passed := time.Since(progress.Finished)
+	ago := age(passed.Seconds()) + " ago"
 	switch {
 	case err != nil:
 		return d.say("sweep", unknown, "%v", err)
@@ -249,12 +274,12 @@ func (d *doctor) tables() error {
 		return d.say("sweep", well, "no pass has ended yet: the stack is new")
 	case progress.Finished.IsZero():
 		return d.say("sweep", warning, "no pass has ended yet")
-	case age > sweepDead:
-		return d.say("sweep", critical, "the last pass ended %v ago: it does not run", age)
-	case age > sweepLate:
-		return d.say("sweep", warning, "the last pass ended %v ago", age)
+	case passed > sweepDead:
+		return d.say("sweep", critical, "the last pass ended %s: it does not run", ago)
+	case passed > sweepLate:
+		return d.say("sweep", warning, "the last pass ended %s", ago)
 	}
-	return d.say("sweep", well, "the last pass ended %v ago", age)
+	return d.say("sweep", well, "the last pass ended %s", ago)
 }
 
 // table looks whether a table is there, active, and has its stream.
@@ -312,6 +337,9 @@ func (d *doctor) functions() error {
 		how := well
 		if n.Failing > fewFailures || n.Failing > 0 && n.Failing >= n.Requests-n.Running {
 			how = critical
+		}
+		if blamed, is := d.blamed(f.Name); is {
+			how = blamed
 		}
 		if err := d.say("function "+f.Name, how, "%d of %d invocations failed, the last %d in a row; `streamsort logs %s` has why",
 			n.Errors, n.Requests, n.Failing, f.Name); err != nil {

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/aws/smithy-go/encoding/cbor"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // metricData answers as CloudWatch does about functions: the invocations of each, and the errors.
@@ -78,13 +80,9 @@ func TestDoctorOfSecrets(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, line := range c.lines {
-				if !strings.Contains(out.String(), line) {
-					t.Errorf("%q is not said, but\n%s", line, &out)
-				}
+				check.That(t, strings.Contains(out.String(), line), "%q is not said, but\n%s", line, &out)
 			}
-			if d.worst != c.how {
-				t.Errorf("the worst is %v, want %v:\n%s", d.worst, c.how, &out)
-			}
+			check.That(t, d.worst == c.how, "the worst is %v, want %v:\n%s", d.worst, c.how, &out)
 		})
 	}
 }

@@ -95,6 +95,9 @@ func (d *doctor) functionErrors(names []string) error {
 			case failed*fewErrors >= invoked:
 				how = warning
 			}
+			if blamed, is := d.blamed(name); is {
+				how = blamed
+			}
 			if err := d.say("function "+name, how, "%.0f of %.0f invocations failed in the last hour; `aws logs tail /aws/lambda/%s` has why", failed, invoked, name); err != nil {
 				return err
 			}

@@ -20,6 +20,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/localstack/ministack"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -41,9 +42,7 @@ func TestDoctorOfStack(t *testing.T) {
 		t.Setenv(name, value)
 	}
 	tables, err := dynamo.New(&dynamo.Options{Endpoint: server.Endpoint})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	all := append(cursor.Names{}.Tables(), cursor.Names{}.ArrivalsTable())
 	all = append(all, delivery.Names{Trouble: "streamsort-trouble"}.Tables()...)
 	if err := table.Create(t.Context(), tables, append(all, xorack.Names{}.Tables()...)...); err != nil {
@@ -52,28 +51,18 @@ func TestDoctorOfStack(t *testing.T) {
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"states":{}}`) }))
 	defer api.Close()
 	template, err := os.ReadFile("testdata/doctor.template.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	outputs, err := server.Deploy(t.Context(), "Watched", bytes.ReplaceAll(template, []byte("API_URL"), []byte(api.URL)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	look := func(want diagnosis, lines ...string) {
 		t.Helper()
 		var out, errOut bytes.Buffer
 		code := run(t.Context(), []string{"--context", "watched", "doctor"}, strings.NewReader(""), &out, &errOut)
 		for _, line := range lines {
-			if !strings.Contains(out.String(), line) {
-				t.Errorf("%q is not said", line)
-			}
+			check.That(t, strings.Contains(out.String(), line), "%q is not said", line)
 		}
-		if code != int(want) || errOut.Len() > 0 {
-			t.Errorf("exit %d, want %d; %q", code, want, &errOut)
-		}
-		if t.Failed() {
-			t.Fatalf("it said\n%s", &out)
-		}
+		check.That(t, code == int(want) && errOut.Len() == 0, "exit %d, want %d; %q", code, want, &errOut)
+		check.Need(t, !t.Failed(), "it said\n%s", &out)
 	}
 	var out, errOut bytes.Buffer
 	if code := run(t.Context(), []string{"context", "add", "watched", "--stack", "Watched"}, strings.NewReader(""), &out, &errOut); code != 0 {

@@ -1,11 +1,15 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // TestDoctor: what an API says of its stack, and how bad that is.
@@ -25,14 +29,14 @@ func TestDoctor(t *testing.T) {
 		"well":             {200, `{"states":{"paused":{"count":3,"ageSeconds":5}}}`, 0, well, "paused\tok\t3, the oldest for 5s; "},
 		"blocked":          {200, `{"states":{"blocked":{"count":3}}}`, 0, warning, "blocked\twarning\t3, the oldest for 0s; `streamsort consumer --state blocked` lists them\n"},
 		"nothing":          {200, `{"states":{}}`, 0, well, "queues\tok\tall queues and consumers are ok\n"},
-		"missing":          {200, `{"states":{},"groups":[{"consumer":"c","state":"blocked","cause":"missing","count":1,"examples":[{"queue":"q","seq":7}]}]}`, 0, critical, "errors of c\tcritical\t1 queue blocked, such as q@7\n"},
+		"missing":          {200, `{"states":{},"groups":[{"consumer":"c","state":"blocked","states":[{"state":"blocked","count":1}],"cause":"missing","count":1,"examples":[{"queue":"q","seq":7}]}]}`, 0, critical, "errors of c\tcritical\t1 queue blocked, such as q@7\n"},
 		"retrying":         {200, `{"states":{"retrying":{"count":1,"ageSeconds":59}}}`, 0, well, "retrying\tok\t1, "},
 		"retrying long":    {200, `{"states":{"retrying":{"count":1,"ageSeconds":60}}}`, 0, warning, "retrying\twarning\t1, "},
-		"group":            {200, `{"states":{},"groups":[{"consumer":"c","state":"blocked","error":"no account #","count":21,"examples":[{"queue":"a","seq":7},{"queue":"b"}]}]}`, 0, warning, "errors of c\twarning\t21 queues blocked: no account #, such as a@7, b\n"},
+		"group":            {200, `{"states":{},"groups":[{"consumer":"c","state":"blocked","states":[{"state":"blocked","count":12},{"state":"held","count":9}],"error":"no account #","count":21,"examples":[{"queue":"a","seq":7},{"queue":"b","seq":1,"to":4}]}]}`, 0, warning, "errors of c\twarning\t21 queues: 12 blocked, 9 held: no account #, such as a@7, b@1 to 4\n"},
 		"refused":          {403, `{"status":403,"title":"no"}`, 0, unknown, "api\tunknown\t"},
 		"fails":            {400, `{"status":400,"title":"no"}`, 0, critical, "api\tcritical\t"},
-		"clocks apart":     {200, `{"states":{}}`, 20 * time.Second, warning, "clock\twarning\tthis machine's is -20s ahead"},
-		"clocks far apart": {200, `{"states":{}}`, -time.Hour, critical, "clock\tcritical\tthis machine's is 1h0m0s ahead"},
+		"clocks apart":     {200, `{"states":{}}`, 20 * time.Second, warning, "clock\twarning\tthis machine's is 20s behind the API's"},
+		"clocks far apart": {200, `{"states":{}}`, -time.Hour, critical, "clock\tcritical\tthis machine's is 1h0m ahead"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			api := serve(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -41,9 +45,8 @@ func TestDoctor(t *testing.T) {
 				_, _ = io.WriteString(w, c.answer)
 			})
 			out, errOut, code := prints(t, "--url", api, "doctor")
-			if code != int(c.code) || errOut != "" || !strings.Contains(out, c.wording) {
-				t.Errorf("exit %d, %q, and\n%s; want %d, and %q", code, errOut, out, c.code, c.wording)
-			}
+			check.That(t, code == int(c.code) && errOut == "" && strings.Contains(out, c.wording),
+				"exit %d, %q, and\n%s; want %d, and %q", code, errOut, out, c.code, c.wording)
 		})
 	}
 }
@@ -63,6 +66,39 @@ func TestDoctorOfFunctionsThatBeganToFail(t *testing.T) {
 			t.Errorf("%s: no %q in\n%s%s", stats, want, out, errOut)
 		}
 	}
+}
+
+// TestDoctorOfAFunctionThatAMessageFails: what a consumer's function does not take is as grave as the consumer's state.
+func TestDoctorOfAFunctionThatAMessageFails(t *testing.T) {
+	for age, want := range map[string]string{"5": "ok", "60": "warning"} {
+		const sink = "arn:aws:lambda:us-east-1:000000000000:function:books"
+		out, errOut, _ := prints(t, "--url", answers(t, map[string]string{
+			"/summary": `{"states":{"retrying":{"count":1,"ageSeconds":` + age + `}},"groups":[{"consumer":"c","state":"retrying","states":[{"state":"retrying","count":1}],
+				"count":1,"ageSeconds":` + age + `,"examples":[{"queue":"q","error":"` + sink + ` failed: no account"}]}]}`,
+			"/_streamsort/functions": `[{"Name":"books","Stats":{"Requests":3,"Errors":3,"Failing":3}},{"Name":"book","Stats":{"Requests":3,"Errors":3,"Failing":3}}]`,
+		}), "doctor")
+		for _, line := range []string{"retrying\t" + want, "errors of c\t" + want, "function books\t" + want, "function book\tcritical"} {
+			check.That(t, strings.Contains(out, line), "after %s s no %q in\n%s%s", age, line, out, errOut)
+		}
+	}
+}
+
+// TestDoctorLooksAgain: what is unwell ends no look at how it goes on, and each is printed.
+func TestDoctorLooksAgain(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	looks := 0
+	api := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/summary" {
+			if looks++; looks == 2 {
+				interrupt()
+			}
+		}
+		_, _ = io.WriteString(w, `{"states":{"blocked":{"count":3}}}`)
+	})
+	var out, errOut bytes.Buffer
+	run(ctx, []string{"--url", api, "doctor", "--every", "100ms"}, nil, &out, &errOut)
+	check.That(t, looks >= 2 && strings.Contains(out.String(), "blocked\twarning\t3"),
+		"%d looks: %s%s", looks, &out, &errOut)
 }
 
 // TestDoctorOfSecretsHere: a stack on this machine is asked for its senders' secrets too.

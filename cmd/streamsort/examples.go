@@ -47,7 +47,8 @@ func (*consumerRemove) Help() string {
 
 // Help implements kong.HelpProvider.
 func (*inspectCommand) Help() string {
-	return examples("streamsort inspect orders@42", "streamsort -o json inspect orders@42")
+	return "When it was delivered is in the log of process, where its trace is sampled, or logQueue names its queue.\n\n" +
+		examples("streamsort inspect orders@42", "streamsort -o json inspect orders@42")
 }
 
 // Help implements kong.HelpProvider.
@@ -59,9 +60,7 @@ func (*chainCommand) Help() string {
 
 // Help implements kong.HelpProvider.
 func (*topCommand) Help() string {
-	return "The consumers come by their lag; s sorts by how fast it changes, by name, and by lag again. q, or Ctrl-C, ends it. " +
-		"One queue is drawn again with each look; elsewhere than on a terminal it is printed once, at the end, and with -o jsonl each look is a document.\n\n" +
-		examples("streamsort top", "streamsort --context prod top --every 5s --prefix shop/", "streamsort top orders --for 0", "streamsort -o jsonl top orders --for 10m")
+	return examples("streamsort top --limit 10", "streamsort --context prod top --every 5s --prefix shop/")
 }
 
 // Help implements kong.HelpProvider.

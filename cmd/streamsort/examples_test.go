@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // TestEveryVerbHasExamples in its help, which are lines that are understood.
@@ -18,9 +20,7 @@ func TestEveryVerbHasExamples(t *testing.T) {
 	verbs := 0
 	var c commands
 	parser, err := kong.New(&c, kong.Vars{"version": ""}, groups)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	for _, verb := range parser.Model.Leaves(true) {
 		verbs++
 		var out, errOut bytes.Buffer
@@ -39,17 +39,13 @@ func TestEveryVerbHasExamples(t *testing.T) {
 			}
 			var fresh commands
 			understands, err := kong.New(&fresh, kong.Vars{"version": ""}, groups)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			if _, err := understands.Parse(words(typed)); err != nil && !strings.Contains(err.Error(), "no such file") {
 				t.Errorf("%s: %q: %v", verb.FullPath(), typed, err)
 			}
 		}
 	}
-	if verbs < 20 {
-		t.Errorf("%d verbs", verbs)
-	}
+	check.That(t, verbs >= 20, "%d verbs", verbs)
 }
 
 // typedIn finds what a page has its reader type: in backticks, or in a block, a line of its own.
@@ -66,15 +62,11 @@ func TestPagesTypeVerbs(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	lines := 0
 	for _, page := range pages {
 		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		for _, found := range typedIn.FindAllStringSubmatch(string(text), -1) {
 			line, _, _ := strings.Cut(found[1]+found[2], " #")
 			for _, end := range []string{" | ", " && ", " …"} {
@@ -85,9 +77,7 @@ func TestPagesTypeVerbs(t *testing.T) {
 			}
 		}
 	}
-	if lines < 10 {
-		t.Errorf("only %d lines were found", lines)
-	}
+	check.That(t, lines >= 10, "only %d lines were found", lines)
 }
 
 // understood reports whether a line parses, but for what is missing in it.
@@ -95,9 +85,7 @@ func understood(t *testing.T, line []string) bool {
 	t.Helper()
 	var c commands
 	parser, err := kong.New(&c, kong.Vars{"version": ""}, groups, kong.Exit(func(int) {}), kong.Writers(io.Discard, io.Discard))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	for i := range line {
 		line[i], _, _ = strings.Cut(line[i], "|") // one of several
 	}

@@ -13,8 +13,10 @@ import (
 // TestInit: each language's project is whole, says what to type next, and its template deploys it
 // by parameters that a release's has.
 func TestInit(t *testing.T) {
-	page := check.Get(os.ReadFile("../../docs/how-to/without-cdk.md"))
-	sums := check.Get(os.ReadFile("../../go.sum"))
+	page, err := os.ReadFile("../../docs/how-to/without-cdk.md")
+	check.OK(t, err)
+	sums, err := os.ReadFile("../../go.sum")
+	check.OK(t, err)
 	t.Chdir(t.TempDir())
 	for language, want := range map[string]struct{ consumer, test, run string }{
 		"python": {"consumer.py", "test_consumer.py", "local --watch --consumer orders=consumer.py\n"},
@@ -26,7 +28,9 @@ func TestInit(t *testing.T) {
 			t.Errorf("%s: exit code %d, %s%s", language, code, out, errOut)
 		}
 		read := func(name string) string {
-			return string(check.Get(os.ReadFile(filepath.Join("new", language, name))))
+			text, err := os.ReadFile(filepath.Join("new", language, name))
+			check.OK(t, err)
+			return string(text)
 		}
 		_, _ = read(want.consumer), read(want.test)
 		if readme := read("README.md"); !strings.Contains(readme, want.run) || !strings.Contains(readme, beforeRelease) || strings.Count(readme, "\n") > 17 {
@@ -49,9 +53,8 @@ func TestInit(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name := range template.Resources.Streamsort.Properties.Parameters {
-			if !strings.Contains(string(page), "| `"+name+"` |") {
-				t.Errorf("%s: docs/how-to/without-cdk.md knows no parameter %s", language, name)
-			}
+			check.That(t, strings.Contains(string(page), "| `"+name+"` |"),
+				"%s: docs/how-to/without-cdk.md knows no parameter %s", language, name)
 		}
 		if p := languages[language]; template.Resources.Orders.Properties != struct{ Runtime, Handler, Code string }{p.runtime, p.handler, p.code} {
 			t.Errorf("%s: %+v", language, template.Resources.Orders.Properties)

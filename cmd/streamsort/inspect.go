@@ -59,18 +59,11 @@ func (c *inspectCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	t, err := s.times(p)
+	consumers, said, err := s.hadBy(p, skipped)
 	if err != nil {
 		return err
 	}
-	if t.Advanced != "" {
-		text += "  in order by its own put, answered " + s.clock.at(t.Advanced) + "\n"
-	}
-	consumers, said, err := s.hadBy(p, skipped, t, document["state"] == "in-order")
-	if err != nil {
-		return err
-	}
-	document["consumers"], document["operations"], document["times"] = consumers, operations, t
+	document["consumers"], document["operations"] = consumers, operations
 	raw, err := json.Marshal(document)
 	if err != nil {
 		return err
@@ -132,6 +125,16 @@ func (m message) beside() string {
 	return said.String()
 }
 
+// whose says whose trace a message is a part of.
+func whose(traceparent string) string {
+	parts := strings.Split(traceparent, "-")
+	sampled := "not sampled"
+	if cursor.TraceOf(traceparent, "").Sampled() {
+		sampled = "sampled"
+	}
+	return fmt.Sprintf("trace %s, span %s of its producer, %s", parts[1], parts[2], sampled)
+}
+
 // beyond says what a message is whose turn has not come: missing, or stored beyond what is missing.
 func (s *session) beyond(p placed, q queue) (state, text string, err error) {
 	if !q.GapOpen {
@@ -187,9 +190,8 @@ func (s *session) eachConsumer(queue string, look func(it consumer, delivered in
 }
 
 // hadBy says which consumers had the message, and what the others are at.
-func (s *session) hadBy(p placed, skipped map[string]bool, t times, inOrder bool) (documents []json.RawMessage, text string, err error) {
+func (s *session) hadBy(p placed, skipped map[string]bool) (documents []json.RawMessage, text string, err error) {
 	documents = []json.RawMessage{}
-	unknown := false
 	var said strings.Builder
 	err = s.eachConsumer(p.queue, func(it consumer, delivered int64, raw json.RawMessage) {
 		what := ""
@@ -214,17 +216,8 @@ func (s *session) hadBy(p placed, skipped map[string]bool, t times, inOrder bool
 		if log := s.log(its); log != "" {
 			fmt.Fprintf(&said, "    log: %s\n", log)
 		}
-		for _, d := range t.Deliveries {
-			if d.Consumer == it.Consumer.Consumer {
-				fmt.Fprintf(&said, "    %s\n", d.line(s.clock))
-			}
-		}
-		unknown = unknown || delivered >= p.seq && !skipped[it.Consumer.Consumer] && !t.known(it.Consumer.Consumer)
 		documents = append(documents, raw)
 	})
-	if unknown && inOrder {
-		said.WriteString("  not logged: when it was delivered. Turn that on for its queue by logQueue, or send sampled traces\n")
-	}
 	if len(documents) == 0 {
 		said.WriteString("  no consumer\n")
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/bubble"
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 func TestBatchesKeepBytes(t *testing.T) {
@@ -67,14 +68,10 @@ func TestOnlyAPipeLingers(t *testing.T) {
 		t.Fatal(err)
 	}
 	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	defer file.Close()
 	reader, writer, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	defer reader.Close()
 	defer writer.Close()
 	for in, want := range map[io.Reader]time.Duration{file: 0, reader: linger, strings.NewReader(""): 0} {
@@ -94,7 +91,6 @@ func TestByteOrderMark(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil || !slices.Equal(got, []string{"line 2 is not JSON", "1"}) {
-		t.Errorf("%q, %v", got, err)
-	}
+	check.That(t, err == nil && slices.Equal(got, []string{"line 2 is not JSON", "1"}),
+		"%q, %v", got, err)
 }

@@ -74,22 +74,22 @@ func (s *session) limited(l *listing, path string, query url.Values, member stri
 
 // listRows lists queues and consumers with their states, as the view model has them.
 func (s *session) listRows(path, state string, f listFlags, query url.Values) error {
-	heads := []string{"queue", "consumer", "state", "seq", "lag", "since", "error"}
-	return s.list(path, state, f, query, heads, func(it listed) (string, []any) {
-		cells := it.row(s.clock)
-		return fmt.Sprintf(strings.Repeat("\t%v", len(cells))[1:], cells...), cells
-	})
+	return s.list(path, state, f, query, rowHeads, func(it listed) (string, []any) { return it.row(s.clock) })
 }
 
-// row is the element in the columns of listRows; "-" where a thing is not known, or is not.
-func (it listed) row(c clock) []any {
+// rowHeads are the columns of queues and consumers.
+var rowHeads = []string{"queue", "consumer", "state", "seq", "lag", "since", "error"}
+
+// row is the element in these columns, as a line and in cells; "-" where a thing is not known, or is not.
+func (it listed) row(c clock) (string, []any) {
 	since := "-"
 	if !it.Since.IsZero() {
 		since = c.since(written(it.Since))
 	}
-	return []any{
-		cmp.Or(it.Queue.String(), "-"), cmp.Or(it.Consumer, "-"), states(it.Head), known(it.Seq), known(it.Lag), since, cmp.Or(it.failed(c), "-"),
+	cells := []any{
+		cmp.Or(it.Queue.String(), "-"), cmp.Or(it.Consumer, "-"), states(it.Head), failedSeqs(it.Seq, it.To), known(it.Lag), since, cmp.Or(it.failed(c), "-"),
 	}
+	return fmt.Sprintf(strings.Repeat("\t%v", len(cells))[1:], cells...), cells
 }
 
 // failed is why a try failed, which one that was, and when the next one is; empty where none did.

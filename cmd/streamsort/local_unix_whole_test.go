@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/localstack"
 )
 
@@ -33,9 +34,7 @@ func TestTwoLocalStacks(t *testing.T) {
 	begin := func(s *httptest.Server, want string) (forget func()) {
 		t.Helper()
 		name, forget, err := register(place{URL: s.URL})
-		if err != nil || name != want {
-			t.Errorf("the context is %q, want %q, %v", name, want, err)
-		}
+		check.That(t, err == nil && name == want, "the context is %q, want %q, %v", name, want, err)
 		return forget
 	}
 	are := func(want ...string) {
@@ -70,9 +69,7 @@ func TestShowFailed(t *testing.T) {
 		t.Fatal(errOut)
 	}
 	consumer, err := localstack.ParseConsumer("py=" + filepath.Join(folder, "consumer.py"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	var said bytes.Buffer
 	config := localstack.Config{Consumers: []localstack.Consumer{consumer}}
 	show(&session{errOut: &said}, &config)

@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"github.com/streamsort/streamsort/internal/dev/await"
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // printed is what a verb prints, line by line.
@@ -62,9 +63,7 @@ func (s *printed) awaits(t *testing.T, prefix string) {
 func TestLocalConsumers(t *testing.T) {
 	for _, kept := range []string{"GOCACHE", "GOMODCACHE"} { // with another HOME, all would be compiled anew
 		said, err := exec.Command("go", "env", kept).Output()
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		t.Setenv(kept, strings.TrimSpace(string(said)))
 	}
 	t.Setenv("HOME", t.TempDir())
@@ -113,9 +112,7 @@ func TestLocalConsumers(t *testing.T) {
 	asked.awaits(t, "orders 2")
 
 	text, err := os.ReadFile(source)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	write := func(text string) {
 		t.Helper()
 		if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
@@ -171,14 +168,10 @@ func TestLocalHandlerMissing(t *testing.T) {
 // TestPortInUse says what to do.
 func TestPortInUse(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	t.Cleanup(func() { _ = taken.Close() })
 	_, port, err := net.SplitHostPort(taken.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	template := filepath.Join("..", "..", "localstack", "streamsort.template.json")
 	_, errOut, code := prints(t, "local", "--template", template, "--port", port)
 	if said := errOut; code != 1 || !strings.Contains(said, port) || !strings.Contains(said, "\nstreamsort: is another stack running? End it, or take another port by --port\n") {

@@ -19,6 +19,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/streamsort/streamsort/internal/client"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/queuelog"
@@ -45,17 +46,13 @@ func TestLosses(t *testing.T) { runScripts(t, filepath.Join("testdata", "losses"
 func runScripts(t *testing.T, folder string) {
 	t.Helper()
 	root, err := localdb.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	stack, err := localstack.Run(t.Context(), localstack.Config{
 		Templates: []string{filepath.Join(root, "localstack", "streamsort.template.json")},
 		Env:       map[string]string{"SweepFunction.STREAMSORT_EVENT_BUS": ""},
 		Logger:    slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	t.Cleanup(stack.Close)
 	outputs := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		describeStack(w, r, stack.URL())
@@ -65,9 +62,7 @@ func runScripts(t *testing.T, folder string) {
 	if err == nil {
 		_, err = buckets.Request(t.Context(), "s3", made, nil)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	t.Setenv("AWS_ENDPOINT_URL_S3", buckets.Endpoint)
 	testscript.Run(t, testscript.Params{
 		Dir: folder,

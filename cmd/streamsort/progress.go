@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/progress"
+	"golang.org/x/term"
 
 	"github.com/streamsort/streamsort/internal/printable"
 )
@@ -40,6 +41,16 @@ func (s *session) bar(text string, total int64, units progress.Units) *bar {
 		b.writer.Render()
 	}()
 	return b
+}
+
+// columnsOf is how wide a terminal is; any other output has as many as a line of text usually has.
+func columnsOf(out any) int {
+	if file, ok := out.(*os.File); ok {
+		if columns, _, err := term.GetSize(int(file.Fd())); err == nil && columns > 0 {
+			return columns
+		}
+	}
+	return 80
 }
 
 // say changes the text.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/client"
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // interrupted puts three lines, a call each, and is interrupted in the second call, which
@@ -201,9 +202,8 @@ func TestEachLineIsACall(t *testing.T) {
 	}
 	took = nil
 	code, out, _ = putTo(t, api, []string{"a", "b", "c"}, "--events", `{"each":"body[]","queue":"'q'","id":"id","key":"id","keyType":"text"}`)
-	if code != 1 || len(took) != 2 || out != "4 messages: 4 advanced\n" {
-		t.Errorf("sorted by a key: exit code %d, took %s; %s", code, took, out)
-	}
+	check.That(t, code == 1 && len(took) == 2 && out == "4 messages: 4 advanced\n",
+		"sorted by a key: exit code %d, took %s; %s", code, took, out)
 }
 
 // TestOnlyBadLinesAreLeftOut of a numbered queue's call, each named by its own line.
@@ -234,9 +234,8 @@ func TestCallsFitLambda(t *testing.T) {
 			api.ServeHTTP(w, r)
 		})
 		code, out, said := putTo(t, checked, slices.Repeat([]string{body}, 25))
-		if code != 0 || out != "25 messages: 25 advanced\n" || api.calls > 5 {
-			t.Errorf("%s: exit code %d, %d calls, %s%s", name, code, api.calls, out, said)
-		}
+		check.That(t, code == 0 && out == "25 messages: 25 advanced\n" && api.calls <= 5,
+			"%s: exit code %d, %d calls, %s%s", name, code, api.calls, out, said)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/printable"
+	"github.com/streamsort/streamsort/internal/view"
 )
 
 // seq is a seq as the API writes it: a number, or a string of digits.
@@ -58,7 +59,7 @@ func (q queue) text(c clock) string {
 		gap = "a gap " + c.lasting(q.GapAgeSeconds) + q.parked()
 	}
 	return fmt.Sprintf("%s: position %s, %s\n  first %s, policy %s after %s, max ahead %d, %s\n",
-		q.Queue, q.Position, gap, q.First, q.Policy, q.GapAfter, q.MaxAhead, q.Mode)
+		q.Queue, q.Position, gap, q.First, q.Policy, view.Duration(q.GapAfter), q.MaxAhead, q.Mode)
 }
 
 // keyed is a keyed queue in two lines.
@@ -68,7 +69,7 @@ func (q queue) keyed(c clock) string {
 		high = ", keys up to " + printable.Text(string(q.HighKey))
 	}
 	return fmt.Sprintf("%s: position %s, by key, %s, %d late so far\n  first %s, keys of %s%s, settled after %s, late: %s\n",
-		q.Queue, q.Position, waits, q.LateSoFar, q.First, q.KeyType, high, q.Settle, q.Late)
+		q.Queue, q.Position, waits, q.LateSoFar, q.First, q.KeyType, high, view.Duration(q.Settle), q.Late)
 }
 
 // waits is how many messages wait for their places; empty where none do.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/pages"
 )
 
@@ -17,9 +18,7 @@ var updateReference = flag.Bool("update", false, "write the verbs into docs/refe
 func TestReference(t *testing.T) {
 	var c commands
 	parser, err := kong.New(&c, kong.Vars{"version": ""}, groups)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	var titles []string
 	tables := map[string]string{}
 	for _, verb := range parser.Model.Leaves(true) {

@@ -38,7 +38,7 @@ var notAVerb = regexp.MustCompile(`^unexpected argument ([a-z-]+)$`)
 // elsewhere are the verbs that do what a word of other programs means.
 var elsewhere = map[string]string{
 	"list": "queue", "ls": "queue", "status": "queue QUEUE", "show": "queue QUEUE", "gaps": "queue QUEUE", "audit": "queue QUEUE --audit",
-	"summary": "doctor", "verify": "doctor QUEUE", "graph": "top QUEUE", "trace": "inspect QUEUE@SEQ", "get": "inspect QUEUE@SEQ",
+	"summary": "doctor", "verify": "doctor QUEUE", "trace": "inspect QUEUE@SEQ", "get": "inspect QUEUE@SEQ",
 	"create": "consumer create", "remove": "consumer remove", "delete": "consumer remove", "settle": "consumer settle", "release": "consumer settle",
 	"retry": "redrive", "help": "--help", "completion": "--completion",
 }

@@ -27,11 +27,11 @@ func grouped(g view.Group) string {
 	for _, e := range g.Examples {
 		example := e.Queue.String()
 		if e.Seq != nil {
-			example += "@" + known(e.Seq)
+			example += "@" + failedSeqs(e.Seq, e.To)
 		}
 		examples = append(examples, example)
 	}
-	text := fmt.Sprintf("%s %s", count(g.Count, "queue", "queues"), g.State)
+	text := g.Queues()
 	if g.Error != "" {
 		text += ": " + g.Error.String()
 	}

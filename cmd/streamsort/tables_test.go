@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // TestWhereTheTablesAre: a server of one's own takes any keys; an endpoint of AWS, such as
@@ -22,9 +24,8 @@ func TestWhereTheTablesAre(t *testing.T) {
 		t.Helper()
 		t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", endpoint)
 		got, err := s.tables()
-		if err != nil || aws.ToString(got.Endpoint) != endpoint || got.Region != region {
-			t.Fatalf("%q: %+v, %v; want region %s", endpoint, got, err, region)
-		}
+		check.Need(t, err == nil && aws.ToString(got.Endpoint) == endpoint && got.Region == region,
+			"%q: %+v, %v; want region %s", endpoint, got, err, region)
 		if keys, err := got.Credentials.Retrieve(t.Context()); err != nil || keys.AccessKeyID != key {
 			t.Errorf("%q: keys %+v, %v; want %s", endpoint, keys, err, key)
 		}

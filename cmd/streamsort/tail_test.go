@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // TestFollowWaitsForAQueue that nothing was put to yet; without -f that is an error.
@@ -28,9 +30,8 @@ func TestFollowWaitsForAQueue(t *testing.T) {
 	})
 	var out, errOut bytes.Buffer
 	code := run(ctx, []string{"--url", server, "tail", "q"}, nil, &out, &errOut)
-	if code != 1 || !strings.Contains(errOut.String(), "nothing was ever put") {
-		t.Errorf("without -f: exit code %d, %s", code, errOut.String())
-	}
+	check.That(t, code == 1 && strings.Contains(errOut.String(), "nothing was ever put"),
+		"without -f: exit code %d, %s", code, errOut.String())
 	errOut.Reset()
 	code = run(ctx, []string{"--url", server, "tail", "-f", "q"}, nil, &out, &errOut)
 	if code != 0 || out.String() != "1\ta\t7\n" || errOut.String() != "streamsort: waiting for more of q; an interrupt ends it\n" {
@@ -57,8 +58,7 @@ func TestControlCharacters(t *testing.T) {
 		{[]string{"-o", "json", "tail", "q"}, `{"seq":1,"id":"a\u001b[2J\n\t\u202eé","body":"\u009b31m ` + "\u00a0ü\"}\n"},
 	} {
 		out, errOut, code := prints(t, append([]string{"--url", server}, c.arguments...)...)
-		if code != 0 || out != c.want {
-			t.Errorf("%v: exit code %d, %q, want %q; %s", c.arguments, code, out, c.want, errOut)
-		}
+		check.That(t, code == 0 && out == c.want,
+			"%v: exit code %d, %q, want %q; %s", c.arguments, code, out, c.want, errOut)
 	}
 }

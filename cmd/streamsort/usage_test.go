@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // TestUsage: a line that is wrong is exit code 2, with the verb whose help says more, and a
@@ -44,8 +46,6 @@ func TestUsage(t *testing.T) {
 		{"consumer q --state blocked", "are for a list: without a queue"},
 		{"chain t --state open", "are for a list: without a tag"},
 		{"chain --edge x", "--id and --edge are for one chain"},
-		{"top --for 3s", "--for is for one queue"},
-		{"top q --limit 3", "--prefix and --limit are for the whole stack"},
 		{"redrive --state paused --reason r", `--state is "paused": it must be one of blocked, retrying, held with redrive`},
 		{"pause --reason r", "--consumer is missing"},
 		{"rewind --consumer c --reason r", "missing flags: --start=PLACE"},
@@ -77,9 +77,7 @@ func TestUsage(t *testing.T) {
 func TestHelpNamesTheValues(t *testing.T) {
 	var c commands
 	parser, err := kong.New(&c, kong.Vars{"version": ""}, groups)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	for _, verb := range parser.Model.Leaves(true) {
 		for _, f := range verb.Flags {
 			values, ok := strings.CutPrefix(f.Enum, ",")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"time"
 
@@ -42,7 +43,8 @@ func (s *session) watched(every time.Duration, verb func(*session) error) error 
 		var page bytes.Buffer
 		once := *s
 		once.out = &page
-		if err := verb(&once); err != nil {
+		err := verb(&once)
+		if err != nil && !errors.As(err, new(unwell)) { // a look for how bad it is goes on
 			return err
 		}
 		if isTerminal(s.out) && (s.format == asTable || s.format == asText) {

@@ -54,42 +54,6 @@ func TestClaimsConformOverHTTP(t *testing.T) {
 	})
 }
 
-// TestClaimDocuments shows the documents as they travel.
-func TestClaimDocuments(t *testing.T) {
-	onEach(t, func(s *server) {
-		s.put("q", 2)
-		s.create(`{"queue":"q","consumer":"billing"}`)
-		claimed := s.Request("POST", "/claims", "", `{"queue":"q","consumer":"billing","request":"r1","maxMessages":1}`)
-		for _, part := range []string{`"outcome":"OK"`, `"token":"1-r1"`, `"from":1,"to":1`, `"body":"canary"`, `"attempt":1`} {
-			check.That(t, strings.Contains(claimed.Body, part), "no %s in %s", part, claimed.Body)
-		}
-		for _, c := range []struct{ action, more, want string }{
-			{"commit", "", `"outcome":"BUSY","reason":"STARTED"`},
-			{"extend", `,"leaseSeconds":120`, `"outcome":"OK"`},
-			{"prepare", "", `"outcome":"OK"`},
-			{"abort", `,"reason":"why"`, `"outcome":"IN_DOUBT","reason":"PREPARED"`},
-			{"settle", `,"outcome":"COMMITTED"`, `"outcome":"OK"`},
-			{"commit", "", `"outcome":"OK"`},
-		} {
-			a := s.Request("PATCH", "/claims", "", fmt.Sprintf(`{"action":%q,"queue":"q","consumer":"billing","token":"1-r1"%s}`, c.action, c.more))
-			check.That(t, a.Status == 200 && strings.Contains(a.Body, c.want),
-				"%s: %d %s, want %s", c.action, a.Status, a.Body, c.want)
-		}
-		listed := s.Request("GET", "/claims", "queue=q&consumer=billing", "")
-		if !strings.Contains(listed.Body, `"from":2,"to":2`) || strings.Contains(listed.Body, "token") {
-			t.Errorf("listed %s", listed.Body)
-		}
-		for _, direct := range []string{
-			`{"operation":"list","queue":"q","consumer":"billing"}`,
-			`{"operation":"claim","queue":"q","consumer":"billing","request":"r2"}`,
-			`{"operation":"onClaim","action":"prepare","queue":"q","consumer":"billing","token":"2-r2"}`,
-		} {
-			check.Has(t, s.Invoke(direct), `"outcome":"OK"`, direct)
-		}
-		check.That(t, !strings.Contains(s.logs.String(), "canary"), "a payload is in the logs")
-	})
-}
-
 // TestMessagesTravelUnchanged: over HTTP they are what they are on the tables.
 func TestMessagesTravelUnchanged(t *testing.T) {
 	onEach(t, func(s *server) {

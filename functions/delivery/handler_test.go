@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"net/url"
 	"strings"
 	"testing"
@@ -193,38 +192,6 @@ func TestEveryShapeOfEvent(t *testing.T) {
 		{`[]`, `"status":400`},
 	} {
 		check.Has(t, s.Invoke(c.event), c.want, c.event)
-	}
-}
-
-// TestRepeatsUnderAnID: whatever request of an operation goes wrong, the same order
-// again comes to its end, and is carried out once.
-func TestRepeatsUnderAnID(t *testing.T) {
-	for _, fault := range ddbtest.EveryFault() {
-		t.Run(string(fault), func(t *testing.T) {
-			s := newServer(t, ddbtest.Memory)
-			s.put("q", 9)
-			s.create(`{"queue":"q","consumer":"billing","start":2}`)
-			s.block("q", "billing", 2)
-			for nth, rewinds := 1, 0; ; nth++ {
-				order := fmt.Sprintf(`,"start":3,"id":"op-%d"`, nth)
-				s.faults.Fail(nth, fault)
-				a := s.operate("rewind", order)
-				if s.faults.Pending() {
-					s.faults.Fail(0, fault)
-					break
-				}
-				if a.Status != http.StatusOK {
-					s.Want("at fault", a, 503, "problems/unavailable", fmt.Sprintf(`"id":"op-%d"`, nth))
-					a = s.operate("rewind", order)
-				}
-				rewinds++
-				s.Want("again", a, 200, `"delivered":2`, fmt.Sprintf(`"rewinds":%d`, rewinds))
-			}
-			s.faults.Fail(1, ddbtest.Throttled)
-			a := s.status()
-			s.Want("throttled", a, 503, "problems/unavailable")
-			check.That(t, a.Headers["retry-after"] != "", "no Retry-After: %v", a.Headers)
-		})
 	}
 }
 

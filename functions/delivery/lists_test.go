@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -127,11 +128,54 @@ func TestListsOfTrouble(t *testing.T) {
 		s.deliver("@acme/w", "e", func(delivery.Batch) error { return shownError{} })
 		for as, want := range map[string]string{"": "dial 10.1.2.3:443: refused: by us", "acme": "dial (an address): refused"} {
 			s.Want("a row by "+as, s.requestAs(as, "/consumers", "state=retrying"), 200, `"state":"retrying","cause":"failed","since":"`, `"seq":1,"lag":1,`, `"attempt":1,"nextTry":"`, `"error":"`+want+`","group":"dial `)
-			s.Want("the group by "+as, s.requestAs(as, "/summary", ""), 200, `"groups":[{"consumer":"c","state":"held","cause":"open","count":1,`, `{"consumer":"e","state":"retrying","cause":"failed","error":"dial `, `"error":"`+want+`","since":"`)
+			s.Want("the group by "+as, s.requestAs(as, "/summary", ""), 200, `"groups":[{"consumer":"c","state":"held","states":[{"state":"held","count":1}],"cause":"open","count":1,`, `{"consumer":"e","state":"retrying","states":[{"state":"retrying","count":1}],"cause":"failed","error":"dial `, `"error":"`+want+`","since":"`)
 		}
 		s.Want("summary", s.Request("GET", "/summary", "", ""), 200, `"paused":{"count":11,"oldest":"`, `"held":{"count":1,`, `"retrying":{"count":1,`, `"blocked":{"count":0}`, `"gap":{"count":0}`, `"failed":{"count":1,"oldest":"`, `"timed-out":{"count":1,`)
 		s.Want("summary of a tenant", s.requestAs("acme", "/summary", ""), 200, `"paused":{"count":4,`, `"held":{"count":1,`, `"failed":{"count":1,`, `"timed-out":{"count":0}`)
 		s.Want("summary of a prefix", s.requestAs("acme", "/summary", "prefix=y"), 200, `"paused":{"count":2,`)
+	})
+}
+
+// TestOneCauseIsOneGroup: queues that fail alike are one group, whether they are blocked, or held since then.
+func TestOneCauseIsOneGroup(t *testing.T) {
+	onEach(t, func(s *server) {
+		s.opens("c")
+		for i := range 21 {
+			row := trouble.Row{State: trouble.Blocked, Queue: fmt.Sprintf("q%02d", i), Consumer: "c", Seq: 3, Since: s.now, Error: fmt.Sprintf("order %d is bad", i)}
+			if i >= 12 {
+				row.State = trouble.Failing // the open breaker holds it
+			}
+			s.note(row)
+		}
+		s.Want("the summary", s.Request("GET", "/summary", "", ""), 200, `"groups":[{"consumer":"c","state":"blocked","states":[{"state":"blocked","count":12},{"state":"held","count":9}],"cause":"failed","error":"order # is bad","count":21,`)
+	})
+}
+
+// TestABatchThatFailsIsOne: until one message fails alone, lists and groups name the batch.
+func TestABatchThatFailsIsOne(t *testing.T) {
+	onEach(t, func(s *server) {
+		s.put("q", 4)
+		check.Get(s.deliverer.Create(t.Context(), "q", "c", delivery.First))
+		for i, want := range []string{`"seq":1,"to":4,`, `"seq":1,`} {
+			done := s.deliverer.Deliver(t.Context(), "q", delivery.Reader{
+				Name: "c", MaxMessages: 4 - 3*i, Handle: func(context.Context, delivery.Batch) error { return shownError{} },
+			}, -1)
+			check.OK(t, done.Err)
+			s.Want("the list", s.Request("GET", "/consumers", "state=retrying", ""), 200, want+`"lag":4`)
+			s.Want("the summary", s.Request("GET", "/summary", "", ""), 200, `"examples":[{"queue":"q",`+want+`"error":`)
+			s.now = s.now.Add(time.Hour)
+		}
+	})
+}
+
+// TestAPageIsFilled: rows that are over leave no page empty that others are behind.
+func TestAPageIsFilled(t *testing.T) {
+	onEach(t, func(s *server) {
+		s.pauses("z", "c")
+		for i := range 5 {
+			s.note(trouble.Row{State: trouble.Paused, Queue: fmt.Sprint("over", i), Consumer: "c"})
+		}
+		s.Want("a page", s.Request("GET", "/consumers", "state=paused&limit=2", ""), 200, `"list":[{"queue":"z",`)
 	})
 }
 

@@ -68,6 +68,9 @@ func (s *service) head(scope tenancy.Scope, of delivery.Status, sink request.Hea
 	if of.Lag() > 0 {
 		h.Seq = new(jsonseq.Seq(of.Delivered + 1))
 	}
+	if to := of.Last.Together(of.Delivered); to > 0 && of.State != delivery.Blocked {
+		h.To = new(jsonseq.Seq(to))
+	}
 	if of.Error != "" {
 		why := of.Error
 		if scope.Tenant() != "" {

@@ -33,7 +33,6 @@ import (
 const sources = `{"sources": [
   {"name": "github", "preset": "github", "order": "arrival", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/github",
    "queue": "repository.full_name | 'other'", "attributes": {"event": "@header(X-GitHub-Event)"}},
-  {"name": "octo", "preset": "github", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/octo"},
   {"name": "stripe", "preset": "stripe", "order": "arrival", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/stripe",
    "queue": "'stripe'", "maxBody": 1000},
   {"name": "shop", "preset": "shopify", "order": "arrival", "secret": "arn:aws:ssm:eu-west-1:123456789012:parameter/shop",

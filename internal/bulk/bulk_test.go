@@ -204,9 +204,8 @@ func TestProgress(t *testing.T) {
 func TestBegan(t *testing.T) {
 	s := &server{queues: 3, now: time.Date(2040, 5, 6, 7, 8, 9, 0, time.UTC)}
 	run := s.look(t, Request{})
-	if !run.began.Equal(s.now) || !runTime(run.Name).Equal(s.now) || len(run.Selected) != 3 {
-		t.Errorf("%v, %s, %v", run.began, run.Name, run.Selected)
-	}
+	check.That(t, run.began.Equal(s.now) && runTime(run.Name).Equal(s.now) && len(run.Selected) == 3,
+		"%v, %s, %v", run.began, run.Name, run.Selected)
 	for since, want := range map[string]int{
 		"1h": 3, "1m": 3, "59s": 0, "2040-05-06T07:07:09Z": 3, "2040-05-06T07:07:10Z": 0,
 	} {

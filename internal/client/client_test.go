@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // serve answers one request after the other as the script says, and notes the
@@ -33,9 +35,7 @@ func serve(t *testing.T, script ...func(http.ResponseWriter)) (*Client, *[]strin
 	}))
 	t.Cleanup(server.Close)
 	c, err := New(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return c, &bodies
 }
 
@@ -53,9 +53,7 @@ func TestPutRepeatsWhatIsUnknown(t *testing.T) {
 		says(200, `{"results":[{"status":200,"outcome":"duplicate"}]}`),
 	)
 	outcomes, err := c.Put(t.Context(), []json.RawMessage{[]byte(`{"a": 1}`), []byte(`{"b":2}`), []byte(`{"c":3}`)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	if outcomes[0].Outcome != "advanced" || outcomes[1].Outcome != "duplicate" || outcomes[2].Outcome != "conflict" {
 		t.Errorf("%+v", outcomes)
 	}
@@ -93,9 +91,7 @@ func TestATimeoutReportsWhatWasWrong(t *testing.T) {
 	for name, requests := range map[string]int{"in the second request": 2, "between two": 0} {
 		synctest.Test(t, func(t *testing.T) {
 			c, err := New("http://127.0.0.1:1")
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 			defer cancel()
 			if requests > 0 {
@@ -104,9 +100,8 @@ func TestATimeoutReportsWhatWasWrong(t *testing.T) {
 			}
 			c.http = &http.Client{Transport: &refusing{requests, cancel}}
 			err = c.Call(ctx, http.MethodGet, "/", nil, nil, nil)
-			if !errors.Is(err, ctx.Err()) || !errors.Is(err, errRefused) {
-				t.Errorf("%s: error %v, want the end of the context and what was wrong", name, err)
-			}
+			check.That(t, errors.Is(err, ctx.Err()) && errors.Is(err, errRefused),
+				"%s: error %v, want the end of the context and what was wrong", name, err)
 		})
 	}
 }
@@ -120,16 +115,12 @@ func TestToken(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	c, err := NewWithToken(server.URL, func(context.Context) (string, error) { return "a.b.c", nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	if err := c.Call(t.Context(), "GET", "/queues", nil, nil, &struct{}{}); err != nil || got != "Bearer a.b.c" {
 		t.Errorf("authorization %q, %v", got, err)
 	}
 	c, err = NewWithToken(server.URL, func(context.Context) (string, error) { return "", errors.New("no more tokens") })
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	if err := c.Call(t.Context(), "GET", "/queues", nil, nil, &struct{}{}); err == nil || !strings.Contains(err.Error(), "no more tokens") {
 		t.Errorf("without a token: %v", err)
 	}
@@ -155,18 +146,14 @@ func (a *answering) RoundTrip(*http.Request) (*http.Response, error) {
 func TestPutNamesPlacesInTheWholeCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, err := New("http://127.0.0.1:1")
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		c.http = &http.Client{Transport: &answering{
 			{StatusCode: 200, Body: io.NopCloser(strings.NewReader(`{"results":[{"status":200},{"status":503},{"status":200},{"status":503}]}`))},
 			{StatusCode: 400, Body: io.NopCloser(strings.NewReader(`{"errors":[{"field":"messages[1].seq","index":1,"other":0}]}`))},
 		}}
 		_, err = c.Put(t.Context(), slices.Repeat([]json.RawMessage{json.RawMessage(`1`)}, 4))
 		var problem *Problem
-		if !errors.As(err, &problem) || len(problem.Errors) != 1 {
-			t.Fatalf("%v", err)
-		}
+		check.Need(t, errors.As(err, &problem) && len(problem.Errors) == 1, "%v", err)
 		f := problem.Errors[0]
 		if name, index, ok := f.Of("messages"); !ok || name != "seq" || index != 3 || *f.Other != 1 {
 			t.Errorf("%+v: %q of %d", f, name, index)
@@ -178,9 +165,7 @@ func TestPutNamesPlacesInTheWholeCall(t *testing.T) {
 func TestPutSaysWhereAQueueIsFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, err := New("http://127.0.0.1:1")
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		var answers answering
 		for range defaultAttempts {
 			answers = append(answers, &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(
@@ -205,9 +190,7 @@ func TestCallWaitsAsLongAsItIsTold(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			c, err := New("http://127.0.0.1:1")
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			refused := &http.Response{
 				StatusCode: 429, Header: http.Header{"Retry-After": {header}}, Body: io.NopCloser(strings.NewReader(`{"detail":"no"}`)),
 			}

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // nowhere takes away all that says who we are on AWS.
@@ -121,9 +123,7 @@ func TestWhatIsMissingIsSaid(t *testing.T) {
 		t.Errorf("without a region: %v", err)
 	}
 	c, err := New("https://abc.execute-api.eu-west-1.amazonaws.com")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	var none *NoCredentialsError
 	err = c.Call(t.Context(), "GET", "/queues", nil, nil, nil)
 	if !errors.As(err, &none) || none.Host != "abc.execute-api.eu-west-1.amazonaws.com" || !strings.Contains(err.Error(), "AWS_PROFILE") {

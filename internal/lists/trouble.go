@@ -12,6 +12,7 @@ import (
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/jsonseq"
+	"github.com/streamsort/streamsort/internal/margin"
 	"github.com/streamsort/streamsort/internal/printable"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/internal/view"
@@ -71,31 +72,38 @@ const maxOpen = 100
 // Verify says what is so now of a row; nil where it is over. Rows are never the truth.
 type Verify func(ctx context.Context, row trouble.Row) (*view.Head, error)
 
-// InState answers a page of those in a state. Half a read unit for each 4 KB, about 50 rows: those
-// of other consumers are read too; and what verify reads, for each row of the page, side by side. A nil verify takes each row.
+// InState answers a page of those in a state, which is empty only where no more are behind it, or for lack of time. Half a read
+// unit for each 4 KB, about 50 rows: those of other consumers are read too; and what verify reads, for each row of the page, side
+// by side. A nil verify takes each row.
 func InState(ctx context.Context, c *httpapi.Call, store *trouble.Store, s Selection, now time.Time, verify Verify) (int, any, error) {
-	rows, next, err := s.page(ctx, store, now)
-	if err != nil {
-		return 0, nil, err
-	}
-	heads, errs := make([]*view.Head, len(rows)), make([]error, len(rows))
-	fanout.SideBySide(len(rows), func(i int) {
-		if verify == nil {
-			heads[i] = new(Shown(c, rows[i], now))
-			return
+	a := view.Rows{Status: http.StatusOK, List: []view.Head{}}
+	for goOn := margin.Half(ctx); ; {
+		rows, next, err := s.page(ctx, store, now)
+		if err != nil {
+			return 0, nil, err
 		}
-		heads[i], errs[i] = verify(ctx, rows[i])
-	})
-	if err := errors.Join(errs...); err != nil {
-		return 0, nil, err
-	}
-	a := view.Rows{Status: http.StatusOK, List: []view.Head{}, Next: next}
-	for _, head := range heads {
-		if head != nil {
-			a.List = append(a.List, *head)
+		heads, errs := make([]*view.Head, len(rows)), make([]error, len(rows))
+		fanout.SideBySide(len(rows), func(i int) {
+			if verify == nil {
+				heads[i] = new(Shown(c, rows[i], now))
+				return
+			}
+			heads[i], errs[i] = verify(ctx, rows[i])
+		})
+		for _, head := range heads {
+			if head != nil {
+				a.List = append(a.List, *head)
+			}
+		}
+		a.Next = next
+		err = errors.Join(errs...)
+		if err != nil || len(a.List) > 0 || next == "" || !goOn() {
+			return http.StatusOK, a, err
+		}
+		if err := s.goOn(next); err != nil {
+			return 0, nil, err
 		}
 	}
-	return http.StatusOK, a, nil
 }
 
 // page reads the rows of a page, and returns its next.
@@ -203,6 +211,9 @@ func Shown(c *httpapi.Call, row trouble.Row, now time.Time) view.Head {
 	if is.state != view.Held || row.Seq > 0 {
 		h.Seq = new(jsonseq.Seq(row.Seq))
 	}
+	if row.To > 0 {
+		h.To = new(jsonseq.Seq(row.To))
+	}
 	return h
 }
 
@@ -273,11 +284,11 @@ func Summarize(ctx context.Context, c *httpapi.Call, store *trouble.Store, now t
 	for state, n := range counted.states {
 		a.States[state] = *n
 	}
-	groups := view.NewGrouped(now)
-	for _, row := range counted.failing {
-		groups.Add(Shown(c, row, now))
+	heads := make([]view.Head, len(counted.failing))
+	for i, row := range counted.failing {
+		heads[i] = Shown(c, row, now)
 	}
-	a.Groups, a.MoreGroups = groups.Groups()
+	a.Groups, a.MoreGroups = view.Groups(now, heads)
 	if prefix == "" {
 		a.Rates, err = rates(ctx, store, now)
 	}

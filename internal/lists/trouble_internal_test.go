@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/internal/view"
 )
@@ -25,9 +26,8 @@ func TestASummaryIsBounded(t *testing.T) {
 		}
 	}
 	rows, more, err := all(t.Context(), store, trouble.Failed, "", now)
-	if err != nil || len(rows) != maxCounted/2 || !more {
-		t.Errorf("%d, more %t, %v; want %d, and more", len(rows), more, err, maxCounted/2)
-	}
+	check.That(t, err == nil && len(rows) == maxCounted/2 && more,
+		"%d, more %t, %v; want %d, and more", len(rows), more, err, maxCounted/2)
 	if rows, more, err = all(t.Context(), store, trouble.Failed, "0000", now); err != nil || len(rows) != 50 || more {
 		t.Errorf("of a prefix %d, more %t, %v; want 50", len(rows), more, err)
 	}
@@ -61,9 +61,7 @@ func TestCounts(t *testing.T) {
 	put(trouble.Failing, "h2", "away", "no answer") // held, and no row says so yet
 	put(trouble.CircuitOpen, "", "alone", "")
 	n, err := count(t.Context(), store, "", now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	want := map[view.State]int{view.Gap: 1, view.Blocked: 3, view.Paused: 1, view.Retrying: 1, view.CatchingUp: 1, view.Held: 2, view.InDoubt: 0}
 	for state, wanted := range want {
 		if got := n.states[state]; got == nil || got.Count != wanted {
@@ -80,9 +78,8 @@ func TestCounts(t *testing.T) {
 		view.Held: {"h1: no answer", "h2: no answer"},
 	} {
 		slices.Sort(groups[state])
-		if !slices.Equal(groups[state], wanted) {
-			t.Errorf("%s: %q, want %q", state, groups[state], wanted)
-		}
+		check.That(t, slices.Equal(groups[state], wanted),
+			"%s: %q, want %q", state, groups[state], wanted)
 	}
 }
 
@@ -113,9 +110,8 @@ func TestPagesOfAFleet(t *testing.T) {
 		seen := map[string]int{}
 		for s, pages := (Selection{of: "consumers", State: state, Limit: 100}), 0; ; pages++ {
 			rows, next, err := s.page(t.Context(), store, now)
-			if err != nil || len(rows) > s.Limit || pages > queues/s.Limit+3 {
-				t.Fatalf("%s: page %d has %d rows, %v", state, pages, len(rows), err)
-			}
+			check.Need(t, err == nil && len(rows) <= s.Limit && pages <= queues/s.Limit+3,
+				"%s: page %d has %d rows, %v", state, pages, len(rows), err)
 			for _, row := range rows {
 				seen[row.Queue]++
 			}
@@ -127,12 +123,8 @@ func TestPagesOfAFleet(t *testing.T) {
 			}
 		}
 		for queue, n := range seen {
-			if n > 1 || queue == "" {
-				t.Errorf("%s: %q is listed %d times", state, queue, n)
-			}
+			check.That(t, n <= 1 && queue != "", "%s: %q is listed %d times", state, queue, n)
 		}
-		if len(seen) != want {
-			t.Errorf("%s: %d queues, want %d", state, len(seen), want)
-		}
+		check.That(t, len(seen) == want, "%s: %d queues, want %d", state, len(seen), want)
 	}
 }

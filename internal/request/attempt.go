@@ -44,6 +44,14 @@ func (a Attempts) Latest() (last Attempt) {
 	return last
 }
 
+// Together is up to which seq the last one was, where it had the message behind a seq with others; 0 where it did not.
+func (a Attempts) Together(behind int64) int64 {
+	if last := a.Latest(); last.From == behind && last.To > behind+1 {
+		return last.To
+	}
+	return 0
+}
+
 // With are the attempts with one more, without the oldest where there are too many.
 func (a Attempts) With(next Attempt) Attempts {
 	for i := range a {

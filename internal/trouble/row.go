@@ -61,7 +61,9 @@ type Row struct {
 	// N rises with the consumer, the queue or the chains of a tag.
 	N int64 `ddb:"n,optional"`
 	// Seq is the message that is missing, or that the consumer gets next; 0 for chains and circuits.
+	// To is the last message of a batch that failed as a whole; 0 where it has one.
 	Seq int64 `ddb:"seq,omitzero"`
+	To  int64 `ddb:"to,omitzero"`
 	// Error is why that failed last, MaxError bytes at most; Shown is how many of these the queue's
 	// tenant may read, 0 for all.
 	Error string `ddb:"error,omitzero"`
@@ -77,7 +79,7 @@ func (r Row) Expired(now time.Time) bool { return !r.ExpiresOn.IsZero() && !now.
 // Like reports whether the other row says the same: of a consumer that fails the group of the error
 // counts, so that an attempt after the first writes no row.
 func (r Row) Like(o Row) bool {
-	if r.State == Failing && o.State == Failing && r.Seq == o.Seq && errtext.Group(r.Error) == errtext.Group(o.Error) {
+	if r.State == Failing && o.State == Failing && r.Seq == o.Seq && r.To == o.To && errtext.Group(r.Error) == errtext.Group(o.Error) {
 		return true
 	}
 	return r == o

@@ -20,7 +20,9 @@ type Head struct {
 	Since    time.Time      `json:"since,omitzero"`
 	Age      float64        `json:"ageSeconds,omitempty"`
 	// Seq is the message at the head, or the first one that is missing; nil where none waits.
-	Seq       *jsonseq.Seq `json:"seq,omitempty"`
+	Seq *jsonseq.Seq `json:"seq,omitempty"`
+	// To is the last message of the batch that failed with the one at the head; nil where that failed alone.
+	To        *jsonseq.Seq `json:"to,omitempty"`
 	Lag       *jsonseq.Seq `json:"lag,omitempty"`
 	Delivered *jsonseq.Seq `json:"delivered,omitempty"`
 	Position  *jsonseq.Seq `json:"position,omitempty"`

@@ -2,7 +2,9 @@ package view
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/jsonseq"
@@ -68,11 +70,13 @@ type Minute struct {
 // Group is consumers of one name that fail for one cause.
 type Group struct {
 	Consumer string `json:"consumer"`
-	State    State  `json:"state"`
-	Cause    string `json:"cause,omitempty"`
+	// State is the worst of theirs, States has how many are in each.
+	State  State     `json:"state"`
+	States []InState `json:"states"`
+	Cause  string    `json:"cause,omitempty"`
 	// Error is the group of their errors; empty where none is known.
 	Error printable.Name `json:"error,omitempty"`
-	// Count is how many queues, Since since when the oldest of them is in the state.
+	// Count is how many queues, Since since when the oldest of them is in its state.
 	Count int       `json:"count"`
 	Since time.Time `json:"since"`
 	Age   float64   `json:"ageSeconds"`
@@ -83,7 +87,9 @@ type Group struct {
 // Example is one queue of a group.
 type Example struct {
 	Queue printable.Name `json:"queue,omitempty"`
+	// Seq and To are as those of its [Head].
 	Seq   *jsonseq.Seq   `json:"seq,omitempty"`
+	To    *jsonseq.Seq   `json:"to,omitempty"`
 	Error printable.Name `json:"error,omitempty"`
 	Since time.Time      `json:"since"`
 }
@@ -91,53 +97,59 @@ type Example struct {
 // MaxGroups is how many groups a summary has, MaxExamples how many examples each.
 const MaxGroups, MaxExamples = 100, 3
 
-// Grouped gathers consumers in groups, as they come in any order.
-type Grouped struct {
-	now time.Time
-	of  map[groupKey]*Group
+// InState is how many queues of a group are in a state.
+type InState struct {
+	State State `json:"state"`
+	Count int   `json:"count"`
 }
 
-// groupKey is what the consumers of a group have in common.
+// Queues says how many queues a group has, and in which states: "21 queues: 12 blocked, 9 held".
+func (g Group) Queues() string {
+	text := count(g.Count, "queue")
+	if len(g.States) < 2 {
+		return text + " " + string(g.State)
+	}
+	var each []string
+	for _, in := range g.States {
+		each = append(each, fmt.Sprintf("%d %s", in.Count, in.State))
+	}
+	return text + ": " + strings.Join(each, ", ")
+}
+
+// groupKey is what the consumers of a group have in common: the error, or the state and its cause where none is known.
 type groupKey struct {
 	consumer string
+	error    printable.Name
 	state    State
 	cause    string
-	error    printable.Name
 }
 
-// NewGrouped is without a group yet.
-func NewGrouped(now time.Time) *Grouped { return &Grouped{now, map[groupKey]*Group{}} }
-
-// Add adds a consumer to its group. Those whose circuit breaker holds them are one group of their name, whatever each was answered.
-func (g *Grouped) Add(h Head) {
-	key := groupKey{h.Consumer, h.State, h.Cause, h.Group}
-	if h.State == Held {
-		key.error = ""
-	}
-	group := g.of[key]
-	if group == nil {
-		group = &Group{Consumer: h.Consumer, State: h.State, Cause: h.Cause, Since: h.Since}
-		g.of[key] = group
-	}
-	group.Error = cmp.Or(group.Error, h.Group)
-	group.Count++
-	if h.Since.Before(group.Since) {
-		group.Since = h.Since
-	}
-	group.Age = max(g.now.Sub(group.Since).Seconds(), 0)
-	group.Examples = append(group.Examples, Example{h.Queue, h.Seq, h.Error, h.Since})
-	slices.SortStableFunc(group.Examples, func(a, b Example) int {
-		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Queue, b.Queue))
-	})
-	group.Examples = group.Examples[:min(len(group.Examples), MaxExamples)]
-}
-
-// Groups are the groups, those of the worst state first, of each state the largest, and whether some
-// were left out.
-func (g *Grouped) Groups() (groups []Group, more bool) {
+// Groups gathers consumers in groups, those of the worst state first, of each state the largest, and reports whether some
+// were left out. Those whose circuit breaker holds them are with what else fails as they do, or one group of their name,
+// whatever each was answered.
+func Groups(now time.Time, heads []Head) (groups []Group, more bool) {
 	groups = []Group{}
-	for _, group := range g.of {
-		groups = append(groups, *group)
+	of := map[groupKey]int{}
+	for _, held := range []bool{false, true} {
+		for _, h := range heads {
+			if (h.State == Held) != held {
+				continue
+			}
+			key := groupKey{consumer: h.Consumer, error: h.Group}
+			_, alike := of[key]
+			switch {
+			case held && !alike:
+				key = groupKey{consumer: h.Consumer, state: Held}
+			case !held && (h.Group == "" || h.Cause != Failed):
+				key.state, key.cause = h.State, h.Cause
+			}
+			i, is := of[key]
+			if !is {
+				i, of[key] = len(groups), len(groups)
+				groups = append(groups, Group{Consumer: h.Consumer, State: h.State, Cause: h.Cause, Since: h.Since})
+			}
+			groups[i].add(h, now)
+		}
 	}
 	slices.SortFunc(groups, func(a, b Group) int {
 		return cmp.Or(
@@ -145,8 +157,30 @@ func (g *Grouped) Groups() (groups []Group, more bool) {
 			cmp.Compare(a.Consumer, b.Consumer), cmp.Compare(a.Cause, b.Cause), cmp.Compare(a.Error, b.Error),
 		)
 	})
-	if len(groups) > MaxGroups {
-		return groups[:MaxGroups], true
+	more = len(groups) > MaxGroups
+	return groups[:min(len(groups), MaxGroups)], more
+}
+
+// add adds a consumer.
+func (g *Group) add(h Head, now time.Time) {
+	if h.State.compare(g.State) < 0 {
+		g.State, g.Cause = h.State, h.Cause
 	}
-	return groups, false
+	i := slices.IndexFunc(g.States, func(in InState) bool { return in.State == h.State })
+	if i < 0 {
+		i, g.States = len(g.States), append(g.States, InState{State: h.State})
+	}
+	g.States[i].Count++
+	slices.SortFunc(g.States, func(a, b InState) int { return a.State.compare(b.State) })
+	g.Error = cmp.Or(g.Error, h.Group)
+	g.Count++
+	if h.Since.Before(g.Since) {
+		g.Since = h.Since
+	}
+	g.Age = max(now.Sub(g.Since).Seconds(), 0)
+	g.Examples = append(g.Examples, Example{h.Queue, h.Seq, h.To, h.Error, h.Since})
+	slices.SortStableFunc(g.Examples, func(a, b Example) int {
+		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Queue, b.Queue))
+	})
+	g.Examples = g.Examples[:min(len(g.Examples), MaxExamples)]
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/printable"
 	"github.com/streamsort/streamsort/internal/view"
@@ -61,41 +62,42 @@ func head(queue string, state view.State, group string, ago time.Duration) view.
 	}
 }
 
-// TestGroups: one cause is one group however many queues it has, and its examples are the oldest, a few.
-// What is blocked comes before larger groups that are only tried again.
+// TestGroups: one cause is one group in whatever states its queues are, with how many are in each, and its examples are the oldest,
+// a few. What is blocked comes before larger groups that are only tried again.
 func TestGroups(t *testing.T) {
-	g := view.NewGrouped(now)
-	for i := range 21 {
-		g.Add(head(fmt.Sprintf("q%02d", i), view.Blocked, "boom", time.Duration(i)*time.Minute))
+	var heads []view.Head
+	for i := range 30 { // those held come before what else fails so, and between others
+		state := []view.State{view.Held, view.Blocked, view.Retrying}[i%3]
+		heads = append(heads, head(fmt.Sprintf("q%02d", i), state, "boom", time.Duration(i)*time.Minute))
 	}
-	g.Add(head("other", view.Blocked, "bang", time.Hour))
-	for i := range 30 {
-		g.Add(head(fmt.Sprint("r", i), view.Retrying, "bang", time.Hour))
+	for i := range 40 {
+		heads = append(heads, head(fmt.Sprint("r", i), view.Retrying, "bang", time.Hour))
 	}
 	for i := range 3 { // one name's circuit breaker is one cause, whatever each queue was answered
-		g.Add(head(fmt.Sprint("h", i), view.Held, []string{"", "away", "gone"}[i], time.Minute))
+		heads = append(heads, head(fmt.Sprint("h", i), view.Held, []string{"", "away", "gone"}[i], time.Minute))
 	}
-	groups, more := g.Groups()
-	if len(groups) != 4 || more {
-		t.Fatalf("%d groups, more %t: %+v", len(groups), more, groups)
+	missing := head("m", view.Blocked, "", 0)
+	missing.Cause = view.Missing
+	groups, more := view.Groups(now, append(heads, missing))
+	var got []string
+	for _, g := range groups {
+		got = append(got, fmt.Sprintf("%s %s %q %s", g.State, g.Cause, g.Error, g.Queues()))
 	}
+	want := []string{
+		`blocked failed "boom" 30 queues: 10 blocked, 10 held, 10 retrying`, `blocked missing "" 1 queue blocked`,
+		`held failed "away" 3 queues held`, `retrying failed "bang" 40 queues retrying`,
+	}
+	check.Need(t, slices.Equal(got, want) && !more, "%q, more %t; want %q", got, more, want)
 	first := groups[0]
-	if first.Count != 21 || first.Error != "boom" || !first.Since.Equal(now.Add(-20*time.Minute)) || first.Age != 1200 {
-		t.Errorf("the largest is %+v", first)
-	}
-	if len(first.Examples) != view.MaxExamples || first.Examples[0].Queue != "q20" || first.Examples[0].Error != "boom of q20" {
+	check.That(t, first.Since.Equal(now.Add(-29*time.Minute)) && first.Age == 29*60,
+		"the largest is %+v", first)
+	if len(first.Examples) != view.MaxExamples || first.Examples[0].Queue != "q29" || first.Examples[0].Error != "boom of q29" {
 		t.Errorf("its examples are %+v", first.Examples)
 	}
-	if groups[1].Error != "bang" || groups[1].Count != 1 || groups[3].Count != 30 {
-		t.Errorf("the others are %+v", groups[1:])
-	}
-	if held := groups[2]; held.State != view.Held || held.Count != 3 || held.Error != "away" {
-		t.Errorf("those held are %+v", held)
-	}
 	for i := range view.MaxGroups {
-		g.Add(head("q", view.Retrying, fmt.Sprint("e", i), 0))
+		heads = append(heads, head("q", view.Retrying, fmt.Sprint("e", i), 0))
 	}
-	if groups, more = g.Groups(); len(groups) != view.MaxGroups || !more {
+	if groups, more = view.Groups(now, heads); len(groups) != view.MaxGroups || !more {
 		t.Errorf("%d groups, more %t", len(groups), more)
 	}
 }
@@ -122,16 +124,12 @@ func TestWhy(t *testing.T) {
 		}
 	}
 	want := []string{"blocked c", "blocked g", "in-doubt f", "gap ", "held e", "retrying d", "paused c", "catching-up b"}
-	if !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
+	check.That(t, slices.Equal(got, want), "%q, want %q", got, want)
 	for i, want := range map[int]string{
 		0: `streamsort redrive 'it'\''s' c --reason TEXT`, 1: `streamsort rewind 'it'\''s' g --start 42 --reason TEXT`,
 		2: `streamsort consumer settle 'it'\''s' f 7-ab COMMITTED --reason TEXT`, 6: `streamsort resume 'it'\''s' c --reason TEXT`,
 	} {
-		if reasons[i].Type[0] != want {
-			t.Errorf("%s, want %s", reasons[i].Type[0], want)
-		}
+		check.That(t, reasons[i].Type[0] == want, "%s, want %s", reasons[i].Type[0], want)
 	}
 	if reasons[0].Error != "boom" || !strings.Contains(reasons[0].Text, "42 failed 5 times") || !strings.Contains(reasons[6].Text, "night") {
 		t.Errorf("%+v", reasons)
@@ -150,6 +148,45 @@ func TestWhyOfOneThatIsPaused(t *testing.T) {
 		}
 		if got := view.Why(view.Queue{State: view.OK}, []view.Consumer{c}); len(got) == 0 || !strings.Contains(got[0].Text, want) {
 			t.Errorf("%s: %+v does not say %q", state, got, want)
+		}
+	}
+}
+
+// TestWhyOfABatch: a batch that failed as a whole is named as one, and its first message is not to blame.
+func TestWhyOfABatch(t *testing.T) {
+	alone := view.Consumer{
+		Head:     view.Head{Consumer: "c", State: view.Retrying, Cause: view.Failed, Seq: new(jsonseq.Seq(1)), Error: "boom", Attempt: 2},
+		Attempts: []view.Attempt{{Attempt: 2, From: 1, To: 1}},
+	}
+	batch, away := alone, alone
+	batch.To, batch.Attempts = new(jsonseq.Seq(4)), []view.Attempt{{Attempt: 2, From: 1, To: 4}}
+	away.Sink = &view.Sink{FailingSince: now}
+	held := batch
+	held.State, held.Cause, held.Also = view.Held, view.Open, []view.State{view.Retrying}
+	for i, c := range []struct {
+		of   view.Consumer
+		text string
+		kind string
+	}{
+		{alone, "Message 1 failed 2 times", "[streamsort inspect q@1 streamsort redrive q c --reason TEXT streamsort skip q@1 c --reason TEXT]"},
+		{batch, "The batch of messages 1 to 4 failed 2 times", "[streamsort tail q --from 1 streamsort redrive q c --reason TEXT]"},
+		{away, "Wait, or repair the sink", "[streamsort inspect q@1 streamsort consumer --state retrying --consumer c]"},
+		{held, "The batch of messages 1 to 4 failed 2 times", "[streamsort consumer --state held --consumer c streamsort redrive q c --reason TEXT]"},
+	} {
+		r := view.Why(view.Queue{Queue: "q"}, []view.Consumer{c.of})
+		if len(r) != 1 || !strings.Contains(r[0].Text, c.text) || fmt.Sprint(r[0].Type) != c.kind {
+			t.Errorf("%d: %+v", i, r)
+		}
+	}
+}
+
+// TestDuration: in words, and what is no duration as it is.
+func TestDuration(t *testing.T) {
+	for text, want := range map[string]string{
+		"5m0s": "5 minutes", "1m30s": "1 minute 30 seconds", "48h0m0s": "2 days", "100ms": "100 milliseconds", "0s": "0s", "soon": "soon",
+	} {
+		if got := view.Duration(text); got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
 		}
 	}
 }

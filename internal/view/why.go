@@ -41,7 +41,7 @@ func Why(q Queue, consumers []Consumer) []Reason {
 	for _, c := range consumers {
 		c.Queue = cmp.Or(c.Queue, q.Queue)
 		for _, state := range append([]State{c.State}, c.Also...) {
-			if state != OK {
+			if state != OK && (state != Retrying || c.State != Held) { // what is held is not retried
 				reasons = append(reasons, c.why(state))
 			}
 		}
@@ -84,8 +84,8 @@ func (c Consumer) why(state State) Reason {
 			}
 			break
 		}
-		r.Text = fmt.Sprintf("Message %s failed %s, and waits for an operator. "+
-			"Repair the cause and redrive it, or give the message up.", c.seq(), times(c.Attempt))
+		r.Text = fmt.Sprintf("%s failed %s, and waits for an operator. "+
+			"Repair the cause and redrive it, or give the message up.", c.what(), times(c.Attempt))
 		add("streamsort redrive %s --reason TEXT", both)
 		if c.Seq != nil {
 			at := placed(c.Queue, int64(*c.Seq))
@@ -117,25 +117,21 @@ func (c Consumer) why(state State) Reason {
 		}
 		add("streamsort consumer --state held --consumer %s", argument(printable.Name(c.Consumer)))
 		if c.own() && r.Cause != Waking {
-			r.Text = fmt.Sprintf("Nothing is delivered to consumer %s but one probe at a time, as several queues failed and nothing was taken. "+
-				"Message %s failed %s with the error below: repair what it names, and the next probe notices it. "+
-				"Where the message itself is at fault, skip it; redrive has it tried before those that still fail.", printable.Text(c.Consumer), c.seq(), times(c.Attempt))
+			r.Text = fmt.Sprintf("Nothing is delivered to consumer %s but one probe at a time, "+
+				"as several queues failed and nothing was taken. "+
+				"%s failed %s with the error below: repair what it names, and the next probe notices it. "+
+				"Where the message itself is at fault, skip it; redrive has it tried before those that still fail.",
+				printable.Text(c.Consumer), c.what(), times(c.Attempt))
 			c.acts(add)
 		}
 	case Retrying:
-		r.Text = c.retrying(r.Cause)
-		if c.Seq != nil {
-			add("streamsort inspect %s", placed(c.Queue, int64(*c.Seq)))
-		}
-		if c.own() && r.Cause == Failed {
-			c.acts(add)
-		}
+		r.Text = c.retrying(r.Cause, add)
 	case CatchingUp:
 		r.Text = fmt.Sprintf("%s seqs wait for the consumer, and nothing is wrong: it gets them in turn.", c.lag())
 		if r.Cause == Starting {
 			r.Text = "The consumer finds the place where it begins; it delivers after that."
 		}
-		add("streamsort top %s", argument(c.Queue))
+		add("streamsort queue %s --every 5s", argument(c.Queue))
 	}
 	return r
 }
@@ -145,24 +141,44 @@ func (c Consumer) own() bool {
 	return c.Error != "" && c.Attempt > 0 && c.Cause != SinkAway
 }
 
+// sinkFails reports whether the sink took nothing since a queue of the consumer's name failed:
+// it may be away.
+func (c Consumer) sinkFails() bool {
+	s := c.Sink
+	return s != nil && !s.FailingSince.IsZero() && !s.TakenAt.After(s.FailingSince)
+}
+
 // acts adds what an operator can do to a message that failed. One that failed only with others is not skipped.
 func (c Consumer) acts(add func(format string, arguments ...any)) {
 	both := argument(c.Queue) + " " + argument(printable.Name(c.Consumer))
 	add("streamsort redrive %s --reason TEXT", both)
-	if n := len(c.Attempts); c.Seq != nil && n > 0 && c.Attempts[n-1].From == c.Attempts[n-1].To {
+	if c.Seq != nil && c.To == nil && len(c.Attempts) > 0 {
 		add("streamsort skip %s %s --reason TEXT", placed(c.Queue, int64(*c.Seq)), argument(printable.Name(c.Consumer)))
 	}
 }
 
-// retrying says why a consumer tries a message again.
-func (c Consumer) retrying(cause string) string {
+// retrying says why a consumer tries a message again, and adds what can be done about it.
+func (c Consumer) retrying(cause string, add func(format string, arguments ...any)) string {
+	switch {
+	case c.To != nil:
+		add("streamsort tail %s --from %d", argument(c.Queue), *c.Seq)
+	case c.Seq != nil:
+		add("streamsort inspect %s", placed(c.Queue, int64(*c.Seq)))
+	}
+	switch {
+	case c.sinkFails():
+		add("streamsort consumer --state retrying --consumer %s",
+			argument(printable.Name(c.Consumer)))
+	case c.own() && cause == Failed:
+		c.acts(add)
+	}
 	switch cause {
 	case SinkAway:
-		return fmt.Sprintf("The sink was throttled or could not be reached when message %s was tried. "+
-			"That counts against no message, and is tried again until the sink is back.", c.seq())
+		return fmt.Sprintf("The sink was throttled or could not be reached. Wait, or repair the sink: "+
+			"%s is tried again until the sink is back, and no message is to blame.", c.what())
 	case Died:
-		return fmt.Sprintf("The worker that had message %s answered nothing until its lease was over: it died, or ran out of time. "+
-			"The message is tried again, in the end alone.", c.seq())
+		return fmt.Sprintf("The worker answered nothing until its lease was over: it died, or ran out of time. "+
+			"%s is tried again, in the end alone.", c.what())
 	case Replies:
 		return "A queue that the consumer's replies go to is full. The replies are tried again; nothing else is delivered before."
 	}
@@ -170,8 +186,14 @@ func (c Consumer) retrying(cause string) string {
 	if c.State == Paused {
 		when = "once the consumer is resumed"
 	}
-	return fmt.Sprintf("Message %s failed %s, and is tried again %s. "+
-		"Look at the error; where it is the message's own fault, the consumer blocks when its attempts are used up.", c.seq(), times(c.Attempt), when)
+	blame := "Look at the error; where it is the message's own fault, " +
+		"the consumer blocks when its attempts are used up."
+	if c.sinkFails() {
+		blame = "The sink took nothing from any queue since then. Wait, or repair the sink; " +
+			"skip the message only where it is to blame itself."
+	}
+	return fmt.Sprintf("%s failed %s, and is tried again %s. %s",
+		c.what(), times(c.Attempt), when, blame)
 }
 
 func (h Head) seq() string {
@@ -179,6 +201,14 @@ func (h Head) seq() string {
 		return "at the head"
 	}
 	return strconv.FormatInt(int64(*h.Seq), 10)
+}
+
+// what is the message at the head, or the batch that failed as a whole.
+func (h Head) what() string {
+	if h.To != nil {
+		return fmt.Sprintf("The batch of messages %s to %d", h.seq(), *h.To)
+	}
+	return "Message " + h.seq()
 }
 
 func (h Head) lag() string {
@@ -193,6 +223,35 @@ func times(n int) string {
 		return "once"
 	}
 	return strconv.Itoa(n) + " times"
+}
+
+// count is a number of things.
+func count(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return strconv.Itoa(n) + " " + what
+}
+
+// units are those of durations.
+var units = []struct {
+	lasts time.Duration
+	name  string
+}{{24 * time.Hour, "day"}, {time.Hour, "hour"}, {time.Minute, "minute"}, {time.Second, "second"}, {time.Millisecond, "millisecond"}}
+
+// Duration is a duration of Go, such as 1h0m0s, as people say it; another text as it is.
+func Duration(text string) string {
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return text
+	}
+	var parts []string
+	for _, unit := range units {
+		if n := d / unit.lasts; n > 0 {
+			parts, d = append(parts, count(int(n), unit.name)), d%unit.lasts
+		}
+	}
+	return strings.Join(parts, " ")
 }
 
 // placed is QUEUE@SEQ as a shell takes it.

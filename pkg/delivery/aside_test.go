@@ -242,23 +242,6 @@ func TestACallThatCannotBeAskedFor(t *testing.T) {
 	})
 }
 
-// TestACallThatIsLost: the sweep wakes the queue up, whether its batch was cut off or not.
-func TestACallThatIsLost(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBesideDesk(t)
-		b.put("slow", 1)
-		b.slow["slow"] = 2 * time.Second
-		for seq := range int64(2) {
-			b.put("slow", seq+1)
-			b.records(time.Second, "slow")
-			b.aside("slow c")
-			report := check.Get(b.d.Sweep(t.Context(), delivery.SweepOptions{}))
-			check.That(t, report.Notified == 1, "the sweep woke up %d queues", report.Notified)
-			b.own("slow", endedCaughtUp)
-		}
-	})
-}
-
 // TestApart: where each queue has a sink of its own, nothing is asked or kept of what others learnt; no number of queues that
 // fail keeps another from being tried, and a message that fails blocks when its time is over, though others fail too.
 func TestApart(t *testing.T) {

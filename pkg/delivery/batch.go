@@ -50,7 +50,7 @@ func (b Batch) Defer(work time.Duration) error {
 	if b.deferred == nil {
 		return errors.New("no Deliverer claimed this batch: its claim is committed by its token anyway")
 	}
-	if err := validateWork("defer", work); err != nil {
+	if err := within("defer", work, time.Second, xorack.MaxDeadline); err != nil {
 		return err
 	}
 	*b.deferred = work

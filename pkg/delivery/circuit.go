@@ -10,8 +10,6 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/request"
-	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // Circuit is when a consumer's sink is taken for away, and how it is found to be back. The
@@ -43,18 +41,11 @@ func (c Circuit) withDefaults() Circuit {
 
 // validate reports the first field that is out of its bounds.
 func (c Circuit) validate() error {
-	for _, bound := range []struct {
-		field            string
-		given, low, high int
-	}{
-		{"circuit.queues", c.Queues, request.MinFailing, request.MaxFailing},
-		{"circuit.wakeRate", c.WakeRate, 1, request.MaxWakeRate},
-	} {
-		if bound.given < bound.low || bound.given > bound.high {
-			return &cursor.InvalidError{Field: bound.field, Code: invalid.OutOfRange, Problem: fmt.Sprintf("is %d: it must be from %d to %d", bound.given, bound.low, bound.high)}
-		}
-	}
-	return validateDelays("circuit.probes", c.Probes)
+	return cmp.Or(
+		within("circuit.queues", c.Queues, request.MinFailing, request.MaxFailing),
+		within("circuit.wakeRate", c.WakeRate, 1, request.MaxWakeRate),
+		validateDelays("circuit.probes", c.Probes),
+	)
 }
 
 // wait is how long it is to the next probe: up to a tenth longer than the setting, by what the

@@ -84,22 +84,6 @@ func TestAWorkerCommitsByItsToken(t *testing.T) {
 
 func first(a, _ delivery.Answer, err error) (delivery.Answer, error) { return a, err }
 
-// TestAWorkerIsFasterThanTheHandler: it is notified that the claim is not deferred yet, and asks again.
-func TestAWorkerIsFasterThanTheHandler(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1)
-	p := k.worker()
-	var h delivery.Held
-	k.fails = func(b delivery.Batch) error {
-		h = b.Held()
-		answered(t, "early", delivery.Busy, "STARTED")(p.Commit(t.Context(), h))
-		return nil
-	}
-	k.defersTo(endedDeferred)
-	answered(t, "again", delivery.OK)(p.Commit(t.Context(), h))
-	k.at("q", 1, delivery.Idle)
-}
-
 // TestAWorkerHasMoreTimeBeforeTheHandlerDefers: it keeps what it was given, and no less than the handler says.
 func TestAWorkerHasMoreTimeBeforeTheHandlerDefers(t *testing.T) {
 	for _, more := range []time.Duration{time.Minute, 6 * time.Hour} {

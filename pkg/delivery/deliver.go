@@ -438,10 +438,10 @@ func (run *delivery) fail(ctx context.Context, c Consumer, batch Batch, cause er
 	failure := run.failure(ctx, behind, cause, len(part.Messages) > 0)
 	failure.Passed = passed
 	failure.Last = behind.Last
-	if !isSlow(cause) {
+	if !isA[slowError](cause) {
 		failure.Last = behind.Last.With(run.attempt(c, cause, failure.Now))
 	}
-	run.bad = isPermanent(cause)
+	run.bad = isA[permanent](cause)
 	run.Cause = cause
 	after, made, err := run.store.Fail(ctx, c.Queue, c.Name, c.Token, failure)
 	if err != nil {
@@ -457,7 +457,7 @@ func (run *delivery) fail(ctx context.Context, c Consumer, batch Batch, cause er
 	switch {
 	case !made:
 		run.lost(after)
-	case isSlow(cause):
+	case isA[slowError](cause):
 		run.end(Wait, reasonIsolated)
 	case after.State == Blocked:
 		run.noteBlocked(ctx, c, after)
@@ -478,14 +478,14 @@ func (run *delivery) failure(ctx context.Context, c Consumer, cause error, part 
 	is.part = part
 	failure := request.Failure{Error: shorten(strings.ToValidUTF8(why, "?"), maxError), ReplyQueue: replyQueue, Shown: shownOf(cause, why), Alone: c.alone(), Now: now}
 	switch {
-	case isSlow(cause):
+	case isA[slowError](cause):
 		failure.RetryAt, failure.Away, failure.Error = now, c.Away+1, ""
-	case isPermanent(cause):
+	case isA[permanent](cause):
 		failure.RetryAt, failure.Block = now, c.alone() // it has only to be alone
 		if run.probe > 0 {
 			run.noteFailure(ctx, is)
 		}
-	case isSinkAway(cause):
+	case isA[sinkAway](cause):
 		is.sink = !part
 		known := run.noteFailure(ctx, is)
 		failure.Away = c.Away + 1

@@ -17,14 +17,12 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/bubble"
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
-	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/table"
-	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
 func TestDeliverInOrderInBatches(t *testing.T) {
@@ -155,27 +153,6 @@ func TestAProcessThatDiedIsNotABadMessage(t *testing.T) {
 	k.at("q", 100, delivery.Blocked)
 }
 
-func TestBlockedAfterItsAttempts(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1, 2)
-	k.poison(1, errors.New("no"))
-	// What has others with it is no attempt of the first.
-	for _, wait := range []time.Duration{0, time.Second, time.Second, time.Second, 10 * time.Second} {
-		k.pass(wait - time.Millisecond)
-		if wait > 0 {
-			k.ends("q", endedWait)
-		}
-		k.pass(time.Millisecond)
-		k.deliver("q")
-	}
-	k.gets("q 1,2 #1", "q 1,2 #2", "q 1 #3", "q 1 #4", "q 1 #5")
-	c := k.at("q", 0, delivery.Blocked)
-	check.That(t, c.Error == "no" && c.BlockedSince.Equal(k.now), "%+v; want why, and since when", c)
-	k.pass(time.Hour)
-	k.ends("q", endedBlocked)
-	k.gets()
-}
-
 func TestAPermanentFailureBlocksAtOnce(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1, 2, 3)
@@ -272,33 +249,6 @@ func TestMissing(t *testing.T) {
 	k.gets("q 3,4,5 #1")
 }
 
-func TestBusyAndTakenOver(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1, 2)
-	k.fails = func(delivery.Batch) error {
-		k.fails = nil
-		k.ends("q", endedBusy)
-		k.pass(time.Minute + time.Millisecond)
-		k.ends("q", endedCaughtUp) // another takes over
-		return nil
-	}
-	done := k.ends("q", endedLost)
-	k.gets("q 1,2 #1", "q 1,2 #2")
-	check.That(t, done.Batches == 0 && done.Messages == 0,
-		"%+v; want nothing that counts as delivered", done)
-	k.at("q", 2, delivery.Idle)
-	// The same where the one that wakes up failed.
-	k.put("q", 3)
-	k.fails = func(delivery.Batch) error {
-		k.fails = nil
-		k.pass(time.Minute + time.Millisecond)
-		k.ends("q", endedCaughtUp)
-		return errors.New("no")
-	}
-	k.ends("q", endedLost)
-	check.Is(t, k.at("q", 3, delivery.Idle).Error, "")
-}
-
 // TestWhatArrivesMeanwhileIsHandedOn: the record of a message that comes while
 // a claim is in flight may be dropped, and one whose range the claim has, or that somebody noted, writes nothing.
 func TestWhatArrivesMeanwhileIsHandedOn(t *testing.T) {
@@ -321,40 +271,6 @@ func TestWhatArrivesMeanwhileIsHandedOn(t *testing.T) {
 	}
 	k.ends("q", endedCaughtUp)
 	k.gets("q 1,2 #1", "q 3 #1", "q 4 #1", "q 5 #1")
-}
-
-// TestWhatCameWhileItFailedIsHandedOn: a record that comes before the next try is dropped, and nobody
-// notes it.
-func TestWhatCameWhileItFailedIsHandedOn(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1)
-	k.fails = func(b delivery.Batch) error {
-		if b.Attempt == 1 && b.To == 1 {
-			return errors.New("no")
-		}
-		return nil
-	}
-	k.ends("q", endedFailed)
-	k.put("q", 2)
-	check.Is(t, ending(k.d.Deliver(t.Context(), "q", k.reader(), 2)), endedWait)
-	k.pass(time.Minute)
-	check.Is(t, ending(k.d.Deliver(t.Context(), "q", k.reader(), 1)), endedCaughtUp)
-	k.gets("q 1 #1", "q 1 #2", "q 2 #1")
-}
-
-// TestCatchUp: a consumer that begins, or was away, a long time after the
-// stream forgot its records, gets everything.
-func TestCatchUp(t *testing.T) {
-	k := newDesk(t)
-	const count = 1234
-	k.put("q", upTo(1, count)...)
-	k.pass(10 * 24 * time.Hour)
-	r := k.reader()
-	r.MaxMessages = 100
-	done := k.d.Deliver(t.Context(), "q", r, -1)
-	k.must(done.Err)
-	check.That(t, done.Messages == count && ending(done) == endedCaughtUp,
-		"%d messages, %s; want %d", done.Messages, ending(done), count)
 }
 
 func TestConsumersHavePlacesOfTheirOwn(t *testing.T) {
@@ -544,38 +460,6 @@ func TestQueuesAreDeliveredSideBySide(t *testing.T) {
 			t.Errorf("%v, %v", response, err)
 		}
 	})
-}
-
-// faultyTables are all tables of this package and those around it, in memory; a
-// request can go wrong.
-func faultyTables() *ddbtest.Faults {
-	var queues cursor.Names
-	all := append(delivery.Names{}.Tables(), xorack.Names{}.Tables()...)
-	all = append(append(all, queues.Tables()...), queues.ArrivalsTable())
-	return ddbtest.NewFaults(ddb.NewMemory(all...))
-}
-
-// storesOn are the stores on the tables of an engine.
-func storesOn(t testing.TB, engine ddb.Engine) (*delivery.Store, *cursor.Store) {
-	t.Helper()
-	queues := check.Get(cursor.NewStore(engine, cursor.Names{}))
-	return delivery.NewStore(engine, delivery.Names{}.Tables()), queues
-}
-
-// freshTables makes new tables on a server and returns the stores on them.
-func freshTables(t testing.TB, kind ddbtest.Kind, options *dynamo.Options) (*delivery.Store, *cursor.Store) {
-	t.Helper()
-	if options == nil {
-		options = &dynamo.Options{}
-	}
-	options.Endpoint = ddbtest.Endpoint(t, kind)
-	client := check.Get(dynamo.New(options))
-	suffix := ddbtest.Suffix()
-	names := delivery.Names{Consumers: "consumers" + suffix, Audit: "operations" + suffix}
-	queues := cursor.Names{Messages: "messages" + suffix, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix, Arrivals: "arrivals" + suffix}
-	check.OK(t, table.Create(t.Context(), client, append(append(names.Tables(), queues.Tables()...), queues.ArrivalsTable())...))
-	store := check.Get(cursor.NewDynamo(client, queues))
-	return delivery.NewDynamo(client, names), store
 }
 
 // TestAConsumerThatCannotBeReadStopsNoOther: the sweep handles the others of its queue, and

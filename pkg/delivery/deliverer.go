@@ -98,8 +98,11 @@ func New(store *Store, sorter *cursor.Sorter, options *Options) (*Deliverer, err
 		options = &Options{}
 	}
 	d := &Deliverer{
-		store: &store.requests, sorter: sorter, lease: time.Minute, grace: 10 * time.Second, margin: 2 * time.Second,
-		now: options.Now, newReq: options.NewReq, forEach: options.ForEach, observe: options.Observe,
+		store: &store.requests, sorter: sorter,
+		lease:  cmp.Or(options.Lease, time.Minute),
+		grace:  cmp.Or(options.Grace, 10*time.Second),
+		margin: cmp.Or(options.Margin, 2*time.Second),
+		now:    options.Now, newReq: options.NewReq, forEach: options.ForEach, observe: options.Observe,
 		wakeUp:      options.WakeUp,
 		wakeCircuit: options.WakeCircuit,
 		sleep:       options.Sleep,
@@ -110,23 +113,12 @@ func New(store *Store, sorter *cursor.Sorter, options *Options) (*Deliverer, err
 		looks:       looks{of: map[string]*look{}},
 		left:        seen{left: map[consumerKey]idle{}},
 	}
-	for _, bound := range []struct {
-		field     string
-		given     time.Duration
-		to        *time.Duration
-		low, high time.Duration
-	}{
-		{"lease", options.Lease, &d.lease, request.MinLease, request.MaxLease},
-		{"grace", options.Grace, &d.grace, time.Second, time.Hour},
-		{"margin", options.Margin, &d.margin, 100 * time.Millisecond, 5 * time.Minute},
-	} {
-		if bound.given == 0 {
-			continue
-		}
-		if bound.given < bound.low || bound.given > bound.high {
-			return nil, &cursor.InvalidError{Field: bound.field, Code: invalid.OutOfRange, Problem: fmt.Sprintf("must be from %s to %s", bound.low, bound.high)}
-		}
-		*bound.to = bound.given
+	if err := cmp.Or(
+		within("lease", d.lease, request.MinLease, request.MaxLease),
+		within("grace", d.grace, time.Second, time.Hour),
+		within("margin", d.margin, 100*time.Millisecond, 5*time.Minute),
+	); err != nil {
+		return nil, err
 	}
 	if d.now == nil {
 		d.now = time.Now
@@ -215,16 +207,10 @@ type Reader struct {
 
 // withDefaults is r with its zero fields filled in.
 func (r Reader) withDefaults() Reader {
-	for field, fallback := range map[*int]int{
-		&r.MaxMessages: request.DefaultMessages, &r.MaxBytes: request.DefaultBytes, &r.MaxAttempts: request.DefaultAttempts,
-	} {
-		if *field == 0 {
-			*field = fallback
-		}
-	}
-	if r.BlockAfter == 0 {
-		r.BlockAfter = request.DefaultBlock
-	}
+	r.MaxMessages = cmp.Or(r.MaxMessages, request.DefaultMessages)
+	r.MaxBytes = cmp.Or(r.MaxBytes, request.DefaultBytes)
+	r.MaxAttempts = cmp.Or(r.MaxAttempts, request.DefaultAttempts)
+	r.BlockAfter = cmp.Or(r.BlockAfter, request.DefaultBlock)
 	if len(r.Retries) == 0 {
 		r.Retries = request.DefaultRetries
 	}
@@ -238,19 +224,25 @@ func (r Reader) Validate() error {
 		return err
 	}
 	r = r.withDefaults()
-	for _, bound := range []struct {
-		field            string
-		given, low, high int
-	}{
-		{"maxMessages", r.MaxMessages, 1, request.MaxMessages},
-		{"maxBytes", r.MaxBytes, 1, request.MaxBytes},
-		{"maxAttempts", r.MaxAttempts, request.MinAttempts, request.MaxAttempts},
-	} {
-		if bound.given < bound.low || bound.given > bound.high {
-			return &cursor.InvalidError{Field: bound.field, Code: invalid.OutOfRange, Problem: fmt.Sprintf("is %d: it must be from %d to %d", bound.given, bound.low, bound.high)}
+	return cmp.Or(
+		within("maxMessages", r.MaxMessages, 1, request.MaxMessages),
+		within("maxBytes", r.MaxBytes, 1, request.MaxBytes),
+		within("maxAttempts", r.MaxAttempts, request.MinAttempts, request.MaxAttempts),
+		within("blockAfter", r.BlockAfter, request.MinBlock, request.MaxBlock),
+		validateDelays("retries", r.Retries), r.Circuit.validate(), r.validateTrack(),
+		within("inline", cmp.Or(r.Inline, minInline), minInline, maxInline),
+	)
+}
+
+// within reports a value that is out of its bounds.
+func within[T cmp.Ordered](field string, given, low, high T) error {
+	if given < low || given > high {
+		return &cursor.InvalidError{
+			Field: field, Code: invalid.OutOfRange,
+			Problem: fmt.Sprintf("is %v: it must be from %v to %v", given, low, high),
 		}
 	}
-	return cmp.Or(validateBlockAfter(r.BlockAfter), validateDelays("retries", r.Retries), r.Circuit.validate(), r.validateTrack(), r.validateInline())
+	return nil
 }
 
 // validateTrack reports a time of work that is out of its bounds, or of a reader whose queues have sinks of their own: the
@@ -262,22 +254,7 @@ func (r Reader) validateTrack() error {
 	case r.Apart:
 		return &cursor.InvalidError{Field: "track", Code: invalid.Clash, Problem: "is set of a reader whose queues have sinks of their own"}
 	}
-	return validateWork("track", r.Track)
-}
-
-func (r Reader) validateInline() error {
-	if r.Inline != 0 && (r.Inline < minInline || r.Inline > maxInline) {
-		return &cursor.InvalidError{Field: "inline", Code: invalid.OutOfRange, Problem: fmt.Sprintf("is %s: it must be from %s to %s", r.Inline, minInline, maxInline)}
-	}
-	return nil
-}
-
-// validateBlockAfter reports a time that is out of its bounds.
-func validateBlockAfter(d time.Duration) error {
-	if d < request.MinBlock || d > request.MaxBlock {
-		return &cursor.InvalidError{Field: "blockAfter", Code: invalid.OutOfRange, Problem: fmt.Sprintf("is %s: it must be from %s to %s", d, request.MinBlock, request.MaxBlock)}
-	}
-	return nil
+	return within("track", r.Track, time.Second, xorack.MaxDeadline)
 }
 
 // validateDelays reports the first delay of a schedule that is out of its bounds.
@@ -286,8 +263,9 @@ func validateDelays(field string, delays []time.Duration) error {
 		return &cursor.InvalidError{Field: field, Code: invalid.OutOfRange, Problem: fmt.Sprintf("has %d times: at most %d are allowed", len(delays), request.MaxDelays)}
 	}
 	for i, delay := range delays {
-		if delay < request.MinDelay || delay > request.MaxDelay {
-			return &cursor.InvalidError{Field: fmt.Sprintf("%s[%d]", field, i), Code: invalid.OutOfRange, Problem: fmt.Sprintf("is %s: it must be from %s to %s", delay, request.MinDelay, request.MaxDelay)}
+		err := within(fmt.Sprintf("%s[%d]", field, i), delay, request.MinDelay, request.MaxDelay)
+		if err != nil {
+			return err
 		}
 	}
 	return nil

@@ -165,20 +165,6 @@ func TestEraseWaitsForReplies(t *testing.T) {
 	k.arrived("n", "1", "2", "far")
 }
 
-// TestEraseDeletesMessagesWhileRepliesWait: a queue that the replies go to may be full for ever.
-func TestEraseDeletesMessagesWhileRepliesWait(t *testing.T) {
-	k := newDesk(t)
-	k.sending()
-	k.put("q", 2, 3)
-	k.pass(20 * time.Minute)
-	c := check.Get(k.d.Inside(request.Inside{}).Erase(t.Context(), erasure("op")))
-	_, deleted, err := k.d.Inside(request.Inside{}).EraseMore(t.Context(), c, nil)
-	if want := (cursor.Remains{Messages: 3, More: true}); !refused(err, "full") || deleted != want {
-		t.Errorf("%+v, %v; want %+v, and that it is full", deleted, err, want)
-	}
-	k.left(0, 1)
-}
-
 // TestRepliesToAnErasedQueue are refused, and hold nobody up.
 func TestRepliesToAnErasedQueue(t *testing.T) {
 	k := newDesk(t)

@@ -169,17 +169,8 @@ type slowError struct{ error }
 
 func (s slowError) Unwrap() error { return s.error }
 
-func isSlow(err error) bool {
-	var s slowError
-	return errors.As(err, &s)
-}
-
-func isSinkAway(err error) bool {
-	var a sinkAway
-	return errors.As(err, &a)
-}
-
-func isPermanent(err error) bool {
-	var p permanent
-	return errors.As(err, &p)
+// isA reports whether an error is one of a type, or wraps one.
+func isA[E error](err error) bool {
+	_, wraps := errors.AsType[E](err)
+	return wraps
 }

@@ -105,40 +105,6 @@ func TestABadMessageBlocksWhenItsTimeIsOver(t *testing.T) {
 	}
 }
 
-// TestAnOutageBlocksNothing: while nothing is taken, and another queue fails, nothing blocks, however long that is; and
-// nothing does when the sink is back.
-func TestAnOutageBlocksNothing(t *testing.T) {
-	k := newDesk(t)
-	k.put("a", 1)
-	k.put("b", 1)
-	k.refuses("a", "b")
-	for range 100 {
-		k.fail("a", "b")
-	}
-	k.fails = nil
-	k.hands("b", endedCaughtUp)
-	k.hands("a", endedCaughtUp)
-}
-
-// TestAnOutageHasManyWords: one queue is notified that its batch failed, and the other cannot reach
-// the sink.
-func TestAnOutageHasManyWords(t *testing.T) {
-	k := newDesk(t)
-	k.put("a", 1)
-	k.put("b", 1)
-	k.fails = func(b delivery.Batch) error {
-		if b.Queue == "b" {
-			return delivery.SinkAway(errNo)
-		}
-		return errNo
-	}
-	for range 30 {
-		k.hands("b", endedFailed)
-		k.hands("a", endedFailed)
-		k.pass(5 * time.Minute)
-	}
-}
-
 // TestBlocksByOneLook: a message that has failed for long enough blocks where the sink took what was handed over after
 // its failure before, or where no other queue fails; not where it took what was handed over earlier, and not where
 // another queue was noted to fail within 15 minutes.
@@ -259,21 +225,6 @@ func TestFailuresAreListed(t *testing.T) {
 	}
 }
 
-// TestAConsumerOfOneQueueBlocksInTime: nothing else can tell.
-func TestAConsumerOfOneQueueBlocksInTime(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1)
-	k.refuses("q")
-	began := k.now
-	for k.standing("q").State != delivery.Blocked && k.now.Sub(began) < 2*time.Hour {
-		k.d.Deliver(t.Context(), "q", k.patient(), -1)
-		k.pass(time.Second)
-	}
-	if took := k.now.Sub(began); took < time.Hour || took > time.Hour+5*time.Minute {
-		t.Errorf("blocked after %s, want an hour and what is left to the next try", took)
-	}
-}
-
 // TestAQueueThatIsGoneFailsNoMore: of a consumer that was removed nothing is waited for.
 func TestAQueueThatIsGoneFailsNoMore(t *testing.T) {
 	k := newDesk(t)
@@ -355,20 +306,6 @@ func TestAProcessLooksAgain(t *testing.T) {
 	deliver("at once", 0)
 	k.pass(time.Second)
 	deliver("a second later, and it can be seen", 1)
-}
-
-// TestDeathsAloneBlockAsEver: the sink never refused the message.
-func TestDeathsAloneBlockAsEver(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1)
-	check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
-	for n := range 3 {
-		claim := request.Claim{Req: fmt.Sprint(n), To: 1, Now: k.now, LeaseUntil: k.now.Add(time.Minute)}
-		check.Get2(k.store.Requests(request.Inside{}).Claim(t.Context(), k.standing("q"), claim))
-		k.pass(2 * time.Minute)
-	}
-	k.sweep(delivery.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}, MaxAttempts: 3})
-	k.at("q", 0, delivery.Blocked)
 }
 
 // TestADeathAfterAFailureBlocksInTime: a message that its sink refused, and that its worker then dies of, blocks when its

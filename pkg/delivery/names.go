@@ -18,19 +18,12 @@ type Names struct {
 	Trouble string
 }
 
-func (n Names) withDefaults() Names {
-	return Names{
-		Consumers: cmp.Or(n.Consumers, "streamsort-consumers"),
-		Audit:     cmp.Or(n.Audit, "streamsort-audit"),
-		Trouble:   n.Trouble,
-	}
-}
-
 // Tables are the definitions of the consumers and the operations table, and, where it has a name,
 // of the table of trouble, in this order. None has a stream, and nothing in them expires.
 func (n Names) Tables() []table.Definition {
-	n = n.withDefaults()
-	tables := definitions(n.Consumers, n.Audit)
+	tables := definitions(
+		cmp.Or(n.Consumers, "streamsort-consumers"), cmp.Or(n.Audit, "streamsort-audit"),
+	)
 	if n.Trouble != "" {
 		tables = append(tables, trouble.Definition(n.Trouble))
 	}

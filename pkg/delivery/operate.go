@@ -257,9 +257,8 @@ const whyInside = "it failed inside, and may have been done: the log says why"
 // refusedFor is why an operation was not done: the words of an error about a consumer, or its queue, as it
 // stands. Those of any other are for who runs the store.
 func refusedFor(failed error) string {
-	var wrong *cursor.InvalidError
-	var refused *RefusedError
-	if errors.As(failed, &wrong) || errors.As(failed, &refused) || errors.Is(failed, ErrNoConsumer) || errors.Is(failed, cursor.ErrNoQueue) {
+	if isA[*cursor.InvalidError](failed) || isA[*RefusedError](failed) ||
+		errors.Is(failed, ErrNoConsumer) || errors.Is(failed, cursor.ErrNoQueue) {
 		return failed.Error()
 	}
 	return whyInside

@@ -1,7 +1,6 @@
 package delivery_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/request"
@@ -93,80 +91,6 @@ func TestSkipBeforeItBlocks(t *testing.T) {
 	k.gets("q 3 #1")
 }
 
-// TestSkipWhileItIsTried: the operator is told to wait for a try that is in flight; and where another took the message
-// since it was looked at, nothing is skipped.
-func TestSkipWhileItIsTried(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1)
-	k.poison(1, errors.New("no"))
-	k.ends("q", endedFailed)
-	k.pass(time.Minute)
-	k.fails = func(delivery.Batch) error {
-		_, err := k.d.Operate(t.Context(), skips(order("op"), 1))
-		check.That(t, refused(err, "claimed"), "in flight: %v", err)
-		return nil
-	}
-	k.ends("q", endedCaughtUp)
-	if _, err := k.d.Operate(t.Context(), skips(order("late"), 1)); !refused(err, "not-blocked") {
-		t.Errorf("it was taken: %v", err)
-	}
-	k.at("q", 1, delivery.Idle)
-}
-
-func TestRedrive(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1, 2)
-	k.block("q", 1)
-	check.Get(k.d.Operate(t.Context(), redrives(order("op"), 1)))
-	k.poison(1, errors.New("no"))
-	// It has all its attempts again.
-	for range 3 {
-		k.deliver("q")
-		k.pass(time.Minute)
-	}
-	k.at("q", 0, delivery.Blocked)
-	k.fails, k.got = nil, nil
-	check.Get(k.d.Operate(t.Context(), redrives(order("op 2"), 1)))
-	k.ends("q", endedCaughtUp)
-	k.at("q", 2, delivery.Idle)
-}
-
-// TestAnOperatorDiesBehindUnblock: the message is skipped, or tried again, once, whoever comes next: the
-// same order, or who delivers when the sweep has woken the queue up.
-func TestAnOperatorDiesBehindUnblock(t *testing.T) {
-	for i, want := range [][]string{{"q 2 #1"}, {"q 2 #1"}, {"q 1 #1", "q 2 #1"}, {"q 1 #1", "q 2 #1"}} {
-		k := newDesk(t)
-		k.put("q", 1)
-		k.poison(1, errNo)
-		k.hands("q", endedFailed)
-		k.put("q", 2)
-		k.fails, k.got = nil, nil
-		died := false
-		dying, err := delivery.New(k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
-			if died {
-				return ddb.Answer{}, errFlaky
-			}
-			died = r.Name() == "unblock"
-			return k.do(ctx, r)
-		}), k.sorter, nil)
-		k.must(err)
-		o := order("op")
-		o.Kind, o.Seq = []string{"skip", "redrive"}[i/2], 1
-		if _, err := dying.Operate(t.Context(), o); !errors.Is(err, errFlaky) {
-			t.Fatalf("error %v", err)
-		}
-		k.pass(time.Hour)
-		if i%2 == 0 {
-			_, err = k.d.Operate(t.Context(), o)
-			k.must(err)
-		} else if !k.notified("q", func() { k.sweep(delivery.SweepOptions{}) }) {
-			t.Errorf("%s: the sweep woke nobody up", o.Kind)
-		}
-		k.ends("q", endedCaughtUp)
-		k.gets(want...)
-	}
-}
-
 func TestPauseAndResume(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", upTo(1, 6)...)
@@ -217,62 +141,6 @@ func TestRewind(t *testing.T) {
 	k.at("q", 6, delivery.Idle)
 	got := check.Get(k.d.Operate(t.Context(), rewinds(order("first above the floor"), delivery.First)))
 	check.That(t, got.Delivered == 3, "first is %d, want 3", got.Delivered)
-}
-
-// TestRewindPastWhatIsKept: what is gone is not promised.
-func TestRewindPastWhatIsKept(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", upTo(1, 6)...)
-	k.ends("q", endedCaughtUp)
-	check.Get(k.queues.Requests(queuelog.Inside{}).DeleteMessages(t.Context(), "q", []int64{1, 2, 3}))
-	k.got = nil
-	got := check.Get(k.d.Operate(t.Context(), rewinds(order("op"), delivery.At(1))))
-	check.That(t, got.Delivered == 3,
-		"it begins behind %d, want behind 3, the last one lost", got.Delivered)
-	k.ends("q", endedCaughtUp)
-	k.gets("q 4,5,6 #1")
-}
-
-// TestReplayComesInBatches: what came one by one because a batch failed does
-// not make a replay slow.
-func TestReplayComesInBatches(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", upTo(1, 6)...)
-	r := k.reader()
-	r.MaxMessages = 6
-	k.poison(6, errors.New("no"))
-	k.must(k.d.Deliver(t.Context(), "q", r, -1).Err)
-	k.fails = nil
-	k.pass(time.Second)
-	k.must(k.d.Deliver(t.Context(), "q", r, -1).Err)
-	k.got = nil
-	check.Get(k.d.Operate(t.Context(), rewinds(order("op"), delivery.First)))
-	k.must(k.d.Deliver(t.Context(), "q", r, -1).Err)
-	k.gets("q 1,2,3,4,5,6 #1")
-}
-
-func TestRewindAndRemoveWaitForAClaim(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1)
-	k.fails = func(delivery.Batch) error {
-		if _, err := k.d.Operate(t.Context(), rewinds(order("r"), delivery.First)); !refused(err, "claimed") {
-			t.Errorf("rewind: error %v, want that it is claimed", err)
-		}
-		if _, err := k.d.Operate(t.Context(), does("remove", order("d"))); !refused(err, "claimed") {
-			t.Errorf("remove: error %v, want that it is claimed", err)
-		}
-		return nil
-	}
-	k.ends("q", endedCaughtUp)
-	k.gets("q 1 #1")
-	check.Get(k.d.Operate(t.Context(), does("remove", order("d 2"))))
-	if c := k.standing("q"); c.Exists() {
-		t.Errorf("%+v is still there", c)
-	}
-	// A reader that still runs begins anew.
-	k.fails = nil
-	k.ends("q", endedCaughtUp)
-	k.gets("q 1 #1")
 }
 
 func TestBadOrders(t *testing.T) {

@@ -46,8 +46,9 @@ func NewClaims(d *Deliverer, options *ClaimsOptions) (Claims, error) {
 	if options != nil {
 		p.maxAttempts, p.answer = cmp.Or(options.MaxAttempts, p.maxAttempts), options.Answer
 	}
-	if p.maxAttempts < request.MinAttempts || p.maxAttempts > request.MaxAttempts {
-		return nil, &cursor.InvalidError{Field: "maxAttempts", Code: invalid.OutOfRange, Problem: fmt.Sprintf("must be from %d to %d", request.MinAttempts, request.MaxAttempts)}
+	err := within("maxAttempts", p.maxAttempts, request.MinAttempts, request.MaxAttempts)
+	if err != nil {
+		return nil, err
 	}
 	return p, nil
 }
@@ -157,10 +158,7 @@ func validateReq(req string) error {
 }
 
 func validateLease(lease time.Duration) error {
-	if lease < request.MinLease || lease > request.MaxLease {
-		return &cursor.InvalidError{Field: "lease", Code: invalid.OutOfRange, Problem: fmt.Sprintf("must be from %s to %s", request.MinLease, request.MaxLease)}
-	}
-	return nil
+	return within("lease", lease, request.MinLease, request.MaxLease)
 }
 
 // consumer reads a consumer, and finishes its start where that is still open.
@@ -193,8 +191,7 @@ func (p *puller) again(ctx context.Context, c Consumer, r Request) (Answer, bool
 func (p *puller) claimedBatch(ctx context.Context, c Consumer) (Batch, error) {
 	reading := plan{Sorter: p.d.sorter, Queue: c.Queue, Position: c.To, MaxMessages: request.MaxMessages, MaxBytes: math.MaxInt}
 	got, err := reading.next(ctx, c.From, 0, 0)
-	var missing *cursor.MissingError
-	if errors.As(err, &missing) || err == nil && got.To != c.To {
+	if isA[*cursor.MissingError](err) || err == nil && got.To != c.To {
 		err = fmt.Errorf("read queue %q: %w", c.Queue, &cursor.MissingError{Queue: c.Queue, Seq: got.To + 1})
 	}
 	return batch(c, got), err
@@ -265,9 +262,8 @@ func (p *puller) head(ctx context.Context, c Consumer, r Request) (Batch, Answer
 	got, err := reading.next(ctx, c.Delivered, c.failedTo(), c.Attempts)
 	b := batch(c, got)
 	b.Attempt, b.Rewinds = max(c.Attempts+1, c.attempt()), c.Rewinds
-	var missing *cursor.MissingError
 	switch {
-	case errors.As(err, &missing):
+	case isA[*cursor.MissingError](err):
 		a.Outcome, a.From, a.To = Missing, c.Delivered, c.Delivered+1
 		a.Detail = fmt.Sprintf("seq %d is at or under the position, but not stored", a.To)
 	case err != nil:

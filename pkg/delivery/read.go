@@ -2,7 +2,6 @@ package delivery
 
 import (
 	"context"
-	"errors"
 
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -39,8 +38,7 @@ func (r plan) next(ctx context.Context, after, isolateTo int64, attempts int) (c
 		bounds = append(bounds, *r.Answer)
 	}
 	got, err := r.Sorter.Inside(queuelog.Inside{}).ReadBatchAt(ctx, r.Cursor, r.Queue, after, upTo, bounds...)
-	var missing *cursor.MissingError
-	if errors.As(err, &missing) && got.To > after {
+	if isA[*cursor.MissingError](err) && got.To > after {
 		err = nil
 	}
 	return got, err

@@ -2,7 +2,6 @@ package delivery_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -54,21 +53,6 @@ func TestPushedReplies(t *testing.T) {
 	k.arrived("x", "re 1", "re 2", "re 3", "re 4")
 	k.arrived("n", "re 1", "re 2", "re 3", "re 4")
 	check.That(t, done.Batches == 2 && done.Messages == 4, "%+v", done)
-}
-
-// TestNoRepliesOfAFailure: what a batch that failed had added is gone.
-func TestNoRepliesOfAFailure(t *testing.T) {
-	k := newDesk(t)
-	k.answers()
-	answer := k.fails
-	k.fails = func(b delivery.Batch) error { return errors.Join(answer(b), errors.New("no")) }
-	k.put("q", 1)
-	k.ends("q", endedFailed)
-	k.arrived("x")
-	k.answers()
-	k.pass(time.Minute)
-	k.ends("q", endedCaughtUp)
-	k.arrived("x", "re 1")
 }
 
 // TestABadReplyFailsItsBatch: nothing is stored, and the sink's error says why.
@@ -171,11 +155,18 @@ func TestAFullQueueHoldsTheConsumer(t *testing.T) {
 	check.Is(t, k.standing("q").Refused.N, 0)
 }
 
+// faultyTables are all tables in memory, of which a request can go wrong, and the stores on them.
+func faultyTables() (*ddbtest.Faults, *delivery.Store, *cursor.Store) {
+	queues, consumers := cursor.Names{}, delivery.Names{}.Tables()
+	all := append(append(consumers, queues.Tables()...), queues.ArrivalsTable())
+	faults := ddbtest.NewFaults(ddb.NewMemory(all...))
+	return faults, delivery.NewStore(faults, consumers), check.Get(cursor.NewStore(faults, queues))
+}
+
 // TestEveryRequestOfAPushMayFail: whatever happens to a request of a delivery that
 // answers, and no matter who goes on, each message is answered once, in order.
 func TestEveryRequestOfAPushMayFail(t *testing.T) {
-	faults := faultyTables()
-	store, queues := storesOn(t, faults)
+	faults, store, queues := faultyTables()
 	now := time.Date(2126, 5, 6, 7, 8, 9, 0, time.UTC)
 	clock := func() time.Time { return now }
 	newDeliverer := func() (*delivery.Deliverer, *cursor.Sorter) { // a process that knows nothing
@@ -228,27 +219,6 @@ func TestABatchOfNobodyTakesNoReplies(t *testing.T) {
 	if err := (delivery.Batch{}).Reply(delivery.Reply{Queue: "x"}); err == nil {
 		t.Error("a reply was added to a batch that nobody commits")
 	}
-}
-
-// TestTheIdHasTheWholeToken: a number may be given twice, where a consumer is made
-// anew; the claim under it sends replies of its own.
-func TestTheIdHasTheWholeToken(t *testing.T) {
-	k := newDesk(t)
-	for _, req := range []string{"r1", "r2"} {
-		store := delivery.NewMemory()
-		d, err := delivery.New(store, k.sorter, &delivery.Options{Now: func() time.Time { return k.now }})
-		k.must(err)
-		p := check.Get(delivery.NewClaims(d, nil))
-		if req == "r1" {
-			k.put("q", 1)
-		}
-		check.Get(d.Create(t.Context(), "q", "c", delivery.First))
-		a := check.Get(p.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: req}))
-		check.Get(p.Prepare(t.Context(), a.Held()))
-		check.Need(t, a.Token.N == 1, "token %v", a.Token)
-		check.Get(p.Commit(t.Context(), a.Held(), delivery.Reply{Queue: "x", Body: []byte("re " + req)}))
-	}
-	k.arrived("x", "re r1", "re r2")
 }
 
 // TestRepliesToUnknownQueues make them, or are refused where that is wanted: before
@@ -307,42 +277,6 @@ func TestAPausedConsumersDecisionStands(t *testing.T) {
 	k.ends("q", endedPaused)
 	k.at("q", 1, delivery.Idle)
 	k.arrived("n", "1", "2", "far")
-}
-
-// TestADecisionThatWasLost: the answer is, and before the request is repeated,
-// another process finished the claim, and made the next
-// one. That is not ours, and is left alone.
-func TestADecisionThatWasLost(t *testing.T) {
-	k := newDesk(t)
-	k.answers()
-	k.put("q", 1, 2, 3, 4)
-	var next delivery.Consumer
-	meanwhile := func() {
-		k.pass(2 * time.Minute)
-		k.sweep(delivery.SweepOptions{})
-		claim := request.Claim{Req: "another", To: 4, Now: k.now, LeaseUntil: k.now.Add(time.Minute)}
-		var mine bool
-		var err error
-		next, mine, err = k.store.Requests(request.Inside{}).Claim(t.Context(), k.standing("q"), claim)
-		check.Need(t, err == nil && mine && next.From == 3, "%+v, %v, %v", next, mine, err)
-	}
-	lost := false
-	store := k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
-		a, err := k.consumers.Do(ctx, r)
-		if lost || r.Name() != "decide" {
-			return a, err
-		}
-		lost = true
-		meanwhile()
-		return k.consumers.Do(ctx, r)
-	})
-	d, err := delivery.New(store, k.sorter, &delivery.Options{Now: func() time.Time { return k.now }})
-	k.must(err)
-	if done := d.Deliver(t.Context(), "q", k.reader(), -1); done.Err != nil || ending(done) != endedBusy {
-		t.Errorf("%s, %v; want that it is busy", ending(done), done.Err)
-	}
-	check.Is(t, k.standing("q"), next)
-	k.arrived("x", "re 1", "re 2", "re 3")
 }
 
 // TestAReplyIsTakenAsItIs: what a handler does afterwards with what it wrote the

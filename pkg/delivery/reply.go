@@ -20,9 +20,8 @@ func (run *delivery) reply(ctx context.Context, c Consumer, b Batch, replies []R
 		if err == nil {
 			one, err = run.sorter.Inside(queuelog.Inside{}).Stage(ctx, p.kind(), p.staged(held)...)
 		}
-		var invalid *cursor.InvalidError
 		switch {
-		case errors.As(err, &invalid):
+		case isA[*cursor.InvalidError](err):
 			return run.fail(ctx, c, Batch{}, &replyError{Queue: p.Queue, Err: err})
 		case err != nil:
 			return c, &replyError{Queue: p.Queue, Err: err}

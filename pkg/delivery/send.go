@@ -34,9 +34,8 @@ func (d *Deliverer) storeReplies(ctx context.Context, h Held, replies []Reply) e
 	for _, p := range h.parcels(replies) {
 		var l lost
 		err := d.knowsQueue(ctx, p.Queue)
-		var wrong *cursor.InvalidError
 		switch {
-		case errors.As(err, &wrong):
+		case isA[*cursor.InvalidError](err):
 			l, err = lost{n: len(p.messages), why: unnamed(err)}, nil
 		case err != nil:
 		case p.Numbered:
@@ -119,9 +118,9 @@ func (d *Deliverer) send(ctx context.Context, o outgoing, staged cursor.Arrival)
 // appendRefused says which of n messages can never be appended: all or none. The
 // error is that of an append that may be made later.
 func appendRefused(n int, stored cursor.Result) (lost, error) {
-	var invalid *cursor.InvalidError
 	switch err := stored.Err; {
-	case errors.As(err, &invalid), errors.Is(err, cursor.ErrExpired), errors.Is(err, cursor.ErrNoQueue):
+	case isA[*cursor.InvalidError](err),
+		errors.Is(err, cursor.ErrExpired), errors.Is(err, cursor.ErrNoQueue):
 		return lost{n: n, why: unnamed(err)}, nil
 	case err != nil:
 		return lost{}, err
@@ -136,9 +135,8 @@ func appendRefused(n int, stored cursor.Result) (lost, error) {
 // putReplies puts numbered replies of one queue, but for those that can never be.
 func (d *Deliverer) putReplies(ctx context.Context, messages []cursor.Message) (l lost, err error) {
 	for _, r := range d.sorter.Put(ctx, messages...) {
-		var invalid *cursor.InvalidError
 		switch {
-		case errors.As(r.Err, &invalid):
+		case isA[*cursor.InvalidError](r.Err):
 			l.n, l.why = l.n+1, unnamed(r.Err)
 		case errors.Join(r.Err, r.Deferred) != nil:
 			// One that is stored and not in order yet is not visible either.

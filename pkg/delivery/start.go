@@ -167,10 +167,7 @@ func (d *Deliverer) place(ctx context.Context, it cursor.Cursor, start Start) (i
 	case start.latest:
 		return it.Position, nil
 	case start.at:
-		if start.seq-1 < it.Floor || start.seq-1 > it.Position {
-			return 0, &cursor.InvalidError{Field: "start", Code: invalid.OutOfRange, Problem: fmt.Sprintf("is %d: it must be from %d to %d", start.seq, it.Floor+1, it.Position+1)}
-		}
-		return start.seq - 1, nil
+		return start.seq - 1, within("start", start.seq, it.Floor+1, it.Position+1)
 	}
 	oldest, found, err := d.sorter.Inside(queuelog.Inside{}).Oldest(ctx, it.Queue)
 	if err != nil {

@@ -119,13 +119,6 @@ func (s *requests) Consumer(ctx context.Context, queue, name string) (Consumer, 
 	return ddb.Decoded(a.Item, decodeConsumer)
 }
 
-// GlanceConsumers is the first page of Consumers, some thousand at most, as it may have been a moment ago: half a
-// read unit for each 4 KB.
-func (s *requests) GlanceConsumers(ctx context.Context, queue string) ([]Consumer, error) {
-	page, _, err := s.consumersOf(ctx, queue, "", false)
-	return page, err
-}
-
 // Consumers reads the queue's consumers whose names come after `after`, in the
 // order of their names: 1 read unit for each 4 KB, about 10 consumers. next is
 // empty after the last page.
@@ -133,11 +126,10 @@ func (s *requests) GlanceConsumers(ctx context.Context, queue string) ([]Consume
 // One that cannot be read is left out: the error is then [ErrUnreadable], and page and next
 // are those of the others.
 func (s *requests) Consumers(ctx context.Context, queue, after string) (page []Consumer, next string, err error) {
-	return s.consumersOf(ctx, queue, after, true)
-}
-
-func (s *requests) consumersOf(ctx context.Context, queue, after string, strong bool) (page []Consumer, next string, err error) {
-	query := ddb.Query{Op: ddb.Op{Op: "consumers", Table: &s.consumers}, Partition: ddb.Text(queue), Where: isConsumer, Strong: strong}
+	query := ddb.Query{
+		Op: ddb.Op{Op: "consumers", Table: &s.consumers}, Partition: ddb.Text(queue),
+		Where: isConsumer, Strong: true,
+	}
 	if after != "" {
 		query.After = keyOf(queue, after)
 	}

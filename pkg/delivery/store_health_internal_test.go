@@ -1,13 +1,11 @@
 package delivery
 
 import (
-	"errors"
 	"testing"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/check"
-	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/request"
 )
 
@@ -139,20 +137,6 @@ func TestStoreHealthItem(t *testing.T) {
 				b.Errorf("%s: %+v was read", name, got)
 			}
 		}
-	})
-}
-
-// TestStoreHealthLostResponse: the SDK's repeat finds what the first copy wrote.
-func TestStoreHealthLostResponse(t *testing.T) {
-	each(t, func(b *bench) {
-		e := request.Health{Consumer: b.queue, By: "a"}
-		b.faults.Fail(1, ddbtest.Lost)
-		_, _, err := b.Learn(b.Context(), request.Health{Consumer: b.queue}, e)
-		if err != nil && !errors.Is(err, ddb.ErrUnavailable) {
-			b.Fatal(err)
-		}
-		e.Rev = 1
-		b.learnt("the repeat", e, true)(b.Learn(b.Context(), request.Health{Consumer: b.queue}, e))
 	})
 }
 

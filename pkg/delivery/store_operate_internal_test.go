@@ -1,8 +1,6 @@
 package delivery
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -29,7 +27,6 @@ func TestStoreCreate(t *testing.T) {
 
 func TestStoreNoConsumer(t *testing.T) {
 	each(t, func(b *bench) {
-		none := Consumer{}
 		seen := b.fresh("a")
 		token := Token{N: 1, Req: "r"}
 		ctx := b.Context()
@@ -40,19 +37,33 @@ func TestStoreNoConsumer(t *testing.T) {
 			"commit and claim": func() (Consumer, bool, error) {
 				return b.CommitAndClaim(ctx, under(seen, token), claim("r", 5), Response{})
 			},
-			"fail":         func() (Consumer, bool, error) { return b.Fail(ctx, b.queue, "a", token, failure(false)) },
-			"cancel":       func() (Consumer, bool, error) { return b.Cancel(ctx, seen, false, at) },
-			"unblock":      func() (Consumer, bool, error) { return b.Unblock(ctx, seen, true, "op") },
-			"rewind":       func() (Consumer, bool, error) { return b.Rewind(ctx, seen, 1, "op") },
-			"keep start":   func() (Consumer, bool, error) { return b.KeepStart(ctx, b.queue, "a", "op", 1) },
-			"finish start": func() (Consumer, bool, error) { return b.FinishStart(ctx, b.queue, "a", "op", 1) },
-			"pause":        func() (Consumer, bool, error) { return b.Pause(ctx, b.queue, "a", "why", at) },
+			"fail":          func() (Consumer, bool, error) { return b.Fail(ctx, b.queue, "a", token, failure(false)) },
+			"cancel":        func() (Consumer, bool, error) { return b.Cancel(ctx, seen, false, at) },
+			"unblock":       func() (Consumer, bool, error) { return b.Unblock(ctx, seen, true, "op") },
+			"rewind":        func() (Consumer, bool, error) { return b.Rewind(ctx, seen, 1, "op") },
+			"keep start":    func() (Consumer, bool, error) { return b.KeepStart(ctx, b.queue, "a", "op", 1) },
+			"finish start":  func() (Consumer, bool, error) { return b.FinishStart(ctx, b.queue, "a", "op", 1) },
+			"pause":         func() (Consumer, bool, error) { return b.Pause(ctx, b.queue, "a", "why", at) },
+			"prepare":       func() (Consumer, bool, error) { return b.Prepare(ctx, b.queue, "a", token) },
+			"extend":        func() (Consumer, bool, error) { return b.Extend(ctx, b.queue, "a", token, at) },
+			"mark in doubt": func() (Consumer, bool, error) { return b.MarkInDoubt(ctx, seen, at) },
+			"quarantine":    func() (Consumer, bool, error) { return b.Quarantine(ctx, seen, at) },
+			"release":       func() (Consumer, bool, error) { return b.Release(ctx, b.queue, "a", token, "op") },
+			"commit prepared": func() (Consumer, bool, error) {
+				return b.CommitPrepared(ctx, b.queue, "a", token)
+			},
+			"abort prepared": func() (Consumer, bool, error) {
+				return b.AbortPrepared(ctx, b.queue, "a", token, failure(false))
+			},
+			"settle": func() (Consumer, bool, error) {
+				return b.SettleQuarantined(ctx, b.queue, "a", token, Committed, true, "")
+			},
 		} {
 			got, made, err := write()
 			b.check(err)
 			same(b.T, what+": made", made, false)
-			same(b.T, what, got, none)
-			same(b.T, what+", as it stands there", b.standing(b.queue, "a"), none)
+			same(b.T, what, got, Consumer{})
+			same(b.T, what+", as it stands there", b.standing(b.queue, "a"), Consumer{})
 		}
 	})
 }
@@ -391,18 +402,5 @@ func TestStoreActsPages(t *testing.T) {
 			after = next
 		}
 		same(b.T, "operations that were not shown", seen, 0)
-	})
-}
-
-func TestStoreEndedContext(t *testing.T) {
-	each(t, func(b *bench) {
-		c := b.create(b.fresh("a"))
-		ctx, cancel := context.WithCancel(b.Context())
-		cancel()
-		if _, _, err := b.Claim(ctx, c, claim("r", 5)); !errors.Is(err, context.Canceled) {
-			b.Errorf("claim: error %v, want that of the context", err)
-		}
-		check.Fails(b.T, check.Err(b.Consumer(ctx, b.queue, "a")), context.Canceled)
-		same(b.T, "untouched", b.standing(b.queue, "a"), c)
 	})
 }

@@ -26,18 +26,18 @@ func troubles(c Consumer) (rows []trouble.Row) {
 		rows = append(rows, row)
 	default:
 		if c.Retries() {
-			row.State, row.Since = trouble.Failing, ddb.ToMillis(failingSince(c))
+			row.State, row.Since, row.To = trouble.Failing, ddb.ToMillis(failingSince(c)), c.Last.Together(c.Delivered)
 			rows = append(rows, row)
 		}
 	}
 	if q := c.Quarantine[0]; q != (Quarantined{}) {
 		aside := row
-		aside.State, aside.Since, aside.Seq = trouble.Quarantined, q.Since, q.From+1
+		aside.State, aside.Since, aside.Seq, aside.To = trouble.Quarantined, q.Since, q.From+1, 0
 		rows = append(rows, aside)
 	}
 	if c.Paused != "" {
 		// No claim lies between a pause and the next one.
-		row.State, row.Since, row.N = trouble.Paused, c.PausedSince, c.PausedSince.UnixMilli()
+		row.State, row.Since, row.N, row.To = trouble.Paused, c.PausedSince, c.PausedSince.UnixMilli(), 0
 		rows = append(rows, row)
 	}
 	return rows

@@ -338,29 +338,3 @@ func TestStoreQuarantinedForgotten(t *testing.T) {
 		b.answer("without it", want, true)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Committed, false, ""))
 	})
 }
-
-func TestStoreNoConsumerTwoPhase(t *testing.T) {
-	each(t, func(b *bench) {
-		ctx, token := b.Context(), Token{N: 1, Req: "r"}
-		for what, write := range map[string]func() (Consumer, bool, error){
-			"prepare":         func() (Consumer, bool, error) { return b.Prepare(ctx, b.queue, "a", token) },
-			"extend":          func() (Consumer, bool, error) { return b.Extend(ctx, b.queue, "a", token, at) },
-			"commit prepared": func() (Consumer, bool, error) { return b.CommitPrepared(ctx, b.queue, "a", token) },
-			"abort prepared": func() (Consumer, bool, error) {
-				return b.AbortPrepared(ctx, b.queue, "a", token, failure(false))
-			},
-			"mark in doubt": func() (Consumer, bool, error) { return b.MarkInDoubt(ctx, b.fresh("a"), at) },
-			"quarantine":    func() (Consumer, bool, error) { return b.Quarantine(ctx, b.fresh("a"), at) },
-			"settle": func() (Consumer, bool, error) {
-				return b.SettleQuarantined(ctx, b.queue, "a", token, Committed, true, "")
-			},
-			"release": func() (Consumer, bool, error) { return b.Release(ctx, b.queue, "a", token, "op") },
-		} {
-			got, made, err := write()
-			b.check(err)
-			same(b.T, what+": made", made, false)
-			same(b.T, what, got, Consumer{})
-			same(b.T, what+", as it stands there", b.standing(b.queue, "a"), Consumer{})
-		}
-	})
-}

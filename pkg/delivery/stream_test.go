@@ -279,25 +279,6 @@ func TestDeliverMoved(t *testing.T) {
 	k.gets()
 }
 
-// TestDeliverMovedTwice: of two that deliver at once, one gets the claim, and delivers what the other
-// knows of.
-func TestDeliverMovedTwice(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1)
-	k.fails = func(b delivery.Batch) error {
-		if b.To == 1 {
-			k.put("q", 2)
-			k.eagerly(map[string]int64{"q": 1})
-			k.eagerly(map[string]int64{"q": 2})
-			k.stream(allWell, moved(1, "q", 0, 2))
-		}
-		return nil
-	}
-	k.eagerly(map[string]int64{"q": 1})
-	k.gets("q 1 #1", "q 2 #1")
-	k.at("q", 2, delivery.Idle)
-}
-
 // TestDeliverMovedFails: a sink that fails has its retry, as behind the stream; what the store refuses is
 // woken up, since the record of the stream may have come meanwhile.
 func TestDeliverMovedFails(t *testing.T) {

@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,19 +51,10 @@ type SweepOptions struct {
 }
 
 func (o SweepOptions) withDefaults() (SweepOptions, error) {
-	for field, fallback := range map[*int]int{
-		&o.MaxAttempts: request.DefaultAttempts, &o.DeleteLimit: 10_000,
-	} {
-		if *field == 0 {
-			*field = fallback
-		}
-	}
-	if o.LagAfter == 0 {
-		o.LagAfter = 15 * time.Minute
-	}
-	if o.SettleWithin == 0 {
-		o.SettleWithin = time.Hour
-	}
+	o.MaxAttempts = cmp.Or(o.MaxAttempts, request.DefaultAttempts)
+	o.DeleteLimit = cmp.Or(o.DeleteLimit, 10_000)
+	o.LagAfter = cmp.Or(o.LagAfter, 15*time.Minute)
+	o.SettleWithin = cmp.Or(o.SettleWithin, time.Hour)
 	if o.Announce == nil {
 		o.Announce = func(context.Context, Announcement) error { return nil }
 	}
@@ -383,8 +375,7 @@ func (r *sweepRun) tell(ctx context.Context, c Consumer, it cursor.Cursor) error
 // it waits, or that it is not stored any more. 1 read or 2.
 func (d *Deliverer) waiting(ctx context.Context, c Consumer) (since time.Time, missing bool, err error) {
 	for m, err := range d.sorter.Read(ctx, c.Queue, c.Delivered, c.Delivered+1) {
-		var gone *cursor.MissingError
-		if errors.As(err, &gone) {
+		if isA[*cursor.MissingError](err) {
 			return time.Time{}, true, nil
 		}
 		return m.EnqueuedAt, false, err

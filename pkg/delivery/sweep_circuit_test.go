@@ -390,25 +390,6 @@ func (k *desk) circuitIsNotDue() {
 	check.Get2(k.store.Requests(request.Inside{}).Learn(k.t.Context(), h, h))
 }
 
-// TestTheSweepWakesUpHoweverManyWait: in one run, as long as it has time.
-func TestTheSweepWakesUpHoweverManyWait(t *testing.T) {
-	k, _ := holding(t)
-	k.opens()
-	const queues = 3000
-	for i := range queues {
-		row := trouble.Row{State: trouble.HeldBy("c"), Queue: fmt.Sprintf("r%04d", i), Consumer: "c", Since: k.now, N: k.circuit().Opened.UnixMilli()}
-		k.must(k.store.Requests(request.Inside{}).Trouble().Put(t.Context(), row))
-	}
-	k.fails = nil
-	k.probeDue()
-	k.hands("q", endedCaughtUp)
-	began := k.now
-	k.sweep(delivery.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}, Readers: []delivery.Reader{{Name: "c"}}})
-	if held, took := k.heldBack(), k.now.Sub(began); len(held) > 0 || took < queues/55*time.Second || took > queues/50*time.Second+10*time.Second {
-		t.Errorf("%d are still held back after %s", len(held), took)
-	}
-}
-
 // TestTheCircuitOfARemovedConsumerEnds: with the last queue of it that fails.
 func TestTheCircuitOfARemovedConsumerEnds(t *testing.T) {
 	k, _ := holding(t)

@@ -121,33 +121,6 @@ func TestSweepEndsDeadClaims(t *testing.T) {
 	k.at("q", 0, delivery.Blocked)
 }
 
-// TestSweepEndsDeadClaimsWhilePaused: nothing else would.
-func TestSweepEndsDeadClaimsWhilePaused(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1)
-	check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
-	check.Get2(k.store.Requests(request.Inside{}).Claim(t.Context(), k.standing("q"), request.Claim{Req: "dead", To: 1, Now: k.now, LeaseUntil: k.now.Add(time.Minute)}))
-	check.Get(k.d.Operate(t.Context(), does("pause", order("p"))))
-	if report := k.everyFive(); report.Cancelled != 1 || report.Paused != 1 {
-		t.Errorf("%+v", report)
-	}
-	k.at("q", 0, delivery.Idle)
-	check.Get(k.d.Operate(t.Context(), rewinds(order("r"), delivery.First)))
-}
-
-// TestSweepFinishesStarts: the process that began one died.
-func TestSweepFinishesStarts(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1, 2)
-	check.Get2(k.store.Requests(request.Inside{}).CreateConsumer(t.Context(), delivery.Consumer{Queue: "q", Name: "c", State: delivery.Idle, Control: delivery.Control{Starting: "op", LastOp: "op"}}))
-	if report := k.everyFive(); report.Started != 1 || report.Notified != 1 {
-		t.Errorf("%+v", report)
-	}
-	if c := k.standing("q"); c.Starting != "" || c.Delivered != 0 {
-		t.Errorf("%+v", c)
-	}
-}
-
 // TestAnnouncements: who is blocked, lags, or lost messages is announced by
 // each run, under the same id, until that is over.
 func TestAnnouncements(t *testing.T) {
@@ -272,23 +245,6 @@ func TestDeletionBehindConsumers(t *testing.T) {
 	}
 }
 
-// TestRetentionLooksAtTheSlowest: the sorter's sweep keeps what the slowest
-// consumer has before it.
-func TestRetentionLooksAtTheSlowest(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", upTo(1, 4)...)
-	k.ends("q", endedCaughtUp)
-	check.Get(k.d.Create(t.Context(), "q", "slow", delivery.At(3)))
-	for range 8 {
-		k.pass(84 * time.Hour) // a quarter of 14 days
-		k.sweep(delivery.SweepOptions{})
-		k.queues.Expire(k.now)
-	}
-	page := check.Get(k.queues.Requests(queuelog.Inside{}).Messages(t.Context(), queuelog.Query{Queue: "q", Last: cursor.MaxSeq}))
-	check.That(t, len(page.Messages) == 2 && page.Messages[0].Seq == 3,
-		"%+v is left, want 3 and 4", page.Messages)
-}
-
 func TestSweepOptionsOutOfBounds(t *testing.T) {
 	k := newDesk(t)
 	for name, options := range map[string]delivery.SweepOptions{
@@ -318,38 +274,6 @@ func TestSweepLooksForNewReadersInQuietQueues(t *testing.T) {
 	if n := notified(late, old); n == 0 {
 		t.Error("the new reader's consumer is never made")
 	}
-}
-
-// TestSweepWakesWhoWasNeverCreated: a queue whose only record was dropped, so
-// that no consumer exists, is woken up by the sweep.
-func TestSweepWakesWhoWasNeverCreated(t *testing.T) {
-	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	clock := func() time.Time { return now }
-	sorter := check.Get(cursor.New(cursor.NewMemory(), &cursor.Options{Now: clock}))
-	d := check.Get(delivery.New(delivery.NewMemory(), sorter, &delivery.Options{Now: clock}))
-	check.OK(t, sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1, Body: []byte("1")})[0].Err)
-	// The stream's record of this move never comes.
-	notified := 0
-	for range 500 { // 41 hours of sweeps, two full rounds among them
-		now = now.Add(5 * time.Minute)
-		report := check.Get(d.Sweep(context.Background(), delivery.SweepOptions{Readers: []delivery.Reader{{Name: "billing"}, {Name: "other", Prefix: "shop/"}}}))
-		notified += report.Notified
-	}
-	check.Need(t, notified != 0,
-		"nobody was woken up: the message waits for the queue's next one, in silence")
-	// The notification's record makes the consumer, and all is well.
-	handed := 0
-	reader := delivery.Reader{Name: "billing", Handle: func(_ context.Context, b delivery.Batch) error {
-		handed += len(b.Messages)
-		return nil
-	}}
-	if done := d.Deliver(t.Context(), "q", reader, -1); ending(done) != endedCaughtUp || handed != 1 {
-		t.Errorf("%+v, delivered %d", done, handed)
-	}
-	now = now.Add(5 * time.Minute)
-	report, err := d.Sweep(t.Context(), delivery.SweepOptions{Readers: []delivery.Reader{reader}})
-	check.That(t, err == nil && report.Notified == 0 && report.Missing == 0,
-		"%+v, %v; want nothing to do", report, err)
 }
 
 // TestSweepBlocksByTheReadersAttempts: a worker that dies is given as many

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -68,14 +67,6 @@ func trackedOf(c xorack.Chain) (t tracked, known bool) {
 	n, err := strconv.ParseInt(number, 10, 64)
 	t.token = Token{N: n, Req: req}
 	return t, err == nil && t.tag() == c.Tag
-}
-
-// validateWork reports a time of a batch's work that is out of its bounds.
-func validateWork(field string, work time.Duration) error {
-	if work < time.Second || work > xorack.MaxDeadline {
-		return &cursor.InvalidError{Field: field, Code: invalid.OutOfRange, Problem: fmt.Sprintf("is %s: it must be from 1s to %s", work, xorack.MaxDeadline)}
-	}
-	return nil
 }
 
 // errNoAcker is the answer where a reader is tracked, and there is no Acker.

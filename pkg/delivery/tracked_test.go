@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -46,18 +45,6 @@ func (k *trackedDesk) process(chains ddb.Engine) (*delivery.Deliverer, *xorack.A
 	acker := check.Get(xorack.New(store, &xorack.Options{Now: clock}))
 	d := check.Get(delivery.New(k.store, k.sorter, &delivery.Options{Now: clock, Acker: acker}))
 	return d, acker
-}
-
-// dying is a process whose requests of these names to the chains' table fail.
-func (k *trackedDesk) dying(names ...string) *delivery.Deliverer {
-	k.t.Helper()
-	d, _ := k.process(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
-		if slices.Contains(names, r.Name()) {
-			return ddb.Answer{}, errFlaky
-		}
-		return k.chains.Do(ctx, r)
-	}))
-	return d
 }
 
 func (k *trackedDesk) reader() delivery.Reader {
@@ -133,108 +120,6 @@ func TestCommittedWhenItsTreeIsDone(t *testing.T) {
 	k.ends(endedCaughtUp)
 }
 
-// TestADoneTreeIsCommittedByTheNextLook: the stream's record was dropped.
-func TestADoneTreeIsCommittedByTheNextLook(t *testing.T) {
-	for _, paused := range []bool{false, true} {
-		for name, look := range map[string]func(*trackedDesk){
-			"delivery": func(k *trackedDesk) {
-				k.d.Deliver(k.t.Context(), "q", k.reader(), -1)
-			},
-			"sweep": func(k *trackedDesk) {
-				check.Is(k.t, k.sweep(delivery.SweepOptions{}).Carried, 1)
-			},
-		} {
-			k := newTrackedDesk(t)
-			k.put("q", 1, 2, 3)
-			k.ends(endedDeferred)
-			k.works(k.edges...)
-			if paused {
-				check.Get(k.d.Operate(t.Context(), does("pause", delivery.Order{Queue: "q", Consumer: "c", Reason: "why"})))
-			}
-			k.pass(2 * time.Minute)
-			look(k)
-			if c := k.at("q", 3, delivery.Idle); c.Deferred {
-				t.Errorf("%s, paused %v: the mark stays", name, paused)
-			}
-		}
-	}
-}
-
-// TestAFailedTreeComesAgain: under a higher token, as it was and then one message at a time, which is
-// blocked after its own attempts.
-func TestAFailedTreeComesAgain(t *testing.T) {
-	k := newTrackedDesk(t)
-	k.put("q", 1, 2)
-	fail := func() {
-		_, err := k.acker.Fail(t.Context(), k.edges[0], "no")
-		k.must(err)
-		k.finishes()
-	}
-	k.ends(endedDeferred)
-	fail()
-	c := k.at("q", 0, delivery.Idle)
-	check.That(t, c.Error == "FAILED: no" && c.RetryAt.Equal(k.now.Add(time.Second)),
-		"%+v; want why, and when again", c)
-	for _, wait := range []time.Duration{time.Second, time.Second, time.Second, 10 * time.Second} {
-		k.ends(endedWait)
-		k.pass(wait)
-		k.ends(endedDeferred)
-		fail()
-	}
-	k.gets("q 1,2 #1", "q 1,2 #2", "q 1 #3", "q 1 #4", "q 1 #5")
-	k.pass(time.Minute)
-	k.ends(endedBlocked)
-	k.at("q", 0, delivery.Blocked)
-	check.That(t, k.tags[0] != k.tags[1] && k.tags[1] != k.tags[2],
-		"two claims share a chain: %q", k.tags)
-}
-
-// TestALateTreeComesAgain: the chain times out by its own sweep, or by the look
-// of the next caller; what its workers say afterwards does nothing.
-func TestALateTreeComesAgain(t *testing.T) {
-	for _, swept := range []bool{true, false} {
-		k := newTrackedDesk(t)
-		k.put("q", 1)
-		k.ends(endedDeferred)
-		old := k.edges
-		k.pass(trackTime + time.Second)
-		if swept {
-			check.Get(k.acker.Sweep(t.Context(), xorack.SweepOptions{Announce: k.d.Ender(nil)}))
-		} else {
-			k.ends(endedWait)
-		}
-		c := k.at("q", 0, delivery.Idle)
-		check.That(t, strings.HasPrefix(c.Error, "TIMED_OUT: "), "swept %v: %+v; want why", swept, c)
-		r := check.Get(k.acker.Done(t.Context(), old[0]))
-		if want := map[bool]xorack.Outcome{true: xorack.AlreadyTimedOut, false: xorack.AlreadyFailed}[swept]; r.Outcome != want {
-			t.Errorf("swept %v: the late work is %s", swept, r.Outcome)
-		}
-		k.pass(time.Minute)
-		k.ends(endedDeferred)
-		k.finishes()
-		k.at("q", 0, delivery.Started)
-		k.works(k.edges...)
-		k.finishes()
-		k.at("q", 1, delivery.Idle)
-	}
-}
-
-// TestExtendedChainsAreWaitedFor: whichever process meets the claim gives it the chain's deadline.
-func TestExtendedChainsAreWaitedFor(t *testing.T) {
-	k := newTrackedDesk(t)
-	k.put("q", 1)
-	k.ends(endedDeferred)
-	check.Get(k.acker.Extend(t.Context(), k.edges[0], k.now.Add(3*trackTime)))
-	until := k.now.Add(3 * trackTime)
-	k.pass(2 * trackTime)
-	k.ends(endedBusy)
-	if c := k.standing("q"); !c.LeaseUntil.Equal(until) || c.Token.N != 1 {
-		t.Errorf("%+v; want the first claim until %s", c, until)
-	}
-	k.pass(trackTime + time.Second)
-	k.ends(endedWait)
-}
-
 // crashing is a process whose write of this name to the consumers' table fails: it reaches the table
 // where lost says so.
 func (k *trackedDesk) crashing(name string, lost bool) *delivery.Deliverer {
@@ -251,65 +136,6 @@ func (k *trackedDesk) crashing(name string, lost bool) *delivery.Deliverer {
 	})
 	d := check.Get(delivery.New(store, k.sorter, &delivery.Options{Now: func() time.Time { return k.now }, Acker: k.acker}))
 	return d
-}
-
-// TestAProcessThatDiesBeforeItDefers is a death: its claim is taken over when the lease of the
-// invocation is over, as any claim, and whichever process wakes up later is too late.
-func TestAProcessThatDiesBeforeItDefers(t *testing.T) {
-	for name, c := range map[string]struct {
-		dies func(*trackedDesk) *delivery.Deliverer
-		got  []string
-	}{
-		"before the chain":           {func(k *trackedDesk) *delivery.Deliverer { return k.dying("create") }, []string{"q 1 #2"}},
-		"after the chain was handed": {func(k *trackedDesk) *delivery.Deliverer { return k.crashing("defer", false) }, []string{"q 1 #1", "q 1 #2"}},
-		"before its failure is noted": {func(k *trackedDesk) *delivery.Deliverer {
-			k.fails = func(delivery.Batch) error { return errNo }
-			return k.crashing("fail", false)
-		}, []string{"q 1 #1", "q 1 #2"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			k := newTrackedDesk(t)
-			k.put("q", 1)
-			if done := c.dies(k).Deliver(t.Context(), "q", k.reader(), -1); !errors.Is(done.Err, errFlaky) {
-				t.Errorf("error %v", done.Err)
-			}
-			k.fails = nil
-			k.pass(50 * time.Second)
-			k.ends(endedBusy)
-			k.pass(11 * time.Second)
-			k.ends(endedDeferred)
-			k.gets(c.got...)
-			if at := k.at("q", 0, delivery.Started); !at.Deferred || at.Attempts != 2 || at.Outcomes[1].Outcome != delivery.Cancelled {
-				t.Errorf("%+v; want the second attempt, deferred", at)
-			}
-			for _, tag := range k.tags[:len(k.tags)-1] { // what the dead one began ends nothing
-				k.must(k.d.Ender(nil)(t.Context(), xorack.Chain{Tag: tag, Data: "c/q", Recorded: xorack.Failed}))
-			}
-			k.works(k.edges...)
-			k.finishes()
-			k.at("q", 1, delivery.Idle)
-		})
-	}
-}
-
-// TestWhoeverSleepsBeforeHandingOver finds its claim taken over when it wakes up: what it hands over
-// comes twice, as from any process that sleeps, and it defers nothing.
-func TestWhoeverSleepsBeforeHandingOver(t *testing.T) {
-	k := newTrackedDesk(t)
-	k.put("q", 1)
-	d, _ := k.process(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
-		if r.Name() == "create" {
-			k.pass(2 * time.Minute)
-			k.ends(endedDeferred)
-		}
-		return k.chains.Do(ctx, r)
-	}))
-	done := d.Deliver(t.Context(), "q", k.reader(), -1)
-	k.must(done.Err)
-	k.gets("q 1 #2", "q 1 #1")
-	if c := k.at("q", 0, delivery.Started); c.Token.N != 2 || !c.Deferred || ending(done) != endedLost {
-		t.Errorf("it ended as %s at %v; want lost, and the second claim", ending(done), c.Token)
-	}
 }
 
 // TestDeferGoesWrong: a lost response, another that was first, a death right after.
@@ -376,38 +202,6 @@ func TestAnEndGoesWrong(t *testing.T) {
 		if c := k.at("q", 3, delivery.Idle); c.Outcomes[2].Outcome != delivery.Cancelled || c.Attempts != 1 || c.RetryAt.IsZero() || c.FailingSince.IsZero() {
 			t.Errorf("lost %v: %+v; want a failure, by nobody's death", lost, c)
 		}
-	}
-}
-
-// TestAnExpiryIsLate where the work was done, or more time was asked for, meanwhile.
-func TestAnExpiryIsLate(t *testing.T) {
-	for name, c := range map[string]struct {
-		first func(*trackedDesk)
-		ended string
-		at    int64
-	}{
-		"it was done": {func(k *trackedDesk) { k.works(k.edges...); k.finishes() }, endedCaughtUp, 1},
-		"it was extended": {func(k *trackedDesk) {
-			_, _, err := k.store.Requests(request.Inside{}).Defer(k.t.Context(), k.standing("q"), k.now.Add(time.Hour))
-			k.must(err)
-		}, endedBusy, 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			k := newTrackedDesk(t)
-			k.put("q", 1)
-			k.ends(endedDeferred)
-			k.pass(trackTime + time.Second)
-			store := k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
-				if r.Name() == "expire" {
-					c.first(k)
-				}
-				return k.consumers.Do(ctx, r)
-			})
-			d := check.Get(delivery.New(store, k.sorter, &delivery.Options{Now: func() time.Time { return k.now }, Acker: k.acker}))
-			if done := d.Deliver(t.Context(), "q", k.reader(), -1); done.Err != nil || ending(done) != c.ended || done.Record.Delivered != c.at {
-				t.Errorf("it ended as %s at %d (%v), want %s at %d", ending(done), done.Record.Delivered, done.Err, c.ended, c.at)
-			}
-		})
 	}
 }
 
@@ -504,23 +298,6 @@ func TestATenantsBatchIsItsOwn(t *testing.T) {
 	}
 	for _, tag := range []string{"orders", "@acme/orders", "@acme/x/delivery/y", "x/delivery/y"} {
 		check.That(t, !request.TracksBatch(tag), "%s is taken for a batch's", tag)
-	}
-}
-
-// TestAConsumerMadeAnewMeetsNoOldChain: its tokens count from 1 again.
-func TestAConsumerMadeAnewMeetsNoOldChain(t *testing.T) {
-	k := newTrackedDesk(t)
-	k.put("q", 1)
-	k.ends(endedDeferred)
-	k.works(k.edges...)
-	k.finishes()
-	check.Get(k.d.Operate(t.Context(), does("remove", delivery.Order{Queue: "q", Consumer: "c", Reason: "why"})))
-	k.finishes() // of a consumer that is gone
-	k.ends(endedDeferred)
-	k.gets("q 1 #1", "q 1 #1")
-	k.finishes()
-	if c := k.at("q", 0, delivery.Started); c.Token.N != 1 || k.tags[0] == k.tags[1] {
-		t.Errorf("token %v, chains %q", c.Token, k.tags)
 	}
 }
 

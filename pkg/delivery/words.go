@@ -29,8 +29,7 @@ func aboutReplies(queue, why string) string {
 // replies to one: it is kept beside them, since not everybody who sees the words
 // may know its name.
 func wordsOf(err error) (why, replyQueue string) {
-	var reply *replyError
-	if errors.As(err, &reply) {
+	if reply, so := errors.AsType[*replyError](err); so {
 		return unnamed(reply.Err), reply.Queue
 	}
 	return err.Error(), ""

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/ui"
 )
 
@@ -31,9 +32,7 @@ func answering(t *testing.T, documents map[string]string, options ui.Options) ht
 	t.Cleanup(backend.Close)
 	options.URL = backend.URL
 	page, err := ui.New(options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return page
 }
 
@@ -67,9 +66,7 @@ func TestTextsOfOthers(t *testing.T) {
 	for _, address := range []string{"queue?queue=q", "message?queue=q&seq=2", "queue?queue=" + url.QueryEscape(`"><script>alert(3)</script>`), "live?of=x"} {
 		body := shown(page, address).Body.String()
 		for _, forbidden := range []string{"<script>alert", "<img src=x", "<i>"} {
-			if strings.Contains(body, forbidden) {
-				t.Errorf("%s has %s:\n%s", address, forbidden, body)
-			}
+			check.That(t, !strings.Contains(body, forbidden), "%s has %s:\n%s", address, forbidden, body)
 		}
 	}
 }
@@ -92,9 +89,7 @@ func TestNamesThatEndLines(t *testing.T) {
 	for _, screen := range []string{"queues?", "consumers?", "chains?", "message?seq=2&queue=" + name, "queue?queue=" + name} {
 		first, rest := screen[:strings.Index(screen, "?")], screen[strings.Index(screen, "?")+1:]
 		live, err := http.Get(server.URL + "/live?of=" + first + "&" + rest)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		text := ""
 		for lines := bufio.NewScanner(live.Body); lines.Scan() && lines.Text() != ""; { // up to the event's end
 			text += lines.Text() + "\n"
@@ -105,9 +100,8 @@ func TestNamesThatEndLines(t *testing.T) {
 			t.Errorf("%s: %q", screen, text)
 		}
 		body := shown(page, screen).Body.String()
-		if strings.ContainsAny(body, "\u0085\u202e") || !strings.Contains(body, shows) {
-			t.Errorf("%s: %q", screen, body)
-		}
+		check.That(t, !strings.ContainsAny(body, "\u0085\u202e") && strings.Contains(body, shows),
+			"%s: %q", screen, body)
 	}
 }
 
@@ -122,9 +116,7 @@ func TestTimesThatPassed(t *testing.T) {
 	}, ui.Options{})
 	text := regexp.MustCompile(`</?time[^>]*>`).ReplaceAllString(shown(page, "queue?queue=q").Body.String(), "")
 	for _, want := range []string{"parked beyond a gap, open for ", "lease ended ", " ago</div>", "Next try now.", "next try of its queue now"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("it has no %q:\n%s", want, text)
-		}
+		check.That(t, strings.Contains(text, want), "it has no %q:\n%s", want, text)
 	}
 }
 
@@ -145,9 +137,7 @@ func TestOthersLoadNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			answer := shown(page, "queue?queue=q", "Sec-Fetch-Site", c.site, "Sec-Fetch-Mode", c.mode, "Sec-Fetch-Dest", c.dest)
-			if answer.Code != c.want {
-				t.Errorf("%d, not %d", answer.Code, c.want)
-			}
+			check.That(t, answer.Code == c.want, "%d, not %d", answer.Code, c.want)
 		})
 	}
 }
@@ -211,9 +201,7 @@ func TestEmptyStack(t *testing.T) {
 	page := answering(t, map[string]string{"/summary": `{"states":{}}`, "/consumers": `{"list":[]}`, "/queues": `{"list":[]}`}, ui.Options{})
 	body := shown(page, "").Body.String()
 	for _, want := range []string{"No queue is here yet", "streamsort put", "make demo"} {
-		if !strings.Contains(body, want) {
-			t.Errorf("it has no %s:\n%s", want, body)
-		}
+		check.That(t, strings.Contains(body, want), "it has no %s:\n%s", want, body)
 	}
 }
 
@@ -306,9 +294,7 @@ func TestSlowAPI(t *testing.T) {
 	}))
 	t.Cleanup(backend.Close)
 	page, err := ui.New(ui.Options{URL: backend.URL, Every: 200 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if came.Add(1) == tabs {
 			close(allCame)

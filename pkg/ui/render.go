@@ -14,6 +14,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/printable"
+	"github.com/streamsort/streamsort/internal/view"
 )
 
 //go:embed templates
@@ -39,7 +40,7 @@ func render(name, what string, f frame) (string, error) {
 
 // functions are what templates call.
 var functions = template.FuncMap{
-	"ago": ago, "due": due, "exact": exact, "link": link, "pretty": pretty, "words": words,
+	"ago": ago, "due": due, "duration": view.Duration, "exact": exact, "link": link, "pretty": pretty, "words": words,
 	"percent": func(part, whole int64) int64 {
 		if whole <= 0 {
 			return 0

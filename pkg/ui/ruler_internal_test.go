@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/view"
 )
@@ -48,18 +49,15 @@ func TestRuler(t *testing.T) {
 			r := draw(c.q, gaps{Gaps: c.missing, More: c.q.Queue.Queue == "more"}, c.consumers)
 			var got []span
 			for _, s := range r.Spans {
-				if s.X < 0 || s.X+s.Width > rulerWidth+0.01 || s.Width < leastWidth {
-					t.Errorf("%+v is not in the box", s)
-				}
+				check.That(t, s.X >= 0 && s.X+s.Width <= rulerWidth+0.01 && s.Width >= leastWidth,
+					"%+v is not in the box", s)
 				got = append(got, span{Kind: s.Kind, From: s.From, To: s.To})
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Error(diff)
 			}
 			for _, m := range r.Marks {
-				if m.X < 0 || m.X > rulerWidth {
-					t.Errorf("%+v is not in the box", m)
-				}
+				check.That(t, m.X >= 0 && m.X <= rulerWidth, "%+v is not in the box", m)
 			}
 		})
 	}

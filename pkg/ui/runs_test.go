@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/streamsort/streamsort/internal/dev/await"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/ui"
 )
 
@@ -76,9 +77,7 @@ func bulkPage(t *testing.T, queues int) (*fleet, *ui.UI) {
 		return token, nil
 	}
 	page, err := ui.New(ui.Options{URL: backend.URL, Operate: true, Token: token})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	t.Cleanup(func() {
 		f.goesOn()
 		page.Close()
@@ -105,9 +104,7 @@ func sent(page http.Handler, path, form string) *httptest.ResponseRecorder {
 func posts(t *testing.T, page http.Handler, path, form string) string {
 	t.Helper()
 	answer := sent(page, path, form)
-	if answer.Code != http.StatusSeeOther {
-		t.Fatalf("%s: %d %s", path, answer.Code, answer.Body)
-	}
+	check.Need(t, answer.Code == http.StatusSeeOther, "%s: %d %s", path, answer.Code, answer.Body)
 	return answer.Header().Get("Location")
 }
 
@@ -151,9 +148,8 @@ func TestBulkOnThePage(t *testing.T) {
 	await.True(t, "the operations", func() bool { return f.begun() >= 3 })
 	f.goesOn()
 	body := shows(t, page, at, "state done", "3 done, 0 done already, 0 changed meanwhile, 0 failed")
-	if strings.Contains(body, `id="stop"`) || strings.Contains(body, `id="go-on"`) {
-		t.Errorf("it is over: %s", body)
-	}
+	check.That(t, !strings.Contains(body, `id="stop"`) && !strings.Contains(body, `id="go-on"`),
+		"it is over: %s", body)
 	shows(t, page, "bulk", `href="`+at+`"`, "the ledger is back")
 	if n := f.begun(); n != 3 {
 		t.Errorf("%d operations for 3 consumers", n)
@@ -206,9 +202,8 @@ func TestBulkStopped(t *testing.T) {
 	posts(t, page, "start", strings.TrimPrefix(again, "run?"))
 	shows(t, page, again, "state done", "300 done")
 	for _, act := range f.acts {
-		if !strings.HasPrefix(act, name+"-") {
-			t.Errorf("an operation has the id %s, in the run %s", act, name)
-		}
+		check.That(t, strings.HasPrefix(act, name+"-"),
+			"an operation has the id %s, in the run %s", act, name)
 	}
 }
 
@@ -246,9 +241,8 @@ func TestBulkOfAnother(t *testing.T) {
 		answer := httptest.NewRecorder()
 		request := httptest.NewRequest(http.MethodGet, "http://localhost/"+address, nil)
 		page.ServeHTTP(answer, request.WithContext(another))
-		if strings.Contains(answer.Body.String(), "the ledger is back") {
-			t.Errorf("%s shows it: %d", address, answer.Code)
-		}
+		check.That(t, !strings.Contains(answer.Body.String(), "the ledger is back"),
+			"%s shows it: %d", address, answer.Code)
 	}
 	answer := shown(page, "run?run=none")
 	if answer.Code != http.StatusNotFound || !strings.Contains(answer.Body.String(), "end with it") {

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // TestChart draws figures in their box, and has the same as a table, the latest first.
@@ -17,9 +19,8 @@ func TestChart(t *testing.T) {
 	}
 	levels, rates := levels(samples, times), perMinute(samples, times)
 	for i, want := range map[int][2]float64{0: {10, 0}, 5: {10, 0}, 6: {14, 120}, 10: {30, 120}, 20: {30, 0}} {
-		if levels[i] != want[0] || math.Abs(rates[i]-want[1]) > 1e-6 {
-			t.Errorf("after %d s: %v, %v a minute, not %v", 2*i, levels[i], rates[i], want)
-		}
+		check.That(t, levels[i] == want[0] && math.Abs(rates[i]-want[1]) <= 1e-6,
+			"after %d s: %v, %v a minute, not %v", 2*i, levels[i], rates[i], want)
 	}
 	c := drawChart("Lag", times, series{"messages", "first", levels})
 	if points := strings.Fields(c.Lines[0].Points); len(points) != 21 || points[0] != "0.0,52.7" || points[20] != "300.0,2.0" {

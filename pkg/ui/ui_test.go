@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/ui"
 )
 
@@ -42,21 +43,15 @@ func api(t *testing.T) *httptest.Server {
 // path prefix.
 func TestLive(t *testing.T) {
 	page, err := ui.New(ui.Options{URL: api(t).URL, Every: 200 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	server := httptest.NewServer(http.StripPrefix("/ops", page))
 	defer server.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/ops/live?of=queue&queue=q", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	defer answer.Body.Close()
 	if kind := answer.Header.Get("Content-Type"); kind != "text/event-stream" {
 		t.Fatalf("content type %q", kind)
@@ -64,9 +59,7 @@ func TestLive(t *testing.T) {
 	lines := bufio.NewScanner(answer.Body)
 	for _, position := range []string{"9007199254740994", "9007199254740995", "9007199254740996"} {
 		for found := false; !found; found = strings.Contains(lines.Text(), "<b>"+position+"</b>position") {
-			if !lines.Scan() {
-				t.Fatalf("the stream ended before position %s: %v", position, lines.Err())
-			}
+			check.Need(t, lines.Scan(), "the stream ended before position %s: %v", position, lines.Err())
 		}
 	}
 }
@@ -79,9 +72,7 @@ func TestTabsShareALook(t *testing.T) {
 	}))
 	t.Cleanup(backend.Close)
 	page, err := ui.New(ui.Options{URL: backend.URL, Every: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	server := httptest.NewServer(page)
 	defer server.Close()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -120,9 +111,7 @@ func TestTabsShareALook(t *testing.T) {
 // TestForbidden refuses what is not of the page: other names, other origins, forms without its token.
 func TestForbidden(t *testing.T) {
 	page, err := ui.New(ui.Options{URL: api(t).URL, Operate: true, Hosts: []string{"LocalHost"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	form := url.Values{"queue": {"q"}, "consumer": {"c"}, "action": {"pause"}, "reason": {"r"}}.Encode()
 	for name, c := range map[string]struct {
 		host, origin string
@@ -141,9 +130,7 @@ func TestForbidden(t *testing.T) {
 				}
 				answer := httptest.NewRecorder()
 				page.ServeHTTP(answer, request)
-				if answer.Code != c.want {
-					t.Errorf("%d, not %d: %s", answer.Code, c.want, answer.Body)
-				}
+				check.That(t, answer.Code == c.want, "%d, not %d: %s", answer.Code, c.want, answer.Body)
 			})
 		}
 	}

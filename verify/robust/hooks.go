@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -185,49 +183,4 @@ func (w *world) waitsForNobody(fast []time.Duration, slow time.Duration) {
 	if p99 := percentile(fast, 99); p99 == 0 || p99 >= slow.Seconds()*1000 {
 		w.not("p99 of the fast endpoint is %.0f ms, beside slow ones that take %v", p99, slow)
 	}
-}
-
-// missing has a sink answer 404 for SECONDS, of which nobody knows whether it is at fault or the
-// messages: it blocks no queue, now or later. The consumer's times are those of the outage.
-func missing(ctx context.Context, w *world) error {
-	watched := w.watch("http", named, all)
-	e := newEndpoints(watched)
-	e.turn(func(string) answer { return answer{status: http.StatusNotFound} })
-	u, err := url.Parse(w.serve(e))
-	if err != nil {
-		return err
-	}
-	sink := map[string]any{"kind": "http", "url": u.String() + "/shop", "ports": []json.Number{json.Number(u.Port())}}
-	template, err := shortened(120).template(w, sink)
-	if err != nil {
-		return err
-	}
-	if err := w.start(ctx, setup{templates: []string{template}, config: localstack.Config{
-		Env:    map[string]string{"STREAMSORT_EVENT_BUS": "", "ProcessFunction.STREAMSORT_HTTP_ALLOW": "127.0.0.0/8"},
-		Failed: func(string, string) {}, // what fails here fails on purpose
-	}}); err != nil {
-		return err
-	}
-	began := time.Now()
-	if err := w.sendAll(ctx, 4, batchSize, twoOfEach(w.number("QUEUES"), false)); err != nil {
-		return err
-	}
-	if err := w.stay(ctx, began, time.Duration(w.values["SECONDS"])*time.Second); err != nil {
-		return err
-	}
-	for _, when := range []string{"while it answers 404", "in the end"} {
-		blocked, err := w.blocked(ctx)
-		if err != nil {
-			return err
-		}
-		w.row("blocked", "%d queues %s", len(blocked), when)
-		if len(blocked) > 0 {
-			w.not("%d queues are blocked %s: %.200q", len(blocked), when, blocked)
-		}
-		e.turn(func(string) answer { return good })
-		if err := w.drain(ctx, outagePatience, nil); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -11,8 +11,8 @@ import (
 // lambdaSink is a function that process calls: it answers as Lambda does.
 type lambdaSink struct {
 	watched *watcher
-	// poison is a message that is never taken.
-	poison place
+	// poison are messages that are not taken.
+	poison func(place) bool
 
 	mu    sync.Mutex
 	away  bool
@@ -61,9 +61,11 @@ func (s *lambdaSink) take(d document, at time.Time) (problem string) {
 		s.calls = append(s.calls, at)
 		return "the database does not answer"
 	}
-	if d.Queue == s.poison.queue && d.To >= s.poison.seq && d.From < s.poison.seq {
-		s.refused++
-		return "the message cannot be read"
+	for seq := d.From + 1; seq <= d.To; seq++ {
+		if s.poison(place{d.Queue, seq}) {
+			s.refused++
+			return "the message cannot be read"
+		}
 	}
 	b := batch{Queue: d.Queue, Token: d.TokenN, From: d.From, To: d.To}
 	for _, m := range d.Messages {

@@ -75,9 +75,9 @@ var scenarios = []scenario{
 	{"outage", "the sink of many queues is away, and they catch up", []setting{
 		{"QUEUES", 10_000, 60, 10, 100_000}, {"MINUTES", 65, 61, 1, 1440}, {"FACTOR", 120, 240, 1, 1000},
 	}, outage},
-	{"missing", "a sink answers 404 for seconds, and blocks no queue", []setting{
-		{"QUEUES", 40, 40, 10, 10_000}, {"SECONDS", 4, 4, 1, 3600},
-	}, missing},
+	{"incident", "an operator with the command line finds three causes, and repairs them", []setting{
+		{"QUEUES", 200, 40, 10, 10_000},
+	}, incident},
 	{"hooks", "one in twenty endpoints of webhooks turns slow or fails, and the others hardly wait", []setting{
 		duration(80*time.Second, 8*time.Second), {"RATE", 50, 50, 1, 1000}, {"QUEUES", 1000, 60, 20, 10_000}, seed,
 	}, hooks},

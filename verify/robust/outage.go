@@ -27,11 +27,13 @@ const (
 // notPoisoned is what the sink gets.
 func notPoisoned(p place) bool { return p.queue != outagePoison || p.seq < 2 }
 
+func isPoison(p place) bool { return p == place{outagePoison, 2} }
+
 // twoOfEach are two messages of each queue, those of a queue in their order.
-func twoOfEach(queues int, poisoned bool) (messages []message) {
+func twoOfEach(queues int) (messages []message) {
 	for i := range queues {
 		queue := fmt.Sprintf("shop/%d", i)
-		if poisoned && i == queues/2 {
+		if i == queues/2 {
 			queue = outagePoison
 		}
 		for seq := int64(1); seq <= 2; seq++ {
@@ -50,7 +52,7 @@ func twoOfEach(queues int, poisoned bool) (messages []message) {
 func outage(ctx context.Context, w *world) error {
 	factor := time.Duration(w.values["FACTOR"])
 	s := shortened(factor)
-	sink := &lambdaSink{watched: w.watch("lambda", unfailing, notPoisoned), poison: place{outagePoison, 2}, away: true}
+	sink := &lambdaSink{watched: w.watch("lambda", unfailing, notPoisoned), poison: isPoison, away: true}
 	template, err := s.template(w, map[string]any{"kind": "lambda", "arn": "arn:aws:lambda:us-east-1:000000000000:function:streamsort-receiver"})
 	if err != nil {
 		return err
@@ -71,7 +73,7 @@ func outage(ctx context.Context, w *world) error {
 	r := outageResult{queues: w.number("QUEUES"), tries: s.tries(toldAfter)}
 	began, least := time.Now(), time.Duration(w.values["MINUTES"])*time.Minute/factor
 	watch := w.during(ctx, func(ctx context.Context) error { return r.circuit.watch(ctx, store) })
-	if err := w.sendAll(ctx, 4, 100, twoOfEach(r.queues, true)); err != nil {
+	if err := w.sendAll(ctx, 4, 100, twoOfEach(r.queues)); err != nil {
 		return err
 	}
 	if err := w.stay(ctx, began, least); err != nil {

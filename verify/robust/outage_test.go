@@ -65,10 +65,10 @@ func TestIntervals(t *testing.T) {
 // poisoned.
 func TestLambdaSink(t *testing.T) {
 	w := &world{account: newAccount()}
-	for _, m := range twoOfEach(10, true) {
+	for _, m := range twoOfEach(10) {
 		w.account.note(m)
 	}
-	s := &lambdaSink{watched: w.watch("lambda", unfailing, notPoisoned), poison: place{outagePoison, 2}, away: true}
+	s := &lambdaSink{watched: w.watch("lambda", unfailing, notPoisoned), poison: isPoison, away: true}
 	call := func(queue, text string) (failed bool) {
 		answer := httptest.NewRecorder()
 		s.ServeHTTP(answer, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(`{"queue":"`+queue+`","tokenN":1,`+text+`}`)))

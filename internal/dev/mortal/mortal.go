@@ -34,9 +34,6 @@ const (
 	Committed Step = "committed"
 )
 
-// Steps are all of them.
-func Steps() []Step { return []Step{Claimed, Worked, Prepared, Booked, Committed} }
-
 // Claims is the protocol as a process speaks it that dies.
 type Claims struct {
 	delivery.Claims

@@ -1,6 +1,7 @@
 package pull
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -157,18 +158,10 @@ func newConsuming(claims delivery.Claims, db Database, queue, consumer string, o
 		options = &ConsumeOptions{}
 	}
 	run := &consuming{ConsumeOptions: *options, claims: claims, db: db, queue: queue, consumer: consumer}
-	if run.Lease == 0 {
-		run.Lease = time.Minute
-	}
-	if run.Beat == 0 {
-		run.Beat = run.Lease / 3
-	}
-	if run.Poll == 0 {
-		run.Poll = time.Second
-	}
-	if run.KeepMarkers == 0 {
-		run.KeepMarkers = 1000
-	}
+	run.Lease = cmp.Or(run.Lease, time.Minute)
+	run.Beat = cmp.Or(run.Beat, run.Lease/3)
+	run.Poll = cmp.Or(run.Poll, time.Second)
+	run.KeepMarkers = cmp.Or(run.KeepMarkers, 1000)
 	if run.Observe == nil {
 		run.Observe = func(Step) {}
 	}

@@ -62,7 +62,7 @@ func TestPullerConforms(t *testing.T) {
 	for _, kind := range ddbtest.Servers(t) {
 		t.Run(string(kind), func(t *testing.T) {
 			claimstest.Run(t, func(t *testing.T) claimstest.Env {
-				store, queues := freshTables(t, kind, dynamo.Options{})
+				store, queues := freshTables(t, kind)
 				env, _ := pullEnv(t, store, queues)
 				return env
 			})
@@ -249,89 +249,18 @@ func refused(err error, code string) bool {
 	return errors.As(err, &wrong) && wrong.Code == code
 }
 
-// TestPullFaults lets each request of a claim's life go wrong in each way. The
-// caller repeats the call that failed: the claim is made once, and ends once.
-func TestPullFaults(t *testing.T) {
-	faults := ddbtest.NewFaults(ddb.NewMemory(tables{}.definitions()...))
-	store, queues := tables{}.storesOn(t, faults)
-	sorter := check.Get(cursor.New(queues, nil))
-	d := check.Get(delivery.New(store, sorter, nil))
-	p := check.Get(delivery.NewClaims(d, nil))
-	for name, c := range map[string]struct {
-		end  func(context.Context, delivery.Held) (delivery.Answer, error)
-		want delivery.TokenOutcome
-	}{
-		"commit": {func(ctx context.Context, h delivery.Held) (delivery.Answer, error) { return p.Commit(ctx, h) }, delivery.Committed},
-		"settle as committed": {func(ctx context.Context, h delivery.Held) (delivery.Answer, error) {
-			return p.Settle(ctx, h, delivery.Committed, "")
-		}, delivery.Committed},
-		"settle as aborted": {func(ctx context.Context, h delivery.Held) (delivery.Answer, error) {
-			return p.Settle(ctx, h, delivery.Aborted, "why")
-		}, delivery.Aborted},
-	} {
-		for _, fault := range ddbtest.EveryFault() {
-			for nth, pending := 1, false; !pending; nth++ {
-				t.Run(fmt.Sprintf("%s, request %d, %s", name, nth, fault), func(t *testing.T) {
-					queue := fmt.Sprintf("%s %s %d", name, fault, nth)
-					check.OK(t, sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1})[0].Err)
-					check.Get(d.Create(t.Context(), queue, "c", delivery.First))
-					faults.Fail(nth, fault)
-					again := func(what string, call func() (delivery.Answer, error)) delivery.Answer {
-						t.Helper()
-						for range 2 {
-							if a, err := call(); err == nil {
-								check.Need(t, a.Outcome == delivery.OK, "%s: %+v", what, a)
-								return a
-							}
-						}
-						t.Fatalf("%s fails twice", what)
-						return delivery.Answer{}
-					}
-					claim := again("claim", func() (delivery.Answer, error) {
-						return p.Claim(t.Context(), delivery.Request{Queue: queue, Consumer: "c", ID: "r"})
-					})
-					check.That(t, len(claim.Messages) == 1, "claimed %+v", claim)
-					again("prepare", func() (delivery.Answer, error) { return p.Prepare(t.Context(), claim.Held()) })
-					again(name, func() (delivery.Answer, error) { return c.end(t.Context(), claim.Held()) })
-					pending = faults.Pending()
-					faults.Fail(0, "")
-					is, err := store.Requests(request.Inside{}).Consumer(t.Context(), queue, "c")
-					check.That(t, err == nil && is.Token.N == 1 && is.State == delivery.Idle && is.Outcomes[1].Outcome == c.want,
-						"%+v, %v; want one claim, %s", is, err, c.want)
-				})
-				check.Need(t, nth <= 20, "no end of requests")
-			}
-		}
-	}
-}
-
-// tables are those of the queues and of their consumers.
-type tables struct {
-	queues    cursor.Names
-	consumers delivery.Names
-}
-
-func (n tables) definitions() []table.Definition {
-	return append(append(n.consumers.Tables(), n.queues.Tables()...), n.queues.ArrivalsTable())
-}
-
-// storesOn are the stores on the tables of an engine.
-func (n tables) storesOn(t testing.TB, engine ddb.Engine) (*delivery.Store, *cursor.Store) {
-	t.Helper()
-	queues := check.Get(cursor.NewStore(engine, n.queues))
-	return delivery.NewStore(engine, n.consumers.Tables()), queues
-}
-
 // freshTables makes new tables on a server and returns the stores on them.
-func freshTables(t testing.TB, kind ddbtest.Kind, options dynamo.Options) (*delivery.Store, *cursor.Store) {
+func freshTables(t testing.TB, kind ddbtest.Kind) (*delivery.Store, *cursor.Store) {
 	t.Helper()
-	options.Endpoint = ddbtest.Endpoint(t, kind)
-	client := check.Get(dynamo.New(&options))
+	client := check.Get(dynamo.New(&dynamo.Options{Endpoint: ddbtest.Endpoint(t, kind)}))
 	suffix := ddbtest.Suffix()
-	n := tables{
-		cursor.Names{Messages: "messages" + suffix, Cursors: "cursors" + suffix, Sweeps: "sweeps" + suffix, Arrivals: "arrivals" + suffix},
-		delivery.Names{Consumers: "consumers" + suffix, Audit: "operations" + suffix},
+	names := cursor.Names{
+		Messages: "messages" + suffix, Cursors: "cursors" + suffix,
+		Sweeps: "sweeps" + suffix, Arrivals: "arrivals" + suffix,
 	}
-	check.OK(t, table.Create(t.Context(), client, n.definitions()...))
-	return n.storesOn(t, dynamo.NewEngine(client))
+	consumers := delivery.Names{Consumers: "consumers" + suffix, Audit: "operations" + suffix}
+	all := append(append(consumers.Tables(), names.Tables()...), names.ArrivalsTable())
+	check.OK(t, table.Create(t.Context(), client, all...))
+	engine := dynamo.NewEngine(client)
+	return delivery.NewStore(engine, consumers.Tables()), check.Get(cursor.NewStore(engine, names))
 }

@@ -1,6 +1,7 @@
 package sqlmarker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -118,9 +119,7 @@ func newAll(m *Markers, claims delivery.Claims, prefix, consumer string, workers
 	if options != nil {
 		run.ConsumeOptions = *options
 	}
-	if run.Poll == 0 {
-		run.Poll = time.Second
-	}
+	run.Poll = cmp.Or(run.Poll, time.Second)
 	if run.Wait == nil {
 		run.Wait = pause.For
 	}

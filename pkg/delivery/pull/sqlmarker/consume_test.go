@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -110,42 +109,6 @@ func (a *away) Claim(ctx context.Context, r delivery.Request) (delivery.Answer, 
 		return delivery.Answer{}, context.DeadlineExceeded // of one request
 	}
 	return delivery.Answer{}, errRefused
-}
-
-func TestLostAnswersAreSettled(t *testing.T) {
-	onEach(t, func(b *bench) {
-		tb := newTables(b.T, 5)
-		check.OK(b, b.Consume(b.Context(), &flaky{Claims: tb.puller(0)}, "q", "c", book, tb.options()))
-		b.booked(1, 2, 3, 4, 5)
-	})
-}
-
-// TestWhatWasLeftInDoubtIsSettled: the process before died after its prepare,
-// with its transaction committed or not.
-func TestWhatWasLeftInDoubtIsSettled(t *testing.T) {
-	for name, committed := range map[string]bool{"committed": true, "not committed": false} {
-		t.Run(name, func(t *testing.T) {
-			onEach(t, func(b *bench) {
-				tb := newTables(b.T, 2)
-				p := tb.puller(0)
-				a := tb.claim(p, b.Name()+"-a", 1)
-				tb.is("prepare", delivery.OK)(p.Prepare(b.Context(), a.Held()))
-				if committed {
-					b.committed(a.Held())
-				}
-				waited := false
-				o := tb.options()
-				wait := o.Wait
-				o.Wait = func(ctx context.Context, d time.Duration) error {
-					waited = true
-					return wait(ctx, d)
-				}
-				check.OK(b, b.Consume(b.Context(), p, "q", "c", book, o))
-				b.booked(1, 2)
-				check.That(b, waited, "it did not wait for the end of the lease")
-			})
-		})
-	}
 }
 
 var errBlocked = errors.New("blocked")
@@ -263,37 +226,6 @@ func TestARestoredDatabaseStops(t *testing.T) {
 		check.OK(b, b.Acknowledge(b.Context(), "q", "c", restored.Committed))
 		check.OK(b, b.Consume(b.Context(), tb.puller(0), "q", "c", book, tb.options()))
 		b.booked(1, 2, 3)
-	})
-}
-
-// TestTwoCopiesOnOneDatabase: started together, one works and one is busy.
-func TestTwoCopiesOnOneDatabase(t *testing.T) {
-	onEach(t, func(b *bench) {
-		tb := newTables(b.T, 1)
-		p := tb.puller(0)
-		busy := make(chan struct{})
-		var once sync.Once
-		effect := func(ctx context.Context, tx *sql.Tx, batch delivery.Batch) error {
-			<-busy // the other one was answered
-			return book(ctx, tx, batch)
-		}
-		var copies sync.WaitGroup
-		for range 2 {
-			o := tb.options()
-			o.Wait = func(context.Context, time.Duration) error { return errAway }
-			o.Observe = func(s pull.Step) {
-				if s.Outcome == delivery.Busy {
-					once.Do(func() { close(busy) })
-				}
-			}
-			copies.Go(func() {
-				if err := b.Consume(b.Context(), p, "q", "c", effect, o); err != nil && !errors.Is(err, errAway) {
-					b.Error(err)
-				}
-			})
-		}
-		copies.Wait()
-		b.booked(1)
 	})
 }
 

@@ -185,21 +185,6 @@ func TestTraceT3MarkersAreDroppedUnderAFloor(t *testing.T) {
 	})
 }
 
-// T4: messages that come while a claim is in flight are found after its commit.
-func TestTraceT4ItLooksAgainAfterTheCommit(t *testing.T) {
-	onEach(t, func(b *bench) {
-		tb := newTables(b.T, 1)
-		effect := func(ctx context.Context, tx *sql.Tx, batch delivery.Batch) error {
-			if batch.To == 1 {
-				tb.put(2, 2)
-			}
-			return book(ctx, tx, batch)
-		}
-		check.OK(b, b.Consume(b.Context(), tb.puller(0), "q", "c", effect, tb.options()))
-		b.booked(1, 2)
-	})
-}
-
 // T5: clocks are farther apart than a lease. P's claim is taken over while it
 // is at it, again and again: nothing is done twice.
 func TestTraceT5ClocksFartherApartThanALease(t *testing.T) {

@@ -1,11 +1,8 @@
-//go:build whole
-
 package lambda
 
 import (
 	"context"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -19,7 +16,6 @@ import (
 
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/sink/sinktest"
-	"github.com/streamsort/streamsort/localstack"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
@@ -193,37 +189,5 @@ func TestLambdaEndsWithTheContext(t *testing.T) {
 	s := sinktest.Open(t, Kind, functionARN, endpoint)
 	if err := s.Send(ctx, sinktest.Batch("q", "1")); err == nil {
 		t.Error("a call that was cut off was taken for success")
-	}
-}
-
-// TestLambdaForReal calls a function that runs.
-func TestLambdaForReal(t *testing.T) {
-	stack := check.Get(localstack.Run(t.Context(), localstack.Config{
-		Templates: []string{"../testdata/taker.template.json"},
-		Logger:    slog.New(slog.NewTextHandler(io.Discard, nil)),
-	}))
-	t.Cleanup(stack.Close)
-	var mu sync.Mutex
-	var said []string
-	t.Cleanup(stack.Subscribe(func(l localstack.Line) {
-		mu.Lock()
-		defer mu.Unlock()
-		said = append(said, l.Text)
-	}))
-	s := sinktest.Open(t, Kind, "arn:aws:lambda:us-east-1:000000000000:function:taker-Taker", stack.URL())
-	for do, want := range map[string]string{"": "", "object": "", "fail": "errorString: this one is bad", "garbage": "neither null", "exit": "Runtime.ExitError"} {
-		b := sinktest.Batch("q", sinktest.Bodies(3)...)
-		b.Messages[0].Attributes = map[string]string{"do": do}
-		err := s.Send(sinktest.Within(t, time.Minute), b)
-		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("%q: error %v, want %q", do, err, want)
-		}
-	}
-	mu.Lock()
-	defer mu.Unlock()
-	check.That(t, slices.Contains(said, "taken q 0 3 3"), "the function said %q", said)
-	other := sinktest.Open(t, Kind, functionARN, stack.URL())
-	if err := other.Send(t.Context(), sinktest.Batch("q", "1")); err == nil || !strings.Contains(err.Error(), "ResourceNotFound") {
-		t.Errorf("no such function: %v", err)
 	}
 }

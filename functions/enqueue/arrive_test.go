@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/intake"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -54,9 +55,7 @@ func TestMessagesWithoutSeqs(t *testing.T) {
 	s.Want("status", s.Request("GET", "/queues", "queue=q", ""), 200, `"kind":"arrival"`, `"position":4`, `"gapOpen":false`)
 	s.Want("gaps", s.Request("GET", "/gaps", "queue=q", ""), 200, `"gaps":[]`)
 	for _, metric := range []string{`"MessagesStored":1`, `"Duplicates":1`, `"Conflicts":1`, `"Advances":1`, `"MessagesStored":3`, `"Advances":2`} {
-		if !strings.Contains(s.logs.String(), metric) {
-			t.Errorf("no %s in the metrics", metric)
-		}
+		check.That(t, strings.Contains(s.logs.String(), metric), "no %s in the metrics", metric)
 	}
 }
 
@@ -84,9 +83,9 @@ func TestIdempotencyKey(t *testing.T) {
 		`{"idempotencyKey":"` + strings.Repeat("x", 1025) + `","queue":"r","body":1}`:           `"field":"idempotencyKey"`,
 		`{"messages":[{"queue":"mixed","id":"a","body":1},{"queue":"other","seq":1,"body":1}]}`: `"status":200`,
 	} {
-		if got := s.Invoke(event); !strings.Contains(got, want) && !strings.Contains(got, `"outcome":"advanced"`) {
-			t.Errorf("%s: %s, want %s", event, got, want)
-		}
+		got := s.Invoke(event)
+		check.That(t, strings.Contains(got, want) ||
+			strings.Contains(got, `"outcome":"advanced"`), "%s: %s, want %s", event, got, want)
 	}
 }
 
@@ -135,9 +134,8 @@ func TestBothKindsInOneCall(t *testing.T) {
 	s.Want("all where they do not belong", post(`{"messages":[{"queue":"keyed","seq":5,"body":1},{"queue":"numbered","id":"a","body":1}]}`), 400, "seq")
 	s.Want("another kind", s.Request("PUT", "/queues", "", `{"queue":"numbered","kind":"arrival"}`), 409, "problems/setting-fixed")
 	s.Want("no such kind", s.Request("PUT", "/queues", "", `{"queue":"x","kind":"both"}`), 400, `"field":"kind"`, "numbered, arrival or keyed")
-	if strings.Contains(s.logs.String(), `"Errors"`) {
-		t.Errorf("a caller's mistake was counted as an error: %s", &s.logs)
-	}
+	check.That(t, !strings.Contains(s.logs.String(), `"Errors"`),
+		"a caller's mistake was counted as an error: %s", &s.logs)
 }
 
 // TestBadInputWithoutSeqs: a clear error that names the field, and nothing
@@ -174,9 +172,9 @@ func TestBadInputWithoutSeqs(t *testing.T) {
 			a = s.keyed(c.key, c.body)
 		}
 		s.Want(c.name, a, c.status, `"field":"`+c.field+`"`)
-		if queues := queuesOf(t, s.memory); c.key == "" && len(queues) != 0 {
-			t.Errorf("%s: something was stored: %v", c.name, queues)
-		}
+		queues := queuesOf(t, s.memory)
+		check.That(t, c.key != "" || len(queues) == 0,
+			"%s: something was stored: %v", c.name, queues)
 	}
 }
 

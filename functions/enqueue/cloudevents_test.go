@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 )
 
@@ -44,9 +45,8 @@ func TestCloudEvents(t *testing.T) {
 	s.Want("binary", s.with(binary, "", "\xff\x00 no JSON"), 200, `"queue":"/b","seq":1`)
 	a := s.Request("GET", "/messages", of("/b"), "")
 	s.Want("binary", a, 200, `"contentType":"text/plain"`, `"traceparent":"`+parentA+`"`)
-	if strings.Contains(a.Body, "ce-traceparent") {
-		t.Errorf("the trace is among the attributes: %s", a.Body)
-	}
+	check.That(t, !strings.Contains(a.Body, "ce-traceparent"),
+		"the trace is among the attributes: %s", a.Body)
 
 	s.Want("placed by the query", s.events(ce, "queue=type&seq=data.total", structured, ""), 202, `"queue":"t","seq":12`)
 	s.Want("its own queue", s.events(ce, "queue=subject", structured, ""), 200, `"queue":"o-7"`)
@@ -104,9 +104,8 @@ func TestCloudEventsThatAreRefused(t *testing.T) {
 	}
 	s.Want("another format", s.events("application/cloudevents+avro", "", "{}"), 415)
 	s.Want("a version", s.with(map[string]string{"ce-specversion": "0.3", "ce-id": "1", "ce-source": "/b", "ce-type": "t"}, "", "x"), 400, `"field":"specversion"`)
-	if queues := queuesOf(t, s.memory); len(queues) > 0 {
-		t.Errorf("there are %v", queues)
-	}
+	queues := queuesOf(t, s.memory)
+	check.That(t, len(queues) <= 0, "there are %v", queues)
 }
 
 func mustJSON(v any) []byte {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/mapping"
 	"github.com/streamsort/streamsort/internal/queuelog"
@@ -30,9 +31,7 @@ func invoked(ctx context.Context, qualifier, operation string) context.Context {
 func (s *server) invokeAs(t *testing.T, ctx context.Context, event string) string {
 	t.Helper()
 	answer, err := s.handle(ctx, json.RawMessage(event))
-	if err != nil {
-		t.Fatalf("%s: a function error: %v", event, err)
-	}
+	check.Need(t, err == nil, "%s: a function error: %v", event, err)
 	return string(answer)
 }
 
@@ -57,9 +56,8 @@ func requests(t *testing.T) []string {
 	for _, authorizer := range []string{`{"iam":{"userArn":"arn:aws:iam::1:root"}}`, `{"jwt":{"claims":{"t":"globex"}}}`} {
 		event := httpapitest.V2("PUT", "/queues", "", `{"queue":"victim","policy":"skip"}`, false)
 		event = strings.Replace(event, `"requestContext":{`, `"author":"ann","n":1,"requestContext":{"authorizer":`+authorizer+`,`, 1)
-		if !strings.Contains(event, "globex") && !strings.Contains(event, "root") {
-			t.Fatalf("no authorizer in %s", event)
-		}
+		check.Need(t, strings.Contains(event, "globex") || strings.Contains(event, "root"),
+			"no authorizer in %s", event)
 		all = append(all, event)
 	}
 	return all
@@ -75,12 +73,12 @@ func TestEventsAreNoOrders(t *testing.T) {
 				s := newServer(t, func(s *service) { s.events, s.tenantClaim = raw(mapping.Texts{Queue: "author", Seq: "n"}), claim })
 				answer := s.invokeAs(t, invoked(t.Context(), alias, ""), event)
 				m, found, err := s.memory.Requests(queuelog.Inside{}).Message(t.Context(), "ann", 1)
-				if err != nil || !found || string(m.Body) != event || !strings.Contains(answer, `"outcome":"advanced"`) {
-					t.Errorf("%s, by %s, with tenants %q: %s; stored %q, %v", event, alias, claim, answer, m.Body, err)
-				}
-				if queues := queuesOf(t, s.memory); len(queues) != 1 {
-					t.Errorf("%s, by %s: queues %v", event, alias, queues)
-				}
+				check.That(t, err == nil && found && string(m.Body) == event &&
+					strings.Contains(answer, `"outcome":"advanced"`),
+					"%s, by %s, with tenants %q: %s; stored %q, %v", event, alias, claim, answer,
+					m.Body, err)
+				queues := queuesOf(t, s.memory)
+				check.That(t, len(queues) == 1, "%s, by %s: queues %v", event, alias, queues)
 			}
 		}
 	}
@@ -100,14 +98,13 @@ func TestPutAlias(t *testing.T) {
 		"{\"queue\":\"\xff\"}":                                                            `"status":400`,
 	} {
 		for _, operation := range []string{"", "configure"} {
-			if got := s.invokeAs(t, invoked(t.Context(), putAlias, operation), event); !strings.Contains(got, want) && !strings.Contains(got, "duplicate") {
-				t.Errorf("%s: %s, want %s", event, got, want)
-			}
+			got := s.invokeAs(t, invoked(t.Context(), putAlias, operation), event)
+			check.That(t, strings.Contains(got, want) || strings.Contains(got, "duplicate"),
+				"%s: %s, want %s", event, got, want)
 		}
 	}
-	if queues := queuesOf(t, s.memory); len(queues) != 3 {
-		t.Errorf("queues %v", queues)
-	}
+	queues := queuesOf(t, s.memory)
+	check.That(t, len(queues) == 3, "queues %v", queues)
 }
 
 // An operator's order to a stack of raw events stands beside the document.
@@ -151,9 +148,8 @@ func TestEventsComeAgain(t *testing.T) {
 	}
 	order(`{"queue":"ann","maxAhead":30}`)
 	answer := s.invokeAs(t, invoked(t.Context(), putAlias, ""), list)
-	if strings.Count(answer, `"outcome":"duplicate"`) != 2 || strings.Count(answer, `"outcome":"parked"`) != 1 {
-		t.Errorf("repeated: %s", answer)
-	}
+	check.That(t, strings.Count(answer, `"outcome":"duplicate"`) == 2 &&
+		strings.Count(answer, `"outcome":"parked"`) == 1, "repeated: %s", answer)
 	// What is wrong for good would only come again.
 	for _, event := range []string{`{"author":"ann"}`, `[]`, `7`, `{"author":"bob","n":1,"other":1}`} {
 		if answer := s.invokeAs(t, invoked(t.Context(), putAlias, ""), event); !strings.Contains(answer, `"status":4`) {

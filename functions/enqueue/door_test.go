@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 )
 
@@ -31,8 +32,7 @@ func TestFunctionURL(t *testing.T) {
 	s.Want("read", s.Request("GET", "/messages", "queue=q", ""), 405, "problems/no-method")
 	s.Want("set up", s.Request("PUT", "/queues", "", `{"queue":"q","policy":"skip"}`), 404, "problems/no-route")
 	for _, direct := range []string{`{"queue":"q","seq":3,"body":1}`, `{"operation":"configure","queue":"q","policy":"skip"}`} {
-		if answer := s.invokeAs(t, invoked(t.Context(), urlAlias, ""), direct); !strings.Contains(answer, `"code":"misplaced"`) {
-			t.Errorf("%s: %s", direct, answer)
-		}
+		answer := s.invokeAs(t, invoked(t.Context(), urlAlias, ""), direct)
+		check.That(t, strings.Contains(answer, `"code":"misplaced"`), "%s: %s", direct, answer)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/mapping"
 	"github.com/streamsort/streamsort/internal/strictjson"
 )
@@ -21,21 +22,12 @@ var (
 
 // TestMappingsOfThePages can be read, each of them.
 func TestMappingsOfThePages(t *testing.T) {
-	pages, err := filepath.Glob("../../docs/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	below, err := filepath.Glob("../../docs/*/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	pages := check.Get(filepath.Glob("../../docs/*.md"))
+	below := check.Get(filepath.Glob("../../docs/*/*.md"))
 	pages = append(pages, below...)
 	found := 0
 	for _, page := range append(pages, "../../README.md", "../../infra/cdk/README.md") {
-		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := check.Get(os.ReadFile(page))
 		for _, match := range asDocument.FindAllStringSubmatch(string(text), -1) {
 			if found++; strings.Contains(match[1], "PATH") {
 				continue
@@ -50,18 +42,14 @@ func TestMappingsOfThePages(t *testing.T) {
 			if err == nil {
 				err = strictjson.DecodeQuery(query, &texts)
 			}
-			if err != nil {
-				t.Fatalf("%s: %s: %v", page, match[0], err)
-			}
+			check.Need(t, err == nil, "%s: %s: %v", page, match[0], err)
 			if _, err := texts.Parse(mapping.Kind{Request: true}); err != nil {
 				t.Errorf("%s: %s: %v", page, match[1], err)
 			}
 			found++
 		}
 	}
-	if found < 4 {
-		t.Errorf("only %d were found", found)
-	}
+	check.That(t, found >= 4, "only %d were found", found)
 }
 
 // exchange is a request with its answer, as concepts.md shows them.
@@ -69,10 +57,7 @@ var exchange = regexp.MustCompile(`(?m)^(PUT|POST) +(/[a-z]+) +(\{.*\})$(?:\n(\d
 
 // TestKeyedExamples are answered as the page says.
 func TestKeyedExamples(t *testing.T) {
-	page, err := os.ReadFile("../../docs/concepts.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := check.Get(os.ReadFile("../../docs/concepts.md"))
 	s := newServer(t, nil)
 	s.now = time.Date(2026, 5, 6, 7, 8, 10, 0, time.UTC) // the page's day: at an earlier time its key is ahead
 	all := exchange.FindAllStringSubmatch(string(page), -1)
@@ -80,7 +65,5 @@ func TestKeyedExamples(t *testing.T) {
 		status := map[string]int{"202": 202, "": 200}[e[4]]
 		s.Want(e[0], s.Request(e[1], e[2], "", e[3]), status)
 	}
-	if len(all) != 2 {
-		t.Errorf("the page has %d", len(all))
-	}
+	check.That(t, len(all) == 2, "the page has %d", len(all))
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // TestAQueueStartsWhereItsFirstMessageSays; a refused put makes none, and its answer says what to do.
@@ -17,9 +19,8 @@ func TestAQueueStartsWhereItsFirstMessageSays(t *testing.T) {
 	s.Want("here", s.post("", `{"queue":"h","seq":4711,"first":"here","body":1}`), 200, `"outcome":"advanced","queue":"h","seq":4711`)
 	s.Want("before it", s.post("", `{"queue":"h","seq":4710,"first":"here","body":1}`), 410, `"first":4711`)
 	s.Want("behind a gap", s.post("", `{"queue":"h","seq":4713,"body":1}`), 202, `"outcome":"parked"`)
-	if a := s.post("", `{"queue":"h","seq":4714,"body":1}`); strings.Contains(a.Body, "detail") {
-		t.Errorf("parked: %s", a.Body)
-	}
+	a := s.post("", `{"queue":"h","seq":4714,"body":1}`)
+	check.That(t, !strings.Contains(a.Body, "detail"), "parked: %s", a.Body)
 	s.Want("beyond a queue in arrival order", s.post("", `{"queue":"a","seq":4711,"kind":"arrival","body":1}`), 409, `"outcome":"ahead"`, `"first":1`, "none was made", `\"kind\": \"arrival\", \"first\": 4711}`)
 	s.Want("no such queue", s.get("/queues", "queue=a"), 404)
 	s.Want("appended here", s.post("", `{"queue":"a","seq":4711,"kind":"arrival","first":"here","body":1}`), 200, `"outcome":"advanced","queue":"a","seq":4711`)
@@ -32,7 +33,6 @@ func TestAQueueStartsWhereItsFirstMessageSays(t *testing.T) {
 	} {
 		s.Want(body, s.post("", body), 400, `"field":"first"`, problem)
 	}
-	if got := s.Invoke(`{"queue":"d","seq":7,"first":"here","body":1}`); !strings.Contains(got, `"outcome":"advanced","queue":"d","seq":7`) {
-		t.Error(got)
-	}
+	got := s.Invoke(`{"queue":"d","seq":7,"first":"here","body":1}`)
+	check.That(t, strings.Contains(got, `"outcome":"advanced","queue":"d","seq":7`), "%v", got)
 }

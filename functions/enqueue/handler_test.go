@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/intake"
 	"github.com/streamsort/streamsort/internal/mapping"
@@ -41,10 +42,7 @@ func newServer(t *testing.T, change func(*service)) *server {
 	t.Helper()
 	s := &server{memory: cursor.NewMemory(), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	clock := func() time.Time { return s.now }
-	sorter, err := cursor.New(s.memory, &cursor.Options{Now: clock})
-	if err != nil {
-		t.Fatal(err)
-	}
+	sorter := check.Get(cursor.New(s.memory, &cursor.Options{Now: clock}))
 	service := &service{sorter: sorter, now: clock}
 	if change != nil {
 		change(service)
@@ -66,14 +64,7 @@ func raw(t mapping.Texts) *mapping.Mapping {
 // queuesOf are the names of the queues that there are.
 func queuesOf(t *testing.T, store *cursor.Store) []string {
 	t.Helper()
-	sorter, err := cursor.New(store, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	page, err := sorter.Queues(t.Context(), "", 100)
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := check.Get(check.Get(cursor.New(store, nil)).Queues(t.Context(), "", 100))
 	names := make([]string, len(page.Cursors))
 	for i, c := range page.Cursors {
 		names[i] = c.Queue
@@ -97,9 +88,8 @@ func TestEachOutcomeHasItsStatus(t *testing.T) {
 	s.Want("full in a batch", s.Request("POST", "/messages", "", `{"messages":[{"queue":"q","seq":9,"body":1},{"queue":"q","seq":3,"body":"c"}]}`), 200,
 		`"outcome":"full","queue":"q","seq":9,"old":1,"new":1,"maxAhead":3`)
 	s.Want("stale", s.put(0, `"e"`), 410, "problems/stale", `"first":1`, `use another one, and put \"first\": 0 beside its first message`)
-	if a := s.put(9, `"d"`); a.Headers["retry-after"] == "" {
-		t.Errorf("full without Retry-After: %v", a.Headers)
-	}
+	a := s.put(9, `"d"`)
+	check.That(t, a.Headers["retry-after"] != "", "full without Retry-After: %v", a.Headers)
 	s.Want("gaps", s.Request("GET", "/gaps", "queue=q", ""), 200, `"gaps":[{"from":2,"to":2,"since":`)
 	s.now = s.now.Add(time.Hour)
 	s.Want("status", s.Request("GET", "/queues", "queue=q", ""), 200, `"gapOpen":true`, `"gapAgeSeconds":3600`, `"parked":1,`)
@@ -108,21 +98,14 @@ func TestEachOutcomeHasItsStatus(t *testing.T) {
 	s.Want("a move to an old gap", s.Request("POST", "/messages", "", `{"queue":"aged","seq":1,"body":1}`), 200)
 	s.Want("its age", s.Request("GET", "/queues", "queue=aged", ""), 200, `"gapAgeSeconds":3600`, `"position":2`)
 	s.now = s.now.Add(-time.Hour)
-	sorter, err := cursor.New(s.memory, &cursor.Options{Now: func() time.Time { return s.now }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := sorter.Sweep(t.Context(), cursor.SweepOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	sorter := check.Get(cursor.New(s.memory, &cursor.Options{Now: func() time.Time { return s.now }}))
+	check.Get(sorter.Sweep(t.Context(), cursor.SweepOptions{}))
 	s.Want("late", s.put(2, `"f"`), 410, "problems/late")
 	s.Want("read", s.Request("GET", "/messages", "queue=q", ""), 200, `"seq":1,"body":"a"`, `"seq":2,`, `"tombstone":`, `"last":3`)
 	s.Want("no queue", s.Request("GET", "/queues", "queue=other", ""), 404, "problems/no-queue")
 	s.Want("first fixed", s.Request("PUT", "/queues", "", `{"queue":"q","first":5}`), 409, "problems/setting-fixed")
 	for _, metric := range []string{`"MessagesStored":1`, `"Duplicates":1`, `"Conflicts":1`, `"Parked":1`, `"Advances":1`} {
-		if !strings.Contains(s.logs.String(), metric) {
-			t.Errorf("no %s in the metrics", metric)
-		}
+		check.That(t, strings.Contains(s.logs.String(), metric), "no %s in the metrics", metric)
 	}
 }
 
@@ -163,9 +146,8 @@ func TestBodiesAreDeliveredByteForByte(t *testing.T) {
 	for i, body := range bodies {
 		s.Want(body, s.put(int64(i)+1, body), 200, "advanced")
 		m, found, err := s.memory.Requests(queuelog.Inside{}).Message(t.Context(), "q", int64(i)+1)
-		if err != nil || !found || string(m.Body) != body {
-			t.Errorf("stored %q, %v; want %q", m.Body, err, body)
-		}
+		check.That(t, err == nil && found && string(m.Body) == body,
+			"stored %q, %v; want %q", m.Body, err, body)
 	}
 	// Not held to the contract: its checker takes no number beyond a float64.
 	a := s.Raw(httpapitest.V2("GET", "/messages", "queue=q&limit=1000", "", false))
@@ -175,17 +157,13 @@ func TestBodiesAreDeliveredByteForByte(t *testing.T) {
 			BodyBase64 []byte
 		}
 	}
-	if err := json.Unmarshal([]byte(a.Body), &read); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal([]byte(a.Body), &read))
 	for i, m := range read.Messages {
 		got := string(m.Body)
 		if got == "" {
 			got = string(m.BodyBase64)
 		}
-		if got != bodies[i] {
-			t.Errorf("read %q, want %q", got, bodies[i])
-		}
+		check.That(t, got == bodies[i], "read %q, want %q", got, bodies[i])
 	}
 	binary := base64.StdEncoding.EncodeToString([]byte{0, 0xff, 1})
 	next := len(bodies) + 1
@@ -212,9 +190,7 @@ func (r refusing) Do(ctx context.Context, request ddb.Request) (ddb.Answer, erro
 func TestAnswerIsWhatMustBeRepeated(t *testing.T) {
 	var names cursor.Names
 	store, err := cursor.NewStore(refusing{ddb.NewMemory(append(names.Tables(), names.ArrivalsTable())...), "b"}, names)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	s := newServer(t, func(service *service) {
 		if service.sorter, err = cursor.New(store, nil); err != nil {
 			t.Fatal(err)
@@ -239,26 +215,20 @@ func TestAnswersStayBelowLambdas6MB(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newServer(t, nil)
-			sorter, err := cursor.New(s.memory, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			sorter := check.Get(cursor.New(s.memory, nil))
 			all := int64(20)
 			if m.Attributes != nil {
 				all = 150
 			}
 			for seq := range all {
 				m.Queue, m.Seq = "q", seq+1
-				if err := sorter.Put(t.Context(), m)[0].Err; err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, sorter.Put(t.Context(), m)[0].Err)
 			}
 			answers := 0
 			for after := int64(0); after < all; answers++ {
 				raw := s.Invoke(httpapitest.V2("GET", "/messages", fmt.Sprintf("queue=q&limit=1000&after=%d", after), "", false))
-				if len(raw) > most {
-					t.Fatalf("an answer of %d bytes, and Lambda's have at most %d", len(raw), most)
-				}
+				check.Need(t, len(raw) <= most,
+					"an answer of %d bytes, and Lambda's have at most %d", len(raw), most)
 				var answer struct {
 					StatusCode int
 					Body       string
@@ -299,9 +269,8 @@ func TestEveryShapeOfEvent(t *testing.T) {
 	s.Want("HTTP API, a parameter", s.Raw(httpapitest.V2("GET", "/queues", "queue=q%2F%C3%BC", "", false)), 200, `"position":1`)
 	s.Want("broken base64", s.Raw(httpapitest.V2("POST", "/messages", "", "%", true)), 400, `"field":"request body"`)
 	s.Want("no route", s.Raw(httpapitest.V2("POST", "/other", "", "", false)), 404, "problems/no-route")
-	if a := s.Raw(httpapitest.V2("DELETE", "/messages", "", "", false)); a.Status != 405 || a.Headers["allow"] != "GET, POST" {
-		t.Errorf("no method: %+v", a)
-	}
+	a := s.Raw(httpapitest.V2("DELETE", "/messages", "", "", false))
+	check.That(t, a.Status == 405 && a.Headers["allow"] == "GET, POST", "no method: %+v", a)
 }
 
 func TestDirectInvoke(t *testing.T) {
@@ -322,14 +291,11 @@ func TestDirectInvoke(t *testing.T) {
 		{`{"queue":"q"}`, `"status":400`},
 		{`{"requestContext":5,"queue":"q"}`, `"status":400`},
 	} {
-		if got := s.Invoke(c.event); !strings.Contains(got, c.want) {
-			t.Errorf("%s: %s, want %s", c.event, got, c.want)
-		}
+		got := s.Invoke(c.event)
+		check.That(t, strings.Contains(got, c.want), "%s: %s, want %s", c.event, got, c.want)
 	}
 	m, _, err := s.memory.Requests(queuelog.Inside{}).Message(t.Context(), "q", 2)
-	if err != nil || string(m.Body) != `{"x" : 1}` {
-		t.Errorf("body %q, %v", m.Body, err)
-	}
+	check.That(t, err == nil && string(m.Body) == `{"x" : 1}`, "body %q, %v", m.Body, err)
 }
 
 func TestRawEvents(t *testing.T) {
@@ -337,9 +303,8 @@ func TestRawEvents(t *testing.T) {
 	event := `{"repository":{"full.name":"octo/repo","id":17},"delivery":{"number":1},"messages":[1]}`
 	s.Want("by the query", s.Request("POST", "/messages", "queue=repository.full%5C.name&seq=delivery.number", event), 200, `"queue":"octo/repo"`)
 	m, _, err := s.memory.Requests(queuelog.Inside{}).Message(t.Context(), "octo/repo", 1)
-	if err != nil || string(m.Body) != event {
-		t.Errorf("body %q, %v; want the event", m.Body, err)
-	}
+	check.That(t, err == nil && string(m.Body) == event,
+		"body %q, %v; want the event", m.Body, err)
 	s.Want("a number as the queue", s.Request("POST", "/messages", "queue=repository.id&seq=delivery.number", event), 200, `"queue":"17"`)
 	s.Want("several", s.Request("POST", "/messages", "queue=a&seq=n", `[{"a":"x","n":2},{"a":"x","n":"1"}]`), 200, `"results"`, `"new":2`)
 	for query, field := range map[string]string{
@@ -397,9 +362,10 @@ func TestRawEventsOfWebhooks(t *testing.T) {
 		`{"status":200,"outcome":"advanced","queue":"twins","seq":1,`, `{"status":409,"outcome":"conflict","queue":"twins","seq":1,`,
 		`{"status":200,"outcome":"duplicate","queue":"twins","seq":1,`, `{"status":200,"outcome":"advanced","queue":"twins","seq":2,`)
 	s.Want("two of one seq", s.post("queue=q&seq=n", `[{"q":"numbers","n":1},{"q":"numbers","n":1,"x":1}]`), 200, `{"status":409,"outcome":"conflict","queue":"numbers","seq":1,`)
-	if full := s.post("queue=q&seq=n", `[{"q":"numbers","n":9007199254740991},{"q":"numbers","n":9007199254740991,"x":1}]`); strings.Count(full.Body, `"outcome":"full"`) != 2 {
-		t.Errorf("two too far ahead: %s", full.Body)
-	}
+	full := s.post("queue=q&seq=n",
+		`[{"q":"numbers","n":9007199254740991},{"q":"numbers","n":9007199254740991,"x":1}]`)
+	check.That(t, strings.Count(full.Body, `"outcome":"full"`) == 2,
+		"two too far ahead: %s", full.Body)
 	segment := "each=" + url.QueryEscape("batch[]") + "&id=messageId&queue=" + url.QueryEscape("userId | anonymousId")
 	s.Want("a batch of Segment", s.with(map[string]string{"X-A": "b"}, segment, `{"batch":[{"messageId":"m1","userId":"u"},{"messageId":"m2","userId":null,"anonymousId":"n"}]}`), 200, `"queue":"u","seq":1`, `"queue":"n","seq":1`)
 	s.Want("none", s.with(map[string]string{"X-A": "b"}, query, `{"object":"page","entry":[]}`), 400, `"field":"each"`, "empty list")
@@ -419,9 +385,8 @@ func TestRawEventsByTheirReceipt(t *testing.T) {
 	s.Want("again, much later", s.post(query, `{"id":"a","updated_at":null}`), 200, `duplicate`, `"seq":1`)
 	a := s.get("/messages", "queue=r")
 	s.Want("read", a, 200, `"key":"2026-01-02T03:04:05Z","id":"a"`, `"attributes":{"streamsort-received":"key"}`, `"key":"2026-01-02T03:04:05.5Z","id":"b"`)
-	if strings.Count(a.Body, "streamsort-received") != 1 || strings.Count(a.Body, `"seq"`) != 2 {
-		t.Errorf("%s", a.Body)
-	}
+	check.That(t, strings.Count(a.Body, "streamsort-received") == 1 &&
+		strings.Count(a.Body, `"seq"`) == 2, "%s", a.Body)
 }
 
 // TestRawEventsInArrivalOrder: without a seq they are known by an id in the event,
@@ -439,9 +404,7 @@ func TestRawEventsInArrivalOrder(t *testing.T) {
 	s.Want("direct under a key", httpapitest.Answer{Status: 200, Body: s.Invoke(`{"queue":"q","idempotencyKey":"k","event":[{"q":"r"},{"q":"r","x":1}]}`)}, 200, `"seq":5`, `"seq":6`)
 	s.Want("with both", s.Request("POST", "/messages", "queue=q&id=i&seq=n", `{"q":"numbered","i":"x","n":1}`), 200, `"new":1`)
 	m, _, err := s.memory.Requests(queuelog.Inside{}).Message(t.Context(), "numbered", 1)
-	if err != nil || m.ID != "x" {
-		t.Errorf("id %q, %v", m.ID, err)
-	}
+	check.That(t, err == nil && m.ID == "x", "id %q, %v", m.ID, err)
 
 	s = newServer(t, func(s *service) { s.events = raw(mapping.Texts{Queue: "author", ID: "i"}) })
 	s.Want("by the stack's settings", s.Request("POST", "/messages", "", `{"author":"ann","i":"1"}`), 200, `"queue":"ann","seq":1`)
@@ -503,12 +466,11 @@ func TestBadInput(t *testing.T) {
 			a := s.Raw(httpapitest.V2("POST", "/messages", "", base64.StdEncoding.EncodeToString([]byte(c.body)), true))
 			s.Check("POST", "/messages", "", c.body, a)
 			s.Want(c.name, a, c.status, `"field":"`+c.field+`"`)
-			if a.Headers["content-type"] != "application/problem+json" {
-				t.Errorf("%s: content type %q", c.name, a.Headers["content-type"])
-			}
-			if queues := queuesOf(t, s.memory); len(queues) != 0 {
-				t.Errorf("%s by %s: something was stored: %v", c.name, door, queues)
-			}
+			check.That(t, a.Headers["content-type"] == "application/problem+json",
+				"%s: content type %q", c.name, a.Headers["content-type"])
+			queues := queuesOf(t, s.memory)
+			check.That(t, len(queues) == 0,
+				"%s by %s: something was stored: %v", c.name, door, queues)
 		}
 	}
 	s := newServer(t, nil)
@@ -555,9 +517,9 @@ func TestPayloadsAreNotLogged(t *testing.T) {
 	s.put(1, `"canary"`)
 	s.put(1, `"other canary"`)
 	s.Request("POST", "/messages", "", `{"queue":"q","seq":-1,"body":"canary"}`)
-	if text := s.logs.String(); strings.Contains(text, "canary") || !strings.Contains(text, "answered") {
-		t.Errorf("a payload was logged: %s", &s.logs)
-	}
+	text := s.logs.String()
+	check.That(t, !strings.Contains(text, "canary") && strings.Contains(text, "answered"),
+		"a payload was logged: %s", &s.logs)
 }
 
 func FuzzHandle(f *testing.F) {
@@ -571,22 +533,14 @@ func FuzzHandle(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, event []byte) {
-		sorter, err := cursor.New(cursor.NewMemory(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		sorter := check.Get(cursor.New(cursor.NewMemory(), nil))
 		handle := runtime.Around(io.Discard, headroom, (&service{sorter: sorter, now: time.Now}).api().Handle)
 		raw, err := handle(t.Context(), event)
-		if err != nil {
-			t.Fatalf("a function error: %v", err)
-		}
+		check.Need(t, err == nil, "a function error: %v", err)
 		var a struct{ Status, StatusCode int }
-		if err := json.Unmarshal(raw, &a); err != nil {
-			t.Fatal(err)
-		}
-		if status := max(a.Status, a.StatusCode); status < 200 || status >= 500 {
-			t.Errorf("status %d: %s", status, raw)
-		}
+		check.OK(t, json.Unmarshal(raw, &a))
+		status := max(a.Status, a.StatusCode)
+		check.That(t, status >= 200 && status < 500, "status %d: %s", status, raw)
 	})
 }
 
@@ -595,32 +549,22 @@ func FuzzHandle(f *testing.F) {
 func TestACallIsAnsweredBeforeItsTimeIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tables := ddb.NewMemory(cursor.Names{}.Tables()...)
-		store, err := cursor.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		store := check.Get(cursor.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 			if put, ok := r.(ddb.Put); ok && put.Item.Get("queue").Str() == "slow" {
 				<-ctx.Done()
 				return ddb.Answer{}, ctx.Err()
 			}
 			return tables.Do(ctx, r)
-		}), cursor.Names{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		sorter, err := cursor.New(store, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		}), cursor.Names{}))
+		sorter := check.Get(cursor.New(store, nil))
 		ctx, cancel := context.WithTimeout(t.Context(), 29*time.Second)
 		defer cancel()
 		var logs bytes.Buffer
 		answer, err := runtime.Around(&logs, headroom, (&service{sorter: sorter, now: time.Now}).api().Handle)(ctx,
 			json.RawMessage(`{"messages":[{"queue":"q","seq":1,"body":1},{"queue":"slow","seq":1,"body":1},{"queue":"q","seq":2,"body":1}]}`))
-		if err != nil || ctx.Err() != nil {
-			t.Fatalf("%s, %v, %v", answer, err, ctx.Err())
-		}
+		check.Need(t, err == nil && ctx.Err() == nil, "%s, %v, %v", answer, err, ctx.Err())
 		for _, want := range []string{`"outcome":"advanced","queue":"q","seq":1`, `{"status":503,"queue":"slow"`, `"outcome":"advanced","queue":"q","seq":2`} {
-			if !strings.Contains(string(answer), want) {
-				t.Errorf("no %s in %s", want, answer)
-			}
+			check.That(t, strings.Contains(string(answer), want), "no %s in %s", want, answer)
 		}
 	})
 }
@@ -659,9 +603,9 @@ func TestErrorsOfSettings(t *testing.T) {
 			body = `"queue":"numbered",` + body
 		}
 		var got struct{ Detail string }
-		if a := s.Request("PUT", "/queues", "", "{"+body+"}"); json.Unmarshal([]byte(a.Body), &got) != nil || got.Detail != problem {
-			t.Errorf("%s: %d %s, want %s", body, a.Status, got.Detail, problem)
-		}
+		a := s.Request("PUT", "/queues", "", "{"+body+"}")
+		check.That(t, json.Unmarshal([]byte(a.Body), &got) == nil && got.Detail == problem,
+			"%s: %d %s, want %s", body, a.Status, got.Detail, problem)
 	}
 	s.Want("a put", s.post("", `{"queue":"numbered","kind":"arrival","seq":1,"body":1}`), 409, "kind is arrival: that of the queue is numbered")
 }

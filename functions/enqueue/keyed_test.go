@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/mapping"
 	"github.com/streamsort/streamsort/internal/sortkey"
@@ -23,13 +24,8 @@ func (s *server) get(path, query string) httpapitest.Answer { return s.Request("
 // settle gives places to all of a queue that is due by the server's clock.
 func (s *server) settle(t *testing.T, queue string) {
 	t.Helper()
-	sorter, err := cursor.New(s.memory, &cursor.Options{Now: func() time.Time { return s.now }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := sorter.Settle(t.Context(), queue, sortkey.EverySortKey); err != nil {
-		t.Fatal(err)
-	}
+	sorter := check.Get(cursor.New(s.memory, &cursor.Options{Now: func() time.Time { return s.now }}))
+	check.Get(sorter.Settle(t.Context(), queue, sortkey.EverySortKey))
 }
 
 // TestMessagesWithKeys: they wait for their queue's window, come out by their keys, and what
@@ -57,13 +53,11 @@ func TestMessagesWithKeys(t *testing.T) {
 		`{"seq":1,"key":"2026-01-01T00:00:00Z","id":"a","body":"a"`, `{"seq":2,"key":"2026-01-02T02:04:05.5Z","id":"b"`,
 		`{"seq":3,"key":"2026-01-03T00:00:00Z","unlinked":true,"id":"b"`, `{"seq":4,"key":"2025-01-01T00:00:00Z","late":true,"unlinked":true,"id":"c"`)
 	s.Want("status", s.get("/queues", "queue=q"), 200, `"highKey":"2026-01-03T00:00:00Z"`, `"waiting":0`, `"lateSoFar":1`, `"position":4`)
-	if a := s.get("/queues", "queue=q"); strings.Contains(a.Body, "oldestWaiting") || strings.Contains(a.Body, "dueAt") {
-		t.Errorf("nothing waits: %s", a.Body)
-	}
+	a := s.get("/queues", "queue=q")
+	check.That(t, !strings.Contains(a.Body, "oldestWaiting") &&
+		!strings.Contains(a.Body, "dueAt"), "nothing waits: %s", a.Body)
 	for _, metric := range []string{`"MessagesStored":1`, `"Duplicates":1`, `"Conflicts":1`, `"Duplicates":2`, `"Late":1`, `"Unlinked":1`} {
-		if !strings.Contains(s.logs.String(), metric) {
-			t.Errorf("no %s in the metrics", metric)
-		}
+		check.That(t, strings.Contains(s.logs.String(), metric), "no %s in the metrics", metric)
 	}
 }
 
@@ -124,9 +118,7 @@ func TestRawEventsThatAreLinked(t *testing.T) {
 	s.settle(t, "q")
 	a := s.get("/messages", "queue=q")
 	s.Want("read", a, 200, `"seq":5`, `"key":3,"unlinked":true`)
-	if strings.Count(a.Body, "unlinked") != 1 {
-		t.Errorf("%s", a.Body)
-	}
+	check.That(t, strings.Count(a.Body, "unlinked") == 1, "%s", a.Body)
 }
 
 // TestWordsOfKeys: what is wrong with a key has its code, field and bound, and nothing is
@@ -246,30 +238,23 @@ func TestALateOneIsCountedOnce(t *testing.T) {
 	store, err := cursor.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		a, err := tables.Do(ctx, r)
 		if r.Name() == "put arrival" {
-			if _, err := settler.Settle(ctx, "q", sortkey.EverySortKey); err != nil {
-				t.Error(err)
-			}
+			check.Get(settler.Settle(ctx, "q", sortkey.EverySortKey))
 		}
 		return a, err
 	}), names)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	s := newServer(t, func(of *service) {
 		defaults := cursor.DefaultSettings()
 		defaults.Settle = 0
 		of.sorter, err = cursor.New(store, &cursor.Options{Defaults: &defaults, Now: of.now})
 		settler = of.sorter
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	put := func(key int) httpapitest.Answer {
 		return s.post("", fmt.Sprintf(`{"queue":"q","key":%d,"id":"a","keyType":"number","body":1}`, key))
 	}
 	s.Want("first", put(2), 200)
 	s.Want("late", put(1), 200, `"outcome":"advanced","queue":"q","seq":2,"late":true`)
-	if strings.Contains(s.logs.String(), `"Late":`) {
-		t.Errorf("the settler counts it, and so does enqueue: %s", &s.logs)
-	}
+	check.That(t, !strings.Contains(s.logs.String(), `"Late":`),
+		"the settler counts it, and so does enqueue: %s", &s.logs)
 }

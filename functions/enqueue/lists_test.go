@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/internal/trouble"
@@ -18,10 +19,7 @@ import (
 
 // TestListQueues: each queue once, by state and without one, and nobody another's.
 func TestListQueues(t *testing.T) {
-	sorter, err := cursor.New(cursor.NewMemory(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sorter := check.Get(cursor.New(cursor.NewMemory(), nil))
 	on := trouble.Definition(trouble.DefaultName)
 	s := &service{sorter: sorter, trouble: trouble.NewStore(ddb.NewMemory(on), on), now: time.Now}
 	operators := httpapitest.New(t, runtime.Around(io.Discard, headroom, s.api().Handle))
@@ -29,12 +27,9 @@ func TestListQueues(t *testing.T) {
 	ofTenants.tenantClaim = "org"
 	tenants := httpapitest.New(t, runtime.Around(io.Discard, headroom, ofTenants.api().Handle))
 	for _, queue := range []string{"@acme/a", "@acme/b", "@acme-eu/a", "a", "b"} {
-		if _, err := sorter.Configure(t.Context(), queue, cursor.Change{}); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.trouble.Put(t.Context(), trouble.Row{State: trouble.Gap, Queue: queue, Since: time.Now()}); err != nil {
-			t.Fatal(err)
-		}
+		check.Get(sorter.Configure(t.Context(), queue, cursor.Change{}))
+		check.OK(t,
+			s.trouble.Put(t.Context(), trouble.Row{State: trouble.Gap, Queue: queue, Since: time.Now()}))
 	}
 	list := func(as string, query url.Values) string {
 		var all []string
@@ -48,9 +43,7 @@ func TestListQueues(t *testing.T) {
 				List []struct{ Queue string }
 				Next string
 			}
-			if err := json.Unmarshal([]byte(a.Body), &page); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, json.Unmarshal([]byte(a.Body), &page))
 			for _, row := range page.List {
 				all = append(all, row.Queue)
 			}
@@ -77,9 +70,10 @@ func TestListQueues(t *testing.T) {
 	} {
 		for _, state := range []string{"", "gap"} {
 			for _, limit := range []string{"1", "2", "100"} {
-				if got := list(c.as, query(c.prefix, state, limit)); got != c.want {
-					t.Errorf("%q sees %q of %q, state %q, limit %s; want %q", c.as, got, c.prefix, state, limit, c.want)
-				}
+				got := list(c.as, query(c.prefix, state, limit))
+				check.That(t, got == c.want,
+					"%q sees %q of %q, state %q, limit %s; want %q", c.as, got, c.prefix, state,
+					limit, c.want)
 			}
 		}
 	}

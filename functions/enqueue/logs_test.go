@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/calllog"
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // logged has what the function logs written beside its metrics.
@@ -24,9 +25,8 @@ func TestAGoodCallIsOneLine(t *testing.T) {
 	s.logs.Reset()
 	s.put(2, "2")
 	text := s.logs.String()
-	if strings.Count(text, "\n") != 1 || !strings.Contains(text, `"MessagesStored":1`) {
-		t.Errorf("a good call writes\n%s", text)
-	}
+	check.That(t, strings.Count(text, "\n") == 1 && strings.Contains(text, `"MessagesStored":1`),
+		"a good call writes\n%s", text)
 }
 
 // TestRefusalsAreLogged: all of them, also one among messages that are taken.
@@ -41,9 +41,8 @@ func TestRefusalsAreLogged(t *testing.T) {
 	} {
 		s.logs.Reset()
 		s.Request("POST", "/messages", "", test.body)
-		if !strings.Contains(s.logs.String(), `"msg":"answered",`+test.want) {
-			t.Errorf("%s: no %s in\n%s", name, test.want, &s.logs)
-		}
+		check.That(t, strings.Contains(s.logs.String(), `"msg":"answered",`+test.want),
+			"%s: no %s in\n%s", name, test.want, &s.logs)
 	}
 }
 
@@ -54,11 +53,8 @@ func TestAWatchedQueueIsLogged(t *testing.T) {
 	s.Request("POST", "/messages", "", `{"messages":[{"queue":"q","seq":1,"body":"canary"},{"queue":"other","seq":1,"body":1},{"queue":"q","seq":3,"body":1}]}`)
 	text := s.logs.String()
 	for _, want := range []string{`"msg":"put","queue":"q","seq":1,"outcome":"advanced","failed":false`, `"queue":"q","seq":3,"outcome":"parked"`} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no %s in\n%s", want, text)
-		}
+		check.That(t, strings.Contains(text, want), "no %s in\n%s", want, text)
 	}
-	if strings.Count(text, `"msg":"put"`) != 2 || strings.Contains(text, "canary") {
-		t.Errorf("too much is logged:\n%s", text)
-	}
+	check.That(t, strings.Count(text, `"msg":"put"`) == 2 && !strings.Contains(text, "canary"),
+		"too much is logged:\n%s", text)
 }

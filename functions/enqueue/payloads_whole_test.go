@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/payloads"
 )
 
@@ -26,17 +27,12 @@ func TestEventFiles(t *testing.T) {
 	for _, e := range events {
 		s.Want(e.Kind, s.Request("POST", "/messages", query, string(e.Body)), 200, "advanced")
 	}
-	if len(events) < 100 {
-		t.Errorf("only %d files", len(events))
-	}
+	check.That(t, len(events) >= 100, "only %d files", len(events))
 }
 
 // TestThePagesExample takes each event of GitHub, under its digest: what has no repository, or no issue, too.
 func TestThePagesExample(t *testing.T) {
-	text, err := os.ReadFile("../../docs/how-to/webhooks-in.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Get(os.ReadFile("../../docs/how-to/webhooks-in.md"))
 	found := regexp.MustCompile(`/messages\?queue=(.*?)&key=(.*?)&keyType=time&id=id`).FindStringSubmatch(string(text))
 	if found == nil {
 		t.Fatal("the page has no example")
@@ -45,9 +41,8 @@ func TestThePagesExample(t *testing.T) {
 	s := newServer(t, nil)
 	for _, e := range payloads.GitHub(t, "../..") {
 		a := s.Request("POST", "/messages", query, string(e.Body))
-		if a.Status != 202 && !strings.Contains(a.Body, "duplicate") {
-			t.Errorf("%s of %s: %d %s", e.Kind, e.From, a.Status, a.Body)
-		}
+		check.That(t, a.Status == 202 || strings.Contains(a.Body, "duplicate"),
+			"%s of %s: %d %s", e.Kind, e.From, a.Status, a.Body)
 	}
 }
 
@@ -57,18 +52,12 @@ var example = regexp.MustCompile("(?s)```json\n(\\{\"queue\": \"repository.full_
 // TestPushesSortAsThePageSays: GitHub's, with two that its tools have no example of, shuffled, come out as
 // they were made: by the second, and in one second what was made first and what was deleted last.
 func TestPushesSortAsThePageSays(t *testing.T) {
-	page, err := os.ReadFile("../../docs/how-to/webhooks-in.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := example.FindSubmatch(page)
+	found := example.FindSubmatch(check.Get(os.ReadFile("../../docs/how-to/webhooks-in.md")))
 	if found == nil {
 		t.Fatal("the page has no example")
 	}
 	var members map[string]string
-	if err := json.Unmarshal(found[1], &members); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal(found[1], &members))
 	query := url.Values{}
 	for name, path := range members {
 		query.Set(name, path)
@@ -83,9 +72,7 @@ func TestPushesSortAsThePageSays(t *testing.T) {
 		place int
 	}
 	read := func(body []byte) (p push) {
-		if err := json.Unmarshal(body, &p); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, json.Unmarshal(body, &p))
 		p.place = 1
 		if p.Created {
 			p.place = 0
@@ -136,11 +123,7 @@ func TestPushesSortAsThePageSays(t *testing.T) {
 		sorted := slices.IsSortedFunc(got, func(a, b push) int {
 			return int(a.Repository.PushedAt-b.Repository.PushedAt)*10 + a.place - b.place
 		})
-		if !sorted {
-			t.Errorf("%s: %+v", queue, got)
-		}
+		check.That(t, sorted, "%s: %+v", queue, got)
 	}
-	if len(bodies) < 10 {
-		t.Errorf("only %d pushes", len(bodies))
-	}
+	check.That(t, len(bodies) >= 10, "only %d pushes", len(bodies))
 }

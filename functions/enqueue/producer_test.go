@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/producer"
@@ -28,9 +29,9 @@ func serveLambda(t *testing.T, handle httpapitest.Handler) {
 		_, alias, _ := strings.Cut(path, "enqueue:")
 		text, wrong := base64.StdEncoding.DecodeString(r.Header.Get("X-Amz-Client-Context"))
 		var beside struct{ Custom map[string]string }
-		if err != nil || wrong != nil || json.Unmarshal(text, &beside) != nil || !strings.HasPrefix(r.Header.Get("Authorization"), "AWS4-HMAC-SHA256") {
-			t.Errorf("%s, %s: %v, %v", r.URL, text, err, wrong)
-		}
+		check.That(t, err == nil && wrong == nil && json.Unmarshal(text, &beside) == nil &&
+			strings.HasPrefix(r.Header.Get("Authorization"), "AWS4-HMAC-SHA256"),
+			"%s, %s: %v, %v", r.URL, text, err, wrong)
 		answer, err := handle(invoked(context.WithoutCancel(r.Context()), alias, beside.Custom["operation"]), body)
 		if err != nil {
 			w.Header().Set("X-Amz-Function-Error", "Unhandled")
@@ -53,21 +54,13 @@ func TestInvoke(t *testing.T) {
 			s := newServer(t, nil)
 			serveLambda(t, s.handle)
 			s.Want("bounded", s.Request("PUT", "/queues", "", `{"queue":"q","maxAhead":3}`), 200)
-			transport, err := producer.Invoke("arn:aws:lambda:eu-west-1:123456789012:function:enqueue:"+alias, "")
-			if err != nil {
-				t.Fatal(err)
-			}
-			p, err := producer.New(transport, &producer.Options{MinBackOff: time.Millisecond, MaxBackOff: 20 * time.Millisecond})
-			if err != nil {
-				t.Fatal(err)
-			}
+			transport := check.Get(producer.Invoke("arn:aws:lambda:eu-west-1:123456789012:function:enqueue:"+alias, ""))
+			p := check.Get(producer.New(transport,
+				&producer.Options{MinBackOff: time.Millisecond, MaxBackOff: 20 * time.Millisecond}))
 			ctx := t.Context()
 			var futures []*producer.Future
 			for _, seq := range []int64{9, 8, 7, 6, 5, 4, 3, 2, 1} {
-				f, err := p.Send(ctx, producer.Message{Queue: "q", Seq: &seq, Body: fmt.Append(nil, seq)})
-				if err != nil {
-					t.Fatal(err)
-				}
+				f := check.Get(p.Send(ctx, producer.Message{Queue: "q", Seq: &seq, Body: fmt.Append(nil, seq)}))
 				futures = append(futures, f)
 			}
 			for _, f := range futures {
@@ -75,9 +68,7 @@ func TestInvoke(t *testing.T) {
 					t.Fatalf("%+v, %v", r, err)
 				}
 			}
-			if err := p.Close(ctx); err != nil {
-				t.Error(err)
-			}
+			check.OK(t, p.Close(ctx))
 			s.Want("all", s.Request("GET", "/queues", "queue=q", ""), 200, `"position":9`)
 		})
 	}
@@ -87,14 +78,7 @@ func TestInvoke(t *testing.T) {
 func TestProducerKeepsBodies(t *testing.T) {
 	s := newServer(t, nil)
 	serveLambda(t, s.handle)
-	transport, err := producer.Invoke("enqueue:live", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := producer.New(transport, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := check.Get(producer.New(check.Get(producer.Invoke("enqueue:live", "")), nil))
 	bodies := []string{
 		`{"a":1}`, ` {"a" : 1}`, "{\"a\":\t1}\n", `"<&>\u2028"`, "\u2028", "", "nul", "null", `"` + "\xff" + `"`, strings.Repeat("[", 5000) + strings.Repeat("]", 5000), `-0.10e+3`, "\x00\x01",
 	}
@@ -102,18 +86,13 @@ func TestProducerKeepsBodies(t *testing.T) {
 	var futures []*producer.Future
 	for i, body := range bodies {
 		seq := int64(i + 1)
-		f, err := p.Send(t.Context(), producer.Message{
+		f := check.Get(p.Send(t.Context(), producer.Message{
 			Queue: "q\"\\\n\u2028<ü>", Seq: &seq, ID: fmt.Sprint("id\t", i), Body: []byte(body), Attributes: map[string]string{"a\"": "\x01", "b": ""},
 			Traceparent: traceparent, Tracestate: "vendor=1",
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		futures = append(futures, f)
 	}
-	if err := p.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, p.Close(t.Context()))
 	for i, f := range futures {
 		if r, err := f.Wait(t.Context()); err != nil || r.Outcome != cursor.Advanced || r.Seq != int64(i+1) {
 			t.Errorf("%q: %+v, %v", bodies[i], r, err)
@@ -121,24 +100,20 @@ func TestProducerKeepsBodies(t *testing.T) {
 	}
 	i := 0
 	for m, err := range sorterOf(t, s.memory).Read(t.Context(), "q\"\\\n\u2028<ü>", 0, int64(len(bodies))) {
-		if err != nil || string(m.Body) != bodies[i] || m.ID != fmt.Sprint("id\t", i) || m.Attributes["a\""] != "\x01" || len(m.Attributes) != 2 || m.Trace != (cursor.Trace{Parent: traceparent, State: "vendor=1"}) {
-			t.Errorf("%.100q came out as %+v, %v", bodies[i], m, err)
-		}
+		check.That(t, err == nil && string(m.Body) == bodies[i] &&
+			m.ID == fmt.Sprint("id\t", i) && m.Attributes["a\""] == "\x01" &&
+			len(m.Attributes) == 2 &&
+			m.Trace == (cursor.Trace{Parent: traceparent, State: "vendor=1"}),
+			"%.100q came out as %+v, %v", bodies[i], m, err)
 		i++
 	}
-	if i != len(bodies) {
-		t.Errorf("%d of %d messages", i, len(bodies))
-	}
+	check.That(t, i == len(bodies), "%d of %d messages", i, len(bodies))
 }
 
 // sorterOf reads what is in a store.
 func sorterOf(t *testing.T, store *cursor.Store) *cursor.Sorter {
 	t.Helper()
-	sorter, err := cursor.New(store, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return sorter
+	return check.Get(cursor.New(store, nil))
 }
 
 // TestProducerAppends: what a producer sends in order, with seqs, to a queue in arrival order is an item a batch; a
@@ -146,27 +121,17 @@ func sorterOf(t *testing.T, store *cursor.Store) *cursor.Sorter {
 func TestProducerAppends(t *testing.T) {
 	s := newServer(t, nil)
 	serveLambda(t, s.handle)
-	transport, err := producer.Invoke("enqueue:live", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	transport := check.Get(producer.Invoke("enqueue:live", ""))
 	send := func(first, last int64) (refused *producer.RefusedError) {
 		t.Helper()
-		p, err := producer.New(transport, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := check.Get(producer.New(transport, nil))
 		var futures []*producer.Future
 		for seq := first; seq <= last; seq++ {
-			f, err := p.Send(t.Context(), producer.Message{Queue: "log", Seq: &seq, Kind: "arrival", Body: fmt.Append(nil, seq)})
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := check.Get(p.Send(t.Context(),
+				producer.Message{Queue: "log", Seq: &seq, Kind: "arrival", Body: fmt.Append(nil, seq)}))
 			futures = append(futures, f)
 		}
-		if err := p.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, p.Close(t.Context()))
 		for _, f := range futures {
 			if _, err := f.Wait(t.Context()); err != nil && !errors.As(err, &refused) {
 				t.Fatal(err)
@@ -174,15 +139,10 @@ func TestProducerAppends(t *testing.T) {
 		}
 		return refused
 	}
-	if refused := send(1, 100); refused != nil {
-		t.Error(refused)
-	}
+	check.That(t, send(1, 100) == nil, "the first were refused")
 	refused := send(150, 160)
-	if refused == nil || refused.Outcome != cursor.Ahead || refused.Position != 100 {
-		t.Fatalf("%+v, want that it is ahead of 100", refused)
-	}
-	if refused := send(refused.Position+1, 160); refused != nil {
-		t.Error(refused)
-	}
+	check.Need(t, refused != nil && refused.Outcome == cursor.Ahead && refused.Position == 100,
+		"%+v, want that it is ahead of 100", refused)
+	check.That(t, send(refused.Position+1, 160) == nil, "the next were refused")
 	s.Want("all", s.Request("GET", "/queues", "queue=log", ""), 200, `"position":160`, `"kind":"arrival"`)
 }

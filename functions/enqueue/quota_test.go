@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/quota"
@@ -16,10 +17,7 @@ import (
 // newQuotaServer is a server whose tenants have these quotas.
 func newQuotaServer(t *testing.T, quotas string) *server {
 	t.Helper()
-	all, err := quota.Read([]byte(quotas))
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := check.Get(quota.Read([]byte(quotas)))
 	return newServer(t, func(s *service) {
 		s.tenantClaim, s.quotas = "org", quota.NewKeeper(quota.NewStore(ddb.NewMemory(quota.Names{}.Tables()...), quota.Names{}), all, s.now)
 	})
@@ -43,24 +41,21 @@ func TestQuotas(t *testing.T) {
 	s.Want("three messages where two are left, to two new queues where one is", put("acme", "", `{"messages":[{"queue":"q","seq":9,"body":1},{"queue":"q2","seq":1,"body":1},{"queue":"q3","id":"i","body":1}]}`), 200)
 	a := put("acme", "queue=q&seq=n", `{"q":"q","n":9}`)
 	s.Want("one more", a, 429, `problems/quota"`, `"code":"quota"`, `"quota":"messages"`, `"limit":1`, `"per":"second"`)
-	if a.Headers["retry-after"] != "5" {
-		t.Errorf("retry after %q, want 5 s to the end of the window", a.Headers["retry-after"])
-	}
+	check.That(t, a.Headers["retry-after"] == "5",
+		"retry after %q, want 5 s to the end of the window", a.Headers["retry-after"])
 	s.Want("too many bytes", put("hooli", "", `{"queue":"q","seq":1,"body":"`+strings.Repeat("x", 900)+`","attributes":{"a":"`+strings.Repeat("y", 101)+`"}}`), 200)
 	s.Want("more bytes", put("hooli", "", `{"queue":"q","seq":2,"body":1}`), 429, `"quota":"bytes"`)
 	s.Want("more than two windows", put("globex", "", batch(25, "q")), 200)
 	a = put("globex", "", `{"queue":"q","seq":26,"body":1}`)
 	s.Want("behind that", a, 429, `"quota":"messages"`)
-	if a.Headers["retry-after"] != "15" {
-		t.Errorf("retry after %q, want 15 s to the window after the debt", a.Headers["retry-after"])
-	}
+	check.That(t, a.Headers["retry-after"] == "15",
+		"retry after %q, want 15 s to the window after the debt", a.Headers["retry-after"])
 	s.Want("an operator", s.Request("POST", "/messages", "", batch(20, "@acme/q")), 403)
 	if answer := s.Invoke(batch(20, "@acme/q")); !strings.Contains(answer, `"seq":20`) {
 		t.Errorf("an operator in the account is answered %s", answer)
 	}
-	if queues := queuesOf(t, s.memory); len(queues) != 5 {
-		t.Errorf("made %v", queues)
-	}
+	queues := queuesOf(t, s.memory)
+	check.That(t, len(queues) == 5, "made %v", queues)
 	s.now = s.now.Add(5 * time.Second)
 	s.Want("in the next window", put("acme", "", `{"queue":"q2","seq":2,"body":1}`), 200)
 	s.Want("a queue that is set up", s.RequestAs("org", "acme", "PUT", "/queues", "", `{"queue":"q4","maxAhead":9}`), 429, `"quota":"newQueues"`)
@@ -69,9 +64,7 @@ func TestQuotas(t *testing.T) {
 		s.now = s.now.Add(time.Minute)
 		return s.RequestAs("org", "acme", "PUT", "/queues", "", `{"queue":"q4","maxAhead":9}`)
 	}(), 200)
-	if !strings.Contains(s.logs.String(), `"QuotaExceeded":1`) {
-		t.Error("no metric")
-	}
+	check.That(t, strings.Contains(s.logs.String(), `"QuotaExceeded":1`), "no metric")
 }
 
 // A neighbour that is far over its quota changes neither the answers of another tenant
@@ -81,15 +74,8 @@ func TestANoisyNeighbour(t *testing.T) {
 	quiet := func(t *testing.T, noisy int) (total ddbtest.Total) {
 		meter := ddbtest.NewMeter(ddb.NewMemory(append(append(cursor.Names{}.Tables(), cursor.Names{}.ArrivalsTable()), quota.Names{}.Tables()...)...))
 		s := newServer(t, func(s *service) {
-			store, err := cursor.NewStore(meter, cursor.Names{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			sorter, err := cursor.New(store, &cursor.Options{Now: s.now})
-			if err != nil {
-				t.Fatal(err)
-			}
-			s.sorter, s.tenantClaim = sorter, "org"
+			store := check.Get(cursor.NewStore(meter, cursor.Names{}))
+			s.sorter, s.tenantClaim = check.Get(cursor.New(store, &cursor.Options{Now: s.now})), "org"
 			s.quotas = quota.NewKeeper(quota.NewStore(meter, quota.Names{}), []quota.Quota{{Name: "*", Limits: quota.Amounts{quota.Messages: 10, quota.NewQueues: 5}}}, s.now)
 		})
 		refused, loud := 0, 0
@@ -109,16 +95,15 @@ func TestANoisyNeighbour(t *testing.T) {
 		t.Logf("%d of %d requests of the noisy one refused, %d requests to the tables made for it", refused, rounds*noisy, loud)
 		// Four windows of 100 messages, each of which takes three at the most, and few
 		// more for the account.
-		if noisy > 0 && (refused < rounds*noisy*9/10 || loud > 4*(3*100+10)) {
-			t.Errorf("too few refused, or too many made")
-		}
+		check.That(t, noisy <= 0 || refused >= rounds*noisy*9/10 && loud <= 4*(3*100+10),
+			"too few refused, or too many made")
 		return total
 	}
 	alone, beside := quiet(t, 0), quiet(t, 100)
 	t.Logf("alone %+v, beside a noisy neighbour %+v", alone, beside)
-	if beside.Units != alone.Units || beside.Reads+beside.Writes != alone.Reads+alone.Writes {
-		t.Errorf("alone %+v, beside a noisy neighbour %+v", alone, beside)
-	}
+	check.That(t, beside.Units == alone.Units &&
+		beside.Reads+beside.Writes == alone.Reads+alone.Writes,
+		"alone %+v, beside a noisy neighbour %+v", alone, beside)
 }
 
 // A call that is answered 400 for what is in it takes nothing of a quota.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/runtime"
@@ -24,9 +25,7 @@ func TestTenants(t *testing.T) {
 			t.Helper()
 			a := s.RequestAs("org", of, method, path, query, body)
 			s.Want(of, a, status, parts...)
-			if strings.Contains(a.Body, "@") {
-				t.Errorf("%s gets whole names: %s", of, a.Body)
-			}
+			check.That(t, !strings.Contains(a.Body, "@"), "%s gets whole names: %s", of, a.Body)
 		}
 		as("POST", "/messages", "", `{"queue":"q","seq":1,"id":"i","body":"`+of+`"}`, 200, `"advanced","queue":"q"`)
 		as("POST", "/messages", "", `{"messages":[{"queue":"q","seq":1,"body":"other"},{"queue":"in","id":"i","body":"`+of+`"}]}`, 200,
@@ -55,9 +54,8 @@ func TestTenants(t *testing.T) {
 		as("GET", "/messages", "queue=q", "", 200, `"queue":"q"`, `"id":"i","body":"`+of+`"`)
 		as("GET", "/messages", "queue=in", "", 200, `"id":"i","body":"`+of+`"`)
 		m, found, err := s.memory.Requests(queuelog.Inside{}).Message(t.Context(), "@"+of+"/q", 1)
-		if err != nil || !found || m.ID != "@"+of+"/i" {
-			t.Errorf("%s: stored as %+v, %v", of, m, err)
-		}
+		check.That(t, err == nil && found && m.ID == "@"+of+"/i",
+			"%s: stored as %+v, %v", of, m, err)
 	}
 	if _, found, _ := s.memory.Requests(queuelog.Inside{}).Message(t.Context(), "q", 1); found {
 		t.Error("something is stored without a tenant")
@@ -82,42 +80,29 @@ func FuzzTenant(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, method, resource, query, key, body string) {
 		memory := cursor.NewMemory()
-		sorter, err := cursor.New(memory, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		sorter := check.Get(cursor.New(memory, nil))
 		others := []string{"@globex/q", "q"}
 		for _, queue := range others {
-			if err := sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1, ID: "i", Body: []byte(`"secret"`)})[0].Err; err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t,
+				sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1, ID: "i", Body: []byte(`"secret"`)})[0].Err)
 		}
-		before, err := sorter.Status(t.Context(), "@globex/q")
-		if err != nil {
-			t.Fatal(err)
-		}
-		event, err := json.Marshal(map[string]any{
+		before := check.Get(sorter.Status(t.Context(), "@globex/q"))
+		event := check.Get(json.Marshal(map[string]any{
 			"rawPath": "/" + resource, "rawQueryString": query, "body": body,
 			"headers": map[string]string{"content-type": "application/json", "idempotency-key": key},
 			"requestContext": map[string]any{
 				"http": map[string]any{"method": method}, "authorizer": map[string]any{"jwt": map[string]any{"claims": map[string]string{"org": "acme"}}},
 			},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		answer, err := runtime.Around(io.Discard, headroom, (&service{sorter: sorter, now: time.Now, tenantClaim: "org"}).api().Handle)(t.Context(), event)
 		var got struct{ StatusCode int }
-		if err != nil || json.Unmarshal(answer, &got) != nil || got.StatusCode < 200 || got.StatusCode >= 500 {
-			t.Errorf("%s, %v", answer, err)
-		}
-		if strings.Contains(string(answer), "secret") && !strings.Contains(body+query, "secret") {
-			t.Errorf("shown another's: %s", answer)
-		}
+		check.That(t, err == nil && json.Unmarshal(answer, &got) == nil &&
+			got.StatusCode >= 200 && got.StatusCode < 500, "%s, %v", answer, err)
+		check.That(t, !strings.Contains(string(answer), "secret") ||
+			strings.Contains(body+query, "secret"), "shown another's: %s", answer)
 		for _, queue := range queuesOf(t, memory) {
-			if !strings.HasPrefix(queue, "@acme/") && !slices.Contains(others, queue) {
-				t.Errorf("stored in the queue %q", queue)
-			}
+			check.That(t, strings.HasPrefix(queue, "@acme/") || slices.Contains(others, queue),
+				"stored in the queue %q", queue)
 		}
 		if after, err := sorter.Status(t.Context(), "@globex/q"); err != nil || !cmp.Equal(before, after) {
 			t.Errorf("another's queue changed from %+v to %+v: %v", before, after, err)

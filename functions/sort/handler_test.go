@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/internal/runtime/runtimetest"
@@ -43,9 +44,7 @@ func record(sequence int, queue string, seq int64) string {
 func event(t *testing.T, records ...string) table.StreamEvent {
 	t.Helper()
 	var e table.StreamEvent
-	if err := json.Unmarshal([]byte(`{"Records":[`+strings.Join(records, ",")+`]}`), &e); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal([]byte(`{"Records":[`+strings.Join(records, ",")+`]}`), &e))
 	return e
 }
 
@@ -58,30 +57,21 @@ func newSorter(t *testing.T) *cursor.Sorter {
 	t.Helper()
 	defaults := cursor.DefaultSettings()
 	defaults.Mode = cursor.ModeAsync
-	s, err := cursor.New(cursor.NewMemory(), &cursor.Options{Defaults: &defaults})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := check.Get(cursor.New(cursor.NewMemory(), &cursor.Options{Defaults: &defaults}))
 	return s
 }
 
 func TestHandlerSorts(t *testing.T) {
 	sorter := newSorter(t)
 	for _, seq := range []int64{3, 1, 2} {
-		if err := sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: seq})[0].Err; err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: seq})[0].Err)
 	}
 	var out bytes.Buffer
 	response, err := handlerOf(sorter, &out)(t.Context(),
 		event(t, record(1, "q", 3), record(2, "q", 1), record(3, "q", 2)))
-	if err != nil || len(response.BatchItemFailures) != 0 {
-		t.Fatalf("%+v, %v", response, err)
-	}
+	check.Need(t, err == nil && len(response.BatchItemFailures) == 0, "%+v, %v", response, err)
 	it, err := sorter.Status(t.Context(), "q")
-	if err != nil || it.Position != 3 {
-		t.Errorf("position %d, %v; want 3", it.Position, err)
-	}
+	check.That(t, err == nil && it.Position == 3, "position %d, %v; want 3", it.Position, err)
 	if text := out.String(); !strings.Contains(text, `"Advances":1`) || !strings.Contains(text, `"StreamRecords":3`) {
 		t.Errorf("metrics: %s", text)
 	}
@@ -91,12 +81,10 @@ func TestHandlerFailsOneRecord(t *testing.T) {
 	var out bytes.Buffer
 	response, err := handlerOf(newSorter(t), &out)(t.Context(),
 		event(t, record(1, "q", 1), `{"eventName":"INSERT","dynamodb":{"SequenceNumber":"2","Keys":{"seq":{"N":"1"}}}}`))
-	if err != nil || len(response.BatchItemFailures) != 1 || response.BatchItemFailures[0].ItemIdentifier != "2" {
-		t.Errorf("%+v, %v; want that record 2 failed", response, err)
-	}
-	if !strings.Contains(out.String(), `"Errors":1`) {
-		t.Errorf("metrics: %s", &out)
-	}
+	check.That(t, err == nil && len(response.BatchItemFailures) == 1 &&
+		response.BatchItemFailures[0].ItemIdentifier == "2",
+		"%+v, %v; want that record 2 failed", response, err)
+	check.That(t, strings.Contains(out.String(), `"Errors":1`), "metrics: %s", &out)
 }
 
 // A queue that there is no time for comes again, and is no error: it is answered for
@@ -111,21 +99,17 @@ func TestHandlerAnswersBeforeItsTimeIsOver(t *testing.T) {
 			}
 			return tables.Do(ctx, r)
 		}), cursor.Names{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		sorter, err := cursor.New(store, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		var out bytes.Buffer
 		response, err := handlerOf(sorter, &out)(ctx,
 			event(t, record(1, "q", 1), record(2, "slow", 1), record(3, "q", 2)))
-		if err != nil || len(response.BatchItemFailures) != 1 || response.BatchItemFailures[0].ItemIdentifier != "2" || ctx.Err() != nil {
-			t.Errorf("%+v, %v, %v; want that record 2 comes again, in time", response, err, ctx.Err())
-		}
+		check.That(t, err == nil && len(response.BatchItemFailures) == 1 &&
+			response.BatchItemFailures[0].ItemIdentifier == "2" && ctx.Err() == nil,
+			"%+v, %v, %v; want that record 2 comes again, in time", response, err, ctx.Err())
 		if text := out.String(); !strings.Contains(text, `"Unfinished":1`) || strings.Contains(text, `"Errors"`) {
 			t.Errorf("metrics: %s", text)
 		}
@@ -165,30 +149,22 @@ func TestHandlerSettles(t *testing.T) {
 		t.Setenv(name, value)
 	}
 	wake, err := timer.New("https://queue")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	sorter := newSorter(t)
 	kind, drop, keyType, none, window := cursor.KindKeyed, cursor.LateDrop, sortkey.KeyType("number"), time.Duration(0), 10*time.Second
 	for queue, settle := range map[string]*time.Duration{"now": &none, "later": &window} {
-		if _, err := sorter.Configure(t.Context(), queue, cursor.Change{Kind: &kind, KeyType: &keyType, Late: &drop, Settle: settle}); err != nil {
-			t.Fatal(err)
-		}
+		check.Get(sorter.Configure(t.Context(), queue,
+			cursor.Change{Kind: &kind, KeyType: &keyType, Late: &drop, Settle: settle}))
 	}
-	if err := sorter.Put(t.Context(), cursor.Message{Queue: "arrivals", Seq: cursor.NoSeq, ID: "1"})[0].Err; err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t,
+		sorter.Put(t.Context(), cursor.Message{Queue: "arrivals", Seq: cursor.NoSeq, ID: "1"})[0].Err)
 	var records []string
 	put := func(queue string, key int, prev string) {
 		t.Helper()
 		m := cursor.Message{KeyParts: []any{key}, Prev: prev, Queue: queue, ID: fmt.Sprint(key)}
-		if err := sorter.Put(t.Context(), m)[0].Err; err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, sorter.Put(t.Context(), m)[0].Err)
 		stored, err := keyType.Key(key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		records = append(records, arrival(len(records)+1, queue, sortkey.KeyedSortKey(stored, m.ID)))
 	}
 	put("now", 2, "")
@@ -201,18 +177,14 @@ func TestHandlerSettles(t *testing.T) {
 	handle := runtime.Around(&out, headroom, (&sorting{sorter: sorter, timer: wake}).handle, func(ctx context.Context, _ *emf.Metrics) { wake.Flush(ctx) })
 	began := time.Now()
 	response, err := handle(t.Context(), event(t, records...))
-	if err != nil || len(response.BatchItemFailures) != 0 {
-		t.Fatalf("%+v, %v", response, err)
-	}
+	check.Need(t, err == nil && len(response.BatchItemFailures) == 0, "%+v, %v", response, err)
 	if it, err := sorter.Status(t.Context(), "now"); err != nil || it.Position != 2 {
 		t.Errorf("position %d, %v; want 2", it.Position, err)
 	}
 	if text := out.String(); !strings.Contains(text, `"Settled":2`) || !strings.Contains(text, `"Unlinked":1`) || strings.Contains(text, "Errors") {
 		t.Errorf("metrics: %s", text)
 	}
-	if len(sent.bodies) != 1 {
-		t.Fatalf("wake-ups %v, want one for the batch", sent.bodies)
-	}
+	check.Need(t, len(sent.bodies) == 1, "wake-ups %v, want one for the batch", sent.bodies)
 	w, err := timer.Parse(sent.bodies[0])
 	if key := sortkey.SortKey(w.UpTo).Key(); err != nil || w.Kind != timer.Settle || w.Queue != "later" || key.String() != "9" || w.Due.Before(began.Add(window-time.Millisecond)) || w.Due.After(time.Now().Add(window)) {
 		t.Errorf("%+v up to %s, %v", w, key, err)
@@ -224,12 +196,10 @@ func TestHandlerFailsWhatIsNotSettled(t *testing.T) {
 	var out bytes.Buffer
 	bad := strings.Replace(arrival(2, "q", sortkey.KeyedSortKey("\x01k", "")), `"B"`, `"N"`, 1)
 	response, err := handlerOf(newSorter(t), &out)(t.Context(), event(t, arrival(1, "q", sortkey.KeyedSortKey("\x01k", "")), bad))
-	if err != nil || len(response.BatchItemFailures) != 1 || response.BatchItemFailures[0].ItemIdentifier != "2" {
-		t.Errorf("%+v, %v; want that record 2 failed", response, err)
-	}
-	if !strings.Contains(out.String(), `"Errors":1`) {
-		t.Errorf("metrics: %s", &out)
-	}
+	check.That(t, err == nil && len(response.BatchItemFailures) == 1 &&
+		response.BatchItemFailures[0].ItemIdentifier == "2",
+		"%+v, %v; want that record 2 failed", response, err)
+	check.That(t, strings.Contains(out.String(), `"Errors":1`), "metrics: %s", &out)
 }
 
 func TestStart(t *testing.T) {

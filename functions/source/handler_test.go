@@ -270,9 +270,8 @@ func TestWhatQueuesRefuse(t *testing.T) {
 	p.aside = nil
 	h = newTaker(t, read(t, `{"name":"src","kind":"kinesis","queue":"q","seq":"n"}`), w.sorter, p)
 	answer, err = h.handle(t.Context(), kinesisEvent(`{"q":"full","n":9}`, `{"q":"good","n":2}`))
-	if err != nil || string(answer) != `{"batchItemFailures":[]}` || strings.Join(p.said(t), ", ") != "1 full seq" {
-		t.Errorf("%s, %v: %s", answer, err, p.said(t))
-	}
+	check.That(t, err == nil && string(answer) == `{"batchItemFailures":[]}` &&
+		strings.Join(p.said(t), ", ") == "1 full seq", "%s, %v: %s", answer, err, p.said(t))
 }
 
 // One that is too far ahead in its message group waits for nothing, since what fills the gap may be
@@ -352,9 +351,8 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 		bodies = append(bodies, strings.Repeat("x", 40_000))
 	}
 	answer, err := h.handle(t.Context(), event(bodies...))
-	if err != nil || string(answer) != `{"batchItemFailures":[]}` || len(p.aside) != len(bodies) {
-		t.Fatalf("%s, %v, %d set aside", answer, err, len(p.aside))
-	}
+	check.Need(t, err == nil && string(answer) == `{"batchItemFailures":[]}` &&
+		len(p.aside) == len(bodies), "%s, %v, %d set aside", answer, err, len(p.aside))
 	check.That(t, p.most <= 262_144, "a request of %d bytes", p.most)
 	kept := map[string]document{}
 	for _, text := range p.aside {
@@ -476,9 +474,8 @@ func TestAppendOfAStream(t *testing.T) {
 	p, w := newPeers(t), newWorld(t)
 	h := newTaker(t, read(t, of), w.sorter, p)
 	answer, err := h.handle(t.Context(), kinesisEvent(`{"n":1}`, `{"n":4}`))
-	if err != nil || string(answer) != `{"batchItemFailures":[]}` || strings.Join(p.said(t), ", ") != "2 ahead seq" {
-		t.Errorf("%s, %v: %s", answer, err, p.said(t))
-	}
+	check.That(t, err == nil && string(answer) == `{"batchItemFailures":[]}` &&
+		strings.Join(p.said(t), ", ") == "2 ahead seq", "%s, %v: %s", answer, err, p.said(t))
 	if status, err := w.sorter.Status(t.Context(), "src/p"); err != nil || status.Position != 1 || status.Settings.Kind != cursor.KindArrival {
 		t.Errorf("%+v, %v", status, err)
 	}
@@ -536,9 +533,9 @@ func inOrderBut(t *testing.T, source string, count, refused, nth int, fault ddbt
 		got = append(got, string(m.Body))
 	}
 	for i, body := range want {
-		if i >= len(got) || got[i] != body {
-			t.Fatalf("of %d, request %d %s: of %d messages, %s is not in its place, but %s", count, nth, fault, len(got), body, got[min(i, len(got)):min(i+1, len(got))])
-		}
+		check.Need(t, i < len(got) && got[i] == body,
+			"of %d, request %d %s: of %d messages, %s is not in its place, but %s", count, nth,
+			fault, len(got), body, got[min(i, len(got)):min(i+1, len(got))])
 	}
 	return happened
 }

@@ -206,9 +206,8 @@ func TestHandlerSweepsKeyedQueues(t *testing.T) {
 	run(false)
 	hasMetrics(t, &out, `"Settled":1`, `"Late":1`, `"Dropped":1`)
 	run(false)
-	if strings.Contains(out.String(), "SettleAge") || strings.Contains(out.String(), "Waiting") {
-		t.Errorf("where nothing waits: %s", &out)
-	}
+	check.That(t, !strings.Contains(out.String(), "SettleAge") &&
+		!strings.Contains(out.String(), "Waiting"), "where nothing waits: %s", &out)
 }
 
 // TestWakeUpsOfOneQueueAreOne: a batch of them settles it once, up to the greatest bound; and

@@ -220,9 +220,8 @@ func TestAPieceHoldsUpNobody(t *testing.T) {
 		young := keyedOfLater(t, "young", time.Now().Add(10*time.Second))
 		began := time.Now()
 		d.call(t, s, settleOf(t, "q", 5000), young)
-		if len(d.waits) != 1 || d.waits[0].at.Sub(began) > 20*time.Second {
-			t.Errorf("the other comes out %v later: %+v", d.waits[0].at.Sub(began), d.waits)
-		}
+		check.That(t, len(d.waits) == 1 && d.waits[0].at.Sub(began) <= 20*time.Second,
+			"the other comes out %v later: %+v", d.waits[0].at.Sub(began), d.waits)
 		if it, err := sorter.Status(t.Context(), "q"); err != nil || it.Position != 20*128 {
 			t.Errorf("%d, %v", it.Position, err)
 		}

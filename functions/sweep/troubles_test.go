@@ -113,7 +113,6 @@ func TestTroublesAreBounded(t *testing.T) {
 	seen.write(metrics)
 	metrics.Flush()
 	got := byTenant(t, &out)
-	if len(got) != 50 || got["t59 GapAge"] != 59 || got["t9 GapAge"] != 0 || got["t10 GapAge"] != 10 {
-		t.Errorf("%d: %v", len(got), got)
-	}
+	check.That(t, len(got) == 50 && got["t59 GapAge"] == 59 && got["t9 GapAge"] == 0 &&
+		got["t10 GapAge"] == 10, "%d: %v", len(got), got)
 }

@@ -103,9 +103,9 @@ func TestReadDefaults(t *testing.T) {
 		if same := read(t, written+"}"); !reflect.DeepEqual(s, same) || s.Numbered() || s.Keyed() != (want.key != "") || s.Partial {
 			t.Errorf("%s: %+v", kind, s)
 		}
-		if !slices.Contains(source.Kinds(), kind) || !slices.Contains(source.FieldsOf(kind), "record") {
-			t.Errorf("%s is no kind, or has no record", kind)
-		}
+		check.That(t, slices.Contains(source.Kinds(), kind) &&
+			slices.Contains(source.FieldsOf(kind), "record"),
+			"%s is no kind, or has no record", kind)
 		s = read(t, `{"name":"a","kind":"`+kind+`","order":"arrival"}`)
 		check.That(t, !s.Keyed() && !s.Numbered(), "%s in arrival order: %+v", kind, s)
 	}
@@ -167,9 +167,8 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"name":"a","kind":"kafka","queue":"a.b","prefix":"@acme/","key":"@offset","keyType":"number","partial":true}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		s, err := source.Read(text)
-		if err == nil && (s.Name == "" || s.Kind == "" || s.Numbered() && s.Keyed()) {
-			t.Errorf("%q makes %+v", text, s)
-		}
+		check.That(t, err != nil || s.Name != "" && s.Kind != "" && (!s.Numbered() || !s.Keyed()),
+			"%q makes %+v", text, s)
 	})
 }
 

@@ -39,9 +39,8 @@ func made(t *testing.T, s *source.Source, event json.RawMessage) cursor.Message 
 	e, err := s.Split(event)
 	check.Need(t, err == nil && len(e.Records) == 1, "%s\n%+v, %v", event, e, err)
 	m, err := one(s, &e.Records[0])
-	if e.Records[0].Err != nil || err != nil {
-		t.Fatalf("%s\n%v, %v", event, e.Records[0].Err, err)
-	}
+	check.Need(t, e.Records[0].Err == nil && err == nil,
+		"%s\n%v, %v", event, e.Records[0].Err, err)
 	return m
 }
 
@@ -65,9 +64,8 @@ func TestShapes(t *testing.T) {
 				ids[m.ID] = true
 				if shape.Settles {
 					key, err := m.KeyType.Key(m.KeyParts...)
-					if err != nil || string(key) <= last {
-						t.Fatalf("message %d: key %s, %v: not behind %q", n, key.JSON(), err, last)
-					}
+					check.Need(t, err == nil && string(key) > last,
+						"message %d: key %s, %v: not behind %q", n, key.JSON(), err, last)
 					last = string(key)
 				} else if m.Seq != lastSeq+1 {
 					t.Fatalf("message %d has seq %d", n, m.Seq)
@@ -226,9 +224,8 @@ func TestRecordsThatCannotBeRead(t *testing.T) {
 		if got := e.Records[bad].Err; got == nil || !strings.Contains(got.Error(), "carries nothing of ") {
 			t.Errorf("%s: error %v", shape.Name, got)
 		}
-		if bad > 0 && e.Records[0].Err != nil {
-			t.Errorf("%s: the one beside it: %v", shape.Name, e.Records[0].Err)
-		}
+		check.That(t, bad <= 0 || e.Records[0].Err == nil,
+			"%s: the one beside it: %v", shape.Name, e.Records[0].Err)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -24,7 +25,8 @@ func TestAClockThatIsAhead(t *testing.T) {
 		now := at
 		defaults := cursor.DefaultSettings()
 		defaults.Settle = 0
-		sorter := must(cursor.New(s, &cursor.Options{Now: func() time.Time { return now }, Defaults: &defaults}))
+		sorter := check.Get(cursor.New(s,
+			&cursor.Options{Now: func() time.Time { return now }, Defaults: &defaults}))
 		put := func(m cursor.Message) cursor.Result {
 			t.Helper()
 			return sorter.Put(t.Context(), m)[0]
@@ -33,9 +35,7 @@ func TestAClockThatIsAhead(t *testing.T) {
 			t.Helper()
 			var wrong *cursor.InvalidError
 			r := put(m)
-			if !errors.As(r.Err, &wrong) || wrong.Field != "key" {
-				t.Fatalf("%s: %+v", what, r)
-			}
+			check.Need(t, errors.As(r.Err, &wrong) && wrong.Field == "key", "%s: %+v", what, r)
 			same(t, what, wrong.Problem, problem)
 		}
 		year := time.Date(2199, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -51,20 +51,20 @@ func TestAClockThatIsAhead(t *testing.T) {
 			same(t, "received instead", r.ClockAhead, true)
 			now = now.Add(time.Second)
 		}
-		must(sorter.Settle(t.Context(), q, sortkey.EverySortKey))
+		check.Get(sorter.Settle(t.Context(), q, sortkey.EverySortKey))
 		var keys []string
 		for m, err := range sorter.Read(t.Context(), q, 0, standing(t, s, q).Position) {
-			check(t, err)
+			check.OK(t, err)
 			keys = append(keys, m.ID+" "+m.Key.String())
 		}
 		same(t, "log", keys, []string{"hook 2126-03-04T05:06:07Z", "b 2126-03-05T05:06:07Z"})
 
 		ahead := 87600 * time.Hour
-		cur := must(sorter.Configure(t.Context(), q, cursor.Change{ClockAhead: &ahead}))
+		cur := check.Get(sorter.Configure(t.Context(), q, cursor.Change{ClockAhead: &ahead}))
 		same(t, "ahead", cur.Settings.ClockAhead, ahead)
 		now = now.Add(time.Minute)
 		short := time.Hour
-		must(sorter.Configure(t.Context(), q, cursor.Change{ClockAhead: &short}))
+		check.Get(sorter.Configure(t.Context(), q, cursor.Change{ClockAhead: &short}))
 		refused("with another bound", timed(q, "c", now.Add(time.Hour+time.Second), time.Time{}),
 			`is 2126-03-04T06:07:10Z, and at most 2126-03-04T06:07:09Z are taken, 1h0m0s ahead of now: set the sender's clock, or "clockAhead" with PUT /queues`)
 	})
@@ -77,7 +77,8 @@ func TestEachTimeOfAKeyIsLookedAt(t *testing.T) {
 	m.KeyType, m.KeyParts = "number,time", []any{4_000_000_000, "2099-01-02T03:04:05Z"}
 	err := b.sorter.Put(t.Context(), m)[0].Err
 	var wrong *cursor.InvalidError
-	failIf(t, !errors.As(err, &wrong) || wrong.Problem[:22] != "part 2 of 2 is 2099-01", "%v", err)
+	check.That(t, errors.As(err, &wrong) && wrong.Problem[:22] == "part 2 of 2 is 2099-01",
+		"%v", err)
 	m.Received = b.now
 	b.want("by its receipt", b.putKeyed(m), "waiting 14")
 }
@@ -92,8 +93,8 @@ func TestAheadIsForTimes(t *testing.T) {
 		"q": {ClockAhead: &hour}, "new": {Kind: &kind, KeyType: &text, ClockAhead: &hour}, "short": {Kind: &kind, KeyType: &times, ClockAhead: &tooShort},
 		"numbered": {ClockAhead: &hour},
 	} {
-		refuses(t, queue, errOf(b.sorter.Configure(t.Context(), queue, change)), "clockAhead")
+		refuses(t, queue, check.Err(b.sorter.Configure(t.Context(), queue, change)), "clockAhead")
 	}
 	cur := b.status()
-	failIf(t, cur.Settings.ClockAhead != 0, "%v", cur.Settings.ClockAhead)
+	check.That(t, cur.Settings.ClockAhead == 0, "%v", cur.Settings.ClockAhead)
 }

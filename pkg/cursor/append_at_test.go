@@ -1,7 +1,6 @@
 package cursor_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -100,13 +100,14 @@ func TestAKindBesideASeq(t *testing.T) {
 	b := newBench(t, nil)
 	b.put(body(1))
 	results := b.sorter.Put(t.Context(), batch("", 2)...)
-	failIf(t, !errors.Is(results[0].Err, cursor.ErrFixed), "%+v; want that the kind is fixed", results)
+	check.That(t, errors.Is(results[0].Err, cursor.ErrFixed),
+		"%+v; want that the kind is fixed", results)
 	other := body(2)
 	other.Kind = cursor.KindKeyed
 	refuses(t, "error", b.sorter.Put(t.Context(), other)[0].Err, "kind")
 	first := int64(100)
 	of := cursor.KindArrival
-	must(b.sorter.Configure(t.Context(), "made", cursor.Change{Kind: &of, First: &first}))
+	check.Get(b.sorter.Configure(t.Context(), "made", cursor.Change{Kind: &of, First: &first}))
 	made := []cursor.Message{{Queue: "made", Seq: 100}, {Queue: "made", Seq: 101}}
 	b.want("of a queue that begins at 100", b.putAt(b.sorter, made), "advanced 100-101")
 }
@@ -115,22 +116,22 @@ func TestAKindBesideASeq(t *testing.T) {
 func TestAppendAtFigures(t *testing.T) {
 	meter := ddbtest.NewMeter(ddb.NewMemory(tablesOf(cursor.Names{})...))
 	process := func() *cursor.Sorter {
-		return must(cursor.New(storeOn(t, meter, cursor.Names{}), nil))
+		return check.Get(cursor.New(storeOn(t, meter, cursor.Names{}), nil))
 	}
 	warm, next := process(), int64(1)
 	put := func(s *cursor.Sorter, n int64) ddbtest.Total {
 		meter.Take()
 		results := s.Put(t.Context(), batch("", seqs(next, next+n-1)...)...)
-		check(t, results[0].Err)
+		check.OK(t, results[0].Err)
 		for _, r := range results {
-			failIf(t, r.Outcome != cursor.Advanced, "%+v", r)
+			check.That(t, r.Outcome == cursor.Advanced, "%+v", r)
 		}
 		next += n
 		return meter.Take()
 	}
 	costs := func(what string, got ddbtest.Total, writes, reads int, units ddb.Units) {
 		t.Helper()
-		failIf(t, got.Writes != writes || got.Reads != reads || got.Units != units,
+		check.That(t, got.Writes == writes && got.Reads == reads && got.Units == units,
 			"%s: %+v, want %d, %d and %+v", what, got, writes, reads, units)
 	}
 	put(warm, 1)
@@ -144,9 +145,9 @@ func TestAppendAtFigures(t *testing.T) {
 	}
 	costs("the one that fills an order item", put(warm, 100), 4, 0, ddb.Units{Writes: 4})
 	meter.Take()
-	check(t, warm.Put(t.Context(), batch("", seqs(1, 6)...)...)[0].Err)
+	check.OK(t, warm.Put(t.Context(), batch("", seqs(1, 6)...)...)[0].Err)
 	costs("a repeat", meter.Take(), 0, 3, ddb.Units{Reads: 5})
-	check(t, warm.Put(t.Context(), batch("", next+1)...)[0].Err)
+	check.OK(t, warm.Put(t.Context(), batch("", next+1)...)[0].Err)
 	costs("one that is ahead", meter.Take(), 0, 1, ddb.Units{Reads: 1})
 }
 
@@ -183,10 +184,10 @@ func TestAppendAtBehindOrderItems(t *testing.T) {
 	b.want("all again", b.putAt(b.process(cursor.Options{}), batch("", seqs(1, 200)...)), "duplicate 1-200")
 	cur := b.status()
 	_, _, err := b.memory.Inside().Allocate(t.Context(), "q", entries("dead", queuelog.MaxTail-cur.Tail.Len()), cursor.Range{From: cur.Position, To: cur.Position}, b.now)
-	check(t, err)
+	check.OK(t, err)
 	b.want("into a full tail", b.putAt(b.process(cursor.Options{}), batch("", b.status().Position+1)), fmt.Sprintf("advanced %d", b.status().Position))
 	n := b.status().Tail.Len()
-	failIf(t, n >= queuelog.MaxTail, "the tail has %d places", n)
+	check.That(t, n < queuelog.MaxTail, "the tail has %d places", n)
 }
 
 // TestAppendAtAfterExpiry: what is not stored any more is stale, whatever comes.
@@ -221,7 +222,7 @@ func TestAnAppendAtThatDiedIsGoneOnWith(t *testing.T) {
 		b.later(13 * 24 * time.Hour)
 		b.memory.Expire(b.now)
 		got := b.read(1, 3)
-		failIf(t, len(got) != 2 && after > time.Hour, "after %v: %q", after, got)
+		check.That(t, len(got) == 2 || after <= time.Hour, "after %v: %q", after, got)
 	}
 }
 
@@ -231,13 +232,9 @@ func TestEveryRequestOfAnAppendAtASeqGoesWrongOnce(t *testing.T) {
 		"next": batch("", 3, 4, 5), "again and more": batch("", seqs(1, 5)...), "with a hole": batch("", 3, 4, 6), "two items": batch("", seqs(3, 503)...),
 	} {
 		for _, flush := range []bool{false, true} {
-			for _, fault := range ddbtest.EveryFault() {
-				for k := 1; appendAtGoesWrong(t, name, flush, do, fault, k); k++ {
-					if k > 100 {
-						t.Fatal("more than 100 requests")
-					}
-				}
-			}
+			eachFault(t, func(fault ddbtest.Fault, k int) bool {
+				return appendAtGoesWrong(t, name, flush, do, fault, k)
+			})
 		}
 	}
 }
@@ -278,7 +275,7 @@ func appendAtGoesWrong(t *testing.T, name string, flush bool, do []cursor.Messag
 	next := int64(1)
 	for m, err := range h.sorter.Read(t.Context(), "q", 0, cur.Position) {
 		h.must(err)
-		failIf(t, m.Seq != next || string(m.Body) != fmt.Sprintf("body %d", next),
+		check.That(t, m.Seq == next && string(m.Body) == fmt.Sprintf("body %d", next),
 			"%s, %s at request %d: seq %d is %q", name, fault, k, m.Seq, m.Body)
 		next++
 	}
@@ -286,20 +283,7 @@ func appendAtGoesWrong(t *testing.T, name string, flush bool, do []cursor.Messag
 	if name == "with a hole" {
 		last -= 2
 	}
-	failIf(t, cur.Position != last,
+	check.That(t, cur.Position == last,
 		"%s, %s at request %d: the position is %d, want %d", name, fault, k, cur.Position, last)
 	return true
-}
-
-// TestAnAppendAtToAnErasedQueue: one that remembers the queue says that it is erased.
-func TestAnAppendAtToAnErasedQueue(t *testing.T) {
-	b := newBench(t, nil)
-	b.putAt(b.sorter, batch("", 1, 2, 3))
-	other := b.process(cursor.Options{})
-	stub := must(other.Erase(t.Context(), "q", "op"))
-	must(other.Steps().EraseMore(t.Context(), stub, func(context.Context) (bool, error) {
-		return false, nil
-	}))
-	want := `queue "q" was erased: its name cannot be used again`
-	b.want("put", b.putAt(b.sorter, batch("", 1)), want)
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
@@ -82,21 +83,17 @@ func TestAppendFigures(t *testing.T) {
 				group.Wait()
 			})
 			cur, err := m.sorter.Status(t.Context(), arrivalQueue)
-			if err != nil || cur.Position != int64(1+c.writers*each) {
-				t.Errorf("position %d, %v", cur.Position, err)
-			}
+			check.That(t, err == nil && cur.Position == int64(1+c.writers*each),
+				"position %d, %v", cur.Position, err)
 			// Each put has one allocation that is given, each order item one trim.
 			trims := int(cur.TailFrom) / queuelog.OrderItemEntries
 			failed := counts["UpdateItem"].Requests - c.writers*each - trims
 			total, n := counts.Total(), float64(c.writers*each)
 			t.Logf("%d writers: ours %.3f requests, %.3f write units, %.3f read units a put, $%.2f a million (SQS FIFO: $0.50); %d allocations failed (%v)", c.writers,
 				float64(total.Requests)/n, total.Writes/n, total.Reads/n, total.Dollars()/n, failed, counts)
-			if float64(total.Requests)/n > 2.2 || total.Writes/n > 2.3 {
-				t.Errorf("more than 2.2 requests or 2.3 units: %v", counts)
-			}
-			if c.takeTurns && failed > 0 {
-				t.Errorf("%d allocations failed", failed)
-			}
+			check.That(t, float64(total.Requests)/n <= 2.2 && total.Writes/n <= 2.3,
+				"more than 2.2 requests or 2.3 units: %v", counts)
+			check.That(t, !c.takeTurns || failed <= 0, "%d allocations failed", failed)
 		})
 	}
 }
@@ -124,9 +121,10 @@ func TestFiguresOfAWriterThatWasOvertaken(t *testing.T) {
 			}
 			m.sorter = slow
 			counts := m.cost(func() { m.append(next()) })
-			if counts["Query"].Requests != c.searches || counts["UpdateItem"].Requests != 1+c.searches || counts["PutItem"].Requests != 1 {
-				t.Errorf("%v; want the put, %d searches and an allocation more than that", counts, c.searches)
-			}
+			check.That(t, counts["Query"].Requests == c.searches &&
+				counts["UpdateItem"].Requests == 1+c.searches && counts["PutItem"].Requests == 1,
+				"%v; want the put, %d searches and an allocation more than that", counts,
+				c.searches)
 		})
 	}
 }
@@ -161,9 +159,8 @@ func TestBatchFigures(t *testing.T) {
 		total := counts.Total()
 		t.Logf("batch of %s: ours %d requests, %.1f write units; $%.3f a million messages (SQS FIFO, batches of ten: $0.05)",
 			c.name, total.Requests, total.Writes, total.Dollars()/float64(c.count))
-		if total.Requests != 2 || total.Writes > c.units {
-			t.Errorf("%s: %v; want 2 requests, %v units at most", c.name, counts, c.units)
-		}
+		check.That(t, total.Requests == 2 && total.Writes <= c.units,
+			"%s: %v; want 2 requests, %v units at most", c.name, counts, c.units)
 	}
 }
 
@@ -196,18 +193,16 @@ func TestArrivalReadFigures(t *testing.T) {
 		s, read := m.process(cursor.ModeSync), 0
 		cost := m.cost(func() {
 			for _, err := range s.Read(t.Context(), arrivalQueue, 0, 1000) {
-				if err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, err)
 				read++
 			}
 		})
 		per := cost.Total().Reads / 1000
 		t.Logf("read of 1,000 %s: ours %.4f read units a message in %d requests, $%.3f a million messages (SQS FIFO, batches of ten: $0.05)",
 			c.name, per, cost.Total().Requests, cost.Total().Dollars()/1000)
-		if read != 1000 || per > c.units {
-			t.Errorf("%s: %d messages at %.4f units each, want 1000 at %v or less: %v", c.name, read, per, c.units, cost)
-		}
+		check.That(t, read == 1000 && per <= c.units,
+			"%s: %d messages at %.4f units each, want 1000 at %v or less: %v", c.name, read, per,
+			c.units, cost)
 	}
 }
 
@@ -245,9 +240,9 @@ func TestOtherAppendFigures(t *testing.T) {
 			counts := m.cost(func() { c.do(m) })
 			total := counts.Total()
 			writes := counts["PutItem"].Requests + counts["UpdateItem"].Requests
-			if writes != c.writes || total.Requests-writes != c.reads || total.Writes != c.writeUnits || total.Reads != c.readUnits {
-				t.Errorf("%v; want %+v", counts, c)
-			}
+			check.That(t, writes == c.writes && total.Requests-writes == c.reads &&
+				total.Writes == c.writeUnits && total.Reads == c.readUnits,
+				"%v; want %+v", counts, c)
 		})
 	}
 }
@@ -269,9 +264,7 @@ func TestACursorStaysBelowAWriteUnit(t *testing.T) {
 		Floor: 1_000_000_007, FloorSince: now, Notified: now, TailFrom: 1_000_024_006, Tail: queuelog.NewTail(entries...),
 		FingerprintsFrom: 1_000_000_006, Fingerprints: cursor.Fingerprints(strings.Repeat("abcd", 2*queuelog.OrderItemEntries)),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	if units := m.meter.Counts()["PutItem"].Writes; units != 1 {
 		t.Errorf("%v units, want 1", units)
 	}

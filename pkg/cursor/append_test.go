@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -97,14 +98,14 @@ func answer(r appended) string {
 // append appends in a process that knows nothing yet.
 func (b *bench) append(a request) string {
 	b.t.Helper()
-	return answer(must(appendTo(b.t.Context(), b.process(cursor.Options{}), a)))
+	return answer(check.Get(appendTo(b.t.Context(), b.process(cursor.Options{}), a)))
 }
 
 // fill appends messages of their own, so many.
 func (b *bench) fill(prefix string, n int) {
 	b.t.Helper()
 	for i := range n {
-		must(appendTo(b.t.Context(), b.sorter, arrival(fmt.Sprint(prefix, i))))
+		check.Get(appendTo(b.t.Context(), b.sorter, arrival(fmt.Sprint(prefix, i))))
 	}
 }
 
@@ -189,7 +190,7 @@ func TestAppendGroup(t *testing.T) {
 	other.Queue = "p"
 	group = append(group, arrival("7"), other, arrival("known"))
 	want = append(want, "duplicate 9-9", "advanced 1-1", "duplicate 1-1")
-	results := must(appendGroup(t.Context(), b.sorter, group))
+	results := check.Get(appendGroup(t.Context(), b.sorter, group))
 	var got []string
 	for _, r := range results {
 		got = append(got, answer(r))
@@ -206,13 +207,16 @@ func TestKindsAreKeptApart(t *testing.T) {
 	b.want("append", b.append(arrival("a")), "advanced 1-1")
 	numbered := arrival("a")
 	numbered.Queue = "numbered"
-	refuses(t, "append to a numbered queue", errOf(appendTo(t.Context(), b.sorter, numbered)), "seq")
+	refuses(t, "append to a numbered queue", check.Err(appendTo(t.Context(), b.sorter, numbered)),
+		"seq")
 	arrivalKind, numberedKind := cursor.KindArrival, cursor.KindNumbered
-	fails(t, "another kind", errOf(b.sorter.Configure(t.Context(), "q", cursor.Change{Kind: &numberedKind})), cursor.ErrFixed)
-	fails(t, "another kind", errOf(b.sorter.Configure(t.Context(), "numbered", cursor.Change{Kind: &arrivalKind})), cursor.ErrFixed)
+	check.Fails(t, check.Err(b.sorter.Configure(t.Context(), "q", cursor.Change{Kind: &numberedKind})),
+		cursor.ErrFixed, "another kind")
+	check.Fails(t,
+		check.Err(b.sorter.Configure(t.Context(), "numbered", cursor.Change{Kind: &arrivalKind})), cursor.ErrFixed, "another kind")
 	first := int64(100)
 	cur, err := b.sorter.Configure(t.Context(), "made", cursor.Change{Kind: &arrivalKind, First: &first})
-	failIf(t, err != nil || cur.Settings.Kind != cursor.KindArrival || cur.TailFrom != 99,
+	check.That(t, err == nil && cur.Settings.Kind == cursor.KindArrival && cur.TailFrom == 99,
 		"made by a call: %+v, %v", cur, err)
 	made := arrival("x")
 	made.Queue = "made"
@@ -229,7 +233,7 @@ func TestKindsAreKeptApart(t *testing.T) {
 	// Defaults say nothing of the kind of a queue that a put makes.
 	s := b.process(cursor.Options{Defaults: &cursor.Settings{First: 1, Policy: cursor.PolicyWait, GapAfter: time.Hour, MaxAhead: 5, Mode: cursor.ModeSync, Kind: cursor.KindArrival}})
 	r := s.Put(t.Context(), cursor.Message{Queue: "by a put", Seq: 1})[0]
-	failIf(t, r.Err != nil || r.Outcome != cursor.Advanced, "%+v, %v", r, r.Err)
+	check.That(t, r.Err == nil && r.Outcome == cursor.Advanced, "%+v, %v", r, r.Err)
 }
 
 func TestAppendRefusesWhatIsOutOfBounds(t *testing.T) {
@@ -254,10 +258,11 @@ func TestAppendRefusesWhatIsOutOfBounds(t *testing.T) {
 		a := arrival("a")
 		c.change(&a)
 		var invalid *cursor.InvalidError
-		refuses(t, name, errOf(appendTo(t.Context(), b.sorter, a)), c.field)
+		refuses(t, name, check.Err(appendTo(t.Context(), b.sorter, a)), c.field)
 		_, err := appendGroup(t.Context(), b.sorter, []request{arrival("good"), a})
-		failIf(t, !errors.As(err, &invalid) ||
-			c.field != "messages" && invalid.Path() != "messages[1]."+c.field, "%s in a group: error %v", name, err)
+		check.That(t, errors.As(err, &invalid) &&
+			(c.field == "messages" || invalid.Path() == "messages[1]."+c.field),
+			"%s in a group: error %v", name, err)
 		if queues := b.queues(); len(queues) != 0 {
 			t.Errorf("%s: stored something: %v", name, queues)
 		}
@@ -265,7 +270,8 @@ func TestAppendRefusesWhatIsOutOfBounds(t *testing.T) {
 	b := newBench(t, nil)
 	other := arrival("a")
 	other.Messages[0].Body = nil
-	refuses(t, "two under one id", errOf(appendGroup(t.Context(), b.sorter, []request{arrival("a"), other})), "messages[1].id")
+	refuses(t, "two under one id",
+		check.Err(appendGroup(t.Context(), b.sorter, []request{arrival("a"), other})), "messages[1].id")
 }
 
 func TestAnotherIdUnderOneKeyIsAConflict(t *testing.T) {
@@ -283,9 +289,10 @@ func TestAnotherIdUnderOneKeyIsAConflict(t *testing.T) {
 func TestAppendAtTheEndOfTheRange(t *testing.T) {
 	b := newBench(t, nil)
 	kind, first := cursor.KindArrival, int64(cursor.MaxSeq-2)
-	must(b.sorter.Configure(t.Context(), "q", cursor.Change{Kind: &kind, First: &first}))
+	check.Get(b.sorter.Configure(t.Context(), "q", cursor.Change{Kind: &kind, First: &first}))
 	b.want("more than there are", b.append(several("four", 4)), "full")
-	results := must(appendGroup(t.Context(), b.sorter, []request{several("two", 2), several("another two", 2), arrival("one")}))
+	results := check.Get(appendGroup(t.Context(), b.sorter,
+		[]request{several("two", 2), several("another two", 2), arrival("one")}))
 	b.want("fits", answer(results[0]), fmt.Sprintf("advanced %d-%d", first, first+1))
 	b.want("does not", answer(results[1]), "full")
 	b.want("nor what came behind", answer(results[2]), "full")
@@ -294,7 +301,7 @@ func TestAppendAtTheEndOfTheRange(t *testing.T) {
 	b.want("no more", b.append(arrival("none")), "full")
 	b.want("a repeat", b.append(arrival("one")), fmt.Sprintf("duplicate %d-%d", cursor.MaxSeq, cursor.MaxSeq))
 	got := b.read(first-1, cursor.MaxSeq)
-	failIf(t, len(got) != 3, "%v", got)
+	check.That(t, len(got) == 3, "%v", got)
 }
 
 // late is an engine whose weak reads of order items and arrivals show nothing,
@@ -339,9 +346,9 @@ func TestArrivalsAreReadStronglyWhereTheyAreNotShown(t *testing.T) {
 	for after := int64(0); after < 150; after += 7 {
 		for upTo := after + 1; upTo <= 150; upTo += 11 {
 			got := b.read(after, upTo)
-			if len(got) != int(upTo-after) || !strings.HasPrefix(got[0], fmt.Sprint(after+1, " ")) {
-				t.Fatalf("from %d to %d: %v", after, upTo, got)
-			}
+			check.Need(t, len(got) == int(upTo-after) &&
+				strings.HasPrefix(got[0], fmt.Sprint(after+1, " ")),
+				"from %d to %d: %v", after, upTo, got)
 		}
 	}
 	if got := b.read(140, 160); len(got) != 11 || !strings.Contains(got[10], "seq 151 is at or under the position") {
@@ -357,7 +364,7 @@ func TestUndeliveredArrivalsAreKept(t *testing.T) {
 	b.fill("a", 100)
 	for range 30 {
 		b.now = b.now.Add(time.Hour)
-		must(b.process(options).Steps().KeepUndelivered(t.Context(), "q", 50))
+		check.Get(b.process(options).Steps().KeepUndelivered(t.Context(), "q", 50))
 		b.memory.Expire(b.now)
 	}
 	if got := b.read(50, 100); len(got) != 50 || got[49] != "100 a99 body of a99" {
@@ -372,12 +379,12 @@ func TestUndeliveredArrivalsAreKept(t *testing.T) {
 		{0, 101, 50}, {50, 101, 50}, {51, 101, 51}, {70, 90, 70}, {20, 30, 30}, {20, 60, 50}, {100, 101, 100},
 	} {
 		kept, err := b.process(options).Steps().KeepBack(t.Context(), "q", c.after, c.upTo)
-		failIf(t, err != nil || kept.To != c.missing || kept.More,
+		check.That(t, err == nil && kept.To == c.missing && !kept.More,
 			"back from %d to %d: %+v, %v; want %d", c.upTo, c.after, kept, err, c.missing)
 	}
 	// What KeepBack kept lasts.
 	b.now = b.now.Add(3 * time.Hour)
-	must(b.process(options).Steps().KeepBack(t.Context(), "q", 50, 101))
+	check.Get(b.process(options).Steps().KeepBack(t.Context(), "q", 50, 101))
 	b.now = b.now.Add(3 * time.Hour)
 	b.memory.Expire(b.now)
 	if got := b.read(50, 101); len(got) != 51 {

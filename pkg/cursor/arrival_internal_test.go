@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/stream"
 	"github.com/streamsort/streamsort/pkg/table"
@@ -20,10 +21,7 @@ func imageOf(t *testing.T, it ddb.Item) json.RawMessage {
 	if !it.Exists() {
 		return nil
 	}
-	raw, err := attributevalue.MarshalMapJSON(dynamo.ToSDK(it))
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := check.Get(attributevalue.MarshalMapJSON(dynamo.ToSDK(it)))
 	return raw
 }
 
@@ -34,13 +32,9 @@ func TestStatelessConsumerHandsOnArrivals(t *testing.T) {
 	tables := ddb.NewMemory(append(names.Tables(), names.ArrivalsTable())...)
 	process := func(engine ddb.Engine) *Sorter {
 		store, err := NewStore(engine, names)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		s, err := New(store, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		return s
 	}
 	var records []json.RawMessage
@@ -54,10 +48,7 @@ func TestStatelessConsumerHandsOnArrivals(t *testing.T) {
 		}
 		record.Change.SequenceNumber = fmt.Sprint(len(records))
 		record.Change.OldImage, record.Change.NewImage = imageOf(t, c.Before), imageOf(t, c.After)
-		raw, err := json.Marshal(record)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := check.Get(json.Marshal(record))
 		records = append(records, raw)
 	})
 	s := process(tables)
@@ -66,9 +57,7 @@ func TestStatelessConsumerHandsOnArrivals(t *testing.T) {
 		for n := range 1 + i%3 {
 			put = append(put, Message{Queue: "q", Seq: NoSeq, PutID: fmt.Sprint(i), Body: fmt.Appendf(nil, "%d.%d", i, n)})
 		}
-		if err := s.Put(t.Context(), put...)[0].Err; err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, s.Put(t.Context(), put...)[0].Err)
 	}
 	reader := process(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		if r.Name() == "get cursor" {
@@ -79,19 +68,15 @@ func TestStatelessConsumerHandsOnArrivals(t *testing.T) {
 	var got []string
 	last := int64(0)
 	response, err := StatelessConsumer(reader, Names{}, func(_ context.Context, b Batch) error {
-		if b.From != last {
-			t.Errorf("a batch from %d, and the last one ended at %d", b.From, last)
-		}
+		check.That(t, b.From == last,
+			"a batch from %d, and the last one ended at %d", b.From, last)
 		last = b.To
 		for _, m := range b.Messages {
 			got = append(got, string(m.Body))
 		}
 		return nil
 	}, &StatelessOptions{Failed: func(err error) { t.Error(err) }})(t.Context(), table.StreamEvent{Records: records})
-	if err != nil || len(response.BatchItemFailures) > 0 {
-		t.Fatalf("%v, %v", response, err)
-	}
-	if len(got) != 199 || got[0] != "0.0" || got[2] != "1.1" || got[198] != "99.0" {
-		t.Errorf("%d messages: %v", len(got), got)
-	}
+	check.Need(t, err == nil && len(response.BatchItemFailures) <= 0, "%v, %v", response, err)
+	check.That(t, len(got) == 199 && got[0] == "0.0" && got[2] == "1.1" && got[198] == "99.0",
+		"%d messages: %v", len(got), got)
 }

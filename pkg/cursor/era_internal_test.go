@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/sortkey"
 )
 
@@ -15,9 +16,9 @@ func TestEras(t *testing.T) {
 	for _, era := range []sortkey.Era{"", sortkey.Era("").Next(), sortkey.Era("").Next().Next(), sortkey.LastEra} {
 		first, last := era.SortKey("\x00", "a"), era.SortKey(sortkey.Key(rune(sortkey.TagHex))+"\xff", "b")
 		for _, key := range []sortkey.SortKey{first, last} {
-			if key.Era() != era || !strings.HasPrefix(base64.StdEncoding.EncodeToString([]byte(key)), "AQ") {
-				t.Errorf("era %x: %x is of %x", string(era), string(key), string(key.Era()))
-			}
+			check.That(t, key.Era() == era &&
+				strings.HasPrefix(base64.StdEncoding.EncodeToString([]byte(key)), "AQ"),
+				"era %x: %x is of %x", string(era), string(key), string(key.Era()))
 		}
 		if first <= before || last >= sortkey.EverySortKey || era != "" && era.Begin() <= before {
 			t.Errorf("era %x: from %x to %x, behind %x",

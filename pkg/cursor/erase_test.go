@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -16,19 +17,19 @@ import (
 func refusesErased(t testing.TB, what string, err error) {
 	t.Helper()
 	var wrong *cursor.InvalidError
-	failIf(t, !errors.Is(err, cursor.ErrErased) || !errors.As(err, &wrong) || wrong.Field != "queue",
-		"%s: error %v, want that the queue was erased", what, err)
+	check.That(t, errors.Is(err, cursor.ErrErased) && errors.As(err, &wrong) &&
+		wrong.Field == "queue", "%s: error %v, want that the queue was erased", what, err)
 }
 
 func (b *bench) erase(queue string) cursor.Cursor {
 	b.t.Helper()
-	return must(b.sorter.Erase(b.t.Context(), queue, "op"))
+	return check.Get(b.sorter.Erase(b.t.Context(), queue, "op"))
 }
 
 // holds are how many items there are of a queue, but for its cursor.
 func (b *bench) holds(what, queue string, messages, arrivals int) {
 	b.t.Helper()
-	got := must(b.sorter.Steps().Remaining(b.t.Context(), queue))
+	got := check.Get(b.sorter.Steps().Remaining(b.t.Context(), queue))
 	same(b.t, what, got, cursor.Remains{Messages: messages, Arrivals: arrivals})
 }
 
@@ -36,13 +37,18 @@ func (b *bench) holds(what, queue string, messages, arrivals int) {
 func TestErasedTakesNothing(t *testing.T) {
 	b := newBench(t, nil)
 	_, err := b.sorter.Erase(t.Context(), "q", "op")
-	failIf(t, !errors.Is(err, cursor.ErrNoQueue), "a queue that is not there: %v", err)
+	check.That(t, errors.Is(err, cursor.ErrNoQueue), "a queue that is not there: %v", err)
 	warm, cold := b.process(cursor.Options{}), b.process(cursor.Options{})
-	for _, s := range []*cursor.Sorter{b.sorter, warm} {
-		check(t, s.Put(t.Context(), body(1), body(2), body(4))[0].Err)
-		must(appendTo(t.Context(), s, request{Queue: "a", ID: "1", Messages: []cursor.Message{{Body: []byte("1")}}}))
+	in := func(id string) request {
+		r := arrival(id)
+		r.Queue = "a"
+		return r
 	}
-	staged := must(warm.Steps().Stage(t.Context(), cursor.KindArrival, request{Queue: "a", ID: "staged", Messages: []cursor.Message{{Body: []byte("1")}}}.put()...))
+	for _, s := range []*cursor.Sorter{b.sorter, warm} {
+		check.OK(t, s.Put(t.Context(), body(1), body(2), body(4))[0].Err)
+		check.Get(appendTo(t.Context(), s, in("1")))
+	}
+	staged := check.Get(warm.Steps().Stage(t.Context(), cursor.KindArrival, in("staged").put()...))
 	if c := b.erase("q"); !c.Erased() || c.Erasure.Last != 2 || c.Erasure.Op != "op" {
 		t.Errorf("%+v", c)
 	}
@@ -51,11 +57,11 @@ func TestErasedTakesNothing(t *testing.T) {
 		for _, seq := range []int64{3, 4, 5, 9} { // moves, repeats, parks, parks
 			r := s.Put(t.Context(), body(seq))[0]
 			refusesErased(t, name+": put", r.Err)
-			failIf(t, r.Outcome != "", "%s: %d is %s", name, seq, r.Outcome)
+			check.That(t, r.Outcome == "", "%s: %d is %s", name, seq, r.Outcome)
 		}
-		_, err := appendTo(t.Context(), s, request{Queue: "a", ID: name, Messages: []cursor.Message{{Body: []byte("1")}}})
+		_, err := appendTo(t.Context(), s, in(name))
 		refusesErased(t, name+": append", err)
-		_, err = appendTo(t.Context(), s, request{Queue: "a", ID: "1", Messages: []cursor.Message{{Body: []byte("1")}}})
+		_, err = appendTo(t.Context(), s, in("1"))
 		refusesErased(t, name+": append again", err)
 		_, err = s.Status(t.Context(), "q")
 		refusesErased(t, name+": status", err)
@@ -69,7 +75,7 @@ func TestErasedTakesNothing(t *testing.T) {
 		refusesErased(t, name+": recheck", err)
 	}
 	refusesErased(t, "place", warm.Steps().Place(t.Context(), staged[0]).Err)
-	_, err = cold.Steps().Stage(t.Context(), cursor.KindArrival, request{Queue: "a", ID: "new", Messages: []cursor.Message{{Body: []byte("1")}}}.put()...)
+	_, err = cold.Steps().Stage(t.Context(), cursor.KindArrival, in("new").put()...)
 	refusesErased(t, "stage", err)
 	if c, err := cold.Steps().ErasureOf(t.Context(), "q"); err != nil || !c.Erased() {
 		t.Errorf("%+v, %v", c, err)
@@ -88,10 +94,11 @@ func TestErasing(t *testing.T) {
 	b.holds("before", "q", 60, 0)
 	late := b.process(cursor.Options{})
 	err := late.Put(ctx, body(60))[0].Err
-	check(t, err)
+	check.OK(t, err)
 	c := b.erase("q")
 	b.now = b.now.Add(time.Minute)
-	same(t, "deleted", must(b.sorter.Steps().EraseMore(ctx, c, nil)), cursor.Remains{Messages: 60})
+	same(t, "deleted", check.Get(b.sorter.Steps().EraseMore(ctx, c, nil)),
+		cursor.Remains{Messages: 60})
 	b.holds("after", "q", 0, 0)
 	b.holds("another", "q 2", 1, 0)
 	// Nothing is left, and it is too early to say that nothing comes.
@@ -101,12 +108,13 @@ func TestErasing(t *testing.T) {
 	}
 	err = late.Put(ctx, body(61))[0].Err
 	refusesErased(t, "late", err)
+	refusesErased(t, "a seq that was passed, not stale", late.Put(ctx, body(1))[0].Err)
 	b.holds("left behind by who was late", "q", 1, 0)
 	b.now = b.now.Add(cursor.EraseGrace)
 	report, _ := b.sweep(cursor.SweepOptions{})
 	same(t, "erased by the sweep", report.Erased, 1)
 	b.holds("after the grace", "q", 0, 0)
-	c = must(b.sorter.Steps().ErasureOf(ctx, "q"))
+	c = check.Get(b.sorter.Steps().ErasureOf(ctx, "q"))
 	same(t, "empty since", c.Erasure.Emptied, b.now)
 	for _, it := range b.tables.Items("streamsort-cursors") {
 		if it.Get("queue").Str() == "q" {
@@ -120,11 +128,11 @@ func TestErasing(t *testing.T) {
 func TestErasingAQueueInArrivalOrder(t *testing.T) {
 	b := newBench(t, nil)
 	b.fill("a", 60)
-	must(b.sorter.Steps().Stage(t.Context(), cursor.KindArrival, arrival("staged").put()...))
+	check.Get(b.sorter.Steps().Stage(t.Context(), cursor.KindArrival, arrival("staged").put()...))
 	b.holds("before", "q", 2, 61) // two order items
 	c := b.erase("q")
 	same(t, "last", c.Erasure.Last, 60)
-	deleted := must(b.sorter.Steps().EraseMore(t.Context(), c, nil))
+	deleted := check.Get(b.sorter.Steps().EraseMore(t.Context(), c, nil))
 	same(t, "deleted", deleted, cursor.Remains{Messages: 2, Arrivals: 61})
 	b.holds("after", "q", 0, 0)
 }
@@ -139,7 +147,7 @@ func TestErasingGoesOn(t *testing.T) {
 	over, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
 	defer cancel()
 	deleted, err := b.sorter.Steps().EraseMore(over, c, nil)
-	check(t, err)
+	check.OK(t, err)
 	same(t, "no time", deleted, cursor.Remains{More: true})
 
 	// Each request leaves one item undone, and then all.
@@ -162,12 +170,13 @@ func TestErasingGoesOn(t *testing.T) {
 		return a, err
 	})
 	deleted, err = b.process(cursor.Options{}).Steps().EraseMore(t.Context(), c, nil)
-	failIf(t, !errors.Is(err, cursor.ErrThrottled) || deleted.Messages != 599 || !deleted.More,
+	check.That(t, errors.Is(err, cursor.ErrThrottled) && deleted.Messages == 599 && deleted.More,
 		"%+v, %v; want all but the last one deleted, which never is", deleted, err)
 	b.holds("after it", "q", 1, 0)
 	all = true
-	fails(t, "error", errOf(b.process(cursor.Options{}).Steps().EraseMore(t.Context(), c, nil)), cursor.ErrThrottled)
-	deleted = must(b.sorter.Steps().EraseMore(t.Context(), c, nil))
+	check.Fails(t, check.Err(b.process(cursor.Options{}).Steps().EraseMore(t.Context(), c, nil)),
+		cursor.ErrThrottled)
+	deleted = check.Get(b.sorter.Steps().EraseMore(t.Context(), c, nil))
 	same(t, "in the end", deleted, cursor.Remains{Messages: 1})
 }
 
@@ -179,16 +188,16 @@ func TestErasingWaitsForOthers(t *testing.T) {
 	b.now = b.now.Add(cursor.EraseGrace)
 	left, failed := true, errors.New("no answer")
 	erase := func(_ context.Context, c cursor.Cursor) (bool, error) {
-		failIf(t, c.Queue != "q", "asked for %s", c.Queue)
+		check.That(t, c.Queue == "q", "asked for %s", c.Queue)
 		return left, failed
 	}
-	fails(t, "error", errOf(b.sorter.Sweep(t.Context(), cursor.SweepOptions{Erase: erase})), failed)
+	check.Fails(t, check.Err(b.sorter.Sweep(t.Context(), cursor.SweepOptions{Erase: erase})), failed)
 	b.holds("others failed", "q", 0, 0)
 	for _, left = range []bool{true, false} {
 		failed = nil
 		b.sweep(cursor.SweepOptions{Erase: erase})
-		c := must(b.sorter.Steps().ErasureOf(t.Context(), "q"))
-		failIf(t, c.Erasure.Emptied.IsZero() != left,
+		c := check.Get(b.sorter.Steps().ErasureOf(t.Context(), "q"))
+		check.That(t, c.Erasure.Emptied.IsZero() == left,
 			"others left something: %t, and %+v", left, c.Erasure)
 	}
 	b.holds("after", "q", 0, 0)
@@ -203,7 +212,7 @@ func TestLateWritesToAnErasedQueue(t *testing.T) {
 	first.Queue = "a"
 	b.append(first)
 	asleep := b.process(cursor.Options{Defaults: &cursor.Settings{First: 1, Policy: cursor.PolicyWait, GapAfter: time.Minute, MaxAhead: 9, Mode: cursor.ModeAsync}})
-	check(t, asleep.Put(t.Context(), body(2))[0].Err)
+	check.OK(t, asleep.Put(t.Context(), body(2))[0].Err)
 	for _, queue := range []string{"q", "a"} {
 		b.erase(queue)
 	}
@@ -215,17 +224,17 @@ func TestLateWritesToAnErasedQueue(t *testing.T) {
 	for _, seq := range []int64{3, 7} {
 		m := body(seq)
 		m.Digest, m.Op = []byte("0123456789abcdef"), []byte("12345678")
-		must(b.memory.Inside().PutMessage(t.Context(), m))
+		check.Get(b.memory.Inside().PutMessage(t.Context(), m))
 	}
-	must(b.memory.Inside().PutArrival(t.Context(), wholeArrival("a", "late", 0)))
+	check.Get(b.memory.Inside().PutArrival(t.Context(), wholeArrival("a", "late", 0)))
 	b.holds("late", "q", 2, 0)
 	handle := cursor.OnMessages(b.sorter, cursor.Names{}, nil)
 	response, err := handle(t.Context(), event(t, stored(1, "q", 3), stored(2, "q", 3)))
-	failIf(t, err != nil || len(response.BatchItemFailures) != 0, "%+v, %v", response, err)
+	check.That(t, err == nil && len(response.BatchItemFailures) == 0, "%+v, %v", response, err)
 	b.holds("after the record", "q", 1, 0)
 	b.now = b.now.Add(24 * time.Hour)
 	report, _ := b.sweep(cursor.SweepOptions{})
-	failIf(t, report.Erased != 2 || report.Failed != 0, "%+v", report)
+	check.That(t, report.Erased == 2 && report.Failed == 0, "%+v", report)
 	b.holds("after the sweep", "q", 0, 0)
 	b.holds("arrivals after the sweep", "a", 0, 0)
 }
@@ -247,7 +256,7 @@ func TestErasingGoesWrong(t *testing.T) {
 			h.faults.Fail(0, "")
 			c, err = h.sorter.Erase(t.Context(), "q", "op")
 			h.must(err)
-			failIf(t, c.Erasure.Last != 2 || c.Erasure.Op != "op", "%s %d: %+v", fault, k, c)
+			check.That(t, c.Erasure.Last == 2 && c.Erasure.Op == "op", "%s %d: %+v", fault, k, c)
 			h.now = h.now.Add(cursor.EraseGrace)
 			_, err = h.sorter.Sweep(t.Context(), cursor.SweepOptions{Segments: 1})
 			h.must(err)
@@ -256,19 +265,6 @@ func TestErasingGoesWrong(t *testing.T) {
 			same(t, fmt.Sprintf("%s %d", fault, k), remains, cursor.Remains{})
 		}
 	}
-}
-
-// TestErasedIsNotStale: a reader that remembers a position learns that the queue was erased, not that the
-// message came too late.
-func TestErasedIsNotStale(t *testing.T) {
-	b := newBench(t, nil)
-	b.put(body(1))
-	warm := b.process(cursor.Options{})
-	err := warm.Put(t.Context(), body(2))[0].Err
-	check(t, err)
-	must(b.sorter.Steps().EraseMore(t.Context(), b.erase("q"), nil))
-	err = warm.Put(t.Context(), body(1))[0].Err
-	refusesErased(t, "a seq that was passed", err)
 }
 
 // TestErasingBehindStaleReads: what a read that is not strong does not show is deleted all the same.
@@ -286,7 +282,7 @@ func TestErasingBehindStaleReads(t *testing.T) {
 	})
 	for _, queue := range []string{"q", in.Queue} {
 		deleted, err := b.process(cursor.Options{}).Steps().EraseMore(t.Context(), b.erase(queue), nil)
-		failIf(t, err != nil || deleted.Messages+deleted.Arrivals != 1 || deleted.More,
+		check.That(t, err == nil && deleted.Messages+deleted.Arrivals == 1 && !deleted.More,
 			"%s: %+v, %v", queue, deleted, err)
 		b.holds(queue, queue, 0, 0)
 	}
@@ -300,15 +296,15 @@ func TestEraseFigures(t *testing.T) {
 	b.engine = meter
 	s := b.process(cursor.Options{})
 	for seq := int64(1); seq <= 1000; seq++ {
-		check(t, s.Put(t.Context(), hundred(seq))[0].Err)
+		check.OK(t, s.Put(t.Context(), hundred(seq))[0].Err)
 	}
 	meter.Take()
-	c := must(s.Erase(t.Context(), hundred(1).Queue, "op"))
-	must(s.Steps().EraseMore(t.Context(), c, nil))
+	c := check.Get(s.Erase(t.Context(), hundred(1).Queue, "op"))
+	check.Get(s.Steps().EraseMore(t.Context(), c, nil))
 	same(t, "erase", meter.Take(), ddbtest.Total{Reads: 6, Writes: 41, Units: ddb.Units{Reads: 28, Writes: 1001}})
-	must(s.Steps().EraseMore(t.Context(), c, nil))
+	check.Get(s.Steps().EraseMore(t.Context(), c, nil))
 	same(t, "look", meter.Take(), ddbtest.Total{Reads: 4, Units: ddb.Units{Reads: 3}})
 	c.Erasure.Emptied = b.now
-	must(s.Steps().EraseMore(t.Context(), c, nil))
+	check.Get(s.Steps().EraseMore(t.Context(), c, nil))
 	same(t, "a stub's look", meter.Take(), ddbtest.Total{Reads: 2, Units: ddb.Units{Reads: 1}})
 }

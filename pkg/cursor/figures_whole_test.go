@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dev/meter"
 	"github.com/streamsort/streamsort/internal/dynamo"
@@ -133,9 +134,8 @@ func TestFigures(t *testing.T) {
 			total := counts.Total()
 			writes := counts["PutItem"].Requests + counts["UpdateItem"].Requests
 			got := figure{writes, total.Requests - writes, total.Writes, total.Reads}
-			if !upTo(got, c.want) {
-				t.Errorf("%+v, want %+v (reads at most): %v", got, c.want, counts)
-			}
+			check.That(t, upTo(got, c.want),
+				"%+v, want %+v (reads at most): %v", got, c.want, counts)
 		})
 	}
 }
@@ -148,11 +148,10 @@ func TestVerifyFigures(t *testing.T) {
 	}
 	counts := m.cost(func() {
 		for _, err := range m.process(cursor.ModeSync).Verify(t.Context(), hundred(1).Queue, cursor.Range{To: all}) {
-			check(t, err)
+			check.OK(t, err)
 		}
 	}).Total()
 	t.Logf("1,000 messages of 100 bytes: %d requests, %.1f read units", counts.Requests, counts.Reads)
-	if counts.Requests != 4 || counts.Writes != 0 || counts.Reads > 75 {
-		t.Errorf("%+v; want 4 reads", counts)
-	}
+	check.That(t, counts.Requests == 4 && counts.Writes == 0 && counts.Reads <= 75,
+		"%+v; want 4 reads", counts)
 }

@@ -2,13 +2,13 @@ package cursor_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -38,7 +38,7 @@ func answers(t *testing.T, s *cursor.Sorter, messages ...cursor.Message) string 
 // TestAQueueStartsWhereItsFirstMessageSays, and a put that is refused makes none.
 func TestAQueueStartsWhereItsFirstMessageSays(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
-		sorter := must(cursor.New(s, nil))
+		sorter := check.Get(cursor.New(s, nil))
 		plain := func(queue string, seq int64) cursor.Message {
 			return cursor.Message{Queue: queue, Seq: seq, Body: []byte(fmt.Sprint(seq))}
 		}
@@ -92,7 +92,7 @@ func TestTheFirstOfTwoFirstMessagesCounts(t *testing.T) {
 		s := b.process(cursor.Options{ForEach: fanout.OneByOne})
 		same(t, "the other", answers(t, s, from("q", later, cursor.FirstHere)), fmt.Sprint(want, " ", later))
 		cur := b.status()
-		failIf(t, cur.Settings.First != 5, "first %d", cur.Settings.First)
+		check.That(t, cur.Settings.First == 5, "first %d", cur.Settings.First)
 	}
 }
 
@@ -116,10 +116,7 @@ func TestFirstIsForNumberedQueues(t *testing.T) {
 	first := int64(-2)
 	keyed := keyedOf("a", "1")
 	keyed.First = &first
-	keyedErr := b.sorter.Put(t.Context(), keyed)[0].Err
-	err := b.sorter.Put(t.Context(), from("q", 1, -2))[0].Err
-	for _, err := range []error{err, keyedErr} {
-		var wrong *cursor.InvalidError
-		failIf(t, !errors.As(err, &wrong) || wrong.Field != "first", "%v", err)
+	for _, m := range []cursor.Message{keyed, from("q", 1, -2)} {
+		refuses(t, "put", b.sorter.Put(t.Context(), m)[0].Err, "first")
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/stream"
 )
@@ -43,35 +44,27 @@ func FuzzDecodeItem(f *testing.F) {
 		}
 		if m, err := decodeMessage(it, names); err == nil && m.Tombstone == "" && !m.EnqueuedAt.IsZero() {
 			again, err := decodeMessage(encodeMessage(m, names), names)
-			if err != nil {
-				t.Fatalf("%+v cannot be read again: %v", m, err)
-			}
-			if again.Queue != m.Queue || again.Seq != m.Seq || !bytes.Equal(again.Body, m.Body) || again.digestString() != m.digestString() || again.Trace != m.Trace {
-				t.Errorf("%+v became %+v", m, again)
-			}
+			check.Need(t, err == nil, "%+v cannot be read again: %v", m, err)
+			check.That(t, again.Queue == m.Queue && again.Seq == m.Seq &&
+				bytes.Equal(again.Body, m.Body) && again.digestString() == m.digestString() &&
+				again.Trace == m.Trace, "%+v became %+v", m, again)
 		}
 		if o, err := decodeOrderItem(it, names); err == nil {
 			again, err := decodeOrderItem(encodeOrderItem(o, names), names)
-			if err != nil || !reflect.DeepEqual(again, o) {
-				t.Errorf("%+v became %+v, %v", o, again, err)
-			}
+			check.That(t, err == nil && reflect.DeepEqual(again, o),
+				"%+v became %+v, %v", o, again, err)
 		}
 		if a, err := decodeArrival(it, names, false); err == nil && a.ID != "" && len(a.Messages) > 1 {
 			again, err := decodeArrival(encodeArrival(a, names), names, false)
-			if err != nil || !bytes.Equal(again.digest(), a.digest()) {
-				t.Errorf("%+v became %+v, %v", a, again, err)
-			}
+			check.That(t, err == nil && bytes.Equal(again.digest(), a.digest()),
+				"%+v became %+v, %v", a, again, err)
 		}
 		if c, err := decodeCursor(it, names); err == nil && c.Exists() {
 			again, err := decodeCursor(encodeCursor(c, names), names)
-			if err != nil {
-				t.Fatalf("%+v cannot be read again: %v", c, err)
-			}
+			check.Need(t, err == nil, "%+v cannot be read again: %v", c, err)
 			// A cursor without the time comes back with one.
 			again.MovedAt = c.MovedAt
-			if !reflect.DeepEqual(again, c) {
-				t.Errorf("%+v became %+v", c, again)
-			}
+			check.That(t, reflect.DeepEqual(again, c), "%+v became %+v", c, again)
 		}
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -24,7 +25,7 @@ func skipping(s *cursor.Settings) { s.Policy, s.GapAfter = cursor.PolicySkip, ti
 func (b *bench) wakes() (report cursor.SweepReport, said []string, scheduled, next time.Time) {
 	b.t.Helper()
 	s := b.process(cursor.Options{WakeUp: func(_ string, due time.Time) { scheduled = due }})
-	report, next = must2(s.Wake(b.t.Context(), "q", cursor.SweepOptions{
+	report, next = check.Get2(s.Wake(b.t.Context(), "q", cursor.SweepOptions{
 		Announce: func(_ context.Context, a cursor.Announcement) error {
 			said = append(said, fmt.Sprintf("%s from %d, skipped %v", a.Kind, a.Missing.From+1, a.Skipped))
 			return nil
@@ -54,15 +55,14 @@ func TestManyGapsAreSkippedInOneVisit(t *testing.T) {
 	meter := ddbtest.NewMeter(b.tables)
 	b.engine = meter
 	report, said, scheduled, next := b.wakes()
-	if report.Skipped != holes || b.status().Position != 2*holes || !next.IsZero() {
-		t.Fatalf("%+v, next %v, position %d; want %d skipped", report, next, b.status().Position, holes)
-	}
+	check.Need(t, report.Skipped == holes && b.status().Position == 2*holes && next.IsZero(),
+		"%+v, next %v, position %d; want %d skipped", report, next, b.status().Position, holes)
 	b.announced("all", said, opened, fmt.Sprint("gap.skipped from 1, skipped ", runs))
 	if cost := meter.Take(); cost.Reads > 60 {
 		t.Errorf("%d reads for %d gaps: want a few each time that the page doubles", cost.Reads, holes)
 	}
 	due := b.now.Add(59 * time.Second)
-	failIf(t, !scheduled.Equal(due), "a wake-up is scheduled for %v, want %v", scheduled, due)
+	check.That(t, scheduled.Equal(due), "a wake-up is scheduled for %v, want %v", scheduled, due)
 	b.now = due.Add(-time.Second)
 	if report, _, _, next := b.wakes(); report.Skipped != 0 || !next.Equal(due) {
 		t.Errorf("a second early: %+v, next %v; want %v", report, next, due)
@@ -100,7 +100,7 @@ func TestAMessageComesBeforeItsTombstone(t *testing.T) {
 		return b.tables.Do(ctx, r)
 	})
 	report, said, _, _ := b.wakes()
-	failIf(t, report.Skipped != 1 || b.status().Position != 4,
+	check.That(t, report.Skipped == 1 && b.status().Position == 4,
 		"%+v, position %d; want the other one skipped", report, b.status().Position)
 	b.announced("both", said, opened, "gap.closed from 1, skipped []", "gap.skipped from 3, skipped [{2 3}]")
 }
@@ -113,7 +113,7 @@ func TestGapBehindAMessageWithoutATime(t *testing.T) {
 	b.put(body(4))
 	m := body(6)
 	m.Digest, m.Op = []byte("digest"), []byte("op")
-	must(b.memory.Inside().PutMessage(t.Context(), m))
+	check.Get(b.memory.Inside().PutMessage(t.Context(), m))
 	for _, position := range []int64{0, 4, 6} {
 		b.now = b.now.Add(time.Minute - time.Second)
 		b.wakes()
@@ -135,51 +135,11 @@ func TestASweepSchedulesWhatItsWritersCouldNot(t *testing.T) {
 	s := b.process(cursor.Options{WakeUp: func(_ string, due time.Time) {
 		scheduled = append(scheduled, due.Sub(began))
 	}})
-	check(t, s.Put(t.Context(), body(1))[0].Err)
+	check.OK(t, s.Put(t.Context(), body(1))[0].Err)
 	for range 2 {
-		must(s.Sweep(t.Context(), cursor.SweepOptions{}))
+		check.Get(s.Sweep(t.Context(), cursor.SweepOptions{}))
 	}
-	failIf(t, !slices.Equal(slices.Compact(scheduled), []time.Duration{90 * time.Second, time.Minute}),
+	check.That(t,
+		slices.Equal(slices.Compact(scheduled), []time.Duration{90 * time.Second, time.Minute}),
 		"scheduled %v: want 90 s by the writer, a minute by the sweep", scheduled)
-}
-
-// TestHolesOfEveryCallAreSkippedInTime: 30 holes a call, a call each 700 ms, and a timer of
-// whole seconds. Every gap is skipped within gapAfter and a second of when the message behind
-// it was stored, and none sooner than gapAfter.
-func TestHolesOfEveryCallAreSkippedInTime(t *testing.T) {
-	const calls, holes = 20, 30
-	const last = 2 * calls * holes
-	b := newBench(t, nil)
-	var wakeUp time.Time
-	options := cursor.Options{WakeUp: func(_ string, due time.Time) {
-		wakeUp = b.now.Add(due.Sub(b.now).Truncate(time.Second) + time.Second)
-	}}
-	withSettings(skipping)(&options)
-	s := b.process(options)
-	stored, passed := map[int64]time.Time{}, int64(0)
-	for tick := int64(0); passed < last && tick < 1200; tick++ {
-		b.now = b.now.Add(100 * time.Millisecond)
-		if call := int64(len(stored) / holes); call < calls && tick >= 7*call {
-			var batch []cursor.Message
-			for hole := range int64(holes) {
-				seq := 2 * (call*holes + hole + 1)
-				batch, stored[seq] = append(batch, body(seq)), b.now
-			}
-			check(t, s.Put(t.Context(), batch...)[0].Err)
-		}
-		if wakeUp.IsZero() || b.now.Before(wakeUp) {
-			continue
-		}
-		wakeUp = time.Time{}
-		if _, _, err := s.Wake(t.Context(), "q", cursor.SweepOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		for at := b.status().Position; passed < at; {
-			passed += 2
-			if took := b.now.Sub(stored[passed]); took < time.Minute || took > time.Minute+time.Second {
-				t.Errorf("the gap before %d was skipped after %v", passed, took)
-			}
-		}
-	}
-	failIf(t, passed != last, "passed %d, want %d", passed, last)
 }

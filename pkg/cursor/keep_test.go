@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -20,7 +21,7 @@ func TestSweepGoesOnWithinALargeBacklog(t *testing.T) {
 		for seq := first; seq < first+500; seq++ {
 			group = append(group, body(seq))
 		}
-		check(t, b.sorter.Put(t.Context(), group...)[0].Err)
+		check.OK(t, b.sorter.Put(t.Context(), group...)[0].Err)
 	}
 	b.now = b.now.Add(5 * time.Hour)
 	killed := errors.New("killed")
@@ -43,12 +44,10 @@ func TestSweepGoesOnWithinALargeBacklog(t *testing.T) {
 		report, err := b.process(cursor.Options{Retention: 8 * time.Hour}).Sweep(t.Context(), cursor.SweepOptions{
 			Segments: 1, Delivered: func(context.Context, string) (int64, bool, error) { return 0, true, nil },
 		})
-		if (err != nil) != (left < 0) {
-			t.Fatalf("%+v, %v", report, err)
-		}
+		check.Need(t, (err != nil) == (left < 0), "%+v, %v", report, err)
 		kept += report.Kept
 	}
 	// What was kept is not even read again, but for the piece at which a run died.
-	failIf(t, kept != last || runs != 4 || reads != 8,
+	check.That(t, kept == last && runs == 4 && reads == 8,
 		"%d are kept after %d runs and %d reads, want %d after 4 and 8", kept, runs, reads, last)
 }

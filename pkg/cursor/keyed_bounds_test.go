@@ -11,6 +11,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/bubble"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
@@ -60,13 +61,13 @@ func TestStraysBetweenDoNotHoldUpAReader(t *testing.T) {
 	items := b.counted()
 	n := 0
 	for m, err := range b.process(cursor.Options{}).Read(t.Context(), "q", 0, 3) {
-		check(t, err)
+		check.OK(t, err)
 		if n++; m.Seq != int64(n) || m.Late {
 			t.Errorf("%+v", m)
 		}
 	}
 	read := items["query waiting"] + items["get arrivals"]
-	failIf(t, n != 3 || read > 100, "%d were read, by %d items", n, read)
+	check.That(t, n == 3 && read <= 100, "%d were read, by %d items", n, read)
 }
 
 // TestManyThatWait are placed in their order, though a look keeps only some thousands of them;
@@ -86,7 +87,8 @@ func TestManyThatWait(t *testing.T) {
 	b.later(time.Second)
 	b.want("the last one is", b.settle(sortkey.EverySortKey), fmt.Sprintf("%d placed", n+1))
 	log := b.keyedLog()
-	failIf(t, !strings.HasPrefix(log, "k00000 k00001 ") || !strings.HasSuffix(log, " z1") || strings.Contains(log, "!"), "log %.60s", log)
+	check.That(t, strings.HasPrefix(log, "k00000 k00001 ") && strings.HasSuffix(log, " z1") &&
+		!strings.Contains(log, "!"), "log %.60s", log)
 }
 
 // TestALookThatIsStoppedGoesOn where it was: what it has read below the watermark is not read
@@ -116,12 +118,12 @@ func TestALookThatIsStoppedGoesOn(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			did, err := b.process(cursor.Options{}).Settle(ctx, "q", sortkey.EverySortKey)
 			cancel()
-			check(t, err)
+			check.OK(t, err)
 			if more = did.More; calls > 4 {
 				t.Fatal("it begins again each time")
 			}
 		}
-		failIf(t, calls < 2, "it was never stopped")
+		check.That(t, calls >= 2, "it was never stopped")
 	})
 }
 
@@ -167,14 +169,16 @@ func TestTheTimeIsUpBehindEachRequest(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), most)
 		defer cancel()
 		more, err := do(ctx, b.process(cursor.Options{ForEach: fanout.OneByOne}))
-		failIf(t, err != nil && slow < most, "request %d: %v", k, err)
+		check.That(t, err == nil || slow >= most, "request %d: %v", k, err)
 		b.engine = next
 		for calls := 0; more && calls < 9; calls++ {
-			more = must(settle(t.Context(), b.process(cursor.Options{})))
+			more = check.Get(settle(t.Context(), b.process(cursor.Options{})))
 		}
 		log := b.keyedLog()
 		marks := strings.Count(log, "!")
-		failIf(t, marks != late || strings.Count(log, " ") != late+ahead || !strings.HasPrefix(log, "y1 m00001! "), "request %d, %v: %d late, log %s", k, slow, marks, log)
+		check.That(t, marks == late && strings.Count(log, " ") == late+ahead &&
+			strings.HasPrefix(log, "y1 m00001! "),
+			"request %d, %v: %d late, log %s", k, slow, marks, log)
 		return happened
 	}
 	synctest.Test(t, func(t *testing.T) {

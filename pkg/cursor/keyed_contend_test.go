@@ -13,6 +13,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/bubble"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -44,15 +45,15 @@ func TestLateOnesSideBySide(t *testing.T) {
 			all.Go(func() {
 				r := s.Put(t.Context(), keyedOf("a", fmt.Sprint(i)))[0]
 				err := r.Err
-				if err != nil || r.Outcome != cursor.Advanced || !r.Late {
-					t.Errorf("%+v, %v", r, err)
-				}
+				check.That(t, err == nil && r.Outcome == cursor.Advanced && r.Late,
+					"%+v, %v", r, err)
 			})
 		}
 		began := time.Now()
 		all.Wait()
 		t.Logf("%d moves in %v", moves, time.Since(began))
-		failIf(t, moves > most, "%d writes for %d places, want %d at most", moves, writers, most)
+		check.That(t, moves <= most,
+			"%d writes for %d places, want %d at most", moves, writers, most)
 	})
 }
 
@@ -64,7 +65,7 @@ func (b *bench) overtaken() {
 		if r.Name() == "give places" && !within {
 			within = true
 			n++
-			check(b.t, other.Put(ctx, keyedOf("b", fmt.Sprint(n)))[0].Err)
+			check.OK(b.t, other.Put(ctx, keyedOf("b", fmt.Sprint(n)))[0].Err)
 			within = false
 		}
 		return next.Do(ctx, r)
@@ -85,16 +86,16 @@ func TestWhoLosesEachMove(t *testing.T) {
 	b.settle(sortkey.EverySortKey)
 	b.overtaken()
 	err := b.process(cursor.Options{Pause: pause}).Put(t.Context(), keyedOf("a", "1"))[0].Err
-	failIf(t, !errors.Is(err, cursor.ErrThrottled) || !slices.Equal(pauses, want),
+	check.That(t, errors.Is(err, cursor.ErrThrottled) && slices.Equal(pauses, want),
 		"%v after pauses of at most %v", err, pauses)
 	b.putKeyed(keyedOf("z", "1"))
 	pauses = nil
 	did, err := b.process(cursor.Options{Pause: pause}).Settle(t.Context(), "q", sortkey.EverySortKey)
-	failIf(t, err != nil || !did.More || did.Placed > 0 || !slices.Equal(pauses, want),
+	check.That(t, err == nil && did.More && did.Placed <= 0 && slices.Equal(pauses, want),
 		"%+v, %v after pauses of at most %v", did, err, pauses)
 	// Whose time is over gives up at once.
 	enough := errors.New("enough")
 	s := b.process(cursor.Options{Pause: func(context.Context, time.Duration) error { return enough }})
-	fails(t, "put", s.Put(t.Context(), keyedOf("a", "1"))[0].Err, enough)
-	fails(t, "settle", errOf(s.Settle(t.Context(), "q", sortkey.EverySortKey)), enough)
+	check.Fails(t, s.Put(t.Context(), keyedOf("a", "1"))[0].Err, enough, "put")
+	check.Fails(t, check.Err(s.Settle(t.Context(), "q", sortkey.EverySortKey)), enough, "settle")
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/meter"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
@@ -35,7 +36,7 @@ func (m *metered) keyedProcess(ahead time.Duration) *cursor.Sorter {
 	settings := cursor.DefaultSettings()
 	settings.Settle = 0
 	s, err := cursor.New(m.store, &cursor.Options{Defaults: &settings, Now: func() time.Time { return time.Now().Add(ahead) }})
-	check(m.t, err)
+	check.OK(m.t, err)
 	return s
 }
 
@@ -48,7 +49,7 @@ func (m *metered) stage(first, n int) {
 	}
 	results := m.sorter.Put(m.t.Context(), all...)
 	err := results[0].Err
-	check(m.t, err)
+	check.OK(m.t, err)
 	for _, r := range results {
 		if r.Err != nil || r.Outcome != cursor.Waiting {
 			m.t.Fatalf("%+v", r)
@@ -59,7 +60,7 @@ func (m *metered) stage(first, n int) {
 func (m *metered) settle(placed int) {
 	m.t.Helper()
 	did, err := m.sorter.Settle(m.t.Context(), arrivalQueue, sortkey.EverySortKey)
-	check(m.t, err)
+	check.OK(m.t, err)
 	if did.Placed != placed {
 		m.t.Fatalf("%d placed, want %d", did.Placed, placed)
 	}
@@ -71,9 +72,9 @@ func atMost(t *testing.T, what string, counts meter.Counts, n int, writes, reads
 	total := counts.Total()
 	w, r := total.Writes/float64(n), total.Reads/float64(n)
 	t.Logf("%s: %.3f requests, %.3f write units, %.3f read units a message (%v)", what, float64(total.Requests)/float64(n), w, r, counts)
-	if w > writes || r > reads {
-		t.Errorf("%s: %.3f write and %.3f read units a message, want %.2f and %.2f at most", what, w, r, writes, reads)
-	}
+	check.That(t, w <= writes && r <= reads,
+		"%s: %.3f write and %.3f read units a message, want %.2f and %.2f at most", what, w, r,
+		writes, reads)
 }
 
 // TestKeyedFigures pins what keyed queues cost, for messages of 100 bytes.
@@ -113,9 +114,9 @@ func TestKeyedFigures(t *testing.T) {
 		m := keyedMeter(t)
 		m.stage(0, 1)
 		counts := m.cost(func() { m.stage(1, 25) })
-		if counts["PutItem"].Requests != 25 || counts["GetItem"].Requests != 1 || counts.Total().Requests != 26 || counts.Total().Reads != 1 {
-			t.Errorf("%v, want 25 writes and a strong read", counts)
-		}
+		check.That(t, counts["PutItem"].Requests == 25 && counts["GetItem"].Requests == 1 &&
+			counts.Total().Requests == 26 && counts.Total().Reads == 1,
+			"%v, want 25 writes and a strong read", counts)
 	})
 	t.Run("a put by its receipt", func(t *testing.T) {
 		m := keyedMeter(t)
@@ -124,7 +125,7 @@ func TestKeyedFigures(t *testing.T) {
 			received := byTime(1)
 			received.KeyParts = []any{sortkey.Received(received.KeyParts[0].(time.Time))}
 			err := m.sorter.Put(t.Context(), received)[0].Err
-			check(t, err)
+			check.OK(t, err)
 		})
 		if total := counts.Total(); counts["PutItem"].Requests != 2 || total.Requests != 3 || total.Writes != 2 || total.Reads != 1 {
 			t.Errorf("%v, want two writes of a unit and a strong read", counts)
@@ -139,12 +140,10 @@ func TestKeyedFigures(t *testing.T) {
 		counts := m.cost(func() {
 			n := 0
 			for _, err := range m.sorter.Read(t.Context(), arrivalQueue, 0, 1000) {
-				check(t, err)
+				check.OK(t, err)
 				n++
 			}
-			if n != 1000 {
-				t.Errorf("%d were read", n)
-			}
+			check.That(t, n == 1000, "%d were read", n)
 		})
 		atMost(t, "reading", counts, 1000, 0, 0.06)
 	})
@@ -157,10 +156,8 @@ func TestKeyedFigures(t *testing.T) {
 		counts := m.cost(func() {
 			r := m.sorter.Put(t.Context(), byTime(0))[0]
 			err := r.Err
-			check(t, err)
-			if r.Outcome != cursor.Advanced || !r.Late {
-				t.Errorf("%+v", r)
-			}
+			check.OK(t, err)
+			check.That(t, r.Outcome == cursor.Advanced && r.Late, "%+v", r)
 		})
 		atMost(t, "a late one", counts, 1, 2, 2)
 	})

@@ -2,13 +2,13 @@ package cursor_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -27,7 +27,7 @@ func (b *bench) putKeyed(messages ...cursor.Message) string {
 	b.t.Helper()
 	var all []string
 	for _, r := range b.sorter.Put(b.t.Context(), messages...) {
-		check(b.t, r.Err)
+		check.OK(b.t, r.Err)
 		answer := string(r.Outcome)
 		if r.Seq != cursor.NoSeq {
 			answer += fmt.Sprint(" ", r.Seq)
@@ -46,7 +46,7 @@ func (b *bench) putKeyed(messages ...cursor.Message) string {
 // settle settles the queue by another process, up to a sort key.
 func (b *bench) settle(upTo sortkey.SortKey) string {
 	b.t.Helper()
-	did := must(b.process(cursor.Options{}).Settle(b.t.Context(), "q", upTo))
+	did := check.Get(b.process(cursor.Options{}).Settle(b.t.Context(), "q", upTo))
 	answer := fmt.Sprintf("%d placed", did.Placed)
 	for n, what := range map[*int]string{&did.Stale: "stale", &did.Waiting.Count: "waiting"} {
 		if *n > 0 {
@@ -61,7 +61,7 @@ func (b *bench) keyedLog() string {
 	b.t.Helper()
 	var all []string
 	for m, err := range b.process(cursor.Options{}).Read(b.t.Context(), "q", 0, b.status().Position) {
-		check(b.t, err)
+		check.OK(b.t, err)
 		entry := string(m.Body)
 		switch {
 		case m.Tombstone != "" && m.Late && m.Key != "":
@@ -113,12 +113,13 @@ func TestLateMessagesAreDropped(t *testing.T) {
 		equal = append(equal, b.putKeyed(keyedOf("b", fmt.Sprint("x", i))))
 	}
 	all := strings.Join(equal, " ")
-	failIf(t, strings.Contains(all, "dropped") || !strings.Contains(all, "late"), "of equal keys: %s", all)
+	check.That(t, !strings.Contains(all, "dropped") && strings.Contains(all, "late"),
+		"of equal keys: %s", all)
 	b.settle(sortkey.EverySortKey)
 	log := b.keyedLog()
-	failIf(t, !strings.HasPrefix(log, "b1 - "), "log %s", log)
+	check.That(t, strings.HasPrefix(log, "b1 - "), "log %s", log)
 	cur := b.status()
-	failIf(t, cur.LateSoFar < 2, "%d were late", cur.LateSoFar)
+	check.That(t, cur.LateSoFar >= 2, "%d were late", cur.LateSoFar)
 }
 
 // TestLinkedMessages are marked where another stands before them.
@@ -148,7 +149,8 @@ func TestLinkedMessages(t *testing.T) {
 		}
 	}
 	log := b.keyedLog()
-	failIf(t, strings.Count(log, "?") != 5, "one is unlinked because the tail was flushed: %s", log)
+	check.That(t, strings.Count(log, "?") == 5,
+		"one is unlinked because the tail was flushed: %s", log)
 }
 
 // TestManyAreSettledInOneCall, more than one move and one order item take.
@@ -173,7 +175,8 @@ func TestManyAreSettledInOneCall(t *testing.T) {
 		all[i].KeyType = ""
 	}
 	answers := b.putKeyed(all...)
-	failIf(t, strings.Count(answers, "duplicate") != 1000 || strings.Contains(answers, "late"), "repeated: %s", answers[:100])
+	check.That(t, strings.Count(answers, "duplicate") == 1000 &&
+		!strings.Contains(answers, "late"), "repeated: %s", answers[:100])
 	b.want("log", b.keyedLog(), strings.Join(want, " "))
 }
 
@@ -189,7 +192,7 @@ func TestMoreLateOnesThanAMove(t *testing.T) {
 		m := waitingOf(t, "q", fmt.Sprintf("m%03d", i), "1")
 		m.Prev, m.Seen, m.EnqueuedAt = "", 1, b.now
 		_, err := b.memory.Inside().PutArrival(t.Context(), m) // its writer died before it placed it
-		check(t, err)
+		check.OK(t, err)
 	}
 	b.want("settle", b.settle(sortkey.EverySortKey), fmt.Sprintf("%d placed", n))
 	if cur := b.status(); cur.Position != n+1 || cur.LateSoFar != n {
@@ -202,7 +205,7 @@ func TestSettlingUpTo(t *testing.T) {
 	b := newBench(t, nil)
 	b.putKeyed(keyedOf("a", "1"), keyedOf("b", "1"), keyedOf("c", "1"))
 	b.later(time.Minute)
-	key := must(sortkey.KeyType("text").Key("b"))
+	key := check.Get(sortkey.KeyType("text").Key("b"))
 	b.want("up to b", b.settle(sortkey.KeyedSortKey(key, "1")), "2 placed")
 	b.want("log", b.keyedLog(), "a1 b1")
 	b.want("up to b again", b.settle(sortkey.KeyedSortKey(key, "1")), "0 placed")
@@ -230,7 +233,7 @@ func TestAMessageThatHasSeenMoreThanTheQueueHas(t *testing.T) {
 	b.settle(sortkey.EverySortKey)
 	m := waitingOf(t, "q", "b", "1")
 	m.Prev, m.Seen, m.EnqueuedAt, m.Digest = "", 2, b.now, []byte("0123456789abcdef")
-	must(b.memory.Inside().PutArrival(t.Context(), m))
+	check.Get(b.memory.Inside().PutArrival(t.Context(), m))
 	b.later(time.Minute)
 	b.want("settle", b.settle(sortkey.EverySortKey), "0 placed, 1 stale")
 	b.putKeyed(keyedOf("c", "1"))
@@ -239,7 +242,7 @@ func TestAMessageThatHasSeenMoreThanTheQueueHas(t *testing.T) {
 	b.later(time.Minute)
 	b.want("when it has come so far", b.settle(sortkey.EverySortKey), "1 placed")
 	log := b.keyedLog()
-	failIf(t, !strings.HasPrefix(log, "a1 c1 ") || !strings.HasSuffix(log, "!"), "log %s", log)
+	check.That(t, strings.HasPrefix(log, "a1 c1 ") && strings.HasSuffix(log, "!"), "log %s", log)
 }
 
 // TestALookAtTheWhole finds what was stored below what is settled, and has no place: what a
@@ -254,16 +257,16 @@ func TestALookAtTheWhole(t *testing.T) {
 	}
 	m := waitingOf(t, "q", "a", "1")
 	m.Prev, m.Seen, m.EnqueuedAt = "", 1, b.now
-	must(b.memory.Inside().PutArrival(t.Context(), m))
+	check.Get(b.memory.Inside().PutArrival(t.Context(), m))
 	b.want("settle", b.settle(sortkey.EverySortKey), "0 placed")
-	must(b.tables.Do(t.Context(), ddb.Update{
+	check.Get(b.tables.Do(t.Context(), ddb.Update{
 		Op:  ddb.Op{Op: "look at the whole", Table: &cursor.Names{}.Tables()[1]},
 		Key: ddb.Fields{"queue": ddb.Text("q")}.Item(), Do: []ddb.Action{ddb.Path("low").Set(ddb.Blob([]byte{0}))},
 	}))
 	b.want("settle", b.settle(sortkey.EverySortKey), "1 placed")
 	b.want("settle", b.settle(sortkey.EverySortKey), "0 placed")
 	cur := b.status()
-	failIf(t, cur.Position != 4 || cur.LateSoFar != 1 || cur.Low != cur.High, "%+v", cur)
+	check.That(t, cur.Position == 4 && cur.LateSoFar == 1 && cur.Low == cur.High, "%+v", cur)
 }
 
 // TestKeyedMistakes have an error that names the field, and nothing is stored.
@@ -291,22 +294,18 @@ func TestKeyedMistakes(t *testing.T) {
 		"a numbered queue":   {change(func(m *cursor.Message) { m.Queue = "numbered" }), "key"},
 		"new without a type": {change(func(m *cursor.Message) { m.Queue, m.KeyType = "new", "" }), "keyType"},
 	} {
-		err := b.sorter.Put(t.Context(), c.m)[0].Err
-		var wrong *cursor.InvalidError
-		failIf(t, !errors.As(err, &wrong) || wrong.Field != c.field,
-			"%s: %v, want an error of %s", name, err, c.field)
+		refuses(t, name, b.sorter.Put(t.Context(), c.m)[0].Err, c.field)
 	}
 	if _, err := b.sorter.Settle(t.Context(), "numbered", sortkey.EverySortKey); err == nil {
 		t.Error("a numbered queue is settled")
 	}
-	if _, err := b.sorter.Settle(t.Context(), "none", sortkey.EverySortKey); !errors.Is(err, cursor.ErrNoQueue) {
-		t.Error(err)
-	}
+	_, err := b.sorter.Settle(t.Context(), "none", sortkey.EverySortKey)
+	check.Fails(t, err, cursor.ErrNoQueue)
 	one, two := keyedOf("t", "1"), keyedOf("t", "1")
 	two.Body = []byte("other")
 	results := b.sorter.Put(t.Context(), one, two, one)
-	failIf(t, results[0].Outcome != cursor.Waiting || results[1].Err == nil || results[2].Err != nil,
-		"twins: %+v", results)
+	check.That(t, results[0].Outcome == cursor.Waiting && results[1].Err != nil &&
+		results[2].Err == nil, "twins: %+v", results)
 	if _, err := appendTo(t.Context(), b.sorter, arrival("a")); err == nil {
 		t.Error("an arrival is taken by a keyed queue")
 	}
@@ -326,7 +325,7 @@ func TestTheSweepSettles(t *testing.T) {
 	overdue := map[string]time.Duration{}
 	sweep := func() cursor.SweepReport {
 		t.Helper()
-		report := must(b.sorter.Sweep(t.Context(), cursor.SweepOptions{
+		report := check.Get(b.sorter.Sweep(t.Context(), cursor.SweepOptions{
 			Overdue: func(queue string, age time.Duration) { overdue[queue] = age },
 			Announce: func(_ context.Context, a cursor.Announcement) error {
 				announced = append(announced, a)
@@ -345,8 +344,11 @@ func TestTheSweepSettles(t *testing.T) {
 	b.putKeyed(keyedOf("a", "1"), keyedOf("a", "2"))
 	sweep()
 	sweep()
-	failIf(t, len(announced) != 1 || announced[0].Kind != cursor.MessageLate || announced[0].Late != 2 || len(announced[0].LateExamples) != 2 || announced[0].LateExamples[1].Seq != 4, "announced %+v", announced)
+	check.That(t, len(announced) == 1 && announced[0].Kind == cursor.MessageLate &&
+		announced[0].Late == 2 && len(announced[0].LateExamples) == 2 &&
+		announced[0].LateExamples[1].Seq == 4, "announced %+v", announced)
 	b.want("log", b.keyedLog(), "b1 c1 a1! a2!")
 	cur := b.status()
-	failIf(t, cur.Low != cur.High, "the sweep of a quiet queue reads what it has placed again")
+	check.That(t, cur.Low == cur.High,
+		"the sweep of a quiet queue reads what it has placed again")
 }

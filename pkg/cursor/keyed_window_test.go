@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -47,11 +48,9 @@ func TestLongWindowsAreReadByBounds(t *testing.T) {
 	placed := 0
 	wake := func() {
 		for len(wakeUps) > 0 && !wakeUps[0].due.After(b.now) {
-			did := must(settler.Settle(t.Context(), "q", wakeUps[0].upTo))
+			did := check.Get(settler.Settle(t.Context(), "q", wakeUps[0].upTo))
 			placed, wakeUps = placed+did.Placed, wakeUps[1:]
-			if did.Late > 0 {
-				t.Fatalf("%d are late", did.Late)
-			}
+			check.Need(t, did.Late <= 0, "%d are late", did.Late)
 		}
 	}
 	for batch := range slices.Chunk(sent, each) {
@@ -72,6 +71,6 @@ func TestLongWindowsAreReadByBounds(t *testing.T) {
 	}
 	per := float64(read) / (seconds * each)
 	t.Logf("each message is read %.2f times", per)
-	failIf(t, placed != seconds*each || per > 3,
+	check.That(t, placed == seconds*each && per <= 3,
 		"%d placed, want %d; each is read %.2f times, want 3 at most", placed, seconds*each, per)
 }

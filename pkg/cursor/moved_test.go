@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -16,8 +17,8 @@ func TestMoved(t *testing.T) {
 	var moved []string
 	now := time.UnixMilli(1_700_000_000_000)
 	store := cursor.NewMemory()
-	other := must(cursor.New(store, nil))
-	sorter := must(cursor.New(store, &cursor.Options{
+	other := check.Get(cursor.New(store, nil))
+	sorter := check.Get(cursor.New(store, &cursor.Options{
 		Now:   func() time.Time { return now },
 		Moved: func(queue string, position int64) { moved = append(moved, fmt.Sprint(queue, " ", position)) },
 		ForEach: func(n int, do func(int)) {
@@ -28,7 +29,7 @@ func TestMoved(t *testing.T) {
 	}))
 	expect := func(what string, want ...string) {
 		t.Helper()
-		failIf(t, !slices.Equal(moved, want), "%s moved %q, want %q", what, moved, want)
+		check.That(t, slices.Equal(moved, want), "%s moved %q, want %q", what, moved, want)
 		moved = nil
 	}
 	put := func(messages ...cursor.Message) {
@@ -57,8 +58,8 @@ func TestMoved(t *testing.T) {
 	put(cursor.Message{Queue: "k", Seq: cursor.NoSeq, ID: "1", KeyParts: []any{1}, KeyType: "number"})
 	expect("what waits")
 	now = now.Add(time.Minute)
-	must(sorter.Settle(t.Context(), "k", sortkey.EverySortKey))
+	check.Get(sorter.Settle(t.Context(), "k", sortkey.EverySortKey))
 	expect("a settle", "k 1")
-	must(sorter.Status(t.Context(), "k"))
+	check.Get(sorter.Status(t.Context(), "k"))
 	expect("a look")
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -13,7 +14,8 @@ import (
 // orderItems are those of the queue.
 func (b *bench) orderItems() []queuelog.OrderItem {
 	b.t.Helper()
-	page := must(b.memory.Inside().OrderItems(b.t.Context(), queuelog.Query{Queue: "q", Last: cursor.MaxSeq}))
+	page := check.Get(b.memory.Inside().OrderItems(b.t.Context(),
+		queuelog.Query{Queue: "q", Last: cursor.MaxSeq}))
 	return page.Items
 }
 
@@ -25,9 +27,7 @@ func TestOrderItemsOutliveWhatTheyName(t *testing.T) {
 	outlive := func() {
 		t.Helper()
 		items := b.orderItems()
-		if len(items) != 1 {
-			t.Fatalf("%d order items, want 1", len(items))
-		}
+		check.Need(t, len(items) == 1, "%d order items, want 1", len(items))
 		for i := range items[0].Entries.Len() {
 			found, _, err := b.memory.Inside().Arrivals(t.Context(), queuelog.ArrivalQuery{Queue: "q", Keys: []sortkey.SortKey{items[0].Entries.At(i).Key}})
 			if err != nil || len(found) != 1 {
@@ -54,11 +54,13 @@ func TestAnOrderItemOfATimeThatIsLost(t *testing.T) {
 	lost := newBench(t, nil)
 	lost.fill("lost", queuelog.OrderItemEntries)
 	b.fill("a", 10)
-	must(b.memory.Inside().PutOrderItem(t.Context(), lost.orderItems()[0]))
+	check.Get(b.memory.Inside().PutOrderItem(t.Context(), lost.orderItems()[0]))
 	b.fill("b", queuelog.MaxTail-10)
 	_, err := appendTo(t.Context(), b.sorter, arrival("c"))
-	failIf(t, err == nil || !strings.Contains(err.Error(), "the order item up to seq 24 is not what the cursor's tail says"), "error %v, want one of the order item", err)
+	check.That(t, err != nil &&
+		strings.Contains(err.Error(), "the order item up to seq 24 is not what the cursor's tail says"),
+		"error %v, want one of the order item", err)
 	cur, err := b.memory.Inside().Cursor(t.Context(), "q", true)
-	failIf(t, err != nil || cur.Tail.Len() != queuelog.MaxTail || cur.TailFrom != 0,
+	check.That(t, err == nil && cur.Tail.Len() == queuelog.MaxTail && cur.TailFrom == 0,
 		"%d places in a tail from %d, %v; want all", cur.Tail.Len(), cur.TailFrom, err)
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -19,12 +20,12 @@ func TestParked(t *testing.T) {
 	began := b.now
 	parked := func(want int, wantMore bool, cost ddbtest.Total) {
 		t.Helper()
-		cur := must(b.sorter.Status(t.Context(), "q"))
+		cur := check.Get(b.sorter.Status(t.Context(), "q"))
 		meter.Take()
-		waits := must(b.sorter.Waiting(t.Context(), cur))
-		failIf(t, want > 0 && !waits.Oldest.Equal(began),
+		waits := check.Get(b.sorter.Waiting(t.Context(), cur))
+		check.That(t, want <= 0 || waits.Oldest.Equal(began),
 			"the gap is there since %v, want %v", waits.Oldest, began)
-		failIf(t, waits.Count != want || waits.More != wantMore,
+		check.That(t, waits.Count == want && waits.More == wantMore,
 			"%d parked, more %v; want %d, %v", waits.Count, waits.More, want, wantMore)
 		same(t, "cost", meter.Take(), cost)
 	}
@@ -32,7 +33,7 @@ func TestParked(t *testing.T) {
 	parked(0, false, ddbtest.Total{})
 	b.put(body(3))
 	b.put(body(5))
-	must(b.sorter.Skip(t.Context(), "q", 6, "never comes"))
+	check.Get(b.sorter.Skip(t.Context(), "q", 6, "never comes"))
 	b.put(body(7))
 	b.now = b.now.Add(time.Hour)
 	parked(3, false, ddbtest.Total{Reads: 1, Units: ddb.Units{Reads: 0.5}})

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -36,7 +37,8 @@ func TestWhatABatchLeavesIsDoneLater(t *testing.T) {
 	b.fill("a", 60)
 	b.engine = halving{b.tables}
 	got := b.read(0, 60)
-	failIf(t, len(got) != 60 || got[59] != "60 a59 body of a59", "%d are read: %v", len(got), got)
+	check.That(t, len(got) == 60 && got[59] == "60 a59 body of a59",
+		"%d are read: %v", len(got), got)
 	for seq := range int64(10) {
 		m := body(seq + 1)
 		m.Queue = "numbered"
@@ -48,7 +50,7 @@ func TestWhatABatchLeavesIsDoneLater(t *testing.T) {
 		err     error
 	}{{5, cursor.ErrThrottled}, {3, cursor.ErrThrottled}, {1, cursor.ErrThrottled}, {1, nil}, {0, nil}} {
 		deleted, err := s.Steps().DeleteUpTo(t.Context(), "numbered", 10, 100)
-		failIf(t, deleted != want.deleted || !errors.Is(err, want.err),
+		check.That(t, deleted == want.deleted && errors.Is(err, want.err),
 			"%d deleted, error %v; want %d, %v", deleted, err, want.deleted, want.err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/queuelog"
@@ -37,7 +38,7 @@ func (b *bounded) Do(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 // invocation is a process that dies after so many requests.
 func (b *bench) invocation(requests int) *cursor.Sorter {
 	b.t.Helper()
-	s := must(cursor.New(storeOn(b.t, &bounded{b.engine, requests}, cursor.Names{}), &cursor.Options{
+	s := check.Get(cursor.New(storeOn(b.t, &bounded{b.engine, requests}, cursor.Names{}), &cursor.Options{
 		Now: func() time.Time { return b.now }, ForEach: fanout.OneByOne,
 	}))
 	return s
@@ -54,13 +55,14 @@ func (b *bench) parked(first, last int64, size int, recorded bool) {
 		b.t.Fatal(err)
 	}
 	for seq := first; seq <= last; seq++ {
-		must(b.memory.Inside().PutMessage(b.t.Context(), cursor.Message{Queue: "q", Seq: seq, Body: body, Op: []byte("op"), Digest: []byte("digest")}))
+		check.Get(b.memory.Inside().PutMessage(b.t.Context(),
+			cursor.Message{Queue: "q", Seq: seq, Body: body, Op: []byte("op"), Digest: []byte("digest")}))
 	}
 }
 
 func (b *bench) status() cursor.Cursor {
 	b.t.Helper()
-	return must(b.memory.Inside().Cursor(b.t.Context(), "q", true))
+	return check.Get(b.memory.Inside().Cursor(b.t.Context(), "q", true))
 }
 
 // rest is what goes on for a gap on record: the stream's handler; the sweep for
@@ -96,7 +98,7 @@ func TestAFilledGapMovesInPieces(t *testing.T) {
 			b.parked(2, c.count, c.size, c.recorded)
 			meter := ddbtest.NewMeter(b.tables)
 			b.engine = meter
-			check(t, b.process(cursor.Options{}).Put(t.Context(), body(1))[0].Err)
+			check.OK(t, b.process(cursor.Options{}).Put(t.Context(), body(1))[0].Err)
 			put := meter.Take()
 			t.Logf("the put: %+v, position %d", put, b.status().Position)
 			if now := b.status().Position; now < 1 || put.Reads+put.Writes > 20 || put.Units.Reads > 1100 {
@@ -107,10 +109,12 @@ func TestAFilledGapMovesInPieces(t *testing.T) {
 				before := b.status()
 				done = b.rest(b.invocation(c.requests), c.recorded) == nil
 				after := b.status()
-				if !done && after.Position == before.Position || invocations > 1000 {
-					t.Fatalf("invocation %d did nothing: position %d", invocations, after.Position)
-				}
-				failIf(t, after.Position > before.Position && after.Position < c.count && !after.GapOpen(), "invocation %d left a run that is not on record: position %d, parked %d", invocations, after.Position, after.MaxParked)
+				check.Need(t, (done || after.Position != before.Position) && invocations <= 1000,
+					"invocation %d did nothing: position %d", invocations, after.Position)
+				check.That(t, after.Position <= before.Position || after.Position >= c.count ||
+					after.GapOpen(),
+					"invocation %d left a run that is not on record: position %d, parked %d",
+					invocations, after.Position, after.MaxParked)
 			}
 			if now := b.status().Position; now != c.count {
 				t.Errorf("position %d after %d invocations, want %d", now, invocations, c.count)
@@ -125,7 +129,8 @@ func TestAPieceBeginsTheGapsAgeAnew(t *testing.T) {
 	b := newBench(t, nil)
 	b.parked(2, 2500, 100, false)
 	b.now = b.now.Add(time.Hour)
-	must(b.memory.Inside().PutMessage(t.Context(), cursor.Message{Queue: "q", Seq: 1, Op: []byte("op"), Digest: []byte("digest")}))
+	check.Get(b.memory.Inside().PutMessage(t.Context(),
+		cursor.Message{Queue: "q", Seq: 1, Op: []byte("op"), Digest: []byte("digest")}))
 	_, err := b.invocation(9).Steps().Heal(t.Context(), "q", 1)
 	if cur := b.status(); err == nil || cur.Position == 0 || !cur.MovedAt.Equal(b.now) {
 		t.Errorf("%+v, %v; want a piece moved, and the gap's age from now", cur, err)
@@ -143,8 +148,10 @@ func TestGapsReadsWhatItMust(t *testing.T) {
 	for limit, most := range map[int]ddbtest.Total{1: {Reads: 2, Units: ddb.Units{Reads: 2}}, 100: {Reads: 9, Units: ddb.Units{Reads: 500}}} {
 		list, err := b.process(cursor.Options{}).Gaps(t.Context(), "q", limit)
 		cost := meter.Take()
-		failIf(t, err != nil || len(list.Gaps) != 1 || list.Gaps[0].Missing != (cursor.Range{From: 1, To: 2}) || !list.More, "limit %d: %+v, %v; want the gap at 2, and that there may be more", limit, list, err)
-		failIf(t, cost.Reads > most.Reads || cost.Units.Reads > most.Units.Reads,
+		check.That(t, err == nil && len(list.Gaps) == 1 &&
+			list.Gaps[0].Missing == (cursor.Range{From: 1, To: 2}) && list.More,
+			"limit %d: %+v, %v; want the gap at 2, and that there may be more", limit, list, err)
+		check.That(t, cost.Reads <= most.Reads && cost.Units.Reads <= most.Units.Reads,
 			"limit %d: %+v, want at most %+v", limit, cost, most)
 	}
 }
@@ -156,7 +163,8 @@ func TestSkipOfAQueueInArrivalOrder(t *testing.T) {
 	b.fill("a", 10)
 	var refused *cursor.InvalidError
 	_, err := b.process(cursor.Options{}).Skip(t.Context(), "q", queuelog.OrderItemEntries, "lost")
-	failIf(t, !errors.As(err, &refused) || refused.Code != invalid.Clash, "error %v, want that the queue has no seq to skip", err)
+	check.That(t, errors.As(err, &refused) && refused.Code == invalid.Clash,
+		"error %v, want that the queue has no seq to skip", err)
 	b.fill("b", 2*queuelog.MaxTail)
 	if cur := b.status(); cur.Position != 10+2*queuelog.MaxTail {
 		t.Errorf("position %d, want %d", cur.Position, 10+2*queuelog.MaxTail)

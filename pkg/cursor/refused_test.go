@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -50,7 +51,8 @@ func TestATicketOfAQueueThatWasMadeAnewEnds(t *testing.T) {
 		}
 		return numbered.tables.Do(ctx, r)
 	}))
-	refuses(t, "error", errOf(appendTo(t.Context(), b.process(cursor.Options{}), arrival("b"))), "seq")
+	refuses(t, "error", check.Err(appendTo(t.Context(), b.process(cursor.Options{}), arrival("b"))),
+		"seq")
 }
 
 // TestTablesOfDifferentTimes: after a restore, an arrival can have seen more
@@ -69,7 +71,7 @@ func TestTablesOfDifferentTimes(t *testing.T) {
 	}
 	restored := newBench(t, nil)
 	restored.fill("other", 4)
-	must(restored.memory.Inside().PutArrival(t.Context(), stored[0]))
+	check.Get(restored.memory.Inside().PutArrival(t.Context(), stored[0]))
 	for range 2 {
 		if r, err := restored.appendPatiently(ahead); err == nil || !strings.Contains(err.Error(), "the position is 4") {
 			t.Errorf("%+v, error %v; want one that names the position", r, err)
@@ -77,7 +79,8 @@ func TestTablesOfDifferentTimes(t *testing.T) {
 	}
 	// The others of its call are not held up.
 	results, err := appendGroup(t.Context(), restored.process(cursor.Options{}), []request{arrival("b"), ahead, arrival("c")})
-	failIf(t, err != nil || results[1].Err == nil || answer(results[0]) != "advanced 5-5" || answer(results[2]) != "advanced 6-6", "%+v, %v", results, err)
+	check.That(t, err == nil && results[1].Err != nil && answer(results[0]) == "advanced 5-5" &&
+		answer(results[2]) == "advanced 6-6", "%+v, %v", results, err)
 	// Once the queue has come so far, it gets its place, and only one.
 	restored.fill("more", 4)
 	restored.want("then", restored.append(ahead), "duplicate 11-11")
@@ -90,7 +93,7 @@ func TestTablesOfDifferentTimes(t *testing.T) {
 func TestAPlaceThatLooksTheSameEndsATicket(t *testing.T) {
 	b := newBench(t, nil)
 	kind, first := cursor.KindArrival, int64(1<<23-1)
-	must(b.sorter.Configure(t.Context(), "q", cursor.Change{Kind: &kind, First: &first}))
+	check.Get(b.sorter.Configure(t.Context(), "q", cursor.Change{Kind: &kind, First: &first}))
 	b.fill("a", 1)
 	place := queuelog.NewTail(queuelog.Entry{Key: sortkey.HashOf("late"), Count: 1, Seen: 0})
 	if _, given, err := b.memory.Inside().Allocate(t.Context(), "q", place, cursor.Range{From: first, To: first}, b.now); err != nil || !given {
@@ -118,8 +121,9 @@ func TestAProcessThatWasOvertakenLooksSooner(t *testing.T) {
 		t.Helper()
 		b.now, looks = b.now.Add(d), 0
 		n++
-		must(appendTo(t.Context(), s, arrival(fmt.Sprint("own", n))))
-		failIf(t, looks != want, "append %d, %v after the last: %d looks, want %d", n, d, looks, want)
+		check.Get(appendTo(t.Context(), s, arrival(fmt.Sprint("own", n))))
+		check.That(t, looks == want,
+			"append %d, %v after the last: %d looks, want %d", n, d, looks, want)
 	}
 	wait(0, 1)
 	wait(10*time.Second, 0)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -16,7 +17,7 @@ import (
 // restart begins the keys anew by another process.
 func (b *bench) restart(op string) cursor.Cursor {
 	b.t.Helper()
-	return must(b.process(cursor.Options{}).RestartKeys(b.t.Context(), "q", op))
+	return check.Get(b.process(cursor.Options{}).RestartKeys(b.t.Context(), "q", op))
 }
 
 // TestKeysBeginAnew: what waits is placed, the log says where the next era begins, and order
@@ -63,9 +64,9 @@ func TestNothingIsDroppedByARestart(t *testing.T) {
 func TestOnlyKeyedQueuesBeginAnew(t *testing.T) {
 	b := newBench(t, nil)
 	_, err := b.sorter.RestartKeys(t.Context(), "q", "op")
-	failIf(t, !errors.Is(err, cursor.ErrNoQueue), "%v", err)
+	check.That(t, errors.Is(err, cursor.ErrNoQueue), "%v", err)
 	b.put(body(1))
-	refuses(t, "queue", errOf(b.sorter.RestartKeys(t.Context(), "q", "op")), "queue")
+	refuses(t, "queue", check.Err(b.sorter.RestartKeys(t.Context(), "q", "op")), "queue")
 }
 
 // TestACounterThatBeganAgain is announced when 20 messages in a row were late, and not before.
@@ -74,7 +75,7 @@ func TestACounterThatBeganAgain(t *testing.T) {
 	sweep := func() string {
 		t.Helper()
 		var said []string
-		must(b.process(cursor.Options{}).Sweep(t.Context(), cursor.SweepOptions{Segments: 1, Announce: func(_ context.Context, a cursor.Announcement) error {
+		check.Get(b.process(cursor.Options{}).Sweep(t.Context(), cursor.SweepOptions{Segments: 1, Announce: func(_ context.Context, a cursor.Announcement) error {
 			_, at, _ := strings.Cut(a.ID, "/1/")
 			said = append(said, fmt.Sprint(a.Kind, " ", a.Late, " ", at))
 			return nil
@@ -120,7 +121,7 @@ func TestALateOneIsCountedOnce(t *testing.T) {
 		b.engine = ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 			a, err := b.tables.Do(ctx, r)
 			if r.Name() == "put arrival" && settlerFirst {
-				settled += must(settler.Settle(ctx, "q", sortkey.EverySortKey)).Late
+				settled += check.Get(settler.Settle(ctx, "q", sortkey.EverySortKey)).Late
 			}
 			return a, err
 		})
@@ -128,13 +129,13 @@ func TestALateOneIsCountedOnce(t *testing.T) {
 		results := b.sorter.Put(t.Context(), keyedOf("a", "1"), keyedOf("a", "1"))
 		counted := settled
 		for _, r := range results {
-			check(t, r.Err)
+			check.OK(t, r.Err)
 			if r.Placed {
 				counted++
 			}
-			failIf(t, !r.Late, "settler first %v: %+v", settlerFirst, r)
+			check.That(t, r.Late, "settler first %v: %+v", settlerFirst, r)
 		}
-		failIf(t, counted != 1 || settlerFirst != (settled == 1),
+		check.That(t, counted == 1 && settlerFirst == (settled == 1),
 			"settler first %v: counted %d times, %d by it", settlerFirst, counted, settled)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -13,13 +14,13 @@ func TestKeepUndelivered(t *testing.T) {
 	b.put(body(2))
 	b.put(body(3))
 	keep := func() int {
-		return must(b.sorter.Steps().KeepUndelivered(t.Context(), "q", 0)).Pushed
+		return check.Get(b.sorter.Steps().KeepUndelivered(t.Context(), "q", 0)).Pushed
 	}
 	same(t, "young messages", keep(), 0)
 	b.now = b.now.Add(4*time.Hour + time.Second)
 	same(t, "after half the retention", keep(), 2)
 	gone := b.memory.Expire(b.now.Add(7 * time.Hour))
-	failIf(t, gone != 0, "%d were deleted", gone)
+	check.That(t, gone == 0, "%d were deleted", gone)
 	b.want("they are there", b.put(body(1)), "advanced 0→3")
 }
 
@@ -34,9 +35,9 @@ func TestSweepKeepsWhatTheSlowestConsumerNeeds(t *testing.T) {
 	report, err := b.sorter.Sweep(t.Context(), cursor.SweepOptions{
 		Delivered: func(context.Context, string) (int64, bool, error) { return 3, true, nil },
 	})
-	failIf(t, err != nil || report.Kept != 2, "%d kept, error %v; want 2", report.Kept, err)
+	check.That(t, err == nil && report.Kept == 2, "%d kept, error %v; want 2", report.Kept, err)
 	gone := b.memory.Expire(b.now.Add(4 * time.Hour))
-	failIf(t, gone != 3, "%d expired, want the 3 that were delivered", gone)
+	check.That(t, gone == 3, "%d expired, want the 3 that were delivered", gone)
 }
 
 func TestKeepBack(t *testing.T) {
@@ -59,12 +60,12 @@ func TestKeepBack(t *testing.T) {
 	same(t, "everything behind 1 is there, and", back(1), 1)
 	// 1 was not pushed forward, and expires; 2 and 3 were.
 	gone := b.memory.Expire(b.now.Add(4 * time.Hour))
-	failIf(t, gone != 1, "%d expired, want 1", gone)
+	check.That(t, gone == 1, "%d expired, want 1", gone)
 	if missing := back(0); missing != 1 {
 		t.Errorf("%d is said to be missing, want 1", missing)
 	}
 	same(t, "of nothing", back(6), 6)
-	must(b.memory.Inside().DeleteMessages(t.Context(), "q", []int64{4}))
+	check.Get(b.memory.Inside().DeleteMessages(t.Context(), "q", []int64{4}))
 	if missing := back(0); missing != 4 {
 		t.Errorf("%d is said to be missing, want 4", missing)
 	}
@@ -77,10 +78,11 @@ func TestDeleteUpTo(t *testing.T) {
 	}
 	for _, want := range []int{40, 10, 0} {
 		deleted, err := b.sorter.Steps().DeleteUpTo(t.Context(), "q", 50, 40)
-		failIf(t, err != nil || deleted != want, "%d deleted, error %v; want %d", deleted, err, want)
+		check.That(t, err == nil && deleted == want,
+			"%d deleted, error %v; want %d", deleted, err, want)
 	}
 	oldest, found, err := b.sorter.Steps().Oldest(t.Context(), "q")
-	failIf(t, err != nil || !found || oldest.Seq != 51,
+	check.That(t, err == nil && found && oldest.Seq == 51,
 		"the oldest is %d (found %v), error %v; want 51", oldest.Seq, found, err)
 	b.want("a late duplicate", b.put(body(7)), "stale 60→60")
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -20,12 +21,14 @@ func TestSettingsByTheirNames(t *testing.T) {
 	names := 0
 	for name, value := range want.All() {
 		names++
-		check(t, change.Set(name, fmt.Sprint(value)))
+		check.OK(t, change.Set(name, fmt.Sprint(value)))
 	}
 	got := cursor.DefaultSettings().With(change)
-	failIf(t, got != want, "%+v, want %+v", got, want)
+	check.That(t, got == want, "%+v, want %+v", got, want)
 	fields := reflect.TypeFor[cursor.Settings]().NumField()
-	failIf(t, names != fields || reflect.TypeFor[cursor.Change]().NumField() != fields, "%d names of %d settings, of which %d can be changed", names, fields, reflect.TypeFor[cursor.Change]().NumField())
+	check.That(t, names == fields && reflect.TypeFor[cursor.Change]().NumField() == fields,
+		"%d names of %d settings, of which %d can be changed", names, fields,
+		reflect.TypeFor[cursor.Change]().NumField())
 }
 
 func TestSettingsThatCannotBeRead(t *testing.T) {
@@ -39,6 +42,6 @@ func TestSettingsThatCannotBeRead(t *testing.T) {
 	}
 	err := change.Set("other", "1")
 	for name := range cursor.DefaultSettings().All() {
-		failIf(t, !strings.Contains(err.Error(), name), "%v: no %s", err, name)
+		check.That(t, strings.Contains(err.Error(), name), "%v: no %s", err, name)
 	}
 }

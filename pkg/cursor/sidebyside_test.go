@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -17,16 +18,16 @@ func TestAGroupIsStoredSideBySide(t *testing.T) {
 		var all sync.WaitGroup
 		all.Add(3)
 		tables := ddb.NewMemory(cursor.Names{}.Tables()...)
-		store := must(cursor.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		store := check.Get(cursor.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 			if r.Name() == "put message" {
 				all.Done()
 				all.Wait()
 			}
 			return tables.Do(ctx, r)
 		}), cursor.Names{}))
-		sorter := must(cursor.New(store, nil))
+		sorter := check.Get(cursor.New(store, nil))
 		results := sorter.Put(t.Context(), []cursor.Message{{Queue: "a", Seq: 1}, {Queue: "a", Seq: 3}, {Queue: "b", Seq: 1}}...)
 		err := results[0].Err
-		failIf(t, err != nil || len(results) != 3, "%v, %v", results, err)
+		check.That(t, err == nil && len(results) == 3, "%v, %v", results, err)
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dev/whole"
 	"github.com/streamsort/streamsort/internal/queuelog"
@@ -40,7 +41,8 @@ func TestAGapIsSkippedInOneRun(t *testing.T) {
 	defer cancel()
 	report, err := b.process(cursor.Options{}).Sweep(ctx, cursor.SweepOptions{})
 	cost := meter.Take()
-	failIf(t, err != nil || int64(report.Skipped) != missing || b.status().Position != missing+1,
+	check.That(t, err == nil && int64(report.Skipped) == missing &&
+		b.status().Position == missing+1,
 		"%+v, %v, position %d; want all %d skipped", report, err, b.status().Position, missing)
 	// The first round does it all, in half of what is left of the run at most.
 	if seconds := cost.Units.Writes / partitionWrites; seconds > run.Seconds()/2 {
@@ -48,7 +50,10 @@ func TestAGapIsSkippedInOneRun(t *testing.T) {
 	}
 	pieces := float64(missing)/1000 + 1
 	over := cost.Units.Writes - float64(missing)
-	failIf(t, over > pieces+20 || float64(cost.Reads) > 2*pieces+60 || cost.Units.Reads > float64(missing)/10, "%+v for %d missing seqs: want a write each, a move and few reads for each 1,000", cost, missing)
+	check.That(t, over <= pieces+20 && float64(cost.Reads) <= 2*pieces+60 &&
+		cost.Units.Reads <= float64(missing)/10,
+		"%+v for %d missing seqs: want a write each, a move and few reads for each 1,000", cost,
+		missing)
 	t.Logf("%d missing: %d writes of %.0f units, %d reads of %.0f units, $%.4f", missing, cost.Writes, cost.Units.Writes,
 		cost.Reads, cost.Units.Reads, (cost.Units.Writes*0.625+cost.Units.Reads*0.125)/1e6)
 }
@@ -66,7 +71,7 @@ func TestASkipIsGoneOnWith(t *testing.T) {
 			t.Fatalf("run %d: the gap is young again: %+v", runs, cur)
 		}
 	}
-	failIf(t, runs > 4, "%d runs, want no more than the requests take", runs)
+	check.That(t, runs <= 4, "%d runs, want no more than the requests take", runs)
 }
 
 // TestALateRepeatReadsOneUnit, however long the order has become since: here by
@@ -92,14 +97,15 @@ func TestALateRepeatReadsOneUnit(t *testing.T) {
 		if err == nil {
 			cur, _, err = b.memory.Inside().TrimTail(t.Context(), cur, queuelog.OrderItemEntries)
 		}
-		check(t, err)
+		check.OK(t, err)
 	}
 	meter := ddbtest.NewMeter(b.tables)
 	b.engine = meter
 	same(t, "got", b.append(arrival("early")), "duplicate 1-1")
 	// The look at the cursor, half a unit, and one page of the order.
 	cost := meter.Take()
-	failIf(t, cost.Reads != 2 || cost.Units.Reads != 1.5, "%+v, want 2 reads of 1.5 units", cost)
+	check.That(t, cost.Reads == 2 && cost.Units.Reads == 1.5,
+		"%+v, want 2 reads of 1.5 units", cost)
 }
 
 // TestASkipKeepsTheGapsAge: whichever tombstones are stored first, and cannot be, what is
@@ -117,9 +123,11 @@ func TestASkipKeepsTheGapsAge(t *testing.T) {
 		}
 		cut := b.process(cursor.Options{ForEach: inAnyOrder})
 		_, _, _ = cut.Steps().SkipGap(t.Context(), "q", "old", time.Minute, 100)
-		must(b.sorter.Steps().Recheck(t.Context(), "q"))
+		check.Get(b.sorter.Steps().Recheck(t.Context(), "q"))
 		b.engine = b.tables
 		_, _, err := b.process(cursor.Options{}).Steps().SkipGap(t.Context(), "q", "old", time.Minute, 100)
-		failIf(t, err != nil || b.status().Position != 6, "after %d requests: position %d, %v: want all skipped", requests, b.status().Position, err)
+		check.That(t, err == nil && b.status().Position == 6,
+			"after %d requests: position %d, %v: want all skipped", requests, b.status().Position,
+			err)
 	}
 }

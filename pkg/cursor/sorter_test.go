@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -49,7 +50,7 @@ func (b *bench) process(options cursor.Options) *cursor.Sorter {
 	if options.ForEach == nil {
 		options.ForEach = fanout.OneByOne
 	}
-	return must(cursor.New(storeOn(b.t, b.engine, cursor.Names{}), &options))
+	return check.Get(cursor.New(storeOn(b.t, b.engine, cursor.Names{}), &options))
 }
 
 // queues are those that anything is stored of.
@@ -79,13 +80,13 @@ func body(seq int64) cursor.Message {
 func (b *bench) put(m cursor.Message) string {
 	b.t.Helper()
 	r := b.sorter.Put(b.t.Context(), m)[0]
-	check(b.t, r.Err)
+	check.OK(b.t, r.Err)
 	return fmt.Sprintf("%s %d→%d", r.Outcome, r.Old, r.New)
 }
 
 func (b *bench) want(what, got, want string) {
 	b.t.Helper()
-	failIf(b.t, got != want, "%s: %s, want %s", what, got, want)
+	check.That(b.t, got == want, "%s: %s, want %s", what, got, want)
 }
 
 func TestSorterTellsEachOutcome(t *testing.T) {
@@ -141,26 +142,13 @@ func TestSorterAsynchronous(t *testing.T) {
 	b.want("first", b.put(body(1)), "stored 0→0")
 	b.want("third", b.put(body(3)), "stored 0→0")
 	b.want("again", b.put(body(3)), "duplicate 0→0")
-	advance := must(b.sorter.Steps().Heal(t.Context(), "q", 1, 3))
-	failIf(t, advance.Cursor.Position != 1 || advance.Cursor.MaxParked != 3, "after the heal: position %d, parked %d; want 1 and 3", advance.Cursor.Position, advance.Cursor.MaxParked)
+	advance := check.Get(b.sorter.Steps().Heal(t.Context(), "q", 1, 3))
+	check.That(t, advance.Cursor.Position == 1 && advance.Cursor.MaxParked == 3,
+		"after the heal: position %d, parked %d; want 1 and 3", advance.Cursor.Position,
+		advance.Cursor.MaxParked)
 	b.want("the missing one", b.put(body(2)), "stored 1→1")
-	advance = must(b.sorter.Steps().Heal(t.Context(), "q", 2))
+	advance = check.Get(b.sorter.Steps().Heal(t.Context(), "q", 2))
 	same(t, "moves", advance.Moves, []cursor.Range{{From: 1, To: 3}})
-}
-
-func TestSorterGroup(t *testing.T) {
-	b := newBench(t, nil)
-	group := []cursor.Message{body(2), body(4), body(1), {Queue: "other", Seq: 1}, body(2)}
-	results := b.sorter.Put(t.Context(), group...)
-	check(t, results[0].Err)
-	var got []string
-	for _, r := range results {
-		got = append(got, fmt.Sprintf("%s/%d %s %d→%d", r.Queue, r.Seq, r.Outcome, r.Old, r.New))
-	}
-	want := []string{
-		"q/2 advanced 0→2", "q/4 parked 0→2", "q/1 advanced 0→2", "other/1 advanced 0→1", "q/2 duplicate 0→2",
-	}
-	same(t, "results", got, want)
 }
 
 func TestSorterRefusesWhatIsOutOfBounds(t *testing.T) {
@@ -188,7 +176,7 @@ func TestSorterRefusesWhatIsOutOfBounds(t *testing.T) {
 		var invalid *cursor.InvalidError
 		refuses(t, "put", b.sorter.Put(t.Context(), bad)[0].Err, "messages[0]."+c.field)
 		err := b.sorter.Put(t.Context(), body(1), bad)[0].Err
-		failIf(t, !errors.As(err, &invalid) || invalid.Path() != "messages[1]."+c.field,
+		check.That(t, errors.As(err, &invalid) && invalid.Path() == "messages[1]."+c.field,
 			"group: error %v, want one that names messages[1].%s", err, c.field)
 		if queues := b.queues(); len(queues) != 0 {
 			t.Errorf("%s: something was stored: %v", c.field, queues)
@@ -199,7 +187,8 @@ func TestSorterRefusesWhatIsOutOfBounds(t *testing.T) {
 	other.Body = []byte("another")
 	err := b.sorter.Put(t.Context(), body(1), body(2), other)[0].Err
 	var twice *cursor.InvalidError
-	failIf(t, !errors.As(err, &twice) || twice.Path() != "messages[2].seq" || twice.Twin == nil || twice.Twin.Index != 0, "two messages under one seq: error %v", err)
+	check.That(t, errors.As(err, &twice) && twice.Path() == "messages[2].seq" &&
+		twice.Twin != nil && twice.Twin.Index == 0, "two messages under one seq: error %v", err)
 	if queues := b.queues(); len(queues) != 0 {
 		t.Errorf("two messages under one seq: something was stored: %v", queues)
 	}
@@ -207,29 +196,35 @@ func TestSorterRefusesWhatIsOutOfBounds(t *testing.T) {
 
 func TestSorterAtTheEndsOfTheRange(t *testing.T) {
 	b := newBench(t, withSettings(func(s *cursor.Settings) { s.First = 0 }))
+	check.Get(b.sorter.Configure(t.Context(), "q", cursor.Change{}))
+	cur := check.Get(b.sorter.Steps().Recheck(t.Context(), "q")).Cursor
+	check.That(t, cur.Position == -1 && cur.MaxParked == -1, "nothing known is not seq 0: %+v", cur)
+	check.Get(b.memory.Inside().PutMessage(t.Context(), body(2)))
+	cur = check.Get(b.sorter.Steps().Heal(t.Context(), "q", 2)).Cursor
+	check.That(t, cur.Position == -1 && cur.MaxParked == 2, "healed: %+v", cur)
 	b.want("seq 0", b.put(body(0)), "advanced -1→0")
 	b.want("far beyond", b.put(body(math.MaxInt64)), "full 0→0")
 
 	b = newBench(t, withSettings(func(s *cursor.Settings) { s.First = math.MaxInt64 - 1 }))
 	b.want("last seq", b.put(body(math.MaxInt64)), fmt.Sprintf("parked %d→%d", int64(math.MaxInt64-2), int64(math.MaxInt64-2)))
 	b.want("the one before", b.put(body(math.MaxInt64-1)), fmt.Sprintf("advanced %d→%d", int64(math.MaxInt64-2), int64(math.MaxInt64)))
-	check(t, errOf(b.sorter.Steps().Recheck(t.Context(), "q")))
+	check.OK(t, check.Err(b.sorter.Steps().Recheck(t.Context(), "q")))
 	b.want("again", b.put(body(math.MaxInt64)), fmt.Sprintf("duplicate %d→%d", int64(math.MaxInt64), int64(math.MaxInt64)))
 }
 
 func TestParseSeq(t *testing.T) {
 	for text, want := range map[string]int64{"0": 0, "7": 7, "9223372036854775807": math.MaxInt64} {
 		got, err := cursor.ParseSeq(text)
-		failIf(t, err != nil || got != want, "%q: %d, %v", text, got, err)
+		check.That(t, err == nil && got == want, "%q: %d, %v", text, got, err)
 	}
 	for _, text := range []string{"", "-1", "+1", "1.0", "1e3", "01", "00", " 1", "1 ", "0x1", "1_0", "9223372036854775808", "٣", "NaN"} {
-		refuses(t, "seq", errOf(cursor.ParseSeq(text)), "seq")
+		refuses(t, "seq", check.Err(cursor.ParseSeq(text)), "seq")
 	}
 }
 
 func TestSorterGaps(t *testing.T) {
 	b := newBench(t, nil)
-	fails(t, "no queue", errOf(b.sorter.Gaps(t.Context(), "q", 1)), cursor.ErrNoQueue)
+	check.Fails(t, check.Err(b.sorter.Gaps(t.Context(), "q", 1)), cursor.ErrNoQueue, "no queue")
 	b.put(body(1))
 	since := b.now
 	b.put(body(4))
@@ -237,13 +232,13 @@ func TestSorterGaps(t *testing.T) {
 	b.put(body(5))
 	b.put(body(9))
 	list, err := b.sorter.Gaps(t.Context(), "q", 10)
-	check(t, err)
+	check.OK(t, err)
 	want := []cursor.Gap{
 		{Missing: cursor.Range{From: 1, To: 3}, Since: since},
 		{Missing: cursor.Range{From: 5, To: 8}, Since: since.Add(time.Minute)},
 	}
 	diff := cmp.Diff(want, list.Gaps)
-	failIf(t, diff != "" || list.More, "more %v; gaps (-want +got):\n%s", list.More, diff)
+	check.That(t, diff == "" && !list.More, "more %v; gaps (-want +got):\n%s", list.More, diff)
 	if list, err = b.sorter.Gaps(t.Context(), "q", 1); err != nil || len(list.Gaps) != 1 || !list.More {
 		t.Errorf("the first gap: %+v, %v", list, err)
 	}
@@ -258,8 +253,9 @@ func TestSorterSkipsTheGapsThatAreOldEnough(t *testing.T) {
 	b.put(body(8))
 	b.now = b.now.Add(30 * time.Second)
 	skip := func(limit int) string {
-		skipped, _ := must2(b.sorter.Steps().SkipGap(t.Context(), "q", "old", time.Minute, limit))
-		return fmt.Sprintf("%v, position %d", skipped, must(b.sorter.Status(t.Context(), "q")).Position)
+		skipped, _ := check.Get2(b.sorter.Steps().SkipGap(t.Context(), "q", "old", time.Minute, limit))
+		return fmt.Sprintf("%v, position %d", skipped,
+			check.Get(b.sorter.Status(t.Context(), "q")).Position)
 	}
 	b.want("as far as the limit goes", skip(2), "[{0 2}], position 2")
 	b.want("the rest, and the next gap that is old", skip(2), "[{2 3} {4 5}], position 6")
@@ -274,17 +270,18 @@ func TestSorterConfigure(t *testing.T) {
 	b := newBench(t, nil)
 	first, mode, low := int64(5), cursor.ModeAsync, int64(1)
 	cur, err := b.sorter.Configure(t.Context(), "q", cursor.Change{First: &first})
-	if err != nil || cur.Position != 4 || cur.Settings.First != 5 || cur.Settings.MaxAhead != 100_000 {
-		t.Fatalf("made: %+v, %v", cur, err)
-	}
+	check.Need(t, err == nil && cur.Position == 4 && cur.Settings.First == 5 &&
+		cur.Settings.MaxAhead == 100_000, "made: %+v, %v", cur, err)
 	b.want("the first", b.put(body(5)), "advanced 4→5")
 	if cur, err = b.sorter.Configure(t.Context(), "q", cursor.Change{Mode: &mode, First: &first}); err != nil || cur.Settings.Mode != mode || cur.Position != 5 {
 		t.Fatalf("changed: %+v, %v", cur, err)
 	}
 	b.want("in the new mode", b.put(body(6)), "stored 5→5")
-	fails(t, "another first seq", errOf(b.sorter.Configure(t.Context(), "q", cursor.Change{First: &low})), cursor.ErrFixed)
+	check.Fails(t, check.Err(b.sorter.Configure(t.Context(), "q", cursor.Change{First: &low})),
+		cursor.ErrFixed, "another first seq")
 	bad := cursor.Mode("neither")
-	refuses(t, "a mode that there is not", errOf(b.sorter.Configure(t.Context(), "q", cursor.Change{Mode: &bad})), "mode")
+	refuses(t, "a mode that there is not",
+		check.Err(b.sorter.Configure(t.Context(), "q", cursor.Change{Mode: &bad})), "mode")
 }
 
 func TestNewNamesTheOptionThatIsOutOfBounds(t *testing.T) {
@@ -296,7 +293,7 @@ func TestNewNamesTheOptionThatIsOutOfBounds(t *testing.T) {
 		"maxAhead":  {Defaults: &cursor.Settings{Policy: cursor.PolicyWait, GapAfter: time.Minute, Mode: cursor.ModeSync}},
 		"first":     {Defaults: &cursor.Settings{First: -1}},
 	} {
-		refuses(t, "error", errOf(cursor.New(cursor.NewMemory(), &options)), field)
+		refuses(t, "error", check.Err(cursor.New(cursor.NewMemory(), &options)), field)
 	}
 }
 
@@ -304,9 +301,9 @@ func TestNamesValidate(t *testing.T) {
 	for _, names := range []cursor.Names{
 		{QueueKey: "body"}, {SeqKey: "position"}, {QueueKey: "seq"}, {SeqKey: strings.Repeat("x", 256)},
 	} {
-		failIf(t, names.Validate() == nil, "%+v: no error", names)
+		check.That(t, names.Validate() != nil, "%+v: no error", names)
 	}
-	check(t, (cursor.Names{QueueKey: "author", SeqKey: "number"}).Validate())
+	check.OK(t, (cursor.Names{QueueKey: "author", SeqKey: "number"}).Validate())
 }
 
 // hidden is an engine whose reads that are not strong hide some seqs.
@@ -333,27 +330,11 @@ func TestReadLooksStronglyWhereARangeIsNotComplete(t *testing.T) {
 		s := b.process(cursor.Options{})
 		next := int64(3)
 		for m, err := range s.Read(t.Context(), "q", 2, 8) {
-			check(t, err)
-			failIf(t, m.Seq != next || string(m.Body) != fmt.Sprintf("body %d", next),
+			check.OK(t, err)
+			check.That(t, m.Seq == next && string(m.Body) == fmt.Sprintf("body %d", next),
 				"hidden %v: seq %d %q, want %d", hide, m.Seq, m.Body, next)
 			next++
 		}
-		failIf(t, next != 9, "hidden %v: read up to %d, want 8", hide, next-1)
+		check.That(t, next == 9, "hidden %v: read up to %d, want 8", hide, next-1)
 	}
-}
-
-func TestReadStopsAtWhatIsMissing(t *testing.T) {
-	b := newBench(t, nil)
-	b.put(body(1))
-	b.memory.Expire(b.now.Add(365 * 24 * time.Hour))
-	b.put(body(2))
-	var missing *cursor.MissingError
-	read := 0
-	for _, err := range b.sorter.Read(t.Context(), "q", 0, 2) {
-		if !errors.As(err, &missing) || missing.Seq != 1 {
-			t.Fatalf("error %v, want that seq 1 is missing", err)
-		}
-		read++
-	}
-	failIf(t, read != 1, "%d answers, want 1", read)
 }

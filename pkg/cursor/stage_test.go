@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
@@ -14,9 +15,7 @@ import (
 func (b *bench) stage(kind cursor.Kind, a request) cursor.Arrival {
 	b.t.Helper()
 	staged, err := b.process(cursor.Options{}).Steps().Stage(b.t.Context(), kind, a.put()...)
-	if err != nil || len(staged) != 1 {
-		b.t.Fatalf("%+v, %v", staged, err)
-	}
+	check.Need(b.t, err == nil && len(staged) == 1, "%+v, %v", staged, err)
 	return staged[0]
 }
 
@@ -39,9 +38,8 @@ func TestWhatIsStagedIsSeenWhenItIsPlaced(t *testing.T) {
 		t.Errorf("b: %s", got)
 	}
 	recalled, found, err := b.process(cursor.Options{}).Steps().Recall(t.Context(), "q", "a")
-	if err != nil || !found || len(recalled.Messages) != 2 {
-		t.Fatalf("%+v, %v, %v", recalled, found, err)
-	}
+	check.Need(t, err == nil && found && len(recalled.Messages) == 2,
+		"%+v, %v, %v", recalled, found, err)
 	for _, s := range []cursor.Arrival{recalled, staged, recalled} {
 		same(t, "placed", b.place(s), "advanced 2-3")
 	}
@@ -60,7 +58,7 @@ func TestWhatIsStagedIsSeenWhenItIsPlaced(t *testing.T) {
 // TestStageRefuses what can never be placed.
 func TestStageRefuses(t *testing.T) {
 	b := newBench(t, nil)
-	check(t, b.sorter.Put(t.Context(), cursor.Message{Queue: "n", Seq: 1})[0].Err)
+	check.OK(t, b.sorter.Put(t.Context(), cursor.Message{Queue: "n", Seq: 1})[0].Err)
 	b.stage(cursor.KindArrival, arrival("a"))
 	other := arrival("a")
 	other.Messages[0].Body = []byte("another")
@@ -80,12 +78,13 @@ func TestStageRefuses(t *testing.T) {
 	} {
 		_, err := b.process(cursor.Options{}).Steps().Stage(t.Context(), c.kind, c.arrival.put()...)
 		var wrong *invalid.Error
-		failIf(t, !errors.As(err, &wrong) || wrong.Path() != c.field || wrong.Queue != c.queue || wrong.Code != c.code, "%s: %v, want %+v", name, err, c)
+		check.That(t, errors.As(err, &wrong) && wrong.Path() == c.field &&
+			wrong.Queue == c.queue && wrong.Code == c.code, "%s: %v, want %+v", name, err, c)
 	}
 	m := b.stage(cursor.KindNumbered, inNumbers).Messages
-	failIf(t, len(m) != 1 || string(m[0].Body) != "body of b", "staged %+v", m)
+	check.That(t, len(m) == 1 && string(m[0].Body) == "body of b", "staged %+v", m)
 	cur, err := b.sorter.Status(t.Context(), "n")
-	failIf(t, err != nil || cur.Position != 1, "%+v, %v", cur, err)
+	check.That(t, err == nil && cur.Position == 1, "%+v, %v", cur, err)
 }
 
 // TestWhatIsNeverPlacedExpires, and is found no more.
@@ -95,5 +94,5 @@ func TestWhatIsNeverPlacedExpires(t *testing.T) {
 	b.now = b.now.Add(30 * 24 * time.Hour)
 	b.memory.Expire(b.now)
 	staged, found, err := b.process(cursor.Options{}).Steps().Recall(t.Context(), "q", "a")
-	failIf(t, err != nil || found, "%+v, %v", staged, err)
+	check.That(t, err == nil && !found, "%+v, %v", staged, err)
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -14,7 +15,7 @@ func TestARepeatWhosePlaceIsGoneIsStale(t *testing.T) {
 	b.fill("a", 3)
 	shorter := b.process(cursor.Options{Retention: cursor.MinRetention})
 	for i := range 40 {
-		must(appendTo(t.Context(), shorter, arrival(time.Duration(i).String())))
+		check.Get(appendTo(t.Context(), shorter, arrival(time.Duration(i).String())))
 	}
 	b.now = b.now.Add(6 * time.Hour)
 	b.memory.Expire(b.now)

@@ -2,13 +2,13 @@ package cursor_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/base64"
 	"fmt"
-	"sync"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
@@ -41,7 +41,7 @@ func head(a cursor.Arrival) cursor.Arrival {
 
 func putArrival(t *testing.T, s *cursor.Store, a, want cursor.Arrival) {
 	t.Helper()
-	same(t, "put "+a.ID, must(s.Inside().PutArrival(t.Context(), a)), head(want))
+	same(t, "put "+a.ID, check.Get(s.Inside().PutArrival(t.Context(), a)), head(want))
 }
 
 // entry is the place of an arrival.
@@ -89,7 +89,8 @@ func arrivals(t *testing.T, s *cursor.Store, queue string, ids ...string) []curs
 	t.Helper()
 	var all []cursor.Arrival
 	for _, id := range ids {
-		found, left := must2(s.Inside().Arrivals(t.Context(), queuelog.ArrivalQuery{Queue: queue, Keys: []sortkey.SortKey{sortkey.HashOf(id)}, Strong: true}))
+		found, left := check.Get2(s.Inside().Arrivals(t.Context(),
+			queuelog.ArrivalQuery{Queue: queue, Keys: []sortkey.SortKey{sortkey.HashOf(id)}, Strong: true}))
 		same(t, "left unread", left, nil)
 		all = append(all, found...)
 	}
@@ -153,7 +154,7 @@ func TestStoreArrivals(t *testing.T) {
 		for _, strong := range []bool{true, false} {
 			query.Strong = strong
 			ddbtest.Settles(t, fmt.Sprintf("heads, strong %v", strong), func() map[string]bool {
-				found, left := must2(s.Inside().Arrivals(t.Context(), query))
+				found, left := check.Get2(s.Inside().Arrivals(t.Context(), query))
 				same(t, "left unread", left, nil)
 				got := map[string]bool{}
 				for _, a := range found {
@@ -189,7 +190,7 @@ func TestStoreAllocateAt(t *testing.T) {
 		give("next", three, next, true)
 		give("repeated", three, next, false)
 		_, _, err := s.Inside().Allocate(t.Context(), q, entries("f", queuelog.MaxTail-2), cursor.Range{From: want.Position, To: want.Position}, at)
-		check(t, err)
+		check.OK(t, err)
 		want = standing(t, s, q)
 		give("the last for which there is room", entries("g", 1).At(0), want.Position+1, true)
 		give("full", entries("h", 1).At(0), want.Position+1, false)
@@ -207,7 +208,7 @@ func TestStoreAllocateAt(t *testing.T) {
 func TestStoreAllocation(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		one := entries("e", 1)
-		_, done := must2(s.Inside().Allocate(t.Context(), q, one, cursor.Range{}, at))
+		_, done := check.Get2(s.Inside().Allocate(t.Context(), q, one, cursor.Range{}, at))
 		same(t, "given in a queue that is not there", done, false)
 		same(t, "cursor", standing(t, s, q), cursor.Cursor{})
 
@@ -298,18 +299,21 @@ func TestStoreKinds(t *testing.T) {
 			s.Inside().Move(t.Context(), arrival, cursor.Range{From: 0, To: 1}, 0, at))
 		gives(t, "move and park of a queue in arrival order", want, false)(
 			s.Inside().MoveAndPark(t.Context(), arrival, cursor.Range{From: 0, To: 1}, 2, at))
-		same(t, "gap opened", must(s.Inside().OpenGap(t.Context(), arrival, 5, at)), want)
-		same(t, "left to the sweep", must(s.Inside().LeaveToSweep(t.Context(), arrival, 5, at)), want)
+		same(t, "gap opened", check.Get(s.Inside().OpenGap(t.Context(), arrival, 5, at)), want)
+		same(t, "left to the sweep", check.Get(s.Inside().LeaveToSweep(t.Context(), arrival, 5, at)),
+			want)
 
 		for _, queue := range []string{numbered, arrival} {
 			kind, mode := cursor.KindNumbered, cursor.ModeSync
 			for range 2 {
-				_, changed := must2(s.Inside().Configure(t.Context(), queue, cursor.Change{Kind: &kind, Mode: &mode}))
+				_, changed := check.Get2(s.Inside().Configure(t.Context(), queue,
+					cursor.Change{Kind: &kind, Mode: &mode}))
 				same(t, fmt.Sprintf("%s as %s", queue, kind), changed, q+" "+kind.String() == queue)
 				kind = cursor.KindArrival
 			}
 		}
-		page := must(s.Inside().Messages(t.Context(), queuelog.Query{Queue: arrival, First: 0, Last: cursor.MaxSeq, Strong: true}))
+		page := check.Get(s.Inside().Messages(t.Context(),
+			queuelog.Query{Queue: arrival, First: 0, Last: cursor.MaxSeq, Strong: true}))
 		same(t, "messages", len(page.Messages), 0)
 	})
 }
@@ -321,11 +325,11 @@ func TestStoreLastSeqs(t *testing.T) {
 		want.FingerprintsFrom = want.TailFrom
 		create(t, s, want)
 		three := queuelog.NewTail(queuelog.Entry{Key: "0123456789", Count: 3})
-		got, done := must2(s.Inside().Allocate(t.Context(), q, three, seen(want.TailFrom), at))
+		got, done := check.Get2(s.Inside().Allocate(t.Context(), q, three, seen(want.TailFrom), at))
 		same(t, "three", done, false)
 		same(t, "cursor", got, want)
 		two := queuelog.NewTail(queuelog.Entry{Key: "0123456789", Count: 2})
-		got, done = must2(s.Inside().Allocate(t.Context(), q, two, seen(want.TailFrom), at))
+		got, done = check.Get2(s.Inside().Allocate(t.Context(), q, two, seen(want.TailFrom), at))
 		same(t, "two", done, true)
 		want.Position, want.Tail = cursor.MaxSeq, two
 		same(t, "cursor at the end", got, want)
@@ -342,13 +346,13 @@ func TestStoreOrderItems(t *testing.T) {
 				o.ExpiresOn = time.Time{}
 			}
 			for range 2 {
-				same(t, "stored", must(s.Inside().PutOrderItem(t.Context(), o)), o)
+				same(t, "stored", check.Get(s.Inside().PutOrderItem(t.Context(), o)), o)
 			}
 			items = append(items, o)
 		}
 		other := items[0]
 		other.Entries, other.ExpiresOn = entries("other", queuelog.OrderItemEntries), at.Add(time.Hour)
-		same(t, "what stands there", must(s.Inside().PutOrderItem(t.Context(), other)), items[0])
+		same(t, "what stands there", check.Get(s.Inside().PutOrderItem(t.Context(), other)), items[0])
 
 		for _, c := range []struct {
 			name  string
@@ -368,19 +372,21 @@ func TestStoreOrderItems(t *testing.T) {
 				c.query.Queue = q
 			}
 			c.query.Strong = true
-			page := must(s.Inside().OrderItems(t.Context(), c.query))
+			page := check.Get(s.Inside().OrderItems(t.Context(), c.query))
 			same(t, c.name, append([]queuelog.OrderItem{}, page.Items...), c.want)
 			same(t, c.name+", more", page.More, c.more)
 		}
 		// They stand among the messages, and are none.
 		put(t, s, wholeMessage(q, n+1))
 		for _, headsOnly := range []bool{false, true} {
-			page := must(s.Inside().Messages(t.Context(), queuelog.Query{Queue: q, First: 0, Last: 2 * n, Strong: true, HeadsOnly: headsOnly}))
+			page := check.Get(s.Inside().Messages(t.Context(),
+				queuelog.Query{Queue: q, First: 0, Last: 2 * n, Strong: true, HeadsOnly: headsOnly}))
 			same(t, "messages", len(page.Messages), 1)
 		}
-		same(t, "kept", must(s.Inside().KeepUntil(t.Context(), q, n, at.Add(time.Minute))), true)
+		same(t, "kept", check.Get(s.Inside().KeepUntil(t.Context(), q, n, at.Add(time.Minute))), true)
 		items[0].ExpiresOn = at.Add(time.Minute)
-		page := must(s.Inside().OrderItems(t.Context(), queuelog.Query{Queue: q, First: 0, Last: n, Strong: true}))
+		page := check.Get(s.Inside().OrderItems(t.Context(),
+			queuelog.Query{Queue: q, First: 0, Last: n, Strong: true}))
 		same(t, "kept", page.Items, items[:1])
 	})
 }
@@ -405,7 +411,7 @@ func TestStoreKeepArrival(t *testing.T) {
 			{"forever", 7, at.Add(3 * time.Hour), true, time.Time{}},
 			{"none", 7, at.Add(3 * time.Hour), false, time.Time{}},
 		} {
-			there := must(s.Inside().KeepArrival(t.Context(), q, sortkey.HashOf(c.id), c.seen, c.until))
+			there := check.Get(s.Inside().KeepArrival(t.Context(), q, sortkey.HashOf(c.id), c.seen, c.until))
 			same(t, c.id+" is there", there, c.there)
 			found := arrivals(t, s, q, c.id)
 			if c.id == "none" {
@@ -421,25 +427,17 @@ func TestStoreKeepArrival(t *testing.T) {
 func TestStoreRacingAllocations(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		create(t, s, arrivalCursor(q))
-		const racers = 16
-		var group sync.WaitGroup
-		var mu sync.Mutex
-		ends := map[int64]bool{}
-		for i := range racers {
-			group.Go(func() {
-				c, done, err := s.Inside().Allocate(context.WithoutCancel(t.Context()), q, entries(fmt.Sprint("racer", i), 2), cursor.Range{}, at)
-				if err != nil || !done {
-					t.Error(done, err)
-				}
-				mu.Lock()
-				ends[c.Position] = true
-				mu.Unlock()
-			})
+		var ends [16]int64
+		race(func(i int) {
+			two := entries(fmt.Sprint("racer", i), 2)
+			c, given := check.Get2(s.Inside().Allocate(t.Context(), q, two, cursor.Range{}, at))
+			same(t, "given", given, true)
+			ends[i] = c.Position
+		})
+		slices.Sort(ends[:])
+		for i, end := range ends {
+			same(t, "ends", end, 2*int64(i)+2)
 		}
-		group.Wait()
-		same(t, "different seqs", len(ends), racers)
-		c := standing(t, s, q)
-		same(t, "position", c.Position, 2*racers)
-		same(t, "entries", c.Tail.Len(), 2*racers)
+		same(t, "entries", standing(t, s, q).Tail.Len(), 2*len(ends))
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
@@ -28,7 +29,7 @@ func TestStoreTellsTheStreamWhatChanged(t *testing.T) {
 		}), names)
 		wrote := func(what string, err error, held bool, change string) {
 			t.Helper()
-			check(t, err)
+			check.OK(t, err)
 			same(t, what+" was made", last.Held, held)
 			same(t, what, last.Item.Get("change").Str(), change)
 		}
@@ -88,9 +89,9 @@ func TestStoreTellsTheStreamWhatChanged(t *testing.T) {
 		a := wholeArrival("arrival", "a", 7)
 		putArrival(t, s, a, a)
 		for _, held := range []bool{true, false} {
-			must(s.Inside().KeepUntil(t.Context(), "q", 1, until))
+			check.Get(s.Inside().KeepUntil(t.Context(), "q", 1, until))
 			same(t, "message kept", last.Held, held)
-			must(s.Inside().KeepArrival(t.Context(), "arrival", sortkey.HashOf("a"), 7, until))
+			check.Get(s.Inside().KeepArrival(t.Context(), "arrival", sortkey.HashOf("a"), 7, until))
 			same(t, "arrival kept", last.Held, held)
 		}
 

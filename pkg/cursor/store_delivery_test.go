@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -12,13 +13,13 @@ import (
 
 func TestStoreNudge(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
-		check(t, s.Inside().Notify(t.Context(), q, at))
+		check.OK(t, s.Inside().Notify(t.Context(), q, at))
 		same(t, "notified without a cursor", standing(t, s, q), cursor.Cursor{})
 
 		want := newCursor(q)
 		create(t, s, want)
 		for _, later := range []time.Time{at, at.Add(time.Millisecond)} {
-			check(t, s.Inside().Notify(t.Context(), q, later))
+			check.OK(t, s.Inside().Notify(t.Context(), q, later))
 			want.Notified = later
 			same(t, "notified", standing(t, s, q), want)
 		}
@@ -27,7 +28,7 @@ func TestStoreNudge(t *testing.T) {
 
 func TestStoreRaiseFloor(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
-		got := must(s.Inside().RaiseFloor(t.Context(), q, 1, at))
+		got := check.Get(s.Inside().RaiseFloor(t.Context(), q, 1, at))
 		same(t, "raised without a cursor", got, cursor.Cursor{})
 
 		want := newCursor(q)
@@ -49,7 +50,7 @@ func TestStoreRaiseFloor(t *testing.T) {
 			if step.raised {
 				want.FloorSince = now
 			}
-			same(t, step.name, must(s.Inside().RaiseFloor(t.Context(), q, step.to, now)), want)
+			same(t, step.name, check.Get(s.Inside().RaiseFloor(t.Context(), q, step.to, now)), want)
 			same(t, step.name+", read", standing(t, s, q), want)
 		}
 	})
@@ -62,7 +63,7 @@ func TestStoreBackwards(t *testing.T) {
 		}
 		seqs := func(query queuelog.Query) (seqs []int64, more bool) {
 			query.Queue, query.Strong, query.Backwards = q, true, true
-			page := must(s.Inside().Messages(t.Context(), query))
+			page := check.Get(s.Inside().Messages(t.Context(), query))
 			for _, m := range page.Messages {
 				seqs = append(seqs, m.Seq)
 			}
@@ -90,14 +91,16 @@ func TestStoreDelete(t *testing.T) {
 			seqs = append(seqs, seq)
 		}
 		for range 2 {
-			same(t, "left undone", must(s.Inside().DeleteMessages(t.Context(), q, seqs)), nil)
+			same(t, "left undone", check.Get(s.Inside().DeleteMessages(t.Context(), q, seqs)), nil)
 		}
-		page := must(s.Inside().Messages(t.Context(), queuelog.Query{Queue: q, First: 0, Last: cursor.MaxSeq, Strong: true}))
+		page := check.Get(s.Inside().Messages(t.Context(),
+			queuelog.Query{Queue: q, First: 0, Last: cursor.MaxSeq, Strong: true}))
 		for i, m := range page.Messages {
 			same(t, "kept", m.Seq, int64(24+i))
 		}
 		same(t, "kept", len(page.Messages), 6)
 		_, found, err := s.Inside().Message(t.Context(), q+" other", 3)
-		failIf(t, err != nil || !found, "the other queue's message: found %v, error %v", found, err)
+		check.That(t, err == nil && found,
+			"the other queue's message: found %v, error %v", found, err)
 	})
 }

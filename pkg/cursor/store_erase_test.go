@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
@@ -23,7 +24,7 @@ func TestStoreMarkErased(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		marked := func(what, queue, op string, at time.Time, want cursor.Cursor) {
 			t.Helper()
-			same(t, what, must(s.Inside().MarkErased(t.Context(), queue, op, at)), want)
+			same(t, what, check.Get(s.Inside().MarkErased(t.Context(), queue, op, at)), want)
 			same(t, what+", as it stands there", standing(t, s, queue), want)
 		}
 		marked("a queue that is not there", q, "op", at, cursor.Cursor{})
@@ -47,10 +48,10 @@ func TestStoreErasedIsFinal(t *testing.T) {
 		for _, before := range []cursor.Cursor{newCursor(q), arrivalCursor(q + " in arrival order"), keyedCursor(q + " keyed")} {
 			queue := before.Queue
 			create(t, s, before)
-			must(s.Inside().MarkErased(ctx, queue, "op", at))
+			check.Get(s.Inside().MarkErased(ctx, queue, "op", at))
 			want := stub(queue, before.Settings.First, before.Position)
 			none := func(_ cursor.Cursor, done bool, err error) error {
-				failIf(t, done, "%s: something was done", queue)
+				check.That(t, !done, "%s: something was done", queue)
 				return err
 			}
 			for what, write := range map[string]func() error{
@@ -74,7 +75,7 @@ func TestStoreErasedIsFinal(t *testing.T) {
 				},
 				"announce": func() error {
 					noted, err := s.Inside().Announce(ctx, queue, -1, 1)
-					failIf(t, noted, "%s: announced", queue)
+					check.That(t, !noted, "%s: announced", queue)
 					return err
 				},
 				"notify":      func() error { return s.Inside().Notify(ctx, queue, at) },
@@ -91,7 +92,7 @@ func TestStoreErasedIsFinal(t *testing.T) {
 					return none(s.Inside().TrimTail(ctx, full, queuelog.OrderItemEntries))
 				},
 			} {
-				check(t, write())
+				check.OK(t, write())
 				same(t, queue+": after "+what, standing(t, s, queue), want)
 			}
 		}
@@ -102,13 +103,13 @@ func TestStoreEndErase(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		ended := func(what string, at time.Time, want cursor.Cursor) {
 			t.Helper()
-			same(t, what, must(s.Inside().EndErase(t.Context(), q, at)), want)
+			same(t, what, check.Get(s.Inside().EndErase(t.Context(), q, at)), want)
 			same(t, what+", as it stands there", standing(t, s, q), want)
 		}
 		ended("a queue that is not there", at, cursor.Cursor{})
 		create(t, s, newCursor(q))
 		ended("one that is not erased", at, newCursor(q))
-		must(s.Inside().MarkErased(t.Context(), q, "op", at))
+		check.Get(s.Inside().MarkErased(t.Context(), q, "op", at))
 		want := stub(q, 1, 0)
 		want.Erasure.Emptied = at.Add(time.Hour)
 		ended("an erased one", at.Add(time.Hour), want)
@@ -124,14 +125,15 @@ func TestStoreCursorsShowsErased(t *testing.T) {
 			if name == "live" {
 				continue
 			}
-			must(s.Inside().MarkErased(t.Context(), q+name, "op", at))
+			check.Get(s.Inside().MarkErased(t.Context(), q+name, "op", at))
 		}
-		must(s.Inside().EndErase(t.Context(), q+"emptied", at))
+		check.Get(s.Inside().EndErase(t.Context(), q+"emptied", at))
 		shown := func(only cursor.CursorFilter) func() []string {
 			return func() []string {
 				var names []string
 				for after := ""; ; {
-					page := must(s.Inside().Cursors(t.Context(), cursor.CursorScan{Segments: 1, After: after, Limit: 100, Only: only}))
+					page := check.Get(s.Inside().Cursors(t.Context(),
+						cursor.CursorScan{Segments: 1, After: after, Limit: 100, Only: only}))
 					for _, c := range page.Cursors {
 						if len(c.Queue) > len(q) && c.Queue[:len(q)] == q {
 							names = append(names, c.Queue[len(q):])
@@ -153,7 +155,8 @@ func TestStoreCursorsShowsErased(t *testing.T) {
 func TestStoreSeqsOfAll(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		put(t, s, wholeMessage(q, 1), wholeMessage(q, 5), wholeMessage(q+" 2", 2))
-		must(s.Inside().PutOrderItem(t.Context(), queuelog.OrderItem{Queue: q, Last: 30, Entries: entries("e", queuelog.OrderItemEntries)}))
+		check.Get(s.Inside().PutOrderItem(t.Context(),
+			queuelog.OrderItem{Queue: q, Last: 30, Entries: entries("e", queuelog.OrderItemEntries)}))
 		seqs := func(what string, query queuelog.Query, want []int64, wantMore bool) {
 			t.Helper()
 			query.Queue, query.Last, query.Strong = q, cursor.MaxSeq, true
@@ -162,7 +165,8 @@ func TestStoreSeqsOfAll(t *testing.T) {
 		seqs("all", queuelog.Query{}, []int64{1, 5, 30}, false)
 		seqs("the first", queuelog.Query{Limit: 1}, []int64{1}, true)
 		seqs("those behind it", queuelog.Query{First: 2}, []int64{5, 30}, false)
-		same(t, "left", len(must(s.Inside().DeleteMessages(t.Context(), q, []int64{1, 5, 30, 7}))), 0)
+		same(t, "left", len(check.Get(s.Inside().DeleteMessages(t.Context(), q, []int64{1, 5, 30, 7}))),
+			0)
 		seqs("none", queuelog.Query{}, []int64{}, false)
 	})
 }
@@ -178,15 +182,15 @@ func TestStoreArrivalKeys(t *testing.T) {
 		other := wholeArrival(q+" 2", "id 0", 0)
 		putArrival(t, s, other, head(other))
 		slices.Sort(want)
-		keys, more := must2(s.Inside().ArrivalKeys(t.Context(), q, nil, 0, true))
+		keys, more := check.Get2(s.Inside().ArrivalKeys(t.Context(), q, nil, 0, true))
 		same(t, "all", keys, want)
 		same(t, "all: more", more, false)
 		gives(t, "a page", want[5:8], true)(s.Inside().ArrivalKeys(t.Context(), q, &want[4], 3, true))
 
 		for range 2 {
-			same(t, "left", must(s.Inside().DeleteArrivals(t.Context(), q, want[:25])), 0)
+			same(t, "left", check.Get(s.Inside().DeleteArrivals(t.Context(), q, want[:25])), 0)
 		}
-		keys, _ = must2(s.Inside().ArrivalKeys(t.Context(), q, nil, 0, true))
+		keys, _ = check.Get2(s.Inside().ArrivalKeys(t.Context(), q, nil, 0, true))
 		same(t, "the rest", keys, want[25:])
 		same(t, "of another queue", len(arrivals(t, s, q+" 2", "id 0")), 1)
 	})

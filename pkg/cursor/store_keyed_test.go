@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -22,7 +23,7 @@ func keyedCursor(queue string) cursor.Cursor {
 
 func textKey(t *testing.T, text string) sortkey.Key {
 	t.Helper()
-	return must(sortkey.KeyType("text").Key(text))
+	return check.Get(sortkey.KeyType("text").Key(text))
 }
 
 func waitingOf(t *testing.T, queue, key, id string) cursor.Arrival {
@@ -53,7 +54,7 @@ func TestStoreWaiting(t *testing.T) {
 			for _, strong := range []bool{false, true} {
 				for _, heads := range []bool{false, true} {
 					query.Strong, query.HeadsOnly = strong, heads
-					page := must(s.Inside().Waiting(t.Context(), query))
+					page := check.Get(s.Inside().Waiting(t.Context(), query))
 					expect := append([]cursor.Arrival{}, want...)
 					for i := range expect {
 						if heads {
@@ -70,9 +71,11 @@ func TestStoreWaiting(t *testing.T) {
 		read("two", queuelog.WaitingQuery{After: "\x00", UpTo: sortkey.EverySortKey, Limit: 2}, true, all[:2]...)
 		read("none", queuelog.WaitingQuery{After: sortKey(all[3]), UpTo: sortkey.EverySortKey}, false)
 
-		found, _ := must2(s.Inside().Arrivals(t.Context(), queuelog.ArrivalQuery{Queue: q, Keys: []sortkey.SortKey{sortKey(all[0])}, Strong: true}))
+		found, _ := check.Get2(s.Inside().Arrivals(t.Context(),
+			queuelog.ArrivalQuery{Queue: q, Keys: []sortkey.SortKey{sortKey(all[0])}, Strong: true}))
 		same(t, "by its key", found, all[:1])
-		there := must(s.Inside().KeepArrival(t.Context(), q, sortKey(all[0]), 7, at.Add(2*time.Hour)))
+		there := check.Get(s.Inside().KeepArrival(t.Context(), q, sortKey(all[0]), 7,
+			at.Add(2*time.Hour)))
 		same(t, "kept", there, true)
 	})
 }
@@ -80,7 +83,8 @@ func TestStoreWaiting(t *testing.T) {
 func TestStoreGivePlaces(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		want := keyedCursor(q)
-		_, given := must2(s.Inside().GivePlaces(t.Context(), want, queuelog.Placing{Entries: entries("x", 1)}, at))
+		_, given := check.Get2(s.Inside().GivePlaces(t.Context(), want,
+			queuelog.Placing{Entries: entries("x", 1)}, at))
 		same(t, "given in a queue that is not there", given, false)
 		create(t, s, want)
 		place := func(key, id string, marks queuelog.Mark) queuelog.Entry {
@@ -114,33 +118,36 @@ func TestStoreGivePlaces(t *testing.T) {
 		late.Entries, late.Restart = queuelog.NewTail(place("d", "6", 0)), ""
 		give("and go on", want, late, true)
 
-		raised := must(s.Inside().RaiseLow(t.Context(), q, want.High))
+		raised := check.Get(s.Inside().RaiseLow(t.Context(), q, want.High))
 		want.Low = want.High
 		same(t, "low is raised", raised, want)
-		raised = must(s.Inside().RaiseLow(t.Context(), q, place("a", "1", 0).Key))
+		raised = check.Get(s.Inside().RaiseLow(t.Context(), q, place("a", "1", 0).Key))
 		same(t, "low is never lowered", raised, want)
 
-		same(t, "wrote", must(s.Inside().TellLate(t.Context(), want, 2)), true)
-		same(t, "wrote again", must(s.Inside().TellLate(t.Context(), want, 2)), true)
-		same(t, "wrote by one that is behind", must(s.Inside().TellLate(t.Context(), want, 1)), false)
+		same(t, "wrote", check.Get(s.Inside().TellLate(t.Context(), want, 2)), true)
+		same(t, "wrote again", check.Get(s.Inside().TellLate(t.Context(), want, 2)), true)
+		same(t, "wrote by one that is behind", check.Get(s.Inside().TellLate(t.Context(), want, 1)),
+			false)
 		want.LateTold = 2
-		same(t, "wrote more", must(s.Inside().TellLate(t.Context(), want, 3)), true)
+		same(t, "wrote more", check.Get(s.Inside().TellLate(t.Context(), want, 3)), true)
 		want.LateTold = 1
-		same(t, "wrote by another that is behind", must(s.Inside().TellLate(t.Context(), want, 4)), false)
+		same(t, "wrote by another that is behind", check.Get(s.Inside().TellLate(t.Context(), want, 4)),
+			false)
 		want.LateTold = 3
 		same(t, "read", standing(t, s, q), want)
 
 		// An order item, and the tail without its entries.
 		item := queuelog.OrderItem{Queue: q, Last: 3, ExpiresOn: at}
 		item.Entries, want.Tail = want.Tail.First(3)
-		same(t, "order item", must(s.Inside().PutOrderItem(t.Context(), item)), item)
+		same(t, "order item", check.Get(s.Inside().PutOrderItem(t.Context(), item)), item)
 		seen := want
 		seen.Tail = item.Entries + want.Tail
 		want.TailFrom = 3
 		for _, first := range []bool{true, false} {
 			gives(t, "trimmed", want, first)(s.Inside().TrimTail(t.Context(), seen, 3))
 		}
-		page := must(s.Inside().OrderItems(t.Context(), queuelog.Query{Queue: q, Last: cursor.MaxSeq}))
+		page := check.Get(s.Inside().OrderItems(t.Context(),
+			queuelog.Query{Queue: q, Last: cursor.MaxSeq}))
 		same(t, "order items", page.Items, []queuelog.OrderItem{item})
 	})
 }
@@ -157,21 +164,23 @@ func TestStoreKeyedQueuesAreNoOthers(t *testing.T) {
 		other := arrivalCursor(q + " arrival")
 		create(t, s, other)
 		late := cursor.LateDrop
-		_, changed := must2(s.Inside().Configure(t.Context(), other.Queue, cursor.Change{Late: &late}))
+		_, changed := check.Get2(s.Inside().Configure(t.Context(), other.Queue,
+			cursor.Change{Late: &late}))
 		same(t, "changed", changed, false)
 		of, number, ahead := cursor.KindKeyed, sortkey.KeyType("number"), time.Hour
 		both := cursor.Change{Kind: &of, KeyType: &number, ClockAhead: &ahead}
 		for _, change := range []cursor.Change{{ClockAhead: &ahead}, both} {
-			_, changed = must2(s.Inside().Configure(t.Context(), other.Queue, change))
+			_, changed = check.Get2(s.Inside().Configure(t.Context(), other.Queue, change))
 			same(t, "changed the bound of clocks", changed, false)
 		}
-		_, changed = must2(s.Inside().Configure(t.Context(), q, cursor.Change{Kind: &of, KeyType: &number}))
+		_, changed = check.Get2(s.Inside().Configure(t.Context(), q,
+			cursor.Change{Kind: &of, KeyType: &number}))
 		same(t, "changed to other keys", changed, false)
 		none := keyedCursor(q + " that is not there")
-		same(t, "wrote of none", must(s.Inside().TellLate(t.Context(), none, 1)), false)
+		same(t, "wrote of none", check.Get(s.Inside().TellLate(t.Context(), none, 1)), false)
 		same(t, "made", standing(t, s, none.Queue), cursor.Cursor{})
-		same(t, "wrote", must(s.Inside().TellLate(t.Context(), other, 1)), false)
-		same(t, "raised", must(s.Inside().RaiseLow(t.Context(), other.Queue, "\x01")), other)
+		same(t, "wrote", check.Get(s.Inside().TellLate(t.Context(), other, 1)), false)
+		same(t, "raised", check.Get(s.Inside().RaiseLow(t.Context(), other.Queue, "\x01")), other)
 	})
 }
 
@@ -180,7 +189,7 @@ func TestStorePutReceipt(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		put := func(queue, id string, came, expires time.Time) time.Time {
 			t.Helper()
-			return must(s.Inside().PutReceipt(t.Context(), queue, id, came, came, expires))
+			return check.Get(s.Inside().PutReceipt(t.Context(), queue, id, came, came, expires))
 		}
 		came := at.Add(123456789)
 		expires := time.Unix(came.Unix()+3600, 0).UTC()
@@ -190,7 +199,8 @@ func TestStorePutReceipt(t *testing.T) {
 		same(t, "another queue", put(q+" other", "a", came.Add(time.Minute), expires), came.Add(time.Minute))
 		same(t, "when it has expired", put(q, "a", expires, time.Time{}), expires)
 		same(t, "without a time it never does", put(q, "a", expires.Add(1000*time.Hour), expires), expires)
-		page := must(s.Inside().Waiting(t.Context(), queuelog.WaitingQuery{Queue: q, After: "\x00", UpTo: sortkey.EverySortKey, Strong: true}))
+		page := check.Get(s.Inside().Waiting(t.Context(),
+			queuelog.WaitingQuery{Queue: q, After: "\x00", UpTo: sortkey.EverySortKey, Strong: true}))
 		same(t, "waiting", len(page.Waiting), 0)
 	})
 }

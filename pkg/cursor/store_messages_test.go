@@ -1,13 +1,12 @@
 package cursor_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -15,7 +14,7 @@ import (
 
 func TestStoreMessage(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
-		_, found := must2(s.Inside().Message(t.Context(), q, 1))
+		_, found := check.Get2(s.Inside().Message(t.Context(), q, 1))
 		same(t, "found before it was put", found, false)
 
 		whole := wholeMessage(q, 1)
@@ -27,9 +26,9 @@ func TestStoreMessage(t *testing.T) {
 
 		other := wholeMessage(q, 1)
 		other.Body, other.Op = []byte("other"), []byte("87654321")
-		got := must(s.Inside().PutMessage(t.Context(), other))
+		got := check.Get(s.Inside().PutMessage(t.Context(), other))
 		same(t, "put over another", got, whole)
-		got, _ = must2(s.Inside().Message(t.Context(), q, 1))
+		got, _ = check.Get2(s.Inside().Message(t.Context(), q, 1))
 		same(t, "after it", got, whole)
 	})
 }
@@ -64,7 +63,7 @@ func TestStoreMessages(t *testing.T) {
 						want.Messages = append(want.Messages, m)
 					}
 					read := func() cursor.Page {
-						page := must(s.Inside().Messages(t.Context(), queuelog.Query{
+						page := check.Get(s.Inside().Messages(t.Context(), queuelog.Query{
 							Queue: q, First: c.first, Last: c.last, Limit: c.limit, Strong: strong, HeadsOnly: heads,
 						}))
 						if len(page.Messages) == 0 {
@@ -94,7 +93,8 @@ func TestStorePages(t *testing.T) {
 		}
 		var seqs []int64
 		for first, more := int64(0), true; more; {
-			page := must(s.Inside().Messages(t.Context(), queuelog.Query{Queue: q, First: first, Last: cursor.MaxSeq, Strong: true}))
+			page := check.Get(s.Inside().Messages(t.Context(),
+				queuelog.Query{Queue: q, First: first, Last: cursor.MaxSeq, Strong: true}))
 			if page.More && len(page.Messages) == 0 {
 				t.Fatal("an empty page says that there is more")
 			}
@@ -115,8 +115,10 @@ func TestStoreTombstone(t *testing.T) {
 		}
 		put(t, s, tombstone)
 		gives(t, "found", tombstone, true)(s.Inside().Message(t.Context(), q, 4))
-		same(t, "put over it", must(s.Inside().PutMessage(t.Context(), wholeMessage(q, 4))), tombstone)
-		page := must(s.Inside().Messages(t.Context(), queuelog.Query{Queue: q, First: 0, Last: 9, Strong: true, HeadsOnly: true}))
+		same(t, "put over it", check.Get(s.Inside().PutMessage(t.Context(), wholeMessage(q, 4))),
+			tombstone)
+		page := check.Get(s.Inside().Messages(t.Context(),
+			queuelog.Query{Queue: q, First: 0, Last: 9, Strong: true, HeadsOnly: true}))
 		same(t, "as a head", page.Messages, []cursor.Message{
 			{Queue: q, Seq: 4, Tombstone: "why", EnqueuedAt: at, ExpiresOn: tombstone.ExpiresOn},
 		})
@@ -141,7 +143,7 @@ func TestStoreNames(t *testing.T) {
 		}
 		for i, name := range names {
 			same(t, fmt.Sprintf("position of %q", name), standing(t, s, name).Position, int64(i))
-			m, _ := must2(s.Inside().Message(t.Context(), name, 1))
+			m, _ := check.Get2(s.Inside().Message(t.Context(), name, 1))
 			same(t, fmt.Sprintf("message of %q", name), m.ID, fmt.Sprint(i))
 		}
 	})
@@ -154,7 +156,8 @@ func TestStoreSeqs(t *testing.T) {
 		for _, seq := range seqs {
 			put(t, s, wholeMessage(q, seq))
 		}
-		page := must(s.Inside().Messages(t.Context(), queuelog.Query{Queue: q, First: 0, Last: cursor.MaxSeq, Strong: true}))
+		page := check.Get(s.Inside().Messages(t.Context(),
+			queuelog.Query{Queue: q, First: 0, Last: cursor.MaxSeq, Strong: true}))
 		var got []int64
 		for _, m := range page.Messages {
 			got = append(got, m.Seq)
@@ -164,7 +167,8 @@ func TestStoreSeqs(t *testing.T) {
 		c := newCursor(q)
 		c.Settings.First, c.Position, c.MaxParked = cursor.MaxSeq, cursor.MaxSeq-1, cursor.MaxSeq-1
 		create(t, s, c)
-		moved, ok := must2(s.Inside().Move(t.Context(), q, cursor.Range{From: cursor.MaxSeq - 1, To: cursor.MaxSeq}, cursor.MaxSeq-1, at))
+		moved, ok := check.Get2(s.Inside().Move(t.Context(), q,
+			cursor.Range{From: cursor.MaxSeq - 1, To: cursor.MaxSeq}, cursor.MaxSeq-1, at))
 		same(t, "moved to the last seq", ok, true)
 		same(t, "position", moved.Position, int64(cursor.MaxSeq))
 	})
@@ -174,10 +178,10 @@ func TestStoreKeepUntil(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		keep := func(seq int64, until time.Time, want bool) {
 			t.Helper()
-			same(t, "there", must(s.Inside().KeepUntil(t.Context(), q, seq, until)), want)
+			same(t, "there", check.Get(s.Inside().KeepUntil(t.Context(), q, seq, until)), want)
 		}
 		keep(1, at.Add(time.Hour), false)
-		_, found := must2(s.Inside().Message(t.Context(), q, 1))
+		_, found := check.Get2(s.Inside().Message(t.Context(), q, 1))
 		same(t, "made a hollow message", found, false)
 
 		forever := wholeMessage(q, 2)
@@ -191,50 +195,27 @@ func TestStoreKeepUntil(t *testing.T) {
 			keep(1, step.until, true)
 			want := wholeMessage(q, 1)
 			want.ExpiresOn = step.want
-			got, _ := must2(s.Inside().Message(t.Context(), q, 1))
+			got, _ := check.Get2(s.Inside().Message(t.Context(), q, 1))
 			same(t, "message", got, want)
 		}
 		keep(2, at.Add(time.Hour), true)
-		got, _ := must2(s.Inside().Message(t.Context(), q, 2))
+		got, _ := check.Get2(s.Inside().Message(t.Context(), q, 2))
 		same(t, "one that is kept for ever", got, forever)
-	})
-}
-
-func TestStoreQueuesApart(t *testing.T) {
-	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
-		a, b := q+"a", q+"b"
-		create(t, s, newCursor(a))
-		create(t, s, newCursor(b))
-		put(t, s, wholeMessage(a, 1), wholeMessage(b, 1), wholeMessage(b, 2))
-		_, _, err := s.Inside().Move(t.Context(), b, cursor.Range{From: 0, To: 2}, 0, at)
-		check(t, err)
-		same(t, "a", standing(t, s, a), newCursor(a))
-		page := must(s.Inside().Messages(t.Context(), queuelog.Query{Queue: a, First: 0, Last: 9, Strong: true}))
-		same(t, "messages of a", page.Messages, []cursor.Message{wholeMessage(a, 1)})
 	})
 }
 
 // TestStoreRacingPuts has many puts under one seq: all get the same one.
 func TestStoreRacingPuts(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
-		const racers = 16
-		ids := make([]string, racers)
-		var group sync.WaitGroup
-		for i := range racers {
-			group.Go(func() {
-				m := wholeMessage(q, 1)
-				m.ID = fmt.Sprint(i)
-				there, err := s.Inside().PutMessage(context.WithoutCancel(t.Context()), m)
-				if err != nil {
-					t.Error(err)
-				}
-				ids[i] = there.ID
-			})
-		}
-		group.Wait()
-		stored, _ := must2(s.Inside().Message(t.Context(), q, 1))
-		for i, id := range ids {
-			same(t, fmt.Sprintf("what put %d got", i), id, stored.ID)
+		var ids [16]string
+		race(func(i int) {
+			m := wholeMessage(q, 1)
+			m.ID = fmt.Sprint(i)
+			ids[i] = check.Get(s.Inside().PutMessage(t.Context(), m)).ID
+		})
+		stored, _ := check.Get2(s.Inside().Message(t.Context(), q, 1))
+		for _, id := range ids {
+			same(t, "what a put got", id, stored.ID)
 		}
 	})
 }

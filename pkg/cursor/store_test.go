@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -33,10 +34,7 @@ func tablesOf(names cursor.Names) []table.Definition {
 // storeOn returns the Store on an engine that has these tables.
 func storeOn(t testing.TB, engine ddb.Engine, names cursor.Names) *cursor.Store {
 	t.Helper()
-	store, err := cursor.NewStore(engine, names)
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := check.Get(cursor.NewStore(engine, names))
 	return store
 }
 
@@ -55,13 +53,9 @@ func freshTables(t testing.TB, kind ddbtest.Kind, options *dynamo.Options) *curs
 	ddbtest.Open(t, kind, tablesOf(names)...)
 	options.Endpoint = ddbtest.Endpoint(t, kind)
 	client, err := dynamo.New(options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	store, err := cursor.NewDynamo(client, names)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return store
 }
 
@@ -104,7 +98,7 @@ func wholeMessage(queue string, seq int64) cursor.Message {
 	return cursor.Message{
 		Queue: queue, Seq: seq, ID: "id", Body: []byte{0, 1, 0xff}, ContentType: "text/plain",
 		Attributes: map[string]string{"a": "1", "empty": ""}, EnqueuedAt: at, ExpiresOn: at.Add(time.Hour),
-		Digest: []byte("0123456789abcdef"), Op: []byte("12345678"),
+		Digest: []byte("0123456789abcdef"), Op: []byte("12345678"), Trace: traceA,
 	}
 }
 
@@ -119,65 +113,29 @@ func same[T any](t testing.TB, what string, got, want T) {
 // sameBytes compares bytes at once: cmp takes seconds for a body, one by one.
 func sameBytes(a, b []byte) bool { return (a == nil) == (b == nil) && bytes.Equal(a, b) }
 
-// failIf fails the test where a condition is met.
-func failIf(t testing.TB, failed bool, format string, arguments ...any) {
-	t.Helper()
-	if failed {
-		t.Errorf(format, arguments...)
-	}
-}
-
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// must returns what a call does that cannot fail.
-func must[T any](got T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return got
-}
-
-// must2 is must for two values.
-func must2[T, U any](one T, other U, err error) (T, U) { return one, must(other, err) }
-
 // gives checks what a change answers: the state after it, and whether it was made.
 func gives[T any](t testing.TB, what string, want T, done bool) func(T, bool, error) {
 	t.Helper()
 	return func(got T, made bool, err error) {
 		t.Helper()
-		check(t, err)
+		check.OK(t, err)
 		same(t, what, got, want)
 		same(t, what+", made", made, done)
 	}
-}
-
-// errOf returns the error of a call alone.
-func errOf[T any](_ T, err error) error { return err }
-
-// fails checks the kind of an error.
-func fails(t testing.TB, what string, err, want error) {
-	t.Helper()
-	failIf(t, !errors.Is(err, want), "%s: error %v, want %v", what, err, want)
 }
 
 // refuses checks that an error is about bad input in a field.
 func refuses(t testing.TB, what string, err error, field string) {
 	t.Helper()
 	var wrong *cursor.InvalidError
-	if !errors.As(err, &wrong) || wrong.Field != field && wrong.Path() != field {
-		t.Fatalf("%s: error %v, want one of the field %s", what, err, field)
-	}
+	check.Need(t, errors.As(err, &wrong) && (wrong.Field == field || wrong.Path() == field),
+		"%s: error %v, want one of the field %s", what, err, field)
 }
 
 func create(t *testing.T, s *cursor.Store, c cursor.Cursor) {
 	t.Helper()
 	got, err := s.Inside().CreateCursor(t.Context(), c)
-	check(t, err)
+	check.OK(t, err)
 	same(t, "created", got, c)
 }
 
@@ -185,7 +143,7 @@ func put(t *testing.T, s *cursor.Store, messages ...cursor.Message) {
 	t.Helper()
 	for _, m := range messages {
 		got, err := s.Inside().PutMessage(t.Context(), m)
-		check(t, err)
+		check.OK(t, err)
 		same(t, "put", got, m)
 	}
 }
@@ -193,7 +151,7 @@ func put(t *testing.T, s *cursor.Store, messages ...cursor.Message) {
 func standing(t *testing.T, s *cursor.Store, queue string) cursor.Cursor {
 	t.Helper()
 	c, err := s.Inside().Cursor(t.Context(), queue, true)
-	check(t, err)
+	check.OK(t, err)
 	return c
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -15,7 +16,7 @@ import (
 // waits is a record of a message that waits in a keyed queue of texts.
 func waits(t *testing.T, sequence int, at time.Time, queue, key string) string {
 	t.Helper()
-	stored := must(sortkey.KeyType("text").Key(key))
+	stored := check.Get(sortkey.KeyType("text").Key(key))
 	return fmt.Sprintf(`{"eventName":"INSERT","dynamodb":{"SequenceNumber":"%d","ApproximateCreationDateTime":%d,"Keys":{"queue":{"S":%q},"sortKey":{"B":%q}}}}`,
 		sequence, at.Unix(), queue, base64.StdEncoding.EncodeToString([]byte(sortkey.KeyedSortKey(stored, "1"))))
 }
@@ -27,7 +28,8 @@ func TestOnArrivalsSettlesEachQueueOnce(t *testing.T) {
 	b := newBench(t, nil)
 	for queue, settle := range map[string]time.Duration{"now": 0, "bad": 0, "q": 5 * time.Second} {
 		kind, keyType := cursor.KindKeyed, sortkey.KeyType("text")
-		must(b.sorter.Configure(t.Context(), queue, cursor.Change{Kind: &kind, KeyType: &keyType, Settle: &settle}))
+		check.Get(b.sorter.Configure(t.Context(), queue,
+			cursor.Change{Kind: &kind, KeyType: &keyType, Settle: &settle}))
 		for _, key := range []string{"b", "a"} {
 			m := keyedOf(key, "1")
 			m.Queue = queue
@@ -42,7 +44,7 @@ func TestOnArrivalsSettlesEachQueueOnce(t *testing.T) {
 	})
 	at := b.now
 	run := func() (again string, wakeUps []string, placed, failed int) {
-		response := must(cursor.OnArrivals(b.process(cursor.Options{}), cursor.Names{}, cursor.OnArrivalsOptions{
+		response := check.Get(cursor.OnArrivals(b.process(cursor.Options{}), cursor.Names{}, cursor.OnArrivalsOptions{
 			WakeUp: func(queue string, upTo sortkey.SortKey, due time.Time) {
 				wakeUps = append(wakeUps, fmt.Sprint(queue, " ", upTo.Key(), " ", due.Sub(b.now)))
 			},

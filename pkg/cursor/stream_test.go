@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/table"
 )
@@ -54,9 +55,7 @@ func TestOnMessagesHealsEachQueueOnce(t *testing.T) {
 	response, err := handle(t.Context(), event(t,
 		stored(1, "q", 2), stored(2, "other", 1), stored(3, "q", 1), stored(4, "q", 3),
 		`{"eventName":"REMOVE","dynamodb":{"SequenceNumber":"5","Keys":{"queue":{"S":"q"},"seq":{"N":"9"}}}}`))
-	if err != nil || len(response.BatchItemFailures) != 0 {
-		t.Fatalf("%v, %v", response, err)
-	}
+	check.Need(t, err == nil && len(response.BatchItemFailures) == 0, "%v, %v", response, err)
 	same(t, "advances", advances, []string{"q [{0 3}]", "other [{0 1}]"})
 }
 
@@ -73,12 +72,15 @@ func TestOnMessagesFailsWhatItCannotRead(t *testing.T) {
 		var failures []error
 		handle := cursor.OnMessages(b.sorter, cursor.Names{}, &cursor.OnMessagesOptions{Failed: func(err error) { failures = append(failures, err) }})
 		response, err := handle(t.Context(), event(t, stored(1, "q", 1), record, stored(3, "q", 1)))
-		failIf(t, err != nil || len(response.BatchItemFailures) != 1 || response.BatchItemFailures[0].ItemIdentifier != "2" || len(failures) != 1, "%s: %v, %v, failures %v; want record 2 to fail", name, response, err, failures)
+		check.That(t, err == nil && len(response.BatchItemFailures) == 1 &&
+			response.BatchItemFailures[0].ItemIdentifier == "2" && len(failures) == 1,
+			"%s: %v, %v, failures %v; want record 2 to fail", name, response, err, failures)
 		if cur, err := b.sorter.Status(t.Context(), "q"); err != nil || cur.Position != 1 {
 			t.Errorf("%s: the good record was not handled: %+v, %v", name, cur, err)
 		}
 		response, err = handle(t.Context(), event(t, `{"eventName":"INSERT","dynamodb":{}}`))
-		failIf(t, err == nil, "a record without a sequence number: %v, want an error", response)
+		check.That(t, err != nil,
+			"a record without a sequence number: %v, want an error", response)
 	}
 }
 
@@ -98,7 +100,7 @@ func TestStatelessConsumerHandsOnInOrder(t *testing.T) {
 	handle := cursor.StatelessConsumer(b.sorter, cursor.Names{}, func(_ context.Context, batch cursor.Batch) error {
 		got = append(got, fmt.Sprintf("%s %d→%d %d skipped %v", batch.Queue, batch.From, batch.To, len(batch.Messages), batch.Skipped))
 		for _, m := range batch.Messages {
-			failIf(t, m.Seq != next || string(m.Body) != fmt.Sprintf("body %d", next),
+			check.That(t, m.Seq == next && string(m.Body) == fmt.Sprintf("body %d", next),
 				"message %d %q, want %d", m.Seq, m.Body, next)
 			next = m.Seq + 1
 			if next == count+1 {
@@ -111,9 +113,7 @@ func TestStatelessConsumerHandsOnInOrder(t *testing.T) {
 	response, err := handle(t.Context(), event(t,
 		created, moved(2, "q", 0, 2), moved(3, "q", 2, 2), moved(4, "q", 2, count), moved(5, "q", count, count+3),
 		`{"eventName":"REMOVE","dynamodb":{"SequenceNumber":"6"}}`))
-	if err != nil || len(response.BatchItemFailures) != 0 {
-		t.Fatalf("%v, %v", response, err)
-	}
+	check.Need(t, err == nil && len(response.BatchItemFailures) == 0, "%v, %v", response, err)
 	want := []string{
 		"q 0→2 2 skipped []", "q 2→502 500 skipped []", "q 502→510 8 skipped []", "q 510→513 1 skipped [511 512]",
 	}
@@ -127,7 +127,7 @@ func TestStatelessConsumerPassesOverAnErasedQueue(t *testing.T) {
 	other := body(1)
 	other.Queue = "other"
 	b.put(other)
-	must(b.sorter.Steps().EraseMore(t.Context(), b.erase("q"), nil))
+	check.Get(b.sorter.Steps().EraseMore(t.Context(), b.erase("q"), nil))
 	var got []string
 	handle := cursor.StatelessConsumer(b.sorter, cursor.Names{}, func(_ context.Context, batch cursor.Batch) error {
 		got = append(got, fmt.Sprintf("%s %d", batch.Queue, batch.To))
@@ -135,7 +135,8 @@ func TestStatelessConsumerPassesOverAnErasedQueue(t *testing.T) {
 	}, nil)
 	response, err := handle(t.Context(), event(t, moved(1, "q", 0, 1), moved(2, "other", 0, 1)))
 	want := []string{"other 1"}
-	failIf(t, err != nil || len(response.BatchItemFailures) != 0 || !slices.Equal(got, want), "%v, %v, %v; want %v", response, err, got, want)
+	check.That(t, err == nil && len(response.BatchItemFailures) == 0 && slices.Equal(got, want),
+		"%v, %v, %v; want %v", response, err, got, want)
 }
 
 func TestStatelessConsumerStopsAtWhatFails(t *testing.T) {
@@ -166,11 +167,13 @@ func TestStatelessConsumerStopsAtWhatFails(t *testing.T) {
 			return nil
 		}, &cursor.StatelessOptions{Failed: func(err error) { failures = append(failures, err) }})
 		response, err := handle(t.Context(), event(t, moved(1, "q", 0, 1), c.second, moved(3, "q", 2, 3)))
-		failIf(t, err != nil || len(response.BatchItemFailures) != 1 || response.BatchItemFailures[0].ItemIdentifier != "2" || len(failures) != 1, "%s: %v, %v, failures %v; want record 2 to fail", name, response, err, failures)
+		check.That(t, err == nil && len(response.BatchItemFailures) == 1 &&
+			response.BatchItemFailures[0].ItemIdentifier == "2" && len(failures) == 1,
+			"%s: %v, %v, failures %v; want record 2 to fail", name, response, err, failures)
 		if tried := handed - 1; tried > 1 || tried == 1 && c.err == nil {
 			t.Errorf("%s: %d advances were delivered, want none behind record 2", name, handed)
 		}
-		failIf(t, c.err != nil && !errors.Is(failures[0], broken),
+		check.That(t, c.err == nil || errors.Is(failures[0], broken),
 			"%s: failure %v, want the handler's", name, failures[0])
 	}
 }
@@ -202,7 +205,8 @@ func TestOnMessagesLeavesToTheSweep(t *testing.T) {
 			record := fmt.Sprintf(`{"eventName":"INSERT","dynamodb":{"SequenceNumber":"7","ApproximateCreationDateTime":%d,"Keys":{"queue":{"S":%q},"seq":{"N":"1"}}}}`, made, c.queue)
 			failed := 0
 			response, err := cursor.OnMessages(b.process(cursor.Options{}), cursor.Names{}, &cursor.OnMessagesOptions{Failed: func(error) { failed++ }})(t.Context(), event(t, record))
-			failIf(t, err != nil || failed != 1 || (len(response.BatchItemFailures) == 1) != c.again,
+			check.That(t, err == nil && failed == 1 &&
+				(len(response.BatchItemFailures) == 1) == c.again,
 				"%+v, %v, %d failures; want it again: %v", response, err, failed, c.again)
 			b.engine = b.tables
 			if !c.again {
@@ -227,14 +231,14 @@ func TestOnMessagesHandsBack(t *testing.T) {
 		b.engine = &overdue{bounded{b.tables, 12}}
 		response, err := cursor.OnMessages(b.process(cursor.Options{}), cursor.Names{}, nil)(t.Context(),
 			event(t, stored(1, "other", 1), stored(2, "q", 2500)))
-		if err != nil || calls > 10 {
-			t.Fatalf("call %d: %v, %v", calls, response, err)
-		}
+		check.Need(t, err == nil && calls <= 10, "call %d: %v, %v", calls, response, err)
 		if failed = ""; len(response.BatchItemFailures) > 0 {
 			failed = response.BatchItemFailures[0].ItemIdentifier
 		}
 		cur := b.status()
-		failIf(t, failed != "2" && cur.Position < 2500 || failed == "1", "call %d: record %q has to come again, and the position is %d", calls, failed, cur.Position)
+		check.That(t, (failed == "2" || cur.Position >= 2500) && failed != "1",
+			"call %d: record %q has to come again, and the position is %d", calls, failed,
+			cur.Position)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -24,7 +25,8 @@ func TestGapsShowsWhatWasJustParked(t *testing.T) {
 	b := newBehind(t, cursor.Options{}, nil)
 	b.put(body(3))
 	list, err := b.sorter.Gaps(t.Context(), "q", 1)
-	failIf(t, err != nil || len(list.Gaps) != 1 || list.Gaps[0].Missing.To != 2, "%+v, %v; want the gap before 3", list, err)
+	check.That(t, err == nil && len(list.Gaps) == 1 && list.Gaps[0].Missing.To == 2,
+		"%+v, %v; want the gap before 3", list, err)
 }
 
 // TestWhatWasJustSkippedIsNotFilled: what another process has skipped is announced so.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/sortkey"
 )
@@ -40,9 +41,9 @@ func TestPrintsAreOfAllBehindPrintsFrom(t *testing.T) {
 			}
 			for _, p := range left {
 				for _, seen := range []int64{p.seqs.From, max(c.FingerprintsFrom, p.seqs.From-1), c.FingerprintsFrom, p.seqs.From - 1000} {
-					if seen <= p.seqs.From && c.without(p.Entry, seen) {
-						t.Fatalf("seed %d: the place of the seqs %v is overlooked by one that has seen %d, before a tail from %d with fingerprints from %d", seed, p.seqs, seen, c.TailFrom, c.FingerprintsFrom)
-					}
+					check.Need(t, seen > p.seqs.From || !c.without(p.Entry, seen),
+						"seed %d: the place of the seqs %v is overlooked by one that has seen %d, before a tail from %d with fingerprints from %d",
+						seed, p.seqs, seen, c.TailFrom, c.FingerprintsFrom)
 				}
 			}
 			// What comes later has no print, so the last 24 places are none of its.
@@ -65,9 +66,7 @@ func TestDamagedPrintsAreRefused(t *testing.T) {
 		good.Tail, good.Position = good.Tail+queuelog.NewTail(e), good.Position+int64(e.Count)
 	}
 	for range 3 {
-		if _, err := decodeCursor(encodeCursor(good, names), names); err != nil {
-			t.Fatal(err)
-		}
+		check.Get(decodeCursor(encodeCursor(good, names), names))
 		good = good.trimmed(queuelog.OrderItemEntries)
 	}
 	none := ddb.Value{}

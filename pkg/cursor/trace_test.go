@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
@@ -95,7 +96,7 @@ func (b *bench) traces() string {
 	b.t.Helper()
 	var all []string
 	for m, err := range b.process(cursor.Options{}).Read(b.t.Context(), "q", 0, b.status().Position) {
-		check(b.t, err)
+		check.OK(b.t, err)
 		all = append(all, strings.TrimPrefix(m.Trace.Parent+" "+m.Trace.State, " "))
 	}
 	return strings.Join(all, ";")
@@ -110,7 +111,7 @@ func TestTracesAreKept(t *testing.T) {
 		b := newBench(t, nil)
 		for _, trace := range []cursor.Trace{traceA, traceB, {}} {
 			r := b.sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1, Body: []byte("1"), Trace: trace})[0]
-			check(t, r.Err)
+			check.OK(t, r.Err)
 			if want := map[bool]cursor.Outcome{true: cursor.Advanced, false: cursor.Duplicate}[trace == traceA]; r.Outcome != want {
 				t.Errorf("%+v: %s, want %s", trace, r.Outcome, want)
 			}
@@ -127,7 +128,8 @@ func TestTracesAreKept(t *testing.T) {
 			b.append(a)
 			a.Messages[0].Trace = cursor.Trace{}
 			got := b.append(a)
-			failIf(t, !strings.HasPrefix(got, "duplicate"), "repeated without a trace: %s", got)
+			check.That(t, strings.HasPrefix(got, "duplicate"),
+				"repeated without a trace: %s", got)
 		}
 		b.want("traces", b.traces(), parentB+" ;"+parentA+" a=1;;"+parentB+" ;"+parentA+" a=1;"+parentA+" a=1")
 	})
@@ -150,20 +152,9 @@ func TestTracesAreValidated(t *testing.T) {
 	for _, trace := range []cursor.Trace{{Parent: "00"}, {State: "a=1"}, {Parent: "01" + parentA[2:]}, {Parent: parentA, State: "a"}} {
 		err := b.sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1, Trace: trace})[0].Err
 		var wrong *invalid.Error
-		failIf(t, !errors.As(err, &wrong) || !strings.HasPrefix(wrong.Field, "trace"),
+		check.That(t, errors.As(err, &wrong) && strings.HasPrefix(wrong.Field, "trace"),
 			"%+v: %v", trace, err)
 	}
-}
-
-// TestTracesAreStored on every engine, in each kind of item.
-func TestTracesAreStored(t *testing.T) {
-	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
-		m := wholeMessage(q, 1)
-		m.Trace = traceA
-		must(s.Inside().PutMessage(t.Context(), m))
-		got, _ := must2(s.Inside().Message(t.Context(), q, 1))
-		same(t, "message", got, m)
-	})
 }
 
 // What messages with a trace of their own have together is bounded with it: an item of DynamoDB has

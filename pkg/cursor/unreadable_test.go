@@ -8,26 +8,35 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/tally"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
+
+// unreadable makes these queues, with a gap open in each, and gives the cursor of b a layout of
+// a later time.
+func (b *bench) unreadable(queues ...string) {
+	b.t.Helper()
+	for _, queue := range queues {
+		for _, seq := range []int64{1, 3} {
+			m := body(seq)
+			m.Queue = queue
+			b.put(m)
+		}
+	}
+	check.Get(b.tables.Do(b.t.Context(), ddb.Update{
+		Op:  ddb.Op{Op: "newer layout", Table: &cursor.Names{}.Tables()[1]},
+		Key: ddb.Fields{"queue": ddb.Text("b")}.Item(),
+		Do:  []ddb.Action{ddb.Path("v").Set(ddb.Int(99))},
+	}))
+}
 
 // TestACursorThatCannotBeReadIsPassedOver by all rounds: each handles the queues before it
 // and behind it, says that it failed, and ends.
 func TestACursorThatCannotBeReadIsPassedOver(t *testing.T) {
 	const retention = 8 * time.Hour
 	b := newBench(t, func(o *cursor.Options) { o.Retention = retention })
-	for _, queue := range []string{"a", "b", "c"} {
-		m := body(1)
-		m.Queue = queue
-		b.put(m)
-		m.Seq = 3 // leaves a gap open
-		b.put(m)
-	}
-	must(b.tables.Do(t.Context(), ddb.Update{
-		Op:  ddb.Op{Op: "newer layout", Table: &cursor.Names{}.Tables()[1]},
-		Key: ddb.Fields{"queue": ddb.Text("b")}.Item(), Do: []ddb.Action{ddb.Path("v").Set(ddb.Int(99))},
-	}))
+	b.unreadable("a", "b", "c")
 	b.now = b.now.Add(5 * time.Hour)
 	visited := map[string]int{}
 	report, err := b.process(cursor.Options{Retention: retention}).Sweep(t.Context(), cursor.SweepOptions{
@@ -38,10 +47,12 @@ func TestACursorThatCannotBeReadIsPassedOver(t *testing.T) {
 		}},
 		Delivered: func(context.Context, string) (int64, bool, error) { return 0, true, nil },
 	})
-	failIf(t, err == nil || strings.Count(err.Error(), `queue "b"`) != 3,
+	check.That(t, err != nil && strings.Count(err.Error(), `queue "b"`) == 3,
 		"error %v, want each round to name the queue", err)
-	failIf(t, !report.Round.Ended || report.OpenGaps != 2 || report.Failed != 3 || report.Kept != 4 || report.Queues != 4, "%+v; want rounds that ended, two gaps, 3 failures, 4 kept", report)
-	failIf(t, visited["a"] != 2 || visited["c"] != 2,
+	check.That(t, report.Round.Ended && report.OpenGaps == 2 && report.Failed == 3 &&
+		report.Kept == 4 && report.Queues == 4,
+		"%+v; want rounds that ended, two gaps, 3 failures, 4 kept", report)
+	check.That(t, visited["a"] == 2 && visited["c"] == 2,
 		"visited %v, want a and c by both rounds", visited)
 }
 
@@ -49,17 +60,7 @@ func TestACursorThatCannotBeReadIsPassedOver(t *testing.T) {
 // at all that moved since the first. The full round does, which leaves out what was quiet.
 func TestACursorThatCannotBeReadWidensNoRound(t *testing.T) {
 	b := newBench(t, nil)
-	for _, queue := range []string{"a", "b"} {
-		m := body(1)
-		m.Queue = queue
-		b.put(m)
-		m.Seq = 3 // leaves a gap open: it is shown to each round
-		b.put(m)
-	}
-	must(b.tables.Do(t.Context(), ddb.Update{
-		Op:  ddb.Op{Op: "newer layout", Table: &cursor.Names{}.Tables()[1]},
-		Key: ddb.Fields{"queue": ddb.Text("b")}.Item(), Do: []ddb.Action{ddb.Path("v").Set(ddb.Int(99))},
-	}))
+	b.unreadable("a", "b")
 	var visits []int
 	for range 3 {
 		visited := 0
@@ -81,8 +82,8 @@ func TestACursorThatCannotBeReadWidensNoRound(t *testing.T) {
 		t.Errorf("visits %v, want none by the third round", visits)
 	}
 	for _, name := range []string{"gaps", "full"} {
-		progress := must(b.memory.Inside().SweepProgress(t.Context(), name))
-		failIf(t, progress.Failed != (name == "full"),
+		progress := check.Get(b.memory.Inside().SweepProgress(t.Context(), name))
+		check.That(t, progress.Failed == (name == "full"),
 			"%s: %+v; want the next full round to look as far back, and no other", name, progress)
 	}
 }

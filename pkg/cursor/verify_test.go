@@ -1,14 +1,13 @@
 package cursor_test
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
-	"github.com/streamsort/streamsort/internal/sortkey"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -23,9 +22,9 @@ func (b *bench) tamper(table int, edit func(ddb.Fields) ddb.Fields) {
 		for name, value := range it.All() {
 			fields[ddb.Path(name)] = value
 		}
-		must(b.tables.Do(b.t.Context(), ddb.Delete{Op: op, Key: key}))
+		check.Get(b.tables.Do(b.t.Context(), ddb.Delete{Op: op, Key: key}))
 		if after := edit(fields); after != nil {
-			must(b.tables.Do(b.t.Context(), ddb.Put{Op: op, Item: after.Item()}))
+			check.Get(b.tables.Do(b.t.Context(), ddb.Put{Op: op, Item: after.Item()}))
 		}
 	}
 }
@@ -48,7 +47,7 @@ func (b *bench) verified(after, upTo int64) string {
 		if err != nil {
 			return err.Error()
 		}
-		failIf(b.t, v.Last < last.Last, "it goes back from %d to %d", last.Last, v.Last)
+		check.That(b.t, v.Last >= last.Last, "it goes back from %d to %d", last.Last, v.Last)
 		last = v
 	}
 	said := fmt.Sprintf("%d to %d: %d", last.From, last.To, last.Messages)
@@ -63,7 +62,8 @@ func (b *bench) verified(after, upTo int64) string {
 	for _, f := range last.Faults {
 		said += fmt.Sprintf("; %d to %d %s", f.From, f.To, f.Problem)
 	}
-	failIf(b.t, len(last.Faults) != last.Wrong || last.Last != last.To, "%+v; want all of it", last)
+	check.That(b.t, len(last.Faults) == last.Wrong && last.Last == last.To,
+		"%+v; want all of it", last)
 	return said
 }
 
@@ -80,7 +80,7 @@ func TestVerify(t *testing.T) {
 	b.want("beyond the position", b.verified(9, 20), "9 to 9: 0")
 	b.put(body(11))
 	b.want("a gap", b.verified(0, all), "0 to 9: 9")
-	must(b.sorter.Skip(t.Context(), "q", 10, "never sent"))
+	check.Get(b.sorter.Skip(t.Context(), "q", 10, "never sent"))
 	b.want("skipped", b.verified(0, all), "0 to 11: 10, 1 skipped")
 
 	b.drop(0, "seq", 4, 5, 8)
@@ -161,9 +161,7 @@ func TestVerifyOrderItems(t *testing.T) {
 		orders = append(orders, n)
 		return it
 	})
-	if len(orders) < 2 {
-		t.Fatalf("order items at %d", orders)
-	}
+	check.Need(t, len(orders) >= 2, "order items at %d", orders)
 	b.drop(0, "seq", orders[1])
 	from, to := orders[0], orders[1]
 	b.want("an order item is not there", b.verified(from, all),
@@ -172,25 +170,15 @@ func TestVerifyOrderItems(t *testing.T) {
 	b.want("nor are those before", b.verified(0, all), fmt.Sprintf("0 to 200: %d, %d gone", 200-to, to))
 }
 
-func TestVerifyKeyed(t *testing.T) {
-	b := newBench(t, nil)
-	b.putKeyed(keyedOf("c", "1"), keyedOf("a", "1"), keyedOf("b", "1"))
-	b.later(time.Minute)
-	b.settle(sortkey.EverySortKey)
-	b.putKeyed(keyedOf("a", "2"))
-	b.want("whole", b.verified(0, all), "0 to 4: 4")
-}
-
 // TestVerifyIsBroken off, and says why.
 func TestVerifyIsBroken(t *testing.T) {
 	b := newBench(t, nil)
 	b.put(body(1))
 	for v, err := range b.sorter.Verify(t.Context(), "q", cursor.Range{To: all}) {
-		failIf(t, err != nil || v.Messages != 1, "%+v, %v", v, err)
+		check.That(t, err == nil && v.Messages == 1, "%+v, %v", v, err)
 		break
 	}
-	var wrong *cursor.InvalidError
 	for _, err := range b.sorter.Verify(t.Context(), "", cursor.Range{}) {
-		failIf(t, !errors.As(err, &wrong), "of a queue without a name: %v", err)
+		refuses(t, "a queue without a name", err, "queue")
 	}
 }

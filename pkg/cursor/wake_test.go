@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -27,10 +28,10 @@ func newAlarmed(t *testing.T, policy cursor.Policy, after time.Duration) *alarme
 	t.Helper()
 	begin := time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)
 	a := &alarmed{T: t, meter: ddbtest.NewMeter(ddb.NewMemory(cursor.Names{}.Tables()...)), begin: begin, now: begin}
-	store := must(cursor.NewStore(a.meter, cursor.Names{}))
+	store := check.Get(cursor.NewStore(a.meter, cursor.Names{}))
 	defaults := cursor.DefaultSettings()
 	defaults.Policy, defaults.GapAfter = policy, after
-	a.Sorter = must(cursor.New(store, &cursor.Options{
+	a.Sorter = check.Get(cursor.New(store, &cursor.Options{
 		Defaults: &defaults, ForEach: fanout.OneByOne, Now: func() time.Time { return a.now },
 		WakeUp: func(queue string, due time.Time) {
 			a.scheduled = append(a.scheduled, fmt.Sprintf("%s %v", queue, due.Sub(a.begin)))
@@ -92,7 +93,7 @@ func TestWakeUpsOfGaps(t *testing.T) {
 	a.put(8)
 	a.wake(1, "", 12, 4) // 4: the note, its tombstone, the move to 5, and the note taken back
 	want := []cursor.AnnouncementKind{cursor.GapOpened, cursor.GapSkipped}
-	failIf(t, !slices.Equal(a.announced, want), "announced %v, want %v", a.announced, want)
+	check.That(t, slices.Equal(a.announced, want), "announced %v, want %v", a.announced, want)
 	a.tells("q 12s", "q 12s")
 	a.wake(0, "12s", 2, 0) // again
 	a.put(6, 7)
@@ -107,11 +108,11 @@ func TestWakeUpsOfGapsByPolicy(t *testing.T) {
 	a.now = a.begin.Add(time.Hour)
 	a.wake(0, "", 1, 0)
 	alert := cursor.PolicyAlert
-	must(a.Configure(t.Context(), "q", cursor.Change{Policy: &alert}))
+	check.Get(a.Configure(t.Context(), "q", cursor.Change{Policy: &alert}))
 	a.tells("q 1s") // long due
 	a.wake(0, "", 4, 1)
 	want := []cursor.AnnouncementKind{cursor.GapOpened}
-	failIf(t, !slices.Equal(a.announced, want), "announced %v, want %v", a.announced, want)
+	check.That(t, slices.Equal(a.announced, want), "announced %v, want %v", a.announced, want)
 	a.wake(0, "", 1, 0) // it is announced
 }
 
@@ -122,7 +123,7 @@ func TestWakeUpsFarAhead(t *testing.T) {
 	a.tells()
 	sweep := func() {
 		t.Helper()
-		must(a.Sweep(t.Context(), cursor.SweepOptions{}))
+		check.Get(a.Sweep(t.Context(), cursor.SweepOptions{}))
 	}
 	sweep()
 	a.tells()
@@ -132,7 +133,7 @@ func TestWakeUpsFarAhead(t *testing.T) {
 	near := newAlarmed(t, cursor.PolicySkip, time.Hour)
 	near.put(2)
 	near.tells("q 1h0m0s")
-	must(near.Sweep(t.Context(), cursor.SweepOptions{}))
+	check.Get(near.Sweep(t.Context(), cursor.SweepOptions{}))
 	near.tells()
 }
 
@@ -140,9 +141,9 @@ func TestWakeUpsFarAhead(t *testing.T) {
 func TestWakeUpOfAnErasedQueue(t *testing.T) {
 	a := newAlarmed(t, cursor.PolicySkip, time.Second)
 	a.put(2)
-	must(a.Erase(t.Context(), "q", "op"))
+	check.Get(a.Erase(t.Context(), "q", "op"))
 	a.now = a.now.Add(time.Minute)
 	a.wake(0, "", 1, 0)
 	_, _, err := a.Wake(t.Context(), "", cursor.SweepOptions{})
-	failIf(t, err == nil, "a queue without a name is no error")
+	check.That(t, err != nil, "a queue without a name is no error")
 }

@@ -107,7 +107,7 @@ func (f failed) noted(h request.Health, now time.Time) (next request.Health, cha
 	if f.sink {
 		next, changed = f.listed(next, now)
 	}
-	probed := f.probe > 0 && h.Circuit.Open() && h.Circuit.Probes == f.probe
+	probed := f.probe > 0 && h.Circuit.Probes == f.probe
 	switch {
 	case f.circuit == nil:
 	case probed:

@@ -70,10 +70,11 @@ func (s *requests) KeepStart(ctx context.Context, queue, name, op string, from i
 // unit.
 //
 // Lost response: the repeat fails, and the op is the last one and no longer
-// Starting: true. Another did it first: the same, at their place. We die right
-// after: the consumer is free.
+// Starting: true. Another did it first: the same, at their place; false where the consumer was
+// recreated and starts further on by the same op. We die right after: the consumer is free.
 func (s *requests) FinishStart(ctx context.Context, queue, name, op string, delivered int64) (Consumer, bool, error) {
-	c, made, err := s.update(ctx, "finish start", queue, name, attrStarting.Eq(ddb.Text(op)),
+	c, made, err := s.update(ctx, "finish start", queue, name,
+		ddb.And(attrStarting.Eq(ddb.Text(op)), attrDelivered.Le(ddb.Int(delivered))),
 		attrDelivered.Set(ddb.Int(delivered)), attrStarting.Remove(), attrKeptFrom.Remove())
 	return c, made || c.Starting == "" && c.operatedBy(op), err
 }

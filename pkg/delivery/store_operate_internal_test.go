@@ -245,6 +245,7 @@ func TestStoreFinishStart(t *testing.T) {
 		c := b.fresh("a")
 		c.Starting = "op 0"
 		b.create(c)
+		b.answer("of one that began further back", c, false)(b.FinishStart(b.Context(), b.queue, "a", "op 0", 2))
 		b.answer("another start", c, false)(b.FinishStart(b.Context(), b.queue, "a", "op 1", 9))
 		want := c
 		want.Starting, want.Delivered = "", 5

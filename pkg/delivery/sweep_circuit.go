@@ -59,12 +59,11 @@ func (r *sweepRun) circuit(ctx context.Context, e request.Health) (time.Time, er
 		}
 		// The sink is asked whether anybody hears of it or not.
 		if now := r.now(); !now.Before(e.Circuit.ProbeAt) {
-			if ended, failed := r.endsUnproven(ctx, e); ended {
+			ended, failed := r.endsUnproven(ctx, e)
+			if ended {
 				return now, err
-			} else if failed != nil {
-				err = errors.Join(err, failed)
 			}
-			return now.Add(unprobed), errors.Join(err, r.wakeForProbe(ctx, e))
+			return now.Add(unprobed), errors.Join(err, failed, r.wakeForProbe(ctx, e))
 		}
 		return e.Circuit.ProbeAt, err
 	case e.Circuit.Waking:
@@ -112,11 +111,10 @@ func (r *sweepRun) sayClosed(ctx context.Context, e request.Health) error {
 func (r *sweepRun) wakeAll(ctx context.Context, queues []string) error {
 	var errs []error
 	for _, queue := range queues {
-		switch err := r.sorter.Notify(ctx, queue); {
-		case err == nil:
-			r.report.Notified++
-		case !isErased(err, queue):
+		if err := r.sorter.Notify(ctx, queue); err != nil {
 			errs = append(errs, fmt.Errorf("queue %q: %w", queue, err))
+		} else {
+			r.report.Notified++
 		}
 	}
 	return errors.Join(errs...)

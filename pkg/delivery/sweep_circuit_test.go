@@ -318,7 +318,7 @@ func TestNothingIsLeftToProbe(t *testing.T) {
 			if k.now = e.Circuit.Closed.Add(time.Minute); e.Circuit.Waking {
 				t.Errorf("%s: %+v", name, e.Circuit)
 			}
-			check.That(t, len(e.Failing) == c.fails && e.TakenAt.IsZero(), "%s: %+v", name, e)
+			check.That(t, len(e.Failing) == c.fails && e.FailingSince.IsZero() == (c.fails == 0) && e.TakenAt.IsZero(), "%s: %+v", name, e)
 			k.put("r", 1)
 			k.hands("r", endedFailed)
 			check.Is(t, k.circuit().Open(), (c.fails > 0), name)

@@ -26,17 +26,11 @@ var dedupMutants = []mutant{
 	{"result shared with a caller", dedupFolder, test{"./pkg/dedup", "TestNobodyChangesWhatIsRemembered"}, []edit{
 		{"codec.go", `return c.Unmarshal(bytes.Clone(data), into)`, `return c.Unmarshal(data, into)`},
 	}},
-	{"result shared with its owner", dedupFolder, test{"./pkg/dedup", "TestNobodyChangesWhatIsRemembered"}, []edit{
-		{"codec.go", `return bytes.Clone(encoded), err`, `return encoded, err`},
-	}},
 	{"codec's panic leaves the lease", dedupFolder, test{"./pkg/dedup", "TestCodecThatPanics"}, []edit{
 		{"codec.go", "\tdefer recovered(&err)\n\tencoded, err = c.Marshal(value)", "\tencoded, err = c.Marshal(value)"},
 	}},
 	{"release leaves the owner its fence and token", dedupFolder, dedupTrace("ReleasedWhileItRuns"), []edit{
 		{"repair.go", "\t\tnext.Fence++\n\t\tnext.Token = d.options.NewToken()\n", ""},
-	}},
-	{"fail forgets fence and attempt", dedupFolder, dedupSchedules, []edit{
-		{"attempt.go", "r.LeaseUntil, r.Error, r.Payload = longAgo, why, nil", "r.LeaseUntil, r.Error, r.Payload, r.Fence, r.Attempt = longAgo, why, nil, 0, 0"},
 	}},
 	{"expired and claimed in one update", dedupFolder, dedupSchedules, []edit{
 		{"table_writes.go", `ddb.Or(ddb.Path(t.names.IDKey).Missing(), ddb.And`, `ddb.Or(ddb.Path(t.names.IDKey).Missing(), t.at(attrValidUntil).Le(ddb.Millis(c.Now)), ddb.And`},
@@ -46,9 +40,5 @@ var dedupMutants = []mutant{
 	}},
 	{"fence restarts at 1", dedupFolder, dedupSchedule("deleted by TTL, clocks far apart"), []edit{
 		{"table_writes.go", `PlusFrom(ddb.Millis(c.Now), 1)`, `PlusFrom(ddb.Int(0), 1)`},
-	}},
-	{"no margin between clocks", dedupFolder, dedupSchedules, []edit{
-		{"acquire.go", "Margin: d.options.Margin", "Margin: 0"},
-		{"row.go", "return r.LeaseUntil.After(now.Add(-margin))", "return r.LeaseUntil.After(now)"},
 	}},
 }

@@ -25,12 +25,6 @@ var deliveryMutants = []mutant{
 	{"what is noted with a claim is passed over (T4)", deliveryFolder, deliveryTrace("T4"), []edit{
 		{"deliver.go", "run.position = max(run.position, run.Record.Asked)\n", ""},
 	}},
-	{"who is stopped by a claim notes nothing (T4)", deliveryFolder, deliveryTrace("T4"), []edit{
-		{"deliver.go", "after, noted, err := run.store.Ask(ctx, c, run.position)", "after, noted, err := c, true, error(nil)"},
-	}},
-	{"noted with a claim that has ended (T4)", deliveryFolder, deliveryTrace("T4"), []edit{
-		{"store_claims.go", "isHeld(seen.Token, Started, Sending), ddb.Or(", "attrQueue.Exists(), ddb.Or("},
-	}},
 	{"lease not looked at by its own clock (T5)", deliveryFolder, deliveryTrace("T5"), []edit{
 		{"deliver.go", "c.State == Started && !c.LeaseUntil.Before(ddb.ToMillis(now)):", "c.State == Started && !c.LeaseUntil.Before(ddb.ToMillis(now.Add(2 * time.Second))):"},
 		{"store_claims.go", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now))))", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now.Add(2*time.Second)))))"},
@@ -52,20 +46,11 @@ var deliveryMutants = []mutant{
 	{"steps over what is missing", deliveryFolder, test{"./pkg/delivery", "TestMissing"}, []edit{
 		{"deliver.go", "run.end(Missing, \"\")\n\t\t\trun.Cause, err = missing, nil\n", "got.To, err = missing.Seq, nil\n"},
 	}},
-	{"deleted up to the floor, no matter who began meanwhile (T9)", deliveryFolder, deliveryTrace("T9"), []edit{
-		{"sweep_retire.go", "min(it.Floor, lowest)", "it.Floor"},
-	}},
-	{"a start that does not look at the floor (T9)", deliveryFolder, deliveryTrace("T9"), []edit{
-		{"start.go", "max(c.Delivered, it.Floor), it.Position\n", "c.Delivered, it.Position\n"},
-	}},
 	{"a start that does not look at what is there (T9)", deliveryFolder, deliveryTrace("T9"), []edit{
 		{"start.go", "c.Queue, c.Name, c.Starting, kept.To)", "c.Queue, c.Name, c.Starting, c.Delivered)"},
 	}},
 	{"a start that keeps nothing (T10)", sorterFolder, deliveryTrace("T10"), []edit{
 		{"retention.go", "return !s.expiresSoon(m.ExpiresOn) })", "return true })"},
-	}},
-	{"the slowest consumer is not looked for (T9)", deliveryFolder, deliveryTrace("T9"), []edit{
-		{"operate.go", " < seq {", " > seq {"},
 	}},
 	{"shared: what a consumer does to its messages", deliveryFolder, test{"./pkg/delivery", "TestConsumers|TestAReadThatFails"}, []edit{
 		{"share.go", "return copied(it.batch), nil", "return it.batch, nil"},
@@ -91,17 +76,9 @@ var deliveryMutants = []mutant{
 		{"deliver.go", "\t\tif cause := run.hand(ctx, batch, c.LeaseUntil); cause != nil {\n", "\t\tif !chain.Root.IsZero() {\n\t\t\tif _, _, err := run.store.Defer(ctx, c, chain.Chain.Deadline); err != nil {\n" +
 			"\t\t\t\treturn c, err\n\t\t\t}\n\t\t}\n\t\tif cause := run.hand(ctx, batch, c.LeaseUntil); cause != nil {\n"},
 	}},
-	{"tracked: the chain is created before the claim", deliveryFolder, deliverySchedule("deferred, 2 faults"), []edit{
-		{"deliver.go", "\tc, mine, err := run.store.Claim(ctx, c, claim)\n", "\tif early := (Consumer{Queue: c.Queue, Name: c.Name, Token: Token{c.Token.N + 1, claim.Req}}); run.reader.Track > 0 {\n" +
-			"\t\tif _, err := run.track(ctx, early, len(batch.Messages)); err != nil {\n\t\t\treturn c, err\n\t\t}\n\t}\n\tc, mine, err := run.store.Claim(ctx, c, claim)\n"},
-	}},
 	{"tracked: handed over before the chain is created", deliveryFolder, deliverySchedule("deferred, 2 faults"), []edit{
 		{"tracked.go", "\treturn run.acker.Create(", "\tearly := Batch{Queue: c.Queue, Consumer: c.Name, Token: c.Token, From: c.From, To: c.To, Messages: make([]cursor.Message, messages)}\n" +
 			"\tfor i := range messages {\n\t\tearly.Edges = append(early.Edges, t.root(i))\n\t}\n\t_ = run.hand(ctx, early, c.LeaseUntil)\n\treturn run.acker.Create("},
-	}},
-	{"tracked: a tag without its req", deliveryFolder, deliveryTrace("EndOfAnEarlierConsumersChain"), []edit{
-		{"tracked.go", "+ \"/\" + t.token.String()", "+ \"/\" + strconv.FormatInt(t.token.N, 10) + \"-\""},
-		{"tracked.go", "\tif c.State == Started && c.Token == t.token {\n", "\tif c, err = d.store.Consumer(ctx, t.queue, t.name); err != nil {\n\t\treturn err\n\t}\n\tif c.Token.N == t.token.N {\n"},
 	}},
 	{"tracked: ended under the number alone", deliveryFolder, deliveryTrace("EndOfAnEarlierConsumersChain"), []edit{
 		{"tracked.go", "\tif c.State == Started && c.Token == t.token {\n", "\tif c, err = d.store.Consumer(ctx, t.queue, t.name); err != nil {\n\t\treturn err\n\t}\n\tif c.Token.N == t.token.N {\n"},

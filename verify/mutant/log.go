@@ -18,9 +18,6 @@ var logMutants = []mutant{
 	{"allocation without its begin (R1)", sorterFolder, logTrace("R1"), []edit{
 		{"store_order.go", "attrTailFrom.Le(from), ddb.And(", "attrTailFrom.Exists(), ddb.And("},
 	}},
-	{"allocation without the fingerprints (R1)", sorterFolder, logTrace("R1"), []edit{
-		{"fingerprints.go", "c.FingerprintsFrom <= seen && !c.Fingerprints.mayHave(e)", "c.FingerprintsFrom <= seen"},
-	}},
 	{"prints of more than they are (R9)", sorterFolder, logTrace("R9"), []edit{
 		{"fingerprints.go", "c.FingerprintsFrom = c.TailFrom - first.Seqs() - int64(kept.len())\n", "\n"},
 	}},
@@ -62,9 +59,6 @@ var logMutants = []mutant{
 	{"at: named by the seq alone", sorterFolder, logSchedule("arrival: at: two messages at one seq"), []edit{
 		{"append_at.go", "HashOf(string(append(name, a.Digest...)))", "HashOf(string(name))"},
 	}},
-	{"at: what another stored is the own", sorterFolder, logSchedule("arrival: at: two messages at one seq"), []edit{
-		{"append_at.go", "len(e.Op) > 0 && bytes.Equal(m.Op, e.Op)", "len(e.Op) > 0 && bytes.Equal(e.Op, e.Op)"},
-	}},
 	// Only a server that removes elements one by one shows it.
 	{"tail trimmed from the front, one by one", sorterFolder, test{"./pkg/cursor", "TestStoreAllocation"}, []edit{
 		{"store_order.go", "attrTail.Index(n-1-i)", "attrTail.Index(i)"},
@@ -72,14 +66,8 @@ var logMutants = []mutant{
 	{"keyed: look beyond the watermark only (K1)", sorterFolder, logTrace("K1L"), []edit{
 		{"settle.go", "after, more := l.cur.Low, l.cur.Low < r.upTo", "after, more := l.cur.High, l.cur.High < r.upTo"},
 	}},
-	{"keyed: what passed is not looked up (K1)", sorterFolder, logTrace("K1L"), []edit{
-		{"settle.go", "\tlate := open(passed)\n", "\tlate := open(passed)[:0]\n"},
-	}},
 	{"keyed: a repeat is known by its own time of receipt", sorterFolder, logSchedule("keyed: one message by its receipt, from two"), []edit{
 		{"keyed.go", "a.parts[i] = first", "a.parts[i], _ = time.Time(at), first"},
-	}},
-	{"keyed: no second look (K2)", sorterFolder, logTrace("K2"), []edit{
-		{"keyed.go", "case a.sortKey() > cur.High:", "case true:"},
 	}},
 	{"keyed: the second look is at what was known (K2)", sorterFolder, logTrace("K2"), []edit{
 		{"keyed.go", "cur, err := s.readCursor(ctx, all[0].Queue)", "cur, err := s.store.Cursor(ctx, all[0].Queue, false)"},
@@ -96,26 +84,14 @@ var logMutants = []mutant{
 	{"keyed: low is closed at what it is by then (K3)", sorterFolder, keyedSchedules, []edit{
 		{"settle.go", "l.sorter.store.RaiseLow(ctx, l.queue, low)", "l.sorter.store.RaiseLow(ctx, l.queue, sortkey.EverySortKey)"},
 	}},
-	{"keyed: low is not closed", sorterFolder, logTrace("K1L"), []edit{
-		{"settle.go", "if l.cur.Low < low {\n", "if l.cur.Low > low {\n"},
-	}},
-	{"keyed: the tail of the dead (K4)", sorterFolder, logTrace("K4T"), []edit{
-		{"settle.go", "if l.cur, err = r.sorter.flush(ctx, l.cur, queuelog.OrderItemEntries); err != nil {", "if err != nil {"},
-	}},
 	{"keyed: a move where the flush failed (K4)", sorterFolder, logTrace("K4M"), []edit{
 		{"settle.go", "\t\tl.lost = true\n\t\treturn nil\n\t}\n\tl.lost = flushed", "\t\tl.cur = cur\n\t\treturn nil\n\t}\n\tl.lost = flushed"},
-	}},
-	{"keyed: a flush that another did first (K4)", sorterFolder, logTrace("K4M"), []edit{
-		{"log.go", "for cur.Tail.Len() > most {", "if cur.Tail.Len() > most {"},
 	}},
 	{"keyed: the stamp of what was known (K5)", sorterFolder, logTrace("K5"), []edit{
 		{"log.go", "ddb.ToMillis(s.now()), s.expiry(), cur.Position", "ddb.ToMillis(cur.MovedAt), s.expiry(), cur.Position"},
 	}},
 	{"keyed: the clock after the read (K6)", sorterFolder, logTrace("K6"), []edit{
 		{"settle.go", "a.EnqueuedAt.After(l.now.Add(-l.cur.Settings.Settle))", "a.EnqueuedAt.After(later.Add(-l.cur.Settings.Settle))"},
-	}},
-	{"keyed: no window (K6)", sorterFolder, logTrace("K6"), []edit{
-		{"settle.go", "a.EnqueuedAt.After(l.now.Add(-l.cur.Settings.Settle))", "a.EnqueuedAt.After(l.now)"},
 	}},
 	{"keyed: the place of an earlier message (K7)", sorterFolder, logTrace("K7"), []edit{
 		{"../../internal/queuelog/tail.go", "e.Key == o.Key && e.Count == o.Count && e.Seen == o.Seen", "e.Key == o.Key && e.Count == o.Count"},
@@ -126,12 +102,6 @@ var logMutants = []mutant{
 	}},
 	{"keyed: seen before the queue has come so far (K9)", sorterFolder, logTrace("K9"), []edit{
 		{"settle.go", "if a.Seen <= l.cur.Position {", "if a.Seen >= 0 {"},
-	}},
-	{"keyed: answered as waiting, which is not settled (K9)", sorterFolder, logTrace("K9"), []edit{
-		{"keyed.go", "\t\tcase a.sortKey() > cur.High && a.Seen > cur.Position:\n\t\t\ta.stale = true\n", ""},
-	}},
-	{"keyed: a second place after a restore (K9)", sorterFolder, logTrace("K9"), []edit{
-		{"log.go", "if a.Seen > cur.Position {", "if a.Seen > MaxSeq {"},
 	}},
 	{"keyed: order items that do not join up (K10)", sorterFolder, logTrace("K10"), []edit{
 		{"log.go", "a.stale = a.seen < unknown", "a.stale = a.seen < min(unknown, 0)"},
@@ -151,12 +121,6 @@ var logMutants = []mutant{
 	{"keyed: looked up behind what the repeat has seen", sorterFolder, logSchedule("keyed: a repeat after its order item"), []edit{
 		{"log.go", "a.Seen, a.EnqueuedAt, a.ExpiresOn = there.Seen, there.EnqueuedAt, there.ExpiresOn\n\ta.seen = there.Seen\n", "a.EnqueuedAt, a.ExpiresOn = there.EnqueuedAt, there.ExpiresOn\n\ta.seen = a.Seen\n"},
 	}},
-	{"keyed: late ones are not marked", sorterFolder, logTrace("K1L"), []edit{
-		{"settle.go", "mark := queuelog.MarkLate\n", "mark := queuelog.Mark(0)\n"},
-	}},
-	{"keyed: late ones are dropped everywhere", sorterFolder, logTrace("K1L"), []edit{
-		{"settle.go", "seen.Settings.Late == LateDrop && w.Era", "w.Era"},
-	}},
 	{"keyed: the watermark is the last place, late or not", sorterFolder, logTrace("K1L"), []edit{
 		{"settle.go", "p.LateSoFar+1, w.at.seqs.To, p.LateInRow+1\n", "p.LateSoFar+1, w.at.seqs.To, p.LateInRow+1\n\t\tp.High = w.sortKey()\n"},
 	}},
@@ -165,11 +129,5 @@ var logMutants = []mutant{
 	}},
 	{"keyed: the first order item only, and all trimmed", sorterFolder, logTrace("K4T"), []edit{
 		{"log.go", "\ts.forEach(n, func(i int) {\n", "\ts.forEach(1, func(i int) {\n"},
-	}},
-	{"keyed: the sweep passes over what was just placed", sorterFolder, logTrace("K1L"), []edit{
-		{"sweep_keyed.go", "\tif seen.Low < seen.High {\n", "\tif seen.Low > seen.High {\n"},
-	}},
-	{"keyed: late ones are not announced where the log is not whole", sorterFolder, logTrace("K10"), []edit{
-		{"sweep_keyed.go", "if errors.As(err, new(*MissingError)) {", "if false {"},
 	}},
 }

@@ -413,7 +413,11 @@ func (f *finder) timeCall(n *ast.CallExpr, o types.Object) {
 		i := f.add("boundary", n, "!"+x+"."+other+"("+y+")")
 		f.rewrite(n, fmt.Sprintf("(!mutant__(%d) && %%s.%s(%%s) || mutant__(%d) && !%%s.%s(%%s))", i, o.Name(), i, other), fun.X, n.Args[0], fun.X, n.Args[0])
 	case "Add":
-		if _, lit := n.Args[0].(*ast.BasicLit); !lit {
+		amount := n.Args[0]
+		if signed, ok := amount.(*ast.UnaryExpr); ok {
+			amount = signed.X
+		}
+		if _, lit := amount.(*ast.BasicLit); !lit { // a number alone has no type
 			i := f.add("drop time", n, x)
 			f.rewrite(n.Args[0], fmt.Sprintf("mutantZero__(%d, %%s)", i), n.Args[0])
 		}

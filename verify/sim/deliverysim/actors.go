@@ -148,6 +148,7 @@ func (m *model) processes(name string, skew time.Duration, warm bool, consumers 
 				m.records = nil
 			}
 			m.Running++
+			p.Invoke()
 			failed, err := handle(context.Background(), event(taken))
 			m.Running--
 			switch {

@@ -13,7 +13,10 @@ import (
 // retireBudget is the least requests with which a sweep that deletes two messages makes progress.
 const retireBudget = 5
 
-// budgets are scenarios of sweeps that are killed after so many requests, the least with
+// claimBudget is that of a process which ends behind its claim, and hands nothing over.
+const claimBudget = 3
+
+// budgets are scenarios of processes that are killed between two writes, and of sweeps that are killed after so many requests, the least with
 // which they make progress, or a few more: what there is to do is done in the end.
 func budgets() []sim.Scenario {
 	var all []sim.Scenario
@@ -22,6 +25,17 @@ func budgets() []sim.Scenario {
 			m.caughtUp()
 			m.sweepUntilRetired(2)
 			m.slowClock(1, cursor.DeleteAfter)
+		})
+		s.Budget = budget
+		all = append(all, s)
+	}
+	for budget := claimBudget; budget < claimBudget+3; budget++ {
+		s := scenario(fmt.Sprintf("delivered, %d requests", budget), 0, 2, func(m *model) {
+			m.certain, m.bound.MaxMessages = false, 1
+			m.hinted()
+			m.process("P", 0)
+			m.process("Q", 0)
+			m.clock(1, overLease)
 		})
 		s.Budget = budget
 		all = append(all, s)

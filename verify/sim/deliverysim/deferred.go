@@ -55,6 +55,8 @@ type worked struct {
 	// again is set when the claim was made a second time: its request was repeated after the
 	// consumer was removed and recreated.
 	again bool
+	// former is the sink of a claim whose consumer was removed since: its process may still deliver.
+	former *sink
 }
 
 // task is work that waits: an edge and how many lie under it, or a claim. tries is how often it was
@@ -225,6 +227,15 @@ func (w *work) claimed(c delivery.Consumer) {
 		w.tags = append(w.tags, tag)
 	}
 	w.claims[tag], w.awake[reader{c.Queue, c.Name}] = &worked{consumer: c, again: before != nil}, true
+}
+
+// removed notes that a consumer was removed: its claims keep its sink, the next one has its own.
+func (w *work) removed(at reader, sinks map[reader]*sink) {
+	for _, c := range w.claims {
+		if c.former == nil && c.consumer.Queue == at.queue && c.consumer.Name == at.name {
+			c.former = sinks[at]
+		}
+	}
 }
 
 // isDeferred checks that what is deferred was handed over.
@@ -443,6 +454,7 @@ func (m *model) remaker() {
 		_, err := d.Operate(ctx, delivery.Order{Kind: "remove", Queue: defaultQueue, Consumer: defaultConsumer, Reason: "why", Op: "remove"})
 		delete(m.consumers, reader{defaultQueue, defaultConsumer})
 		m.work.made++
+		m.work.removed(reader{defaultQueue, defaultConsumer}, m.sinks)
 		clear(m.done) // what an operator asked for may be done to the new one, too
 		if err == nil {
 			_, err = d.Create(ctx, defaultQueue, defaultConsumer, delivery.First)
@@ -532,6 +544,9 @@ func (w *work) hash(d *sim.Digest, m *model) {
 		d.Bool(c.skipped)
 		d.Int(int64(len(c.roots)))
 		d.Bool(c.again)
+		if c.former != nil {
+			c.former.hash(d)
+		}
 		d.Bool(w.done[c.consumer.Token])
 		hashChain(d, m.chain(tag))
 	}

@@ -64,7 +64,7 @@ func (m *model) take(b delivery.Batch) error {
 
 // accept is what a sink does with a batch up to a seq.
 func (m *model) accept(b delivery.Batch, upTo int64) error {
-	s := m.sinks[reader{b.Queue, b.Consumer}]
+	s := m.sinkOf(b)
 	if b.Token.N < s.token && !m.careless {
 		return errLowerToken
 	}
@@ -81,6 +81,17 @@ func (m *model) accept(b delivery.Batch, upTo int64) error {
 		m.Run.Violation("S3: %v", err)
 	}
 	return nil
+}
+
+// sinkOf is where a batch goes: one of a consumer that was removed since, to that one's.
+func (m *model) sinkOf(b delivery.Batch) *sink {
+	if m.work != nil {
+		tag := chainTag(delivery.Consumer{Queue: b.Queue, Name: b.Consumer, Token: b.Token})
+		if c := m.work.claims[tag]; c != nil && c.former != nil {
+			return c.former
+		}
+	}
+	return m.sinks[reader{b.Queue, b.Consumer}]
 }
 
 // isPoison reports whether a batch has the message that no sink takes.

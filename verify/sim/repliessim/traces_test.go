@@ -24,29 +24,26 @@ func TestTraceP1(t *testing.T) {
 	})
 }
 
-// TestTraceP2: the claim is finished before they are sent. Its process dies in
-// between, and nobody ever sends them.
-func TestTraceP2(t *testing.T) {
+// TestTraceP2P8: the claim is finished before they are sent (P2), or decided before
+// they are staged (P8). Its process dies in between, and nobody ever sends them.
+func TestTraceP2P8(t *testing.T) {
 	trace(t, 1, 1, func(m *model) { m.pushed("P", 1) })
 }
 
-// TestTraceP3: the same in two phases.
-func TestTraceP3(t *testing.T) {
+// TestTraceP3P5P7: P2 in two phases (P3); a claim is settled by its marker, and without its
+// replies (P5); they are stored at the prepare, and the transaction is rolled back (P7).
+func TestTraceP3P5P7(t *testing.T) {
 	trace(t, 1, 1, func(m *model) { m.pulling("P", 0) })
 }
 
-// TestTraceP4: the id of a reply has no token in it. What a claim staged that was
-// taken over stands under it, and swallows the answer of the next claim.
-func TestTraceP4(t *testing.T) {
+// TestTraceP4P9: the id of a reply has no token in it. What a claim staged that was
+// taken over stands under it, and swallows the answer of the next claim (P4). A claim that is
+// decided is taken over, and its messages are answered by two claims (P9).
+func TestTraceP4P9(t *testing.T) {
 	trace(t, 1, 1, func(m *model) {
 		m.pushed("P", 2)
 		m.Ticks(overLease)
 	})
-}
-
-// TestTraceP5: a claim is settled by its marker, and without its replies.
-func TestTraceP5(t *testing.T) {
-	trace(t, 1, 1, func(m *model) { m.pulling("P", 0) })
 }
 
 // TestTraceP6: a commit whose answer was lost is repeated when its replies have
@@ -55,27 +52,6 @@ func TestTraceP6(t *testing.T) {
 	trace(t, 1, 1, func(m *model) {
 		m.pulling("P", 1)
 		m.expiry()
-	})
-}
-
-// TestTraceP7: the replies are stored at the prepare. Then the database rolls the
-// transaction back.
-func TestTraceP7(t *testing.T) {
-	trace(t, 1, 1, func(m *model) { m.pulling("P", 0) })
-}
-
-// TestTraceP8: the claim is decided before its replies are staged. Its process
-// dies in between, and nobody has them.
-func TestTraceP8(t *testing.T) {
-	trace(t, 1, 1, func(m *model) { m.pushed("P", 1) })
-}
-
-// TestTraceP9: a claim that is decided is taken over, and its messages are
-// answered by two claims.
-func TestTraceP9(t *testing.T) {
-	trace(t, 1, 1, func(m *model) {
-		m.pushed("P", 2)
-		m.Ticks(overLease)
 	})
 }
 

@@ -30,10 +30,13 @@ func EverySchedule(t *testing.T, s sim.Scenario) {
 	t.Logf("%d states", states)
 }
 
-// Small is [EverySchedule] of each scenario, in a test of its own.
+// Small is [EverySchedule] of each scenario, in a test of its own; one per processor at a time.
 func Small(t *testing.T, scenarios []sim.Scenario) {
 	for _, s := range scenarios {
-		t.Run(s.Name, func(t *testing.T) { EverySchedule(t, s) })
+		t.Run(s.Name, func(t *testing.T) {
+			t.Parallel()
+			EverySchedule(t, s)
+		})
 	}
 }
 
@@ -41,6 +44,7 @@ func Small(t *testing.T, scenarios []sim.Scenario) {
 // the tag whole, of all of them.
 func Random(t *testing.T, scenario func(seed uint64) sim.Scenario, runs uint64) {
 	t.Helper()
+	t.Parallel()
 	if !whole.Tests {
 		runs /= 10
 	}

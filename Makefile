@@ -39,16 +39,14 @@ help:
 
 ## Run
 # INPUT=file.ndjson: where the messages come from. MODE=sync|async: who moves the cursors.
-# CHAOS=1: processes are killed. ORDER=arrival leaves the messages' numbers out, and the queues
-# give them; ORDER=key gives them times instead, by which the queues sort them. TRACKED=1 commits
-# each batch only when the work of its messages is done. STAY=1 leaves the stack and its page up.
+# CHAOS=1: processes are killed. TRACKED=1 commits each batch only when the work of its messages
+# is done. STAY=1 leaves the stack and its page up.
 INPUT ?=
 MODE ?= sync
 CHAOS ?=
-ORDER ?=
 TRACKED ?=
 STAY ?=
-export INPUT MODE CHAOS ORDER TRACKED STAY
+export INPUT MODE CHAOS TRACKED STAY
 .PHONY: demo
 demo: deps ## run the main job here (CHAOS=1, STAY=1)
 	@$(LOCAL_RUN) ./examples/demo

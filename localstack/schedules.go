@@ -19,7 +19,7 @@ type timed struct {
 func (s *Stack) addSchedules() error {
 	for _, l := range s.templates {
 		for _, t := range l.Schedules {
-			when, err := schedule.Parse(t.Expression, t.Timezone)
+			when, err := schedule.Parse(t.Expression)
 			if err != nil {
 				return fmt.Errorf("%s: Resources.%s.Properties.ScheduleExpression: %w", l.path, t.LogicalID, err)
 			}
@@ -37,7 +37,7 @@ func (s *Stack) addSchedules() error {
 func (s *Stack) runSchedule(ctx context.Context, t timed) {
 	t.when.Run(ctx, func(at time.Time) {
 		for _, target := range t.Targets {
-			if err := s.functions.InvokeAsync(t.request(t.Source, target, at)); err != nil {
+			if err := s.functions.InvokeAsync(t.request("aws.events", target, at)); err != nil {
 				s.config.Logger.Warn("schedule could not invoke", "schedule", t.Name, "function", target.Function, "error", err)
 			}
 		}
@@ -60,13 +60,9 @@ func (s *Stack) Trigger(ctx context.Context, name string) ([]lambda.Response, er
 		if t.Name != found {
 			continue
 		}
-		source := t.Source
-		if source == "aws.events" {
-			source = "local"
-		}
 		var out []lambda.Response
 		for _, target := range t.Targets {
-			response, err := s.functions.Invoke(ctx, t.request(source, target, time.Now()))
+			response, err := s.functions.Invoke(ctx, t.request("local", target, time.Now()))
 			if err != nil {
 				return out, err
 			}

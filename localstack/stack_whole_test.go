@@ -260,7 +260,7 @@ func TestState(t *testing.T) {
 	}
 	type answer struct{ FunctionError, Payload string }
 	status, answers := fetch[[]answer](t, "POST", s.URL()+"/_streamsort/schedules/Daily", "")
-	if want := `{"at":"arn:aws:scheduler:us-east-1:000000000000:schedule/default/shop-Daily"}`; status != 200 || len(answers) != 1 || answers[0].Payload != want {
+	if want := `{"at":"noon"}`; status != 200 || len(answers) != 1 || answers[0].Payload != want {
 		t.Errorf("trigger: %d %+v", status, answers)
 	}
 	if status, _ := fetch[map[string]string](t, "POST", s.URL()+"/_streamsort/schedules/Never", ""); status != 404 {
@@ -383,8 +383,8 @@ func TestRunErrors(t *testing.T) {
 		},
 		{
 			"schedule",
-			Config{Templates: []string{write("schedule.json", `{"Resources": {"S": {"Type": "AWS::Scheduler::Schedule", "Properties": {"ScheduleExpression": "now", "Target": {"Arn": "nobody"}}}}}`)}},
-			"Target.Arn, function",
+			Config{Templates: []string{write("schedule.json", `{"Resources": {"S": {"Type": "AWS::Events::Rule", "Properties": {"ScheduleExpression": "now", "Targets": [{"Arn": "nobody"}]}}}}`)}},
+			"Arn, function",
 		},
 		{"kill rate", Config{Templates: shop, Chaos: Chaos{Kill: 2}}, "Chaos.Kill, 0, 1, 2"},
 		{"duplicates", Config{Templates: shop, Chaos: Chaos{Duplicate: 2}}, "Chaos.Duplicate"},

@@ -13,12 +13,8 @@ import (
 	"testing"
 )
 
-// data are real payloads, out of order, some of them twice; those of keyedData are under their
-// senders' own times, four of which come last of all.
-const (
-	data      = "../../../shared/data/github-webhooks.ndjson"
-	keyedData = "../../../shared/data/github-webhooks-keyed.ndjson"
-)
+// data are real payloads, out of order, some of them twice.
+const data = "../../../shared/data/github-webhooks.ndjson"
 
 // shows runs the demo, where its input is here, and checks that it prints some texts.
 func shows(t *testing.T, o options, parts ...string) {
@@ -57,22 +53,6 @@ func TestTrackedDemo(t *testing.T) {
 		o.mode, o.tracked, o.chaos = "sync", true, true
 		shows(t, o, "0 before their tree was done", "order violations    0", whole, "unchanged")
 	}
-}
-
-func TestDemoInArrivalOrder(t *testing.T) {
-	parts := []string{"without their numbers", "numbers given, 0 of them wrong", "order violations    0", whole}
-	shows(t, options{mode: "sync", arrival: true, count: 200, chaos: true}, parts...)
-	shows(t, options{mode: "sync", arrival: true, input: data}, append(parts, "273 advanced, 13 duplicate",
-		"your function  273 messages of 18 queues", "in the order of acceptance")...)
-}
-
-// TestKeyedDemo: what is sorted by a time comes out by it, also where processes are killed. Each
-// straggler is marked late; on a slow machine others may be too.
-func TestKeyedDemo(t *testing.T) {
-	shows(t, options{mode: "sync", keyed: true, count: 200, chaos: true}, "0 as they came out", whole,
-		" marked, 3 stragglers sent", "your function  203 messages of 3 queues")
-	shows(t, options{mode: "sync", keyed: true, input: keyedData}, "265 messages", "duplicates          12",
-		" marked, 4 stragglers sent", "your function  253 messages of 17 queues", "process        253 messages of 17 queues")
 }
 
 // TestDemoWithAGap: what is before the gap comes out, what is behind it waits, and the

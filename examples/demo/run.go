@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -35,10 +37,6 @@ type options struct {
 	mode string
 	// chaos kills function processes and delivers batches twice.
 	chaos bool
-	// arrival leaves the numbers out: the queues give them, in arrival order.
-	arrival bool
-	// keyed gives the messages times for numbers, by which the queues sort them.
-	keyed bool
 	// tracked has process commit each batch only when the work of its messages is
 	// done, by two functions one behind the other.
 	tracked bool
@@ -63,15 +61,6 @@ func fromEnvironment() (options, error) {
 	if o.mode != "sync" && o.mode != "async" {
 		return o, fmt.Errorf("MODE=%s must be sync or async", o.mode)
 	}
-	switch order := os.Getenv("ORDER"); order {
-	case "", "number":
-	case "arrival":
-		o.arrival = true
-	case "key":
-		o.keyed = true
-	default:
-		return o, fmt.Errorf("ORDER=%s must be number, arrival or key", order)
-	}
 	return o, nil
 }
 
@@ -85,22 +74,10 @@ const patience = 3 * time.Minute
 func run(ctx context.Context, o options, out io.Writer) error {
 	began := time.Now()
 	arrivals, err := o.arrivals()
-	if err == nil && o.arrival {
-		arrivals, err = withoutSeqs(arrivals)
-	}
 	if err != nil {
 		return err
 	}
-	due, gaps := arrivals, []traffic.Gap(nil) // a queue that gives the seqs has no gaps
-	var keyed *keyedStream
-	switch {
-	case o.keyed:
-		if keyed, err = newKeyedStream(arrivals); err != nil {
-			return err
-		}
-	case !o.arrival:
-		due, gaps = traffic.Due(arrivals)
-	}
+	due, gaps := traffic.Due(arrivals)
 	stack, counts, stop, err := start(ctx, o, out)
 	if err != nil {
 		return err
@@ -124,57 +101,22 @@ func run(ctx context.Context, o options, out io.Writer) error {
 		{name: "your function", function: "WebhooksFunction", Watcher: traffic.NewWatcher(out, show, due)},
 		{name: "process", function: "ReceiverFunction", Watcher: traffic.NewWatcher(out, 0, due)},
 	}
-	log := &held{}
-	defer stack.Subscribe(log.take)()
-	watch := func() {
-		log.open(func(l localstack.Line) {
-			for _, w := range ways {
-				if l.LogicalID == w.function {
-					w.Line(l.Text)
-				}
+	defer stack.Subscribe(func(l localstack.Line) {
+		for _, w := range ways {
+			if l.LogicalID == w.function {
+				w.Line(l.Text)
 			}
-		})
-	}
-	seen := &counter{function: ways[0].function, upTo: map[string]int64{}}
-	if !o.arrival && !o.keyed {
-		watch()
-	}
-	o.tellArrivals(out, arrivals, show)
+		}
+	})()
+	tellArrivals(out, arrivals, show)
 	before, sending := counts(), time.Now()
-	var answers []answered
-	if o.keyed {
-		defer stack.Subscribe(seen.line)()
-		answers, err = keyed.send(ctx, stack.URL(), seen, out)
-	} else {
-		answers, err = send(ctx, stack.URL(), arrivals)
-	}
+	outcomes, err := send(ctx, stack.URL(), arrivals)
 	if err != nil {
 		return err
 	}
 	sent := time.Since(sending)
-	var wrong []string
-	var sorted *keyedOutcome
-	if o.keyed {
-		if err := seen.wait(ctx, keyed.distinct(keyed.all), out); err != nil {
-			return err
-		}
-		sorted = &keyedOutcome{}
-		if arrivals, *sorted, wrong, err = keyed.check(ctx, stack.URL(), answers, o.chaos); err != nil {
-			return err
-		}
-	}
-	if o.arrival {
-		arrivals, wrong = acceptance(arrivals, answers)
-	}
-	if o.arrival || o.keyed {
-		// Only now it is known which seqs are to come.
-		for i, w := range ways {
-			w.Watcher = traffic.NewWatcher(out, show*(1-i), arrivals)
-		}
-		watch()
-	}
 	fmt.Fprintf(out, "==> sent; waiting until all are out, in order, both ways\n")
-	if err := trees.wait(ctx, int64(ways[0].Distinct())); err != nil {
+	if err := trees.wait(ctx, ways[0].Distinct(), out); err != nil {
 		return err
 	}
 	if err := drain(ctx, stack, ways, o.chaos, out); err != nil {
@@ -182,8 +124,8 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	}
 	cost := counts().Sub(before).Total()
 	err = summarise(out, summary{
-		arrivals: len(answers), outcomes: outcomesOf(answers), ways: ways, chaos: o.chaos, stack: stack,
-		arrival: o.arrival, keyed: sorted, wrong: wrong, gaps: gaps, trees: trees,
+		arrivals: len(arrivals), outcomes: outcomes, ways: ways, chaos: o.chaos, stack: stack,
+		gaps: gaps, trees: trees,
 		cost: cost, sent: sent, total: time.Since(began),
 	})
 	if err == nil && o.stay {
@@ -225,25 +167,15 @@ type way struct {
 
 func (o options) arrivals() ([]traffic.Arrival, error) {
 	if o.input != "" {
-		return traffic.Read(o.input, !o.arrival && !o.keyed)
-	}
-	if o.keyed {
-		return generateKeyed(o.count)
+		return traffic.Read(o.input)
 	}
 	return traffic.Generate(o.count)
 }
 
 // tellArrivals says what is about to be sent, and shows the first few.
-func (o options) tellArrivals(out io.Writer, arrivals []traffic.Arrival, show int) {
+func tellArrivals(out io.Writer, arrivals []traffic.Arrival, show int) {
 	queues := traffic.NewWatcher(out, 0, arrivals).Queues()
-	if o.arrival {
-		fmt.Fprintf(out, "==> sending %d messages without their numbers to %d queues, which give them numbers\n", len(arrivals), queues)
-		return
-	}
 	fmt.Fprintf(out, "==> sending %d messages to %d queues, out of order\n", len(arrivals), queues)
-	if o.keyed {
-		return
-	}
 	for _, a := range arrivals[:min(show, len(arrivals))] {
 		fmt.Fprintf(out, "    in   %-24s seq %d\n", a.Queue, a.Seq)
 	}
@@ -315,51 +247,33 @@ const (
 	batchSize = 25
 )
 
-// answered is the answer for a message, and from when to when the client
-// waited for it.
-type answered struct {
-	client.Outcome
-	began, ended time.Time
-}
-
-// send sends the messages in batches, by several clients at once. The answers
-// are in the order of the messages.
-func send(ctx context.Context, base string, arrivals []traffic.Arrival) ([]answered, error) {
+// send sends the messages in batches, by several clients at once, and counts the outcomes.
+func send(ctx context.Context, base string, arrivals []traffic.Arrival) (map[string]int, error) {
 	c, err := client.New(base)
 	if err != nil {
 		return nil, err
 	}
-	answers := make([]answered, len(arrivals))
+	var mu sync.Mutex
+	outcomes := map[string]int{}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(clients)
-	for first := 0; first < len(arrivals); first += batchSize {
+	for batch := range slices.Chunk(arrivals, batchSize) {
 		group.Go(func() error {
-			part := arrivals[first:min(first+batchSize, len(arrivals))]
-			documents := make([]json.RawMessage, len(part))
-			for i, a := range part {
+			documents := make([]json.RawMessage, len(batch))
+			for i, a := range batch {
 				documents[i] = a.Document
 			}
-			began := time.Now()
 			results, err := c.Put(ctx, documents)
-			if err != nil {
-				return err
+			mu.Lock()
+			defer mu.Unlock()
+			for _, r := range results {
+				outcomes[r.Outcome]++
 			}
-			for i, r := range results {
-				answers[first+i] = answered{r, began, time.Now()}
-			}
-			return nil
+			return err
 		})
 	}
-	return answers, group.Wait()
-}
-
-// outcomesOf counts the outcomes.
-func outcomesOf(answers []answered) map[string]int {
-	outcomes := map[string]int{}
-	for _, a := range answers {
-		outcomes[a.Outcome.Outcome]++
-	}
-	return outcomes
+	err = group.Wait()
+	return outcomes, err
 }
 
 // drain waits until every message has come out, both ways, and every stream has

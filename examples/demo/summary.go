@@ -20,12 +20,6 @@ type summary struct {
 	outcomes map[string]int
 	ways     []*way
 	chaos    bool
-	// arrival says that the queues gave the numbers; wrong is what is wrong with
-	// how they did.
-	arrival bool
-	wrong   []string
-	// keyed is what came of messages that were sorted by keys; nil where none were.
-	keyed *keyedOutcome
 	// gaps is what the input does not have: the messages behind it wait.
 	gaps []traffic.Gap
 	// trees is what was seen of the trees of work; nil where none is tracked.
@@ -55,16 +49,6 @@ func summarise(out io.Writer, s summary) error {
 		{"conflicts", fmt.Sprint(s.outcomes["conflict"])},
 	}
 	var errs []error
-	if s.arrival {
-		rows = append(rows, row{"accepted", fmt.Sprintf("%d numbers given, %d of them wrong", want, len(s.wrong))})
-	}
-	if s.keyed != nil {
-		rows = append(rows, row{"inversions", fmt.Sprintf("%d as they came in, %d as they came out", s.keyed.before, s.keyed.after)},
-			row{"late", fmt.Sprintf("%d marked, %d stragglers sent", s.keyed.late, s.keyed.stragglers)})
-	}
-	for _, wrong := range s.wrong {
-		errs = append(errs, errors.New(wrong))
-	}
 	lost, again, violations := 0, 0, 0
 	for _, w := range s.ways {
 		state := w.State()
@@ -113,10 +97,6 @@ func summarise(out io.Writer, s summary) error {
 	case len(errs) > 0:
 	case again > 0:
 		fmt.Fprintf(out, "==> %s came out in order, unchanged; %d batches came again, each under a higher token\n", everything, again)
-	case s.keyed != nil:
-		fmt.Fprintf(out, "==> %d came out once, in the order of their keys, unchanged, both ways; %d came too late, are marked, and come last\n", want-s.keyed.late, s.keyed.late)
-	case s.arrival:
-		fmt.Fprintln(out, "==> what was accepted came out once, in the order of acceptance, unchanged, both ways")
 	default:
 		fmt.Fprintf(out, "==> %s came out once, in order, unchanged, both ways\n", everything)
 	}

@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/progress"
 	"github.com/streamsort/streamsort/internal/dev/traffic"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/jsonseq"
@@ -129,29 +131,17 @@ func (w *trees) isDone(ctx context.Context, queue string, seq int64) bool {
 }
 
 // wait watches until everything is committed.
-func (w *trees) wait(ctx context.Context, want int64) error {
+func (w *trees) wait(ctx context.Context, want int, out io.Writer) error {
 	if w == nil {
 		return nil
 	}
-	moved, last := time.Now(), int64(-1)
-	for {
-		total, err := w.look(ctx)
-		switch {
-		case err != nil:
-			return err
-		case total >= want:
-			return nil
-		case total != last:
-			moved, last = time.Now(), total
-		case time.Since(moved) > patience:
-			return fmt.Errorf("%d of %d messages are committed, and no more for %v", total, want, patience)
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(100 * time.Millisecond):
-		}
+	committed := progress.Wait{
+		Total: want, What: "messages are committed", Patience: patience, Killed: true, Out: out,
 	}
+	return committed.Until(ctx, func(ctx context.Context) (int, string, error) {
+		total, err := w.look(ctx)
+		return int(total), "", err
+	})
 }
 
 // row is what the summary says, and what is wrong.

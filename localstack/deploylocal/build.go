@@ -1,7 +1,6 @@
 package main
 
 import (
-	"archive/zip"
 	"context"
 	"fmt"
 	"os"
@@ -10,6 +9,8 @@ import (
 	"runtime"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/streamsort/streamsort/internal/dev/sources"
 )
 
 // build compiles everything for this machine, since the server runs the
@@ -22,17 +23,17 @@ func (t *trial) build(ctx context.Context) error {
 		app.Dir = t.cdk.Folder
 		return quietly(app)
 	})
-	sources := map[string]string{"receiver": "examples/receiver"}
+	folders := map[string]string{"receiver": "examples/receiver"}
 	functions, err := os.ReadDir(filepath.Join(t.root, "functions"))
 	if err != nil {
 		return err
 	}
 	for _, f := range functions {
 		if f.IsDir() {
-			sources[f.Name()] = "functions/" + f.Name()
+			folders[f.Name()] = "functions/" + f.Name()
 		}
 	}
-	for name, source := range sources {
+	for name, source := range folders {
 		group.Go(func() error {
 			build := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-trimpath", "-tags", "lambda.norpc,nethttpomithttp2", "-ldflags", "-s -w",
 				"-o", filepath.Join(t.binaries(), name, "bootstrap"), "./"+source)
@@ -44,7 +45,7 @@ func (t *trial) build(ctx context.Context) error {
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	return zipFile(filepath.Join(t.binaries(), "receiver", "bootstrap"), t.receiverZip())
+	return sources.Zip(filepath.Join(t.binaries(), "receiver", "bootstrap"), t.receiverZip())
 }
 
 func (t *trial) app() string         { return filepath.Join(t.folder, "app") }
@@ -57,32 +58,4 @@ func quietly(command *exec.Cmd) error {
 		return fmt.Errorf("%s: %w\n%s", filepath.Base(command.Path), err, said)
 	}
 	return nil
-}
-
-// zipFile packs a program into a zip of its own, executable.
-func zipFile(program, into string) (err error) {
-	content, err := os.ReadFile(program)
-	if err != nil {
-		return err
-	}
-	file, err := os.Create(into)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if closing := file.Close(); err == nil {
-			err = closing
-		}
-	}()
-	archive := zip.NewWriter(file)
-	header := &zip.FileHeader{Name: filepath.Base(program), Method: zip.Deflate}
-	header.SetMode(0o755)
-	entry, err := archive.CreateHeader(header)
-	if err != nil {
-		return err
-	}
-	if _, err := entry.Write(content); err != nil {
-		return err
-	}
-	return archive.Close()
 }

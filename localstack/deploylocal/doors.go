@@ -44,24 +44,38 @@ func (t *trial) openDoors(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	own, err := url.Parse(more["Url"]) // at AWS's domain: the server answers under its own
+	own, err := t.functionURL(more["Url"])
 	if err != nil {
 		return err
-	}
-	id, _, _ := strings.Cut(own.Host, ".")
-	root := awsenv.Settings{
-		Region: ministack.Region, Credentials: credentials.NewStaticCredentialsProvider(ministack.AccessKeyID, ministack.SecretKey, ""),
 	}
 	for _, d := range []struct{ name, base, service string }{
 		{"HTTP API", t.outputs["ApiUrl"], "execute-api"},
 		{"REST API", "https://" + more["Rest"] + ".execute-api.localhost:" + server.Port() + "/v1", "execute-api"},
-		{"function URL", "https://" + id + ".lambda-url." + ministack.Region + ".localhost:" + server.Port(), "lambda"},
+		{"function URL", own, "lambda"},
 	} {
-		c := client.NewWithKeys(d.base, t.server.Client(), d.service, root)
+		c := t.client(d.base, d.service)
 		t.doors = append(t.doors, door{d.name, d.base, c.Put})
 	}
 	t.doors = append(t.doors, door{"direct invoke", "", t.invokeEnqueue})
 	return nil
+}
+
+// client calls an address with the keys of the account's root.
+func (t *trial) client(address, service string) *client.Client {
+	return client.NewWithKeys(address, t.server.Client(), service, awsenv.Settings{
+		Region:      ministack.Region,
+		Credentials: credentials.NewStaticCredentialsProvider(ministack.AccessKeyID, ministack.SecretKey, ""),
+	})
+}
+
+// functionURL is the server's address of a function URL, which has AWS's domain in the outputs.
+func (t *trial) functionURL(own string) (string, error) {
+	id, region, is := strings.Cut(strings.TrimPrefix(own, "https://"), ".")
+	server, err := url.Parse(t.server.Endpoint)
+	if !is || !strings.HasPrefix(region, "lambda-url.") || err != nil {
+		return "", fmt.Errorf("%s is no function URL (%w)", own, err)
+	}
+	return "https://" + id + ".lambda-url." + ministack.Region + ".localhost:" + server.Port(), nil
 }
 
 // invokeEnqueue calls the function by Lambda's own API, with the documents

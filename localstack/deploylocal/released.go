@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,10 +19,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/credentials"
-
-	"github.com/streamsort/streamsort/internal/awsenv"
-	"github.com/streamsort/streamsort/internal/client"
+	"github.com/streamsort/streamsort/internal/dev/sources"
 	"github.com/streamsort/streamsort/internal/dev/traffic"
 	"github.com/streamsort/streamsort/localstack/ministack"
 )
@@ -82,7 +78,7 @@ func (r *release) upload(ctx context.Context) error {
 	}
 	for _, f := range functions {
 		zip := filepath.Join(r.folder, f.Name()+".zip")
-		if err := zipFile(filepath.Join(r.binaries(), f.Name(), "bootstrap"), zip); err != nil {
+		if err := sources.Zip(filepath.Join(r.binaries(), f.Name(), "bootstrap"), zip); err != nil {
 			return err
 		}
 		text, err := os.ReadFile(zip)
@@ -177,17 +173,16 @@ func (r *release) create(ctx context.Context) error {
 func (r *release) send(ctx context.Context) error {
 	address, service := r.outputs["ApiUrl"], "execute-api"
 	if own := r.outputs["PutUrl"]; own != "" {
-		if address = r.functionURL(own); address == "" {
-			return fmt.Errorf("%s is no function URL", own)
+		var err error
+		if address, err = r.functionURL(own); err != nil {
+			return err
 		}
 		service = "lambda"
 	}
 	if err := r.generate(service + "/"); err != nil {
 		return err
 	}
-	c := client.NewWithKeys(address, r.server.Client(), service, awsenv.Settings{
-		Region: ministack.Region, Credentials: credentials.NewStaticCredentialsProvider(ministack.AccessKeyID, ministack.SecretKey, ""),
-	})
+	c := r.client(address, service)
 	for batch := range slices.Chunk(r.arrivals, batchSize) {
 		if err := r.trial.send(ctx, door{service, address, c.Put}, batch); err != nil {
 			return err
@@ -218,17 +213,6 @@ func (r *release) generate(begins string) error {
 	}
 	r.arrivals, r.watcher, r.outcomes, r.swept = arrivals, traffic.NewWatcher(r.out, 0, arrivals), map[string]int{}, 0
 	return nil
-}
-
-// functionURL is the server's address of a function URL, which stands at AWS's domain in the outputs.
-func (r *release) functionURL(own string) string {
-	at, err := url.Parse(own)
-	server, failed := url.Parse(r.server.Endpoint)
-	if err != nil || failed != nil {
-		return ""
-	}
-	id, _, _ := strings.Cut(at.Host, ".")
-	return "https://" + id + ".lambda-url." + ministack.Region + ".localhost:" + server.Port()
 }
 
 // update changes the stack to the next release, with other parameters; those that are not

@@ -89,7 +89,6 @@ func run(ctx context.Context, input string, out io.Writer) error {
 		{"waiting until everything is out, in order", t.drain},
 		{"what operators see", t.operate},
 		{"the alias of a changed function", t.versions},
-		{"what the template asks for, and the server keeps", t.limits},
 		{"cdk diff", t.diff},
 		{"a user's own CDK app, examples/shop", t.shop},
 		{"cdk destroy", t.destroy},
@@ -113,7 +112,7 @@ func (t *trial) read(input string) (err error) {
 	if input == "" {
 		t.arrivals, err = traffic.Generate(600)
 	} else {
-		t.arrivals, err = traffic.Read(input, true)
+		t.arrivals, err = traffic.Read(input)
 	}
 	for i := range t.arrivals {
 		err = errors.Join(err, inBase64(&t.arrivals[i]))

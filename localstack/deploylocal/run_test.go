@@ -31,15 +31,3 @@ func TestInBase64(t *testing.T) {
 		}
 	}
 }
-
-func TestKept(t *testing.T) {
-	for text, want := range map[string]string{
-		`{"BisectBatchOnFunctionError":true}`:  "kept, not carried out",
-		`{"BisectBatchOnFunctionError": true}`: "kept, not carried out",
-		`{}`:                                   "not kept",
-	} {
-		if got := kept(text, `"BisectBatchOnFunctionError": true`); got != want {
-			t.Errorf("%s: %s", text, got)
-		}
-	}
-}

@@ -10,10 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/credentials"
-
-	"github.com/streamsort/streamsort/internal/awsenv"
-	"github.com/streamsort/streamsort/internal/client"
+	"github.com/streamsort/streamsort/internal/dev/progress"
 	"github.com/streamsort/streamsort/localstack/ministack"
 )
 
@@ -42,24 +39,14 @@ func (t *trial) shop(ctx context.Context) error {
 	if err := t.sendToShop(ctx, outputs["OrdersUrl"]); err != nil {
 		return err
 	}
-	ticker := time.NewTicker(300 * time.Millisecond)
-	defer ticker.Stop()
-	for began := time.Now(); ; {
+	wait := progress.Wait{
+		Total: shopMessages, What: "messages are booked", Patience: time.Minute, Out: t.out,
+	}
+	if err := wait.Until(ctx, func(ctx context.Context) (int, string, error) {
 		booked, err := t.booked(ctx, outputs["BooksName"])
-		if err != nil {
-			return err
-		}
-		if booked == shopMessages {
-			break
-		}
-		if time.Since(began) > time.Minute {
-			return fmt.Errorf("the function has %d of %d messages", booked, shopMessages)
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-ticker.C:
-		}
+		return booked, "", err
+	}); err != nil {
+		return err
 	}
 	fmt.Fprintf(t.out, "    %d messages, backwards, came to its function in order\n", shopMessages)
 	return t.runCDK(ctx, "", t.asRoot(), "destroy", "--force", "--app", assembly)
@@ -67,9 +54,7 @@ func (t *trial) shop(ctx context.Context) error {
 
 // sendToShop puts the messages of one queue, the last one first.
 func (t *trial) sendToShop(ctx context.Context, address string) error {
-	c := client.NewWithKeys(address, t.server.Client(), "execute-api", awsenv.Settings{
-		Region: ministack.Region, Credentials: credentials.NewStaticCredentialsProvider(ministack.AccessKeyID, ministack.SecretKey, ""),
-	})
+	c := t.client(address, "execute-api")
 	for seq := shopMessages; seq > 0; seq-- {
 		outcomes, err := c.Put(ctx, []json.RawMessage{json.RawMessage(fmt.Sprintf(`{"queue":"shop","seq":%d,"body":{"order":%d}}`, seq, seq))})
 		if err != nil {

@@ -87,9 +87,6 @@ func callMethod(method string) string {
 }
 
 func (r *reader) checkSchedule(s Schedule) {
-	if s.Source != "aws.events" {
-		return // the scheduler acts through a role
-	}
 	for _, target := range s.Targets {
 		if !r.mayInvoke(target.Function, "events.amazonaws.com", s.ARN) {
 			r.problems.add("Resources."+s.LogicalID, "no AWS::Lambda::Permission lets EventBridge invoke %s: on AWS it would never run", target.Function)

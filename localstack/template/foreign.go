@@ -87,8 +87,6 @@ func failurePlaces(typ, property string, value any) []string {
 	case "AWS::Lambda::EventSourceMapping.DestinationConfig", "AWS::Lambda::EventInvokeConfig.DestinationConfig",
 		"AWS::Lambda::Function.DeadLetterConfig":
 		return references(value)
-	case "AWS::Scheduler::Schedule.Target":
-		return deadLetters(value)
 	case "AWS::Events::Rule.Targets":
 		targets, _ := value.([]any)
 		var ids []string

@@ -26,6 +26,7 @@ var Ignored = map[string]string{
 	"AWS::Lambda::Alias":                          "there is one version of each function, under any qualifier",
 	"AWS::ApplicationAutoScaling::ScalableTarget": "capacity is the machine's",
 	"AWS::ApplicationAutoScaling::ScalingPolicy":  "capacity is the machine's",
+	"AWS::Scheduler::Schedule":                    "schedules of rules run here, the Scheduler's do not",
 	"AWS::Scheduler::ScheduleGroup":               "only groups schedules by name",
 	"AWS::ResourceGroups::Group":                  "only groups resources by tag",
 	"AWS::Budgets::Budget":                        "nothing is billed",

@@ -132,8 +132,6 @@ func (r *resolver) attributeOf(typ, id, physical, name string) (string, error) {
 		return pick(name, "", id, "RouteId", id), nil
 	case "AWS::Events::Rule":
 		return pick(name, "", physical, "Arn", arn("events", "rule/"+physical)), nil
-	case "AWS::Scheduler::Schedule":
-		return pick(name, "", physical, "Arn", arn("scheduler", "schedule/default/"+physical)), nil
 	case "AWS::SQS::Queue":
 		url := "https://sqs." + Region + "." + urlSuffix + "/" + Account + "/" + physical
 		return pick(name, "", url, "QueueUrl", url, "QueueName", physical, "Arn", arn("sqs", physical)), nil
@@ -212,7 +210,6 @@ var nameProperties = map[string]string{
 	"AWS::Lambda::Function":      "FunctionName",
 	"AWS::SQS::Queue":            "QueueName",
 	"AWS::Events::Rule":          "Name",
-	"AWS::Scheduler::Schedule":   "Name",
 	"AWS::ApiGatewayV2::Stage":   "StageName",
 	"AWS::IAM::Role":             "RoleName",
 	"AWS::Logs::LogGroup":        "LogGroupName",

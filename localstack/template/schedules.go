@@ -1,12 +1,11 @@
 package template
 
-// Schedule is an AWS::Events::Rule with a schedule, or an
-// AWS::Scheduler::Schedule.
+import "strings"
+
+// Schedule is an AWS::Events::Rule with a schedule.
 type Schedule struct {
 	LogicalID, Name, ARN string
-	Source               string // aws.events or aws.scheduler
-	Expression           string // rate(…), cron(…) or at(…)
-	Timezone             string // of cron and at: a name of the tz database
+	Expression           string // rate(…) or cron(…)
 	Enabled              bool
 	Targets              []Target
 }
@@ -20,33 +19,19 @@ type Target struct {
 func (r *reader) rule(id, physical string, p *props) {
 	p.ignore("Description", "RoleArn", "Tags")
 	s := Schedule{
-		LogicalID: id, Name: physical, ARN: arn("events", "rule/"+physical), Source: "aws.events",
-		Expression: p.need("ScheduleExpression"), Timezone: "UTC",
-		Enabled: p.oneOf("State", "ENABLED", "ENABLED", "DISABLED") == "ENABLED",
+		LogicalID: id, Name: physical, ARN: arn("events", "rule/"+physical),
+		Expression: p.need("ScheduleExpression"),
+		Enabled:    p.oneOf("State", "ENABLED", "ENABLED", "DISABLED") == "ENABLED",
+	}
+	if strings.HasPrefix(s.Expression, "cron(") {
+		r.template.NotRun = append(r.template.NotRun,
+			id+": a cron is never due here; POST /_streamsort/schedules/"+id+" runs it")
 	}
 	for _, target := range p.objects("Targets") {
 		target.ignore("DeadLetterConfig", "Id", "RetryPolicy", "RoleArn")
 		s.Targets = append(s.Targets, Target{Function: scheduled(target), Input: target.text("Input", "")})
 		target.done()
 	}
-	r.template.Schedules = append(r.template.Schedules, s)
-}
-
-func (r *reader) schedule(id, physical string, p *props) {
-	p.ignore("Description", "FlexibleTimeWindow", "GroupName", "KmsKeyArn")
-	s := Schedule{
-		LogicalID: id, Name: physical, ARN: arn("scheduler", "schedule/default/"+physical), Source: "aws.scheduler",
-		Expression: p.need("ScheduleExpression"), Timezone: p.text("ScheduleExpressionTimezone", "UTC"),
-		Enabled: p.oneOf("State", "ENABLED", "ENABLED", "DISABLED") == "ENABLED",
-	}
-	target := p.object("Target")
-	if target == nil {
-		p.bad("Target", "must be an object")
-		return
-	}
-	target.ignore("DeadLetterConfig", "RetryPolicy", "RoleArn")
-	s.Targets = []Target{{Function: scheduled(target), Input: target.text("Input", "")}}
-	target.done()
 	r.template.Schedules = append(r.template.Schedules, s)
 }
 

@@ -115,7 +115,6 @@ func typeReaders() map[string]typeReader {
 		"AWS::ApiGatewayV2::Authorizer":   (*reader).authorizer,
 		"AWS::ApiGatewayV2::Stage":        (*reader).stage,
 		"AWS::Events::Rule":               (*reader).rule,
-		"AWS::Scheduler::Schedule":        (*reader).schedule,
 		"AWS::SQS::Queue":                 (*reader).queue,
 		"AWS::SQS::QueuePolicy":           nil, // who may send to a queue of the runner's: AWS checks it
 	}

@@ -67,15 +67,16 @@ func TestReadStack(t *testing.T) {
 		URLs: []URL{{LogicalID: "SortUrl", Function: "shop-Sort", Endpoint: "http://127.0.0.1:1/SortUrl"}},
 		Schedules: []Schedule{
 			{
-				LogicalID: "Every", Name: "shop-Every", ARN: arn("events", "rule/shop-Every"), Source: "aws.events",
-				Expression: "rate(5 minutes)", Timezone: "UTC", Enabled: true, Targets: []Target{{Function: "shop-Sort"}},
+				LogicalID: "Every", Name: "shop-Every", ARN: arn("events", "rule/shop-Every"),
+				Expression: "rate(5 minutes)", Enabled: true, Targets: []Target{{Function: "shop-Sort"}},
 			},
 			{
-				LogicalID: "Nightly", Name: "shop-Nightly", ARN: arn("scheduler", "schedule/default/shop-Nightly"),
-				Source: "aws.scheduler", Expression: "cron(0 3 * * ? *)", Timezone: "Europe/Berlin", Enabled: true,
+				LogicalID: "Nightly", Name: "shop-Nightly", ARN: arn("events", "rule/shop-Nightly"),
+				Expression: "cron(0 3 * * ? *)", Enabled: true,
 				Targets: []Target{{Function: "shop-Sort", Input: `{"full":true}`}},
 			},
 		},
+		NotRun:  []string{"Nightly: a cron is never due here; POST /_streamsort/schedules/Nightly runs it"},
 		Queues:  []Queue{{LogicalID: "Failures", Name: "shop-Failures", Visibility: 30 * time.Second, Retention: 336 * time.Hour}},
 		Outputs: map[string]string{"Stream": StreamARN("shop-events"), "Url": "http://127.0.0.1:1/Api"},
 		Exports: map[string]string{"shop-stream": StreamARN("shop-events")},

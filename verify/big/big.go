@@ -6,7 +6,7 @@
 //
 //	make verify S=big                     all, at full size
 //	make verify S=big PART=100            all, at a hundredth of it
-//	make verify S=big/parked              one
+//	make verify S=big/queues              one
 //
 // A case has a file of its own and a line in [Cases].
 package big
@@ -21,11 +21,8 @@ type Case struct {
 
 // Cases are all of them.
 var Cases = []Case{
-	{"parked", "a gap with 100,000 messages of 30 KB parked behind it is filled", parked},
-	{"behind", "a consumer is a week behind beside 1,000 healthy queues", behind},
 	{"queues", "100,000 queues and a sweep", manyQueues},
-	{"loaded", "the same load on 10, 1,000 and 100,000 queues", manyLoaded},
-	{"stored", "the same load behind 10,000, 100,000 and 1,000,000 stored messages", storedLoaded},
+	{"stored", "the same load behind 10,000 and 1,000,000 stored messages", storedLoaded},
 }
 
 // Run runs a case at a part of its full size: 100 is a hundredth. It returns what it took, line

@@ -279,10 +279,3 @@ func (s *sweeping) onTime() error {
 	}
 	return nil
 }
-
-// each does something for 0 to n-1, many at a time.
-func each(n int64, do func(int64) error) error {
-	errs := make([]error, n)
-	fanout.SideBySide(int(n), func(i int) { errs[i] = do(int64(i)) })
-	return errors.Join(errs...)
-}

@@ -27,10 +27,8 @@ type world struct {
 	// looking at what came of it.
 	store *cursor.Store
 	now   time.Time
-	// expires is when what is filled in expires; never, where it is the zero time.
-	expires time.Time
-	part    int64
-	lines   []string
+	part  int64
+	lines []string
 }
 
 // definitions are the tables of a world.
@@ -55,18 +53,13 @@ func (w *world) clock() time.Time { return w.now }
 func (w *world) of(full int64) int64 { return max(full/w.part, 1) }
 
 // budget is what an invocation of a time can do: a request takes 5 ms and 64 are under
-// way at once at most, and 20 MB a second are read. Those of one after the other are the
-// fewest that it can do: a case that makes its requests so says oneByOne.
+// way at once at most, and 20 MB a second are read.
 type budget struct {
 	requests int
 	bytes    float64
 }
 
 const readRate = 20 << 20
-
-func oneByOne(time time.Duration) budget {
-	return budget{int(time.Seconds() * 200), time.Seconds() * readRate}
-}
 
 // sideBySide is the budget of requests that are made side by side to one partition,
 // which takes 1,000 write units a second.
@@ -88,23 +81,8 @@ func (w *world) line(what string, s spent) {
 		what, s.invocations, s.requests, s.most, s.units.Reads, s.units.Writes, meter.Count{Reads: s.units.Reads, Writes: s.units.Writes}.Dollars()/1e6))
 }
 
-// invoke is one invocation: a process that knows nothing, on tables that no longer
-// answer when its budget is used up.
-func (w *world) invoke(s *spent, b budget, do func(*cursor.Sorter) error) error {
-	return w.run(s, b, func(_ ddb.Engine, sorter *cursor.Sorter) error { return do(sorter) })
-}
-
-// deliver is invoke for what delivers.
-func (w *world) deliver(s *spent, b budget, do func(*delivery.Deliverer) error) error {
-	return w.run(s, b, func(tables ddb.Engine, sorter *cursor.Sorter) error {
-		d, err := delivery.New(delivery.NewStore(tables, delivery.Names{}.Tables()), sorter, &delivery.Options{Now: w.clock})
-		if err != nil {
-			return err
-		}
-		return do(d)
-	})
-}
-
+// run is one invocation: a process that knows nothing, on tables that no longer answer when its
+// budget is used up.
 func (w *world) run(s *spent, b budget, do func(ddb.Engine, *cursor.Sorter) error) error {
 	i := &invocation{next: w.tables, left: b}
 	store, err := cursor.NewStore(i, cursor.Names{})
@@ -167,41 +145,20 @@ func (w *world) dies(c delivery.Consumer, to int64) error {
 	return err
 }
 
-// backlog makes the queue "big" with so many messages of one size, which expire after 14
-// days.
-func (w *world) backlog(last int64, size int) error {
-	if err := w.invoke(&spent{}, oneByOne(time.Minute), func(s *cursor.Sorter) error {
-		_, err := s.Configure(context.Background(), "big", cursor.Change{})
-		return err
-	}); err != nil {
-		return err
-	}
-	w.expires = w.now.Add(14 * 24 * time.Hour)
-	return w.fill("big", 1, last, size)
-}
-
-// consumer makes the consumer "c" of the queue "big".
-func (w *world) consumer(start delivery.Start) error {
-	return w.deliver(&spent{}, oneByOne(time.Minute), func(d *delivery.Deliverer) error {
-		_, err := d.Create(context.Background(), "big", "c", start)
-		return err
-	})
-}
-
 // fillWidth is how many messages are stored side by side.
 const fillWidth = 1000
 
-// fill stores messages of one size under first to last, as writers do: the bodies are
-// one text in memory, and count each.
-func (w *world) fill(queue string, first, last int64, size int) error {
+// fill stores so many messages of one size, as writers do: the bodies are one text in memory, and
+// count each.
+func (w *world) fill(queue string, last int64, size int) error {
 	ctx := context.Background()
 	if _, err := w.store.Requests(queuelog.Inside{}).PutMessage(ctx, cursor.Message{
-		Queue: queue, Seq: first, Body: make([]byte, size), Op: []byte("operates"), Digest: make([]byte, 16), EnqueuedAt: w.now, ExpiresOn: w.expires,
+		Queue: queue, Seq: 1, Body: make([]byte, size), Op: []byte("operates"), Digest: make([]byte, 16), EnqueuedAt: w.now,
 	}); err != nil {
 		return err
 	}
 	messages := (cursor.Names{}).Tables()[0]
-	at := ddb.Fields{"queue": ddb.Text(queue), "seq": ddb.Int(first)}.Item()
+	at := ddb.Fields{"queue": ddb.Text(queue), "seq": ddb.Int(1)}.Item()
 	a, err := w.tables.Do(ctx, ddb.Get{Op: ddb.Op{Op: "read back", Table: &messages}, Key: at})
 	if err != nil {
 		return err
@@ -210,7 +167,7 @@ func (w *world) fill(queue string, first, last int64, size int) error {
 	for name, value := range a.Item.All() {
 		fields[ddb.Path(name)] = value
 	}
-	for chunk := first + 1; chunk <= last; chunk += fillWidth {
+	for chunk := int64(2); chunk <= last; chunk += fillWidth {
 		var puts []ddb.Put
 		for seq := chunk; seq <= min(last, chunk+fillWidth-1); seq++ {
 			fields["seq"] = ddb.Int(seq)
@@ -223,21 +180,4 @@ func (w *world) fill(queue string, first, last int64, size int) error {
 		}
 	}
 	return nil
-}
-
-// position is how far a queue is.
-func (w *world) position(queue string) int64 {
-	c, err := w.store.Requests(queuelog.Inside{}).Cursor(context.Background(), queue, true)
-	if err != nil || !c.Exists() {
-		return -1
-	}
-	return c.Position
-}
-
-// atMost is the error of what took more than it may.
-func atMost(what string, got, most float64) error {
-	if got <= most {
-		return nil
-	}
-	return fmt.Errorf("%s: %.0f, want %.0f at most", what, got, most)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"archive/zip"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/dev/modproxy"
 	"github.com/streamsort/streamsort/internal/dev/progress"
+	"github.com/streamsort/streamsort/internal/dev/sources"
 )
 
 // python has the command line write a consumer in Python, which runs behind the stack. Its functions and
@@ -109,29 +109,9 @@ func (n *newcomer) zipFunctions() (string, error) {
 			continue // a program with files beside it
 		}
 		name := fmt.Sprintf("%s_%s_%s.zip", filepath.Base(program), strings.TrimPrefix(n.release.Version, "v"), processor)
-		if err := zipOf(filepath.Join(folder, name), program); err != nil {
+		if err := sources.Zip(program, filepath.Join(folder, name)); err != nil {
 			return "", err
 		}
 	}
 	return folder, nil
-}
-
-// zipOf makes a function's zip: its program, as bootstrap.
-func zipOf(name, program string) error {
-	text, err := os.ReadFile(program)
-	if err != nil {
-		return err
-	}
-	file, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	archive := zip.NewWriter(file)
-	header := &zip.FileHeader{Name: "bootstrap", Method: zip.Deflate}
-	header.SetMode(0o755)
-	writer, err := archive.CreateHeader(header)
-	if err == nil {
-		_, err = writer.Write(text)
-	}
-	return errors.Join(err, archive.Close(), file.Close())
 }

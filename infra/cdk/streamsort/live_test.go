@@ -22,24 +22,6 @@ func (t template) version(tb testing.TB, id string) string {
 	return ""
 }
 
-// bare is a function that is named without its alias.
-var bare = regexp.MustCompile(`"(Ref|Fn::GetAtt)":\[?"\w+Function"`)
-
-// Nothing that is deployed calls a function but by its alias.
-func TestEverythingCallsTheAlias(t *testing.T) {
-	for _, tmpl := range []template{defaults(), changed()} {
-		for id, resource := range tmpl.Resources {
-			switch resource["Type"] {
-			case "AWS::Lambda::EventSourceMapping", "AWS::Lambda::Permission", "AWS::ApiGatewayV2::Integration", "AWS::Events::Rule":
-				text := asText(t, resource["Properties"])
-				if bare.MatchString(text) || !strings.Contains(text, `Alias"`) {
-					t.Errorf("%s calls %s", id, text)
-				}
-			}
-		}
-	}
-}
-
 // An update moves the alias, and touches no event source mapping: there is one
 // for a stream at all times, with its place in the stream.
 func TestAnUpdateKeepsTheMappings(t *testing.T) {

@@ -20,26 +20,6 @@ func TestWebhooksFile(t *testing.T) {
 	}
 }
 
-// The senders' routes are the only ones without authorisation: one for each, and another for the
-// method of its challenge. Without senders there are no such routes.
-func TestWebhookRoutes(t *testing.T) {
-	for name, tmpl := range map[string]template{"default": defaults(), "changed": changed()} {
-		open := object{}
-		for _, resource := range tmpl.Resources {
-			if resource["Type"] != "AWS::ApiGatewayV2::Route" {
-				continue
-			}
-			if properties := resource["Properties"].(object); properties["AuthorizationType"] == "NONE" {
-				open[properties["RouteKey"].(string)] = true
-			}
-		}
-		want := map[string]object{"default": {}, "changed": {
-			"POST /webhooks/github": true, "OPTIONS /webhooks/github": true, "POST /webhooks/bank": true, "GET /webhooks/bank": true,
-		}}[name]
-		diff(t, name+": routes without authorisation", want, any(open))
-	}
-}
-
 // Names that differ make logical ids that differ.
 func TestIDPart(t *testing.T) {
 	parts := map[string]string{}

@@ -1,5 +1,5 @@
 // Package sources has the go command know what the programs that a test builds are made
-// of. Call [Note] with them.
+// of: call [Note] with them. [Zip] packs one.
 //
 // The go command takes a test's result from its cache unless the test's own code has
 // changed, or a file that the test asked for; it does not see what another command
@@ -8,7 +8,9 @@
 package sources
 
 import (
+	"archive/zip"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -53,4 +55,24 @@ func list(ctx context.Context, folder string, packages []string) ([]string, erro
 		}
 	}
 	return files, nil
+}
+
+// Zip packs a function's program into a zip of its own, as bootstrap.
+func Zip(program, into string) error {
+	text, err := os.ReadFile(program)
+	if err != nil {
+		return err
+	}
+	file, err := os.Create(into)
+	if err != nil {
+		return err
+	}
+	archive := zip.NewWriter(file)
+	header := &zip.FileHeader{Name: "bootstrap", Method: zip.Deflate}
+	header.SetMode(0o755)
+	entry, err := archive.CreateHeader(header)
+	if err == nil {
+		_, err = entry.Write(text)
+	}
+	return errors.Join(err, archive.Close(), file.Close())
 }

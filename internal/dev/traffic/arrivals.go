@@ -43,8 +43,8 @@ func NewArrival(document []byte) (Arrival, error) {
 }
 
 // Read reads arrivals from a file, a document a line; empty lines are passed over. Each
-// has a queue, and a seq where the messages are numbered.
-func Read(path string, numbered bool) ([]Arrival, error) {
+// has a queue and a seq.
+func Read(path string) ([]Arrival, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func Read(path string, numbered bool) ([]Arrival, error) {
 			return nil, fmt.Errorf(`%s: line %d is not a message, which is one JSON document a line, as {"queue":"orders","seq":2,"body":{}}: %w`, path, number, err)
 		case a.Queue == "":
 			return nil, fmt.Errorf("%s: line %d has no queue", path, number)
-		case numbered && a.Seq < 1:
+		case a.Seq < 1:
 			return nil, fmt.Errorf("%s: line %d has no seq, a number from 1 on", path, number)
 		}
 		arrivals = append(arrivals, a)

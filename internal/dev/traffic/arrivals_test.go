@@ -29,22 +29,22 @@ func TestReadSaysWhatIsWrong(t *testing.T) {
 		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Read(path, true); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), path) {
+		if _, err := Read(path); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: error %v, want %q", name, err, c.want)
 		}
 	}
 	folder := t.TempDir()
-	if _, err := Read(folder, true); err == nil || !strings.Contains(err.Error(), folder) {
+	if _, err := Read(folder); err == nil || !strings.Contains(err.Error(), folder) {
 		t.Errorf("a folder: error %v", err)
 	}
 }
 
-func TestReadWithoutSeqs(t *testing.T) {
+func TestReadBase64(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "input.ndjson")
-	if err := os.WriteFile(path, []byte(`{"queue":"q","id":"a","bodyBase64":"aGk="}`+"\n\n"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(`{"queue":"q","seq":1,"bodyBase64":"aGk="}`+"\n\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got, err := Read(path, false)
+	got, err := Read(path)
 	if err != nil || len(got) != 1 || got[0].Sum != "8f434346648f6b96df89dda901c5176b10a6d83961dd3c1ac88b59b2dc327aa4" {
 		t.Errorf("%+v, %v", got, err)
 	}

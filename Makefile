@@ -145,9 +145,12 @@ mutants: ## plant bugs that tests must catch
 # ONLY=counts: what is the same in every run. ONLY=function|queue|latency: one table.
 # ONLY=page QUEUES=100000: the live page in a browser, on DynamoDB Local.
 # ONLY=screenshots: each screen of the page into .build/screenshots, and the two of the README.
+MEASURES := counts function queue latency page screenshots
 .PHONY: bench
 bench: deps $(if $(filter page screenshots,$(ONLY)),$(INSTALL_BROWSER)) ## measure for docs/reference/figures.md
-ifeq ($(ONLY),page)
+ifneq ($(filter-out $(MEASURES),$(ONLY)),)
+	$(error ONLY is $(ONLY): write one of $(MEASURES))
+else ifeq ($(ONLY),page)
 	@QUEUES=$(QUEUES) $(GO) test -tags whole ./verify/page -run '^$$' -bench Page -benchtime 1x
 else ifeq ($(ONLY),screenshots)
 	@mkdir -p .build/screenshots

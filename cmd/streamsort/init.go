@@ -51,22 +51,16 @@ func (c *initCommand) Run(s *session) error {
 		"RUNTIME", p.runtime, "HANDLER", p.handler, "CODE", p.code)
 	files := map[string][]byte{}
 	for _, folder := range []string{"projects", "projects/" + c.Language} {
-		entries, err := projects.ReadDir(folder)
-		if err != nil {
-			return err
-		}
-		for _, entry := range entries {
-			if entry.IsDir() {
-				continue
-			}
-			text, err := projects.ReadFile(path.Join(folder, entry.Name()))
+		names, _ := fs.Glob(projects, folder+"/*.*") // fails only where the pattern is wrong
+		for _, name := range names {
+			text, err := projects.ReadFile(name)
 			if err != nil {
 				return err
 			}
 			if folder == "projects" {
 				text = []byte(filled.Replace(string(text)))
 			}
-			files[filepath.Join(c.Dir, strings.TrimSuffix(entry.Name(), ".txt"))] = text
+			files[filepath.Join(c.Dir, strings.TrimSuffix(path.Base(name), ".txt"))] = text
 		}
 	}
 	for name := range files {

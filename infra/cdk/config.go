@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -18,6 +19,9 @@ import (
 // prefix is what the app's keys in the CDK's context start with.
 const prefix = "streamsort:"
 
+// boundaryKey is the CDK's own key of the permissions boundary of all roles.
+const boundaryKey = "@aws-cdk/core:permissionsBoundary"
+
 // addStack adds the stack that the context describes: streamsort:stack is its
 // id ("Streamsort"), streamsort:<property> each of its properties.
 func addStack(app constructs.Construct) (*streamsort.Stack, error) {
@@ -25,6 +29,12 @@ func addStack(app constructs.Construct) (*streamsort.Stack, error) {
 	context, ok := app.Node().GetAllContext(nil).(map[string]any)
 	if !ok {
 		return nil, errors.New("the context is not an object; fix cdk.json")
+	}
+	// The CDK passes over a boundary that is a text, and -c can give nothing else.
+	if boundary, ok := context[boundaryKey].(string); ok {
+		return nil, fmt.Errorf(`%s is the text %q, and the CDK takes an object: `+
+			`write it into "context" of cdk.json as {"name": "POLICY"} or {"arn": "ARN"}`,
+			boundaryKey, boundary)
 	}
 	for key, value := range context {
 		if name, ours := strings.CutPrefix(key, prefix); ours {
@@ -50,10 +60,10 @@ func readProps(values map[string]any) (*streamsort.Props, error) {
 	}
 	fields := settable(props, functions)
 	var errs []error
-	for _, name := range sortedKeys(values) {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
 		field, known := fields[name]
 		if !known {
-			errs = append(errs, fmt.Errorf("%s%s is unknown; known are stack, %s", prefix, name, strings.Join(sortedKeys(fields), ", ")))
+			errs = append(errs, fmt.Errorf("%s%s is unknown; known are stack, %s", prefix, name, strings.Join(slices.Sorted(maps.Keys(fields)), ", ")))
 			continue
 		}
 		written := text(values[name])
@@ -136,13 +146,4 @@ func set(field reflect.Value, written string) error {
 		field.SetString(written)
 	}
 	return nil
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
 }

@@ -1,13 +1,17 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-cdk-go/awscdk/v2/assertions"
+	"github.com/aws/jsii-runtime-go"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/infra/cdk/streamsort"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -58,11 +62,19 @@ func TestReadPropsErrors(t *testing.T) {
 
 func TestAddStackReadsContext(t *testing.T) {
 	app := newApp(t, map[string]any{"streamsort:stack": "Orders", "streamsort:sortBatchSize": "20000"})
-	_, err := addStack(app)
-	if err == nil || !strings.Contains(err.Error(), "sortBatchSize is 20000") {
-		t.Errorf("error %v", err)
-	}
-	if _, err := addStack(newApp(t, map[string]any{"streamsort:stack": "Orders"})); err != nil {
-		t.Error(err)
+	check.Has(t, fmt.Sprint(check.Err(addStack(app))), "sortBatchSize is 20000")
+	check.Get(addStack(newApp(t, map[string]any{"streamsort:stack": "Orders"})))
+}
+
+// A permissions boundary is every role's, or an error.
+func TestPermissionsBoundary(t *testing.T) {
+	_, err := addStack(newApp(t, map[string]any{boundaryKey: "limits"}))
+	check.Has(t, fmt.Sprint(err), `"limits", and the CDK takes an object`)
+	app := newApp(t, map[string]any{boundaryKey: map[string]any{"name": "limits"}})
+	stack := check.Get(addStack(app))
+	roles := assertions.Template_FromStack(stack.Stack, nil).FindResources(
+		jsii.String("AWS::IAM::Role"), nil)
+	for id, role := range *roles {
+		check.Has(t, fmt.Sprint(*role), "policy/limits", id)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 var (
@@ -24,10 +26,7 @@ func TestWorkflows(t *testing.T) {
 		t.Fatal(files, err)
 	}
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := check.Get(os.ReadFile(file))
 		name := filepath.Base(file)
 		for _, action := range used.FindAllStringSubmatch(string(text), -1) {
 			if !pinned.MatchString(action[1]) || !strings.Contains(action[2], "# v") {
@@ -50,14 +49,8 @@ func TestWorkflows(t *testing.T) {
 
 // A release has a zip of every function.
 func TestReleaseHasEveryFunction(t *testing.T) {
-	text, err := os.ReadFile("../../tools/release/goreleaser.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	functions, err := os.ReadDir("../../functions")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Get(os.ReadFile("../../tools/release/goreleaser.yaml"))
+	functions := check.Get(os.ReadDir("../../functions"))
 	for _, f := range functions {
 		if !f.IsDir() {
 			continue
@@ -71,14 +64,8 @@ func TestReleaseHasEveryFunction(t *testing.T) {
 // The command line is released for the systems that `make release` compiles it for, and says
 // which version it is.
 func TestReleasedCommandLine(t *testing.T) {
-	release, err := os.ReadFile("../../tools/release/goreleaser.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	makefile, err := os.ReadFile("../../Makefile")
-	if err != nil {
-		t.Fatal(err)
-	}
+	release := check.Get(os.ReadFile("../../tools/release/goreleaser.yaml"))
+	makefile := check.Get(os.ReadFile("../../Makefile"))
 	_, build, _ := strings.Cut(string(release), "main: ./cmd/streamsort")
 	build, _, _ = strings.Cut(build, "archives:")
 	_, targets, _ := strings.Cut(string(makefile), "CLI_TARGETS := ")
@@ -98,10 +85,7 @@ func TestReleasedCommandLine(t *testing.T) {
 // what it says.
 func TestNoTelemetry(t *testing.T) {
 	for _, file := range []string{"../../infra/cdk/cdk.json", "../../examples/shop/cdk.json"} {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := check.Get(os.ReadFile(file))
 		var app struct {
 			Context map[string]any `json:"context"`
 		}
@@ -112,10 +96,7 @@ func TestNoTelemetry(t *testing.T) {
 			t.Errorf("%s does not turn the command's telemetry off", file)
 		}
 	}
-	makefile, err := os.ReadFile("../../Makefile")
-	if err != nil {
-		t.Fatal(err)
-	}
+	makefile := check.Get(os.ReadFile("../../Makefile"))
 	if !strings.Contains(string(makefile), "\nexport CDK_DISABLE_CLI_TELEMETRY := true\n") {
 		t.Error("the Makefile does not turn the command's telemetry off")
 	}
@@ -124,14 +105,8 @@ func TestNoTelemetry(t *testing.T) {
 // Every module and every Node package is kept up to date by Dependabot, and what
 // Go modules call, but those of the tools, is looked up by `make release`.
 func TestEveryModuleIsWatched(t *testing.T) {
-	dependabot, err := os.ReadFile("../../.github/dependabot.yml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	makefile, err := os.ReadFile("../../Makefile")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dependabot := check.Get(os.ReadFile("../../.github/dependabot.yml"))
+	makefile := check.Get(os.ReadFile("../../Makefile"))
 	_, list, _ := strings.Cut(string(makefile), "\nMODULES := ")
 	list, _, _ = strings.Cut(list, "\n")
 	ours := strings.Fields(list)
@@ -140,7 +115,7 @@ func TestEveryModuleIsWatched(t *testing.T) {
 		"package.json": regexp.MustCompile(`package-ecosystem: npm\n\s+directories: \[(.*)\]`),
 	}
 	modules := 0
-	err = filepath.WalkDir("../..", func(path string, entry fs.DirEntry, err error) error {
+	err := filepath.WalkDir("../..", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"os/exec"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -53,6 +54,14 @@ func (m *measured) end(name string) {
 		m.Fatal(err)
 	}
 	m.Log("\n" + text)
+}
+
+// ONLY of make is a benchmark here, or refused with what there is.
+func TestOnlyIsRefused(t *testing.T) {
+	said, err := exec.Command("make", "-C", root, "-n", "bench", "ONLY=quue").CombinedOutput()
+	if err == nil || !strings.Contains(string(said), "write one of counts function queue") {
+		t.Errorf("%v, %s", err, said)
+	}
 }
 
 const (

@@ -89,7 +89,7 @@ func tables() (queues cursor.Names, names delivery.Names, err error) {
 	required := func(name string) string {
 		value := os.Getenv(name)
 		if value == "" {
-			err = errors.Join(err, fmt.Errorf("%s is not set: AddConsumer of the CDK package sets it", name))
+			err = errors.Join(err, fmt.Errorf("%s is not set: AddConsumer sets it; a sink takes lambda.Start", name))
 		}
 		return value
 	}

@@ -376,7 +376,7 @@ func (run *all) logBusy() {
 	if until := run.busy[last]; !until.IsZero() {
 		attrs = append(attrs, "ends_in", until.Sub(now).Round(time.Second))
 	}
-	run.Logger.Info("waits for claims of other processes: those of a killed one end at their leases", attrs...)
+	run.Logger.Info("claims of other processes: a killed one's end with their leases", attrs...)
 }
 
 // notBusy leaves out of a log what logBusy logs of all queues together.

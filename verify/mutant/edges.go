@@ -134,7 +134,7 @@ var edgeMutants = []mutant{
 		{"store.go", ", attrOp.Ne(ddb.Text(op))}", "}"},
 	}},
 	{"quota: an account of another window is taken from", "internal/quota", accounts, []edit{
-		{"store.go", "attrBegins.Eq(ddb.Seconds(w.Start))", "attrAccount.Exists()"},
+		{"store.go", "attrBegins.Eq(ddb.Seconds(w.Start))", "attrBegins.Exists()"},
 	}},
 	{"quota: an account is made where one is", "internal/quota", accounts, []edit{
 		{"store.go", "unchanged = attrOp.Missing()", "unchanged = ddb.Cond{}"},

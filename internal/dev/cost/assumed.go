@@ -38,4 +38,4 @@ const (
 // functions'. Those of keyed queues, of sources, of endpoints and of eager consumers are written where there are such only.
 const names, keyed, sources, endpoints, eager = 81, 10, 3, 3, 2
 
-const metrics, alarms, dashboards = names - keyed - sources - endpoints - eager + 4 + 4*6, 48, 1
+const metrics, alarms, dashboards = names - keyed - sources - endpoints - eager + 4 + 4*6, 47, 1

@@ -40,10 +40,6 @@ func grouped(g view.Group) string {
 
 // summary asks how many are in each state, and which errors they have.
 func (s *session) summary(prefix string) (a view.Summary, err error) {
-	query := url.Values{}
-	if prefix != "" {
-		query.Set("prefix", prefix)
-	}
-	_, err = s.get("/summary", query, &a)
+	_, err = s.get("/summary", url.Values{"prefix": {prefix}}, &a)
 	return a, err
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"net/url"
 	"slices"
+
+	"github.com/streamsort/streamsort/internal/jsonseq"
 )
 
 // topCommand lists the consumers that are farthest behind.
@@ -13,18 +15,23 @@ type topCommand struct {
 	listFlags
 }
 
-// ranked is a consumer, and its document.
+// ranked is a consumer, its document, and how many messages it has to get.
 type ranked struct {
 	listed
-	raw json.RawMessage
+	raw    json.RawMessage
+	behind jsonseq.Seq
 }
 
-// behind is how many messages the consumer has to get.
-func (r ranked) behind() int64 {
-	if r.Lag == nil {
-		return 0
+// farthest has those first that are farthest behind, and keeps so many; 0 keeps all.
+func farthest(all []ranked, most int) []ranked {
+	slices.SortFunc(all, func(a, b ranked) int {
+		lag := cmp.Compare(b.behind, a.behind)
+		return cmp.Or(lag, cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Consumer, b.Consumer))
+	})
+	if most == 0 {
+		return all
 	}
-	return int64(*r.Lag)
+	return all[:min(len(all), most)]
 }
 
 // Run implements the verb.
@@ -33,25 +40,21 @@ func (c *topCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	query := url.Values{"limit": {"100"}}
-	if c.Prefix != "" {
-		query.Set("prefix", c.Prefix)
-	}
 	var all []ranked
+	query := url.Values{"limit": {"100"}, "prefix": {c.Prefix}}
 	err = s.pages("/consumers", query, "list", func(raw json.RawMessage) error {
 		r := ranked{raw: raw}
 		err := json.Unmarshal(raw, &r.listed)
-		all = append(all, r)
+		if r.Lag != nil {
+			r.behind = *r.Lag
+		}
+		if all = append(all, r); len(all) == 2*most {
+			all = farthest(all, most)
+		}
 		return err
 	})
-	slices.SortFunc(all, func(a, b ranked) int {
-		return cmp.Or(cmp.Compare(b.behind(), a.behind()), cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Consumer, b.Consumer))
-	})
-	if most > 0 {
-		all = all[:min(len(all), most)]
-	}
 	l := s.listing(rowHeads...)
-	for _, r := range all {
+	for _, r := range farthest(all, most) {
 		text, cells := r.row(s.clock)
 		if err := l.add(r.raw, text, cells...); err != nil {
 			return err

@@ -213,6 +213,7 @@ func adaptVariables(id string, variables object) {
 
 // policies has the functions' roles read the configuration, and use what the parameters name.
 func (r *releasing) policies(resources object) error {
+	ofQuotas := object{"ForAllValues:StringLike": object{"dynamodb:LeadingKeys": []any{quota.Keys + "*"}}}
 	config := when("HasConfig", object{
 		"Effect": "Allow", "Action": "s3:GetObject", "Resource": object{"Fn::Sub": "arn:${AWS::Partition}:s3:::${ArtifactBucket}/${Config}*"},
 	}, nothing())
@@ -231,7 +232,7 @@ func (r *releasing) policies(resources object) error {
 				statements = append(statements, when("HasVpc", statement, nothing()))
 			case strings.Contains(actions, "xray:"):
 				statements = append(statements, when("HasTracing", statement, nothing()))
-			case strings.Contains(fmt.Sprint(statement["Condition"]), "["+quota.Keys+"*]"):
+			case reflect.DeepEqual(statement["Condition"], any(ofQuotas)):
 				statements = append(statements, when("HasQuotas", statement, nothing()))
 			case reflect.DeepEqual(statement["Resource"], any(sampleSink)):
 				statements = append(statements, toSinks()...)

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -44,21 +46,19 @@ func sweeperOf(t *testing.T, sorter *cursor.Sorter, out io.Writer) (*bench, map[
 	deliverer := check.Get(delivery.New(delivery.NewMemory(), sorter, nil))
 	acker := check.Get(xorack.New(xorack.NewMemory(), nil))
 	said := map[string]int{}
+	var saying sync.Mutex // wake-ups are done side by side
+	say := func(what string) error {
+		saying.Lock()
+		defer saying.Unlock()
+		said[what]++
+		return nil
+	}
 	return &bench{out: out, after: func(context.Context, *emf.Metrics) {}, sweeper: &sweeper{
 		sorter: sorter, deliverer: deliverer, acker: acker,
-		chains: func(_ context.Context, c xorack.Chain) error {
-			said[string(c.End())]++
-			return nil
-		},
+		chains: func(_ context.Context, c xorack.Chain) error { return say(string(c.End())) },
 		consumers: delivery.SweepOptions{
-			Sorter: cursor.SweepOptions{Announce: func(_ context.Context, a cursor.Announcement) error {
-				said[string(a.Kind)]++
-				return nil
-			}},
-			Announce: func(_ context.Context, a delivery.Announcement) error {
-				said[a.Kind]++
-				return nil
-			},
+			Sorter:   cursor.SweepOptions{Announce: func(_ context.Context, a cursor.Announcement) error { return say(string(a.Kind)) }},
+			Announce: func(_ context.Context, a delivery.Announcement) error { return say(a.Kind) },
 		},
 	}}, said
 }
@@ -221,12 +221,13 @@ func TestMetricsAreOfTheWholeRound(t *testing.T) {
 	}
 	now = now.Add(time.Minute)
 	schedule := []byte(`{"source":"aws.events","detail-type":"Scheduled Event","detail":{}}`)
-	s, said := sweeperOf(t, sorter, &out)
+	s, _ := sweeperOf(t, sorter, &out)
 	s.consumers.Sorter.Every, s.consumers.Sorter.Segments = 4*time.Minute, 1
 	ctx, cancel := context.WithCancel(t.Context())
 	announce := s.consumers.Sorter.Announce
+	var announced atomic.Int32
 	s.consumers.Sorter.Announce = func(ctx context.Context, a cursor.Announcement) error {
-		if said[string(a.Kind)] == gaps/4 {
+		if announced.Add(1) > gaps/4 {
 			cancel()
 		}
 		return announce(ctx, a)

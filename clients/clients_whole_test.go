@@ -130,8 +130,8 @@ func signed(r *http.Request, body []byte) error {
 	return nil
 }
 
-// TestSigned: the signature of a request is the one that AWS's SDK makes of it, with the token of
-// a session and a path with a space.
+// TestSigned: the signature of a request is the one that AWS's SDK makes of it, with the token of a
+// session and a path with a space.
 func TestSigned(t *testing.T) {
 	t.Parallel()
 	for _, words := range [][]string{

@@ -22,13 +22,15 @@ import (
 
 var other = flag.String("producer", "", "hold the program of this command to the cases, instead of the packages")
 
-// TestProducers holds the packages for Python and Node, or the program of another command, to the cases of
-// all producers. They are slow and mostly wait: more run at once than there are processors.
+// TestProducers holds the packages for Python and Node, or the program of another command, to the
+// cases of all producers. They are slow and mostly wait: more run at once than there are
+// processors.
 //
-// For each case it serves an API with faults and starts the command, which gets the API's address in
-// STREAMSORT_URL, and its settings in REQUEST_TIMEOUT, MIN_BACKOFF and MAX_BACKOFF, in milliseconds. On its
-// standard input come the messages, one a line, as POST /messages takes them; it sends them in this order,
-// writes a line for each to its standard output when all have an outcome, in the same order, and ends with 0:
+// For each case it serves an API with faults and starts the command, which gets the API's address
+// in STREAMSORT_URL, and its settings in REQUEST_TIMEOUT, MIN_BACKOFF and MAX_BACKOFF, in
+// milliseconds. On its standard input come the messages, one a line, as POST /messages takes them;
+// it sends them in this order, writes a line for each to its standard output when all have an
+// outcome, in the same order, and ends with 0:
 //
 //	{"outcome":"advanced"}
 //	{"status":409}

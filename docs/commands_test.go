@@ -30,7 +30,8 @@ func TestCommandsRunSomething(t *testing.T) {
 	}
 }
 
-// isBuilt tells if a test's files, with those for -tags whole or without, have one that a pattern finds.
+// isBuilt tells if a test's files, with those for -tags whole or without, have one that a pattern
+// finds.
 func isBuilt(t *testing.T, folder, pattern string, whole bool) bool {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))

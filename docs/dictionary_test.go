@@ -111,7 +111,8 @@ func literal(e ast.Expr) (string, bool) {
 	return value, err == nil
 }
 
-// TestTheDictionaryIsWhole: it has every attribute that a store writes, and no package that writes none.
+// TestTheDictionaryIsWhole: it has every attribute that a store writes, and no package that writes
+// none.
 func TestTheDictionaryIsWhole(t *testing.T) {
 	listed := entries(t)
 	for folder := range importsOf(t, "..") {

@@ -37,8 +37,8 @@ func pages(t *testing.T) []string {
 	return all
 }
 
-// TestLinksLeadSomewhere: what the README and the pages link to within the project is
-// there, and has the heading.
+// TestLinksLeadSomewhere: what the README and the pages link to within the project is there, and
+// has the heading.
 func TestLinksLeadSomewhere(t *testing.T) {
 	for _, page := range append(pages(t), "../README.md", "../CONTRIBUTING.md", "../SECURITY.md", "../infra/cdk/README.md") {
 		text, err := os.ReadFile(page)

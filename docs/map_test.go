@@ -50,9 +50,8 @@ func roomOf(rooms map[string][]string, folder string) (string, bool) {
 	return "", false
 }
 
-// importsOf is what each package of the module imports of it, but in its tests,
-// by folder. The files are read here: what another command prints would not make
-// the test run again.
+// importsOf is what each package of the module imports of it, but in its tests, by folder. The
+// files are read here: what another command prints would not make the test run again.
 func importsOf(t *testing.T, root string) map[string][]string {
 	t.Helper()
 	imports := map[string][]string{}
@@ -93,8 +92,8 @@ func importsOf(t *testing.T, root string) map[string][]string {
 	return imports
 }
 
-// TestImportsKeepToTheMap: each package is in a room of the map, and imports
-// what the map lets it import. A room that nothing is in is not on it.
+// TestImportsKeepToTheMap: each package is in a room of the map, and imports what the map lets it
+// import. A room that nothing is in is not on it.
 func TestImportsKeepToTheMap(t *testing.T) {
 	rooms := readMap(t)
 	used := map[string]bool{}
@@ -118,8 +117,8 @@ func TestImportsKeepToTheMap(t *testing.T) {
 	}
 }
 
-// allowed reports whether a room may import a package: the map names its room,
-// or the whole folder at the top that it is in.
+// allowed reports whether a room may import a package: the map names its room, or the whole folder
+// at the top that it is in.
 func allowed(rooms map[string][]string, room, imported string) bool {
 	target, _ := roomOf(rooms, imported)
 	top, _, _ := strings.Cut(imported, "/")

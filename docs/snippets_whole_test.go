@@ -101,8 +101,8 @@ func program(page, code string) string {
 	return "package p\n" + strings.Join(slices.Compact(imports), "") + code
 }
 
-// TestGoOfThePagesCompiles compiles each block of Go code in the README and the
-// pages. What it declares and does not use is the reader's.
+// TestGoOfThePagesCompiles compiles each block of Go code in the README and the pages. What it
+// declares and does not use is the reader's.
 func TestGoOfThePagesCompiles(t *testing.T) {
 	dir, err := os.MkdirTemp("..", ".snippets-") // within the module, and outside of ./...
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/sources"
 )
 
-// No function finds its credentials by the SDK's chain: that would take more than half of
-// its start, and make it larger. Lambda gives them in the environment (internal/awsenv).
+// No function finds its credentials by the SDK's chain: that would take more than half of its
+// start, and make it larger. Lambda gives them in the environment (internal/awsenv).
 func TestNoFunctionImportsTheChain(t *testing.T) {
 	said, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "./...").Output()
 	if err != nil {

@@ -167,8 +167,8 @@ func endChains(t *testing.T, s *Stack) map[string]string {
 	}
 }
 
-// nothingIsDue waits until the sweep need look at no chain: each end is announced
-// before it is sealed.
+// nothingIsDue waits until the sweep need look at no chain: each end is announced before it is
+// sealed.
 func nothingIsDue(t *testing.T, s *Stack) {
 	t.Helper()
 	client := database(t, s)

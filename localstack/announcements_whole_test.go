@@ -19,8 +19,7 @@ import (
 	"github.com/streamsort/streamsort/localstack/template"
 )
 
-// heard is an announcement as it comes from the topic, or, in Detail, from the
-// bus.
+// heard is an announcement as it comes from the topic, or, in Detail, from the bus.
 type heard struct {
 	Source     string
 	DetailType string `json:"detail-type"`
@@ -35,9 +34,8 @@ type heard struct {
 	}
 }
 
-// TestDoubtsAreAnnounced has the sweep find a claim in doubt, and then put it
-// into quarantine: both are heard of on the bus, on the topic and by the function,
-// with what an operator must know.
+// TestDoubtsAreAnnounced has the sweep find a claim in doubt, and then put it into quarantine: both
+// are heard of on the bus, on the topic and by the function, with what an operator must know.
 func TestDoubtsAreAnnounced(t *testing.T) {
 	s := run(t, Config{
 		Templates: []string{"streamsort.template.json", "testdata/announcements.template.json"},

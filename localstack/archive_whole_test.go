@@ -22,7 +22,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
-// loseTwo has a recorder lose the answers to the first two objects that are stored: it says that they were not allowed.
+// loseTwo has a recorder lose the answers to the first two objects that are stored: it says that
+// they were not allowed.
 func loseTwo(r *recorder, lost *atomic.Int32) {
 	passed := r.Config.Handler
 	r.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
@@ -36,8 +37,9 @@ func loseTwo(r *recorder, lost *atomic.Int32) {
 	})
 }
 
-// TestArchive: what was put out of order is archived in order; messages do not expire while the archive lags; a repeat is
-// put in objects that overlap, and replayed once; erasing the queue erases its objects.
+// TestArchive: what was put out of order is archived in order; messages do not expire while the
+// archive lags; a repeat is put in objects that overlap, and replayed once; erasing the queue
+// erases its objects.
 func TestArchive(t *testing.T) {
 	const bucketARN = "arn:aws:s3:::books"
 	const consumers = `{"consumers":[{"name":"archive","retries":["100ms"],"circuit":{"off":true},"sink":{"kind":"s3","arn":"` + bucketARN + `"}}]}`

@@ -29,8 +29,8 @@ import (
 // versionName is of a folder that the go command names no program after.
 var versionName = regexp.MustCompile(`^v[0-9]+$`)
 
-// program is a function's program, and the run that builds it of a package, which is
-// empty where it is built already. A whole one has its files beside it.
+// program is a function's program, and the run that builds it of a package, which is empty where it
+// is built already. A whole one has its files beside it.
 type program struct {
 	path  string
 	run   buildRun
@@ -38,8 +38,8 @@ type program struct {
 	whole bool
 }
 
-// program is where a source is built. Packages whose folders lie side by side are built
-// by one run, which names each program after its folder.
+// program is where a source is built. Packages whose folders lie side by side are built by one run,
+// which names each program after its folder.
 func (s source) program(buildDir string) (program, error) {
 	buildDir, err := s.buildDir(buildDir)
 	if err != nil {
@@ -59,8 +59,8 @@ func (s source) program(buildDir string) (program, error) {
 	return program{path: path, run: run, pkg: s.pkg}, nil
 }
 
-// buildDir is the folder of what is built in the source's module. In modules of others,
-// nothing is written: it is in the user's cache.
+// buildDir is the folder of what is built in the source's module. In modules of others, nothing is
+// written: it is in the user's cache.
 func (s source) buildDir(given string) (string, error) {
 	switch {
 	case given != "":
@@ -73,8 +73,8 @@ func (s source) buildDir(given string) (string, error) {
 	return cache.Folder(filepath.Join("build", fmt.Sprintf("%x", sha256.Sum256([]byte(s.root)))))
 }
 
-// build builds all functions and returns the path of each one's program by its
-// name, in a folder with its files.
+// build builds all functions and returns the path of each one's program by its name, in a folder
+// with its files.
 func build(ctx context.Context, all []*loaded, programs map[string]program, config Config) (map[string]string, error) {
 	runs := map[buildRun][]string{}
 	for _, p := range programs {
@@ -105,14 +105,14 @@ func build(ctx context.Context, all []*loaded, programs map[string]program, conf
 	return paths, nil
 }
 
-// buildRun is one run of the go command in a module's folder, which is much quicker
-// than one for each program: out is a program, or, with a separator at its end, a folder
-// of them. The source of a version is fetched first.
+// buildRun is one run of the go command in a module's folder, which is much quicker than one for
+// each program: out is a program, or, with a separator at its end, a folder of them. The source of
+// a version is fetched first.
 type buildRun struct{ root, version, out string }
 
-// plan is each function's program by its name. A function is built where a module has
-// its source, so that what runs is what is written now; else its asset runs; else it is
-// one of this project's, and is fetched. Those are in a release's zips, where there are any.
+// plan is each function's program by its name. A function is built where a module has its source,
+// so that what runs is what is written now; else its asset runs; else it is one of this project's,
+// and is fetched. Those are in a release's zips, where there are any.
 func plan(all []*loaded, config Config) (map[string]program, error) {
 	programs, known := map[string]program{}, modules{}
 	var errs []error
@@ -191,9 +191,9 @@ func zippedProgram(zips, pkg string) (program, error) {
 	return program{path: path}, checkProgram(path)
 }
 
-// unpack makes a folder with a function's files and a link to its program, and
-// returns the link. Other functions, also of other runs, may be built from the
-// same source: the folder is named by what is in it.
+// unpack makes a folder with a function's files and a link to its program, and returns the link.
+// Other functions, also of other runs, may be built from the same source: the folder is named by
+// what is in it.
 func unpack(program string, f template.Function) (string, error) {
 	text, err := json.Marshal(f.Files)
 	if err != nil {
@@ -223,9 +223,9 @@ func unpack(program string, f template.Function) (string, error) {
 	return link, nil
 }
 
-// build builds with the flags of a deployment, but for this machine, which is quick
-// where nothing changed. Another stack that starts waits: it would link the same
-// programs, and write them while they run.
+// build builds with the flags of a deployment, but for this machine, which is quick where nothing
+// changed. Another stack that starts waits: it would link the same programs, and write them while
+// they run.
 func (r buildRun) build(ctx context.Context, packages []string, logger *slog.Logger) error {
 	logger.Info("building functions", "packages", packages)
 	if r.version != "" {

@@ -11,8 +11,8 @@ import (
 	"github.com/streamsort/streamsort/localstack/template"
 )
 
-// TestEveryFolderIsBuilt: also those that the go command names no program after, and
-// one inside another.
+// TestEveryFolderIsBuilt: also those that the go command names no program after, and one inside
+// another.
 func TestEveryFolderIsBuilt(t *testing.T) {
 	root := t.TempDir()
 	folders := []string{".", "v2", "jobs", "jobs/mail", "jobs/print"}

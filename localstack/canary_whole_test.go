@@ -18,8 +18,8 @@ import (
 // canary stands in every payload of [TestNoPayloadInLogs], and in the tokens.
 const canary = "canary-7f3a91-of-the-payload"
 
-// forms are the canary as it would stand in a log: as it is, in hexadecimal digits,
-// and in base64 wherever it begins.
+// forms are the canary as it would stand in a log: as it is, in hexadecimal digits, and in base64
+// wherever it begins.
 func forms() []string {
 	all := []string{canary, hex.EncodeToString([]byte(canary)), strings.ToUpper(hex.EncodeToString([]byte(canary)))}
 	for before := range 3 {
@@ -41,9 +41,8 @@ func (l *lines) see(line Line) {
 	l.all[line.LogicalID] = append(l.all[line.LogicalID], line.Text)
 }
 
-// TestNoPayloadInLogs sends a canary through every function, by every kind of
-// request, good and bad, while processes are killed and batches come twice, and
-// reads all that was logged.
+// TestNoPayloadInLogs sends a canary through every function, by every kind of request, good and
+// bad, while processes are killed and batches come twice, and reads all that was logged.
 func TestNoPayloadInLogs(t *testing.T) {
 	seen := &lines{all: map[string][]string{}}
 	runs := map[string]Chaos{"calm": {}, "chaos": {Seed: 3, Kill: 0.2, Duplicate: 0.3}}
@@ -72,8 +71,7 @@ func TestNoPayloadInLogs(t *testing.T) {
 	t.Logf("%d lines", total)
 }
 
-// sing sends the canary. What processes that are killed do not answer is sent
-// again.
+// sing sends the canary. What processes that are killed do not answer is sent again.
 func (s *tenants) sing() {
 	token := s.token("acme", tokenScopes+" "+canary)
 	ask := func(method, path, body string) string {

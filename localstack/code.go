@@ -17,8 +17,8 @@ import (
 	"github.com/streamsort/streamsort/localstack/template"
 )
 
-// source is a main package, as the go command names it in the folder of a module: by a
-// path that begins with "./", or by its import path.
+// source is a main package, as the go command names it in the folder of a module: by a path that
+// begins with "./", or by its import path.
 type source struct {
 	root    string // of the Go module that builds it; empty where a version is built
 	module  string // that module's path
@@ -32,8 +32,7 @@ const (
 	ownFunctions = ownModule + "/functions/"
 )
 
-// modules are the Go modules that were looked for, by their folders; nil if
-// absent.
+// modules are the Go modules that were looked for, by their folders; nil if absent.
 type modules map[string]*module
 
 // module is what is read of a go.mod.
@@ -42,9 +41,9 @@ type module struct {
 	Tool   []struct{ Path string }
 }
 
-// find finds what a function is built from: a folder, absolute or below one that the
-// template is in, or an import path of the nearest module above the template that
-// has it, or names it as a tool.
+// find finds what a function is built from: a folder, absolute or below one that the template is
+// in, or an import path of the nearest module above the template that has it, or names it as a
+// tool.
 func (m modules) find(templatePath string, f template.Function) (found source, ok bool, err error) {
 	if f.Source == "" {
 		return source{}, false, nil
@@ -145,9 +144,8 @@ func asset(templatePath string, f template.Function) (string, error) {
 	return unzip(path)
 }
 
-// listedAsset is the path of the asset that the stack's list of them, which lies beside
-// the template, has under this key: `cdk synth` writes no Metadata where that is
-// switched off.
+// listedAsset is the path of the asset that the stack's list of them, which lies beside the
+// template, has under this key: `cdk synth` writes no Metadata where that is switched off.
 func listedAsset(templatePath, key string) (string, error) {
 	text, err := os.ReadFile(strings.TrimSuffix(templatePath, ".template.json") + ".assets.json")
 	if errors.Is(err, fs.ErrNotExist) {

@@ -56,9 +56,8 @@ func programFor(machine elf.Machine) string {
 	return text.String()
 }
 
-// TestAppOfOnesOwn: each way in which a template of an app of one's own says where a
-// function's code is. What a module of the app has is built; what none has is taken as
-// it was deployed.
+// TestAppOfOnesOwn: each way in which a template of an app of one's own says where a function's
+// code is. What a module of the app has is built; what none has is taken as it was deployed.
 func TestAppOfOnesOwn(t *testing.T) {
 	ownCache(t)
 	const program = "package main\n\nfunc main() {}\n"
@@ -131,8 +130,8 @@ func TestAppOfOnesOwn(t *testing.T) {
 	}
 }
 
-// TestWithoutGo: where the go command is missing, each function's error says that, and none that
-// no module has it.
+// TestWithoutGo: where the go command is missing, each function's error says that, and none that no
+// module has it.
 func TestWithoutGo(t *testing.T) {
 	ownCache(t)
 	root := t.TempDir()

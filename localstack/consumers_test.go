@@ -126,8 +126,8 @@ func TestConsumersOfTheStack(t *testing.T) {
 	}
 }
 
-// TestLogOfURL: the answer for the log of a consumer that is a URL says that it has no log, and
-// of a name that nothing has those that there are, by answers that are of no other API.
+// TestLogOfURL: the answer for the log of a consumer that is a URL says that it has no log, and of
+// a name that nothing has those that there are, by answers that are of no other API.
 func TestLogOfURL(t *testing.T) {
 	hook, err := ParseConsumer("hook=http://localhost:8080/x")
 	if err != nil {

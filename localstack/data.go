@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// lockData makes the folder of the data, where one is wanted, and takes it: two servers
-// on the same files destroy them. The lock goes with the process.
+// lockData makes the folder of the data, where one is wanted, and takes it: two servers on the same
+// files destroy them. The lock goes with the process.
 func lockData(config *Config) (*os.File, error) {
 	if config.Data == "" {
 		return nil, nil

@@ -16,8 +16,8 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 )
 
-// TestDataIsKept: a stack that is started again has the items of the one before, and its
-// functions are given what the one before had not given them.
+// TestDataIsKept: a stack that is started again has the items of the one before, and its functions
+// are given what the one before had not given them.
 func TestDataIsKept(t *testing.T) {
 	for _, kind := range ddbtest.Servers(t) {
 		t.Run(string(kind), func(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// invokeBy is what a function answers to a direct invoke by an alias, with an operation in its client
-// context or none.
+// invokeBy is what a function answers to a direct invoke by an alias, with an operation in its
+// client context or none.
 func invokeBy(t *testing.T, s *Stack, function, alias, operation, document string) string {
 	t.Helper()
 	url := s.URL() + "/2015-03-31/functions/" + function + "/invocations?Qualifier=" + alias
@@ -36,10 +36,9 @@ func invokeBy(t *testing.T, s *Stack, function, alias, operation, document strin
 	return string(answer)
 }
 
-// TestEventsAreStored has the function as it is deployed called with events that
-// forge an operator's order, a request signed for IAM and a tenant: by its alias put all
-// are stored as what they are, and no order is carried out. An operator gives orders by
-// the client context.
+// TestEventsAreStored has the function as it is deployed called with events that forge an
+// operator's order, a request signed for IAM and a tenant: by its alias put all are stored as what
+// they are, and no order is carried out. An operator gives orders by the client context.
 func TestEventsAreStored(t *testing.T) {
 	s := run(t, Config{Templates: []string{"streamsort.template.json"}, Env: map[string]string{
 		"EnqueueFunction.STREAMSORT_EVENTS": `{"queue":"author","seq":"n"}`, "EnqueueFunction.STREAMSORT_TENANT_CLAIM": "t",

@@ -1,8 +1,7 @@
-// Package localstack runs CloudFormation templates on one machine, without
-// Docker: what runs here is what deploys.
+// Package localstack runs CloudFormation templates on one machine, without Docker: what runs here
+// is what deploys.
 //
-// Call [Run] with the templates that `cdk synth` wrote, or patches of them. It
-// starts
+// Call [Run] with the templates that `cdk synth` wrote, or patches of them. It starts
 //
 //   - a DynamoDB-compatible server, with each table as the template defines it;
 //   - each function, built from the main package that its Metadata names
@@ -23,14 +22,13 @@
 //   - MiniStack beside, for other resources of SQS, SNS, EventBridge and S3 where a
 //     template has them (package ministack).
 //
-// Then [Stack.URL] is where the first API and everything of the runner
-// answers, and [Stack.Close] stops it all.
+// Then [Stack.URL] is where the first API and everything of the runner answers, and [Stack.Close]
+// stops it all.
 //
 // # Addresses
 //
-// The first HTTP API of the first template is at the stack's URL itself; each
-// further one, and each function URL, has a port of its own
-// ([Stack.Outputs]). At the stack's URL there are also
+// The first HTTP API of the first template is at the stack's URL itself; each further one, and each
+// function URL, has a port of its own ([Stack.Outputs]). At the stack's URL there are also
 //
 //	POST /2015-03-31/functions/NAME/invocations   Lambda's Invoke, for SDKs and the CLI
 //	GET  /_streamsort/health                      "ok" once everything runs
@@ -48,7 +46,6 @@
 //
 // # What a crash leaves behind
 //
-// Nothing that runs: every process is in a group of its own, and on Linux the
-// kernel kills it when this process dies. Data of the server is in memory, unless
-// [Config].Data names a folder for it.
+// Nothing that runs: every process is in a group of its own, and on Linux the kernel kills it when
+// this process dies. Data of the server is in memory, unless [Config].Data names a folder for it.
 package localstack

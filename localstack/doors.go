@@ -12,9 +12,8 @@ import (
 	"github.com/streamsort/streamsort/localstack/gateway"
 )
 
-// doors are the ports that the stack answers on. Ports are taken while
-// templates are read, as values of a template may hold their URLs; what
-// answers behind them is set later.
+// doors are the ports that the stack answers on. Ports are taken while templates are read, as
+// values of a template may hold their URLs; what answers behind them is set later.
 type doors struct {
 	main    *door
 	mainAPI string // key of the API behind the main port, empty until there is one
@@ -44,8 +43,8 @@ func openDoors(port int) (*doors, error) {
 	return &doors{main: main, others: map[string]*door{}}, err
 }
 
-// endpoint is the URL for an API or function URL. The first API gets the main
-// port; asked again, the answer is the same.
+// endpoint is the URL for an API or function URL. The first API gets the main port; asked again,
+// the answer is the same.
 func (d *doors) endpoint(stack, id, resourceType string) (string, error) {
 	key := stack + "/" + id
 	if d.mainAPI == "" && resourceType == "AWS::ApiGatewayV2::Api" {
@@ -104,9 +103,9 @@ func (s *Stack) serveAll() {
 
 func (s *Stack) warn(message string) { s.config.Logger.Warn(message) }
 
-// mainHandler separates the runner's own paths, Lambda's API and calls of other
-// services from requests of the first HTTP API. (Not a ServeMux, which would
-// redirect paths that it finds unclean.)
+// mainHandler separates the runner's own paths, Lambda's API and calls of other services from
+// requests of the first HTTP API. (Not a ServeMux, which would redirect paths that it finds
+// unclean.)
 func (s *Stack) mainHandler(api http.Handler) http.Handler {
 	own, invoke, sqs := s.stateHandler(), gateway.NewInvoke(s.functions, s.functionNames.find), s.serveSQS()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -129,8 +128,8 @@ func hasPrefix(r *http.Request, prefix string) bool {
 	return len(r.URL.Path) >= len(prefix) && r.URL.Path[:len(prefix)] == prefix
 }
 
-// refuseService answers an SDK that calls a service which does not run here.
-// The status is one that SDKs do not repeat.
+// refuseService answers an SDK that calls a service which does not run here. The status is one that
+// SDKs do not repeat.
 func refuseService(w http.ResponseWriter, target string) {
 	w.Header().Set("X-Amzn-Errortype", "UnknownOperationException")
 	writeJSON(w, http.StatusBadRequest, map[string]string{

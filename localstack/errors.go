@@ -11,8 +11,8 @@ import (
 // mostLines is how many lines of a stack trace, or of a log, are shown.
 const mostLines = 12
 
-// errorText is what a function said that failed: its error and where that was, or, of a
-// process that ended and could say nothing, the end of its log.
+// errorText is what a function said that failed: its error and where that was, or, of a process
+// that ended and could say nothing, the end of its log.
 func errorText(r lambda.Response) string {
 	var said struct {
 		ErrorType, ErrorMessage string
@@ -35,8 +35,8 @@ func errorText(r lambda.Response) string {
 	return strings.Join(lines, "\n")
 }
 
-// frame is an entry of a stack trace, as Go's runtime writes it, an object, or as
-// others do, a text.
+// frame is an entry of a stack trace, as Go's runtime writes it, an object, or as others do, a
+// text.
 type frame string
 
 // UnmarshalJSON implements json.Unmarshaler.

@@ -9,8 +9,8 @@ import (
 	"github.com/streamsort/streamsort/localstack/lambda"
 )
 
-// TestFailedFunctionsSayWhy: an error's text, a panic's and where it was, and the end of
-// the log of a process that could say nothing.
+// TestFailedFunctionsSayWhy: an error's text, a panic's and where it was, and the end of the log of
+// a process that could say nothing.
 func TestFailedFunctionsSayWhy(t *testing.T) {
 	texts := make(chan string, 9)
 	s := run(t, Config{Templates: shop[1:], Failed: func(function, text string) { texts <- function + " " + text }})

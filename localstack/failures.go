@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Failure is a message that a queue for failures took: what an event source
-// mapping or an asynchronous invocation gave up on.
+// Failure is a message that a queue for failures took: what an event source mapping or an
+// asynchronous invocation gave up on.
 type Failure struct {
 	Queue   string // name
 	At      time.Time

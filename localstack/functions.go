@@ -37,10 +37,9 @@ func (s *Stack) addFunctions(paths map[string]string) error {
 	return nil
 }
 
-// environment is what a function's variables have besides Lambda's own: where
-// the services are, then what its template says, then the overrides. No SDK
-// finds its way to AWS itself: a service that does not run here answers as
-// one that does not know the call.
+// environment is what a function's variables have besides Lambda's own: where the services are,
+// then what its template says, then the overrides. No SDK finds its way to AWS itself: a service
+// that does not run here answers as one that does not know the call.
 func (s *Stack) environment(f template.Function) map[string]string {
 	env := map[string]string{
 		"AWS_ENDPOINT_URL":                  s.URL(),
@@ -71,8 +70,8 @@ func (s *Stack) environment(f template.Function) map[string]string {
 	return env
 }
 
-// withStreams replaces the ARNs by which templates name streams with those
-// that the server gave them.
+// withStreams replaces the ARNs by which templates name streams with those that the server gave
+// them.
 func (s *Stack) withStreams(value string) string {
 	for table, stream := range s.streams {
 		value = strings.ReplaceAll(value, template.StreamARN(table), stream)

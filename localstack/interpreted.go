@@ -10,8 +10,8 @@ import (
 	"github.com/streamsort/streamsort/localstack/template"
 )
 
-// interpreted says how a function that is no program of its own runs: the interpreter of
-// its language, in the folder of its code.
+// interpreted says how a function that is no program of its own runs: the interpreter of its
+// language, in the folder of its code.
 func interpreted(templatePath string, f template.Function, runs *lambda.Function) error {
 	folder, err := codeFolder(templatePath, f)
 	if err != nil {
@@ -25,9 +25,8 @@ func interpreted(templatePath string, f template.Function, runs *lambda.Function
 	return nil
 }
 
-// codeFolder is the folder that a function's Metadata names, the nearest one above the
-// template; else its asset. It is read, so that the go command sees when a test's function
-// has changed.
+// codeFolder is the folder that a function's Metadata names, the nearest one above the template;
+// else its asset. It is read, so that the go command sees when a test's function has changed.
 func codeFolder(templatePath string, f template.Function) (string, error) {
 	if f.Source == "" {
 		return asset(templatePath, f)

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestNodeFunctions and TestPythonFunctions: a handler gets the event and a context, in the
-// folder of its code; what it throws, and a handler that is not there, are function errors.
+// TestNodeFunctions and TestPythonFunctions: a handler gets the event and a context, in the folder
+// of its code; what it throws, and a handler that is not there, are function errors.
 func TestNodeFunctions(t *testing.T) {
 	testInterpreted(t, "node", "echo.mjs exports no function other: it has handler", "there is no other.mjs")
 }

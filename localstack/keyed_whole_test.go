@@ -66,8 +66,8 @@ func makeKeyed(t *testing.T, s *Stack, queues int) {
 	}
 }
 
-// persist makes a request until it is answered as it should be: a process that is killed
-// answers nothing.
+// persist makes a request until it is answered as it should be: a process that is killed answers
+// nothing.
 func persist(t *testing.T, s *Stack, method, path, body string) map[string]any {
 	t.Helper()
 	var answer map[string]any
@@ -102,8 +102,8 @@ func messagesOf(keys []int, queues int) string {
 	return `{"messages":[` + strings.Join(all, ",") + `]}`
 }
 
-// checkSorted checks what came out: each message once, in contiguous seqs; those that are
-// not late by their keys, and those that are behind a greater one.
+// checkSorted checks what came out: each message once, in contiguous seqs; those that are not late
+// by their keys, and those that are behind a greater one.
 func checkSorted(t *testing.T, out []sorted, n int) (late int) {
 	t.Helper()
 	slices.SortFunc(out, func(a, b sorted) int {
@@ -129,11 +129,10 @@ func checkSorted(t *testing.T, out []sorted, n int) (late int) {
 	return late
 }
 
-// TestMessagesComeOutByTheirKeys: what is put out of order comes to a consumer in the order
-// of its keys, when its settle window is over, by the timer alone: no sweep runs.
-// SORTED_SECONDS says for how long 200 messages a second are put to 50 queues, and must be out
-// a second after their window at the median; without it there are fewer of both, and no figure
-// is checked.
+// TestMessagesComeOutByTheirKeys: what is put out of order comes to a consumer in the order of its
+// keys, when its settle window is over, by the timer alone: no sweep runs. SORTED_SECONDS says for
+// how long 200 messages a second are put to 50 queues, and must be out a second after their window
+// at the median; without it there are fewer of both, and no figure is checked.
 func TestMessagesComeOutByTheirKeys(t *testing.T) {
 	rate, queues, seconds, measures := 50, 5, 4, false
 	if long, err := strconv.Atoi(os.Getenv("SORTED_SECONDS")); err == nil {
@@ -188,8 +187,8 @@ func TestMessagesComeOutByTheirKeys(t *testing.T) {
 }
 
 // TestKeyedQueuesInChaos: with wake-ups that are dropped, doubled and late, stream records
-// likewise, and processes that are killed, one sweep later nothing waits, and nothing is lost
-// or out of order.
+// likewise, and processes that are killed, one sweep later nothing waits, and nothing is lost or
+// out of order.
 func TestKeyedQueuesInChaos(t *testing.T) {
 	const queues, n = 20, 800
 	s := run(t, Config{

@@ -57,9 +57,8 @@ func parse(config Config) ([]*loaded, error) {
 	return all, errors.Join(errs...)
 }
 
-// resolve reads all templates, those that export before those that import.
-// options gives what a template is read with, for its stack and the exports
-// known so far.
+// resolve reads all templates, those that export before those that import. options gives what a
+// template is read with, for its stack and the exports known so far.
 func resolve(all []*loaded, options func(l *loaded, imports map[string]string) (template.Options, error)) error {
 	imports := map[string]string{}
 	pending := all
@@ -118,8 +117,8 @@ func (n names) add(logicalID, name string) error {
 	return nil
 }
 
-// find is the name behind a name or logical id. One that is not known, or
-// that several have, is returned as it is.
+// find is the name behind a name or logical id. One that is not known, or that several have, is
+// returned as it is.
 func (n names) find(name string) string {
 	if found := n.logical[name]; found != "" && !n.clash[name] {
 		return found
@@ -134,8 +133,8 @@ func (n names) all() []string {
 
 func (n names) known(name string) bool { return n.logical[name] == name }
 
-// checkReferences reports functions, tables and queues that a template refers
-// to and that no template of the run has.
+// checkReferences reports functions, tables and queues that a template refers to and that no
+// template of the run has.
 func checkReferences(all []*loaded) error {
 	functions, tables, queues := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, l := range all {

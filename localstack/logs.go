@@ -18,8 +18,8 @@ type Line struct {
 // keptLines is how many lines of a function stay in memory.
 const keptLines = 1000
 
-// logs takes the lines of all functions: into a file each, the last ones into
-// memory, and on to subscribers.
+// logs takes the lines of all functions: into a file each, the last ones into memory, and on to
+// subscribers.
 type logs struct {
 	mu          sync.Mutex
 	logicalIDs  map[string]string // by function
@@ -110,7 +110,7 @@ func (l *logs) close() {
 	}
 }
 
-// Subscribe calls a function with each line that a function logs from now on,
-// until cancel is called. It is called for one line at a time; while it runs,
-// functions that log wait. All lines of a request come before its answer.
+// Subscribe calls a function with each line that a function logs from now on, until cancel is
+// called. It is called for one line at a time; while it runs, functions that log wait. All lines of
+// a request come before its answer.
 func (s *Stack) Subscribe(subscriber func(Line)) (cancel func()) { return s.logs.subscribe(subscriber) }

@@ -100,8 +100,8 @@ func (s *Stack) Mappings() []Mapping {
 	return out
 }
 
-// Idle reports whether all mappings have dealt with everything that was in
-// their streams at a time. Disabled ones do not count.
+// Idle reports whether all mappings have dealt with everything that was in their streams at a time.
+// Disabled ones do not count.
 func (s *Stack) Idle(since time.Time) bool {
 	for _, m := range s.mappings {
 		if m.Enabled && !m.runner.Idle(since) {

@@ -23,8 +23,8 @@ import (
 // streams ask for hangs on how many records come at once.
 const asksForTenants = "AKTENANTS"
 
-// counter stands before the tables, and counts the requests that name a tenant's things and
-// that are made to answer it.
+// counter stands before the tables, and counts the requests that name a tenant's things and that
+// are made to answer it.
 type counter struct {
 	mu sync.Mutex
 	of map[string]map[string]int // by tenant and action
@@ -76,9 +76,9 @@ func (c *counter) total(tenant string) (n int, which string) {
 	return n, which
 }
 
-// A tenant that floods the stack with messages, new queues and new chains, far beyond its
-// quota, changes nothing for another one: all of its requests succeed, its messages come out,
-// and as many requests to the tables are made for it as without the neighbour.
+// A tenant that floods the stack with messages, new queues and new chains, far beyond its quota,
+// changes nothing for another one: all of its requests succeed, its messages come out, and as many
+// requests to the tables are made for it as without the neighbour.
 func TestANoisyNeighbour(t *testing.T) {
 	tables, err := localdb.Start(t.Context(), localdb.Choose(), "")
 	if err != nil {
@@ -86,8 +86,8 @@ func TestANoisyNeighbour(t *testing.T) {
 	}
 	t.Cleanup(tables.Close)
 	counts := &counter{of: map[string]map[string]int{"first": {}, "alone": {}, "beside": {}, "noisy": {}}}
-	// One process a function: a tenant whose requests come to several costs a read of its queue
-	// in each, with a neighbour and without.
+	// One process a function: a tenant whose requests come to several costs a read of its queue in
+	// each, with a neighbour and without.
 	s := runTenantsOn(t, Config{Server: counts.before(t, tables.Endpoint), Concurrency: 1, Env: map[string]string{
 		"EnqueueFunction.AWS_ACCESS_KEY_ID":  asksForTenants,
 		"DeliveryFunction.AWS_ACCESS_KEY_ID": asksForTenants,
@@ -116,8 +116,8 @@ func TestANoisyNeighbour(t *testing.T) {
 	}
 }
 
-// floods makes requests of the noisy tenant's until they are to end, and 50 are refused, however slow
-// the machine is, and counts the answers by their status.
+// floods makes requests of the noisy tenant's until they are to end, and 50 are refused, however
+// slow the machine is, and counts the answers by their status.
 func (s *tenants) floods(over <-chan struct{}) map[int]int {
 	noisy, statuses := s.token("noisy", tokenScopes), map[int]int{}
 	for n := 0; ; n++ {

@@ -24,8 +24,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
-// unrecorded are statements that the recorder sees no call of, each with its
-// reason: by action and resource, or by the whole use.
+// unrecorded are statements that the recorder sees no call of, each with its reason: by action and
+// resource, or by the whole use.
 var unrecorded = map[string]string{
 	"logs":                                 "Lambda writes a function's log under its role",
 	"xray":                                 "Lambda sends traces under the function's role",
@@ -43,10 +43,10 @@ const ofTrouble = "notes a message that fails for an hour, or is gone: the tests
 
 const ofTimerMapping = "the event source mapping reads the queue under the function's role"
 
-// sometimes tells that it depends on races whether a function comes to it here: each
-// that stores due times, or meets them, may send wake-ups; and the function that ends a tracked batch may
-// be the one that notes what its consumer takes, and the one that finishes a claim whose replies were on
-// their way that they wait no more.
+// sometimes tells that it depends on races whether a function comes to it here: each that stores
+// due times, or meets them, may send wake-ups; and the function that ends a tracked batch may be
+// the one that notes what its consumer takes, and the one that finishes a claim whose replies were
+// on their way that they wait no more.
 func sometimes(u use) bool {
 	if u.action == "dynamodb:PutItem" && u.resource == "table/streamsort-consumers" {
 		return u.function == "AckFunction" || u.function == "SweepFunction"
@@ -57,10 +57,9 @@ func sometimes(u use) bool {
 	return u.action == "sqs:SendMessage" && u.resource == "TimerQueue" && u.function != "EnqueueFunction" && u.function != "AckFunction"
 }
 
-// TestLeastPrivilege runs every function, notes what they call, and compares
-// that with the roles of the template that the soak deploys, which has a sink of
-// each kind: nothing that is called is missing, and nothing that is allowed is
-// unneeded.
+// TestLeastPrivilege runs every function, notes what they call, and compares that with the roles of
+// the template that the soak deploys, which has a sink of each kind: nothing that is called is
+// missing, and nothing that is allowed is unneeded.
 func TestLeastPrivilege(t *testing.T) {
 	const path = "../verify/robust/soak/streamsort.patch.json"
 	text, err := template.ReadFile(path)
@@ -115,8 +114,8 @@ func TestLeastPrivilege(t *testing.T) {
 	}
 }
 
-// answers has consumers answer: one that process pushes to, one that pulls, and one
-// whose process died.
+// answers has consumers answer: one that process pushes to, one that pulls, and one whose process
+// died.
 func answers(t *testing.T, consumers *delivery.Store, call func(method, path, body string) map[string]any) {
 	t.Helper()
 	const replies = `[{"queue":"%[1]s","body":1},{"queue":"%[1]s-numbered","seq":1,"body":1},{"queue":"orders","seq":1,"body":"another"}]`
@@ -168,8 +167,8 @@ func reason(u use) string {
 	return ""
 }
 
-// onlySinks is the template of the soak's sinks without the function that reads
-// the cursors' stream beside process: it would do part of process's work.
+// onlySinks is the template of the soak's sinks without the function that reads the cursors' stream
+// beside process: it would do part of process's work.
 func onlySinks(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile("../verify/robust/soak/sinks.template.json")
@@ -231,8 +230,8 @@ func everything(t *testing.T, s *Stack) {
 	call("PUT", "/queues", `{"queue":"waits","policy":"alert","gapAfter":"1h"}`)
 	put("waits", 2)
 
-	// sort: a message whose writer died, in a queue without a cursor; sweep: a
-	// gap that is skipped, with a message behind it that is about to expire.
+	// sort: a message whose writer died, in a queue without a cursor; sweep: a gap that is skipped,
+	// with a message behind it that is about to expire.
 	client := database(t, s)
 	store, sorter := sorterOf(t, s, nil)
 	dead := func(queue string, seq int64, expires time.Duration) {
@@ -323,8 +322,8 @@ func everything(t *testing.T, s *Stack) {
 	call("POST", "/acks", `{"operation":"delete","tag":"stamped"}`)
 	trackedDelivery(t, client, put, sweep)
 
-	// Gaps are due by the end of the chain; the second sweep announces what became of
-	// what the first one announced.
+	// Gaps are due by the end of the chain; the second sweep announces what became of what the
+	// first one announced.
 	await.True(t, "the end of what is due", func() bool {
 		sweep()
 		return call("GET", "/chains?tag=job", "")["chain"].(map[string]any)["endedAt"] != nil
@@ -334,8 +333,8 @@ func everything(t *testing.T, s *Stack) {
 	idle()
 }
 
-// keyedQueues has messages sorted by their keys, at once and by the timer: so many that the
-// cursor hands order items on; they are read, and delivered.
+// keyedQueues has messages sorted by their keys, at once and by the timer: so many that the cursor
+// hands order items on; they are read, and delivered.
 func keyedQueues(t *testing.T, sorter *cursor.Sorter, call func(method, path, body string) map[string]any) {
 	t.Helper()
 	kind, keyType := cursor.KindKeyed, sortkey.KeyType("number")

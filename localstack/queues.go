@@ -79,8 +79,8 @@ func (s *Stack) Queues() []Queue {
 // sqsTarget is how the calls of SQS begin.
 const sqsTarget = "AmazonSQS."
 
-// serveSQS answers a call of SQS: for a queue that a function reads here, for any other
-// where the other services run.
+// serveSQS answers a call of SQS: for a queue that a function reads here, for any other where the
+// other services run.
 func (s *Stack) serveSQS() http.Handler {
 	var others http.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		refuseService(w, r.Header.Get("X-Amz-Target"))

@@ -23,8 +23,8 @@ type use struct{ function, action, resource string }
 
 func (u use) String() string { return u.function + ": " + u.action + " on " + u.resource }
 
-// recorder stands before the services that functions call, and notes who calls
-// what. Functions are distinguished by their access key, which is their logical id.
+// recorder stands before the services that functions call, and notes who calls what. Functions are
+// distinguished by their access key, which is their logical id.
 type recorder struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -91,8 +91,8 @@ func (r *recorder) note(request *http.Request, body []byte) {
 
 var keyValue = regexp.MustCompile(`= *(:[A-Za-z0-9_]+)`)
 
-// leadingKeys are the queues that a request names: the partition keys of items, or of a
-// query; an empty one where it names none.
+// leadingKeys are the queues that a request names: the partition keys of items, or of a query; an
+// empty one where it names none.
 func leadingKeys(body []byte) (queues []string) {
 	type value struct{ S string }
 	var input struct {
@@ -210,8 +210,7 @@ func last(path string) string {
 	return path[strings.LastIndex(path, ":")+1:]
 }
 
-// allowed are the uses that a template's roles allow, each function by its
-// logical id.
+// allowed are the uses that a template's roles allow, each function by its logical id.
 func allowed(t *testing.T, template []byte) map[use]bool {
 	t.Helper()
 	var document struct {

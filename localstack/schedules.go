@@ -32,8 +32,7 @@ func (s *Stack) addSchedules() error {
 	return nil
 }
 
-// runSchedule invokes a schedule's targets when it is due, asynchronously as
-// EventBridge does.
+// runSchedule invokes a schedule's targets when it is due, asynchronously as EventBridge does.
 func (s *Stack) runSchedule(ctx context.Context, t timed) {
 	t.when.Run(ctx, func(at time.Time) {
 		for _, target := range t.Targets {
@@ -49,11 +48,10 @@ func (t timed) request(source string, target template.Target, at time.Time) lamb
 	return lambda.Request{Function: target.Function, Payload: payload}
 }
 
-// Trigger invokes the targets of a schedule now, one after the other, and
-// waits for them. name is its logical id or its own name; a disabled schedule
-// is run too. The source of a rule's event is "local": a function that does less when it is
-// called too often, as the sweep does, does all of it. A function that fails is a Response
-// with FunctionError.
+// Trigger invokes the targets of a schedule now, one after the other, and waits for them. name is
+// its logical id or its own name; a disabled schedule is run too. The source of a rule's event is
+// "local": a function that does less when it is called too often, as the sweep does, does all of
+// it. A function that fails is a Response with FunctionError.
 func (s *Stack) Trigger(ctx context.Context, name string) ([]lambda.Response, error) {
 	found := s.scheduleNames.find(name)
 	for _, t := range s.schedules {

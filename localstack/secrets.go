@@ -13,8 +13,8 @@ import (
 // secretARN is a secret in a file beside a program.
 var secretARN = regexp.MustCompile(`arn:[^":]*:(?:ssm|secretsmanager):([^":]*):([^":]*):[^"\\]*`)
 
-// warnOfSecrets names the secrets that a function cannot have here: the stores of this machine have one
-// region and one account.
+// warnOfSecrets names the secrets that a function cannot have here: the stores of this machine have
+// one region and one account.
 func warnOfSecrets(log *slog.Logger, f template.Function) {
 	for _, file := range slices.Sorted(maps.Keys(f.Files)) {
 		for _, found := range secretARN.FindAllStringSubmatch(f.Files[file], -1) {

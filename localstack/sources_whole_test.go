@@ -37,9 +37,9 @@ var sourceOf = map[string]string{
 // ownQueue is the queue of the stack's own by which a shape comes.
 var ownQueue = map[string]string{"sqs": "Payments", "s3 by sqs": "Notified", "s3 by sns and sqs": "Notified"}
 
-// TestSources has the records of each shape come through the deployed functions of the sources
-// that the CDK's app adds, shuffled, and one in ten of them again: by the queues that the stack
-// runs, where it does, else by calls of the functions. None is lost, and none is out of order.
+// TestSources has the records of each shape come through the deployed functions of the sources that
+// the CDK's app adds, shuffled, and one in ten of them again: by the queues that the stack runs,
+// where it does, else by calls of the functions. None is lost, and none is out of order.
 func TestSources(t *testing.T) {
 	s := run(t, Config{Templates: []string{"testdata/sources.patch.json"}, Env: map[string]string{"STREAMSORT_SETTLE": "1h"}})
 	random := rand.New(rand.NewPCG(7, 8))
@@ -91,7 +91,8 @@ func TestSources(t *testing.T) {
 			t.Errorf("change %d is %s", at+1, body)
 		}
 	}
-	// A record that makes no message is in the failure queue, with the record, and holds up no other.
+	// A record that makes no message is in the failure queue, with the record, and holds up no
+	// other.
 	sendBodies(t, s, "Payments", []json.RawMessage{
 		json.RawMessage(`{"body":"no JSON"}`), json.RawMessage(`{"body":"{\"account\":\"good\",\"n\":1}"}`),
 	})
@@ -107,8 +108,8 @@ func TestSources(t *testing.T) {
 	})
 }
 
-// queueURL is the address of a queue of the template's, whose name ends otherwise than its
-// logical id.
+// queueURL is the address of a queue of the template's, whose name ends otherwise than its logical
+// id.
 func queueURL(t *testing.T, s *Stack, logical string) string {
 	t.Helper()
 	for _, q := range s.Queues() {
@@ -200,8 +201,8 @@ func awaitBodies(t *testing.T, s *Stack, queue string, many int) []json.RawMessa
 	return bodies
 }
 
-// carriers are resources of MiniStack that bring what it makes to queues, which the test reads:
-// it cannot call functions here.
+// carriers are resources of MiniStack that bring what it makes to queues, which the test reads: it
+// cannot call functions here.
 const carriers = `{"Resources": {
  "Topic": {"Type": "AWS::SNS::Topic", "Properties": {"TopicName": "told"}},
  "Told": {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": "told"}},
@@ -213,8 +214,8 @@ const carriers = `{"Resources": {
  "Stored": {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": "stored"}},
  "Bucket": {"Type": "AWS::S3::Bucket", "Properties": {"BucketName": "kept", "NotificationConfiguration": {"QueueConfigurations": [{"Event": "s3:ObjectCreated:*", "Queue": {"Fn::GetAtt": ["Stored", "Arn"]}}]}}}}}`
 
-// TestSourcesOfMiniStack has another implementation of SNS, EventBridge, SQS FIFO, Kinesis and
-// S3 make the documents, which are handed to the deployed functions as AWS would, each twice.
+// TestSourcesOfMiniStack has another implementation of SNS, EventBridge, SQS FIFO, Kinesis and S3
+// make the documents, which are handed to the deployed functions as AWS would, each twice.
 func TestSourcesOfMiniStack(t *testing.T) {
 	s := run(t, Config{Templates: []string{"testdata/sources.patch.json"}, Env: map[string]string{"STREAMSORT_SETTLE": "1h"}})
 	if _, err := s.services.Deploy(t.Context(), "carriers", []byte(carriers)); err != nil {
@@ -275,7 +276,8 @@ func TestSourcesOfMiniStack(t *testing.T) {
 				Account string
 				N       int
 			}
-			// MiniStack's timestamps of SNS have whole seconds: of those in one, chance says which is first.
+			// MiniStack's timestamps of SNS have whole seconds: of those in one, chance says which
+			// is first.
 			if err := json.Unmarshal(body, &m); err != nil || m.Account != account || seen[m.N] || m.N != at+1 && account != "told" {
 				t.Errorf("%s: message %d is %s, %v", account, at+1, body, err)
 			}

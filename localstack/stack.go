@@ -15,8 +15,8 @@ import (
 	"github.com/streamsort/streamsort/localstack/template"
 )
 
-// Stack is what runs. Its methods may be called from any goroutine. Fields are
-// set while it starts and only read afterwards.
+// Stack is what runs. Its methods may be called from any goroutine. Fields are set while it starts
+// and only read afterwards.
 type Stack struct {
 	config        Config
 	templates     []*loaded
@@ -41,8 +41,8 @@ type Stack struct {
 	closing sync.Once
 }
 
-// Run starts everything and returns when it runs; ctx is for the start alone.
-// Call Close afterwards. The error joins all that is wrong with the templates.
+// Run starts everything and returns when it runs; ctx is for the start alone. Call Close
+// afterwards. The error joins all that is wrong with the templates.
 func Run(ctx context.Context, config Config) (*Stack, error) {
 	config = config.withDefaults()
 	if err := config.check(); err != nil {
@@ -110,8 +110,8 @@ func (s *Stack) read(ctx context.Context) error {
 	return checkReferences(s.templates)
 }
 
-// options is what a template is read with. Resources of other services are
-// made first: their names and addresses may be values of the template.
+// options is what a template is read with. Resources of other services are made first: their names
+// and addresses may be values of the template.
 func (s *Stack) options(ctx context.Context, l *loaded, imports map[string]string) (template.Options, error) {
 	stack := stackName(l.path)
 	options := template.Options{
@@ -222,8 +222,8 @@ func (s *Stack) runAll() {
 	}
 }
 
-// URL is the address of the first HTTP API, of Lambda's Invoke action and of
-// the runner's own state, without a final slash.
+// URL is the address of the first HTTP API, of Lambda's Invoke action and of the runner's own
+// state, without a final slash.
 func (s *Stack) URL() string { return s.doors.main.url }
 
 // DynamoDB is the address of the DynamoDB server.
@@ -232,8 +232,8 @@ func (s *Stack) DynamoDB() string { return s.server.Endpoint }
 // HasServices reports whether MiniStack runs, for SQS, SNS, EventBridge and others.
 func (s *Stack) HasServices() bool { return s.services != nil }
 
-// Invoke runs a function, named by its logical id or its own name, and waits
-// for its answer; see [lambda.Service.Invoke].
+// Invoke runs a function, named by its logical id or its own name, and waits for its answer; see
+// [lambda.Service.Invoke].
 func (s *Stack) Invoke(ctx context.Context, function string, payload []byte) (lambda.Response, error) {
 	return s.functions.Invoke(ctx, lambda.Request{Function: s.functionNames.find(function), Payload: payload})
 }
@@ -241,9 +241,8 @@ func (s *Stack) Invoke(ctx context.Context, function string, payload []byte) (la
 // closeGrace is how long Close waits for requests of mappings under way.
 const closeGrace = time.Second
 
-// Close stops everything and returns when nothing of it is left. Requests
-// from event source mappings get a second to end; others are cut off. Calling
-// it again does nothing.
+// Close stops everything and returns when nothing of it is left. Requests from event source
+// mappings get a second to end; others are cut off. Calling it again does nothing.
 func (s *Stack) Close() {
 	s.closing.Do(func() {
 		s.cancel()

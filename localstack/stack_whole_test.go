@@ -207,9 +207,8 @@ func TestFrontDoors(t *testing.T) {
 	}
 }
 
-// TestStream has a consumer's own template behind the stream of another
-// template's table: records arrive, and a poisonous one ends in the queue for
-// failures, alone.
+// TestStream has a consumer's own template behind the stream of another template's table: records
+// arrive, and a poisonous one ends in the queue for failures, alone.
 func TestStream(t *testing.T) {
 	for _, kind := range ddbtest.Servers(t) {
 		t.Run(string(kind), func(t *testing.T) { testStream(t, run(t, Config{Templates: shop, Server: string(kind)})) })
@@ -321,8 +320,8 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// TestServices has resources of SNS and SQS beside a function, which gets their
-// names and where the services are.
+// TestServices has resources of SNS and SQS beside a function, which gets their names and where the
+// services are.
 func TestServices(t *testing.T) {
 	s := run(t, Config{Templates: []string{"testdata/services.template.json"}})
 	if at := s.Addresses(); len(at) < 2 || at[1].URL != s.services.Endpoint || !s.HasServices() {

@@ -120,8 +120,8 @@ func (s *Stack) Killed() int {
 // Address is where something answers.
 type Address struct{ Name, URL string }
 
-// Addresses are where the servers answer, the APIs but the first one, which is at URL, and
-// the functions' URLs.
+// Addresses are where the servers answer, the APIs but the first one, which is at URL, and the
+// functions' URLs.
 func (s *Stack) Addresses() []Address {
 	out := []Address{{"DynamoDB", s.DynamoDB()}}
 	if s.services != nil {

@@ -120,8 +120,7 @@ type belongings struct {
 	token, edge, page string
 	// next is of a list of queues with consumers that are paused.
 	next string
-	// worked is a tracked consumer of the tenant's, batch the edge of what was
-	// delivered to it.
+	// worked is a tracked consumer of the tenant's, batch the edge of what was delivered to it.
 	worked *tracker
 	batch  xorack.Edge
 }
@@ -132,8 +131,8 @@ func (b belongings) chain() string {
 	return tag
 }
 
-// settle gives a tenant one of everything. Each of its ids is the word, or has it,
-// and each of its other texts has the word and "-text".
+// settle gives a tenant one of everything. Each of its ids is the word, or has it, and each of its
+// other texts has the word and "-text".
 func (s *tenants) settle(of, token, word string) belongings {
 	s.t.Helper()
 	text := word + "-text"
@@ -164,8 +163,8 @@ func (s *tenants) settle(of, token, word string) belongings {
 	return belongings{claim["token"].(string), chain["edges"].([]any)[0].(string), word + "-1", next["next"].(string), worked, batch}
 }
 
-// operations are all that the tenants' API does: by its route, with the places
-// of what a request names. A place that does not stand in one is not varied.
+// operations are all that the tenants' API does: by its route, with the places of what a request
+// names. A place that does not stand in one is not varied.
 var operations = []struct{ route, query, body string }{
 	{"POST /messages", "", `{"queue":"{queue}","seq":{n},"id":"i-{n}","body":{n}}`},
 	{"POST /messages", "", `{"messages":[{"queue":"{queue}","seq":1,"body":"other"},{"queue":"{queue}","seq":3,"body":"fills"}]}`},
@@ -238,8 +237,8 @@ var operations = []struct{ route, query, body string }{
 	{"POST /acks", "", `{"operation":"delete","tag":"{tag}"}`},
 }
 
-// TestTenants is the matrix of tenants and operations: whatever one tenant names,
-// and whatever tokens it holds, nothing of another's is changed or shown.
+// TestTenants is the matrix of tenants and operations: whatever one tenant names, and whatever
+// tokens it holds, nothing of another's is changed or shown.
 func TestTenants(t *testing.T) {
 	s := runTenants(t, Chaos{})
 	s.allIsCovered()
@@ -306,8 +305,8 @@ func TestTenants(t *testing.T) {
 	s.ownBatch(globex, theirs)
 }
 
-// ownBatch acknowledges the work of a tracked batch with its tenant's token, and of
-// the next one as the stack's own functions do: each is committed.
+// ownBatch acknowledges the work of a tracked batch with its tenant's token, and of the next one as
+// the stack's own functions do: each is committed.
 func (s *tenants) ownBatch(token string, its belongings) {
 	s.t.Helper()
 	status := s.must(token, "GET", "/consumers?queue=worked&consumer=tracker", "")
@@ -432,8 +431,7 @@ func (s *tenants) ownNames(acme, globex string) {
 	}
 }
 
-// TestTenantsComeIn: nobody is let in by a token that is not good, or that names
-// no tenant.
+// TestTenantsComeIn: nobody is let in by a token that is not good, or that names no tenant.
 func TestTenantsComeIn(t *testing.T) {
 	s := runTenants(t, Chaos{})
 	other := gatewaytest.NewIssuer(t)
@@ -474,8 +472,8 @@ func TestTenantsComeIn(t *testing.T) {
 	}
 }
 
-// A tenant that asks for more than its quota is refused the rest, and reads which quota
-// it was; the others are not concerned.
+// A tenant that asks for more than its quota is refused the rest, and reads which quota it was; the
+// others are not concerned.
 func TestQuotas(t *testing.T) {
 	s := runTenants(t, Chaos{})
 	noisy, acme := s.token("noisy", tokenScopes), s.token("acme", tokenScopes)
@@ -493,7 +491,8 @@ func TestQuotas(t *testing.T) {
 			t.Fatalf("%s: %d %s", path, status, text)
 		}
 	}
-	// Each brings more than a window has, which is a debt: the next one is refused, also by a slow machine.
+	// Each brings more than a window has, which is a debt: the next one is refused, also by a slow
+	// machine.
 	n := 0
 	await.Until(t, "a refusal of each kind", func() (bool, any) {
 		var all []string
@@ -510,8 +509,8 @@ func TestQuotas(t *testing.T) {
 	t.Logf("refused %v", refused)
 }
 
-// allIsCovered compares the matrix with what there is: the template's routes, and
-// the operations that the functions themselves list.
+// allIsCovered compares the matrix with what there is: the template's routes, and the operations
+// that the functions themselves list.
 func (s *tenants) allIsCovered() {
 	s.t.Helper()
 	text, err := template.ReadFile(tenantsTemplate)

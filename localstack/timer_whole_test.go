@@ -44,8 +44,8 @@ func (g *given) when(queue string, attempt int) time.Time {
 // measured is how late what was due was done, by kind.
 type measured map[string][]time.Duration
 
-// tells checks that nothing came early, and logs how late it was: the median, and the 99th
-// of a hundred.
+// tells checks that nothing came early, and logs how late it was: the median, and the 99th of a
+// hundred.
 func (m measured) tells(t *testing.T) {
 	t.Helper()
 	for _, kind := range slices.Sorted(maps.Keys(m)) {
@@ -60,8 +60,8 @@ func (m measured) tells(t *testing.T) {
 }
 
 // TestWhatIsDueHappensWhenItIsDue: retries, skips, takeovers of what a dead process claimed,
-// chains' deadlines, and holes that last, by the timer alone: no sweep runs. TIMER_THINGS says how many of
-// each, and has the wake-ups counted.
+// chains' deadlines, and holes that last, by the timer alone: no sweep runs. TIMER_THINGS says how
+// many of each, and has the wake-ups counted.
 func TestWhatIsDueHappensWhenItIsDue(t *testing.T) {
 	n, measures := 4, false
 	if things, err := strconv.Atoi(os.Getenv("TIMER_THINGS")); err == nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
-// tracker is a consumer of a test's own, whose batches are tracked: it does all
-// but what the functions do when a chain has ended.
+// tracker is a consumer of a test's own, whose batches are tracked: it does all but what the
+// functions do when a chain has ended.
 type tracker struct {
 	t     *testing.T
 	queue string
@@ -47,8 +47,7 @@ func newTracker(t *testing.T, client *dynamodb.Client, queue string) *tracker {
 	return k
 }
 
-// takes is the next message's edge, as soon as it is delivered. Its work may take
-// so long.
+// takes is the next message's edge, as soon as it is delivered. Its work may take so long.
 func (k *tracker) takes(track time.Duration) (edge xorack.Edge) {
 	k.t.Helper()
 	await.True(k.t, "the next message", func() bool {
@@ -81,8 +80,8 @@ func (k *tracker) comes(delivered int64, failure string, meanwhile func()) {
 	}
 }
 
-// trackedDelivery delivers messages whose work is done, fails, and takes too
-// long: ack handles the first two ends, the sweep the third.
+// trackedDelivery delivers messages whose work is done, fails, and takes too long: ack handles the
+// first two ends, the sweep the third.
 func trackedDelivery(t *testing.T, client *dynamodb.Client, put func(queue string, seq int), sweep func()) {
 	t.Helper()
 	k := newTracker(t, client, "tracked")

@@ -4,8 +4,8 @@ package localstack
 
 import "testing"
 
-// TestFunctionURL: messages come in by the function URL of the stack's own template, as by
-// the HTTP API; what producers must not do is not there.
+// TestFunctionURL: messages come in by the function URL of the stack's own template, as by the HTTP
+// API; what producers must not do is not there.
 func TestFunctionURL(t *testing.T) {
 	s := run(t, Config{Templates: []string{"testdata/url.patch.json"}})
 	url := s.Outputs()["url"]["PutUrl"]

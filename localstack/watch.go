@@ -19,8 +19,8 @@ import (
 // watchEvery is the time between two looks at the sources. A look reads no file.
 const watchEvery = 300 * time.Millisecond
 
-// watched are functions that are built anew together, by one run, or, of interpreted
-// ones, a function and its folder.
+// watched are functions that are built anew together, by one run, or, of interpreted ones, a
+// function and its folder.
 type watched struct {
 	run      buildRun // empty for an interpreted function
 	packages []string
@@ -48,8 +48,8 @@ func (s *Stack) watch(ctx context.Context) {
 	}
 }
 
-// watchedSources are the sources of all functions, as they are now: those that are
-// built, and those that are interpreted.
+// watchedSources are the sources of all functions, as they are now: those that are built, and those
+// that are interpreted.
 func (s *Stack) watchedSources(ctx context.Context, programs map[string]program) ([]*watched, error) {
 	var all []*watched
 	runs := map[buildRun]*watched{}
@@ -104,8 +104,8 @@ func (s *Stack) notWatched(f template.Function) {
 		"for Python and Node, `cdk synth --no-staging` makes no copy", "function", f.Name)
 }
 
-// renew builds what has changed, and restarts the functions whose programs are others
-// now. One that does not compile goes on as it is.
+// renew builds what has changed, and restarts the functions whose programs are others now. One that
+// does not compile goes on as it is.
 func (s *Stack) renew(ctx context.Context, w *watched) {
 	began := time.Now()
 	before := map[string][sha256.Size]byte{}
@@ -192,8 +192,8 @@ func isVenv(folder string) bool {
 // sourceEndings are those of source files: what functions write beside them restarts none.
 var sourceEndings = map[string]bool{".py": true, ".mjs": true, ".js": true, ".cjs": true, ".go": true, ".mod": true, ".sum": true}
 
-// fingerprint changes with the names, the sizes and the times of the source files in folders, and of
-// the files among those.
+// fingerprint changes with the names, the sizes and the times of the source files in folders, and
+// of the files among those.
 func fingerprint(folders []string) [sha256.Size]byte {
 	var text bytes.Buffer
 	for _, folder := range folders {

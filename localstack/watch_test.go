@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestFingerprint: source files count, and files that are named themselves; what a function, a log or
-// the tables write beside them does not.
+// TestFingerprint: source files count, and files that are named themselves; what a function, a log
+// or the tables write beside them does not.
 func TestFingerprint(t *testing.T) {
 	folder := t.TempDir()
 	embedded := filepath.Join(folder, "embedded.sql")

@@ -38,8 +38,8 @@ func main() {
 }
 `
 
-// TestWatch: a function is built and restarted when a package that it imports changes;
-// one that does not compile goes on as it was, and says why; others are left alone.
+// TestWatch: a function is built and restarted when a package that it imports changes; one that
+// does not compile goes on as it was, and says why; others are left alone.
 func TestWatch(t *testing.T) {
 	ownCache(t)
 	root := t.TempDir()
@@ -69,8 +69,8 @@ func TestWatch(t *testing.T) {
 		}
 		return 0
 	}
-	// A file is replaced at once: half of one would not compile. Nothing is invoked until the
-	// new program is ready: an invocation before would start one more.
+	// A file is replaced at once: half of one would not compile. Nothing is invoked until the new
+	// program is ready: an invocation before would start one more.
 	replace := func(text string) {
 		next := filepath.Join(t.TempDir(), "said.go")
 		if err := os.WriteFile(next, []byte(text), 0o600); err != nil {
@@ -138,8 +138,8 @@ func TestNotWatched(t *testing.T) {
 	}
 }
 
-// TestWatchInterpreted: a change in the folder of a function in Python or Node is seen,
-// and what its packages' folders have in them is not.
+// TestWatchInterpreted: a change in the folder of a function in Python or Node is seen, and what
+// its packages' folders have in them is not.
 func TestWatchInterpreted(t *testing.T) {
 	root := t.TempDir()
 	write(t, root, map[string]string{

@@ -44,8 +44,8 @@ type hook struct {
 	queue string // where it is to be found
 }
 
-// deliveries are GitHub's own examples, where they are there, and some that look
-// like them otherwise.
+// deliveries are GitHub's own examples, where they are there, and some that look like them
+// otherwise.
 func deliveries(t *testing.T) []hook {
 	t.Helper()
 	var all []hook
@@ -127,8 +127,8 @@ func (w sender) send(source string, body []byte, headers map[string]string) (int
 	return response.StatusCode, answer.Outcome + strings.TrimPrefix(answer.Type, "https://streamsort.dev/problems/")
 }
 
-// github sends a delivery as GitHub does, with a body that may be another than
-// the one that is signed.
+// github sends a delivery as GitHub does, with a body that may be another than the one that is
+// signed.
 func (w sender) github(secret string, d hook, sent []byte) (int, string) {
 	w.t.Helper()
 	return w.send("github", sent, map[string]string{
@@ -169,11 +169,10 @@ func (w sender) stored(queue string) (all []string) {
 	}
 }
 
-// TestWebhooks sends GitHub's examples under real signatures to the stack with
-// its secrets in a real store: each is accepted once, in order, through a
-// rotation; each with one flipped bit is refused. Other senders, too. Nothing that
-// the function was not allowed was called, and nothing that it was allowed was
-// not.
+// TestWebhooks sends GitHub's examples under real signatures to the stack with its secrets in a
+// real store: each is accepted once, in order, through a rotation; each with one flipped bit is
+// refused. Other senders, too. Nothing that the function was not allowed was called, and nothing
+// that it was allowed was not.
 func TestWebhooks(t *testing.T) {
 	const path = "testdata/webhooks.patch.json"
 	tables, services := newRecorder(t), newRecorder(t)
@@ -254,8 +253,8 @@ func (w sender) rotate(all []hook) {
 	secret, began := oldSecret, time.Now()
 	for i, d := range all {
 		if i == len(all)/2 {
-			// First the store, then, when it is known, the sender: as
-			// docs/how-to/webhooks-in.md says.
+			// First the store, then, when it is known, the sender: as docs/how-to/webhooks-in.md
+			// says.
 			w.keep("github", `["`+newSecret+`","`+oldSecret+`"]`)
 			probe := hook{"probe", []byte(`{"repository":{"full_name":"probe"}}`), ""}
 			await.True(w.t, "the new secret to be taken up", func() bool {

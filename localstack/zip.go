@@ -13,8 +13,8 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/cache"
 )
 
-// unzip unpacks a zip of code into the user's cache and returns the folder, which is
-// named by what is in it: what is there is whole.
+// unzip unpacks a zip of code into the user's cache and returns the folder, which is named by what
+// is in it: what is there is whole.
 func unzip(path string) (string, error) {
 	file, err := os.Open(path)
 	if err != nil {

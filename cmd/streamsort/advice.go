@@ -10,8 +10,8 @@ import (
 	"github.com/streamsort/streamsort/internal/client"
 )
 
-// advice says what to do about an error that does not say it itself; empty where nothing
-// better is known.
+// advice says what to do about an error that does not say it itself; empty where nothing better is
+// known.
 func advice(err error, api string) string {
 	var network *net.OpError
 	var request *url.Error
@@ -30,8 +30,8 @@ func advice(err error, api string) string {
 	return ""
 }
 
-// adviceAbout is what to do about an answer that is not of our functions, but of what
-// stands before them.
+// adviceAbout is what to do about an answer that is not of our functions, but of what stands before
+// them.
 func adviceAbout(status int) string {
 	switch {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:

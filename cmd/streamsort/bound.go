@@ -9,7 +9,8 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// bound is how many of something are wanted at most, the value of a --limit. The zero bound was not given.
+// bound is how many of something are wanted at most, the value of a --limit. The zero bound was not
+// given.
 type bound struct {
 	given bool
 	n     int
@@ -22,8 +23,8 @@ func (b *bound) Decode(ctx *kong.DecodeContext) error {
 	return err
 }
 
-// wholeNumber reads the value of a flag. The parser takes -1 for a flag; here it is a number, which is
-// refused with the numbers that may be given.
+// wholeNumber reads the value of a flag. The parser takes -1 for a flag; here it is a number, which
+// is refused with the numbers that may be given.
 func wholeNumber(ctx *kong.DecodeContext) (int, error) {
 	token := ctx.Scan.Peek()
 	if token.IsEOL() {

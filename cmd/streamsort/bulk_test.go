@@ -13,8 +13,8 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
-// blockedQueues answers as the API does where the consumer c is blocked in q0, q1 and q2; operate is
-// what it does for an operation.
+// blockedQueues answers as the API does where the consumer c is blocked in q0, q1 and q2; operate
+// is what it does for an operation.
 func blockedQueues(t *testing.T, operate func(queue, id string) (int, string)) (url string) {
 	t.Helper()
 	return serve(t, func(w http.ResponseWriter, r *http.Request) {

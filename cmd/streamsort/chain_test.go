@@ -32,7 +32,8 @@ func TestPartsOfATenant(t *testing.T) {
 	}
 }
 
-// TestAboutAChain says what the API knows, also of one that is a part, and of one that nobody created.
+// TestAboutAChain says what the API knows, also of one that is a part, and of one that nobody
+// created.
 func TestAboutAChain(t *testing.T) {
 	for _, c := range []struct {
 		of   chain

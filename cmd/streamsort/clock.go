@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// clock shows times, by the flag --time. Where that is not given, text has times and ages as
-// the API gives them, and a table has both relative to now.
+// clock shows times, by the flag --time. Where that is not given, text has times and ages as the
+// API gives them, and a table has both relative to now.
 type clock struct {
 	style string // auto, relative, iso or unix
 	table bool

@@ -108,7 +108,8 @@ func count[N int | int64](n N, one, several string) string {
 	return fmt.Sprintf("%d %s", n, several)
 }
 
-// isTerminal reports whether what is written is shown to somebody, or what is read is typed by somebody.
+// isTerminal reports whether what is written is shown to somebody, or what is read is typed by
+// somebody.
 func isTerminal(stream any) bool {
 	file, ok := stream.(*os.File)
 	return ok && isatty.IsTerminal(file.Fd())
@@ -192,8 +193,7 @@ func (c *commands) session(ctx context.Context, line *kong.Context, in io.Reader
 	return s, err
 }
 
-// verbOf is what was typed up to the verb, as far as it was understood, of a line
-// that is wrong.
+// verbOf is what was typed up to the verb, as far as it was understood, of a line that is wrong.
 func verbOf(err error) string {
 	var wrong *kong.ParseError
 	if errors.As(err, &wrong) && wrong.Context.Selected() != nil {

@@ -173,8 +173,7 @@ func failedSeqs(seq, to *jsonseq.Seq) string {
 	return known(seq)
 }
 
-// pages asks for one page after the other, and calls hand for each element of the list
-// under name.
+// pages asks for one page after the other, and calls hand for each element of the list under name.
 func (s *session) pages(path string, query url.Values, name string, hand func(json.RawMessage) error) error {
 	var unreadable []error
 	for {
@@ -205,8 +204,8 @@ func (s *session) pages(path string, query url.Values, name string, hand func(js
 	}
 }
 
-// post makes a POST request with a document, and prints the consumer of the
-// answer; what says in text what was done.
+// post makes a POST request with a document, and prints the consumer of the answer; what says in
+// text what was done.
 func (s *session) post(path string, document map[string]any, what string) error {
 	body, err := json.Marshal(document)
 	if err != nil {
@@ -240,8 +239,8 @@ func (c *consumerCreate) Run(s *session) error {
 	return s.post("/consumers", document, c.before(s))
 }
 
-// before says whether the consumer was there before: the answer to the call that
-// makes it does not tell, for a repeat has the same one.
+// before says whether the consumer was there before: the answer to the call that makes it does not
+// tell, for a repeat has the same one.
 func (c *consumerCreate) before(s *session) string {
 	var found json.RawMessage
 	_, err := s.get("/consumers", url.Values{"queue": {c.Queue}, "consumer": {c.Consumer}}, &found)

@@ -74,8 +74,8 @@ var failing = map[string]string{
 	"/operations": `{"operations":[]}`,
 }
 
-// TestWhy: the state, the cause, the attempts, the next try, what to type, and the runbook's section; of a queue that is well,
-// that it is.
+// TestWhy: the state, the cause, the attempts, the next try, what to type, and the runbook's
+// section; of a queue that is well, that it is.
 func TestWhy(t *testing.T) {
 	url := answers(t, failing)
 	out, errOut, code := prints(t, "--url", url, "why", "orders")
@@ -136,7 +136,8 @@ func TestLogOfAnAttempt(t *testing.T) {
 	}
 }
 
-// TestListOfConsumers: queue, consumer, state, seq, lag, since and error, with which attempt failed.
+// TestListOfConsumers: queue, consumer, state, seq, lag, since and error, with which attempt
+// failed.
 func TestListOfConsumers(t *testing.T) {
 	url := answers(t, failing)
 	want := "orders\tbilling\tpaused, blocked\t42\t7\tsince 2026-01-01T00:00:00Z\tHTTP 500 (attempt 5)\n"

@@ -58,8 +58,8 @@ func readPlaces() (places, error) {
 	return all, nil
 }
 
-// write stores the contexts. A reader meanwhile sees those of before; of two who write at
-// once, one is the last.
+// write stores the contexts. A reader meanwhile sees those of before; of two who write at once, one
+// is the last.
 func (p places) write() error {
 	file, err := placesFile()
 	if err != nil {
@@ -108,8 +108,8 @@ const here = "http://127.0.0.1:3000"
 // localContext is the context of the stack that runs here.
 const localContext = "local"
 
-// place is the one that the flags mean: an address, else a context that is named, else the
-// one that is in use, else the stack that runs here.
+// place is the one that the flags mean: an address, else a context that is named, else the one that
+// is in use, else the stack that runs here.
 func (c *commands) place() (place, error) {
 	given := place{URL: c.URL, Region: c.Region, Sign: c.Sign}
 	if c.Context != "" && c.URL != "" {

@@ -242,7 +242,8 @@ func (d *doctor) clock() error {
 	return d.say("clock", how, "this machine's is %s %s the API's", age(apart.Abs().Seconds()), where)
 }
 
-// tables looks whether the stack's tables are there, and as they must be, and whether the sweep runs.
+// tables looks whether the stack's tables are there, and as they must be, and whether the sweep
+// runs.
 func (d *doctor) tables() error {
 	dynamoDB, err := d.dynamo()
 	if err != nil {
@@ -312,8 +313,8 @@ func (d *doctor) table(on *dynamodb.Client, def table.Definition) error {
 // fewFailures is how many failures in a row a function that works may have.
 const fewFailures = 2
 
-// functions counts the errors of the functions of a stack on this machine: of all their invocations, and of the last
-// ones. On AWS the metrics of Lambda have them.
+// functions counts the errors of the functions of a stack on this machine: of all their
+// invocations, and of the last ones. On AWS the metrics of Lambda have them.
 func (d *doctor) functions() error {
 	var all []struct {
 		LogicalID, Name string
@@ -352,10 +353,12 @@ func (d *doctor) functions() error {
 	return d.say("functions", well, "none of the %s of %s failed", count(requests, "invocation", "invocations"), count(len(all), "function", "functions"))
 }
 
-// layoutLooks is how many items of a table are read for their layouts: 1 read unit, and 128 where they are long.
+// layoutLooks is how many items of a table are read for their layouts: 1 read unit, and 128 where
+// they are long.
 const layoutLooks = 10
 
-// layouts says a table's status, and whether this program is too old for what some of its items have.
+// layouts says a table's status, and whether this program is too old for what some of its items
+// have.
 func (d *doctor) layouts(ctx context.Context, on *dynamodb.Client, def table.Definition, check string, status types.TableStatus) error {
 	some, err := on.Scan(ctx, &dynamodb.ScanInput{
 		TableName: &def.Name, Limit: aws.Int32(layoutLooks),

@@ -27,8 +27,8 @@ func metricData(w http.ResponseWriter, functions ...[2]float64) {
 	_, _ = w.Write(cbor.Encode(cbor.Map{"MetricDataResults": results}))
 }
 
-// TestDoctorOfSecrets: the function that takes webhooks is asked for its senders' secrets; where it does
-// not start, its log says why. The errors of the stack's functions are counted.
+// TestDoctorOfSecrets: the function that takes webhooks is asked for its senders' secrets; where it
+// does not start, its log says why. The errors of the stack's functions are counted.
 func TestDoctorOfSecrets(t *testing.T) {
 	const resources = `<ListStackResourcesResponse><ListStackResourcesResult><StackResourceSummaries>` +
 		`<member><ResourceType>AWS::Lambda::Function</ResourceType><LogicalResourceId>OrdersWebhookFunction</LogicalResourceId><PhysicalResourceId>orders-webhook</PhysicalResourceId></member>` +

@@ -32,8 +32,8 @@ const (
 // alarmsAsked is how many alarms can be asked for at once.
 const alarmsAsked = 100
 
-// deployment looks at what a stack of CloudFormation has beside its tables: whether its functions are called, and
-// which of its alarms are on. The context knows the stack.
+// deployment looks at what a stack of CloudFormation has beside its tables: whether its functions
+// are called, and which of its alarms are on. The context knows the stack.
 func (d *doctor) deployment() error {
 	if d.stack == "" {
 		return d.say("stack", well, "mappings and alarms are not looked at: no context with a stack of CloudFormation is in use")
@@ -59,8 +59,8 @@ func (d *doctor) deployment() error {
 	return errors.Join(d.alarms(resources[alarmResource]), d.functionErrors(resources[functionResource]))
 }
 
-// errorsWithin is how far back errors of functions are counted, functionsAsked for how many at once: each is two metrics.
-// One error in fewErrors invocations may be.
+// errorsWithin is how far back errors of functions are counted, functionsAsked for how many at
+// once: each is two metrics. One error in fewErrors invocations may be.
 const (
 	errorsWithin   = time.Hour
 	fewErrors      = 100
@@ -158,7 +158,8 @@ func (d *doctor) resources() (map[string][]string, error) {
 	defer cancel()
 	client := cloudformation.New(cloudformation.Options{Region: where.Region, Credentials: where.Credentials, BaseEndpoint: where.Endpoint})
 	names := map[string][]string{}
-	// Without the SDK's paginator: an interface of it would keep all of the client's operations in the program, 4 MB.
+	// Without the SDK's paginator: an interface of it would keep all of the client's operations in
+	// the program, 4 MB.
 	for input := (cloudformation.ListStackResourcesInput{StackName: &d.stack}); ; {
 		page, err := client.ListStackResources(ctx, &input)
 		if err != nil {
@@ -251,7 +252,8 @@ func cannotStart(log string) string {
 	return strings.TrimSpace(log)
 }
 
-// functionIn is the name of the function in an ARN: arn:aws:lambda:REGION:ACCOUNT:function:NAME, and perhaps :ALIAS.
+// functionIn is the name of the function in an ARN: arn:aws:lambda:REGION:ACCOUNT:function:NAME,
+// and perhaps :ALIAS.
 func functionIn(arn string) string {
 	const name = 6
 	parts := strings.Split(arn, ":")

@@ -29,8 +29,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
-// TestDoctorOfStack: what a stack of CloudFormation has beside its API: tables and the layouts of their items, mappings
-// and alarms.
+// TestDoctorOfStack: what a stack of CloudFormation has beside its API: tables and the layouts of
+// their items, mappings and alarms.
 func TestDoctorOfStack(t *testing.T) {
 	server := ministack.ForTest(t)
 	home := t.TempDir()

@@ -68,7 +68,8 @@ func TestDoctorOfFunctionsThatBeganToFail(t *testing.T) {
 	}
 }
 
-// TestDoctorOfAFunctionThatAMessageFails: what a consumer's function does not take is as grave as the consumer's state.
+// TestDoctorOfAFunctionThatAMessageFails: what a consumer's function does not take is as grave as
+// the consumer's state.
 func TestDoctorOfAFunctionThatAMessageFails(t *testing.T) {
 	for age, want := range map[string]string{"5": "ok", "60": "warning"} {
 		const sink = "arn:aws:lambda:us-east-1:000000000000:function:books"

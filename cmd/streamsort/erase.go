@@ -110,8 +110,8 @@ func (c *eraseCommand) show(s *session, query url.Values) error {
 	return s.print(raw, "%s", text)
 }
 
-// eraseTenant goes on until all queues were looked at. The error is that there are none: a
-// name that is spelt wrong is no tenant's.
+// eraseTenant goes on until all queues were looked at. The error is that there are none: a name
+// that is spelt wrong is no tenant's.
 func (c *eraseCommand) eraseTenant(s *session, query url.Values) error {
 	for queues := 0; ; {
 		var page struct {

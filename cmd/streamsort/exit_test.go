@@ -37,8 +37,7 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// TestWatch reads again until it is interrupted, which is no failure, and ends where a read
-// fails.
+// TestWatch reads again until it is interrupted, which is no failure, and ends where a read fails.
 func TestWatch(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	calls, broken := 0, false

@@ -229,7 +229,8 @@ func (c consumer) at(seq int64) bool {
 	return c.Claim != nil && int64(c.Claim.From) <= seq && seq <= int64(c.Claim.To)
 }
 
-// tried is an attempt in a line: when it ended, how long it took, what was called, and what was answered.
+// tried is an attempt in a line: when it ended, how long it took, what was called, and what was
+// answered.
 func tried(a view.Attempt, c clock) string {
 	text := fmt.Sprintf("attempt %d ended %s", a.Attempt, c.when(written(a.At)))
 	if a.Ms > 0 {
@@ -247,7 +248,8 @@ func tried(a view.Attempt, c clock) string {
 	return text + ": " + a.Answer.String()
 }
 
-// log is what prints the log of the function that was called in the last of some attempts; empty where no function is known.
+// log is what prints the log of the function that was called in the last of some attempts; empty
+// where no function is known.
 func (s *session) log(attempts []view.Attempt) string {
 	if len(attempts) == 0 {
 		return ""
@@ -266,7 +268,8 @@ func (s *session) log(attempts []view.Attempt) string {
 // auditPages is how much of the audit log is looked through for what was done to a message.
 const auditPages = 10
 
-// operationsOn are the operations on record that name the message, and the consumers for which it was skipped.
+// operationsOn are the operations on record that name the message, and the consumers for which it
+// was skipped.
 func (s *session) operationsOn(p placed) (documents []json.RawMessage, skipped map[string]bool, text string, err error) {
 	documents, skipped = []json.RawMessage{}, map[string]bool{}
 	var said strings.Builder

@@ -51,7 +51,8 @@ func TestNeverComes(t *testing.T) {
 	}
 }
 
-// TestInspectAnswer: what the sink answered is shown of the message that it was about, and of no other.
+// TestInspectAnswer: what the sink answered is shown of the message that it was about, and of no
+// other.
 func TestInspectAnswer(t *testing.T) {
 	const answer = `"answer":{"code":202,"ms":34,"at":"2026-01-02T03:04:05Z","text":"queued\u001b[31m"}`
 	api := answers(t, map[string]string{

@@ -14,8 +14,8 @@ import (
 // maxLine is the longest line that is read: a body of 350 KB in base64 fits.
 const maxLine = 1 << 20
 
-// maxCall is how many bytes the lines of a call have at most. A function is handed them
-// in an event of 6 MB, as a string of JSON or in base64, which has a third more.
+// maxCall is how many bytes the lines of a call have at most. A function is handed them in an event
+// of 6 MB, as a string of JSON or in base64, which has a third more.
 const maxCall = 4 << 20
 
 // numbered is a line of the input.
@@ -40,8 +40,8 @@ func lines(first, last int) string {
 // linger is how long a line of a pipe waits for more that go with it in a call.
 const linger = 200 * time.Millisecond
 
-// lingers is how long the lines of an input wait for more: those of a file, which come at
-// once, for as long as it takes.
+// lingers is how long the lines of an input wait for more: those of a file, which come at once, for
+// as long as it takes.
 func lingers(in io.Reader) time.Duration {
 	file, ok := in.(*os.File)
 	if !ok {
@@ -81,10 +81,10 @@ func readLines(in io.Reader, to chan<- read, unwanted <-chan struct{}) {
 	}
 }
 
-// batches reads a JSON document a line, and calls hand with batches of them, byte for
-// byte, that fit a call. Empty lines are passed over; refuse is called with those that are
-// too long or not JSON, and its error ends the reading, with what was read before. Where
-// linger is not 0, what was read is returned when it has waited so long for more.
+// batches reads a JSON document a line, and calls hand with batches of them, byte for byte, that
+// fit a call. Empty lines are passed over; refuse is called with those that are too long or not
+// JSON, and its error ends the reading, with what was read before. Where linger is not 0, what was
+// read is returned when it has waited so long for more.
 func batches(in io.Reader, size int, linger time.Duration, refuse func(number int, why string) error, hand func([]numbered) error) error {
 	lines, unwanted := make(chan read), make(chan struct{})
 	defer close(unwanted)
@@ -114,9 +114,9 @@ func batches(in io.Reader, size int, linger time.Duration, refuse func(number in
 	}
 }
 
-// nextLine reads a line, without the spaces around it; it is gone with the next one. The
-// error is [io.EOF] behind the last line, and [bufio.ErrBufferFull] for a line that does
-// not fit the reader, which is passed over.
+// nextLine reads a line, without the spaces around it; it is gone with the next one. The error is
+// [io.EOF] behind the last line, and [bufio.ErrBufferFull] for a line that does not fit the reader,
+// which is passed over.
 func nextLine(reader *bufio.Reader) ([]byte, error) {
 	line, err := reader.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {

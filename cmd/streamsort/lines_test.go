@@ -35,8 +35,8 @@ func TestBatchesKeepBytes(t *testing.T) {
 	}
 }
 
-// TestLinesOfAPipeDoNotWait for a whole batch; nor do those of a file that are slow to
-// be read go out in parts.
+// TestLinesOfAPipeDoNotWait for a whole batch; nor do those of a file that are slow to be read go
+// out in parts.
 func TestLinesOfAPipeDoNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for wait, want := range map[time.Duration][]int{linger: {2, 1}, 0: {3}} {

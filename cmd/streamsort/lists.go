@@ -54,7 +54,8 @@ func (s *session) list(path, state string, f listFlags, query url.Values, heads 
 	})
 }
 
-// limited prints the first elements of a member of pages, which add adds, and says where there are more.
+// limited prints the first elements of a member of pages, which add adds, and says where there are
+// more.
 func (s *session) limited(l *listing, path string, query url.Values, member string, limit bound, add func(json.RawMessage) error) error {
 	most, err := limit.orAll(defaultListed)
 	if err != nil {
@@ -80,7 +81,8 @@ func (s *session) listRows(path, state string, f listFlags, query url.Values) er
 // rowHeads are the columns of queues and consumers.
 var rowHeads = []string{"queue", "consumer", "state", "seq", "lag", "since", "error"}
 
-// row is the element in these columns, as a line and in cells; "-" where a thing is not known, or is not.
+// row is the element in these columns, as a line and in cells; "-" where a thing is not known, or
+// is not.
 func (it listed) row(c clock) (string, []any) {
 	since := "-"
 	if !it.Since.IsZero() {

@@ -18,9 +18,9 @@ import (
 	"github.com/streamsort/streamsort/pkg/ui"
 )
 
-// withoutBus empties the name of the event bus, where nothing else is said: there
-// is no bus without --services, and a sweep that cannot announce a gap does not
-// skip it. What is announced stays in the functions' logs.
+// withoutBus empties the name of the event bus, where nothing else is said: there is no bus without
+// --services, and a sweep that cannot announce a gap does not skip it. What is announced stays in
+// the functions' logs.
 func withoutBus(env map[string]string) map[string]string {
 	const bus = "STREAMSORT_EVENT_BUS"
 	for name := range env {

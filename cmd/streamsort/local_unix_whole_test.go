@@ -61,8 +61,8 @@ func TestTwoLocalStacks(t *testing.T) {
 	are()
 }
 
-// TestShowFailed: of a function whose runtime prints what it raises, what the runtime does not print is
-// shown, such as a handler that an edit has renamed; what it raises is in its log.
+// TestShowFailed: of a function whose runtime prints what it raises, what the runtime does not
+// print is shown, such as a handler that an edit has renamed; what it raises is in its log.
 func TestShowFailed(t *testing.T) {
 	folder := t.TempDir()
 	if _, errOut, code := prints(t, "init", "python", folder); code != exitDone {

@@ -58,8 +58,9 @@ func (s *printed) awaits(t *testing.T, prefix string) {
 }
 
 // TestLocalConsumers runs a function in Python, one in Node and a URL behind the stack: each gets
-// messages in order. What the function in Python cannot be started with is shown, the others go on, and
-// its next edit brings it what it missed. The stack is the context while it runs, and not after.
+// messages in order. What the function in Python cannot be started with is shown, the others go on,
+// and its next edit brings it what it missed. The stack is the context while it runs, and not
+// after.
 func TestLocalConsumers(t *testing.T) {
 	for _, kept := range []string{"GOCACHE", "GOMODCACHE"} { // with another HOME, all would be compiled anew
 		said, err := exec.Command("go", "env", kept).Output()
@@ -153,7 +154,8 @@ func TestLocalConsumers(t *testing.T) {
 	}
 }
 
-// TestLocalHandlerMissing: a handler that is not there ends the command, which names those that are.
+// TestLocalHandlerMissing: a handler that is not there ends the command, which names those that
+// are.
 func TestLocalHandlerMissing(t *testing.T) {
 	folder := t.TempDir()
 	if _, errOut, code := prints(t, "init", "python", folder); code != exitDone {

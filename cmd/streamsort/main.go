@@ -1,5 +1,5 @@
-// Command streamsort runs the stack on this machine, feeds it, and shows its
-// queues. `streamsort --help` lists the verbs.
+// Command streamsort runs the stack on this machine, feeds it, and shows its queues. `streamsort
+// --help` lists the verbs.
 package main
 
 import (

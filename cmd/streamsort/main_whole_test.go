@@ -35,12 +35,11 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"streamsort": main})
 }
 
-// TestScripts runs each verb against the project's own template on the local
-// stack.
+// TestScripts runs each verb against the project's own template on the local stack.
 func TestScripts(t *testing.T) { runScripts(t, "testdata") }
 
-// TestLosses runs those that lose messages, on a stack of their own: whichever process reads the cursors' stream waits for
-// what is missing.
+// TestLosses runs those that lose messages, on a stack of their own: whichever process reads the
+// cursors' stream waits for what is missing.
 func TestLosses(t *testing.T) { runScripts(t, filepath.Join("testdata", "losses")) }
 
 func runScripts(t *testing.T, folder string) {
@@ -66,8 +65,9 @@ func runScripts(t *testing.T, folder string) {
 	t.Setenv("AWS_ENDPOINT_URL_S3", buckets.Endpoint)
 	testscript.Run(t, testscript.Params{
 		Dir: folder,
-		// page prints a screen of the live page; archive does what process does for a consumer that is an archive; lose
-		// deletes what was stored; acks does an operation on a chain; position waits until a queue has one.
+		// page prints a screen of the live page; archive does what process does for a consumer that
+		// is an archive; lose deletes what was stored; acks does an operation on a chain; position
+		// waits until a queue has one.
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"archive": archive, "lose": lose, "page": showPage, "acks": operateChain, "position": awaitPosition,
 		},
@@ -84,8 +84,8 @@ func runScripts(t *testing.T, folder string) {
 	})
 }
 
-// describeStack answers as CloudFormation does about the stack Streamsort, whose API is at a
-// URL, about Empty, which has no outputs, and about others, which are not there.
+// describeStack answers as CloudFormation does about the stack Streamsort, whose API is at a URL,
+// about Empty, which has no outputs, and about others, which are not there.
 func describeStack(w http.ResponseWriter, r *http.Request, api string) {
 	output := ""
 	switch r.FormValue("StackName") {
@@ -120,8 +120,8 @@ func lose(ts *testscript.TestScript, _ bool, arguments []string) {
 	}
 }
 
-// operateChain does an operation on a chain, a JSON document. The first and the last edge of the answer
-// are the variables FIRST and LAST from then on.
+// operateChain does an operation on a chain, a JSON document. The first and the last edge of the
+// answer are the variables FIRST and LAST from then on.
 func operateChain(ts *testscript.TestScript, _ bool, arguments []string) {
 	api, err := client.New(ts.Getenv("STREAMSORT_URL"))
 	ts.Check(err)
@@ -172,8 +172,8 @@ func archive(ts *testscript.TestScript, _ bool, arguments []string) {
 	ts.Check(to.Send(ctx, batch))
 }
 
-// showPage prints a screen of the live page, GET or, with a form, POST: page [operate] PATH [FORM]. It fails where the
-// status is not the one that is expected: 200, or 303 for a form.
+// showPage prints a screen of the live page, GET or, with a form, POST: page [operate] PATH [FORM].
+// It fails where the status is not the one that is expected: 200, or 303 for a form.
 func showPage(ts *testscript.TestScript, wrong bool, arguments []string) {
 	operate := arguments[0] == "operate"
 	if operate {

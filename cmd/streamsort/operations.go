@@ -49,7 +49,8 @@ type oneOrMany struct {
 	many
 }
 
-// one is the operation on one consumer; false where it is on many. The error is that the line is of both.
+// one is the operation on one consumer; false where it is on many. The error is that the line is of
+// both.
 func (o oneOrMany) one() (order, bool, error) {
 	one := order{o.Queue, o.Consumer, o.named}
 	switch {
@@ -106,7 +107,8 @@ func (c *skipCommand) Run(s *session) error {
 
 type redriveCommand struct{ oneOrMany }
 
-// Run implements the verb. The API has to be given the seq: it is that of the message at the head, which failed.
+// Run implements the verb. The API has to be given the seq: it is that of the message at the head,
+// which failed.
 func (c *redriveCommand) Run(s *session) error {
 	one, is, err := c.one()
 	switch {

@@ -14,8 +14,8 @@ import (
 	"github.com/streamsort/streamsort/internal/printable"
 )
 
-// The formats of --output. In text, columns are apart by tabs and times are as the API
-// gives them, for other programs; a table is for people.
+// The formats of --output. In text, columns are apart by tabs and times are as the API gives them,
+// for other programs; a table is for people.
 const (
 	asText  = "text"
 	asTable = "table"
@@ -35,8 +35,8 @@ func formatOf(flag string, terminal bool) string {
 	return asText
 }
 
-// colored reports whether what is printed has colors. NO_COLOR (no-color.org) is an answer
-// without the flag.
+// colored reports whether what is printed has colors. NO_COLOR (no-color.org) is an answer without
+// the flag.
 func colored(flag string, terminal bool) bool {
 	if flag == "auto" {
 		return terminal && os.Getenv("NO_COLOR") == ""
@@ -57,8 +57,8 @@ func (s *session) print(document json.RawMessage, text string, arguments ...any)
 	return err
 }
 
-// listing is a list on its way out: text, and documents a line each, as they come; a table
-// and an array when it ends.
+// listing is a list on its way out: text, and documents a line each, as they come; a table and an
+// array when it ends.
 type listing struct {
 	s         *session
 	heads     []string
@@ -91,8 +91,8 @@ func (l *listing) add(raw json.RawMessage, text string, cells ...any) error {
 	return nil
 }
 
-// end prints what is not printed yet, or that nothing is left. The error is the one that ended
-// the list, and why it could not be printed.
+// end prints what is not printed yet, or that nothing is left. The error is the one that ended the
+// list, and why it could not be printed.
 func (l *listing) end(none string, ended error) error {
 	var err error
 	switch {

@@ -17,7 +17,8 @@ type queueCommand struct {
 	Named string `name:"consumer" help:"With --audit: only what was done to this consumer."`
 }
 
-// shownGaps is how many gaps of a queue are printed where --limit is not given; maxGaps is the most that the API lists.
+// shownGaps is how many gaps of a queue are printed where --limit is not given; maxGaps is the most
+// that the API lists.
 const (
 	shownGaps = 10
 	maxGaps   = 1000

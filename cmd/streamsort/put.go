@@ -119,8 +119,8 @@ type putting struct {
 	// bare puts messages without their seqs; said are members of each that does not have them.
 	bare bool
 	said map[string]string
-	// ordered means that the queues keep the order of the lines: nothing may be put behind
-	// a line that was refused.
+	// ordered means that the queues keep the order of the lines: nothing may be put behind a line
+	// that was refused.
 	ordered bool
 	// lists means that a line may be several messages, and is a call.
 	lists bool
@@ -149,8 +149,8 @@ func (p *putting) stop(line int) error {
 	return &stopError{line}
 }
 
-// all puts all lines, and goes on behind those that are refused. The error is why it
-// stopped before the end.
+// all puts all lines, and goes on behind those that are refused. The error is why it stopped before
+// the end.
 func (p *putting) all(s *session, in io.Reader, size, concurrency int) error {
 	// An interrupt ends the reading; what is under way may still be answered.
 	calls, cut := context.WithCancel(context.WithoutCancel(s.ctx))
@@ -202,8 +202,8 @@ func (p *putting) putUntil(interrupted, calls context.Context, read <-chan []num
 	}
 }
 
-// put puts a batch, again without the lines for which the whole call is refused. The error
-// is why nothing is put behind it.
+// put puts a batch, again without the lines for which the whole call is refused. The error is why
+// nothing is put behind it.
 func (p *putting) put(ctx context.Context, batch []numbered) error {
 	batch, stop := p.legible(batch)
 	for len(batch) > 0 {
@@ -222,8 +222,8 @@ func (p *putting) put(ctx context.Context, batch []numbered) error {
 	return stop
 }
 
-// legible are the lines of a batch that can be put. The error is that nothing may be put
-// behind them.
+// legible are the lines of a batch that can be put. The error is that nothing may be put behind
+// them.
 func (p *putting) legible(batch []numbered) ([]numbered, error) {
 	if !p.bare && len(p.said) == 0 {
 		return batch, nil
@@ -242,8 +242,8 @@ func (p *putting) legible(batch []numbered) ([]numbered, error) {
 	return taken, nil
 }
 
-// call puts lines in one call, and notes what became of them. The error is why the next
-// call may not be made, or would fail as well.
+// call puts lines in one call, and notes what became of them. The error is why the next call may
+// not be made, or would fail as well.
 func (p *putting) call(ctx context.Context, batch []numbered) error {
 	messages := make([]json.RawMessage, len(batch))
 	for i, line := range batch {
@@ -307,15 +307,15 @@ func (p *putting) prepared(message json.RawMessage) (json.RawMessage, error) {
 	return strictjson.Without(message, "seq")
 }
 
-// refused are the lines of a call from one on, and up to before another, for which the
-// whole call was refused, and why.
+// refused are the lines of a call from one on, and up to before another, for which the whole call
+// was refused, and why.
 type refused struct {
 	from, to int
 	why      string
 }
 
-// refusalOf is what an error of a call says of its lines, which are named in it; ok is
-// false for an error about none of them.
+// refusalOf is what an error of a call says of its lines, which are named in it; ok is false for an
+// error about none of them.
 func refusalOf(err error, batch []numbered, lists bool) (r refused, ok bool) {
 	var problem *client.Problem
 	if !errors.As(err, &problem) {

@@ -17,8 +17,8 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
-// interrupted puts three lines, a call each, and is interrupted in the second call, which
-// ends as answer says.
+// interrupted puts three lines, a call each, and is interrupted in the second call, which ends as
+// answer says.
 func interrupted(t *testing.T, answer func(http.ResponseWriter, *http.Request)) (stdout string, err error) {
 	t.Helper()
 	ctx, interrupt := context.WithCancel(t.Context())
@@ -96,8 +96,8 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// strict answers calls as the API does, where a body that is "bad" is refused for the whole
-// call with a status, and keeps what it took.
+// strict answers calls as the API does, where a body that is "bad" is refused for the whole call
+// with a status, and keeps what it took.
 type strict struct {
 	status int
 	calls  int
@@ -126,8 +126,8 @@ func (s *strict) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprintf(w, `{"results":[%s]}`, strings.Join(results, ","))
 }
 
-// putTo puts lines of these bodies to an API, a line of no JSON for an empty one, with ids
-// that are their lines' numbers.
+// putTo puts lines of these bodies to an API, a line of no JSON for an empty one, with ids that are
+// their lines' numbers.
 func putTo(t *testing.T, api http.Handler, bodies []string, flags ...string) (code int, out, errOut string) {
 	t.Helper()
 	server := serve(t, api.ServeHTTP)
@@ -144,8 +144,8 @@ func putTo(t *testing.T, api http.Handler, bodies []string, flags ...string) (co
 	return code, stdout.String(), stderr.String()
 }
 
-// TestArrivalStops at the first line that is not taken, so that no line comes before one
-// that stands before it.
+// TestArrivalStops at the first line that is not taken, so that no line comes before one that
+// stands before it.
 func TestArrivalStops(t *testing.T) {
 	for _, flags := range [][]string{{"--order", "arrival"}, {"--events", `{"queue":"queue","id":"id"}`}} {
 		for _, c := range []struct {
@@ -174,8 +174,8 @@ func TestPutStopsAtAHole(t *testing.T) {
 	}
 }
 
-// TestEachLineIsACall where it may be several messages; what is wrong in it is named by the line, and
-// one that may pass is repeated whole.
+// TestEachLineIsACall where it may be several messages; what is wrong in it is named by the line,
+// and one that may pass is repeated whole.
 func TestEachLineIsACall(t *testing.T) {
 	var took []string
 	fails := 1
@@ -218,8 +218,8 @@ func TestOnlyBadLinesAreLeftOut(t *testing.T) {
 	}
 }
 
-// TestCallsFitLambda: what a call brings fits the event that a function is handed, where it
-// is a string of JSON, or in base64.
+// TestCallsFitLambda: what a call brings fits the event that a function is handed, where it is a
+// string of JSON, or in base64.
 func TestCallsFitLambda(t *testing.T) {
 	const most = 6 << 20 // of an event
 	for name, body := range map[string]string{"plain": strings.Repeat("x", 300_000), "quotes": strings.Repeat(`\"`, 150_000)} {

@@ -17,8 +17,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// near is the name that is most like the one that was typed; empty where none is. Two letters in each other's
-// place count as two that are wrong.
+// near is the name that is most like the one that was typed; empty where none is. Two letters in
+// each other's place count as two that are wrong.
 func near(typed string, names []string) string {
 	best, least := "", 1+max(1, (len(typed)+1)/3)
 	for _, name := range names {
@@ -43,8 +43,7 @@ var elsewhere = map[string]string{
 	"retry": "redrive", "help": "--help", "completion": "--completion",
 }
 
-// meant is what to type instead of an unknown word or value; empty where
-// nothing is like it.
+// meant is what to type instead of an unknown word or value; empty where nothing is like it.
 func meant(err error) string {
 	if found := notAVerb.FindStringSubmatch(err.Error()); found != nil {
 		if other := elsewhere[found[1]]; other != "" {
@@ -72,8 +71,8 @@ func typed(line *kong.Context, name string) string {
 	return ""
 }
 
-// otherName says which queue, consumer or chain is nearly called like the one of the line that is not
-// there; empty where none is, or where it cannot be asked.
+// otherName says which queue, consumer or chain is nearly called like the one of the line that is
+// not there; empty where none is, or where it cannot be asked.
 func (s *session) otherName(err error, line *kong.Context) string {
 	var problem *client.Problem
 	code := ""
@@ -112,16 +111,15 @@ func notThere(kind, name, other string) string {
 	return fmt.Sprintf("there is no %s %q; did you mean %q?", kind, printable.Text(name), printable.Text(other))
 }
 
-// otherConsumer is the consumer of some queue that is nearly called like one that a selection names; empty where none
-// is, or one is called so.
+// otherConsumer is the consumer of some queue that is nearly called like one that a selection
+// names; empty where none is, or one is called so.
 func (s *session) otherConsumer(name string) string {
 	return s.otherOf("consumer", name, func(string) (string, string, url.Values) {
 		return "/consumers", "list", url.Values{"limit": {"100"}}
 	})
 }
 
-// otherOf looks among those that begin alike: one page of a list, which is what an error may
-// cost.
+// otherOf looks among those that begin alike: one page of a list, which is what an error may cost.
 func (s *session) otherOf(kind, name string, where func(prefix string) (path, list string, query url.Values)) string {
 	if name == "" {
 		return ""

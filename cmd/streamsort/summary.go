@@ -10,7 +10,8 @@ import (
 	"github.com/streamsort/streamsort/internal/view"
 )
 
-// summarized are the states in the order in which they are printed: those of queues and consumers, and of chains.
+// summarized are the states in the order in which they are printed: those of queues and consumers,
+// and of chains.
 var summarized = append(slices.Clone(view.Attention), "failed", "timed-out")
 
 // howMany is how many are in a state, which may be some only.

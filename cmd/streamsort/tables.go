@@ -16,8 +16,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// tables is where the tables are, and who we are there, for the verbs that work on the
-// tables themselves, without the API.
+// tables is where the tables are, and who we are there, for the verbs that work on the tables
+// themselves, without the API.
 func (s *session) tables() (awsenv.Settings, error) {
 	if s.dynamoDB != "" {
 		return awsenv.Read("DYNAMODB", s.dynamoDB)
@@ -95,8 +95,7 @@ func (s *session) tableName(table string) string {
 	return cmp.Or(s.tableNames[table], "streamsort-"+strings.ToLower(table))
 }
 
-// service is where a service is, by its name in the variables of endpoints, and who we are
-// there.
+// service is where a service is, by its name in the variables of endpoints, and who we are there.
 func (s *session) service(name string) (awsenv.Settings, error) {
 	env, err := awsenv.Read(name, "")
 	if err == nil && env.Endpoint != nil && strings.HasPrefix(*env.Endpoint, "http:") {

@@ -9,8 +9,8 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
-// TestWhereTheTablesAre: a server of one's own takes any keys; an endpoint of AWS, such as
-// that of a VPC, takes those of the chain.
+// TestWhereTheTablesAre: a server of one's own takes any keys; an endpoint of AWS, such as that of
+// a VPC, takes those of the chain.
 func TestWhereTheTablesAre(t *testing.T) {
 	none := filepath.Join(t.TempDir(), "none")
 	for name, value := range map[string]string{

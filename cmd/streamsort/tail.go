@@ -146,7 +146,8 @@ func (m message) text() string {
 	return fmt.Sprintf("%s\t%s\t%s", m.Seq, id, body)
 }
 
-// spaced is JSON that comes in base64, so that its white space is kept, without that; empty where it is no JSON.
+// spaced is JSON that comes in base64, so that its white space is kept, without that; empty where
+// it is no JSON.
 func (m message) spaced() string {
 	body, err := base64.StdEncoding.DecodeString(m.BodyBase64)
 	var line bytes.Buffer

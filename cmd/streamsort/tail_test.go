@@ -39,8 +39,8 @@ func TestFollowWaitsForAQueue(t *testing.T) {
 	}
 }
 
-// TestControlCharacters of a message or a name do nothing to the terminal; those that are no
-// harm to it are shown as they are, and JSON escapes the others, and is equal.
+// TestControlCharacters of a message or a name do nothing to the terminal; those that are no harm
+// to it are shown as they are, and JSON escapes the others, and is equal.
 func TestControlCharacters(t *testing.T) {
 	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/queues" || r.URL.Path == "/consumers" {

@@ -20,8 +20,8 @@ type tally struct {
 	total    int
 	// refused are the lines that were not taken.
 	refused []refusal
-	// underWay are the lines that were put and not answered, the last of each batch
-	// by its first; last is the last line that was stored, or may be.
+	// underWay are the lines that were put and not answered, the last of each batch by its first;
+	// last is the last line that was stored, or may be.
 	underWay map[int]int
 	last     int
 }
@@ -47,8 +47,8 @@ func (t *tally) begin(batch []numbered) {
 	t.underWay[batch[0].number] = batch[len(batch)-1].number
 }
 
-// end notes what became of a batch. Without results it is not known, unless nothing of
-// it was stored.
+// end notes what became of a batch. Without results it is not known, unless nothing of it was
+// stored.
 func (t *tally) end(batch []numbered, results []client.Outcome, notStored bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -75,8 +75,8 @@ func (t *tally) end(batch []numbered, results []client.Outcome, notStored bool) 
 // lineOf is the line that made the i-th message: where a line makes several, it is alone.
 func lineOf(batch []numbered, i int) numbered { return batch[min(i, len(batch)-1)] }
 
-// outcomeOf is what became of a message, in a word. The API has none for one
-// that is not for its queue, nor for one whose fate it does not know.
+// outcomeOf is what became of a message, in a word. The API has none for one that is not for its
+// queue, nor for one whose fate it does not know.
 func outcomeOf(r client.Outcome) string {
 	switch {
 	case r.Outcome != "":
@@ -113,8 +113,8 @@ func (t *tally) print(s *session) error {
 	return s.print(document, "%s\n", t)
 }
 
-// refusals is the error that names the lines that were not taken, in their order; nil
-// where all were.
+// refusals is the error that names the lines that were not taken, in their order; nil where all
+// were.
 func (t *tally) refusals() error {
 	t.mu.Lock() // after an interrupt, lines may still be read
 	defer t.mu.Unlock()
@@ -126,8 +126,8 @@ func (t *tally) refusals() error {
 	return errors.Join(all...)
 }
 
-// rest is an error that stopped the put, with what is known of the lines that have no
-// result; nil where nothing stopped it.
+// rest is an error that stopped the put, with what is known of the lines that have no result; nil
+// where nothing stopped it.
 func (t *tally) rest(stopped error) error {
 	if stopped == nil {
 		return nil

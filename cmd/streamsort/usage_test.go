@@ -9,8 +9,8 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
-// TestUsage: a line that is wrong is exit code 2, with the verb whose help says more, and a
-// flag that would be ignored makes it wrong.
+// TestUsage: a line that is wrong is exit code 2, with the verb whose help says more, and a flag
+// that would be ignored makes it wrong.
 func TestUsage(t *testing.T) {
 	for _, c := range []struct{ line, says string }{
 		{"nonsense", "unexpected argument nonsense; see `streamsort --help`"},

@@ -11,15 +11,15 @@ import (
 // version is set by the linker in what is released.
 var version string
 
-// versionLine says which version this is: the release's, or the module's of `go install`,
-// or the commit that it was built from.
+// versionLine says which version this is: the release's, or the module's of `go install`, or the
+// commit that it was built from.
 func versionLine() string {
 	built, _ := debug.ReadBuildInfo()
 	return fmt.Sprintf("streamsort %s %s/%s", versionOf(version, built), runtime.GOOS, runtime.GOARCH)
 }
 
-// fetchable is this version as the Go toolchain names it; empty where it has none that
-// can be fetched.
+// fetchable is this version as the Go toolchain names it; empty where it has none that can be
+// fetched.
 func fetchable() string {
 	built, _ := debug.ReadBuildInfo()
 	return fetchableOf(version, built)

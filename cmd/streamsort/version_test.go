@@ -26,8 +26,8 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// A version that a Go proxy has is that of a release, or of a commit that nothing was
-// changed since.
+// A version that a Go proxy has is that of a release, or of a commit that nothing was changed
+// since.
 func TestFetchable(t *testing.T) {
 	for version, want := range map[string]string{"v1.2.3": "v1.2.3", "v0.0.0-20261122-abc": "v0.0.0-20261122-abc", "v0.0.0-20261122-abc+dirty": "", "(devel)": "", "": ""} {
 		if got := fetchableOf("", &debug.BuildInfo{Main: debug.Module{Version: version}}); got != want {

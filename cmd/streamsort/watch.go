@@ -30,8 +30,8 @@ func watchOf(line *kong.Context) time.Duration {
 	return 0
 }
 
-// watched runs a verb again and again, until it fails or is interrupted. A terminal shows
-// the latest alone; what is no terminal gets one after the other.
+// watched runs a verb again and again, until it fails or is interrupted. A terminal shows the
+// latest alone; what is no terminal gets one after the other.
 func (s *session) watched(every time.Duration, verb func(*session) error) error {
 	switch {
 	case every == 0:

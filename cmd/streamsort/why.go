@@ -72,7 +72,8 @@ func (c *whyCommand) Run(s *session) error {
 	return l.end(none, nil)
 }
 
-// reason is a reason in lines: the state, what is so, the attempts, the next try, what to type, and where the runbook says more.
+// reason is a reason in lines: the state, what is so, the attempts, the next try, what to type, and
+// where the runbook says more.
 func (s *session) reason(r view.Reason) string {
 	var b strings.Builder
 	line := func(format string, arguments ...any) { fmt.Fprintf(&b, "\n  "+format, arguments...) }

@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// TestTreesSeeWhatIsEarly: what is committed and has no line of its work is
-// found.
+// TestTreesSeeWhatIsEarly: what is committed and has no line of its work is found.
 func TestTreesSeeWhatIsEarly(t *testing.T) {
 	w := &trees{done: map[string]map[int64]bool{"q": {}}}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -46,8 +46,8 @@ func TestDemo(t *testing.T) {
 		"your function  273 messages of 18 queues", "process        273 messages of 18 queues")
 }
 
-// TestTrackedDemo: what is committed is done, also where processes are killed in
-// the middle of a tree.
+// TestTrackedDemo: what is committed is done, also where processes are killed in the middle of a
+// tree.
 func TestTrackedDemo(t *testing.T) {
 	for _, o := range []options{{count: 200}, {input: data}} {
 		o.mode, o.tracked, o.chaos = "sync", true, true
@@ -55,8 +55,8 @@ func TestTrackedDemo(t *testing.T) {
 	}
 }
 
-// TestDemoWithAGap: what is before the gap comes out, what is behind it waits, and the
-// demo ends and says for which seq.
+// TestDemoWithAGap: what is before the gap comes out, what is behind it waits, and the demo ends
+// and says for which seq.
 func TestDemoWithAGap(t *testing.T) {
 	input := filepath.Join(t.TempDir(), "input.ndjson")
 	var text strings.Builder

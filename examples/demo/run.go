@@ -37,8 +37,8 @@ type options struct {
 	mode string
 	// chaos kills function processes and delivers batches twice.
 	chaos bool
-	// tracked has process commit each batch only when the work of its messages is
-	// done, by two functions one behind the other.
+	// tracked has process commit each batch only when the work of its messages is done, by two
+	// functions one behind the other.
 	tracked bool
 	// stay leaves the stack and its live page up, until it is interrupted.
 	stay bool
@@ -64,10 +64,9 @@ func fromEnvironment() (options, error) {
 	return o, nil
 }
 
-// patience is how long nothing may come out before the demo gives up: longer
-// than the claims of killed processes take to run out, half a minute each, and
-// than the tries of a message that failed are apart. The sweep runs by its own schedule: what
-// is due comes by the timer.
+// patience is how long nothing may come out before the demo gives up: longer than the claims of
+// killed processes take to run out, half a minute each, and than the tries of a message that failed
+// are apart. The sweep runs by its own schedule: what is due comes by the timer.
 const patience = 3 * time.Minute
 
 // run runs the demo. The error says what was lost, repeated or out of order.
@@ -156,8 +155,8 @@ func stay(ctx context.Context, stack *localstack.Stack, out io.Writer) error {
 	return nil
 }
 
-// way is one of the two ways in which messages leave: to a function of a user's
-// own behind the cursors' stream, and to a function that process calls.
+// way is one of the two ways in which messages leave: to a function of a user's own behind the
+// cursors' stream, and to a function that process calls.
 type way struct {
 	name string
 	// function is the logical id of the one whose log says what came.
@@ -181,8 +180,8 @@ func tellArrivals(out io.Writer, arrivals []traffic.Arrival, show int) {
 	}
 }
 
-// start starts a server, a meter in front of it, and the stack's template with
-// those of the consumers on it.
+// start starts a server, a meter in front of it, and the stack's template with those of the
+// consumers on it.
 func start(ctx context.Context, o options, out io.Writer) (*localstack.Stack, func() meter.Counts, func(), error) {
 	root, err := localdb.Root()
 	if err != nil {
@@ -276,8 +275,7 @@ func send(ctx context.Context, base string, arrivals []traffic.Arrival) (map[str
 	return outcomes, err
 }
 
-// drain waits until every message has come out, both ways, and every stream has
-// been dealt with.
+// drain waits until every message has come out, both ways, and every stream has been dealt with.
 func drain(ctx context.Context, stack *localstack.Stack, ways []*way, chaos bool, out io.Writer) error {
 	drained := progress.Wait{Total: len(ways) * ways[0].Distinct(), What: "messages are out", Patience: patience, Killed: chaos, Out: out}
 	var since time.Time

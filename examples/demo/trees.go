@@ -25,8 +25,8 @@ import (
 // trackTime is how long the work of a batch may take before it comes again.
 const trackTime = "10s"
 
-// trackedTemplate writes the stack's template with its consumer tracked, and the
-// environment that goes with that.
+// trackedTemplate writes the stack's template with its consumer tracked, and the environment that
+// goes with that.
 func trackedTemplate(path, folder string, env map[string]string) (string, error) {
 	text, err := template.ReadFile(path)
 	if err != nil {
@@ -42,8 +42,7 @@ func trackedTemplate(path, folder string, env map[string]string) (string, error)
 	return path, os.WriteFile(path, []byte(tracked), 0o600)
 }
 
-// trees watches that nothing is committed before its work is done. nil watches
-// nothing.
+// trees watches that nothing is committed before its work is done. nil watches nothing.
 type trees struct {
 	queues []string
 	store  *delivery.Store
@@ -75,8 +74,7 @@ func watchTrees(stack *localstack.Stack, endpoint string, arrivals []traffic.Arr
 	return w, nil
 }
 
-// line takes a line of the worker's log, which it writes before it says that the
-// work is done.
+// line takes a line of the worker's log, which it writes before it says that the work is done.
 func (w *trees) line(text string) {
 	var l struct {
 		Message, Queue string
@@ -95,8 +93,7 @@ func (w *trees) line(text string) {
 // behind is how long a line of the log may take to get here.
 const behind = 3 * time.Second
 
-// look looks how far the queues are committed, and whether the work of all that
-// is was done.
+// look looks how far the queues are committed, and whether the work of all that is was done.
 func (w *trees) look(ctx context.Context) (total int64, err error) {
 	for _, queue := range w.queues {
 		c, err := w.store.Requests(request.Inside{}).Consumer(ctx, queue, "receiver")

@@ -56,9 +56,9 @@ const (
 	each   = 10
 )
 
-// TestPythonAndNodeConsumers runs both behind the stack's own process: each order's
-// messages, which come in backwards, are answered once, in order, and the index has the
-// latest of each. One that the consumer cannot take fails, and says why.
+// TestPythonAndNodeConsumers runs both behind the stack's own process: each order's messages, which
+// come in backwards, are answered once, in order, and the index has the latest of each. One that
+// the consumer cannot take fails, and says why.
 func TestPythonAndNodeConsumers(t *testing.T) {
 	x := &index{versions: map[string]int64{}, bodies: map[string]string{}}
 	server := httptest.NewServer(x)

@@ -1,7 +1,7 @@
-// Package ledger shows the two-phase delivery: a consumer that books messages in an SQLite database,
-// each once and in order, in the transaction that says how far it is. `make verify S=ledger` has two
-// copies of it share the books, while they and the stack's functions are killed at random, and audits
-// the books.
+// Package ledger shows the two-phase delivery: a consumer that books messages in an SQLite
+// database, each once and in order, in the transaction that says how far it is. `make verify
+// S=ledger` has two copies of it share the books, while they and the stack's functions are killed
+// at random, and audits the books.
 package ledger
 
 import (
@@ -25,8 +25,8 @@ import (
 // Consumer is the consumer of every queue.
 const Consumer = "ledger"
 
-// schema are the books: a line a message, and an account a queue, to which the
-// bytes of its messages go from the account "in".
+// schema are the books: a line a message, and an account a queue, to which the bytes of its
+// messages go from the account "in".
 var schema = []string{
 	`CREATE TABLE IF NOT EXISTS ledger (line INTEGER PRIMARY KEY AUTOINCREMENT, queue TEXT NOT NULL, seq INTEGER NOT NULL, digest TEXT NOT NULL)`,
 	`CREATE TABLE IF NOT EXISTS accounts (name TEXT PRIMARY KEY, balance INTEGER NOT NULL)`,
@@ -46,8 +46,8 @@ func Open(ctx context.Context, path string) (*sql.DB, error) {
 	return db, nil
 }
 
-// Consume is a copy of the consumer: it is killed, it never ends by itself.
-// The arguments are the API's URL and the path of the books.
+// Consume is a copy of the consumer: it is killed, it never ends by itself. The arguments are the
+// API's URL and the path of the books.
 func Consume(ctx context.Context, arguments []string) error {
 	api, path := arguments[0], arguments[1]
 	claims, err := pullhttp.New(api)

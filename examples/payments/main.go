@@ -1,6 +1,6 @@
-// Command payments is a Lambda function of a user's own, behind the cursors
-// table's stream, that charges a bank for each message: in order, and each once,
-// although batches come again when a process dies. Copy it, and change handle.
+// Command payments is a Lambda function of a user's own, behind the cursors table's stream, that
+// charges a bank for each message: in order, and each once, although batches come again when a
+// process dies. Copy it, and change handle.
 package main
 
 import (

@@ -1,7 +1,8 @@
-// Package pingpong shows replies with the commit: two consumers answer each other's messages through two
-// queues in arrival order. One is a Lambda function that process calls (pong); the other one's effects
-// and replies are in one transaction of an SQLite database. `make verify S=pingpong` has both, and the
-// stack's functions, killed at random, and one in a hundred responses lost, and audits both queues.
+// Package pingpong shows replies with the commit: two consumers answer each other's messages
+// through two queues in arrival order. One is a Lambda function that process calls (pong); the
+// other one's effects and replies are in one transaction of an SQLite database. `make verify
+// S=pingpong` has both, and the stack's functions, killed at random, and one in a hundred responses
+// lost, and audits both queues.
 package pingpong
 
 import (
@@ -28,8 +29,8 @@ const (
 	Consumer     = "ping"
 )
 
-// Ball is a message's body: which ball it is, how often it was hit, and the message
-// that it answers.
+// Ball is a message's body: which ball it is, how often it was hit, and the message that it
+// answers.
 type Ball struct {
 	Ball    int   `json:"ball"`
 	Hits    int   `json:"hits"`
@@ -51,9 +52,8 @@ func Open(ctx context.Context, path string) (*sql.DB, error) {
 	return db, nil
 }
 
-// Consume is a copy of the consumer of pongs: it is killed, it never ends by itself.
-// The arguments are the API's URL, the path of the database, and how often a ball
-// is hit in all.
+// Consume is a copy of the consumer of pongs: it is killed, it never ends by itself. The arguments
+// are the API's URL, the path of the database, and how often a ball is hit in all.
 func Consume(ctx context.Context, arguments []string) error {
 	claims, err := pullhttp.New(arguments[0])
 	if err != nil {

@@ -1,6 +1,5 @@
-// Command receiver is a Lambda function of a user's own that Streamsort's
-// process calls with each batch: a sink of the kind "lambda". Copy it, and change
-// handle.
+// Command receiver is a Lambda function of a user's own that Streamsort's process calls with each
+// batch: a sink of the kind "lambda". Copy it, and change handle.
 package main
 
 import (
@@ -19,9 +18,8 @@ func main() {
 	lambda.Start(handle)
 }
 
-// document is what process calls a function with; these are the members that
-// this one looks at. Numbers beyond 2^53 come as text, which json.Number reads
-// too.
+// document is what process calls a function with; these are the members that this one looks at.
+// Numbers beyond 2^53 come as text, which json.Number reads too.
 type document struct {
 	Queue    string        `json:"queue"`
 	TokenN   json.Number   `json:"tokenN"`
@@ -44,13 +42,11 @@ type seen struct {
 	SHA256 string      `json:"sha256"`
 }
 
-// handle is called with each queue's messages in order. This is where your own
-// work goes; here, one line of the log says what came. An error has the batch
-// tried again.
+// handle is called with each queue's messages in order. This is where your own work goes; here, one
+// line of the log says what came. An error has the batch tried again.
 //
-// A document can come again, in whole or in part: then its tokenN is higher.
-// Work that must not be done for a claim that is over remembers the highest
-// tokenN of each queue, and refuses lower ones.
+// A document can come again, in whole or in part: then its tokenN is higher. Work that must not be
+// done for a claim that is over remembers the highest tokenN of each queue, and refuses lower ones.
 func handle(ctx context.Context, d document) error {
 	messages := make([]seen, len(d.Messages))
 	for i, m := range d.Messages {

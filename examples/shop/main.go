@@ -1,6 +1,6 @@
-// Command shop is a CDK app of a user's own: a stack with a Streamsort in it, a
-// Lambda function that consumes its messages, and a queue that its process
-// delivers them to. `npx cdk deploy` runs it; README.md has the rest.
+// Command shop is a CDK app of a user's own: a stack with a Streamsort in it, a Lambda function
+// that consumes its messages, and a queue that its process delivers them to. `npx cdk deploy` runs
+// it; README.md has the rest.
 package main
 
 import (
@@ -28,8 +28,8 @@ func main() {
 	app.Synth(nil)
 }
 
-// addShop makes the stack. The CDK's context may say architecture=amd64, and
-// try=true: a stack that is made to be thrown away.
+// addShop makes the stack. The CDK's context may say architecture=amd64, and try=true: a stack that
+// is made to be thrown away.
 func addShop(app awscdk.App) (awscdk.Stack, error) {
 	said := func(key string) string {
 		value, _ := app.Node().TryGetContext(&key).(string)

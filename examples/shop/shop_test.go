@@ -22,8 +22,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// The app builds its programs, and its stack has two consumers: the function
-// behind the stream, and the queue behind process.
+// The app builds its programs, and its stack has two consumers: the function behind the stream, and
+// the queue behind process.
 func TestShop(t *testing.T) {
 	app := awscdk.NewApp(&awscdk.AppProps{
 		Context: &map[string]any{"binaries": t.TempDir()}, Outdir: jsii.String(t.TempDir()), StackTraces: jsii.Bool(false),

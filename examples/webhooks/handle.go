@@ -16,11 +16,11 @@ type seen struct {
 	SHA256 string `json:"sha256"`
 }
 
-// handle is called with each queue's messages in order. This is where your own
-// work goes; here, one line of the log says what came.
+// handle is called with each queue's messages in order. This is where your own work goes; here, one
+// line of the log says what came.
 //
-// A batch can come again, in whole or in part, after a crash: then its token's
-// number is higher. An error has it tried again, in the end one message alone.
+// A batch can come again, in whole or in part, after a crash: then its token's number is higher. An
+// error has it tried again, in the end one message alone.
 func handle(ctx context.Context, batch delivery.Batch) error {
 	messages := make([]seen, len(batch.Messages))
 	for i, m := range batch.Messages {

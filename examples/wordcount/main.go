@@ -1,16 +1,14 @@
-// Command wordcount counts the words of databases, and knows when all words of
-// one are counted. It is three Lambda functions in one program, distinguished by their
-// handlers' names: DATABASE takes a database from the sorter and passes on its
-// files, FILE takes a file and passes on its words, WORD counts a word. A fourth one,
-// END, is notified when a database is through.
+// Command wordcount counts the words of databases, and knows when all words of one are counted. It
+// is three Lambda functions in one program, distinguished by their handlers' names: DATABASE takes
+// a database from the sorter and passes on its files, FILE takes a file and passes on its words,
+// WORD counts a word. A fourth one, END, is notified when a database is through.
 //
 //	database ─┬─ file 0 ─┬─ word 0
 //	          │          └─ word 1
 //	          └─ file 1 ─── word 0
 //
-// Each node of this tree is an edge of a chain of package xorack. Each function
-// ends its edge and starts those of its children in one write. Copy it, and change
-// the steps.
+// Each node of this tree is an edge of a chain of package xorack. Each function ends its edge and
+// starts those of its children in one write. Copy it, and change the steps.
 package main
 
 import (
@@ -68,8 +66,8 @@ func newSteps(ctx context.Context) (*steps, error) {
 	}, err
 }
 
-// invoker passes work to a function: Lambda takes it at once, and repeats it
-// twice where the function fails.
+// invoker passes work to a function: Lambda takes it at once, and repeats it twice where the
+// function fails.
 func invoker(settings aws.Config, function string) func(context.Context, []byte) error {
 	client := lambdaapi.NewFromConfig(settings)
 	return func(ctx context.Context, work []byte) error {

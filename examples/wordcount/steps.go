@@ -14,13 +14,12 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
-// deadline is how long a database may take: the retries of all its words, and
-// more.
+// deadline is how long a database may take: the retries of all its words, and more.
 const deadline = time.Hour
 
-// steps are the functions. Each may run several times for the same work, after a
-// crash or a retry: it then ends the same edge, starts the same edges, and passes
-// on the same work, which changes nothing in the chain.
+// steps are the functions. Each may run several times for the same work, after a crash or a retry:
+// it then ends the same edge, starts the same edges, and passes on the same work, which changes
+// nothing in the chain.
 type steps struct {
 	acker *xorack.Acker
 	// next passes work to the next function.
@@ -38,8 +37,8 @@ type file struct {
 	Text string `json:"text"`
 }
 
-// fileWork and wordWork are what one function passes to the next: the work, and
-// its edge, as a token.
+// fileWork and wordWork are what one function passes to the next: the work, and its edge, as a
+// token.
 type fileWork struct {
 	Edge xorack.Edge `json:"edge"`
 	file
@@ -60,8 +59,8 @@ func (s *steps) databases(ctx context.Context, batch delivery.Batch) error {
 	return nil
 }
 
-// database creates the chain of a message's tree, which has its place in the queue
-// as tag, and passes on the files. The root edge is the database itself.
+// database creates the chain of a message's tree, which has its place in the queue as tag, and
+// passes on the files. The root edge is the database itself.
 func (s *steps) database(ctx context.Context, m cursor.Message) error {
 	var d database
 	if err := json.Unmarshal(m.Body, &d); err != nil {
@@ -78,16 +77,16 @@ func (s *steps) database(ctx context.Context, m cursor.Message) error {
 	})
 }
 
-// file passes on a file's words. Which words there are follows from the file alone,
-// so a repeat starts the same edges.
+// file passes on a file's words. Which words there are follows from the file alone, so a repeat
+// starts the same edges.
 func (s *steps) file(ctx context.Context, w fileWork) error {
 	return grow(ctx, s, step{"file", w.Name, w.Edge}, wordsOf(w.Text), func(edge xorack.Edge, word string) any {
 		return wordWork{edge, word}
 	})
 }
 
-// word counts a word. First the effect, then the edge's end: who dies between
-// them counts again, under the same edge, which is no second time.
+// word counts a word. First the effect, then the edge's end: who dies between them counts again,
+// under the same edge, which is no second time.
 func (s *steps) word(ctx context.Context, w wordWork) error {
 	attempt, err := s.counts.count(ctx, w.Edge, w.Word)
 	if err != nil {
@@ -103,9 +102,8 @@ type step struct {
 	edge       xorack.Edge
 }
 
-// grow ends a step's edge and starts one edge for each child, in one write, and
-// then passes on the children. Dying between the two leaves edges without work;
-// the repeat of the step passes them on.
+// grow ends a step's edge and starts one edge for each child, in one write, and then passes on the
+// children. Dying between the two leaves edges without work; the repeat of the step passes them on.
 func grow[T any](ctx context.Context, s *steps, at step, children []T, work func(xorack.Edge, T) any) error {
 	edges := at.edge.Children(len(children))
 	result, err := s.acker.Done(ctx, at.edge, edges...)
@@ -151,10 +149,10 @@ type ending struct {
 	Seconds    float64 `json:"ageSeconds"`
 }
 
-// end is notified of each chain's end, at least once, and each time under the same id.
-// Here is where work goes that must wait until all words are counted. It is notified
-// of every chain in the table, also of those of other programs, and of the sweep's
-// announcements of queues and consumers, which are none of its business.
+// end is notified of each chain's end, at least once, and each time under the same id. Here is
+// where work goes that must wait until all words are counted. It is notified of every chain in the
+// table, also of those of other programs, and of the sweep's announcements of queues and consumers,
+// which are none of its business.
 func end(ctx context.Context, e ending) error {
 	if !strings.HasPrefix(e.Kind, "chain.") {
 		return nil

@@ -17,9 +17,9 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
-// TestAnyOrderAndRepeats runs the functions as Lambda may: each work twice, in any
-// order, some of them dying before they have passed all on. The tree is done once
-// its last word is counted, and each word counts once.
+// TestAnyOrderAndRepeats runs the functions as Lambda may: each work twice, in any order, some of
+// them dying before they have passed all on. The tree is done once its last word is counted, and
+// each word counts once.
 func TestAnyOrderAndRepeats(t *testing.T) {
 	for seed := range uint64(20) {
 		random := rand.New(rand.NewPCG(seed, 6))

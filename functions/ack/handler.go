@@ -69,8 +69,8 @@ func (s *service) ends(ctx context.Context, metrics *emf.Metrics, event table.St
 	return json.Marshal(response)
 }
 
-// metricOf is the counter of each end. A chain of stamps whose image does not
-// say yet that it is done has none in it: it is.
+// metricOf is the counter of each end. A chain of stamps whose image does not say yet that it is
+// done has none in it: it is.
 var metricOf = map[xorack.End]string{
 	xorack.Open:     "ChainsDone",
 	xorack.Done:     "ChainsDone",
@@ -157,8 +157,8 @@ func (s *service) operate(ctx context.Context, c *httpapi.Call) (int, any, error
 	}{http.StatusOK, results}, nil
 }
 
-// takeChains takes the chains that the orders create from the tenant's quotas. One that
-// is created again counts again.
+// takeChains takes the chains that the orders create from the tenant's quotas. One that is created
+// again counts again.
 func (s *service) takeChains(ctx context.Context, c *httpapi.Call, orders ...order) error {
 	var created int64
 	for _, o := range orders {

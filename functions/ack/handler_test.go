@@ -26,8 +26,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// server is the handler on a table in memory, with a client that holds every
-// answer to the contract.
+// server is the handler on a table in memory, with a client that holds every answer to the
+// contract.
 type server struct {
 	*httpapitest.Client
 	t         *testing.T
@@ -93,8 +93,8 @@ func (s *server) edges(a httpapitest.Answer) []string {
 	return document.Edges
 }
 
-// TestAddsStartEdgesOfTheirOwn: two adds with a count, and a done with one, start
-// three edges, and the chain is done when all have ended.
+// TestAddsStartEdgesOfTheirOwn: two adds with a count, and a done with one, start three edges, and
+// the chain is done when all have ended.
 func TestAddsStartEdgesOfTheirOwn(t *testing.T) {
 	s := newServer(t)
 	root := s.edges(s.ack("create", `"tag":"z"`))[0]

@@ -45,8 +45,8 @@ type openChains struct {
 // scanned is how many chains are read at once where some are left out.
 const scanned = 500
 
-// open lists chains that are open, for half of the time that there is. A page ends with a chain that it
-// shows: a token has no tag in it that its reader must not see.
+// open lists chains that are open, for half of the time that there is. A page ends with a chain
+// that it shows: a token has no tag in it that its reader must not see.
 func (s *service) open(ctx context.Context, c *httpapi.Call, asked lists.Selection) (int, any, error) {
 	a := openChains{Status: http.StatusOK, List: []openChain{}}
 	size, goOn := asked.Limit, margin.Half(ctx)

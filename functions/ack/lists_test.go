@@ -202,8 +202,8 @@ func TestPlacesOfChains(t *testing.T) {
 	}
 }
 
-// TestUnitsOfChains: 50 that failed are a read unit at most, and so are 50 that are open, however many
-// there are; an end is one write unit dearer where it is listed, and one of the index.
+// TestUnitsOfChains: 50 that failed are a read unit at most, and so are 50 that are open, however
+// many there are; an end is one write unit dearer where it is listed, and one of the index.
 func TestUnitsOfChains(t *testing.T) {
 	l := newListing(t)
 	for n := range 1500 {

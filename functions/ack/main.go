@@ -1,7 +1,6 @@
-// Command ack is the function that tracks trees of work: it takes operations on
-// chains, behind an HTTP API, a REST API or a function URL, or invoked
-// directly; and behind the stream of the chains' table it announces how each
-// chain ended.
+// Command ack is the function that tracks trees of work: it takes operations on chains, behind an
+// HTTP API, a REST API or a function URL, or invoked directly; and behind the stream of the chains'
+// table it announces how each chain ended.
 package main
 
 import (

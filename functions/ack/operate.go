@@ -13,10 +13,9 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack/stamps"
 )
 
-// doAll does a batch: first what creates chains and what has stamps, in their
-// order; then all that ends and starts edges, those of one chain in one write;
-// then the rest in its order. So a batch may create a chain, work on it, and
-// look at it.
+// doAll does a batch: first what creates chains and what has stamps, in their order; then all that
+// ends and starts edges, those of one chain in one write; then the rest in its order. So a batch
+// may create a chain, work on it, and look at it.
 func (s *service) doAll(ctx context.Context, c *httpapi.Call, orders []order) []result {
 	results := make([]result, len(orders))
 	var work []int
@@ -133,8 +132,8 @@ func (s *service) create(ctx context.Context, c *httpapi.Call, o order) result {
 	return r
 }
 
-// remove deletes a chain of either kind. One that failed or timed out stays what it is, and is listed no
-// more; a row that cannot be deleted now expires.
+// remove deletes a chain of either kind. One that failed or timed out stays what it is, and is
+// listed no more; a row that cannot be deleted now expires.
 func (s *service) remove(ctx context.Context, c *httpapi.Call, o order) result {
 	r, err := s.acker.Delete(ctx, o.Tag)
 	if errors.Is(err, xorack.ErrOtherKind) {
@@ -176,8 +175,7 @@ func asAsked(o order, err error) error {
 	return err
 }
 
-// problemOf says what an error of the acker is to the caller, nil for one that
-// others have too.
+// problemOf says what an error of the acker is to the caller, nil for one that others have too.
 func problemOf(err error) *httpapi.Problem {
 	conflict := func(kind, title, detail string) *httpapi.Problem {
 		return &httpapi.Problem{Status: http.StatusConflict, Type: kind, Title: title, Detail: detail}

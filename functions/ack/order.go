@@ -19,8 +19,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
-// maxTokens is how many bytes the tokens of one answer take, so that it stays
-// below Lambda's 6 MB.
+// maxTokens is how many bytes the tokens of one answer take, so that it stays below Lambda's 6 MB.
 const maxTokens = 4 << 20
 
 // order is an operation that is asked for.
@@ -108,7 +107,8 @@ func readOrders(scope tenancy.Scope, members []strictjson.Member) ([]order, erro
 	return batch.Operations, nil
 }
 
-// Check is called by the decoder: it looks at what belongs together, and reads what derives from it.
+// Check is called by the decoder: it looks at what belongs together, and reads what derives from
+// it.
 func (o *order) Check() error {
 	known := fields[o.Operation]
 	all := slices.Concat([]string{"operation"}, known.required, known.optional)
@@ -145,8 +145,8 @@ func (o *order) Check() error {
 	return nil
 }
 
-// name puts the caller's tenant in front of the tag, and looks whose the edges are:
-// tokens have the stored tag inside, so that they can be passed to any worker.
+// name puts the caller's tenant in front of the tag, and looks whose the edges are: tokens have the
+// stored tag inside, so that they can be passed to any worker.
 func (o *order) name(scope tenancy.Scope) (err error) {
 	if o.Tag, err = scope.Full("tag", o.Tag); err != nil {
 		return err

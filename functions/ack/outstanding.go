@@ -20,8 +20,8 @@ const (
 	maxTreeDepth = 100
 )
 
-// tree is what work starts, as the caller gives it: edges by their number or by
-// their name, each with what follows from it.
+// tree is what work starts, as the caller gives it: edges by their number or by their name, each
+// with what follows from it.
 type tree struct {
 	// key is a number or a name, edge makes the edge of that key.
 	key   any

@@ -15,15 +15,14 @@ type result struct {
 	Status    int            `json:"status"`
 	Operation string         `json:"operation"`
 	Outcome   xorack.Outcome `json:"outcome,omitempty"`
-	// Edges are the root edges of a chain that was created, or the children
-	// that were started, in their order: tokens.
+	// Edges are the root edges of a chain that was created, or the children that were started, in
+	// their order: tokens.
 	Edges []xorack.Edge `json:"edges,omitempty"`
-	// Outstanding are the edges that have not ended, as far as was asked, and
-	// More that there are others.
+	// Outstanding are the edges that have not ended, as far as was asked, and More that there are
+	// others.
 	Outstanding []waiting `json:"outstanding,omitzero"`
 	More        bool      `json:"more,omitempty"`
-	// Stamp is what the stamps come to, in hexadecimal digits, and Acked
-	// whether that is all zeros.
+	// Stamp is what the stamps come to, in hexadecimal digits, and Acked whether that is all zeros.
 	Stamp  string       `json:"stamp,omitempty"`
 	Acked  *bool        `json:"acked,omitempty"`
 	Chain  *chainAnswer `json:"chain,omitempty"`
@@ -96,8 +95,8 @@ func ended(outcome xorack.Outcome) *httpapi.Problem {
 	}
 }
 
-// otherChildren is the problem of an operation that comes again, with edges that
-// it did not start the first time.
+// otherChildren is the problem of an operation that comes again, with edges that it did not start
+// the first time.
 func otherChildren() *httpapi.Problem {
 	return &httpapi.Problem{
 		Status: http.StatusConflict, Type: "other-children", Title: "The operation counted with other children",

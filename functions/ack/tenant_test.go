@@ -22,8 +22,8 @@ import (
 // counters is the table that has what tenants took.
 var counters = trouble.Definition(trouble.DefaultName)
 
-// Whatever a tenant asks of chains, with tokens of its own and of another's, all
-// that is stored is its own, and nothing of another's is shown or changed.
+// Whatever a tenant asks of chains, with tokens of its own and of another's, all that is stored is
+// its own, and nothing of another's is shown or changed.
 func FuzzTenant(f *testing.F) {
 	own, others := xorack.Root("@acme/t", "", 0).String(), xorack.Root("@globex/t", "", 0).String()
 	batch, ownBatch := xorack.Root("delivery/x/1-a", "", 0).String(), xorack.Root("@acme/delivery/x/1-a", "", 0).String()
@@ -73,8 +73,8 @@ func FuzzTenant(f *testing.F) {
 	})
 }
 
-// A request that creates more chains than the tenant has left does nothing at all;
-// what is done to chains that are there counts for nothing.
+// A request that creates more chains than the tenant has left does nothing at all; what is done to
+// chains that are there counts for nothing.
 func TestQuotas(t *testing.T) {
 	s := newServer(t)
 	clock := func() time.Time { return s.now }

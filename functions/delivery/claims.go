@@ -21,8 +21,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// claimDocument is how a call of the two-phase protocol went, as callers see it.
-// From and To are the first and the last seq of the claim's range.
+// claimDocument is how a call of the two-phase protocol went, as callers see it. From and To are
+// the first and the last seq of the claim's range.
 type claimDocument struct {
 	Status    int                `json:"status"`
 	Outcome   delivery.Outcome   `json:"outcome"`

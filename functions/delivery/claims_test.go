@@ -33,8 +33,7 @@ func (s *server) web() string {
 	return web.URL
 }
 
-// TestClaimsConformOverHTTP: the client does over HTTP what the protocol does
-// on the tables.
+// TestClaimsConformOverHTTP: the client does over HTTP what the protocol does on the tables.
 func TestClaimsConformOverHTTP(t *testing.T) {
 	claimstest.Run(t, func(t *testing.T) claimstest.Env {
 		s := newServer(t, ddbtest.Memory)
@@ -186,8 +185,8 @@ func TestOperatorsOfQuarantine(t *testing.T) {
 	}
 }
 
-// TestReplyDocuments shows replies as they travel, what is wrong with some, and
-// what is reported of one that could never be stored.
+// TestReplyDocuments shows replies as they travel, what is wrong with some, and what is reported of
+// one that could never be stored.
 func TestReplyDocuments(t *testing.T) {
 	onEach(t, func(s *server) {
 		s.put("q", 1)
@@ -226,8 +225,8 @@ func TestReplyDocuments(t *testing.T) {
 	})
 }
 
-// TestClaimsStayBelowLambdas6MB: whatever the messages hold, a claim's answer is one
-// that Lambda takes. Else the claim is lost for its lease, and so is the next one.
+// TestClaimsStayBelowLambdas6MB: whatever the messages hold, a claim's answer is one that Lambda
+// takes. Else the claim is lost for its lease, and so is the next one.
 func TestClaimsStayBelowLambdas6MB(t *testing.T) {
 	onEach(t, func(s *server) {
 		for seq := range int64(150) {
@@ -240,8 +239,8 @@ func TestClaimsStayBelowLambdas6MB(t *testing.T) {
 	})
 }
 
-// TestAWorkerEndsADeferredClaim over HTTP, by the token that travelled with its messages; the status
-// shows what the claim waits for.
+// TestAWorkerEndsADeferredClaim over HTTP, by the token that travelled with its messages; the
+// status shows what the claim waits for.
 func TestAWorkerEndsADeferredClaim(t *testing.T) {
 	s := newServer(t, ddbtest.Memory)
 	s.create(`{"queue":"q","consumer":"billing","start":"first"}`)

@@ -18,8 +18,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
-// reasonFor is why something failed, in words for this scope; where it is about
-// replies, also to which queue they go: it may be any queue of the stack.
+// reasonFor is why something failed, in words for this scope; where it is about replies, also to
+// which queue they go: it may be any queue of the stack.
 func reasonFor(scope tenancy.Scope, replyQueue, why string) string {
 	if why = scope.Words(why); replyQueue == "" {
 		return why
@@ -35,8 +35,8 @@ func toQueue(scope tenancy.Scope, full string) string {
 	return "to a queue of another"
 }
 
-// answer is a consumer as callers see it, beside its queue's position and what is known of its sink. missing tells that its next
-// message is known not to be stored any more.
+// answer is a consumer as callers see it, beside its queue's position and what is known of its
+// sink. missing tells that its next message is known not to be stored any more.
 func (s *service) answer(scope tenancy.Scope, of delivery.Status, sink request.Health, missing bool) *view.Consumer {
 	a := &view.Consumer{Head: s.head(scope, of, sink, missing), Rewinds: of.Rewinds, Starting: of.Starting != "", Sink: shown(scope, sink)}
 	for _, t := range of.Last {
@@ -73,8 +73,8 @@ func (s *service) answer(scope tenancy.Scope, of delivery.Status, sink request.H
 	return a
 }
 
-// consumers shows how far a queue's consumers are; or one of them, and for how long
-// its next message waits. Where no queue is named it lists those of many.
+// consumers shows how far a queue's consumers are; or one of them, and for how long its next
+// message waits. Where no queue is named it lists those of many.
 func (s *service) consumers(ctx context.Context, c *httpapi.Call) (int, any, error) {
 	if !c.Query.Has("queue") {
 		return s.list(ctx, c)
@@ -125,8 +125,8 @@ func (s *service) consumers(ctx context.Context, c *httpapi.Call) (int, any, err
 	return http.StatusOK, document, nil
 }
 
-// waiting looks at the message that a consumer gets next; nil without one
-// yet. 1 read or 2, of the whole message.
+// waiting looks at the message that a consumer gets next; nil without one yet. 1 read or 2, of the
+// whole message.
 func (s *service) waiting(ctx context.Context, it delivery.Status) (*view.Wait, error) {
 	if it.Lag() == 0 {
 		return nil, nil
@@ -146,8 +146,8 @@ func (s *service) waiting(ctx context.Context, it delivery.Status) (*view.Wait, 
 	return next, nil
 }
 
-// operated is a consumer after it was made, or after an operation; of a removed one
-// only its name is left.
+// operated is a consumer after it was made, or after an operation; of a removed one only its name
+// is left.
 type operated struct {
 	Status   int    `json:"status"`
 	ID       string `json:"id,omitempty"`

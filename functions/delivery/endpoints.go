@@ -25,7 +25,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/tenant"
 )
 
-// endpointAnswer is where a consumer's webhooks go to, as callers see it: no secret but one that was just made.
+// endpointAnswer is where a consumer's webhooks go to, as callers see it: no secret but one that
+// was just made.
 type endpointAnswer struct {
 	Status   int     `json:"status,omitempty"`
 	Consumer string  `json:"consumer"`
@@ -60,7 +61,8 @@ func (s *service) endpointAnswer(c *httpapi.Call, e endpoint.Endpoint) endpointA
 	return a
 }
 
-// place is for what an endpoint is that a caller names: queue or prefix is given, and the other is not.
+// place is for what an endpoint is that a caller names: queue or prefix is given, and the other is
+// not.
 func place(c *httpapi.Call, consumer string, queue, prefix *string) (endpoint.Place, error) {
 	p := endpoint.Place{Consumer: consumer}
 	if err := delivery.ValidateConsumer(consumer); err != nil {
@@ -82,15 +84,16 @@ func place(c *httpapi.Call, consumer string, queue, prefix *string) (endpoint.Pl
 	return p, p.Validate()
 }
 
-// putEndpoint makes an endpoint, or changes the one that is there, and wakes its queue up: what waited for it need not wait
-// any more. Those of a prefix are woken up by the sweep.
+// putEndpoint makes an endpoint, or changes the one that is there, and wakes its queue up: what
+// waited for it need not wait any more. Those of a prefix are woken up by the sweep.
 func (s *service) putEndpoint(ctx context.Context, c *httpapi.Call) (int, any, error) {
 	change, err := s.readEndpoint(c)
 	if err == nil {
 		err = s.takeMessages(ctx, c, endpointMessages)
 	}
 	if err == nil && !change.Prefix {
-		// One of a queue that was erased would stay: the sweep looks for it once, when an hour is over.
+		// One of a queue that was erased would stay: the sweep looks for it once, when an hour is
+		// over.
 		if _, err = s.sorter.Status(ctx, change.Name); errors.Is(err, cursor.ErrNoQueue) {
 			err = nil // it may be there before its queue
 		}
@@ -144,7 +147,8 @@ func (s *service) readEndpoint(c *httpapi.Call) (endpoint.Change, error) {
 	return change, s.checkURL(of, text)
 }
 
-// checkURL reports a URL that no request may go to for a tenant's queues, or for nobody's. The port is the consumer's to allow.
+// checkURL reports a URL that no request may go to for a tenant's queues, or for nobody's. The port
+// is the consumer's to allow.
 func (s *service) checkURL(of, text string) error {
 	u, err := egress.ParseURL(text)
 	if err != nil {

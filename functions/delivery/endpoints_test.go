@@ -43,8 +43,8 @@ func (s *server) of(queue string) string {
 	return e.URL
 }
 
-// TestEndpoints: a tenant manages its own, and sees and touches nobody else's; a queue has that of its name, else that of
-// its longest prefix.
+// TestEndpoints: a tenant manages its own, and sees and touches nobody else's; a queue has that of
+// its name, else that of its longest prefix.
 func TestEndpoints(t *testing.T) {
 	onEach(t, func(s *server) {
 		put := func(tenant, members, path string) httpapitest.Answer {
@@ -101,7 +101,8 @@ func TestEndpoints(t *testing.T) {
 	})
 }
 
-// TestAnEndpointWakesItsQueueUp: what waited for one goes on; an endpoint may be there before its queue.
+// TestAnEndpointWakesItsQueueUp: what waited for one goes on; an endpoint may be there before its
+// queue.
 func TestAnEndpointWakesItsQueueUp(t *testing.T) {
 	onEach(t, func(s *server) {
 		s.put("q", 1)
@@ -170,7 +171,8 @@ func TestEndpointsRefused(t *testing.T) {
 	} {
 		s.Want(body, s.as("acme", "PUT", "", body), 400, want)
 	}
-	// Where it is known which consumers have endpoints, others get none; what is there may be taken away.
+	// Where it is known which consumers have endpoints, others get none; what is there may be taken
+	// away.
 	known := &service{deliverer: s.deliverer, sorter: s.sorter, now: func() time.Time { return s.now }, endpoints: s.endpoints(), hooks: []string{"hooks", "other"}}
 	of := httpapitest.New(t, runtime.Around(&s.logs, headroom, known.api().Handle))
 	s.Want("another consumer", of.Request("PUT", "/endpoints", "", `{"consumer":"hook","queue":"q","url":"https://example.com/"}`), 400, "consumer has no endpoints: hooks, other may")

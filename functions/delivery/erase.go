@@ -30,8 +30,8 @@ type erasedAnswer struct {
 	// Since is when it was asked for first, Last the position that the queue had.
 	Since *time.Time  `json:"since,omitempty"`
 	Last  jsonseq.Seq `json:"last"`
-	// Until is when it is looked once more whether anything is stored, Emptied when
-	// that found nothing.
+	// Until is when it is looked once more whether anything is stored, Emptied when that found
+	// nothing.
 	Until   *time.Time `json:"until,omitempty"`
 	Emptied *time.Time `json:"emptied,omitempty"`
 	// Deleted is what this call deleted.
@@ -166,8 +166,9 @@ func (s *service) erasable(ctx context.Context, c *httpapi.Call, queue string) (
 // erasePage is how many queues are looked through at once.
 const erasePage = 1000
 
-// eraseTenant erases the queues of a tenant, as many as there is time for, and behind the last its endpoints: what is
-// stored in the queues is the sweep's. The queues are looked through behind after.
+// eraseTenant erases the queues of a tenant, as many as there is time for, and behind the last its
+// endpoints: what is stored in the queues is the sweep's. The queues are looked through behind
+// after.
 func (s *service) eraseTenant(ctx context.Context, c *httpapi.Call, o delivery.Order, name, after string, dry bool) (int, any, error) {
 	if err := tenant.Validate(name); err != nil {
 		return 0, nil, invalid.Named("tenant", err)

@@ -94,7 +94,8 @@ func (s *server) secrets() (n int) {
 	return n
 }
 
-// An erased queue has no endpoint, for whichever consumer, however late one is put, and takes none: its neighbours, and the prefix, keep theirs.
+// An erased queue has no endpoint, for whichever consumer, however late one is put, and takes none:
+// its neighbours, and the prefix, keep theirs.
 func TestEraseTakesTheQueuesEndpoint(t *testing.T) {
 	onEach(t, func(s *server) {
 		s.put("q", 1)
@@ -127,7 +128,8 @@ func endpointOf(queue string) endpoint.Change {
 	return endpoint.Change{Place: endpoint.Place{Consumer: "hooks", Name: queue}, URL: "https://example.com/"}
 }
 
-// A tenant's endpoints go with it, behind its queues; nobody else's do. So who gets the name next sends nothing to the old URL.
+// A tenant's endpoints go with it, behind its queues; nobody else's do. So who gets the name next
+// sends nothing to the old URL.
 func TestEraseTenantTakesItsEndpoints(t *testing.T) {
 	onEach(t, func(s *server) {
 		all := func() string { return s.of("@acme/next") + s.of("@acme/q") + s.of("@acme/shop/x") }

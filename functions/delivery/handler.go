@@ -31,8 +31,8 @@ type service struct {
 	hooks []string
 }
 
-// api are the function's operations. A direct invoke's document that has the member "action",
-// and names no operation, is of "operate".
+// api are the function's operations. A direct invoke's document that has the member "action", and
+// names no operation, is of "operate".
 func (s *service) api() *httpapi.API {
 	const get, post, put, patch, remove = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete
 	routes := []httpapi.Route{

@@ -112,8 +112,8 @@ func TestWhatHappensToAConsumer(t *testing.T) {
 	})
 }
 
-// TestMissing: the operator sees that the next message is gone, and gets the
-// consumer over the loss: behind the last hole, if there are several.
+// TestMissing: the operator sees that the next message is gone, and gets the consumer over the
+// loss: behind the last hole, if there are several.
 func TestMissing(t *testing.T) {
 	onEach(t, func(s *server) {
 		s.put("q", 9)

@@ -38,11 +38,12 @@ func (s *service) list(ctx context.Context, c *httpapi.Call) (int, any, error) {
 	return http.StatusOK, a, err
 }
 
-// maxListBytes is how long a list is: Lambda's answers have 6 MB, and the rest is for what cannot be read.
+// maxListBytes is how long a list is: Lambda's answers have 6 MB, and the rest is for what cannot
+// be read.
 const maxListBytes = 4 << 20
 
-// ofQueues lists the consumers of the queues of a page, which ends earlier where the answer grows too
-// long.
+// ofQueues lists the consumers of the queues of a page, which ends earlier where the answer grows
+// too long.
 func (s *service) ofQueues(ctx context.Context, c *httpapi.Call, asked lists.Selection, walked lists.Walked) (view.Rows, error) {
 	a := view.Rows{Status: http.StatusOK, List: []view.Head{}, Next: walked.Next}
 	var unreadable []string

@@ -136,7 +136,8 @@ func TestListsOfTrouble(t *testing.T) {
 	})
 }
 
-// TestOneCauseIsOneGroup: queues that fail alike are one group, whether they are blocked, or held since then.
+// TestOneCauseIsOneGroup: queues that fail alike are one group, whether they are blocked, or held
+// since then.
 func TestOneCauseIsOneGroup(t *testing.T) {
 	onEach(t, func(s *server) {
 		s.opens("c")
@@ -186,7 +187,8 @@ func (shownError) Error() string { return "dial 10.1.2.3:443: refused: by us" }
 
 func (shownError) Shown() string { return "dial 10.1.2.3:443: refused" }
 
-// TestForgedTokensOfLists: one of a place that is longer than any key is refused before anything is read.
+// TestForgedTokensOfLists: one of a place that is longer than any key is refused before anything is
+// read.
 func TestForgedTokensOfLists(t *testing.T) {
 	onEach(t, func(s *server) {
 		for _, state := range []string{"blocked", ""} {

@@ -1,6 +1,5 @@
-// Command delivery is the function that shows consumers and carries out their
-// operators' orders, behind an HTTP API, a REST API or a function URL, or invoked
-// directly.
+// Command delivery is the function that shows consumers and carries out their operators' orders,
+// behind an HTTP API, a REST API or a function URL, or invoked directly.
 package main
 
 import (

@@ -43,8 +43,8 @@ func (s *service) operate(ctx context.Context, c *httpapi.Call) (int, any, error
 	return http.StatusOK, document, nil
 }
 
-// refused says why an order was not carried out. The id makes a repeat safe, so the
-// answer has it where we made it up.
+// refused says why an order was not carried out. The id makes a repeat safe, so the answer has it
+// where we made it up.
 func refused(ctx context.Context, scope tenancy.Scope, o order, c delivery.Consumer, err error) error {
 	var wrong *invalid.Error
 	problem := problemOf(err)
@@ -70,8 +70,8 @@ type outcome string
 const (
 	done    outcome = "done"
 	refusal outcome = "refused"
-	// open: it was asked for, and is under way, or its worker died. The same order
-	// again, with the same id, finishes it.
+	// open: it was asked for, and is under way, or its worker died. The same order again, with the
+	// same id, finishes it.
 	open outcome = "open"
 )
 
@@ -97,8 +97,8 @@ type whoAnswer struct {
 	Client string `json:"client,omitempty"`
 }
 
-// newWho is who asked; nil where that was not kept. A tenant gets no name of the
-// account's, which are another's.
+// newWho is who asked; nil where that was not kept. A tenant gets no name of the account's, which
+// are another's.
 func newWho(scope tenancy.Scope, w delivery.Who) *whoAnswer {
 	switch {
 	case w == delivery.Who{}:
@@ -133,8 +133,8 @@ func newRecordedOperation(scope tenancy.Scope, a delivery.Operation) recordedOpe
 // maxNext bounds the parameter after of operations.
 const maxNext = 1024
 
-// audit lists what operators asked for, the latest first: a page of a queue, of
-// which those of other consumers are left out where one is named.
+// audit lists what operators asked for, the latest first: a page of a queue, of which those of
+// other consumers are left out where one is named.
 func (s *service) audit(ctx context.Context, c *httpapi.Call) (int, any, error) {
 	var asked struct {
 		Queue    string `json:"queue"`

@@ -30,7 +30,8 @@ type order struct {
 	Given   strictjson.Given
 }
 
-// places are which member says where, of the operations that have one; a settle has its outcome, too.
+// places are which member says where, of the operations that have one; a settle has its outcome,
+// too.
 var places = map[string]string{"skip": "seq", "redrive": "seq", "rewind": "start", "settle": "token", "release": "token"}
 
 // do carries an order out.

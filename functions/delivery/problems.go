@@ -11,8 +11,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
-// problemOf says what an error of a Deliverer is to the caller, nil for one that
-// others have too.
+// problemOf says what an error of a Deliverer is to the caller, nil for one that others have too.
 func problemOf(err error) *httpapi.Problem {
 	var refused *delivery.RefusedError
 	switch {

@@ -26,8 +26,7 @@ import (
 
 func init() { slog.SetDefault(slog.New(slog.DiscardHandler)) }
 
-// server is the handler on fresh tables, with a client that holds every answer to the
-// contract.
+// server is the handler on fresh tables, with a client that holds every answer to the contract.
 type server struct {
 	*httpapitest.Client
 	t         *testing.T
@@ -145,8 +144,8 @@ func (s *server) create(document string) httpapitest.Answer {
 	return s.Request("POST", "/consumers", "", document)
 }
 
-// operate asks for an operation on the consumer "billing" of the queue "q"; more are
-// further members.
+// operate asks for an operation on the consumer "billing" of the queue "q"; more are further
+// members.
 func (s *server) operate(name, more string) httpapitest.Answer {
 	s.t.Helper()
 	return s.Request("POST", "/operations", "", fmt.Sprintf(`{"action":%q,"queue":"q","consumer":"billing","reason":"because"%s}`, name, more))

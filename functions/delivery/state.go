@@ -24,8 +24,8 @@ type known struct {
 	missing bool
 }
 
-// know reads what is known of consumers beside their items: half a read unit for each name, and for each that has messages
-// to get and is at none, side by side.
+// know reads what is known of consumers beside their items: half a read unit for each name, and for
+// each that has messages to get and is at none, side by side.
 func (s *service) know(ctx context.Context, list []delivery.Status) ([]known, error) {
 	of := make([]known, len(list))
 	var names []string
@@ -161,7 +161,8 @@ func attempt(scope tenancy.Scope, t request.Attempt) view.Attempt {
 	return a
 }
 
-// verify reads the consumer of a row, and says what is so of it now in the state that is listed; nil where that is over. Two reads.
+// verify reads the consumer of a row, and says what is so of it now in the state that is listed;
+// nil where that is over. Two reads.
 func (s *service) verify(scope tenancy.Scope, state view.State) func(context.Context, trouble.Row) (*view.Head, error) {
 	return func(ctx context.Context, row trouble.Row) (*view.Head, error) {
 		of, err := s.deliverer.Inside(request.Inside{}).One(ctx, row.Queue, row.Consumer)

@@ -75,7 +75,8 @@ func TestStatesOfConsumers(t *testing.T) {
 	}
 }
 
-// TestAMissingMessageBlocks: in the queue's list, and in that of what is blocked, until the consumer is past it.
+// TestAMissingMessageBlocks: in the queue's list, and in that of what is blocked, until the
+// consumer is past it.
 func TestAMissingMessageBlocks(t *testing.T) {
 	onEach(t, func(s *server) {
 		s.put("q", 2)
@@ -104,8 +105,8 @@ func TestARedriveOfAHeldConsumerSaysWhenItIsTried(t *testing.T) {
 	})
 }
 
-// TestWhoIsHeldIsCountedAndListedTheSame: those that failed before their circuit breaker opened, too,
-// each once, and not as retrying.
+// TestWhoIsHeldIsCountedAndListedTheSame: those that failed before their circuit breaker opened,
+// too, each once, and not as retrying.
 func TestWhoIsHeldIsCountedAndListedTheSame(t *testing.T) {
 	onEach(t, func(s *server) {
 		for i := range 3 {

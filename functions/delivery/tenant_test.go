@@ -35,8 +35,8 @@ func newTenantServer(t *testing.T) *server {
 	return s
 }
 
-// A function of the account's answers a tenant's batch with replies to queues of
-// others, and they are refused: the tenant learns that, and not of which queues.
+// A function of the account's answers a tenant's batch with replies to queues of others, and they
+// are refused: the tenant learns that, and not of which queues.
 func TestRepliesToOthers(t *testing.T) {
 	s := newTenantServer(t)
 	as := func(method, path, query, body string, parts ...string) {
@@ -82,8 +82,8 @@ func TestRepliesToOthers(t *testing.T) {
 	check.Has(t, s.Invoke(`{"operation":"operations","queue":"@acme/asked"}`), "@globex/later")
 }
 
-// A tenant reads of a sink that is not its own neither what it answered nor addresses of the function's network; of its own
-// it reads what it answered. An operator reads all.
+// A tenant reads of a sink that is not its own neither what it answered nor addresses of the
+// function's network; of its own it reads what it answered. An operator reads all.
 func TestWhatATenantReadsOfASink(t *testing.T) {
 	s := newTenantServer(t)
 	answered := func(own bool) error {
@@ -150,8 +150,8 @@ func TestATenantsChain(t *testing.T) {
 	}
 }
 
-// Whatever a tenant asks of consumers, claims and operations, it reaches its own queues only,
-// with replies too.
+// Whatever a tenant asks of consumers, claims and operations, it reaches its own queues only, with
+// replies too.
 func FuzzTenant(f *testing.F) {
 	for _, seed := range []struct{ method, resource, query, body string }{
 		{"PATCH", "claims", "", `{"action":"commit","queue":"q","consumer":"c","token":"1-r","replies":[{"queue":"@globex/q","seq":2,"id":"i","body":1},{"queue":"/","id":"@globex/i","body":2}]}`},
@@ -272,8 +272,8 @@ func TestQuotasOfNewConsumers(t *testing.T) {
 	s.Want("another of a queue that is there", create("a", "d"), 200, `"consumer":"d"`)
 }
 
-// The replies of a commit are messages of the tenant's: where there is no room for
-// them the claim stays as it is, and the commit goes through later.
+// The replies of a commit are messages of the tenant's: where there is no room for them the claim
+// stays as it is, and the commit goes through later.
 func TestQuotasOfReplies(t *testing.T) {
 	s := newServer(t, ddbtest.Memory)
 	s.limited(t, quota.Amounts{quota.Messages: 1, quota.NewQueues: 1})
@@ -306,8 +306,8 @@ func TestQuotasOfReplies(t *testing.T) {
 	s.Want("more than a window has, to two new queues", commit("a", "a", "a", "a", "a", "a", "a", "a", "a", "a", "b"), 200, `"outcome":"OK"`)
 }
 
-// What a rewind goes back over, and a change of an endpoint, also one that is refused, count as messages, before they cost
-// anything; an operator's do not.
+// What a rewind goes back over, and a change of an endpoint, also one that is refused, count as
+// messages, before they cost anything; an operator's do not.
 func TestQuotasOfOperations(t *testing.T) {
 	s := newServer(t, ddbtest.Memory)
 	s.limited(t, quota.Amounts{quota.Messages: 2}) // 20 in a window

@@ -54,8 +54,7 @@ func (c *call) newPut() *intake.Put {
 	return &intake.Put{Scope: c.Scope, Tenant: c.Tenant(), Quotas: c.quotas, Log: c.log, Trace: c.Trace()}
 }
 
-// directKey takes the member that is to a direct invoke what the header
-// Idempotency-Key is to HTTP.
+// directKey takes the member that is to a direct invoke what the header Idempotency-Key is to HTTP.
 func directKey(members []strictjson.Member) (string, []strictjson.Member, error) {
 	value, rest := strictjson.Take(members, "idempotencyKey")
 	if value == nil {
@@ -97,8 +96,8 @@ func read(p *intake.Put, members []strictjson.Member, key string) error {
 	return add(p, m, key)
 }
 
-// add adds a message to a put. Without a seq and a key of its own it is known by the call's
-// key, together with all others of its queue, or by its own id.
+// add adds a message to a put. Without a seq and a key of its own it is known by the call's key,
+// together with all others of its queue, or by its own id.
 func add(p *intake.Put, m cursor.Message, key string) error {
 	if m.Seq == cursor.NoSeq && m.KeyParts == nil {
 		m.PutID = key

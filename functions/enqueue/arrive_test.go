@@ -22,8 +22,8 @@ func (s *server) keyed(key, body string) httpapitest.Answer {
 	return a
 }
 
-// TestBothKindsForOneQueue: a call that has messages with a seq and without for
-// one queue is refused whole, and makes no queue.
+// TestBothKindsForOneQueue: a call that has messages with a seq and without for one queue is
+// refused whole, and makes no queue.
 func TestBothKindsForOneQueue(t *testing.T) {
 	s := newServer(t, nil)
 	const body = `{"messages":[{"queue":"other","seq":1,"body":1},{"queue":"q","id":"a","body":1},{"queue":"q","seq":1,"body":2}]}`
@@ -89,8 +89,8 @@ func TestIdempotencyKey(t *testing.T) {
 	}
 }
 
-// TestAppendAtASeq: a batch that says its seqs is appended where these are next, and each message is compared, or
-// refused, by itself.
+// TestAppendAtASeq: a batch that says its seqs is appended where these are next, and each message
+// is compared, or refused, by itself.
 func TestAppendAtASeq(t *testing.T) {
 	s := newServer(t, nil)
 	post := func(body string) httpapitest.Answer { return s.Request("POST", "/messages", "", body) }
@@ -117,8 +117,7 @@ func TestAppendAtASeq(t *testing.T) {
 	}
 }
 
-// TestBothKindsInOneCall: each message goes where it belongs, or is answered why
-// not.
+// TestBothKindsInOneCall: each message goes where it belongs, or is answered why not.
 func TestBothKindsInOneCall(t *testing.T) {
 	s := newServer(t, nil)
 	post := func(body string) httpapitest.Answer { return s.Request("POST", "/messages", "", body) }
@@ -138,8 +137,7 @@ func TestBothKindsInOneCall(t *testing.T) {
 		"a caller's mistake was counted as an error: %s", &s.logs)
 }
 
-// TestBadInputWithoutSeqs: a clear error that names the field, and nothing
-// stored.
+// TestBadInputWithoutSeqs: a clear error that names the field, and nothing stored.
 func TestBadInputWithoutSeqs(t *testing.T) {
 	long := strings.Repeat("x", cursor.MaxID+1)
 	half := `"` + strings.Repeat("x", 200_000) + `"`

@@ -22,8 +22,8 @@ type eventPaths struct {
 	*call
 	given  mapping.Texts
 	parsed *mapping.Mapping
-	// settings are those of the queues that the call's events are for: a new one is as the first
-	// of them makes it.
+	// settings are those of the queues that the call's events are for: a new one is as the first of
+	// them makes it.
 	settings map[string]cursor.Settings
 	look     func(queue string) (cursor.Settings, error)
 }
@@ -77,7 +77,8 @@ func (c *call) eventPaths() (*eventPaths, error) {
 	if to.given.Each+to.given.Body != "" {
 		return nil, invalid.New(invalid.Misplaced, "each", "and body must not be given beside a CloudEvent, which is one message, with its data as the body")
 	}
-	// What is not given is found by the event's own attributes; the paths to them stand for it here.
+	// What is not given is found by the event's own attributes; the paths to them stand for it
+	// here.
 	all := to.given
 	all.Queue, all.ID = cmp.Or(all.Queue, "source"), cmp.Or(all.ID, "id")
 	to.parsed, err = all.Parse(mapping.Kind{Request: true})
@@ -92,8 +93,9 @@ func (to *eventPaths) read(p *intake.Put, raw json.RawMessage, key string) error
 	return to.add(p, e, key)
 }
 
-// add adds the message of an event: to the queue of its source and subject, under its id. In a queue
-// that the query names, where events of several sources may be, the id has the source in front.
+// add adds the message of an event: to the queue of its source and subject, under its id. In a
+// queue that the query names, where events of several sources may be, the id has the source in
+// front.
 func (to *eventPaths) add(p *intake.Put, e cloudevents.Event, key string) error {
 	m, err := e.Message()
 	if err != nil {

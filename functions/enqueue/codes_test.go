@@ -7,8 +7,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// TestCodes: a program learns from a code why its request is refused, and from their
-// places which messages of the call it is about, whatever parts the call is stored in.
+// TestCodes: a program learns from a code why its request is refused, and from their places which
+// messages of the call it is about, whatever parts the call is stored in.
 func TestCodes(t *testing.T) {
 	s := newServer(t, nil)
 	s.Want("made", s.Request("POST", "/messages", "", `{"queue":"arrival","id":"a","body":1}`), 200)

@@ -14,8 +14,8 @@ import (
 	"github.com/streamsort/streamsort/internal/queuelog"
 )
 
-// invoked is the context of a call by a qualifier, with an operation in its client
-// context where there is one.
+// invoked is the context of a call by a qualifier, with an operation in its client context where
+// there is one.
 func invoked(ctx context.Context, qualifier, operation string) context.Context {
 	call := &lambdacontext.LambdaContext{InvokedFunctionArn: "arn:aws-cn:lambda:cn-north-1:123456789012:function:enqueue"}
 	if qualifier != "" {
@@ -35,8 +35,8 @@ func (s *server) invokeAs(t *testing.T, ctx context.Context, event string) strin
 	return string(answer)
 }
 
-// forged are events that have what orders of an operator have, or requests: with a
-// queue in the field that the stack names, and a number.
+// forged are events that have what orders of an operator have, or requests: with a queue in the
+// field that the stack names, and a number.
 func forged() []string {
 	return []string{
 		`{"operation":"configure","queue":"victim","policy":"skip","author":"ann","n":1}`,
@@ -48,8 +48,8 @@ func forged() []string {
 	}
 }
 
-// requests are events that look like those of API Gateway, of one who has signed for
-// IAM or has a tenant's token.
+// requests are events that look like those of API Gateway, of one who has signed for IAM or has a
+// tenant's token.
 func requests(t *testing.T) []string {
 	t.Helper()
 	var all []string
@@ -63,9 +63,9 @@ func requests(t *testing.T) []string {
 	return all
 }
 
-// Where the stack names the fields of raw events, a direct invoke's document is one,
-// whatever it holds: stored, byte for byte. By the alias put that is so of what looks
-// like a request, too, with tenants and without.
+// Where the stack names the fields of raw events, a direct invoke's document is one, whatever it
+// holds: stored, byte for byte. By the alias put that is so of what looks like a request, too, with
+// tenants and without.
 func TestEventsAreNoOrders(t *testing.T) {
 	for _, claim := range []string{"", "t"} {
 		for alias, events := range map[string][]string{"live": forged()[:5], putAlias: append(forged(), requests(t)...)} {
@@ -84,8 +84,8 @@ func TestEventsAreNoOrders(t *testing.T) {
 	}
 }
 
-// The alias put of a stack without such fields takes puts, and nothing else, also where the
-// client context names an operation.
+// The alias put of a stack without such fields takes puts, and nothing else, also where the client
+// context names an operation.
 func TestPutAlias(t *testing.T) {
 	s := newServer(t, nil)
 	for event, want := range map[string]string{
@@ -131,8 +131,8 @@ func TestOrdersBesideTheDocument(t *testing.T) {
 	}
 }
 
-// What an event source sent and was not stored is an error of the function where it may
-// pass, by the alias put, so that Lambda repeats the call; any other caller is answered.
+// What an event source sent and was not stored is an error of the function where it may pass, by
+// the alias put, so that Lambda repeats the call; any other caller is answered.
 func TestEventsComeAgain(t *testing.T) {
 	s := newServer(t, func(s *service) { s.events = raw(mapping.Texts{Queue: "author", Seq: "n"}) })
 	order := func(document string) { s.invokeAs(t, invoked(t.Context(), "live", "configure"), document) }

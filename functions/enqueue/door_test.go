@@ -10,7 +10,8 @@ import (
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 )
 
-// doors are the aliases by which POST /messages comes: those of the HTTP API and of the function URL.
+// doors are the aliases by which POST /messages comes: those of the HTTP API and of the function
+// URL.
 var doors = []string{"live", urlAlias}
 
 // through has requests come by an alias.
@@ -20,8 +21,8 @@ func (s *server) through(t *testing.T, alias string) {
 	})
 }
 
-// TestFunctionURL: by the alias of the function URL the function puts, as by the HTTP API,
-// and answers nothing else.
+// TestFunctionURL: by the alias of the function URL the function puts, as by the HTTP API, and
+// answers nothing else.
 func TestFunctionURL(t *testing.T) {
 	s := newServer(t, nil)
 	s.through(t, urlAlias)

@@ -13,10 +13,10 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// mapping is how the events of this put become messages, nil where its messages are
-// documents of ours; the events; and the key of the whole request. In HTTP, parameters of the
-// query come before the stack's mapping. A direct invoke's document is an event under
-// the stack's, or it has a mapping itself, beside "event".
+// mapping is how the events of this put become messages, nil where its messages are documents of
+// ours; the events; and the key of the whole request. In HTTP, parameters of the query come before
+// the stack's mapping. A direct invoke's document is an event under the stack's, or it has a
+// mapping itself, beside "event".
 func (c *call) mapping() (m *mapping.Mapping, event json.RawMessage, key string, err error) {
 	var given mapping.Texts
 	event, key = c.Body, c.IdempotencyKey
@@ -59,8 +59,8 @@ func (c *call) directTexts() (given mapping.Texts, event json.RawMessage, key st
 	return given, event, key, err
 }
 
-// events adds a message of each raw event to a put: of one object, or of each
-// element of an array. The event, byte for byte, is the body. With each, all is one event.
+// events adds a message of each raw event to a put: of one object, or of each element of an array.
+// The event, byte for byte, is the body. With each, all is one event.
 func (c *call) addEvents(put *intake.Put, m *mapping.Mapping, raw json.RawMessage, key string) error {
 	put.Events = true
 	if m.Splits() {

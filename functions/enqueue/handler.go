@@ -72,10 +72,9 @@ const putAlias = "put"
 // urlAlias is the function's alias behind its function URL, which puts as well.
 const urlAlias = "url"
 
-// isEvent reports whether a direct invoke's document is a raw event, or a list of
-// them: where the stack names the fields of raw events, and the caller names no
-// operation beside the document. An event's author must not choose what becomes of it,
-// so nothing that it holds counts.
+// isEvent reports whether a direct invoke's document is a raw event, or a list of them: where the
+// stack names the fields of raw events, and the caller names no operation beside the document. An
+// event's author must not choose what becomes of it, so nothing that it holds counts.
 func (c *call) isEvent() bool {
 	return c.Direct && c.Operation == "" && c.events != nil
 }

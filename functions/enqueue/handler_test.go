@@ -28,8 +28,7 @@ import (
 
 func init() { slog.SetDefault(slog.New(slog.DiscardHandler)) }
 
-// server is the handler on the memory store, with a client that holds every
-// answer to the contract.
+// server is the handler on the memory store, with a client that holds every answer to the contract.
 type server struct {
 	*httpapitest.Client
 	handle httpapitest.Handler
@@ -138,8 +137,7 @@ func TestBatch(t *testing.T) {
 	}
 }
 
-// TestBodiesAreDeliveredByteForByte: what a JSON reader would call the same is
-// not the same.
+// TestBodiesAreDeliveredByteForByte: what a JSON reader would call the same is not the same.
 func TestBodiesAreDeliveredByteForByte(t *testing.T) {
 	s := newServer(t, nil)
 	bodies := []string{`{"b":1,"a":2}`, `1.0`, `"<&>\u00e9é"`, `{ "spaced" :  [ 1 ,2 ] }`, `1e400`, `null`, `"\ud800"`, `{"a":1,"a":2}`}
@@ -185,8 +183,8 @@ func (r refusing) Do(ctx context.Context, request ddb.Request) (ddb.Answer, erro
 	return r.Engine.Do(ctx, request)
 }
 
-// TestAnswerIsWhatMustBeRepeated: a message that can never be stored does not hide another
-// one that may be stored, and whose caller has to come again.
+// TestAnswerIsWhatMustBeRepeated: a message that can never be stored does not hide another one that
+// may be stored, and whose caller has to come again.
 func TestAnswerIsWhatMustBeRepeated(t *testing.T) {
 	var names cursor.Names
 	store, err := cursor.NewStore(refusing{ddb.NewMemory(append(names.Tables(), names.ArrivalsTable())...), "b"}, names)
@@ -201,8 +199,8 @@ func TestAnswerIsWhatMustBeRepeated(t *testing.T) {
 	s.Want("alone", s.Request("POST", "/messages", "", `{"messages":[{"queue":"a","seq":1,"body":1}]}`), 400, `"field":"messages[0].seq"`)
 }
 
-// TestAnswersStayBelowLambdas6MB: whatever the messages hold, an answer is one that
-// Lambda takes, and each has the next messages.
+// TestAnswersStayBelowLambdas6MB: whatever the messages hold, an answer is one that Lambda takes,
+// and each has the next messages.
 func TestAnswersStayBelowLambdas6MB(t *testing.T) {
 	const most = 6 << 20
 	attributes := map[string]string{"a": strings.Repeat("\x01", 8000)}
@@ -389,8 +387,8 @@ func TestRawEventsByTheirReceipt(t *testing.T) {
 		strings.Count(a.Body, `"seq"`) == 2, "%s", a.Body)
 }
 
-// TestRawEventsInArrivalOrder: without a seq they are known by an id in the event,
-// or by the key of the request.
+// TestRawEventsInArrivalOrder: without a seq they are known by an id in the event, or by the key of
+// the request.
 func TestRawEventsInArrivalOrder(t *testing.T) {
 	s := newServer(t, nil)
 	event := `{"repository":{"name":"r"},"delivery":{"id":"evt_17","n":3}}`
@@ -544,8 +542,8 @@ func FuzzHandle(f *testing.F) {
 	})
 }
 
-// Each message of a call is answered for before Lambda ends the function: those that
-// were stored, and those that there was no time for.
+// Each message of a call is answered for before Lambda ends the function: those that were stored,
+// and those that there was no time for.
 func TestACallIsAnsweredBeforeItsTimeIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tables := ddb.NewMemory(cursor.Names{}.Tables()...)

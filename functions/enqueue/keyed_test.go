@@ -28,8 +28,8 @@ func (s *server) settle(t *testing.T, queue string) {
 	check.Get(sorter.Settle(t.Context(), queue, sortkey.EverySortKey))
 }
 
-// TestMessagesWithKeys: they wait for their queue's window, come out by their keys, and what
-// is late is marked.
+// TestMessagesWithKeys: they wait for their queue's window, come out by their keys, and what is
+// late is marked.
 func TestMessagesWithKeys(t *testing.T) {
 	s := newServer(t, nil)
 	put := func(key, id, more string) httpapitest.Answer {
@@ -75,8 +75,7 @@ func TestDroppedMessages(t *testing.T) {
 	s.Want("waits", s.post("", `{"queue":"q","key":[8,"a"],"id":"z","body":3}`), 202, `"settlesAt":"2026-01-02T04:04:05Z"`)
 }
 
-// TestRawEventsWithKeys: the key is at the paths that the query, the document or the stack
-// names.
+// TestRawEventsWithKeys: the key is at the paths that the query, the document or the stack names.
 func TestRawEventsWithKeys(t *testing.T) {
 	const event = `{"customer":"acme","id":"evt_1","data":{"type":"x.created"},"created":1767319445}`
 	for name, post := range map[string]func(*server) httpapitest.Answer{
@@ -121,8 +120,7 @@ func TestRawEventsThatAreLinked(t *testing.T) {
 	check.That(t, strings.Count(a.Body, "unlinked") == 1, "%s", a.Body)
 }
 
-// TestWordsOfKeys: what is wrong with a key has its code, field and bound, and nothing is
-// stored.
+// TestWordsOfKeys: what is wrong with a key has its code, field and bound, and nothing is stored.
 func TestWordsOfKeys(t *testing.T) {
 	s := newServer(t, nil)
 	s.Want("made", s.Request("PUT", "/queues", "", `{"queue":"time","kind":"keyed","keyType":"time"}`), 200)
@@ -192,8 +190,7 @@ func TestWordsOfKeys(t *testing.T) {
 	}
 }
 
-// TestAKeyThatIsNotForItsQueue fails its message alone: what a queue takes, it only knows
-// itself.
+// TestAKeyThatIsNotForItsQueue fails its message alone: what a queue takes, it only knows itself.
 func TestAKeyThatIsNotForItsQueue(t *testing.T) {
 	s := newServer(t, nil)
 	s.Want("made", s.Request("PUT", "/queues", "", `{"queue":"q","kind":"keyed","keyType":"time"}`), 200)

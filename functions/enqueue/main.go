@@ -1,5 +1,5 @@
-// Command enqueue is the function that takes messages in and shows queues,
-// behind an HTTP API, a REST API or a function URL, or invoked directly.
+// Command enqueue is the function that takes messages in and shows queues, behind an HTTP API, a
+// REST API or a function URL, or invoked directly.
 package main
 
 import (
@@ -10,8 +10,8 @@ import (
 
 func main() { runtime.Main(newHandler) }
 
-// headroom is how long before the function's time is over it stops: so that each
-// message of a call is answered for, also those that there was no time for.
+// headroom is how long before the function's time is over it stops: so that each message of a call
+// is answered for, also those that there was no time for.
 const headroom = time.Second
 
 func newHandler(d *runtime.Deps) (runtime.Handler, error) {

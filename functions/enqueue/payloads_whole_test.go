@@ -18,8 +18,8 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/payloads"
 )
 
-// TestEventFiles: each event that aws-lambda-go has a file of is a message, by HTTP and by the alias put,
-// whatever it is: those of API Gateway are no requests there.
+// TestEventFiles: each event that aws-lambda-go has a file of is a message, by HTTP and by the
+// alias put, whatever it is: those of API Gateway are no requests there.
 func TestEventFiles(t *testing.T) {
 	s := newServer(t, nil)
 	query := "id=@digest&queue=" + url.QueryEscape("source | Records[0].eventSource | Records[0].EventSource | eventSource | 'other'")
@@ -30,7 +30,8 @@ func TestEventFiles(t *testing.T) {
 	check.That(t, len(events) >= 100, "only %d files", len(events))
 }
 
-// TestThePagesExample takes each event of GitHub, under its digest: what has no repository, or no issue, too.
+// TestThePagesExample takes each event of GitHub, under its digest: what has no repository, or no
+// issue, too.
 func TestThePagesExample(t *testing.T) {
 	text := check.Get(os.ReadFile("../../docs/how-to/webhooks-in.md"))
 	found := regexp.MustCompile(`/messages\?queue=(.*?)&key=(.*?)&keyType=time&id=id`).FindStringSubmatch(string(text))
@@ -49,8 +50,9 @@ func TestThePagesExample(t *testing.T) {
 // example is the mapping of pushes on the page.
 var example = regexp.MustCompile("(?s)```json\n(\\{\"queue\": \"repository.full_name\".*?)```")
 
-// TestPushesSortAsThePageSays: GitHub's, with two that its tools have no example of, shuffled, come out as
-// they were made: by the second, and in one second what was made first and what was deleted last.
+// TestPushesSortAsThePageSays: GitHub's, with two that its tools have no example of, shuffled, come
+// out as they were made: by the second, and in one second what was made first and what was deleted
+// last.
 func TestPushesSortAsThePageSays(t *testing.T) {
 	found := example.FindSubmatch(check.Get(os.ReadFile("../../docs/how-to/webhooks-in.md")))
 	if found == nil {

@@ -46,8 +46,9 @@ func serveLambda(t *testing.T, handle httpapitest.Handler) {
 	t.Setenv("AWS_REGION", "eu-central-1")
 }
 
-// TestInvoke: the producer by a direct invoke, by both aliases, of a stack with raw events and without. What is too far
-// ahead waits until the missing one has come, also by the alias put, which does not say which it is.
+// TestInvoke: the producer by a direct invoke, by both aliases, of a stack with raw events and
+// without. What is too far ahead waits until the missing one has come, also by the alias put, which
+// does not say which it is.
 func TestInvoke(t *testing.T) {
 	for _, alias := range []string{"live", putAlias} {
 		t.Run(alias, func(t *testing.T) {
@@ -74,7 +75,8 @@ func TestInvoke(t *testing.T) {
 	}
 }
 
-// TestProducerKeepsBodies: each body is read back byte for byte, whatever it is, with all that stands beside it.
+// TestProducerKeepsBodies: each body is read back byte for byte, whatever it is, with all that
+// stands beside it.
 func TestProducerKeepsBodies(t *testing.T) {
 	s := newServer(t, nil)
 	serveLambda(t, s.handle)
@@ -116,8 +118,8 @@ func sorterOf(t *testing.T, store *cursor.Store) *cursor.Sorter {
 	return check.Get(cursor.New(store, nil))
 }
 
-// TestProducerAppends: what a producer sends in order, with seqs, to a queue in arrival order is an item a batch; a
-// second one begins behind the position that it was answered.
+// TestProducerAppends: what a producer sends in order, with seqs, to a queue in arrival order is an
+// item a batch; a second one begins behind the position that it was answered.
 func TestProducerAppends(t *testing.T) {
 	s := newServer(t, nil)
 	serveLambda(t, s.handle)

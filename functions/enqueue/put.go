@@ -50,8 +50,8 @@ func putMessages(ctx context.Context, c *call) (int, any, error) {
 	}{http.StatusOK, answers}, nil
 }
 
-// unfinished is the first problem of messages that may pass: an event source repeats
-// a call as a whole, and what is stored already is a duplicate then.
+// unfinished is the first problem of messages that may pass: an event source repeats a call as a
+// whole, and what is stored already is a duplicate then.
 func (c *call) unfinished(ctx context.Context, answers []intake.Answer) error {
 	for _, a := range answers {
 		if err := a.Refused(); err != nil {
@@ -63,9 +63,9 @@ func (c *call) unfinished(ctx context.Context, answers []intake.Answer) error {
 	return nil
 }
 
-// failureOf is the answer to a call none of whose messages is known to be stored: the
-// first failure that a repeat may fix, for such a message may be stored, and its
-// caller has to repeat; without one, the first.
+// failureOf is the answer to a call none of whose messages is known to be stored: the first failure
+// that a repeat may fix, for such a message may be stored, and its caller has to repeat; without
+// one, the first.
 func (c *call) failureOf(ctx context.Context, answers []intake.Answer) error {
 	for _, a := range answers {
 		if problem := httpapi.ProblemOf(ctx, c.Scope, a.Failure); problem.Status >= http.StatusInternalServerError {

@@ -44,7 +44,8 @@ func (c *call) queueAnswer(it cursor.Cursor) map[string]any {
 	return a
 }
 
-// addGap adds since when there is a gap: without a look at the message behind it, since the last move.
+// addGap adds since when there is a gap: without a look at the message behind it, since the last
+// move.
 func (c *call) addGap(a map[string]any, since time.Time) {
 	a["gapSince"] = since
 	if age := c.age(since); age > 0 {
@@ -90,8 +91,7 @@ func queueStatus(ctx context.Context, c *call) (int, any, error) {
 	return http.StatusOK, a, nil
 }
 
-// gapAnswer is one gap, as callers see it: From and To are missing, and all
-// between.
+// gapAnswer is one gap, as callers see it: From and To are missing, and all between.
 type gapAnswer struct {
 	From  jsonseq.Seq `json:"from"`
 	To    jsonseq.Seq `json:"to"`

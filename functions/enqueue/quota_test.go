@@ -26,8 +26,8 @@ func newQuotaServer(t *testing.T, quotas string) *server {
 	})
 }
 
-// A request over a quota is refused whole, with the quota that it is over, until the
-// next window; another tenant and operators have nothing of it.
+// A request over a quota is refused whole, with the quota that it is over, until the next window;
+// another tenant and operators have nothing of it.
 func TestQuotas(t *testing.T) {
 	s := newQuotaServer(t, `{"quotas": [{"name": "*", "messages": 1, "bytes": 100, "newQueues": 2}]}`)
 	put := func(of, query, body string) httpapitest.Answer {
@@ -70,8 +70,8 @@ func TestQuotas(t *testing.T) {
 	check.That(t, strings.Contains(s.logs.String(), `"QuotaExceeded":1`), "no metric")
 }
 
-// A neighbour that is far over its quota changes neither the answers of another tenant
-// nor what is asked of the tables for it.
+// A neighbour that is far over its quota changes neither the answers of another tenant nor what is
+// asked of the tables for it.
 func TestANoisyNeighbour(t *testing.T) {
 	const rounds = 40
 	quiet := func(t *testing.T, noisy int) (total ddbtest.Total) {
@@ -96,8 +96,8 @@ func TestANoisyNeighbour(t *testing.T) {
 			s.now = s.now.Add(time.Second)
 		}
 		t.Logf("%d of %d requests of the noisy one refused, %d requests to the tables made for it", refused, rounds*noisy, loud)
-		// Four windows of 100 messages, each of which takes three at the most, and few
-		// more for the account.
+		// Four windows of 100 messages, each of which takes three at the most, and few more for the
+		// account.
 		check.That(t, noisy <= 0 || refused >= rounds*noisy*9/10 && loud <= 4*(3*100+10),
 			"too few refused, or too many made")
 		return total

@@ -7,8 +7,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// TestWords: what is said of a caller's mistake has its code and field, and names what the
-// caller wrote, the bound, or what to give instead.
+// TestWords: what is said of a caller's mistake has its code and field, and names what the caller
+// wrote, the bound, or what to give instead.
 func TestWords(t *testing.T) {
 	s := newServer(t, nil)
 	s.Want("made", s.Request("POST", "/messages", "", `{"queue":"arrival","id":"a","body":1}`), 200)

@@ -29,8 +29,8 @@ import (
 )
 
 // call is what the function is called with: records of the cursors' stream, or queues that it is to
-// deliver at once: those that were moved, to eager consumers, or one that would have held up others,
-// to one consumer.
+// deliver at once: those that were moved, to eager consumers, or one that would have held up
+// others, to one consumer.
 type call struct {
 	table.StreamEvent
 	eager.Event
@@ -126,7 +126,8 @@ func (s *share) take(ctx context.Context, metrics *emf.Metrics, a eager.Queue) (
 	}, true
 }
 
-// deliverAside delivers a queue to one of the readers. The error has Lambda call once more: the store failed.
+// deliverAside delivers a queue to one of the readers. The error has Lambda call once more: the
+// store failed.
 func deliverAside(ctx context.Context, d *delivery.Deliverer, readers []delivery.Reader, a eager.Queue) error {
 	for _, r := range readers {
 		if r.Name == a.Consumer && strings.HasPrefix(a.Queue, r.Prefix) {
@@ -138,8 +139,8 @@ func deliverAside(ctx context.Context, d *delivery.Deliverer, readers []delivery
 	return nil // it was taken out of consumers.json since, or its prefix was changed
 }
 
-// endpoints are where queues go to, as a sink asks for them. A queue that has none waits for one, and one whose endpoint
-// is paused until it is not.
+// endpoints are where queues go to, as a sink asks for them. A queue that has none waits for one,
+// and one whose endpoint is paused until it is not.
 func endpoints(cache *endpoint.Cache) kind.Endpoints {
 	return func(ctx context.Context, consumer, queue string) (kind.Endpoint, error) {
 		e, err := cache.Of(ctx, consumer, queue)
@@ -156,8 +157,9 @@ func endpoints(cache *endpoint.Cache) kind.Endpoints {
 	}
 }
 
-// changed reports whether the endpoint of a consumer's queue was changed since a batch failed. Some process may have gone on
-// for a while as if it was not, and its clock may have been behind: what failed in that time is tried once more, after it.
+// changed reports whether the endpoint of a consumer's queue was changed since a batch failed. Some
+// process may have gone on for a while as if it was not, and its clock may have been behind: what
+// failed in that time is tried once more, after it.
 func changed(cache *endpoint.Cache, consumer string) func(context.Context, string, time.Time) bool {
 	return func(ctx context.Context, queue string, failed time.Time) bool {
 		at := cache.ChangedAt(ctx, consumer, queue)

@@ -29,8 +29,9 @@ func isolated(queue, consumer string) call {
 	return call{Event: eager.Event{Deliver: []eager.Queue{{Queue: queue, Consumer: consumer}}}}
 }
 
-// TestEndpointsOfQueues: a queue goes to its endpoint; one that has none, or whose endpoint is paused, waits, and nothing of
-// it is counted. A tenant's endpoint may not have an address that the owner allows for others.
+// TestEndpointsOfQueues: a queue goes to its endpoint; one that has none, or whose endpoint is
+// paused, waits, and nothing of it is counted. A tenant's endpoint may not have an address that the
+// owner allows for others.
 func TestEndpointsOfQueues(t *testing.T) {
 	var asked []string
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked = append(asked, r.URL.Path) }))
@@ -111,8 +112,9 @@ func TestEndpointsOfQueues(t *testing.T) {
 	check.Fails(t, check.Err(cache.Of(t.Context(), "hooks", "good")), endpoint.ErrNone)
 }
 
-// TestChangedEndpoints: what failed before a change is tried at once, what fails while a process may not know of it once
-// more behind that, and what fails later waits. However many records come, it is looked at once a second.
+// TestChangedEndpoints: what failed before a change is tried at once, what fails while a process
+// may not know of it once more behind that, and what fails later waits. However many records come,
+// it is looked at once a second.
 func TestChangedEndpoints(t *testing.T) {
 	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	now, looks := began, 0
@@ -178,8 +180,8 @@ func TestEndpointsThatCannotBeLookedAt(t *testing.T) {
 	}
 }
 
-// TestACallOutsideOfThePrefix: a queue that a consumer's prefix leaves out, by now or because the call is wrong, is not delivered
-// to it, and gets no consumer.
+// TestACallOutsideOfThePrefix: a queue that a consumer's prefix leaves out, by now or because the
+// call is wrong, is not delivered to it, and gets no consumer.
 func TestACallOutsideOfThePrefix(t *testing.T) {
 	sorter := check.Get(cursor.New(cursor.NewMemory(), nil))
 	store := delivery.NewMemory()

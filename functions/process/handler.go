@@ -18,8 +18,8 @@ import (
 )
 
 // handler returns the handler, which takes a batch of records and returns the first one that has to
-// be repeated; delivers what was moved to eager consumers; or delivers a queue that would have held up
-// others, if its tenant has a place for that. The Deliverer must report what it does to seen.
+// be repeated; delivers what was moved to eager consumers; or delivers a queue that would have held
+// up others, if its tenant has a place for that. The Deliverer must report what it does to seen.
 func handler(d *delivery.Deliverer, names cursor.Names, seen *observer, readers []delivery.Reader, bound *share) (func(context.Context, *emf.Metrics, call) (events.DynamoDBEventResponse, error), error) {
 	for i := range readers {
 		readers[i].Handed = seen.handed
@@ -98,8 +98,8 @@ func (o *observer) handed(h delivery.Handed) {
 	slog.Info("delivery", fields...)
 }
 
-// delivery logs and counts how a delivery ended. What a sink said is logged; of a
-// message nothing but its seq.
+// delivery logs and counts how a delivery ended. What a sink said is logged; of a message nothing
+// but its seq.
 func (o *observer) delivery(done delivery.Delivery) {
 	metrics := o.metrics.Load()
 	metrics.Count("Batches", done.Batches)

@@ -30,8 +30,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
-// record is a record of the cursors' stream as Lambda passes it on: the cursor
-// moved from its start to a position.
+// record is a record of the cursors' stream as Lambda passes it on: the cursor moved from its start
+// to a position.
 func record(sequence int, queue string, position int64) string {
 	image := func(position int64) string {
 		return fmt.Sprintf(`{"queue":{"S":%q},"v":{"N":"1"},"change":{"S":"advance"},"first":{"N":"1"},"position":{"N":"%d"},"parked":{"N":"1"},
@@ -47,8 +47,8 @@ func event(t *testing.T, records ...string) call {
 	return e
 }
 
-// taker is where a function is invoked over HTTP. It takes what it is given,
-// but for queues whose name says otherwise.
+// taker is where a function is invoked over HTTP. It takes what it is given, but for queues whose
+// name says otherwise.
 type taker struct {
 	mu    sync.Mutex
 	taken []string
@@ -166,8 +166,8 @@ func TestHandlerDelivers(t *testing.T) {
 	}
 }
 
-// TestHandlerDeliversAtOnce: what was moved goes to eager consumers, as it is called, however often; to others
-// with the stream's record.
+// TestHandlerDeliversAtOnce: what was moved goes to eager consumers, as it is called, however
+// often; to others with the stream's record.
 func TestHandlerDeliversAtOnce(t *testing.T) {
 	to := newTaker(t)
 	const other = `{"name":"slow","sink":{"kind":"lambda","arn":"arn:aws:lambda:us-east-1:123456789012:function:f"}}`
@@ -209,8 +209,7 @@ const withEndpoints = `{"consumers":[{"name":"hooks","sink":{"kind":"http","endp
 var trackedToo = strings.Replace(tracked, `[`,
 	`[{"name":"hooks","sink":{"kind":"http","endpoints":true}},`, 1)
 
-// A tracked batch is not committed when its sink has it, but when its work is
-// done.
+// A tracked batch is not committed when its sink has it, but when its work is done.
 func TestHandlerTracks(t *testing.T) {
 	to := newTaker(t)
 	b := newBench(t, tracked)
@@ -341,8 +340,8 @@ func TestStartTakesTheText(t *testing.T) {
 	}
 }
 
-// TestHandlerAnswersBeforeItsTimeIsOver: a batch ends so long before that it can be
-// committed, and that a second is left then.
+// TestHandlerAnswersBeforeItsTimeIsOver: a batch ends so long before that it can be committed, and
+// that a second is left then.
 func TestHandlerAnswersBeforeItsTimeIsOver(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -374,8 +373,8 @@ func (r refusing) Send(context.Context, delivery.Batch) error { return r.err }
 // synctestDay is when synctest's clock starts.
 var synctestDay = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// TestHanding: a message that no sink takes blocks at once, and one for whose sink it is away
-// is not counted.
+// TestHanding: a message that no sink takes blocks at once, and one for whose sink it is away is
+// not counted.
 func TestHanding(t *testing.T) {
 	for name, c := range map[string]struct {
 		err      error

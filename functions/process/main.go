@@ -1,8 +1,7 @@
-// Command process is the ready-made consumer behind the cursors table's stream:
-// it delivers every queue's messages, in order, to the sinks that consumers.json,
-// or the same text in its environment, names. The stack deploys it a second time,
-// as the function that calls the endpoints which are slow or fail: what isolated
-// invocations take, no other queue waits for.
+// Command process is the ready-made consumer behind the cursors table's stream: it delivers every
+// queue's messages, in order, to the sinks that consumers.json, or the same text in its
+// environment, names. The stack deploys it a second time, as the function that calls the endpoints
+// which are slow or fail: what isolated invocations take, no other queue waits for.
 package main
 
 import (

@@ -17,8 +17,8 @@ import (
 )
 
 // readersFrom makes the readers of the environment's text, or else of the file that lies in a
-// folder. They make no request until they are given a batch. cache finds where a queue goes to whose consumer's
-// sink does not say.
+// folder. They make no request until they are given a batch. cache finds where a queue goes to
+// whose consumer's sink does not say.
 func readersFrom(folder string, cache *endpoint.Cache) ([]delivery.Reader, error) {
 	all, source, err := load(folder)
 	if err != nil {
@@ -57,11 +57,11 @@ func load(folder string) (all []consumers.Consumer, source string, err error) {
 	return all, filepath.Join(folder, consumers.File), err
 }
 
-// handing hands batches to a sink. A message that the sink can never take
-// blocks the consumer without being tried again: it would fail the same way,
-// and its queue would wait in silence for longer; so would one that an endpoint refuses for good. Where the sink is
-// away, no message is at fault. No endpoint is tried again before it asks to be, and no queue without one
-// before it has one, or an hour has passed.
+// handing hands batches to a sink. A message that the sink can never take blocks the consumer
+// without being tried again: it would fail the same way, and its queue would wait in silence for
+// longer; so would one that an endpoint refuses for good. Where the sink is away, no message is at
+// fault. No endpoint is tried again before it asks to be, and no queue without one before it has
+// one, or an hour has passed.
 func handing(to kind.Sink) func(context.Context, delivery.Batch) error {
 	return func(ctx context.Context, batch delivery.Batch) error {
 		err := to.Send(ctx, batch)

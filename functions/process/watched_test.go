@@ -37,8 +37,8 @@ func TestAWatchedQueueIsLogged(t *testing.T) {
 	}
 }
 
-// TestSampledMessagesAreLogged: whose producer records their traces, in whatever queue they are; and all of a
-// queue that is watched.
+// TestSampledMessagesAreLogged: whose producer records their traces, in whatever queue they are;
+// and all of a queue that is watched.
 func TestSampledMessagesAreLogged(t *testing.T) {
 	seen, logs := watching(t)
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

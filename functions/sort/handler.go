@@ -24,9 +24,9 @@ type sorting struct {
 	timer  *timer.Timer
 }
 
-// handle takes a batch of records of one of the two streams, and returns the first one that
-// has to be repeated. So has one whose queue has more to move over than there is time for; it
-// is continued where it stopped.
+// handle takes a batch of records of one of the two streams, and returns the first one that has to
+// be repeated. So has one whose queue has more to move over than there is time for; it is continued
+// where it stopped.
 func (s *sorting) handle(ctx context.Context, metrics *emf.Metrics, event table.StreamEvent) (events.DynamoDBEventResponse, error) {
 	metrics.Count("StreamRecords", len(event.Records))
 	failed := func(err error) {

@@ -87,8 +87,8 @@ func TestHandlerFailsOneRecord(t *testing.T) {
 	check.That(t, strings.Contains(out.String(), `"Errors":1`), "metrics: %s", &out)
 }
 
-// A queue that there is no time for comes again, and is no error: it is answered for
-// before Lambda ends the function. The others are done.
+// A queue that there is no time for comes again, and is no error: it is answered for before Lambda
+// ends the function. The others are done.
 func TestHandlerAnswersBeforeItsTimeIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tables := ddb.NewMemory(cursor.Names{}.Tables()...)
@@ -139,8 +139,8 @@ func (s *sqs) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, `{"Successful":[{"Id":"0"},{"Id":"1"}]}`)
 }
 
-// TestHandlerSettles: a keyed queue without a settle window at once; for one with a window
-// the timer is set. Queues in arrival order are passed over.
+// TestHandlerSettles: a keyed queue without a settle window at once; for one with a window the
+// timer is set. Queues in arrival order are passed over.
 func TestHandlerSettles(t *testing.T) {
 	var sent sqs
 	server := httptest.NewServer(&sent)

@@ -18,9 +18,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/tenant"
 )
 
-// Bounds of what is sent to the failure queue: a message of SQS had 262,144 bytes at most
-// for long, and queues made then have so still; all of a request have together what one may
-// have.
+// Bounds of what is sent to the failure queue: a message of SQS had 262,144 bytes at most for long,
+// and queues made then have so still; all of a request have together what one may have.
 const (
 	maxRecord  = 200_000
 	maxDetail  = 1_000
@@ -76,8 +75,8 @@ type document struct {
 	At         string `json:"at"`
 	// Name is the record's in its source.
 	Name string `json:"name,omitempty"`
-	// Record is the record as AWS has it. Where it is too large, or not for a message of
-	// SQS, RecordBase64 has its first bytes; Bytes and SHA256 are of all of it.
+	// Record is the record as AWS has it. Where it is too large, or not for a message of SQS,
+	// RecordBase64 has its first bytes; Bytes and SHA256 are of all of it.
 	Record       json.RawMessage `json:"record,omitempty"`
 	RecordBase64 string          `json:"recordBase64,omitempty"`
 	Truncated    bool            `json:"truncated,omitempty"`
@@ -104,8 +103,8 @@ func (a *aside) text(r *source.Record, p poison) (string, error) {
 	return string(text), err
 }
 
-// forSQS reports whether a text of JSON has only characters that SQS takes. Those below the
-// space are escaped in JSON.
+// forSQS reports whether a text of JSON has only characters that SQS takes. Those below the space
+// are escaped in JSON.
 //
 // https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html
 func forSQS(text []byte) bool {
@@ -128,8 +127,8 @@ func (a *aside) id(r *source.Record) string {
 
 // send sends the records to the failure queue, and returns which of them are there.
 //
-// Lost response: the record is there twice, under one id. We die right after: the same, since
-// the event comes again.
+// Lost response: the record is there twice, under one id. We die right after: the same, since the
+// event comes again.
 func (a *aside) send(ctx context.Context, event *source.Event, all []poison) []bool {
 	sent := make([]bool, len(all))
 	var entries []awscall.Entry

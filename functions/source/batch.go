@@ -19,13 +19,13 @@ type batch struct {
 	*service
 	event   *source.Event
 	metrics *emf.Metrics
-	// messages are those of the records that make one, places are where these stand in the
-	// event: the same several times, where a record makes several.
+	// messages are those of the records that make one, places are where these stand in the event:
+	// the same several times, where a record makes several.
 	messages []cursor.Message
 	places   []int
 	received time.Time
-	// failed tells which records have to be repeated, poison which make no message. ahead are
-	// those of the messages that were too far ahead, and would hold up others if they were repeated.
+	// failed tells which records have to be repeated, poison which make no message. ahead are those
+	// of the messages that were too far ahead, and would hold up others if they were repeated.
 	failed []bool
 	poison []poison
 	ahead  []int
@@ -49,8 +49,8 @@ const (
 	conflict = "conflict"
 	// late: its seq was given up for lost. stale: its queue is past it, or begins behind it.
 	late, stale = "late", "stale"
-	// full: its seq is too far ahead of what its queue waits for, or the queue has none left. ahead:
-	// it is not the next one of its queue in arrival order.
+	// full: its seq is too far ahead of what its queue waits for, or the queue has none left.
+	// ahead: it is not the next one of its queue in arrival order.
 	full, ahead = "full", "ahead"
 )
 
@@ -88,8 +88,7 @@ func newPoison(place int, err error) poison {
 	return poison{place: place, reason: string(wrong.Code), field: wrong.Field, detail: alone.What()}
 }
 
-// store stores the messages, some at a time. Those for which there is no time have to be
-// repeated.
+// store stores the messages, some at a time. Those for which there is no time have to be repeated.
 func (b *batch) store(ctx context.Context) {
 	for from := 0; from < len(b.messages); from += intake.MaxMessages {
 		to := min(from+intake.MaxMessages, len(b.messages))
@@ -111,8 +110,9 @@ func (b *batch) store(ctx context.Context) {
 	b.storePart(ctx, messages, places)
 }
 
-// inOrder are a part of the messages, but for those behind one of their queue that has to be repeated: in arrival order they
-// would get the places before it. They have to be repeated with it. The queue itself keeps the order of one part.
+// inOrder are a part of the messages, but for those behind one of their queue that has to be
+// repeated: in arrival order they would get the places before it. They have to be repeated with it.
+// The queue itself keeps the order of one part.
 func (b *batch) inOrder(ctx context.Context, from, to int) (messages []cursor.Message, places []int) {
 	held := map[string]bool{}
 	for i, place := range b.places[:from] {
@@ -137,8 +137,8 @@ func (b *batch) inOrder(ctx context.Context, from, to int) (messages []cursor.Me
 
 var errBehind = errors.New("a record before it in its queue has to be repeated")
 
-// storePart stores messages together, so that they cost what a call of enqueue with them
-// costs. Each is valid alone, and two under one name are no error of the call.
+// storePart stores messages together, so that they cost what a call of enqueue with them costs.
+// Each is valid alone, and two under one name are no error of the call.
 func (b *batch) storePart(ctx context.Context, messages []cursor.Message, places []int) {
 	if len(messages) == 0 {
 		return
@@ -209,8 +209,8 @@ func (b *batch) again(ctx context.Context, places []int, why error) {
 	b.metrics.Count("RecordsRepeated", repeated)
 }
 
-// setAside sends what makes no message to the failure queue, and announces it. What cannot be
-// sent has to be repeated.
+// setAside sends what makes no message to the failure queue, and announces it. What cannot be sent
+// has to be repeated.
 func (b *batch) setAside(ctx context.Context) {
 	if len(b.poison) == 0 {
 		return

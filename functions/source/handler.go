@@ -26,9 +26,9 @@ type service struct {
 // handle takes an event: stores the messages that its records make, sets aside those that make
 // none, and answers which have to be repeated.
 //
-// Lost answer, or we die at any point: the event comes again, and what is stored is known by
-// its ids. What was set aside is so again, under the same id. Another invocation with the same
-// records, or some of them: the same.
+// Lost answer, or we die at any point: the event comes again, and what is stored is known by its
+// ids. What was set aside is so again, under the same id. Another invocation with the same records,
+// or some of them: the same.
 func (s *service) handle(ctx context.Context, metrics *emf.Metrics, raw json.RawMessage) (json.RawMessage, error) {
 	event, err := s.source.Split(raw)
 	if err != nil {

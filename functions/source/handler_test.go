@@ -43,8 +43,8 @@ type peers struct {
 	mu sync.Mutex
 	// aside is what the failure queue took, announced what the bus did.
 	aside, announced []string
-	// refuse are how many entries of each batch the failure queue refuses, from its end; away
-	// tells that it answers nothing.
+	// refuse are how many entries of each batch the failure queue refuses, from its end; away tells
+	// that it answers nothing.
 	refuse int
 	away   bool
 	// deaf tells that the bus answers nothing.
@@ -176,8 +176,8 @@ func (p *peers) said(t *testing.T) (all []string) {
 	return all
 }
 
-// A record with a list is a message of each element, by the time of the first receipt where it
-// has none; of one that is not understood nothing is stored, and it is set aside once.
+// A record with a list is a message of each element, by the time of the first receipt where it has
+// none; of one that is not understood nothing is stored, and it is set aside once.
 func TestEach(t *testing.T) {
 	p := newPeers(t)
 	w := newWorld(t)
@@ -340,8 +340,8 @@ func TestAnnouncementFails(t *testing.T) {
 		"%s, %v, %d set aside: %s", answer, err, len(p.aside), h.metrics)
 }
 
-// What is set aside fits into a message of SQS, whatever it is; several share a request as
-// far as they fit.
+// What is set aside fits into a message of SQS, whatever it is; several share a request as far as
+// they fit.
 func TestWhatIsKeptIsBounded(t *testing.T) {
 	p := newPeers(t)
 	h := newTaker(t, read(t, bySeq), newWorld(t).sorter, p)
@@ -370,8 +370,8 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 	}
 }
 
-// One request of an event going wrong, in each way: the records whose fate is unknown are
-// repeated, and then all are there, once.
+// One request of an event going wrong, in each way: the records whose fate is unknown are repeated,
+// and then all are there, once.
 func TestEveryRequestFails(t *testing.T) {
 	for _, shape := range sourcetest.Shapes() {
 		if shape.Name != "sqs" && shape.Name != "sqsFifo" && shape.Name != "kinesis" && shape.Name != "kafka" {
@@ -456,18 +456,20 @@ func TestArrivalOrder(t *testing.T) {
 	check.That(t, fmt.Sprint(got) == `["a" text/plain; charset=utf-8plain "c"]`, "%s", got)
 }
 
-// A stream's order is that of its records, whichever request goes wrong: none is given a place before one that stands before it
-// in the event has one.
+// A stream's order is that of its records, whichever request goes wrong: none is given a place
+// before one that stands before it in the event has one.
 func TestArrivalOrderOfAStream(t *testing.T) {
 	const of = `{"name":"src","kind":"kinesis","order":"arrival"}`
 	inOrder(t, of)
-	// A record before the others makes no message, and one of the last that are stored together fails.
+	// A record before the others makes no message, and one of the last that are stored together
+	// fails.
 	for nth := intake.MaxMessages - 5; nth < intake.MaxMessages+5; nth++ {
 		inOrderBut(t, of, intake.MaxMessages+3, 2, nth, ddbtest.Refused)
 	}
 }
 
-// TestAppendOfAStream: the same where the records say their seqs, each of which has to be the next one.
+// TestAppendOfAStream: the same where the records say their seqs, each of which has to be the next
+// one.
 func TestAppendOfAStream(t *testing.T) {
 	const of = `{"name":"src","kind":"kinesis","order":"arrival","seq":"n"}`
 	inOrder(t, of)
@@ -481,7 +483,8 @@ func TestAppendOfAStream(t *testing.T) {
 	}
 }
 
-// inOrder has a stream's records come, with each request going wrong once, and looks at what is there then.
+// inOrder has a stream's records come, with each request going wrong once, and looks at what is
+// there then.
 func inOrder(t *testing.T, source string) {
 	t.Helper()
 	const most = intake.MaxMessages + 3 // more than are stored at a time
@@ -497,8 +500,8 @@ func inOrder(t *testing.T, source string) {
 	}
 }
 
-// inOrderBut is one run of so many records, whose nth request goes wrong; of one of them, unless it is 0, no message
-// can be made. It reports whether the request was made.
+// inOrderBut is one run of so many records, whose nth request goes wrong; of one of them, unless it
+// is 0, no message can be made. It reports whether the request was made.
 func inOrderBut(t *testing.T, source string, count, refused, nth int, fault ddbtest.Fault) bool {
 	t.Helper()
 	bodies, want := make([]string, count), []string(nil)
@@ -590,8 +593,8 @@ func TestStartByFile(t *testing.T) {
 	check.That(t, check.Err(describe("source2.json")) != nil, "a file that is not there")
 }
 
-// TestABatchOfMoreThanAQuota: records of a tenant that come together, and are more than its quota has in a window, pass as a debt:
-// they come again as they are, and would else never pass.
+// TestABatchOfMoreThanAQuota: records of a tenant that come together, and are more than its quota
+// has in a window, pass as a debt: they come again as they are, and would else never pass.
 func TestABatchOfMoreThanAQuota(t *testing.T) {
 	w := newWorld(t)
 	h := newTaker(t, read(t, `{"name":"src","kind":"kinesis","order":"arrival","queue":"@partitionKey","prefix":"@acme/"}`), w.sorter, nil)

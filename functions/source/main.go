@@ -1,7 +1,7 @@
 // Command source is the function that takes the events of a source of AWS: of SQS, SNS,
-// EventBridge, Kinesis, S3, DynamoDB Streams or Kafka. Each source has a function of its own
-// of this program, so that it has the rights for its own queues alone, and its failures are
-// its own. The source is described by the variable STREAMSORT_SOURCE, or by the file that it names (package
+// EventBridge, Kinesis, S3, DynamoDB Streams or Kafka. Each source has a function of its own of
+// this program, so that it has the rights for its own queues alone, and its failures are its own.
+// The source is described by the variable STREAMSORT_SOURCE, or by the file that it names (package
 // assetfile); package source of internal has its format, and what is promised.
 package main
 
@@ -18,14 +18,13 @@ import (
 
 func main() { runtime.Main(newHandler) }
 
-// headroom is how long before the function's time is over it stops, and answers which records
-// have to be repeated.
+// headroom is how long before the function's time is over it stops, and answers which records have
+// to be repeated.
 const headroom = 2 * time.Second
 
 // The function's own variables.
 const (
-	// sourceVariable holds the source, failureVariable the URL of the queue of what is set
-	// aside.
+	// sourceVariable holds the source, failureVariable the URL of the queue of what is set aside.
 	sourceVariable, failureVariable = "STREAMSORT_SOURCE", "STREAMSORT_FAILURE_QUEUE"
 )
 

@@ -24,8 +24,8 @@ import (
 // many is how many records of each shape go through the handler; make verify S=sources has 100,000.
 var many = flag.Int("events", map[bool]int{true: 4_000, false: 800}[whole.Tests], "how many records of each shape go through the handler")
 
-// How records come: up to a delay after the time at which they were made, which is less than
-// the settle window; one in twenty a second time, up to a minute later.
+// How records come: up to a delay after the time at which they were made, which is less than the
+// settle window; one in twenty a second time, up to a minute later.
 const (
 	manyQueues = 40
 	manyDelay  = 4 * time.Second
@@ -40,8 +40,8 @@ type coming struct {
 	at       time.Time
 }
 
-// allComing are the records of a shape in the order in which they come, and how many of them
-// are there for the second time.
+// allComing are the records of a shape in the order in which they come, and how many of them are
+// there for the second time.
 func allComing(random *rand.Rand, each int) (all []coming, again int) {
 	for queue := range manyQueues {
 		for n := 1; n <= each; n++ {
@@ -143,9 +143,9 @@ func (w *world) check(shape sourcetest.Shape, each int) (lost, disordered int) {
 	return lost, disordered
 }
 
-// Records of each shape come shuffled, and some of them again, through the handler. None is
-// lost, and none is out of order; and the puts cost what the same messages cost that are put
-// without events, in the same groups.
+// Records of each shape come shuffled, and some of them again, through the handler. None is lost,
+// and none is out of order; and the puts cost what the same messages cost that are put without
+// events, in the same groups.
 func TestManyRecords(t *testing.T) {
 	each := max(*many/manyQueues, 1)
 	for i, shape := range sourcetest.Shapes() {

@@ -19,8 +19,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
-// early is how much earlier a round may begin than it is due: the schedule calls every
-// minute, and not to the second.
+// early is how much earlier a round may begin than it is due: the schedule calls every minute, and
+// not to the second.
 const early = 30 * time.Second
 
 // calls is the time between two calls of the schedule.
@@ -28,8 +28,8 @@ const calls = time.Minute
 
 // report is what a scheduled run saw and did.
 type report struct {
-	// Consumers is of those that the queues' messages are delivered to, and, as their Sorter,
-	// of the queues' gaps, positions and expiry; Chains of the acker's.
+	// Consumers is of those that the queues' messages are delivered to, and, as their Sorter, of
+	// the queues' gaps, positions and expiry; Chains of the acker's.
 	Consumers delivery.SweepReport
 	Chains    xorack.SweepReport
 }
@@ -42,8 +42,8 @@ type sweeper struct {
 	consumers delivery.SweepOptions
 	chains    xorack.Announce
 	timer     *timer.Timer
-	// tenants: the metrics that alarms watch are written by tenant too, gaps from
-	// gapAfter on, and messages that wait for longer than overdueAfter beyond their window.
+	// tenants: the metrics that alarms watch are written by tenant too, gaps from gapAfter on, and
+	// messages that wait for longer than overdueAfter beyond their window.
 	tenants                bool
 	gapAfter, overdueAfter time.Duration
 }
@@ -61,9 +61,9 @@ func (s *sweeper) handle(ctx context.Context, metrics *emf.Metrics, event json.R
 }
 
 // run is what the schedule calls. Queues with their consumers, and chains, are swept side by side:
-// each has all of the time, and what one of them has to do, however much, keeps no other
-// waiting. A queue, a consumer or a chain that could not be handled fails the
-// invocation, after all others were.
+// each has all of the time, and what one of them has to do, however much, keeps no other waiting. A
+// queue, a consumer or a chain that could not be handled fails the invocation, after all others
+// were.
 func (s *sweeper) run(ctx context.Context, metrics *emf.Metrics, event json.RawMessage) (report, error) {
 	// A call for wake-ups may take longer: the next scheduled one goes on where this one stops.
 	ctx, end := context.WithTimeout(ctx, calls-headroom)
@@ -99,8 +99,8 @@ func (s *sweeper) troubles() *troubles {
 	return &troubles{of: map[string]map[string]float64{}}
 }
 
-// scheduled reports whether it is the schedule that calls, which does so more often than a
-// round is due. For any other caller one begins at once.
+// scheduled reports whether it is the schedule that calls, which does so more often than a round is
+// due. For any other caller one begins at once.
 func scheduled(event json.RawMessage) bool {
 	var e struct {
 		Source string `json:"source"`
@@ -108,8 +108,8 @@ func scheduled(event json.RawMessage) bool {
 	return json.Unmarshal(event, &e) == nil && e.Source == "aws.events"
 }
 
-// sweepQueues makes the rounds over all queues: it heals, skips, announces gaps, keeps
-// undelivered messages from expiring, and looks after the consumers.
+// sweepQueues makes the rounds over all queues: it heals, skips, announces gaps, keeps undelivered
+// messages from expiring, and looks after the consumers.
 func (s *sweeper) sweepQueues(ctx context.Context, metrics *emf.Metrics, seen *troubles, whenDue bool) (delivery.SweepReport, error) {
 	options := s.consumerOptions(metrics, seen)
 	options.Sorter = s.queueOptions(metrics, seen)
@@ -195,17 +195,16 @@ func (s *sweeper) consumerOptions(metrics *emf.Metrics, seen *troubles) delivery
 	return options
 }
 
-// tellAge writes how old a round of once a day is, in the runs in which it is under way or
-// ends: the rest of the day the metric costs nothing.
+// tellAge writes how old a round of once a day is, in the runs in which it is under way or ends:
+// the rest of the day the metric costs nothing.
 func tellAge(metrics *emf.Metrics, name string, round cursor.Round) {
 	if round.Ended || round.Age > 0 {
 		metrics.Add(name, emf.Seconds, round.Age.Seconds())
 	}
 }
 
-// tellWhole writes what a whole round saw, in the run in which it ended: also where that
-// is 0, so that an alarm ends; but of keyed queues, which few stacks have, only where some
-// wait.
+// tellWhole writes what a whole round saw, in the run in which it ended: also where that is 0, so
+// that an alarm ends; but of keyed queues, which few stacks have, only where some wait.
 func tellWhole(metrics *emf.Metrics, seen delivery.SweepReport) {
 	if it := seen.Sorter; it.Waiting > 0 || it.Overdue > 0 {
 		metrics.Add("Waiting", emf.Count, float64(it.Waiting))
@@ -220,8 +219,7 @@ func tellWhole(metrics *emf.Metrics, seen delivery.SweepReport) {
 	metrics.Add("ConsumersQuarantined", emf.Count, float64(seen.Quarantined))
 }
 
-// sweepChains times chains out, and finishes those that the stream's handler did not
-// finish.
+// sweepChains times chains out, and finishes those that the stream's handler did not finish.
 func (s *sweeper) sweepChains(ctx context.Context, metrics *emf.Metrics, seen *troubles) (xorack.SweepReport, error) {
 	did, err := s.acker.Sweep(ctx, s.announceChain(seen))
 	metrics.Count("SweptChains", did.Chains)

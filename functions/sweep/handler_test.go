@@ -26,8 +26,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
-// gapOf makes a Sorter whose queue "q" has a gap that is a minute old and
-// announced after a second.
+// gapOf makes a Sorter whose queue "q" has a gap that is a minute old and announced after a second.
 func gapOf(t *testing.T) *cursor.Sorter {
 	t.Helper()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -39,8 +38,8 @@ func gapOf(t *testing.T) *cursor.Sorter {
 	return s
 }
 
-// sweeperOf makes the handler on a sorter and on consumers in memory. What it
-// announces is noted by its id.
+// sweeperOf makes the handler on a sorter and on consumers in memory. What it announces is noted by
+// its id.
 func sweeperOf(t *testing.T, sorter *cursor.Sorter, out io.Writer) (*bench, map[string]int) {
 	t.Helper()
 	deliverer := check.Get(delivery.New(delivery.NewMemory(), sorter, nil))
@@ -204,8 +203,8 @@ func TestHandlerErases(t *testing.T) {
 	}
 }
 
-// What a whole round saw is written by the run in which it ends, and the age of a round by
-// every run.
+// What a whole round saw is written by the run in which it ends, and the age of a round by every
+// run.
 func TestMetricsAreOfTheWholeRound(t *testing.T) {
 	var out bytes.Buffer
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -44,8 +44,8 @@ func settleOf(t *testing.T, queue string, upTo int) string {
 	return timer.WakeUp{Thing: timer.Thing{Kind: timer.Settle, Queue: queue}, UpTo: string(sortkey.KeyedSortKey(key, "x")), Due: time.Now()}.String()
 }
 
-// TestHandlerWakesKeyedQueues: up to the bound, and no farther; what comes too early is sent
-// again for when it is due; anything else is done with.
+// TestHandlerWakesKeyedQueues: up to the bound, and no farther; what comes too early is sent again
+// for when it is due; anything else is done with.
 func TestHandlerWakesKeyedQueues(t *testing.T) {
 	var out bytes.Buffer
 	now := time.Now().Add(time.Hour)
@@ -151,8 +151,8 @@ func (nobody) RoundTrip(*http.Request) (*http.Response, error) {
 	return nil, errors.New("nobody is there")
 }
 
-// TestHandlerSweepsKeyedQueues: what wakes nobody up is settled by the sweep, which tells how
-// long it waited for that, and what was late; also of a queue that cannot be settled.
+// TestHandlerSweepsKeyedQueues: what wakes nobody up is settled by the sweep, which tells how long
+// it waited for that, and what was late; also of a queue that cannot be settled.
 func TestHandlerSweepsKeyedQueues(t *testing.T) {
 	var out bytes.Buffer
 	tables := ddb.NewMemory(append(cursor.Names{}.Tables(), cursor.Names{}.ArrivalsTable())...)
@@ -210,8 +210,8 @@ func TestHandlerSweepsKeyedQueues(t *testing.T) {
 		!strings.Contains(out.String(), "Waiting"), "where nothing waits: %s", &out)
 }
 
-// TestWakeUpsOfOneQueueAreOne: a batch of them settles it once, up to the greatest bound; and
-// where that fails, all of them come again.
+// TestWakeUpsOfOneQueueAreOne: a batch of them settles it once, up to the greatest bound; and where
+// that fails, all of them come again.
 func TestWakeUpsOfOneQueueAreOne(t *testing.T) {
 	var out bytes.Buffer
 	var names cursor.Names

@@ -1,8 +1,8 @@
-// Command sweep is the function that runs on a schedule and looks after all
-// queues and their consumers: it heals, skips, settles keyed queues, keeps undelivered
-// messages from expiring, wakes up consumers that lag, times chains out, and announces gaps,
-// late messages and consumers that are stuck, and how chains end. Called with wake-ups of the timer, it does
-// the same for the queues, consumers and chains that they name, and for nothing else.
+// Command sweep is the function that runs on a schedule and looks after all queues and their
+// consumers: it heals, skips, settles keyed queues, keeps undelivered messages from expiring, wakes
+// up consumers that lag, times chains out, and announces gaps, late messages and consumers that are
+// stuck, and how chains end. Called with wake-ups of the timer, it does the same for the queues,
+// consumers and chains that they name, and for nothing else.
 package main
 
 import (
@@ -23,8 +23,8 @@ import (
 
 func main() { runtime.Main(newHandler) }
 
-// headroom is how long before the function's time is over the sweep stops, so
-// that it notes where it stopped.
+// headroom is how long before the function's time is over the sweep stops, so that it notes where
+// it stopped.
 const headroom = 5 * time.Second
 
 func newHandler(d *runtime.Deps) (runtime.Handler, error) {
@@ -54,7 +54,8 @@ func newHandler(d *runtime.Deps) (runtime.Handler, error) {
 // eraser deletes what somebody has of a queue.
 type eraser func(ctx context.Context, queue string) (left bool, err error)
 
-// eraseOthers deletes the endpoints of a queue, and what archives have of it, by the ARNs of their buckets.
+// eraseOthers deletes the endpoints of a queue, and what archives have of it, by the ARNs of their
+// buckets.
 func eraseOthers(buckets map[string]string, endpoints eraser) (eraser, error) {
 	all := []eraser{endpoints}
 	for consumer, arn := range buckets {

@@ -147,8 +147,8 @@ func TestALargeBacklogIsSettledByWakeUps(t *testing.T) {
 	})
 }
 
-// TestALargeBacklogOfTheSweep: what a run has no time for goes on by wake-ups, and does not wait for
-// the next round.
+// TestALargeBacklogOfTheSweep: what a run has no time for goes on by wake-ups, and does not wait
+// for the next round.
 func TestALargeBacklogOfTheSweep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := slow(t, "give places", 4*time.Second)
@@ -244,8 +244,8 @@ func keyedOfLater(t *testing.T, queue string, due time.Time) string {
 	return w.String()
 }
 
-// TestWhatIsDueLaterKeepsItsWakeUp: of the wake-ups of a queue that come together, those that are due
-// are one; the others come again when they are due, each up to its bound, whatever comes first.
+// TestWhatIsDueLaterKeepsItsWakeUp: of the wake-ups of a queue that come together, those that are
+// due are one; the others come again when they are due, each up to its bound, whatever comes first.
 func TestWhatIsDueLaterKeepsItsWakeUp(t *testing.T) {
 	for _, order := range [][]int{{0, 1, 2, 3}, {3, 2, 1, 0}, {2, 0, 3, 1}} {
 		synctest.Test(t, func(t *testing.T) {
@@ -289,8 +289,8 @@ func TestWhatIsDueLaterKeepsItsWakeUp(t *testing.T) {
 	}
 }
 
-// TestWhatASettleLeavesHasAWakeUp: one that placed one message, and left another that is not due, by
-// the clock of who stored it.
+// TestWhatASettleLeavesHasAWakeUp: one that placed one message, and left another that is not due,
+// by the clock of who stored it.
 func TestWhatASettleLeavesHasAWakeUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := cursor.NewMemory()

@@ -10,16 +10,16 @@ import (
 	"github.com/streamsort/streamsort/pkg/tenant"
 )
 
-// troubles are what a run sees that alarms watch, of each tenant. A nil troubles notes
-// nothing: there are no tenants.
+// troubles are what a run sees that alarms watch, of each tenant. A nil troubles notes nothing:
+// there are no tenants.
 type troubles struct {
 	mu sync.Mutex
 	// of is by metric and tenant.
 	of map[string]map[string]float64
 }
 
-// maxTroubled is how many tenants a metric is written for in a run, the worst first: each
-// costs as much as a metric does, for the hours in which it is written.
+// maxTroubled is how many tenants a metric is written for in a run, the worst first: each costs as
+// much as a metric does, for the hours in which it is written.
 const maxTroubled = 50
 
 // noTenant stands for the queues and tags that are no tenant's. It names no tenant itself.

@@ -19,8 +19,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
-// byTenant are the metrics of a run that have the tenant as a dimension, as
-// "tenant metric value".
+// byTenant are the metrics of a run that have the tenant as a dimension, as "tenant metric value".
 func byTenant(t *testing.T, out *bytes.Buffer) map[string]float64 {
 	t.Helper()
 	got := map[string]float64{}
@@ -50,8 +49,8 @@ func byTenant(t *testing.T, out *bytes.Buffer) map[string]float64 {
 	return got
 }
 
-// What alarms watch is written of each tenant that has trouble, and of no other; where
-// there are no tenants, of none.
+// What alarms watch is written of each tenant that has trouble, and of no other; where there are no
+// tenants, of none.
 func TestHandlerTellsTenantsApart(t *testing.T) {
 	var out bytes.Buffer
 	now := time.Now().UTC().Truncate(time.Second)

@@ -58,9 +58,10 @@ type asked struct {
 	messages []string
 }
 
-// together are the wake-ups of a batch, and how late the last of them is. Those of a keyed queue that are due are one, up to the
-// greatest bound: two settlers of a queue at once would read the same, and one of them in vain. What is due later
-// keeps its own. A message that cannot be read would come again for nothing.
+// together are the wake-ups of a batch, and how late the last of them is. Those of a keyed queue
+// that are due are one, up to the greatest bound: two settlers of a queue at once would read the
+// same, and one of them in vain. What is due later keeps its own. A message that cannot be read
+// would come again for nothing.
 func together(ctx context.Context, metrics *emf.Metrics, messages []events.SQSMessage, now time.Time) (all []*asked, late time.Duration) {
 	windows := map[string]*asked{}
 	for _, m := range messages {
@@ -131,8 +132,9 @@ func (r *waking) one(ctx context.Context, w timer.WakeUp) bool {
 	}
 }
 
-// see does for one thing what a scheduled run does, if it is due, for a turn. It reports whether there
-// was something to do, and when the thing is due next: what the turn did not last for is due now.
+// see does for one thing what a scheduled run does, if it is due, for a turn. It reports whether
+// there was something to do, and when the thing is due next: what the turn did not last for is due
+// now.
 func (r *waking) see(ctx context.Context, w timer.WakeUp) (did bool, next time.Time, err error) {
 	switch w.Kind {
 	case timer.Gap:
@@ -160,8 +162,8 @@ func (r *waking) see(ctx context.Context, w timer.WakeUp) (did bool, next time.T
 	}
 }
 
-// settle settles a keyed queue up to where messages are due, for a turn. What it leaves is due
-// when the first of it is.
+// settle settles a keyed queue up to where messages are due, for a turn. What it leaves is due when
+// the first of it is.
 func (r *waking) settle(ctx context.Context, w timer.WakeUp) (did bool, next time.Time, err error) {
 	if time.Now().Before(w.Due) {
 		return false, w.Due, nil // SQS delays by 15 minutes at most

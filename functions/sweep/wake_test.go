@@ -49,8 +49,8 @@ func answers(ctx context.Context, t *testing.T, s *bench, event json.RawMessage,
 	check.Is(t, cmp.Diff(want, again), "")
 }
 
-// TestHandlerWakes: a gap, a consumer and a chain, and what is unknown or gone; nothing else
-// is looked at.
+// TestHandlerWakes: a gap, a consumer and a chain, and what is unknown or gone; nothing else is
+// looked at.
 func TestHandlerWakes(t *testing.T) {
 	var out bytes.Buffer
 	s, said := sweeperOf(t, gapOf(t), &out)
@@ -104,8 +104,8 @@ func TestHandlerWakesACircuit(t *testing.T) {
 	check.That(t, said["consumer.circuit-open"] == 1, "said %v", said)
 }
 
-// TestHostileWakeUps: what nobody sent, and names as hard as they may be, are done with at
-// once; none of it comes again, or has anything else looked at.
+// TestHostileWakeUps: what nobody sent, and names as hard as they may be, are done with at once;
+// none of it comes again, or has anything else looked at.
 func TestHostileWakeUps(t *testing.T) {
 	var out bytes.Buffer
 	s, said := sweeperOf(t, gapOf(t), &out)
@@ -140,8 +140,8 @@ func TestHandlerWakesTooEarly(t *testing.T) {
 	hasMetrics(t, &out, `"WakeUpsEarly":1`, `"WakeUpsFailed":1`)
 }
 
-// TestWakeUpsThatComeAgain: what fails, and what there is no time for; a message of any
-// other queue is not ours.
+// TestWakeUpsThatComeAgain: what fails, and what there is no time for; a message of any other queue
+// is not ours.
 func TestWakeUpsThatComeAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tables := ddb.NewMemory(cursor.Names{}.Tables()...)

@@ -88,8 +88,8 @@ type secretState struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-// direct answers {"operation": "secrets"}, by which `streamsort doctor` looks: whether the secrets of
-// each source can be had, and used.
+// direct answers {"operation": "secrets"}, by which `streamsort doctor` looks: whether the secrets
+// of each source can be had, and used.
 func (s *service) direct(ctx context.Context, c *httpapi.Call) (int, any, error) {
 	name := c.Operation
 	if members, err := strictjson.Members(c.Body); err == nil && name == "" {

@@ -29,9 +29,8 @@ type service struct {
 
 func (s *service) api() *httpapi.API { return &httpapi.API{Any: s.receive, Log: s.log} }
 
-// receive takes one request. Before the signature is known to be right,
-// whatever is wrong is answered in the same words, also where there is no
-// such source.
+// receive takes one request. Before the signature is known to be right, whatever is wrong is
+// answered in the same words, also where there is no such source.
 func (s *service) receive(ctx context.Context, c *httpapi.Call) (int, any, error) {
 	if c.Direct {
 		return s.direct(ctx, c)
@@ -72,8 +71,8 @@ func (s *service) receive(ctx context.Context, c *httpapi.Call) (int, any, error
 	return s.store(ctx, c, source, messages)
 }
 
-// authenticate is the problem of a request that the source has not signed, or of
-// which that cannot be known.
+// authenticate is the problem of a request that the source has not signed, or of which that cannot
+// be known.
 func (s *service) authenticate(ctx context.Context, c *httpapi.Call, source *webhook.Source) error {
 	claim, why := source.Signature.Read(c.Headers, s.now())
 	if why == "" {
@@ -117,14 +116,15 @@ func refused() error {
 	}
 }
 
-// answer is what became of a request, as its sender sees it: which queue the message
-// went to, and not how far that is, which is not the sender's business.
+// answer is what became of a request, as its sender sees it: which queue the message went to, and
+// not how far that is, which is not the sender's business.
 type answer struct {
 	Status  int            `json:"status"`
 	Outcome cursor.Outcome `json:"outcome"`
 	Queue   string         `json:"queue"`
 	Detail  string         `json:"detail,omitempty"`
-	// ClockAhead tells that a time of its key was too far ahead: the time of receipt is there instead.
+	// ClockAhead tells that a time of its key was too far ahead: the time of receipt is there
+	// instead.
 	ClockAhead bool `json:"clockAhead,omitempty"`
 }
 
@@ -157,8 +157,8 @@ func (s *service) store(ctx context.Context, c *httpapi.Call, source *webhook.So
 // answer is what became of one message, and the problem where it was not stored.
 func (s *service) answer(source *webhook.Source, a intake.Answer) (answer, error) {
 	if !source.Numbered() && a.Outcome == cursor.Conflict {
-		// The sender says by the id that it is the same delivery. Some change a
-		// detail of the body from one attempt to the next, and would try for days.
+		// The sender says by the id that it is the same delivery. Some change a detail of the body
+		// from one attempt to the next, and would try for days.
 		return answer{Status: http.StatusOK, Outcome: cursor.Duplicate, Queue: a.Queue, Detail: a.Detail}, nil
 	}
 	err := a.Refused()

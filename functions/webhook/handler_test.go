@@ -300,8 +300,8 @@ func TestASourceWithKeys(t *testing.T) {
 	s.Want("late", s.send(cms(`{"page":"p","id":0,"at":1,"kind":"page.created"}`)), 200, `{"status":200,"outcome":"advanced","queue":"cms/p"}`)
 }
 
-// A sender that has not signed is answered the same, whatever is wrong and whether or not
-// there is such a source, and nothing is stored.
+// A sender that has not signed is answered the same, whatever is wrong and whether or not there is
+// such a source, and nothing is stored.
 func TestRefused(t *testing.T) {
 	s := newServer(t)
 	const body = `{"repository":{"full_name":"o/r"}}`
@@ -387,8 +387,8 @@ func TestNotUnderstood(t *testing.T) {
 	check.That(t, strings.Contains(s.logs.String(), `"WebhooksInvalid":1`), "nothing was counted")
 }
 
-// A store of secrets that fails accepts nothing, refuses nothing for good, and
-// says so to the sender.
+// A store of secrets that fails accepts nothing, refuses nothing for good, and says so to the
+// sender.
 func TestSecretsCannotBeHad(t *testing.T) {
 	s := newServer(t)
 	s.err = errors.New("the store answers 400 AccessDeniedException")
@@ -477,8 +477,8 @@ func FuzzReceive(f *testing.F) {
 	})
 }
 
-// TestEach: a request with a list is a message of each element, by key of receipt where that
-// has no time; a repeat is known.
+// TestEach: a request with a list is a message of each element, by key of receipt where that has no
+// time; a repeat is known.
 func TestEach(t *testing.T) {
 	s := newServer(t)
 	signed := func(source, contentType, body string) request {
@@ -540,7 +540,8 @@ func (s *server) slackRequest(source, body string) request {
 	}}
 }
 
-// TestChallenges are answered for the senders alone whose sources ask for it, and none of them is stored.
+// TestChallenges are answered for the senders alone whose sources ask for it, and none of them is
+// stored.
 func TestChallenges(t *testing.T) {
 	s := newServer(t)
 	const verify = `{"type":"url_verification","challenge":"3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P"}`
@@ -593,8 +594,8 @@ func TestChallenges(t *testing.T) {
 	s.Want("the token cannot be had", s.asked("GET", "meta", hub.Encode(), nil), 503)
 }
 
-// TestPackedBodies: what is signed is the body as it came, or as it was before it was packed; a byte order
-// mark is signed, and not stored.
+// TestPackedBodies: what is signed is the body as it came, or as it was before it was packed; a
+// byte order mark is signed, and not stored.
 func TestPackedBodies(t *testing.T) {
 	s := newServer(t)
 	const body = `{"id":1}`
@@ -619,8 +620,8 @@ func TestPackedBodies(t *testing.T) {
 	s.wantStored("shops/marked", "1 m "+body)
 }
 
-// TestSecretsWhenTheFunctionStarts: it does not start with a secret that its scheme cannot use; it starts
-// where one cannot be fetched. A direct invoke reports each.
+// TestSecretsWhenTheFunctionStarts: it does not start with a secret that its scheme cannot use; it
+// starts where one cannot be fetched. A direct invoke reports each.
 func TestSecretsWhenTheFunctionStarts(t *testing.T) {
 	s := newServer(t)
 	s.value = canary
@@ -646,8 +647,8 @@ func TestSecretsWhenTheFunctionStarts(t *testing.T) {
 	}
 }
 
-// What a sender stores in a tenant's queues counts against that one's quota, and what
-// it stores elsewhere against nobody's.
+// What a sender stores in a tenant's queues counts against that one's quota, and what it stores
+// elsewhere against nobody's.
 func TestQuotas(t *testing.T) {
 	s := newServer(t)
 	clock := func() time.Time { return s.now }

@@ -1,7 +1,7 @@
-// Command webhook is the function that takes the requests of senders who sign
-// them with a secret of their own instead of for IAM, behind a route of the HTTP API that asks for no
-// authorisation. Its senders are described by webhooks.json, which lies beside
-// the program; package webhook of internal has its format, and what is promised.
+// Command webhook is the function that takes the requests of senders who sign them with a secret of
+// their own instead of for IAM, behind a route of the HTTP API that asks for no authorisation. Its
+// senders are described by webhooks.json, which lies beside the program; package webhook of
+// internal has its format, and what is promised.
 package main
 
 import (
@@ -16,8 +16,8 @@ import (
 
 func main() { runtime.Main(newHandler) }
 
-// headroom is how long before the function's time is over it stops, so that a sender whose
-// message may be stored gets an answer.
+// headroom is how long before the function's time is over it stops, so that a sender whose message
+// may be stored gets an answer.
 const headroom = time.Second
 
 func newHandler(d *runtime.Deps) (runtime.Handler, error) {

@@ -22,8 +22,8 @@ const prefix = "streamsort:"
 // boundaryKey is the CDK's own key of the permissions boundary of all roles.
 const boundaryKey = "@aws-cdk/core:permissionsBoundary"
 
-// addStack adds the stack that the context describes: streamsort:stack is its
-// id ("Streamsort"), streamsort:<property> each of its properties.
+// addStack adds the stack that the context describes: streamsort:stack is its id ("Streamsort"),
+// streamsort:<property> each of its properties.
 func addStack(app constructs.Construct) (*streamsort.Stack, error) {
 	values := map[string]any{}
 	context, ok := app.Node().GetAllContext(nil).(map[string]any)
@@ -50,8 +50,8 @@ func addStack(app constructs.Construct) (*streamsort.Stack, error) {
 	return streamsort.NewStack(app, cmp.Or(id, "Streamsort"), props)
 }
 
-// readProps turns values by name into properties. A value comes as text from
-// the command line, and as text, a number or a truth value from cdk.json.
+// readProps turns values by name into properties. A value comes as text from the command line, and
+// as text, a number or a truth value from cdk.json.
 func readProps(values map[string]any) (*streamsort.Props, error) {
 	props := &streamsort.Props{}
 	functions := map[string]*streamsort.FunctionProps{}
@@ -86,9 +86,9 @@ func text(value any) string {
 	return fmt.Sprint(value)
 }
 
-// settable are the fields that a text can say, by their names in the context: those of the
-// struct with a small first letter (and apiRate for APIRate, functionUrl for FunctionURL,
-// httpAllow for HTTPAllow), and those of the VPC and each function behind its name (sortMemory).
+// settable are the fields that a text can say, by their names in the context: those of the struct
+// with a small first letter (and apiRate for APIRate, functionUrl for FunctionURL, httpAllow for
+// HTTPAllow), and those of the VPC and each function behind its name (sortMemory).
 func settable(props *streamsort.Props, functions map[string]*streamsort.FunctionProps) map[string]reflect.Value {
 	fields := map[string]reflect.Value{}
 	value := reflect.ValueOf(props).Elem()

@@ -18,9 +18,9 @@ import (
 
 var update = flag.Bool("update", false, "write the golden template and its patches anew")
 
-// The templates that the app writes, save for the functions' asset hashes:
-// goldenFile by default, whole; the others are patches of it, or of one another,
-// as template.ReadFile reads them. The local stack runs them all.
+// The templates that the app writes, save for the functions' asset hashes: goldenFile by default,
+// whole; the others are patches of it, or of one another, as template.ReadFile reads them. The
+// local stack runs them all.
 const (
 	goldenFile   = "../../localstack/streamsort.template.json"
 	processFile  = "../../localstack/streamsort.process.patch.json"  // process, for consumers that the local stack gets
@@ -81,8 +81,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// diffGolden compares the template that a file stands for with the one that is
-// written now.
+// diffGolden compares the template that a file stands for with the one that is written now.
 func diffGolden(t *testing.T, file, got string) {
 	t.Helper()
 	want, err := template.ReadFile(file)
@@ -104,8 +103,8 @@ func decode(t *testing.T, text []byte) map[string]any {
 	return document
 }
 
-// leaves are a template's values by their paths: a difference of two such maps
-// names the resource and the property.
+// leaves are a template's values by their paths: a difference of two such maps names the resource
+// and the property.
 func leaves(document map[string]any) map[string]any {
 	all := map[string]any{}
 	var walk func(path string, value any)
@@ -127,12 +126,10 @@ func leaves(document map[string]any) map[string]any {
 	return all
 }
 
-// versionHash ends the logical id of a function's version, which is recreated with
-// the function.
+// versionHash ends the logical id of a function's version, which is recreated with the function.
 var versionHash = regexp.MustCompile(`(FunctionCurrentVersion)[0-9A-Za-z]+`)
 
-// normalise gives the functions' code and versions names that do not change with
-// them.
+// normalise gives the functions' code and versions names that do not change with them.
 func normalise(t *testing.T, text []byte) string {
 	t.Helper()
 	document := decode(t, versionHash.ReplaceAll(text, []byte("$1")))

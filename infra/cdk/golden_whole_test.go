@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// The template that the CDK command writes is the golden one: nothing is added
-// on the way to AWS. It needs no network and no credentials.
+// The template that the CDK command writes is the golden one: nothing is added on the way to AWS.
+// It needs no network and no credentials.
 func TestCommandSynthesizesGolden(t *testing.T) {
 	command, err := filepath.Abs("node_modules/aws-cdk/bin/cdk")
 	if err != nil {
@@ -41,8 +41,8 @@ func TestCommandSynthesizesGolden(t *testing.T) {
 	checkNoFindings(t, filepath.Join(out, "validation-report.json"))
 }
 
-// checkNoFindings reads the report of CloudFormation's rules, which the CDK
-// checks while it synthesises.
+// checkNoFindings reads the report of CloudFormation's rules, which the CDK checks while it
+// synthesises.
 func checkNoFindings(t *testing.T, file string) {
 	t.Helper()
 	text, err := os.ReadFile(file)

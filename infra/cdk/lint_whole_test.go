@@ -13,8 +13,8 @@ import (
 	"github.com/streamsort/streamsort/localstack/template"
 )
 
-// cfn-lint, AWS's linter for templates, finds nothing in any template of the
-// project: neither errors nor warnings. It is installed by testdata/cfn-lint.txt.
+// cfn-lint, AWS's linter for templates, finds nothing in any template of the project: neither
+// errors nor warnings. It is installed by testdata/cfn-lint.txt.
 func TestTemplatesLint(t *testing.T) {
 	requirements, err := os.ReadFile("testdata/cfn-lint.txt")
 	if err != nil {
@@ -46,8 +46,8 @@ func TestTemplatesLint(t *testing.T) {
 	}
 	lint := exec.CommandContext(
 		t.Context(), python, "-c", "from cfnlint.runner import main; main()", "--format", "parseable",
-		// W3005, a DependsOn that a reference makes needless: the CDK writes one
-		// for each function's role.
+		// W3005, a DependsOn that a reference makes needless: the CDK writes one for each
+		// function's role.
 		"--ignore-checks", "W3005", "--regions", "us-east-1", "--",
 		broken, options, release,
 		goldenFile, patched(t, demoFile), patched(t, soakFile), patched(t, hooksFile), patched(t, tenantsFile), patched(t, webhooksFile),

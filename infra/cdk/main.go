@@ -1,6 +1,6 @@
-// Command cdk is the CDK app of Streamsort: `cdk synth` and `cdk deploy` run
-// it. README.md says how to configure it. With -release it writes the template
-// of a release instead, which CloudFormation deploys without the CDK.
+// Command cdk is the CDK app of Streamsort: `cdk synth` and `cdk deploy` run it. README.md says how
+// to configure it. With -release it writes the template of a release instead, which CloudFormation
+// deploys without the CDK.
 package main
 
 import (

@@ -13,8 +13,8 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/whole"
 )
 
-// asApp makes the test binary be the app: that is how the CDK command runs it
-// in TestCommandSynthesizesGolden.
+// asApp makes the test binary be the app: that is how the CDK command runs it in
+// TestCommandSynthesizesGolden.
 const asApp = "STREAMSORT_TEST_AS_APP"
 
 func TestMain(m *testing.M) {
@@ -22,8 +22,8 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	// Checking templates against CloudFormation's rules takes longer than to write
-	// them; jsii has the environment of when it was initialised, and begins anew.
+	// Checking templates against CloudFormation's rules takes longer than to write them; jsii has
+	// the environment of when it was initialised, and begins anew.
 	if !whole.Tests {
 		if err := os.Setenv("CDK_VALIDATION", "false"); err != nil {
 			panic(err)
@@ -35,8 +35,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// newApp is an app with the context of cdk.json, as the CDK command would
-// pass it, and with binaries that can be deployed, if not run.
+// newApp is an app with the context of cdk.json, as the CDK command would pass it, and with
+// binaries that can be deployed, if not run.
 func newApp(t *testing.T, context map[string]any) awscdk.App {
 	t.Helper()
 	all, err := ownContext()

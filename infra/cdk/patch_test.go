@@ -13,8 +13,8 @@ import (
 	"github.com/streamsort/streamsort/localstack/template"
 )
 
-// patchFile is the text of a file that makes the whole template out of its base,
-// whose path is seen from the file's folder.
+// patchFile is the text of a file that makes the whole template out of its base, whose path is seen
+// from the file's folder.
 func patchFile(t *testing.T, file, base, whole string) string {
 	t.Helper()
 	from, err := template.ReadFile(filepath.Join(filepath.Dir(file), base))

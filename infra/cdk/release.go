@@ -22,8 +22,8 @@ import (
 // named is what may stand in the name of a zip.
 var named = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.-]*$`)
 
-// release writes the template of a release: the stack as one file, which CloudFormation
-// deploys without the CDK, and which names the zips of this version. docs/how-to/without-cdk.md says how.
+// release writes the template of a release: the stack as one file, which CloudFormation deploys
+// without the CDK, and which names the zips of this version. docs/how-to/without-cdk.md says how.
 //
 // It is the stack with all that it can have. What a parameter switches has a condition, and what a
 // parameter sets is a reference to it: see releasing.
@@ -119,8 +119,8 @@ const (
 	sampleRoute  = "/webhooks/Any"
 )
 
-// whole is the stack with all that its parameters can switch on: tenants, or a function URL, which no
-// stack with tenants has.
+// whole is the stack with all that its parameters can switch on: tenants, or a function URL, which
+// no stack with tenants has.
 func (s synthesis) whole(tenants bool) (object, error) {
 	properties := object{"knownQueues": "true", "deleteDelivered": "true", "tracing": "true", "events": `{"queue":"queue","id":"id"}`, "tenantAudience": "sample-audience"}
 

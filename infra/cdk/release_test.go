@@ -90,8 +90,8 @@ func TestReleaseRefuses(t *testing.T) {
 	}
 }
 
-// CloudFormation takes templates of up to 1 MB, and texts of ASCII: it shows others with
-// question marks.
+// CloudFormation takes templates of up to 1 MB, and texts of ASCII: it shows others with question
+// marks.
 func TestReleasedFits(t *testing.T) {
 	template := released(t)
 	if len(template) > 900_000 {

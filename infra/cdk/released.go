@@ -22,7 +22,8 @@ import (
 type releasing struct {
 	object
 	version string
-	// optional are the conditions of what is not always there, by the names of resources and parameters.
+	// optional are the conditions of what is not always there, by the names of resources and
+	// parameters.
 	optional map[string]string
 }
 
@@ -71,7 +72,8 @@ func beginnings() map[string]string {
 	return all
 }
 
-// build makes the template. withoutTenants is that of a stack that has a function URL in their place.
+// build makes the template. withoutTenants is that of a stack that has a function URL in their
+// place.
 func (r *releasing) build(withoutTenants object) ([]byte, error) {
 	resources := r.object["Resources"].(object)
 	r.optional = map[string]string{
@@ -152,8 +154,8 @@ func byTenants(with, without object) {
 	}
 }
 
-// adapt has a resource be what it is in a file: a function's program comes from the release's
-// zip, its environment has the parameters, and aliases are on what was deployed last.
+// adapt has a resource be what it is in a file: a function's program comes from the release's zip,
+// its environment has the parameters, and aliases are on what was deployed last.
 func (r *releasing) adapt(id string, resource object) error {
 	properties, _ := resource["Properties"].(object)
 	switch resource["Type"] {
@@ -265,8 +267,8 @@ func (r *releasing) policies(resources object) error {
 // split are the ARNs of a parameter.
 func split(parameter string) object { return object{"Fn::Split": []any{",", ref(parameter)}} }
 
-// toSinks allows process what every kind of sink asks for, on the ARNs of the parameter: an
-// action on a resource of another service does not.
+// toSinks allows process what every kind of sink asks for, on the ARNs of the parameter: an action
+// on a resource of another service does not.
 func toSinks() []any {
 	// What signs requests may be a secret, which the kind says, or a parameter.
 	actions := []string{"kms:Decrypt", "kms:GenerateDataKey", "ssm:GetParameter"}
@@ -294,7 +296,8 @@ func (r *releasing) stages(resources object) {
 		settings[strings.ReplaceAll(route, sampleRoute, "/webhooks/{name}")] = bound
 	}
 	stage["RouteSettings"] = when("HasWebhooks", settings, nothing())
-	// The settings name routes, which have to be there first. A DependsOn cannot name what is not always there.
+	// The settings name routes, which have to be there first. A DependsOn cannot name what is not
+	// always there.
 	needs := object{}
 	for _, id := range resources["ApiStage"].(object)["DependsOn"].([]any) {
 		needs[fmt.Sprint(id)] = ref(fmt.Sprint(id))

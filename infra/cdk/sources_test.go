@@ -13,10 +13,10 @@ import (
 	"github.com/streamsort/streamsort/infra/cdk/streamsort"
 )
 
-// addSources adds a source of each kind, as the tests of the local stack have them: those
-// that it runs, and those whose events are handed to their functions there. A bucket is not
-// among them, whose notifications the CDK sets up by a function of its own; its notifications
-// come by a queue here.
+// addSources adds a source of each kind, as the tests of the local stack have them: those that it
+// runs, and those whose events are handed to their functions there. A bucket is not among them,
+// whose notifications the CDK sets up by a function of its own; its notifications come by a queue
+// here.
 func addSources(stack *streamsort.Stack) error {
 	scope := stack.Stack
 	const account = "account"

@@ -1,7 +1,6 @@
-// Command deploy runs `cdk deploy` in infra/cdk with the pinned CDK command and
-// whatever arguments it is given, and says in a sentence what is wrong where the
-// account is not bootstrapped, credentials are missing or the command is another
-// version. `make deploy` runs it.
+// Command deploy runs `cdk deploy` in infra/cdk with the pinned CDK command and whatever arguments
+// it is given, and says in a sentence what is wrong where the account is not bootstrapped,
+// credentials are missing or the command is another version. `make deploy` runs it.
 package main
 
 import (

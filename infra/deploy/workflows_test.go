@@ -18,8 +18,8 @@ var (
 	pinned = regexp.MustCompile(`^[a-z-]+/[a-z-]+@[0-9a-f]{40}$`)
 )
 
-// Workflows run nothing that somebody else could change meanwhile, and may
-// read the repository and nothing more, except those of a release.
+// Workflows run nothing that somebody else could change meanwhile, and may read the repository and
+// nothing more, except those of a release.
 func TestWorkflows(t *testing.T) {
 	files, err := filepath.Glob("../../.github/workflows/*.yml")
 	if err != nil || len(files) == 0 {
@@ -61,8 +61,8 @@ func TestReleaseHasEveryFunction(t *testing.T) {
 	}
 }
 
-// The command line is released for the systems that `make release` compiles it for, and says
-// which version it is.
+// The command line is released for the systems that `make release` compiles it for, and says which
+// version it is.
 func TestReleasedCommandLine(t *testing.T) {
 	release := check.Get(os.ReadFile("../../tools/release/goreleaser.yaml"))
 	makefile := check.Get(os.ReadFile("../../Makefile"))
@@ -81,8 +81,8 @@ func TestReleasedCommandLine(t *testing.T) {
 	}
 }
 
-// A developer who runs the CDK in this project sends nobody a report of it: "offline" is
-// what it says.
+// A developer who runs the CDK in this project sends nobody a report of it: "offline" is what it
+// says.
 func TestNoTelemetry(t *testing.T) {
 	for _, file := range []string{"../../infra/cdk/cdk.json", "../../examples/shop/cdk.json"} {
 		text := check.Get(os.ReadFile(file))
@@ -102,8 +102,8 @@ func TestNoTelemetry(t *testing.T) {
 	}
 }
 
-// Every module and every Node package is kept up to date by Dependabot, and what
-// Go modules call, but those of the tools, is looked up by `make release`.
+// Every module and every Node package is kept up to date by Dependabot, and what Go modules call,
+// but those of the tools, is looked up by `make release`.
 func TestEveryModuleIsWatched(t *testing.T) {
 	dependabot := check.Get(os.ReadFile("../../.github/dependabot.yml"))
 	makefile := check.Get(os.ReadFile("../../Makefile"))

@@ -1,16 +1,14 @@
-// Package announce publishes what happens to queues and consumers.
-// Each announcement is a line in the log. Where a bus is named, it is an event on
-// EventBridge with source "streamsort" and the announcement's kind as its detail
-// type. Where a topic is named, it is a message on SNS with the same document,
-// and the attributes "source" and "kind" to filter by. Where a function is named, it
-// is an asynchronous invocation with that document. If one of them fails,
-// the others still get it.
+// Package announce publishes what happens to queues and consumers. Each announcement is a line in
+// the log. Where a bus is named, it is an event on EventBridge with source "streamsort" and the
+// announcement's kind as its detail type. Where a topic is named, it is a message on SNS with the
+// same document, and the attributes "source" and "kind" to filter by. Where a function is named, it
+// is an asynchronous invocation with that document. If one of them fails, the others still get it.
 //
-// Names are whole, as they are stored; where one has a tenant in front (package
-// pkg/tenant), the document has the member "tenant".
+// Names are whole, as they are stored; where one has a tenant in front (package pkg/tenant), the
+// document has the member "tenant".
 //
-// An announcement is published at least once. Its repeats have the same id, by
-// which a reader drops them.
+// An announcement is published at least once. Its repeats have the same id, by which a reader drops
+// them.
 package announce
 
 import (
@@ -41,10 +39,9 @@ type Announcer struct {
 // requestTimeout bounds one try of a request.
 const requestTimeout = 10 * time.Second
 
-// New returns an Announcer for a bus, which is a name or an ARN, the ARN of an
-// SNS topic (not a FIFO one), and the ARN of a Lambda function, which may name a
-// version or an alias. An empty one is not used; with none, announcements are
-// logged only. It makes no request.
+// New returns an Announcer for a bus, which is a name or an ARN, the ARN of an SNS topic (not a
+// FIFO one), and the ARN of a Lambda function, which may name a version or an alias. An empty one
+// is not used; with none, announcements are logged only. It makes no request.
 func New(bus, topic, function string) (*Announcer, error) {
 	a := &Announcer{bus: bus, topic: topic, function: function}
 	var err error
@@ -74,9 +71,9 @@ func New(bus, topic, function string) (*Announcer, error) {
 	return a, nil
 }
 
-// send publishes one announcement to everybody. Lost response: it goes out
-// twice, under the same id. We die right after: the next run of the sweep, or
-// the call that finishes the chain, repeats it.
+// send publishes one announcement to everybody. Lost response: it goes out twice, under the same
+// id. We die right after: the next run of the sweep, or the call that finishes the chain, repeats
+// it.
 func (a *Announcer) send(ctx context.Context, kind string, detail any) error {
 	raw, err := json.Marshal(detail)
 	if err != nil {

@@ -164,8 +164,8 @@ func TestNewRefusesATopic(t *testing.T) {
 	}
 }
 
-// TestAnnounceToAFunction has a function invoked with the document of the events,
-// beside a bus; also where the bus refuses.
+// TestAnnounceToAFunction has a function invoked with the document of the events, beside a bus;
+// also where the bus refuses.
 func TestAnnounceToAFunction(t *testing.T) {
 	const function = "arn:aws:lambda:us-east-1:123456789012:function:people:live"
 	for answer, refused := range map[string]bool{
@@ -214,7 +214,8 @@ func TestNewRefusesAFunction(t *testing.T) {
 	}
 }
 
-// Records that were set aside are announced to everybody, with the tenant whose queues they were for.
+// Records that were set aside are announced to everybody, with the tenant whose queues they were
+// for.
 func TestRecords(t *testing.T) {
 	details := bus(t, `{"FailedEntryCount":0,"Entries":[{"EventId":"1"}]}`)
 	a := check.Get(announce.New("people", "", ""))
@@ -248,8 +249,8 @@ func TestAnnounceAChain(t *testing.T) {
 	check.Is(t, cmp.Diff([]string{"people streamsort chain.failed " + wantChain()}, *details), "")
 }
 
-// TestBatchesAreLogged: the batch whose work failed is named, without why; the
-// others, and what was done, are left to who announces them.
+// TestBatchesAreLogged: the batch whose work failed is named, without why; the others, and what was
+// done, are left to who announces them.
 func TestBatchesAreLogged(t *testing.T) {
 	var logs bytes.Buffer
 	before := slog.Default()

@@ -26,8 +26,8 @@ type chain struct {
 	Seconds    float64    `json:"ageSeconds"`
 }
 
-// newChain is the document of an end. Its kind is "chain.done",
-// "chain.failed", "chain.timed-out" or "chain.deleted".
+// newChain is the document of an end. Its kind is "chain.done", "chain.failed", "chain.timed-out"
+// or "chain.deleted".
 func newChain(c xorack.Chain) chain {
 	d := chain{
 		ID: c.EventID(), Kind: "chain." + strings.ReplaceAll(strings.ToLower(string(c.End())), "_", "-"),
@@ -54,9 +54,9 @@ func (a *Announcer) Chain(ctx context.Context, c xorack.Chain) error {
 	return a.send(ctx, d.Kind, d)
 }
 
-// Batches logs the end of each tracked batch's chain whose work was not done, as
-// [Announcer.Chain] does: it is published nowhere else, since the batch comes again.
-// Then it calls end, which handles every end.
+// Batches logs the end of each tracked batch's chain whose work was not done, as [Announcer.Chain]
+// does: it is published nowhere else, since the batch comes again. Then it calls end, which handles
+// every end.
 func Batches(end xorack.Announce) xorack.Announce {
 	return func(ctx context.Context, c xorack.Chain) error {
 		if request.TracksBatch(c.Tag) && c.End() != xorack.Done {

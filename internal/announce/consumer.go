@@ -25,8 +25,7 @@ type consumer struct {
 	Error     string      `json:"error,omitempty"`
 }
 
-// claim is a claim in doubt or in quarantine: the seqs from to to, both of them
-// in it.
+// claim is a claim in doubt or in quarantine: the seqs from to to, both of them in it.
 type claim struct {
 	Token string      `json:"token"`
 	From  jsonseq.Seq `json:"from"`
@@ -44,8 +43,8 @@ type circuit struct {
 	Probes   int       `json:"probes,omitempty"`
 }
 
-// Consumer announces that a consumer is blocked, lags, lost a message, has a
-// claim of which nobody knows the end, or has a sink that is away, or is back.
+// Consumer announces that a consumer is blocked, lags, lost a message, has a claim of which nobody
+// knows the end, or has a sink that is away, or is back.
 func (a *Announcer) Consumer(ctx context.Context, said delivery.Announcement) error {
 	if said.Kind == "consumer.circuit-open" || said.Kind == "consumer.circuit-closed" {
 		d := circuit{said.ID, said.Kind, said.Consumer, said.Since, said.Age.Seconds(), said.Attempts}

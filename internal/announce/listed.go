@@ -10,12 +10,12 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
-// Listed announces each end by announce, and then has the chain in the list of those that failed or timed
-// out, if it did: until its record expires too, which is a tombstone's time after its end, the acker's own where that
-// is 0. One write unit, and one of the index, for such a chain.
+// Listed announces each end by announce, and then has the chain in the list of those that failed or
+// timed out, if it did: until its record expires too, which is a tombstone's time after its end,
+// the acker's own where that is 0. One write unit, and one of the index, for such a chain.
 //
-// The announcement waits for no list. Where the row cannot be written the end stays due, and is announced again:
-// nobody looks at a chain once it is sealed.
+// The announcement waits for no list. Where the row cannot be written the end stays due, and is
+// announced again: nobody looks at a chain once it is sealed.
 func Listed(rows *trouble.Store, tombstone time.Duration, announce xorack.Announce) xorack.Announce {
 	return func(ctx context.Context, c xorack.Chain) error {
 		if err := announce(ctx, c); err != nil {
@@ -30,7 +30,8 @@ func Listed(rows *trouble.Store, tombstone time.Duration, announce xorack.Announ
 	}
 }
 
-// RowOf is the row of a chain, and whether it has one. That of a later chain of the same tag is newer.
+// RowOf is the row of a chain, and whether it has one. That of a later chain of the same tag is
+// newer.
 func RowOf(c xorack.Chain) (trouble.Row, bool) {
 	ended := ddb.ToMillis(c.Ended())
 	row := trouble.Row{Queue: c.Tag, Since: ended, N: ended.UnixMilli()}

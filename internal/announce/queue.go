@@ -10,8 +10,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// gap is a gap's announcement as readers see it. Seqs are strings where JSON
-// readers would round them.
+// gap is a gap's announcement as readers see it. Seqs are strings where JSON readers would round
+// them.
 type gap struct {
 	ID     string `json:"id"`
 	Kind   string `json:"kind"`
@@ -30,8 +30,8 @@ type seqs struct {
 	UpTo  jsonseq.Seq `json:"missingUpTo"`
 }
 
-// late is the announcement of late messages as readers see it: how many there were since the
-// last one, or in a row, and the last few of them.
+// late is the announcement of late messages as readers see it: how many there were since the last
+// one, or in a row, and the last few of them.
 type late struct {
 	ID       string    `json:"id"`
 	Kind     string    `json:"kind"`

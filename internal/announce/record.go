@@ -8,8 +8,8 @@ import (
 // RecordSetAside is the kind of the announcement that records of a source made no message.
 const RecordSetAside = "record.set-aside"
 
-// SetAside are records of a source that made no message, and were sent to the failure queue:
-// those of one event.
+// SetAside are records of a source that made no message, and were sent to the failure queue: those
+// of one event.
 type SetAside struct {
 	// ID is the same for the same records, however often they come.
 	ID string
@@ -30,8 +30,8 @@ type SetAsideRecord struct {
 	Detail string `json:"detail,omitempty"`
 }
 
-// Records announces that records were set aside. What it announces is in the failure queue by
-// then: nothing is lost where it fails.
+// Records announces that records were set aside. What it announces is in the failure queue by then:
+// nothing is lost where it fails.
 func (a *Announcer) Records(ctx context.Context, said SetAside) error {
 	d := struct {
 		ID       string           `json:"id"`

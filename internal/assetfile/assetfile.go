@@ -1,11 +1,10 @@
-// Package assetfile reads files that lie beside a function's program and that hold
-// its configuration, each one list of things with names:
+// Package assetfile reads files that lie beside a function's program and that hold its
+// configuration, each one list of things with names:
 //
 //	{"consumers": [{"name": "billing", …}, …]}
 //
-// What only the deployment knows is in the function's environment, and the
-// file names the variable: ${NAME}. A [List] says what a file holds;
-// [List.Read] reads it, strictly.
+// What only the deployment knows is in the function's environment, and the file names the variable:
+// ${NAME}. A [List] says what a file holds; [List.Read] reads it, strictly.
 package assetfile
 
 import (
@@ -26,8 +25,8 @@ type List[T any] struct {
 	Name string
 	// Max is how many elements it has at the most; it has one at least.
 	Max int
-	// Variable finds a variable in the text, ${ and } with it; its first group is
-	// the variable's own name. Nil: there are none.
+	// Variable finds a variable in the text, ${ and } with it; its first group is the variable's
+	// own name. Nil: there are none.
 	Variable *regexp.Regexp
 	// Element reads an element.
 	Element func(raw json.RawMessage) (T, error)
@@ -48,8 +47,8 @@ func Load[T any](folder, name string, read func(text []byte, lookup func(string)
 	return all, nil
 }
 
-// Read reads a file's text; lookup is as os.LookupEnv. The error names the element
-// and the member, or the variables that are not set.
+// Read reads a file's text; lookup is as os.LookupEnv. The error names the element and the member,
+// or the variables that are not set.
 func (l List[T]) Read(text []byte, lookup func(string) (string, bool)) ([]T, error) {
 	text, err := l.expand(text, lookup)
 	if err != nil {
@@ -95,8 +94,7 @@ func (l List[T]) elements(text []byte) ([]json.RawMessage, error) {
 	return list, nil
 }
 
-// expand puts the values of the variables in. The error joins those that are not
-// set.
+// expand puts the values of the variables in. The error joins those that are not set.
 func (l List[T]) expand(text []byte, lookup func(string) (string, bool)) ([]byte, error) {
 	if l.Variable == nil {
 		return text, nil

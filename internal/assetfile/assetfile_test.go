@@ -11,8 +11,7 @@ import (
 	"github.com/streamsort/streamsort/internal/strictjson"
 )
 
-// things is a file of names; those of the sources and of the consumers are
-// tested where they are.
+// things is a file of names; those of the sources and of the consumers are tested where they are.
 var things = assetfile.List[string]{
 	Name: "things", Max: 2, Variable: regexp.MustCompile(`\$\{(THING_[0-9]+)\}`),
 	Element: func(raw json.RawMessage) (string, error) {

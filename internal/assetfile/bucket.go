@@ -21,20 +21,22 @@ const Variable = "STREAMSORT_CONFIG"
 const (
 	// readTime bounds the reading of one file.
 	readTime = 5 * time.Second
-	// lookTime bounds a look at all files: it is part of an invocation that has something else to do.
+	// lookTime bounds a look at all files: it is part of an invocation that has something else to
+	// do.
 	lookTime = 2 * time.Second
 	// maxText bounds a file: a process that has memory for its work has it for this.
 	maxText = 1 << 20
 )
 
-// read are the texts of the files that came from a bucket, by their addresses, as they were seen last.
+// read are the texts of the files that came from a bucket, by their addresses, as they were seen
+// last.
 var read struct {
 	sync.Mutex
 	texts map[string][]byte
 }
 
-// Text is a file's, from the bucket of [Variable], or from a folder. path says where it is. A process
-// reads a file of a bucket once, for all its readers; only [Changed] reads it again.
+// Text is a file's, from the bucket of [Variable], or from a folder. path says where it is. A
+// process reads a file of a bucket once, for all its readers; only [Changed] reads it again.
 func Text(folder, name string) (text []byte, path string, err error) {
 	prefix := os.Getenv(Variable)
 	if prefix == "" {
@@ -74,9 +76,9 @@ func get(ctx context.Context, address string) ([]byte, error) {
 	return bucket.Get(ctx, key, maxText)
 }
 
-// Changed reads the files again that were read from a bucket, and reports whether one is another now.
-// A file that cannot be read stays as it was, and is in the error. It takes two seconds at most, and
-// a quarter of the invocation's time.
+// Changed reads the files again that were read from a bucket, and reports whether one is another
+// now. A file that cannot be read stays as it was, and is in the error. It takes two seconds at
+// most, and a quarter of the invocation's time.
 func Changed(ctx context.Context) (changed bool, err error) {
 	limit := lookTime
 	if deadline, ok := ctx.Deadline(); ok {

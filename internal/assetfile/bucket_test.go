@@ -31,7 +31,8 @@ func bucket(t *testing.T, objects *atomic.Pointer[map[string]string]) {
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
 }
 
-// A file of a bucket is read in place of the one beside the program, and a change of it is seen once.
+// A file of a bucket is read in place of the one beside the program, and a change of it is seen
+// once.
 func TestBucket(t *testing.T) {
 	var objects atomic.Pointer[map[string]string]
 	objects.Store(&map[string]string{"/files/prod/things.json": `{"things": [{"name": "a"}]}`})
@@ -50,8 +51,8 @@ func TestBucket(t *testing.T) {
 			t.Errorf("changed: %v, want %v; %v", changed, want, err)
 		}
 	}
-	// What is wrong in it is named as in any file, with its address. It is not read again for that: whoever asks
-	// for a file has the one that was seen.
+	// What is wrong in it is named as in any file, with its address. It is not read again for that:
+	// each who asks for a file has the one that was seen.
 	objects.Store(&map[string]string{"/files/prod/things.json": `{"things": [{"name": 8}]}`})
 	want := "s3://files/prod/things.json: things[0].name must be a string: it is 7"
 	if _, err := assetfile.Load("nowhere", "things.json", things.Read); err == nil || err.Error() != want {
@@ -72,8 +73,8 @@ func TestBucket(t *testing.T) {
 	}
 }
 
-// A file that is too large, or that the bucket does not send, is an error and no change; a look at it leaves the
-// invocation its time.
+// A file that is too large, or that the bucket does not send, is an error and no change; a look at
+// it leaves the invocation its time.
 func TestLookIsBounded(t *testing.T) {
 	var objects atomic.Pointer[map[string]string]
 	const path, whole = "/files/bounds/things.json", `{"things": [{"name": "a"}]}`

@@ -17,13 +17,12 @@ type Attribute struct {
 	BinaryValue []byte `json:",omitempty"`
 }
 
-// Entry is a message for a queue, or for a FIFO topic. The id names it in the
-// answer.
+// Entry is a message for a queue, or for a FIFO topic. The id names it in the answer.
 type Entry struct {
 	ID   string
 	Body string
-	// Group and DeduplicationID are those of a FIFO queue or topic, DelaySeconds that of
-	// another queue.
+	// Group and DeduplicationID are those of a FIFO queue or topic, DelaySeconds that of another
+	// queue.
 	Group           string
 	DeduplicationID string
 	DelaySeconds    int
@@ -39,8 +38,7 @@ type Taken struct {
 	MD5OfMessageBody string
 }
 
-// Failed is an entry that was refused. SenderFault means that no repeat can
-// fix it.
+// Failed is an entry that was refused. SenderFault means that no repeat can fix it.
 type Failed struct {
 	ID          string `json:"Id" xml:"Id"`
 	Code        string
@@ -48,8 +46,7 @@ type Failed struct {
 	SenderFault bool
 }
 
-// Verdicts are what an answer says of each entry of a batch. It may leave
-// entries out.
+// Verdicts are what an answer says of each entry of a batch. It may leave entries out.
 type Verdicts struct {
 	Successful []Taken  `xml:"Successful>member"`
 	Failed     []Failed `xml:"Failed>member"`
@@ -57,8 +54,8 @@ type Verdicts struct {
 
 // SendBatch sends ten messages at most to the queue of a URL.
 //
-// Lost response: the messages are sent again, and dropped by their
-// deduplication ids where the queue is FIFO.
+// Lost response: the messages are sent again, and dropped by their deduplication ids where the
+// queue is FIFO.
 func (c *Client) SendBatch(ctx context.Context, queueURL string, entries []Entry) (Verdicts, error) {
 	type entry struct {
 		ID                     string `json:"Id"`
@@ -97,8 +94,7 @@ func (c *Client) Publish(ctx context.Context, topic, subject, message string, at
 
 // PublishBatch publishes ten messages at most on a FIFO topic.
 //
-// Lost response: the messages are sent again, and dropped by their
-// deduplication ids.
+// Lost response: the messages are sent again, and dropped by their deduplication ids.
 func (c *Client) PublishBatch(ctx context.Context, topic string, entries []Entry) (Verdicts, error) {
 	form := url.Values{"TopicArn": {topic}}
 	for i, e := range entries {
@@ -129,8 +125,7 @@ func addAttributes(form url.Values, at string, attributes map[string]Attribute) 
 	}
 }
 
-// callQuery calls an action of a service whose requests are forms and whose
-// answers are XML.
+// callQuery calls an action of a service whose requests are forms and whose answers are XML.
 func (c *Client) callQuery(ctx context.Context, action string, form url.Values, out any) error {
 	form.Set("Action", action)
 	form.Set("Version", "2010-03-31")
@@ -144,8 +139,8 @@ func (c *Client) callQuery(ctx context.Context, action string, form url.Values, 
 	return xml.Unmarshal(answer.body, out)
 }
 
-// wordsOfXML reads an error of such a service. It stands here so that functions that call none
-// do not have a reader of XML in them.
+// wordsOfXML reads an error of such a service. It stands here so that functions that call none do
+// not have a reader of XML in them.
 func wordsOfXML(body []byte) (code, message string) {
 	type words struct{ Code, Message string }
 	var said struct {

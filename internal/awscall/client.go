@@ -22,8 +22,8 @@ import (
 	"github.com/streamsort/streamsort/internal/pause"
 )
 
-// Service is a service, by the name that its hosts begin with and that requests
-// to it are signed for.
+// Service is a service, by the name that its hosts begin with and that requests to it are signed
+// for.
 type Service string
 
 // The services.
@@ -59,16 +59,15 @@ type Options struct {
 	Timeout time.Duration
 	// Retryer says what is tried again; nil means the SDK's standard one.
 	Retryer aws.RetryerV2
-	// Untraced leaves the trace out of requests: what they cause is no part of a circle of functions,
-	// as with a stream between them.
+	// Untraced leaves the trace out of requests: what they cause is no part of a circle of
+	// functions, as with a stream between them.
 	Untraced bool
 	// Chain is where we are and who, for what is no function; nil means the environment's. An
 	// endpoint of the environment counts all the same.
 	Chain *awsenv.Settings
 }
 
-// Client calls one service in one region. It may be used by any number of
-// goroutines.
+// Client calls one service in one region. It may be used by any number of goroutines.
 type Client struct {
 	service     Service
 	endpoint    string // without a slash at its end
@@ -80,8 +79,8 @@ type Client struct {
 	untraced    bool
 }
 
-// New returns a client of a service. Where it is and who we are there is read
-// from the environment, as package awsenv does. It makes no request.
+// New returns a client of a service. Where it is and who we are there is read from the environment,
+// as package awsenv does. It makes no request.
 func New(service Service, o Options) (*Client, error) {
 	env, err := awsenv.Read(service.variable(), "")
 	if o.Chain != nil {
@@ -168,9 +167,9 @@ func (c *Client) try(ctx context.Context, r request) (*response, error) {
 		return nil, err
 	}
 	out.Header.Set("User-Agent", "streamsort")
-	// By the trace, Lambda finds functions that call each other in circles. It is in
-	// the environment alone, and the runtime puts another there for each invocation:
-	// so it is read for each request, and cannot be one of the options.
+	// By the trace, Lambda finds functions that call each other in circles. It is in the
+	// environment alone, and the runtime puts another there for each invocation: so it is read for
+	// each request, and cannot be one of the options.
 	if trace := os.Getenv("_X_AMZN_TRACE_ID"); trace != "" && !c.untraced && os.Getenv("AWS_LAMBDA_FUNCTION_NAME") != "" {
 		out.Header.Set("X-Amzn-Trace-Id", trace)
 	}

@@ -77,8 +77,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// A request that fails and then goes well is no error; the whole body goes
-// each time, signed anew.
+// A request that fails and then goes well is no error; the whole body goes each time, signed anew.
 func TestTriesAgain(t *testing.T) {
 	environment(t)
 	synctest.Test(t, func(t *testing.T) {

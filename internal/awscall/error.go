@@ -8,13 +8,11 @@ import (
 	"strings"
 )
 
-// Error is an answer of AWS that is no success. The retryer reads it by its
-// methods.
+// Error is an answer of AWS that is no success. The retryer reads it by its methods.
 type Error struct {
 	// Status is HTTP's.
 	Status int
-	// Code and Message are the service's words; empty where it had none. They
-	// are cut at 512 bytes.
+	// Code and Message are the service's words; empty where it had none. They are cut at 512 bytes.
 	Code, Message string
 }
 

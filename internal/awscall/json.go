@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 )
 
-// JSON calls an action of a service whose requests and answers are JSON: target is
-// the header X-Amz-Target.
+// JSON calls an action of a service whose requests and answers are JSON: target is the header
+// X-Amz-Target.
 func (c *Client) JSON(ctx context.Context, contentType, target string, in, out any) error {
 	body, err := json.Marshal(in)
 	if err != nil {

@@ -6,8 +6,7 @@ import (
 	"github.com/aws/smithy-go/encoding/httpbinding"
 )
 
-// The ways to invoke a function: wait for its answer, or only for Lambda to
-// have taken the event.
+// The ways to invoke a function: wait for its answer, or only for Lambda to have taken the event.
 const (
 	RequestResponse = "RequestResponse"
 	Event           = "Event"
@@ -17,8 +16,8 @@ const (
 type Invocation struct {
 	// Status is 200 where the function answered, 202 where the event was taken.
 	Status int
-	// FunctionError is "Handled" or "Unhandled" where the function failed;
-	// Payload then says how. It is its answer otherwise.
+	// FunctionError is "Handled" or "Unhandled" where the function failed; Payload then says how.
+	// It is its answer otherwise.
 	FunctionError string
 	Payload       []byte
 	// RequestID is the invocation's, which the function's log has too.
@@ -27,8 +26,7 @@ type Invocation struct {
 
 // Invoke calls a function by its ARN, with a version or an alias or without.
 //
-// Lost response: the function has run, and runs again where the retryer
-// repeats it.
+// Lost response: the function has run, and runs again where the retryer repeats it.
 func (c *Client) Invoke(ctx context.Context, arn, kind string, payload []byte) (Invocation, error) {
 	return c.InvokeWith(ctx, arn, kind, "", payload)
 }

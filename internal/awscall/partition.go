@@ -2,8 +2,8 @@ package awscall
 
 import "strings"
 
-// Partition is the part of AWS that a region is in, as ARNs name it, and what
-// the names of its hosts end with.
+// Partition is the part of AWS that a region is in, as ARNs name it, and what the names of its
+// hosts end with.
 func Partition(region string) (name, domain string) {
 	for _, p := range []struct{ prefix, name, domain string }{
 		{"cn-", "aws-cn", "amazonaws.com.cn"},

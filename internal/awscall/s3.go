@@ -81,7 +81,8 @@ func (b *Bucket) List(ctx context.Context, prefix, after string) (objects []Obje
 
 // Delete deletes an object, whether or not it is there.
 //
-// Lost response, another did it first: nothing is there, as asked for. We die right after: the same.
+// Lost response, another did it first: nothing is there, as asked for. We die right after: the
+// same.
 func (b *Bucket) Delete(ctx context.Context, key string) error {
 	_, err := b.do(ctx, request{method: http.MethodDelete, path: path(key)})
 	return err

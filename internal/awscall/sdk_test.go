@@ -56,8 +56,8 @@ func catch(into *sent) http.RoundTripper {
 		for _, name := range []string{"Content-Type", "X-Amz-Target", "X-Amz-Invocation-Type", "X-Amz-Security-Token", "X-Amzn-Trace-Id"} {
 			into.Headers[name] = r.Header.Get(name)
 		}
-		// The scope: date, region, service. The signed headers are not the same:
-		// the SDK signs numbers that it gives its tries.
+		// The scope: date, region, service. The signed headers are not the same: the SDK signs
+		// numbers that it gives its tries.
 		scope := regexp.MustCompile(`Credential=\S+,`).FindString(r.Header.Get("Authorization"))
 		into.Headers["Authorization"] = scope
 		body := `<Response/>`

@@ -5,12 +5,12 @@ import (
 	"errors"
 )
 
-// errNoText: no value can be read from the answer of a secret store.
-// What it was instead may be a secret.
+// errNoText: no value can be read from the answer of a secret store. What it was instead may be a
+// secret.
 var errNoText = errors.New("the answer has no text")
 
-// Secret is the text of the current version of a secret of Secrets Manager, which
-// is named by its ARN. An error holds nothing of it.
+// Secret is the text of the current version of a secret of Secrets Manager, which is named by its
+// ARN. An error holds nothing of it.
 //
 // Lost response: it is fetched again.
 func (c *Client) Secret(ctx context.Context, arn string) (string, error) {
@@ -19,8 +19,8 @@ func (c *Client) Secret(ctx context.Context, arn string) (string, error) {
 	return text(out.SecretString, err)
 }
 
-// Parameter is the value, decrypted, of a parameter of Systems Manager, which is
-// named by its ARN. An error holds nothing of it.
+// Parameter is the value, decrypted, of a parameter of Systems Manager, which is named by its ARN.
+// An error holds nothing of it.
 //
 // Lost response: it is fetched again.
 func (c *Client) Parameter(ctx context.Context, arn string) (string, error) {

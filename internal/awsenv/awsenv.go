@@ -1,9 +1,8 @@
-// Package awsenv reads from the environment where AWS is and who we are there:
-// what Lambda gives every function, and what the SDKs call the endpoints'
-// variables.
+// Package awsenv reads from the environment where AWS is and who we are there: what Lambda gives
+// every function, and what the SDKs call the endpoints' variables.
 //
-// config.LoadDefaultConfig would read the same here, from more places, and
-// take 4 of the 7 ms that a function's start takes.
+// config.LoadDefaultConfig would read the same here, from more places, and take 4 of the 7 ms that
+// a function's start takes.
 package awsenv
 
 import (
@@ -23,11 +22,10 @@ type Settings struct {
 	Credentials aws.CredentialsProvider
 }
 
-// Read reads AWS_REGION (or AWS_DEFAULT_REGION), AWS_ACCESS_KEY_ID,
-// AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, and the service's endpoint:
-// AWS_ENDPOINT_URL_<service>, else AWS_ENDPOINT_URL, unless one is given here.
-// The error names the variable that is missing; with an endpoint, region and
-// keys may be.
+// Read reads AWS_REGION (or AWS_DEFAULT_REGION), AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY,
+// AWS_SESSION_TOKEN, and the service's endpoint: AWS_ENDPOINT_URL_<service>, else AWS_ENDPOINT_URL,
+// unless one is given here. The error names the variable that is missing; with an endpoint, region
+// and keys may be.
 func Read(service, endpoint string) (Settings, error) {
 	endpoint = cmp.Or(endpoint, os.Getenv("AWS_ENDPOINT_URL_"+service), os.Getenv("AWS_ENDPOINT_URL"))
 	s := Settings{Region: cmp.Or(os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION"))}

@@ -215,7 +215,8 @@ func TestBegan(t *testing.T) {
 	check.Is(t, len(s.look(t, Request{Run: run.Name}).Selected), 0)
 }
 
-// TestTargets: a run may be for some consumers alone, which are read one by one. It tells what became of each.
+// TestTargets: a run may be for some consumers alone, which are read one by one. It tells what
+// became of each.
 func TestTargets(t *testing.T) {
 	s := &server{queues: 100, now: time.Date(2040, 5, 6, 7, 8, 9, 0, time.UTC)}
 	targets := []Target{{Queue: "q7", Consumer: "c"}, {Queue: "q\u0085\r 3", Consumer: "c"}}
@@ -302,8 +303,8 @@ func TestLike(t *testing.T) {
 	}
 }
 
-// TestMatches: by a part of the text, by a pattern with *, and by the group of the error or a part of it; what is no group is no
-// number of any kind.
+// TestMatches: by a part of the text, by a pattern with *, and by the group of the error or a part
+// of it; what is no group is no number of any kind.
 func TestMatches(t *testing.T) {
 	const text = "arn:aws:lambda:eu-west-1:1:function:f failed: Error: order 17 of 'max' is bad"
 	for pattern, want := range map[string]bool{

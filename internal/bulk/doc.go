@@ -1,5 +1,5 @@
-// Package bulk does one operation to many consumers, one after the other, through the HTTP API:
-// the command line and the live page run the same loop.
+// Package bulk does one operation to many consumers, one after the other, through the HTTP API: the
+// command line and the live page run the same loop.
 //
 //	run, err := bulk.Look(ctx, api, bulk.Request{Action: "redrive", Reason: "it is back"}, nil)
 //	…                         // a dry run: run.Selected says to whom it would be done

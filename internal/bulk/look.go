@@ -81,8 +81,8 @@ func clock(row view.Head) time.Time {
 }
 
 // Look finds the consumers that a request selects, and changes nothing: a dry run. found, if not
-// nil, is called with how many were found so far. The error is a *invalid.Error, or the API's.
-// 1 request for 100 consumers.
+// nil, is called with how many were found so far. The error is a *invalid.Error, or the API's. 1
+// request for 100 consumers.
 func Look(ctx context.Context, api API, r Request, found func(int)) (*Run, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err

@@ -20,13 +20,14 @@ type Request struct {
 	// Action is redrive, skip, pause, resume or rewind, Start where a rewind goes, Reason why.
 	Action, Start, Reason string
 
-	// Consumer is the only name; empty for all names. State is what the consumers are in; empty
-	// for all of the name. Prefix begins the names of their queues.
+	// Consumer is the only name; empty for all names. State is what the consumers are in; empty for
+	// all of the name. Prefix begins the names of their queues.
 	Consumer, State, Prefix string
 	// Targets are the only consumers, of those that the other fields select; empty for all of them.
 	// Prefix does not count beside them.
 	Targets []Target
-	// Error is in the text of the last failure, where a * stands for any text; or in its group, as a summary has them.
+	// Error is in the text of the last failure, where a * stands for any text; or in its group, as
+	// a summary has them.
 	Error string
 	// Since is the longest time in the state (1h), or the earliest time when it began (RFC 3339).
 	Since string
@@ -149,7 +150,8 @@ func (r *Request) earliest(began time.Time) (time.Time, error) {
 	return time.Parse(time.RFC3339, r.Since)
 }
 
-// matches reports whether an error is one that a pattern selects: as its text is, or as its group is.
+// matches reports whether an error is one that a pattern selects: as its text is, or as its group
+// is.
 func matches(text, pattern string) bool {
 	if like(text, pattern) {
 		return true

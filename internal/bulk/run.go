@@ -244,7 +244,8 @@ func ended(o outcome, err error) (outcome, string) {
 	return trouble, err.Error()
 }
 
-// selects reports whether a consumer, as it was read, is one to act on. Only the list says which consumers lag, or are held by a circuit breaker.
+// selects reports whether a consumer, as it was read, is one to act on. Only the list says which
+// consumers lag, or are held by a circuit breaker.
 func (r *Run) selects(c view.Consumer) bool {
 	if !matches(string(c.Error), r.Error) {
 		return false

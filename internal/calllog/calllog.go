@@ -1,11 +1,10 @@
-// Package calllog decides what is logged of calls that go well. A line for each of them
-// would cost more than the call itself, and metrics count them; so [Log.Success] logs a
-// sample. What is refused or fails is always logged, by the code that finds out.
+// Package calllog decides what is logged of calls that go well. A line for each of them would cost
+// more than the call itself, and metrics count them; so [Log.Success] logs a sample. What is
+// refused or fails is always logged, by the code that finds out.
 //
-// One queue can be watched for a while ([Log.Watched]): each of its messages is logged
-// then. The environment names the queue and the time at which that ends. A mark in a
-// table could be set faster, but each call would have to read it, and somebody would
-// have to take it away.
+// One queue can be watched for a while ([Log.Watched]): each of its messages is logged then. The
+// environment names the queue and the time at which that ends. A mark in a table could be set
+// faster, but each call would have to read it, and somebody would have to take it away.
 package calllog
 
 import (
@@ -31,8 +30,8 @@ func (l Log) Success(ctx context.Context, fields ...any) {
 	}
 }
 
-// Watched is the queue each of whose messages is logged, by its stored name; empty if
-// there is no such queue, or its time is over.
+// Watched is the queue each of whose messages is logged, by its stored name; empty if there is no
+// such queue, or its time is over.
 func (l Log) Watched() string {
 	if !time.Now().Before(l.Until) {
 		return ""

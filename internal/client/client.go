@@ -1,6 +1,5 @@
-// Package client talks to the functions behind the API over HTTP: the local
-// stack's, or API Gateway's with requests signed for IAM. It repeats what may
-// succeed later, which is always safe.
+// Package client talks to the functions behind the API over HTTP: the local stack's, or API
+// Gateway's with requests signed for IAM. It repeats what may succeed later, which is always safe.
 package client
 
 import (
@@ -25,8 +24,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// Client is a client of one API. Its methods may be called by any number of
-// goroutines.
+// Client is a client of one API. Its methods may be called by any number of goroutines.
 type Client struct {
 	base     string
 	http     *http.Client
@@ -35,15 +33,15 @@ type Client struct {
 	attempts int
 }
 
-// maxRetryAfter is how many seconds are waited at most because an answer says so: a
-// quota's longest window has a minute.
+// maxRetryAfter is how many seconds are waited at most because an answer says so: a quota's longest
+// window has a minute.
 const maxRetryAfter = 60
 
 // defaultAttempts is how often a request is made at most.
 const defaultAttempts = 8
 
-// New returns a client of the API at a URL. Requests to names of API Gateway's own, and of
-// function URLs, are signed, as those of [NewSigned] are.
+// New returns a client of the API at a URL. Requests to names of API Gateway's own, and of function
+// URLs, are signed, as those of [NewSigned] are.
 func New(base string) (*Client, error) {
 	c, u, err := newClient(base)
 	if err != nil {
@@ -55,10 +53,9 @@ func New(base string) (*Client, error) {
 	return c, err
 }
 
-// NewSigned returns a client whose requests are signed for IAM whatever the host's name
-// is, such as a custom domain's, with the credentials of AWS's standard chain, which are
-// fetched anew when they run out. An empty region is that of the host's name, or of the
-// configuration.
+// NewSigned returns a client whose requests are signed for IAM whatever the host's name is, such as
+// a custom domain's, with the credentials of AWS's standard chain, which are fetched anew when they
+// run out. An empty region is that of the host's name, or of the configuration.
 func NewSigned(base, region string) (*Client, error) {
 	c, u, err := newClient(base)
 	if err != nil {
@@ -77,8 +74,8 @@ func newClient(base string) (*Client, *url.URL, error) {
 	transport.MaxIdleConnsPerHost = 64
 	return &Client{
 		base: strings.TrimSuffix(base, "/"),
-		// An API redirects nobody: a signature or a token would go where it was not made
-		// for, and a POST would become a GET.
+		// An API redirects nobody: a signature or a token would go where it was not made for, and a
+		// POST would become a GET.
 		http: &http.Client{Transport: transport, Timeout: 40 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse
 		}},
@@ -86,11 +83,12 @@ func newClient(base string) (*Client, *url.URL, error) {
 	}, u, nil
 }
 
-// Token is what gives each request its token, a JWT; it is called for every one,
-// so that it may get another before one is over.
+// Token is what gives each request its token, a JWT; it is called for every one, so that it may get
+// another before one is over.
 type Token func(context.Context) (string, error)
 
-// NewWithToken returns a client of the tenants' API at a URL. It refuses a URL without TLS, but of this machine.
+// NewWithToken returns a client of the tenants' API at a URL. It refuses a URL without TLS, but of
+// this machine.
 func NewWithToken(base string, token Token) (*Client, error) {
 	c, u, err := newClient(base)
 	if err == nil {
@@ -103,9 +101,8 @@ func NewWithToken(base string, token Token) (*Client, error) {
 	return c, nil
 }
 
-// NewWithKeys returns a client whose requests go through an HTTP client of the
-// caller's, signed with these keys for a service: "execute-api" for an API,
-// "lambda" for a function's own URL.
+// NewWithKeys returns a client whose requests go through an HTTP client of the caller's, signed
+// with these keys for a service: "execute-api" for an API, "lambda" for a function's own URL.
 func NewWithKeys(base string, through *http.Client, service string, keys awsenv.Settings) *Client {
 	return &Client{base: strings.TrimSuffix(base, "/"), http: through, signer: &signer{keys, service}, attempts: defaultAttempts}
 }
@@ -127,14 +124,14 @@ type FieldError struct {
 	Field  string       `json:"field"`
 	Code   invalid.Code `json:"code"`
 	Detail string       `json:"detail"`
-	// Index is the place of the element that it is in, Other that of the one that it
-	// clashes with; nil if absent.
+	// Index is the place of the element that it is in, Other that of the one that it clashes with;
+	// nil if absent.
 	Index *int `json:"index"`
 	Other *int `json:"other"`
 }
 
-// Of is the field's name in an element of a list, and the element's place; ok is false
-// where it is in none of that list.
+// Of is the field's name in an element of a list, and the element's place; ok is false where it is
+// in none of that list.
 func (f FieldError) Of(list string) (name string, index int, ok bool) {
 	if f.Index == nil {
 		return "", 0, false
@@ -151,9 +148,8 @@ func (p *Problem) MayPass() bool {
 
 func (p *Problem) Error() string { return fmt.Sprintf("%d: %s", p.Status, p.Detail) }
 
-// Call makes a request and reads its answer into out. It repeats one that fails
-// on the way, or is answered 429 or 5xx. The error is a *Problem where the API
-// gave one.
+// Call makes a request and reads its answer into out. It repeats one that fails on the way, or is
+// answered 429 or 5xx. The error is a *Problem where the API gave one.
 func (c *Client) Call(ctx context.Context, method, path string, query url.Values, body []byte, out any) error {
 	var before error
 	for attempt := 1; ; attempt++ {
@@ -180,8 +176,7 @@ func retryAfter(err error) time.Duration {
 	return 0
 }
 
-// backOff waits longer after each attempt, and never the same; not less than was asked
-// for.
+// backOff waits longer after each attempt, and never the same; not less than was asked for.
 func backOff(ctx context.Context, attempt int, least time.Duration) error {
 	longest := min(50*time.Millisecond<<attempt, 2*time.Second)
 	return pause.For(ctx, least+rand.N(longest))
@@ -219,8 +214,8 @@ type TransportError struct{ Err error }
 func (e *TransportError) Error() string { return e.Err.Error() }
 func (e *TransportError) Unwrap() error { return e.Err }
 
-// Once makes a request once, and returns whatever is answered: for callers who repeat on
-// their own. The error is a *TransportError where the request was sent, or would have been.
+// Once makes a request once, and returns whatever is answered: for callers who repeat on their own.
+// The error is a *TransportError where the request was sent, or would have been.
 func (c *Client) Once(ctx context.Context, method, path string, query url.Values, body []byte) (Answer, error) {
 	address := c.base + path
 	if len(query) > 0 {
@@ -285,19 +280,18 @@ type Outcome struct {
 	// Code is that of the problem with a message that has no outcome.
 	Code  string `json:"code"`
 	Queue string `json:"queue"`
-	// Seq is the message's, 0 where a queue in arrival order gave it none, and where it
-	// waits in a keyed one, until SettlesAt. Late tells that it stands behind greater keys.
+	// Seq is the message's, 0 where a queue in arrival order gave it none, and where it waits in a
+	// keyed one, until SettlesAt. Late tells that it stands behind greater keys.
 	Seq       jsonseq.Seq `json:"seq"`
 	SettlesAt time.Time   `json:"settlesAt,omitzero"`
 	Late      bool        `json:"late,omitempty"`
-	// New is the queue's position; MaxAhead, if not 0, how far beyond it a seq may be, and
-	// the message's is farther.
+	// New is the queue's position; MaxAhead, if not 0, how far beyond it a seq may be, and the
+	// message's is farther.
 	New      jsonseq.Seq `json:"new"`
 	MaxAhead int64       `json:"maxAhead"`
 }
 
-// NotTakenError is that some messages of a put were not taken, however often they were
-// repeated.
+// NotTakenError is that some messages of a put were not taken, however often they were repeated.
 type NotTakenError struct {
 	Left, Of int
 	First    Outcome
@@ -311,14 +305,14 @@ func (e *NotTakenError) Error() string {
 	return text
 }
 
-// Put puts messages, each a document of its own, in one call, and repeats those
-// whose fate is unknown. The outcomes are in the order of the messages.
+// Put puts messages, each a document of its own, in one call, and repeats those whose fate is
+// unknown. The outcomes are in the order of the messages.
 func (c *Client) Put(ctx context.Context, messages []json.RawMessage) ([]Outcome, error) {
 	return c.put(ctx, nil, messages, `{"messages":[`, `]}`)
 }
 
-// PutEvents is Put for events as they are: props (queue, seq, id, key, keyType, prev and others) are
-// paths in them. With each, there is one event, whose messages have an outcome each.
+// PutEvents is Put for events as they are: props (queue, seq, id, key, keyType, prev and others)
+// are paths in them. With each, there is one event, whose messages have an outcome each.
 func (c *Client) PutEvents(ctx context.Context, props url.Values, events []json.RawMessage) ([]Outcome, error) {
 	if !props.Has("each") {
 		return c.put(ctx, props, events, `[`, `]`)

@@ -16,8 +16,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
-// serve answers one request after the other as the script says, and notes the
-// bodies.
+// serve answers one request after the other as the script says, and notes the bodies.
 func serve(t *testing.T, script ...func(http.ResponseWriter)) (*Client, *[]string) {
 	t.Helper()
 	var bodies []string
@@ -141,8 +140,8 @@ func (a *answering) RoundTrip(*http.Request) (*http.Response, error) {
 	return next, nil
 }
 
-// What is wrong with messages of a repeat, which brings only some, is reported with their places
-// in the call.
+// What is wrong with messages of a repeat, which brings only some, is reported with their places in
+// the call.
 func TestPutNamesPlacesInTheWholeCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, err := New("http://127.0.0.1:1")
@@ -181,8 +180,8 @@ func TestPutSaysWhereAQueueIsFull(t *testing.T) {
 	})
 }
 
-// A 429 is repeated when it says, and not before; but nothing says that it takes longer
-// than a quota's window.
+// A 429 is repeated when it says, and not before; but nothing says that it takes longer than a
+// quota's window.
 func TestCallWaitsAsLongAsItIsTold(t *testing.T) {
 	for header, want := range map[string][2]time.Duration{
 		"7": {7 * time.Second, 8 * time.Second}, "86400": {time.Minute, time.Minute + time.Second},

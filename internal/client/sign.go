@@ -24,9 +24,8 @@ type signer struct {
 	service string
 }
 
-// newSigner returns the signer for requests to a URL, with the credentials of AWS's
-// standard chain. Where no region is given, it is that of the host's name, or else that
-// of the configuration.
+// newSigner returns the signer for requests to a URL, with the credentials of AWS's standard chain.
+// Where no region is given, it is that of the host's name, or else that of the configuration.
 func newSigner(u *url.URL, region string) (*signer, error) {
 	if err := private(u, "be signed"); err != nil {
 		return nil, err
@@ -43,8 +42,8 @@ func newSigner(u *url.URL, region string) (*signer, error) {
 	return &signer{s, cmp.Or(service, "execute-api")}, nil
 }
 
-// ofAWS is the service and the region that a host is named by; both are empty where the
-// name is not of AWS's own, and the region where it only looks so.
+// ofAWS is the service and the region that a host is named by; both are empty where the name is not
+// of AWS's own, and the region where it only looks so.
 func ofAWS(host string) (service, region string) {
 	parts := strings.Split(host, ".")
 	if len(parts) < 3 {
@@ -90,8 +89,7 @@ func (s *signer) sign(ctx context.Context, request *http.Request, body []byte) e
 	return v4.NewSigner().SignHTTP(ctx, keys, request, hex.EncodeToString(hash[:]), s.service, s.Region, time.Now())
 }
 
-// NoCredentialsError is that of a request that must be signed, where nothing gives
-// credentials.
+// NoCredentialsError is that of a request that must be signed, where nothing gives credentials.
 type NoCredentialsError struct {
 	Host string
 	Err  error

@@ -51,8 +51,8 @@ func TestURLs(t *testing.T) {
 	}
 }
 
-// TestWhatIsSigned: for which service and region, by the host's name, by what is given
-// and by the configuration.
+// TestWhatIsSigned: for which service and region, by the host's name, by what is given and by the
+// configuration.
 func TestWhatIsSigned(t *testing.T) {
 	nowhere(t)
 	withKeys(t)

@@ -83,8 +83,8 @@ func sameAs(t *testing.T, what string, got, want event.Event) {
 	}
 }
 
-// TestExamplesOfTheSpec: in JSON they come out as the SDK has them, types and all; as headers they are the
-// same events, of which HTTP has no types.
+// TestExamplesOfTheSpec: in JSON they come out as the SDK has them, types and all; as headers they
+// are the same events, of which HTTP has no types.
 func TestExamplesOfTheSpec(t *testing.T) {
 	for _, c := range examples(t) {
 		e, err := ReadJSON(c.Event)
@@ -248,7 +248,8 @@ func TestIntegers(t *testing.T) {
 	}
 }
 
-// TestQueuesAsSources: the source of a message that came as no event is a URI-reference, whatever its queue's name is.
+// TestQueuesAsSources: the source of a message that came as no event is a URI-reference, whatever
+// its queue's name is.
 func TestQueuesAsSources(t *testing.T) {
 	for _, queue := range []string{"1:2", ":", "order:7", "a|b%", "ü/ #?", "//x", "http://[::1"} {
 		written, err := Of(cursor.Message{Queue: queue, Seq: 7}).JSON(nil)
@@ -273,8 +274,8 @@ func TestQuotedHeaders(t *testing.T) {
 	}
 }
 
-// TestJSONByItsSuffix: the spec has the data of any type of JSON as JSON. The SDK wants a text of those with
-// a suffix, and is no oracle here.
+// TestJSONByItsSuffix: the spec has the data of any type of JSON as JSON. The SDK wants a text of
+// those with a suffix, and is no oracle here.
 func TestJSONByItsSuffix(t *testing.T) {
 	const raw = `{"datacontenttype":"application/geo+json","data":[1, 2],"id":"1","source":"/s","specversion":"1.0","type":"t"}`
 	e, err := ReadJSON(json.RawMessage(raw))

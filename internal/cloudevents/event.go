@@ -171,8 +171,8 @@ func ModeOf(headers map[string]string) Mode {
 	return None
 }
 
-// ReadBinary reads an event in HTTP's binary mode: of headers by their names in small letters, and the
-// body, which is the data. The error is as ReadJSON's.
+// ReadBinary reads an event in HTTP's binary mode: of headers by their names in small letters, and
+// the body, which is the data. The error is as ReadJSON's.
 func ReadBinary(headers map[string]string, body []byte) (Event, error) {
 	e := Event{Attributes: map[string]string{}, Data: body}
 	for header, value := range headers {
@@ -200,8 +200,8 @@ func ReadBinary(headers map[string]string, body []byte) (Event, error) {
 	return e, e.check()
 }
 
-// decodeHeader is the text of a header's value: without the quotes that older senders put around it,
-// and with one round of percent-decoding.
+// decodeHeader is the text of a header's value: without the quotes that older senders put around
+// it, and with one round of percent-decoding.
 func decodeHeader(value string) (string, error) {
 	value = strings.Trim(value, " \t")
 	if len(value) >= 2 && value[0] == '"' && value[len(value)-1] == '"' {

@@ -168,7 +168,8 @@ func made(m cursor.Message) Event {
 }
 
 // Of is a message as an event. What came as no event is one of the type streamsort.message, whose
-// source is the queue's name, escaped, whose id is the seq, and whose streamsortid the message's id.
+// source is the queue's name, escaped, whose id is the seq, and whose streamsortid the message's
+// id.
 func Of(m cursor.Message) Event {
 	e := Event{Attributes: map[string]string{}, Kinds: map[string]Kind{}, Data: m.Body}
 	for name, value := range m.Attributes {

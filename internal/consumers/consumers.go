@@ -1,6 +1,6 @@
-// Package consumers reads the file that says to whom
-// functions/process delivers: consumers.json, which lies beside the function's program, or, where
-// [TextVariable] of its environment is set, the same text in there.
+// Package consumers reads the file that says to whom functions/process delivers: consumers.json,
+// which lies beside the function's program, or, where [TextVariable] of its environment is set, the
+// same text in there.
 //
 //	{"consumers": [
 //	  {"name": "billing", "sink": {"kind": "sqs", "arn": "arn:aws:sqs:eu-west-1:123456789012:billing.fifo"}},
@@ -15,18 +15,17 @@
 //	  {"name": "archive", "sink": {"kind": "s3", "arn": "arn:aws:s3:::orders-archive"}}
 //	]}
 //
-// One without a sink is read by a function of the user's own: process passes it
-// over, and the sweep, which knows of it by this, looks after it.
+// One without a sink is read by a function of the user's own: process passes it over, and the
+// sweep, which knows of it by this, looks after it.
 //
 // An eager one is delivered to as soon as a queue has moved, by a call beside the stream.
 //
-// One with track is committed when the work of its messages is done, which may
-// take so long: see [delivery.Reader].
+// One with track is committed when the work of its messages is done, which may take so long: see
+// [delivery.Reader].
 //
-// It is read strictly: a member that is not known, given twice, or out of its
-// bounds is an error that names it. An ARN that is only known once the stack is
-// deployed is in the function's environment, and the file names the
-// variable.
+// It is read strictly: a member that is not known, given twice, or out of its bounds is an error
+// that names it. An ARN that is only known once the stack is deployed is in the function's
+// environment, and the file names the variable.
 package consumers
 
 import (
@@ -48,9 +47,9 @@ import (
 // File is the file's name.
 const File = "consumers.json"
 
-// TextVariable is the environment variable that has the file's text in the file's place: where
-// the function is deployed from a zip that is the same for everybody. All of a function's
-// environment has 4 KB.
+// TextVariable is the environment variable that has the file's text in the file's place: where the
+// function is deployed from a zip that is the same for everybody. All of a function's environment
+// has 4 KB.
 const TextVariable = "STREAMSORT_CONSUMERS"
 
 const (
@@ -62,16 +61,15 @@ const (
 	ShareVariable = "STREAMSORT_SLOW_SHARE"
 )
 
-// Variable is the environment variable of the i-th consumer's ARN, where the
-// file does not hold it.
+// Variable is the environment variable of the i-th consumer's ARN, where the file does not hold it.
 func Variable(i int) string { return fmt.Sprintf("STREAMSORT_SINK_%d", i) }
 
-// Max is the most consumers of one file. Each reads every batch of its queues
-// for itself, in the same invocation.
+// Max is the most consumers of one file. Each reads every batch of its queues for itself, in the
+// same invocation.
 const Max = 20
 
-// Consumer is one of the file: a reader, still without its handler, and where
-// it delivers its batches; Sink is the zero Config where another function does.
+// Consumer is one of the file: a reader, still without its handler, and where it delivers its
+// batches; Sink is the zero Config where another function does.
 type Consumer struct {
 	Reader delivery.Reader
 	Sink   sink.Config
@@ -80,20 +78,21 @@ type Consumer struct {
 // HasSink reports whether process delivers the consumer's batches.
 func (c Consumer) HasSink() bool { return !c.Sink.IsZero() }
 
-// Read reads the file's text. lookup finds the variables of the environment
-// that it names, as os.LookupEnv does.
+// Read reads the file's text. lookup finds the variables of the environment that it names, as
+// os.LookupEnv does.
 func Read(text []byte, lookup func(name string) (string, bool)) ([]Consumer, error) {
 	return file.Read(text, lookup)
 }
 
-// file is what the file holds. What may stand in a variable's place is an ARN,
-// which no JSON text needs to escape.
+// file is what the file holds. What may stand in a variable's place is an ARN, which no JSON text
+// needs to escape.
 var file = assetfile.List[Consumer]{
 	Name: "consumers", Max: Max, Variable: regexp.MustCompile(`\$\{(STREAMSORT_SINK_[0-9]+)\}`),
 	Element: read, NameOf: func(c Consumer) string { return c.Reader.Name },
 }
 
-// document is a consumer as it is written. The bounds of its numbers are those of [delivery.Reader].
+// document is a consumer as it is written. The bounds of its numbers are those of
+// [delivery.Reader].
 type document struct {
 	Name        string          `json:"name"`
 	Sink        sink.Config     `json:"sink"`

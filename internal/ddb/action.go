@@ -19,8 +19,7 @@ const (
 	Remove                   // REMOVE #a
 )
 
-// Action is one change that an update makes. All values of an update are those
-// before it.
+// Action is one change that an update makes. All values of an update are those before it.
 type Action struct {
 	Verb  Verb
 	Path  Path
@@ -29,8 +28,7 @@ type Action struct {
 	From *Value
 }
 
-// Set gives a path a value, or that of a [Path.Ref]. The zero Value removes what is
-// there.
+// Set gives a path a value, or that of a [Path.Ref]. The zero Value removes what is there.
 func (p Path) Set(v Value) Action {
 	if v.kind == None {
 		return p.Remove()
@@ -161,8 +159,8 @@ func (it Item) has(path Path) bool {
 	return it.Get(path[:last]).kind == Map
 }
 
-// removals are the paths to remove, elements of lists from the last to the
-// first, so that none moves another.
+// removals are the paths to remove, elements of lists from the last to the first, so that none
+// moves another.
 func removals(actions []Action) []Path {
 	var paths []Path
 	for _, a := range actions {

@@ -197,8 +197,8 @@ func (o Operator) takes(kind Kind) bool {
 	return true
 }
 
-// checkActions checks what of an update can be checked without the item: that
-// it leaves the key alone, and the types of its values.
+// checkActions checks what of an update can be checked without the item: that it leaves the key
+// alone, and the types of its values.
 func checkActions(def *table.Definition, actions []Action) error {
 	if err := checkPaths(actions); err != nil {
 		return err
@@ -236,8 +236,7 @@ func (a Action) takes(kind Kind) bool {
 	return true
 }
 
-// checkPaths checks that no two actions change the same place, or one within
-// another.
+// checkPaths checks that no two actions change the same place, or one within another.
 func checkPaths(actions []Action) error {
 	for i, a := range actions {
 		for _, b := range actions[:i] {

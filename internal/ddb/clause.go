@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// Clauses are the names of all parts of a request of which a bug could be that
-// they are not there, or are not as strict: each comparison and each group of a
-// condition, each bound of a comparison, and each change of an update. A name
-// has the request's and the part, without values:
+// Clauses are the names of all parts of a request of which a bug could be that they are not there,
+// or are not as strict: each comparison and each group of a condition, each bound of a comparison,
+// and each change of an update. A name has the request's and the part, without values:
 //
 //	seal if inc = ?
 //	seal does expiresOn
@@ -24,9 +23,9 @@ func Clauses(r Request) []string {
 	return names
 }
 
-// Without is the request without the part of this name: a comparison holds
-// always, a bound is taken in where it was left out and the other way around, a
-// change is not made, or also where it was for a missing attribute only. Other requests stay as they are.
+// Without is the request without the part of this name: a comparison holds always, a bound is taken
+// in where it was left out and the other way around, a change is not made, or also where it was for
+// a missing attribute only. Other requests stay as they are.
 func Without(r Request, clause string) Request {
 	return rewrite(r, func(name string) bool { return name == clause })
 }

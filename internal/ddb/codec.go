@@ -22,10 +22,10 @@ const version = "v"
 //	Who     Who           `ddb:"who,omitzero"`      // a map
 //
 // The kind of an attribute follows from the field: texts, integers, booleans, bytes and arrays of
-// bytes (binary), slices of these (a set), other slices and arrays (a list, without the zeros at
-// an array's end), maps by texts or integers, structs (a map). A struct of two halves with the
-// option int128 is a number. A pointer is what it points to, and left out where it is nil. A field
-// without a tag is not in the item.
+// bytes (binary), slices of these (a set), other slices and arrays (a list, without the zeros at an
+// array's end), maps by texts or integers, structs (a map). A struct of two halves with the option
+// int128 is a number. A pointer is what it points to, and left out where it is nil. A field without
+// a tag is not in the item.
 type Codec[T any] struct{ codec }
 
 // codec is what is the same for all structs: a function with a parameter is compiled for each.

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// attributes are those of a struct, sorted by name as an item's fields are, so that both are
-// gone through side by side.
+// attributes are those of a struct, sorted by name as an item's fields are, so that both are gone
+// through side by side.
 type attributes struct{ list []*attribute }
 
 type attribute struct {

@@ -169,8 +169,8 @@ func TestEveryClauseCanBeDropped(t *testing.T) {
 	check.That(t, len(ddb.Clauses(other)) == 0, "a read has no clauses")
 }
 
-// TestDecimal: a number of 128 bits is written as math/big writes it, and read
-// again where it has at most 38 digits.
+// TestDecimal: a number of 128 bits is written as math/big writes it, and read again where it has
+// at most 38 digits.
 func TestDecimal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		hi, lo := rapid.Int64().Draw(t, "hi"), rapid.Uint64().Draw(t, "lo")

@@ -5,8 +5,8 @@ import "slices"
 // Operator is what a [Cond] asks.
 type Operator uint8
 
-// The operators. Comparisons with an attribute that is missing are false, but
-// for NotEqual, which is true.
+// The operators. Comparisons with an attribute that is missing are false, but for NotEqual, which
+// is true.
 const (
 	Always Operator = iota
 	Exists
@@ -26,8 +26,7 @@ const (
 	NotThis
 )
 
-// Cond is a condition on an item. The zero Cond always holds, and [And] leaves
-// it out.
+// Cond is a condition on an item. The zero Cond always holds, and [And] leaves it out.
 type Cond struct {
 	Operator Operator
 	Path     Path
@@ -72,8 +71,7 @@ func (p Path) In(values ...Value) Cond { return p.is(In, values...) }
 // BeginsWith holds for strings and binaries with this beginning.
 func (p Path) BeginsWith(v Value) Cond { return p.is(BeginsWith, v) }
 
-// Contains holds for strings with this part, and lists and sets with this
-// element.
+// Contains holds for strings with this part, and lists and sets with this element.
 func (p Path) Contains(v Value) Cond { return p.is(Contains, v) }
 
 func (p Path) sizeIs(o Operator, n int) Cond {

@@ -7,8 +7,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/table"
 )
 
-// Decoder reads attributes and keeps the first error in Err, so that an item is
-// decoded in one go and checked once.
+// Decoder reads attributes and keeps the first error in Err, so that an item is decoded in one go
+// and checked once.
 type Decoder struct {
 	Item Item
 	Err  error
@@ -111,8 +111,7 @@ func (d *Decoder) ListOr(name Path) []Value {
 	return v.Elements()
 }
 
-// Layout checks the version in the item's attribute: one above known is
-// [table.ErrNewerLayout].
+// Layout checks the version in the item's attribute: one above known is [table.ErrNewerLayout].
 func (d *Decoder) Layout(name Path, known int64) {
 	if v := d.Number(name); d.Err == nil && v > known {
 		d.Err, d.Failed = fmt.Errorf("%w: layout %d, and this one knows %d", table.ErrNewerLayout, v, known), name

@@ -26,9 +26,8 @@ func (f Fields) Item() Item {
 	return sealed(fields)
 }
 
-// Item is an item, a key, an image of a stream, or the fields of a map. It
-// never changes, so it may be shared, and keeps its digest and its size once
-// they were asked for. The zero Item is no item.
+// Item is an item, a key, an image of a stream, or the fields of a map. It never changes, so it may
+// be shared, and keeps its digest and its size once they were asked for. The zero Item is no item.
 type Item struct{ *image }
 
 type image struct {
@@ -198,8 +197,7 @@ func (it Item) String() string {
 	return "{" + out.String() + "}"
 }
 
-// with is the item with another value at a top attribute; a zero Value removes
-// it.
+// with is the item with another value at a top attribute; a zero Value removes it.
 func (it Item) with(name string, value Value) Item {
 	d := draftOf(it, 1)
 	d.set(name, value)
@@ -218,9 +216,8 @@ func (it Item) Merge(o Item) Item {
 // memo keeps what an item was decoded to.
 type memo struct{ decoded any }
 
-// Decoded decodes an item. Items of a [Memory] that remembers are decoded once
-// for each type: nobody may change what such a one was decoded to, and only one
-// goroutine may read it.
+// Decoded decodes an item. Items of a [Memory] that remembers are decoded once for each type:
+// nobody may change what such a one was decoded to, and only one goroutine may read it.
 func Decoded[T any](it Item, decode func(Item) (T, error)) (T, error) {
 	if it.image == nil || it.memo == nil {
 		return decode(it)

@@ -10,9 +10,9 @@ import (
 	"github.com/streamsort/streamsort/pkg/table"
 )
 
-// Memory is an [Engine] in memory that keeps to DynamoDB's rules: types, sizes,
-// limits, pages, units. Every read is strong; nothing is deleted by itself (see
-// [Memory.Expire]), and everything is gone with the process.
+// Memory is an [Engine] in memory that keeps to DynamoDB's rules: types, sizes, limits, pages,
+// units. Every read is strong; nothing is deleted by itself (see [Memory.Expire]), and everything
+// is gone with the process.
 type Memory struct {
 	mu     sync.Mutex
 	tables map[string]*rows
@@ -22,8 +22,8 @@ type Memory struct {
 	remembers bool
 }
 
-// Change is what a record of a table's stream shows: an item before and after a
-// write that changed it; none before it was made, or after it was deleted.
+// Change is what a record of a table's stream shows: an item before and after a write that changed
+// it; none before it was made, or after it was deleted.
 type Change struct {
 	Table         *table.Definition
 	Before, After Item
@@ -38,12 +38,12 @@ func NewMemory(definitions ...table.Definition) *Memory {
 	return m
 }
 
-// OnChange has a function called for each change of an item, in their order,
-// while nothing else can happen. It must make no request.
+// OnChange has a function called for each change of an item, in their order, while nothing else can
+// happen. It must make no request.
 func (m *Memory) OnChange(changed func(Change)) { m.changed = changed }
 
-// Remember has items decoded once only ([Decoded]). It is for who runs one
-// goroutine and changes nothing that was decoded: a simulation.
+// Remember has items decoded once only ([Decoded]). It is for who runs one goroutine and changes
+// nothing that was decoded: a simulation.
 func (m *Memory) Remember() *Memory {
 	m.remembers = true
 	return m
@@ -129,8 +129,8 @@ func (m *Memory) delete(t *rows, r Delete) (Answer, error) {
 	return m.write(t, r.Key, r.If, func(Item) (Item, error) { return Item{}, nil })
 }
 
-// write changes the item under a key if the condition holds. An answer that
-// did not hold has the item that failed it.
+// write changes the item under a key if the condition holds. An answer that did not hold has the
+// item that failed it.
 func (m *Memory) write(t *rows, key Item, condition Cond, change func(before Item) (Item, error)) (Answer, error) {
 	if err := checkCond(&condition); err != nil {
 		return Answer{}, err
@@ -202,8 +202,8 @@ func (m *Memory) batchWrite(t *rows, r BatchWrite) (Answer, error) {
 	return a, nil
 }
 
-// Expire deletes every item whose TTL has come, as DynamoDB does some time
-// later, and returns how many there were.
+// Expire deletes every item whose TTL has come, as DynamoDB does some time later, and returns how
+// many there were.
 func (m *Memory) Expire(now time.Time) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()

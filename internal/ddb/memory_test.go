@@ -40,8 +40,8 @@ func TestExpireDeletesWhatTTLWould(t *testing.T) {
 	check.That(t, len(left) == 3 && left[1].Get("s") == ddb.Int(3), "left %v", left)
 }
 
-// TestSegmentsAreTheWhole: every partition is in one segment, and a scan that
-// goes on page by page sees each item once.
+// TestSegmentsAreTheWhole: every partition is in one segment, and a scan that goes on page by page
+// sees each item once.
 func TestSegmentsAreTheWhole(t *testing.T) {
 	m := ddb.NewMemory(things)
 	for i := range 40 {
@@ -68,8 +68,8 @@ func TestSegmentsAreTheWhole(t *testing.T) {
 	}
 }
 
-// TestChangesAreReported: a change is reported once, and a write that changes nothing
-// makes none, as on a stream.
+// TestChangesAreReported: a change is reported once, and a write that changes nothing makes none,
+// as on a stream.
 func TestChangesAreReported(t *testing.T) {
 	m := ddb.NewMemory(things)
 	var changes []string
@@ -85,8 +85,7 @@ func TestChangesAreReported(t *testing.T) {
 	check.That(t, fmt.Sprint(changes) == want, "changes %v, want %s", changes, want)
 }
 
-// TestSnapshotsDistinguishStates: what is stored is all that counts, not how it
-// came there.
+// TestSnapshotsDistinguishStates: what is stored is all that counts, not how it came there.
 func TestSnapshotsDistinguishStates(t *testing.T) {
 	snapshot := func(writes ...ddb.Request) digest.Digest {
 		m := ddb.NewMemory(things)

@@ -9,8 +9,7 @@ import (
 	"unicode"
 )
 
-// The greatest number of 38 digits, 10^38 - 1, which is the most that DynamoDB
-// keeps exactly.
+// The greatest number of 38 digits, 10^38 - 1, which is the most that DynamoDB keeps exactly.
 const (
 	maxHi = 0x4b3b4ca85a86c47a
 	maxLo = 0x098a223fffffffff
@@ -46,8 +45,7 @@ func (v Value) digits(to []byte) []byte {
 	return to
 }
 
-// ParseNumber reads decimal digits; anything but an integer of at most 38 of
-// them is [Unreadable].
+// ParseNumber reads decimal digits; anything but an integer of at most 38 of them is [Unreadable].
 func ParseNumber(digits string) Value {
 	if n, err := strconv.ParseInt(digits, 10, 64); err == nil {
 		return Int(n)
@@ -88,8 +86,8 @@ func (v Value) plus(o Value) (sum Value, ok bool) {
 	return sum, !overflow && sum.isStorable()
 }
 
-// numberSize is one byte for each two significant digits, and one; and one for
-// a sign. Zeros at the end are not significant.
+// numberSize is one byte for each two significant digits, and one; and one for a sign. Zeros at the
+// end are not significant.
 func (v Value) numberSize() int {
 	var buffer [40]byte
 	size := (len(bytes.TrimRight(v.digits(buffer[:0]), "0"))+1)/2 + 1

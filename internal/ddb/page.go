@@ -33,8 +33,8 @@ func (m *Memory) query(t *rows, r Query) (Answer, error) {
 	return t.page(r, found), nil
 }
 
-// within are the rows of a partition for which a comparison of the sort key
-// holds: neighbours, so two searches find them.
+// within are the rows of a partition for which a comparison of the sort key holds: neighbours, so
+// two searches find them.
 func within(rows []row, where Cond) []row {
 	from, to := 0, len(rows)
 	first := func(holds func(order int) bool, v Value) int {
@@ -82,8 +82,7 @@ func beyond(rows []row, after row, backwards bool) []row {
 	return rows[at:]
 }
 
-// page is the first page of these rows: at most as many as the limit says, and
-// as 1 MB has.
+// page is the first page of these rows: at most as many as the limit says, and as 1 MB has.
 func (t *rows) page(r Query, found []row) Answer {
 	var a Answer
 	size := 0
@@ -118,8 +117,8 @@ func (t *rows) next(r Query, last Item) Item {
 	return KeyOf(t.def, last)
 }
 
-// scan answers from all rows of a segment. Those that the filter leaves out
-// count for the limit and the price.
+// scan answers from all rows of a segment. Those that the filter leaves out count for the limit and
+// the price.
 func (m *Memory) scan(t *rows, r Scan) (Answer, error) {
 	if r.Limit < 0 || r.Segments < 0 || r.Segment < 0 || r.Segment >= max(r.Segments, 1) {
 		return Answer{}, invalidf("limit %d, segment %d of %d", r.Limit, r.Segment, r.Segments)
@@ -153,8 +152,7 @@ func (m *Memory) scan(t *rows, r Scan) (Answer, error) {
 	return a, nil
 }
 
-// segment are the items of a scan's segment after its place, in the order of
-// their keys.
+// segment are the items of a scan's segment after its place, in the order of their keys.
 func (t *rows) segment(r Scan) func(yield func(Item) bool) {
 	return func(yield func(Item) bool) {
 		from, after := 0, row{}

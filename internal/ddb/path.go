@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Path is where a value is in an item: the name of an attribute, or steps
-// further into maps and lists ([Path.At], [Path.Index]).
+// Path is where a value is in an item: the name of an attribute, or steps further into maps and
+// lists ([Path.At], [Path.Index]).
 type Path string
 
 // The marks between steps: no name of an attribute has them.
@@ -22,8 +22,8 @@ func (p Path) At(name string) Path { return p + stepMark + Path(name) }
 // Index is the element of a list, from 0.
 func (p Path) Index(at int) Path { return p + stepMark + indexMark + Path(strconv.Itoa(at)) }
 
-// Step is one step of a path: the name of an attribute or of a map's element,
-// or the index of a list's.
+// Step is one step of a path: the name of an attribute or of a map's element, or the index of a
+// list's.
 type Step struct {
 	Name    string
 	Index   int

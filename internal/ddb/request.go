@@ -6,11 +6,11 @@ import (
 	"github.com/streamsort/streamsort/pkg/table"
 )
 
-// Engine answers requests: DynamoDB does (internal/dynamo.Engine), a [Memory]
-// does, and layers around one of them do, such as those that make faults.
+// Engine answers requests: DynamoDB does (internal/dynamo.Engine), a [Memory] does, and layers
+// around one of them do, such as those that make faults.
 //
-// A failed condition is no error: see [Answer.Held]. An error may have taken
-// effect all the same. It may be called by any number of goroutines.
+// A failed condition is no error: see [Answer.Held]. An error may have taken effect all the same.
+// It may be called by any number of goroutines.
 type Engine interface {
 	Do(ctx context.Context, r Request) (Answer, error)
 }
@@ -21,11 +21,11 @@ type Func func(context.Context, Request) (Answer, error)
 // Do implements [Engine].
 func (f Func) Do(ctx context.Context, r Request) (Answer, error) { return f(ctx, r) }
 
-// Request is one of [Get], [Put], [Update], [Delete], [Query], [Scan],
-// [BatchGet] and [BatchWrite]. It must not be changed once it was made.
+// Request is one of [Get], [Put], [Update], [Delete], [Query], [Scan], [BatchGet] and [BatchWrite].
+// It must not be changed once it was made.
 type Request interface {
-	// Name is what the caller calls the request: in the failures of tests, in
-	// traces, and for who counts.
+	// Name is what the caller calls the request: in the failures of tests, in traces, and for who
+	// counts.
 	Name() string
 	On() *table.Definition
 	// Writes reports whether it can change anything.
@@ -34,9 +34,8 @@ type Request interface {
 
 // Answer is what an Engine answers.
 type Answer struct {
-	// Item is what a Get found, the item after an Update whose
-	// condition held, or what stood in the way of a Put, Update or Delete whose
-	// condition did not hold; the zero Item if absent.
+	// Item is what a Get found, the item after an Update whose condition held, or what stood in the
+	// way of a Put, Update or Delete whose condition did not hold; the zero Item if absent.
 	Item Item
 	// Held: the condition held, and the write took effect.
 	Held bool
@@ -46,8 +45,7 @@ type Answer struct {
 	Next Item
 	// Left are the keys of what a batch did not do, and has to be asked again.
 	Left []Item
-	// Units are what DynamoDB charges. On DynamoDB only an Engine that asks
-	// for them has them.
+	// Units are what DynamoDB charges. On DynamoDB only an Engine that asks for them has them.
 	Units Units
 }
 
@@ -71,8 +69,7 @@ type Get struct {
 	Strong bool
 }
 
-// Put stores an item in the place of whatever is there, if the condition holds
-// for that.
+// Put stores an item in the place of whatever is there, if the condition holds for that.
 type Put struct {
 	Op
 	Item Item
@@ -101,8 +98,7 @@ type Query struct {
 	Op
 	// OfIndex: the table's index is asked, which shows keys only, never strongly.
 	OfIndex bool
-	// Partition is the partition key; Where, where it is not zero, one
-	// comparison of the sort key.
+	// Partition is the partition key; Where, where it is not zero, one comparison of the sort key.
 	Partition Value
 	Where     Cond
 	Backwards bool
@@ -115,8 +111,7 @@ type Query struct {
 	Only []Path
 }
 
-// Scan reads the items of a table or a segment of it, in an order of the
-// table's own.
+// Scan reads the items of a table or a segment of it, in an order of the table's own.
 type Scan struct {
 	Op
 	// Filter leaves items out of the page, not out of its limit and its price.

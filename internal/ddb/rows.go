@@ -29,8 +29,8 @@ type partition struct {
 	rows []row
 }
 
-// row is an item under its sort key; tie tells entries of an index apart that
-// have the same keys there.
+// row is an item under its sort key; tie tells entries of an index apart that have the same keys
+// there.
 type row struct {
 	sort Value
 	tie  string

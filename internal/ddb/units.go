@@ -15,12 +15,12 @@ func (u Units) Plus(o Units) Units {
 	return Units{u.Reads + o.Reads, u.Writes + o.Writes, u.Index + o.Index}
 }
 
-// WriteUnits is the charge of a write: one unit for each KB of the item, as it
-// was or as it is, whichever is larger; one at least.
+// WriteUnits is the charge of a write: one unit for each KB of the item, as it was or as it is,
+// whichever is larger; one at least.
 func WriteUnits(size int) float64 { return float64(max((size+1023)/1024, 1)) }
 
-// ReadUnits is the charge of a read: one unit for each 4 KB strong, half a unit
-// otherwise; a read that finds nothing is charged as 4 KB.
+// ReadUnits is the charge of a read: one unit for each 4 KB strong, half a unit otherwise; a read
+// that finds nothing is charged as 4 KB.
 func ReadUnits(size int, strong bool) float64 {
 	units := float64(max((size+4095)/4096, 1))
 	if strong {
@@ -29,8 +29,8 @@ func ReadUnits(size int, strong bool) float64 {
 	return units / 2
 }
 
-// indexUnits is the charge of the table's index for a change of an item: what
-// an entry that goes costs, and what one that comes costs.
+// indexUnits is the charge of the table's index for a change of an item: what an entry that goes
+// costs, and what one that comes costs.
 func indexUnits(def *table.Definition, before, after Item) float64 {
 	units := 0.0
 	if sameEntry(def, before, after) {
@@ -44,8 +44,8 @@ func indexUnits(def *table.Definition, before, after Item) float64 {
 	return units
 }
 
-// sameEntry reports whether two states of an item have the same entry in the
-// table's index, or none.
+// sameEntry reports whether two states of an item have the same entry in the table's index, or
+// none.
 func sameEntry(def *table.Definition, before, after Item) bool {
 	index := &def.Index
 	return index.Name == "" || before.Exists() == after.Exists() &&
@@ -53,8 +53,8 @@ func sameEntry(def *table.Definition, before, after Item) bool {
 		before.attribute(index.Sort.Name).Equal(after.attribute(index.Sort.Name))
 }
 
-// entryOf is an item's entry in the table's index of keys; none where it lacks
-// one of the index's keys.
+// entryOf is an item's entry in the table's index of keys; none where it lacks one of the index's
+// keys.
 func entryOf(def *table.Definition, it Item) Item {
 	if def.Index.Name == "" || !it.Exists() {
 		return Item{}

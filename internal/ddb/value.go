@@ -14,9 +14,8 @@ import (
 // Kind is the type of a [Value].
 type Kind uint8
 
-// The kinds. None is the zero Value's: no value at all. Other is a value of a
-// type that no item of this project has (a null, a fraction, another set): it
-// can be read past, and not written.
+// The kinds. None is the zero Value's: no value at all. Other is a value of a type that no item of
+// this project has (a null, a fraction, another set): it can be read past, and not written.
 const (
 	None Kind = iota
 	String
@@ -46,8 +45,7 @@ func (k Kind) instead(of Kind) string {
 // Value is the value of an attribute. It never changes; the zero Value is no value.
 type Value struct {
 	kind Kind
-	// hi and lo are a number of 128 bits in two's complement. A Boolean that is
-	// true has lo 1.
+	// hi and lo are a number of 128 bits in two's complement. A Boolean that is true has lo 1.
 	hi int64
 	lo uint64
 	// text is a String's, a Binary's bytes, or a reference's path.
@@ -68,15 +66,14 @@ func Text(s string) Value { return Value{kind: String, text: s} }
 // Int is an integer.
 func Int(n int64) Value { return Value{kind: Number, hi: n >> 63, lo: uint64(n)} }
 
-// Int128 is an integer of 128 bits in two's complement. DynamoDB keeps 38
-// decimal digits: a write of more is refused.
+// Int128 is an integer of 128 bits in two's complement. DynamoDB keeps 38 decimal digits: a write
+// of more is refused.
 func Int128(hi int64, lo uint64) Value { return Value{kind: Number, hi: hi, lo: lo} }
 
 // Millis is a time in milliseconds since 1970.
 func Millis(t time.Time) Value { return Int(t.UnixMilli()) }
 
-// ToMillis is a time as the tables keep it, and as it is read again: to the
-// millisecond, in UTC.
+// ToMillis is a time as the tables keep it, and as it is read again: to the millisecond, in UTC.
 func ToMillis(t time.Time) time.Time { return fromMillis(t.UnixMilli()) }
 
 func fromMillis(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
@@ -177,8 +174,8 @@ func (v Value) Equal(o Value) bool {
 	return true
 }
 
-// compare orders two values of one kind that has an order; ok is false for
-// others, of which every comparison is false.
+// compare orders two values of one kind that has an order; ok is false for others, of which every
+// comparison is false.
 func (v Value) compare(o Value) (order int, ok bool) {
 	if v.kind != o.kind {
 		return 0, false

@@ -1,6 +1,6 @@
-// Package digest distinguishes values by 128 bits: states of a simulation, items
-// of a table. [Digest] is fed numbers, truths and texts in an order that the
-// caller keeps to; it is quick, and no protection against an adversary.
+// Package digest distinguishes values by 128 bits: states of a simulation, items of a table.
+// [Digest] is fed numbers, truths and texts in an order that the caller keeps to; it is quick, and
+// no protection against an adversary.
 package digest
 
 import (
@@ -9,16 +9,15 @@ import (
 	"math/bits"
 )
 
-// Digest distinguishes states: two that were fed the same values are equal. With
-// 128 bits, two of a billion different ones are equal with a chance of 1 in
-// 10^20. The zero Digest is ready to use.
+// Digest distinguishes states: two that were fed the same values are equal. With 128 bits, two of a
+// billion different ones are equal with a chance of 1 in 10^20. The zero Digest is ready to use.
 type Digest struct{ a, b uint64 }
 
 // Int feeds a number.
 func (d *Digest) Int(n int64) {
 	x := uint64(n)
-	// Two multiplications with odd constants, each followed by a turn that
-	// brings the high bits down.
+	// Two multiplications with odd constants, each followed by a turn that brings the high bits
+	// down.
 	d.a = bits.RotateLeft64((d.a^x)*0x9e3779b97f4a7c15, 29) + 1
 	d.b = bits.RotateLeft64((d.b+x)*0xc2b2ae3d27d4eb4f, 31) ^ d.a
 }

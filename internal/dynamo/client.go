@@ -1,11 +1,10 @@
-// Package dynamo is the one place that knows how to reach DynamoDB: it builds
-// the client from the environment ([New]), says in few words what went wrong
-// ([Translate], [ConditionFailed]), and makes tables from their definitions
-// ([CreateTable]). Package streams has the client of the streams' API, which no
-// function calls: Lambda reads the streams.
+// Package dynamo is the one place that knows how to reach DynamoDB: it builds the client from the
+// environment ([New]), says in few words what went wrong ([Translate], [ConditionFailed]), and
+// makes tables from their definitions ([CreateTable]). Package streams has the client of the
+// streams' API, which no function calls: Lambda reads the streams.
 //
-// It stores nothing and decides nothing: what a failed condition means is the
-// business of the package that made the request.
+// It stores nothing and decides nothing: what a failed condition means is the business of the
+// package that made the request.
 package dynamo
 
 import (
@@ -22,8 +21,7 @@ import (
 	"github.com/streamsort/streamsort/internal/awsenv"
 )
 
-// Options are the parts of a client that have defaults. A nil Options means
-// all of them.
+// Options are the parts of a client that have defaults. A nil Options means all of them.
 type Options struct {
 	// Endpoint overrides the environment's.
 	Endpoint string
@@ -31,23 +29,21 @@ type Options struct {
 	AWS *awsenv.Settings
 	// Transport overrides the network, for a meter or for faults.
 	Transport http.RoundTripper
-	// MaxAttempts is how often the SDK makes a request at most, 3 where it
-	// is 0.
+	// MaxAttempts is how often the SDK makes a request at most, 3 where it is 0.
 	MaxAttempts int
 }
 
-// retryer is the SDK's own, with its back-off: a write whose response was lost
-// is repeated by it, which every write here is made for.
+// retryer is the SDK's own, with its back-off: a write whose response was lost is repeated by it,
+// which every write here is made for.
 func retryer(attempts int) aws.Retryer {
 	return retry.NewStandard(func(o *retry.StandardOptions) {
 		o.MaxAttempts = cmp.Or(attempts, retry.DefaultMaxAttempts)
 	})
 }
 
-// HTTPClient keeps enough connections open for a group put's parallel writes:
-// net/http keeps two, and every further one would pay for a handshake. The
-// time-outs are those of a small request: one that hangs is repeated within
-// the call that asked for it.
+// HTTPClient keeps enough connections open for a group put's parallel writes: net/http keeps two,
+// and every further one would pay for a handshake. The time-outs are those of a small request: one
+// that hangs is repeated within the call that asked for it.
 func HTTPClient(transport http.RoundTripper) *http.Client {
 	if transport == nil {
 		transport = Transport()
@@ -55,11 +51,10 @@ func HTTPClient(transport http.RoundTripper) *http.Client {
 	return &http.Client{Transport: plainBody{transport}, Timeout: 10 * time.Second}
 }
 
-// plainBody gives the network request bodies that can only be read. The SDK closes
-// a body when its response begins, and the WriteTo of a closed body answers io.EOF,
-// which net/http takes for a failure if it is just then looking whether there is
-// more of the body than was announced: it closes the connection while the response
-// is being read.
+// plainBody gives the network request bodies that can only be read. The SDK closes a body when its
+// response begins, and the WriteTo of a closed body answers io.EOF, which net/http takes for a
+// failure if it is just then looking whether there is more of the body than was announced: it
+// closes the connection while the response is being read.
 type plainBody struct{ next http.RoundTripper }
 
 func (p plainBody) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -85,10 +80,9 @@ func Transport() *http.Transport {
 	}
 }
 
-// New returns a DynamoDB client for the environment: AWS_REGION and the keys
-// as Lambda gives them, AWS_ENDPOINT_URL_DYNAMODB or AWS_ENDPOINT_URL where
-// one is set. The error names the variable that is missing. It makes no
-// request.
+// New returns a DynamoDB client for the environment: AWS_REGION and the keys as Lambda gives them,
+// AWS_ENDPOINT_URL_DYNAMODB or AWS_ENDPOINT_URL where one is set. The error names the variable that
+// is missing. It makes no request.
 func New(options *Options) (*dynamodb.Client, error) {
 	if options == nil {
 		options = &Options{}

@@ -8,9 +8,8 @@ import (
 
 type attributes = map[string]types.AttributeValue
 
-// FromSDK is an item, a key or an image of the SDK's as the tables' code reads
-// it: none for an empty one. Values of types that no item of this project has
-// are there, and cannot be read.
+// FromSDK is an item, a key or an image of the SDK's as the tables' code reads it: none for an
+// empty one. Values of types that no item of this project has are there, and cannot be read.
 func FromSDK(it map[string]types.AttributeValue) ddb.Item {
 	fields := make(ddb.Fields, len(it))
 	for name, value := range it {
@@ -72,8 +71,7 @@ func allToSDK(items []ddb.Item) []map[string]types.AttributeValue {
 	return converted
 }
 
-// valueToSDK renders a value; nil, which the SDK refuses, for one that cannot
-// be written.
+// valueToSDK renders a value; nil, which the SDK refuses, for one that cannot be written.
 func valueToSDK(v ddb.Value) types.AttributeValue {
 	switch v.Kind() {
 	case ddb.String:

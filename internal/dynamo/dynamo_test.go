@@ -103,8 +103,7 @@ func TestTranslate(t *testing.T) {
 	check.That(t, !failed, "nil is a failed condition")
 }
 
-// timedOut is the error of a put whose response comes too late for the client, or for
-// the context.
+// timedOut is the error of a put whose response comes too late for the client, or for the context.
 func timedOut(t *testing.T, ctx context.Context) error {
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
@@ -114,8 +113,8 @@ func timedOut(t *testing.T, ctx context.Context) error {
 	return dynamo.Translate(ctx, put(ctx, client, "any", "x"))
 }
 
-// closing closes a request's body before net/http has looked whether there is more of
-// it than was announced, as the SDK may.
+// closing closes a request's body before net/http has looked whether there is more of it than was
+// announced, as the SDK may.
 type closing struct {
 	next http.RoundTripper
 	err  error
@@ -133,8 +132,8 @@ func (c *closing) RoundTrip(r *http.Request) (*http.Response, error) {
 	return c.next.RoundTrip(&again)
 }
 
-// TestClosedBodyIsAtItsEnd: what is left of a closed body is nothing, and no error, for
-// which net/http closes the connection under the response that is being read.
+// TestClosedBodyIsAtItsEnd: what is left of a closed body is nothing, and no error, for which
+// net/http closes the connection under the response that is being read.
 func TestClosedBodyIsAtItsEnd(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
@@ -148,8 +147,8 @@ func TestClosedBodyIsAtItsEnd(t *testing.T) {
 	}
 }
 
-// TestGroupsStayTogether: each group of a condition is asked for as one, whatever
-// surrounds it, on every engine.
+// TestGroupsStayTogether: each group of a condition is asked for as one, whatever surrounds it, on
+// every engine.
 func TestGroupsStayTogether(t *testing.T) {
 	def, all := engines(t)
 	op := ddb.Op{Op: "groups", Table: def}
@@ -230,8 +229,7 @@ func TestWhatABatchLeavesIsSaid(t *testing.T) {
 	}
 }
 
-// TestPagesEndAtOneMegabyte reads items of sizes that fill pages, on every
-// engine.
+// TestPagesEndAtOneMegabyte reads items of sizes that fill pages, on every engine.
 func TestPagesEndAtOneMegabyte(t *testing.T) {
 	def, all := engines(t)
 	op := ddb.Op{Op: "pages", Table: def}
@@ -355,8 +353,8 @@ func TestSizeOfText(t *testing.T) {
 	}
 }
 
-// TestScansAreTheWhole: a scan that goes on page by page sees each item once, also where
-// its segments are scanned apart, and no page is longer than its limit.
+// TestScansAreTheWhole: a scan that goes on page by page sees each item once, also where its
+// segments are scanned apart, and no page is longer than its limit.
 func TestScansAreTheWhole(t *testing.T) {
 	def, all := engines(t)
 	op := ddb.Op{Op: "scan", Table: def}

@@ -11,9 +11,9 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 )
 
-// Engine is the [ddb.Engine] on DynamoDB: each request is rendered to one of
-// the SDK's. Expressions are rendered by hand: the SDK's package for it takes
-// seven times as long, and 46 KB of each function.
+// Engine is the [ddb.Engine] on DynamoDB: each request is rendered to one of the SDK's. Expressions
+// are rendered by hand: the SDK's package for it takes seven times as long, and 46 KB of each
+// function.
 type Engine struct {
 	client *dynamodb.Client
 	// Units has DynamoDB return the consumed capacity of each request.
@@ -25,8 +25,8 @@ var _ ddb.Engine = (*Engine)(nil)
 // NewEngine returns the Engine on a client. It makes no request.
 func NewEngine(client *dynamodb.Client) *Engine { return &Engine{client: client} }
 
-// Do implements [ddb.Engine]: exactly one request to DynamoDB, and those by
-// which the SDK repeats it. Errors are as [Translate] says.
+// Do implements [ddb.Engine]: exactly one request to DynamoDB, and those by which the SDK repeats
+// it. Errors are as [Translate] says.
 func (e *Engine) Do(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 	a, err := e.do(ctx, r)
 	return a, Translate(ctx, err)

@@ -38,8 +38,8 @@ func engines(t *testing.T) (*table.Definition, map[ddbtest.Kind]ddb.Engine) {
 	return def, all
 }
 
-// known are the differences between a server and DynamoDB's rules that are
-// taken as they are, each with what it is.
+// known are the differences between a server and DynamoDB's rules that are taken as they are, each
+// with what it is.
 type known struct {
 	kind ddbtest.Kind
 	what string
@@ -52,8 +52,8 @@ type answer struct {
 	err error
 }
 
-// plain is an answer as two are compared: items in an order of their own where
-// the request promises none.
+// plain is an answer as two are compared: items in an order of their own where the request promises
+// none.
 func plain(r ddb.Request, a answer) map[string]string {
 	texts := make([]string, len(a.Items))
 	for i, it := range a.Items {
@@ -87,8 +87,8 @@ func plain(r ddb.Request, a answer) map[string]string {
 	return out
 }
 
-// TestEnginesAgree makes random requests of the engine in memory and of both
-// servers: they answer the same, and charge the same.
+// TestEnginesAgree makes random requests of the engine in memory and of both servers: they answer
+// the same, and charge the same.
 func TestEnginesAgree(t *testing.T) {
 	def, all := engines(t)
 	rapid.Check(t, func(rt *rapid.T) {
@@ -124,8 +124,8 @@ func do(ctx context.Context, engine ddb.Engine, r ddb.Request) answer {
 	return answer{a, err}
 }
 
-// differences are those of the servers. DynamoDB Local is taken for right where
-// the two servers differ.
+// differences are those of the servers. DynamoDB Local is taken for right where the two servers
+// differ.
 var differences = []known{
 	{ddbtest.Dynoxide, "removes an element of what the item does not have", takesInvalid("is in nothing that the item has")},
 	{ddbtest.Dynoxide, "compares a path with itself", takesInvalid("is compared with itself")},
@@ -142,10 +142,10 @@ var differences = []known{
 	}},
 }
 
-// chargedElsewise reports whether a server charges a request otherwise than
-// DynamoDB does: neither has its units with a failed condition, and
-// DynamoDB Local charges nothing for a page or a batch that found nothing, more
-// than is written by a batch, and an index for an entry that stays as it is.
+// chargedElsewise reports whether a server charges a request otherwise than DynamoDB does: neither
+// has its units with a failed condition, and DynamoDB Local charges nothing for a page or a batch
+// that found nothing, more than is written by a batch, and an index for an entry that stays as it
+// is.
 func chargedElsewise(kind ddbtest.Kind, r ddb.Request, memory answer) bool {
 	switch r.(type) {
 	case ddb.Put, ddb.Update, ddb.Delete:

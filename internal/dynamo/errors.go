@@ -14,9 +14,8 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 )
 
-// ConditionFailed reports whether the condition of a write did not hold, and
-// the item that is stored: empty if absent. The request must ask
-// for ReturnValuesOnConditionCheckFailure: ALL_OLD.
+// ConditionFailed reports whether the condition of a write did not hold, and the item that is
+// stored: empty if absent. The request must ask for ReturnValuesOnConditionCheckFailure: ALL_OLD.
 func ConditionFailed(err error) (map[string]types.AttributeValue, bool) {
 	var failed *types.ConditionalCheckFailedException
 	if !errors.As(err, &failed) {
@@ -28,13 +27,12 @@ func ConditionFailed(err error) (map[string]types.AttributeValue, bool) {
 	return failed.Item, true
 }
 
-// Translate adds to an error of the SDK the one of package ddb that says what
-// it means, if there is one; the SDK's stays inside. The error of an ended
-// context stays as it is. nil stays nil.
+// Translate adds to an error of the SDK the one of package ddb that says what it means, if there is
+// one; the SDK's stays inside. The error of an ended context stays as it is. nil stays nil.
 func Translate(ctx context.Context, err error) error {
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		// http.Client has given up by its own time-out, which says of itself that it
-		// is the end of a context.
+		// http.Client has given up by its own time-out, which says of itself that it is the end of
+		// a context.
 		return fmt.Errorf("%w: %s", ddb.ErrUnavailable, err.Error())
 	}
 	if kind := kindOf(err); kind != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 )
 
-// expression renders conditions, updates and projections of one request: they
-// share the placeholders, #n0 for names and :v0 for values.
+// expression renders conditions, updates and projections of one request: they share the
+// placeholders, #n0 for names and :v0 for values.
 type expression struct {
 	names  map[string]string
 	values attributes

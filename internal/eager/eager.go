@@ -47,13 +47,14 @@ const (
 	// pauseTime is how long no call is made behind one that was not answered in time: where Lambda
 	// cannot be reached, not each invocation waits for it.
 	pauseTime = 10 * time.Second
-	// most is how many queues a call names: with the longest names it has 600 KB of the 1 MB that an
-	// asynchronous one may have. mostNoted is how many one Flush names; the others wait for the stream.
+	// most is how many queues a call names: with the longest names it has 600 KB of the 1 MB that
+	// an asynchronous one may have. mostNoted is how many one Flush names; the others wait for the
+	// stream.
 	most, mostNoted = 50, 1000
 )
 
-// Caller calls process. A nil Caller calls nobody: no consumer is eager. It may be used by any number
-// of goroutines.
+// Caller calls process. A nil Caller calls nobody: no consumer is eager. It may be used by any
+// number of goroutines.
 type Caller struct {
 	function string
 	prefixes []string
@@ -65,8 +66,8 @@ type Caller struct {
 	paused time.Time
 }
 
-// New returns a Caller of a function, for the queues of those readers that are eager; nil where there
-// is no function, or none of them is. It makes no request.
+// New returns a Caller of a function, for the queues of those readers that are eager; nil where
+// there is no function, or none of them is. It makes no request.
 func New(function string, readers []delivery.Reader) (*Caller, error) {
 	var prefixes []string
 	for _, reader := range readers {
@@ -93,8 +94,8 @@ func (c *Caller) Moved(queue string, position int64) {
 	}
 }
 
-// Flush calls process with what was noted, and returns how many calls Lambda took, and how many not.
-// Its caller waits for it, and bounds ctx. Nothing fails by it. What was noted is left to the
+// Flush calls process with what was noted, and returns how many calls Lambda took, and how many
+// not. Its caller waits for it, and bounds ctx. Nothing fails by it. What was noted is left to the
 // stream where a call was not answered in the last ten seconds.
 //
 // Lost response: process delivers, or a second deliverer finds the claim of the first. We die right

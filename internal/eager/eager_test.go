@@ -122,8 +122,8 @@ func TestManyQueues(t *testing.T) {
 	}
 }
 
-// TestNobodyAnswers: a call ends with its context. Behind it none is made for ten seconds, and then one is: where Lambda
-// cannot be reached, an invocation in ten seconds waits for it.
+// TestNobodyAnswers: a call ends with its context. Behind it none is made for ten seconds, and then
+// one is: where Lambda cannot be reached, an invocation in ten seconds waits for it.
 func TestNobodyAnswers(t *testing.T) {
 	newLambda(t)
 	synctest.Test(t, func(t *testing.T) {

@@ -34,8 +34,8 @@ var (
 		"2002::/16",       // 6to4, which holds an IPv4 address
 		"3fff::/20",       // documentation
 	)
-	// Loopback, link-local, unique local (the metadata service has fd00:ec2::254), multicast, IPv4-mapped and
-	// NAT64 (64:ff9b::/96) are outside of it.
+	// Loopback, link-local, unique local (the metadata service has fd00:ec2::254), multicast,
+	// IPv4-mapped and NAT64 (64:ff9b::/96) are outside of it.
 	global = netip.MustParsePrefix("2000::/3")
 	// metadata is what nobody may allow.
 	metadata = prefixes("169.254.0.0/16", "fe80::/10", "fd00:ec2::/32")
@@ -58,20 +58,21 @@ func within(all []netip.Prefix, a netip.Addr) bool {
 	return false
 }
 
-// Public reports whether an address is one that a host anywhere may have. An IPv4 address that is written as an IPv6
-// one is not.
+// Public reports whether an address is one that a host anywhere may have. An IPv4 address that is
+// written as an IPv6 one is not.
 func Public(a netip.Addr) bool {
 	return a.IsValid() && a.Zone() == "" && (a.Is4() || global.Contains(a)) && !within(special, a)
 }
 
-// The environment variables of the addresses that the stack's owner allows, and of those that are never asked: see
-// [ParseAllow] and [ParseDeny].
+// The environment variables of the addresses that the stack's owner allows, and of those that are
+// never asked: see [ParseAllow] and [ParseDeny].
 const (
 	AllowVariable = "STREAMSORT_HTTP_ALLOW"
 	DenyVariable  = "STREAMSORT_HTTP_DENY"
 )
 
-// FromEnvironment reads what the stack's owner allows and denies. The error begins with the variable's name.
+// FromEnvironment reads what the stack's owner allows and denies. The error begins with the
+// variable's name.
 func FromEnvironment() (r Rules, err error) {
 	if r.Allow, err = ParseAllow(os.Getenv(AllowVariable)); err != nil {
 		return r, fmt.Errorf("%s %w", AllowVariable, err)
@@ -85,8 +86,8 @@ func FromEnvironment() (r Rules, err error) {
 // maxPrefixes is how many prefixes a list has at most.
 const maxPrefixes = 20
 
-// ParseAllow reads the addresses that the stack's owner allows besides public ones: prefixes as [ParseDeny] reads them. The
-// error says too which one is of a metadata service.
+// ParseAllow reads the addresses that the stack's owner allows besides public ones: prefixes as
+// [ParseDeny] reads them. The error says too which one is of a metadata service.
 func ParseAllow(text string) ([]netip.Prefix, error) {
 	all, err := ParseDeny(text)
 	for _, p := range all {
@@ -99,8 +100,8 @@ func ParseAllow(text string) ([]netip.Prefix, error) {
 	return all, err
 }
 
-// ParseDeny reads the addresses that are never asked: prefixes such as 10.1.0.0/16, with commas between; nothing for none.
-// The error says which one is not a prefix.
+// ParseDeny reads the addresses that are never asked: prefixes such as 10.1.0.0/16, with commas
+// between; nothing for none. The error says which one is not a prefix.
 func ParseDeny(text string) (all []netip.Prefix, err error) {
 	if text == "" {
 		return nil, nil

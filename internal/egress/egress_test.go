@@ -223,7 +223,8 @@ func TestForbiddenAddresses(t *testing.T) {
 	}
 }
 
-// TestWhatIsSaidOfAName: who chose the name sees the error, and learns no address of a network of ours from it.
+// TestWhatIsSaidOfAName: who chose the name sees the error, and learns no address of a network of
+// ours from it.
 func TestWhatIsSaidOfAName(t *testing.T) {
 	_, err := get(t, egress.Rules{}, answers(t, "10.1.2.3"), "https://db.inner.example/")
 	if !isForbidden(err) || strings.Contains(err.Error(), "10.1.2.3") || !strings.Contains(err.Error(), "not a public one") {
@@ -231,8 +232,8 @@ func TestWhatIsSaidOfAName(t *testing.T) {
 	}
 }
 
-// TestANameThatChangesItsAnswer: each connection goes to an address of the answer that was looked at, and
-// another answer is looked at anew.
+// TestANameThatChangesItsAnswer: each connection goes to an address of the answer that was looked
+// at, and another answer is looked at anew.
 func TestANameThatChangesItsAnswer(t *testing.T) {
 	h := newHost(t, ok)
 	h.Config.SetKeepAlivesEnabled(false)

@@ -25,7 +25,8 @@ const (
 	maxHeaders = 64 << 10
 )
 
-// NewTransport returns a transport whose connections keep to the rules. lookup resolves names; nil means as the host does.
+// NewTransport returns a transport whose connections keep to the rules. lookup resolves names; nil
+// means as the host does.
 func NewTransport(rules Rules, lookup Lookup) http.RoundTripper {
 	if lookup == nil {
 		lookup = net.DefaultResolver.LookupNetIP
@@ -41,7 +42,8 @@ func NewTransport(rules Rules, lookup Lookup) http.RoundTripper {
 	return transport{rules, of(false), of(true)}
 }
 
-// NoRedirect is the CheckRedirect of a client that follows none: it answers with the redirect itself.
+// NoRedirect is the CheckRedirect of a client that follows none: it answers with the redirect
+// itself.
 func NoRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // transport has connections with TLS, and such without, which may go to fewer addresses.
@@ -97,8 +99,8 @@ func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, e
 	return nil, errors.Join(errs...)
 }
 
-// addresses are those of a host, each of which may be dialled, those of IPv4 first: a function outside of a network
-// of one's own has no other way out.
+// addresses are those of a host, each of which may be dialled, those of IPv4 first: a function
+// outside of a network of one's own has no other way out.
 func (d *dialer) addresses(ctx context.Context, host string) ([]netip.Addr, error) {
 	var all []netip.Addr
 	if a, err := netip.ParseAddr(host); err == nil {

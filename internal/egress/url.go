@@ -23,7 +23,8 @@ type Rules struct {
 	Ports []int
 	// Allow are addresses that may be reached besides public ones, and without TLS.
 	Allow []netip.Prefix
-	// Deny are addresses that are never reached, whatever else they are: a network of one's own has public ones too.
+	// Deny are addresses that are never reached, whatever else they are: a network of one's own has
+	// public ones too.
 	Deny []netip.Prefix
 }
 
@@ -37,9 +38,9 @@ type ForbiddenError struct {
 
 func (e *ForbiddenError) Error() string { return fmt.Sprintf("host %.255q %s", e.Host, e.Why) }
 
-// ParseURL reads a URL: https or http, a host, and a path and a query where there are any. There is one way
-// to write it: no user, no fragment, no zone, no other form of an address than the usual one. The error says what is
-// wrong, after the word "url".
+// ParseURL reads a URL: https or http, a host, and a path and a query where there are any. There is
+// one way to write it: no user, no fragment, no zone, no other form of an address than the usual
+// one. The error says what is wrong, after the word "url".
 func ParseURL(text string) (*url.URL, error) {
 	if text == "" || len(text) > MaxURL {
 		return nil, fmt.Errorf("must have 1 to %d bytes", MaxURL)
@@ -109,8 +110,8 @@ func port(u *url.URL) int {
 	return DefaultPort
 }
 
-// Check reports why no request may go to a URL, as far as that is known without asking for its name's addresses:
-// a *ForbiddenError.
+// Check reports why no request may go to a URL, as far as that is known without asking for its
+// name's addresses: a *ForbiddenError.
 func (r Rules) Check(u *url.URL) error {
 	host := u.Hostname()
 	if !slices.Contains(r.ports(), port(u)) {
@@ -135,13 +136,15 @@ func (r Rules) ports() []int {
 	return r.Ports
 }
 
-// checkAddress reports why an address of a host may not be dialled; plain says that it is without TLS.
+// checkAddress reports why an address of a host may not be dialled; plain says that it is without
+// TLS.
 func (r Rules) checkAddress(host string, a netip.Addr, plain bool) error {
 	switch {
 	case within(r.Allow, a) && !within(metadata, a) && !within(r.Deny, a):
 		return nil
 	case !Public(a) || within(r.Deny, a):
-		// Which one it is stays unsaid: who chose the name may not be who may know the names of this network.
+		// Which one it is stays unsaid: who chose the name may not be who may know the names of
+		// this network.
 		return &ForbiddenError{host, "has an address which is not a public one"}
 	case plain:
 		return &ForbiddenError{host, "has an address which may only be asked with TLS"}

@@ -1,11 +1,10 @@
-// Package emf writes CloudWatch metrics into a function's log, in the Embedded
-// Metric Format: CloudWatch reads them from there, so that no request is made.
+// Package emf writes CloudWatch metrics into a function's log, in the Embedded Metric Format:
+// CloudWatch reads them from there, so that no request is made.
 //
-// Call [New] once a function's process and [Emitter.Begin] once an invocation;
-// add to the [Metrics], and [Metrics.End] them before the handler returns.
-// Namespace, service and names are those of Powertools for AWS Lambda:
-// package runtime reads POWERTOOLS_METRICS_NAMESPACE and POWERTOOLS_SERVICE_NAME
-// into [Names], and the first invocation counts a ColdStart.
+// Call [New] once a function's process and [Emitter.Begin] once an invocation; add to the
+// [Metrics], and [Metrics.End] them before the handler returns. Namespace, service and names are
+// those of Powertools for AWS Lambda: package runtime reads POWERTOOLS_METRICS_NAMESPACE and
+// POWERTOOLS_SERVICE_NAME into [Names], and the first invocation counts a ColdStart.
 //
 // https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
 package emf
@@ -30,8 +29,7 @@ const (
 	Milliseconds Unit = "Milliseconds"
 )
 
-// maxValues is how many values of one metric, and how many metrics, one line
-// can hold.
+// maxValues is how many values of one metric, and how many metrics, one line can hold.
 const maxValues, maxMetrics = 100, 100
 
 // Emitter makes the metrics of one process's invocations.
@@ -49,7 +47,8 @@ type Emitter struct {
 	waiting *Metrics
 	left    int
 	since   time.Time
-	// calls are those without a pause, up to the one that ended at ended; the last line was written at wrote.
+	// calls are those without a pause, up to the one that ended at ended; the last line was written
+	// at wrote.
 	calls        int
 	ended, wrote time.Time
 }
@@ -69,8 +68,8 @@ type Names struct {
 	Service string
 	// Function is the dimension function_name; local where it is empty.
 	Function string
-	// Gather is for how long [Metrics.End] may leave counters of calls that go well to a later
-	// call of the process, where there are many; 0 for not at all.
+	// Gather is for how long [Metrics.End] may leave counters of calls that go well to a later call
+	// of the process, where there are many; 0 for not at all.
 	Gather time.Duration
 }
 
@@ -86,8 +85,7 @@ func New(out io.Writer, names Names) *Emitter {
 	}
 }
 
-// Begin starts an invocation's metrics. The first invocation of a process
-// counts a ColdStart.
+// Begin starts an invocation's metrics. The first invocation of a process counts a ColdStart.
 func (e *Emitter) Begin() *Metrics {
 	m := e.metrics()
 	e.cold.Do(func() { m.Add("ColdStart", Count, 1) })
@@ -98,12 +96,11 @@ func (e *Emitter) metrics() *Metrics {
 	return &Metrics{emitter: e, units: map[string]Unit{}, values: map[string][]float64{}}
 }
 
-// Metrics are the metrics of one invocation. They may be added to by any
-// number of goroutines.
+// Metrics are the metrics of one invocation. They may be added to by any number of goroutines.
 type Metrics struct {
 	emitter *Emitter
-	// dimension, with its value, is one beside the service, in the place of the
-	// function; empty for none.
+	// dimension, with its value, is one beside the service, in the place of the function; empty for
+	// none.
 	dimension, value string
 	mu               sync.Mutex
 	units            map[string]Unit
@@ -113,9 +110,8 @@ type Metrics struct {
 	at time.Time
 }
 
-// Of are metrics with a dimension of their own, which are flushed with these: a metric
-// costs as much for each value of it as a metric does. They stand under the service and
-// that dimension only.
+// Of are metrics with a dimension of their own, which are flushed with these: a metric costs as
+// much for each value of it as a metric does. They stand under the service and that dimension only.
 func (m *Metrics) Of(dimension, value string) *Metrics {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -163,14 +159,15 @@ func (m *Metrics) Counted(name string) int {
 	return int(n)
 }
 
-// mostLeft is what part of the calls without a pause may wait: one in ten. A process may be frozen after any
-// call, and end so, and of a few calls none is lost then.
+// mostLeft is what part of the calls without a pause may wait: one in ten. A process may be frozen
+// after any call, and end so, and of a few calls none is lost then.
 const mostLeft = 10
 
 // End ends an invocation: it writes what was added, with what earlier invocations left to it. An
-// invocation that added only counters of what goes well, less than [Names].Gather after a line, leaves them to
-// the next one, if that is no more than a tenth of the invocations without such a pause. What waited for longer, in a
-// frozen process, has its own time in a line of its own. Lost with the process: that tenth of a second of calls.
+// invocation that added only counters of what goes well, less than [Names].Gather after a line,
+// leaves them to the next one, if that is no more than a tenth of the invocations without such a
+// pause. What waited for longer, in a frozen process, has its own time in a line of its own. Lost
+// with the process: that tenth of a second of calls.
 func (m *Metrics) End() {
 	e := m.emitter
 	e.gathering.Lock()
@@ -224,8 +221,8 @@ func (m *Metrics) take(others *Metrics) {
 	}
 }
 
-// Flush writes what was added, in as many lines as it takes, and forgets it.
-// What cannot be written is lost: metrics never fail an invocation.
+// Flush writes what was added, in as many lines as it takes, and forgets it. What cannot be written
+// is lost: metrics never fail an invocation.
 func (m *Metrics) Flush() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

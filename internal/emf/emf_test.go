@@ -140,8 +140,8 @@ func TestFlushOfADimension(t *testing.T) {
 	}
 }
 
-// Counters of calls that go well wait for the next line of their process. Nothing that fails waits, nor
-// what is not a counter of routine, and no count is lost.
+// Counters of calls that go well wait for the next line of their process. Nothing that fails waits,
+// nor what is not a counter of routine, and no count is lost.
 func TestGather(t *testing.T) {
 	var out bytes.Buffer
 	e := New(&out, Names{Gather: time.Second})
@@ -189,8 +189,9 @@ func TestGather(t *testing.T) {
 	}
 }
 
-// Numbers add up after bursts and pauses: each count is in a line of the time in which it was counted, few
-// wait at any time, and of a process that is called now and then none does. A busy one writes a line a second.
+// Numbers add up after bursts and pauses: each count is in a line of the time in which it was
+// counted, few wait at any time, and of a process that is called now and then none does. A busy one
+// writes a line a second.
 func TestBurstsAndPauses(t *testing.T) {
 	var out bytes.Buffer
 	e := New(&out, Names{Gather: time.Second})

@@ -8,16 +8,18 @@ import (
 )
 
 const (
-	// Lifetime is how long an endpoint that requests are sent to is used without being looked at again: a change, or a
-	// pause, counts after that at the latest.
+	// Lifetime is how long an endpoint that requests are sent to is used without being looked at
+	// again: a change, or a pause, counts after that at the latest.
 	Lifetime = 5 * time.Second
-	// glance is how long a queue's endpoint is not asked again when it was changed, whatever wakes up the queue.
+	// glance is how long a queue's endpoint is not asked again when it was changed, whatever wakes
+	// up the queue.
 	glance = time.Second
 	// maxCached is how many queues' endpoints a process remembers.
 	maxCached = 10_000
 )
 
-// Cache remembers the endpoints of queues for a short time. Its methods may be called by any number of goroutines.
+// Cache remembers the endpoints of queues for a short time. Its methods may be called by any number
+// of goroutines.
 type Cache struct {
 	of  func(ctx context.Context, consumer, queue string) (Endpoint, error)
 	now func() time.Time
@@ -43,8 +45,8 @@ func NewCache(of func(ctx context.Context, consumer, queue string) (Endpoint, er
 // Now is the time, by which an endpoint's secrets are valid.
 func (c *Cache) Now() time.Time { return c.now() }
 
-// Of is the endpoint of a consumer's queue, as it was within [Lifetime]. One that is paused, or not there, is looked at each
-// time: what waits for it goes on with the first look.
+// Of is the endpoint of a consumer's queue, as it was within [Lifetime]. One that is paused, or not
+// there, is looked at each time: what waits for it goes on with the first look.
 func (c *Cache) Of(ctx context.Context, consumer, queue string) (Endpoint, error) {
 	known := c.known(consumer, queue)
 	if !within(known.at, c.now(), Lifetime) || known.none || known.Paused != "" {
@@ -59,8 +61,8 @@ func (c *Cache) Of(ctx context.Context, consumer, queue string) (Endpoint, error
 	return known.Endpoint, nil
 }
 
-// ChangedAt is when the endpoint of a consumer's queue was changed last, as it was when that was last asked within a second;
-// the zero time where nothing is sent there, or it cannot be looked at.
+// ChangedAt is when the endpoint of a consumer's queue was changed last, as it was when that was
+// last asked within a second; the zero time where nothing is sent there, or it cannot be looked at.
 func (c *Cache) ChangedAt(ctx context.Context, consumer, queue string) time.Time {
 	known, now := c.known(consumer, queue), c.now()
 	if !within(known.glanced, now, glance) {

@@ -1,14 +1,16 @@
-// Package endpoint has where a consumer's webhooks go to, queue by queue: endpoints that are added, changed, paused and
-// taken away while the stack runs.
+// Package endpoint has where a consumer's webhooks go to, queue by queue: endpoints that are added,
+// changed, paused and taken away while the stack runs.
 //
-// An endpoint is for one queue, or for all queues whose names begin so: a prefix ends with a slash, or is empty. For a
-// queue [Store.Of] finds that of its whole name, else that of its longest prefix. A tenant's queues have their
-// tenant's endpoints alone, since all their names begin with the tenant.
+// An endpoint is for one queue, or for all queues whose names begin so: a prefix ends with a slash,
+// or is empty. For a queue [Store.Of] finds that of its whole name, else that of its longest
+// prefix. A tenant's queues have their tenant's endpoints alone, since all their names begin with
+// the tenant.
 //
 // # What is stored
 //
-// In the consumers table, an endpoint an item, under (queue, consumer): "endpoints " and the tenant, and " endpoint ", "queue "
-// or "prefix ", the name, a space, and the consumer. No consumer has a name with a space, and no queue one that begins with
+// In the consumers table, an endpoint an item, under (queue, consumer): "endpoints " and the
+// tenant, and " endpoint ", "queue " or "prefix ", the name, a space, and the consumer. No consumer
+// has a name with a space, and no queue one that begins with
 // [Keys]: so a role may be kept from all endpoints, and their secrets, by the partitions' names.
 //
 //	v             N  layout of the item, 1
@@ -21,7 +23,8 @@
 //
 // # Who did it
 //
-// The caller who changed it stands among the operations of the queue, or of the prefix, with the URL's host and no secret.
+// The caller who changed it stands among the operations of the queue, or of the prefix, with the
+// URL's host and no secret.
 package endpoint
 
 import (
@@ -52,7 +55,8 @@ const (
 	MaxName = 800
 	// MaxDepth is how many slashes a prefix has at most.
 	MaxDepth = 8
-	// MaxOfTenant is how many endpoints a tenant may have; of those that two of its calls make at once, one more each.
+	// MaxOfTenant is how many endpoints a tenant may have; of those that two of its calls make at
+	// once, one more each.
 	MaxOfTenant = 1000
 	// maxTries is how often a change is tried that others are ahead of.
 	maxTries = 5
@@ -60,8 +64,8 @@ const (
 	keyBytes = 32
 )
 
-// ConsumersVariable is the environment variable with the names, between commas, of the consumers whose queues have endpoints;
-// where it is not set, they are not known.
+// ConsumersVariable is the environment variable with the names, between commas, of the consumers
+// whose queues have endpoints; where it is not set, they are not known.
 const ConsumersVariable = "STREAMSORT_ENDPOINT_CONSUMERS"
 
 // ErrNone: there is no such endpoint.
@@ -119,7 +123,8 @@ func (p Place) tenant() string {
 type Endpoint struct {
 	Place
 	URL string `ddb:"url"`
-	// Secret is what requests are signed with, OldSecret what they are signed with too until OldUntil.
+	// Secret is what requests are signed with, OldSecret what they are signed with too until
+	// OldUntil.
 	Secret    string    `ddb:"secret"`
 	OldSecret string    `ddb:"oldSecret,omitzero"`
 	OldUntil  time.Time `ddb:"oldUntil,omitzero"`
@@ -147,7 +152,8 @@ type Store struct {
 	now        func() time.Time
 }
 
-// NewStore returns the store on an engine that has the consumers and the operations table: see [delivery.Names.Tables].
+// NewStore returns the store on an engine that has the consumers and the operations table: see
+// [delivery.Names.Tables].
 func NewStore(engine ddb.Engine, tables []table.Definition, now func() time.Time) *Store {
 	return &Store{engine: engine, table: tables[0], operations: delivery.NewStore(engine, tables[:2]), now: now}
 }
@@ -164,7 +170,8 @@ const layout = 1
 // Keys begins the partition keys of all endpoints, and of nothing else in the table.
 const Keys = "endpoints "
 
-// keysBegin begins the sort keys of all endpoints: before those of consumers, and of what is known of their sinks.
+// keysBegin begins the sort keys of all endpoints: before those of consumers, and of what is known
+// of their sinks.
 const keysBegin = " endpoint "
 
 func partitionOf(tenant string) ddb.Value { return ddb.Text(Keys + tenant) }
@@ -202,8 +209,9 @@ func (s *Store) get(ctx context.Context, p Place, strong bool) (Endpoint, bool, 
 	return e, err == nil, err
 }
 
-// Of is the endpoint of a consumer's queue: that of its name, else that of its longest prefix. The error is [ErrNone]
-// where it has none. Half a read unit for its name, and for each of its prefixes, nine at most.
+// Of is the endpoint of a consumer's queue: that of its name, else that of its longest prefix. The
+// error is [ErrNone] where it has none. Half a read unit for its name, and for each of its
+// prefixes, nine at most.
 func (s *Store) Of(ctx context.Context, consumer, queue string) (Endpoint, error) {
 	for _, p := range placesOf(consumer, queue) {
 		if e, there, err := s.get(ctx, p, false); err != nil || there {
@@ -247,12 +255,14 @@ type Change struct {
 	Who    delivery.Who
 }
 
-// Put makes an endpoint, or changes the one that is there. It returns the endpoint, and whether its secret is
-// new: that is the one time to show it. 3 write units and 1 read unit, and for a tenant's new one 1 more for each 8 KB of those that
-// it has: the error is an [invalid.Error] where these are as many as it may have, or where a new one has no URL.
+// Put makes an endpoint, or changes the one that is there. It returns the endpoint, and whether its
+// secret is new: that is the one time to show it. 3 write units and 1 read unit, and for a tenant's
+// new one 1 more for each 8 KB of those that it has: the error is an [invalid.Error] where these
+// are as many as it may have, or where a new one has no URL.
 //
-// Lost response: the same again finds it as it is; who lost a new secret with the response has to rotate it. Another
-// changed it first: it is looked at anew. We die right after: nothing is left to do but to note that it was done.
+// Lost response: the same again finds it as it is; who lost a new secret with the response has to
+// rotate it. Another changed it first: it is looked at anew. We die right after: nothing is left to
+// do but to note that it was done.
 func (s *Store) Put(ctx context.Context, c Change) (e Endpoint, fresh bool, err error) {
 	before, there, err := s.get(ctx, c.Place, true)
 	if err == nil && !there {
@@ -349,8 +359,8 @@ func newSecret() string {
 
 // Delete takes an endpoint away. The error is [ErrNone] where it is not there. 3 write units.
 //
-// Lost response: the same again finds none. Another did it first: the same. We die right after: nothing is left to do
-// but to note that it was done.
+// Lost response: the same again finds none. Another did it first: the same. We die right after:
+// nothing is left to do but to note that it was done.
 func (s *Store) Delete(ctx context.Context, p Place, who delivery.Who) error {
 	return s.noted(ctx, p, "removeEndpoint", "", nil, who, func() error {
 		a, err := s.engine.Do(ctx, ddb.Delete{Op: ddb.Op{Op: "delete endpoint", Table: &s.table}, Key: p.key(), If: attrQueue.Exists()})
@@ -382,11 +392,12 @@ func (s *Store) noted(ctx context.Context, p Place, kind, reason string, asked m
 	return err
 }
 
-// EraseQueue deletes the endpoints of a queue that was erased, those of its name, whichever consumer they are for. Half a
-// read unit or one, and a write unit for each.
+// EraseQueue deletes the endpoints of a queue that was erased, those of its name, whichever
+// consumer they are for. Half a read unit or one, and a write unit for each.
 //
-// Lost response, another did it first: it is gone. We die right after: the sweep comes to the queue again. One that is put
-// meanwhile, by a call that looked at the queue before, is found by a later look: there is one when an hour is over.
+// Lost response, another did it first: it is gone. We die right after: the sweep comes to the queue
+// again. One that is put meanwhile, by a call that looked at the queue before, is found by a later
+// look: there is one when an hour is over.
 func (s *Store) EraseQueue(ctx context.Context, queue string) (left bool, err error) {
 	if len(queue) > MaxName {
 		return false, nil
@@ -397,11 +408,12 @@ func (s *Store) EraseQueue(ctx context.Context, queue string) (left bool, err er
 	return false, err
 }
 
-// EraseTenant deletes all endpoints of a tenant whose queues were erased, and returns how many there were: before that, queues
-// would be left that wait for one. 2 write units for the record of it where there are any, and one for each.
+// EraseTenant deletes all endpoints of a tenant whose queues were erased, and returns how many
+// there were: before that, queues would be left that wait for one. 2 write units for the record of
+// it where there are any, and one for each.
 //
-// Lost response, another did it first: they are gone. We die right after: the operator repeats the order, since there was no
-// answer.
+// Lost response, another did it first: they are gone. We die right after: the operator repeats the
+// order, since there was no answer.
 func (s *Store) EraseTenant(ctx context.Context, of, reason string, who delivery.Who) (n int, err error) {
 	if there, _, err := s.List(ctx, of, "", "", 1); err != nil || len(there) == 0 {
 		return 0, err
@@ -444,9 +456,10 @@ func (s *Store) erase(ctx context.Context, of, begins string, meant func(Place) 
 // pageSize is how many endpoints are read at once.
 const pageSize = 1000
 
-// List reads a page of the endpoints of a tenant, or of nobody, in the order of their names, queues' before prefixes, after
-// a token; next is empty after the last page. Where a consumer is named a page has those of its own among the next 1,000, so
-// that it may be empty and not the last. 1 read unit for each 8 KB.
+// List reads a page of the endpoints of a tenant, or of nobody, in the order of their names,
+// queues' before prefixes, after a token; next is empty after the last page. Where a consumer is
+// named a page has those of its own among the next 1,000, so that it may be empty and not the last.
+// 1 read unit for each 8 KB.
 func (s *Store) List(ctx context.Context, tenant, consumer, after string, limit int) (page []Endpoint, next string, err error) {
 	query := ddb.Query{
 		Op: ddb.Op{Op: "endpoints", Table: &s.table}, Partition: partitionOf(tenant), Where: attrConsumer.BeginsWith(ddb.Text(keysBegin)), Limit: limit,

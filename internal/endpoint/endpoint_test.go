@@ -16,8 +16,9 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// TestATenantsEndpointsAreBounded: one more is refused by its name and the bound, and nothing is stored of it. Those that are
-// there may be changed, others' are not counted, and there is room again where one is taken away.
+// TestATenantsEndpointsAreBounded: one more is refused by its name and the bound, and nothing is
+// stored of it. Those that are there may be changed, others' are not counted, and there is room
+// again where one is taken away.
 func TestATenantsEndpointsAreBounded(t *testing.T) {
 	tables := delivery.Names{}.Tables()
 	meter := ddbtest.NewMeter(ddb.NewMemory(tables...))
@@ -52,7 +53,8 @@ func TestATenantsEndpointsAreBounded(t *testing.T) {
 	}
 }
 
-// TestAnEndpointThatTwoChange: what the other changed, or made, between the read and the write stays.
+// TestAnEndpointThatTwoChange: what the other changed, or made, between the read and the write
+// stays.
 func TestAnEndpointThatTwoChange(t *testing.T) {
 	for first, change := range map[string]endpoint.Change{
 		"https://one.example/": {Paused: "for now"},

@@ -1,8 +1,10 @@
-// Package errtext groups the texts of errors: two that differ only in what names one request, message or machine have one group.
+// Package errtext groups the texts of errors: two that differ only in what names one request,
+// message or machine have one group.
 //
 //	errtext.Group("order 17 failed: timeout after 3000 ms") // "order # failed: timeout after # ms"
 //
-// It is a heuristic for people: a list of failures becomes a list of causes. No decision of the engine depends on it.
+// It is a heuristic for people: a list of failures becomes a list of causes. No decision of the
+// engine depends on it.
 package errtext
 
 import (
@@ -12,7 +14,8 @@ import (
 	"unicode/utf8"
 )
 
-// Max is how many bytes a group has at most: shorter than what is stored of an error, so that where the error was cut shows rarely.
+// Max is how many bytes a group has at most: shorter than what is stored of an error, so that where
+// the error was cut shows rarely.
 const Max = 160
 
 // longest is how many bytes of a text are looked at.
@@ -24,8 +27,8 @@ const (
 	quoted    = `"#"`
 )
 
-// varies finds what varies, the longest kind of it first. Its groups: a quoted text, a URL's beginning, its rest, an ARN, the words
-// before an HTTP status, the status, and a word.
+// varies finds what varies, the longest kind of it first. Its groups: a quoted text, a URL's
+// beginning, its rest, an ARN, the words before an HTTP status, the status, and a word.
 var varies = regexp.MustCompile(`("(?:\\.|[^"\\\n])*"|` + "`[^`\n]*`" + `|“[^”\n]*”|\B'(?:\\.|[^'\\\n])*')` +
 	`|\b([A-Za-z][A-Za-z0-9+.-]*://[^\s/?"'<>)\]}]+)([^\s"'<>)\]}]*)` +
 	`|\b(arn:[a-z0-9-]+:[^\s"'<>)\]},;]+)` +

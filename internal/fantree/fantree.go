@@ -1,6 +1,6 @@
 // Package fantree finds the chains into which a fan of an edge was put. No chain has a list of
-// them: their tags follow from the edge. [Read] asks for them one by one, up to the first that
-// is not there. It stores nothing.
+// them: their tags follow from the edge. [Read] asks for them one by one, up to the first that is
+// not there. It stores nothing.
 package fantree
 
 import (
@@ -37,8 +37,8 @@ type reader struct {
 
 // Read asks for a chain, and for the chains into which a fan of an edge of it was put, and what
 // those were put into in their turn, level by level: most parts at most, each a request. An edge
-// that was not fanned, or into no more edges than one chain takes, has none. The error is that
-// of ask.
+// that was not fanned, or into no more edges than one chain takes, has none. The error is that of
+// ask.
 func Read(ask Ask, tag string, fanned xorack.Edge, most int) (*Node, error) {
 	r := &reader{ask: ask, left: most}
 	whole, err := r.node(tag)
@@ -74,8 +74,8 @@ func (r *reader) node(tag string) (*Node, error) {
 	return &Node{Raw: raw, tag: known.Tag, edges: known.Edges}, err
 }
 
-// under asks for the chains of these tags, up to the first that is not there, and as long as
-// some are left to be asked for.
+// under asks for the chains of these tags, up to the first that is not there, and as long as some
+// are left to be asked for.
 func (r *reader) under(above *Node, tags []string) error {
 	for i, tag := range tags {
 		if int64(i) == above.edges {
@@ -102,14 +102,14 @@ func (r *reader) under(above *Node, tags []string) error {
 	return nil
 }
 
-// partsOf are the tags that the parts of a fan of an edge have: they follow from the edge, and
-// the first ones are the same however many there are.
+// partsOf are the tags that the parts of a fan of an edge have: they follow from the edge, and the
+// first ones are the same however many there are.
 func partsOf(edge xorack.Edge) []string {
 	return everyPart(edge.Fan(xorack.FanWidth * xorack.FanWidth))
 }
 
-// partsOfPart are the tags that the parts of the ith part of a fan have. There are some in a
-// fan that is wider than two levels hold.
+// partsOfPart are the tags that the parts of the ith part of a fan have. There are some in a fan
+// that is wider than two levels hold.
 func partsOfPart(edge xorack.Edge, i int) []string {
 	const level = xorack.FanWidth * xorack.FanWidth
 	leaves := edge.Fan(max(i+1, 2) * level)

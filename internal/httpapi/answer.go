@@ -22,8 +22,8 @@ type Text struct {
 	Headers map[string]string
 }
 
-// Answer writes a document, which must have a member "status" of the same
-// value, or a [Text], in the shape that the request came in.
+// Answer writes a document, which must have a member "status" of the same value, or a [Text], in
+// the shape that the request came in.
 func (r *Request) Answer(status int, document any) (json.RawMessage, error) {
 	if text, is := document.(Text); is {
 		// What a sender sent must not become a page.

@@ -11,8 +11,8 @@ import (
 	"github.com/streamsort/streamsort/internal/httpapi"
 )
 
-// An API with one operation for everything gets any body, byte for byte, and all
-// headers; the others are not.
+// An API with one operation for everything gets any body, byte for byte, and all headers; the
+// others are not.
 func TestAnyBody(t *testing.T) {
 	var got *httpapi.Call
 	take := func(_ context.Context, c *httpapi.Call) (int, any, error) {

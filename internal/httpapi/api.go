@@ -22,22 +22,22 @@ type API struct {
 	Routes []Route
 	// Direct finds the operation of a direct invoke's document: see [Direct].
 	Direct func(*Call) (Operation, error)
-	// Aliases are the operations of those of the function's aliases that have one:
-	// whatever such an alias is called with is that operation's document, also what
-	// looks like an event of API Gateway. A problem that may pass is an error of the
-	// function there: an event source reads no answer, but Lambda repeats its call.
+	// Aliases are the operations of those of the function's aliases that have one: whatever such an
+	// alias is called with is that operation's document, also what looks like an event of API
+	// Gateway. A problem that may pass is an error of the function there: an event source reads no
+	// answer, but Lambda repeats its call.
 	Aliases map[string]Operation
-	// Doors are the routes of those of the function's aliases that have a function URL of
-	// their own: by such an alias there are no others, and no direct invokes.
+	// Doors are the routes of those of the function's aliases that have a function URL of their
+	// own: by such an alias there are no others, and no direct invokes.
 	Doors map[string][]Route
-	// Any, where it is set, answers every request, whatever its resource and its
-	// body are: Routes and direct invokes are of no use then.
+	// Any, where it is set, answers every request, whatever its resource and its body are: Routes
+	// and direct invokes are of no use then.
 	Any Operation
-	// Problem is what an error of the function's own is to the caller, nil for one
-	// that is no problem; Problem may be nil, and the rest is for ProblemOf.
+	// Problem is what an error of the function's own is to the caller, nil for one that is no
+	// problem; Problem may be nil, and the rest is for ProblemOf.
 	Problem func(error) *Problem
-	// TenantClaim is the claim of a caller's token that holds its tenant; empty
-	// where there are no tenants, and every caller names all things in full.
+	// TenantClaim is the claim of a caller's token that holds its tenant; empty where there are no
+	// tenants, and every caller names all things in full.
 	TenantClaim string
 	// Log says which calls are logged that go well; the others always are.
 	Log calllog.Log
@@ -45,18 +45,17 @@ type API struct {
 
 // Route is an operation, as requests and direct invokes ask for it.
 type Route struct {
-	// Method and Resource are those of requests. A direct invoke's members are the parameters
-	// where the method is GET or DELETE, and else the body. Without a resource there are
-	// direct invokes only.
+	// Method and Resource are those of requests. A direct invoke's members are the parameters where
+	// the method is GET or DELETE, and else the body. Without a resource there are direct invokes
+	// only.
 	Method, Resource string
 	// Name is the member "operation" of a direct invoke; empty if absent.
 	Name string
 	Do   Operation
 }
 
-// Operation answers a call: with a status and a document that has a member
-// "status" of the same value, or with an error, which [API].Problem or [ProblemOf]
-// turns into the caller's answer.
+// Operation answers a call: with a status and a document that has a member "status" of the same
+// value, or with an error, which [API].Problem or [ProblemOf] turns into the caller's answer.
 type Operation func(context.Context, *Call) (status int, document any, err error)
 
 // Call is one request, whose names its names are, and the metrics of answering it.
@@ -64,19 +63,19 @@ type Call struct {
 	Request
 	tenancy.Scope
 	Metrics *emf.Metrics
-	// Refused is how many parts of a call that is answered as a whole were refused, or
-	// failed: it is logged then.
+	// Refused is how many parts of a call that is answered as a whole were refused, or failed: it
+	// is logged then.
 	Refused int
 }
 
-// Handle is the handler of the function. A caller's mistake is a problem document, never a
-// function error. Errors is counted here.
+// Handle is the handler of the function. A caller's mistake is a problem document, never a function
+// error. Errors is counted here.
 func (a *API) Handle(ctx context.Context, metrics *emf.Metrics, raw json.RawMessage) (answer json.RawMessage, err error) {
 	c := &Call{Metrics: metrics}
 	defer func() {
 		if r := recover(); r != nil {
-			// A panic must not end the process: the caller gets an answer, and the
-			// next one no cold start.
+			// A panic must not end the process: the caller gets an answer, and the next one no cold
+			// start.
 			c.Metrics.Count("Errors", 1)
 			slog.ErrorContext(ctx, "panic", "cause", fmt.Sprint(r))
 			answer, err = c.failed(unexpected())
@@ -211,9 +210,9 @@ func listed(names []string, before string) (list string) {
 	return list
 }
 
-// Direct finds the operation of a direct invoke among the routes: the one that its client
-// context names, or the member "operation" of its document, or, without one, what unnamed says
-// of its members. It makes the document's other members what HTTP has.
+// Direct finds the operation of a direct invoke among the routes: the one that its client context
+// names, or the member "operation" of its document, or, without one, what unnamed says of its
+// members. It makes the document's other members what HTTP has.
 func Direct(routes []Route, unnamed func([]strictjson.Member) string) func(*Call) (Operation, error) {
 	return func(c *Call) (Operation, error) {
 		members, err := strictjson.Members(c.Body)
@@ -248,8 +247,8 @@ func Direct(routes []Route, unnamed func([]strictjson.Member) string) func(*Call
 	}
 }
 
-// setBody makes members of a direct invoke's document the body of the request,
-// their values byte for byte.
+// setBody makes members of a direct invoke's document the body of the request, their values byte
+// for byte.
 func (c *Call) setBody(members []strictjson.Member) error {
 	body, err := strictjson.Object(members)
 	if err != nil {
@@ -259,8 +258,7 @@ func (c *Call) setBody(members []strictjson.Member) error {
 	return nil
 }
 
-// setQuery makes members of a direct invoke's document the parameters of the
-// request.
+// setQuery makes members of a direct invoke's document the parameters of the request.
 func (c *Call) setQuery(members []strictjson.Member) error {
 	c.Query = map[string][]string{}
 	for _, m := range members {

@@ -8,8 +8,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// callerOf reads who calls from the parts of the event that the caller cannot
-// influence. What cannot be read is nobody.
+// callerOf reads who calls from the parts of the event that the caller cannot influence. What
+// cannot be read is nobody.
 // https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-jwt-authorizer.html
 // https://docs.aws.amazon.com/apigateway/latest/developerguide/api-gateway-mapping-template-reference.html
 func callerOf(s shape, authorizer, signer json.RawMessage) tenancy.Caller {
@@ -40,16 +40,16 @@ type signed struct {
 	UserARN string `json:"userArn"`
 }
 
-// Identity is who makes a request, as far as API Gateway says so. Kind is iam, with the
-// ARN as the name; jwt, with the token's subject and its client; direct, of a direct
-// invoke, for which Lambda names nobody; or none.
+// Identity is who makes a request, as far as API Gateway says so. Kind is iam, with the ARN as the
+// name; jwt, with the token's subject and its client; direct, of a direct invoke, for which Lambda
+// names nobody; or none.
 type Identity struct{ Kind, Name, Client string }
 
 // maxIdentity bounds a name: an ARN has at most 2,048 characters.
 const maxIdentity = 2048
 
-// Identity is who makes the request. A principal that may invoke the function can make an event
-// of API Gateway up, with any name in it.
+// Identity is who makes the request. A principal that may invoke the function can make an event of
+// API Gateway up, with any name in it.
 func (r *Request) Identity() Identity {
 	switch c := r.caller; {
 	case r.Direct:
@@ -82,8 +82,8 @@ func bounded(text string) string {
 	return strings.ToValidUTF8(text[:maxIdentity], "")
 }
 
-// scope is whose names the call's are. A direct invoke is an operator's, as is every
-// call where there are no tenants.
+// scope is whose names the call's are. A direct invoke is an operator's, as is every call where
+// there are no tenants.
 func (a *API) scope(raw json.RawMessage, r *Request) (tenancy.Scope, error) {
 	switch {
 	case a.TenantClaim == "":
@@ -94,8 +94,8 @@ func (a *API) scope(raw json.RawMessage, r *Request) (tenancy.Scope, error) {
 	return r.caller.Scope(a.TenantClaim)
 }
 
-// notLikeAnEvent refuses a direct invoke's document that has what events of API
-// Gateway have and could not be read as one: it must never pass for an operator's.
+// notLikeAnEvent refuses a direct invoke's document that has what events of API Gateway have and
+// could not be read as one: it must never pass for an operator's.
 func notLikeAnEvent(raw json.RawMessage) error {
 	var event struct {
 		RequestContext json.RawMessage `json:"requestContext"`

@@ -9,8 +9,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// The contract has every reason for which a field is refused, and docs/reference/errors.md
-// every code of the contract.
+// The contract has every reason for which a field is refused, and docs/reference/errors.md every
+// code of the contract.
 func TestCodesAreListed(t *testing.T) {
 	page, err := os.ReadFile("../../docs/reference/errors.md")
 	if err != nil {

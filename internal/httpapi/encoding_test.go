@@ -68,8 +68,8 @@ func post(t testing.TB, headers map[string]string, body []byte) (status int, doc
 	return answer.StatusCode, document, answer.Headers
 }
 
-// TestBodies: gzip is unpacked within the bound, a byte order mark passed over, and no byte of a header
-// replaced.
+// TestBodies: gzip is unpacked within the bound, a byte order mark passed over, and no byte of a
+// header replaced.
 func TestBodies(t *testing.T) {
 	const mark = "\xef\xbb\xbf"
 	cut := zipped(t, `{"a":1}`, 1)
@@ -107,8 +107,8 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-// TestIdempotencyKeys are strings of structured fields, whose parameters mean nothing, or texts without
-// quotes.
+// TestIdempotencyKeys are strings of structured fields, whose parameters mean nothing, or texts
+// without quotes.
 func TestIdempotencyKeys(t *testing.T) {
 	for value, want := range map[string]string{
 		`"8e03978e"`: "8e03978e", ` "a b" `: "a b", `"a\"b\\c"`: `a"b\c`, `"a";x`: "a", `"a"; x=1;y="q;\"";z=?0;t=*tok/en;b=:YQ==:;n=-1.5`: "a",

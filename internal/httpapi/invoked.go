@@ -7,8 +7,8 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 )
 
-// aliasOf is the alias, or the version, by which the function was called; empty
-// where it was called without one.
+// aliasOf is the alias, or the version, by which the function was called; empty where it was called
+// without one.
 func aliasOf(ctx context.Context) string {
 	invoked, ok := lambdacontext.FromContext(ctx)
 	if !ok {
@@ -22,9 +22,8 @@ func aliasOf(ctx context.Context) string {
 	return parts[7]
 }
 
-// operationOf is the operation that a client context names,
-// {"custom":{"operation":"status"}}. Only who calls Invoke, and waits for the answer,
-// can give one: no event source does.
+// operationOf is the operation that a client context names, {"custom":{"operation":"status"}}. Only
+// who calls Invoke, and waits for the answer, can give one: no event source does.
 func operationOf(ctx context.Context) string {
 	invoked, ok := lambdacontext.FromContext(ctx)
 	if !ok {

@@ -7,17 +7,15 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// ProblemBase is what the types of problems begin with; docs/reference/errors.md
-// describes each.
+// ProblemBase is what the types of problems begin with; docs/reference/errors.md describes each.
 const ProblemBase = "https://streamsort.dev/problems/"
 
-// Problem is an answer that says what is wrong: a problem document of RFC 9457.
-// Whatever answers a call may return one as its error.
+// Problem is an answer that says what is wrong: a problem document of RFC 9457. Whatever answers a
+// call may return one as its error.
 type Problem struct {
 	// Status is the HTTP status.
 	Status int
-	// Type names the kind of problem, without ProblemBase. It never changes
-	// its meaning.
+	// Type names the kind of problem, without ProblemBase. It never changes its meaning.
 	Type string
 	// Title says what the type means, Detail what is wrong here.
 	Title, Detail string
@@ -35,20 +33,19 @@ type Problem struct {
 
 // FieldError says what is wrong with a field, and what its bound is.
 type FieldError struct {
-	// Field is the way to it (messages[7].body), Detail says what is wrong, in words
-	// that stand behind it.
+	// Field is the way to it (messages[7].body), Detail says what is wrong, in words that stand
+	// behind it.
 	Field  string `json:"field"`
 	Detail string `json:"detail"`
 	// Code is why.
 	Code invalid.Code `json:"code"`
-	// Index is the place of the element that the field is in, where it is in a list;
-	// Other that of the element that it clashes with.
+	// Index is the place of the element that the field is in, where it is in a list; Other that of
+	// the element that it clashes with.
 	Index *int `json:"index,omitempty"`
 	Other *int `json:"other,omitempty"`
 }
 
-// newFieldError is the error of a field, with the queue's name as the caller gave
-// it.
+// newFieldError is the error of a field, with the queue's name as the caller gave it.
 func newFieldError(scope tenancy.Scope, wrong *invalid.Error) FieldError {
 	said := *wrong
 	said.Queue = scope.Short(wrong.Queue)
@@ -62,8 +59,7 @@ func newFieldError(scope tenancy.Scope, wrong *invalid.Error) FieldError {
 	return f
 }
 
-// Error is the problem in a sentence: the detail, or what is wrong with the first
-// field.
+// Error is the problem in a sentence: the detail, or what is wrong with the first field.
 func (p *Problem) Error() string {
 	if p.Detail == "" && len(p.Errors) > 0 {
 		return p.Errors[0].Field + " " + p.Errors[0].Detail
@@ -76,8 +72,8 @@ func (p *Problem) MayPass() bool {
 	return p.Status == http.StatusTooManyRequests || p.Status >= http.StatusInternalServerError
 }
 
-// Code identifies the problem to programs: the reason why a field is invalid, and
-// the type of every other problem.
+// Code identifies the problem to programs: the reason why a field is invalid, and the type of every
+// other problem.
 func (p *Problem) Code() string {
 	if p.Type == typeInvalid {
 		return string(p.Errors[0].Code)
@@ -102,8 +98,7 @@ func (p *Problem) document() map[string]any {
 	return document
 }
 
-// NotJSON is the problem of a body that must be JSON and is not by its content
-// type.
+// NotJSON is the problem of a body that must be JSON and is not by its content type.
 func NotJSON() *Problem {
 	return &Problem{
 		Status: http.StatusUnsupportedMediaType, Type: "not-json", Title: "The request is not JSON",

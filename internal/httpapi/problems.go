@@ -12,9 +12,9 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// ProblemOf says what an error is to the caller: one that is a Problem already, of
-// the sorter, or of whose names they are. An unexpected one is logged, and not
-// shown to the caller. Names are shown as the scope's callers give them.
+// ProblemOf says what an error is to the caller: one that is a Problem already, of the sorter, or
+// of whose names they are. An unexpected one is logged, and not shown to the caller. Names are
+// shown as the scope's callers give them.
 func ProblemOf(ctx context.Context, scope tenancy.Scope, err error) *Problem {
 	var problem *Problem
 	var wrong *invalid.Error
@@ -70,8 +70,8 @@ func fieldProblem(f FieldError, wrong *invalid.Error) *Problem {
 	return p
 }
 
-// isMessage reports whether the field is the body of a message that is put, or all
-// that are put under one id.
+// isMessage reports whether the field is the body of a message that is put, or all that are put
+// under one id.
 func isMessage(wrong *invalid.Error) bool {
 	return (wrong.Field == "body" || wrong.Field == "messages") && (len(wrong.At) == 0 || wrong.At[0].List == "messages")
 }

@@ -1,7 +1,7 @@
-// Package httpapi answers the requests of one function's API, in any of the shapes
-// that Lambda passes: it distinguishes the events that one binary serves
-// ([Decode]), finds the operation that is asked for ([API]), and writes its answer,
-// or a problem document ([Problem]), in the event's own shape.
+// Package httpapi answers the requests of one function's API, in any of the shapes that Lambda
+// passes: it distinguishes the events that one binary serves ([Decode]), finds the operation that
+// is asked for ([API]), and writes its answer, or a problem document ([Problem]), in the event's
+// own shape.
 //
 // Nothing that a caller sends makes it panic, and nothing of it is logged here.
 package httpapi
@@ -27,12 +27,10 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// RequestBody is the field of a problem with the whole body of a request. A message's
-// is "body".
+// RequestBody is the field of a problem with the whole body of a request. A message's is "body".
 const RequestBody = "request body"
 
-// MaxBody is the most bytes that the body of a request may have: 6 MB, as
-// Lambda's own limit.
+// MaxBody is the most bytes that the body of a request may have: 6 MB, as Lambda's own limit.
 const MaxBody = 6 << 20
 
 // shape is the kind of event that a request came in.
@@ -46,28 +44,25 @@ const (
 
 // Request is a request in any of the shapes.
 type Request struct {
-	// Direct is true for a direct invoke: Body is the event, and nothing else
-	// is set.
+	// Direct is true for a direct invoke: Body is the event, and nothing else is set.
 	Direct bool
-	// Alias is the one of [API].Aliases by which the function was invoked; empty for
-	// any other.
+	// Alias is the one of [API].Aliases by which the function was invoked; empty for any other.
 	Alias string
-	// Operation is what a direct invoke's client context names as its operation;
-	// empty where it names none. It is not in the event: who made that has no say.
+	// Operation is what a direct invoke's client context names as its operation; empty where it
+	// names none. It is not in the event: who made that has no say.
 	Operation string
 	Method    string
-	// Resource is the last part of the path: stages and base paths stand
-	// before it.
+	// Resource is the last part of the path: stages and base paths stand before it.
 	Resource string
 	Query    url.Values
 	// Body is without its Content-Encoding; Packed is as it came where it had one, else nil.
 	Body, Packed []byte
-	// IdempotencyKey is the header of that name, without quotes and parameters; empty where there is
-	// none.
+	// IdempotencyKey is the header of that name, without quotes and parameters; or
+	// empty.
 	IdempotencyKey string
-	// Headers are all headers by their names in small letters. API Gateway joins
-	// the values of one that stands twice by commas; names that differ by the
-	// case of their letters only are joined in the same way here.
+	// Headers are all headers by their names in small letters. API Gateway joins the values of one
+	// that stands twice by commas; names that differ by the case of their letters only are joined
+	// in the same way here.
 	Headers map[string]string
 
 	shape  shape
@@ -95,9 +90,8 @@ type event struct {
 	IsBase64Encoded       bool                `json:"isBase64Encoded"`
 }
 
-// Decode finds out which shape an event has, and reads it: a body must be JSON by
-// its content type, and valid UTF-8. The request is good for answering even where
-// there is an error.
+// Decode finds out which shape an event has, and reads it: a body must be JSON by its content type,
+// and valid UTF-8. The request is good for answering even where there is an error.
 //
 // API Gateway is known by its requestContext:
 // https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html
@@ -116,8 +110,8 @@ func Decode(raw json.RawMessage) (Request, error) {
 func decode(raw json.RawMessage) (Request, error) {
 	var e event
 	if err := json.Unmarshal(raw, &e); err != nil || e.RequestContext == nil {
-		// A document of the caller's own may have members of these names with
-		// other types: what is no event of AWS's is the document.
+		// A document of the caller's own may have members of these names with other types: what is
+		// no event of AWS's is the document.
 		return Request{Direct: true, Body: raw, shape: direct}, nil
 	}
 	r := Request{shape: rest, Method: e.HTTPMethod, Query: url.Values{}}
@@ -174,8 +168,8 @@ func (r *Request) checkUTF8(raw json.RawMessage) error {
 	return nil
 }
 
-// setHeaders takes the headers in the order of their names, so that two of one
-// name come out the same way each time.
+// setHeaders takes the headers in the order of their names, so that two of one name come out the
+// same way each time.
 func (r *Request) setHeaders(headers map[string]string) {
 	r.Headers = make(map[string]string, len(headers))
 	for _, name := range slices.Sorted(maps.Keys(headers)) {

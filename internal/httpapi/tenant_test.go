@@ -34,8 +34,7 @@ func answer(t *testing.T, claim, event string) string {
 	return string(raw)
 }
 
-// v2 and v1 are events of an HTTP API and of a REST API, with what they say of
-// the caller.
+// v2 and v1 are events of an HTTP API and of a REST API, with what they say of the caller.
 func v2(authorizer string) string {
 	return fmt.Sprintf(`{"version":"2.0","rawPath":"/queues","headers":{"x-tenant":"evil"},"rawQueryString":"tenant=evil",`+
 		`"requestContext":{"authorizer":%s,"http":{"method":"GET"}}}`, authorizer)

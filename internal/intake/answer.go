@@ -15,12 +15,13 @@ type Answer struct {
 	Status  int            `json:"status"`
 	Outcome cursor.Outcome `json:"outcome,omitempty"`
 	Queue   string         `json:"queue"`
-	// Seq is missing where a queue in arrival order gave none, and where a message waits in
-	// a keyed one.
+	// Seq is missing where a queue in arrival order gave none, and where a message waits in a keyed
+	// one.
 	Seq *jsonseq.Seq `json:"seq,omitempty"`
 	// Late reports that the message stands, or was dropped, behind greater keys.
 	Late bool `json:"late,omitempty"`
-	// ClockAhead reports that a time of its key was too far ahead: the time of receipt is there instead.
+	// ClockAhead reports that a time of its key was too far ahead: the time of receipt is there
+	// instead.
 	ClockAhead bool `json:"clockAhead,omitempty"`
 	// SettlesAt is when a message that waits gets its seq at the latest.
 	SettlesAt *time.Time `json:"settlesAt,omitempty"`
@@ -35,8 +36,8 @@ type Answer struct {
 	// Code is that of the problem with a message that has no outcome.
 	Code string `json:"code,omitempty"`
 
-	// Failure is why the message's fate is unknown, or that it is not for this
-	// queue; nil where the outcome says it all.
+	// Failure is why the message's fate is unknown, or that it is not for this queue; nil where the
+	// outcome says it all.
 	Failure error `json:"-"`
 }
 
@@ -133,8 +134,8 @@ func (a *Answer) detail(r cursor.Result, kind cursor.Kind) {
 
 func seqOf(seq int64) *jsonseq.Seq { return (*jsonseq.Seq)(&seq) }
 
-// Refused is the error of an answer that is no success, for a call that brought one
-// message; nil of one that is. Where the answer has an outcome it is a problem.
+// Refused is the error of an answer that is no success, for a call that brought one message; nil of
+// one that is. Where the answer has an outcome it is a problem.
 func (a Answer) Refused() error {
 	switch {
 	case a.Failure != nil:

@@ -1,12 +1,10 @@
-// Package intake is what the functions that take messages in have in common: it
-// gathers the messages of one call ([Put]), stores them through pkg/cursor
-// ([Put.Store]), counts what became of each, and answers it as callers see it
-// ([Answer], [Answer.Refused]).
+// Package intake is what the functions that take messages in have in common: it gathers the
+// messages of one call ([Put]), stores them through pkg/cursor ([Put.Store]), counts what became of
+// each, and answers it as callers see it ([Answer], [Answer.Refused]).
 //
-// A message with a seq goes to a numbered queue, one with a key to a keyed one, any other
-// to a queue in arrival order, under an id by which its repeat is known. All are right to
-// repeat at any time: a producer that gets no answer for a message sends it
-// again.
+// A message with a seq goes to a numbered queue, one with a key to a keyed one, any other to a
+// queue in arrival order, under an id by which its repeat is known. All are right to repeat at any
+// time: a producer that gets no answer for a message sends it again.
 package intake
 
 import (
@@ -35,11 +33,10 @@ const MaxMessages = 500
 
 // Put is what one call brings.
 type Put struct {
-	// Scope is whose names the messages' queues and ids are: an operator's where it
-	// is not set.
+	// Scope is whose names the messages' queues and ids are: an operator's where it is not set.
 	Scope tenancy.Scope
-	// Tenant is whose quotas the messages count against, and Quotas are all tenants':
-	// nobody's where one of them is not set.
+	// Tenant is whose quotas the messages count against, and Quotas are all tenants': nobody's
+	// where one of them is not set.
 	Tenant string
 	Quotas *quota.Keeper
 	// Log names the queue that is watched.
@@ -48,21 +45,21 @@ type Put struct {
 	Trace cursor.Trace
 	// Single means that it is one message, and not in a list.
 	Single bool
-	// count is how many messages there are. messages are those that are stored, places are theirs in
-	// the call.
+	// count is how many messages there are. messages are those that are stored, places are theirs
+	// in the call.
 	count    int
 	messages []cursor.Message
 	places   []int
-	// Events means that the messages are made of events, by a mapping: two different ones under
-	// one id are answered as if they came in two calls. Any other call contradicts itself then.
+	// Events means that the messages are made of events, by a mapping: two different ones under one
+	// id are answered as if they came in two calls. Any other call contradicts itself then.
 	Events bool
 	firsts map[string]int // the places of the first messages that have a name
 	twins  [][2]int       // the places of a message that is not stored, and of the one before it
 }
 
-// Sent is a put of messages from a sender or a source, which is no tenant; but what it stores in
-// a tenant's queues is that one's. The queues are all of one tenant, or none. It
-// cannot put them again: a time of a key that is too far ahead becomes that of receipt.
+// Sent is a put of messages from a sender or a source, which is no tenant; but what it stores in a
+// tenant's queues is that one's. The queues are all of one tenant, or none. It cannot put them
+// again: a time of a key that is too far ahead becomes that of receipt.
 func Sent(messages []cursor.Message, received time.Time) *Put {
 	of, _ := tenant.Split(messages[0].Queue)
 	p := &Put{Tenant: of, Events: true}
@@ -226,8 +223,9 @@ var counterOf = map[cursor.Outcome]string{
 	cursor.Duplicate: "Duplicates", cursor.Conflict: "Conflicts", cursor.Late: "TooLate", cursor.Stale: "TooLate", cursor.Full: "Full",
 }
 
-// count counts what became of a message, and that it is unknown where there is an error. The moves of
-// a call are in the answer of each of its messages: they are counted where the first seq of the move is.
+// count counts what became of a message, and that it is unknown where there is an error. The moves
+// of a call are in the answer of each of its messages: they are counted where the first seq of the
+// move is.
 func count(metrics *emf.Metrics, r cursor.Result) {
 	if counter := counterOf[r.Outcome]; counter != "" {
 		metrics.Count(counter, 1)

@@ -10,8 +10,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// Load is what a request of a tenant's brings, as its quotas count it. The zero Load
-// is nothing.
+// Load is what a request of a tenant's brings, as its quotas count it. The zero Load is nothing.
 type Load struct {
 	messages, bytes int64
 	queues          []string
@@ -30,10 +29,9 @@ func (l *Load) Add(queue string, body []byte, attributes map[string]string) {
 // Use adds a queue, which is made if it is not there.
 func (l *Load) Use(queue string) { l.queues = append(l.queues, queue) }
 
-// Take takes the load from a tenant's quotas, or is the problem of the one in which
-// there is no room for it. What has to be read for it is read only of a tenant that has
-// room for the messages: the queues that this process has not seen lately, one strong
-// read each.
+// Take takes the load from a tenant's quotas, or is the problem of the one in which there is no
+// room for it. What has to be read for it is read only of a tenant that has room for the messages:
+// the queues that this process has not seen lately, one strong read each.
 func (l *Load) Take(ctx context.Context, quotas *quota.Keeper, metrics *emf.Metrics, tenant string, sorter *cursor.Sorter) error {
 	if err := quotas.Take(ctx, metrics, tenant, quota.Amounts{quota.Messages: l.messages, quota.Bytes: l.bytes}); err != nil {
 		return err
@@ -48,8 +46,7 @@ func (l *Load) Take(ctx context.Context, quotas *quota.Keeper, metrics *emf.Metr
 	return quotas.Take(ctx, metrics, tenant, quota.Amounts{quota.NewQueues: missing})
 }
 
-// missingOf is how many of the queues are not there. One whose name is invalid is left to
-// the put.
+// missingOf is how many of the queues are not there. One whose name is invalid is left to the put.
 func missingOf(ctx context.Context, sorter *cursor.Sorter, queues []string) (missing int64, err error) {
 	seen := map[string]bool{}
 	var ask []string

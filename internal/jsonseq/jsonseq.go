@@ -1,6 +1,6 @@
-// Package jsonseq is seqs in JSON. [Seq] writes them so that every reader gets
-// them exactly: as a number up to 2^53, as a decimal string beyond. [Read] reads
-// those of callers, strictly, and [Asked] does in a document.
+// Package jsonseq is seqs in JSON. [Seq] writes them so that every reader gets them exactly: as a
+// number up to 2^53, as a decimal string beyond. [Read] reads those of callers, strictly, and
+// [Asked] does in a document.
 package jsonseq
 
 import (
@@ -39,8 +39,8 @@ func (s *Seq) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// Read reads a caller's seq: an integer, or a string of its canonical decimal
-// digits. Its error is as those of package strictjson.
+// Read reads a caller's seq: an integer, or a string of its canonical decimal digits. Its error is
+// as those of package strictjson.
 func Read(raw json.RawMessage) (int64, error) {
 	text := string(raw)
 	if strings.HasPrefix(text, `"`) {

@@ -1,5 +1,5 @@
-// Package lists answers what queues and consumers there are, and which of them and of the chains are in
-// trouble: pages of a selection, and a summary.
+// Package lists answers what queues and consumers there are, and which of them and of the chains
+// are in trouble: pages of a selection, and a summary.
 package lists
 
 import (
@@ -28,8 +28,8 @@ type Selection struct {
 	Prefix string `json:"prefix"`
 	// Consumer is the only one; empty where all are asked for.
 	Consumer string `json:"consumer"`
-	// Place is where the page begins, which After is the token of; empty for the first. In is the state of the rows that it
-	// is among, where a state is asked for.
+	// Place is where the page begins, which After is the token of; empty for the first. In is the
+	// state of the rows that it is among, where a state is asked for.
 	Place string
 	In    trouble.State
 	After string `json:"after"`
@@ -74,8 +74,8 @@ func read(c *httpapi.Call, of string) (Selection, error) {
 	return s, err
 }
 
-// Prefix is the beginning of stored names that a caller's prefix means: a tenant's names all
-// begin with the tenant.
+// Prefix is the beginning of stored names that a caller's prefix means: a tenant's names all begin
+// with the tenant.
 func Prefix(c *httpapi.Call, prefix string) (string, error) {
 	if !utf8.ValidString(prefix) {
 		return "", invalid.New(invalid.Malformed, "prefix", "is not valid UTF-8")
@@ -122,8 +122,8 @@ func (s Selection) Token(place string) string {
 // rows reports whether the list is one of rows of a state.
 func (s Selection) rows() bool { return s.State != "" && s.State != Open }
 
-// maxPlace is the most bytes of a place: those of a sort key of DynamoDB, and of a queue's name; a chain that is
-// open has its tag and more in it.
+// maxPlace is the most bytes of a place: those of a sort key of DynamoDB, and of a queue's name; a
+// chain that is open has its tag and more in it.
 func (s Selection) maxPlace() int {
 	if s.State == Open {
 		return 2 * cursor.MaxQueueName
@@ -131,8 +131,8 @@ func (s Selection) maxPlace() int {
 	return cursor.MaxQueueName
 }
 
-// goOn has the page begin where a token says. One of another selection, and one that was made up, is
-// refused; so is one that would show another tenant's.
+// goOn has the page begin where a token says. One of another selection, and one that was made up,
+// is refused; so is one that would show another tenant's.
 func (s *Selection) goOn(token string) error {
 	if token == "" {
 		return nil

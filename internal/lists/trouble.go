@@ -72,9 +72,10 @@ const maxOpen = 100
 // Verify says what is so now of a row; nil where it is over. Rows are never the truth.
 type Verify func(ctx context.Context, row trouble.Row) (*view.Head, error)
 
-// InState answers a page of those in a state, which is empty only where no more are behind it, or for lack of time. Half a read
-// unit for each 4 KB, about 50 rows: those of other consumers are read too; and what verify reads, for each row of the page, side
-// by side. A nil verify takes each row.
+// InState answers a page of those in a state, which is empty only where no more are behind it, or
+// for lack of time. Half a read unit for each 4 KB, about 50 rows: those of other consumers are
+// read too; and what verify reads, for each row of the page, side by side. A nil verify takes each
+// row.
 func InState(ctx context.Context, c *httpapi.Call, store *trouble.Store, s Selection, now time.Time, verify Verify) (int, any, error) {
 	a := view.Rows{Status: http.StatusOK, List: []view.Head{}}
 	for goOn := margin.Half(ctx); ; {
@@ -180,8 +181,8 @@ func (s Selection) inAnother(
 	return noted, err
 }
 
-// heldStates are the states of the rows of queues that open circuit breakers hold, and the row of each: of one consumer's
-// name, or all.
+// heldStates are the states of the rows of queues that open circuit breakers hold, and the row of
+// each: of one consumer's name, or all.
 func heldStates(ctx context.Context, store *trouble.Store, consumer string) (states []trouble.State, open map[trouble.State]trouble.Row, err error) {
 	rows, _, err := store.Page(ctx, trouble.CircuitOpen, "", "", maxOpen)
 	open = map[trouble.State]trouble.Row{}
@@ -261,10 +262,11 @@ func rates(ctx context.Context, store *trouble.Store, now time.Time) (*view.Rate
 // maxCounted is how many rows of a state are looked at.
 const maxCounted = 10_000
 
-// Summarize answers how many queues, consumers and chains are in each state, but for the chains that are open:
-// these have no rows that could be counted; the groups of the errors of the consumers that fail; and the stack's rates. Half a read unit
-// for the rates, for each state and for each open circuit breaker, of which all
-// but one are nine where the prefix tells no tenant, and for each 4 KB, about 50 rows; of up to 10,000 rows of each.
+// Summarize answers how many queues, consumers and chains are in each state, but for the chains
+// that are open: these have no rows that could be counted; the groups of the errors of the
+// consumers that fail; and the stack's rates. Half a read unit for the rates, for each state and
+// for each open circuit breaker, of which all but one are nine where the prefix tells no tenant,
+// and for each 4 KB, about 50 rows; of up to 10,000 rows of each.
 func Summarize(ctx context.Context, c *httpapi.Call, store *trouble.Store, now time.Time) (int, any, error) {
 	var asked struct {
 		Prefix string `json:"prefix"`
@@ -301,8 +303,9 @@ type counted struct {
 	failing []trouble.Row
 }
 
-// count counts the rows of a prefix. A consumer that is in several states counts in each, but for those that follow from another:
-// of one whose circuit breaker is open nothing is retried, and one that only lags catches up.
+// count counts the rows of a prefix. A consumer that is in several states counts in each, but for
+// those that follow from another: of one whose circuit breaker is open nothing is retried, and one
+// that only lags catches up.
 func count(ctx context.Context, store *trouble.Store, prefix string, now time.Time) (counted, error) {
 	n := counted{states: map[view.State]*view.Count{}}
 	held, open, err := heldStates(ctx, store, "")
@@ -381,7 +384,8 @@ func (n *counted) add(seen map[string]*standing, open map[trouble.State]trouble.
 	}
 }
 
-// all are the rows of a state, maxCounted at most, those that have expired, and are still there, among these.
+// all are the rows of a state, maxCounted at most, those that have expired, and are still there,
+// among these.
 func all(ctx context.Context, store *trouble.Store, state trouble.State, prefix string, now time.Time) (rows []trouble.Row, more bool, err error) {
 	looked := 0
 	for place := ""; ; {

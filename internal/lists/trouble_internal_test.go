@@ -37,7 +37,8 @@ func TestASummaryIsBounded(t *testing.T) {
 	}
 }
 
-// TestCounts: a consumer counts in each state that it is in, but for those that follow from another, and is in one group.
+// TestCounts: a consumer counts in each state that it is in, but for those that follow from
+// another, and is in one group.
 func TestCounts(t *testing.T) {
 	now := time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)
 	store := trouble.NewStore(ddb.NewMemory(trouble.Definition("rows")), trouble.Definition("rows"))
@@ -83,8 +84,8 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// TestPagesOfAFleet: of 5,000 queues that an open circuit breaker holds, each is on one page, also those
-// that failed before it opened and of which no row says yet that they are held.
+// TestPagesOfAFleet: of 5,000 queues that an open circuit breaker holds, each is on one page, also
+// those that failed before it opened and of which no row says yet that they are held.
 func TestPagesOfAFleet(t *testing.T) {
 	const queues, noted, failed = 5000, 3000, 2000
 	now := time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)

@@ -20,8 +20,8 @@ type Walked struct {
 const scanned = 1000
 
 // Walk reads a page of all queues whose names begin with the selection's prefix, in no order, but
-// for those that were erased, for half of the time that the context has left. Half a read unit for about 35
-// cursors, whatever their names are.
+// for those that were erased, for half of the time that the context has left. Half a read unit for
+// about 35 cursors, whatever their names are.
 //
 // A page ends with a queue that it shows: a token has no name in it that its reader must not see.
 func Walk(ctx context.Context, sorter *cursor.Sorter, s Selection) (Walked, error) {

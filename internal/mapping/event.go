@@ -71,8 +71,8 @@ type value struct {
 	at *term
 }
 
-// find is the value at a path: of its first alternative that is present. An error is what is
-// broken in the event.
+// find is the value at a path: of its first alternative that is present. An error is what is broken
+// in the event.
 func (p path) find(e *Event) (value, error) {
 	for i := range p {
 		if holds, err := e.holds(p[i].when); err != nil || !holds {
@@ -194,8 +194,8 @@ func isNothing(raw []byte) bool {
 	return raw == nil || string(raw) == "null" || string(raw) == `""`
 }
 
-// walk goes some steps into a document, and counts those that it went. It returns nil where
-// nothing is there.
+// walk goes some steps into a document, and counts those that it went. It returns nil where nothing
+// is there.
 func (e *Event) walk(raw []byte, steps []step) ([]byte, int, error) {
 	for i := range steps {
 		var next []byte

@@ -1,5 +1,5 @@
-// Package mapping makes messages of events, in the same words for raw events, webhooks and
-// the sources of AWS: queue, seq, id, key, prev, body and attributes are each a path.
+// Package mapping makes messages of events, in the same words for raw events, webhooks and the
+// sources of AWS: queue, seq, id, key, prev, body and attributes are each a path.
 //
 //	list  = path { "," path }            of key and id: at most 3
 //	path  = term { "|" term }            alternatives: the first that is present
@@ -8,8 +8,8 @@
 //	steps = name { "." name | "[" digits "]" }       literal = "'" text "'"
 //
 // A backslash in a name stands before any of . , | [ ] @ ' = & and itself. A value is absent where
-// it is missing, null, or an empty text; where null is on the way to it; and where a step
-// leads into what is no object or no list. [Event] has the variables:
+// it is missing, null, or an empty text; where null is on the way to it; and where a step leads
+// into what is no object or no list. [Event] has the variables:
 //
 //	@header(NAME)  a header of the request         @form(NAME)  a field of a form
 //	@received      the time of receipt, of a key   @digest      the SHA-256 of the event, in hex
@@ -18,8 +18,8 @@
 // and those of a [Kind]. Each is a list too: "entry[]" makes an event of each element.
 //
 // Call [Texts.Parse] once; [Mapping.Split] and [Mapping.Message] for each event. Errors are
-// [invalid.Error]s: what Parse refuses can work for no event; one of Message names the path,
-// and what stands there.
+// [invalid.Error]s: what Parse refuses can work for no event; one of Message names the path, and
+// what stands there.
 package mapping
 
 import (
@@ -39,12 +39,12 @@ import (
 // The variables that are none of a kind's own.
 const header, form, received, digest, whole, index = "header", "form", "received", "digest", "event", "index"
 
-// ReceivedAttribute is the attribute of a message whose key is the time of receipt; its value
-// is "key".
+// ReceivedAttribute is the attribute of a message whose key is the time of receipt; its value is
+// "key".
 const ReceivedAttribute = "streamsort-received"
 
-// MaxAttributes is how many attributes a mapping names at most, MaxEach how many messages an
-// event is at most.
+// MaxAttributes is how many attributes a mapping names at most, MaxEach how many messages an event
+// is at most.
 const MaxAttributes, MaxEach = 10, 2000
 
 // Texts are a mapping as it is written, in JSON or in a query.
@@ -92,8 +92,8 @@ func Read(document []byte, k Kind) (*Mapping, error) {
 
 // Kind is what events are.
 type Kind struct {
-	// Source is the name of where they come from, which begins their queues' names; empty for
-	// raw events, whose callers may name any.
+	// Source is the name of where they come from, which begins their queues' names; empty for raw
+	// events, whose callers may name any.
 	Source string
 	// Request: they come by HTTP requests, and have @header and @form.
 	Request bool
@@ -119,7 +119,8 @@ func (k *Kind) variables(each bool) []string {
 
 // Mapping is how an event becomes a message, or several.
 type Mapping struct {
-	// KeyType is the type of the keys, where it is given; Kind is what queues must be of, where that is said.
+	// KeyType is the type of the keys, where it is given; Kind is what queues must be of, where
+	// that is said.
 	KeyType sortkey.KeyType
 	Kind    cursor.Kind
 	// First is where a queue with seqs starts that a message makes; nil where nothing says it.
@@ -348,8 +349,8 @@ func (m *Mapping) setQueue(t Texts, k Kind) error {
 	return nil
 }
 
-// FixedQueue is the queue that a path of the queue always names; empty where it is found in
-// each event, or the path is not right.
+// FixedQueue is the queue that a path of the queue always names; empty where it is found in each
+// event, or the path is not right.
 func FixedQueue(text string) string {
 	if l, err := parse(text); err == nil && len(l) == 1 {
 		return l[0].fixed()

@@ -71,8 +71,8 @@ func (e *Event) elements(all []json.RawMessage, raw []byte, steps []step, behind
 	return all, nil
 }
 
-// Message is the message of an event. Without a path to it, its body is the event's document,
-// whose content type the caller knows.
+// Message is the message of an event. Without a path to it, its body is the event's document, whose
+// content type the caller knows.
 func (m *Mapping) Message(e *Event) (cursor.Message, error) {
 	msg := cursor.Message{Seq: cursor.NoSeq, KeyType: m.KeyType, Body: e.Document, Kind: m.Kind, First: m.First}
 	var err error
@@ -191,8 +191,8 @@ func (p path) needed(e *Event) (value, error) {
 	return v, err
 }
 
-// joined are the names at the paths as one: a single one as it is, several with a slash
-// between, which is escaped in them. It is empty where one is absent.
+// joined are the names at the paths as one: a single one as it is, several with a slash between,
+// which is escaped in them. It is empty where one is absent.
 func (l list) joined(e *Event) (string, error) {
 	var joined strings.Builder
 	for i, p := range l {

@@ -129,8 +129,8 @@ func (p *parser) spaces() {
 	}
 }
 
-// until is the text up to one of these bytes, without backslashes, and without the spaces at
-// its end. escapable are the characters that a backslash may stand before.
+// until is the text up to one of these bytes, without backslashes, and without the spaces at its
+// end. escapable are the characters that a backslash may stand before.
 func (p *parser) until(ends, escapable string) (string, error) {
 	var b strings.Builder
 	solid := 0

@@ -1,5 +1,5 @@
-// Package margin ends an invocation's work before Lambda ends the invocation: what is
-// under way then is answered for, and gone on with by the next one.
+// Package margin ends an invocation's work before Lambda ends the invocation: what is under way
+// then is answered for, and gone on with by the next one.
 package margin
 
 import (
@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Keep returns a context that ends before an invocation's own does, by that much, or by
-// a fifth of the time that there is where that is less. One without an end stays so.
+// Keep returns a context that ends before an invocation's own does, by that much, or by a fifth of
+// the time that there is where that is less. One without an end stays so.
 func Keep(ctx context.Context, margin time.Duration) (context.Context, context.CancelFunc) {
 	deadline, ok := ctx.Deadline()
 	if !ok {
@@ -17,8 +17,8 @@ func Keep(ctx context.Context, margin time.Duration) (context.Context, context.C
 	return context.WithDeadline(ctx, deadline.Add(-min(margin, time.Until(deadline)/5)))
 }
 
-// Half tells whether half of the time is left that there is now: who works so long on one
-// thing leaves the others theirs. Where there is no end it is true.
+// Half tells whether half of the time is left that there is now: who works so long on one thing
+// leaves the others theirs. Where there is no end it is true.
 func Half(ctx context.Context) func() bool {
 	deadline, ok := ctx.Deadline()
 	if !ok {
@@ -28,8 +28,8 @@ func Half(ctx context.Context) func() bool {
 	return func() bool { return time.Until(deadline) > half }
 }
 
-// Most returns a context that ends when seven eighths of the time are over that there
-// is: who works in it leaves the rest to who comes behind.
+// Most returns a context that ends when seven eighths of the time are over that there is: who works
+// in it leaves the rest to who comes behind.
 func Most(ctx context.Context) (context.Context, context.CancelFunc) {
 	deadline, ok := ctx.Deadline()
 	if !ok {
@@ -41,8 +41,7 @@ func Most(ctx context.Context) (context.Context, context.CancelFunc) {
 // lastWithin is how long that may take which is noted when the time is up.
 const lastWithin = 2 * time.Second
 
-// Last returns a context for noting where the work stopped, also where the one given has
-// ended.
+// Last returns a context for noting where the work stopped, also where the one given has ended.
 func Last(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), lastWithin)
 }

@@ -1,5 +1,5 @@
-// Package message is messages in JSON documents, as callers and consumers see
-// them. [New] writes one, [Read] reads one that is put.
+// Package message is messages in JSON documents, as callers and consumers see them. [New] writes
+// one, [Read] reads one that is put.
 package message
 
 import (
@@ -13,12 +13,13 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// Document is a message in a JSON document. A JSON body stands there as it came,
-// any other one in base64; a tombstone has none.
+// Document is a message in a JSON document. A JSON body stands there as it came, any other one in
+// base64; a tombstone has none.
 type Document struct {
 	// The message's place in its queue.
 	Seq jsonseq.Seq `json:"seq"`
-	// The message's key, in a keyed queue: a number; a text; a time in UTC as RFC 3339 has it; or, of several parts, a list, in which a rank is a number from 0.
+	// The message's key, in a keyed queue: a number; a text; a time in UTC as RFC 3339 has it; or,
+	// of several parts, a list, in which a rank is a number from 0.
 	Key json.RawMessage `json:"key,omitempty"`
 	// It stands behind greater keys, for it came too late.
 	Late bool `json:"late,omitempty"`
@@ -28,7 +29,8 @@ type Document struct {
 	ID string `json:"id,omitempty"`
 	// A JSON body, byte for byte as it was put.
 	Body json.RawMessage `json:"body,omitempty"`
-	// Any other body, and JSON that would not come out byte for byte: with white space, or nested deeply.
+	// Any other body, and JSON that would not come out byte for byte: with white space, or nested
+	// deeply.
 	BodyBase64 *string `json:"bodyBase64,omitempty"`
 	// The media type of the body.
 	ContentType string `json:"contentType,omitempty"`
@@ -45,13 +47,13 @@ type Document struct {
 	Edge string `json:"edge,omitempty"`
 }
 
-// maxDepth is how deep a body may be nested that stands in a document as it is.
-// JSON readers have bounds of their own, Go's at 10,000 levels with those around
-// the body; a deeper one travels in base64, which nobody has to look into.
+// maxDepth is how deep a body may be nested that stands in a document as it is. JSON readers have
+// bounds of their own, Go's at 10,000 levels with those around the body; a deeper one travels in
+// base64, which nobody has to look into.
 const maxDepth = 1000
 
-// New writes a message. The document that it becomes a part of must be written
-// with [strictjson.Marshal], or the body may change.
+// New writes a message. The document that it becomes a part of must be written with
+// [strictjson.Marshal], or the body may change.
 func New(m cursor.Message) Document {
 	written := Document{
 		Seq: jsonseq.Seq(m.Seq), ID: m.ID, Attributes: m.Attributes, EnqueuedAt: m.EnqueuedAt, Tombstone: m.Tombstone,
@@ -67,8 +69,8 @@ func New(m cursor.Message) Document {
 	if written.ContentType == "" {
 		written.ContentType = cursor.DefaultContentType
 	}
-	// The encoder takes the white space out of a raw value, and so changes it;
-	// only one that comes out as it is may stand there.
+	// The encoder takes the white space out of a raw value, and so changes it; only one that comes
+	// out as it is may stand there.
 	if strictjson.IsJSON(written.ContentType) && depth(m.Body) <= maxDepth && unchanged(m.Body) {
 		written.Body = m.Body
 		return written
@@ -78,14 +80,13 @@ func New(m cursor.Message) Document {
 	return written
 }
 
-// MaxAnswer is how many bytes the messages of an answer take at most, as [Document.Size]
-// counts them: with what is around them they stay below the 6 MB (6,291,456 bytes) of a
-// Lambda function's answer. Each message alone fits, whatever is in it: an item of
-// DynamoDB has at most 400 KB.
+// MaxAnswer is how many bytes the messages of an answer take at most, as [Document.Size] counts
+// them: with what is around them they stay below the 6 MB (6,291,456 bytes) of a Lambda function's
+// answer. Each message alone fits, whatever is in it: an item of DynamoDB has at most 400 KB.
 const MaxAnswer = 6_000_000
 
-// Size is how many bytes a message takes in the answer to an HTTP request: its document
-// is JSON within a string of JSON, where each quotation mark and backslash is two bytes.
+// Size is how many bytes a message takes in the answer to an HTTP request: its document is JSON
+// within a string of JSON, where each quotation mark and backslash is two bytes.
 func (d Document) Size() int {
 	document, err := strictjson.Marshal(d)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// A body that readers cannot look into, or would read as another one, travels in
-// base64, and so does not stop its queue.
+// A body that readers cannot look into, or would read as another one, travels in base64, and so
+// does not stop its queue.
 func TestBodiesThatTravelInBase64(t *testing.T) {
 	nested := func(depth int) string { return strings.Repeat("[", depth) + strings.Repeat("]", depth) }
 	for body, plain := range map[string]bool{

@@ -14,8 +14,8 @@ import (
 // Loopback are the names of this machine to itself.
 var Loopback = []string{"127.0.0.1", "localhost", "::1"}
 
-// Protect has a handler asked only by names that are the server's own, without ports, or by any
-// if no name is given: another site could reach it by a name that it points here, and would then be
+// Protect has a handler asked only by names that are the server's own, without ports, or by any if
+// no name is given: another site could reach it by a name that it points here, and would then be
 // the same origin to a browser. It refuses what changes something from another origin, and what
 // another site loads, such as a picture. A link of another site may lead here. The answer is 421
 // for a name, 403 else.

@@ -6,15 +6,14 @@ import "github.com/streamsort/streamsort/internal/sortkey"
 type Query struct {
 	Queue       string
 	First, Last int64
-	// Limit is the most that is returned; 0 means as much as one request can
-	// read (1 MB).
+	// Limit is the most that is returned; 0 means as much as one request can read (1 MB).
 	Limit int
 	// Strong asks for a strong read, at twice the price.
 	Strong bool
 	// Backwards reads from Last down to First.
 	Backwards bool
-	// HeadsOnly leaves out bodies, attributes, ids and digests. The price is
-	// the same: DynamoDB reads the whole item.
+	// HeadsOnly leaves out bodies, attributes, ids and digests. The price is the same: DynamoDB
+	// reads the whole item.
 	HeadsOnly bool
 }
 
@@ -33,8 +32,7 @@ type ArrivalQuery struct {
 type WaitingQuery struct {
 	Queue       string
 	After, UpTo sortkey.SortKey
-	// Limit is the most that is returned; 0 means as much as one request can
-	// read (1 MB).
+	// Limit is the most that is returned; 0 means as much as one request can read (1 MB).
 	Limit int
 	// Strong asks for a strong read, at twice the price.
 	Strong bool

@@ -24,7 +24,8 @@ const (
 	MarkDropped
 	// MarkUnlinked: it names another message before it than the one that stands there.
 	MarkUnlinked
-	// MarkRestart: the queue's keys begin anew behind it. It has no message, and so MarkDropped too.
+	// MarkRestart: the queue's keys begin anew behind it. It has no message, and so MarkDropped
+	// too.
 	MarkRestart
 )
 
@@ -34,10 +35,9 @@ type Entry struct {
 	Key sortkey.SortKey
 	// Count is how many seqs it takes, 1 to MaxArrivalMessages.
 	Count int
-	// Seen is the low 23 bits of Arrival.Seen (see [shortSeen]). It identifies the
-	// arrival from an earlier one under the same id, which has expired: what that
-	// one had seen is less, by less than 2^23 where it got its place within
-	// seconds.
+	// Seen is the low 23 bits of Arrival.Seen (see [shortSeen]). It identifies the arrival from an
+	// earlier one under the same id, which has expired: what that one had seen is less, by less
+	// than 2^23 where it got its place within seconds.
 	Seen uint32
 	Mark Mark
 }
@@ -54,24 +54,24 @@ const (
 // ShortSeen is what an entry says of a position.
 func ShortSeen(position int64) uint32 { return uint32(position & (1<<SeenBits - 1)) }
 
-// Tail is a run of entries, packed: it can be compared and used as a value, and one can be
-// appended to another.
+// Tail is a run of entries, packed: it can be compared and used as a value, and one can be appended
+// to another.
 type Tail string
 
 // Bounds of the tail of a cursor, in entries.
 const (
-	// MaxTail is the most entries that a cursor has in arrival order. With up to 38 of
-	// them, and all fingerprints, it stays below 1 KB, which is one write unit, where the
-	// queue's name has up to 64 bytes; it has more only while so many writers are at it
-	// that a unit more is cheaper than a request that finds no room.
+	// MaxTail is the most entries that a cursor has in arrival order. With up to 38 of them, and
+	// all fingerprints, it stays below 1 KB, which is one write unit, where the queue's name has up
+	// to 64 bytes; it has more only while so many writers are at it that a unit more is cheaper
+	// than a request that finds no room.
 	MaxTail = 64
-	// OrderItemEntries is how many entries an order item has. A tail is flushed
-	// when it has so many.
+	// OrderItemEntries is how many entries an order item has. A tail is flushed when it has so
+	// many.
 	OrderItemEntries = 24
 )
 
-// packedHead is the size of an entry in a Tail, without its key: the key's length, the
-// mark, the count and what was seen.
+// packedHead is the size of an entry in a Tail, without its key: the key's length, the mark, the
+// count and what was seen.
 const packedHead = 2 + 1 + 2 + 4
 
 // NewTail packs entries.
@@ -175,12 +175,11 @@ func (t Tail) Last() sortkey.SortKey {
 // OrderItem is places of a queue that have left the tail of its cursor: OrderItemEntries.
 type OrderItem struct {
 	Queue string
-	// Last is the seq of the last message of its last entry, under which it is
-	// stored.
+	// Last is the seq of the last message of its last entry, under which it is stored.
 	Last    int64
 	Entries Tail
-	// ExpiresOn is when TTL may delete it, later than every arrival that it
-	// names; the zero time means never.
+	// ExpiresOn is when TTL may delete it, later than every arrival that it names; the zero time
+	// means never.
 	ExpiresOn time.Time `ddb:"expiresOn,omitzero,s"`
 }
 

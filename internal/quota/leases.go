@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// MinShare and MaxShare bound the leases that a tenant may have at a time: all are in one
-	// item, of 4 KB at most.
+	// MinShare and MaxShare bound the leases that a tenant may have at a time: all are in one item,
+	// of 4 KB at most.
 	MinShare, MaxShare = 1, 100
 	// leasesBegin begins the partition keys of the leases, behind which the tenant is.
 	leasesBegin = "leases "
@@ -30,8 +30,8 @@ type Leases struct {
 	now    func() time.Time
 }
 
-// NewLeases returns leases of which each tenant may have so many at a time. Their items are in
-// the consumers table.
+// NewLeases returns leases of which each tenant may have so many at a time. Their items are in the
+// consumers table.
 func NewLeases(
 	engine ddb.Engine, consumers table.Definition, share int, now func() time.Time,
 ) *Leases {
@@ -51,12 +51,12 @@ func (l Lease) until() ddb.Path { return ddb.Path(fmt.Sprint("until", l.slot)) }
 func (l Lease) by() ddb.Path    { return ddb.Path(fmt.Sprint("by", l.slot)) }
 
 // Take takes a place of a tenant until a time, and reports whether one was free. It is one
-// UpdateItem of 1 write unit for each 1 KB of the item, which has 20 places, and one more where
-// the first place that it tries is taken.
+// UpdateItem of 1 write unit for each 1 KB of the item, which has 20 places, and one more where the
+// first place that it tries is taken.
 //
-// Lost response: the repeat finds its own lease, and has it. Another did it first: the answer
-// shows which places are free, and the next one is tried. We die right after: the lease ends
-// with its time.
+// Lost response: the repeat finds its own lease, and has it. Another did it first: the answer shows
+// which places are free, and the next one is tried. We die right after: the lease ends with its
+// time.
 func (l *Leases) Take(ctx context.Context, tenant string, until time.Time) (Lease, bool, error) {
 	lease := Lease{of: l, tenant: tenant, slot: mathrand.IntN(l.share), op: rand.Text()}
 	for range maxLosses {

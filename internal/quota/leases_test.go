@@ -22,9 +22,9 @@ func leasesOn(engine ddb.Engine, names string, share int, now *time.Time) *quota
 	return quota.NewLeases(engine, consumers, share, func() time.Time { return *now })
 }
 
-// TestLeasesConform: a tenant has so many places, each until it is given back or its time is
-// over. What is given back late is not taken from the next one. A place that is taken, or given
-// back, is one write, and one that has to be looked for two.
+// TestLeasesConform: a tenant has so many places, each until it is given back or its time is over.
+// What is given back late is not taken from the next one. A place that is taken, or given back, is
+// one write, and one that has to be looked for two.
 func TestLeasesConform(t *testing.T) {
 	ddbtest.Each(t, func(t *testing.T, kind ddbtest.Kind) {
 		names := "consumers" + ddbtest.Suffix()

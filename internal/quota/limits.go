@@ -10,16 +10,15 @@ import (
 	"github.com/streamsort/streamsort/pkg/tenant"
 )
 
-// File is the name of the file with the quotas, which lies beside a function's
-// program:
+// File is the name of the file with the quotas, which lies beside a function's program:
 //
 //	{"quotas": [
 //	  {"name": "*", "messages": 100, "bytes": 1000000, "newQueues": 60, "newChains": 600},
 //	  {"name": "acme", "messages": 5000}
 //	]}
 //
-// An entry is that of one tenant, and the entry * that of all tenants without one of
-// their own. What an entry does not name has no bound.
+// An entry is that of one tenant, and the entry * that of all tenants without one of their own.
+// What an entry does not name has no bound.
 const File = "quotas.json"
 
 // Max is how many entries the file has at most.
@@ -43,8 +42,8 @@ const (
 // terms are how each kind is written, and what its limit is of.
 var terms = [kinds]struct {
 	name string
-	// per is the time that a limit is for, and window how long each count goes on: a
-	// tenant may take what it has for a whole window at once.
+	// per is the time that a limit is for, and window how long each count goes on: a tenant may
+	// take what it has for a whole window at once.
 	per, window time.Duration
 	// word is per, in an answer.
 	word string
@@ -55,8 +54,8 @@ var terms = [kinds]struct {
 	NewChains: {"newChains", time.Minute, time.Minute, "minute"},
 }
 
-// rateWindow is long enough for a tenant's share of a window to be taken in few
-// writes, and short enough that what it may send at once is no flood.
+// rateWindow is long enough for a tenant's share of a window to be taken in few writes, and short
+// enough that what it may send at once is no flood.
 const rateWindow = 10 * time.Second
 
 // windows are those of all kinds.
@@ -88,8 +87,8 @@ var file = assetfile.List[Quota]{
 	Element: read, NameOf: func(q Quota) string { return q.Name },
 }
 
-// entry is a quota as it is written. The bounds keep sums of limits far from what a number has
-// room for.
+// entry is a quota as it is written. The bounds keep sums of limits far from what a number has room
+// for.
 type entry struct {
 	Name      string `json:"name"`
 	Messages  int64  `json:"messages" bounds:"1..1000000000000"`

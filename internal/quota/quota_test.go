@@ -100,8 +100,8 @@ func TestWhereAccountsAre(t *testing.T) {
 	check.That(t, it.Has(ddb.Path(counters.TTL)) && !it.Has(ddb.Path(counters.Index.Sort.Name)), "%v", it)
 }
 
-// Whatever becomes of a request, a tenant is never given more than there is; and one whose
-// answer is lost is known by its own name, and takes nothing twice.
+// Whatever becomes of a request, a tenant is never given more than there is; and one whose answer
+// is lost is known by its own name, and takes nothing twice.
 func TestTakeThatGoesWrong(t *testing.T) {
 	for _, fault := range []ddbtest.Fault{ddbtest.Refused, ddbtest.Throttled, ddbtest.Lost, ddbtest.Repeated} {
 		for nth := 1; nth < 5; nth++ {
@@ -197,8 +197,8 @@ func TestAnotherTenantHasItsOwn(t *testing.T) {
 	check.Is(t, d.passed(nil, "a", 9), 9)
 }
 
-// A request is refused for the kind of which nothing is left; nothing is counted of that, or of
-// the others of its window.
+// A request is refused for the kind of which nothing is left; nothing is counted of that, or of the
+// others of its window.
 func TestARequestPassesWhollyOrNotAtAll(t *testing.T) {
 	d := newDesk(t)
 	k := d.process(quota.Amounts{quota.Messages: 1, quota.Bytes: 100, quota.NewQueues: 2, quota.NewChains: 1})
@@ -306,8 +306,8 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// Where the counters do not answer, nobody is refused, and they are left alone until
-// the next window.
+// Where the counters do not answer, nobody is refused, and they are left alone until the next
+// window.
 func TestCountersThatDoNotAnswer(t *testing.T) {
 	d := newDesk(t)
 	k := d.process(quota.Amounts{quota.Messages: 1})
@@ -332,9 +332,9 @@ func TestACounterThatHangs(t *testing.T) {
 	check.Is(t, d.passed(d.process(quota.Amounts{quota.Messages: 1}), "a", 20), 20)
 }
 
-// In any windows in a row, processes together give a tenant their limits, one request beyond
-// them, and a hundredth of a limit for each process and window; one alone refuses nothing while
-// something is left.
+// In any windows in a row, processes together give a tenant their limits, one request beyond them,
+// and a hundredth of a limit for each process and window; one alone refuses nothing while something
+// is left.
 func TestProcessesShareALimit(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		d := newDesk(t)
@@ -420,8 +420,7 @@ func TestATenantThatIsOverItsLimitCostsNothing(t *testing.T) {
 	check.Is(t, d.meter.Take().Writes, 1)
 }
 
-// A process whose last window is long ago takes what it needs, and leaves the rest to
-// others.
+// A process whose last window is long ago takes what it needs, and leaves the rest to others.
 func TestAProcessThatRestedTakesLittle(t *testing.T) {
 	d := newDesk(t)
 	limits := quota.Amounts{quota.Messages: 100}

@@ -11,8 +11,7 @@ import (
 // share is what a process has of one account in one window.
 type share struct {
 	window Window
-	// given is what may be used, used what was, and before what was used in the window
-	// before.
+	// given is what may be used, used what was, and before what was used in the window before.
 	given, used, before Amounts
 	// owed is what is free until something is taken, and is put on the account then.
 	owed Amounts
@@ -49,8 +48,8 @@ func (s *share) unused(kind Kind) int64 {
 	return max(s.given[kind]-s.owed[kind]-s.used[kind], 0)
 }
 
-// asks reports whether a request needs more than was given; and if so, the first kind that it
-// lacks and of which nothing is left, neither in the account nor here.
+// asks reports whether a request needs more than was given; and if so, the first kind that it lacks
+// and of which nothing is left, neither in the account nor here.
 func (s *share) asks(need, limits Amounts) (asks bool, kind Kind, refused bool) {
 	for kind := range kinds {
 		if !s.lacks(kind, need[kind]) {
@@ -63,9 +62,9 @@ func (s *share) asks(need, limits Amounts) (asks bool, kind Kind, refused bool) 
 	return asks, 0, false
 }
 
-// ask is what to take from the account for a request: so much of each kind that the next
-// requests have enough, as far as the window has it, and what this one lacks in any case. It
-// is only taken of an account that has taken no more than most.
+// ask is what to take from the account for a request: so much of each kind that the next requests
+// have enough, as far as the window has it, and what this one lacks in any case. It is only taken
+// of an account that has taken no more than most.
 func (s *share) ask(need, limits Amounts) (take, most Amounts) {
 	for kind, n := range need {
 		kind, limit := Kind(kind), limits.inWindow(Kind(kind))
@@ -85,8 +84,8 @@ func (s *share) ask(need, limits Amounts) (take, most Amounts) {
 	return take, most
 }
 
-// at is the start of the window that is taken from: this one, or the next where that has begun
-// by another's clock.
+// at is the start of the window that is taken from: this one, or the next where that has begun by
+// another's clock.
 func (s *share) at() time.Time {
 	if s.there.Window.Equal(s.window.end()) {
 		return s.there.Window
@@ -104,8 +103,8 @@ func (s *share) give(take Amounts) {
 	}
 }
 
-// use uses what a request needs, all of it or nothing: then the kind is the first of
-// which there is not enough.
+// use uses what a request needs, all of it or nothing: then the kind is the first of which there is
+// not enough.
 func (s *share) use(need Amounts) (kind Kind, refused bool) {
 	for kind := range kinds {
 		if s.lacks(kind, need[kind]) {
@@ -118,8 +117,8 @@ func (s *share) use(need Amounts) (kind Kind, refused bool) {
 	return 0, false
 }
 
-// exceeded is the answer to a request for which a quota has nothing left: it may come again in
-// the first window for which no debt is left.
+// exceeded is the answer to a request for which a quota has nothing left: it may come again in the
+// first window for which no debt is left.
 func (s *share) exceeded(kind Kind, limits Amounts, now time.Time) error {
 	t, passed := terms[kind], max(s.taken(kind, limits)/limits.inWindow(kind), 1)
 	left := s.at().Add(time.Duration(passed) * s.window.Length).Sub(now)

@@ -36,15 +36,15 @@ func windowAt(t time.Time, length time.Duration) Window { return Window{t.Trunca
 // end is when the next window begins.
 func (w Window) end() time.Time { return w.Start.Add(w.Length) }
 
-// keptFor is how long after its last window an account is kept: as long as the longest debt
-// that is remembered while nothing is asked of it.
+// keptFor is how long after its last window an account is kept: as long as the longest debt that is
+// remembered while nothing is asked of it.
 const keptFor = 31 * 24 * time.Hour
 
-// Account is what a tenant has taken of its windows of one length. The zero Account is that
-// of a tenant that took nothing.
+// Account is what a tenant has taken of its windows of one length. The zero Account is that of a
+// tenant that took nothing.
 type Account struct {
-	// Window is the start of the window that was last taken from, Taken what was taken of
-	// it, with what the windows before it owe.
+	// Window is the start of the window that was last taken from, Taken what was taken of it, with
+	// what the windows before it owe.
 	Window time.Time `ddb:"begins,omitzero,s"`
 	Taken  Amounts
 	// Op names the request that changed it last.
@@ -78,9 +78,9 @@ type Store struct {
 // NewStore returns the Store on the trouble table of an engine.
 func NewStore(engine ddb.Engine, on table.Definition) *Store { return &Store{engine, &on} }
 
-// Take adds to what a tenant has taken of a window, if its account is at that window and no
-// kind of which something is taken stands above most. It returns the account as it is then,
-// and whether it was taken. One UpdateItem; 1 write unit.
+// Take adds to what a tenant has taken of a window, if its account is at that window and no kind of
+// which something is taken stands above most. It returns the account as it is then, and whether it
+// was taken. One UpdateItem; 1 write unit.
 //
 // Lost response: the repeat finds its own op, and adds nothing; where another took something in
 // between, it may add again, and the tenant has so much less. Another did it first: the account
@@ -101,8 +101,8 @@ func (s *Store) Take(ctx context.Context, tenant string, w Window, take, most Am
 // Move moves a tenant's account from what was seen to a window of which so much is taken. It
 // returns the account as it is then, and whether it was moved. One UpdateItem; 1 write unit.
 //
-// Lost response: the repeat finds its own op. Another did it first: the account says how far it
-// is. We die right after: as of Take.
+// Lost response: the repeat finds its own op. Another did it first: the account says how far it is.
+// We die right after: as of Take.
 func (s *Store) Move(ctx context.Context, tenant string, w Window, seen Account, taken Amounts, op string) (Account, bool, error) {
 	unchanged := attrOp.Eq(ddb.Text(seen.Op))
 	if seen.Op == "" {
@@ -118,8 +118,8 @@ func (s *Store) Move(ctx context.Context, tenant string, w Window, seen Account,
 	return took(a, op, err)
 }
 
-// Keys begin the partition keys of accounts, behind which the tenant is: each has a partition of its
-// own, so that many requests of one throttle no other, and no row.
+// Keys begin the partition keys of accounts, behind which the tenant is: each has a partition of
+// its own, so that many requests of one throttle no other, and no row.
 const Keys = "quota "
 
 // key is the key of a tenant's account.

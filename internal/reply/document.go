@@ -20,8 +20,8 @@ type document struct {
 	Tracestate  string            `json:"tracestate,omitempty"`
 }
 
-// Encode writes replies as a JSON array of the documents that
-// docs/openapi.yaml calls Reply; nil for none. Those that no claim could have are a *cursor.InvalidError.
+// Encode writes replies as a JSON array of the documents that docs/openapi.yaml calls Reply; nil
+// for none. Those that no claim could have are a *cursor.InvalidError.
 func Encode(replies []delivery.Reply) ([]byte, error) {
 	if len(replies) == 0 {
 		return nil, nil

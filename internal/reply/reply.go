@@ -1,5 +1,5 @@
-// Package reply reads replies from JSON documents: those that a consumer's commit
-// brings over HTTP, and those that a function answers a batch with.
+// Package reply reads replies from JSON documents: those that a consumer's commit brings over HTTP,
+// and those that a function answers a batch with.
 package reply
 
 import (
@@ -13,9 +13,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// Read reads a JSON array of replies: messages as they are put, each with its
-// queue. The error is an [invalid.Error] that names the reply and the field;
-// their bounds are not looked at.
+// Read reads a JSON array of replies: messages as they are put, each with its queue. The error is
+// an [invalid.Error] that names the reply and the field; their bounds are not looked at.
 func Read(raw json.RawMessage) ([]delivery.Reply, error) {
 	list, err := strictjson.Elements(raw, request.MaxReplies)
 	if err != nil {

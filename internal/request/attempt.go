@@ -2,8 +2,9 @@ package request
 
 import "time"
 
-// KeptAttempts is how many attempts on a message a consumer's item has, MaxAnswer how many bytes of each answer, and MaxCaller and
-// MaxCallID how many of what was called: with all of them full the item has less than 5 KB more.
+// KeptAttempts is how many attempts on a message a consumer's item has, MaxAnswer how many bytes of
+// each answer, and MaxCaller and MaxCallID how many of what was called: with all of them full the
+// item has less than 5 KB more.
 const (
 	KeptAttempts = 5
 	MaxAnswer    = 512
@@ -24,7 +25,8 @@ type Attempt struct {
 	// By is what was called, CallID the call's id there, where the sink says so.
 	By     string `ddb:"by,omitzero"`
 	CallID string `ddb:"call,omitzero"`
-	// Answer is the beginning of what was answered, Shown how many bytes of it the queue's tenant may read; 0 for all.
+	// Answer is the beginning of what was answered, Shown how many bytes of it the queue's tenant
+	// may read; 0 for all.
 	Answer string `ddb:"answer,omitzero"`
 	Shown  int    `ddb:"shown,omitzero"`
 	// Died: nothing was answered until the lease was over.
@@ -44,7 +46,8 @@ func (a Attempts) Latest() (last Attempt) {
 	return last
 }
 
-// Together is up to which seq the last one was, where it had the message behind a seq with others; 0 where it did not.
+// Together is up to which seq the last one was, where it had the message behind a seq with others;
+// 0 where it did not.
 func (a Attempts) Together(behind int64) int64 {
 	if last := a.Latest(); last.From == behind && last.To > behind+1 {
 		return last.To

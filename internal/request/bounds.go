@@ -27,8 +27,8 @@ const (
 	MaxWakeRate     = 1000
 )
 
-// DefaultRetries is how long after each failure a message is tried again where nothing else
-// is set, the last one again and again.
+// DefaultRetries is how long after each failure a message is tried again where nothing else is set,
+// the last one again and again.
 var DefaultRetries = []time.Duration{time.Second, 10 * time.Second, time.Minute, 5 * time.Minute}
 
 // DefaultProbes is how long after each probe of a sink that is away the next one is made.

@@ -5,20 +5,21 @@ import (
 	"time"
 )
 
-// Health is what all queues of a consumer know of its sink: an item for the consumer's name. The zero
-// Health is that of a sink of which nothing failed yet.
+// Health is what all queues of a consumer know of its sink: an item for the consumer's name. The
+// zero Health is that of a sink of which nothing failed yet.
 type Health struct {
 	// Consumer is the consumer's name.
 	Consumer string
 	// Rev rises with each change, By says who made the last one.
 	Rev int64  `ddb:"rev"`
 	By  string `ddb:"by"`
-	// Failing are queues of which a batch failed since the sink last took one, [MaxFailing] at most.
+	// Failing are queues of which a batch failed since the sink last took one, [MaxFailing] at
+	// most.
 	Failing []FailingQueue `ddb:"failing,omitzero"`
 	// FailingSince is since when there are any.
 	FailingSince time.Time `ddb:"failingSince,omitzero"`
-	// TakenAt is when the last batch was handed over that the sink took, and that was noted: while nothing fails
-	// none is.
+	// TakenAt is when the last batch was handed over that the sink took, and that was noted: while
+	// nothing fails none is.
 	TakenAt time.Time `ddb:"takenAt,omitzero"`
 	// Circuit is whether the sink is asked at all.
 	Circuit Circuit `ddb:",inline"`
@@ -37,8 +38,8 @@ type Circuit struct {
 	// ProbeAt is when the next batch may be handed over while it is open, Probes how many were.
 	ProbeAt time.Time `ddb:"probeAt,omitzero"`
 	Probes  int64     `ddb:"probes,omitzero"`
-	// Closed is when it closed last, Waking that queues which were left alone until then are
-	// still to be woken up.
+	// Closed is when it closed last, Waking that queues which were left alone until then are still
+	// to be woken up.
 	Closed time.Time `ddb:"closed,omitzero"`
 	Waking bool      `ddb:"waking,omitzero"`
 	// Announced says that the opening was announced.

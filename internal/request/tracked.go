@@ -6,9 +6,9 @@ import (
 	"github.com/streamsort/streamsort/pkg/tenant"
 )
 
-// TrackedPrefix is how the tags of tracked batches' chains begin, behind the tenant
-// where their queue is one's. No other process should create, delete or stamp chains under
-// such a tag: see [TracksBatch].
+// TrackedPrefix is how the tags of tracked batches' chains begin, behind the tenant where their
+// queue is one's. No other process should create, delete or stamp chains under such a tag: see
+// [TracksBatch].
 const TrackedPrefix = "delivery/"
 
 // TracksBatch reports whether a tag is that of a tracked batch's chain.

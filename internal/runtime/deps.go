@@ -20,9 +20,9 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
-// Deps are what a function may take of its environment: its settings, and what they describe.
-// All of it works on one client, so that one set of connections serves it. What cannot be
-// created is nil, and [Deps.Err] says why.
+// Deps are what a function may take of its environment: its settings, and what they describe. All
+// of it works on one client, so that one set of connections serves it. What cannot be created is
+// nil, and [Deps.Err] says why.
 type Deps struct {
 	settings.Settings
 	Client *dynamodb.Client
@@ -106,8 +106,8 @@ func (d *Deps) Announcer() *announce.Announcer {
 	return announcer
 }
 
-// Ends handles the ends of chains: of tracked batches by the deliverer, of all others by
-// announcing and listing them.
+// Ends handles the ends of chains: of tracked batches by the deliverer, of all others by announcing
+// and listing them.
 func (d *Deps) Ends(deliverer *delivery.Deliverer, announcer *announce.Announcer) xorack.Announce {
 	return announce.Batches(deliverer.Ender(announce.Listed(d.Trouble(), d.Tombstone, announcer.Chain)))
 }
@@ -149,8 +149,8 @@ func (d *Deps) callEagerly(ctx context.Context, metrics *emf.Metrics) {
 	metrics.Count("EagerCallsFailed", failed)
 }
 
-// sendWakeUps sends what was noted of due times. What cannot be sent is counted, and nothing
-// else: the sweep makes up for it.
+// sendWakeUps sends what was noted of due times. What cannot be sent is counted, and nothing else:
+// the sweep makes up for it.
 func (d *Deps) sendWakeUps(ctx context.Context, metrics *emf.Metrics) {
 	sent, failed := d.Timer.Flush(ctx)
 	metrics.Count("WakeUpsSent", sent)

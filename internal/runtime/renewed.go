@@ -15,9 +15,9 @@ import (
 // lookEvery is how often a process looks whether the files of its configuration have changed.
 const lookEvery = time.Minute
 
-// renewed is a handler whose configuration is in a bucket: it is created again when a file has changed.
-// A file that is wrong is logged, and what was there before stays: only a process that starts
-// fails by it.
+// renewed is a handler whose configuration is in a bucket: it is created again when a file has
+// changed. A file that is wrong is logged, and what was there before stays: only a process that
+// starts fails by it.
 type renewed struct {
 	lambda.Handler
 	make   func() (lambda.Handler, error)
@@ -25,7 +25,8 @@ type renewed struct {
 	now    func() time.Time
 }
 
-// load is the handler of the environment: one that is renewed, where a bucket has the configuration.
+// load is the handler of the environment: one that is renewed, where a bucket has the
+// configuration.
 func load(out *emf.Emitter, newHandler func(*Deps) (Handler, error), now func() time.Time) (Handler, error) {
 	handler, err := start(out, newHandler)
 	if err != nil || os.Getenv(assetfile.Variable) == "" {

@@ -35,8 +35,8 @@ func uploaded(t *testing.T, config string) *atomic.Value {
 	return &file
 }
 
-// A process takes a new configuration within a minute of its upload, and keeps what it had where that
-// is wrong.
+// A process takes a new configuration within a minute of its upload, and keeps what it had where
+// that is wrong.
 func TestRenewed(t *testing.T) {
 	file := uploaded(t, "s3://files/")
 	make := func() (lambda.Handler, error) {
@@ -71,7 +71,8 @@ func TestRenewed(t *testing.T) {
 	}
 }
 
-// A new configuration is no new process: no cold start is counted, and nothing that was counted before is lost.
+// A new configuration is no new process: no cold start is counted, and nothing that was counted
+// before is lost.
 func TestRenewedKeepsCounts(t *testing.T) {
 	file := uploaded(t, "s3://counts/")
 	for _, table := range []string{"MESSAGES", "CURSORS", "TROUBLE"} {

@@ -4,9 +4,9 @@
 //
 //	func main() { runtime.Main(newHandler) }
 //
-// newHandler takes from [Deps] what the function needs of its environment, and returns a
-// [Handler]. Nothing is created that the function does not ask for, and none of it makes a
-// request. Deps collects everything that is wrong, so that one start reports all of it.
+// newHandler takes from [Deps] what the function needs of its environment, and returns a [Handler].
+// Nothing is created that the function does not ask for, and none of it makes a request. Deps
+// collects everything that is wrong, so that one start reports all of it.
 //
 // [Around] is the same around a handler of a test.
 package runtime
@@ -58,8 +58,8 @@ func start(emitter *emf.Emitter, newHandler func(*Deps) (Handler, error)) (Handl
 }
 
 // Handle is the Handler of a function, which needs so much headroom: its context ends so long
-// before Lambda ends the invocation, so that it answers for everything it has done. The metrics
-// are the invocation's.
+// before Lambda ends the invocation, so that it answers for everything it has done. The metrics are
+// the invocation's.
 func Handle[In, Out any](d *Deps, headroom time.Duration, handle func(context.Context, *emf.Metrics, In) (Out, error)) Handler {
 	return around(d.emitter, headroom, handle, d.after...)
 }
@@ -68,8 +68,8 @@ func Handle[In, Out any](d *Deps, headroom time.Duration, handle func(context.Co
 // invocation, for the answer. Both are within the least headroom that a function has, a second.
 const afterTime, answerTime = 500 * time.Millisecond, 200 * time.Millisecond
 
-// Around returns what Lambda calls, as [Handle] does. Metrics go to out. Each of after is called
-// at the end, all of them side by side, in a context that ends before Lambda ends the invocation; none
+// Around returns what Lambda calls, as [Handle] does. Metrics go to out. Each of after is called at
+// the end, all of them side by side, in a context that ends before Lambda ends the invocation; none
 // where no time is left.
 func Around[In, Out any](
 	out io.Writer, headroom time.Duration, handle func(context.Context, *emf.Metrics, In) (Out, error),

@@ -33,7 +33,8 @@ func everything(d *runtime.Deps) (runtime.Handler, error) {
 	}), nil
 }
 
-// complete sets all that everything needs. What is at the endpoint answers nothing: no request is made.
+// complete sets all that everything needs. What is at the endpoint answers nothing: no request is
+// made.
 func complete(t *testing.T) {
 	t.Helper()
 	for _, table := range []string{"MESSAGES", "CURSORS", "TROUBLE", "CONSUMERS", "AUDIT", "CHAINS"} {
@@ -146,8 +147,8 @@ func TestQuotas(t *testing.T) {
 	}
 }
 
-// TestAround: the handler ends before the invocation does, and its metrics have the environment's names. What comes after has
-// the rest of the time, also where the handler panics.
+// TestAround: the handler ends before the invocation does, and its metrics have the environment's
+// names. What comes after has the rest of the time, also where the handler panics.
 func TestAround(t *testing.T) {
 	t.Setenv("POWERTOOLS_METRICS_NAMESPACE", "Space")
 	t.Setenv("POWERTOOLS_SERVICE_NAME", "orders")
@@ -236,8 +237,8 @@ func TestWakeUpsAreSent(t *testing.T) {
 	}
 }
 
-// TestEagerCalls: an invocation that moved queues of an eager consumer calls process once, at its end; one
-// that moved none calls nobody. A call that is refused is counted, and changes nothing.
+// TestEagerCalls: an invocation that moved queues of an eager consumer calls process once, at its
+// end; one that moved none calls nobody. A call that is refused is counted, and changes nothing.
 func TestEagerCalls(t *testing.T) {
 	var called []string
 	status := http.StatusAccepted
@@ -289,9 +290,9 @@ func TestEagerCalls(t *testing.T) {
 	}
 }
 
-// TestWhatComesAfterLeavesTimeForTheAnswer: all of it together has half a second, also where nothing that
-// it calls answers, and less where the handler took some of its headroom; where that is used up, nothing
-// comes after.
+// TestWhatComesAfterLeavesTimeForTheAnswer: all of it together has half a second, also where
+// nothing that it calls answers, and less where the handler took some of its headroom; where that
+// is used up, nothing comes after.
 func TestWhatComesAfterLeavesTimeForTheAnswer(t *testing.T) {
 	for handled, want := range map[time.Duration]time.Duration{
 		59 * time.Second:         59500 * time.Millisecond,

@@ -15,8 +15,7 @@ import (
 const (
 	// Lifetime is how long secrets are used without being fetched again.
 	Lifetime = 5 * time.Minute
-	// Interval is the least time between two fetches for signatures that none of
-	// the secrets made.
+	// Interval is the least time between two fetches for signatures that none of the secrets made.
 	Interval = 10 * time.Second
 	// failedInterval is the least time between two fetches after one that failed.
 	failedInterval = time.Second
@@ -24,15 +23,15 @@ const (
 
 // Bounds of a secret's value.
 const (
-	// MaxValues is how many secrets of one reference are valid at a time at most:
-	// two while one is changed for the other.
+	// MaxValues is how many secrets of one reference are valid at a time at most: two while one is
+	// changed for the other.
 	MaxValues = 4
 	// MinBytes and MaxBytes bound the bytes of each.
 	MinBytes, MaxBytes = 16, 1024
 )
 
-// Cache remembers what a secret store holds. Its methods may be called from
-// any goroutine; those that need one secret wait for the same fetch.
+// Cache remembers what a secret store holds. Its methods may be called from any goroutine; those
+// that need one secret wait for the same fetch.
 type Cache struct {
 	fetch func(context.Context, Reference) (string, error)
 	now   func() time.Time
@@ -40,8 +39,8 @@ type Cache struct {
 	held  map[Reference]*held
 }
 
-// NewCache returns a Cache that asks fetch for a value. now is the clock,
-// and may go back: what was fetched later is fetched anew then.
+// NewCache returns a Cache that asks fetch for a value. now is the clock, and may go back: what was
+// fetched later is fetched anew then.
 func NewCache(fetch func(context.Context, Reference) (string, error), now func() time.Time) *Cache {
 	// A process may be frozen for hours, in which its monotonic clock stands.
 	wall := func() time.Time { return now().Round(0) }
@@ -58,11 +57,11 @@ type held struct {
 	err error
 }
 
-// Try reports what a test says of the secrets that are valid at a time, the newest first where their
-// store lists them so. Where it says no, the secrets are fetched again, unless that has been done
-// within Interval: so one that was added is known at once, and forgeries cost no
-// more than that. The error says why the secrets cannot be had, or is the test's; nothing may be
-// accepted then, nor be refused for good.
+// Try reports what a test says of the secrets that are valid at a time, the newest first where
+// their store lists them so. Where it says no, the secrets are fetched again, unless that has been
+// done within Interval: so one that was added is known at once, and forgeries cost no more than
+// that. The error says why the secrets cannot be had, or is the test's; nothing may be accepted
+// then, nor be refused for good.
 func (s *Cache) Try(ctx context.Context, of Reference, test func(values [][]byte) (bool, error)) (bool, error) {
 	s.mu.Lock()
 	h := s.held[of]
@@ -141,8 +140,8 @@ func (h *held) refresh(ctx context.Context, fetch func(context.Context, Referenc
 	return nil
 }
 
-// parseValues reads a secret's value: one secret, or a JSON list of those that
-// are valid at a time. An error is a [ValueError].
+// parseValues reads a secret's value: one secret, or a JSON list of those that are valid at a time.
+// An error is a [ValueError].
 func parseValues(text string) ([][]byte, error) {
 	list := []string{strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")}
 	if strictjson.IsArray([]byte(text)) {

@@ -12,7 +12,8 @@ import (
 	"github.com/streamsort/streamsort/internal/secret"
 )
 
-// TestKeys: a secret is taken as senders give it out; an error says which is wrong, and not what is in it.
+// TestKeys: a secret is taken as senders give it out; an error says which is wrong, and not what is
+// in it.
 func TestKeys(t *testing.T) {
 	key := []byte("\xfb\xff\xfe 19 bytes of key")
 	url, standard := base64.RawURLEncoding.EncodeToString(key), base64.StdEncoding.EncodeToString(key)

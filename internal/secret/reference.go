@@ -13,15 +13,15 @@ type Reference struct {
 	arn string
 }
 
-// A secret's own ARN ends in six characters that Secrets Manager chose: without
-// them a role's permission would not fit.
+// A secret's own ARN ends in six characters that Secrets Manager chose: without them a role's
+// permission would not fit.
 var (
 	secretARN    = regexp.MustCompile(`^arn:aws[a-z-]*:secretsmanager:[a-z0-9-]{1,32}:[0-9]{12}:secret:[A-Za-z0-9/_+=.@-]{1,512}-[A-Za-z0-9]{6}$`)
 	parameterARN = regexp.MustCompile(`^arn:aws[a-z-]*:ssm:[a-z0-9-]{1,32}:[0-9]{12}:parameter/[A-Za-z0-9/_.-]{1,1000}$`)
 )
 
-// ParseReference reads the ARN of a secret of Secrets Manager, or of a parameter
-// of Systems Manager.
+// ParseReference reads the ARN of a secret of Secrets Manager, or of a parameter of Systems
+// Manager.
 func ParseReference(arn string) (Reference, error) {
 	if !secretARN.MatchString(arn) && !parameterARN.MatchString(arn) {
 		return Reference{}, errors.New("must be the whole ARN of a secret, such as arn:aws:secretsmanager:eu-west-1:123456789012:secret:NAME-Ab12Cd, or of a parameter, such as arn:aws:ssm:eu-west-1:123456789012:parameter/NAME")

@@ -10,8 +10,8 @@ import (
 	"github.com/streamsort/streamsort/internal/dynamo"
 )
 
-// Store fetches secrets from Secrets Manager and Systems Manager, each from the
-// region that its ARN names.
+// Store fetches secrets from Secrets Manager and Systems Manager, each from the region that its ARN
+// names.
 type Store struct {
 	clients map[place]*awscall.Client
 }
@@ -22,15 +22,15 @@ type place struct {
 	region  string
 }
 
-// Bounds of a fetch: it must leave time to store the message, before the sender
-// gives up. GitHub waits for ten seconds.
+// Bounds of a fetch: it must leave time to store the message, before the sender gives up. GitHub
+// waits for ten seconds.
 const (
 	fetchTimeout  = 2 * time.Second
 	fetchAttempts = 2
 )
 
-// NewStore returns the Store of these secrets. Where the services are, and
-// who we are there, is read from the environment. It makes no request.
+// NewStore returns the Store of these secrets. Where the services are, and who we are there, is
+// read from the environment. It makes no request.
 func NewStore(all ...Reference) (*Store, error) {
 	s := &Store{clients: map[place]*awscall.Client{}}
 	transport := dynamo.Transport()
@@ -51,8 +51,7 @@ func NewStore(all ...Reference) (*Store, error) {
 	return s, nil
 }
 
-// Fetch is the value of one of the secrets. The error holds nothing of
-// it.
+// Fetch is the value of one of the secrets. The error holds nothing of it.
 func (s *Store) Fetch(ctx context.Context, of Reference) (string, error) {
 	client := s.clients[of.place()]
 	if of.place().service == awscall.SystemsManager {

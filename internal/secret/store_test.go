@@ -11,8 +11,8 @@ import (
 	"github.com/streamsort/streamsort/internal/secret"
 )
 
-// TestFetch: what is asked of the stores, and what is made of their answers. The
-// calls themselves are tried on servers in localstack.
+// TestFetch: what is asked of the stores, and what is made of their answers. The calls themselves
+// are tried on servers in localstack.
 func TestFetch(t *testing.T) {
 	t.Setenv("AWS_ACCESS_KEY_ID", "key")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")

@@ -1,6 +1,6 @@
-// Package settings reads the functions' environment: once, at their start, and
-// with an error that names the variable. [FromEnvironment] says what each
-// variable is; package runtime makes what they describe.
+// Package settings reads the functions' environment: once, at their start, and with an error that
+// names the variable. [FromEnvironment] says what each variable is; package runtime makes what they
+// describe.
 package settings
 
 import (
@@ -27,14 +27,14 @@ import (
 // Settings are what a function gets from its environment.
 type Settings struct {
 	// Names are the tables: STREAMSORT_MESSAGES_TABLE, STREAMSORT_CURSORS_TABLE and
-	// STREAMSORT_TROUBLE_TABLE must be set; STREAMSORT_ARRIVALS_TABLE is that of queues in
-	// arrival order, and of keyed ones.
+	// STREAMSORT_TROUBLE_TABLE must be set; STREAMSORT_ARRIVALS_TABLE is that of queues in arrival
+	// order, and of keyed ones.
 	Names cursor.Names
 	// Consumers are the tables of what delivers: STREAMSORT_CONSUMERS_TABLE and
 	// STREAMSORT_AUDIT_TABLE. A Deliverer needs both, nothing else does.
 	Consumers delivery.Names
-	// Chains is the chains' table, STREAMSORT_CHAINS_TABLE. An Acker needs it, nothing else
-	// does. Tombstone is STREAMSORT_TOMBSTONE; 0 means the acker's own default.
+	// Chains is the chains' table, STREAMSORT_CHAINS_TABLE. An Acker needs it, nothing else does.
+	// Tombstone is STREAMSORT_TOMBSTONE; 0 means the acker's own default.
 	Chains    xorack.Names
 	Tombstone time.Duration
 	// Quotas is STREAMSORT_QUOTAS, true or false: whether quotas.json bounds tenants.
@@ -47,54 +47,53 @@ type Settings struct {
 	// Events is how raw events become messages, nil where they do not: STREAMSORT_EVENTS, a JSON
 	// document, {"queue": "repository.full_name", "id": "delivery.id"}.
 	Events *mapping.Mapping
-	// TenantClaim is STREAMSORT_TENANT_CLAIM, the claim of a caller's token that
-	// holds its tenant; empty where there are no tenants.
+	// TenantClaim is STREAMSORT_TENANT_CLAIM, the claim of a caller's token that holds its tenant;
+	// empty where there are no tenants.
 	TenantClaim string
-	// EventBus is STREAMSORT_EVENT_BUS, AnnounceTopic STREAMSORT_ANNOUNCE_TOPIC,
-	// AnnounceFunction STREAMSORT_ANNOUNCE_FUNCTION, the ARN of a function: each
-	// that is set is notified. All empty means log and metrics only.
+	// EventBus is STREAMSORT_EVENT_BUS, AnnounceTopic STREAMSORT_ANNOUNCE_TOPIC, AnnounceFunction
+	// STREAMSORT_ANNOUNCE_FUNCTION, the ARN of a function: each that is set is notified. All empty
+	// means log and metrics only.
 	EventBus, AnnounceTopic, AnnounceFunction string
 	// SweepEvery, FullSweepEvery and SweepSegments are STREAMSORT_SWEEP_EVERY,
-	// STREAMSORT_FULL_SWEEP_EVERY and STREAMSORT_SWEEP_SEGMENTS; 0 means the sweep's own
-	// defaults.
+	// STREAMSORT_FULL_SWEEP_EVERY and STREAMSORT_SWEEP_SEGMENTS; 0 means the sweep's own defaults.
 	SweepEvery, FullSweepEvery time.Duration
 	SweepSegments              int
 	// LagAfter is STREAMSORT_LAG_AFTER; 0 means the sweep's own default.
 	LagAfter time.Duration
-	// SettleWithin is STREAMSORT_SETTLE_WITHIN, how long a claim may stay in
-	// doubt; 0 means the sweep's own default.
+	// SettleWithin is STREAMSORT_SETTLE_WITHIN, how long a claim may stay in doubt; 0 means the
+	// sweep's own default.
 	SettleWithin time.Duration
-	// KnownQueues is STREAMSORT_KNOWN_QUEUES, true or false: whether replies go only
-	// to queues that are there.
+	// KnownQueues is STREAMSORT_KNOWN_QUEUES, true or false: whether replies go only to queues that
+	// are there.
 	KnownQueues bool
-	// DeleteDelivered is STREAMSORT_DELETE_DELIVERED, true or false: whether
-	// the sweep deletes the messages that all consumers of their queue have.
+	// DeleteDelivered is STREAMSORT_DELETE_DELIVERED, true or false: whether the sweep deletes the
+	// messages that all consumers of their queue have.
 	DeleteDelivered bool
-	// Readers is STREAMSORT_READERS: who reads which queues, for the sweep and for what moves queues of
-	// eager ones, as JSON: [{"name": "billing", "prefix": "shop/", "maxAttempts": 3, "eager": true}], of an archive with
-	// {"sink": {"kind": "s3", "arn": "arn:aws:s3:::orders-archive"}}; or all of the text that
-	// process has (package consumers), of which the sweep takes the same; or the name of a file that
-	// has it, in the bucket of STREAMSORT_CONFIG (package assetfile).
+	// Readers is STREAMSORT_READERS: who reads which queues, for the sweep and for what moves
+	// queues of eager ones, as JSON: [{"name": "billing", "prefix": "shop/", "maxAttempts": 3,
+	// "eager": true}], of an archive with {"sink": {"kind": "s3", "arn":
+	// "arn:aws:s3:::orders-archive"}}; or all of the text that process has (package consumers), of
+	// which the sweep takes the same; or the name of a file that has it, in the bucket of
+	// STREAMSORT_CONFIG (package assetfile).
 	Readers []delivery.Reader
 	// Endpoints are the names of those whose queues have endpoints of their own.
 	Endpoints []string
 	// Buckets are the ARNs of the buckets that have the archives of some of them, by their names:
 	// the sweep deletes what is there of erased queues.
 	Buckets map[string]string
-	// Log says what is logged of calls that go well: STREAMSORT_LOG_SUCCESSES of a hundred (1
-	// where it is not set), and each message of STREAMSORT_LOG_QUEUE until
-	// STREAMSORT_LOG_UNTIL, a time such as 2026-01-02T15:04:05Z.
+	// Log says what is logged of calls that go well: STREAMSORT_LOG_SUCCESSES of a hundred (1 where
+	// it is not set), and each message of STREAMSORT_LOG_QUEUE until STREAMSORT_LOG_UNTIL, a time
+	// such as 2026-01-02T15:04:05Z.
 	Log calllog.Log
-	// Timer sends wake-ups to STREAMSORT_TIMER_QUEUE, the URL of an SQS queue; nil where it is
-	// not set.
+	// Timer sends wake-ups to STREAMSORT_TIMER_QUEUE, the URL of an SQS queue; nil where it is not
+	// set.
 	Timer *timer.Timer
 	// Eager calls STREAMSORT_EAGER_FUNCTION, the ARN of process, with what was moved for those of
 	// Readers that are eager; nil where it is not set, or none is.
 	Eager *eager.Caller
 }
 
-// FromEnvironment reads and checks all variables. The error joins everything
-// that is wrong.
+// FromEnvironment reads and checks all variables. The error joins everything that is wrong.
 func FromEnvironment() (Settings, error) {
 	var r reader
 	s := Settings{
@@ -277,9 +276,9 @@ func (r *reader) events() *mapping.Mapping {
 	return m
 }
 
-// QueueVariable is the variable that sets one of the settings of new queues, by its
-// name: STREAMSORT_MAX_AHEAD for maxAhead. The kind and the type of the keys have none: they
-// are as a queue's first put has them.
+// QueueVariable is the variable that sets one of the settings of new queues, by its name:
+// STREAMSORT_MAX_AHEAD for maxAhead. The kind and the type of the keys have none: they are as a
+// queue's first put has them.
 func QueueVariable(name string) string {
 	switch name {
 	case "kind", "keyType":

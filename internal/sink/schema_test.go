@@ -58,8 +58,8 @@ func schemaOf(t *testing.T, name string, v any) *generate.Schema {
 	return s
 }
 
-// sent makes the schema of messages that of those which sinks send: they have a time, a body in
-// one of two forms, and its media type; what was given up is no message of a batch.
+// sent makes the schema of messages that of those which sinks send: they have a time, a body in one
+// of two forms, and its media type; what was given up is no message of a batch.
 func sent(s *generate.Schema) *generate.Schema {
 	s.Properties.Delete("tombstone")
 	s.Required = append(s.Required, "enqueuedAt", "contentType")
@@ -111,9 +111,9 @@ func compiled(t *testing.T, name string) *jsonschema.Schema {
 	return s
 }
 
-// TestWhatIsSentKeepsToTheSchema: what the sinks send is valid. A member that is left out
-// or made up is not, at any place; and each property of a schema is sent at some time, and
-// missing at another if it is not required.
+// TestWhatIsSentKeepsToTheSchema: what the sinks send is valid. A member that is left out or made
+// up is not, at any place; and each property of a schema is sent at some time, and missing at
+// another if it is not required.
 func TestWhatIsSentKeepsToTheSchema(t *testing.T) {
 	for name, documents := range sentDocuments(t) {
 		schema := compiled(t, name)

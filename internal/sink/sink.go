@@ -31,8 +31,8 @@ var kinds = []kind.Kind{
 // Kinds are all kinds of sink.
 func Kinds() []kind.Kind { return slices.Clone(kinds) }
 
-// KindOf is the kind of a name. The error begins with the member "kind", and names
-// those that are known.
+// KindOf is the kind of a name. The error begins with the member "kind", and names those that are
+// known.
 func KindOf(name string) (kind.Kind, error) {
 	names := make([]string, len(kinds))
 	for i, k := range kinds {
@@ -50,9 +50,9 @@ func KindOf(name string) (kind.Kind, error) {
 		fmt.Sprintf("%q is not known: it must be %s", kind.Bounded(name), known))
 }
 
-// Config says which sink. In JSON it is read strictly: unknown members, and
-// values out of their bounds, are errors that name the field. Its member "kind" is
-// the name of a kind, which says what other members there are.
+// Config says which sink. In JSON it is read strictly: unknown members, and values out of their
+// bounds, are errors that name the field. Its member "kind" is the name of a kind, which says what
+// other members there are.
 type Config struct{ settings kind.Settings }
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -89,17 +89,15 @@ func (c Config) IsZero() bool { return c.settings == nil }
 
 // Options are what New can do without.
 type Options struct {
-	// Transport makes the requests; nil means one like http.DefaultTransport,
-	// of the sink's own.
+	// Transport makes the requests; nil means one like http.DefaultTransport, of the sink's own.
 	Transport http.RoundTripper
 	// Endpoints is needed by sinks of the kind http that have no URL of their own.
 	Endpoints kind.Endpoints
 }
 
-// New returns the sink of a configuration. It makes no request. Where AWS is
-// and who we are there is read from the environment, as package awsenv does:
-// AWS_ENDPOINT_URL_LAMBDA, _SQS, _SNS, _EVENTBRIDGE or _S3, else AWS_ENDPOINT_URL.
-// The region is that of the ARN.
+// New returns the sink of a configuration. It makes no request. Where AWS is and who we are there
+// is read from the environment, as package awsenv does: AWS_ENDPOINT_URL_LAMBDA, _SQS, _SNS,
+// _EVENTBRIDGE or _S3, else AWS_ENDPOINT_URL. The region is that of the ARN.
 func New(config Config, options *Options) (kind.Sink, error) {
 	if config.IsZero() {
 		_, err := KindOf("")

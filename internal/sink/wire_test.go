@@ -24,8 +24,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
-// wire answers as SQS, SNS or EventBridge, and refuses what a test says. The
-// requests are kept by the seqs of their entries.
+// wire answers as SQS, SNS or EventBridge, and refuses what a test says. The requests are kept by
+// the seqs of their entries.
 type wire struct {
 	t        *testing.T
 	kind     string
@@ -160,8 +160,8 @@ func (s set) open(t *testing.T, transport http.RoundTripper) kind.Sink {
 
 var wires = []set{{Kind: "sqs", ARN: queueARN}, {Kind: "sns", ARN: topicARN}, {Kind: "eventbridge", ARN: busARN}}
 
-// TestPartialFailures: the second entry of the first request is refused. SQS and
-// SNS let nothing else overtake it, EventBridge has no order to keep.
+// TestPartialFailures: the second entry of the first request is refused. SQS and SNS let nothing
+// else overtake it, EventBridge has no order to keep.
 func TestPartialFailures(t *testing.T) {
 	for _, config := range wires {
 		t.Run(config.Kind, func(t *testing.T) {
@@ -180,8 +180,8 @@ func TestPartialFailures(t *testing.T) {
 	}
 }
 
-// TestRequests: 25 messages are three requests, large ones more, one too large
-// none, and with one entry each as many as there are messages.
+// TestRequests: 25 messages are three requests, large ones more, one too large none, and with one
+// entry each as many as there are messages.
 func TestRequests(t *testing.T) {
 	large := strings.Repeat("x", 300*1024)
 	for _, c := range []struct {
@@ -230,8 +230,7 @@ func TestGarbage(t *testing.T) {
 	}
 }
 
-// TestLostResponse: what was sent and not answered goes again, with the same
-// ids.
+// TestLostResponse: what was sent and not answered goes again, with the same ids.
 func TestLostResponse(t *testing.T) {
 	for _, config := range wires {
 		t.Run(config.Kind, func(t *testing.T) {
@@ -251,8 +250,8 @@ func TestLostResponse(t *testing.T) {
 	}
 }
 
-// TestHangs: a request that is never answered is cut off and made again, and
-// the context ends it all.
+// TestHangs: a request that is never answered is cut off and made again, and the context ends it
+// all.
 func TestHangs(t *testing.T) {
 	for _, config := range wires {
 		t.Run(config.Kind, func(t *testing.T) {
@@ -275,7 +274,8 @@ func TestHangs(t *testing.T) {
 	}
 }
 
-// eventBatch has an event, another with an integer that EventBridge does not take, and a message that came as none.
+// eventBatch has an event, another with an integer that EventBridge does not take, and a message
+// that came as none.
 func eventBatch(t *testing.T) delivery.Batch {
 	t.Helper()
 	b := sinktest.Tracked(sinktest.Batch("@acme/orders", "{}", "{}", "\x00"), "tag")
@@ -427,7 +427,8 @@ func TestAway(t *testing.T) {
 	}
 }
 
-// TestCalled: an error says what was called, and the id under which the function's log has the call.
+// TestCalled: an error says what was called, and the id under which the function's log has the
+// call.
 func TestCalled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		failed := answering(func() (*http.Response, error) {

@@ -1,5 +1,5 @@
-// Package sortkey is the keys of messages: what a [KeyType] takes, how a [Key] is stored so that keys
-// sort as their bytes do, and the [SortKey] under which a message waits in its queue.
+// Package sortkey is the keys of messages: what a [KeyType] takes, how a [Key] is stored so that
+// keys sort as their bytes do, and the [SortKey] under which a message waits in its queue.
 package sortkey
 
 import (
@@ -10,10 +10,9 @@ import (
 	"time"
 )
 
-// Key is what a message of a keyed queue is sorted by, in the form in which it is
-// stored: of two keys of one [KeyType], that which sorts first is less as a string, and
-// none is the beginning of another. [KeyType.Key] and [KeyType.ParseKey] make keys,
-// [DecodeKey] takes one that was stored.
+// Key is what a message of a keyed queue is sorted by, in the form in which it is stored: of two
+// keys of one [KeyType], that which sorts first is less as a string, and none is the beginning of
+// another. [KeyType.Key] and [KeyType.ParseKey] make keys, [DecodeKey] takes one that was stored.
 type Key string
 
 // DecodeKey takes the stored form of a key; what cannot be one is an error.
@@ -24,9 +23,9 @@ func DecodeKey(stored []byte) (Key, error) {
 	return Key(stored), nil
 }
 
-// JSON is the key as readers get it: a number in plain decimal; a time in UTC, as RFC
-// 3339 writes it; a text; a rank as its number, from 0; an array where it has several
-// parts. It is null for what is no key.
+// JSON is the key as readers get it: a number in plain decimal; a time in UTC, as RFC 3339 writes
+// it; a text; a rank as its number, from 0; an array where it has several parts. It is null for
+// what is no key.
 func (k Key) JSON() json.RawMessage {
 	parts, err := readKey(string(k))
 	if err != nil {

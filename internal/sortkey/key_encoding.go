@@ -23,8 +23,8 @@ const MaxKeyText = 64
 //	rank    one byte
 //	others  the bytes that its kind sorts by, each plus one, and 0: none is over 0xF4
 //
-// A part ends where it says itself, so parts, and what follows a key, just stand one
-// behind the other.
+// A part ends where it says itself, so parts, and what follows a key, just stand one behind the
+// other.
 type keyTag byte
 
 const (

@@ -8,8 +8,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// Bounds of a number in a key, which are about those of DynamoDB's numbers: it is 0, or
-// from 1e-126 to under 1e126 in size.
+// Bounds of a number in a key, which are about those of DynamoDB's numbers: it is 0, or from 1e-126
+// to under 1e126 in size.
 const (
 	MaxKeyDigits   = 38
 	maxKeyExponent = 126
@@ -17,14 +17,14 @@ const (
 	maxKeyNumber = 400
 )
 
-// decimal is the number 0.digits × 10^exponent. The digits neither begin nor end with
-// a 0; there are none in 0.
+// decimal is the number 0.digits × 10^exponent. The digits neither begin nor end with a 0; there
+// are none in 0.
 //
 // It is stored as SQLite 4 stores numbers in keys ("The SQLite4 key encoding",
-// https://sqlite.org/src4/doc/trunk/www/key_encoding.wiki), all exponents alike: one
-// byte for the exponent E of 0.M × 100^E, then M by its digits to the base of 100.
-// A digit X is the byte 2X+1, the last one, which is not 0, the byte 2X. Both are
-// complemented in a negative number; 0 is the byte 0x80.
+// https://sqlite.org/src4/doc/trunk/www/key_encoding.wiki), all exponents alike: one byte for the
+// exponent E of 0.M × 100^E, then M by its digits to the base of 100. A digit X is the byte 2X+1,
+// the last one, which is not 0, the byte 2X. Both are complemented in a negative number; 0 is the
+// byte 0x80.
 type decimal struct {
 	negative bool
 	digits   string
@@ -160,8 +160,8 @@ func complement(bytes []byte) {
 	}
 }
 
-// readDecimal reads the stored form of a number at the beginning of a text. It takes
-// only what append writes.
+// readDecimal reads the stored form of a number at the beginning of a text. It takes only what
+// append writes.
 func readDecimal(stored string) (d decimal, rest string, ok bool) {
 	if stored == "" {
 		return decimal{}, "", false

@@ -69,9 +69,8 @@ func (r ranks) of(text string) (rank int, found bool) {
 	return last, last >= 0
 }
 
-// matches reports whether a text is the pattern, with anything in the places of its *.
-// Each run between two of them is taken at its first place: no other leaves more room
-// for the rest.
+// matches reports whether a text is the pattern, with anything in the places of its *. Each run
+// between two of them is taken at its first place: no other leaves more room for the rest.
 func matches(pattern, text string) bool {
 	runs := strings.Split(pattern, "*")
 	last := len(runs) - 1

@@ -21,8 +21,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// Stripe's created counts whole seconds: the rank puts what was created first, and
-// what was deleted last.
+// Stripe's created counts whole seconds: the rank puts what was created first, and what was deleted
+// last.
 func ExampleKeyType_Key() {
 	keys, err := sortkey.ParseKeyType("time, rank(*.created | * | *.deleted)")
 	if err != nil {
@@ -276,7 +276,8 @@ func integer(text string) *big.Int {
 	return n
 }
 
-// compareVersions compares as SemVer 2.0.0 says in its item 11, also more and fewer numbers than three.
+// compareVersions compares as SemVer 2.0.0 says in its item 11, also more and fewer numbers than
+// three.
 func compareVersions(a, b string) int {
 	a, preA, isPreA := strings.Cut(a, "-")
 	b, preB, isPreB := strings.Cut(b, "-")
@@ -350,8 +351,8 @@ func (s keySample) compare(name string, o keySample) int {
 
 var keyNames = []string{"number", "time", "utc", "text", "hex", "lsn", "ulid", "semver", "rank(a|b*|c)"}
 
-// TestOrderOfKeys: keys sort as what they are of, part by part; equal ones are one key;
-// none is the beginning of another, whatever follows it.
+// TestOrderOfKeys: keys sort as what they are of, part by part; equal ones are one key; none is the
+// beginning of another, whatever follows it.
 func TestOrderOfKeys(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		names := rapid.SliceOfNDistinct(rapid.SampledFrom(keyNames), 1, 3, func(name string) string { return strings.Replace(name, "utc", "time", 1) }).Draw(t, "parts")
@@ -416,8 +417,8 @@ func TestKeysOfOtherTypes(t *testing.T) {
 	check.That(t, !sortkey.KeyType("text").Has("broken"), "a broken key is one")
 }
 
-// FuzzDecodeKey: bytes that anybody may have written are a key, or none; what is one is
-// the same after its way through JSON.
+// FuzzDecodeKey: bytes that anybody may have written are a key, or none; what is one is the same
+// after its way through JSON.
 func FuzzDecodeKey(f *testing.F) {
 	for _, raw := range []string{`["2018-10-03T21:13:54.123Z",-1.5,"x"]`, `[0,0,""]`} {
 		f.Add([]byte(keyOf(f, "time,number,text", raw)))
@@ -444,8 +445,8 @@ func FuzzDecodeKey(f *testing.F) {
 	})
 }
 
-// FuzzParseKey: whatever stands in a message, its key is one or an error, and two
-// numbers sort by their values.
+// FuzzParseKey: whatever stands in a message, its key is one or an error, and two numbers sort by
+// their values.
 func FuzzParseKey(f *testing.F) {
 	for _, seed := range [][2]string{{`1`, `1.0`}, {`-0`, `0`}, {`"2018-10-03T21:13:54.5+23:59"`, `1538601234.5`}, {`"\ud800"`, `""`}, {`["a"]`, `1e-126`}, {`1E126`, `null`}} {
 		f.Add(seed[0], seed[1])

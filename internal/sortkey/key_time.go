@@ -12,9 +12,9 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// Received is a part of a key that is the time at which the message came, where its sender
-// gives none. A repeat comes at another time and is the same message: the first time under
-// the queue and the id counts, for as long as the message is retained.
+// Received is a part of a key that is the time at which the message came, where its sender gives
+// none. A repeat comes at another time and is the same message: the first time under the queue and
+// the id counts, for as long as the message is retained.
 type Received time.Time
 
 // The years 0000 to 9999 in Unix seconds: no others have a text in RFC 3339.
@@ -29,7 +29,8 @@ const maxFraction = 9
 // unixText is a text of Unix seconds, or milliseconds: with fewer digits it would be a date.
 var unixText = regexp.MustCompile(`^[1-9][0-9]{8,12}(\.[0-9]+)?$`)
 
-// milliDigits is how many digits Unix milliseconds have, from 2001 to 2286: no seconds have as many.
+// milliDigits is how many digits Unix milliseconds have, from 2001 to 2286: no seconds have as
+// many.
 const milliDigits = 13
 
 // secondsOf is the time that a value is, in Unix seconds with their fraction; utcSecondsOf also
@@ -143,8 +144,8 @@ func parseUTC(text string) (time.Time, error) {
 }
 
 // parseTime reads a time as RFC 3339 writes it, with at most 9 digits of a fraction, or with an
-// offset that has no colon. A leap second is the last nanosecond before it: so it sorts behind
-// what was before it, and before what comes after.
+// offset that has no colon. A leap second is the last nanosecond before it: so it sorts behind what
+// was before it, and before what comes after.
 func parseTime(text string) (time.Time, error) {
 	// RFC 3339 takes t and z as T and Z.
 	upper := plainOff.ReplaceAllString(strings.ToUpper(text), "$1:$2")
@@ -177,9 +178,8 @@ func leapSecond(upper string) (time.Time, bool) {
 	return next.Add(-1), err == nil && next.Day() == 1 && next.Hour() == 0 && next.Minute() == 0
 }
 
-// checkTime reports what package time reads and RFC 3339 does not have: an hour of one
-// digit, a comma before the fraction, an offset of a day or more; and a fraction that
-// it would cut.
+// checkTime reports what package time reads and RFC 3339 does not have: an hour of one digit, a
+// comma before the fraction, an offset of a day or more; and a fraction that it would cut.
 func checkTime(text string) error {
 	const (
 		minutes = len("2006-01-02T15")

@@ -26,19 +26,18 @@ const MaxKeyParts = 3
 //	text          0 to 64 bytes of UTF-8, in the order of their bytes
 //	rank(P|P|…)   a text of any length, sorted by which of 1 to 16 patterns it matches
 //
-// At most one of them is a rank. Keys of several parts sort by the first part in which
-// they differ. The empty KeyType is invalid.
+// At most one of them is a rank. Keys of several parts sort by the first part in which they differ.
+// The empty KeyType is invalid.
 //
 // A pattern is any text of printable ASCII but spaces and the characters , | ( and ); a
 // * in it stands for any run of characters, also for none. A text has the rank of the
-// first pattern that it matches, whereby a pattern * is asked last, wherever it
-// stands: rank(*.created|*|*.deleted) puts whatever was created first, and what
-// was deleted behind everything else. The patterns have at most 200 bytes, with what
-// is between them.
+// first pattern that it matches, whereby a pattern * is asked last, wherever it stands:
+// rank(*.created|*|*.deleted) puts whatever was created first, and what was deleted behind
+// everything else. The patterns have at most 200 bytes, with what is between them.
 type KeyType string
 
-// ParseKeyType reads a KeyType and writes it as it is stored: without spaces. An error
-// is an [invalid.Error] of field "keyType".
+// ParseKeyType reads a KeyType and writes it as it is stored: without spaces. An error is an
+// [invalid.Error] of field "keyType".
 func ParseKeyType(text string) (KeyType, error) {
 	parts, err := parseKeyType(text)
 	if err != nil {
@@ -111,9 +110,9 @@ func (t KeyType) Timed() bool {
 	return slices.ContainsFunc(parts, func(p keyPart) bool { return p.kind.tag == tagTime })
 }
 
-// Key is the key of these parts, each an int, an int64, a uint64, a float64 or a
-// json.Number for a number; one of them, a time.Time, a [Received] or a string for a time; a string
-// for all others, or a number in digits. An error is an [invalid.Error] of field "key".
+// Key is the key of these parts, each an int, an int64, a uint64, a float64 or a json.Number for a
+// number; one of them, a time.Time, a [Received] or a string for a time; a string for all others,
+// or a number in digits. An error is an [invalid.Error] of field "key".
 func (t KeyType) Key(parts ...any) (Key, error) {
 	of, err := parseKeyType(string(t))
 	if err != nil {
@@ -131,8 +130,8 @@ func (t KeyType) Key(parts ...any) (Key, error) {
 	return Key(key), nil
 }
 
-// ParseKey reads a key from JSON, as [KeyParts] does. An error is an [invalid.Error] of
-// field "key".
+// ParseKey reads a key from JSON, as [KeyParts] does. An error is an [invalid.Error] of field
+// "key".
 func (t KeyType) ParseKey(raw []byte) (Key, error) {
 	if _, err := parseKeyType(string(t)); err != nil {
 		return "", invalid.Named("keyType", err)
@@ -144,8 +143,8 @@ func (t KeyType) ParseKey(raw []byte) (Key, error) {
 	return t.Key(parts...)
 }
 
-// KeyParts reads the parts of a key from JSON, of whatever type they are: a string or a
-// number; of several parts, an array of them. An error is an [invalid.Error] of field "key".
+// KeyParts reads the parts of a key from JSON, of whatever type they are: a string or a number; of
+// several parts, an array of them. An error is an [invalid.Error] of field "key".
 func KeyParts(raw []byte) ([]any, error) {
 	if !strictjson.IsArray(raw) {
 		part, err := readKeyPart(raw)

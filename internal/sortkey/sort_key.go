@@ -5,10 +5,10 @@ import (
 	"encoding/binary"
 )
 
-// SortKey is the key of an arrival in its queue. In arrival order it is the first 10
-// bytes of the SHA-256 of its id: two of a billion ids have the same with a chance of 1 in
-// two million; the later one gets Conflict then. In a keyed queue it is where the message
-// belongs in the order: see [KeyedSortKey].
+// SortKey is the key of an arrival in its queue. In arrival order it is the first 10 bytes of the
+// SHA-256 of its id: two of a billion ids have the same with a chance of 1 in two million; the
+// later one gets Conflict then. In a keyed queue it is where the message belongs in the order: see
+// [KeyedSortKey].
 type SortKey string
 
 // HashSize is how many bytes of an id's hash are its SortKey in arrival order.
@@ -20,31 +20,31 @@ func HashOf(id string) SortKey {
 	return SortKey(sum[:HashSize])
 }
 
-// keyedPrefix is the first byte of the sort keys of keyed queues, tieBreakSize the size of
-// their last part, a hash of the id.
+// keyedPrefix is the first byte of the sort keys of keyed queues, tieBreakSize the size of their
+// last part, a hash of the id.
 const (
 	KeyedPrefix  = "\x01"
 	TieBreakSize = 8
 )
 
-// ReceiptPrefix begins the sort keys of receipts, which are behind [EverySortKey]: no query
-// for messages of a keyed queue finds them, and no wake-up comes of them.
+// ReceiptPrefix begins the sort keys of receipts, which are behind [EverySortKey]: no query for
+// messages of a keyed queue finds them, and no wake-up comes of them.
 const ReceiptPrefix = "\x03"
 
-// NoSortKey is less than every sort key of a keyed queue. (DynamoDB compares no key with
-// empty bytes.)
+// NoSortKey is less than every sort key of a keyed queue. (DynamoDB compares no key with empty
+// bytes.)
 const NoSortKey SortKey = "\x00"
 
 // EverySortKey is greater than every sort key of a keyed queue.
 const EverySortKey SortKey = "\x02"
 
-// KeyedSortKey is where a message belongs in the order of a keyed queue: by its key, and of
-// equal keys by the hash of its id. It is of the queue's first era.
+// KeyedSortKey is where a message belongs in the order of a keyed queue: by its key, and of equal
+// keys by the hash of its id. It is of the queue's first era.
 func KeyedSortKey(key Key, id string) SortKey { return Era("").SortKey(key, id) }
 
-// Era says how often the keys of a queue have begun anew (cursor.Sorter.RestartKeys): it stands in each
-// sort key between the first byte and the key. It is empty in the first era, and then 3 bytes: 15,
-// which is greater than the tag of any key, and a number. (The stream's filter for keyed queues
+// Era says how often the keys of a queue have begun anew (cursor.Sorter.RestartKeys): it stands in
+// each sort key between the first byte and the key. It is empty in the first era, and then 3 bytes:
+// 15, which is greater than the tag of any key, and a number. (The stream's filter for keyed queues
 // lets a sort key through by its first 12 bits, the last four of which are 0: so no more than 15.)
 type Era string
 
@@ -86,8 +86,8 @@ func TieBreak(id string) SortKey {
 	return SortKey(sum[:TieBreakSize])
 }
 
-// Key is the key of the message whose sort key this is, in a keyed queue; empty where it is
-// none of a keyed queue's.
+// Key is the key of the message whose sort key this is, in a keyed queue; empty where it is of
+// another queue.
 func (k SortKey) Key() Key {
 	before := len(KeyedPrefix) + len(k.Era())
 	if len(k) < before+TieBreakSize || k[:len(KeyedPrefix)] != KeyedPrefix {

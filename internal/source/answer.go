@@ -74,8 +74,8 @@ func (e *Event) repeated(failed []bool) (all []item) {
 	return all
 }
 
-// Alone reports whether a record that is repeated holds up no other one: it comes again by
-// itself, or in a call of its own. A stream's holds up all behind it, a FIFO queue's all of its group.
+// Alone reports whether a record that is repeated holds up no other one: it comes again by itself,
+// or in a call of its own. A stream's holds up all behind it, a FIFO queue's all of its group.
 func (e *Event) Alone(i int) bool {
 	return e.carrier == once || e.carrier == queue && e.Records[i].item.group == ""
 }

@@ -31,12 +31,12 @@ var sourceName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 //
 // The last one appends each record at exactly its seq to a queue in arrival order.
 //
-// The paths are those of package mapping: in what the record carries, which is JSON then; of
-// the kind's fields, as variables; and in the record itself, as AWS has it, behind @record.
-// What is left out is as the kind has it.
+// The paths are those of package mapping: in what the record carries, which is JSON then; of the
+// kind's fields, as variables; and in the record itself, as AWS has it, behind @record. What is
+// left out is as the kind has it.
 //
-// It is read strictly: a member that is not known, given twice, or out of its bounds is an
-// error that names it.
+// It is read strictly: a member that is not known, given twice, or out of its bounds is an error
+// that names it.
 func Read(text []byte) (*Source, error) {
 	if len(text) > MaxText {
 		return nil, fmt.Errorf("has %d bytes: at most %d are taken", len(text), MaxText)

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// dynamoDBKind is a change of an item of a user's table: one queue for each item, in the order
-// of the stream's sequence numbers.
+// dynamoDBKind is a change of an item of a user's table: one queue for each item, in the order of
+// the stream's sequence numbers.
 //
 // https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_streams_StreamRecord.html
 var dynamoDBKind = kind{
@@ -18,8 +18,8 @@ var dynamoDBKind = kind{
 	body:   record, queue: "item", key: "sequenceNumber", keyType: "text", id: "eventId",
 }
 
-// streamDigits is how many digits a stream's sequence number has at most (SequenceNumber,
-// DynamoDB Streams API Reference). Those of fewer have zeros before.
+// streamDigits is how many digits a stream's sequence number has at most (SequenceNumber, DynamoDB
+// Streams API Reference). Those of fewer have zeros before.
 const streamDigits = 40
 
 func readDynamoDB(raw json.RawMessage) (parts, error) {
@@ -56,9 +56,9 @@ func tableOf(arn string) string {
 	return name
 }
 
-// itemOf is an item's key as a text, another one for each key: the values of its attributes in
-// the order of their names, with / between, and that is escaped in them. Bytes are in base64,
-// as the record has them.
+// itemOf is an item's key as a text, another one for each key: the values of its attributes in the
+// order of their names, with / between, and that is escaped in them. Bytes are in base64, as the
+// record has them.
 func itemOf(keys map[string]map[string]string) string {
 	var values []string
 	for _, name := range slices.Sorted(maps.Keys(keys)) {

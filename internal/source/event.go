@@ -11,8 +11,8 @@ import (
 
 // Event is what AWS calls the function with.
 type Event struct {
-	// Records are its records, in its order; those of a message that carries several stand
-	// for that message together.
+	// Records are its records, in its order; those of a message that carries several stand for that
+	// message together.
 	Records []Record
 
 	carrier carrier
@@ -48,8 +48,8 @@ const (
 // item is how a record is named in a partial answer, and what has to be repeated with it.
 type item struct {
 	id string
-	// group are those in whose order a message of a FIFO queue stands, or the partition of
-	// a topic; empty: none.
+	// group are those in whose order a message of a FIFO queue stands, or the partition of a topic;
+	// empty: none.
 	group  string
 	offset int64
 }
@@ -57,8 +57,8 @@ type item struct {
 // errNoEvent is what an event is that no source brings.
 var errNoEvent = errors.New("the call is no event of a source that this function takes")
 
-// Split is the event's records. What is wrong with one of them is in its Err; an error here
-// means that there are no records.
+// Split is the event's records. What is wrong with one of them is in its Err; an error here means
+// that there are no records.
 func (s *Source) Split(event json.RawMessage) (*Event, error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(event, &members); err != nil {
@@ -163,9 +163,9 @@ func (r *Record) read(k *kind, is string) {
 // maxCarriers is how many carriers a record may be within: EventBridge or S3, SNS, SQS.
 const maxCarriers = 3
 
-// within are the records of the kind in a document: itself; what an event, a record of SQS or
-// SNS, or the text of such a one holds. An S3 notification that only tests whether it may be
-// sent holds none.
+// within are the records of the kind in a document: itself; what an event, a record of SQS or SNS,
+// or the text of such a one holds. An S3 notification that only tests whether it may be sent holds
+// none.
 func (k *kind) within(raw json.RawMessage, depth int) ([]json.RawMessage, error) {
 	var d struct {
 		EventSource string

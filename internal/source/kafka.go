@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// kafkaKind is a record of a topic of MSK, or of another Kafka: one queue for each partition,
-// in the order of the offsets. Those have gaps, where a topic is compacted or written to in
+// kafkaKind is a record of a topic of MSK, or of another Kafka: one queue for each partition, in
+// the order of the offsets. Those have gaps, where a topic is compacted or written to in
 // transactions: so they are keys, and no seqs.
 //
 // https://docs.aws.amazon.com/lambda/latest/dg/with-msk.html
@@ -58,8 +58,7 @@ func readKafka(raw json.RawMessage) (parts, error) {
 	return p, nil
 }
 
-// place is where a record stands in its topic, as a partial answer names it; ok where it
-// does.
+// place is where a record stands in its topic, as a partial answer names it; ok where it does.
 func (r kafkaRecord) place() (partition string, offset int64, ok bool) {
 	offset, err := strconv.ParseInt(r.Offset.String(), 10, 64)
 	return r.Topic + "-" + r.Partition.String(), offset, err == nil && r.Topic != "" && r.Partition != ""

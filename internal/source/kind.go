@@ -17,20 +17,20 @@ type kind struct {
 	events []string
 	// read reads a record.
 	read func(raw json.RawMessage) (parts, error)
-	// fields are the names of its fields, volatile those among them whose value may differ from one delivery
-	// of a record to the next: they make no part of a message.
+	// fields are the names of its fields, volatile those among them whose value may differ from one
+	// delivery of a record to the next: they make no part of a message.
 	fields, volatile []string
 	// body is the field that is the body where the source says nothing else.
 	body string
-	// queue, key with keyType, and id are the fields that are these where the source says
-	// nothing else. Without a key, that is arrival order.
+	// queue, key with keyType, and id are the fields that are these where the source says nothing
+	// else. Without a key, that is arrival order.
 	queue, key string
 	keyType    sortkey.KeyType
 	id         string
 }
 
-// parts are a record's fields by their names: a text ([string]), a number ([json.Number]),
-// or bytes. A field that the record has not is left out.
+// parts are a record's fields by their names: a text ([string]), a number ([json.Number]), or
+// bytes. A field that the record has not is left out.
 type parts map[string]any
 
 // record is the field that each kind has: all of the record, as AWS has it.
@@ -57,8 +57,8 @@ func Kinds() []string {
 	return names
 }
 
-// FieldsOf are the names of a kind's fields, in the order of the alphabet; nil where there
-// is no such kind.
+// FieldsOf are the names of a kind's fields, in the order of the alphabet; nil where there is no
+// such kind.
 func FieldsOf(name string) []string {
 	k := kindOf(name)
 	if k == nil {
@@ -103,17 +103,16 @@ func (p parts) digits(name, value string) {
 	p[name] = json.Number(value)
 }
 
-// millis sets a time that is given in milliseconds since 1970, as a key's time has it: in
-// seconds.
+// millis sets a time that is given in milliseconds since 1970, as a key's time has it: in seconds.
 func (p parts) millis(name string, value json.Number) {
 	if n, err := value.Int64(); err == nil && n >= 0 {
 		p[name] = json.Number(fmt.Sprintf("%d.%03d", n/1000, n%1000))
 	}
 }
 
-// padded is a decimal number of any length as a text of so many digits: texts sort by their
-// bytes, and so as the numbers do, to the last digit. A number that is longer, or is no number, is
-// left out.
+// padded is a decimal number of any length as a text of so many digits: texts sort by their bytes,
+// and so as the numbers do, to the last digit. A number that is longer, or is no number, is left
+// out.
 func padded(number string, width int) string {
 	if number == "" || len(number) > width || strings.Trim(number, "0123456789") != "" {
 		return ""

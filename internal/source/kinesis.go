@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// kinesisKind is a record of a data stream: one queue for each partition key, in the order of
-// the sequence numbers. These grow for a partition key from one shard to the next.
+// kinesisKind is a record of a data stream: one queue for each partition key, in the order of the
+// sequence numbers. These grow for a partition key from one shard to the next.
 //
 // https://docs.aws.amazon.com/lambda/latest/dg/with-kinesis.html
 var kinesisKind = kind{
@@ -17,12 +17,12 @@ var kinesisKind = kind{
 	body:   "data", queue: "partitionKey", key: "sequenceNumber", keyType: "text", id: "eventId",
 }
 
-// kinesisDigits is how many digits a sequence number has: 186 bits are 56 digits. Those of
-// fewer have zeros before.
+// kinesisDigits is how many digits a sequence number has: 186 bits are 56 digits. Those of fewer
+// have zeros before.
 const kinesisDigits = 56
 
-// aggregated begins what the Kinesis Producer Library writes where it puts several records of
-// a user's into one.
+// aggregated begins what the Kinesis Producer Library writes where it puts several records of a
+// user's into one.
 //
 // https://github.com/awslabs/amazon-kinesis-producer/blob/master/aggregation-format.md
 var aggregated = []byte{0xF3, 0x89, 0x9A, 0xC2}

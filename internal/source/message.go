@@ -8,9 +8,9 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// Messages are the messages that a record makes, received at a time: one, or where the source
-// has each, one of each element. The error is an [invalid.Error] that names the field; it stays
-// the same however often the record comes.
+// Messages are the messages that a record makes, received at a time: one, or where the source has
+// each, one of each element. The error is an [invalid.Error] that names the field; it stays the
+// same however often the record comes.
 func (s *Source) Messages(r *Record, at time.Time) ([]cursor.Message, error) {
 	carried, _ := r.parts[s.kind.body].([]byte)
 	events, err := s.Mapping.Split(&mapping.Event{Document: carried, Fields: r.parts, Received: at})

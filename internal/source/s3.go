@@ -5,13 +5,13 @@ import (
 	"net/url"
 )
 
-// s3Kind is what happened to an object: as a notification, by itself or within messages of
-// SQS and SNS, or as an event of EventBridge. One queue for each object, in the order of the
-// sequencers. S3 has such for objects that are made and removed, not for the rest.
+// s3Kind is what happened to an object: as a notification, by itself or within messages of SQS and
+// SNS, or as an event of EventBridge. One queue for each object, in the order of the sequencers. S3
+// has such for objects that are made and removed, not for the rest.
 //
-// AWS has the shorter one of two sequencers padded with zeros at its right, and both
-// compared as texts. A text that another one begins with sorts first without that, and 0 is
-// the least digit: so they sort as they are.
+// AWS has the shorter one of two sequencers padded with zeros at its right, and both compared as
+// texts. A text that another one begins with sorts first without that, and 0 is the least digit: so
+// they sort as they are.
 //
 // https://docs.aws.amazon.com/AmazonS3/latest/userguide/notification-content-structure.html
 // https://docs.aws.amazon.com/AmazonS3/latest/userguide/ev-events.html

@@ -44,8 +44,8 @@ func made(t *testing.T, s *source.Source, event json.RawMessage) cursor.Message 
 	return m
 }
 
-// Each kind's records go to their queues, in the order in which they were made, each under an
-// id of its own; and a record makes the same message each time, in whatever event it comes.
+// Each kind's records go to their queues, in the order in which they were made, each under an id of
+// its own; and a record makes the same message each time, in whatever event it comes.
 func TestShapes(t *testing.T) {
 	for _, shape := range sourcetest.Shapes() {
 		t.Run(shape.Name, func(t *testing.T) {
@@ -156,8 +156,8 @@ func TestShapesAreAWS(t *testing.T) {
 	want("time", kafka.Records["trades-2"][0].Timestamp.UTC().Format("15:04:05.000"), "09:00:00.685")
 }
 
-// Numbers of any length sort as texts of a fixed one, to the last digit; and sequencers of
-// any length as AWS has them compared: the shorter one padded with zeros at its right.
+// Numbers of any length sort as texts of a fixed one, to the last digit; and sequencers of any
+// length as AWS has them compared: the shorter one padded with zeros at its right.
 func TestOrderOfNumbersAndSequencers(t *testing.T) {
 	random := rand.New(rand.NewPCG(11, 13))
 	digits := func(most int, from string) string {

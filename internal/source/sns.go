@@ -2,8 +2,8 @@ package source
 
 import "encoding/json"
 
-// snsKind is a notification of a topic: by itself, or within a message of SQS as it comes
-// without raw delivery. Its timestamp has milliseconds.
+// snsKind is a notification of a topic: by itself, or within a message of SQS as it comes without
+// raw delivery. Its timestamp has milliseconds.
 //
 // https://docs.aws.amazon.com/lambda/latest/dg/with-sns.html
 // https://docs.aws.amazon.com/sns/latest/dg/sns-message-and-json-formats.html
@@ -15,8 +15,8 @@ var snsKind = kind{
 	body:     "message", queue: "topic", key: "timestamp", keyType: "time", id: "messageId",
 }
 
-// notification is the part of one that is read: the member "Sns" of a record, or the whole
-// document where SQS carries it.
+// notification is the part of one that is read: the member "Sns" of a record, or the whole document
+// where SQS carries it.
 type notification struct {
 	Type           string
 	MessageID      string `json:"MessageId"`

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// sqsKind is a message of a standard queue. It has no order of its own: by default its place
-// is that of its arrival.
+// sqsKind is a message of a standard queue. It has no order of its own: by default its place is
+// that of its arrival.
 //
 // https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html
 var sqsKind = kind{
@@ -14,8 +14,8 @@ var sqsKind = kind{
 	body: "body", queue: "queueName", id: "messageId",
 }
 
-// sqsFIFOKind is a message of a FIFO queue: one queue here for each message group, in the
-// order of the sequence numbers. These have 20 digits; a key takes 38.
+// sqsFIFOKind is a message of a FIFO queue: one queue here for each message group, in the order of
+// the sequence numbers. These have 20 digits; a key takes 38.
 var sqsFIFOKind = kind{
 	name: "sqsFifo", events: []string{"aws:sqs"}, read: readSQS, fields: sqsFields, volatile: sqsVolatile,
 	body: "body", queue: "groupId", key: "sequenceNumber", keyType: "number", id: "messageId",

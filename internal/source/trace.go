@@ -9,7 +9,8 @@ import (
 )
 
 // traced is where records have a trace context: the message attributes of SQS and SNS, SQS's own
-// attribute of X-Ray, Kafka's headers, whose bytes are numbers, and the detail of an event as our own sink writes it.
+// attribute of X-Ray, Kafka's headers, whose bytes are numbers, and the detail of an event as our
+// own sink writes it.
 type traced struct {
 	MessageAttributes map[string]struct{ StringValue, Value string }
 	Attributes        struct{ AWSTraceHeader string }
@@ -17,8 +18,8 @@ type traced struct {
 	Detail            struct{ Traceparent, Tracestate string }
 }
 
-// traceOf is the trace context that a record came with: none where none is right, since no record is
-// refused for it.
+// traceOf is the trace context that a record came with: none where none is right, since no record
+// is refused for it.
 func traceOf(raw json.RawMessage) cursor.Trace {
 	var r traced
 	_ = json.Unmarshal(raw, &r) // what has other types is passed over

@@ -1,5 +1,5 @@
-// Package stream reads the records that Lambda hands to a function behind a DynamoDB
-// stream, and says which of them failed.
+// Package stream reads the records that Lambda hands to a function behind a DynamoDB stream, and
+// says which of them failed.
 package stream
 
 import (
@@ -54,8 +54,7 @@ func (r Record) Keys() (ddb.Item, error) { return r.item(r.Change.Keys) }
 // New is the item as it is now; it does not exist where the stream does not show it.
 func (r Record) New() (ddb.Item, error) { return r.item(r.Change.NewImage) }
 
-// Old is the item as it was before; it does not exist where the stream does not show
-// it.
+// Old is the item as it was before; it does not exist where the stream does not show it.
 func (r Record) Old() (ddb.Item, error) { return r.item(r.Change.OldImage) }
 
 // In is an error of something in the record.
@@ -74,12 +73,12 @@ func (r Record) item(raw json.RawMessage) (ddb.Item, error) {
 	return dynamo.FromSDK(it), nil
 }
 
-// patience is how old a record may be that goes on failing: all that time the later ones
-// of its shard wait for it.
+// patience is how old a record may be that goes on failing: all that time the later ones of its
+// shard wait for it.
 const patience = 30 * time.Second
 
-// HeldForLong reports whether a record that fails is too old to be handed out again. One
-// that does not say when it was made is not.
+// HeldForLong reports whether a record that fails is too old to be handed out again. One that does
+// not say when it was made is not.
 func HeldForLong(raw json.RawMessage, now time.Time) bool {
 	r, err := Read(raw)
 	if err != nil || r.Change.CreatedAt == 0 {
@@ -88,8 +87,8 @@ func HeldForLong(raw json.RawMessage, now time.Time) bool {
 	return now.Sub(time.Unix(int64(r.Change.CreatedAt), 0)) > patience
 }
 
-// FailedAt is the answer that makes Lambda repeat a batch from this record on. A record
-// without a sequence number cannot be named: the error then fails the whole batch.
+// FailedAt is the answer that makes Lambda repeat a batch from this record on. A record without a
+// sequence number cannot be named: the error then fails the whole batch.
 func FailedAt(raw json.RawMessage, cause error) (events.DynamoDBEventResponse, error) {
 	var r Record
 	// What can be read of a broken record is enough to name it.

@@ -22,8 +22,8 @@ import (
 // Given are the names of an object's members. The decoder sets a field of this type.
 type Given map[string]bool
 
-// Decode reads a JSON object into the struct that into points to. A field says what its
-// member must be:
+// Decode reads a JSON object into the struct that into points to. A field says what its member must
+// be:
 //
 //	type settings struct {
 //		Name    string            `json:"name" required:"true" bounds:"1..64"`
@@ -66,8 +66,8 @@ func DecodeMembers(members []Member, into any) error {
 	return d.finish()
 }
 
-// DecodeQuery is [Decode] of the parameters of a query, which are texts. An empty one is as if
-// it were not there, unless its field is a pointer to a text.
+// DecodeQuery is [Decode] of the parameters of a query, which are texts. An empty one is as if it
+// were not there, unless its field is a pointer to a text.
 func DecodeQuery(query url.Values, into any) error {
 	d := newDecoder(into)
 	for _, name := range slices.Sorted(maps.Keys(query)) {
@@ -91,8 +91,8 @@ func DecodeQuery(query url.Values, into any) error {
 	return d.finish()
 }
 
-// In is an error of a member of an object, with the member's name before its path. An error that
-// is no [invalid.Error] says that the value cannot be read.
+// In is an error of a member of an object, with the member's name before its path. An error that is
+// no [invalid.Error] says that the value cannot be read.
 func In(name string, err error) *invalid.Error {
 	var known *invalid.Error
 	if name = Shortened(name); !errors.As(err, &known) {
@@ -199,7 +199,8 @@ func (f *field) set(v reflect.Value, raw json.RawMessage) error {
 	return f.setNumber(v, n, string(raw))
 }
 
-// rfc3339 is what package time takes more than: hours of one digit, fractions behind a comma, any offset.
+// rfc3339 is what package time takes more than: hours of one digit, fractions behind a comma, any
+// offset.
 var rfc3339 = regexp.MustCompile(`^.{10}T[0-9]{2}:.{5}(\.[0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`)
 
 // setText sets the field to a text.

@@ -176,7 +176,8 @@ func TestDecodeQuery(t *testing.T) {
 	}
 }
 
-// FuzzDecode: nothing makes a panic; what is taken is JSON whose members are known, and is within its bounds.
+// FuzzDecode: nothing makes a panic; what is taken is JSON whose members are known, and is within
+// its bounds.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
 		`{"id":"","name":"a","most":0,"wait":"1m","at":"2026-01-02T03:04:05Z","ports":[1],"texts":{"a":""},"inner":{"on":true,"wait":["1s"]},"inners":[{"on":true}],"even":2,"word":"a","raw":{}}`,

@@ -1,9 +1,9 @@
-// Package strictjson reads JSON so that no two readers can disagree about it: a
-// member that stands twice, a lone surrogate, or anything behind the value is an
-// error. Values are kept as they came, byte for byte.
+// Package strictjson reads JSON so that no two readers can disagree about it: a member that stands
+// twice, a lone surrogate, or anything behind the value is an error. Values are kept as they came,
+// byte for byte.
 //
-// Read an object whose members are known into a struct with [Decode], any other one with
-// [Members], an array with [Elements], and a string with [Text]. [Marshal] writes.
+// Read an object whose members are known into a struct with [Decode], any other one with [Members],
+// an array with [Elements], and a string with [Text]. [Marshal] writes.
 //
 // An error is an [invalid.Error] without the field's name, which its caller knows; of Decode, with
 // the path to the member.
@@ -32,8 +32,8 @@ type Member struct {
 	Value json.RawMessage
 }
 
-// Members reads an object's members in their order. A name that stands twice
-// is an error: readers disagree which of the two counts.
+// Members reads an object's members in their order. A name that stands twice is an error: readers
+// disagree which of the two counts.
 func Members(raw []byte) ([]Member, error) {
 	if err := check(raw); err != nil {
 		return nil, err
@@ -84,9 +84,8 @@ func (n *names) has(name string, members []Member) bool {
 	return twice
 }
 
-// Elements reads an array's elements, each as it came, and makes no more than one
-// beyond the most that there may be: a list of millions of numbers shall not take their
-// memory.
+// Elements reads an array's elements, each as it came, and makes no more than one beyond the most
+// that there may be: a list of millions of numbers shall not take their memory.
 func Elements(raw []byte, most int) ([]json.RawMessage, error) {
 	elements, err := FirstElements(raw, most+min(1, math.MaxInt-most))
 	if len(elements) > most {
@@ -169,8 +168,8 @@ func check(raw []byte) error {
 	return malformed("is broken JSON: " + err.Error())
 }
 
-// isDeeper reports whether arrays and objects are nested deeper than this.
-// encoding/json has no name for such an error.
+// isDeeper reports whether arrays and objects are nested deeper than this. encoding/json has no
+// name for such an error.
 func isDeeper(raw []byte, depth int) bool {
 	within, quoted := 0, false
 	for i := 0; i < len(raw); i++ {
@@ -191,8 +190,7 @@ func isDeeper(raw []byte, depth int) bool {
 	return false
 }
 
-// Take takes the member of a name out of a document's members; nil if
-// absent.
+// Take takes the member of a name out of a document's members; nil if absent.
 func Take(members []Member, name string) (value json.RawMessage, rest []Member) {
 	is := func(m Member) bool { return m.Name == name }
 	return Get(members, name), slices.DeleteFunc(slices.Clone(members), is)
@@ -208,8 +206,8 @@ func Get(members []Member, name string) json.RawMessage {
 	return nil
 }
 
-// Without is a document without its member of a name; the values of the others
-// stay as they are, byte for byte.
+// Without is a document without its member of a name; the values of the others stay as they are,
+// byte for byte.
 func Without(document json.RawMessage, name string) (json.RawMessage, error) {
 	members, err := Members(document)
 	if err != nil {

@@ -8,8 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Text reads a JSON string. One that has no UTF-8 is refused: it would be taken for
-// another string.
+// Text reads a JSON string. One that has no UTF-8 is refused: it would be taken for another string.
 func Text(raw json.RawMessage) (string, error) {
 	if inner, plain := plainText(raw); plain {
 		return string(inner), nil
@@ -35,8 +34,8 @@ func plainText(raw []byte) (inner []byte, plain bool) {
 	return raw[1:last], utf8.Valid(raw)
 }
 
-// wellFormed is an error for strings of JSON that have no UTF-8: encoding/json reads
-// what is wrong in them as U+FFFD. raw is anything that is valid JSON otherwise.
+// wellFormed is an error for strings of JSON that have no UTF-8: encoding/json reads what is wrong
+// in them as U+FFFD. raw is anything that is valid JSON otherwise.
 func wellFormed(raw []byte) error {
 	if !utf8.Valid(raw) {
 		return malformed("is not valid UTF-8")

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// Marshal is json.Marshal without the escapes for HTML, which would change the
-// bodies of messages.
+// Marshal is json.Marshal without the escapes for HTML, which would change the bodies of messages.
 func Marshal(document any) ([]byte, error) {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)

@@ -3,8 +3,8 @@ package tally
 
 import "time"
 
-// Tally is what the visits of a round have counted, and the highest that they have seen of
-// each other thing, by names.
+// Tally is what the visits of a round have counted, and the highest that they have seen of each
+// other thing, by names.
 type Tally struct {
 	Sums  map[string]int64 `ddb:"sums,omitzero"`
 	Peaks map[string]int64 `ddb:"peaks,omitzero"`

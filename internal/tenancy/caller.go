@@ -17,9 +17,8 @@ type Caller struct {
 	ARN string
 }
 
-// Scope is whose names the caller's are: those of the tenant in the token's claim,
-// or an operator's where the request was signed. Any other caller is refused: that is a
-// [NoTenantError].
+// Scope is whose names the caller's are: those of the tenant in the token's claim, or an operator's
+// where the request was signed. Any other caller is refused: that is a [NoTenantError].
 func (c Caller) Scope(claim string) (Scope, error) {
 	if c.Claims == nil {
 		if c.Signed {

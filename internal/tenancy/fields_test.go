@@ -13,8 +13,8 @@ import (
 
 // What becomes of a text that a tenant writes into a request.
 const (
-	// scoped: the tenant is put before it (Scope.Full), which TestTenants of
-	// localstack tries with names of another's.
+	// scoped: the tenant is put before it (Scope.Full), which TestTenants of localstack tries with
+	// names of another's.
 	scoped = "scoped"
 	// owned: it has a stored name inside, which must be the tenant's (Scope.Owns).
 	owned = "owned"
@@ -30,8 +30,8 @@ const (
 	operators = "operators"
 )
 
-// fields are all texts of all requests that a tenant may make, by the field's name;
-// those of one operation alone stand under its name too.
+// fields are all texts of all requests that a tenant may make, by the field's name; those of one
+// operation alone stand under its name too.
 var fields = map[string]string{
 	"prefix": scoped, "queueStatus after": owned, "chainStatus after": owned, "state": choice,
 	"queue": scoped, "tag": scoped, "edge": owned, "parent": owned,
@@ -88,8 +88,8 @@ func TestEachFieldIsJudged(t *testing.T) {
 	}
 }
 
-// lists are the members that hold the messages or operations of one call: what is in
-// them is as what stands alone.
+// lists are the members that hold the messages or operations of one call: what is in them is as
+// what stands alone.
 var lists = []string{"messages", "operations"}
 
 // collect gathers the names of what may be a text in a schema.

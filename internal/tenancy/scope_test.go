@@ -78,7 +78,8 @@ func TestOperator(t *testing.T) {
 	}
 }
 
-// TestWords: a tenant reads no address, however it is written, and all that only looks like one; an operator reads all.
+// TestWords: a tenant reads no address, however it is written, and all that only looks like one; an
+// operator reads all.
 func TestWords(t *testing.T) {
 	for text, want := range map[string]string{
 		"read tcp 10.0.1.7:43210->93.184.216.34:443: i/o timeout": "read tcp (an address)->(an address): i/o timeout",

@@ -9,8 +9,8 @@ import (
 // address is whatever may be an address, with a port or without.
 var address = regexp.MustCompile(`\[?[0-9A-Fa-f]*[.:][0-9A-Fa-f.:]+(%[0-9A-Za-z]+)?\]?(:[0-9]+)?`)
 
-// Words are an error's words as the caller may read them: a tenant reads no address, since the error of a connection, or of
-// a resolver, has those of the function's network.
+// Words are an error's words as the caller may read them: a tenant reads no address, since the
+// error of a connection, or of a resolver, has those of the function's network.
 func (s Scope) Words(text string) string {
 	if s.tenant == "" {
 		return text

@@ -7,8 +7,8 @@ import (
 )
 
 // Counter adds up what a process counts, and stores it every ten seconds at most: so what is
-// counted costs a message nothing that shows. A process that ends loses the last ten
-// seconds, one that is frozen stores them when it goes on, in the minute in which it counted them. A nil Counter
+// counted costs a message nothing that shows. A process that ends loses the last ten seconds, one
+// that is frozen stores them when it goes on, in the minute in which it counted them. A nil Counter
 // counts nothing.
 type Counter struct {
 	store *Store
@@ -46,8 +46,9 @@ func (c *Counter) Add(n Counts) {
 	c.waits[minute] = c.waits[minute].plus(n)
 }
 
-// Flush stores what was counted, if the first of it is ten seconds old: one write a minute in which it was, for
-// which it waits a second at most. What cannot be stored is lost: figures fail nobody's call.
+// Flush stores what was counted, if the first of it is ten seconds old: one write a minute in which
+// it was, for which it waits a second at most. What cannot be stored is lost: figures fail nobody's
+// call.
 func (c *Counter) Flush(ctx context.Context) {
 	if c == nil {
 		return

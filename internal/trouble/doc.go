@@ -1,6 +1,6 @@
-// Package trouble is the table of trouble: which queues and consumers are in a state that
-// somebody should know of, and which chains failed or timed out, a row for each, so that a list of them costs what it shows, however
-// many others there are.
+// Package trouble is the table of trouble: which queues and consumers are in a state that somebody
+// should know of, and which chains failed or timed out, a row for each, so that a list of them
+// costs what it shows, however many others there are.
 //
 // # What is stored
 //
@@ -18,9 +18,10 @@
 //	expiresOn  N  s, when TTL may delete it: of chains only
 //	v          N  layout of the item, 1
 //
-// A consumer has no space in its name, so the last one tells the two apart. Fifty rows
-// of names of usual length have less than 8 KB, which are read for 1 read unit; with errors of full length it is 4. A key has 1,024
-// bytes at most: names that are longer together have no row, and are in no list.
+// A consumer has no space in its name, so the last one tells the two apart. Fifty rows of names of
+// usual length have less than 8 KB, which are read for 1 read unit; with errors of full length it
+// is 4. A key has 1,024 bytes at most: names that are longer together have no row, and are in no
+// list.
 //
 // Beside the rows, under (" walk", " walk"), is how far the sweep's walk over all rows is:
 //
@@ -35,11 +36,11 @@
 //
 // # What is guaranteed
 //
-// Rows are never the truth. The process that brings a queue, or a consumer of it, into a state writes its
-// row after that; the process that ends the state deletes the row after that. A write that fails fails
-// nothing else, and a process may die before it: the sweep writes what is missing, and deletes
-// what is over. So a row may be missing, or be over, for a while.
+// Rows are never the truth. The process that brings a queue, or a consumer of it, into a state
+// writes its row after that; the process that ends the state deletes the row after that. A write
+// that fails fails nothing else, and a process may die before it: the sweep writes what is missing,
+// and deletes what is over. So a row may be missing, or be over, for a while.
 //
-// A chain's row is written before nothing is left to do for its end, by who does that: an end stays due
-// until the row is there. It is not looked at again: it expires as the chain's record does.
+// A chain's row is written before nothing is left to do for its end, by who does that: an end stays
+// due until the row is there. It is not looked at again: it expires as the chain's record does.
 package trouble

@@ -10,13 +10,14 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 )
 
-// Page lists rows of a state whose queues' names begin with a prefix, those of no tenant first, then those of each shard of
-// tenants, in the order of these names, from behind a place on; it may miss what changed within the last second. next is the
-// place behind its last row, "" after the last one. Half a read unit for each 4 KB, about 50 rows, and for each of the nine
-// shards, of which a tenant's, or another prefix, is in one.
+// Page lists rows of a state whose queues' names begin with a prefix, those of no tenant first,
+// then those of each shard of tenants, in the order of these names, from behind a place on; it may
+// miss what changed within the last second. next is the place behind its last row, "" after the
+// last one. Half a read unit for each 4 KB, about 50 rows, and for each of the nine shards, of
+// which a tenant's, or another prefix, is in one.
 //
-// A row that comes or goes while pages are read moves no other: each that is there
-// all the while is listed once.
+// A row that comes or goes while pages are read moves no other: each that is there all the while is
+// listed once.
 func (s *Store) Page(ctx context.Context, state State, prefix, after string, limit int) (page []Row, next string, err error) {
 	if s == nil {
 		return nil, "", nil
@@ -48,15 +49,17 @@ func (s *Store) Page(ctx context.Context, state State, prefix, after string, lim
 	return page, "", nil
 }
 
-// Ages is how far a reader of rows by their age is, in each shard; the zero Ages is before the first, and behind the last.
+// Ages is how far a reader of rows by their age is, in each shard; the zero Ages is before the
+// first, and behind the last.
 type Ages struct {
 	after [shards + 1]string
 	over  [shards + 1]bool
 }
 
 // Oldest lists rows of a state, those first that have been in it for longest; their N are 0. It may
-// miss what changed within the last second. next is behind its last row, the zero Ages after the last one. Half a
-// read unit for each of the nine shards, and for each 4 KB: as many rows as are asked for are read of each shard.
+// miss what changed within the last second. next is behind its last row, the zero Ages after the
+// last one. Half a read unit for each of the nine shards, and for each 4 KB: as many rows as are
+// asked for are read of each shard.
 func (s *Store) Oldest(ctx context.Context, state State, after Ages, limit int) (page []Row, next Ages, err error) {
 	if s == nil {
 		return nil, Ages{}, nil

@@ -41,8 +41,8 @@ func (s *Store) Count(ctx context.Context, at time.Time, c Counts) error {
 	return err
 }
 
-// Counted is the counts of each minute that begins at from or later, and before to, in their order; it
-// may miss what was counted within the last second. Half a read unit for 4 KB, some 40 minutes.
+// Counted is the counts of each minute that begins at from or later, and before to, in their order;
+// it may miss what was counted within the last second. Half a read unit for 4 KB, some 40 minutes.
 func (s *Store) Counted(ctx context.Context, from, to time.Time) ([]Counts, error) {
 	from, to = from.Truncate(time.Minute), to.Truncate(time.Minute)
 	minutes := make([]Counts, max(to.Sub(from)/time.Minute, 0))

@@ -36,14 +36,14 @@ const (
 	// state are about names of consumers, and have no queue; those of [HeldBy] about queues.
 	CircuitOpen State = "circuit-open"
 
-	// Failed and TimedOut are how chains ended: the rows of these states have a chain's tag in the place
-	// of the queue.
+	// Failed and TimedOut are how chains ended: the rows of these states have a chain's tag in the
+	// place of the queue.
 	Failed   State = "failed"
 	TimedOut State = "timed-out"
 )
 
-// States are those of queues and consumers, ChainStates those of chains, in the order in which they are
-// shown.
+// States are those of queues and consumers, ChainStates those of chains, in the order in which they
+// are shown.
 var (
 	States      = []State{Gap, Lagging, Blocked, Failing, Paused, InDoubt, Quarantined, Missing, Replying, CircuitOpen}
 	ChainStates = []State{Failed, TimedOut}
@@ -60,16 +60,16 @@ type Row struct {
 	Since time.Time `ddb:"since"`
 	// N rises with the consumer, the queue or the chains of a tag.
 	N int64 `ddb:"n,optional"`
-	// Seq is the message that is missing, or that the consumer gets next; 0 for chains and circuits.
-	// To is the last message of a batch that failed as a whole; 0 where it has one.
+	// Seq is the message that is missing, or that the consumer gets next; 0 for chains and
+	// circuits. To is the last message of a batch that failed as a whole; 0 where it has one.
 	Seq int64 `ddb:"seq,omitzero"`
 	To  int64 `ddb:"to,omitzero"`
 	// Error is why that failed last, MaxError bytes at most; Shown is how many of these the queue's
 	// tenant may read, 0 for all.
 	Error string `ddb:"error,omitzero"`
 	Shown int    `ddb:"shown,omitzero"`
-	// ExpiresOn is when the row is deleted of itself, to the second; the zero time where it is not. It
-	// may still be there for days.
+	// ExpiresOn is when the row is deleted of itself, to the second; the zero time where it is not.
+	// It may still be there for days.
 	ExpiresOn time.Time `ddb:"expiresOn,omitzero,s"`
 }
 
@@ -85,7 +85,8 @@ func (r Row) Like(o Row) bool {
 	return r == o
 }
 
-// MaxError is how many bytes of an error are in a row: as many as a consumer's item has, so that both are of one group.
+// MaxError is how many bytes of an error are in a row: as many as a consumer's item has, so that
+// both are of one group.
 const MaxError = 300
 
 const layout = 1
@@ -131,8 +132,9 @@ func at(queue, consumer string) string { return queue + " " + consumer }
 // fits reports whether a row has a key: names may be too long together.
 func fits(queue, consumer string) bool { return len(at(queue, consumer)) <= maxKey }
 
-// SweepKey is the partition key of how far the sweep is in its passes over all queues, CountsKey that
-// of an item for each minute, under when it begins: no state has a name that begins with a space.
+// SweepKey is the partition key of how far the sweep is in its passes over all queues, CountsKey
+// that of an item for each minute, under when it begins: no state has a name that begins with a
+// space.
 const SweepKey, CountsKey State = " sweep", " counts"
 
 // Key is the key of a row of a state, or of what others store beside the rows: under a state that

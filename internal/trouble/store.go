@@ -10,8 +10,8 @@ import (
 // Store has the rows, on a table as [Definition] has it. A nil Store has no table: it writes
 // nothing, and has no rows.
 //
-// Every method is one request. A method that returns an error may have taken effect all
-// the same, and a request may take effect twice.
+// Every method is one request. A method that returns an error may have taken effect all the same,
+// and a request may take effect twice.
 type Store struct {
 	engine ddb.Engine
 	table  *table.Definition
@@ -64,8 +64,8 @@ func (s *Store) Row(ctx context.Context, state State, queue, consumer string) (r
 	return row, err == nil, err
 }
 
-// Forget deletes rows of a queue's consumer, or of the queue itself where consumer is empty, whatever
-// their numbers are: it was removed, or erased. 1 write unit a state.
+// Forget deletes rows of a queue's consumer, or of the queue itself where consumer is empty,
+// whatever their numbers are: it was removed, or erased. 1 write unit a state.
 //
 // Lost response, another did it first: there is nothing to delete. We die right after: nothing is
 // left to do.

@@ -308,8 +308,8 @@ func TestNoRow(t *testing.T) {
 	}
 }
 
-// pagesRows are the rows that a list begins with, pagesSeeds how many orders of events it is read in:
-// fewer on the emulators, which are slower.
+// pagesRows are the rows that a list begins with, pagesSeeds how many orders of events it is read
+// in: fewer on the emulators, which are slower.
 const pagesRows, pagesSeeds, emulatedSeeds = 300, 20, 2
 
 // crowd are rows that come and go while they are listed.
@@ -393,8 +393,8 @@ func (k *crowd) list() map[string]int {
 	}
 }
 
-// TestPagesWhileRowsChange: pages are read while rows come, go and change their state. A row that was there all the
-// while is listed once, and none twice.
+// TestPagesWhileRowsChange: pages are read while rows come, go and change their state. A row that
+// was there all the while is listed once, and none twice.
 func TestPagesWhileRowsChange(t *testing.T) {
 	each(t, func(b *bench) {
 		seeds := uint64(emulatedSeeds)
@@ -418,8 +418,9 @@ func TestPagesWhileRowsChange(t *testing.T) {
 	})
 }
 
-// TestANoisyTenant: where the partitions of one tenant's notes take nothing more, seven in eight of the other tenants, and callers
-// without a tenant, note and list what they have; and an operator's pages, and those by age, show each row once, in whatever sizes.
+// TestANoisyTenant: where the partitions of one tenant's notes take nothing more, seven in eight of
+// the other tenants, and callers without a tenant, note and list what they have; and an operator's
+// pages, and those by age, show each row once, in whatever sizes.
 func TestANoisyTenant(t *testing.T) {
 	const tenants = 80
 	on := trouble.Definition(trouble.DefaultName)
@@ -503,7 +504,8 @@ func TestANoisyTenant(t *testing.T) {
 			}
 		}
 	}
-	// A prefix that only begins a tenant's name is looked for everywhere, an incomplete one of nobody too.
+	// A prefix that only begins a tenant's name is looked for everywhere, an incomplete one of
+	// nobody too.
 	page, _, err := s.Page(t.Context(), row("", 0).State, "@tenant-1", "", 1000)
 	if n := len(page); err != nil || n == 0 || n > 11 {
 		t.Errorf("%d rows, %v", n, err)

@@ -8,8 +8,8 @@ import (
 	"github.com/streamsort/streamsort/internal/printable"
 )
 
-// Head is what is known of a queue, or of a consumer and the message at its head: a row of a list, and the beginning of a
-// consumer's document.
+// Head is what is known of a queue, or of a consumer and the message at its head: a row of a list,
+// and the beginning of a consumer's document.
 type Head struct {
 	// Consumer is missing in the row of a queue.
 	Queue    printable.Name `json:"queue,omitempty"`
@@ -21,7 +21,8 @@ type Head struct {
 	Age      float64        `json:"ageSeconds,omitempty"`
 	// Seq is the message at the head, or the first one that is missing; nil where none waits.
 	Seq *jsonseq.Seq `json:"seq,omitempty"`
-	// To is the last message of the batch that failed with the one at the head; nil where that failed alone.
+	// To is the last message of the batch that failed with the one at the head; nil where that
+	// failed alone.
 	To        *jsonseq.Seq `json:"to,omitempty"`
 	Lag       *jsonseq.Seq `json:"lag,omitempty"`
 	Delivered *jsonseq.Seq `json:"delivered,omitempty"`
@@ -51,7 +52,8 @@ type Consumer struct {
 	Answer  *Answer `json:"answer,omitempty"`
 	Blocked *Block  `json:"blocked,omitempty"`
 	Paused  *Pause  `json:"paused,omitempty"`
-	// Quarantine are the claims that stayed in doubt too long, Refused the replies that could never be stored.
+	// Quarantine are the claims that stayed in doubt too long, Refused the replies that could never
+	// be stored.
 	Quarantine []Quarantine `json:"quarantine,omitempty"`
 	Refused    *Refused     `json:"refused,omitempty"`
 	// Waiting is the message at the head, where one consumer was asked for.
@@ -60,7 +62,8 @@ type Consumer struct {
 	Sink *Sink `json:"sink,omitempty"`
 }
 
-// FailedSeq is the message at the head, where it blocks or failed: what can be skipped and redriven; else nil.
+// FailedSeq is the message at the head, where it blocks or failed: what can be skipped and
+// redriven; else nil.
 func (c Consumer) FailedSeq() *jsonseq.Seq {
 	switch {
 	case c.Blocked != nil:
@@ -84,7 +87,8 @@ type Attempt struct {
 	Ms   int64       `json:"ms,omitempty"`
 	From jsonseq.Seq `json:"from"`
 	To   jsonseq.Seq `json:"to"`
-	// Claim is the claim's token, By what was called, and RequestID the call's id there, where the sink says so.
+	// Claim is the claim's token, By what was called, and RequestID the call's id there, where the
+	// sink says so.
 	Claim     string         `json:"claim"`
 	By        printable.Name `json:"by,omitempty"`
 	RequestID string         `json:"requestId,omitempty"`
@@ -128,7 +132,8 @@ type Pause struct {
 	Since  time.Time      `json:"since"`
 }
 
-// Quarantine is a claim in quarantine, of the seqs From to To: IN_DOUBT, or ABORTED and waiting for an operator.
+// Quarantine is a claim in quarantine, of the seqs From to To: IN_DOUBT, or ABORTED and waiting for
+// an operator.
 type Quarantine struct {
 	Token string      `json:"token"`
 	From  jsonseq.Seq `json:"from"`
@@ -155,7 +160,8 @@ type Wait struct {
 
 // Sink is what is known of a consumer's sink, from all queues of its name.
 type Sink struct {
-	// OpenSince is since when its circuit breaker is open, ProbeAt when it is asked next, Probes how often it was.
+	// OpenSince is since when its circuit breaker is open, ProbeAt when it is asked next, Probes
+	// how often it was.
 	OpenSince time.Time `json:"openSince,omitzero"`
 	ProbeAt   time.Time `json:"probeAt,omitzero"`
 	Probes    int64     `json:"probes,omitempty"`

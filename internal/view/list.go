@@ -20,7 +20,8 @@ type Rows struct {
 	Next       string `json:"next,omitempty"`
 }
 
-// Summary is how many queues, consumers and chains are in each state, and which errors the failures have.
+// Summary is how many queues, consumers and chains are in each state, and which errors the failures
+// have.
 type Summary struct {
 	Status int             `json:"status"`
 	States map[State]Count `json:"states"`
@@ -49,8 +50,9 @@ func (c *Count) Add(since, now time.Time) {
 	}
 }
 
-// Rates are how many messages a second were accepted, and delivered to sinks by process, repeats among them, in
-// the last whole minutes. What processes counted in their last ten seconds may be in the minute behind it.
+// Rates are how many messages a second were accepted, and delivered to sinks by process, repeats
+// among them, in the last whole minutes. What processes counted in their last ten seconds may be in
+// the minute behind it.
 type Rates struct {
 	From      time.Time `json:"from"`
 	To        time.Time `json:"to"`
@@ -116,7 +118,8 @@ func (g Group) Queues() string {
 	return text + ": " + strings.Join(each, ", ")
 }
 
-// groupKey is what the consumers of a group have in common: the error, or the state and its cause where none is known.
+// groupKey is what the consumers of a group have in common: the error, or the state and its cause
+// where none is known.
 type groupKey struct {
 	consumer string
 	error    printable.Name
@@ -124,9 +127,9 @@ type groupKey struct {
 	cause    string
 }
 
-// Groups gathers consumers in groups, those of the worst state first, of each state the largest, and reports whether some
-// were left out. Those whose circuit breaker holds them are with what else fails as they do, or one group of their name,
-// whatever each was answered.
+// Groups gathers consumers in groups, those of the worst state first, of each state the largest,
+// and reports whether some were left out. Those whose circuit breaker holds them are with what else
+// fails as they do, or one group of their name, whatever each was answered.
 func Groups(now time.Time, heads []Head) (groups []Group, more bool) {
 	groups = []Group{}
 	of := map[groupKey]int{}

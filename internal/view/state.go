@@ -45,7 +45,8 @@ const (
 	Open, Waking = "open", "waking"
 	// Prepared and Quarantined are where a claim in doubt is.
 	Prepared, Quarantined = "prepared", "quarantined"
-	// Starting: the consumer finds its place. Lagging: it is behind for longer than the sweep allows.
+	// Starting: the consumer finds its place. Lagging: it is behind for longer than the sweep
+	// allows.
 	Starting, Lagging = "starting", "lagging"
 )
 
@@ -70,7 +71,8 @@ type Aspect struct {
 	NextTry time.Time
 }
 
-// In returns the aspect that a consumer of these is said to be in, and the states of the others. None means OK.
+// In returns the aspect that a consumer of these is said to be in, and the states of the others.
+// None means OK.
 func In(aspects ...Aspect) (first Aspect, also []State) {
 	first = Aspect{State: OK}
 	for _, state := range precedence {

@@ -16,7 +16,8 @@ import (
 
 var now = time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)
 
-// TestIn: a consumer that is in several states is said to be in the first of an order, and the others are beside it.
+// TestIn: a consumer that is in several states is said to be in the first of an order, and the
+// others are beside it.
 func TestIn(t *testing.T) {
 	at := func(states ...view.State) (aspects []view.Aspect) {
 		for _, s := range states {
@@ -62,8 +63,9 @@ func head(queue string, state view.State, group string, ago time.Duration) view.
 	}
 }
 
-// TestGroups: one cause is one group in whatever states its queues are, with how many are in each, and its examples are the oldest,
-// a few. What is blocked comes before larger groups that are only tried again.
+// TestGroups: one cause is one group in whatever states its queues are, with how many are in each,
+// and its examples are the oldest, a few. What is blocked comes before larger groups that are only
+// tried again.
 func TestGroups(t *testing.T) {
 	var heads []view.Head
 	for i := range 30 { // those held come before what else fails so, and between others
@@ -102,7 +104,8 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// TestWhy: each state has words, what to type, and a section, the worst first; names are quoted as a shell needs.
+// TestWhy: each state has words, what to type, and a section, the worst first; names are quoted as
+// a shell needs.
 func TestWhy(t *testing.T) {
 	seq := new(jsonseq.Seq(42))
 	q := view.Queue{Queue: "it's", State: view.Gap, Position: 41, MaxParked: 50, Seq: seq}
@@ -139,7 +142,8 @@ func TestWhy(t *testing.T) {
 	}
 }
 
-// TestWhyOfOneThatIsPaused: what failed is not tried again by itself while an operator paused the consumer.
+// TestWhyOfOneThatIsPaused: what failed is not tried again by itself while an operator paused the
+// consumer.
 func TestWhyOfOneThatIsPaused(t *testing.T) {
 	for state, want := range map[view.State]string{view.Paused: "tried again once the consumer is resumed", view.Retrying: "tried again by itself"} {
 		c := view.Consumer{Head: view.Head{Consumer: "c", State: state, Seq: new(jsonseq.Seq(2)), Attempt: 1}}
@@ -152,7 +156,8 @@ func TestWhyOfOneThatIsPaused(t *testing.T) {
 	}
 }
 
-// TestWhyOfABatch: a batch that failed as a whole is named as one, and its first message is not to blame.
+// TestWhyOfABatch: a batch that failed as a whole is named as one, and its first message is not to
+// blame.
 func TestWhyOfABatch(t *testing.T) {
 	alone := view.Consumer{
 		Head:     view.Head{Consumer: "c", State: view.Retrying, Cause: view.Failed, Seq: new(jsonseq.Seq(1)), Error: "boom", Attempt: 2},

@@ -31,8 +31,9 @@ type Reason struct {
 	Anchor string `json:"anchor"`
 }
 
-// Why returns what is wrong with a queue and its consumers, the worst first: nothing where all is well. A consumer that only has
-// messages waiting is among them, because that may be what is asked about.
+// Why returns what is wrong with a queue and its consumers, the worst first: nothing where all is
+// well. A consumer that only has messages waiting is among them, because that may be what is asked
+// about.
 func Why(q Queue, consumers []Consumer) []Reason {
 	reasons := []Reason{}
 	if q.State == Gap {
@@ -136,19 +137,21 @@ func (c Consumer) why(state State) Reason {
 	return r
 }
 
-// own reports whether the message at the head failed with an error of its own: no cause says that the sink is away.
+// own reports whether the message at the head failed with an error of its own: no cause says that
+// the sink is away.
 func (c Consumer) own() bool {
 	return c.Error != "" && c.Attempt > 0 && c.Cause != SinkAway
 }
 
-// sinkFails reports whether the sink took nothing since a queue of the consumer's name failed:
-// it may be away.
+// sinkFails reports whether the sink took nothing since a queue of the consumer's name failed: it
+// may be away.
 func (c Consumer) sinkFails() bool {
 	s := c.Sink
 	return s != nil && !s.FailingSince.IsZero() && !s.TakenAt.After(s.FailingSince)
 }
 
-// acts adds what an operator can do to a message that failed. One that failed only with others is not skipped.
+// acts adds what an operator can do to a message that failed. One that failed only with others is
+// not skipped.
 func (c Consumer) acts(add func(format string, arguments ...any)) {
 	both := argument(c.Queue) + " " + argument(printable.Name(c.Consumer))
 	add("streamsort redrive %s --reason TEXT", both)

@@ -20,8 +20,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// Variable is the environment variable of the ARN of the i-th source's secret,
-// where the file does not hold it.
+// Variable is the environment variable of the ARN of the i-th source's secret, where the file does
+// not hold it.
 func Variable(i int) string { return fmt.Sprintf("STREAMSORT_WEBHOOK_SECRET_%d", i) }
 
 // TokenVariable is Variable of a verify token.
@@ -47,9 +47,9 @@ var (
 //	   "queue": "account", "prefix": "bank/", "seq": "number", "id": "event.id"}
 //	]}
 //
-// It is read strictly: a member that is not known, given twice, or out of its
-// bounds is an error that names it. lookup finds the variables of the
-// environment that it names, as os.LookupEnv does. Package mapping has the paths.
+// It is read strictly: a member that is not known, given twice, or out of its bounds is an error
+// that names it. lookup finds the variables of the environment that it names, as os.LookupEnv does.
+// Package mapping has the paths.
 func Read(text []byte, lookup func(name string) (string, bool)) ([]Source, error) {
 	return file.Read(text, lookup)
 }
@@ -198,8 +198,8 @@ func (s *signature) way() (way, error) {
 	return w, nil
 }
 
-// parseTemplate reads what is signed: {body} once, {timestamp} and {id} once at most, and
-// any text around them.
+// parseTemplate reads what is signed: {body} once, {timestamp} and {id} once at most, and any text
+// around them.
 func parseTemplate(text string) (parts []part, err error) {
 	if len(text) > 256 {
 		return nil, errors.New("must have at most 256 bytes")
@@ -228,8 +228,8 @@ func parseTemplate(text string) (parts []part, err error) {
 	if has[body] != 1 || has[timestamp] > 1 || has[messageID] > 1 {
 		return nil, errors.New("must have {body} once, and {timestamp} and {id} at most once")
 	}
-	// Where they touch, digits could move from one to the other, and the
-	// signature would stay right.
+	// Where they touch, digits could move from one to the other, and the signature would stay
+	// right.
 	for i, p := range parts[1:] {
 		before := parts[i]
 		if p.is != literal && before.is != literal || p.is == literal && strings.Trim(p.text, "0123456789") == "" && i+2 < len(parts) {

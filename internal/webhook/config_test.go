@@ -196,9 +196,8 @@ func (v *vault) want(what, secret string, signed, fails bool, calls int) {
 		"%s: signed %v, error %v, %d calls; want %v, an error %v, %d calls", what, got, err, v.calls, signed, fails, calls)
 }
 
-// A rotation: the new secret is added, the sender changes to it, the old one is
-// taken away. Each request is accepted, and forgeries make no more calls than one
-// in each interval.
+// A rotation: the new secret is added, the sender changes to it, the old one is taken away. Each
+// request is accepted, and forgeries make no more calls than one in each interval.
 func TestRotation(t *testing.T) {
 	v := newVault(t, oldSecret)
 	v.want("first", oldSecret, true, false, 1)
@@ -225,8 +224,8 @@ func TestRotation(t *testing.T) {
 	v.want("a clock that goes back", newSecret, true, false, 5)
 }
 
-// A store that fails accepts nothing that is not known, and refuses nothing for
-// good; it is asked again once in each second.
+// A store that fails accepts nothing that is not known, and refuses nothing for good; it is asked
+// again once in each second.
 func TestStoreFails(t *testing.T) {
 	v := newVault(t, oldSecret)
 	v.err = errors.New("down")

@@ -14,9 +14,9 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// Messages are the messages that a request brings, received at a time: one, or where the
-// source has each, one of each element. The request's signature must have been checked. The
-// error names the field, and what is there.
+// Messages are the messages that a request brings, received at a time: one, or where the source has
+// each, one of each element. The request's signature must have been checked. The error names the
+// field, and what is there.
 func (s *Source) Messages(r *httpapi.Request, at time.Time) ([]cursor.Message, error) {
 	if len(r.Body) > s.MaxBody {
 		return nil, TooLarge(s.MaxBody)
@@ -54,8 +54,8 @@ func TooLarge(most int) error {
 	return &invalid.Error{Field: "body", Code: invalid.TooLarge, Problem: fmt.Sprintf("has more than %d bytes", most), Most: most}
 }
 
-// contentType is the body's, empty where it is that of a message that names
-// none; a body that is JSON by it must be JSON.
+// contentType is the body's, empty where it is that of a message that names none; a body that is
+// JSON by it must be JSON.
 func (s *Source) contentType(r *httpapi.Request) (string, error) {
 	given := r.Headers["content-type"]
 	if given != "" && !strictjson.IsJSON(given) {

@@ -21,8 +21,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// keyPaths are where the key of each kind of GitHub's events is, as the page has it:
-// "| `push`, `create` | `repository.pushed_at` |".
+// keyPaths are where the key of each kind of GitHub's events is, as the page has it: "| `push`,
+// `create` | `repository.pushed_at` |".
 func keyPaths(t *testing.T) map[string][]string {
 	t.Helper()
 	page := check.Get(os.ReadFile("../../docs/reference/events.md"))
@@ -41,8 +41,8 @@ func keyPaths(t *testing.T) map[string][]string {
 	return paths
 }
 
-// TestGitHubsEvents: each kind, of GitHub and of each version of its server, is taken; its key is the time
-// that the page says, or that of its receipt, and no other.
+// TestGitHubsEvents: each kind, of GitHub and of each version of its server, is taken; its key is
+// the time that the page says, or that of its receipt, and no other.
 func TestGitHubsEvents(t *testing.T) {
 	s, paths := preset(t, "github"), keyPaths(t)
 	events := payloads.GitHub(t, "../..")

@@ -39,8 +39,8 @@ func (w way) signing(secrets secret.Encoding) way {
 	return w
 }
 
-// preset is a sender: how it signs, what it asks before it sends, and how each kind of its
-// events becomes messages. Without a queue, that is the source's name.
+// preset is a sender: how it signs, what it asks before it sends, and how each kind of its events
+// becomes messages. Without a queue, that is the source's name.
 type preset struct {
 	Signature
 	challenge Challenge
@@ -63,10 +63,11 @@ var svix = preset{
 	},
 }
 
-// presets are the senders that have a name here. The key of each event is a time that every
-// event of its kind moves forward, else that of its receipt.
+// presets are the senders that have a name here. The key of each event is a time that every event
+// of its kind moves forward, else that of its receipt.
 var presets = map[string]preset{
-	// https://docs.adyen.com/development-resources/webhooks/verify-hmac-signatures: it signs no time.
+	// https://docs.adyen.com/development-resources/webhooks/verify-hmac-signatures: it signs no
+	// time.
 	"adyen": {
 		Signature: Signature{ways: []way{{form: inItems, secrets: secret.Hex}}},
 		texts: mapping.Texts{
@@ -101,8 +102,8 @@ var presets = map[string]preset{
 			KeyType: byAction, Attributes: map[string]string{"event": "@header(X-GitHub-Event)"},
 		},
 	},
-	// https://docs.gitlab.com/user/project/integrations/webhooks/, with a secret token, or a signing
-	// token: https://gitlab.com/gitlab-org/gitlab/-/merge_requests/230944
+	// https://docs.gitlab.com/user/project/integrations/webhooks/, with a secret token, or a
+	// signing token: https://gitlab.com/gitlab-org/gitlab/-/merge_requests/230944
 	"gitlab": {
 		Signature: Signature{ways: []way{
 			standard.signing(secret.SigningToken),
@@ -192,8 +193,8 @@ var presets = map[string]preset{
 			Key: "event.event_ts | event_time | minute_rate_limited | @received", KeyType: "time",
 		},
 	},
-	// https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md, and
-	// the names of https://docs.svix.com/receiving/verifying-payloads/how-manual
+	// https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md,
+	// and the names of https://docs.svix.com/receiving/verifying-payloads/how-manual
 	"standard": svix,
 	// https://docs.stripe.com/webhooks#verify-manually
 	"stripe": {
@@ -239,7 +240,8 @@ func (d *document) defaults() (s Signature, err error) {
 // presetNames are all of them in a sentence.
 func presetNames() string { return strings.Join(slices.Sorted(maps.Keys(presets)), ", ") }
 
-// adyenFields are those of a notification item that are signed, in their order, with colons between.
+// adyenFields are those of a notification item that are signed, in their order, with colons
+// between.
 var adyenFields = [][]string{
 	{"pspReference"},
 	{"originalReference"},
@@ -254,10 +256,11 @@ var adyenFields = [][]string{
 const (
 	// maxItems is how many notification items a body has at most.
 	maxItems = 100
-	// maxItemsBody is how large such a body is at most: it is read before anybody knows who sent it.
+	// maxItemsBody is how large such a body is at most: it is read before anybody knows who sent
+	// it.
 	maxItemsBody = 256 << 10
-	// adyenFree is the place of the one signed field that may have a colon: with two of them it would
-	// not be known where a field ends, and one signature would be that of several items.
+	// adyenFree is the place of the one signed field that may have a colon: with two of them it
+	// would not be known where a field ends, and one signature would be that of several items.
 	adyenFree = 3
 )
 
@@ -310,7 +313,8 @@ func itemBy(keys [][]byte, item []byte) bool {
 	return made
 }
 
-// fieldText is a field's text, or its number or boolean as it is written; empty where it is missing.
+// fieldText is a field's text, or its number or boolean as it is written; empty where it is
+// missing.
 func fieldText(members []strictjson.Member, names ...string) (string, error) {
 	value, err := find(strictjson.Get(members, names[0]), names[1:]...)
 	switch {

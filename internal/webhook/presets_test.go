@@ -85,9 +85,9 @@ func became(s webhook.Source, body string, headers ...string) string {
 	return strings.Join(texts, "; ")
 }
 
-// TestPresets: events of each sender, by its name alone: testdata/presets.txt has the preset with the
-// headers, the body, and what it becomes. Real ones of GitHub are in payloads_whole_test.go; these
-// are made by what the senders' pages say.
+// TestPresets: events of each sender, by its name alone: testdata/presets.txt has the preset with
+// the headers, the body, and what it becomes. Real ones of GitHub are in payloads_whole_test.go;
+// these are made by what the senders' pages say.
 func TestPresets(t *testing.T) {
 	file := check.Get(os.ReadFile("testdata/presets.txt"))
 	seen := map[string]bool{}

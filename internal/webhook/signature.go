@@ -19,7 +19,8 @@ import (
 type Signature struct {
 	// ways are tried in their order: that whose header is there counts.
 	ways []way
-	// known and alias begin names of headers: what is under the second is read as if under the first.
+	// known and alias begin names of headers: what is under the second is read as if under the
+	// first.
 	known, alias string
 	tolerance    time.Duration
 }
@@ -31,10 +32,11 @@ type way struct {
 	header, prefix string
 	// idHeader holds the request's id, which is signed too; empty if absent.
 	idHeader string
-	// timestampHeader holds the timestamp that is signed too, in seconds since
-	// 1970; empty if absent, or where the list has it.
+	// timestampHeader holds the timestamp that is signed too, in seconds since 1970; empty if
+	// absent, or where the list has it.
 	timestampHeader string
-	// stamp is the field of the body with the milliseconds since 1970; empty where the body has no timestamp.
+	// stamp is the field of the body with the milliseconds since 1970; empty where the body has no
+	// timestamp.
 	stamp string
 	// template is what is signed, in parts.
 	template []part
@@ -93,8 +95,8 @@ const (
 	messageID
 )
 
-// Refusal is why a request is refused, for the operator's log; no sender gets
-// it. Empty means that it is not refused.
+// Refusal is why a request is refused, for the operator's log; no sender gets it. Empty means that
+// it is not refused.
 type Refusal string
 
 // The reasons.
@@ -116,9 +118,9 @@ type Claim struct {
 	now           time.Time
 }
 
-// Read reads a request's headers, which have their names in small letters. Its
-// claim is good for Claim.Check where nothing is to be refused. What is under another name of the
-// scheme it puts under the one that is known.
+// Read reads a request's headers, which have their names in small letters. Its claim is good for
+// Claim.Check where nothing is to be refused. What is under another name of the scheme it puts
+// under the one that is known.
 func (s *Signature) Read(headers map[string]string, now time.Time) (Claim, Refusal) {
 	for name, value := range headers {
 		rest, is := strings.CutPrefix(name, s.alias)
@@ -196,8 +198,8 @@ func (c *Claim) readSignature(value string) Refusal {
 	return ""
 }
 
-// decode reads a signature, which has 32 bytes. Base64 is taken in its one form
-// only: with other bits behind the end two texts would be one signature.
+// decode reads a signature, which has 32 bytes. Base64 is taken in its one form only: with other
+// bits behind the end two texts would be one signature.
 func (f form) decode(text string) (signature []byte, ok bool) {
 	var err error
 	switch {
@@ -211,8 +213,7 @@ func (f form) decode(text string) (signature []byte, ok bool) {
 	return signature, err == nil && len(signature) == sha256.Size
 }
 
-// readList reads Stripe's header: t=…,v1=…,v1=…, and older schemes, which are
-// passed over.
+// readList reads Stripe's header: t=…,v1=…,v1=…, and older schemes, which are passed over.
 func (c *Claim) readList(value string) Refusal {
 	for item := range strings.SplitSeq(value, ",") {
 		switch name, text, _ := strings.Cut(item, "="); name {
@@ -233,8 +234,8 @@ func (c *Claim) readList(value string) Refusal {
 	return ""
 }
 
-// readVersions reads Standard Webhooks' header: "v1,… v1,…", and versions that are none of ours, which
-// are passed over.
+// readVersions reads Standard Webhooks' header: "v1,… v1,…", and versions that are none of ours,
+// which are passed over.
 func (c *Claim) readVersions(value string) Refusal {
 	for item := range strings.SplitSeq(value, " ") {
 		if text, ours := strings.CutPrefix(item, "v1,"); ours {
@@ -303,9 +304,9 @@ func (c Claim) Check(ctx context.Context, secrets *secret.Cache, of secret.Refer
 	return why, err
 }
 
-// By reports whether one of the secrets made the claim's signature over the
-// body. It takes as long whichever did, and wherever a wrong one differs. The error says which
-// secret does not fit the scheme, and nothing of what is in it.
+// By reports whether one of the secrets made the claim's signature over the body. It takes as long
+// whichever did, and wherever a wrong one differs. The error says which secret does not fit the
+// scheme, and nothing of what is in it.
 func (c Claim) By(secrets [][]byte, content []byte) (bool, error) {
 	keys, err := c.secrets.Keys(secrets)
 	if err != nil {

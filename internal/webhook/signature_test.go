@@ -54,9 +54,10 @@ const (
 	slackBody = "token=xyzz0WbapA4vBCDEFasx0q6G&team_id=T1DC2JH3J&team_domain=testteamnow&channel_id=G8PSS9T3V&channel_name=foobar&user_id=U2CERLKJA&user_name=roadrunner&command=%2Fwebhook-collect&text=&response_url=https%3A%2F%2Fhooks.slack.com%2Fcommands%2FT1DC2JH3J%2F397700885554%2F96rGlfmibIGlgcZRskXaIFfN&trigger_id=398738663015.47445629121.803a0bc887a14d10d2c447fce8b6703c"
 )
 
-// Known answers: what GitHub, Slack, Jira and Standard Webhooks publish, and SendGrid in its library's
-// tests; for Shopify, whose page has no example with its result, one that SQLPage's tests have; for
-// Stripe, Linear and Meta, which have none either, one made by `openssl dgst -sha256 -hmac`.
+// Known answers: what GitHub, Slack, Jira and Standard Webhooks publish, and SendGrid in its
+// library's tests; for Shopify, whose page has no example with its result, one that SQLPage's tests
+// have; for Stripe, Linear and Meta, which have none either, one made by `openssl dgst -sha256
+// -hmac`.
 func TestKnownAnswers(t *testing.T) {
 	for name, test := range map[string]struct {
 		members, secret, body string
@@ -160,8 +161,7 @@ func TestKnownAnswers(t *testing.T) {
 	}
 }
 
-// What is wrong with a signature's header is distinguished for the log; none of it
-// is a claim.
+// What is wrong with a signature's header is distinguished for the log; none of it is a claim.
 func TestRefusedHeaders(t *testing.T) {
 	const secret, body = "a secret of this length", `{"id":"1"}`
 	now := time.Unix(1_700_000_000, 0)
@@ -244,7 +244,8 @@ func TestSeveralSignatures(t *testing.T) {
 		"the timestamp may be changed")
 }
 
-// newPublicKey is the public half of a new key, as DER in base64, and by the other half a signature over a text.
+// newPublicKey is the public half of a new key, as DER in base64, and by the other half a signature
+// over a text.
 func newPublicKey(t testing.TB, curve elliptic.Curve, sign func(*ecdsa.PrivateKey)) string {
 	t.Helper()
 	key := check.Get(ecdsa.GenerateKey(curve, secure.Reader))
@@ -255,7 +256,8 @@ func newPublicKey(t testing.TB, curve elliptic.Curve, sign func(*ecdsa.PrivateKe
 	return base64.StdEncoding.EncodeToString(der)
 }
 
-// TestSendGrid: a signature over timestamp and body by the owner of the public key, as DER or as PEM.
+// TestSendGrid: a signature over timestamp and body by the owner of the public key, as DER or as
+// PEM.
 func TestSendGrid(t *testing.T) {
 	const at, content = "1700000000", `[{"event":"delivered"}]` + "\r\n"
 	var signature string
@@ -393,8 +395,8 @@ func TestAdyen(t *testing.T) {
 	check.That(t, check.Err(claim.By([][]byte{[]byte("a key of 32 bytes in no hex digit")}, []byte(items(good)))) != nil, "a key that is no hex will do")
 }
 
-// TestNamesOfHeaders: what is under another name of the preset is there under the one that is known; what
-// is there already stays.
+// TestNamesOfHeaders: what is under another name of the preset is there under the one that is
+// known; what is there already stays.
 func TestNamesOfHeaders(t *testing.T) {
 	headers := map[string]string{"shopify-hmac-sha256": "x", "shopify-webhook-id": "new", "x-shopify-topic": "known", "shopify-topic": "other"}
 	s := source(t, `"preset":"shopify"`)
@@ -403,8 +405,8 @@ func TestNamesOfHeaders(t *testing.T) {
 		"headers %v", headers)
 }
 
-// FuzzSignature: of each preset, and of signatures that a source describes, nothing is made by a secret that
-// made nothing, whatever headers and body are.
+// FuzzSignature: of each preset, and of signatures that a source describes, nothing is made by a
+// secret that made nothing, whatever headers and body are.
 func FuzzSignature(f *testing.F) {
 	item := `{"notificationItems":[` + fmt.Sprintf(adyenItem, strings.Repeat("A", 43)+"=") + `]}`
 	for _, seed := range []string{"", "sha256=00", "t=1,v1=00,v1=", "t=1700000000,v1=" + strings.Repeat("0", 64), strings.Repeat("A", 43) + "=", "t=,t=,,=,v1", "v1," + strings.Repeat("A", 43) + "= v1,", "v0=00", "Bearer x"} {
@@ -436,7 +438,8 @@ func FuzzSignature(f *testing.F) {
 // whsec is a secret as senders of Standard Webhooks give it out.
 func whsec(key string) string { return "whsec_" + base64.StdEncoding.EncodeToString([]byte(key)) }
 
-// TestStandardWebhooks: what the standard's own library signs is taken, and what it refuses is refused.
+// TestStandardWebhooks: what the standard's own library signs is taken, and what it refuses is
+// refused.
 func TestStandardWebhooks(t *testing.T) {
 	s := source(t, `"preset":"standard"`)
 	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same each time

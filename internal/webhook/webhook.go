@@ -1,11 +1,10 @@
 // Package webhook takes requests of senders that cannot sign for IAM, such as GitHub, Stripe and
 // Slack, or Standard Webhooks, under their own signatures. presets.go has the senders.
 //
-// Call [Read] for the sources that a file describes. For a request, [Claim] is
-// what its headers say ([Signature.Read]), [Claim.Check] reports whether one of
-// the source's secrets made it, and [Source.Messages] are the messages that it
-// brings. In this order: nothing of a body is looked at before the signature is
-// known to be right.
+// Call [Read] for the sources that a file describes. For a request, [Claim] is what its headers say
+// ([Signature.Read]), [Claim.Check] reports whether one of the source's secrets made it, and
+// [Source.Messages] are the messages that it brings. In this order: nothing of a body is looked at
+// before the signature is known to be right.
 //
 //	request ──Signature.Read──► Claim ──Claim.Check────► Source.Messages ─► stored
 //	              │                        │      │              │
@@ -14,21 +13,18 @@
 //
 // # What is guaranteed
 //
-// A request is accepted only if one of the source's secrets, as the store had
-// them within [secret.Lifetime], signed the very bytes of its body; where it signs a time,
-// also at a time within the source's tolerance, before or after.
-// Signatures are compared in constant time. A secret that cannot be fetched
-// accepts nothing.
+// A request is accepted only if one of the source's secrets, as the store had them within
+// [secret.Lifetime], signed the very bytes of its body; where it signs a time, also at a time
+// within the source's tolerance, before or after. Signatures are compared in constant time. A
+// secret that cannot be fetched accepts nothing.
 //
-// A secret that was added is accepted from [secret.Interval] on after its store shows
-// it, in every process; one that was taken away is accepted for Lifetime at
-// most. What a forger sends makes at most one fetch in each process and Interval,
-// and one a second while the store fails.
+// A secret that was added is accepted from [secret.Interval] on after its store shows it, in every
+// process; one that was taken away is accepted for Lifetime at most. What a forger sends makes at
+// most one fetch in each process and Interval, and one a second while the store fails.
 //
 // # What a crash leaves behind
 //
-// Nothing: this package stores nothing, and a process that starts fetches the
-// secrets anew.
+// Nothing: this package stores nothing, and a process that starts fetches the secrets anew.
 package webhook
 
 import (
@@ -38,8 +34,7 @@ import (
 	"github.com/streamsort/streamsort/internal/secret"
 )
 
-// File is the name of the file that describes the sources; it lies beside the
-// function's program.
+// File is the name of the file that describes the sources; it lies beside the function's program.
 const File = "webhooks.json"
 
 // Bounds of a source.
@@ -48,7 +43,8 @@ const (
 	MaxSources = 50
 	// MaxHeader is how many bytes a header of signatures has at most.
 	MaxHeader = 4096
-	// DefaultTolerance is how old a signed timestamp may be, or how far ahead, where nothing else is said.
+	// DefaultTolerance is how old a signed timestamp may be, or how far ahead, where nothing else
+	// is said.
 	DefaultTolerance = 5 * time.Minute
 )
 
@@ -58,8 +54,8 @@ type Source struct {
 	Name string
 	// Signature is how it signs.
 	Signature Signature
-	// Secret is where its secrets are, SecretKey the ARN of the customer-managed KMS
-	// key that they are encrypted with; empty where it is AWS's own.
+	// Secret is where its secrets are, SecretKey the ARN of the customer-managed KMS key that they
+	// are encrypted with; empty where it is AWS's own.
 	Secret    secret.Reference
 	SecretKey string
 	// Challenge is what the sender asks before it sends; VerifyToken is where the token is that it

@@ -22,8 +22,8 @@ func Header(t cursor.Trace) string {
 	return "Root=1-" + id[:8] + "-" + id[8:] + ";Parent=" + parent + ";Sampled=" + sampled
 }
 
-// Trace reads a header. It is the zero Trace where the header names no parent, as what API Gateway and
-// load balancers add of their own does not, or is not X-Ray's.
+// Trace reads a header. It is the zero Trace where the header names no parent, as what API Gateway
+// and load balancers add of their own does not, or is not X-Ray's.
 func Trace(header string) cursor.Trace {
 	parts := map[string]string{}
 	for part := range strings.SplitSeq(header, ";") {

@@ -13,8 +13,8 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/sources"
 )
 
-// build compiles everything for this machine, since the server runs the
-// functions' programs here. They are built with the flags of `make build`.
+// build compiles everything for this machine, since the server runs the functions' programs here.
+// They are built with the flags of `make build`.
 func (t *trial) build(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(2)

@@ -12,10 +12,9 @@ import (
 	"github.com/streamsort/streamsort/localstack/ministack"
 )
 
-// patience is how long nothing may come out before the sweep is called, which
-// the stack's schedule does every minute; sweeps is how often. The server
-// kills the processes of functions that are deployed anew: their claims are over
-// after 70 seconds, and the sweep takes care of the rest.
+// patience is how long nothing may come out before the sweep is called, which the stack's schedule
+// does every minute; sweeps is how often. The server kills the processes of functions that are
+// deployed anew: their claims are over after 70 seconds, and the sweep takes care of the rest.
 const (
 	patience = 10 * time.Second
 	sweeps   = 12
@@ -56,8 +55,8 @@ func (t *trial) drain(ctx context.Context) error {
 	}
 }
 
-// readLog hands the lines of the consumer's log that are new to the watcher, in
-// the order in which they were written.
+// readLog hands the lines of the consumer's log that are new to the watcher, in the order in which
+// they were written.
 func (t *trial) readLog(ctx context.Context) error {
 	type event struct {
 		Timestamp int64

@@ -27,14 +27,13 @@ var doorsTemplate []byte
 // door is a way in.
 type door struct {
 	name string
-	// base is its address, for requests that are not signed; empty where it has
-	// none.
+	// base is its address, for requests that are not signed; empty where it has none.
 	base string
 	put  func(context.Context, []json.RawMessage) ([]client.Outcome, error)
 }
 
-// openDoors finds the stack's two ways in, its HTTP API and the function
-// itself, and makes two more.
+// openDoors finds the stack's two ways in, its HTTP API and the function itself, and makes two
+// more.
 func (t *trial) openDoors(ctx context.Context) error {
 	more, err := t.server.DeployWith(ctx, "Doors", doorsTemplate, map[string]string{"Function": t.outputs["EnqueueFunctionName"]})
 	if err != nil {
@@ -78,8 +77,7 @@ func (t *trial) functionURL(own string) (string, error) {
 	return "https://" + id + ".lambda-url." + ministack.Region + ".localhost:" + server.Port(), nil
 }
 
-// invokeEnqueue calls the function by Lambda's own API, with the documents
-// that the HTTP API takes.
+// invokeEnqueue calls the function by Lambda's own API, with the documents that the HTTP API takes.
 func (t *trial) invokeEnqueue(ctx context.Context, messages []json.RawMessage) ([]client.Outcome, error) {
 	payload, err := json.Marshal(map[string]any{"messages": messages})
 	if err != nil {
@@ -150,8 +148,7 @@ func (t *trial) sendFirst(ctx context.Context) error {
 	return nil
 }
 
-// send sends a batch, and counts what became of its messages. Each must have
-// been taken.
+// send sends a batch, and counts what became of its messages. Each must have been taken.
 func (t *trial) send(ctx context.Context, d door, batch []traffic.Arrival) error {
 	documents := make([]json.RawMessage, len(batch))
 	for i, a := range batch {
@@ -170,8 +167,8 @@ func (t *trial) send(ctx context.Context, d door, batch []traffic.Arrival) error
 	return nil
 }
 
-// update deploys the changed stack while the second half is sent, and the last
-// of it only after the deployment.
+// update deploys the changed stack while the second half is sent, and the last of it only after the
+// deployment.
 func (t *trial) update(ctx context.Context) error {
 	deployed := make(chan error, 1)
 	go func() { deployed <- t.deployAssembly(ctx, "changed") }()

@@ -39,8 +39,8 @@ const (
 var releases = []string{"1.2.3", "1.2.4"}
 
 // released does with a release's template and zips what a user does who has no CDK: CloudFormation
-// makes the stack, changes it to the next release with other parameters, and deletes it.
-// Messages come out in order meanwhile, by a consumer of the parameter.
+// makes the stack, changes it to the next release with other parameters, and deletes it. Messages
+// come out in order meanwhile, by a consumer of the parameter.
 func (t *trial) released(ctx context.Context) error {
 	if err := t.readLog(ctx); err != nil { // what is in the log by now is not the new stack's
 		return err
@@ -168,8 +168,8 @@ func (r *release) create(ctx context.Context) error {
 	return nil
 }
 
-// send sends messages to queues of their own, by the function URL where there is one and else by the
-// HTTP API, and waits until all are out.
+// send sends messages to queues of their own, by the function URL where there is one and else by
+// the HTTP API, and waits until all are out.
 func (r *release) send(ctx context.Context) error {
 	address, service := r.outputs["ApiUrl"], "execute-api"
 	if own := r.outputs["PutUrl"]; own != "" {
@@ -215,8 +215,8 @@ func (r *release) generate(begins string) error {
 	return nil
 }
 
-// update changes the stack to the next release, with other parameters; those that are not
-// named stay.
+// update changes the stack to the next release, with other parameters; those that are not named
+// stay.
 func (r *release) update(ctx context.Context) (err error) {
 	changed := map[string]string{"Mode": "async", "EnqueueMemory": "1024", "FunctionUrl": "true"}
 	if r.outputs, err = r.server.UpdateStack(ctx, releasedStack, templateOf(releases[1]), changed); err != nil {
@@ -246,8 +246,8 @@ func (r *release) update(ctx context.Context) (err error) {
 	return nil
 }
 
-// configure lets webhooks and a queue of SQS in, by parameters and files in the bucket. Tenants have alarms of
-// metric math, which the server does not know.
+// configure lets webhooks and a queue of SQS in, by parameters and files in the bucket. Tenants
+// have alarms of metric math, which the server does not know.
 func (r *release) configure(ctx context.Context) (err error) {
 	var secret struct{ ARN string }
 	var queue struct {

@@ -16,8 +16,8 @@ import (
 	"github.com/streamsort/streamsort/localstack/ministack"
 )
 
-// realMessages are payloads of real webhooks, out of order and some of them
-// twice, beside a checkout that has them.
+// realMessages are payloads of real webhooks, out of order and some of them twice, beside a
+// checkout that has them.
 const realMessages = "../shared/data/github-webhooks.ndjson"
 
 // stackName is the deployed stack's.
@@ -43,8 +43,8 @@ type trial struct {
 	swept    int // sweeps called by hand
 }
 
-// run runs the trial with messages of a file, or else with the real ones where
-// they are there, or else with made-up ones.
+// run runs the trial with messages of a file, or else with the real ones where they are there, or
+// else with made-up ones.
 func run(ctx context.Context, input string, out io.Writer) error {
 	root, err := localdb.Root()
 	if err != nil {
@@ -121,9 +121,8 @@ func (t *trial) read(input string) (err error) {
 	return err
 }
 
-// inBase64 puts a message's body into its other form. The server writes the
-// JSON that a function is invoked with anew, with other spaces, so that a body
-// of JSON would not come out as it went in.
+// inBase64 puts a message's body into its other form. The server writes the JSON that a function is
+// invoked with anew, with other spaces, so that a body of JSON would not come out as it went in.
 func inBase64(a *traffic.Arrival) error {
 	members := map[string]json.RawMessage{}
 	if err := json.Unmarshal(a.Document, &members); err != nil {

@@ -17,9 +17,9 @@ import (
 // shopMessages is how many messages go through the user's own stack.
 const shopMessages = 20
 
-// shop deploys examples/shop, a CDK app of a user's own in a module of its own,
-// and looks that its function gets every message in order. Its queue gets none: the server asks for a
-// right to sqs:SendMessageBatch, an action that IAM does not have.
+// shop deploys examples/shop, a CDK app of a user's own in a module of its own, and looks that its
+// function gets every message in order. Its queue gets none: the server asks for a right to
+// sqs:SendMessageBatch, an action that IAM does not have.
 func (t *trial) shop(ctx context.Context) error {
 	folder, app := filepath.Join(t.root, "examples", "shop"), filepath.Join(t.folder, "shop")
 	build := exec.CommandContext(ctx, "go", "build", "-o", app, ".")
@@ -67,8 +67,7 @@ func (t *trial) sendToShop(ctx context.Context, address string) error {
 	return nil
 }
 
-// booked is how many messages the shop's function has logged. They must be in
-// order.
+// booked is how many messages the shop's function has logged. They must be in order.
 func (t *trial) booked(ctx context.Context, function string) (int, error) {
 	var page struct{ Events []struct{ Message string } }
 	err := t.server.JSON(ctx, "logs", "Logs_20140328.FilterLogEvents", map[string]string{"logGroupName": "/aws/lambda/" + function}, &page)

@@ -16,8 +16,8 @@ import (
 	"github.com/streamsort/streamsort/localstack/ministack"
 )
 
-// changes are what the second deployment changes: environments and sizes of
-// the functions, mappings, and who moves the cursors of new queues.
+// changes are what the second deployment changes: environments and sizes of the functions,
+// mappings, and who moves the cursors of new queues.
 var changes = []string{"mode=async", "enqueueMemory=1024", "processBatchSize=50", "policy=alert"}
 
 // assembly is the folder of a synthesised stack.
@@ -98,8 +98,7 @@ func (t *trial) refusals(ctx context.Context) error {
 	return nil
 }
 
-// bootstrap runs where there is no cdk.json: the command would synthesise the
-// app first.
+// bootstrap runs where there is no cdk.json: the command would synthesise the app first.
 func (t *trial) bootstrap(ctx context.Context) error {
 	folder, err := os.MkdirTemp(t.folder, "empty-")
 	if err != nil {
@@ -112,8 +111,8 @@ func (t *trial) bootstrap(ctx context.Context) error {
 // assets is the bucket that cdk bootstrap makes.
 const assets = "cdk-hnb659fds-assets-" + ministack.Account + "-" + ministack.Region
 
-// deployReceiver makes the function that process hands batches to, as a user
-// would: its own stack, with its code in a bucket.
+// deployReceiver makes the function that process hands batches to, as a user would: its own stack,
+// with its code in a bucket.
 func (t *trial) deployReceiver(ctx context.Context) error {
 	code, err := os.ReadFile(t.receiverZip())
 	if err != nil {
@@ -169,8 +168,8 @@ func (t *trial) deployStack(ctx context.Context, assembly, stack string) (map[st
 	return all[stack], err
 }
 
-// versions looks that the alias of a function that was changed is on its second
-// version, which is what everything calls.
+// versions looks that the alias of a function that was changed is on its second version, which is
+// what everything calls.
 func (t *trial) versions(ctx context.Context) error {
 	name, alias, _ := strings.Cut(t.outputs["EnqueueFunctionName"], ":")
 	answer, err := t.lambda(ctx, http.MethodGet, "/2015-03-31/functions/"+name+"/aliases/"+alias, nil)

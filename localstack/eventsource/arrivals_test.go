@@ -59,8 +59,8 @@ func arrived(t interface{ Fatal(...any) }, name types.OperationType, key []byte)
 	return event
 }
 
-// TestKeyedQueuesPassTheFilter: of keys of every type, also what is stored in the place of an
-// item that has expired; and no deletion.
+// TestKeyedQueuesPassTheFilter: of keys of every type, also what is stored in the place of an item
+// that has expired; and no deletion.
 func TestKeyedQueuesPassTheFilter(t *testing.T) {
 	filter := arrivalsFilter(t)
 	rapid.Check(t, func(t *rapid.T) {
@@ -91,8 +91,8 @@ func TestKeyedQueuesPassTheFilter(t *testing.T) {
 	})
 }
 
-// TestArrivalOrderIsFilteredOut: its sort keys are hashes of 10 bytes, of which one in 4,096
-// passes by chance.
+// TestArrivalOrderIsFilteredOut: its sort keys are hashes of 10 bytes, of which one in 4,096 passes
+// by chance.
 func TestArrivalOrderIsFilteredOut(t *testing.T) {
 	filter, dice := arrivalsFilter(t), rand.New(rand.NewPCG(1, 2))
 	const n, want = 200_000, 200_000 / 4096

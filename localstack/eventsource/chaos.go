@@ -7,24 +7,21 @@ import (
 	"time"
 )
 
-// Chaos makes the runner do on purpose what at-least-once delivery allows
-// but hardly ever does: "event source mappings process each event at least
-// once, and duplicate processing of records can occur"
-// (invocation-eventsourcemapping.html). Drop goes further: it leaves out what
-// a mapping leaves out that was deleted and recreated, or switched off for
-// longer than the stream keeps a record. The zero value does nothing.
+// Chaos makes the runner do on purpose what at-least-once delivery allows but hardly ever does:
+// "event source mappings process each event at least once, and duplicate processing of records can
+// occur" (invocation-eventsourcemapping.html). Drop goes further: it leaves out what a mapping
+// leaves out that was deleted and recreated, or switched off for longer than the stream keeps a
+// record. The zero value does nothing.
 type Chaos struct {
 	// Seed makes two runs over the same records choose the same, lane by lane.
 	Seed uint64
-	// Duplicate is the probability, 0 to below 1, that a batch that succeeded
-	// is delivered again: all of it, or from some record on, alone or with
-	// records that follow.
+	// Duplicate is the probability, 0 to below 1, that a batch that succeeded is delivered again:
+	// all of it, or from some record on, alone or with records that follow.
 	Duplicate float64
-	// Late is the probability, 0 to 1, that a batch is held back by up to
-	// LateBy. The lane's order is kept; other lanes go on.
+	// Late is the probability, 0 to 1, that a batch is held back by up to LateBy. The lane's order
+	// is kept; other lanes go on.
 	Late float64
-	// Drop is the probability, 0 to 1, that a batch is never delivered, and
-	// nobody is notified.
+	// Drop is the probability, 0 to 1, that a batch is never delivered, and nobody is notified.
 	Drop float64
 	// LateBy is the longest time a batch is held back.
 	LateBy time.Duration
@@ -57,8 +54,7 @@ func (c Chaos) lane(lane uint64) *chaos {
 	return &chaos{Chaos: c, dice: rand.New(rand.NewPCG(c.Seed, lane))}
 }
 
-// forget returns the index from which on a batch of n records is delivered
-// again, n for not at all.
+// forget returns the index from which on a batch of n records is delivered again, n for not at all.
 func (c *chaos) forget(n int) int {
 	if c.Duplicate == 0 || c.dice.Float64() >= c.Duplicate {
 		return n

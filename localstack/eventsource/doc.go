@@ -1,8 +1,7 @@
-// Package eventsource runs an event source mapping from a DynamoDB stream to
-// a function by AWS Lambda's rules: what Lambda does by itself on AWS, done
-// here for the local stack. Make a [Runner] with [New] from a [Mapping] (what
-// the template says) and a [Config] (what the stack gives), then call
-// [Runner.Run]; [Runner.Stats] and [Runner.Idle] show how far it is.
+// Package eventsource runs an event source mapping from a DynamoDB stream to a function by AWS
+// Lambda's rules: what Lambda does by itself on AWS, done here for the local stack. Make a [Runner]
+// with [New] from a [Mapping] (what the template says) and a [Config] (what the stack gives), then
+// call [Runner.Run]; [Runner.Stats] and [Runner.Idle] show how far it is.
 //
 // # From the stream to the function
 //
@@ -16,8 +15,8 @@
 //	                  v
 //	               invoke; one invocation at a time in a lane
 //
-// A lane goes through these states; it is the unit of order. Everything that
-// has the same item key passes through the same lane.
+// A lane goes through these states; it is the unit of order. Everything that has the same item key
+// passes through the same lane.
 //
 //	        records arrive            batch is due
 //	empty ----------------> gathering ------------> invoking <-----------+
@@ -33,25 +32,21 @@
 //
 // # Guarantees
 //
-// At least once: every record that passes the filters is delivered until the
-// function accepts it, its retries are used up, or it is too old; then one
-// on-failure message names it. The records of one item arrive in the order of
-// its changes; a repetition starts again from an earlier record and goes on
-// in order from there.
+// At least once: every record that passes the filters is delivered until the function accepts it,
+// its retries are used up, or it is too old; then one on-failure message names it. The records of
+// one item arrive in the order of its changes; a repetition starts again from an earlier record and
+// goes on in order from there.
 //
 // # Failure handling
 //
-// Nothing is stored. The position lives in the process, as the position of a
-// mapping lives inside Lambda: a runner that is started anew begins at its
-// StartingPosition. Errors of the stream's API are logged and tried again for
-// ever, only a stream that does not exist ends Run with an error. When the
-// context of Run ends, invocations under way are waited for and nothing new
-// is begun.
+// Nothing is stored. The position lives in the process, as the position of a mapping lives inside
+// Lambda: a runner that is started anew begins at its StartingPosition. Errors of the stream's API
+// are logged and tried again for ever, only a stream that does not exist ends Run with an error.
+// When the context of Run ends, invocations under way are waited for and nothing new is begun.
 //
 // # Where AWS says so
 //
-// The rules are taken from the AWS Lambda Developer Guide, the AWS Lambda API
-// Reference, the Amazon DynamoDB Developer Guide and the Amazon EventBridge
-// User Guide; the page is named where the rule is written. What these pages
-// leave open is marked "Open on AWS's pages".
+// The rules are taken from the AWS Lambda Developer Guide, the AWS Lambda API Reference, the Amazon
+// DynamoDB Developer Guide and the Amazon EventBridge User Guide; the page is named where the rule
+// is written. What these pages leave open is marked "Open on AWS's pages".
 package eventsource

@@ -8,13 +8,12 @@ import (
 	"time"
 )
 
-// failureMessage is what the on-failure destination gets about discarded
-// records: "Retain discarded records for a DynamoDB event source in Lambda"
-// (services-dynamodb-errors.html, "Example"). It tells where the records are,
-// not what is in them.
+// failureMessage is what the on-failure destination gets about discarded records: "Retain discarded
+// records for a DynamoDB event source in Lambda" (services-dynamodb-errors.html, "Example"). It
+// tells where the records are, not what is in them.
 //
-// Open on AWS's pages: the response context of records that never reached the
-// function. It is left out here.
+// Open on AWS's pages: the response context of records that never reached the function. It is left
+// out here.
 type failureMessage struct {
 	RequestContext  requestContext   `json:"requestContext"`
 	ResponseContext *responseContext `json:"responseContext,omitempty"`

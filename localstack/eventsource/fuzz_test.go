@@ -22,9 +22,8 @@ func (a answering) Do(*http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// FuzzRecord feeds any answer of GetRecords, read by the SDK as a server's
-// would be: each record is dropped with an error, or becomes an element of an
-// event.
+// FuzzRecord feeds any answer of GetRecords, read by the SDK as a server's would be: each record is
+// dropped with an error, or becomes an element of an event.
 func FuzzRecord(f *testing.F) {
 	for _, body := range []string{
 		`{"Records":[{"eventID":"1","eventName":"INSERT","eventVersion":"1.1","eventSource":"aws:dynamodb","awsRegion":"dynoxide","dynamodb":{"ApproximateCreationDateTime":1795225853,"Keys":{"k":{"S":"a"}},"NewImage":{"k":{"S":"a"},"n":{"N":"1.5"},"l":{"L":[{"NULL":true},{"M":{}}]},"bs":{"BS":["AQ=="]}},"SequenceNumber":"1","SizeBytes":30,"StreamViewType":"NEW_AND_OLD_IMAGES"}}],"NextShardIterator":"x"}`,

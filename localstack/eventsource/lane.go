@@ -3,14 +3,13 @@ package eventsource
 import "time"
 
 const (
-	// maxPayload is the size of an event beyond which a batch is sent before
-	// it is full: 6 MB, "Batching behavior" (invocation-eventsourcemapping.html).
+	// maxPayload is the size of an event beyond which a batch is sent before it is full: 6 MB,
+	// "Batching behavior" (invocation-eventsourcemapping.html).
 	maxPayload = 6 << 20
 	// payloadFrame is what an event has besides its records.
 	payloadFrame = len(`{"Records":[]}`)
-	// streamRetention is how long a stream keeps a record. Without a limit of
-	// retries Lambda retries "until the record expires"
-	// (services-ddb-params.html), which is after this time.
+	// streamRetention is how long a stream keeps a record. Without a limit of retries Lambda
+	// retries "until the record expires" (services-ddb-params.html), which is after this time.
 	streamRetention = 24 * time.Hour
 )
 
@@ -20,32 +19,28 @@ const (
 	ageExceeded      = "RecordAgeExceeded"
 )
 
-// dropped is the condition of a batch that chaos leaves out: no on-failure
-// message reports it.
+// dropped is the condition of a batch that chaos leaves out: no on-failure message reports it.
 const dropped = "Dropped"
 
 // batch is a run of records of one lane that are sent together.
 type batch struct {
 	records []*record
-	// attempts counts the failed invocations of exactly these records, for
-	// MaximumRetryAttempts.
+	// attempts counts the failed invocations of exactly these records, for MaximumRetryAttempts.
 	attempts int
-	// invokes counts the invocations that these records were part of, since
-	// the last progress.
+	// invokes counts the invocations that these records were part of, since the last progress.
 	invokes int
-	// failures counts what went wrong in a row, throttling included, for the
-	// back-off.
+	// failures counts what went wrong in a row, throttling included, for the back-off.
 	failures  int
 	notBefore time.Time
-	// functionError is what the last failed invocation answered, nil where
-	// the function named failed records instead.
+	// functionError is what the last failed invocation answered, nil where the function named
+	// failed records instead.
 	functionError *string
 	// condition is set when the batch is to be discarded.
 	condition string
 }
 
-// lane is the part of a shard's records that is delivered in one order. It
-// decides only; the shard's loop, which owns it, reads the clock and invokes.
+// lane is the part of a shard's records that is delivered in one order. It decides only; the
+// shard's loop, which owns it, reads the clock and invokes.
 type lane struct {
 	rules   *rules
 	backoff func(failures int) time.Duration
@@ -68,13 +63,12 @@ func (l *lane) add(r *record, now time.Time) {
 	l.bytes += len(r.json) + 1
 }
 
-// windowOver reports whether a new window starts with the first record that
-// comes: nothing is in work, and the last window is over.
+// windowOver reports whether a new window starts with the first record that comes: nothing is in
+// work, and the last window is over.
 //
-// "Batching behavior" (invocation-eventsourcemapping.html): "the next
-// batching window begins as soon as the previous function invocation
-// completes". Open on AWS's pages: what happens when it ends without a
-// record. Here the next record begins a new one.
+// "Batching behavior" (invocation-eventsourcemapping.html): "the next batching window begins as
+// soon as the previous function invocation completes". Open on AWS's pages: what happens when it
+// ends without a record. Here the next record begins a new one.
 func (l *lane) windowOver(now time.Time) bool {
 	return len(l.work) == 0 && now.Sub(l.windowStart) >= l.rules.window
 }
@@ -88,10 +82,9 @@ func (l *lane) size() int {
 	return n
 }
 
-// next returns the batch that is to be invoked now, or discarded if it has a
-// condition, and marks the lane busy until finish or discarded is called.
-// Without one, wait is the time from which on next is worth another
-// call; zero means that something has to happen before.
+// next returns the batch that is to be invoked now, or discarded if it has a condition, and marks
+// the lane busy until finish or discarded is called. Without one, wait is the time from which on
+// next is worth another call; zero means that something has to happen before.
 func (l *lane) next(now time.Time) (b *batch, wait time.Time) {
 	if l.busy {
 		return nil, time.Time{}
@@ -116,9 +109,9 @@ func (l *lane) next(now time.Time) (b *batch, wait time.Time) {
 	return b, time.Time{}
 }
 
-// due is when the pending records have to be sent: at once where the batch is
-// full, its window is 0 or no more records will come, otherwise at the
-// window's end. It is the zero time where nothing is pending.
+// due is when the pending records have to be sent: at once where the batch is full, its window is 0
+// or no more records will come, otherwise at the window's end. It is the zero time where nothing is
+// pending.
 func (l *lane) due() time.Time {
 	full := len(l.pending) >= l.rules.batchSize || l.bytes+payloadFrame >= maxPayload
 	if len(l.pending) == 0 || full || l.closed {
@@ -127,8 +120,8 @@ func (l *lane) due() time.Time {
 	return l.windowStart.Add(l.rules.window)
 }
 
-// cut takes the records of the next batch from the pending ones: at most
-// BatchSize, and at most 6 MB unless one alone has more.
+// cut takes the records of the next batch from the pending ones: at most BatchSize, and at most 6
+// MB unless one alone has more.
 func (l *lane) cut() []*record {
 	n, size := 0, payloadFrame
 	for n < len(l.pending) && n < l.rules.batchSize {
@@ -146,11 +139,10 @@ func (l *lane) cut() []*record {
 	return records
 }
 
-// expire splits the records off that have become too old, so that they are
-// discarded and the rest goes on. "MaximumRecordAgeInSeconds: discard records
-// older than the specified age" (API_CreateEventSourceMapping.html); "the
-// maximum age of a record that Lambda sends to your function"
-// (services-dynamodb-eventsourcemapping.html).
+// expire splits the records off that have become too old, so that they are discarded and the rest
+// goes on. "MaximumRecordAgeInSeconds: discard records older than the specified age"
+// (API_CreateEventSourceMapping.html); "the maximum age of a record that Lambda sends to your
+// function" (services-dynamodb-eventsourcemapping.html).
 func (l *lane) expire(now time.Time) {
 	b := l.work[0]
 	if b.condition != "" {
@@ -183,11 +175,10 @@ func (l *lane) tooOld(b *batch, r *record, now time.Time) bool {
 
 // outcome is what came of an invocation.
 type outcome struct {
-	// reached is false where the function was not invoked: throttled, or
-	// not to be reached.
+	// reached is false where the function was not invoked: throttled, or not to be reached.
 	reached bool
-	// firstFailed is the index of the first record that failed, the number of
-	// records where none did, 0 where all did.
+	// firstFailed is the index of the first record that failed, the number of records where none
+	// did, 0 where all did.
 	firstFailed int
 	// functionError is the kind of a function's error, nil without one.
 	functionError *string
@@ -201,22 +192,18 @@ type tally struct {
 
 // finish takes the outcome of the batch that next returned.
 //
-// "Retain discarded records for a DynamoDB event source in Lambda"
-// (services-dynamodb-errors.html): a batch that could not be given to the
-// function is retried until its records are too old and does not use up
-// retries; a function error does. Splitting a batch does not use up retries
-// either.
+// "Retain discarded records for a DynamoDB event source in Lambda" (services-dynamodb-errors.html):
+// a batch that could not be given to the function is retried until its records are too old and does
+// not use up retries; a function error does. Splitting a batch does not use up retries either.
 //
 // "Configuring partial batch response with DynamoDB and Lambda"
-// (services-ddb-batchfailurereporting.html): with ReportBatchItemFailures the
-// records before the failed one are done and the rest is retried; with
-// BisectBatchOnFunctionError in addition that is where the batch is split.
-// Open on AWS's pages: whether progress gives the rest a fresh count of
-// retries. It does here, as a recording of AWS's behaviour shows (a batch of
-// three with its last record failing, 3 retries: that record was delivered 5
-// times and the message said 4 invocations). Also open: BisectBatch… with the
-// first record of a batch reported. The batch is halved here, since nothing
-// else would separate the bad record from the good ones behind it.
+// (services-ddb-batchfailurereporting.html): with ReportBatchItemFailures the records before the
+// failed one are done and the rest is retried; with BisectBatchOnFunctionError in addition that is
+// where the batch is split. Open on AWS's pages: whether progress gives the rest a fresh count of
+// retries. It does here, as a recording of AWS's behaviour shows (a batch of three with its last
+// record failing, 3 retries: that record was delivered 5 times and the message said 4 invocations).
+// Also open: BisectBatch… with the first record of a batch reported. The batch is halved here,
+// since nothing else would separate the bad record from the good ones behind it.
 func (l *lane) finish(b *batch, o outcome, now time.Time) tally {
 	l.busy = false
 	var t tally
@@ -248,8 +235,7 @@ func (l *lane) finish(b *batch, o outcome, now time.Time) tally {
 	return t
 }
 
-// retry has the whole batch invoked again, or discarded if that was its last
-// attempt.
+// retry has the whole batch invoked again, or discarded if that was its last attempt.
 func (l *lane) retry(b *batch, now time.Time) {
 	b.attempts++
 	b.failures++
@@ -269,8 +255,8 @@ func (l *lane) bisect(b *batch, now time.Time) {
 	l.work = append([]*batch{&first, &second}, l.work[1:]...)
 }
 
-// discarded takes back the batch that next returned with a condition, once
-// the on-failure message is out.
+// discarded takes back the batch that next returned with a condition, once the on-failure message
+// is out.
 func (l *lane) discarded(now time.Time) {
 	l.busy = false
 	l.done(now)
@@ -282,10 +268,9 @@ func (l *lane) done(now time.Time) {
 	l.windowStart = now
 }
 
-// repeat lets chaos forget the checkpoint behind a batch that succeeded, so
-// that a part of it, from some record to its end, is delivered again before
-// anything else. Records that follow may then share a batch with repeated
-// ones.
+// repeat lets chaos forget the checkpoint behind a batch that succeeded, so that a part of it, from
+// some record to its end, is delivered again before anything else. Records that follow may then
+// share a batch with repeated ones.
 func (l *lane) repeat(records []*record, now time.Time) int {
 	again := records[l.chaos.forget(len(records)):]
 	if len(again) == 0 {

@@ -78,9 +78,8 @@ func sequences(n int) []string {
 	return s
 }
 
-// failing answers like a function that cannot take some records, each for a
-// number of times (-1: for ever). With report it names the first of them,
-// otherwise it fails as a whole.
+// failing answers like a function that cannot take some records, each for a number of times (-1:
+// for ever). With report it names the first of them, otherwise it fails as a whole.
 func failing(report bool, bad map[string]int) func(*batch) outcome {
 	kind := "Unhandled"
 	return func(b *batch) outcome {
@@ -146,8 +145,8 @@ func TestLaneFailures(t *testing.T) {
 			want: []string{"1-5 failed at 3", "3-5 failed", "3-5 ok"},
 		},
 		{
-			// The behaviour recorded on AWS: 5 deliveries of the last record
-			// of three with 3 retries, and a message that says 4.
+			// The behaviour recorded on AWS: 5 deliveries of the last record of three with 3
+			// retries, and a message that says 4.
 			name: "partial: progress renews the retries", rules: rules{report: true, maxRetries: 3}, records: 3, report: true, bad: map[string]int{"3": -1},
 			want: []string{"1-3 failed at 3", "3 failed", "3 failed", "3 failed", "3 failed", "3 RetryAttemptsExhausted after 4"},
 		},
@@ -193,8 +192,7 @@ func TestLaneBacksOffBetweenRetries(t *testing.T) {
 	}
 }
 
-// A throttled invocation is tried again without using up retries, and is
-// never bisected.
+// A throttled invocation is tried again without using up retries, and is never bisected.
 func TestLaneThrottled(t *testing.T) {
 	l := newClockedLane(rules{maxRetries: 1})
 	for _, r := range numbered("1", "2") {
@@ -361,8 +359,7 @@ func TestLaneIsBusyWhileInvoking(t *testing.T) {
 	}
 }
 
-// Chaos repeats from some record on, before anything else, and counts a
-// record as delivered once.
+// Chaos repeats from some record on, before anything else, and counts a record as delivered once.
 func TestLaneChaosRepeats(t *testing.T) {
 	l := newClockedLane(rules{batchSize: 4, maxRetries: NoRetryLimit})
 	l.chaos = Chaos{Seed: 1, Duplicate: 0.5}.lane(0)
@@ -449,8 +446,8 @@ func TestLaneChaosIsLate(t *testing.T) {
 	}
 }
 
-// Chaos drops whole batches: each record is delivered or dropped, in order, and
-// a dropped one never comes.
+// Chaos drops whole batches: each record is delivered or dropped, in order, and a dropped one never
+// comes.
 func TestLaneChaosDrops(t *testing.T) {
 	l := newClockedLane(rules{batchSize: 2, maxRetries: NoRetryLimit})
 	l.chaos = Chaos{Seed: 1, Drop: 0.5}.lane(0)

@@ -15,18 +15,16 @@ const (
 	Latest = "LATEST"
 )
 
-// ReportBatchItemFailures is the response type that allows a function to
-// name the record at which it failed.
+// ReportBatchItemFailures is the response type that allows a function to name the record at which
+// it failed.
 const ReportBatchItemFailures = "ReportBatchItemFailures"
 
-// NoRetryLimit as MaximumRetryAttempts lets a batch be retried until its
-// records expire.
+// NoRetryLimit as MaximumRetryAttempts lets a batch be retried until its records expire.
 const NoRetryLimit = -1
 
-// Lambda's bounds, from "CreateEventSourceMapping" in the AWS Lambda API
-// Reference (API_CreateEventSourceMapping.html), "Lambda parameters for
-// Amazon DynamoDB event source mappings" (services-ddb-params.html) and
-// "Filter" (API_Filter.html).
+// Lambda's bounds, from "CreateEventSourceMapping" in the AWS Lambda API Reference
+// (API_CreateEventSourceMapping.html), "Lambda parameters for Amazon DynamoDB event source
+// mappings" (services-ddb-params.html) and "Filter" (API_Filter.html).
 const (
 	defaultBatchSize         = 100
 	maxBatchSize             = 10_000
@@ -39,8 +37,8 @@ const (
 	maxFilterLength          = 4096
 )
 
-// Mapping is what an AWS::Lambda::EventSourceMapping resource says about a
-// DynamoDB stream, with the same defaults. [New] checks it.
+// Mapping is what an AWS::Lambda::EventSourceMapping resource says about a DynamoDB stream, with
+// the same defaults. [New] checks it.
 type Mapping struct {
 	// ID names the mapping in logs and errors. Required.
 	ID string
@@ -52,29 +50,28 @@ type Mapping struct {
 	StartingPosition string
 	// BatchSize is the most records in one event: 1 to 10,000. 0 means 100.
 	BatchSize int
-	// BatchingWindow is how long records are gathered into a batch that is
-	// not full: whole seconds, 0 to 300. The default, 0, sends what is there.
+	// BatchingWindow is how long records are gathered into a batch that is not full: whole seconds,
+	// 0 to 300. The default, 0, sends what is there.
 	BatchingWindow time.Duration
-	// ParallelizationFactor is how many batches of a shard are in work at
-	// the same time: 1 to 10. 0 means 1. Order per item is kept.
+	// ParallelizationFactor is how many batches of a shard are in work at the same time: 1 to 10. 0
+	// means 1. Order per item is kept.
 	ParallelizationFactor int
-	// MaximumRetryAttempts is how often a failed batch is tried again: 0 to
-	// 10,000, or NoRetryLimit. nil means NoRetryLimit.
+	// MaximumRetryAttempts is how often a failed batch is tried again: 0 to 10,000, or
+	// NoRetryLimit. nil means NoRetryLimit.
 	MaximumRetryAttempts *int
-	// MaximumRecordAge is the age beyond which a record is no longer sent:
-	// whole seconds, 60 to 604,800. 0 or -1 s means no limit.
+	// MaximumRecordAge is the age beyond which a record is no longer sent: whole seconds, 60 to
+	// 604,800. 0 or -1 s means no limit.
 	MaximumRecordAge time.Duration
 	// BisectBatchOnFunctionError splits a failed batch in two.
 	BisectBatchOnFunctionError bool
-	// FunctionResponseTypes may hold ReportBatchItemFailures. Without it the
-	// function's response is not looked at.
+	// FunctionResponseTypes may hold ReportBatchItemFailures. Without it the function's response is
+	// not looked at.
 	FunctionResponseTypes []string
-	// Filters are the patterns of FilterCriteria, JSON documents of at most
-	// 4,096 characters, at most 10. A record has to match one of them.
-	// Without any, every record passes.
+	// Filters are the patterns of FilterCriteria, JSON documents of at most 4,096 characters, at
+	// most 10. A record has to match one of them. Without any, every record passes.
 	Filters []string
-	// OnFailureDestination is the ARN of the queue or topic that is notified
-	// of discarded records. Empty means that nobody is.
+	// OnFailureDestination is the ARN of the queue or topic that is notified of discarded records.
+	// Empty means that nobody is.
 	OnFailureDestination string
 	// Disabled is a mapping with Enabled: false. Its Run returns at once.
 	Disabled bool
@@ -92,8 +89,8 @@ type rules struct {
 	filters    []*pattern
 }
 
-// compile checks the mapping and fills in the defaults. It reports everything
-// that is wrong, not only the first.
+// compile checks the mapping and fills in the defaults. It reports everything that is wrong, not
+// only the first.
 func (m Mapping) compile() (rules, error) {
 	r := rules{
 		batchSize:  m.BatchSize,
@@ -177,10 +174,9 @@ func (r rules) check() []error {
 	return errs
 }
 
-// passes reports whether one of the filters lets the record through. Each
-// record is filtered before it joins a batch, so a batch is filled with
-// records that the function sees: "Control which events Lambda sends to your
-// function" (invocation-eventfiltering.html).
+// passes reports whether one of the filters lets the record through. Each record is filtered before
+// it joins a batch, so a batch is filled with records that the function sees: "Control which events
+// Lambda sends to your function" (invocation-eventfiltering.html).
 func (r rules) passes(event map[string]any) bool {
 	if len(r.filters) == 0 {
 		return true

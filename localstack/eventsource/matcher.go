@@ -7,13 +7,12 @@ import (
 	"strings"
 )
 
-// maxNumeric bounds the numbers that numeric matching knows: -5.0e9 to 5.0e9,
-// from "Comparison operators for use in event patterns in Amazon EventBridge"
-// (eb-create-pattern-operators.html).
+// maxNumeric bounds the numbers that numeric matching knows: -5.0e9 to 5.0e9, from "Comparison
+// operators for use in event patterns in Amazon EventBridge" (eb-create-pattern-operators.html).
 const maxNumeric = 5e9
 
-// compileValue reads one element of a list of values: a scalar, which has to
-// be equal, or an object with one operator.
+// compileValue reads one element of a list of values: a scalar, which has to be equal, or an object
+// with one operator.
 func compileValue(value any) (matcher, error) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -67,9 +66,8 @@ func onString(match func(string) bool) matcher {
 	}
 }
 
-// compileAffix reads the operand of prefix and suffix: a string, or an object
-// with equals-ignore-case. cut takes the part of a string that lies where the
-// affix would be.
+// compileAffix reads the operand of prefix and suffix: a string, or an object with
+// equals-ignore-case. cut takes the part of a string that lies where the affix would be.
 func compileAffix(name string, operand any, has func(s, fix string) bool, cut func(s, fix string) string) (matcher, error) {
 	switch v := operand.(type) {
 	case string:
@@ -83,8 +81,7 @@ func compileAffix(name string, operand any, has func(s, fix string) bool, cut fu
 	return nil, fmt.Errorf("%s needs a string or an object with equals-ignore-case", name)
 }
 
-// compileAnythingBut reads a string, a number, or a list of only strings or
-// only numbers.
+// compileAnythingBut reads a string, a number, or a list of only strings or only numbers.
 func compileAnythingBut(operand any) (matcher, error) {
 	list, ok := operand.([]any)
 	if !ok {
@@ -123,8 +120,8 @@ func compileAnythingBut(operand any) (matcher, error) {
 	}, nil
 }
 
-// equalsNumber matches a JSON number of the same value, and one that numeric
-// matching does not know by its digits.
+// equalsNumber matches a JSON number of the same value, and one that numeric matching does not know
+// by its digits.
 func equalsNumber(want json.Number) matcher {
 	wanted, known := numberValue(want)
 	return func(value any) bool {
@@ -143,8 +140,8 @@ func numberValue(n json.Number) (float64, bool) {
 	return f, err == nil && f >= -maxNumeric && f <= maxNumeric
 }
 
-// compileNumeric reads the operand of numeric: one comparison, or a lower and
-// an upper bound in this order, such as [">", 0, "<=", 5].
+// compileNumeric reads the operand of numeric: one comparison, or a lower and an upper bound in
+// this order, such as [">", 0, "<=", 5].
 func compileNumeric(operand any) (matcher, error) {
 	list, ok := operand.([]any)
 	if !ok || (len(list) != 2 && len(list) != 4) {

@@ -16,9 +16,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 )
 
-// memoryStream is a stream in memory that does what no local server shows:
-// several shards, splits, iterators that expire, records that are trimmed,
-// errors.
+// memoryStream is a stream in memory that does what no local server shows: several shards, splits,
+// iterators that expire, records that are trimmed, errors.
 type memoryStream struct {
 	mu     sync.Mutex
 	shards []*memoryShard

@@ -12,47 +12,43 @@ import (
 
 // pattern is one compiled filter.
 //
-// "Control which events Lambda sends to your function"
-// (invocation-eventfiltering.html): a record passes if every field that the
-// pattern names has one of the values listed for it; the rules are those of
-// EventBridge. Supported is what that page lists: null, empty, equals,
-// equals-ignore-case, and, or, $or, anything-but, numeric, exists, prefix and
-// suffix. EventBridge's wildcard and cidr and anything-but with a nested
-// operator are refused, as Lambda does not list them.
+// "Control which events Lambda sends to your function" (invocation-eventfiltering.html): a record
+// passes if every field that the pattern names has one of the values listed for it; the rules are
+// those of EventBridge. Supported is what that page lists: null, empty, equals, equals-ignore-case,
+// and, or, $or, anything-but, numeric, exists, prefix and suffix. EventBridge's wildcard and cidr
+// and anything-but with a nested operator are refused, as Lambda does not list them.
 //
-// "Using event filtering with a DynamoDB event source"
-// (with-ddb-filtering.html): a pattern goes down to the attribute's type, as
-// in {"dynamodb": {"NewImage": {"state": {"S": ["done"]}}}}. An attribute of
-// type N is a string in the record, so "numeric" never matches it.
+// "Using event filtering with a DynamoDB event source" (with-ddb-filtering.html): a pattern goes
+// down to the attribute's type, as in {"dynamodb": {"NewImage": {"state": {"S": ["done"]}}}}. An
+// attribute of type N is a string in the record, so "numeric" never matches it.
 type pattern struct{ root *object }
 
-// object is a pattern for a JSON object: all its fields have to match, and of
-// each $or at least one alternative.
+// object is a pattern for a JSON object: all its fields have to match, and of each $or at least one
+// alternative.
 type object struct {
 	fields map[string]fieldPattern
 	ors    [][]*object
 }
 
-// fieldPattern is either a pattern for a nested object or, at a leaf, the
-// list of values of which one has to match.
+// fieldPattern is either a pattern for a nested object or, at a leaf, the list of values of which
+// one has to match.
 type fieldPattern struct {
 	object *object
 	values []matcher
-	// absentMatches is set where the list holds {"exists": false}; path is
-	// then the way to the leaf from the record's root.
+	// absentMatches is set where the list holds {"exists": false}; path is then the way to the leaf
+	// from the record's root.
 	absentMatches bool
 	path          []string
 }
 
-// matcher decides about one scalar of a record: a string, a json.Number, a
-// bool or nil.
+// matcher decides about one scalar of a record: a string, a json.Number, a bool or nil.
 type matcher func(value any) bool
 
 // orKey joins alternatives that concern several fields.
 const orKey = "$or"
 
-// operators are the names that cannot be fields inside $or, because a pattern
-// that uses them there was meant to be a list of values.
+// operators are the names that cannot be fields inside $or, because a pattern that uses them there
+// was meant to be a list of values.
 var operators = []string{
 	"exactly", "prefix", "suffix", "equals-ignore-case", "anything-but", "numeric", "exists", "wildcard", "cidr",
 }
@@ -82,8 +78,7 @@ func compilePattern(text string) (*pattern, error) {
 	return &pattern{root: root}, nil
 }
 
-// compileObject reads the fields of an object; insideOr forbids the names of
-// operators.
+// compileObject reads the fields of an object; insideOr forbids the names of operators.
 func compileObject(fields map[string]any, path []string, insideOr bool) (*object, error) {
 	if len(fields) == 0 {
 		return nil, fmt.Errorf("%s is an empty object", place(path))
@@ -166,8 +161,7 @@ func compileValues(list []any, path []string) (fieldPattern, error) {
 	return field, nil
 }
 
-// isAbsent recognises {"exists": false}, the only operator that looks at
-// what is not there.
+// isAbsent recognises {"exists": false}, the only operator that looks at what is not there.
 func isAbsent(operator map[string]any) bool {
 	exists, ok := operator["exists"].(bool)
 	return ok && !exists && len(operator) == 1
@@ -188,15 +182,14 @@ func place(path []string) string {
 	return b.String()
 }
 
-// matches reports whether a record, decoded into maps, lists, strings,
-// json.Number, bool and nil, passes the pattern.
+// matches reports whether a record, decoded into maps, lists, strings, json.Number, bool and nil,
+// passes the pattern.
 func (p *pattern) matches(event map[string]any) bool {
 	return p.root.matches(event, event)
 }
 
-// matches looks at one place of the record. Where a record has a list, one of
-// its elements has to match: "Arrays in Amazon EventBridge event patterns"
-// (eb-event-patterns-arrays.html).
+// matches looks at one place of the record. Where a record has a list, one of its elements has to
+// match: "Arrays in Amazon EventBridge event patterns" (eb-event-patterns-arrays.html).
 func (o *object) matches(value any, root map[string]any) bool {
 	if list, ok := value.([]any); ok && len(list) > 0 {
 		return slices.ContainsFunc(list, func(e any) bool { return o.matches(e, root) })
@@ -230,9 +223,8 @@ func (f fieldPattern) matches(value any, present bool, root map[string]any) bool
 	return present && f.matchesValue(value)
 }
 
-// matchesValue compares a leaf. An object is no leaf: "exists" and all other
-// operators do not see intermediate nodes (with-ddb-filtering.html, "Using
-// the Exists operator").
+// matchesValue compares a leaf. An object is no leaf: "exists" and all other operators do not see
+// intermediate nodes (with-ddb-filtering.html, "Using the Exists operator").
 func (f fieldPattern) matchesValue(value any) bool {
 	switch v := value.(type) {
 	case map[string]any:
@@ -244,8 +236,8 @@ func (f fieldPattern) matchesValue(value any) bool {
 	}
 }
 
-// leafExists reports whether there is any scalar at the path, in any element of
-// the lists on the way.
+// leafExists reports whether there is any scalar at the path, in any element of the lists on the
+// way.
 func leafExists(value any, path []string) bool {
 	switch v := value.(type) {
 	case []any:

@@ -11,12 +11,11 @@ import (
 )
 
 const (
-	// pollLimit is the most records that GetRecords gives: "GetRecords" in
-	// the Amazon DynamoDB API Reference (API_streams_GetRecords.html).
+	// pollLimit is the most records that GetRecords gives: "GetRecords" in the Amazon DynamoDB API
+	// Reference (API_streams_GetRecords.html).
 	pollLimit = 1000
-	// readAhead is how many records beyond the batches in work a shard may
-	// hold before it is no longer polled: a lane that is stuck must not make
-	// the process grow.
+	// readAhead is how many records beyond the batches in work a shard may hold before it is no
+	// longer polled: a lane that is stuck must not make the process grow.
 	readAhead = 4 * pollLimit
 )
 
@@ -29,8 +28,8 @@ type poll struct {
 	err     error
 }
 
-// pollIfDue begins a poll unless one is under way, it is too early, or enough
-// records are waiting. It returns when to look again.
+// pollIfDue begins a poll unless one is under way, it is too early, or enough records are waiting.
+// It returns when to look again.
 func (s *shardReader) pollIfDue(ctx context.Context, now time.Time) time.Time {
 	if s.closed || s.polling || s.waiting() >= readAhead+s.rules.batchSize*s.rules.lanes {
 		return time.Time{}
@@ -70,9 +69,8 @@ func (s *shardReader) poll(ctx context.Context, iterator string, position types.
 	return poll{records: out.Records, next: next, end: next == ""}
 }
 
-// takePoll takes the result of a poll: the records go to their lanes. The
-// next poll follows at once after a full page, soon after records, and later
-// and later while there are none.
+// takePoll takes the result of a poll: the records go to their lanes. The next poll follows at once
+// after a full page, soon after records, and later and later while there are none.
 func (s *shardReader) takePoll(p poll, now time.Time) {
 	s.polling = false
 	s.iterator = p.next
@@ -104,12 +102,11 @@ func (s *shardReader) takePoll(p poll, now time.Time) {
 
 // takePollError decides how to go on after an error.
 //
-// An iterator expires after 15 minutes ("GetShardIterator",
-// API_streams_GetShardIterator.html); the next one begins behind the record
-// read last. Each poll brings a fresh iterator, so this needs a shard that
-// was not polled for that long. Where the records behind it are trimmed, or,
-// on DynamoDB Local, LATEST is asked of an empty shard, reading goes on at
-// the oldest record there is. A shard that is gone has nothing more to read.
+// An iterator expires after 15 minutes ("GetShardIterator", API_streams_GetShardIterator.html); the
+// next one begins behind the record read last. Each poll brings a fresh iterator, so this needs a
+// shard that was not polled for that long. Where the records behind it are trimmed, or, on DynamoDB
+// Local, LATEST is asked of an empty shard, reading goes on at the oldest record there is. A shard
+// that is gone has nothing more to read.
 func (s *shardReader) takePollError(err error, now time.Time) {
 	var expired *types.ExpiredIteratorException
 	var trimmed *types.TrimmedDataAccessException
@@ -160,8 +157,8 @@ func (s *shardReader) takeRecord(r types.Record, now time.Time) {
 		s.board.count(func(st *Stats) { st.Unreadable++ })
 		return
 	}
-	// DynamoDB Local cuts the time to the minute. A record that the poll
-	// before this one did not find yet is younger than that poll.
+	// DynamoDB Local cuts the time to the minute. A record that the poll before this one did not
+	// find yet is younger than that poll.
 	if rec.at.Before(s.emptyAt) && !rec.at.IsZero() {
 		rec.at = s.emptyAt
 	}

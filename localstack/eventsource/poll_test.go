@@ -36,8 +36,8 @@ func TestRunnerRenewsItsIterator(t *testing.T) {
 	})
 }
 
-// A LATEST iterator must survive an error: another one would begin behind
-// what was written in between.
+// A LATEST iterator must survive an error: another one would begin behind what was written in
+// between.
 func TestRunnerKeepsItsIteratorThroughErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stream := newMemoryStream("a")
@@ -109,8 +109,7 @@ func TestRunnerPollsLittleWhenIdle(t *testing.T) {
 			t.Errorf("%d polls in an idle minute, at most 240 are expected", polls)
 		}
 
-		// The first record is found within the idle interval, those that
-		// follow it quickly.
+		// The first record is found within the idle interval, those that follow it quickly.
 		written := time.Now()
 		stream.put("a", "1")
 		if wait := (<-delivered).Sub(written); wait > 250*time.Millisecond {
@@ -148,8 +147,7 @@ func TestRunnerDoesNotReadAheadForEver(t *testing.T) {
 	})
 }
 
-// A record's age counts from when it was written, which DynamoDB Local tells
-// to the minute only.
+// A record's age counts from when it was written, which DynamoDB Local tells to the minute only.
 func TestRunnerDoesNotTakeFreshRecordsForOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stream := newMemoryStream("a")

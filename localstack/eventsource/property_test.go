@@ -21,8 +21,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/bubble"
 )
 
-// TestMain has 1,000 random cases checked where the command line does not say
-// how many.
+// TestMain has 1,000 random cases checked where the command line does not say how many.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	given := false
@@ -35,19 +34,17 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// plan is one random case: a mapping, what is written, and how the function
-// misbehaves.
+// plan is one random case: a mapping, what is written, and how the function misbehaves.
 type plan struct {
 	mapping Mapping
 	chaos   Chaos
 	seed    uint64 // of the function's behaviour
-	// writes are the keys of the changes, in order; a negative number splits
-	// the shards in two.
+	// writes are the keys of the changes, in order; a negative number splits the shards in two.
 	writes []int
 	// poison are the changes that are never accepted, by their place in writes.
 	poison map[int]bool
-	// flaky is how often, in percent, an invocation goes wrong for no reason,
-	// as long as there are troubles left.
+	// flaky is how often, in percent, an invocation goes wrong for no reason, as long as there are
+	// troubles left.
 	flaky, troubles int
 }
 
@@ -114,9 +111,8 @@ func (w *world) fault(format string, args ...any) {
 	w.faults = append(w.faults, fmt.Sprintf(format, args...))
 }
 
-// write carries out the plan's writes, with pauses between some of them. At
-// depth d there are 2^d open shards, and a key is in the one that its lowest
-// d bits name.
+// write carries out the plan's writes, with pauses between some of them. At depth d there are 2^d
+// open shards, and a key is in the one that its lowest d bits name.
 func (w *world) write() {
 	depth, open := 0, []string{"s"}
 	for i, key := range w.writes {
@@ -163,8 +159,7 @@ func (w *world) put(shard string, key int, poison bool) {
 	w.byKey[key] = append(w.byKey[key], c)
 }
 
-// invoke is the function: it checks what it is given and answers well or
-// badly.
+// invoke is the function: it checks what it is given and answers well or badly.
 func (w *world) invoke(_ context.Context, payload []byte) ([]byte, string, error) {
 	var event struct{ Records []received }
 	if err := json.Unmarshal(payload, &event); err != nil {
@@ -239,8 +234,7 @@ func (w *world) answer(records []received, batch []*written) ([]byte, string, er
 		records[len(records)-1].Dynamodb.SequenceNumber, records[good].Dynamodb.SequenceNumber), "", nil
 }
 
-// accept marks records as done. Whatever came before them with the same key
-// has to be done as well.
+// accept marks records as done. Whatever came before them with the same key has to be done as well.
 func (w *world) accept(batch []*written) {
 	for _, c := range batch {
 		for _, before := range w.byKey[c.key][:c.index] {
@@ -252,8 +246,7 @@ func (w *world) accept(batch []*written) {
 	}
 }
 
-// onFailure checks that a message names records of one lane that had all
-// their attempts.
+// onFailure checks that a message names records of one lane that had all their attempts.
 func (w *world) onFailure(_ context.Context, _ string, message []byte) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -328,12 +321,11 @@ func (w *world) run(t *testing.T) []string {
 	return w.faults
 }
 
-// TestOrderPerKeyAndNothingLost runs random cases through the whole runner:
-// shards that split, batches, lanes, failures of all kinds, bisects, chaos.
-// The changes of a key are delivered in order, where a repetition restarts
-// from an earlier one; none is accepted before those before it are dealt
-// with; two invocations never hold the same key; every change is accepted, or
-// had all its attempts and is named by an on-failure message.
+// TestOrderPerKeyAndNothingLost runs random cases through the whole runner: shards that split,
+// batches, lanes, failures of all kinds, bisects, chaos. The changes of a key are delivered in
+// order, where a repetition restarts from an earlier one; none is accepted before those before it
+// are dealt with; two invocations never hold the same key; every change is accepted, or had all its
+// attempts and is named by an on-failure message.
 func TestOrderPerKeyAndNothingLost(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p := drawPlan(rt)

@@ -7,8 +7,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 )
 
-// shardReader reads one shard and feeds its lanes. Its run goroutine owns all
-// fields; polls and invocations run in goroutines that send their results.
+// shardReader reads one shard and feeds its lanes. Its run goroutine owns all fields; polls and
+// invocations run in goroutines that send their results.
 type shardReader struct {
 	*Runner
 	id    string
@@ -47,8 +47,8 @@ func newShardReader(r *Runner, s shardStart) *shardReader {
 	}
 }
 
-// run works until everything in the shard is dealt with (true) or the context
-// has ended and nothing is under way any more (false).
+// run works until everything in the shard is dealt with (true) or the context has ended and nothing
+// is under way any more (false).
 func (s *shardReader) run(ctx context.Context) bool {
 	stop := ctx.Done()
 	stopping := false
@@ -93,8 +93,7 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// dispatch begins what the lanes have to do now and returns when to look at
-// them again.
+// dispatch begins what the lanes have to do now and returns when to look at them again.
 func (s *shardReader) dispatch(ctx context.Context, now time.Time) time.Time {
 	var wake time.Time
 	for _, l := range s.lanes {

@@ -21,8 +21,8 @@ type record struct {
 	at       time.Time // ApproximateCreationDateTime; zero where it is not given
 	lane     uint64    // hash of the item's key
 	json     []byte    // the record as the function gets it
-	// delivered is set when the function has accepted it, so that a
-	// repetition is not counted as another record.
+	// delivered is set when the function has accepted it, so that a repetition is not counted as
+	// another record.
 	delivered bool
 }
 
@@ -32,19 +32,18 @@ type origin struct {
 	streamARN string
 }
 
-// unknownToSDK is what DynamoDB Local writes as the event name of an item
-// that its TTL has deleted, without a user identity.
+// unknownToSDK is what DynamoDB Local writes as the event name of an item that its TTL has deleted,
+// without a user identity.
 const unknownToSDK = "UNKNOWN_TO_SDK_VERSION"
 
-// event converts a stream record into the element of "Records" that Lambda
-// gives to a function, as maps and lists: "Using AWS Lambda with Amazon
-// DynamoDB" (with-ddb.html, "Example event") and "Record" and "StreamRecord"
-// in the Amazon DynamoDB API Reference. Images that the stream's view does
-// not have are left out. The region is the stack's, since the servers for
-// local work give their own name for it.
+// event converts a stream record into the element of "Records" that Lambda gives to a function, as
+// maps and lists: "Using AWS Lambda with Amazon DynamoDB" (with-ddb.html, "Example event") and
+// "Record" and "StreamRecord" in the Amazon DynamoDB API Reference. Images that the stream's view
+// does not have are left out. The region is the stack's, since the servers for local work give
+// their own name for it.
 //
-// An item that TTL has deleted carries the identity of DynamoDB itself:
-// "DynamoDB Streams and Time to Live" (time-to-live-ttl-streams.html).
+// An item that TTL has deleted carries the identity of DynamoDB itself: "DynamoDB Streams and Time
+// to Live" (time-to-live-ttl-streams.html).
 func (o origin) event(r types.Record) (map[string]any, error) {
 	if r.Dynamodb == nil {
 		return nil, errors.New("stream record has no dynamodb part")
@@ -113,15 +112,13 @@ func changeOf(s *types.StreamRecord) (map[string]any, error) {
 	return change, nil
 }
 
-// maxSequenceDigits is the longest sequence number of a DynamoDB stream:
-// "StreamRecord" in the Amazon DynamoDB API Reference
-// (API_streams_StreamRecord.html).
+// maxSequenceDigits is the longest sequence number of a DynamoDB stream: "StreamRecord" in the
+// Amazon DynamoDB API Reference (API_streams_StreamRecord.html).
 const maxSequenceDigits = 40
 
-// checkSequence reports whether s is a sequence number: 1 to 40 decimal
-// digits. AWS's have 21 and more, those of a local server may have fewer. They
-// do not fit into 64 bits and are never calculated with: the order of records
-// is the order in which the shard gives them.
+// checkSequence reports whether s is a sequence number: 1 to 40 decimal digits. AWS's have 21 and
+// more, those of a local server may have fewer. They do not fit into 64 bits and are never
+// calculated with: the order of records is the order in which the shard gives them.
 func checkSequence(s string) error {
 	if s == "" || len(s) > maxSequenceDigits {
 		return fmt.Errorf("sequence number has %d digits, 1 to %d are allowed", len(s), maxSequenceDigits)
@@ -134,8 +131,7 @@ func checkSequence(s string) error {
 	return nil
 }
 
-// epochSeconds writes a time as seconds since 1970, with a fraction only
-// where there is one.
+// epochSeconds writes a time as seconds since 1970, with a fraction only where there is one.
 func epochSeconds(t time.Time) json.Number {
 	return json.Number(strconv.FormatFloat(float64(t.UnixMilli())/1000, 'f', -1, 64))
 }
@@ -202,9 +198,9 @@ func anys(list []string) []any {
 	return out
 }
 
-// newRecord makes the record that goes into a lane. The lane is chosen by the
-// whole primary key, partition and sort key, as Lambda keeps order "at the
-// item level" (with-ddb.html, "Polling and batching streams").
+// newRecord makes the record that goes into a lane. The lane is chosen by the whole primary key,
+// partition and sort key, as Lambda keeps order "at the item level" (with-ddb.html, "Polling and
+// batching streams").
 func newRecord(event map[string]any, arrived *time.Time) (*record, error) {
 	change := event["dynamodb"].(map[string]any) // put there by changeOf
 	encoded, err := encode(event)
@@ -225,8 +221,7 @@ func newRecord(event map[string]any, arrived *time.Time) (*record, error) {
 	}, nil
 }
 
-// encode writes JSON without escaping <, > and &, which would only make the
-// payload longer.
+// encode writes JSON without escaping <, > and &, which would only make the payload longer.
 func encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)

@@ -7,22 +7,19 @@ import (
 	"fmt"
 )
 
-// firstFailed reads a function's response to a batch and returns the index of
-// the first record that failed, len(records) where none did. An error means
-// that the response names no record of the batch, so that all records count
-// as failed (index 0).
+// firstFailed reads a function's response to a batch and returns the index of the first record that
+// failed, len(records) where none did. An error means that the response names no record of the
+// batch, so that all records count as failed (index 0).
 //
 // "Configuring partial batch response with DynamoDB and Lambda"
-// (services-ddb-batchfailurereporting.html): an empty or null list of
-// failures and an empty or null response are a complete success; an empty,
-// null or wrongly named identifier is a complete failure; of several
-// identifiers the lowest sequence number is the checkpoint, and all records
-// from it on are retried. Names are compared exactly, so an object without
-// the field "batchItemFailures" is an empty response.
+// (services-ddb-batchfailurereporting.html): an empty or null list of failures and an empty or null
+// response are a complete success; an empty, null or wrongly named identifier is a complete
+// failure; of several identifiers the lowest sequence number is the checkpoint, and all records
+// from it on are retried. Names are compared exactly, so an object without the field
+// "batchItemFailures" is an empty response.
 //
-// Open on AWS's pages: an identifier that is not in the batch, and a response
-// of another shape. Both are complete failures here; an empty JSON string or
-// list at the top is an empty response.
+// Open on AWS's pages: an identifier that is not in the batch, and a response of another shape.
+// Both are complete failures here; an empty JSON string or list at the top is an empty response.
 func firstFailed(response []byte, records []*record) (int, error) {
 	failures, err := decodeFailures(response)
 	if err != nil {
@@ -43,8 +40,7 @@ func firstFailed(response []byte, records []*record) (int, error) {
 	return first, nil
 }
 
-// decodeFailures returns the elements of batchItemFailures, nil for a
-// response that reports none.
+// decodeFailures returns the elements of batchItemFailures, nil for a response that reports none.
 func decodeFailures(response []byte) ([]json.RawMessage, error) {
 	response = bytes.TrimSpace(response)
 	switch string(response) {
@@ -93,9 +89,9 @@ func decodeIdentifier(raw json.RawMessage) (string, error) {
 	return *id, nil
 }
 
-// indexOf returns the place of a sequence number in a batch, -1 if it is not
-// there. A batch is in the shard's order, so the lowest index is the lowest
-// sequence number, without comparing numbers of up to 40 digits.
+// indexOf returns the place of a sequence number in a batch, -1 if it is not there. A batch is in
+// the shard's order, so the lowest index is the lowest sequence number, without comparing numbers
+// of up to 40 digits.
 func indexOf(records []*record, sequence string) int {
 	for i, r := range records {
 		if r.sequence == sequence {

@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// numbered makes records with the sequence numbers from 1 on, as dynoxide
-// counts them.
+// numbered makes records with the sequence numbers from 1 on, as dynoxide counts them.
 func numbered(sequences ...string) []*record {
 	records := make([]*record, len(sequences))
 	for i, s := range sequences {
@@ -69,8 +68,8 @@ func TestFirstFailed(t *testing.T) {
 	}
 }
 
-// FuzzResponse feeds any response: it names a record of the batch, or none,
-// or is an error that fails the whole batch.
+// FuzzResponse feeds any response: it names a record of the batch, or none, or is an error that
+// fails the whole batch.
 func FuzzResponse(f *testing.F) {
 	for _, s := range []string{
 		``, `null`, `[]`, `""`, `{"batchItemFailures": [{"itemIdentifier": "9"}, {"itemIdentifier": "8"}]}`,

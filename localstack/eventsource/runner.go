@@ -26,17 +26,16 @@ type Streams interface {
 
 // Invoke calls the function with an event and waits for it.
 //
-// A function that ran and failed (an error it returned, a crash, a time-out)
-// is a functionError, such as "Unhandled"; this uses up retries and bisects.
-// err is for a function that did not run, throttled for one; this is tried
-// again until the records are too old. The context is never cancelled, so
-// Invoke has to end by the function's own time-out. It is called from several
+// A function that ran and failed (an error it returned, a crash, a time-out) is a functionError,
+// such as "Unhandled"; this uses up retries and bisects. err is for a function that did not run,
+// throttled for one; this is tried again until the records are too old. The context is never
+// cancelled, so Invoke has to end by the function's own time-out. It is called from several
 // goroutines.
 type Invoke func(ctx context.Context, payload []byte) (response []byte, functionError string, err error)
 
-// OnFailure delivers a message about discarded records to the mapping's
-// on-failure destination. An error is logged and the message is lost, as on
-// AWS ("DestinationDeliveryFailures", monitoring-metrics.html).
+// OnFailure delivers a message about discarded records to the mapping's on-failure destination. An
+// error is logged and the message is lost, as on AWS ("DestinationDeliveryFailures",
+// monitoring-metrics.html).
 type OnFailure func(ctx context.Context, destination string, message []byte) error
 
 // Config is what a runner needs besides its mapping.
@@ -47,20 +46,18 @@ type Config struct {
 	Invoke Invoke
 	// OnFailure is required where the mapping has an OnFailureDestination.
 	OnFailure OnFailure
-	// Region is the stack's region, for awsRegion and the function's ARN.
-	// Empty means us-east-1.
+	// Region is the stack's region, for awsRegion and the function's ARN. Empty means us-east-1.
 	Region string
-	// PollInterval is the pause after a poll that found records. 0 means
-	// 50 ms. (Lambda polls "at a base rate of 4 times per second",
-	// with-ddb.html.)
+	// PollInterval is the pause after a poll that found records. 0 means 50 ms. (Lambda polls "at a
+	// base rate of 4 times per second", with-ddb.html.)
 	PollInterval time.Duration
-	// IdlePollInterval is what the pause grows to, doubling, while polls find
-	// nothing; a poll of dynoxide costs the more the more was ever written.
-	// 0 means 250 ms. It is at least PollInterval.
+	// IdlePollInterval is what the pause grows to, doubling, while polls find nothing; a poll of
+	// dynoxide costs the more the more was ever written. 0 means 250 ms. It is at least
+	// PollInterval.
 	IdlePollInterval time.Duration
-	// Backoff is the pause before a batch is tried again, after failures in a
-	// row (1 and more). nil means 100 ms, doubling up to 10 s, less a random
-	// part of up to a half. AWS does not publish Lambda's.
+	// Backoff is the pause before a batch is tried again, after failures in a row (1 and more). nil
+	// means 100 ms, doubling up to 10 s, less a random part of up to a half. AWS does not publish
+	// Lambda's.
 	Backoff func(failures int) time.Duration
 	// Chaos is for tests.
 	Chaos Chaos
@@ -72,8 +69,8 @@ const (
 	defaultRegion           = "us-east-1"
 	defaultPollInterval     = 50 * time.Millisecond
 	defaultIdlePollInterval = 250 * time.Millisecond
-	// describeInterval is how often new shards are looked for, besides when a
-	// shard ends. DynamoDB allows 10 calls a second ("DescribeStream").
+	// describeInterval is how often new shards are looked for, besides when a shard ends. DynamoDB
+	// allows 10 calls a second ("DescribeStream").
 	describeInterval = 10 * time.Second
 	// maxErrorPause is the longest pause after an error of the stream's API.
 	maxErrorPause = 5 * time.Second
@@ -143,16 +140,14 @@ func defaultBackoff(failures int) time.Duration {
 // Stats returns the runner's counters. It may be called at any time.
 func (r *Runner) Stats() Stats { return r.board.read() }
 
-// Idle reports whether everything that was in the stream at this time has been
-// read and dealt with: accepted, filtered out, or discarded. For a stream
-// that somebody has stopped writing to at this time it says that the mapping
-// has drained. It may be called at any time.
+// Idle reports whether everything that was in the stream at this time has been read and dealt with:
+// accepted, filtered out, or discarded. For a stream that somebody has stopped writing to at this
+// time it says that the mapping has drained. It may be called at any time.
 func (r *Runner) Idle(since time.Time) bool { return r.board.idle(since) }
 
-// Run reads the stream and invokes the function until the context ends; then
-// it waits for invocations under way and returns nil. It returns an error if
-// the stream does not exist, or no longer. A disabled mapping returns at
-// once. Call it once.
+// Run reads the stream and invokes the function until the context ends; then it waits for
+// invocations under way and returns nil. It returns an error if the stream does not exist, or no
+// longer. A disabled mapping returns at once. Call it once.
 func (r *Runner) Run(ctx context.Context) error {
 	if r.mapping.Disabled {
 		return nil
@@ -206,8 +201,8 @@ func (r *Runner) Run(ctx context.Context) error {
 	}
 }
 
-// describe lists all shards of the stream, page by page: "DescribeStream" in
-// the Amazon DynamoDB API Reference (API_streams_DescribeStream.html).
+// describe lists all shards of the stream, page by page: "DescribeStream" in the Amazon DynamoDB
+// API Reference (API_streams_DescribeStream.html).
 func (r *Runner) describe(ctx context.Context) ([]types.Shard, error) {
 	var shards []types.Shard
 	in := &dynamodbstreams.DescribeStreamInput{StreamArn: &r.mapping.StreamARN}

@@ -27,8 +27,7 @@ type started struct {
 	done chan error
 }
 
-// startRunner begins a run of a mapping; change may set other values. The
-// run has to end with wait.
+// startRunner begins a run of a mapping; change may set other values. The run has to end with wait.
 func startRunner(t *testing.T, stream Streams, f Invoke, change func(*Mapping, *Config)) *started {
 	t.Helper()
 	m, c := validMapping(), Config{Streams: stream, Invoke: f, Logger: slog.New(slog.DiscardHandler)}

@@ -116,12 +116,12 @@ func (s *server) drain(r *eventsource.Runner) {
 	await.Until(s.t, "the end of what is written", func() (bool, any) { return r.Idle(since), r.Stats() })
 }
 
-// items and versions are what TestOnServers writes: all versions of each item
-// and then, as one version more, its deletion.
+// items and versions are what TestOnServers writes: all versions of each item and then, as one
+// version more, its deletion.
 const items, versions = 12, 15
 
-// history is what a function has accepted: for each item the versions in
-// order. It fails often, in all ways.
+// history is what a function has accepted: for each item the versions in order. It fails often, in
+// all ways.
 type history struct {
 	t    *testing.T
 	mu   sync.Mutex
@@ -166,9 +166,9 @@ func (h *history) invoke(_ context.Context, payload []byte) ([]byte, string, err
 	return answer, "", err
 }
 
-// TestOnServers writes to a table while a failing function reads its stream,
-// with duplicates. Each item's changes have to come in order, repetitions
-// aside, and all of them, but none for a write that changed nothing.
+// TestOnServers writes to a table while a failing function reads its stream, with duplicates. Each
+// item's changes have to come in order, repetitions aside, and all of them, but none for a write
+// that changed nothing.
 func TestOnServers(t *testing.T) {
 	onServers(t, table.NewAndOldImages, func(t *testing.T, kind ddbtest.Kind, s *server) {
 		h := &history{t: t, dice: rand.New(rand.NewPCG(7, 7)), seen: map[string][]int{}}
@@ -220,9 +220,8 @@ func TestOnServers(t *testing.T) {
 	})
 }
 
-// TestOnServersLatestAndFilter reads a stream of keys, as the messages table
-// has, from its end: what was there before does not come, nor what the filter
-// holds back, and no record has images.
+// TestOnServersLatestAndFilter reads a stream of keys, as the messages table has, from its end:
+// what was there before does not come, nor what the filter holds back, and no record has images.
 func TestOnServersLatestAndFilter(t *testing.T) {
 	onServers(t, table.KeysOnly, func(t *testing.T, kind ddbtest.Kind, s *server) {
 		var mu sync.Mutex
@@ -270,8 +269,8 @@ func TestOnServersLatestAndFilter(t *testing.T) {
 	})
 }
 
-// TestOnServersEmptyStream starts at the end of a stream without records,
-// which DynamoDB Local may refuse.
+// TestOnServersEmptyStream starts at the end of a stream without records, which DynamoDB Local may
+// refuse.
 func TestOnServersEmptyStream(t *testing.T) {
 	onServers(t, table.NewImage, func(t *testing.T, _ ddbtest.Kind, s *server) {
 		r := s.run(eventsource.Mapping{StartingPosition: eventsource.Latest}, eventsource.Config{

@@ -11,11 +11,10 @@ type shardStart struct {
 	position types.ShardIteratorType
 }
 
-// shardTree knows the shards of a stream and which may be read: a shard only
-// after its parent is done, so that the changes of an item stay in order when
-// its shard is split. "DynamoDB Streams and shards" (Streams.html): "an
-// application must always process a parent shard before it processes a child
-// shard".
+// shardTree knows the shards of a stream and which may be read: a shard only after its parent is
+// done, so that the changes of an item stay in order when its shard is split. "DynamoDB Streams and
+// shards" (Streams.html): "an application must always process a parent shard before it processes a
+// child shard".
 type shardTree struct {
 	parents map[string]string     // of every known shard; "" without parent
 	state   map[string]shardState // of every known shard
@@ -36,11 +35,10 @@ func newShardTree() *shardTree {
 
 // see takes the whole list of shards that DescribeStream has given.
 //
-// The starting position holds for the shards of the first list: LATEST skips
-// those that have children, and so are closed. What comes later was written
-// after the mapping had started and is read from its beginning ("Polling and
-// stream starting positions", with-ddb.html). Whether a shard is closed is
-// not taken from its EndingSequenceNumber: dynoxide gives open shards one.
+// The starting position holds for the shards of the first list: LATEST skips those that have
+// children, and so are closed. What comes later was written after the mapping had started and is
+// read from its beginning ("Polling and stream starting positions", with-ddb.html). Whether a shard
+// is closed is not taken from its EndingSequenceNumber: dynoxide gives open shards one.
 //
 // A done shard that is no longer listed was trimmed and is forgotten.
 func (t *shardTree) see(shards []types.Shard, startingPosition string) {
@@ -73,8 +71,8 @@ func (t *shardTree) see(shards []types.Shard, startingPosition string) {
 	}
 }
 
-// start returns the shards that can be read now and are not, and marks them
-// as running. A parent that is not known was trimmed before.
+// start returns the shards that can be read now and are not, and marks them as running. A parent
+// that is not known was trimmed before.
 func (t *shardTree) start() []shardStart {
 	var ready []shardStart
 	for id, state := range t.state {

@@ -164,8 +164,7 @@ func TestRunnerIsNotIdleBeforeItKnowsTheChildren(t *testing.T) {
 	})
 }
 
-// A shard that is trimmed as a whole has nothing more to give, and its child
-// must not wait for it.
+// A shard that is trimmed as a whole has nothing more to give, and its child must not wait for it.
 func TestRunnerGoesOnBehindAShardThatIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stream := newMemoryStream("a")

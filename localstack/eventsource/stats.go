@@ -9,11 +9,10 @@ import (
 type Stats struct {
 	// Read counts the records that the stream has given.
 	Read int64
-	// Unchanged counts records dropped because nothing had changed: a local
-	// server wrote them, AWS would not have.
+	// Unchanged counts records dropped because nothing had changed: a local server wrote them, AWS
+	// would not have.
 	Unchanged int64
-	// Unreadable counts records dropped because they are no valid stream
-	// records; each is logged.
+	// Unreadable counts records dropped because they are no valid stream records; each is logged.
 	Unreadable int64
 	// Filtered counts records that no filter pattern let through.
 	Filtered int64
@@ -25,17 +24,17 @@ type Stats struct {
 	Repeated int64
 	// Dropped counts records that chaos has left out.
 	Dropped int64
-	// Invocations counts the invocations that were begun, Retries those of
-	// them whose records had failed before.
+	// Invocations counts the invocations that were begun, Retries those of them whose records had
+	// failed before.
 	Invocations, Retries int64
-	// Waiting is the number of records that were read and are not dealt with:
-	// being gathered, invoked, or to be retried.
+	// Waiting is the number of records that were read and are not dealt with: being gathered,
+	// invoked, or to be retried.
 	Waiting int
 	// InFlight is the number of invocations under way.
 	InFlight int
-	// IteratorAge is the age that the last record of the batch that was
-	// finished last had then, Lambda's metric of this name ("Working with
-	// Lambda function metrics", monitoring-metrics.html).
+	// IteratorAge is the age that the last record of the batch that was finished last had then,
+	// Lambda's metric of this name ("Working with Lambda function metrics",
+	// monitoring-metrics.html).
 	IteratorAge time.Duration
 	// Polls counts the calls of GetRecords.
 	Polls int64
@@ -46,16 +45,15 @@ type board struct {
 	mu     sync.Mutex
 	stats  Stats
 	shards map[string]shardNote // of every shard that is known and not done
-	// unknown is true while shards may exist that have not been seen: before
-	// DescribeStream has given some, and after a shard has ended.
+	// unknown is true while shards may exist that have not been seen: before DescribeStream has
+	// given some, and after a shard has ended.
 	unknown bool
 }
 
 // shardNote is what is known about one shard.
 type shardNote struct {
-	// emptyAt is when the last poll began, if it found nothing; zero if it
-	// found records or the shard's end, or there was none. What is written at
-	// the same moment may have come after it.
+	// emptyAt is when the last poll began, if it found nothing; zero if it found records or the
+	// shard's end, or there was none. What is written at the same moment may have come after it.
 	emptyAt time.Time
 	waiting int
 }
@@ -73,8 +71,8 @@ func (b *board) note(id string, n shardNote) {
 	b.shards[id] = n
 }
 
-// ended removes a shard of which everything is dealt with. It may have
-// children that were not seen yet.
+// ended removes a shard of which everything is dealt with. It may have children that were not seen
+// yet.
 func (b *board) ended(id string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -8,12 +8,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 )
 
-// changesNothing recognises a record that AWS would not have written: "If you
-// perform a PutItem or UpdateItem operation that does not change any data in
-// an item, DynamoDB Streams does not write a stream record for that
-// operation" ("Change data capture for DynamoDB Streams", Streams.html).
-// dynoxide writes one. It can be recognised only where the stream shows both
-// images.
+// changesNothing recognises a record that AWS would not have written: "If you perform a PutItem or
+// UpdateItem operation that does not change any data in an item, DynamoDB Streams does not write a
+// stream record for that operation" ("Change data capture for DynamoDB Streams", Streams.html).
+// dynoxide writes one. It can be recognised only where the stream shows both images.
 func changesNothing(r types.Record) bool {
 	d := r.Dynamodb
 	return d != nil && r.EventName == types.OperationTypeModify &&

@@ -13,8 +13,8 @@ import (
 	"github.com/streamsort/streamsort/localstack/template"
 )
 
-// Limits of the front doors ("Quotas for configuring and running an HTTP API",
-// API Gateway Developer Guide; "Lambda quotas", AWS Lambda Developer Guide).
+// Limits of the front doors ("Quotas for configuring and running an HTTP API", API Gateway
+// Developer Guide; "Lambda quotas", AWS Lambda Developer Guide).
 const (
 	maxAPIBody = 10 << 20
 	maxURLBody = 6 << 20
@@ -28,17 +28,15 @@ type api struct {
 	warn      func(message string)
 }
 
-// NewAPI answers for an HTTP API. keys are those that tokens are signed with, where
-// routes have a JWT authoriser. warn gets what a client does not: why its
-// answer is a 5xx.
+// NewAPI answers for an HTTP API. keys are those that tokens are signed with, where routes have a
+// JWT authoriser. warn gets what a client does not: why its answer is a 5xx.
 //
-// Requests go to the stage that the path's first part names, else to $default;
-// in it to the route that fits best ("Create routes for HTTP APIs in API
-// Gateway", API Gateway Developer Guide). 401, 403: the token is not one that the
-// route's authoriser takes, or has none of its scopes. 404: no route. 413: a body over 10
-// MB, or an event over Lambda's 6 MB. 500: the function failed, or its answer
-// cannot be read. 503: no answer within the integration's time-out, or the
-// function is throttled.
+// Requests go to the stage that the path's first part names, else to $default; in it to the route
+// that fits best ("Create routes for HTTP APIs in API Gateway", API Gateway Developer Guide). 401,
+// 403: the token is not one that the route's authoriser takes, or has none of its scopes. 404: no
+// route. 413: a body over 10 MB, or an event over Lambda's 6 MB. 500: the function failed, or its
+// answer cannot be read. 503: no answer within the integration's time-out, or the function is
+// throttled.
 func NewAPI(a template.API, functions *lambda.Service, keys *Keys, warn func(string)) http.Handler {
 	return &api{API: a, functions: functions, keys: keys, domain: domain(a.Endpoint), warn: warn}
 }
@@ -126,8 +124,8 @@ func bodyProblem(w http.ResponseWriter, err error) {
 	problem(w, http.StatusBadRequest, "Bad Request")
 }
 
-// stage is the stage that a path's first part names, and the path behind it;
-// else $default and the whole path.
+// stage is the stage that a path's first part names, and the path behind it; else $default and the
+// whole path.
 func (a *api) stage(path string) (stage template.Stage, rest string, ok bool) {
 	first, after, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	for _, s := range a.Stages {

@@ -1,7 +1,6 @@
-// Package gateway answers HTTP requests as three of AWS's front doors do, and
-// passes them to functions: an HTTP API of API Gateway ([NewAPI]), a function
-// URL ([NewURL]) and the Invoke action of Lambda's own API ([NewInvoke]).
-// Each is an http.Handler. None stores anything.
+// Package gateway answers HTTP requests as three of AWS's front doors do, and passes them to
+// functions: an HTTP API of API Gateway ([NewAPI]), a function URL ([NewURL]) and the Invoke action
+// of Lambda's own API ([NewInvoke]). Each is an http.Handler. None stores anything.
 //
 // # What is not as on AWS
 //

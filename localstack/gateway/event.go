@@ -16,9 +16,9 @@ import (
 	"github.com/streamsort/streamsort/localstack/template"
 )
 
-// event is a request in payload format 2.0 ("Create AWS Lambda proxy
-// integrations for HTTP APIs in API Gateway", API Gateway Developer Guide;
-// "Invoking Lambda function URLs", AWS Lambda Developer Guide).
+// event is a request in payload format 2.0 ("Create AWS Lambda proxy integrations for HTTP APIs in
+// API Gateway", API Gateway Developer Guide; "Invoking Lambda function URLs", AWS Lambda Developer
+// Guide).
 type event struct {
 	Version               string            `json:"version"`
 	RouteKey              string            `json:"routeKey"`
@@ -104,8 +104,8 @@ func newEvent(r *http.Request, body []byte, t target, now time.Time) ([]byte, er
 	case t.token != nil:
 		e.RequestContext.Authorizer = &authorizer{JWT: t.token}
 	}
-	// A text that is no UTF-8 fits into no JSON: what AWS makes of it is not
-	// documented. In base64 the function sees what was sent.
+	// A text that is no UTF-8 fits into no JSON: what AWS makes of it is not documented. In base64
+	// the function sees what was sent.
 	if len(body) > 0 {
 		e.Body, e.IsBase64Encoded = string(body), !isText(r.Header.Get("Content-Type")) || !utf8.Valid(body)
 		if e.IsBase64Encoded {
@@ -115,10 +115,9 @@ func newEvent(r *http.Request, body []byte, t target, now time.Time) ([]byte, er
 	return json.Marshal(e)
 }
 
-// isText reports whether API Gateway passes a body on as text. Its documentation
-// says "binary" without a list; this one was measured on AWS by others
-// (ministackorg/ministack#766): everything else, also no content type at all
-// and a form, is base64.
+// isText reports whether API Gateway passes a body on as text. Its documentation says "binary"
+// without a list; this one was measured on AWS by others (ministackorg/ministack#766): everything
+// else, also no content type at all and a form, is base64.
 func isText(contentType string) bool {
 	kind, _, err := mime.ParseMediaType(contentType)
 	if err != nil {
@@ -132,8 +131,8 @@ func isText(contentType string) bool {
 	return strings.HasPrefix(kind, "text/")
 }
 
-// headers are the request's, with lower-case names, values of one name joined
-// by commas, without the cookies, and with those that AWS adds.
+// headers are the request's, with lower-case names, values of one name joined by commas, without
+// the cookies, and with those that AWS adds.
 func headers(r *http.Request) map[string]string {
 	out := map[string]string{"host": r.Host}
 	for name, values := range r.Header {
@@ -199,8 +198,8 @@ func sourceIP(r *http.Request) string {
 // unsigned is the access key of a request without a signature.
 const unsigned = "unsigned"
 
-// identity is the caller that a signed request names, unsigned for one without a
-// signature. The signature is not checked.
+// identity is the caller that a signed request names, unsigned for one without a signature. The
+// signature is not checked.
 func identity(r *http.Request) *authorizer {
 	header := r.Header.Get("Authorization")
 	key := unsigned

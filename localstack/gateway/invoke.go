@@ -20,11 +20,10 @@ type invoker struct {
 	rename    func(name string) string
 }
 
-// NewInvoke answers for the Invoke action ("Invoke", AWS Lambda API
-// Reference) under [InvokePath], for the SDKs and the CLI with their endpoint
-// set to this server. The function is named by its name, ARN or partial ARN,
-// with any version or alias; rename turns the name that a caller gave into the
-// function's own.
+// NewInvoke answers for the Invoke action ("Invoke", AWS Lambda API Reference) under [InvokePath],
+// for the SDKs and the CLI with their endpoint set to this server. The function is named by its
+// name, ARN or partial ARN, with any version or alias; rename turns the name that a caller gave
+// into the function's own.
 func NewInvoke(functions *lambda.Service, rename func(string) string) http.Handler {
 	mux := http.NewServeMux()
 	i := &invoker{functions, rename}

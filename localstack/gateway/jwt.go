@@ -16,8 +16,8 @@ import (
 	"github.com/streamsort/streamsort/localstack/template"
 )
 
-// Keys are the public keys of those who issue tokens, fetched when the first token
-// of a key comes. It may be used by any number of goroutines.
+// Keys are the public keys of those who issue tokens, fetched when the first token of a key comes.
+// It may be used by any number of goroutines.
 type Keys struct {
 	at     map[string]string
 	client *http.Client
@@ -26,8 +26,8 @@ type Keys struct {
 	known map[string][]jose.JSONWebKey // by issuer
 }
 
-// NewKeys returns Keys. at says where the key sets (JWKS) of issuers are, by
-// issuer; of one that is not in it, OpenID's discovery document says it.
+// NewKeys returns Keys. at says where the key sets (JWKS) of issuers are, by issuer; of one that is
+// not in it, OpenID's discovery document says it.
 func NewKeys(at map[string]string) *Keys {
 	return &Keys{at: at, client: &http.Client{Timeout: 10 * time.Second}, known: map[string][]jose.JSONWebKey{}}
 }
@@ -92,10 +92,9 @@ type jwt struct {
 // errScope: the token is good, and lets nobody use this route.
 var errScope = errors.New("the token has none of the route's scopes")
 
-// verify reads a request's token as the JWT authoriser of an HTTP API does
-// ("Control access to HTTP APIs with JWT authorizers", API Gateway Developer
-// Guide): signed with RSA by a key of the issuer, for one of the audiences, in its
-// time, with one of the scopes where there are any.
+// verify reads a request's token as the JWT authoriser of an HTTP API does ("Control access to HTTP
+// APIs with JWT authorizers", API Gateway Developer Guide): signed with RSA by a key of the issuer,
+// for one of the audiences, in its time, with one of the scopes where there are any.
 func (k *Keys) verify(r *http.Request, want template.JWT, now time.Time) (*jwt, error) {
 	token := r.Header.Get("Authorization")
 	if rest, ok := strings.CutPrefix(token, "Bearer "); ok {
@@ -186,8 +185,8 @@ func words(claim any) []string {
 	return nil
 }
 
-// claimText is a claim as API Gateway writes it: always a text, a list in brackets
-// with blanks between.
+// claimText is a claim as API Gateway writes it: always a text, a list in brackets with blanks
+// between.
 func claimText(claim any) string {
 	list, ok := claim.([]any)
 	if !ok {

@@ -18,10 +18,10 @@ type reply struct {
 	body    []byte
 }
 
-// newReply reads what a function answered in payload format 2.0. An answer
-// without a statusCode is the body itself, sent as JSON with status 200
-// ("Lambda function response for format 2.0", API Gateway Developer Guide).
-// contentType is what an answer with a statusCode has where it names none.
+// newReply reads what a function answered in payload format 2.0. An answer without a statusCode is
+// the body itself, sent as JSON with status 200 ("Lambda function response for format 2.0", API
+// Gateway Developer Guide). contentType is what an answer with a statusCode has where it names
+// none.
 func newReply(payload []byte, contentType string) (reply, error) {
 	if !json.Valid(payload) {
 		return reply{}, errors.New("the function's answer is not JSON")
@@ -116,8 +116,8 @@ func (r reply) write(w http.ResponseWriter) {
 	_, _ = w.Write(r.body)
 }
 
-// streamType is the content type of an answer in a function URL's streaming
-// form: an object like that of format 2.0, eight zero bytes, and the body.
+// streamType is the content type of an answer in a function URL's streaming form: an object like
+// that of format 2.0, eight zero bytes, and the body.
 const streamType = "application/vnd.awslambda.http-integration-response"
 
 func streamed(payload []byte) (reply, error) {

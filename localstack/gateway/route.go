@@ -22,9 +22,8 @@ type fit struct {
 	parameters map[string]string
 }
 
-// match is the route that fits a request best: part by part a literal before
-// {a variable} before {a greedy one+}; a method before ANY; $default last.
-// path is still encoded; parameters are not.
+// match is the route that fits a request best: part by part a literal before {a variable} before {a
+// greedy one+}; a method before ANY; $default last. path is still encoded; parameters are not.
 func match(routes []template.Route, method, path string) (template.Route, map[string]string, bool) {
 	segments, ok := split(path)
 	if !ok {
@@ -46,8 +45,7 @@ func match(routes []template.Route, method, path string) (template.Route, map[st
 	return best.route, best.parameters, true
 }
 
-// split decodes the parts of a path one by one, so that an encoded slash stays
-// inside its part.
+// split decodes the parts of a path one by one, so that an encoded slash stays inside its part.
 func split(path string) ([]string, bool) {
 	segments := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	for i, segment := range segments {

@@ -16,10 +16,9 @@ type functionURL struct {
 	warn      func(message string)
 }
 
-// NewURL answers for a function URL ("Invoking Lambda function URLs", AWS
-// Lambda Developer Guide), buffered or in the streaming form. 413: a body over
-// 6 MB. 429: the function is throttled. 502: the function failed, or its
-// answer cannot be read.
+// NewURL answers for a function URL ("Invoking Lambda function URLs", AWS Lambda Developer Guide),
+// buffered or in the streaming form. 413: a body over 6 MB. 429: the function is throttled. 502:
+// the function failed, or its answer cannot be read.
 func NewURL(u template.URL, functions *lambda.Service, warn func(string)) http.Handler {
 	return &functionURL{URL: u, functions: functions, warn: warn}
 }

@@ -1,8 +1,8 @@
-// Package interpret says how functions run that are no programs of their own: those in
-// Python and Node. Call [Command].
+// Package interpret says how functions run that are no programs of their own: those in Python and
+// Node. Call [Command].
 //
-// Each runs behind a small program here, made of what AWS documents of the Runtime API:
-// the runtimes that AWS publishes have to be fetched, and compiled on some machines.
+// Each runs behind a small program here, made of what AWS documents of the Runtime API: the
+// runtimes that AWS publishes have to be fetched, and compiled on some machines.
 //
 // The interpreter is the one on the PATH, whichever version a template names.
 package interpret
@@ -24,8 +24,8 @@ var (
 // HandlerNotFound is the errorType of a handler that is not there.
 const HandlerNotFound = "Runtime.HandlerNotFound"
 
-// Command is the program, and its arguments, that runs a handler of a runtime in the
-// folder of its code.
+// Command is the program, and its arguments, that runs a handler of a runtime in the folder of its
+// code.
 func Command(runtime, handler string) (program string, arguments []string, err error) {
 	name, needs, arguments := "node", "Node 20 or newer", []string{"--input-type=module", "--eval", node, handler}
 	if strings.HasPrefix(runtime, "python") {

@@ -7,10 +7,9 @@ import (
 	"time"
 )
 
-// InvokeAsync takes a request and answers at once; the request runs behind.
-// One that fails is tried again, and in the end goes to the function's
-// OnFailure ("How Lambda handles errors and retries with asynchronous
-// invocation", AWS Lambda Developer Guide). What is still waiting when the
+// InvokeAsync takes a request and answers at once; the request runs behind. One that fails is tried
+// again, and in the end goes to the function's OnFailure ("How Lambda handles errors and retries
+// with asynchronous invocation", AWS Lambda Developer Guide). What is still waiting when the
 // service is closed is lost.
 func (s *Service) InvokeAsync(r Request) error {
 	f, err := s.check(&r, MaxAsyncPayload)
@@ -30,11 +29,10 @@ func (s *Service) InvokeAsync(r Request) error {
 	return nil
 }
 
-// tryAsync invokes until the function succeeds, the retries are used up, the
-// request is too old, or ctx ends. A failed function waits for the time retry
-// before the second attempt and for twice that before the third; a throttled
-// one waits from one second, doubling, to five minutes, and uses up no retry.
-// condition is empty on success or when ctx ended.
+// tryAsync invokes until the function succeeds, the retries are used up, the request is too old, or
+// ctx ends. A failed function waits for the time retry before the second attempt and for twice that
+// before the third; a throttled one waits from one second, doubling, to five minutes, and uses up
+// no retry. condition is empty on success or when ctx ended.
 func tryAsync(ctx context.Context, retry time.Duration, retries int, maxAge time.Duration, invoke func() (Response, error)) (last Response, attempts int, condition string) {
 	begun := time.Now()
 	throttled := time.Second
@@ -70,9 +68,8 @@ func tryAsync(ctx context.Context, retry time.Duration, retries int, maxAge time
 	}
 }
 
-// failureRecord is the invocation record that Lambda sends to an on-failure
-// destination ("Capturing records of Lambda asynchronous invocations", AWS
-// Lambda Developer Guide).
+// failureRecord is the invocation record that Lambda sends to an on-failure destination ("Capturing
+// records of Lambda asynchronous invocations", AWS Lambda Developer Guide).
 func failureRecord(f *function, r Request, last Response, attempts int, condition string) []byte {
 	record := map[string]any{
 		"version":   "1.0",

@@ -42,8 +42,8 @@ func TestAsync(t *testing.T) {
 	}
 }
 
-// TestAsyncRetry: a request that fails is tried three times, without the waits
-// of AWS where the configuration says so.
+// TestAsyncRetry: a request that fails is tried three times, without the waits of AWS where the
+// configuration says so.
 func TestAsyncRetry(t *testing.T) {
 	failed := make(chan []byte, 1)
 	s := serve(t, Config{AsyncRetry: time.Millisecond, OnFailure: func(_ string, message []byte) { failed <- message }},

@@ -7,10 +7,9 @@ import (
 	"time"
 )
 
-// Chaos kills functions' processes at random while they work, as a machine
-// that fails would: before a request had an effect, between two effects, or
-// when all is done and only the answer is missing. The caller gets what Lambda
-// gives when a runtime dies. Make it with [KillRandomly].
+// Chaos kills functions' processes at random while they work, as a machine that fails would: before
+// a request had an effect, between two effects, or when all is done and only the answer is missing.
+// The caller gets what Lambda gives when a runtime dies. Make it with [KillRandomly].
 type Chaos struct {
 	rate float64
 
@@ -18,9 +17,9 @@ type Chaos struct {
 	random *rand.Rand
 }
 
-// KillRandomly kills the process of each request with the probability rate,
-// from 0 to 1. The seed fixes which requests are hit and where each is aimed;
-// what a request has done by then depends on the machine.
+// KillRandomly kills the process of each request with the probability rate, from 0 to 1. The seed
+// fixes which requests are hit and where each is aimed; what a request has done by then depends on
+// the machine.
 func KillRandomly(rate float64, seed uint64) (*Chaos, error) {
 	if !(rate >= 0 && rate <= 1) {
 		return nil, fmt.Errorf("kill rate must be from 0 to 1, not %v", rate)
@@ -34,9 +33,8 @@ type kill struct {
 	timer *time.Timer
 }
 
-// plan decides about one request. A third of those that are hit dies as it
-// begins, a third at a moment within the function's usual time, and a third
-// when the answer is there.
+// plan decides about one request. A third of those that are hit dies as it begins, a third at a
+// moment within the function's usual time, and a third when the answer is there.
 func (f *function) plan() *kill {
 	c := f.service.config.Chaos
 	none := &kill{}

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestChaos repeats each failed request until it succeeds. Requests are hit
-// both before and after their effect, and as often as the rate says.
+// TestChaos repeats each failed request until it succeeds. Requests are hit both before and after
+// their effect, and as often as the rate says.
 func TestChaos(t *testing.T) {
 	chaos, err := KillRandomly(0.5, 7)
 	if err != nil {
@@ -50,8 +50,7 @@ func TestChaos(t *testing.T) {
 	}
 }
 
-// TestChaosAlways kills each request, wherever it was aimed: no answer gets
-// through.
+// TestChaosAlways kills each request, wherever it was aimed: no answer gets through.
 func TestChaosAlways(t *testing.T) {
 	chaos, err := KillRandomly(1, 7)
 	if err != nil {

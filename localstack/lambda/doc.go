@@ -1,9 +1,8 @@
-// Package lambda runs Lambda functions on one machine: each function's own
-// bootstrap as a real process, or the interpreter of its language, behind a Lambda
-// Runtime API.
+// Package lambda runs Lambda functions on one machine: each function's own bootstrap as a real
+// process, or the interpreter of its language, behind a Lambda Runtime API.
 //
-// Call [New], [Service.Add] for each function, then [Service.Invoke] or
-// [Service.InvokeAsync], and [Service.Close] at the end.
+// Call [New], [Service.Add] for each function, then [Service.Invoke] or [Service.InvokeAsync], and
+// [Service.Close] at the end.
 //
 // # What is as on AWS
 //
@@ -23,11 +22,11 @@
 //   - Payloads have Lambda's limits; the environment variables are Lambda's,
 //     under the function's own.
 //
-// An initialisation that takes longer than 10 s is not begun again: it may use
-// the function's time-out in addition, then the request fails.
+// An initialisation that takes longer than 10 s is not begun again: it may use the function's
+// time-out in addition, then the request fails.
 //
 // # What a crash leaves behind
 //
-// Nothing. Every process leads a group of its own, which Close kills; on Linux
-// the kernel kills the processes too when this process dies.
+// Nothing. Every process leads a group of its own, which Close kills; on Linux the kernel kills the
+// processes too when this process dies.
 package lambda

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// environment is one process and its Runtime API. Between requests it is
-// frozen and belongs to the function's idle list; during one it belongs to the
-// goroutine that serves it. mu guards what the Runtime API's handlers read.
+// environment is one process and its Runtime API. Between requests it is frozen and belongs to the
+// function's idle list; during one it belongs to the goroutine that serves it. mu guards what the
+// Runtime API's handlers read.
 type environment struct {
 	function *function
 	program  int // of the function, when this was started
@@ -26,8 +26,7 @@ type environment struct {
 	ready   bool        // the runtime has asked for work once
 }
 
-// poll is one open request for work. The handler that holds it is given the
-// invocation.
+// poll is one open request for work. The handler that holds it is given the invocation.
 type poll struct {
 	reply chan *invocation // buffered: giving never waits
 }
@@ -62,8 +61,8 @@ func (e *environment) close() {
 	_ = e.server.Close()
 }
 
-// initialise waits until the runtime asks for work the first time. It returns
-// what the request is answered with where that does not happen.
+// initialise waits until the runtime asks for work the first time. It returns what the request is
+// answered with where that does not happen.
 func (e *environment) initialise(inv *invocation) *answer {
 	limit := initLimit + e.function.Timeout
 	timer := time.NewTimer(limit)
@@ -90,9 +89,9 @@ func (e *environment) initialise(inv *invocation) *answer {
 	}
 }
 
-// run hands a request to the runtime, waits for the answer and then until the
-// runtime asks for work again; the environment then is frozen. e.poll is nil
-// afterwards where the environment can serve no more.
+// run hands a request to the runtime, waits for the answer and then until the runtime asks for work
+// again; the environment then is frozen. e.poll is nil afterwards where the environment can serve
+// no more.
 func (e *environment) run(inv *invocation) answer {
 	inv.deadline = time.Now().Add(inv.timeout)
 	timer := time.NewTimer(inv.timeout)

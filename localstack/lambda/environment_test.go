@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestAwaitAnsweredAndAsked: a runtime that answers and asks for more at once
-// is not given the same request again, whichever of the two is seen first.
+// TestAwaitAnsweredAndAsked: a runtime that answers and asks for more at once is not given the same
+// request again, whichever of the two is seen first.
 func TestAwaitAnsweredAndAsked(t *testing.T) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()

@@ -42,8 +42,8 @@ func newFunction(s *Service, f Function) *function {
 	return &function{Function: f, service: s, slots: make(chan struct{}, limit), mean: 10 * time.Millisecond}
 }
 
-// reserve takes a place for one request: at once or not at all where
-// concurrency is reserved, as Lambda throttles; else it waits for one.
+// reserve takes a place for one request: at once or not at all where concurrency is reserved, as
+// Lambda throttles; else it waits for one.
 func (f *function) reserve(ctx context.Context) error {
 	select {
 	case f.slots <- struct{}{}:
@@ -126,8 +126,7 @@ func (f *function) closeIdle() {
 	}
 }
 
-// serve runs one request in an environment: a warm one where there is one,
-// else a new one.
+// serve runs one request in an environment: a warm one where there is one, else a new one.
 func (f *function) serve(r Request) Response {
 	f.count(func(s *Stats) { s.Requests++ })
 	inv := newInvocation(f, r)
@@ -151,8 +150,8 @@ func (f *function) serve(r Request) Response {
 	return f.finish(inv, got, tail, took)
 }
 
-// start starts an environment and waits until its runtime asks for work. For one that
-// fails it returns what the request is answered with, and the end of what it logged.
+// start starts an environment and waits until its runtime asks for work. For one that fails it
+// returns what the request is answered with, and the end of what it logged.
 func (f *function) start(inv *invocation) (*environment, *answer, []byte) {
 	f.mu.Lock()
 	f.counted.Started++
@@ -190,9 +189,8 @@ func (f *function) finish(inv *invocation, a answer, tail []byte, took time.Dura
 	return response
 }
 
-// variables are the environment of a function's process ("Defined runtime
-// environment variables", AWS Lambda Developer Guide). The host's own
-// variables are not passed on.
+// variables are the environment of a function's process ("Defined runtime environment variables",
+// AWS Lambda Developer Guide). The host's own variables are not passed on.
 func (f *function) variables(runtimeAPI, stream string) []string {
 	vars := map[string]string{
 		"_HANDLER":                        f.Handler,

@@ -12,9 +12,9 @@ const maxLine = 256 << 10
 
 // output reads what a process writes, line by line.
 //
-// The write end of the pipe stays open here too: sync writes a mark into it
-// and waits until the reader has come to the mark, so everything that the
-// process wrote before is known to have been read.
+// The write end of the pipe stays open here too: sync writes a mark into it and waits until the
+// reader has come to the mark, so everything that the process wrote before is known to have been
+// read.
 type output struct {
 	reader, writer *os.File
 	mark           []byte

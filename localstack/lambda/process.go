@@ -15,8 +15,8 @@ type process struct {
 	state  string        // how it ended; read after exited
 }
 
-// startProcess starts a function's executable in the folder of its code. Each line
-// that it writes goes to log.
+// startProcess starts a function's executable in the folder of its code. Each line that it writes
+// goes to log.
 func startProcess(starter *child.Starter, f Function, env []string, log func(string)) (*process, error) {
 	out, err := newOutput(log)
 	if err != nil {
@@ -60,7 +60,7 @@ func (p *process) kill() {
 	}
 }
 
-// freeze stops the process group, as Lambda freezes an environment that has
-// no work; resume continues it.
+// freeze stops the process group, as Lambda freezes an environment that has no work; resume
+// continues it.
 func (p *process) freeze() { child.Signal(p.cmd, syscall.SIGSTOP) }
 func (p *process) resume() { child.Signal(p.cmd, syscall.SIGCONT) }

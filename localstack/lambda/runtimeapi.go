@@ -9,9 +9,8 @@ import (
 	"strconv"
 )
 
-// runtimeAPI is the HTTP API that the process in an environment talks to
-// ("Using the Lambda runtime API for custom runtimes", AWS Lambda Developer
-// Guide; version 2018-06-01).
+// runtimeAPI is the HTTP API that the process in an environment talks to ("Using the Lambda runtime
+// API for custom runtimes", AWS Lambda Developer Guide; version 2018-06-01).
 func (e *environment) runtimeAPI() http.Handler {
 	const base = "/2018-06-01/runtime/"
 	mux := http.NewServeMux()
@@ -54,8 +53,7 @@ func writeInvocation(w http.ResponseWriter, inv *invocation) {
 	_, _ = w.Write(inv.payload)
 }
 
-// response takes the runtime's answer. One above the limit is refused,
-// and fails the request.
+// response takes the runtime's answer. One above the limit is refused, and fails the request.
 func (e *environment) response(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, MaxResponse+1))
 	if err != nil {
@@ -119,8 +117,8 @@ func (e *environment) initError(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// readError reads an error document. What is not JSON is wrapped, so that a
-// caller always gets an object.
+// readError reads an error document. What is not JSON is wrapped, so that a caller always gets an
+// object.
 func readError(w http.ResponseWriter, r *http.Request) (*answer, bool) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, MaxResponse))
 	if err != nil {

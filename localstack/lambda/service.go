@@ -49,8 +49,8 @@ type Function struct {
 	LogLevel  string        // given to the function where not empty
 	// Env is added to the variables that Lambda sets, and goes before them.
 	Env map[string]string
-	// Retries of an asynchronous request that failed, how old it may grow, and
-	// what takes it then: the name is passed to Config.OnFailure.
+	// Retries of an asynchronous request that failed, how old it may grow, and what takes it then:
+	// the name is passed to Config.OnFailure.
 	Retries   int
 	MaxAge    time.Duration // 6 h where zero
 	OnFailure string
@@ -58,23 +58,22 @@ type Function struct {
 
 // Config is what all functions share. The zero Config is valid.
 type Config struct {
-	// Log takes each line that a function writes, without its end. It is called
-	// from one goroutine an environment, in the order of the lines.
+	// Log takes each line that a function writes, without its end. It is called from one goroutine
+	// an environment, in the order of the lines.
 	Log func(function, line string)
-	// Unreserved is the most environments of a function without reserved
-	// concurrency; 16 where zero.
+	// Unreserved is the most environments of a function without reserved concurrency; 16 where
+	// zero.
 	Unreserved int
 	// Chaos kills processes at random; none are killed where it is nil.
 	Chaos *Chaos
-	// OnFailure takes what became of an asynchronous request that was given up
-	// on, as Lambda writes it to an on-failure destination.
+	// OnFailure takes what became of an asynchronous request that was given up on, as Lambda writes
+	// it to an on-failure destination.
 	OnFailure func(destination string, message []byte)
-	// OnError gets each response with a FunctionError, but for those whose process chaos
-	// has killed. It may be called from several goroutines at once.
+	// OnError gets each response with a FunctionError, but for those whose process chaos has
+	// killed. It may be called from several goroutines at once.
 	OnError func(function string, response Response)
-	// AsyncRetry is what an asynchronous request that failed waits for its second
-	// attempt, and half of what it waits for its third; a minute where zero, as
-	// on AWS.
+	// AsyncRetry is what an asynchronous request that failed waits for its second attempt, and half
+	// of what it waits for its third; a minute where zero, as on AWS.
 	AsyncRetry time.Duration
 }
 
@@ -109,8 +108,7 @@ func New(config Config) *Service {
 	return s
 }
 
-// Add makes a function known. Its first environment is started by its first
-// request.
+// Add makes a function known. Its first environment is started by its first request.
 func (s *Service) Add(f Function) error {
 	switch {
 	case f.Name == "":
@@ -133,8 +131,8 @@ func (s *Service) Add(f Function) error {
 	return nil
 }
 
-// Restart has every later request of a function run in a new process: its program is
-// another one now. Requests that run go on to their end.
+// Restart has every later request of a function run in a new process: its program is another one
+// now. Requests that run go on to their end.
 func (s *Service) Restart(name string) {
 	if f, err := s.function(name); err == nil {
 		f.restart()
@@ -183,8 +181,8 @@ func (s *Service) function(name string) (*function, error) {
 // Request is one invocation.
 type Request struct {
 	Function string // its name
-	// Qualifier is the version or the alias that it is called by, empty for none: the
-	// function receives it, and is the same under each.
+	// Qualifier is the version or the alias that it is called by, empty for none: the function
+	// receives it, and is the same under each.
 	Qualifier string
 	Payload   []byte // JSON text of at most MaxPayload bytes; {} where empty
 	// ClientContext is JSON text for the function, empty for none.
@@ -197,16 +195,16 @@ type Response struct {
 	Payload   []byte
 	// ContentType is that of the payload as the function sent it.
 	ContentType string
-	// FunctionError is empty where the function succeeded, else "Unhandled".
-	// Payload then is an object with errorType and errorMessage.
+	// FunctionError is empty where the function succeeded, else "Unhandled". Payload then is an
+	// object with errorType and errorMessage.
 	FunctionError string
 	// LogTail is the end of what the function logged for this request: at most 4 KB.
 	LogTail []byte
 }
 
-// Invoke runs a function and waits for its answer. A function that fails is a
-// Response with FunctionError; the error is one of this package's own, or that
-// of ctx. A caller that leaves early does not end the request.
+// Invoke runs a function and waits for its answer. A function that fails is a Response with
+// FunctionError; the error is one of this package's own, or that of ctx. A caller that leaves early
+// does not end the request.
 func (s *Service) Invoke(ctx context.Context, r Request) (Response, error) {
 	f, err := s.check(&r, MaxPayload)
 	if err != nil {
@@ -247,8 +245,8 @@ func (s *Service) begin() bool {
 	return !s.closed
 }
 
-// Check reports why a request could not be made: the function is unknown, or
-// the payload too large or not JSON.
+// Check reports why a request could not be made: the function is unknown, or the payload too large
+// or not JSON.
 func (s *Service) Check(r Request) error {
 	_, err := s.check(&r, MaxPayload)
 	return err
@@ -271,8 +269,8 @@ func (s *Service) check(r *Request, limit int) (*function, error) {
 	return f, nil
 }
 
-// Close ends all requests and kills all processes. It returns when none is
-// left. Calling it again does nothing.
+// Close ends all requests and kills all processes. It returns when none is left. Calling it again
+// does nothing.
 func (s *Service) Close() {
 	s.mu.Lock()
 	if s.closed {

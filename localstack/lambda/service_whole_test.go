@@ -114,8 +114,8 @@ func TestWarm(t *testing.T) {
 	}
 }
 
-// TestConcurrent holds two requests open at once: each has a process of its
-// own, and the next request takes the one that was used last.
+// TestConcurrent holds two requests open at once: each has a process of its own, and the next
+// request takes the one that was used last.
 func TestConcurrent(t *testing.T) {
 	s := serve(t, Config{}, Function{Reserved: -1})
 	dir := t.TempDir()
@@ -270,8 +270,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestLogs has every line of a request in the log before its answer is there,
-// and the last 4 KB of it in the tail.
+// TestLogs has every line of a request in the log before its answer is there, and the last 4 KB of
+// it in the tail.
 func TestLogs(t *testing.T) {
 	var l logs
 	s := serve(t, Config{Log: l.add}, Function{Reserved: -1})
@@ -293,14 +293,12 @@ func TestLogs(t *testing.T) {
 	}
 }
 
-// TestFrozen has a function work on behind its answer: it does not get on
-// until the next request.
+// TestFrozen has a function work on behind its answer: it does not get on until the next request.
 func TestFrozen(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("looks into /proc") //nolint:forbidigo // it is not elsewhere
 	}
-	// Made before the service, so that it is removed when the process that
-	// writes into it is gone.
+	// Made before the service, so that it is removed when the process that writes into it is gone.
 	path := filepath.Join(t.TempDir(), "ticks")
 	s := serve(t, Config{}, Function{Reserved: -1})
 	invoke(t, s, fmt.Sprintf(`{"do":"tick","path":%q}`, path))
@@ -339,8 +337,8 @@ func TestIdleDies(t *testing.T) {
 	})
 }
 
-// TestNothingLeft has a function leave a process behind and another one busy
-// when the service is closed: all are gone then.
+// TestNothingLeft has a function leave a process behind and another one busy when the service is
+// closed: all are gone then.
 func TestNothingLeft(t *testing.T) {
 	s := serve(t, Config{}, Function{Reserved: -1})
 	child := decode[counted](t, invoke(t, s, `{"do":"child"}`)).Pid
@@ -362,8 +360,7 @@ func TestNothingLeft(t *testing.T) {
 	await.True(t, "the child to be gone", func() bool { return gone(child) })
 }
 
-// gone reports whether a process has ended. One that nobody has waited for may
-// stay as a zombie.
+// gone reports whether a process has ended. One that nobody has waited for may stay as a zombie.
 func gone(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err != nil || strings.Contains(string(stat), ") Z ")

@@ -13,8 +13,7 @@ import (
 	"time"
 )
 
-// Deploy makes a stack of a template and returns its outputs. ctx bounds the
-// wait.
+// Deploy makes a stack of a template and returns its outputs. ctx bounds the wait.
 func (s *Server) Deploy(ctx context.Context, stack string, template []byte) (map[string]string, error) {
 	return s.DeployWith(ctx, stack, template, nil)
 }
@@ -39,8 +38,8 @@ func (s *Server) CreateStack(ctx context.Context, stack, template string, parame
 }
 
 // UpdateStack changes a stack to a template in a bucket. Parameters that are not among the changed
-// ones stay as they are where the stack has them already, which is what `aws cloudformation
-// deploy` does.
+// ones stay as they are where the stack has them already, which is what `aws cloudformation deploy`
+// does.
 func (s *Server) UpdateStack(ctx context.Context, stack, template string, changed map[string]string) (map[string]string, error) {
 	had, err := s.describe(ctx, stack)
 	if err != nil {
@@ -63,8 +62,9 @@ func (s *Server) UpdateStack(ctx context.Context, stack, template string, change
 	return outputs, s.countBatches(ctx)
 }
 
-// countBatches has the batch sizes of all event source mappings be numbers: MiniStack's CloudFormation
-// makes texts of them in an update where a parameter says them, and reads no stream from then on.
+// countBatches has the batch sizes of all event source mappings be numbers: MiniStack's
+// CloudFormation makes texts of them in an update where a parameter says them, and reads no stream
+// from then on.
 func (s *Server) countBatches(ctx context.Context) error {
 	const path = "/2015-03-31/event-source-mappings/"
 	request, err := http.NewRequest(http.MethodGet, s.Endpoint+path, nil)
@@ -211,8 +211,8 @@ func (s *Server) describe(ctx context.Context, stack string) (described, error) 
 	return answer.Stacks[0], nil
 }
 
-// makeFIFO makes all topics FIFO that are named so: MiniStack's CloudFormation
-// leaves the property FifoTopic out.
+// makeFIFO makes all topics FIFO that are named so: MiniStack's CloudFormation leaves the property
+// FifoTopic out.
 func (s *Server) makeFIFO(ctx context.Context) error {
 	for token := ""; ; {
 		var page struct {

@@ -13,9 +13,8 @@ var shared struct {
 	server *Server
 }
 
-// ForTest returns this test binary's server, which all its tests share: give
-// what is made on it names of its own. One that cannot be installed or started
-// fails the test; it never skips it.
+// ForTest returns this test binary's server, which all its tests share: give what is made on it
+// names of its own. One that cannot be installed or started fails the test; it never skips it.
 func ForTest(t testing.TB) *Server {
 	t.Helper()
 	shared.Lock()

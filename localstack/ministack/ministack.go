@@ -1,13 +1,12 @@
-// Package ministack runs MiniStack 1.5.33 (MIT licence), a server that answers
-// for many services of AWS, beside the local stack: for resources of SQS, SNS,
-// EventBridge, S3 and the like, which this project does not imitate itself.
+// Package ministack runs MiniStack 1.5.33 (MIT licence), a server that answers for many services of
+// AWS, beside the local stack: for resources of SQS, SNS, EventBridge, S3 and the like, which this
+// project does not imitate itself.
 //
-// Call [Start], [Server.Deploy] with a template of those resources, and
-// [Server.Close]. [StartStrict] starts one that `cdk deploy` can be tried on.
-// MiniStack needs Python 3.10 or newer; the first start makes a Python
-// environment with the pinned packages of requirements.txt, in .build/ of the
-// project or in the user's cache folder, which takes some seconds and the
-// network. What MiniStack holds is gone when it is closed.
+// Call [Start], [Server.Deploy] with a template of those resources, and [Server.Close].
+// [StartStrict] starts one that `cdk deploy` can be tried on. MiniStack needs Python 3.10 or newer;
+// the first start makes a Python environment with the pinned packages of requirements.txt, in
+// .build/ of the project or in the user's cache folder, which takes some seconds and the network.
+// What MiniStack holds is gone when it is closed.
 package ministack
 
 import (
@@ -35,8 +34,7 @@ var requirements []byte
 // Server is a running MiniStack.
 type Server struct {
 	Endpoint string // of all its services, as a URL
-	// Certificate is the file to trust it by, in PEM; empty where it is not
-	// strict.
+	// Certificate is the file to trust it by, in PEM; empty where it is not strict.
 	Certificate string
 
 	client  *http.Client
@@ -47,13 +45,12 @@ type Server struct {
 	closing sync.Once
 }
 
-// Start starts MiniStack and waits until it answers. It allows everybody
-// everything.
+// Start starts MiniStack and waits until it answers. It allows everybody everything.
 func Start(ctx context.Context) (*Server, error) { return start(ctx, false) }
 
-// StartStrict starts MiniStack as near to AWS as it comes: it refuses what is
-// not signed and what IAM does not allow, and answers over TLS alone, since the
-// bucket that `cdk bootstrap` makes refuses anything else. See [Server.Client].
+// StartStrict starts MiniStack as near to AWS as it comes: it refuses what is not signed and what
+// IAM does not allow, and answers over TLS alone, since the bucket that `cdk bootstrap` makes
+// refuses anything else. See [Server.Client].
 func StartStrict(ctx context.Context) (*Server, error) { return start(ctx, true) }
 
 func start(ctx context.Context, strict bool) (*Server, error) {
@@ -70,8 +67,8 @@ func start(ctx context.Context, strict bool) (*Server, error) {
 	}
 }
 
-// program starts the server with numbers of 38 digits, as DynamoDB has them:
-// Python's 28 would round the largest seqs' sums.
+// program starts the server with numbers of 38 digits, as DynamoDB has them: Python's 28 would
+// round the largest seqs' sums.
 const program = `import decimal
 decimal.DefaultContext.prec = 38
 decimal.setcontext(decimal.Context(prec=38))
@@ -167,8 +164,7 @@ func (s *Server) end() {
 	<-s.exited
 }
 
-// Close ends the server and waits until it is gone. Calling it again does
-// nothing.
+// Close ends the server and waits until it is gone. Calling it again does nothing.
 func (s *Server) Close() {
 	s.closing.Do(func() {
 		s.end()

@@ -73,8 +73,7 @@ func TestDeployFIFO(t *testing.T) {
 	}
 }
 
-// A strict server takes what is signed by somebody who may, over TLS, and
-// nothing else.
+// A strict server takes what is signed by somebody who may, over TLS, and nothing else.
 func TestStrict(t *testing.T) {
 	ctx := t.Context()
 	s, err := StartStrict(ctx)

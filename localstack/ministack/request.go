@@ -17,8 +17,7 @@ import (
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 )
 
-// Name is what the server is called; the rest is the account's root, where it
-// asks who calls.
+// Name is what the server is called; the rest is the account's root, where it asks who calls.
 const (
 	Name        = "MiniStack"
 	Region      = "us-east-1"
@@ -27,9 +26,8 @@ const (
 	SecretKey   = "test"
 )
 
-// Request signs a request to a service as the account's root, makes it, and
-// returns what it answers. An answer that is no success is an error with the
-// answer's text.
+// Request signs a request to a service as the account's root, makes it, and returns what it
+// answers. An answer that is no success is an error with the answer's text.
 func (s *Server) Request(ctx context.Context, service string, request *http.Request, body []byte) ([]byte, error) {
 	hash := sha256.Sum256(body)
 	sum := hex.EncodeToString(hash[:])
@@ -81,8 +79,8 @@ func NoResource(err error) bool {
 	return errors.As(err, &refused) && refused.Type == "ResourceNotFoundException"
 }
 
-// JSON makes a call of a service whose protocol is JSON: target is its
-// X-Amz-Target, such as "Logs_20140328.FilterLogEvents".
+// JSON makes a call of a service whose protocol is JSON: target is its X-Amz-Target, such as
+// "Logs_20140328.FilterLogEvents".
 func (s *Server) JSON(ctx context.Context, service, target string, input, output any) error {
 	body, err := json.Marshal(input)
 	if err != nil {

@@ -38,15 +38,15 @@ func (s *Server) beStrict(port string) error {
 	}}
 	s.process.Env = append(
 		s.process.Env, "AUTH=true", "USE_SSL=1", "MINISTACK_SSL_CERT="+s.Certificate, "MINISTACK_SSL_KEY="+keyFile,
-		// Its functions get its environment: they trust it, and they write JSON,
-		// as the template says, which it does not pass on to them.
+		// Its functions get its environment: they trust it, and they write JSON, as the template
+		// says, which it does not pass on to them.
 		"SSL_CERT_FILE="+s.Certificate, "AWS_CA_BUNDLE="+s.Certificate, "AWS_LAMBDA_LOG_FORMAT=JSON",
 	)
 	return nil
 }
 
-// Client trusts the server, and finds its APIs: their names, such as
-// ID.execute-api.localhost, are known to no resolver.
+// Client trusts the server, and finds its APIs: their names, such as ID.execute-api.localhost, are
+// known to no resolver.
 func (s *Server) Client() *http.Client { return s.client }
 
 // dialLocal takes every name for this machine's.
@@ -58,8 +58,8 @@ func dialLocal(ctx context.Context, network, address string) (net.Conn, error) {
 	return (&net.Dialer{}).DialContext(ctx, network, net.JoinHostPort("127.0.0.1", port))
 }
 
-// newCertificate is one for a day, which is its own authority, for all names
-// that the server goes by.
+// newCertificate is one for a day, which is its own authority, for all names that the server goes
+// by.
 func newCertificate() (certificate, key []byte, err error) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

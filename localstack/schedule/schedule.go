@@ -16,8 +16,7 @@ import (
 	"time"
 )
 
-// Schedule is a schedule expression that has been read. Its zero value is
-// never due.
+// Schedule is a schedule expression that has been read. Its zero value is never due.
 type Schedule struct{ every time.Duration }
 
 var rateForm = regexp.MustCompile(`^rate\((\d{1,9}) (minute|minutes|hour|hours|day|days)\)$`)
@@ -42,8 +41,8 @@ func Parse(expression string) (Schedule, error) {
 	return Schedule{time.Duration(n) * units[unit]}, nil
 }
 
-// Run calls due at each moment of the schedule, with that moment, until ctx ends. The first
-// moment is one period away. due must not take long; moments that pass meanwhile are left out.
+// Run calls due at each moment of the schedule, with that moment, until ctx ends. The first moment
+// is one period away. due must not take long; moments that pass meanwhile are left out.
 func (s Schedule) Run(ctx context.Context, due func(at time.Time)) {
 	if s.every == 0 {
 		return

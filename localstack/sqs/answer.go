@@ -16,8 +16,8 @@ type entry struct {
 // maxDelay is the longest DelaySeconds, maxEntries the most messages of a call.
 const maxDelay, maxEntries = 900, 10
 
-// Answer carries out a call of the JSON protocol: action is what the header X-Amz-Target
-// names behind the service.
+// Answer carries out a call of the JSON protocol: action is what the header X-Amz-Target names
+// behind the service.
 func (q *Queue) Answer(action string, body []byte) (status int, document any) {
 	return answer(action, body, q.takeOne)
 }

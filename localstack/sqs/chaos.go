@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Chaos is what goes wrong on purpose. SQS itself may hand a message out twice, or late; that
-// one is lost stands for one that was never sent. The zero Chaos is nothing.
+// Chaos is what goes wrong on purpose. SQS itself may hand a message out twice, or late; that one
+// is lost stands for one that was never sent. The zero Chaos is nothing.
 type Chaos struct {
 	Seed uint64
 	// Drop, Duplicate and Late are the probabilities, 0 to 1, that a message never comes, comes

@@ -16,8 +16,8 @@ import (
 // Config says what the queue is, and who reads it.
 type Config struct {
 	Name, ARN, Region string
-	// Delay is that of messages that name none, Visibility how long a message is hidden that
-	// was handed out, Retention how long one is kept.
+	// Delay is that of messages that name none, Visibility how long a message is hidden that was
+	// handed out, Retention how long one is kept.
 	Delay, Visibility, Retention time.Duration
 	// BatchSize is the most messages of a call, Concurrency the most calls at a time.
 	BatchSize, Concurrency int
@@ -31,8 +31,8 @@ type Config struct {
 
 // Stats are counters since the start.
 type Stats struct {
-	// Sent is how many messages were taken, Received how often one was handed out, Deleted how
-	// many are done with, Returned how often one failed, Expired how many were kept too long.
+	// Sent is how many messages were taken, Received how often one was handed out, Deleted how many
+	// are done with, Returned how often one failed, Expired how many were kept too long.
 	Sent, Received, Deleted, Returned, Expired int
 	// Dropped, Doubled and Delayed are what Chaos did.
 	Dropped, Doubled, Delayed int

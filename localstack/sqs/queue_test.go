@@ -99,8 +99,8 @@ func TestMessagesComeWhenTheyAreDue(t *testing.T) {
 	})
 }
 
-// What failed comes again when it is visible again: what the answer names, and all of it
-// where the function failed or nobody understands its answer.
+// What failed comes again when it is visible again: what the answer names, and all of it where the
+// function failed or nobody understands its answer.
 func TestMessagesThatFailComeAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := 0

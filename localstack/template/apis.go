@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// API is an AWS::ApiGatewayV2::Api of the protocol HTTP, with its routes and
-// stages.
+// API is an AWS::ApiGatewayV2::Api of the protocol HTTP, with its routes and stages.
 type API struct {
 	LogicalID string
 	ID        string // as in the events' requestContext.apiId
@@ -15,8 +14,7 @@ type API struct {
 	Stages    []Stage
 }
 
-// Route is one route of an HTTP API with a Lambda proxy integration of
-// payload format 2.0.
+// Route is one route of an HTTP API with a Lambda proxy integration of payload format 2.0.
 type Route struct {
 	Key      string // "POST /messages" or "$default"
 	Method   string // a method, or ANY; empty for $default
@@ -157,8 +155,7 @@ func (r *reader) permission(_, _ string, p *props) {
 	})
 }
 
-// mayInvoke reports whether a permission lets a service invoke a function for
-// one source.
+// mayInvoke reports whether a permission lets a service invoke a function for one source.
 func (r *reader) mayInvoke(function, principal, sourceARN string) bool {
 	for _, p := range r.permissions {
 		if p.function == function && p.principal == principal && (p.sourceARN == "" || like(p.sourceARN, sourceARN)) {
@@ -168,8 +165,7 @@ func (r *reader) mayInvoke(function, principal, sourceARN string) bool {
 	return false
 }
 
-// like matches text against a pattern in which each * stands for any text, as
-// ArnLike does.
+// like matches text against a pattern in which each * stands for any text, as ArnLike does.
 func like(pattern, text string) bool {
 	parts := strings.Split(pattern, "*")
 	if len(parts) == 1 {

@@ -2,9 +2,9 @@ package template
 
 import "slices"
 
-// assemble joins the parts that refer to each other, and reports references
-// that lead nowhere. Functions may belong to another template of the run, so
-// their names are checked by the code that has them all.
+// assemble joins the parts that refer to each other, and reports references that lead nowhere.
+// Functions may belong to another template of the run, so their names are checked by the code that
+// has them all.
 func (r *reader) assemble() {
 	for _, stage := range r.stages {
 		if api := r.findAPI(stage.path, stage.api); api != nil {
@@ -66,8 +66,8 @@ func (r *reader) addRoute(api *API, route rawRoute) {
 			r.problems.add(route.path+".RouteKey", "another route has the key %q", route.Key)
 		}
 	}
-	// The source ARN of a call: .../STAGE/METHOD/path, with the route's key in
-	// place of the request's own method and path ("Permissions for HTTP APIs").
+	// The source ARN of a call: .../STAGE/METHOD/path, with the route's key in place of the
+	// request's own method and path ("Permissions for HTTP APIs").
 	source := arn("execute-api", api.ID) + "/stage/" + callMethod(route.Method) + route.Path
 	if route.Key == "$default" {
 		source = arn("execute-api", api.ID) + "/stage/$default"

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// condition evaluates a named condition of the template ("Conditions" and
-// "Condition functions" of the AWS CloudFormation Template Reference).
+// condition evaluates a named condition of the template ("Conditions" and "Condition functions" of
+// the AWS CloudFormation Template Reference).
 func (r *resolver) condition(name string) (bool, error) {
 	if value, known := r.conditions[name]; known {
 		return value, nil
@@ -80,8 +80,8 @@ func (r *resolver) conditionCall(path, name string, argument any) (bool, error) 
 	return false, fmt.Errorf("condition function %s is not known", name)
 }
 
-// combine is And of the list, or Or. Every entry is looked at, so a mistake in
-// one is found whatever the others say.
+// combine is And of the list, or Or. Every entry is looked at, so a mistake in one is found
+// whatever the others say.
 func (r *resolver) combine(path string, list []any, and bool) (bool, error) {
 	result := and
 	for i, entry := range list {

@@ -1,13 +1,11 @@
-// Package template reads a synthesised CloudFormation template, as `cdk synth`
-// writes it, and says in plain values what there is to run: tables, functions,
-// event source mappings, HTTP APIs, function URLs, schedules and the queues
-// that take what failed.
+// Package template reads a synthesised CloudFormation template, as `cdk synth` writes it, and says
+// in plain values what there is to run: tables, functions, event source mappings, HTTP APIs,
+// function URLs, schedules and the queues that take what failed.
 //
-// Call [ReadFile] for a template's text, [Parse], then [Document.Read]; between
-// the last two the caller may ask [Document.Foreign] which resources belong to
-// services that this project does not run itself. Nothing is stored and nothing
-// is called: but for [ReadFile], reading is a pure function of the template and
-// the [Options].
+// Call [ReadFile] for a template's text, [Parse], then [Document.Read]; between the last two the
+// caller may ask [Document.Foreign] which resources belong to services that this project does not
+// run itself. Nothing is stored and nothing is called: but for [ReadFile], reading is a pure
+// function of the template and the [Options].
 //
 // # What is guaranteed
 //
@@ -21,13 +19,12 @@
 //
 // # Names
 //
-// A resource without a name of its own is called "STACK-LogicalID", so the same
-// template gives the same names in every run. The account is 000000000000, the
-// region us-east-1, the partition aws.
+// A resource without a name of its own is called "STACK-LogicalID", so the same template gives the
+// same names in every run. The account is 000000000000, the region us-east-1, the partition aws.
 //
-// The rules of the template's anatomy and of the intrinsic functions are those
-// of the AWS CloudFormation Template Reference ("Template sections",
-// "Intrinsic function reference", "Pseudo parameters reference").
+// The rules of the template's anatomy and of the intrinsic functions are those of the AWS
+// CloudFormation Template Reference ("Template sections", "Intrinsic function reference", "Pseudo
+// parameters reference").
 package template
 
 // The account, region and partition that every template is read for.

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Document is a template that has been parsed: its shape is right, nothing in
-// it has been resolved yet.
+// Document is a template that has been parsed: its shape is right, nothing in it has been resolved
+// yet.
 type Document struct {
 	parameters map[string]any
 	mappings   map[string]any
@@ -32,16 +32,15 @@ type rawResource struct {
 	raw        map[string]any
 }
 
-// The sections that a template may have. Rules check parameters at deploy
-// time, and Metadata and Description describe: none has local meaning.
+// The sections that a template may have. Rules check parameters at deploy time, and Metadata and
+// Description describe: none has local meaning.
 var sections = []string{
 	"AWSTemplateFormatVersion", "Conditions", "Description", "Mappings", "Metadata",
 	"Outputs", "Parameters", "Resources", "Rules",
 }
 
-// Parse reads the JSON text of a template. It reports text that is not one
-// JSON object, unknown sections, and resources without a type, all with their
-// path.
+// Parse reads the JSON text of a template. It reports text that is not one JSON object, unknown
+// sections, and resources without a type, all with their path.
 func Parse(text []byte) (*Document, error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()

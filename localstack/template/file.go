@@ -11,8 +11,8 @@ import (
 	jsonpatch "github.com/evanphx/json-patch/v5"
 )
 
-// ReadFile reads the text of a template from a file. The file may hold a patch
-// instead, with these two members and no other:
+// ReadFile reads the text of a template from a file. The file may hold a patch instead, with these
+// two members and no other:
 //
 //	Base   the path, absolute or from the file's folder, of what is patched: a template, or again a patch
 //	Patch  the operations on it, a JSON Patch (RFC 6902)

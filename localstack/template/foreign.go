@@ -46,9 +46,8 @@ func readQueues(resources map[string]rawResource, notRun map[string]string) map[
 	return read
 }
 
-// usedQueues are the queues that something sends to or reads from: all but
-// those that are only named as the place for what a mapping or an
-// asynchronous invocation gives up on.
+// usedQueues are the queues that something sends to or reads from: all but those that are only
+// named as the place for what a mapping or an asynchronous invocation gives up on.
 func usedQueues(resources map[string]rawResource) map[string]bool {
 	used := map[string]bool{}
 	failureOnly := map[string]bool{}
@@ -73,8 +72,7 @@ func usedQueues(resources map[string]rawResource) map[string]bool {
 	return used
 }
 
-// failurePlaces are the resources that a property of a type names as the
-// places where failures go.
+// failurePlaces are the resources that a property of a type names as the places where failures go.
 func failurePlaces(typ, property string, value any) []string {
 	switch typ + "." + property {
 	case "AWS::Lambda::Function.Environment":
@@ -98,8 +96,8 @@ func failurePlaces(typ, property string, value any) []string {
 	return nil
 }
 
-// deadLetters are the resources that a target names for what it fails to take.
-// The target itself may be a queue, which is in use.
+// deadLetters are the resources that a target names for what it fails to take. The target itself
+// may be a queue, which is in use.
 func deadLetters(target any) []string {
 	properties, _ := target.(map[string]any)
 	return references(properties["DeadLetterConfig"])
@@ -163,13 +161,11 @@ func walk(v any, visit func(name string, argument any)) {
 	}
 }
 
-// ForeignTemplate is a template of just the resources that belong to other
-// services, with the values of all others written in, and the services'
-// names. The text is nil where there are none.
+// ForeignTemplate is a template of just the resources that belong to other services, with the
+// values of all others written in, and the services' names. The text is nil where there are none.
 //
-// Its outputs are the return values that the rest of the template needs:
-// "R" and the logical id for Ref, and "A", the logical id, "A" and the
-// attribute for Fn::GetAtt ([ForeignOutput]).
+// Its outputs are the return values that the rest of the template needs: "R" and the logical id for
+// Ref, and "A", the logical id, "A" and the attribute for Fn::GetAtt ([ForeignOutput]).
 func (d *Document) ForeignTemplate(options Options) (text []byte, services []string, err error) {
 	r, err := newResolver(d, options)
 	if err != nil {
@@ -208,8 +204,8 @@ func (d *Document) ForeignTemplate(options Options) (text []byte, services []str
 	return text, slices.Compact(services), err
 }
 
-// callsFunction refuses a foreign resource that invokes a function: the service
-// that holds the one cannot reach the other.
+// callsFunction refuses a foreign resource that invokes a function: the service that holds the one
+// cannot reach the other.
 func (d *Document) callsFunction(resource rawResource) error {
 	for _, id := range references(resource.properties) {
 		if namesFunction(map[string]any{"Ref": id}, d.resources) {
@@ -219,8 +215,8 @@ func (d *Document) callsFunction(resource rawResource) error {
 	return nil
 }
 
-// ForeignOutput is the name of the output of a foreign template that holds a
-// resource's return value: of Ref where attribute is empty, else of Fn::GetAtt.
+// ForeignOutput is the name of the output of a foreign template that holds a resource's return
+// value: of Ref where attribute is empty, else of Fn::GetAtt.
 func ForeignOutput(id, attribute string) string {
 	if attribute == "" {
 		return "R" + id
@@ -271,9 +267,9 @@ func (d *Document) foreignOutputs(resources map[string]any) map[string]any {
 	return outputs
 }
 
-// partly resolves v but for references to foreign resources, which stay as
-// they are: the emulation of those resources resolves them. What is built from
-// such a reference stays a call of its function.
+// partly resolves v but for references to foreign resources, which stay as they are: the emulation
+// of those resources resolves them. What is built from such a reference stays a call of its
+// function.
 func (r *resolver) partly(path string, v any) (any, error) {
 	if !r.mentionsForeign(v) {
 		return r.value(path, v)

@@ -77,8 +77,8 @@ func TestForeignNone(t *testing.T) {
 	}
 }
 
-// What calls a function from a service that is not part of the local stack is not run, and
-// is reported; the function itself is.
+// What calls a function from a service that is not part of the local stack is not run, and is
+// reported; the function itself is.
 func TestWhatCallsFromElsewhereIsNotRun(t *testing.T) {
 	doc, err := Parse([]byte(`{"Resources": {
 	 "F": {"Type": "AWS::Lambda::Function", "Metadata": {"streamsort:source": "x"}, "Properties": {"Runtime": "provided.al2023", "Handler": "bootstrap", "Code": {"ZipFile": ""}, "Role": "r", "Environment": {"Variables": {"STREAMSORT_FAILURE_QUEUE": {"Ref": "Failures"}}}}},
@@ -130,8 +130,8 @@ func TestForeignCallsFunction(t *testing.T) {
 	}
 }
 
-// A queue that a rule sends to is in use; one that takes what the rule's target
-// does not is for failures.
+// A queue that a rule sends to is in use; one that takes what the rule's target does not is for
+// failures.
 func TestForeignRuleTargets(t *testing.T) {
 	doc, err := Parse([]byte(`{"Resources": {
 	 "Taken": {"Type": "AWS::SQS::Queue"},

@@ -9,26 +9,24 @@ import (
 // SourceKey is the key of a function's Metadata that names its Go main package.
 const SourceKey = "streamsort:source"
 
-// assetKey is the key of a function's Metadata under which `cdk synth` writes where its
-// code lies ("aws:asset:path": cx-api, ASSET_RESOURCE_METADATA_PATH_KEY).
+// assetKey is the key of a function's Metadata under which `cdk synth` writes where its code lies
+// ("aws:asset:path": cx-api, ASSET_RESOURCE_METADATA_PATH_KEY).
 const assetKey = "aws:asset:path"
 
-// FilesKey is the key of a function's Metadata that holds the files which lie
-// beside its program: their texts by their names.
+// FilesKey is the key of a function's Metadata that holds the files which lie beside its program:
+// their texts by their names.
 const FilesKey = "streamsort:files"
 
-// Function is an AWS::Lambda::Function. Its code is not read here: Source, Asset and
-// Key say where it is.
+// Function is an AWS::Lambda::Function. Its code is not read here: Source, Asset and Key say where
+// it is.
 type Function struct {
 	LogicalID string
 	Name      string
-	// Source is the main package, with forward slashes: its folder, absolute or
-	// relative to the root of the Go module that holds it, or its import path. For an
-	// interpreted function it is the folder of its code, absolute or relative to one
-	// above the template.
+	// Source is the main package, with forward slashes: its folder, absolute or relative to the
+	// root of the Go module that holds it, or its import path. For an interpreted function it is
+	// the folder of its code, absolute or relative to one above the template.
 	Source string
-	// Asset is the folder or the zip of the built code, absolute or relative to the
-	// template.
+	// Asset is the folder or the zip of the built code, absolute or relative to the template.
 	Asset string
 	// Key is the object of the bucket that the code is deployed from.
 	Key string
@@ -61,8 +59,8 @@ type URL struct {
 	IAM       bool   // signed requests only, on AWS
 }
 
-// Mapping is an AWS::Lambda::EventSourceMapping of a table's stream. The
-// bounds are those of CreateEventSourceMapping in the AWS Lambda API Reference.
+// Mapping is an AWS::Lambda::EventSourceMapping of a table's stream. The bounds are those of
+// CreateEventSourceMapping in the AWS Lambda API Reference.
 type Mapping struct {
 	LogicalID, ID    string
 	Function         string
@@ -81,8 +79,8 @@ type Mapping struct {
 	OnFailure               string   // name of the queue that takes what was given up on, or empty
 }
 
-// Permissions, networks, tracing and tags have no local meaning, nor has
-// the architecture: a function is built for the machine that it runs on.
+// Permissions, networks, tracing and tags have no local meaning, nor has the architecture: a
+// function is built for the machine that it runs on.
 var functionIgnores = []string{
 	"Architectures", "CodeSigningConfigArn", "Description", "EphemeralStorage", "KmsKeyArn", "Layers",
 	"PackageType", "RecursiveLoop", "Role", "RuntimeManagementConfig", "SnapStart", "Tags", "TracingConfig", "VpcConfig",
@@ -159,8 +157,8 @@ func (r *reader) files(id string) map[string]string {
 	return files
 }
 
-// Variables that Lambda sets itself and no template may set ("Defined runtime
-// environment variables", AWS Lambda Developer Guide).
+// Variables that Lambda sets itself and no template may set ("Defined runtime environment
+// variables", AWS Lambda Developer Guide).
 var reservedVariables = []string{
 	"_HANDLER", "_X_AMZN_TRACE_ID", "AWS_DEFAULT_REGION", "AWS_REGION", "AWS_EXECUTION_ENV",
 	"AWS_LAMBDA_FUNCTION_NAME", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "AWS_LAMBDA_FUNCTION_VERSION",

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzRead holds that no text makes reading panic, and that a template which
-// can be read is read the same again.
+// FuzzRead holds that no text makes reading panic, and that a template which can be read is read
+// the same again.
 func FuzzRead(f *testing.F) {
 	stack, err := os.ReadFile("testdata/stack.json")
 	if err != nil {

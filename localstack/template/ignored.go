@@ -1,9 +1,8 @@
 package template
 
-// Ignored lists the resource types that have no meaning on one machine, each
-// with the reason. A template may hold them; nothing runs for them. A type
-// that is neither here, nor run by the local stack, nor in [Foreign] is an
-// error.
+// Ignored lists the resource types that have no meaning on one machine, each with the reason. A
+// template may hold them; nothing runs for them. A type that is neither here, nor run by the local
+// stack, nor in [Foreign] is an error.
 var Ignored = map[string]string{
 	"AWS::CDK::Metadata":                          "tells AWS which CDK version wrote the template",
 	"AWS::IAM::Role":                              "permissions are checked by AWS only",
@@ -33,10 +32,9 @@ var Ignored = map[string]string{
 	"AWS::Synthetics::Canary":                     "probes the deployed stack",
 }
 
-// Foreign lists the types of other services: the local stack does not run
-// them, but passes them to MiniStack. A queue that only takes what stream
-// mappings and asynchronous invocations give up on is not among them, nor is
-// a rule with a schedule.
+// Foreign lists the types of other services: the local stack does not run them, but passes them to
+// MiniStack. A queue that only takes what stream mappings and asynchronous invocations give up on
+// is not among them, nor is a rule with a schedule.
 var Foreign = map[string]string{
 	"AWS::SQS::Queue":             "SQS",
 	"AWS::SQS::QueuePolicy":       "SQS",

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// call evaluates one intrinsic function ("Intrinsic function reference" of
-// the AWS CloudFormation Template Reference).
+// call evaluates one intrinsic function ("Intrinsic function reference" of the AWS CloudFormation
+// Template Reference).
 func (r *resolver) call(path, name string, argument any) (any, error) {
 	path = join(path, name)
 	switch name {
@@ -124,8 +124,8 @@ func (r *resolver) join(path string, argument any) (any, error) {
 	return strings.Join(parts, delimiter), err
 }
 
-// sub replaces ${Name}, ${Resource.Attribute} and the names of its own map;
-// ${!Name} stands for a literal ${Name}.
+// sub replaces ${Name}, ${Resource.Attribute} and the names of its own map; ${!Name} stands for a
+// literal ${Name}.
 func (r *resolver) sub(path string, argument any) (any, error) {
 	var own map[string]any
 	if list, ok := argument.([]any); ok {
@@ -276,8 +276,8 @@ func (r *resolver) importValue(path string, argument any) (any, error) {
 	return value, nil
 }
 
-// MissingImportError is the cause of an error of [Document.Read] where a
-// template imports a value that no template of the run exports.
+// MissingImportError is the cause of an error of [Document.Read] where a template imports a value
+// that no template of the run exports.
 type MissingImportError struct{ Name string }
 
 func (e *MissingImportError) Error() string {

@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestIntrinsics resolves one value each, in a template with a parameter, a
-// list parameter, two conditions, a mapping and a table.
+// TestIntrinsics resolves one value each, in a template with a parameter, a list parameter, two
+// conditions, a mapping and a table.
 func TestIntrinsics(t *testing.T) {
 	const template = `{
 	 "Parameters": {"Size": {"Type": "Number", "Default": 3}, "Zones": {"Type": "CommaDelimitedList", "Default": "a, b"}},

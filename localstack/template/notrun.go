@@ -2,9 +2,9 @@ package template
 
 import "strings"
 
-// findNotRun returns what would call a function and cannot here, with the reason: what
-// brings records from services that are not part of the local stack. The functions run, and
-// may be invoked with such events.
+// findNotRun returns what would call a function and cannot here, with the reason: what brings
+// records from services that are not part of the local stack. The functions run, and may be invoked
+// with such events.
 func findNotRun(resources map[string]rawResource) map[string]string {
 	notRun := map[string]string{}
 	for id, resource := range resources {
@@ -28,8 +28,8 @@ func findNotRun(resources map[string]rawResource) map[string]string {
 	return notRun
 }
 
-// mappingNotRun is why a mapping is not run: empty for that of a table's stream and of a
-// standard queue.
+// mappingNotRun is why a mapping is not run: empty for that of a table's stream and of a standard
+// queue.
 func mappingNotRun(mapping rawResource, resources map[string]rawResource) string {
 	if mapping.properties["SelfManagedEventSource"] != nil {
 		return "there is no Kafka here"

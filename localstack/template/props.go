@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// props are a resource's resolved properties, or an object inside them. Each
-// method takes one property and reports what is wrong with it; done reports
-// those that nobody took.
+// props are a resource's resolved properties, or an object inside them. Each method takes one
+// property and reports what is wrong with it; done reports those that nobody took.
 type props struct {
 	path     string
 	values   map[string]any
@@ -37,8 +36,7 @@ func (p *props) ignore(names ...string) {
 	}
 }
 
-// done reports the properties that nobody took: the local stack would leave
-// out what they ask for.
+// done reports the properties that nobody took: the local stack would leave out what they ask for.
 func (p *props) done() {
 	for _, name := range sorted(p.values) {
 		if !p.taken[name] {

@@ -2,12 +2,12 @@ package template
 
 import "time"
 
-// Queue is an AWS::SQS::Queue that takes what mappings and asynchronous invocations give up
-// on, or that a function reads. The runner keeps its messages.
+// Queue is an AWS::SQS::Queue that takes what mappings and asynchronous invocations give up on, or
+// that a function reads. The runner keeps its messages.
 type Queue struct {
 	LogicalID, Name string
-	// Delay is that of messages that name none, Visibility how long a message is hidden that
-	// was handed out, Retention how long one is kept.
+	// Delay is that of messages that name none, Visibility how long a message is hidden that was
+	// handed out, Retention how long one is kept.
 	Delay, Visibility, Retention time.Duration
 	Fifo                         bool
 }

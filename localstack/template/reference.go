@@ -16,9 +16,9 @@ func arn(service, resource string) string {
 // FunctionARN is the ARN of a Lambda function.
 func FunctionARN(name string) string { return arn("lambda", "function:"+name) }
 
-// StreamARN is the ARN by which a template's values name a table's stream.
-// The server that holds the table gives the stream another one, which nobody
-// can know before the table is made: the code that runs the stack replaces it.
+// StreamARN is the ARN by which a template's values name a table's stream. The server that holds
+// the table gives the stream another one, which nobody can know before the table is made: the code
+// that runs the stack replaces it.
 func StreamARN(table string) string {
 	return arn("dynamodb", "table/"+table+"/stream/2020-01-01T00:00:00.000")
 }
@@ -30,16 +30,15 @@ func StreamTable(streamARN string) (string, bool) {
 	return name, ok && isStream && name != ""
 }
 
-// FunctionName is the name of the function in an ARN, a partial ARN or a plain
-// name, without version or alias ("Name formats" of Invoke, AWS Lambda API
-// Reference).
+// FunctionName is the name of the function in an ARN, a partial ARN or a plain name, without
+// version or alias ("Name formats" of Invoke, AWS Lambda API Reference).
 func FunctionName(reference string) string {
 	name, _ := splitFunction(reference)
 	return name
 }
 
-// FunctionQualifier is the version or the alias that such a reference ends in;
-// empty where it has none.
+// FunctionQualifier is the version or the alias that such a reference ends in; empty where it has
+// none.
 func FunctionQualifier(reference string) string {
 	_, qualifier := splitFunction(reference)
 	return qualifier
@@ -64,9 +63,8 @@ func QueueName(queueARN string) (string, bool) {
 	return name, ok && name != ""
 }
 
-// attribute is a resource's return value: that of Ref where name is empty,
-// else of Fn::GetAtt ("Return values" of each type's page in the AWS
-// CloudFormation Template Reference).
+// attribute is a resource's return value: that of Ref where name is empty, else of Fn::GetAtt
+// ("Return values" of each type's page in the AWS CloudFormation Template Reference).
 func (r *resolver) attribute(id, name string) (any, error) {
 	resource, ok := r.doc.resources[id]
 	if !ok {
@@ -103,8 +101,7 @@ func (r *resolver) attribute(id, name string) (any, error) {
 	return value, err
 }
 
-// attributeOf is the value of one attribute, empty where the type has none of
-// that name.
+// attributeOf is the value of one attribute, empty where the type has none of that name.
 func (r *resolver) attributeOf(typ, id, physical, name string) (string, error) {
 	switch typ {
 	case "AWS::DynamoDB::Table", "AWS::DynamoDB::GlobalTable":
@@ -149,9 +146,8 @@ func pick(name string, pairs ...string) string {
 	return ""
 }
 
-// ignoredAttribute gives a resource without local meaning a name and ARNs of
-// the right shape, so that values that mention it (a policy, an output) can
-// be read.
+// ignoredAttribute gives a resource without local meaning a name and ARNs of the right shape, so
+// that values that mention it (a policy, an output) can be read.
 func ignoredAttribute(typ, physical, name string) string {
 	switch {
 	case name == "":
@@ -165,8 +161,8 @@ func ignoredAttribute(typ, physical, name string) string {
 	return physical + "." + name
 }
 
-// qualifiedFunction is the return value of a version or an alias: the local
-// stack runs one version of each function, under any qualifier.
+// qualifiedFunction is the return value of a version or an alias: the local stack runs one version
+// of each function, under any qualifier.
 func (r *resolver) qualifiedFunction(id, name string) (string, error) {
 	resource := r.doc.resources[id]
 	function, err := r.text("Resources."+id+".Properties.FunctionName", resource.properties["FunctionName"])
@@ -235,8 +231,8 @@ func (r *resolver) physicalName(id string) (string, error) {
 	return shorten(r.options.Stack + "-" + id), nil
 }
 
-// shorten keeps a made-up name within the 64 characters that a function's name
-// may have: the end of the name tells resources apart, so it stays.
+// shorten keeps a made-up name within the 64 characters that a function's name may have: the end of
+// the name tells resources apart, so it stays.
 func shorten(name string) string {
 	const limit = 64
 	if len(name) <= limit {

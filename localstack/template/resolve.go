@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// resolver turns a template's values into plain ones. It resolves on demand:
-// what nothing asks for is never looked at.
+// resolver turns a template's values into plain ones. It resolves on demand: what nothing asks for
+// is never looked at.
 type resolver struct {
 	doc        *Document
 	options    Options
@@ -18,8 +18,8 @@ type resolver struct {
 	visiting   map[string]bool // names and conditions being resolved, against cycles
 }
 
-// noValue is what {"Ref": "AWS::NoValue"} resolves to: its holder drops
-// the property or the list entry.
+// noValue is what {"Ref": "AWS::NoValue"} resolves to: its holder drops the property or the list
+// entry.
 type noValue struct{}
 
 // at puts a path before an error that has none yet.
@@ -94,8 +94,8 @@ func intrinsic(v map[string]any) (name string, argument any, ok bool) {
 	return name, argument, ok
 }
 
-// text resolves v to a string. Numbers and booleans are taken as their text,
-// as CloudFormation does.
+// text resolves v to a string. Numbers and booleans are taken as their text, as CloudFormation
+// does.
 func (r *resolver) text(path string, v any) (string, error) {
 	resolved, err := r.value(path, v)
 	if err != nil {
@@ -148,12 +148,10 @@ func (r *resolver) enter(what string) (leave func(), err error) {
 	return func() { delete(r.visiting, what) }, nil
 }
 
-// parameterValue is the value of a declared parameter: the caller's, or the
-// template's default.
+// parameterValue is the value of a declared parameter: the caller's, or the template's default.
 //
-// A parameter of the type AWS::SSM::Parameter::Value<…> keeps its default as
-// it is: there is no parameter store to look in, and the one that CDK writes
-// (BootstrapVersion) has no local meaning.
+// A parameter of the type AWS::SSM::Parameter::Value<…> keeps its default as it is: there is no
+// parameter store to look in, and the one that CDK writes (BootstrapVersion) has no local meaning.
 func (r *resolver) parameterValue(name string, declaration any) (any, error) {
 	path := "Parameters." + name
 	object, ok := declaration.(map[string]any)

@@ -8,8 +8,8 @@ import (
 // interpreted are the runtimes that come with an interpreter, any version of them.
 var interpreted = regexp.MustCompile(`^(python3\.[0-9]+|nodejs[0-9]+\.x)$`)
 
-// Interpreted reports whether the function is no program of its own: Source is the folder
-// of its code then, and Handler names the file, and the function in it.
+// Interpreted reports whether the function is no program of its own: Source is the folder of its
+// code then, and Handler names the file, and the function in it.
 func (f Function) Interpreted() bool { return interpreted.MatchString(f.Runtime) }
 
 func runtimeOf(p *props, handler string) string {

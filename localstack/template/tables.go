@@ -2,8 +2,7 @@ package template
 
 import "github.com/streamsort/streamsort/pkg/table"
 
-// Table is an AWS::DynamoDB::Table, or an AWS::DynamoDB::GlobalTable with its
-// one local replica.
+// Table is an AWS::DynamoDB::Table, or an AWS::DynamoDB::GlobalTable with its one local replica.
 type Table struct {
 	LogicalID string
 	table.Definition

@@ -10,17 +10,17 @@ import (
 type Options struct {
 	// Stack is AWS::StackName and the beginning of made-up names; "local" where empty.
 	Stack string
-	// Parameters are values of the template's parameters; those not here have
-	// their defaults. Names that the template does not declare are not an error.
+	// Parameters are values of the template's parameters; those not here have their defaults. Names
+	// that the template does not declare are not an error.
 	Parameters map[string]string
 	// Imports are the exports of other stacks, for Fn::ImportValue.
 	Imports map[string]string
-	// Endpoint returns the base URL, without a final slash, at which the HTTP API
-	// or function URL with this logical id and resource type will answer. It is
-	// asked only for those that exist, and may be asked more than once.
+	// Endpoint returns the base URL, without a final slash, at which the HTTP API or function URL
+	// with this logical id and resource type will answer. It is asked only for those that exist,
+	// and may be asked more than once.
 	Endpoint func(logicalID, resourceType string) (string, error)
-	// Foreign returns the return value of a resource that another service runs:
-	// of Ref where attribute is empty, else of Fn::GetAtt.
+	// Foreign returns the return value of a resource that another service runs: of Ref where
+	// attribute is empty, else of Fn::GetAtt.
 	Foreign func(logicalID, attribute string) (string, error)
 }
 
@@ -40,8 +40,8 @@ type Template struct {
 	Exports   map[string]string // by their exported names
 }
 
-// Read resolves the template. Its error joins all that is wrong with it; it
-// holds a [MissingImportError] where an export is missing.
+// Read resolves the template. Its error joins all that is wrong with it; it holds a
+// [MissingImportError] where an export is missing.
 func (d *Document) Read(options Options) (*Template, error) {
 	options.Stack = cmp.Or(options.Stack, "local")
 	r, err := newResolver(d, options)
@@ -79,9 +79,8 @@ func newResolver(d *Document, options Options) (*resolver, error) {
 	return r, errors.Join(errs...)
 }
 
-// reader builds a Template from a document, resource by resource. Parts that
-// refer to each other (routes to APIs, permissions to functions) are kept
-// until all are known.
+// reader builds a Template from a document, resource by resource. Parts that refer to each other
+// (routes to APIs, permissions to functions) are kept until all are known.
 type reader struct {
 	*resolver
 	problems problems
@@ -98,8 +97,8 @@ type reader struct {
 // A typeReader reads one resource of its type.
 type typeReader func(r *reader, id, physical string, p *props)
 
-// typeReaders are the types that the local stack runs. (A function, not a
-// variable: the readers refer to it in turn.)
+// typeReaders are the types that the local stack runs. (A function, not a variable: the readers
+// refer to it in turn.)
 func typeReaders() map[string]typeReader {
 	return map[string]typeReader{
 		"AWS::DynamoDB::Table":            (*reader).table,
@@ -120,8 +119,8 @@ func typeReaders() map[string]typeReader {
 	}
 }
 
-// resource reads one resource. What is wrong with its properties goes to
-// r.problems; the error is what kept them from being read at all.
+// resource reads one resource. What is wrong with its properties goes to r.problems; the error is
+// what kept them from being read at all.
 func (r *reader) resource(id string) error {
 	resource, path := r.doc.resources[id], "Resources."+id
 	if resource.condition != "" {

@@ -9,20 +9,20 @@ import (
 
 // progress is what an advance has done so far.
 type progress struct {
-	// cur is the last cursor seen, fresh whether it was seen after the messages
-	// that are known to be stored were.
+	// cur is the last cursor seen, fresh whether it was seen after the messages that are known to
+	// be stored were.
 	cur   Cursor
 	fresh bool
-	// glance is how many messages one read unit is likely to show; 0 where
-	// nothing is known of their size.
+	// glance is how many messages one read unit is likely to show; 0 where nothing is known of
+	// their size.
 	glance int
 	// full is set when the last look at the messages ended before the run did.
 	full bool
 	// behind is set when a move of ours found a gap open: what was stored beyond it meanwhile may
 	// be on no record.
 	behind bool
-	// pieces is how many more full pieces it moves over behind what was known; 0
-	// where that does not matter.
+	// pieces is how many more full pieces it moves over behind what was known; 0 where that does
+	// not matter.
 	pieces int
 	// aged reports that a write of ours set the age of the queue's gap.
 	aged bool
@@ -40,12 +40,11 @@ func (p *progress) moved(from, to int64) {
 	p.moves = append(p.moves, Range{from, to})
 }
 
-// advance moves the cursor as far as the messages that are known to be stored
-// (own) and those found behind them reach, and records the gap that stops it.
+// advance moves the cursor as far as the messages that are known to be stored (own) and those found
+// behind them reach, and records the gap that stops it.
 //
-// Why no wake-up is lost: a writer stores, then looks at the cursor; a mover
-// moves the cursor, then looks at the messages. Both looks are strong, so one
-// of the two sees the other.
+// Why no wake-up is lost: a writer stores, then looks at the cursor; a mover moves the cursor, then
+// looks at the messages. Both looks are strong, so one of the two sees the other.
 func (s *Sorter) advance(ctx context.Context, own seqSet, p *progress) error {
 	highest := own.max()
 	for {
@@ -77,19 +76,17 @@ func (s *Sorter) advance(ctx context.Context, own seqSet, p *progress) error {
 	}
 }
 
-// writerPieces is how many full pieces a call of a producer moves over; Heal moves
-// over all.
+// writerPieces is how many full pieces a call of a producer moves over; Heal moves over all.
 const writerPieces = 2
 
-// moveOn moves the cursor to `to`, and on over what is parked behind it, until
-// a look at the messages that came after the last move finds nothing more. Where
-// there is much more, a writer leaves it, and its caller does not
-// wait for that: the gap stays on record, and the record of what it stored brings
-// the stream's handler, which goes on. It returns the first seq that its last look saw beyond
-// a hole, and none beyond the position where it saw none.
+// moveOn moves the cursor to `to`, and on over what is parked behind it, until a look at the
+// messages that came after the last move finds nothing more. Where there is much more, a writer
+// leaves it, and its caller does not wait for that: the gap stays on record, and the record of what
+// it stored brings the stream's handler, which goes on. It returns the first seq that its last look
+// saw beyond a hole, and none beyond the position where it saw none.
 //
-// It looks behind a move that found a gap open until there is nothing: who stored beyond that gap while it was
-// open has left it at that, and who moves on from there knows of no gap.
+// It looks behind a move that found a gap open until there is nothing: who stored beyond that gap
+// while it was open has left it at that, and who moves on from there knows of no gap.
 func (s *Sorter) moveOn(ctx context.Context, to int64, p *progress) (int64, error) {
 	look := piece{end: to, beyond: to}
 	if p.cur.GapOpen() {
@@ -119,12 +116,12 @@ func (s *Sorter) moveOn(ctx context.Context, to int64, p *progress) (int64, erro
 	return look.beyond, nil
 }
 
-// move makes one move, to the end of a piece, and reports whether the cursor
-// came there by it. One that failed and finds the cursor there counts as ours: it
-// may be our own, whose response was lost, and then no other writer looks behind it.
+// move makes one move, to the end of a piece, and reports whether the cursor came there by it. One
+// that failed and finds the cursor there counts as ours: it may be our own, whose response was
+// lost, and then no other writer looks behind it.
 //
-// What is seen to wait beyond a gap that the move fills is put on record by the same write.
-// And a full piece of a run that nobody has on record farther than that leaves its last message parked:
+// What is seen to wait beyond a gap that the move fills is put on record by the same write. And a
+// full piece of a run that nobody has on record farther than that leaves its last message parked:
 // the one that goes on may die, and the run must not be forgotten then.
 func (s *Sorter) move(ctx context.Context, look piece, p *progress) (bool, error) {
 	over := Range{p.cur.Position, look.end}
@@ -173,8 +170,7 @@ func (s *Sorter) park(ctx context.Context, seq int64, p *progress) error {
 	return nil
 }
 
-// piece is what a look at the messages behind a position found, and what one move
-// goes over.
+// piece is what a look at the messages behind a position found, and what one move goes over.
 type piece struct {
 	// end is the last seq of the run; the position itself where nothing is there.
 	end int64
@@ -184,16 +180,15 @@ type piece struct {
 	full bool
 }
 
-// scan looks at the run that is stored from position+1 on, as far as one piece
-// goes: 1,000 messages or a page of 1 MB. So there is a move after a few requests,
-// however long the run is, and a crash after it leaves less to do.
+// scan looks at the run that is stored from position+1 on, as far as one piece goes: 1,000 messages
+// or a page of 1 MB. So there is a move after a few requests, however long the run is, and a crash
+// after it leaves less to do.
 //
-// A strong query pays for the bodies beyond a hole. So the first look is at no
-// more messages than one read unit is likely to show, and at one alone where
-// nothing is known of their size; that one then shows it. Pages grow, so that a
-// short run reads little and a long one needs few requests; behind a full piece
-// they are as large as they get. Behind a move that filled a gap the look is a query all the same, which
-// shows the first message beyond a hole.
+// A strong query pays for the bodies beyond a hole. So the first look is at no more messages than
+// one read unit is likely to show, and at one alone where nothing is known of their size; that one
+// then shows it. Pages grow, so that a short run reads little and a long one needs few requests;
+// behind a full piece they are as large as they get. Behind a move that filled a gap the look is a
+// query all the same, which shows the first message beyond a hole.
 func (s *Sorter) scan(ctx context.Context, p *progress, position int64) (piece, error) {
 	end, limit := position, min(p.glance, s.batchSize)
 	if p.full {

@@ -14,8 +14,8 @@ import (
 type AnnouncementKind string
 
 const (
-	// GapOpened: a gap is older than its queue's policy allows. Repeated by
-	// every round of the sweep until the gap is gone, for at most 1,000 gaps a run.
+	// GapOpened: a gap is older than its queue's policy allows. Repeated by every round of the
+	// sweep until the gap is gone, for at most 1,000 gaps a run.
 	GapOpened AnnouncementKind = "gap.opened"
 	// GapClosed: the missing message came.
 	GapClosed AnnouncementKind = "gap.closed"
@@ -23,13 +23,13 @@ const (
 	GapSkipped AnnouncementKind = "gap.skipped"
 	// MessageLate: messages came to a keyed queue when greater keys had their places.
 	MessageLate AnnouncementKind = "message.late"
-	// KeysBehind: so many messages in a row were late in a keyed queue that a sender's counter, or its
-	// clock, may have begun again. Repeated when more are late.
+	// KeysBehind: so many messages in a row were late in a keyed queue that a sender's counter, or
+	// its clock, may have begun again. Repeated when more are late.
 	KeysBehind AnnouncementKind = "keys.behind"
 )
 
-// Announcement is what people should hear of a queue. It goes out at least
-// once; a repeat has the same ID.
+// Announcement is what people should hear of a queue. It goes out at least once; a repeat has the
+// same ID.
 type Announcement struct {
 	Kind  AnnouncementKind
 	ID    string
@@ -38,15 +38,15 @@ type Announcement struct {
 	Missing Range
 	// Parked is the highest seq known to wait behind the gap.
 	MaxParked int64
-	// Skipped are the runs of seqs that were given up: of GapSkipped, at most 1,000. Missing is
-	// the first of them.
+	// Skipped are the runs of seqs that were given up: of GapSkipped, at most 1,000. Missing is the
+	// first of them.
 	Skipped []Range
-	// Since is since when the gap counts (see [Gap]), Age how long that is ago; zero where the
-	// gap is gone.
+	// Since is since when the gap counts (see [Gap]), Age how long that is ago; zero where the gap
+	// is gone.
 	Since time.Time
 	Age   time.Duration
-	// Late is how many messages were late since that was last announced, of KeysBehind how many
-	// in a row; and LateExamples the last of them.
+	// Late is how many messages were late since that was last announced, of KeysBehind how many in
+	// a row; and LateExamples the last of them.
 	Late         int64
 	LateExamples []LateMessage
 }
@@ -69,13 +69,13 @@ func newAnnouncement(kind AnnouncementKind, cur Cursor, missing Range) Announcem
 	}
 }
 
-// maxRepeats is how many gaps are announced again in a run: however many are open, those
-// that opened since are announced, and listeners are not flooded.
+// maxRepeats is how many gaps are announced again in a run: however many are open, those that
+// opened since are announced, and listeners are not flooded.
 const maxRepeats = 1000
 
-// announceOpen announces an open gap and then notes in the cursor that it did:
-// the note is what the closing is announced by. It goes first before a skip,
-// so that a crash between the two leaves a trace of what was skipped.
+// announceOpen announces an open gap and then notes in the cursor that it did: the note is what the
+// closing is announced by. It goes first before a skip, so that a crash between the two leaves a
+// trace of what was skipped.
 func (r *sweepRun) announceOpen(
 	ctx context.Context, cur Cursor, behind Message, since time.Time,
 ) (Cursor, error) {
@@ -105,8 +105,8 @@ func (r *sweepRun) announceOpen(
 	return cur, err
 }
 
-// settle announces how the gap ended that was announced as open, once it
-// is gone, and removes the note.
+// settle announces how the gap ended that was announced as open, once it is gone, and removes the
+// note.
 func (r *sweepRun) settle(ctx context.Context, cur Cursor) error {
 	if cur.Announced == noneAnnounced || cur.Announced > cur.Position {
 		return nil
@@ -143,9 +143,9 @@ func (r *sweepRun) settled(ctx context.Context, cur Cursor) (Cursor, error) {
 // maxSkipped is how many runs of skipped seqs an announcement names.
 const maxSkipped = 1000
 
-// givenUp returns the runs of seqs that were given up in a range: those that one page shows,
-// and those that this visit gave up. A crash before the announcement loses what the page of
-// the next visit does not show.
+// givenUp returns the runs of seqs that were given up in a range: those that one page shows, and
+// those that this visit gave up. A crash before the announcement loses what the page of the next
+// visit does not show.
 func (r *sweepRun) givenUp(ctx context.Context, queue string, in Range) ([]Range, error) {
 	if in.From >= in.To {
 		return nil, nil

@@ -33,8 +33,7 @@ func (k Kind) takes() string {
 	return k.is() + ": put it with " + put + ", or make a queue of another kind with PUT /queues"
 }
 
-// refusesArrivals is why a queue of the kind, which is not in arrival order, takes no
-// arrival.
+// refusesArrivals is why a queue of the kind, which is not in arrival order, takes no arrival.
 func (k Kind) refusesArrivals() error {
 	if k == KindKeyed {
 		return &InvalidError{Field: "key", Code: invalid.Missing, Problem: "is missing: " + k.takes()}
@@ -42,20 +41,21 @@ func (k Kind) refusesArrivals() error {
 	return invalidSeq(invalid.Missing, "is missing: "+k.takes())
 }
 
-// appendAll is steps 1 and 2 for arrivals of one queue in arrival order: each is stored once for its
-// id, as long as it is retained, and a repeat gets the seqs of the first. They get their seqs in the
-// order in which they are in the call, up to 25 in one request, but for those that were stored
-// before. Where one cannot be stored, those behind it have an Err too, and get no place before its
-// repeat.
+// appendAll is steps 1 and 2 for arrivals of one queue in arrival order: each is stored once for
+// its id, as long as it is retained, and a repeat gets the seqs of the first. They get their seqs
+// in the order in which they are in the call, up to 25 in one request, but for those that were
+// stored before. Where one cannot be stored, those behind it have an Err too, and get no place
+// before its repeat.
 //
-// Requests, where nothing else happens: one write an arrival, and one for each 25 arrivals; two more
-// for each 24.
+// Requests, where nothing else happens: one write an arrival, and one for each 25 arrivals; two
+// more for each 24.
 func (s *Sorter) appendAll(ctx context.Context, arrivals []*incoming, cur Cursor) error {
 	s.storeAll(ctx, arrivals, cur)
 	return s.allocateAll(ctx, arrivals)
 }
 
-// keepOrder has those behind one that could not be stored get no place either: a repeat would give it the place behind them.
+// keepOrder has those behind one that could not be stored get no place either: a repeat would give
+// it the place behind them.
 func keepOrder(arrivals []*incoming) {
 	var before *incoming
 	for _, a := range arrivals {
@@ -101,9 +101,8 @@ func (s *Sorter) allocateAll(ctx context.Context, arrivals []*incoming) error {
 	}
 }
 
-// allocate asks once for places, and looks what the answer means: for some of the
-// arrivals it may be that they have theirs already. It returns the cursor where
-// there is no room in its tail.
+// allocate asks once for places, and looks what the answer means: for some of the arrivals it may
+// be that they have theirs already. It returns the cursor where there is no room in its tail.
 func (s *Sorter) allocate(ctx context.Context, arrivals []*incoming) (full Cursor, err error) {
 	queue, seen := arrivals[0].Queue, Range{arrivals[0].seen, arrivals[0].seen}
 	entries := make([]queuelog.Entry, len(arrivals))
@@ -131,8 +130,8 @@ func (s *Sorter) allocate(ctx context.Context, arrivals []*incoming) (full Curso
 		s.flushAfter(ctx, cur, tail.Len())
 		return Cursor{}, nil
 	}
-	// From here on, each reason for which it was refused leads to another allocation
-	// that has not that reason, or to none.
+	// From here on, each reason for which it was refused leads to another allocation that has not
+	// that reason, or to none.
 	searched, err := s.lookFor(ctx, arrivals, cur)
 	switch left := open(arrivals); {
 	case err != nil:
@@ -149,10 +148,10 @@ func (s *Sorter) allocate(ctx context.Context, arrivals []*incoming) (full Curso
 
 // lookFor is lookUp for arrivals that are to get their places.
 //
-// One that has seen a position which the queue has not had is refused. That can only be where tables
-// were restored to different times: a place before what it has seen is one that no repeat finds, so it
-// has to wait until the queue has come so far again. One beside an earlier arrival's place that looks
-// the same (see [Entry.Seen]) has to wait until that one has left the tail.
+// One that has seen a position which the queue has not had is refused. That can only be where
+// tables were restored to different times: a place before what it has seen is one that no repeat
+// finds, so it has to wait until the queue has come so far again. One beside an earlier arrival's
+// place that looks the same (see [Entry.Seen]) has to wait until that one has left the tail.
 func (s *Sorter) lookFor(ctx context.Context, arrivals []*incoming, cur Cursor) (searched bool, err error) {
 	for _, a := range arrivals {
 		if a.Seen > cur.Position {
@@ -168,8 +167,8 @@ func (s *Sorter) lookFor(ctx context.Context, arrivals []*incoming, cur Cursor) 
 	return searched, err
 }
 
-// noSeqsLeft answers "full" to arrivals for which a queue has no seqs: the
-// last one where each would fit alone.
+// noSeqsLeft answers "full" to arrivals for which a queue has no seqs: the last one where each
+// would fit alone.
 func noSeqsLeft(arrivals []*incoming, cur Cursor) {
 	left := MaxSeq - cur.Position
 	for _, a := range arrivals {
@@ -179,9 +178,9 @@ func noSeqsLeft(arrivals []*incoming, cur Cursor) {
 	}
 }
 
-// keepBeforeAllocation keeps arrivals that were stored before and expire soon: one
-// that gets its place now must be there until it is delivered. One that has its
-// place is left alone, for its order item expires when it was to.
+// keepBeforeAllocation keeps arrivals that were stored before and expire soon: one that gets its
+// place now must be there until it is delivered. One that has its place is left alone, for its
+// order item expires when it was to.
 func (s *Sorter) keepBeforeAllocation(ctx context.Context, arrivals []*incoming) error {
 	var due []*incoming
 	for _, a := range arrivals {

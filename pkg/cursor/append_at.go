@@ -213,9 +213,9 @@ func (s *Sorter) compareAt(ctx context.Context, cur Cursor, passed []*expected) 
 	return nil
 }
 
-// ownKey is the sort key of an arrival without an id, which is at the seq behind Seen or nowhere. The
-// digest says how many messages there are, too: it is over one of each. What is hashed is not UTF-8,
-// so it is not an id.
+// ownKey is the sort key of an arrival without an id, which is at the seq behind Seen or nowhere.
+// The digest says how many messages there are, too: it is over one of each. What is hashed is not
+// UTF-8, so it is not an id.
 func (a *Arrival) ownKey() sortkey.SortKey {
 	name := binary.BigEndian.AppendUint64([]byte{0xff}, uint64(a.Seen))
 	return sortkey.HashOf(string(append(name, a.Digest...)))

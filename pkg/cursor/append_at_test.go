@@ -15,8 +15,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// batch is the messages of some seqs of a queue in arrival order; the payload distinguishes two under
-// one seq.
+// batch is the messages of some seqs of a queue in arrival order; the payload distinguishes two
+// under one seq.
 func batch(payload string, seqs ...int64) []cursor.Message {
 	messages := make([]cursor.Message, len(seqs))
 	for i, seq := range seqs {
@@ -34,7 +34,8 @@ func seqs(first, last int64) []int64 {
 	return all
 }
 
-// putAt puts messages by a process, and returns what became of them, in runs: "advanced 1-3, ahead 5 at 3".
+// putAt puts messages by a process, and returns what became of them, in runs: "advanced 1-3, ahead
+// 5 at 3".
 func (b *bench) putAt(s *cursor.Sorter, messages []cursor.Message) string {
 	b.t.Helper()
 	results := s.Put(b.t.Context(), messages...)
@@ -174,8 +175,8 @@ func TestAppendAtBounds(t *testing.T) {
 	b.want("again", b.putAt(b.process(cursor.Options{}), append(batch("", seqs(400, 501)...), large(150<<10, 502, 503)...)), "duplicate 400-503")
 }
 
-// TestAppendAtBehindOrderItems: repeats are known wherever their places are, and a tail that another has
-// left full is flushed.
+// TestAppendAtBehindOrderItems: repeats are known wherever their places are, and a tail that
+// another has left full is flushed.
 func TestAppendAtBehindOrderItems(t *testing.T) {
 	b := newBench(t, nil)
 	for seq := int64(1); seq <= 200; seq += 2 {
@@ -203,8 +204,8 @@ func TestAppendAtAfterExpiry(t *testing.T) {
 	b.want("old ones and young ones", b.putAt(b.process(cursor.Options{}), batch("", seqs(1, 63)...)), "stale 1-60, duplicate 61-62, advanced 63")
 }
 
-// TestAnAppendAtThatDiedIsGoneOnWith: its row has no place, and the repeat gives it one, also shortly
-// before it expires.
+// TestAnAppendAtThatDiedIsGoneOnWith: its row has no place, and the repeat gives it one, also
+// shortly before it expires.
 func TestAnAppendAtThatDiedIsGoneOnWith(t *testing.T) {
 	for _, after := range []time.Duration{time.Minute, 13 * 24 * time.Hour} {
 		b := newBench(t, nil)
@@ -226,7 +227,8 @@ func TestAnAppendAtThatDiedIsGoneOnWith(t *testing.T) {
 	}
 }
 
-// TestEveryRequestOfAnAppendAtASeqGoesWrongOnce: the repeat ends it, and each message is there once.
+// TestEveryRequestOfAnAppendAtASeqGoesWrongOnce: the repeat ends it, and each message is there
+// once.
 func TestEveryRequestOfAnAppendAtASeqGoesWrongOnce(t *testing.T) {
 	for name, do := range map[string][]cursor.Message{
 		"next": batch("", 3, 4, 5), "again and more": batch("", seqs(1, 5)...), "with a hole": batch("", 3, 4, 6), "two items": batch("", seqs(3, 503)...),
@@ -239,7 +241,8 @@ func TestEveryRequestOfAnAppendAtASeqGoesWrongOnce(t *testing.T) {
 	}
 }
 
-// appendAtGoesWrong puts with the kth request going wrong, and then again. It reports whether there was one.
+// appendAtGoesWrong puts with the kth request going wrong, and then again. It reports whether there
+// was one.
 func appendAtGoesWrong(t *testing.T, name string, flush bool, do []cursor.Message, fault ddbtest.Fault, k int) bool {
 	t.Helper()
 	h := newHurt(t)

@@ -39,8 +39,7 @@ func ExampleSorter_Put_arrival() {
 	// in order: 3 shipped
 }
 
-// Several messages under one id stay together, at the price of their bytes and
-// one write.
+// Several messages under one id stay together, at the price of their bytes and one write.
 func ExampleSorter_Put_together() {
 	sorter, err := cursor.New(cursor.NewMemory(), nil)
 	if err != nil {

@@ -25,8 +25,8 @@ func (h *hurt) append(answers map[string]cursor.Range, group ...request) error {
 	return err
 }
 
-// appended checks that each arrival is in the queue once, where its answer said,
-// and that nothing else is.
+// appended checks that each arrival is in the queue once, where its answer said, and that nothing
+// else is.
 func (h *hurt) appended(answers map[string]cursor.Range) {
 	h.t.Helper()
 	cur, err := h.sorter.Status(h.t.Context(), "q")
@@ -85,8 +85,8 @@ func TestEveryRequestOfAnAppendGoesWrongOnce(t *testing.T) {
 	}
 }
 
-// appendGoesWrong appends with the kth request going wrong, and then again. It
-// reports whether there was one.
+// appendGoesWrong appends with the kth request going wrong, and then again. It reports whether
+// there was one.
 func appendGoesWrong(t *testing.T, prepare, do []request, fault ddbtest.Fault, k int) bool {
 	t.Helper()
 	h := newHurt(t)

@@ -49,10 +49,10 @@ func (m *metered) append(arrivals ...request) {
 	}
 }
 
-// TestAppendFigures pins what an append costs with writers in processes of
-// their own: at most 2.2 requests and 2.3 write units. No allocation of writers that
-// take turns fails; where they come as they like, one may sleep for so long that
-// it searches, or that the tail which it flushes fills up.
+// TestAppendFigures pins what an append costs with writers in processes of their own: at most 2.2
+// requests and 2.3 write units. No allocation of writers that take turns fails; where they come as
+// they like, one may sleep for so long that it searches, or that the tail which it flushes fills
+// up.
 func TestAppendFigures(t *testing.T) {
 	for _, c := range []struct {
 		writers   int
@@ -98,9 +98,8 @@ func TestAppendFigures(t *testing.T) {
 	}
 }
 
-// TestFiguresOfAWriterThatWasOvertaken pins that one that was overtaken by what
-// two order items hold needs no search, wherever the tail begins; and what it
-// costs one that was overtaken by more.
+// TestFiguresOfAWriterThatWasOvertaken pins that one that was overtaken by what two order items
+// hold needs no search, wherever the tail begins; and what it costs one that was overtaken by more.
 func TestFiguresOfAWriterThatWasOvertaken(t *testing.T) {
 	for _, c := range []struct{ before, others, searches int }{
 		{1, 48, 0}, {11, 48, 0}, {22, 48, 0}, {24, 48, 0}, {24, 70, 0}, {23, 70, 1}, {24, 72, 1}, {1, 96, 1},
@@ -247,9 +246,8 @@ func TestOtherAppendFigures(t *testing.T) {
 	}
 }
 
-// TestACursorStaysBelowAWriteUnit: the cursor of a queue in arrival order with
-// 38 entries, a name of 64 bytes and all else that a cursor can have is one
-// unit.
+// TestACursorStaysBelowAWriteUnit: the cursor of a queue in arrival order with 38 entries, a name
+// of 64 bytes and all else that a cursor can have is one unit.
 func TestACursorStaysBelowAWriteUnit(t *testing.T) {
 	m := newMetered(t, cursor.ModeSync)
 	settings := cursor.DefaultSettings()

@@ -138,8 +138,7 @@ func TestAppendTellsEachOutcome(t *testing.T) {
 	same(t, "a part of several", b.read(2, 4), want[2:4])
 }
 
-// TestRepeatsAreKnownForAsLongAsTheyAreKept: wherever the first one's place has
-// gone to.
+// TestRepeatsAreKnownForAsLongAsTheyAreKept: wherever the first one's place has gone to.
 func TestRepeatsAreKnownForAsLongAsTheyAreKept(t *testing.T) {
 	b := newBench(t, nil)
 	for n := range 120 {
@@ -154,8 +153,8 @@ func TestRepeatsAreKnownForAsLongAsTheyAreKept(t *testing.T) {
 	b.want("and again", b.append(several("id0", 1)), "duplicate 181-181")
 }
 
-// TestAnIdIsGoodAgainWhileItsPlaceIsInTheTail: nothing else came meanwhile, and
-// the older one's place must not be taken for the later one's.
+// TestAnIdIsGoodAgainWhileItsPlaceIsInTheTail: nothing else came meanwhile, and the older one's
+// place must not be taken for the later one's.
 func TestAnIdIsGoodAgainWhileItsPlaceIsInTheTail(t *testing.T) {
 	for _, ttl := range []bool{true, false} {
 		b := newBench(t, nil)
@@ -304,8 +303,8 @@ func TestAppendAtTheEndOfTheRange(t *testing.T) {
 	check.That(t, len(got) == 3, "%v", got)
 }
 
-// late is an engine whose weak reads of order items and arrivals show nothing,
-// and which leaves half of the arrivals unread.
+// late is an engine whose weak reads of order items and arrivals show nothing, and which leaves
+// half of the arrivals unread.
 type late struct {
 	ddb.Engine
 	weak, strong int
@@ -356,8 +355,8 @@ func TestArrivalsAreReadStronglyWhereTheyAreNotShown(t *testing.T) {
 	}
 }
 
-// TestUndeliveredArrivalsAreKept: those behind a consumer, and their places, as
-// long as the sweep runs.
+// TestUndeliveredArrivalsAreKept: those behind a consumer, and their places, as long as the sweep
+// runs.
 func TestUndeliveredArrivalsAreKept(t *testing.T) {
 	b := newBench(t, func(o *cursor.Options) { o.Retention = 4 * time.Hour })
 	options := cursor.Options{Retention: 4 * time.Hour}
@@ -400,8 +399,8 @@ func TestUndeliveredArrivalsAreKept(t *testing.T) {
 	}
 }
 
-// TestARepeatShortBeforeTheEndIsKept: its first writer died before it asked for
-// a place, long ago. What gets its place now must be there when it is read.
+// TestARepeatShortBeforeTheEndIsKept: its first writer died before it asked for a place, long ago.
+// What gets its place now must be there when it is read.
 func TestARepeatShortBeforeTheEndIsKept(t *testing.T) {
 	b := newBench(t, nil)
 	b.fill("a", 1)

@@ -15,36 +15,34 @@ import (
 const (
 	// maxArrivalMessages is the most messages of an arrival.
 	maxArrivalMessages = 500
-	// maxArrivalBytes bounds all messages of an arrival of several together, as
-	// they are framed: about 4 bytes a message more than what they hold.
+	// maxArrivalBytes bounds all messages of an arrival of several together, as they are framed:
+	// about 4 bytes a message more than what they hold.
 	maxArrivalBytes = MaxBody
 )
 
 // Arrival is what is stored under one key of a queue with a log: a message, or in arrival order
-// several that stay together, without seqs. It is stored once for its id, as long as it is retained; a
-// repeat gets the outcome of the first.
+// several that stay together, without seqs. It is stored once for its id, as long as it is
+// retained; a repeat gets the outcome of the first.
 type Arrival struct {
 	// Queue is the queue's name, as in a Message.
 	Queue string
-	// ID is the producer's name for the request, by which a repeat is known:
-	// 1 to 1,024 bytes of UTF-8. The store has arrivals without one: those that were put at a seq.
+	// ID is the producer's name for the request, by which a repeat is known: 1 to 1,024 bytes of
+	// UTF-8. The store has arrivals without one: those that were put at a seq.
 	ID string
-	// Key is that of a message which waits in a keyed queue, and is alone; Prev is its
-	// Prev. In arrival order both are empty.
+	// Key is that of a message which waits in a keyed queue, and is alone; Prev is its Prev. In
+	// arrival order both are empty.
 	Key  sortkey.Key
 	Prev string
-	// Messages are 1 to 500, of which Queue and Seq are left empty. A message
-	// that has no ID of its own, and is alone, has the arrival's.
+	// Messages are 1 to 500, of which Queue and Seq are left empty. A message that has no ID of its
+	// own, and is alone, has the arrival's.
 	Messages []Message
 
 	// The store's part: a producer leaves it empty.
 
-	// EnqueuedAt, ExpiresOn and Op are as in a Message. Digest is over all
-	// messages.
+	// EnqueuedAt, ExpiresOn and Op are as in a Message. Digest is over all messages.
 	EnqueuedAt, ExpiresOn time.Time
 	Digest, Op            []byte
-	// Seen is a position that the queue had before the arrival was stored: its
-	// seqs are higher.
+	// Seen is a position that the queue had before the arrival was stored: its seqs are higher.
 	Seen int64
 	// Era is that of the queue's keys when a message of a keyed queue was stored.
 	Era sortkey.Era
@@ -80,8 +78,7 @@ func (a *Arrival) validate() error {
 	return nil
 }
 
-// digest is the arrival's Digest: over those of its messages, which are of one
-// length.
+// digest is the arrival's Digest: over those of its messages, which are of one length.
 func (a *Arrival) digest() []byte {
 	hash := sha256.New()
 	for _, m := range a.Messages {
@@ -96,8 +93,7 @@ func (a *Arrival) same(other Arrival) bool {
 	return a.ID == other.ID && bytes.Equal(a.Digest, other.Digest) && len(a.Messages) == len(other.Messages)
 }
 
-// messages are the arrival's messages as they stand in their queue, the first
-// behind `after`.
+// messages are the arrival's messages as they stand in their queue, the first behind `after`.
 func (a *Arrival) messages(after int64) []Message {
 	messages := make([]Message, len(a.Messages))
 	for i, m := range a.Messages {
@@ -119,8 +115,8 @@ func (a *Arrival) head() Arrival {
 	return head
 }
 
-// is reports whether an arrival is the one that an entry names, and not a later
-// one under the same id.
+// is reports whether an arrival is the one that an entry names, and not a later one under the same
+// id.
 func (a *Arrival) is(e queuelog.Entry) bool {
 	return queuelog.ShortSeen(a.Seen) == e.Seen && len(a.Messages) == e.Count
 }

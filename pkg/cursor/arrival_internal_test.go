@@ -25,8 +25,8 @@ func imageOf(t *testing.T, it ddb.Item) json.RawMessage {
 	return raw
 }
 
-// TestStatelessConsumerHandsOnArrivals: what a record shows is enough to find them, with
-// no other read of the cursor.
+// TestStatelessConsumerHandsOnArrivals: what a record shows is enough to find them, with no other
+// read of the cursor.
 func TestStatelessConsumerHandsOnArrivals(t *testing.T) {
 	var names Names
 	tables := ddb.NewMemory(append(names.Tables(), names.ArrivalsTable())...)

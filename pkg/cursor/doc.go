@@ -1,8 +1,8 @@
-// Package cursor is the sorter: it takes messages that arrive out of order and
-// moves a cursor over every gap-free run of each queue.
+// Package cursor is the sorter: it takes messages that arrive out of order and moves a cursor over
+// every gap-free run of each queue.
 //
-// Make a [Store] with [NewDynamo] (or [NewMemory] in tests), a [Sorter] with
-// [New], and call [Sorter.Put] for each message that arrives:
+// Make a [Store] with [NewDynamo] (or [NewMemory] in tests), a [Sorter] with [New], and call
+// [Sorter.Put] for each message that arrives:
 //
 //	ctx := context.Background()
 //	sorter, err := cursor.New(cursor.NewMemory(), nil)
@@ -15,23 +15,22 @@
 //		fmt.Println(m.Seq, string(m.Body), err) // 1 made <nil>, 2 paid <nil>
 //	}
 //
-// The messages come out, in order, behind the stream of the cursors table: package
-// delivery delivers them, and [StatelessConsumer] is a Lambda function there that
-// stores nothing. [OnMessages] and [OnArrivals] handle the other two streams, and
-// [Sorter.Sweep] runs on a schedule: they complete what a crash left.
+// The messages come out, in order, behind the stream of the cursors table: package delivery
+// delivers them, and [StatelessConsumer] is a Lambda function there that stores nothing.
+// [OnMessages] and [OnArrivals] handle the other two streams, and [Sorter.Sweep] runs on a
+// schedule: they complete what a crash left.
 //
-// There are three kinds of queue. In a numbered one the producers give the seqs. A queue in
-// arrival order numbers its messages as they arrive. A keyed queue sorts by a time, a
-// version or another key that has gaps. Readers see no difference.
+// There are three kinds of queue. In a numbered one the producers give the seqs. A queue in arrival
+// order numbers its messages as they arrive. A keyed queue sorts by a time, a version or another
+// key that has gaps. Readers see no difference.
 //
 // # Words
 //
-// A queue is messages that share one order. A seq is a message's place in its
-// queue: contiguous integers. The position is the last seq up to which the queue
-// is gap-free. A message is parked when it is stored beyond a gap. A tombstone
-// is a record that says that a seq will never come. The log of a queue in arrival order, or
-// of a keyed one, is the places of its messages in the order of their seqs. The watermark of a
-// keyed queue is the greatest sort key that has its place.
+// A queue is messages that share one order. A seq is a message's place in its queue: contiguous
+// integers. The position is the last seq up to which the queue is gap-free. A message is parked
+// when it is stored beyond a gap. A tombstone is a record that says that a seq will never come. The
+// log of a queue in arrival order, or of a keyed one, is the places of its messages in the order of
+// their seqs. The watermark of a keyed queue is the greatest sort key that has its place.
 //
 // docs/internals/sorter.md has the states of a queue and of a log, docs/internals/protocols.md the
 // requests, and docs/reference/items.md the attributes of each table.
@@ -56,21 +55,20 @@
 //   - Once faults stop, the position reaches the end of the gap-free run without
 //     a further put.
 //
-// No wake-up is lost because a writer stores and then reads the cursor, and a
-// mover moves the cursor and then reads the messages; both reads are strong, so
-// one of the two sees the other.
+// No wake-up is lost because a writer stores and then reads the cursor, and a mover moves the
+// cursor and then reads the messages; both reads are strong, so one of the two sees the other.
 //
 // # What a crash leaves behind
 //
-// A writer that dies after its put leaves a message that the cursor does not cover; one that
-// dies after a move leaves parked messages behind it. The stream of the messages table names
-// the message, and [OnMessages] advances the queue; if the stream drops the record, the sweep
-// does. A repeated put gets Duplicate and continues where the first one stopped.
+// A writer that dies after its put leaves a message that the cursor does not cover; one that dies
+// after a move leaves parked messages behind it. The stream of the messages table names the
+// message, and [OnMessages] advances the queue; if the stream drops the record, the sweep does. A
+// repeated put gets Duplicate and continues where the first one stopped.
 //
-// A writer that dies after storing a message of a keyed queue leaves it waiting: [OnArrivals]
-// has the queue settled in time, and the sweep settles every keyed queue in each pass. A late
-// message whose writer died before its second read was not answered: a repeat places it.
+// A writer that dies after storing a message of a keyed queue leaves it waiting: [OnArrivals] has
+// the queue settled in time, and the sweep settles every keyed queue in each pass. A late message
+// whose writer died before its second read was not answered: a repeat places it.
 //
-// The SDK repeats a request whose response is lost, and each write recognises its own
-// work then: a put by its mark, a move by the position, a gap by parked.
+// The SDK repeats a request whose response is lost, and each write recognises its own work then: a
+// put by its mark, a move by the position, a gap by parked.
 package cursor

@@ -12,18 +12,18 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// ErrErased: the queue was erased, and takes nothing any more. What comes of it is an
-// InvalidError of the queue, which is no caller's to repair.
+// ErrErased: the queue was erased, and takes nothing any more. What comes of it is an InvalidError
+// of the queue, which is no caller's to repair.
 var ErrErased = errors.New("the queue was erased")
 
 func erasedError(queue string) error {
 	return &InvalidError{Field: "queue", Code: invalid.Clash, Problem: "was erased: its name cannot be used again", Queue: queue, Err: ErrErased}
 }
 
-// EraseGrace is how long after a queue was erased what is stored is looked at once more
-// before the queue counts as empty: longer than a writer goes by a cursor that it
-// remembers, and than an invocation runs, with a quarter of an hour for clocks. A later
-// write is found by the messages' stream, and by the full round of each sweep.
+// EraseGrace is how long after a queue was erased what is stored is looked at once more before the
+// queue counts as empty: longer than a writer goes by a cursor that it remembers, and than an
+// invocation runs, with a quarter of an hour for clocks. A later write is found by the messages'
+// stream, and by the full round of each sweep.
 const EraseGrace = memoAge + 30*time.Minute
 
 // Erasure is what is left of a queue that was erased.
@@ -33,28 +33,28 @@ type Erasure struct {
 	Op string    `ddb:"eraseOp"`
 	// Last is the position that the queue had.
 	Last int64 `ddb:"lastSeq"`
-	// Emptied is when nothing of it was stored any more, to the millisecond; the zero
-	// time before.
+	// Emptied is when nothing of it was stored any more, to the millisecond; the zero time before.
 	Emptied time.Time `ddb:"emptied,omitzero"`
 }
 
-// settled reports whether an erased queue was erased so long ago that no writer is expected to be late.
+// settled reports whether an erased queue was erased so long ago that no writer is expected to be
+// late.
 func settled(c Cursor, now time.Time) bool { return now.Sub(c.Erasure.At) >= EraseGrace }
 
 // Erased reports whether the queue was erased.
 func (c Cursor) Erased() bool { return !c.Erasure.At.IsZero() }
 
-// Erase makes a queue take nothing any more, for ever, and returns its cursor: a stub. A
-// queue that was never put to is ErrNoQueue. What is stored is deleted by
-// EraseMore, which the sweep calls too. 1 write.
+// Erase makes a queue take nothing any more, for ever, and returns its cursor: a stub. A queue that
+// was never put to is ErrNoQueue. What is stored is deleted by EraseMore, which the sweep calls
+// too. 1 write.
 //
-// In synchronous mode and in arrival order, no put that begins after Erase has returned is
-// answered as stored, but for one whose answer is Deferred, as the cursor did not answer.
-// In asynchronous mode a Sorter that remembers the queue may answer so for half an hour.
-// What these have stored is not delivered, and is deleted.
+// In synchronous mode and in arrival order, no put that begins after Erase has returned is answered
+// as stored, but for one whose answer is Deferred, as the cursor did not answer. In asynchronous
+// mode a Sorter that remembers the queue may answer so for half an hour. What these have stored is
+// not delivered, and is deleted.
 //
-// Lost response, another did it first: the repeat finds the stub. We die right after: the
-// sweep deletes.
+// Lost response, another did it first: the repeat finds the stub. We die right after: the sweep
+// deletes.
 func (s *Sorter) Erase(ctx context.Context, queue, op string) (Cursor, error) {
 	if err := ValidateQueue(queue); err != nil {
 		return Cursor{}, err
@@ -67,8 +67,8 @@ func (s *Sorter) Erase(ctx context.Context, queue, op string) (Cursor, error) {
 	return c, err
 }
 
-// ErasureOf reads strongly how far the erasing of a queue is: the cursor's Erasure is zero
-// where it was not asked for.
+// ErasureOf reads strongly how far the erasing of a queue is: the cursor's Erasure is zero where it
+// was not asked for.
 func (s inside) ErasureOf(ctx context.Context, queue string) (Cursor, error) {
 	if err := ValidateQueue(queue); err != nil {
 		return Cursor{}, err
@@ -121,23 +121,23 @@ func (s inside) Remaining(ctx context.Context, queue string) (Remains, error) {
 	return stored, nil
 }
 
-// Queues reads a page of at most so many of all queues, in no order, behind one of them: those
-// that were erased too, and those that cannot be read in Unreadable. 1 read unit for about 70.
+// Queues reads a page of at most so many of all queues, in no order, behind one of them: those that
+// were erased too, and those that cannot be read in Unreadable. 1 read unit for about 70.
 func (s *Sorter) Queues(ctx context.Context, after string, limit int) (cursorPage, error) {
 	return s.store.Cursors(ctx, cursorScan{Segments: 1, After: after, Limit: limit})
 }
 
-// EraseMore deletes what is stored of an erased queue, for half of the time that the
-// context has left, and returns how much it deleted; More is false where
-// nothing is left. others, where it is not nil, deletes what others have stored of the queue, and
-// reports whether something of it is left. Where one part fails, the other parts go all the same.
+// EraseMore deletes what is stored of an erased queue, for half of the time that the context has
+// left, and returns how much it deleted; More is false where nothing is left. others, where it is
+// not nil, deletes what others have stored of the queue, and reports whether something of it is
+// left. Where one part fails, the other parts go all the same.
 //
-// It finds what is to be deleted by looking: so it may be stopped anywhere, and run
-// by any number at once.
+// It finds what is to be deleted by looking: so it may be stopped anywhere, and run by any number
+// at once.
 //
-// It costs a query over the keys of what is stored, which is priced as the whole,
-// and a write unit for each KB. Once nothing was left, the look is not strong, and one read unit:
-// what came later is found by the next day's.
+// It costs a query over the keys of what is stored, which is priced as the whole, and a write unit
+// for each KB. Once nothing was left, the look is not strong, and one read unit: what came later is
+// found by the next day's.
 func (s inside) EraseMore(ctx context.Context, c Cursor, others func(context.Context) (left bool, err error)) (Remains, error) {
 	goOn := margin.Half(ctx)
 	var left bool
@@ -153,8 +153,8 @@ func (s inside) EraseMore(ctx context.Context, c Cursor, others func(context.Con
 	}, errors.Join(failed, errMessages, errArrivals)
 }
 
-// endErase notes that an erased queue is empty, where a run that began at this time, and
-// left nothing behind, began late enough.
+// endErase notes that an erased queue is empty, where a run that began at this time, and left
+// nothing behind, began late enough.
 func (s *Sorter) endErase(ctx context.Context, c Cursor, began time.Time) error {
 	if !c.Erasure.Emptied.IsZero() || !settled(c, began) {
 		return nil
@@ -163,13 +163,12 @@ func (s *Sorter) endErase(ctx context.Context, c Cursor, began time.Time) error 
 	return err
 }
 
-// erasePage is how many items are deleted between two looks at the time: 25 in each of
-// the requests that are made side by side, so that a partition's 1,000 write units a
-// second are not all taken.
+// erasePage is how many items are deleted between two looks at the time: 25 in each of the requests
+// that are made side by side, so that a partition's 1,000 write units a second are not all taken.
 const erasePage = 500
 
-// eraseMessages deletes messages, tombstones and order items until a look shows none, a strong
-// one where it is to be sure.
+// eraseMessages deletes messages, tombstones and order items until a look shows none, a strong one
+// where it is to be sure.
 func (s *Sorter) eraseMessages(ctx context.Context, queue string, sure bool, goOn func() bool) (Remains, error) {
 	var deleted Remains
 	for first, strong := int64(0), false; goOn(); {
@@ -223,9 +222,8 @@ func (s *Sorter) eraseArrivals(ctx context.Context, queue string, sure bool, goO
 	return deleted, nil
 }
 
-// deleteSideBySide deletes n items, 25 a request, and returns how many are gone.
-// What the server leaves undone is found by the next look; where that is all, it is
-// ErrThrottled.
+// deleteSideBySide deletes n items, 25 a request, and returns how many are gone. What the server
+// leaves undone is found by the next look; where that is all, it is ErrThrottled.
 func (s *Sorter) deleteSideBySide(n int, request func(from, to int) (left int, err error)) (int, error) {
 	requests := (n + maxDelete - 1) / maxDelete
 	gone, errs := make([]int, requests), make([]error, requests)

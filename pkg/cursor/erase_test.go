@@ -203,8 +203,8 @@ func TestErasingWaitsForOthers(t *testing.T) {
 	b.holds("after", "q", 0, 0)
 }
 
-// TestLateWritesToAnErasedQueue: what is stored by who has slept since before the queue was
-// erased is deleted by the stream's handler, and by the full round of the sweep.
+// TestLateWritesToAnErasedQueue: what is stored by who has slept since before the queue was erased
+// is deleted by the stream's handler, and by the full round of the sweep.
 func TestLateWritesToAnErasedQueue(t *testing.T) {
 	b := newBench(t, withSettings(func(s *cursor.Settings) { s.Mode = cursor.ModeAsync }))
 	b.put(body(1))
@@ -267,7 +267,8 @@ func TestErasingGoesWrong(t *testing.T) {
 	}
 }
 
-// TestErasingBehindStaleReads: what a read that is not strong does not show is deleted all the same.
+// TestErasingBehindStaleReads: what a read that is not strong does not show is deleted all the
+// same.
 func TestErasingBehindStaleReads(t *testing.T) {
 	b := newBench(t, nil)
 	b.put(body(1))
@@ -288,8 +289,8 @@ func TestErasingBehindStaleReads(t *testing.T) {
 	}
 }
 
-// TestEraseFigures: a thousand messages of 100 bytes are marked by a write, and deleted by a
-// write unit each, 25 a request, behind queries over their keys; and what the daily look at a stub is.
+// TestEraseFigures: a thousand messages of 100 bytes are marked by a write, and deleted by a write
+// unit each, 25 a request, behind queries over their keys; and what the daily look at a stub is.
 func TestEraseFigures(t *testing.T) {
 	b := newBench(t, nil)
 	meter := ddbtest.NewMeter(b.tables)

@@ -70,8 +70,8 @@ func (h *hurt) must(err error) {
 	check.OK(h.t, err)
 }
 
-// check checks what must hold at any time, and returns the position and the
-// end of the run that is stored behind it.
+// check checks what must hold at any time, and returns the position and the end of the run that is
+// stored behind it.
 func (h *hurt) check() (position, end int64) {
 	h.t.Helper()
 	cur, err := h.sorter.Status(h.t.Context(), "q")
@@ -101,9 +101,8 @@ func (h *hurt) check() (position, end int64) {
 	return cur.Position, end
 }
 
-// TestEveryRequestGoesWrongOnce lets each request of each operation go wrong
-// in each way. Whatever the operation says then,
-// the same one again brings the queue to where it would have been.
+// TestEveryRequestGoesWrongOnce lets each request of each operation go wrong in each way. Whatever
+// the operation says then, the same one again brings the queue to where it would have been.
 func TestEveryRequestGoesWrongOnce(t *testing.T) {
 	policy := cursor.PolicyAlert
 	for _, operation := range []struct {
@@ -145,8 +144,8 @@ func TestEveryRequestGoesWrongOnce(t *testing.T) {
 	}
 }
 
-// eachFault tries with the first request going wrong, with the second one, and so on, in each
-// way, until there is no such request.
+// eachFault tries with the first request going wrong, with the second one, and so on, in each way,
+// until there is no such request.
 func eachFault(t *testing.T, try func(fault ddbtest.Fault, k int) bool) {
 	t.Helper()
 	for _, fault := range ddbtest.EveryFault() {
@@ -165,8 +164,8 @@ func firstError(errs ...error) error {
 	return nil
 }
 
-// once does something with its kth request going wrong, and returns its error. It reports
-// whether there was such a request; where there was none, nothing may have failed.
+// once does something with its kth request going wrong, and returns its error. It reports whether
+// there was such a request; where there was none, nothing may have failed.
 func (h *hurt) once(fault ddbtest.Fault, k int, do func() error) (wrong bool, failed error) {
 	h.t.Helper()
 	h.faults.Fail(k, fault)
@@ -179,8 +178,7 @@ func (h *hurt) once(fault ddbtest.Fault, k int, do func() error) (wrong bool, fa
 	return true, failed
 }
 
-// goesWrong does the operation with its kth request going wrong. It reports
-// whether there was one.
+// goesWrong does the operation with its kth request going wrong. It reports whether there was one.
 func goesWrong(t *testing.T, prepare, do func(*hurt) error, want int64, fault ddbtest.Fault, k int) bool {
 	t.Helper()
 	h := newHurt(t)

@@ -106,8 +106,7 @@ func TestFigures(t *testing.T) {
 		{"batch of 25", cursor.ModeSync, func(m *metered) { m.put(1) }, func(m *metered) { m.group(2, 26) }, figure{26, 0, 26, 0}},
 		{"batch of 100", cursor.ModeSync, func(m *metered) { m.put(1) }, func(m *metered) { m.group(2, 101) }, figure{101, 0, 101, 0}},
 		{"new queue", cursor.ModeSync, func(*metered) {}, func(m *metered) { m.put(1) }, figure{3, 1, 3, 0.5}},
-		// 100 items of 200 bytes are 19.5 KB, 5 units; and two for pages that
-		// are not full.
+		// 100 items of 200 bytes are 19.5 KB, 5 units; and two for pages that are not full.
 		{"fills a gap with 100 parked", cursor.ModeSync, func(m *metered) { m.put(1); m.group(3, 102) }, func(m *metered) { m.put(2) }, figure{2, 4, 2, 5 + 2}},
 		{"duplicate, passed", cursor.ModeSync, func(m *metered) { m.put(1, 2) }, func(m *metered) { m.put(1) }, figure{0, 1, 0, 1}},
 		{"duplicate, parked", cursor.ModeSync, func(m *metered) { m.put(1, 3) }, func(m *metered) { m.put(3) }, figure{1, 1, 1, 1}},
@@ -140,7 +139,8 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// TestVerifyFigures: the cursor twice, a request for each MB, and one for what is behind the position.
+// TestVerifyFigures: the cursor twice, a request for each MB, and one for what is behind the
+// position.
 func TestVerifyFigures(t *testing.T) {
 	m := newMetered(t, cursor.ModeSync)
 	for first := int64(1); first < 1000; first += 25 {

@@ -8,21 +8,18 @@ import (
 	"github.com/streamsort/streamsort/internal/queuelog"
 )
 
-// fingerprints are short names of entries: four characters each, one after the other.
-// They show for sure that an entry is not among those they are of; that it is,
-// they can say wrongly.
+// fingerprints are short names of entries: four characters each, one after the other. They show for
+// sure that an entry is not among those they are of; that it is, they can say wrongly.
 //
-// It is a text, in which a condition can ask for four characters; they need not
-// begin where a name does. So of 48 names, one entry in 90,000 is believed to be
-// among them that is not.
+// It is a text, in which a condition can ask for four characters; they need not begin where a name
+// does. So of 48 names, one entry in 90,000 is believed to be among them that is not.
 type fingerprints string
 
 // fingerprintSize is the size of a short name, which says 3 bytes of the hash.
 const fingerprintSize = 4
 
-// maxFingerprints is how many entries that have left the tail a cursor still has the
-// fingerprints of. A writer that so many others overtook, between two of its requests,
-// needs no search.
+// maxFingerprints is how many entries that have left the tail a cursor still has the fingerprints
+// of. A writer that so many others overtook, between two of its requests, needs no search.
 const maxFingerprints = 2 * queuelog.OrderItemEntries
 
 // fingerprintOf is an entry's short name.
@@ -47,8 +44,8 @@ func fingerprintsOf(entries queuelog.Tail) fingerprints {
 	return fingerprints(p.String())
 }
 
-// trimmed is the cursor without the first n entries of its tail, of which it has the
-// fingerprints then, in arrival order.
+// trimmed is the cursor without the first n entries of its tail, of which it has the fingerprints
+// then, in arrival order.
 func (c Cursor) trimmed(n int) Cursor {
 	first, rest := c.Tail.First(min(n, c.Tail.Len()))
 	c.Tail, c.TailFrom = rest, c.TailFrom+first.Seqs()
@@ -57,8 +54,8 @@ func (c Cursor) trimmed(n int) Cursor {
 	}
 	kept := c.Fingerprints
 	if more := kept.len() + first.Len() - maxFingerprints; more > 0 {
-		// Fingerprints do not say how many seqs an entry takes. It is one at least, so
-		// those that stay are of this many before the tail, or of more.
+		// Fingerprints do not say how many seqs an entry takes. It is one at least, so those that
+		// stay are of this many before the tail, or of more.
 		kept = kept[more*fingerprintSize:]
 		c.FingerprintsFrom = c.TailFrom - first.Seqs() - int64(kept.len())
 	}
@@ -79,8 +76,8 @@ func (c Cursor) checkFingerprints() error {
 	return nil
 }
 
-// without reports whether an entry that has no place up to a seq is sure to have
-// none before the tail.
+// without reports whether an entry that has no place up to a seq is sure to have none before the
+// tail.
 func (c Cursor) without(e queuelog.Entry, seen int64) bool {
 	return c.TailFrom <= seen || !keyed(c) && c.FingerprintsFrom <= seen && !c.Fingerprints.mayHave(e)
 }

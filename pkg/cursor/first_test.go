@@ -77,7 +77,8 @@ func TestAQueueStartsWhereItsFirstMessageSays(t *testing.T) {
 	})
 }
 
-// TestTheFirstOfTwoFirstMessagesCounts: one starts the queue, the other is answered by the rule for any.
+// TestTheFirstOfTwoFirstMessagesCounts: one starts the queue, the other is answered by the rule for
+// any.
 func TestTheFirstOfTwoFirstMessagesCounts(t *testing.T) {
 	for later, want := range map[int64]string{7: "parked", 3: "stale"} {
 		b := newBench(t, nil)

@@ -12,9 +12,9 @@ import (
 	"sync"
 )
 
-// The messages of an arrival of several are stored as frames: for each its id,
-// content type and body, the number of its attributes, and their names and
-// values. Each part is preceded by its length, numbers are varints.
+// The messages of an arrival of several are stored as frames: for each its id, content type and
+// body, the number of its attributes, and their names and values. Each part is preceded by its
+// length, numbers are varints.
 
 // frames writes messages.
 func frames(messages []Message) []byte {
@@ -86,12 +86,11 @@ func readFrames(raw []byte) ([]Message, error) {
 	return messages, nil
 }
 
-// writeUnit is how many bytes one write unit covers, and besides about how many an item has besides its frames: a
-// wrong guess costs a unit at most, or deflates for nothing.
+// writeUnit is how many bytes one write unit covers, and besides about how many an item has besides
+// its frames: a wrong guess costs a unit at most, or deflates for nothing.
 const writeUnit, besides = 1024, 128
 
-// deflated is raw compressed, where that saves a write unit at least; nil where
-// it does not.
+// deflated is raw compressed, where that saves a write unit at least; nil where it does not.
 func deflated(raw []byte) []byte {
 	units := func(frames int) int { return (frames + besides + writeUnit - 1) / writeUnit }
 	if units(len(raw)) == 1 {

@@ -10,9 +10,8 @@ import (
 	"github.com/streamsort/streamsort/internal/stream"
 )
 
-// FuzzDecodeItem: an item that anybody may have written is decoded or refused,
-// and what is decoded as a message or a cursor is the same after one round
-// through the table.
+// FuzzDecodeItem: an item that anybody may have written is decoded or refused, and what is decoded
+// as a message or a cursor is the same after one round through the table.
 func FuzzDecodeItem(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `{"queue":{"S":"q"}}`,

@@ -10,9 +10,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/table"
 )
 
-// FuzzStreamRecord: whatever stands in a record, the handlers of both streams
-// answer that it went well, name it as failed, or fail as a whole; and what
-// they do with it stays within their bounds.
+// FuzzStreamRecord: whatever stands in a record, the handlers of both streams answer that it went
+// well, name it as failed, or fail as a whole; and what they do with it stays within their bounds.
 func FuzzStreamRecord(f *testing.F) {
 	for _, seed := range []string{
 		stored(1, "q", 1), moved(2, "q", 0, 1), moved(3, "q", 1, 0), cursorImage("q", 1), `{}`, `null`, `[]`, `7`, ``,

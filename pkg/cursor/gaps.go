@@ -50,18 +50,17 @@ func (c Cursor) gapsAmong(last int64, heads []Message) (gaps []oneGap) {
 type gapList struct {
 	Cursor Cursor
 	Gaps   []oneGap
-	// More is true where there may be more gaps than are listed: messages are
-	// parked that were not looked at.
+	// More is true where there may be more gaps than are listed: messages are parked that were not
+	// looked at.
 	More bool
 }
 
 // maxGapPages bounds what one list of gaps reads: pages of at most 1 MB each.
 const maxGapPages = 8
 
-// Gaps lists the first gaps of a queue, at most limit (1 or more). It costs
-// one strong read for the cursor and strong queries over what is parked: of no
-// more messages than there are gaps to find, at first, and of 8 pages of 1 MB at
-// most.
+// Gaps lists the first gaps of a queue, at most limit (1 or more). It costs one strong read for the
+// cursor and strong queries over what is parked: of no more messages than there are gaps to find,
+// at first, and of 8 pages of 1 MB at most.
 func (s *Sorter) Gaps(ctx context.Context, queue string, limit int) (gapList, error) {
 	cur, err := s.Status(ctx, queue)
 	if err != nil {
@@ -93,18 +92,18 @@ func (s *Sorter) Gaps(ctx context.Context, queue string, limit int) (gapList, er
 	return list, nil
 }
 
-// SkipGap writes tombstones, with the reason, into the gaps that are open for at least age,
-// from the one that stops the queue up to the first that is younger, and moves the cursor
-// over them. It returns the seqs that this call skipped, a run for each gap, and what moved.
-// It writes at most limit tombstones; further calls finish the rest.
+// SkipGap writes tombstones, with the reason, into the gaps that are open for at least age, from
+// the one that stops the queue up to the first that is younger, and moves the cursor over them. It
+// returns the seqs that this call skipped, a run for each gap, and what moved. It writes at most
+// limit tombstones; further calls finish the rest.
 //
 // It costs one strong read for the cursor, a write a tombstone, up to 1,000 side by side, and a
 // query and what Recheck costs for the first gap, the next 2, 4, 8 and so on.
 //
-// A tombstone is stored under the condition of a message: one that arrives in that instant
-// wins, and one that arrives later gets Late. Lost response of a tombstone: the repeat finds
-// it there. Another did it first: the same. We die right after: the next call goes on with
-// what is missing, which is as old as the gap was.
+// A tombstone is stored under the condition of a message: one that arrives in that instant wins,
+// and one that arrives later gets Late. Lost response of a tombstone: the repeat finds it there.
+// Another did it first: the same. We die right after: the next call goes on with what is missing,
+// which is as old as the gap was.
 func (s inside) SkipGap(
 	ctx context.Context, queue, reason string, age time.Duration, limit int,
 ) ([]Range, Advance, error) {
@@ -143,9 +142,9 @@ func (s *Sorter) skipGaps(
 	return skipped.moves, Advance{cur, moved.moves}, err
 }
 
-// giveUp stores tombstones into the gaps that are old enough, from the bottom up, and returns
-// how many it tried. They bear the time since when the gap counts: what is still missing
-// before them, where one fails, is as old as the gap is.
+// giveUp stores tombstones into the gaps that are old enough, from the bottom up, and returns how
+// many it tried. They bear the time since when the gap counts: what is still missing before them,
+// where one fails, is as old as the gap is.
 func (s *Sorter) giveUp(
 	ctx context.Context, cur Cursor, reason string, gaps []oneGap, age time.Duration, limit int,
 	goOn func() bool, skipped *progress,
@@ -179,12 +178,12 @@ func (s *Sorter) giveUp(
 	return tried, nil
 }
 
-// Skip stores that a seq will never come, with the reason, unless something is
-// stored there, and moves the cursor over what is without a gap then. The reason
-// has 1 to 500 bytes. 1 write, and what Heal costs.
+// Skip stores that a seq will never come, with the reason, unless something is stored there, and
+// moves the cursor over what is without a gap then. The reason has 1 to 500 bytes. 1 write, and
+// what Heal costs.
 //
-// Lost response: the repeat finds it there. Another skipped first, or put a
-// message: that stays. We die right after: the sweep moves the cursor.
+// Lost response: the repeat finds it there. Another skipped first, or put a message: that stays. We
+// die right after: the sweep moves the cursor.
 func (s *Sorter) Skip(ctx context.Context, queue string, seq int64, reason string) (Advance, error) {
 	if err := ValidateQueue(queue); err != nil {
 		return Advance{}, err
@@ -214,8 +213,8 @@ func (s *Sorter) Skip(ctx context.Context, queue string, seq int64, reason strin
 // maxReason bounds why a seq is skipped.
 const maxReason = 500
 
-// putTombstone stores a tombstone that counts since a time, unless something is stored there.
-// It reports whether a tombstone is there then.
+// putTombstone stores a tombstone that counts since a time, unless something is stored there. It
+// reports whether a tombstone is there then.
 func (s *Sorter) putTombstone(
 	ctx context.Context, cur Cursor, seq int64, reason string, since time.Time,
 ) (bool, error) {

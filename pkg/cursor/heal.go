@@ -8,22 +8,20 @@ import (
 	"github.com/streamsort/streamsort/internal/queuelog"
 )
 
-// Heal advances a queue's cursor over what is stored, where no writer did: after a
-// crash, a lost response, or in asynchronous mode, where no writer moves it.
-// known are seqs that are known to be stored, such as those named by
-// records of the messages' stream.
+// Heal advances a queue's cursor over what is stored, where no writer did: after a crash, a lost
+// response, or in asynchronous mode, where no writer moves it. known are seqs that are known to be
+// stored, such as those named by records of the messages' stream.
 //
 // It costs one strong read where there is nothing to do.
 //
-// It moves the cursor a piece at a time, of at most 1,000 messages, and returns
-// when nothing is left to move over. Where the context ends first, it returns that
-// error and what was moved until then: call it again.
+// It moves the cursor a piece at a time, of at most 1,000 messages, and returns when nothing is
+// left to move over. Where the context ends first, it returns that error and what was moved until
+// then: call it again.
 //
-// In a queue that was erased it deletes what is known to be stored, and returns
-// [ErrErased].
+// In a queue that was erased it deletes what is known to be stored, and returns [ErrErased].
 //
-// Died right after any of its steps: what is left is what a writer leaves that
-// dies there, and the next call, record or sweep takes it up.
+// Died right after any of its steps: what is left is what a writer leaves that dies there, and the
+// next call, record or sweep takes it up.
 func (s inside) Heal(ctx context.Context, queue string, known ...int64) (Advance, error) {
 	advance, err := s.heal(ctx, queue, slices.Max(append([]int64{NoSeq}, known...)), false)
 	if errors.Is(err, ErrErased) {
@@ -34,16 +32,16 @@ func (s inside) Heal(ctx context.Context, queue string, known ...int64) (Advance
 	return advance, err
 }
 
-// Recheck is Heal without anything known: it looks beyond the position even
-// where nothing says that messages wait there. After a crash whose stream
-// record was dropped there is no other trace. It costs two or three strong reads.
+// Recheck is Heal without anything known: it looks beyond the position even where nothing says that
+// messages wait there. After a crash whose stream record was dropped there is no other trace. It
+// costs two or three strong reads.
 func (s inside) Recheck(ctx context.Context, queue string) (Advance, error) {
 	return s.heal(ctx, queue, NoSeq, true)
 }
 
-// LeaveToSweep puts it on record that a message is stored that the cursor may not have
-// moved over, so that the next run of the sweep heals the queue. It is ErrNoQueue for a queue that
-// has no cursor yet. 1 write.
+// LeaveToSweep puts it on record that a message is stored that the cursor may not have moved over,
+// so that the next run of the sweep heals the queue. It is ErrNoQueue for a queue that has no
+// cursor yet. 1 write.
 func (s inside) LeaveToSweep(ctx context.Context, queue string, seq int64) error {
 	c, err := s.store.LeaveToSweep(ctx, queue, seq, s.now())
 	if err == nil && !c.Exists() {
@@ -60,8 +58,8 @@ type Advance struct {
 	Moves []Range
 }
 
-// heal moves the cursor over what is stored, and puts the gap that stops it on record: up to
-// known, where that is beyond it.
+// heal moves the cursor over what is stored, and puts the gap that stops it on record: up to known,
+// where that is beyond it.
 func (s *Sorter) heal(ctx context.Context, queue string, known int64, always bool) (Advance, error) {
 	cur, err := s.readCursor(ctx, queue)
 	if err == nil && !cur.Exists() {
@@ -101,11 +99,10 @@ func (s *Sorter) heal(ctx context.Context, queue string, known int64, always boo
 	}
 }
 
-// sweepUp moves the cursor, a piece at a time, until a scan from where it stands
-// is empty. It does not trust another mover to do the rest, for that one may have
-// died; so it scans again after every move, whether the move was its own or not.
-// It returns the highest of the first seqs that were seen beyond a hole, so that the gap is put on
-// record; NoSeq where none was.
+// sweepUp moves the cursor, a piece at a time, until a scan from where it stands is empty. It does
+// not trust another mover to do the rest, for that one may have died; so it scans again after every
+// move, whether the move was its own or not. It returns the highest of the first seqs that were
+// seen beyond a hole, so that the gap is put on record; NoSeq where none was.
 func (s *Sorter) sweepUp(ctx context.Context, always bool, p *progress) (beyond int64, err error) {
 	for beyond = NoSeq; ; {
 		look, err := s.scan(ctx, p, p.cur.Position)
@@ -134,8 +131,8 @@ func (s *Sorter) sweepUp(ctx context.Context, always bool, p *progress) (beyond 
 	}
 }
 
-// firstStored reads the head of the first message or tombstone beyond the position. Its Seq is
-// the position where none is stored.
+// firstStored reads the head of the first message or tombstone beyond the position. Its Seq is the
+// position where none is stored.
 func (s *Sorter) firstStored(ctx context.Context, cur Cursor) (Message, error) {
 	heads, err := s.heads(ctx, cur, 1)
 	if err != nil || len(heads) == 0 {
@@ -144,8 +141,7 @@ func (s *Sorter) firstStored(ctx context.Context, cur Cursor) (Message, error) {
 	return heads[0], nil
 }
 
-// heads reads the heads of the first messages and tombstones beyond the position, at most
-// limit.
+// heads reads the heads of the first messages and tombstones beyond the position, at most limit.
 func (s *Sorter) heads(ctx context.Context, cur Cursor, limit int) ([]Message, error) {
 	if cur.Position == MaxSeq {
 		return nil, nil

@@ -20,8 +20,8 @@ const opened = "gap.opened from 1, skipped []"
 
 func skipping(s *cursor.Settings) { s.Policy, s.GapAfter = cursor.PolicySkip, time.Minute }
 
-// wakes wakes the queue up by a process of its own, and returns what was announced, the
-// wake-up that was scheduled last, and when the gap is due.
+// wakes wakes the queue up by a process of its own, and returns what was announced, the wake-up
+// that was scheduled last, and when the gap is due.
 func (b *bench) wakes() (report cursor.SweepReport, said []string, scheduled, next time.Time) {
 	b.t.Helper()
 	s := b.process(cursor.Options{WakeUp: func(_ string, due time.Time) { scheduled = due }})
@@ -39,8 +39,8 @@ func (b *bench) announced(what string, got []string, want ...string) {
 	same(b.t, what, got, want)
 }
 
-// TestManyGapsAreSkippedInOneVisit: all that are old enough go at once, and one announcement
-// names them. The next one is due when the message behind it is old enough.
+// TestManyGapsAreSkippedInOneVisit: all that are old enough go at once, and one announcement names
+// them. The next one is due when the message behind it is old enough.
 func TestManyGapsAreSkippedInOneVisit(t *testing.T) {
 	b := newBench(t, withSettings(skipping))
 	const holes = 30
@@ -105,8 +105,8 @@ func TestAMessageComesBeforeItsTombstone(t *testing.T) {
 	b.announced("both", said, opened, "gap.closed from 1, skipped []", "gap.skipped from 3, skipped [{2 3}]")
 }
 
-// TestGapBehindAMessageWithoutATime: one that was stored by another way than this package. Its
-// gap counts since the position came to it.
+// TestGapBehindAMessageWithoutATime: one that was stored by another way than this package. Its gap
+// counts since the position came to it.
 func TestGapBehindAMessageWithoutATime(t *testing.T) {
 	b := newBench(t, withSettings(skipping))
 	b.put(body(2))
@@ -123,8 +123,8 @@ func TestGapBehindAMessageWithoutATime(t *testing.T) {
 	}
 }
 
-// TestASweepSchedulesWhatItsWritersCouldNot: one that fills a gap does not know how old the
-// message is behind the next.
+// TestASweepSchedulesWhatItsWritersCouldNot: one that fills a gap does not know how old the message
+// is behind the next.
 func TestASweepSchedulesWhatItsWritersCouldNot(t *testing.T) {
 	b := newBench(t, withSettings(skipping))
 	b.put(body(2))

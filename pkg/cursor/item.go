@@ -10,13 +10,12 @@ import (
 
 // layout is the version of the items' layout, stored in each item's "v".
 //
-// Compatibility: a reader takes items of this layout and of older ones, and
-// refuses newer ones ([table.ErrNewerLayout]). Adding an attribute that older
-// versions may ignore does not raise the version; giving an attribute another
-// meaning does.
+// Compatibility: a reader takes items of this layout and of older ones, and refuses newer ones
+// ([table.ErrNewerLayout]). Adding an attribute that older versions may ignore does not raise the
+// version; giving an attribute another meaning does.
 //
-// Layout 2 has keyed queues: their cursors, order items, arrivals and receipts have sort keys.
-// All others are written in layout 1.
+// Layout 2 has keyed queues: their cursors, order items, arrivals and receipts have sort keys. All
+// others are written in layout 1.
 const (
 	layout      = 2
 	layoutOld   = 1
@@ -99,8 +98,8 @@ var (
 	sweepItems   = ddb.NewCodec[roundProgress]("progress", layoutOld, 0)
 )
 
-// live are the attributes of a cursor that an erased one has not: every write that moves
-// or changes a queue is under a condition of one of them.
+// live are the attributes of a cursor that an erased one has not: every write that moves or changes
+// a queue is under a condition of one of them.
 var live = append(slices.DeleteFunc(tagged(cursorItems), func(name ddb.Path) bool { return name == attrFirst }),
 	attrAnnounced, attrFloor, attrTail)
 

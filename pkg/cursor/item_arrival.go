@@ -9,8 +9,7 @@ import (
 	"github.com/streamsort/streamsort/internal/sortkey"
 )
 
-// encodeTail writes entries as a list, of which a condition can ask whether one
-// is in it.
+// encodeTail writes entries as a list, of which a condition can ask whether one is in it.
 func encodeTail(tail queuelog.Tail) ddb.Value {
 	var list []ddb.Value
 	for e := range tail.All() {
@@ -19,9 +18,8 @@ func encodeTail(tail queuelog.Tail) ddb.Value {
 	return ddb.ListOf(list...)
 }
 
-// encodeEntry writes an entry: in arrival order its key and 4 bytes of count and seen; in a
-// keyed queue its marks, its key without the first byte, which all have alike, and 4 bytes
-// of seen.
+// encodeEntry writes an entry: in arrival order its key and 4 bytes of count and seen; in a keyed
+// queue its marks, its key without the first byte, which all have alike, and 4 bytes of seen.
 func encodeEntry(e queuelog.Entry) ddb.Value {
 	if e.Has(queuelog.MarkKeyed) {
 		written := append([]byte{byte(e.Mark)}, e.Key[1:]...)
@@ -107,8 +105,8 @@ func framesOf(messages []Message) ddb.Action {
 	return attrFrames.Set(ddb.Blob(raw))
 }
 
-// decodeArrival takes whole arrivals, and heads where headsOnly: then the
-// messages are as many as there are, and empty.
+// decodeArrival takes whole arrivals, and heads where headsOnly: then the messages are as many as
+// there are, and empty.
 func decodeArrival(it ddb.Item, names Names, headsOnly bool) (Arrival, error) {
 	m, d := messageItems.Read(it)
 	a := Arrival{

@@ -6,9 +6,9 @@ import (
 	"fmt"
 )
 
-// keepRun is a run of the round over all queues that keeps what is not delivered from
-// expiring. How far it is within a queue is stored with the round: however large a backlog
-// is, the next run goes on in it.
+// keepRun is a run of the round over all queues that keeps what is not delivered from expiring. How
+// far it is within a queue is stored with the round: however large a backlog is, the next run goes
+// on in it.
 type keepRun struct {
 	*round
 	only      cursorFilter
@@ -65,8 +65,7 @@ func (k *keepRun) segment(ctx context.Context, segment int) error {
 	return first
 }
 
-// queue keeps what is not yet delivered of a queue, piece by piece, from where the
-// round is in it.
+// queue keeps what is not yet delivered of a queue, piece by piece, from where the round is in it.
 func (k *keepRun) queue(ctx context.Context, cur Cursor, segment int, place *roundPlace) error {
 	if cur.Erased() {
 		return nil

@@ -14,9 +14,8 @@ type keeping struct {
 	pushed int
 }
 
-// keep pushes the expiry of the arrivals that have one of the seqs
-// after < seq <= upTo in a part, where it is due. It returns the places of those
-// that are not there.
+// keep pushes the expiry of the arrivals that have one of the seqs after < seq <= upTo in a part,
+// where it is due. It returns the places of those that are not there.
 func (k *keeping) keep(ctx context.Context, part orderPart, after, upTo int64) (missing []place, err error) {
 	kept := false
 	if e := part.item.ExpiresOn; !e.IsZero() && k.sorter.expiresSoon(e.Add(-orderGrace)) {
@@ -50,8 +49,8 @@ func (k *keeping) keep(ctx context.Context, part orderPart, after, upTo int64) (
 	return missing, nil
 }
 
-// keepAll pushes the expiry of those of the arrivals found that is due. It returns the
-// places of those that are not there, in their order.
+// keepAll pushes the expiry of those of the arrivals found that is due. It returns the places of
+// those that are not there, in their order.
 func (k *keeping) keepAll(ctx context.Context, places []place, found map[queuelog.Entry]Arrival) (missing []place, err error) {
 	there := make([]bool, len(places))
 	errs := make([]error, len(places))
@@ -92,8 +91,8 @@ func (s *Sorter) keepArrivals(ctx context.Context, cur Cursor, after int64) (kep
 	to := after
 	if to < cur.TailFrom {
 		// Strong: of an item that was just flushed the places are not in the tail any more. One
-		// that was missed would be extended a quarter of the retention later, when only a quarter may
-		// be left of it: a round that failed besides would lose what is not delivered.
+		// that was missed would be extended a quarter of the retention later, when only a quarter
+		// may be left of it: a round that failed besides would lose what is not delivered.
 		page, err := s.store.OrderItems(ctx, queuelog.Query{
 			Queue: cur.Queue, First: to + 1, Last: cur.TailFrom, Limit: itemsFor(to, to+pieceSeqs), Strong: true,
 		})
@@ -135,8 +134,8 @@ func (s *Sorter) keepArrivalsBack(ctx context.Context, cur Cursor, after, upTo i
 	return keptUpTo{To: to, More: to == low && low > after, Pushed: k.pushed}, nil
 }
 
-// oldestArrival is Oldest of a queue in arrival order. It costs a strong query
-// over the order items that have outlived their arrivals.
+// oldestArrival is Oldest of a queue in arrival order. It costs a strong query over the order items
+// that have outlived their arrivals.
 func (s *Sorter) oldestArrival(ctx context.Context, cur Cursor) (Message, bool, error) {
 	first := int64(0)
 	for {

@@ -11,8 +11,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// TestSweepGoesOnWithinALargeBacklog: runs that die in the middle of it keep all of it in
-// the end, and what others need too.
+// TestSweepGoesOnWithinALargeBacklog: runs that die in the middle of it keep all of it in the end,
+// and what others need too.
 func TestSweepGoesOnWithinALargeBacklog(t *testing.T) {
 	b := newBench(t, func(o *cursor.Options) { o.Retention = 8 * time.Hour })
 	const last = 3500

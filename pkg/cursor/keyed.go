@@ -167,8 +167,8 @@ func (s *Sorter) firstReceipt(ctx context.Context, a *incoming, m Message, cur C
 }
 
 // lookAgain is step 1b: a strong look at the queue, after the messages were stored. A message
-// beyond the watermark waits: a settler sees it. One that is not was stored too late for
-// that, or has its place already.
+// beyond the watermark waits: a settler sees it. One that is not was stored too late for that, or
+// has its place already.
 //
 // We die before: nobody was answered. A repeat comes here again.
 func (s *Sorter) lookAgain(ctx context.Context, all []*incoming) {
@@ -206,12 +206,11 @@ func (s *Sorter) lookAgain(ctx context.Context, all []*incoming) {
 	}
 }
 
-// placeLate gives late messages of a queue their places, behind all others. Those that have
-// one get that. They are at or under the watermark of the cursor, which was read strongly.
+// placeLate gives late messages of a queue their places, behind all others. Those that have one get
+// that. They are at or under the watermark of the cursor, which was read strongly.
 //
-// A move that fails is followed by a pause and another look at the cursor: all is looked up
-// anew, for what was found out is of one position. Low stays: nothing was read that it could
-// speak for.
+// A move that fails is followed by a pause and another look at the cursor: all is looked up anew,
+// for what was found out is of one position. Low stays: nothing was read that it could speak for.
 func (s *Sorter) placeLate(ctx context.Context, late []*incoming, cur Cursor) error {
 	for losses := 0; ; {
 		var err error

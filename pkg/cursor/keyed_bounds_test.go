@@ -49,8 +49,8 @@ func TestARepeatDoesNotHaveALateOneSearchTheWholeLog(t *testing.T) {
 	}
 }
 
-// TestStraysBetweenDoNotHoldUpAReader: what came late between two messages is not read with
-// them, however much that is.
+// TestStraysBetweenDoNotHoldUpAReader: what came late between two messages is not read with them,
+// however much that is.
 func TestStraysBetweenDoNotHoldUpAReader(t *testing.T) {
 	b := newBench(t, withSettings(func(s *cursor.Settings) { s.Settle = 0 }))
 	b.putKeyed(keyedOf("a", "1"), keyedOf("b", "1"), keyedOf("z", "1"))
@@ -70,8 +70,8 @@ func TestStraysBetweenDoNotHoldUpAReader(t *testing.T) {
 	check.That(t, n == 3 && read <= 100, "%d were read, by %d items", n, read)
 }
 
-// TestManyThatWait are placed in their order, though a look keeps only some thousands of them;
-// and one far behind that is due has all before it placed.
+// TestManyThatWait are placed in their order, though a look keeps only some thousands of them; and
+// one far behind that is due has all before it placed.
 func TestManyThatWait(t *testing.T) {
 	b := newBench(t, nil)
 	b.putKeyed(keyedOf("z", "1"))
@@ -127,8 +127,8 @@ func TestALookThatIsStoppedGoesOn(t *testing.T) {
 	})
 }
 
-// TestTheTimeIsUpBehindEachRequest of a settle, or of a sweep, whose work is done by halves, or by the context's end: what is left
-// is said, and the next one goes on with it.
+// TestTheTimeIsUpBehindEachRequest of a settle, or of a sweep, whose work is done by halves, or by
+// the context's end: what is left is said, and the next one goes on with it.
 func TestTheTimeIsUpBehindEachRequest(t *testing.T) {
 	const most, late, ahead = 10 * time.Second, 20, 150 // more than a move
 	settle := func(ctx context.Context, s *cursor.Sorter) (more bool, err error) {

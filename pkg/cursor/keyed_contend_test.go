@@ -18,8 +18,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// TestLateOnesSideBySide: writers of late messages of one queue, each in a process of its own,
-// and no settler who would place them together, lose some moves each, and not one to each of the
+// TestLateOnesSideBySide: writers of late messages of one queue, each in a process of its own, and
+// no settler who would place them together, lose some moves each, and not one to each of the
 // others.
 func TestLateOnesSideBySide(t *testing.T) {
 	const writers, most = 32, 32 * 6 // N log N, and N of those that are won
@@ -72,8 +72,8 @@ func (b *bench) overtaken() {
 	})
 }
 
-// TestWhoLosesEachMove waits longer and longer, and gives up in the end: a writer tells its
-// caller to repeat, a settler that there is more.
+// TestWhoLosesEachMove waits longer and longer, and gives up in the end: a writer tells its caller
+// to repeat, a settler that there is more.
 func TestWhoLosesEachMove(t *testing.T) {
 	var pauses []string
 	pause := func(_ context.Context, most time.Duration) error {

@@ -31,8 +31,8 @@ func (h *hurt) settle() error {
 	return err
 }
 
-// keyedLog reads the queue, late ones marked, and checks that each message is there once, in
-// the order of its key, or late.
+// keyedLog reads the queue, late ones marked, and checks that each message is there once, in the
+// order of its key, or late.
 func (h *hurt) keyedLog() string {
 	h.t.Helper()
 	cur, err := h.sorter.Status(h.t.Context(), "q")
@@ -122,8 +122,8 @@ func TestEveryRequestOfAKeyedQueueGoesWrongOnce(t *testing.T) {
 	}
 }
 
-// keyedGoesWrong does the operation with its kth request going wrong, and then again. It
-// reports whether there was one.
+// keyedGoesWrong does the operation with its kth request going wrong, and then again. It reports
+// whether there was one.
 func keyedGoesWrong(t *testing.T, prepare, do func(*hurt) error, want string, fault ddbtest.Fault, k int) bool {
 	t.Helper()
 	h := newHurt(t)

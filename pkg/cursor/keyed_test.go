@@ -224,8 +224,8 @@ func TestAClockFarAhead(t *testing.T) {
 	b.want("settle", b.settle(sortkey.EverySortKey), "2 placed")
 }
 
-// TestAMessageThatHasSeenMoreThanTheQueueHas is of a time that a restore took back. It gets
-// no place, for no repeat would find that, until the queue has come so far.
+// TestAMessageThatHasSeenMoreThanTheQueueHas is of a time that a restore took back. It gets no
+// place, for no repeat would find that, until the queue has come so far.
 func TestAMessageThatHasSeenMoreThanTheQueueHas(t *testing.T) {
 	b := newBench(t, nil)
 	b.putKeyed(keyedOf("a", "1"))
@@ -245,8 +245,8 @@ func TestAMessageThatHasSeenMoreThanTheQueueHas(t *testing.T) {
 	check.That(t, strings.HasPrefix(log, "a1 c1 ") && strings.HasSuffix(log, "!"), "log %s", log)
 }
 
-// TestALookAtTheWhole finds what was stored below what is settled, and has no place: what a
-// restore brings back, or a writer that died before it looked. docs/how-to/restore.md has it made so.
+// TestALookAtTheWhole finds what was stored below what is settled, and has no place: what a restore
+// brings back, or a writer that died before it looked. docs/how-to/restore.md has it made so.
 func TestALookAtTheWhole(t *testing.T) {
 	b := newBench(t, nil)
 	for i := range 3 {

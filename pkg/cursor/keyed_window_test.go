@@ -15,9 +15,9 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// TestLongWindowsAreReadByBounds: 100 messages a second that wait for a minute, out of order by
-// up to five seconds, with a wake-up a second for what came in it. Each message is read three
-// times at most, however many wait.
+// TestLongWindowsAreReadByBounds: 100 messages a second that wait for a minute, out of order by up
+// to five seconds, with a wake-up a second for what came in it. Each message is read three times at
+// most, however many wait.
 func TestLongWindowsAreReadByBounds(t *testing.T) {
 	b := newBench(t, withSettings(func(s *cursor.Settings) { s.Settle = time.Minute }))
 	read := 0

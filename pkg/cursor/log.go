@@ -15,8 +15,8 @@ import (
 
 // The log of a queue in arrival order and that of a keyed one are one thing: what comes is stored,
 // looked for in the tail of the cursor and in the order items, extended while it has no place, and
-// flushed out of the tail. They differ in how places are given: by an allocation that writers
-// share (append.go), and by a settle that compares the position (settle.go).
+// flushed out of the tail. They differ in how places are given: by an allocation that writers share
+// (append.go), and by a settle that compares the position (settle.go).
 
 // incoming is an arrival on its way into the log of a queue, or one that is looked for there.
 type incoming struct {
@@ -220,12 +220,11 @@ func (s *Sorter) keepStored(ctx context.Context, all []*incoming) []error {
 	return errs
 }
 
-// flushAfter flushes the tail if the allocation of so many entries, which made it
-// what it is, filled an order item: that is one writer's. Should it die, those
-// do it who find no room.
+// flushAfter flushes the tail if the allocation of so many entries, which made it what it is,
+// filled an order item: that is one writer's. Should it die, those do it who find no room.
 //
-// During the two requests of a flush each of w other writers gets about one
-// allocation, for which there is room in the tail.
+// During the two requests of a flush each of w other writers gets about one allocation, for which
+// there is room in the tail.
 func (s *Sorter) flushAfter(ctx context.Context, cur Cursor, entries int) {
 	if now := cur.Tail.Len(); now < queuelog.OrderItemEntries || now-entries >= queuelog.OrderItemEntries {
 		return
@@ -247,9 +246,9 @@ func (s *Sorter) flush(ctx context.Context, cur Cursor, most int) (Cursor, error
 	return cur, nil
 }
 
-// flushItems takes the entries of n order items out of the tail as it was seen.
-// First the order items are stored, then the tail is trimmed, so that an entry is always in
-// one of them. All of it may be done twice, by anybody: the first entries of a tail never change.
+// flushItems takes the entries of n order items out of the tail as it was seen. First the order
+// items are stored, then the tail is trimmed, so that an entry is always in one of them. All of it
+// may be done twice, by anybody: the first entries of a tail never change.
 func (s *Sorter) flushItems(ctx context.Context, cur Cursor, n int) (Cursor, error) {
 	items, errs := make([]queuelog.OrderItem, n), make([]error, n)
 	rest, last := cur.Tail, cur.TailFrom
@@ -275,13 +274,12 @@ func (s *Sorter) flushItems(ctx context.Context, cur Cursor, n int) (Cursor, err
 	})
 }
 
-// orderGrace is how much later than the arrivals that it names an order item
-// expires: more than clocks differ and an operation takes. A repeat that finds
-// its arrival must find its place.
+// orderGrace is how much later than the arrivals that it names an order item expires: more than
+// clocks differ and an operation takes. A repeat that finds its arrival must find its place.
 const orderGrace = 2 * memoAge
 
-// orderExpiry is when an order item that is stored or pushed forward now, or a receipt, may
-// be deleted.
+// orderExpiry is when an order item that is stored or pushed forward now, or a receipt, may be
+// deleted.
 func (s *Sorter) orderExpiry() time.Time {
 	if s.retention == 0 {
 		return time.Time{}

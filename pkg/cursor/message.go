@@ -24,14 +24,13 @@ const (
 	MaxAttributes = 16 * 1024
 )
 
-// DefaultContentType is the content type of a message that names none. It is
-// not stored, which saves a small message a tenth of its bytes.
+// DefaultContentType is the content type of a message that names none. It is not stored, which
+// saves a small message a tenth of its bytes.
 const DefaultContentType = "application/json"
 
 // Message is one message of a queue.
 type Message struct {
-	// Queue is the queue's name: valid UTF-8, 1 to 1,024 bytes, compared byte
-	// by byte.
+	// Queue is the queue's name: valid UTF-8, 1 to 1,024 bytes, compared byte by byte.
 	Queue string
 	// Seq is the message's place in its queue, from 0 to MaxSeq, or NoSeq where the queue gives it:
 	// in arrival order, and by keys.
@@ -41,8 +40,8 @@ type Message struct {
 	ID string `ddb:"id,omitzero"`
 	// Body is delivered exactly as it came: at most 350 KB.
 	Body []byte `ddb:"body,omitzero"`
-	// ContentType is the body's media type, at most 256 bytes;
-	// DefaultContentType where it is empty.
+	// ContentType is the body's media type, at most 256 bytes; DefaultContentType where it is
+	// empty.
 	ContentType string `ddb:"contentType,omitzero"`
 	// Attributes are the producer's own: at most 16 KB in all.
 	Attributes map[string]string `ddb:"attributes,omitzero"`
@@ -55,40 +54,38 @@ type Message struct {
 	// Kind, where it is not empty, is the kind that the queue of a message with a Seq must be of,
 	// and is made of: KindArrival.
 	Kind Kind
-	// PutID, of messages for a queue in arrival order, is the producer's name for the put that brings
-	// them: those of a queue that have it are stored together, and known by it.
+	// PutID, of messages for a queue in arrival order, is the producer's name for the put that
+	// brings them: those of a queue that have it are stored together, and known by it.
 	PutID string
-	// KeyParts, of a message for a keyed queue, are the one to three parts of its key. KeyType is that
-	// of the queue where the put makes it; it may be empty where the queue is there.
+	// KeyParts, of a message for a keyed queue, are the one to three parts of its key. KeyType is
+	// that of the queue where the put makes it; it may be empty where the queue is there.
 	KeyParts []any
 	KeyType  sortkey.KeyType
-	// Prev, where it is not empty, is the id of the message that should stand before this one in its
-	// keyed queue. Where another does, readers get it marked as Unlinked.
+	// Prev, where it is not empty, is the id of the message that should stand before this one in
+	// its keyed queue. Where another does, readers get it marked as Unlinked.
 	Prev string
-	// Received, where it is not zero, is when a message came whose sender cannot repeat it: a time in
-	// its key that is farther ahead than the queue's Ahead becomes that, as a [Received] does, and the
-	// message is not refused.
+	// Received, where it is not zero, is when a message came whose sender cannot repeat it: a time
+	// in its key that is farther ahead than the queue's Ahead becomes that, as a [Received] does,
+	// and the message is not refused.
 	Received time.Time
 
 	// The store's part: a producer leaves it empty.
 
-	// Key is the message's key in a keyed queue. Late reports that it stands there behind
-	// greater keys, Unlinked that it stands behind another message than its Prev.
+	// Key is the message's key in a keyed queue. Late reports that it stands there behind greater
+	// keys, Unlinked that it stands behind another message than its Prev.
 	Key            sortkey.Key
 	Late, Unlinked bool
 	// EnqueuedAt is when the message was accepted, to the millisecond.
 	EnqueuedAt time.Time `ddb:"enqueuedAt,optional"`
-	// ExpiresOn is when the message may be deleted, to the second; the zero
-	// time means never.
+	// ExpiresOn is when the message may be deleted, to the second; the zero time means never.
 	ExpiresOn time.Time `ddb:"expiresOn,omitzero,s"`
-	// Tombstone, where it is not empty, says why this seq will never come. A
-	// tombstone has no body.
+	// Tombstone, where it is not empty, says why this seq will never come. A tombstone has no body.
 	Tombstone string `ddb:"tombstone,omitzero"`
-	// Digest distinguishes two messages: the first 16 bytes of a SHA-256 over
-	// id, content type, attributes and body. Empty in a tombstone.
+	// Digest distinguishes two messages: the first 16 bytes of a SHA-256 over id, content type,
+	// attributes and body. Empty in a tombstone.
 	Digest []byte `ddb:"digest,omitzero"`
-	// Op is the mark of the put that stored the message: a writer whose
-	// response was lost knows its own message by it.
+	// Op is the mark of the put that stored the message: a writer whose response was lost knows its
+	// own message by it.
 	Op []byte `ddb:"op,optional"`
 }
 
@@ -218,12 +215,12 @@ func ValidateQueue(queue string) error {
 	return nil
 }
 
-// reserved begins no queue's name. In the tables whose items are under queues' names, items of the stack's own are under
-// names that begin so: a role may be kept from them.
+// reserved begins no queue's name. In the tables whose items are under queues' names, items of the
+// stack's own are under names that begin so: a role may be kept from them.
 const reserved = "endpoints "
 
-// digest is the message's Digest. Each part is length-prefixed, so that no
-// two different messages feed the hash the same bytes.
+// digest is the message's Digest. Each part is length-prefixed, so that no two different messages
+// feed the hash the same bytes.
 func (m *Message) digest() []byte {
 	names := make([]string, 0, len(m.Attributes))
 	for name := range m.Attributes {
@@ -253,8 +250,8 @@ const digestSize = 16
 // readUnit is how many bytes one strong read unit covers.
 const readUnit = 4096
 
-// size is about the size of the message's item. The attributes that every item
-// has take some 130 bytes.
+// size is about the size of the message's item. The attributes that every item has take some 130
+// bytes.
 func (m *Message) size() int {
 	size := 130 + len(m.Queue) + len(m.ID) + len(m.ContentType) + len(m.Body) + m.Trace.size()
 	for name, value := range m.Attributes {

@@ -9,13 +9,12 @@ import (
 	"github.com/streamsort/streamsort/pkg/table"
 )
 
-// Names are the names of the sorter's tables and of their keys. An empty
-// field means its default, so the zero Names is ready to use.
+// Names are the names of the sorter's tables and of their keys. An empty field means its default,
+// so the zero Names is ready to use.
 //
-// The keys have the same names in all tables but Trouble, as in a table made for
-// aws-stream-sort: the partition key is QueueKey, the sort key of the messages
-// is SeqKey. The other attributes' names are fixed; a key must not take one of
-// them ([Names.Validate]).
+// The keys have the same names in all tables but Trouble, as in a table made for aws-stream-sort:
+// the partition key is QueueKey, the sort key of the messages is SeqKey. The other attributes'
+// names are fixed; a key must not take one of them ([Names.Validate]).
 type Names struct {
 	Messages string // table of messages; "streamsort-messages"
 	Cursors  string // table of cursors; "streamsort-cursors"
@@ -40,12 +39,11 @@ func (n Names) queueKey() ddb.Path { return ddb.Path(n.QueueKey) }
 
 func (n Names) seqKey() ddb.Path { return ddb.Path(n.SeqKey) }
 
-// Tables are the definitions of the messages, the cursors and the trouble
-// table, in this order.
+// Tables are the definitions of the messages, the cursors and the trouble table, in this order.
 //
-// The messages' stream shows keys only: its reader needs to know that
-// seq s of queue q is there, and no more. The cursors' stream shows both
-// images: the batch that a move releases is what lies between them.
+// The messages' stream shows keys only: its reader needs to know that seq s of queue q is there,
+// and no more. The cursors' stream shows both images: the batch that a move releases is what lies
+// between them.
 func (n Names) Tables() []table.Definition {
 	n = n.withDefaults()
 	return []table.Definition{
@@ -67,9 +65,9 @@ func (n Names) Tables() []table.Definition {
 	}
 }
 
-// ArrivalsTable is the definition of the arrivals table, which only queues in
-// arrival order and keyed queues use. Its stream, of keys only, shows when a keyed queue has
-// to be settled: see [OnArrivals].
+// ArrivalsTable is the definition of the arrivals table, which only queues in arrival order and
+// keyed queues use. Its stream, of keys only, shows when a keyed queue has to be settled: see
+// [OnArrivals].
 func (n Names) ArrivalsTable() table.Definition {
 	n = n.withDefaults()
 	return table.Definition{
@@ -82,8 +80,8 @@ func (n Names) ArrivalsTable() table.Definition {
 	}
 }
 
-// Validate reports a key name that cannot be used: one over 255 bytes, one
-// that another attribute of the tables has, or the same name for both keys.
+// Validate reports a key name that cannot be used: one over 255 bytes, one that another attribute
+// of the tables has, or the same name for both keys.
 func (n Names) Validate() error {
 	n = n.withDefaults()
 	keys := []struct{ field, name string }{{"queue key", n.QueueKey}, {"seq key", n.SeqKey}}

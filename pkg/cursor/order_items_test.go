@@ -19,8 +19,8 @@ func (b *bench) orderItems() []queuelog.OrderItem {
 	return page.Items
 }
 
-// TestOrderItemsOutliveWhatTheyName by an hour: when they are made, and when the
-// sweep keeps what they name.
+// TestOrderItemsOutliveWhatTheyName by an hour: when they are made, and when the sweep keeps what
+// they name.
 func TestOrderItemsOutliveWhatTheyName(t *testing.T) {
 	b := newBench(t, nil)
 	b.fill("a", queuelog.OrderItemEntries)
@@ -46,9 +46,8 @@ func TestOrderItemsOutliveWhatTheyName(t *testing.T) {
 	outlive()
 }
 
-// TestAnOrderItemOfATimeThatIsLost: after a restore one can stand where the
-// queue's next one has to be. It is never taken for that, and its places stay in
-// the tail.
+// TestAnOrderItemOfATimeThatIsLost: after a restore one can stand where the queue's next one has to
+// be. It is never taken for that, and its places stay in the tail.
 func TestAnOrderItemOfATimeThatIsLost(t *testing.T) {
 	b := newBench(t, nil)
 	lost := newBench(t, nil)

@@ -10,8 +10,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// TestParked: what waits beyond the gap is counted, as far as one request shows, and what
-// was skipped there is not. Where there is no gap nothing is asked.
+// TestParked: what waits beyond the gap is counted, as far as one request shows, and what was
+// skipped there is not. Where there is no gap nothing is asked.
 func TestParked(t *testing.T) {
 	b := newBench(t, nil)
 	meter := ddbtest.NewMeter(b.tables)

@@ -30,8 +30,8 @@ func (h halving) Do(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 	return a, err
 }
 
-// TestWhatABatchLeavesIsDoneLater: where DynamoDB does a part of a batch only, the rest
-// is read at once, and not deleted now.
+// TestWhatABatchLeavesIsDoneLater: where DynamoDB does a part of a batch only, the rest is read at
+// once, and not deleted now.
 func TestWhatABatchLeavesIsDoneLater(t *testing.T) {
 	b := newBench(t, nil)
 	b.fill("a", 60)

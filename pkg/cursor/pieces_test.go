@@ -18,8 +18,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// bounded is an invocation that dies after so many requests: what it
-// was in the middle of then is left to the next one.
+// bounded is an invocation that dies after so many requests: what it was in the middle of then is
+// left to the next one.
 type bounded struct {
 	next ddb.Engine
 	left int
@@ -44,8 +44,8 @@ func (b *bench) invocation(requests int) *cursor.Sorter {
 	return s
 }
 
-// parked stores messages behind the missing first one, as writers do that know no
-// gap: the gap is on record, or it is not.
+// parked stores messages behind the missing first one, as writers do that know no gap: the gap is
+// on record, or it is not.
 func (b *bench) parked(first, last int64, size int, recorded bool) {
 	b.t.Helper()
 	body := []byte(strings.Repeat("x", size))
@@ -65,8 +65,8 @@ func (b *bench) status() cursor.Cursor {
 	return check.Get(b.memory.Inside().Cursor(b.t.Context(), "q", true))
 }
 
-// rest is what goes on for a gap on record: the stream's handler; the sweep for
-// what is on no record.
+// rest is what goes on for a gap on record: the stream's handler; the sweep for what is on no
+// record.
 func (b *bench) rest(s *cursor.Sorter, recorded bool) (err error) {
 	if recorded {
 		_, err = s.Steps().Heal(b.t.Context(), "q", 1)
@@ -76,9 +76,9 @@ func (b *bench) rest(s *cursor.Sorter, recorded bool) (err error) {
 	return err
 }
 
-// TestAFilledGapMovesInPieces: with large messages and with small ones, on record
-// and not, the cursor moves after a few requests, however much there is to move
-// over; and each invocation that dies after a few more leaves less to the next one.
+// TestAFilledGapMovesInPieces: with large messages and with small ones, on record and not, the
+// cursor moves after a few requests, however much there is to move over; and each invocation that
+// dies after a few more leaves less to the next one.
 func TestAFilledGapMovesInPieces(t *testing.T) {
 	for _, c := range []struct {
 		count    int64
@@ -123,8 +123,8 @@ func TestAFilledGapMovesInPieces(t *testing.T) {
 	}
 }
 
-// TestAPieceBeginsTheGapsAgeAnew: a gap behind one is young, however old the one was
-// that had been filled.
+// TestAPieceBeginsTheGapsAgeAnew: a gap behind one is young, however old the one was that had been
+// filled.
 func TestAPieceBeginsTheGapsAgeAnew(t *testing.T) {
 	b := newBench(t, nil)
 	b.parked(2, 2500, 100, false)
@@ -137,8 +137,8 @@ func TestAPieceBeginsTheGapsAgeAnew(t *testing.T) {
 	}
 }
 
-// TestGapsReadsWhatItMust: one gap is found by looking at one message, and no list
-// reads all that is parked.
+// TestGapsReadsWhatItMust: one gap is found by looking at one message, and no list reads all that
+// is parked.
 func TestGapsReadsWhatItMust(t *testing.T) {
 	b := newBench(t, nil)
 	b.put(body(1))
@@ -156,8 +156,8 @@ func TestGapsReadsWhatItMust(t *testing.T) {
 	}
 }
 
-// TestSkipOfAQueueInArrivalOrder is refused: a tombstone under the seq of an order
-// item that is still to come would keep the tail from ever being flushed.
+// TestSkipOfAQueueInArrivalOrder is refused: a tombstone under the seq of an order item that is
+// still to come would keep the tail from ever being flushed.
 func TestSkipOfAQueueInArrivalOrder(t *testing.T) {
 	b := newBench(t, nil)
 	b.fill("a", 10)

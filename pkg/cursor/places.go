@@ -9,8 +9,8 @@ import (
 	"github.com/streamsort/streamsort/internal/sortkey"
 )
 
-// arrivalQueue is the queue's cursor if it is in arrival order, or a keyed one, with a
-// position of upTo or more. It makes no request where what is remembered answers it.
+// arrivalQueue is the queue's cursor if it is in arrival order, or a keyed one, with a position of
+// upTo or more. It makes no request where what is remembered answers it.
 func (s *Sorter) arrivalQueue(ctx context.Context, queue string, upTo int64) (cur Cursor, arrival bool, err error) {
 	cur, known := s.seen.get(queue)
 	if known && numbered(cur) {
@@ -32,12 +32,12 @@ type orderPart struct {
 	item queuelog.OrderItem
 }
 
-// parts are the places of the seqs after < seq <= upTo, and of those beside
-// them in the same item, in order. They end with a [MissingError] where an order
-// item is missing: it expires later than all that it names.
+// parts are the places of the seqs after < seq <= upTo, and of those beside them in the same item,
+// in order. They end with a [MissingError] where an order item is missing: it expires later than
+// all that it names.
 //
-// Reads are eventually consistent, and strong where such a read did not show an
-// order item that must be there.
+// Reads are eventually consistent, and strong where such a read did not show an order item that
+// must be there.
 func (s *Sorter) parts(ctx context.Context, cur Cursor, after, upTo int64) iter.Seq2[orderPart, error] {
 	return func(yield func(orderPart, error) bool) {
 		expect, strong := after, false
@@ -73,21 +73,20 @@ func (s *Sorter) parts(ctx context.Context, cur Cursor, after, upTo int64) iter.
 	}
 }
 
-// itemsFor is how many order items are enough for the seqs after < seq <= upTo,
-// where each has OrderItemEntries seqs at least.
+// itemsFor is how many order items are enough for the seqs after < seq <= upTo, where each has
+// OrderItemEntries seqs at least.
 func itemsFor(after, upTo int64) int {
 	return int(min((upTo-after)/queuelog.OrderItemEntries+2, maxBatchSize))
 }
 
-// partsDown is parts from above, read strongly. It ends where an order item is
-// missing.
+// partsDown is parts from above, read strongly. It ends where an order item is missing.
 func (s *Sorter) partsDown(ctx context.Context, cur Cursor, after, upTo int64) iter.Seq2[orderPart, error] {
 	return func(yield func(orderPart, error) bool) {
 		if upTo > cur.TailFrom && cur.Tail != "" && !yield(orderPart{after: cur.TailFrom, entries: cur.Tail}, nil) {
 			return
 		}
-		// The order item of upTo may end behind it, the topmost one ends at
-		// TailFrom: all that is needed starts at or before upTo.
+		// The order item of upTo may end behind it, the topmost one ends at TailFrom: all that is
+		// needed starts at or before upTo.
 		last := cur.TailFrom
 		if upTo < last {
 			page, err := s.store.OrderItems(ctx, queuelog.Query{Queue: cur.Queue, First: upTo, Last: cur.TailFrom, Limit: 1, Strong: true})
@@ -140,12 +139,11 @@ func notDropped(places []place) []place {
 // maxArrivals is how many arrivals one request reads.
 const maxArrivals = 100
 
-// arrivals reads the arrivals of up to maxArrivals places, or maxWaiting of a keyed queue.
-// Those that are not there, or of which a later one has taken the id, are not in the answer,
-// and those of empty entries neither.
+// arrivals reads the arrivals of up to maxArrivals places, or maxWaiting of a keyed queue. Those
+// that are not there, or of which a later one has taken the id, are not in the answer, and those of
+// empty entries neither.
 //
-// Reads are eventually consistent, and strong for what such a read does not
-// show; or all strong.
+// Reads are eventually consistent, and strong for what such a read does not show; or all strong.
 func (s *Sorter) arrivals(ctx context.Context, queue string, places []place, headsOnly, strong bool) (map[queuelog.Entry]Arrival, error) {
 	found := make(map[queuelog.Entry]Arrival, len(places))
 	places = notDropped(places)

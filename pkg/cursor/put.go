@@ -13,19 +13,19 @@ import (
 
 // Put stores messages of any queues, each where its kind of queue has it: one with a Seq under it,
 // one with KeyParts to wait until its settle window is over, and any other at the end of a queue in
-// arrival order. A queue that is not there is made. To a queue in arrival order, a message with a Seq
-// is appended at exactly that, or is Ahead. The results are in the order of the messages.
+// arrival order. A queue that is not there is made. To a queue in arrival order, a message with a
+// Seq is appended at exactly that, or is Ahead. The results are in the order of the messages.
 //
-// A message is known by its Seq; by its key and ID together; or by its PutID or ID. A repeat of it gets
-// Duplicate, for as long as the first is retained. So a call whose fate is unknown can be repeated, at
-// any time until then, and by anybody.
+// A message is known by its Seq; by its key and ID together; or by its PutID or ID. A repeat of it
+// gets Duplicate, for as long as the first is retained. So a call whose fate is unknown can be
+// repeated, at any time until then, and by anybody.
 //
 // A call that [Validate] refuses stores nothing, and all results have its error. What happens later
 // is reported for each message: in Result.Err where its fate is unknown.
 //
 // Requests, where nothing else happens: one write a message (those of one PutID are one), and one
-// write a queue, for each 25 in arrival order, where two more come for each 24; in a keyed queue one
-// strong read in its place. None or one read of half a unit a queue: none if this Sorter has
+// write a queue, for each 25 in arrival order, where two more come for each 24; in a keyed queue
+// one strong read in its place. None or one read of half a unit a queue: none if this Sorter has
 // seen the queue in the last half hour, or in the last 10 seconds where the queue gives the seqs.
 func (s *Sorter) Put(ctx context.Context, messages ...Message) []Result {
 	results := make([]Result, len(messages))
@@ -43,9 +43,9 @@ func (s *Sorter) Put(ctx context.Context, messages ...Message) []Result {
 	return results
 }
 
-// Validate is the [InvalidError] for which a put of the messages stores nothing, if any: one is out of
-// its bounds, two of a queue are of different kinds, or two different ones are under one seq or id. What
-// only the queue can say, such as a key of another type than its own, is in Result.Err.
+// Validate is the [InvalidError] for which a put of the messages stores nothing, if any: one is out
+// of its bounds, two of a queue are of different kinds, or two different ones are under one seq or
+// id. What only the queue can say, such as a key of another type than its own, is in Result.Err.
 func Validate(messages []Message) error {
 	_, err := group(messages)
 	return err
@@ -125,8 +125,8 @@ type twin struct {
 	id    string
 }
 
-// mixed is what is wrong with a call that has several kinds of message for one
-// queue: a queue is of one kind, and if it is new, none of them says which.
+// mixed is what is wrong with a call that has several kinds of message for one queue: a queue is of
+// one kind, and if it is new, none of them says which.
 func (p *part) mixed(way Kind, place int) error {
 	wrong := &InvalidError{
 		Field: "seq", Code: invalid.Missing,
@@ -236,8 +236,8 @@ func (s *Sorter) putQueue(ctx context.Context, messages []Message, places []int,
 	}
 }
 
-// lookOnly is step 0: a lower bound of the queue's position, and its settings,
-// before anything is put.
+// lookOnly is step 0: a lower bound of the queue's position, and its settings, before anything is
+// put.
 func (s *Sorter) lookOnly(ctx context.Context, queue string) (Cursor, error) {
 	if cur, ok := s.seen.get(queue); ok {
 		return cur, nil
@@ -246,7 +246,8 @@ func (s *Sorter) lookOnly(ctx context.Context, queue string) (Cursor, error) {
 }
 
 // lookToPut is the look of messages that are put. They make the queue, with the first seq that they
-// name, unless all of them would be refused: there is false then, and the cursor is what it would be.
+// name, unless all of them would be refused: there is false then, and the cursor is what it would
+// be.
 //
 // Two that name other first seqs: the first one's cursor counts, and the other is refused by it.
 func (s *Sorter) lookToPut(ctx context.Context, messages []Message, places []int, kind Kind) (cur Cursor, there bool, err error) {
@@ -269,8 +270,8 @@ func (s *Sorter) lookToPut(ctx context.Context, messages []Message, places []int
 }
 
 // makeFor makes a queue's cursor if one of the messages would be taken then, so that a sweep over
-// all cursors finds every queue that has a message. Otherwise there is false, and the cursor is what
-// it would be; or that of who made the queue first.
+// all cursors finds every queue that has a message. Otherwise there is false, and the cursor is
+// what it would be; or that of who made the queue first.
 func (s *Sorter) makeFor(ctx context.Context, queue string, settings Settings, taken func(unmade Cursor) bool) (cur Cursor, there bool, err error) {
 	unmade := newCursor(queue, settings, s.now())
 	if taken(unmade) {
@@ -319,7 +320,8 @@ func (m *Message) startsAt(first int64) bool {
 	return m.First == nil || *m.First == FirstHere || *m.First == first
 }
 
-// checkFirst refuses the messages that name another first seq than the queue's, and returns the others.
+// checkFirst refuses the messages that name another first seq than the queue's, and returns the
+// others.
 func checkFirst(messages []Message, places []int, results []Result, cur Cursor) []int {
 	var right []int
 	for _, i := range places {
@@ -407,9 +409,8 @@ func compare(there, m Message) Outcome {
 	return Conflict
 }
 
-// occupied reports whether the answer shows that something is stored under a
-// seq ahead of the position. A duplicate counts: its first writer may have
-// died before it moved the cursor.
+// occupied reports whether the answer shows that something is stored under a seq ahead of the
+// position. A duplicate counts: its first writer may have died before it moved the cursor.
 func (r *Result) occupied(cur Cursor) bool {
 	return r.Err == nil && r.Seq > cur.Position && r.Outcome != Full
 }

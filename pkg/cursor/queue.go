@@ -8,8 +8,7 @@ import (
 	"github.com/streamsort/streamsort/internal/sortkey"
 )
 
-// Status reads a queue's cursor strongly. A queue that was never put to is
-// ErrNoQueue.
+// Status reads a queue's cursor strongly. A queue that was never put to is ErrNoQueue.
 func (s *Sorter) Status(ctx context.Context, queue string) (Cursor, error) {
 	if err := ValidateQueue(queue); err != nil {
 		return Cursor{}, err
@@ -24,9 +23,9 @@ func (s *Sorter) Status(ctx context.Context, queue string) (Cursor, error) {
 	return cur, nil
 }
 
-// Settings returns a queue's settings, which may be half an hour old; its kind and its key type never
-// change. A queue that was never put to is ErrNoQueue. It makes no request where this Sorter has seen
-// the queue in the last half hour, and a strong read otherwise.
+// Settings returns a queue's settings, which may be half an hour old; its kind and its key type
+// never change. A queue that was never put to is ErrNoQueue. It makes no request where this Sorter
+// has seen the queue in the last half hour, and a strong read otherwise.
 func (s *Sorter) Settings(ctx context.Context, queue string) (Settings, error) {
 	if cur, known := s.seen.get(queue); known {
 		return cur.Settings, nil
@@ -37,8 +36,8 @@ func (s *Sorter) Settings(ctx context.Context, queue string) (Settings, error) {
 
 // waitCount is what is stored and waits for its turn.
 type waitCount struct {
-	// Count is how many messages there are; More reports that there may be further ones, which
-	// were not read.
+	// Count is how many messages there are; More reports that there may be further ones, which were
+	// not read.
 	Count int
 	More  bool
 	// Oldest is when the first of them was stored; in a numbered queue, since when the gap counts.
@@ -54,8 +53,8 @@ func (w *waitCount) add(a Arrival, settle time.Duration) {
 }
 
 // Waiting counts the messages that are stored and wait, as far as one request shows: behind the gap
-// of a numbered queue, or for the settle window of a keyed one. It costs one query, not strong, of at
-// most 1,000 messages and 1 MB; nothing where no gap is open, and in arrival order.
+// of a numbered queue, or for the settle window of a keyed one. It costs one query, not strong, of
+// at most 1,000 messages and 1 MB; nothing where no gap is open, and in arrival order.
 func (s *Sorter) Waiting(ctx context.Context, cur Cursor) (w waitCount, err error) {
 	switch {
 	case keyed(cur):
@@ -83,11 +82,10 @@ func (s *Sorter) Waiting(ctx context.Context, cur Cursor) (w waitCount, err erro
 	return w, err
 }
 
-// Configure changes settings of a queue, or makes the queue with these
-// settings and the Sorter's defaults for the others, and returns its cursor.
-// First, Kind and KeyType can only be given while the queue is made: [ErrFixed]
-// where they differ later. Other processes may go on with the settings that they remember for up
-// to half an hour.
+// Configure changes settings of a queue, or makes the queue with these settings and the Sorter's
+// defaults for the others, and returns its cursor. First, Kind and KeyType can only be given while
+// the queue is made: [ErrFixed] where they differ later. Other processes may go on with the
+// settings that they remember for up to half an hour.
 //
 // It costs one write, and two where the queue is new.
 func (s *Sorter) Configure(ctx context.Context, queue string, change Change) (Cursor, error) {

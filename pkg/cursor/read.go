@@ -7,22 +7,19 @@ import (
 	"github.com/streamsort/streamsort/internal/queuelog"
 )
 
-// Read yields the messages with after < seq <= upTo in order, tombstones
-// among them. upTo must not be past the queue's position: everything up to
-// there is stored, and a seq that is not is yielded as a [MissingError], which
-// ends the reading.
+// Read yields the messages with after < seq <= upTo in order, tombstones among them. upTo must not
+// be past the queue's position: everything up to there is stored, and a seq that is not is yielded
+// as a [MissingError], which ends the reading.
 //
-// Reads are eventually consistent, at half the price, and strong only where
-// such a read did not show a message that must be there. A page is read when
-// the one before it has been taken.
+// Reads are eventually consistent, at half the price, and strong only where such a read did not
+// show a message that must be there. A page is read when the one before it has been taken.
 func (s *Sorter) Read(ctx context.Context, queue string, after, upTo int64) iter.Seq2[Message, error] {
 	cur, _ := s.seen.get(queue)
 	return s.readFrom(ctx, cur, queue, after, upTo)
 }
 
-// readFrom is Read where a cursor of the queue is at hand, or the zero Cursor.
-// A queue of which nothing is known is taken for a numbered one until something
-// is not where it would be.
+// readFrom is Read where a cursor of the queue is at hand, or the zero Cursor. A queue of which
+// nothing is known is taken for a numbered one until something is not where it would be.
 func (s *Sorter) readFrom(ctx context.Context, cur Cursor, queue string, after, upTo int64) iter.Seq2[Message, error] {
 	arrivalOrder := cur.Exists() && !numbered(cur)
 	if arrivalOrder && cur.Position >= upTo {

@@ -13,10 +13,10 @@ const maxWaiting = 200
 // minWaiting is how many are read at least: a read unit's worth of small ones.
 const minWaiting = 16
 
-// inOrder reads those of a keyed queue's places that stand in the order of their sort keys,
-// by queries over what lies between the first and the last of them, into found. What else
-// lies there is passed over: what came late, or waits still. Late ones are read by their
-// keys, as is what a query did not show.
+// inOrder reads those of a keyed queue's places that stand in the order of their sort keys, by
+// queries over what lies between the first and the last of them, into found. What else lies there
+// is passed over: what came late, or waits still. Late ones are read by their keys, as is what a
+// query did not show.
 func (s *Sorter) inOrder(ctx context.Context, queue string, places []place, found map[queuelog.Entry]Arrival, headsOnly, strong bool) error {
 	want := map[sortkey.SortKey]queuelog.Entry{}
 	var first, last sortkey.SortKey

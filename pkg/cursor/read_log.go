@@ -6,21 +6,21 @@ import (
 	"github.com/streamsort/streamsort/internal/queuelog"
 )
 
-// A read unit shows orderItemsOfUnit order items, of about 400 bytes each, a page of
-// 1 MB less than maxOrderItems.
+// A read unit shows orderItemsOfUnit order items, of about 400 bytes each, a page of 1 MB less than
+// maxOrderItems.
 const (
 	orderItemsOfUnit = 8
 	maxOrderItems    = 4096
 )
 
-// readLog shows the order items of a queue, as its cursor was seen, to who looks for places.
-// least is the least seq behind which one of them may stand that is still looked for; the
-// tail's begin where none is. It returns the seq up to which nobody can say what stood there,
-// because an order item is missing before it: least, as it was first, where none is.
+// readLog shows the order items of a queue, as its cursor was seen, to who looks for places. least
+// is the least seq behind which one of them may stand that is still looked for; the tail's begin
+// where none is. It returns the seq up to which nobody can say what stood there, because an order
+// item is missing before it: least, as it was first, where none is.
 //
-// A place stands soon after what its message has seen. So it begins with as many order items
-// as a read unit shows, and each further page has twice as many. It reads behind the least that
-// is left: an old place that is found is no reason to read on.
+// A place stands soon after what its message has seen. So it begins with as many order items as a
+// read unit shows, and each further page has twice as many. It reads behind the least that is left:
+// an old place that is found is no reason to read on.
 func (s *Sorter) readLog(ctx context.Context, cur Cursor, least func() int64, show func(entries queuelog.Tail, after int64)) (unknown int64, err error) {
 	from := least()
 	unknown = from

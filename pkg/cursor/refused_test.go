@@ -15,8 +15,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// patient is an engine that ends an append which asks for more allocations than any
-// needs.
+// patient is an engine that ends an append which asks for more allocations than any needs.
 func patient(engine ddb.Engine) ddb.Engine {
 	allocations := 0
 	return ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
@@ -37,8 +36,8 @@ func (b *bench) appendPatiently(a request) (appended, error) {
 	return appendTo(b.t.Context(), b.process(cursor.Options{}), a)
 }
 
-// TestATicketOfAQueueThatWasMadeAnewEnds: the queue was deleted by hand and
-// made as a numbered one, while a process remembers it.
+// TestATicketOfAQueueThatWasMadeAnewEnds: the queue was deleted by hand and made as a numbered one,
+// while a process remembers it.
 func TestATicketOfAQueueThatWasMadeAnewEnds(t *testing.T) {
 	b := newBench(t, nil)
 	b.want("before", b.append(arrival("a")), "advanced 1-1")
@@ -55,8 +54,8 @@ func TestATicketOfAQueueThatWasMadeAnewEnds(t *testing.T) {
 		"seq")
 }
 
-// TestTablesOfDifferentTimes: after a restore, an arrival can have seen more
-// than its queue has. A place given then could not be found again.
+// TestTablesOfDifferentTimes: after a restore, an arrival can have seen more than its queue has. A
+// place given then could not be found again.
 func TestTablesOfDifferentTimes(t *testing.T) {
 	b := newBench(t, nil)
 	b.fill("a", 10)
@@ -88,8 +87,8 @@ func TestTablesOfDifferentTimes(t *testing.T) {
 	restored.want("and again", restored.append(ahead), "duplicate 11-11")
 }
 
-// TestAPlaceThatLooksTheSameEndsATicket: an earlier arrival under the id got its
-// place so late that what it had seen is 2^23 before what this one has.
+// TestAPlaceThatLooksTheSameEndsATicket: an earlier arrival under the id got its place so late that
+// what it had seen is 2^23 before what this one has.
 func TestAPlaceThatLooksTheSameEndsATicket(t *testing.T) {
 	b := newBench(t, nil)
 	kind, first := cursor.KindArrival, int64(1<<23-1)
@@ -104,8 +103,8 @@ func TestAPlaceThatLooksTheSameEndsATicket(t *testing.T) {
 	}
 }
 
-// TestAProcessThatWasOvertakenLooksSooner: after a search, what it remembers of
-// the queue is used for a tenth of a second, and otherwise for ten.
+// TestAProcessThatWasOvertakenLooksSooner: after a search, what it remembers of the queue is used
+// for a tenth of a second, and otherwise for ten.
 func TestAProcessThatWasOvertakenLooksSooner(t *testing.T) {
 	b := newBench(t, nil)
 	looks := 0

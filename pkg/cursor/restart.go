@@ -9,14 +9,15 @@ import (
 	"github.com/streamsort/streamsort/internal/sortkey"
 )
 
-// RestartedBy reports whether it was the order of this name that last had the queue's keys begin anew.
+// RestartedBy reports whether it was the order of this name that last had the queue's keys begin
+// anew.
 func (c Cursor) RestartedBy(op string) bool { return c.Restart == string(sortkey.TieBreak(op)) }
 
-// RestartKeys begins the keys of a keyed queue anew, for senders whose counter began again: it gives
-// all that waits its place at once, whatever the settle window, and closes this era of the queue by
-// an entry in the log. Readers get that as a tombstone. What is put from then on belongs to the next
-// era, whose keys are greater than all before: order holds within each era. The order op is a name
-// for the restart; the same one again does nothing, unless another came in between.
+// RestartKeys begins the keys of a keyed queue anew, for senders whose counter began again: it
+// gives all that waits its place at once, whatever the settle window, and closes this era of the
+// queue by an entry in the log. Readers get that as a tombstone. What is put from then on belongs
+// to the next era, whose keys are greater than all before: order holds within each era. The order
+// op is a name for the restart; the same one again does nothing, unless another came in between.
 //
 // A message is known by key and id within its era: what was put before, and is put again later, is
 // another message. One whose writer had looked at the queue before, up to 10 seconds ago, or that

@@ -24,8 +24,8 @@ func TestKeepUndelivered(t *testing.T) {
 	b.want("they are there", b.put(body(1)), "advanced 0→3")
 }
 
-// TestSweepKeepsWhatTheSlowestConsumerNeeds has messages that were passed, and
-// a consumer that is not past them.
+// TestSweepKeepsWhatTheSlowestConsumerNeeds has messages that were passed, and a consumer that is
+// not past them.
 func TestSweepKeepsWhatTheSlowestConsumerNeeds(t *testing.T) {
 	b := newBench(t, func(o *cursor.Options) { o.Retention = 8 * time.Hour })
 	for seq := range int64(5) {

@@ -40,9 +40,8 @@ type round struct {
 	unreadable int
 }
 
-// round goes on with the round of a walk that is under way, or begins one where it is due.
-// Where the number of segments has changed, the places do not fit: it then looks at all
-// again.
+// round goes on with the round of a walk that is under way, or begins one where it is due. Where
+// the number of segments has changed, the places do not fit: it then looks at all again.
 func (s *Sorter) round(ctx context.Context, walk walking) (r *round, due bool, err error) {
 	last, err := s.store.SweepProgress(ctx, walk.Name)
 	if err != nil {
@@ -88,8 +87,8 @@ type step struct {
 	keep bool
 }
 
-// passedOver counts the cursors of a page that cannot be read. The error is the first of
-// them, where nothing else failed.
+// passedOver counts the cursors of a page that cannot be read. The error is the first of them,
+// where nothing else failed.
 func (r *round) passedOver(page cursorPage, failed error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -100,8 +99,8 @@ func (r *round) passedOver(page cursorPage, failed error) error {
 	return failed
 }
 
-// saveEvery is the time between two notes of the places. A run that is killed does again
-// what it has done since the last one.
+// saveEvery is the time between two notes of the places. A run that is killed does again what it
+// has done since the last one.
 const saveEvery = 10 * time.Second
 
 // reached notes how far the round is in a segment.
@@ -134,8 +133,8 @@ func (r *round) save(ctx context.Context) error {
 	return nil
 }
 
-// end notes where the run stopped, and says where the round is. The error joins those of
-// the segments.
+// end notes where the run stopped, and says where the round is. The error joins those of the
+// segments.
 func (r *round) end(ctx context.Context, errs []error) (Round, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -8,19 +8,17 @@ import (
 )
 
 const (
-	// memoAge is how long a remembered cursor may be used. It bounds, together
-	// with the longest operation, how long after a seq was passed its message
-	// must still be there: a put that still believes the seq to be ahead has
-	// to find it, or it would be accepted and never delivered. MinRetention
-	// leaves room for both.
+	// memoAge is how long a remembered cursor may be used. It bounds, together with the longest
+	// operation, how long after a seq was passed its message must still be there: a put that still
+	// believes the seq to be ahead has to find it, or it would be accepted and never delivered.
+	// MinRetention leaves room for both.
 	memoAge = 30 * time.Minute
 	// maxSeenCursors is how many queues a process remembers.
 	maxSeenCursors = 10_000
 )
 
-// seenCursors remembers the cursors that a process has seen. What it says is a lower
-// bound of the position: good enough to say that a seq fits, never to say that
-// a queue is full.
+// seenCursors remembers the cursors that a process has seen. What it says is a lower bound of the
+// position: good enough to say that a seq fits, never to say that a queue is full.
 type seenCursors struct {
 	now func() time.Time
 	mu  sync.Mutex
@@ -31,8 +29,7 @@ type seenCursors struct {
 type seenCursor struct {
 	cursor Cursor
 	read   time.Time
-	// crowded is when an append last found that others had left behind what was
-	// remembered.
+	// crowded is when an append last found that others had left behind what was remembered.
 	crowded time.Time
 }
 
@@ -56,9 +53,8 @@ func (m *seenCursors) get(queue string) (Cursor, bool) {
 	return found.cursor, true
 }
 
-// appendAge is how long a remembered cursor may be used to append to a queue:
-// what others append meanwhile has to be searched where it is too much for the
-// tail.
+// appendAge is how long a remembered cursor may be used to append to a queue: what others append
+// meanwhile has to be searched where it is too much for the tail.
 const appendAge = 10 * time.Second
 
 // getToAppend is get for an append.
@@ -102,8 +98,8 @@ func (m *seenCursors) forget(queue string) {
 	m.lru.Remove(queue)
 }
 
-// put remembers a cursor that was read at this time or later, unless a higher
-// position is remembered already.
+// put remembers a cursor that was read at this time or later, unless a higher position is
+// remembered already.
 func (m *seenCursors) put(c Cursor, read time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -10,10 +10,9 @@ import (
 // MaxSeq is the highest seq that a message can have: 2^63-1.
 const MaxSeq = math.MaxInt64
 
-// ParseSeq reads a seq from its canonical decimal form: digits only, without
-// leading zeros, from 0 to [MaxSeq]. Everything else is an [InvalidError] of
-// field "seq": a sign, a fraction, an exponent, spaces. Two spellings of one
-// number would be two opinions on what the producer meant.
+// ParseSeq reads a seq from its canonical decimal form: digits only, without leading zeros, from 0
+// to [MaxSeq]. Everything else is an [InvalidError] of field "seq": a sign, a fraction, an
+// exponent, spaces. Two spellings of one number would be two opinions on what the producer meant.
 func ParseSeq(text string) (int64, error) {
 	switch {
 	case text == "":
@@ -53,8 +52,8 @@ func newSeqSet(seqs ...int64) seqSet {
 
 func (s seqSet) add(seq int64) { s[seq] = struct{}{} }
 
-// runEnd is the last seq of the longest run position+1, position+2, … inside
-// the set; position itself where the run is empty.
+// runEnd is the last seq of the longest run position+1, position+2, … inside the set; position
+// itself where the run is empty.
 func (s seqSet) runEnd(position int64) int64 {
 	for position < MaxSeq {
 		if _, ok := s[position+1]; !ok {

@@ -15,11 +15,11 @@ import (
 type Policy string
 
 const (
-	// PolicyWait waits for the missing messages for ever. A gap shows in the
-	// queue's status and in the metrics, and is not announced.
+	// PolicyWait waits for the missing messages for ever. A gap shows in the queue's status and in
+	// the metrics, and is not announced.
 	PolicyWait Policy = "wait"
-	// PolicySkip writes tombstones into a gap that is older than GapAfter, and
-	// goes on. A message that arrives in that very moment wins.
+	// PolicySkip writes tombstones into a gap that is older than GapAfter, and goes on. A message
+	// that arrives in that very moment wins.
 	PolicySkip Policy = "skip"
 	// PolicyAlert announces a gap that is older than GapAfter, and waits on.
 	PolicyAlert Policy = "alert"
@@ -31,8 +31,8 @@ type Mode string
 const (
 	// ModeSync: the producer's own call stores the message and moves the cursor.
 	ModeSync Mode = "sync"
-	// ModeAsync: the producer only stores; the handler of the messages' stream
-	// moves the cursor, once a batch.
+	// ModeAsync: the producer only stores; the handler of the messages' stream moves the cursor,
+	// once a batch.
 	ModeAsync Mode = "async"
 )
 
@@ -40,12 +40,11 @@ const (
 type Kind string
 
 const (
-	// KindNumbered: the producers number the messages, and the queue waits for
-	// those that are missing. It is the zero Kind.
+	// KindNumbered: the producers number the messages, and the queue waits for those that are
+	// missing. It is the zero Kind.
 	KindNumbered Kind = ""
-	// KindArrival: the queue numbers the messages as they arrive: see
-	// [Sorter.Put]. It has no gaps, so Policy, GapAfter, MaxAhead and Mode
-	// mean nothing there.
+	// KindArrival: the queue numbers the messages as they arrive: see [Sorter.Put]. It has no gaps,
+	// so Policy, GapAfter, MaxAhead and Mode mean nothing there.
 	KindArrival Kind = "arrival"
 	// KindKeyed: the queue sorts the messages by a key that has gaps, such as a time: see
 	// [Sorter.Put]. Policy, GapAfter, MaxAhead and Mode mean nothing there.
@@ -84,8 +83,8 @@ func fixed(name string, value, there any) error {
 		"is %v: that of the queue is %v, which is fixed when the queue is made: leave %s out, or use another queue", value, there, name)}
 }
 
-// LatePolicy is what becomes of a message of a keyed queue that comes too late: when one
-// with a greater key has its place already.
+// LatePolicy is what becomes of a message of a keyed queue that comes too late: when one with a
+// greater key has its place already.
 type LatePolicy string
 
 const (
@@ -108,44 +107,43 @@ const (
 	maxKeyAhead  = MaxRetention
 )
 
-// Settings are a queue's own. They are written into its cursor when the queue
-// is made, from the defaults of the [Sorter] that makes it, and can be changed
-// later by [Sorter.Configure], all but First and Kind.
+// Settings are a queue's own. They are written into its cursor when the queue is made, from the
+// defaults of the [Sorter] that makes it, and can be changed later by [Sorter.Configure], all but
+// First and Kind.
 type Settings struct {
 	// First is the seq that the queue starts with, from 0 to MaxSeq.
 	First int64 `ddb:"first"`
 	// Policy is what happens to a gap that stays open.
 	Policy Policy `ddb:"policy"`
-	// GapAfter is the age from which PolicySkip and PolicyAlert act: 1 second
-	// to 365 days, stored in milliseconds.
+	// GapAfter is the age from which PolicySkip and PolicyAlert act: 1 second to 365 days, stored
+	// in milliseconds.
 	GapAfter time.Duration `ddb:"gapAfter"`
-	// MaxAhead is how far beyond the position a message may be, from 1 to
-	// 10,000,000; one that is farther gets Full. It bounds how much can be
-	// parked, and how many tombstones one gap can need.
+	// MaxAhead is how far beyond the position a message may be, from 1 to 10,000,000; one that is
+	// farther gets Full. It bounds how much can be parked, and how many tombstones one gap can
+	// need.
 	MaxAhead int64 `ddb:"maxAhead"`
 	// Mode is who moves the cursor.
 	Mode Mode `ddb:"mode"`
-	// Kind is what orders the messages. A queue that a put makes is of the kind
-	// that the put is for, whatever the Sorter's defaults say.
+	// Kind is what orders the messages. A queue that a put makes is of the kind that the put is
+	// for, whatever the Sorter's defaults say.
 	Kind Kind
-	// KeyType is what the keys of a keyed queue are. It is empty in another queue, and so
-	// are the next three.
+	// KeyType is what the keys of a keyed queue are. It is empty in another queue, and so are the
+	// next three.
 	KeyType sortkey.KeyType `ddb:"keyType,omitzero"`
-	// Settle is how long a message waits for those with lesser keys: 0 to an hour, stored
-	// in milliseconds.
+	// Settle is how long a message waits for those with lesser keys: 0 to an hour, stored in
+	// milliseconds.
 	Settle time.Duration `ddb:"settle,omitzero"`
-	// Late is what becomes of a message that comes later than that; LateDeliver where it
-	// is empty.
+	// Late is what becomes of a message that comes later than that; LateDeliver where it is empty.
 	Late LatePolicy `ddb:"late,omitzero"`
-	// ClockAhead is how far a time in a key may be ahead of the clock: 1 second to 10 years, kept in
-	// milliseconds. One key of 2099 would make all that follow late. It is 0 where no part of the
-	// keys is a time.
+	// ClockAhead is how far a time in a key may be ahead of the clock: 1 second to 10 years, kept
+	// in milliseconds. One key of 2099 would make all that follow late. It is 0 where no part of
+	// the keys is a time.
 	ClockAhead time.Duration `ddb:"clockAhead,omitzero"`
 }
 
-// DefaultSettings are the settings of a queue where nobody says otherwise:
-// first seq 1, wait, 5 minutes, 100,000 ahead, synchronous; in a keyed queue, settled after
-// 5 seconds, what is late is delivered, and times are at most 24 hours ahead.
+// DefaultSettings are the settings of a queue where nobody says otherwise: first seq 1, wait, 5
+// minutes, 100,000 ahead, synchronous; in a keyed queue, settled after 5 seconds, what is late is
+// delivered, and times are at most 24 hours ahead.
 func DefaultSettings() Settings {
 	return Settings{
 		First: 1, Policy: PolicyWait, GapAfter: 5 * time.Minute, MaxAhead: 100_000, Mode: ModeSync,
@@ -268,8 +266,8 @@ func (c Change) validateKeyed() error {
 	return nil
 }
 
-// setting is one of the settings, by the name under which callers, configurations
-// and tables have it.
+// setting is one of the settings, by the name under which callers, configurations and tables have
+// it.
 type setting struct {
 	name string
 	// value reads it: an int64, a duration or a string.
@@ -371,9 +369,9 @@ func (s Settings) All() iter.Seq2[string, any] {
 	}
 }
 
-// Set changes the setting of a name, as [Settings.All] has it, to what the text says.
-// An unknown name, and a text that cannot be read, are an
-// [InvalidError]; whether the value is within its bounds is checked where the change is applied.
+// Set changes the setting of a name, as [Settings.All] has it, to what the text says. An unknown
+// name, and a text that cannot be read, are an [InvalidError]; whether the value is within its
+// bounds is checked where the change is applied.
 func (c *Change) Set(name, text string) error {
 	names := make([]string, len(settings))
 	for i, of := range settings {

@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	// maxPlacing is how many places one move gives in a keyed queue: so many that they cost
-	// a tenth of a write unit each, the order items included.
+	// maxPlacing is how many places one move gives in a keyed queue: so many that they cost a tenth
+	// of a write unit each, the order items included.
 	maxPlacing = 6 * queuelog.OrderItemEntries
-	// maxClockAhead is how far ahead of a clock read now the clock of who stored a message may
-	// be. One that is further ahead is wrong, and its message would wait for it for ever.
+	// maxClockAhead is how far ahead of a clock read now the clock of who stored a message may be.
+	// One that is further ahead is wrong, and its message would wait for it for ever.
 	maxClockAhead = 5 * time.Minute
 )
 
@@ -26,13 +26,13 @@ const (
 type Settled struct {
 	// Cursor is the queue's cursor as it was last seen.
 	Cursor Cursor
-	// Moves are the moves made, by which Placed messages got their places, of which Late
-	// were late, Dropped of these dropped, and Unlinked marked so.
+	// Moves are the moves made, by which Placed messages got their places, of which Late were late,
+	// Dropped of these dropped, and Unlinked marked so.
 	Moves                           []Range
 	Placed, Late, Dropped, Unlinked int
-	// Stale is how many messages it found of which nobody can say any more whether they
-	// have a place: what the log knew of them is gone, or they have seen a position that the
-	// queue has not had since its tables were restored. They get none.
+	// Stale is how many messages it found of which nobody can say any more whether they have a
+	// place: what the log knew of them is gone, or they have seen a position that the queue has not
+	// had since its tables were restored. They get none.
 	Stale int
 	// Waiting is what it saw that waits still.
 	Waiting waitCount
@@ -43,20 +43,20 @@ type Settled struct {
 	More bool
 }
 
-// Settle gives the messages of a keyed queue their places that have waited for the settle
-// window, and all before these, in the order of their sort keys. It looks at those up to
-// upTo; [EverySortKey] is all. What is late gets its place behind the others.
+// Settle gives the messages of a keyed queue their places that have waited for the settle window,
+// and all before these, in the order of their sort keys. It looks at those up to upTo;
+// [EverySortKey] is all. What is late gets its place behind the others.
 //
-// Call it when messages are due; any number may run at once. The functions do it by wake-ups
-// of the timer, of which each has the greatest sort key of a batch as upTo, and the sweep
-// does it in each round.
+// Call it when messages are due; any number may run at once. The functions do it by wake-ups of the
+// timer, of which each has the greatest sort key of a batch as upTo, and the sweep does it in each
+// round.
 //
-// It costs two strong reads at least, of the cursor and of what waits, which shows also what
-// was placed last; and a write for 144 messages, two more for 24. It does what it can in half
-// of the time that the context has left, a move at a time.
+// It costs two strong reads at least, of the cursor and of what waits, which shows also what was
+// placed last; and a write for 144 messages, two more for 24. It does what it can in half of the
+// time that the context has left, a move at a time.
 //
-// We die after any of its steps: what is left is what waits, or a tail that is too long, and
-// the next one handles both.
+// We die after any of its steps: what is left is what waits, or a tail that is too long, and the
+// next one handles both.
 func (s *Sorter) Settle(ctx context.Context, queue string, upTo sortkey.SortKey) (Settled, error) {
 	if err := ValidateQueue(queue); err != nil {
 		return Settled{}, err
@@ -99,8 +99,8 @@ func (r *settling) all(ctx context.Context) error {
 // settleLook is one look at what waits.
 type settleLook struct {
 	*settling
-	// now is from before the cursor was read: who was stored after that may be unseen, and
-	// with a later clock would be passed over.
+	// now is from before the cursor was read: who was stored after that may be unseen, and with a
+	// later clock would be passed over.
 	now time.Time
 	cur Cursor
 	// first is the watermark when the look began.
@@ -115,8 +115,8 @@ type settleLook struct {
 	dueBeyond bool
 }
 
-// look is steps 2 to 5b, once: it reads what waits, page by page, and gives places to what
-// is due. It reports whether it has to begin again.
+// look is steps 2 to 5b, once: it reads what waits, page by page, and gives places to what is due.
+// It reports whether it has to begin again.
 func (r *settling) look(ctx context.Context) (again bool, err error) {
 	l := settleLook{settling: r, now: r.sorter.now()}
 	r.done.Waiting, r.done.Stale = waitCount{}, 0
@@ -169,8 +169,8 @@ func (r *settling) look(ctx context.Context) (again bool, err error) {
 	return l.lost, err
 }
 
-// raiseLow is step 5b: it notes that everything stored up to a sort key, which is at or under
-// the watermark that the look began with, has its place.
+// raiseLow is step 5b: it notes that everything stored up to a sort key, which is at or under the
+// watermark that the look began with, has its place.
 func (l *settleLook) raiseLow(ctx context.Context, low sortkey.SortKey) (err error) {
 	if l.cur.Low < low {
 		l.cur, err = l.sorter.remembering(func() (Cursor, error) { return l.sorter.store.RaiseLow(ctx, l.queue, low) })
@@ -178,9 +178,9 @@ func (l *settleLook) raiseLow(ctx context.Context, low sortkey.SortKey) (err err
 	return err
 }
 
-// newer reports whether a message has seen a position that the queue has not had. That is so
-// only after a restore: a place before what it has seen is one that no repeat finds. Where the
-// queue has moved since the look began, the look is lost.
+// newer reports whether a message has seen a position that the queue has not had. That is so only
+// after a restore: a place before what it has seen is one that no repeat finds. Where the queue has
+// moved since the look began, the look is lost.
 func (l *settleLook) newer(ctx context.Context, a Arrival) (bool, error) {
 	if a.Seen <= l.cur.Position {
 		return false, nil
@@ -196,8 +196,8 @@ func (l *settleLook) newer(ctx context.Context, a Arrival) (bool, error) {
 	return true, nil
 }
 
-// page gives places to what of a page is late, and to what is due now that it was read.
-// Everything up to `read` was read. It reports whether the look has to begin again.
+// page gives places to what of a page is late, and to what is due now that it was read. Everything
+// up to `read` was read. It reports whether the look has to begin again.
 func (l *settleLook) page(ctx context.Context, stored []Arrival, read sortkey.SortKey, later time.Time) (again bool, err error) {
 	var passed []*incoming
 	for _, a := range stored {
@@ -224,8 +224,8 @@ func (l *settleLook) page(ctx context.Context, stored []Arrival, read sortkey.So
 			l.done.Stale++
 		}
 	}
-	// All that was under the watermark has its place with the next move; or that which is
-	// before the first that the move leaves out.
+	// All that was under the watermark has its place with the next move; or that which is before
+	// the first that the move leaves out.
 	low := min(read, l.first)
 	if len(late) > maxPlacing {
 		late, again = late[:maxPlacing], true
@@ -268,8 +268,8 @@ func (l *settleLook) isDue(a Arrival, later time.Time) bool {
 	return l.closing || !a.EnqueuedAt.After(l.now.Add(-l.cur.Settings.Settle)) || a.EnqueuedAt.After(later.Add(maxClockAhead))
 }
 
-// due is how many of the first messages ahead are to get their places: up to the last one
-// that is due itself.
+// due is how many of the first messages ahead are to get their places: up to the last one that is
+// due itself.
 func (l *settleLook) due(later time.Time) int {
 	if l.dueBeyond {
 		return len(l.ahead)
@@ -335,9 +335,9 @@ func (l *settleLook) waiting() {
 	}
 }
 
-// givePlaces gives late messages and such as are due the next seqs, and returns the cursor
-// that is stored then, and whether it was this request that gave them. The cursor is as it
-// was seen when the late ones were looked up.
+// givePlaces gives late messages and such as are due the next seqs, and returns the cursor that is
+// stored then, and whether it was this request that gave them. The cursor is as it was seen when
+// the late ones were looked up.
 func (s *Sorter) givePlaces(ctx context.Context, seen Cursor, late, due []*incoming, low sortkey.SortKey) (Cursor, bool, error) {
 	if int64(len(late)+len(due)) > MaxSeq-seen.Position {
 		return Cursor{}, false, fmt.Errorf("queue %q has no seqs left", seen.Queue)

@@ -22,13 +22,13 @@ func full(n int64) int64 {
 	return n / 10
 }
 
-// partitionWrites is how many write units a second DynamoDB takes for one queue, whose
-// messages are in one partition.
+// partitionWrites is how many write units a second DynamoDB takes for one queue, whose messages are
+// in one partition.
 // https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html
 const partitionWrites = 1000
 
-// TestAGapIsSkippedInOneRun: 100,000 missing messages, as many as a queue may have
-// ahead by default, are skipped by one run of the sweep of 4 minutes.
+// TestAGapIsSkippedInOneRun: 100,000 missing messages, as many as a queue may have ahead by
+// default, are skipped by one run of the sweep of 4 minutes.
 func TestAGapIsSkippedInOneRun(t *testing.T) {
 	missing := full(100_000 - 1)
 	b := newBench(t, withSettings(func(s *cursor.Settings) { s.Policy, s.GapAfter = cursor.PolicySkip, time.Minute }))
@@ -74,9 +74,9 @@ func TestASkipIsGoneOnWith(t *testing.T) {
 	check.That(t, runs <= 4, "%d runs, want no more than the requests take", runs)
 }
 
-// TestALateRepeatReadsOneUnit, however long the order has become since: here by
-// 200,000 arrivals. Their order items are stored as they would be; of the arrivals
-// themselves, which nobody reads here, only the one that comes again.
+// TestALateRepeatReadsOneUnit, however long the order has become since: here by 200,000 arrivals.
+// Their order items are stored as they would be; of the arrivals themselves, which nobody reads
+// here, only the one that comes again.
 func TestALateRepeatReadsOneUnit(t *testing.T) {
 	b := newBench(t, nil)
 	const since = 200_000
@@ -108,8 +108,8 @@ func TestALateRepeatReadsOneUnit(t *testing.T) {
 		"%+v, want 2 reads of 1.5 units", cost)
 }
 
-// TestASkipKeepsTheGapsAge: whichever tombstones are stored first, and cannot be, what is
-// still missing is as old as the gap was.
+// TestASkipKeepsTheGapsAge: whichever tombstones are stored first, and cannot be, what is still
+// missing is as old as the gap was.
 func TestASkipKeepsTheGapsAge(t *testing.T) {
 	for requests := 3; requests < 9; requests++ {
 		b := newBench(t, nil)

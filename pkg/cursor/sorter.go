@@ -12,15 +12,14 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// Sorter stores messages that arrive in any order and moves each queue's
-// cursor over every gap-free run. A Sorter may be used by any number of
-// goroutines, and any number of Sorters in any number of processes may work on
-// the same tables.
+// Sorter stores messages that arrive in any order and moves each queue's cursor over every gap-free
+// run. A Sorter may be used by any number of goroutines, and any number of Sorters in any number of
+// processes may work on the same tables.
 type Sorter struct {
 	store    *requests
 	defaults Settings
-	// retention is how long a message is retained after it was stored or last
-	// pushed forward; 0 means for ever.
+	// retention is how long a message is retained after it was stored or last pushed forward; 0
+	// means for ever.
 	retention time.Duration
 	batchSize int
 	now       func() time.Time
@@ -32,45 +31,40 @@ type Sorter struct {
 	seen      *seenCursors
 }
 
-// Options are the parts of a [Sorter] that have defaults. A nil Options means
-// all of them.
+// Options are the parts of a [Sorter] that have defaults. A nil Options means all of them.
 type Options struct {
-	// Defaults are the settings of queues that a put makes; nil means
-	// DefaultSettings().
+	// Defaults are the settings of queues that a put makes; nil means DefaultSettings().
 	Defaults *Settings
-	// Retention is how long a message is retained: 4 hours to 10 years, and 14
-	// days where it is 0. Messages that are not yet passed are retained longer, as
-	// long as the sweep runs. KeepForever switches deletion off.
+	// Retention is how long a message is retained: 4 hours to 10 years, and 14 days where it is 0.
+	// Messages that are not yet passed are retained longer, as long as the sweep runs. KeepForever
+	// switches deletion off.
 	Retention   time.Duration
 	KeepForever bool
-	// BatchSize is the most messages that the first page of a look-ahead
-	// reads, 1 to 1,000, and 25 where it is 0. It reads fewer where they are
-	// large; each further page is twice as large as the one before.
+	// BatchSize is the most messages that the first page of a look-ahead reads, 1 to 1,000, and 25
+	// where it is 0. It reads fewer where they are large; each further page is twice as large as
+	// the one before.
 	BatchSize int
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// NewOp returns the mark of a put, 8 bytes that no other put has; nil
-	// means random ones.
+	// NewOp returns the mark of a put, 8 bytes that no other put has; nil means random ones.
 	NewOp func() []byte
-	// ForEach runs do(0) … do(n-1) and returns when all have returned: a group
-	// put stores its messages through it, and a sweep walks its segments. nil
-	// means side by side, up to 64 at a time; no operation starts a goroutine but
-	// by this. The simulator hands in one that runs them one after the other.
+	// ForEach runs do(0) … do(n-1) and returns when all have returned: a group put stores its
+	// messages through it, and a sweep walks its segments. nil means side by side, up to 64 at a
+	// time; no operation starts a goroutine but by this. The simulator hands in one that runs them
+	// one after the other.
 	ForEach func(n int, do func(i int))
-	// WakeUp, if not nil, is called with when a queue's gap will be as old as its policy
-	// allows, up to an hour ahead: by the writer that opens the gap, by the visit that skips
-	// what is before it, and by the sweep of those that are due later. The last call for a
-	// queue replaces those before it. [Sorter.Wake] should be called then.
-	// Nothing depends on it: the sweep finds what is due. It may be called from several goroutines at once, and must not
-	// wait for anything.
+	// WakeUp, if not nil, is called with when a queue's gap will be as old as its policy allows, up
+	// to an hour ahead: by the writer that opens the gap, by the visit that skips what is before
+	// it, and by the sweep of those that are due later. The last call for a queue replaces those
+	// before it. [Sorter.Wake] should be called then. Nothing depends on it: the sweep finds what
+	// is due. It may be called from several goroutines at once, and must not wait for anything.
 	WakeUp func(queue string, due time.Time)
 	// Moved, if not nil, is called with the position that a queue has by a write of this Sorter.
 	// Nothing depends on it: the stream of the cursors has each move. It may be called from several
 	// goroutines at once, and must not wait for anything.
 	Moved func(queue string, position int64)
-	// Pause waits for a time that chance decides, from 0 to most, or returns the context's
-	// error: who lost a move of a keyed queue to another does, before the next try. nil means
-	// a timer.
+	// Pause waits for a time that chance decides, from 0 to most, or returns the context's error:
+	// who lost a move of a keyed queue to another does, before the next try. nil means a timer.
 	Pause func(ctx context.Context, most time.Duration) error
 }
 
@@ -80,8 +74,8 @@ const (
 	maxBatchSize     = 1000
 )
 
-// New returns a Sorter on the store, or an [InvalidError] that names the
-// option that is out of its bounds.
+// New returns a Sorter on the store, or an [InvalidError] that names the option that is out of its
+// bounds.
 func New(store *Store, options *Options) (*Sorter, error) {
 	if options == nil {
 		options = &Options{}
@@ -153,8 +147,8 @@ func randomOp() []byte {
 // Defaults are the settings that a new queue gets.
 func (s *Sorter) Defaults() Settings { return s.defaults }
 
-// expiry is when a message that is stored or pushed forward now may be
-// deleted. DynamoDB's TTL counts in whole seconds.
+// expiry is when a message that is stored or pushed forward now may be deleted. DynamoDB's TTL
+// counts in whole seconds.
 func (s *Sorter) expiry() time.Time {
 	if s.retention == 0 {
 		return time.Time{}
@@ -176,9 +170,8 @@ func (s *Sorter) erasedSince(ctx context.Context, queue string) error {
 	return nil
 }
 
-// remembering makes a request that returns a cursor, and remembers it with
-// the time at which the request began: what it shows may be that old. The
-// cursor of a queue that was erased is an error.
+// remembering makes a request that returns a cursor, and remembers it with the time at which the
+// request began: what it shows may be that old. The cursor of a queue that was erased is an error.
 func (s *Sorter) remembering(request func() (Cursor, error)) (Cursor, error) {
 	began := s.now()
 	cur, err := request()
@@ -193,7 +186,8 @@ func (s *Sorter) remembering(request func() (Cursor, error)) (Cursor, error) {
 	return cur, nil
 }
 
-// moving is remembering for a request that may move the queue's position, and reports whether it did.
+// moving is remembering for a request that may move the queue's position, and reports whether it
+// did.
 func (s *Sorter) moving(request func() (Cursor, bool, error)) (cur Cursor, moved bool, err error) {
 	cur, err = s.remembering(func() (cur Cursor, err error) {
 		cur, moved, err = request()

@@ -8,8 +8,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// TestARepeatWhosePlaceIsGoneIsStale: a retention that was made shorter lets
-// order items go before what they name.
+// TestARepeatWhosePlaceIsGoneIsStale: a retention that was made shorter lets order items go before
+// what they name.
 func TestARepeatWhosePlaceIsGoneIsStale(t *testing.T) {
 	b := newBench(t, nil)
 	b.fill("a", 3)

@@ -16,24 +16,24 @@ const (
 	statelessBytes    = 4 << 20
 )
 
-// StatelessOptions are what a StatelessConsumer reports of its work. A nil
-// StatelessOptions reports nothing.
+// StatelessOptions are what a StatelessConsumer reports of its work. A nil StatelessOptions reports
+// nothing.
 type StatelessOptions struct {
 	// Failed is called with the reason why a record failed; nil reports nothing.
 	Failed func(error)
 }
 
-// StatelessConsumer returns the handler of a Lambda function behind the stream of
-// the cursors table that stores nothing: what it delivers follows from each record
-// alone. For every advance it reads the messages old < seq <= new and delivers them
-// in order, in batches of at most 500 seqs and 4 MB of bodies.
+// StatelessConsumer returns the handler of a Lambda function behind the stream of the cursors table
+// that stores nothing: what it delivers follows from each record alone. For every advance it reads
+// the messages old < seq <= new and delivers them in order, in batches of at most 500 seqs and 4 MB
+// of bodies.
 //
 //	lambda.Start(cursor.StatelessConsumer(sorter, cursor.Names{}, handle, nil))
 //
 // The event source mapping must have ReportBatchItemFailures on.
 //
-// It is for effects that may be repeated, and for a look at what goes by. Package
-// delivery is for all others, and promises what this does not:
+// It is for effects that may be repeated, and for a look at what goes by. Package delivery is for
+// all others, and promises what this does not:
 //
 //   - There is no claim. An advance that fails, or whose response is lost, is
 //     delivered again as a whole, with the batches of it that were delivered before;

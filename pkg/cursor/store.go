@@ -17,15 +17,13 @@ type Store struct{ requests requests }
 
 // requests are those to the tables.
 //
-// Every method is exactly one request. Writes are atomic and durable when the
-// method returns nil; a strong read sees every write that was answered before
-// it began; a read that is not strong may show an older state. All methods may
-// be called by any number of goroutines.
+// Every method is exactly one request. Writes are atomic and durable when the method returns nil; a
+// strong read sees every write that was answered before it began; a read that is not strong may
+// show an older state. All methods may be called by any number of goroutines.
 //
-// A method that returns an error may have taken effect all the same, and a
-// request may take effect twice (the SDK repeats one whose response is lost).
-// So each write is made such that its second run changes nothing, and answers
-// with the item that is stored: the caller looks, then decides.
+// A method that returns an error may have taken effect all the same, and a request may take effect
+// twice (the SDK repeats one whose response is lost). So each write is made such that its second
+// run changes nothing, and answers with the item that is stored: the caller looks, then decides.
 type requests struct {
 	engine                               ddb.Engine
 	names                                Names
@@ -42,9 +40,9 @@ func NewDynamo(client *dynamodb.Client, names Names) (*Store, error) {
 	return NewStore(dynamo.NewEngine(client), names)
 }
 
-// NewMemory returns a Store in memory: for tests of code that uses this
-// package. All its reads are strong, it deletes nothing by itself (call
-// [Store.Expire]), and everything is gone with the process.
+// NewMemory returns a Store in memory: for tests of code that uses this package. All its reads are
+// strong, it deletes nothing by itself (call [Store.Expire]), and everything is gone with the
+// process.
 func NewMemory() *Store {
 	var names Names
 	s, err := NewStore(ddb.NewMemory(append(names.Tables(), names.ArrivalsTable())...), names)
@@ -68,9 +66,8 @@ func NewStore(engine ddb.Engine, names Names) (*Store, error) {
 	}}, nil
 }
 
-// Expire deletes every message, arrival and order item of a [NewMemory] whose
-// ExpiresOn has come, as DynamoDB's TTL does some time later by itself, and
-// returns how many there were.
+// Expire deletes every message, arrival and order item of a [NewMemory] whose ExpiresOn has come,
+// as DynamoDB's TTL does some time later by itself, and returns how many there were.
 func (s *Store) Expire(now time.Time) int {
 	if memory, ok := s.requests.engine.(*ddb.Memory); ok {
 		return memory.Expire(now)
@@ -78,8 +75,7 @@ func (s *Store) Expire(now time.Time) int {
 	return 0
 }
 
-// put stores an item in the place of one for which the condition holds; none is
-// one too.
+// put stores an item in the place of one for which the condition holds; none is one too.
 func (s *requests) put(ctx context.Context, op string, on *table.Definition, it ddb.Item, condition ddb.Cond) (ddb.Answer, error) {
 	return s.engine.Do(ctx, ddb.Put{Op: ddb.Op{Op: op, Table: on}, Item: it, If: condition})
 }

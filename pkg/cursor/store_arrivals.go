@@ -13,14 +13,13 @@ func (s *requests) arrivalKey(queue string, key sortkey.SortKey) ddb.Item {
 	return ddb.Fields{s.queueKey: ddb.Text(queue), attrSortKey: ddb.Blob([]byte(key))}.Item()
 }
 
-// PutArrival stores a, if nothing is stored under its queue and id, or what is
-// there expires at a.EnqueuedAt or before. It returns the arrival that stands
-// there afterwards, its messages without what is in them. One PutItem; 1 write
-// unit for each KB.
+// PutArrival stores a, if nothing is stored under its queue and id, or what is there expires at
+// a.EnqueuedAt or before. It returns the arrival that stands there afterwards, its messages without
+// what is in them. One PutItem; 1 write unit for each KB.
 //
-// Lost response: the repeat fails, and the arrival returned bears our own Op.
-// Another did it first: theirs is returned. We die right after: nobody sees an
-// arrival without a place; it is there for a repeat, or expires.
+// Lost response: the repeat fails, and the arrival returned bears our own Op. Another did it first:
+// theirs is returned. We die right after: nobody sees an arrival without a place; it is there for a
+// repeat, or expires.
 func (s *requests) PutArrival(ctx context.Context, a Arrival) (Arrival, error) {
 	there, err := s.put(ctx, "put arrival", s.arrivals, encodeArrival(a, s.names),
 		// TTL deletes some time later than it may.
@@ -31,10 +30,9 @@ func (s *requests) PutArrival(ctx context.Context, a Arrival) (Arrival, error) {
 	return decodeArrival(there.Item, s.names, true)
 }
 
-// Arrivals reads up to 100 different arrivals of a queue, in any order, and
-// returns the keys of those that the server left unread. One BatchGetItem of at
-// most 16 MB; for each arrival, 1 read unit for each 4 KB strong, half a unit
-// otherwise.
+// Arrivals reads up to 100 different arrivals of a queue, in any order, and returns the keys of
+// those that the server left unread. One BatchGetItem of at most 16 MB; for each arrival, 1 read
+// unit for each 4 KB strong, half a unit otherwise.
 func (s *requests) Arrivals(ctx context.Context, query queuelog.ArrivalQuery) (found []Arrival, left []sortkey.SortKey, err error) {
 	r := ddb.BatchGet{Op: ddb.Op{Op: "get arrivals", Table: s.arrivals}, Strong: query.Strong}
 	for _, key := range query.Keys {
@@ -67,13 +65,12 @@ func (s *requests) arrivalHead() []ddb.Path {
 	}
 }
 
-// KeepArrival pushes an arrival's ExpiresOn to a later time, if the arrival is
-// there, is the one that has seen this position, and its time is earlier. It
-// reports whether it is there. One UpdateItem; 1 write unit for each KB.
+// KeepArrival pushes an arrival's ExpiresOn to a later time, if the arrival is there, is the one
+// that has seen this position, and its time is earlier. It reports whether it is there. One
+// UpdateItem; 1 write unit for each KB.
 //
-// Lost response, another did it first: the time is as late as asked for or
-// later, and the repeat changes nothing. We die right after: nothing is left to
-// do.
+// Lost response, another did it first: the time is as late as asked for or later, and the repeat
+// changes nothing. We die right after: nothing is left to do.
 func (s *requests) KeepArrival(ctx context.Context, queue string, key sortkey.SortKey, seen int64, until time.Time) (there bool, err error) {
 	isThis := attrSeen.Eq(ddb.Int(seen))
 	a, err := s.engine.Do(ctx, ddb.Update{

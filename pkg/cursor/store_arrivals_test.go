@@ -49,8 +49,7 @@ func entry(a cursor.Arrival) queuelog.Entry {
 	return queuelog.Entry{Key: sortkey.HashOf(a.ID), Count: len(a.Messages), Seen: uint32(a.Seen)}
 }
 
-// entries are n places of arrivals named by prefix and number, one message
-// each.
+// entries are n places of arrivals named by prefix and number, one message each.
 func entries(prefix string, n int) queuelog.Tail {
 	var list []queuelog.Entry
 	for i := range n {
@@ -260,8 +259,8 @@ func TestStoreAllocation(t *testing.T) {
 		allocation("more than there is room", entries("i", queuelog.MaxTail-want.Tail.Len()+1), to, false)
 		allocation("all the room", entries("i", queuelog.MaxTail-want.Tail.Len()), to, true)
 
-		// The fingerprints are of the last two order items; of the first of these, they
-		// count each entry as one seq.
+		// The fingerprints are of the last two order items; of the first of these, they count each
+		// entry as one seq.
 		second, _ := want.Tail.First(queuelog.OrderItemEntries)
 		trim(0, left)
 		allocation("in the second order item", queuelog.NewTail(second.At(7)), to, false)

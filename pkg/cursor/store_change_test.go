@@ -14,9 +14,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// TestStoreTellsTheStreamWhatChanged: event source mappings filter on what the
-// last write to a cursor says that it was, and a write that changes nothing must
-// not be made.
+// TestStoreTellsTheStreamWhatChanged: event source mappings filter on what the last write to a
+// cursor says that it was, and a write that changes nothing must not be made.
 func TestStoreTellsTheStreamWhatChanged(t *testing.T) {
 	ddbtest.Each(t, func(t *testing.T, kind ddbtest.Kind) {
 		names := freshNames()

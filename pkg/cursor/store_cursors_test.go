@@ -304,8 +304,7 @@ func TestStoreScan(t *testing.T) {
 	})
 }
 
-// scanned are the queues that a whole scan shows, in three segments and pages
-// of two.
+// scanned are the queues that a whole scan shows, in three segments and pages of two.
 func scanned(t *testing.T, s *cursor.Store, queues int, only cursor.CursorFilter) map[string]bool {
 	t.Helper()
 	seen := map[string]bool{}

@@ -16,9 +16,8 @@ type waitingPage struct {
 	More bool
 }
 
-// Waiting reads messages of a keyed queue in the order of their sort keys, whether or not
-// they have their places. One Query of at most 1 MB; 1 read unit for each 4 KB strong, half
-// a unit otherwise.
+// Waiting reads messages of a keyed queue in the order of their sort keys, whether or not they have
+// their places. One Query of at most 1 MB; 1 read unit for each 4 KB strong, half a unit otherwise.
 func (s *requests) Waiting(ctx context.Context, query queuelog.WaitingQuery) (waitingPage, error) {
 	r := ddb.Query{
 		Op: ddb.Op{Op: "query waiting", Table: s.arrivals}, Partition: ddb.Text(query.Queue),
@@ -46,13 +45,13 @@ func (s *requests) Waiting(ctx context.Context, query queuelog.WaitingQuery) (wa
 	return page, nil
 }
 
-// PutReceipt stores that a message of a keyed queue came at a time, if nothing is stored
-// under its queue and id, or what is there has expired by now. It returns the time that is
-// stored afterwards. One PutItem; 1 write unit.
+// PutReceipt stores that a message of a keyed queue came at a time, if nothing is stored under its
+// queue and id, or what is there has expired by now. It returns the time that is stored afterwards.
+// One PutItem; 1 write unit.
 //
-// Lost response: the repeat fails, and the time returned is ours, or the first one's. Another
-// did it first: the time returned is theirs, and so both have one key. We die right after: no
-// message is stored; a repeat gets this time, and may be late.
+// Lost response: the repeat fails, and the time returned is ours, or the first one's. Another did
+// it first: the time returned is theirs, and so both have one key. We die right after: no message
+// is stored; a repeat gets this time, and may be late.
 func (s *requests) PutReceipt(ctx context.Context, queue, id string, at, now, expires time.Time) (time.Time, error) {
 	it := receipts.Item(&receipt{at.UnixNano(), expires}, s.queueKey.Set(ddb.Text(queue)),
 		attrSortKey.Set(ddb.Blob([]byte(sortkey.ReceiptPrefix+sortkey.HashOf(id)))))
@@ -71,17 +70,17 @@ type receipt struct {
 	ExpiresOn time.Time `ddb:"expiresOn,omitzero,s"`
 }
 
-// GivePlaces gives entries the seqs behind the position of a keyed queue, as its cursor was
-// seen: they join the tail, and the position rises by what they count, if it is what was
-// seen. MovedAt becomes now. It returns the cursor that is stored afterwards, and whether
-// this request gave the places. One UpdateItem; 1 write unit for each KB of the cursor.
+// GivePlaces gives entries the seqs behind the position of a keyed queue, as its cursor was seen:
+// they join the tail, and the position rises by what they count, if it is what was seen. MovedAt
+// becomes now. It returns the cursor that is stored afterwards, and whether this request gave the
+// places. One UpdateItem; 1 write unit for each KB of the cursor.
 //
-// The position is all that is compared: as long as it is the same, the tail only gets
-// shorter, by a flush, and High is the same.
+// The position is all that is compared: as long as it is the same, the tail only gets shorter, by a
+// flush, and High is the same.
 //
-// Lost response: the repeat fails, and the entries are in the tail that it returns, or in
-// an order item. Another did it first: the same, or theirs are there, and what was looked
-// up has to be looked up again. We die right after: the messages have their places.
+// Lost response: the repeat fails, and the entries are in the tail that it returns, or in an order
+// item. Another did it first: the same, or theirs are there, and what was looked up has to be
+// looked up again. We die right after: the messages have their places.
 func (s *requests) GivePlaces(ctx context.Context, seen Cursor, p queuelog.Placing, now time.Time) (Cursor, bool, error) {
 	do := []ddb.Action{
 		attrPosition.Plus(p.Entries.Seqs()), attrTail.Append(encodeTail(p.Entries)), attrMovedAt.Set(ddb.Millis(now)), changeAdvance,
@@ -111,19 +110,19 @@ func (s *requests) GivePlaces(ctx context.Context, seen Cursor, p queuelog.Placi
 // RaiseLow raises Low of a keyed queue, if it is less. It returns the cursor that is stored
 // afterwards. One UpdateItem; 1 write unit for each KB of the cursor.
 //
-// Lost response, another did it first: the repeat fails, and Low is as high or higher. We
-// die right after: nothing is left to do.
+// Lost response, another did it first: the repeat fails, and Low is as high or higher. We die right
+// after: nothing is left to do.
 func (s *requests) RaiseLow(ctx context.Context, queue string, low sortkey.SortKey) (Cursor, error) {
 	c, _, err := s.update(ctx, "raise low", queue, attrLow.Lt(ddb.Blob([]byte(low))), attrLow.Set(ddb.Blob([]byte(low))), changeOther)
 	return c, err
 }
 
-// TellLate notes that so many late messages of a keyed queue were announced, if LateTold is
-// what was seen. It reports whether LateTold is that afterwards. One UpdateItem; 1 write
-// unit for each KB of the cursor.
+// TellLate notes that so many late messages of a keyed queue were announced, if LateTold is what
+// was seen. It reports whether LateTold is that afterwards. One UpdateItem; 1 write unit for each
+// KB of the cursor.
 //
-// Lost response: the repeat fails on its own value and reports true. Another did it first:
-// reported as it stands. We die right after: the announcement went out before.
+// Lost response: the repeat fails on its own value and reports true. Another did it first: reported
+// as it stands. We die right after: the announcement went out before.
 func (s *requests) TellLate(ctx context.Context, seen Cursor, announced int64) (bool, error) {
 	is := attrLateTold.Missing()
 	if seen.LateTold != 0 {

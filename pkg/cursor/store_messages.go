@@ -16,13 +16,11 @@ func (s *requests) decodeMessage(it ddb.Item) (Message, error) {
 	return ddb.Decoded(it, func(it ddb.Item) (Message, error) { return decodeMessage(it, s.names) })
 }
 
-// PutMessage stores m if nothing is stored under its queue and seq, and returns
-// the message that is stored afterwards. One PutItem; 1 write unit for each
-// KB.
+// PutMessage stores m if nothing is stored under its queue and seq, and returns the message that is
+// stored afterwards. One PutItem; 1 write unit for each KB.
 //
-// Lost response: the repeat fails, and the message returned bears our own Op.
-// Another did it first: theirs is returned. We die right after: the message
-// waits for the stream's handler or the sweep.
+// Lost response: the repeat fails, and the message returned bears our own Op. Another did it first:
+// theirs is returned. We die right after: the message waits for the stream's handler or the sweep.
 func (s *requests) PutMessage(ctx context.Context, m Message) (Message, error) {
 	a, err := s.put(ctx, "put message", s.messages, encodeMessage(m, s.names), s.queueKey.Missing())
 	if err != nil || a.Held {
@@ -31,8 +29,8 @@ func (s *requests) PutMessage(ctx context.Context, m Message) (Message, error) {
 	return s.decodeMessage(a.Item)
 }
 
-// Message reads one message strongly, and whether there is one. One GetItem;
-// 1 read unit for each 4 KB, and 1 where none exists.
+// Message reads one message strongly, and whether there is one. One GetItem; 1 read unit for each 4
+// KB, and 1 where none exists.
 func (s *requests) Message(ctx context.Context, queue string, seq int64) (Message, bool, error) {
 	it, err := s.get(ctx, "get message", s.messages, s.messageKey(queue, seq), true)
 	if err != nil || !it.Exists() {
@@ -49,8 +47,8 @@ type messagePage struct {
 	More bool
 }
 
-// between asks the messages table for a range. One Query of at most 1 MB;
-// 1 read unit for each 4 KB strong, half a unit otherwise.
+// between asks the messages table for a range. One Query of at most 1 MB; 1 read unit for each 4 KB
+// strong, half a unit otherwise.
 func (s *requests) between(ctx context.Context, op string, q queuelog.Query, only ...ddb.Path) (ddb.Answer, error) {
 	return s.engine.Do(ctx, ddb.Query{
 		Op:        ddb.Op{Op: op, Table: s.messages},
@@ -59,10 +57,9 @@ func (s *requests) between(ctx context.Context, op string, q queuelog.Query, onl
 	})
 }
 
-// Messages reads the messages of a range in the order of their seqs, or
-// backwards. Order items are no messages: a queue in arrival order has none. One
-// Query of at most 1 MB; 1 read unit for each 4 KB strong, half a unit
-// otherwise.
+// Messages reads the messages of a range in the order of their seqs, or backwards. Order items are
+// no messages: a queue in arrival order has none. One Query of at most 1 MB; 1 read unit for each 4
+// KB strong, half a unit otherwise.
 func (s *requests) Messages(ctx context.Context, query queuelog.Query) (messagePage, error) {
 	var only []ddb.Path
 	if query.HeadsOnly {
@@ -88,18 +85,16 @@ func (s *requests) Messages(ctx context.Context, query queuelog.Query) (messageP
 	return page, nil
 }
 
-// KeepUntil pushes the ExpiresOn of a message, or of an order item, to a later
-// time, if it is there and its time is earlier, and reports whether it is there.
-// One that is gone stays gone. One UpdateItem; 1 write unit for each KB.
+// KeepUntil pushes the ExpiresOn of a message, or of an order item, to a later time, if it is there
+// and its time is earlier, and reports whether it is there. One that is gone stays gone. One
+// UpdateItem; 1 write unit for each KB.
 //
-// Lost response, another did it first: the time is as late as asked for or
-// later, and the repeat changes nothing. We die right after: nothing is left to
-// do.
+// Lost response, another did it first: the time is as late as asked for or later, and the repeat
+// changes nothing. We die right after: nothing is left to do.
 func (s *requests) KeepUntil(ctx context.Context, queue string, seq int64, until time.Time) (there bool, err error) {
 	a, err := s.engine.Do(ctx, ddb.Update{
 		Op: ddb.Op{Op: "keep message", Table: s.messages}, Key: s.messageKey(queue, seq), Quiet: true,
-		// One that was deleted meanwhile has no time, and so does not come back
-		// as a hollow item.
+		// One that was deleted meanwhile has no time, and so does not come back as a hollow item.
 		If: attrExpiresOn.Lt(ddb.Seconds(until)),
 		Do: []ddb.Action{attrExpiresOn.Set(ddb.Seconds(until))},
 	})
@@ -109,12 +104,11 @@ func (s *requests) KeepUntil(ctx context.Context, queue string, seq int64, until
 // maxDelete is how many items a BatchWriteItem takes.
 const maxDelete = 25
 
-// DeleteMessages deletes up to 25 messages, whether or not they are there, and
-// returns the seqs of those that the server left undone. One BatchWriteItem;
-// 1 write unit for each KB of each message.
+// DeleteMessages deletes up to 25 messages, whether or not they are there, and returns the seqs of
+// those that the server left undone. One BatchWriteItem; 1 write unit for each KB of each message.
 //
-// Lost response, another did it first: nothing is there, as asked for. We die
-// right after: nothing is left to do.
+// Lost response, another did it first: nothing is there, as asked for. We die right after: nothing
+// is left to do.
 func (s *requests) DeleteMessages(ctx context.Context, queue string, seqs []int64) (left []int64, err error) {
 	keys := make([]ddb.Item, len(seqs))
 	for i, seq := range seqs {

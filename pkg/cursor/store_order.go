@@ -8,23 +8,20 @@ import (
 	"github.com/streamsort/streamsort/internal/queuelog"
 )
 
-// Allocate gives entries the seqs behind the position: they join the tail, and the
-// position rises by what they count. It does so if the queue is in arrival
-// order, none of the entries has a place behind seen.From, the position is
-// seen.To or more, the tail has at most MaxTail entries afterwards, and the
-// position does not pass MaxSeq. MovedAt becomes now. It returns the cursor
-// that is stored afterwards, and whether this request gave the places. One
-// UpdateItem; 1 write unit, where the queue's name is of usual length.
+// Allocate gives entries the seqs behind the position: they join the tail, and the position rises
+// by what they count. It does so if the queue is in arrival order, none of the entries has a place
+// behind seen.From, the position is seen.To or more, the tail has at most MaxTail entries
+// afterwards, and the position does not pass MaxSeq. MovedAt becomes now. It returns the cursor
+// that is stored afterwards, and whether this request gave the places. One UpdateItem; 1 write
+// unit, where the queue's name is of usual length.
 //
-// What the entries' arrivals have seen lies between seen.From and seen.To. An
-// entry has no place behind seen.From if it is not in the tail, and either
-// TailFrom is not above seen.From, or FingerprintsFrom is not and its print is not
-// among the Fingerprints.
+// What the entries' arrivals have seen lies between seen.From and seen.To. An entry has no place
+// behind seen.From if it is not in the tail, and either TailFrom is not above seen.From, or
+// FingerprintsFrom is not and its print is not among the Fingerprints.
 //
-// Lost response: the repeat fails, and the entries are in the tail that it
-// returns; or TailFrom is above seen.From, and they may be in an order item.
-// Another did it first: the same. We die right after: the messages have their
-// places, and a repeat gets them.
+// Lost response: the repeat fails, and the entries are in the tail that it returns; or TailFrom is
+// above seen.From, and they may be in an order item. Another did it first: the same. We die right
+// after: the messages have their places, and a repeat gets them.
 func (s *requests) Allocate(ctx context.Context, queue string, entries queuelog.Tail, seen Range, now time.Time) (Cursor, bool, error) {
 	// A condition may have 300 operators: two for each of these.
 	inTail, inPrints := make([]ddb.Cond, entries.Len()), make([]ddb.Cond, entries.Len())
@@ -42,9 +39,9 @@ func (s *requests) Allocate(ctx context.Context, queue string, entries queuelog.
 		attrPosition.Plus(entries.Seqs()), attrTail.Append(encodeTail(entries)), attrMovedAt.Set(ddb.Millis(now)), changeAdvance)
 }
 
-// AllocateAt is Allocate for one entry whose first seq is given: it does so if the position is right
-// before that. So no other clause is needed but the tail's room, and the queue's kind: an entry that
-// has its place finds a position beyond it.
+// AllocateAt is Allocate for one entry whose first seq is given: it does so if the position is
+// right before that. So no other clause is needed but the tail's room, and the queue's kind: an
+// entry that has its place finds a position beyond it.
 //
 // Lost response, another did it first: the repeat fails, and returns a position at first or beyond;
 // what is stored there tells whose it is. We die right after: the messages are committed.
@@ -54,12 +51,12 @@ func (s *requests) AllocateAt(ctx context.Context, queue string, e queuelog.Entr
 		attrPosition.Plus(int64(e.Count)), attrTail.Append(encodeTail(queuelog.NewTail(e))), attrMovedAt.Set(ddb.Millis(now)), changeAdvance)
 }
 
-// PutOrderItem stores o if nothing is stored under its queue and seq, and
-// returns what stands there afterwards. One PutItem; 1 write unit.
+// PutOrderItem stores o if nothing is stored under its queue and seq, and returns what stands there
+// afterwards. One PutItem; 1 write unit.
 //
-// Lost response, another did it first: what stands there is the same, for the
-// first entries of a tail never change. We die right after: the entries stand in
-// two places, until the next one trims the tail.
+// Lost response, another did it first: what stands there is the same, for the first entries of a
+// tail never change. We die right after: the entries stand in two places, until the next one trims
+// the tail.
 func (s *requests) PutOrderItem(ctx context.Context, o queuelog.OrderItem) (queuelog.OrderItem, error) {
 	a, err := s.put(ctx, "put order item", s.messages, encodeOrderItem(o, s.names), s.queueKey.Missing())
 	if err != nil || a.Held {
@@ -72,22 +69,21 @@ func (s *requests) decodeOrderItem(it ddb.Item) (queuelog.OrderItem, error) {
 	return ddb.Decoded(it, func(it ddb.Item) (queuelog.OrderItem, error) { return decodeOrderItem(it, s.names) })
 }
 
-// TrimTail takes the first n entries out of the tail of a cursor that was seen, and in
-// arrival order puts their fingerprints behind the others, if TailFrom is still
-// what was seen. Their order items must be stored. It returns the cursor that
-// is stored afterwards, and whether this request changed it. One UpdateItem;
-// 1 write unit.
+// TrimTail takes the first n entries out of the tail of a cursor that was seen, and in arrival
+// order puts their fingerprints behind the others, if TailFrom is still what was seen. Their order
+// items must be stored. It returns the cursor that is stored afterwards, and whether this request
+// changed it. One UpdateItem; 1 write unit.
 //
-// Lost response, another did it first: the repeat fails, and returns a TailFrom
-// beyond the one that was seen. We die right after: nothing is left to do.
+// Lost response, another did it first: the repeat fails, and returns a TailFrom beyond the one that
+// was seen. We die right after: nothing is left to do.
 func (s *requests) TrimTail(ctx context.Context, seen Cursor, n int) (Cursor, bool, error) {
 	next := seen.trimmed(n)
 	do := []ddb.Action{attrTailFrom.Set(ddb.Int(next.TailFrom)), changeOther}
 	if !keyed(seen) {
 		do = append(do, attrFingerprintsFrom.Set(ddb.Int(next.FingerprintsFrom)), attrFingerprints.Set(ddb.Text(string(next.Fingerprints))))
 	}
-	// From the last to the first: dynoxide 1.2.1 removes them one after the
-	// other, DynamoDB all at once.
+	// From the last to the first: dynoxide 1.2.1 removes them one after the other, DynamoDB all at
+	// once.
 	for i := range n {
 		do = append(do, attrTail.Index(n-1-i).Remove())
 	}
@@ -101,10 +97,9 @@ type orderPage struct {
 	More bool
 }
 
-// OrderItems reads the order items whose Last is in a range, in its order or
-// backwards. HeadsOnly means nothing here. One Query of at most 1 MB; 1 read
-// unit for each 4 KB strong, half a unit otherwise. An order item has about 400
-// bytes.
+// OrderItems reads the order items whose Last is in a range, in its order or backwards. HeadsOnly
+// means nothing here. One Query of at most 1 MB; 1 read unit for each 4 KB strong, half a unit
+// otherwise. An order item has about 400 bytes.
 func (s *requests) OrderItems(ctx context.Context, query queuelog.Query) (orderPage, error) {
 	a, err := s.between(ctx, "query order items", query)
 	if err != nil {

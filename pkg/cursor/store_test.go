@@ -45,8 +45,8 @@ func freshStore(t testing.TB, kind ddbtest.Kind) *cursor.Store {
 	return storeOn(t, ddbtest.Open(t, kind, tablesOf(names)...), names)
 }
 
-// freshTables makes new tables on a server, and returns the Store on them that a
-// client with these options makes.
+// freshTables makes new tables on a server, and returns the Store on them that a client with these
+// options makes.
 func freshTables(t testing.TB, kind ddbtest.Kind, options *dynamo.Options) *cursor.Store {
 	t.Helper()
 	names := freshNames()
@@ -65,8 +65,7 @@ var shared = struct {
 	stores map[ddbtest.Kind]*cursor.Store
 }{stores: map[ddbtest.Kind]*cursor.Store{}}
 
-// onEach runs a test on every engine there is, with the name of a queue that no
-// other test has.
+// onEach runs a test on every engine there is, with the name of a queue that no other test has.
 func onEach(t *testing.T, test func(t *testing.T, s *cursor.Store, q string)) {
 	t.Helper()
 	ddbtest.Each(t, func(t *testing.T, kind ddbtest.Kind) {
@@ -80,8 +79,8 @@ func onEach(t *testing.T, test func(t *testing.T, s *cursor.Store, q string)) {
 	})
 }
 
-// at is a moment that all parts of the tables keep exactly. It is far ahead: a
-// message whose time has come may be deleted at any moment.
+// at is a moment that all parts of the tables keep exactly. It is far ahead: a message whose time
+// has come may be deleted at any moment.
 var at = time.Date(2126, 3, 4, 5, 6, 7, 0, time.UTC)
 
 func settings() cursor.Settings {

@@ -15,25 +15,22 @@ import (
 	"github.com/streamsort/streamsort/pkg/table"
 )
 
-// OnMessagesOptions are what a handler of the messages' stream reports of its work.
-// A nil OnMessagesOptions reports nothing.
+// OnMessagesOptions are what a handler of the messages' stream reports of its work. A nil
+// OnMessagesOptions reports nothing.
 type OnMessagesOptions struct {
-	// Advanced is called with the result for each queue that a batch names; nil:
-	// nothing is called.
+	// Advanced is called with the result for each queue that a batch names; nil: nothing is called.
 	Advanced func(Advance)
 	// Failed is called with the reason why a record, or its queue, failed.
 	Failed func(error)
 }
 
-// OnMessages returns the handler for the stream of the messages table: it
-// advances every queue that a record names, once a batch. In asynchronous mode
-// that is what moves the cursors.
+// OnMessages returns the handler for the stream of the messages table: it advances every queue that
+// a record names, once a batch. In asynchronous mode that is what moves the cursors.
 //
-// A queue that fails keeps no other queue of the batch back; the batch is
-// repeated from the first record of such a queue on, which does no harm to the
-// others. A queue whose record is older than half a minute, and that fails, or has more
-// to move over than there is time for, is left to the sweep, so that the others of its
-// shard go on; its own next record advances it as well.
+// A queue that fails keeps no other queue of the batch back; the batch is repeated from the first
+// record of such a queue on, which does no harm to the others. A queue whose record is older than
+// half a minute, and that fails, or has more to move over than there is time for, is left to the
+// sweep, so that the others of its shard go on; its own next record advances it as well.
 func OnMessages(s *Sorter, names Names, options *OnMessagesOptions) func(context.Context, table.StreamEvent) (events.DynamoDBEventResponse, error) {
 	if options == nil {
 		options = &OnMessagesOptions{}
@@ -116,8 +113,8 @@ func (q *storedSeqs) heal(ctx context.Context, s *Sorter, event table.StreamEven
 	}
 }
 
-// storedKey is the queue and seq that a record says are stored; stored is
-// false for a record that says nothing of the kind (a deletion).
+// storedKey is the queue and seq that a record says are stored; stored is false for a record that
+// says nothing of the kind (a deletion).
 func storedKey(raw json.RawMessage, names Names) (queue string, seq int64, stored bool, err error) {
 	stored, err = readKeys(raw, func(d *ddb.Decoder) {
 		queue, seq = d.Text(names.queueKey()), d.Number(names.seqKey())
@@ -125,8 +122,8 @@ func storedKey(raw json.RawMessage, names Names) (queue string, seq int64, store
 	return queue, seq, stored, err
 }
 
-// readKeys reads the keys of an item of which a record says that it is stored; stored is
-// false for a deletion.
+// readKeys reads the keys of an item of which a record says that it is stored; stored is false for
+// a deletion.
 func readKeys(raw json.RawMessage, read func(*ddb.Decoder)) (stored bool, err error) {
 	record, err := stream.Read(raw)
 	if err != nil || record.Removed() {
@@ -145,9 +142,9 @@ func readKeys(raw json.RawMessage, read func(*ddb.Decoder)) (stored bool, err er
 
 var errNoImages = errors.New("stream record has no images: the cursors' stream must show NEW_AND_OLD_IMAGES")
 
-// AdvanceOf is what a record of the cursors' stream moved, and the cursor as it was then; an empty range for
-// a record of another change, and for one that only wakes the queue's consumers
-// up. A cursor that does not exist means that the record is to be passed over.
+// AdvanceOf is what a record of the cursors' stream moved, and the cursor as it was then; an empty
+// range for a record of another change, and for one that only wakes the queue's consumers up. A
+// cursor that does not exist means that the record is to be passed over.
 func AdvanceOf(raw json.RawMessage, names Names) (cur Cursor, moved Range, err error) {
 	return advanceOf(raw, names.withDefaults())
 }

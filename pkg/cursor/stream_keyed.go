@@ -16,24 +16,24 @@ import (
 
 // OnArrivalsOptions are what a handler of the arrivals' stream does beside settling.
 type OnArrivalsOptions struct {
-	// WakeUp is called when messages of a queue up to a sort key are due, once a queue and
-	// batch: [Sorter.Settle] should be called then. nil leaves them to the sweep. It must not
-	// wait for anything.
+	// WakeUp is called when messages of a queue up to a sort key are due, once a queue and batch:
+	// [Sorter.Settle] should be called then. nil leaves them to the sweep. It must not wait for
+	// anything.
 	WakeUp func(queue string, upTo sortkey.SortKey, due time.Time)
-	// Settled is called with what was done to a queue whose settle window is 0, also where
-	// that failed; nil: nothing is called.
+	// Settled is called with what was done to a queue whose settle window is 0, also where that
+	// failed; nil: nothing is called.
 	Settled func(Settled)
 	// Failed is called with the reason why a record, or its queue, failed.
 	Failed func(error)
 }
 
-// OnArrivals returns the handler for the stream of the arrivals table: it settles each keyed
-// queue that a record names, at once where its settle window is 0, and asks for a wake-up
-// where it is not. Records of other queues are passed over.
+// OnArrivals returns the handler for the stream of the arrivals table: it settles each keyed queue
+// that a record names, at once where its settle window is 0, and asks for a wake-up where it is
+// not. Records of other queues are passed over.
 //
-// A queue that fails keeps no other queue of the batch back; the batch is repeated from the
-// first record of such a queue on, which does no harm to the others. One whose record is older
-// than half a minute is left to the sweep.
+// A queue that fails keeps no other queue of the batch back; the batch is repeated from the first
+// record of such a queue on, which does no harm to the others. One whose record is older than half
+// a minute is left to the sweep.
 func OnArrivals(s *Sorter, names Names, options OnArrivalsOptions) func(context.Context, table.StreamEvent) (events.DynamoDBEventResponse, error) {
 	names = names.withDefaults()
 	return func(ctx context.Context, event table.StreamEvent) (events.DynamoDBEventResponse, error) {
@@ -93,8 +93,8 @@ func stagedIn(event table.StreamEvent, names Names) []*stagedKeys {
 	return all
 }
 
-// stagedKey is the queue and the sort key that a record says are stored; an empty sort key
-// for a record that says nothing of the kind (a deletion).
+// stagedKey is the queue and the sort key that a record says are stored; an empty sort key for a
+// record that says nothing of the kind (a deletion).
 func stagedKey(raw json.RawMessage, names Names) (queue string, key sortkey.SortKey, err error) {
 	_, err = readKeys(raw, func(d *ddb.Decoder) {
 		queue, key = d.Text(names.queueKey()), sortkey.SortKey(d.BytesOr(attrSortKey))

@@ -21,9 +21,9 @@ func waits(t *testing.T, sequence int, at time.Time, queue, key string) string {
 		sequence, at.Unix(), queue, base64.StdEncoding.EncodeToString([]byte(sortkey.KeyedSortKey(stored, "1"))))
 }
 
-// TestOnArrivalsSettlesEachQueueOnce: up to the greatest key of the batch, in one wake-up
-// where there is a window. A queue that fails keeps no other back; its record comes again, for
-// half a minute.
+// TestOnArrivalsSettlesEachQueueOnce: up to the greatest key of the batch, in one wake-up where
+// there is a window. A queue that fails keeps no other back; its record comes again, for half a
+// minute.
 func TestOnArrivalsSettlesEachQueueOnce(t *testing.T) {
 	b := newBench(t, nil)
 	for queue, settle := range map[string]time.Duration{"now": 0, "bad": 0, "q": 5 * time.Second} {

@@ -10,8 +10,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// newBehind is a bench of which reads that are not strong show what stood there before;
-// only some of them, where only is not nil.
+// newBehind is a bench of which reads that are not strong show what stood there before; only some
+// of them, where only is not nil.
 func newBehind(t *testing.T, options cursor.Options, only func(ddb.Request) bool) *bench {
 	t.Helper()
 	b := newBench(t, nil)

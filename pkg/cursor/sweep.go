@@ -14,56 +14,54 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// SweepOptions are the parts of a sweep that have defaults. Each zero field
-// means its default.
+// SweepOptions are the parts of a sweep that have defaults. Each zero field means its default.
 type SweepOptions struct {
-	// Segments is how many parts the cursors are read in, side by side where
-	// the Sorter's ForEach does so; 1 to 100, and 4 where it is 0.
+	// Segments is how many parts the cursors are read in, side by side where the Sorter's ForEach
+	// does so; 1 to 100, and 4 where it is 0.
 	Segments int
-	// Every is the time from the start of one round of the gaps to the start of the next;
-	// each run begins one where it is 0, and none is under way.
+	// Every is the time from the start of one round of the gaps to the start of the next; each run
+	// begins one where it is 0, and none is under way.
 	Every time.Duration
-	// FullEvery is the time between two full rounds, 24 hours where it is 0.
-	// It must be at most a quarter of the retention: no undelivered message expires then.
+	// FullEvery is the time between two full rounds, 24 hours where it is 0. It must be at most a
+	// quarter of the retention: no undelivered message expires then.
 	FullEvery time.Duration
-	// SkipLimit is the most tombstones that are written to one queue a run; 0
-	// means as many as there is time for: half of what the context has left.
+	// SkipLimit is the most tombstones that are written to one queue a run; 0 means as many as
+	// there is time for: half of what the context has left.
 	SkipLimit int
 	// Beside is what looks after the queues in the same rounds.
 	Beside Beside
-	// Delivered says which seq the slowest consumer of a queue is at: what lies
-	// behind it is kept from expiring. nil, or false, means that nobody reads
-	// the queue but by its stream.
+	// Delivered says which seq the slowest consumer of a queue is at: what lies behind it is kept
+	// from expiring. nil, or false, means that nobody reads the queue but by its stream.
 	Delivered func(ctx context.Context, queue string) (seq int64, any bool, err error)
-	// Erase deletes what others have stored of a queue that was erased, and reports
-	// whether something of it is left: see EraseMore. nil means that nobody has.
+	// Erase deletes what others have stored of a queue that was erased, and reports whether
+	// something of it is left: see EraseMore. nil means that nobody has.
 	Erase func(context.Context, Cursor) (left bool, err error)
-	// Gap gets each queue with an open gap that the round of the gaps sees, whatever the gap's
-	// age and the queue's policy. nil means that nobody listens.
+	// Gap gets each queue with an open gap that the round of the gaps sees, whatever the gap's age
+	// and the queue's policy. nil means that nobody listens.
 	Gap func(of Cursor, age time.Duration)
-	// Overdue gets how long ago the first message of each keyed queue in which some wait was
-	// due when it was seen; 0 where none was. nil means that nobody listens.
+	// Overdue gets how long ago the first message of each keyed queue in which some wait was due
+	// when it was seen; 0 where none was. nil means that nobody listens.
 	Overdue func(queue string, age time.Duration)
 	// Left gets each queue for which the run had no time: [Sorter.Wake], and [Sorter.Settle] of a
 	// keyed one, go on with it. nil leaves it to the next round.
 	Left func(Cursor)
-	// Announce hands an announcement on. An error keeps it due: the next run
-	// tries again. nil means that nobody listens.
+	// Announce hands an announcement on. An error keeps it due: the next run tries again. nil means
+	// that nobody listens.
 	Announce func(context.Context, Announcement) error
 }
 
-// Beside is what looks after the queues in the rounds of a sweep, so that the cursors are
-// read once for both.
+// Beside is what looks after the queues in the rounds of a sweep, so that the cursors are read once
+// for both.
 type Beside struct {
-	// Visit handles a queue that moved, or was notified, since the round before began, or
-	// lately; in the full round, to every queue. nil means nobody. A visit that fails
-	// has the next round look as far back as this one.
+	// Visit handles a queue that moved, or was notified, since the round before began, or lately;
+	// in the full round, to every queue. nil means nobody. A visit that fails has the next round
+	// look as far back as this one.
 	Visit func(ctx context.Context, c Cursor, full bool, seen *tally.Tally) error
-	// GoOn goes on with what a visit had no time for in its turn. It is called when a round
-	// is over; nil where a visit never leaves anything.
+	// GoOn goes on with what a visit had no time for in its turn. It is called when a round is
+	// over; nil where a visit never leaves anything.
 	GoOn func(ctx context.Context)
-	// Quiet reports that nothing waits in a queue that was neither moved nor notified for two
-	// full rounds: those then leave it out, and so does the keeping.
+	// Quiet reports that nothing waits in a queue that was neither moved nor notified for two full
+	// rounds: those then leave it out, and so does the keeping.
 	Quiet bool
 	// Of: the name of the visitor, where Quiet depends on it: a full round for somebody else is the
 	// first of its name, and leaves nothing out.
@@ -110,35 +108,34 @@ func (s *Sorter) sweepOptions(o SweepOptions) (SweepOptions, error) {
 
 // SweepReport is what a run of the sweep saw and did.
 type SweepReport struct {
-	// Round is where the round of the gaps is at the end of the run, FullRound that of all
-	// queues, and KeepingRound that which keeps messages from expiring.
+	// Round is where the round of the gaps is at the end of the run, FullRound that of all queues,
+	// and KeepingRound that which keeps messages from expiring.
 	Round, FullRound, KeepingRound Round
-	// Queues is how many cursors were seen to, by the rounds of the gaps and of all
-	// queues.
+	// Queues is how many cursors were seen to, by the rounds of the gaps and of all queues.
 	Queues int
-	// OpenGaps is how many queues with an open gap a whole round saw that ended in this
-	// run, OldestGap the age of the oldest; 0 where none ended.
+	// OpenGaps is how many queues with an open gap a whole round saw that ended in this run,
+	// OldestGap the age of the oldest; 0 where none ended.
 	OpenGaps  int
 	OldestGap time.Duration
 	// Moves is how many moves of cursors were made up for.
 	Moves int
-	// Skipped is how many seqs were skipped, Kept how many messages had their
-	// expiry pushed forward, Announced how many announcements went out.
+	// Skipped is how many seqs were skipped, Kept how many messages had their expiry pushed
+	// forward, Announced how many announcements went out.
 	Skipped, Kept, Announced int
 	// Placed is how many messages of keyed queues got their places, of which Late were late,
 	// Dropped of these dropped, and Unlinked marked so; Stale how many get none, for the log of
 	// their queue is not whole.
 	Placed, Late, Dropped, Unlinked, Stale int
-	// Waiting is how many messages a whole round left waiting in keyed queues, and Overdue how
-	// long ago the first of those was due that it found without a place: of a round that
-	// ended in this run. Wake-ups keep Overdue near 0; without them it is the time between
-	// two rounds, and more where a queue cannot be settled.
+	// Waiting is how many messages a whole round left waiting in keyed queues, and Overdue how long
+	// ago the first of those was due that it found without a place: of a round that ended in this
+	// run. Wake-ups keep Overdue near 0; without them it is the time between two rounds, and more
+	// where a queue cannot be settled.
 	Waiting int
 	Overdue time.Duration
 	// Erased is how many messages and arrivals of erased queues were deleted.
 	Erased int
-	// Failed is how many queues a round could not see to. The next round of its kind tries
-	// them again: that of the gaps after Every, the full round and the keeping after FullEvery.
+	// Failed is how many queues a round could not see to. The next round of its kind tries them
+	// again: that of the gaps after Every, the full round and the keeping after FullEvery.
 	Failed int
 }
 
@@ -159,20 +156,20 @@ func (r *SweepReport) add(o SweepReport) {
 
 // Sweep looks after all queues; run it every minute or few. It makes three rounds.
 //
-// The round of the gaps looks at every cursor and handles those with an open
-// gap: it heals, and does what the queue's policy says. It settles every keyed queue. The full round, once
-// in FullEvery, handles every queue: a crash whose stream record was lost
-// leaves no mark. The third round, as often, keeps undelivered messages from expiring:
-// beside the others, so that none of their work waits for a large backlog.
+// The round of the gaps looks at every cursor and handles those with an open gap: it heals, and
+// does what the queue's policy says. It settles every keyed queue. The full round, once in
+// FullEvery, handles every queue: a crash whose stream record was lost leaves no mark. The third
+// round, as often, keeps undelivered messages from expiring: beside the others, so that none of
+// their work waits for a large backlog.
 //
-// A run goes on until its rounds are over or its context ends; where it stopped is stored in
-// the sweeps table, and the next run goes on from there. A queue has a few seconds of a
-// round; what it then still needs is gone on with when the round is over, in the time that
-// the run has left, and else by the next round of its kind. Any number of sweeps may run at
-// once: all that they do can be done twice.
+// A run goes on until its rounds are over or its context ends; where it stopped is stored in the
+// sweeps table, and the next run goes on from there. A queue has a few seconds of a round; what it
+// then still needs is gone on with when the round is over, in the time that the run has left, and
+// else by the next round of its kind. Any number of sweeps may run at once: all that they do can be
+// done twice.
 //
-// Cost of a run with nothing to do: one read unit for about 70 queues, and a request a
-// segment, or for 1 MB of cursors; two requests a round.
+// Cost of a run with nothing to do: one read unit for about 70 queues, and a request a segment, or
+// for 1 MB of cursors; two requests a round.
 //
 // The error joins the first failures; the report is true beside it.
 func (s *Sorter) Sweep(ctx context.Context, options SweepOptions) (SweepReport, error) {
@@ -217,8 +214,7 @@ func (w *sweep) note(r SweepReport, err error) {
 	}
 }
 
-// rounds are the rounds of the gaps and of all queues. An eighth of the time is
-// the second one's.
+// rounds are the rounds of the gaps and of all queues. An eighth of the time is the second one's.
 func (w *sweep) rounds(ctx context.Context) {
 	most, cancel := margin.Most(ctx)
 	defer cancel()
@@ -260,8 +256,8 @@ func (w *sweep) rounds(ctx context.Context) {
 // What the visits of the round of the gaps count.
 const tallyGaps, tallyGapAge, tallyWaiting, tallyOverdue = "gaps", "gapAge", "waiting", "overdue"
 
-// longQuiet is the time since which a queue moved, or was notified, that is not left out by
-// the full round and by the keeping; the zero time where none is left out.
+// longQuiet is the time since which a queue moved, or was notified, that is not left out by the
+// full round and by the keeping; the zero time where none is left out.
 func (w *sweep) longQuiet(p roundProgress) time.Time {
 	if p.Since.IsZero() || !w.options.Beside.Quiet {
 		return time.Time{}
@@ -287,8 +283,7 @@ func (w *sweep) beside(ctx context.Context, c Cursor, since time.Time, full bool
 // turn is how long a queue may take in a round.
 const turn = 5 * time.Second
 
-// visit handles a queue for a turn. What it then still needs is left for when the round is
-// over.
+// visit handles a queue for a turn. What it then still needs is left for when the round is over.
 func (w *sweep) visit(ctx context.Context, c Cursor, full bool, seen *tally.Tally) {
 	within, cancel := context.WithTimeout(ctx, turn)
 	defer cancel()
@@ -304,8 +299,8 @@ func (w *sweep) visit(ctx context.Context, c Cursor, full bool, seen *tally.Tall
 	w.saw(c, run.report, err)
 }
 
-// goOnWithRest goes on with the queues that have had their turn in the round that is over,
-// and so does who sweeps beside.
+// goOnWithRest goes on with the queues that have had their turn in the round that is over, and so
+// does who sweeps beside.
 func (w *sweep) goOnWithRest(ctx context.Context) {
 	rest := w.rest
 	w.rest = nil
@@ -386,8 +381,8 @@ func (r *sweepRun) queue(ctx context.Context, seen Cursor) error {
 	return r.settle(ctx, cur)
 }
 
-// erase deletes what is stored of a queue that was erased. Where it is empty already, the
-// full round looks whether something was stored since.
+// erase deletes what is stored of a queue that was erased. Where it is empty already, the full
+// round looks whether something was stored since.
 func (r *sweepRun) erase(ctx context.Context, seen Cursor) error {
 	var others func(context.Context) (bool, error)
 	if r.options.Erase != nil {
@@ -403,8 +398,8 @@ func (r *sweepRun) erase(ctx context.Context, seen Cursor) error {
 	return r.sorter.endErase(ctx, seen, began)
 }
 
-// beyond reports whether something is stored beyond the position of a queue without a gap.
-// It may be an older state: what it is there for was stored long before. Half a read unit.
+// beyond reports whether something is stored beyond the position of a queue without a gap. It may
+// be an older state: what it is there for was stored long before. Half a read unit.
 func (r *sweepRun) beyond(ctx context.Context, seen Cursor) (bool, error) {
 	if !numbered(seen) || seen.Position == MaxSeq {
 		return false, nil // an allocation is the move itself
@@ -415,8 +410,7 @@ func (r *sweepRun) beyond(ctx context.Context, seen Cursor) (bool, error) {
 	return len(page.Messages) > 0, err
 }
 
-// gap does what the queue's policy says of an open gap, and returns the cursor
-// as it is afterwards.
+// gap does what the queue's policy says of an open gap, and returns the cursor as it is afterwards.
 func (r *sweepRun) gap(ctx context.Context, cur Cursor) (Cursor, error) {
 	s := r.sorter
 	if !cur.GapOpen() {

@@ -10,8 +10,8 @@ import (
 	"github.com/streamsort/streamsort/internal/sortkey"
 )
 
-// settleKeyed makes up for wake-ups that never came: it settles a keyed queue, and announces
-// what was late. It costs half a read unit where nothing waits.
+// settleKeyed makes up for wake-ups that never came: it settles a keyed queue, and announces what
+// was late. It costs half a read unit where nothing waits.
 func (r *sweepRun) settleKeyed(ctx context.Context, seen Cursor) error {
 	cur := seen
 	waits, err := r.waits(ctx, seen)
@@ -41,8 +41,8 @@ func (r *sweepRun) settleKeyed(ctx context.Context, seen Cursor) error {
 	return r.tellLate(ctx, cur)
 }
 
-// waits reports whether a keyed queue has to be settled. It may be an older state: what the
-// sweep is there for was stored long before.
+// waits reports whether a keyed queue has to be settled. It may be an older state: what the sweep
+// is there for was stored long before.
 func (r *sweepRun) waits(ctx context.Context, seen Cursor) (bool, error) {
 	if seen.Low < seen.High {
 		return true, nil
@@ -83,8 +83,8 @@ func (r *sweepRun) tellLate(ctx context.Context, cur Cursor) error {
 	return err
 }
 
-// lateExamples are the last late messages of a queue that stand near the last one: in the
-// same order item, or in the tail.
+// lateExamples are the last late messages of a queue that stand near the last one: in the same
+// order item, or in the tail.
 func (s *Sorter) lateExamples(ctx context.Context, cur Cursor) ([]LateMessage, error) {
 	var examples []LateMessage
 	most := min(int64(maxLateExamples), cur.LateSoFar-cur.LateTold)

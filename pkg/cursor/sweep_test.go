@@ -82,8 +82,8 @@ func TestSweepTriesAnAnnouncementAgain(t *testing.T) {
 	b.announces("once somebody listens", cursor.SweepOptions{}, "gap.opened/1/q/1 0→1", "gap.skipped/1/q/1 0→1")
 }
 
-// TestSweepFindsWhatLeftNoMark: a writer died right after its put, and the
-// stream dropped the record.
+// TestSweepFindsWhatLeftNoMark: a writer died right after its put, and the stream dropped the
+// record.
 func TestSweepFindsWhatLeftNoMark(t *testing.T) {
 	b := newBench(t, nil)
 	b.put(body(1))
@@ -103,8 +103,8 @@ func TestSweepFindsWhatLeftNoMark(t *testing.T) {
 	}
 }
 
-// TestSweepGoesOnWhereItStopped: a run ends with its time, and the next one goes on; what
-// a round saw is reported by the run in which it ends, all of it.
+// TestSweepGoesOnWhereItStopped: a run ends with its time, and the next one goes on; what a round
+// saw is reported by the run in which it ends, all of it.
 func TestSweepGoesOnWhereItStopped(t *testing.T) {
 	b := newBench(t, nil)
 	const queues, gaps, perRun = 1100, 11, 300
@@ -151,8 +151,8 @@ func TestSweepGoesOnWhereItStopped(t *testing.T) {
 		report.OpenGaps, report.OldestGap, gaps)
 }
 
-// TestARoundBeginsWhenItIsDue: so long after the one before began, and at once where that
-// one is not over.
+// TestARoundBeginsWhenItIsDue: so long after the one before began, and at once where that one is
+// not over.
 func TestARoundBeginsWhenItIsDue(t *testing.T) {
 	b := newBench(t, nil)
 	b.put(body(3))
@@ -189,8 +189,8 @@ func TestTheAgeOfARoundRises(t *testing.T) {
 	}
 }
 
-// TestAQueueHasATurn: one that takes its time keeps no other waiting, and is gone on with
-// when the round is over.
+// TestAQueueHasATurn: one that takes its time keeps no other waiting, and is gone on with when the
+// round is over.
 func TestAQueueHasATurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, withSettings(func(s *cursor.Settings) { s.Policy, s.GapAfter = cursor.PolicyAlert, time.Minute }))
@@ -261,8 +261,8 @@ func TestSweepNamesTheOptionThatIsOutOfBounds(t *testing.T) {
 	}
 }
 
-// TestAWalkGoesOnBehindTheQueueItStoppedAt: a queue that takes all the time there is
-// does not hold the others up.
+// TestAWalkGoesOnBehindTheQueueItStoppedAt: a queue that takes all the time there is does not hold
+// the others up.
 func TestAWalkGoesOnBehindTheQueueItStoppedAt(t *testing.T) {
 	b := newBench(t, nil)
 	for _, queue := range []string{"a", "b", "c"} {
@@ -287,8 +287,8 @@ func TestAWalkGoesOnBehindTheQueueItStoppedAt(t *testing.T) {
 	same(t, "visited", visited, []string{"a", "b", "c", "a", "b", "c"})
 }
 
-// TestAQueueHasATurnInTheFullRound too, and is gone on with when that is over: no gap brings
-// it to another round.
+// TestAQueueHasATurnInTheFullRound too, and is gone on with when that is over: no gap brings it to
+// another round.
 func TestAQueueHasATurnInTheFullRound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, nil)

@@ -15,9 +15,9 @@ import (
 	"github.com/streamsort/streamsort/internal/sortkey"
 )
 
-// TestPrintsAreOfAllBehindPrintsFrom: however many seqs the places take, and
-// however often the tail is trimmed, an entry whose place has left the tail is
-// never said to be without one, by whatever position before its place.
+// TestPrintsAreOfAllBehindPrintsFrom: however many seqs the places take, and however often the tail
+// is trimmed, an entry whose place has left the tail is never said to be without one, by whatever
+// position before its place.
 func TestPrintsAreOfAllBehindPrintsFrom(t *testing.T) {
 	for seed := range uint64(500) {
 		random := rand.New(rand.NewPCG(seed, 1))
@@ -54,8 +54,7 @@ func TestPrintsAreOfAllBehindPrintsFrom(t *testing.T) {
 	}
 }
 
-// TestDamagedPrintsAreRefused: where fingerprints are missing, a place would be given
-// twice.
+// TestDamagedPrintsAreRefused: where fingerprints are missing, a place would be given twice.
 func TestDamagedPrintsAreRefused(t *testing.T) {
 	names := Names{}.withDefaults()
 	settings := DefaultSettings()
@@ -93,8 +92,8 @@ func TestDamagedPrintsAreRefused(t *testing.T) {
 	}
 }
 
-// TestDamagedPlacesAreRefused: those of no message would be passed over for
-// ever, and those of too many take the seqs of others.
+// TestDamagedPlacesAreRefused: those of no message would be passed over for ever, and those of too
+// many take the seqs of others.
 func TestDamagedPlacesAreRefused(t *testing.T) {
 	names := Names{}.withDefaults()
 	settings := DefaultSettings()

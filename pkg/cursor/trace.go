@@ -28,7 +28,8 @@ const (
 
 	traceparentSize = len("00-") + 32 + len("-") + 16 + len("-") + 2
 	maxStateMembers = 32
-	// longStateMember is how many bytes a member has that is left out first where there are too many.
+	// longStateMember is how many bytes a member has that is left out first where there are too
+	// many.
 	longStateMember = 128
 	// knownFlags are those that mean something in version 00: sampled, and that the id is random.
 	knownFlags = 0x03
@@ -183,8 +184,8 @@ func (t Trace) size() int {
 	return traceSize + len(t.State)
 }
 
-// encode is the trace as it is stored: its ids and flags as bytes, then the tracestate. Nothing
-// for none.
+// encode is the trace as it is stored: its ids and flags as bytes, then the tracestate. Nothing for
+// none.
 func (t Trace) encode() []byte {
 	if t.Parent == "" {
 		return nil
@@ -205,9 +206,9 @@ func decodeTrace(raw []byte) (t Trace, ok bool) {
 	return Trace{Parent: fmt.Sprintf("00-%x-%x-%x", raw[:16], raw[16:24], raw[24:traceSize]), State: string(raw[traceSize:])}, true
 }
 
-// tracesOf writes the traces of the messages of one item, in an attribute that older versions
-// pass over: one where all have the same, as where it came with a request; else each, preceded
-// by its length.
+// tracesOf writes the traces of the messages of one item, in an attribute that older versions pass
+// over: one where all have the same, as where it came with a request; else each, preceded by its
+// length.
 func tracesOf(messages []Message) ddb.Action {
 	first := messages[0].Trace
 	differs := func(m Message) bool { return m.Trace != first }

@@ -104,8 +104,8 @@ func (b *bench) traces() string {
 
 var traceA, traceB = cursor.Trace{Parent: parentA, State: "a=1"}, cursor.Trace{Parent: parentB}
 
-// A message's trace stays with it in each kind of queue, and is no part of what it is: a repeat that
-// is traced otherwise is a duplicate, and the first one's trace stays.
+// A message's trace stays with it in each kind of queue, and is no part of what it is: a repeat
+// that is traced otherwise is a duplicate, and the first one's trace stays.
 func TestTracesAreKept(t *testing.T) {
 	t.Run("numbered", func(t *testing.T) {
 		b := newBench(t, nil)

@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// turns lets writers make their requests in rounds: in each, everyone makes one,
-// or now and then, by chance, none, but then in the next. So how far one falls
-// behind the others does not depend on how busy the machine is.
+// turns lets writers make their requests in rounds: in each, everyone makes one, or now and then,
+// by chance, none, but then in the next. So how far one falls behind the others does not depend on
+// how busy the machine is.
 type turns struct {
 	next http.RoundTripper
 

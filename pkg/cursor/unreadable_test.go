@@ -13,8 +13,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// unreadable makes these queues, with a gap open in each, and gives the cursor of b a layout of
-// a later time.
+// unreadable makes these queues, with a gap open in each, and gives the cursor of b a layout of a
+// later time.
 func (b *bench) unreadable(queues ...string) {
 	b.t.Helper()
 	for _, queue := range queues {
@@ -31,8 +31,8 @@ func (b *bench) unreadable(queues ...string) {
 	}))
 }
 
-// TestACursorThatCannotBeReadIsPassedOver by all rounds: each handles the queues before it
-// and behind it, says that it failed, and ends.
+// TestACursorThatCannotBeReadIsPassedOver by all rounds: each handles the queues before it and
+// behind it, says that it failed, and ends.
 func TestACursorThatCannotBeReadIsPassedOver(t *testing.T) {
 	const retention = 8 * time.Hour
 	b := newBench(t, func(o *cursor.Options) { o.Retention = retention })
@@ -56,8 +56,8 @@ func TestACursorThatCannotBeReadIsPassedOver(t *testing.T) {
 		"visited %v, want a and c by both rounds", visited)
 }
 
-// TestACursorThatCannotBeReadWidensNoRound: rounds that tell of it, each of them, do not look
-// at all that moved since the first. The full round does, which leaves out what was quiet.
+// TestACursorThatCannotBeReadWidensNoRound: rounds that tell of it, each of them, do not look at
+// all that moved since the first. The full round does, which leaves out what was quiet.
 func TestACursorThatCannotBeReadWidensNoRound(t *testing.T) {
 	b := newBench(t, nil)
 	b.unreadable("a", "b")

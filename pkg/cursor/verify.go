@@ -41,22 +41,22 @@ type Verified struct {
 	Last int64
 	// Messages are those that are there, Tombstones the seqs that were skipped or dropped.
 	Messages, Tombstones int64
-	// Gone is how many seqs are not stored any more because they expired or were deleted, and GoneTo
-	// the last of them.
+	// Gone is how many seqs are not stored any more because they expired or were deleted, and
+	// GoneTo the last of them.
 	Gone, GoneTo int64
-	// Faults are the first of what must not be, and Wrong how many there are. Both are whole at the end.
+	// Faults are the first of what must not be, and Wrong how many there are. Both are whole at the
+	// end.
 	Faults []logFault
 	Wrong  int
 }
 
 // Verify reads what a queue has stored of a range, and proves that it is whole: each seq up to the
-// position is stored once, alone or by one place of the order, and is what was
-// put, as its digest says. To may be MaxSeq, for the position. What expired, or was deleted below the
-// floor, is no fault. It reads only, and yields what it has found after each request; the
-// last is the result.
+// position is stored once, alone or by one place of the order, and is what was put, as its digest
+// says. To may be MaxSeq, for the position. What expired, or was deleted below the floor, is no
+// fault. It reads only, and yields what it has found after each request; the last is the result.
 //
-// It costs 1 read unit for each 4 KB, all reads being strong, and for each arrival of a queue in arrival
-// order, and two reads of the cursor. A queue that is not there is [ErrNoQueue].
+// It costs 1 read unit for each 4 KB, all reads being strong, and for each arrival of a queue in
+// arrival order, and two reads of the cursor. A queue that is not there is [ErrNoQueue].
 func (s *Sorter) Verify(ctx context.Context, queue string, of Range) iter.Seq2[Verified, error] {
 	return func(yield func(Verified, error) bool) {
 		v, err := s.verifier(ctx, queue, of)
@@ -84,8 +84,8 @@ type verifier struct {
 	Verified
 	// holes are seqs that are not stored, where nobody knows yet whether they must be.
 	holes []Range
-	// first is the first seq that is stored, where any is; expires reports whether it does at all. expired
-	// is the last one that did, and is stored still.
+	// first is the first seq that is stored, where any is; expires reports whether it does at all.
+	// expired is the last one that did, and is stored still.
 	stored, expires bool
 	first, expired  int64
 }

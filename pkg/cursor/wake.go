@@ -8,12 +8,12 @@ import (
 	"github.com/streamsort/streamsort/internal/tally"
 )
 
-// scheduleAhead is how far ahead the writer that opens a gap schedules its wake-up. The sweep, which sees
-// every open gap, schedules those that were farther ahead.
+// scheduleAhead is how far ahead the writer that opens a gap schedules its wake-up. The sweep,
+// which sees every open gap, schedules those that were farther ahead.
 const scheduleAhead = time.Hour
 
-// due is when the policy has something done about the queue's gap, at the latest; the zero
-// time where it has not, or where all was done.
+// due is when the policy has something done about the queue's gap, at the latest; the zero time
+// where it has not, or where all was done.
 func (c Cursor) due() time.Time {
 	if c.Erased() || !c.GapOpen() || c.Settings.Policy == PolicyWait ||
 		c.Settings.Policy == PolicyAlert && c.Announced == c.Position+1 {
@@ -33,8 +33,8 @@ func (s *Sorter) scheduleAt(c Cursor, due time.Time) {
 }
 
 // Wake does for one queue what the sweep does, if its gap is as old as its policy allows. It
-// returns when the gap is due: the zero time where none exists, or nothing more is to be
-// done about it. Call it when [Options].WakeUp said, or at any other time.
+// returns when the gap is due: the zero time where none exists, or nothing more is to be done about
+// it. Call it when [Options].WakeUp said, or at any other time.
 //
 // It costs one or two strong reads where nothing is due.
 func (s *Sorter) Wake(ctx context.Context, queue string, options SweepOptions) (SweepReport, time.Time, error) {

@@ -15,33 +15,34 @@ import (
 type walking struct {
 	// Name keeps walks apart.
 	Name string
-	// Segments is how many parts the cursors are read in, side by side where
-	// the Sorter's ForEach does so; 1 to 100.
+	// Segments is how many parts the cursors are read in, side by side where the Sorter's ForEach
+	// does so; 1 to 100.
 	Segments int
-	// Every is the time from the start of one round to the start of the next;
-	// 0 means that each run begins one, where none is under way.
+	// Every is the time from the start of one round to the start of the next; 0 means that each run
+	// begins one, where none is under way.
 	Every time.Duration
 	// Only says which cursors a round visits, by what is known of the round; nil means all.
 	Only func(roundProgress) cursorFilter
-	// PassOver reports that somebody else looks at a cursor later that cannot be read: it then
-	// does not have the next round look as far back as this one, and all others by it.
+	// PassOver reports that somebody else looks at a cursor later that cannot be read: it then does
+	// not have the next round look as far back as this one, and all others by it.
 	PassOver bool
 }
 
-// ErrLookBack is what a visit returns that left a queue to somebody else for now: it is no failure, but the next round
-// looks as far back as this one.
+// ErrLookBack is what a visit returns that left a queue to somebody else for now: it is no failure,
+// but the next round looks as far back as this one.
 var ErrLookBack = errors.New("look at it again")
 
 // visiting handles a queue, and counts in the round's tally.
 type visiting func(ctx context.Context, c Cursor, seen *tally.Tally) error
 
-// walkAll visits the queues of one run, those of a page side by side where the Sorter's
-// ForEach does so. A visit that fails stops no other, and a cursor that cannot be read is
-// passed over: the error joins the first of each segment, and the next round looks as far
-// back as this one (but see [walking].PassOver). It ends when the context does. Any number of runs may walk at once: each then visits what it comes to.
+// walkAll visits the queues of one run, those of a page side by side where the Sorter's ForEach
+// does so. A visit that fails stops no other, and a cursor that cannot be read is passed over: the
+// error joins the first of each segment, and the next round looks as far back as this one (but see
+// [walking].PassOver). It ends when the context does. Any number of runs may walk at once: each
+// then visits what it comes to.
 //
-// Cost beside that of the visits: one read unit for about 70 queues, a request for 1 MB of
-// them, or for 1,000 where all are visited, one a segment at least, and two for the round.
+// Cost beside that of the visits: one read unit for about 70 queues, a request for 1 MB of them, or
+// for 1,000 where all are visited, one a segment at least, and two for the round.
 func (s *Sorter) walkAll(ctx context.Context, walk walking, visit visiting) (Round, error) {
 	r, due, err := s.round(ctx, walk)
 	if err != nil || !due {
@@ -72,8 +73,8 @@ type look struct {
 	goOn func() bool
 }
 
-// walkPage is how many cursors a page has at most that shows all of them: what a run
-// visits between two places that it notes.
+// walkPage is how many cursors a page has at most that shows all of them: what a run visits between
+// two places that it notes.
 const walkPage = 1000
 
 // segment goes on with the round in a segment.
@@ -109,8 +110,8 @@ func (l *look) segment(ctx context.Context, segment int) error {
 	return first
 }
 
-// page visits the queues of a page. It returns how many of the first ones it has come to,
-// which are all where there was time, what they counted, and whether the next round looks at one again.
+// page visits the queues of a page. It returns how many of the first ones it has come to, which are
+// all where there was time, what they counted, and whether the next round looks at one again.
 func (l *look) page(ctx context.Context, cursors []Cursor) (begun int, all tally.Tally, again bool, err error) {
 	came, seen, errs := make([]bool, len(cursors)), make([]tally.Tally, len(cursors)), make([]error, len(cursors))
 	l.forEach(len(cursors), func(i int) {
@@ -133,13 +134,12 @@ func (l *look) page(ctx context.Context, cursors []Cursor) (begun int, all tally
 	return begun, all, again, err
 }
 
-// clocksApart is how far the clocks of those who move a cursor and of a walk
-// may be apart for it to see the move in its next round.
+// clocksApart is how far the clocks of those who move a cursor and of a walk may be apart for it to
+// see the move in its next round.
 const clocksApart = 10 * time.Minute
 
-// movedSince limits a round to the queues that moved, or were notified, since the last round
-// before it began in which no visit failed, and some minutes more. The first round looks at
-// all.
+// movedSince limits a round to the queues that moved, or were notified, since the last round before
+// it began in which no visit failed, and some minutes more. The first round looks at all.
 func movedSince(round roundProgress) cursorFilter {
 	if round.Since.IsZero() {
 		return cursorFilter{}

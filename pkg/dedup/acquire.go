@@ -21,9 +21,9 @@ const (
 	quarantined                // claimed as often as it may be
 )
 
-// judge says what a row means at this moment to a caller with this payload.
-// The order of the checks matters: an expired row's payload does not count, and
-// neither a remembered result nor a running effect is for another payload.
+// judge says what a row means at this moment to a caller with this payload. The order of the checks
+// matters: an expired row's payload does not count, and neither a remembered result nor a running
+// effect is for another payload.
 func (d *Deduplicator[ID, R]) judge(r Row, payload []byte, now time.Time) verdict {
 	switch {
 	case !r.Exists():
@@ -63,8 +63,7 @@ type request struct {
 	met bool
 }
 
-// acquire makes the caller the owner of a key (true), or finds how its effect
-// ended.
+// acquire makes the caller the owner of a key (true), or finds how its effect ended.
 func (d *Deduplicator[ID, R]) acquire(ctx context.Context, a *request) (_ remembered, _ Row, mine bool, err error) {
 	defer func() {
 		if err == nil || a.met {
@@ -84,8 +83,8 @@ func (d *Deduplicator[ID, R]) acquire(ctx context.Context, a *request) (_ rememb
 			if r, mine, err = d.claim(ctx, a, r, now); err != nil || mine {
 				return remembered{}, r, mine, err
 			}
-			// The stored row is judged by the time of the claim: if that refused it
-			// as running, it is running.
+			// The stored row is judged by the time of the claim: if that refused it as running, it
+			// is running.
 			if d.judge(r, a.payload, now) == running {
 				a.met = true
 				r, err = d.wait(ctx, a, r)
@@ -119,9 +118,9 @@ func (d *Deduplicator[ID, R]) acquire(ctx context.Context, a *request) (_ rememb
 	}
 }
 
-// firstLook reads the row where duplicates are many lately. What such a read says is
-// taken only where it saves a claim: it may be a moment old. It is never so old that
-// it shows what this process has invalidated.
+// firstLook reads the row where duplicates are many lately. What such a read says is taken only
+// where it saves a claim: it may be a moment old. It is never so old that it shows what this
+// process has invalidated.
 func (d *Deduplicator[ID, R]) firstLook(ctx context.Context, a *request) (Row, error) {
 	if !d.lately.looks() {
 		return Row{}, nil
@@ -136,12 +135,11 @@ func (d *Deduplicator[ID, R]) firstLook(ctx context.Context, a *request) (Row, e
 	return Row{}, nil
 }
 
-// claim tries to become the owner of the key. seen is the expired row to replace,
-// else the zero Row. It returns the row that is stored afterwards.
+// claim tries to become the owner of the key. seen is the expired row to replace, else the zero
+// Row. It returns the row that is stored afterwards.
 //
-// A claim whose response was lost is found by its token; its lease counts from
-// when it was sent. If the lease has run out when the response arrives, the caller
-// owns nothing.
+// A claim whose response was lost is found by its token; its lease counts from when it was sent. If
+// the lease has run out when the response arrives, the caller owns nothing.
 func (d *Deduplicator[ID, R]) claim(ctx context.Context, a *request, seen Row, now time.Time) (Row, bool, error) {
 	lease, err := d.leaseFor(ctx)
 	if err != nil {
@@ -174,12 +172,11 @@ func (d *Deduplicator[ID, R]) claim(ctx context.Context, a *request, seen Row, n
 	return r, true, nil
 }
 
-// wait looks again and again until the owner of a row is done or may be
-// replaced. It returns the row if it is completed, else the zero Row: the
-// caller then claims, and the claim says what is so.
+// wait looks again and again until the owner of a row is done or may be replaced. It returns the
+// row if it is completed, else the zero Row: the caller then claims, and the claim says what is so.
 //
-// The looks are not strong. One that shows a lower fence than was seen already
-// is older than that, and ignored.
+// The looks are not strong. One that shows a lower fence than was seen already is older than that,
+// and ignored.
 func (d *Deduplicator[ID, R]) wait(ctx context.Context, a *request, seen Row) (found Row, err error) {
 	ctx, end := d.begin(ctx, "poll", a.key)
 	defer func() { end(err) }()
@@ -216,8 +213,8 @@ func (d *Deduplicator[ID, R]) wait(ctx context.Context, a *request, seen Row) (f
 	}
 }
 
-// patience is how much longer a call may wait: as the options say, and not so
-// long that no time is left to answer.
+// patience is how much longer a call may wait: as the options say, and not so long that no time is
+// left to answer.
 func (d *Deduplicator[ID, R]) patience(ctx context.Context, a *request) time.Duration {
 	left := d.options.longestWait() - a.waited
 	if deadline, has := ctx.Deadline(); has {

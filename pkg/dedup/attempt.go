@@ -12,21 +12,19 @@ import (
 
 // Start is what [Deduplicator.TryStart] found.
 type Start[ID, R any] struct {
-	// Attempt is the caller's where it is to run the effect; nil where the
-	// effect is done.
+	// Attempt is the caller's where it is to run the effect; nil where the effect is done.
 	Attempt *Attempt[ID, R]
 	// Duplicate is how the effect ended, where Attempt is nil.
 	Duplicate Outcome[R]
 }
 
-// TryStart claims the id for a caller that ends its attempt explicitly, as where
-// the effect begins in one function and ends in another; or it returns the
-// remembered result. It waits, and fails, as [Deduplicator.Once] does.
+// TryStart claims the id for a caller that ends its attempt explicitly, as where the effect begins
+// in one function and ends in another; or it returns the remembered result. It waits, and fails, as
+// [Deduplicator.Once] does.
 //
-// An attempt that is not ended is taken over after its lease. It cannot leave its
-// process: where another one does the effect, this one waits for it, and extends
-// the lease meanwhile. ctx bounds the call, not the attempt; but where
-// Options.Lease is 0, its deadline is the lease.
+// An attempt that is not ended is taken over after its lease. It cannot leave its process: where
+// another one does the effect, this one waits for it, and extends the lease meanwhile. ctx bounds
+// the call, not the attempt; but where Options.Lease is 0, its deadline is the lease.
 func (d *Deduplicator[ID, R]) TryStart(ctx context.Context, id ID, payload ...[]byte) (start Start[ID, R], err error) {
 	k, err := d.Key(id)
 	if err != nil {
@@ -60,16 +58,15 @@ func (d *Deduplicator[ID, R]) TryStart(ctx context.Context, id ID, payload ...[]
 	return start, err
 }
 
-// Attempt is the right to run an effect, until its lease is over and another
-// caller takes it. End it with Complete or Fail. Its methods may be called by
-// any number of goroutines.
+// Attempt is the right to run an effect, until its lease is over and another caller takes it. End
+// it with Complete or Fail. Its methods may be called by any number of goroutines.
 type Attempt[ID, R any] struct {
 	d *Deduplicator[ID, R]
 
-	// ending lets one call at a time end or extend the attempt. It guards the row as this
-	// attempt last saw it, and how it ended: what was placed for a first Complete is what
-	// a repeat stores, and nothing but a repeat follows a Fail. Where nobody knows whether
-	// a Fail was stored, the row says it.
+	// ending lets one call at a time end or extend the attempt. It guards the row as this attempt
+	// last saw it, and how it ended: what was placed for a first Complete is what a repeat stores,
+	// and nothing but a repeat follows a Fail. Where nobody knows whether a Fail was stored, the
+	// row says it.
 	ending            sync.Mutex
 	row               Row
 	completed, failed bool
@@ -89,8 +86,8 @@ func (d *Deduplicator[ID, R]) attempt(r Row) *Attempt[ID, R] {
 	}
 }
 
-// made reports an attempt that no TryStart returned: a nil one, as a duplicate
-// gets it, or the zero Attempt.
+// made reports an attempt that no TryStart returned: a nil one, as a duplicate gets it, or the zero
+// Attempt.
 func (a *Attempt[ID, R]) made() error {
 	if a == nil || a.d == nil {
 		return invalid.New(invalid.Missing, "attempt", "must be one that TryStart returned")
@@ -111,14 +108,13 @@ func (a *Attempt[ID, R]) Run() Run {
 // errPanicked is the error of an effect that did not return.
 var errPanicked = errors.New("the effect panicked")
 
-// Complete remembers the result: from now on every call with the id gets it.
-// It may be repeated, and the first result stands.
+// Complete remembers the result: from now on every call with the id gets it. It may be repeated,
+// and the first result stands.
 //
-// Errors: [LostError], where the lease was over and another took the key: the
-// result is not remembered. [NotRememberedError], where the store failed: call
-// Complete again, or the effect runs again after the lease. [InvalidError] of
-// the field result, where it cannot be encoded: the id is completed, and the
-// result counts as omitted. [ErrEnded] after Fail.
+// Errors: [LostError], where the lease was over and another took the key: the result is not
+// remembered. [NotRememberedError], where the store failed: call Complete again, or the effect runs
+// again after the lease. [InvalidError] of the field result, where it cannot be encoded: the id is
+// completed, and the result counts as omitted. [ErrEnded] after Fail.
 func (a *Attempt[ID, R]) Complete(ctx context.Context, value R) error {
 	if err := a.made(); err != nil || a.d.off {
 		return err
@@ -146,9 +142,9 @@ func (a *Attempt[ID, R]) Complete(ctx context.Context, value R) error {
 	return a.placed.refused
 }
 
-// place makes the first value that is given ready for the row; a repeat keeps
-// it. Where the repeat comes so late that the item of its own would be deleted
-// while the row is valid, it is stored again, with a later end.
+// place makes the first value that is given ready for the row; a repeat keeps it. Where the repeat
+// comes so late that the item of its own would be deleted while the row is valid, it is stored
+// again, with a later end.
 func (a *Attempt[ID, R]) place(ctx context.Context, value R, validUntil, expiresOn time.Time) error {
 	if a.placed == nil {
 		made, err := a.d.place(ctx, a.row, value, expiresOn)
@@ -163,10 +159,9 @@ func (a *Attempt[ID, R]) place(ctx context.Context, value R, validUntil, expires
 	return nil
 }
 
-// swap changes the attempt's row, and returns it as it is stored then. Where the
-// condition fails and the row is still ours and under way, an earlier request of ours,
-// whose response was lost, has changed it: again, with what is there. Each such request
-// leads to one more turn at most.
+// swap changes the attempt's row, and returns it as it is stored then. Where the condition fails
+// and the row is still ours and under way, an earlier request of ours, whose response was lost, has
+// changed it: again, with what is there. Each such request leads to one more turn at most.
 func (a *Attempt[ID, R]) swap(ctx context.Context, change func(Row) Row) (Row, bool, error) {
 	for {
 		r, done, err := a.d.store.Swap(ctx, a.row, change(a.row))
@@ -179,8 +174,8 @@ func (a *Attempt[ID, R]) swap(ctx context.Context, change func(Row) Row) (Row, b
 
 // complete stores how the effect ended.
 //
-// Where the row is completed under our own token already, an earlier request was
-// ours, and what it stored stands.
+// Where the row is completed under our own token already, an earlier request was ours, and what it
+// stored stands.
 func (a *Attempt[ID, R]) complete(ctx context.Context, stored []byte, end func(Row) Row) error {
 	r, completed, err := a.swap(ctx, end)
 	switch {
@@ -210,13 +205,11 @@ func (a *Attempt[ID, R]) end(ctx context.Context, r Row, stored []byte) {
 	a.d.note(ctx, EventCompleted, r)
 }
 
-// Fail ends the attempt with an error: as Options.OnError says, the id is
-// forgotten and the next call runs the effect again, or the error is
-// remembered. A [ForgetError] is always forgotten.
+// Fail ends the attempt with an error: as Options.OnError says, the id is forgotten and the next
+// call runs the effect again, or the error is remembered. A [ForgetError] is always forgotten.
 //
-// Errors: [InvalidError] for a nil error. [LostError], as with Complete.
-// [ErrEnded] after Complete. Another one where the store failed: call Fail again,
-// or wait for the lease to end.
+// Errors: [InvalidError] for a nil error. [LostError], as with Complete. [ErrEnded] after Complete.
+// Another one where the store failed: call Fail again, or wait for the lease to end.
 func (a *Attempt[ID, R]) Fail(ctx context.Context, why error) error {
 	if err := a.made(); err != nil {
 		return err
@@ -236,8 +229,7 @@ func (a *Attempt[ID, R]) Fail(ctx context.Context, why error) error {
 	judged := false
 	defer func() {
 		if !judged {
-			// OnError panicked, and its panic goes on. The next call need not wait
-			// for the lease.
+			// OnError panicked, and its panic goes on. The next call need not wait for the lease.
 			_ = a.giveBack(ctx, message)
 		}
 	}()
@@ -287,12 +279,11 @@ func (a *Attempt[ID, R]) giveBack(ctx context.Context, why string) error {
 	return a.lost(ctx)
 }
 
-// Extend moves the end of the lease to that long from now, 10 ms to 24 hours;
-// a lease that ends later stays as it is. An attempt whose lease is over can
-// be extended as long as nobody has taken it.
+// Extend moves the end of the lease to that long from now, 10 ms to 24 hours; a lease that ends
+// later stays as it is. An attempt whose lease is over can be extended as long as nobody has taken
+// it.
 //
-// Errors: [InvalidError], [LostError], [ErrEnded] after Complete or Fail, and
-// those of the store.
+// Errors: [InvalidError], [LostError], [ErrEnded] after Complete or Fail, and those of the store.
 func (a *Attempt[ID, R]) Extend(ctx context.Context, lease time.Duration) error {
 	if err := a.made(); err != nil {
 		return err

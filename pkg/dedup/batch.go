@@ -5,11 +5,10 @@ import (
 	"errors"
 )
 
-// Each runs handle once for each item, one after the other, and stops at the
-// first that fails. It returns how many are done, of this call and of earlier
-// ones, and the error of the one that is not. It is for batches in order: those of
-// a stream, and those that are delivered in order. A batch that is delivered again
-// skips what is done.
+// Each runs handle once for each item, one after the other, and stops at the first that fails. It
+// returns how many are done, of this call and of earlier ones, and the error of the one that is
+// not. It is for batches in order: those of a stream, and those that are delivered in order. A
+// batch that is delivered again skips what is done.
 func Each[T, ID, R any](ctx context.Context, d *Deduplicator[ID, R], items []T, id func(T) (ID, error), handle func(context.Context, T) (R, error)) (int, error) {
 	if id == nil || handle == nil {
 		return 0, missing("id or handler")
@@ -25,8 +24,8 @@ func Each[T, ID, R any](ctx context.Context, d *Deduplicator[ID, R], items []T, 
 	return len(items), nil
 }
 
-// one runs handle once for an item. An item that ran and could not be remembered
-// is done: if it came again, it would run again.
+// one runs handle once for an item. An item that ran and could not be remembered is done: if it
+// came again, it would run again.
 func one[T, ID, R any](ctx context.Context, d *Deduplicator[ID, R], item T, id func(T) (ID, error), handle func(context.Context, T) (R, error)) error {
 	var out Outcome[R]
 	key, err := id(item)

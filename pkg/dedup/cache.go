@@ -7,17 +7,15 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 )
 
-// cache is what this process remembers of completed keys, and of those that it has
-// invalidated.
+// cache is what this process remembers of completed keys, and of those that it has invalidated.
 type cache struct {
 	age time.Duration
 	// entries is nil where nothing completed is remembered.
 	entries *lru.Cache[Key, cached]
 
-	// A call that was under way while its id was invalidated may bring the old
-	// result, and so may a read that is not strong. forgotten has the fence up to which
-	// a key's results are rejected; below lost, those of any key are, for the keys that
-	// forgotten had no room for.
+	// A call that was under way while its id was invalidated may bring the old result, and so may a
+	// read that is not strong. forgotten has the fence up to which a key's results are rejected;
+	// below lost, those of any key are, for the keys that forgotten had no room for.
 	mu        sync.Mutex
 	forgotten *lru.Cache[Key, int64]
 	lost      int64
@@ -41,8 +39,8 @@ func newCache(size int, age time.Duration) *cache {
 	return c
 }
 
-// get is what is remembered of a key: neither longer than the cache's age nor
-// than the row is valid.
+// get is what is remembered of a key: neither longer than the cache's age nor than the row is
+// valid.
 func (c *cache) get(k Key, now time.Time) (remembered, bool) {
 	if c.entries == nil {
 		return remembered{}, false
@@ -83,8 +81,7 @@ func (c *cache) forgot(r Row) bool {
 	return c.rejects(r)
 }
 
-// forget forgets what is remembered of a key, and does not take it again up to
-// this fence.
+// forget forgets what is remembered of a key, and does not take it again up to this fence.
 func (c *cache) forget(k Key, fence int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -19,13 +19,12 @@ const (
 	compressed = "json+zstd"
 )
 
-// maxDecoded bounds what a stored result may grow to when it is decompressed:
-// one that was made to blow up is refused. So larger ones are not compressed.
+// maxDecoded bounds what a stored result may grow to when it is decompressed: one that was made to
+// blow up is refused. So larger ones are not compressed.
 const maxDecoded = 64 << 20
 
-// packer compresses. Each Deduplicator has its own, made when it is needed
-// first: what is inside must not be shared between tests in bubbles of their
-// own (testing/synctest).
+// packer compresses. Each Deduplicator has its own, made when it is needed first: what is inside
+// must not be shared between tests in bubbles of their own (testing/synctest).
 type packer struct {
 	once    sync.Once
 	encoder *zstd.Encoder
@@ -57,15 +56,15 @@ func (p *packer) unpack(codec string, stored []byte) ([]byte, error) {
 	return nil, fmt.Errorf("is %q, and not %q or %q", codec, plain, compressed)
 }
 
-// encode is a value as JSON. A method of it that panics has failed: by then the effect
-// has run, and nobody may wait for its lease.
+// encode is a value as JSON. A method of it that panics has failed: by then the effect has run, and
+// nobody may wait for its lease.
 func encode(value any) (encoded []byte, err error) {
 	defer recovered(&err)
 	return json.Marshal(value)
 }
 
-// unmarshal gives the value's own methods a copy, which they may make a part of it:
-// others share what is remembered.
+// unmarshal gives the value's own methods a copy, which they may make a part of it: others share
+// what is remembered.
 func unmarshal(data []byte, into any) (err error) {
 	defer recovered(&err)
 	return json.Unmarshal(bytes.Clone(data), into)
@@ -78,9 +77,8 @@ func recovered(err *error) {
 	}
 }
 
-// idText is an id as the table stores it: what has a text as that text (such as
-// UUIDs), strings of any type as they are, all else as JSON. What a
-// pointer points to is the id.
+// idText is an id as the table stores it: what has a text as that text (such as UUIDs), strings of
+// any type as they are, all else as JSON. What a pointer points to is the id.
 func idText(id any) (string, error) {
 	if text, ok := id.(string); ok {
 		return text, nil

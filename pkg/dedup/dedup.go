@@ -10,9 +10,9 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// Deduplicator runs effects once for each id, for one processor: one kind of
-// work. It may be used by any number of goroutines; make one a process, not
-// one a call, for calls that share one wait for each other.
+// Deduplicator runs effects once for each id, for one processor: one kind of work. It may be used
+// by any number of goroutines; make one a process, not one a call, for calls that share one wait
+// for each other.
 type Deduplicator[ID, R any] struct {
 	store     Store
 	processor string
@@ -25,9 +25,9 @@ type Deduplicator[ID, R any] struct {
 	off       bool
 }
 
-// New returns a Deduplicator for the processor: 1 to 255 bytes of UTF-8 that
-// name the kind of work, the same in all processes that do it. nil options
-// mean all defaults. The error is an [InvalidError].
+// New returns a Deduplicator for the processor: 1 to 255 bytes of UTF-8 that name the kind of work,
+// the same in all processes that do it. nil options mean all defaults. The error is an
+// [InvalidError].
 func New[ID, R any](store Store, processor string, options *Options[ID, R]) (*Deduplicator[ID, R], error) {
 	if options == nil {
 		options = &Options[ID, R]{}
@@ -55,14 +55,14 @@ type Outcome[R any] struct {
 	Value R
 	// Replayed: the effect ran earlier, or in another call, and not in this one.
 	Replayed bool
-	// Omitted: the effect is done, and its result is not known: it was too
-	// large to keep, or could not be encoded.
+	// Omitted: the effect is done, and its result is not known: it was too large to keep, or could
+	// not be encoded.
 	Omitted bool
-	// Attempt is the run that this is the outcome of, from 1: how often the
-	// effect was begun. 0 where deduplication is switched off.
+	// Attempt is the run that this is the outcome of, from 1: how often the effect was begun. 0
+	// where deduplication is switched off.
 	Attempt int64
-	// CompletedAt is when the effect was done, by the clock of the process that ran it;
-	// the zero Time for the call that ran it.
+	// CompletedAt is when the effect was done, by the clock of the process that ran it; the zero
+	// Time for the call that ran it.
 	CompletedAt time.Time
 }
 
@@ -87,8 +87,8 @@ func (d *Deduplicator[ID, R]) Key(id ID) (Key, error) {
 	return k, k.validate()
 }
 
-// payloadHash is the SHA-256 of the parts of a payload, nil where there are
-// none. Each part's length goes first, so that parts joined do not look alike.
+// payloadHash is the SHA-256 of the parts of a payload, nil where there are none. Each part's
+// length goes first, so that parts joined do not look alike.
 func payloadHash(parts [][]byte) []byte {
 	if len(parts) == 0 {
 		return nil
@@ -103,8 +103,8 @@ func payloadHash(parts [][]byte) []byte {
 	return hash.Sum(nil)
 }
 
-// leaseFor is the lease of a claim that is made now: as the options say, or
-// the time that the context leaves.
+// leaseFor is the lease of a claim that is made now: as the options say, or the time that the
+// context leaves.
 func (d *Deduplicator[ID, R]) leaseFor(ctx context.Context) (time.Duration, error) {
 	if d.options.Lease > 0 {
 		return d.options.Lease, nil
@@ -120,10 +120,9 @@ func (d *Deduplicator[ID, R]) leaseFor(ctx context.Context) (time.Duration, erro
 	return min(lease, longestLease), nil
 }
 
-// validity is how long a row is valid, and when TTL may take it, where its
-// lease ends at leaseUntil, or is over where that is the zero Time. By any clock, a
-// row is valid until after its lease is over: an expired row may be taken without a
-// look at the lease.
+// validity is how long a row is valid, and when TTL may take it, where its lease ends at
+// leaseUntil, or is over where that is the zero Time. By any clock, a row is valid until after its
+// lease is over: an expired row may be taken without a look at the lease.
 func (d *Deduplicator[ID, R]) validity(now, leaseUntil time.Time) (validUntil, expiresOn time.Time) {
 	validUntil = now.Add(d.options.TTL)
 	if !leaseUntil.IsZero() && validUntil.Before(leaseUntil.Add(d.options.Margin)) {

@@ -234,9 +234,8 @@ func (b *bare) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// TestNobodyChangesWhatIsRemembered: callers may do with their result what they
-// like, also where it keeps what it was read from: the next ones get what the first
-// one got.
+// TestNobodyChangesWhatIsRemembered: callers may do with their result what they like, also where it
+// keeps what it was read from: the next ones get what the first one got.
 func TestNobodyChangesWhatIsRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := check.Get(dedup.New(dedup.NewMemory(), "p", &dedup.Options[string, bare]{CacheSize: 10}))
@@ -257,9 +256,8 @@ func TestNobodyChangesWhatIsRemembered(t *testing.T) {
 	})
 }
 
-// TestResultTooLargeToUnpack: a result that is small when it is compressed, and
-// larger than what is ever unpacked, is omitted. It must not be stored as
-// something that no duplicate can read.
+// TestResultTooLargeToUnpack: a result that is small when it is compressed, and larger than what is
+// ever unpacked, is omitted. It must not be stored as something that no duplicate can read.
 func TestResultTooLargeToUnpack(t *testing.T) {
 	d := process(t, dedup.NewMemory(), nil)
 	large := strings.Repeat("x", 64<<20)

@@ -102,8 +102,8 @@ func ExampleOptions_onError() {
 	// card declined
 }
 
-// A batch of a consumer in order ([delivery.OnStream]), each message once: a
-// batch that is delivered again goes on where the first one ended.
+// A batch of a consumer in order ([delivery.OnStream]), each message once: a batch that is
+// delivered again goes on where the first one ended.
 func ExampleEach() {
 	ctx := context.Background()
 	payments, err := dedup.New[string, Charge](dedup.NewMemory(), "payments", nil)

@@ -17,15 +17,13 @@ import (
 	"github.com/streamsort/streamsort/pkg/dedup"
 )
 
-// hurt is a process on a new table, of which a request can go wrong, and a clock
-// that it sets.
+// hurt is a process on a new table, of which a request can go wrong, and a clock that it sets.
 type hurt struct {
 	*testing.T
 	table *ddbtest.Faults
 	now   time.Time
 	d     *dedup.Deduplicator[string, string]
-	// ran is how often the effect ran, done the values that were returned
-	// without an error.
+	// ran is how often the effect ran, done the values that were returned without an error.
 	ran  int
 	done map[string]bool
 }
@@ -45,8 +43,7 @@ func (h *hurt) on(store dedup.Store) *dedup.Deduplicator[string, string] {
 	})
 }
 
-// once calls Once with an effect that returns a new value each time, padded to
-// a size.
+// once calls Once with an effect that returns a new value each time, padded to a size.
 func (h *hurt) once(size int) error {
 	out, err := h.d.Once(h.Context(), "a", func(context.Context) (string, error) {
 		h.ran++
@@ -58,10 +55,9 @@ func (h *hurt) once(size int) error {
 	return err
 }
 
-// TestEveryRequestGoesWrongOnce lets each request of each operation go wrong
-// in each way. Whatever the operation says then,
-// the same again, after the lease, ends as it should: and every value that was
-// returned without an error is the one that is remembered.
+// TestEveryRequestGoesWrongOnce lets each request of each operation go wrong in each way. Whatever
+// the operation says then, the same again, after the lease, ends as it should: and every value that
+// was returned without an error is the one that is remembered.
 func TestEveryRequestGoesWrongOnce(t *testing.T) {
 	audit := dedup.Audit{By: "ada", Reason: "why"}
 	attempt := func(h *hurt) *dedup.Attempt[string, string] {
@@ -118,8 +114,8 @@ func TestEveryRequestGoesWrongOnce(t *testing.T) {
 	}
 }
 
-// goesWrong does the operation with its kth request going wrong, and then again
-// until it succeeds. It reports whether there was such a request.
+// goesWrong does the operation with its kth request going wrong, and then again until it succeeds.
+// It reports whether there was such a request.
 func (h *hurt) goesWrong(do func(*hurt) error, fault ddbtest.Fault, k int) bool {
 	h.Helper()
 	h.table.Fail(k, fault)
@@ -144,8 +140,8 @@ func (h *hurt) goesWrong(do func(*hurt) error, fault ddbtest.Fault, k int) bool 
 	return true
 }
 
-// unseen checks that a request that was repeated did no harm: every value that
-// was returned is the one that is remembered.
+// unseen checks that a request that was repeated did no harm: every value that was returned is the
+// one that is remembered.
 func (h *hurt) unseen() {
 	h.Helper()
 	out, err := h.d.Once(h.Context(), "a", never(h))
@@ -153,9 +149,8 @@ func (h *hurt) unseen() {
 		"remembered %q, %v; returned %v", out.Value, err, h.done)
 }
 
-// TestNothingFollowsAFailInDoubt: a fail whose response is lost may have taken
-// the payload away. If the attempt could go on, its result would be remembered
-// for any payload.
+// TestNothingFollowsAFailInDoubt: a fail whose response is lost may have taken the payload away. If
+// the attempt could go on, its result would be remembered for any payload.
 func TestNothingFollowsAFailInDoubt(t *testing.T) {
 	h := newHurt(t)
 	attempt := check.Get(h.d.TryStart(h.Context(), "a", []byte("payload"))).Attempt
@@ -176,8 +171,8 @@ func TestAFailThatWasNeverStored(t *testing.T) {
 	check.OK(t, attempt.Complete(h.Context(), "x"))
 }
 
-// TestTheSDKRepeats: with its repeats on, a lost response is not heard of, and
-// no caller waits for its own claim.
+// TestTheSDKRepeats: with its repeats on, a lost response is not heard of, and no caller waits for
+// its own claim.
 func TestTheSDKRepeats(t *testing.T) { ddbtest.EachServer(t, testTheSDKRepeats) }
 
 func testTheSDKRepeats(t *testing.T, kind ddbtest.Kind) {
@@ -196,8 +191,7 @@ func testTheSDKRepeats(t *testing.T, kind ddbtest.Kind) {
 	}
 }
 
-// TestNotRemembered: an effect that ran and could not be stored says so, with
-// its value.
+// TestNotRemembered: an effect that ran and could not be stored says so, with its value.
 func TestNotRemembered(t *testing.T) {
 	h := newHurt(t)
 	h.table.Fail(3, ddbtest.Refused)
@@ -216,8 +210,7 @@ func TestNotRemembered(t *testing.T) {
 	check.Is(t, check.Get(h.d.Once(t.Context(), "b", never(t))).Value, "value")
 }
 
-// foreign are errors of another Deduplicator, as an effect returns them that
-// uses one.
+// foreign are errors of another Deduplicator, as an effect returns them that uses one.
 func foreign() map[string]error {
 	key := dedup.Key{ID: "elsewhere", Processor: "other"}
 	errs := map[string]error{
@@ -240,8 +233,8 @@ func foreign() map[string]error {
 	return all
 }
 
-// TestErrorsOfAnotherDeduplicator: an effect that uses one and returns its error
-// has failed, and nothing is taken for an error of this one.
+// TestErrorsOfAnotherDeduplicator: an effect that uses one and returns its error has failed, and
+// nothing is taken for an error of this one.
 func TestErrorsOfAnotherDeduplicator(t *testing.T) {
 	for name, foreign := range foreign() {
 		t.Run(name, func(t *testing.T) {
@@ -258,8 +251,8 @@ func TestErrorsOfAnotherDeduplicator(t *testing.T) {
 	}
 }
 
-// TestForeignErrorIsNotShared: those who wait in the process for an effect that
-// fails run it themselves, whatever it fails with.
+// TestForeignErrorIsNotShared: those who wait in the process for an effect that fails run it
+// themselves, whatever it fails with.
 func TestForeignErrorIsNotShared(t *testing.T) {
 	for name, foreign := range foreign() {
 		t.Run(name, func(t *testing.T) {
@@ -283,8 +276,8 @@ func TestForeignErrorIsNotShared(t *testing.T) {
 	}
 }
 
-// TestNoTime: half a second and the shortest lease must be left, also for a
-// duplicate, unless a look finds it; not where the lease is set.
+// TestNoTime: half a second and the shortest lease must be left, also for a duplicate, unless a
+// look finds it; not where the lease is set.
 func TestNoTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := dedup.NewMemory()

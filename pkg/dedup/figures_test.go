@@ -97,8 +97,7 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// TestFiguresOfACrowd pins what 99 waiters cost while one caller runs an effect
-// of a second.
+// TestFiguresOfACrowd pins what 99 waiters cost while one caller runs an effect of a second.
 func TestFiguresOfACrowd(t *testing.T) {
 	const waiters = 99
 	for name, c := range map[string]struct {
@@ -106,8 +105,8 @@ func TestFiguresOfACrowd(t *testing.T) {
 		others        int
 		seen, met     bool
 		writes, reads float64
-		// cheaper is by how much at least it costs less than the 355 write units
-		// that Mnemosyne was measured at.
+		// cheaper is by how much at least it costs less than the 355 write units that Mnemosyne was
+		// measured at.
 		cheaper float64
 	}{
 		"a process each": {others: waiters, writes: 2, reads: 0.5 + waiters*5*0.5, cheaper: 6},
@@ -179,15 +178,15 @@ func TestFiguresOfACrowd(t *testing.T) {
 	}
 }
 
-// TestFiguresOfStreams pins what a process pays for many calls, by the share of
-// duplicates among them and the order in which they come.
+// TestFiguresOfStreams pins what a process pays for many calls, by the share of duplicates among
+// them and the order in which they come.
 func TestFiguresOfStreams(t *testing.T) {
 	const calls = 640
 	random := rand.New(rand.NewPCG(1, 2))
 	for name, c := range map[string]struct {
 		duplicate func(n int) bool
-		// looks are those that were made before a claim of a new id, claims those that
-		// were refused.
+		// looks are those that were made before a claim of a new id, claims those that were
+		// refused.
 		looks, claims int
 	}{
 		"all new":                        {func(int) bool { return false }, 4, 0},
@@ -232,8 +231,8 @@ func TestFiguresOfStreams(t *testing.T) {
 	}
 }
 
-// TestAHeldIDIsADuplicate: a call that is refused at once because another one runs the
-// effect has met a duplicate as well.
+// TestAHeldIDIsADuplicate: a call that is refused at once because another one runs the effect has
+// met a duplicate as well.
 func TestAHeldIDIsADuplicate(t *testing.T) {
 	metered := ddbtest.NewMeter(memory())
 	_ = must[dedup.Start[string, string]](t)(process(t, on(t, metered), nil).TryStart(t.Context(), "a"))

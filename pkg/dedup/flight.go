@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// flights are the keys that calls of this process are busy with: one of them asks
-// the table, and the others wait for the answer.
+// flights are the keys that calls of this process are busy with: one of them asks the table, and
+// the others wait for the answer.
 type flights struct {
 	mu sync.Mutex
 	of map[Key]*flight
@@ -16,8 +16,8 @@ type flights struct {
 
 // flight is one such call.
 type flight struct {
-	// ended is closed when the call is over. found, where the call has found out
-	// how the effect ended, is read only then.
+	// ended is closed when the call is over. found, where the call has found out how the effect
+	// ended, is read only then.
 	ended chan struct{}
 	found remembered
 
@@ -38,8 +38,8 @@ func (f *flight) expected() time.Time {
 	return f.until
 }
 
-// left is how long until the key can be taken, even if the call goes on: its effect
-// may never return. At first it is unknown.
+// left is how long until the key can be taken, even if the call goes on: its effect may never
+// return. At first it is unknown.
 func (f *flight) left(now time.Time, margin time.Duration) time.Duration {
 	until := f.expected()
 	if until.IsZero() {
@@ -48,8 +48,8 @@ func (f *flight) left(now time.Time, margin time.Duration) time.Duration {
 	return max(until.Add(margin).Sub(now), 0)
 }
 
-// join returns the flight of a key, and whether it is the caller's own to end.
-// One whose lease is over is not joined.
+// join returns the flight of a key, and whether it is the caller's own to end. One whose lease is
+// over is not joined.
 func (f *flights) join(k Key, now time.Time, margin time.Duration) (*flight, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -74,12 +74,11 @@ func (f *flights) end(k Key, own *flight) {
 	close(own.ended)
 }
 
-// enter is the start of a call: it finds in this process how the effect ended,
-// or makes the caller the one of this process that asks the table (a.shared, to
-// be ended).
+// enter is the start of a call: it finds in this process how the effect ended, or makes the caller
+// the one of this process that asks the table (a.shared, to be ended).
 //
-// Calls share what was found out, and neither a deadline nor an error: where the
-// one that asks gives up or fails, or its lease is over, the next one asks.
+// Calls share what was found out, and neither a deadline nor an error: where the one that asks
+// gives up or fails, or its lease is over, the next one asks.
 func (d *Deduplicator[ID, R]) enter(ctx context.Context, a *request) (remembered, error) {
 	for {
 		// What another call has found out meanwhile may be here by now.
@@ -108,8 +107,8 @@ func (d *Deduplicator[ID, R]) enter(ctx context.Context, a *request) (remembered
 	}
 }
 
-// follow waits for another call of this process, for as long as this one may:
-// until that one is over, or its lease is (false).
+// follow waits for another call of this process, for as long as this one may: until that one is
+// over, or its lease is (false).
 func (d *Deduplicator[ID, R]) follow(ctx context.Context, a *request, f *flight) (bool, error) {
 	began := time.Now()
 	defer func() { a.waited += time.Since(began) }()

@@ -268,8 +268,8 @@ func (f *fragile) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*string)(f))
 }
 
-// TestEncodingThatPanics: as one that fails. The effect has run and is not run
-// again, and nobody waits for its lease.
+// TestEncodingThatPanics: as one that fails. The effect has run and is not run again, and nobody
+// waits for its lease.
 func TestEncodingThatPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := check.Get(dedup.New[string, fragile](dedup.NewMemory(), "p", nil))
@@ -313,8 +313,7 @@ type mute struct{ text *string }
 
 func (m mute) Error() string { return *m.text }
 
-// TestHookThatPanics: the panic goes on, the id is given back, and nobody who
-// waits is stuck.
+// TestHookThatPanics: the panic goes on, the id is given back, and nobody who waits is stuck.
 func TestHookThatPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := process(t, dedup.NewMemory(), &options{OnError: func(error) dedup.Failure { panic("hook") }})

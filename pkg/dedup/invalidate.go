@@ -2,13 +2,13 @@ package dedup
 
 import "context"
 
-// Invalidate forgets a completed id: the next call runs the effect again. It
-// reports whether there was something to forget. An id that is running is a
-// [StillRunningError]; one that has failed or timed out runs again anyway.
+// Invalidate forgets a completed id: the next call runs the effect again. It reports whether there
+// was something to forget. An id that is running is a [StillRunningError]; one that has failed or
+// timed out runs again anyway.
 //
-// A call that is under way may still return the old result. So may another process: for
-// about a second where it looks first, and for Options.CacheAge where it has a cache.
-// Later calls of this process do not.
+// A call that is under way may still return the old result. So may another process: for about a
+// second where it looks first, and for Options.CacheAge where it has a cache. Later calls of this
+// process do not.
 func (d *Deduplicator[ID, R]) Invalidate(ctx context.Context, id ID) (forgotten bool, err error) {
 	k, err := d.Key(id)
 	if err != nil || d.off {
@@ -32,8 +32,8 @@ func (d *Deduplicator[ID, R]) Invalidate(ctx context.Context, id ID) (forgotten 
 	case !r.completed():
 		return false, nil
 	}
-	// Where the condition fails, a new life has begun meanwhile: the old result is
-	// forgotten already.
+	// Where the condition fails, a new life has begun meanwhile: the old result is forgotten
+	// already.
 	over := r
 	over.ValidUntil, over.ExpiresOn = longAgo, deletionTime(longAgo, now)
 	if _, _, err = d.store.Swap(ctx, r, over); err != nil {

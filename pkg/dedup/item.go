@@ -4,11 +4,10 @@ import "github.com/streamsort/streamsort/internal/ddb"
 
 // layout is the version of the items' layout, stored in each item's "v".
 //
-// Compatibility: a reader takes items of this layout and of older ones, and
-// refuses newer ones ([table.ErrNewerLayout]); the condition of every write of a row
-// refuses them too.
-// Adding an attribute that older versions may ignore does not raise the
-// version; giving an attribute another meaning does.
+// Compatibility: a reader takes items of this layout and of older ones, and refuses newer ones
+// ([table.ErrNewerLayout]); the condition of every write of a row refuses them too. Adding an
+// attribute that older versions may ignore does not raise the version; giving an attribute another
+// meaning does.
 const layout = 1
 
 // The attributes that requests name; the tags of [Row] have all.
@@ -54,8 +53,7 @@ func decodeKey(it ddb.Item) (Key, error) {
 	return k, nil
 }
 
-// decodeRow takes an item as it stands; the zero Row for none. The error is a
-// [RowError].
+// decodeRow takes an item as it stands; the zero Row for none. The error is a [RowError].
 func decodeRow(it ddb.Item) (Row, error) {
 	if !it.Exists() {
 		return Row{}, nil

@@ -8,7 +8,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 )
 
-// FuzzJoinedKey: no two keys look alike, and what is none is recognised as none.
+// FuzzJoinedKey: no two keys look alike, and what is not one is recognised.
 func FuzzJoinedKey(f *testing.F) {
 	f.Add("order-1", "payments", "8:payments:order-1")
 	f.Add(":", "1:", "+1:a:b")

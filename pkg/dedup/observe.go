@@ -9,8 +9,8 @@ import (
 // EventKind is a kind of [Event].
 type EventKind string
 
-// The kinds of events. A call is reported as what it was: new or a duplicate, and
-// before that whether it waited or took over.
+// The kinds of events. A call is reported as what it was: new or a duplicate, and before that
+// whether it waited or took over.
 const (
 	EventNew          EventKind = "new"           // a claim: this call runs the effect
 	EventTakenOver    EventKind = "taken over"    // the claim is of an id that was begun before

@@ -5,29 +5,26 @@ import (
 	"time"
 )
 
-// Once runs the effect if nobody has done it for this id, and returns its
-// result; otherwise it returns the remembered result, and waits for it where
-// another call runs the effect right now.
+// Once runs the effect if nobody has done it for this id, and returns its result; otherwise it
+// returns the remembered result, and waits for it where another call runs the effect right now.
 //
-// The context that the effect gets ends with the lease, with [ErrLeaseOver] as
-// its cause: from then on another call may run the effect. [RunOf] says in it
-// which attempt this is. An effect that runs a second time after a crash must
-// find what the first one did outside: effects outside the table are at least
-// once.
+// The context that the effect gets ends with the lease, with [ErrLeaseOver] as its cause: from then
+// on another call may run the effect. [RunOf] says in it which attempt this is. An effect that runs
+// a second time after a crash must find what the first one did outside: effects outside the table
+// are at least once.
 //
-// payload, where given, is what came with the id, in any number of parts: the
-// same id with another payload is refused. Only its hash is stored.
+// payload, where given, is what came with the id, in any number of parts: the same id with another
+// payload is refused. Only its hash is stored.
 //
-// An error of the effect is returned as it is; what becomes of the id then is
-// said by Options.OnError. Other errors: [InvalidError], [StillRunningError],
-// [PayloadMismatchError], [QuarantinedError], [RememberedError], [RowError],
-// [ErrNoTime] and those of the store: the effect did not run. [LostError],
-// [NotRememberedError] and the [InvalidError] of the field result: it ran, and
-// the Outcome has its value.
+// An error of the effect is returned as it is; what becomes of the id then is said by
+// Options.OnError. Other errors: [InvalidError], [StillRunningError], [PayloadMismatchError],
+// [QuarantinedError], [RememberedError], [RowError], [ErrNoTime] and those of the store: the effect
+// did not run. [LostError], [NotRememberedError] and the [InvalidError] of the field result: it
+// ran, and the Outcome has its value.
 //
-// An effect that uses another Deduplicator may fail with the same types. What
-// is known of this call is in the Outcome: beside an error, its Attempt is 0
-// unless the effect ran here and returned no error.
+// An effect that uses another Deduplicator may fail with the same types. What is known of this call
+// is in the Outcome: beside an error, its Attempt is 0 unless the effect ran here and returned no
+// error.
 func (d *Deduplicator[ID, R]) Once(ctx context.Context, id ID, effect func(context.Context) (R, error), payload ...[]byte) (out Outcome[R], err error) {
 	if effect == nil {
 		return out, missing("effect")
@@ -68,8 +65,8 @@ func (d *Deduplicator[ID, R]) Once(ctx context.Context, id ID, effect func(conte
 	return out, err
 }
 
-// Unprotected runs an effect that has no id: as often as it is called, with a
-// warning in the log and an [EventUnprotected].
+// Unprotected runs an effect that has no id: as often as it is called, with a warning in the log
+// and an [EventUnprotected].
 func (d *Deduplicator[ID, R]) Unprotected(ctx context.Context, effect func(context.Context) (R, error)) (R, error) {
 	if err := d.made(); err != nil {
 		var none R
@@ -79,8 +76,8 @@ func (d *Deduplicator[ID, R]) Unprotected(ctx context.Context, effect func(conte
 	return effect(ctx)
 }
 
-// settleTime bounds how long the end of an effect may take to be stored when
-// the caller's context has ended meanwhile.
+// settleTime bounds how long the end of an effect may take to be stored when the caller's context
+// has ended meanwhile.
 const settleTime = 5 * time.Second
 
 // run runs the effect and stores how it ended.
@@ -90,8 +87,8 @@ func (d *Deduplicator[ID, R]) run(ctx context.Context, a *Attempt[ID, R], effect
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 	defer cancel()
 	if err != nil {
-		// The caller must get the effect's own error. Where it could not be stored,
-		// the lease runs out.
+		// The caller must get the effect's own error. Where it could not be stored, the lease runs
+		// out.
 		_ = a.Fail(ctx, err)
 		return Outcome[R]{}, err
 	}
@@ -99,8 +96,8 @@ func (d *Deduplicator[ID, R]) run(ctx context.Context, a *Attempt[ID, R], effect
 	return out, a.Complete(ctx, value)
 }
 
-// guarded runs the effect within its lease. An effect that panics, or ends its
-// goroutine, has failed.
+// guarded runs the effect within its lease. An effect that panics, or ends its goroutine, has
+// failed.
 func (d *Deduplicator[ID, R]) guarded(ctx context.Context, a *Attempt[ID, R], effect func(context.Context) (R, error)) (R, error) {
 	returned := false
 	defer func() {
@@ -140,11 +137,11 @@ func (d *Deduplicator[ID, R]) replay(ctx context.Context, found remembered) (Out
 // Run describes an effect's run to it.
 type Run struct {
 	Key Key
-	// Attempt counts the claims, from 1. From 2 on, an earlier run began and
-	// was not completed: it may have had its effect.
+	// Attempt counts the claims, from 1. From 2 on, an earlier run began and was not completed: it
+	// may have had its effect.
 	Attempt int64
-	// Fence rises with every claim of the key: a system that refuses a lower
-	// fence than it has seen fences off an owner whose lease is over.
+	// Fence rises with every claim of the key: a system that refuses a lower fence than it has seen
+	// fences off an owner whose lease is over.
 	Fence int64
 	// LeaseUntil is when the lease ends.
 	LeaseUntil time.Time

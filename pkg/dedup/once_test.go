@@ -115,8 +115,7 @@ func TestAnyTypes(t *testing.T) {
 		"%+v", entry)
 }
 
-// TestWaiterGetsTheResult: a call in another process waits for the one that
-// runs the effect.
+// TestWaiterGetsTheResult: a call in another process waits for the one that runs the effect.
 func TestWaiterGetsTheResult(t *testing.T) {
 	for name, wait := range map[string]time.Duration{"given": 10 * time.Second, "default": 0} {
 		t.Run(name, func(t *testing.T) {
@@ -174,8 +173,7 @@ func TestWaiterNeverRuns(t *testing.T) {
 	})
 }
 
-// TestZombie: an owner whose lease is over, and whose key was taken over,
-// changes nothing any more.
+// TestZombie: an owner whose lease is over, and whose key was taken over, changes nothing any more.
 func TestZombie(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := dedup.NewMemory()
@@ -264,8 +262,7 @@ func TestLeaseOver(t *testing.T) {
 	})
 }
 
-// TestEndedCaller: what the effect did is remembered, although the caller has
-// gone.
+// TestEndedCaller: what the effect did is remembered, although the caller has gone.
 func TestEndedCaller(t *testing.T) {
 	d := process(t, dedup.NewMemory(), nil)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -287,8 +284,7 @@ func TestPanic(t *testing.T) {
 	check.Is(t, check.Get(d.Once(t.Context(), "a", returns("2", &ran))).Attempt, 2)
 }
 
-// TestHundredCallersAfterATimeOut: one takes over. The older libraries let all
-// hundred run.
+// TestHundredCallersAfterATimeOut: one takes over. The older libraries let all hundred run.
 func TestHundredCallersAfterATimeOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := dedup.NewMemory()
@@ -317,8 +313,8 @@ func TestOneOwnerAndNinetyNineWaiters(t *testing.T) {
 	}
 }
 
-// crowd makes a call from each of n callers at once, on an effect of a second:
-// it must run once, and all must get its value.
+// crowd makes a call from each of n callers at once, on an effect of a second: it must run once,
+// and all must get its value.
 func crowd(t *testing.T, n int, caller func(int) *dedup.Deduplicator[string, string]) {
 	t.Helper()
 	var ran, replayed atomic.Int64
@@ -342,8 +338,8 @@ func crowd(t *testing.T, n int, caller func(int) *dedup.Deduplicator[string, str
 	}
 }
 
-// TestEachCallerHasItsOwnDeadline: calls of one process share a wait, and not
-// how long they may wait.
+// TestEachCallerHasItsOwnDeadline: calls of one process share a wait, and not how long they may
+// wait.
 func TestEachCallerHasItsOwnDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := dedup.NewMemory()
@@ -390,8 +386,8 @@ func TestEachCallerHasItsOwnDeadline(t *testing.T) {
 	})
 }
 
-// TestPatienceIsNotDoubled: who has waited for a call of its process that gave
-// up waits no longer than it may in all, and asks no more than once again.
+// TestPatienceIsNotDoubled: who has waited for a call of its process that gave up waits no longer
+// than it may in all, and asks no more than once again.
 func TestPatienceIsNotDoubled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		meter := ddbtest.NewMeter(memory())
@@ -419,8 +415,8 @@ func TestPatienceIsNotDoubled(t *testing.T) {
 	})
 }
 
-// TestStuckEffectKeepsNobody: an effect that does not return when its lease ends
-// is taken over by calls of its own process as well, as it is by others.
+// TestStuckEffectKeepsNobody: an effect that does not return when its lease ends is taken over by
+// calls of its own process as well, as it is by others.
 func TestStuckEffectKeepsNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := process(t, dedup.NewMemory(), &options{Lease: time.Minute, Wait: time.Minute})
@@ -485,9 +481,8 @@ func TestDelays(t *testing.T) {
 	}
 }
 
-// TestPace: the first look of the default wait comes when such effects usually
-// end, and not much later where this one is shorter; a wait that was asked for
-// stays as it is.
+// TestPace: the first look of the default wait comes when such effects usually end, and not much
+// later where this one is shorter; a wait that was asked for stays as it is.
 func TestPace(t *testing.T) {
 	for name, c := range map[string]struct {
 		wait  time.Duration

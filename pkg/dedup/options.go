@@ -12,56 +12,51 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// Options are the parts of a [Deduplicator] that have defaults. A nil Options
-// means all of them.
+// Options are the parts of a [Deduplicator] that have defaults. A nil Options means all of them.
 type Options[ID, R any] struct {
-	// Lease is the longest that the effect may take: until it is over, nobody
-	// else runs it. 0 means until half a second before the deadline of the
-	// context, as Lambda gives it, and 5 minutes where the context has none. 10
-	// ms to 24 hours.
+	// Lease is the longest that the effect may take: until it is over, nobody else runs it. 0 means
+	// until half a second before the deadline of the context, as Lambda gives it, and 5 minutes
+	// where the context has none. 10 ms to 24 hours.
 	Lease time.Duration
-	// TTL is how long an id is remembered, from its completion; 24 hours where
-	// it is 0, 1 second to 10 years.
+	// TTL is how long an id is remembered, from its completion; 24 hours where it is 0, 1 second to
+	// 10 years.
 	TTL time.Duration
-	// Wait is how long a call waits while another one runs the effect: at most
-	// Lease, and never into the last half second before the deadline of its
-	// context; [NoWait] for not at all. It looks after 100 ms, 200 ms, 400 ms, and
-	// so on. 0 means 15 seconds or the lease, and a first look when effects of this
-	// kind usually end, as far as this process knows, and at most 2 seconds later:
-	// most callers need one.
+	// Wait is how long a call waits while another one runs the effect: at most Lease, and never
+	// into the last half second before the deadline of its context; [NoWait] for not at all. It
+	// looks after 100 ms, 200 ms, 400 ms, and so on. 0 means 15 seconds or the lease, and a first
+	// look when effects of this kind usually end, as far as this process knows, and at most 2
+	// seconds later: most callers need one.
 	Wait time.Duration
-	// Margin is the clock skew allowed between callers: a lease is over only that
-	// much later. 2 seconds where it is 0, 1 ms to 1 hour.
+	// Margin is the clock skew allowed between callers: a lease is over only that much later. 2
+	// seconds where it is 0, 1 ms to 1 hour.
 	Margin time.Duration
-	// MaxAttempts is how often an id may be begun before it is quarantined, 1
-	// to 1,000,000; 0 means that it never is.
+	// MaxAttempts is how often an id may be begun before it is quarantined, 1 to 1,000,000; 0 means
+	// that it never is.
 	MaxAttempts int
-	// OnError says what becomes of an id when its effect fails; nil means
-	// Forget, whatever the error.
+	// OnError says what becomes of an id when its effect fails; nil means Forget, whatever the
+	// error.
 	OnError func(error) Failure
 
-	// CompressOver is the size in bytes from which results are compressed;
-	// 1,024 where it is 0, and never where it is negative.
+	// CompressOver is the size in bytes from which results are compressed; 1,024 where it is 0, and
+	// never where it is negative.
 	CompressOver int
-	// CacheSize is how many completed results of up to 32 KB this process
-	// remembers, so that their duplicates cost nothing; 0 means none. What
-	// another process invalidates is answered from here for CacheAge more; 1
-	// minute where that is 0.
+	// CacheSize is how many completed results of up to 32 KB this process remembers, so that their
+	// duplicates cost nothing; 0 means none. What another process invalidates is answered from here
+	// for CacheAge more; 1 minute where that is 0.
 	CacheSize int
 	CacheAge  time.Duration
 
-	// Off switches deduplication off: every effect runs, and nothing is stored, for
-	// tests and development.
+	// Off switches deduplication off: every effect runs, and nothing is stored, for tests and
+	// development.
 	Off bool
 
-	// Logger logs polls at DEBUG, outcomes of calls at INFO, and time-outs, lost
-	// claims and errors at WARN. nil means no log.
+	// Logger logs polls at DEBUG, outcomes of calls at INFO, and time-outs, lost claims and errors
+	// at WARN. nil means no log.
 	Logger *slog.Logger
 	// Observe is called with each event; it may be nil.
 	Observe func(context.Context, Event)
-	// Trace is called as an operation begins (once, try_start, poll,
-	// invalidate), and the function that it returns as it ends; nil means no
-	// tracing.
+	// Trace is called as an operation begins (once, try_start, poll, invalidate), and the function
+	// that it returns as it ends; nil means no tracing.
 	Trace func(ctx context.Context, operation string, k Key) (context.Context, func(error))
 
 	// Now is the clock; nil means time.Now.
@@ -97,15 +92,13 @@ const (
 	// What a lease may be.
 	shortestLease = 10 * time.Millisecond
 	longestLease  = 24 * time.Hour
-	// beforeDeadline is what is left of the caller's time after the lease: for
-	// storing the result.
+	// beforeDeadline is what is left of the caller's time after the lease: for storing the result.
 	beforeDeadline = 500 * time.Millisecond
-	// grace is how much longer than it is valid a row stays: longer than any
-	// request takes, plus twice what clocks may be apart. A late copy of a
-	// claim must find the row, or fences would fall back.
+	// grace is how much longer than it is valid a row stays: longer than any request takes, plus
+	// twice what clocks may be apart. A late copy of a claim must find the row, or fences would
+	// fall back.
 	grace = time.Hour
-	// maxMessage bounds the errors and reasons that a row stores, so that it
-	// stays under 1 KB.
+	// maxMessage bounds the errors and reasons that a row stores, so that it stays under 1 KB.
 	maxMessage = 256
 )
 

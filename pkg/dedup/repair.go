@@ -14,8 +14,7 @@ type Entry struct {
 	Status Status
 }
 
-// Status is the state of an id, by a strong read. A row that cannot be read is
-// a [RowError].
+// Status is the state of an id, by a strong read. A row that cannot be read is a [RowError].
 func (d *Deduplicator[ID, R]) Status(ctx context.Context, id ID) (Entry, error) {
 	k, err := d.Key(id)
 	if err != nil {
@@ -32,11 +31,10 @@ func (d *Deduplicator[ID, R]) entry(r Row) Entry {
 	return Entry{r, r.status(d.options.Now(), d.options.Margin, int64(d.options.MaxAttempts))}
 }
 
-// List walks over the ids of this processor that are in one of the states: with
-// Running, what is under way; with TimedOut, what is stuck; with Quarantined,
-// what waits for an operator; with none, all of them. It reads the whole table,
-// not strongly: half a read unit for each 4 KB. A row that cannot be read is an
-// error in the walk, a [RowError], and the walk goes on; any other error ends
+// List walks over the ids of this processor that are in one of the states: with Running, what is
+// under way; with TimedOut, what is stuck; with Quarantined, what waits for an operator; with none,
+// all of them. It reads the whole table, not strongly: half a read unit for each 4 KB. A row that
+// cannot be read is an error in the walk, a [RowError], and the walk goes on; any other error ends
 // it.
 func (d *Deduplicator[ID, R]) List(ctx context.Context, states ...Status) iter.Seq2[Entry, error] {
 	if err := d.made(); err != nil {
@@ -72,8 +70,8 @@ func (d *Deduplicator[ID, R]) List(ctx context.Context, states ...Status) iter.S
 type Audit struct {
 	// By and Reason are 1 to 256 bytes.
 	By, Reason string
-	// Force repairs an id whose effect is running by its lease. Its owner has
-	// then lost the claim, and may have its effect all the same.
+	// Force repairs an id whose effect is running by its lease. Its owner has then lost the claim,
+	// and may have its effect all the same.
 	Force bool
 }
 
@@ -86,17 +84,15 @@ func (a Audit) validate() error {
 	return nil
 }
 
-// Release gives an id back that is not completed: the next call runs the
-// effect, as attempt 1. It is how a quarantined id runs again; to give an id a
-// result by hand, call Once then with an effect that returns it. It reports
-// whether there was something to release: not where there is no row, or it has
-// expired, or is completed.
+// Release gives an id back that is not completed: the next call runs the effect, as attempt 1. It
+// is how a quarantined id runs again; to give an id a result by hand, call Once then with an effect
+// that returns it. It reports whether there was something to release: not where there is no row, or
+// it has expired, or is completed.
 //
-// It is a look, and a write under the fence that it saw. Where the write's condition
-// fails, somebody claimed, completed or released meanwhile: it looks again.
+// It is a look, and a write under the fence that it saw. Where the write's condition fails,
+// somebody claimed, completed or released meanwhile: it looks again.
 //
-// Errors: [InvalidError], [StillRunningError] without Force, those of the
-// store.
+// Errors: [InvalidError], [StillRunningError] without Force, those of the store.
 func (d *Deduplicator[ID, R]) Release(ctx context.Context, id ID, audit Audit) (bool, error) {
 	k, err := d.Key(id)
 	if err == nil {

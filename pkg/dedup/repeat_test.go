@@ -24,8 +24,8 @@ func random(seed uint64) []byte {
 	return made
 }
 
-// TestTheFirstResultStands, also where it has an item of its own: a repeat with
-// another value changes nothing.
+// TestTheFirstResultStands, also where it has an item of its own: a repeat with another value
+// changes nothing.
 func TestTheFirstResultStands(t *testing.T) {
 	for _, compressOver := range []int{-1, 0, 6000} {
 		d := check.Get(dedup.New[string, []byte](dedup.NewMemory(), "p", &dedup.Options[string, []byte]{CompressOver: compressOver}))
@@ -40,8 +40,7 @@ func TestTheFirstResultStands(t *testing.T) {
 	}
 }
 
-// deaf is a table whose first swaps have no answer, after its effect or
-// without one.
+// deaf is a table whose first swaps have no answer, after its effect or without one.
 type deaf struct {
 	*ddb.Memory
 	before, after int
@@ -60,8 +59,8 @@ func (d *deaf) Do(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 	return a, err
 }
 
-// TestALateRepeatKeepsItsResult: where Complete is repeated long after the
-// store failed, a result with an item of its own lives as long as its row.
+// TestALateRepeatKeepsItsResult: where Complete is repeated long after the store failed, a result
+// with an item of its own lives as long as its row.
 func TestALateRepeatKeepsItsResult(t *testing.T) {
 	for name, engine := range map[string]*deaf{
 		"it was not stored":         {Memory: memory(), before: 1},
@@ -102,8 +101,8 @@ func TestNothingFollowsAFail(t *testing.T) {
 	check.That(t, err == nil && next.Attempt != nil, "%v, %v; want another attempt", next, err)
 }
 
-// TestAnExtensionInDoubt: an attempt whose extension was stored without an answer goes
-// on with its row as it stands, in each way.
+// TestAnExtensionInDoubt: an attempt whose extension was stored without an answer goes on with its
+// row as it stands, in each way.
 func TestAnExtensionInDoubt(t *testing.T) {
 	for name, ends := range map[string]func(*dedup.Attempt[string, string]) error{
 		"complete": func(a *dedup.Attempt[string, string]) error { return a.Complete(t.Context(), "x") },
@@ -118,8 +117,8 @@ func TestAnExtensionInDoubt(t *testing.T) {
 	}
 }
 
-// behind is a Deduplicator on tables of which reads that are not strong show what
-// stood there before; only some of them, where only is not nil.
+// behind is a Deduplicator on tables of which reads that are not strong show what stood there
+// before; only some of them, where only is not nil.
 func behind(t *testing.T, opts *options, only func(ddb.Request) bool) (*dedup.Deduplicator[string, string], dedup.Store) {
 	t.Helper()
 	store := on(t, ddbtest.NewStale(memory(), only))
@@ -130,8 +129,7 @@ func answers(value string) func(context.Context) (string, error) {
 	return func(context.Context) (string, error) { return value, nil }
 }
 
-// TestAnOperatorSeesWhatWasJustDone: a look, a repair and an invalidation take an id as
-// it stands.
+// TestAnOperatorSeesWhatWasJustDone: a look, a repair and an invalidation take an id as it stands.
 func TestAnOperatorSeesWhatWasJustDone(t *testing.T) {
 	d, _ := behind(t, nil, nil)
 	audit := dedup.Audit{By: "ada", Reason: "why", Force: true}
@@ -158,8 +156,8 @@ func TestAResultThatWasJustStored(t *testing.T) {
 	}
 }
 
-// TestAResultThatWasJustForgotten: a look may show an id as completed that was
-// another process invalidated a moment ago, and whose result is gone. That is no loss: the effect runs.
+// TestAResultThatWasJustForgotten: a look may show an id as completed that was another process
+// invalidated a moment ago, and whose result is gone. That is no loss: the effect runs.
 func TestAResultThatWasJustForgotten(t *testing.T) {
 	other, store := behind(t, nil, func(r ddb.Request) bool { return r.Name() == "read" })
 	d := check.Get(dedup.New[string, string](store, "p", nil))
@@ -172,8 +170,8 @@ func TestAResultThatWasJustForgotten(t *testing.T) {
 	}
 }
 
-// TestALookAfterAnInvalidation: a look that shows what this process has invalidated is
-// not believed, however old it is.
+// TestALookAfterAnInvalidation: a look that shows what this process has invalidated is not
+// believed, however old it is.
 func TestALookAfterAnInvalidation(t *testing.T) {
 	d, _ := behind(t, nil, func(r ddb.Request) bool { return r.Name() == "read" })
 	for _, want := range []string{"first", "second", "third"} {
@@ -210,8 +208,8 @@ func (h *held) Do(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 	return h.Engine.Do(ctx, r)
 }
 
-// TestCacheAfterInvalidate: a call that was under way while this process
-// invalidated the id does not bring the old result back into the cache.
+// TestCacheAfterInvalidate: a call that was under way while this process invalidated the id does
+// not bring the old result back into the cache.
 func TestCacheAfterInvalidate(t *testing.T) {
 	for name, c := range map[string]struct {
 		request string
@@ -267,8 +265,8 @@ func TestCacheAfterInvalidate(t *testing.T) {
 
 func old(context.Context) (string, error) { return "old", nil }
 
-// TestCacheWhileInvalidating: a call that reads between the start of an
-// invalidation and its write may have the old result, and does not keep it.
+// TestCacheWhileInvalidating: a call that reads between the start of an invalidation and its write
+// may have the old result, and does not keep it.
 func TestCacheWhileInvalidating(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHeld()

@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	// rowLimit is what a row may come to: a failed claim pays for the stored row, 1
-	// unit for each KB.
+	// rowLimit is what a row may come to: a failed claim pays for the stored row, 1 unit for each
+	// KB.
 	rowLimit = 1024
-	// rowOverhead is what a row has beside keys, messages and the result, by
-	// DynamoDB's count and a little more.
+	// rowOverhead is what a row has beside keys, messages and the result, by DynamoDB's count and a
+	// little more.
 	rowOverhead = 360
 	// itemLimit is what fits into an item of its own: 400 KB less its key.
 	itemLimit = 390 << 10
@@ -22,10 +22,9 @@ const (
 	cacheLimit = 32 << 10
 )
 
-// place encodes a result and puts it where it belongs. What it returns goes
-// into the row; what lies elsewhere is stored when it returns, and belongs to
-// nobody until the row is completed. A result that cannot be encoded is
-// omitted, and refused says why. The error is the store's.
+// place encodes a result and puts it where it belongs. What it returns goes into the row; what lies
+// elsewhere is stored when it returns, and belongs to nobody until the row is completed. A result
+// that cannot be encoded is omitted, and refused says why. The error is the store's.
 func (d *Deduplicator[ID, R]) place(ctx context.Context, o Row, value R, expiresOn time.Time) (made placed, err error) {
 	encoded, err := encode(value)
 	if err != nil {
@@ -53,8 +52,7 @@ func (d *Deduplicator[ID, R]) place(ctx context.Context, o Row, value R, expires
 	return made, err
 }
 
-// putResult stores a result in an item of its own, or once more, with a later
-// end.
+// putResult stores a result in an item of its own, or once more, with a later end.
 func (d *Deduplicator[ID, R]) putResult(ctx context.Context, o Row, made *placed, expiresOn time.Time) error {
 	err := d.store.PutResult(ctx, StoredResult{Key: o.Key, Token: o.Token, Body: made.stored, ExpiresOn: expiresOn})
 	if err == nil {
@@ -73,8 +71,8 @@ type placed struct {
 	expiresOn time.Time
 }
 
-// fetch is a completed row with its result's bytes, where there are any: not
-// where the result is omitted, or not stored any more.
+// fetch is a completed row with its result's bytes, where there are any: not where the result is
+// omitted, or not stored any more.
 func (d *Deduplicator[ID, R]) fetch(ctx context.Context, r Row) (remembered, error) {
 	found := remembered{row: r}
 	switch r.Result.Place {
@@ -93,9 +91,8 @@ func (d *Deduplicator[ID, R]) fetch(ctx context.Context, r Row) (remembered, err
 	return found, &RowError{Key: r.Key, Field: string(attrResultIn), Err: err}
 }
 
-// resultItem reads a result that has an item of its own. The item was there
-// before the row was completed, so a strong read finds it; a read at half the
-// price nearly always does.
+// resultItem reads a result that has an item of its own. The item was there before the row was
+// completed, so a strong read finds it; a read at half the price nearly always does.
 func (d *Deduplicator[ID, R]) resultItem(ctx context.Context, r Row) ([]byte, error) {
 	for _, strong := range []bool{false, true} {
 		body, err := d.store.Result(ctx, r.Key, r.Token, strong)

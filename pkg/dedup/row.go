@@ -7,22 +7,20 @@ import (
 // Row is what is stored under a key. Times are stored to the millisecond.
 type Row struct {
 	Key
-	// Fence rises with every claim and every repair, and never falls: of two
-	// claims, the later one has the higher fence. It begins at the clock's
-	// milliseconds, so that it goes on rising after a row was deleted.
+	// Fence rises with every claim and every repair, and never falls: of two claims, the later one
+	// has the higher fence. It begins at the clock's milliseconds, so that it goes on rising after
+	// a row was deleted.
 	Fence int64 `ddb:"fence"`
 	// Attempt counts the claims of this life of the row, from 1.
 	Attempt int64 `ddb:"attempt"`
 	Token   Token `ddb:"token"`
-	// StartedAt is when the last claim was made, LeaseUntil when it ends: zero
-	// time (1970) where it was given back.
+	// StartedAt is when the last claim was made, LeaseUntil when it ends: zero time (1970) where it
+	// was given back.
 	StartedAt  time.Time `ddb:"startedAt"`
 	LeaseUntil time.Time `ddb:"leaseUntil"`
-	// ValidUntil is when the row counts as not there: zero time (1970) where it was
-	// invalidated.
+	// ValidUntil is when the row counts as not there: zero time (1970) where it was invalidated.
 	ValidUntil time.Time `ddb:"validUntil"`
-	// ExpiresOn is when TTL may delete it, in whole seconds. It is later than
-	// ValidUntil.
+	// ExpiresOn is when TTL may delete it, in whole seconds. It is later than ValidUntil.
 	ExpiresOn time.Time `ddb:"expiresOn,omitzero,s"`
 	// Payload is the hash of what came with the id, nil where nothing did.
 	Payload []byte `ddb:"payloadHash,omitzero"`
@@ -33,8 +31,7 @@ type Row struct {
 	// Error is the remembered error, or the last attempt's.
 	Error  string `ddb:"error,omitzero"`
 	Result Result `ddb:",inline"`
-	// Repair is the last thing that an operator did, the zero Repair where
-	// nobody did anything.
+	// Repair is the last thing that an operator did, the zero Repair where nobody did anything.
 	Repair Repair `ddb:",inline"`
 }
 
@@ -52,8 +49,7 @@ const (
 type Result struct {
 	// Bytes are the encoded result; nil in a row whose result is elsewhere.
 	Bytes []byte `ddb:"result,omitzero"`
-	// Codec is how Bytes are made: "json", or "json+zstd" where they were
-	// compressed.
+	// Codec is how Bytes are made: "json", or "json+zstd" where they were compressed.
 	Codec string `ddb:"codec,omitzero"`
 	Place Place  `ddb:"resultIn,omitzero"`
 }
@@ -100,8 +96,8 @@ func (r Row) asCompleted(now, validUntil, expiresOn time.Time) Row {
 	return r
 }
 
-// running reports whether nobody else may claim the row yet: its lease is over
-// only after the margin by which clocks may differ.
+// running reports whether nobody else may claim the row yet: its lease is over only after the
+// margin by which clocks may differ.
 func (r Row) running(now time.Time, margin time.Duration) bool {
 	return r.LeaseUntil.After(now.Add(-margin))
 }

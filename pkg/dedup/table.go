@@ -27,8 +27,8 @@ func NewDynamo(client *dynamodb.Client, names Names) (Store, error) {
 	return NewTable(dynamo.NewEngine(client), names), nil
 }
 
-// NewMemory returns a Store in memory, for tests of code that uses this package.
-// Everything is gone with the process, and nothing is deleted before that.
+// NewMemory returns a Store in memory, for tests of code that uses this package. Everything is gone
+// with the process, and nothing is deleted before that.
 func NewMemory() Store { return NewTable(ddb.NewMemory(Names{}.Tables()...), Names{}) }
 
 // NewTable returns the Store on the table of an engine, for this module alone.
@@ -38,12 +38,12 @@ func NewTable(engine ddb.Engine, names Names) *rowTable { //nolint:revive // for
 
 func (t *rowTable) op(name string) ddb.Op { return ddb.Op{Op: name, Table: t.definition} }
 
-// isKnown is part of every condition on a row: a later version of this package
-// may keep something in it that a write of this one would break.
+// isKnown is part of every condition on a row: a later version of this package may keep something
+// in it that a write of this one would break.
 func isKnown() ddb.Cond { return attrVersion.Le(ddb.Int(layout)) }
 
-// update is one conditional UpdateItem: the row that is stored afterwards, and
-// whether the condition held.
+// update is one conditional UpdateItem: the row that is stored afterwards, and whether the
+// condition held.
 func (t *rowTable) update(ctx context.Context, op string, k Key, condition ddb.Cond, do ...ddb.Action) (Row, bool, error) {
 	a, err := t.engine.Do(ctx, ddb.Update{Op: t.op(op), Key: k.item(), If: condition, Do: do})
 	if err != nil {

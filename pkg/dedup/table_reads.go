@@ -8,12 +8,10 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// Decode is an item of the table as a row; the zero Row for none. The error is a
-// [RowError].
+// Decode is an item of the table as a row; the zero Row for none. The error is a [RowError].
 func (t *rowTable) Decode(it ddb.Item) (Row, error) { return ddb.Decoded(it, decodeRow) }
 
-// Row implements [Store]: one GetItem; 1 read unit strong, half a unit
-// otherwise.
+// Row implements [Store]: one GetItem; 1 read unit strong, half a unit otherwise.
 func (t *rowTable) Row(ctx context.Context, k Key, strong bool) (Row, error) {
 	a, err := t.engine.Do(ctx, ddb.Get{Op: t.op("read"), Key: k.item(), Strong: strong})
 	if err != nil {
@@ -25,8 +23,8 @@ func (t *rowTable) Row(ctx context.Context, k Key, strong bool) (Row, error) {
 // pageSize is how many items one request of Rows looks at.
 const pageSize = 500
 
-// Rows implements [Store]: one Scan, eventually consistent; half a unit for
-// each 4 KB that are looked at, about 15 rows; results count with them.
+// Rows implements [Store]: one Scan, eventually consistent; half a unit for each 4 KB that are
+// looked at, about 15 rows; results count with them.
 func (t *rowTable) Rows(ctx context.Context, after string) (RowPage, error) {
 	request := ddb.Scan{Op: t.op("list"), Limit: pageSize, Filter: attrResultOf.Missing()}
 	if after != "" {
@@ -60,8 +58,7 @@ func (t *rowTable) Rows(ctx context.Context, after string) (RowPage, error) {
 	return page, nil
 }
 
-// Result implements [Store]: one GetItem; 1 read unit for each 4 KB strong,
-// half a unit otherwise.
+// Result implements [Store]: one GetItem; 1 read unit for each 4 KB strong, half a unit otherwise.
 func (t *rowTable) Result(ctx context.Context, k Key, token Token, strong bool) ([]byte, error) {
 	a, err := t.engine.Do(ctx, ddb.Get{Op: t.op("get result"), Key: resultItem(k, token), Strong: strong})
 	if err != nil || !a.Item.Exists() {

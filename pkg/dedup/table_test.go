@@ -67,8 +67,8 @@ func put(t *testing.T, engine ddb.Engine, names dedup.Names, it ddb.Item) {
 	check.Get(engine.Do(t.Context(), ddb.Put{Op: ddb.Op{Op: "put", Table: &names.Tables()[0]}, Item: it}))
 }
 
-// TestNewerLayout: no write changes a row that a later version of the package
-// wrote, but it changes a row that differs from it by its version only.
+// TestNewerLayout: no write changes a row that a later version of the package wrote, but it changes
+// a row that differs from it by its version only.
 func TestNewerLayout(t *testing.T) {
 	at := time.Date(2126, 3, 4, 5, 6, 7, 0, time.UTC)
 	claim := dedup.Claim{Token: dedup.Token{9}, Now: at, LeaseUntil: at.Add(time.Minute), ValidUntil: at.Add(time.Hour)}

@@ -34,8 +34,8 @@ func (t *rowTable) Claim(ctx context.Context, c Claim) (Row, bool, error) {
 			attempts, payload)), do...)
 }
 
-// Swap implements [Store]: one UpdateItem, ALL_NEW; 1 write unit, or 1 for each KB of
-// the larger row. An attribute that only later versions know stays.
+// Swap implements [Store]: one UpdateItem, ALL_NEW; 1 write unit, or 1 for each KB of the larger
+// row. An attribute that only later versions know stays.
 func (t *rowTable) Swap(ctx context.Context, seen, next Row) (Row, bool, error) {
 	ended := attrCompletedAt.Missing()
 	if seen.completed() {
@@ -51,8 +51,8 @@ func (t *rowTable) Swap(ctx context.Context, seen, next Row) (Row, bool, error) 
 		attrLeaseUntil.Eq(ddb.Millis(seen.LeaseUntil)), ended), do...)
 }
 
-// PutResult implements [Store]: one PutItem; 1 write unit for each KB, of what was
-// there where that was larger.
+// PutResult implements [Store]: one PutItem; 1 write unit for each KB, of what was there where that
+// was larger.
 func (t *rowTable) PutResult(ctx context.Context, p StoredResult) error {
 	fields := ddb.Fields{
 		attrVersion:   ddb.Int(layout),

@@ -44,8 +44,8 @@ func (s *slow) is(queue, consumer string, now time.Time) bool {
 	return noted && now.Before(until)
 }
 
-// goesAside reports whether a queue would hold up those that are delivered beside it: its last batch failed, its worker
-// died, or it was slow lately.
+// goesAside reports whether a queue would hold up those that are delivered beside it: its last
+// batch failed, its worker died, or it was slow lately.
 func (run *delivery) goesAside() bool {
 	c, now := run.Record, run.now()
 	if run.inline > 0 && c.Answer.Took > run.inline && now.Sub(c.Answer.At).Abs() < slowFor {
@@ -56,8 +56,8 @@ func (run *delivery) goesAside() bool {
 	return run.inline > 0 && (c.Fails() || c.Attempts > 0 || run.slow.is(run.Queue, run.Consumer, now))
 }
 
-// sinkMended reports whether a sink is known to have come back, or to be another one, since a batch of a consumer failed:
-// nothing has to be waited for then.
+// sinkMended reports whether a sink is known to have come back, or to be another one, since a batch
+// of a consumer failed: nothing has to be waited for then.
 func (run *delivery) sinkMended(ctx context.Context, c Consumer) bool {
 	if run.reader.Apart {
 		return run.reader.Changed != nil && run.reader.Changed(ctx, c.Queue, c.Failed)
@@ -73,9 +73,9 @@ func (d *Deliverer) asideOf(r Reader) time.Duration {
 	return r.Inline
 }
 
-// sendAside has a queue that would hold up others delivered by a call of its own. What failed is not: its
-// retry has a wake-up. Where the call cannot be asked for now, a wake-up has that tried again; where it is lost, the sweep comes to the
-// queue.
+// sendAside has a queue that would hold up others delivered by a call of its own. What failed is
+// not: its retry has a wake-up. Where the call cannot be asked for now, a wake-up has that tried
+// again; where it is lost, the sweep comes to the queue.
 func (d *Deliverer) sendAside(ctx context.Context, done Delivery) {
 	if done.Reason != reasonIsolated && done.Reason != reasonTime {
 		return

@@ -18,7 +18,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/table"
 )
 
-// besideDesk is a desk whose clock goes by itself, with calls of their own for what would hold up others.
+// besideDesk is a desk whose clock goes by itself, with calls of their own for what would hold up
+// others.
 type besideDesk struct {
 	*desk
 	// asides are the calls that were asked for, refuse says why none can be.
@@ -108,8 +109,8 @@ func (b *besideDesk) own(queue string, want string) {
 		"%s ended as %s (%v), want %s", queue, ending(done), done.Cause, want)
 }
 
-// TestASlowQueueHoldsUpNoOther: it keeps others waiting for a second, once; then it is delivered by calls of its own until
-// it was not slow for a while.
+// TestASlowQueueHoldsUpNoOther: it keeps others waiting for a second, once; then it is delivered by
+// calls of its own until it was not slow for a while.
 func TestASlowQueueHoldsUpNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBesideDesk(t)
@@ -169,8 +170,8 @@ func TestManyBatchesHoldUpNoOther(t *testing.T) {
 	})
 }
 
-// TestAFailingQueueHoldsUpNoOther: no record comes again for it; nobody waits for a try, which a wake-up brings to a call of
-// its own.
+// TestAFailingQueueHoldsUpNoOther: no record comes again for it; nobody waits for a try, which a
+// wake-up brings to a call of its own.
 func TestAFailingQueueHoldsUpNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBesideDesk(t)
@@ -211,8 +212,8 @@ func TestAFailingQueueHoldsUpNoOther(t *testing.T) {
 	})
 }
 
-// TestACallThatCannotBeAskedFor: the queue is woken up seconds later, again and again, whether its batch was cut off, it is
-// known to be slow, or it has too much; no record comes again.
+// TestACallThatCannotBeAskedFor: the queue is woken up seconds later, again and again, whether its
+// batch was cut off, it is known to be slow, or it has too much; no record comes again.
 func TestACallThatCannotBeAskedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBesideDesk(t)
@@ -242,8 +243,9 @@ func TestACallThatCannotBeAskedFor(t *testing.T) {
 	})
 }
 
-// TestApart: where each queue has a sink of its own, nothing is asked or kept of what others learnt; no number of queues that
-// fail keeps another from being tried, and a message that fails blocks when its time is over, though others fail too.
+// TestApart: where each queue has a sink of its own, nothing is asked or kept of what others
+// learnt; no number of queues that fail keeps another from being tried, and a message that fails
+// blocks when its time is over, though others fail too.
 func TestApart(t *testing.T) {
 	k := newDesk(t)
 	var asked []string
@@ -288,7 +290,8 @@ func TestApart(t *testing.T) {
 	invalid(t, r.Validate(), "inline")
 }
 
-// TestASinkThatIsChanged: what failed before waits for no retry, and what failed after does, whichever process wakes it up.
+// TestASinkThatIsChanged: what failed before waits for no retry, and what failed after does,
+// whichever process wakes it up.
 func TestASinkThatIsChanged(t *testing.T) {
 	k := newDesk(t)
 	r := k.reader()
@@ -318,8 +321,9 @@ func TestASinkThatIsChanged(t *testing.T) {
 	k.gets("q 1 #1", "q 1 #1", "q 1 #1")
 }
 
-// TestAnswer: what the sink answered is kept by the commit's own write, and the last one stays where it says nothing. One that
-// took longer than it may is delivered by calls of its own, whichever process comes next.
+// TestAnswer: what the sink answered is kept by the commit's own write, and the last one stays
+// where it says nothing. One that took longer than it may is delivered by calls of its own,
+// whichever process comes next.
 func TestAnswer(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", upTo(1, 5)...)

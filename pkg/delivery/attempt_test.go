@@ -20,7 +20,8 @@ type called struct{ error }
 
 func (called) Called() (by, id string) { return "arn:of:books", "r-1" }
 
-// TestAttemptsAreKept: when, how long, by whom and what was answered, the last five, until the message is taken; a redrive keeps them.
+// TestAttemptsAreKept: when, how long, by whom and what was answered, the last five, until the
+// message is taken; a redrive keeps them.
 func TestAttemptsAreKept(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1, 2)
@@ -66,7 +67,8 @@ func TestAttemptsAreKept(t *testing.T) {
 	}
 }
 
-// TestAWorkerThatDiesIsAnAttempt: nothing was answered until the lease was over, and the consumer is listed.
+// TestAWorkerThatDiesIsAnAttempt: nothing was answered until the lease was over, and the consumer
+// is listed.
 func TestAWorkerThatDiesIsAnAttempt(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1)
@@ -92,7 +94,8 @@ func (k *desk) failing() []trouble.Row {
 	return rows
 }
 
-// TestTheFirstFailureIsListed: with one write, and one at its end; another cause is one more, another attempt and healthy traffic none.
+// TestTheFirstFailureIsListed: with one write, and one at its end; another cause is one more,
+// another attempt and healthy traffic none.
 func TestTheFirstFailureIsListed(t *testing.T) {
 	k := newDesk(t)
 	noted := func(what string, want ...string) {
@@ -156,7 +159,8 @@ func TestTheFirstFailureOfAPuller(t *testing.T) {
 	}
 }
 
-// TestAMessageRefusedForGoodIsListed: also where the delivery has no time left before the message is alone.
+// TestAMessageRefusedForGoodIsListed: also where the delivery has no time left before the message
+// is alone.
 func TestAMessageRefusedForGoodIsListed(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1, 2, 3)
@@ -174,8 +178,8 @@ func TestAMessageRefusedForGoodIsListed(t *testing.T) {
 	}
 }
 
-// TestTriesAreThoseOfTheAttempts: how often a message was tried is the number of its last attempt, however
-// its batch came by parts.
+// TestTriesAreThoseOfTheAttempts: how often a message was tried is the number of its last attempt,
+// however its batch came by parts.
 func TestTriesAreThoseOfTheAttempts(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1, 2, 3)

@@ -8,28 +8,26 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
-// Batch is a part of a queue, in order and without a gap, delivered to one
-// consumer under a claim.
+// Batch is a part of a queue, in order and without a gap, delivered to one consumer under a claim.
 type Batch struct {
 	Queue    string
 	Consumer string
 	Token    Token
 	// From and To: the batch is the seqs From < seq <= To.
 	From, To int64
-	// Messages are the messages of the range, in order; the skipped seqs are
-	// not among them.
+	// Messages are the messages of the range, in order; the skipped seqs are not among them.
 	Messages []cursor.Message
 	// Skipped are the seqs of the range that will never come, in order.
 	Skipped []int64
-	// Edges are, where the batch is tracked, the root edges of its chain's tree,
-	// one a message: its work is done when [xorack.Acker.Done] was called for each of
-	// them, and of all that was started under them. nil where it is not.
+	// Edges are, where the batch is tracked, the root edges of its chain's tree, one a message: its
+	// work is done when [xorack.Acker.Done] was called for each of them, and of all that was
+	// started under them. nil where it is not.
 	Edges []xorack.Edge
-	// Attempt is 1 the first time that the range is delivered, and rises each
-	// time until it is committed, also where it comes by parts, but for the times that its sink was away.
+	// Attempt is 1 the first time that the range is delivered, and rises each time until it is
+	// committed, also where it comes by parts, but for the times that its sink was away.
 	Attempt int
-	// Rewinds is how often an operator set this consumer back. A sink that
-	// drops repeats has it in the repeat's key, so that a replay goes through.
+	// Rewinds is how often an operator set this consumer back. A sink that drops repeats has it in
+	// the repeat's key, so that a replay goes through.
 	Rewinds int64
 
 	// answer is what the sink says that it answered; nil where nobody keeps it.
@@ -42,8 +40,8 @@ type Batch struct {
 
 // Defer leaves the commit of the batch to the worker that the handler passes the [Batch].Token on
 // to, for so long, 1 second to 30 days: when the handler has returned nil, the claim stays in
-// flight. The worker commits or fails it by [Claims] (Commit, Abort), or over HTTP, and may
-// extend it. Where it does not in time, the batch failed, and comes again.
+// flight. The worker commits or fails it by [Claims] (Commit, Abort), or over HTTP, and may extend
+// it. Where it does not in time, the batch failed, and comes again.
 //
 // For a tracked batch the chain's deadline counts. A batch that is deferred takes no replies.
 func (b Batch) Defer(work time.Duration) error {
@@ -61,15 +59,13 @@ func (b Batch) Defer(work time.Duration) error {
 // loops.
 var errNoReplies = errors.New("this batch takes no replies: it is tracked or deferred, or its claim is committed by Claims.Commit, which takes them")
 
-// Reply adds replies to the commit of the batch: they are stored exactly once if
-// the batch is committed, in this order in each queue, and not at all otherwise.
-// Call it before the handler, or the effect, returns. They are copied: what they
-// were made from may be used again.
+// Reply adds replies to the commit of the batch: they are stored exactly once if the batch is
+// committed, in this order in each queue, and not at all otherwise. Call it before the handler, or
+// the effect, returns. They are copied: what they were made from may be used again.
 //
-// The error is a *cursor.InvalidError, and none of the replies was added: one of
-// them is out of its bounds, or they are too many. The batch fails, also where the
-// handler does not return the error: a batch is not committed without a reply that
-// it was to have.
+// The error is a *cursor.InvalidError, and none of the replies was added: one of them is out of its
+// bounds, or they are too many. The batch fails, also where the handler does not return the error:
+// a batch is not committed without a reply that it was to have.
 func (b Batch) Reply(replies ...Reply) error {
 	if b.outbox == nil {
 		return errNoReplies
@@ -77,8 +73,8 @@ func (b Batch) Reply(replies ...Reply) error {
 	return b.outbox.add(replies...)
 }
 
-// Answered notes what the sink answered when it took the batch, the last time counts: it is kept with the consumer, by
-// the commit's own write, for people to see. Its text is cut to 200 bytes.
+// Answered notes what the sink answered when it took the batch, the last time counts: it is kept
+// with the consumer, by the commit's own write, for people to see. Its text is cut to 200 bytes.
 func (b Batch) Answered(a Response) {
 	if b.answer != nil {
 		*b.answer = a
@@ -93,8 +89,8 @@ func (b Batch) said() Response {
 	return *b.answer
 }
 
-// Replies are those that were added to the batch. The error is why some were
-// refused: then the batch must not be committed, though its handler says so.
+// Replies are those that were added to the batch. The error is why some were refused: then the
+// batch must not be committed, though its handler says so.
 func (b Batch) Replies() ([]Reply, error) {
 	if b.outbox == nil {
 		return nil, nil
@@ -102,8 +98,8 @@ func (b Batch) Replies() ([]Reply, error) {
 	return b.outbox.all()
 }
 
-// Answerable is the batch, such that replies can be added to it: for who applies
-// what was claimed, and for tests of handlers.
+// Answerable is the batch, such that replies can be added to it: for who applies what was claimed,
+// and for tests of handlers.
 func (b Batch) Answerable() Batch {
 	b.outbox = &outbox{}
 	return b

@@ -12,18 +12,18 @@ import (
 	"github.com/streamsort/streamsort/internal/request"
 )
 
-// Circuit is when a consumer's sink is taken for away, and how it is found to be back. The
-// zero fields mean their defaults.
+// Circuit is when a consumer's sink is taken for away, and how it is found to be back. The zero
+// fields mean their defaults.
 type Circuit struct {
 	// Off has it never open: where each queue has a sink of its own, many that fail say nothing
 	// about the others.
 	Off bool
-	// Queues is how many queues fail, with nothing taken for 10 seconds, until the circuit is
-	// open, 2 to 10; 3.
+	// Queues is how many queues fail, with nothing taken for 10 seconds, until the circuit is open,
+	// 2 to 10; 3.
 	Queues int
 	// Probes is how long it is to the first probe, and after each one that fails to the next, the
-	// last time again and again: 1 to 10 of 0.1 seconds to 1 hour; 5 s, 15 s, 1 min and
-	// 2 min where it is empty.
+	// last time again and again: 1 to 10 of 0.1 seconds to 1 hour; 5 s, 15 s, 1 min and 2 min where
+	// it is empty.
 	Probes []time.Duration
 	// WakeRate is how many queues a second are woken up when the sink is back, 1 to 1,000; 50.
 	WakeRate int
@@ -57,8 +57,8 @@ func (c Circuit) wait(h request.Health) time.Duration {
 	return wait + time.Duration(hash.Sum32()%100)*wait/1000
 }
 
-// opened is a health whose circuit opens now. Rows are distinguished by these times: they rise, however far
-// the clocks of who opens and who closes it are apart.
+// opened is a health whose circuit opens now. Rows are distinguished by these times: they rise,
+// however far the clocks of who opens and who closes it are apart.
 func (c Circuit) opened(h request.Health, now time.Time) request.Health {
 	h.Circuit = request.Circuit{Opened: notBefore(h.Circuit.Closed, now), Closed: h.Circuit.Closed}
 	h.Circuit.ProbeAt = ddb.ToMillis(now.Add(c.wait(h)))
@@ -118,8 +118,8 @@ func (f failed) noted(h request.Health, now time.Time) (next request.Health, cha
 	return next, changed
 }
 
-// listed has the queue among those that fail, and reports whether that is a change: an entry is renewed when a third
-// of its time is over.
+// listed has the queue among those that fail, and reports whether that is a change: an entry is
+// renewed when a third of its time is over.
 func (f failed) listed(h request.Health, now time.Time) (next request.Health, changed bool) {
 	if len(h.Failing) == 0 {
 		h.FailingSince = ddb.ToMillis(now)
@@ -137,15 +137,15 @@ func (f failed) listed(h request.Health, now time.Time) (next request.Health, ch
 	return h, true
 }
 
-// opens reports whether the circuit opens: as many queues fail, and the sink has taken nothing for some time, or so
-// many fail that it needs no proof.
+// opens reports whether the circuit opens: as many queues fail, and the sink has taken nothing for
+// some time, or so many fail that it needs no proof.
 func (f failed) opens(h request.Health, now time.Time) bool {
 	return !f.circuit.Off && !h.Circuit.Open() && len(h.Failing) >= f.circuit.Queues && now.Sub(h.TakenAt) >= unseen &&
 		(now.Sub(h.FailingSince) >= steady || len(h.Failing) == request.MaxFailing)
 }
 
-// lets reports whether the circuit lets a batch of a queue be handed over. What cannot be known
-// now stops nobody.
+// lets reports whether the circuit lets a batch of a queue be handed over. What cannot be known now
+// stops nobody.
 func (run *delivery) lets(ctx context.Context) bool {
 	run.learnt, _ = run.health(ctx, run.Consumer)
 	if run.reader.Circuit.Off && run.learnt.Circuit.Open() {
@@ -189,12 +189,12 @@ func (run *delivery) retryAt(known request.Health, n int) time.Time {
 	return run.now().Add(request.RetryAfter(n, run.reader.Retries))
 }
 
-// probes makes the claim that is to be made a probe, where the circuit is open, and reports
-// whether it may be made. One probe is under way at a time: until it fails, or as long as its claim
-// is good for.
+// probes makes the claim that is to be made a probe, where the circuit is open, and reports whether
+// it may be made. One probe is under way at a time: until it fails, or as long as its claim is good
+// for.
 //
-// Another did it first: it probes. We die right after, or cannot know whether we did it: the
-// next probe comes in its time.
+// Another did it first: it probes. We die right after, or cannot know whether we did it: the next
+// probe comes in its time.
 func (run *delivery) probes(ctx context.Context, leaseUntil time.Time) bool {
 	run.probe = 0
 	seen := run.learnt
@@ -231,9 +231,9 @@ func (d *Deliverer) tries(seen, next request.Health) bool {
 	return true
 }
 
-// closes closes the circuit that is known to be open, as the sink took a tracked probe, or as there is to be
-// none, however its health changed meanwhile. Where it cannot be closed now, the next probe does, or the next
-// process that looks.
+// closes closes the circuit that is known to be open, as the sink took a tracked probe, or as there
+// is to be none, however its health changed meanwhile. Where it cannot be closed now, the next
+// probe does, or the next process that looks.
 func (d *Deliverer) closes(ctx context.Context, seen request.Health) {
 	h, err := d.store.Health(ctx, seen.Consumer, true)
 	for range maxNotes {
@@ -248,8 +248,8 @@ func (d *Deliverer) closes(ctx context.Context, seen request.Health) {
 }
 
 // recovered reports whether a sink is known to have come back since a batch of a consumer failed:
-// nothing has to be waited for then. A clock that was far ahead as it closed the circuit has all failures
-// be before that, for as long as it was ahead: of such a one nothing is known.
+// nothing has to be waited for then. A clock that was far ahead as it closed the circuit has all
+// failures be before that, for as long as it was ahead: of such a one nothing is known.
 func (d *Deliverer) recovered(ctx context.Context, c Consumer) bool {
 	h, err := d.health(ctx, c.Name)
 	return err == nil && !h.Circuit.Open() && h.Circuit.Closed.After(c.Failed) && h.Circuit.Closed.Before(d.now().Add(farAhead))

@@ -12,8 +12,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// held is the row of a queue that an open circuit keeps from being delivered, and of the message that
-// it gets next. Those of a circuit that opens later are newer.
+// held is the row of a queue that an open circuit keeps from being delivered, and of the message
+// that it gets next. Those of a circuit that opens later are newer.
 func held(queue string, seq int64, e request.Health, since time.Time) trouble.Row {
 	opened := cmp.Or(e.Circuit.Opened, e.Circuit.Closed)
 	return trouble.Row{
@@ -22,17 +22,17 @@ func held(queue string, seq int64, e request.Health, since time.Time) trouble.Ro
 	}
 }
 
-// openRow is the row of a consumer's name whose circuit is open, or has held queues back that are not woken
-// up yet.
+// openRow is the row of a consumer's name whose circuit is open, or has held queues back that are
+// not woken up yet.
 func openRow(e request.Health) trouble.Row {
 	since := cmp.Or(e.Circuit.Opened, e.Circuit.Closed)
 	return trouble.Row{State: trouble.CircuitOpen, Consumer: e.Consumer, Since: since, N: since.UnixMilli()}
 }
 
-// hold notes a queue that has something to deliver, and that the circuit keeps from it: half a read unit,
-// and a write the first time. A row that cannot be written now the next delivery writes; the sweep wakes the
-// queue up in any case. It reports whether the circuit was found closed, or due, since it stopped this delivery:
-// the process that woke others up then passed this one over.
+// hold notes a queue that has something to deliver, and that the circuit keeps from it: half a read
+// unit, and a write the first time. A row that cannot be written now the next delivery writes; the
+// sweep wakes the queue up in any case. It reports whether the circuit was found closed, or due,
+// since it stopped this delivery: the process that woke others up then passed this one over.
 func (run *delivery) hold(ctx context.Context) (mayGoOn bool) {
 	if run.Reason != reasonCircuit && run.Reason != reasonFailed {
 		return false
@@ -48,7 +48,8 @@ func (run *delivery) hold(ctx context.Context) (mayGoOn bool) {
 	return false
 }
 
-// noteHeld notes a queue that waits for the circuit, and reports whether it is noted: it is woken up in its turn then.
+// noteHeld notes a queue that waits for the circuit, and reports whether it is noted: it is woken
+// up in its turn then.
 func (d *Deliverer) noteHeld(ctx context.Context, c Consumer, h request.Health) bool {
 	rows := d.store.Trouble()
 	if rows == nil {
@@ -62,8 +63,9 @@ func (d *Deliverer) noteHeld(ctx context.Context, c Consumer, h request.Health) 
 	return err == nil
 }
 
-// heldBack reports whether a consumer that lags is left to the circuit of its name, which is open or wakes its queues
-// up, and notes its queue. Where there are no rows nobody else wakes the queue up.
+// heldBack reports whether a consumer that lags is left to the circuit of its name, which is open
+// or wakes its queues up, and notes its queue. Where there are no rows nobody else wakes the queue
+// up.
 func (r *sweepRun) heldBack(ctx context.Context, c Consumer) bool {
 	h, err := r.health(ctx, c.Name)
 	if err == nil && h.Circuit.Waking {
@@ -79,15 +81,16 @@ func (r *sweepRun) heldBack(ctx context.Context, c Consumer) bool {
 }
 
 // probesHeld has queues that are held back looked at for a probe: those that are for longest. Their
-// rows are deleted, and come again as the last ones where they are still held: so each has its turn.
+// rows are deleted, and come again as the last ones where they are still held: so each has its
+// turn.
 const probesHeld = 3
 
 // looksForProbe is among how many of those it looks for such as do not fail.
 const looksForProbe = 25
 
-// wakeForProbe wakes up who delivers for a probe that is due: queues that are held back, first those whose
-// message did not fail, or else those that are known to fail. Where none of them has anything to deliver, the
-// circuit is closed.
+// wakeForProbe wakes up who delivers for a probe that is due: queues that are held back, first
+// those whose message did not fail, or else those that are known to fail. Where none of them has
+// anything to deliver, the circuit is closed.
 func (r *sweepRun) wakeForProbe(ctx context.Context, e request.Health) error {
 	rows, _, err := r.store.Trouble().Oldest(ctx, trouble.HeldBy(e.Consumer), trouble.Ages{}, looksForProbe)
 	if err != nil || len(rows) == 0 {
@@ -120,12 +123,13 @@ func (r *sweepRun) wakeForProbe(ctx context.Context, e request.Health) error {
 	return errors.Join(err, r.holdAgain(ctx, bad[turn:])) // those behind them are looked at the next time
 }
 
-// endsUnproven closes a circuit for which nobody can make a probe, and reports whether it did: nothing is held
-// back, and an operator skipped what was last waiting, went to another place, or paused its consumers. Those that
-// still fail stay known to do so: where one of them, or another queue, fails again, it opens.
+// endsUnproven closes a circuit for which nobody can make a probe, and reports whether it did:
+// nothing is held back, and an operator skipped what was last waiting, went to another place, or
+// paused its consumers. Those that still fail stay known to do so: where one of them, or another
+// queue, fails again, it opens.
 //
-// Another did it first, or made a probe: the evidence is not what was seen, and nothing changes. We die right
-// after: the next who comes wakes up what was held back meanwhile.
+// Another did it first, or made a probe: the evidence is not what was seen, and nothing changes. We
+// die right after: the next who comes wakes up what was held back meanwhile.
 func (r *sweepRun) endsUnproven(ctx context.Context, e request.Health) (bool, error) {
 	rows, _, err := r.store.Trouble().Oldest(ctx, trouble.HeldBy(e.Consumer), trouble.Ages{}, 1)
 	if err != nil || len(rows) > 0 {
@@ -149,8 +153,8 @@ func (r *sweepRun) endsUnproven(ctx context.Context, e request.Health) (bool, er
 	return made, err
 }
 
-// mayProbe reports whether the consumer of a queue still fails, and whether who delivers to it has, or will
-// have, something to hand on.
+// mayProbe reports whether the consumer of a queue still fails, and whether who delivers to it has,
+// or will have, something to hand on.
 func (r *sweepRun) mayProbe(ctx context.Context, consumer, queue string) (fails, probes bool, err error) {
 	c, err := r.store.Consumer(ctx, queue, consumer)
 	if err != nil || !c.Exists() {
@@ -166,9 +170,9 @@ func (r *sweepRun) mayProbe(ctx context.Context, consumer, queue string) (fails,
 	return c.Fails(), c.State != Idle || it.Position > c.Delivered, err
 }
 
-// wakeHeld wakes queues up that were held back. A row is deleted before, so that a queue that is held
-// back anew has one again; that of a queue that cannot be woken up comes again as the last one, and keeps
-// none of the others.
+// wakeHeld wakes queues up that were held back. A row is deleted before, so that a queue that is
+// held back anew has one again; that of a queue that cannot be woken up comes again as the last
+// one, and keeps none of the others.
 //
 // We die after the deletion: the sweep wakes the queue up, as any that lags.
 func (r *sweepRun) wakeHeld(ctx context.Context, e request.Health, rows []trouble.Row) error {
@@ -176,8 +180,8 @@ func (r *sweepRun) wakeHeld(ctx context.Context, e request.Health, rows []troubl
 	return errors.Join(err, r.holdAgain(ctx, asleep))
 }
 
-// wakeRows deletes rows, and wakes up the queues that they are about. It returns the rows of those that
-// could not be woken up.
+// wakeRows deletes rows, and wakes up the queues that they are about. It returns the rows of those
+// that could not be woken up.
 func (r *sweepRun) wakeRows(ctx context.Context, e request.Health, rows []trouble.Row) (asleep []trouble.Row, err error) {
 	var errs []error
 	for _, row := range rows {
@@ -203,8 +207,8 @@ func (r *sweepRun) holdAgain(ctx context.Context, asleep []trouble.Row) error {
 	return errors.Join(errs...)
 }
 
-// wakeLate wakes up queues of which it was noted that they are held back when the circuit had closed, and all others
-// were woken up: as many as a second has. 4.5 read units without one.
+// wakeLate wakes up queues of which it was noted that they are held back when the circuit had
+// closed, and all others were woken up: as many as a second has. 4.5 read units without one.
 func (r *sweepRun) wakeLate(ctx context.Context, e request.Health) error {
 	rows, _, err := r.store.Trouble().Oldest(ctx, trouble.HeldBy(e.Consumer), trouble.Ages{}, r.bounds(e.Consumer).WakeRate)
 	if err != nil || len(rows) == 0 {
@@ -216,11 +220,13 @@ func (r *sweepRun) wakeLate(ctx context.Context, e request.Health) error {
 const (
 	// wakeTurn is how long a call wakes queues up that were held back.
 	wakeTurn = sweepTurn
-	// maxAsleep is how many queues cannot be woken up until a call ends: it is not theirs alone then.
+	// maxAsleep is how many queues cannot be woken up until a call ends: it is not theirs alone
+	// then.
 	maxAsleep = 20
 	// wakeSteps is how many times a second it does so.
 	wakeSteps = 10
-	// heldLate is how long after a circuit closed somebody may hold a queue back who does not know that.
+	// heldLate is how long after a circuit closed somebody may hold a queue back who does not know
+	// that.
 	heldLate = 2 * lookFor
 )
 
@@ -235,7 +241,8 @@ func (o SweepOptions) reader(consumer string) Reader {
 	return Reader{MaxAttempts: o.MaxAttempts}.withDefaults()
 }
 
-// bounds are those of the circuit of a consumer's name, good how long an entry of its queues that fail is good for.
+// bounds are those of the circuit of a consumer's name, good how long an entry of its queues that
+// fail is good for.
 func (r *sweepRun) bounds(consumer string) Circuit { return r.options.reader(consumer).Circuit }
 
 func (r *sweepRun) good(consumer string) time.Duration {
@@ -243,12 +250,12 @@ func (r *sweepRun) good(consumer string) time.Duration {
 	return goodFor(reader.Retries, reader.Circuit.Probes)
 }
 
-// wakes wakes up the queues that a circuit held back which has closed, those first that wait for longest,
-// and returns when somebody has to go on: the zero time where nothing is left. One caller at a time does so,
-// for a turn: ProbeAt says until when.
+// wakes wakes up the queues that a circuit held back which has closed, those first that wait for
+// longest, and returns when somebody has to go on: the zero time where nothing is left. One caller
+// at a time does so, for a turn: ProbeAt says until when.
 //
-// Another did it first: it wakes them up. We die right after: the next caller goes on when the
-// turn is over.
+// Another did it first: it wakes them up. We die right after: the next caller goes on when the turn
+// is over.
 func (r *sweepRun) wakes(ctx context.Context, e request.Health) (time.Time, error) {
 	if now := r.now(); now.Before(e.Circuit.ProbeAt) {
 		return e.Circuit.ProbeAt, nil
@@ -276,8 +283,9 @@ func (r *sweepRun) wakes(ctx context.Context, e request.Health) (time.Time, erro
 	return due, err
 }
 
-// wakeInTurn wakes queues up at the rate of the consumer, until none is left or the turn is over. Those that
-// cannot be woken up are held back again behind it, so that each is tried once in a turn.
+// wakeInTurn wakes queues up at the rate of the consumer, until none is left or the turn is over.
+// Those that cannot be woken up are held back again behind it, so that each is tried once in a
+// turn.
 func (r *sweepRun) wakeInTurn(ctx context.Context, e request.Health) (left bool, err error) {
 	rate := r.bounds(e.Consumer).WakeRate
 	began, woken, after := r.now(), 0, trouble.Ages{}

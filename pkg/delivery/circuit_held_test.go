@@ -70,8 +70,8 @@ func (k *desk) same(what string, got, want []string) {
 	check.Is(k.t, cmp.Diff(want, got), "", what)
 }
 
-// TestHeldBack: each queue that has something to deliver is listed once, from when it was held
-// back first; who probes is the last one.
+// TestHeldBack: each queue that has something to deliver is listed once, from when it was held back
+// first; who probes is the last one.
 func TestHeldBack(t *testing.T) {
 	k, _ := holding(t)
 	k.opens()
@@ -92,8 +92,8 @@ func TestHeldBack(t *testing.T) {
 	k.same("held back", k.heldBack(), []string{"q3", "r1", "r2"})
 }
 
-// TestProbesGoRound: those that are held back for longest are woken up for a probe, first such as did not fail;
-// however few of them can be delivered, the others have their turns.
+// TestProbesGoRound: those that are held back for longest are woken up for a probe, first such as
+// did not fail; however few of them can be delivered, the others have their turns.
 func TestProbesGoRound(t *testing.T) {
 	k, _ := holding(t)
 	k.opens()
@@ -143,8 +143,8 @@ func (k *desk) woken(queues []string, meanwhile func()) (woken []string) {
 	return woken
 }
 
-// TestBadMessagesKeepNoProbe: where more queues fail than are noted, those that do not fail are woken up for the
-// probe, and the others let it pass for as long as that may take.
+// TestBadMessagesKeepNoProbe: where more queues fail than are noted, those that do not fail are
+// woken up for the probe, and the others let it pass for as long as that may take.
 func TestBadMessagesKeepNoProbe(t *testing.T) {
 	k, _ := holding(t)
 	k.opens()
@@ -180,8 +180,8 @@ func TestBadMessagesKeepNoProbe(t *testing.T) {
 	check.That(t, !k.circuit().Open(), "it stays open")
 }
 
-// TestHeldBackByWhatIsOver: the circuit closes between the look that stops a delivery and the one that notes
-// its queue: it goes on then, since whichever process wakes others up passed it over.
+// TestHeldBackByWhatIsOver: the circuit closes between the look that stops a delivery and the one
+// that notes its queue: it goes on then, since whichever process wakes others up passed it over.
 func TestHeldBackByWhatIsOver(t *testing.T) {
 	for nth := 1; ; nth++ {
 		k, _ := holding(t)
@@ -212,8 +212,8 @@ func TestHeldBackByWhatIsOver(t *testing.T) {
 	}
 }
 
-// TestHeldBackAreWokenUp: when the circuit has closed, at a bounded rate, those first that wait for longest,
-// and each once.
+// TestHeldBackAreWokenUp: when the circuit has closed, at a bounded rate, those first that wait for
+// longest, and each once.
 func TestHeldBackAreWokenUp(t *testing.T) {
 	k, waits := holding(t)
 	k.opens()
@@ -256,8 +256,8 @@ func TestHeldBackAreWokenUp(t *testing.T) {
 	}
 }
 
-// TestOneWakesHeldQueuesUp: another who comes meanwhile does not double the rate; where the turn is over,
-// the next goes on.
+// TestOneWakesHeldQueuesUp: another who comes meanwhile does not double the rate; where the turn is
+// over, the next goes on.
 func TestOneWakesHeldQueuesUp(t *testing.T) {
 	k, waits := holding(t)
 	k.opens()
@@ -291,8 +291,8 @@ func TestOneWakesHeldQueuesUp(t *testing.T) {
 	}
 }
 
-// TestOneQueueSleepsOn: one that cannot be woken up keeps none of the others held back, is tried once in a
-// turn, and stays, as the last one.
+// TestOneQueueSleepsOn: one that cannot be woken up keeps none of the others held back, is tried
+// once in a turn, and stays, as the last one.
 func TestOneQueueSleepsOn(t *testing.T) {
 	k, _ := holding(t)
 	k.opens()
@@ -330,8 +330,8 @@ func TestOneQueueSleepsOn(t *testing.T) {
 	k.same("held back", k.heldBack(), nil)
 }
 
-// TestHeldBackRequestsGoWrong: whatever goes wrong once, every queue is woken up, by who wakes or by
-// the sweep.
+// TestHeldBackRequestsGoWrong: whatever goes wrong once, every queue is woken up, by who wakes or
+// by the sweep.
 func TestHeldBackRequestsGoWrong(t *testing.T) {
 	for _, fault := range ddbtest.EveryFault() {
 		for nth := 1; ; nth++ {
@@ -368,8 +368,8 @@ func TestHeldBackRequestsGoWrong(t *testing.T) {
 	}
 }
 
-// TestARedrivenQueueIsProbedFirst: at once where the probe is due, though others wait for longer; else
-// with the next one, before those that were held back first.
+// TestARedrivenQueueIsProbedFirst: at once where the probe is due, though others wait for longer;
+// else with the next one, before those that were held back first.
 func TestARedrivenQueueIsProbedFirst(t *testing.T) {
 	for _, due := range []bool{true, false} {
 		k := newDesk(t)

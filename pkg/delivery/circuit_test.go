@@ -24,8 +24,7 @@ func (k *desk) circuit() request.Circuit {
 	return e.Circuit
 }
 
-// opens makes the circuit open: three queues of which nothing is taken, and one that was not
-// tried.
+// opens makes the circuit open: three queues of which nothing is taken, and one that was not tried.
 func (k *desk) opens() {
 	k.t.Helper()
 	k.fails = func(delivery.Batch) error { return errNo }
@@ -40,8 +39,9 @@ func (k *desk) opens() {
 	k.got = nil
 }
 
-// TestOpensNotBesideWhatIsTaken: who delivers looks every few seconds at what fails, so what was taken may be
-// noted a little later than three bad messages fail. Where nothing is noted for longer, it opens.
+// TestOpensNotBesideWhatIsTaken: who delivers looks every few seconds at what fails, so what was
+// taken may be noted a little later than three bad messages fail. Where nothing is noted for
+// longer, it opens.
 func TestOpensNotBesideWhatIsTaken(t *testing.T) {
 	k := newDesk(t)
 	k.fails = func(b delivery.Batch) error {
@@ -105,8 +105,8 @@ func attemptOf(k *desk, queue string) string {
 	return fmt.Sprint(max(k.standing(queue).Attempts, 1))
 }
 
-// TestWhatIsTakenKeepsTheCircuitClosed: queues that fail one after the other, with something
-// taken in between.
+// TestWhatIsTakenKeepsTheCircuitClosed: queues that fail one after the other, with something taken
+// in between.
 func TestWhatIsTakenKeepsTheCircuitClosed(t *testing.T) {
 	k := newDesk(t)
 	k.refuses("q1", "q2", "q3", "q4")
@@ -157,8 +157,8 @@ func TestTheProbesAreASetting(t *testing.T) {
 	}
 }
 
-// TestOneProbeAtATime: not while another is under way, be it of this process or of another one,
-// and however long the probe takes.
+// TestOneProbeAtATime: not while another is under way, be it of this process or of another one, and
+// however long the probe takes.
 func TestOneProbeAtATime(t *testing.T) {
 	k := newDesk(t)
 	k.opens()
@@ -334,8 +334,8 @@ func TestALateProbeClosesNothing(t *testing.T) {
 	check.That(t, k.circuit().Open(), "it is closed")
 }
 
-// TestBadMessagesDoNotHoldTheProbesUp: where three queues each have a bad message, the others'
-// are probed too, whichever process comes first; then the bad ones are blocked.
+// TestBadMessagesDoNotHoldTheProbesUp: where three queues each have a bad message, the others' are
+// probed too, whichever process comes first; then the bad ones are blocked.
 func TestBadMessagesDoNotHoldTheProbesUp(t *testing.T) {
 	k := newDesk(t)
 	k.opens()
@@ -361,8 +361,8 @@ func TestBadMessagesDoNotHoldTheProbesUp(t *testing.T) {
 	}
 }
 
-// TestAProbeIsOneMessage: one that no sink takes blocks with its first probe, whatever comes behind it,
-// and says nothing of the sink. One that is taken closes the circuit.
+// TestAProbeIsOneMessage: one that no sink takes blocks with its first probe, whatever comes behind
+// it, and says nothing of the sink. One that is taken closes the circuit.
 func TestAProbeIsOneMessage(t *testing.T) {
 	k := newDesk(t)
 	k.opens()
@@ -428,7 +428,8 @@ func TestTheCircuitOfATrackedConsumer(t *testing.T) {
 	hands("r", endedDeferred)
 }
 
-// TestTheCircuitOpensNotForASinkThatTakesParts: however many queues have a batch that was taken in part.
+// TestTheCircuitOpensNotForASinkThatTakesParts: however many queues have a batch that was taken in
+// part.
 func TestTheCircuitOpensNotForASinkThatTakesParts(t *testing.T) {
 	for name, cause := range map[string]error{"a failure": errNo, "the sink is away": delivery.SinkAway(errNo)} {
 		t.Run(name, func(t *testing.T) {
@@ -457,8 +458,8 @@ func names(name string, n int) (all []string) {
 	return all
 }
 
-// TestWorkThatIsDoneKeepsTheCircuitClosed: bad messages of three queues open no circuit while the work of others
-// gets done, whichever process says so, and block when their time is over.
+// TestWorkThatIsDoneKeepsTheCircuitClosed: bad messages of three queues open no circuit while the
+// work of others gets done, whichever process says so, and block when their time is over.
 func TestWorkThatIsDoneKeepsTheCircuitClosed(t *testing.T) {
 	for name, with := range map[string]struct{ tracked, token, other bool }{
 		"by a chain":                    {tracked: true},
@@ -519,7 +520,8 @@ func TestWorkThatIsDoneKeepsTheCircuitClosed(t *testing.T) {
 	}
 }
 
-// TestLateWorkClosesNoCircuit: what a worker has done may have been handed over before the sink went away.
+// TestLateWorkClosesNoCircuit: what a worker has done may have been handed over before the sink
+// went away.
 func TestLateWorkClosesNoCircuit(t *testing.T) {
 	k := newDesk(t)
 	k.put("slow", 1)
@@ -530,8 +532,8 @@ func TestLateWorkClosesNoCircuit(t *testing.T) {
 	check.That(t, k.circuit().Open(), "it is closed")
 }
 
-// TestTheCircuitsRequestsGoWrong: however a request of a probe goes wrong, the circuit is closed
-// by one later, and all is delivered.
+// TestTheCircuitsRequestsGoWrong: however a request of a probe goes wrong, the circuit is closed by
+// one later, and all is delivered.
 func TestTheCircuitsRequestsGoWrong(t *testing.T) {
 	for _, fault := range ddbtest.EveryFault() {
 		for nth := 1; ; nth++ {
@@ -587,8 +589,8 @@ func TestACircuitThatIsOff(t *testing.T) {
 	}
 }
 
-// TestSkippedMessagesShowNothing: a batch of nothing but messages that never come is no sign of a sink
-// that is there, and the next probe comes in its time.
+// TestSkippedMessagesShowNothing: a batch of nothing but messages that never come is no sign of a
+// sink that is there, and the next probe comes in its time.
 func TestSkippedMessagesShowNothing(t *testing.T) {
 	k := newDesk(t)
 	k.put("s", 1)
@@ -615,8 +617,8 @@ func TestSkippedMessagesShowNothing(t *testing.T) {
 	}
 }
 
-// TestAChainThatFailsDoesNotKeepTheCircuitClosed: where as many queues are known by their chains as open
-// the circuit, others whose batches are not taken open it.
+// TestAChainThatFailsDoesNotKeepTheCircuitClosed: where as many queues are known by their chains as
+// open the circuit, others whose batches are not taken open it.
 func TestAChainThatFailsDoesNotKeepTheCircuitClosed(t *testing.T) {
 	k := newTrackedDesk(t)
 	for _, queue := range []string{"q1", "q2", "q3"} {

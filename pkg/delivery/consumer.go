@@ -18,20 +18,20 @@ type State string
 const (
 	// Idle: nobody has a claim.
 	Idle State = "IDLE"
-	// Started: a claim is in flight. It ends with its commit, its failure, or a takeover
-	// after its lease.
+	// Started: a claim is in flight. It ends with its commit, its failure, or a takeover after its
+	// lease.
 	Started State = "STARTED"
-	// Prepared: the claim's consumer may commit in its own database. Only that
-	// database knows whether it did.
+	// Prepared: the claim's consumer may commit in its own database. Only that database knows
+	// whether it did.
 	Prepared = "PREPARED"
-	// InDoubt: the claim is in doubt: it was prepared, and then its lease ran
-	// out. It is never delivered again before it is settled.
+	// InDoubt: the claim is in doubt: it was prepared, and then its lease ran out. It is never
+	// delivered again before it is settled.
 	InDoubt = "IN_DOUBT"
-	// Sending: the claim's range was delivered, and will be committed; its replies
-	// are being sent. Any worker may finish the commit.
+	// Sending: the claim's range was delivered, and will be committed; its replies are being sent.
+	// Any worker may finish the commit.
 	Sending State = "SENDING"
-	// Blocked: the message behind Delivered failed as often as it may. Nothing is
-	// delivered until an operator skips or redrives it.
+	// Blocked: the message behind Delivered failed as often as it may. Nothing is delivered until
+	// an operator skips or redrives it.
 	Blocked = "BLOCKED"
 )
 
@@ -55,8 +55,8 @@ const remembered = 4
 type memory struct {
 	N       int64        `ddb:"n"`
 	Outcome TokenOutcome `ddb:"outcome"`
-	// Sum is a short hash of the token's request, so that a token of another
-	// request is known to be none; empty in items of earlier versions.
+	// Sum is a short hash of the token's request, so that a token of another request is known to be
+	// none; empty in items of earlier versions.
 	Sum string `ddb:"sum,optional"`
 }
 
@@ -66,8 +66,8 @@ func remember(t Token, outcome TokenOutcome) memory {
 	return memory{t.N, outcome, base64.RawURLEncoding.EncodeToString(sum[:6])}
 }
 
-// Consumer is the durable record of a named reader of one queue: its lock, its
-// state and how far it is. The zero Consumer means that it does not exist.
+// Consumer is the durable record of a named reader of one queue: its lock, its state and how far it
+// is. The zero Consumer means that it does not exist.
 type Consumer struct {
 	Queue string `ddb:"queue,key"`
 	// Name is the consumer's: 1 to 128 bytes.
@@ -92,37 +92,38 @@ type Progress struct {
 	// Deferred: the Started claim's batch was handed over, and the holder of the token commits or
 	// fails it: the chain of its work, or a worker. The lease is that of the work.
 	Deferred bool `ddb:"deferred,omitzero"`
-	// Attempts is how often the message behind Delivered was claimed. It is
-	// counted by the claim, so that a batch which kills its worker counts.
+	// Attempts is how often the message behind Delivered was claimed. It is counted by the claim,
+	// so that a batch which kills its worker counts.
 	Attempts int `ddb:"attempts"`
-	// Together is how many of the Attempts had other messages with it: what ended one of these
-	// may be the fault of another.
+	// Together is how many of the Attempts had other messages with it: what ended one of these may
+	// be the fault of another.
 	Together int `ddb:"together,omitzero"`
-	// Tried is how many claims failed that had messages up to TriedTo: the attempt goes on where a batch comes by parts.
+	// Tried is how many claims failed that had messages up to TriedTo: the attempt goes on where a
+	// batch comes by parts.
 	Tried   int   `ddb:"tried,omitzero"`
 	TriedTo int64 `ddb:"triedTo,omitzero"`
-	// IsolateTo: up to this seq claims are smaller, because a batch up to there failed, or
-	// its process died: by halves, until the bad message is alone.
+	// IsolateTo: up to this seq claims are smaller, because a batch up to there failed, or its
+	// process died: by halves, until the bad message is alone.
 	IsolateTo int64 `ddb:"isolateTo,omitzero"`
-	// RetryAt is when a batch that failed is tried again; the zero time means
-	// at once.
+	// RetryAt is when a batch that failed is tried again; the zero time means at once.
 	RetryAt time.Time `ddb:"retryAt,omitzero"`
-	// Failed is when a batch last failed since the last commit, Error why. Where that
-	// is about replies, ReplyQueue is the queue that they go to; it is not in Error.
+	// Failed is when a batch last failed since the last commit, Error why. Where that is about
+	// replies, ReplyQueue is the queue that they go to; it is not in Error.
 	Failed     time.Time `ddb:"failed,omitzero"`
 	Error      string    `ddb:"error,omitzero"`
 	ReplyQueue string    `ddb:"replyQueue,omitzero"`
 	// Shown is how many bytes of Error the queue's tenant may read; 0 for all.
 	Shown int `ddb:"shown,omitzero"`
-	// Away is how often in a row the sink was away when the message behind Delivered was
-	// tried: such a try counts for nothing.
+	// Away is how often in a row the sink was away when the message behind Delivered was tried:
+	// such a try counts for nothing.
 	Away int `ddb:"away,omitzero"`
 	// FailingSince is when the message behind Delivered first failed alone.
 	FailingSince time.Time `ddb:"failingSince,omitzero"`
-	// Proven: when it last failed, the sink was known to take other batches, or no other queue failed.
+	// Proven: when it last failed, the sink was known to take other batches, or no other queue
+	// failed.
 	Proven bool `ddb:"proven,omitzero"`
-	// Last are the last attempts on the message behind Delivered that did not end with a commit, the oldest first; the
-	// rest are zero.
+	// Last are the last attempts on the message behind Delivered that did not end with a commit,
+	// the oldest first; the rest are zero.
 	Last request.Attempts `ddb:"last,omitzero"`
 	// Answer is what the sink answered when it took the last batch of which it said so.
 	Answer Response `ddb:"answer,omitzero"`
@@ -130,54 +131,49 @@ type Progress struct {
 	BlockedSince time.Time `ddb:"blockedSince,omitzero"`
 	// Outcomes are those of the last claims, each in the slot N mod 4.
 	Outcomes [remembered]memory
-	// Quarantine are the claims that stayed in doubt too long, by their numbers
-	// from 0 on; the rest are zero.
+	// Quarantine are the claims that stayed in doubt too long, by their numbers from 0 on; the rest
+	// are zero.
 	Quarantine [maxQuarantined]Quarantined
-	// Outbox are the queues that a Sending claim has replies for; the rest are
-	// zero.
+	// Outbox are the queues that a Sending claim has replies for; the rest are zero.
 	Outbox [maxReplyQueues]outgoing `ddb:"outbox,omitzero"`
 	// Refused says which replies could not be stored.
 	Refused refusals `ddb:",inline"`
-	// Asked is a position that the queue has reached, noted while a claim was in flight by somebody whom
-	// it stopped.
+	// Asked is a position that the queue has reached, noted while a claim was in flight by somebody
+	// whom it stopped.
 	Asked int64 `ddb:"asked,omitzero"`
 }
 
 // Control is what operators write of a consumer.
 type Control struct {
-	// Paused, where it is not empty, says why nothing is claimed, PausedSince
-	// since when.
+	// Paused, where it is not empty, says why nothing is claimed, PausedSince since when.
 	Paused      string    `ddb:"paused,omitzero"`
 	PausedSince time.Time `ddb:"pausedSince,omitzero"`
 	// Rewinds is how often the consumer was set to another position.
 	Rewinds int64 `ddb:"rewinds"`
-	// Starting, where it is not empty, is the operation that sets the consumer
-	// to a place: nothing is claimed until it is sure that what lies behind
-	// that place is still stored.
+	// Starting, where it is not empty, is the operation that sets the consumer to a place: nothing
+	// is claimed until it is sure that what lies behind that place is still stored.
 	Starting string `ddb:"starting,omitzero"`
 	// KeptFrom, where it is not 0, is the seq from which on that is sure.
 	KeptFrom int64 `ddb:"keptFrom,omitzero"`
-	// LastOp is the last operation of an operator, or the one that made the
-	// consumer.
+	// LastOp is the last operation of an operator, or the one that made the consumer.
 	LastOp string `ddb:"lastOp"`
 }
 
-// outgoing is a queue for which a claim has replies. Their id derives from the
-// claim and the queue.
+// outgoing is a queue for which a claim has replies. Their id derives from the claim and the queue.
 type outgoing struct {
 	Queue string `ddb:"queue"`
 	// Numbered says that they have seqs.
 	Numbered bool `ddb:"kind,omitzero,is=numbered"`
 }
 
-// refusals are the replies of a consumer that could never be stored, and are lost:
-// a message with their seq was there, their queue is of the other kind.
+// refusals are the replies of a consumer that could never be stored, and are lost: a message with
+// their seq was there, their queue is of the other kind.
 type refusals struct {
 	// N counts them, Announced is how many of them were announced.
 	N         int64 `ddb:"refused,omitzero"`
 	Announced int64 `ddb:"refusedAnnounced,omitzero"`
-	// By is the last claim that had such ones. Queue is where the last one was to go
-	// to, Why what became of it, Since when that was.
+	// By is the last claim that had such ones. Queue is where the last one was to go to, Why what
+	// became of it, Since when that was.
 	By    string    `ddb:"refusedBy,omitzero"`
 	Queue string    `ddb:"refusedQueue,omitzero"`
 	Why   string    `ddb:"refusedWhy,omitzero"`
@@ -201,7 +197,8 @@ func (c Consumer) Fails() bool {
 	return c.State != Blocked && !c.Failed.IsZero()
 }
 
-// Retries reports whether the message behind Delivered was tried to no end, and is tried again: it failed, or its worker died.
+// Retries reports whether the message behind Delivered was tried to no end, and is tried again: it
+// failed, or its worker died.
 func (c Consumer) Retries() bool {
 	switch c.State {
 	case Idle:
@@ -215,16 +212,16 @@ func (c Consumer) Retries() bool {
 // retried reports whether a claim, which a consumer has, is not the first of its message.
 func (c Consumer) retried() bool { return c.failed() || c.Attempts > 1 }
 
-// failed reports whether something is known to have failed since the last commit. A batch that was only too slow beside
-// others says nothing.
+// failed reports whether something is known to have failed since the last commit. A batch that was
+// only too slow beside others says nothing.
 func (c Consumer) failed() bool { return c.Fails() && c.Error != "" }
 
-// alone reports whether the last claim had one message: only then is it known that its
-// failure is that of the message behind Delivered.
+// alone reports whether the last claim had one message: only then is it known that its failure is
+// that of the message behind Delivered.
 func (c Consumer) alone() bool { return c.To == c.From+1 }
 
-// ownAttempts is how often the message behind Delivered was claimed alone: only these count
-// towards the bound at which it blocks.
+// ownAttempts is how often the message behind Delivered was claimed alone: only these count towards
+// the bound at which it blocks.
 func (c Consumer) ownAttempts() int { return max(c.Attempts-c.Together, 0) }
 
 // triedBehind is how many claims failed, and up to which seq, of what is behind one.
@@ -250,8 +247,8 @@ func (c Consumer) Tries() int {
 	return c.Attempts
 }
 
-// failedTo is the last seq of the batches that failed: IsolateTo, or that of a claim that
-// is to be taken over, for its process died.
+// failedTo is the last seq of the batches that failed: IsolateTo, or that of a claim that is to be
+// taken over, for its process died.
 func (c Consumer) failedTo() int64 {
 	if c.State == Started {
 		return c.To
@@ -290,8 +287,8 @@ const (
 	maxReason = 500
 )
 
-// maxError is how much is kept of why a batch failed, in bytes. The item stays
-// under 1 KB with it, where names are short: a claim then costs 1 write unit.
+// maxError is how much is kept of why a batch failed, in bytes. The item stays under 1 KB with it,
+// where names are short: a claim then costs 1 write unit.
 const maxError = 300
 
 // shorten shortens a text to a number of bytes, at the end of a character.

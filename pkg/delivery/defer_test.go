@@ -84,7 +84,8 @@ func TestAWorkerCommitsByItsToken(t *testing.T) {
 
 func first(a, _ delivery.Answer, err error) (delivery.Answer, error) { return a, err }
 
-// TestAWorkerHasMoreTimeBeforeTheHandlerDefers: it keeps what it was given, and no less than the handler says.
+// TestAWorkerHasMoreTimeBeforeTheHandlerDefers: it keeps what it was given, and no less than the
+// handler says.
 func TestAWorkerHasMoreTimeBeforeTheHandlerDefers(t *testing.T) {
 	for _, more := range []time.Duration{time.Minute, 6 * time.Hour} {
 		k := newDesk(t)
@@ -101,8 +102,8 @@ func TestAWorkerHasMoreTimeBeforeTheHandlerDefers(t *testing.T) {
 	}
 }
 
-// TestTheTokenOfATrackedBatch: a worker that has it ends the batch, and its chain with it; the chain has its
-// time from its edges.
+// TestTheTokenOfATrackedBatch: a worker that has it ends the batch, and its chain with it; the
+// chain has its time from its edges.
 func TestTheTokenOfATrackedBatch(t *testing.T) {
 	for _, begun := range []bool{false, true} {
 		k := newTrackedDesk(t)

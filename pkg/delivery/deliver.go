@@ -14,17 +14,17 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
-// Deliver delivers what a queue has for a reader, batch after batch, and
-// commits each. It ends when nothing is left, before the context's deadline, or
-// when the reader fails. A queue whose consumer is not there yet gets one. Where there is more than
-// there is time for, the queue is notified, which wakes up who delivers behind the stream.
+// Deliver delivers what a queue has for a reader, batch after batch, and commits each. It ends when
+// nothing is left, before the context's deadline, or when the reader fails. A queue whose consumer
+// is not there yet gets one. Where there is more than there is time for, the queue is notified,
+// which wakes up who delivers behind the stream.
 //
-// known is a position that the queue is known to have reached, such as that of
-// a stream record, and -1 without one: it saves a read.
+// known is a position that the queue is known to have reached, such as that of a stream record, and
+// -1 without one: it saves a read.
 //
-// It delivers what is known to be there, up to that position at least. A call that finds another's claim in flight
-// (Busy) notes its position with the claim, and who commits the claim goes on: so every record
-// may be dropped that was answered without an error.
+// It delivers what is known to be there, up to that position at least. A call that finds another's
+// claim in flight (Busy) notes its position with the claim, and who commits the claim goes on: so
+// every record may be dropped that was answered without an error.
 func (d *Deliverer) Deliver(ctx context.Context, queue string, r Reader, known int64) Delivery {
 	done := d.deliver(ctx, queue, r, cursor.Range{From: -1, To: known}, bounds{})
 	if done.Err == nil && done.Reason == reasonTime {
@@ -34,7 +34,8 @@ func (d *Deliverer) Deliver(ctx context.Context, queue string, r Reader, known i
 	return done
 }
 
-// deliver is Deliver, beside others or not. The queue moved to what is known, and from where is known too, or -1.
+// deliver is Deliver, beside others or not. The queue moved to what is known, and from where is
+// known too, or -1.
 func (d *Deliverer) deliver(ctx context.Context, queue string, r Reader, moved cursor.Range, with bounds) Delivery {
 	run := &delivery{
 		Deliverer: d, reader: r.withDefaults(), position: moved.To, bounds: with,
@@ -92,8 +93,8 @@ type delivery struct {
 	bounds
 	// bad tells that the last batch cannot be delivered as it is, however often.
 	bad bool
-	// learnt is what was known of the sink before the batch that is under way was delivered,
-	// probe the number of the probe that the batch is, or 0.
+	// learnt is what was known of the sink before the batch that is under way was delivered, probe
+	// the number of the probe that the batch is, or 0.
 	learnt request.Health
 	probe  int64
 }
@@ -154,8 +155,8 @@ func (run *delivery) ready(ctx context.Context) (bool, error) {
 	return run.lets(ctx), nil
 }
 
-// settle does what comes before a claim, one step after the other, until nothing is left of it, or a step ends the
-// delivery: each leaves the consumer as it is then.
+// settle does what comes before a claim, one step after the other, until nothing is left of it, or
+// a step ends the delivery: each leaves the consumer as it is then.
 func (run *delivery) settle(ctx context.Context) (err error) {
 	for err == nil && run.Outcome == "" {
 		switch c, now := run.Record, run.now(); {
@@ -210,8 +211,8 @@ func (run *delivery) goOnWithStart(ctx context.Context, c Consumer) error {
 	return nil
 }
 
-// sendReplies finishes a claim whose replies another was to send: forward only, for it is as good as committed, also
-// while the consumer is paused.
+// sendReplies finishes a claim whose replies another was to send: forward only, for it is as good
+// as committed, also while the consumer is paused.
 func (run *delivery) sendReplies(ctx context.Context, c Consumer) error {
 	finished, err := run.forward(ctx, c, nil)
 	if err != nil {
@@ -278,8 +279,8 @@ func (run *delivery) busy(ctx context.Context, c Consumer) error {
 	return nil
 }
 
-// inTime reports whether the turn is not over, and another batch as long as the longest
-// can end in time.
+// inTime reports whether the turn is not over, and another batch as long as the longest can end in
+// time.
 func (run *delivery) inTime(ctx context.Context) bool {
 	return run.hasTime(ctx, run.until, run.margin+run.longest)
 }
@@ -297,8 +298,8 @@ func (run *delivery) leaseUntil(ctx context.Context, now time.Time) time.Time {
 	return lease
 }
 
-// step claims one range, hands it on, and goes on with the next as long as
-// more is known to be there. It returns the consumer as it is then.
+// step claims one range, hands it on, and goes on with the next as long as more is known to be
+// there. It returns the consumer as it is then.
 func (run *delivery) step(ctx context.Context) (Consumer, error) {
 	c := run.Record
 	if isBad(c, run.reader.MaxAttempts, run.reader.BlockAfter, run.now()) {
@@ -385,8 +386,8 @@ func (run *delivery) claim(ctx context.Context, to int64) request.Claim {
 	return request.Claim{Req: run.newReq(), To: to, Now: now, LeaseUntil: run.leaseUntil(ctx, now)}
 }
 
-// commit commits a batch that was delivered. Where more is known to be there,
-// and time is left, it claims and returns the next batch in the same write.
+// commit commits a batch that was delivered. Where more is known to be there, and time is left, it
+// claims and returns the next batch in the same write.
 func (run *delivery) commit(ctx context.Context, c Consumer, done Batch) (Consumer, bool, Batch, error) {
 	if run.position > c.To && run.inTime(ctx) && !run.isOpen(ctx) {
 		next, err := run.read(ctx, c.To, c.IsolateTo, 0)
@@ -470,7 +471,8 @@ func (run *delivery) fail(ctx context.Context, c Consumer, batch Batch, cause er
 	return after, nil
 }
 
-// failure is what is noted of a batch that was not delivered, or of what is behind the part that was.
+// failure is what is noted of a batch that was not delivered, or of what is behind the part that
+// was.
 func (run *delivery) failure(ctx context.Context, c Consumer, cause error, part bool) request.Failure {
 	now := run.now()
 	why, replyQueue := wordsOf(cause)
@@ -500,8 +502,8 @@ func (run *delivery) failure(ctx context.Context, c Consumer, cause error, part 
 	return failure
 }
 
-// read reads the next batch, while the circuit is open up to its first message: a failure is that one's
-// or the sink's. The outcome is Missing where the next message is not there.
+// read reads the next batch, while the circuit is open up to its first message: a failure is that
+// one's or the sink's. The outcome is Missing where the next message is not there.
 func (run *delivery) read(ctx context.Context, after, isolateTo int64, attempts int) (Batch, error) {
 	reading := plan{
 		Sorter: run.sorter, Queue: run.Queue, Cursor: run.cursor, Position: run.position,

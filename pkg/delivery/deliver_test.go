@@ -91,8 +91,8 @@ func TestAFailedBatchComesAgain(t *testing.T) {
 	}
 }
 
-// TestABadMessageIsFoundByHalves: of a batch of 100 it takes a few claims, not one for
-// each message.
+// TestABadMessageIsFoundByHalves: of a batch of 100 it takes a few claims, not one for each
+// message.
 func TestABadMessageIsFoundByHalves(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", upTo(1, 100)...)
@@ -110,8 +110,8 @@ func TestABadMessageIsFoundByHalves(t *testing.T) {
 	}
 }
 
-// TestAProcessThatDiedIsNotABadMessage: its batch comes again as it was, and only where a
-// second one dies of it in parts. What is blocked in the end stood alone.
+// TestAProcessThatDiedIsNotABadMessage: its batch comes again as it was, and only where a second
+// one dies of it in parts. What is blocked in the end stood alone.
 func TestAProcessThatDiedIsNotABadMessage(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", upTo(1, 100)...)
@@ -182,8 +182,8 @@ func TestWhyItFailedIsKeptShort(t *testing.T) {
 	}
 }
 
-// TestDeliverEndsWhereTheStoreFails: what the store could not do is an error,
-// and the next call goes on.
+// TestDeliverEndsWhereTheStoreFails: what the store could not do is an error, and the next call
+// goes on.
 func TestDeliverEndsWhereTheStoreFails(t *testing.T) {
 	for _, request := range []string{"cursor", "messages"} {
 		k := newDesk(t)
@@ -210,8 +210,8 @@ func TestDeliverEndsWhereTheStoreFails(t *testing.T) {
 	}
 }
 
-// TestWhyItFailedIsToldThoughItCannotBeNoted: that there were two failures is
-// no reason to be silent about the first.
+// TestWhyItFailedIsToldThoughItCannotBeNoted: that there were two failures is no reason to be
+// silent about the first.
 func TestWhyItFailedIsToldThoughItCannotBeNoted(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1)
@@ -229,8 +229,7 @@ func TestWhyItFailedIsToldThoughItCannotBeNoted(t *testing.T) {
 	}
 }
 
-// TestMissing: what is not there any more is not stepped over; what is before
-// it is delivered.
+// TestMissing: what is not there any more is not stepped over; what is before it is delivered.
 func TestMissing(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", upTo(1, 5)...)
@@ -249,8 +248,8 @@ func TestMissing(t *testing.T) {
 	k.gets("q 3,4,5 #1")
 }
 
-// TestWhatArrivesMeanwhileIsHandedOn: the record of a message that comes while
-// a claim is in flight may be dropped, and one whose range the claim has, or that somebody noted, writes nothing.
+// TestWhatArrivesMeanwhileIsHandedOn: the record of a message that comes while a claim is in flight
+// may be dropped, and one whose range the claim has, or that somebody noted, writes nothing.
 func TestWhatArrivesMeanwhileIsHandedOn(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1, 2)
@@ -308,8 +307,8 @@ func TestConsumersHavePlacesOfTheirOwn(t *testing.T) {
 	check.Is(t, strings.Join(lags, ", "), "first 1, late 0, second 0")
 }
 
-// TestStopsBeforeTheDeadline: what is done by then is committed, and nothing is
-// begun that would not end in time.
+// TestStopsBeforeTheDeadline: what is done by then is committed, and nothing is begun that would
+// not end in time.
 func TestStopsBeforeTheDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sorter := check.Get(cursor.New(cursor.NewMemory(), nil))
@@ -398,8 +397,8 @@ func TestObserve(t *testing.T) {
 		"it was notified %+v", seen)
 }
 
-// TestHanded: a reader is notified of each batch, in which order things were, and of which it is known that
-// it was committed.
+// TestHanded: a reader is notified of each batch, in which order things were, and of which it is
+// known that it was committed.
 func TestHanded(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1, 2, 3, 4, 5)
@@ -437,8 +436,7 @@ func TestHanded(t *testing.T) {
 	}
 }
 
-// A caller that says nothing of it has the queues of a batch of records delivered side by
-// side.
+// A caller that says nothing of it has the queues of a batch of records delivered side by side.
 func TestQueuesAreDeliveredSideBySide(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sorter := check.Get(cursor.New(cursor.NewMemory(), nil))
@@ -462,8 +460,8 @@ func TestQueuesAreDeliveredSideBySide(t *testing.T) {
 	})
 }
 
-// TestAConsumerThatCannotBeReadStopsNoOther: the sweep handles the others of its queue, and
-// says that it failed. Nothing is deleted, and all is kept: it may need everything.
+// TestAConsumerThatCannotBeReadStopsNoOther: the sweep handles the others of its queue, and says
+// that it failed. Nothing is deleted, and all is kept: it may need everything.
 func TestAConsumerThatCannotBeReadStopsNoOther(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1, 2)

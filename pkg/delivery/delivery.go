@@ -3,8 +3,8 @@ package delivery
 // Delivery is what became of a queue for one consumer.
 type Delivery struct {
 	Queue, Consumer string
-	// Outcome says how it ended: Empty where all is delivered. Of Wait that FAILED and of Full, Cause says why,
-	// where that was found now. It is not OK, InDoubt or Committed.
+	// Outcome says how it ended: Empty where all is delivered. Of Wait that FAILED and of Full,
+	// Cause says why, where that was found now. It is not OK, InDoubt or Committed.
 	Outcome Outcome
 	// Reason tells outcomes of one kind apart, in a word: see [Outcome].
 	Reason string
@@ -12,8 +12,8 @@ type Delivery struct {
 	Record Consumer
 	// Batches, Messages and Skipped are what was delivered and committed.
 	Batches, Messages, Skipped int
-	// Deferred is how many batches were handed over that are not yet committed: the chains of
-	// their work, or workers, commit them.
+	// Deferred is how many batches were handed over that are not yet committed: the chains of their
+	// work, or workers, commit them.
 	Deferred int
 	// Cause is why the handler failed, or which message is missing.
 	Cause error

@@ -21,8 +21,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
-// desk is a Deliverer on stores in memory, with a clock that a test moves, and
-// a sink that notes what it gets.
+// desk is a Deliverer on stores in memory, with a clock that a test moves, and a sink that notes
+// what it gets.
 type desk struct {
 	t      *testing.T
 	now    time.Time
@@ -42,8 +42,7 @@ type desk struct {
 	announced []delivery.Announcement
 }
 
-// flaky are queues in memory, of which a Sorter's requests fail where a test
-// wants it.
+// flaky are queues in memory, of which a Sorter's requests fail where a test wants it.
 type flaky struct {
 	*cursor.Store
 	tables *ddb.Memory
@@ -168,8 +167,8 @@ func (k *desk) poison(seq int64, cause error) {
 	}
 }
 
-// reader is the consumer "c", in batches of three, that is blocked at the
-// third failure, however little is known of its sink.
+// reader is the consumer "c", in batches of three, that is blocked at the third failure, however
+// little is known of its sink.
 func (k *desk) reader() delivery.Reader {
 	return delivery.Reader{Name: "c", Handle: k.take, MaxMessages: 3, MaxAttempts: 3, BlockAfter: time.Second}
 }

@@ -28,11 +28,12 @@ func (d *Deliverer) ofQueue(o Order, kind string) (Order, error) {
 	return o, cmp.Or(o.validateReason(), cursor.ValidateQueue(o.Queue))
 }
 
-// RestartKeys begins the keys of a keyed queue anew: see [cursor.Sorter.RestartKeys]. It returns the
-// queue's cursor. The order has no consumer.
+// RestartKeys begins the keys of a keyed queue anew: see [cursor.Sorter.RestartKeys]. It returns
+// the queue's cursor. The order has no consumer.
 //
 // Lost responses: the order again, with its Op, finds that it was done. Another order has the Op:
-// it is refused. We die right after a step: the operation is on record, and the same order does the rest.
+// it is refused. We die right after a step: the operation is on record, and the same order does the
+// rest.
 func (d inside) RestartKeys(ctx context.Context, o Order) (cursor.Cursor, error) {
 	o, err := d.ofQueue(o, opRestartKeys)
 	if err != nil {
@@ -60,8 +61,8 @@ func (d inside) RestartKeys(ctx context.Context, o Order) (cursor.Cursor, error)
 // [Deliverer.EraseMore], which the sweep calls too. It returns the queue's stub. The order has no
 // consumer.
 //
-// Lost responses, another did it first: the order again finds the stub. We die right after
-// a step: the operation is on record, and the sweep deletes what is stored.
+// Lost responses, another did it first: the order again finds the stub. We die right after a step:
+// the operation is on record, and the sweep deletes what is stored.
 func (d inside) Erase(ctx context.Context, o Order) (cursor.Cursor, error) {
 	o, err := d.ofQueue(o, opErase)
 	if err != nil {
@@ -88,14 +89,14 @@ func (d inside) Erase(ctx context.Context, o Order) (cursor.Cursor, error) {
 	return erased, d.recordEnd(ctx, asked, failed)
 }
 
-// EraseMore deletes what is stored of a queue that was erased, for half of the time that
-// the context has left: the messages are the sorter's. The consumers go first, so that nobody
-// makes a claim: one that is out ends by that, and its commit is answered as of a consumer
-// that is not there. Then goes what others have of it, such as endpoints, if others is not nil: see
+// EraseMore deletes what is stored of a queue that was erased, for half of the time that the
+// context has left: the messages are the sorter's. The consumers go first, so that nobody makes a
+// claim: one that is out ends by that, and its commit is answered as of a consumer that is not
+// there. Then goes what others have of it, such as endpoints, if others is not nil: see
 // [SweepOptions].Erase.
 //
-// It returns the queue's stub, which says whether the erasing is over, and what this call deleted. The end is
-// left to the sweep: only the sweep knows that nobody has stored anything.
+// It returns the queue's stub, which says whether the erasing is over, and what this call deleted.
+// The end is left to the sweep: only the sweep knows that nobody has stored anything.
 func (d inside) EraseMore(ctx context.Context, erased cursor.Cursor, others func(ctx context.Context, queue string) (left bool, err error)) (cursor.Cursor, cursor.Remains, error) {
 	deleted, err := d.sorter.Inside(queuelog.Inside{}).EraseMore(ctx, erased, func(ctx context.Context) (bool, error) {
 		return d.eraseOthers(ctx, erased, others)
@@ -107,7 +108,8 @@ func (d inside) EraseMore(ctx context.Context, erased cursor.Cursor, others func
 	return now, deleted, err
 }
 
-// eraseOthers deletes what is kept of a queue that was erased beside its messages, and reports whether something is left.
+// eraseOthers deletes what is kept of a queue that was erased beside its messages, and reports
+// whether something is left.
 func (d *Deliverer) eraseOthers(ctx context.Context, erased cursor.Cursor, others func(ctx context.Context, queue string) (left bool, err error)) (left bool, err error) {
 	left, err = d.eraseConsumers(ctx, erased.Queue)
 	if err != nil || others == nil || !erased.Erasure.Emptied.IsZero() {
@@ -117,9 +119,9 @@ func (d *Deliverer) eraseOthers(ctx context.Context, erased cursor.Cursor, other
 	return left || kept, err
 }
 
-// eraseConsumers deletes the consumers of a queue that was erased, and the chains of their
-// tracked claims. It reports whether one is left, because its replies are on their way, or
-// because this Deliverer has no Acker for its chain: the next run of the sweep goes on.
+// eraseConsumers deletes the consumers of a queue that was erased, and the chains of their tracked
+// claims. It reports whether one is left, because its replies are on their way, or because this
+// Deliverer has no Acker for its chain: the next run of the sweep goes on.
 //
 // One query, and a write a consumer.
 func (d *Deliverer) eraseConsumers(ctx context.Context, queue string) (left bool, err error) {
@@ -158,8 +160,8 @@ func (d *Deliverer) eraseConsumer(ctx context.Context, c Consumer) (gone bool, e
 	return gone, err
 }
 
-// Erasable looks what would be erased with a queue, and changes nothing: all its consumers, beside the position
-// that it has, or had when its erasing was asked for.
+// Erasable looks what would be erased with a queue, and changes nothing: all its consumers, beside
+// the position that it has, or had when its erasing was asked for.
 func (d inside) Erasable(ctx context.Context, queue string) (stored cursor.Remains, consumers []Status, err error) {
 	cur, err := d.sorter.Inside(queuelog.Inside{}).ErasureOf(ctx, queue)
 	if err != nil {

@@ -85,8 +85,8 @@ func TestErase(t *testing.T) {
 	check.Is(t, cmp.Diff([]string{"erase op 2", "erase op", "pause p"}, on), "")
 }
 
-// TestSweepErasesWhatConsumersKept: a queue is not erased before they have nothing of it, nor before a late
-// process may have kept something; then they are not asked any more.
+// TestSweepErasesWhatConsumersKept: a queue is not erased before they have nothing of it, nor
+// before a late process may have kept something; then they are not asked any more.
 func TestSweepErasesWhatConsumersKept(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1)
@@ -118,7 +118,8 @@ func TestSweepErasesWhatConsumersKept(t *testing.T) {
 	}
 }
 
-// TestEraseEndsClaims: a consumer at work on a batch learns at its commit that nothing is there any more.
+// TestEraseEndsClaims: a consumer at work on a batch learns at its commit that nothing is there any
+// more.
 func TestEraseEndsClaims(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", upTo(1, 6)...)

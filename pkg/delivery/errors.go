@@ -61,9 +61,9 @@ type permanent struct{ error }
 
 func (p permanent) Unwrap() error { return p.error }
 
-// Permanent marks what a handler returns as an error that no repeat can repair,
-// such as a message that is larger than what its sink takes. The consumer is
-// blocked as soon as the message is alone, not only after all attempts.
+// Permanent marks what a handler returns as an error that no repeat can repair, such as a message
+// that is larger than what its sink takes. The consumer is blocked as soon as the message is alone,
+// not only after all attempts.
 func Permanent(err error) error {
 	if err == nil {
 		return nil
@@ -76,9 +76,9 @@ type sinkAway struct{ error }
 
 func (a sinkAway) Unwrap() error { return a.error }
 
-// SinkAway marks what a handler returns as an error that says nothing of the batch: its sink
-// is throttled, or cannot be reached. The batch comes again as it was, and the try is not
-// counted, however often that is so.
+// SinkAway marks what a handler returns as an error that says nothing of the batch: its sink is
+// throttled, or cannot be reached. The batch comes again as it was, and the try is not counted,
+// however often that is so.
 func SinkAway(err error) error {
 	if err == nil {
 		return nil
@@ -97,9 +97,10 @@ func (d doneUpTo) Unwrap() error { return d.error }
 // UpTo is the seq, for tests of sinks.
 func (d doneUpTo) UpTo() int64 { return d.seq }
 
-// DoneUpTo marks what a handler returns with the seq up to which its batch is done nevertheless: that part is committed, and
-// what is behind it comes again. It counts for nothing where the batch has replies, or is tracked: these are committed as a
-// whole, or not at all; nor where the seq is not in the batch, or its last one.
+// DoneUpTo marks what a handler returns with the seq up to which its batch is done nevertheless:
+// that part is committed, and what is behind it comes again. It counts for nothing where the batch
+// has replies, or is tracked: these are committed as a whole, or not at all; nor where the seq is
+// not in the batch, or its last one.
 func DoneUpTo(err error, seq int64) error {
 	if err == nil {
 		return nil
@@ -141,9 +142,10 @@ func (n notYet) Unwrap() error { return n.error }
 // maxNotBefore is how far ahead the time of [NotBefore] is at most.
 const maxNotBefore = time.Hour
 
-// NotBefore marks what a handler returns with the time before which its sink asks not to be tried again, such as
-// Retry-After of HTTP says. A batch waits until then where the schedule would try it sooner, an hour at most. It changes
-// nothing of what else the error says, and counts for nothing beside [Permanent].
+// NotBefore marks what a handler returns with the time before which its sink asks not to be tried
+// again, such as Retry-After of HTTP says. A batch waits until then where the schedule would try it
+// sooner, an hour at most. It changes nothing of what else the error says, and counts for nothing
+// beside [Permanent].
 func NotBefore(err error, at time.Time) error {
 	if err == nil {
 		return nil
@@ -151,7 +153,8 @@ func NotBefore(err error, at time.Time) error {
 	return notYet{err, at}
 }
 
-// notSooner is when a batch is tried again that failed so, where the schedule has it tried at a time.
+// notSooner is when a batch is tried again that failed so, where the schedule has it tried at a
+// time.
 func notSooner(cause error, scheduled, now time.Time) time.Time {
 	var n notYet
 	if last := now.Add(maxNotBefore); errors.As(cause, &n) && n.at.After(scheduled) {
@@ -163,8 +166,8 @@ func notSooner(cause error, scheduled, now time.Time) time.Time {
 	return scheduled
 }
 
-// slowError marks the error of a batch that was ended because it took longer than it may beside others. It says nothing of the
-// batch, nor of its sink.
+// slowError marks the error of a batch that was ended because it took longer than it may beside
+// others. It says nothing of the batch, nor of its sink.
 type slowError struct{ error }
 
 func (s slowError) Unwrap() error { return s.error }

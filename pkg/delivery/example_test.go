@@ -50,8 +50,8 @@ func Example() {
 	// EMPTY at 3
 }
 
-// A function behind the cursors' stream, for one consumer of all queues whose
-// names begin with "orders/".
+// A function behind the cursors' stream, for one consumer of all queues whose names begin with
+// "orders/".
 func ExampleOnStream() {
 	sorter, err := cursor.New(cursor.NewMemory(), nil) // cursor.NewDynamo in earnest
 	if err != nil {
@@ -73,8 +73,8 @@ func ExampleOnStream() {
 	lambda.Start(handle)
 }
 
-// A sink that refuses lower tokens than it has seen is safe from a process that
-// wakes up after another took over.
+// A sink that refuses lower tokens than it has seen is safe from a process that wakes up after
+// another took over.
 func ExampleToken() {
 	highest := map[string]int64{}
 	sink := func(b delivery.Batch) error {
@@ -92,8 +92,8 @@ func ExampleToken() {
 	// token 1 came after 2
 }
 
-// A message that its consumer cannot take blocks the queue for it, until an
-// operator gives the message up.
+// A message that its consumer cannot take blocks the queue for it, until an operator gives the
+// message up.
 func ExampleDeliverer_Operate() {
 	ctx := context.Background()
 	sorter, err := cursor.New(cursor.NewMemory(), nil)

@@ -11,8 +11,8 @@ import (
 type Handed struct {
 	Batch Batch
 	// Claimed is when its claim was made, Returned when the handler returned, and Committed when
-	// the commit was answered, by this process's clock. Committed is the zero time where this process did not
-	// commit it: it failed, another ended its claim, or it is deferred.
+	// the commit was answered, by this process's clock. Committed is the zero time where this
+	// process did not commit it: it failed, another ended its claim, or it is deferred.
 	Claimed, Returned, Committed time.Time
 	// Err is why the handler failed.
 	Err error

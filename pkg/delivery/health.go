@@ -15,11 +15,11 @@ const (
 	lookFor = 5 * time.Second
 	// blindFor is how long a look that failed is remembered: all queues of a name ask for one.
 	blindFor = time.Second
-	// steady is how long the sink must have taken nothing until the breaker opens, and how far apart two notes are
-	// of what it takes.
+	// steady is how long the sink must have taken nothing until the breaker opens, and how far
+	// apart two notes are of what it takes.
 	steady = 10 * time.Second
-	// unseen is how old the last note of what the sink took must be until the breaker opens: a process may note
-	// the next one steady after it, and looks every lookFor.
+	// unseen is how old the last note of what the sink took must be until the breaker opens: a
+	// process may note the next one steady after it, and looks every lookFor.
 	unseen = steady + lookFor
 	// minGood is how long an entry of the queues that fail is good for at least.
 	minGood = 15 * time.Minute
@@ -27,8 +27,8 @@ const (
 	maxNotes = 5
 )
 
-// goodFor is how long an entry of the queues that fail is good for, where they are tried again by these schedules: each
-// has failed again, or was taken, by then.
+// goodFor is how long an entry of the queues that fail is good for, where they are tried again by
+// these schedules: each has failed again, or was taken, by then.
 func goodFor(retries, probes []time.Duration) time.Duration {
 	return max(minGood, 3*slices.Max(retries), 3*slices.Max(probes))
 }
@@ -78,8 +78,8 @@ func (l *looks) saw(of *look, h request.Health, err error, now time.Time) {
 	of.health, of.at, of.err = h, now, nil
 }
 
-// health is what is known of a consumer's sink, as it was read within the last seconds. One reads at a time, and
-// the others of the process take what it read.
+// health is what is known of a consumer's sink, as it was read within the last seconds. One reads
+// at a time, and the others of the process take what it read.
 func (d *Deliverer) health(ctx context.Context, consumer string) (request.Health, error) {
 	of, h, known, err := d.looks.known(consumer, d.now())
 	if known {
@@ -122,8 +122,8 @@ func (d *Deliverer) learnCircuit(ctx context.Context, seen, next request.Health)
 	return h, made, err
 }
 
-// learn changes what is known of a sink, if nobody else did since it was seen, and returns what
-// is known then.
+// learn changes what is known of a sink, if nobody else did since it was seen, and returns what is
+// known then.
 func (d *Deliverer) learn(ctx context.Context, seen, next request.Health) (request.Health, bool, error) {
 	next.By = d.newReq()
 	h, made, err := d.store.Learn(ctx, seen, next)
@@ -134,8 +134,8 @@ func (d *Deliverer) learn(ctx context.Context, seen, next request.Health) (reque
 	return h, made, err
 }
 
-// noteTaken notes that the sink took a batch, where it was known to fail, or the breaker was open, when the batch was
-// handed over. Where that cannot be noted now, the next batch does.
+// noteTaken notes that the sink took a batch, where it was known to fail, or the breaker was open,
+// when the batch was handed over. Where that cannot be noted now, the next batch does.
 func (d *Deliverer) noteTaken(ctx context.Context, seen request.Health, handed time.Time, probe bool) {
 	probed := seen.Circuit.Opened
 	for range maxNotes {
@@ -151,8 +151,8 @@ func (d *Deliverer) noteTaken(ctx context.Context, seen request.Health, handed t
 	}
 }
 
-// taken is the health of a sink that took a batch, which may be a probe, and whether that is to be noted. A batch counts
-// from when it was handed over: its sink may have gone away since.
+// taken is the health of a sink that took a batch, which may be a probe, and whether that is to be
+// noted. A batch counts from when it was handed over: its sink may have gone away since.
 func taken(h request.Health, handed time.Time, probe bool, now time.Time) (next request.Health, changed bool) {
 	open, late := h.Circuit.Open(), !handed.After(h.TakenAt)
 	switch {
@@ -168,8 +168,8 @@ func taken(h request.Health, handed time.Time, probe bool, now time.Time) (next 
 	return h, true
 }
 
-// noteFailure notes a batch that was not taken, and returns what is known of the sink
-// then. It is false where that could not be noted now: the next failure does.
+// noteFailure notes a batch that was not taken, and returns what is known of the sink then. It is
+// false where that could not be noted now: the next failure does.
 func (d *Deliverer) noteFailure(ctx context.Context, f failed) (request.Health, bool) {
 	h, err := d.store.Health(ctx, f.Name, true)
 	for range maxNotes {
@@ -199,8 +199,9 @@ func (run *delivery) noteFailure(ctx context.Context, f failed) request.Health {
 	return h
 }
 
-// count notes a failure that may be the message's or the sink's, and what it proves: that the sink took something
-// that was handed over after the failure before this one, or that no other queue fails.
+// count notes a failure that may be the message's or the sink's, and what it proves: that the sink
+// took something that was handed over after the failure before this one, or that no other queue
+// fails.
 func (d *Deliverer) count(ctx context.Context, f failed, failure *request.Failure) request.Health {
 	if f.alone() && f.FailingSince.IsZero() {
 		failure.Since = failure.Now
@@ -216,7 +217,8 @@ func (d *Deliverer) count(ctx context.Context, f failed, failure *request.Failur
 	return h
 }
 
-// unlist takes the queue of a consumer that is gone from those that fail. What cannot be noted now ends with its entry.
+// unlist takes the queue of a consumer that is gone from those that fail. What cannot be noted now
+// ends with its entry.
 func (d *Deliverer) unlist(ctx context.Context, c Consumer) {
 	h, err := d.store.Health(ctx, c.Name, true)
 	if err != nil {
@@ -232,9 +234,9 @@ func (d *Deliverer) unlist(ctx context.Context, c Consumer) {
 	}
 }
 
-// isBad reports, before another attempt, whether a message that was tried alone as often as it may blocks its queue:
-// its workers died of it, and it never failed or has for long enough; or its last failure said so, which was noted by
-// a process that did not know the reader's bounds.
+// isBad reports, before another attempt, whether a message that was tried alone as often as it may
+// blocks its queue: its workers died of it, and it never failed or has for long enough; or its last
+// failure said so, which was noted by a process that did not know the reader's bounds.
 func isBad(c Consumer, attempts int, blockAfter time.Duration, now time.Time) bool {
 	outcome, _ := c.Outcome(c.Token)
 	died := c.State == Started || outcome == Cancelled && c.RetryAt.IsZero() // the sweep ended it

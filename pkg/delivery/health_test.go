@@ -17,8 +17,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
-// patient is the desk's reader with the default time after which a message blocks though
-// nothing is known of its sink.
+// patient is the desk's reader with the default time after which a message blocks though nothing is
+// known of its sink.
 func (k *desk) patient() delivery.Reader {
 	r := k.reader()
 	r.BlockAfter = 0
@@ -84,7 +84,8 @@ func (k *desk) knows(next request.Health) {
 	check.Need(k.t, made, "the sink's health is another one")
 }
 
-// TestABadMessageBlocksWhenItsTimeIsOver: beside others that are taken, and that fail too, not before an hour.
+// TestABadMessageBlocksWhenItsTimeIsOver: beside others that are taken, and that fail too, not
+// before an hour.
 func TestABadMessageBlocksWhenItsTimeIsOver(t *testing.T) {
 	k := newDesk(t)
 	for _, queue := range []string{"bad", "bad too"} {
@@ -105,13 +106,13 @@ func TestABadMessageBlocksWhenItsTimeIsOver(t *testing.T) {
 	}
 }
 
-// TestBlocksByOneLook: a message that has failed for long enough blocks where the sink took what was handed over after
-// its failure before, or where no other queue fails; not where it took what was handed over earlier, and not where
-// another queue was noted to fail within 15 minutes.
+// TestBlocksByOneLook: a message that has failed for long enough blocks where the sink took what
+// was handed over after its failure before, or where no other queue fails; not where it took what
+// was handed over earlier, and not where another queue was noted to fail within 15 minutes.
 func TestBlocksByOneLook(t *testing.T) {
 	for name, c := range map[string]struct {
-		// taken is when the sink took something, after the failure before the last; another how long ago another
-		// queue was noted.
+		// taken is when the sink took something, after the failure before the last; another how
+		// long ago another queue was noted.
 		taken, another time.Duration
 		want           string
 	}{
@@ -156,7 +157,8 @@ func TestBlocksNotBeforeItsTime(t *testing.T) {
 	k.hands("q", endedBlocked)
 }
 
-// TestWhatWasHandedOverBeforeProvesNothing: a success counts from when the batch was handed over, however long it took.
+// TestWhatWasHandedOverBeforeProvesNothing: a success counts from when the batch was handed over,
+// however long it took.
 func TestWhatWasHandedOverBeforeProvesNothing(t *testing.T) {
 	k := newDesk(t)
 	k.put("slow", 1)
@@ -252,8 +254,8 @@ func TestARedriveBeginsAnew(t *testing.T) {
 	}
 }
 
-// TestFailuresOfOthersAreSeenAtOnce: a message does not block because a weak read shows
-// what was known before others failed.
+// TestFailuresOfOthersAreSeenAtOnce: a message does not block because a weak read shows what was
+// known before others failed.
 func TestFailuresOfOthersAreSeenAtOnce(t *testing.T) {
 	k := newDesk(t)
 	k.put("a", 1)
@@ -269,8 +271,8 @@ func TestFailuresOfOthersAreSeenAtOnce(t *testing.T) {
 	k.hands("a", endedFailed)
 }
 
-// TestAProcessLooksAgain: after five seconds, however many queues of the name it delivers; and after a second where it
-// could see nothing.
+// TestAProcessLooksAgain: after five seconds, however many queues of the name it delivers; and
+// after a second where it could see nothing.
 func TestAProcessLooksAgain(t *testing.T) {
 	k := newDesk(t)
 	looks, away := 0, false
@@ -308,8 +310,8 @@ func TestAProcessLooksAgain(t *testing.T) {
 	deliver("a second later, and it can be seen", 1)
 }
 
-// TestADeathAfterAFailureBlocksInTime: a message that its sink refused, and that its worker then dies of, blocks when its
-// time is over, whatever is known of the sink.
+// TestADeathAfterAFailureBlocksInTime: a message that its sink refused, and that its worker then
+// dies of, blocks when its time is over, whatever is known of the sink.
 func TestADeathAfterAFailureBlocksInTime(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1)
@@ -334,8 +336,8 @@ func TestADeathAfterAFailureBlocksInTime(t *testing.T) {
 	k.hands("q", endedBlocked)
 }
 
-// TestConsumerFailing: a message that failed is listed from the first time on, and announced when it failed as often as it may,
-// until it is taken.
+// TestConsumerFailing: a message that failed is listed from the first time on, and announced when
+// it failed as often as it may, until it is taken.
 func TestConsumerFailing(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1)

@@ -7,8 +7,8 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 )
 
-// layout is the version of the items' layout, kept in each item's "v": a reader refuses those that it
-// does not know.
+// layout is the version of the items' layout, kept in each item's "v": a reader refuses those that
+// it does not know.
 const layout = 1
 
 // The attributes that requests name; the tags of [Consumer], [Health] and [Operation] have all.
@@ -73,8 +73,8 @@ var (
 // slot is where a claim's outcome is remembered.
 func slot(n int64) string { return strconv.FormatInt(n%remembered, 10) }
 
-// encodeConsumer is the item of a consumer that has just been made: both maps
-// are there, so that later updates can set what is in them.
+// encodeConsumer is the item of a consumer that has just been made: both maps are there, so that
+// later updates can set what is in them.
 func encodeConsumer(c Consumer) ddb.Item {
 	return consumers.Item(&c, attrOutcomes.Set(ddb.MapOf(nil)), attrQuarantine.Set(ddb.MapOf(nil)))
 }
@@ -102,8 +102,8 @@ func idKey(op string) string { return ids + op }
 // ids begins the keys of idKey, and ends the audit log: those of operationKey begin with a digit.
 const ids = "id "
 
-// operationKey orders a queue's operations by their time; the consumer and the op keep any
-// two apart.
+// operationKey orders a queue's operations by their time; the consumer and the op keep any two
+// apart.
 func operationKey(a Operation) string {
 	return fmt.Sprintf("%015d %s %s", a.At.UnixMilli(), a.Consumer, a.Op)
 }

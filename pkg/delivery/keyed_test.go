@@ -46,8 +46,8 @@ func sorted(b delivery.Batch) string {
 	return fmt.Sprintf("%s #%d", strings.Join(all, ", "), b.Attempt)
 }
 
-// TestKeyedQueuesAreDelivered in the order of their keys, late ones behind and marked; a batch
-// that failed comes again as it was.
+// TestKeyedQueuesAreDelivered in the order of their keys, late ones behind and marked; a batch that
+// failed comes again as it was.
 func TestKeyedQueuesAreDelivered(t *testing.T) {
 	for policy, want := range map[cursor.LatePolicy][]string{
 		cursor.LateDeliver: {`1:10, 2:20 #1`, `3:5 late, 4:15 late, 5:30 #1`, `3:5 late, 4:15 late, 5:30 #2`, `6:25 late #1`},

@@ -7,14 +7,13 @@ import (
 	"github.com/streamsort/streamsort/pkg/table"
 )
 
-// Names are the names of the tables. An empty field means its default, so the
-// zero Names is ready to use.
+// Names are the names of the tables. An empty field means its default, so the zero Names is ready
+// to use.
 type Names struct {
 	Consumers string // table of consumers; "streamsort-consumers"
 	Audit     string // table of what operators did; "streamsort-audit"
 	// Trouble is the table of queues and consumers that somebody should know of, which lists of
-	// them read. Empty means no table: nothing is written to it, and lists by state
-	// are empty.
+	// them read. Empty means no table: nothing is written to it, and lists by state are empty.
 	Trouble string
 }
 

@@ -24,14 +24,14 @@ const (
 	opRemove  = "remove"
 )
 
-// Order is what an operator asks for. It is kept in the operations table, with how it
-// ended.
+// Order is what an operator asks for. It is kept in the operations table, with how it ended.
 type Order struct {
 	// Kind is what [Deliverer.Operate] does, in a word.
 	Kind            string
 	Queue, Consumer string
-	// Seq is the message to skip or to redrive, which must be the one at the consumer's head, and have failed:
-	// Delivered+1. It keeps an operator from skipping another one than the one looked at.
+	// Seq is the message to skip or to redrive, which must be the one at the consumer's head, and
+	// have failed: Delivered+1. It keeps an operator from skipping another one than the one looked
+	// at.
 	Seq int64
 	// Start is where to rewind to.
 	Start Start
@@ -40,10 +40,9 @@ type Order struct {
 	Outcome TokenOutcome
 	// Reason is why: 1 to 500 bytes of text.
 	Reason string
-	// Op names the order, 1 to 64 characters: the same order again, with the
-	// same Op, is not carried out twice where no other order came in between (pause and
-	// resume are), and another order of the queue with it is refused. Empty means a
-	// random one.
+	// Op names the order, 1 to 64 characters: the same order again, with the same Op, is not
+	// carried out twice where no other order came in between (pause and resume are), and another
+	// order of the queue with it is refused. Empty means a random one.
 	Op string
 	// Who is the caller.
 	Who Who
@@ -107,8 +106,9 @@ func (d *Deliverer) actOf(o Order) (act, error) {
 	return act{}, &cursor.InvalidError{Field: "kind", Code: invalid.Unknown, Problem: fmt.Sprintf("must be skip, redrive, rewind, pause, resume, settle, release or remove: it is %q", o.Kind)}
 }
 
-// unblock skips or redrives the message at the head, which failed: a consumer that is not blocked yet may be so for long,
-// held by its circuit breaker among others. What failed only with others behind it may be a good message, and is not skipped.
+// unblock skips or redrives the message at the head, which failed: a consumer that is not blocked
+// yet may be so for long, held by its circuit breaker among others. What failed only with others
+// behind it may be a good message, and is not skipped.
 func (d *Deliverer) unblock(ctx context.Context, o Order, op string, c Consumer) (Consumer, error) {
 	switch {
 	case c.State != Blocked && !c.Retries():
@@ -190,12 +190,13 @@ func made(c Consumer, done bool, err error) (Consumer, error) {
 //   - remove deletes the consumer: what it has not read is no longer kept for it. One whose
 //     reader still runs is created again by the next record.
 //
-// It looks, gives the order its Op, records what is asked for, does, records how it ended, finishes a start,
-// and wakes the consumer up. What cannot be done as the consumer is now is refused.
+// It looks, gives the order its Op, records what is asked for, does, records how it ended, finishes
+// a start, and wakes the consumer up. What cannot be done as the consumer is now is refused.
 //
-// Lost responses: the order again, with its Op, finds what it did. Another order has the
-// Op: it is refused, before anything is done. We die right after a step: the operation is on record, the consumer's LastOp says whether it was
-// done, and the sweep finishes a start and wakes the consumer up.
+// Lost responses: the order again, with its Op, finds what it did. Another order has the Op: it is
+// refused, before anything is done. We die right after a step: the operation is on record, the
+// consumer's LastOp says whether it was done, and the sweep finishes a start and wakes the consumer
+// up.
 func (d *Deliverer) Operate(ctx context.Context, o Order) (Consumer, error) {
 	act, err := d.actOf(o)
 	if err := cmp.Or(err, o.validate()); err != nil {
@@ -254,8 +255,8 @@ func (d *Deliverer) recordEnd(ctx context.Context, asked Operation, failed error
 // for who runs it: it may name tables and roles, and the answer says that it is in the log.
 const whyInside = "it failed inside, and may have been done: the log says why"
 
-// refusedFor is why an operation was not done: the words of an error about a consumer, or its queue, as it
-// stands. Those of any other are for who runs the store.
+// refusedFor is why an operation was not done: the words of an error about a consumer, or its
+// queue, as it stands. Those of any other are for who runs the store.
 func refusedFor(failed error) string {
 	if isA[*cursor.InvalidError](failed) || isA[*RefusedError](failed) ||
 		errors.Is(failed, ErrNoConsumer) || errors.Is(failed, cursor.ErrNoQueue) {
@@ -264,12 +265,13 @@ func refusedFor(failed error) string {
 	return whyInside
 }
 
-// CreateFor is [Deliverer.Create] for the audit log: it has who made the consumer, and
-// where it starts. A consumer that is there already is no operation. A queue that nothing was ever put to
-// is made of the kind, and one of another kind is [cursor.ErrFixed]; nil is a numbered one, or whatever is there.
+// CreateFor is [Deliverer.Create] for the audit log: it has who made the consumer, and where it
+// starts. A consumer that is there already is no operation. A queue that nothing was ever put to is
+// made of the kind, and one of another kind is [cursor.ErrFixed]; nil is a numbered one, or
+// whatever is there.
 //
-// Lost responses, we die right after a step: as with Create; the repeat finds the consumer,
-// and the operation stays on record without an end.
+// Lost responses, we die right after a step: as with Create; the repeat finds the consumer, and the
+// operation stays on record without an end.
 func (d inside) CreateFor(ctx context.Context, who Who, queue, name string, start Start, kind *cursor.Kind) (Consumer, error) {
 	start.kind = kind
 	if err := validate(queue, name); err != nil {
@@ -305,9 +307,8 @@ type Status struct {
 // Lag is how many seqs wait to be delivered.
 func (s Status) Lag() int64 { return max(s.Position-s.Delivered, 0) }
 
-// Status reads the consumers of a queue, in the order of their names, and the
-// queue's position after them. A queue that was never put to is
-// cursor.ErrNoQueue.
+// Status reads the consumers of a queue, in the order of their names, and the queue's position
+// after them. A queue that was never put to is cursor.ErrNoQueue.
 func (d *Deliverer) Status(ctx context.Context, queue string) ([]Status, error) {
 	consumers, err := d.consumers(ctx, queue)
 	if err != nil {
@@ -335,8 +336,8 @@ func beside(consumers []Consumer, cur cursor.Cursor) []Status {
 	return list
 }
 
-// consumers are all consumers of a queue. Where some cannot be read, the error is
-// [ErrUnreadable], and the others are returned.
+// consumers are all consumers of a queue. Where some cannot be read, the error is [ErrUnreadable],
+// and the others are returned.
 func (d *Deliverer) consumers(ctx context.Context, queue string) ([]Consumer, error) {
 	if err := cursor.ValidateQueue(queue); err != nil {
 		return nil, err
@@ -356,10 +357,10 @@ func (d *Deliverer) consumers(ctx context.Context, queue string) ([]Consumer, er
 	}
 }
 
-// Audit reads what operators did to a queue's consumers, the latest first, at
-// most 100 a page. after is what the page before returned as next. Where nothing is on
-// record the queue is looked at, and [cursor.ErrNoQueue] if it was never there. One that cannot
-// be read is left out: the error is then [ErrUnreadable], and page and next are good.
+// Audit reads what operators did to a queue's consumers, the latest first, at most 100 a page.
+// after is what the page before returned as next. Where nothing is on record the queue is looked
+// at, and [cursor.ErrNoQueue] if it was never there. One that cannot be read is left out: the error
+// is then [ErrUnreadable], and page and next are good.
 func (d inside) Audit(ctx context.Context, queue, after string) (page []Operation, next string, err error) {
 	if err := cursor.ValidateQueue(queue); err != nil {
 		return nil, "", err
@@ -372,10 +373,9 @@ func (d inside) Audit(ctx context.Context, queue, after string) (page []Operatio
 	return nil, next, err
 }
 
-// Delivered says which seq every consumer of a queue is past, with nothing below
-// it in quarantine; any is false
-// where the queue has none. One that cannot be read may need everything: the seq is then
-// before the first. It is what cursor.SweepOptions.Delivered asks for.
+// Delivered says which seq every consumer of a queue is past, with nothing below it in quarantine;
+// any is false where the queue has none. One that cannot be read may need everything: the seq is
+// then before the first. It is what cursor.SweepOptions.Delivered asks for.
 func (d inside) Delivered(ctx context.Context, queue string) (seq int64, any bool, err error) {
 	consumers, err := d.consumers(ctx, queue)
 	if errors.Is(err, ErrUnreadable) {

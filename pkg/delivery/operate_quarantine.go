@@ -29,8 +29,8 @@ func (d *Deliverer) settling(o Order) (act, error) {
 		case !q.unsettled():
 			return c, fmt.Errorf("%w: it is settled as aborted", errNotQuarantined)
 		}
-		// It is not remembered among the outcomes: a database is asked to know
-		// what is committed there.
+		// It is not remembered among the outcomes: a database is asked to know what is committed
+		// there.
 		return made(d.store.SettleQuarantined(ctx, c.Queue, c.Name, o.Token, o.Outcome, false, op))
 	}}, nil
 }
@@ -48,8 +48,7 @@ func (d *Deliverer) releasing(o Order) act {
 	}}
 }
 
-// unsettledTo is the highest seq of which nobody knows whether it was
-// delivered, or -1.
+// unsettledTo is the highest seq of which nobody knows whether it was delivered, or -1.
 func unsettledTo(c Consumer) int64 {
 	to := int64(-1)
 	for _, q := range c.Quarantine {

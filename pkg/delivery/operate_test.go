@@ -58,8 +58,9 @@ func TestSkip(t *testing.T) {
 		"skip 3 done=false seq is 3: the message at the consumer's head is 2")
 }
 
-// TestSkipBeforeItBlocks: a message that failed is skipped, or tried at once, by an operator's order, however long the consumer
-// would wait; one that is being tried, or failed only with others, is not.
+// TestSkipBeforeItBlocks: a message that failed is skipped, or tried at once, by an operator's
+// order, however long the consumer would wait; one that is being tried, or failed only with others,
+// is not.
 func TestSkipBeforeItBlocks(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1, 2, 3)
@@ -177,8 +178,8 @@ func TestBadOrders(t *testing.T) {
 	check.Fails(t, check.Err(k.d.Status(t.Context(), "none")), cursor.ErrNoQueue)
 }
 
-// TestAnIDIsOfOneOperation: under the id of one, nothing else is done; the same again is
-// safe, also when others came between.
+// TestAnIDIsOfOneOperation: under the id of one, nothing else is done; the same again is safe, also
+// when others came between.
 func TestAnIDIsOfOneOperation(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", upTo(1, 6)...)
@@ -274,8 +275,8 @@ func (k *desk) createOf(kind cursor.Kind, who delivery.Who, queue, name string, 
 	return k.d.Inside(request.Inside{}).CreateFor(k.t.Context(), who, queue, name, start, &kind)
 }
 
-// TestCreateSaysTheKind: a consumer that is made before its queue says of which kind
-// it is to be; later that is fixed.
+// TestCreateSaysTheKind: a consumer that is made before its queue says of which kind it is to be;
+// later that is fixed.
 func TestCreateSaysTheKind(t *testing.T) {
 	k := newDesk(t)
 	check.Get(k.createOf(cursor.KindArrival, delivery.Who{}, "new", "c", delivery.Latest))

@@ -17,9 +17,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// puller speaks [Claims] on the tables. It may be used by any number of
-// goroutines, and any number of pullers in any number of processes may work on
-// the same tables.
+// puller speaks [Claims] on the tables. It may be used by any number of goroutines, and any number
+// of pullers in any number of processes may work on the same tables.
 type puller struct {
 	d           *Deliverer
 	maxAttempts int
@@ -28,15 +27,15 @@ type puller struct {
 
 var _ Claims = (*puller)(nil)
 
-// ClaimsOptions are the parts of [NewClaims] that have defaults. A nil ClaimsOptions
-// means all of them.
+// ClaimsOptions are the parts of [NewClaims] that have defaults. A nil ClaimsOptions means all of
+// them.
 type ClaimsOptions struct {
-	// MaxAttempts is how often a message is tried alone before the consumer is
-	// Blocked, 2 to 1,000; 5. A batch comes twice as it is, and then by halves; from the
-	// MaxAttempts-th time on its first message is alone.
+	// MaxAttempts is how often a message is tried alone before the consumer is Blocked, 2 to 1,000;
+	// 5. A batch comes twice as it is, and then by halves; from the MaxAttempts-th time on its
+	// first message is alone.
 	MaxAttempts int
-	// Answer bounds the batch of an answer beside MaxBytes, which is of the bodies:
-	// for a caller that writes it into something of a bounded size; nil is no bound.
+	// Answer bounds the batch of an answer beside MaxBytes, which is of the bodies: for a caller
+	// that writes it into something of a bounded size; nil is no bound.
 	Answer *cursor.Bound
 }
 
@@ -61,8 +60,8 @@ func (p *puller) List(ctx context.Context, r Request) (Answer, error) {
 	return p.look(ctx, Request{Queue: r.Queue, Consumer: r.Consumer, ID: "list", MaxMessages: r.MaxMessages, MaxBytes: r.MaxBytes}, nil)
 }
 
-// Claim implements [Claims]: 2 reads, the range, and a write of 1 unit. Where
-// nothing is ready, 2 reads.
+// Claim implements [Claims]: 2 reads, the range, and a write of 1 unit. Where nothing is ready, 2
+// reads.
 func (p *puller) Claim(ctx context.Context, r Request) (Answer, error) {
 	return p.look(ctx, r, func(r Request, c Consumer, b Batch) (Answer, bool, error) {
 		now := p.d.now()
@@ -88,8 +87,8 @@ func give(c Consumer, b Batch) Answer {
 	return a
 }
 
-// look looks at what is ready and does something with it, again and again while
-// that is outrun by others; nil does nothing.
+// look looks at what is ready and does something with it, again and again while that is outrun by
+// others; nil does nothing.
 func (p *puller) look(ctx context.Context, r Request, do func(Request, Consumer, Batch) (Answer, bool, error)) (Answer, error) {
 	r, err := r.checked(p.d.lease)
 	if err != nil {
@@ -223,7 +222,8 @@ func hindrance(c Consumer, at standing) Answer {
 		// Another's claim: until when, and nothing that would let one operation on it.
 		a.Batch = Batch{Queue: c.Queue, Consumer: c.Name, Rewinds: c.Rewinds}
 		if c.Deferred || c.State == Sending {
-			// Others end both after their lease: a caller that waits until then would ask without end.
+			// Others end both after their lease: a caller that waits until then would ask without
+			// end.
 			a.Until = time.Time{}
 		}
 	case Wait:

@@ -28,8 +28,8 @@ func (h Held) checked() error {
 	return nil
 }
 
-// answerTo turns a write's result into the caller's answer. wanted is what
-// the claim is at where the write was done before.
+// answerTo turns a write's result into the caller's answer. wanted is what the claim is at where
+// the write was done before.
 func (h Held) answerTo(c Consumer, made bool, wanted standing) (Answer, error) {
 	if !c.Exists() {
 		return Answer{}, ErrNoConsumer
@@ -47,7 +47,8 @@ func (h Held) answerTo(c Consumer, made bool, wanted standing) (Answer, error) {
 	return a, nil
 }
 
-// Extend implements [Claims]: 1 write; for a deferred claim 1 more, and a read where batches are tracked.
+// Extend implements [Claims]: 1 write; for a deferred claim 1 more, and a read where batches are
+// tracked.
 func (p *puller) Extend(ctx context.Context, h Held, lease time.Duration) (Answer, error) {
 	if lease == 0 {
 		lease = p.d.lease
@@ -88,10 +89,9 @@ func (p *puller) Prepare(ctx context.Context, h Held) (Answer, error) {
 	return h.answerTo(c, made, Prepared)
 }
 
-// Commit implements [Claims]: 1 write; 1 or 2 more for a claim in quarantine; 1 or 2 more, and a read, for a
-// deferred one, whose consumer is woken up.
-// With replies, 1 read more, and for each queue that they go to what cursor's
-// Put costs.
+// Commit implements [Claims]: 1 write; 1 or 2 more for a claim in quarantine; 1 or 2 more, and a
+// read, for a deferred one, whose consumer is woken up. With replies, 1 read more, and for each
+// queue that they go to what cursor's Put costs.
 func (p *puller) Commit(ctx context.Context, h Held, replies ...Reply) (Answer, error) {
 	if err := h.checked(); err != nil {
 		return Answer{}, err
@@ -112,12 +112,12 @@ func (p *puller) Commit(ctx context.Context, h Held, replies ...Reply) (Answer, 
 	return p.commit(ctx, h)
 }
 
-// replyFirst is what a two-phase commit does before its update: it looks at the
-// claim, and stores the replies where that can be committed. ended says that it
-// cannot, or not now; then nothing was stored for it. c was read strongly.
+// replyFirst is what a two-phase commit does before its update: it looks at the claim, and stores
+// the replies where that can be committed. ended says that it cannot, or not now; then nothing was
+// stored for it. c was read strongly.
 //
-// The look keeps a commit that is repeated long after from storing again what has
-// been stored, delivered and deleted.
+// The look keeps a commit that is repeated long after from storing again what has been stored,
+// delivered and deleted.
 func (p *puller) replyFirst(ctx context.Context, c Consumer, h Held, replies []Reply) (a Answer, ended bool, err error) {
 	switch judge(c, h.Token) {
 	case Prepared, InDoubt, unsettled:
@@ -165,8 +165,8 @@ func (p *puller) commit(ctx context.Context, h Held) (Answer, error) {
 	return h.answerTo(c, made, Committed)
 }
 
-// settleAside ends a claim in quarantine. Where a newer outcome has its place
-// in the memory, its own is not remembered.
+// settleAside ends a claim in quarantine. Where a newer outcome has its place in the memory, its
+// own is not remembered.
 func (p *puller) settleAside(ctx context.Context, h Held, outcome TokenOutcome) (Consumer, bool, error) {
 	c, made, err := p.d.store.SettleQuarantined(ctx, h.Queue, h.Consumer, h.Token, outcome, true, "")
 	if err == nil && !made && judge(c, h.Token) == unsettled {
@@ -185,8 +185,7 @@ func (p *puller) Abort(ctx context.Context, h Held, reason string) (Answer, erro
 	})
 }
 
-// Settle implements [Claims]: 1 write after Committed; 1 read and 1 write after
-// Aborted.
+// Settle implements [Claims]: 1 write after Committed; 1 read and 1 write after Aborted.
 func (p *puller) Settle(ctx context.Context, h Held, outcome TokenOutcome, reason string, replies ...Reply) (Answer, error) {
 	switch outcome {
 	case Committed:
@@ -210,8 +209,8 @@ func (p *puller) Settle(ctx context.Context, h Held, outcome TokenOutcome, reaso
 	})
 }
 
-// abort looks at a claim and ends it. How often its messages were tried decides
-// when they come again, and whether they do.
+// abort looks at a claim and ends it. How often its messages were tried decides when they come
+// again, and whether they do.
 func (p *puller) abort(ctx context.Context, h Held, reason string, end func(Consumer, request.Failure) (Consumer, bool, error)) (Answer, error) {
 	if err := h.checked(); err != nil {
 		return Answer{}, err

@@ -11,13 +11,12 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// CommitAndClaim implements [Claims]: 1.5 reads, the range, and 1 write; where
-// nothing waits, 1.5 reads and 1 write. Replies cost as in Commit, but for the read,
-// which is made anyway.
+// CommitAndClaim implements [Claims]: 1.5 reads, the range, and 1 write; where nothing waits, 1.5
+// reads and 1 write. Replies cost as in Commit, but for the read, which is made anyway.
 //
-// Lost response: the repeat finds the next claim in flight under its own request, and
-// gives it again. Another ended the claim: Commit says how. We die right after:
-// the next claim's lease runs out, as after Claim.
+// Lost response: the repeat finds the next claim in flight under its own request, and gives it
+// again. Another ended the claim: Commit says how. We die right after: the next claim's lease runs
+// out, as after Claim.
 func (p *puller) CommitAndClaim(ctx context.Context, h Held, r Request, replies ...Reply) (done, next Answer, err error) {
 	if err := h.checked(); err != nil {
 		return Answer{}, Answer{}, err
@@ -58,8 +57,7 @@ func (p *puller) CommitAndClaim(ctx context.Context, h Held, r Request, replies 
 	return done, Answer{}, err
 }
 
-// following is the request for the claim behind another, or what is wrong with
-// it.
+// following is the request for the claim behind another, or what is wrong with it.
 func (r Request) following(h Held, lease time.Duration) (Request, error) {
 	switch {
 	case r.Queue != h.Queue:
@@ -74,8 +72,8 @@ func (r Request) following(h Held, lease time.Duration) (Request, error) {
 	return r.checked(lease)
 }
 
-// goOn commits and claims in one write. next is the zero Answer where that
-// cannot be, and nothing was done.
+// goOn commits and claims in one write. next is the zero Answer where that cannot be, and nothing
+// was done.
 func (p *puller) goOn(ctx context.Context, c Consumer, h Held, r Request) (done, next Answer, err error) {
 	// An older position is as safe: it only has the caller claim by a call of its own.
 	cur, err := p.d.sorter.Inside(queuelog.Inside{}).Glance(ctx, h.Queue)

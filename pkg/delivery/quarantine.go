@@ -8,27 +8,26 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 )
 
-// maxQuarantined is how many claims of a consumer can be in quarantine. Where
-// so many are, the next one stays in doubt, and the consumer waits.
+// maxQuarantined is how many claims of a consumer can be in quarantine. Where so many are, the next
+// one stays in doubt, and the consumer waits.
 const maxQuarantined = 10
 
-// Quarantined is a claim that stayed in doubt too long. The messages behind it are
-// delivered; its own are kept until it is settled.
+// Quarantined is a claim that stayed in doubt too long. The messages behind it are delivered; its
+// own are kept until it is settled.
 type Quarantined struct {
 	Token Token
 	// From and To are its range: From < seq <= To.
 	From int64 `ddb:"from"`
 	To   int64 `ddb:"to"`
-	// State is InDoubt until it is settled. Then one that was committed is gone
-	// from here, and one that was aborted is marked ABORTED, for an operator to
-	// handle: its messages were not delivered.
+	// State is InDoubt until it is settled. Then one that was committed is gone from here, and one
+	// that was aborted is marked ABORTED, for an operator to handle: its messages were not
+	// delivered.
 	State State `ddb:"state,one=IN_DOUBT|ABORTED"`
 	// Since is when its lease ran out.
 	Since time.Time `ddb:"since,optional"`
 }
 
-// quarantinedAborted is the state of a quarantined claim that was settled as
-// aborted.
+// quarantinedAborted is the state of a quarantined claim that was settled as aborted.
 const quarantinedAborted = State(Aborted)
 
 // unsettled reports whether nobody knows yet how the claim ended.
@@ -44,9 +43,9 @@ func (c Consumer) Quarantined(t Token) (Quarantined, bool) {
 	return Quarantined{}, false
 }
 
-// setQuarantined puts q in the place of the quarantined claim of its number, or
-// beside them; the zero Quarantined takes that of a number away. Both keep them
-// in the order of their numbers, without a hole.
+// setQuarantined puts q in the place of the quarantined claim of its number, or beside them; the
+// zero Quarantined takes that of a number away. Both keep them in the order of their numbers,
+// without a hole.
 func (c *Consumer) setQuarantined(n int64, q Quarantined) {
 	var list []Quarantined
 	for _, there := range c.Quarantine {

@@ -16,8 +16,8 @@ type plan struct {
 	// Position is the last seq to read.
 	Position              int64
 	MaxMessages, MaxBytes int
-	// MaxAttempts is how often a message is tried alone before its consumer is blocked; 0 where
-	// it never is.
+	// MaxAttempts is how often a message is tried alone before its consumer is blocked; 0 where it
+	// never is.
 	MaxAttempts int
 	// Bad tells that the last batch could not be delivered as it was, however often.
 	Bad bool
@@ -25,8 +25,8 @@ type plan struct {
 	Answer *cursor.Bound
 }
 
-// next reads what comes behind a seq: as many messages as fit, and fewer where earlier
-// attempts failed. It is a *cursor.MissingError where the first one is not there.
+// next reads what comes behind a seq: as many messages as fit, and fewer where earlier attempts
+// failed. It is a *cursor.MissingError where the first one is not there.
 func (r plan) next(ctx context.Context, after, isolateTo int64, attempts int) (cursor.Batch, error) {
 	limit := r.width(isolateTo-after, attempts)
 	upTo := r.Position
@@ -44,11 +44,11 @@ func (r plan) next(ctx context.Context, after, isolateTo int64, attempts int) (c
 	return got, err
 }
 
-// width is how many seqs the next claim has at most, where one of so many that come next
-// may be a bad message. A batch that failed once comes again as it was: its sink was away,
-// or its process died, most often not because of a message. After that it comes by halves,
-// and so do those behind it, until the message that fails is alone: after one attempt less than
-// it has alone, at the latest, for each may cost the lease of a worker that dies.
+// width is how many seqs the next claim has at most, where one of so many that come next may be a
+// bad message. A batch that failed once comes again as it was: its sink was away, or its process
+// died, most often not because of a message. After that it comes by halves, and so do those behind
+// it, until the message that fails is alone: after one attempt less than it has alone, at the
+// latest, for each may cost the lease of a worker that dies.
 func (r plan) width(suspects int64, attempts int) int64 {
 	all := int64(r.MaxMessages)
 	switch {

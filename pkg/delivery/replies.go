@@ -19,27 +19,27 @@ import (
 const (
 	// maxReplyQueues is the most queues that they go to.
 	maxReplyQueues = 10
-	// maxReplyBytes bounds all that the replies hold together, 64 bytes a reply
-	// and 4 an attribute for what is around them included.
+	// maxReplyBytes bounds all that the replies hold together, 64 bytes a reply and 4 an attribute
+	// for what is around them included.
 	maxReplyBytes = 256 * 1024
 )
 
-// replyOverhead and attributeOverhead are what a reply and an attribute take beside
-// what they hold, at least: so what is within MaxReplyBytes can be stored under one
-// id, however small its parts are.
+// replyOverhead and attributeOverhead are what a reply and an attribute take beside what they hold,
+// at least: so what is within MaxReplyBytes can be stored under one id, however small its parts
+// are.
 const replyOverhead, attributeOverhead = 64, 4
 
-// Reply is a message that a consumer sends with the commit of a claim: it is
-// stored exactly once if the claim is committed, and not at all otherwise.
+// Reply is a message that a consumer sends with the commit of a claim: it is stored exactly once if
+// the claim is committed, and not at all otherwise.
 type Reply struct {
-	// Queue is where it goes: any queue of the same tables. One that is not
-	// there is made, of the kind that the reply is for.
+	// Queue is where it goes: any queue of the same tables. One that is not there is made, of the
+	// kind that the reply is for.
 	Queue string
-	// Seq is its place in a numbered queue; nil for a queue in arrival order.
-	// The replies of a claim to one queue have all a seq, or none.
+	// Seq is its place in a numbered queue; nil for a queue in arrival order. The replies of a
+	// claim to one queue have all a seq, or none.
 	Seq *int64
-	// ID, Body, ContentType, Attributes and Trace are as in a cursor.Message. A reply
-	// without an ID gets one, which is the same however often it is stored.
+	// ID, Body, ContentType, Attributes and Trace are as in a cursor.Message. A reply without an ID
+	// gets one, which is the same however often it is stored.
 	ID          string
 	Body        []byte
 	ContentType string
@@ -112,8 +112,7 @@ type outbox struct {
 type gathered struct {
 	replies []Reply
 	size    int
-	// numbered says for each queue whether its replies have seqs; taken has those
-	// of each.
+	// numbered says for each queue whether its replies have seqs; taken has those of each.
 	numbered map[string]bool
 	taken    map[place]bool
 }
@@ -178,9 +177,8 @@ func (g *gathered) join(r Reply) error {
 	return nil
 }
 
-// replyID is the id under which the replies of a claim to one queue are stored,
-// all together. It has the whole token in it: another claim of the same messages
-// sends replies of its own.
+// replyID is the id under which the replies of a claim to one queue are stored, all together. It
+// has the whole token in it: another claim of the same messages sends replies of its own.
 func (h Held) replyID(queue string) string {
 	hash := sha256.New()
 	for _, part := range []string{h.Queue, h.Consumer, strconv.FormatInt(h.Token.N, 10), h.Token.Req, queue} {
@@ -232,8 +230,8 @@ func (p *parcel) kind() cursor.Kind {
 	return cursor.KindArrival
 }
 
-// staged are the parcel's messages as they are stored under one id; the seqs of numbered
-// ones are among their attributes.
+// staged are the parcel's messages as they are stored under one id; the seqs of numbered ones are
+// among their attributes.
 func (p *parcel) staged(h Held) []cursor.Message {
 	messages := slices.Clone(p.messages)
 	for i := range messages {

@@ -17,8 +17,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
-// answers makes the desk's sink answer each message to queue x, and to the
-// numbered queue n.
+// answers makes the desk's sink answer each message to queue x, and to the numbered queue n.
 func (k *desk) answers() {
 	k.fails = func(b delivery.Batch) error {
 		for _, m := range b.Messages {
@@ -163,8 +162,8 @@ func faultyTables() (*ddbtest.Faults, *delivery.Store, *cursor.Store) {
 	return faults, delivery.NewStore(faults, consumers), check.Get(cursor.NewStore(faults, queues))
 }
 
-// TestEveryRequestOfAPushMayFail: whatever happens to a request of a delivery that
-// answers, and no matter who goes on, each message is answered once, in order.
+// TestEveryRequestOfAPushMayFail: whatever happens to a request of a delivery that answers, and no
+// matter who goes on, each message is answered once, in order.
 func TestEveryRequestOfAPushMayFail(t *testing.T) {
 	faults, store, queues := faultyTables()
 	now := time.Date(2126, 5, 6, 7, 8, 9, 0, time.UTC)
@@ -221,8 +220,8 @@ func TestABatchOfNobodyTakesNoReplies(t *testing.T) {
 	}
 }
 
-// TestRepliesToUnknownQueues make them, or are refused where that is wanted: before
-// anything is stored where it is pushed to, and on record in two phases.
+// TestRepliesToUnknownQueues make them, or are refused where that is wanted: before anything is
+// stored where it is pushed to, and on record in two phases.
 func TestRepliesToUnknownQueues(t *testing.T) {
 	k := newDesk(t)
 	k.d = check.Get(delivery.New(k.store, k.sorter, &delivery.Options{Now: func() time.Time { return k.now }, KnownQueues: true}))
@@ -251,8 +250,7 @@ func TestRepliesToUnknownQueues(t *testing.T) {
 	}
 }
 
-// TestAPausedConsumersDecisionStands: what is decided goes forward, and nothing else
-// is claimed.
+// TestAPausedConsumersDecisionStands: what is decided goes forward, and nothing else is claimed.
 func TestAPausedConsumersDecisionStands(t *testing.T) {
 	k := newDesk(t)
 	ahead := int64(1)
@@ -279,8 +277,8 @@ func TestAPausedConsumersDecisionStands(t *testing.T) {
 	k.arrived("n", "1", "2", "far")
 }
 
-// TestAReplyIsTakenAsItIs: what a handler does afterwards with what it wrote the
-// reply from, as a loop does that has one buffer and one counter, changes nothing.
+// TestAReplyIsTakenAsItIs: what a handler does afterwards with what it wrote the reply from, as a
+// loop does that has one buffer and one counter, changes nothing.
 func TestAReplyIsTakenAsItIs(t *testing.T) {
 	k := newDesk(t)
 	k.fails = func(b delivery.Batch) error {
@@ -302,8 +300,8 @@ func TestAReplyIsTakenAsItIs(t *testing.T) {
 	check.Is(t, k.at("q", 1, delivery.Idle).Refused.N, 0)
 }
 
-// TestWhatIsTakenCanBeStored: a reply that Batch.Reply takes is never too large to
-// be stored, whatever its attributes are.
+// TestWhatIsTakenCanBeStored: a reply that Batch.Reply takes is never too large to be stored,
+// whatever its attributes are.
 func TestWhatIsTakenCanBeStored(t *testing.T) {
 	one := int64(1)
 	short := map[string]string{} // with names of two bytes, and no values

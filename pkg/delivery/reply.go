@@ -8,8 +8,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// reply ends a claim whose batch was delivered and answered: it stages the
-// replies, decides that the claim is to be committed, sends them, and finishes.
+// reply ends a claim whose batch was delivered and answered: it stages the replies, decides that
+// the claim is to be committed, sends them, and finishes.
 func (run *delivery) reply(ctx context.Context, c Consumer, b Batch, replies []Reply) (Consumer, error) {
 	held := Held{Queue: b.Queue, Consumer: b.Consumer, Token: b.Token}
 	var outbox []outgoing
@@ -37,8 +37,8 @@ func (run *delivery) reply(ctx context.Context, c Consumer, b Batch, replies []R
 	}
 	run.handedOn(ctx, b)
 	if c.Token != b.Token || c.State != Sending {
-		// The answer was lost for so long that another finished it: the claim that
-		// is stored there now is not ours.
+		// The answer was lost for so long that another finished it: the claim that is stored there
+		// now is not ours.
 		return c, nil
 	}
 	finished, err := run.forward(ctx, c, staged)

@@ -8,8 +8,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
-// A handler answers: its replies are stored if its batch is committed, exactly once,
-// and not at all otherwise.
+// A handler answers: its replies are stored if its batch is committed, exactly once, and not at all
+// otherwise.
 func ExampleBatch_Reply() {
 	ctx := context.Background()
 	sorter, err := cursor.New(cursor.NewMemory(), nil)

@@ -10,7 +10,8 @@ import (
 // maxResponse is how many bytes of what a sink answered are kept.
 const maxResponse = 200
 
-// Response is what a sink answered when it took a batch, of sinks that say so. The zero Response means that there was no answer.
+// Response is what a sink answered when it took a batch, of sinks that say so. The zero Response
+// means that there was no answer.
 type Response struct {
 	// Status is the sink's own, such as that of HTTP.
 	Status int `ddb:"status"`

@@ -31,8 +31,8 @@ func TestReaderRefuses(t *testing.T) {
 	check.OK(t, good.Validate())
 }
 
-// TestRetriesAreASetting: a batch that fails is tried again by the reader's schedule, the
-// last time of which comes again and again.
+// TestRetriesAreASetting: a batch that fails is tried again by the reader's schedule, the last time
+// of which comes again and again.
 func TestRetriesAreASetting(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1)
@@ -47,8 +47,8 @@ func TestRetriesAreASetting(t *testing.T) {
 	}
 }
 
-// TestASinkThatIsAwayBlocksNothing: however often it is away, nothing is counted; the times
-// between the tries grow all the same, and the batch comes again as it was.
+// TestASinkThatIsAwayBlocksNothing: however often it is away, nothing is counted; the times between
+// the tries grow all the same, and the batch comes again as it was.
 func TestASinkThatIsAwayBlocksNothing(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", upTo(1, 3)...)
@@ -77,8 +77,8 @@ func TestASinkThatIsAwayBlocksNothing(t *testing.T) {
 	check.That(t, delivery.SinkAway(nil) == nil, "no error became one")
 }
 
-// TestNotBefore: a sink is not tried again before it asks to be, an hour at most, and no sooner than the schedule says;
-// what else the error says counts as ever.
+// TestNotBefore: a sink is not tried again before it asks to be, an hour at most, and no sooner
+// than the schedule says; what else the error says counts as ever.
 func TestNotBefore(t *testing.T) {
 	for name, c := range map[string]struct {
 		asks, want time.Duration
@@ -120,8 +120,8 @@ func TestNotBefore(t *testing.T) {
 	check.That(t, delivery.NotBefore(nil, k.now) == nil, "no error became one")
 }
 
-// TestAPartIsDone: what is before the first failure is committed by the same write that gives the claim back; what is behind it
-// comes again, as often as it may.
+// TestAPartIsDone: what is before the first failure is committed by the same write that gives the
+// claim back; what is behind it comes again, as often as it may.
 func TestAPartIsDone(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1, 2, 3, 4, 5)
@@ -151,8 +151,8 @@ func TestAPartIsDone(t *testing.T) {
 	}
 }
 
-// TestTheAttemptGoesOnByHalves: no message comes under a lower attempt than before, nor one that was never tried under any but
-// the first.
+// TestTheAttemptGoesOnByHalves: no message comes under a lower attempt than before, nor one that
+// was never tried under any but the first.
 func TestTheAttemptGoesOnByHalves(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1, 2, 3, 4, 5, 6, 7, 8)
@@ -177,7 +177,8 @@ func TestTheAttemptGoesOnByHalves(t *testing.T) {
 	check.That(t, slices.Equal(got, want), "it got %q, want %q", got, want)
 }
 
-// TestAPartThatCannotBeCommitted: a batch with replies is committed whole; and a seq must be in the batch.
+// TestAPartThatCannotBeCommitted: a batch with replies is committed whole; and a seq must be in the
+// batch.
 func TestAPartThatCannotBeCommitted(t *testing.T) {
 	for name, done := range map[string]func(b delivery.Batch) int64{
 		"a reply":        func(b delivery.Batch) int64 { _ = b.Reply(delivery.Reply{Queue: "r", Body: []byte("x")}); return 2 },

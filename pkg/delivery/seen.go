@@ -5,10 +5,10 @@ import "sync"
 // maxSeen is how many consumers a process remembers, at some 200 bytes each; then it begins anew.
 const maxSeen = 10_000
 
-// seen remembers the consumers of queues that a process left idle, with nothing failed. It is used where
-// the record of a move begins where the consumer was left: then most likely nobody else had it
-// meanwhile. A claim compares the number of the token, which each change of hands raises, so where somebody had, the
-// claim is refused, and the answer has the consumer as it stands.
+// seen remembers the consumers of queues that a process left idle, with nothing failed. It is used
+// where the record of a move begins where the consumer was left: then most likely nobody else had
+// it meanwhile. A claim compares the number of the token, which each change of hands raises, so
+// where somebody had, the claim is refused, and the answer has the consumer as it stands.
 type seen struct {
 	mu   sync.Mutex
 	left map[consumerKey]idle
@@ -30,8 +30,8 @@ func (s *seen) get(queue, consumer string, at int64) (Consumer, bool) {
 		ok && found.delivered == at
 }
 
-// put remembers a consumer as it was left: not where the store failed, which may have made a claim all the
-// same.
+// put remembers a consumer as it was left: not where the store failed, which may have made a claim
+// all the same.
 func (s *seen) put(c Consumer, failed error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

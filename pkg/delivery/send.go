@@ -27,8 +27,8 @@ func (l lost) addTo(refused []lost, queue string) []lost {
 	return append(refused, l)
 }
 
-// storeReplies stores the replies of a claim that is committed in its consumer's
-// database. All of it may be done again, by anybody: the ids are the claim's.
+// storeReplies stores the replies of a claim that is committed in its consumer's database. All of
+// it may be done again, by anybody: the ids are the claim's.
 func (d *Deliverer) storeReplies(ctx context.Context, h Held, replies []Reply) error {
 	var refused []lost
 	for _, p := range h.parcels(replies) {
@@ -51,8 +51,8 @@ func (d *Deliverer) storeReplies(ctx context.Context, h Held, replies []Reply) e
 	return d.refuse(ctx, h, refused)
 }
 
-// knowsQueue is a *cursor.InvalidError where replies go only to queues that are there,
-// and this one is not.
+// knowsQueue is a *cursor.InvalidError where replies go only to queues that are there, and this one
+// is not.
 func (d *Deliverer) knowsQueue(ctx context.Context, queue string) error {
 	if !d.knownQueues {
 		return nil
@@ -64,9 +64,9 @@ func (d *Deliverer) knowsQueue(ctx context.Context, queue string) error {
 	return err
 }
 
-// forward sends the replies of a claim that is Sending, and finishes it. Anybody
-// may do it, any number of times. staged are the replies where the caller has them;
-// otherwise they are read, with a strong read a queue.
+// forward sends the replies of a claim that is Sending, and finishes it. Anybody may do it, any
+// number of times. staged are the replies where the caller has them; otherwise they are read, with
+// a strong read a queue.
 func (d *Deliverer) forward(ctx context.Context, c Consumer, staged []cursor.Arrival) (Consumer, error) {
 	h := Held{c.Queue, c.Name, c.Token}
 	var refused []lost
@@ -115,8 +115,8 @@ func (d *Deliverer) send(ctx context.Context, o outgoing, staged cursor.Arrival)
 	return appendRefused(len(staged.Messages), d.sorter.Inside(queuelog.Inside{}).Place(ctx, staged))
 }
 
-// appendRefused says which of n messages can never be appended: all or none. The
-// error is that of an append that may be made later.
+// appendRefused says which of n messages can never be appended: all or none. The error is that of
+// an append that may be made later.
 func appendRefused(n int, stored cursor.Result) (lost, error) {
 	switch err := stored.Err; {
 	case isA[*cursor.InvalidError](err),
@@ -150,14 +150,12 @@ func (d *Deliverer) putReplies(ctx context.Context, messages []cursor.Message) (
 	return l, nil
 }
 
-// refuse records replies that can never be stored, and counts them, so that the
-// sweep announces it.
+// refuse records replies that can never be stored, and counts them, so that the sweep announces it.
 func (d *Deliverer) refuse(ctx context.Context, h Held, refused []lost) error {
 	if len(refused) == 0 {
 		return nil
 	}
-	// The sweep looks at queues that moved, or were notified, lately: this one may be
-	// quiet.
+	// The sweep looks at queues that moved, or were notified, lately: this one may be quiet.
 	if err := d.sorter.Notify(ctx, h.Queue); err != nil {
 		return err
 	}

@@ -9,17 +9,17 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// shared is the last batch that was read of a queue for one of its consumers in an event: the next consumer that comes to
-// the same place needs no read. What lies under the position never changes, so it is no older than if it were read again.
-// It lasts as long as the event's jobs of the queue.
+// shared is the last batch that was read of a queue for one of its consumers in an event: the next
+// consumer that comes to the same place needs no read. What lies under the position never changes,
+// so it is no older than if it were read again. It lasts as long as the event's jobs of the queue.
 type shared struct {
 	mu   sync.Mutex
 	last *reading
 	jobs int
 }
 
-// reading is a batch that is read, or was: how, from where, and what was found, once done is closed. ok tells that nothing
-// went wrong.
+// reading is a batch that is read, or was: how, from where, and what was found, once done is
+// closed. ok tells that nothing went wrong.
 type reading struct {
 	plan
 	after int64
@@ -28,8 +28,8 @@ type reading struct {
 	ok    bool
 }
 
-// read reads a batch, or copies the one that was read last, where that is the same. Consumers that come at the same time
-// wait for one read. One that fails is nobody else's.
+// read reads a batch, or copies the one that was read last, where that is the same. Consumers that
+// come at the same time wait for one read. One that fails is nobody else's.
 func (s *shared) read(how plan, after int64, read func() (cursor.Batch, error)) (cursor.Batch, error) {
 	if s == nil {
 		return read()

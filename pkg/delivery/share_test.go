@@ -51,7 +51,8 @@ func (s *sharing) reader(name string, most int) delivery.Reader {
 	}}
 }
 
-// comes puts two messages, and has readers deliver them; it returns how many reads of the queue's tables that took.
+// comes puts two messages, and has readers deliver them; it returns how many reads of the queue's
+// tables that took.
 func (s *sharing) comes(readers ...delivery.Reader) int {
 	s.t.Helper()
 	for range 2 {
@@ -64,7 +65,8 @@ func (s *sharing) comes(readers ...delivery.Reader) int {
 	return s.meter.Take().Reads
 }
 
-// TestConsumersShareWhatIsRead: of one event, at the same place; and what one does to its messages no other sees.
+// TestConsumersShareWhatIsRead: of one event, at the same place; and what one does to its messages
+// no other sees.
 func TestConsumersShareWhatIsRead(t *testing.T) {
 	s := newSharing(t)
 	a, b := s.reader("a", 10), s.reader("b", 10)

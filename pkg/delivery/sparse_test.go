@@ -46,25 +46,28 @@ func shuffledBy(places float64, queues int, each int64) []cursor.Message {
 	return messages
 }
 
-// sparseJob is a way to deliver the messages of [TestSparseFigures], and what it may take a message.
+// sparseJob is a way to deliver the messages of [TestSparseFigures], and what it may take a
+// message.
 type sparseJob struct {
-	// quarters is for how many quarters of a second the cursors' stream is gathered, processes how many deliver in
-	// turn, by lot.
+	// quarters is for how many quarters of a second the cursors' stream is gathered, processes how
+	// many deliver in turn, by lot.
 	quarters, processes int
 	most                sparseFigures
 }
 
-// sparseFigures are what a message takes, and after how long it was delivered, once it was in order.
+// sparseFigures are what a message takes, and after how long it was delivered, once it was in
+// order.
 type sparseFigures struct {
 	requests, writes, reads float64
 	// p50 and p99 are seconds.
 	p50, p99 float64
 }
 
-// TestSparseFigures: 20,000 messages to 200 queues, one by one and out of order by up to 8 places, for two consumers,
-// at 400 a second: the stream of the messages is gathered for a second, that of the cursors for so many quarters of one.
-// The goal for this job, 6 requests, 2.9 write and 2.5 read units, is what processBatchWindow 2s keeps to; four processes
-// by lot take 0.14 read units more. Without the tag whole, only these two are run.
+// TestSparseFigures: 20,000 messages to 200 queues, one by one and out of order by up to 8 places,
+// for two consumers, at 400 a second: the stream of the messages is gathered for a second, that of
+// the cursors for so many quarters of one. The goal for this job, 6 requests, 2.9 write and 2.5
+// read units, is what processBatchWindow 2s keeps to; four processes by lot take 0.14 read units
+// more. Without the tag whole, only these two are run.
 func TestSparseFigures(t *testing.T) {
 	for name, job := range map[string]sparseJob{
 		"default":                            {quarters: 1, most: sparseFigures{6.1, 3.45, 2.42, 0.13, 0.26}},
@@ -94,8 +97,8 @@ type sparse struct {
 	records   []json.RawMessage
 	positions map[string]int64
 	moves     int
-	// ready is when each message was in order, by queue; got how many of a queue each consumer got, and late after how
-	// long it got each.
+	// ready is when each message was in order, by queue; got how many of a queue each consumer got,
+	// and late after how long it got each.
 	ready map[string][]time.Time
 	got   map[string]int
 	late  []time.Duration

@@ -25,8 +25,8 @@ type Start struct {
 	there bool
 }
 
-// First begins with the oldest message that is stored. Latest begins behind
-// the position: with what comes next.
+// First begins with the oldest message that is stored. Latest begins behind the position: with what
+// comes next.
 var (
 	First  = Start{}
 	Latest = Start{latest: true}
@@ -50,7 +50,8 @@ func parseStart(text string) (Start, error) {
 	return At(seq), nil
 }
 
-// UnmarshalJSON implements [json.Unmarshaler]: "first", "latest", or a seq, as a number or a string.
+// UnmarshalJSON implements [json.Unmarshaler]: "first", "latest", or a seq, as a number or a
+// string.
 func (s *Start) UnmarshalJSON(raw []byte) (err error) {
 	text := string(raw)
 	if strings.HasPrefix(text, `"`) {
@@ -76,20 +77,20 @@ func (s Start) String() string {
 	return "first"
 }
 
-// Create makes a consumer of a queue, or returns the one that is there. A
-// queue that has no cursor yet gets a numbered one. At a seq of which the messages are
-// gone, or that is beyond the next one to come, it is an InvalidError.
+// Create makes a consumer of a queue, or returns the one that is there. A queue that has no cursor
+// yet gets a numbered one. At a seq of which the messages are gone, or that is beyond the next one
+// to come, it is an InvalidError.
 //
-// The consumer begins as near to start as what is stored allows: everything
-// behind the Delivered that is returned is there, and kept from expiring.
+// The consumer begins as near to start as what is stored allows: everything behind the Delivered
+// that is returned is there, and kept from expiring.
 //
-// Where much lies behind the place, the time may be up before all of that is sure: the
-// consumer that is returned is Starting then. Deliveries, claims, the sweep, and another
-// Create go on with it.
+// Where much lies behind the place, the time may be up before all of that is sure: the consumer
+// that is returned is Starting then. Deliveries, claims, the sweep, and another Create go on with
+// it.
 //
-// 2 writes and 4 reads, a read and a write more for each 1,000 messages or 1 MB behind the
-// place, a write more for each message whose expiry is near, and
-// a write more where the queue has been quiet.
+// 2 writes and 4 reads, a read and a write more for each 1,000 messages or 1 MB behind the place, a
+// write more for each message whose expiry is near, and a write more where the queue has been
+// quiet.
 func (d *Deliverer) Create(ctx context.Context, queue, name string, start Start) (Consumer, error) {
 	return d.create(ctx, queue, name, start, d.newReq())
 }
@@ -101,8 +102,8 @@ func (d *Deliverer) create(ctx context.Context, queue, name string, start Start,
 	it, err := d.sorter.Status(ctx, queue)
 	if errors.Is(err, cursor.ErrNoQueue) && !start.there {
 		if start.at && start.seq != d.sorter.Defaults().First {
-			// Nothing is made for a start that is refused: the queue's kind, once
-			// it is made, stays.
+			// Nothing is made for a start that is refused: the queue's kind, once it is made,
+			// stays.
 			return Consumer{}, &cursor.InvalidError{Field: "start", Code: invalid.OutOfRange, Problem: fmt.Sprintf(
 				"is %d: the queue has no message yet, and will begin at %d", start.seq, d.sorter.Defaults().First)}
 		}
@@ -144,8 +145,8 @@ func validate(queue, name string) error {
 // maxConsumerName is the most bytes of a consumer's name.
 const maxConsumerName = 128
 
-// ValidateConsumer reports a consumer's name that cannot be used: it has 1 to
-// 128 of a-z, A-Z, 0-9, '.', '-' and '_'.
+// ValidateConsumer reports a consumer's name that cannot be used: it has 1 to 128 of a-z, A-Z, 0-9,
+// '.', '-' and '_'.
 func ValidateConsumer(name string) error {
 	if len(name) == 0 || len(name) > maxConsumerName {
 		return &cursor.InvalidError{Field: "consumer", Code: invalid.TextCode(name, maxConsumerName), Problem: fmt.Sprintf("has %d bytes: it must have 1 to %d", len(name), maxConsumerName)}
@@ -160,8 +161,8 @@ func ValidateConsumer(name string) error {
 	return nil
 }
 
-// place is the Delivered that a start means. The position in it was read
-// before what is stored is looked at: what is deleted meanwhile lies below.
+// place is the Delivered that a start means. The position in it was read before what is stored is
+// looked at: what is deleted meanwhile lies below.
 func (d *Deliverer) place(ctx context.Context, it cursor.Cursor, start Start) (int64, error) {
 	switch {
 	case start.latest:
@@ -179,13 +180,13 @@ func (d *Deliverer) place(ctx context.Context, it cursor.Cursor, start Start) (i
 	return max(it.Floor, min(oldest.Seq-1, it.Position)), nil
 }
 
-// awake is how long after a queue moved, or was notified, the sweep is sure to
-// look at its consumers again: see Sweep.
+// awake is how long after a queue moved, or was notified, the sweep is sure to look at its
+// consumers again: see Sweep.
 const awake = 5 * time.Minute
 
-// keepAwake makes sure that the sweep looks at the queue's consumers soon. It
-// comes before a write that makes one lag behind a queue that is quiet: dying
-// right after that write leaves no other trace.
+// keepAwake makes sure that the sweep looks at the queue's consumers soon. It comes before a write
+// that makes one lag behind a queue that is quiet: dying right after that write leaves no other
+// trace.
 func (d *Deliverer) keepAwake(ctx context.Context, it cursor.Cursor) error {
 	since := d.now().Add(-awake)
 	if it.MovedAt.After(since) || it.Notified.After(since) {
@@ -194,25 +195,24 @@ func (d *Deliverer) keepAwake(ctx context.Context, it cursor.Cursor) error {
 	return d.sorter.Notify(ctx, it.Queue)
 }
 
-// turn is how long a queue keeps a caller that works for several at most: what is left then
-// is gone on with when it is woken up again.
+// turn is how long a queue keeps a caller that works for several at most: what is left then is gone
+// on with when it is woken up again.
 const turn = 10 * time.Second
 
-// finishStart makes sure that everything behind the consumer's place is there
-// and stays, and lets claims be made. Anybody may do it, at any time: the sweep
-// does where the one who began it died.
+// finishStart makes sure that everything behind the consumer's place is there and stays, and lets
+// claims be made. Anybody may do it, at any time: the sweep does where the one who began it died.
 //
-// It does so piece by piece, and notes with the consumer how far it is. Where its turn,
-// or the time, is over before that is done, the consumer that it returns is still
-// Starting, and the next caller goes on.
+// It does so piece by piece, and notes with the consumer how far it is. Where its turn, or the
+// time, is over before that is done, the consumer that it returns is still Starting, and the next
+// caller goes on.
 func (d *Deliverer) finishStart(ctx context.Context, c Consumer) (Consumer, error) {
 	return d.start(ctx, c, d.now().Add(turn))
 }
 
 // start is finishStart in a turn that is over at this time.
 func (d *Deliverer) start(ctx context.Context, c Consumer, until time.Time) (Consumer, error) {
-	// From here on the sweep sees the consumer, and keeps what it needs. What
-	// was deleted before shows in the floor, and in what is missing.
+	// From here on the sweep sees the consumer, and keeps what it needs. What was deleted before
+	// shows in the floor, and in what is missing.
 	it, err := d.sorter.Status(ctx, c.Queue)
 	if err != nil {
 		return c, err
@@ -250,8 +250,8 @@ func (d *Deliverer) start(ctx context.Context, c Consumer, until time.Time) (Con
 	}
 }
 
-// hasTime reports whether a turn is not over yet, and more than this time is left to the
-// context. The zero time ends no turn.
+// hasTime reports whether a turn is not over yet, and more than this time is left to the context.
+// The zero time ends no turn.
 func (d *Deliverer) hasTime(ctx context.Context, until time.Time, left time.Duration) bool {
 	if !until.IsZero() && !d.now().Before(until) {
 		return false

@@ -20,18 +20,16 @@ type Store struct{ requests requests }
 
 // requests are those to the tables.
 //
-// Every method is exactly one request. Writes are atomic and durable when the
-// method returns nil; reads are strong. All methods may be called by any number
-// of goroutines.
+// Every method is exactly one request. Writes are atomic and durable when the method returns nil;
+// reads are strong. All methods may be called by any number of goroutines.
 //
-// A method that returns an error may have taken effect all the same, and a
-// request may take effect twice (the SDK repeats one whose response is lost).
-// So each write is made such that its second run changes nothing, and answers with
-// the consumer that is stored afterwards (the zero Consumer without one)
-// and with whether this call stored it: the caller looks, then decides.
+// A method that returns an error may have taken effect all the same, and a request may take effect
+// twice (the SDK repeats one whose response is lost). So each write is made such that its second
+// run changes nothing, and answers with the consumer that is stored afterwards (the zero Consumer
+// without one) and with whether this call stored it: the caller looks, then decides.
 //
-// A consumer's item has less than 1 KB where names and reasons are short, so
-// each write costs 1 write unit.
+// A consumer's item has less than 1 KB where names and reasons are short, so each write costs 1
+// write unit.
 type requests struct {
 	engine           ddb.Engine
 	consumers, audit table.Definition
@@ -46,8 +44,8 @@ func NewDynamo(client *dynamodb.Client, names Names) *Store {
 	return NewStore(dynamo.NewEngine(client), names.Tables())
 }
 
-// NewMemory returns a store in memory, for tests of code that uses this package:
-// everything is gone with the process.
+// NewMemory returns a store in memory, for tests of code that uses this package: everything is gone
+// with the process.
 func NewMemory() *Store {
 	tables := Names{Trouble: trouble.DefaultName}.Tables()
 	return NewStore(ddb.NewMemory(tables...), tables)
@@ -68,8 +66,7 @@ func (s *requests) Endpoints() (ddb.Engine, table.Definition) { return s.engine,
 // Trouble is the store of the table of trouble, or nil.
 func (s *requests) Trouble() *trouble.Store { return s.trouble }
 
-// definitions are those of the consumers and the audit table, of these names and
-// in this order.
+// definitions are those of the consumers and the audit table, of these names and in this order.
 func definitions(consumers, audit string) []table.Definition {
 	return []table.Definition{
 		{
@@ -91,12 +88,11 @@ func keyOf(queue, name string) ddb.Item {
 	return ddb.Fields{attrQueue: ddb.Text(queue), attrConsumer: ddb.Text(name)}.Item()
 }
 
-// CreateConsumer stores c if its queue has no consumer of its name: 1 write
-// unit.
+// CreateConsumer stores c if its queue has no consumer of its name: 1 write unit.
 //
-// Lost response: the repeat finds our own LastOp and reports true. Another did
-// it first: theirs is returned, and false. We die right after: the consumer is
-// Starting, and the next caller goes on with it.
+// Lost response: the repeat finds our own LastOp and reports true. Another did it first: theirs is
+// returned, and false. We die right after: the consumer is Starting, and the next caller goes on
+// with it.
 func (s *requests) CreateConsumer(ctx context.Context, c Consumer) (Consumer, bool, error) {
 	a, err := s.engine.Do(ctx, ddb.Put{
 		Op: ddb.Op{Op: "create consumer", Table: &s.consumers}, Item: encodeConsumer(c), If: attrQueue.Missing(),
@@ -119,12 +115,11 @@ func (s *requests) Consumer(ctx context.Context, queue, name string) (Consumer, 
 	return ddb.Decoded(a.Item, decodeConsumer)
 }
 
-// Consumers reads the queue's consumers whose names come after `after`, in the
-// order of their names: 1 read unit for each 4 KB, about 10 consumers. next is
-// empty after the last page.
+// Consumers reads the queue's consumers whose names come after `after`, in the order of their
+// names: 1 read unit for each 4 KB, about 10 consumers. next is empty after the last page.
 //
-// One that cannot be read is left out: the error is then [ErrUnreadable], and page and next
-// are those of the others.
+// One that cannot be read is left out: the error is then [ErrUnreadable], and page and next are
+// those of the others.
 func (s *requests) Consumers(ctx context.Context, queue, after string) (page []Consumer, next string, err error) {
 	query := ddb.Query{
 		Op: ddb.Op{Op: "consumers", Table: &s.consumers}, Partition: ddb.Text(queue),
@@ -148,8 +143,8 @@ func (s *requests) Consumers(ctx context.Context, queue, after string) (page []C
 	return page, a.Next.Get(attrConsumer).Str(), err
 }
 
-// update changes a consumer if the condition holds. It returns the consumer that is
-// stored afterwards, and whether the condition held.
+// update changes a consumer if the condition holds. It returns the consumer that is stored
+// afterwards, and whether the condition held.
 func (s *requests) update(ctx context.Context, op, queue, name string, condition ddb.Cond, do ...ddb.Action) (Consumer, bool, error) {
 	a, err := s.engine.Do(ctx, ddb.Update{
 		Op: ddb.Op{Op: op, Table: &s.consumers}, Key: keyOf(queue, name), If: condition, Do: do,
@@ -161,15 +156,15 @@ func (s *requests) update(ctx context.Context, op, queue, name string, condition
 	return c, a.Held && err == nil, err
 }
 
-// opReply is the Kind of an Operation that no operator made: it records replies
-// that could never be stored.
+// opReply is the Kind of an Operation that no operator made: it records replies that could never be
+// stored.
 const opReply = "reply"
 
-// Who is the caller of an operation, as far as somebody whom the caller cannot influence says
-// so. The zero Who is not known.
+// Who is the caller of an operation, as far as somebody whom the caller cannot influence says so.
+// The zero Who is not known.
 type Who struct {
-	// Kind is iam (signed for IAM), jwt (a token), direct (the function was invoked: Lambda does not say by whom), or
-	// none (a gateway verified nothing).
+	// Kind is iam (signed for IAM), jwt (a token), direct (the function was invoked: Lambda does
+	// not say by whom), or none (a gateway verified nothing).
 	Kind string `ddb:"kind"`
 	// Name is the ARN of the caller, or the subject of the token.
 	Name string `ddb:"name,omitzero"`
@@ -187,16 +182,14 @@ type Operation struct {
 	Op string `ddb:"op"`
 	// Kind is create, skip, redrive, rewind, pause, resume, settle, release or remove.
 	Kind string `ddb:"kind"`
-	// Seq is the message that was skipped or redriven, or the place that was
-	// gone back to, or -1.
+	// Seq is the message that was skipped or redriven, or the place that was gone back to, or -1.
 	Seq    int64  `ddb:"seq"`
 	Reason string `ddb:"reason"`
 	// Request is what else was asked for, by the names that the request has for it.
 	Request map[string]string `ddb:"request,omitzero"`
 	// Who is the caller.
 	Who Who `ddb:"who,omitzero"`
-	// Done says that it was done, Error why it was not; neither is set while it is
-	// in progress.
+	// Done says that it was done, Error why it was not; neither is set while it is in progress.
 	Done  bool   `ddb:"done,omitzero"`
 	Error string `ddb:"error,omitzero"`
 	// ReplyQueue is the queue that the replies of an opReply were to go to. It is not in Error.

@@ -29,9 +29,8 @@ func isHeld(t Token, states ...State) ddb.Cond {
 // isOver holds where the lease was over before a time.
 func isOver(before time.Time) ddb.Cond { return attrLeaseUntil.Lt(ddb.Millis(before)) }
 
-// isTakeable holds where a claim may be made on what was seen. The place is
-// compared too: a consumer that was removed and recreated, or restored, may be
-// elsewhere under the same number.
+// isTakeable holds where a claim may be made on what was seen. The place is compared too: a
+// consumer that was removed and recreated, or restored, may be elsewhere under the same number.
 func isTakeable(seen Consumer, now time.Time) ddb.Cond {
 	return ddb.And(
 		isNumber(seen.Token.N), isIn(seen.State), attrDelivered.Eq(ddb.Int(seen.Delivered)),
@@ -46,8 +45,7 @@ func setEnded(t Token, outcome TokenOutcome) ddb.Action {
 	return attrOutcomes.At(slot(t.N)).Set(ddb.ValueOf(remember(t, outcome)))
 }
 
-// takeOver takes down what became of the claim that was seen, where its lease
-// is over.
+// takeOver takes down what became of the claim that was seen, where its lease is over.
 func takeOver(seen Consumer) []ddb.Action {
 	if seen.State != Started {
 		return nil
@@ -106,8 +104,8 @@ func setBlocked(n int64, now time.Time) []ddb.Action {
 	}
 }
 
-// setFailed takes down that a claim failed, how it ended, and why. Its messages are tried
-// again, by halves if need be, or not at all for now.
+// setFailed takes down that a claim failed, how it ended, and why. Its messages are tried again, by
+// halves if need be, or not at all for now.
 func setFailed(t Token, outcome TokenOutcome, failure request.Failure) []ddb.Action {
 	set := []ddb.Action{
 		setEnded(t, outcome), attrFailed.Set(ddb.Millis(failure.Now)), attrError.Set(ddb.Text(failure.Error)),
@@ -148,7 +146,8 @@ func setFailed(t Token, outcome TokenOutcome, failure request.Failure) []ddb.Act
 	return append(set, setState(Idle), attrRetryAt.Set(ddb.Millis(failure.RetryAt)), attrDeferred.Remove())
 }
 
-// setPart is what a consumer is that has a part of its claim's range behind it: another message is tried next.
+// setPart is what a consumer is that has a part of its claim's range behind it: another message is
+// tried next.
 func setPart(failure request.Failure) []ddb.Action {
 	tried := ddb.Int(1)
 	if failure.Away > 0 {
@@ -163,13 +162,12 @@ func setPart(failure request.Failure) []ddb.Action {
 	return set
 }
 
-// Claim makes a claim, if the consumer's token, state and place are as seen, it
-// is neither paused nor starting, and it is Idle or its lease is over before now.
-// Taking a claim over makes the old one Cancelled. 1 write unit.
+// Claim makes a claim, if the consumer's token, state and place are as seen, it is neither paused
+// nor starting, and it is Idle or its lease is over before now. Taking a claim over makes the old
+// one Cancelled. 1 write unit.
 //
-// Lost response: the repeat finds our own token and reports true. Another did it
-// first: theirs is returned, and false. We die right after: the lease runs out,
-// and the next caller takes over.
+// Lost response: the repeat finds our own token and reports true. Another did it first: theirs is
+// returned, and false. We die right after: the lease runs out, and the next caller takes over.
 func (s *requests) Claim(ctx context.Context, seen Consumer, claim request.Claim) (Consumer, bool, error) {
 	// Its own effect ends the condition, so that a repeat cannot count twice.
 	set := slices.Concat(takeOver(seen), setClaim(seen.Token.N+1, claim),
@@ -186,22 +184,21 @@ func (s *requests) Claim(ctx context.Context, seen Consumer, claim request.Claim
 	return c, made || c.holds(Token{seen.Token.N + 1, claim.Req}), err
 }
 
-// Block makes the consumer Blocked and uses its token up, under Claim's
-// condition. 1 write unit.
+// Block makes the consumer Blocked and uses its token up, under Claim's condition. 1 write unit.
 //
-// Lost response: the repeat fails and returns it Blocked, with the number that
-// we gave. Another did it first: theirs is returned. We die right after: the
-// sweep announces it.
+// Lost response: the repeat fails and returns it Blocked, with the number that we gave. Another did
+// it first: theirs is returned. We die right after: the sweep announces it.
 func (s *requests) Block(ctx context.Context, seen Consumer, now time.Time) (Consumer, bool, error) {
 	return s.update(ctx, "block", seen.Queue, seen.Name, isTakeable(seen, now),
 		slices.Concat(takeOver(seen), setBlocked(seen.Token.N, now), []ddb.Action{attrRetryAt.Remove()})...)
 }
 
-// Commit ends the claim of a token, and keeps what the sink answered: Delivered becomes its To. 1 write unit.
+// Commit ends the claim of a token, and keeps what the sink answered: Delivered becomes its To. 1
+// write unit.
 //
-// Lost response: the repeat fails and finds the token's outcome, which is
-// Committed: true. Another ended the claim: false. We die right after: what came
-// meanwhile has a record in the cursors' stream, or the sweep finds it.
+// Lost response: the repeat fails and finds the token's outcome, which is Committed: true. Another
+// ended the claim: false. We die right after: what came meanwhile has a record in the cursors'
+// stream, or the sweep finds it.
 func (s *requests) Commit(ctx context.Context, queue, name string, token Token, answer Response) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, "commit", queue, name, isHeld(token, Started),
 		slices.Concat(setPassed(), setAnswer(answer), []ddb.Action{setEnded(token, Committed), attrDeferred.Remove()})...)
@@ -212,8 +209,8 @@ func (s *requests) Commit(ctx context.Context, queue, name string, token Token, 
 // claim's To on, if the consumer is not paused. (It is not starting while a claim is in flight.)
 // The new token has the old one's number and one. 1 write unit.
 //
-// Lost response: the repeat finds the new token and reports true. Another ended
-// the claim, or it is paused: false. We die right after: as after Claim.
+// Lost response: the repeat finds the new token and reports true. Another ended the claim, or it is
+// paused: false. We die right after: as after Claim.
 func (s *requests) CommitAndClaim(ctx context.Context, seen Consumer, claim request.Claim, answer Response) (Consumer, bool, error) {
 	return s.commitAndClaim(ctx, "commit and claim", seen, isHeld(seen.Token, Started), claim, answer)
 }
@@ -232,12 +229,12 @@ func (s *requests) commitAndClaim(ctx context.Context, op string, seen Consumer,
 	return c, made || c.holds(Token{seen.Token.N + 1, claim.Req}), err
 }
 
-// Ask notes a position beyond the range of a claim that is in flight, which its queue has reached: who ends
-// the claim sees it, and goes on. It is false where the claim is in flight no more; a higher position
-// that is noted stays. 1 write unit.
+// Ask notes a position beyond the range of a claim that is in flight, which its queue has reached:
+// who ends the claim sees it, and goes on. It is false where the claim is in flight no more; a
+// higher position that is noted stays. 1 write unit.
 //
-// Lost response: the repeat notes it again. Another noted a higher one first: that one holds for both.
-// We die right after: nothing is left to do.
+// Lost response: the repeat notes it again. Another noted a higher one first: that one holds for
+// both. We die right after: nothing is left to do.
 func (s *requests) Ask(ctx context.Context, seen Consumer, position int64) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, "ask", seen.Queue, seen.Name, ddb.And(
 		isHeld(seen.Token, Started, Sending), ddb.Or(attrAsked.Missing(), attrAsked.Lt(ddb.Int(position)))),
@@ -245,23 +242,25 @@ func (s *requests) Ask(ctx context.Context, seen Consumer, position int64) (Cons
 	return c, made || c.State == seen.State && c.Token == seen.Token && c.Asked >= position, err
 }
 
-// Fail gives the claim of a token back, and commits the part of it that was passed, in one. 1 write unit.
+// Fail gives the claim of a token back, and commits the part of it that was passed, in one. 1 write
+// unit.
 //
-// Lost response: the repeat fails; the token's outcome is Aborted, or the
-// consumer is Blocked under the next number: true. Another ended the claim:
-// false. We die right after: RetryAt or the operator decides.
+// Lost response: the repeat fails; the token's outcome is Aborted, or the consumer is Blocked under
+// the next number: true. Another ended the claim: false. We die right after: RetryAt or the
+// operator decides.
 func (s *requests) Fail(ctx context.Context, queue, name string, token Token, failure request.Failure) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, "fail", queue, name, isHeld(token, Started),
 		setFailed(token, Aborted, failure)...)
 	return c, made || c.ended(token, Aborted), err
 }
 
-// Defer leaves the claim that was seen to the holder of its token: its batch was handed over, and the
-// work goes on. The lease becomes that of the work. 1 write unit.
+// Defer leaves the claim that was seen to the holder of its token: its batch was handed over, and
+// the work goes on. The lease becomes that of the work. 1 write unit.
 //
 // Lost response: the repeat does the same once more. Another ended the claim: false, and the stored
-// consumer says how. Another extended it since it was seen, beyond until: that lease stays, by a second write.
-// We die right after: the claim is deferred. We die before: it is taken over when its lease is over.
+// consumer says how. Another extended it since it was seen, beyond until: that lease stays, by a
+// second write. We die right after: the claim is deferred. We die before: it is taken over when its
+// lease is over.
 func (s *requests) Defer(ctx context.Context, seen Consumer, until time.Time) (Consumer, bool, error) {
 	held, last := isHeld(seen.Token, Started), seen.LeaseUntil
 	if last.Before(until) {
@@ -286,12 +285,11 @@ func (s *requests) Expire(ctx context.Context, seen Consumer, failure request.Fa
 	return c, made || c.ended(seen.Token, Cancelled), err
 }
 
-// Cancel ends a claim whose lease was over before now;
-// block makes the consumer Blocked and uses its token up. It does so while it is
-// paused too. 1 write unit.
+// Cancel ends a claim whose lease was over before now; block makes the consumer Blocked and uses
+// its token up. It does so while it is paused too. 1 write unit.
 //
-// Lost response: the repeat fails and returns the stored consumer. Another did it
-// first: the same. We die right after: the consumer is free.
+// Lost response: the repeat fails and returns the stored consumer. Another did it first: the same.
+// We die right after: the consumer is free.
 func (s *requests) Cancel(ctx context.Context, seen Consumer, block bool, now time.Time) (Consumer, bool, error) {
 	set := []ddb.Action{setState(Idle), attrDeferred.Remove()}
 	if block {

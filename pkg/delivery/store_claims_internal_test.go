@@ -22,7 +22,8 @@ func TestStoreClaim(t *testing.T) {
 	})
 }
 
-// TestStoreFailsAPart: what is done of a claim that is given back is committed with it, and the rest has failed once.
+// TestStoreFailsAPart: what is done of a claim that is given back is committed with it, and the
+// rest has failed once.
 func TestStoreFailsAPart(t *testing.T) {
 	each(t, func(b *bench) {
 		for name, f := range map[string]request.Failure{
@@ -104,8 +105,8 @@ func TestStoreTakeover(t *testing.T) {
 	})
 }
 
-// TestStoreDeferred: the token alone commits, fails, extends and expires a deferred claim; the mark goes
-// with the claim, however it ends.
+// TestStoreDeferred: the token alone commits, fails, extends and expires a deferred claim; the mark
+// goes with the claim, however it ends.
 func TestStoreDeferred(t *testing.T) {
 	each(t, func(b *bench) {
 		n := 0
@@ -269,8 +270,8 @@ func TestStoreCommitAndClaimRefused(t *testing.T) {
 	})
 }
 
-// TestStoreAsk: the highest position that anybody noted stays with the consumer, and nobody notes one where the
-// claim is not in flight any more.
+// TestStoreAsk: the highest position that anybody noted stays with the consumer, and nobody notes
+// one where the claim is not in flight any more.
 func TestStoreAsk(t *testing.T) {
 	each(t, func(b *bench) {
 		c := b.create(b.fresh("a"))
@@ -316,8 +317,8 @@ func TestStoreFail(t *testing.T) {
 	})
 }
 
-// TestStoreAway: a try for which the sink was away is not counted, nor does it make claims
-// smaller, however often it is repeated.
+// TestStoreAway: a try for which the sink was away is not counted, nor does it make claims smaller,
+// however often it is repeated.
 func TestStoreAway(t *testing.T) {
 	each(t, func(b *bench) {
 		away := failure(false)
@@ -344,8 +345,8 @@ func TestStoreAway(t *testing.T) {
 	})
 }
 
-// TestStoreFirstFailure: when a message first failed alone is kept until it is taken, and what the last failure
-// proved until the next one.
+// TestStoreFirstFailure: when a message first failed alone is kept until it is taken, and what the
+// last failure proved until the next one.
 func TestStoreFirstFailure(t *testing.T) {
 	each(t, func(b *bench) {
 		beside, first := failure(false), failure(false)

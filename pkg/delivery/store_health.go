@@ -7,16 +7,15 @@ import (
 	"github.com/streamsort/streamsort/internal/request"
 )
 
-// healthKey is where a consumer's health is found, under a partition of its own: no
-// consumer has a name with a space.
+// healthKey is where a consumer's health is found, under a partition of its own: no consumer has a
+// name with a space.
 const healthKey = " health"
 
 // healthOf is the partition of a consumer's health. A queue of that name may be there: its
 // consumers are beside the health then.
 func healthOf(name string) string { return "consumer " + name }
 
-// isConsumer holds for the consumers of a queue, and not for the health that may be beside
-// them.
+// isConsumer holds for the consumers of a queue, and not for the health that may be beside them.
 var isConsumer = attrConsumer.Gt(ddb.Text(healthKey))
 
 var healths = ddb.NewCodec[request.Health]("health", layout, layout)
@@ -32,8 +31,7 @@ func decodeHealth(name string, it ddb.Item) (request.Health, error) {
 	return h, err
 }
 
-// Health reads what is known of a consumer's sink: 1 read unit where it is strong, else a
-// half.
+// Health reads what is known of a consumer's sink: 1 read unit where it is strong, else a half.
 func (s *requests) Health(ctx context.Context, name string, strong bool) (request.Health, error) {
 	a, err := s.engine.Do(ctx, ddb.Get{
 		Op: ddb.Op{Op: "health", Table: &s.consumers}, Key: keyOf(healthOf(name), healthKey), Strong: strong,
@@ -45,11 +43,11 @@ func (s *requests) Health(ctx context.Context, name string, strong bool) (reques
 }
 
 // Learn puts a health in the place of the one that was seen, if nobody changed it since: next has
-// the number behind seen's. It returns the health that is stored afterwards, and whether it is
-// this one. 1 write unit, where the names of queues are short.
+// the number behind seen's. It returns the health that is stored afterwards, and whether it is this
+// one. 1 write unit, where the names of queues are short.
 //
-// Lost response: the repeat fails, and finds its own number and name: true. Another did it
-// first: theirs, and false. We die right after: nothing is left to do.
+// Lost response: the repeat fails, and finds its own number and name: true. Another did it first:
+// theirs, and false. We die right after: nothing is left to do.
 func (s *requests) Learn(ctx context.Context, seen, next request.Health) (request.Health, bool, error) {
 	next.Rev = seen.Rev + 1
 	unchanged := attrRev.Eq(ddb.Int(seen.Rev))

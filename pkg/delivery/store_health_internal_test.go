@@ -43,8 +43,8 @@ func (b *bench) learnt(what string, want request.Health, wantMade bool) func(req
 	}
 }
 
-// TestStoreHealth: a change is made once, however often its request is repeated, and only
-// on what was seen.
+// TestStoreHealth: a change is made once, however often its request is repeated, and only on what
+// was seen.
 func TestStoreHealth(t *testing.T) {
 	each(t, func(b *bench) {
 		name := b.queue
@@ -93,8 +93,8 @@ func TestStoreHealthIsNoConsumer(t *testing.T) {
 	})
 }
 
-// TestStoreHealthItem pins what stands in the table, which other versions read, and what is
-// not read.
+// TestStoreHealthItem pins what stands in the table, which other versions read, and what is not
+// read.
 func TestStoreHealthItem(t *testing.T) {
 	each(t, func(b *bench) {
 		at := time.UnixMilli(1_000).UTC()
@@ -140,8 +140,8 @@ func TestStoreHealthItem(t *testing.T) {
 	})
 }
 
-// TestStoreAwayIsForgotten by whatever ends a claim otherwise, and by who operates: the sink is
-// not away for what comes next, which did not fail alone.
+// TestStoreAwayIsForgotten by whatever ends a claim otherwise, and by who operates: the sink is not
+// away for what comes next, which did not fail alone.
 func TestStoreAwayIsForgotten(t *testing.T) {
 	away, refused := failure(false), failure(true)
 	away.Away, refused.Away = 1, 1

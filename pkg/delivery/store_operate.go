@@ -22,13 +22,14 @@ func setOperated(seen Consumer, delivered int64, op string) []ddb.Action {
 		attrTokenN.Set(ddb.Int(seen.Token.N+1)), attrLastOp.Set(ddb.Text(op)))
 }
 
-// Unblock lets a consumer go on whose message failed, and which has no claim in flight, Blocked or not: if its token and
-// Delivered are as seen. skip moves Delivered over the message. The token's number rises, so that nobody who saw the consumer
-// before can claim, or block, on what he saw. 1 write unit.
+// Unblock lets a consumer go on whose message failed, and which has no claim in flight, Blocked or
+// not: if its token and Delivered are as seen. skip moves Delivered over the message. The token's
+// number rises, so that nobody who saw the consumer before can claim, or block, on what he saw. 1
+// write unit.
 //
-// Lost response: the repeat fails and finds its own op: true. Another did it
-// first, or claimed the message meanwhile, and may have committed it: false, and nothing is skipped. We die right after: the
-// sweep wakes the consumer up.
+// Lost response: the repeat fails and finds its own op: true. Another did it first, or claimed the
+// message meanwhile, and may have committed it: false, and nothing is skipped. We die right after:
+// the sweep wakes the consumer up.
 func (s *requests) Unblock(ctx context.Context, seen Consumer, skip bool, op string) (Consumer, bool, error) {
 	delivered := seen.Delivered
 	if skip {
@@ -40,11 +41,11 @@ func (s *requests) Unblock(ctx context.Context, seen Consumer, skip bool, op str
 	return c, made || c.operatedBy(op), err
 }
 
-// Rewind sets a consumer to another place, if its token is as seen and no claim
-// is in flight. It is Starting then. 1 write unit.
+// Rewind sets a consumer to another place, if its token is as seen and no claim is in flight. It is
+// Starting then. 1 write unit.
 //
-// Lost response, another did it first: as with Unblock. We die right after:
-// the next caller goes on with the start.
+// Lost response, another did it first: as with Unblock. We die right after: the next caller goes on
+// with the start.
 func (s *requests) Rewind(ctx context.Context, seen Consumer, delivered int64, op string) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, "rewind", seen.Queue, seen.Name,
 		ddb.And(isNumber(seen.Token.N), isIn(Idle, Blocked)),
@@ -53,12 +54,11 @@ func (s *requests) Rewind(ctx context.Context, seen Consumer, delivered int64, o
 	return c, made || c.operatedBy(op), err
 }
 
-// KeepStart notes that everything from a seq on is stored and kept for the start of this
-// op. It is only lowered. The answer is true while that start is under way. 1 write unit.
+// KeepStart notes that everything from a seq on is stored and kept for the start of this op. It is
+// only lowered. The answer is true while that start is under way. 1 write unit.
 //
-// Lost response, another did it first: what stands there is as low, and true. The start
-// was finished, or the consumer rewound: false. We die right after: the next caller
-// goes on from there.
+// Lost response, another did it first: what stands there is as low, and true. The start was
+// finished, or the consumer rewound: false. We die right after: the next caller goes on from there.
 func (s *requests) KeepStart(ctx context.Context, queue, name, op string, from int64) (Consumer, bool, error) {
 	c, _, err := s.update(ctx, "keep start", queue, name,
 		ddb.And(attrStarting.Eq(ddb.Text(op)), ddb.Or(attrKeptFrom.Missing(), attrKeptFrom.Gt(ddb.Int(from)))),
@@ -66,12 +66,11 @@ func (s *requests) KeepStart(ctx context.Context, queue, name, op string, from i
 	return c, c.Starting == op, err
 }
 
-// FinishStart ends the start of this op with the place that it came to. 1 write
-// unit.
+// FinishStart ends the start of this op with the place that it came to. 1 write unit.
 //
-// Lost response: the repeat fails, and the op is the last one and no longer
-// Starting: true. Another did it first: the same, at their place; false where the consumer was
-// recreated and starts further on by the same op. We die right after: the consumer is free.
+// Lost response: the repeat fails, and the op is the last one and no longer Starting: true. Another
+// did it first: the same, at their place; false where the consumer was recreated and starts further
+// on by the same op. We die right after: the consumer is free.
 func (s *requests) FinishStart(ctx context.Context, queue, name, op string, delivered int64) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, "finish start", queue, name,
 		ddb.And(attrStarting.Eq(ddb.Text(op)), attrDelivered.Le(ddb.Int(delivered))),
@@ -79,11 +78,11 @@ func (s *requests) FinishStart(ctx context.Context, queue, name, op string, deli
 	return c, made || c.Starting == "" && c.operatedBy(op), err
 }
 
-// Pause keeps the consumer from making claims, with a reason; an empty reason
-// resumes it. A claim that is in flight is not touched. 1 write unit.
+// Pause keeps the consumer from making claims, with a reason; an empty reason resumes it. A claim
+// that is in flight is not touched. 1 write unit.
 //
-// Lost response, another did it first: the last one wins. We die right after:
-// nothing is left to do.
+// Lost response, another did it first: the last one wins. We die right after: nothing is left to
+// do.
 func (s *requests) Pause(ctx context.Context, queue, name, reason string, now time.Time) (Consumer, bool, error) {
 	set := ddb.Removed(attrPaused, attrPausedSince)
 	if reason != "" {
@@ -92,11 +91,11 @@ func (s *requests) Pause(ctx context.Context, queue, name, reason string, now ti
 	return s.update(ctx, "pause", queue, name, attrQueue.Exists(), set...)
 }
 
-// Remove deletes a consumer, if its token is as seen, no claim is in flight, and none
-// is quarantined. 1 write unit.
+// Remove deletes a consumer, if its token is as seen, no claim is in flight, and none is
+// quarantined. 1 write unit.
 //
-// Lost response: the repeat finds none and reports true. Another did it first:
-// the same. We die right after: nothing is left to do.
+// Lost response: the repeat finds none and reports true. Another did it first: the same. We die
+// right after: nothing is left to do.
 func (s *requests) Remove(ctx context.Context, seen Consumer) (bool, error) {
 	a, err := s.engine.Do(ctx, ddb.Delete{
 		Op: ddb.Op{Op: "remove", Table: &s.consumers}, Key: keyOf(seen.Queue, seen.Name),
@@ -105,11 +104,11 @@ func (s *requests) Remove(ctx context.Context, seen Consumer) (bool, error) {
 	return a.Held, err
 }
 
-// Erase deletes a consumer of a queue that was erased, whatever it is at, but for one whose
-// replies are on their way. It reports whether it is gone. 1 write unit.
+// Erase deletes a consumer of a queue that was erased, whatever it is at, but for one whose replies
+// are on their way. It reports whether it is gone. 1 write unit.
 //
-// Lost response: the repeat finds none and reports true. Another did it first: the same. We
-// die right after: nothing is left to do.
+// Lost response: the repeat finds none and reports true. Another did it first: the same. We die
+// right after: nothing is left to do.
 func (s *requests) Erase(ctx context.Context, queue, name string) (bool, error) {
 	a, err := s.engine.Do(ctx, ddb.Delete{
 		Op: ddb.Op{Op: "erase", Table: &s.consumers}, Key: keyOf(queue, name), If: attrState.Ne(ddb.Text(string(Sending))),
@@ -119,20 +118,20 @@ func (s *requests) Erase(ctx context.Context, queue, name string) (bool, error) 
 
 // RecordOperation stores what an operator asks for, or how it ended. 1 write unit.
 //
-// Lost response: the repeat stores the same. We die right after: the operation stands
-// there as asked for, and its Op shows whether it was done.
+// Lost response: the repeat stores the same. We die right after: the operation stands there as
+// asked for, and its Op shows whether it was done.
 func (s *requests) RecordOperation(ctx context.Context, o Operation) error {
 	_, err := s.engine.Do(ctx, ddb.Put{Op: ddb.Op{Op: "record operation", Table: &s.audit}, Item: encodeOperation(operationKey(o), o)})
 	return err
 }
 
-// NameOperation gives an operation its Op in its queue, for ever: it reports whether the
-// Op is this operation's, with everything that was asked for. The caller and the time make no
-// difference. 1 write unit.
+// NameOperation gives an operation its Op in its queue, for ever: it reports whether the Op is this
+// operation's, with everything that was asked for. The caller and the time make no difference. 1
+// write unit.
 //
-// Lost response: the repeat finds its own: true. Another did it first: true where they
-// asked for the same, false otherwise, and nothing changes. We die right after: nothing
-// was done under this Op, and the same request does it.
+// Lost response: the repeat finds its own: true. Another did it first: true where they asked for
+// the same, false otherwise, and nothing changes. We die right after: nothing was done under this
+// Op, and the same request does it.
 func (s *requests) NameOperation(ctx context.Context, o Operation) (bool, error) {
 	a, err := s.engine.Do(ctx, ddb.Put{
 		Op: ddb.Op{Op: "name operation", Table: &s.audit}, Item: encodeOperation(idKey(o.Op), o), If: attrQueue.Missing(),
@@ -153,9 +152,9 @@ func (o Operation) asksFor(other Operation) bool {
 // auditPage is the most operations of a page.
 const auditPage = 100
 
-// Audit reads what operators did to the queue's consumers, the latest first: 1
-// read unit for each 4 KB. next is empty after the last page. One that cannot be read is left
-// out: the error is then [ErrUnreadable], and page and next are good.
+// Audit reads what operators did to the queue's consumers, the latest first: 1 read unit for each 4
+// KB. next is empty after the last page. One that cannot be read is left out: the error is then
+// [ErrUnreadable], and page and next are good.
 func (s *requests) Audit(ctx context.Context, queue, after string) (page []Operation, next string, err error) {
 	query := ddb.Query{
 		Op: ddb.Op{Op: "audit", Table: &s.audit}, Partition: ddb.Text(queue), Where: attrOperation.Lt(ddb.Text(ids)),

@@ -9,13 +9,12 @@ import (
 // decided reports whether the claim of a token is to be committed, or is.
 func (c Consumer) decided(t Token) bool { return c.owns(t, Sending) || c.ended(t, Committed) }
 
-// Decide makes the Started claim of a token Sending, with its outbox, if it is not
-// deferred: from here on it will be committed. What is in the outbox must be staged.
-// 1 write unit.
+// Decide makes the Started claim of a token Sending, with its outbox, if it is not deferred: from
+// here on it will be committed. What is in the outbox must be staged. 1 write unit.
 //
-// Lost response: the repeat finds it Sending and reports true. Another ended the
-// claim: false, and nobody sees what was staged. We die right after: the next
-// caller after the lease sends, and finishes.
+// Lost response: the repeat finds it Sending and reports true. Another ended the claim: false, and
+// nobody sees what was staged. We die right after: the next caller after the lease sends, and
+// finishes.
 func (s *requests) Decide(ctx context.Context, queue, name string, token Token, outbox []outgoing) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, "decide", queue, name, isOwn(token, Started),
 		setState(Sending), attrOutbox.Set(ddb.ValueOf(outbox)))
@@ -24,20 +23,19 @@ func (s *requests) Decide(ctx context.Context, queue, name string, token Token, 
 
 // Finish ends the Sending claim of a token, as Commit does. 1 write unit.
 //
-// Lost response, another did it first: the repeat fails and finds the token's
-// outcome, which is Committed: true. We die right after: as after Commit.
+// Lost response, another did it first: the repeat fails and finds the token's outcome, which is
+// Committed: true. We die right after: as after Commit.
 func (s *requests) Finish(ctx context.Context, queue, name string, token Token) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, "finish", queue, name, isHeld(token, Sending),
 		append(setPassed(), setEnded(token, Committed), attrOutbox.Remove())...)
 	return c, made || c.ended(token, Committed), err
 }
 
-// Refuse counts replies of a claim that can never be stored, if they are not
-// those that were counted last. 1 write unit.
+// Refuse counts replies of a claim that can never be stored, if they are not those that were
+// counted last. 1 write unit.
 //
-// Lost response, another did it first: the repeat finds the claim's name and
-// reports true. We die right after: the claim is still open, and the caller that
-// goes on with it comes here again.
+// Lost response, another did it first: the repeat finds the claim's name and reports true. We die
+// right after: the claim is still open, and the caller that goes on with it comes here again.
 func (s *requests) Refuse(ctx context.Context, queue, name string, token Token, refused refusals) (Consumer, bool, error) {
 	by := ddb.Text(token.String())
 	c, made, err := s.update(ctx, "refuse", queue, name, ddb.And(attrQueue.Exists(), attrRefusedBy.Ne(by)),
@@ -47,11 +45,11 @@ func (s *requests) Refuse(ctx context.Context, queue, name string, token Token, 
 	return c, made || c.Refused.By == token.String(), err
 }
 
-// AnnouncedRefused notes that all that were refused up to the number seen are
-// announced. 1 write unit.
+// AnnouncedRefused notes that all that were refused up to the number seen are announced. 1 write
+// unit.
 //
-// Lost response, another did it first: the number is that, or higher: true. We
-// die right after: nothing is left to do.
+// Lost response, another did it first: the number is that, or higher: true. We die right after:
+// nothing is left to do.
 func (s *requests) AnnouncedRefused(ctx context.Context, seen Consumer) (Consumer, bool, error) {
 	announced := ddb.Int(seen.Refused.N)
 	c, made, err := s.update(ctx, "note refused announced", seen.Queue, seen.Name,

@@ -55,8 +55,8 @@ func later(c Consumer, req string) request.Claim {
 	return request.Claim{Req: req, To: 5, Now: overNow(c), LeaseUntil: overNow(c).Add(time.Minute)}
 }
 
-// TestStoreForwardOnly: what is decided is never claimed, failed or aborted, however
-// long ago its lease was over.
+// TestStoreForwardOnly: what is decided is never claimed, failed or aborted, however long ago its
+// lease was over.
 func TestStoreForwardOnly(t *testing.T) {
 	each(t, func(b *bench) {
 		c := b.decide(b.claim(b.create(b.fresh("c")), "r1", 5))
@@ -162,8 +162,7 @@ func (b *bench) stored(table int, sort ddb.Path, name string) string {
 	return strings.ReplaceAll(a.Item.String(), b.queue, "q")
 }
 
-// TestStoreItems pins what stands in the tables, which other versions of this
-// package read.
+// TestStoreItems pins what stands in the tables, which other versions of this package read.
 func TestStoreItems(t *testing.T) {
 	each(t, func(b *bench) {
 		is := func(what, want string) {

@@ -13,8 +13,8 @@ var consumerStates = []trouble.State{
 	trouble.Lagging, trouble.Blocked, trouble.Failing, trouble.Paused, trouble.InDoubt, trouble.Quarantined, trouble.Missing, trouble.Replying,
 }
 
-// troubles are the rows for what a consumer's item itself says. The number of each
-// is as high as that of any earlier one.
+// troubles are the rows for what a consumer's item itself says. The number of each is as high as
+// that of any earlier one.
 func troubles(c Consumer) (rows []trouble.Row) {
 	row := bareRow(c)
 	switch c.State {
@@ -75,16 +75,17 @@ func (s *requests) Note(ctx context.Context, before, after Consumer) {
 	}
 }
 
-// NoteTaken deletes the row of a consumer whose claim is committed, where its message was retried: 1 write unit at the end of a failure,
-// none for a message that is taken at once. c is what it was under its claim. What fails is left to the sweep.
+// NoteTaken deletes the row of a consumer whose claim is committed, where its message was retried:
+// 1 write unit at the end of a failure, none for a message that is taken at once. c is what it was
+// under its claim. What fails is left to the sweep.
 func (s *requests) NoteTaken(ctx context.Context, c Consumer) {
 	if c.retried() {
 		s.NoteOver(ctx, c, trouble.Failing)
 	}
 }
 
-// NoteOver deletes the row of a consumer that is not in a state any more. What fails is left to
-// the sweep.
+// NoteOver deletes the row of a consumer that is not in a state any more. What fails is left to the
+// sweep.
 func (s *requests) NoteOver(ctx context.Context, c Consumer, state trouble.State) {
 	_ = s.trouble.Delete(ctx, trouble.Row{State: state, Queue: c.Queue, Consumer: c.Name, N: c.Token.N})
 }

@@ -16,12 +16,11 @@ func isOwn(t Token, states ...State) ddb.Cond {
 	return ddb.And(attrDeferred.Missing(), isHeld(t, states...))
 }
 
-// Prepare makes the claim of a token Prepared, if it is not deferred. It does not look at the lease:
-// nobody took the claim over, so it is as good as ever. 1 write unit.
+// Prepare makes the claim of a token Prepared, if it is not deferred. It does not look at the
+// lease: nobody took the claim over, so it is as good as ever. 1 write unit.
 //
-// Lost response: the repeat finds it Prepared and reports true. Another ended the
-// claim: false, and the stored consumer says how. We die right after: the lease
-// runs out, and the claim is in doubt.
+// Lost response: the repeat finds it Prepared and reports true. Another ended the claim: false, and
+// the stored consumer says how. We die right after: the lease runs out, and the claim is in doubt.
 func (s *requests) Prepare(ctx context.Context, queue, name string, token Token) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, "prepare", queue, name, isOwn(token, Started), setState(Prepared))
 	return c, made || c.owns(token, Prepared), err
@@ -30,51 +29,46 @@ func (s *requests) Prepare(ctx context.Context, queue, name string, token Token)
 // Extend sets the end of the lease of a token's claim, Started and not deferred, or Prepared. 1
 // write unit.
 //
-// Lost response: the repeat sets the same. Another ended the claim: false. We
-// die right after: the lease runs out later.
+// Lost response: the repeat sets the same. Another ended the claim: false. We die right after: the
+// lease runs out later.
 func (s *requests) Extend(ctx context.Context, queue, name string, token Token, until time.Time) (Consumer, bool, error) {
 	return s.update(ctx, "extend", queue, name, isOwn(token, Started, Prepared), attrLeaseUntil.Set(ddb.Millis(until)))
 }
 
-// CommitPrepared ends the claim of a token, Prepared or InDoubt, as Commit does. 1
-// write unit.
+// CommitPrepared ends the claim of a token, Prepared or InDoubt, as Commit does. 1 write unit.
 //
-// Lost response: the repeat fails and finds the token's outcome, which is
-// Committed: true. Another ended the claim: false. We die right after: as after
-// Commit.
+// Lost response: the repeat fails and finds the token's outcome, which is Committed: true. Another
+// ended the claim: false. We die right after: as after Commit.
 func (s *requests) CommitPrepared(ctx context.Context, queue, name string, token Token) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, "commit prepared", queue, name, isHeld(token, Prepared, InDoubt),
 		append(setPassed(), setEnded(token, Committed))...)
 	return c, made || c.ended(token, Committed), err
 }
 
-// CommitPreparedAndClaim is CommitPrepared, of the claim that was seen, and Claim in one, of the range from
-// the old claim's To on, if the consumer is not paused. The new token has the old
-// one's number and one. 1 write unit.
+// CommitPreparedAndClaim is CommitPrepared, of the claim that was seen, and Claim in one, of the
+// range from the old claim's To on, if the consumer is not paused. The new token has the old one's
+// number and one. 1 write unit.
 //
-// Lost response: the repeat finds the new token and reports true. Another ended
-// the claim, or it is paused: false. We die right after: as after Claim.
+// Lost response: the repeat finds the new token and reports true. Another ended the claim, or it is
+// paused: false. We die right after: as after Claim.
 func (s *requests) CommitPreparedAndClaim(ctx context.Context, seen Consumer, claim request.Claim) (Consumer, bool, error) {
 	return s.commitAndClaim(ctx, "commit prepared and claim", seen, isHeld(seen.Token, Prepared, InDoubt), claim, Response{})
 }
 
-// AbortPrepared gives the claim of a token back, whatever it is at: Started,
-// Prepared or InDoubt. Only a caller that has the ABORTED marker of the consumer's
-// database may do so. 1 write unit.
+// AbortPrepared gives the claim of a token back, whatever it is at: Started, Prepared or InDoubt.
+// Only a caller that has the ABORTED marker of the consumer's database may do so. 1 write unit.
 //
-// Lost response: as with Fail. Another ended the claim: false. We die right
-// after: RetryAt or the operator decides.
+// Lost response: as with Fail. Another ended the claim: false. We die right after: RetryAt or the
+// operator decides.
 func (s *requests) AbortPrepared(ctx context.Context, queue, name string, token Token, failure request.Failure) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, "abort prepared", queue, name, isOwn(token, Started, Prepared, InDoubt), setFailed(token, Aborted, failure)...)
 	return c, made || c.ended(token, Aborted), err
 }
 
-// MarkInDoubt makes a Prepared claim whose lease was over before now InDoubt. 1
-// write unit.
+// MarkInDoubt makes a Prepared claim whose lease was over before now InDoubt. 1 write unit.
 //
-// Lost response: the repeat fails and returns it InDoubt. Another did it first,
-// or settled it: the stored consumer is returned. We die right after: the next
-// sweep announces it.
+// Lost response: the repeat fails and returns it InDoubt. Another did it first, or settled it: the
+// stored consumer is returned. We die right after: the next sweep announces it.
 func (s *requests) MarkInDoubt(ctx context.Context, seen Consumer, now time.Time) (Consumer, bool, error) {
 	return s.update(ctx, "mark in doubt", seen.Queue, seen.Name, ddb.And(isHeld(seen.Token, Prepared), isOver(now)), setState(InDoubt))
 }
@@ -88,13 +82,11 @@ func isAside(t Token, state State) ddb.Cond {
 	return ddb.And(q.At(string(attrReq)).Eq(ddb.Text(t.Req)), q.At(string(attrState)).Eq(ddb.Text(string(state))))
 }
 
-// Quarantine puts an InDoubt claim whose lease was over before old aside, if
-// fewer than MaxQuarantined are: Delivered becomes its To, and the consumer is
-// Idle. 1 write unit.
+// Quarantine puts an InDoubt claim whose lease was over before old aside, if fewer than
+// MaxQuarantined are: Delivered becomes its To, and the consumer is Idle. 1 write unit.
 //
-// Lost response: the repeat fails and finds the token in quarantine: true.
-// Another settled it first: false. We die right after: the next sweep announces
-// it.
+// Lost response: the repeat fails and finds the token in quarantine: true. Another settled it
+// first: false. We die right after: the next sweep announces it.
 func (s *requests) Quarantine(ctx context.Context, seen Consumer, old time.Time) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, "quarantine", seen.Queue, seen.Name,
 		ddb.And(isHeld(seen.Token, InDoubt), isOver(old), attrQuarantine.SizeLt(maxQuarantined)),
@@ -103,15 +95,14 @@ func (s *requests) Quarantine(ctx context.Context, seen Consumer, old time.Time)
 	return c, made || there, err
 }
 
-// SettleQuarantined ends a quarantined claim that is InDoubt. One that was
-// committed is taken away, and, with remember, its outcome noted where no newer
-// one has its slot; one that was aborted stays, marked so. An op that is not
-// empty is the operation of an operator who does it. 1 write unit.
+// SettleQuarantined ends a quarantined claim that is InDoubt. One that was committed is taken away,
+// and, with remember, its outcome noted where no newer one has its slot; one that was aborted
+// stays, marked so. An op that is not empty is the operation of an operator who does it. 1 write
+// unit.
 //
-// Lost response: the repeat fails and finds the outcome, the mark, or its own
-// op: true. Another did it first: the same, but for the op; false where remember
-// failed for a newer outcome, and the claim is still InDoubt. We die right
-// after: nothing is left to do.
+// Lost response: the repeat fails and finds the outcome, the mark, or its own op: true. Another did
+// it first: the same, but for the op; false where remember failed for a newer outcome, and the
+// claim is still InDoubt. We die right after: nothing is left to do.
 func (s *requests) SettleQuarantined(ctx context.Context, queue, name string, token Token, outcome TokenOutcome, remember bool, op string) (Consumer, bool, error) {
 	condition, set := isAside(token, InDoubt), []ddb.Action{asideOf(token.N).Remove()}
 	switch {
@@ -129,11 +120,10 @@ func (s *requests) SettleQuarantined(ctx context.Context, queue, name string, to
 	return c, made || c.settled(token, outcome) || c.operatedBy(op), err
 }
 
-// Release takes a quarantined claim that was aborted away: its messages are
-// given up. 1 write unit.
+// Release takes a quarantined claim that was aborted away: its messages are given up. 1 write unit.
 //
-// Lost response: the repeat finds its own op: true. Another did it first: false.
-// We die right after: nothing is left to do.
+// Lost response: the repeat finds its own op: true. Another did it first: false. We die right
+// after: nothing is left to do.
 func (s *requests) Release(ctx context.Context, queue, name string, token Token, op string) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, "release", queue, name, isAside(token, quarantinedAborted),
 		asideOf(token.N).Remove(), attrLastOp.Set(ddb.Text(op)))

@@ -17,22 +17,21 @@ import (
 	"github.com/streamsort/streamsort/pkg/table"
 )
 
-// OnStream returns the handler of a Lambda function behind the stream of the
-// cursors table. For every queue that a batch of records names it delivers to
-// each reader: see [Deliverer.Deliver]. It starts from what the reader has
-// committed, never from a record's range: a record is only a hint.
+// OnStream returns the handler of a Lambda function behind the stream of the cursors table. For
+// every queue that a batch of records names it delivers to each reader: see [Deliverer.Deliver]. It
+// starts from what the reader has committed, never from a record's range: a record is only a hint.
 //
 //	handler, err := delivery.OnStream(deliverer, cursor.Names{}, delivery.Reader{Name: "billing", Handle: handle})
 //	…
 //	lambda.Start(handler)
 //
-// No queue holds the others of its shard up for long. One that has more than 10 seconds
-// can hand on is woken up again, behind the records that wait by then. One comes again
-// soon, by the mapping's own retry, where its first try failed or the store did, as long
-// as its record is younger than half a minute: a queue that goes on failing is left to
-// its next record, to a wake-up ([Options].WakeUp) and to the sweep. One that is slow or fails, of a reader with
-// [Reader].Inline, is delivered by a call of its own ([Options].Aside), and comes again by no mapping. The event source mapping must have
-// ReportBatchItemFailures on.
+// No queue holds the others of its shard up for long. One that has more than 10 seconds can hand on
+// is woken up again, behind the records that wait by then. One comes again soon, by the mapping's
+// own retry, where its first try failed or the store did, as long as its record is younger than
+// half a minute: a queue that goes on failing is left to its next record, to a wake-up
+// ([Options].WakeUp) and to the sweep. One that is slow or fails, of a reader with [Reader].Inline,
+// is delivered by a call of its own ([Options].Aside), and comes again by no mapping. The event
+// source mapping must have ReportBatchItemFailures on.
 //
 // It returns an InvalidError for a reader that is out of its bounds.
 func OnStream(d *Deliverer, names cursor.Names, readers ...Reader) (func(context.Context, table.StreamEvent) (events.DynamoDBEventResponse, error), error) {
@@ -64,10 +63,11 @@ func OnStream(d *Deliverer, names cursor.Names, readers ...Reader) (func(context
 }
 
 // DeliverMoved delivers queues that have these positions to the readers that are Eager, as OnStream
-// does: call it when they were moved. A position is a hint, and is looked at before anything is noted of it; of a queue
-// that is not there nothing is made. It makes nothing depend on it: a record of the stream has each
-// move too, and of two that deliver, one gets the claim. A wake-up comes 5 seconds later where the
-// store failed: the record may have been answered while the claim was in flight.
+// does: call it when they were moved. A position is a hint, and is looked at before anything is
+// noted of it; of a queue that is not there nothing is made. It makes nothing depend on it: a
+// record of the stream has each move too, and of two that deliver, one gets the claim. A wake-up
+// comes 5 seconds later where the store failed: the record may have been answered while the claim
+// was in flight.
 func (d inside) DeliverMoved(ctx context.Context, positions map[string]int64, readers ...Reader) {
 	var hints []hint
 	for _, queue := range slices.Sorted(maps.Keys(positions)) {
@@ -151,8 +151,7 @@ func (h *hint) work(readers []Reader) {
 	}
 }
 
-// hintsOf reads the records of a batch, once a queue, and the first one that
-// cannot be read.
+// hintsOf reads the records of a batch, once a queue, and the first one that cannot be read.
 func hintsOf(event table.StreamEvent, names cursor.Names) (hints []hint, broken *hint) {
 	place := map[string]int{}
 	for i, raw := range event.Records {
@@ -181,8 +180,8 @@ func hintsOf(event table.StreamEvent, names cursor.Names) (hints []hint, broken 
 // soon is how near a retry must be for the mapping's own retry to make it.
 const soon = 5 * time.Second
 
-// again reports whether the mapping should hand the record out again. Where there is more to hand on, it wakes the queue up
-// instead.
+// again reports whether the mapping should hand the record out again. Where there is more to hand
+// on, it wakes the queue up instead.
 func (d *Deliverer) again(ctx context.Context, done Delivery, record json.RawMessage) bool {
 	young := func() bool { return !stream.HeldForLong(record, d.now()) }
 	switch {

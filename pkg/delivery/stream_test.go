@@ -67,8 +67,8 @@ func TestOnStream(t *testing.T) {
 	k.stream(allWell, json.RawMessage(`{"eventName":"REMOVE","dynamodb":{"SequenceNumber":"10"}}`))
 }
 
-// TestABadQueueHoldsUpNoOther: it comes again by the mapping's own retry where
-// its next attempt is near, and is left to the next record where it is not.
+// TestABadQueueHoldsUpNoOther: it comes again by the mapping's own retry where its next attempt is
+// near, and is left to the next record where it is not.
 func TestABadQueueHoldsUpNoOther(t *testing.T) {
 	k := newDesk(t)
 	for _, queue := range []string{"a", "bad", "c"} {
@@ -98,8 +98,8 @@ func TestABadQueueHoldsUpNoOther(t *testing.T) {
 	k.gets("c 2 #1")
 }
 
-// TestQuickRetriesHoldUpNoOther: a queue whose second try failed lets go of its record, however near
-// the next one is.
+// TestQuickRetriesHoldUpNoOther: a queue whose second try failed lets go of its record, however
+// near the next one is.
 func TestQuickRetriesHoldUpNoOther(t *testing.T) {
 	for _, cause := range []error{errNo, delivery.SinkAway(errNo)} {
 		k := newDesk(t)
@@ -143,8 +143,8 @@ func madeAt(at time.Time, record json.RawMessage) json.RawMessage {
 	return json.RawMessage(strings.Replace(string(record), `"dynamodb":{`, fmt.Sprintf(`"dynamodb":{"ApproximateCreationDateTime":%d.0,`, at.Unix()), 1))
 }
 
-// TestAQueueWithMuchLetsOthersGoFirst: when its turn is over it lets go of its record,
-// and is woken up again, behind what waits by then.
+// TestAQueueWithMuchLetsOthersGoFirst: when its turn is over it lets go of its record, and is woken
+// up again, behind what waits by then.
 func TestAQueueWithMuchLetsOthersGoFirst(t *testing.T) {
 	k := newDesk(t)
 	k.put("much", upTo(1, 20)...)
@@ -170,9 +170,9 @@ func TestAQueueWithMuchLetsOthersGoFirst(t *testing.T) {
 	k.stream(failedAt("10"), moved(10, "much", 20, 29))
 }
 
-// TestANeighboursBacklogIsOneTurn: in a batch of records, whatever waits in the queues
-// before it, a queue's own batch is delivered after one turn of each, two batches here;
-// the desk works on one queue after the other, Lambda on 64 at a time.
+// TestANeighboursBacklogIsOneTurn: in a batch of records, whatever waits in the queues before it, a
+// queue's own batch is delivered after one turn of each, two batches here; the desk works on one
+// queue after the other, Lambda on 64 at a time.
 func TestANeighboursBacklogIsOneTurn(t *testing.T) {
 	k := newDesk(t)
 	k.put("@noisy/a", upTo(1, 300)...)
@@ -183,8 +183,8 @@ func TestANeighboursBacklogIsOneTurn(t *testing.T) {
 	k.gets("@noisy/a 1,2,3 #1", "@noisy/a 4,5,6 #1", "@noisy/b 1,2,3 #1", "@noisy/b 4,5,6 #1", "@quiet/a 1 #1")
 }
 
-// TestAQueueThatGoesOnFailingLetsOthersGo: a record is handed out again for half a minute,
-// whether the queue's store fails or its sink.
+// TestAQueueThatGoesOnFailingLetsOthersGo: a record is handed out again for half a minute, whether
+// the queue's store fails or its sink.
 func TestAQueueThatGoesOnFailingLetsOthersGo(t *testing.T) {
 	k := newDesk(t)
 	k.put("bad", 1)
@@ -201,8 +201,8 @@ func TestAQueueThatGoesOnFailingLetsOthersGo(t *testing.T) {
 	k.stream(failedAt("3"), madeAt(k.now, moved(3, "bad", 0, 1)))
 }
 
-// TestBadRecords: the mapping is notified of the first; every queue that can be
-// read is delivered all the same.
+// TestBadRecords: the mapping is notified of the first; every queue that can be read is delivered
+// all the same.
 func TestBadRecords(t *testing.T) {
 	for name, record := range map[string]string{
 		"no JSON":                 `nonsense`,
@@ -254,8 +254,8 @@ func (k *desk) eagerly(positions map[string]int64) {
 	k.d.Inside(request.Inside{}).DeliverMoved(k.t.Context(), positions, other, eager)
 }
 
-// TestDeliverMoved: eager readers get what was moved, once, however often and in whatever order they
-// are called, and records come; no others do.
+// TestDeliverMoved: eager readers get what was moved, once, however often and in whatever order
+// they are called, and records come; no others do.
 func TestDeliverMoved(t *testing.T) {
 	k := newDesk(t)
 	k.put("a", 1, 2, 3)
@@ -279,8 +279,8 @@ func TestDeliverMoved(t *testing.T) {
 	k.gets()
 }
 
-// TestDeliverMovedFails: a sink that fails has its retry, as behind the stream; what the store refuses is
-// woken up, since the record of the stream may have come meanwhile.
+// TestDeliverMovedFails: a sink that fails has its retry, as behind the stream; what the store
+// refuses is woken up, since the record of the stream may have come meanwhile.
 func TestDeliverMovedFails(t *testing.T) {
 	w := newWoken(t)
 	w.put("q", 1)
@@ -299,8 +299,8 @@ func TestDeliverMovedFails(t *testing.T) {
 	w.tells("q c 6s")
 }
 
-// TestAStartIsFinishedInPieces: a rewind over more than one invocation has time for gets
-// on with each one that dies, no matter which, and begins where it was set.
+// TestAStartIsFinishedInPieces: a rewind over more than one invocation has time for gets on with
+// each one that dies, no matter which, and begins where it was set.
 func TestAStartIsFinishedInPieces(t *testing.T) {
 	k := newDesk(t)
 	const last = 3500
@@ -341,8 +341,7 @@ func TestAStartIsFinishedInPieces(t *testing.T) {
 	k.at("q", last, delivery.Idle)
 }
 
-// TestAStartWhoseTurnIsOver: it is Starting still, no claim is made, and it is gone on
-// with.
+// TestAStartWhoseTurnIsOver: it is Starting still, no claim is made, and it is gone on with.
 func TestAStartWhoseTurnIsOver(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", upTo(1, 3500)...)

@@ -15,38 +15,35 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// SweepOptions are the parts of a sweep that have defaults. Each zero field
-// means its default.
+// SweepOptions are the parts of a sweep that have defaults. Each zero field means its default.
 type SweepOptions struct {
-	// Sorter is of the sorter's sweep, in whose rounds the consumers are looked after. Its
-	// Beside, Delivered and Erase are made by [Deliverer.Sweep].
+	// Sorter is of the sorter's sweep, in whose rounds the consumers are looked after. Its Beside,
+	// Delivered and Erase are made by [Deliverer.Sweep].
 	Sorter cursor.SweepOptions
-	// LagAfter is the age of the oldest waiting message from which a consumer's
-	// lag is announced; 15 minutes.
+	// LagAfter is the age of the oldest waiting message from which a consumer's lag is announced;
+	// 15 minutes.
 	LagAfter time.Duration
-	// MaxAttempts is how often a message whose worker died is tried alone before the
-	// consumer is Blocked; 5. Readers have a bound of their own.
+	// MaxAttempts is how often a message whose worker died is tried alone before the consumer is
+	// Blocked; 5. Readers have a bound of their own.
 	MaxAttempts int
-	// SettleWithin is how long after its lease a claim may stay in doubt before
-	// it is put into quarantine, 1 minute or more; 1 hour.
+	// SettleWithin is how long after its lease a claim may stay in doubt before it is put into
+	// quarantine, 1 minute or more; 1 hour.
 	SettleWithin time.Duration
-	// Delete deletes messages that every consumer of their queue is past, some
-	// time later. A queue without consumers keeps its messages.
+	// Delete deletes messages that every consumer of their queue is past, some time later. A queue
+	// without consumers keeps its messages.
 	Delete bool
 	// DeleteLimit is the most messages that are deleted from a queue a run; 10,000.
 	DeleteLimit int
-	// Erase deletes what others have kept of a queue that was erased, such as objects of a
-	// bucket, or endpoints, and reports whether something is left. Each run calls it until the queue is known
-	// to be empty. nil means that they keep nothing.
+	// Erase deletes what others have kept of a queue that was erased, such as objects of a bucket,
+	// or endpoints, and reports whether something is left. Each run calls it until the queue is
+	// known to be empty. nil means that they keep nothing.
 	Erase func(ctx context.Context, queue string) (left bool, err error)
-	// Readers are those that ought to have a consumer in every queue that their
-	// Prefix lets them read, by Name; their MaxAttempts, where it is set, goes
-	// before the one here. A reader makes its consumer with the
-	// queue's first record; where that was dropped, only the sweep can tell. Of
-	// a reader that is not among them, it wakes up what consumers there are.
+	// Readers are those that ought to have a consumer in every queue that their Prefix lets them
+	// read, by Name; their MaxAttempts, where it is set, goes before the one here. A reader makes
+	// its consumer with the queue's first record; where that was dropped, only the sweep can tell.
+	// A reader that is not among them has what consumers there are woken up.
 	Readers []Reader
-	// Announce hands an announcement on. An error keeps it due. nil means that
-	// nobody listens.
+	// Announce hands an announcement on. An error keeps it due. nil means that nobody listens.
 	Announce func(context.Context, Announcement) error
 }
 
@@ -70,29 +67,29 @@ type SweepReport struct {
 	Sorter cursor.SweepReport
 	// Queues is how many queues' consumers were looked at.
 	Queues int
-	// Lagging, Blocked and Paused count consumers that do not have everything, as a whole
-	// round saw them that ended in this run; so do the next three and those in doubt and in
-	// quarantine. They are 0 where no round ended, and of a queue with too many for its turn
-	// they count those of the turn.
+	// Lagging, Blocked and Paused count consumers that do not have everything, as a whole round saw
+	// them that ended in this run; so do the next three and those in doubt and in quarantine. They
+	// are 0 where no round ended, and of a queue with too many for its turn they count those of the
+	// turn.
 	Lagging, Blocked, Paused int
 	// Missing is how many consumers their readers have not made yet.
 	Missing int
 	// OldestLag is the age of the oldest message that waits.
 	OldestLag time.Duration
-	// Notified is how many queues were woken up, Cancelled how many dead claims
-	// were ended, Started how many starts were finished.
+	// Notified is how many queues were woken up, Cancelled how many dead claims were ended, Started
+	// how many starts were finished.
 	Notified, Cancelled, Started int
-	// Carried is how many deferred claims were ended: their chains had ended, or their time was over.
+	// Carried is how many deferred claims were ended: their chains had ended, or their time was
+	// over.
 	Carried int
-	// InDoubt counts consumers whose claim is in doubt, Quarantined those that
-	// have claims in quarantine.
+	// InDoubt counts consumers whose claim is in doubt, Quarantined those that have claims in
+	// quarantine.
 	InDoubt, Quarantined int
 	// Sent is how many claims were finished whose replies were on their way.
 	Sent int
 	// CircuitsOpen counts the consumers' names whose circuit is open.
 	CircuitsOpen int
-	// Deleted is how many messages were deleted, Announced how many
-	// announcements were sent.
+	// Deleted is how many messages were deleted, Announced how many announcements were sent.
 	Deleted, Announced int
 	// Failed is how many queues could not be seen to.
 	Failed int
@@ -131,21 +128,18 @@ func (r *SweepReport) whole(round cursor.Round) {
 }
 
 // Sweep is the sorter's sweep, [cursor.Sorter.Sweep], with the consumers looked after in its
-// rounds; run it every minute or few. It ends dead
-// claims, marks those that are in doubt and puts them into quarantine where
-// nobody settles them, finishes starts, announces who is blocked, lags, or lost messages,
-// and wakes up, by a notification of the cursor's stream, everybody who does not have
-// everything, whether their record was dropped, their process died, or their
-// sink failed. It handles the circuits of the readers that it knows: see [Deliverer.Wake].
-// What the slowest consumer has before it is kept from expiring; the consumers of an erased
-// queue are deleted.
+// rounds; run it every minute or few. It ends dead claims, marks those that are in doubt and puts
+// them into quarantine where nobody settles them, finishes starts, announces who is blocked, lags,
+// or lost messages, and wakes up, by a notification of the cursor's stream, everybody who does not
+// have everything, whether their record was dropped, their process died, or their sink failed. It
+// handles the circuits of the readers that it knows: see [Deliverer.Wake]. What the slowest
+// consumer has before it is kept from expiring; the consumers of an erased queue are deleted.
 //
 // The round of the gaps looks at the consumers of the queues that moved, or were notified, since
-// the round before began, and some minutes more; the full round further back, and where
-// messages are deleted, at those of every queue. A consumer
-// that lags is notified by every round, so it is looked at by the
-// next. A quiet queue whose consumers have everything costs a 70th of a read
-// unit, and its consumers are not read.
+// the round before began, and some minutes more; the full round further back, and where messages
+// are deleted, at those of every queue. A consumer that lags is notified by every round, so it is
+// looked at by the next. A quiet queue whose consumers have everything costs a 70th of a read unit,
+// and its consumers are not read.
 //
 // The error joins the first failures; the report is true beside it.
 func (d *Deliverer) Sweep(ctx context.Context, options SweepOptions) (SweepReport, error) {
@@ -184,7 +178,8 @@ type sweepRun struct {
 	left []Consumer
 	more bool
 	at   cursor.Cursor
-	// announced is how many announcements there were, held how many consumers were left to their circuits.
+	// announced is how many announcements there were, held how many consumers were left to their
+	// circuits.
 	announced, held int
 	// woken tells that a wake-up came for one consumer: it is no round.
 	woken bool
@@ -212,8 +207,8 @@ func (r *sweepRun) queue(ctx context.Context, seen cursor.Cursor) error {
 	return errors.Join(errs...)
 }
 
-// inTurn has a visit begin with another one of a queue's consumers each time: where its time,
-// or what it may announce, ends before the last of them, that is not so in each run.
+// inTurn has a visit begin with another one of a queue's consumers each time: where its time, or
+// what it may announce, ends before the last of them, that is not so in each run.
 func (r *sweepRun) inTurn(consumers []Consumer) []Consumer {
 	if len(consumers) == 0 {
 		return nil
@@ -256,9 +251,8 @@ func (r *sweepRun) each(ctx context.Context, consumers []Consumer, it cursor.Cur
 	return lags, errors.Join(errs...)
 }
 
-// missing reports whether a reader has not made its consumer yet, though there
-// is something to hand on: the first record of its queue was dropped, or given
-// up on.
+// missing reports whether a reader has not made its consumer yet, though there is something to hand
+// on: the first record of its queue was dropped, or given up on.
 func (r *sweepRun) missing(consumers []Consumer, it cursor.Cursor) bool {
 	if it.Position < it.Settings.First {
 		return false
@@ -274,9 +268,10 @@ func (r *sweepRun) missing(consumers []Consumer, it cursor.Cursor) bool {
 	return missing > 0
 }
 
-// sweepTurn is how long a queue may take in a round; with those of its consumers, and what is
-// to be deleted, for whom that is too short the run goes on when the round is over. It is also how long a run goes on
-// with the starts of one queue: who reads for them, and was woken up, goes on with them beside.
+// sweepTurn is how long a queue may take in a round; with those of its consumers, and what is to be
+// deleted, for whom that is too short the run goes on when the round is over. It is also how long a
+// run goes on with the starts of one queue: who reads for them, and was woken up, goes on with them
+// beside.
 const sweepTurn = 5 * time.Second
 
 // consumer handles one consumer, and reports whether it lacks something.
@@ -371,8 +366,8 @@ func (r *sweepRun) tell(ctx context.Context, c Consumer, it cursor.Cursor) error
 	return nil
 }
 
-// waiting looks at the message that a consumer gets next, below the queue's position: since when
-// it waits, or that it is not stored any more. 1 read or 2.
+// waiting looks at the message that a consumer gets next, below the queue's position: since when it
+// waits, or that it is not stored any more. 1 read or 2.
 func (d *Deliverer) waiting(ctx context.Context, c Consumer) (since time.Time, missing bool, err error) {
 	for m, err := range d.sorter.Read(ctx, c.Queue, c.Delivered, c.Delivered+1) {
 		if isA[*cursor.MissingError](err) {
@@ -383,8 +378,8 @@ func (d *Deliverer) waiting(ctx context.Context, c Consumer) (since time.Time, m
 	return time.Time{}, false, ctx.Err()
 }
 
-// maxAnnounced is how many announcements of one queue's consumers a run makes: however many of
-// them lag, who listens is not flooded, and the others are counted.
+// maxAnnounced is how many announcements of one queue's consumers a run makes: however many of them
+// lag, who listens is not flooded, and the others are counted.
 const maxAnnounced = 100
 
 func (r *sweepRun) announce(ctx context.Context, a Announcement) error {

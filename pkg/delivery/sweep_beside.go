@@ -23,20 +23,20 @@ type consumerSweep struct {
 	mu     sync.Mutex
 	report SweepReport
 	errs   []error
-	// visited are the queues that the round of the gaps has come to: the full round
-	// neither announces nor notifies again.
+	// visited are the queues that the round of the gaps has come to: the full round neither
+	// announces nor notifies again.
 	visited map[string]bool
 	// rest are the queues of which something is left.
 	rest []*sweepRun
 }
 
-// quiet reports whether nothing waits in a queue that was neither moved nor notified for
-// long: a consumer that lags is notified by every round. What is deleted comes in steps,
-// which notify nobody.
+// quiet reports whether nothing waits in a queue that was neither moved nor notified for long: a
+// consumer that lags is notified by every round. What is deleted comes in steps, which notify
+// nobody.
 func (s *consumerSweep) quiet() bool { return !s.options.Delete }
 
-// of names the readers: the consumer of a new one is missing in queues that have been quiet
-// for long, too. It is empty where there are none.
+// of names the readers: the consumer of a new one is missing in queues that have been quiet for
+// long, too. It is empty where there are none.
 func (s *consumerSweep) of() string {
 	if len(s.options.Readers) == 0 {
 		return ""
@@ -79,8 +79,8 @@ func (s *consumerSweep) comeTo(queue string, full bool) bool {
 	return true
 }
 
-// visit handles the consumers of a queue. The next round looks at one that failed
-// again: because it was notified, else because it looks as far back as this one.
+// visit handles the consumers of a queue. The next round looks at one that failed again: because it
+// was notified, else because it looks as far back as this one.
 func (s *consumerSweep) visit(ctx context.Context, it cursor.Cursor, full bool, seen *tally.Tally) error {
 	if it.Erased() || !s.comeTo(it.Queue, full) {
 		return nil // erase handles it
@@ -118,8 +118,8 @@ func (s *consumerSweep) did(run *sweepRun) {
 	}
 }
 
-// goOn goes on with the queues of which something is left. Consumers were woken up: whom this
-// does not come to the next round does.
+// goOn goes on with the queues of which something is left. Consumers were woken up: whom this does
+// not come to the next round does.
 func (s *consumerSweep) goOn(ctx context.Context) {
 	rest := s.rest
 	s.rest = nil

@@ -14,8 +14,8 @@ import (
 // unprobed is how long after a probe was due who woke queues up for it looks again.
 const unprobed = 5 * time.Second
 
-// abandoned is how long after a probe was due nobody delivers to the consumer any more, though its queues
-// were woken up: it was taken out of its file, or its function is gone.
+// abandoned is how long after a probe was due nobody delivers to the consumer any more, though its
+// queues were woken up: it was taken out of its file, or its function is gone.
 const abandoned = time.Hour
 
 // tellCircuit tells when somebody has to see to a circuit that has changed, or that stopped a
@@ -90,8 +90,8 @@ func (r *sweepRun) sayOpen(ctx context.Context, e request.Health) (request.Healt
 	return there, err
 }
 
-// sayClosed announces that a circuit has closed, if people heard that it was open, and notes that nothing
-// is left to do. It is as sayOpen is.
+// sayClosed announces that a circuit has closed, if people heard that it was open, and notes that
+// nothing is left to do. It is as sayOpen is.
 func (r *sweepRun) sayClosed(ctx context.Context, e request.Health) error {
 	if e.Circuit.Announced {
 		if err := r.announce(ctx, ofCircuit(circuitClosed, e, e.Circuit.Closed, r.now())); err != nil {
@@ -152,8 +152,8 @@ func (s *consumerSweep) circuits(ctx context.Context) {
 // maxCircuits is how many open circuits of readers that it does not know a run handles.
 const maxCircuits = 100
 
-// circuit handles one, if it is due, and reports when it is due next. The row of one that is
-// closed was written by somebody who was late.
+// circuit handles one, if it is due, and reports when it is due next. The row of one that is closed
+// was written by somebody who was late.
 func (s *consumerSweep) circuit(ctx context.Context, name string, listed bool) error {
 	e, err := s.deliverer.store.Health(ctx, name, false)
 	if err != nil {

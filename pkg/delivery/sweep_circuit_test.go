@@ -154,7 +154,8 @@ func TestWakeCircuitsRequestsGoWrong(t *testing.T) {
 	invalid(t, err, "consumer")
 }
 
-// TestProbesWithoutAnnouncements: while nobody can be notified, queues are woken up for probes all the same.
+// TestProbesWithoutAnnouncements: while nobody can be notified, queues are woken up for probes all
+// the same.
 func TestProbesWithoutAnnouncements(t *testing.T) {
 	k := newDesk(t)
 	k.opens()
@@ -165,8 +166,8 @@ func TestProbesWithoutAnnouncements(t *testing.T) {
 	check.That(t, err != nil && did.Notified != 0, "%+v, %v", did, err)
 }
 
-// TestClocksOfCircuits: who closes the circuit has a clock behind that of who opened it, and what was held
-// back is woken up once.
+// TestClocksOfCircuits: who closes the circuit has a clock behind that of who opened it, and what
+// was held back is woken up once.
 func TestClocksOfCircuits(t *testing.T) {
 	k, _ := holding(t)
 	k.opens()
@@ -218,8 +219,8 @@ func TestALateRowOfACircuit(t *testing.T) {
 	k.same("held back", k.heldBack(), nil)
 }
 
-// TestACircuitThatNobodyProbes: that of a consumer that was taken out of its file ends after an hour, with
-// its row and those of what it held back. One that is probed does not.
+// TestACircuitThatNobodyProbes: that of a consumer that was taken out of its file ends after an
+// hour, with its row and those of what it held back. One that is probed does not.
 func TestACircuitThatNobodyProbes(t *testing.T) {
 	for _, probed := range []bool{false, true} {
 		k, _ := holding(t)
@@ -245,8 +246,8 @@ func TestACircuitThatNobodyProbes(t *testing.T) {
 	}
 }
 
-// TestACircuitThatIsSwitchedOff: the sweep ends it, where nothing is delivered, and wakes up what is held
-// back.
+// TestACircuitThatIsSwitchedOff: the sweep ends it, where nothing is delivered, and wakes up what
+// is held back.
 func TestACircuitThatIsSwitchedOff(t *testing.T) {
 	k, _ := holding(t)
 	k.opens()
@@ -266,8 +267,9 @@ func TestACircuitThatIsSwitchedOff(t *testing.T) {
 	k.same("names", k.open(), nil)
 }
 
-// TestNothingIsLeftToProbe: where an operator gave up, paused or removed what was waiting, the circuit is closed when
-// the next probe is due, and whatever fails then opens it again: at once, where others still fail.
+// TestNothingIsLeftToProbe: where an operator gave up, paused or removed what was waiting, the
+// circuit is closed when the next probe is due, and whatever fails then opens it again: at once,
+// where others still fail.
 func TestNothingIsLeftToProbe(t *testing.T) {
 	latest := func(k *desk, queue string) error {
 		_, err := k.d.Operate(t.Context(), rewinds(orderOf(queue), delivery.Latest))
@@ -326,9 +328,9 @@ func TestNothingIsLeftToProbe(t *testing.T) {
 	}
 }
 
-// TestTheSweepLeavesHeldQueuesToTheirCircuit: while it is open it notifies none of them, and while it wakes them up none beyond
-// its rate; however long that is, they are looked at by each round, and are woken up once it is over. For another consumer of a
-// queue nothing is held.
+// TestTheSweepLeavesHeldQueuesToTheirCircuit: while it is open it notifies none of them, and while
+// it wakes them up none beyond its rate; however long that is, they are looked at by each round,
+// and are woken up once it is over. For another consumer of a queue nothing is held.
 func TestTheSweepLeavesHeldQueuesToTheirCircuit(t *testing.T) {
 	k, waits := holding(t)
 	k.opens()
@@ -405,8 +407,8 @@ func TestTheCircuitOfARemovedConsumerEnds(t *testing.T) {
 	check.That(t, !k.circuit().Open(), "it is open")
 }
 
-// TestWakeUpsBesideACircuit: while it is open a retry is left to it, also where its row is lost; once it has closed, a retry
-// waits for no other.
+// TestWakeUpsBesideACircuit: while it is open a retry is left to it, also where its row is lost;
+// once it has closed, a retry waits for no other.
 func TestWakeUpsBesideACircuit(t *testing.T) {
 	k, _ := holding(t)
 	k.opens()

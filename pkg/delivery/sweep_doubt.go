@@ -9,9 +9,9 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// doubts handles a claim whose end is unknown: one that was prepared, and
-// whose lease is over, and those in quarantine. It returns the consumer as it is
-// then, and whether it must be looked at again although it lacks nothing.
+// doubts handles a claim whose end is unknown: one that was prepared, and whose lease is over, and
+// those in quarantine. It returns the consumer as it is then, and whether it must be looked at
+// again although it lacks nothing.
 func (r *sweepRun) doubts(ctx context.Context, c Consumer, it cursor.Cursor) (Consumer, bool, error) {
 	now := r.now()
 	if c.State == Prepared && c.LeaseUntil.Before(ddb.ToMillis(now)) {

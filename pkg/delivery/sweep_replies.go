@@ -10,9 +10,9 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// replies handles the replies of a consumer: it finishes a claim whose replies are
-// on their way and whose lease is over, and announces what could not be stored. It
-// returns the consumer as it is then.
+// replies handles the replies of a consumer: it finishes a claim whose replies are on their way and
+// whose lease is over, and announces what could not be stored. It returns the consumer as it is
+// then.
 func (r *sweepRun) replies(ctx context.Context, c Consumer, it cursor.Cursor) (Consumer, error) {
 	now := r.now()
 	if c.State == Sending && c.LeaseUntil.Before(ddb.ToMillis(now)) {

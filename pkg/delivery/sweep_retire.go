@@ -24,17 +24,17 @@ func (r *sweepRun) retire(ctx context.Context, it cursor.Cursor) error {
 // retireStep is how many messages are deleted between two looks at the time.
 const retireStep = 200
 
-// cut reports whether the time is up of a queue of which there is more to delete, and notes it: the run goes on with it when the round is over.
+// cut reports whether the time is up of a queue of which there is more to delete, and notes it: the
+// run goes on with it when the round is over.
 func (r *sweepRun) cut(ctx context.Context) bool {
 	r.more = r.more || !r.hasTime(ctx, r.until, r.margin)
 	return r.more
 }
 
-// delete deletes what every consumer is past. It goes in two steps, with time
-// between them: the floor is raised to the lowest Delivered, and when it has
-// stood for a while, what is under it is deleted. The consumers were listed
-// again after the floor was raised: one that began meanwhile has seen the floor,
-// or is seen in lowest.
+// delete deletes what every consumer is past. It goes in two steps, with time between them: the
+// floor is raised to the lowest Delivered, and when it has stood for a while, what is under it is
+// deleted. The consumers were listed again after the floor was raised: one that began meanwhile has
+// seen the floor, or is seen in lowest.
 func (r *sweepRun) delete(ctx context.Context, it cursor.Cursor, lowest int64) error {
 	if it.Floor >= it.Settings.First {
 		if more, err := r.deleteUpTo(ctx, it.Queue, min(it.Floor, lowest)); more || err != nil {
@@ -49,8 +49,8 @@ func (r *sweepRun) delete(ctx context.Context, it cursor.Cursor, lowest int64) e
 	return nil
 }
 
-// deleteUpTo deletes up to a seq, for as long as the queue has time, and reports whether there
-// may be more.
+// deleteUpTo deletes up to a seq, for as long as the queue has time, and reports whether there may
+// be more.
 func (r *sweepRun) deleteUpTo(ctx context.Context, queue string, upTo int64) (more bool, err error) {
 	for left := r.options.DeleteLimit; left > 0; left -= retireStep {
 		step := min(left, retireStep)

@@ -35,8 +35,8 @@ func (k *desk) everyFive() delivery.SweepReport {
 	return k.sweep(delivery.SweepOptions{MaxAttempts: 3})
 }
 
-// TestSweepWakesUpWhoLags: a message whose record was dropped, and one whose
-// sink was away; nobody is woken up who has everything.
+// TestSweepWakesUpWhoLags: a message whose record was dropped, and one whose sink was away; nobody
+// is woken up who has everything.
 func TestSweepWakesUpWhoLags(t *testing.T) {
 	k := newDesk(t)
 	k.put("lags", 1)
@@ -65,8 +65,7 @@ func TestSweepWakesUpWhoLags(t *testing.T) {
 	}
 }
 
-// TestSweepLooksAtQuietQueuesSeldom: at those that moved each time, at all once
-// a day.
+// TestSweepLooksAtQuietQueuesSeldom: at those that moved each time, at all once a day.
 func TestSweepLooksAtQuietQueuesSeldom(t *testing.T) {
 	k := newDesk(t)
 	for _, queue := range []string{"a", "b", "c"} {
@@ -85,8 +84,8 @@ func TestSweepLooksAtQuietQueuesSeldom(t *testing.T) {
 	check.Is(t, looked(), 3)
 }
 
-// TestSweepSeesWhatASlowClockMoved: a process that moves a cursor may have a clock that is
-// behind the sweep's.
+// TestSweepSeesWhatASlowClockMoved: a process that moves a cursor may have a clock that is behind
+// the sweep's.
 func TestSweepSeesWhatASlowClockMoved(t *testing.T) {
 	k := newDesk(t)
 	k.put("a", 1)
@@ -100,8 +99,8 @@ func TestSweepSeesWhatASlowClockMoved(t *testing.T) {
 	check.Is(t, k.everyFive().Notified, 1)
 }
 
-// TestSweepEndsDeadClaims: a worker that died is followed by another, until the
-// message was tried often enough.
+// TestSweepEndsDeadClaims: a worker that died is followed by another, until the message was tried
+// often enough.
 func TestSweepEndsDeadClaims(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1, 2)
@@ -121,8 +120,8 @@ func TestSweepEndsDeadClaims(t *testing.T) {
 	k.at("q", 0, delivery.Blocked)
 }
 
-// TestAnnouncements: who is blocked, lags, or lost messages is announced by
-// each run, under the same id, until that is over.
+// TestAnnouncements: who is blocked, lags, or lost messages is announced by each run, under the
+// same id, until that is over.
 func TestAnnouncements(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1, 2, 3)
@@ -174,8 +173,8 @@ func TestAnnouncementThatIsNotTaken(t *testing.T) {
 	check.That(t, len(k.announced) == 1, "announced %+v, want it once more", k.announced)
 }
 
-// TestSweepLooksAgainWhereItFailed: a queue that it fails on holds up no other,
-// and is not left to the daily round, whether it could be notified or not.
+// TestSweepLooksAgainWhereItFailed: a queue that it fails on holds up no other, and is not left to
+// the daily round, whether it could be notified or not.
 func TestSweepLooksAgainWhereItFailed(t *testing.T) {
 	for name, fails := range map[string][]string{"cursor": {"cursor"}, "cursor and notify": {"cursor", "notify"}} {
 		t.Run(name, func(t *testing.T) {
@@ -207,8 +206,8 @@ func TestSweepLooksAgainWhereItFailed(t *testing.T) {
 	}
 }
 
-// TestDeletionBehindConsumers: what all are past goes, an hour after it was
-// found so; what one of them needs stays.
+// TestDeletionBehindConsumers: what all are past goes, an hour after it was found so; what one of
+// them needs stays.
 func TestDeletionBehindConsumers(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", upTo(1, 5)...)
@@ -276,8 +275,8 @@ func TestSweepLooksForNewReadersInQuietQueues(t *testing.T) {
 	}
 }
 
-// TestSweepBlocksByTheReadersAttempts: a worker that dies is given as many
-// attempts as its reader has.
+// TestSweepBlocksByTheReadersAttempts: a worker that dies is given as many attempts as its reader
+// has.
 func TestSweepBlocksByTheReadersAttempts(t *testing.T) {
 	for attempts, want := range map[int]delivery.State{2: delivery.Blocked, 3: delivery.Idle} {
 		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -304,8 +303,8 @@ func TestSweepBlocksByTheReadersAttempts(t *testing.T) {
 	}
 }
 
-// TestRefusedStartMakesNothing: a queue that is not there is not made for a
-// consumer that is refused.
+// TestRefusedStartMakesNothing: a queue that is not there is not made for a consumer that is
+// refused.
 func TestRefusedStartMakesNothing(t *testing.T) {
 	sorter := check.Get(cursor.New(cursor.NewMemory(), nil))
 	d := check.Get(delivery.New(delivery.NewMemory(), sorter, nil))
@@ -319,8 +318,8 @@ func TestRefusedStartMakesNothing(t *testing.T) {
 	}
 }
 
-// TestManyConsumersOfAQueueHaveATurn: those that lag take 5 seconds of the round, and the rest
-// of the run; a hundred of them are announced.
+// TestManyConsumersOfAQueueHaveATurn: those that lag take 5 seconds of the round, and the rest of
+// the run; a hundred of them are announced.
 func TestManyConsumersOfAQueueHaveATurn(t *testing.T) {
 	k := newDesk(t)
 	k.put("many", 1)
@@ -354,8 +353,8 @@ func TestManyConsumersOfAQueueHaveATurn(t *testing.T) {
 		"%+v, %d announced; want 2 notifications, and 100", report, len(ofMany))
 }
 
-// TestEveryConsumerComesUp: however many of a queue's consumers lag, whatever their names are,
-// each is announced by and by.
+// TestEveryConsumerComesUp: however many of a queue's consumers lag, whatever their names are, each
+// is announced by and by.
 func TestEveryConsumerComesUp(t *testing.T) {
 	k := newDesk(t)
 	k.put("many", 1)
@@ -377,7 +376,8 @@ func TestEveryConsumerComesUp(t *testing.T) {
 		"%d of %d consumers were ever announced", len(said), consumers)
 }
 
-// TestDeletingHasATurn: a queue with much to delete takes 5 seconds of the round, and the rest of the run.
+// TestDeletingHasATurn: a queue with much to delete takes 5 seconds of the round, and the rest of
+// the run.
 func TestDeletingHasATurn(t *testing.T) {
 	k := newDesk(t)
 	k.put("many", upTo(1, 1000)...)

@@ -20,11 +20,12 @@ var walked = []trouble.State{
 // maxWalked is how many rows are read at once.
 const maxWalked = 200
 
-// walkTroubles deletes rows of what is over, where the process that ended it did not. It goes on where the
-// run before stopped, through all states and from the last to the first, until its turn is over, or it looked
-// at each row.
+// walkTroubles deletes rows of what is over, where the process that ended it did not. It goes on
+// where the run before stopped, through all states and from the last to the first, until its turn
+// is over, or it looked at each row.
 //
-// A query of half a read unit for each state and each of its nine parts, one or two reads a row, and one for the place.
+// A query of half a read unit for each state and each of its nine parts, one or two reads a row,
+// and one for the place.
 func (s *consumerSweep) walkTroubles(ctx context.Context) error {
 	store := s.deliverer.store.Trouble()
 	if store == nil {
@@ -58,8 +59,8 @@ func (s *consumerSweep) walkTroubles(ctx context.Context) error {
 	return store.SaveWalked(ctx, at)
 }
 
-// endTroubles deletes those rows of a page that are over. One that cannot be read is left
-// to the next round of the walk.
+// endTroubles deletes those rows of a page that are over. One that cannot be read is left to the
+// next round of the walk.
 func (s *consumerSweep) endTroubles(ctx context.Context, page []trouble.Row) {
 	d := s.deliverer
 	d.forEach(len(page), func(i int) {
@@ -96,8 +97,8 @@ func (d *Deliverer) isOver(ctx context.Context, row trouble.Row, options SweepOp
 	return !slices.ContainsFunc(troubles(c), is), nil
 }
 
-// isServed reports whether the next message of a consumer is there, and is not old, whichever of these the row is
-// about.
+// isServed reports whether the next message of a consumer is there, and is not old, whichever of
+// these the row is about.
 func (d *Deliverer) isServed(ctx context.Context, row trouble.Row, c Consumer, lagAfter time.Duration) (bool, error) {
 	cur, err := d.queueOf(ctx, row)
 	if err != nil || cur.Position <= c.Delivered {

@@ -2,10 +2,9 @@ package delivery
 
 import "strconv"
 
-// Token says whose claim it is. Its number rises with every claim of a
-// consumer, so a sink that remembers the highest number it has seen, and
-// refuses lower ones, is safe from a process that wakes up after its claim was
-// taken over.
+// Token says whose claim it is. Its number rises with every claim of a consumer, so a sink that
+// remembers the highest number it has seen, and refuses lower ones, is safe from a process that
+// wakes up after its claim was taken over.
 type Token struct {
 	// N is the claim's number, from 1 up.
 	N int64 `ddb:"tokenN"`

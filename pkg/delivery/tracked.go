@@ -25,9 +25,9 @@ type tracked struct {
 
 func trackedBy(c Consumer) tracked { return tracked{c.Queue, c.Name, c.Token} }
 
-// ChainOf is the tag of the chain of the claim that is in flight: what
-// [xorack.Acker.Get] shows of it says how far the work is. It is empty where no
-// claim is deferred; one that was deferred without a chain has none under the tag.
+// ChainOf is the tag of the chain of the claim that is in flight: what [xorack.Acker.Get] shows of
+// it says how far the work is. It is empty where no claim is deferred; one that was deferred
+// without a chain has none under the tag.
 func ChainOf(c Consumer) string {
 	if !c.Deferred {
 		return ""
@@ -35,12 +35,11 @@ func ChainOf(c Consumer) string {
 	return trackedBy(c).tag()
 }
 
-// tag is the chain's: the same names, number and request are the same claim,
-// and another claim has another, also that of a consumer which was removed and
-// recreated, and counts from 1 again. The names are in it as a hash, because a
-// queue's may have as many bytes as a tag, and because the tag is in every token
-// that travels with a message: see [tracked.data]. The chain of a tenant's batch is
-// the tenant's.
+// tag is the chain's: the same names, number and request are the same claim, and another claim has
+// another, also that of a consumer which was removed and recreated, and counts from 1 again. The
+// names are in it as a hash, because a queue's may have as many bytes as a tag, and because the tag
+// is in every token that travels with a message: see [tracked.data]. The chain of a tenant's batch
+// is the tenant's.
 func (t tracked) tag() string {
 	names := sha256.Sum256([]byte(t.data()))
 	tag := request.TrackedPrefix + base64.RawURLEncoding.EncodeToString(names[:16]) + "/" + t.token.String()
@@ -56,9 +55,9 @@ func (t tracked) data() string { return t.name + "/" + t.queue }
 // root is the root edge of the claim's i-th message.
 func (t tracked) root(i int) xorack.Edge { return xorack.Root(t.tag(), "", i) }
 
-// trackedOf is the claim that a chain is about. A chain of which it cannot be
-// known has no claim that waits for it: it failed before it was created, so that
-// nothing was delivered, and the next look at the claim finds that.
+// trackedOf is the claim that a chain is about. A chain of which it cannot be known has no claim
+// that waits for it: it failed before it was created, so that nothing was delivered, and the next
+// look at the claim finds that.
 func trackedOf(c xorack.Chain) (t tracked, known bool) {
 	t.name, t.queue, _ = strings.Cut(c.Data, "/")
 	_, tag := tenant.Split(c.Tag)
@@ -160,8 +159,9 @@ func (d *Deliverer) chainOf(ctx context.Context, c Consumer) (chain xorack.Chain
 	return chain, err
 }
 
-// endChain ends the chain of a claim that has ended, so that nobody works for it in vain, by an edge that is no
-// message's: each of those may have ended. It is best effort: a chain that stays open times out.
+// endChain ends the chain of a claim that has ended, so that nobody works for it in vain, by an
+// edge that is no message's: each of those may have ended. It is best effort: a chain that stays
+// open times out.
 func (d *Deliverer) endChain(ctx context.Context, c Consumer, chain xorack.Chain, why string) {
 	if chain.IsCreated() {
 		_, _ = d.acker.Fail(ctx, trackedBy(c).root(-1), why)
@@ -175,8 +175,8 @@ func (d *Deliverer) isTracked(ctx context.Context, c Consumer) (bool, error) {
 }
 
 // endAs ends a claim as its chain ended: one that is done is a commit, every other end a failure.
-// Anybody may repeat it: the token says whose claim it is. A message that failed as often as it may is
-// blocked before its next attempt.
+// Anybody may repeat it: the token says whose claim it is. A message that failed as often as it may
+// is blocked before its next attempt.
 func (d *Deliverer) endAs(ctx context.Context, c Consumer, chain xorack.Chain) (Consumer, bool, error) {
 	if chain.End() == xorack.Done {
 		seen, _ := d.health(ctx, c.Name) // what cannot be known now cannot be noted
@@ -215,8 +215,8 @@ func (d *Deliverer) failureOf(ctx context.Context, c Consumer, why string) reque
 	return failure
 }
 
-// endDeferred ends a deferred claim for the worker that has its token, and wakes the consumer up for
-// what comes next.
+// endDeferred ends a deferred claim for the worker that has its token, and wakes the consumer up
+// for what comes next.
 //
 // Lost response: the repeat finds the claim ended. Another ended it first: the stored consumer says
 // how. We die right after the end: the sweep wakes the consumer up.
@@ -232,13 +232,16 @@ func (d *Deliverer) endDeferred(ctx context.Context, c Consumer, commit bool, wh
 	return after, made, err
 }
 
-// commitDeferred commits a deferred claim for the worker that has its token, and ends its chain, if there is one.
+// commitDeferred commits a deferred claim for the worker that has its token, and ends its chain, if
+// there is one.
 //
-// When the batch was handed over the chain knows. Without a chain nothing does: the commit counts as
-// of now, but never as of after the circuit opened. So the work of a batch that was handed over before its sink
-// went away may keep the circuit closed for as long as one success does, and closes none.
+// When the batch was handed over the chain knows. Without a chain nothing does: the commit counts
+// as of now, but never as of after the circuit opened. So the work of a batch that was handed over
+// before its sink went away may keep the circuit closed for as long as one success does, and closes
+// none.
 //
-// Lost response, another did it first: what stands there says so. We die right after: the chain times out.
+// Lost response, another did it first: what stands there says so. We die right after: the chain
+// times out.
 func (d *Deliverer) commitDeferred(ctx context.Context, c Consumer) (Consumer, bool, error) {
 	chain, err := d.chainOf(ctx, c)
 	if err != nil {
@@ -274,18 +277,17 @@ func (d *Deliverer) awaken(ctx context.Context, c Consumer) error {
 	return d.sorter.Notify(ctx, c.Queue)
 }
 
-// Ender returns what [xorack.OnEnds] and [xorack.Acker.Sweep] announce ends to
-// where batches are tracked: it ends the claim of a tracked batch as its chain
-// ended, and wakes the consumer up for what comes next. The ends of all other
-// chains go to next, if it is not nil.
+// Ender returns what [xorack.OnEnds] and [xorack.Acker.Sweep] announce ends to where batches are
+// tracked: it ends the claim of a tracked batch as its chain ended, and wakes the consumer up for
+// what comes next. The ends of all other chains go to next, if it is not nil.
 //
-// It does all of it each time, also where it was done before: the process that did it
-// may have died before the waking up. An error keeps the chain due, so a crash
-// anywhere repeats the whole. A batch that failed as often as it may is not
-// blocked here, but by the next Deliver, which knows the bounds.
+// It does all of it each time, also where it was done before: the process that did it may have died
+// before the waking up. An error keeps the chain due, so a crash anywhere repeats the whole. A
+// batch that failed as often as it may is not blocked here, but by the next Deliver, which knows
+// the bounds.
 //
-// A chain that is done costs a write and a read, and a write more where there is
-// more to deliver; one that failed a read more.
+// A chain that is done costs a write and a read, and a write more where there is more to deliver;
+// one that failed a read more.
 func (d *Deliverer) Ender(next xorack.Announce) xorack.Announce {
 	return func(ctx context.Context, chain xorack.Chain) error {
 		if request.TracksBatch(chain.Tag) {

@@ -11,8 +11,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
-// A batch whose work goes on after the handler has returned: it is committed when
-// the work of its messages is done.
+// A batch whose work goes on after the handler has returned: it is committed when the work of its
+// messages is done.
 func ExampleReader_tracked() {
 	ctx := context.Background()
 	sorter, err := cursor.New(cursor.NewMemory(), nil)
@@ -38,8 +38,8 @@ func ExampleReader_tracked() {
 	must(done.Err)
 	fmt.Println(ending(done))
 
-	// The other functions say so when they are through. Behind the chains' stream
-	// stands xorack.OnEnds with this Ender.
+	// The other functions say so when they are through. Behind the chains' stream stands
+	// xorack.OnEnds with this Ender.
 	ender := deliverer.Ender(nil)
 	for _, edge := range handedOn {
 		result, err := acker.Done(ctx, edge)

@@ -10,8 +10,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
-// TestPoisonBlocksAlone: the messages of its batch that come before it are
-// committed, and the consumer is blocked on it.
+// TestPoisonBlocksAlone: the messages of its batch that come before it are committed, and the
+// consumer is blocked on it.
 func TestPoisonBlocksAlone(t *testing.T) {
 	for name, poison := range map[string]func(*trackedDesk, delivery.Batch) error{
 		"the sink fails": func(*trackedDesk, delivery.Batch) error { return errors.New("no") },
@@ -56,8 +56,8 @@ func TestPoisonBlocksAlone(t *testing.T) {
 	}
 }
 
-// TestTrackIsChanged: by a deployment, while a claim is in flight. The claim ends as
-// it was made, and the next one is made as the reader says now.
+// TestTrackIsChanged: by a deployment, while a claim is in flight. The claim ends as it was made,
+// and the next one is made as the reader says now.
 func TestTrackIsChanged(t *testing.T) {
 	plain := func(k *trackedDesk) delivery.Reader {
 		r := k.reader()
@@ -71,8 +71,8 @@ func TestTrackIsChanged(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		after func(*trackedDesk) delivery.Reader
-		// done is whether the work was done; pass is what goes by before the
-		// reader of the new deployment looks.
+		// done is whether the work was done; pass is what goes by before the reader of the new
+		// deployment looks.
 		done bool
 		pass time.Duration
 		want string

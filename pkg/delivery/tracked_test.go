@@ -22,8 +22,7 @@ type trackedDesk struct {
 	*desk
 	chains *ddb.Memory
 	acker  *xorack.Acker
-	// edges are those of the last batch that the sink was given, tags the chains
-	// of all.
+	// edges are those of the last batch that the sink was given, tags the chains of all.
 	edges []xorack.Edge
 	tags  []string
 }
@@ -86,8 +85,8 @@ func (k *trackedDesk) finishes() {
 	}
 }
 
-// TestCommittedWhenItsTreeIsDone: the claim stays in flight until the last edge of
-// the tree has ended, however often somebody looks.
+// TestCommittedWhenItsTreeIsDone: the claim stays in flight until the last edge of the tree has
+// ended, however often somebody looks.
 func TestCommittedWhenItsTreeIsDone(t *testing.T) {
 	k := newTrackedDesk(t)
 	k.put("q", 1, 2, 3, 4)
@@ -120,8 +119,8 @@ func TestCommittedWhenItsTreeIsDone(t *testing.T) {
 	k.ends(endedCaughtUp)
 }
 
-// crashing is a process whose write of this name to the consumers' table fails: it reaches the table
-// where lost says so.
+// crashing is a process whose write of this name to the consumers' table fails: it reaches the
+// table where lost says so.
 func (k *trackedDesk) crashing(name string, lost bool) *delivery.Deliverer {
 	k.t.Helper()
 	store := k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
@@ -176,8 +175,8 @@ func TestDeferGoesWrong(t *testing.T) {
 	}
 }
 
-// TestAnEndGoesWrong: whatever happens to the write of an end, or of an expiry, the batch is committed,
-// or fails, once, and who repeats it finds that.
+// TestAnEndGoesWrong: whatever happens to the write of an end, or of an expiry, the batch is
+// committed, or fails, once, and who repeats it finds that.
 func TestAnEndGoesWrong(t *testing.T) {
 	for _, lost := range []bool{true, false} {
 		k := newTrackedDesk(t)
@@ -253,8 +252,7 @@ func TestSkippedSeqsAreNotTracked(t *testing.T) {
 		"%d chains, %d edges; want 1 and 1", len(k.tags), len(k.edges))
 }
 
-// TestALongQueueNameIsTracked: the tag has no room for it, and the end finds it
-// all the same.
+// TestALongQueueNameIsTracked: the tag has no room for it, and the end finds it all the same.
 func TestALongQueueNameIsTracked(t *testing.T) {
 	k := newTrackedDesk(t)
 	queue := strings.Repeat("q/", 512)
@@ -269,9 +267,9 @@ func TestALongQueueNameIsTracked(t *testing.T) {
 	k.at(queue, 1, delivery.Idle)
 }
 
-// TestATenantsBatchIsItsOwn: the chain's tag has the queue's tenant in front, so
-// that a reader who knows a tenant's names knows whose it is. No other tenant's, and none
-// without one, is taken for it.
+// TestATenantsBatchIsItsOwn: the chain's tag has the queue's tenant in front, so that a reader who
+// knows a tenant's names knows whose it is. No other tenant's, and none without one, is taken for
+// it.
 func TestATenantsBatchIsItsOwn(t *testing.T) {
 	k := newTrackedDesk(t)
 	ends := func(done delivery.Delivery) {
@@ -301,8 +299,8 @@ func TestATenantsBatchIsItsOwn(t *testing.T) {
 	}
 }
 
-// TestOtherEndsGoOn: those of chains that are no tracked batch's. A chain that
-// begins like one and names none has nobody who waits.
+// TestOtherEndsGoOn: those of chains that are no tracked batch's. A chain that begins like one and
+// names none has nobody who waits.
 func TestOtherEndsGoOn(t *testing.T) {
 	k := newTrackedDesk(t)
 	var announced []string
@@ -318,8 +316,7 @@ func TestOtherEndsGoOn(t *testing.T) {
 	check.That(t, fmt.Sprint(announced) == "[order 7]", "announced %q", announced)
 }
 
-// TestTheEndStaysDueUntilTheQueueIsAwake: what cannot be committed or woken up
-// is tried again.
+// TestTheEndStaysDueUntilTheQueueIsAwake: what cannot be committed or woken up is tried again.
 func TestTheEndStaysDueUntilTheQueueIsAwake(t *testing.T) {
 	k := newTrackedDesk(t)
 	k.put("q", 1, 2, 3, 4)

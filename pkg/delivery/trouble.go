@@ -34,8 +34,8 @@ func (d *Deliverer) noteMissing(ctx context.Context, c Consumer) {
 	d.noteMore(ctx, rowOf(trouble.Missing, c, d.now()))
 }
 
-// noteMore writes rows that may be there already, as they are or with another message or error: half a read unit each
-// where they are.
+// noteMore writes rows that may be there already, as they are or with another message or error:
+// half a read unit each where they are.
 func (d *Deliverer) noteMore(ctx context.Context, rows ...trouble.Row) {
 	for _, row := range rows {
 		there, found, err := d.store.Trouble().Row(ctx, row.State, row.Queue, row.Consumer)
@@ -51,7 +51,8 @@ func (d *Deliverer) noteMore(ctx context.Context, rows ...trouble.Row) {
 	}
 }
 
-// noteChanged notes what a visit changed of a consumer, and what is not noted of it that it was in before.
+// noteChanged notes what a visit changed of a consumer, and what is not noted of it that it was in
+// before.
 func (d *Deliverer) noteChanged(ctx context.Context, before, after Consumer) {
 	d.store.Note(ctx, before, after)
 	was := troubles(before)
@@ -62,8 +63,8 @@ func (d *Deliverer) noteChanged(ctx context.Context, before, after Consumer) {
 	}
 }
 
-// noteOperated notes what an operation changed: one that goes to another place ends that a message is
-// missing.
+// noteOperated notes what an operation changed: one that goes to another place ends that a message
+// is missing.
 func (d *Deliverer) noteOperated(ctx context.Context, kind string, before, after Consumer) {
 	d.store.Note(ctx, before, after)
 	switch {
@@ -83,8 +84,8 @@ func (d *Deliverer) probesNext(ctx context.Context, c Consumer) {
 	}
 }
 
-// listGapAfter is how old a gap is that is listed: those of messages that only came out of order are
-// gone by then.
+// listGapAfter is how old a gap is that is listed: those of messages that only came out of order
+// are gone by then.
 const listGapAfter = 5 * time.Second
 
 // noteGaps has a sweep note the gaps that it sees, and their ends.

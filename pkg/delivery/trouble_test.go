@@ -158,7 +158,8 @@ func TestTroubleOfLag(t *testing.T) {
 	k.troubled("caught up but for what is young", "")
 }
 
-// TestTroubleOfGaps: the sweep notes gaps once they are 5 seconds old, whatever the policy, and their ends.
+// TestTroubleOfGaps: the sweep notes gaps once they are 5 seconds old, whatever the policy, and
+// their ends.
 func TestTroubleOfGaps(t *testing.T) {
 	k := newDesk(t)
 	k.put("alert", 0, 2)

@@ -9,13 +9,12 @@ import (
 )
 
 // scheduleAhead is how far ahead who finds something due tells of it: a wake-up that is farther
-// ahead would be sent again in vain. A later pass announces what is due then, or found
-// by the sweep.
+// ahead would be sent again in vain. A later pass announces what is due then, or found by the
+// sweep.
 const scheduleAhead = time.Hour
 
-// due is when somebody has to see to a consumer though nothing comes for its queue: a batch
-// that failed is tried again, or a claim may be taken over. It is the zero time where
-// nothing is due.
+// due is when somebody has to see to a consumer though nothing comes for its queue: a batch that
+// failed is tried again, or a claim may be taken over. It is the zero time where nothing is due.
 func due(c Consumer) time.Time {
 	switch {
 	case c.State == Started || c.State == Sending:
@@ -29,8 +28,8 @@ func due(c Consumer) time.Time {
 // rests reports whether a consumer may be delivered to, and nobody is at it.
 func rests(c Consumer) bool { return c.Exists() && c.State == Idle && c.Paused == "" }
 
-// schedule tells when something is due of the consumer that a delivery was stopped by: also where that time has come since it
-// was looked at.
+// schedule tells when something is due of the consumer that a delivery was stopped by: also where
+// that time has come since it was looked at.
 func (d *Deliverer) schedule(done Delivery) {
 	if d.wakeUp == nil || done.Err != nil {
 		return
@@ -43,17 +42,20 @@ func (d *Deliverer) schedule(done Delivery) {
 	}
 }
 
-// Wake does for one consumer what the sweep does, if a batch of it is to be tried again,
-// its claim's lease is over, or messages wait for it that nobody is at: it ends what is dead, and wakes up
-// who delivers by a notification of the queue. Where that was just done, it is looked at again 5 seconds later: who was woken up may
-// not have been able to have the queue delivered. It returns when something of the consumer is due: the zero time where nothing
-// is. Call it when [Options].WakeUp said, or at any other time.
+// Wake does for one consumer what the sweep does, if a batch of it is to be tried again, its
+// claim's lease is over, or messages wait for it that nobody is at: it ends what is dead, and wakes
+// up who delivers by a notification of the queue. Where that was just done, it is looked at again 5
+// seconds later: who was woken up may not have been able to have the queue delivered. It returns
+// when something of the consumer is due: the zero time where nothing is. Call it when
+// [Options].WakeUp said, or at any other time.
 //
-// It costs one strong read where nothing can be due, and one of the queue's cursor where the consumer is idle.
+// It costs one strong read where nothing can be due, and one of the queue's cursor where the
+// consumer is idle.
 //
-// Where the queue is empty, it handles the circuit of the consumer's name, as the sweep does of those that it knows:
-// it announces that it is open, or closed again, and wakes queues up for a probe that is due. It returns when the
-// circuit is to be seen to next: call it when [Options].WakeCircuit said. One strong read where nothing is due.
+// Where the queue is empty, it handles the circuit of the consumer's name, as the sweep does of
+// those that it knows: it announces that it is open, or closed again, and wakes queues up for a
+// probe that is due. It returns when the circuit is to be seen to next: call it when
+// [Options].WakeCircuit said. One strong read where nothing is due.
 func (d *Deliverer) Wake(ctx context.Context, queue, consumer string, options SweepOptions) (SweepReport, time.Time, error) {
 	if queue == "" {
 		return d.seeToCircuit(ctx, consumer, options)

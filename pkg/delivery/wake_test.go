@@ -97,8 +97,8 @@ func TestWakeUpsOfRetries(t *testing.T) {
 	w.wake(delivery.SweepReport{Notified: 1}, "", 5) // nobody came
 }
 
-// TestWakeUpsOfLeases: who finds a claim in flight tells when it is over; then it is ended,
-// and the consumer is woken up.
+// TestWakeUpsOfLeases: who finds a claim in flight tells when it is over; then it is ended, and the
+// consumer is woken up.
 func TestWakeUpsOfLeases(t *testing.T) {
 	w := newWoken(t)
 	w.put("q", 1, 2)
@@ -119,7 +119,8 @@ func TestWakeUpsOfLeases(t *testing.T) {
 	}
 }
 
-// TestNoWakeUpsOfALongLease: one of days, such as a tracked claim's, is notified of in its last hour.
+// TestNoWakeUpsOfALongLease: one of days, such as a tracked claim's, is notified of in its last
+// hour.
 func TestNoWakeUpsOfALongLease(t *testing.T) {
 	w := newWoken(t)
 	w.put("q", 1)
@@ -163,7 +164,8 @@ func TestAnInvalidHintIsNotWoken(t *testing.T) {
 	w.tells()
 }
 
-// TestAHintBeyondThePositionStallsNothing: what comes before the commit of a batch is delivered, whatever position was hinted.
+// TestAHintBeyondThePositionStallsNothing: what comes before the commit of a batch is delivered,
+// whatever position was hinted.
 func TestAHintBeyondThePositionStallsNothing(t *testing.T) {
 	for name, position := range map[string]int64{"right": 1, "too great": 9} {
 		t.Run(name, func(t *testing.T) {
@@ -185,8 +187,8 @@ func TestAHintBeyondThePositionStallsNothing(t *testing.T) {
 	}
 }
 
-// TestAHintBeyondThePositionIsNotKept: one that comes while a claim is in flight is not noted with it. A message costs one
-// read of its queue a day later too.
+// TestAHintBeyondThePositionIsNotKept: one that comes while a claim is in flight is not noted with
+// it. A message costs one read of its queue a day later too.
 func TestAHintBeyondThePositionIsNotKept(t *testing.T) {
 	for name, hint := range map[string]int64{"none": 0, "wrong": cursor.MaxSeq} {
 		t.Run(name, func(t *testing.T) {

@@ -25,9 +25,8 @@ func aboutReplies(queue, why string) string {
 	return fmt.Sprintf("replies to queue %q: %s", queue, why)
 }
 
-// wordsOf are an error's, as they are kept, and the queue where they are about the
-// replies to one: it is kept beside them, since not everybody who sees the words
-// may know its name.
+// wordsOf are an error's, as they are kept, and the queue where they are about the replies to one:
+// it is kept beside them, since not everybody who sees the words may know its name.
 func wordsOf(err error) (why, replyQueue string) {
 	if reply, so := errors.AsType[*replyError](err); so {
 		return unnamed(reply.Err), reply.Queue
@@ -35,8 +34,9 @@ func wordsOf(err error) (why, replyQueue string) {
 	return err.Error(), ""
 }
 
-// shownOf are how many bytes of an error's words, from their beginning, the queue's tenant may read; 0 for all of them. An
-// error that has words for its operator alone says by its method Shown which the others are.
+// shownOf are how many bytes of an error's words, from their beginning, the queue's tenant may
+// read; 0 for all of them. An error that has words for its operator alone says by its method Shown
+// which the others are.
 func shownOf(err error, why string) int {
 	var some interface {
 		error

@@ -24,8 +24,9 @@ import (
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
-// The workloads are hours of a clock that jumps from one thing that happens to the next: four processes deliver, on
-// tables in memory, what comes in to a sink that is away in one way or another.
+// The workloads are hours of a clock that jumps from one thing that happens to the next: four
+// processes deliver, on tables in memory, what comes in to a sink that is away in one way or
+// another.
 
 var update = flag.Bool("update", false, "write the table of workloads into docs/how-to/webhooks-out.md")
 
@@ -98,12 +99,13 @@ func (w *world) until(end time.Time) {
 type workload struct {
 	name  string
 	shown bool // in the table
-	// queues is how many there are, every how far apart the messages of each, lasts how long they come.
+	// queues is how many there are, every how far apart the messages of each, lasts how long they
+	// come.
 	queues int
 	every  time.Duration
 	lasts  time.Duration
-	// away is which queues, the first ones, the sink may fail for, of percent, and refuse what it then says of a
-	// batch; nil says nothing.
+	// away is which queues, the first ones, the sink may fail for, of percent, and refuse what it
+	// then says of a batch; nil says nothing.
 	away    int
 	refuses func(s *stage, since time.Duration) error
 	// bad is how many of the first queues have a message that no sink takes.
@@ -163,8 +165,8 @@ func flapping(every time.Duration) func(*stage, time.Duration) error {
 	}
 }
 
-// workloads are the kinds of trouble that a sink makes. What it says of a batch is unknown (such as 500), where it is not
-// that it is away (503).
+// workloads are the kinds of trouble that a sink makes. What it says of a batch is unknown (such as
+// 500), where it is not that it is away (503).
 func workloads() []workload {
 	away, no := delivery.SinkAway(errSink), errNo
 	const hour, minute, second = time.Hour, time.Minute, time.Second
@@ -289,7 +291,8 @@ func (s *stage) wakeCircuit(due time.Time) {
 
 func nameOf(i int) string { return fmt.Sprintf("q%03d", i) }
 
-// isBad reports whether a queue is one of those with a bad message, isHealthy whether the sink is always there for it.
+// isBad reports whether a queue is one of those with a bad message, isHealthy whether the sink is
+// always there for it.
 func (w workload) isBad(queue string) bool     { return queue < nameOf(w.bad) }
 func (w workload) isHealthy(queue string) bool { return queue >= nameOf(max(w.bad, w.away)) }
 
@@ -393,7 +396,8 @@ func (s *stage) row(blocked int) string {
 // The table in the documentation stands between these.
 const tablePage, tableFrom, tableTo = "../../docs/how-to/webhooks-out.md", "<!-- counted: workloads -->\n", "<!-- end -->"
 
-// TestWorkloads: what each way of being away costs is as docs/how-to/webhooks-out.md has it: go test -run TestWorkloads -update writes it.
+// TestWorkloads: what each way of being away costs is as docs/how-to/webhooks-out.md has it: go
+// test -run TestWorkloads -update writes it.
 func TestWorkloads(t *testing.T) {
 	all := workloads()
 	rows := make([]string, len(all))

@@ -1,6 +1,6 @@
-// Package invalid is the error of input that can never be accepted, the same in all
-// packages here: which field it is, of which element of which list, and why, each
-// in a field of its own. Programs look at these; the sentence is for people.
+// Package invalid is the error of input that can never be accepted, the same in all packages here:
+// which field it is, of which element of which list, and why, each in a field of its own. Programs
+// look at these; the sentence is for people.
 //
 //	var wrong *invalid.Error
 //	if errors.As(err, &wrong) && wrong.Code == invalid.TooLarge && wrong.Field == "body" {
@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// Code is why a field cannot be accepted. There are no others than these, and none
-// changes its meaning.
+// Code is why a field cannot be accepted. There are no others than these, and none changes its
+// meaning.
 type Code string
 
 const (
@@ -27,8 +27,7 @@ const (
 	Malformed Code = "malformed"
 	// TooLarge: it has more bytes than it may.
 	TooLarge Code = "too-large"
-	// OutOfRange: a number, a time, or how many elements there are, is out of its
-	// bounds.
+	// OutOfRange: a number, a time, or how many elements there are, is out of its bounds.
 	OutOfRange Code = "out-of-range"
 	// Misplaced: it must not be given here, or not with this value.
 	Misplaced Code = "misplaced"
@@ -38,24 +37,23 @@ const (
 
 // Error is a field that can never be accepted.
 type Error struct {
-	// At is the element that the field is in, where it is in one: a message of a
-	// group, a reply of a claim. Where lists are in lists, the outermost comes first.
+	// At is the element that the field is in, where it is in one: a message of a group, a reply of
+	// a claim. Where lists are in lists, the outermost comes first.
 	At []Element
-	// Field is the field's name, as a caller of the HTTP interface sees it; empty
-	// where the whole element is wrong.
+	// Field is the field's name, as a caller of the HTTP interface sees it; empty where the whole
+	// element is wrong.
 	Field string
 	// Code is why.
 	Code Code
-	// Problem says what is wrong and what the bound is, in words that stand behind
-	// the field. It names no queue and no element: these are the following.
+	// Problem says what is wrong and what the bound is, in words that stand behind the field. It
+	// names no queue and no element: these are the following.
 	Problem string
-	// Queue is the queue that it is about, by its whole name, where the field does
-	// not say so.
+	// Queue is the queue that it is about, by its whole name, where the field does not say so.
 	Queue string
 	// Twin is the element that it clashes with, where there is one.
 	Twin *Element
-	// Size is how many bytes there are, and Most how many there may be, of something
-	// that is TooLarge; 0 where only Problem says so.
+	// Size is how many bytes there are, and Most how many there may be, of something that is
+	// TooLarge; 0 where only Problem says so.
 	Size, Most int
 	// Err is what it comes of, where a caller asks for that by errors.Is.
 	Err error
@@ -116,8 +114,8 @@ func (e *Error) Error() string { return strings.TrimPrefix(e.Path()+" "+e.What()
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Named is an error of a value that did not know its field's name, with that name. An
-// error that is no [Error] says that the field cannot be read.
+// Named is an error of a value that did not know its field's name, with that name. An error that is
+// no [Error] says that the field cannot be read.
 func Named(field string, err error) *Error {
 	var known *Error
 	if !errors.As(err, &known) {
@@ -128,8 +126,7 @@ func Named(field string, err error) *Error {
 	return &named
 }
 
-// Within is an error of something in an element of a list. One that is no [Error]
-// stays as it is.
+// Within is an error of something in an element of a list. One that is no [Error] stays as it is.
 func Within(list string, index int, err error) error {
 	var known *Error
 	if !errors.As(err, &known) {

@@ -10,7 +10,8 @@ import (
 
 // The race detector has pools forget at random, so this counts without it.
 
-// TestAllocations: a message is two allocations from Send to its batch: its future and its document.
+// TestAllocations: a message is two allocations from Send to its batch: its future and its
+// document.
 func TestAllocations(t *testing.T) {
 	for name, m := range map[string]producer.Message{
 		"numbered": {Queue: "orders", Seq: new(int64(1)), ID: "o-1", Body: hundred},

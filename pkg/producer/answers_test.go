@@ -16,8 +16,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/producer"
 )
 
-// TestLostAnswer: what has no answer goes again under the same ids, before what came later, after longer and
-// longer waits, alone, and is a duplicate then.
+// TestLostAnswer: what has no answer goes again under the same ids, before what came later, after
+// longer and longer waits, alone, and is a duplicate then.
 func TestLostAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &api{answer: func(_ context.Context, n int, m []message) (producer.Answer, error) {
@@ -114,7 +114,8 @@ func TestFull(t *testing.T) {
 	})
 }
 
-// inLine answers as a queue in arrival order does: what is not next is ahead, but for what a case has fail.
+// inLine answers as a queue in arrival order does: what is not next is ahead, but for what a case
+// has fail.
 func inLine(fails func(m message) bool) func(context.Context, int, []message) (producer.Answer, error) {
 	position := int64(0)
 	return func(_ context.Context, _ int, m []message) (producer.Answer, error) {
@@ -133,8 +134,8 @@ func inLine(fails func(m message) bool) func(context.Context, int, []message) (p
 	}
 }
 
-// TestAhead: what is ahead of its queue goes again behind the message that is next, where that was sent too: later,
-// or with it, and it goes again.
+// TestAhead: what is ahead of its queue goes again behind the message that is next, where that was
+// sent too: later, or with it, and it goes again.
 func TestAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		failed := false
@@ -197,7 +198,8 @@ func TestAheadOfWhatComesLater(t *testing.T) {
 	})
 }
 
-// TestAheadForGood: what is next was not sent by this producer. The sender knows from where to go on, and can.
+// TestAheadForGood: what is next was not sent by this producer. The sender knows from where to go
+// on, and can.
 func TestAheadForGood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &api{answer: inLine(func(message) bool { return false })}
@@ -212,7 +214,8 @@ func TestAheadForGood(t *testing.T) {
 	})
 }
 
-// TestPartlyUnknown: messages whose fate is unknown go again before those behind them, and nothing else does.
+// TestPartlyUnknown: messages whose fate is unknown go again before those behind them, and nothing
+// else does.
 func TestPartlyUnknown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &api{answer: func(_ context.Context, n int, m []message) (producer.Answer, error) {
@@ -232,8 +235,8 @@ func TestPartlyUnknown(t *testing.T) {
 	})
 }
 
-// TestRefusedAsAWhole: a 400 that names a message fails that one; where it names none, the request goes in
-// smaller and smaller parts, until one message is found.
+// TestRefusedAsAWhole: a 400 that names a message fails that one; where it names none, the request
+// goes in smaller and smaller parts, until one message is found.
 func TestRefusedAsAWhole(t *testing.T) {
 	for name, more := range map[string]string{"named": `,"errors":[{"field":"messages[%d].key","code":"malformed","detail":"is not","index":%d}]`, "not named": ""} {
 		t.Run(name, func(t *testing.T) {
@@ -272,7 +275,8 @@ func TestRefusedAsAWhole(t *testing.T) {
 	}
 }
 
-// TestNotOfAMessage: answers that speak of the way are waited out, also where the status is below 500.
+// TestNotOfAMessage: answers that speak of the way are waited out, also where the status is below
+// 500.
 func TestNotOfAMessage(t *testing.T) {
 	for _, status := range []int{301, 401, 403, 404, 408, 429, 500, 503} {
 		synctest.Test(t, func(t *testing.T) {
@@ -438,7 +442,8 @@ func TestFullBatch(t *testing.T) {
 	})
 }
 
-// TestOneAtATime: what comes while a request of its queue is under way waits for its end, and another queue does not.
+// TestOneAtATime: what comes while a request of its queue is under way waits for its end, and
+// another queue does not.
 func TestOneAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &api{answer: func(_ context.Context, n int, m []message) (producer.Answer, error) {
@@ -495,7 +500,8 @@ func TestBatchThatIsJustFull(t *testing.T) {
 	})
 }
 
-// TestBatchesStayWhole: what a queue has to send goes in one request, and waits for no other queue's.
+// TestBatchesStayWhole: what a queue has to send goes in one request, and waits for no other
+// queue's.
 func TestBatchesStayWhole(t *testing.T) {
 	for name, each := range map[string]struct {
 		messages int64

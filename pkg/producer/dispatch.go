@@ -59,16 +59,16 @@ func (p *Producer) wake() {
 	}
 }
 
-// mayShare reports whether another request of queues that are well may go, mayAlone whether one of a queue
-// in trouble may.
+// mayShare reports whether another request of queues that are well may go, mayAlone whether one of
+// a queue in trouble may.
 func (p *Producer) mayShare() bool { return p.underway < p.options.Requests }
 
 func (p *Producer) mayAlone() bool {
 	return p.underway < p.options.Requests && p.alone < p.options.Requests/2
 }
 
-// nextDue is when the next request may go; zero where none may until one has ended, or
-// something comes.
+// nextDue is when the next request may go; zero where none may until one has ended, or something
+// comes.
 func (p *Producer) nextDue() (next time.Time) {
 	if p.mayShare() && len(p.well) > 0 {
 		next = p.well[0].due
@@ -79,8 +79,8 @@ func (p *Producer) nextDue() (next time.Time) {
 	return next
 }
 
-// compose is the next request that is due, nil if absent. Whose turn came first goes first: queues in
-// trouble do not wait until no other has anything to send.
+// compose is the next request that is due, nil if absent. Whose turn came first goes first: queues
+// in trouble do not wait until no other has anything to send.
 func (p *Producer) compose(now time.Time) *call {
 	shared := p.mayShare() && p.well.isDue(now)
 	switch {
@@ -161,8 +161,8 @@ func (p *Producer) request(c *call) {
 }
 
 // goOn has messages that are ahead go again, behind the one that is next in their queue, where this
-// producer has that: it was sent later, or goes again. Else they stay refused, and their senders know
-// from where to go on.
+// producer has that: it was sent later, or goes again. Else they stay refused, and their senders
+// know from where to go on.
 func (p *Producer) goOn(c *call, judged judgement) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -11,9 +11,9 @@ import (
 	"github.com/streamsort/streamsort/pkg/producer"
 )
 
-// TestLingerFigures: how many messages of a queue come together, and in how many requests, where a thousand a second
-// come one by one, at random: what internal/dev/cost takes for a lingering producer. Answers come at once, so
-// that nothing is gathered while they are waited for.
+// TestLingerFigures: how many messages of a queue come together, and in how many requests, where a
+// thousand a second come one by one, at random: what internal/dev/cost takes for a lingering
+// producer. Answers come at once, so that nothing is gathered while they are waited for.
 func TestLingerFigures(t *testing.T) {
 	const rate, seconds = 1000.0, 40
 	for _, c := range []struct {

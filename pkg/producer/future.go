@@ -45,16 +45,16 @@ type Result struct {
 // noSeq is less than every seq.
 const noSeq = -1
 
-// RefusedError is that of a message that can never be accepted; or, beside ahead, not before
-// others that this producer does not have.
+// RefusedError is that of a message that can never be accepted; or, beside ahead, not before others
+// that this producer does not have.
 type RefusedError struct {
 	// Status is 400, 409, 410 and so on; Outcome is conflict, ahead, late or stale, or empty.
 	Status  int
 	Outcome cursor.Outcome
-	// Position is the queue's, beside ahead: the message can be sent again behind that of the next seq.
+	// Position is the queue's, beside ahead: the message can be sent again behind that of the next
+	// seq.
 	Position int64
-	// Code is the problem's, where it has one, and Field the member of the message that is
-	// wrong.
+	// Code is the problem's, where it has one, and Field the member of the message that is wrong.
 	Code, Field string
 	Detail      string
 }
@@ -68,8 +68,8 @@ func (e *RefusedError) Error() string {
 }
 
 var (
-	// ErrClosed is the error of messages that [Producer.Close] gives back, and of Send after it.
-	// A message that Close gives back may be stored or not.
+	// ErrClosed is the error of messages that [Producer.Close] gives back, and of Send after it. A
+	// message that Close gives back may be stored or not.
 	ErrClosed = errors.New("the producer is closed")
 	// ErrGaveUp is the error of a message that was tried for as long as [Options.GiveUpAfter] says,
 	// together with the last try's. The message may be stored or not.

@@ -27,7 +27,8 @@ type verdict struct {
 	result Result
 	err    error // why it was refused, or goes again
 	wait   bool  // its queue waits before it goes again
-	// ahead: it was refused because the next message of its queue, behind position, was not stored before.
+	// ahead: it was refused because the next message of its queue, behind position, was not stored
+	// before.
 	ahead    bool
 	position int64
 }
@@ -37,8 +38,9 @@ type judgement struct {
 	of []verdict
 	// least is how long its queues wait at least.
 	least time.Duration
-	// troubled: what went wrong may be one queue's fault, so those that wait go alone. split: the request
-	// is refused as a whole and nobody knows for which message, so it goes in smaller parts.
+	// troubled: what went wrong may be one queue's fault, so those that wait go alone. split: the
+	// request is refused as a whole and nobody knows for which message, so it goes in smaller
+	// parts.
 	troubled, split bool
 }
 
@@ -102,7 +104,8 @@ func (j *judgement) problem(c *call, a Answer) {
 	j.repeatAll(problem)
 	switch a.Status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusRequestTimeout:
-		// They speak of the way, or of who asks, and not of a message: what is in order later is sent then.
+		// They speak of the way, or of who asks, and not of a message: what is in order later is
+		// sent then.
 	case http.StatusTooManyRequests:
 		// Not for one queue's sake: to go alone would make it worse.
 	case http.StatusBadRequest:
@@ -144,8 +147,7 @@ func (j *judgement) invalid(c *call, problem *client.Problem) {
 	j.atOnce()
 }
 
-// smaller has the messages sent again at once in smaller requests; one that was alone is
-// refused.
+// smaller has the messages sent again at once in smaller requests; one that was alone is refused.
 func (j *judgement) smaller(c *call, problem *client.Problem) {
 	if c.messages == 1 {
 		err := &RefusedError{Status: problem.Status, Code: problem.Code, Detail: problem.Detail}

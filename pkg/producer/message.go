@@ -19,19 +19,19 @@ import (
 type Message struct {
 	// Queue is the queue's name: 1 to 1,024 bytes of UTF-8.
 	Queue string
-	// Seq is the message's place in its queue, 0 or more: new(int64(7)). Kind is arrival where
-	// the first message makes a queue in arrival order: see the package's comment.
+	// Seq is the message's place in its queue, 0 or more: new(int64(7)). Kind is arrival where the
+	// first message makes a queue in arrival order: see the package's comment.
 	Seq  *int64
 	Kind string
 	// Key is what a keyed queue sorts by, as JSON: a number, a text, or a list of up to three.
-	// KeyType is the queue's, where the first message makes it. Prev is the id of the
-	// message that should stand before this one.
+	// KeyType is the queue's, where the first message makes it. Prev is the id of the message that
+	// should stand before this one.
 	Key     json.RawMessage
 	KeyType string
 	Prev    string
 	// ID is the producer's name for the message: at most 1,024 bytes of UTF-8. By it a repeat is
-	// known in arrival order, where one is made if it is empty, and in a keyed queue, which
-	// needs one.
+	// known in arrival order, where one is made if it is empty, and in a keyed queue, which needs
+	// one.
 	ID string
 	// Body is delivered exactly as it came: at most 350 KB. It may be changed when Send has
 	// returned.
@@ -41,13 +41,13 @@ type Message struct {
 	ContentType string
 	// Attributes are the sender's own: at most 16 KB in all.
 	Attributes map[string]string
-	// Traceparent and Tracestate are the trace that the message is of, as the W3C writes them; empty
-	// where it is of none.
+	// Traceparent and Tracestate are the trace that the message is of, as the W3C writes them;
+	// empty where it is of none.
 	Traceparent, Tracestate string
 }
 
-// check reports the first field that is out of its bounds, as an [invalid.Error]. What a key
-// and its type may be, the API says.
+// check reports the first field that is out of its bounds, as an [invalid.Error]. What a key and
+// its type may be, the API says.
 func (m *Message) check() error {
 	stored := cursor.Message{Queue: m.Queue, ID: m.ID, Body: m.Body, ContentType: m.ContentType, Attributes: m.Attributes}
 	if m.Seq != nil {
@@ -93,12 +93,12 @@ const maxKey = 8 << 10
 // arrives reports whether the message is for a queue in arrival order.
 func (m *Message) arrives() bool { return m.Seq == nil && m.Key == nil }
 
-// maxDepth is how deep a body may be nested that stands in the document as it is: readers of
-// JSON have bounds. A deeper one travels in base64.
+// maxDepth is how deep a body may be nested that stands in the document as it is: readers of JSON
+// have bounds. A deeper one travels in base64.
 const maxDepth = 1000
 
-// appendTo appends the message's document, as docs/openapi.yaml describes it. made is the id
-// that is made for it where it needs one: a prefix, and a number.
+// appendTo appends the message's document, as docs/openapi.yaml describes it. made is the id that
+// is made for it where it needs one: a prefix, and a number.
 func (m *Message) appendTo(to []byte, prefix string, number uint64) []byte {
 	to = appendText(append(to, `{"queue":`...), m.Queue)
 	if m.Seq != nil {

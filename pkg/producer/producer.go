@@ -47,8 +47,8 @@ type epoch struct {
 	done   chan struct{} // closed when it is closed and none is open
 }
 
-// New returns a producer by a transport; nil options are the defaults. The error names
-// the option that is out of its bounds.
+// New returns a producer by a transport; nil options are the defaults. The error names the option
+// that is out of its bounds.
 func New(transport Transport, o *Options) (*Producer, error) {
 	options, err := o.withDefaults()
 	if err != nil {
@@ -64,9 +64,10 @@ func New(transport Transport, o *Options) (*Producer, error) {
 	return p, nil
 }
 
-// Send takes a message. It returns as soon as there is room for it, and waits for that until
-// the context ends, or the producer is closed. The error is an [invalid.Error], [ErrClosed], or the context's, and
-// nothing was taken then. Messages of one queue are sent in the order in which Send took them.
+// Send takes a message. It returns as soon as there is room for it, and waits for that until the
+// context ends, or the producer is closed. The error is an [invalid.Error], [ErrClosed], or the
+// context's, and nothing was taken then. Messages of one queue are sent in the order in which Send
+// took them.
 func (p *Producer) Send(ctx context.Context, m Message) (*Future, error) {
 	if err := m.check(); err != nil {
 		return nil, err
@@ -213,9 +214,9 @@ func (p *Producer) Flush(ctx context.Context) error {
 	return nil
 }
 
-// Close takes no more, sends what there is, as Flush does, and ends all that the producer has begun. Where
-// the context ends before, what is left fails with [ErrClosed], and the error is the context's. A second
-// call returns nil.
+// Close takes no more, sends what there is, as Flush does, and ends all that the producer has
+// begun. Where the context ends before, what is left fails with [ErrClosed], and the error is the
+// context's. A second call returns nil.
 func (p *Producer) Close(ctx context.Context) error {
 	p.mu.Lock()
 	if p.closed {

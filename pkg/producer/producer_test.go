@@ -225,7 +225,8 @@ func TestBadOptions(t *testing.T) {
 	}
 }
 
-// TestGiveUp: a message is tried for GiveUpAfter, and then no more, whether the API fails or is full.
+// TestGiveUp: a message is tried for GiveUpAfter, and then no more, whether the API fails or is
+// full.
 func TestGiveUp(t *testing.T) {
 	for name, result := range map[string]string{"fails": `{"status":503}`, "full": `{"status":429,"outcome":"full"}`} {
 		synctest.Test(t, func(t *testing.T) {
@@ -251,7 +252,8 @@ func TestGiveUp(t *testing.T) {
 	}
 }
 
-// TestClose: what is there is sent at once, nothing more is taken, and a caller that waits for room gets an error.
+// TestClose: what is there is sent at once, nothing more is taken, and a caller that waits for room
+// gets an error.
 func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &api{answer: func(_ context.Context, _ int, m []message) (producer.Answer, error) {
@@ -381,8 +383,8 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// TestMadeIDs: a message in arrival order without an id gets one, which no other has, of this producer
-// or another.
+// TestMadeIDs: a message in arrival order without an id gets one, which no other has, of this
+// producer or another.
 func TestMadeIDs(t *testing.T) {
 	ids := map[string]bool{}
 	for range 2 {
@@ -396,7 +398,8 @@ func TestMadeIDs(t *testing.T) {
 	check.That(t, len(ids) == 4 && !ids[""], "the ids of 4 messages: %v", ids)
 }
 
-// TestTransports: who asks is said as each says it; a token that cannot be had, and a 401, are waited out.
+// TestTransports: who asks is said as each says it; a token that cannot be had, and a 401, are
+// waited out.
 func TestTransports(t *testing.T) {
 	t.Setenv("AWS_ACCESS_KEY_ID", "AKID")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")

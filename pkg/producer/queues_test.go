@@ -56,8 +56,8 @@ func TestOneQueueHangs(t *testing.T) {
 	})
 }
 
-// TestTroubledHasItsTurn: a queue whose request failed is sent again when that is due, also while others have more to
-// send than there are requests.
+// TestTroubledHasItsTurn: a queue whose request failed is sent again when that is due, also while
+// others have more to send than there are requests.
 func TestTroubledHasItsTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var failed atomic.Bool
@@ -168,7 +168,8 @@ func result(fails bool, status int) string {
 	return `{"status":200,"outcome":"advanced"}`
 }
 
-// TestMemoryOfAll: all queues together have MaxBytes, and a Send that gave up waiting has taken nothing.
+// TestMemoryOfAll: all queues together have MaxBytes, and a Send that gave up waiting has taken
+// nothing.
 func TestMemoryOfAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		open := make(chan struct{})

@@ -34,13 +34,14 @@ type Answer struct {
 	opaque bool
 }
 
-// HTTP is the API at a URL, such as http://127.0.0.1:3000 or https://ID.execute-api.REGION.amazonaws.com,
-// or a function URL. Requests to AWS's own names are signed for IAM with the credentials of the
-// standard chain, which are fetched anew when they run out.
+// HTTP is the API at a URL, such as http://127.0.0.1:3000 or
+// https://ID.execute-api.REGION.amazonaws.com, or a function URL. Requests to AWS's own names are
+// signed for IAM with the credentials of the standard chain, which are fetched anew when they run
+// out.
 func HTTP(base string) (Transport, error) { return overHTTP(client.New(base)) }
 
-// Signed is [HTTP] for an API at a custom domain, which its name does not tell: its requests are signed
-// for a region, or for that of the configuration where it is empty.
+// Signed is [HTTP] for an API at a custom domain, which its name does not tell: its requests are
+// signed for a region, or for that of the configuration where it is empty.
 func Signed(base, region string) (Transport, error) {
 	return overHTTP(client.NewSigned(base, region))
 }
@@ -66,11 +67,12 @@ func (t api) Put(ctx context.Context, body []byte) (Answer, error) {
 	return Answer{Status: a.Status, Body: a.Body, RetryAfter: a.RetryAfter}, err
 }
 
-// Invoke is the function enqueue by a direct invoke, with the credentials of the standard chain. function is its
-// ARN or name with an alias: enqueue:put, which is all that the caller must be allowed to call, or enqueue:live.
-// By the alias put, messages that may pass later are an error of the function that does not say which they are, so
-// that the producer looks for them with smaller and smaller requests: where queues have a maxAhead, take live.
-// An empty region is that of the ARN, or of the configuration. AWS_ENDPOINT_URL_LAMBDA counts.
+// Invoke is the function enqueue by a direct invoke, with the credentials of the standard chain.
+// function is its ARN or name with an alias: enqueue:put, which is all that the caller must be
+// allowed to call, or enqueue:live. By the alias put, messages that may pass later are an error of
+// the function that does not say which they are, so that the producer looks for them with smaller
+// and smaller requests: where queues have a maxAhead, take live. An empty region is that of the
+// ARN, or of the configuration. AWS_ENDPOINT_URL_LAMBDA counts.
 func Invoke(function, region string) (Transport, error) {
 	if function == "" {
 		return nil, invalid.New(invalid.Missing, "function", "is missing: it must be a name or an ARN, with an alias")

@@ -20,12 +20,12 @@ const maxWait = 5 * time.Minute
 //
 //	err := table.Create(ctx, client, cursor.Names{}.Tables()...)
 //
-// A table that is there already is left as it is where its keys, its index and its stream are
-// those of the definition, and an error that says what differs where they are not. So a call
-// that failed half way can be repeated: it goes on where it stopped.
+// A table that is there already is left as it is where its keys, its index and its stream are those
+// of the definition, and an error that says what differs where they are not. So a call that failed
+// half way can be repeated: it goes on where it stopped.
 //
-// The caller needs dynamodb:CreateTable, DescribeTable, DescribeTimeToLive and
-// UpdateTimeToLive. Errors are the SDK's, with the table's name before them.
+// The caller needs dynamodb:CreateTable, DescribeTable, DescribeTimeToLive and UpdateTimeToLive.
+// Errors are the SDK's, with the table's name before them.
 func Create(ctx context.Context, client *dynamodb.Client, definitions ...Definition) error {
 	for _, d := range definitions {
 		var there *types.ResourceInUseException

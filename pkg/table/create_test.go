@@ -13,8 +13,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/table"
 )
 
-// TestCreate makes tables, makes them again, and goes on where a call stopped before it
-// switched the TTL on.
+// TestCreate makes tables, makes them again, and goes on where a call stopped before it switched
+// the TTL on.
 func TestCreate(t *testing.T) {
 	onEachServer(t, func(t *testing.T, client *dynamodb.Client) {
 		plain := table.Definition{Name: "plain" + ddbtest.Suffix(), Partition: table.Key{Name: "p", Type: table.String}}

@@ -2,6 +2,6 @@ package table
 
 import "errors"
 
-// ErrNewerLayout: an item, or a document, was written by a later version of the package
-// that reads it, which keeps something in it that this version does not know.
+// ErrNewerLayout: an item, or a document, was written by a later version of the package that reads
+// it, which keeps something in it that this version does not know.
 var ErrNewerLayout = errors.New("written by a newer version")

@@ -1,10 +1,9 @@
-// Package table says in plain values what a DynamoDB table has to look like:
-// its keys, what its stream shows, and which attribute makes items expire.
+// Package table says in plain values what a DynamoDB table has to look like: its keys, what its
+// stream shows, and which attribute makes items expire.
 //
-// Each of the other packages exports the definitions of its own tables as
-// values of [Definition]. What makes tables ([Create], a user's own
-// scripts, the CDK stack) reads them from there, so a key or a stream view is
-// written down once.
+// Each of the other packages exports the definitions of its own tables as values of [Definition].
+// What makes tables ([Create], a user's own scripts, the CDK stack) reads them from there, so a key
+// or a stream view is written down once.
 package table
 
 // KeyType is the DynamoDB type of a key attribute.
@@ -17,8 +16,8 @@ const (
 	Binary KeyType = "B"
 )
 
-// StreamView is what a table's stream shows of each change. The values are
-// DynamoDB's own StreamViewType names.
+// StreamView is what a table's stream shows of each change. The values are DynamoDB's own
+// StreamViewType names.
 type StreamView string
 
 // The stream views in use. NoStream means that the table has no stream.
@@ -36,8 +35,8 @@ type Key struct {
 	Type KeyType
 }
 
-// Index is a global secondary index that shows keys only. An item without the
-// index's key attributes is not in it.
+// Index is a global secondary index that shows keys only. An item without the index's key
+// attributes is not in it.
 type Index struct {
 	// Name is the index's name: 3 to 255 characters, as a table's.
 	Name      string
@@ -56,13 +55,12 @@ type Definition struct {
 	Sort Key
 	// Stream is what the table's stream shows, NoStream where it has none.
 	Stream StreamView
-	// TTL is the attribute by which DynamoDB deletes expired items (seconds
-	// since 1970), empty where items never expire by themselves.
+	// TTL is the attribute by which DynamoDB deletes expired items (seconds since 1970), empty
+	// where items never expire by themselves.
 	TTL string
-	// Index is the table's global secondary index; its Name is empty where the
-	// table has none.
+	// Index is the table's global secondary index; its Name is empty where the table has none.
 	Index Index
-	// Layout is the newest layout of the table's items that this version knows: what is in "v" of an item.
-	// Zero where they have none.
+	// Layout is the newest layout of the table's items that this version knows: what is in "v" of
+	// an item. Zero where they have none.
 	Layout int64
 }

@@ -14,15 +14,16 @@ import (
 	"github.com/streamsort/streamsort/internal/fanout"
 )
 
-// Timer notes wake-ups and sends them. It may be used by any number of goroutines. A nil
-// Timer notes nothing: there is no queue.
+// Timer notes wake-ups and sends them. It may be used by any number of goroutines. A nil Timer
+// notes nothing: there is no queue.
 type Timer struct {
 	queue  string
 	client *awscall.Client
 	now    func() time.Time
 
 	mu sync.Mutex
-	// noted are those since the last Flush, the latest of each thing; of a settle window each bound.
+	// noted are those since the last Flush, the latest of each thing; of a settle window each
+	// bound.
 	noted map[note]WakeUp
 	// sent is what is on its way.
 	sent map[Thing]sent
@@ -45,12 +46,12 @@ type sent struct {
 // Bounds of what a process keeps: what is beyond is left to the sweep, or sent twice.
 const maxNoted, maxSent = 5_000, 10_000
 
-// tryTime bounds one try of a request, sendTime all of a Flush: an invocation keeps a
-// second for its answer.
+// tryTime bounds one try of a request, sendTime all of a Flush: an invocation keeps a second for
+// its answer.
 const tryTime, sendTime = 300 * time.Millisecond, 600 * time.Millisecond
 
-// New returns a Timer that sends to the queue of a URL; nil where that is empty. It makes
-// no request.
+// New returns a Timer that sends to the queue of a URL; nil where that is empty. It makes no
+// request.
 func New(queueURL string) (*Timer, error) {
 	if queueURL == "" {
 		return nil, nil
@@ -87,16 +88,16 @@ func (t *Timer) Settle(queue, upTo string, due time.Time) {
 	t.note(WakeUp{Thing: Thing{Kind: Settle, Queue: queue}, UpTo: upTo, Due: due})
 }
 
-// Again notes that a wake-up came out before its thing is due. One that was sent again too
-// often is left to the sweep.
+// Again notes that a wake-up came out before its thing is due. One that was sent again too often is
+// left to the sweep.
 func (t *Timer) Again(w WakeUp, due time.Time) {
 	if w.Again < maxAgain {
 		t.note(WakeUp{Thing: w.Thing, UpTo: w.UpTo, Due: due, Again: w.Again + 1})
 	}
 }
 
-// note notes a wake-up. What is noted later of a thing replaces it.
-// In a settle window, the first that is due of a bound counts: the settler then notes the next.
+// note notes a wake-up. What is noted later of a thing replaces it. In a settle window, the first
+// that is due of a bound counts: the settler then notes the next.
 func (t *Timer) note(w WakeUp) {
 	if t == nil {
 		return
@@ -116,9 +117,9 @@ func (t *Timer) note(w WakeUp) {
 	}
 }
 
-// Flush sends what was noted, and returns how many wake-ups were sent, and how many could
-// not be. Call it once an invocation, after all of its writes: it takes half a second at
-// most, also where ctx has ended. Nothing fails by it.
+// Flush sends what was noted, and returns how many wake-ups were sent, and how many could not be.
+// Call it once an invocation, after all of its writes: it takes half a second at most, also where
+// ctx has ended. Nothing fails by it.
 func (t *Timer) Flush(ctx context.Context) (taken, failed int) {
 	if t == nil {
 		return 0, 0
@@ -140,7 +141,8 @@ func (t *Timer) Flush(ctx context.Context) (taken, failed int) {
 	return int(all.Load()), len(due) - int(all.Load())
 }
 
-// take is what was noted and has to be sent: not where a wake-up of the thing is on its way that does for it.
+// take is what was noted and has to be sent: not where a wake-up of the thing is on its way that
+// does for it.
 func (t *Timer) take() []WakeUp {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -184,9 +186,9 @@ func (t *Timer) send(ctx context.Context, due []WakeUp) int {
 	return taken
 }
 
-// isSent keeps that a wake-up is on its way. Where that are too many, those are forgotten that
-// have come out, and all where none has: they are sent twice then. (A cache by last use is a
-// library away, and its 20 KB are too much for every function.)
+// isSent keeps that a wake-up is on its way. Where that are too many, those are forgotten that have
+// come out, and all where none has: they are sent twice then. (A cache by last use is a library
+// away, and its 20 KB are too much for every function.)
 func (t *Timer) isSent(w WakeUp, now time.Time) {
 	if len(t.sent) >= maxSent {
 		maps.DeleteFunc(t.sent, func(_ Thing, on sent) bool { return !on.at.After(now) })

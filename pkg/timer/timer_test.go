@@ -188,8 +188,8 @@ func TestFlush(t *testing.T) {
 }
 
 // TestSettleWindows: each bound of a queue has a wake-up, for when the first of it is due. What was
-// noted first is sent whatever is under way, what is sent again only where nothing is that sees
-// as much.
+// noted first is sent whatever is under way, what is sent again only where nothing is that sees as
+// much.
 func TestSettleWindows(t *testing.T) {
 	var s service
 	it, now := newTimer(t, &s), time.Now()
@@ -242,8 +242,8 @@ func TestAgain(t *testing.T) {
 	}
 }
 
-// TestFarAhead: SQS delays by a quarter of an hour, so a wake-up of later is sent from one to
-// the next by a process that has sent it before.
+// TestFarAhead: SQS delays by a quarter of an hour, so a wake-up of later is sent from one to the
+// next by a process that has sent it before.
 func TestFarAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		was := http.DefaultTransport

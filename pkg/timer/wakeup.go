@@ -29,8 +29,8 @@ const (
 // Thing is what is looked at.
 type Thing struct {
 	Kind Kind
-	// Queue is that of a gap, a consumer or a settle window, Consumer the name of a consumer or of a
-	// circuit's, Tag a chain's.
+	// Queue is that of a gap, a consumer or a settle window, Consumer the name of a consumer or of
+	// a circuit's, Tag a chain's.
 	Queue, Consumer, Tag string
 }
 
@@ -46,8 +46,8 @@ type WakeUp struct {
 
 // Bounds of a wake-up.
 const (
-	// maxAgain is less than the calls after which Lambda takes a function that is called by
-	// what it sends for a loop.
+	// maxAgain is less than the calls after which Lambda takes a function that is called by what it
+	// sends for a loop.
 	maxAgain = 10
 	maxName  = 2048
 )
@@ -67,8 +67,8 @@ type document struct {
 	Again    int    `json:"again,omitempty"`
 }
 
-// refused are the characters of names that SQS takes in no message, and JSON leaves as they
-// are; one of them would have it refuse the wake-up.
+// refused are the characters of names that SQS takes in no message, and JSON leaves as they are;
+// one of them would have it refuse the wake-up.
 var refused = strings.NewReplacer("\uFFFE", `\ufffe`, "\uFFFF", `\uffff`)
 
 // String is the wake-up as it is sent.
@@ -130,9 +130,10 @@ func (w WakeUp) delay(now time.Time) int {
 	return int((left + time.Second - 1) / time.Second)
 }
 
-// isFor reports whether a wake-up of the thing that is on its way does for this one: one that comes no later,
-// since it looks when the thing is due next. In a settle window, what was noted first is always sent: one that is on
-// its way may be gone when it has been stored. What is sent again is so where none is on its way that sees as much, as often.
+// isFor reports whether a wake-up of the thing that is on its way does for this one: one that comes
+// no later, since it looks when the thing is due next. In a settle window, what was noted first is
+// always sent: one that is on its way may be gone when it has been stored. What is sent again is so
+// where none is on its way that sees as much, as often.
 func (w WakeUp) isFor(on sent) bool {
 	if w.Kind == Settle {
 		return w.Again > 0 && !on.at.After(w.Due) && on.upTo >= w.UpTo && on.again <= w.Again
@@ -140,8 +141,8 @@ func (w WakeUp) isFor(on sent) bool {
 	return !on.at.After(w.Due)
 }
 
-// comesOut is when a wake-up that is sent now is taken for one that has come out: then it
-// may be sent again.
+// comesOut is when a wake-up that is sent now is taken for one that has come out: then it may be
+// sent again.
 func (w WakeUp) comesOut(now time.Time) time.Time {
 	if last := now.Add(maxDelay); w.Due.After(last) {
 		return last

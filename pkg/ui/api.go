@@ -65,8 +65,8 @@ type message struct {
 	EnqueuedAt            time.Time
 }
 
-// Text is a body for people: JSON, also where its white space has it come in base64, or another text; empty where it is
-// neither.
+// Text is a body for people: JSON, also where its white space has it come in base64, or another
+// text; empty where it is neither.
 func (m message) Text() string {
 	if len(m.Body) > 0 {
 		return string(m.Body)

@@ -26,8 +26,8 @@ func kept[T any](ctx context.Context, u *UI, what string, lasts time.Duration, f
 	return value, err
 }
 
-// who is a mark of who looks, where each has a token: what was seen by one is not shown to another, of whose tenant
-// a queue may have the same name.
+// who is a mark of who looks, where each has a token: what was seen by one is not shown to another,
+// of whose tenant a queue may have the same name.
 func (u *UI) who(ctx context.Context) string {
 	if u.options.Token == nil {
 		return ""

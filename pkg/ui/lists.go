@@ -82,7 +82,8 @@ func (u *UI) overview(ctx context.Context, _ url.Values) (any, error) {
 	return screen, err
 }
 
-// behind are some consumers, the farthest behind first: those in a state, and others where these are few.
+// behind are some consumers, the farthest behind first: those in a state, and others where these
+// are few.
 func (u *UI) behind(ctx context.Context, states map[view.State]view.Count) ([]row, error) {
 	return kept(ctx, u, "behind", overviewKept, func() ([]row, error) {
 		var all []row
@@ -172,7 +173,8 @@ func (u *UI) chartsOf(ctx context.Context, q queue, consumers []consumer) []char
 	}
 }
 
-// listed is a page of a list: what it was asked with, and the addresses of the first and the next page.
+// listed is a page of a list: what it was asked with, and the addresses of the first and the next
+// page.
 type listed struct {
 	State, Prefix, Consumer, Error string
 	After                          bool

@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// silence is how long a stream says nothing at most: what stands between the page and the browser closes what
-// is silent for longer.
+// silence is how long a stream says nothing at most: what stands between the page and the browser
+// closes what is silent for longer.
 const silence = 15 * time.Second
 
 // live sends a screen's content whenever it has changed, as server-sent events
-// (https://html.spec.whatwg.org/multipage/server-sent-events.html): "content" has its HTML, "fault" why there is
-// none at the moment, and "turn" says that another window of the browser needs the connection. It goes on until the
-// browser leaves.
+// (https://html.spec.whatwg.org/multipage/server-sent-events.html): "content" has its HTML, "fault"
+// why it has stopped, and "turn" says that another window of the browser needs the
+// connection. It goes on until the browser leaves.
 func (u *UI) live(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	name := query.Get("of")
@@ -85,8 +85,8 @@ const afterFault = 2 * time.Second
 // mostGlances is how many screens' contents are kept for those who look at the same.
 const mostGlances = 100
 
-// glance is one look at a screen, which all share who look at it at about the same time: what a screen costs does not
-// grow with the tabs that show it.
+// glance is one look at a screen, which all share who look at it at about the same time: what a
+// screen costs does not grow with the tabs that show it.
 type glance struct {
 	sync.Mutex
 	at          time.Time

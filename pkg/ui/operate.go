@@ -13,8 +13,8 @@ import (
 // mostForm is how long a form may be: a page of consumers that are picked.
 const mostForm = 512 << 10
 
-// posted takes a form of the page's own, has something done, and shows where to look next. Where the API
-// refuses, the screen says why, with its status.
+// posted takes a form of the page's own, has something done, and shows where to look next. Where
+// the API refuses, the screen says why, with its status.
 func (u *UI) posted(do func(*http.Request) (next string, err error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, mostForm)
@@ -49,8 +49,8 @@ func said(query url.Values, consumers []consumer) string {
 	return did + " of " + to + " is done"
 }
 
-// operate operates on one consumer. Its id comes with the form: one that is sent twice, or whose answer is lost,
-// is carried out once.
+// operate operates on one consumer. Its id comes with the form: one that is sent twice, or whose
+// answer is lost, is carried out once.
 func (u *UI) operate(r *http.Request) (string, error) {
 	form := r.PostForm
 	queue := r.Form.Get("queue") // in the address: a form's own fields have each line end as CR LF

@@ -65,7 +65,8 @@ func stack(t *testing.T, summary string) (url string, lists *atomic.Int64) {
 	return server.URL, lists
 }
 
-// TestOverview shows what is wrong first: how much, the counts of states, the causes; then how the messages flow.
+// TestOverview shows what is wrong first: how much, the counts of states, the causes; then how the
+// messages flow.
 func TestOverview(t *testing.T) {
 	url, _ := stack(t, failing)
 	page, err := ui.New(ui.Options{URL: url, Operate: true})
@@ -96,7 +97,8 @@ func TestOpenBreaker(t *testing.T) {
 		"1 queue fails, for 1 cause.", "A sink is away: its circuit breaker is open.", `href="consumers?consumer=books&amp;state=held"`, ">books<", "refused", ">q<")
 }
 
-// TestOverviewIsCheap: however many look, a list is asked for once in a while; but again for another who has a token.
+// TestOverviewIsCheap: however many look, a list is asked for once in a while; but again for
+// another who has a token.
 func TestOverviewIsCheap(t *testing.T) {
 	url, lists := stack(t, failing)
 	page, err := ui.New(ui.Options{URL: url, Token: func(ctx context.Context) (string, error) {
@@ -125,7 +127,8 @@ func TestGroup(t *testing.T) {
 	check.That(t, !strings.Contains(body, "refused"), "it has one of another group:\n%s", body)
 }
 
-// TestTabs: only where there is any chain is there a tab of them, and one of bulk operations where they are allowed.
+// TestTabs: only where there is any chain is there a tab of them, and one of bulk operations where
+// they are allowed.
 func TestTabs(t *testing.T) {
 	for _, c := range []struct {
 		chains  string
@@ -139,7 +142,8 @@ func TestTabs(t *testing.T) {
 	}
 }
 
-// TestSearch leads to the queue, message or chain that is meant, or lists what may be, and says what cannot be found.
+// TestSearch leads to the queue, message or chain that is meant, or lists what may be, and says
+// what cannot be found.
 func TestSearch(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()
@@ -201,7 +205,8 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// TestAttempts: a message shows the attempts on it, whose function's log is linked, and a queue why it stands still.
+// TestAttempts: a message shows the attempts on it, whose function's log is linked, and a queue why
+// it stands still.
 func TestAttempts(t *testing.T) {
 	const arn = "arn:aws:lambda:eu-west-1:123456789012:function:books"
 	documents := map[string]string{

@@ -205,8 +205,8 @@ func (u *UI) message(ctx context.Context, query url.Values) (any, error) {
 	return s, err
 }
 
-// beyond is the gap that a seq beyond the position is in, or, where it is stored, the one that it waits for; neither
-// where that is not known.
+// beyond is the gap that a seq beyond the position is in, or, where it is stored, the one that it
+// waits for; neither where that is not known.
 func beyond(seq, maxParked int64, open gaps) (in, behind *gap) {
 	last := int64(-1)
 	for i, g := range open.Gaps {
@@ -231,7 +231,8 @@ type branch struct {
 	More  bool
 }
 
-// chain is a chain, and the parts of a fan of an edge of it: of its first one, where no other is named.
+// chain is a chain, and the parts of a fan of an edge of it: of its first one, where no other is
+// named.
 func (u *UI) chain(ctx context.Context, query url.Values) (any, error) {
 	tag, err := needed(query, "tag")
 	if err != nil {

@@ -120,7 +120,8 @@ func TestTimesThatPassed(t *testing.T) {
 	}
 }
 
-// TestOthersLoadNothing of the page, such as a live screen as a picture, but a link of theirs may lead to it.
+// TestOthersLoadNothing of the page, such as a live screen as a picture, but a link of theirs may
+// lead to it.
 func TestOthersLoadNothing(t *testing.T) {
 	page := answering(t, oneQueue(), ui.Options{})
 	for name, c := range map[string]struct {
@@ -142,7 +143,8 @@ func TestOthersLoadNothing(t *testing.T) {
 	}
 }
 
-// TestSaid: a screen says what was done by the page, and not what an address that somebody was sent says.
+// TestSaid: a screen says what was done by the page, and not what an address that somebody was sent
+// says.
 func TestSaid(t *testing.T) {
 	page := answering(t, oneQueue(), ui.Options{Operate: true})
 	if body := shown(page, "queue?queue=q&did=redrive&to=billing").Body.String(); !strings.Contains(body, "redrive of billing is done") {
@@ -243,8 +245,9 @@ func watch(ctx context.Context, address string) <-chan string {
 	return events
 }
 
-// TestWindowsTakeTurns: of one browser, which has few connections to a server, only so many windows are live that
-// it can still ask for something else; another one gets an answer that says so, and no other window ends for it.
+// TestWindowsTakeTurns: of one browser, which has few connections to a server, only so many windows
+// are live that it can still ask for something else; another one gets an answer that says so, and
+// no other window ends for it.
 func TestWindowsTakeTurns(t *testing.T) {
 	server := httptest.NewServer(answering(t, oneQueue(), ui.Options{Every: time.Minute}))
 	defer server.Close()
@@ -279,7 +282,8 @@ func TestWindowsTakeTurns(t *testing.T) {
 	}
 }
 
-// TestSlowAPI: those who wait for a slow API all get its next answer, and do not ask it one after another.
+// TestSlowAPI: those who wait for a slow API all get its next answer, and do not ask it one after
+// another.
 func TestSlowAPI(t *testing.T) {
 	const tabs = 8
 	var asked, came atomic.Int64

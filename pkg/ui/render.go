@@ -97,7 +97,8 @@ func greatest(d time.Duration) string {
 	return fmt.Sprintf("%d s", int(d.Seconds()))
 }
 
-// link is the address of a screen with parameters, by names and values; those that are empty are left out.
+// link is the address of a screen with parameters, by names and values; those that are empty are
+// left out.
 func link(page string, pairs ...any) string {
 	query := url.Values{}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -150,7 +151,8 @@ var causes = map[string]string{
 	"lagging": "for more than 15 minutes",
 }
 
-// logOf is the address of what a Lambda function logged in a call, in the AWS console; empty where that is not known.
+// logOf is the address of what a Lambda function logged in a call, in the AWS console; empty where
+// that is not known.
 func logOf(arn printable.Name, requestID string) string {
 	parts := strings.Split(string(arn), ":")
 	if len(parts) < 7 || parts[2] != "lambda" || parts[4] == "000000000000" {

@@ -5,8 +5,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// ruler is a queue drawn along its seqs, in a box of 1000 units' width: what is in order up to the position, what is
-// missing, what is parked beyond it, and where each consumer is.
+// ruler is a queue drawn along its seqs, in a box of 1000 units' width: what is in order up to the
+// position, what is missing, what is parked beyond it, and where each consumer is.
 type ruler struct {
 	From, To jsonseq.Seq
 	Spans    []span

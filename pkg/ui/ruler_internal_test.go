@@ -11,7 +11,8 @@ import (
 	"github.com/streamsort/streamsort/internal/view"
 )
 
-// TestRuler draws queues: runs in order, without a hole between them, in the box also at the ends of the range of seqs.
+// TestRuler draws queues: runs in order, without a hole between them, in the box also at the ends
+// of the range of seqs.
 func TestRuler(t *testing.T) {
 	const last = math.MaxInt64
 	at := func(first, position, maxParked jsonseq.Seq, parked int) queue {

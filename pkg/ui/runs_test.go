@@ -159,8 +159,8 @@ func TestBulkOnThePage(t *testing.T) {
 	}
 }
 
-// TestBulkOfPicked: a dry run of those that are picked lists them alone, with what they are at, and then what became
-// of each.
+// TestBulkOfPicked: a dry run of those that are picked lists them alone, with what they are at, and
+// then what became of each.
 func TestBulkOfPicked(t *testing.T) {
 	f, page := bulkPage(t, 3)
 	f.goesOn()

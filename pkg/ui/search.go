@@ -36,8 +36,8 @@ type found struct {
 	Looked int
 }
 
-// search finds a queue by its name, or by how that begins; a message as QUEUE@SEQ, or as QUEUE@ID or
-// QUEUE@KEY among the last of its queue; a chain by its tag. Where one is meant, it leads there.
+// search finds a queue by its name, or by how that begins; a message as QUEUE@SEQ, or as QUEUE@ID
+// or QUEUE@KEY among the last of its queue; a chain by its tag. Where one is meant, it leads there.
 func (u *UI) search(ctx context.Context, query url.Values) (any, error) {
 	text := strings.TrimSpace(query.Get("q"))
 	if text == "" {

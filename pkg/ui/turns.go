@@ -5,8 +5,9 @@ import (
 	"sync"
 )
 
-// mostLive is how many live screens of one browser are sent at a time. By HTTP/1.1 a browser keeps six connections to a
-// server, for all of its windows and tabs: without a bound the seventh would wait for ever, and so would a click.
+// mostLive is how many live screens of one browser are sent at a time. By HTTP/1.1 a browser keeps
+// six connections to a server, for all of its windows and tabs: without a bound the seventh would
+// wait for ever, and so would a click.
 const mostLive = 4
 
 // longestMark is how long the mark is by which a browser's windows are known as one's.
@@ -18,7 +19,8 @@ type turns struct {
 	of map[string][]chan struct{} // by a browser's mark, the one that began first in front
 }
 
-// take begins a live screen of a browser. over is closed when it has to make room for another; leave ends it.
+// take begins a live screen of a browser. over is closed when it has to make room for another;
+// leave ends it.
 func (t *turns) take(browser string) (over <-chan struct{}, leave func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -21,24 +21,26 @@ import (
 
 // Options say which API the page asks, as whom, and what it may do.
 type Options struct {
-	// URL is where the API is, such as https://ID.execute-api.REGION.amazonaws.com. Requests to names of
-	// API Gateway's own are signed with the credentials of AWS's standard chain.
+	// URL is where the API is, such as https://ID.execute-api.REGION.amazonaws.com. Requests to
+	// names of API Gateway's own are signed with the credentials of AWS's standard chain.
 	URL string
 	// Sign has requests signed for IAM at any other name too, such as a custom domain, in Region or
 	// in that of AWS's configuration.
 	Sign   bool
 	Region string
-	// Token gives each request a token (JWT), in place of a signature. Its context is that of the page's request,
-	// so that it may be the token of the one who looks.
+	// Token gives each request a token (JWT), in place of a signature. Its context is that of the
+	// page's request, so that it may be the token of the one who looks.
 	Token func(context.Context) (string, error)
-	// Operate lets who looks operate on consumers, and run bulk operations, which end with the process: see [UI.Close].
+	// Operate lets who looks operate on consumers, and run bulk operations, which end with the
+	// process: see [UI.Close].
 	Operate bool
-	// Every is how often a screen that somebody looks at is asked for again: 200 ms to 1 minute; 500 ms where it is
-	// zero. It is what a screen costs,
-	// however many look at it: an overview reads about 60 units each time, and one more for each 100 who are in trouble.
+	// Every is how often a screen that somebody looks at is asked for again: 200 ms to 1 minute;
+	// 500 ms where it is zero. It is what a screen costs, however many look at it: an overview
+	// reads about 60 units each time, and one more for each 100 who are in trouble.
 	Every time.Duration
-	// Hosts are the names by which the page may be asked for, without ports: a page on the loopback has to
-	// name its own, or another site could reach it by a name that it points there. Any where it is empty.
+	// Hosts are the names by which the page may be asked for, without ports: a page on the loopback
+	// has to name its own, or another site could reach it by a name that it points there. Any where
+	// it is empty.
 	Hosts []string
 }
 
@@ -201,7 +203,8 @@ func (u *UI) frame(name string, query url.Values) frame {
 	return f
 }
 
-// seeOther leads to another screen. The address is relative, as every link is: http.Redirect would make it absolute.
+// seeOther leads to another screen. The address is relative, as every link is: http.Redirect would
+// make it absolute.
 func seeOther(w http.ResponseWriter, to string) {
 	w.Header().Set("Location", to)
 	w.WriteHeader(http.StatusSeeOther)

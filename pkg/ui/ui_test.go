@@ -39,8 +39,8 @@ func api(t *testing.T) *httptest.Server {
 	return server
 }
 
-// TestLive gets a screen's content again when it has changed, with seqs that are exact beyond 2^53, also under a
-// path prefix.
+// TestLive gets a screen's content again when it has changed, with seqs that are exact beyond 2^53,
+// also under a path prefix.
 func TestLive(t *testing.T) {
 	page, err := ui.New(ui.Options{URL: api(t).URL, Every: 200 * time.Millisecond})
 	check.OK(t, err)
@@ -108,7 +108,8 @@ func TestTabsShareALook(t *testing.T) {
 	}
 }
 
-// TestForbidden refuses what is not of the page: other names, other origins, forms without its token.
+// TestForbidden refuses what is not of the page: other names, other origins, forms without its
+// token.
 func TestForbidden(t *testing.T) {
 	page, err := ui.New(ui.Options{URL: api(t).URL, Operate: true, Hosts: []string{"LocalHost"}})
 	check.OK(t, err)

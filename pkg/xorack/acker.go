@@ -14,8 +14,8 @@ import (
 
 // Bounds and defaults of an [Acker].
 const (
-	// MaxOps is the most operations of a chain: edges that end, and calls of
-	// Add. It is also the most edges that one operation starts.
+	// MaxOps is the most operations of a chain: edges that end, and calls of Add. It is also the
+	// most edges that one operation starts.
 	MaxOps = 1000
 	// maxMerge is the most operations that go as one write.
 	maxMerge = 100
@@ -28,15 +28,14 @@ const (
 	DefaultDeadline = 24 * time.Hour
 	// MaxDeadline is the longest deadline, counted from now.
 	MaxDeadline = 30 * 24 * time.Hour
-	// DefaultTombstone is how long the record of an ended chain is retained, and
-	// MinTombstone the shortest that it may be.
+	// DefaultTombstone is how long the record of an ended chain is retained, and MinTombstone the
+	// shortest that it may be.
 	DefaultTombstone = 7 * 24 * time.Hour
 	MinTombstone     = time.Hour
 )
 
-// Acker detects when whole trees of work are done. An Acker may be used by any
-// number of goroutines, and any number of Ackers in any number of processes may
-// work on the same table.
+// Acker detects when whole trees of work are done. An Acker may be used by any number of
+// goroutines, and any number of Ackers in any number of processes may work on the same table.
 type Acker struct {
 	store     *Store
 	tombstone time.Duration
@@ -46,36 +45,33 @@ type Acker struct {
 	wakeUp    func(tag string, due time.Time)
 }
 
-// Options are the parts of an [Acker] that have defaults. A nil Options means all
-// of them.
+// Options are the parts of an [Acker] that have defaults. A nil Options means all of them.
 type Options struct {
-	// Tombstone is how long the record of an ended chain is retained, and that of
-	// operations whose chain was never created: 1 hour to 10 years, and 7 days
-	// where it is 0. It must outlive every retry and redelivery: an operation
-	// that comes later still makes a new record.
+	// Tombstone is how long the record of an ended chain is retained, and that of operations whose
+	// chain was never created: 1 hour to 10 years, and 7 days where it is 0. It must outlive every
+	// retry and redelivery: an operation that comes later still makes a new record.
 	Tombstone time.Duration
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// NewOp returns the mark of an operation that has none from an edge, 8 unique
-	// bytes; nil means random ones.
+	// NewOp returns the mark of an operation that has none from an edge, 8 unique bytes; nil means
+	// random ones.
 	NewOp func() Op
-	// ForEach runs do(0) … do(n-1) and returns when all have returned: a fan
-	// creates its sub-chains through it, and a sweep and a stream's handler process
-	// their chains through it. nil means in parallel, up to 64 at a time; nothing
-	// else starts a goroutine. The simulator passes one that runs them one after
-	// the other.
+	// ForEach runs do(0) … do(n-1) and returns when all have returned: a fan creates its sub-chains
+	// through it, and a sweep and a stream's handler process their chains through it. nil means in
+	// parallel, up to 64 at a time; nothing else starts a goroutine. The simulator passes one that
+	// runs them one after the other.
 	ForEach func(n int, do func(i int))
 	// WakeUp, if not nil, is called when a chain is late, up to an hour ahead: by who creates or
-	// extends it, and by the sweep of those that were late farther ahead. [Acker.Wake]
-	// should be called then. Nothing depends on it: the sweep finds what is late. It may be
-	// called from several goroutines at once, and must not wait for anything.
+	// extends it, and by the sweep of those that were late farther ahead. [Acker.Wake] should be
+	// called then. Nothing depends on it: the sweep finds what is late. It may be called from
+	// several goroutines at once, and must not wait for anything.
 	WakeUp func(tag string, due time.Time)
 }
 
 const maxTombstone = 10 * 365 * 24 * time.Hour
 
-// New returns an Acker on the store, or an [InvalidError] that names the option
-// that is out of its bounds.
+// New returns an Acker on the store, or an [InvalidError] that names the option that is out of its
+// bounds.
 func New(store *Store, options *Options) (*Acker, error) {
 	if options == nil {
 		options = &Options{}
@@ -108,8 +104,8 @@ func randomOp() (op Op) {
 	return op
 }
 
-// Base is what package stamps builds on: the table, clock and options of the
-// acker. Nothing else uses it.
+// Base is what package stamps builds on: the table, clock and options of the acker. Nothing else
+// uses it.
 func (a *Acker) Base() *chains.Base {
 	return &chains.Base{
 		Table: a.store.table, Tombstone: a.tombstone, Now: a.now, NewOp: func() [8]byte { return a.newOp() },
@@ -121,18 +117,17 @@ func (a *Acker) Base() *chains.Base {
 type Outcome string
 
 const (
-	// Applied: it counts. Whether the chain has ended meanwhile by another
-	// operation is in the result's chain.
+	// Applied: it counts. Whether the chain has ended meanwhile by another operation is in the
+	// result's chain.
 	Applied Outcome = "applied"
-	// Ended: it counts, and this very operation ended the chain. Exactly one
-	// operation of a chain gets this outcome, each time that it is repeated.
+	// Ended: it counts, and this very operation ended the chain. Exactly one operation of a chain
+	// gets this outcome, each time that it is repeated.
 	Ended Outcome = "ended"
-	// EdgeEnded: the edge that is said to fail, or under which edges are to
-	// start, has ended before; nothing changed.
+	// EdgeEnded: the edge that is said to fail, or under which edges are to start, has ended
+	// before; nothing changed.
 	EdgeEnded Outcome = "edge-ended"
-	// OtherChildren: the operation counted before, and started other edges;
-	// nothing changed. Those that are named now were never started: their work must
-	// not be passed on.
+	// OtherChildren: the operation counted before, and started other edges; nothing changed. Those
+	// that are named now were never started: their work must not be passed on.
 	OtherChildren Outcome = "other-children"
 	// The chain had ended before; nothing changed.
 	AlreadyDone     Outcome = "already-done"
@@ -161,8 +156,7 @@ type Result struct {
 	Chain Chain
 }
 
-// endedBy is the outcome of an operation that counts: Ended if it is the one
-// that ended the chain.
+// endedBy is the outcome of an operation that counts: Ended if it is the one that ended the chain.
 func endedBy(c Chain, op Op, end End) Outcome {
 	if c.End() == end && c.LastOp == op {
 		return Ended
@@ -170,8 +164,8 @@ func endedBy(c Chain, op Op, end End) Outcome {
 	return Applied
 }
 
-// Get reads a chain strongly. Where none is stored under the tag, or all of it
-// is gone, that is [ErrTagNotFound].
+// Get reads a chain strongly. Where none is stored under the tag, or all of it is gone, that is
+// [ErrTagNotFound].
 //
 // It costs one read.
 func (a *Acker) Get(ctx context.Context, tag string) (Chain, error) {

@@ -118,8 +118,8 @@ func TestAdd(t *testing.T) {
 	f.want(xorack.Ended)(f.Done(t.Context(), root.Child(1)))
 }
 
-// TestOtherChildren: an operation that comes again with other children than the
-// first time gets that outcome, and the chain does not have them.
+// TestOtherChildren: an operation that comes again with other children than the first time gets
+// that outcome, and the chain does not have them.
 func TestOtherChildren(t *testing.T) {
 	f := newFixture(t)
 	root := f.create("t", nil)
@@ -172,8 +172,7 @@ func TestAddUnderAnEdgeThatEnded(t *testing.T) {
 	f.want(xorack.AlreadyDone)(f.Add(t.Context(), root, "late", root.Child(0)))
 }
 
-// TestManyAddsAtOnce: calls of Add ask two things each, and a write has room for
-// a hundred.
+// TestManyAddsAtOnce: calls of Add ask two things each, and a write has room for a hundred.
 func TestManyAddsAtOnce(t *testing.T) {
 	f := newFixture(t)
 	root := f.create("t", nil)
@@ -373,9 +372,8 @@ func TestNestedChains(t *testing.T) {
 	}
 }
 
-// The chains of a fan are of the tenant of the chain that they hang under, so that
-// its edges may be ended by those who may end that one; without a tenant they have
-// none.
+// The chains of a fan are of the tenant of the chain that they hang under, so that its edges may be
+// ended by those who may end that one; without a tenant they have none.
 func TestFanStaysWithItsTenant(t *testing.T) {
 	for tag, want := range map[string]string{"@acme/tree": "acme", "tree": "", "@/tree": ""} {
 		for _, n := range []int{1, xorack.FanWidth, xorack.FanWidth + 1, xorack.FanWidth*xorack.FanWidth + 1} {
@@ -441,8 +439,8 @@ func TestOperationsOnStamps(t *testing.T) {
 	check.Fails(t, check.Err(h.acker.Delete(t.Context(), "t")), xorack.ErrOtherKind)
 }
 
-// TestGetSeesWhatWasJustDone: a process that looks at a chain after an answer about it sees
-// what the answer says.
+// TestGetSeesWhatWasJustDone: a process that looks at a chain after an answer about it sees what
+// the answer says.
 func TestGetSeesWhatWasJustDone(t *testing.T) {
 	store := xorack.NewStore(ddbtest.NewStale(ddb.NewMemory(xorack.Names{}.Tables()...), nil), xorack.Names{})
 	a := check.Get(xorack.New(store, &xorack.Options{ForEach: fanout.OneByOne, Now: func() time.Time { return start }}))

@@ -11,8 +11,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack/internal/chains"
 )
 
-// Operation is an edge's end, or edges that it starts before: see [EndOf] and
-// [StartOf]. Those of one chain can go as one write ([Acker.Apply]).
+// Operation is an edge's end, or edges that it starts before: see [EndOf] and [StartOf]. Those of
+// one chain can go as one write ([Acker.Apply]).
 type Operation struct {
 	edge     Edge
 	batch    string
@@ -50,20 +50,19 @@ func (o Operation) delta() Sum {
 	return sum
 }
 
-// split distinguishes the operation with these children from the same one with
-// others.
+// split distinguishes the operation with these children from the same one with others.
 func (o Operation) split() split {
 	op, delta := o.op(), o.delta()
 	hash := chains.Derive(chains.ForSplit, op[:], chains.Number(len(o.children)), []byte(delta.String()))
 	return split(hash[:4])
 }
 
-// countsIn reports whether a chain that has the operation counted it with these
-// children. Where there are none now, nobody can be misled.
+// countsIn reports whether a chain that has the operation counted it with these children. Where
+// there are none now, nobody can be misled.
 func (o Operation) countsIn(c Chain) bool { return len(o.children) == 0 || c.hasSplit(o.split()) }
 
-// conditions is how many marks must not be in the chain for it to count: its
-// own, and that of the edge that goes on.
+// conditions is how many marks must not be in the chain for it to count: its own, and that of the
+// edge that goes on.
 func (o Operation) conditions() int {
 	if o.ends {
 		return 1
@@ -100,25 +99,23 @@ func (o Operation) validate() error {
 	return nil
 }
 
-// Done ends an edge and starts its children, in one operation that the edge
-// identifies: repeating it changes nothing. The children must be the same each
-// time, so they must follow from the edge's work alone: other children get
-// [OtherChildren], and change nothing.
+// Done ends an edge and starts its children, in one operation that the edge identifies: repeating
+// it changes nothing. The children must be the same each time, so they must follow from the edge's
+// work alone: other children get [OtherChildren], and change nothing.
 //
-// Where possible, start the children here before you pass their work on. A child
-// may end before it is started: the sum is not zero then, so the chain stays open.
-// But only the deadline finds a handler that never calls Done.
+// Where possible, start the children here before you pass their work on. A child may end before it
+// is started: the sum is not zero then, so the chain stays open. But only the deadline finds a
+// handler that never calls Done.
 //
-// It costs one write, of one unit for each KB of the record: about 100 ended
-// edges.
+// It costs one write, of one unit for each KB of the record: about 100 ended edges.
 func (a *Acker) Done(ctx context.Context, e Edge, children ...Edge) (Result, error) {
 	return a.one(ctx, EndOf(e, children...))
 }
 
-// Add starts edges under one that goes on, for work whose parts become known bit by
-// bit. The batch identifies this call among those of the same edge, and its
-// children must not be those of another ([Edge.Added], [Edge.Named]). It must come
-// before the edge's Done: afterwards it gets [EdgeEnded].
+// Add starts edges under one that goes on, for work whose parts become known bit by bit. The batch
+// identifies this call among those of the same edge, and its children must not be those of another
+// ([Edge.Added], [Edge.Named]). It must come before the edge's Done: afterwards it gets
+// [EdgeEnded].
 //
 // It costs as much as Done.
 func (a *Acker) Add(ctx context.Context, e Edge, batch string, children ...Edge) (Result, error) {
@@ -136,13 +133,11 @@ func (a *Acker) one(ctx context.Context, o Operation) (Result, error) {
 	return results[0], nil
 }
 
-// Apply does many operations, those of one chain as one write for each
-// 100 of them, of which a call of Add counts as two; the calls of Add go
-// first. The results are in the order of the operations; one that is
-// there twice counts once. A chain stops at its first error, which is that of
-// all its operations that were not done before: an end would count, and the
-// edges to be added before it would not. For the same reason an invalid call
-// of Add holds its edge's end back.
+// Apply does many operations, those of one chain as one write for each 100 of them, of which a call
+// of Add counts as two; the calls of Add go first. The results are in the order of the operations;
+// one that is there twice counts once. A chain stops at its first error, which is that of all its
+// operations that were not done before: an end would count, and the edges to be added before it
+// would not. For the same reason an invalid call of Add holds its edge's end back.
 func (a *Acker) Apply(ctx context.Context, operations []Operation) ([]Result, []error) {
 	results, errs := make([]Result, len(operations)), make([]error, len(operations))
 	type place struct {
@@ -191,9 +186,8 @@ func (a *Acker) Apply(ctx context.Context, operations []Operation) ([]Result, []
 	return results, errs
 }
 
-// merges are the operations of one chain, by their places, as they go together:
-// first those that go before an end, and no more conditions at a time than a
-// write can have.
+// merges are the operations of one chain, by their places, as they go together: first those that go
+// before an end, and no more conditions at a time than a write can have.
 func merges(operations []Operation, places []int) iter.Seq[[]int] {
 	slices.SortStableFunc(places, func(a, b int) int {
 		return operations[b].conditions() - operations[a].conditions()
@@ -215,9 +209,8 @@ func merges(operations []Operation, places []int) iter.Seq[[]int] {
 	}
 }
 
-// merge does operations of one chain as one write. Those that the chain has
-// already are left out and the rest is sent again: the chain's marks only grow,
-// so that ends.
+// merge does operations of one chain as one write. Those that the chain has already are left out
+// and the rest is sent again: the chain's marks only grow, so that ends.
 func (a *Acker) merge(ctx context.Context, group []Operation) ([]Result, error) {
 	pending := map[Op]Operation{}
 	var order []Op

@@ -23,56 +23,51 @@ const (
 	Deleted End = "DELETED"
 )
 
-// Chain is the record of one tree of work. The zero Chain means that there is
-// none.
+// Chain is the record of one tree of work. The zero Chain means that it is not there.
 type Chain struct {
 	Tag         string
 	Incarnation Incarnation `ddb:"inc,omitzero"`
 
-	// Sum is what the edges add up to, Edges how many were started, and Ops
-	// the marks of the operations that counted, sorted. A chain of stamps has
-	// none of them.
+	// Sum is what the edges add up to, Edges how many were started, and Ops the marks of the
+	// operations that counted, sorted. A chain of stamps has none of them.
 	Sum   Sum   `ddb:"n,optional,int128"`
 	Edges int64 `ddb:"edges,optional"`
 	Ops   []Op  `ddb:"ops,omitzero"`
-	// Splits identify the children that operations started, one for each that
-	// started any, sorted.
+	// Splits identify the children that operations started, one for each that started any, sorted.
 	Splits []split `ddb:"kids,omitzero"`
 
-	// StampLen is the length of the stamps of a chain of stamps, 0 for edges.
-	// Stamps are they, each behind the 6 bytes that mark its operation, sorted.
+	// StampLen is the length of the stamps of a chain of stamps, 0 for edges. Stamps are they, each
+	// behind the 6 bytes that mark its operation, sorted.
 	StampLen int      `ddb:"stampLen,omitzero"`
 	Stamps   [][]byte `ddb:"stamps,omitzero"`
 
-	// Created is when the chain was created, to the millisecond as all times
-	// here; the zero time where it was not, and operations came before.
+	// Created is when the chain was created, to the millisecond as all times here; the zero time
+	// where it was not, and operations came before.
 	Created time.Time `ddb:"created,omitzero"`
-	// Options identifies the options of its creation. A chain of stamps has none:
-	// its incarnation identifies them.
+	// Options identifies the options of its creation. A chain of stamps has none: its incarnation
+	// identifies them.
 	Options [8]byte `ddb:"cd,optional"`
-	// Deadline is when the chain times out, Idle after which time without
-	// progress, where that is not 0. Seen is when the last operation came.
+	// Deadline is when the chain times out, Idle after which time without progress, where that is
+	// not 0. Seen is when the last operation came.
 	Deadline time.Time     `ddb:"deadline,omitzero"`
 	Idle     time.Duration `ddb:"idle,omitzero"`
 	Seen     time.Time     `ddb:"seen,omitzero"`
-	// Due is when the sweep must look at the chain; the zero time where it need
-	// not.
+	// Due is when the sweep must look at the chain; the zero time where it need not.
 	Due time.Time `ddb:"due,omitzero"`
-	// LastOp is the operation that came last: the one that ended an ended
-	// chain.
+	// LastOp is the operation that came last: the one that ended an ended chain.
 	LastOp Op `ddb:"lastOp,optional"`
 
-	// Recorded is the end as it stands in the record. [Chain.End] knows also
-	// of the end that follows from the sum.
+	// Recorded is the end as it stands in the record. [Chain.End] knows also of the end that
+	// follows from the sum.
 	Recorded End       `ddb:"st,omitzero"`
 	Reason   string    `ddb:"reason,omitzero"`
 	EndedAt  time.Time `ddb:"endedAt,omitzero"`
 	// ExpiresOn is when the record may be deleted, to the second.
 	ExpiresOn time.Time `ddb:"expiresOn,omitzero,s"`
 
-	// Parent is the edge of another chain that ends with this chain, if any.
-	// Sub is true for a part of that chain's tree, false for a chain of its own: a
-	// part's end is carried to the parent, and announced to nobody else.
+	// Parent is the edge of another chain that ends with this chain, if any. Sub is true for a part
+	// of that chain's tree, false for a chain of its own: a part's end is carried to the parent,
+	// and announced to nobody else.
 	Parent Edge
 	Sub    bool
 
@@ -89,8 +84,8 @@ func (c Chain) HasStamps() bool { return c.StampLen > 0 }
 // IsCreated reports whether the chain was created; operations may come before.
 func (c Chain) IsCreated() bool { return !c.Created.IsZero() }
 
-// End is how the chain ended, or Open. It never changes once it is not Open.
-// A chain of stamps is Done only once that is recorded.
+// End is how the chain ended, or Open. It never changes once it is not Open. A chain of stamps is
+// Done only once that is recorded.
 func (c Chain) End() End {
 	switch {
 	case c.Recorded != Open:

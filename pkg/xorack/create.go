@@ -12,26 +12,24 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack/internal/chains"
 )
 
-// CreateOptions are the parts of a chain that have defaults. A nil
-// CreateOptions means all of them.
+// CreateOptions are the parts of a chain that have defaults. A nil CreateOptions means all of them.
 type CreateOptions struct {
-	// ID distinguishes this chain from others that have, or had, the same tag. A
-	// tag is used again with another ID; a create that is repeated gives the same.
+	// ID distinguishes this chain from others that have, or had, the same tag. A tag is used again
+	// with another ID; a create that is repeated gives the same.
 	ID string
-	// Edges is how many root edges the chain starts with, 1 to MaxOps, and 1
-	// where it is 0.
+	// Edges is how many root edges the chain starts with, 1 to MaxOps, and 1 where it is 0.
 	Edges int
-	// Deadline is how long after its creation the chain times out: up to
-	// MaxDeadline, and DefaultDeadline where it is 0.
+	// Deadline is how long after its creation the chain times out: up to MaxDeadline, and
+	// DefaultDeadline where it is 0.
 	Deadline time.Duration
-	// Idle is after which time without progress it times out; 0 means that
-	// only the deadline counts. It is looked at by the sweep.
+	// Idle is after which time without progress it times out; 0 means that only the deadline
+	// counts. It is looked at by the sweep.
 	Idle time.Duration
-	// Parent, if not the zero Edge, is an edge of another chain that ends when
-	// this chain is done, and fails when it fails or times out.
+	// Parent, if not the zero Edge, is an edge of another chain that ends when this chain is done,
+	// and fails when it fails or times out.
 	Parent Edge
-	// Data is stored with the chain for the code that handles its end, such as names that
-	// the tag has no room for: up to 2,048 bytes of text.
+	// Data is stored with the chain for the code that handles its end, such as names that the tag
+	// has no room for: up to 2,048 bytes of text.
 	Data string
 }
 
@@ -86,9 +84,8 @@ func (o CreateOptions) digest() [8]byte {
 
 // Created is the answer to a create.
 type Created struct {
-	// Outcome is Applied; or Ended, where all of the work was done before and
-	// the create came last; or that the chain had ended before, in which case no
-	// work should be passed on.
+	// Outcome is Applied; or Ended, where all of the work was done before and the create came last;
+	// or that the chain had ended before, in which case no work should be passed on.
 	Outcome Outcome
 	// Root is the chain's root edge, and Roots are all of them.
 	Root  Edge
@@ -97,12 +94,11 @@ type Created struct {
 	Chain Chain
 }
 
-// Create makes a chain with its root edges. The same create again is the same
-// chain; one with other options, or under the tag of a chain that lives or
-// whose tombstone is not yet expired, is [ErrTagExists].
+// Create makes a chain with its root edges. The same create again is the same chain; one with other
+// options, or under the tag of a chain that lives or whose tombstone is not yet expired, is
+// [ErrTagExists].
 //
-// It costs one write and one of the index, and two writes where the tag was
-// used before.
+// It costs one write and one of the index, and two writes where the tag was used before.
 func (a *Acker) Create(ctx context.Context, tag string, options *CreateOptions) (Created, error) {
 	o := CreateOptions{}
 	if options != nil {
@@ -157,13 +153,12 @@ func (a *Acker) fresh(tag string, o CreateOptions) Chain {
 	return c
 }
 
-// nextLook is when the sweep must look at an open chain again: at its deadline,
-// when it will have made no progress for too long, and before that when it has
-// become twice as old. A chain that is done is due no earlier than it was: the
-// write that ends it does not know that it does. Should the stream lose that
-// write's record, the end is announced at this look; and as the looks are ever
-// farther apart, they are few. Where wake-ups are scheduled for late chains, one is shortly
-// before a deadline that was too far ahead when the chain was created.
+// nextLook is when the sweep must look at an open chain again: at its deadline, when it will have
+// made no progress for too long, and before that when it has become twice as old. A chain that is
+// done is due no earlier than it was: the write that ends it does not know that it does. Should the
+// stream lose that write's record, the end is announced at this look; and as the looks are ever
+// farther apart, they are few. Where wake-ups are scheduled for late chains, one is shortly before
+// a deadline that was too far ahead when the chain was created.
 func (a *Acker) nextLook(c Chain, now time.Time) time.Time {
 	next := ddb.ToMillis(now.Add(max(chains.MinLook, now.Sub(c.Created))))
 	if c.Deadline.Before(next) {
@@ -179,8 +174,7 @@ func (a *Acker) nextLook(c Chain, now time.Time) time.Time {
 	return next
 }
 
-// create makes the chain, or finds that it was made, and returns it as it
-// stands.
+// create makes the chain, or finds that it was made, and returns it as it stands.
 func (a *Acker) create(ctx context.Context, c Chain) (Chain, error) {
 	there, created, err := a.store.create(ctx, c)
 	if err != nil || created {
@@ -210,9 +204,8 @@ func (a *Acker) create(ctx context.Context, c Chain) (Chain, error) {
 	}
 }
 
-// replaceable reports whether what is stored under a tag is only what is left of
-// another chain. Our own incarnation never is: a late repeat of a create must not
-// make an ended chain live again.
+// replaceable reports whether what is stored under a tag is only what is left of another chain. Our
+// own incarnation never is: a late repeat of a create must not make an ended chain live again.
 func (a *Acker) replaceable(c Chain) bool {
 	switch {
 	case c.Recorded == Deleted:

@@ -16,12 +16,11 @@ import (
 // MaxTag is the most bytes of a tag, which is valid UTF-8 and not empty.
 const MaxTag = 1024
 
-// Incarnation distinguishes a chain from others that have had the same tag. It
-// derives from the tag and [CreateOptions.ID].
+// Incarnation distinguishes a chain from others that have had the same tag. It derives from the tag
+// and [CreateOptions.ID].
 type Incarnation [8]byte
 
-// Op is the mark of an operation in its chain: the first bytes of the edge's
-// id.
+// Op is the mark of an operation in its chain: the first bytes of the edge's id.
 type Op [8]byte
 
 // String is the operation in hexadecimal digits.
@@ -30,13 +29,12 @@ func (o Op) String() string { return hex.EncodeToString(o[:]) }
 // split identifies the children that an operation started: 4 bytes of a hash.
 type split = [4]byte
 
-// Edge is a piece of work in a chain. It travels with the work as a token of
-// printable characters: [Edge.String], [ParseEdge]; in JSON it is that text.
-// Two edges are the same if they are ==. The zero Edge is no edge.
+// Edge is a piece of work in a chain. It travels with the work as a token of printable characters:
+// [Edge.String], [ParseEdge]; in JSON it is that text. Two edges are the same if they are ==. The
+// zero Edge is no edge.
 //
-// A worker on an edge derives the edges of the work that follows from it
-// ([Edge.Child], [Edge.Named]), so that a handler that runs a second time
-// starts the very same edges.
+// A worker on an edge derives the edges of the work that follows from it ([Edge.Child],
+// [Edge.Named]), so that a handler that runs a second time starts the very same edges.
 type Edge struct {
 	tag string
 	inc Incarnation
@@ -60,9 +58,8 @@ func incarnationOf(tag, id string) Incarnation {
 	return Incarnation(hash[:8])
 }
 
-// Root is the ith root edge, from 0, of the chain that has this tag and
-// [CreateOptions.ID]. It makes no request: work may start, and even end, before
-// the chain is created.
+// Root is the ith root edge, from 0, of the chain that has this tag and [CreateOptions.ID]. It
+// makes no request: work may start, and even end, before the chain is created.
 func Root(tag, id string, i int) Edge { return rootOf(tag, incarnationOf(tag, id), i) }
 
 func rootOf(tag string, inc Incarnation, i int) Edge {
@@ -73,8 +70,8 @@ func (e Edge) derived(kind byte, name []byte) Edge {
 	return Edge{tag: e.tag, inc: e.inc, id: edgeID(chains.Derive(kind, e.inc[:], e.id[:], name))}
 }
 
-// opOfBatch is the bit of a mark that distinguishes a call of Add from an edge's
-// end: edges' ids do not have it.
+// opOfBatch is the bit of a mark that distinguishes a call of Add from an edge's end: edges' ids do
+// not have it.
 const opOfBatch = 0x80
 
 func edgeID(hash [32]byte) [12]byte {
@@ -82,8 +79,8 @@ func edgeID(hash [32]byte) [12]byte {
 	return [12]byte(hash[:12])
 }
 
-// Child is the ith edge that follows from this one, from 0. How many there are must
-// follow from the work alone: a handler that runs again must start the same ones.
+// Child is the ith edge that follows from this one, from 0. How many there are must follow from the
+// work alone: a handler that runs again must start the same ones.
 func (e Edge) Child(i int) Edge { return e.derived(chains.ForChild, chains.Number(i)) }
 
 // Children are the first n of the edges that Child returns.
@@ -95,13 +92,12 @@ func (e Edge) Children(n int) []Edge {
 	return children
 }
 
-// Named is the edge of this name that follows from this one, for work that is
-// identified by a key rather than a number.
+// Named is the edge of this name that follows from this one, for work that is identified by a key
+// rather than a number.
 func (e Edge) Named(name string) Edge { return e.derived(chains.ForNamed, []byte(name)) }
 
-// Added is the ith edge that an [Acker.Add] of this batch starts, from 0, for work
-// whose parts are numbered: each batch has edges of its own, and none is one that
-// Child returns.
+// Added is the ith edge that an [Acker.Add] of this batch starts, from 0, for work whose parts are
+// numbered: each batch has edges of its own, and none is one that Child returns.
 func (e Edge) Added(batch string, i int) Edge {
 	hash := chains.Derive(chains.ForAdded, e.inc[:], e.id[:], []byte(batch), chains.Number(i))
 	return Edge{tag: e.tag, inc: e.inc, id: edgeID(hash)}
@@ -119,12 +115,12 @@ const tokenVersion = 1
 
 var tokenTable = crc32.MakeTable(crc32.Castagnoli)
 
-// tokenHead is the bytes of a token before its tag: version, incarnation, id
-// and the checksum of all the rest.
+// tokenHead is the bytes of a token before its tag: version, incarnation, id and the checksum of
+// all the rest.
 const tokenHead = 1 + 8 + 12 + 4
 
-// String is the edge as a token: letters, digits, - and _, about 34 characters
-// and 4 for each 3 bytes of the tag.
+// String is the edge as a token: letters, digits, - and _, about 34 characters and 4 for each 3
+// bytes of the tag.
 func (e Edge) String() string {
 	token := append([]byte{tokenVersion}, e.inc[:]...)
 	token = append(token, e.id[:]...)
@@ -148,8 +144,7 @@ func (e *Edge) UnmarshalText(token []byte) (err error) {
 	return err
 }
 
-// ParseEdge reads a token. One in which anything was altered is an
-// [InvalidError].
+// ParseEdge reads a token. One in which anything was altered is an [InvalidError].
 func ParseEdge(token string) (Edge, error) {
 	malformed := func(problem string) (Edge, error) {
 		return Edge{}, invalid.New(invalid.Malformed, "edge", problem)
@@ -172,8 +167,8 @@ func ParseEdge(token string) (Edge, error) {
 	return e, nil
 }
 
-// ValidateTag reports a tag that cannot be used: an empty one, one over
-// [MaxTag] bytes, or one that is not valid UTF-8.
+// ValidateTag reports a tag that cannot be used: an empty one, one over [MaxTag] bytes, or one that
+// is not valid UTF-8.
 func ValidateTag(tag string) error {
 	switch {
 	case tag == "":

@@ -8,8 +8,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// Fail ends a chain as Failed, because an edge's work failed for good. An edge
-// that has ended before cannot fail: [EdgeEnded].
+// Fail ends a chain as Failed, because an edge's work failed for good. An edge that has ended
+// before cannot fail: [EdgeEnded].
 //
 // It costs one write, and up to two of the index.
 func (a *Acker) Fail(ctx context.Context, e Edge, reason string) (Result, error) {
@@ -43,9 +43,8 @@ func failOutcome(c Chain, e Edge) Outcome {
 	return already(c.End())
 }
 
-// Extend sets the deadline of an edge's chain to a later time, at most
-// MaxDeadline from now. One that is as late already stays: Applied. A chain
-// that is not created yet is [ErrTagNotFound].
+// Extend sets the deadline of an edge's chain to a later time, at most MaxDeadline from now. One
+// that is as late already stays: Applied. A chain that is not created yet is [ErrTagNotFound].
 //
 // It costs one write.
 func (a *Acker) Extend(ctx context.Context, e Edge, deadline time.Time) (Result, error) {
@@ -76,9 +75,9 @@ func (a *Acker) Extend(ctx context.Context, e Edge, deadline time.Time) (Result,
 	return Result{Applied, c}, nil
 }
 
-// Delete ends a chain as Deleted, whatever work is still under way: each later
-// operation gets that outcome. A chain that has ended stays what it is. Where
-// nothing is stored under the tag, that is [ErrTagNotFound].
+// Delete ends a chain as Deleted, whatever work is still under way: each later operation gets that
+// outcome. A chain that has ended stays what it is. Where nothing is stored under the tag, that is
+// [ErrTagNotFound].
 //
 // It costs one write, and up to two of the index.
 func (a *Acker) Delete(ctx context.Context, tag string) (Result, error) {

@@ -9,8 +9,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
-// A database is split into files and the files into words: each handler ends
-// its own edge and starts those of the work that it passes on, in one write.
+// A database is split into files and the files into words: each handler ends its own edge and
+// starts those of the work that it passes on, in one write.
 func Example() {
 	ctx := context.Background()
 	acker, err := xorack.New(xorack.NewMemory(), nil)
@@ -78,8 +78,8 @@ func ExampleAcker_Fan() {
 			log.Fatal(err)
 		}
 	}
-	// The stream's handler carries the parts' ends at once; here the sweep does,
-	// when it comes to look.
+	// The stream's handler carries the parts' ends at once; here the sweep does, when it comes to
+	// look.
 	now = now.Add(15 * time.Minute)
 	if _, err := acker.Sweep(ctx, nil); err != nil {
 		log.Fatal(err)

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// FanWidth is how many edges each chain of a fan starts with: about as many
-	// as end within the record's first KB, so that each write costs one unit.
+	// FanWidth is how many edges each chain of a fan starts with: about as many as end within the
+	// record's first KB, so that each write costs one unit.
 	FanWidth = 96
 	// maxFan is the most edges of one fan.
 	maxFan = FanWidth * FanWidth * FanWidth
@@ -31,8 +31,7 @@ type fanned struct {
 	edges int
 }
 
-// capacity is how many edges one part of a fan of n edges has at most; 1 where
-// they need no parts.
+// capacity is how many edges one part of a fan of n edges has at most; 1 where they need no parts.
 func capacity(n int) int {
 	part := 1
 	for part*FanWidth < n {
@@ -41,8 +40,8 @@ func capacity(n int) int {
 	return part
 }
 
-// fan splits n edges under an edge: visit is called for each chain, leaf for
-// each edge, in their order.
+// fan splits n edges under an edge: visit is called for each chain, leaf for each edge, in their
+// order.
 func fan(e Edge, child func(int) Edge, n int, visit func(fanned), leaf func(Edge)) (children []Edge) {
 	part := capacity(n)
 	for i := range (n + part - 1) / part {
@@ -63,8 +62,7 @@ func fan(e Edge, child func(int) Edge, n int, visit func(fanned), leaf func(Edge
 	return children
 }
 
-// inside is a tag's name for a chain that hangs under it: of the same tenant, where
-// it has one.
+// inside is a tag's name for a chain that hangs under it: of the same tenant, where it has one.
 func inside(tag, name string) string {
 	if of, _ := tenant.Split(tag); of != "" {
 		return tenant.Name(of, name)
@@ -72,8 +70,8 @@ func inside(tag, name string) string {
 	return name
 }
 
-// Fan are the n edges that [Acker.Fan] starts under an edge, without a request.
-// There are none where n is not 1 to 96³.
+// Fan are the n edges that [Acker.Fan] starts under an edge, without a request. There are none
+// where n is not 1 to 96³.
 func (e Edge) Fan(n int) []Edge {
 	if n < 1 || n > maxFan {
 		return nil
@@ -85,23 +83,19 @@ func (e Edge) Fan(n int) []Edge {
 
 func (e Edge) fanChild(i int) Edge { return e.derived(chains.ForFan, chains.Number(i)) }
 
-// Fan ends an edge and starts the n edges that [Edge.Fan] names, 1 to
-// 96³. More than [FanWidth] of them are put into chains of their own, each
-// of which ends one edge of the chain above it when it is done, and fails it
-// when it fails. So a tree of any size goes on at one write unit an edge, and
-// past the write rate of one item. As with [Acker.Done], n must follow from the
-// work alone.
+// Fan ends an edge and starts the n edges that [Edge.Fan] names, 1 to 96³. More than [FanWidth] of
+// them are put into chains of their own, each of which ends one edge of the chain above it when it
+// is done, and fails it when it fails. So a tree of any size goes on at one write unit an edge, and
+// past the write rate of one item. As with [Acker.Done], n must follow from the work alone.
 //
-// Pass the edges on only after Fan has returned. Dying within it leaves chains
-// without work; a repeat finds them and goes on. The deadline of the whole is that
-// of the edge's own chain: the chains of the fan have an hour more, also where it
-// is extended later, and the longest one where it is not created yet. The ends of
-// those chains are carried by the stream's handler, so the last edge's Done gets
-// Ended for its part only.
+// Pass the edges on only after Fan has returned. Dying within it leaves chains without work; a
+// repeat finds them and goes on. The deadline of the whole is that of the edge's own chain: the
+// chains of the fan have an hour more, also where it is extended later, and the longest one where
+// it is not created yet. The ends of those chains are carried by the stream's handler, so the last
+// edge's Done gets Ended for its part only.
 //
-// It costs one write as Done does, and where there are chains of the fan one
-// read, and for each of them one write and one of the index. They are created
-// through [Options].ForEach.
+// It costs one write as Done does, and where there are chains of the fan one read, and for each of
+// them one write and one of the index. They are created through [Options].ForEach.
 func (a *Acker) Fan(ctx context.Context, e Edge, n int) (Result, error) {
 	if e.IsZero() {
 		return Result{}, invalid.New(invalid.Missing, "edge", "must not be empty")
@@ -118,12 +112,12 @@ func (a *Acker) Fan(ctx context.Context, e Edge, n int) (Result, error) {
 	return a.Done(ctx, e, children...)
 }
 
-// partGrace is how much longer than its tree a part of a fan may take, so that the
-// tree times out first.
+// partGrace is how much longer than its tree a part of a fan may take, so that the tree times out
+// first.
 const partGrace = time.Hour
 
-// createParts creates the chains of a fan. Where the edge has ended or its chain
-// has, they were created before, or will never be needed.
+// createParts creates the chains of a fan. Where the edge has ended or its chain has, they were
+// created before, or will never be needed.
 func (a *Acker) createParts(ctx context.Context, e Edge, chains []fanned) error {
 	if len(chains) == 0 {
 		return nil
@@ -146,8 +140,8 @@ func (a *Acker) createParts(ctx context.Context, e Edge, chains []fanned) error 
 	return errors.Join(errs...)
 }
 
-// part is a chain of a fan at its creation. A repeat of it is the same one
-// whatever the deadline is by then.
+// part is a chain of a fan at its creation. A repeat of it is the same one whatever the deadline is
+// by then.
 func (a *Acker) part(f fanned, deadline time.Time) Chain {
 	c := a.fresh(f.tag, CreateOptions{Edges: f.edges, Deadline: MaxDeadline, Parent: f.under})
 	c.Sub, c.Deadline = true, deadline

@@ -20,8 +20,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack/stamps"
 )
 
-// hurt is an Acker on a table of its own, with an engine on which a request can
-// go wrong.
+// hurt is an Acker on a table of its own, with an engine on which a request can go wrong.
 type hurt struct {
 	t      *testing.T
 	faults *ddbtest.Faults
@@ -71,8 +70,7 @@ func done(h *hurt, e xorack.Edge, children ...xorack.Edge) error {
 	return check.Err(h.acker.Done(h.t.Context(), e, children...))
 }
 
-// lossy is a network that loses the response of one request in twenty, after
-// it took effect.
+// lossy is a network that loses the response of one request in twenty, after it took effect.
 type lossy struct {
 	next http.RoundTripper
 
@@ -98,8 +96,8 @@ func (l *lossy) RoundTrip(request *http.Request) (*http.Response, error) {
 	return nil, errLost
 }
 
-// onServer makes a table on a server, and returns the Store on it behind a
-// network, and one that is not.
+// onServer makes a table on a server, and returns the Store on it behind a network, and one that is
+// not.
 func onServer(t *testing.T, kind ddbtest.Kind, network http.RoundTripper) (store, plain *xorack.Store) {
 	t.Helper()
 	names := xorack.Names{Chains: "chains" + ddbtest.Suffix()}
@@ -109,10 +107,9 @@ func onServer(t *testing.T, kind ddbtest.Kind, network http.RoundTripper) (store
 	return store, plain
 }
 
-// TestManyFinishOneChain lets 64 finish one chain at once, 20 times over, while
-// 5 % of the responses are lost and those operations are repeated: each chain
-// ends once, not before its last edge, and one operation is answered so. It pins
-// what the repeats cost.
+// TestManyFinishOneChain lets 64 finish one chain at once, 20 times over, while 5 % of the
+// responses are lost and those operations are repeated: each chain ends once, not before its last
+// edge, and one operation is answered so. It pins what the repeats cost.
 func TestManyFinishOneChain(t *testing.T) {
 	for _, kind := range ddbtest.Servers(t) {
 		t.Run(string(kind), func(t *testing.T) {
@@ -164,9 +161,9 @@ func TestManyFinishOneChain(t *testing.T) {
 	}
 }
 
-// TestAChainStopsAtItsFirstError: where the edges that were to be added are not, the
-// ends of those that add them do not count. Else the sum would be zero, and the chain
-// done, while their children have not begun.
+// TestAChainStopsAtItsFirstError: where the edges that were to be added are not, the ends of those
+// that add them do not count. Else the sum would be zero, and the chain done, while their children
+// have not begun.
 func TestAChainStopsAtItsFirstError(t *testing.T) {
 	h := newHurt(t)
 	created := check.Get(h.acker.Create(t.Context(), "t", nil))

@@ -63,8 +63,7 @@ func (m *metered) create(tag string, edges int) xorack.Created {
 	return created
 }
 
-// finish ends edges side by side, and returns how many were answered that they
-// ended their chain.
+// finish ends edges side by side, and returns how many were answered that they ended their chain.
 func (m *metered) finish(edges []xorack.Edge) int {
 	m.t.Helper()
 	outcomes := make([]xorack.Outcome, len(edges))
@@ -87,8 +86,8 @@ func (m *metered) finish(edges []xorack.Edge) int {
 // tag has 20 bytes.
 const tag = "database/file-000013"
 
-// TestFiguresOfOneChain pins what a stamp costs when N finish one chain at
-// once: one request each, no read, and no more units than the item has KB.
+// TestFiguresOfOneChain pins what a stamp costs when N finish one chain at once: one request each,
+// no read, and no more units than the item has KB.
 func TestFiguresOfOneChain(t *testing.T) {
 	for n, most := range map[int]float64{1: 1, 4: 1, 16: 1, 64: 1, 256: 1.7, 1000: 4.7} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -104,9 +103,8 @@ func TestFiguresOfOneChain(t *testing.T) {
 	}
 }
 
-// TestFiguresOfAFan pins what an edge costs in sub-chains, with all that the
-// chains and the index cost: create, stamps, carrying, sealing. The benchmark
-// does the same with 100,000 edges.
+// TestFiguresOfAFan pins what an edge costs in sub-chains, with all that the chains and the index
+// cost: create, stamps, carrying, sealing. The benchmark does the same with 100,000 edges.
 func TestFiguresOfAFan(t *testing.T) {
 	for _, n := range []int{1000, 10_000} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -133,9 +131,9 @@ func TestFiguresOfAFan(t *testing.T) {
 	}
 }
 
-// finishParts does what the stream's handler does: it finishes every chain
-// that has ended, those of the leaves first. A stream record shows a chain for
-// nothing: what is read here instead is not counted.
+// finishParts does what the stream's handler does: it finishes every chain that has ended, those of
+// the leaves first. A stream record shows a chain for nothing: what is read here instead is not
+// counted.
 func (m *metered) finishParts(leaves []xorack.Edge) {
 	m.t.Helper()
 	var tags []string
@@ -189,8 +187,8 @@ func TestFiguresOfAMerge(t *testing.T) {
 	}
 }
 
-// TestFiguresOfATree pins a tree of 8 edges from its creation to the seal: 10
-// writes, and 2 of the index. A step that is repeated costs one write.
+// TestFiguresOfATree pins a tree of 8 edges from its creation to the seal: 10 writes, and 2 of the
+// index. A step that is repeated costs one write.
 func TestFiguresOfATree(t *testing.T) {
 	m := newMetered(t)
 	cost := m.cost(func() {
@@ -224,8 +222,7 @@ func TestFiguresOfATree(t *testing.T) {
 	}
 }
 
-// TestFiguresOfASweep pins what a sweep reads: half a unit a part with nothing
-// to do.
+// TestFiguresOfASweep pins what a sweep reads: half a unit a part with nothing to do.
 func TestFiguresOfASweep(t *testing.T) {
 	m := newMetered(t)
 	m.create(tag, 1)

@@ -10,15 +10,15 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack/internal/chains"
 )
 
-// EventID is the id under which the chain's end is announced: the same each
-// time, and another one for another chain of the same tag.
+// EventID is the id under which the chain's end is announced: the same each time, and another one
+// for another chain of the same tag.
 func (c Chain) EventID() string {
 	hash := chains.Derive(chains.ForEvent, []byte(c.Tag), c.Incarnation[:])
 	return hex.EncodeToString(hash[:16])
 }
 
-// Age is how long the chain took, or has taken by now where it is open. It is 0
-// for one that was never created.
+// Age is how long the chain took, or has taken by now where it is open. It is 0 for one that was
+// never created.
 func (c Chain) Age(now time.Time) time.Duration {
 	switch {
 	case !c.IsCreated():
@@ -29,18 +29,17 @@ func (c Chain) Age(now time.Time) time.Duration {
 	return max(now.Sub(c.Created), 0)
 }
 
-// Announce notifies people or programs of a chain's end. An error keeps the end
-// due: it is tried again. It is called at least once for each chain that ends, with
-// the same [Chain.EventID].
+// Announce notifies people or programs of a chain's end. An error keeps the end due: it is tried
+// again. It is called at least once for each chain that ends, with the same [Chain.EventID].
 type Announce func(context.Context, Chain) error
 
-// Finish does what an ended chain still needs: it announces the end, carries it
-// to the chain's parent, if it has one, and seals the chain. It reports whether
-// there was anything to do. The chain may come from a stream record: an end
-// never changes. The end of a part of a fan is carried and not announced.
+// Finish does what an ended chain still needs: it announces the end, carries it to the chain's
+// parent, if it has one, and seals the chain. It reports whether there was anything to do. The
+// chain may come from a stream record: an end never changes. The end of a part of a fan is carried
+// and not announced.
 //
-// Dying or failing between the steps leaves the chain due: the next call does
-// all of them again, and each may be done twice.
+// Dying or failing between the steps leaves the chain due: the next call does all of them again,
+// and each may be done twice.
 //
 // It costs one write and one of the index, and one more with a parent.
 func (a *Acker) Finish(ctx context.Context, c Chain, announce Announce) (bool, error) {
@@ -60,8 +59,8 @@ func (a *Acker) Finish(ctx context.Context, c Chain, announce Announce) (bool, e
 	return sealed, err
 }
 
-// carry ends the parent's edge as the chain ended. A parent that is gone, or
-// whose tag belongs to something else now, has ended before: nobody waits.
+// carry ends the parent's edge as the chain ended. A parent that is gone, or whose tag belongs to
+// something else now, has ended before: nobody waits.
 func (a *Acker) carry(ctx context.Context, c Chain) error {
 	if c.Parent.IsZero() {
 		return nil
@@ -91,8 +90,8 @@ func carriedReason(c Chain) string {
 	return reason
 }
 
-// settle records that a chain of stamps is Done, where its stamps say so and the
-// one who stamped last has not: package stamps.
+// settle records that a chain of stamps is Done, where its stamps say so and the one who stamped
+// last has not: package stamps.
 func (a *Acker) settle(ctx context.Context, c Chain) (Chain, error) {
 	if c.Recorded != Open || !c.acked() {
 		return c, nil

@@ -13,8 +13,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
-// TestInvalid gives every operation what it can never take, and checks that it
-// says which field is wrong and that the chain stays as it is.
+// TestInvalid gives every operation what it can never take, and checks that it says which field is
+// wrong and that the chain stays as it is.
 func TestInvalid(t *testing.T) {
 	long := strings.Repeat("x", xorack.MaxTag+1)
 	ok := xorack.Root("t", "", 0)

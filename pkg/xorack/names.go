@@ -7,19 +7,18 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack/internal/chains"
 )
 
-// Names is the name of the chains' table. An empty field means its default, so the
-// zero Names is ready to use.
+// Names is the name of the chains' table. An empty field means its default, so the zero Names is
+// ready to use.
 type Names struct {
 	Chains string // "streamsort-chains"
 }
 
-// dueIndex is the index of the chains that the sweep must look at: those that
-// are open, and those whose end nobody has carried on yet. It is read for
-// candidates only; the table decides.
+// dueIndex is the index of the chains that the sweep must look at: those that are open, and those
+// whose end nobody has carried on yet. It is read for candidates only; the table decides.
 const dueIndex = "due"
 
-// Tables is the definition of the chains' table. Its stream shows the new
-// image: an end is permanent, so the image that has one says all of it.
+// Tables is the definition of the chains' table. Its stream shows the new image: an end is
+// permanent, so the image that has one says all of it.
 func (n Names) Tables() []table.Definition {
 	return []table.Definition{{
 		Name:      cmp.Or(n.Chains, "streamsort-chains"),

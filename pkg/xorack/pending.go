@@ -17,16 +17,16 @@ type Pending struct {
 // maxPending is how many chains are read at once: so many of the longest tags are on one page.
 const maxPending = 500
 
-// Pending lists chains that are pending, from behind one on, the zero Pending for the
-// first, 500 at most; it may miss what changed within the last second. All that are open
-// are in it: each has a deadline. So are the parts of fans, under tags of their own.
+// Pending lists chains that are pending, from behind one on, the zero Pending for the first, 500 at
+// most; it may miss what changed within the last second. All that are open are in it: each has a
+// deadline. So are the parts of fans, under tags of their own.
 //
-// They come by the 16 parts of the index of what is due, which a hash of the tag says, and
-// in a part by the time at which the sweep looks at them. A chain that comes or goes moves
-// no other; one that the sweep looked at meanwhile, and will again later, may come twice.
+// They come by the 16 parts of the index of what is due, which a hash of the tag says, and in a
+// part by the time at which the sweep looks at them. A chain that comes or goes moves no other; one
+// that the sweep looked at meanwhile, and will again later, may come twice.
 //
-// One query for each part that is looked at; half a read unit for each 4 KB of it, about
-// 60 tags, and at least a half.
+// One query for each part that is looked at; half a read unit for each 4 KB of it, about 60 tags,
+// and at least a half.
 func (a *Acker) Pending(ctx context.Context, after Pending, limit int) (page []Pending, more bool, err error) {
 	limit = min(limit, maxPending)
 	shard := 0

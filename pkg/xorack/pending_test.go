@@ -92,8 +92,8 @@ func TestPendingListsEachOnce(t *testing.T) {
 	}
 }
 
-// TestPendingIsWhatTheSweepLooksAt: an end is pending until it is announced; what was never created is
-// not.
+// TestPendingIsWhatTheSweepLooksAt: an end is pending until it is announced; what was never created
+// is not.
 func TestPendingIsWhatTheSweepLooksAt(t *testing.T) {
 	p := newPending(t)
 	failed := check.Get(p.Fail(t.Context(), p.create("fails"), "why"))

@@ -11,54 +11,50 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack/internal/chains"
 )
 
-// Store is the chains' table: on DynamoDB as [Names.Tables] defines it
-// ([NewDynamo]), or in memory ([NewMemory]).
+// Store is the chains' table: on DynamoDB as [Names.Tables] defines it ([NewDynamo]), or in memory
+// ([NewMemory]).
 //
 // It may be used by any number of goroutines; what writes to it is an [Acker].
 type Store struct{ table *chains.Table }
 
-// Every method is exactly one request. Writes are atomic and durable when the
-// method returns nil; a strong read sees every write that was answered before
-// it began.
+// Every method is exactly one request. Writes are atomic and durable when the method returns nil; a
+// strong read sees every write that was answered before it began.
 //
-// A method that returns an error may have taken effect all the same, and a
-// request may take effect twice (the SDK repeats one whose response is lost).
-// So each write says in its condition what must still be so, answers with the chain
-// that is stored afterwards and whether this request changed it, and leaves a mark
-// by which its repeat finds it. An item of a newer layout is not written:
+// A method that returns an error may have taken effect all the same, and a request may take effect
+// twice (the SDK repeats one whose response is lost). So each write says in its condition what must
+// still be so, answers with the chain that is stored afterwards and whether this request changed
+// it, and leaves a mark by which its repeat finds it. An item of a newer layout is not written:
 // [table.ErrNewerLayout].
 //
-// "Not ended" means [Chain.End] is Open; "same incarnation" that the record
-// has none, or this one.
+// "Not ended" means [Chain.End] is Open; "same incarnation" that the record has none, or this one.
 //
-// A write is charged 1 write unit for each KB of the item, as it was or as it
-// is, whichever is larger; and what is said of the index on top of that.
+// A write is charged 1 write unit for each KB of the item, as it was or as it is, whichever is
+// larger; and what is said of the index on top of that.
 
 // NewDynamo returns the Store on this table. It makes no request.
 func NewDynamo(client *dynamodb.Client, names Names) *Store {
 	return NewStore(dynamo.NewEngine(client), names)
 }
 
-// NewMemory returns a Store in memory, empty: for tests of code that uses this
-// package. Nothing expires, and everything is gone with the process.
+// NewMemory returns a Store in memory, empty: for tests of code that uses this package. Nothing
+// expires, and everything is gone with the process.
 func NewMemory() *Store { return NewStore(ddb.NewMemory(Names{}.Tables()...), Names{}) }
 
-// NewStore returns the Store on an engine that has the table. It makes no
-// request.
+// NewStore returns the Store on an engine that has the table. It makes no request.
 func NewStore(engine ddb.Engine, names Names) *Store {
 	return &Store{&chains.Table{Engine: engine, Definition: &names.Tables()[0]}}
 }
 
-// What conditions ask of a chain's item. isOpen is for items that may be none, or
-// of a chain that was not created; isRunning for those that are neither.
+// What conditions ask of a chain's item. isOpen is for items that may be none, or of a chain that
+// was not created; isRunning for those that are neither.
 var (
 	isOpen    = ddb.And(chains.Recorded.Missing(), ddb.Or(chains.Created.Missing(), chains.Sum.Ne(ddb.Int(0))))
 	isRunning = ddb.And(chains.Recorded.Missing(), chains.Sum.Ne(ddb.Int(0)))
 	hasEdges  = chains.StampLen.Missing()
 )
 
-// upsert changes the chain under a tag, or makes it, if the condition holds. It
-// returns the chain that is stored afterwards and whether the condition held.
+// upsert changes the chain under a tag, or makes it, if the condition holds. It returns the chain
+// that is stored afterwards and whether the condition held.
 func (s *Store) upsert(ctx context.Context, op, tag string, condition ddb.Cond, do ...ddb.Action) (Chain, bool, error) {
 	return s.decoded(s.table.Upsert(ctx, op, tag, condition, do...))
 }
@@ -86,8 +82,8 @@ func (s *Store) Chain(ctx context.Context, tag string) (Chain, error) {
 	return c, err
 }
 
-// settle records that a chain of stamps is Done, if it has no other stamps than
-// the caller has seen: [chains.Table.Settle].
+// settle records that a chain of stamps is Done, if it has no other stamps than the caller has
+// seen: [chains.Table.Settle].
 func (s *Store) settle(ctx context.Context, c Chain, now time.Time) (Chain, bool, error) {
 	return s.decoded(s.table.Settle(ctx, c.Tag, c.Incarnation, len(c.Stamps), now))
 }
@@ -98,15 +94,13 @@ type dueQuery struct {
 	Shard int
 	// At is the time at which they are due.
 	At time.Time
-	// After, where it is not the zero Pending, is the last one that was read
-	// before.
+	// After, where it is not the zero Pending, is the last one that was read before.
 	After Pending
 	// Limit is the most chains to return, from 1 on.
 	Limit int
 }
 
-// due reads which chains of a part are due, the longest due first, not
-// strongly.
+// due reads which chains of a part are due, the longest due first, not strongly.
 //
 // One Query of the index; half a read unit for each 4 KB, about 60 tags.
 func (s *Store) due(ctx context.Context, q dueQuery) ([]Pending, error) {

@@ -9,13 +9,13 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack/internal/chains"
 )
 
-// create makes a chain of c where none was created, none has ended, and what is
-// stored (operations that came before) is of the same incarnation and of edges.
-// Their sums are added; Seen keeps its value.
+// create makes a chain of c where none was created, none has ended, and what is stored (operations
+// that came before) is of the same incarnation and of edges. Their sums are added; Seen keeps its
+// value.
 //
-// Lost response: the repeat finds a chain with our own incarnation and options.
-// Another did it first: the same one, with the same options, is as good as
-// ours. We die right after: a chain that times out.
+// Lost response: the repeat finds a chain with our own incarnation and options. Another did it
+// first: the same one, with the same options, is as good as ours. We die right after: a chain that
+// times out.
 //
 // One UpdateItem, ALL_NEW; 1 write unit, and 1 of the index.
 func (s *Store) create(ctx context.Context, c Chain) (Chain, bool, error) {
@@ -36,16 +36,14 @@ func (s *Store) create(ctx context.Context, c Chain) (Chain, bool, error) {
 		ddb.And(chains.Created.Missing(), chains.Recorded.Missing(), chains.IsSame(c.Incarnation), hasEdges), do...)
 }
 
-// replace stores c in the place of what is left of another chain, if that is still
-// stored: one of `seen`'s incarnation that was never created or has expired; or,
-// where `seen` was deleted, the one with its LastOp. Stamps that came before a
-// creation have no incarnation: they stay.
+// replace stores c in the place of what is left of another chain, if that is still stored: one of
+// `seen`'s incarnation that was never created or has expired; or, where `seen` was deleted, the one
+// with its LastOp. Stamps that came before a creation have no incarnation: they stay.
 //
-// Lost response: the repeat finds our own chain. Another did it first: theirs is
-// returned. We die right after: as with create.
+// Lost response: the repeat finds our own chain. Another did it first: theirs is returned. We die
+// right after: as with create.
 //
-// One PutItem; 1 write unit for each KB of the larger one, and 1 or 2 of the
-// index.
+// One PutItem; 1 write unit for each KB of the larger one, and 1 or 2 of the index.
 func (s *Store) replace(ctx context.Context, c, seen Chain) (Chain, bool, error) {
 	isOver := chains.IsOver(seen.Incarnation, c.Created)
 	if seen.Recorded == Deleted {
@@ -58,14 +56,14 @@ func (s *Store) replace(ctx context.Context, c, seen Chain) (Chain, bool, error)
 type work struct {
 	Tag         string
 	Incarnation Incarnation
-	// Delta is what they add to the sum, Edges how many edges they start, Ops
-	// their marks: 1 to maxMerge different ones. The last one becomes LastOp.
+	// Delta is what they add to the sum, Edges how many edges they start, Ops their marks: 1 to
+	// maxMerge different ones. The last one becomes LastOp.
 	Delta Sum
 	Edges int64
 	Ops   []Op
-	// Splits identify the children of those that start any; Before are the marks of
-	// the edges that must not have ended: those under which edges start. Of Ops and
-	// Before there are at most maxMerge together.
+	// Splits identify the children of those that start any; Before are the marks of the edges that
+	// must not have ended: those under which edges start. Of Ops and Before there are at most
+	// maxMerge together.
 	Splits []split
 	Before []Op
 	// Room is the most operations that the chain may have before.
@@ -75,13 +73,12 @@ type work struct {
 	Orphan time.Time
 }
 
-// apply counts operations, if the chain is not ended, of the same incarnation
-// and of edges, has none of them yet, none of the ends that they must come
-// before, and room for all.
+// apply counts operations, if the chain is not ended, of the same incarnation and of edges, has
+// none of them yet, none of the ends that they must come before, and room for all.
 //
-// Lost response: the repeat finds its marks among Ops. Another did it first: the
-// same, for a mark belongs to one operation only. We die right after: it counts;
-// if it ended the chain, the stream's handler and the sweep carry the end on.
+// Lost response: the repeat finds its marks among Ops. Another did it first: the same, for a mark
+// belongs to one operation only. We die right after: it counts; if it ended the chain, the stream's
+// handler and the sweep carry the end on.
 //
 // One UpdateItem, ALL_NEW; the first KB of the item has about 100 operations.
 func (s *Store) apply(ctx context.Context, w work) (Chain, bool, error) {
@@ -99,8 +96,7 @@ func (s *Store) apply(ctx context.Context, w work) (Chain, bool, error) {
 	if len(w.Splits) == 0 {
 		do = do[:len(do)-1]
 	}
-	// One Not around all: a hundred of them would be more operators than an
-	// expression may have.
+	// One Not around all: a hundred of them would be more operators than an expression may have.
 	return s.upsert(ctx, "apply", w.Tag,
 		ddb.And(isOpen, chains.IsSame(w.Incarnation), hasEdges, ddb.Not(ddb.Or(counted...)),
 			ddb.Or(chains.Ops.Missing(), chains.Ops.SizeLe(w.Room))), do...)
@@ -115,12 +111,11 @@ type failure struct {
 	Now         time.Time
 }
 
-// fail ends a chain as Failed, if it is not ended, of the same incarnation and
-// of edges, and the operation has not counted. It makes the chain due, and its
-// expiry [chains.Never].
+// fail ends a chain as Failed, if it is not ended, of the same incarnation and of edges, and the
+// operation has not counted. It makes the chain due, and its expiry [chains.Never].
 //
-// Lost response: the repeat finds it Failed with its own LastOp. Another ended
-// it first: theirs stays. We die right after: as with apply.
+// Lost response: the repeat finds it Failed with its own LastOp. Another ended it first: theirs
+// stays. We die right after: as with apply.
 //
 // One UpdateItem, ALL_NEW; up to 2 write units of the index.
 func (s *Store) fail(ctx context.Context, f failure) (Chain, bool, error) {

@@ -380,8 +380,8 @@ func testDue(t *testing.T, s *xorack.Store) {
 	ddbtest.Settles(t, "due", func() map[string]time.Time { return allDue(t, s, "due ", until) }, want)
 }
 
-// allDue reads all parts, in pages of two, and checks their order. It returns the
-// chains whose tags begin with a prefix: others are of other tests.
+// allDue reads all parts, in pages of two, and checks their order. It returns the chains whose tags
+// begin with a prefix: others are of other tests.
 func allDue(t *testing.T, s *xorack.Store, prefix string, until time.Time) map[string]time.Time {
 	t.Helper()
 	got := map[string]time.Time{}
@@ -406,8 +406,8 @@ func allDue(t *testing.T, s *xorack.Store, prefix string, until time.Time) map[s
 	return got
 }
 
-// testEndsAreDue: the end of a chain that was never created makes it due, or
-// nobody would look for it.
+// testEndsAreDue: the end of a chain that was never created makes it due, or nobody would look for
+// it.
 func testEndsAreDue(t *testing.T, s *xorack.Store) {
 	for what, end := range map[string]func(tag string) (xorack.Chain, bool, error){
 		"failed":  func(tag string) (xorack.Chain, bool, error) { return s.Fail(t.Context(), failure(tag, 2)) },

@@ -8,8 +8,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack/internal/chains"
 )
 
-// endNow are the changes of an explicit end: the chain is due, so that the sweep
-// finds it, created or not, and does not expire before it is sealed.
+// endNow are the changes of an explicit end: the chain is due, so that the sweep finds it, created
+// or not, and does not expire before it is sealed.
 func endNow(tag string, how End, now time.Time) []ddb.Action {
 	return []ddb.Action{
 		chains.Recorded.Set(ddb.Text(string(how))), chains.EndedAt.Set(ddb.Millis(now)),
@@ -17,11 +17,11 @@ func endNow(tag string, how End, now time.Time) []ddb.Action {
 	}
 }
 
-// extend sets a later deadline, if the chain is created, not ended, and of this
-// incarnation. Due stays: the sweep looks at the old time, and postpones it.
+// extend sets a later deadline, if the chain is created, not ended, and of this incarnation. Due
+// stays: the sweep looks at the old time, and postpones it.
 //
-// Lost response, another did it first: the deadline is as late as asked for or
-// later. We die right after: nothing is left to do.
+// Lost response, another did it first: the deadline is as late as asked for or later. We die right
+// after: nothing is left to do.
 //
 // One UpdateItem, ALL_NEW.
 func (s *Store) extend(ctx context.Context, tag string, inc Incarnation, deadline time.Time) (Chain, bool, error) {
@@ -36,17 +36,16 @@ type overdue struct {
 	Incarnation Incarnation
 	Reason      string
 	Now         time.Time
-	// Seen, where it is not the zero time, is the last progress, which is too
-	// long ago; the deadline does not matter then.
+	// Seen, where it is not the zero time, is the last progress, which is too long ago; the
+	// deadline does not matter then.
 	Seen time.Time
 }
 
-// timeOut ends a chain as TimedOut, if it is created, not ended, of this
-// incarnation, and its deadline has come; or, where seen is not the zero time,
-// its Seen is still that.
+// timeOut ends a chain as TimedOut, if it is created, not ended, of this incarnation, and its
+// deadline has come; or, where seen is not the zero time, its Seen is still that.
 //
-// Lost response, another ended it first: it has ended. We die right after: the
-// sweep finds it again.
+// Lost response, another ended it first: it has ended. We die right after: the sweep finds it
+// again.
 //
 // One UpdateItem, ALL_NEW.
 func (s *Store) timeOut(ctx context.Context, o overdue) (Chain, bool, error) {
@@ -58,33 +57,32 @@ func (s *Store) timeOut(ctx context.Context, o overdue) (Chain, bool, error) {
 		chains.Recorded.Set(ddb.Text(string(TimedOut))), chains.Reason.Set(ddb.Text(o.Reason)), chains.EndedAt.Set(ddb.Millis(o.Now)))
 }
 
-// postpone moves Due from one time to another, if the chain is not ended and of
-// this incarnation.
+// postpone moves Due from one time to another, if the chain is not ended and of this incarnation.
 //
-// Lost response, another did it first: the sweep looks once more. We die right
-// after: nothing is left to do.
+// Lost response, another did it first: the sweep looks once more. We die right after: nothing is
+// left to do.
 //
 // One UpdateItem, ALL_NEW; 2 write units of the index.
 func (s *Store) postpone(ctx context.Context, tag string, inc Incarnation, from, to time.Time) (Chain, bool, error) {
 	return s.update(ctx, "postpone", tag, ddb.And(chains.IsThis(inc), isRunning, chains.Due.Eq(ddb.Millis(from))), chains.Due.Set(ddb.Millis(to)))
 }
 
-// putOff moves Due of whatever chain has the tag from one time to another, if it is still the
-// first one.
+// putOff moves Due of whatever chain has the tag from one time to another, if it is still the first
+// one.
 //
-// Lost response, another did it first: it is due at another time, and stays so. We die right
-// after: nothing is left to do.
+// Lost response, another did it first: it is due at another time, and stays so. We die right after:
+// nothing is left to do.
 //
 // One UpdateItem, ALL_NEW; 2 write units of the index.
 func (s *Store) putOff(ctx context.Context, tag string, from, to time.Time) (Chain, bool, error) {
 	return s.update(ctx, "put off", tag, chains.Due.Eq(ddb.Millis(from)), chains.Due.Set(ddb.Millis(to)))
 }
 
-// delete ends a chain of edges as Deleted, if it is there and not ended, and
-// makes it due, and its expiry [chains.Never].
+// delete ends a chain of edges as Deleted, if it is there and not ended, and makes it due, and its
+// expiry [chains.Never].
 //
-// Lost response: the repeat finds it Deleted with its own LastOp. Another ended
-// it first: theirs stays. We die right after: as with fail.
+// Lost response: the repeat finds it Deleted with its own LastOp. Another ended it first: theirs
+// stays. We die right after: as with fail.
 //
 // One UpdateItem, ALL_NEW; up to 2 write units of the index.
 func (s *Store) delete(ctx context.Context, tag string, op Op, now time.Time) (Chain, bool, error) {
@@ -92,12 +90,11 @@ func (s *Store) delete(ctx context.Context, tag string, op Op, now time.Time) (C
 		append(endNow(tag, Deleted, now), chains.LastOp.Set(ddb.Blob(op[:])))...)
 }
 
-// seal records that everything was done for the end of a chain: its end, when it
-// was, and when the record may be deleted. It is due no more. Only an ended chain
-// of this incarnation that is due is sealed.
+// seal records that everything was done for the end of a chain: its end, when it was, and when the
+// record may be deleted. It is due no more. Only an ended chain of this incarnation that is due is
+// sealed.
 //
-// Lost response, another did it first: it is sealed. We die right after: nothing
-// is left to do.
+// Lost response, another did it first: it is sealed. We die right after: nothing is left to do.
 //
 // One UpdateItem, ALL_NEW; 1 write unit of the index.
 func (s *Store) seal(ctx context.Context, tag string, inc Incarnation, ended, expires time.Time) (Chain, bool, error) {

@@ -19,12 +19,12 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
-// at is a moment that all parts of the table keep exactly. It is far ahead: a
-// chain whose time has come may be deleted at any moment.
+// at is a moment that all parts of the table keep exactly. It is far ahead: a chain whose time has
+// come may be deleted at any moment.
 var at = time.Date(2126, 3, 4, 5, 6, 7, 0, time.UTC)
 
-// TestStore holds the Store on each engine to what its methods say. All tests
-// share a table: each has tags of its own.
+// TestStore holds the Store on each engine to what its methods say. All tests share a table: each
+// has tags of its own.
 func TestStore(t *testing.T) {
 	ddbtest.Each(t, func(t *testing.T, kind ddbtest.Kind) {
 		names := xorack.Names{Chains: "chains" + ddbtest.Suffix()}
@@ -64,8 +64,8 @@ func TestStore(t *testing.T) {
 	})
 }
 
-// unstreamed is the table without its stream: nobody reads it here, and
-// dynoxide's writes get slower with each record in one.
+// unstreamed is the table without its stream: nobody reads it here, and dynoxide's writes get
+// slower with each record in one.
 func unstreamed(names xorack.Names) table.Definition {
 	definition := names.Tables()[0]
 	definition.Stream = table.NoStream
@@ -142,8 +142,8 @@ func same[T any](t *testing.T, what string, got, want T) {
 	check.Is(t, cmp.Diff(want, got, cmp.Comparer(func(a, b xorack.Edge) bool { return a == b })), "", what)
 }
 
-// answers fails the test unless a write answers with this chain and this word
-// on whether it changed it, and the chain stands there.
+// answers fails the test unless a write answers with this chain and this word on whether it changed
+// it, and the chain stands there.
 func answers(t *testing.T, s *xorack.Store, what string, want xorack.Chain, changes bool) func(xorack.Chain, bool, error) {
 	t.Helper()
 	return func(got xorack.Chain, changed bool, err error) {
@@ -298,8 +298,8 @@ func writes(t *testing.T) map[string]struct{ before, write func(*xorack.Store) o
 	}
 }
 
-// TestNewerLayoutIsNotWritten: an item that a later version wrote stays as it is
-// under each write, which would change it if it were of this layout.
+// TestNewerLayoutIsNotWritten: an item that a later version wrote stays as it is under each write,
+// which would change it if it were of this layout.
 func TestNewerLayoutIsNotWritten(t *testing.T) {
 	for name, c := range writes(t) {
 		t.Run(name, func(t *testing.T) {
@@ -340,8 +340,8 @@ func layout(t *testing.T, memory *ddb.Memory, v int64) ddb.Item {
 	return it
 }
 
-// TestUnreadableStamps: an item whose stamps cannot be put together is refused, and
-// breaks nothing down.
+// TestUnreadableStamps: an item whose stamps cannot be put together is refused, and breaks nothing
+// down.
 func TestUnreadableStamps(t *testing.T) {
 	for length, member := range map[int64]string{-3: "abc", -6: "", 4: "abcdef"} {
 		memory, s := inMemory(t)
@@ -354,8 +354,8 @@ func TestUnreadableStamps(t *testing.T) {
 	}
 }
 
-// TestNothingLeftOfTheIndex: the record of an ended chain keeps no attribute of
-// the index that it has left.
+// TestNothingLeftOfTheIndex: the record of an ended chain keeps no attribute of the index that it
+// has left.
 func TestNothingLeftOfTheIndex(t *testing.T) {
 	memory, s := inMemory(t)
 	c := writes(t)["seal"]

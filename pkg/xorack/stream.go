@@ -13,8 +13,8 @@ import (
 
 var errNoImage = errors.New("has no new image: the chains' stream must show NEW_IMAGE or NEW_AND_OLD_IMAGES")
 
-// chainOf is the chain as a record of the table's stream shows it; the zero
-// Chain for the record of a deletion.
+// chainOf is the chain as a record of the table's stream shows it; the zero Chain for the record of
+// a deletion.
 func chainOf(raw json.RawMessage) (Chain, error) {
 	record, err := stream.Read(raw)
 	if err != nil || record.Removed() {
@@ -34,8 +34,8 @@ func chainOf(raw json.RawMessage) (Chain, error) {
 	return c, nil
 }
 
-// OnEndsOptions are what a handler of the chains' stream reports. A nil
-// OnEndsOptions means nothing is reported.
+// OnEndsOptions are what a handler of the chains' stream reports. A nil OnEndsOptions means nothing
+// is reported.
 type OnEndsOptions struct {
 	// Finished is called with each chain that this call sealed; it may be nil.
 	Finished func(Chain)
@@ -43,19 +43,19 @@ type OnEndsOptions struct {
 	Failed func(error)
 }
 
-// OnEnds returns the handler for the stream of the chains' table: it finishes
-// every chain that a record shows as ended ([Acker.Finish]).
+// OnEnds returns the handler for the stream of the chains' table: it finishes every chain that a
+// record shows as ended ([Acker.Finish]).
 //
-// A record that fails does not hold back the others of the batch; the batch is
-// repeated from the first failed one on, which does no harm. The event source
-// mapping must have ReportBatchItemFailures on. It need see only records of chains
-// that are due and have ended; in its filter, either of
+// A record that fails does not hold back the others of the batch; the batch is repeated from the
+// first failed one on, which does no harm. The event source mapping must have
+// ReportBatchItemFailures on. It need see only records of chains that are due and have ended; in
+// its filter, either of
 //
 //	{"dynamodb": {"NewImage": {"due": {"N": [{"exists": true}]}, "st": {"S": [{"exists": true}]}}}}
 //	{"dynamodb": {"NewImage": {"due": {"N": [{"exists": true}]}, "created": {"N": [{"exists": true}]}, "n": {"N": ["0"]}}}}
 //
-// The filter leaves out a chain of stamps that is acked and whose stamper died
-// before it recorded that: the sweep finds it.
+// The filter leaves out a chain of stamps that is acked and whose stamper died before it recorded
+// that: the sweep finds it.
 func OnEnds(
 	a *Acker, announce Announce, options *OnEndsOptions,
 ) func(context.Context, table.StreamEvent) (events.DynamoDBEventResponse, error) {

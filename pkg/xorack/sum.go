@@ -7,9 +7,9 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 )
 
-// Sum is what a chain's edges add up to: the ids of those started less the ids
-// of those ended, as a signed number of 128 bits. It is zero when all that was
-// started has ended, and, but for a chance of 1 in 2^96, only then.
+// Sum is what a chain's edges add up to: the ids of those started less the ids of those ended, as a
+// signed number of 128 bits. It is zero when all that was started has ended, and, but for a chance
+// of 1 in 2^96, only then.
 type Sum struct {
 	// Hi and Lo are the upper and lower half, in two's complement.
 	Hi int64
@@ -21,8 +21,8 @@ func sumOf(id [12]byte) Sum {
 	return Sum{Hi: int64(binary.BigEndian.Uint32(id[:4])), Lo: binary.BigEndian.Uint64(id[4:])}
 }
 
-// plus adds. A chain has at most a thousand operations of a thousand edges of
-// 96 bits each, so it never overflows.
+// plus adds. A chain has at most a thousand operations of a thousand edges of 96 bits each, so it
+// never overflows.
 func (s Sum) plus(o Sum) Sum {
 	lo, carry := bits.Add64(s.Lo, o.Lo, 0)
 	hi, _ := bits.Add64(uint64(s.Hi), uint64(o.Hi), carry)
@@ -39,8 +39,7 @@ func (s Sum) minus(o Sum) Sum {
 // IsZero reports whether nothing is left.
 func (s Sum) IsZero() bool { return s == Sum{} }
 
-// String is the number in decimal: at most 33 digits, of the 38 that DynamoDB
-// keeps exactly.
+// String is the number in decimal: at most 33 digits, of the 38 that DynamoDB keeps exactly.
 func (s Sum) String() string { return s.value().Decimal() }
 
 func (s Sum) value() ddb.Value { return ddb.Int128(s.Hi, s.Lo) }

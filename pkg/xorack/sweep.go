@@ -14,13 +14,12 @@ import (
 
 // SweepReport is what a run of the sweep saw and did.
 type SweepReport struct {
-	// Chains is how many were looked at, Late by how much the one was overdue
-	// that had waited longest.
+	// Chains is how many were looked at, Late by how much the one was overdue that had waited
+	// longest.
 	Chains int
 	Late   time.Duration
-	// TimedOut is how many timed out, Finished how many ended chains were finished
-	// that the stream's handler had left, Postponed how many are to be looked at
-	// again later.
+	// TimedOut is how many timed out, Finished how many ended chains were finished that the
+	// stream's handler had left, Postponed how many are to be looked at again later.
 	TimedOut, Finished, Postponed int
 	// More reports that the time was up before all were looked at that are due.
 	More bool
@@ -34,26 +33,24 @@ const sweepPage = 100
 // lastLook is how long before its time is up a run looks at its last chains: they end well.
 const lastLook = time.Second
 
-// turn is how long a chain may take in a run: one whose end nobody takes keeps no other
-// waiting.
+// turn is how long a chain may take in a run: one whose end nobody takes keeps no other waiting.
 const turn = 5 * time.Second
 
 // maxSweepErrors is how many errors of chains a run keeps.
 const maxSweepErrors = 10
 
-// Sweep handles all chains that are due: it times out those whose deadline has come
-// or that made no progress for too long, and finishes ended ones that the stream's
-// handler left. announce publishes their ends; nil means that nobody listens. Run it
-// every few minutes. Each run starts with those that have been
-// due longest, and a chain that fails is due anew, behind all that were: it does not hold
-// back the others, however many fail in each run.
+// Sweep handles all chains that are due: it times out those whose deadline has come or that made no
+// progress for too long, and finishes ended ones that the stream's handler left. announce publishes
+// their ends; nil means that nobody listens. Run it every few minutes. Each run starts with those
+// that have been due longest, and a chain that fails is due anew, behind all that were: it does not
+// hold back the others, however many fail in each run.
 //
-// A run goes on until nothing is due any more, or its context ends; a chain has a few seconds
-// of it. Any number of sweeps may run at once: all that they do can be done twice. Chains
-// are handled through [Options].ForEach.
+// A run goes on until nothing is due any more, or its context ends; a chain has a few seconds of
+// it. Any number of sweeps may run at once: all that they do can be done twice. Chains are handled
+// through [Options].ForEach.
 //
-// A run with nothing to do costs 16 reads of half a unit; a chain one read, and
-// what it then needs; one that fails a write, and two of the index.
+// A run with nothing to do costs 16 reads of half a unit; a chain one read, and what it then needs;
+// one that fails a write, and two of the index.
 //
 // The error joins the first failures; the report is true beside it.
 func (a *Acker) Sweep(ctx context.Context, announce Announce) (SweepReport, error) {
@@ -177,9 +174,8 @@ func (r *sweepRun) handle(ctx context.Context, c Chain) (did SweepReport, _ Chai
 	return did, c, err
 }
 
-// prolong gives a part of a fan that is overdue an hour more than its whole tree
-// has, while that is open: it may have been extended since, and the tree's own
-// chain times out for its own reason.
+// prolong gives a part of a fan that is overdue an hour more than its whole tree has, while that is
+// open: it may have been extended since, and the tree's own chain times out for its own reason.
 func (r *sweepRun) prolong(ctx context.Context, c Chain) (Chain, error) {
 	if !c.Sub || c.Deadline.After(r.now) {
 		return c, nil
@@ -196,8 +192,8 @@ func (r *sweepRun) prolong(ctx context.Context, c Chain) (Chain, error) {
 	return c, err
 }
 
-// overdue times the chain out if its time has come. It returns the chain as it
-// stands then, and whether this call ended it.
+// overdue times the chain out if its time has come. It returns the chain as it stands then, and
+// whether this call ended it.
 func (r *sweepRun) overdue(ctx context.Context, c Chain) (Chain, bool, error) {
 	c, err := r.prolong(ctx, c)
 	if err != nil {

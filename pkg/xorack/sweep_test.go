@@ -64,8 +64,7 @@ func TestSweepTimesOutWithoutProgress(t *testing.T) {
 	check.Is(t, f.sweep(nil).TimedOut, 1)
 }
 
-// TestSweepLooksEverLessOften: a chain that goes on for 30 days is looked at a
-// dozen times before.
+// TestSweepLooksEverLessOften: a chain that goes on for 30 days is looked at a dozen times before.
 func TestSweepLooksEverLessOften(t *testing.T) {
 	f := newFixture(t)
 	f.create("t", &xorack.CreateOptions{Deadline: xorack.MaxDeadline})
@@ -77,8 +76,8 @@ func TestSweepLooksEverLessOften(t *testing.T) {
 	check.That(t, looks <= 14, "%d looks", looks)
 }
 
-// TestSweepFindsAnEndWhoseRecordWasLost: within twice the time that the chain
-// took, and a quarter of an hour.
+// TestSweepFindsAnEndWhoseRecordWasLost: within twice the time that the chain took, and a quarter
+// of an hour.
 func TestSweepFindsAnEndWhoseRecordWasLost(t *testing.T) {
 	for _, took := range []time.Duration{0, time.Minute, 5 * time.Hour} {
 		f := newFixture(t)
@@ -144,8 +143,7 @@ func TestAChainThatFailsIsTriedLast(t *testing.T) {
 	check.Is(t, cmp.Diff([]string{bad, good, bad}, tried), "")
 }
 
-// TestSweepGoesOnBehindAPage: a part of the index may have more chains than are read
-// at a time.
+// TestSweepGoesOnBehindAPage: a part of the index may have more chains than are read at a time.
 func TestSweepGoesOnBehindAPage(t *testing.T) {
 	f := newFixture(t)
 	const many = 2500
@@ -158,8 +156,8 @@ func TestSweepGoesOnBehindAPage(t *testing.T) {
 	}
 }
 
-// TestSweepIsBoundedByTime: a run says that it is not through, and the next one goes on. A
-// chain whose end nobody takes keeps no other waiting.
+// TestSweepIsBoundedByTime: a run says that it is not through, and the next one goes on. A chain
+// whose end nobody takes keeps no other waiting.
 func TestSweepIsBoundedByTime(t *testing.T) {
 	f := newFixture(t)
 	const count = 500
@@ -245,8 +243,8 @@ func TestOnEnds(t *testing.T) {
 	}
 }
 
-// TestFan: fans of every depth, ended in the order that is worst, end their
-// root once and not before.
+// TestFan: fans of every depth, ended in the order that is worst, end their root once and not
+// before.
 func TestFan(t *testing.T) {
 	for _, n := range []int{1, 2, xorack.FanWidth, xorack.FanWidth + 1, 1000, xorack.FanWidth*xorack.FanWidth + 1} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -290,8 +288,8 @@ func TestFan(t *testing.T) {
 	}
 }
 
-// TestFanHasTheTimeOfItsTree: its parts time out an hour after the tree would,
-// and not before, also where the tree was given more time.
+// TestFanHasTheTimeOfItsTree: its parts time out an hour after the tree would, and not before, also
+// where the tree was given more time.
 func TestFanHasTheTimeOfItsTree(t *testing.T) {
 	f := newFixture(t)
 	root := f.create("t", &xorack.CreateOptions{Deadline: 2 * time.Hour})
@@ -441,8 +439,8 @@ func TestWakeUpsOfIdleChains(t *testing.T) {
 	a.wake("t", 1, "", 1, 2)
 }
 
-// TestWakeUpsFarAhead: of a deadline that is far ahead, the sweep tells, which looks
-// shortly before.
+// TestWakeUpsFarAhead: of a deadline that is far ahead, the sweep tells, which looks shortly
+// before.
 func TestWakeUpsFarAhead(t *testing.T) {
 	a := newAlarmed(t)
 	a.create("t", xorack.CreateOptions{})

@@ -33,9 +33,9 @@ func (a *Acker) scheduleAt(tag string, late time.Time) {
 	}
 }
 
-// Wake does for one chain what the sweep does, if it is late, or has ended and was not
-// finished. It returns when the chain is late: the zero time where it has ended. Call it when
-// [Options].WakeUp said, or at any other time.
+// Wake does for one chain what the sweep does, if it is late, or has ended and was not finished. It
+// returns when the chain is late: the zero time where it has ended. Call it when [Options].WakeUp
+// said, or at any other time.
 //
 // It costs one read where nothing is due.
 func (a *Acker) Wake(ctx context.Context, tag string, announce Announce) (SweepReport, time.Time, error) {

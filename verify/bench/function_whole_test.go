@@ -18,7 +18,8 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/figures"
 )
 
-// BenchmarkFunction measures the size of the enqueue function as it deploys, and its start, beside an empty handler's.
+// BenchmarkFunction measures the size of the enqueue function as it deploys, and its start, beside
+// an empty handler's.
 func BenchmarkFunction(b *testing.B) {
 	m := &measured{b, figures.Table{
 		Title: "The enqueue function",
@@ -87,7 +88,8 @@ func percentile(times []time.Duration, n int) float64 {
 	return sorted[len(sorted)*n/100].Seconds() * 1000
 }
 
-// start starts a function against a Runtime API that only sees it poll, and returns how long that took.
+// start starts a function against a Runtime API that only sees it poll, and returns how long that
+// took.
 func start(b *testing.B, path string) time.Duration {
 	b.Helper()
 	polled := make(chan time.Time, 1)

@@ -34,9 +34,9 @@ const eagerConsumers = `{"consumers":[
 	{"name":"streamed","prefix":"streamed","sink":{"kind":"lambda","arn":"arn:aws:lambda:us-east-1:000000000000:function:streamsort-receiver"}},
 	{"name":"eager","prefix":"eager","eager":true,"sink":{"kind":"lambda","arn":"arn:aws:lambda:us-east-1:000000000000:function:streamsort-receiver"}}]}`
 
-// BenchmarkLatency measures how long one message takes from its put, over HTTP, to the
-// call of the function that process delivers it to, all processes warm, and
-// where the time goes: by the stream, and by an eager call beside it.
+// BenchmarkLatency measures how long one message takes from its put, over HTTP, to the call of the
+// function that process delivers it to, all processes warm, and where the time goes: by the stream,
+// and by an eager call beside it.
 func BenchmarkLatency(b *testing.B) {
 	m := &measured{b, figures.Table{
 		Title: "From a put to its sink",
@@ -132,7 +132,8 @@ type journey struct {
 	wrote, read                    time.Duration
 }
 
-// bareRequests are a conditional put and a strong read, after a first one that wakes all that is in the way.
+// bareRequests are a conditional put and a strong read, after a first one that wakes all that is in
+// the way.
 func bareRequests(b *testing.B, store *cursor.Store, seq int64) (wrote, read time.Duration) {
 	b.Helper()
 	requests := store.Requests(queuelog.Inside{})
@@ -148,8 +149,8 @@ func bareRequests(b *testing.B, store *cursor.Store, seq int64) (wrote, read tim
 	return written.Sub(began), time.Since(written)
 }
 
-// travel puts one message, and waits until the sink has been called with it. Its commit may come later:
-// the next message is of another queue, so that it is taken for nothing of that one.
+// travel puts one message, and waits until the sink has been called with it. Its commit may come
+// later: the next message is of another queue, so that it is taken for nothing of that one.
 func travel(b *testing.B, api *client.Client, queue string, seq int, watch *firstLook, called <-chan time.Time) journey {
 	b.Helper()
 	message := fmt.Appendf(nil, `{"queue":%q,"seq":%d,"body":"%-98d"}`, queue, seq, seq)

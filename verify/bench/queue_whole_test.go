@@ -1,8 +1,8 @@
 //go:build whole
 
-// Package bench_test measures what is the same on no two machines, beside what is: `make bench` writes it into
-// docs/reference/figures.md. What a benchmark compares is measured in turn, so that what else the machine does
-// slows both.
+// Package bench_test measures what is the same on no two machines, beside what is: `make bench`
+// writes it into docs/reference/figures.md. What a benchmark compares is measured in turn, so that
+// what else the machine does slows both.
 package bench_test
 
 import (
@@ -70,8 +70,8 @@ const (
 	writers = 8
 )
 
-// BenchmarkQueue measures how many messages a second one queue takes, beside bare conditional puts to one
-// partition of the same server, and what its units allow on AWS.
+// BenchmarkQueue measures how many messages a second one queue takes, beside bare conditional puts
+// to one partition of the same server, and what its units allow on AWS.
 func BenchmarkQueue(b *testing.B) {
 	m := &measured{b, figures.Table{
 		Title: "Messages a second of one queue",
@@ -84,8 +84,8 @@ func BenchmarkQueue(b *testing.B) {
 		name          string
 		writers, size int // messages that each puts at once
 		kind          cursor.Kind
-		// requests are those that write a message at least: singles that are put at the same time can have one move for
-		// all.
+		// requests are those that write a message at least: singles that are put at the same time
+		// can have one move for all.
 		requests, onAWS float64
 		why             string
 	}{

@@ -1,8 +1,8 @@
-// Package big does what is rare and large at its full size, on tables in memory with
-// DynamoDB's pages and units, by invocations that are killed when they have made as many
-// requests, or read as many bytes, as a Lambda function has time for.
-// Each case prints how many invocations, requests and units it took, and fails where one
-// took more than its bound, was never done, or kept others waiting.
+// Package big does what is rare and large at its full size, on tables in memory with DynamoDB's
+// pages and units, by invocations that are killed when they have made as many requests, or read as
+// many bytes, as a Lambda function has time for. Each case prints how many invocations, requests
+// and units it took, and fails where one took more than its bound, was never done, or kept others
+// waiting.
 //
 //	make verify S=big                     all, at full size
 //	make verify S=big PART=100            all, at a hundredth of it
@@ -14,8 +14,8 @@ package big
 // Case is something large.
 type Case struct {
 	Name, Shows string
-	// run does it on a fresh world, at a part of its full size, and says what was not as it
-	// must be.
+	// run does it on a fresh world, at a part of its full size, and says what was not as it must
+	// be.
 	run func(w *world) error
 }
 
@@ -25,8 +25,8 @@ var Cases = []Case{
 	{"stored", "the same load behind 10,000 and 1,000,000 stored messages", storedLoaded},
 }
 
-// Run runs a case at a part of its full size: 100 is a hundredth. It returns what it took, line
-// by line.
+// Run runs a case at a part of its full size: 100 is a hundredth. It returns what it took, line by
+// line.
 func (c Case) Run(part int64) (lines []string, err error) {
 	w := &world{part: part}
 	if err = w.renew(); err == nil {

@@ -24,9 +24,9 @@ const (
 	loaded = 2_400
 )
 
-// storedLoaded puts the same load on a queue in which 10,000 and 1,000,000 messages are stored
-// that its consumer has: what a message costs must not grow with them. A load is ten singles at a
-// time, shuffled, or appended items of 100.
+// storedLoaded puts the same load on a queue in which 10,000 and 1,000,000 messages are stored that
+// its consumer has: what a message costs must not grow with them. A load is ten singles at a time,
+// shuffled, or appended items of 100.
 func storedLoaded(w *world) error {
 	var errs []error
 	for _, places := range [][]int64{{3, 0, 1, 7, 2, 4, 9, 5, 8, 6}, inOrder(100)} {
@@ -65,8 +65,8 @@ func inOrder(n int64) []int64 {
 	return places
 }
 
-// stored makes the queue "big" of so many messages, all of which its consumer has: an item each,
-// or appended, of a multiple of 100.
+// stored makes the queue "big" of so many messages, all of which its consumer has: an item each, or
+// appended, of a multiple of 100.
 func (w *world) stored(count int64, appended bool) error {
 	ctx, settings, position := context.Background(), cursor.DefaultSettings(), count
 	if appended {
@@ -113,8 +113,8 @@ func textOf(first int64, places []int64) []cursor.Message {
 var unbounded = budget{math.MaxInt, math.Inf(1)}
 
 // load puts messages behind a seq by one process, at these places one after the other, or 100
-// together, and delivers them by another one. It returns what a message cost: requests, write
-// and read units.
+// together, and delivers them by another one. It returns what a message cost: requests, write and
+// read units.
 func (w *world) load(behind int64, places []int64) (cost [3]float64, err error) {
 	ctx, got, size := context.Background(), int64(0), int64(len(places))
 	reader := delivery.Reader{

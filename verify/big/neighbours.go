@@ -23,10 +23,10 @@ const (
 	seenWithin = 5 * time.Minute
 )
 
-// manyQueues has 100,000 queues with a consumer each, of which one tenant's have 10,000 open
-// gaps and 5,000 consumers that lag, and sweeps them every minute as the stack does, also
-// while the day's full round is under way. Each of its neighbours' gaps, lags, dead claims
-// and due chains has to be seen within 5 minutes.
+// manyQueues has 100,000 queues with a consumer each, of which one tenant's have 10,000 open gaps
+// and 5,000 consumers that lag, and sweeps them every minute as the stack does, also while the
+// day's full round is under way. Each of its neighbours' gaps, lags, dead claims and due chains has
+// to be seen within 5 minutes.
 func manyQueues(w *world) error {
 	s := sweeping{world: w, due: map[string]time.Time{}, seen: map[string]time.Time{}}
 	if err := s.fillAll(); err != nil {
@@ -172,8 +172,8 @@ func (s *sweeping) acker(tables ddb.Engine, now func() time.Time) (*xorack.Acker
 	return xorack.New(store, &xorack.Options{Now: now})
 }
 
-// minute is one call of the sweep, and the rest of its minute. Its process is killed when
-// it has made the requests of 55 seconds.
+// minute is one call of the sweep, and the rest of its minute. Its process is killed when it has
+// made the requests of 55 seconds.
 func (s *sweeping) minute(all *spent) {
 	i := &invocation{next: s.tables, left: sideBySide(55 * time.Second)}
 	began := s.now

@@ -23,8 +23,8 @@ import (
 // world is tables, the time, and what invocations have cost so far.
 type world struct {
 	tables *ddb.Memory
-	// store is the sorter's tables without any bound: for setting a case up, and for
-	// looking at what came of it.
+	// store is the sorter's tables without any bound: for setting a case up, and for looking at
+	// what came of it.
 	store *cursor.Store
 	now   time.Time
 	part  int64
@@ -52,8 +52,8 @@ func (w *world) clock() time.Time { return w.now }
 // of is a count at the size of this run.
 func (w *world) of(full int64) int64 { return max(full/w.part, 1) }
 
-// budget is what an invocation of a time can do: a request takes 5 ms and 64 are under
-// way at once at most, and 20 MB a second are read.
+// budget is what an invocation of a time can do: a request takes 5 ms and 64 are under way at once
+// at most, and 20 MB a second are read.
 type budget struct {
 	requests int
 	bytes    float64
@@ -61,8 +61,8 @@ type budget struct {
 
 const readRate = 20 << 20
 
-// sideBySide is the budget of requests that are made side by side to one partition,
-// which takes 1,000 write units a second.
+// sideBySide is the budget of requests that are made side by side to one partition, which takes
+// 1,000 write units a second.
 func sideBySide(time time.Duration) budget {
 	return budget{int(time.Seconds() * 1000), time.Seconds() * readRate}
 }

@@ -9,9 +9,8 @@ import (
 	"strings"
 )
 
-// inChanged leaves the mutants in whose folder, or that of their tests, something was
-// changed, added or deleted since the base; all where it was here. What is not committed
-// counts as well.
+// inChanged leaves the mutants in whose folder, or that of their tests, something was changed,
+// added or deleted since the base; all where it was here. What is not committed counts as well.
 func inChanged(root, base string, all []mutant) ([]mutant, error) {
 	base, err := theBase(root, base)
 	if err != nil || base == "" {
@@ -26,9 +25,9 @@ func inChanged(root, base string, all []mutant) ([]mutant, error) {
 	}), nil
 }
 
-// theBase is the commit to compare with: the one that is asked for, else where
-// this branch left origin/main, else the commit before. It is empty without
-// one, as in a clone of one commit: then everything is new.
+// theBase is the commit to compare with: the one that is asked for, else where this branch left
+// origin/main, else the commit before. It is empty without one, as in a clone of one commit: then
+// everything is new.
 func theBase(root, asked string) (string, error) {
 	if asked != "" {
 		if _, err := output(root, "git", "rev-parse", "--verify", "--quiet", asked+"^{commit}"); err != nil {
@@ -50,8 +49,8 @@ func theBase(root, asked string) (string, error) {
 	return strings.TrimSpace(left), nil
 }
 
-// changedFolders are the folders, from the root, of all files that differ from
-// the base, a testdata's files counting as its package's.
+// changedFolders are the folders, from the root, of all files that differ from the base, a
+// testdata's files counting as its package's.
 func changedFolders(root, base string) (map[string]bool, error) {
 	differing, err := output(root, "git", "diff", "--name-only", "--no-renames", "--relative", "-z", base, "--", ".")
 	if err != nil {
@@ -71,8 +70,7 @@ func changedFolders(root, base string) (map[string]bool, error) {
 	return folders, nil
 }
 
-// output is what a command says, run in a folder. Its error has what the
-// command said of it.
+// output is what a command says, run in a folder. Its error has what the command said of it.
 func output(folder, name string, arguments ...string) (string, error) {
 	command := exec.Command(name, arguments...)
 	command.Dir = folder

@@ -76,8 +76,8 @@ func (r repository) commit(subject string) string {
 	return r.git("rev-parse", "HEAD")
 }
 
-// chosen are the names of the mutants that are left: "p" and "q" have their
-// tests in their own folder, "p by q" has them in the other.
+// chosen are the names of the mutants that are left: "p" and "q" have their tests in their own
+// folder, "p by q" has them in the other.
 func (r repository) chosen(base string) string {
 	r.t.Helper()
 	left, err := inChanged(r.root, base, []mutant{

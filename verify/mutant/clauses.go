@@ -16,21 +16,20 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/clause"
 )
 
-// store is a package's store, whose requests have clauses: what its conditions
-// ask, and what its updates change.
+// store is a package's store, whose requests have clauses: what its conditions ask, and what its
+// updates change.
 type store struct {
 	folder string
-	// tests are those that have to notice when one is dropped. The first ones
-	// make every request there is, and no others: they are quick.
+	// tests are those that have to notice when one is dropped. The first ones make every request
+	// there is, and no others: they are quick.
 	tests []test
-	// alike are clauses without which nothing differs, and why they are there all
-	// the same.
+	// alike are clauses without which nothing differs, and why they are there all the same.
 	alike map[string]string
 }
 
-// clauseMutants drops each clause of every store's requests, one at a time, at
-// run time: the tests are built once. It prints those that nothing catches, and
-// those that something does catch though they are said to change nothing.
+// clauseMutants drops each clause of every store's requests, one at a time, at run time: the tests
+// are built once. It prints those that nothing catches, and those that something does catch though
+// they are said to change nothing.
 func clauseMutants(root, only string, out io.Writer) error {
 	scratch, err := os.MkdirTemp("", "clauses")
 	if err != nil {
@@ -65,8 +64,8 @@ type binary struct {
 	path, folder string
 }
 
-// try drops each of the store's clauses. It returns how many there are, and those
-// that are not caught, or are caught and should not be.
+// try drops each of the store's clauses. It returns how many there are, and those that are not
+// caught, or are caught and should not be.
 func (s store) try(root, scratch string, out io.Writer) (int, []string, error) {
 	binaries := make([]binary, len(s.tests))
 	for i, t := range s.tests {
@@ -94,8 +93,8 @@ func (s store) try(root, scratch string, out io.Writer) (int, []string, error) {
 	return len(names), wrong, err
 }
 
-// dropEach runs the tests without each of the clauses: only the first ones where
-// nothing should catch it.
+// dropEach runs the tests without each of the clauses: only the first ones where nothing should
+// catch it.
 func (s store) dropEach(names []string, binaries []binary, out io.Writer) (wrong []string, err error) {
 	var mu sync.Mutex
 	err = sideBySide(len(names), func(i int) error {
@@ -134,8 +133,7 @@ func catch(name string, binaries []binary) (string, error) {
 	return "", nil
 }
 
-// run runs the test with a variable set. What goes on for ever is killed, which
-// is red as well.
+// run runs the test with a variable set. What goes on for ever is killed, which is red as well.
 func (b binary) run(variable string) ([]byte, error) {
 	return b.test.run(b.path, b.folder, cpuLimit, variable)
 }

@@ -1,8 +1,7 @@
-// Command mutant plants known bugs, one at a time, and demands that the tests
-// named for each turn red: tests that cannot fail show nothing. A bug is a few
-// replacements of text ([mutant]); the files themselves stay as they are (go
-// test -overlay). It prints a table, and ends with 1 where a bug survives or
-// can no longer be planted.
+// Command mutant plants known bugs, one at a time, and demands that the tests named for each turn
+// red: tests that cannot fail show nothing. A bug is a few replacements of text ([mutant]); the
+// files themselves stay as they are (go test -overlay). It prints a table, and ends with 1 where a
+// bug survives or can no longer be planted.
 //
 //	go run ./verify/mutant            all
 //	go run ./verify/mutant -changed   those that a change since BASE can concern
@@ -50,8 +49,8 @@ type mutant struct {
 // test is the tests of a package that a pattern of go test -run selects.
 type test struct{ folder, pattern string }
 
-// smallSchedule is the test that walks one of a simulator's small scenarios: for a
-// bug that shows in it, and late in a walk of all.
+// smallSchedule is the test that walks one of a simulator's small scenarios: for a bug that shows
+// in it, and late in a walk of all.
 func smallSchedule(folder, name string) test {
 	return test{folder, "TestEverySmallSchedule/^" + name + "$"}
 }
@@ -65,9 +64,9 @@ func mutants() []mutant {
 		timerMutants, edgeMutants)
 }
 
-// What a mutant's tests may take: many bugs make something go on for ever, which is red
-// as well. A limit of time alone would be red wherever the machine is busy; what waits
-// for ever without a CPU ends by it.
+// What a mutant's tests may take: many bugs make something go on for ever, which is red as well. A
+// limit of time alone would be red wherever the machine is busy; what waits for ever without a CPU
+// ends by it.
 const (
 	cpuLimit  = 2 * time.Minute
 	timeLimit = 10 * time.Minute
@@ -145,8 +144,8 @@ func moduleFolder() (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// tryAll tries each mutant that it can begin before the time. A change of much would
-// try all, for an hour: what is not tried is said.
+// tryAll tries each mutant that it can begin before the time. A change of much would try all, for
+// an hour: what is not tried is said.
 func tryAll(root string, all []mutant, until time.Time, out io.Writer) error {
 	scratch, err := os.MkdirTemp("", "mutants")
 	if err != nil {
@@ -224,8 +223,8 @@ func build(root, folder, binary string, flags ...string) error {
 	return nil
 }
 
-// run runs the tests that a binary has, in their package's folder, for so much time of
-// a CPU at most.
+// run runs the tests that a binary has, in their package's folder, for so much time of a CPU at
+// most.
 func (t test) run(binary, folder string, most time.Duration, environment ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), timeLimit)
 	defer cancel()
@@ -235,8 +234,7 @@ func (t test) run(binary, folder string, most time.Duration, environment ...stri
 	return run.CombinedOutput()
 }
 
-// plant writes the changed files and the overlay that puts them in the place
-// of the true ones.
+// plant writes the changed files and the overlay that puts them in the place of the true ones.
 func (m mutant) plant(root, scratch string) (string, error) {
 	changed, err := m.changed(root)
 	if err != nil {
@@ -283,8 +281,8 @@ var (
 	beganLine = regexp.MustCompile(`(?m)^=== RUN   (\S+)`)
 )
 
-// redTest is the test that failed, the innermost one of nested ones: the last
-// that began where the whole run broke off.
+// redTest is the test that failed, the innermost one of nested ones: the last that began where the
+// whole run broke off.
 func redTest(said string, err error) (string, error) {
 	var exit *exec.ExitError
 	switch {

@@ -16,8 +16,8 @@ import (
 	"github.com/streamsort/streamsort/verify/sim/xoracksim"
 )
 
-// TestEveryMutantCanBePlanted: a change of the code that moves a text away is noticed
-// without waiting for the mutants' own run.
+// TestEveryMutantCanBePlanted: a change of the code that moves a text away is noticed without
+// waiting for the mutants' own run.
 func TestEveryMutantCanBePlanted(t *testing.T) {
 	for _, m := range mutants() {
 		changed, err := m.changed("../..")
@@ -32,8 +32,8 @@ func TestEveryMutantCanBePlanted(t *testing.T) {
 	}
 }
 
-// TestSmallSchedulesAreThere: a scenario that goes by another name is noticed
-// without waiting for the mutants' own run.
+// TestSmallSchedulesAreThere: a scenario that goes by another name is noticed without waiting for
+// the mutants' own run.
 func TestSmallSchedulesAreThere(t *testing.T) {
 	there := map[string]bool{}
 	for folder, suite := range map[string]sim.Suite{

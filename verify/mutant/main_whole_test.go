@@ -46,8 +46,8 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// TestATestThatDoesNotEnd is red, and by its name: when it has used up its time of a
-// CPU, on however busy a machine.
+// TestATestThatDoesNotEnd is red, and by its name: when it has used up its time of a CPU, on
+// however busy a machine.
 func TestATestThatDoesNotEnd(t *testing.T) {
 	root := module(t)
 	endless := "package p\n\nimport \"testing\"\n\nfunc TestOne(t *testing.T) {\n\tfor one() == 1 {\n\t}\n}\n"
@@ -135,8 +135,7 @@ func TestEveryMutantCompiles(t *testing.T) {
 	}
 }
 
-// loaded is the packages that bugs are planted in, by their folder, and what any of
-// them imports.
+// loaded is the packages that bugs are planted in, by their folder, and what any of them imports.
 func loaded(t *testing.T, root string, all []mutant) (map[string]*packages.Package, imports) {
 	t.Helper()
 	folders := map[string]bool{}

@@ -41,8 +41,8 @@ var judges = map[string][]string{
 // The files of what the operators' mutants have shown.
 const ratesFile = "verify/mutant/rates.txt"
 
-// rates are how many mutants of each package were killed, by its folder; those of a sample that
-// one folder of tests judged, by "folder by folder".
+// rates are how many mutants of each package were killed, by its folder; those of a sample that one
+// folder of tests judged, by "folder by folder".
 type rates map[string]tally
 
 var rateLine = regexp.MustCompile(`^(\S+(?: by \S+)?) (\d+) of (\d+)$`)
@@ -121,8 +121,8 @@ func deployed(root string) ([]string, error) {
 	return folders, nil
 }
 
-// tryPackage tries the mutants of a package. All of them, by all its judges, have to do at
-// least as well as the last time.
+// tryPackage tries the mutants of a package. All of them, by all its judges, have to do at least as
+// well as the last time.
 func tryPackage(root, folder string, c chosen, update bool, out io.Writer) error {
 	folders, err := deployed(root)
 	if err != nil {

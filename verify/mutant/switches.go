@@ -161,8 +161,8 @@ func (p *planted) addUnits(binary, folder string) error {
 
 var partLine = regexp.MustCompile(`(?m)^=== RUN   [^/\s]+/([^/\s]+)$`)
 
-// measure runs each of the tests as it is. Those that take long and have parts are left out,
-// and the parts are returned.
+// measure runs each of the tests as it is. Those that take long and have parts are left out, and
+// the parts are returned.
 func measure(all []unit) (whole []unit, parts [][]unit, err error) {
 	split := make([][]unit, len(all))
 	err = sideBySide(len(all), func(i int) error {

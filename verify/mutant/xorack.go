@@ -20,8 +20,8 @@ var (
 	stampsStore = test{"./pkg/xorack/stamps", "TestStore/memory|TestNewerLayoutIsNotWritten"}
 )
 
-// ackerMutants are bugs in the acker, those of its store among them: the
-// simulator runs the store that deploys.
+// ackerMutants are bugs in the acker, those of its store among them: the simulator runs the store
+// that deploys.
 var ackerMutants = []mutant{
 	{"acker: generations of marks", ackerFolder, ackerTrace("Generations"), []edit{
 		{"store_edges.go", "chains.Ops.Add(ddb.ValueOf(w.Ops))", "chains.Ops.Set(ddb.ValueOf(w.Ops))"},

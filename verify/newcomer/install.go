@@ -48,7 +48,8 @@ func (n *newcomer) streamsort(ctx context.Context, arguments ...string) (string,
 	return n.command(ctx, n.dir, filepath.Join(n.dir, "bin", "streamsort"), arguments...)
 }
 
-// synth makes an app of the CDK with the construct, whose stack has a consumer in Go, and has the CDK's command write its template.
+// synth makes an app of the CDK with the construct, whose stack has a consumer in Go, and has the
+// CDK's command write its template.
 func synth(ctx context.Context, n *newcomer) (string, error) {
 	for to, from := range map[string]string{"app": "verify/newcomer/testdata/app", "app/consumer": "examples/shop/consumer"} {
 		if err := os.CopyFS(filepath.Join(n.dir, to), os.DirFS(filepath.Join(n.root, filepath.FromSlash(from)))); err != nil {

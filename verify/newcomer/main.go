@@ -1,7 +1,7 @@
-// Command newcomer does what a new user does, from an empty folder with Go, Node and a release
-// of this repository as a module proxy: [steps] are what. `make verify S=newcomer` runs it; it
-// prints how long each step took, and exits with 1 where one fails. With COLD=1 the go command's
-// caches are empty at first, as on a new machine.
+// Command newcomer does what a new user does, from an empty folder with Go, Node and a release of
+// this repository as a module proxy: [steps] are what. `make verify S=newcomer` runs it; it prints
+// how long each step took, and exits with 1 where one fails. With COLD=1 the go command's caches
+// are empty at first, as on a new machine.
 package main
 
 import (

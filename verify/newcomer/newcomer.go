@@ -18,8 +18,8 @@ import (
 //go:embed testdata
 var programs embed.FS
 
-// newcomer is a new user: an empty folder, an own home, and an environment in which the go
-// command takes this repository's modules from the release.
+// newcomer is a new user: an empty folder, an own home, and an environment in which the go command
+// takes this repository's modules from the release.
 type newcomer struct {
 	root    string // of the repository
 	dir     string
@@ -49,7 +49,8 @@ func begin() (*newcomer, error) {
 		n.end()
 		return nil, err
 	}
-	// The folder of caches is the user's own; the go command keeps its own ones, but where COLD is set.
+	// The folder of caches is the user's own; the go command keeps its own ones, but where COLD is
+	// set.
 	cache, err := exec.Command("go", "env", "GOCACHE").Output()
 	if err != nil {
 		n.end()
@@ -63,7 +64,8 @@ func begin() (*newcomer, error) {
 	return n, nil
 }
 
-// end stops the stack, and removes all that the new user made, and what the go command has kept of the release.
+// end stops the stack, and removes all that the new user made, and what the go command has kept of
+// the release.
 func (n *newcomer) end() {
 	n.stop()
 	if n.release != nil {
@@ -89,8 +91,8 @@ func (n *newcomer) command(ctx context.Context, folder, name string, arguments .
 	return strings.TrimSuffix(string(said), "\n"), nil
 }
 
-// module writes a program of the new user's into a module of its own, which requires the
-// release of some of this repository's.
+// module writes a program of the new user's into a module of its own, which requires the release of
+// some of this repository's.
 func (n *newcomer) module(ctx context.Context, name string, requires ...string) (string, error) {
 	folder := filepath.Join(n.dir, name)
 	if err := os.Mkdir(folder, 0o755); err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/sources"
 )
 
-// python has the command line write a consumer in Python, which runs behind the stack. Its functions and
-// a server are there since the tutorial.
+// python has the command line write a consumer in Python, which runs behind the stack. Its
+// functions and a server are there since the tutorial.
 func python(ctx context.Context, n *newcomer) (string, error) { return n.own(ctx, "python", n.environ) }
 
 // golang does it in Go.

@@ -21,8 +21,8 @@ var fenced = regexp.MustCompile("(?ms)^```(sh|text|python)(?: ([\\w.]+))?\n(.*?)
 // reads is a command that may be typed again until it prints what the page shows.
 var reads = regexp.MustCompile(`^streamsort (logs|why|consumer|queue|tail) `)
 
-// tutorial does what docs/start.md has its reader do, block by block: what to type, what to write into a
-// file, and what is printed then, of which each line has to be in the output, in this order.
+// tutorial does what docs/start.md has its reader do, block by block: what to type, what to write
+// into a file, and what is printed then, of which each line has to be in the output, in this order.
 func tutorial(ctx context.Context, n *newcomer) (string, error) {
 	page, err := os.ReadFile(filepath.Join(n.root, "docs", "start.md"))
 	if err != nil {
@@ -67,7 +67,8 @@ func (n *newcomer) shell(ctx context.Context, folder, script string) (printed, t
 	return printed, last(printed), nil
 }
 
-// shows returns an error unless a script has printed these lines. One that only reads is typed again until then.
+// shows returns an error unless a script has printed these lines. One that only reads is typed
+// again until then.
 func (n *newcomer) shows(ctx context.Context, folder, script, printed, lines string) error {
 	want := strings.Split(strings.TrimSuffix(lines, "\n"), "\n")
 	if !reads.MatchString(script) {

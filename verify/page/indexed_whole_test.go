@@ -13,7 +13,8 @@ import (
 	"slices"
 )
 
-// indexed is a picture in the 256 colours that it has most of: a third of the bytes, and to the eye the same.
+// indexed is a picture in the 256 colours that it has most of: a third of the bytes, and to the eye
+// the same.
 func indexed(picture []byte) ([]byte, error) {
 	full, err := png.Decode(bytes.NewReader(picture))
 	if err != nil {

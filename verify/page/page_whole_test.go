@@ -75,7 +75,8 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// everyScreen is shown light and dark, on a wide window and on a telephone's, which it does not overflow.
+// everyScreen is shown light and dark, on a wide window and on a telephone's, which it does not
+// overflow.
 func everyScreen(tb *tab, s *stack) {
 	folder := os.Getenv("SCREENSHOTS")
 	for _, window := range []struct {
@@ -140,7 +141,8 @@ func live(tb *tab, s *stack) {
 	tb.read("#content", "4 of 8")
 }
 
-// manyWindows of one browser, which has six connections to a server, are all live, and each can still be clicked in.
+// manyWindows of one browser, which has six connections to a server, are all live, and each can
+// still be clicked in.
 func manyWindows(tb *tab, s *stack) {
 	s.put("shop/windows", 1, "1")
 	var windows []*tab
@@ -317,7 +319,8 @@ func namesOfOthers(tb *tab, s *stack) {
 	s.await("/consumers", url.Values{"queue": {queue}}, `"paused":{`)
 }
 
-// inBulk: redrives go from what is in trouble over a dry run to their end, which is shown as it comes.
+// inBulk: redrives go from what is in trouble over a dry run to their end, which is shown as it
+// comes.
 func inBulk(tb *tab, s *stack) {
 	tb.goTo("overview")
 	tb.click("#state-blocked")

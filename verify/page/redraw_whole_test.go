@@ -28,9 +28,9 @@ const (
 	samples    = 100
 )
 
-// BenchmarkPage measures on DynamoDB Local, where the consumers of many queues lag, how long the first page of a list takes
-// and what it reads, and how long after a message is put a browser shows it, at 50 messages a second:
-// `make bench ONLY=page`.
+// BenchmarkPage measures on DynamoDB Local, where the consumers of many queues lag, how long the
+// first page of a list takes and what it reads, and how long after a message is put a browser shows
+// it, at 50 messages a second: `make bench ONLY=page`.
 func BenchmarkPage(b *testing.B) {
 	queues := manyQueues
 	if text := os.Getenv("QUEUES"); text != "" {
@@ -107,8 +107,8 @@ func measure(times int, do func()) []time.Duration {
 	return took
 }
 
-// redraws is how long after a message was put the screen of its queue shows it, the quickest first, while others are put,
-// and how many are a second.
+// redraws is how long after a message was put the screen of its queue shows it, the quickest first,
+// while others are put, and how many are a second.
 func (s *stack) redraws(tb *tab) (took []time.Duration, perSecond float64) {
 	const queue = "shop/busy"
 	var mu sync.Mutex

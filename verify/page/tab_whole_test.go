@@ -19,7 +19,8 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/browser"
 )
 
-// longest is how long all of a browser's work may take: what waits for it fails then, whatever it waits for.
+// longest is how long all of a browser's work may take: what waits for it fails then, whatever it
+// waits for.
 const longest = 15 * time.Minute
 
 // startBrowser starts the browser that a test opens its tabs in.
@@ -44,8 +45,8 @@ type tab struct {
 	allowed string
 }
 
-// open opens a tab. What the browser complains of, in scripts, in what is loaded or because of the page's policy, fails
-// the test in its end.
+// open opens a tab. What the browser complains of, in scripts, in what is loaded or because of the
+// page's policy, fails the test in its end.
 func open(t testing.TB, first context.Context, s *stack) *tab {
 	t.Helper()
 	ctx, closeTab := chromedp.NewContext(first)
@@ -102,8 +103,9 @@ func (tb *tab) text() string {
 // figures are what goes on by itself: times, lags, what charts end with.
 var figures = regexp.MustCompile(`[0-9][0-9.]*`)
 
-// progress takes what is seen, and returns what was new last. Nothing is that only has other figures, or that comes
-// again: a clock that ticks, or two states in turn, are no progress to wait for.
+// progress takes what is seen, and returns what was new last. Nothing is that only has other
+// figures, or that comes again: a clock that ticks, or two states in turn, are no progress to wait
+// for.
 func progress() func(seen string) (last string) {
 	known, last := map[string]bool{}, ""
 	return func(seen string) string {

@@ -12,8 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 )
 
-// fifo takes a message of a FIFO queue, whether a consumer or a topic put it
-// there.
+// fifo takes a message of a FIFO queue, whether a consumer or a topic put it there.
 func (w *watcher) fifo(m types.Message) error {
 	o, err := outputOfFIFO(m)
 	if err == nil {

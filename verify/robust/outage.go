@@ -19,8 +19,8 @@ const (
 	// outagePoison is the queue whose second message is never taken.
 	outagePoison   = "shop/poison"
 	outagePatience = time.Minute
-	// toldAfter is how long a process does without looking at the circuit anew: one that knows that it
-	// was closed may begin a call as long as that after it opened.
+	// toldAfter is how long a process does without looking at the circuit anew: one that knows that
+	// it was closed may begin a call as long as that after it opened.
 	toldAfter = 5 * time.Second
 )
 
@@ -135,8 +135,8 @@ type outageResult struct {
 	calls     []time.Time // of the dead sink
 	circuit   circuit
 	intervals int64 // of probes, since the circuit opened
-	// blocked are the queues that are blocked in the end, blockedAway those that were before the sink
-	// was back.
+	// blocked are the queues that are blocked in the end, blockedAway those that were before the
+	// sink was back.
 	blocked, blockedAway []string
 }
 

@@ -31,8 +31,8 @@ const (
 	receiver = "receiver"
 	// announceAfter is the age of a gap from which it is announced.
 	announceAfter = 5 * time.Second
-	// soakPatience is how long nothing may come out while something is due: longer than a dead claim's
-	// lease, the longest pause before the last attempt, and some runs of the sweep.
+	// soakPatience is how long nothing may come out while something is due: longer than a dead
+	// claim's lease, the longest pause before the last attempt, and some runs of the sweep.
 	soakPatience = 150 * time.Second
 )
 
@@ -138,7 +138,8 @@ func startSinks(ctx context.Context, w *world, said *announcements, chaos locals
 	err := w.start(ctx, setup{
 		templates: []string{"verify/robust/soak/streamsort.patch.json", "verify/robust/soak/sinks.template.json"}, through: s.network,
 		config: localstack.Config{
-			// A full round now and then: it finds what a crash and a dropped record left without a mark.
+			// A full round now and then: it finds what a crash and a dropped record left without a
+			// mark.
 			Env:   map[string]string{"SweepFunction.STREAMSORT_FULL_SWEEP_EVERY": "30s"},
 			Chaos: chaos, LogDir: filepath.Join(w.root, ".build", "soak"),
 		},
@@ -189,9 +190,9 @@ func (s *sinks) configureGap(ctx context.Context, queue string) error {
 	return nil
 }
 
-// drain waits until all is out, announced, and read. Now and then another message comes until all is
-// announced: a circuit that opened at the end closes with the next message that is taken, and the
-// poisoned one is not known to be at fault before.
+// drain waits until all is out, announced, and read. Now and then another message comes until all
+// is announced: a circuit that opened at the end closes with the next message that is taken, and
+// the poisoned one is not known to be at fault before.
 func (s *sinks) drain(ctx context.Context) error {
 	idle, since, looks := s.idle(), time.Time{}, 0
 	err := s.world.drain(ctx, soakPatience, func(ctx context.Context) (string, error) {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestTraffic: of each queue everything is sent up to its last message, but for
-// the one that is missing; out of order, some of it twice.
+// TestTraffic: of each queue everything is sent up to its last message, but for the one that is
+// missing; out of order, some of it twice.
 func TestTraffic(t *testing.T) {
 	made := newSoakTraffic(1)
 	sent := made.first()

@@ -15,9 +15,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 )
 
-// queueReader takes the messages of one SQS queue, one receive at a time, so
-// that a group's stay in order. What SQS delivers again, because the answer
-// to a receive was lost or a message not deleted in time, is taken once.
+// queueReader takes the messages of one SQS queue, one receive at a time, so that a group's stay in
+// order. What SQS delivers again, because the answer to a receive was lost or a message not deleted
+// in time, is taken once.
 type queueReader struct {
 	client *sqs.Client
 	url    string

@@ -77,8 +77,8 @@ func TestQueueReader(t *testing.T) {
 	}
 }
 
-// TestQueueReaderTakesOnce: what SQS delivers again is not taken again, and
-// its queue is empty only when it is deleted.
+// TestQueueReaderTakesOnce: what SQS delivers again is not taken again, and its queue is empty only
+// when it is deleted.
 func TestQueueReaderTakesOnce(t *testing.T) {
 	server := ministack.ForTest(t)
 	outputs, err := server.Deploy(t.Context(), "once", []byte(`{
@@ -118,8 +118,7 @@ func TestQueueReaderTakesOnce(t *testing.T) {
 	}
 }
 
-// TestQueueReaderEnds: a message that cannot be read, and a queue that is not
-// there, end it.
+// TestQueueReaderEnds: a message that cannot be read, and a queue that is not there, end it.
 func TestQueueReaderEnds(t *testing.T) {
 	server := ministack.ForTest(t)
 	reader, err := newQueueReader(server.Endpoint+"/000000000000/nowhere", func(types.Message) error { return nil })

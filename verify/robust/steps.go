@@ -35,8 +35,7 @@ type treeWatcher struct {
 	steps  []step
 	failed []step
 	ends   []step
-	// missing are the tags whose end is not announced yet; all is closed when there
-	// are none.
+	// missing are the tags whose end is not announced yet; all is closed when there are none.
 	missing map[string]bool
 	all     chan struct{}
 }

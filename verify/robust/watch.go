@@ -13,8 +13,8 @@ import (
 // output is one message as it came out of a sink.
 type output struct {
 	place
-	// token is the number of the claim under which it was delivered, id the name of its request, where
-	// it has one.
+	// token is the number of the claim under which it was delivered, id the name of its request,
+	// where it has one.
 	token int64
 	id    string
 	sums

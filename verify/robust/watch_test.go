@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// threeQueues is an account of three messages of the queue q, of the poisoned queue
-// and of the one with the gap.
+// threeQueues is an account of three messages of the queue q, of the poisoned queue and of the one
+// with the gap.
 func threeQueues() *account {
 	in := newAccount()
 	for _, queue := range []string{"q", poisonQueue, gapQueue} {
@@ -23,8 +23,7 @@ func threeQueues() *account {
 
 func bodyOf(seq int64) sums { return sumsOf(fmt.Appendf(nil, `{"n": %d}`, seq)) }
 
-// came is a message of a queue that came under a token, some time after the
-// first.
+// came is a message of a queue that came under a token, some time after the first.
 func came(queue string, seq, token int64, after time.Duration) output {
 	return output{place: place{queue, seq}, token: token, id: fmt.Sprint(seq), sums: bodyOf(seq), at: time.Unix(1e9, 0).Add(after)}
 }

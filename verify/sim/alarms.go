@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Alarms are wake-ups under way, by what they are about: the earliest of each thing, since one
-// that comes too early says when the thing is due. Nil ones take none.
+// Alarms are wake-ups under way, by what they are about: the earliest of each thing, since one that
+// comes too early says when the thing is due. Nil ones take none.
 type Alarms map[string]time.Time
 
 // Set takes a wake-up.
@@ -21,8 +21,8 @@ func (a Alarms) Set(thing string, due time.Time) {
 // most is after how many wake-ups in the end something goes on for ever.
 const most = 100
 
-// Run lets time pass from one wake-up to the next until none is left. wake says when the thing
-// is due; the zero time where it is not.
+// Run lets time pass from one wake-up to the next until none is left. wake says when the thing is
+// due; the zero time where it is not.
 func (a Alarms) Run(now *time.Time, wake func(thing string) (time.Time, error)) error {
 	for range most {
 		if len(a) == 0 {

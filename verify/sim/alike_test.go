@@ -33,8 +33,8 @@ func (q *queue) Snapshot(d *sim.Digest) {
 	}
 }
 
-// turns has three actors that take the lock, one after the other; if odd, the
-// third takes it without a look.
+// turns has three actors that take the lock, one after the other; if odd, the third takes it
+// without a look.
 func turns(alike, odd bool) sim.Scenario {
 	return sim.Scenario{Name: "turns", New: func(r *sim.Run) sim.Model {
 		q := &queue{alike: alike}
@@ -68,8 +68,8 @@ func turns(alike, odd bool) sim.Scenario {
 	}}
 }
 
-// TestAlike: actors that may change places make fewer states, and what must not
-// be is found all the same, also where only one of them can do it.
+// TestAlike: actors that may change places make fewer states, and what must not be is found all the
+// same, also where only one of them can do it.
 func TestAlike(t *testing.T) {
 	all, failure := turns(false, false).Explore(nil)
 	if failure != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/streamsort/streamsort/verify/sim"
 )
 
-// steps is work of several requests, which an actor that is killed begins anew; or
-// goes on with, where it keeps what it has done.
+// steps is work of several requests, which an actor that is killed begins anew; or goes on with,
+// where it keeps what it has done.
 func steps(budget int, keeps bool) sim.Scenario {
 	return sim.Scenario{Name: "steps", Budget: budget, New: func(r *sim.Run) sim.Model {
 		c := &counter{}
@@ -28,8 +28,8 @@ func steps(budget int, keeps bool) sim.Scenario {
 	}}
 }
 
-// A process that begins anew each time, and has too little time for all of it, never
-// ends; one that goes on where it was does.
+// A process that begins anew each time, and has too little time for all of it, never ends; one that
+// goes on where it was does.
 func TestABudget(t *testing.T) {
 	for _, c := range []struct {
 		budget         int

@@ -2,8 +2,8 @@ package sim
 
 import "time"
 
-// Clock starts an actor that moves a time on by each step, at any moments; only where
-// ready, if it is not nil.
+// Clock starts an actor that moves a time on by each step, at any moments; only where ready, if it
+// is not nil.
 func (r *Run) Clock(now *time.Time, ready func() bool, steps ...time.Duration) {
 	r.Go("clock", func(p *Proc) {
 		for i, step := range steps {

@@ -26,15 +26,15 @@ func (f *Failure) Error() string {
 	return fmt.Sprintf("%s%s: %v\n%s", f.Scenario, seed, f.Err, strings.Join(f.Trace, "\n"))
 }
 
-// maxSteps ends a run that would never end: actors that wait for each other
-// by asking again and again.
+// maxSteps ends a run that would never end: actors that wait for each other by asking again and
+// again.
 const maxSteps = 2000
 
 // maxShrinkSteps ends the search for a shorter trace.
 const maxShrinkSteps = 300_000
 
-// follow runs the scenario: step i takes the option choose(i, n) of n. It
-// returns the choices that were made and what was found.
+// follow runs the scenario: step i takes the option choose(i, n) of n. It returns the choices that
+// were made and what was found.
 func (s Scenario) follow(tracing bool, choose func(r *Run, step, options int) (int, bool)) (choices []int, trace []string, err error) {
 	r := s.begin(tracing)
 	defer r.close()
@@ -57,9 +57,8 @@ func (s Scenario) follow(tracing bool, choose func(r *Run, step, options int) (i
 	}
 }
 
-// Explore walks every schedule of the scenario, and returns how many different
-// states there are. more, if not nil, gets their number after each, and says
-// whether to walk on.
+// Explore walks every schedule of the scenario, and returns how many different states there are.
+// more, if not nil, gets their number after each, and says whether to walk on.
 func (s Scenario) Explore(more func(states int) bool) (int, *Failure) {
 	stopped := false
 	visited := map[Digest]struct{}{}
@@ -130,8 +129,8 @@ var errEndless = errors.New("no end: this schedule comes to a state where it was
 func (s Scenario) Random(seed uint64) *Failure {
 	random := rand.New(rand.NewPCG(seed, 0))
 	choices, _, err := s.follow(false, func(r *Run, _, n int) (int, bool) {
-		// Faults are many of the ways, and come early where each way is as
-		// likely: take one in four of those drawn.
+		// Faults are many of the ways, and come early where each way is as likely: take one in four
+		// of those drawn.
 		for {
 			chosen := random.IntN(n)
 			o := r.open[chosen]
@@ -156,8 +155,8 @@ func (s Scenario) failure(choices []int, seed uint64, err error) *Failure {
 	return &Failure{Scenario: s.Name, Seed: seed, Err: err, Trace: trace}
 }
 
-// replay follows the choices, each taken modulo the options there are, and the
-// first option after their end.
+// replay follows the choices, each taken modulo the options there are, and the first option after
+// their end.
 func (s Scenario) replay(choices []int, tracing bool) ([]int, []string, error) {
 	return s.follow(tracing, func(_ *Run, step, options int) (int, bool) {
 		if step < len(choices) {
@@ -167,8 +166,8 @@ func (s Scenario) replay(choices []int, tracing bool) ([]int, []string, error) {
 	})
 }
 
-// shrink makes a failing schedule shorter and plainer while it still fails:
-// it leaves out runs of choices, and replaces single ones by the first.
+// shrink makes a failing schedule shorter and plainer while it still fails: it leaves out runs of
+// choices, and replaces single ones by the first.
 func (s Scenario) shrink(choices []int) []int {
 	steps := maxShrinkSteps
 	fails := func(candidate []int) ([]int, bool) {

@@ -1,7 +1,7 @@
 package sim
 
-// graph is the states of a scenario and the choices that lead from one to another.
-// A nil graph keeps nothing.
+// graph is the states of a scenario and the choices that lead from one to another. A nil graph
+// keeps nothing.
 type graph struct {
 	root  Digest
 	edges map[Digest][]edge
@@ -15,8 +15,8 @@ type edge struct {
 
 func newGraph() *graph { return &graph{edges: map[Digest][]edge{}} }
 
-// add notes that a choice leads from one state to another. The first one that is
-// noted is from the state in which all begins.
+// add notes that a choice leads from one state to another. The first one that is noted is from the
+// state in which all begins.
 func (g *graph) add(from Digest, choice int, to Digest) {
 	if g == nil {
 		return
@@ -27,8 +27,8 @@ func (g *graph) add(from Digest, choice int, to Digest) {
 	g.edges[from] = append(g.edges[from], edge{choice, to})
 }
 
-// cycle is a schedule that comes to a state again; nil if there is no such. No
-// schedule is without end then, for there are not infinitely many states.
+// cycle is a schedule that comes to a state again; nil if there is no such. No schedule is without
+// end then, for there are not infinitely many states.
 func (g *graph) cycle() []int {
 	if g == nil {
 		return nil

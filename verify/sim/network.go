@@ -8,9 +8,9 @@ type stray struct {
 	arrives func()
 }
 
-// Network has writes arrive twice: the sender waited in vain and repeated the very same
-// request, and the first copy of it takes its effect after the second was answered, at
-// any later moment. Each is a fault.
+// Network has writes arrive twice: the sender waited in vain and repeated the very same request,
+// and the first copy of it takes its effect after the second was answered, at any later moment.
+// Each is a fault.
 func (r *Run) Network() {
 	r.network = true
 	r.Go("network", func(p *Proc) {

@@ -1,25 +1,22 @@
-// Package sim runs real code against simulated stores under a scheduler that
-// decides everything that chance decides elsewhere: who runs next, whether a
-// request fails before or after it took effect, whether its response is lost
-// and the SDK repeats it, who dies, what a stream repeats or drops.
+// Package sim runs real code against simulated stores under a scheduler that decides everything
+// that chance decides elsewhere: who runs next, whether a request fails before or after it took
+// effect, whether its response is lost and the SDK repeats it, who dies, what a stream repeats or
+// drops.
 //
-// A package plugs in a [Scenario]: actors, which are ordinary functions whose
-// every request goes through [Do]; what must hold after every step; and what
-// must hold in the end. [Explore] walks every schedule of a small scenario,
-// [Random] walks seeded random ones. Both stop at the first [Failure], which
-// bears the shortest trace that was found for it, and can be replayed. Where a
-// scenario has a budget, Explore also looks for schedules that never end: those
-// that come to a state again.
+// A package plugs in a [Scenario]: actors, which are ordinary functions whose every request goes
+// through [Do]; what must hold after every step; and what must hold in the end. [Explore] walks
+// every schedule of a small scenario, [Random] walks seeded random ones. Both stop at the first
+// [Failure], which bears the shortest trace that was found for it, and can be replayed. Where a
+// scenario has a budget, Explore also looks for schedules that never end: those that come to a
+// state again.
 //
-// Between two requests an actor runs alone: what it does there touches nothing
-// but its own state. So an actor's state is known from the answers it has got,
-// and two schedules that led to the same stores and the same answers go on
-// alike; Explore walks only one of them, and of those that differ only in which
-// of several actors that do the same did what ([Proc.Alike]). Therefore an actor must take time and
-// randomness from the run, and must not start goroutines. An actor that knows
-// less than all its answers (between two operations it knows only what it
-// keeps in memory) says so with [Proc.Forget]: more states are then alike. An
-// actor that has ended knows nothing.
+// Between two requests an actor runs alone: what it does there touches nothing but its own state.
+// So an actor's state is known from the answers it has got, and two schedules that led to the same
+// stores and the same answers go on alike; Explore walks only one of them, and of those that differ
+// only in which of several actors that do the same did what ([Proc.Alike]). Therefore an actor must
+// take time and randomness from the run, and must not start goroutines. An actor that knows less
+// than all its answers (between two operations it knows only what it keeps in memory) says so with
+// [Proc.Forget]: more states are then alike. An actor that has ended knows nothing.
 package sim
 
 import (
@@ -35,8 +32,8 @@ import (
 // Digest distinguishes states.
 type Digest = digest.Digest
 
-// Hasher is an answer that feeds itself to a Digest: all of it that an actor
-// can act on, and no more.
+// Hasher is an answer that feeds itself to a Digest: all of it that an actor can act on, and no
+// more.
 type Hasher interface{ Hash(*Digest) }
 
 // Scenario is one set of actors on fresh stores.
@@ -44,12 +41,10 @@ type Scenario struct {
 	Name string
 	// Faults is how many faults may happen in one run.
 	Faults int
-	// Budget, where it is not 0, is how many requests an invocation makes before it
-	// is killed, which is no fault: see [Proc.Invoke]. Every schedule has to come to
-	// an end all the same.
+	// Budget, where it is not 0, is how many requests an invocation makes before it is killed,
+	// which is no fault: see [Proc.Invoke]. Every schedule has to come to an end all the same.
 	Budget int
-	// New sets a run up. It is called for every run, and must do the same
-	// each time.
+	// New sets a run up. It is called for every run, and must do the same each time.
 	New func(*Run) Model
 }
 
@@ -57,8 +52,7 @@ type Scenario struct {
 type Model interface {
 	// Check reports what must never be, after any step.
 	Check() error
-	// Final reports what must not be once every actor is done and no fault
-	// comes any more.
+	// Final reports what must not be once every actor is done and no fault comes any more.
 	Final() error
 	// Snapshot feeds everything by which two states differ.
 	Snapshot(*Digest)
@@ -99,17 +93,16 @@ func (r *Run) Violation(format string, arguments ...any) {
 	}
 }
 
-// Failed reports whether something went wrong so far. A read that was answered an
-// older state is a fault, and counts as one of the scenario's; but nothing went wrong
-// by it, and nobody comes to make up for it.
+// Failed reports whether something went wrong so far. A read that was answered an older state is a
+// fault, and counts as one of the scenario's; but nothing went wrong by it, and nobody comes to
+// make up for it.
 func (r *Run) Failed() bool { return r.failed }
 
 // Err is the violation that was seen, if any.
 func (r *Run) Err() error { return r.err }
 
-// Proc is an actor. A nil Proc is who sets a run up before it begins, and who
-// looks after it has ended: nobody runs in between, nothing fails, and what it
-// gets to know is no part of any state.
+// Proc is an actor. A nil Proc is who sets a run up before it begins, and who looks after it has
+// ended: nobody runs in between, nothing fails, and what it gets to know is no part of any state.
 type Proc struct {
 	run  *Run
 	name string
@@ -125,14 +118,14 @@ type Proc struct {
 	alive  bool
 	dead   bool
 	choice int
-	// invoked is set when the actor's requests count against the budget, spent how
-	// many it has made of it.
+	// invoked is set when the actor's requests count against the budget, spent how many it has made
+	// of it.
 	invoked bool
 	spent   int
 	// seen identifies the answers that the actor has got, as far as they matter.
 	seen Digest
-	// alike, where it is not nil, feeds what the model knows of this actor, which
-	// may change places with every other one that has it.
+	// alike, where it is not nil, feeds what the model knows of this actor, which may change places
+	// with every other one that has it.
 	alike func(*Digest)
 }
 
@@ -163,8 +156,8 @@ const (
 )
 
 var (
-	// No actor dies before a read: others cannot distinguish that from a death before
-	// the write that follows it, and where none follows, not from an end.
+	// No actor dies before a read: others cannot distinguish that from a death before the write
+	// that follows it, and where none follows, not from an end.
 	readWays = []way{{}, {name: "fails", fault: true}}
 	// A write that took effect can fail in two ways more.
 	writeWays = append(slices.Clone(readWays),
@@ -180,8 +173,7 @@ var (
 // ErrFault is what a request fails with.
 var ErrFault = errors.New("simulated fault")
 
-// ErrDead is what an actor gets after its death. Nothing that it does then
-// counts.
+// ErrDead is what an actor gets after its death. Nothing that it does then counts.
 var ErrDead = errors.New("dead")
 
 // Go starts an actor.
@@ -209,9 +201,8 @@ func (p *Proc) begin() {
 	p.at, p.alive = p.next()
 }
 
-// growStack makes an actor's stack as large as it will be, at once: otherwise
-// each of the many actors that are begun grows its own in several steps, which
-// takes a tenth of all time and more.
+// growStack makes an actor's stack as large as it will be, at once: otherwise each of the many
+// actors that are begun grows its own in several steps, which takes a tenth of all time and more.
 //
 //go:noinline
 func growStack() {
@@ -231,21 +222,20 @@ func (p *Proc) Name() string {
 // Dead reports whether the actor has died: what it says then must be ignored.
 func (p *Proc) Dead() bool { return p != nil && p.dead }
 
-// Forget says that from here on nothing matters of what the actor was answered
-// so far, but for what is fed to the Digest that is returned: where it stands,
-// and what it keeps. An actor that says so although it is not so makes Explore
-// miss schedules.
+// Forget says that from here on nothing matters of what the actor was answered so far, but for what
+// is fed to the Digest that is returned: where it stands, and what it keeps. An actor that says so
+// although it is not so makes Explore miss schedules.
 func (p *Proc) Forget() *Digest {
 	p.seen = Digest{}
 	return &p.seen
 }
 
-// Invoke says that an invocation begins here, which may make as many requests as the
-// scenario's budget has. One that would make another is killed instead.
+// Invoke says that an invocation begins here, which may make as many requests as the scenario's
+// budget has. One that would make another is killed instead.
 func (p *Proc) Invoke() { p.invoked, p.spent = true, 0 }
 
-// spend takes a request from the invocation's budget; false where the actor was
-// killed because nothing is left of it.
+// spend takes a request from the invocation's budget; false where the actor was killed because
+// nothing is left of it.
 func (p *Proc) spend() bool {
 	if !p.invoked || p.run.budget == 0 {
 		return true
@@ -258,14 +248,14 @@ func (p *Proc) spend() bool {
 	return true
 }
 
-// Alike says that the actor may change places with every other one that says
-// so: they do the same, and neither what they have seen nor the Snapshot tells
-// one from another. known feeds what the model knows of this one: what it owns.
-// Explore walks only one of the schedules that differ in who is who.
+// Alike says that the actor may change places with every other one that says so: they do the same,
+// and neither what they have seen nor the Snapshot tells one from another. known feeds what the
+// model knows of this one: what it owns. Explore walks only one of the schedules that differ in who
+// is who.
 func (p *Proc) Alike(known func(*Digest)) { p.alike = known }
 
-// Knows is what the actor is known to know: feed it what the actor found out
-// by other ways than a request.
+// Knows is what the actor is known to know: feed it what the actor found out by other ways than a
+// request.
 func (p *Proc) Knows() *Digest {
 	if p == nil {
 		return &Digest{}
@@ -273,8 +263,7 @@ func (p *Proc) Knows() *Digest {
 	return &p.seen
 }
 
-// reach waits at a point and returns the way that was chosen, or false after
-// the actor's death.
+// reach waits at a point and returns the way that was chosen, or false after the actor's death.
 func (p *Proc) reach(at point) (int, bool) {
 	if p.dead || !p.yield(at) {
 		p.dead = true
@@ -283,9 +272,8 @@ func (p *Proc) reach(at point) (int, bool) {
 	return p.choice, true
 }
 
-// Do is one request of an actor: a point where anybody else may run first, and
-// where the request may fail. label says what is asked, for the trace; write
-// is whether it can change anything.
+// Do is one request of an actor: a point where anybody else may run first, and where the request
+// may fail. label says what is asked, for the trace; write is whether it can change anything.
 func Do[T any](p *Proc, label Label, write bool, request func() (T, error)) (T, error) {
 	if p == nil {
 		return request()
@@ -328,8 +316,8 @@ func Do[T any](p *Proc, label Label, write bool, request func() (T, error)) (T, 
 	}
 }
 
-// Read is a request that changes nothing and need not be strong: beside what
-// stands there, each of the older states may be answered.
+// Read is a request that changes nothing and need not be strong: beside what stands there, each of
+// the older states may be answered.
 func Read[T any](p *Proc, label Label, request func() (T, error), older ...func() (T, error)) (T, error) {
 	if p == nil {
 		return request()
@@ -357,9 +345,8 @@ func Read[T any](p *Proc, label Label, request func() (T, error), older ...func(
 	return answer, err
 }
 
-// Choose is a point at which one of several things happens: names[0] without a
-// fault, the others as faults. It waits until ready. The result is -1 after
-// the actor's death.
+// Choose is a point at which one of several things happens: names[0] without a fault, the others as
+// faults. It waits until ready. The result is -1 after the actor's death.
 func (p *Proc) Choose(label Label, ready func() bool, names ...string) int {
 	if p == nil {
 		return 0
@@ -405,8 +392,8 @@ type option struct {
 	way  int
 }
 
-// options are the steps that can be taken now, always in the same order. They
-// are good until the next call.
+// options are the steps that can be taken now, always in the same order. They are good until the
+// next call.
 func (r *Run) options() []option {
 	options := r.open[:0]
 	for _, p := range r.procs {
@@ -462,8 +449,8 @@ func (r *Run) close() {
 	}
 }
 
-// key identifies the state of the run. The points at which the actors stand need
-// not be fed: what they have seen led them there.
+// key identifies the state of the run. The points at which the actors stand need not be fed: what
+// they have seen led them there.
 func (r *Run) key() Digest {
 	var state Digest
 	state.Int(int64(r.faults))
@@ -496,9 +483,9 @@ func (r *Run) key() Digest {
 	return state
 }
 
-// ballast is memory that nobody touches. A run keeps next to nothing, so that the
-// garbage collector would come every 4 MB, look through the stacks of all actors, and
-// take a third of all time: it comes when as much as this was allocated.
+// ballast is memory that nobody touches. A run keeps next to nothing, so that the garbage collector
+// would come every 4 MB, look through the stacks of all actors, and take a third of all time: it
+// comes when as much as this was allocated.
 var ballast = make([]byte, 64<<20)
 
 // begin starts a run of the scenario.

@@ -24,8 +24,8 @@ type tree struct {
 	order  []string
 	// variables are the environment variables that the product's code names.
 	variables map[string]bool
-	// tables are the tables' variables among them, layouts the numbers of the items' layouts
-	// by the file's folder.
+	// tables are the tables' variables among them, layouts the numbers of the items' layouts by the
+	// file's folder.
 	tables map[string]bool
 	layout map[string]bool
 }
@@ -62,8 +62,8 @@ func count(repository fs.FS) ([]entry, error) {
 	return counts, nil
 }
 
-// names are the counts that each repository has, in the order of the file. Those of the
-// exported names of a package come behind them.
+// names are the counts that each repository has, in the order of the file. Those of the exported
+// names of a package come behind them.
 var names = []string{
 	"Go, product", "Go, tools", "Go, tests", "JSON", "words of docs", "README lines",
 	"CDK properties", "environment variables", "queue settings", "CLI verbs", "CLI flags", "make targets",

@@ -1,5 +1,5 @@
-// Command size counts how much there is to know: lines, names, settings, words. The
-// counts stand in sizes.txt and may only fall.
+// Command size counts how much there is to know: lines, names, settings, words. The counts stand in
+// sizes.txt and may only fall.
 //
 //	go run ./verify/size                       print each count beside the one in the file
 //	go run ./verify/size -check                the same; exit 1 if one rose

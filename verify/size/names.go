@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// exported counts the names that a package of pkg exports: constants, variables, types,
-// functions, and methods of exported types.
+// exported counts the names that a package of pkg exports: constants, variables, types, functions,
+// and methods of exported types.
 func (t *tree) exported(folder string, parsed *ast.File) {
 	if !strings.HasPrefix(folder, "pkg/") || strings.Contains(folder, "/internal") || parsed.Name.Name == "main" {
 		return
@@ -22,8 +22,8 @@ func (t *tree) exported(folder string, parsed *ast.File) {
 	}
 }
 
-// declared returns what a declaration names. A method of a type that is not exported
-// has no name for others.
+// declared returns what a declaration names. A method of a type that is not exported has no name
+// for others.
 func declared(d ast.Decl) (names []*ast.Ident) {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
@@ -58,8 +58,8 @@ func receiver(e ast.Expr) *ast.Ident {
 	return ast.NewIdent("_")
 }
 
-// knobs counts what a user can set: properties of the CDK, settings of a queue, verbs
-// and flags of the command line; and the layouts of a cursor.
+// knobs counts what a user can set: properties of the CDK, settings of a queue, verbs and flags of
+// the command line; and the layouts of a cursor.
 func (t *tree) knobs(folder string, parsed *ast.File) {
 	ast.Inspect(parsed, func(n ast.Node) bool {
 		switch n := n.(type) {

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// TestCounts counts a small repository that has one of each kind, and something beside it
-// that does not count.
+// TestCounts counts a small repository that has one of each kind, and something beside it that does
+// not count.
 func TestCounts(t *testing.T) {
 	long := "// " + strings.Repeat("x", 98) + "\n"
 	files := map[string]string{
@@ -72,8 +72,8 @@ type other struct{}
 	}
 }
 
-// TestOnlyFalls: a count that rose is named, and written only with a reason; one that fell
-// is written without.
+// TestOnlyFalls: a count that rose is named, and written only with a reason; one that fell is
+// written without.
 func TestOnlyFalls(t *testing.T) {
 	s, err := parse("# head\n\na: 3\nb: 5\n\n+ 2026-01-02 a: as it was\n")
 	if err != nil {

@@ -15,8 +15,8 @@ type entry struct {
 	value int
 }
 
-// sizes is the file of counts: what stands above them, the counts, and the reasons for
-// those that rose.
+// sizes is the file of counts: what stands above them, the counts, and the reasons for those that
+// rose.
 type sizes struct {
 	head    []string
 	counts  []entry
@@ -46,8 +46,8 @@ func parse(text string) (sizes, error) {
 	return s, nil
 }
 
-// value returns the count of a name: math.MinInt without one, so that a new count
-// needs a reason like one that rose.
+// value returns the count of a name: math.MinInt without one, so that a new count needs a reason
+// like one that rose.
 func (s sizes) value(name string) int {
 	for _, c := range s.counts {
 		if c.name == name {
@@ -74,8 +74,7 @@ func (s sizes) compare(w io.Writer, now []entry) (rose []string) {
 	return rose
 }
 
-// renew returns the text of the file with the counts of now. A reason is added where
-// counts rose.
+// renew returns the text of the file with the counts of now. A reason is added where counts rose.
 func (s sizes) renew(now []entry, rose []string, why string, at time.Time) string {
 	var b strings.Builder
 	for _, line := range s.head {

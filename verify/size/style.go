@@ -2,15 +2,15 @@ package main
 
 import "regexp"
 
-// listed are words that the house style has others for: reports, the caller, delivers,
-// handles, is not, fix, the start. The list grows when a reader stumbles.
+// listed are words that the house style has others for: reports, the caller, delivers, handles, is
+// not, fix, the start. The list grows when a reader stumbles.
 var listed = regexp.MustCompile(`(?i)\b(told|whoever|hands on|handed on|sees to|is none|made anew|mend(s|ed|ing)?|the begin|of whom)\b`)
 
 // inFront are sentences whose object or relative stands in front.
 var inFront = regexp.MustCompile(`(?m)(^\s*(//|-|\*|>)?\s*|[.:!] )(Of|Who|Whoever|Nobody) [a-z]`)
 
-// style counts what the house style refuses in a page, or in a file of Go with its
-// comments, help texts and errors.
+// style counts what the house style refuses in a page, or in a file of Go with its comments, help
+// texts and errors.
 func (t *tree) style(text string) {
 	t.add("words of the style list", len(listed.FindAllString(text, -1)))
 	t.add("sentences that begin with Of, Who, Whoever, Nobody", len(inFront.FindAllString(text, -1)))

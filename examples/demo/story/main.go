@@ -1,5 +1,6 @@
 // Command story is the consumer of the demo's first part: a Lambda function that prints what it is
-// given, and at the first attempt fails, or hangs until its process is killed, where the message says so.
+// given, and at the first attempt fails, or hangs until its process is killed, where the message
+// says so.
 package main
 
 import (

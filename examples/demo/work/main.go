@@ -1,8 +1,7 @@
-// Command work is what the demo's tracked consumer delivers messages to: two Lambda
-// functions in one program, distinguished by their handlers' names. RECEIVE is
-// process's sink: it ends each message's edge, starts one under it, and passes the message on
-// to WORK, which does the message's work and ends that edge. The batch is
-// committed when all of them have ended.
+// Command work is what the demo's tracked consumer delivers messages to: two Lambda functions in
+// one program, distinguished by their handlers' names. RECEIVE is process's sink: it ends each
+// message's edge, starts one under it, and passes the message on to WORK, which does the message's
+// work and ends that edge. The batch is committed when all of them have ended.
 package main
 
 import (
@@ -87,8 +86,8 @@ type job struct {
 	Edge  xorack.Edge `json:"edge"`
 }
 
-// receive takes a batch. Running again for the same batch repeats the very same
-// operations, which changes nothing.
+// receive takes a batch. Running again for the same batch repeats the very same operations, which
+// changes nothing.
 func (s *steps) receive(ctx context.Context, d document) error {
 	messages := make([]seen, len(d.Messages))
 	operations := make([]xorack.Operation, len(d.Messages))
@@ -123,8 +122,7 @@ func (s *steps) receive(ctx context.Context, d document) error {
 	return nil
 }
 
-// work does a message's work: here, a line of the log. First the work, then the
-// edge's end.
+// work does a message's work: here, a line of the log. First the work, then the edge's end.
 func (s *steps) work(ctx context.Context, j job) error {
 	slog.InfoContext(ctx, "work", "queue", j.Queue, "seq", j.Seq)
 	_, err := s.acker.Done(ctx, j.Edge)

@@ -1,7 +1,7 @@
-// Command pong is the Lambda function of the example: process calls it with each
-// batch of the queue pings, and it answers every message to the queue pongs. What
-// it answers is stored if the batch is committed, and only then: it may be called
-// with a message more than once, and the message is answered once.
+// Command pong is the Lambda function of the example: process calls it with each batch of the queue
+// pings, and it answers every message to the queue pongs. What it answers is stored if the batch is
+// committed, and only then: it may be called with a message more than once, and the message is
+// answered once.
 package main
 
 import (
@@ -12,8 +12,7 @@ import (
 
 func main() { lambda.Start(handle) }
 
-// document is what process calls the function with; these are the members that
-// this one looks at.
+// document is what process calls the function with; these are the members that this one looks at.
 type document struct {
 	Messages []struct {
 		Seq  int64 `json:"seq"`
@@ -21,8 +20,8 @@ type document struct {
 	} `json:"messages"`
 }
 
-// ball is a message's body: which ball it is, how often it was hit, and the message
-// that it answers.
+// ball is a message's body: which ball it is, how often it was hit, and the message that it
+// answers.
 type ball struct {
 	Ball    int   `json:"ball"`
 	Hits    int   `json:"hits"`

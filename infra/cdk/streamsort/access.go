@@ -23,8 +23,8 @@ func allow(actions []string, resources ...*string) awsiam.PolicyStatement {
 	})
 }
 
-// enqueueAccess: look at a message, put it, read on from the position; make,
-// read, move and set up a cursor; list queues; count.
+// enqueueAccess: look at a message, put it, read on from the position; make, read, move and set up
+// a cursor; list queues; count.
 func (s *Streamsort) enqueueAccess() []awsiam.PolicyStatement {
 	return []awsiam.PolicyStatement{
 		allow([]string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"}, s.MessagesTable.TableArn()),
@@ -37,10 +37,10 @@ func (s *Streamsort) enqueueAccess() []awsiam.PolicyStatement {
 	}
 }
 
-// sortAccess: read on from the position and move the cursor; it never writes a
-// message, and deletes those that came late to an erased queue. From keyed queues it reads what
-// waits, keeps it from expiring, and puts order items. The event source mappings work under the
-// same role: they read the streams and send on what they give up on.
+// sortAccess: read on from the position and move the cursor; it never writes a message, and deletes
+// those that came late to an erased queue. From keyed queues it reads what waits, keeps it from
+// expiring, and puts order items. The event source mappings work under the same role: they read the
+// streams and send on what they give up on.
 func (s *Streamsort) sortAccess() []awsiam.PolicyStatement {
 	return []awsiam.PolicyStatement{
 		allow([]string{"dynamodb:BatchWriteItem", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"}, s.MessagesTable.TableArn()),
@@ -52,10 +52,10 @@ func (s *Streamsort) sortAccess() []awsiam.PolicyStatement {
 	}
 }
 
-// sweepAccess: look through all cursors and move them, put tombstones, push
-// the expiry of messages forward, look after the consumers of each queue, note how
-// far it came, and announce what is stuck; delete what was delivered, where that is
-// wanted; delete what is stored of erased queues, in archives too; take wake-ups.
+// sweepAccess: look through all cursors and move them, put tombstones, push the expiry of messages
+// forward, look after the consumers of each queue, note how far it came, and announce what is
+// stuck; delete what was delivered, where that is wanted; delete what is stored of erased queues,
+// in archives too; take wake-ups.
 func (s *Streamsort) sweepAccess() []awsiam.PolicyStatement {
 	statements := []awsiam.PolicyStatement{
 		allow([]string{"dynamodb:BatchWriteItem", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:UpdateItem"}, s.MessagesTable.TableArn()),
@@ -74,8 +74,7 @@ func (s *Streamsort) sweepAccess() []awsiam.PolicyStatement {
 	return slices.Concat(statements, eraseArchives(s.props.Consumers), s.finishChains(), s.announce(), s.takeWakeUps())
 }
 
-// announce: put events, publish messages and invoke a function, where that is
-// wanted.
+// announce: put events, publish messages and invoke a function, where that is wanted.
 func (s *Streamsort) announce() (statements []awsiam.PolicyStatement) {
 	if topic := *s.props.AnnounceTopic; topic != "" {
 		statements = append(statements, allow([]string{"sns:Publish"}, &topic))
@@ -91,17 +90,17 @@ func (s *Streamsort) announce() (statements []awsiam.PolicyStatement) {
 	return statements
 }
 
-// ownEvents allows to put no events but those of our own source, so that nobody
-// can pass for another one by a function of ours.
+// ownEvents allows to put no events but those of our own source, so that nobody can pass for
+// another one by a function of ours.
 func ownEvents(statement awsiam.PolicyStatement) awsiam.PolicyStatement {
 	statement.AddCondition(jsii.String("ForAllValues:StringEquals"), map[string]any{"events:source": announce.Source})
 	return statement
 }
 
-// ackAccess: create, read, list and end chains, and finish those that the stream
-// shows as ended: the claim of a tracked batch, too, whose consumer is then woken
-// up, and what it says of whether the consumer takes anything: that its circuit is open, too. What fails or times out
-// is noted, until it is deleted.
+// ackAccess: create, read, list and end chains, and finish those that the stream shows as ended:
+// the claim of a tracked batch, too, whose consumer is then woken up, and what it says of whether
+// the consumer takes anything: that its circuit is open, too. What fails or times out is noted,
+// until it is deleted.
 func (s *Streamsort) ackAccess() []awsiam.PolicyStatement {
 	statements := []awsiam.PolicyStatement{
 		s.changeCursors(),
@@ -129,8 +128,8 @@ func (s *Streamsort) endChains() awsiam.PolicyStatement {
 	return allow([]string{"dynamodb:GetItem", "dynamodb:UpdateItem"}, s.ChainsTable.TableArn())
 }
 
-// processAccess: deliver, hand batches to the sinks, look where a queue's endpoint is, and read the cursors'
-// stream as the event source mapping does; open the chains of tracked batches.
+// processAccess: deliver, hand batches to the sinks, look where a queue's endpoint is, and read the
+// cursors' stream as the event source mapping does; open the chains of tracked batches.
 func (s *Streamsort) processAccess() []awsiam.PolicyStatement {
 	statements := append(s.slowAccess(), toSinks(s.props.Consumers)...)
 	if tracks(s.props.Consumers) {
@@ -148,9 +147,9 @@ func (s *Streamsort) slowAccess() []awsiam.PolicyStatement {
 	return append(s.deliverAccess(), s.useEndpoints("dynamodb:GetItem"), s.noteTrouble(), s.count())
 }
 
-// deliverAccess: make a consumer of a queue, for which messages that are about
-// to expire are kept and the cursor is read and notified; read messages; claim and
-// commit; put replies to any queue, and record those that cannot be put.
+// deliverAccess: make a consumer of a queue, for which messages that are about to expire are kept
+// and the cursor is read and notified; read messages; claim and commit; put replies to any queue,
+// and record those that cannot be put.
 func (s *Streamsort) deliverAccess() []awsiam.PolicyStatement {
 	return []awsiam.PolicyStatement{
 		allow([]string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:UpdateItem"}, s.MessagesTable.TableArn()),
@@ -162,8 +161,9 @@ func (s *Streamsort) deliverAccess() []awsiam.PolicyStatement {
 	}
 }
 
-// changeConsumers: read and change consumers, and no endpoint of webhooks: these are in the same table, with their secrets.
-// Each of the actions names the partition, so that the condition holds for all; a scan, or a batch, would not be here.
+// changeConsumers: read and change consumers, and no endpoint of webhooks: these are in the same
+// table, with their secrets. Each of the actions names the partition, so that the condition holds
+// for all; a scan, or a batch, would not be here.
 func (s *Streamsort) changeConsumers() awsiam.PolicyStatement {
 	statement := allow([]string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}, s.ConsumersTable.TableArn())
 	return under(statement, "StringNotLike", endpoint.Keys+"*")
@@ -186,8 +186,8 @@ func (s *Streamsort) onTrouble(actions ...string) awsiam.PolicyStatement {
 	return under(allow(actions, s.TroubleTable.TableArn()), "StringNotLike", quota.Keys+"*", string(trouble.SweepKey))
 }
 
-// noteTrouble: note that a queue or a consumer is in a state that somebody should know of, where
-// it is not noted yet, and that it is over.
+// noteTrouble: note that a queue or a consumer is in a state that somebody should know of, where it
+// is not noted yet, and that it is over.
 func (s *Streamsort) noteTrouble() awsiam.PolicyStatement {
 	return s.onTrouble("dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:PutItem")
 }
@@ -223,9 +223,9 @@ func (s *Streamsort) recordOperations() awsiam.PolicyStatement {
 	return allow([]string{"dynamodb:PutItem"}, s.AuditTable.TableArn())
 }
 
-// deliveryAccess: what operators do to consumers, and the record of it; erase queues,
-// and look for those of a tenant; list consumers, and who is in trouble. A queue may have a consumer before it has a message, or
-// a cursor.
+// deliveryAccess: what operators do to consumers, and the record of it; erase queues, and look for
+// those of a tenant; list consumers, and who is in trouble. A queue may have a consumer before it
+// has a message, or a cursor.
 func (s *Streamsort) deliveryAccess() []awsiam.PolicyStatement {
 	return append(s.deliverAccess(),
 		allow([]string{"dynamodb:DeleteItem", "dynamodb:Query"}, s.ConsumersTable.TableArn()),

@@ -11,8 +11,8 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// allowed are the actions that a function's role allows, by resource. Its one
-// policy must be all that the role has, and the role the function's alone.
+// allowed are the actions that a function's role allows, by resource. Its one policy must be all
+// that the role has, and the role the function's alone.
 func allowed(t *testing.T, tmpl template, function string) map[string]any {
 	t.Helper()
 	role := tmpl.properties(t, function+"Role", "AWS::IAM::Role")
@@ -47,8 +47,7 @@ func allowed(t *testing.T, tmpl template, function string) map[string]any {
 	return lines
 }
 
-// conditions are those under which a function's role allows actions of a service, by
-// resource.
+// conditions are those under which a function's role allows actions of a service, by resource.
 func conditions(t *testing.T, tmpl template, function, service string) map[string]any {
 	t.Helper()
 	all := map[string]any{}
@@ -63,9 +62,8 @@ func conditions(t *testing.T, tmpl template, function, service string) map[strin
 	return all
 }
 
-// webhook reaches the queues of its sources, and no other: names that a source
-// gives whole or a prefix of are texts, whatever is in them. Without a numbered
-// source it reads no message.
+// webhook reaches the queues of its sources, and no other: names that a source gives whole or a
+// prefix of are texts, whatever is in them. Without a numbered source it reads no message.
 func TestWebhookReachesItsQueuesAlone(t *testing.T) {
 	source := func(name, queue string, prefix *string) Webhook {
 		return Webhook{Name: name, Preset: "github", Secret: new("arn:aws:ssm:eu-west-1:123456789012:parameter/webhooks/" + name), Queue: queue, Prefix: prefix}
@@ -94,8 +92,8 @@ func TestWebhookReachesItsQueuesAlone(t *testing.T) {
 	diff(t, "any queue", map[string][]any{"MessagesTable.Arn": both, "ArrivalsTable.Arn": both, "CursorsTable.Arn": both, "TroubleTable.Arn": {object{"ForAllValues:StringLike": object{"dynamodb:LeadingKeys": []any{"quota *"}}}}}, conditions(t, changed(), "Webhook", "dynamodb"))
 }
 
-// Endpoints, and their secrets, are in the consumers table: ack, and who consumes on the tables, reach none of them, by no
-// action; process reads them, and changes none.
+// Endpoints, and their secrets, are in the consumers table: ack, and who consumes on the tables,
+// reach none of them, by no action; process reads them, and changes none.
 func TestEndpointsAreWalledOff(t *testing.T) {
 	const table = "ConsumersTable.Arn"
 	none := object{"ForAllValues:StringNotLike": object{"dynamodb:LeadingKeys": []any{"endpoints *"}}}

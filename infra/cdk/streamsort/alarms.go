@@ -13,8 +13,8 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// alarm is what differs from one alarm to the next. It is raised where the
-// statistic of the metric is threshold or more, in points of the last periods.
+// alarm is what differs from one alarm to the next. It is raised where the statistic of the metric
+// is threshold or more, in points of the last periods.
 type alarm struct {
 	id          string
 	description string
@@ -28,8 +28,8 @@ type alarm struct {
 	points    int           // all of them where it is 0
 	silent    bool          // raised below the threshold, and where there is nothing
 	page      bool          // the stack is down, or data stands or is lost: it wakes somebody
-	// byTenant: where there are tenants, it is raised for each of them by itself, and
-	// for what is no tenant's.
+	// byTenant: where there are tenants, it is raised for each of them by itself, and for what is
+	// no tenant's.
 	byTenant bool
 }
 
@@ -61,9 +61,8 @@ func (s *Streamsort) ownMetric(function awslambda.Function, name string) metric 
 	}}
 }
 
-// Ages of the oldest record that a stream's function has not dealt with. A
-// stream keeps records for 24 hours: at the second age as much time is left as
-// has been lost.
+// Ages of the oldest record that a stream's function has not dealt with. A stream keeps records for
+// 24 hours: at the second age as much time is left as has been lost.
 const (
 	behind    = time.Hour
 	farBehind = 12 * time.Hour
@@ -135,8 +134,8 @@ func (s *Streamsort) addAlarms() {
 	sweep := func(name string) metric { return s.ownMetric(s.SweepFunction, name) }
 	all := []alarm{
 		{
-			// The one that watches the one which watches everything else: raised
-			// where no sweep reports how old its round is.
+			// The one that watches the one which watches everything else: raised where no sweep
+			// reports how old its round is.
 			id: "SweepSilentAlarm", description: "The sweep is silent: gaps and stuck consumers are not handled", metric: sweep("RoundAge"),
 			statistic: "SampleCount", threshold: 1, period: 5 * time.Minute, periods: 3, silent: true, page: true,
 		},
@@ -227,7 +226,8 @@ func apiAlarms(id, what string, api awsapigatewayv2.CfnApi) []alarm {
 		{
 			id: id + "FailsAlarm", section: "ApiFailsAlarm", page: true, description: what + " answers 5xx",
 			metric: metric{"AWS/ApiGateway", "5xx", []dimension{{"ApiId", api.Ref()}}},
-			// Fewer are a ticket of the function. Rejected: a share (metric math, which no test deploys).
+			// Fewer are a ticket of the function. Rejected: a share (metric math, which no test
+			// deploys).
 			statistic: "Sum", threshold: 10, periods: 3, points: 2,
 		},
 		{
@@ -331,8 +331,8 @@ func watch(props *awscloudwatch.CfnAlarmProps, a alarm, period time.Duration) {
 }
 
 // watchTenants has an alarm look at its metric of each tenant: every row of the query is a
-// contributor with a state of its own, so that the trouble of one tenant, however long it
-// lasts, does not hide the next one's.
+// contributor with a state of its own, so that the trouble of one tenant, however long it lasts,
+// does not hide the next one's.
 func (s *Streamsort) watchTenants(props *awscloudwatch.CfnAlarmProps, a alarm, period time.Duration) {
 	function := map[string]string{"Maximum": "MAX", "Sum": "SUM"}[a.statistic]
 	props.Metrics = []any{&awscloudwatch.CfnAlarm_MetricDataQueryProperty{

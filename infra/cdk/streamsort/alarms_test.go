@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// alarms are the metrics of a template's alarms, with the value of the last dimension. It
-// checks what all alarms have in common.
+// alarms are the metrics of a template's alarms, with the value of the last dimension. It checks
+// what all alarms have in common.
 func alarms(t *testing.T, tmpl template) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -78,8 +78,8 @@ func tenantsMetric(t *testing.T, id string, p object) string {
 	return "Streamsort " + parts[2] + " tenants"
 }
 
-// The metrics that alarms, the dashboard and queries name are written by the
-// functions that they name.
+// The metrics that alarms, the dashboard and queries name are written by the functions that they
+// name.
 func TestWatchedMetricsAreWritten(t *testing.T) {
 	// A function writes those of these, too, where it is made with them.
 	shared := []string{"internal/intake", "internal/runtime"}
@@ -145,8 +145,8 @@ func TestWatchedMetricsAreWritten(t *testing.T) {
 	}
 }
 
-// dashboard is the text of a template's dashboard, with the names of what it
-// refers to in place of their values.
+// dashboard is the text of a template's dashboard, with the names of what it refers to in place of
+// their values.
 func dashboard(t *testing.T, tmpl template) string {
 	t.Helper()
 	text := name(tmpl.properties(t, "Dashboard", "AWS::CloudWatch::Dashboard")["DashboardBody"])
@@ -177,7 +177,8 @@ func dashboard(t *testing.T, tmpl template) string {
 	return text
 }
 
-// runbook is the sections of the runbook, by their anchors. Each says what to look at and what to type.
+// runbook is the sections of the runbook, by their anchors. Each says what to look at and what to
+// type.
 func runbook(t *testing.T) map[string]bool {
 	t.Helper()
 	text, err := os.ReadFile("../../../docs/reference/runbook.md")

@@ -19,8 +19,8 @@ const (
 	operate
 )
 
-// routes are the HTTP API's routes; docs/openapi.yaml describes them. Names of
-// queues and consumers travel in bodies and query strings, never in paths.
+// routes are the HTTP API's routes; docs/openapi.yaml describes them. Names of queues and consumers
+// travel in bodies and query strings, never in paths.
 func (s *Streamsort) routes() []route {
 	return []route{
 		{"PostMessages", "POST", "/messages", s.EnqueueFunction, produce},
@@ -67,8 +67,7 @@ type door struct {
 	authorize func(route, *awsapigatewayv2.CfnRouteProps)
 }
 
-// addAPI makes the HTTP API on which a request must be signed (IAM), on every
-// one of these routes.
+// addAPI makes the HTTP API on which a request must be signed (IAM), on every one of these routes.
 func (s *Streamsort) addAPI() {
 	s.api = s.newAPI("Api", s.id, "Streamsort: messages, queues, gaps, consumers and chains")
 	s.stage = s.open(door{
@@ -83,8 +82,8 @@ func (s *Streamsort) newAPI(id, name, description string) awsapigatewayv2.CfnApi
 	})
 }
 
-// open gives an API its routes, of which API Gateway may call each function on
-// those that are its own only, and returns its stage.
+// open gives an API its routes, of which API Gateway may call each function on those that are its
+// own only, and returns its stage.
 func (s *Streamsort) open(d door, routes []route) awsapigatewayv2.CfnStage {
 	targets := map[awslambda.Function]*string{
 		s.EnqueueFunction:  s.integrate(d, "ApiIntegration", s.EnqueueFunction),
@@ -109,8 +108,7 @@ func (s *Streamsort) open(d door, routes []route) awsapigatewayv2.CfnStage {
 	return s.addStage(d)
 }
 
-// integrate puts a function behind an API, and returns the target that routes
-// name it by.
+// integrate puts a function behind an API, and returns the target that routes name it by.
 func (s *Streamsort) integrate(d door, id string, function awslambda.Function) *string {
 	integration := awsapigatewayv2.NewCfnIntegration(s.scope, jsii.String(d.prefix+id), &awsapigatewayv2.CfnIntegrationProps{
 		ApiId:                d.api.Ref(),
@@ -121,8 +119,8 @@ func (s *Streamsort) integrate(d door, id string, function awslambda.Function) *
 	return awscdk.Fn_Join(jsii.String("/"), &[]*string{jsii.String("integrations"), integration.Ref()})
 }
 
-// addStage deploys an API at its root, throttled, with an access log that
-// tells who asked for which route, and nothing that a request carried.
+// addStage deploys an API at its root, throttled, with an access log that tells who asked for which
+// route, and nothing that a request carried.
 func (s *Streamsort) addStage(d door) awsapigatewayv2.CfnStage {
 	s.accessLogs[d.api] = s.newLogGroup(d.prefix + "ApiLogs")
 	s.countThrottled(d.prefix+"ApiThrottled", d.api, throttled, d.throttled)
@@ -141,8 +139,8 @@ func (s *Streamsort) addStage(d door) awsapigatewayv2.CfnStage {
 	})
 }
 
-// accessLogFields are what the access log has of a request. Each byte is paid for with each request:
-// callers and times are there where all successes are logged.
+// accessLogFields are what the access log has of a request. Each byte is paid for with each
+// request: callers and times are there where all successes are logged.
 func (s *Streamsort) accessLogFields(d door) []string {
 	fields := []string{"apiId", "routeKey", "status", "error.message", "identity.sourceIp"}
 	if *s.props.LogSuccesses == allSuccesses {

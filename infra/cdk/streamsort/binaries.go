@@ -7,9 +7,8 @@ import (
 	"path/filepath"
 )
 
-// checkBinaries reports a function whose bootstrap is missing, or is not a
-// Linux program for the stack's processor: AWS would take either, and fail
-// at the first call.
+// checkBinaries reports a function whose bootstrap is missing, or is not a Linux program for the
+// stack's processor: AWS would take either, and fail at the first call.
 func (p Props) checkBinaries() error {
 	var errs []error
 	for _, function := range functionNames() {

@@ -23,24 +23,22 @@ const functionsPath = "github.com/streamsort/streamsort/functions/"
 // sourceKey is the Metadata by which the local stack finds what a function is built from.
 const sourceKey = "streamsort:source"
 
-// BuiltFrom says to the local stack (`streamsort local`) which main package a function
-// of the caller's own is built from: its folder, relative to the root of the Go module
-// in which cdk.out lies, or its import path; for Python and Node the folder of the code.
-// The stack then builds it for the machine it runs on, and anew when it changes. Without
-// it, the stack takes what is deployed.
+// BuiltFrom says to the local stack (`streamsort local`) which main package a function of the
+// caller's own is built from: its folder, relative to the root of the Go module in which cdk.out
+// lies, or its import path; for Python and Node the folder of the code. The stack then builds it
+// for the machine it runs on, and anew when it changes. Without it, the stack takes what is
+// deployed.
 func BuiltFrom(function awslambda.Function, source string) {
 	function.Node().DefaultChild().(awslambda.CfnFunction).AddMetadata(jsii.String(sourceKey), source)
 }
 
-// Build compiles the functions for Lambda into a folder, for Props.Binaries, and
-// more packages of the caller's own beside them: each as bootstrap in a folder
-// named after the package's. It runs the go command in the current folder, whose
-// go.mod must name this module's functions as tools:
+// Build compiles the functions for Lambda into a folder, for Props.Binaries, and more packages of
+// the caller's own beside them: each as bootstrap in a folder named after the package's. It runs
+// the go command in the current folder, whose go.mod must name this module's functions as tools:
 //
 //	go get -tool github.com/streamsort/streamsort/functions/{enqueue,sort,sweep,process,delivery,ack,webhook,source}
 //
-// What was built before is not built again. The error has what the go command
-// said.
+// What was built before is not built again. The error has what the go command said.
 func Build(folder string, architecture Architecture, more ...string) error {
 	packages := more
 	for _, name := range functionNames() {

@@ -27,8 +27,8 @@ func TestFunctionNames(t *testing.T) {
 	}
 }
 
-// A package that does not compile is named, with what the go command said.
-// examples/shop builds those that do.
+// A package that does not compile is named, with what the go command said. examples/shop builds
+// those that do.
 func TestBuildReportsWhatFails(t *testing.T) {
 	folder := t.TempDir()
 	for name, text := range map[string]string{"go.mod": "module example.com/x\n\ngo 1.26\n", "bad/main.go": "package main\n\nfunc main() { nothing() }\n"} {

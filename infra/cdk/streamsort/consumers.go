@@ -18,20 +18,19 @@ import (
 
 // Consumer is one that process delivers every queue's messages to.
 type Consumer struct {
-	// Name is its name: 1 to 128 of a-z, A-Z, 0-9, '.', '-' and '_'. Its place
-	// in each queue is stored under it.
+	// Name is its name: 1 to 128 of a-z, A-Z, 0-9, '.', '-' and '_'. Its place in each queue is
+	// stored under it.
 	Name string `json:"name"`
-	// Sink is where process delivers its batches; nil where a function of your
-	// own reads under this name. The sweep has to know of both: it wakes up
-	// those whose stream record was dropped.
+	// Sink is where process delivers its batches; nil where a function of your own reads under this
+	// name. The sweep has to know of both: it wakes up those whose stream record was dropped.
 	Sink *Sink `json:"sink,omitempty"`
-	// To is the sink as a construct, in place of its kind and ARN: an
-	// awslambda.IFunction (an alias or a version too), a FIFO awssqs.IQueue, a FIFO
-	// awssns.ITopic, an awsevents.IEventBus or an awss3.IBucket. process is allowed to use it, and its
-	// key where it has one. Sink may still bound what a request to it takes.
+	// To is the sink as a construct, in place of its kind and ARN: an awslambda.IFunction (an alias
+	// or a version too), a FIFO awssqs.IQueue, a FIFO awssns.ITopic, an awsevents.IEventBus or an
+	// awss3.IBucket. process is allowed to use it, and its key where it has one. Sink may still
+	// bound what a request to it takes.
 	To constructs.IConstruct `json:"-"`
-	// Start is where it begins in a queue that it has never read: "first",
-	// "latest" or a seq; "first".
+	// Start is where it begins in a queue that it has never read: "first", "latest" or a seq;
+	// "first".
 	Start string `json:"start,omitempty"`
 	// Prefix limits it to the queues whose names begin so.
 	Prefix string `json:"prefix,omitempty"`
@@ -39,26 +38,25 @@ type Consumer struct {
 	MaxMessages int `json:"maxMessages,omitempty"`
 	// MaxBytes bounds the bodies of a batch, 1 to 16 MB; 4 MB.
 	MaxBytes int `json:"maxBytes,omitempty"`
-	// MaxAttempts is how often a message is tried alone before the consumer is
-	// blocked in its queue, 2 to 1,000; 5.
+	// MaxAttempts is how often a message is tried alone before the consumer is blocked in its
+	// queue, 2 to 1,000; 5.
 	MaxAttempts int `json:"maxAttempts,omitempty"`
 	// BlockAfter is how long after its first failure a message that failed so often blocks its
 	// consumer, if the sink takes others or no other queue fails, "1s" to "720h"; "1h".
 	BlockAfter string `json:"blockAfter,omitempty"`
-	// Retries is how long after each failure a message is tried again, the last one again
-	// and again: 1 to 10 of "100ms" to "1h"; "1s", "10s", "1m" and "5m".
+	// Retries is how long after each failure a message is tried again, the last one again and
+	// again: 1 to 10 of "100ms" to "1h"; "1s", "10s", "1m" and "5m".
 	Retries []string `json:"retries,omitempty"`
-	// Circuit is when nothing but a probe is delivered any more, because the sink is away;
-	// nil for the defaults.
+	// Circuit is when nothing but a probe is delivered any more, because the sink is away; nil for
+	// the defaults.
 	Circuit *Circuit `json:"circuit,omitempty"`
-	// Track, where it is not empty, is how long the work of a batch may take, such
-	// as "15m": "1s" to "720h". Each message then carries an edge, and the batch is
-	// committed when the work of all of them was reported to ack as done, else it
-	// comes again.
+	// Track, where it is not empty, is how long the work of a batch may take, such as "15m": "1s"
+	// to "720h". Each message then carries an edge, and the batch is committed when the work of all
+	// of them was reported to ack as done, else it comes again.
 	Track string `json:"track,omitempty"`
 	// Eager has process called as soon as one of its queues has moved, beside the stream: a message
-	// need not wait until that is polled, at the price of a call for each request that moves queues. It
-	// needs a sink.
+	// need not wait until that is polled, at the price of a call for each request that moves
+	// queues. It needs a sink.
 	Eager bool `json:"eager,omitempty"`
 }
 
@@ -67,8 +65,8 @@ type Circuit struct {
 	// Off has it never open: where each queue has a sink of its own, many that fail say nothing
 	// about the others.
 	Off bool `json:"off,omitempty"`
-	// Queues is how many queues fail, with nothing taken for 10 seconds, until the circuit is open, 2 to
-	// 10; 3.
+	// Queues is how many queues fail, with nothing taken for 10 seconds, until the circuit is open,
+	// 2 to 10; 3.
 	Queues int `json:"queues,omitempty"`
 	// Probes is how long it is to the first probe, and after each that fails to the next, the last
 	// time again and again: 1 to 10 of "100ms" to "1h"; "5s", "15s", "1m" and "2m".
@@ -81,33 +79,32 @@ type Circuit struct {
 type Sink struct {
 	// Kind is lambda, sqs, sns, eventbridge, http or s3.
 	Kind string `json:"kind"`
-	// ARN is that of a function, a FIFO queue, a FIFO topic, an event bus or a bucket. It
-	// may be one that is known after the deployment only. process is allowed to
-	// use it. Without one, a sink of the kind s3 has a bucket of the stack's.
+	// ARN is that of a function, a FIFO queue, a FIFO topic, an event bus or a bucket. It may be
+	// one that is known after the deployment only. process is allowed to use it. Without one, a
+	// sink of the kind s3 has a bucket of the stack's.
 	ARN *string `json:"arn,omitempty"`
 	// HTTP is of the kind http alone.
 	HTTP
-	// MaxBytes bounds one request and one message: at least 1,024. 0 means 6
-	// MiB for lambda, 1 MiB for sqs and http, 256 KiB for sns and 1 MB for eventbridge.
+	// MaxBytes bounds one request and one message: at least 1,024. 0 means 6 MiB for lambda, 1 MiB
+	// for sqs and http, 256 KiB for sns and 1 MB for eventbridge.
 	MaxBytes int `json:"maxBytes,omitempty"`
-	// MaxEntries bounds the messages of one request to sqs, sns or
-	// eventbridge, 1 to 10; 10.
+	// MaxEntries bounds the messages of one request to sqs, sns or eventbridge, 1 to 10; 10.
 	MaxEntries int `json:"maxEntries,omitempty"`
 	// Format is cloudevents where sqs, eventbridge or http are to get each message as a CloudEvent.
 	Format string `json:"format,omitempty"`
-	// Key is the ARN of the key of yours that messages there are encrypted with,
-	// for process to be allowed to use it; nil without one. A To knows its
-	// own.
+	// Key is the ARN of the key of yours that messages there are encrypted with, for process to be
+	// allowed to use it; nil without one. A To knows its own.
 	Key *string `json:"-"`
 }
 
 // HTTP is an endpoint that takes POST requests.
 type HTTP struct {
-	// URL is where requests go to: https://, and an address that is public, or that Props.HTTPAllow allows.
+	// URL is where requests go to: https://, and an address that is public, or that Props.HTTPAllow
+	// allows.
 	URL string `json:"url,omitempty"`
-	// Endpoints, in its place, has each queue, or all queues of a prefix, go to an endpoint of its own, which
-	// PUT /endpoints sets while the stack runs; a tenant sets those of its queues. Each has secrets of its own. A queue
-	// without one waits.
+	// Endpoints, in its place, has each queue, or all queues of a prefix, go to an endpoint of its
+	// own, which PUT /endpoints sets while the stack runs; a tenant sets those of its queues. Each
+	// has secrets of its own. A queue without one waits.
 	Endpoints bool `json:"endpoints,omitempty"`
 	// Mode is "single", a request a message, or "batch", one a batch; "single".
 	Mode string `json:"mode,omitempty"`
@@ -125,16 +122,15 @@ type HTTP struct {
 type Sign struct {
 	// Scheme is standard (Standard Webhooks), hmac or bearer.
 	Scheme string `json:"scheme"`
-	// Secret is the whole ARN of a secret of Secrets Manager, or of a parameter of
-	// Systems Manager. It may be one that is known after the deployment only. Its
-	// value is one secret, or a JSON list of those that are valid at a time, the newest first.
-	// process is allowed to read it.
+	// Secret is the whole ARN of a secret of Secrets Manager, or of a parameter of Systems Manager.
+	// It may be one that is known after the deployment only. Its value is one secret, or a JSON
+	// list of those that are valid at a time, the newest first. process is allowed to read it.
 	Secret *string `json:"secret"`
 	// Header has the signature of the scheme hmac, in hexadecimal digits, behind Prefix.
 	Header string `json:"header,omitempty"`
 	Prefix string `json:"prefix,omitempty"`
-	// Key is the ARN of the customer-managed key that the secret is encrypted
-	// with, for process to be allowed to use it; nil without one.
+	// Key is the ARN of the customer-managed key that the secret is encrypted with, for process to
+	// be allowed to use it; nil without one.
 	Key *string `json:"-"`
 }
 
@@ -177,9 +173,8 @@ func (c fileConsumer) start() string {
 	return string(c.Start)
 }
 
-// consumersFile is what process is configured by: the file's text, and the
-// variables that hold the ARNs which are known after the deployment only. No
-// consumers make no file.
+// consumersFile is what process is configured by: the file's text, and the variables that hold the
+// ARNs which are known after the deployment only. No consumers make no file.
 func consumersFile(all []Consumer) (text string, variables map[string]string, err error) {
 	if len(all) == 0 {
 		return "", nil, nil
@@ -221,8 +216,8 @@ func (to *Sink) arn() **string {
 	return &to.ARN
 }
 
-// lookOf is an ARN as a sink of this kind has it, to check the rest by; nothing for
-// a kind that is not known, which is reported with the rest.
+// lookOf is an ARN as a sink of this kind has it, to check the rest by; nothing for a kind that is
+// not known, which is reported with the rest.
 func lookOf(kind string) string {
 	known, _ := sink.KindOf(kind)
 	return known.Example
@@ -273,8 +268,8 @@ func hasSinks(all []Consumer) bool {
 	return slices.ContainsFunc(all, func(c Consumer) bool { return c.Sink != nil })
 }
 
-// withEndpoints are the names of those whose queues have endpoints of their own: process delivers by calls of its own what
-// would hold up others.
+// withEndpoints are the names of those whose queues have endpoints of their own: process delivers
+// by calls of its own what would hold up others.
 func withEndpoints(all []Consumer) (names []string) {
 	for _, c := range all {
 		if c.Sink != nil && c.Sink.Endpoints {
@@ -284,8 +279,7 @@ func withEndpoints(all []Consumer) (names []string) {
 	return names
 }
 
-// tracks reports whether a consumer is tracked: its reader works on
-// chains.
+// tracks reports whether a consumer is tracked: its reader works on chains.
 func tracks(all []Consumer) bool {
 	return slices.ContainsFunc(all, func(c Consumer) bool { return c.Track != "" })
 }
@@ -324,6 +318,6 @@ func readersText(all []Consumer) (string, error) {
 	return string(text), err
 }
 
-// maxReadersText is what of the 4 KB that a function's environment may have is
-// left for the readers.
+// maxReadersText is what of the 4 KB that a function's environment may have is left for the
+// readers.
 const maxReadersText = 2000

@@ -21,7 +21,8 @@ func TestConsumersFile(t *testing.T) {
 	}
 }
 
-// TestConsumersFileHasFormats: process knows the sinks of CloudEvents, and no sink that has one format alone is given another.
+// TestConsumersFileHasFormats: process knows the sinks of CloudEvents, and no sink that has one
+// format alone is given another.
 func TestConsumersFileHasFormats(t *testing.T) {
 	to := func(format, kind, arn string) []Consumer {
 		return []Consumer{{Name: "events", Sink: &Sink{Kind: kind, ARN: &arn, Format: format}}}

@@ -20,9 +20,9 @@ type graph struct {
 	lines []line
 }
 
-// addDashboard makes a dashboard to be read from the top: what comes in, what
-// waits for a missing message, what goes out, and what goes wrong. CloudFormation
-// names it, since names are the account's, not the region's.
+// addDashboard makes a dashboard to be read from the top: what comes in, what waits for a missing
+// message, what goes out, and what goes wrong. CloudFormation names it, since names are the
+// account's, not the region's.
 func (s *Streamsort) addDashboard() {
 	s.dashboard = awscloudwatch.NewCfnDashboard(s.scope, jsii.String("Dashboard"), &awscloudwatch.CfnDashboardProps{
 		DashboardBody: s.dashboardBody(),
@@ -50,8 +50,7 @@ func (s *Streamsort) dashboardBody() *string {
 	return awscdk.Stack_Of(s.scope).ToJsonString(map[string]any{"start": "-PT12H", "widgets": widgets}, nil)
 }
 
-// row is a line as CloudWatch reads it: the metric, its dimensions and how to
-// draw it.
+// row is a line as CloudWatch reads it: the metric, its dimensions and how to draw it.
 func (l line) row() []any {
 	row := []any{l.metric.namespace, l.metric.name}
 	for _, d := range l.metric.dimensions {

@@ -8,8 +8,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// withDefaults is a copy of p, for the stack of this id, with every zero field
-// filled in.
+// withDefaults is a copy of p, for the stack of this id, with every zero field filled in.
 func (p *Props) withDefaults(id string) Props {
 	if p == nil {
 		p = &Props{}
@@ -57,8 +56,8 @@ func sortWindow(mode cursor.Mode) time.Duration {
 }
 
 // longestFullSweep is the most that may lie between two looks at every queue: a quarter of the
-// retention, so that a message which still waits is pushed forward long before it expires.
-// Messages kept for ever set no limit but a year.
+// retention, so that a message which still waits is pushed forward long before it expires. Messages
+// kept for ever set no limit but a year.
 func (p Props) longestFullSweep() time.Duration {
 	if *p.Retention <= 0 {
 		return 365 * 24 * time.Hour

@@ -1,9 +1,8 @@
-// Package streamsort is Streamsort's stack for the AWS CDK: the tables, the
-// functions, the HTTP API, the streams' triggers, the schedule, the alarms and a
-// dashboard.
+// Package streamsort is Streamsort's stack for the AWS CDK: the tables, the functions, the HTTP
+// API, the streams' triggers, the schedule, the alarms and a dashboard.
 //
-// Call [NewStack] with a [Props] for a stack of its own, or [New] for a construct
-// within a stack of yours; nil means all defaults:
+// Call [NewStack] with a [Props] for a stack of its own, or [New] for a construct within a stack of
+// yours; nil means all defaults:
 //
 //	stack, err := streamsort.NewStack(app, "Streamsort", &streamsort.Props{Mode: cursor.ModeAsync})
 //
@@ -15,8 +14,8 @@
 //
 // # What is made
 //
-// The names are the logical ids in the template. They do not change from
-// version to version: a table whose logical id changed would be replaced.
+// The names are the logical ids in the template. They do not change from version to version: a
+// table whose logical id changed would be replaced.
 //
 //	MessagesTable    TableV2; stream KEYS_ONLY, TTL
 //	CursorsTable     TableV2; stream NEW_AND_OLD_IMAGES, for its consumers
@@ -53,25 +52,23 @@
 //	Api              HTTP API with IAM authorisation on every route but PostWebhooks…Route, one for each of Props.Webhooks
 //	TenantApi        HTTP API for tenants, by their tokens; only with Props.TenantClaim
 //
-// The tables' keys, stream views and TTL attributes come from
-// cursor.Names.Tables and delivery.Names.Tables, which the functions, the tests and the local stack read
-// too.
+// The tables' keys, stream views and TTL attributes come from cursor.Names.Tables and
+// delivery.Names.Tables, which the functions, the tests and the local stack read too.
 //
 // # What is guaranteed
 //
-// No property is taken as it comes: [NewStack] checks all of them, and that
-// the functions' binaries are there and built for the architecture, before
-// it makes anything; the error names each field that is wrong, its bound and
-// what to write instead.
+// No property is taken as it comes: [NewStack] checks all of them, and that the functions' binaries
+// are there and built for the architecture, before it makes anything; the error names each field
+// that is wrong, its bound and what to write instead.
 //
-// Each function may do what it does and no more: the actions it calls, on the
-// tables it calls them on, and its own log group. The wildcards, X-Ray's and those of a
-// source of Kafka, carry their reason in the template.
+// Each function may do what it does and no more: the actions it calls, on the tables it calls them
+// on, and its own log group. The wildcards, X-Ray's and those of a source of Kafka, carry their
+// reason in the template.
 //
-// Taking the stack away leaves the tables and the logs behind ([Retain]), and
-// DynamoDB refuses to delete the tables by mistake.
+// Taking the stack away leaves the tables and the logs behind ([Retain]), and DynamoDB refuses to
+// delete the tables by mistake.
 //
-// A user's own stack reads the batches from CursorsTable's stream; its ARN is
-// the output CursorsStreamArn, exported as <stack name>-CursorsStreamArn, and
-// the tables' names are exported alike. A stream has at most two readers.
+// A user's own stack reads the batches from CursorsTable's stream; its ARN is the output
+// CursorsStreamArn, exported as <stack name>-CursorsStreamArn, and the tables' names are exported
+// alike. A stream has at most two readers.
 package streamsort

@@ -25,9 +25,9 @@ const (
 // isEager reports whether process is called at once for a consumer.
 func isEager(c Consumer) bool { return c.Eager && c.Sink != nil }
 
-// processName is the name that process has where a consumer is eager. Nothing refers to process by it:
-// its sinks may put messages in turn, and CloudFormation takes no circle. No two stacks of an account have the
-// same tables.
+// processName is the name that process has where a consumer is eager. Nothing refers to process by
+// it: its sinks may put messages in turn, and CloudFormation takes no circle. No two stacks of an
+// account have the same tables.
 func processName(tables string, all []Consumer) (string, error) {
 	name := strings.ReplaceAll(tables, ".", "-") + "-process"
 	if slices.ContainsFunc(all, isEager) && len(name) > maxFunctionName {
@@ -59,7 +59,8 @@ func (s *Streamsort) addEager() error {
 	})
 	if s.eager == nil {
 		boundCalls(s.scope, "ProcessCalls", s.live[s.ProcessFunction], eagerCallAge, 0, nil)
-		// It is in no role's own policy: in that of process, the CDK would join it with what sinks need.
+		// It is in no role's own policy: in that of process, the CDK would join it with what sinks
+		// need.
 		s.eager = awsiam.NewPolicy(s.scope, jsii.String("CallProcess"), &awsiam.PolicyProps{
 			Statements: &[]awsiam.PolicyStatement{allow([]string{"lambda:InvokeFunction"}, live)},
 		})

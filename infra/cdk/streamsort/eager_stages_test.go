@@ -9,7 +9,8 @@ import (
 	"github.com/streamsort/streamsort/infra/cdk/internal/fakebin"
 )
 
-// TestStacksHaveFunctionsOfTheirOwn: two in one account with tables of their own do not make process under one name.
+// TestStacksHaveFunctionsOfTheirOwn: two in one account with tables of their own do not make
+// process under one name.
 func TestStacksHaveFunctionsOfTheirOwn(t *testing.T) {
 	dir := t.TempDir()
 	if err := fakebin.Write(dir, "arm64"); err != nil {

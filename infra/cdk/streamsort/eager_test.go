@@ -7,9 +7,9 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// TestEager: where a consumer is eager, what moves queues knows its queues and may call process by its
-// alias, and nothing else may; such a call is not repeated, and does not wait for long. Where none is,
-// there is nothing of it.
+// TestEager: where a consumer is eager, what moves queues knows its queues and may call process by
+// its alias, and nothing else may; such a call is not repeated, and does not wait for long. Where
+// none is, there is nothing of it.
 func TestEager(t *testing.T) {
 	for _, eager := range []bool{true, false} {
 		made := synthesize("Orders", &Props{
@@ -55,8 +55,8 @@ func TestEager(t *testing.T) {
 	}
 }
 
-// TestAddEagerSinks: a sink that puts messages in turn makes no circle of resources, and consumers that
-// are added later are known where the first is.
+// TestAddEagerSinks: a sink that puts messages in turn makes no circle of resources, and consumers
+// that are added later are known where the first is.
 func TestAddEagerSinks(t *testing.T) {
 	_, s, function, read := own(t)
 	function.AddEnvironment(jsii.String("ENQUEUE"), s.EnqueueFunction.FunctionArn(), nil)

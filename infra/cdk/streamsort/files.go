@@ -6,8 +6,7 @@ import (
 	"os"
 )
 
-// readFile reads a file of lists that a prop names. The error is put behind the prop's
-// name.
+// readFile reads a file of lists that a prop names. The error is put behind the prop's name.
 func readFile(path string, into any, strictly func(text []byte) error) error {
 	text, err := os.ReadFile(path)
 	if err != nil {

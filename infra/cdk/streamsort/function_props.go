@@ -12,10 +12,10 @@ import (
 type FunctionProps struct {
 	// Memory is in MB: 128 to 10,240; 512. Lambda gives processor time by memory.
 	Memory int
-	// Timeout is how long a call may take: 1 to 900 whole seconds. 60 seconds for sort and
-	// process: what a call of process has from its sinks must come within it, and a batch whose
-	// process died is tried again when it is over. 29 seconds for the others, since the HTTP
-	// API gives up after 30. sweep and slow have none: sweep has 5 minutes, slow what process has.
+	// Timeout is how long a call may take: 1 to 900 whole seconds. 60 seconds for sort and process:
+	// what a call of process has from its sinks must come within it, and a batch whose process died
+	// is tried again when it is over. 29 seconds for the others, since the HTTP API gives up after
+	// 30. sweep and slow have none: sweep has 5 minutes, slow what process has.
 	Timeout time.Duration
 	// Concurrency reserves so many environments for the function, and bounds it to them: 1 to
 	// 10,000; 0 leaves it to the account.
@@ -23,12 +23,12 @@ type FunctionProps struct {
 	// BatchSize, of sort, process and ack, is the most stream records of a call: 1 to 10,000;
 	// 1,000, 100 and 100.
 	BatchSize int
-	// BatchWindow, of the same, is how long a batch may be gathered: 0 to 300 whole seconds. It
-	// is 0, at once; 1 second for sort where it only makes up for writers that died
-	// (cursor.ModeSync): a look at each queue then serves more records.
+	// BatchWindow, of the same, is how long a batch may be gathered: 0 to 300 whole seconds. It is
+	// 0, at once; 1 second for sort where it only makes up for writers that died (cursor.ModeSync):
+	// a look at each queue then serves more records.
 	BatchWindow *time.Duration
-	// Parallelization, of the same, is how many batches of one shard are worked on at a time,
-	// each queue's in order: 1 to 10; 10.
+	// Parallelization, of the same, is how many batches of one shard are worked on at a time, each
+	// queue's in order: 1 to 10; 10.
 	Parallelization int
 }
 

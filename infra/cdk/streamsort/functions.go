@@ -164,8 +164,8 @@ func (p Props) httpEnvironment() map[string]string {
 	return environment
 }
 
-// configureProcess is what process is configured by: its environment, of which some is known
-// after the deployment only, and the file beside its program.
+// configureProcess is what process is configured by: its environment, of which some is known after
+// the deployment only, and the file beside its program.
 func (s *Streamsort) configureProcess() (environment, files map[string]string, err error) {
 	text, environment, err := consumersFile(s.props.Consumers)
 	environment = merged(environment, s.consumersEnvironment(), s.replyEnvironment(),
@@ -248,8 +248,8 @@ func (s *Streamsort) newFunction(f function) awslambda.Function {
 		Tracing:                      s.tracing(),
 		LogGroup:                     logs,
 		LoggingFormat:                awslambda.LoggingFormat_JSON,
-		// Metrics are printed as lines of JSON without a level, which count as
-		// INFO: a higher level here would drop them.
+		// Metrics are printed as lines of JSON without a level, which count as INFO: a higher level
+		// here would drop them.
 		ApplicationLogLevelV2: awslambda.ApplicationLogLevel_INFO,
 		SystemLogLevelV2:      s.systemLogLevel(),
 		CurrentVersionOptions: &awslambda.VersionOptions{RemovalPolicy: awscdk.RemovalPolicy_RETAIN},
@@ -312,8 +312,8 @@ func (s *Streamsort) excuse(f awslambda.Function, archives bool) {
 	}
 }
 
-// environment is what every function gets, and what only this one gets. A
-// variable without a value is left out: it means the same.
+// environment is what every function gets, and what only this one gets. A variable without a value
+// is left out: it means the same.
 func (s *Streamsort) environment(own map[string]string) *map[string]*string {
 	p := s.props
 	all := map[string]string{

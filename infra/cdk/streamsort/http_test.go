@@ -9,8 +9,8 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// TestHTTPSink: process has an endpoint as it is written, what is known after the deployment only as a variable, and
-// may read the secret, and nothing else for it.
+// TestHTTPSink: process has an endpoint as it is written, what is known after the deployment only
+// as a variable, and may read the secret, and nothing else for it.
 func TestHTTPSink(t *testing.T) {
 	stack, s, _, read := own(t)
 	key := awskms.NewKey(stack, jsii.String("Key"), nil)
@@ -71,7 +71,8 @@ func TestHTTPAllow(t *testing.T) {
 	}
 }
 
-// TestHTTPDeny: what is never asked is in the environment of process and of delivery, and no URL may be there.
+// TestHTTPDeny: what is never asked is in the environment of process and of delivery, and no URL
+// may be there.
 func TestHTTPDeny(t *testing.T) {
 	hooks := []Consumer{{Name: "hooks", Sink: &Sink{Kind: "http", HTTP: HTTP{Endpoints: true}}}}
 	made := synthesize("Orders", &Props{HTTPDeny: "2600:1f18:1::/48", Consumers: hooks})

@@ -16,8 +16,8 @@ const NewKey = "new"
 
 var keyARN = regexp.MustCompile(`^arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:key/(mrk-[0-9a-f]{32}|[0-9a-f-]{36})$`)
 
-// addKey makes, or finds, the key that tables, logs and the failure queue are
-// encrypted with, where one is wanted.
+// addKey makes, or finds, the key that tables, logs and the failure queue are encrypted with, where
+// one is wanted.
 func (s *Streamsort) addKey() {
 	switch s.props.EncryptionKey {
 	case "":
@@ -25,8 +25,8 @@ func (s *Streamsort) addKey() {
 		s.Key = awskms.NewKey(s.scope, jsii.String("Key"), &awskms.KeyProps{
 			Description:       jsii.String("Streamsort: tables, logs and the failure queue of " + s.id),
 			EnableKeyRotation: jsii.Bool(true),
-			// What is left behind encrypted would be lost with its key. A key that is
-			// deleted all the same waits for 30 days.
+			// What is left behind encrypted would be lost with its key. A key that is deleted all
+			// the same waits for 30 days.
 			RemovalPolicy: s.removalPolicy(),
 		})
 		s.nameResource(s.Key, "Key")
@@ -36,8 +36,7 @@ func (s *Streamsort) addKey() {
 	}
 }
 
-// logsUseKey lets CloudWatch Logs encrypt this account's log groups, and nobody
-// else's.
+// logsUseKey lets CloudWatch Logs encrypt this account's log groups, and nobody else's.
 func (s *Streamsort) logsUseKey() awsiam.PolicyStatement {
 	stack := awscdk.Stack_Of(s.scope)
 	groups := stack.FormatArn(&awscdk.ArnComponents{
@@ -52,9 +51,9 @@ func (s *Streamsort) logsUseKey() awsiam.PolicyStatement {
 	})
 }
 
-// useKey allows to use the key through these services, in their names as hosts
-// have them, and in no other way: DynamoDB asks for the caller's right to the key
-// with each request to an encrypted table. None where there is no key.
+// useKey allows to use the key through these services, in their names as hosts have them, and in no
+// other way: DynamoDB asks for the caller's right to the key with each request to an encrypted
+// table. None where there is no key.
 func (s *Streamsort) useKey(services ...string) []awsiam.PolicyStatement {
 	if s.Key == nil {
 		return nil

@@ -19,8 +19,8 @@ func hostIn(service string, domain any) object {
 	return object{"Fn::Join": []any{".", []any{service, ref("AWS::Region"), domain}}}
 }
 
-// Every table, every log group and the failure queue are encrypted with the key,
-// a new one or one that is there.
+// Every table, every log group and the failure queue are encrypted with the key, a new one or one
+// that is there.
 func TestKeyEncrypts(t *testing.T) {
 	for name, c := range map[string]struct {
 		tmpl template
@@ -53,8 +53,8 @@ func TestKeyEncrypts(t *testing.T) {
 	}
 }
 
-// A new key rotates and stays behind with what it encrypts. Besides the account's
-// IAM policies, CloudWatch Logs may use it, for log groups of the account.
+// A new key rotates and stays behind with what it encrypts. Besides the account's IAM policies,
+// CloudWatch Logs may use it, for log groups of the account.
 func TestNewKey(t *testing.T) {
 	tmpl := encrypted()
 	key := tmpl.properties(t, "Key", "AWS::KMS::Key")
@@ -80,8 +80,7 @@ func TestNewKey(t *testing.T) {
 	}
 }
 
-// Each role may use the key, through the services that encrypt with it and in no
-// other way.
+// Each role may use the key, through the services that encrypt with it and in no other way.
 func TestRolesUseTheKey(t *testing.T) {
 	check := func(tmpl template, key any, want map[string]string) {
 		for id, services := range want {

@@ -11,23 +11,21 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// alias is the name under which everybody calls a function: a version that
-// does not change any more. Each deployment that changes a function publishes the
-// next one and moves the alias to it.
+// alias is the name under which everybody calls a function: a version that does not change any
+// more. Each deployment that changes a function publishes the next one and moves the alias to it.
 //
-// An event source mapping names the alias, and so is never changed by it: there
-// is one for a stream at all times, it keeps its place in the stream, and calls
-// of one batch go to one version. A mapping for each version would deliver every
-// record twice while there are two.
+// An event source mapping names the alias, and so is never changed by it: there is one for a stream
+// at all times, it keeps its place in the stream, and calls of one batch go to one version. A
+// mapping for each version would deliver every record twice while there are two.
 const alias = "live"
 
-// putAlias is the second name of enqueue, on the same version: a call by it puts, and
-// does nothing else, whatever it is called with. It is for event sources, whose events
-// others write, and for producers.
+// putAlias is the second name of enqueue, on the same version: a call by it puts, and does nothing
+// else, whatever it is called with. It is for event sources, whose events others write, and for
+// producers.
 const putAlias = "put"
 
-// makeLive publishes a function as it is deployed, and puts the alias on it.
-// Older versions stay, so that the alias can be put back.
+// makeLive publishes a function as it is deployed, and puts the alias on it. Older versions stay,
+// so that the alias can be put back.
 func (s *Streamsort) makeLive(id string, function awslambda.Function) {
 	s.live[function] = s.newAlias(id+"Alias", alias, "What is called: the version that was deployed last", function)
 }
@@ -54,9 +52,8 @@ func qualified(function awslambda.Function, alias string) *string {
 	return awscdk.Fn_Join(jsii.String(":"), &[]*string{function.FunctionName(), &alias})
 }
 
-// rollbackAlarm says that what was deployed last fails. It is quick, and looks
-// at calls of one alias alone; CodeDeploy goes back by it, where Props.Shift has
-// it, and people do otherwise.
+// rollbackAlarm says that what was deployed last fails. It is quick, and looks at calls of one
+// alias alone; CodeDeploy goes back by it, where Props.Shift has it, and people do otherwise.
 func rollbackAlarm(name string, function awslambda.Function, alias string) alarm {
 	return alarm{
 		id: name + "RollbackAlarm", section: "RollbackAlarm", description: "Calls of the version that was deployed last fail",

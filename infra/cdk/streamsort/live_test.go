@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// versionHash ends a version's logical id: it is another for each code and each
-// configuration.
+// versionHash ends a version's logical id: it is another for each code and each configuration.
 var versionHash = regexp.MustCompile(`(FunctionCurrentVersion)[0-9A-Za-z]+`)
 
 // version is the logical id of a function's version.
@@ -22,8 +21,8 @@ func (t template) version(tb testing.TB, id string) string {
 	return ""
 }
 
-// An update moves the alias, and touches no event source mapping: there is one
-// for a stream at all times, with its place in the stream.
+// An update moves the alias, and touches no event source mapping: there is one for a stream at all
+// times, with its place in the stream.
 func TestAnUpdateKeepsTheMappings(t *testing.T) {
 	before := synthesize("Streamsort", &Props{})
 	after := synthesize("Streamsort", &Props{MaxAhead: 5, Functions: map[string]FunctionProps{"sort": {Memory: 1024}}})

@@ -42,8 +42,8 @@ func (s *Streamsort) tracing() awslambda.Tracing {
 	return awslambda.Tracing_DISABLED
 }
 
-// systemLogLevel leaves out Lambda's lines about calls that go well, START and REPORT,
-// which are most of what such a call would log.
+// systemLogLevel leaves out Lambda's lines about calls that go well, START and REPORT, which are
+// most of what such a call would log.
 func (s *Streamsort) systemLogLevel() awslambda.SystemLogLevel {
 	if *s.props.LogSuccesses == allSuccesses {
 		return awslambda.SystemLogLevel_INFO

@@ -12,10 +12,9 @@ import (
 	"github.com/streamsort/streamsort/infra/cdk/internal/fakebin"
 )
 
-// cdk-nag finds nothing but what the template gives a reason for. It does not
-// see point-in-time recovery of TableV2, nor the runtime provided.*: other
-// tests look at them. The pack ServerlessChecks, which the Go binding lacks, is in
-// TestNagServerless.
+// cdk-nag finds nothing but what the template gives a reason for. It does not see point-in-time
+// recovery of TableV2, nor the runtime provided.*: other tests look at them. The pack
+// ServerlessChecks, which the Go binding lacks, is in TestNagServerless.
 func TestNag(t *testing.T) {
 	t.Run("default", func(t *testing.T) { checkNag(t, &Props{}) })
 	t.Run("every option", func(t *testing.T) { checkNag(t, everyOption()) })

@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// cdk-nag's pack ServerlessChecks finds nothing in the templates but what
-// ../nag/reasons.json has a reason for, and each reason there has its finding.
-// The pack runs in Node: cdk-nag's Go binding ends before it.
+// cdk-nag's pack ServerlessChecks finds nothing in the templates but what ../nag/reasons.json has a
+// reason for, and each reason there has its finding. The pack runs in Node: cdk-nag's Go binding
+// ends before it.
 func TestNagServerless(t *testing.T) {
 	if _, err := os.Stat("../nag/node_modules/cdk-nag"); err != nil {
 		t.Fatal("cdk-nag is not installed (make deps ALL=1): ", err)
@@ -40,8 +40,8 @@ func TestNagServerless(t *testing.T) {
 	}
 	t.Logf("%s", said)
 
-	// A check that finds nothing anywhere would find nothing here either: a function
-	// without memory, timeout and tracing. No reason has a finding there, which is reported.
+	// A check that finds nothing anywhere would find nothing here either: a function without
+	// memory, timeout and tracing. No reason has a finding there, which is reported.
 	said, err = check(file("broken.json", object{"Resources": object{"Bare": object{
 		"Type": "AWS::Lambda::Function",
 		"Properties": object{

@@ -10,8 +10,8 @@ import (
 	"github.com/streamsort/streamsort/infra/cdk/internal/fakebin"
 )
 
-// ownNames are the names that are the same in every stack and do not meet: each is
-// distinguished by what it belongs to, or names something of AWS's.
+// ownNames are the names that are the same in every stack and do not meet: each is distinguished by
+// what it belongs to, or names something of AWS's.
 var ownNames = map[string]string{
 	"AWS::ApiGatewayV2::Authorizer Name":                    "within its API",
 	"AWS::ApiGatewayV2::Stage StageName":                    "within its API",
@@ -21,9 +21,9 @@ var ownNames = map[string]string{
 	"AWS::Lambda::Alias Name":                               "within its function",
 }
 
-// Two stacks of one app and account, with every option on, share no name: of a
-// table, an API, a saved query, an export, or of whatever else is given one.
-// What has no name in the template gets one of CloudFormation's, that nothing else has.
+// Two stacks of one app and account, with every option on, share no name: of a table, an API, a
+// saved query, an export, or of whatever else is given one. What has no name in the template gets
+// one of CloudFormation's, that nothing else has.
 func TestTwoStacksDoNotMeet(t *testing.T) {
 	dir := t.TempDir()
 	if err := fakebin.Write(dir, "arm64"); err != nil {
@@ -62,9 +62,8 @@ func TestTwoStacksDoNotMeet(t *testing.T) {
 	}
 }
 
-// names are a template's, each with the logical id of what has it: literal names,
-// exports, and our own metrics by their dimensions. One that refers to another
-// resource is no name of its own.
+// names are a template's, each with the logical id of what has it: literal names, exports, and our
+// own metrics by their dimensions. One that refers to another resource is no name of its own.
 func names(t *testing.T, tmpl template) map[string]string {
 	t.Helper()
 	found := map[string]string{}

@@ -5,9 +5,9 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// addOutputs says what a deployed stack's parts are called. What a consumer's own
-// stack needs is exported too: the cursors' stream, to be called by it, and
-// the tables' names, to read the messages from.
+// addOutputs says what a deployed stack's parts are called. What a consumer's own stack needs is
+// exported too: the cursors' stream, to be called by it, and the tables' names, to read the
+// messages from.
 func (s *Streamsort) addOutputs() {
 	s.output("ApiUrl", "The HTTP API", s.api.AttrApiEndpoint())
 	if s.url != nil {

@@ -183,8 +183,8 @@ func TestPropsBounds(t *testing.T) {
 	}
 }
 
-// wantNamed fails the test where an error does not name the property, the value or the
-// bound: the words around them are for people.
+// wantNamed fails the test where an error does not name the property, the value or the bound: the
+// words around them are for people.
 func wantNamed(t *testing.T, err error, names ...string) {
 	t.Helper()
 	for _, name := range names {

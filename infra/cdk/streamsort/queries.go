@@ -5,8 +5,8 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// addQueries saves queries for CloudWatch Logs Insights, over the functions'
-// logs, in a folder of the console with this Streamsort's name.
+// addQueries saves queries for CloudWatch Logs Insights, over the functions' logs, in a folder of
+// the console with this Streamsort's name.
 func (s *Streamsort) addQueries() {
 	for _, q := range []struct{ id, name, query string }{
 		{"FailuresQuery", "What fails", `fields @timestamp, service, level, message, queue, consumer, error

@@ -17,8 +17,8 @@ import (
 
 var variable = regexp.MustCompile(`"(STREAMSORT_[A-Z_]+)"`)
 
-// What the stack tells its functions is what they read: a variable that only
-// one side knows of would be a setting without an effect.
+// What the stack tells its functions is what they read: a variable that only one side knows of
+// would be a setting without an effect.
 func TestFunctionsReadWhatTheyAreGiven(t *testing.T) {
 	read := map[string]bool{}
 	files, err := filepath.Glob("../../../internal/settings/*.go")

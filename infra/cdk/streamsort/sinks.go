@@ -21,17 +21,16 @@ import (
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
-// AddSink has process deliver every queue's messages to more consumers, each
-// with a Sink or a To: as if they had been in Props.Consumers. process is made
-// where there was none, with its mapping, its alarms and its lines on the
-// dashboard, and so is ProcessSlow.
+// AddSink has process deliver every queue's messages to more consumers, each with a Sink or a To:
+// as if they had been in Props.Consumers. process is made where there was none, with its mapping,
+// its alarms and its lines on the dashboard, and so is ProcessSlow.
 //
-// Name all consumers in one call where you can: each call packs the program with
-// a configuration of its own, and all of them are uploaded.
+// Name all consumers in one call where you can: each call packs the program with a configuration of
+// its own, and all of them are uploaded.
 //
-// The error says which consumer is unsuitable and what to write instead, and
-// nothing has been changed then. It is one where two functions read the cursors'
-// stream already, and process is not among them.
+// The error says which consumer is unsuitable and what to write instead, and nothing has been
+// changed then. It is one where two functions read the cursors' stream already, and process is not
+// among them.
 func (s *Streamsort) AddSink(more ...Consumer) error {
 	more, err := aim(more)
 	if err != nil {
@@ -119,8 +118,7 @@ func (s *Streamsort) addReaders(more []Consumer) error {
 	return nil
 }
 
-// repackProcess gives process the consumers that it has now, of which some are
-// new.
+// repackProcess gives process the consumers that it has now, of which some are new.
 func (s *Streamsort) repackProcess(more []Consumer) error {
 	environment, files, err := s.configureProcess()
 	if err != nil {

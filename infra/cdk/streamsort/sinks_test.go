@@ -56,8 +56,8 @@ func asText(tb testing.TB, value any) string {
 	return string(text)
 }
 
-// Sinks as constructs, all at once, one after the other, and as properties of
-// the construct: process has the same configuration and the same rights.
+// Sinks as constructs, all at once, one after the other, and as properties of the construct:
+// process has the same configuration and the same rights.
 func TestAddSink(t *testing.T) {
 	ways := map[string]func(*Streamsort, []Consumer) error{
 		"at once": func(s *Streamsort, all []Consumer) error { return s.AddSink(all...) },

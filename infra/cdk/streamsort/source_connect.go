@@ -57,16 +57,15 @@ func (a *addedSource) connect() {
 	}
 }
 
-// target is the function as a rule's target. What the rule cannot bring goes to the failure
-// queue.
+// target is the function as a rule's target. What the rule cannot bring goes to the failure queue.
 func (a *addedSource) target() awsevents.IRuleTarget {
 	return awseventstargets.NewLambdaFunction(a.live, &awseventstargets.LambdaFunctionProps{
 		DeadLetterQueue: a.failures, MaxEventAge: seconds(maxAsyncAge), RetryAttempts: jsii.Number(maxRuleRetries),
 	})
 }
 
-// Bounds of asynchronous calls: Lambda repeats one that fails twice, and keeps it for six
-// hours where it is throttled; a rule tries for as long to make it.
+// Bounds of asynchronous calls: Lambda repeats one that fails twice, and keeps it for six hours
+// where it is throttled; a rule tries for as long to make it.
 const (
 	maxAsyncAge     = 6 * time.Hour
 	maxAsyncRetries = 2
@@ -100,8 +99,8 @@ func (a *addedSource) mappingProps(arn *string) *awslambda.CfnEventSourceMapping
 	return props
 }
 
-// shards is what mappings of streams have beside: AWS's own bounds would have a batch that
-// fails repeated until it expires, and all of its shard wait.
+// shards is what mappings of streams have beside: AWS's own bounds would have a batch that fails
+// repeated until it expires, and all of its shard wait.
 func (a *addedSource) shards(props *awslambda.CfnEventSourceMappingProps) *awslambda.CfnEventSourceMappingProps {
 	props.ParallelizationFactor = jsii.Number(a.Parallelization)
 	return a.bounded(props)
@@ -167,7 +166,8 @@ func (a *addedSource) connectKafka(from Kafka) {
 	if access != nil {
 		props.SourceAccessConfigurations = access
 	}
-	// What Lambda does to reach a cluster within a VPC; none of these actions takes a narrower resource.
+	// What Lambda does to reach a cluster within a VPC; none of these actions takes a narrower
+	// resource.
 	a.function.AddToRolePolicy(allow([]string{
 		"ec2:CreateNetworkInterface", "ec2:DeleteNetworkInterface", "ec2:DescribeNetworkInterfaces",
 		"ec2:DescribeSecurityGroups", "ec2:DescribeSubnets", "ec2:DescribeVpcs",

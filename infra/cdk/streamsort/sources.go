@@ -23,23 +23,23 @@ import (
 
 // Source is where records of AWS come from, and what becomes of them: docs/how-to/sources.md.
 type Source struct {
-	// Name begins the names of its queues, unless Queue says otherwise: 1 to 64 letters,
-	// digits, '.', '-' and '_'. Empty means the id, in which it is added.
+	// Name begins the names of its queues, unless Queue says otherwise: 1 to 64 letters, digits,
+	// '.', '-' and '_'. Empty means the id, in which it is added.
 	Name string
-	// From is the construct that the records come from: an awssqs.IQueue, standard or FIFO;
-	// an awssns.ITopic; an awsevents.IEventBus with Pattern, or an awsevents.Rule; an
-	// awskinesis.IStream; an awss3.IBucket; an awsdynamodb.ITable or ITableV2 with a stream;
-	// a [Kafka].
+	// From is the construct that the records come from: an awssqs.IQueue, standard or FIFO; an
+	// awssns.ITopic; an awsevents.IEventBus with Pattern, or an awsevents.Rule; an
+	// awskinesis.IStream; an awss3.IBucket; an awsdynamodb.ITable or ITableV2 with a stream; a
+	// [Kafka].
 	From any
-	// Kind is what the records are, where From only carries them: s3, sns or eventbridge of
-	// what comes by a queue, s3 of what comes by a topic or a bus. Empty means From's own.
+	// Kind is what the records are, where From only carries them: s3, sns or eventbridge of what
+	// comes by a queue, s3 of what comes by a topic or a bus. Empty means From's own.
 	Kind string
 
-	// Queue, Seq, Key, Prev, ID, Each, Body and Attributes are paths: docs/reference/events.md#paths. What
-	// is empty is the kind's own. Prefix stands before a queue that is found; nil means Name and
-	// a slash. KeyType is the type of the key, First where a queue with a Seq starts: a seq, or here, at
-	// its first message; empty means 1. Arrival has the order be that of arrival; beside Seq, each
-	// record is to be at exactly its seq.
+	// Queue, Seq, Key, Prev, ID, Each, Body and Attributes are paths:
+	// docs/reference/events.md#paths. What is empty is the kind's own. Prefix stands before a queue
+	// that is found; nil means Name and a slash. KeyType is the type of the key, First where a
+	// queue with a Seq starts: a seq, or here, at its first message; empty means 1. Arrival has the
+	// order be that of arrival; beside Seq, each record is to be at exactly its seq.
 	Queue                string
 	Prefix               *string
 	Seq, First           string
@@ -56,8 +56,8 @@ type Source struct {
 	// Removed has S3 tell of objects that are removed, too. It is for a bucket.
 	Removed bool
 
-	// BatchSize is how many records a call gets at most: 10 of a queue (10 of a FIFO one,
-	// 10,000 of another with a window), 100 of the others, to 10,000. BatchWindow is for how long they are
+	// BatchSize is how many records a call gets at most: 10 of a queue (10 of a FIFO one, 10,000 of
+	// another with a window), 100 of the others, to 10,000. BatchWindow is for how long they are
 	// gathered: 0 to 5m; 0.
 	BatchSize   int
 	BatchWindow time.Duration
@@ -66,9 +66,9 @@ type Source struct {
 	Parallelization int
 	// MaxConcurrency bounds how many calls a queue makes at a time: 2 to 1,000; 0 means no bound.
 	MaxConcurrency int
-	// Retries is how often a batch of a shard is tried again, and MaxRecordAge how old its
-	// records may be, before they go to the failure queue: 0 to 10,000 and 1m to 7d; 100 and 6h. Until then all
-	// that stands behind them in the shard waits.
+	// Retries is how often a batch of a shard is tried again, and MaxRecordAge how old its records
+	// may be, before they go to the failure queue: 0 to 10,000 and 1m to 7d; 100 and 6h. Until then
+	// all that stands behind them in the shard waits.
 	Retries      int
 	MaxRecordAge time.Duration
 	// BehindAfter is the age of what waits from which an alarm is raised: 1m to 7d; 15m.
@@ -87,13 +87,13 @@ type Kafka struct {
 	Topic            string
 	// ConsumerGroup is the group that the records are read as; empty: one that Lambda makes up.
 	ConsumerGroup string
-	// Access is how the cluster is reached and who we are there, as an event source mapping
-	// says it: [{SASL_SCRAM_512_AUTH, ARN of a secret}, {VPC_SUBNET, subnet:ID}, …]. The function may
+	// Access is how the cluster is reached and who we are there, as an event source mapping says
+	// it: [{SASL_SCRAM_512_AUTH, ARN of a secret}, {VPC_SUBNET, subnet:ID}, …]. The function may
 	// read each secret that is named.
 	Access []KafkaAccess
-	// Pollers is how many pollers read at least, where the mapping is provisioned: 1 to 200.
-	// Only such a mapping takes partial answers and bounds retries: with 0, a batch comes again as a whole, until it
-	// is stored.
+	// Pollers is how many pollers read at least, where the mapping is provisioned: 1 to 200. Only
+	// such a mapping takes partial answers and bounds retries: with 0, a batch comes again as a
+	// whole, until it is stored.
 	Pollers int
 }
 
@@ -119,11 +119,11 @@ func (o Source) withDefaults(id string) Source {
 	return o
 }
 
-// AddSource has the records of a source become messages, by a function of its own: what
-// brings them (an event source mapping, a subscription, a rule, a notification) with partial batch
-// responses, bounded retries and a failure destination; the rights for the source, for the queues that it can
-// name, and no more; a failure queue of its own for records that make no message, and for what
-// AWS gives up on; and alarms, with their sections in docs/reference/runbook.md.
+// AddSource has the records of a source become messages, by a function of its own: what brings them
+// (an event source mapping, a subscription, a rule, a notification) with partial batch responses,
+// bounded retries and a failure destination; the rights for the source, for the queues that it can
+// name, and no more; a failure queue of its own for records that make no message, and for what AWS
+// gives up on; and alarms, with their sections in docs/reference/runbook.md.
 //
 // The error says what is wrong, and nothing has been made then.
 func (s *Streamsort) AddSource(id string, from Source) error {
@@ -269,8 +269,7 @@ func (o Source) kind() (string, error) {
 	return "", fmt.Errorf("kind %q does not come by this source, whose own is %s", o.Kind, own)
 }
 
-// addFunction makes the function, with the rights to put into the queues that the source can
-// name.
+// addFunction makes the function, with the rights to put into the queues that the source can name.
 func (a *addedSource) addFunction() {
 	s := a.Streamsort
 	a.function = s.newFunction(function{
@@ -283,8 +282,8 @@ func (a *addedSource) addFunction() {
 	a.live = s.live[a.function]
 }
 
-// access: what webhook does to store a message, in the queues that the source can name; count,
-// set aside, and announce.
+// access: what webhook does to store a message, in the queues that the source can name; count, set
+// aside, and announce.
 func (a *addedSource) access() []awsiam.PolicyStatement {
 	s := a.Streamsort
 	own := &paths.Mapping{Fixed: paths.FixedQueue(a.Queue), Prefix: a.Name + "/"}

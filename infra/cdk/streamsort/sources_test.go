@@ -70,9 +70,8 @@ func sourcesStack(t *testing.T, props *Props) (awscdk.App, *Stack) {
 	return app, stack
 }
 
-// What each source adds to a stack: all of it, but for the user's own resources, whose
-// properties are in testdata/sources.txt. Write it anew with -update, and look at the
-// difference.
+// What each source adds to a stack: all of it, but for the user's own resources, whose properties
+// are in testdata/sources.txt. Write it anew with -update, and look at the difference.
 func TestSources(t *testing.T) {
 	_, stack := sourcesStack(t, &Props{})
 	plain := synthesize("Streamsort", &Props{})
@@ -100,8 +99,8 @@ func TestSources(t *testing.T) {
 	pinned(t, "testdata/sources.txt", text.String())
 }
 
-// A stack without sources is what it was: they are opt-in. With them, each alarm has a section
-// in the runbook.
+// A stack without sources is what it was: they are opt-in. With them, each alarm has a section in
+// the runbook.
 func TestSourceAlarmsHaveSections(t *testing.T) {
 	_, stack := sourcesStack(t, &Props{})
 	runbook, err := os.ReadFile("../../../docs/reference/runbook.md")

@@ -21,8 +21,8 @@ import (
 	"github.com/streamsort/streamsort/internal/webhook"
 )
 
-// Streamsort is all that makes one Streamsort, as a construct, with the parts
-// that a caller may want to grant access to or to watch.
+// Streamsort is all that makes one Streamsort, as a construct, with the parts that a caller may
+// want to grant access to or to watch.
 type Streamsort struct {
 	MessagesTable, CursorsTable, ConsumersTable, AuditTable, TroubleTable, ChainsTable, ArrivalsTable awsdynamodb.TableV2
 	EnqueueFunction, SortFunction, SweepFunction, DeliveryFunction, AckFunction                       awslambda.Function
@@ -32,8 +32,8 @@ type Streamsort struct {
 	ArchiveBucket awss3.Bucket
 	// ProcessFunction is nil where there are no consumers for it.
 	ProcessFunction awslambda.Function
-	// SlowFunction, which is process once more, delivers what would hold up others. It is nil where no
-	// queue has an endpoint of its own.
+	// SlowFunction, which is process once more, delivers what would hold up others. It is nil where
+	// no queue has an endpoint of its own.
 	SlowFunction awslambda.Function
 	// WebhookFunction is nil where there are no senders for it.
 	WebhookFunction awslambda.Function
@@ -81,20 +81,20 @@ type Streamsort struct {
 	sources []named
 	// eager allows to call process at once; nil where no consumer is eager.
 	eager awsiam.Policy
-	// consumers are those that the sweep looks after: of process, and of functions
-	// of the caller's own.
+	// consumers are those that the sweep looks after: of process, and of functions of the caller's
+	// own.
 	consumers []Consumer
 	// senders are those of signed webhooks.
 	senders []webhook.Source
 }
 
-// New makes a Streamsort within a stack of the caller's. id, a letter and then
-// letters, digits and '-', 128 at most, begins the tables' names and names it in
-// the metrics, both in small letters: no two in one account and region may have the
-// same, in whichever stacks they are. nil props mean all defaults.
+// New makes a Streamsort within a stack of the caller's. id, a letter and then letters, digits and
+// '-', 128 at most, begins the tables' names and names it in the metrics, both in small letters: no
+// two in one account and region may have the same, in whichever stacks they are. nil props mean all
+// defaults.
 //
-// The error names every property that is out of its bounds and every binary
-// that is missing or built for another processor; nothing has been made then.
+// The error names every property that is out of its bounds and every binary that is missing or
+// built for another processor; nothing has been made then.
 func New(scope constructs.Construct, id string, props *Props) (*Streamsort, error) {
 	p, err := props.checked(id)
 	if err != nil {
@@ -110,9 +110,9 @@ type Stack struct {
 	*Streamsort
 }
 
-// NewStack makes the stack under scope. Its id is the stack's name too. It is as
-// New, but for the logical ids, which are those that the package comment lists,
-// and for the outputs, of which a consumer's own stack may import some.
+// NewStack makes the stack under scope. Its id is the stack's name too. It is as New, but for the
+// logical ids, which are those that the package comment lists, and for the outputs, of which a
+// consumer's own stack may import some.
 func NewStack(scope constructs.Construct, id string, props *Props) (*Stack, error) {
 	p, err := props.checked(id)
 	if err != nil {
@@ -120,9 +120,9 @@ func NewStack(scope constructs.Construct, id string, props *Props) (*Stack, erro
 	}
 	stack := awscdk.NewStack(scope, &id, &awscdk.StackProps{
 		Description: jsii.String("Streamsort: messages in any order in, in-order batches out"),
-		// Nothing but our own resources in the template, so that the committed
-		// copy and the deployed one are the same. The CDK command checks the
-		// bootstrap version itself, from the asset manifest.
+		// Nothing but our own resources in the template, so that the committed copy and the
+		// deployed one are the same. The CDK command checks the bootstrap version itself, from the
+		// asset manifest.
 		AnalyticsReporting: jsii.Bool(false),
 		Synthesizer: awscdk.NewDefaultStackSynthesizer(&awscdk.DefaultStackSynthesizerProps{
 			GenerateBootstrapVersionRule: jsii.Bool(false),
@@ -149,8 +149,7 @@ func (p *Props) checked(id string) (Props, error) {
 	return c, c.checkBinaries()
 }
 
-// complete is a copy of p with its defaults and consumers, all of it within its
-// bounds.
+// complete is a copy of p with its defaults and consumers, all of it within its bounds.
 func (p *Props) complete(id string) (Props, error) {
 	c := p.withDefaults(id)
 	all, err := c.readConsumers()
@@ -203,9 +202,8 @@ func (s *Streamsort) addAll() error {
 	return nil
 }
 
-// nameResource gives a construct's resource the logical id that it has in the
-// contract, without the hash that the CDK would put behind it. Within a stack of
-// the caller's, that id might be taken.
+// nameResource gives a construct's resource the logical id that it has in the contract, without the
+// hash that the CDK would put behind it. Within a stack of the caller's, that id might be taken.
 func (s *Streamsort) nameResource(construct constructs.IConstruct, id string) awscdk.CfnResource {
 	resource := construct.Node().DefaultChild().(awscdk.CfnResource)
 	if s.fixed {
@@ -228,9 +226,9 @@ type suppression struct {
 	reason    string
 }
 
-// suppress notes on a resource which of cdk-nag's rules it may break. The
-// notes are the metadata that cdk-nag itself would write, so that a user's own
-// run of it sees them; cdk-nag is not needed for it.
+// suppress notes on a resource which of cdk-nag's rules it may break. The notes are the metadata
+// that cdk-nag itself would write, so that a user's own run of it sees them; cdk-nag is not needed
+// for it.
 func suppress(resource awscdk.CfnResource, suppressions ...suppression) {
 	var rules []any
 	for _, s := range suppressions {

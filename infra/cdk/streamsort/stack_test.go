@@ -16,8 +16,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// TestMain keeps the CDK from checking each template against CloudFormation's rules,
-// which takes longer than to write them all: infra/cdk has that done.
+// TestMain keeps the CDK from checking each template against CloudFormation's rules, which takes
+// longer than to write them all: infra/cdk has that done.
 func TestMain(m *testing.M) {
 	if err := os.Setenv("CDK_VALIDATION", "false"); err != nil {
 		panic(err)

@@ -28,8 +28,8 @@ func (s *Streamsort) addTables() {
 	s.DedupTable = s.newTable("DedupTable", dedup.Names{Table: t + "-dedup"}.Tables()[0])
 }
 
-// newTable makes a table on demand, restorable to any second of the last 35
-// days, encrypted with the stack's key or with DynamoDB's own.
+// newTable makes a table on demand, restorable to any second of the last 35 days, encrypted with
+// the stack's key or with DynamoDB's own.
 func (s *Streamsort) newTable(id string, definition table.Definition) awsdynamodb.TableV2 {
 	props := &awsdynamodb.TablePropsV2{
 		TableName:    &definition.Name,

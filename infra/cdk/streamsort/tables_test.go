@@ -11,12 +11,12 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// fixed is what of a table no update may change: CloudFormation would make another
-// table in its place, or another stream, and what is in it would be left behind.
+// fixed is what of a table no update may change: CloudFormation would make another table in its
+// place, or another stream, and what is in it would be left behind.
 type fixed struct{ name, keys, stream, index string }
 
-// What is written here is deployed somewhere, whatever the packages say today. A
-// line may be added; one that has to change needs a migration first.
+// What is written here is deployed somewhere, whatever the packages say today. A line may be added;
+// one that has to change needs a migration first.
 func TestNoUpdateReplacesATable(t *testing.T) {
 	want := map[string]fixed{
 		"MessagesTable":  {"streamsort-messages", "queue:S seq:N", "KEYS_ONLY", ""},

@@ -14,8 +14,7 @@ const tenantClaimVariable = "STREAMSORT_TENANT_CLAIM"
 
 var (
 	issuerURL = regexp.MustCompile(`^https://[^/?#@\s]+(/[^?#\s]*)?$`)
-	// scopeText is a scope as RFC 6749, section 3.3, writes it, as long as API
-	// Gateway takes one.
+	// scopeText is a scope as RFC 6749, section 3.3, writes it, as long as API Gateway takes one.
 	scopeText = regexp.MustCompile(`^[\x21\x23-\x5b\x5d-\x7e]{1,64}$`)
 	claimText = regexp.MustCompile(`^[\x21-\x7e]{1,256}$`)
 )
@@ -75,13 +74,12 @@ func (s *Streamsort) troublesEnvironment() map[string]string {
 	return map[string]string{tenantClaimVariable: s.props.TenantClaim}
 }
 
-// addTenants makes the tenants' own HTTP API: it takes tokens where Api takes
-// signatures. A route of an HTTP API has one kind of authorisation, and two APIs
-// leave to the producers and operators in the account what they have, with
-// throttles that tenants cannot use up.
+// addTenants makes the tenants' own HTTP API: it takes tokens where Api takes signatures. A route
+// of an HTTP API has one kind of authorisation, and two APIs leave to the producers and operators
+// in the account what they have, with throttles that tenants cannot use up.
 //
-// Settings and operations on consumers are there only under a scope of their own:
-// a token that every user of a tenant's has must not be enough to skip messages.
+// Settings and operations on consumers are there only under a scope of their own: a token that
+// every user of a tenant's has must not be enough to skip messages.
 func (s *Streamsort) addTenants() {
 	s.tenantAPI = s.newAPI("TenantApi", s.id+"-tenants", "Streamsort, for tenants: what their tokens' tenant has, and no more")
 	authorizer := awsapigatewayv2.NewCfnAuthorizer(s.scope, jsii.String("TenantAuthorizer"), &awsapigatewayv2.CfnAuthorizerProps{
@@ -94,8 +92,8 @@ func (s *Streamsort) addTenants() {
 	routes := slices.DeleteFunc(s.routes(), func(r route) bool { return r.class == operate && s.props.scope(operate) == "" })
 	s.open(door{
 		prefix: "Tenant", api: s.tenantAPI, rate: s.props.APIRate, caller: "authorizer.claims.sub",
-		// What API Gateway refuses itself: all tenants feel it. What a function answers
-		// 429 is one tenant's own quota, or its queue that is full.
+		// What API Gateway refuses itself: all tenants feel it. What a function answers 429 is one
+		// tenant's own quota, or its queue that is full.
 		throttled: `{ $.status = "429" && $.integrationLatency = "-" }`,
 		authorize: func(r route, p *awsapigatewayv2.CfnRouteProps) {
 			p.AuthorizationType, p.AuthorizerId = jsii.String("JWT"), authorizer.Ref()
@@ -106,8 +104,7 @@ func (s *Streamsort) addTenants() {
 	}, routes)
 }
 
-// TenantAPIEndpoint is the address of the tenants' HTTP API; nil where there are
-// no tenants.
+// TenantAPIEndpoint is the address of the tenants' HTTP API; nil where there are no tenants.
 func (s *Streamsort) TenantAPIEndpoint() *string {
 	if s.tenantAPI == nil {
 		return nil

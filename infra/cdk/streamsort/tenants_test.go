@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// What operates is not there without a scope of its own; and nothing but the
-// authoriser lets anybody in.
+// What operates is not there without a scope of its own; and nothing but the authoriser lets
+// anybody in.
 func TestTenantsDoNotOperate(t *testing.T) {
 	tmpl := synthesize("Orders", &Props{TenantIssuer: "https://tokens.example", TenantAudience: "shop", TenantClaim: "tenant"})
 	routes := map[string]bool{}

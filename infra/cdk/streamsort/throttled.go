@@ -6,16 +6,16 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// What API Gateway has no metric of: it counts a 429 among all 4xx. So the requests
-// that were answered 429 are counted in the access logs.
+// What API Gateway has no metric of: it counts a 429 among all 4xx. So the requests that were
+// answered 429 are counted in the access logs.
 const (
 	accessNamespace   = metricsNamespace + "/Access"
 	throttled         = "Throttled"
 	webhooksThrottled = "WebhooksThrottled"
 )
 
-// throttledMetric is how many requests of an API were answered 429: of all its
-// routes, or of the senders' alone.
+// throttledMetric is how many requests of an API were answered 429: of all its routes, or of the
+// senders' alone.
 func throttledMetric(name string, api awsapigatewayv2.CfnApi) metric {
 	return metric{accessNamespace, name, []dimension{{"ApiId", api.Ref()}}}
 }
@@ -32,8 +32,8 @@ func (s *Streamsort) countThrottled(id string, api awsapigatewayv2.CfnApi, name,
 	})
 }
 
-// countWebhooksThrottled counts what senders were answered 429: one is enough for an
-// alarm, as not every sender repeats it.
+// countWebhooksThrottled counts what senders were answered 429: one is enough for an alarm, as not
+// every sender repeats it.
 func (s *Streamsort) countWebhooksThrottled() {
 	s.countThrottled("WebhooksThrottled", s.api, webhooksThrottled, `{ $.status = "429" && $.routeKey = "POST `+webhookPath+`*" }`)
 }

@@ -13,20 +13,21 @@ import (
 const timerVariable = "STREAMSORT_TIMER_QUEUE"
 
 const (
-	// sweepTimeout is how long a call of sweep may take: four minutes of a wake-up's work, and its last
-	// turn. A scheduled call ends within a minute.
+	// sweepTimeout is how long a call of sweep may take: four minutes of a wake-up's work, and its
+	// last turn. A scheduled call ends within a minute.
 	sweepTimeout = 5 * time.Minute
-	// timerRetention is how long a wake-up may be tried: longer than SQS delays one, or hides one that a call has.
+	// timerRetention is how long a wake-up may be tried: longer than SQS delays one, or hides one
+	// that a call has.
 	timerRetention = time.Hour
 	// timerBatch is how many wake-ups a call gets, and does side by side.
 	timerBatch = 10
-	// timerCalls is how many calls are made at a time: what is due at once for very many
-	// things must take neither the account's functions nor the tables from the others.
+	// timerCalls is how many calls are made at a time: what is due at once for very many things
+	// must take neither the account's functions nor the tables from the others.
 	timerCalls = 10
 )
 
-// addTimerQueue makes the queue with delays that carries the wake-ups. It is not in the
-// messages' path, and nothing depends on it.
+// addTimerQueue makes the queue with delays that carries the wake-ups. It is not in the messages'
+// path, and nothing depends on it.
 func (s *Streamsort) addTimerQueue() {
 	s.TimerQueue = s.newQueue("TimerQueue", &awssqs.QueueProps{
 		RetentionPeriod: seconds(timerRetention),

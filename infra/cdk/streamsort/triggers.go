@@ -32,19 +32,17 @@ func (s *Streamsort) newQueue(id string, props *awssqs.QueueProps, why string) a
 	return queue
 }
 
-// A batch of stream records that fails is tried again so often, and its records go to the
-// failure queue at that age. The stream keeps a record for 24 hours: an operator has 12 more to
-// look at it.
+// A batch of stream records that fails is tried again so often, and its records go to the failure
+// queue at that age. The stream keeps a record for 24 hours: an operator has 12 more to look at it.
 const (
 	streamRetries = 50
 	maxRecordAge  = 12 * time.Hour
 )
 
-// addSortMapping calls sort with what is inserted into the messages' stream,
-// from the oldest record on. AWS's defaults repeat a failing batch until it
-// expires, a day later, and hold everything behind it up: retries and age are
-// bounded, a failing batch is halved, and only the records from the first
-// failed one on are repeated.
+// addSortMapping calls sort with what is inserted into the messages' stream, from the oldest record
+// on. AWS's defaults repeat a failing batch until it expires, a day later, and hold everything
+// behind it up: retries and age are bounded, a failing batch is halved, and only the records from
+// the first failed one on are repeated.
 func (s *Streamsort) addSortMapping() {
 	s.addMapping("SortMapping", mapping{
 		called: s.liveARN(s.SortFunction), table: s.MessagesTable, filters: []string{`{"eventName":["INSERT"]}`},
@@ -52,18 +50,17 @@ func (s *Streamsort) addSortMapping() {
 	})
 }
 
-// waits is the filter of the arrivals' stream: what waits in a keyed queue, also where it
-// stands in the place of an item that has expired. A sort key of such a queue begins with the
-// byte 1 and the tag of its key's first part, which is less than 16: with AQ, in base64, as the
-// record shows it. In a queue in arrival order it is a hash, and one of 4,096 begins so: sort
-// passes over it.
+// waits is the filter of the arrivals' stream: what waits in a keyed queue, also where it stands in
+// the place of an item that has expired. A sort key of such a queue begins with the byte 1 and the
+// tag of its key's first part, which is less than 16: with AQ, in base64, as the record shows it.
+// In a queue in arrival order it is a hash, and one of 4,096 begins so: sort passes over it.
 const waits = `{"eventName":["INSERT","MODIFY"],"dynamodb":{"Keys":{"sortKey":{"B":[{"prefix":"AQ"}]}}}}`
 
 // addArrivalsMapping calls sort with what waits in keyed queues, one batch of a shard at a time:
 // batches side by side are distinguished by item, not by queue, and would ask for a wake-up each,
-// or settle one queue at once. For the rest it is as that of the messages; a record that is
-// given up on is a hint that the sweep makes up for. What waits is gathered for a second on top
-// of the queues' settle window, so that more messages are placed by one write.
+// or settle one queue at once. For the rest it is as that of the messages; a record that is given
+// up on is a hint that the sweep makes up for. What waits is gathered for a second on top of the
+// queues' settle window, so that more messages are placed by one write.
 func (s *Streamsort) addArrivalsMapping() {
 	reads := s.props.Functions["sort"]
 	reads.Parallelization = 1
@@ -74,13 +71,11 @@ func (s *Streamsort) addArrivalsMapping() {
 	})
 }
 
-// moves is the filter of the cursors' stream: what moved a position, or wakes
-// consumers up.
+// moves is the filter of the cursors' stream: what moved a position, or wakes consumers up.
 const moves = `{"dynamodb":{"NewImage":{"change":{"S":["advance"]}}}}`
 
-// addProcessMapping calls process with each move of a cursor, and with each
-// notification of the sweep. A record is only a hint: one that is given up on loses
-// nothing.
+// addProcessMapping calls process with each move of a cursor, and with each notification of the
+// sweep. A record is only a hint: one that is given up on loses nothing.
 func (s *Streamsort) addProcessMapping() {
 	s.readers++
 	s.addMapping("ProcessMapping", mapping{
@@ -89,9 +84,9 @@ func (s *Streamsort) addProcessMapping() {
 	})
 }
 
-// addEndsMapping calls ack with the chains that have ended, or may have: those of
-// stamps end by a sum that no filter can make. One whose end is carried out is due no
-// more: that record calls nobody.
+// addEndsMapping calls ack with the chains that have ended, or may have: those of stamps end by a
+// sum that no filter can make. One whose end is carried out is due no more: that record calls
+// nobody.
 func (s *Streamsort) addEndsMapping() {
 	s.addMapping("EndsMapping", mapping{
 		called: s.liveARN(s.AckFunction), table: s.ChainsTable,
@@ -137,12 +132,12 @@ func (s *Streamsort) addMapping(id string, m mapping) {
 	})
 }
 
-// sweepCalls is the time between two calls of sweep: so long a round that is not over waits
-// to be gone on with, at most.
+// sweepCalls is the time between two calls of sweep: so long a round that is not over waits to be
+// gone on with, at most.
 const sweepCalls = time.Minute
 
-// addSweepSchedule calls sweep every minute. A call that failed, or could not be made, is
-// not repeated: the next one goes on where it stopped.
+// addSweepSchedule calls sweep every minute. A call that failed, or could not be made, is not
+// repeated: the next one goes on where it stopped.
 func (s *Streamsort) addSweepSchedule() {
 	rule := awsevents.NewCfnRule(s.scope, jsii.String("SweepSchedule"), &awsevents.CfnRuleProps{
 		Description:        jsii.String("Calls Streamsort's sweep"),
@@ -168,8 +163,9 @@ func (s *Streamsort) addSweepSchedule() {
 	})
 }
 
-// boundCalls bounds how often an asynchronous call of a function by its alias is repeated that failed, and how old one may get
-// that could not be made. failures, if not nil, is the ARN of where those go that are given up.
+// boundCalls bounds how often an asynchronous call of a function by its alias is repeated that
+// failed, and how old one may get that could not be made. failures, if not nil, is the ARN of where
+// those go that are given up.
 func boundCalls(scope constructs.Construct, id string, live awslambda.Alias, age time.Duration, repeats int, failures *string) {
 	props := &awslambda.CfnEventInvokeConfigProps{
 		FunctionName:             live.Lambda().FunctionName(),

@@ -14,9 +14,9 @@ func TestSortsWindowInAsyncMode(t *testing.T) {
 	}
 }
 
-// No event source mapping of any stack, one that AddConsumer makes included, is
-// left to AWS's defaults: from the newest record on, a bad one repeated until it
-// expires with all that wait behind it.
+// No event source mapping of any stack, one that AddConsumer makes included, is left to AWS's
+// defaults: from the newest record on, a bad one repeated until it expires with all that wait
+// behind it.
 func TestMappingsAreBounded(t *testing.T) {
 	mappings := 0
 	for _, tmpl := range []template{defaults(), changed(), granted(t, "")} {

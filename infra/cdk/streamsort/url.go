@@ -6,9 +6,9 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// urlAlias is the name of enqueue behind its function URL: a call by it answers POST
-// /messages, and nothing else. Rights to a function URL know no routes, so the alias has
-// the one that a producer may use.
+// urlAlias is the name of enqueue behind its function URL: a call by it answers POST /messages, and
+// nothing else. Rights to a function URL know no routes, so the alias has the one that a producer
+// may use.
 const urlAlias = "url"
 
 // enqueueURL begins the names of what watches and moves that alias.
@@ -21,8 +21,8 @@ func (p Props) checkURL(c *checker) {
 	}
 }
 
-// addFunctionURL puts a URL of Lambda's own before enqueue: requests to it cost no more
-// than the function's calls.
+// addFunctionURL puts a URL of Lambda's own before enqueue: requests to it cost no more than the
+// function's calls.
 func (s *Streamsort) addFunctionURL() {
 	if !s.props.FunctionURL {
 		return
@@ -35,9 +35,8 @@ func (s *Streamsort) addFunctionURL() {
 	s.url.Node().AddDependency(s.urlAlias)
 }
 
-// grantURL allows to send requests to the function URL, and to call the function in no
-// other way. Lambda wants both rights:
-// https://docs.aws.amazon.com/lambda/latest/dg/urls-auth.html
+// grantURL allows to send requests to the function URL, and to call the function in no other way.
+// Lambda wants both rights: https://docs.aws.amazon.com/lambda/latest/dg/urls-auth.html
 func (s *Streamsort) grantURL(grantee awsiam.IGrantable) {
 	if s.url == nil {
 		return

@@ -19,8 +19,8 @@ var withURL = sync.OnceValue(func() template {
 	return synthesize("Streamsort", &Props{FunctionURL: true, Shift: "AllAtOnce", Tracing: new(true)})
 })
 
-// TestURLIsWatched: the alias that the URL calls is watched and moved as the others are, and is
-// one that enqueue knows. The golden templates have the rest.
+// TestURLIsWatched: the alias that the URL calls is watched and moved as the others are, and is one
+// that enqueue knows. The golden templates have the rest.
 func TestURLIsWatched(t *testing.T) {
 	tmpl := withURL()
 	alarm := []any{object{"Name": ref("EnqueueUrlRollbackAlarm")}}
@@ -37,8 +37,8 @@ func TestURLIsWatched(t *testing.T) {
 	}
 }
 
-// TestGrantOfTheURL: a producer may send requests to the URL, and call the function in no
-// other way by that alias.
+// TestGrantOfTheURL: a producer may send requests to the URL, and call the function in no other way
+// by that alias.
 func TestGrantOfTheURL(t *testing.T) {
 	dir := t.TempDir()
 	if err := fakebin.Write(dir, "arm64"); err != nil {

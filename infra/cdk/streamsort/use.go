@@ -11,26 +11,23 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// maxReaders is how many functions may read one stream: with more, DynamoDB
-// throttles all of them.
+// maxReaders is how many functions may read one stream: with more, DynamoDB throttles all of them.
 const maxReaders = 2
 
-// AddConsumer puts a function of the caller's behind the cursors' stream: with
-// the event source mapping that delivery.OnStream is made for, with what it needs
-// to be allowed, and with the tables' names in its environment:
-// STREAMSORT_MESSAGES_TABLE, STREAMSORT_CURSORS_TABLE,
+// AddConsumer puts a function of the caller's behind the cursors' stream: with the event source
+// mapping that delivery.OnStream is made for, with what it needs to be allowed, and with the
+// tables' names in its environment: STREAMSORT_MESSAGES_TABLE, STREAMSORT_CURSORS_TABLE,
 // STREAMSORT_CONSUMERS_TABLE, STREAMSORT_ARRIVALS_TABLE, STREAMSORT_DEDUP_TABLE and
-// STREAMSORT_TIMER_QUEUE (package timer).
-// The mapping is as process's, by the properties that begin with Process.
+// STREAMSORT_TIMER_QUEUE (package timer). The mapping is as process's, by the properties that begin
+// with Process.
 //
-// readers are the names, and the prefixes, of the delivery.Readers in it, so that
-// the sweep looks after them: it wakes up one whose stream record was dropped. Their
-// Sink is nil, and the fields but Name, Prefix and Track are of no use here. Where
-// one has Track, the function may open chains, and gets their table in
-// STREAMSORT_CHAINS_TABLE.
+// readers are the names, and the prefixes, of the delivery.Readers in it, so that the sweep looks
+// after them: it wakes up one whose stream record was dropped. Their Sink is nil, and the fields
+// but Name, Prefix and Track are of no use here. Where one has Track, the function may open chains,
+// and gets their table in STREAMSORT_CHAINS_TABLE.
 //
-// It is an error where two functions, process among them, read the stream
-// already: pass more readers to delivery.OnStream, or let process deliver.
+// It is an error where two functions, process among them, read the stream already: pass more
+// readers to delivery.OnStream, or let process deliver.
 func (s *Streamsort) AddConsumer(id string, function awslambda.Function, readers ...Consumer) error {
 	if s.readers == maxReaders {
 		return fmt.Errorf("consumer %s: two functions read the cursors' stream, which is all it can have; "+
@@ -64,33 +61,31 @@ func (s *Streamsort) AddConsumer(id string, function awslambda.Function, readers
 	return nil
 }
 
-// GrantProduce allows to put messages, and nothing else: by the HTTP API, by the function
-// URL where there is one, and by direct invoke of enqueue's alias put.
+// GrantProduce allows to put messages, and nothing else: by the HTTP API, by the function URL where
+// there is one, and by direct invoke of enqueue's alias put.
 func (s *Streamsort) GrantProduce(grantee awsiam.IGrantable) {
 	s.grant(grantee, "lambda:InvokeFunction", s.put.AliasRef().AliasArn)
 	s.grant(grantee, "execute-api:Invoke", s.routeARN(s.api, "POST", "/messages"))
 	s.grantURL(grantee)
 }
 
-// GrantConfigure allows to make queues with settings of their own, to change their
-// settings and to see them, by the HTTP API.
+// GrantConfigure allows to make queues with settings of their own, to change their settings and to
+// see them, by the HTTP API.
 func (s *Streamsort) GrantConfigure(grantee awsiam.IGrantable) {
 	for _, method := range []string{"GET", "PUT"} {
 		s.grant(grantee, "execute-api:Invoke", s.routeARN(s.api, method, "/queues"))
 	}
 }
 
-// GrantConsume allows to claim, read and commit on the tables, as package
-// delivery does.
+// GrantConsume allows to claim, read and commit on the tables, as package delivery does.
 func (s *Streamsort) GrantConsume(grantee awsiam.IGrantable) {
 	for _, statement := range append(s.deliverAccess(), s.useKey("dynamodb")...) {
 		grantee.GrantPrincipal().AddToPrincipalPolicy(statement)
 	}
 }
 
-// GrantAck allows to tell ack that work is done, or failed, and to track work
-// of one's own: by the HTTP API, by direct invoke of ack, and on the table, as
-// package xorack does.
+// GrantAck allows to tell ack that work is done, or failed, and to track work of one's own: by the
+// HTTP API, by direct invoke of ack, and on the table, as package xorack does.
 func (s *Streamsort) GrantAck(grantee awsiam.IGrantable) {
 	s.grant(grantee, "lambda:InvokeFunction", s.liveARN(s.AckFunction))
 	s.grant(grantee, "execute-api:Invoke", s.routeARN(s.api, "POST", "/acks"))
@@ -100,8 +95,8 @@ func (s *Streamsort) GrantAck(grantee awsiam.IGrantable) {
 	}
 }
 
-// GrantOperate allows to see and to steer queues and consumers: every route of
-// the HTTP API but the one that puts messages, and direct invokes of delivery.
+// GrantOperate allows to see and to steer queues and consumers: every route of the HTTP API but the
+// one that puts messages, and direct invokes of delivery.
 func (s *Streamsort) GrantOperate(grantee awsiam.IGrantable) {
 	s.grant(grantee, "lambda:InvokeFunction", s.liveARN(s.DeliveryFunction))
 	for _, route := range s.routes() {

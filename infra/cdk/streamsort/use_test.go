@@ -149,8 +149,8 @@ func TestAddConsumer(t *testing.T) {
 	}
 }
 
-// A producer puts, and one who configures sets queues up: nobody is given the alias of
-// enqueue that does everything, by which it could do the other's work.
+// A producer puts, and one who configures sets queues up: nobody is given the alias of enqueue that
+// does everything, by which it could do the other's work.
 func TestGrantsAreNarrow(t *testing.T) {
 	stack, s, _, read := own(t)
 	s.GrantProduce(awsiam.NewUser(stack, jsii.String("Producer"), nil))

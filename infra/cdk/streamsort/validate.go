@@ -26,8 +26,7 @@ var (
 	busName      = regexp.MustCompile(`^[A-Za-z0-9._/-]{1,256}$`)
 )
 
-// validate reports every property that is out of its bounds. All defaults are
-// filled in.
+// validate reports every property that is out of its bounds. All defaults are filled in.
 func (p Props) validate(id string) error {
 	c := &checker{}
 	if !stackID.MatchString(id) {
@@ -199,8 +198,7 @@ func list[T any](values []T) string {
 	return strings.Trim(strings.ReplaceAll(fmt.Sprint(values), " ", ", "), "[]")
 }
 
-// text is a value as a person writes it: a duration without the "0m0s" that
-// its String ends in.
+// text is a value as a person writes it: a duration without the "0m0s" that its String ends in.
 func text(value any) string {
 	d, ok := value.(time.Duration)
 	if !ok {

@@ -23,39 +23,40 @@ import (
 
 // Webhook is a sender that signs its requests, and what becomes of them.
 type Webhook struct {
-	// Name is the last part of the path that it sends to, POST /webhooks/<name>:
-	// 1 to 64 of a-z, A-Z, 0-9, '.', '-' and '_'.
+	// Name is the last part of the path that it sends to, POST /webhooks/<name>: 1 to 64 of a-z,
+	// A-Z, 0-9, '.', '-' and '_'.
 	Name string `json:"name"`
-	// Preset is a sender: adyen, clerk, github, gitlab, jira, linear, meta, resend, sendgrid, shopify,
-	// slack, standard (Standard Webhooks) or stripe. It gives whatever is empty here; empty: Signature
-	// says how the sender signs.
+	// Preset is a sender: adyen, clerk, github, gitlab, jira, linear, meta, resend, sendgrid,
+	// shopify, slack, standard (Standard Webhooks) or stripe. It gives whatever is empty here;
+	// empty: Signature says how the sender signs.
 	Preset string `json:"preset,omitempty"`
 	// Order is arrival, where the preset's key is not wanted.
 	Order string `json:"order,omitempty"`
-	// Secret is the whole ARN of a secret of Secrets Manager, or of a parameter of
-	// Systems Manager. It may be one that is known after the deployment only. Its
-	// value is one secret, or a JSON list of those that are valid at a time.
+	// Secret is the whole ARN of a secret of Secrets Manager, or of a parameter of Systems Manager.
+	// It may be one that is known after the deployment only. Its value is one secret, or a JSON
+	// list of those that are valid at a time.
 	Secret *string `json:"secret"`
-	// SecretKey is the ARN of the customer-managed key that the secret is encrypted
-	// with; nil where it is AWS's own.
+	// SecretKey is the ARN of the customer-managed key that the secret is encrypted with; nil where
+	// it is AWS's own.
 	SecretKey *string `json:"secretKey,omitempty"`
-	// Tolerance is how old a signed timestamp may be, or how far ahead, as 90s or
-	// 5m: 10s to 1h; 5m. It is for signatures with a timestamp.
+	// Tolerance is how old a signed timestamp may be, or how far ahead, as 90s or 5m: 10s to 1h;
+	// 5m. It is for signatures with a timestamp.
 	Tolerance string `json:"tolerance,omitempty"`
 	// Challenge is what the sender asks before it sends: slack, cloudevents or hub; empty: nothing.
 	Challenge string `json:"challenge,omitempty"`
-	// VerifyToken is the ARN of a secret as Secret: the token that a sender shows with the challenge hub.
+	// VerifyToken is the ARN of a secret as Secret: the token that a sender shows with the
+	// challenge hub.
 	VerifyToken *string `json:"verifyToken,omitempty"`
 	// Signature is how a sender without a preset signs.
 	Signature *WebhookSignature `json:"signature,omitempty"`
-	// Queue is the path of the queue's name (docs/reference/events.md#paths), or that name in quotes; the
-	// webhook's name. Before what it finds stands Prefix, so that a sender can name no queue but
-	// its own; nil means the webhook's name and "/".
+	// Queue is the path of the queue's name (docs/reference/events.md#paths), or that name in
+	// quotes; the webhook's name. Before what it finds stands Prefix, so that a sender can name no
+	// queue but its own; nil means the webhook's name and "/".
 	Queue  string  `json:"queue,omitempty"`
 	Prefix *string `json:"prefix,omitempty"`
-	// Seq is the path of the seq, and First where a queue starts: a seq, or here, at its first message;
-	// empty means 1. Key are the paths of the parts of the key, and KeyType their type; without both a
-	// queue is in arrival order. Prev is the path of the id of the message before.
+	// Seq is the path of the seq, and First where a queue starts: a seq, or here, at its first
+	// message; empty means 1. Key are the paths of the parts of the key, and KeyType their type;
+	// without both a queue is in arrival order. Prev is the path of the id of the message before.
 	Seq     string `json:"seq,omitempty"`
 	First   string `json:"first,omitempty"`
 	Key     string `json:"key,omitempty"`
@@ -63,8 +64,8 @@ type Webhook struct {
 	Prev    string `json:"prev,omitempty"`
 	// ID is the path of the sender's own name for the delivery.
 	ID string `json:"id,omitempty"`
-	// Each is a list in the request, of which each element is a message; Body is the path of
-	// what becomes the body. Attributes are paths of the message's attributes, 10 at most.
+	// Each is a list in the request, of which each element is a message; Body is the path of what
+	// becomes the body. Attributes are paths of the message's attributes, 10 at most.
 	Each       string            `json:"each,omitempty"`
 	Body       string            `json:"body,omitempty"`
 	Attributes map[string]string `json:"attributes,omitempty"`
@@ -105,9 +106,9 @@ func (p Props) readWebhooks() ([]Webhook, error) {
 	return file.Sources, err
 }
 
-// webhooksFile is what webhook is configured by: the file's text, and the
-// variables that hold the ARNs which are known after the deployment only. No
-// webhooks make no file. sources are what the function reads in it.
+// webhooksFile is what webhook is configured by: the file's text, and the variables that hold the
+// ARNs which are known after the deployment only. No webhooks make no file. sources are what the
+// function reads in it.
 func webhooksFile(all []Webhook) (text string, variables map[string]string, sources []webhook.Source, err error) {
 	if len(all) == 0 {
 		return "", nil, nil, nil
@@ -143,8 +144,8 @@ func webhooksFile(all []Webhook) (text string, variables map[string]string, sour
 	return string(raw), variables, sources, err
 }
 
-// addWebhook makes webhook, where there are senders for it. It is a function of
-// its own, so that enqueue stays small and holds no secrets.
+// addWebhook makes webhook, where there are senders for it. It is a function of its own, so that
+// enqueue stays small and holds no secrets.
 func (s *Streamsort) addWebhook() error {
 	p := s.props
 	if len(p.Webhooks) == 0 {
@@ -187,9 +188,9 @@ func (s *Streamsort) storeIn(seqs bool, reach ...*paths.Mapping) []awsiam.Policy
 	return statements
 }
 
-// webhookAccess: what enqueue does to store a message, in the queues of the sources
-// alone; and the sources' secrets, each by its own ARN. In arrival order it reads
-// where messages have their places, and no message but where sources have seqs.
+// webhookAccess: what enqueue does to store a message, in the queues of the sources alone; and the
+// sources' secrets, each by its own ARN. In arrival order it reads where messages have their
+// places, and no message but where sources have seqs.
 func (s *Streamsort) webhookAccess(sources []webhook.Source) []awsiam.PolicyStatement {
 	reach := make([]*paths.Mapping, len(sources))
 	for i, w := range sources {
@@ -217,9 +218,8 @@ func readSecret(arn string) awsiam.PolicyStatement {
 	return allow([]string{action}, &arn)
 }
 
-// ownQueues are the queues that sources can name, as conditions of IAM: those
-// that are like one of these texts, and, where a source may name any but tenants',
-// those that are not like theirs.
+// ownQueues are the queues that sources can name, as conditions of IAM: those that are like one of
+// these texts, and, where a source may name any but tenants', those that are not like theirs.
 func ownQueues(all ...*paths.Mapping) iter.Seq2[string, []string] {
 	var own []string
 	any := false
@@ -249,10 +249,9 @@ var literal = strings.NewReplacer("*", "${*}", "?", "${?}", "$", "${$}")
 // webhookPath begins the path of each sender, before its name.
 const webhookPath = "/webhooks/"
 
-// addWebhookRoutes opens the routes that ask for no authorisation of API
-// Gateway's: one for each sender, each with a throttle of its own. What strangers
-// send under one name takes neither another sender's share nor the other routes',
-// and what they send under no sender's name has no route.
+// addWebhookRoutes opens the routes that ask for no authorisation of API Gateway's: one for each
+// sender, each with a throttle of its own. What strangers send under one name takes neither another
+// sender's share nor the other routes', and what they send under no sender's name has no route.
 func (s *Streamsort) addWebhookRoutes() {
 	target := s.integrate(door{api: s.api}, "ApiWebhookIntegration", s.WebhookFunction)
 	throttles := map[string]any{}
@@ -290,8 +289,8 @@ func (s *Streamsort) addWebhookRoutes() {
 // idOf is a method as a part of a logical id: Post.
 func idOf(method string) string { return method[:1] + strings.ToLower(method[1:]) }
 
-// idPart is a name as a part of a logical id, which has letters and digits only: two
-// names never make the same part.
+// idPart is a name as a part of a logical id, which has letters and digits only: two names never
+// make the same part.
 func idPart(name string) string {
 	kept := notInID.ReplaceAllString(name, "")
 	if kept == name {

@@ -1,5 +1,5 @@
-// Package await has tests wait for a state: call [Until]. It gives up by what it saw, not by
-// the clock, so that a slow machine makes a test slow and not red.
+// Package await has tests wait for a state: call [Until]. It gives up by what it saw, not by the
+// clock, so that a slow machine makes a test slow and not red.
 package await
 
 import (
@@ -15,8 +15,8 @@ const (
 	firstPause, longestPause = time.Millisecond, 50 * time.Millisecond
 )
 
-// Until polls until look reports true. It fails the test where look has seen the same in
-// 2,000 polls in a row: seen is all that shows progress, nil if nothing does.
+// Until polls until look reports true. It fails the test where look has seen the same in 2,000
+// polls in a row: seen is all that shows progress, nil if nothing does.
 func Until(t testing.TB, what string, look func() (done bool, seen any)) {
 	t.Helper()
 	var last any

@@ -2,8 +2,8 @@
 // pictures. [Start] starts one; chromedp's contexts below the one that it returns are its tabs.
 //
 // `make deps ALL=1` installs it, for Linux x64: npm's @sparticuz/chromium, which brings the
-// libraries that it needs, compressed. It is unpacked once, into the user's cache folder. A
-// browser ends with its process, and leaves nothing behind but that.
+// libraries that it needs, compressed. It is unpacked once, into the user's cache folder. A browser
+// ends with its process, and leaves nothing behind but that.
 package browser
 
 import (
@@ -79,8 +79,8 @@ func unpack(ctx context.Context) (string, error) {
 	})
 }
 
-// fontsConf has the fonts found that come with the browser: the configuration that comes with them looks for them where a
-// function has them. A browser without fonts draws no text.
+// fontsConf has the fonts found that come with the browser: the configuration that comes with them
+// looks for them where a function has them. A browser without fonts draws no text.
 const fontsConf = `<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig><dir>%[1]s/fonts/fonts</dir><cachedir>%[1]s/fonts-cache</cachedir></fontconfig>

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Sleep lets time pass in a bubble of testing/synctest. It panics outside of one, where a
-// test would wait for seconds.
+// Sleep lets time pass in a bubble of testing/synctest. It panics outside of one, where a test
+// would wait for seconds.
 func Sleep(d time.Duration) {
 	// The real clock has a monotonic reading, which a bubble's has not.
 	if strings.Contains(time.Now().String(), " m=") {

@@ -1,6 +1,5 @@
-// Package cache keeps what is fetched or made once: [Folder] says where, outside of the
-// project, and [Make] makes it. A crash leaves nothing behind that a later call would take
-// for whole.
+// Package cache keeps what is fetched or made once: [Folder] says where, outside of the project,
+// and [Make] makes it. A crash leaves nothing behind that a later call would take for whole.
 package cache
 
 import (
@@ -17,10 +16,9 @@ func Folder(name string) (string, error) {
 	return filepath.Join(cache, "streamsort", name), nil
 }
 
-// Make has fill make a folder, where whole, which is the folder or a file in it, is not
-// there. It is made under another name and moved when it is whole, so that neither a crash
-// nor another process in the middle of it leaves half of one. Where another one was quicker,
-// its folder stays.
+// Make has fill make a folder, where whole, which is the folder or a file in it, is not there. It
+// is made under another name and moved when it is whole, so that neither a crash nor another
+// process in the middle of it leaves half of one. Where another one was quicker, its folder stays.
 func Make(folder, whole string, fill func(half string) error) error {
 	if _, err := os.Stat(whole); err == nil {
 		return nil

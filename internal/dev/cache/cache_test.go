@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestMake makes a folder once, leaves nothing of one that failed, and keeps that of a
-// quicker process.
+// TestMake makes a folder once, leaves nothing of one that failed, and keeps that of a quicker
+// process.
 func TestMake(t *testing.T) {
 	parent := t.TempDir()
 	folder := filepath.Join(parent, "below", "tool")

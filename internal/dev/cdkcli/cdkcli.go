@@ -1,8 +1,7 @@
-// Package cdkcli runs the CDK command that infra/cdk pins, and says in a
-// sentence what was wrong where it fails for one of the usual reasons.
+// Package cdkcli runs the CDK command that infra/cdk pins, and says in a sentence what was wrong
+// where it fails for one of the usual reasons.
 //
-// Call [Open], which refuses another version of the command than the pinned
-// one, then [CLI.Run].
+// Call [Open], which refuses another version of the command than the pinned one, then [CLI.Run].
 package cdkcli
 
 import (
@@ -25,9 +24,8 @@ type CLI struct {
 	script string
 }
 
-// Open finds the command that `npm ci` installed in infra/cdk of the project
-// at root. The error says what to type where it is missing, or is not the
-// version that infra/cdk/package.json pins.
+// Open finds the command that `npm ci` installed in infra/cdk of the project at root. The error
+// says what to type where it is missing, or is not the version that infra/cdk/package.json pins.
 func Open(root string) (*CLI, error) {
 	folder := filepath.Join(root, "infra", "cdk")
 	var project struct{ DevDependencies, Dependencies map[string]string }
@@ -74,8 +72,8 @@ type Call struct {
 	Stdout, Stderr io.Writer
 }
 
-// Run runs the command. The error is a sentence where the reason is known, and
-// else what the command ended with.
+// Run runs the command. The error is a sentence where the reason is known, and else what the
+// command ended with.
 func (c *CLI) Run(ctx context.Context, call Call) error {
 	said := &tail{}
 	command := exec.CommandContext(ctx, "node", append([]string{c.script}, call.Args...)...)
@@ -110,8 +108,8 @@ func isTerminal(file *os.File) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// Explain is a sentence about what the command said before it failed; empty
-// where the reason is not among the known ones.
+// Explain is a sentence about what the command said before it failed; empty where the reason is not
+// among the known ones.
 func Explain(said string) string {
 	for _, known := range []struct{ part, sentence string }{
 		{"Maximum schema version supported", "the CDK command is too old for what the app writes (3.0.0 is a mistaken release of 2025): run npm ci in infra/cdk, and start it with npx"},

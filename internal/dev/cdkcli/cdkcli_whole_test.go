@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// What the command says on its two ends comes through, and the reason of its
-// failure is a sentence.
+// What the command says on its two ends comes through, and the reason of its failure is a sentence.
 func TestRun(t *testing.T) {
 	const says = `console.log(process.cwd()); console.error(process.argv[2]); process.exit(Number(process.argv[3]))`
 	cli, err := Open(project(t, "2.1148.1", says))

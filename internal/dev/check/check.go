@@ -1,5 +1,5 @@
-// Package check has what tests ask most often in one line: that nothing failed ([OK], [Get]),
-// and that something holds ([That], [Need]).
+// Package check has what tests ask most often in one line: that nothing failed ([OK], [Get]), and
+// that something holds ([That], [Need]).
 package check
 
 import (

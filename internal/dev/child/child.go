@@ -1,9 +1,8 @@
 // Package child starts processes that do not outlive this one.
 //
-// Call [NewStarter], [Starter.Start] for each process, [Signal] to reach a
-// process with all that it started itself, and [Starter.Close] when all are
-// gone. On Linux the kernel kills a child when this process dies; elsewhere a
-// child is only in a group of its own.
+// Call [NewStarter], [Starter.Start] for each process, [Signal] to reach a process with all that it
+// started itself, and [Starter.Close] when all are gone. On Linux the kernel kills a child when
+// this process dies; elsewhere a child is only in a group of its own.
 package child
 
 import (
@@ -12,9 +11,8 @@ import (
 	"syscall"
 )
 
-// Starter starts processes from one operating system thread that lives as long
-// as they do: on Linux a child is killed when the *thread* that started it
-// ends, and Go's threads come and go.
+// Starter starts processes from one operating system thread that lives as long as they do: on Linux
+// a child is killed when the *thread* that started it ends, and Go's threads come and go.
 type Starter struct {
 	requests chan func()
 	done     chan struct{}
@@ -33,9 +31,8 @@ func NewStarter() *Starter {
 	return s
 }
 
-// Start is command.Start, with a process group of its own; of the attributes
-// that the command has, the credential is kept. It must not be called after
-// Close.
+// Start is command.Start, with a process group of its own; of the attributes that the command has,
+// the credential is kept. It must not be called after Close.
 func (s *Starter) Start(command *exec.Cmd) error {
 	given := command.SysProcAttr
 	command.SysProcAttr = attributes()
@@ -53,9 +50,8 @@ func (s *Starter) Close() {
 	<-s.done
 }
 
-// Signal sends a signal to the process group of a command that was started. A
-// group that is gone already is no mistake: the caller that waits for the command
-// learns of its end.
+// Signal sends a signal to the process group of a command that was started. A group that is gone
+// already is no mistake: the caller that waits for the command learns of its end.
 func Signal(command *exec.Cmd, signal syscall.Signal) {
 	_ = syscall.Kill(-command.Process.Pid, signal)
 }

@@ -1,5 +1,5 @@
-// Package claimstest holds every implementation of [delivery.Claims] to what that
-// interface promises. Call [Run] from a test of the implementation.
+// Package claimstest holds every implementation of [delivery.Claims] to what that interface
+// promises. Call [Run] from a test of the implementation.
 package claimstest
 
 import (
@@ -18,8 +18,7 @@ import (
 // Env is a queue "q" with a consumer "c" at its beginning, and no messages yet.
 type Env struct {
 	Claims delivery.Claims
-	// Put puts that many messages more, numbered from 1 on; the body of each is
-	// its number.
+	// Put puts that many messages more, numbered from 1 on; the body of each is its number.
 	Put func(n int)
 	// Arrived reads all messages of another queue, none where it is not there.
 	Arrived func(queue string) []cursor.Message
@@ -31,8 +30,7 @@ type Env struct {
 	Pass func(time.Duration)
 }
 
-// Run runs the suite. newEnv is called once a subtest. The usual lease is a
-// minute.
+// Run runs the suite. newEnv is called once a subtest. The usual lease is a minute.
 func Run(t *testing.T, newEnv func(t *testing.T) Env) {
 	for _, c := range []struct {
 		name string

@@ -12,8 +12,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
-// arrived checks the bodies of what stands in a queue, and that no two have one
-// id.
+// arrived checks the bodies of what stands in a queue, and that no two have one id.
 func (b *bench) arrived(queue string, want ...string) {
 	b.Helper()
 	var got []string
@@ -39,8 +38,8 @@ func at(seq int64, r delivery.Reply) delivery.Reply {
 	return r
 }
 
-// testReplies: they are stored by the commit, once however often it is repeated,
-// and those of each claim behind those of the one before.
+// testReplies: they are stored by the commit, once however often it is repeated, and those of each
+// claim behind those of the one before.
 func testReplies(b *bench) {
 	b.Put(2)
 	for i, id := range []string{"r1", "r2"} {
@@ -190,9 +189,9 @@ func testBadReplies(b *bench) {
 	b.arrived("x0", "1")
 }
 
-// testWhileAPushIsSent: a consumer that is pushed to has delivered a batch, and its
-// replies are still to be sent: nothing can be claimed before they are, nobody knows
-// when that is, and its claim is as good as committed.
+// testWhileAPushIsSent: a consumer that is pushed to has delivered a batch, and its replies are
+// still to be sent: nothing can be claimed before they are, nobody knows when that is, and its
+// claim is as good as committed.
 func testWhileAPushIsSent(b *bench) {
 	b.Put(2)
 	var sent delivery.Held

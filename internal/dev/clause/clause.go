@@ -1,8 +1,7 @@
-// Package clause leaves a part out of every request of a name, in a program
-// that is run for that: with STREAMSORT_CLAUSE set to the part's name (as
-// [ddb.Clauses] has it), what should notice has to fail. With
-// STREAMSORT_CLAUSES set to a file, the names of all parts of the requests that
-// are made are appended to it instead, each once.
+// Package clause leaves a part out of every request of a name, in a program that is run for that:
+// with STREAMSORT_CLAUSE set to the part's name (as [ddb.Clauses] has it), what should notice has
+// to fail. With STREAMSORT_CLAUSES set to a file, the names of all parts of the requests that are
+// made are appended to it instead, each once.
 //
 // The command verify/mutant does both, for all stores.
 package clause
@@ -29,8 +28,7 @@ var (
 	once     sync.Map
 )
 
-// Layer is the engine as the program's variables say: the same one where
-// neither is set.
+// Layer is the engine as the program's variables say: the same one where neither is set.
 func Layer(next ddb.Engine) ddb.Engine {
 	switch {
 	case dropped != "":
@@ -48,7 +46,8 @@ func Layer(next ddb.Engine) ddb.Engine {
 	return next
 }
 
-// record notes the names that were not seen before, but for those of requests without a name: a test's own.
+// record notes the names that were not seen before, but for those of requests without a name: a
+// test's own.
 func record(r ddb.Request) error {
 	for _, name := range ddb.Clauses(r) {
 		if _, known := once.LoadOrStore(name, true); known || strings.HasPrefix(name, " ") {

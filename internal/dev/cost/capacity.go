@@ -5,20 +5,20 @@ import (
 	"math"
 )
 
-// queueUnits is how many write units a second one queue can take: all its messages are in
-// one partition, and its cursor is one item. Neither is split by who writes at its end.
+// queueUnits is how many write units a second one queue can take: all its messages are in one
+// partition, and its cursor is one item. Neither is split by who writes at its end.
 // https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html
 const queueUnits = 1000
 
-// QueueRate is how many messages a second one queue takes, by units: 1,000 where each is an
-// item of its own, however many come in a request, for each is a write of its partition.
+// QueueRate is how many messages a second one queue takes, by units: 1,000 where each is an item of
+// its own, however many come in a request, for each is a write of its partition.
 const QueueRate = queueUnits
 
 // appendable reports whether the producer's batches can be one item each.
 func (w Workload) appendable() bool { return w.Disorder == InOrder && w.batch() > 1 && !w.Keyed }
 
-// AppendRate is how many messages a second one queue takes, by units, where each batch of JSON
-// is one item: as many as its partition has units for, or as its cursor can be moved over.
+// AppendRate is how many messages a second one queue takes, by units, where each batch of JSON is
+// one item: as many as its partition has units for, or as its cursor can be moved over.
 func (w Workload) AppendRate() float64 {
 	each := w.perItem()
 	return queueUnits * each / math.Max(itemUnits(each), 1)

@@ -64,7 +64,8 @@ func TestTooMuchForSingles(t *testing.T) {
 	}
 }
 
-// TestMeasured: what the figures say is what is expected, and other units change the tables' part alone.
+// TestMeasured: what the figures say is what is expected, and other units change the tables' part
+// alone.
 func TestMeasured(t *testing.T) {
 	for _, together := range []bool{false, true} {
 		w := Workload{Rate: 100, Batch: 25, Disorder: InOrder, Queues: 100}

@@ -8,14 +8,13 @@ import (
 
 // Workload is what comes in.
 type Workload struct {
-	// Rate is messages a second, on average: above 0, at most 1,000,000. They
-	// have 100 bytes; up to about 800 they cost the same.
+	// Rate is messages a second, on average: above 0, at most 1,000,000. They have 100 bytes; up to
+	// about 800 they cost the same.
 	Rate float64
-	// Batch is how many messages of one queue the producer sends in a request:
-	// 1 to 500.
+	// Batch is how many messages of one queue the producer sends in a request: 1 to 500.
 	Batch int
-	// Linger, if not 0, says that messages come one by one to pkg/producer, which waits so many seconds at
-	// most for others: 0.001 to 60. Batch is 1 then.
+	// Linger, if not 0, says that messages come one by one to pkg/producer, which waits so many
+	// seconds at most for others: 0.001 to 60. Batch is 1 then.
 	Linger float64
 	// Disorder is the order of arrival.
 	Disorder Order
@@ -29,8 +28,8 @@ type Workload struct {
 	AllLogs bool
 	// Tracing: X-Ray records calls, as with tracing true.
 	Tracing bool
-	// Window is for how long process's records are gathered, in seconds: 0 to 300. Its
-	// batches must have room for them.
+	// Window is for how long process's records are gathered, in seconds: 0 to 300. Its batches must
+	// have room for them.
 	Window float64
 	// Eager: process is called by each request that moves queues, beside the stream.
 	Eager bool
@@ -39,8 +38,7 @@ type Workload struct {
 // Bounds of a workload.
 const maxRate, maxBatch, maxQueues, maxWindow, minLinger, maxLinger = 1_000_000, 500, 10_000_000, 300, 0.001, 60
 
-// Check reports each field that is out of its bounds, and a rate that so few
-// queues cannot take.
+// Check reports each field that is out of its bounds, and a rate that so few queues cannot take.
 func (w Workload) Check() error {
 	var errs []error
 	if !(w.Rate > 0 && w.Rate <= maxRate) {
@@ -82,8 +80,8 @@ type Bill struct {
 	Sweep float64
 	// Stored is for the tables' size, with the means to restore them.
 	Stored float64
-	// Logs are what API and functions write, XRay the calls that are traced; Fixed is for
-	// metrics and alarms, however little comes in.
+	// Logs are what API and functions write, XRay the calls that are traced; Fixed is for metrics
+	// and alarms, however little comes in.
 	Logs, XRay, Fixed float64
 
 	// line is what a call logs, in bytes, and traced says whether X-Ray records some.
@@ -123,8 +121,8 @@ func (w Workload) Bills() []Bill {
 	return append(bills, w.fifo())
 }
 
-// usual is the flow in numbered queues, and its name; where they do not take the rate, that of queues to which
-// batches are appended.
+// usual is the flow in numbered queues, and its name; where they do not take the rate, that of
+// queues to which batches are appended.
 func (w Workload) usual() (flow, string) {
 	if w.singly() {
 		return w.sync(), "sync"
@@ -148,16 +146,16 @@ func (w Workload) single(units Units, producer, calls, trips, moves float64) flo
 	return flow{units, producer, calls, trips, moves, SingleBytes, w.Rate}
 }
 
-// sync: the producer moves the cursor; sort looks once at each queue of what
-// it gathered in a second.
+// sync: the producer moves the cursor; sort looks once at each queue of what it gathered in a
+// second.
 func (w Workload) sync() flow {
 	units := at(Producer[w.Disorder], w.batch()).times(w.Rate)
 	calls, looks := w.sortLooks(w.Rate, syncWindow)
 	return w.single(units.plus(Heal.times(looks)), 2, calls, 1, units.Writes-w.Rate)
 }
 
-// append: the queue is in arrival order, and each batch of JSON, at its seq, is an item; the process that has a request
-// is not that which had the queue's last one, so it looks.
+// append: the queue is in arrival order, and each batch of JSON, at its seq, is an item; the
+// process that has a request is not that which had the queue's last one, so it looks.
 func (w Workload) append() flow {
 	each := w.perItem()
 	items := w.Rate / each
@@ -166,36 +164,36 @@ func (w Workload) append() flow {
 	return flow{units, 1 + 2*items/w.batches(), calls, 1, items, ItemBytes(each) / each, items}
 }
 
-// sortLooks is how often a second sort is called, and looks at a queue, where it gathers
-// so many records a second for so many seconds.
+// sortLooks is how often a second sort is called, and looks at a queue, where it gathers so many
+// records a second for so many seconds.
 func (w Workload) sortLooks(records, window float64) (calls, looks float64) {
 	calls = w.streamCalls(w.batches(), records, window)
 	return calls, math.Max(calls, math.Min(w.batches(), float64(w.Queues)/window))
 }
 
-// async: the producer stores; sort moves each queue's cursor once for what its
-// batch has of it: the messages of a request at least.
+// async: the producer stores; sort moves each queue's cursor once for what its batch has of it: the
+// messages of a request at least.
 func (w Workload) async() flow {
 	perQueue := clamp(w.Rate/float64(w.Queues)/polls, w.batch(), streamBatch)
 	units := at(Asynchronous[w.Disorder], perQueue).times(w.Rate)
 	return w.single(units, 1, w.streamCalls(w.batches(), w.Rate, 1.0/polls), 4, units.Writes-w.Rate)
 }
 
-// perSettle is how many messages of a keyed queue are settled together: those that a batch of
-// the arrivals' stream has of it.
+// perSettle is how many messages of a keyed queue are settled together: those that a batch of the
+// arrivals' stream has of it.
 func (w Workload) perSettle() float64 {
 	return clamp(w.Rate/float64(w.Queues)/polls, w.batch(), streamBatch)
 }
 
-// keyed: the producer stores, and looks at the queue once a request; sort has a wake-up sent
-// for each queue of its batch, which settles it.
+// keyed: the producer stores, and looks at the queue once a request; sort has a wake-up sent for
+// each queue of its batch, which settles it.
 func (w Workload) keyed() flow {
 	units := at(Settling, w.perSettle()).plus(Units{Writes: 1, Reads: 1 / w.batch()}).times(w.Rate)
 	return w.single(units, 2, w.streamCalls(w.batches(), w.Rate, 1.0/polls), 0, w.Rate/w.perSettle())
 }
 
-// keyedBill adds the wake-ups, of which one settles a queue, and the sweep's looks at what
-// waits: half a unit a queue and round.
+// keyedBill adds the wake-ups, of which one settles a queue, and the sweep's looks at what waits:
+// half a unit a queue and round.
 func (w Workload) keyedBill(b Bill) Bill {
 	settles := w.Rate / w.perSettle()
 	calls := math.Max(settles/10, math.Min(settles, polls))
@@ -205,8 +203,8 @@ func (w Workload) keyedBill(b Bill) Bill {
 	return b
 }
 
-// streamCalls is how often a second a function is called with records that come
-// in so many groups, and are gathered for so long.
+// streamCalls is how often a second a function is called with records that come in so many groups,
+// and are gathered for so long.
 func (w Workload) streamCalls(groups, records, seconds float64) float64 {
 	side := math.Min(lanes, float64(w.Queues))
 	return math.Max(math.Min(groups, side/seconds), records/streamBatch)
@@ -225,8 +223,8 @@ func (w Workload) sorter(name string, f flow) Bill {
 	return b
 }
 
-// delivered is a sorter with process and one consumer: a Lambda function, whose
-// own time is the user's.
+// delivered is a sorter with process and one consumer: a Lambda function, whose own time is the
+// user's.
 func (w Workload) delivered(name string, f flow) Bill {
 	b := w.sorter(name, f)
 	window := math.Max(w.Window, 1.0/polls)
@@ -245,8 +243,8 @@ func (w Workload) delivered(name string, f flow) Bill {
 	return b
 }
 
-// older is a function around aws-stream-sort behind the same API: two requests
-// one after the other for a message that is not the next, four for one that is.
+// older is a function around aws-stream-sort behind the same API: two requests one after the other
+// for a message that is not the next, four for one that is.
 func (w Workload) older() Bill {
 	b := w.bill("aws-stream-sort")
 	b.addUnits(Older[w.Disorder].times(w.Rate))
@@ -256,9 +254,9 @@ func (w Workload) older() Bill {
 	return b
 }
 
-// fifo is SQS FIFO: each batch is sent, received and deleted, ten messages at
-// most. It does not sort, keeps a message until it is received, and the producer
-// sends to it without a function of ours.
+// fifo is SQS FIFO: each batch is sent, received and deleted, ten messages at most. It does not
+// sort, keeps a message until it is received, and the producer sends to it without a function of
+// ours.
 func (w Workload) fifo() Bill {
 	return Bill{Name: "SQS FIFO", Requests: 3 * w.Rate / math.Min(w.Rate/w.requests(), 10) * month * fifoRequest}
 }

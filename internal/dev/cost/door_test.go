@@ -13,8 +13,8 @@ func aMillion(t *testing.T, w Workload) float64 {
 	return bills(t, w)[ours].Total() / w.Messages() * million
 }
 
-// TestSingles: in which configuration single messages keep to $1.90 a million, and that no other one does; docs/reference/cost.md
-// has what they cost.
+// TestSingles: in which configuration single messages keep to $1.90 a million, and that no other
+// one does; docs/reference/cost.md has what they cost.
 func TestSingles(t *testing.T) {
 	for _, c := range []struct {
 		queues int
@@ -36,7 +36,8 @@ func TestSingles(t *testing.T) {
 	}
 }
 
-// TestDefault: what a million single messages may cost by default; docs/reference/cost.md has the configuration.
+// TestDefault: what a million single messages may cost by default; docs/reference/cost.md has the
+// configuration.
 func TestDefault(t *testing.T) {
 	if got := aMillion(t, singly(16)); got > 2.75 {
 		t.Errorf("$%.3f a million, want at most $2.75", got)
@@ -48,7 +49,8 @@ func TestDefault(t *testing.T) {
 	}
 }
 
-// TestHundreds: the goal for batches of 100 JSON messages in order, with one consumer, API, logs and X-Ray, which is on.
+// TestHundreds: the goal for batches of 100 JSON messages in order, with one consumer, API, logs
+// and X-Ray, which is on.
 func TestHundreds(t *testing.T) {
 	_, w := inBatches(100)
 	w.Tracing = true

@@ -8,8 +8,8 @@ type Measured struct {
 	Expected float64
 }
 
-// Measured prices the units that a message took, as the producer moves the cursor; together says that batches were
-// one item each. The workload has been checked but for its rate.
+// Measured prices the units that a message took, as the producer moves the cursor; together says
+// that batches were one item each. The workload has been checked but for its rate.
 func (w Workload) Measured(message Units, together bool) Measured {
 	f := w.sync()
 	if together && w.appendable() {

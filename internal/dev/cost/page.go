@@ -109,7 +109,8 @@ func singlesTable() string {
 	return rows("$ a million | 16 queues | 100 queues | 1,000 queues | SQS FIFO", lines...)
 }
 
-// inBatches are workloads of which all come in batches of a size: one of few busy queues, and one of many.
+// inBatches are workloads of which all come in batches of a size: one of few busy queues, and one
+// of many.
 func inBatches(size int) (busy, many Workload) {
 	busy = singly(16)
 	busy.Batch = size

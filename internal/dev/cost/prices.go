@@ -26,8 +26,7 @@ const (
 	// A request to a FIFO queue, and to another one, up to 64 KB or ten messages.
 	// https://aws.amazon.com/sqs/pricing/
 	fifoRequest, standardRequest = 0.50 / million, 0.40 / million
-	// A trace that X-Ray records.
-	// https://aws.amazon.com/xray/pricing/
+	// A trace that X-Ray records. https://aws.amazon.com/xray/pricing/
 	trace = 5.00 / million
 
 	million = 1e6

@@ -2,8 +2,8 @@ package cost
 
 // Timer is what wake-ups cost, in dollars.
 type Timer struct {
-	// Polls is what Lambda's asking an empty queue costs a month, Million a million wake-ups
-	// that come one by one, and Together a million that come ten at a time.
+	// Polls is what Lambda's asking an empty queue costs a month, Million a million wake-ups that
+	// come one by one, and Together a million that come ten at a time.
 	Polls, Million, Together float64
 }
 
@@ -14,8 +14,8 @@ const pollers, pollTime = 5, 20
 // queueCalls are the requests to SQS of a batch: sent, received, deleted.
 const queueCalls = 3
 
-// timer is what the timer costs. A wake-up takes a read of the thing; what is then done would
-// have been done without it.
+// timer is what the timer costs. A wake-up takes a read of the thing; what is then done would have
+// been done without it.
 func (w Workload) timer() Timer {
 	wakeUps := func(calls float64) float64 {
 		b := w.bill("")

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Order is an order of arrival that has been measured: each message comes up to
-// so many places later than its seq says.
+// Order is an order of arrival that has been measured: each message comes up to so many places
+// later than its seq says.
 type Order string
 
 // The orders, by the number of places or by name.
@@ -38,15 +38,14 @@ type Units struct{ Writes, Reads float64 }
 
 func (u Units) dollars() float64 { return u.Writes*writeUnits + u.Reads*readUnits }
 
-// Batches are the sizes of batches that have been measured. Between two of
-// them a line is drawn over 1/size: exact for messages in order.
+// Batches are the sizes of batches that have been measured. Between two of them a line is drawn
+// over 1/size: exact for messages in order.
 var Batches = [...]int{1, 5, 25, 100}
 
 // TestUnits of internal/dev/figures holds each figure from here on to what is counted.
 
-// Producer is what it takes to store messages and to move the cursor, by the
-// messages of one queue that come together. Measured on 100 messages of 100
-// bytes, the making of the queue among it.
+// Producer is what it takes to store messages and to move the cursor, by the messages of one queue
+// that come together. Measured on 100 messages of 100 bytes, the making of the queue among it.
 var Producer = map[Order][len(Batches)]Units{
 	InOrder:  {{2.01, 0.005}, {1.21, 0.005}, {1.05, 0.005}, {1.02, 0.005}},
 	Window8:  {{1.65, 1.285}, {1.24, 0.305}, {1.06, 0.095}, {1.02, 0.005}},
@@ -55,8 +54,8 @@ var Producer = map[Order][len(Batches)]Units{
 	Random:   {{1.07, 1.115}, {1.05, 0.275}, {1.05, 0.115}, {1.02, 0.005}},
 }
 
-// Asynchronous is the same where the producer only stores, and sort moves the
-// cursor once for the messages of a queue that its stream's batch holds.
+// Asynchronous is the same where the producer only stores, and sort moves the cursor once for the
+// messages of a queue that its stream's batch holds.
 var Asynchronous = map[Order][len(Batches)]Units{
 	InOrder:  {{2.01, 4.005}, {1.21, 0.805}, {1.05, 0.205}, {1.02, 0.095}},
 	Window8:  {{1.65, 2.985}, {1.21, 0.805}, {1.05, 0.205}, {1.02, 0.095}},
@@ -65,13 +64,12 @@ var Asynchronous = map[Order][len(Batches)]Units{
 	Random:   {{1.07, 2.175}, {1.05, 0.515}, {1.05, 0.195}, {1.02, 0.095}},
 }
 
-// Settling is what it takes to give messages of a keyed queue their places, by how many of
-// them are settled together; their puts, a write and a share of a strong read each, are not
-// in it.
+// Settling is what it takes to give messages of a keyed queue their places, by how many of them are
+// settled together; their puts, a write and a share of a strong read each, are not in it.
 var Settling = [len(Batches)]Units{{1.08, 2.00}, {0.28, 0.435}, {0.12, 0.225}, {0.10, 0.115}}
 
-// ItemBytes is what an item of n messages of JSON, of 100 bytes each, counts for: as they are, or, where that saves
-// a unit, deflated.
+// ItemBytes is what an item of n messages of JSON, of 100 bytes each, counts for: as they are, or,
+// where that saves a unit, deflated.
 func ItemBytes(n float64) float64 {
 	if n < 9 {
 		return 126 + 104*n
@@ -82,28 +80,28 @@ func ItemBytes(n float64) float64 {
 // itemUnits are what it takes to store it.
 func itemUnits(n float64) float64 { return math.Ceil(ItemBytes(n) / 1024) }
 
-// Appended is what an item of n messages takes with its commit, and its part of an order item for 24 such.
+// Appended is what an item of n messages takes with its commit, and its part of an order item for
+// 24 such.
 func Appended(n float64) Units { return Units{Writes: itemUnits(n) + 1 + 2.0/24} }
 
 // mostTogether is how many messages one item has at most.
 const mostTogether = 500
 
-// Older is what aws-stream-sort's algorithm takes, which takes one message at a
-// time.
+// Older is what aws-stream-sort's algorithm takes, which takes one message at a time.
 var Older = map[Order]Units{
 	InOrder: {2.00, 1.00}, Window8: {1.77, 0.89}, Window32: {1.59, 0.80}, Reverse: {1.21, 0.60}, Random: {1.24, 0.62},
 }
 
-// Heal is what sort takes for a queue whose producers moved the cursor: a look.
-// Pinned by "heal, nothing to do" of TestFigures in pkg/cursor.
+// Heal is what sort takes for a queue whose producers moved the cursor: a look. Pinned by "heal,
+// nothing to do" of TestFigures in pkg/cursor.
 var Heal = Units{0, 1}
 
-// Deliver is what delivering a batch takes, apart from reading its messages:
-// a claim, a commit and a look at the consumer, which a warm process often knows; also where batches are one item.
+// Deliver is what delivering a batch takes, apart from reading its messages: a claim, a commit and
+// a look at the consumer, which a warm process often knows; also where batches are one item.
 var Deliver = Units{2, 1}
 
-// callLine is what a call that goes well logs, in bytes: the metrics of a put, and what
-// CloudWatch counts for each line beside it. Pinned by TestCallLine.
+// callLine is what a call that goes well logs, in bytes: the metrics of a put, and what CloudWatch
+// counts for each line beside it. Pinned by TestCallLine.
 const callLine = 337 + 26
 
 // A read takes half a unit for each begun page of 4 KB of the batch's messages.

@@ -2,13 +2,13 @@ package cost
 
 import "math"
 
-// Gathered is what it costs, in dollars a million messages, to have records of the streams
-// gathered for so long.
+// Gathered is what it costs, in dollars a million messages, to have records of the streams gathered
+// for so long.
 type Gathered struct {
 	// Seconds is how long what comes first waits at most.
 	Seconds float64
-	// Sort is what its calls and looks take where the producer moves the cursors, so that
-	// nobody waits for it; Process what one consumer takes, for which its messages wait.
+	// Sort is what its calls and looks take where the producer moves the cursors, so that nobody
+	// waits for it; Process what one consumer takes, for which its messages wait.
 	Sort, Process float64
 	// Records is how many of them a call of process must take at least: processBatchSize.
 	Records float64

@@ -1,10 +1,9 @@
-// Package ddbtest is what tests of stores share: every engine there is
-// ([Each]), requests that go wrong ([Faults]), and what requests cost
-// ([Meter]).
+// Package ddbtest is what tests of stores share: every engine there is ([Each]), requests that go
+// wrong ([Faults]), and what requests cost ([Meter]).
 //
-// Tests run on the engine in memory. STREAMSORT_SERVERS names the servers that they run
-// on too: kinds of [localdb], or "any" for the one of local work. Tests that are built with
-// the tag whole run on all of them without it.
+// Tests run on the engine in memory. STREAMSORT_SERVERS names the servers that they run on too:
+// kinds of [localdb], or "any" for the one of local work. Tests that are built with the tag whole
+// run on all of them without it.
 package ddbtest
 
 import (
@@ -94,8 +93,7 @@ func Endpoint(t testing.TB, kind Kind) string {
 // Suffix makes a table's name one that no other test has.
 func Suffix() string { return localdb.Suffix() }
 
-// Open makes tables on an engine of a kind. Their names must be new on the
-// server: see [Suffix].
+// Open makes tables on an engine of a kind. Their names must be new on the server: see [Suffix].
 func Open(t testing.TB, kind Kind, definitions ...table.Definition) ddb.Engine {
 	t.Helper()
 	if kind == Memory {

@@ -8,8 +8,8 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 )
 
-// TestServers: none without the variable, all with the tag, those that it names, and an
-// error for what is no server.
+// TestServers: none without the variable, all with the tag, those that it names, and an error for
+// what is no server.
 func TestServers(t *testing.T) {
 	t.Setenv("DYNAMODB_ENDPOINT", "")
 	for _, c := range []struct {

@@ -19,26 +19,24 @@ const (
 	Throttled Fault = "throttled"
 	// Lost: the request takes effect, and fails all the same.
 	Lost Fault = "fails after"
-	// Repeated: the request takes effect, its response is lost, and the very
-	// same request is made again, as the SDK does; the second answer arrives.
+	// Repeated: the request takes effect, its response is lost, and the very same request is made
+	// again, as the SDK does; the second answer arrives.
 	Repeated Fault = "response lost, repeated"
-	// Partial: a batch leaves the second half of it for another request, and a
-	// page ends after its first item. Other requests are as they are.
+	// Partial: a batch leaves the second half of it for another request, and a page ends after its
+	// first item. Other requests are as they are.
 	Partial Fault = "partial"
 )
 
 // EveryFault are all of them.
 func EveryFault() []Fault { return []Fault{Refused, Throttled, Lost, Repeated, Partial} }
 
-// Faults is an engine on which one request goes wrong. It may be used by any
-// number of goroutines.
+// Faults is an engine on which one request goes wrong. It may be used by any number of goroutines.
 type Faults struct {
 	next ddb.Engine
 	faulty.Nth[Fault]
 }
 
-// NewFaults returns an engine in front of another one, on which nothing goes
-// wrong yet.
+// NewFaults returns an engine in front of another one, on which nothing goes wrong yet.
 func NewFaults(next ddb.Engine) *Faults { return &Faults{next: next} }
 
 // Do implements [ddb.Engine].

@@ -7,8 +7,8 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 )
 
-// Meter is an engine that counts requests and what they are charged. It may be
-// used by any number of goroutines.
+// Meter is an engine that counts requests and what they are charged. It may be used by any number
+// of goroutines.
 type Meter struct {
 	next ddb.Engine
 
@@ -18,8 +18,7 @@ type Meter struct {
 
 // Total is what passed a [Meter].
 type Total struct {
-	// Reads and Writes are requests, Units what they were charged: by AWS's
-	// rules on [ddb.Memory].
+	// Reads and Writes are requests, Units what they were charged: by AWS's rules on [ddb.Memory].
 	Reads, Writes int
 	Units         ddb.Units
 }

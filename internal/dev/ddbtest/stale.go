@@ -7,9 +7,8 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/past"
 )
 
-// NewStale returns tables in memory of which every read that is not strong shows all
-// items as they were before their last changes, from now on. Where only is not nil, it
-// chooses those reads.
+// NewStale returns tables in memory of which every read that is not strong shows all items as they
+// were before their last changes, from now on. Where only is not nil, it chooses those reads.
 func NewStale(tables *ddb.Memory, only func(ddb.Request) bool) ddb.Engine {
 	before := past.Of(tables)
 	tables.OnChange(before.Note)

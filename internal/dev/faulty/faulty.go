@@ -1,7 +1,6 @@
-// Package faulty is a network on which one request goes wrong: a [Transport]
-// lets requests pass, and treats the one that was asked for ([Transport.Fail])
-// as its [Fault] says. It shows what the code above does with a real server
-// behind it.
+// Package faulty is a network on which one request goes wrong: a [Transport] lets requests pass,
+// and treats the one that was asked for ([Transport.Fail]) as its [Fault] says. It shows what the
+// code above does with a real server behind it.
 package faulty
 
 import (
@@ -19,20 +18,18 @@ type Fault string
 const (
 	// Refused: the server answers 500, and did nothing.
 	Refused Fault = "500"
-	// Throttled: the server answers that there were too many requests, and did
-	// nothing.
+	// Throttled: the server answers that there were too many requests, and did nothing.
 	Throttled Fault = "throttled"
-	// Lost: the request takes effect, and the connection breaks before the
-	// response comes.
+	// Lost: the request takes effect, and the connection breaks before the response comes.
 	Lost Fault = "response lost"
 	// Failed: the request takes effect, and the server answers 500.
 	Failed Fault = "500 after the effect"
-	// TimedOut: the request takes effect, and the response comes too late: the error is
-	// one that the end of a context has as well, as that of http.Client is.
+	// TimedOut: the request takes effect, and the response comes too late: the error is one that
+	// the end of a context has as well, as that of http.Client is.
 	TimedOut Fault = "time-out"
-	// Repeated: the request takes effect, its response is lost, and the very
-	// same request comes again, as the SDK makes it do; only the second
-	// response arrives. The client does not wait in between, as the SDK does.
+	// Repeated: the request takes effect, its response is lost, and the very same request comes
+	// again, as the SDK makes it do; only the second response arrives. The client does not wait in
+	// between, as the SDK does.
 	Repeated Fault = "response lost, repeated"
 )
 
@@ -41,15 +38,13 @@ func Faults() []Fault { return []Fault{Refused, Throttled, Lost, Failed, TimedOu
 
 var errBroken = errors.New("connection reset")
 
-// Transport is an http.RoundTripper. It may be used by any number of
-// goroutines.
+// Transport is an http.RoundTripper. It may be used by any number of goroutines.
 type Transport struct {
 	next http.RoundTripper
 	Nth[Fault]
 }
 
-// New returns a Transport in front of another one, on which nothing goes wrong
-// yet.
+// New returns a Transport in front of another one, on which nothing goes wrong yet.
 func New(next http.RoundTripper) *Transport { return &Transport{next: next} }
 
 // RoundTrip implements http.RoundTripper.

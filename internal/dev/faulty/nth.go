@@ -2,12 +2,11 @@ package faulty
 
 import "sync"
 
-// Nth chooses the one request that goes wrong, by its place. The zero Nth chooses
-// none. It may be used by any number of goroutines.
+// Nth chooses the one request that goes wrong, by its place. The zero Nth chooses none. It may be
+// used by any number of goroutines.
 type Nth[F any] struct {
 	mu sync.Mutex
-	// left is how many requests there are up to the one that goes wrong; 0 where
-	// none does.
+	// left is how many requests there are up to the one that goes wrong; 0 where none does.
 	left  int
 	fault F
 }

@@ -43,8 +43,8 @@ func finishChain(acker *xorack.Acker, n int) {
 	}
 }
 
-// atOnce is what a stamp of xor-ack-dynamodb takes where so many come at once: in each round all who are
-// left read the state, a unit each, and write it, a unit each, of which one holds.
+// atOnce is what a stamp of xor-ack-dynamodb takes where so many come at once: in each round all
+// who are left read the state, a unit each, and write it, a unit each, of which one holds.
 func atOnce(n int) Units {
 	tries := float64(n+1) / 2
 	return Units{tries + 1/float64(n), tries}
@@ -67,8 +67,8 @@ func trees() Table {
 	return t
 }
 
-// finishTree has a root fan out, and finishes all leaves. Each chain that ends by it is finished as the stream's
-// handler does, which has it, and the one above it, in the stream's records.
+// finishTree has a root fan out, and finishes all leaves. Each chain that ends by it is finished as
+// the stream's handler does, which has it, and the one above it, in the stream's records.
 func finishTree(acker *xorack.Acker, m *metered, root xorack.Edge, n int) {
 	ctx := context.Background()
 	must(acker.Fan(ctx, root, n))
@@ -87,7 +87,8 @@ func finishTree(acker *xorack.Acker, m *metered, root xorack.Edge, n int) {
 
 func newAcker() (*xorack.Acker, *metered) {
 	m := newMetered(xorack.Names{}.Tables()...)
-	// An item is charged by how many digits its numbers have: ids that are drawn anew would differ in that.
+	// An item is charged by how many digits its numbers have: ids that are drawn anew would differ
+	// in that.
 	op := uint64(0)
 	return must(xorack.New(xorack.NewStore(m, xorack.Names{}), &xorack.Options{ForEach: fanout.OneByOne, Now: clock, NewOp: func() (o xorack.Op) {
 		op++

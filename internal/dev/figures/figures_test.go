@@ -21,8 +21,8 @@ func TestThePageIsWhatIsCounted(t *testing.T) {
 	}
 }
 
-// TestARowSaysWhy: what is more than a tenth above its limit as the page has it, or has none, says why; what is counted
-// is not below it; columns that no row fills are not there.
+// TestARowSaysWhy: what is more than a tenth above its limit as the page has it, or has none, says
+// why; what is counted is not below it; columns that no row fills are not there.
 func TestARowSaysWhy(t *testing.T) {
 	table := func(r Row) Table {
 		r.Name, r.Limit, r.Ours, r.Others = "a", "1 ms", "2 ms", []string{"3 ms"}

@@ -10,10 +10,10 @@ import (
 
 const olderPage = 5
 
-// olderPut is aws-stream-sort's algorithm after its description, to compare costs
-// with: store the message; read the cursor; if the message is the next, put
-// the cursor, look ahead in pages of five, and put the cursor again, as long
-// as there is more. It is right with one writer and no fault.
+// olderPut is aws-stream-sort's algorithm after its description, to compare costs with: store the
+// message; read the cursor; if the message is the next, put the cursor, look ahead in pages of
+// five, and put the cursor again, as long as there is more. It is right with one writer and no
+// fault.
 func olderPut(s *cursor.Store, m cursor.Message) error {
 	ctx, store := context.Background(), s.Requests(queuelog.Inside{})
 	m.Digest, m.Op, m.EnqueuedAt = make([]byte, 16), make([]byte, 8), clock()

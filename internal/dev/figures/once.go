@@ -11,8 +11,8 @@ import (
 // streamOfOnce is how many calls a process makes.
 const streamOfOnce = 640
 
-// once compares pieces of work that are new with such as were done, in processes that meet
-// many of the one kind, of the other, or of both.
+// once compares pieces of work that are new with such as were done, in processes that meet many of
+// the one kind, of the other, or of both.
 func once() Table {
 	t := Table{
 		Title: "Work done once",

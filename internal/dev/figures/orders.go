@@ -8,8 +8,8 @@ type arrival struct {
 	seqs []int64
 }
 
-// arrivals are the orders of arrival that algorithms are compared in: as they were made, up to 8 and
-// up to 32 places later than that, the last one first, and any.
+// arrivals are the orders of arrival that algorithms are compared in: as they were made, up to 8
+// and up to 32 places later than that, the last one first, and any.
 func arrivals() []arrival {
 	inOrder := make([]int64, messages)
 	for i := range inOrder {
@@ -45,8 +45,8 @@ func delayed(inOrder []int64, width int) []int64 {
 	return seqs
 }
 
-// least is what any algorithm takes that stores each message as an item, moves the position as soon as
-// it can, and keeps nothing in mind: a write a message, a write a move, and a strong read of
+// least is what any algorithm takes that stores each message as an item, moves the position as soon
+// as it can, and keeps nothing in mind: a write a message, a write a move, and a strong read of
 // what waits behind a gap that is filled, of 4 KB at most each.
 func (o arrival) least() Units {
 	waits := map[int64]bool{}

@@ -23,8 +23,8 @@ func (f File) path(name string) string { return filepath.Join(string(f), "docs",
 
 func (f File) part(name string) pages.Part { return pages.Named(f.path("figures.md"), name) }
 
-// Counted writes tables into the page, with their pictures. Where it is not to write, it reports what
-// of these is not as it is counted.
+// Counted writes tables into the page, with their pictures. Where it is not to write, it reports
+// what of these is not as it is counted.
 func (f File) Counted(tables []Table, write bool) error {
 	const command = "make bench ONLY=counts"
 	text, errs := "", []error(nil)

@@ -64,7 +64,8 @@ func singles(seqs []int64, writers int) Units {
 	})
 }
 
-// olderPuts are what messages take by aws-stream-sort's algorithm, but for the first so many of them.
+// olderPuts are what messages take by aws-stream-sort's algorithm, but for the first so many of
+// them.
 func olderPuts(seqs []int64, skip int) Units {
 	s := newSorting()
 	older := func(seqs []int64) {
@@ -132,8 +133,8 @@ func batches() Table {
 	return t
 }
 
-// inBatches is what a message takes in batches of a size, in a queue that is there: of those that are one
-// item as many as an item of the order has.
+// inBatches is what a message takes in batches of a size, in a queue that is there: of those that
+// are one item as many as an item of the order has.
 func inBatches(size int, kind cursor.Kind) Units {
 	s := newSorting()
 	p, next, times := s.process(cursor.ModeSync), int64(1), 1

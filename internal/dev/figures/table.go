@@ -1,10 +1,10 @@
-// Package figures counts what the operations take, for docs/reference/figures.md: requests' units by
-// AWS's rules, on tables in memory that charge as DynamoDB does, beside what any algorithm must take
-// at least, the older systems' algorithm, and SQS FIFO.
+// Package figures counts what the operations take, for docs/reference/figures.md: requests' units
+// by AWS's rules, on tables in memory that charge as DynamoDB does, beside what any algorithm must
+// take at least, the older systems' algorithm, and SQS FIFO.
 //
 // [Count] counts, and [File] has the page. The counts are the same in every run: a test holds the
-// page to them, and the tests of internal/ddb hold the tables in memory to real servers. verify/bench
-// measures times, and writes its tables into the same page.
+// page to them, and the tests of internal/ddb hold the tables in memory to real servers.
+// verify/bench measures times, and writes its tables into the same page.
 package figures
 
 import (
@@ -36,14 +36,16 @@ type Row struct {
 	// Why is why it is more than a tenth above the limit, or why it has no limit.
 	Why string
 
-	// dollars are those of the limit, ours and the older system's algorithm, where units are counted.
+	// dollars are those of the limit, ours and the older system's algorithm, where units are
+	// counted.
 	dollars []float64
 }
 
 // fifoHead stands over what SQS FIFO costs.
 const fifoHead = "SQS FIFO, $"
 
-// counted is a row of units. The older system's are nil, and fifo is 0, where it has nothing of the kind.
+// counted is a row of units. The older system's are nil, and fifo is 0, where it has nothing of the
+// kind.
 func counted(name string, limit, ours Units, older *Units, fifo float64, why string) Row {
 	r := Row{
 		Name: name, Limit: limit.String(), Ours: ours.priced(), Ratio: ours.Dollars() / limit.Dollars(), Why: why,
@@ -68,8 +70,9 @@ func (r Row) shown() string {
 	return fmt.Sprintf("%#.4g", r.rounded())
 }
 
-// Text is the table in Markdown, without the columns that no row fills. A row that is above its limit,
-// or has none, and does not say why is an error, and so is one that is counted below its limit.
+// Text is the table in Markdown, without the columns that no row fills. A row that is above its
+// limit, or has none, and does not say why is an error, and so is one that is counted below its
+// limit.
 func (t Table) Text() (string, error) {
 	head := append([]string{t.Case, "limit", "ours", "ours / limit"}, t.Others...)
 	rows := make([][]string, len(t.Rows))

@@ -1,6 +1,6 @@
-// Package front puts something before a DynamoDB-compatible server on this machine, to count what is
-// asked of it or to have it go wrong: [Start] starts both. Give [Server.URL] to the programs that
-// ask by that way, such as the local stack.
+// Package front puts something before a DynamoDB-compatible server on this machine, to count what
+// is asked of it or to have it go wrong: [Start] starts both. Give [Server.URL] to the programs
+// that ask by that way, such as the local stack.
 package front
 
 import (
@@ -16,8 +16,8 @@ import (
 
 // Server is a server, and the way to it.
 type Server struct {
-	// URL is where requests go, to pass through what stands before the server, Direct where they pass
-	// through nothing.
+	// URL is where requests go, to pass through what stands before the server, Direct where they
+	// pass through nothing.
 	URL, Direct string
 
 	proxy *httptest.Server

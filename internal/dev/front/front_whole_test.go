@@ -28,7 +28,8 @@ func (b *broken) RoundTrip(r *http.Request) (*http.Response, error) {
 	return b.next.RoundTrip(r)
 }
 
-// TestStart: requests reach the server by what stands before it, and one that this fails has no answer.
+// TestStart: requests reach the server by what stands before it, and one that this fails has no
+// answer.
 func TestStart(t *testing.T) {
 	through := &broken{next: Transport()}
 	server, err := Start(t.Context(), ddbtest.Servers(t)[0], "", through)

@@ -8,16 +8,15 @@ import (
 	"testing"
 )
 
-// shared are the servers of this test binary, one of each kind: they end with
-// it.
+// shared are the servers of this test binary, one of each kind: they end with it.
 var shared = struct {
 	sync.Mutex
 	servers map[Kind]*Server
 }{servers: map[Kind]*Server{}}
 
-// ForTest returns the endpoint of this test binary's server of that kind. A
-// server that cannot be started fails the test; it never skips it. A test that fails while
-// its server dies says so, and the next test gets another server.
+// ForTest returns the endpoint of this test binary's server of that kind. A server that cannot be
+// started fails the test; it never skips it. A test that fails while its server dies says so, and
+// the next test gets another server.
 func ForTest(t testing.TB, kind Kind) string {
 	t.Helper()
 	shared.Lock()

@@ -38,8 +38,8 @@ func Described(kind Kind) string {
 	return string(kind)
 }
 
-// place is the folder whose node_modules hold a server: below this package's, or, outside of
-// the project, in the user's cache, named by what is installed there.
+// place is the folder whose node_modules hold a server: below this package's, or, outside of the
+// project, in the user's cache, named by what is installed there.
 func place(kind Kind) (string, error) {
 	if root, err := Root(); err == nil {
 		return filepath.Join(root, "internal", "dev", "localdb", "servers", string(kind)), nil
@@ -52,8 +52,8 @@ func place(kind Kind) (string, error) {
 	return cache.Folder(filepath.Join("servers", fmt.Sprintf("%s-%x", kind, sum[:6])))
 }
 
-// Install fetches a server by npm where it is missing, and tells what it fetches. In the
-// project's folder `make deps` does that.
+// Install fetches a server by npm where it is missing, and tells what it fetches. In the project's
+// folder `make deps` does that.
 func Install(ctx context.Context, kind Kind, tell func(what string)) error {
 	if _, err := Root(); err == nil || kind == Given {
 		return nil

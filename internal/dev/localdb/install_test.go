@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestPlaceOutsideOfTheProject: a folder with a go.mod and a package.json of its own is no
-// place of this project, and servers are looked for in the user's cache.
+// TestPlaceOutsideOfTheProject: a folder with a go.mod and a package.json of its own is no place of
+// this project, and servers are looked for in the user's cache.
 func TestPlaceOutsideOfTheProject(t *testing.T) {
 	folder, cache := t.TempDir(), t.TempDir()
 	for name, text := range map[string]string{"go.mod": "module github.com/streamsort/streamsorter\n", "package.json": "{}"} {

@@ -1,10 +1,9 @@
-// Package localdb starts DynamoDB-compatible servers on this machine, for
-// tests, benchmarks and the local stack. [Choose] says which one to use, and
-// [Start] starts it; a test calls [ForTest].
+// Package localdb starts DynamoDB-compatible servers on this machine, for tests, benchmarks and the
+// local stack. [Choose] says which one to use, and [Start] starts it; a test calls [ForTest].
 //
-// The servers are installed by `make deps` below this package's folder, and
-// outside of the project by [Install] in the user's cache folder. Everything that
-// they hold is gone when they are closed, unless they are given a folder for it.
+// The servers are installed by `make deps` below this package's folder, and outside of the project
+// by [Install] in the user's cache folder. Everything that they hold is gone when they are closed,
+// unless they are given a folder for it.
 package localdb
 
 import (
@@ -33,19 +32,19 @@ type Kind string
 const (
 	// Given is the server at DYNAMODB_ENDPOINT, which somebody else runs.
 	Given Kind = "given"
-	// Dynoxide starts in milliseconds; it runs on Linux x64 only, and its
-	// streams grow slower with every record.
+	// Dynoxide starts in milliseconds; it runs on Linux x64 only, and its streams grow slower with
+	// every record.
 	Dynoxide Kind = "dynoxide"
-	// DynamoDBLocal is AWS's own, needs Java 17 and starts in seconds; it is
-	// the judge where the two differ.
+	// DynamoDBLocal is AWS's own, needs Java 17 and starts in seconds; it is the judge where the
+	// two differ.
 	DynamoDBLocal Kind = "dynamodb-local"
 )
 
 // endpointVariable names the server that the user gives.
 const endpointVariable = "DYNAMODB_ENDPOINT"
 
-// Choose is the kind of server for local work: the given one, dynoxide where
-// it is installed or may be, else DynamoDB Local.
+// Choose is the kind of server for local work: the given one, dynoxide where it is installed or may
+// be, else DynamoDB Local.
 func Choose() Kind {
 	if os.Getenv(endpointVariable) != "" {
 		return Given
@@ -96,8 +95,7 @@ type Server struct {
 }
 
 // Start starts a server and waits until it answers. data is the folder, absolute, where it keeps
-// its data; empty keeps them in memory. Close it afterwards;
-// it also ends with this process.
+// its data; empty keeps them in memory. Close it afterwards; it also ends with this process.
 func Start(ctx context.Context, kind Kind, data string) (*Server, error) {
 	if kind == Given {
 		endpoint := os.Getenv(endpointVariable)
@@ -125,8 +123,8 @@ func Start(ctx context.Context, kind Kind, data string) (*Server, error) {
 // dataFiles are what each kind keeps its data in.
 var dataFiles = map[Kind]string{Dynoxide: "dynoxide.db", DynamoDBLocal: "shared-local-instance.db"}
 
-// othersData reports a folder with the data of another kind of server and none of this one:
-// it would look as if all were gone.
+// othersData reports a folder with the data of another kind of server and none of this one: it
+// would look as if all were gone.
 func othersData(kind Kind, data string) error {
 	if _, err := os.Stat(filepath.Join(data, dataFiles[kind])); err == nil {
 		return nil
@@ -216,8 +214,8 @@ func command(kind Kind, folder string, port int, data string) (*exec.Cmd, error)
 	return nil, fmt.Errorf("unknown kind of server %q: must be %s, %s or %s", kind, Given, Dynoxide, DynamoDBLocal)
 }
 
-// FreePort finds a port for a server, which is another's while that starts. held keeps it from others who ask here: it
-// is the UDP port of the same number, on which nobody listens.
+// FreePort finds a port for a server, which is another's while that starts. held keeps it from
+// others who ask here: it is the UDP port of the same number, on which nobody listens.
 func FreePort() (port int, held io.Closer, err error) {
 	const attempts = 100
 	for range attempts {
@@ -241,7 +239,8 @@ func FreePort() (port int, held io.Closer, err error) {
 var serverHeaders = map[Kind]string{Dynoxide: "Dynoxide/", DynamoDBLocal: "Jetty("}
 
 // awaitAnswer waits, for 2,000 polls and not by the clock, until the server answers anything at
-// all. If another process has taken its port, that answers with another header, and the server ends.
+// all. If another process has taken its port, that answers with another header, and the server
+// ends.
 func awaitAnswer(ctx context.Context, endpoint, header string, exited <-chan struct{}) error {
 	client := &http.Client{Timeout: 5 * time.Second}
 	defer client.CloseIdleConnections()

@@ -28,7 +28,8 @@ func TestPortIsHeld(t *testing.T) {
 	_ = other.Close()
 }
 
-// TestAnotherAnswers at the port: it is not taken for the server, which ends since the port is taken.
+// TestAnotherAnswers at the port: it is not taken for the server, which ends since the port is
+// taken.
 func TestAnotherAnswers(t *testing.T) {
 	exited := make(chan struct{})
 	asked := 0

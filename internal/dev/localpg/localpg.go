@@ -1,10 +1,9 @@
-// Package localpg starts PostgreSQL servers on this machine for tests: a fresh
-// cluster in a temporary folder, on a free port, as a user that is not root. A
-// test calls [ForTest].
+// Package localpg starts PostgreSQL servers on this machine for tests: a fresh cluster in a
+// temporary folder, on a free port, as a user that is not root. A test calls [ForTest].
 //
-// The server is the one that `make deps` installs beside this file where it
-// fits this machine, else the system's own: initdb and postgres are looked for
-// in PATH, and where Debian and others put them. A test without any fails.
+// The server is the one that `make deps` installs beside this file where it fits this machine, else
+// the system's own: initdb and postgres are looked for in PATH, and where Debian and others put
+// them. A test without any fails.
 package localpg
 
 import (
@@ -43,8 +42,8 @@ type Server struct {
 	exited  chan struct{}
 }
 
-// nobody is whom the server runs as where this process is root's: PostgreSQL
-// refuses to run as root.
+// nobody is whom the server runs as where this process is root's: PostgreSQL refuses to run as
+// root.
 const nobody = 65534
 
 // Start starts a server. Close it afterwards; it also ends with this process.
@@ -140,8 +139,8 @@ func (s *Server) binaries() (string, error) {
 	return "", errNone
 }
 
-// installed copies what npm installed to where the server's user can read it,
-// where this process is root's: a clone in root's home is closed to others.
+// installed copies what npm installed to where the server's user can read it, where this process is
+// root's: a clone in root's home is closed to others.
 func (s *Server) installed(native string) (string, error) {
 	if os.Geteuid() != 0 {
 		return filepath.Join(native, "bin"), nil
@@ -244,15 +243,15 @@ func (s *Server) Close() {
 	_ = os.RemoveAll(s.folder)
 }
 
-// shared is the server of this test binary: its process ends with it, and its
-// folder is left to the system's cleaning of temporary files.
+// shared is the server of this test binary: its process ends with it, and its folder is left to the
+// system's cleaning of temporary files.
 var shared = struct {
 	sync.Mutex
 	server *Server
 }{}
 
-// ForTest returns the URL of a fresh database. A server that cannot be started
-// fails the test; it never skips it.
+// ForTest returns the URL of a fresh database. A server that cannot be started fails the test; it
+// never skips it.
 func ForTest(t testing.TB) string {
 	t.Helper()
 	shared.Lock()

@@ -7,12 +7,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// indexOperation is the name under which the writes of indexes are counted:
-// they are no requests of their own.
+// indexOperation is the name under which the writes of indexes are counted: they are no requests of
+// their own.
 const indexOperation = "Index"
 
-// entry is an item's place in an index of keys, empty where it has none: the
-// item has one if it has all of the index's keys.
+// entry is an item's place in an index of keys, empty where it has none: the item has one if it has
+// all of the index's keys.
 // https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.html
 func entry(index []string, it map[string]types.AttributeValue) string {
 	var place strings.Builder
@@ -29,9 +29,8 @@ func entry(index []string, it map[string]types.AttributeValue) string {
 	return place.String()
 }
 
-// entryUnits is the charge of an index for a change of an item's place in it:
-// a unit for leaving one, and a unit for taking one. An entry has keys only, so
-// it never has more than 1 KB here.
+// entryUnits is the charge of an index for a change of an item's place in it: a unit for leaving
+// one, and a unit for taking one. An entry has keys only, so it never has more than 1 KB here.
 func entryUnits(before, after string) float64 {
 	units := 0.0
 	if before == after {
@@ -46,8 +45,8 @@ func entryUnits(before, after string) float64 {
 	return units
 }
 
-// indexed counts what the table's indexes are charged for an item that now
-// stands there; nil for one that was deleted.
+// indexed counts what the table's indexes are charged for an item that now stands there; nil for
+// one that was deleted.
 func (m *Meter) indexed(table, key string, it map[string]types.AttributeValue) {
 	for _, index := range m.indexes[table] {
 		at := table + "\x00" + strings.Join(index, "\x00") + "\x00" + key

@@ -1,9 +1,8 @@
-// Package meter counts what DynamoDB would charge. A [Meter] sits between the
-// SDK and the network ([New]); [Meter.Total] says what passed so far, by
-// operation.
+// Package meter counts what DynamoDB would charge. A [Meter] sits between the SDK and the network
+// ([New]); [Meter.Total] says what passed so far, by operation.
 //
-// Units are computed here, by AWS's rules, from the requests and the answers:
-// the servers for local work report less than AWS charges. What is approximated:
+// Units are computed here, by AWS's rules, from the requests and the answers: the servers for local
+// work report less than AWS charges. What is approximated:
 //
 //   - A write is charged by the larger of the item before and after it. A Meter
 //     knows the items that passed through it, or that an answer shows; the size
@@ -92,19 +91,18 @@ func (c Counts) String() string {
 	return strings.TrimSuffix(out.String(), "; ")
 }
 
-// Meter is an http.RoundTripper that counts. It may be used by any number of
-// goroutines.
+// Meter is an http.RoundTripper that counts. It may be used by any number of goroutines.
 type Meter struct {
 	next http.RoundTripper
 
 	mu     sync.Mutex
 	counts Counts
-	// keys are the key attributes of each table, sizes the size of each item
-	// seen, by table and key.
+	// keys are the key attributes of each table, sizes the size of each item seen, by table and
+	// key.
 	keys  map[string][]string
 	sizes map[string]map[string]int
-	// indexes are the key attributes of each table's indexes, entries the place
-	// of each item seen in each of them.
+	// indexes are the key attributes of each table's indexes, entries the place of each item seen
+	// in each of them.
 	indexes map[string][][]string
 	entries map[string]string
 }
@@ -165,8 +163,7 @@ type exchange struct {
 	GlobalSecondaryIndexes []struct {
 		KeySchema []struct{ AttributeName string }
 	}
-	// RequestItems and Responses are of a BatchGetItem, whose answer's Responses
-	// are by table.
+	// RequestItems and Responses are of a BatchGetItem, whose answer's Responses are by table.
 	RequestItems map[string]struct {
 		Keys           []json.RawMessage
 		ConsistentRead bool
@@ -251,8 +248,7 @@ func (m *Meter) count(operation string, asked []byte, status int, answered []byt
 	m.counts[operation] = total
 }
 
-// write is the charge of a put of an item, where `there` is what stood in its
-// way if it failed.
+// write is the charge of a put of an item, where `there` is what stood in its way if it failed.
 func (m *Meter) write(table string, new, there map[string]types.AttributeValue, failed bool) float64 {
 	if failed {
 		return ddb.WriteUnits(m.see(table, there))
@@ -279,8 +275,8 @@ func (m *Meter) update(in, out exchange, failed bool) float64 {
 	return ddb.WriteUnits(max(before, after))
 }
 
-// batch is the charge of a BatchGetItem: each item is rounded up by itself, and
-// one that is not there is charged as in a GetItem.
+// batch is the charge of a BatchGetItem: each item is rounded up by itself, and one that is not
+// there is charged as in a GetItem.
 func (m *Meter) batch(in, out exchange) float64 {
 	units := 0.0
 	for table, asked := range in.RequestItems {
@@ -294,8 +290,8 @@ func (m *Meter) batch(in, out exchange) float64 {
 	return units
 }
 
-// see notes the size of an item that an answer shows, and returns it: the
-// largest that is known, for an answer may show a part only.
+// see notes the size of an item that an answer shows, and returns it: the largest that is known,
+// for an answer may show a part only.
 func (m *Meter) see(table string, it map[string]types.AttributeValue) int {
 	if it == nil {
 		return 0

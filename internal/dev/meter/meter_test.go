@@ -114,8 +114,7 @@ func TestCountsByTheRules(t *testing.T) {
 	})
 }
 
-// TestCountsAnIndex: an item that takes a place in an index of keys, moves in
-// it, stays and leaves.
+// TestCountsAnIndex: an item that takes a place in an index of keys, moves in it, stays and leaves.
 func TestCountsAnIndex(t *testing.T) {
 	ddbtest.EachServer(t, testCountsAnIndex)
 }

@@ -1,5 +1,5 @@
-// Package modproxy makes a release of this repository on this machine: a module proxy in a
-// folder, with each module as a tag would give it, for those who try what a user will get.
+// Package modproxy makes a release of this repository on this machine: a module proxy in a folder,
+// with each module as a tag would give it, for those who try what a user will get.
 //
 // Call [Write] with the repository's folder, and run the go command with [Proxy.Environ]. Files
 // that git ignores, and modules that no release tags (examples), are not in it.
@@ -87,8 +87,8 @@ func (p *Proxy) add(m module.Version, files []zip.File) error {
 	return nil
 }
 
-// Environ has the go command take this repository's modules from here, and all others from where
-// it takes them otherwise.
+// Environ has the go command take this repository's modules from here, and all others from where it
+// takes them otherwise.
 func (p *Proxy) Environ() ([]string, error) {
 	others, err := goEnv("GOPROXY")
 	if err != nil {
@@ -184,8 +184,8 @@ func (t tree) modules() []string {
 	return folders
 }
 
-// of are the files of the module in a folder, whose go.mod requires the repository's other
-// modules in the release's version, as a release's does.
+// of are the files of the module in a folder, whose go.mod requires the repository's other modules
+// in the release's version, as a release's does.
 func (t tree) of(folder, version string) ([]zip.File, error) {
 	var files []zip.File
 	for _, name := range t.names() {

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestWrite makes a release of a repository with three modules, one of which no release tags,
-// and builds a user's program of it.
+// TestWrite makes a release of a repository with three modules, one of which no release tags, and
+// builds a user's program of it.
 func TestWrite(t *testing.T) {
 	repository := t.TempDir()
 	write(t, repository, map[string]string{

@@ -19,11 +19,11 @@ type Plan struct {
 	Arguments []string
 	// Copies is how many run at a time.
 	Copies int
-	// Kills is how many deaths there are. Where several copies run, some more may
-	// come: those that ran at the last one may die as well.
+	// Kills is how many deaths there are. Where several copies run, some more may come: those that
+	// ran at the last one may die as well.
 	Kills int
-	// OneStepIn is how many steps of the protocol a copy survives on average,
-	// while there are kills left.
+	// OneStepIn is how many steps of the protocol a copy survives on average, while there are kills
+	// left.
 	OneStepIn int
 }
 
@@ -35,8 +35,8 @@ type Keeper struct {
 	stop    func()
 }
 
-// Keep starts copies of this program, and another where one died, until the
-// context ends or [Keeper.Close]. It tells on standard error who died.
+// Keep starts copies of this program, and another where one died, until the context ends or
+// [Keeper.Close]. It tells on standard error who died.
 func Keep(ctx context.Context, plan Plan) *Keeper {
 	ctx, cancel := context.WithCancel(ctx)
 	k := &Keeper{plan: plan, starter: child.NewStarter()}
@@ -52,8 +52,7 @@ func Keep(ctx context.Context, plan Plan) *Keeper {
 	return k
 }
 
-// Killed is how many copies have died so far. Those that Close kills do not
-// count.
+// Killed is how many copies have died so far. Those that Close kills do not count.
 func (k *Keeper) Killed() int { return int(k.killed.Load()) }
 
 // Close kills all copies. After the first time it does nothing.

@@ -1,10 +1,10 @@
-// Package mortal kills consumers in the middle of the two-phase protocol, as
-// a crash does: by SIGKILL, after a step of their own.
+// Package mortal kills consumers in the middle of the two-phase protocol, as a crash does: by
+// SIGKILL, after a step of their own.
 //
-// A program that starts copies of itself calls [Keep], which starts another where
-// one died; each copy consumes through [AtRandom]. Where a certain step is to be
-// the last, [Claims] has it as an option. What a death leaves behind is what any crash
-// leaves: claims until their lease ends, and transactions that were not committed.
+// A program that starts copies of itself calls [Keep], which starts another where one died; each
+// copy consumes through [AtRandom]. Where a certain step is to be the last, [Claims] has it as an
+// option. What a death leaves behind is what any crash leaves: claims until their lease ends, and
+// transactions that were not committed.
 package mortal
 
 import (
@@ -41,13 +41,12 @@ type Claims struct {
 	Last func(Step) bool
 }
 
-// variable holds for a copy how many steps it survives on average; 0 or none means
-// that it lives.
+// variable holds for a copy how many steps it survives on average; 0 or none means that it lives.
 const variable = "MORTAL_ONE_STEP_IN"
 
-// AtRandom is the protocol as a copy speaks it that [Keep] started: it survives
-// [Plan.OneStepIn] steps on average, while there are kills left. In a process that
-// Keep did not start it is the protocol itself.
+// AtRandom is the protocol as a copy speaks it that [Keep] started: it survives [Plan.OneStepIn]
+// steps on average, while there are kills left. In a process that Keep did not start it is the
+// protocol itself.
 func AtRandom(claims delivery.Claims) Claims {
 	one, _ := strconv.Atoi(os.Getenv(variable))
 	return Claims{claims, func(Step) bool { return one > 0 && rand.IntN(one) == 0 }}

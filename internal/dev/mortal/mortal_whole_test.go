@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// TestMain is also the copy that TestKeep starts: it takes a batch's steps some
-// times, and where it survived them it says so and goes on.
+// TestMain is also the copy that TestKeep starts: it takes a batch's steps some times, and where it
+// survived them it says so and goes on.
 func TestMain(m *testing.M) {
 	if len(os.Args) != 3 || os.Args[1] != "copy" {
 		os.Exit(m.Run())
@@ -35,8 +35,8 @@ func TestMain(m *testing.M) {
 	select {}
 }
 
-// TestKeep: a copy is started again until all kills are made; the one that lives
-// is gone after Close.
+// TestKeep: a copy is started again until all kills are made; the one that lives is gone after
+// Close.
 func TestKeep(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

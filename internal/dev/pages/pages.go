@@ -1,4 +1,5 @@
-// Package pages renews parts of pages: each stands between two lines that say where it begins and ends.
+// Package pages renews parts of pages: each stands between two lines that say where it begins and
+// ends.
 package pages
 
 import (

@@ -9,8 +9,8 @@ import (
 	"github.com/streamsort/streamsort/internal/digest"
 )
 
-// Past is how items were before their last changes: what a read that is not strong
-// may be answered still. A nil Past has nothing.
+// Past is how items were before their last changes: what a read that is not strong may be answered
+// still. A nil Past has nothing.
 type Past struct {
 	tables *ddb.Memory
 	// changed are the items that were changed, in the order in which they first were.
@@ -24,8 +24,7 @@ type before struct {
 	was   ddb.Item
 }
 
-// Of is the past of these tables from now on. Report each change of
-// theirs to it: see [Past.Note].
+// Of is the past of these tables from now on. Report each change of theirs to it: see [Past.Note].
 func Of(tables *ddb.Memory) *Past { return &Past{tables: tables} }
 
 // Note keeps what an item was before a change: see [ddb.Memory.OnChange].
@@ -47,8 +46,8 @@ func (p *Past) Note(c ddb.Change) {
 	p.changed = append(p.changed, now)
 }
 
-// Older is what a read may be answered beside that of now: with each one of the items
-// as it was before, and with all of them, as far as that shows.
+// Older is what a read may be answered beside that of now: with each one of the items as it was
+// before, and with all of them, as far as that shows.
 func (p *Past) Older(r ddb.Request, now func() (ddb.Answer, error)) []func() (ddb.Answer, error) {
 	if p == nil {
 		return nil

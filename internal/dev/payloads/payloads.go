@@ -1,5 +1,5 @@
-// Package payloads has what senders send, for tests: of packages that development depends on,
-// which make deps and go mod download fetch. None of it is in the repository.
+// Package payloads has what senders send, for tests: of packages that development depends on, which
+// make deps and go mod download fetch. None of it is in the repository.
 package payloads
 
 import (

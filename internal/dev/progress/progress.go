@@ -1,5 +1,5 @@
-// Package progress waits for what an example shows on the local stack, says how
-// far it is, and runs the stack's sweep meanwhile: call [Wait.Until].
+// Package progress waits for what an example shows on the local stack, says how far it is, and runs
+// the stack's sweep meanwhile: call [Wait.Until].
 package progress
 
 import (
@@ -13,9 +13,8 @@ const (
 	lookEvery = 100 * time.Millisecond
 	// tellEvery is the time between two lines, where something has moved.
 	tellEvery = time.Second
-	// sweepEvery is the time between two sweeps. On AWS their schedule runs them
-	// every five minutes: they end dead claims, and wake up what a killed function
-	// left.
+	// sweepEvery is the time between two sweeps. On AWS their schedule runs them every five
+	// minutes: they end dead claims, and wake up what a killed function left.
 	sweepEvery = 2 * time.Second
 	// still is how long nothing moves before that is explained.
 	still = 4 * time.Second
@@ -23,28 +22,26 @@ const (
 
 // Wait is what is waited for.
 type Wait struct {
-	// Total is how many there are in the end, and What says of what: "messages are
-	// booked".
+	// Total is how many there are in the end, and What says of what: "messages are booked".
 	Total int
 	What  string
-	// Patience is how long nothing may move, in looks, ten a second: on a slow machine it is longer. It is
-	// more than the claims of killed processes take to run out.
+	// Patience is how long nothing may move, in looks, ten a second: on a slow machine it is
+	// longer. It is more than the claims of killed processes take to run out.
 	Patience time.Duration
 	// Killed tells that processes are killed: why it waits is explained.
 	Killed bool
-	// Sweep runs the stack's sweep every two seconds, where its timer is not enough; nil
-	// leaves it to its schedule.
+	// Sweep runs the stack's sweep every two seconds, where its timer is not enough; nil leaves it
+	// to its schedule.
 	Sweep func(context.Context) error
 	Out   io.Writer
 }
 
-// Look is how many there are now, and what is not done with yet, in words: ""
-// where that is nothing but what is to come.
+// Look is how many there are now, and what is not done with yet, in words: "" where that is nothing
+// but what is to come.
 type Look func(context.Context) (count int, left string, err error)
 
-// Until looks until there are all and nothing is left. It fails where a look does,
-// where a sweep cannot be run, where nothing moves any more, and where the context
-// ends.
+// Until looks until there are all and nothing is left. It fails where a look does, where a sweep
+// cannot be run, where nothing moves any more, and where the context ends.
 func (w Wait) Until(ctx context.Context, look Look) error {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()

@@ -1,9 +1,9 @@
-// Package pyenv installs tools that are written in Python, each pinned with all
-// that it needs, into an environment of its own: .build/ of the project, or the
-// user's cache folder where there is no project.
+// Package pyenv installs tools that are written in Python, each pinned with all that it needs, into
+// an environment of its own: .build/ of the project, or the user's cache folder where there is no
+// project.
 //
-// Call [Python] with the tool's list of packages. It needs Python 3.10 or
-// newer. A crash leaves nothing behind that a later call would take for whole.
+// Call [Python] with the tool's list of packages. It needs Python 3.10 or newer. A crash leaves
+// nothing behind that a later call would take for whole.
 package pyenv
 
 import (
@@ -19,9 +19,9 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 )
 
-// Python is the path of the Python of the environment with a tool: requirements
-// is what pip is to install, pinned, and nothing else. Where the environment is
-// missing it is made, which takes some seconds and the network.
+// Python is the path of the Python of the environment with a tool: requirements is what pip is to
+// install, pinned, and nothing else. Where the environment is missing it is made, which takes some
+// seconds and the network.
 func Python(ctx context.Context, tool string, requirements []byte) (string, error) {
 	parent, err := cache.Folder("python")
 	if root, rootErr := localdb.Root(); rootErr == nil {

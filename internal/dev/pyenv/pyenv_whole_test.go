@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// A list without packages makes an environment whose Python runs; the second
-// call takes it as it is, and another list gets another one.
+// A list without packages makes an environment whose Python runs; the second call takes it as it
+// is, and another list gets another one.
 func TestPython(t *testing.T) {
 	parent := t.TempDir()
 	first, err := pythonIn(t.Context(), parent, "tool", []byte("# nothing\n"))

@@ -1,10 +1,9 @@
-// Package sources has the go command know what the programs that a test builds are made
-// of: call [Note] with them. [Zip] packs one.
+// Package sources has the go command know what the programs that a test builds are made of: call
+// [Note] with them. [Zip] packs one.
 //
-// The go command takes a test's result from its cache unless the test's own code has
-// changed, or a file that the test asked for; it does not see what another command
-// reads. Without a note a test that builds a function passes from the cache after the
-// function was changed.
+// The go command takes a test's result from its cache unless the test's own code has changed, or a
+// file that the test asked for; it does not see what another command reads. Without a note a test
+// that builds a function passes from the cache after the function was changed.
 package sources
 
 import (
@@ -23,8 +22,8 @@ const format = `{{if and .Module .Module.Main}}{{range .GoFiles}}{{$.Dir}}/{{.}}
 {{end}}{{range .EmbedFiles}}{{$.Dir}}/{{.}}
 {{end}}{{end}}`
 
-// Note asks for each file that the packages are built from, as seen from a folder of
-// their module. Where no test runs it does nothing.
+// Note asks for each file that the packages are built from, as seen from a folder of their module.
+// Where no test runs it does nothing.
 func Note(ctx context.Context, folder string, packages ...string) error {
 	if !testing.Testing() {
 		return nil

@@ -1,9 +1,8 @@
-// Package traffic is what a trial of the whole sends, and a check of what comes
-// out of it.
+// Package traffic is what a trial of the whole sends, and a check of what comes out of it.
 //
-// [Read] or [Generate] make the [Arrival]s; a [Watcher] gets each line of a
-// consumer's log (examples/receiver and examples/webhooks write them), and
-// [Watcher.State] says what came out so far, and what should not have.
+// [Read] or [Generate] make the [Arrival]s; a [Watcher] gets each line of a consumer's log
+// (examples/receiver and examples/webhooks write them), and [Watcher.State] says what came out so
+// far, and what should not have.
 package traffic
 
 import (
@@ -42,8 +41,8 @@ func NewArrival(document []byte) (Arrival, error) {
 	return Arrival{bytes.Clone(document), m.Queue, m.Seq, hex.EncodeToString(sum[:])}, nil
 }
 
-// Read reads arrivals from a file, a document a line; empty lines are passed over. Each
-// has a queue and a seq.
+// Read reads arrivals from a file, a document a line; empty lines are passed over. Each has a queue
+// and a seq.
 func Read(path string) ([]Arrival, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -77,8 +76,8 @@ func Read(path string) ([]Arrival, error) {
 	return arrivals, nil
 }
 
-// Generate makes up count messages of three queues, each delayed by up to 16
-// places, and every thirtieth sent twice.
+// Generate makes up count messages of three queues, each delayed by up to 16 places, and every
+// thirtieth sent twice.
 func Generate(count int) ([]Arrival, error) {
 	random := rand.New(rand.NewPCG(2026, 1))
 	type placed struct {

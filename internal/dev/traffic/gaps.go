@@ -34,8 +34,8 @@ func (g Gap) String() string {
 	return fmt.Sprintf("queue %s: seq %s is missing; messages behind it that wait: %d", g.Queue, strings.Join(parts, ", "), g.Waiting)
 }
 
-// Due are the arrivals that will come out: those that no gap is before. The gaps
-// are in the order of their queues' names.
+// Due are the arrivals that will come out: those that no gap is before. The gaps are in the order
+// of their queues' names.
 func Due(arrivals []Arrival) (due []Arrival, gaps []Gap) {
 	queues := map[string]map[int64]bool{}
 	for _, a := range arrivals {

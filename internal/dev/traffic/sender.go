@@ -47,8 +47,8 @@ func NewSender(base string) (*Sender, error) {
 	return &Sender{Client: c, outcomes: map[string]int{}}, err
 }
 
-// Put puts documents until each has an outcome, which must be one of those that are expected. It fails
-// where an answer is one that no repeat changes, and where no answer comes for two minutes.
+// Put puts documents until each has an outcome, which must be one of those that are expected. It
+// fails where an answer is one that no repeat changes, and where no answer comes for two minutes.
 func (s *Sender) Put(ctx context.Context, documents []json.RawMessage, expected ...string) error {
 	for began := time.Now(); ; {
 		outcomes, err := s.Client.Put(ctx, documents)

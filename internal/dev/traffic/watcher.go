@@ -20,9 +20,8 @@ type batch struct {
 	} `json:"messages"`
 }
 
-// Watcher reads the consumer's log and checks what comes out: in each queue,
-// one seq after the other, each with the bytes that were sent; what comes again
-// comes under a higher token.
+// Watcher reads the consumer's log and checks what comes out: in each queue, one seq after the
+// other, each with the bytes that were sent; what comes again comes under a higher token.
 type Watcher struct {
 	out  io.Writer
 	show int
@@ -31,8 +30,7 @@ type Watcher struct {
 	distinct int
 
 	mu sync.Mutex
-	// position is how far each queue has come out, token the highest one that
-	// it came under.
+	// position is how far each queue has come out, token the highest one that it came under.
 	position, token map[string]int64
 	batches         int
 	messages        int
@@ -41,8 +39,7 @@ type Watcher struct {
 	violations []string
 }
 
-// NewWatcher returns a Watcher of these arrivals that prints the first few
-// batches to out.
+// NewWatcher returns a Watcher of these arrivals that prints the first few batches to out.
 func NewWatcher(out io.Writer, show int, arrivals []Arrival) *Watcher {
 	sums, distinct := map[string]map[int64]string{}, 0
 	for _, a := range arrivals {
@@ -60,8 +57,8 @@ func NewWatcher(out io.Writer, show int, arrivals []Arrival) *Watcher {
 	}
 }
 
-// Line takes a line of the consumer's log. A line that a killed process left
-// half written is no JSON, and its batch comes again.
+// Line takes a line of the consumer's log. A line that a killed process left half written is no
+// JSON, and its batch comes again.
 func (w *Watcher) Line(text string) {
 	var b batch
 	if json.Unmarshal([]byte(text), &b) != nil || b.Message != "batch" {

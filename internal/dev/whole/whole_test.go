@@ -11,8 +11,8 @@ import (
 
 var tagged = regexp.MustCompile(`(?m)^//go:build .*\bwhole\b`)
 
-// TestNames: a test file has the tag whole if it is named so. By the names the linter knows
-// which tests may start processes.
+// TestNames: a test file has the tag whole if it is named so. By the names the linter knows which
+// tests may start processes.
 func TestNames(t *testing.T) {
 	found := 0
 	err := filepath.WalkDir("../../..", func(path string, entry fs.DirEntry, err error) error {

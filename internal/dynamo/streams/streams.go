@@ -1,5 +1,5 @@
-// Package streams makes clients of DynamoDB Streams, for what reads streams
-// itself: the local stack and the command line.
+// Package streams makes clients of DynamoDB Streams, for what reads streams itself: the local stack
+// and the command line.
 package streams
 
 import (
@@ -9,8 +9,8 @@ import (
 	"github.com/streamsort/streamsort/internal/dynamo"
 )
 
-// New returns a client for an endpoint, or for the environment's where it is
-// empty, as [dynamo.New] does. It makes no request.
+// New returns a client for an endpoint, or for the environment's where it is empty, as [dynamo.New]
+// does. It makes no request.
 func New(endpoint string) (*dynamodbstreams.Client, error) {
 	s, err := awsenv.Read("DYNAMODB", endpoint)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package httpapitest is a client for tests of functions behind an API: it makes
-// the events of API Gateway ([V2], [V1]), calls the handler, and holds every
-// answer to the contract, docs/openapi.yaml ([Client.Request]).
+// Package httpapitest is a client for tests of functions behind an API: it makes the events of API
+// Gateway ([V2], [V1]), calls the handler, and holds every answer to the contract,
+// docs/openapi.yaml ([Client.Request]).
 package httpapitest
 
 import (
@@ -182,8 +182,7 @@ func (c *Client) Check(method, path, query, body string, a Answer) {
 		"the answer %d to %s %s is not in the contract: %v\n%s", a.Status, method, path, err, a.Body)
 }
 
-// Want fails the test where an answer has not the status, or its body not the
-// parts.
+// Want fails the test where an answer has not the status, or its body not the parts.
 func (c *Client) Want(what string, a Answer, status int, parts ...string) {
 	c.t.Helper()
 	check.That(c.t, a.Status == status, "%s: status %d, want %d: %s", what, a.Status, status, a.Body)

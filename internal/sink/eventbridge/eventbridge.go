@@ -50,8 +50,8 @@ type Detail struct {
 // Kind is an EventBridge bus.
 var Kind = kind.Resource{
 	Name: "eventbridge", Looks: "arn:aws:events:REGION:ACCOUNT:event-bus/NAME", Action: "events:PutEvents",
-	// "PutEvents", Amazon EventBridge API Reference. "Less than 1 MB" is read as the
-	// smaller of its two meanings.
+	// "PutEvents", Amazon EventBridge API Reference. "Less than 1 MB" is read as the smaller of its
+	// two meanings.
 	Bytes: 1_000_000, MaxBytes: 1_000_000, Entries: 10, Events: true,
 	Open: open,
 }.Kind()
@@ -129,9 +129,8 @@ func isOwnFault(code string) bool {
 	return code == "ThrottlingException" || code == "InternalException" || code == "InternalFailure" || code == "ServiceUnavailable"
 }
 
-// hasGreatInteger reports whether a JSON document has an integer beyond 64
-// bits, which EventBridge does not take ("PutEvents", Amazon EventBridge API
-// Reference).
+// hasGreatInteger reports whether a JSON document has an integer beyond 64 bits, which EventBridge
+// does not take ("PutEvents", Amazon EventBridge API Reference).
 func hasGreatInteger(document []byte) bool {
 	if !longDigits(document) {
 		return false
@@ -153,8 +152,8 @@ func hasGreatInteger(document []byte) bool {
 	}
 }
 
-// longDigits reports whether there are 19 digits in a row, as many as the
-// greatest integer has: most documents have not, and need no second look.
+// longDigits reports whether there are 19 digits in a row, as many as the greatest integer has:
+// most documents have not, and need no second look.
 func longDigits(document []byte) bool {
 	run := 0
 	for _, c := range document {

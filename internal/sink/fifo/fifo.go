@@ -1,5 +1,5 @@
-// Package fifo is messages as SQS FIFO queues and SNS FIFO topics take them: the
-// entries of a request, and what its answer says of each.
+// Package fifo is messages as SQS FIFO queues and SNS FIFO topics take them: the entries of a
+// request, and what its answer says of each.
 package fifo
 
 import (
@@ -21,8 +21,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/tenant"
 )
 
-// Message is a message as SQS and SNS take it: its attributes are those of
-// [Attributes] that are not empty.
+// Message is a message as SQS and SNS take it: its attributes are those of [Attributes] that are
+// not empty.
 type Message struct {
 	Group, Dedup, Body string
 	Attributes         []Attribute
@@ -35,9 +35,8 @@ type Attribute struct {
 	Name, DataType, Value string
 }
 
-// Attributes are what the message attributes of SQS and SNS say of a message, by their
-// names. Each is a String, but a Binary of the same UTF-8 bytes where it has characters
-// that SQS does not take.
+// Attributes are what the message attributes of SQS and SNS say of a message, by their names. Each
+// is a String, but a Binary of the same UTF-8 bytes where it has characters that SQS does not take.
 type Attributes struct {
 	// The queue's whole name.
 	Queue string `json:"queue"`
@@ -47,7 +46,8 @@ type Attributes struct {
 	Seq string `json:"seq" jsonschema:"pattern=^[0-9]+$"`
 	// The consumer's name.
 	Consumer string `json:"consumer"`
-	// The claim's token: its number, which rises with every claim of the consumer, a hyphen, and its request.
+	// The claim's token: its number, which rises with every claim of the consumer, a hyphen, and
+	// its request.
 	Token string `json:"token" jsonschema:"pattern=^[0-9]+-"`
 	// The token of the message's work, of a tracked consumer alone.
 	Edge string `json:"edge,omitempty"`
@@ -57,9 +57,11 @@ type Attributes struct {
 	ID string `json:"id,omitempty"`
 	// The message's own attributes, if it has any: a JSON object of texts.
 	Own string `json:"attributes,omitempty"`
-	// How the body is encoded: not at all where this is missing. Neither service takes an empty body: a hyphen stands for it.
+	// How the body is encoded: not at all where this is missing. Neither service takes an empty
+	// body: a hyphen stands for it.
 	Encoding string `json:"encoding,omitempty" jsonschema:"enum=base64,enum=empty"`
-	// For a keyed queue alone: a JSON object with the message's key, and with late and unlinked where it is.
+	// For a keyed queue alone: a JSON object with the message's key, and with late and unlinked
+	// where it is.
 	Keyed string `json:"keyed,omitempty"`
 	// The trace context that the message came with, if it did, and as far as ten attributes go.
 	Traceparent string `json:"traceparent,omitempty"`
@@ -118,8 +120,8 @@ func Items(b delivery.Batch, events bool) ([]kind.Item[Message], error) {
 	for i, m := range b.Messages {
 		written := Message{Group: group, Dedup: dedupOf(dedup, m.Seq, b.Rewinds)}
 		if b.Edges != nil {
-			// Delivered again it is other work, which must not be dropped: its first
-			// edge's chain has failed.
+			// Delivered again it is other work, which must not be dropped: its first edge's chain
+			// has failed.
 			written.Dedup += "." + b.Edges[i].Op().String()
 		}
 		attributes := Attributes{
@@ -156,7 +158,8 @@ func Items(b delivery.Batch, events bool) ([]kind.Item[Message], error) {
 }
 
 // sayKeyed says what a keyed queue knows of a message, in the place of the tenant, which the
-// queue's name has too. Where the message has all attributes that there are, its trace is there as well.
+// queue's name has too. Where the message has all attributes that there are, its trace is there as
+// well.
 func (a *Attributes) sayKeyed(m cursor.Message) error {
 	said := Keyed{Key: m.Key.JSON(), Late: m.Late, Unlinked: m.Unlinked}
 	a.Keyed, a.Tenant = "{}", ""
@@ -179,8 +182,8 @@ func (a *Attributes) fit() {
 	}
 }
 
-// bytes is what a message takes of the services' limits: its body, and the
-// names, types and values of its attributes.
+// bytes is what a message takes of the services' limits: its body, and the names, types and values
+// of its attributes.
 func (m *Message) bytes() int {
 	total := len(m.Body)
 	for _, a := range m.Attributes {
@@ -200,9 +203,8 @@ func textOf(body []byte) (text, encoding string) {
 	return base64.StdEncoding.EncodeToString(body), "base64"
 }
 
-// allowed reports whether SQS takes a text as it is: UTF-8, of the characters
-// that XML has ("SendMessage", Amazon SQS API Reference). It would refuse
-// others, or put U+FFFD in their place.
+// allowed reports whether SQS takes a text as it is: UTF-8, of the characters that XML has
+// ("SendMessage", Amazon SQS API Reference). It would refuse others, or put U+FFFD in their place.
 func allowed(text string) bool {
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRuneInString(text[i:])
@@ -222,8 +224,8 @@ const (
 	hashedGroup = "sha256:"
 )
 
-// groupOf is the group of a queue's messages. No two queues share one: a name
-// that looks like a hash is hashed as well.
+// groupOf is the group of a queue's messages. No two queues share one: a name that looks like a
+// hash is hashed as well.
 func groupOf(queue string) string {
 	fits := len(queue) >= 1 && len(queue) <= maxGroup
 	for i := 0; fits && i < len(queue); i++ {
@@ -236,8 +238,7 @@ func groupOf(queue string) string {
 	return hashedGroup + hex.EncodeToString(sum[:])
 }
 
-// dedupPrefix stands for the consumer and the queue, each length-prefixed, in
-// 32 hex digits.
+// dedupPrefix stands for the consumer and the queue, each length-prefixed, in 32 hex digits.
 func dedupPrefix(b delivery.Batch) string {
 	hash := sha256.New()
 	for _, part := range []string{b.Consumer, b.Queue} {
@@ -249,8 +250,8 @@ func dedupPrefix(b delivery.Batch) string {
 	return hex.EncodeToString(hash.Sum(nil)[:16])
 }
 
-// dedupOf is the id by which SQS and SNS drop a repeat, at most 74 characters;
-// that of a tracked message has 17 more.
+// dedupOf is the id by which SQS and SNS drop a repeat, at most 74 characters; that of a tracked
+// message has 17 more.
 func dedupOf(prefix string, seq, rewinds int64) string {
 	return prefix + "." + strconv.FormatInt(seq, 10) + "." + strconv.FormatInt(rewinds, 10)
 }

@@ -37,8 +37,7 @@ func TestGroupOf(t *testing.T) {
 	}
 }
 
-// TestDedup: what is another message has another id, and what is the same has
-// the same.
+// TestDedup: what is another message has another id, and what is the same has the same.
 func TestDedup(t *testing.T) {
 	seen := map[string]string{}
 	for _, consumer := range []string{"a", "ab"} {
@@ -109,8 +108,8 @@ func TestFifoItems(t *testing.T) {
 		"seq %d of %d bytes, want %d of %d", got.Seq, got.Bytes, m.Seq, size)
 }
 
-// TestTrackedFifoItems: each message has its edge, and one that is delivered
-// again under another is not dropped as a repeat.
+// TestTrackedFifoItems: each message has its edge, and one that is delivered again under another is
+// not dropped as a repeat.
 func TestTrackedFifoItems(t *testing.T) {
 	b := sinktest.Tracked(sinktest.Batch("q", "1", "2"), "first")
 	first := check.Get(Items(b, false))
@@ -128,8 +127,8 @@ func TestTrackedFifoItems(t *testing.T) {
 	}
 }
 
-// TestLargestMessage: every message that the sorter takes fits a queue, and a topic
-// that was configured to take as much; not one as topics usually are.
+// TestLargestMessage: every message that the sorter takes fits a queue, and a topic that was
+// configured to take as much; not one as topics usually are.
 func TestLargestMessage(t *testing.T) {
 	b := sinktest.Batch(strings.Repeat("\x01", cursor.MaxQueueName))
 	b.Consumer = strings.Repeat("\x01", 1024)
@@ -144,8 +143,8 @@ func TestLargestMessage(t *testing.T) {
 	}
 }
 
-// The tenant of a queue stands beside its whole name; a queue without one has
-// nothing more than before.
+// The tenant of a queue stands beside its whole name; a queue without one has nothing more than
+// before.
 func TestTenantIsSent(t *testing.T) {
 	items := check.Get(Items(sinktest.Batch("@acme/orders", "{}"), false))
 	if m := items[0].Entry; m.Group != "@acme/orders" || !slices.Contains(m.Attributes, Attribute{"tenant", "String", "acme"}) {

@@ -13,15 +13,16 @@ import (
 )
 
 const (
-	// maxAnswer is how many bytes an answer's body may have: what names each of 1,000 messages is shorter.
+	// maxAnswer is how many bytes an answer's body may have: what names each of 1,000 messages is
+	// shorter.
 	maxAnswer = 1 << 20
 	// maxRetryAfter is how long an endpoint may ask to be left alone.
 	maxRetryAfter = time.Hour
 )
 
-// readAnswer takes a status of 2xx for success, and says what is wrong otherwise. The body for a batch must be there
-// whole, too: it may say what was not taken. The connection is used again where the body is no longer than what is
-// read of it.
+// readAnswer takes a status of 2xx for success, and says what is wrong otherwise. The body for a
+// batch must be there whole, too: it may say what was not taken. The connection is used again where
+// the body is no longer than what is read of it.
 func readAnswer(answer *http.Response, to target, batch bool, began time.Time, clock func() time.Time) (delivery.Response, error) {
 	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
 	long := len(text) > maxAnswer
@@ -48,8 +49,8 @@ func readAnswer(answer *http.Response, to target, batch bool, began time.Time, c
 	}
 }
 
-// retryAt reads Retry-After, in seconds or as a date: the zero time where it says nothing that can be read. The date is
-// by the endpoint's own clock.
+// retryAt reads Retry-After, in seconds or as a date: the zero time where it says nothing that can
+// be read. The date is by the endpoint's own clock.
 func retryAt(text string, now time.Time) time.Time {
 	var at time.Time
 	if seconds, err := strconv.ParseUint(strings.TrimSpace(text), 10, 31); err == nil {

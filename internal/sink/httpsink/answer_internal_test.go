@@ -13,7 +13,8 @@ import (
 	"github.com/streamsort/streamsort/internal/sink/kind"
 )
 
-// TestWhoseWords: what an endpoint says is its tenant's to read where it is the tenant's own, and else the operator's.
+// TestWhoseWords: what an endpoint says is its tenant's to read where it is the tenant's own, and
+// else the operator's.
 func TestWhoseWords(t *testing.T) {
 	for _, own := range []bool{true, false} {
 		to := target{url: &url.URL{Host: "billing.example"}, own: own}

@@ -1,8 +1,10 @@
-// Package httpsink is the kind of sink that is an HTTP endpoint of anybody's: signed webhooks, in order.
+// Package httpsink is the kind of sink that is an HTTP endpoint of anybody's: signed webhooks, in
+// order.
 //
-// One request of a queue is under way at a time, and the next one is made when it was answered with a status of 2xx.
-// Whatever else is answered, the message comes again, or blocks its queue: see [kind.AnswerError]. What is sent again
-// has the same webhook-id, a timestamp of its own, and a higher token.
+// One request of a queue is under way at a time, and the next one is made when it was answered with
+// a status of 2xx. Whatever else is answered, the message comes again, or blocks its queue: see
+// [kind.AnswerError]. What is sent again has the same webhook-id, a timestamp of its own, and a
+// higher token.
 package httpsink
 
 import (
@@ -24,7 +26,8 @@ import (
 type sink struct {
 	settings settings
 	client   *http.Client
-	// public is the client for endpoints that are none of the stack's owner, rules and publicRules what both keep to.
+	// public is the client for endpoints that are none of the stack's owner, rules and publicRules
+	// what both keep to.
 	public             *http.Client
 	rules, publicRules egress.Rules
 	secrets            *secret.Cache
@@ -157,7 +160,8 @@ func (s *sink) post(ctx context.Context, to target, c content) (said delivery.Re
 	return said, answer.Header.Get("Streamsort-Defer-Seconds"), err
 }
 
-// unanswered is why a request has no answer: nothing of that is the message's. A URL may hold what nobody should read.
+// unanswered is why a request has no answer: nothing of that is the message's. A URL may hold what
+// nobody should read.
 func unanswered(err error, host string, took time.Duration) error {
 	var of *url.Error
 	if errors.As(err, &of) {

@@ -152,7 +152,8 @@ func TestSingle(t *testing.T) {
 	}
 }
 
-// TestContentTypesThatNoHeaderTakes: what a producer chose as a content type holds up no queue, and adds no header.
+// TestContentTypesThatNoHeaderTakes: what a producer chose as a content type holds up no queue, and
+// adds no header.
 func TestContentTypesThatNoHeaderTakes(t *testing.T) {
 	e := newEndpoint(t, nil)
 	for _, given := range []string{"text/plain\r\nX-Evil: 1", "a\x00b", "text/\u00f6", " a/b", "a\x7f"} {
@@ -313,8 +314,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestUnanswered: an endpoint that is not there, is too slow, or must not be asked is away; the error has no more of
-// the URL than its host.
+// TestUnanswered: an endpoint that is not there, is too slow, or must not be asked is away; the
+// error has no more of the URL than its host.
 func TestUnanswered(t *testing.T) {
 	e := newEndpoint(t, nil)
 	gone := make(chan struct{})
@@ -346,7 +347,8 @@ func TestUnanswered(t *testing.T) {
 	check.That(t, err != nil && kind.IsAway(err), "%v", err)
 }
 
-// TestAPartIsTaken: what was answered 2xx before a request that failed is done; and so is what an answer says of its batch.
+// TestAPartIsTaken: what was answered 2xx before a request that failed is done; and so is what an
+// answer says of its batch.
 func TestAPartIsTaken(t *testing.T) {
 	e := newEndpoint(t, nil)
 	for _, c := range []struct {
@@ -390,7 +392,8 @@ func TestAPartIsTaken(t *testing.T) {
 	}
 }
 
-// TestAnAnswerThatCannotBeReadWhole: it may say of a batch what was not taken; of one message the status says all.
+// TestAnAnswerThatCannotBeReadWhole: it may say of a batch what was not taken; of one message the
+// status says all.
 func TestAnAnswerThatCannotBeReadWhole(t *testing.T) {
 	long := func(n int) string {
 		return `{"batchItemFailures":[{"itemIdentifier":"2","reason":"` + strings.Repeat("x", n) + `"}]}`
@@ -435,7 +438,8 @@ func TestAnAnswerThatCannotBeReadWhole(t *testing.T) {
 	}
 }
 
-// TestBatch: a batch is the document that a function gets, in as many requests as its bound asks for.
+// TestBatch: a batch is the document that a function gets, in as many requests as its bound asks
+// for.
 func TestBatch(t *testing.T) {
 	e := newEndpoint(t, nil)
 	b := sinktest.Batch("@acme/q", strings.Repeat("x", 700), strings.Repeat("y", 700))
@@ -519,7 +523,8 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// TestOpenRefuses: what is wrong with a URL is known when the function starts, and so is a malformed list of addresses.
+// TestOpenRefuses: what is wrong with a URL is known when the function starts, and so is a
+// malformed list of addresses.
 func TestOpenRefuses(t *testing.T) {
 	for _, c := range []struct{ allow, url, want string }{
 		{"", "http://example.com/", "url: "},

@@ -36,14 +36,16 @@ type content struct {
 	id          string
 	contentType string
 	body        []byte
-	// own are the headers beside the signature's, without their prefix; trace is that of a single message.
+	// own are the headers beside the signature's, without their prefix; trace is that of a single
+	// message.
 	own   []header
 	trace cursor.Trace
 	// It brings the seqs behind from, up to to.
 	from, to int64
 }
 
-// contents are the requests of a batch, in their order. The error is a *kind.TooLargeError where one can never be sent.
+// contents are the requests of a batch, in their order. The error is a *kind.TooLargeError where
+// one can never be sent.
 func contents(b delivery.Batch, s settings) ([]content, error) {
 	switch {
 	case s.Mode == "batch" && s.Format != "":
@@ -80,7 +82,8 @@ func contents(b delivery.Batch, s settings) ([]content, error) {
 	return all, nil
 }
 
-// eventBatches are the batch as CloudEvents' own batches: one that is over the bound comes as several.
+// eventBatches are the batch as CloudEvents' own batches: one that is over the bound comes as
+// several.
 func eventBatches(b delivery.Batch, most int) (all []content, err error) {
 	for i, m := range b.Messages {
 		event, err := kind.EventOf(b, i, nil)
@@ -109,7 +112,8 @@ func ofBatch(b delivery.Batch) []header {
 	return []header{{"queue", escape(b.Queue)}, {"consumer", b.Consumer}, {"token", b.Token.String()}}
 }
 
-// documents are the batch as a function is called with it: one that is over the bound comes as several.
+// documents are the batch as a function is called with it: one that is over the bound comes as
+// several.
 func documents(b delivery.Batch, most int) ([]content, error) {
 	written, err := lambda.Documents(b, kind.Limits{Kind: Kind.Name, Bytes: most})
 	all := make([]content, len(written))
@@ -130,8 +134,8 @@ func documents(b delivery.Batch, most int) ([]content, error) {
 	return all, err
 }
 
-// idOf is a name of what is sent that is the same each time it is sent, and that nothing else has. Set back, a
-// consumer has other ones.
+// idOf is a name of what is sent that is the same each time it is sent, and that nothing else has.
+// Set back, a consumer has other ones.
 func idOf(b delivery.Batch, from, to, stored int64) string {
 	hash := sha256.New()
 	for _, part := range []string{b.Consumer, b.Queue} {
@@ -232,7 +236,8 @@ func (s *sink) request(ctx context.Context, to target, c content, now time.Time)
 	at := strconv.FormatInt(now.Unix(), 10)
 	r.Header.Set("Webhook-Id", c.id)
 	r.Header.Set("Webhook-Timestamp", at)
-	// A connection that was closed while nobody looked is replaced: the id tells a repeat. It is not sent.
+	// A connection that was closed while nobody looked is replaced: the id tells a repeat. It is
+	// not sent.
 	r.Header["Idempotency-Key"] = nil
 	if to.sign.Scheme == "" {
 		return r, nil
@@ -273,8 +278,8 @@ func (s sign) sign(h http.Header, values [][]byte, c content, at string) error {
 	return nil
 }
 
-// standardSignature is a signature by each of the keys, as Standard Webhooks has them: a receiver that knows one of them can
-// verify it.
+// standardSignature is a signature by each of the keys, as Standard Webhooks has them: a receiver
+// that knows one of them can verify it.
 func standardSignature(keys [][]byte, c content, at string) string {
 	all := make([]string, len(keys))
 	for i, key := range keys {

@@ -42,8 +42,8 @@ const (
 // settings are what a configuration says of an endpoint.
 type settings struct {
 	Kind string `json:"kind"`
-	// URL is where requests go to; its zero value where Endpoints is true: each queue has an endpoint
-	// of its own then, which has its secrets too.
+	// URL is where requests go to; its zero value where Endpoints is true: each queue has an
+	// endpoint of its own then, which has its secrets too.
 	URL       address `json:"url"`
 	Endpoints bool    `json:"endpoints"`
 	// Mode is single, a request a message, or batch, one a batch.
@@ -81,9 +81,9 @@ type header struct{ name, value string }
 
 var headerName = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
 
-// Defaults sets what a reader of single messages has where nothing else is said: a batch of one, so that a
-// message which was taken does not come again for another one's sake. Where each queue has an endpoint of its own, none of
-// them says anything of another.
+// Defaults sets what a reader of single messages has where nothing else is said: a batch of one, so
+// that a message which was taken does not come again for another one's sake. Where each queue has
+// an endpoint of its own, none of them says anything of another.
 func (s settings) Defaults(r *delivery.Reader) error {
 	if r.Apart = s.Endpoints; s.Endpoints {
 		r.Inline = inline

@@ -26,8 +26,8 @@ func (e *RefusedError) Error() string {
 }
 
 // IsAway reports whether an error of [Sink.Send] is the sink's, whatever the batch: it is
-// throttled, has a fault of its own, cannot be reached, or did not answer in time. It is recognised by
-// types, statuses and codes: words change. What a function says that has run is not among them,
+// throttled, has a fault of its own, cannot be reached, or did not answer in time. It is recognised
+// by types, statuses and codes: words change. What a function says that has run is not among them,
 // nor what only somebody who changes a configuration ends.
 func IsAway(err error) bool {
 	var refused *RefusedError
@@ -109,8 +109,8 @@ func (e *AnswerError) head() string {
 // Called is what was called; the endpoint gave the call no id.
 func (e *AnswerError) Called() (by, id string) { return e.Host, "" }
 
-// away reports whether the status says that the endpoint, or what stands before it, cannot take anything now. 500 is not
-// among them: it may well be what a message does to it.
+// away reports whether the status says that the endpoint, or what stands before it, cannot take
+// anything now. 500 is not among them: it may well be what a message does to it.
 func (e *AnswerError) away() bool {
 	switch e.Status {
 	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests,
@@ -120,8 +120,9 @@ func (e *AnswerError) away() bool {
 	return false
 }
 
-// Final reports whether the status says that the same request will never be taken: it is about the message. The
-// others of 4xx are as likely about the endpoint, or the credentials: 404 is what a deployment answers for seconds.
+// Final reports whether the status says that the same request will never be taken: it is about the
+// message. The others of 4xx are as likely about the endpoint, or the credentials: 404 is what a
+// deployment answers for seconds.
 func (e *AnswerError) Final() bool {
 	switch e.Status {
 	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
@@ -130,8 +131,8 @@ func (e *AnswerError) Final() bool {
 	return false
 }
 
-// isThrottle reports whether a code of an answer asks to slow down: one that the SDK knows, one
-// of SNS, or one of KMS, which throttles for who writes what it encrypts.
+// isThrottle reports whether a code of an answer asks to slow down: one that the SDK knows, one of
+// SNS, or one of KMS, which throttles for who writes what it encrypts.
 func isThrottle(code string) bool {
 	switch code {
 	case "Throttled", "KmsThrottled", "KMS.ThrottlingException", "KMSThrottling", "KMSThrottlingException":

@@ -48,15 +48,13 @@ type Refusal struct {
 	Away bool
 }
 
-// tries is how often an entry is sent at most, as long as it is the first that
-// is refused. What is refused longer is the consumer's to repeat: it has other
-// queues to serve.
+// tries is how often an entry is sent at most, as long as it is the first that is refused. What is
+// refused longer is the consumer's to repeat: it has other queues to serve.
 const tries = 5
 
-// SendAll sends all items in their order, in as few requests as the limits
-// allow. put makes one request and returns which entries it did not take, in
-// order; they go again before anything later, and the rest of the batch one by
-// one where the sink keeps an order and later entries were taken.
+// SendAll sends all items in their order, in as few requests as the limits allow. put makes one
+// request and returns which entries it did not take, in order; they go again before anything later,
+// and the rest of the batch one by one where the sink keeps an order and later entries were taken.
 func SendAll[T any](ctx context.Context, queue string, items []Item[T], l Limits, ordered bool,
 	put func(context.Context, []T) ([]Refusal, error),
 ) error {

@@ -16,8 +16,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
-// service takes requests and refuses entries: refuse[n] lists the seqs that
-// request n refuses.
+// service takes requests and refuses entries: refuse[n] lists the seqs that request n refuses.
 type service struct {
 	refuse   map[int][]int64
 	final    bool
@@ -88,8 +87,8 @@ func TestTooLarge(t *testing.T) {
 	check.That(t, len(s.requests) == 0, "requests %v were made", s.requests)
 }
 
-// TestRefusals: what is refused goes again before anything later, and where an
-// order is kept, nothing overtakes a second time.
+// TestRefusals: what is refused goes again before anything later, and where an order is kept,
+// nothing overtakes a second time.
 func TestRefusals(t *testing.T) {
 	for name, c := range map[string]struct {
 		refuse   map[int][]int64

@@ -1,9 +1,8 @@
-// Package kind is what all kinds of sink are made of. Each has a folder of its own
-// beside this one, which says what it is by a [Kind]; package sink has them all in
-// one table.
+// Package kind is what all kinds of sink are made of. Each has a folder of its own beside this one,
+// which says what it is by a [Kind]; package sink has them all in one table.
 //
-// A kind whose sinks have an ARN makes its Kind by [Resource.Kind], and one that
-// takes several messages in a request sends them by [SendAll].
+// A kind whose sinks have an ARN makes its Kind by [Resource.Kind], and one that takes several
+// messages in a request sends them by [SendAll].
 package kind
 
 import (
@@ -39,39 +38,41 @@ type Settings interface {
 type Options struct {
 	// Transport makes the requests to AWS's services.
 	Transport http.RoundTripper
-	// Endpoints is where each queue of a consumer goes to, for a sink whose configuration does not say.
+	// Endpoints is where each queue of a consumer goes to, for a sink whose configuration does not
+	// say.
 	Endpoints Endpoints
 }
 
-// Endpoints finds where a queue of a consumer goes to. The error is an *AwayError where it has no endpoint, or must not be
-// sent to it now.
+// Endpoints finds where a queue of a consumer goes to. The error is an *AwayError where it has no
+// endpoint, or must not be sent to it now.
 type Endpoints func(ctx context.Context, consumer, queue string) (Endpoint, error)
 
 // Endpoint is where a queue's messages go to.
 type Endpoint struct {
 	URL string
-	// Secrets are what requests are signed with, as Standard Webhooks writes them, the newest first.
+	// Secrets are what requests are signed with, as Standard Webhooks writes them, the newest
+	// first.
 	Secrets []string
 	// Own says that it is not the stack owner's: it may be at a public address alone.
 	Own bool
 }
 
-// Sink takes a consumer's batches. It may be used by any number of goroutines,
-// for different queues.
+// Sink takes a consumer's batches. It may be used by any number of goroutines, for different
+// queues.
 type Sink interface {
-	// Send delivers one batch, and returns when the sink has taken all of it,
-	// or has not. ctx bounds it, with all repeats.
+	// Send delivers one batch, and returns when the sink has taken all of it, or has not. ctx
+	// bounds it, with all repeats.
 	//
-	// Lost response: what was sent goes again and is dropped by SQS and SNS; a
-	// function and EventBridge may get it twice. Another process sends the same
-	// batch at the same time: the same. We die right after: the batch is sent
-	// again under the consumer's next claim, with a higher token.
+	// Lost response: what was sent goes again and is dropped by SQS and SNS; a function and
+	// EventBridge may get it twice. Another process sends the same batch at the same time: the
+	// same. We die right after: the batch is sent again under the consumer's next claim, with a
+	// higher token.
 	Send(ctx context.Context, b delivery.Batch) error
 }
 
-// Defer defers a batch for as many seconds as the answer to one of its requests says; "" and null are not
-// at all. The token is the whole batch's, so that no other request may be of it. For a tracked batch,
-// the chain says it.
+// Defer defers a batch for as many seconds as the answer to one of its requests says; "" and null
+// are not at all. The token is the whole batch's, so that no other request may be of it. For a
+// tracked batch, the chain says it.
 func Defer(b delivery.Batch, seconds string, requests int) error {
 	if seconds == "" || seconds == "null" || b.Edges != nil {
 		return nil
@@ -87,16 +88,14 @@ func Defer(b delivery.Batch, seconds string, requests int) error {
 	return b.Defer(time.Duration(n) * time.Second)
 }
 
-// MessageOf is the batch's i-th message as a document, with its edge where the batch
-// is tracked.
+// MessageOf is the batch's i-th message as a document, with its edge where the batch is tracked.
 func MessageOf(b delivery.Batch, i int) message.Document {
 	written := message.New(b.Messages[i])
 	written.Edge = EdgeOf(b, i)
 	return written
 }
 
-// EdgeOf is the token of the i-th message's edge, empty where the batch is not
-// tracked.
+// EdgeOf is the token of the i-th message's edge, empty where the batch is not tracked.
 func EdgeOf(b delivery.Batch, i int) string {
 	if b.Edges == nil {
 		return ""

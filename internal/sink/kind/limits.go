@@ -24,8 +24,7 @@ type TooLargeError struct {
 	Kind string
 	// Seq is the message's.
 	Seq int64
-	// Bytes is what the message takes there, with its attributes; Limit is
-	// what the sink takes.
+	// Bytes is what the message takes there, with its attributes; Limit is what the sink takes.
 	Bytes, Limit int
 }
 

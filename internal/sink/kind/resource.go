@@ -13,8 +13,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// Resource is a kind whose sinks are resources of AWS: each has an ARN. In a
-// configuration its members are
+// Resource is a kind whose sinks are resources of AWS: each has an ARN. In a configuration its
+// members are
 //
 //	arn         the sink's
 //	maxBytes    bounds one request and one message, where the sink's own bound is not
@@ -28,8 +28,7 @@ type Resource struct {
 	Looks string
 	// Action is what IAM must allow for one.
 	Action string
-	// Bytes is how many bytes one request takes, MaxBytes how many it may be configured to
-	// take.
+	// Bytes is how many bytes one request takes, MaxBytes how many it may be configured to take.
 	Bytes, MaxBytes int
 	// Entries is how many messages one request takes; 0 where it has one document.
 	Entries int

@@ -10,8 +10,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/tenant"
 )
 
-// Document is what a function is called with. Seqs and the token's number are
-// JSON numbers up to 2^53, and strings of digits beyond.
+// Document is what a function is called with. Seqs and the token's number are JSON numbers up to
+// 2^53, and strings of digits beyond.
 type Document struct {
 	// The queue's whole name.
 	Queue string `json:"queue"`
@@ -23,7 +23,8 @@ type Document struct {
 	Token string `json:"token" jsonschema:"pattern=^[0-9]+-"`
 	// The token's number alone, which rises with every claim of the consumer.
 	TokenN jsonseq.Seq `json:"tokenN"`
-	// The seq before the document's first: every one after it, up to and with "to", is here as a message or as skipped.
+	// The seq before the document's first: every one after it, up to and with "to", is here as a
+	// message or as skipped.
 	From jsonseq.Seq `json:"from"`
 	// The document's last seq.
 	To jsonseq.Seq `json:"to"`
@@ -31,7 +32,8 @@ type Document struct {
 	Attempt int `json:"attempt" jsonschema:"minimum=1"`
 	// How often the consumer was set back.
 	Rewinds int64 `json:"rewinds" jsonschema:"minimum=0"`
-	// In the order of their seqs. Those of a tracked consumer have their edge: when the message's work is done, the function, or whichever it passes the work to, says so under this token.
+	// In the order of their seqs. Those of a tracked consumer have their edge: when the message's
+	// work is done, the function, or whichever it passes the work to, says so under this token.
 	Messages []json.RawMessage `json:"messages"`
 	// The seqs that will never come.
 	Skipped []jsonseq.Seq `json:"skipped"`
@@ -43,8 +45,7 @@ type part struct {
 	message json.RawMessage
 }
 
-// skippedBytes is what a skipped seq takes at most: 19 digits, two quotes and a
-// comma.
+// skippedBytes is what a skipped seq takes at most: 19 digits, two quotes and a comma.
 const skippedBytes = 22
 
 func (p part) bytes() int {
@@ -54,9 +55,8 @@ func (p part) bytes() int {
 	return len(p.message) + 1
 }
 
-// Documents writes a batch in as few documents as the limit allows, at least
-// one. They are written one after the other, and follow each other without a
-// gap.
+// Documents writes a batch in as few documents as the limit allows, at least one. They are written
+// one after the other, and follow each other without a gap.
 func Documents(b delivery.Batch, l kind.Limits) ([][]byte, error) {
 	parts, err := partsOf(b)
 	if err != nil {
@@ -93,8 +93,7 @@ func Documents(b delivery.Batch, l kind.Limits) ([][]byte, error) {
 	return all, nil
 }
 
-// partsOf are the batch's messages and skipped seqs, in the order of their
-// seqs.
+// partsOf are the batch's messages and skipped seqs, in the order of their seqs.
 func partsOf(b delivery.Batch) ([]part, error) {
 	parts := make([]part, 0, len(b.Messages)+len(b.Skipped))
 	skipped := b.Skipped

@@ -41,8 +41,8 @@ type span struct {
 	Skipped  []int64
 }
 
-// TestDocumentsFollow: whatever the limit, the documents are within it, follow
-// each other without a gap, and have each seq once.
+// TestDocumentsFollow: whatever the limit, the documents are within it, follow each other without a
+// gap, and have each seq once.
 func TestDocumentsFollow(t *testing.T) {
 	b := sinktest.Batch("queue", sinktest.Bodies(40)...)
 	b.To = 43
@@ -93,8 +93,8 @@ func TestDocumentTooLarge(t *testing.T) {
 		"error %v, want message 2's", err)
 }
 
-// TestLargestMessage: every message that the sorter takes fits a function, however it
-// is written, and so a batch of any.
+// TestLargestMessage: every message that the sorter takes fits a function, however it is written,
+// and so a batch of any.
 func TestLargestMessage(t *testing.T) {
 	m := cursor.Message{
 		Queue: strings.Repeat("\x01", cursor.MaxQueueName), Seq: cursor.MaxSeq, ID: strings.Repeat("\x01", cursor.MaxID),
@@ -112,8 +112,7 @@ func TestLargestMessage(t *testing.T) {
 	check.That(t, err == nil && len(written) == 2, "%d documents, %v", len(written), err)
 }
 
-// TestTrackedDocuments: each message has its own edge, whichever document it is
-// in.
+// TestTrackedDocuments: each message has its own edge, whichever document it is in.
 func TestTrackedDocuments(t *testing.T) {
 	b := sinktest.Tracked(sinktest.Batch("q", sinktest.Bodies(5)...), "t")
 	small := all
@@ -166,7 +165,8 @@ func TestUpTo(t *testing.T) {
 	}
 }
 
-// TestUpToOfAnEndpoint: a number is refused as a function's is, and so is what says something of parts that cannot be separated.
+// TestUpToOfAnEndpoint: a number is refused as a function's is, and so is what says something of
+// parts that cannot be separated.
 func TestUpToOfAnEndpoint(t *testing.T) {
 	for answer, want := range map[string]int64{
 		`OK`: 8, `<p>`: 8, `"done"`: 8, `{"done":true}`: 8, `{"done":"yes"}`: 8, `{"done":{"n":1}}`: 8, `{"done":6}`: 6, `{"done":"6"}`: 6,

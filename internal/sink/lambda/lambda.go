@@ -1,5 +1,4 @@
-// Package lambda is the kind of sink that is a Lambda function, called
-// synchronously.
+// Package lambda is the kind of sink that is a Lambda function, called synchronously.
 package lambda
 
 import (
@@ -36,10 +35,9 @@ type function struct {
 	limits kind.Limits
 }
 
-// open sets no time limit on a request: it takes as long as the function,
-// and Send's context ends it. Only a call that was throttled, and so did not
-// run, is repeated here. One that may run yet would run twice at once; the
-// consumer repeats it under its next claim.
+// open sets no time limit on a request: it takes as long as the function, and Send's context ends
+// it. Only a call that was throttled, and so did not run, is repeated here. One that may run yet
+// would run twice at once; the consumer repeats it under its next claim.
 func open(t kind.Target, transport http.RoundTripper) (kind.Sink, error) {
 	throttled := retry.RetryableErrorCode{Codes: map[string]struct{}{
 		"TooManyRequestsException": {}, "EC2ThrottledException": {},
@@ -104,8 +102,8 @@ func (s *function) invoke(ctx context.Context, document []byte) ([]byte, error) 
 	return nil, &kind.CallError{By: s.arn, ID: out.RequestID, Err: err}
 }
 
-// reason is what a failed function says: the type and the text of its error
-// where it wrote them as Lambda's runtimes do.
+// reason is what a failed function says: the type and the text of its error where it wrote them as
+// Lambda's runtimes do.
 func reason(failure string, payload []byte) string {
 	var said struct{ ErrorType, ErrorMessage string }
 	if json.Unmarshal(payload, &said) == nil && said.ErrorType+said.ErrorMessage != "" {
@@ -114,9 +112,10 @@ func reason(failure string, payload []byte) string {
 	return kind.Bounded(failure + ": " + string(payload[:min(len(payload), kind.MaxErrorText)]))
 }
 
-// readAnswer takes nothing, null or a JSON object, and returns the replies of its member "replies", its member "deferSeconds", and up to which seq of
-// its document, behind from and up to to, the function took it: see [UpTo]. Nothing of the answer is shown: it may have parts
-// of a message in it.
+// readAnswer takes nothing, null or a JSON object, and returns the replies of its member "replies",
+// its member "deferSeconds", and up to which seq of its document, behind from and up to to, the
+// function took it: see [UpTo]. Nothing of the answer is shown: it may have parts of a message in
+// it.
 func readAnswer(payload []byte, from, to int64) (replies []delivery.Reply, deferred string, upTo int64, err error) {
 	payload = bytes.TrimSpace(payload)
 	switch {
@@ -140,7 +139,8 @@ func readAnswer(payload []byte, from, to int64) (replies []delivery.Reply, defer
 // answer is the members of an answer that count, by their names in small letters.
 type answer map[string]json.RawMessage
 
-// answerOf reads an answer's members, in capitals or not. One that stands twice is refused, as everywhere here.
+// answerOf reads an answer's members, in capitals or not. One that stands twice is refused, as
+// everywhere here.
 func answerOf(payload []byte) (answer, error) {
 	twice := errors.New("an object that has a member twice: nobody can tell which of the two counts")
 	members, err := strictjson.Members(payload)
@@ -163,9 +163,10 @@ func answerOf(payload []byte) (answer, error) {
 
 func isNull(raw json.RawMessage) bool { return raw == nil || string(raw) == "null" }
 
-// UpTo is up to which seq an endpoint took a document, behind from and up to to, by what it answered: "done" is the last seq
-// that it took, "batchItemFailures" names those that it did not, of which the first counts. What is no JSON object, or has
-// neither, says that all is taken. A "done" that is neither a number nor a seq is the endpoint's own.
+// UpTo is up to which seq an endpoint took a document, behind from and up to to, by what it
+// answered: "done" is the last seq that it took, "batchItemFailures" names those that it did not,
+// of which the first counts. What is no JSON object, or has neither, says that all is taken. A
+// "done" that is neither a number nor a seq is the endpoint's own.
 func UpTo(text []byte, from, to int64) (int64, error) {
 	text = bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(text), []byte("\ufeff"))) // a byte order mark
 	if !json.Valid(text) || text[0] != '{' {

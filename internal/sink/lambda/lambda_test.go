@@ -108,8 +108,7 @@ func TestLambdaAnswers(t *testing.T) {
 	}
 }
 
-// TestLambdaReplies: what a function answers joins the batch's replies, part after
-// part.
+// TestLambdaReplies: what a function answers joins the batch's replies, part after part.
 func TestLambdaReplies(t *testing.T) {
 	calls := 0
 	endpoint, _ := invoked(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -156,8 +155,7 @@ func TestLambdaRepeats(t *testing.T) {
 	}
 }
 
-// TestLambdaParts: a batch beyond the limit goes in parts, and a part that
-// fails ends it.
+// TestLambdaParts: a batch beyond the limit goes in parts, and a part that fails ends it.
 func TestLambdaParts(t *testing.T) {
 	fail := false
 	endpoint, payloads := invoked(t, func(w http.ResponseWriter, _ *http.Request) {

@@ -42,8 +42,8 @@ func (a *Archive) Erase(ctx context.Context, queue string) (left bool, err error
 	return true, nil
 }
 
-// Range is what is to be replayed: the messages From to To of Queue, both of
-// them among it, to the queue Into.
+// Range is what is to be replayed: the messages From to To of Queue, both of them among it, to the
+// queue Into.
 type Range struct {
 	Queue    string
 	From, To int64
@@ -76,13 +76,13 @@ const most = 25
 // The first seq that no object has is ErrNotArchived; what is before it was put. What is out of
 // bounds is a *cursor.InvalidError.
 //
-// It takes each seq once: where ranges overlap, from the object that was written last. They
-// differ only where a queue's tables went back to a backup, and its numbers were given out again.
+// It takes each seq once: where ranges overlap, from the object that was written last. They differ
+// only where a queue's tables went back to a backup, and its numbers were given out again.
 //
 // It costs a list for each 1,000 objects, a get for each, and what a put costs, or Skip and a read.
 //
-// Lost response, or another did it first: what was put is found there. We die right after any
-// step: the next call goes on.
+// Lost response, or another did it first: what was put is found there. We die right after any step:
+// the next call goes on.
 func (a *Archive) Replay(ctx context.Context, sorter *cursor.Sorter, r Range, put func(Replayed) error) error {
 	if err := r.check(); err != nil {
 		return err
@@ -167,8 +167,8 @@ func choose(objects []object, from, to int64) (source object, last int64) {
 	return source, min(to, source.last)
 }
 
-// maxObject is more than a batch takes in an object: 16 MB of bodies, in base64, which did not
-// get smaller.
+// maxObject is more than a batch takes in an object: 16 MB of bodies, in base64, which did not get
+// smaller.
 const maxObject = 64 << 20
 
 // read reads a part of an object, which has each of its seqs.
@@ -210,8 +210,7 @@ func (r Range) check() error {
 	return nil
 }
 
-// ready makes sure that the queue is there, and has come so far that no gap
-// opens before the range.
+// ready makes sure that the queue is there, and has come so far that no gap opens before the range.
 func (r Range) ready(ctx context.Context, sorter *cursor.Sorter) error {
 	it, err := sorter.Status(ctx, r.Into)
 	if errors.Is(err, cursor.ErrNoQueue) {

@@ -1,10 +1,10 @@
-// Package s3 is the kind of sink that is a bucket of S3: a consumer with one is an
-// archive. docs/how-to/archive.md shows it to users.
+// Package s3 is the kind of sink that is a bucket of S3: a consumer with one is an archive.
+// docs/how-to/archive.md shows it to users.
 //
-// Send puts an object a batch, named by the queue and the range of its seqs; its
-// lines are messages in JSON, gzipped. A repeat, be it shorter, puts the same bytes
-// under the same name, or objects whose ranges overlap. [Archive.Replay] takes each seq
-// once, and [Archive.Erase] deletes the objects of a queue.
+// Send puts an object a batch, named by the queue and the range of its seqs; its lines are messages
+// in JSON, gzipped. A repeat, be it shorter, puts the same bytes under the same name, or objects
+// whose ranges overlap. [Archive.Replay] takes each seq once, and [Archive.Erase] deletes the
+// objects of a queue.
 //
 //	CONSUMER/own/QUEUE/FIRST-LAST.ndjson.gz              of a queue without a tenant
 //	CONSUMER/tenants/TENANT/QUEUE/FIRST-LAST.ndjson.gz

@@ -1,5 +1,5 @@
-// Package sinktest is what the tests of each kind of sink need: batches, and sinks
-// that are opened as their configuration says.
+// Package sinktest is what the tests of each kind of sink need: batches, and sinks that are opened
+// as their configuration says.
 package sinktest
 
 import (
@@ -56,8 +56,7 @@ func Environment(t *testing.T, endpoint string) {
 	t.Setenv("AWS_ENDPOINT_URL", endpoint)
 }
 
-// Open opens the sink of a kind whose configuration has the ARN alone, at an
-// endpoint.
+// Open opens the sink of a kind whose configuration has the ARN alone, at an endpoint.
 func Open(t *testing.T, of kind.Kind, arn, endpoint string) kind.Sink {
 	t.Helper()
 	Environment(t, endpoint)

@@ -15,8 +15,8 @@ import (
 // Kind is an SNS FIFO topic.
 var Kind = kind.Resource{
 	Name: "sns", Looks: "arn:aws:sns:REGION:ACCOUNT:NAME.fifo", Action: "sns:Publish",
-	// "PublishBatch", Amazon SNS API Reference. A topic takes 256 KiB unless its
-	// MaximumMessageSize says otherwise.
+	// "PublishBatch", Amazon SNS API Reference. A topic takes 256 KiB unless its MaximumMessageSize
+	// says otherwise.
 	Bytes: 256 << 10, MaxBytes: 1 << 20, Entries: 10,
 	Open: open,
 }.Kind()

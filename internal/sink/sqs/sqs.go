@@ -47,8 +47,8 @@ func (s *queue) Send(ctx context.Context, b delivery.Batch) error {
 	return kind.SendAll(ctx, b.Queue, items, s.limits, true, s.put)
 }
 
-// put is one SendMessageBatch. SQS names entries by ids, which are their places
-// here; one that the answer does not name was not taken, as far as we know.
+// put is one SendMessageBatch. SQS names entries by ids, which are their places here; one that the
+// answer does not name was not taken, as far as we know.
 func (s *queue) put(ctx context.Context, messages []fifo.Message) ([]kind.Refusal, error) {
 	out, err := s.client.SendBatch(ctx, s.url, fifo.Entries(messages))
 	if err != nil {

@@ -1,12 +1,12 @@
-// Package sourcetest makes events as AWS makes them, of every kind of source and of every way
-// on which a record comes: for tests, and for what measures.
+// Package sourcetest makes events as AWS makes them, of every kind of source and of every way on
+// which a record comes: for tests, and for what measures.
 //
 // [Shapes] are all of them. [Shape.Record] is the n-th record of a queue, [Shape.Event] is the
 // event that brings some of them, and [Shape.N] finds n again in a message's body.
 //
-// The documents have the members of those in the AWS Lambda Developer Guide, the Amazon S3
-// User Guide, the Amazon SNS Developer Guide and the DynamoDB Streams API Reference, and
-// values of their own.
+// The documents have the members of those in the AWS Lambda Developer Guide, the Amazon S3 User
+// Guide, the Amazon SNS Developer Guide and the DynamoDB Streams API Reference, and values of their
+// own.
 package sourcetest
 
 import (
@@ -62,8 +62,7 @@ func Shapes() []Shape {
 	}
 }
 
-// begin is when the first record of each queue was made; each next one is a part of a second
-// later.
+// begin is when the first record of each queue was made; each next one is a part of a second later.
 var begin = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 
 const every = 137 * time.Millisecond

@@ -1,6 +1,6 @@
-// Package gatewaytest is an issuer of tokens for tests of APIs with a JWT
-// authoriser: it signs what it is asked to ([Issuer.Sign]), and answers for its
-// keys (it is an http.Handler of a JWKS, and of OpenID's discovery document).
+// Package gatewaytest is an issuer of tokens for tests of APIs with a JWT authoriser: it signs what
+// it is asked to ([Issuer.Sign]), and answers for its keys (it is an http.Handler of a JWKS, and of
+// OpenID's discovery document).
 package gatewaytest
 
 import (
@@ -42,8 +42,7 @@ func (i *Issuer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	check.OK(i.t, json.NewEncoder(w).Encode(document))
 }
 
-// Sign is a token with these claims, which hold an hour from now where they say
-// nothing else.
+// Sign is a token with these claims, which hold an hour from now where they say nothing else.
 func (i *Issuer) Sign(claims map[string]any) string {
 	return i.SignAs(jose.RS256, i.key, claims)
 }

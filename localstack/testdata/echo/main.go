@@ -1,6 +1,6 @@
-// Echo is a Lambda function behind an HTTP API, a function URL or a direct
-// invocation. It answers with the event that it got, or as the event asks:
-// with the body as its whole answer, with an error or a panic, or not in time.
+// Echo is a Lambda function behind an HTTP API, a function URL or a direct invocation. It answers
+// with the event that it got, or as the event asks: with the body as its whole answer, with an
+// error or a panic, or not in time.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Tally is a Lambda function behind a table's stream. It logs the id of each
-// record, and fails on one that is called poison.
+// Tally is a Lambda function behind a table's stream. It logs the id of each record, and fails on
+// one that is called poison.
 package main
 
 import (

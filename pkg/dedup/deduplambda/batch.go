@@ -15,10 +15,9 @@ func wired[T, ID, R any](ctx context.Context, d *dedup.Deduplicator[ID, R], id f
 	return err
 }
 
-// OnSQS is a handler of a queue's messages: each runs once by its id, such as
-// [MessageID]. Those that fail come again; in a FIFO queue, as eventSourceARN
-// says, the later ones of their group do too, without being tried. The event
-// source mapping must report batch item failures.
+// OnSQS is a handler of a queue's messages: each runs once by its id, such as [MessageID]. Those
+// that fail come again; in a FIFO queue, as eventSourceARN says, the later ones of their group do
+// too, without being tried. The event source mapping must report batch item failures.
 func OnSQS[ID, R any](d *dedup.Deduplicator[ID, R], id func(events.SQSMessage) (ID, error), handle func(context.Context, events.SQSMessage) (R, error)) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
 	return func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
 		var response events.SQSEventResponse
@@ -41,8 +40,8 @@ func OnSQS[ID, R any](d *dedup.Deduplicator[ID, R], id func(events.SQSMessage) (
 	}
 }
 
-// orderOf is the group of a message whose queue keeps the order of groups. A
-// standard queue keeps none, also where its messages have groups (for fairness).
+// orderOf is the group of a message whose queue keeps the order of groups. A standard queue keeps
+// none, also where its messages have groups (for fairness).
 func orderOf(message events.SQSMessage) (group string, inOrder bool) {
 	if !strings.HasSuffix(message.EventSourceARN, ".fifo") {
 		return "", false
@@ -50,6 +49,6 @@ func orderOf(message events.SQSMessage) (group string, inOrder bool) {
 	return message.Attributes["MessageGroupId"], true
 }
 
-// MessageID is the id of a message of SQS. A message that is sent twice has two:
-// where senders retry, take an id from the message's body.
+// MessageID is the id of a message of SQS. A message that is sent twice has two: where senders
+// retry, take an id from the message's body.
 func MessageID(message events.SQSMessage) (string, error) { return message.MessageId, nil }

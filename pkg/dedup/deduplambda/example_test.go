@@ -19,8 +19,8 @@ type Charge struct {
 	Cents int
 }
 
-// A whole handler, keyed by a field of its event. The same order with another
-// amount is refused, and so is an event without an order.
+// A whole handler, keyed by a field of its event. The same order with another amount is refused,
+// and so is an event without an order.
 func ExampleHandler() {
 	ctx := context.Background()
 	payments, err := dedup.New[string, Charge](dedup.NewMemory(), "payments", nil)

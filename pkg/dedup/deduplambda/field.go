@@ -10,17 +10,16 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// Field returns a function that reads the key of an event from one of its
-// fields, for [Handler] and the batch helpers.
+// Field returns a function that reads the key of an event from one of its fields, for [Handler] and
+// the batch helpers.
 //
-// The path is the field's JSON names, with dots between ("detail.order.id"); an
-// element of an array is named by its index, from 0. A string on the way that
-// holds JSON is looked into, so that "body.id" is a field of an HTTP event's
-// body. The value is a string, or a number or truth as JSON writes it; one that
-// is missing, null or empty is a missing key, an object or an array an error.
+// The path is the field's JSON names, with dots between ("detail.order.id"); an element of an array
+// is named by its index, from 0. A string on the way that holds JSON is looked into, so that
+// "body.id" is a field of an HTTP event's body. The value is a string, or a number or truth as JSON
+// writes it; one that is missing, null or empty is a missing key, an object or an array an error.
 //
-// Take json.RawMessage as In where ids are numbers over 2^53: a type that reads
-// numbers as float64, such as a map, has made two of them one before.
+// Take json.RawMessage as In where ids are numbers over 2^53: a type that reads numbers as float64,
+// such as a map, has made two of them one before.
 func Field[In any](path string) (func(In) (string, error), error) {
 	names, err := fieldPath(path)
 	if err != nil {
@@ -46,11 +45,9 @@ func Field[In any](path string) (func(In) (string, error), error) {
 	}, nil
 }
 
-// Fields returns a function that reads the payload of an event from some of its
-// fields, by paths as [Field] has them; without a path, the payload is the whole
-// event. The values are compared as JSON: the
-// order of names and the spaces do not matter. A missing field is as good as
-// null.
+// Fields returns a function that reads the payload of an event from some of its fields, by paths as
+// [Field] has them; without a path, the payload is the whole event. The values are compared as
+// JSON: the order of names and the spaces do not matter. A missing field is as good as null.
 func Fields[In any](paths ...string) (func(In) ([][]byte, error), error) {
 	all := make([][]string, len(paths))
 	for i, path := range paths {

@@ -78,8 +78,7 @@ func TestNothingGiven(t *testing.T) {
 	field("handler", check.Err(deduplambda.FunctionURL(web(t, dedup.NewMemory(), nil), nil, nil)(ctx, events.LambdaFunctionURLRequest{})))
 }
 
-// foreign are errors of another Deduplicator, as an effect returns them that
-// uses one.
+// foreign are errors of another Deduplicator, as an effect returns them that uses one.
 func foreign() map[string]error {
 	key := dedup.Key{ID: "elsewhere", Processor: "other"}
 	all := map[string]error{
@@ -103,8 +102,8 @@ func foreign() map[string]error {
 	return all
 }
 
-// TestErrorsOfAnotherDeduplicator: an effect that uses one and returns its error
-// has failed, and nothing is taken for an error of this one.
+// TestErrorsOfAnotherDeduplicator: an effect that uses one and returns its error has failed, and
+// nothing is taken for an error of this one.
 func TestErrorsOfAnotherDeduplicator(t *testing.T) {
 	for name, foreign := range foreign() {
 		t.Run(name, func(t *testing.T) {

@@ -238,8 +238,7 @@ func TestHTTPv1AndFunctionURL(t *testing.T) {
 	}
 }
 
-// TestHTTPFaults: a table that is not there is 503, and what the handler fails
-// with its own.
+// TestHTTPFaults: a table that is not there is 503, and what the handler fails with its own.
 func TestHTTPFaults(t *testing.T) {
 	h := deduplambda.HTTPv2(web(t, dedup.NewMemory(), nil), func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 		return events.APIGatewayV2HTTPResponse{}, errDown
@@ -318,8 +317,7 @@ func httpV1(t *testing.T, options *deduplambda.HTTPOptions) (func(events.APIGate
 	}, ran
 }
 
-// TestHeaderTwice: a header that comes in two cases is one key, the same one
-// each time.
+// TestHeaderTwice: a header that comes in two cases is one key, the same one each time.
 func TestHeaderTwice(t *testing.T) {
 	call, ran := httpV1(t, nil)
 	for range 50 {
@@ -331,8 +329,8 @@ func TestHeaderTwice(t *testing.T) {
 	}
 }
 
-// TestAnotherQuery: queries that look alike when their values are written down one
-// after the other are distinguished.
+// TestAnotherQuery: queries that look alike when their values are written down one after the other
+// are distinguished.
 func TestAnotherQuery(t *testing.T) {
 	call, _ := httpV1(t, nil)
 	for name, queries := range map[string][2]events.APIGatewayProxyRequest{
@@ -352,8 +350,7 @@ func TestAnotherQuery(t *testing.T) {
 	}
 }
 
-// TestBinaryBody: the payload is what the client sent, however the gateway
-// wrapped it.
+// TestBinaryBody: the payload is what the client sent, however the gateway wrapped it.
 func TestBinaryBody(t *testing.T) {
 	call, _ := httpV1(t, nil)
 	for _, c := range []struct {
@@ -374,8 +371,8 @@ func TestBinaryBody(t *testing.T) {
 	}
 }
 
-// TestCallersOfALambdaAuthorizer: nobody gets another one's response, also where
-// the authorizer names no principal, as in the simple responses of HTTP APIs.
+// TestCallersOfALambdaAuthorizer: nobody gets another one's response, also where the authorizer
+// names no principal, as in the simple responses of HTTP APIs.
 func TestCallersOfALambdaAuthorizer(t *testing.T) {
 	as := func(given map[string]any) events.APIGatewayV2HTTPRequest {
 		e := post("k", "/orders", "")
@@ -407,8 +404,7 @@ func TestCallersOfALambdaAuthorizer(t *testing.T) {
 	}
 }
 
-// TestHTTPContextEnds: a request whose time is over before the table answers
-// may be repeated.
+// TestHTTPContextEnds: a request whose time is over before the table answers may be repeated.
 func TestHTTPContextEnds(t *testing.T) {
 	h := deduplambda.HTTPv2(web(t, dedup.NewMemory(), &dedup.Options[string, deduplambda.Response]{Lease: time.Minute}), func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 		t.Error("the handler ran")
@@ -419,7 +415,8 @@ func TestHTTPContextEnds(t *testing.T) {
 	check.Is(t, check.Get(h(ctx, post("k", "/", ""))).StatusCode, http.StatusServiceUnavailable)
 }
 
-// TestForgottenWhateverOnErrorSays: a response of 500 and more is never remembered. OnError is asked for the handler's errors.
+// TestForgottenWhateverOnErrorSays: a response of 500 and more is never remembered. OnError is
+// asked for the handler's errors.
 func TestForgottenWhateverOnErrorSays(t *testing.T) {
 	ran := 0
 	d := web(t, dedup.NewMemory(), &dedup.Options[string, deduplambda.Response]{OnError: func(err error) dedup.Failure {

@@ -27,18 +27,17 @@ type Response struct {
 	Base64  bool                `json:"base64,omitempty"`
 }
 
-// HTTPOptions are the parts of an HTTP handler that have defaults. A nil
-// HTTPOptions means all of them.
+// HTTPOptions are the parts of an HTTP handler that have defaults. A nil HTTPOptions means all of
+// them.
 type HTTPOptions struct {
 	// Header has the key; "Idempotency-Key" where it is empty.
 	Header string
-	// MissingKey is what becomes of a request without a key: it is answered
-	// with 400, or runs unprotected.
+	// MissingKey is what becomes of a request without a key: it is answered with 400, or runs
+	// unprotected.
 	MissingKey MissingKey
-	// Caller says who is authenticated, from what a Lambda authorizer gives with
-	// the request; nil means its principalId, and all that it gives where that
-	// is missing, as in the simple responses of HTTP APIs. Give one where that
-	// differs between repetitions, such as by a time.
+	// Caller says who is authenticated, from what a Lambda authorizer gives with the request; nil
+	// means its principalId, and all that it gives where that is missing, as in the simple
+	// responses of HTTP APIs. Give one where that differs between repetitions, such as by a time.
 	Caller func(authorizer map[string]any) string
 }
 
@@ -48,8 +47,7 @@ const (
 	omittedHeader  = "Idempotency-Omitted"
 )
 
-// authorized is who is authenticated by a Lambda authorizer, empty where it says
-// nothing of it.
+// authorized is who is authenticated by a Lambda authorizer, empty where it says nothing of it.
 func (o *HTTPOptions) authorized(given map[string]any) string {
 	if o != nil && o.Caller != nil && len(given) > 0 {
 		return o.Caller(given)
@@ -75,8 +73,8 @@ type request struct {
 	multi   map[string][]string
 }
 
-// header is a header in any case. Where it is there in several cases, it is
-// the same one for each repetition of the request: the first by its name.
+// header is a header in any case. Where it is there in several cases, it is the same one for each
+// repetition of the request: the first by its name.
 func (r request) header(name string) string {
 	for _, have := range slices.Sorted(maps.Keys(r.headers)) {
 		if strings.EqualFold(have, name) {
@@ -91,8 +89,8 @@ func (r request) header(name string) string {
 	return ""
 }
 
-// id is the id of a request with a key. Another caller that sends the same key, or
-// sends it elsewhere, has another id: nobody gets another one's response.
+// id is the id of a request with a key. Another caller that sends the same key, or sends it
+// elsewhere, has another id: nobody gets another one's response.
 func (r request) id(key string) string {
 	return fmt.Sprintf("%s %s %q %q", r.method, r.path, r.caller, key)
 }
@@ -150,8 +148,8 @@ func (r Response) with(header, value string) Response {
 	return r
 }
 
-// refusal is the answer to a request whose effect was not run, or is lost: by an
-// error of package dedup. What cannot be answered is a fault, and returned.
+// refusal is the answer to a request whose effect was not run, or is lost: by an error of package
+// dedup. What cannot be answered is a fault, and returned.
 func refusal(err error) (Response, error) {
 	if busy, is := errors.AsType[*dedup.StillRunningError](err); is {
 		seconds := min(max(math.Ceil(time.Until(busy.Until).Seconds()), 1), 3600)

@@ -10,15 +10,15 @@ import (
 	"github.com/streamsort/streamsort/pkg/dedup"
 )
 
-// HTTPv2 wraps a handler of an HTTP API (payload version 2.0): a request with
-// the header Idempotency-Key runs once for its method, path, authenticated
-// caller and key, and a repeated one gets the remembered status, headers and
-// body, with Idempotency-Replayed: true. One that comes while the first one runs
-// waits as Options.Wait of the Deduplicator says: with [dedup.NoWait] it is answered at once.
+// HTTPv2 wraps a handler of an HTTP API (payload version 2.0): a request with the header
+// Idempotency-Key runs once for its method, path, authenticated caller and key, and a repeated one
+// gets the remembered status, headers and body, with Idempotency-Replayed: true. One that comes
+// while the first one runs waits as Options.Wait of the Deduplicator says: with [dedup.NoWait] it
+// is answered at once.
 //
-// 400: no key. 409 with Retry-After: the first request is not answered yet.
-// 409 without: quarantined. 422: the key was used with another query or body.
-// 503: the table is not there at the moment, or the deadline is too near.
+// 400: no key. 409 with Retry-After: the first request is not answered yet. 409 without:
+// quarantined. 422: the key was used with another query or body. 503: the table is not there at the
+// moment, or the deadline is too near.
 func HTTPv2(d *dedup.Deduplicator[string, Response], handle func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error), options *HTTPOptions) func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 	return func(ctx context.Context, event events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 		if handle == nil {
@@ -94,8 +94,8 @@ func FunctionURL(d *dedup.Deduplicator[string, Response], handle func(context.Co
 	}
 }
 
-// callerV2 is who is authenticated: by IAM, by the issuer and subject of a
-// token, or as a Lambda authorizer says.
+// callerV2 is who is authenticated: by IAM, by the issuer and subject of a token, or as a Lambda
+// authorizer says.
 func callerV2(a *events.APIGatewayV2HTTPRequestContextAuthorizerDescription, options *HTTPOptions) string {
 	switch {
 	case a == nil:
@@ -118,8 +118,7 @@ func callerV1(c events.APIGatewayProxyRequestContext, options *HTTPOptions) stri
 	return options.authorized(c.Authorizer)
 }
 
-// body is what the client sent; a body that says that it is base64 and is not
-// stays as it is.
+// body is what the client sent; a body that says that it is base64 and is not stays as it is.
 func body(text string, inBase64 bool) string {
 	if inBase64 {
 		if decoded, err := base64.StdEncoding.DecodeString(text); err == nil {

@@ -18,8 +18,8 @@ import (
 // The cases that Powertools for AWS Lambda runs end to end for its idempotency utility. Each is a
 // handler as lambda.Start would run it, in processes of their own on one table.
 
-// functions returns a way to invoke a function in a fresh process, and counts
-// how often its effect runs.
+// functions returns a way to invoke a function in a fresh process, and counts how often its effect
+// runs.
 func functions(t *testing.T, o options, h *deduplambda.HandlerOptions[payment], takes time.Duration) (func(context.Context, payment) (string, error), *atomic.Int64) {
 	store, ran := dedup.NewMemory(), &atomic.Int64{}
 	key := check.Get(deduplambda.Field[payment]("id"))

@@ -1,6 +1,5 @@
-// Package dedupotel shows what pkg/dedup does as OpenTelemetry spans and
-// counts. It is a module of its own, so that nobody else depends on
-// OpenTelemetry.
+// Package dedupotel shows what pkg/dedup does as OpenTelemetry spans and counts. It is a module of
+// its own, so that nobody else depends on OpenTelemetry.
 //
 // Call [Instrument] with the options before dedup.New:
 //
@@ -8,11 +7,10 @@
 //	if err := dedupotel.Instrument(o, otel.GetTracerProvider(), otel.GetMeterProvider()); err != nil { … }
 //	payments, err := dedup.New(store, "payments", o)
 //
-// The spans are dedup.once, dedup.try_start, dedup.invalidate and, in them,
-// dedup.poll while a call waits for another one. Each has dedup.id and
-// dedup.processor, and the error that it ended with. What happens in a span is
-// an event of it, such as "taken over", and is counted by dedup.events, an
-// instrument with dedup.processor and dedup.event.
+// The spans are dedup.once, dedup.try_start, dedup.invalidate and, in them, dedup.poll while a call
+// waits for another one. Each has dedup.id and dedup.processor, and the error that it ended with.
+// What happens in a span is an event of it, such as "taken over", and is counted by dedup.events,
+// an instrument with dedup.processor and dedup.event.
 package dedupotel
 
 import (
@@ -29,9 +27,9 @@ import (
 // scope names this instrumentation.
 const scope = "github.com/streamsort/streamsort/pkg/dedup/dedupotel"
 
-// Instrument makes the options report what happens to the providers. The options'
-// former Trace and Observe are still called. Either provider may be nil. The error
-// is that of a meter which refuses the instrument.
+// Instrument makes the options report what happens to the providers. The options' former Trace and
+// Observe are still called. Either provider may be nil. The error is that of a meter which refuses
+// the instrument.
 func Instrument[ID, R any](o *dedup.Options[ID, R], traces trace.TracerProvider, metrics metric.MeterProvider) error {
 	if traces != nil {
 		o.Trace = tracing(traces.Tracer(scope), o.Trace)

@@ -1,5 +1,5 @@
-// Package deduptest holds every implementation of [dedup.Store] to what that
-// interface promises. Call [Run] from a test of the implementation.
+// Package deduptest holds every implementation of [dedup.Store] to what that interface promises.
+// Call [Run] from a test of the implementation.
 package deduptest
 
 import (
@@ -11,8 +11,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/dedup"
 )
 
-// at is a moment that the table keeps exactly. It is far ahead: a row whose
-// time has come may be deleted at any moment.
+// at is a moment that the table keeps exactly. It is far ahead: a row whose time has come may be
+// deleted at any moment.
 var at = time.Date(2126, 3, 4, 5, 6, 7, 89e6, time.UTC)
 
 const margin = 2 * time.Second
@@ -112,8 +112,8 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// settles fails the test where a read that need not be strong does not come to show
-// what is stored. Every older state is right until then.
+// settles fails the test where a read that need not be strong does not come to show what is stored.
+// Every older state is right until then.
 func settles[T any](t *testing.T, what string, read func() T, want T) {
 	t.Helper()
 	const most = 1000 // not seconds: a slow store answers fewer

@@ -106,8 +106,7 @@ func testRacingSwaps(t *testing.T, s suite) {
 	same(t, "how many of them changed it", len(fences), 1)
 }
 
-// race makes 16 requests at once, and returns the fences of those that had
-// their effect.
+// race makes 16 requests at once, and returns the fences of those that had their effect.
 func race(t *testing.T, request func(n int) (dedup.Row, bool, error)) []int64 {
 	t.Helper()
 	var (

@@ -56,8 +56,8 @@ func testSwapCompleted(t *testing.T, s suite) {
 	swapped(t, s, done, other)
 }
 
-// testClaimAfterSwap: a claim takes a row that was given back, without its last error,
-// and with the repair.
+// testClaimAfterSwap: a claim takes a row that was given back, without its last error, and with the
+// repair.
 func testClaimAfterSwap(t *testing.T, s suite) {
 	r := claimed(t, s, claimAt(s.key, 1, at))
 	back := r

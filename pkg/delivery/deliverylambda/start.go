@@ -11,7 +11,8 @@
 //	}
 //
 // AddConsumer of the CDK package sets the environment that it reads. It is a package of its own
-// because package delivery also runs where there is no Lambda: only this one links Lambda's runtime.
+// because package delivery also runs where there is no Lambda: only this one links Lambda's
+// runtime.
 package deliverylambda
 
 import (

@@ -7,8 +7,8 @@
 //	r := delivery.Reader{Name: "billing", Handle: charge}
 //	if err := deliveryotel.Instrument(&r, otel.GetTracerProvider(), otel.GetMeterProvider()); err != nil { … }
 //
-// A batch is one span, process, of the kind CONSUMER, which Handle's context has. It has a link to the
-// trace context of each message that came with one. Its attributes are
+// A batch is one span, process, of the kind CONSUMER, which Handle's context has. It has a link to
+// the trace context of each message that came with one. Its attributes are
 //
 //	messaging.system                 streamsort
 //	messaging.operation.name, .type  process
@@ -20,8 +20,8 @@
 //	streamsort.token, .attempt       the claim, and how often it came so far, with this time
 //	error.type                       the error's Go type, where Handle failed
 //
-// Its name has no queue in it, since there may be a queue for each thing that is followed.
-// An SDK keeps 128 links of a span unless its limits say otherwise (trace.SpanLimits,
+// Its name has no queue in it, since there may be a queue for each thing that is followed. An SDK
+// keeps 128 links of a span unless its limits say otherwise (trace.SpanLimits,
 // OTEL_SPAN_LINK_COUNT_LIMIT); a batch has up to Reader.MaxMessages, 100 where that is not set.
 //
 // The metrics are messaging.process.duration and messaging.client.consumed.messages, with the
@@ -129,7 +129,8 @@ func SpanContext(t cursor.Trace) trace.SpanContext {
 	return trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), carrier))
 }
 
-// TraceOf is the trace context of a context's span, for a message that is put or replied in it; the zero Trace if absent.
+// TraceOf is the trace context of a context's span, for a message that is put or replied in it; the
+// zero Trace if absent.
 func TraceOf(ctx context.Context) cursor.Trace {
 	carrier := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(ctx, carrier)

@@ -19,7 +19,8 @@ import (
 	deliveryotel "github.com/streamsort/streamsort/pkg/delivery/otel"
 )
 
-// TestABatchIsASpan, with a link to each message that came with a trace context, by a real delivery.
+// TestABatchIsASpan, with a link to each message that came with a trace context, by a real
+// delivery.
 func TestABatchIsASpan(t *testing.T) {
 	exporter, reader := tracetest.NewInMemoryExporter(), metric.NewManualReader()
 	provider := sdk.NewTracerProvider(sdk.WithSyncer(exporter))

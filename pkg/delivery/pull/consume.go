@@ -16,55 +16,50 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// Database is a consumer's own transactional database, with the markers of its
-// claims: rows under a claim's whole name that say how it ended in there. Package
-// sqlmarker is that on database/sql.
+// Database is a consumer's own transactional database, with the markers of its claims: rows under a
+// claim's whole name that say how it ended in there. Package sqlmarker is that on database/sql.
 type Database interface {
-	// Name is the database's own, 1 to 40 characters. It stays the same when the
-	// database is restored from a backup, and no other one has it: claims bear it
-	// in their requests, so that no other database settles them.
+	// Name is the database's own, 1 to 40 characters. It stays the same when the database is
+	// restored from a backup, and no other one has it: claims bear it in their requests, so that no
+	// other database settles them.
 	Name() string
 
-	// Apply does what a batch is for and sets the marker of its claim, Committed,
-	// with the replies that were added to the batch, in one transaction; then it
-	// calls prepare; then it commits. Where one of them fails it rolls back, and
-	// returns that error. nil means that the transaction is committed. Apply does
-	// nothing, and returns a *RestoredError, where neither the claim of the number
-	// committed nor any later one is known to be committed in the database; and an
+	// Apply does what a batch is for and sets the marker of its claim, Committed, with the replies
+	// that were added to the batch, in one transaction; then it calls prepare; then it commits.
+	// Where one of them fails it rolls back, and returns that error. nil means that the transaction
+	// is committed. Apply does nothing, and returns a *RestoredError, where neither the claim of
+	// the number committed nor any later one is known to be committed in the database; and an
 	// *AheadError where the last batch that is known to be committed in it goes
-	// further than this one begins, and the consumer was not set back since; and ErrEnded where what it does for the
-	// batch ended the transaction.
+	// further than this one begins, and the consumer was not set back since; and ErrEnded where
+	// what it does for the batch ended the transaction.
 	Apply(ctx context.Context, b delivery.Batch, committed int64, prepare func(context.Context) error) error
 
-	// Settle sets the marker of a claim, Aborted, if it is absent, and returns
-	// the one that stands there, with its replies. Its error says that nothing is
-	// known; a *RestoredError as in Apply.
+	// Settle sets the marker of a claim, Aborted, if it is absent, and returns the one that stands
+	// there, with its replies. Its error says that nothing is known; a *RestoredError as in Apply.
 	Settle(ctx context.Context, h delivery.Held, committed int64) (delivery.TokenOutcome, []delivery.Reply, error)
 
 	// Check returns a *RestoredError where Apply would.
 	Check(ctx context.Context, queue, consumer string, committed int64) error
 
-	// Forget deletes the markers of the claims under a number, and lets none of
-	// them commit any more.
+	// Forget deletes the markers of the claims under a number, and lets none of them commit any
+	// more.
 	Forget(ctx context.Context, queue, consumer string, under int64) error
 }
 
-// ConsumeOptions are the parts of [Consume] that have defaults. A nil
-// ConsumeOptions means all of them.
+// ConsumeOptions are the parts of [Consume] that have defaults. A nil ConsumeOptions means all of
+// them.
 type ConsumeOptions struct {
 	// MaxMessages and MaxBytes are how much a claim has at most: see [delivery.Request].
 	MaxMessages, MaxBytes int
-	// Lease is how long a claim is valid, 30 seconds to 12 hours; 1 minute. A
-	// heartbeat extends it while the work goes on, so it need not be longer than
-	// a batch takes.
+	// Lease is how long a claim is valid, 30 seconds to 12 hours; 1 minute. A heartbeat extends it
+	// while the work goes on, so it need not be longer than a batch takes.
 	Lease time.Duration
-	// Beat is the time between two heartbeats; a third of the lease. Negative
-	// means none.
+	// Beat is the time between two heartbeats; a third of the lease. Negative means none.
 	Beat time.Duration
 	// Poll is how long it waits where nothing is ready; 1 second.
 	Poll time.Duration
-	// Create creates the consumer at its first claim where it is not there: it begins with
-	// the oldest message stored.
+	// Create creates the consumer at its first claim where it is not there: it begins with the
+	// oldest message stored.
 	Create bool
 	// Logger logs what it waits for; nil means slog.Default().
 	Logger *slog.Logger
@@ -74,8 +69,8 @@ type ConsumeOptions struct {
 	KeepMarkers int64
 	// Observe, if not nil, is called with each step.
 	Observe func(Step)
-	// NewReq returns a name for a request that no other request has, 1 to 20
-	// characters; nil means random ones.
+	// NewReq returns a name for a request that no other request has, 1 to 20 characters; nil means
+	// random ones.
 	NewReq func() string
 	// Wait waits; nil means to wait for that time, or the context's end.
 	Wait func(context.Context, time.Duration) error
@@ -85,28 +80,27 @@ type ConsumeOptions struct {
 
 // Step is what [Consume] did last, or found.
 type Step struct {
-	// Outcome is OK after a batch that is committed, Lost where another took the claim
-	// over, InDoubt where a claim that was found so, or in quarantine, is settled now, and
-	// otherwise what a claim was answered; empty where Err says why nothing is known.
+	// Outcome is OK after a batch that is committed, Lost where another took the claim over,
+	// InDoubt where a claim that was found so, or in quarantine, is settled now, and otherwise what
+	// a claim was answered; empty where Err says why nothing is known.
 	Outcome delivery.Outcome
 	Batch   delivery.Batch
 	Err     error
 }
 
-// Consume hands a queue's messages on to a database, batch after batch, each
-// exactly once: claim, transaction, marker, prepare, commit. It settles what was
-// left in doubt, by whatever process, and extends the lease while a batch is
-// being applied. What fails is tried again, with longer and longer waits.
+// Consume hands a queue's messages on to a database, batch after batch, each exactly once: claim,
+// transaction, marker, prepare, commit. It settles what was left in doubt, by whatever process, and
+// extends the lease while a batch is being applied. What fails is tried again, with longer and
+// longer waits.
 //
-// It returns the context's error when that ends, with what failed last where
-// nothing worked since; nil with UntilEmpty; and otherwise what only people can
-// repair: a *RestoredError, an *AheadError, ErrOtherDatabase, ErrContradiction, ErrEnded,
-// delivery.ErrNoConsumer, a *cursor.InvalidError about what it was called with. What the
-// effect returns never ends it.
+// It returns the context's error when that ends, with what failed last where nothing worked since;
+// nil with UntilEmpty; and otherwise what only people can repair: a *RestoredError, an *AheadError,
+// ErrOtherDatabase, ErrContradiction, ErrEnded, delivery.ErrNoConsumer, a *cursor.InvalidError
+// about what it was called with. What the effect returns never ends it.
 //
-// Any number of processes may run it for one consumer and one database at once:
-// one works, the others are answered busy. It may die at any point: what it left
-// is settled or taken over by the next, after the lease.
+// Any number of processes may run it for one consumer and one database at once: one works, the
+// others are answered busy. It may die at any point: what it left is settled or taken over by the
+// next, after the lease.
 func Consume(ctx context.Context, claims delivery.Claims, db Database, queue, consumer string, options *ConsumeOptions) error {
 	run, err := newConsuming(claims, db, queue, consumer, options)
 	if err != nil {
@@ -136,11 +130,11 @@ type consuming struct {
 	queue, consumer string
 	// req is a request for a claim that was made and not answered.
 	req string
-	// next is what the last commit claimed in the same write; its Outcome is empty
-	// where it claimed nothing.
+	// next is what the last commit claimed in the same write; its Outcome is empty where it claimed
+	// nothing.
 	next delivery.Answer
-	// open is a claim of ours that was, or may have been, prepared, and is not
-	// known to be ended; committed is what its answer said.
+	// open is a claim of ours that was, or may have been, prepared, and is not known to be ended;
+	// committed is what its answer said.
 	open      *delivery.Held
 	committed int64
 	// failures is how often in a row something failed, and last what it was.
@@ -194,8 +188,8 @@ const (
 	longestWait = 30 * time.Second
 )
 
-// failed notes that something failed that may work later, and says how long to
-// wait; an error that only people can repair it returns.
+// failed notes that something failed that may work later, and says how long to wait; an error that
+// only people can repair it returns.
 func (run *consuming) failed(b delivery.Batch, err error) (time.Duration, error) {
 	run.Observe(Step{Batch: b, Err: err})
 	if errors.Is(err, delivery.ErrNoConsumer) || errors.Is(err, ErrOtherDatabase) || errors.Is(err, ErrContradiction) || errors.Is(err, ErrEnded) {
@@ -318,8 +312,8 @@ func (run *consuming) claim(ctx context.Context) (delivery.Answer, error) {
 	return a, err
 }
 
-// settleAside settles what is in quarantine, but for what another database left
-// there: that waits for an operator.
+// settleAside settles what is in quarantine, but for what another database left there: that waits
+// for an operator.
 func (run *consuming) settleAside(ctx context.Context, a delivery.Answer) error {
 	for _, h := range a.Unsettled {
 		if !run.own(h) {
@@ -411,8 +405,8 @@ func (run *consuming) apply(ctx context.Context, a delivery.Answer) (time.Durati
 		switch {
 		case errors.Is(err, ErrEnded), errors.As(err, &restored), errors.As(err, &ahead) && failed == nil && aborted.Outcome == delivery.OK:
 		case onlyPeople(err):
-			// It is the effect's, about its batch alone; or it was taken over, and that
-			// other one committed; or nobody knows.
+			// It is the effect's, about its batch alone; or it was taken over, and that other one
+			// committed; or nobody knows.
 			err = errors.New(err.Error())
 		}
 		return run.failed(a.Batch, errors.Join(err, failed))
@@ -431,9 +425,9 @@ func (run *consuming) apply(ctx context.Context, a delivery.Answer) (time.Durati
 	return wait, nil
 }
 
-// commit says that a claim is committed, and goes on with the next one in the
-// same write where it can. Where that fails the claim stays open, and is settled
-// next; the next claim, if it was made, answers to its request.
+// commit says that a claim is committed, and goes on with the next one in the same write where it
+// can. Where that fails the claim stays open, and is settled next; the next claim, if it was made,
+// answers to its request.
 func (run *consuming) commit(ctx context.Context, a delivery.Answer) (time.Duration, error) {
 	h := a.Held()
 	replies, _ := a.Replies() // with one that was refused it is not prepared
@@ -474,8 +468,8 @@ func (run *consuming) forget(ctx context.Context, a delivery.Answer) error {
 	return nil
 }
 
-// heart extends a claim's lease until stop is called. Its context ends where the
-// claim is another's.
+// heart extends a claim's lease until stop is called. Its context ends where the claim is
+// another's.
 func (run *consuming) heart(ctx context.Context, h delivery.Held) (beating context.Context, stop func()) {
 	if run.Beat < 0 {
 		return ctx, func() {}

@@ -8,14 +8,13 @@ import (
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
-// RestoredError says that a database does not know a claim that was committed
-// in it: it was restored from a backup that is older. What was committed since
-// is lost in it, and nobody guesses: an operator sets the consumer back to where
-// the database is, or accepts the loss.
+// RestoredError says that a database does not know a claim that was committed in it: it was
+// restored from a backup that is older. What was committed since is lost in it, and nobody guesses:
+// an operator sets the consumer back to where the database is, or accepts the loss.
 type RestoredError struct {
 	Queue, Consumer string
-	// Last is the highest number that the database knows to be committed,
-	// Committed the one that it should.
+	// Last is the highest number that the database knows to be committed, Committed the one that it
+	// should.
 	Last, Committed int64
 }
 
@@ -24,10 +23,10 @@ func (e *RestoredError) Error() string {
 		e.Consumer, e.Queue, e.Last, e.Committed)
 }
 
-// AheadError says that a batch was committed in a database before: the tables
-// of the delivery were restored from a backup that is older than the database,
-// and hand out again what was handed out since. Nothing is done twice, and
-// nobody guesses: an operator sets the consumer to the seq behind To.
+// AheadError says that a batch was committed in a database before: the tables of the delivery were
+// restored from a backup that is older than the database, and hand out again what was handed out
+// since. Nothing is done twice, and nobody guesses: an operator sets the consumer to the seq behind
+// To.
 type AheadError struct {
 	Queue, Consumer string
 	// From is behind which the batch begins, To up to where the database is.
@@ -40,13 +39,14 @@ func (e *AheadError) Error() string {
 }
 
 var (
-	// ErrOtherDatabase: the claim in doubt is another database's. Two databases
-	// must not share a consumer.
+	// ErrOtherDatabase: the claim in doubt is another database's. Two databases must not share a
+	// consumer.
 	ErrOtherDatabase = errors.New("the claim in doubt was made for another database")
-	// ErrContradiction: a claim has ended otherwise than in the consumer's
-	// database, which only an operator, or an older backup, can have done.
+	// ErrContradiction: a claim has ended otherwise than in the consumer's database, which only an
+	// operator, or an older backup, can have done.
 	ErrContradiction = errors.New("the claim has ended otherwise than in the database")
-	// ErrEnded: the effect of a batch committed its transaction, or rolled it back, so no marker can be beside it.
+	// ErrEnded: the effect of a batch committed its transaction, or rolled it back, so no marker
+	// can be beside it.
 	ErrEnded = errors.New("the effect ended its transaction: it must neither commit it nor roll it back")
 )
 

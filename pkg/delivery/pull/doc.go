@@ -1,27 +1,26 @@
-// Package pull is the two-phase delivery: a consumer with a transactional database
-// of its own, anywhere, claims a queue's messages and has the effect of each in that
-// database exactly once.
+// Package pull is the two-phase delivery: a consumer with a transactional database of its own,
+// anywhere, claims a queue's messages and has the effect of each in that database exactly once.
 //
 // Begin with [Consume], which is the whole loop, on a [delivery.Claims] and a [Database]. The
 // Claims are made by [delivery.NewClaims] where the tables are at hand, on the Deliverer that made
-// the consumer ([delivery.Deliverer.Create]), and by package pullhttp over HTTP. The
-// Database is package sqlmarker where it is PostgreSQL or SQLite:
+// the consumer ([delivery.Deliverer.Create]), and by package pullhttp over HTTP. The Database is
+// package sqlmarker where it is PostgreSQL or SQLite:
 //
 //	claims, err := pullhttp.New("https://ID.execute-api.REGION.amazonaws.com")
 //	markers, err := sqlmarker.Open(ctx, db, sqlmarker.PostgreSQL, stackID)
 //	err = markers.Consume(ctx, claims, "orders", "ledger", effect, nil)
 //
-// A program with a loop of its own calls Claims: Claim, Prepare before the
-// transaction's commit, Commit after it, and Settle whenever it is not known how one
-// ended. What can be expected is a [delivery.Answer], and its Outcome says how it went.
+// A program with a loop of its own calls Claims: Claim, Prepare before the transaction's commit,
+// Commit after it, and Settle whenever it is not known how one ended. What can be expected is a
+// [delivery.Answer], and its Outcome says how it went.
 //
 // # What is stored
 //
-// In the tables nothing but the consumer's item, which package delivery describes: the
-// claim that is in flight, how the last four ended, and those in quarantine. In the
-// consumer's database a marker for each claim: a row under the claim's whole name that
-// is written in the transaction with the effect, COMMITTED and with the replies, or, by
-// the process that settles, ABORTED. Neither ever changes.
+// In the tables nothing but the consumer's item, which package delivery describes: the claim that
+// is in flight, how the last four ended, and those in quarantine. In the consumer's database a
+// marker for each claim: a row under the claim's whole name that is written in the transaction with
+// the effect, COMMITTED and with the replies, or, by the process that settles, ABORTED. Neither
+// ever changes.
 //
 // # The states of a claim
 //
@@ -33,9 +32,9 @@
 //	 │ CANCELLED       │ its marker     │  │    too long: and the claim
 //	 └─────────────────┴────────────────┴──┘    is kept in quarantine
 //
-// While more is known to wait, a commit makes the next claim in the same write
-// (CommitAndClaim): PREPARED goes to STARTED under the next number. A message that failed
-// as often as it may makes the consumer BLOCKED.
+// While more is known to wait, a commit makes the next claim in the same write (CommitAndClaim):
+// PREPARED goes to STARTED under the next number. A message that failed as often as it may makes
+// the consumer BLOCKED.
 //
 // What a call is answered about a claim that it cannot do anything to:
 //
@@ -65,9 +64,9 @@
 //
 // # What a crash leaves behind
 //
-// Before the prepare: a claim that is STARTED, and taken over when its lease is over,
-// and a transaction that is rolled back. After it: a claim that is PREPARED, and in doubt
-// when its lease is over; the next process of the consumer finds it so, and settles it
-// by the marker. Where none comes, the sweep announces it, and after a time puts it into
-// quarantine, so that what is behind it goes on; the process settles it when it is back.
+// Before the prepare: a claim that is STARTED, and taken over when its lease is over, and a
+// transaction that is rolled back. After it: a claim that is PREPARED, and in doubt when its lease
+// is over; the next process of the consumer finds it so, and settles it by the marker. Where none
+// comes, the sweep announces it, and after a time puts it into quarantine, so that what is behind
+// it goes on; the process settles it when it is back.
 package pull

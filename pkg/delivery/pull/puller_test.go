@@ -70,8 +70,8 @@ func TestPullerConforms(t *testing.T) {
 	}
 }
 
-// TestQuarantine: a claim that nobody settles is quarantined by the sweep, the
-// messages behind it go on, and its consumer settles it when it is back.
+// TestQuarantine: a claim that nobody settles is quarantined by the sweep, the messages behind it
+// go on, and its consumer settles it when it is back.
 func TestQuarantine(t *testing.T) {
 	for _, outcome := range []delivery.TokenOutcome{delivery.Committed, delivery.Aborted} {
 		t.Run(string(outcome), func(t *testing.T) {
@@ -178,8 +178,7 @@ func TestAnOperatorSettles(t *testing.T) {
 		"operations %+v, %v", operations, err)
 }
 
-// TestPushLeavesAPreparedClaimAlone: a one-phase delivery waits for
-// its end, however old it is.
+// TestPushLeavesAPreparedClaimAlone: a one-phase delivery waits for its end, however old it is.
 func TestPushLeavesAPreparedClaimAlone(t *testing.T) {
 	env, d := pullEnv(t, delivery.NewMemory(), cursor.NewMemory())
 	env.Put(1)
@@ -199,9 +198,9 @@ func TestPushLeavesAPreparedClaimAlone(t *testing.T) {
 	}
 }
 
-// TestClaimOfAConsumerMadeAnew has a process sleep between its look and its claim,
-// while the consumer is removed and recreated at another place: token and state are
-// what they were. What it read is not handed out, and what is, is what waits there.
+// TestClaimOfAConsumerMadeAnew has a process sleep between its look and its claim, while the
+// consumer is removed and recreated at another place: token and state are what they were. What it
+// read is not handed out, and what is, is what waits there.
 func TestClaimOfAConsumerMadeAnew(t *testing.T) {
 	tables := ddb.NewMemory(delivery.Names{}.Tables()...)
 	var asleep func()

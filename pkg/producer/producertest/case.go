@@ -1,6 +1,7 @@
-// Package producertest is what every producer has to do, in any language, as a suite of cases: what is sent,
-// what goes wrong, and what comes of it. [Run] runs it on a producer in Go, and TestProducers of the folder
-// clients on a program in any language, by its standard input and output: docs/how-to/producers.md.
+// Package producertest is what every producer has to do, in any language, as a suite of cases: what
+// is sent, what goes wrong, and what comes of it. [Run] runs it on a producer in Go, and
+// TestProducers of the folder clients on a program in any language, by its standard input and
+// output: docs/how-to/producers.md.
 //
 // A case is served by a small API with faults, which also holds every request to the rules of
 // docs/how-to/producers.md.
@@ -20,17 +21,18 @@ type Case struct {
 	// Name is the case's; Why says what it is for.
 	Name string `json:"name"`
 	Why  string `json:"why"`
-	// Send are the messages in the order in which they are sent, as POST /messages takes them. With Count
-	// there are so many of numbered queues instead, with seqs from 1: of Queue, or, in turn, of as many as Queues says,
-	// whose names are Queue and a number from 0.
+	// Send are the messages in the order in which they are sent, as POST /messages takes them. With
+	// Count there are so many of numbered queues instead, with seqs from 1: of Queue, or, in turn,
+	// of as many as Queues says, whose names are Queue and a number from 0.
 	Send   []json.RawMessage `json:"send"`
 	Count  int               `json:"count"`
 	Queue  string            `json:"queue"`
 	Queues int               `json:"queues"`
-	// Faults are what goes wrong. The first that applies to a request counts, but that all of "result" do.
+	// Faults are what goes wrong. The first that applies to a request counts, but that all of
+	// "result" do.
 	Faults []Fault `json:"faults"`
-	// Outcomes are how many messages have each outcome, or status where they are refused; where one is −1, the
-	// sum of those is what the others leave.
+	// Outcomes are how many messages have each outcome, or status where they are refused; where one
+	// is −1, the sum of those is what the others leave.
 	Outcomes map[string]int `json:"outcomes"`
 	// Least and Most are how many requests there are; 0 says nothing. Pause is how long the queue
 	// waits at least before it goes again after a failure of a request, in milliseconds.
@@ -41,20 +43,21 @@ type Case struct {
 
 // Fault is something that goes wrong.
 type Fault struct {
-	// When: with the request of this number, from 1; with every request whose number is a multiple of Every; with one
-	// that has more than Above messages; with one that has this message (queue/seq or queue/id), the first Times
-	// times, or always; and until another one is stored.
+	// When: with the request of this number, from 1; with every request whose number is a multiple
+	// of Every; with one that has more than Above messages; with one that has this message
+	// (queue/seq or queue/id), the first Times times, or always; and until another one is stored.
 	Request int    `json:"request"`
 	Every   int    `json:"every"`
 	Above   int    `json:"above"`
 	Message string `json:"message"`
 	Times   int    `json:"times"`
 	Until   string `json:"until"`
-	// Do is what is done: "lose" stores all and cuts the connection; "half" stores all, and cuts it in the
-	// middle of the answer; "cut" cuts it and stores nothing; "hang" stores nothing and does not answer; "slow" answers
-	// after Milliseconds; "answer" stores nothing and answers with Status; "garbage" stores nothing and answers
-	// 200 with what is no JSON; "invalid" stores nothing and answers 400 with the message's place; "result" does not store the
-	// message, or without one all, and gives it a result with Status and Outcome.
+	// Do is what is done: "lose" stores all and cuts the connection; "half" stores all, and cuts it
+	// in the middle of the answer; "cut" cuts it and stores nothing; "hang" stores nothing and does
+	// not answer; "slow" answers after Milliseconds; "answer" stores nothing and answers with
+	// Status; "garbage" stores nothing and answers 200 with what is no JSON; "invalid" stores
+	// nothing and answers 400 with the message's place; "result" does not store the message, or
+	// without one all, and gives it a result with Status and Outcome.
 	Do           string `json:"do"`
 	Status       int    `json:"status"`
 	Outcome      string `json:"outcome"`

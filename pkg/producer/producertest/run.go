@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// Drive sends messages in their order with a producer that has the settings of this package to the API at a URL,
-// closes it, and returns the outcome of each message: such as advanced, or the status of one that
-// was refused.
+// Drive sends messages in their order with a producer that has the settings of this package to the
+// API at a URL, closes it, and returns the outcome of each message: such as advanced, or the status
+// of one that was refused.
 type Drive func(ctx context.Context, url string, messages []json.RawMessage) ([]string, error)
 
 // Run runs all cases.

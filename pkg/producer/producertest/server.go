@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// server is an API that takes messages, with the faults of a case. It keeps what is stored for the case
-// alone, and notes where a request breaks a rule that holds in each:
+// server is an API that takes messages, with the faults of a case. It keeps what is stored for the
+// case alone, and notes where a request breaks a rule that holds in each:
 //
 //   - a request is a POST of {"messages":[…]} to /messages, with 1 to 500 messages and 6 MB at most;
 //   - of a queue, one request is under way at a time;
@@ -222,8 +222,8 @@ func (s *server) begin(r *http.Request, body []byte) (*flight, Fault) {
 	return under, Fault{}
 }
 
-// awaitFree holds a request to that no other of its queue is under way. One that its sender has given up may not
-// have ended on this side yet, so that is waited for, for a second.
+// awaitFree holds a request to that no other of its queue is under way. One that its sender has
+// given up may not have ended on this side yet, so that is waited for, for a second.
 func (s *server) awaitFree(queue string, number int) {
 	before := s.busy[queue]
 	for late := time.After(time.Second); s.busy[queue] != nil; {
@@ -355,8 +355,8 @@ func (s *server) note(format string, values ...any) {
 	s.wrong = append(s.wrong, fmt.Sprintf(format, values...))
 }
 
-// check reports what was wrong, given the outcome of each message: such as advanced, or the status of one
-// that was refused.
+// check reports what was wrong, given the outcome of each message: such as advanced, or the status
+// of one that was refused.
 func (s *server) check(outcomes []string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

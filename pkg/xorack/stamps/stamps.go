@@ -17,8 +17,8 @@ import (
 const (
 	// MaxStamp is the most bytes of a stamp.
 	MaxStamp = 64 * 1024
-	// maxStamps is the most bytes that a chain's stamps take together, so that
-	// the item stays under the 400 KB that it may have.
+	// maxStamps is the most bytes that a chain's stamps take together, so that the item stays under
+	// the 400 KB that it may have.
 	maxStamps = 320 * 1024
 )
 
@@ -27,13 +27,13 @@ type State struct {
 	// Stamp is the XOR of all stamps, and Acked reports that it is all zeros.
 	Stamp []byte
 	Acked bool
-	// Outcome is that of the operation: Ended if it is the one that found the
-	// chain acked and recorded that.
+	// Outcome is that of the operation: Ended if it is the one that found the chain acked and
+	// recorded that.
 	Outcome xorack.Outcome
 }
 
-// XOR puts stamps of one length together: at least two of them, or that is
-// [ErrLessThanTwoBuffers]; other lengths are [ErrBufferLengthsUnequal].
+// XOR puts stamps of one length together: at least two of them, or that is [ErrLessThanTwoBuffers];
+// other lengths are [ErrBufferLengthsUnequal].
 func XOR(stamps ...[]byte) (State, error) {
 	if len(stamps) < 2 {
 		return State{}, ErrLessThanTwoBuffers
@@ -48,17 +48,14 @@ func XOR(stamps ...[]byte) (State, error) {
 	return State{Stamp: state, Acked: chains.IsZero(state)}, nil
 }
 
-// Options are the parts of a stamp's operation that have defaults. A nil Options
-// means all of them.
+// Options are the parts of a stamp's operation that have defaults. A nil Options means all of them.
 type Options struct {
-	// ID distinguishes the operation from others of its chain, up to
-	// [xorack.MaxTag] bytes: a repeat of it with the same stamp changes nothing.
-	// Where it is empty each call is an operation of its own, and only the SDK's
-	// own retries, after a lost response, are harmless.
+	// ID distinguishes the operation from others of its chain, up to [xorack.MaxTag] bytes: a
+	// repeat of it with the same stamp changes nothing. Where it is empty each call is an operation
+	// of its own, and only the SDK's own retries, after a lost response, are harmless.
 	ID string
-	// Deadline is how long after its creation the chain times out: up to
-	// [xorack.MaxDeadline], and [xorack.DefaultDeadline] where it is 0. Only Create
-	// takes it.
+	// Deadline is how long after its creation the chain times out: up to [xorack.MaxDeadline], and
+	// [xorack.DefaultDeadline] where it is 0. Only Create takes it.
 	Deadline time.Duration
 }
 
@@ -69,8 +66,8 @@ func (o *Options) orDefault() Options {
 	return *o
 }
 
-// Stamper stamps chains. It may be used by any number of goroutines, and any
-// number of Stampers in any number of processes may work on the same table.
+// Stamper stamps chains. It may be used by any number of goroutines, and any number of Stampers in
+// any number of processes may work on the same table.
 type Stamper struct {
 	base  *chains.Base
 	store *store
@@ -109,12 +106,11 @@ func (s *Stamper) marked(kind byte, stamp []byte, id string) []byte {
 }
 
 // Create makes a chain with its first stamp. A tag that has a chain already is
-// [xorack.ErrTagExists], except that a create with the same ID and the same stamp
-// is the same one. A tag whose chain was deleted, or has ended and is forgotten,
-// can be used again. Stamps that came before count.
+// [xorack.ErrTagExists], except that a create with the same ID and the same stamp is the same one.
+// A tag whose chain was deleted, or has ended and is forgotten, can be used again. Stamps that came
+// before count.
 //
-// It costs one write and one of the index, and two writes where the tag was
-// used before.
+// It costs one write and one of the index, and two writes where the tag was used before.
 func (s *Stamper) Create(ctx context.Context, tag string, stamp []byte, options *Options) (State, error) {
 	o := options.orDefault()
 	o.Deadline = cmp.Or(o.Deadline, xorack.DefaultDeadline)
@@ -142,8 +138,8 @@ func (s *Stamper) Create(ctx context.Context, tag string, stamp []byte, options 
 // fresh is a chain at its creation.
 func (s *Stamper) fresh(tag string, stamp []byte, id string, deadline time.Duration) chain {
 	now := ddb.ToMillis(s.base.Now())
-	// The incarnation identifies the options as well: each byte that the record
-	// does not have makes room for stamps in its first KB.
+	// The incarnation identifies the options as well: each byte that the record does not have makes
+	// room for stamps in its first KB.
 	hash := chains.Derive(chains.ForStamps, []byte(tag), []byte(id), chains.Number(int(deadline)), stamp)
 	c := chain{xorack.Chain{
 		Tag: tag, Incarnation: xorack.Incarnation(hash[:8]), StampLen: len(stamp),
@@ -156,8 +152,7 @@ func (s *Stamper) fresh(tag string, stamp []byte, id string, deadline time.Durat
 	return c
 }
 
-// create makes the chain, or finds that it was made, and returns it as it
-// stands.
+// create makes the chain, or finds that it was made, and returns it as it stands.
 func (s *Stamper) create(ctx context.Context, c chain) (chain, error) {
 	there, created, err := s.store.create(ctx, c)
 	for err == nil && !created {
@@ -178,8 +173,7 @@ func (s *Stamper) create(ctx context.Context, c chain) (chain, error) {
 	return there, err
 }
 
-// replaceable reports whether what is stored under a tag is only what is left of
-// another chain.
+// replaceable reports whether what is stored under a tag is only what is left of another chain.
 func (s *Stamper) replaceable(c chain) bool {
 	switch {
 	case c.Recorded == xorack.Deleted:
@@ -190,12 +184,12 @@ func (s *Stamper) replaceable(c chain) bool {
 	return !c.ExpiresOn.After(s.base.Now().Truncate(time.Second))
 }
 
-// Stamp XORs a stamp into a chain's state, once when a piece of work starts and
-// once when it ends, or several put together by [XOR]. A stamp before Create is
-// kept. After the end nothing changes: the outcome says how the chain ended.
+// Stamp XORs a stamp into a chain's state, once when a piece of work starts and once when it ends,
+// or several put together by [XOR]. A stamp before Create is kept. After the end nothing changes:
+// the outcome says how the chain ended.
 //
-// It costs one write, of one unit for each KB of the record: 60 stamps of 8
-// bytes; and one more for the stamp that acks the chain.
+// It costs one write, of one unit for each KB of the record: 60 stamps of 8 bytes; and one more for
+// the stamp that acks the chain.
 func (s *Stamper) Stamp(ctx context.Context, tag string, stamp []byte, options *Options) (State, error) {
 	o := options.orDefault()
 	if err := validate(tag, stamp, o); err != nil {
@@ -224,17 +218,15 @@ func (s *Stamper) Stamp(ctx context.Context, tag string, stamp []byte, options *
 // roomFor is how many stamps of a length a chain has room for.
 func roomFor(length int) int { return min(xorack.MaxOps, maxStamps/(chains.StampMark+length)) }
 
-// already is the outcome of an operation that came after an end. A chain of stamps
-// cannot fail.
+// already is the outcome of an operation that came after an end. A chain of stamps cannot fail.
 var already = map[xorack.End]xorack.Outcome{
 	xorack.Done:     xorack.AlreadyDone,
 	xorack.TimedOut: xorack.AlreadyTimedOut,
 	xorack.Deleted:  xorack.AlreadyDeleted,
 }
 
-// settled is the state of a chain, and records that it is Done where it is
-// acked. A chain that was acked for a moment only, because a stamp came
-// between, goes on.
+// settled is the state of a chain, and records that it is Done where it is acked. A chain that was
+// acked for a moment only, because a stamp came between, goes on.
 func (s *Stamper) settled(ctx context.Context, c chain) (State, error) {
 	outcome := xorack.Applied
 	if c.Recorded == xorack.Open && c.acked() {
@@ -253,8 +245,8 @@ func (s *Stamper) settled(ctx context.Context, c chain) (State, error) {
 	return State{Stamp: state, Acked: chains.IsZero(state), Outcome: outcome}, nil
 }
 
-// Delete ends a chain, in whatever state, and frees its tag. Where there is
-// none, or another call deleted it, that is [xorack.ErrTagNotFound].
+// Delete ends a chain, in whatever state, and frees its tag. Where it is not there, or another call
+// deleted it, that is [xorack.ErrTagNotFound].
 //
 // It costs one write, and one of the index.
 func (s *Stamper) Delete(ctx context.Context, tag string) error {

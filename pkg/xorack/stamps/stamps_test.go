@@ -201,8 +201,7 @@ func TestDeleteStamps(t *testing.T) {
 	s.want("bb", xorack.Applied)(s.Create(t.Context(), "t", []byte("bb"), nil))
 }
 
-// TestStampsTimeOutAndAnnounce: chains of stamps have deadlines and ends as
-// those of edges do.
+// TestStampsTimeOutAndAnnounce: chains of stamps have deadlines and ends as those of edges do.
 func TestStampsTimeOutAndAnnounce(t *testing.T) {
 	s := newStamping(t)
 	s.want("a", xorack.Applied)(s.Create(t.Context(), "late", []byte("a"), &stamps.Options{Deadline: time.Minute}))

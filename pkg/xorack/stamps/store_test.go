@@ -17,12 +17,12 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack/internal/chains"
 )
 
-// at is a moment that all parts of the table keep exactly. It is far ahead: a
-// chain whose time has come may be deleted at any moment.
+// at is a moment that all parts of the table keep exactly. It is far ahead: a chain whose time has
+// come may be deleted at any moment.
 var at = time.Date(2126, 3, 4, 5, 6, 7, 0, time.UTC)
 
-// TestStore holds the store on each engine to what its methods say. All tests
-// share a table: each has tags of its own.
+// TestStore holds the store on each engine to what its methods say. All tests share a table: each
+// has tags of its own.
 func TestStore(t *testing.T) {
 	ddbtest.Each(t, func(t *testing.T, kind ddbtest.Kind) {
 		names := xorack.Names{Chains: "stamps" + ddbtest.Suffix()}
@@ -61,8 +61,7 @@ var stranger = [8]byte{9, 9, 9, 9, 9, 9, 9, 9}
 
 func op(n byte) [8]byte { return [8]byte{n} }
 
-// newChain is a chain of stamps of two bytes at its creation, each behind its
-// mark.
+// newChain is a chain of stamps of two bytes at its creation, each behind its mark.
 func newChain(tag string, marked ...string) chain {
 	return chain{xorack.Chain{
 		Tag: tag, Incarnation: inc, StampLen: 2, Stamps: bytesOf(marked...), Created: at,
@@ -96,8 +95,8 @@ func standing(t *testing.T, s *store, tag string) chain {
 	return c
 }
 
-// answers fails the test unless a write answers with this chain and this word
-// on whether it changed it, and the chain stands there.
+// answers fails the test unless a write answers with this chain and this word on whether it changed
+// it, and the chain stands there.
 func answers(t *testing.T, s *store, what string, want chain, changes bool) func(chain, bool, error) {
 	t.Helper()
 	return func(got chain, changed bool, err error) {
@@ -250,8 +249,8 @@ func testDelete(t *testing.T, s *store) {
 	answers(t, s, "of edges", left, false)(s.delete(t.Context(), "delete c", op(5), now, expires))
 }
 
-// TestNewerLayoutIsNotWritten: an item that a later version wrote stays as it is
-// under each write, and one of an older layout is not brought to this one.
+// TestNewerLayoutIsNotWritten: an item that a later version wrote stays as it is under each write,
+// and one of an older layout is not brought to this one.
 func TestNewerLayoutIsNotWritten(t *testing.T) {
 	ctx := t.Context()
 	fresh := newChain("t", "mark01aa")

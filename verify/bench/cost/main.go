@@ -1,6 +1,6 @@
-// Command cost prints what Streamsort costs on AWS by published prices, beside
-// SQS FIFO and aws-stream-sort. `make cost RATE=… BATCH=… DISORDER=… QUEUES=…`
-// runs it; the tables of docs/reference/cost.md are written by `make cost PAGE=1`.
+// Command cost prints what Streamsort costs on AWS by published prices, beside SQS FIFO and
+// aws-stream-sort. `make cost RATE=… BATCH=… DISORDER=… QUEUES=…` runs it; the tables of
+// docs/reference/cost.md are written by `make cost PAGE=1`.
 package main
 
 import (

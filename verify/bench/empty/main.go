@@ -1,5 +1,4 @@
-// Command empty is a Lambda function that does nothing: what the start of any
-// function in Go takes.
+// Command empty is a Lambda function that does nothing: what the start of any function in Go takes.
 package main
 
 import (

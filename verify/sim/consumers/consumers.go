@@ -1,6 +1,6 @@
-// Package consumers is what the simulators of pkg/delivery share: how a consumer
-// is distinguished from another one ([Hash]), the tables of a run ([Tables]), and a consumer that
-// claims, with what must hold of its claims ([Model]) and a [Database] of its own.
+// Package consumers is what the simulators of pkg/delivery share: how a consumer is distinguished
+// from another one ([Hash]), the tables of a run ([Tables]), and a consumer that claims, with what
+// must hold of its claims ([Model]) and a [Database] of its own.
 package consumers
 
 import (
@@ -11,8 +11,8 @@ import (
 // end is fed behind a list: no number and no length is that.
 const end = -1
 
-// Hash feeds what can differ in a consumer within a scenario, and that anybody
-// acts on: why something failed, and since when, is only shown.
+// Hash feeds what can differ in a consumer within a scenario, and that anybody acts on: why
+// something failed, and since when, is only shown.
 func Hash(d *sim.Digest, c delivery.Consumer) {
 	d.Bool(c.Exists())
 	if !c.Exists() {

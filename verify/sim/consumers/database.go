@@ -14,19 +14,18 @@ import (
 
 // Database is a consumer's own: its markers with their replies, as package sqlmarker keeps them,
 // and what was done in it. A transaction is checked and takes effect at its commit, as in a
-// database that is serializable without locks: what one with locks lets wait comes first or
-// last here.
+// database that is serializable without locks: what one with locks lets wait comes first or last
+// here.
 type Database struct {
 	markers map[delivery.Held]delivery.TokenOutcome
 	replies map[delivery.Held][]delivery.Reply
 	floor   int64
 	// Effects are what was committed, in that order.
 	Effects []Effect
-	// Epoch rises when the database is restored: a transaction that began before
-	// is gone.
+	// Epoch rises when the database is restored: a transaction that began before is gone.
 	Epoch int
-	// Lost are the claims that were committed and are not any more, because the
-	// database was restored.
+	// Lost are the claims that were committed and are not any more, because the database was
+	// restored.
 	Lost []delivery.Token
 }
 
@@ -81,8 +80,8 @@ func (d *Database) check(h delivery.Held, committed int64) error {
 	return nil
 }
 
-// ahead is what Mark checks of the place: the last batch that is committed does
-// not go further than this one begins.
+// ahead is what Mark checks of the place: the last batch that is committed does not go further than
+// this one begins.
 func (d *Database) ahead(b delivery.Batch) error {
 	var last Effect
 	for _, e := range d.Effects {
@@ -133,8 +132,7 @@ func (d *Database) forget(under int64) {
 	}
 }
 
-// connection is the database as one process sees it. p is nil for one that is
-// no point.
+// connection is the database as one process sees it. p is nil for one that is no point.
 type connection struct {
 	*Model
 	p *sim.Proc

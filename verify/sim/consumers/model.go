@@ -22,14 +22,14 @@ const (
 	Queue    = "q"
 	Consumer = "c"
 	Lease    = 30 * time.Second
-	// OverLease is a time after which a lease is over, Within one after which a claim in doubt
-	// goes to quarantine.
+	// OverLease is a time after which a lease is over, Within one after which a claim in doubt goes
+	// to quarantine.
 	OverLease = Lease + time.Second
 	Within    = time.Hour
 )
 
-// Model is a consumer that claims, pushed to or in two phases with a database of its own, and
-// what the invariants need to know of it. A suite sets the functions.
+// Model is a consumer that claims, pushed to or in two phases with a database of its own, and what
+// the invariants need to know of it. A suite sets the functions.
 type Model struct {
 	*world.World
 	*Tables
@@ -45,13 +45,13 @@ type Model struct {
 	// Retention is how long messages are kept, Markers how many claims' markers are.
 	Retention time.Duration
 	Markers   int64
-	// Was is the consumer when it was last checked, Ended how claims ended, and
-	// Ranges what each was for.
+	// Was is the consumer when it was last checked, Ended how claims ended, and Ranges what each
+	// was for.
 	Was    delivery.Consumer
 	Ended  map[delivery.Token]delivery.TokenOutcome
 	Ranges map[delivery.Token][2]int64
-	// requests counts those of each process, Announced the last sweep's
-	// announcements, Ever tells those of all.
+	// requests counts those of each process, Announced the last sweep's announcements, Ever tells
+	// those of all.
 	requests  map[string]int
 	Announced map[string]int
 	Ever      map[string]bool

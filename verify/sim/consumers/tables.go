@@ -20,8 +20,8 @@ type Tables struct {
 	Queues    *cursor.Store
 	Consumers *delivery.Store
 
-	// Past is what reads that are not strong may show still; nil where each shows what
-	// stands there: see [Tables.Stale].
+	// Past is what reads that are not strong may show still; nil where each shows what stands
+	// there: see [Tables.Stale].
 	Past *past.Past
 
 	// decoder is a store that finds one item, whatever it is asked.
@@ -106,8 +106,8 @@ func (t *Tables) HashHealth(d *sim.Digest, consumer string) {
 	d.Bool(e.Circuit.Announced)
 }
 
-// HashAnswer feeds all of an answer about consumers that a process acts on. What
-// is stored mostly shows whether a write is its own.
+// HashAnswer feeds all of an answer about consumers that a process acts on. What is stored mostly
+// shows whether a write is its own.
 func (t *Tables) HashAnswer(d *sim.Digest, r ddb.Request, a ddb.Answer) {
 	it := a.Item
 	switch r.Name() {

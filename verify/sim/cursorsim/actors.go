@@ -12,8 +12,8 @@ import (
 	"github.com/streamsort/streamsort/verify/sim"
 )
 
-// put is one call of a producer: a group of seqs of one queue. The payload
-// distinguishes different messages under one seq.
+// put is one call of a producer: a group of seqs of one queue. The payload distinguishes different
+// messages under one seq.
 type put struct {
 	queue   string
 	payload string
@@ -57,15 +57,15 @@ func (c put) messages() []cursor.Message {
 	return messages
 }
 
-// writer makes its calls one after the other, in one process, and repeats a
-// call that failed, at most once.
+// writer makes its calls one after the other, in one process, and repeats a call that failed, at
+// most once.
 func (m *model) writer(name string, calls ...put) {
 	m.Run.Go(name, func(p *sim.Proc) {
 		s, view := m.sorter(p)
 		for i, call := range calls {
 			if m.keep > 0 && p.Choose(sim.Labelf("next call"), nil, "") < 0 {
-				// A point at which no call is under way: time that is long
-				// against a call passes only then.
+				// A point at which no call is under way: time that is long against a call passes
+				// only then.
 				return
 			}
 			done := false
@@ -84,8 +84,7 @@ func (m *model) writer(name string, calls ...put) {
 	})
 }
 
-// call makes one call and checks its answers; false where it has to be
-// repeated.
+// call makes one call and checks its answers; false where it has to be repeated.
 func (m *model) call(p *sim.Proc, s *cursor.Sorter, c put) bool {
 	m.Running++
 	defer func() { m.Running-- }()
@@ -141,8 +140,7 @@ func (m *model) tried(messages []cursor.Message) {
 	}
 }
 
-// checkAnswer checks what a producer was answered, when the position was `before`
-// as it asked.
+// checkAnswer checks what a producer was answered, when the position was `before` as it asked.
 func (m *model) checkAnswer(message cursor.Message, r cursor.Result, before int64) {
 	at := place{message.Queue, message.Seq}
 	stored, ever := m.stored[at]
@@ -183,8 +181,8 @@ func (m *model) checkAnswer(message cursor.Message, r cursor.Result, before int6
 	}
 	stands := r.Outcome != cursor.Full && r.Outcome != cursor.Stale
 	c := m.cursor(at.queue)
-	// The process that fills the gap before it handles it, and may be about to, or have died. Right behind
-	// the position there is no gap.
+	// The process that fills the gap before it handles it, and may be about to, or have died. Right
+	// behind the position there is no gap.
 	left := at.seq > before+1 && (c.GapOpen() || m.Running > 1 || m.unfinished)
 	if stands && m.settings.Mode == cursor.ModeSync && r.Deferred == nil && max(c.Position, c.MaxParked) < at.seq && !left {
 		wrong(fmt.Sprintf("S6: the position is %d, and %d the last on record", c.Position, c.MaxParked))
@@ -199,16 +197,14 @@ func (m *model) checkAnswer(message cursor.Message, r cursor.Result, before int6
 	}
 }
 
-// handler is the function behind the messages' stream: it takes the oldest
-// record until Heal succeeds. The stream may drop a record or hand it out
-// again; the handler may die.
+// handler is the function behind the messages' stream: it takes the oldest record until Heal
+// succeeds. The stream may drop a record or hand it out again; the handler may die.
 func (m *model) handler() {
 	m.handled = true
 	m.Run.Daemon("handler", func(p *sim.Proc) {
 		s, _ := m.sorter(p)
 		for {
-			// Heal begins with a strong read: what the process remembers
-			// matters to nobody.
+			// Heal begins with a strong read: what the process remembers matters to nobody.
 			p.Forget()
 			ways := []string{"", "drops it", "hands it out twice"}
 			if m.shards {
@@ -264,8 +260,8 @@ func (m *model) sweeper(times int) {
 	})
 }
 
-// timer wakes queues up a number of times, each at any moment: a wake-up that comes too early
-// or too late, twice, or not at all, and one for a queue that nobody knows.
+// timer wakes queues up a number of times, each at any moment: a wake-up that comes too early or
+// too late, twice, or not at all, and one for a queue that nobody knows.
 func (m *model) timer(queues ...string) {
 	m.Turns("timer", len(queues), sim.Labelf("wake one of %v", queues), nil, func(p *sim.Proc) func(int) {
 		s, _ := m.sorter(p)
@@ -277,8 +273,8 @@ func (m *model) timer(queues ...string) {
 	})
 }
 
-// eraser erases a queue, until the answer is that it is erased, and deletes what is stored,
-// as far as one call does.
+// eraser erases a queue, until the answer is that it is erased, and deletes what is stored, as far
+// as one call does.
 func (m *model) eraser(queue string) {
 	m.Run.Go("eraser", func(p *sim.Proc) {
 		s, _ := m.sorter(p)
@@ -300,8 +296,7 @@ func (m *model) eraser(queue string) {
 	})
 }
 
-// skipper skips the default queue's gaps a number of times, at most three seqs a
-// call.
+// skipper skips the default queue's gaps a number of times, at most three seqs a call.
 func (m *model) skipper(times int) {
 	m.Run.Go("skipper", func(p *sim.Proc) {
 		s, _ := m.sorter(p)
@@ -319,15 +314,14 @@ func (m *model) skipper(times int) {
 }
 
 // clock lets time pass, a number of times. None passes while a cursor or a message is being
-// written: a gap's age counts from when the request was sent, and nobody
-// promises more than that the policy's time is long against a request's.
+// written: a gap's age counts from when the request was sent, and nobody promises more than that
+// the policy's time is long against a request's.
 func (m *model) clock(times int, step time.Duration) {
 	m.Run.Clock(&m.Now, func() bool { return m.writing == 0 }, slices.Repeat([]time.Duration{step}, times)...)
 }
 
-// expiry deletes what has expired, as TTL does, once after each of a number of
-// ticks of the clock. It waits until nothing is undelivered: what the sweep
-// does for that is the keeper's part.
+// expiry deletes what has expired, as TTL does, once after each of a number of ticks of the clock.
+// It waits until nothing is undelivered: what the sweep does for that is the keeper's part.
 func (m *model) expiry(times int, step time.Duration) {
 	ready := func() bool { return m.Running == 0 && !m.undelivered() }
 	m.Turns("expiry", times, sim.Labelf("%v pass", step), ready, func(*sim.Proc) func(int) {
@@ -338,8 +332,8 @@ func (m *model) expiry(times int, step time.Duration) {
 	})
 }
 
-// keeper lets time pass, keeps what is undelivered as the sweep does in each
-// period, and deletes what has expired.
+// keeper lets time pass, keeps what is undelivered as the sweep does in each period, and deletes
+// what has expired.
 func (m *model) keeper(periods int, period time.Duration) {
 	m.Run.Go("keeper", func(p *sim.Proc) {
 		s, _ := m.sorter(p)

@@ -26,8 +26,8 @@ func hash(d *sim.Digest, r ddb.Request, a ddb.Answer) {
 		hashCursor(d, a.Item)
 		d.Bool(a.Held)
 	case "get message", "put message":
-		// For a put, it matters whether it is the very one that was put. Nobody
-		// needs to know whose other one it is: it is the same to have read it.
+		// For a put, it matters whether it is the very one that was put. It does not matter whose
+		// other one it is: it is the same to have read it.
 		put, _ := r.(ddb.Put)
 		d.Bool(a.Held || put.Item.Exists() && a.Item.Get("op").Equal(put.Item.Get("op")))
 		simdb.HashOf(d, standing(r, a), "seq", "body", "tombstone")

@@ -14,22 +14,21 @@ import (
 	"github.com/streamsort/streamsort/verify/sim/simdb"
 )
 
-// change is a record of the cursors' stream: a write that changed a cursor.
-// older is the zero Cursor where the write made it.
+// change is a record of the cursors' stream: a write that changed a cursor. older is the zero
+// Cursor where the write made it.
 type change struct{ older, newer cursor.Cursor }
 
-// consumerPage is how many messages a consumer is shown at once, where a table
-// stops at 1 MB: readers have to go on from there.
+// consumerPage is how many messages a consumer is shown at once, where a table stops at 1 MB:
+// readers have to go on from there.
 const consumerPage = 2
 
-// consumer is a function of a user's own behind the cursors' stream, which
-// keeps no state: it takes all records that wait, as one event, until they
-// succeed. The stream may drop a record or hand the event out again; what is
-// done with a batch may fail, before or after its effect; the function may
+// consumer is a function of a user's own behind the cursors' stream, which keeps no state: it takes
+// all records that wait, as one event, until they succeed. The stream may drop a record or hand the
+// event out again; what is done with a batch may fail, before or after its effect; the function may
 // die.
 //
-// A record that names messages which the retention has deleted never succeeds:
-// the event source mapping gives it up.
+// A record that names messages which the retention has deleted never succeeds: the event source
+// mapping gives it up.
 func (m *model) consumer() {
 	m.consumed = true
 	m.Run.Daemon("consumer", func(p *sim.Proc) {
@@ -67,9 +66,8 @@ func (m *model) consumer() {
 	})
 }
 
-// deliver gives the records to cursor.StatelessConsumer as one event, checks each batch
-// that comes of it before take gets it, and returns how many of the records
-// the stream is done with.
+// deliver gives the records to cursor.StatelessConsumer as one event, checks each batch that comes
+// of it before take gets it, and returns how many of the records the stream is done with.
 func (m *model) deliver(s *cursor.Sorter, records []change, take func(cursor.Batch) error, dead func() bool) int {
 	tiles := tiling{model: m, records: records}
 	var missing *cursor.MissingError
@@ -104,8 +102,7 @@ func (m *model) deliver(s *cursor.Sorter, records []change, take func(cursor.Bat
 	return done
 }
 
-// failedRecord is the index of the record that is to come again, with all that
-// follow.
+// failedRecord is the index of the record that is to come again, with all that follow.
 func (m *model) failedRecord(response events.DynamoDBEventResponse, records int) int {
 	failed, err := strconv.Atoi(response.BatchItemFailures[0].ItemIdentifier)
 	if err != nil || failed >= records {
@@ -115,8 +112,8 @@ func (m *model) failedRecord(response events.DynamoDBEventResponse, records int)
 	return failed
 }
 
-// tiling checks that the batches of an event are its moves, in their order,
-// each in pieces that lie end to end.
+// tiling checks that the batches of an event are its moves, in their order, each in pieces that lie
+// end to end.
 type tiling struct {
 	*model
 	records []change
@@ -159,8 +156,8 @@ func (t *tiling) end(records int) {
 	}
 }
 
-// checkContent checks that a batch is what is stored at its seqs, in order and
-// whole, and not beyond the position.
+// checkContent checks that a batch is what is stored at its seqs, in order and whole, and not
+// beyond the position.
 func (m *model) checkContent(b cursor.Batch) {
 	if position := m.cursor(b.Queue).Position; b.To > position {
 		m.Run.Violation("%s %d..%d was delivered, and the position is %d", b.Queue, b.From, b.To, position)
@@ -190,8 +187,8 @@ func (m *model) delivered(b cursor.Batch) {
 	}
 }
 
-// allDelivered checks that everything up to the positions was delivered, if the
-// stream lost no record.
+// allDelivered checks that everything up to the positions was delivered, if the stream lost no
+// record.
 func (m *model) allDelivered() error {
 	if !m.consumed || m.lost {
 		return nil
@@ -207,8 +204,8 @@ func (m *model) allDelivered() error {
 	return nil
 }
 
-// consumeRest delivers what is left in the stream when all faults are over and
-// the last sweep was run, on the tables themselves.
+// consumeRest delivers what is left in the stream when all faults are over and the last sweep was
+// run, on the tables themselves.
 func (m *model) consumeRest(s *cursor.Sorter) error {
 	if !m.consumed {
 		return nil

@@ -1,6 +1,5 @@
-// Package cursorsim plugs pkg/cursor into the simulator: its actors are the
-// package's own code on [ddb.Memory], and its model checks the sorter's
-// invariants after every step.
+// Package cursorsim plugs pkg/cursor into the simulator: its actors are the package's own code on
+// [ddb.Memory], and its model checks the sorter's invariants after every step.
 //
 //	S1 the position never decreases
 //	S2 every seq at or under it is stored or has a tombstone
@@ -16,12 +15,10 @@
 //	E2 no put that begins after a queue was erased is answered as stored, unless the
 //	   queue is asynchronous, or the answer says that the cursor did not answer
 //
-// and, where a consumer stands behind the cursors' stream, that all it is
-// handed is gap-free, in order, as it was accepted, and not beyond the
-// position, and that nothing is left out unless the stream lost a record; that
-// no message is deleted, or accepted, such that it is never delivered; that a
-// seq is skipped only if it was missing long enough; and that each answer says
-// what was so.
+// and, where a consumer stands behind the cursors' stream, that all it is handed is gap-free, in
+// order, as it was accepted, and not beyond the position, and that nothing is left out unless the
+// stream lost a record; that no message is deleted, or accepted, such that it is never delivered;
+// that a seq is skipped only if it was missing long enough; and that each answer says what was so.
 package cursorsim
 
 import (
@@ -51,40 +48,38 @@ type place struct {
 type model struct {
 	*world.World
 	store *cursor.Store
-	// knownCursors and knownMessages are what stands in the tables, by queue,
-	// as far as somebody asked since it last changed.
+	// knownCursors and knownMessages are what stands in the tables, by queue, as far as somebody
+	// asked since it last changed.
 	knownCursors  map[string]cursor.Cursor
 	knownMessages map[string][]cursor.Message
 	settings      cursor.Settings
 	keep          time.Duration
 
-	// cursors are the last two states of each queue's cursor; stored is what
-	// was ever stored under a seq.
+	// cursors are the last two states of each queue's cursor; stored is what was ever stored under
+	// a seq.
 	cursors map[string][]state
 	stored  map[place]cursor.Message
-	// records are the messages that wait for their stream's handler; dropped is set when the
-	// stream lost one.
+	// records are the messages that wait for their stream's handler; dropped is set when the stream
+	// lost one.
 	records []place
 	dropped bool
 	handled bool
-	// leaves has the handler leave to the sweep what it cannot heal; unhealed is set
-	// when it did.
+	// leaves has the handler leave to the sweep what it cannot heal; unhealed is set when it did.
 	leaves, unhealed bool
-	// shards is set where the stream has several, and a later record of a queue may
-	// come before an earlier one.
+	// shards is set where the stream has several, and a later record of a queue may come before an
+	// earlier one.
 	shards bool
 	// holeSince is since when a seq is missing while a later one is stored.
 	holeSince map[place]time.Time
-	// attempts counts how often a payload was given to a put, attemptsSum
-	// holds all of that in a number.
+	// attempts counts how often a payload was given to a put, attemptsSum holds all of that in a
+	// number.
 	attempts    map[string]int
 	attemptsSum int64
-	// unfinished is set when a writer died in a call, or gave it up, or that a
-	// skip or a sweep did.
+	// unfinished is set when a writer died in a call, or gave it up, or that a skip or a sweep did.
 	unfinished bool
-	// changes are the records of the cursors' stream that wait for the
-	// consumer, where there is one; lost is set when one of them was dropped or
-	// given up, handed what the consumer was handed.
+	// changes are the records of the cursors' stream that wait for the consumer, where there is
+	// one; lost is set when one of them was dropped or given up, handed what the consumer was
+	// handed.
 	changes        []change
 	consumed, lost bool
 	handed         map[place]bool
@@ -125,16 +120,15 @@ func queueOf(c ddb.Change) string {
 	return c.Before.Get("queue").Str()
 }
 
-// sorter is a process: a Sorter with a memory of its own, on its view of the
-// tables.
+// sorter is a process: a Sorter with a memory of its own, on its view of the tables.
 func (m *model) sorter(p *sim.Proc) (*cursor.Sorter, *view) {
 	ops := 0
 	v := &view{model: m, p: p, tables: simdb.Engine(p, m.Tables, m.hooks()), memo: map[string]remembered{}, page: m.Page}
 	s, err := cursor.New(simdb.Queues(v), &cursor.Options{
 		ForEach: fanout.OneByOne, Defaults: &m.settings, Retention: m.keep, Now: func() time.Time { return m.Now },
 		WakeUp: m.alarms.Set,
-		// A mark of the process and its own count: one that counted all puts
-		// would distinguish two schedules that are alike.
+		// A mark of the process and its own count: one that counted all puts would distinguish two
+		// schedules that are alike.
 		NewOp: func() []byte { ops++; return fmt.Appendf(nil, "%s%d", p.Name(), ops) },
 	})
 	if err != nil {
@@ -143,8 +137,8 @@ func (m *model) sorter(p *sim.Proc) (*cursor.Sorter, *view) {
 	return s, v
 }
 
-// create makes the default queue before the run: there are fewer states then,
-// and a few scenarios that make it themselves show that part.
+// create makes the default queue before the run: there are fewer states then, and a few scenarios
+// that make it themselves show that part.
 func (m *model) create() {
 	s, err := cursor.New(m.store, &cursor.Options{ForEach: fanout.OneByOne, Now: func() time.Time { return m.Now }})
 	if err != nil {
@@ -292,16 +286,15 @@ func (m *model) Final() error {
 		return errors.New("F1: a put that was refused made a queue")
 	}
 	if m.handled && !m.dropped {
-		// The stream's handler has seen every record: nothing is left for a
-		// sweep to find.
+		// The stream's handler has seen every record: nothing is left for a sweep to find.
 		if err := m.reached("the stream's handler"); err != nil {
 			return err
 		}
 	}
 	m.unhealed = false
 	if !m.unfinished && m.settings.Mode == cursor.ModeSync && m.Page == 0 {
-		// Every call came to its end, if only by being repeated. From what takes many
-		// pages, it leaves the rest to the handler.
+		// Every call came to its end, if only by being repeated. From what takes many pages, it
+		// leaves the rest to the handler.
 		if err := m.reached("the writers"); err != nil {
 			return err
 		}

@@ -9,13 +9,12 @@ import (
 	"github.com/streamsort/streamsort/verify/sim"
 )
 
-// A filled gap is moved over in pieces. In these scenarios a page shows two messages,
-// where a table stops at 1 MB, and an invocation is killed after a few requests, where
-// Lambda's time is up.
+// A filled gap is moved over in pieces. In these scenarios a page shows two messages, where a table
+// stops at 1 MB, and an invocation is killed after a few requests, where Lambda's time is up.
 const (
 	piecePage = 2
-	// pieceBudget is the least with which Heal makes progress: the cursor, the message
-	// behind the position, a page, and the move.
+	// pieceBudget is the least with which Heal makes progress: the cursor, the message behind the
+	// position, a page, and the move.
 	pieceBudget = 4
 )
 
@@ -29,9 +28,9 @@ func inPieces(name string, faults, budget int, settings func(*cursor.Settings), 
 	return s
 }
 
-// before stores messages of the default queue before the run, as writers did whose
-// records the handler has had, or the stream has dropped. Where they are on record,
-// a gap is known up to the last of them.
+// before stores messages of the default queue before the run, as writers did whose records the
+// handler has had, or the stream has dropped. Where they are on record, a gap is known up to the
+// last of them.
 func (m *model) before(onRecord bool, seqs ...int64) {
 	ctx, later := context.Background(), cursor.ModeAsync
 	_, _, _ = m.store.Requests(queuelog.Inside{}).Configure(ctx, defaultQueue, cursor.Change{Mode: &later})
@@ -48,8 +47,8 @@ func (m *model) before(onRecord bool, seqs ...int64) {
 	_ = m.Check() // notes them; nothing has run yet that could be wrong
 }
 
-// daily is the round over all queues, as far as it is about one: it looks behind the
-// position, whatever is on record; a number of times.
+// daily is the round over all queues, as far as it is about one: it looks behind the position,
+// whatever is on record; a number of times.
 func (m *model) daily(times int) {
 	m.Run.Go("daily sweep", func(p *sim.Proc) {
 		s, _ := m.sorter(p)
@@ -64,8 +63,7 @@ func (m *model) daily(times int) {
 	})
 }
 
-// frequent is the round over the gaps on record, as often as there is one that is
-// filled.
+// frequent is the round over the gaps on record, as often as there is one that is filled.
 func (m *model) frequent() {
 	m.Run.Daemon("sweep of the gaps", func(p *sim.Proc) {
 		s, _ := m.sorter(p)
@@ -85,8 +83,8 @@ func (m *model) frequent() {
 	})
 }
 
-// onRecord checks that a run which was moved over in part is on record: only the
-// daily sweep would find it otherwise.
+// onRecord checks that a run which was moved over in part is on record: only the daily sweep would
+// find it otherwise.
 func (m *model) onRecord() error {
 	c := m.cursor(defaultQueue)
 	if end := m.runEnd(defaultQueue); m.piece >= 0 && c.Position > m.piece && end > c.Position {

@@ -266,12 +266,11 @@ func Large() []sim.Scenario {
 	}
 }
 
-// Shuffled is the scenario of a seed: up to four writers that put up to ten
-// seqs of two queues in any order, some twice, some in groups, some under the
-// same seq with another payload, with the stream's handler, the sweep, the timer, a
-// consumer behind the cursors' stream, time that passes, and up to six faults. In
-// one of five, pages are short, and producers' and the handler's invocations are
-// killed after a few requests.
+// Shuffled is the scenario of a seed: up to four writers that put up to ten seqs of two queues in
+// any order, some twice, some in groups, some under the same seq with another payload, with the
+// stream's handler, the sweep, the timer, a consumer behind the cursors' stream, time that passes,
+// and up to six faults. In one of five, pages are short, and producers' and the handler's
+// invocations are killed after a few requests.
 func Shuffled(seed uint64) sim.Scenario {
 	page, budget := 0, 0
 	if seed%5 == 0 {

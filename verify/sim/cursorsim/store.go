@@ -18,21 +18,19 @@ type view struct {
 	*model
 	p      *sim.Proc
 	tables ddb.Engine
-	// memo is the same as the memory of the process's Sorter: all of what it
-	// keeps from one operation to the next.
+	// memo is the same as the memory of the process's Sorter: all of what it keeps from one
+	// operation to the next.
 	memo map[string]remembered
-	// putting is true in a call of a producer, at is the place in its program,
-	// puts are the answers to the call's puts, moves the moves that it tried.
+	// putting is true in a call of a producer, at is the place in its program, puts are the answers
+	// to the call's puts, moves the moves that it tried.
 	putting     bool
 	at          int
 	puts, moves sim.Digest
-	// page, if not 0, is the most messages that a query shows, where a table stops
-	// at 1 MB.
+	// page, if not 0, is the most messages that a query shows, where a table stops at 1 MB.
 	page int
 }
 
-// forget makes the process's state what its Sorter remembers and at, the
-// place in its own program.
+// forget makes the process's state what its Sorter remembers and at, the place in its own program.
 func (v *view) forget(at int) *sim.Digest {
 	d := v.p.Forget()
 	d.Int(int64(at))
@@ -50,10 +48,9 @@ func (v *view) begin(at int) {
 	v.forget(at)
 }
 
-// settle is called after a strong look at a cursor, or a write of one. A
-// producer's call goes on from there with nothing but what its puts were
-// answered, the moves it made and this cursor: each later one replaces the
-// earlier in all that Sorter.advance does. A call is of one queue: see put.
+// settle is called after a strong look at a cursor, or a write of one. A producer's call goes on
+// from there with nothing but what its puts were answered, the moves it made and this cursor: each
+// later one replaces the earlier in all that Sorter.advance does. A call is of one queue: see put.
 func (v *view) settle(kind int64, r ddb.Request, a ddb.Answer) {
 	if !v.putting {
 		return
@@ -65,8 +62,8 @@ func (v *view) settle(kind int64, r ddb.Request, a ddb.Answer) {
 	hash(d, r, a)
 }
 
-// remember does what the Sorter does with a cursor that a request was answered
-// which began at this time.
+// remember does what the Sorter does with a cursor that a request was answered which began at this
+// time.
 func (v *view) remember(it ddb.Item, began time.Time) {
 	queue := it.Get("queue").Str()
 	if it.Has("erased") {
@@ -129,16 +126,15 @@ func (v *view) Do(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 			v.settle(kind, r, a)
 		}
 	case v.putting && (r.Name() == "put message" || r.Name() == "get message"):
-		// A message that is read was passed; or is of a scan, which does no harm
-		// here.
+		// A message that is read was passed; or is of a scan, which does no harm here.
 		v.puts.Bool(err == nil)
 		hash(&v.puts, r, a)
 	}
 	return a, err
 }
 
-// moveOf are the positions that a move is from and to. One without a condition
-// on the position is from -1, which none is.
+// moveOf are the positions that a move is from and to. One without a condition on the position is
+// from -1, which none is.
 func moveOf(move ddb.Update) (from, to int64) {
 	from = -1
 	for _, condition := range move.If.Conds {
@@ -209,9 +205,9 @@ func placeOf(it ddb.Item) place {
 	return place{it.Get("queue").Str(), seq}
 }
 
-// older are what a weak read may be answered: of a cursor or a message, that it
-// is absent, of a cursor also what stood there before; of messages, without any one
-// of the first, or all; of all cursors, as each was before, or none.
+// older are what a weak read may be answered: of a cursor or a message, that it is absent, of a
+// cursor also what stood there before; of messages, without any one of the first, or all; of all
+// cursors, as each was before, or none.
 func (m *model) older(r ddb.Request, _ func() (ddb.Answer, error)) []func() (ddb.Answer, error) {
 	is := func(items ...ddb.Item) func() (ddb.Answer, error) {
 		return func() (ddb.Answer, error) { return ddb.Answer{Items: items}, nil }
@@ -237,8 +233,8 @@ func (m *model) older(r ddb.Request, _ func() (ddb.Answer, error)) []func() (ddb
 	return nil
 }
 
-// without answers a query as if one of the messages were not stored yet: the page
-// ends with a later one then.
+// without answers a query as if one of the messages were not stored yet: the page ends with a later
+// one then.
 func (m *model) without(hidden int, r ddb.Query) (ddb.Answer, error) {
 	limit := r.Limit
 	r.Limit = 0
@@ -253,8 +249,8 @@ func (m *model) without(hidden int, r ddb.Query) (ddb.Answer, error) {
 	return a, err
 }
 
-// cursorsBefore are the queues' cursors as they stood before their last changes, as
-// far as the filter of a scan shows them.
+// cursorsBefore are the queues' cursors as they stood before their last changes, as far as the
+// filter of a scan shows them.
 func (m *model) cursorsBefore(filter ddb.Cond) []ddb.Item {
 	var items []ddb.Item
 	for _, queue := range m.queues() {
@@ -277,8 +273,7 @@ func (m *model) checkMove(before cursor.Cursor, moved cursor.Range) {
 	}
 }
 
-// checkMark checks that a move leaves parked as it was, or at a message that is
-// stored behind it.
+// checkMark checks that a move leaves parked as it was, or at a message that is stored behind it.
 func (m *model) checkMark(before, after cursor.Cursor) {
 	if after.MaxParked == before.MaxParked {
 		return

@@ -60,25 +60,25 @@ type process struct {
 	swaps kind
 	// elsewhere: every request is answered at once, and about nothing here.
 	elsewhere bool
-	// tokens are those of the call under way; token is the last one, asked the
-	// clock as it was made for a claim, and fence that of the last run.
+	// tokens are those of the call under way; token is the last one, asked the clock as it was made
+	// for a claim, and fence that of the last run.
 	tokens map[dedup.Token]bool
 	token  dedup.Token
 	asked  time.Time
 	fence  int64
-	// begun is the row and the clock as the call began, at which of its calls
-	// the process stands, and how many tokens it had made before.
+	// begun is the row and the clock as the call began, at which of its calls the process stands,
+	// and how many tokens it had made before.
 	begun          dedup.Row
 	began          time.Time
 	at, madeBefore int
-	// asks is how many requests the call has made; looked: the first of them was a read
-	// that need not be strong. invalidated is the fence up to which the process has
-	// invalidated results, and forgotten the highest one that it may have begun with.
+	// asks is how many requests the call has made; looked: the first of them was a read that need
+	// not be strong. invalidated is the fence up to which the process has invalidated results, and
+	// forgotten the highest one that it may have begun with.
 	asks                   int
 	looked                 bool
 	invalidated, forgotten int64
-	// knows: the call is a Once that has not got its claim; reads and latest are
-	// how often it has looked and what the latest row was that it saw.
+	// knows: the call is a Once that has not got its claim; reads and latest are how often it has
+	// looked and what the latest row was that it saw.
 	knows  bool
 	reads  int
 	latest dedup.Row
@@ -143,8 +143,8 @@ func (c *process) meetNew() {
 	clear(c.tokens)
 }
 
-// share feeds what the process knows of the duplicates that it met lately: whether it
-// looks first depends on it.
+// share feeds what the process knows of the duplicates that it met lately: whether it looks first
+// depends on it.
 func (c *process) share(d *sim.Digest) {
 	share := reflect.ValueOf(c.d).Elem().FieldByName("lately").FieldByName("share")
 	d.Int(int64(math.Float64bits(share.Float())))
@@ -153,8 +153,8 @@ func (c *process) share(d *sim.Digest) {
 // clock is the process's own.
 func (c *process) clock() time.Time { return c.Now.Add(c.by.skew) }
 
-// caller makes its calls one after the other, in one process whose clock is off
-// by skew, and repeats one that a fault ended, once.
+// caller makes its calls one after the other, in one process whose clock is off by skew, and
+// repeats one that a fault ended, once.
 func (m *model) caller(name string, skew time.Duration, all ...call) {
 	m.Run.Go(name, func(p *sim.Proc) {
 		c := m.process(p, skew)
@@ -177,8 +177,8 @@ func (m *model) caller(name string, skew time.Duration, all ...call) {
 	})
 }
 
-// begin is the start of a call: what the process knows then is where it stands,
-// what it has seen in its cache, and how the row is.
+// begin is the start of a call: what the process knows then is where it stands, what it has seen in
+// its cache, and how the row is.
 func (c *process) begin(at int) {
 	clear(c.tokens)
 	c.asks, c.looked = 0, false
@@ -197,9 +197,9 @@ func (c *process) begin(at int) {
 	d.Int(c.began.UnixMilli())
 }
 
-// learns is what a process knows after an answer in the course of Once, until
-// its claim is made: the answer, the latest row that it has seen, and where it
-// stands. All earlier answers are forgotten, as the code forgets them.
+// learns is what a process knows after an answer in the course of Once, until its claim is made:
+// the answer, the latest row that it has seen, and where it stands. All earlier answers are
+// forgotten, as the code forgets them.
 func (c *process) learns(k kind, r dedup.Row, done bool) {
 	if c.cache > 0 || !c.knows {
 		return
@@ -226,9 +226,8 @@ func (c *process) learns(k kind, r dedup.Row, done bool) {
 	c.hash(d, c.latest)
 }
 
-// hash feeds a row as this process can distinguish it from others. Where processes may
-// change places, another's token says no more than the row's fence, under which
-// owned has its owner.
+// hash feeds a row as this process can distinguish it from others. Where processes may change
+// places, another's token says no more than the row's fence, under which owned has its owner.
 func (c *process) hash(d *sim.Digest, r dedup.Row) {
 	if c.alike {
 		own := 0
@@ -324,8 +323,8 @@ func (c *process) manually() error {
 	return err
 }
 
-// effect is the effect: a moment at which anything else may happen. No process dies
-// there: that is the same as a death before the write that follows.
+// effect is the effect: a moment at which anything else may happen. No process dies there: that is
+// the same as a death before the write that follows.
 func (c *process) effect(run dedup.Run) error {
 	if c.owners[run.Fence].name != c.by.name {
 		c.Run.Violation("%s runs under fence %d, which is not its own", c.by.name, run.Fence)
@@ -409,8 +408,8 @@ func (c *process) checkReplay(out dedup.Outcome[string], payload string, wrong f
 	}
 }
 
-// passes lets time pass, a step at a time. The long steps wait until no copy of
-// a request is under way: rows outlive their end by more than a request takes.
+// passes lets time pass, a step at a time. The long steps wait until no copy of a request is under
+// way: rows outlive their end by more than a request takes.
 func (m *model) passes(steps ...time.Duration) {
 	m.Run.Go("clock", func(p *sim.Proc) {
 		for _, step := range steps {
@@ -440,8 +439,8 @@ func (m *model) expiry(steps ...time.Duration) {
 	})
 }
 
-// network delivers copies of requests that were answered long ago: one of
-// those that are under way, a number of times; then all others are lost.
+// network delivers copies of requests that were answered long ago: one of those that are under way,
+// a number of times; then all others are lost.
 func (m *model) network(copies int) {
 	m.Run.Go("network", func(p *sim.Proc) {
 		for range copies {

@@ -1,6 +1,5 @@
-// Package dedupsim plugs pkg/dedup into the simulator: its actors are the
-// package's own code, its Store among it, on tables in memory, and its
-// model checks, at every write and every answer:
+// Package dedupsim plugs pkg/dedup into the simulator: its actors are the package's own code, its
+// Store among it, on tables in memory, and its model checks, at every write and every answer:
 //
 //	D1 one token is valid at a time, and fences only rise
 //	D2 only the valid token completes, fails or extends
@@ -9,9 +8,8 @@
 //	D5 a second run begins only after the lease is over, within the margin
 //	L  no id is stuck for longer than a lease and one more call
 //
-// and that attempts count the claims of a life, that no row vanishes but by
-// TTL, that nobody waits for itself or runs without a claim of its own, and
-// that each answer says what was so.
+// and that attempts count the claims of a life, that no row vanishes but by TTL, that nobody waits
+// for itself or runs without a claim of its own, and that each answer says what was so.
 package dedupsim
 
 import (
@@ -54,8 +52,8 @@ type settings struct {
 	late bool
 	// large: results have an item of their own.
 	large bool
-	// alike: callers that do the same by the same clock may change places; nothing
-	// is late, and no cache has a result.
+	// alike: callers that do the same by the same clock may change places; nothing is late, and no
+	// cache has a result.
 	alike bool
 	// fewer is by how much fewer than two looks a waiter has.
 	fewer int
@@ -81,8 +79,8 @@ type model struct {
 	table  dedup.Store
 	decode func(ddb.Item) (dedup.Row, error)
 
-	// item and row are what stands there, none where nothing does; older are the
-	// states before it that a stale read may show.
+	// item and row are what stands there, none where nothing does; older are the states before it
+	// that a stale read may show.
 	item  ddb.Item
 	row   dedup.Row
 	older []ddb.Item
@@ -91,12 +89,11 @@ type model struct {
 	completions map[int64]completion
 	// claims counts writes that made an owner.
 	claims int
-	// strays are copies of requests that are still under way, as long as the
-	// network keeps any.
+	// strays are copies of requests that are still under way, as long as the network keeps any.
 	strays  []write
 	copying bool
-	// asking counts processes that have looked at their clock for a claim that
-	// is not made yet: that takes shorter than a row outlives its end.
+	// asking counts processes that have looked at their clock for a claim that is not made yet:
+	// that takes shorter than a row outlives its end.
 	asking int
 }
 
@@ -116,8 +113,8 @@ func (m *model) Check() error { return nil }
 type write struct {
 	kind kind
 	by   owner
-	// token is that of a claim, and clock when it was made; token and fence are
-	// those of a claim that is ended.
+	// token is that of a claim, and clock when it was made; token and fence are those of a claim
+	// that is ended.
 	token dedup.Token
 	clock time.Time
 	fence int64
@@ -259,8 +256,7 @@ func (m *model) result(r dedup.Row) string {
 func (m *model) Final() error {
 	m.strays = nil
 	remembered := m.row.Exists() && isCompleted(m.row)
-	// Every lease is over now by every clock, and nothing has expired but what
-	// had already.
+	// Every lease is over now by every clock, and nothing has expired but what had already.
 	m.Now = m.Now.Add(lease + margin + 20*time.Minute)
 	if m.farApart {
 		m.Now = m.Now.Add(40 * time.Minute)
@@ -304,8 +300,8 @@ func (m *model) Snapshot(d *sim.Digest) {
 	for _, it := range m.older {
 		m.hashRow(d, m.rowOf(it))
 	}
-	// Fences are the clock's and their number: those of two schedules are alike
-	// where the last one and their number are.
+	// Fences are the clock's and their number: those of two schedules are alike where the last one
+	// and their number are.
 	d.Int(int64(len(m.owners)))
 	if !m.alike {
 		d.Text(m.owners[m.row.Fence].name)
@@ -320,8 +316,8 @@ func (m *model) Snapshot(d *sim.Digest) {
 	}
 }
 
-// hashRow feeds a row of the table. Where processes may change places, its token
-// says which of its owner's it is, and the owners say whose.
+// hashRow feeds a row of the table. Where processes may change places, its token says which of its
+// owner's it is, and the owners say whose.
 func (m *model) hashRow(d *sim.Digest, r dedup.Row) {
 	if m.alike {
 		r.Token = dedup.Token{r.Token[0]}

@@ -207,9 +207,9 @@ func Large() []sim.Scenario {
 	}
 }
 
-// Shuffled is the scenario of a seed: two to four processes whose clocks are
-// apart, each with up to four calls of any kind, with payloads or without, and
-// time that passes, TTL that deletes, late copies, and up to six faults.
+// Shuffled is the scenario of a seed: two to four processes whose clocks are apart, each with up to
+// four calls of any kind, with payloads or without, and time that passes, TTL that deletes, late
+// copies, and up to six faults.
 func Shuffled(seed uint64) sim.Scenario {
 	random := rand.New(rand.NewPCG(seed, 1))
 	s := settings{

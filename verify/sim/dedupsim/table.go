@@ -117,8 +117,8 @@ func newTable(engine ddb.Engine) (dedup.Store, func(ddb.Item) (dedup.Row, error)
 	return table, table.Decode
 }
 
-// tables answer also when the lease is over, with which the context of an effect
-// ends: a request that is sent arrives.
+// tables answer also when the lease is over, with which the context of an effect ends: a request
+// that is sent arrives.
 func (m *model) tables() ddb.Engine {
 	return ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		return m.Tables.Do(context.WithoutCancel(ctx), r)
@@ -153,8 +153,8 @@ func (c *process) performs(r ddb.Request, do func() (ddb.Answer, error)) (ddb.An
 	return c.perform(w)
 }
 
-// olderAnswers are what a read that is not strong may show beside what is there:
-// an older row, or no item of a result.
+// olderAnswers are what a read that is not strong may show beside what is there: an older row, or
+// no item of a result.
 func (c *process) olderAnswers(r ddb.Request, _ func() (ddb.Answer, error)) []func() (ddb.Answer, error) {
 	if c.kindOf(r) == gettingResult {
 		return []func() (ddb.Answer, error){func() (ddb.Answer, error) { return ddb.Answer{}, nil }}

@@ -21,8 +21,7 @@ const (
 	defaultConsumer = "c"
 )
 
-// producer lets messages arrive one by one; a negative seq is that of a
-// tombstone.
+// producer lets messages arrive one by one; a negative seq is that of a tombstone.
 func (m *model) producer(name, queue string, seqs ...int64) {
 	m.Turns(name, len(seqs), sim.Labelf("one of %v arrives", seqs), nil, func(*sim.Proc) func(int) {
 		return func(i int) {
@@ -35,14 +34,13 @@ func (m *model) producer(name, queue string, seqs ...int64) {
 	})
 }
 
-// clock lets time pass, a number of times, at any moment: a process with a claim
-// then may find it taken over.
+// clock lets time pass, a number of times, at any moment: a process with a claim then may find it
+// taken over.
 func (m *model) clock(times int, step time.Duration) {
 	m.Run.Clock(&m.Now, nil, slices.Repeat([]time.Duration{step}, times)...)
 }
 
-// slowClock lets so much time pass that the longest operations but a creator's
-// are shorter.
+// slowClock lets so much time pass that the longest operations but a creator's are shorter.
 func (m *model) slowClock(times int, step time.Duration) {
 	ready := func() bool { return m.Running+m.notifying == 0 }
 	m.Turns("clock", times, sim.Labelf("%v pass", step), ready, func(*sim.Proc) func(int) {
@@ -107,10 +105,10 @@ func (m *model) reader(p *sim.Proc, name string, seen func(delivery.Batch)) deli
 // retries is how often the event source mapping hands a record out.
 const retries = 2
 
-// process is a function behind the cursors' stream: it takes all records that
-// wait, as one event. The stream may drop a record or hand the event out again
-// to the next that asks; the process may die, and another takes its place. Several
-// processes share the stream: a record that one has taken no other gets.
+// process is a function behind the cursors' stream: it takes all records that wait, as one event.
+// The stream may drop a record or hand the event out again to the next that asks; the process may
+// die, and another takes its place. Several processes share the stream: a record that one has taken
+// no other gets.
 func (m *model) process(name string, skew time.Duration, consumers ...string) {
 	m.processes(name, skew, false, consumers...)
 }
@@ -181,8 +179,7 @@ func (m *model) again(failed []record) {
 	m.records = append(left, m.records...)
 }
 
-// sweeper runs the sweep a number of times; deleting says that it deletes what
-// all are past.
+// sweeper runs the sweep a number of times; deleting says that it deletes what all are past.
 func (m *model) sweeper(times int, deleting bool) { m.sweeperAs("sweep", times, deleting) }
 
 // sweeperAs is a sweeper with a name of its own.
@@ -199,8 +196,8 @@ func (m *model) sweeperAs(name string, times int, deleting bool) {
 	})
 }
 
-// timer wakes a consumer up a number of times, each at any moment: a wake-up that comes too
-// early or too late, twice, or not at all, and one for a consumer that nobody knows.
+// timer wakes a consumer up a number of times, each at any moment: a wake-up that comes too early
+// or too late, twice, or not at all, and one for a consumer that nobody knows.
 func (m *model) timer(consumers ...string) {
 	m.Turns("timer", len(consumers), sim.Labelf("wake one of %v", consumers), nil, func(p *sim.Proc) func(int) {
 		d, _ := m.deliverer(p, 0)
@@ -212,8 +209,8 @@ func (m *model) timer(consumers ...string) {
 	})
 }
 
-// keeper keeps what is not delivered from expiring, as the sorter's sweep does
-// in each quarter of the retention, and lets that time pass.
+// keeper keeps what is not delivered from expiring, as the sorter's sweep does in each quarter of
+// the retention, and lets that time pass.
 func (m *model) keeper(periods int) {
 	ready := func() bool { return m.Running == 0 }
 	m.Turns("keeper", periods, sim.Labelf("%v pass", m.keep/4), ready, func(p *sim.Proc) func(int) {
@@ -249,8 +246,8 @@ func (m *model) keepOnce(p *sim.Proc, d *delivery.Deliverer, s *cursor.Sorter) e
 	return err
 }
 
-// creator makes a consumer, and tries again where that failed, and where its turn was over
-// before the start was.
+// creator makes a consumer, and tries again where that failed, and where its turn was over before
+// the start was.
 func (m *model) creator(name string, starts delivery.Start) {
 	m.Run.Go("creator of "+name, func(p *sim.Proc) {
 		d, _ := m.deliverer(p, 0)
@@ -290,8 +287,7 @@ type operation struct {
 	start delivery.Start
 }
 
-// operator does one after the other, and each again, under the same name,
-// where it failed.
+// operator does one after the other, and each again, under the same name, where it failed.
 func (m *model) operator(name string, operations ...operation) {
 	m.Turns(name, len(operations), sim.Labelf("asks for the next of %v", operations), nil, func(p *sim.Proc) func(int) {
 		d, _ := m.deliverer(p, 0)

@@ -14,8 +14,8 @@ type order struct {
 	seq  int64
 }
 
-// asked is the order that a consumer's last operation is of: it bears the
-// order's own name at its end.
+// asked is the order that a consumer's last operation is of: it bears the order's own name at its
+// end.
 func (m *model) asked(lastOp string) order {
 	for op, asked := range m.orders {
 		if strings.HasSuffix(" "+lastOp, " "+op) {
@@ -25,8 +25,8 @@ func (m *model) asked(lastOp string) order {
 	return order{}
 }
 
-// arrow checks that a consumer moved along an arrow of its state machine (H1),
-// and what Delivered rose over (H3, H6).
+// arrow checks that a consumer moved along an arrow of its state machine (H1), and what Delivered
+// rose over (H3, H6).
 func (m *model) arrow(was, is delivery.Consumer) error {
 	if !was.Exists() {
 		if is.State != delivery.Idle || is.Starting == "" {
@@ -174,8 +174,7 @@ func (m *model) rewound(was, is delivery.Consumer, used int64) error {
 	return nil
 }
 
-// started checks the end of a start: what it goes over is gone, and what lies
-// behind it is there.
+// started checks the end of a start: what it goes over is gone, and what lies behind it is there.
 func (m *model) started(was, is delivery.Consumer) error {
 	at := m.cursor(is.Queue)
 	_, there := m.message(is.Queue, is.Delivered)

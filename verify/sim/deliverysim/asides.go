@@ -64,8 +64,8 @@ func (m *model) aside(p *sim.Proc) func(ctx context.Context, queue, consumer str
 	}
 }
 
-// caller makes the calls that were asked for, one after the other. One that dies is not made again, and one may be
-// dropped before it begins, or find no place: its queue is woken up then.
+// caller makes the calls that were asked for, one after the other. One that dies is not made again,
+// and one may be dropped before it begins, or find no place: its queue is woken up then.
 func (m *model) caller(name string) {
 	m.Run.Daemon(name, func(p *sim.Proc) {
 		for {
@@ -109,7 +109,8 @@ func (m *model) callOwn(d *delivery.Deliverer) {
 	}
 }
 
-// called is a scenario with calls of their own. Message 1 of the queue was delivered, and the sink was slow.
+// called is a scenario with calls of their own. Message 1 of the queue was delivered, and the sink
+// was slow.
 func called(name string, faults int, actors func(*model)) sim.Scenario {
 	return scenario(name, faults, 1, func(m *model) {
 		m.bound.Apart, m.bound.Inline = true, time.Minute

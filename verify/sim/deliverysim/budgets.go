@@ -16,8 +16,9 @@ const retireBudget = 5
 // claimBudget is that of a process which ends behind its claim, and hands nothing over.
 const claimBudget = 3
 
-// budgets are scenarios of processes that are killed between two writes, and of sweeps that are killed after so many requests, the least with
-// which they make progress, or a few more: what there is to do is done in the end.
+// budgets are scenarios of processes that are killed between two writes, and of sweeps that are
+// killed after so many requests, the least with which they make progress, or a few more: what there
+// is to do is done in the end.
 func budgets() []sim.Scenario {
 	var all []sim.Scenario
 	for budget := retireBudget; budget < retireBudget+3; budget++ {

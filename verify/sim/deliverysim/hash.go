@@ -25,8 +25,7 @@ func hashMessages(d *sim.Digest, messages []cursor.Message) {
 	}
 }
 
-// record is a record of the cursors' stream; older is the zero Cursor where
-// the write made it.
+// record is a record of the cursors' stream; older is the zero Cursor where the write made it.
 type record struct {
 	older, newer cursor.Cursor
 	// tries is how often it was handed out in vain.
@@ -39,8 +38,7 @@ func (r record) hash(d *sim.Digest) {
 	d.Int(int64(r.tries))
 }
 
-// event is the records as Lambda hands them out, with their indexes for their
-// sequence numbers.
+// event is the records as Lambda hands them out, with their indexes for their sequence numbers.
 func event(records []record) table.StreamEvent {
 	var e table.StreamEvent
 	for i, r := range records {

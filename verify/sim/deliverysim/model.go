@@ -1,6 +1,5 @@
-// Package deliverysim plugs pkg/delivery into the simulator: its actors are the
-// package's own code on [delivery.Store] and [cursor.Store], and its model
-// checks after every step that
+// Package deliverysim plugs pkg/delivery into the simulator: its actors are the package's own code
+// on [delivery.Store] and [cursor.Store], and its model checks after every step that
 //
 //	H1 a consumer moves only along the arrows of its state machine
 //	H2 at most one token is good: a claim is ended by its own token, or after
@@ -56,16 +55,15 @@ const (
 // reader is a named consumer of a queue.
 type reader struct{ queue, name string }
 
-// model is the tables, the stream, the sinks and all that the invariants need
-// to know.
+// model is the tables, the stream, the sinks and all that the invariants need to know.
 type model struct {
 	*world.World
 	tables *consumers.Tables
 	// keep is how long messages are kept; 0 means for ever.
 	keep time.Duration
 
-	// cursors and consumers are what stood there at the last Check; readers are the consumers in the order of
-	// their making.
+	// cursors and consumers are what stood there at the last Check; readers are the consumers in
+	// the order of their making.
 	cursors   map[string]cursor.Cursor
 	consumers map[reader]delivery.Consumer
 	readers   []reader
@@ -90,8 +88,7 @@ type model struct {
 	outage outage
 	// never is an outcome that no claim must have.
 	never delivery.TokenOutcome
-	// orders are what operators asked for, by their Op; done counts what came
-	// of each.
+	// orders are what operators asked for, by their Op; done counts what came of each.
 	orders map[string]order
 	done   map[string]int
 	// announced are the consumers that the last sweep announced as blocked.
@@ -102,17 +99,17 @@ type model struct {
 	own ownCalls
 	// work is what goes on of deferred batches; nil where none are.
 	work *work
-	// slow is true where an operation may take hours and then end for ever: only
-	// the sweep of all queues finds what it leaves.
+	// slow is true where an operation may take hours and then end for ever: only the sweep of all
+	// queues finds what it leaves.
 	slow bool
 	// alarms are the wake-ups that deliverers asked for, where the timer has to be enough; nil
-	// elsewhere. late are the records that are still to come again then, lost tells that
-	// one was dropped, or that a wake-up failed.
+	// elsewhere. late are the records that are still to come again then, lost tells that one was
+	// dropped, or that a wake-up failed.
 	alarms sim.Alarms
 	late   []record
 	lost   bool
-	// notifying counts notifications under way: one bears the time at which it was sent,
-	// and no server takes a request that is old.
+	// notifying counts notifications under way: one bears the time at which it was sent, and no
+	// server takes a request that is old.
 	notifying int
 }
 
@@ -126,8 +123,8 @@ func newModel(run *sim.Run) *model {
 	}
 }
 
-// deliverer is a process on its view of the tables, with a clock that is off
-// by skew. p is nil for one on the tables themselves.
+// deliverer is a process on its view of the tables, with a clock that is off by skew. p is nil for
+// one on the tables themselves.
 func (m *model) deliverer(p *sim.Proc, skew time.Duration) (*delivery.Deliverer, *cursor.Sorter) {
 	now := m.clockOf(p, skew)
 	view := m.view(p)
@@ -138,8 +135,8 @@ func (m *model) deliverer(p *sim.Proc, skew time.Duration) (*delivery.Deliverer,
 	d, err := delivery.New(consumers.On(view), sorter, &delivery.Options{
 		ForEach: fanout.OneByOne,
 		Lease:   lease, Margin: time.Second, Now: now,
-		// A token's number and the process tell its claims apart: a process
-		// that asks again does so under another number, or was not heard.
+		// A token's number and the process tell its claims apart: a process that asks again does so
+		// under another number, or was not heard.
 		NewReq: func() string { return m.reqOf(p) },
 		Acker:  m.acker(p, skew, now),
 		Aside:  m.aside(p),
@@ -212,8 +209,7 @@ func (m *model) caughtUp() {
 	m.settle()
 }
 
-// quiet lets a long time pass before the run, in which the sweep sees that
-// there is nothing to do.
+// quiet lets a long time pass before the run, in which the sweep sees that there is nothing to do.
 func (m *model) quiet() {
 	d, _ := m.deliverer(nil, 0)
 	for range 3 {
@@ -296,8 +292,8 @@ func (m *model) Check() error {
 	return nil
 }
 
-// needed checks that what a consumer has before it is stored. One that is not
-// yet started may lose it, and says so by where it starts.
+// needed checks that what a consumer has before it is stored. One that is not yet started may lose
+// it, and says so by where it starts.
 func (m *model) needed(queue string) error {
 	page, _, _ := m.tables.Consumers.Requests(request.Inside{}).Consumers(context.Background(), queue, "")
 	for _, c := range page {
@@ -310,12 +306,12 @@ func (m *model) needed(queue string) error {
 	return nil
 }
 
-// rounds is how many sweeps may be needed in the end: for each attempt at a
-// poison message its time must come.
+// rounds is how many sweeps may be needed in the end: for each attempt at a poison message its time
+// must come.
 const rounds = 12
 
-// Final implements [sim.Model]. From here on nothing goes wrong, time passes,
-// the sweep runs, and an operator handles what is announced.
+// Final implements [sim.Model]. From here on nothing goes wrong, time passes, the sweep runs, and
+// an operator handles what is announced.
 func (m *model) Final() error {
 	if m.certain && !m.Run.Failed() && m.streamed && m.poison == 0 {
 		for at, c := range m.consumers {

@@ -126,8 +126,8 @@ func (m *model) blocked(was, is delivery.Consumer) error {
 	return nil
 }
 
-// circuitClosed reports a circuit that is open in the end, when the sink has taken everything, or an
-// operator gave up what was last.
+// circuitClosed reports a circuit that is open in the end, when the sink has taken everything, or
+// an operator gave up what was last.
 func (m *model) circuitClosed() error {
 	e, err := consumers.On(m.view(nil)).Requests(request.Inside{}).Health(context.Background(), defaultConsumer, true)
 	if err == nil && e.Circuit.Open() {
@@ -153,7 +153,8 @@ func twoQueues(name string, faults int, actors func(*model)) sim.Scenario {
 	})
 }
 
-// failedBefore has it known that the other queue has failed for a while: the circuit opens with the next one that does.
+// failedBefore has it known that the other queue has failed for a while: the circuit opens with the
+// next one that does.
 func (m *model) failedBefore() {
 	m.tables.FailsSince(defaultConsumer, otherQueue, m.Now.Add(-time.Minute))
 }

@@ -14,8 +14,7 @@ func Suite() sim.Suite {
 	return sim.Suite{Name: "delivery", Small: Small(), Large: Large(), Random: Shuffled}
 }
 
-// scenario makes a Scenario of a queue, its messages, a consumer and a set of
-// actors.
+// scenario makes a Scenario of a queue, its messages, a consumer and a set of actors.
 func scenario(name string, faults int, messages int64, actors func(*model)) sim.Scenario {
 	return onNew(name, faults, messages, func(m *model) {
 		m.consumer(defaultQueue, defaultConsumer)

@@ -10,10 +10,10 @@ import (
 	"github.com/streamsort/streamsort/verify/sim"
 )
 
-// Shuffled is the scenario of a seed: up to eight messages of up to two
-// queues, some of them skipped and one that no sink takes, for one or two
-// consumers, with up to three processes whose clocks are apart, the sweep, the timer,
-// time that passes, operators, work that is deferred, and up to six faults.
+// Shuffled is the scenario of a seed: up to eight messages of up to two queues, some of them
+// skipped and one that no sink takes, for one or two consumers, with up to three processes whose
+// clocks are apart, the sweep, the timer, time that passes, operators, work that is deferred, and
+// up to six faults.
 func Shuffled(seed uint64) sim.Scenario {
 	faults := int(seed % 7)
 	return sim.Scenario{
@@ -90,8 +90,7 @@ func (m *model) names() []string {
 	return names
 }
 
-// shuffledQueue is a queue with some of its messages, its consumers, and who
-// puts the others.
+// shuffledQueue is a queue with some of its messages, its consumers, and who puts the others.
 func (m *model) shuffledQueue(random *rand.Rand, queue string) {
 	count, there := 1+random.Int64N(6), random.Int64N(4)
 	var before []cursor.Message

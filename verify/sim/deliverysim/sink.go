@@ -15,8 +15,8 @@ import (
 type sink struct {
 	// token is the highest number that a batch came under.
 	token int64
-	// high is, for each number of rewinds, the seq up to which it has
-	// everything from the consumer's place on.
+	// high is, for each number of rewinds, the seq up to which it has everything from the
+	// consumer's place on.
 	high map[int64]int64
 }
 
@@ -100,8 +100,8 @@ func (m *model) isPoison(b delivery.Batch) bool {
 		slices.ContainsFunc(b.Messages, func(message cursor.Message) bool { return message.Seq == m.poison })
 }
 
-// content checks that a batch is the messages of its range, and that it is the
-// range that was claimed.
+// content checks that a batch is the messages of its range, and that it is the range that was
+// claimed.
 func (m *model) content(b delivery.Batch) error {
 	if c := m.consumers[reader{b.Queue, b.Consumer}]; c.Token == b.Token && (c.From != b.From || c.To != b.To) {
 		return fmt.Errorf("%d to %d came under the claim of %d to %d", b.From, b.To, c.From, c.To)

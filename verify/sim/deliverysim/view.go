@@ -12,9 +12,8 @@ import (
 	"github.com/streamsort/streamsort/verify/sim/simdb"
 )
 
-// view is the tables as one process sees them. What is not named here is asked by
-// no process, or decides nothing, and is no point: so how far a walk over all
-// cursors has come.
+// view is the tables as one process sees them. What is not named here is asked by no process, or
+// decides nothing, and is no point: so how far a walk over all cursors has come.
 func (m *model) view(p *sim.Proc) ddb.Engine {
 	points := simdb.Engine(p, m.tables, &simdb.Hooks{
 		Perform: func(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answer, error) { return m.perform(p, r, do) },
@@ -59,7 +58,8 @@ func (m *model) view(p *sim.Proc) ddb.Engine {
 	})
 }
 
-// health has a request about what is known of a sink done, in a step of its own where that is watched.
+// health has a request about what is known of a sink done, in a step of its own where that is
+// watched.
 func (m *model) health(ctx context.Context, p *sim.Proc, points ddb.Engine, r ddb.Request) (ddb.Answer, error) {
 	if m.outage.watched {
 		return points.Do(ctx, r)
@@ -112,8 +112,8 @@ func hashQueue(d *sim.Digest, it ddb.Item) {
 func (m *model) perform(p *sim.Proc, r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answer, error) {
 	m.Changed = m.Changed || r.Writes()
 	if r, isUpdate := r.(ddb.Update); isUpdate {
-		// A notification makes a record each time: no two come in one millisecond, as
-		// they do in a simulation.
+		// A notification makes a record each time: no two come in one millisecond, as they do in a
+		// simulation.
 		if r.Name() == "notify" && m.streamed {
 			is := m.cursor(r.Key.Get("queue").Str())
 			m.records = append(m.records, record{older: is, newer: is})
@@ -131,8 +131,8 @@ func (m *model) perform(p *sim.Proc, r ddb.Request, do func() (ddb.Answer, error
 // consumersTable is the name of the consumers'.
 const consumersTable = "streamsort-consumers"
 
-// performWrite has a write of a consumer done, and checks H2: a claim is ended
-// by its own token, and another's only after its lease.
+// performWrite has a write of a consumer done, and checks H2: a claim is ended by its own token,
+// and another's only after its lease.
 func (m *model) performWrite(p *sim.Proc, r ddb.Update, do func() (ddb.Answer, error)) (ddb.Answer, error) {
 	before := m.standing(r.Key)
 	a, err := do()
@@ -161,8 +161,7 @@ func (m *model) standing(key ddb.Item) delivery.Consumer {
 	return c
 }
 
-// compared is what a condition compares an attribute with; none where it does
-// not.
+// compared is what a condition compares an attribute with; none where it does not.
 func compared(c ddb.Cond, path ddb.Path) ddb.Value {
 	if c.Path == path && len(c.Values) == 1 {
 		return c.Values[0]
@@ -175,8 +174,8 @@ func compared(c ddb.Cond, path ddb.Path) ddb.Value {
 	return ddb.Value{}
 }
 
-// older are what a weak read may be answered: of messages, without any one of them,
-// or all; of cursors and consumers, what stood there before, where reads are stale.
+// older are what a weak read may be answered: of messages, without any one of them, or all; of
+// cursors and consumers, what stood there before, where reads are stale.
 func (m *model) older(r ddb.Request, now func() (ddb.Answer, error)) []func() (ddb.Answer, error) {
 	if r.Name() != "query messages" {
 		return m.tables.Past.Older(r, now)

@@ -24,8 +24,8 @@ type request struct {
 // call is one call of a producer: a group of requests.
 type call []request
 
-// name identifies the request among all: by its id in arrival order; by all of it in a keyed
-// queue, and where it says its seq.
+// name identifies the request among all: by its id in arrival order; by all of it in a keyed queue,
+// and where it says its seq.
 func (r request) name() string {
 	m := r.messages[0]
 	switch {
@@ -137,8 +137,8 @@ func (m *model) early(id string) {
 	m.note()
 }
 
-// settler settles the queue up to a sort key, so many times. One that is killed is followed
-// by another.
+// settler settles the queue up to a sort key, so many times. One that is killed is followed by
+// another.
 func (m *model) settler(name string, times int, upTo sortkey.SortKey) {
 	for i := range times {
 		m.Run.Daemon(fmt.Sprint(name, i), func(p *sim.Proc) {
@@ -189,8 +189,8 @@ func (m *model) restarter(name string) {
 // sweeper settles all, so many times.
 func (m *model) sweeper(times int) { m.settler("sweep", times, sortkey.EverySortKey) }
 
-// others have so many messages of their own placed, in each of so many steps; in a keyed queue
-// with greater keys, from one on.
+// others have so many messages of their own placed, in each of so many steps; in a keyed queue with
+// greater keys, from one on.
 func (m *model) others(steps, entries int, from int64) {
 	most := queuelog.MaxTail
 	if m.keyed() {
@@ -291,8 +291,8 @@ func (m *model) readOnce(p *sim.Proc) error {
 	return nil
 }
 
-// keeper lets time pass, so many times, keeps what is undelivered as the sweep does, and
-// deletes what has expired.
+// keeper lets time pass, so many times, keeps what is undelivered as the sweep does, and deletes
+// what has expired.
 func (m *model) keeper(times int, step time.Duration) {
 	m.Run.Go("keeper", func(p *sim.Proc) {
 		s := m.process(p)

@@ -155,8 +155,8 @@ func (m *model) checkKeyed(k request, r cursor.Result, began asked) {
 	}
 }
 
-// answeredFor is what is stored of a message that has this sort key in the first era: in the era that
-// the answer is about.
+// answeredFor is what is stored of a message that has this sort key in the first era: in the era
+// that the answer is about.
 func (m *model) answeredFor(key sortkey.SortKey, r cursor.Result) *stored {
 	if e, placed := m.placeOf(r.Seq); m.restarted && placed && bare(e.key) == key {
 		return e.stored

@@ -8,8 +8,7 @@ import (
 	"github.com/streamsort/streamsort/verify/sim"
 )
 
-// nearly is how many entries a tail has that the next allocation takes to where it
-// is flushed.
+// nearly is how many entries a tail has that the next allocation takes to where it is flushed.
 const nearly = queuelog.OrderItemEntries - 1
 
 var arrivalOrder = func() cursor.Settings {

@@ -7,13 +7,13 @@ import (
 	"github.com/streamsort/streamsort/verify/sim/simtest"
 )
 
-// The traces R1 to R9 are ways in which other designs went wrong. Each is a
-// scenario just large enough for it, of which every schedule is walked; each has
-// its planted bug in verify/mutant, which makes it fail.
+// The traces R1 to R9 are ways in which other designs went wrong. Each is a scenario just large
+// enough for it, of which every schedule is walked; each has its planted bug in verify/mutant,
+// which makes it fail.
 
-// R1: A's allocation takes effect and its response is lost. Others get places until
-// A's is flushed to an order item. If the repeat does not ask that the tail
-// begins where A had looked, A gets a second place.
+// R1: A's allocation takes effect and its response is lost. Others get places until A's is flushed
+// to an order item. If the repeat does not ask that the tail begins where A had looked, A gets a
+// second place.
 func TestTraceR1TicketWithoutItsBegin(t *testing.T) {
 	simtest.EverySchedule(t, inOrder("R1", 1, nearly, func(m *model) {
 		m.producer("A", arrivals("a")...)
@@ -22,8 +22,8 @@ func TestTraceR1TicketWithoutItsBegin(t *testing.T) {
 	}))
 }
 
-// R2: a repeat by another process takes the position that it sees itself, which
-// is behind the place that the first one got: it never looks there.
+// R2: a repeat by another process takes the position that it sees itself, which is behind the place
+// that the first one got: it never looks there.
 func TestTraceR2RepeatWithItsOwnPosition(t *testing.T) {
 	simtest.EverySchedule(t, inOrder("R2", 0, nearly, func(m *model) {
 		m.producer("A", arrivals("a", "b")...)
@@ -32,8 +32,8 @@ func TestTraceR2RepeatWithItsOwnPosition(t *testing.T) {
 	}))
 }
 
-// R3: the tail is trimmed, and its writer dies before the order item is
-// stored: the places are nowhere.
+// R3: the tail is trimmed, and its writer dies before the order item is stored: the places are
+// nowhere.
 func TestTraceR3TrimBeforeTheOrderItem(t *testing.T) {
 	simtest.EverySchedule(t, inOrder("R3", 1, nearly, func(m *model) { m.producer("A", arrivals("a")...) }))
 }
@@ -46,8 +46,8 @@ func TestTraceR4FlushOfAllThatIsSeen(t *testing.T) {
 	}))
 }
 
-// R5: the place is given first, and the writer dies before it stores the message: a gap
-// that nobody can fill.
+// R5: the place is given first, and the writer dies before it stores the message: a gap that nobody
+// can fill.
 func TestTraceR5PlaceBeforeTheMessage(t *testing.T) {
 	simtest.EverySchedule(t, inOrder("R5", 1, 0, func(m *model) {
 		m.producer("A", arrivals("a")...)
@@ -55,9 +55,8 @@ func TestTraceR5PlaceBeforeTheMessage(t *testing.T) {
 	}))
 }
 
-// R6: an id is used again after it has expired, while its first place is in the
-// tail still. If places have the id only, the later message gets no place, and
-// gets that of the first.
+// R6: an id is used again after it has expired, while its first place is in the tail still. If
+// places have the id only, the later message gets no place, and gets that of the first.
 func TestTraceR6PlaceOfAnEarlierArrival(t *testing.T) {
 	simtest.EverySchedule(t, inOrderKept("R6", 0, 0, func(m *model) {
 		m.producer("A", call{together("a", "", 1)}, call{together("a", "later", 1)})
@@ -66,8 +65,8 @@ func TestTraceR6PlaceOfAnEarlierArrival(t *testing.T) {
 	}))
 }
 
-// R7: A stores a message and gives up. B repeats it when it is about to expire:
-// unless it is kept, it has a place and is gone when it is read.
+// R7: A stores a message and gives up. B repeats it when it is about to expire: unless it is kept,
+// it has a place and is gone when it is read.
 func TestTraceR7PlaceShortBeforeTheEnd(t *testing.T) {
 	simtest.EverySchedule(t, inOrderKept("R7", 1, 0, func(m *model) {
 		m.producer("A", arrivals("a")...)
@@ -76,8 +75,8 @@ func TestTraceR7PlaceShortBeforeTheEnd(t *testing.T) {
 	}))
 }
 
-// R8: an undelivered message is kept, and the order item that has its place is
-// not: nobody finds the message, and a repeat gets a second place.
+// R8: an undelivered message is kept, and the order item that has its place is not: nobody finds
+// the message, and a repeat gets a second place.
 func TestTraceR8OrderItemExpiresFirst(t *testing.T) {
 	simtest.EverySchedule(t, inOrderKept("R8", 0, nearly-1, func(m *model) {
 		m.early("a")
@@ -86,9 +85,9 @@ func TestTraceR8OrderItemExpiresFirst(t *testing.T) {
 	}))
 }
 
-// R9: A's allocation takes effect and its response is lost. Others get places until
-// A's has left the fingerprints too. If these claim to be of all before the tail that
-// was ever flushed, A gets a second place.
+// R9: A's allocation takes effect and its response is lost. Others get places until A's has left
+// the fingerprints too. If these claim to be of all before the tail that was ever flushed, A gets a
+// second place.
 func TestTraceR9PrintsOfMoreThanTheyAre(t *testing.T) {
 	simtest.EverySchedule(t, inOrder("R9", 1, 0, func(m *model) {
 		m.producer("A", arrivals("a")...)

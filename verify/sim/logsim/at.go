@@ -8,7 +8,8 @@ import (
 	"github.com/streamsort/streamsort/verify/sim"
 )
 
-// batch is a call of a producer that says the seqs. The payload distinguishes two messages under one.
+// batch is a call of a producer that says the seqs. The payload distinguishes two messages under
+// one.
 type batch struct {
 	payload string
 	seqs    []int64

@@ -21,12 +21,12 @@ type crowd struct {
 	tail   queuelog.Tail
 }
 
-// crowds are those that were made, by all that they depend on: each is made once for all
-// runs of a scenario, of which most begin with one.
+// crowds are those that were made, by all that they depend on: each is made once for all runs of a
+// scenario, of which most begin with one.
 type crowds map[string]*crowd
 
-// get is a crowd that comes at a time to a queue with this position: messages of one id each,
-// which are a name with the numbers from one on, and these are the keys in a keyed queue.
+// get is a crowd that comes at a time to a queue with this position: messages of one id each, which
+// are a name with the numbers from one on, and these are the keys in a keyed queue.
 func (all crowds) get(now time.Time, keyed bool, position int64, name string, from int64, entries int) *crowd {
 	key := fmt.Sprint(now.UnixMilli(), position, name, from, entries)
 	if c := all[key]; c != nil {

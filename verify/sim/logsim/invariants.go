@@ -13,8 +13,8 @@ import (
 // stale reports whether a message has seen more than the queue has had: tables were set back.
 func (m *model) stale(a *stored) bool { return m.restores > 0 && a.seen > m.cursor().Position }
 
-// lastInTail is the id of the last message of the log that was not dropped, where it is among
-// the last n entries; what a reader has before the next one.
+// lastInTail is the id of the last message of the log that was not dropped, where it is among the
+// last n entries; what a reader has before the next one.
 func (m *model) lastInTail(n int) string {
 	for at := len(m.log) - 1; at >= 0 && n > 0; at, n = at-1, n-1 {
 		if !m.log[at].Has(queuelog.MarkDropped) {
@@ -193,9 +193,8 @@ func (m *model) watermarks(c cursor.Cursor) error {
 	return nil
 }
 
-// whole checks O1 and O2: the log is in the order items and in the tail of the cursor, but for
-// what may be gone. The order items that others made do not expire, and may stand before one
-// that has.
+// whole checks O1 and O2: the log is in the order items and in the tail of the cursor, but for what
+// may be gone. The order items that others made do not expire, and may stand before one that has.
 func (m *model) whole(c cursor.Cursor) error {
 	at, items := c.TailFrom, m.items()
 	for i := len(items) - 1; i >= 0; i-- {
@@ -216,8 +215,8 @@ func (m *model) whole(c cursor.Cursor) error {
 	return m.same(c.Tail, c.TailFrom)
 }
 
-// gone is a seq up to which places may have been deleted: what is delivered, once time has
-// passed; all, where tables have lost something.
+// gone is a seq up to which places may have been deleted: what is delivered, once time has passed;
+// all, where tables have lost something.
 func (m *model) gone() int64 {
 	switch {
 	case m.restores > 0:

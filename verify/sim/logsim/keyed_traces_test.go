@@ -7,9 +7,9 @@ import (
 	"github.com/streamsort/streamsort/verify/sim/simtest"
 )
 
-// The traces K1 to K14 are ways in which other designs went wrong. Each is a scenario just
-// large enough for it, of which every schedule is walked; each has its planted bug in
-// verify/mutant, which makes it fail.
+// The traces K1 to K14 are ways in which other designs went wrong. Each is a scenario just large
+// enough for it, of which every schedule is walked; each has its planted bug in verify/mutant,
+// which makes it fail.
 
 // K1: a settler reads what waits, and 2 is all. 1 is stored before its move, and answered as
 // waiting. A settler that looks only beyond the watermark never sees it.
@@ -21,8 +21,8 @@ func TestTraceK1LookBeyondTheWatermarkOnly(t *testing.T) {
 	}))
 }
 
-// K2: 1 is stored when 2 has its place and Low is closed: unless its writer looks again, it
-// is answered as waiting, and no settler looks for it. A look that is late is no look.
+// K2: 1 is stored when 2 has its place and Low is closed: unless its writer looks again, it is
+// answered as waiting, and no settler looks for it. A look that is late is no look.
 func TestTraceK2NoSecondLook(t *testing.T) {
 	simtest.EverySchedule(t, scenario("K2", 1, atOnce, func(m *model) {
 		m.crowd(2, 1)
@@ -31,9 +31,8 @@ func TestTraceK2NoSecondLook(t *testing.T) {
 	}))
 }
 
-// K3: 1 is stored between a settler's query and its move; the settler whose wake-up it is has
-// a clock that is behind, and leaves it. If the move raises Low to what it places, nobody
-// finds it.
+// K3: 1 is stored between a settler's query and its move; the settler whose wake-up it is has a
+// clock that is behind, and leaves it. If the move raises Low to what it places, nobody finds it.
 func TestTraceK3LowIsWhatWasPlaced(t *testing.T) {
 	simtest.EverySchedule(t, scenario("K3", 0, settled, func(m *model) {
 		m.Clocks["late0"] = -time.Second
@@ -45,8 +44,7 @@ func TestTraceK3LowIsWhatWasPlaced(t *testing.T) {
 	}))
 }
 
-// K3, of the later moves of one read: what came in meanwhile below what they place was not
-// read.
+// K3, of the later moves of one read: what came in meanwhile below what they place was not read.
 func TestTraceK3ChainOfMoves(t *testing.T) {
 	simtest.EverySchedule(t, scenario("K3, a chain", 0, atOnce, func(m *model) {
 		m.storeCrowd(2, 260)
@@ -55,8 +53,8 @@ func TestTraceK3ChainOfMoves(t *testing.T) {
 	}))
 }
 
-// K3, of a writer that places its own late message: it has read nothing that Low could be
-// raised for.
+// K3, of a writer that places its own late message: it has read nothing that Low could be raised
+// for.
 func TestTraceK3WriterRaisesLow(t *testing.T) {
 	simtest.EverySchedule(t, scenario("K3, a writer", 0, atOnce, func(m *model) {
 		m.storeCrowd(3, 1)
@@ -66,8 +64,8 @@ func TestTraceK3WriterRaisesLow(t *testing.T) {
 	}))
 }
 
-// K4: who moved died before the flush, and so did the next: without a flush before each move
-// the tail grows until no update can trim it.
+// K4: who moved died before the flush, and so did the next: without a flush before each move the
+// tail grows until no update can trim it.
 func TestTraceK4TailOfTheDead(t *testing.T) {
 	simtest.EverySchedule(t, scenario("K4", 1, atOnce, func(m *model) {
 		m.crowd(10, mostTail)
@@ -90,8 +88,8 @@ func TestTraceK4MoveWithoutAFlush(t *testing.T) {
 	}))
 }
 
-// K5: a put is under way for long. Its message is late by what was stored, and its stamp is
-// of when it was sent: no earlier.
+// K5: a put is under way for long. Its message is late by what was stored, and its stamp is of when
+// it was sent: no earlier.
 func TestTraceK5PutUnderWay(t *testing.T) {
 	simtest.EverySchedule(t, scenario("K5", 0, settled, func(m *model) {
 		m.producer("A", calls(2, 3)...)
@@ -101,8 +99,8 @@ func TestTraceK5PutUnderWay(t *testing.T) {
 	}))
 }
 
-// K6: a settler reads the clock after what waits: what came in between finds itself late,
-// before the window is over.
+// K6: a settler reads the clock after what waits: what came in between finds itself late, before
+// the window is over.
 func TestTraceK6ClockAfterTheRead(t *testing.T) {
 	simtest.EverySchedule(t, scenario("K6", 0, settled, func(m *model) {
 		m.Slow["sweep0"] = true
@@ -113,8 +111,8 @@ func TestTraceK6ClockAfterTheRead(t *testing.T) {
 	}))
 }
 
-// K7: in a quiet queue an id is used again under its key after it has expired, while its
-// first place is in the tail still.
+// K7: in a quiet queue an id is used again under its key after it has expired, while its first
+// place is in the tail still.
 func TestTraceK7PlaceOfAnEarlierMessage(t *testing.T) {
 	simtest.EverySchedule(t, kept("K7", 0, func(m *model) {
 		m.producer("A", call{one(1, "a", "")}, call{one(1, "a", "later")})
@@ -134,8 +132,8 @@ func TestTraceK8OldMemory(t *testing.T) {
 	}))
 }
 
-// K9: the cursor is set back behind what a message has seen: no place is given before that,
-// where a look does not find it.
+// K9: the cursor is set back behind what a message has seen: no place is given before that, where a
+// look does not find it.
 func TestTraceK9RestoredCursor(t *testing.T) {
 	simtest.EverySchedule(t, scenario("K9", 0, atOnce, func(m *model) {
 		m.crowd(1, 2)
@@ -158,8 +156,8 @@ func TestTraceK10OrderItemGone(t *testing.T) {
 	}))
 }
 
-// K11: which of two equal keys comes first is a matter of the hashes of their ids: the other
-// one is late, and not dropped.
+// K11: which of two equal keys comes first is a matter of the hashes of their ids: the other one is
+// late, and not dropped.
 func TestTraceK11EqualKeysDropped(t *testing.T) {
 	simtest.EverySchedule(t, scenario("K11", 0, newest, func(m *model) {
 		m.producer("A", call{one(1, "a", "")})
@@ -187,8 +185,8 @@ func TestTraceK13PlaceShortBeforeTheEnd(t *testing.T) {
 	}))
 }
 
-// K14: a settler reads the clock, and is held up for longer than clocks may be wrong: what
-// came since is not far ahead, and not due.
+// K14: a settler reads the clock, and is held up for longer than clocks may be wrong: what came
+// since is not far ahead, and not due.
 func TestTraceK14HeldUp(t *testing.T) {
 	simtest.EverySchedule(t, scenario("K14", 0, settled, func(m *model) {
 		m.storeCrowd(1, 1)

@@ -1,6 +1,6 @@
-// Package logsim plugs queues with a log into the simulator, those in arrival order and keyed
-// ones: its actors are the code of pkg/cursor on [ddb.Memory], and its model checks after every
-// step what must hold of such a queue.
+// Package logsim plugs queues with a log into the simulator, those in arrival order and keyed ones:
+// its actors are the code of pkg/cursor on [ddb.Memory], and its model checks after every step what
+// must hold of such a queue.
 //
 //	S1  the position never decreases, and neither do the start of the tail and the watermark
 //	O1  every seq up to the position has a place, in an order item or in the tail, and the log
@@ -52,8 +52,8 @@ const (
 	queue = "q"
 	// wrongClock is how far ahead of a settler's clock a message's is wrong.
 	wrongClock = 5 * time.Minute
-	// mostTail is how many entries the tail of a keyed queue has at most: those of an order
-	// item, which stay, and a move's.
+	// mostTail is how many entries the tail of a keyed queue has at most: those of an order item,
+	// which stay, and a move's.
 	mostTail = queuelog.OrderItemEntries + 128
 )
 
@@ -97,8 +97,9 @@ type model struct {
 	seen []state
 	// log is the queue's, from its first seq on.
 	log []entry
-	// stored is what stands under each key, own is that of it which no crowd stored; attempts counts how often each message, or each
-	// that has an id, was given to a put, sent is when first.
+	// stored is what stands under each key, own is that of it which no crowd stored; attempts
+	// counts how often each message, or each that has an id, was given to a put, sent is when
+	// first.
 	stored   map[sortkey.SortKey]*stored
 	own      map[sortkey.SortKey]*stored
 	attempts map[string]int
@@ -109,13 +110,14 @@ type model struct {
 	// delivered is how far the reader is; it reads only where there is one.
 	delivered int64
 	reads     bool
-	// pauses is set where time passes that is long against a call, so that a producer waits
-	// between two calls.
+	// pauses is set where time passes that is long against a call, so that a producer waits between
+	// two calls.
 	pauses bool
 	// restores counts how often tables were set back, or lost something: what is stale may be
 	// answered so then. An answer from before is no longer true.
 	restores int
-	// closing counts the calls under way by which the keys begin anew; restarted is set with the first.
+	// closing counts the calls under way by which the keys begin anew; restarted is set with the
+	// first.
 	closing   int
 	restarted bool
 	// crowding is set while a crowd stores what it has.
@@ -319,9 +321,9 @@ func (m *model) end() int64 {
 	return m.log[len(m.log)-1].last()
 }
 
-// Final implements [sim.Model]: the sweep gives all that are owed one their places, at once
-// and when the last window is over, and closes Low behind them; and everything that was not
-// delivered can be read.
+// Final implements [sim.Model]: the sweep gives all that are owed one their places, at once and
+// when the last window is over, and closes Low behind them; and everything that was not delivered
+// can be read.
 func (m *model) Final() error {
 	if m.keyed() {
 		if err := m.settled(); err != nil {

@@ -14,8 +14,7 @@ import (
 	"github.com/streamsort/streamsort/verify/sim/world"
 )
 
-// arrived is a message of the reference: where it belongs, and when it came by its writer's
-// clock.
+// arrived is a message of the reference: where it belongs, and when it came by its writer's clock.
 type arrived struct {
 	key sortkey.SortKey
 	id  string

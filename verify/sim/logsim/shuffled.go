@@ -118,10 +118,10 @@ func (c call) clashes(k request) bool {
 	return false
 }
 
-// shuffledArrivals is the scenario of a seed in arrival order: up to four producers that append up to a
-// dozen arrivals, some twice, some in groups, some of several messages, some
-// under the same id with another payload, in one of three beside batches that say
-// their seqs, beside others, a reader, time that passes, and up to six faults.
+// shuffledArrivals is the scenario of a seed in arrival order: up to four producers that append up
+// to a dozen arrivals, some twice, some in groups, some of several messages, some under the same id
+// with another payload, in one of three beside batches that say their seqs, beside others, a
+// reader, time that passes, and up to six faults.
 func shuffledArrivals(seed uint64) sim.Scenario {
 	return fresh(fmt.Sprint("arrival: shuffled ", seed), int(seed%7), arrivalOrder, func(m *model) {
 		random := rand.New(rand.NewPCG(seed, 1))
@@ -179,8 +179,8 @@ func (c call) has(id string) bool {
 	return false
 }
 
-// shuffledExpecting are up to two producers that say the seqs, from behind the entries on: in order, cut at
-// random, some again, some with another payload, some with a hole.
+// shuffledExpecting are up to two producers that say the seqs, from behind the entries on: in
+// order, cut at random, some again, some with another payload, some with a hole.
 func (m *model) shuffledExpecting(random *rand.Rand, entries int) {
 	for i := range 1 + random.IntN(2) {
 		var list []batch

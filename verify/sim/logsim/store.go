@@ -10,8 +10,8 @@ import (
 	"github.com/streamsort/streamsort/verify/sim/world"
 )
 
-// points are the requests that are points of a run. What is not here, queues with a log do not
-// ask for, or it decides nothing.
+// points are the requests that are points of a run. What is not here, queues with a log do not ask
+// for, or it decides nothing.
 var points = map[string]bool{
 	"create cursor": true, "get cursor": true, "put receipt": true, "put arrival": true, "allocation": true, "give places": true, "put order item": true,
 	"trim tail": true, "query order items": true, "query waiting": true, "raise low": true, "get arrivals": true, "keep arrival": true, "keep message": true,
@@ -105,8 +105,8 @@ func (m *model) noteReceipts() {
 	}
 }
 
-// older are what a weak read may be answered: of the cursor, what stood there before; of
-// others, without the first one, the last one, or all.
+// older are what a weak read may be answered: of the cursor, what stood there before; of others,
+// without the first one, the last one, or all.
 func (m *model) older(r ddb.Request, now func() (ddb.Answer, error)) []func() (ddb.Answer, error) {
 	switch r.Name() {
 	case "get cursor":

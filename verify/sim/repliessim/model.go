@@ -1,8 +1,7 @@
-// Package repliessim plugs replies into the simulator: processes answer each
-// message of a queue to another one, pushed ones by [delivery.Deliverer.Deliver],
-// pulling ones by [pull.Consume] with a database of their own, and every
-// request to the tables and to the database fails, is lost, or is their last. Its
-// model checks after every step that
+// Package repliessim plugs replies into the simulator: processes answer each message of a queue to
+// another one, pushed ones by [delivery.Deliverer.Deliver], pulling ones by [pull.Consume] with a
+// database of their own, and every request to the tables and to the database fails, is lost, or is
+// their last. Its model checks after every step that
 //
 //	R1 a reply that is visible is of a claim that is to be committed, or is
 //	R2 no reply is there twice, and no message is answered twice
@@ -50,8 +49,8 @@ type answer struct {
 // model is the consumer, and what more the invariants need to know.
 type model struct {
 	consumers.Model
-	// byNumber: the answers to numbers go with the others. taken is a seq there
-	// that another message has; 0 for none.
+	// byNumber: the answers to numbers go with the others. taken is a seq there that another
+	// message has; 0 for none.
 	byNumber bool
 	taken    int64
 	// failing: the handler may fail after it has answered.

@@ -25,8 +25,7 @@ func scenario(name string, faults int, messages int64, actors func(*model)) sim.
 	}}
 }
 
-// pushed starts a process that is pushed to so many times; where it dies, another
-// follows.
+// pushed starts a process that is pushed to so many times; where it dies, another follows.
 func (m *model) pushed(name string, rounds int) {
 	m.Run.Daemon(name, func(p *sim.Proc) { m.push(p, rounds) })
 }
@@ -50,8 +49,8 @@ func (m *model) take(seq int64) {
 	consumers.Must(0, m.Plain().Put(context.Background(), cursor.Message{Queue: numbers, Seq: seq, Body: []byte(another)})[0].Err)
 }
 
-// expiry lets so much time pass that all replies are deleted, while nobody is at a
-// call, and no claim waits to be settled.
+// expiry lets so much time pass that all replies are deleted, while nobody is at a call, and no
+// claim waits to be settled.
 func (m *model) expiry() {
 	m.Step("expiry", sim.Labelf("all expires"), func() bool {
 		return m.Running == 0 && len(m.visible) > 0 && (m.Was.State == delivery.Idle || m.Was.State == delivery.Started) &&

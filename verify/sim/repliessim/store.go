@@ -10,8 +10,8 @@ import (
 	"github.com/streamsort/streamsort/verify/sim/simdb"
 )
 
-// queueView is the queues' tables as one process sees them. What is asked of the
-// queue that is answered is no point, and a read is one only where it may be stale.
+// queueView is the queues' tables as one process sees them. What is asked of the queue that is
+// answered is no point, and a read is one only where it may be stale.
 func (m *model) queueView(p *sim.Proc) ddb.Engine {
 	points := simdb.Engine(p, m.Memory, &simdb.Hooks{Perform: m.perform, Older: m.Past.Older, Hash: hashAnswer})
 	return ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {

@@ -1,7 +1,6 @@
-// Package simdb is the tables of a simulated run as its actors see them: each
-// request of an actor is a point at which another may run, and may go wrong in
-// every way that package sim knows. What runs is the code that deploys, with its
-// own conditions and updates, on [ddb.Memory].
+// Package simdb is the tables of a simulated run as its actors see them: each request of an actor
+// is a point at which another may run, and may go wrong in every way that package sim knows. What
+// runs is the code that deploys, with its own conditions and updates, on [ddb.Memory].
 package simdb
 
 import (
@@ -16,17 +15,14 @@ import (
 	"github.com/streamsort/streamsort/verify/sim"
 )
 
-// Hooks are what a model has to say to its actors' requests. Nil means that it
-// has nothing to say.
+// Hooks are what a model has to say to its actors' requests. Nil means that it has nothing to say.
 type Hooks struct {
 	// Label says what a request is, for traces. Its name and key if nil.
 	Label func(ddb.Request) string
-	// Perform is called when a request reaches the tables, also where it does so
-	// twice, or its answer gets lost: it calls do, and may look at the tables
-	// before and after.
+	// Perform is called when a request reaches the tables, also where it does so twice, or its
+	// answer gets lost: it calls do, and may look at the tables before and after.
 	Perform func(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answer, error)
-	// Older are the answers that a read which is not strong may get beside that
-	// of now.
+	// Older are the answers that a read which is not strong may get beside that of now.
 	Older func(r ddb.Request, now func() (ddb.Answer, error)) []func() (ddb.Answer, error)
 	// Hash feeds all of an answer that the actor can act on. All of it if nil.
 	Hash func(*sim.Digest, ddb.Request, ddb.Answer)
@@ -41,8 +37,7 @@ func Queues(engine ddb.Engine) *cursor.Store {
 	return s
 }
 
-// Engine is the tables as an actor sees them; nil for who sets a run up, or
-// looks after it.
+// Engine is the tables as an actor sees them; nil for who sets a run up, or looks after it.
 func Engine(p *sim.Proc, tables ddb.Engine, h *Hooks) ddb.Engine {
 	tables = clause.Layer(tables)
 	return ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
@@ -140,8 +135,8 @@ func HashOf(d *sim.Digest, it ddb.Item, attributes ...ddb.Path) {
 	}
 }
 
-// Record is a record of the cursors' stream as Lambda gets it, with its index in the event for
-// its sequence number; older is the zero Cursor where the write made it.
+// Record is a record of the cursors' stream as Lambda gets it, with its index in the event for its
+// sequence number; older is the zero Cursor where the write made it.
 func Record(index int, older, newer cursor.Cursor) json.RawMessage {
 	if !older.Exists() {
 		return fmt.Appendf(nil, `{"eventName":"INSERT","dynamodb":{"SequenceNumber":"%d","NewImage":%s}}`, index, image(newer))

@@ -1,5 +1,5 @@
-// Package simtest has the tests that every suite of the simulator has: call
-// [Small] and [Random] for what it runs, and [EverySchedule] for a trace.
+// Package simtest has the tests that every suite of the simulator has: call [Small] and [Random]
+// for what it runs, and [EverySchedule] for a trace.
 package simtest
 
 import (
@@ -12,8 +12,8 @@ import (
 // fewStates is how many states of a scenario are walked without the tag whole.
 const fewStates = 500
 
-// EverySchedule walks the first states of a scenario; with the tag whole, all of them. One
-// in which nothing happens fails too.
+// EverySchedule walks the first states of a scenario; with the tag whole, all of them. One in which
+// nothing happens fails too.
 func EverySchedule(t *testing.T, s sim.Scenario) {
 	t.Helper()
 	var more func(states int) bool
@@ -40,8 +40,8 @@ func Small(t *testing.T, scenarios []sim.Scenario) {
 	}
 }
 
-// Random walks a random schedule of each scenario, of a tenth of the seeds from 1 on; with
-// the tag whole, of all of them.
+// Random walks a random schedule of each scenario, of a tenth of the seeds from 1 on; with the tag
+// whole, of all of them.
 func Random(t *testing.T, scenario func(seed uint64) sim.Scenario, runs uint64) {
 	t.Helper()
 	t.Parallel()

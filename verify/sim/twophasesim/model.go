@@ -1,7 +1,6 @@
-// Package twophasesim plugs the two-phase delivery into the simulator: processes
-// run [pull.Consume] on [delivery.NewClaims], against tables in memory and a
-// database of their own, both of which fail, lose answers and outlive their
-// processes. Its model checks after every step that
+// Package twophasesim plugs the two-phase delivery into the simulator: processes run [pull.Consume]
+// on [delivery.NewClaims], against tables in memory and a database of their own, both of which
+// fail, lose answers and outlive their processes. Its model checks after every step that
 //
 //	H1 a consumer moves only along the arrows of its state machine
 //	H2 at most one token is good: its number rises with every claim
@@ -52,8 +51,8 @@ type model struct {
 	consumers.Model
 	// poison is a message that no transaction takes; 0 for none.
 	poison int64
-	// orphans are the claims that are committed in the database, and that the
-	// tables, which were restored, do not know of.
+	// orphans are the claims that are committed in the database, and that the tables, which were
+	// restored, do not know of.
 	orphans map[delivery.Token]bool
 }
 
@@ -85,8 +84,7 @@ func (m *model) effect(_ *sim.Proc, b delivery.Batch) error {
 	return nil
 }
 
-// consume is a process that consumes: rounds is how often it waits for
-// something before it ends.
+// consume is a process that consumes: rounds is how often it waits for something before it ends.
 func (m *model) consume(p *sim.Proc, rounds int) error {
 	err := m.Pull(p, consumers.Patience{Waits: rounds, Now: m.ClockOf(p)})
 	var ahead *pull.AheadError
@@ -169,8 +167,8 @@ func (m *model) Final() error {
 	return m.everything()
 }
 
-// repair does what docs/how-to/restore.md asks of an operator where the database is
-// ahead of the tables.
+// repair does what docs/how-to/restore.md asks of an operator where the database is ahead of the
+// tables.
 func (m *model) repair(ctx context.Context, d *delivery.Deliverer, ahead *pull.AheadError) error {
 	if m.orphans == nil {
 		return fmt.Errorf("no table was restored: %w", ahead)
@@ -191,8 +189,8 @@ func (m *model) backup() tables {
 	return tables{m.Items(consumersTable.Name)[0], m.Was, maps.Clone(m.Ended), maps.Clone(m.Ranges)}
 }
 
-// restore puts the tables back, while no transaction is under way: what was
-// committed in the database since is known to it alone.
+// restore puts the tables back, while no transaction is under way: what was committed in the
+// database since is known to it alone.
 func (m *model) restore(t tables) {
 	put := ddb.Put{Op: ddb.Op{Op: "restore", Table: &consumersTable}, Item: t.item}
 	if _, err := m.Do(context.Background(), put); err != nil {
@@ -217,8 +215,8 @@ func (m *model) restore(t tables) {
 // everything checks L.
 func (m *model) everything() error {
 	c := m.Was
-	// The limit that docs/internals/delivery.md states: a loss below a claim that the
-	// database still knows is not seen.
+	// The limit that docs/internals/delivery.md states: a loss below a claim that the database
+	// still knows is not seen.
 	if slices.ContainsFunc(m.DB.Lost, func(t delivery.Token) bool {
 		return m.Ended[t] == delivery.Committed && t.N > m.DB.Last()
 	}) {

@@ -22,8 +22,8 @@ func scenario(name string, faults int, messages int64, actors func(*model)) sim.
 	}}
 }
 
-// process consumes until nothing is ready, or it has to wait; it is followed by
-// another where it dies.
+// process consumes until nothing is ready, or it has to wait; it is followed by another where it
+// dies.
 func (m *model) process(name string) { m.patient(name, 0) }
 
 // patient is a process that waits a number of times.
@@ -31,8 +31,7 @@ func (m *model) patient(name string, rounds int) {
 	m.Run.Daemon(name, func(p *sim.Proc) { _ = m.consume(p, rounds) })
 }
 
-// restorer puts the database back to a backup that it makes at any moment
-// before.
+// restorer puts the database back to a backup that it makes at any moment before.
 func (m *model) restorer() {
 	m.Run.Go("restorer", func(p *sim.Proc) {
 		if p.Choose(sim.Labelf("backup"), nil, "") < 0 {
@@ -51,8 +50,8 @@ func (m *model) restorer() {
 	})
 }
 
-// tablesRestorer puts the tables back to a backup that it makes at any moment
-// before, as an operator does: with all consumers stopped.
+// tablesRestorer puts the tables back to a backup that it makes at any moment before, as an
+// operator does: with all consumers stopped.
 func (m *model) tablesRestorer() {
 	m.Run.Go("restorer of the tables", func(p *sim.Proc) {
 		if p.Choose(sim.Labelf("backup of the tables"), nil, "") < 0 {

@@ -1,6 +1,6 @@
-// Package world is what simulators of code on tables share: [World] is the tables of a run,
-// its time, and its processes, each with a [World.View] of the tables and a [World.Clock];
-// [World.Step] is an actor of one step, [World.Turns] one of several.
+// Package world is what simulators of code on tables share: [World] is the tables of a run, its
+// time, and its processes, each with a [World.View] of the tables and a [World.Clock]; [World.Step]
+// is an actor of one step, [World.Turns] one of several.
 package world
 
 import (
@@ -29,8 +29,7 @@ type World struct {
 	Slow   map[string]bool
 	// Page, if not 0, is the most items that a query shows, where a table stops at 1 MB.
 	Page int
-	// Running counts calls under way: time that is long against a call passes only between
-	// calls.
+	// Running counts calls under way: time that is long against a call passes only between calls.
 	Running int
 	// Changed is set by each write.
 	Changed bool
@@ -59,8 +58,8 @@ func On(run *sim.Run, tables *ddb.Memory) *World {
 	return w
 }
 
-// Note calls a function with each change of a table. The engine is locked meanwhile: the
-// function decodes the change, and asks no table.
+// Note calls a function with each change of a table. The engine is locked meanwhile: the function
+// decodes the change, and asks no table.
 func (w *World) Note(table string, note func(ddb.Change)) { w.notes[table] = note }
 
 // Clock is the clock of a process.
@@ -75,8 +74,8 @@ func (w *World) Clock(p *sim.Proc) func() time.Time {
 	}
 }
 
-// View is the tables as a process sees them: a request whose name is among the points is a
-// point of the run, any other one decides nothing.
+// View is the tables as a process sees them: a request whose name is among the points is a point of
+// the run, any other one decides nothing.
 func (w *World) View(p *sim.Proc, points map[string]bool, h simdb.Hooks) ddb.Engine {
 	perform := h.Perform
 	h.Perform = func(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answer, error) {
@@ -155,8 +154,8 @@ func (w *World) OnlyFaults(p *sim.Proc, who string, err error) {
 	}
 }
 
-// Turns starts an actor that does something so many times, each at any moment from when ready;
-// with no label, its first request is the moment. A process is what it does in each of its turns.
+// Turns starts an actor that does something so many times, each at any moment from when ready; with
+// no label, its first request is the moment. A process is what it does in each of its turns.
 func (w *World) Turns(name string, times int, label sim.Label, ready func() bool, process func(*sim.Proc) func(turn int)) {
 	w.Run.Go(name, func(p *sim.Proc) {
 		does := process(p)
@@ -175,8 +174,8 @@ func (w *World) Turns(name string, times int, label sim.Label, ready func() bool
 	})
 }
 
-// Limited returns a context that ends after a number of requests: what goes on without end is
-// found that way.
+// Limited returns a context that ends after a number of requests: what goes on without end is found
+// that way.
 func Limited(requests int) context.Context {
 	return &limited{Context: context.Background(), left: requests}
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/streamsort/streamsort/verify/sim"
 )
 
-// until repeats an operation until it comes to its end, as a message that is
-// delivered again does. at distinguishes the operation from others of the actor, and
-// is not 0. It reports false after the actor's death.
+// until repeats an operation until it comes to its end, as a message that is delivered again does.
+// at distinguishes the operation from others of the actor, and is not 0. It reports false after the
+// actor's death.
 func until(p *sim.Proc, at int64, do func() error) bool {
 	for {
 		// What the process was answered matters to nobody: it begins anew.
@@ -37,8 +37,8 @@ func (m *model) busy(name string, body func(*sim.Proc)) {
 	})
 }
 
-// create creates a tree's chain and passes its roots on. Where early is true
-// they are passed on before that.
+// create creates a tree's chain and passes its roots on. Where early is true they are passed on
+// before that.
 func (m *model) create(t *tree, early bool) {
 	if early {
 		m.emit(t.roots)
@@ -124,8 +124,8 @@ func (m *model) answered(t *tree, op xorack.Op, outcome xorack.Outcome) {
 	}
 }
 
-// worker does the work of a node once its message has come, in a process of
-// its own: as many work at once as there are messages.
+// worker does the work of a node once its message has come, in a process of its own: as many work
+// at once as there are messages.
 func (m *model) worker(n *node) {
 	m.busy(n.name(), func(p *sim.Proc) {
 		if p.Choose(sim.Labelf("takes its message"), func() bool { return m.emitted[n.index] }, "") < 0 {
@@ -180,8 +180,7 @@ func (m *model) handle(p *sim.Proc, n *node) error {
 	return nil
 }
 
-// checked checks the answer to a node's operation; the error, if any, makes the
-// message come again.
+// checked checks the answer to a node's operation; the error, if any, makes the message come again.
 func (m *model) checked(n *node, op xorack.Op) func(xorack.Result, error) error {
 	return func(r xorack.Result, err error) error {
 		switch {
@@ -197,8 +196,8 @@ func (m *model) checked(n *node, op xorack.Op) func(xorack.Result, error) error 
 	}
 }
 
-// merger does the work of several nodes of one chain as one write, once all
-// their messages have come.
+// merger does the work of several nodes of one chain as one write, once all their messages have
+// come.
 func (m *model) merger(nodes ...*node) {
 	m.busy("merger of "+nodes[0].name(), func(p *sim.Proc) {
 		ready := func() bool {

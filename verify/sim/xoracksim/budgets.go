@@ -13,15 +13,14 @@ import (
 const (
 	// finishBudget: an end is announced, carried to its parent, and sealed.
 	finishBudget = 3
-	// fanBudget: the chain above, a chain for each of two parts, and the end of the
-	// edge.
+	// fanBudget: the chain above, a chain for each of two parts, and the end of the edge.
 	fanBudget = 4
 	// sweepBudget: what is due, a chain, its end, its announcement, its row and its seal.
 	sweepBudget = 6
 )
 
-// budgets are scenarios of invocations that are killed after so many requests, the
-// least with which they make progress, or a few more: each comes to its end.
+// budgets are scenarios of invocations that are killed after so many requests, the least with which
+// they make progress, or a few more: each comes to its end.
 func budgets() []sim.Scenario {
 	var all []sim.Scenario
 	under := func(name string, least int, actors func(*model)) {

@@ -17,8 +17,7 @@ import (
 // Final implements [sim.Model].
 func (m *model) Final() error {
 	if m.handled && !m.dropped {
-		// The stream's handler has seen every record: nothing is left for the
-		// sweep but time.
+		// The stream's handler has seen every record: nothing is left for the sweep but time.
 		if err := m.settled("the stream's handler"); err != nil {
 			return err
 		}
@@ -26,8 +25,8 @@ func (m *model) Final() error {
 	if err := m.byTimer(); err != nil {
 		return err
 	}
-	// Within its own time the sweep finds every end whose record was lost, and
-	// the ends that follow from it: five levels of chains here at most.
+	// Within its own time the sweep finds every end whose record was lost, and the ends that follow
+	// from it: five levels of chains here at most.
 	for range 5 {
 		m.Now = m.Now.Add(20 * time.Minute)
 		if err := m.sweep(); err != nil {
@@ -61,8 +60,7 @@ func (m *model) Final() error {
 	return nil
 }
 
-// announcedOf is how a tree's chain was announced; as it ended, for a part of
-// a fan, which is not.
+// announcedOf is how a tree's chain was announced; as it ended, for a part of a fan, which is not.
 func (m *model) announcedOf(t *tree) xorack.End {
 	if t.part {
 		return m.ends[t].how

@@ -10,8 +10,7 @@ import (
 	"github.com/streamsort/streamsort/verify/sim/world"
 )
 
-// contrary is a second delivery of a node's message whose handler says that it
-// failed.
+// contrary is a second delivery of a node's message whose handler says that it failed.
 func (m *model) contrary(n *node) {
 	other := *n
 	other.fails, n.tree.mayFail = true, true
@@ -23,8 +22,8 @@ func (m *model) contrary(n *node) {
 	})
 }
 
-// successor creates a chain under a tag that was used before, once the other
-// one is gone from the world: its tombstone is over.
+// successor creates a chain under a tag that was used before, once the other one is gone from the
+// world: its tombstone is over.
 func (m *model) successor(t *tree) {
 	m.Run.Daemon("create "+t.tag+" again", func(p *sim.Proc) {
 		if p.Choose(sim.Labelf("begins"), func() bool { return m.Now.Sub(world.Start) > xorack.MinTombstone }, "") < 0 {
@@ -36,8 +35,7 @@ func (m *model) successor(t *tree) {
 	})
 }
 
-// late repeats a create after all of that: it learns that the tag is taken, or
-// how its chain ended.
+// late repeats a create after all of that: it learns that the tag is taken, or how its chain ended.
 func (m *model) late(t *tree) {
 	m.Run.Daemon("create "+t.tag+" very late", func(p *sim.Proc) {
 		if p.Choose(sim.Labelf("begins"), func() bool { return m.Now.Sub(world.Start) > xorack.MinTombstone && m.chain(t.tag).Exists() }, "") < 0 {
@@ -47,8 +45,8 @@ func (m *model) late(t *tree) {
 	})
 }
 
-// redelivery delivers messages once more, at any time: early ones, and very
-// late ones. Each is a fault.
+// redelivery delivers messages once more, at any time: early ones, and very late ones. Each is a
+// fault.
 func (m *model) redelivery(trees ...*tree) {
 	names := []string{"none"}
 	var again []func(*sim.Proc) error

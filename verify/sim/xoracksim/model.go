@@ -1,6 +1,5 @@
-// Package xoracksim plugs pkg/xorack into the simulator: its actors are the
-// package's own code, its store's requests on [ddb.Memory], and its model checks the acker's
-// invariants after every step.
+// Package xoracksim plugs pkg/xorack into the simulator: its actors are the package's own code, its
+// store's requests on [ddb.Memory], and its model checks the acker's invariants after every step.
 //
 //	A1 done means that every edge that was started has ended
 //	A2 an operation that is applied several times counts once
@@ -9,10 +8,10 @@
 //	A5 no edge joins after the end
 //	L  every chain that was created ends; one whose work was all done is done
 //
-// and that nothing is sealed before its end was announced, listed where it failed or timed out, and carried to
-// its parent, that an open chain is never deleted, that nothing times out before
-// its time, and that each answer says what was so; above all, that at most one
-// operation is answered that it ended a chain.
+// and that nothing is sealed before its end was announced, listed where it failed or timed out, and
+// carried to its parent, that an open chain is never deleted, that nothing times out before its
+// time, and that each answer says what was so; above all, that at most one operation is answered
+// that it ended a chain.
 package xoracksim
 
 import (
@@ -38,25 +37,24 @@ type end struct {
 	ops   int
 }
 
-// model is the table, its stream, the messages between the handlers, and all
-// that the invariants need to know.
+// model is the table, its stream, the messages between the handlers, and all that the invariants
+// need to know.
 type model struct {
 	*world.World
-	// store is the table as no process sees it, known what was read of it and
-	// stands there still.
+	// store is the table as no process sees it, known what was read of it and stands there still.
 	store *xorack.Store
 	known map[string]xorack.Chain
 
 	trees []*tree
 	// emitted are the nodes whose message is under way, or was.
 	emitted []bool
-	// stamped are the chains of stamps, by tag: the stamps of their work, and
-	// stampsIn how many were said to be in.
+	// stamped are the chains of stamps, by tag: the stamps of their work, and stampsIn how many
+	// were said to be in.
 	stamped  map[string][]string
 	stampsIn map[string]int
 
-	// ends are the ends that were seen, ended by whom they were said to be
-	// made, announced what was announced by event id.
+	// ends are the ends that were seen, ended by whom they were said to be made, announced what was
+	// announced by event id.
 	ends      map[*tree]end
 	endedBy   map[*tree]xorack.Op
 	announced map[string]xorack.End
@@ -66,15 +64,15 @@ type model struct {
 	gone map[*tree]bool
 	// dueShards are the parts of the index that chains were ever in, by tag.
 	dueShards map[string]ddb.Value
-	// records wait for the stream's handler; handled is set when there is one,
-	// dropped that the stream lost one.
+	// records wait for the stream's handler; handled is set when there is one, dropped that the
+	// stream lost one.
 	records          []record
 	handled, dropped bool
-	// waiting counts the actors that may still begin an operation, and those
-	// that are in one; the handler and the sweep are not among them.
+	// waiting counts the actors that may still begin an operation, and those that are in one; the
+	// handler and the sweep are not among them.
 	waiting int
-	// past is what reads that are not strong may show still; nil where each shows
-	// what stands there.
+	// past is what reads that are not strong may show still; nil where each shows what stands
+	// there.
 	past *past.Past
 	// alarms are the wake-ups that ackers asked for, where the timer has to be enough; nil
 	// elsewhere.
@@ -192,8 +190,8 @@ func (m *model) checkTree(t *tree) error {
 	return nil
 }
 
-// counts checks A1 and A2: a chain's counters are those of the operations that
-// it has, and it is done when it has all of them.
+// counts checks A1 and A2: a chain's counters are those of the operations that it has, and it is
+// done when it has all of them.
 func (m *model) counts(t *tree, c xorack.Chain) error {
 	started, missing := int64(0), 0
 	if c.IsCreated() {
@@ -235,8 +233,8 @@ func (m *model) addedBy(t *tree, op xorack.Op) int64 {
 	return -1
 }
 
-// checkStamps checks a chain of stamps: each stamp counts once, and it is done
-// only when they come to zero.
+// checkStamps checks a chain of stamps: each stamp counts once, and it is done only when they come
+// to zero.
 func (m *model) checkStamps(c xorack.Chain, stamps []string) error {
 	if !c.Exists() {
 		return nil

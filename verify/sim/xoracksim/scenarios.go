@@ -23,8 +23,7 @@ func scenario(name string, faults int, actors func(*model)) sim.Scenario {
 	}}
 }
 
-// four is a tree of four edges: a root with two children, one of which has a
-// child.
+// four is a tree of four edges: a root with two children, one of which has a child.
 func (m *model) four(tag string, options xorack.CreateOptions) *tree {
 	t := m.newTree(tag, options)
 	m.split(m.split(t.roots[0], 2)[0], 1)
@@ -44,15 +43,14 @@ func (m *model) twoAndInner() (t, inner *tree) {
 	return t, m.nest(t.roots[0].children[0], "u")
 }
 
-// work creates a tree, its roots passed on before that where early is true, and
-// does its work once for each message.
+// work creates a tree, its roots passed on before that where early is true, and does its work once
+// for each message.
 func (m *model) work(t *tree, early bool) {
 	m.create(t, early)
 	m.workers(t)
 }
 
-// retried is work whose messages may come again, at any time, with the stream's
-// handler.
+// retried is work whose messages may come again, at any time, with the stream's handler.
 func (m *model) retried(t *tree, early bool) {
 	m.work(t, early)
 	m.redelivery(t)
@@ -62,8 +60,7 @@ func (m *model) retried(t *tree, early bool) {
 // Small are scenarios of which every schedule is walked in seconds.
 func Small() []sim.Scenario {
 	return append(budgets(), []sim.Scenario{
-		// As many work at once as there are messages: three, and a fourth where
-		// one comes twice.
+		// As many work at once as there are messages: three, and a fourth where one comes twice.
 		scenario("four edges", 2, func(m *model) {
 			t := m.four("t", xorack.CreateOptions{})
 			m.retried(t, false)
@@ -280,10 +277,9 @@ func Large() []sim.Scenario {
 	}
 }
 
-// Shuffled is the scenario of a seed: a random tree of at most 40 edges and 5
-// levels, created first or last, whose handlers pass on before or after they
-// say so, with chains nested in it, failures, redelivered messages, time that
-// passes, and up to six faults.
+// Shuffled is the scenario of a seed: a random tree of at most 40 edges and 5 levels, created first
+// or last, whose handlers pass on before or after they say so, with chains nested in it, failures,
+// redelivered messages, time that passes, and up to six faults.
 func Shuffled(seed uint64) sim.Scenario {
 	return sim.Scenario{
 		Name:   fmt.Sprint("shuffled ", seed),

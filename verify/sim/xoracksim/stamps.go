@@ -8,8 +8,8 @@ import (
 	"github.com/streamsort/streamsort/verify/sim"
 )
 
-// stamper stamps a chain of stamps with one of its work's stamps, and comes
-// again until it has; the first one creates the chain.
+// stamper stamps a chain of stamps with one of its work's stamps, and comes again until it has; the
+// first one creates the chain.
 func (m *model) stamper(tag string, at int) {
 	m.busy("stamp "+tag+m.stamped[tag][at], func(p *sim.Proc) {
 		until(p, 1, func() error { return m.stamp(p, tag, at) })

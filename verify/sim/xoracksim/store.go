@@ -65,8 +65,8 @@ func (m *model) perform(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answe
 	return a, err
 }
 
-// older is what the index may show beside what it should: nothing, or chains
-// that have left it. A chain is read as it was before, where reads are stale.
+// older is what the index may show beside what it should: nothing, or chains that have left it. A
+// chain is read as it was before, where reads are stale.
 func (m *model) older(r ddb.Request, now func() (ddb.Answer, error)) []func() (ddb.Answer, error) {
 	query, ofIndex := r.(ddb.Query)
 	if !ofIndex {

@@ -9,9 +9,8 @@ import (
 	"github.com/streamsort/streamsort/verify/sim"
 )
 
-// handler is the function behind the table's stream: it takes the oldest record
-// until that is handled. The stream may drop a record or hand it out again; the
-// handler may die.
+// handler is the function behind the table's stream: it takes the oldest record until that is
+// handled. The stream may drop a record or hand it out again; the handler may die.
 func (m *model) handler() {
 	m.handled = true
 	m.Run.Daemon("handler", func(p *sim.Proc) {
@@ -52,8 +51,8 @@ func (m *model) sweeper(times int) {
 	})
 }
 
-// timer wakes chains up, each at any moment: a wake-up that comes too early or too late,
-// twice, or not at all, and one for a chain that nobody knows.
+// timer wakes chains up, each at any moment: a wake-up that comes too early or too late, twice, or
+// not at all, and one for a chain that nobody knows.
 func (m *model) timer(tags ...string) {
 	m.Turns("timer", len(tags), sim.Labelf("wake one of %v", tags), nil, func(p *sim.Proc) func(int) {
 		a := m.acker(p)
@@ -70,9 +69,8 @@ func (m *model) clock(times int, step time.Duration) {
 	m.Run.Clock(&m.Now, nil, slices.Repeat([]time.Duration{step}, times)...)
 }
 
-// expiry lets the time of a tombstone pass, once nobody can repeat anything any
-// more, and deletes what has expired, as TTL does; or leaves it, as TTL does
-// for up to two days.
+// expiry lets the time of a tombstone pass, once nobody can repeat anything any more, and deletes
+// what has expired, as TTL does; or leaves it, as TTL does for up to two days.
 func (m *model) expiry() {
 	m.Run.Go("expiry", func(p *sim.Proc) {
 		chosen := p.Choose(sim.Labelf("a tombstone's time passes"), func() bool { return m.waiting == 0 }, "", "and TTL is late")

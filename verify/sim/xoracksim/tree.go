@@ -16,11 +16,9 @@ type tree struct {
 	roots   []*node
 	// nodes are all edges of the chain.
 	nodes []*node
-	// stranger: its tag belongs to another tree as well, so its operations may
-	// be refused.
+	// stranger: its tag belongs to another tree as well, so its operations may be refused.
 	stranger bool
-	// parent is the node whose work this chain is, if any; part is set for a chain
-	// of a fan.
+	// parent is the node whose work this chain is, if any; part is set for a chain of a fan.
 	parent *node
 	part   bool
 	// mayFail: it may end otherwise than Done.
@@ -32,12 +30,10 @@ type node struct {
 	tree     *tree
 	edge     xorack.Edge
 	children []*node
-	// added is how many of the children are started by an Add of their own,
-	// before the edge ends.
+	// added is how many of the children are started by an Add of their own, before the edge ends.
 	added int
 	addOp xorack.Op
-	// nested is the chain that is the node's work, if any; fan is how many
-	// edges it fans into.
+	// nested is the chain that is the node's work, if any; fan is how many edges it fans into.
 	nested *tree
 	fan    int
 	// fails: its handler says that it failed.
@@ -147,8 +143,7 @@ func edges(nodes []*node) []xorack.Edge {
 	return all
 }
 
-// grow makes a random tree under a node: at most depth levels, and at most
-// left edges more in all.
+// grow makes a random tree under a node: at most depth levels, and at most left edges more in all.
 func (m *model) grow(random *rand.Rand, n *node, depth int, left *int) {
 	n.emitsFirst = random.IntN(3) == 0
 	if depth == 0 {

@@ -1,5 +1,5 @@
-// Package fakebin makes functions' binaries that can be packed, if not run,
-// so that the stack's tests need no build of the functions.
+// Package fakebin makes functions' binaries that can be packed, if not run, so that the stack's
+// tests need no build of the functions.
 package fakebin
 
 import (
@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 )
 
-// Write fills a folder with a bootstrap for each of the stack's functions, a
-// program without instructions for the processor of this GOARCH.
+// Write fills a folder with a bootstrap for each of the stack's functions, a program without
+// instructions for the processor of this GOARCH.
 func Write(dir, arch string) error {
 	text, err := header(arch)
 	if err != nil {

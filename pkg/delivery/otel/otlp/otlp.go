@@ -1,5 +1,5 @@
-// Package otlp sends a function's spans by OTLP over HTTP, at the end of each invocation: the build of
-// process with OpenTelemetry uses it (make build TRACED=1), and a function of one's own may.
+// Package otlp sends a function's spans by OTLP over HTTP, at the end of each invocation: the build
+// of process with OpenTelemetry uses it (make build TRACED=1), and a function of one's own may.
 package otlp
 
 import (
@@ -24,8 +24,9 @@ const (
 )
 
 // New is a provider whose spans go to where OTEL_EXPORTER_OTLP_ENDPOINT says, and where that is not
-// set to http://localhost:4318, where a collector that is a Lambda layer listens. OTEL_SERVICE_NAME comes
-// before the service's name that is given; the SDK's and the exporter's other variables are heeded. It makes no request.
+// set to http://localhost:4318, where a collector that is a Lambda layer listens. OTEL_SERVICE_NAME
+// comes before the service's name that is given; the SDK's and the exporter's other variables are
+// heeded. It makes no request.
 //
 // flush is to be called at the end of each invocation: between two, the process stands still. Spans
 // that are not taken within a second are lost, and a line says so.

@@ -14,7 +14,8 @@ import (
 	"testing"
 )
 
-// build makes one of the two builds of process for this machine's processor, and returns the program.
+// build makes one of the two builds of process for this machine's processor, and returns the
+// program.
 func build(tb testing.TB, traced string) string {
 	tb.Helper()
 	dist := tb.TempDir()

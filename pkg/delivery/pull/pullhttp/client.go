@@ -1,18 +1,18 @@
-// Package pullhttp speaks the two-phase delivery over HTTP, for consumers that
-// have no access to the tables: [New] returns a [delivery.Claims].
+// Package pullhttp speaks the two-phase delivery over HTTP, for consumers that have no access to
+// the tables: [New] returns a [delivery.Claims].
 //
 //	claims, err := pullhttp.New("https://ID.execute-api.REGION.amazonaws.com")
 //	err = markers.Consume(ctx, claims, "orders", "ledger", effect, nil)
 //
-// Requests to API Gateway are signed for IAM, those to a custom domain with [NewSigned]; or
-// they have a tenant's token ([NewWithToken]). Region and credentials are found as the SDKs
-// of AWS find them: the environment, profiles, SSO, the roles of ECS, EKS and EC2. What
-// runs out is fetched anew, so that a consumer may run for as long as it likes.
-// In a message of a keyed queue, Key has the JSON that the API shows, and Late and Unlinked
-// are set: a time is a text in it, so go by the seqs, and not by comparing keys.
+// Requests to API Gateway are signed for IAM, those to a custom domain with [NewSigned]; or they
+// have a tenant's token ([NewWithToken]). Region and credentials are found as the SDKs of AWS find
+// them: the environment, profiles, SSO, the roles of ECS, EKS and EC2. What runs out is fetched
+// anew, so that a consumer may run for as long as it likes. In a message of a keyed queue, Key has
+// the JSON that the API shows, and Late and Unlinked are set: a time is a text in it, so go by the
+// seqs, and not by comparing keys.
 //
-// What fails on the way, or is answered 429 or 5xx, is repeated with longer and
-// longer waits, which is always safe: every call repeated gives the same answer.
+// What fails on the way, or is answered 429 or 5xx, is repeated with longer and longer waits, which
+// is always safe: every call repeated gives the same answer.
 package pullhttp
 
 import (
@@ -34,8 +34,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// Client is a client of one API. Its methods may be called by any number of
-// goroutines.
+// Client is a client of one API. Its methods may be called by any number of goroutines.
 type Client struct{ api *client.Client }
 
 var _ delivery.Claims = (*Client)(nil)
@@ -50,9 +49,9 @@ func New(base string) (*Client, error) {
 	return &Client{api}, nil
 }
 
-// NewSigned is [New] for an API at a custom domain, which its name does not tell: its
-// requests are signed for IAM, for a region, or for that of the configuration where it is
-// empty. Over plain http nothing is signed but for this machine.
+// NewSigned is [New] for an API at a custom domain, which its name does not tell: its requests are
+// signed for IAM, for a region, or for that of the configuration where it is empty. Over plain http
+// nothing is signed but for this machine.
 func NewSigned(base, region string) (*Client, error) {
 	api, err := client.NewSigned(base, region)
 	if err != nil {
@@ -61,9 +60,8 @@ func NewSigned(base, region string) (*Client, error) {
 	return &Client{api}, nil
 }
 
-// NewWithToken returns a client of the tenants' API at a URL. token is called for
-// every request, for a JWT that is good for some seconds at least. Queues are named
-// without the tenant.
+// NewWithToken returns a client of the tenants' API at a URL. token is called for every request,
+// for a JWT that is good for some seconds at least. Queues are named without the tenant.
 func NewWithToken(base string, token func(context.Context) (string, error)) (*Client, error) {
 	api, err := client.NewWithToken(base, token)
 	if err != nil {
@@ -101,9 +99,9 @@ func (s *seq) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
-// key reads a key as the API shows it: a number, a text, or a list of such. A time is a text
-// there, and a rank a number, so that the key has the same JSON, and another order than the
-// queue's where it has times.
+// key reads a key as the API shows it: a number, a text, or a list of such. A time is a text there,
+// and a rank a number, so that the key has the same JSON, and another order than the queue's where
+// it has times.
 type key sortkey.Key
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -344,8 +342,7 @@ func (c *Client) Commit(ctx context.Context, h delivery.Held, replies ...deliver
 	return c.on(ctx, "commit", h, document{Replies: text})
 }
 
-// CommitAndClaim implements [delivery.Claims]. The bodies of an answer have at
-// most 3 MB.
+// CommitAndClaim implements [delivery.Claims]. The bodies of an answer have at most 3 MB.
 func (c *Client) CommitAndClaim(ctx context.Context, h delivery.Held, r delivery.Request, replies ...delivery.Reply) (done, next delivery.Answer, err error) {
 	following := requested(r)
 	// They are the commit's; what differs is refused here, as where the tables are.

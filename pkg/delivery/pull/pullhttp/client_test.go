@@ -24,8 +24,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// That the client does over HTTP what the protocol does on the tables is tested with
-// the function behind the API (functions/delivery). Here is what goes wrong on the way.
+// That the client does over HTTP what the protocol does on the tables is tested with the function
+// behind the API (functions/delivery). Here is what goes wrong on the way.
 
 // api answers one request after the other as its script says, and notes them.
 type api struct {
@@ -128,8 +128,8 @@ func TestNotThere(t *testing.T) {
 	}
 }
 
-// TestFieldsThatAreWrong: each reason arrives with its field and the element that it is
-// in, named as the Go caller names it.
+// TestFieldsThatAreWrong: each reason arrives with its field and the element that it is in, named
+// as the Go caller names it.
 func TestFieldsThatAreWrong(t *testing.T) {
 	for _, code := range []invalid.Code{
 		invalid.Missing, invalid.Unknown, invalid.Malformed, invalid.TooLarge, invalid.OutOfRange, invalid.Misplaced, invalid.Clash,
@@ -204,8 +204,8 @@ func TestRepeats(t *testing.T) {
 	}
 }
 
-// TestCommitAndClaim: both answers; and a claim that is not the commit's consumer's is
-// refused before it is sent.
+// TestCommitAndClaim: both answers; and a claim that is not the commit's consumer's is refused
+// before it is sent.
 func TestCommitAndClaim(t *testing.T) {
 	a := newAPI(t, says(200, `{"outcome":"OK","token":"3-r","next":`+strings.Replace(ok, "3-r", "4-s", 1)+`}`))
 	done, next, err := a.CommitAndClaim(t.Context(), held, delivery.Request{Queue: "q", Consumer: "c", ID: "s"})
@@ -243,8 +243,8 @@ func TestQueues(t *testing.T) {
 	check.Is(t, cmp.Diff(want, a.requests), "")
 }
 
-// role gives out credentials as the server of a container's role does, the next ones for
-// each question. They say that they are about to run out, and are good for one request.
+// role gives out credentials as the server of a container's role does, the next ones for each
+// question. They say that they are about to run out, and are good for one request.
 type role struct {
 	mu          sync.Mutex
 	given, used int
@@ -288,8 +288,8 @@ func (*counted) Check(context.Context, string, string, int64) error { return nil
 
 func (*counted) Forget(context.Context, string, string, int64) error { return nil }
 
-// TestConsumeOutlivesItsCredentials: a consumer under a role whose credentials run out
-// goes on with the next ones.
+// TestConsumeOutlivesItsCredentials: a consumer under a role whose credentials run out goes on with
+// the next ones.
 func TestConsumeOutlivesItsCredentials(t *testing.T) {
 	r := &role{}
 	credentials := httptest.NewServer(r)

@@ -10,15 +10,14 @@ import (
 	"github.com/streamsort/streamsort/pkg/delivery/pull"
 )
 
-// Effect does what a batch is for, in a transaction that it must neither commit
-// nor roll back, with tx or by a statement: with tx, [Markers.Consume] ends with [pull.ErrEnded]. What it returns, or panics with, is why the batch is given back
-// and tried again; after some attempts the consumer is blocked. What it adds to the
-// batch ([delivery.Batch.Reply]) is sent if the transaction is committed, exactly
-// once.
+// Effect does what a batch is for, in a transaction that it must neither commit nor roll back, with
+// tx or by a statement: with tx, [Markers.Consume] ends with [pull.ErrEnded]. What it returns, or
+// panics with, is why the batch is given back and tried again; after some attempts the consumer is
+// blocked. What it adds to the batch ([delivery.Batch.Reply]) is sent if the transaction is
+// committed, exactly once.
 type Effect func(ctx context.Context, tx *sql.Tx, b delivery.Batch) error
 
-// Consume hands a queue's messages on to the database, each exactly once: see
-// [pull.Consume].
+// Consume hands a queue's messages on to the database, each exactly once: see [pull.Consume].
 func (m *Markers) Consume(ctx context.Context, claims delivery.Claims, queue, consumer string, effect Effect, options *pull.ConsumeOptions) error {
 	return pull.Consume(ctx, claims, database{m, effect}, queue, consumer, options)
 }
@@ -59,13 +58,14 @@ func (d database) Apply(ctx context.Context, b delivery.Batch, committed int64, 
 	return nil
 }
 
-// isEnded reports whether a call on the transaction shows that its effect ended it. The end of its context does so, too.
+// isEnded reports whether a call on the transaction shows that its effect ended it. The end of its
+// context does so, too.
 func isEnded(ctx context.Context, err error) bool {
 	return errors.Is(err, sql.ErrTxDone) && ctx.Err() == nil
 }
 
-// restored is why an effect failed: a database that has a batch already, or that
-// lost what the batch builds on, is reported as such, whatever it refused it for.
+// restored is why an effect failed: a database that has a batch already, or that lost what the
+// batch builds on, is reported as such, whatever it refused it for.
 func (d database) restored(ctx context.Context, b delivery.Batch, committed int64, failed error) error {
 	err := d.ahead(ctx, d.db, b)
 	if err == nil {

@@ -23,8 +23,8 @@ const (
 	grace = 10 * time.Second
 	// held is how often a queue that waits for an operator is asked again at least.
 	held = time.Minute
-	// quiet is how often a queue is asked again whose position did not move: an operator may
-	// have rewound its consumer.
+	// quiet is how often a queue is asked again whose position did not move: an operator may have
+	// rewound its consumer.
 	quiet = 5 * time.Minute
 	// turn is how many batches a queue gets before a queue that waits for a worker is next.
 	turn = 10
@@ -34,14 +34,14 @@ const (
 	maxWorkers = 1000
 )
 
-// ConsumeAll runs [Markers.Consume] for every queue whose name begins with prefix, also for
-// queues that come later, and creates the consumers. Copies share the queues by their claims.
-// At most workers batches run at once, each on one connection; a queue that waits has none.
+// ConsumeAll runs [Markers.Consume] for every queue whose name begins with prefix, also for queues
+// that come later, and creates the consumers. Copies share the queues by their claims. At most
+// workers batches run at once, each on one connection; a queue that waits has none.
 //
 // After the context's end no batch begins. Effects that run get 10 seconds; then they are
-// cancelled, and their claims are given back. An error that ends Consume is logged, and its
-// queue is tried again after 5 minutes; after [pull.ErrEnded] it is not. UntilEmpty returns
-// the first such error. Observe is called by several goroutines.
+// cancelled, and their claims are given back. An error that ends Consume is logged, and its queue
+// is tried again after 5 minutes; after [pull.ErrEnded] it is not. UntilEmpty returns the first
+// such error. Observe is called by several goroutines.
 //
 // Cost: a list of the queues every Poll, 100 a request over HTTP. A queue is claimed where its
 // position moved, and every 5 minutes.
@@ -75,8 +75,8 @@ type all struct {
 	effect           Effect
 	// ctx is the caller's. calls and effects end some time after it.
 	ctx, calls, effects context.Context
-	// slots has an element for each worker that is at work; queued counts the queues that
-	// wait for a worker.
+	// slots has an element for each worker that is at work; queued counts the queues that wait for
+	// a worker.
 	slots   chan struct{}
 	queued  atomic.Int64
 	running sync.WaitGroup
@@ -135,8 +135,8 @@ func newAll(m *Markers, claims delivery.Claims, prefix, consumer string, workers
 	return run, nil
 }
 
-// check has Consume check its options, on a context that has ended already. Lease and bounds
-// are checked by the first claim of each queue.
+// check has Consume check its options, on a context that has ended already. Lease and bounds are
+// checked by the first claim of each queue.
 func (run *all) check() error {
 	over, end := context.WithCancel(context.Background())
 	end()
@@ -182,8 +182,8 @@ func (run *all) empty() (bool, error) {
 	return run.active == 0, run.failed
 }
 
-// pass lists all queues, and starts those that may have messages. The queues of a page start
-// in a random order, so that copies meet at few.
+// pass lists all queues, and starts those that may have messages. The queues of a page start in a
+// random order, so that copies meet at few.
 func (run *all) pass() (started int, err error) {
 	for after := ""; ; {
 		page, next, err := run.claims.Queues(run.ctx, run.prefix, after)
@@ -296,8 +296,8 @@ func (t *worker) wait(_ context.Context, d time.Duration) error {
 	return t.take()
 }
 
-// turns are the claims as one queue of many makes them: no further one when the context has
-// ended, and none at once after many where others wait for a worker.
+// turns are the claims as one queue of many makes them: no further one when the context has ended,
+// and none at once after many where others wait for a worker.
 type turns struct {
 	delivery.Claims
 	run    *all

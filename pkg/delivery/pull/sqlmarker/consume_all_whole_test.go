@@ -25,12 +25,12 @@ import (
 	"github.com/streamsort/streamsort/pkg/table"
 )
 
-// faster is how much faster than true time the copies' clock runs: a lease of 30 seconds is
-// over after 1.5.
+// faster is how much faster than true time the copies' clock runs: a lease of 30 seconds is over
+// after 1.5.
 const faster = 20
 
-// accounts is how many queues the copies share, of 10 messages each. The environment
-// variable ACCOUNTS sets another number.
+// accounts is how many queues the copies share, of 10 messages each. The environment variable
+// ACCOUNTS sets another number.
 func accounts() int {
 	if n, err := strconv.Atoi(os.Getenv("ACCOUNTS")); err == nil {
 		return n
@@ -106,8 +106,8 @@ func runCopy(endpoint, suffix, source, nanos string) error {
 		})
 }
 
-// TestTwoProcessesKilledAtRandom book each message of many accounts once, in order, in
-// PostgreSQL. ACCOUNTS=2000 in the environment runs it with 20,000 messages.
+// TestTwoProcessesKilledAtRandom book each message of many accounts once, in order, in PostgreSQL.
+// ACCOUNTS=2000 in the environment runs it with 20,000 messages.
 func TestTwoProcessesKilledAtRandom(t *testing.T) {
 	const each, kills = 10, 4
 	endpoint, suffix, source := ddbtest.Endpoint(t, ddbtest.Servers(t)[0]), ddbtest.Suffix(), localpg.ForTest(t)

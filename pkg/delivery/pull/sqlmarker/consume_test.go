@@ -29,8 +29,8 @@ func TestConsume(t *testing.T) {
 	})
 }
 
-// flaky loses the answer to every other commit, and some of them before they are
-// made: nobody knows.
+// flaky loses the answer to every other commit, and some of them before they are made: nobody
+// knows.
 type flaky struct {
 	delivery.Claims
 	commits, prepares int
@@ -57,8 +57,8 @@ func (f *flaky) Prepare(ctx context.Context, h delivery.Held) (delivery.Answer, 
 	return a, err
 }
 
-// TestItSaysWhatItWasAt: the error names the consumer that is not there; and one of a
-// context that ends has what failed before, unless something worked since.
+// TestItSaysWhatItWasAt: the error names the consumer that is not there; and one of a context that
+// ends has what failed before, unless something worked since.
 func TestItSaysWhatItWasAt(t *testing.T) {
 	onEach(t, func(b *bench) {
 		tb := newTables(b.T, 1)
@@ -92,8 +92,8 @@ func TestItSaysWhatItWasAt(t *testing.T) {
 	})
 }
 
-// away answers no claim, or not the first ones; where the context has ended it says
-// no more than that.
+// away answers no claim, or not the first ones; where the context has ended it says no more than
+// that.
 type away struct {
 	delivery.Claims
 	times, asked int
@@ -126,8 +126,7 @@ func untilBlocked(o *pull.ConsumeOptions) {
 	}
 }
 
-// TestAMessageThatNoTransactionTakes ends blocked, alone; those before it go
-// through.
+// TestAMessageThatNoTransactionTakes ends blocked, alone; those before it go through.
 func TestAMessageThatNoTransactionTakes(t *testing.T) {
 	onEach(t, func(b *bench) {
 		tb := newTables(b.T, 4)
@@ -156,8 +155,8 @@ func TestAMessageThatNoTransactionTakes(t *testing.T) {
 	})
 }
 
-// TestAnEffectThatEndsTheTransaction ends Consume, whatever it returns: there is no marker beside what it committed.
-// What a context's end rolls back is nobody's mistake.
+// TestAnEffectThatEndsTheTransaction ends Consume, whatever it returns: there is no marker beside
+// what it committed. What a context's end rolls back is nobody's mistake.
 func TestAnEffectThatEndsTheTransaction(t *testing.T) {
 	refused := errors.New("no such account")
 	for name, effect := range map[string]sqlmarker.Effect{
@@ -296,9 +295,8 @@ func TestAnotherDatabasesQuarantineHoldsNobodyUp(t *testing.T) {
 	})
 }
 
-// TestRestoredTables: the tables went back, and hand out again what the database
-// has. Nothing is done twice; an operator sets the consumer behind it, and it
-// goes on.
+// TestRestoredTables: the tables went back, and hand out again what the database has. Nothing is
+// done twice; an operator sets the consumer behind it, and it goes on.
 func TestRestoredTables(t *testing.T) {
 	onEach(t, func(b *bench) {
 		before := newTables(b.T, 3)
@@ -320,9 +318,9 @@ func TestRestoredTables(t *testing.T) {
 	})
 }
 
-// TestAnEffectThatFailsByARestore: where the database refuses what it has already, or
-// what is built on what it lost, by a constraint of its own, the restore is reported all
-// the same, and the consumer is not blocked by it.
+// TestAnEffectThatFailsByARestore: where the database refuses what it has already, or what is built
+// on what it lost, by a constraint of its own, the restore is reported all the same, and the
+// consumer is not blocked by it.
 func TestAnEffectThatFailsByARestore(t *testing.T) {
 	refused := errors.New("UNIQUE constraint failed")
 	refuse := func(context.Context, *sql.Tx, delivery.Batch) error { return refused }
@@ -397,8 +395,8 @@ func (l *late) Claim(ctx context.Context, r delivery.Request) (delivery.Answer, 
 	return a, err
 }
 
-// TestATakenOverClaimIsNoRestore: a process that sleeps past its lease finds what the
-// other committed in the database, and goes on behind it.
+// TestATakenOverClaimIsNoRestore: a process that sleeps past its lease finds what the other
+// committed in the database, and goes on behind it.
 func TestATakenOverClaimIsNoRestore(t *testing.T) {
 	onEach(t, func(b *bench) {
 		tb := newTables(b.T, 2)

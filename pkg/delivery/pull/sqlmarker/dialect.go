@@ -2,38 +2,36 @@ package sqlmarker
 
 import "strings"
 
-// Dialect is what differs between databases: the statements, each with its
-// arguments in the order given here. [PostgreSQL] and [SQLite] are ready;
-// another database is another such value.
+// Dialect is what differs between databases: the statements, each with its arguments in the order
+// given here. [PostgreSQL] and [SQLite] are ready; another database is another such value.
 //
-// A key is stack, queue, consumer; a whole key is that, number and request. The
-// statements that insert do nothing where the row is there already.
+// A key is stack, queue, consumer; a whole key is that, number and request. The statements that
+// insert do nothing where the row is there already.
 type Dialect struct {
 	// Name is what the dialect is called in errors.
 	Name string
 	// Tables make what Install makes, each where it is not there yet.
 	Tables []string
-	// Upgrades bring tables of an older version to the next one: the first from 1
-	// to 2, each a statement. SetUpgraded sets the version, its argument, and takes the row's lock.
+	// Upgrades bring tables of an older version to the next one: the first from 1 to 2, each a
+	// statement. SetUpgraded sets the version, its argument, and takes the row's lock.
 	Upgrades    []string
 	SetUpgraded string
-	// Version selects the layout's version and the database's name, no row
-	// if it is absent; SetVersion inserts both.
+	// Version selects the layout's version and the database's name, no row if it is absent;
+	// SetVersion inserts both.
 	Version, SetVersion string
 	// Ensure inserts a reader's row with the floor 0, by a key.
 	Ensure string
-	// Floor selects the floor, and the highest number that has a marker
-	// COMMITTED, or 0, by a key. It locks the reader's row such that the floor stays until the
-	// transaction's end, and does not wait for others who lock it so.
+	// Floor selects the floor, and the highest number that has a marker COMMITTED, or 0, by a key.
+	// It locks the reader's row such that the floor stays until the transaction's end, and does not
+	// wait for others who lock it so.
 	Floor string
-	// TryFloor selects the floor by a key, and locks the row against Floor. It
-	// finds no row where it would have to wait.
+	// TryFloor selects the floor by a key, and locks the row against Floor. It finds no row where
+	// it would have to wait.
 	TryFloor string
-	// Place selects the rewinds and the last seq of the batch whose marker
-	// COMMITTED has the highest number, by a key; or no row.
+	// Place selects the rewinds and the last seq of the batch whose marker COMMITTED has the
+	// highest number, by a key; or no row.
 	Place string
-	// Insert inserts a marker: a whole key, outcome, replies, and the batch's
-	// rewinds and last seq.
+	// Insert inserts a marker: a whole key, outcome, replies, and the batch's rewinds and last seq.
 	Insert string
 	// Outcome selects a marker's outcome and replies by a whole key.
 	Outcome string
@@ -43,9 +41,8 @@ type Dialect struct {
 	Prune string
 }
 
-// standard is the dialect of databases that know ON CONFLICT and numbered
-// parameters, which begin with param. number is a type of 64 bits; share and
-// try end the two selects that lock.
+// standard is the dialect of databases that know ON CONFLICT and numbered parameters, which begin
+// with param. number is a type of 64 bits; share and try end the two selects that lock.
 func standard(name, param, number, share, try string) Dialect {
 	d := Dialect{
 		Name: name,

@@ -14,8 +14,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/delivery/pull/sqlmarker"
 )
 
-// A consumer books messages in its own database: each once, in order, whatever
-// dies in between.
+// A consumer books messages in its own database: each once, in order, whatever dies in between.
 func Example() {
 	ctx := context.Background()
 	check := func(err error) {
@@ -23,8 +22,8 @@ func Example() {
 			panic(err)
 		}
 	}
-	// In memory, for this example; on AWS cursor.NewDynamo and
-	// delivery.NewDynamo, or pullhttp.New in the place of all of it.
+	// In memory, for this example; on AWS cursor.NewDynamo and delivery.NewDynamo, or pullhttp.New
+	// in the place of all of it.
 	sorter, err := cursor.New(cursor.NewMemory(), nil)
 	check(err)
 	deliverer, err := delivery.New(delivery.NewMemory(), sorter, nil)

@@ -8,17 +8,17 @@ import (
 	"fmt"
 )
 
-// Install makes the marker tables where they are not there yet, and gives the
-// database its name; tables of an older version it brings up to date. It may be
-// called at every start, by any number of processes at once. The role needs
-// CREATE only the first time, and the tables' ownership where they are older.
+// Install makes the marker tables where they are not there yet, and gives the database its name;
+// tables of an older version it brings up to date. It may be called at every start, by any number
+// of processes at once. The role needs CREATE only the first time, and the tables' ownership where
+// they are older.
 //
-// A program of an earlier version cannot open the tables after that. One that is
-// still running goes on, but does not see replies: stop those first.
+// A program of an earlier version cannot open the tables after that. One that is still running goes
+// on, but does not see replies: stop those first.
 //
-// Lost response, or another did it first: the repeat changes nothing. We die
-// between two tables: the next call makes the rest. We die within a step from one
-// version to the next: it is a transaction, and is rolled back.
+// Lost response, or another did it first: the repeat changes nothing. We die between two tables:
+// the next call makes the rest. We die within a step from one version to the next: it is a
+// transaction, and is rolled back.
 func Install(ctx context.Context, db *sql.DB, dialect Dialect) error {
 	var version int
 	var name string
@@ -32,8 +32,8 @@ func Install(ctx context.Context, db *sql.DB, dialect Dialect) error {
 	}
 	for _, table := range dialect.Tables {
 		if _, err := db.ExecContext(ctx, table); err != nil {
-			// Two that make one table at once can collide in PostgreSQL; the
-			// one that comes second finds it there.
+			// Two that make one table at once can collide in PostgreSQL; the one that comes second
+			// finds it there.
 			if _, again := db.ExecContext(ctx, table); again != nil {
 				return fmt.Errorf("install the marker tables: %w", err)
 			}
@@ -47,8 +47,8 @@ func Install(ctx context.Context, db *sql.DB, dialect Dialect) error {
 	return nil
 }
 
-// upgrade brings the tables to a version from the one before. The version is set
-// first: that locks its row, and who comes second finds the work done.
+// upgrade brings the tables to a version from the one before. The version is set first: that locks
+// its row, and who comes second finds the work done.
 func upgrade(ctx context.Context, db *sql.DB, dialect Dialect, to int) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {

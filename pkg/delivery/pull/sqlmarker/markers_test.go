@@ -27,8 +27,7 @@ func batchOf(h delivery.Held) delivery.Batch {
 	return delivery.Batch{Queue: h.Queue, Consumer: h.Consumer, Token: h.Token}
 }
 
-// work is a transaction with an effect and the marker of a claim, not yet
-// committed.
+// work is a transaction with an effect and the marker of a claim, not yet committed.
 func (b *bench) work(h delivery.Held, committed int64) (*sql.Tx, error) {
 	b.Helper()
 	tx := b.begin()

@@ -31,8 +31,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// TestTheFloorStays: it is not raised over a claim whose transaction is under
-// way.
+// TestTheFloorStays: it is not raised over a claim whose transaction is under way.
 func TestTheFloorStays(t *testing.T) {
 	s := servers[1]
 	db := s.open(t)

@@ -51,8 +51,7 @@ func TestEachMessageIsAnsweredOnce(t *testing.T) {
 	})
 }
 
-// TestSettleSendsReplies: the process before died after its transaction, or
-// before it.
+// TestSettleSendsReplies: the process before died after its transaction, or before it.
 func TestSettleSendsReplies(t *testing.T) {
 	for name, committed := range map[string]bool{"committed": true, "not committed": false} {
 		t.Run(name, func(t *testing.T) {
@@ -95,8 +94,8 @@ func TestWhatIsNotCommittedAnswersNothing(t *testing.T) {
 	})
 }
 
-// TestABadReplyFailsTheTransaction: it is reported before anything is stored, and its
-// batch is tried again, and blocked, as after any other error of an effect.
+// TestABadReplyFailsTheTransaction: it is reported before anything is stored, and its batch is
+// tried again, and blocked, as after any other error of an effect.
 func TestABadReplyFailsTheTransaction(t *testing.T) {
 	onEach(t, func(b *bench) {
 		tb := newTables(b.T, 1)
@@ -117,8 +116,8 @@ func TestABadReplyFailsTheTransaction(t *testing.T) {
 	})
 }
 
-// TestABadReplyThatIsIgnored fails its transaction all the same: the batch is not
-// committed without a reply that it was to have.
+// TestABadReplyThatIsIgnored fails its transaction all the same: the batch is not committed without
+// a reply that it was to have.
 func TestABadReplyThatIsIgnored(t *testing.T) {
 	onEach(t, func(b *bench) {
 		tb := newTables(b.T, 1)
@@ -187,8 +186,8 @@ func older(t *testing.T, s server) *sql.DB {
 	return db
 }
 
-// TestOlderTables are refused, and brought up to date by Install, also where
-// another does it at the same time.
+// TestOlderTables are refused, and brought up to date by Install, also where another does it at the
+// same time.
 func TestOlderTables(t *testing.T) {
 	for _, s := range servers {
 		t.Run(s.name, func(t *testing.T) {

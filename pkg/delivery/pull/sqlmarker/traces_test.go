@@ -106,8 +106,8 @@ func (b *bench) booked(want ...int64) {
 	}
 }
 
-// options are those of a loop that ends where nothing is ready, and lets time
-// pass where it has to wait.
+// options are those of a loop that ends where nothing is ready, and lets time pass where it has to
+// wait.
 func (tb *tables) options() *pull.ConsumeOptions {
 	return &pull.ConsumeOptions{
 		MaxMessages: 1, Lease: 30 * time.Second, Beat: -1, UntilEmpty: true,
@@ -119,8 +119,8 @@ func (tb *tables) options() *pull.ConsumeOptions {
 	}
 }
 
-// T1: P is prepared, and silent. Q settles: its ABORTED is there first. P's own
-// insert conflicts, which proves nothing: it must read what stands there.
+// T1: P is prepared, and silent. Q settles: its ABORTED is there first. P's own insert conflicts,
+// which proves nothing: it must read what stands there.
 func TestTraceT1AConflictIsNoCommit(t *testing.T) {
 	onEach(t, func(b *bench) {
 		tb := newTables(b.T, 1)
@@ -140,9 +140,8 @@ func TestTraceT1AConflictIsNoCommit(t *testing.T) {
 	})
 }
 
-// T2: the claim's answer is lost, and the request repeated: two have one token.
-// One commits; the other fails after its prepare, and must not give the claim
-// back without a marker.
+// T2: the claim's answer is lost, and the request repeated: two have one token. One commits; the
+// other fails after its prepare, and must not give the claim back without a marker.
 func TestTraceT2NoAbortAfterThePrepareWithoutAMarker(t *testing.T) {
 	onEach(t, func(b *bench) {
 		tb := newTables(b.T, 1)
@@ -161,8 +160,8 @@ func TestTraceT2NoAbortAfterThePrepareWithoutAMarker(t *testing.T) {
 	})
 }
 
-// T3: the markers are dropped, and a zombie under a settled token commits: the
-// floor keeps it from that.
+// T3: the markers are dropped, and a zombie under a settled token commits: the floor keeps it from
+// that.
 func TestTraceT3MarkersAreDroppedUnderAFloor(t *testing.T) {
 	onEach(t, func(b *bench) {
 		tb := newTables(b.T, 3)
@@ -185,8 +184,8 @@ func TestTraceT3MarkersAreDroppedUnderAFloor(t *testing.T) {
 	})
 }
 
-// T5: clocks are farther apart than a lease. P's claim is taken over while it
-// is at it, again and again: nothing is done twice.
+// T5: clocks are farther apart than a lease. P's claim is taken over while it is at it, again and
+// again: nothing is done twice.
 func TestTraceT5ClocksFartherApartThanALease(t *testing.T) {
 	onEach(t, func(b *bench) {
 		tb := newTables(b.T, 1)

@@ -1,5 +1,5 @@
-// Package chains is the chains' table as both packages that write to it know it:
-// pkg/xorack, whose chains have edges, and pkg/xorack/stamps.
+// Package chains is the chains' table as both packages that write to it know it: pkg/xorack, whose
+// chains have edges, and pkg/xorack/stamps.
 package chains
 
 import (
@@ -11,14 +11,13 @@ import (
 
 // Layout is the version of the items' layout, stored in each item's "v".
 //
-// Compatibility: a reader takes items of this layout and of older ones, and
-// refuses newer ones; so does a writer, in its condition. Adding an attribute that
-// older versions may ignore does not raise the version; giving an attribute
-// another meaning does.
+// Compatibility: a reader takes items of this layout and of older ones, and refuses newer ones; so
+// does a writer, in its condition. Adding an attribute that older versions may ignore does not
+// raise the version; giving an attribute another meaning does.
 const Layout = 1
 
-// The attributes of the items. Their names are short because
-// a chain of 100 edges is to fit into one write unit.
+// The attributes of the items. Their names are short because a chain of 100 edges is to fit into
+// one write unit.
 const (
 	Tag         ddb.Path = "tag" // the key
 	Version     ddb.Path = "v"
@@ -47,8 +46,8 @@ const (
 // StampMark is how many bytes before a stored stamp mark its operation.
 const StampMark = 6
 
-// DueShards is how many parts the index of due chains has: each takes 1,000
-// writes a second, and a chain makes two.
+// DueShards is how many parts the index of due chains has: each takes 1,000 writes a second, and a
+// chain makes two.
 const DueShards = 16
 
 // DueShardOf is the part that a tag's chain is in.
@@ -58,12 +57,11 @@ func DueShardOf(tag string) int64 {
 	return int64(hash.Sum32() % DueShards)
 }
 
-// Never is an expiry that does not come: a chain is not deleted before it is
-// sealed. It is in the item all the same, so that an operation that comes late
-// does not set the one of an operation that came before creation. It is in the
-// year 9892, a number of few digits: each two of them are a byte.
+// Never is an expiry that does not come: a chain is not deleted before it is sealed. It is in the
+// item all the same, so that an operation that comes late does not set the one of an operation that
+// came before creation. It is in the year 9892, a number of few digits: each two of them are a
+// byte.
 var Never = time.Unix(250_000_000_000, 0).UTC()
 
-// MinLook is the shortest time to the sweep's next look at an open chain whose
-// deadline is farther.
+// MinLook is the shortest time to the sweep's next look at an open chain whose deadline is farther.
 const MinLook = 15 * time.Minute

@@ -8,9 +8,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/table"
 )
 
-// Table is the chains' table on an engine. Every method is one request; a write
-// returns the item that is stored afterwards and whether its condition held, and
-// changes no item of a newer layout.
+// Table is the chains' table on an engine. Every method is one request; a write returns the item
+// that is stored afterwards and whether its condition held, and changes no item of a newer layout.
 type Table struct {
 	Engine     ddb.Engine
 	Definition *table.Definition
@@ -41,8 +40,8 @@ func (t *Table) do(ctx context.Context, op, tag string, condition ddb.Cond, do [
 	return a.Item, a.Held, err
 }
 
-// Replace stores an item in the place of what is left of another chain, if the
-// condition holds: [IsOver] or [IsDeleted].
+// Replace stores an item in the place of what is left of another chain, if the condition holds:
+// [IsOver] or [IsDeleted].
 func (t *Table) Replace(ctx context.Context, it ddb.Item, isOver ddb.Cond) (ddb.Item, bool, error) {
 	a, err := t.Engine.Do(ctx, ddb.Put{Op: t.Op("replace"), Item: it, If: ddb.And(isOver, isKnown)})
 	if a.Held {
@@ -57,21 +56,19 @@ func IsThis(inc [8]byte) ddb.Cond { return Incarnation.Eq(ddb.Blob(inc[:])) }
 // IsSame asks for one of this incarnation, or of none.
 func IsSame(inc [8]byte) ddb.Cond { return ddb.Or(Incarnation.Missing(), IsThis(inc)) }
 
-// IsOver asks for a chain of this incarnation that was never created, or has
-// expired.
+// IsOver asks for a chain of this incarnation that was never created, or has expired.
 func IsOver(inc [8]byte, now time.Time) ddb.Cond {
 	return ddb.And(IsThis(inc), ddb.Or(Created.Missing(), ExpiresOn.Le(ddb.Seconds(now))))
 }
 
-// IsDeleted asks for a chain that this operation deleted, and for whose end
-// nothing is left to do.
+// IsDeleted asks for a chain that this operation deleted, and for whose end nothing is left to do.
 func IsDeleted(op [8]byte) ddb.Cond { return ddb.And(LastOp.Eq(ddb.Blob(op[:])), Due.Missing()) }
 
-// Settle records that a chain of stamps is done, if it is created, not ended, of
-// this incarnation, and has as many stamps as the caller has seen.
+// Settle records that a chain of stamps is done, if it is created, not ended, of this incarnation,
+// and has as many stamps as the caller has seen.
 //
-// Lost response, another did it first: it is done. We die right after: the stream's
-// handler and the sweep announce its end.
+// Lost response, another did it first: it is done. We die right after: the stream's handler and the
+// sweep announce its end.
 //
 // One UpdateItem, ALL_NEW.
 func (t *Table) Settle(ctx context.Context, tag string, inc [8]byte, stamps int, now time.Time) (ddb.Item, bool, error) {

@@ -1,6 +1,5 @@
-// Command receiver is the soak's sink of the kind "lambda": it writes a line
-// about each document into its log, fails on a message that the soak has
-// poisoned, and answers one that says how.
+// Command receiver is the soak's sink of the kind "lambda": it writes a line about each document
+// into its log, fails on a message that the soak has poisoned, and answers one that says how.
 package main
 
 import (
@@ -55,8 +54,7 @@ type seen struct {
 	SHA256 string `json:"sha256"`
 }
 
-// handle takes all of a document or, where a message of it is poisoned,
-// nothing.
+// handle takes all of a document or, where a message of it is poisoned, nothing.
 func handle(ctx context.Context, d document) (answer, error) {
 	var a answer
 	messages := make([]seen, len(d.Messages))

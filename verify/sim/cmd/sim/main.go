@@ -1,7 +1,6 @@
-// Command sim walks the schedules of all suites: every one of the small
-// scenarios, with FULL=1 of the large ones too, and then random ones. It ends
-// with 1 where one leads to what must not be, and prints its seed and the
-// shortest trace. SEED=N repeats one, SUITE=name walks one part only.
+// Command sim walks the schedules of all suites: every one of the small scenarios, with FULL=1 of
+// the large ones too, and then random ones. It ends with 1 where one leads to what must not be, and
+// prints its seed and the shortest trace. SEED=N repeats one, SUITE=name walks one part only.
 package main
 
 import (

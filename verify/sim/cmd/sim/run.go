@@ -15,8 +15,8 @@ import (
 	"github.com/streamsort/streamsort/verify/sim"
 )
 
-// command runs the command and returns its exit code: 1 where something is not
-// as it must be, 2 where a variable is wrong.
+// command runs the command and returns its exit code: 1 where something is not as it must be, 2
+// where a variable is wrong.
 func command(suites []sim.Suite, getenv func(string) string, out, problems io.Writer) int {
 	o, err := parse(suites, getenv)
 	if err != nil {
@@ -121,8 +121,8 @@ func explore(suite string, scenarios []sim.Scenario, out io.Writer) error {
 	return nil
 }
 
-// random walks random schedules, on all processors, from a seed that no
-// earlier run is likely to have begun with.
+// random walks random schedules, on all processors, from a seed that no earlier run is likely to
+// have begun with.
 func random(suite sim.Suite, runs uint64, out io.Writer) error {
 	first := rand.Uint64N(1<<40) + 1
 	began := time.Now()

@@ -24,8 +24,8 @@ func (t *tally) Final() error {
 
 func (t *tally) Snapshot(d *sim.Digest) { d.Int(int64(t.value)) }
 
-// counting is a scenario of two actors that count, in one request each or, if
-// broken, in two: then one of them can be lost.
+// counting is a scenario of two actors that count, in one request each or, if broken, in two: then
+// one of them can be lost.
 func counting(name string, broken bool) sim.Scenario {
 	return sim.Scenario{Name: name, New: func(r *sim.Run) sim.Model {
 		count := &tally{}
@@ -58,8 +58,7 @@ func counters(small, large, random bool) []sim.Suite {
 	}}
 }
 
-// shortest is the trace of the least that goes wrong: four steps, and what
-// each was answered.
+// shortest is the trace of the least that goes wrong: four steps, and what each was answered.
 var shortest = regexp.MustCompile(`(?s)counted 1\n(\S: (read|write) \n    \S got \[.*?\]\n){4}$`)
 
 // variables is an environment, given as a command line gives it.
@@ -80,8 +79,8 @@ func TestExitCodeAndWords(t *testing.T) {
 		suites []sim.Suite
 		env    string
 		code   int
-		// said and problem are in what is printed, on standard output and on
-		// standard error; unsaid is not.
+		// said and problem are in what is printed, on standard output and on standard error; unsaid
+		// is not.
 		said, unsaid, problem string
 	}{
 		"all is well":         {sound, "RUNS=10", 0, "10 random schedules from seed", "large", ""},
@@ -132,8 +131,7 @@ func TestSeedRepeatsTheScheduleAndItsTrace(t *testing.T) {
 	}
 }
 
-// TestEverySuiteCanBeRepeated: what the command runs is there, and a seed of
-// it ends well.
+// TestEverySuiteCanBeRepeated: what the command runs is there, and a seed of it ends well.
 func TestEverySuiteCanBeRepeated(t *testing.T) {
 	var out, problems bytes.Buffer
 	if code := command(suites(), variables("SEED=1"), &out, &problems); code != 0 {

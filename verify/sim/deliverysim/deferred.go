@@ -22,7 +22,8 @@ const (
 	overTrack = track + time.Second
 )
 
-// work is what goes on of batches that were handed over; the model has none where nothing is deferred.
+// work is what goes on of batches that were handed over; the model has none where nothing is
+// deferred.
 type work struct {
 	// depth is how many edges lie one under the other in a message's tree; 0 where batches have no
 	// chain, and a worker has their token.
@@ -36,7 +37,8 @@ type work struct {
 	// tasks wait for workers, ends in the chains' stream.
 	tasks []task
 	ends  []chainEnd
-	// claims is what is known of each claim, by the tag of its chain; tags are in the order of the claims.
+	// claims is what is known of each claim, by the tag of its chain; tags are in the order of the
+	// claims.
 	claims map[string]*worked
 	tags   []string
 	// edges are all that were handed over; done are the edges, and the tokens, whose work was done.
@@ -49,13 +51,16 @@ type work struct {
 // worked is what is known of a claim.
 type worked struct {
 	consumer delivery.Consumer
-	// handed is set when the batch was handed over, skipped when it has no message; roots are its edges.
+	// handed is set when the batch was handed over, skipped when it has no message; roots are its
+	// edges.
 	handed, skipped bool
 	roots           []xorack.Edge
-	// again is set when the claim was made a second time: its request was repeated after the
-	// consumer was removed and recreated.
-	again bool
-	// former is the sink of a claim whose consumer was removed since: its process may still deliver.
+	// made is set when a process made the chain. again is set when the claim was made a second time:
+	// its request was repeated after the consumer was removed and recreated; used, where the first
+	// one had its chain.
+	made, again, used bool
+	// former is the sink of a claim whose consumer was removed since: its process may still
+	// deliver.
 	former *sink
 }
 
@@ -74,7 +79,8 @@ type chainEnd struct {
 	tries int
 }
 
-// defers has the batches deferred: with chains whose trees are so deep, or, where that is 0, by their tokens.
+// defers has the batches deferred: with chains whose trees are so deep, or, where that is 0, by
+// their tokens.
 func (m *model) defers(depth int) {
 	m.work = &work{depth: depth, claims: map[string]*worked{}, done: map[any]bool{}, awake: map[reader]bool{}}
 	m.certain = false // the work may fail, or take too long
@@ -172,6 +178,7 @@ func (m *model) chained(was, is xorack.Chain) error {
 	if c == nil {
 		return fmt.Errorf("D2: the chain %s is nobody's claim's", is.Tag)
 	}
+	c.made = c.made || is.IsCreated() && !was.IsCreated()
 	if was.End() == xorack.Open && is.End() != xorack.Open {
 		m.work.ends = append(m.work.ends, chainEnd{chain: is})
 		if is.End() == xorack.TimedOut && is.Deadline.After(m.Now.Add(m.work.apart)) {
@@ -218,11 +225,13 @@ func (m *model) notified(queue string) {
 // claimed notes a claim.
 func (w *work) claimed(c delivery.Consumer) {
 	tag := chainTag(c)
-	before := w.claims[tag]
-	if before == nil {
+	is := &worked{consumer: c}
+	if before := w.claims[tag]; before != nil {
+		is.again, is.used = true, before.made || before.used
+	} else {
 		w.tags = append(w.tags, tag)
 	}
-	w.claims[tag], w.awake[reader{c.Queue, c.Name}] = &worked{consumer: c, again: before != nil}, true
+	w.claims[tag], w.awake[reader{c.Queue, c.Name}] = is, true
 }
 
 // removed notes that a consumer was removed: its claims keep its sink, the next one has its own.
@@ -299,8 +308,8 @@ func (m *model) handed(b delivery.Batch) {
 		m.Run.Violation("D2: %d messages are handed over with %d edges", len(b.Messages), len(b.Edges))
 	case !m.chain(tag).IsCreated() || b.Edges[0].Tag() != tag:
 		m.Run.Violation("D2: %d to %d come under %v, whose chain was never created", b.From, b.To, b.Token)
-	case c.again:
-		m.Run.Violation("D2: %d to %d come under %v, which was claimed before", b.From, b.To, b.Token)
+	case c.used:
+		m.Run.Violation("D2: %d to %d come under %v, whose chain another claim had before", b.From, b.To, b.Token)
 	}
 	c.roots = b.Edges
 	for _, root := range b.Edges {
@@ -539,7 +548,9 @@ func (w *work) hash(d *sim.Digest, m *model) {
 		d.Bool(c.handed)
 		d.Bool(c.skipped)
 		d.Int(int64(len(c.roots)))
+		d.Bool(c.made)
 		d.Bool(c.again)
+		d.Bool(c.used)
 		if c.former != nil {
 			c.former.hash(d)
 		}

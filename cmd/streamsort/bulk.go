@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -120,21 +119,17 @@ func (s *session) actOnMany(action, reason, start string, m many) error {
 	fmt.Fprint(s.errOut, printable.Lines(run.LeftOut))
 	first := run.Selected[:min(len(run.Selected), shownTargets)]
 	p := plan{run.Name, action, run.Rate, len(run.Selected), first}
-	raw, err := json.Marshal(p)
-	if err != nil {
-		return err
-	}
 	if p.Selected == 0 {
 		if other := s.otherConsumer(m.Named); other != "" {
 			fmt.Fprintf(s.errOut, "did you mean --consumer %s?\n", printable.Text(other))
 		}
-		return s.print(raw, "%s: no consumer is like that, and nothing is done\n", action)
+		return s.print(p, "%s: no consumer is like that, and nothing is done\n", action)
 	}
 	when := "would be done to %s, %d a second, and is not done yet"
 	if m.Yes {
 		when = "is done to %s, %d a second, as run " + run.Name
 	}
-	if err := s.print(raw, "%s", p.text(when)); err != nil {
+	if err := s.print(p, "%s", p.text(when)); err != nil {
 		return err
 	}
 	if !m.Yes {
@@ -155,11 +150,7 @@ func (s *session) do(run *bulk.Run) error {
 		shown.at(int64(r.Handled()))
 	})
 	shown.end(report.Whole())
-	raw, err := json.Marshal(report)
-	if err != nil {
-		return err
-	}
-	if err := s.print(raw, "%s", reportText(report)); err != nil || report.Whole() {
+	if err := s.print(report, "%s", reportText(report)); err != nil || report.Whole() {
 		return err
 	}
 	why := report.Stopped

@@ -34,7 +34,6 @@ type chain struct {
 // maxParts is how many parts of a fan are asked for: each is a request of its own.
 const maxParts = 64
 
-// Run implements the verb.
 func (c *chainCommand) Run(s *session) error {
 	switch {
 	case c.Tag == "" && c.ID+c.Edge != "":
@@ -52,11 +51,7 @@ func (c *chainCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	raw, err := json.Marshal(whole)
-	if err != nil {
-		return err
-	}
-	return s.printChain(raw, whole)
+	return s.printChain(whole)
 }
 
 // fanned is the edge whose parts are looked for.

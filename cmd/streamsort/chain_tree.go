@@ -13,9 +13,9 @@ import (
 )
 
 // printChain prints what is known of a chain, and its tree.
-func (s *session) printChain(raw json.RawMessage, whole *fantree.Node) error {
+func (s *session) printChain(whole *fantree.Node) error {
 	if s.format != asText && s.format != asTable {
-		return s.print(raw, "")
+		return s.print(whole, "")
 	}
 	var c chain
 	if err := json.Unmarshal(whole.Raw, &c); err != nil {

@@ -2,8 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -27,7 +25,6 @@ type contextAdd struct {
 	Stack string `help:"The stack of CloudFormation, in the region of --region or of AWS's configuration. Its outputs are read now, once: ApiUrl, and the names of its tables."`
 }
 
-// Run implements the verb.
 func (c *contextAdd) Run(s *session) error {
 	if !contextName.MatchString(c.Name) {
 		return usageError(fmt.Sprintf("the name %q must be 1 to 64 letters, digits, dots, dashes and underscores", c.Name))
@@ -52,7 +49,7 @@ func (c *contextAdd) Run(s *session) error {
 	if err := all.write(); err != nil {
 		return err
 	}
-	return s.printPlace(c.Name, added, "added\t"+added.URL)
+	return s.print(added.named(c.Name), "%s\tadded\t%s\n", c.Name, added.URL)
 }
 
 // deployed is what the outputs of a stack say.
@@ -82,6 +79,9 @@ func (s *session) deployed(stack string) (place, error) {
 	}, nil
 }
 
+// named is the context as it is printed.
+func (p place) named(name string) map[string]any { return map[string]any{"name": name, "context": p} }
+
 // tablesIn are the names of the tables that a stack's outputs have.
 func tablesIn(outputs map[string]string) map[string]string {
 	tables := map[string]string{}
@@ -93,20 +93,10 @@ func tablesIn(outputs map[string]string) map[string]string {
 	return tables
 }
 
-// printPlace prints a context, and what was done with it.
-func (s *session) printPlace(name string, p place, what string) error {
-	document, err := json.Marshal(map[string]any{"name": name, "context": p})
-	if err != nil {
-		return err
-	}
-	return s.print(document, "%s\t%s\n", name, what)
-}
-
 type contextUse struct {
 	Name string `arg:"" help:"The context's name."`
 }
 
-// Run implements the verb.
 func (c *contextUse) Run(s *session) error {
 	all, err := readPlaces()
 	if err != nil {
@@ -120,12 +110,11 @@ func (c *contextUse) Run(s *session) error {
 	if err := all.write(); err != nil {
 		return err
 	}
-	return s.printPlace(c.Name, used, "in use\t"+used.URL)
+	return s.print(used.named(c.Name), "%s\tin use\t%s\n", c.Name, used.URL)
 }
 
 type contextList struct{}
 
-// Run implements the verb.
 func (*contextList) Run(s *session) error {
 	all, err := readPlaces()
 	if err != nil {
@@ -134,13 +123,11 @@ func (*contextList) Run(s *session) error {
 	l := s.listing("name", "in use", "url", "region", "stack")
 	for _, name := range slices.Sorted(maps.Keys(all.Contexts)) {
 		p := all.Contexts[name]
-		raw, err := json.Marshal(map[string]any{"name": name, "context": p, "inUse": name == all.Current})
-		used := "-"
-		if name == all.Current {
+		document, used := p.named(name), "-"
+		if document["inUse"] = name == all.Current; name == all.Current {
 			used = "*"
 		}
-		cells := []any{name, used, p.URL, cmp.Or(p.Region, "-"), cmp.Or(p.Stack, "-")}
-		if err = errors.Join(err, l.add(raw, fmt.Sprintf("%s\t%s\t%s\t%s\t%s", cells...), cells...)); err != nil {
+		if err := l.add(document, name, used, p.URL, cmp.Or(p.Region, "-"), cmp.Or(p.Stack, "-")); err != nil {
 			return err
 		}
 	}
@@ -151,7 +138,6 @@ type contextRemove struct {
 	Name string `arg:"" help:"The context's name."`
 }
 
-// Run implements the verb.
 func (c *contextRemove) Run(s *session) error {
 	all, err := readPlaces()
 	if err != nil {
@@ -165,7 +151,7 @@ func (c *contextRemove) Run(s *session) error {
 	if err := all.write(); err != nil {
 		return err
 	}
-	return s.printPlace(c.Name, gone, "removed")
+	return s.print(gone.named(c.Name), "%s\tremoved\n", c.Name)
 }
 
 // forget forgets a context; none is in use then, if that was.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -77,7 +76,6 @@ type doctor struct {
 	created time.Time // when the latest of the tables was
 }
 
-// Run implements the verb.
 func (c *doctorCommand) Run(s *session) error {
 	if c.Queue != "" {
 		return c.verify(s)
@@ -100,11 +98,8 @@ func (c *doctorCommand) Run(s *session) error {
 func (d *doctor) say(check string, how diagnosis, found string, arguments ...any) error {
 	d.worst = d.worst.worse(how)
 	text := fmt.Sprintf(found, arguments...)
-	raw, err := json.Marshal(map[string]string{"check": check, "state": how.String(), "found": text})
-	if err != nil {
-		return err
-	}
-	return d.list.add(raw, fmt.Sprintf("%s\t%s\t%s", check, how, text), check, how, text)
+	document := map[string]string{"check": check, "state": how.String(), "found": text}
+	return d.list.add(document, check, how, text)
 }
 
 // graveStates are the states that people have to act on, and how grave each is.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -22,7 +23,6 @@ type eraseCommand struct {
 	Yes    bool   `help:"Erase it. Without, what there is is printed, and nothing is done."`
 }
 
-// Run implements the verb.
 func (c *eraseCommand) Run(s *session) error {
 	switch {
 	case (c.Queue == "") == (c.Tenant == ""):
@@ -46,7 +46,7 @@ func (c *eraseCommand) Run(s *session) error {
 		return cmp.Or(c.show(s, query), c.notDone(s))
 	}
 	var e erasedQueue
-	raw, err := s.delete("/queues", query, &e)
+	raw, err := s.call(http.MethodDelete, "/queues", query, nil, &e)
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (c *eraseCommand) show(s *session, query url.Values) error {
 			Lag             seq
 		}
 	}
-	raw, err := s.delete("/queues", query, &there)
+	raw, err := s.call(http.MethodDelete, "/queues", query, nil, &there)
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (c *eraseCommand) eraseTenant(s *session, query url.Values) error {
 			Endpoints int
 			Next      string
 		}
-		if _, err := s.delete("/queues", query, &page); err != nil {
+		if _, err := s.call(http.MethodDelete, "/queues", query, nil, &page); err != nil {
 			return err
 		}
 		queues += len(page.Queues)
@@ -139,7 +139,7 @@ func (c *eraseCommand) eraseTenant(s *session, query url.Values) error {
 			if page.Endpoints == 0 {
 				return nil
 			}
-			return s.print(json.RawMessage(fmt.Sprintf(`{"endpoints":%d}`, page.Endpoints)), "%s\n", count(page.Endpoints, "endpoint", "endpoints"))
+			return s.print(map[string]int{"endpoints": page.Endpoints}, "%s\n", count(page.Endpoints, "endpoint", "endpoints"))
 		}
 		query.Set("after", page.Next)
 	}

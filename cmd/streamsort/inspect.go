@@ -41,7 +41,6 @@ func parsePlaced(text string) (placed, error) {
 	return placed{text[:at], seq}, nil
 }
 
-// Run implements the verb.
 func (c *inspectCommand) Run(s *session) error {
 	p, err := parsePlaced(c.Message)
 	if err != nil {
@@ -64,11 +63,7 @@ func (c *inspectCommand) Run(s *session) error {
 		return err
 	}
 	document["consumers"], document["operations"] = consumers, operations
-	raw, err := json.Marshal(document)
-	if err != nil {
-		return err
-	}
-	return s.print(raw, "%s@%d: %s%s%s", p.queue, p.seq, text, said, done)
+	return s.print(document, "%s@%d: %s%s%s", p.queue, p.seq, text, said, done)
 }
 
 // stored says whether the message is there, and shows it where it is in order.
@@ -174,27 +169,16 @@ func (s *session) beyond(p placed, q queue) (state, text string, err error) {
 	return "parked", "stored, and parked behind " + behind + ": what is in it is shown when its turn has come\n", nil
 }
 
-// eachConsumer looks at the consumers of a queue, with what each was delivered.
-func (s *session) eachConsumer(queue string, look func(it consumer, delivered int64, raw json.RawMessage)) error {
-	return s.pages("/consumers", url.Values{"queue": {queue}}, "consumers", func(raw json.RawMessage) error {
-		var it consumer
-		err := json.Unmarshal(raw, &it)
-		if err == nil && it.Delivered == nil {
-			err = fmt.Errorf("consumer %s has no delivered", it.Consumer.Consumer)
-		}
-		if err == nil {
-			look(it, int64(*it.Delivered), raw)
-		}
-		return err
-	})
-}
-
 // hadBy says which consumers had the message, and what the others are at.
 func (s *session) hadBy(p placed, skipped map[string]bool) (documents []json.RawMessage, text string, err error) {
 	documents = []json.RawMessage{}
 	var said strings.Builder
-	err = s.eachConsumer(p.queue, func(it consumer, delivered int64, raw json.RawMessage) {
-		what := ""
+	query := url.Values{"queue": {p.queue}}
+	err = each(s, "/consumers", query, "consumers", func(it consumer, raw json.RawMessage) error {
+		if it.Delivered == nil {
+			return fmt.Errorf("consumer %s has no delivered", it.Consumer.Consumer)
+		}
+		delivered, what := int64(*it.Delivered), ""
 		switch {
 		case delivered >= p.seq && skipped[it.Consumer.Consumer]:
 			what = "is past it, which an operator skipped"
@@ -217,6 +201,7 @@ func (s *session) hadBy(p placed, skipped map[string]bool) (documents []json.Raw
 			fmt.Fprintf(&said, "    log: %s\n", log)
 		}
 		documents = append(documents, raw)
+		return nil
 	})
 	if len(documents) == 0 {
 		said.WriteString("  no consumer\n")
@@ -274,13 +259,10 @@ func (s *session) operationsOn(p placed) (documents []json.RawMessage, skipped m
 	documents, skipped = []json.RawMessage{}, map[string]bool{}
 	var said strings.Builder
 	read := 0
-	err = s.pages("/operations", url.Values{"queue": {p.queue}}, "operations", func(raw json.RawMessage) error {
+	query := url.Values{"queue": {p.queue}}
+	err = each(s, "/operations", query, "operations", func(a operation, raw json.RawMessage) error {
 		if read++; read > auditPages*100 {
 			return errEnough
-		}
-		var a operation
-		if err := json.Unmarshal(raw, &a); err != nil {
-			return err
 		}
 		if string(a.Seq) != strconv.FormatInt(p.seq, 10) {
 			return nil
@@ -289,7 +271,7 @@ func (s *session) operationsOn(p placed) (documents []json.RawMessage, skipped m
 			skipped[a.Consumer] = true
 		}
 		documents = append(documents, raw)
-		said.WriteString("  " + strings.Join(a.texts(s.clock), "\t") + "\n")
+		said.WriteString("  " + tabbed(a.cells(s.clock)) + "\n")
 		return nil
 	})
 	if errors.Is(err, errEnough) {

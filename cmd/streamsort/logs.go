@@ -15,13 +15,6 @@ type logsCommand struct {
 	Follow   bool   `short:"f" help:"Go on as it logs, until it is interrupted."`
 }
 
-// Help implements kong.HelpProvider.
-func (*logsCommand) Help() string {
-	return "The stack is the one that `streamsort local` runs, and retains the last 1,000 lines of each function. On AWS the logs are in CloudWatch: " +
-		"`aws logs tail /aws/lambda/NAME --follow`.\n\n" + examples("streamsort logs orders", "streamsort logs -f orders")
-}
-
-// Run implements the verb.
 func (c *logsCommand) Run(s *session) error {
 	for after := 0; ; {
 		var answer struct {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+
+	"github.com/streamsort/streamsort/internal/client"
 )
 
 // queueCommand lists queues, or prints all that there is to know of one.
@@ -24,7 +26,6 @@ const (
 	maxGaps   = 1000
 )
 
-// Run implements the verb.
 func (c *queueCommand) Run(s *session) error {
 	switch {
 	case c.Named != "" && !c.Audit:
@@ -48,16 +49,16 @@ func (c *queueCommand) Run(s *session) error {
 // list lists queues.
 func (c *queueCommand) list(s *session) error {
 	if c.State != "" {
-		return s.listRows("/queues", c.State, c.listFlags, url.Values{})
+		return s.listRows("/queues", c.State, "", c.listFlags)
 	}
-	heads := []string{"queue", "state", "kind", "position", "seq", "since"}
-	return s.list("/queues", "", c.listFlags, url.Values{}, heads, func(it listed) (string, []any) {
+	l := s.listing("queue", "state", "kind", "position", "seq", "since")
+	return limited(l, "/queues", client.Query("prefix", c.Prefix), "list", c.Limit, func(it listed, raw json.RawMessage) error {
 		since := "-"
 		if it.GapOpen {
 			since = s.clock.lasting(it.GapAge)
 		}
 		cells := []any{it.Queue, it.State, it.Kind, known(it.Position), known(it.Seq), since}
-		return fmt.Sprintf("%s\t%s\t%s\tposition %s\t%s\t%s", cells...), cells
+		return l.addText(raw, fmt.Sprintf("%s\t%s\t%s\tposition %s\t%s\t%s", cells...), cells...)
 	})
 }
 
@@ -78,31 +79,17 @@ func (s *session) queue(name string, limit int) error {
 		document["gaps"] = gaps
 		text += "\nmissing:\n  " + strings.ReplaceAll(strings.TrimSuffix(said, "\n"), "\n", "\n  ") + "\n"
 	}
-	consumers, said, err := s.consumersOf(name)
+	var said strings.Builder
+	list := *s // in text also where JSON is printed
+	list.out = &said
+	if s.format != asTable {
+		list.format = asText
+	}
+	consumers := []json.RawMessage{}
+	err = list.consumersOf(name, "", func(raw json.RawMessage) { consumers = append(consumers, raw) })
 	if err != nil {
 		return err
 	}
 	document["consumers"] = consumers
-	raw, err := json.Marshal(document)
-	if err != nil {
-		return err
-	}
-	return s.print(raw, "%s\n%s", text, said)
-}
-
-// consumersOf are a queue's consumers, and the list of them as it is printed.
-func (s *session) consumersOf(queue string) (documents []json.RawMessage, text string, err error) {
-	var page strings.Builder
-	shown := *s
-	shown.out = &page
-	if shown.format != asTable {
-		shown.format = asText
-	}
-	l := shown.consumersList()
-	documents = []json.RawMessage{}
-	err = l.end("no consumer", s.pages("/consumers", url.Values{"queue": {queue}}, "consumers", func(raw json.RawMessage) error {
-		documents = append(documents, raw)
-		return shown.listConsumer(l, raw)
-	}))
-	return documents, page.String(), err
+	return s.print(document, "%s\n%s", text, &said)
 }

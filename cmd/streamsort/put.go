@@ -36,7 +36,6 @@ type putCommand struct {
 // grace is how long the calls under way may take after an interrupt.
 const grace = 5 * time.Second
 
-// Run implements the verb.
 func (c *putCommand) Run(s *session) error {
 	if c.Batch < 1 || c.Batch > 500 {
 		return usageError(fmt.Sprintf("--batch is %d: it must be from 1 to 500", c.Batch))

@@ -104,7 +104,6 @@ type configureCommand struct {
 	ID          string   `help:"With --restart-keys: a name for the operation, random where none is given."`
 }
 
-// Run implements the verb.
 func (c *configureCommand) Run(s *session) error {
 	switch {
 	case c.RestartKeys && len(c.Settings) > 0:
@@ -127,12 +126,8 @@ func (c *configureCommand) Run(s *session) error {
 		document[name] = value
 	}
 	document["queue"] = c.Queue
-	body, err := json.Marshal(document)
-	if err != nil {
-		return err
-	}
 	var q queue
-	raw, err := s.call(http.MethodPut, "/queues", nil, body, &q)
+	raw, err := s.call(http.MethodPut, "/queues", nil, document, &q)
 	if err != nil {
 		return err
 	}

@@ -46,16 +46,13 @@ func (c *tailCommand) place(s *session) (string, error) {
 	}
 	after := ""
 	query := url.Values{"queue": {c.Queue}, "consumer": {c.Consumer}}
-	err := s.pages("/consumers", query, "consumers", func(raw json.RawMessage) error {
-		var it consumer
-		err := json.Unmarshal(raw, &it)
+	err := each(s, "/consumers", query, "consumers", func(it consumer, _ json.RawMessage) error {
 		after = known(it.Delivered)
-		return err
+		return nil
 	})
 	return strings.TrimPrefix(after, "-1"), err // -1: before the seq 0
 }
 
-// Run implements the verb.
 func (c *tailCommand) Run(s *session) error {
 	after, err := c.place(s)
 	if err != nil {

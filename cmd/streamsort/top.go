@@ -34,7 +34,6 @@ func farthest(all []ranked, most int) []ranked {
 	return all[:min(len(all), most)]
 }
 
-// Run implements the verb.
 func (c *topCommand) Run(s *session) error {
 	most, err := c.Limit.orAll(defaultListed)
 	if err != nil {
@@ -42,21 +41,19 @@ func (c *topCommand) Run(s *session) error {
 	}
 	var all []ranked
 	query := url.Values{"limit": {"100"}, "prefix": {c.Prefix}}
-	err = s.pages("/consumers", query, "list", func(raw json.RawMessage) error {
-		r := ranked{raw: raw}
-		err := json.Unmarshal(raw, &r.listed)
+	err = each(s, "/consumers", query, "list", func(it listed, raw json.RawMessage) error {
+		r := ranked{listed: it, raw: raw}
 		if r.Lag != nil {
 			r.behind = *r.Lag
 		}
 		if all = append(all, r); len(all) == 2*most {
 			all = farthest(all, most)
 		}
-		return err
+		return nil
 	})
 	l := s.listing(rowHeads...)
 	for _, r := range farthest(all, most) {
-		text, cells := r.row(s.clock)
-		if err := l.add(r.raw, text, cells...); err != nil {
+		if err := l.add(r.raw, r.row(s.clock)...); err != nil {
 			return err
 		}
 	}

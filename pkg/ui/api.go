@@ -113,14 +113,3 @@ func notFound(err error) bool {
 	var problem *client.Problem
 	return errors.As(err, &problem) && problem.Status == http.StatusNotFound
 }
-
-// values makes a query of names and values; those that are empty are left out.
-func values(pairs ...string) url.Values {
-	query := url.Values{}
-	for i := 0; i+1 < len(pairs); i += 2 {
-		if pairs[i+1] != "" {
-			query.Set(pairs[i], pairs[i+1])
-		}
-	}
-	return query
-}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/bulk"
+	"github.com/streamsort/streamsort/internal/client"
 	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/view"
 )
@@ -76,7 +77,7 @@ func (u *UI) overview(ctx context.Context, _ url.Values) (any, error) {
 	}
 	if len(behind) == 0 {
 		var some rows
-		err = u.get(ctx, "/queues", values("limit", "1"), &some)
+		err = u.get(ctx, "/queues", client.Query("limit", "1"), &some)
 		screen["Empty"] = len(some.List) == 0
 	}
 	return screen, err
@@ -95,7 +96,7 @@ func (u *UI) behind(ctx context.Context, states map[view.State]view.Count) ([]ro
 		}
 		for _, state := range append(asked, "") {
 			var found rows
-			if err := u.get(ctx, "/consumers", values("state", state, "limit", overviewRows), &found); err != nil {
+			if err := u.get(ctx, "/consumers", client.Query("state", state, "limit", overviewRows), &found); err != nil {
 				return nil, err
 			}
 			for _, r := range found.List {
@@ -197,7 +198,7 @@ func (u *UI) list(ctx context.Context, name string, query url.Values) (listed, e
 	}
 	again := []any{"state", l.State, "prefix", l.Prefix, "consumer", l.Consumer, "error", l.Error}
 	l.First = link(name, again...)
-	asked := values("state", l.State, "prefix", l.Prefix, "consumer", l.Consumer, "after", query.Get("after"), "limit", pageSize)
+	asked := client.Query("state", l.State, "prefix", l.Prefix, "consumer", l.Consumer, "after", query.Get("after"), "limit", pageSize)
 	for range mostPages {
 		var found rows
 		if err := u.get(ctx, "/"+name, asked, &found); err != nil {
@@ -219,7 +220,7 @@ func (u *UI) list(ctx context.Context, name string, query url.Values) (listed, e
 }
 
 func (u *UI) queues(ctx context.Context, query url.Values) (any, error) {
-	l, err := u.list(ctx, "queues", values("state", query.Get("state"), "prefix", query.Get("prefix"), "after", query.Get("after")))
+	l, err := u.list(ctx, "queues", client.Query("state", query.Get("state"), "prefix", query.Get("prefix"), "after", query.Get("after")))
 	if l.State == "" {
 		slices.SortFunc(l.List, func(a, b row) int { return cmp.Compare(a.Queue, b.Queue) })
 	}
@@ -235,5 +236,5 @@ func (u *UI) consumers(ctx context.Context, query url.Values) (any, error) {
 }
 
 func (u *UI) chains(ctx context.Context, query url.Values) (any, error) {
-	return u.list(ctx, "chains", values("state", cmp.Or(query.Get("state"), "open"), "prefix", query.Get("prefix"), "after", query.Get("after")))
+	return u.list(ctx, "chains", client.Query("state", cmp.Or(query.Get("state"), "open"), "prefix", query.Get("prefix"), "after", query.Get("after")))
 }

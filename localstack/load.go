@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/streamsort/streamsort/localstack/template"
 )
@@ -117,11 +119,26 @@ func (n names) add(logicalID, name string) error {
 	return nil
 }
 
-// find is the name behind a name or logical id. One that is not known, or that several have, is
-// returned as it is.
+// hash is what the CDK ends a logical id with, behind what an app calls its construct.
+var hash = regexp.MustCompile(`[0-9A-F]{8}$`)
+
+// find is the name behind a name or logical id, which may be without the CDK's hash and the word
+// Function, in letters of either case. One that is not known, or that several have, is returned as
+// it is.
 func (n names) find(name string) string {
 	if found := n.logical[name]; found != "" && !n.clash[name] {
 		return found
+	}
+	found := map[string]bool{}
+	for id, own := range n.logical {
+		if called := strings.TrimSuffix(hash.ReplaceAllString(id, ""), "Function"); called != id && strings.EqualFold(called, name) {
+			found[own] = true
+		}
+	}
+	for own := range found {
+		if len(found) == 1 {
+			return own
+		}
 	}
 	return name
 }

@@ -164,7 +164,7 @@ func (d *doctor) api() error {
 	}
 	d.groups = a.Groups
 	for _, g := range a.Groups {
-		if err := d.say("errors of "+g.Consumer, gravenessOf(g), "%s", grouped(g)); err != nil {
+		if err := d.say("errors of "+g.Consumer, gravenessOf(g), "%s", d.grouped(g)); err != nil {
 			return err
 		}
 	}

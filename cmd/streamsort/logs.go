@@ -11,7 +11,7 @@ import (
 
 // logsCommand prints a function's log.
 type logsCommand struct {
-	Function string `arg:"" help:"The function, or the consumer whose function it is."`
+	Function string `arg:"" help:"The function, as a template or an app calls it, or the consumer whose function it is."`
 	Follow   bool   `short:"f" help:"Go on as it logs, until it is interrupted."`
 }
 

@@ -23,7 +23,7 @@ func howMany(n view.Count) string {
 }
 
 // grouped is a group of errors in a line, with where to look.
-func grouped(g view.Group) string {
+func (s *session) grouped(g view.Group) string {
 	var examples []string
 	for _, e := range g.Examples {
 		example := e.Queue.String()
@@ -32,11 +32,14 @@ func grouped(g view.Group) string {
 		}
 		examples = append(examples, example)
 	}
-	text := g.Queues()
-	if g.Error != "" {
-		text += ": " + g.Error.String()
+	such := ", such as " + strings.Join(examples, ", ")
+	if held := g.Held(s.clock.since(written(g.Since))); held != "" {
+		return g.Queues() + such + ". " + held
 	}
-	return text + ", such as " + strings.Join(examples, ", ")
+	if g.Error != "" {
+		such = ": " + g.Error.String() + such
+	}
+	return g.Queues() + such
 }
 
 // summary asks how many are in each state, and which errors they have.

@@ -69,9 +69,8 @@ func (u *UI) overview(ctx context.Context, _ url.Values) (any, error) {
 	for _, g := range s.Groups {
 		queues += g.Count
 	}
-	counts := map[string]view.Count{"gap": s.States[view.Gap], "held": s.States[view.Held]}
 	screen := map[string]any{
-		"States": states, "Counts": counts, "Chains": s.States["failed"].Count+s.States["timed-out"].Count > 0, "Wrong": wrong, "Groups": s.Groups, "MoreGroups": s.MoreGroups,
+		"States": states, "Gap": s.States[view.Gap], "Chains": s.States["failed"].Count+s.States["timed-out"].Count > 0, "Wrong": wrong, "Groups": s.Groups, "MoreGroups": s.MoreGroups,
 		"Causes": len(s.Groups), "Failing": queues,
 		"Rates": s.Rates, "Behind": behind, "Charts": u.flow(ctx, s, behind),
 	}

@@ -94,7 +94,7 @@ func TestOpenBreaker(t *testing.T) {
 	page, err := ui.New(ui.Options{URL: url})
 	check.OK(t, err)
 	inOrder(t, look(t, page, "overview", ""),
-		"1 queue fails, for 1 cause.", "A sink is away: its circuit breaker is open.", `href="consumers?consumer=books&amp;state=held"`, ">books<", "refused", ">q<")
+		"1 queue fails, for 1 cause.", "Calls to books fail for ", ": refused; they are held, and one at a time is tried again.", `href="consumers?consumer=books&amp;state=held"`, ">books<", "refused", ">q<")
 }
 
 // TestOverviewIsCheap: however many look, a list is asked for once in a while; but again for

@@ -102,7 +102,7 @@ func (o *operator) lines(_ context.Context, bad int) (tools, error) {
 	redrive := []string{"redrive", "--consumer", consumer, "--error", "cannot be read", "--reason=repaired"}
 	first := fmt.Sprintf("shop/%d", bad)
 	return tools{counted: "lines typed", look: o.types, bad: []look{
-		{": the message cannot be read, such as bad/", []string{"doctor"}},
+		{"the message cannot be read", []string{"doctor"}},
 		{fmt.Sprintf("%d queues blocked: ", bad), []string{"doctor"}},
 		{"bad/0@2", []string{"why", "bad/0"}},
 	}, redrive: []look{{fmt.Sprint(bad), redrive}, {fmt.Sprint(bad), append(redrive, "--yes")}}, away: []look{

@@ -178,12 +178,11 @@ func (s *session) sayRefusals(p plan, start string) {
 			fmt.Fprintf(s.errOut, "%s: %v\n", one.Queue, err)
 			continue
 		}
-		first, errFirst := q.First.number()
-		position, errPosition := q.Position.number()
+		first, position := int64(q.First), int64(q.Position)
 		switch refused := one.Queue.String() + ": would be refused: --start is " + start; {
-		case errPosition == nil && place > position+1:
+		case place > position+1:
 			fmt.Fprintf(s.errOut, "%s, and the next message to come is %d\n", refused, position+1)
-		case errFirst == nil && place < first:
+		case place < first:
 			fmt.Fprintf(s.errOut, "%s, and the queue's first seq is %d\n", refused, first)
 		}
 	}

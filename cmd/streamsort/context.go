@@ -59,7 +59,8 @@ func (s *session) deployed(stack string) (place, error) {
 		return place{}, fmt.Errorf("%w: set AWS_REGION (--region), and AWS_PROFILE or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or run under a role", err)
 	}
 	where.Region = cmp.Or(s.given.Region, where.Region)
-	answer, err := cloudformation.New(cloudformation.Options{Region: where.Region, Credentials: where.Credentials, BaseEndpoint: where.Endpoint}).
+	at := aws.Config{Region: where.Region, Credentials: where.Credentials, BaseEndpoint: where.Endpoint}
+	answer, err := cloudformation.NewFromConfig(at).
 		DescribeStacks(s.ctx, &cloudformation.DescribeStacksInput{StackName: &stack})
 	if err != nil {
 		return place{}, fmt.Errorf("stack %s in %s: %w", stack, where.Region, err)

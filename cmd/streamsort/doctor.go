@@ -13,7 +13,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/aws/aws-sdk-go-v2/service/lambda"
 
 	"github.com/streamsort/streamsort/internal/client"
 	"github.com/streamsort/streamsort/internal/dynamo"
@@ -130,14 +129,20 @@ func gravenessOf(g view.Group) diagnosis {
 	return how
 }
 
-// blamed reports whether consumers fail because this function does, and how grave that is.
-func (d *doctor) blamed(function string) (how diagnosis, is bool) {
+// function notes how many invocations of a function failed. Where consumers fail because it does,
+// that is as grave as the worst of them.
+func (d *doctor) function(name string, how diagnosis, found string, arguments ...any) error {
+	blamed := false
 	for _, g := range d.groups {
-		if slices.ContainsFunc(g.Examples, func(e view.Example) bool { return strings.Contains(string(e.Error)+" ", ":function:"+function+" ") }) {
-			how, is = how.worse(gravenessOf(g)), true
+		if !slices.ContainsFunc(g.Examples, func(e view.Example) bool { return strings.Contains(string(e.Error)+" ", ":function:"+name+" ") }) {
+			continue
 		}
+		if !blamed {
+			blamed, how = true, well
+		}
+		how = how.worse(gravenessOf(g))
 	}
-	return how, is
+	return d.say("function "+name, how, found, arguments...)
 }
 
 // api asks for the summary, and reports the states and the groups of errors in it.
@@ -321,8 +326,9 @@ func (d *doctor) functions() error {
 	requests, fail := 0, false
 	for _, f := range all {
 		if strings.HasSuffix(f.LogicalID, webhookFunction) {
-			if err := d.secrets(f.Name, lambda.Options{Region: "us-east-1", Credentials: aws.AnonymousCredentials{}, BaseEndpoint: &d.url}); err != nil {
-				return err
+			here := aws.Config{Region: "us-east-1", Credentials: aws.AnonymousCredentials{}, BaseEndpoint: &d.url}
+			if err := d.secrets(d.ctx, here, f.Name); err != nil {
+				return d.say(secretsCheck, unknown, "%v", err)
 			}
 		}
 		n := f.Stats
@@ -334,10 +340,7 @@ func (d *doctor) functions() error {
 		if n.Failing > fewFailures || n.Failing > 0 && n.Failing >= n.Requests-n.Running {
 			how = critical
 		}
-		if blamed, is := d.blamed(f.Name); is {
-			how = blamed
-		}
-		if err := d.say("function "+f.Name, how, "%d of %d invocations failed, the last %d in a row; `streamsort logs %s` has why",
+		if err := d.function(f.Name, how, "%d of %d invocations failed, the last %d in a row; `streamsort logs %s` has why",
 			n.Errors, n.Requests, n.Failing, f.Name); err != nil {
 			return err
 		}

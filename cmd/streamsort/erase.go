@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/printable"
 )
 
@@ -91,7 +92,7 @@ func (c *eraseCommand) show(s *session, query url.Values) error {
 		More      bool
 		Consumers []struct {
 			Consumer, State string
-			Lag             seq
+			Lag             jsonseq.Seq
 		}
 	}
 	raw, err := s.call(http.MethodDelete, "/queues", query, nil, &there)
@@ -105,7 +106,7 @@ func (c *eraseCommand) show(s *session, query url.Values) error {
 	text := fmt.Sprintf("%s\t%s%s and %s\n", c.Queue, atLeast, count(there.Stored.Messages, "item of messages", "items of messages"),
 		count(there.Stored.Arrivals, "of arrivals", "of arrivals"))
 	for _, it := range there.Consumers {
-		text += fmt.Sprintf("%s\tconsumer %s, %s, lag %s\n", c.Queue, it.Consumer, it.State, it.Lag)
+		text += fmt.Sprintf("%s\tconsumer %s, %s, lag %d\n", c.Queue, it.Consumer, it.State, it.Lag)
 	}
 	return s.print(raw, "%s", text)
 }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/origin"
 	"github.com/streamsort/streamsort/internal/printable"
 	"github.com/streamsort/streamsort/internal/view"
@@ -68,13 +69,10 @@ func (c *inspectCommand) Run(s *session) error {
 
 // stored says whether the message is there, and shows it where it is in order.
 func (s *session) stored(p placed, q queue) (document map[string]any, text string, err error) {
-	position, err := q.Position.number()
-	switch first, none := q.First.number(); {
-	case err != nil:
-		return nil, "", fmt.Errorf("the queue's position is %q: %w", q.Position, err)
-	case none == nil && p.seq < first:
-		return map[string]any{"state": "none"}, fmt.Sprintf("before the queue's first seq, %s: nothing has this place\n", q.First), nil
-	case p.seq > position:
+	switch {
+	case p.seq < int64(q.First):
+		return map[string]any{"state": "none"}, fmt.Sprintf("before the queue's first seq, %d: nothing has this place\n", q.First), nil
+	case p.seq > int64(q.Position):
 		state, text, err := s.beyond(p, q)
 		return map[string]any{"state": state}, text, err
 	}
@@ -133,10 +131,10 @@ func whose(traceparent string) string {
 // beyond says what a message is whose turn has not come: missing, or stored beyond what is missing.
 func (s *session) beyond(p placed, q queue) (state, text string, err error) {
 	if !q.GapOpen {
-		return "missing", fmt.Sprintf("not stored: the queue is at %s, and nothing waits beyond\n", q.Position), nil
+		return "missing", fmt.Sprintf("not stored: the queue is at %d, and nothing waits beyond\n", q.Position), nil
 	}
 	var list struct {
-		Gaps []struct{ From, To seq }
+		Gaps []struct{ From, To jsonseq.Seq }
 		More bool
 	}
 	if _, err := s.get("/gaps", url.Values{"queue": {p.queue}, "limit": {"1000"}}, &list); err != nil {
@@ -144,25 +142,20 @@ func (s *session) beyond(p placed, q queue) (state, text string, err error) {
 	}
 	last, before := int64(0), 0
 	for _, gap := range list.Gaps {
-		from, errFrom := gap.From.number()
-		to, errTo := gap.To.number()
-		if errFrom != nil || errTo != nil {
-			return "", "", fmt.Errorf("a gap is %q to %q", gap.From, gap.To)
+		if int64(gap.From) <= p.seq && p.seq <= int64(gap.To) {
+			return "missing", fmt.Sprintf("not stored: it is in the gap of %d to %d\n", gap.From, gap.To), nil
 		}
-		if from <= p.seq && p.seq <= to {
-			return "missing", fmt.Sprintf("not stored: it is in the gap of %s to %s\n", gap.From, gap.To), nil
-		}
-		if last = to; to < p.seq {
+		if last = int64(gap.To); last < p.seq {
 			before++
 		}
 	}
 	if p.seq > last && list.More {
 		return "unknown", "beyond the first thousand gaps\n", nil
 	}
-	if most, err := q.MaxParked.number(); err == nil && p.seq > max(most, last) {
-		return "unknown", fmt.Sprintf("stored or not: it is beyond %s, the first that is known to wait for the gap at %s\n", q.MaxParked, list.Gaps[0].From), nil
+	if p.seq > max(int64(q.MaxParked), last) {
+		return "unknown", fmt.Sprintf("stored or not: it is beyond %d, the first that is known to wait for the gap at %d\n", q.MaxParked, list.Gaps[0].From), nil
 	}
-	behind := fmt.Sprintf("the gap of %s to %s", list.Gaps[0].From, list.Gaps[0].To)
+	behind := fmt.Sprintf("the gap of %d to %d", list.Gaps[0].From, list.Gaps[0].To)
 	if before > 1 {
 		behind += fmt.Sprintf(", and %d behind that", before-1)
 	}
@@ -264,7 +257,7 @@ func (s *session) operationsOn(p placed) (documents []json.RawMessage, skipped m
 		if read++; read > auditPages*100 {
 			return errEnough
 		}
-		if string(a.Seq) != strconv.FormatInt(p.seq, 10) {
+		if a.Seq == nil || int64(*a.Seq) != p.seq {
 			return nil
 		}
 		if a.Action == "skip" && a.Outcome == "done" {

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/streamsort/streamsort/internal/client"
+	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/printable"
 )
 
@@ -175,7 +176,7 @@ func (s *session) audit(queue, consumer string) error {
 type operation struct {
 	At, Action, Consumer, Outcome string
 	ID, Reason, Error             printable.Name
-	Seq                           seq
+	Seq                           *jsonseq.Seq
 	Request                       map[string]printable.Name
 	Who                           who
 }
@@ -195,8 +196,8 @@ func (w who) String() string {
 // cells are when, whose, what, how it ended, why, its id, and by whom.
 func (a operation) cells(c clock) []any {
 	what := a.Action
-	if a.Seq != "" && len(a.Request) == 0 {
-		what += " " + string(a.Seq)
+	if a.Seq != nil && len(a.Request) == 0 {
+		what += " " + known(a.Seq)
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.Request)) {
 		what += " " + name + "=" + a.Request[name].String()

@@ -10,26 +10,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/printable"
 	"github.com/streamsort/streamsort/internal/view"
 )
 
-// seq is a seq as the API writes it: a number, or a string of digits.
-type seq string
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (s *seq) UnmarshalJSON(raw []byte) error {
-	*s = seq(strings.Trim(string(raw), `"`))
-	return nil
-}
-
-// number is the seq to reckon with.
-func (s seq) number() (int64, error) { return strconv.ParseInt(string(s), 10, 64) }
-
 // queue is a queue's status and settings, as the API shows them.
 type queue struct {
 	Queue                      printable.Name
-	First, Position, MaxParked seq
+	First, Position, MaxParked jsonseq.Seq
 	Parked                     int
 	ParkedMore                 bool
 	GapOpen                    bool
@@ -52,13 +41,13 @@ func (q queue) text(c clock) string {
 		return q.keyed(c)
 	}
 	if q.Kind == "arrival" {
-		return fmt.Sprintf("%s: position %s, in arrival order\n  first %s\n", q.Queue, q.Position, q.First)
+		return fmt.Sprintf("%s: position %d, in arrival order\n  first %d\n", q.Queue, q.Position, q.First)
 	}
 	gap := "no gap"
 	if q.GapOpen {
 		gap = "a gap " + c.lasting(q.GapAgeSeconds) + q.parked()
 	}
-	return fmt.Sprintf("%s: position %s, %s\n  first %s, policy %s after %s, max ahead %d, %s\n",
+	return fmt.Sprintf("%s: position %d, %s\n  first %d, policy %s after %s, max ahead %d, %s\n",
 		q.Queue, q.Position, gap, q.First, q.Policy, view.Duration(q.GapAfter), q.MaxAhead, q.Mode)
 }
 
@@ -68,7 +57,7 @@ func (q queue) keyed(c clock) string {
 	if len(q.HighKey) > 0 {
 		high = ", keys up to " + printable.Text(string(q.HighKey))
 	}
-	return fmt.Sprintf("%s: position %s, by key, %s, %d late so far\n  first %s, keys of %s%s, settled after %s, late: %s\n",
+	return fmt.Sprintf("%s: position %d, by key, %s, %d late so far\n  first %d, keys of %s%s, settled after %s, late: %s\n",
 		q.Queue, q.Position, waits, q.LateSoFar, q.First, q.KeyType, high, view.Duration(q.Settle), q.Late)
 }
 
@@ -138,7 +127,7 @@ func (c *configureCommand) Run(s *session) error {
 func (s *session) gaps(queue string, limit int) (json.RawMessage, string, error) {
 	var list struct {
 		Gaps []struct {
-			From, To   seq
+			From, To   jsonseq.Seq
 			AgeSeconds float64
 		}
 		More bool
@@ -149,7 +138,7 @@ func (s *session) gaps(queue string, limit int) (json.RawMessage, string, error)
 	}
 	var text strings.Builder
 	for i, gap := range list.Gaps {
-		fmt.Fprintf(&text, "%s to %s", gap.From, gap.To)
+		fmt.Fprintf(&text, "%d to %d", gap.From, gap.To)
 		if i == 0 {
 			text.WriteString(", " + s.clock.lasting(gap.AgeSeconds))
 		}

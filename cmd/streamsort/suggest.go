@@ -86,45 +86,43 @@ func (s *session) otherName(err error, line *kong.Context) string {
 	if p, err := parsePlaced(typed(line, "message")); queue == "" && err == nil {
 		queue = p.queue
 	}
+	kind, name, other := "", "", ""
 	switch code {
 	case "no-queue":
-		return notThere("queue", queue, s.otherOf("queue", queue, func(prefix string) (string, string, url.Values) {
-			return "/queues", "list", url.Values{"prefix": {prefix}}
-		}))
+		kind, name = "queue", queue
+		other = s.otherOf(kind, name, "/queues", "list", url.Values{"prefix": {initial(name)}})
 	case "no-consumer":
-		return notThere("consumer", consumer, s.otherOf("consumer", consumer, func(string) (string, string, url.Values) {
-			return "/consumers", "consumers", url.Values{"queue": {queue}}
-		}))
+		kind, name = "consumer", consumer
+		other = s.otherOf(kind, name, "/consumers", "consumers", url.Values{"queue": {queue}})
 	case "no-chain":
-		return notThere("chain", tag, s.otherOf("chain", tag, func(prefix string) (string, string, url.Values) {
-			return "/chains", "list", url.Values{"state": {"open"}, "prefix": {prefix}}
-		}))
+		kind, name = "chain", tag
+		other = s.otherOf(kind, name, "/chains", "list", url.Values{"state": {"open"}, "prefix": {initial(name)}})
 	}
-	return ""
-}
-
-// notThere says that a name is not there, and which one is; nothing where no other is like it.
-func notThere(kind, name, other string) string {
 	if other == "" {
 		return ""
 	}
 	return fmt.Sprintf("there is no %s %q; did you mean %q?", kind, printable.Text(name), printable.Text(other))
 }
 
+// initial is the first letter of a name.
+func initial(name string) string {
+	for _, letter := range name {
+		return string(letter)
+	}
+	return ""
+}
+
 // otherConsumer is the consumer of some queue that is nearly called like one that a selection
 // names; empty where none is, or one is called so.
 func (s *session) otherConsumer(name string) string {
-	return s.otherOf("consumer", name, func(string) (string, string, url.Values) {
-		return "/consumers", "list", url.Values{"limit": {"100"}}
-	})
+	return s.otherOf("consumer", name, "/consumers", "list", url.Values{"limit": {"100"}})
 }
 
 // otherOf looks among those that begin alike: one page of a list, which is what an error may cost.
-func (s *session) otherOf(kind, name string, where func(prefix string) (path, list string, query url.Values)) string {
+func (s *session) otherOf(kind, name, path, list string, query url.Values) string {
 	if name == "" {
 		return ""
 	}
-	path, list, query := where(string([]rune(name)[:1]))
 	var page map[string]json.RawMessage
 	if _, err := s.get(path, query, &page); err != nil {
 		return ""

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/streamsort/streamsort/internal/client"
+	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/printable"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -65,7 +66,7 @@ func (c *tailCommand) Run(s *session) error {
 			query.Set("after", after)
 		}
 		var page struct {
-			Last, Position seq
+			Last, Position jsonseq.Seq
 			Messages       []json.RawMessage
 		}
 		_, err := s.get("/messages", query, &page)
@@ -82,7 +83,7 @@ func (c *tailCommand) Run(s *session) error {
 			}
 		}
 		if len(page.Messages) > 0 {
-			after = string(page.Last)
+			after = known(&page.Last)
 		}
 		if page.Last != page.Position && len(page.Messages) > 0 {
 			continue
@@ -104,7 +105,7 @@ func (c *tailCommand) Run(s *session) error {
 
 // message is a message as the API shows it.
 type message struct {
-	Seq        seq
+	Seq        jsonseq.Seq
 	ID         string
 	Body       json.RawMessage
 	BodyBase64 string
@@ -140,7 +141,7 @@ func (m message) text() string {
 			id += " (unlinked)"
 		}
 	}
-	return fmt.Sprintf("%s\t%s\t%s", m.Seq, id, body)
+	return fmt.Sprintf("%d\t%s\t%s", m.Seq, id, body)
 }
 
 // spaced is JSON that comes in base64, so that its white space is kept, without that; empty where

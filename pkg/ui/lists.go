@@ -131,6 +131,9 @@ func farthest(a, b row) int {
 	return cmp.Or(cmp.Compare(b.Behind(), a.Behind()), cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Consumer, b.Consumer))
 }
 
+// farthestLag is what the charts of lags are called.
+const farthestLag = "Lag of the consumer farthest behind"
+
 // flow are the overview's charts: what the stack counted, and what the page saw.
 func (u *UI) flow(ctx context.Context, s view.Summary, behind []row) (charts []chart) {
 	if s.Rates != nil && len(s.Rates.Minutes) > 0 {
@@ -145,8 +148,7 @@ func (u *UI) flow(ctx context.Context, s view.Summary, behind []row) (charts []c
 	}
 	if len(behind) > 0 {
 		samples := u.trends.note(u.who(ctx)+"\x00\x00\x00lag", time.Now(), behind[0].Behind())
-		times := timesOf(samples)
-		charts = append(charts, drawChart("Lag of the consumer farthest behind", times, series{"messages", "second", levels(samples, times)}))
+		charts = append(charts, level(farthestLag, "messages", samples))
 	}
 	return charts
 }
@@ -169,7 +171,7 @@ func (u *UI) chartsOf(ctx context.Context, q queue, consumers []consumer) []char
 	flow = append(flow, series{"delivered", "second", perMinute(delivered, times)})
 	return []chart{
 		drawChart("Messages a minute", times, flow...),
-		drawChart("Lag of the consumer farthest behind", times, series{"messages", "second", levels(lags, times)}),
+		level(farthestLag, "messages", lags),
 	}
 }
 

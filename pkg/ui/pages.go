@@ -257,7 +257,8 @@ func (u *UI) chain(ctx context.Context, query url.Values) (any, error) {
 		return nil, err
 	}
 	tree, err := branchOf(whole)
-	return map[string]any{"Chain": tree, "Trend": trendOf(u.trends.note(u.who(ctx)+"\x00\x00"+tag, time.Now(), tree.EdgesEnded))}, err
+	ended := u.trends.note(u.who(ctx)+"\x00\x00"+tag, time.Now(), tree.EdgesEnded)
+	return map[string]any{"Chain": tree, "Chart": level("Edges that have ended", "edges", ended)}, err
 }
 
 // branchOf is a tree as the page shows it.

@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/progress"
-
 	"github.com/streamsort/streamsort/internal/bulk"
 	"github.com/streamsort/streamsort/internal/printable"
 	"github.com/streamsort/streamsort/pkg/invalid"
@@ -105,11 +103,11 @@ func (s *session) actOnMany(action, reason, start string, m many) error {
 	if err != nil {
 		return err
 	}
-	shown := s.bar("looking", 0, progress.UnitsDefault)
+	shown := s.progress()
 	run, err := bulk.Look(s.ctx, api, request, func(n int) {
 		shown.say(fmt.Sprintf("looking: %d found", n))
 	})
-	shown.end(err == nil)
+	shown.end()
 	switch {
 	case s.ctx.Err() != nil:
 		return errors.New("interrupted: nothing is done")
@@ -144,12 +142,9 @@ func (s *session) actOnMany(action, reason, start string, m many) error {
 
 // do carries a run out, shows how far it is, and prints what became of it.
 func (s *session) do(run *bulk.Run) error {
-	shown := s.bar(run.Action, int64(len(run.Selected)), progress.UnitsDefault)
-	report := run.Do(s.ctx, func(r bulk.Report) {
-		shown.say(counts(r))
-		shown.at(int64(r.Handled()))
-	})
-	shown.end(report.Whole())
+	shown := s.progress()
+	report := run.Do(s.ctx, func(r bulk.Report) { shown.say(counts(r)) })
+	shown.end()
 	if err := s.print(report, "%s", reportText(report)); err != nil || report.Whole() {
 		return err
 	}

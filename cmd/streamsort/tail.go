@@ -78,7 +78,12 @@ func (c *tailCommand) Run(s *session) error {
 			return err
 		}
 		for _, raw := range page.Messages {
-			if err := s.message(raw); err != nil {
+			var m message
+			err := json.Unmarshal(raw, &m)
+			if err == nil {
+				err = s.print(raw, "%s\n", m.text())
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -153,12 +158,4 @@ func (m message) spaced() string {
 		return ""
 	}
 	return line.String()
-}
-
-func (s *session) message(raw json.RawMessage) error {
-	var m message
-	if err := json.Unmarshal(raw, &m); err != nil {
-		return err
-	}
-	return s.print(raw, "%s\n", m.text())
 }

@@ -54,17 +54,14 @@ func (c *doctorCommand) verify(s *session) error {
 	// Before the position is read, which only rises: none of them may be beyond it.
 	consumers, unreadable, err := consumersOf(s.ctx, store, c.Queue)
 	var p proof
+	shown := s.progress()
 	for v, ended := range sorter.Verify(s.ctx, c.Queue, of) {
 		if p.Verified, err = v, errors.Join(err, ended); err != nil {
 			break
 		}
-		if s.terminal {
-			fmt.Fprintf(s.errOut, "\r%d of %d", v.Last-v.From, v.To-v.From)
-		}
+		shown.say(fmt.Sprintf("%d of %d", v.Last-v.From, v.To-v.From))
 	}
-	if s.terminal {
-		fmt.Fprint(s.errOut, "\r\033[K")
-	}
+	shown.end()
 	switch {
 	case errors.Is(err, ddb.ErrNoTable):
 		names := s.names()

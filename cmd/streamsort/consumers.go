@@ -15,7 +15,7 @@ import (
 )
 
 // consumer is a consumer as the API shows it.
-type consumer struct{ view.Consumer }
+type consumer view.Consumer
 
 // clauses says what the consumer is at, a clause for each thing.
 func (c consumer) clauses(clock clock) string {
@@ -128,7 +128,7 @@ func (s *session) consumersOf(queue, name string, also func(json.RawMessage)) er
 		if !c.Since.IsZero() {
 			since = s.clock.since(written(c.Since))
 		}
-		cells := []any{c.Consumer.Consumer, states(c.Head), known(c.Delivered), known(c.Position), known(c.Lag)}
+		cells := []any{c.Consumer, states(c.Head), known(c.Delivered), known(c.Position), known(c.Lag)}
 		text := fmt.Sprintf("%s\t%s\tdelivered %s of %s, lag %s%s", append(cells, clauses)...)
 		return l.addText(raw, text, append(cells, since, strings.TrimPrefix(clauses, ": "))...)
 	}))
@@ -204,9 +204,9 @@ func (s *session) post(path string, document map[string]any, what string) error 
 		return err
 	}
 	if it.State == "" { // it is gone
-		return s.print(raw, "%s\t%s\n", it.Consumer.Consumer, what)
+		return s.print(raw, "%s\t%s\n", it.Consumer, what)
 	}
-	return s.print(raw, "%s\t%s; delivered %s%s\n", it.Consumer.Consumer, what, known(it.Delivered), it.clauses(s.clock))
+	return s.print(raw, "%s\t%s; delivered %s%s\n", it.Consumer, what, known(it.Delivered), it.clauses(s.clock))
 }
 
 // consumerCreate creates a consumer.

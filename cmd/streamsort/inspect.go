@@ -169,11 +169,11 @@ func (s *session) hadBy(p placed, skipped map[string]bool) (documents []json.Raw
 	query := url.Values{"queue": {p.queue}}
 	err = each(s, "/consumers", query, "consumers", func(it consumer, raw json.RawMessage) error {
 		if it.Delivered == nil {
-			return fmt.Errorf("consumer %s has no delivered", it.Consumer.Consumer)
+			return fmt.Errorf("consumer %s has no delivered", it.Consumer)
 		}
 		delivered, what := int64(*it.Delivered), ""
 		switch {
-		case delivered >= p.seq && skipped[it.Consumer.Consumer]:
+		case delivered >= p.seq && skipped[it.Consumer]:
 			what = "is past it, which an operator skipped"
 		case delivered >= p.seq: // what it is at now says nothing of this one
 			what = "is past it"
@@ -182,11 +182,11 @@ func (s *session) hadBy(p placed, skipped map[string]bool) (documents []json.Raw
 		default:
 			what = fmt.Sprintf("has not had it: it is at %d%s", delivered, it.clauses(s.clock))
 		}
-		fmt.Fprintf(&said, "  %s %s\n", it.Consumer.Consumer, what)
-		if a := it.Answer; a != nil && delivered == p.seq && !skipped[it.Consumer.Consumer] {
+		fmt.Fprintf(&said, "  %s %s\n", it.Consumer, what)
+		if a := it.Answer; a != nil && delivered == p.seq && !skipped[it.Consumer] {
 			fmt.Fprintf(&said, "    its sink answered %s in %d ms, %s\n", strings.TrimSpace(fmt.Sprintf("%d %s", a.Code, a.Text)), a.Ms, s.clock.at(written(a.At)))
 		}
-		its := it.AttemptsOn(p.seq)
+		its := view.Consumer(it).AttemptsOn(p.seq)
 		for _, a := range its {
 			fmt.Fprintf(&said, "    %s\n", tried(a, s.clock))
 		}

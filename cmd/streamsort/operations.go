@@ -14,6 +14,7 @@ import (
 	"github.com/streamsort/streamsort/internal/client"
 	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/printable"
+	"github.com/streamsort/streamsort/internal/view"
 )
 
 // order is what every operation on one consumer has.
@@ -118,7 +119,7 @@ func (c *redriveCommand) Run(s *session) error {
 	case !is:
 		return s.actOnMany("redrive", c.Reason, "", c.many)
 	}
-	var page struct{ Consumers []consumer }
+	var page view.Consumers
 	query := url.Values{"queue": {c.Queue}, "consumer": {c.Consumer}}
 	if _, err := s.get("/consumers", query, &page); err != nil {
 		return err

@@ -16,24 +16,7 @@ import (
 )
 
 // queue is a queue's status and settings, as the API shows them.
-type queue struct {
-	Queue                      printable.Name
-	First, Position, MaxParked jsonseq.Seq
-	Parked                     int
-	ParkedMore                 bool
-	GapOpen                    bool
-	GapAgeSeconds              float64
-	Policy, GapAfter, Mode     string
-	Kind                       string
-	MaxAhead                   int64
-	// Those of a keyed queue.
-	KeyType, Settle, Late string
-	HighKey               json.RawMessage
-	Waiting               int
-	WaitingMore           bool
-	DueAt                 time.Time
-	LateSoFar             int64
-}
+type queue view.Queue
 
 // text is the queue in two lines.
 func (q queue) text(c clock) string {
@@ -45,7 +28,7 @@ func (q queue) text(c clock) string {
 	}
 	gap := "no gap"
 	if q.GapOpen {
-		gap = "a gap " + c.lasting(q.GapAgeSeconds) + q.parked()
+		gap = "a gap " + c.lasting(q.GapAge) + q.parked()
 	}
 	return fmt.Sprintf("%s: position %d, %s\n  first %d, policy %s after %s, max ahead %d, %s\n",
 		q.Queue, q.Position, gap, q.First, q.Policy, view.Duration(q.GapAfter), q.MaxAhead, q.Mode)

@@ -21,13 +21,8 @@ type whyCommand struct {
 const runbook = "docs/reference/runbook.md"
 
 func (c *whyCommand) Run(s *session) error {
-	var q view.Queue
-	raw, err := s.get("/queues", url.Values{"queue": {c.Queue}}, &q)
-	if err != nil {
-		return err
-	}
-	var status queue
-	if err := json.Unmarshal(raw, &status); err != nil {
+	var q queue
+	if _, err := s.get("/queues", url.Values{"queue": {c.Queue}}, &q); err != nil {
 		return err
 	}
 	query := client.Query("queue", c.Queue, "consumer", c.Consumer)
@@ -44,7 +39,7 @@ func (c *whyCommand) Run(s *session) error {
 		shown.format, l.s = asText, &shown
 	}
 	said := map[string]bool{}
-	for _, r := range view.Why(q, consumers) {
+	for _, r := range view.Why(view.Queue(q), consumers) {
 		document := r
 		if said[r.Consumer] { // another state of it: the error and the attempts are the same
 			r.Error, r.Attempts = "", nil
@@ -58,7 +53,7 @@ func (c *whyCommand) Run(s *session) error {
 	if len(consumers) == 0 {
 		none = fmt.Sprintf("%s: ok: it has all messages up to %d, and no consumer; `streamsort consumer create` makes one", q.Queue, q.Position)
 	}
-	if waits := status.waits(s.clock); waits != "" {
+	if waits := q.waits(s.clock); waits != "" {
 		none += "; " + waits
 	}
 	return l.end(none, nil)

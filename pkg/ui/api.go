@@ -20,18 +20,7 @@ import (
 
 // What the API answers, as far as the page shows it.
 
-type queue struct {
-	view.Queue
-	Mode, Policy, GapAfter string
-	First                  jsonseq.Seq
-	MaxAhead               int64
-	Parked                 int
-	ParkedMore, GapOpen    bool
-	KeyType, Settle, Late  string
-	LateSoFar              int64
-	Waiting                int
-	WaitingMore            bool
-}
+type queue = view.Queue
 
 type gap struct{ From, To jsonseq.Seq }
 

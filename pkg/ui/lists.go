@@ -155,7 +155,7 @@ func (u *UI) flow(ctx context.Context, s view.Summary, behind []row) (charts []c
 
 // chartsOf are the charts of a queue, as the page saw it.
 func (u *UI) chartsOf(ctx context.Context, q queue, consumers []consumer) []chart {
-	now, key := time.Now(), u.who(ctx)+"\x00"+string(q.Queue.Queue)
+	now, key := time.Now(), u.who(ctx)+"\x00"+string(q.Queue)
 	lag := int64(0)
 	for _, c := range consumers {
 		lag = max(lag, number(c.Lag))

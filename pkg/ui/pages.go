@@ -98,7 +98,7 @@ func (u *UI) queue(ctx context.Context, query url.Values) (any, error) {
 		return nil, err
 	}
 	s.Done = log.Operations[:min(len(log.Operations), shownLast)]
-	s.Why = slices.DeleteFunc(view.Why(s.Q.Queue, s.Consumers), func(r view.Reason) bool {
+	s.Why = slices.DeleteFunc(view.Why(s.Q, s.Consumers), func(r view.Reason) bool {
 		return r.State == view.CatchingUp && r.Cause == "" // messages come, and go
 	})
 	s.Ruler = draw(s.Q, s.Gaps, s.Consumers)
@@ -119,7 +119,7 @@ func (u *UI) last(ctx context.Context, q queue) ([]message, error) {
 	if q.Position < q.First {
 		return nil, nil
 	}
-	asked := client.Query("queue", string(q.Queue.Queue), "limit", strconv.Itoa(shownLast))
+	asked := client.Query("queue", string(q.Queue), "limit", strconv.Itoa(shownLast))
 	if after := q.Position - shownLast; after >= 0 {
 		asked.Set("after", strconv.FormatInt(int64(after), 10))
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"net/http"
@@ -96,10 +95,8 @@ func TestDoctorLooksAgain(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, `{"states":{"blocked":{"count":3}}}`)
 	})
-	var out, errOut bytes.Buffer
-	run(ctx, []string{"--url", api, "doctor", "--every", "100ms"}, nil, &out, &errOut)
-	check.That(t, looks >= 2 && strings.Contains(out.String(), "blocked\twarning\t3"),
-		"%d looks: %s%s", looks, &out, &errOut)
+	out, errOut, _ := printsOf(ctx, "", "--url", api, "doctor", "--every", "100ms")
+	check.That(t, looks >= 2 && strings.Contains(out, "blocked\twarning\t3"), "%d looks: %s%s", looks, out, errOut)
 }
 
 // TestDoctorOfSecretsHere: a stack on this machine is asked for its senders' secrets too.

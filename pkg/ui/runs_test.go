@@ -72,11 +72,7 @@ func bulkPage(t *testing.T, queues int) (*fleet, *ui.UI) {
 	f := &fleet{queues: queues, held: make(chan struct{})}
 	f.goesOn = sync.OnceFunc(func() { close(f.held) })
 	backend := httptest.NewServer(f)
-	token := func(ctx context.Context) (string, error) {
-		token, _ := ctx.Value(tokenOf{}).(string)
-		return token, nil
-	}
-	page, err := ui.New(ui.Options{URL: backend.URL, Operate: true, Token: token})
+	page, err := ui.New(ui.Options{URL: backend.URL, Operate: true, Token: ofContext})
 	check.OK(t, err)
 	t.Cleanup(func() {
 		f.goesOn()

@@ -14,7 +14,6 @@ import (
 
 	"github.com/streamsort/streamsort/internal/dev/browser"
 	"github.com/streamsort/streamsort/internal/dev/progress"
-	"github.com/streamsort/streamsort/localstack"
 	"github.com/streamsort/streamsort/pkg/ui"
 )
 
@@ -34,12 +33,42 @@ func incident(ctx context.Context, w *world) error {
 	}
 	bad := max(w.number("QUEUES")*21/200, 1)
 	for _, half := range []func(context.Context, int) (tools, error){o.lines, o.screens} {
-		repaired.Store(false)
-		uses, err := half(ctx, bad)
-		if err != nil {
+		var err error
+		if o.tools, err = half(ctx, bad); err != nil {
 			return err
 		}
-		if err := o.repairs(ctx, uses, bad, sink, &repaired); err != nil {
+		queue := func(i int) string {
+			return fmt.Sprintf("%s%s/%d", o.prefix, map[bool]string{true: "bad", false: "shop"}[i < bad], i)
+		}
+		each := func(from, to int64) (messages []message) {
+			for i := range w.number("QUEUES") {
+				for seq := from; seq <= to; seq++ {
+					messages = append(messages, plain(queue(i), seq, fmt.Sprint(seq), ""))
+				}
+			}
+			return messages
+		}
+		repaired.Store(false)
+		err = o.handle(ctx, "bad messages", each(1, 3), o.bad, func() error {
+			repaired.Store(true)
+			return o.looks(ctx, o.redrive...)
+		})
+		if err == nil {
+			sink.isAway(true)
+			err = o.handle(ctx, "the sink is away", each(4, 5), o.away, func() error { sink.isAway(false); return nil })
+		}
+		missing := plain(queue(bad), 6, "6", "")
+		if err == nil {
+			err = o.handle(ctx, "a gap", []message{plain(queue(bad), 7, "7", "")}, o.gap, func() error {
+				if o.fill == nil { // the page puts nothing: the sender sends it again
+					return o.put(ctx, []message{missing})
+				}
+				w.account.note(missing)
+				o.input = string(missing.document)
+				return o.looks(ctx, o.fill...)
+			})
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -49,52 +78,12 @@ func incident(ctx context.Context, w *world) error {
 	return o.drain(ctx, outagePatience, nil)
 }
 
-// repairs has the three things go wrong, in queues of its own.
-func (o *operator) repairs(ctx context.Context, uses tools, bad int, sink *lambdaSink, repaired *atomic.Bool) error {
-	o.tools = uses
-	queue := func(i int) string {
-		if i < bad {
-			return fmt.Sprintf("%sbad/%d", uses.prefix, i)
-		}
-		return fmt.Sprintf("%sshop/%d", uses.prefix, i)
-	}
-	each := func(from, to int64) (messages []message) {
-		for i := range o.number("QUEUES") {
-			for seq := from; seq <= to; seq++ {
-				messages = append(messages, plain(queue(i), seq, fmt.Sprint(seq), ""))
-			}
-		}
-		return messages
-	}
-	err := o.handle(ctx, "bad messages", each(1, 3), uses.bad, func() error {
-		repaired.Store(true)
-		return o.looks(ctx, uses.redrive...)
-	})
-	if err == nil {
-		sink.isAway(true)
-		err = o.handle(ctx, "the sink is away", each(4, 5), uses.away, func() error { sink.isAway(false); return nil })
-	}
-	if err == nil {
-		missing := plain(queue(bad), 6, "6", "")
-		err = o.handle(ctx, "a gap", []message{plain(queue(bad), 7, "7", "")}, uses.gap, func() error {
-			if uses.fill == nil { // the page puts nothing: the sender sends it again
-				return o.put(ctx, []message{missing})
-			}
-			o.account.note(missing)
-			o.input = string(missing.document)
-			return o.looks(ctx, *uses.fill)
-		})
-	}
-	return err
-}
-
 // tools are what an operator has: how to look, what is looked at in each of the three cases, and
 // what repairs the first and the last.
 type tools struct {
-	prefix, counted         string
-	look                    func(ctx context.Context, do []string, acted *bool) (said string)
-	bad, redrive, away, gap []look
-	fill                    *look
+	prefix, counted               string
+	look                          func(ctx context.Context, do []string, acted *bool) (said string)
+	bad, redrive, away, gap, fill []look
 }
 
 // lines are the runbook's.
@@ -111,7 +100,7 @@ func (o *operator) lines(_ context.Context, bad int) (tools, error) {
 		{"gap\twarning\t1", []string{"doctor"}},
 		{first, []string{"queue", "--state", "gap"}},
 		{"waits for a message", []string{"why", first}},
-	}, fill: &look{"advanced", []string{"put"}}}, nil
+	}, fill: []look{{"advanced", []string{"put"}}}}, nil
 }
 
 // screens are the page's: what is clicked on, or a field and what it is given before its form is
@@ -151,20 +140,14 @@ func (o *operator) screens(ctx context.Context, bad int) (tools, error) {
 // start starts the stack, builds the command line, and sends good messages as long as it goes on.
 func (o *operator) start(ctx context.Context, sink *lambdaSink) error {
 	w := o.world
-	arn := map[string]any{"kind": "lambda", "arn": "arn:aws:lambda:us-east-1:000000000000:function:shop"}
-	template, err := shortened(120).template(w, arn)
+	if err := shortened(120).start(ctx, w, sink); err != nil {
+		return err
+	}
+	folder, err := w.folder()
 	if err != nil {
 		return err
 	}
-	if err := w.start(ctx, setup{templates: []string{template}, config: localstack.Config{
-		Env: map[string]string{
-			"STREAMSORT_EVENT_BUS": "", "ProcessFunction.AWS_ENDPOINT_URL_LAMBDA": w.serve(sink),
-		},
-		Failed: func(string, string) {}, // what fails here fails on purpose
-	}}); err != nil {
-		return err
-	}
-	o.program = filepath.Join(filepath.Dir(template), "streamsort")
+	o.program = filepath.Join(folder, "streamsort")
 	build := exec.CommandContext(ctx, "go", "build", "-o", o.program, "./cmd/streamsort")
 	build.Dir = w.root
 	if said, err := build.CombinedOutput(); err != nil {

@@ -23,13 +23,7 @@ type chainCommand struct {
 }
 
 // chain is a chain as the API shows it.
-type chain struct {
-	Tag, State, Reason, Idle                 string
-	Created                                  bool
-	Edges, EdgesEnded, Stamps                int64
-	AgeSeconds                               float64
-	CreatedAt, Deadline, ProgressAt, EndedAt string
-}
+type chain fantree.Chain
 
 // maxParts is how many parts of a fan are asked for: each is a request of its own.
 const maxParts = 64
@@ -81,6 +75,6 @@ func (s *session) chain(tag string) (json.RawMessage, error) {
 
 // isPart reports whether the tag is that of a part of a fan, which ends an edge of another chain.
 func (c chain) isPart() bool {
-	_, name := tenant.Split(c.Tag)
+	_, name := tenant.Split(string(c.Tag))
 	return strings.HasPrefix(name, "fan.")
 }

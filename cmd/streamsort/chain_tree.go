@@ -1,9 +1,9 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/jedib0t/go-pretty/v6/list"
 
@@ -17,14 +17,12 @@ func (s *session) printChain(whole *fantree.Node) error {
 	if s.format != asText && s.format != asTable {
 		return s.print(whole, "")
 	}
-	var c chain
-	if err := json.Unmarshal(whole.Raw, &c); err != nil {
-		return err
-	}
-	tree, err := s.tree(whole)
-	if err == nil {
-		_, err = fmt.Fprintf(s.out, "%s%s\n", c.about(s.clock), tree)
-	}
+	w := list.NewWriter()
+	style := list.StyleConnectedRounded
+	style.CharItemSingle = "─" // the whole has nothing beside it
+	w.SetStyle(style)
+	s.branch(w, whole)
+	_, err := fmt.Fprintf(s.out, "%s%s\n", chain(whole.Chain).about(s.clock), w.Render())
 	return err
 }
 
@@ -34,20 +32,21 @@ func (c chain) about(clock clock) string {
 	if !c.Created {
 		said = append(said, "not created yet: operations came before it")
 	}
-	for _, at := range []struct{ what, when string }{
-		{"created", c.CreatedAt}, {"deadline", c.Deadline}, {"last progress", c.ProgressAt}, {"ended", c.EndedAt},
-	} {
-		if at.when != "" {
-			said = append(said, at.what+" "+clock.at(at.when))
+	for _, at := range []struct {
+		what string
+		when time.Time
+	}{{"created", c.CreatedAt}, {"deadline", c.Deadline}, {"last progress", c.ProgressAt}, {"ended", c.EndedAt}} {
+		if !at.when.IsZero() {
+			said = append(said, at.what+" "+clock.at(written(at.when)))
 		}
 	}
-	if c.EndedAt != "" {
+	if !c.EndedAt.IsZero() {
 		said = append(said, "took "+age(c.AgeSeconds))
 	}
 	if c.Idle != "" {
 		said = append(said, "times out "+view.Duration(c.Idle)+" after its last progress")
 	}
-	text := fmt.Sprintf("%s: %s, %s\n  %s\n", printable.Text(c.Tag), c.State, c.counted(), strings.Join(said, ", "))
+	text := fmt.Sprintf("%s: %s, %s\n  %s\n", c.Tag, c.State, c.counted(), strings.Join(said, ", "))
 	if c.Reason != "" {
 		text += "  reason: " + printable.Text(c.Reason) + "\n"
 	}
@@ -77,36 +76,20 @@ func (c chain) bar() string {
 	return strings.Repeat("█", full) + strings.Repeat("░", barWidth-full)
 }
 
-// tree draws a chain and its parts.
-func (s *session) tree(whole *fantree.Node) (string, error) {
-	w := list.NewWriter()
-	style := list.StyleConnectedRounded
-	style.CharItemSingle = "─" // the whole has nothing beside it
-	w.SetStyle(style)
-	err := s.branch(w, whole)
-	return w.Render(), err
-}
-
 // branch adds a chain, and under it its parts.
-func (s *session) branch(w list.Writer, n *fantree.Node) error {
-	var c chain
-	if err := json.Unmarshal(n.Raw, &c); err != nil {
-		return err
-	}
+func (s *session) branch(w list.Writer, n *fantree.Node) {
+	c := chain(n.Chain)
 	drawn := c.counted() + "  " + s.paint(c.State)
 	if c.Stamps == 0 {
 		drawn = c.bar() + " " + drawn
 	}
-	w.AppendItem(printable.Text(c.Tag) + "  " + drawn)
+	w.AppendItem(c.Tag.String() + "  " + drawn)
 	w.Indent()
 	defer w.UnIndent()
 	for _, one := range n.Parts {
-		if err := s.branch(w, one); err != nil {
-			return err
-		}
+		s.branch(w, one)
 	}
 	if n.More {
 		w.AppendItem(fmt.Sprintf("… and perhaps more: at most %d parts are asked for", maxParts))
 	}
-	return nil
 }

@@ -75,14 +75,6 @@ type operation struct {
 	Who                                          struct{ Kind, Name string }
 }
 
-type chain struct {
-	Tag                             printable.Name
-	State, Reason, Idle             string
-	Edges, EdgesEnded, Stamps       int64
-	CreatedAt, Deadline, ProgressAt time.Time
-	EndedAt                         time.Time
-}
-
 // get asks the API for something.
 func (u *UI) get(ctx context.Context, path string, query url.Values, out any) error {
 	return u.api.Call(ctx, http.MethodGet, path, query, nil, out)

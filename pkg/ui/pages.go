@@ -225,13 +225,6 @@ func beyond(seq, maxParked int64, open gaps) (in, behind *gap) {
 // shownParts is how many parts of a fan are asked for, each a request, whenever a chain is shown.
 const shownParts = 24
 
-// branch is a chain in a tree, and what hangs under it.
-type branch struct {
-	chain
-	Parts []branch
-	More  bool
-}
-
 // chain is a chain, and the parts of a fan of an edge of it: of its first one, where no other is
 // named.
 func (u *UI) chain(ctx context.Context, query url.Values) (any, error) {
@@ -256,23 +249,6 @@ func (u *UI) chain(ctx context.Context, query url.Values) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	tree, err := branchOf(whole)
-	ended := u.trends.note(u.who(ctx)+"\x00\x00"+tag, time.Now(), tree.EdgesEnded)
-	return map[string]any{"Chain": tree, "Chart": level("Edges that have ended", "edges", ended)}, err
-}
-
-// branchOf is a tree as the page shows it.
-func branchOf(n *fantree.Node) (branch, error) {
-	b := branch{More: n.More}
-	if err := json.Unmarshal(n.Raw, &b.chain); err != nil {
-		return b, err
-	}
-	for _, part := range n.Parts {
-		below, err := branchOf(part)
-		if err != nil {
-			return b, err
-		}
-		b.Parts = append(b.Parts, below)
-	}
-	return b, nil
+	ended := u.trends.note(u.who(ctx)+"\x00\x00"+tag, time.Now(), whole.EdgesEnded)
+	return map[string]any{"Chain": whole, "Chart": level("Edges that have ended", "edges", ended)}, nil
 }

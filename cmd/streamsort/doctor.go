@@ -148,7 +148,8 @@ func (d *doctor) function(name string, how diagnosis, found string, arguments ..
 // api asks for the summary, and reports the states and the groups of errors in it.
 func (d *doctor) api() error {
 	began := time.Now()
-	a, err := d.summary("")
+	var a view.Summary
+	_, err := d.get("/summary", nil, &a)
 	took := time.Since(began)
 	var refused *client.Problem
 	switch {
@@ -377,4 +378,36 @@ func (d *doctor) layouts(ctx context.Context, on *dynamodb.Client, def table.Def
 		return d.say(check, critical, "has items of layout %d, and this program knows %d: take a newer streamsort", newest, def.Layout)
 	}
 	return d.say(check, well, "is %s, and its items' layout is known (%d at most)", status, def.Layout)
+}
+
+// summarized are the states in the order in which they are printed: those of queues and consumers,
+// and of chains.
+var summarized = append(slices.Clone(view.Attention), "failed", "timed-out")
+
+// howMany is how many are in a state, which may be some only.
+func howMany(n view.Count) string {
+	if n.More {
+		return fmt.Sprintf("%d or more", n.Count)
+	}
+	return strconv.Itoa(n.Count)
+}
+
+// grouped is a group of errors in a line, with where to look.
+func (s *session) grouped(g view.Group) string {
+	var examples []string
+	for _, e := range g.Examples {
+		example := e.Queue.String()
+		if e.Seq != nil {
+			example += "@" + failedSeqs(e.Seq, e.To)
+		}
+		examples = append(examples, example)
+	}
+	such := ", such as " + strings.Join(examples, ", ")
+	if held := g.Held(s.clock.since(written(g.Since))); held != "" {
+		return g.Queues() + such + ". " + held
+	}
+	if g.Error != "" {
+		such = ": " + g.Error.String() + such
+	}
+	return g.Queues() + such
 }

@@ -111,11 +111,14 @@ func (n names) add(logicalID, name string) error {
 		return fmt.Errorf("two resources have the name %s", name)
 	}
 	n.logical[name] = name
-	if other := n.logical[logicalID]; other != "" && other != name {
-		n.clash[logicalID] = true
-		return nil
+	called := strings.TrimSuffix(hash.ReplaceAllString(logicalID, ""), "Function")
+	for _, id := range []string{logicalID, strings.ToLower(called)} {
+		if other := n.logical[id]; other != "" && other != name {
+			n.clash[id] = true
+			continue
+		}
+		n.logical[id] = name
 	}
-	n.logical[logicalID] = name
 	return nil
 }
 
@@ -126,18 +129,9 @@ var hash = regexp.MustCompile(`[0-9A-F]{8}$`)
 // Function, in letters of either case. One that is not known, or that several have, is returned as
 // it is.
 func (n names) find(name string) string {
-	if found := n.logical[name]; found != "" && !n.clash[name] {
-		return found
-	}
-	found := map[string]bool{}
-	for id, own := range n.logical {
-		if called := strings.TrimSuffix(hash.ReplaceAllString(id, ""), "Function"); called != id && strings.EqualFold(called, name) {
-			found[own] = true
-		}
-	}
-	for own := range found {
-		if len(found) == 1 {
-			return own
+	for _, id := range []string{name, strings.ToLower(name)} {
+		if found := n.logical[id]; found != "" && !n.clash[id] {
+			return found
 		}
 	}
 	return name

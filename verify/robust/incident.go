@@ -170,7 +170,7 @@ type operator struct {
 	*world
 	tools
 	program, input string
-	tab            context.Context //nolint:containedctx // it is the browser's tab
+	tab            context.Context
 	did            int
 	steady         func() error // ends the good messages
 }

@@ -45,7 +45,6 @@ require (
 	go.uber.org/goleak v1.3.0
 	golang.org/x/mod v0.38.0
 	golang.org/x/sync v0.24.0
-	golang.org/x/term v0.45.0
 	golang.org/x/tools v0.48.0
 	modernc.org/sqlite v1.44.0
 	pgregory.net/rapid v1.3.0

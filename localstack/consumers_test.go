@@ -147,6 +147,25 @@ func TestLogOfURL(t *testing.T) {
 	}
 }
 
+// TestNames: a function is found as an app calls it, where no other is called so.
+func TestNames(t *testing.T) {
+	n := newNames()
+	for id, name := range map[string]string{
+		"Books0A1B2C3D": "app-books", "ProcessFunction": "app-process", "Twice0A1B2C3D": "one", "Twice0A1B2C3E": "two",
+	} {
+		if err := n.add(id, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for asked, want := range map[string]string{
+		"books": "app-books", "process": "app-process", "app-books": "app-books", "twice": "twice", "boo": "boo",
+	} {
+		if got := n.find(asked); got != want {
+			t.Errorf("%s is %s, want %s", asked, got, want)
+		}
+	}
+}
+
 // TestOutsideTheClone: what to do is said where the functions cannot be had.
 func TestOutsideTheClone(t *testing.T) {
 	t.Chdir(t.TempDir())

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/streamsort/streamsort/localstack/template"
 )
@@ -109,19 +111,28 @@ func (n names) add(logicalID, name string) error {
 		return fmt.Errorf("two resources have the name %s", name)
 	}
 	n.logical[name] = name
-	if other := n.logical[logicalID]; other != "" && other != name {
-		n.clash[logicalID] = true
-		return nil
+	called := strings.TrimSuffix(hash.ReplaceAllString(logicalID, ""), "Function")
+	for _, id := range []string{logicalID, strings.ToLower(called)} {
+		if other := n.logical[id]; other != "" && other != name {
+			n.clash[id] = true
+			continue
+		}
+		n.logical[id] = name
 	}
-	n.logical[logicalID] = name
 	return nil
 }
 
-// find is the name behind a name or logical id. One that is not known, or that several have, is
-// returned as it is.
+// hash is what the CDK ends a logical id with, behind what an app calls its construct.
+var hash = regexp.MustCompile(`[0-9A-F]{8}$`)
+
+// find is the name behind a name or logical id, which may be without the CDK's hash and the word
+// Function, in letters of either case. One that is not known, or that several have, is returned as
+// it is.
 func (n names) find(name string) string {
-	if found := n.logical[name]; found != "" && !n.clash[name] {
-		return found
+	for _, id := range []string{name, strings.ToLower(name)} {
+		if found := n.logical[id]; found != "" && !n.clash[id] {
+			return found
+		}
 	}
 	return name
 }

@@ -2,14 +2,11 @@ package main
 
 import (
 	"bufio"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
-
-	"github.com/jedib0t/go-pretty/v6/progress"
 
 	"github.com/streamsort/streamsort/internal/bulk"
 	"github.com/streamsort/streamsort/internal/printable"
@@ -106,11 +103,11 @@ func (s *session) actOnMany(action, reason, start string, m many) error {
 	if err != nil {
 		return err
 	}
-	shown := s.bar("looking", 0, progress.UnitsDefault)
+	shown := s.progress()
 	run, err := bulk.Look(s.ctx, api, request, func(n int) {
 		shown.say(fmt.Sprintf("looking: %d found", n))
 	})
-	shown.end(err == nil)
+	shown.end()
 	switch {
 	case s.ctx.Err() != nil:
 		return errors.New("interrupted: nothing is done")
@@ -120,21 +117,17 @@ func (s *session) actOnMany(action, reason, start string, m many) error {
 	fmt.Fprint(s.errOut, printable.Lines(run.LeftOut))
 	first := run.Selected[:min(len(run.Selected), shownTargets)]
 	p := plan{run.Name, action, run.Rate, len(run.Selected), first}
-	raw, err := json.Marshal(p)
-	if err != nil {
-		return err
-	}
 	if p.Selected == 0 {
 		if other := s.otherConsumer(m.Named); other != "" {
 			fmt.Fprintf(s.errOut, "did you mean --consumer %s?\n", printable.Text(other))
 		}
-		return s.print(raw, "%s: no consumer is like that, and nothing is done\n", action)
+		return s.print(p, "%s: no consumer is like that, and nothing is done\n", action)
 	}
 	when := "would be done to %s, %d a second, and is not done yet"
 	if m.Yes {
 		when = "is done to %s, %d a second, as run " + run.Name
 	}
-	if err := s.print(raw, "%s", p.text(when)); err != nil {
+	if err := s.print(p, "%s", p.text(when)); err != nil {
 		return err
 	}
 	if !m.Yes {
@@ -149,17 +142,10 @@ func (s *session) actOnMany(action, reason, start string, m many) error {
 
 // do carries a run out, shows how far it is, and prints what became of it.
 func (s *session) do(run *bulk.Run) error {
-	shown := s.bar(run.Action, int64(len(run.Selected)), progress.UnitsDefault)
-	report := run.Do(s.ctx, func(r bulk.Report) {
-		shown.say(counts(r))
-		shown.at(int64(r.Handled()))
-	})
-	shown.end(report.Whole())
-	raw, err := json.Marshal(report)
-	if err != nil {
-		return err
-	}
-	if err := s.print(raw, "%s", reportText(report)); err != nil || report.Whole() {
+	shown := s.progress()
+	report := run.Do(s.ctx, func(r bulk.Report) { shown.say(counts(r)) })
+	shown.end()
+	if err := s.print(report, "%s", reportText(report)); err != nil || report.Whole() {
 		return err
 	}
 	why := report.Stopped
@@ -187,12 +173,11 @@ func (s *session) sayRefusals(p plan, start string) {
 			fmt.Fprintf(s.errOut, "%s: %v\n", one.Queue, err)
 			continue
 		}
-		first, errFirst := q.First.number()
-		position, errPosition := q.Position.number()
+		first, position := int64(q.First), int64(q.Position)
 		switch refused := one.Queue.String() + ": would be refused: --start is " + start; {
-		case errPosition == nil && place > position+1:
+		case place > position+1:
 			fmt.Fprintf(s.errOut, "%s, and the next message to come is %d\n", refused, position+1)
-		case errFirst == nil && place < first:
+		case place < first:
 			fmt.Fprintf(s.errOut, "%s, and the queue's first seq is %d\n", refused, first)
 		}
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"io"
@@ -36,12 +35,9 @@ func blockedQueues(t *testing.T, operate func(queue, id string) (int, string)) (
 	})
 }
 
-func redriveAll(ctx context.Context, url string, more ...string) (code int, out, errOut string) {
-	var stdout, stderr bytes.Buffer
+func redriveAll(ctx context.Context, url string, more ...string) (out, errOut string, code int) {
 	line := []string{"--url", url, "redrive", "--reason", "the ledger is back", "--rate", "1000"}
-	line = append(line, more...)
-	code = run(ctx, line, strings.NewReader(""), &stdout, &stderr)
-	return code, stdout.String(), stderr.String()
+	return printsOf(ctx, "", append(line, more...)...)
 }
 
 // TestBulkIsADryRunFirst: without --yes, and where nobody can be asked, nothing is done.
@@ -50,13 +46,13 @@ func TestBulkIsADryRunFirst(t *testing.T) {
 		t.Errorf("%s is acted on", queue)
 		return 200, "{}"
 	})
-	code, out, errOut := redriveAll(t.Context(), url)
+	out, errOut, code := redriveAll(t.Context(), url)
 	want := "redrive would be done to 3 consumers, 1000 a second, and is not done yet\n" +
 		"  q0@7\tc\tHTTP 500\\x1b[2J\n  q1@7\tc\tHTTP 500\\x1b[2J\n  q2@7\tc\tHTTP 500\\x1b[2J\n"
 	check.That(t, code == exitDone && out == want && errOut == "nothing is done: --yes does it\n",
 		"exit code %d, %q, %q", code, out, errOut)
 	want = `"action":"redrive","rate":1000,"selected":3,"first":[{"queue":"q0","consumer":"c","seq":7,"error":"HTTP 500\u001b[2J"}`
-	if code, out, _ := redriveAll(t.Context(), url, "-o", "json"); code != exitDone || !strings.Contains(out, want) {
+	if out, _, code := redriveAll(t.Context(), url, "-o", "json"); code != exitDone || !strings.Contains(out, want) {
 		t.Errorf("exit code %d, %s", code, out)
 	}
 }
@@ -75,7 +71,7 @@ func TestBulkReport(t *testing.T) {
 		}
 		return 200, "{}"
 	})
-	code, out, errOut := redriveAll(t.Context(), url, "--yes")
+	out, errOut, code := redriveAll(t.Context(), url, "--yes")
 	name := regexp.MustCompile(`--run ([0-9a-z]+)\n$`).FindStringSubmatch(errOut)
 	for _, want := range []string{
 		"redrive is done to 3 consumers, 1000 a second, as run ",
@@ -88,7 +84,7 @@ func TestBulkReport(t *testing.T) {
 		"exit code %d, %s, %v", code, errOut, asked)
 	refuses = false
 	first := asked["q2"]
-	code, out, errOut = redriveAll(t.Context(), url, "--yes", "--run", name[1])
+	out, errOut, code = redriveAll(t.Context(), url, "--yes", "--run", name[1])
 	if code != exitDone || asked["q2"] != first || errOut != "" ||
 		!strings.Contains(out, "2 done, 0 done already, 1 changed meanwhile, 0 failed") {
 		t.Errorf("exit code %d, %s, %s: the id was %s, and is %s", code, out, errOut, first, asked["q2"])
@@ -102,12 +98,12 @@ func TestBulkInterrupted(t *testing.T) {
 		interrupt()
 		return 200, "{}"
 	})
-	code, out, errOut := redriveAll(ctx, url, "--yes", "--rate", "1")
+	out, errOut, code := redriveAll(ctx, url, "--yes", "--rate", "1")
 	report := regexp.MustCompile(`of 3 consumers: [12] done, 0 done already, 0 changed meanwhile, 0 failed\n`)
 	goOn := regexp.MustCompile(`^streamsort: interrupted; to go on: the same command with --run [0-9a-z]+\n$`)
 	check.That(t, code == exitRefused && report.MatchString(out) && goOn.MatchString(errOut),
 		"exit code %d, %s, %s", code, out, errOut)
-	code, _, errOut = redriveAll(ctx, url, "--yes")
+	_, errOut, code = redriveAll(ctx, url, "--yes")
 	check.That(t, code == exitRefused && strings.Contains(errOut, "interrupted: nothing is done"),
 		"exit code %d, %s", code, errOut)
 }

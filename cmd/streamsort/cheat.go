@@ -18,7 +18,6 @@ streamsort configure QUEUE policy=skip          go past a gap whose messages nev
 streamsort queue QUEUE --audit                  what operators did, and why
 `
 
-// Run implements the verb.
 func (*cheatCommand) Run(s *session) error {
 	_, err := fmt.Fprint(s.out, cheats)
 	return err

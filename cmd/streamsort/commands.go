@@ -120,7 +120,7 @@ func run(ctx context.Context, arguments []string, in io.Reader, out, errOut io.W
 	var c commands
 	done := -1
 	parser := kong.Must(&c, kong.Name("streamsort"), kong.Writers(out, errOut), kong.UsageOnError(),
-		kong.Description("Messages in, in any order; messages out, in order.\n\n"+exitHelp), groups, wholeNumbers,
+		kong.Description("Messages in, in any order; messages out, in order.\n\n"+exitHelp), groups, wholeNumbers, withExamples,
 		kong.Vars{"version": versionLine()}, kong.Exit(func(code int) { done = code }))
 	kongcompletion.Register(parser)
 	if done >= 0 {
@@ -207,17 +207,18 @@ func (s *session) get(path string, query url.Values, out any) (json.RawMessage, 
 	return s.call(http.MethodGet, path, query, nil, out)
 }
 
-// delete asks for something to be deleted, and reads the answer.
-func (s *session) delete(path string, query url.Values, out any) (json.RawMessage, error) {
-	return s.call(http.MethodDelete, path, query, nil, out)
-}
-
-func (s *session) call(method, path string, query url.Values, body []byte, out any) (json.RawMessage, error) {
+// call makes a request with a document; nil for none.
+func (s *session) call(method, path string, query url.Values, document, out any) (raw json.RawMessage, err error) {
 	c, err := s.client()
 	if err != nil {
 		return nil, err
 	}
-	var raw json.RawMessage
+	var body []byte
+	if document != nil {
+		if body, err = json.Marshal(document); err != nil {
+			return nil, err
+		}
+	}
 	if err := c.Call(s.ctx, method, path, query, body, &raw); err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // consumer is a consumer as the API shows it.
-type consumer struct{ view.Consumer }
+type consumer view.Consumer
 
 // clauses says what the consumer is at, a clause for each thing.
 func (c consumer) clauses(clock clock) string {
@@ -108,44 +108,30 @@ type consumerList struct {
 	listFlags
 }
 
-// Run implements the verb.
 func (c *consumerList) Run(s *session) error {
 	if c.Queue == "" {
-		query := url.Values{}
-		if c.Named != "" {
-			query.Set("consumer", c.Named)
-		}
-		return s.listRows("/consumers", c.State, c.listFlags, query)
+		return s.listRows("/consumers", c.State, c.Named, c.listFlags)
 	}
 	if c.State != "" || c.Named != "" || c.listFlags != (listFlags{}) {
 		return usageError("--state, --consumer, --prefix and --limit are for a list: without a queue")
 	}
-	query := url.Values{"queue": {c.Queue}}
-	if c.Consumer != "" {
-		query.Set("consumer", c.Consumer)
-	}
-	l := s.consumersList()
-	l.one = c.Consumer != ""
-	return l.end("no consumer", s.pages("/consumers", query, "consumers", func(raw json.RawMessage) error { return s.listConsumer(l, raw) }))
+	return s.consumersOf(c.Queue, c.Consumer, func(json.RawMessage) {})
 }
 
-// consumersList begins a list of a queue's consumers.
-func (s *session) consumersList() *listing {
-	return s.listing("consumer", "state", "delivered", "position", "lag", "since", "what it is at")
-}
-
-// listConsumer adds a consumer to a list of its queue's.
-func (s *session) listConsumer(l *listing, raw json.RawMessage) error {
-	var c consumer
-	if err := json.Unmarshal(raw, &c); err != nil {
-		return err
-	}
-	clauses, since := c.clauses(s.clock), "-"
-	if !c.Since.IsZero() {
-		since = s.clock.since(written(c.Since))
-	}
-	text := fmt.Sprintf("%s\t%s\tdelivered %s of %s, lag %s%s", c.Consumer.Consumer, states(c.Head), known(c.Delivered), known(c.Position), known(c.Lag), clauses)
-	return l.add(raw, text, c.Consumer.Consumer, states(c.Head), known(c.Delivered), known(c.Position), known(c.Lag), since, strings.TrimPrefix(clauses, ": "))
+// consumersOf lists a queue's consumers, or one, and calls also for each.
+func (s *session) consumersOf(queue, name string, also func(json.RawMessage)) error {
+	l := s.listing("consumer", "state", "delivered", "position", "lag", "since", "what it is at")
+	l.one = name != ""
+	return l.end("no consumer", each(s, "/consumers", client.Query("queue", queue, "consumer", name), "consumers", func(c consumer, raw json.RawMessage) error {
+		also(raw)
+		clauses, since := c.clauses(s.clock), "-"
+		if !c.Since.IsZero() {
+			since = s.clock.since(written(c.Since))
+		}
+		cells := []any{c.Consumer, states(c.Head), known(c.Delivered), known(c.Position), known(c.Lag)}
+		text := fmt.Sprintf("%s\t%s\tdelivered %s of %s, lag %s%s", append(cells, clauses)...)
+		return l.addText(raw, text, append(cells, since, strings.TrimPrefix(clauses, ": "))...)
+	}))
 }
 
 // states are the state, and the others beside it.
@@ -173,8 +159,9 @@ func failedSeqs(seq, to *jsonseq.Seq) string {
 	return known(seq)
 }
 
-// pages asks for one page after the other, and calls hand for each element of the list under name.
-func (s *session) pages(path string, query url.Values, name string, hand func(json.RawMessage) error) error {
+// each asks for one page after the other, and calls hand for each element of the list under name,
+// and its document.
+func each[T any](s *session, path string, query url.Values, name string, hand func(T, json.RawMessage) error) error {
 	var unreadable []error
 	for {
 		var page map[string]json.RawMessage
@@ -186,7 +173,11 @@ func (s *session) pages(path string, query url.Values, name string, hand func(js
 			return err
 		}
 		for _, raw := range list {
-			if err := hand(raw); err != nil {
+			var element T
+			if err := json.Unmarshal(raw, &element); err != nil {
+				return err
+			}
+			if err := hand(element, raw); err != nil {
 				return err
 			}
 		}
@@ -207,19 +198,15 @@ func (s *session) pages(path string, query url.Values, name string, hand func(js
 // post makes a POST request with a document, and prints the consumer of the answer; what says in
 // text what was done.
 func (s *session) post(path string, document map[string]any, what string) error {
-	body, err := json.Marshal(document)
-	if err != nil {
-		return err
-	}
 	var it consumer
-	raw, err := s.call(http.MethodPost, path, nil, body, &it)
+	raw, err := s.call(http.MethodPost, path, nil, document, &it)
 	if err != nil {
 		return err
 	}
 	if it.State == "" { // it is gone
-		return s.print(raw, "%s\t%s\n", it.Consumer.Consumer, what)
+		return s.print(raw, "%s\t%s\n", it.Consumer, what)
 	}
-	return s.print(raw, "%s\t%s; delivered %s%s\n", it.Consumer.Consumer, what, known(it.Delivered), it.clauses(s.clock))
+	return s.print(raw, "%s\t%s; delivered %s%s\n", it.Consumer, what, known(it.Delivered), it.clauses(s.clock))
 }
 
 // consumerCreate creates a consumer.
@@ -230,7 +217,6 @@ type consumerCreate struct {
 	Kind     string `help:"The kind of queue: numbered or arrival. A queue that nothing was put to yet becomes one; numbered where it is not given."`
 }
 
-// Run implements the verb.
 func (c *consumerCreate) Run(s *session) error {
 	document := map[string]any{"queue": c.Queue, "consumer": c.Consumer, "start": c.Start}
 	if c.Kind != "" {

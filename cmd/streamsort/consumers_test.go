@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alecthomas/kong"
-
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/view"
 )
@@ -165,11 +163,7 @@ func TestCheat(t *testing.T) {
 	check.That(t, len(lines) == 10, "%d lines", len(lines))
 	for _, line := range lines {
 		typed, _, found := strings.Cut(strings.TrimPrefix(line, "streamsort "), "  ")
-		var c commands
-		understands, err := kong.New(&c, kong.Vars{"version": ""}, groups)
-		if err == nil {
-			_, err = understands.Parse(strings.Fields(typed))
-		}
+		_, err := parsing(t).Parse(strings.Fields(typed))
 		check.That(t, err == nil && found && len(line) <= 100, "%s: %v", line, err)
 	}
 }

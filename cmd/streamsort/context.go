@@ -5,8 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -27,7 +31,6 @@ type contextAdd struct {
 	Stack string `help:"The stack of CloudFormation, in the region of --region or of AWS's configuration. Its outputs are read now, once: ApiUrl, and the names of its tables."`
 }
 
-// Run implements the verb.
 func (c *contextAdd) Run(s *session) error {
 	if !contextName.MatchString(c.Name) {
 		return usageError(fmt.Sprintf("the name %q must be 1 to 64 letters, digits, dots, dashes and underscores", c.Name))
@@ -52,7 +55,7 @@ func (c *contextAdd) Run(s *session) error {
 	if err := all.write(); err != nil {
 		return err
 	}
-	return s.printPlace(c.Name, added, "added\t"+added.URL)
+	return s.print(added.named(c.Name), "%s\tadded\t%s\n", c.Name, added.URL)
 }
 
 // deployed is what the outputs of a stack say.
@@ -62,7 +65,8 @@ func (s *session) deployed(stack string) (place, error) {
 		return place{}, fmt.Errorf("%w: set AWS_REGION (--region), and AWS_PROFILE or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or run under a role", err)
 	}
 	where.Region = cmp.Or(s.given.Region, where.Region)
-	answer, err := cloudformation.New(cloudformation.Options{Region: where.Region, Credentials: where.Credentials, BaseEndpoint: where.Endpoint}).
+	at := aws.Config{Region: where.Region, Credentials: where.Credentials, BaseEndpoint: where.Endpoint}
+	answer, err := cloudformation.NewFromConfig(at).
 		DescribeStacks(s.ctx, &cloudformation.DescribeStacksInput{StackName: &stack})
 	if err != nil {
 		return place{}, fmt.Errorf("stack %s in %s: %w", stack, where.Region, err)
@@ -82,6 +86,9 @@ func (s *session) deployed(stack string) (place, error) {
 	}, nil
 }
 
+// named is the context as it is printed.
+func (p place) named(name string) map[string]any { return map[string]any{"name": name, "context": p} }
+
 // tablesIn are the names of the tables that a stack's outputs have.
 func tablesIn(outputs map[string]string) map[string]string {
 	tables := map[string]string{}
@@ -93,20 +100,10 @@ func tablesIn(outputs map[string]string) map[string]string {
 	return tables
 }
 
-// printPlace prints a context, and what was done with it.
-func (s *session) printPlace(name string, p place, what string) error {
-	document, err := json.Marshal(map[string]any{"name": name, "context": p})
-	if err != nil {
-		return err
-	}
-	return s.print(document, "%s\t%s\n", name, what)
-}
-
 type contextUse struct {
 	Name string `arg:"" help:"The context's name."`
 }
 
-// Run implements the verb.
 func (c *contextUse) Run(s *session) error {
 	all, err := readPlaces()
 	if err != nil {
@@ -120,12 +117,11 @@ func (c *contextUse) Run(s *session) error {
 	if err := all.write(); err != nil {
 		return err
 	}
-	return s.printPlace(c.Name, used, "in use\t"+used.URL)
+	return s.print(used.named(c.Name), "%s\tin use\t%s\n", c.Name, used.URL)
 }
 
 type contextList struct{}
 
-// Run implements the verb.
 func (*contextList) Run(s *session) error {
 	all, err := readPlaces()
 	if err != nil {
@@ -134,13 +130,11 @@ func (*contextList) Run(s *session) error {
 	l := s.listing("name", "in use", "url", "region", "stack")
 	for _, name := range slices.Sorted(maps.Keys(all.Contexts)) {
 		p := all.Contexts[name]
-		raw, err := json.Marshal(map[string]any{"name": name, "context": p, "inUse": name == all.Current})
-		used := "-"
-		if name == all.Current {
+		document, used := p.named(name), "-"
+		if document["inUse"] = name == all.Current; name == all.Current {
 			used = "*"
 		}
-		cells := []any{name, used, p.URL, cmp.Or(p.Region, "-"), cmp.Or(p.Stack, "-")}
-		if err = errors.Join(err, l.add(raw, fmt.Sprintf("%s\t%s\t%s\t%s\t%s", cells...), cells...)); err != nil {
+		if err := l.add(document, name, used, p.URL, cmp.Or(p.Region, "-"), cmp.Or(p.Stack, "-")); err != nil {
 			return err
 		}
 	}
@@ -151,7 +145,6 @@ type contextRemove struct {
 	Name string `arg:"" help:"The context's name."`
 }
 
-// Run implements the verb.
 func (c *contextRemove) Run(s *session) error {
 	all, err := readPlaces()
 	if err != nil {
@@ -165,7 +158,7 @@ func (c *contextRemove) Run(s *session) error {
 	if err := all.write(); err != nil {
 		return err
 	}
-	return s.printPlace(c.Name, gone, "removed")
+	return s.print(gone.named(c.Name), "%s\tremoved\n", c.Name)
 }
 
 // forget forgets a context; none is in use then, if that was.
@@ -174,4 +167,130 @@ func (p *places) forget(name string) {
 	if p.Current == name {
 		p.Current = ""
 	}
+}
+
+// place is a stack that has a name: what a context is. It has no secrets.
+type place struct {
+	URL      string `json:"url"`
+	Region   string `json:"region,omitempty"`
+	Sign     bool   `json:"sign,omitempty"`
+	Stack    string `json:"stack,omitempty"`    // the one of CloudFormation that it was read from
+	DynamoDB string `json:"dynamodb,omitempty"` // a server of one's own
+	// Tables are the names of a stack's tables, as its outputs call them: Messages, Cursors, ….
+	Tables map[string]string `json:"tables,omitempty"`
+}
+
+// places are the contexts that are stored.
+type places struct {
+	Current  string           `json:"current,omitempty"`
+	Contexts map[string]place `json:"contexts"`
+}
+
+// placesFile is where they are stored, in the user's folder for configuration.
+func placesFile() (string, error) {
+	folder, err := os.UserConfigDir()
+	return filepath.Join(folder, "streamsort", "contexts.json"), err
+}
+
+// readPlaces reads the contexts; there are none where there is no file, or no folder for it.
+func readPlaces() (places, error) {
+	all := places{Contexts: map[string]place{}}
+	file, err := placesFile()
+	if err != nil {
+		return all, nil //nolint:nilerr // a user without a folder has no contexts; who writes one gets the error
+	}
+	content, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return all, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(content, &all)
+	}
+	if err != nil {
+		return all, fmt.Errorf("the contexts in %s: %w; fix the file, or delete it", file, err)
+	}
+	if all.Contexts == nil {
+		all.Contexts = map[string]place{}
+	}
+	return all, nil
+}
+
+// write stores the contexts. A reader meanwhile sees those of before; of two who write at once, one
+// is the last.
+func (p places) write() error {
+	file, err := placesFile()
+	if err != nil {
+		return fmt.Errorf("the contexts: %w", err)
+	}
+	content, err := json.MarshalIndent(p, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
+	part, err := os.CreateTemp(filepath.Dir(file), "contexts-")
+	if err != nil {
+		return err
+	}
+	_, err = part.Write(append(content, '\n'))
+	if err = errors.Join(err, part.Close()); err == nil {
+		err = os.Rename(part.Name(), file)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(part.Name()))
+	}
+	return nil
+}
+
+// named is a context by its name.
+func (p places) named(name string) (place, error) {
+	found, ok := p.Contexts[name]
+	if ok {
+		return found, nil
+	}
+	hint := "`streamsort context list` shows those that there are"
+	if other := near(name, slices.Collect(maps.Keys(p.Contexts))); other != "" {
+		hint = fmt.Sprintf("did you mean %q?", other)
+	}
+	return place{}, usageError(fmt.Sprintf("there is no context %q; %s", name, hint))
+}
+
+// contextName is what a context may be called.
+var contextName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+
+// here is where the API is if nothing says it.
+const here = "http://127.0.0.1:3000"
+
+// localContext is the context of the stack that runs here.
+const localContext = "local"
+
+// place is the one that the flags mean: an address, else a context that is named, else the one that
+// is in use, else the stack that runs here.
+func (c *commands) place() (place, error) {
+	given := place{URL: c.URL, Region: c.Region, Sign: c.Sign}
+	if c.Context != "" && c.URL != "" {
+		return given, usageError("--url (STREAMSORT_URL) and --context (STREAMSORT_CONTEXT) are both given: each says where the API is")
+	}
+	if c.URL != "" {
+		return given, nil
+	}
+	all, err := readPlaces()
+	name := c.Context
+	if name == "" {
+		name = all.Current
+	}
+	if _, runs := all.Contexts[localContext]; runs && name == "" {
+		name = localContext // at whatever port
+	}
+	if err != nil || name == "" {
+		given.URL = here
+		return given, err
+	}
+	found, err := all.named(name)
+	if c.Region != "" {
+		found.Region = c.Region
+	}
+	found.Sign = found.Sign || c.Sign
+	return found, err
 }

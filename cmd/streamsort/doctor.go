@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -14,7 +13,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/aws/aws-sdk-go-v2/service/lambda"
 
 	"github.com/streamsort/streamsort/internal/client"
 	"github.com/streamsort/streamsort/internal/dynamo"
@@ -77,7 +75,6 @@ type doctor struct {
 	created time.Time // when the latest of the tables was
 }
 
-// Run implements the verb.
 func (c *doctorCommand) Run(s *session) error {
 	if c.Queue != "" {
 		return c.verify(s)
@@ -100,11 +97,8 @@ func (c *doctorCommand) Run(s *session) error {
 func (d *doctor) say(check string, how diagnosis, found string, arguments ...any) error {
 	d.worst = d.worst.worse(how)
 	text := fmt.Sprintf(found, arguments...)
-	raw, err := json.Marshal(map[string]string{"check": check, "state": how.String(), "found": text})
-	if err != nil {
-		return err
-	}
-	return d.list.add(raw, fmt.Sprintf("%s\t%s\t%s", check, how, text), check, how, text)
+	document := map[string]string{"check": check, "state": how.String(), "found": text}
+	return d.list.add(document, check, how, text)
 }
 
 // graveStates are the states that people have to act on, and how grave each is.
@@ -135,20 +129,27 @@ func gravenessOf(g view.Group) diagnosis {
 	return how
 }
 
-// blamed reports whether consumers fail because this function does, and how grave that is.
-func (d *doctor) blamed(function string) (how diagnosis, is bool) {
+// function notes how many invocations of a function failed. Where consumers fail because it does,
+// that is as grave as the worst of them.
+func (d *doctor) function(name string, how diagnosis, found string, arguments ...any) error {
+	blamed := false
 	for _, g := range d.groups {
-		if slices.ContainsFunc(g.Examples, func(e view.Example) bool { return strings.Contains(string(e.Error)+" ", ":function:"+function+" ") }) {
-			how, is = how.worse(gravenessOf(g)), true
+		if !slices.ContainsFunc(g.Examples, func(e view.Example) bool { return strings.Contains(string(e.Error)+" ", ":function:"+name+" ") }) {
+			continue
 		}
+		if !blamed {
+			blamed, how = true, well
+		}
+		how = how.worse(gravenessOf(g))
 	}
-	return how, is
+	return d.say("function "+name, how, found, arguments...)
 }
 
 // api asks for the summary, and reports the states and the groups of errors in it.
 func (d *doctor) api() error {
 	began := time.Now()
-	a, err := d.summary("")
+	var a view.Summary
+	_, err := d.get("/summary", nil, &a)
 	took := time.Since(began)
 	var refused *client.Problem
 	switch {
@@ -169,7 +170,7 @@ func (d *doctor) api() error {
 	}
 	d.groups = a.Groups
 	for _, g := range a.Groups {
-		if err := d.say("errors of "+g.Consumer, gravenessOf(g), "%s", grouped(g)); err != nil {
+		if err := d.say("errors of "+g.Consumer, gravenessOf(g), "%s", d.grouped(g)); err != nil {
 			return err
 		}
 	}
@@ -326,8 +327,9 @@ func (d *doctor) functions() error {
 	requests, fail := 0, false
 	for _, f := range all {
 		if strings.HasSuffix(f.LogicalID, webhookFunction) {
-			if err := d.secrets(f.Name, lambda.Options{Region: "us-east-1", Credentials: aws.AnonymousCredentials{}, BaseEndpoint: &d.url}); err != nil {
-				return err
+			here := aws.Config{Region: "us-east-1", Credentials: aws.AnonymousCredentials{}, BaseEndpoint: &d.url}
+			if err := d.secrets(d.ctx, here, f.Name); err != nil {
+				return d.say(secretsCheck, unknown, "%v", err)
 			}
 		}
 		n := f.Stats
@@ -339,10 +341,7 @@ func (d *doctor) functions() error {
 		if n.Failing > fewFailures || n.Failing > 0 && n.Failing >= n.Requests-n.Running {
 			how = critical
 		}
-		if blamed, is := d.blamed(f.Name); is {
-			how = blamed
-		}
-		if err := d.say("function "+f.Name, how, "%d of %d invocations failed, the last %d in a row; `streamsort logs %s` has why",
+		if err := d.function(f.Name, how, "%d of %d invocations failed, the last %d in a row; `streamsort logs %s` has why",
 			n.Errors, n.Requests, n.Failing, f.Name); err != nil {
 			return err
 		}
@@ -379,4 +378,36 @@ func (d *doctor) layouts(ctx context.Context, on *dynamodb.Client, def table.Def
 		return d.say(check, critical, "has items of layout %d, and this program knows %d: take a newer streamsort", newest, def.Layout)
 	}
 	return d.say(check, well, "is %s, and its items' layout is known (%d at most)", status, def.Layout)
+}
+
+// summarized are the states in the order in which they are printed: those of queues and consumers,
+// and of chains.
+var summarized = append(slices.Clone(view.Attention), "failed", "timed-out")
+
+// howMany is how many are in a state, which may be some only.
+func howMany(n view.Count) string {
+	if n.More {
+		return fmt.Sprintf("%d or more", n.Count)
+	}
+	return strconv.Itoa(n.Count)
+}
+
+// grouped is a group of errors in a line, with where to look.
+func (s *session) grouped(g view.Group) string {
+	var examples []string
+	for _, e := range g.Examples {
+		example := e.Queue.String()
+		if e.Seq != nil {
+			example += "@" + failedSeqs(e.Seq, e.To)
+		}
+		examples = append(examples, example)
+	}
+	such := ", such as " + strings.Join(examples, ", ")
+	if held := g.Held(s.clock.since(written(g.Since))); held != "" {
+		return g.Queues() + such + ". " + held
+	}
+	if g.Error != "" {
+		such = ": " + g.Error.String() + such
+	}
+	return g.Queues() + such
 }

@@ -32,31 +32,48 @@ const (
 // alarmsAsked is how many alarms can be asked for at once.
 const alarmsAsked = 100
 
+// aws has a check made with a service, which has some seconds. The check is unknown where it cannot
+// be.
+func (d *doctor) aws(check, service string, make func(ctx context.Context, at aws.Config) error) error {
+	where, err := d.service(service)
+	if err == nil {
+		ctx, cancel := context.WithTimeout(d.ctx, longestLook)
+		defer cancel()
+		err = make(ctx, aws.Config{Region: where.Region, Credentials: where.Credentials, BaseEndpoint: where.Endpoint})
+	}
+	if err != nil {
+		return d.say(check, unknown, "%v", err)
+	}
+	return nil
+}
+
 // deployment looks at what a stack of CloudFormation has beside its tables: whether its functions
 // are called, and which of its alarms are on. The context knows the stack.
 func (d *doctor) deployment() error {
 	if d.stack == "" {
 		return d.say("stack", well, "mappings and alarms are not looked at: no context with a stack of CloudFormation is in use")
 	}
-	resources, err := d.resources()
-	if err != nil {
-		return d.say("stack", unknown, "mappings and alarms: %v", err)
-	}
-	for _, id := range resources[mappingResource] {
-		if err := d.mapping(id); err != nil {
-			return err
+	var has map[string][]string
+	if err := d.aws("stack", "CLOUDFORMATION", func(ctx context.Context, at aws.Config) (err error) {
+		if has, err = d.resources(ctx, at); err != nil {
+			err = fmt.Errorf("mappings and alarms: %w", err)
 		}
+		return err
+	}); err != nil || has == nil {
+		return err
 	}
-	for _, function := range resources[webhookFunction] {
-		where, err := d.service("LAMBDA")
-		if err != nil {
-			return err
-		}
-		if err := d.secrets(function, lambda.Options{Region: where.Region, Credentials: where.Credentials, BaseEndpoint: where.Endpoint}); err != nil {
-			return err
-		}
+	var errs []error
+	for _, id := range has[mappingResource] {
+		errs = append(errs, d.aws("mapping", "LAMBDA", func(ctx context.Context, at aws.Config) error { return d.mapping(ctx, at, id) }))
 	}
-	return errors.Join(d.alarms(resources[alarmResource]), d.functionErrors(resources[functionResource]))
+	for _, function := range has[webhookFunction] {
+		errs = append(errs, d.aws(secretsCheck, "LAMBDA", func(ctx context.Context, at aws.Config) error { return d.secrets(ctx, at, function) }))
+	}
+	return errors.Join(append(errs,
+		d.aws("alarms", "CLOUDWATCH", func(ctx context.Context, at aws.Config) error { return d.alarms(ctx, at, has[alarmResource]) }),
+		d.aws("functions", "CLOUDWATCH", func(ctx context.Context, at aws.Config) error {
+			return d.functionErrors(ctx, at, has[functionResource])
+		}))...)
 }
 
 // errorsWithin is how far back errors of functions are counted, functionsAsked for how many at
@@ -68,19 +85,12 @@ const (
 )
 
 // functionErrors counts the errors of a stack's functions, as Lambda's metrics have them.
-func (d *doctor) functionErrors(names []string) error {
-	where, err := d.service("CLOUDWATCH")
-	if err != nil {
-		return d.say("functions", unknown, "%v", err)
-	}
-	ctx, cancel := context.WithTimeout(d.ctx, longestLook)
-	defer cancel()
-	client := cloudwatch.New(cloudwatch.Options{Region: where.Region, Credentials: where.Credentials, BaseEndpoint: where.Endpoint})
-	total, calls, fail := len(names), 0.0, false
+func (d *doctor) functionErrors(ctx context.Context, at aws.Config, names []string) error {
+	calls, fail := 0.0, false
 	for some := range slices.Chunk(names, functionsAsked) {
-		counts, err := invocations(ctx, client, some)
+		counts, err := invocations(ctx, cloudwatch.NewFromConfig(at), some)
 		if err != nil {
-			return d.say("functions", unknown, "%v", err)
+			return err
 		}
 		for i, name := range some {
 			invoked, failed := counts[i][0], counts[i][1]
@@ -95,10 +105,8 @@ func (d *doctor) functionErrors(names []string) error {
 			case failed*fewErrors >= invoked:
 				how = warning
 			}
-			if blamed, is := d.blamed(name); is {
-				how = blamed
-			}
-			if err := d.say("function "+name, how, "%.0f of %.0f invocations failed in the last hour; `aws logs tail /aws/lambda/%s` has why", failed, invoked, name); err != nil {
+			if err := d.function(name, how, "%.0f of %.0f invocations failed in the last hour; `aws logs tail /aws/lambda/%s` has why",
+				failed, invoked, name); err != nil {
 				return err
 			}
 		}
@@ -106,7 +114,7 @@ func (d *doctor) functionErrors(names []string) error {
 	if fail {
 		return nil
 	}
-	return d.say("functions", well, "none of the %.0f invocations of %s in the last hour failed", calls, count(total, "function", "functions"))
+	return d.say("functions", well, "none of the %.0f invocations of %s in the last hour failed", calls, count(len(names), "function", "functions"))
 }
 
 // invocations are how often each function was invoked, and how often it failed.
@@ -149,14 +157,8 @@ func invocations(ctx context.Context, client *cloudwatch.Client, names []string)
 
 // resources are the names of the stack's resources, by their types; and of the function that takes
 // webhooks.
-func (d *doctor) resources() (map[string][]string, error) {
-	where, err := d.service("CLOUDFORMATION")
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeout(d.ctx, longestLook)
-	defer cancel()
-	client := cloudformation.New(cloudformation.Options{Region: where.Region, Credentials: where.Credentials, BaseEndpoint: where.Endpoint})
+func (d *doctor) resources(ctx context.Context, at aws.Config) (map[string][]string, error) {
+	client := cloudformation.NewFromConfig(at)
 	names := map[string][]string{}
 	// Without the SDK's paginator: an interface of it would keep all of the client's operations in
 	// the program, 4 MB.
@@ -179,17 +181,10 @@ func (d *doctor) resources() (map[string][]string, error) {
 }
 
 // mapping looks whether what comes from a stream or a queue reaches its function.
-func (d *doctor) mapping(id string) error {
-	where, err := d.service("LAMBDA")
+func (d *doctor) mapping(ctx context.Context, at aws.Config, id string) error {
+	is, err := lambda.NewFromConfig(at).GetEventSourceMapping(ctx, &lambda.GetEventSourceMappingInput{UUID: &id})
 	if err != nil {
-		return d.say("mapping", unknown, "%v", err)
-	}
-	ctx, cancel := context.WithTimeout(d.ctx, longestLook)
-	defer cancel()
-	is, err := lambda.New(lambda.Options{Region: where.Region, Credentials: where.Credentials, BaseEndpoint: where.Endpoint}).
-		GetEventSourceMapping(ctx, &lambda.GetEventSourceMappingInput{UUID: &id})
-	if err != nil {
-		return d.say("mapping", unknown, "%s: %v", id, err)
+		return fmt.Errorf("%s: %w", id, err)
 	}
 	check := "mapping of " + functionIn(aws.ToString(is.FunctionArn))
 	state, result := aws.ToString(is.State), aws.ToString(is.LastProcessingResult)
@@ -202,28 +197,30 @@ func (d *doctor) mapping(id string) error {
 	return d.say(check, well, "is %s", state)
 }
 
+// secretsCheck is what the check of senders' secrets is called.
+const secretsCheck = "secrets of webhooks"
+
 // secrets asks the function that takes webhooks whether it has the secrets of its senders, and can
 // use them. One that cannot start says so in its log.
-func (d *doctor) secrets(function string, at lambda.Options) error {
-	const check = "secrets of webhooks"
-	ctx, cancel := context.WithTimeout(d.ctx, longestLook)
+func (d *doctor) secrets(ctx context.Context, at aws.Config, function string) error {
+	ctx, cancel := context.WithTimeout(ctx, longestLook)
 	defer cancel()
-	answer, err := lambda.New(at).Invoke(ctx, &lambda.InvokeInput{
+	answer, err := lambda.NewFromConfig(at).Invoke(ctx, &lambda.InvokeInput{
 		FunctionName: &function, Qualifier: aws.String("live"), LogType: lambdatypes.LogTypeTail,
 		Payload: []byte(`{"operation":"secrets"}`),
 	})
 	var found struct {
 		Sources []struct{ Source, Problem string }
 	}
-	switch {
-	case err != nil:
-		return d.say(check, unknown, "%s: %v", function, err)
-	case answer.FunctionError != nil:
+	if err == nil && answer.FunctionError != nil {
 		log, _ := base64.StdEncoding.DecodeString(aws.ToString(answer.LogResult))
-		return d.say(check, critical, "%s does not start: %s", function, cannotStart(string(log)))
+		return d.say(secretsCheck, critical, "%s does not start: %s", function, cannotStart(string(log)))
 	}
-	if err := json.Unmarshal(answer.Payload, &found); err != nil {
-		return d.say(check, unknown, "%s: %v", function, err)
+	if err == nil {
+		err = json.Unmarshal(answer.Payload, &found)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", function, err)
 	}
 	wrong := 0
 	for _, of := range found.Sources {
@@ -238,7 +235,7 @@ func (d *doctor) secrets(function string, at lambda.Options) error {
 	if wrong > 0 {
 		return nil
 	}
-	return d.say(check, well, "those of %d senders can be used", len(found.Sources))
+	return d.say(secretsCheck, well, "those of %d senders can be used", len(found.Sources))
 }
 
 // cannotStart is the line of a log that says why a function does not start; or the whole.
@@ -264,21 +261,12 @@ func functionIn(arn string) string {
 }
 
 // alarms says which of a stack's alarms are on.
-func (d *doctor) alarms(names []string) error {
-	where, err := d.service("CLOUDWATCH")
-	if err != nil {
-		return d.say("alarms", unknown, "%v", err)
-	}
-	ctx, cancel := context.WithTimeout(d.ctx, longestLook)
-	defer cancel()
-	client := cloudwatch.New(cloudwatch.Options{Region: where.Region, Credentials: where.Credentials, BaseEndpoint: where.Endpoint})
-	total, on := len(names), 0
-	for len(names) > 0 {
-		some := names[:min(len(names), alarmsAsked)]
-		names = names[len(some):]
-		found, err := client.DescribeAlarms(ctx, &cloudwatch.DescribeAlarmsInput{AlarmNames: some})
+func (d *doctor) alarms(ctx context.Context, at aws.Config, names []string) error {
+	on := 0
+	for some := range slices.Chunk(names, alarmsAsked) {
+		found, err := cloudwatch.NewFromConfig(at).DescribeAlarms(ctx, &cloudwatch.DescribeAlarmsInput{AlarmNames: some})
 		if err != nil {
-			return d.say("alarms", unknown, "%v", err)
+			return err
 		}
 		for _, alarm := range found.MetricAlarms {
 			if alarm.StateValue != watch.StateValueAlarm {
@@ -293,5 +281,5 @@ func (d *doctor) alarms(names []string) error {
 	if on > 0 {
 		return nil
 	}
-	return d.say("alarms", well, "none of %d is on", total)
+	return d.say("alarms", well, "none of %d is on", len(names))
 }

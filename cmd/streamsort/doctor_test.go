@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"net/http"
@@ -32,7 +31,7 @@ func TestDoctor(t *testing.T) {
 		"missing":          {200, `{"states":{},"groups":[{"consumer":"c","state":"blocked","states":[{"state":"blocked","count":1}],"cause":"missing","count":1,"examples":[{"queue":"q","seq":7}]}]}`, 0, critical, "errors of c\tcritical\t1 queue blocked, such as q@7\n"},
 		"retrying":         {200, `{"states":{"retrying":{"count":1,"ageSeconds":59}}}`, 0, well, "retrying\tok\t1, "},
 		"retrying long":    {200, `{"states":{"retrying":{"count":1,"ageSeconds":60}}}`, 0, warning, "retrying\twarning\t1, "},
-		"group":            {200, `{"states":{},"groups":[{"consumer":"c","state":"blocked","states":[{"state":"blocked","count":12},{"state":"held","count":9}],"error":"no account #","count":21,"examples":[{"queue":"a","seq":7},{"queue":"b","seq":1,"to":4}]}]}`, 0, warning, "errors of c\twarning\t21 queues: 12 blocked, 9 held: no account #, such as a@7, b@1 to 4\n"},
+		"group":            {200, `{"states":{},"groups":[{"consumer":"c","state":"blocked","states":[{"state":"blocked","count":12},{"state":"held","count":9}],"error":"no account #","count":21,"since":"2026-01-01T00:00:00Z","examples":[{"queue":"a","seq":7},{"queue":"b","seq":1,"to":4}]}]}`, 0, warning, "errors of c\twarning\t21 queues: 12 blocked, 9 held, such as a@7, b@1 to 4. Calls to c fail since 2026-01-01T00:00:00Z: no account #; they are held, and one at a time is tried again\n"},
 		"refused":          {403, `{"status":403,"title":"no"}`, 0, unknown, "api\tunknown\t"},
 		"fails":            {400, `{"status":400,"title":"no"}`, 0, critical, "api\tcritical\t"},
 		"clocks apart":     {200, `{"states":{}}`, 20 * time.Second, warning, "clock\twarning\tthis machine's is 20s behind the API's"},
@@ -51,35 +50,38 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
-// TestDoctorOfFunctionsThatBeganToFail: what went well before does not hide that nothing does now,
-// and a failure or two among what goes well is not the function's.
-func TestDoctorOfFunctionsThatBeganToFail(t *testing.T) {
-	for want, stats := range map[string]string{
-		"function f\tcritical\t4 of 9 invocations failed, the last 3 in a row; `streamsort logs f` has why\n": `{"Requests":9,"Errors":4,"Failing":3}`,
-		"function f\tcritical\t1 of 1 invocations failed, the last 1 in a row; ":                              `{"Requests":1,"Errors":1,"Failing":1}`,
-		"function f\tok\t4 of 9 invocations failed, the last 2 in a row; ":                                    `{"Requests":9,"Errors":4,"Failing":2}`,
-		"function f\tcritical\t2 of 3 invocations failed, the last 2 in a row; ":                              `{"Requests":3,"Errors":2,"Failing":2,"Running":1}`,
-		"functions\tok\tnone of the 9 invocations of 1 function failed\n":                                     `{"Requests":9}`,
-	} {
-		url := answers(t, map[string]string{"/summary": `{"states":{}}`, "/_streamsort/functions": `[{"Name":"f","Stats":` + stats + `}]`})
-		if out, errOut, _ := prints(t, "--url", url, "doctor"); !strings.Contains(out, want) {
-			t.Errorf("%s: no %q in\n%s%s", stats, want, out, errOut)
-		}
+// TestDoctorOfFunctions: what went well before does not hide that nothing does now, and a failure or
+// two among what goes well is not the function's. What a consumer's function does not take is as
+// grave as the consumer's state. A stack on this machine is asked for its senders' secrets too.
+func TestDoctorOfFunctions(t *testing.T) {
+	const none, books = `{"states":{}}`, `[{"Name":"books","Stats":{"Requests":3,"Errors":3,"Failing":3}},{"Name":"book","Stats":{"Requests":3,"Errors":3,"Failing":3}}]`
+	of := func(stats string) string { return `[{"Name":"f","Stats":` + stats + `}]` }
+	retrying := func(age string) string {
+		return `{"states":{"retrying":{"count":1,"ageSeconds":` + age + `}},"groups":[{"consumer":"c","state":"retrying","states":[{"state":"retrying","count":1}],
+			"count":1,"ageSeconds":` + age + `,"examples":[{"queue":"q","error":"arn:aws:lambda:us-east-1:000000000000:function:books failed: no account"}]}]}`
 	}
-}
-
-// TestDoctorOfAFunctionThatAMessageFails: what a consumer's function does not take is as grave as
-// the consumer's state.
-func TestDoctorOfAFunctionThatAMessageFails(t *testing.T) {
-	for age, want := range map[string]string{"5": "ok", "60": "warning"} {
-		const sink = "arn:aws:lambda:us-east-1:000000000000:function:books"
+	for _, c := range []struct {
+		summary, functions string
+		want               []string
+	}{
+		{none, of(`{"Requests":9,"Errors":4,"Failing":3}`), []string{"function f\tcritical\t4 of 9 invocations failed, the last 3 in a row; `streamsort logs f` has why\n"}},
+		{none, of(`{"Requests":1,"Errors":1,"Failing":1}`), []string{"function f\tcritical\t1 of 1 invocations failed, the last 1 in a row; "}},
+		{none, of(`{"Requests":9,"Errors":4,"Failing":2}`), []string{"function f\tok\t4 of 9 invocations failed, the last 2 in a row; "}},
+		{none, of(`{"Requests":3,"Errors":2,"Failing":2,"Running":1}`), []string{"function f\tcritical\t2 of 3 invocations failed, the last 2 in a row; "}},
+		{none, of(`{"Requests":9}`), []string{"functions\tok\tnone of the 9 invocations of 1 function failed\n"}},
+		{retrying("5"), books, []string{"retrying\tok", "errors of c\tok", "function books\tok", "function book\tcritical"}},
+		{retrying("60"), books, []string{"retrying\twarning", "errors of c\twarning", "function books\twarning", "function book\tcritical"}},
+		{
+			none, `[{"LogicalID":"OrdersWebhookFunction","Name":"w","Stats":{"Requests":1}}]`,
+			[]string{"secret of a\tcritical\tsecret arn:x: status 400: its deliveries are not taken\n"},
+		},
+	} {
 		out, errOut, _ := prints(t, "--url", answers(t, map[string]string{
-			"/summary": `{"states":{"retrying":{"count":1,"ageSeconds":` + age + `}},"groups":[{"consumer":"c","state":"retrying","states":[{"state":"retrying","count":1}],
-				"count":1,"ageSeconds":` + age + `,"examples":[{"queue":"q","error":"` + sink + ` failed: no account"}]}]}`,
-			"/_streamsort/functions": `[{"Name":"books","Stats":{"Requests":3,"Errors":3,"Failing":3}},{"Name":"book","Stats":{"Requests":3,"Errors":3,"Failing":3}}]`,
+			"/summary": c.summary, "/_streamsort/functions": c.functions,
+			"/2015-03-31/functions/w/invocations": `{"status":200,"sources":[{"source":"a","problem":"secret arn:x: status 400"},{"source":"b"}]}`,
 		}), "doctor")
-		for _, line := range []string{"retrying\t" + want, "errors of c\t" + want, "function books\t" + want, "function book\tcritical"} {
-			check.That(t, strings.Contains(out, line), "after %s s no %q in\n%s%s", age, line, out, errOut)
+		for _, want := range c.want {
+			check.That(t, strings.Contains(out, want), "%s: no %q in\n%s%s", c.functions, want, out, errOut)
 		}
 	}
 }
@@ -96,22 +98,8 @@ func TestDoctorLooksAgain(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, `{"states":{"blocked":{"count":3}}}`)
 	})
-	var out, errOut bytes.Buffer
-	run(ctx, []string{"--url", api, "doctor", "--every", "100ms"}, nil, &out, &errOut)
-	check.That(t, looks >= 2 && strings.Contains(out.String(), "blocked\twarning\t3"),
-		"%d looks: %s%s", looks, &out, &errOut)
-}
-
-// TestDoctorOfSecretsHere: a stack on this machine is asked for its senders' secrets too.
-func TestDoctorOfSecretsHere(t *testing.T) {
-	url := answers(t, map[string]string{
-		"/summary": `{"states":{}}`, "/_streamsort/functions": `[{"LogicalID":"OrdersWebhookFunction","Name":"w","Stats":{"Requests":1}}]`,
-		"/2015-03-31/functions/w/invocations": `{"status":200,"sources":[{"source":"a","problem":"secret arn:x: status 400"},{"source":"b"}]}`,
-	})
-	const want = "secret of a\tcritical\tsecret arn:x: status 400: its deliveries are not taken\n"
-	if out, errOut, _ := prints(t, "--url", url, "doctor"); !strings.Contains(out, want) {
-		t.Errorf("no %q in\n%s%s", want, out, errOut)
-	}
+	out, errOut, _ := printsOf(ctx, "", "--url", api, "doctor", "--every", "100ms")
+	check.That(t, looks >= 2 && strings.Contains(out, "blocked\twarning\t3"), "%d looks: %s%s", looks, out, errOut)
 }
 
 // TestDiagnoses: what does not work goes before what nobody can tell.

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/streamsort/streamsort/internal/client"
 	"github.com/streamsort/streamsort/internal/printable"
 )
 
@@ -53,20 +54,10 @@ type endpointList struct {
 	Limit bound  `help:"Print so many at most; 0 for all. 100 where it is not given." placeholder:"N"`
 }
 
-// Run implements the verb.
 func (c *endpointList) Run(s *session) error {
-	query := url.Values{}
-	if c.Named != "" {
-		query.Set("consumer", c.Named)
-	}
 	l := s.listing("consumer", "for", "url", "state", "changed")
-	return s.limited(l, "/endpoints", query, "endpoints", c.Limit, func(raw json.RawMessage) error {
-		var e endpoint
-		if err := json.Unmarshal(raw, &e); err != nil {
-			return err
-		}
-		cells := []any{e.Consumer, e.place(), e.URL, e.state(s.clock), s.clock.at(e.At)}
-		return l.add(raw, fmt.Sprintf("%s\t%s\t%s\t%s\t%s", cells...), cells...)
+	return limited(l, "/endpoints", client.Query("consumer", c.Named), "endpoints", c.Limit, func(e endpoint, raw json.RawMessage) error {
+		return l.add(raw, e.Consumer, e.place(), e.URL, e.state(s.clock), s.clock.at(e.At))
 	})
 }
 
@@ -88,12 +79,8 @@ func (p endpointPlace) place() (field, name string) {
 func (p endpointPlace) put(s *session, document map[string]any, what string) error {
 	field, name := p.place()
 	document["consumer"], document[field] = p.Consumer, name
-	body, err := json.Marshal(document)
-	if err != nil {
-		return err
-	}
 	var e endpoint
-	raw, err := s.call(http.MethodPut, "/endpoints", nil, body, &e)
+	raw, err := s.call(http.MethodPut, "/endpoints", nil, document, &e)
 	if err != nil {
 		return err
 	}
@@ -112,7 +99,6 @@ type endpointPut struct {
 	Rotate bool   `help:"Give it another secret; requests are signed with both for 24 hours."`
 }
 
-// Run implements the verb.
 func (c *endpointPut) Run(s *session) error {
 	return c.put(s, map[string]any{"url": c.To, "rotate": c.Rotate}, "sent to")
 }
@@ -122,23 +108,20 @@ type endpointPause struct {
 	Reason string `required:"" help:"Why: it is kept."`
 }
 
-// Run implements the verb.
 func (c *endpointPause) Run(s *session) error {
 	return c.put(s, map[string]any{"paused": c.Reason}, "paused")
 }
 
 type endpointResume struct{ endpointPlace }
 
-// Run implements the verb.
 func (c *endpointResume) Run(s *session) error { return c.put(s, map[string]any{}, "sent to") }
 
 type endpointRemove struct{ endpointPlace }
 
-// Run implements the verb.
 func (c *endpointRemove) Run(s *session) error {
 	var answer struct{}
 	field, name := c.place()
-	raw, err := s.delete("/endpoints", url.Values{"consumer": {c.Consumer}, field: {name}}, &answer)
+	raw, err := s.call(http.MethodDelete, "/endpoints", url.Values{"consumer": {c.Consumer}, field: {name}}, nil, &answer)
 	if err != nil {
 		return err
 	}

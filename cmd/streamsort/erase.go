@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
 
+	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/printable"
 )
 
@@ -22,7 +24,6 @@ type eraseCommand struct {
 	Yes    bool   `help:"Erase it. Without, what there is is printed, and nothing is done."`
 }
 
-// Run implements the verb.
 func (c *eraseCommand) Run(s *session) error {
 	switch {
 	case (c.Queue == "") == (c.Tenant == ""):
@@ -46,7 +47,7 @@ func (c *eraseCommand) Run(s *session) error {
 		return cmp.Or(c.show(s, query), c.notDone(s))
 	}
 	var e erasedQueue
-	raw, err := s.delete("/queues", query, &e)
+	raw, err := s.call(http.MethodDelete, "/queues", query, nil, &e)
 	if err != nil {
 		return err
 	}
@@ -91,10 +92,10 @@ func (c *eraseCommand) show(s *session, query url.Values) error {
 		More      bool
 		Consumers []struct {
 			Consumer, State string
-			Lag             seq
+			Lag             jsonseq.Seq
 		}
 	}
-	raw, err := s.delete("/queues", query, &there)
+	raw, err := s.call(http.MethodDelete, "/queues", query, nil, &there)
 	if err != nil {
 		return err
 	}
@@ -105,7 +106,7 @@ func (c *eraseCommand) show(s *session, query url.Values) error {
 	text := fmt.Sprintf("%s\t%s%s and %s\n", c.Queue, atLeast, count(there.Stored.Messages, "item of messages", "items of messages"),
 		count(there.Stored.Arrivals, "of arrivals", "of arrivals"))
 	for _, it := range there.Consumers {
-		text += fmt.Sprintf("%s\tconsumer %s, %s, lag %s\n", c.Queue, it.Consumer, it.State, it.Lag)
+		text += fmt.Sprintf("%s\tconsumer %s, %s, lag %d\n", c.Queue, it.Consumer, it.State, it.Lag)
 	}
 	return s.print(raw, "%s", text)
 }
@@ -119,7 +120,7 @@ func (c *eraseCommand) eraseTenant(s *session, query url.Values) error {
 			Endpoints int
 			Next      string
 		}
-		if _, err := s.delete("/queues", query, &page); err != nil {
+		if _, err := s.call(http.MethodDelete, "/queues", query, nil, &page); err != nil {
 			return err
 		}
 		queues += len(page.Queues)
@@ -139,7 +140,7 @@ func (c *eraseCommand) eraseTenant(s *session, query url.Values) error {
 			if page.Endpoints == 0 {
 				return nil
 			}
-			return s.print(json.RawMessage(fmt.Sprintf(`{"endpoints":%d}`, page.Endpoints)), "%s\n", count(page.Endpoints, "endpoint", "endpoints"))
+			return s.print(map[string]int{"endpoints": page.Endpoints}, "%s\n", count(page.Endpoints, "endpoint", "endpoints"))
 		}
 		query.Set("after", page.Next)
 	}

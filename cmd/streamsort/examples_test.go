@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"io"
 	"io/fs"
 	"os"
@@ -18,14 +17,10 @@ import (
 // TestEveryVerbHasExamples in its help, which are lines that are understood.
 func TestEveryVerbHasExamples(t *testing.T) {
 	verbs := 0
-	var c commands
-	parser, err := kong.New(&c, kong.Vars{"version": ""}, groups)
-	check.OK(t, err)
-	for _, verb := range parser.Model.Leaves(true) {
+	for _, verb := range parsing(t).Model.Leaves(true) {
 		verbs++
-		var out, errOut bytes.Buffer
-		run(t.Context(), append(strings.Fields(verb.FullPath())[1:], "--help"), nil, &out, &errOut)
-		_, shown, ok := strings.Cut(out.String(), "Examples:\n")
+		out, _, _ := prints(t, append(strings.Fields(verb.FullPath())[1:], "--help")...)
+		_, shown, ok := strings.Cut(out, "Examples:\n")
 		if !ok {
 			t.Errorf("%s has no examples", verb.FullPath())
 			continue
@@ -37,10 +32,7 @@ func TestEveryVerbHasExamples(t *testing.T) {
 			if !isOne {
 				continue
 			}
-			var fresh commands
-			understands, err := kong.New(&fresh, kong.Vars{"version": ""}, groups)
-			check.OK(t, err)
-			if _, err := understands.Parse(words(typed)); err != nil && !strings.Contains(err.Error(), "no such file") {
+			if _, err := parsing(t).Parse(words(typed)); err != nil && !strings.Contains(err.Error(), "no such file") {
 				t.Errorf("%s: %q: %v", verb.FullPath(), typed, err)
 			}
 		}
@@ -83,13 +75,10 @@ func TestPagesTypeVerbs(t *testing.T) {
 // understood reports whether a line parses, but for what is missing in it.
 func understood(t *testing.T, line []string) bool {
 	t.Helper()
-	var c commands
-	parser, err := kong.New(&c, kong.Vars{"version": ""}, groups, kong.Exit(func(int) {}), kong.Writers(io.Discard, io.Discard))
-	check.OK(t, err)
 	for i := range line {
 		line[i], _, _ = strings.Cut(line[i], "|") // one of several
 	}
-	_, err = parser.Parse(line)
+	_, err := parsing(t, kong.Exit(func(int) {}), kong.Writers(io.Discard, io.Discard)).Parse(line)
 	if err == nil || strings.Contains(err.Error(), "no such file") {
 		return true
 	}

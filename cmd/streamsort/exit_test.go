@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"net/http"
@@ -30,9 +29,8 @@ func TestExitCodes(t *testing.T) {
 		{"--url " + server + " skip q@1 c --reason r --every 1s", exitUsage},
 		{"--url http://127.0.0.1:1 queue q", exitUnreachable},
 	} {
-		var errOut bytes.Buffer
-		if code := run(t.Context(), strings.Fields(c.line), strings.NewReader(""), io.Discard, &errOut); code != c.code {
-			t.Errorf("%s: exit code %d, want %d: %s", c.line, code, c.code, errOut.String())
+		if _, errOut, code := prints(t, strings.Fields(c.line)...); code != c.code {
+			t.Errorf("%s: exit code %d, want %d: %s", c.line, code, c.code, errOut)
 		}
 	}
 }
@@ -53,15 +51,13 @@ func TestWatch(t *testing.T) {
 		_, _ = io.WriteString(w, `{"consumers":[{"consumer":"c"}]}`)
 	})
 	line := []string{"--url", server, "-o", "jsonl", "consumer", "q", "--every", "100ms"}
-	var out, errOut bytes.Buffer
-	code := run(ctx, line, nil, &out, &errOut)
-	if n := strings.Count(out.String(), "\n"); code != exitDone || n < 2 || calls != 3 {
-		t.Errorf("exit code %d, %d calls, %q, %s", code, calls, out.String(), errOut.String())
+	out, errOut, code := printsOf(ctx, "", line...)
+	if n := strings.Count(out, "\n"); code != exitDone || n < 2 || calls != 3 {
+		t.Errorf("exit code %d, %d calls, %q, %s", code, calls, out, errOut)
 	}
 	calls, broken = 0, true
-	out.Reset()
-	code = run(t.Context(), line, nil, &out, &errOut)
-	if n := strings.Count(out.String(), "\n"); code != exitRefused || n != 2 {
-		t.Errorf("broken: exit code %d, %d calls, %q, %s", code, calls, out.String(), errOut.String())
+	out, errOut, code = prints(t, line...)
+	if n := strings.Count(out, "\n"); code != exitRefused || n != 2 {
+		t.Errorf("broken: exit code %d, %d calls, %q, %s", code, calls, out, errOut)
 	}
 }

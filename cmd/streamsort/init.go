@@ -17,12 +17,6 @@ type initCommand struct {
 	Dir      string `arg:"" optional:"" default:"." help:"The folder to write to, which is made where it is not there."`
 }
 
-// Help implements kong.HelpProvider.
-func (*initCommand) Help() string {
-	return "It writes a consumer, a test of it, two messages, a template of CloudFormation that deploys it with Streamsort, and a README. " +
-		"Nothing is overwritten.\n\n" + examples("streamsort init", "streamsort init node orders", "streamsort init go orders")
-}
-
 // projects are the files of all languages, and in the folder of each its own. One that the go
 // command would take for its own ends in .txt.
 //
@@ -43,7 +37,6 @@ var languages = map[string]project{
 // beforeRelease is what `streamsort local` needs as long as nothing is released.
 const beforeRelease = "Before a release, `streamsort local` runs inside Streamsort's clone, or with --zips."
 
-// Run implements the verb.
 func (c *initCommand) Run(s *session) error {
 	p := languages[c.Language]
 	run := "streamsort local --watch --consumer " + p.run

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/origin"
 	"github.com/streamsort/streamsort/internal/printable"
 	"github.com/streamsort/streamsort/internal/view"
@@ -41,7 +42,6 @@ func parsePlaced(text string) (placed, error) {
 	return placed{text[:at], seq}, nil
 }
 
-// Run implements the verb.
 func (c *inspectCommand) Run(s *session) error {
 	p, err := parsePlaced(c.Message)
 	if err != nil {
@@ -64,22 +64,15 @@ func (c *inspectCommand) Run(s *session) error {
 		return err
 	}
 	document["consumers"], document["operations"] = consumers, operations
-	raw, err := json.Marshal(document)
-	if err != nil {
-		return err
-	}
-	return s.print(raw, "%s@%d: %s%s%s", p.queue, p.seq, text, said, done)
+	return s.print(document, "%s@%d: %s%s%s", p.queue, p.seq, text, said, done)
 }
 
 // stored says whether the message is there, and shows it where it is in order.
 func (s *session) stored(p placed, q queue) (document map[string]any, text string, err error) {
-	position, err := q.Position.number()
-	switch first, none := q.First.number(); {
-	case err != nil:
-		return nil, "", fmt.Errorf("the queue's position is %q: %w", q.Position, err)
-	case none == nil && p.seq < first:
-		return map[string]any{"state": "none"}, fmt.Sprintf("before the queue's first seq, %s: nothing has this place\n", q.First), nil
-	case p.seq > position:
+	switch {
+	case p.seq < int64(q.First):
+		return map[string]any{"state": "none"}, fmt.Sprintf("before the queue's first seq, %d: nothing has this place\n", q.First), nil
+	case p.seq > int64(q.Position):
 		state, text, err := s.beyond(p, q)
 		return map[string]any{"state": state}, text, err
 	}
@@ -138,10 +131,10 @@ func whose(traceparent string) string {
 // beyond says what a message is whose turn has not come: missing, or stored beyond what is missing.
 func (s *session) beyond(p placed, q queue) (state, text string, err error) {
 	if !q.GapOpen {
-		return "missing", fmt.Sprintf("not stored: the queue is at %s, and nothing waits beyond\n", q.Position), nil
+		return "missing", fmt.Sprintf("not stored: the queue is at %d, and nothing waits beyond\n", q.Position), nil
 	}
 	var list struct {
-		Gaps []struct{ From, To seq }
+		Gaps []struct{ From, To jsonseq.Seq }
 		More bool
 	}
 	if _, err := s.get("/gaps", url.Values{"queue": {p.queue}, "limit": {"1000"}}, &list); err != nil {
@@ -149,54 +142,38 @@ func (s *session) beyond(p placed, q queue) (state, text string, err error) {
 	}
 	last, before := int64(0), 0
 	for _, gap := range list.Gaps {
-		from, errFrom := gap.From.number()
-		to, errTo := gap.To.number()
-		if errFrom != nil || errTo != nil {
-			return "", "", fmt.Errorf("a gap is %q to %q", gap.From, gap.To)
+		if int64(gap.From) <= p.seq && p.seq <= int64(gap.To) {
+			return "missing", fmt.Sprintf("not stored: it is in the gap of %d to %d\n", gap.From, gap.To), nil
 		}
-		if from <= p.seq && p.seq <= to {
-			return "missing", fmt.Sprintf("not stored: it is in the gap of %s to %s\n", gap.From, gap.To), nil
-		}
-		if last = to; to < p.seq {
+		if last = int64(gap.To); last < p.seq {
 			before++
 		}
 	}
 	if p.seq > last && list.More {
 		return "unknown", "beyond the first thousand gaps\n", nil
 	}
-	if most, err := q.MaxParked.number(); err == nil && p.seq > max(most, last) {
-		return "unknown", fmt.Sprintf("stored or not: it is beyond %s, the first that is known to wait for the gap at %s\n", q.MaxParked, list.Gaps[0].From), nil
+	if p.seq > max(int64(q.MaxParked), last) {
+		return "unknown", fmt.Sprintf("stored or not: it is beyond %d, the first that is known to wait for the gap at %d\n", q.MaxParked, list.Gaps[0].From), nil
 	}
-	behind := fmt.Sprintf("the gap of %s to %s", list.Gaps[0].From, list.Gaps[0].To)
+	behind := fmt.Sprintf("the gap of %d to %d", list.Gaps[0].From, list.Gaps[0].To)
 	if before > 1 {
 		behind += fmt.Sprintf(", and %d behind that", before-1)
 	}
 	return "parked", "stored, and parked behind " + behind + ": what is in it is shown when its turn has come\n", nil
 }
 
-// eachConsumer looks at the consumers of a queue, with what each was delivered.
-func (s *session) eachConsumer(queue string, look func(it consumer, delivered int64, raw json.RawMessage)) error {
-	return s.pages("/consumers", url.Values{"queue": {queue}}, "consumers", func(raw json.RawMessage) error {
-		var it consumer
-		err := json.Unmarshal(raw, &it)
-		if err == nil && it.Delivered == nil {
-			err = fmt.Errorf("consumer %s has no delivered", it.Consumer.Consumer)
-		}
-		if err == nil {
-			look(it, int64(*it.Delivered), raw)
-		}
-		return err
-	})
-}
-
 // hadBy says which consumers had the message, and what the others are at.
 func (s *session) hadBy(p placed, skipped map[string]bool) (documents []json.RawMessage, text string, err error) {
 	documents = []json.RawMessage{}
 	var said strings.Builder
-	err = s.eachConsumer(p.queue, func(it consumer, delivered int64, raw json.RawMessage) {
-		what := ""
+	query := url.Values{"queue": {p.queue}}
+	err = each(s, "/consumers", query, "consumers", func(it consumer, raw json.RawMessage) error {
+		if it.Delivered == nil {
+			return fmt.Errorf("consumer %s has no delivered", it.Consumer)
+		}
+		delivered, what := int64(*it.Delivered), ""
 		switch {
-		case delivered >= p.seq && skipped[it.Consumer.Consumer]:
+		case delivered >= p.seq && skipped[it.Consumer]:
 			what = "is past it, which an operator skipped"
 		case delivered >= p.seq: // what it is at now says nothing of this one
 			what = "is past it"
@@ -205,11 +182,11 @@ func (s *session) hadBy(p placed, skipped map[string]bool) (documents []json.Raw
 		default:
 			what = fmt.Sprintf("has not had it: it is at %d%s", delivered, it.clauses(s.clock))
 		}
-		fmt.Fprintf(&said, "  %s %s\n", it.Consumer.Consumer, what)
-		if a := it.Answer; a != nil && delivered == p.seq && !skipped[it.Consumer.Consumer] {
+		fmt.Fprintf(&said, "  %s %s\n", it.Consumer, what)
+		if a := it.Answer; a != nil && delivered == p.seq && !skipped[it.Consumer] {
 			fmt.Fprintf(&said, "    its sink answered %s in %d ms, %s\n", strings.TrimSpace(fmt.Sprintf("%d %s", a.Code, a.Text)), a.Ms, s.clock.at(written(a.At)))
 		}
-		its := it.AttemptsOn(p.seq)
+		its := view.Consumer(it).AttemptsOn(p.seq)
 		for _, a := range its {
 			fmt.Fprintf(&said, "    %s\n", tried(a, s.clock))
 		}
@@ -217,6 +194,7 @@ func (s *session) hadBy(p placed, skipped map[string]bool) (documents []json.Raw
 			fmt.Fprintf(&said, "    log: %s\n", log)
 		}
 		documents = append(documents, raw)
+		return nil
 	})
 	if len(documents) == 0 {
 		said.WriteString("  no consumer\n")
@@ -274,22 +252,19 @@ func (s *session) operationsOn(p placed) (documents []json.RawMessage, skipped m
 	documents, skipped = []json.RawMessage{}, map[string]bool{}
 	var said strings.Builder
 	read := 0
-	err = s.pages("/operations", url.Values{"queue": {p.queue}}, "operations", func(raw json.RawMessage) error {
+	query := url.Values{"queue": {p.queue}}
+	err = each(s, "/operations", query, "operations", func(a operation, raw json.RawMessage) error {
 		if read++; read > auditPages*100 {
 			return errEnough
 		}
-		var a operation
-		if err := json.Unmarshal(raw, &a); err != nil {
-			return err
-		}
-		if string(a.Seq) != strconv.FormatInt(p.seq, 10) {
+		if a.Seq == nil || int64(*a.Seq) != p.seq {
 			return nil
 		}
 		if a.Action == "skip" && a.Outcome == "done" {
 			skipped[a.Consumer] = true
 		}
 		documents = append(documents, raw)
-		said.WriteString("  " + strings.Join(a.texts(s.clock), "\t") + "\n")
+		said.WriteString("  " + tabbed(a.cells(s.clock)) + "\n")
 		return nil
 	})
 	if errors.Is(err, errEnough) {

@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
+	"github.com/streamsort/streamsort/internal/client"
+	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/printable"
 	"github.com/streamsort/streamsort/internal/view"
 )
@@ -36,62 +39,47 @@ type listed struct {
 // errEnough ends a list.
 var errEnough = errors.New("enough is listed")
 
-// list prints a list of a path; line says what is in an element, and its cells under the heads.
-func (s *session) list(path, state string, f listFlags, query url.Values, heads []string, line func(listed) (string, []any)) error {
-	for name, value := range map[string]string{"state": state, "prefix": f.Prefix} {
-		if value != "" {
-			query.Set(name, value)
-		}
-	}
-	l := s.listing(heads...)
-	return s.limited(l, path, query, "list", f.Limit, func(raw json.RawMessage) error {
-		var it listed
-		if err := json.Unmarshal(raw, &it); err != nil {
-			return err
-		}
-		text, cells := line(it)
-		return l.add(raw, text, cells...)
-	})
-}
-
 // limited prints the first elements of a member of pages, which add adds, and says where there are
 // more.
-func (s *session) limited(l *listing, path string, query url.Values, member string, limit bound, add func(json.RawMessage) error) error {
+func limited[T any](l *listing, path string, query url.Values, member string, limit bound, add func(T, json.RawMessage) error) error {
 	most, err := limit.orAll(defaultListed)
 	if err != nil {
 		return err
 	}
-	err = s.pages(path, query, member, func(raw json.RawMessage) error {
+	err = each(l.s, path, query, member, func(it T, raw json.RawMessage) error {
 		if l.n == most && most > 0 {
 			return errEnough
 		}
-		return add(raw)
+		return add(it, raw)
 	})
 	if errors.Is(err, errEnough) {
-		_, err = fmt.Fprintf(s.errOut, moreThan, most)
+		_, err = fmt.Fprintf(l.s.errOut, moreThan, most)
 	}
 	return l.end("none", err)
 }
 
 // listRows lists queues and consumers with their states, as the view model has them.
-func (s *session) listRows(path, state string, f listFlags, query url.Values) error {
-	return s.list(path, state, f, query, rowHeads, func(it listed) (string, []any) { return it.row(s.clock) })
+func (s *session) listRows(path, state, consumer string, f listFlags) error {
+	l := s.listing(rowHeads...)
+	query := client.Query("state", state, "consumer", consumer, "prefix", f.Prefix)
+	return limited(l, path, query, "list", f.Limit, func(it listed, raw json.RawMessage) error {
+		return l.add(raw, it.row(s.clock)...)
+	})
 }
 
 // rowHeads are the columns of queues and consumers.
 var rowHeads = []string{"queue", "consumer", "state", "seq", "lag", "since", "error"}
 
-// row is the element in these columns, as a line and in cells; "-" where a thing is not known, or
-// is not.
-func (it listed) row(c clock) (string, []any) {
+// row is the element in these columns; "-" where a thing is not known, or is not.
+func (it listed) row(c clock) []any {
 	since := "-"
 	if !it.Since.IsZero() {
 		since = c.since(written(it.Since))
 	}
-	cells := []any{
-		cmp.Or(it.Queue.String(), "-"), cmp.Or(it.Consumer, "-"), states(it.Head), failedSeqs(it.Seq, it.To), known(it.Lag), since, cmp.Or(it.failed(c), "-"),
+	return []any{
+		cmp.Or(it.Queue.String(), "-"), cmp.Or(it.Consumer, "-"), states(it.Head),
+		failedSeqs(it.Seq, it.To), known(it.Lag), since, cmp.Or(it.failed(c), "-"),
 	}
-	return fmt.Sprintf(strings.Repeat("\t%v", len(cells))[1:], cells...), cells
 }
 
 // failed is why a try failed, which one that was, and when the next one is; empty where none did.
@@ -111,13 +99,64 @@ func (it listed) failed(c clock) string {
 
 // chains lists chains.
 func (s *session) chains(state string, f listFlags) error {
-	heads := []string{"chain", "state", "due, or since"}
-	return s.list("/chains", state, f, url.Values{}, heads, func(it listed) (string, []any) {
+	l := s.listing("chain", "state", "due, or since")
+	query := client.Query("state", state, "prefix", f.Prefix)
+	return limited(l, "/chains", query, "list", f.Limit, func(it listed, raw json.RawMessage) error {
 		when := s.clock.lasting(it.Age)
 		if it.Due != "" {
 			when = "due " + s.clock.due(it.Due)
 		}
-		cells := []any{it.Tag, it.State, when}
-		return fmt.Sprintf("%s\t%s\t%s", cells...), cells
+		return l.add(raw, it.Tag, it.State, when)
 	})
+}
+
+// topCommand lists the consumers that are farthest behind.
+type topCommand struct {
+	readFlags
+	listFlags
+}
+
+// ranked is a consumer, its document, and how many messages it has to get.
+type ranked struct {
+	listed
+	raw    json.RawMessage
+	behind jsonseq.Seq
+}
+
+// farthest has those first that are farthest behind, and keeps so many; 0 keeps all.
+func farthest(all []ranked, most int) []ranked {
+	slices.SortFunc(all, func(a, b ranked) int {
+		lag := cmp.Compare(b.behind, a.behind)
+		return cmp.Or(lag, cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Consumer, b.Consumer))
+	})
+	if most == 0 {
+		return all
+	}
+	return all[:min(len(all), most)]
+}
+
+func (c *topCommand) Run(s *session) error {
+	most, err := c.Limit.orAll(defaultListed)
+	if err != nil {
+		return err
+	}
+	var all []ranked
+	query := url.Values{"limit": {"100"}, "prefix": {c.Prefix}}
+	err = each(s, "/consumers", query, "list", func(it listed, raw json.RawMessage) error {
+		r := ranked{listed: it, raw: raw}
+		if r.Lag != nil {
+			r.behind = *r.Lag
+		}
+		if all = append(all, r); len(all) == 2*most {
+			all = farthest(all, most)
+		}
+		return nil
+	})
+	l := s.listing(rowHeads...)
+	for _, r := range farthest(all, most) {
+		if err := l.add(r.raw, r.row(s.clock)...); err != nil {
+			return err
+		}
+	}
+	return l.end("no consumer", err)
 }

@@ -130,7 +130,6 @@ func show(s *session, config *localstack.Config) (lines func(localstack.Line)) {
 	}
 }
 
-// Run implements the verb.
 func (c *localCommand) Run(s *session) error {
 	consumers, err := c.consumers()
 	if err != nil {

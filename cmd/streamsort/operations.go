@@ -11,7 +11,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/streamsort/streamsort/internal/client"
+	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/printable"
+	"github.com/streamsort/streamsort/internal/view"
 )
 
 // order is what every operation on one consumer has.
@@ -87,7 +90,6 @@ type skipCommand struct {
 	many
 }
 
-// Run implements the verb.
 func (c *skipCommand) Run(s *session) error {
 	one, is, err := oneOrMany{c.Message, c.Consumer, c.named, c.many}.one()
 	switch {
@@ -117,7 +119,7 @@ func (c *redriveCommand) Run(s *session) error {
 	case !is:
 		return s.actOnMany("redrive", c.Reason, "", c.many)
 	}
-	var page struct{ Consumers []consumer }
+	var page view.Consumers
 	query := url.Values{"queue": {c.Queue}, "consumer": {c.Consumer}}
 	if _, err := s.get("/consumers", query, &page); err != nil {
 		return err
@@ -135,22 +137,18 @@ type rewindCommand struct {
 	Start string `required:"" help:"Where it goes on: first, latest or a seq." placeholder:"PLACE"`
 }
 
-// Run implements the verb.
 func (c *rewindCommand) Run(s *session) error { return c.do(s, "rewind", "set to "+c.Start, c.Start) }
 
 type pauseCommand struct{ oneOrMany }
 
-// Run implements the verb.
 func (c *pauseCommand) Run(s *session) error { return c.do(s, "pause", "paused", "") }
 
 type resumeCommand struct{ oneOrMany }
 
-// Run implements the verb.
 func (c *resumeCommand) Run(s *session) error { return c.do(s, "resume", "resumed", "") }
 
 type consumerRemove struct{ order }
 
-// Run implements the verb.
 func (c *consumerRemove) Run(s *session) error { return s.operate("remove", c.order, "removed", nil) }
 
 type consumerSettle struct {
@@ -159,7 +157,6 @@ type consumerSettle struct {
 	Outcome string `arg:"" enum:"COMMITTED,ABORTED,RELEASED" help:"How it ended: COMMITTED or ABORTED; or RELEASED, to give up the messages of an aborted one."`
 }
 
-// Run implements the verb.
 func (c *consumerSettle) Run(s *session) error {
 	if c.Outcome == "RELEASED" {
 		return s.operate("release", c.order, "released "+c.Token, map[string]any{"token": c.Token})
@@ -169,22 +166,10 @@ func (c *consumerSettle) Run(s *session) error {
 
 // audit prints the audit log of a queue, or of one of its consumers.
 func (s *session) audit(queue, consumer string) error {
-	query := url.Values{"queue": {queue}}
-	if consumer != "" {
-		query.Set("consumer", consumer)
-	}
+	query := client.Query("queue", queue, "consumer", consumer)
 	l := s.listing("at", "consumer", "what", "outcome", "reason", "id", "who")
-	return l.end("none", s.pages("/operations", query, "operations", func(raw json.RawMessage) error {
-		var a operation
-		if err := json.Unmarshal(raw, &a); err != nil {
-			return err
-		}
-		texts := a.texts(s.clock)
-		cells := make([]any, len(texts))
-		for i, text := range texts {
-			cells[i] = text
-		}
-		return l.add(raw, strings.Join(texts, "\t"), cells...)
+	return l.end("none", each(s, "/operations", query, "operations", func(a operation, raw json.RawMessage) error {
+		return l.add(raw, a.cells(s.clock)...)
 	}))
 }
 
@@ -192,7 +177,7 @@ func (s *session) audit(queue, consumer string) error {
 type operation struct {
 	At, Action, Consumer, Outcome string
 	ID, Reason, Error             printable.Name
-	Seq                           seq
+	Seq                           *jsonseq.Seq
 	Request                       map[string]printable.Name
 	Who                           who
 }
@@ -209,11 +194,11 @@ func (w who) String() string {
 	return cmp.Or(text, "-")
 }
 
-// texts are when, whose, what, how it ended, why, its id, and by whom.
-func (a operation) texts(c clock) []string {
+// cells are when, whose, what, how it ended, why, its id, and by whom.
+func (a operation) cells(c clock) []any {
 	what := a.Action
-	if a.Seq != "" && len(a.Request) == 0 {
-		what += " " + string(a.Seq)
+	if a.Seq != nil && len(a.Request) == 0 {
+		what += " " + known(a.Seq)
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.Request)) {
 		what += " " + name + "=" + a.Request[name].String()
@@ -222,5 +207,5 @@ func (a operation) texts(c clock) []string {
 	if a.Error != "" {
 		outcome += " (" + a.Error.String() + ")"
 	}
-	return []string{c.at(a.At), a.Consumer, what, outcome, a.Reason.String(), a.ID.String(), a.Who.String()}
+	return []any{c.at(a.At), a.Consumer, what, outcome, a.Reason, a.ID, a.Who}
 }

@@ -45,12 +45,17 @@ func colored(flag string, terminal bool) bool {
 }
 
 // print prints a document: as JSON, or as text, where a table has no rows for it.
-func (s *session) print(document json.RawMessage, text string, arguments ...any) error {
-	var err error
+func (s *session) print(document any, text string, arguments ...any) (err error) {
 	switch s.format {
 	case asNone:
 	case asJSON, asLines:
-		_, err = fmt.Fprintf(s.out, "%s\n", printable.JSON(document))
+		raw, is := document.(json.RawMessage)
+		if !is {
+			raw, err = json.Marshal(document)
+		}
+		if err == nil {
+			_, err = fmt.Fprintf(s.out, "%s\n", printable.JSON(raw))
+		}
 	default:
 		_, err = io.WriteString(s.out, printable.Lines(fmt.Sprintf(text, arguments...)))
 	}
@@ -63,22 +68,32 @@ type listing struct {
 	s         *session
 	heads     []string
 	rows      []table.Row
-	documents []json.RawMessage
+	documents []any
 	n         int
 	one       bool // one was asked for: in JSON it is no array
 }
 
 // listing begins a list, with the heads of its table.
 func (s *session) listing(heads ...string) *listing {
-	return &listing{s: s, heads: heads, documents: []json.RawMessage{}}
+	return &listing{s: s, heads: heads, documents: []any{}}
 }
 
-// add adds an element: a document, its text, and its cells in a table.
-func (l *listing) add(raw json.RawMessage, text string, cells ...any) error {
+// add adds an element: a document, and its cells, which text has with tabs between.
+func (l *listing) add(document any, cells ...any) error {
+	return l.addText(document, tabbed(cells), cells...)
+}
+
+// tabbed are cells with tabs between.
+func tabbed(cells []any) string {
+	return fmt.Sprintf(strings.Repeat("\t%v", len(cells))[1:], cells...)
+}
+
+// addText adds an element whose text is another.
+func (l *listing) addText(document any, text string, cells ...any) error {
 	l.n++
 	switch {
 	case l.s.format == asJSON && !l.one:
-		l.documents = append(l.documents, raw)
+		l.documents = append(l.documents, document)
 	case l.s.format == asTable:
 		row := make(table.Row, len(cells))
 		for i, cell := range cells {
@@ -86,7 +101,7 @@ func (l *listing) add(raw json.RawMessage, text string, cells ...any) error {
 		}
 		l.rows = append(l.rows, row)
 	default:
-		return l.s.print(raw, "%s\n", text)
+		return l.s.print(document, "%s\n", text)
 	}
 	return nil
 }
@@ -97,10 +112,7 @@ func (l *listing) end(none string, ended error) error {
 	var err error
 	switch {
 	case l.s.format == asJSON && !l.one:
-		var document []byte
-		if document, err = json.Marshal(l.documents); err == nil {
-			err = l.s.print(document, "")
-		}
+		err = l.s.print(l.documents, "")
 	case l.n == 0 && ended == nil && l.s.format != asLines:
 		err = l.s.print(nil, "%s\n", none)
 	case len(l.rows) > 0:

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -38,8 +39,13 @@ func answers(t *testing.T, documents map[string]string) string {
 // prints is what a line prints.
 func prints(t *testing.T, arguments ...string) (out, errOut string, code int) {
 	t.Helper()
+	return printsOf(t.Context(), "", arguments...)
+}
+
+// printsOf is what a line prints that reads an input, until the context ends.
+func printsOf(ctx context.Context, in string, arguments ...string) (out, errOut string, code int) {
 	var o, e bytes.Buffer
-	code = run(t.Context(), arguments, strings.NewReader(""), &o, &e)
+	code = run(ctx, arguments, strings.NewReader(in), &o, &e)
 	return o.String(), e.String(), code
 }
 

@@ -14,7 +14,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/jedib0t/go-pretty/v6/progress"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/streamsort/streamsort/internal/client"
@@ -36,7 +35,6 @@ type putCommand struct {
 // grace is how long the calls under way may take after an interrupt.
 const grace = 5 * time.Second
 
-// Run implements the verb.
 func (c *putCommand) Run(s *session) error {
 	if c.Batch < 1 || c.Batch > 500 {
 		return usageError(fmt.Sprintf("--batch is %d: it must be from 1 to 500", c.Batch))
@@ -81,9 +79,9 @@ func (c *putCommand) Run(s *session) error {
 		}
 	}
 	p.ordered = p.ordered || c.Concurrency == 1 && (c.Order == "arrival" || c.Order == "append")
-	p.bar = s.bar(p.tally.String(), sizeOf(in), progress.UnitsBytes)
+	p.shown = s.progress()
 	err = p.all(s, in, c.Batch, c.Concurrency)
-	p.bar.end(err == nil)
+	p.shown.end()
 	return errors.Join(p.tally.print(s), p.tally.refusals(), p.tally.rest(err))
 }
 
@@ -125,7 +123,7 @@ type putting struct {
 	// lists means that a line may be several messages, and is a call.
 	lists bool
 	tally *tally
-	bar   *bar
+	shown *progress
 }
 
 // stopError is why a put in the order of arrival ends at a line.
@@ -160,7 +158,7 @@ func (p *putting) all(s *session, in io.Reader, size, concurrency int) error {
 	read := make(chan []numbered)
 	readErr := make(chan error, 1)
 	go func() { // nothing interrupts the reading of a terminal: it is not waited for
-		readErr <- batches(p.bar.reader(in), size, lingers(in), p.refuse, func(batch []numbered) error {
+		readErr <- batches(p.shown.reads(in), size, lingers(in), p.refuse, func(batch []numbered) error {
 			select {
 			case read <- batch:
 				return nil
@@ -258,7 +256,7 @@ func (p *putting) call(ctx context.Context, batch []numbered) error {
 		results, err = p.api.Put(ctx, messages)
 	}
 	p.tally.end(batch, results, notStored(err))
-	p.bar.say(p.tally.String())
+	p.shown.say(p.tally.String())
 	if err != nil {
 		return err
 	}

@@ -69,12 +69,10 @@ func TestPutStops(t *testing.T) {
 		w.WriteHeader(http.StatusForbidden)
 		_, _ = io.WriteString(w, `{"message":"Forbidden"}`)
 	})
-	var out, errOut bytes.Buffer
-	code := run(t.Context(), []string{"--url", server, "put", "--batch", "1"}, strings.NewReader("1\n2\n3\n"), &out, &errOut)
-	said := errOut.String()
-	if code != 1 || calls != 1 || out.String() != "0 messages\n" || !strings.Contains(said, "403: Forbidden (the request was not signed") ||
+	out, said, code := printsOf(t.Context(), "1\n2\n3\n", "--url", server, "put", "--batch", "1")
+	if code != 1 || calls != 1 || out != "0 messages\n" || !strings.Contains(said, "403: Forbidden (the request was not signed") ||
 		!strings.Contains(said, "\nnothing was stored; put the same again") || !strings.Contains(said, "\nstreamsort: --sign signs for IAM") {
-		t.Errorf("%d calls, exit code %d, %q, %s", calls, code, out.String(), said)
+		t.Errorf("%d calls, exit code %d, %q, %s", calls, code, out, said)
 	}
 }
 
@@ -88,11 +86,9 @@ func TestTooLarge(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, `{"results":[{"status":200,"outcome":"advanced"}]}`)
 	})
-	var out, errOut bytes.Buffer
-	in := strings.NewReader(`"` + strings.Repeat("x", 50) + "\"\n2\n")
-	code := run(t.Context(), []string{"--url", server, "put", "--batch", "1"}, in, &out, &errOut)
-	if code != 1 || out.String() != "1 message: 1 advanced\n" || !strings.HasPrefix(errOut.String(), "streamsort: line 1: 413: ") {
-		t.Errorf("exit code %d, %q, %s", code, out.String(), errOut.String())
+	out, said, code := printsOf(t.Context(), `"`+strings.Repeat("x", 50)+"\"\n2\n", "--url", server, "put", "--batch", "1")
+	if code != 1 || out != "1 message: 1 advanced\n" || !strings.HasPrefix(said, "streamsort: line 1: 413: ") {
+		t.Errorf("exit code %d, %q, %s", code, out, said)
 	}
 }
 
@@ -139,9 +135,8 @@ func putTo(t *testing.T, api http.Handler, bodies []string, flags ...string) (co
 		}
 		fmt.Fprintf(&in, "{\"queue\":\"q\",\"id\":\"%d\",\"body\":\"%s\"}\n", i+1, body)
 	}
-	var stdout, stderr bytes.Buffer
-	code = run(t.Context(), append([]string{"--url", server, "put"}, flags...), strings.NewReader(in.String()), &stdout, &stderr)
-	return code, stdout.String(), stderr.String()
+	out, errOut, code = printsOf(t.Context(), in.String(), append([]string{"--url", server, "put"}, flags...)...)
+	return code, out, errOut
 }
 
 // TestArrivalStops at the first line that is not taken, so that no line comes before one that
@@ -294,9 +289,8 @@ func sent(t *testing.T, in, answer string, line ...string) string {
 		all = append(all, strings.TrimSuffix(r.Method+" "+r.URL.Path+"?"+r.URL.RawQuery, "?")+" "+string(body))
 		_, _ = io.WriteString(w, answer)
 	})
-	var out, errOut bytes.Buffer
-	if code := run(t.Context(), append([]string{"--url", server}, line...), strings.NewReader(in), &out, &errOut); code != 0 {
-		t.Errorf("%v: exit code %d, %s", line, code, &errOut)
+	if _, errOut, code := printsOf(t.Context(), in, append([]string{"--url", server}, line...)...); code != 0 {
+		t.Errorf("%v: exit code %d, %s", line, code, errOut)
 	}
 	return strings.Join(all, "\n")
 }

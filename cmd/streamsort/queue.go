@@ -10,41 +10,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/client"
+	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/printable"
 	"github.com/streamsort/streamsort/internal/view"
 )
 
-// seq is a seq as the API writes it: a number, or a string of digits.
-type seq string
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (s *seq) UnmarshalJSON(raw []byte) error {
-	*s = seq(strings.Trim(string(raw), `"`))
-	return nil
-}
-
-// number is the seq to reckon with.
-func (s seq) number() (int64, error) { return strconv.ParseInt(string(s), 10, 64) }
-
 // queue is a queue's status and settings, as the API shows them.
-type queue struct {
-	Queue                      printable.Name
-	First, Position, MaxParked seq
-	Parked                     int
-	ParkedMore                 bool
-	GapOpen                    bool
-	GapAgeSeconds              float64
-	Policy, GapAfter, Mode     string
-	Kind                       string
-	MaxAhead                   int64
-	// Those of a keyed queue.
-	KeyType, Settle, Late string
-	HighKey               json.RawMessage
-	Waiting               int
-	WaitingMore           bool
-	DueAt                 time.Time
-	LateSoFar             int64
-}
+type queue view.Queue
 
 // text is the queue in two lines.
 func (q queue) text(c clock) string {
@@ -52,13 +25,13 @@ func (q queue) text(c clock) string {
 		return q.keyed(c)
 	}
 	if q.Kind == "arrival" {
-		return fmt.Sprintf("%s: position %s, in arrival order\n  first %s\n", q.Queue, q.Position, q.First)
+		return fmt.Sprintf("%s: position %d, in arrival order\n  first %d\n", q.Queue, q.Position, q.First)
 	}
 	gap := "no gap"
 	if q.GapOpen {
-		gap = "a gap " + c.lasting(q.GapAgeSeconds) + q.parked()
+		gap = "a gap " + c.lasting(q.GapAge) + q.parked()
 	}
-	return fmt.Sprintf("%s: position %s, %s\n  first %s, policy %s after %s, max ahead %d, %s\n",
+	return fmt.Sprintf("%s: position %d, %s\n  first %d, policy %s after %s, max ahead %d, %s\n",
 		q.Queue, q.Position, gap, q.First, q.Policy, view.Duration(q.GapAfter), q.MaxAhead, q.Mode)
 }
 
@@ -68,7 +41,7 @@ func (q queue) keyed(c clock) string {
 	if len(q.HighKey) > 0 {
 		high = ", keys up to " + printable.Text(string(q.HighKey))
 	}
-	return fmt.Sprintf("%s: position %s, by key, %s, %d late so far\n  first %s, keys of %s%s, settled after %s, late: %s\n",
+	return fmt.Sprintf("%s: position %d, by key, %s, %d late so far\n  first %d, keys of %s%s, settled after %s, late: %s\n",
 		q.Queue, q.Position, waits, q.LateSoFar, q.First, q.KeyType, high, view.Duration(q.Settle), q.Late)
 }
 
@@ -104,7 +77,6 @@ type configureCommand struct {
 	ID          string   `help:"With --restart-keys: a name for the operation, random where none is given."`
 }
 
-// Run implements the verb.
 func (c *configureCommand) Run(s *session) error {
 	switch {
 	case c.RestartKeys && len(c.Settings) > 0:
@@ -127,12 +99,8 @@ func (c *configureCommand) Run(s *session) error {
 		document[name] = value
 	}
 	document["queue"] = c.Queue
-	body, err := json.Marshal(document)
-	if err != nil {
-		return err
-	}
 	var q queue
-	raw, err := s.call(http.MethodPut, "/queues", nil, body, &q)
+	raw, err := s.call(http.MethodPut, "/queues", nil, document, &q)
 	if err != nil {
 		return err
 	}
@@ -143,7 +111,7 @@ func (c *configureCommand) Run(s *session) error {
 func (s *session) gaps(queue string, limit int) (json.RawMessage, string, error) {
 	var list struct {
 		Gaps []struct {
-			From, To   seq
+			From, To   jsonseq.Seq
 			AgeSeconds float64
 		}
 		More bool
@@ -154,7 +122,7 @@ func (s *session) gaps(queue string, limit int) (json.RawMessage, string, error)
 	}
 	var text strings.Builder
 	for i, gap := range list.Gaps {
-		fmt.Fprintf(&text, "%s to %s", gap.From, gap.To)
+		fmt.Fprintf(&text, "%d to %d", gap.From, gap.To)
 		if i == 0 {
 			text.WriteString(", " + s.clock.lasting(gap.AgeSeconds))
 		}
@@ -167,4 +135,89 @@ func (s *session) gaps(queue string, limit int) (json.RawMessage, string, error)
 		text.WriteString("and perhaps more\n")
 	}
 	return raw, text.String(), nil
+}
+
+// queueCommand lists queues, or prints all that there is to know of one.
+type queueCommand struct {
+	readFlags
+	Queue string `arg:"" optional:"" help:"The queue's name. Without one, queues are listed."`
+	State string `help:"List only those in this state: gap." enum:",gap" default:""`
+	listFlags
+	Audit bool   `help:"Print the audit log of the queue: what operators did, the latest first."`
+	Named string `name:"consumer" help:"With --audit: only what was done to this consumer."`
+}
+
+// shownGaps is how many gaps of a queue are printed where --limit is not given; maxGaps is the most
+// that the API lists.
+const (
+	shownGaps = 10
+	maxGaps   = 1000
+)
+
+func (c *queueCommand) Run(s *session) error {
+	switch {
+	case c.Named != "" && !c.Audit:
+		return usageError("--consumer is for --audit: `streamsort consumer QUEUE CONSUMER` prints a consumer")
+	case c.Queue == "" && c.Audit:
+		return usageError("--audit is for one queue: give its name")
+	case c.Queue == "":
+		return c.list(s)
+	case c.State != "" || c.Prefix != "" || c.Audit && c.Limit.given:
+		return usageError("--state and --prefix are for a list, without a queue; --limit is for a list, and for the gaps of a queue")
+	case c.Audit:
+		return s.audit(c.Queue, c.Named)
+	}
+	limit, err := c.Limit.within(1, maxGaps, shownGaps)
+	if err != nil {
+		return err
+	}
+	return s.queue(c.Queue, limit)
+}
+
+// list lists queues.
+func (c *queueCommand) list(s *session) error {
+	if c.State != "" {
+		return s.listRows("/queues", c.State, "", c.listFlags)
+	}
+	l := s.listing("queue", "state", "kind", "position", "seq", "since")
+	return limited(l, "/queues", client.Query("prefix", c.Prefix), "list", c.Limit, func(it listed, raw json.RawMessage) error {
+		since := "-"
+		if it.GapOpen {
+			since = s.clock.lasting(it.GapAge)
+		}
+		cells := []any{it.Queue, it.State, it.Kind, known(it.Position), known(it.Seq), since}
+		return l.addText(raw, fmt.Sprintf("%s\t%s\t%s\tposition %s\t%s\t%s", cells...), cells...)
+	})
+}
+
+// queue prints a queue: its status and settings, its first gaps and its consumers.
+func (s *session) queue(name string, limit int) error {
+	var q queue
+	settings, err := s.get("/queues", url.Values{"queue": {name}}, &q)
+	if err != nil {
+		return err
+	}
+	document := map[string]any{"queue": settings}
+	text := q.text(s.clock)
+	if q.GapOpen {
+		gaps, said, err := s.gaps(name, limit)
+		if err != nil {
+			return err
+		}
+		document["gaps"] = gaps
+		text += "\nmissing:\n  " + strings.ReplaceAll(strings.TrimSuffix(said, "\n"), "\n", "\n  ") + "\n"
+	}
+	var said strings.Builder
+	list := *s // in text also where JSON is printed
+	list.out = &said
+	if s.format != asTable {
+		list.format = asText
+	}
+	consumers := []json.RawMessage{}
+	err = list.consumersOf(name, "", func(raw json.RawMessage) { consumers = append(consumers, raw) })
+	if err != nil {
+		return err
+	}
+	document["consumers"] = consumers
+	return s.print(document, "%s\n%s", text, &said)
 }

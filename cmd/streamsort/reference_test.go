@@ -14,14 +14,19 @@ import (
 
 var updateReference = flag.Bool("update", false, "write the verbs into docs/reference/cli.md")
 
+// parsing is a parser of lines.
+func parsing(t *testing.T, options ...kong.Option) *kong.Kong {
+	t.Helper()
+	parser, err := kong.New(&commands{}, append(options, kong.Vars{"version": ""}, groups)...)
+	check.OK(t, err)
+	return parser
+}
+
 // TestReference holds docs/reference/cli.md to the verbs that there are; --help has the flags.
 func TestReference(t *testing.T) {
-	var c commands
-	parser, err := kong.New(&c, kong.Vars{"version": ""}, groups)
-	check.OK(t, err)
 	var titles []string
 	tables := map[string]string{}
-	for _, verb := range parser.Model.Leaves(true) {
+	for _, verb := range parsing(t).Model.Leaves(true) {
 		title := strings.TrimSuffix(verb.ClosestGroup().Title, ":")
 		if tables[title] == "" {
 			titles = append(titles, title)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -27,7 +26,6 @@ type replayCommand struct {
 // replayPart is how many messages are put between two lines of progress, or a few more.
 const replayPart = 1000
 
-// Run implements the verb.
 func (c *replayCommand) Run(s *session) error {
 	r := s3.Range{Queue: c.Queue, Into: c.Into}
 	if c.From == "" || c.To == "" {
@@ -53,12 +51,9 @@ func (c *replayCommand) Run(s *session) error {
 	}
 	from, part := r.From, s3.Replayed{}
 	report := func() error {
-		document, err := json.Marshal(map[string]any{
+		err := s.print(map[string]any{
 			"queue": r.Queue, "into": r.Into, "from": from, "to": part.Last, "messages": part.Messages, "skipped": part.Skipped,
-		})
-		if err == nil {
-			err = s.print(document, "%s\t%d to %d put to %s, %d skipped\n", r.Queue, from, part.Last, r.Into, part.Skipped)
-		}
+		}, "%s\t%d to %d put to %s, %d skipped\n", r.Queue, from, part.Last, r.Into, part.Skipped)
 		from, part = part.Last+1, s3.Replayed{}
 		return err
 	}

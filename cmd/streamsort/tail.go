@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/streamsort/streamsort/internal/client"
+	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/printable"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -46,16 +47,13 @@ func (c *tailCommand) place(s *session) (string, error) {
 	}
 	after := ""
 	query := url.Values{"queue": {c.Queue}, "consumer": {c.Consumer}}
-	err := s.pages("/consumers", query, "consumers", func(raw json.RawMessage) error {
-		var it consumer
-		err := json.Unmarshal(raw, &it)
+	err := each(s, "/consumers", query, "consumers", func(it consumer, _ json.RawMessage) error {
 		after = known(it.Delivered)
-		return err
+		return nil
 	})
 	return strings.TrimPrefix(after, "-1"), err // -1: before the seq 0
 }
 
-// Run implements the verb.
 func (c *tailCommand) Run(s *session) error {
 	after, err := c.place(s)
 	if err != nil {
@@ -68,7 +66,7 @@ func (c *tailCommand) Run(s *session) error {
 			query.Set("after", after)
 		}
 		var page struct {
-			Last, Position seq
+			Last, Position jsonseq.Seq
 			Messages       []json.RawMessage
 		}
 		_, err := s.get("/messages", query, &page)
@@ -80,12 +78,17 @@ func (c *tailCommand) Run(s *session) error {
 			return err
 		}
 		for _, raw := range page.Messages {
-			if err := s.message(raw); err != nil {
+			var m message
+			err := json.Unmarshal(raw, &m)
+			if err == nil {
+				err = s.print(raw, "%s\n", m.text())
+			}
+			if err != nil {
 				return err
 			}
 		}
 		if len(page.Messages) > 0 {
-			after = string(page.Last)
+			after = known(&page.Last)
 		}
 		if page.Last != page.Position && len(page.Messages) > 0 {
 			continue
@@ -107,7 +110,7 @@ func (c *tailCommand) Run(s *session) error {
 
 // message is a message as the API shows it.
 type message struct {
-	Seq        seq
+	Seq        jsonseq.Seq
 	ID         string
 	Body       json.RawMessage
 	BodyBase64 string
@@ -143,7 +146,7 @@ func (m message) text() string {
 			id += " (unlinked)"
 		}
 	}
-	return fmt.Sprintf("%s\t%s\t%s", m.Seq, id, body)
+	return fmt.Sprintf("%d\t%s\t%s", m.Seq, id, body)
 }
 
 // spaced is JSON that comes in base64, so that its white space is kept, without that; empty where
@@ -157,10 +160,32 @@ func (m message) spaced() string {
 	return line.String()
 }
 
-func (s *session) message(raw json.RawMessage) error {
-	var m message
-	if err := json.Unmarshal(raw, &m); err != nil {
-		return err
+// logsCommand prints a function's log.
+type logsCommand struct {
+	Function string `arg:"" help:"The function, as a template or an app calls it, or the consumer whose function it is."`
+	Follow   bool   `short:"f" help:"Go on as it logs, until it is interrupted."`
+}
+
+func (c *logsCommand) Run(s *session) error {
+	for after := 0; ; {
+		var answer struct {
+			Lines []string
+			Count int
+		}
+		query := url.Values{"function": {c.Function}, "lines": {"1000"}, "after": {strconv.Itoa(after)}}
+		if _, err := s.get("/_streamsort/logs", query, &answer); err != nil {
+			return err
+		}
+		for _, line := range answer.Lines {
+			fmt.Fprintln(s.out, printable.Lines(line))
+		}
+		if after = answer.Count; !c.Follow {
+			return nil
+		}
+		select {
+		case <-s.ctx.Done():
+			return nil
+		case <-time.After(followEvery):
+		}
 	}
-	return s.print(raw, "%s\n", m.text())
 }

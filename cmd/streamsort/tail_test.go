@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"net/http"
@@ -28,15 +27,11 @@ func TestFollowWaitsForAQueue(t *testing.T) {
 			_, _ = io.WriteString(w, `{"last":1,"position":1,"messages":[]}`)
 		}
 	})
-	var out, errOut bytes.Buffer
-	code := run(ctx, []string{"--url", server, "tail", "q"}, nil, &out, &errOut)
-	check.That(t, code == 1 && strings.Contains(errOut.String(), "nothing was ever put"),
-		"without -f: exit code %d, %s", code, errOut.String())
-	errOut.Reset()
-	code = run(ctx, []string{"--url", server, "tail", "-f", "q"}, nil, &out, &errOut)
-	if code != 0 || out.String() != "1\ta\t7\n" || errOut.String() != "streamsort: waiting for more of q; an interrupt ends it\n" {
-		t.Errorf("exit code %d, %q, %s", code, out.String(), errOut.String())
-	}
+	_, errOut, code := printsOf(ctx, "", "--url", server, "tail", "q")
+	check.That(t, code == 1 && strings.Contains(errOut, "nothing was ever put"), "without -f: exit code %d, %s", code, errOut)
+	out, errOut, code := printsOf(ctx, "", "--url", server, "tail", "-f", "q")
+	check.That(t, code == 0 && out == "1\ta\t7\n" && errOut == "streamsort: waiting for more of q; an interrupt ends it\n",
+		"exit code %d, %q, %s", code, out, errOut)
 }
 
 // TestControlCharacters of a message or a name do nothing to the terminal; those that are no harm

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -106,11 +105,7 @@ func (t *tally) String() string {
 
 // print prints what became of the messages.
 func (t *tally) print(s *session) error {
-	document, err := json.Marshal(map[string]any{"messages": t.total, "outcomes": t.outcomes})
-	if err != nil {
-		return err
-	}
-	return s.print(document, "%s\n", t)
+	return s.print(map[string]any{"messages": t.total, "outcomes": t.outcomes}, "%s\n", t)
 }
 
 // refusals is the error that names the lines that were not taken, in their order; nil where all

@@ -22,7 +22,6 @@ type uiCommand struct {
 	Host    []string      `help:"More host names to answer to, such as that of a proxy."`
 }
 
-// Run implements the verb.
 func (c *uiCommand) Run(s *session) error {
 	options := ui.Options{URL: s.url, Region: s.region, Sign: s.token == "" && (s.sign || s.given.Region != ""), Operate: c.Operate, Every: c.Every}
 	if s.token != "" {

@@ -3,10 +3,6 @@ package main
 import (
 	"strings"
 	"testing"
-
-	"github.com/alecthomas/kong"
-
-	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // TestUsage: a line that is wrong is exit code 2, with the verb whose help says more, and a flag
@@ -66,8 +62,8 @@ func TestUsage(t *testing.T) {
 		{"local --consumer a=http://x/ --consumer a=http://y/", "--consumer: two consumers have the name a: each must have its own"},
 		{"local --port 99999", "--port must be from 0 to 65535"},
 	} {
-		_, errOut, code := prints(t, strings.Fields(c.line)...)
-		if said := errOut; code != 2 || !strings.HasPrefix(said, "streamsort: ") || !strings.Contains(said, c.says) || !strings.Contains(said, "; see `streamsort") {
+		_, said, code := prints(t, strings.Fields(c.line)...)
+		if code != 2 || !strings.HasPrefix(said, "streamsort: ") || !strings.Contains(said, c.says) || !strings.Contains(said, "; see `streamsort") {
 			t.Errorf("%s: exit code %d, %s", c.line, code, said)
 		}
 	}
@@ -75,10 +71,7 @@ func TestUsage(t *testing.T) {
 
 // TestHelpNamesTheValues: the help of a flag that may be empty names each other value, and not the empty one.
 func TestHelpNamesTheValues(t *testing.T) {
-	var c commands
-	parser, err := kong.New(&c, kong.Vars{"version": ""}, groups)
-	check.OK(t, err)
-	for _, verb := range parser.Model.Leaves(true) {
+	for _, verb := range parsing(t).Model.Leaves(true) {
 		for _, f := range verb.Flags {
 			values, ok := strings.CutPrefix(f.Enum, ",")
 			if ok && (strings.Contains(f.Help, ": ,") || !strings.Contains(f.Help, strings.ReplaceAll(values, ",", ", "))) {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -55,17 +54,14 @@ func (c *doctorCommand) verify(s *session) error {
 	// Before the position is read, which only rises: none of them may be beyond it.
 	consumers, unreadable, err := consumersOf(s.ctx, store, c.Queue)
 	var p proof
+	shown := s.progress()
 	for v, ended := range sorter.Verify(s.ctx, c.Queue, of) {
 		if p.Verified, err = v, errors.Join(err, ended); err != nil {
 			break
 		}
-		if s.terminal {
-			fmt.Fprintf(s.errOut, "\r%d of %d", v.Last-v.From, v.To-v.From)
-		}
+		shown.say(fmt.Sprintf("%d of %d", v.Last-v.From, v.To-v.From))
 	}
-	if s.terminal {
-		fmt.Fprint(s.errOut, "\r\033[K")
-	}
+	shown.end()
 	switch {
 	case errors.Is(err, ddb.ErrNoTable):
 		names := s.names()
@@ -154,15 +150,12 @@ func (p proof) print(s *session) error {
 			fmt.Fprintf(&said, "%s\t%s\t%s\n", p.Cursor.Queue, c.Consumer, c.Problem)
 		}
 	}
-	document, err := json.Marshal(map[string]any{
+	err := s.print(map[string]any{
 		"queue": p.Cursor.Queue, "from": jsonseq.Seq(p.From + 1), "to": jsonseq.Seq(p.To), "position": jsonseq.Seq(p.Cursor.Position),
 		"messages": p.Messages, "skipped": p.Tombstones, "gone": p.Gone,
 		"consumers": p.consumers, "faults": faults, "wrong": wrong,
-	})
-	if err != nil {
-		return err
-	}
-	if err := s.print(document, "%s\t%s\t%s\n%s", p.Cursor.Queue, seqsOf(p.Range), p.summary(), said.String()); err != nil || wrong == 0 {
+	}, "%s\t%s\t%s\n%s", p.Cursor.Queue, seqsOf(p.Range), p.summary(), &said)
+	if err != nil || wrong == 0 {
 		return err
 	}
 	fmt.Fprintf(s.errOut, "streamsort: queue %q is not whole: %s\n", printable.Text(p.Cursor.Queue), count(wrong, "problem", "problems"))

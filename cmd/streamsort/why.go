@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/streamsort/streamsort/internal/client"
 	"github.com/streamsort/streamsort/internal/view"
 )
 
@@ -19,27 +20,16 @@ type whyCommand struct {
 // runbook is where the sections of the states are.
 const runbook = "docs/reference/runbook.md"
 
-// Run implements the verb.
 func (c *whyCommand) Run(s *session) error {
-	var q view.Queue
-	raw, err := s.get("/queues", url.Values{"queue": {c.Queue}}, &q)
-	if err != nil {
+	var q queue
+	if _, err := s.get("/queues", url.Values{"queue": {c.Queue}}, &q); err != nil {
 		return err
 	}
-	var status queue
-	if err := json.Unmarshal(raw, &status); err != nil {
-		return err
-	}
-	query := url.Values{"queue": {c.Queue}}
-	if c.Consumer != "" {
-		query.Set("consumer", c.Consumer)
-	}
+	query := client.Query("queue", c.Queue, "consumer", c.Consumer)
 	var consumers []view.Consumer
-	if err := s.pages("/consumers", query, "consumers", func(raw json.RawMessage) error {
-		var it view.Consumer
-		err := json.Unmarshal(raw, &it)
+	if err := each(s, "/consumers", query, "consumers", func(it view.Consumer, _ json.RawMessage) error {
 		consumers = append(consumers, it)
-		return err
+		return nil
 	}); err != nil {
 		return err
 	}
@@ -49,16 +39,13 @@ func (c *whyCommand) Run(s *session) error {
 		shown.format, l.s = asText, &shown
 	}
 	said := map[string]bool{}
-	for _, r := range view.Why(q, consumers) {
-		raw, err := json.Marshal(r)
+	for _, r := range view.Why(view.Queue(q), consumers) {
+		document := r
 		if said[r.Consumer] { // another state of it: the error and the attempts are the same
 			r.Error, r.Attempts = "", nil
 		}
 		said[r.Consumer] = true
-		if err == nil {
-			err = l.add(raw, s.reason(r))
-		}
-		if err != nil {
+		if err := l.add(document, s.reason(r)); err != nil {
 			return err
 		}
 	}
@@ -66,7 +53,7 @@ func (c *whyCommand) Run(s *session) error {
 	if len(consumers) == 0 {
 		none = fmt.Sprintf("%s: ok: it has all messages up to %d, and no consumer; `streamsort consumer create` makes one", q.Queue, q.Position)
 	}
-	if waits := status.waits(s.clock); waits != "" {
+	if waits := q.waits(s.clock); waits != "" {
 		none += "; " + waits
 	}
 	return l.end(none, nil)

@@ -148,6 +148,17 @@ func (p *Problem) MayPass() bool {
 
 func (p *Problem) Error() string { return fmt.Sprintf("%d: %s", p.Status, p.Detail) }
 
+// Query makes a query of names and values; those that are empty are left out.
+func Query(pairs ...string) url.Values {
+	query := url.Values{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			query.Set(pairs[i], pairs[i+1])
+		}
+	}
+	return query
+}
+
 // Call makes a request and reads its answer into out. It repeats one that fails on the way, or is
 // answered 429 or 5xx. The error is a *Problem where the API gave one.
 func (c *Client) Call(ctx context.Context, method, path string, query url.Values, body []byte, out any) error {

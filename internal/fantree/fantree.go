@@ -7,22 +7,33 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"time"
 
 	"github.com/streamsort/streamsort/internal/client"
+	"github.com/streamsort/streamsort/internal/printable"
 	"github.com/streamsort/streamsort/pkg/tenant"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
+// Chain is a chain as the API shows it.
+type Chain struct {
+	Tag                             printable.Name
+	State, Reason, Idle             string
+	Created                         bool
+	Edges, EdgesEnded, Stamps       int64
+	AgeSeconds                      float64
+	CreatedAt, Deadline, ProgressAt time.Time
+	EndedAt                         time.Time
+}
+
 // Node is a chain in a tree, and what hangs under it.
 type Node struct {
+	Chain `json:"-"`
 	// Raw is the chain as the API shows it.
 	Raw   json.RawMessage `json:"chain"`
 	Parts []*Node         `json:"parts,omitempty"`
 	// More is that there may be parts which were not asked for.
 	More bool `json:"more,omitempty"`
-
-	tag   string
-	edges int64
 }
 
 // Ask asks the API for a chain.
@@ -42,10 +53,10 @@ type reader struct {
 func Read(ask Ask, tag string, fanned xorack.Edge, most int) (*Node, error) {
 	r := &reader{ask: ask, left: most}
 	whole, err := r.node(tag)
-	if err != nil || whole.edges < 2 { // a fan has started edges beside the one that it ended
+	if err != nil || whole.Edges < 2 { // a fan has started edges beside the one that it ended
 		return whole, err
 	}
-	r.short = whole.tag != fanned.Tag()
+	r.short = string(whole.Tag) != fanned.Tag()
 	if err := r.under(whole, partsOf(fanned)); err != nil {
 		return nil, err
 	}
@@ -66,19 +77,15 @@ func (r *reader) node(tag string) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	var known struct {
-		Tag   string
-		Edges int64
-	}
-	err = json.Unmarshal(raw, &known)
-	return &Node{Raw: raw, tag: known.Tag, edges: known.Edges}, err
+	n := &Node{Raw: raw}
+	return n, json.Unmarshal(raw, &n.Chain)
 }
 
 // under asks for the chains of these tags, up to the first that is not there, and as long as some
 // are left to be asked for.
 func (r *reader) under(above *Node, tags []string) error {
 	for i, tag := range tags {
-		if int64(i) == above.edges {
+		if int64(i) == above.Edges {
 			return nil
 		}
 		if r.left == 0 {

@@ -118,6 +118,19 @@ func (g Group) Queues() string {
 	return text + ": " + strings.Join(each, ", ")
 }
 
+// Held says that the calls of the consumer fail, since when as it is shown, where a circuit breaker
+// holds some of the group's queues; else nothing.
+func (g Group) Held(since string) string {
+	if !slices.ContainsFunc(g.States, func(in InState) bool { return in.State == Held }) {
+		return ""
+	}
+	text := "Calls to " + printable.Text(g.Consumer) + " fail " + since
+	if g.Error != "" {
+		text += ": " + g.Error.String()
+	}
+	return text + "; they are held, and one at a time is tried again"
+}
+
 // groupKey is what the consumers of a group have in common: the error, or the state and its cause
 // where none is known.
 type groupKey struct {

@@ -20,18 +20,7 @@ import (
 
 // What the API answers, as far as the page shows it.
 
-type queue struct {
-	view.Queue
-	Mode, Policy, GapAfter string
-	First                  jsonseq.Seq
-	MaxAhead               int64
-	Parked                 int
-	ParkedMore, GapOpen    bool
-	KeyType, Settle, Late  string
-	LateSoFar              int64
-	Waiting                int
-	WaitingMore            bool
-}
+type queue = view.Queue
 
 type gap struct{ From, To jsonseq.Seq }
 
@@ -86,14 +75,6 @@ type operation struct {
 	Who                                          struct{ Kind, Name string }
 }
 
-type chain struct {
-	Tag                             printable.Name
-	State, Reason, Idle             string
-	Edges, EdgesEnded, Stamps       int64
-	CreatedAt, Deadline, ProgressAt time.Time
-	EndedAt                         time.Time
-}
-
 // get asks the API for something.
 func (u *UI) get(ctx context.Context, path string, query url.Values, out any) error {
 	return u.api.Call(ctx, http.MethodGet, path, query, nil, out)
@@ -112,15 +93,4 @@ func (u *UI) post(ctx context.Context, path string, document, out any) error {
 func notFound(err error) bool {
 	var problem *client.Problem
 	return errors.As(err, &problem) && problem.Status == http.StatusNotFound
-}
-
-// values makes a query of names and values; those that are empty are left out.
-func values(pairs ...string) url.Values {
-	query := url.Values{}
-	for i := 0; i+1 < len(pairs); i += 2 {
-		if pairs[i+1] != "" {
-			query.Set(pairs[i], pairs[i+1])
-		}
-	}
-	return query
 }

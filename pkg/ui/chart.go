@@ -71,6 +71,12 @@ func drawChart(title string, times []time.Time, all ...series) chart {
 	return c
 }
 
+// level draws how a figure went.
+func level(title, name string, samples []sample) chart {
+	times := timesOf(samples)
+	return drawChart(title, times, series{name, "second", levels(samples, times)})
+}
+
 // figure is a number as a chart shows it.
 func figure(v float64) string {
 	if v == math.Trunc(v) || v >= 100 {

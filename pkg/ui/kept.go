@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"time"
+
+	"github.com/streamsort/streamsort/internal/client"
 )
 
 // answer is what was found at a time.
@@ -48,7 +50,7 @@ func (u *UI) hasChains(ctx context.Context) bool {
 	has, _ := kept(ctx, u, "chains", chainsKept, func() (bool, error) {
 		for _, state := range []string{"open", "failed", "timed-out"} {
 			var some rows
-			if err := u.get(ctx, "/chains", values("state", state, "limit", "1"), &some); err != nil {
+			if err := u.get(ctx, "/chains", client.Query("state", state, "limit", "1"), &some); err != nil {
 				return false, err
 			}
 			if len(some.List) > 0 || some.Next != "" {

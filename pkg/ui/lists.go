@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/bulk"
+	"github.com/streamsort/streamsort/internal/client"
 	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/view"
 )
@@ -68,15 +69,14 @@ func (u *UI) overview(ctx context.Context, _ url.Values) (any, error) {
 	for _, g := range s.Groups {
 		queues += g.Count
 	}
-	counts := map[string]view.Count{"gap": s.States[view.Gap], "held": s.States[view.Held]}
 	screen := map[string]any{
-		"States": states, "Counts": counts, "Chains": s.States["failed"].Count+s.States["timed-out"].Count > 0, "Wrong": wrong, "Groups": s.Groups, "MoreGroups": s.MoreGroups,
+		"States": states, "Gap": s.States[view.Gap], "Chains": s.States["failed"].Count+s.States["timed-out"].Count > 0, "Wrong": wrong, "Groups": s.Groups, "MoreGroups": s.MoreGroups,
 		"Causes": len(s.Groups), "Failing": queues,
 		"Rates": s.Rates, "Behind": behind, "Charts": u.flow(ctx, s, behind),
 	}
 	if len(behind) == 0 {
 		var some rows
-		err = u.get(ctx, "/queues", values("limit", "1"), &some)
+		err = u.get(ctx, "/queues", client.Query("limit", "1"), &some)
 		screen["Empty"] = len(some.List) == 0
 	}
 	return screen, err
@@ -95,7 +95,7 @@ func (u *UI) behind(ctx context.Context, states map[view.State]view.Count) ([]ro
 		}
 		for _, state := range append(asked, "") {
 			var found rows
-			if err := u.get(ctx, "/consumers", values("state", state, "limit", overviewRows), &found); err != nil {
+			if err := u.get(ctx, "/consumers", client.Query("state", state, "limit", overviewRows), &found); err != nil {
 				return nil, err
 			}
 			for _, r := range found.List {
@@ -131,6 +131,9 @@ func farthest(a, b row) int {
 	return cmp.Or(cmp.Compare(b.Behind(), a.Behind()), cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Consumer, b.Consumer))
 }
 
+// farthestLag is what the charts of lags are called.
+const farthestLag = "Lag of the consumer farthest behind"
+
 // flow are the overview's charts: what the stack counted, and what the page saw.
 func (u *UI) flow(ctx context.Context, s view.Summary, behind []row) (charts []chart) {
 	if s.Rates != nil && len(s.Rates.Minutes) > 0 {
@@ -145,15 +148,14 @@ func (u *UI) flow(ctx context.Context, s view.Summary, behind []row) (charts []c
 	}
 	if len(behind) > 0 {
 		samples := u.trends.note(u.who(ctx)+"\x00\x00\x00lag", time.Now(), behind[0].Behind())
-		times := timesOf(samples)
-		charts = append(charts, drawChart("Lag of the consumer farthest behind", times, series{"messages", "second", levels(samples, times)}))
+		charts = append(charts, level(farthestLag, "messages", samples))
 	}
 	return charts
 }
 
 // chartsOf are the charts of a queue, as the page saw it.
 func (u *UI) chartsOf(ctx context.Context, q queue, consumers []consumer) []chart {
-	now, key := time.Now(), u.who(ctx)+"\x00"+string(q.Queue.Queue)
+	now, key := time.Now(), u.who(ctx)+"\x00"+string(q.Queue)
 	lag := int64(0)
 	for _, c := range consumers {
 		lag = max(lag, number(c.Lag))
@@ -169,7 +171,7 @@ func (u *UI) chartsOf(ctx context.Context, q queue, consumers []consumer) []char
 	flow = append(flow, series{"delivered", "second", perMinute(delivered, times)})
 	return []chart{
 		drawChart("Messages a minute", times, flow...),
-		drawChart("Lag of the consumer farthest behind", times, series{"messages", "second", levels(lags, times)}),
+		level(farthestLag, "messages", lags),
 	}
 }
 
@@ -197,7 +199,7 @@ func (u *UI) list(ctx context.Context, name string, query url.Values) (listed, e
 	}
 	again := []any{"state", l.State, "prefix", l.Prefix, "consumer", l.Consumer, "error", l.Error}
 	l.First = link(name, again...)
-	asked := values("state", l.State, "prefix", l.Prefix, "consumer", l.Consumer, "after", query.Get("after"), "limit", pageSize)
+	asked := client.Query("state", l.State, "prefix", l.Prefix, "consumer", l.Consumer, "after", query.Get("after"), "limit", pageSize)
 	for range mostPages {
 		var found rows
 		if err := u.get(ctx, "/"+name, asked, &found); err != nil {
@@ -219,7 +221,7 @@ func (u *UI) list(ctx context.Context, name string, query url.Values) (listed, e
 }
 
 func (u *UI) queues(ctx context.Context, query url.Values) (any, error) {
-	l, err := u.list(ctx, "queues", values("state", query.Get("state"), "prefix", query.Get("prefix"), "after", query.Get("after")))
+	l, err := u.list(ctx, "queues", client.Query("state", query.Get("state"), "prefix", query.Get("prefix"), "after", query.Get("after")))
 	if l.State == "" {
 		slices.SortFunc(l.List, func(a, b row) int { return cmp.Compare(a.Queue, b.Queue) })
 	}
@@ -235,5 +237,5 @@ func (u *UI) consumers(ctx context.Context, query url.Values) (any, error) {
 }
 
 func (u *UI) chains(ctx context.Context, query url.Values) (any, error) {
-	return u.list(ctx, "chains", values("state", cmp.Or(query.Get("state"), "open"), "prefix", query.Get("prefix"), "after", query.Get("after")))
+	return u.list(ctx, "chains", client.Query("state", cmp.Or(query.Get("state"), "open"), "prefix", query.Get("prefix"), "after", query.Get("after")))
 }

@@ -16,6 +16,12 @@ import (
 // tokenOf is the key of a request's token.
 type tokenOf struct{}
 
+// ofContext is the token in a request's context.
+func ofContext(ctx context.Context) (string, error) {
+	token, _ := ctx.Value(tokenOf{}).(string)
+	return token, nil
+}
+
 // look is a screen as somebody with a token sees it.
 func look(t *testing.T, page http.Handler, address, token string) string {
 	t.Helper()
@@ -87,24 +93,24 @@ func TestOverview(t *testing.T) {
 	inOrder(t, look(t, page, "overview", ""), "All is well: nothing fails", `href="consumers?state=paused"`, "Flow")
 }
 
-// TestOpenBreaker is said beside how many queues fail.
+// TestOpenBreaker is said beside how many queues fail; a chain that is open has none.
 func TestOpenBreaker(t *testing.T) {
 	url, _ := stack(t, `{"states":{"held":{"count":1}},
 		"groups":[{"consumer":"books","state":"held","states":[{"state":"held","count":1}],"cause":"open","error":"refused","count":1,"examples":[{"queue":"q"}]}]}`)
 	page, err := ui.New(ui.Options{URL: url})
 	check.OK(t, err)
 	inOrder(t, look(t, page, "overview", ""),
-		"1 queue fails, for 1 cause.", "A sink is away: its circuit breaker is open.", `href="consumers?consumer=books&amp;state=held"`, ">books<", "refused", ">q<")
+		"1 queue fails, for 1 cause.", "Calls to books fail for ", ": refused; they are held, and one at a time is tried again.",
+		`href="consumers?consumer=books&amp;state=held"`, "circuit breaker open", ">books<", "refused", ">q<")
+	chains := answering(t, map[string]string{"/chains": `{"list":[{"tag":"t","state":"open"}]}`}, ui.Options{})
+	inOrder(t, shown(chains, "chains").Body.String(), ">t<", ">open<")
 }
 
 // TestOverviewIsCheap: however many look, a list is asked for once in a while; but again for
 // another who has a token.
 func TestOverviewIsCheap(t *testing.T) {
 	url, lists := stack(t, failing)
-	page, err := ui.New(ui.Options{URL: url, Token: func(ctx context.Context) (string, error) {
-		token, _ := ctx.Value(tokenOf{}).(string)
-		return token, nil
-	}})
+	page, err := ui.New(ui.Options{URL: url, Token: ofContext})
 	check.OK(t, err)
 	for i, token := range []string{"a", "b", "a"} {
 		look(t, page, "overview", token)

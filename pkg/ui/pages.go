@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/client"
 	"github.com/streamsort/streamsort/internal/fantree"
 	"github.com/streamsort/streamsort/internal/printable"
 	"github.com/streamsort/streamsort/internal/view"
@@ -78,11 +79,11 @@ func (u *UI) queue(ctx context.Context, query url.Values) (any, error) {
 		return nil, err
 	}
 	var s queueScreen
-	if err := u.get(ctx, "/queues", values("queue", name), &s.Q); err != nil {
+	if err := u.get(ctx, "/queues", client.Query("queue", name), &s.Q); err != nil {
 		return nil, err
 	}
 	if s.Q.GapOpen {
-		if err := u.get(ctx, "/gaps", values("queue", name, "limit", shownGaps), &s.Gaps); err != nil {
+		if err := u.get(ctx, "/gaps", client.Query("queue", name, "limit", shownGaps), &s.Gaps); err != nil {
 			return nil, err
 		}
 	}
@@ -93,11 +94,11 @@ func (u *UI) queue(ctx context.Context, query url.Values) (any, error) {
 		return nil, err
 	}
 	var log struct{ Operations []operation }
-	if err := u.get(ctx, "/operations", values("queue", name), &log); err != nil && !notFound(err) {
+	if err := u.get(ctx, "/operations", client.Query("queue", name), &log); err != nil && !notFound(err) {
 		return nil, err
 	}
 	s.Done = log.Operations[:min(len(log.Operations), shownLast)]
-	s.Why = slices.DeleteFunc(view.Why(s.Q.Queue, s.Consumers), func(r view.Reason) bool {
+	s.Why = slices.DeleteFunc(view.Why(s.Q, s.Consumers), func(r view.Reason) bool {
 		return r.State == view.CatchingUp && r.Cause == "" // messages come, and go
 	})
 	s.Ruler = draw(s.Q, s.Gaps, s.Consumers)
@@ -109,7 +110,7 @@ func (u *UI) queue(ctx context.Context, query url.Values) (any, error) {
 // consumersOf are the first consumers of a queue.
 func (u *UI) consumersOf(ctx context.Context, queue string) (list []consumer, more bool, err error) {
 	var found view.Consumers
-	err = u.get(ctx, "/consumers", values("queue", queue, "limit", shownConsumer), &found)
+	err = u.get(ctx, "/consumers", client.Query("queue", queue, "limit", shownConsumer), &found)
 	return found.Consumers, found.Next != "", err
 }
 
@@ -118,7 +119,7 @@ func (u *UI) last(ctx context.Context, q queue) ([]message, error) {
 	if q.Position < q.First {
 		return nil, nil
 	}
-	asked := values("queue", string(q.Queue.Queue), "limit", strconv.Itoa(shownLast))
+	asked := client.Query("queue", string(q.Queue), "limit", strconv.Itoa(shownLast))
 	if after := q.Position - shownLast; after >= 0 {
 		asked.Set("after", strconv.FormatInt(int64(after), 10))
 	}
@@ -176,14 +177,14 @@ func (u *UI) message(ctx context.Context, query url.Values) (any, error) {
 		return nil, badQuery(fmt.Sprintf("seq is %q: %v", query.Get("seq"), err))
 	}
 	var q queue
-	if err := u.get(ctx, "/queues", values("queue", name), &q); err != nil {
+	if err := u.get(ctx, "/queues", client.Query("queue", name), &q); err != nil {
 		return nil, err
 	}
 	s := messageScreen{Queue: printable.Name(name), Seq: seq, Position: int64(q.Position), First: int64(q.First)}
 	switch {
 	case seq < s.First:
 	case seq <= s.Position:
-		asked := values("queue", name, "to", strconv.FormatInt(seq, 10), "limit", "1")
+		asked := client.Query("queue", name, "to", strconv.FormatInt(seq, 10), "limit", "1")
 		if seq > 0 {
 			asked.Set("after", strconv.FormatInt(seq-1, 10))
 		}
@@ -196,7 +197,7 @@ func (u *UI) message(ctx context.Context, query url.Values) (any, error) {
 		}
 	case q.GapOpen:
 		var open gaps
-		if err := u.get(ctx, "/gaps", values("queue", name, "limit", "1000"), &open); err != nil {
+		if err := u.get(ctx, "/gaps", client.Query("queue", name, "limit", "1000"), &open); err != nil {
 			return nil, err
 		}
 		s.Missing, s.Behind = beyond(seq, int64(q.MaxParked), open)
@@ -224,13 +225,6 @@ func beyond(seq, maxParked int64, open gaps) (in, behind *gap) {
 // shownParts is how many parts of a fan are asked for, each a request, whenever a chain is shown.
 const shownParts = 24
 
-// branch is a chain in a tree, and what hangs under it.
-type branch struct {
-	chain
-	Parts []branch
-	More  bool
-}
-
 // chain is a chain, and the parts of a fan of an edge of it: of its first one, where no other is
 // named.
 func (u *UI) chain(ctx context.Context, query url.Values) (any, error) {
@@ -249,28 +243,12 @@ func (u *UI) chain(ctx context.Context, query url.Values) (any, error) {
 	}
 	whole, err := fantree.Read(func(tag string) (json.RawMessage, error) {
 		var found struct{ Chain json.RawMessage }
-		err := u.get(ctx, "/chains", values("tag", tag), &found)
+		err := u.get(ctx, "/chains", client.Query("tag", tag), &found)
 		return found.Chain, err
 	}, tag, fanned, shownParts)
 	if err != nil {
 		return nil, err
 	}
-	tree, err := branchOf(whole)
-	return map[string]any{"Chain": tree, "Trend": trendOf(u.trends.note(u.who(ctx)+"\x00\x00"+tag, time.Now(), tree.EdgesEnded))}, err
-}
-
-// branchOf is a tree as the page shows it.
-func branchOf(n *fantree.Node) (branch, error) {
-	b := branch{More: n.More}
-	if err := json.Unmarshal(n.Raw, &b.chain); err != nil {
-		return b, err
-	}
-	for _, part := range n.Parts {
-		below, err := branchOf(part)
-		if err != nil {
-			return b, err
-		}
-		b.Parts = append(b.Parts, below)
-	}
-	return b, nil
+	ended := u.trends.note(u.who(ctx)+"\x00\x00"+tag, time.Now(), whole.EdgesEnded)
+	return map[string]any{"Chain": whole, "Chart": level("Edges that have ended", "edges", ended)}, nil
 }

@@ -210,13 +210,7 @@ func TestEmptyStack(t *testing.T) {
 // TestNotDone says why, and leads back to the queue.
 func TestNotDone(t *testing.T) {
 	page := answering(t, nil, ui.Options{Operate: true})
-	_, after, _ := strings.Cut(shown(page, "bulk").Body.String(), `name="token" value="`)
-	token, _, _ := strings.Cut(after, `"`)
-	form := url.Values{"token": {token}, "queue": {"a&b"}, "consumer": {"c"}, "action": {"skip"}, "reason": {"r"}}
-	request := httptest.NewRequest(http.MethodPost, "http://localhost/operate", strings.NewReader(form.Encode()))
-	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	answer := httptest.NewRecorder()
-	page.ServeHTTP(answer, request)
+	answer := sent(page, "operate", "queue=a%26b&consumer=c&action=skip&reason=r")
 	if body := answer.Body.String(); answer.Code != http.StatusNotFound || !strings.Contains(body, "Not done: nothing is there") || !strings.Contains(body, `href="queue?queue=a%26b"`) {
 		t.Errorf("%d: %s", answer.Code, body)
 	}

@@ -40,7 +40,7 @@ func render(name, what string, f frame) (string, error) {
 
 // functions are what templates call.
 var functions = template.FuncMap{
-	"ago": ago, "due": due, "duration": view.Duration, "exact": exact, "link": link, "pretty": pretty, "words": words,
+	"ago": ago, "due": due, "duration": view.Duration, "exact": exact, "link": link, "pretty": pretty, "words": words, "cause": func(of string) string { return cmp.Or(causes[of], words(of)) },
 	"percent": func(part, whole int64) int64 {
 		if whole <= 0 {
 			return 0
@@ -136,14 +136,10 @@ func pretty(text string) string {
 
 // words is a state as it is read: in-doubt is "in doubt", TIMED_OUT "timed out".
 func words(of any) string {
-	state := fmt.Sprint(of)
-	if causes[state] != "" {
-		return causes[state]
-	}
-	return strings.NewReplacer("-", " ", "_", " ").Replace(strings.ToLower(state))
+	return strings.NewReplacer("-", " ", "_", " ").Replace(strings.ToLower(fmt.Sprint(of)))
 }
 
-// causes are those of states in other words than their own.
+// causes are those of states, in words.
 var causes = map[string]string{
 	"missing": "its next message is not stored any more", "prepared": "a claim was prepared", "quarantined": "in quarantine",
 	"open": "circuit breaker open", "waking": "circuit breaker closed again", "sink-away": "its sink is away",

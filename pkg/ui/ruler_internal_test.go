@@ -17,11 +17,11 @@ func TestRuler(t *testing.T) {
 	const last = math.MaxInt64
 	at := func(first, position, maxParked jsonseq.Seq, parked int) queue {
 		return queue{
-			Queue: view.Queue{Position: position, MaxParked: maxParked}, First: first, Parked: parked, GapOpen: maxParked > 0,
+			Position: position, MaxParked: maxParked, First: first, Parked: parked, GapOpen: maxParked > 0,
 		}
 	}
 	more := at(1, 2, 5, 6)
-	more.Queue.Queue = "more"
+	more.Queue = "more"
 	for name, c := range map[string]struct {
 		q         queue
 		missing   []gap
@@ -47,7 +47,7 @@ func TestRuler(t *testing.T) {
 		"the last seqs": {at(1, last-2, last, 0), []gap{{last - 1, last - 1}}, nil, []span{{Kind: "done", From: last - 11, To: last - 2}, {Kind: "missing", From: last - 1, To: last - 1}, {Kind: "parked", From: last, To: last}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := draw(c.q, gaps{Gaps: c.missing, More: c.q.Queue.Queue == "more"}, c.consumers)
+			r := draw(c.q, gaps{Gaps: c.missing, More: c.q.Queue == "more"}, c.consumers)
 			var got []span
 			for _, s := range r.Spans {
 				check.That(t, s.X >= 0 && s.X+s.Width <= rulerWidth+0.01 && s.Width >= leastWidth,

@@ -72,11 +72,7 @@ func bulkPage(t *testing.T, queues int) (*fleet, *ui.UI) {
 	f := &fleet{queues: queues, held: make(chan struct{})}
 	f.goesOn = sync.OnceFunc(func() { close(f.held) })
 	backend := httptest.NewServer(f)
-	token := func(ctx context.Context) (string, error) {
-		token, _ := ctx.Value(tokenOf{}).(string)
-		return token, nil
-	}
-	page, err := ui.New(ui.Options{URL: backend.URL, Operate: true, Token: token})
+	page, err := ui.New(ui.Options{URL: backend.URL, Operate: true, Token: ofContext})
 	check.OK(t, err)
 	t.Cleanup(func() {
 		f.goesOn()
@@ -147,7 +143,7 @@ func TestBulkOnThePage(t *testing.T) {
 	shows(t, page, at, "running", "0 done", `id="stop"`)
 	await.True(t, "the operations", func() bool { return f.begun() >= 3 })
 	f.goesOn()
-	body := shows(t, page, at, "state done", "3 done, 0 done already, 0 changed meanwhile, 0 failed")
+	body := shows(t, page, at, `done</span> redrive`, "3 done, 0 done already, 0 changed meanwhile, 0 failed")
 	check.That(t, !strings.Contains(body, `id="stop"`) && !strings.Contains(body, `id="go-on"`),
 		"it is over: %s", body)
 	shows(t, page, "bulk", `href="`+at+`"`, "the ledger is back")
@@ -172,7 +168,7 @@ func TestBulkOfPicked(t *testing.T) {
 		t.Errorf("it has one that is not picked:\n%s", body)
 	}
 	posts(t, page, "start", strings.TrimPrefix(at, "run?"))
-	body = shows(t, page, at, "state done", "1 done, 0 done already, 0 changed meanwhile, 1 failed", `id="go-on"`)
+	body = shows(t, page, at, `done</span> redrive`, "1 done, 0 done already, 0 changed meanwhile, 1 failed", `id="go-on"`)
 	inOrder(t, body, `name="pick" value="[&#34;q\u003c1&#34;,&#34;c&#34;]"`, ">q&lt;1<", ">done<", ">q&lt;2<", ">failed<", "a claim is in flight")
 	if n := f.begun(); n != 2 {
 		t.Errorf("%d operations for 2 consumers", n)
@@ -200,7 +196,7 @@ func TestBulkStopped(t *testing.T) {
 	again := posts(t, page, "look", redrive+"&run="+name)
 	shows(t, page, again, "redrive of 300 consumers", "<dd>"+name+"</dd>")
 	posts(t, page, "start", strings.TrimPrefix(again, "run?"))
-	shows(t, page, again, "state done", "300 done")
+	shows(t, page, again, `done</span> redrive`, "300 done")
 	for _, act := range f.acts {
 		check.That(t, strings.HasPrefix(act, name+"-"),
 			"an operation has the id %s, in the run %s", act, name)

@@ -58,7 +58,7 @@ func (u *UI) search(ctx context.Context, query url.Values) (any, error) {
 		}
 	}
 	var err error
-	if f.Queues, err = u.list(ctx, "queues", values("prefix", text, "after", query.Get("after"))); err != nil {
+	if f.Queues, err = u.list(ctx, "queues", client.Query("prefix", text, "after", query.Get("after"))); err != nil {
 		return nil, err
 	}
 	if f.Queues.Next != "" {
@@ -70,7 +70,7 @@ func (u *UI) search(ctx context.Context, query url.Values) (any, error) {
 		return nil, elsewhere(link("queue", "queue", list[0].Queue))
 	}
 	slices.SortFunc(f.Queues.List, func(a, b row) int { return cmp.Compare(a.Queue, b.Queue) })
-	switch err := u.get(ctx, "/chains", values("tag", text), &struct{}{}); {
+	switch err := u.get(ctx, "/chains", client.Query("tag", text), &struct{}{}); {
 	case err == nil && len(f.Queues.List) == 0:
 		return nil, elsewhere(link("chain", "tag", text))
 	case err == nil:
@@ -89,7 +89,7 @@ func refused(err error) bool {
 
 // isQueue reports whether there is a queue of a name.
 func (u *UI) isQueue(ctx context.Context, name string) (bool, error) {
-	err := u.get(ctx, "/queues", values("queue", name), &struct{}{})
+	err := u.get(ctx, "/queues", client.Query("queue", name), &struct{}{})
 	if err != nil && refused(err) {
 		return false, nil
 	}
@@ -102,10 +102,10 @@ func (u *UI) among(ctx context.Context, f found, name, what string) (any, error)
 		return nil, elsewhere(link("message", "queue", name, "seq", what))
 	}
 	var q queue
-	if err := u.get(ctx, "/queues", values("queue", name), &q); err != nil {
+	if err := u.get(ctx, "/queues", client.Query("queue", name), &q); err != nil {
 		return nil, err
 	}
-	asked := values("queue", name, "limit", strconv.Itoa(lookedThrough))
+	asked := client.Query("queue", name, "limit", strconv.Itoa(lookedThrough))
 	if after := q.Position - lookedThrough; after > q.First {
 		asked.Set("after", strconv.FormatInt(int64(after), 10))
 	}

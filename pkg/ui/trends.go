@@ -1,9 +1,6 @@
 package ui
 
 import (
-	"fmt"
-	"math"
-	"strings"
 	"sync"
 	"time"
 
@@ -30,12 +27,15 @@ type trends struct {
 	lines *lru.Cache[string, []sample]
 }
 
-func newTrends() *trends {
-	lines, err := lru.New[string, []sample](mostLines)
+func newTrends() *trends { return &trends{lines: latest[[]sample](mostLines)} }
+
+// latest keeps what was used last, so many of it.
+func latest[V any](most int) *lru.Cache[string, V] {
+	kept, err := lru.New[string, V](most)
 	if err != nil {
 		panic(err) // the size is positive
 	}
-	return &trends{lines: lines}
+	return kept
 }
 
 // note adds what a figure is now, and returns its samples. Looks of several browsers within a tenth
@@ -60,47 +60,4 @@ func (t *trends) note(line string, now time.Time, value int64) []sample {
 	}
 	t.lines.Add(line, samples)
 	return samples
-}
-
-// trend is how a figure goes.
-type trend struct {
-	PerSecond float64
-	Known     bool
-	Points    string // of a polyline, in a box of 100 by 20
-}
-
-// slow is what would be 0.0 a second.
-const slow = 0.05
-
-// Text is the direction in words.
-func (t trend) Text() string {
-	switch {
-	case !t.Known:
-		return "–"
-	case t.PerSecond == 0:
-		return "steady"
-	case math.Abs(t.PerSecond) < slow && t.PerSecond > 0:
-		return "slowly up"
-	case math.Abs(t.PerSecond) < slow:
-		return "slowly down"
-	}
-	return fmt.Sprintf("%+.1f/s", t.PerSecond)
-}
-
-// trendOf draws samples, and takes their slope from the first to the last.
-func trendOf(samples []sample) trend {
-	first, last := samples[0], samples[len(samples)-1]
-	took := last.at.Sub(first.at).Seconds()
-	if took <= 0 {
-		return trend{}
-	}
-	most := int64(1)
-	for _, s := range samples {
-		most = max(most, s.value)
-	}
-	var points strings.Builder
-	for _, s := range samples {
-		fmt.Fprintf(&points, "%.1f,%.1f ", s.at.Sub(first.at).Seconds()/took*100, 19-18*float64(s.value)/float64(most))
-	}
-	return trend{float64(last.value-first.value) / took, true, strings.TrimSpace(points.String())}
 }

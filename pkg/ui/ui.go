@@ -93,17 +93,9 @@ func New(options Options) (*UI, error) {
 	if err != nil {
 		return nil, err
 	}
-	answers, err := lru.New[string, answer](mostLines)
-	if err != nil {
-		return nil, err
-	}
-	glances, err := lru.New[string, *glance](mostGlances)
-	if err != nil {
-		return nil, err
-	}
 	mux := http.NewServeMux()
 	u := &UI{
-		answers: answers, glances: glances, options: options, api: api, secret: rand.Text(), trends: newTrends(),
+		answers: latest[answer](mostLines), glances: latest[*glance](mostGlances), options: options, api: api, secret: rand.Text(), trends: newTrends(),
 		turns: turns{of: map[string][]chan struct{}{}}, handler: origin.Protect(options.Hosts, mux),
 	}
 	mux.Handle("GET /static/", http.FileServerFS(static))

@@ -80,25 +80,8 @@ func TestTabsShareALook(t *testing.T) {
 	var tabs sync.WaitGroup
 	for range 10 {
 		tabs.Go(func() {
-			request, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/live?of=chains", nil)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			answer, err := http.DefaultClient.Do(request)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			defer answer.Body.Close()
-			for lines := bufio.NewScanner(answer.Body); ; {
-				if !lines.Scan() {
-					t.Error(lines.Err())
-					return
-				}
-				if strings.Contains(lines.Text(), "tag=b") {
-					return
-				}
+			if got := <-watch(ctx, server.URL+"/live?of=chains"); got != "content" {
+				t.Errorf("%q, not content", got)
 			}
 		})
 	}

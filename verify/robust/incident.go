@@ -10,92 +10,144 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/chromedp/chromedp"
+
+	"github.com/streamsort/streamsort/internal/dev/browser"
 	"github.com/streamsort/streamsort/internal/dev/progress"
-	"github.com/streamsort/streamsort/localstack"
+	"github.com/streamsort/streamsort/pkg/ui"
 )
 
 // incident has three things go wrong in QUEUES queues, one after the other, beside steady traffic:
-// a bad message in one of about ten queues, the sink away for all, and a gap. An operator who has
-// the command line alone finds each cause and repairs it, by the lines of the runbook. It prints
-// how long that takes, and how many lines are typed. The sink takes all in the end.
+// a bad message in one of about ten queues, the sink away for all, and a gap. An operator finds
+// each cause and repairs it: with the command line alone, by the lines of the runbook, and then
+// with the live page alone, in a browser. It prints how long that takes, and how many lines are
+// typed, or clicks made. The sink takes all in the end.
 func incident(ctx context.Context, w *world) error {
 	var repaired atomic.Bool
 	sink := &lambdaSink{watched: w.watch("lambda", unfailing, all), poison: func(p place) bool {
-		return !repaired.Load() && p.seq == 2 && strings.HasPrefix(p.queue, "bad/")
+		return !repaired.Load() && p.seq == 2 && strings.Contains(p.queue, "bad/")
 	}}
 	o := &operator{world: w}
 	if err := o.start(ctx, sink); err != nil {
 		return err
 	}
 	bad := max(w.number("QUEUES")*21/200, 1)
-	queue := func(i int) string {
-		if i < bad {
-			return fmt.Sprintf("bad/%d", i)
+	for _, half := range []func(context.Context, int) (tools, error){o.lines, o.screens} {
+		var err error
+		if o.tools, err = half(ctx, bad); err != nil {
+			return err
 		}
-		return fmt.Sprintf("shop/%d", i)
-	}
-	each := func(from, to int64) (messages []message) {
-		for i := range w.number("QUEUES") {
-			for seq := from; seq <= to; seq++ {
-				messages = append(messages, plain(queue(i), seq, fmt.Sprint(seq), ""))
+		queue := func(i int) string {
+			return fmt.Sprintf("%s%s/%d", o.prefix, map[bool]string{true: "bad", false: "shop"}[i < bad], i)
+		}
+		each := func(from, to int64) (messages []message) {
+			for i := range w.number("QUEUES") {
+				for seq := from; seq <= to; seq++ {
+					messages = append(messages, plain(queue(i), seq, fmt.Sprint(seq), ""))
+				}
 			}
+			return messages
 		}
-		return messages
+		repaired.Store(false)
+		err = o.handle(ctx, "bad messages", each(1, 3), o.bad, func() error {
+			repaired.Store(true)
+			return o.looks(ctx, o.redrive...)
+		})
+		if err == nil {
+			sink.isAway(true)
+			err = o.handle(ctx, "the sink is away", each(4, 5), o.away, func() error { sink.isAway(false); return nil })
+		}
+		missing := plain(queue(bad), 6, "6", "")
+		if err == nil {
+			err = o.handle(ctx, "a gap", []message{plain(queue(bad), 7, "7", "")}, o.gap, func() error {
+				if o.fill == nil { // the page puts nothing: the sender sends it again
+					return o.put(ctx, []message{missing})
+				}
+				w.account.note(missing)
+				o.input = string(missing.document)
+				return o.looks(ctx, o.fill...)
+			})
+		}
+		if err != nil {
+			return err
+		}
 	}
-	reason := "--reason=repaired"
-	redrive := []string{"redrive", "--consumer", consumer, "--error", "cannot be read", reason}
-	err := o.handle(ctx, "bad messages", each(1, 3), []look{
-		{": the message cannot be read, such as bad/", []string{"doctor"}},
+	if err := o.steady(); err != nil && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return o.drain(ctx, outagePatience, nil)
+}
+
+// tools are what an operator has: how to look, what is looked at in each of the three cases, and
+// what repairs the first and the last.
+type tools struct {
+	prefix, counted               string
+	look                          func(ctx context.Context, do []string, acted *bool) (said string)
+	bad, redrive, away, gap, fill []look
+}
+
+// lines are the runbook's.
+func (o *operator) lines(_ context.Context, bad int) (tools, error) {
+	redrive := []string{"redrive", "--consumer", consumer, "--error", "cannot be read", "--reason=repaired"}
+	first := fmt.Sprintf("shop/%d", bad)
+	return tools{counted: "lines typed", look: o.types, bad: []look{
+		{"the message cannot be read", []string{"doctor"}},
 		{fmt.Sprintf("%d queues blocked: ", bad), []string{"doctor"}},
 		{"bad/0@2", []string{"why", "bad/0"}},
-	}, func() error {
-		repaired.Store(true)
-		return o.types(ctx, look{fmt.Sprint(bad), redrive}, look{fmt.Sprint(bad), append(redrive, "--yes")})
-	})
-	if err == nil {
-		sink.isAway(true)
-		err = o.handle(ctx, "the sink is away", each(4, 5), []look{
-			{"held\twarning\t", []string{"doctor"}}, {"epair", []string{"why", queue(bad)}},
-		}, func() error { sink.isAway(false); return nil })
+	}, redrive: []look{{fmt.Sprint(bad), redrive}, {fmt.Sprint(bad), append(redrive, "--yes")}}, away: []look{
+		{"held\twarning\t", []string{"doctor"}}, {"epair", []string{"why", first}},
+	}, gap: []look{
+		{"gap\twarning\t1", []string{"doctor"}},
+		{first, []string{"queue", "--state", "gap"}},
+		{"waits for a message", []string{"why", first}},
+	}, fill: []look{{"advanced", []string{"put"}}}}, nil
+}
+
+// screens are the page's: what is clicked on, or a field and what it is given before its form is
+// sent. The overview stands open.
+func (o *operator) screens(ctx context.Context, bad int) (tools, error) {
+	shown, err := ui.New(ui.Options{URL: o.stack.URL(), Operate: true})
+	if err != nil {
+		return tools{}, err
 	}
-	if err == nil {
-		missing := plain(queue(bad), 6, "6", "")
-		err = o.handle(ctx, "a gap", []message{plain(queue(bad), 7, "7", "")}, []look{
-			{"gap\twarning\t1", []string{"doctor"}},
-			{queue(bad), []string{"queue", "--state", "gap"}},
-			{"waits for a message", []string{"why", queue(bad)}},
-		}, func() error {
-			w.account.note(missing)
-			o.input = string(missing.document)
-			return o.types(ctx, look{"advanced", []string{"put"}})
-		})
+	first, stop, err := browser.Start(ctx)
+	if err != nil {
+		return tools{}, err
 	}
-	if failed := o.steady(); err == nil && !errors.Is(failed, context.Canceled) {
-		err = failed
-	}
-	if err == nil {
-		err = o.drain(ctx, outagePatience, nil)
-	}
-	return err
+	o.later(func() { stop(); shown.Close() })
+	o.tab = first
+	overview := []string{"nav a[href=overview]"}
+	return tools{prefix: "page/", counted: "clicks", look: o.clicks, bad: []look{
+		{"the message cannot be read", nil},
+		{fmt.Sprintf("Redrive %d blocked", bad), nil},
+		{"Attempts of ", []string{"#groups a[href^=message]"}},
+	}, redrive: []look{
+		{"Farthest behind", overview},
+		{"A new bulk operation", []string{"#groups a[href*='action=redrive']"}},
+		{fmt.Sprintf("Do it to %d", bad), []string{"#a-reason", "repaired"}},
+		{fmt.Sprintf("%d done", bad), []string{"#start"}},
+	}, away: []look{
+		{"the database does not answer", overview},
+		{"held", nil},
+		{"epair", []string{"#groups a[href^=queue]"}},
+	}, gap: []look{
+		{"waits for a message that is missing", overview},
+		{"page/shop/", []string{"#state-gap"}},
+		{"waits for a message that was not put", []string{"#content td a"}},
+	}}, chromedp.Do(first, chromedp.Navigate(o.serve(shown)+"/overview"))
 }
 
 // start starts the stack, builds the command line, and sends good messages as long as it goes on.
 func (o *operator) start(ctx context.Context, sink *lambdaSink) error {
 	w := o.world
-	arn := map[string]any{"kind": "lambda", "arn": "arn:aws:lambda:us-east-1:000000000000:function:shop"}
-	template, err := shortened(120).template(w, arn)
+	if err := shortened(120).start(ctx, w, sink); err != nil {
+		return err
+	}
+	folder, err := w.folder()
 	if err != nil {
 		return err
 	}
-	if err := w.start(ctx, setup{templates: []string{template}, config: localstack.Config{
-		Env: map[string]string{
-			"STREAMSORT_EVENT_BUS": "", "ProcessFunction.AWS_ENDPOINT_URL_LAMBDA": w.serve(sink),
-		},
-		Failed: func(string, string) {}, // what fails here fails on purpose
-	}}); err != nil {
-		return err
-	}
-	o.program = filepath.Join(filepath.Dir(template), "streamsort")
+	o.program = filepath.Join(folder, "streamsort")
 	build := exec.CommandContext(ctx, "go", "build", "-o", o.program, "./cmd/streamsort")
 	build.Dir = w.root
 	if said, err := build.CombinedOutput(); err != nil {
@@ -113,30 +165,56 @@ func (o *operator) start(ctx context.Context, sink *lambdaSink) error {
 	return nil
 }
 
-// operator types lines, and reads what is printed.
+// operator types lines, or clicks, and reads what is shown.
 type operator struct {
 	*world
+	tools
 	program, input string
-	typed          int
+	tab            context.Context
+	did            int
 	steady         func() error // ends the good messages
 }
 
-// look is a line, and what it has to print before the next one is typed.
+// look is what is done, and what has to be shown before the next one.
 type look struct {
 	want string
-	line []string
+	do   []string
 }
 
-// types types lines, each again until it prints what is awaited, as --every does.
-func (o *operator) types(ctx context.Context, looks ...look) error {
-	for _, l := range looks {
-		o.typed++
-		wait := progress.Wait{Total: 1, What: strings.Join(l.line, " "), Patience: outagePatience, Out: o.out}
+// types types a line, each time again, as --every does.
+func (o *operator) types(ctx context.Context, line []string, _ *bool) string {
+	call := exec.CommandContext(ctx, o.program, append([]string{"--url", o.stack.URL()}, line...)...)
+	call.Stdin = strings.NewReader(o.input)
+	said, _ := call.CombinedOutput() // doctor's exit says how bad it is
+	return string(said)
+}
+
+// clicks clicks once, and reads the screen, which is live. A screen that goes away while it is asked
+// has no answer.
+func (o *operator) clicks(_ context.Context, do []string, acted *bool) string {
+	if len(do) > 0 && !*acted {
+		act := "e.click()"
+		if len(do) > 1 {
+			act = fmt.Sprintf("e.value = %q, e.form.requestSubmit()", do[1])
+		}
+		*acted, _ = chromedp.Run(o.tab, chromedp.Evaluate[bool](fmt.Sprintf("(e => !!e && (%s, true))(document.querySelector(%q))", act, do[0])))
+		return ""
+	}
+	shown, _ := chromedp.Run(o.tab, chromedp.Evaluate[string]("document.body.innerText"))
+	return shown
+}
+
+// looks does one after the other, and waits until each shows what is awaited.
+func (o *operator) looks(ctx context.Context, all ...look) error {
+	for _, l := range all {
+		if len(l.do) > 0 {
+			o.did++
+		}
+		acted := false
+		wait := progress.Wait{Total: 1, What: l.want + " after " + strings.Join(l.do, " "), Patience: outagePatience, Out: o.out}
 		if err := wait.Until(ctx, func(ctx context.Context) (int, string, error) {
-			call := exec.CommandContext(ctx, o.program, append([]string{"--url", o.stack.URL()}, l.line...)...)
-			call.Stdin = strings.NewReader(o.input)
-			said, _ := call.CombinedOutput() // doctor's exit says how bad it is
-			if strings.Contains(string(said), l.want) {
+			said := o.look(ctx, l.do, &acted)
+			if strings.Contains(said, l.want) {
 				return 1, "", nil
 			}
 			return 0, fmt.Sprintf("no %q in %s", l.want, said), nil
@@ -149,15 +227,15 @@ func (o *operator) types(ctx context.Context, looks ...look) error {
 
 // handle has something go wrong, finds the cause, repairs it, and waits until all is delivered.
 func (o *operator) handle(ctx context.Context, what string, messages []message, looks []look, repair func() error) error {
-	o.typed = 0
+	o.did = 0
 	began := time.Now()
 	if err := o.sendAll(ctx, 4, batchSize, messages); err != nil {
 		return err
 	}
-	err := o.types(ctx, looks[0])
+	err := o.looks(ctx, looks[0])
 	found := time.Since(began)
 	if err == nil {
-		err = o.types(ctx, looks[1:]...)
+		err = o.looks(ctx, looks[1:]...)
 	}
 	looked := time.Now()
 	if err == nil {
@@ -165,7 +243,7 @@ func (o *operator) handle(ctx context.Context, what string, messages []message, 
 			err = o.drain(ctx, outagePatience, nil)
 		}
 	}
-	o.row(what, "the cause after %.1f s, repaired and delivered %.1f s after the last look, %d lines typed",
-		found.Seconds(), time.Since(looked).Seconds(), o.typed)
+	o.row(what, "the cause after %.1f s, all looked at after %.1f s, repaired and delivered %.1f s later, %d %s",
+		found.Seconds(), looked.Sub(began).Seconds(), time.Since(looked).Seconds(), o.did, o.counted)
 	return err
 }

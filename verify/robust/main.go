@@ -75,7 +75,7 @@ var scenarios = []scenario{
 	{"outage", "the sink of many queues is away, and they catch up", []setting{
 		{"QUEUES", 10_000, 60, 10, 100_000}, {"MINUTES", 65, 61, 1, 1440}, {"FACTOR", 120, 240, 1, 1000},
 	}, outage},
-	{"incident", "an operator with the command line finds three causes, and repairs them", []setting{
+	{"incident", "an operator finds three causes and repairs them, by the command line, and by the page", []setting{
 		{"QUEUES", 200, 40, 10, 10_000},
 	}, incident},
 	{"hooks", "one in twenty endpoints of webhooks turns slow or fails, and the others hardly wait", []setting{

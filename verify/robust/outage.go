@@ -53,14 +53,7 @@ func outage(ctx context.Context, w *world) error {
 	factor := time.Duration(w.values["FACTOR"])
 	s := shortened(factor)
 	sink := &lambdaSink{watched: w.watch("lambda", unfailing, notPoisoned), poison: isPoison, away: true}
-	template, err := s.template(w, map[string]any{"kind": "lambda", "arn": "arn:aws:lambda:us-east-1:000000000000:function:streamsort-receiver"})
-	if err != nil {
-		return err
-	}
-	if err := w.start(ctx, setup{templates: []string{template}, config: localstack.Config{
-		Env:    map[string]string{"STREAMSORT_EVENT_BUS": "", "ProcessFunction.AWS_ENDPOINT_URL_LAMBDA": w.serve(sink)},
-		Failed: func(string, string) {}, // what fails here fails on purpose
-	}}); err != nil {
+	if err := s.start(ctx, w, sink); err != nil {
 		return err
 	}
 	db, err := dynamo.New(&dynamo.Options{Endpoint: w.direct})
@@ -111,6 +104,19 @@ func outage(ctx context.Context, w *world) error {
 		r.check(w)
 	}
 	return err
+}
+
+// start starts the stack with this schedule's consumer, which delivers to a sink.
+func (s schedule) start(ctx context.Context, w *world, sink *lambdaSink) error {
+	const arn = "arn:aws:lambda:us-east-1:000000000000:function:streamsort-receiver"
+	template, err := s.template(w, map[string]any{"kind": "lambda", "arn": arn})
+	if err != nil {
+		return err
+	}
+	return w.start(ctx, setup{templates: []string{template}, config: localstack.Config{
+		Env:    map[string]string{"STREAMSORT_EVENT_BUS": "", "ProcessFunction.AWS_ENDPOINT_URL_LAMBDA": w.serve(sink)},
+		Failed: func(string, string) {}, // what fails here fails on purpose
+	}})
 }
 
 // template writes the demo's, with this schedule's consumer for those of the demo.

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"reflect"
+	"strconv"
+	"time"
+
+	"github.com/alecthomas/kong"
+)
+
+// The bounds of --every: a read costs something each time.
+const (
+	shortestWatch = 100 * time.Millisecond
+	longestWatch  = time.Hour
+)
+
+// readFlags are those of each verb that only reads.
+type readFlags struct {
+	Every time.Duration `watch:"" help:"Read again so often (2s), until it is interrupted."`
+}
+
+// watchOf is how often the line says that its verb is to read again; 0 where it does not.
+func watchOf(line *kong.Context) time.Duration {
+	for _, flag := range line.Selected().Flags {
+		if every, ok := flag.Target.Interface().(time.Duration); ok && flag.Tag.Has("watch") {
+			return every
+		}
+	}
+	return 0
+}
+
+// watched runs a verb again and again, until it fails or is interrupted. A terminal shows the
+// latest alone; what is no terminal gets one after the other.
+func (s *session) watched(every time.Duration, verb func(*session) error) error {
+	switch {
+	case every == 0:
+		return verb(s)
+	case every < shortestWatch || every > longestWatch:
+		return usageError(fmt.Sprintf("--every is %v: it must be from %v to %v", every, shortestWatch, longestWatch))
+	}
+	for {
+		var page bytes.Buffer
+		once := *s
+		once.out = &page
+		err := verb(&once)
+		if err != nil && !errors.As(err, new(unwell)) { // a look for how bad it is goes on
+			return err
+		}
+		if isTerminal(s.out) && (s.format == asTable || s.format == asText) {
+			fmt.Fprintf(s.out, "%severy %v, at %s; an interrupt ends it\n\n", clearScreen, every, time.Now().Format(time.TimeOnly))
+		}
+		if _, err := page.WriteTo(s.out); err != nil {
+			return err
+		}
+		select {
+		case <-s.ctx.Done():
+			return nil
+		case <-time.After(every):
+		}
+	}
+}
+
+// clearScreen clears a terminal, and goes to its first line.
+const clearScreen = "\x1b[H\x1b[2J"
+
+// groups are the kinds of verbs and flags, in the order of the help.
+var groups = kong.ExplicitGroups([]kong.Group{
+	{Key: "look", Title: "Look:"},
+	{Key: "feed", Title: "Put and read messages:"},
+	{Key: "steer", Title: "Steer:"},
+	{Key: "here", Title: "This machine:"},
+	{Key: "many", Title: "Many consumers, instead of one:"},
+	{Key: "everywhere", Title: "Everywhere:"},
+})
+
+// bound is how many of something are wanted at most, the value of a --limit. The zero bound was not
+// given.
+type bound struct {
+	given bool
+	n     int
+}
+
+// Decode implements kong.MapperValue.
+func (b *bound) Decode(ctx *kong.DecodeContext) error {
+	n, err := wholeNumber(ctx)
+	*b = bound{given: true, n: n}
+	return err
+}
+
+// wholeNumber reads the value of a flag. The parser takes -1 for a flag; here it is a number, which
+// is refused with the numbers that may be given.
+func wholeNumber(ctx *kong.DecodeContext) (int, error) {
+	token := ctx.Scan.Peek()
+	if token.IsEOL() {
+		return 0, errors.New("a whole number must follow")
+	}
+	n, err := strconv.Atoi(token.String())
+	if err != nil {
+		return 0, fmt.Errorf("%q must be a whole number", token)
+	}
+	ctx.Scan.Pop()
+	return n, nil
+}
+
+// wholeNumbers has the parser read each flag that is an int so.
+var wholeNumbers = kong.KindMapper(reflect.Int, kong.MapperFunc(func(ctx *kong.DecodeContext, target reflect.Value) error {
+	n, err := wholeNumber(ctx)
+	target.SetInt(int64(n))
+	return err
+}))
+
+// orAll is the bound, 0 for all; unsaid where it was not given.
+func (b bound) orAll(unsaid int) (int, error) {
+	switch {
+	case !b.given:
+		return unsaid, nil
+	case b.n < 0:
+		return 0, usageError(fmt.Sprintf("--limit is %d: it must be 0, for all, or more", b.n))
+	}
+	return b.n, nil
+}
+
+// within is the bound, which has bounds of its own; unsaid where it was not given.
+func (b bound) within(least, most, unsaid int) (int, error) {
+	switch {
+	case !b.given:
+		return unsaid, nil
+	case b.n < least || b.n > most:
+		return 0, usageError(fmt.Sprintf("--limit is %d: it must be from %d to %d", b.n, least, most))
+	}
+	return b.n, nil
+}
+
+// completionFlag prints what a shell reads to complete a line, and ends the program.
+type completionFlag string
+
+// completions are what the shells read: the program's path, and its name, are filled in.
+var completions = map[string]string{
+	"bash": "complete -o default -o bashdefault -C %[1]s %[2]s\n",
+	"zsh":  "autoload -U +X bashcompinit && bashcompinit\ncomplete -o default -o bashdefault -C %[1]s %[2]s\n",
+	"fish": `function __complete_%[2]s
+    set -lx COMP_LINE (commandline -cp)
+    test -z (commandline -ct)
+    and set COMP_LINE "$COMP_LINE "
+    %[1]s
+end
+complete -f -c %[2]s -a "(__complete_%[2]s)"
+`,
+}
+
+// BeforeReset implements the hook of the parser that comes before a verb is required.
+func (completionFlag) BeforeReset(app *kong.Kong, line *kong.Context, at *kong.Path) error {
+	shell := fmt.Sprint(line.FlagValue(at.Flag))
+	code, ok := completions[shell]
+	switch {
+	case shell == "":
+		return nil // not given
+	case !ok:
+		return usageError(fmt.Sprintf("--completion must be one of bash, zsh and fish: it is %q", shell))
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(app.Stdout, code, program, app.Model.Name); err != nil {
+		return err
+	}
+	app.Exit(exitDone)
+	return nil
+}

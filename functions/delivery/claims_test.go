@@ -136,9 +136,8 @@ func TestBadClaims(t *testing.T) {
 	if a := s.Request("POST", "/claims", "", `{"queue":"q","consumer":"nobody","request":"r"}`); a.Status != 404 || !strings.Contains(a.Body, "no-consumer") {
 		t.Errorf("unknown consumer: %d %s", a.Status, a.Body)
 	}
-	if a := s.Request("POST", "/claims", "", `{"queue":"q","consumer":"billing","request":"r"}`); !strings.Contains(a.Body, `"token":"1-r"`) {
-		t.Errorf("after all that: %s", a.Body)
-	}
+	a := s.Request("POST", "/claims", "", `{"queue":"q","consumer":"billing","request":"r"}`)
+	check.That(t, strings.Contains(a.Body, `"token":"1-r"`), "after all that: %s", a.Body)
 }
 
 // TestOperatorsOfQuarantine: what an operator sees and does.
@@ -151,9 +150,8 @@ func TestOperatorsOfQuarantine(t *testing.T) {
 	for _, state := range []string{`"state":"IN_DOUBT"`, `"quarantine":[{"token":"1-r1","from":1,"to":1,"state":"IN_DOUBT"`} {
 		s.now = s.now.Add(31 * time.Minute)
 		check.Get(s.deliverer.Sweep(t.Context(), delivery.SweepOptions{}))
-		if a := s.Request("GET", "/consumers", "queue=q&consumer=billing", ""); !strings.Contains(a.Body, state) {
-			t.Errorf("status %s, want %s", a.Body, state)
-		}
+		a := s.Request("GET", "/consumers", "queue=q&consumer=billing", "")
+		check.That(t, strings.Contains(a.Body, state), "status %s, want %s", a.Body, state)
 		s.now = s.now.Add(31 * time.Minute)
 	}
 	for _, c := range []struct {
@@ -277,7 +275,6 @@ func TestAWorkerEndsADeferredClaim(t *testing.T) {
 	c = claim("r2", 2)
 	s.Want("fail", s.Request("PATCH", "/claims", "", asks(c, `"action":"abort","reason":"no card"`)), 200, `"outcome":"OK"`)
 	s.Want("why", s.status(), 200, `"state":"retrying","cause":"failed"`, `"error":"no card"`)
-	if cur, err := s.sorter.Status(t.Context(), "q"); err != nil || !cur.Notified.Equal(s.now) {
-		t.Errorf("nobody was woken up: %+v, %v", cur, err)
-	}
+	cur := check.Get(s.sorter.Status(t.Context(), "q"))
+	check.That(t, cur.Notified.Equal(s.now), "%+v", cur)
 }

@@ -37,9 +37,7 @@ func secretOf(t *testing.T, a httpapitest.Answer) string {
 // of is the URL of a queue's endpoint; empty where it has none.
 func (s *server) of(queue string) string {
 	e, err := s.endpoints().Of(s.t.Context(), "hooks", queue)
-	if err != nil && !errors.Is(err, endpoint.ErrNone) {
-		s.t.Fatal(err)
-	}
+	check.Need(s.t, err == nil || errors.Is(err, endpoint.ErrNone), "%v", err)
 	return e.URL
 }
 
@@ -109,9 +107,8 @@ func TestAnEndpointWakesItsQueueUp(t *testing.T) {
 		for _, queue := range []string{"q", "not yet"} {
 			s.Want(queue, s.as("", "PUT", "", `{"consumer":"hooks","queue":"`+queue+`","url":"https://example.com/"}`), 200)
 		}
-		if it, err := s.sorter.Status(t.Context(), "q"); err != nil || !it.Notified.Equal(s.now) {
-			t.Errorf("it was woken up at %s, %v", it.Notified, err)
-		}
+		it := check.Get(s.sorter.Status(t.Context(), "q"))
+		check.That(t, it.Notified.Equal(s.now), "%+v", it.Notified)
 		check.Fails(t, check.Err(s.sorter.Status(t.Context(), "not yet")), cursor.ErrNoQueue)
 	})
 }
@@ -127,9 +124,8 @@ func TestRotation(t *testing.T) {
 		check := func(want ...string) {
 			t.Helper()
 			e := check.Get(s.endpoints().Of(t.Context(), "hooks", "q"))
-			if got := strings.Join(e.Secrets(s.now), " "); got != strings.Join(want, " ") || first == second {
-				t.Errorf("signed with %s, want %v", got, want)
-			}
+			got := strings.Join(e.Secrets(s.now), " ")
+			check.That(t, got == strings.Join(want, " ") && first != second, "signed with %s", got)
 		}
 		check(second, first)
 		// Without a URL, that stays.

@@ -62,9 +62,8 @@ func TestRestartKeys(t *testing.T) {
 		put := func(key int) {
 			s.t.Helper()
 			m := cursor.Message{KeyParts: []any{key}, KeyType: "number", Queue: "keyed", ID: fmt.Sprint(key)}
-			if r := s.sorter.Put(s.t.Context(), m)[0]; r.Err != nil || r.Outcome != cursor.Waiting {
-				s.t.Fatalf("%+v, %v", r, r.Err)
-			}
+			r := s.sorter.Put(s.t.Context(), m)[0]
+			check.Need(s.t, r.Err == nil && r.Outcome == cursor.Waiting, "%+v, %v", r, r.Err)
 		}
 		put(900)
 		s.Want("with a consumer", restart(`,"consumer":"billing"`), 400, `"field":"consumer"`)
@@ -114,9 +113,8 @@ func TestEraseTakesTheQueuesEndpoint(t *testing.T) {
 
 		// One that looked at the queue before is late.
 		late := endpointOf("q")
-		if _, _, err := s.endpoints().Put(t.Context(), late); err != nil {
-			t.Fatal(err)
-		}
+		_, _, err := s.endpoints().Put(t.Context(), late)
+		check.OK(t, err)
 		s.now = s.now.Add(cursor.EraseGrace)
 		check.Get(s.deliverer.Sweep(t.Context(), delivery.SweepOptions{Erase: s.endpoints().EraseQueue}))
 		check.Is(t, s.secrets(), 3)
@@ -140,18 +138,15 @@ func TestEraseTenantTakesItsEndpoints(t *testing.T) {
 		s.put("@acme/q", 1)
 		s.put("@acme/r", 1)
 		s.Want("dry", s.Request("DELETE", "/queues", "tenant=acme&dryRun=true", ""), 200, `"endpoints":3`)
-		if all() == "" || s.secrets() != 5 {
-			t.Errorf("a dry run deletes: %d are left", s.secrets())
-		}
+		check.That(t, all() != "" && s.secrets() == 5, "a dry run deletes: %d are left", s.secrets())
 		// While a queue is live, the endpoints are there.
 		s.before = func(r ddb.Request) {
 			if _, deletes := r.(ddb.Delete); !deletes || !strings.HasPrefix(r.On().Name, "consumers") {
 				return
 			}
 			for _, queue := range []string{"@acme/q", "@acme/r"} {
-				if _, err := s.sorter.Status(context.Background(), queue); err == nil {
-					t.Errorf("an endpoint is deleted while %s is live", queue)
-				}
+				_, err := s.sorter.Status(context.Background(), queue)
+				check.That(t, err != nil, "an endpoint is deleted while %s is live", queue)
 			}
 		}
 		s.Want("erased", s.erase("tenant=acme&id=op"), 200, `"endpoints":3`, `"queue":"@acme/r"`)
@@ -192,13 +187,11 @@ func TestEraseMistakes(t *testing.T) {
 		"tenant=a/b":          `"field":"tenant"`,
 		"queue=q&id=" + url.QueryEscape(strings.Repeat("x", 65)): `"field":"id"`,
 	} {
-		if a := s.Raw(httpapitest.V2("DELETE", "/queues", "reason=why&"+query, "", false)); a.Status != 400 || !strings.Contains(a.Body, want) {
-			t.Errorf("%s: %+v", query, a)
-		}
+		a := s.Raw(httpapitest.V2("DELETE", "/queues", "reason=why&"+query, "", false))
+		check.That(t, a.Status == 400 && strings.Contains(a.Body, want), "%s: %+v", query, a)
 	}
-	if a := s.Raw(httpapitest.V2("DELETE", "/queues", "queue=q&dryRun=perhaps", "", false)); a.Status != 400 || !strings.Contains(a.Body, `"field":"dryRun"`) {
-		t.Errorf("%+v", a)
-	}
+	a := s.Raw(httpapitest.V2("DELETE", "/queues", "queue=q&dryRun=perhaps", "", false))
+	check.That(t, a.Status == 400 && strings.Contains(a.Body, `"field":"dryRun"`), "%+v", a)
 }
 
 // An operator erases all queues of a tenant; a tenant erases queues of its own only.
@@ -226,13 +219,11 @@ func TestEraseTenant(t *testing.T) {
 	check.Is(t, strings.Count(a.Body, `"state":"live"`), 4, a.Body)
 	a = as(signed, "tenant=acme&reason=why&id=op")
 	s.Want("erased", a, 200, `"tenant":"acme"`)
-	if n := strings.Count(a.Body, `"state":"erasing"`); n != 5 || strings.Contains(a.Body, "next") {
-		t.Errorf("%d queues are erased: %s", n, a.Body)
-	}
+	n := strings.Count(a.Body, `"state":"erasing"`)
+	check.That(t, n == 5 && !strings.Contains(a.Body, "next"), "%d queues are erased: %s", n, a.Body)
 	for _, queue := range []string{"@globex/q", "@acm/q"} {
-		if _, err := s.sorter.Status(t.Context(), queue); err != nil {
-			t.Errorf("%s: %v", queue, err)
-		}
+		_, err := s.sorter.Status(t.Context(), queue)
+		check.That(t, err == nil, "%s: %v", queue, err)
 	}
 	operations, _, err := s.deliverer.Inside(request.Inside{}).Audit(t.Context(), "@acme/q3", "")
 	check.That(t, err == nil && len(operations) == 1 && operations[0].Kind == "erase" && operations[0].Who.Name == "arn:aws:iam::1:user/ann",

@@ -69,8 +69,7 @@ func TestWhatHappensToAConsumer(t *testing.T) {
 			s.Want("paused under a claim", s.operate("pause", ""), 200, `"state":"paused"`, `"claim":{"state":"STARTED"`, `"paused":{"reason":"because","since":`)
 			return nil
 		})
-		check.That(s.t, done.Outcome == delivery.Paused && done.Messages == 1,
-			"%+v, want that it stops after the message that was under way", done)
+		check.That(s.t, done.Outcome == delivery.Paused && done.Messages == 1, "%+v", done)
 		s.Want("rewound while paused", s.operate("rewind", `,"start":2`), 200, `"delivered":1`, `"rewinds":4`, `"paused"`)
 		s.Want("rewound to the oldest", s.operate("rewind", `,"start":"first"`), 200, `"delivered":0`, `"rewinds":5`)
 		s.Want("rewound to the end", s.operate("rewind", `,"start":"latest"`), 200, `"delivered":5`, `"rewinds":6`)
@@ -100,8 +99,7 @@ func TestWhatHappensToAConsumer(t *testing.T) {
 			"skip done": 1, "skip refused": 3, "redrive done": 1, "rewind done": 6, "rewind refused": 2, "pause done": 1,
 			"resume done": 1, "remove done": 1, "remove refused": 1, "create done": 4, "create refused": 2,
 		} {
-			check.That(s.t, outcomes[what] == want,
-				"%d operations %s, want %d: %s", outcomes[what], what, want, a.Body)
+			check.Is(s.t, outcomes[what], want, what, a.Body)
 		}
 		s.Want("operations of no queue", s.Request("GET", "/operations", "queue=other", ""), 404, `"code":"no-queue"`)
 		s.Want("operations of another", s.Request("GET", "/operations", "queue=q&consumer=audit", ""), 200,
@@ -152,9 +150,8 @@ func TestPages(t *testing.T) {
 			check.OK(s.t, json.Unmarshal([]byte(a.Body), &page))
 			for _, op := range page.Operations {
 				seen++
-				if want := fmt.Sprintf("op %d", 120-seen); op.ID != want && op.Action != "create" {
-					s.t.Errorf("op %d is %q, want %q", seen, op.ID, want)
-				}
+				want := fmt.Sprintf("op %d", 120-seen)
+				check.That(s.t, op.ID == want || op.Action == "create", "op %d is %q", seen, op.ID)
 			}
 			if next = page.Next; next == "" {
 				break
@@ -172,9 +169,8 @@ func TestEveryShapeOfEvent(t *testing.T) {
 	s.Want("REST API", s.Raw(httpapitest.V1("POST", "/consumers", nil, made)), 200, `"billing"`)
 	s.Want("REST API, a parameter", s.Raw(httpapitest.V1("GET", "/consumers", url.Values{"queue": {"q"}}, "")), 200, `"lag":2`)
 	s.Want("no route", s.Raw(httpapitest.V2("GET", "/messages", "queue=q", "", false)), 404, "problems/no-route", "/claims, /consumers, /endpoints, /operations")
-	if a := s.Raw(httpapitest.V2("DELETE", "/operations", "", "", false)); a.Status != 405 || a.Headers["allow"] != "GET, POST" {
-		t.Errorf("no method: %+v", a)
-	}
+	a := s.Raw(httpapitest.V2("DELETE", "/operations", "", "", false))
+	check.That(t, a.Status == 405 && a.Headers["allow"] == "GET, POST", "no method: %+v", a)
 	for _, c := range []struct{ event, want string }{
 		{`{"operation":"create","queue":"q","consumer":"direct","start":2}`, `"delivered":1`},
 		{`{"operation":"status","queue":"q","limit":1}`, `"next":"billing"`},
@@ -260,9 +256,8 @@ func TestSinks(t *testing.T) {
 			t.Helper()
 			next.Consumer, next.By = "billing", "r"
 			there, made, err := s.consumers.Requests(request.Inside{}).Learn(t.Context(), known, next)
-			if known = there; err != nil || !made {
-				t.Fatal(made, err)
-			}
+			known = there
+			check.Need(t, err == nil && made, "%v %v", made, err)
 		}
 		at := func(seconds int) time.Time { return opened.Add(time.Duration(seconds) * time.Second) }
 		learn(request.Health{

@@ -84,8 +84,7 @@ func TestBadInput(t *testing.T) {
 	} {
 		a := s.Request("POST", c.path, "", c.body)
 		s.Want(c.path+" "+c.body, a, 400, `"field":"`+c.field+`"`)
-		check.That(t, a.Headers["content-type"] == "application/problem+json",
-			"%s: content type %q", c.body, a.Headers["content-type"])
+		check.Is(t, a.Headers["content-type"], "application/problem+json", c.body)
 	}
 	for outcome, want := range map[string]string{``: "outcome is missing", `,"outcome":"committed"`: `outcome must be COMMITTED or ABORTED: it is \"committed\"`} {
 		settle := `{"action":"settle","queue":"q","consumer":"billing","reason":"r","token":"1-a"` + outcome + `}`
@@ -138,8 +137,7 @@ func FuzzHandle(f *testing.F) {
 		check.Need(t, err == nil, "a function error: %v", err)
 		var a struct{ Status, StatusCode int }
 		check.OK(t, json.Unmarshal(raw, &a))
-		if status := max(a.Status, a.StatusCode); status < 200 || status >= 500 {
-			t.Errorf("status %d: %s", status, raw)
-		}
+		status := max(a.Status, a.StatusCode)
+		check.That(t, status >= 200 && status < 500, "status %d: %s", status, raw)
 	})
 }

@@ -47,14 +47,10 @@ func (s *server) pauses(queue string, consumers ...string) {
 func (s *server) opens(consumer string) {
 	s.t.Helper()
 	was, err := s.consumers.Requests(request.Inside{}).Health(s.t.Context(), consumer, true)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	check.OK(s.t, err)
 	h := request.Health{Consumer: consumer, By: "r", Circuit: request.Circuit{Opened: s.now.Add(-time.Minute), ProbeAt: s.now.Add(time.Second)}}
 	_, made, err := s.consumers.Requests(request.Inside{}).Learn(s.t.Context(), was, h)
-	if err != nil || !made {
-		s.t.Fatal(made, err)
-	}
+	check.Need(s.t, err == nil && made, "%v %v", made, err)
 	s.note(trouble.Row{State: trouble.CircuitOpen, Consumer: consumer})
 }
 
@@ -254,9 +250,8 @@ func TestTokensOfLists(t *testing.T) {
 		next := func(as, query string) string {
 			a := s.requestAs(as, "/consumers", query)
 			var page struct{ Next string }
-			if err := json.Unmarshal([]byte(a.Body), &page); err != nil || page.Next == "" {
-				t.Fatalf("%s: %s", query, a.Body)
-			}
+			err := json.Unmarshal([]byte(a.Body), &page)
+			check.Need(t, err == nil && page.Next != "", "%s: %s", query, a.Body)
 			return page.Next
 		}
 		token := next("acme", "state=paused&limit=1")

@@ -121,9 +121,7 @@ func (s *server) deliver(queue, consumer string, handle func(delivery.Batch) err
 	done := s.deliverer.Deliver(s.t.Context(), queue, delivery.Reader{
 		Name: consumer, MaxMessages: 1, Handle: func(_ context.Context, b delivery.Batch) error { return handle(b) },
 	}, -1)
-	if done.Err != nil {
-		s.t.Fatal(done.Err)
-	}
+	check.OK(s.t, done.Err)
 	return done
 }
 

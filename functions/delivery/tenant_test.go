@@ -130,9 +130,8 @@ func TestATenantsChain(t *testing.T) {
 	seen := check.Get(s.consumers.Requests(request.Inside{}).Consumer(t.Context(), "@acme/orders", "billing"))
 	c, made, err := s.consumers.Requests(request.Inside{}).Claim(t.Context(), seen, request.Claim{Req: "r", To: 2, Now: s.now, LeaseUntil: s.now.Add(time.Minute)})
 	check.Need(t, err == nil && made, "%+v, %v", c, err)
-	if c, made, err = s.consumers.Requests(request.Inside{}).Defer(t.Context(), c, s.now.Add(time.Hour)); err != nil || !made {
-		t.Fatalf("%+v, %v", c, err)
-	}
+	c, made, err = s.consumers.Requests(request.Inside{}).Defer(t.Context(), c, s.now.Add(time.Hour))
+	check.Need(t, err == nil && made, "%+v, %v", c, err)
 	chain := strings.TrimPrefix(delivery.ChainOf(c), "@acme/")
 	remove := `{"action":"remove","queue":"orders","consumer":"billing","reason":"r"}`
 	for _, asked := range []struct {
@@ -336,9 +335,8 @@ func TestQuotasOfOperations(t *testing.T) {
 	} {
 		window()
 		for n := range c.most {
-			if a := c.ask(); a.Status == 429 {
-				t.Errorf("%s, time %d: %+v", name, n+1, a)
-			}
+			a := c.ask()
+			check.That(t, a.Status != 429, "%s, time %d: %+v", name, n+1, a)
 		}
 		touched = 0
 		if s.Want(name, c.ask(), 429, `"quota":"messages"`); touched > 0 {

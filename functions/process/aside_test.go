@@ -98,14 +98,12 @@ func TestEndpointsOfQueues(t *testing.T) {
 	// So is a queue that was erased since.
 	check.Get(d.Inside(request.Inside{}).Erase(t.Context(), delivery.Order{Queue: "good", Op: "e", Reason: "they left"}))
 	out := &bytes.Buffer{}
-	if _, err := runtime.Around(out, headroom, handle)(t.Context(), isolated("good", "hooks")); err != nil || strings.Contains(out.String(), "Errors") {
-		t.Errorf("%v, %s", err, out)
-	}
+	check.Get(runtime.Around(out, headroom, handle)(t.Context(), isolated("good", "hooks")))
+	check.That(t, !strings.Contains(out.String(), "Errors"), "%+v", out)
 	// A change counts within seconds.
 	for range 2 {
-		if _, err := cache.Of(t.Context(), "hooks", "good"); err != nil {
-			t.Error("it was asked for again at once")
-		}
+		_, err := cache.Of(t.Context(), "hooks", "good")
+		check.That(t, err == nil, "it was asked for again at once")
 		delete(all, "good")
 	}
 	now = now.Add(endpoint.Lifetime)
@@ -175,9 +173,8 @@ func TestEndpointsThatCannotBeLookedAt(t *testing.T) {
 	find := endpoints(endpoint.NewCache(func(context.Context, string, string) (endpoint.Endpoint, error) {
 		return endpoint.Endpoint{}, cursor.ErrThrottled
 	}, time.Now))
-	if _, err := find(t.Context(), "c", "q"); !kind.IsAway(err) {
-		t.Error(err)
-	}
+	_, err := find(t.Context(), "c", "q")
+	check.That(t, kind.IsAway(err), "%v", err)
 }
 
 // TestACallOutsideOfThePrefix: a queue that a consumer's prefix leaves out, by now or because the
@@ -197,7 +194,6 @@ func TestACallOutsideOfThePrefix(t *testing.T) {
 		check.OK(t, sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1})[0].Err)
 		check.Get(runtime.Around(io.Discard, headroom, handle)(t.Context(), isolated(queue, "hooks")))
 	}
-	if c, err := store.Requests(request.Inside{}).Consumer(t.Context(), "other/q", "hooks"); err != nil || c.Exists() || len(got) != 1 || got[0] != "shop/q" {
-		t.Errorf("delivered %v; the other queue has the consumer %v, %v", got, c.Exists(), err)
-	}
+	c := check.Get(store.Requests(request.Inside{}).Consumer(t.Context(), "other/q", "hooks"))
+	check.That(t, !c.Exists() && len(got) == 1 && got[0] == "shop/q", "%+v %+v", got, c.Exists())
 }

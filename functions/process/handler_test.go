@@ -64,9 +64,8 @@ func newTaker(t *testing.T) *taker {
 			From, To json.Number
 			Messages []struct{ Edge xorack.Edge }
 		}
-		if err := json.NewDecoder(r.Body).Decode(&document); err != nil {
-			t.Error(err)
-		}
+		err := json.NewDecoder(r.Body).Decode(&document)
+		check.That(t, err == nil, "%v", err)
 		to.mu.Lock()
 		defer to.mu.Unlock()
 		for _, m := range document.Messages {
@@ -136,8 +135,7 @@ func (b *bench) put(queue string, body string, seqs ...int64) {
 
 func (b *bench) run(records ...string) events.DynamoDBEventResponse {
 	b.Helper()
-	response := check.Get(b.handle(b.Context(), event(b.T, records...)))
-	return response
+	return check.Get(b.handle(b.Context(), event(b.T, records...)))
 }
 
 func (b *bench) has(metrics ...string) {
@@ -161,9 +159,7 @@ func TestHandlerDelivers(t *testing.T) {
 	b.has(`"Batches":2`, `"Delivered":4`, `"ColdStart":1`)
 	// The stream's repeat finds nothing to do.
 	b.run(record(1, "a", 3))
-	if len(to.taken) != 2 {
-		t.Errorf("taken: %v", to.taken)
-	}
+	check.Is(t, len(to.taken), 2, to.taken)
 }
 
 // TestHandlerDeliversAtOnce: what was moved goes to eager consumers, as it is called, however
@@ -216,18 +212,15 @@ func TestHandlerTracks(t *testing.T) {
 	b.put("a", "1", 2, 1)
 	check.Is(t, len(b.run(record(1, "a", 2)).BatchItemFailures), 0)
 	b.has(`"BatchesDeferred":1`)
-	if len(to.edges) != 2 {
-		t.Fatalf("edges %v", to.edges)
-	}
+	check.Need(t, len(to.edges) == 2, "edges %v", to.edges)
 	for i, want := range []delivery.State{delivery.Started, delivery.Idle} {
 		result, err := b.acker.Done(t.Context(), to.edges[i])
 		if err == nil && result.Outcome == xorack.Ended {
 			err = b.deliverer.Ender(nil)(t.Context(), result.Chain)
 		}
 		check.OK(t, err)
-		if c, err := b.store.Requests(request.Inside{}).Consumer(t.Context(), "a", "billing"); err != nil || c.State != want {
-			t.Errorf("after %d of 2: %+v, %v", i+1, c, err)
-		}
+		c := check.Get(b.store.Requests(request.Inside{}).Consumer(t.Context(), "a", "billing"))
+		check.Is(t, c.State, want, i+1, c)
 	}
 }
 
@@ -359,9 +352,8 @@ func TestHandlerAnswersBeforeItsTimeIsOver(t *testing.T) {
 		}
 		return nil
 	}}}, nil))
-	if answer, err := runtime.Around(io.Discard, headroom, handle)(ctx, event(t, record(1, "q", 1))); err != nil || len(answer.BatchItemFailures) > 0 || !handed {
-		t.Errorf("%+v, %v, delivered: %v", answer, err, handed)
-	}
+	answer := check.Get(runtime.Around(io.Discard, headroom, handle)(ctx, event(t, record(1, "q", 1))))
+	check.That(t, len(answer.BatchItemFailures) == 0 && handed, "%+v %+v", answer, handed)
 }
 
 // refusing is a sink that takes no batch.

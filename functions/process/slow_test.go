@@ -65,9 +65,7 @@ func newShareBench(t *testing.T, ofTenant int) *shareBench {
 func (b *shareBench) call(queue string) {
 	b.Helper()
 	it, err := b.sorter.Status(b.Context(), queue)
-	if err != nil && !errors.Is(err, cursor.ErrNoQueue) {
-		b.Fatal(err)
-	}
+	check.Need(b, err == nil || errors.Is(err, cursor.ErrNoQueue), "%v", err)
 	b.put(queue, "1", it.Position+1)
 	ctx, cancel := context.WithTimeout(b.Context(), timeout)
 	defer cancel()
@@ -113,9 +111,7 @@ func TestATenantsShare(t *testing.T) {
 		engine, consumers := b.store.Requests(request.Inside{}).Endpoints()
 		leases := quota.NewLeases(engine, consumers, 1, time.Now)
 		_, taken, err := leases.Take(t.Context(), "acme", time.Now().Add(timeout))
-		if err != nil || !taken {
-			t.Fatal(taken, err)
-		}
+		check.Need(t, err == nil && taken, "%v %v", taken, err)
 		b.call("@acme/first")
 		bubble.Sleep(timeout)
 		b.call("@acme/first")
@@ -135,8 +131,7 @@ func TestAPlaceIsKeptForAWholeInvocation(t *testing.T) {
 			key := ddb.Fields{"queue": ddb.Text("leases acme"), "consumer": ddb.Text(" calls")}.Item()
 			op, want := ddb.Op{Op: "test", Table: &consumers}, ddb.Millis(time.Now().Add(timeout))
 			a, err := engine.Do(t.Context(), ddb.Get{Op: op, Key: key, Strong: true})
-			check.That(t, err == nil && a.Item.Get("until0").Equal(want),
-				"%v, %v; want until %v", a.Item, err, want)
+			check.That(t, err == nil && a.Item.Get("until0").Equal(want), "%v, %v", a.Item, err)
 		}
 		b.call("@acme/q")
 		b.gets("@acme/q")

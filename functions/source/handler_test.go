@@ -139,8 +139,7 @@ func (h *taker) handle(ctx context.Context, event json.RawMessage) (json.RawMess
 
 func read(t *testing.T, text string) *source.Source {
 	t.Helper()
-	of := check.Get(source.Read([]byte(text)))
-	return of
+	return check.Get(source.Read([]byte(text)))
 }
 
 // event is one of SQS with these bodies.
@@ -199,9 +198,8 @@ func TestASourceStartsHere(t *testing.T) {
 	w := newWorld(t)
 	h := newTaker(t, read(t, strings.Replace(bySeq, `"seq":`, `"first":"here","seq":`, 1)), w.sorter, newPeers(t))
 	check.Get(h.handle(t.Context(), event(`{"q":"a","n":4712}`, `{"q":"a","n":4711}`)))
-	if status, err := w.sorter.Status(t.Context(), "src/a"); err != nil || status.Settings.First != 4711 || status.Position != 4712 {
-		t.Errorf("%+v, %v", status, err)
-	}
+	status := check.Get(w.sorter.Status(t.Context(), "src/a"))
+	check.That(t, status.Settings.First == 4711 && status.Position == 4712, "%+v", status)
 }
 
 // A record that makes no message is set aside and announced, and holds up no other one.
@@ -224,9 +222,8 @@ func TestPoisonIsSetAside(t *testing.T) {
 		check.That(t, strings.Contains(h.metrics.String(), want), "no %s in %s", want, h.metrics)
 	}
 	// The same event again: the same ids, and no more messages.
-	if _, err := h.handle(t.Context(), event(`{"q":"a","n":1}`, `no JSON`)); err != nil || idOf(t, p.aside[2]) != idOf(t, p.aside[0]) {
-		t.Errorf("again: %v\n%s\n%s", err, p.aside[0], p.aside[2])
-	}
+	check.Get(h.handle(t.Context(), event(`{"q":"a","n":1}`, `no JSON`)))
+	check.Is(t, idOf(t, p.aside[2]), idOf(t, p.aside[0]), p.aside[0], p.aside[2])
 }
 
 func idOf(t *testing.T, text string) string {
@@ -478,9 +475,8 @@ func TestAppendOfAStream(t *testing.T) {
 	answer, err := h.handle(t.Context(), kinesisEvent(`{"n":1}`, `{"n":4}`))
 	check.That(t, err == nil && string(answer) == `{"batchItemFailures":[]}` &&
 		strings.Join(p.said(t), ", ") == "2 ahead seq", "%s, %v: %s", answer, err, p.said(t))
-	if status, err := w.sorter.Status(t.Context(), "src/p"); err != nil || status.Position != 1 || status.Settings.Kind != cursor.KindArrival {
-		t.Errorf("%+v, %v", status, err)
-	}
+	status := check.Get(w.sorter.Status(t.Context(), "src/p"))
+	check.That(t, status.Position == 1 && status.Settings.Kind == cursor.KindArrival, "%+v", status)
 }
 
 // inOrder has a stream's records come, with each request going wrong once, and looks at what is
@@ -572,9 +568,8 @@ func TestStart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv(name, test.value)
-			if _, err := runtime.New(io.Discard, newHandler); err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("error %v, want %s", err, test.want)
-			}
+			_, err := runtime.New(io.Discard, newHandler)
+			check.That(t, err != nil && strings.Contains(err.Error(), test.want), "error %v", err)
 		})
 	}
 }

@@ -121,18 +121,13 @@ func (w *world) check(shape sourcetest.Shape, each int) (lost, disordered int) {
 	w.t.Helper()
 	for queue := range manyQueues {
 		status, err := w.sorter.Status(w.t.Context(), shape.Queue(queue))
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		check.OK(w.t, err)
 		last, seen := 0, map[int]bool{}
 		for m, err := range w.sorter.Read(w.t.Context(), shape.Queue(queue), 0, status.Position) {
-			if err != nil {
-				w.t.Fatal(err)
-			}
+			check.OK(w.t, err)
 			n, err := shape.N(m.Body)
-			if err != nil || seen[n] {
-				w.t.Fatalf("queue %s: message %d, a second time %v, %v", shape.Queue(queue), n, seen[n], err)
-			}
+			check.Need(w.t, err == nil && !seen[n],
+				"queue %s: message %d, a second time %v, %v", shape.Queue(queue), n, seen[n], err)
 			if n < last || m.Late {
 				disordered++
 			}

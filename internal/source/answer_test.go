@@ -61,8 +61,7 @@ func TestAnswer(t *testing.T) {
 		if err != nil {
 			got = err.Error()
 		}
-		check.That(t, got == test.want,
-			"%s %s\ngot  %s\nwant %s", test.shape, test.failed, got, test.want)
+		check.Is(t, got, test.want, test.shape, test.failed)
 	}
 }
 
@@ -109,9 +108,8 @@ func TestReadDefaults(t *testing.T) {
 		s = read(t, `{"name":"a","kind":"`+kind+`","order":"arrival"}`)
 		check.That(t, !s.Keyed() && !s.Numbered(), "%s in arrival order: %+v", kind, s)
 	}
-	if len(source.Kinds()) != 8 || source.FieldsOf("x") != nil {
-		t.Error(source.Kinds(), source.FieldsOf("x"))
-	}
+	check.That(t, len(source.Kinds()) == 8 && source.FieldsOf("x") == nil,
+		"%v %v", source.Kinds(), source.FieldsOf("x"))
 }
 
 // Each error names the member and what it must be.

@@ -29,8 +29,7 @@ func one(s *source.Source, r *source.Record) (cursor.Message, error) {
 
 func read(t testing.TB, text string) *source.Source {
 	t.Helper()
-	s := check.Get(source.Read([]byte(text)))
-	return s
+	return check.Get(source.Read([]byte(text)))
 }
 
 // made is the message of the only record of an event.
@@ -39,8 +38,7 @@ func made(t *testing.T, s *source.Source, event json.RawMessage) cursor.Message 
 	e, err := s.Split(event)
 	check.Need(t, err == nil && len(e.Records) == 1, "%s\n%+v, %v", event, e, err)
 	m, err := one(s, &e.Records[0])
-	check.Need(t, e.Records[0].Err == nil && err == nil,
-		"%s\n%v, %v", event, e.Records[0].Err, err)
+	check.Need(t, e.Records[0].Err == nil && err == nil, "%s\n%v, %v", event, e.Records[0].Err, err)
 	return m
 }
 

@@ -30,9 +30,7 @@ func TestRead(t *testing.T) {
 		return "arn:aws:ssm:eu-west-1:123456789012:parameter/stripe", name == "STREAMSORT_WEBHOOK_SECRET_1"
 	}
 	all := check.Get(webhook.Read([]byte(text), lookup))
-	if all[0].MaxBody != cursor.MaxBody {
-		t.Errorf("a body may have %d bytes, a message's %d", all[0].MaxBody, cursor.MaxBody)
-	}
+	check.Is(t, all[0].MaxBody, cursor.MaxBody)
 	got := ""
 	for _, s := range all {
 		got += fmt.Sprintf("%s %s %s %q %q %v %v %d %s\n", s.Name, s.Secret, s.SecretKey, s.Prefix, s.Fixed, s.Numbered(), s.Keyed(), s.MaxBody, s.KeyType)
@@ -50,9 +48,7 @@ bank arn:aws:ssm:eu-west-1:123456789012:parameter/a/b  "" "" true false 358400
 // Each error names the member and what it must be.
 func TestReadErrors(t *testing.T) {
 	change := func(old, new string) string {
-		if !strings.Contains(good, old) {
-			t.Fatal(old)
-		}
+		check.Need(t, strings.Contains(good, old), "%v", old)
 		return strings.Replace(good, old, new, 1)
 	}
 	add := func(members string) string { return change(`"name":"s"`, `"name":"s",`+members) }
@@ -133,9 +129,8 @@ func TestReadErrors(t *testing.T) {
 		`{}`: "sources has 0", `{"sources":7}`: "sources must be a JSON array", `{"source":[]}`: "source is not known", `{`: "ends too early",
 		`{"sources":[` + strings.Repeat(good+",", 50) + good + `]}`: "sources has 51: it must have from 1 to 50",
 	} {
-		if _, err := webhook.Read([]byte(text), nil); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%.80s: error %v, want %s", text, err, want)
-		}
+		_, err := webhook.Read([]byte(text), nil)
+		check.That(t, err != nil && strings.Contains(err.Error(), want), "%.80s: error %v", text, err)
 	}
 }
 
@@ -182,9 +177,7 @@ func (v *vault) check(secret string) (bool, error) {
 	v.t.Helper()
 	const body = `{"a":1}`
 	claim, why := v.source.Signature.Read(map[string]string{"x-hub-signature-256": "sha256=" + hex.EncodeToString(sum(secret, body))}, v.now)
-	if why != "" {
-		v.t.Fatal(why)
-	}
+	check.Need(v.t, why == "", "%v", why)
 	why, err := claim.Check(v.t.Context(), v.Cache, v.source.Secret, []byte(body))
 	return why == "", err
 }

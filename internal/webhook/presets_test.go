@@ -96,9 +96,8 @@ func TestPresets(t *testing.T) {
 		sender := strings.Split(lines[0], "; ")
 		seen[sender[0]] = true
 		got := became(preset(t, sender[0]), lines[1], sender[1:]...)
-		if want := strings.Join(lines[2:], "; "); got != want {
-			t.Errorf("%s\n%s\ngot  %s\nwant %s", lines[0], lines[1], got, want)
-		}
+		want := strings.Join(lines[2:], "; ")
+		check.Is(t, got, want, lines[0], lines[1])
 	}
 	check.That(t, len(seen) == len(webhook.PresetTexts()), "there are events of %v", seen)
 }
@@ -160,9 +159,7 @@ func TestThePagesHaveThePresets(t *testing.T) {
 			}
 		}
 	}
-	if len(texts) > 0 {
-		t.Errorf("the page has no row of %v", slices.Sorted(maps.Keys(texts)))
-	}
+	check.That(t, len(texts) == 0, "the page has no row of %v", slices.Sorted(maps.Keys(texts)))
 }
 
 // quoted are the texts in backquotes of a line.

@@ -52,9 +52,8 @@ func (b *besideDesk) wakesIn(queue string, want time.Duration) {
 	b.t.Helper()
 	due, notified := b.wakeUps[queue]
 	delete(b.wakeUps, queue)
-	if got := time.Until(due); !notified || got != want {
-		b.t.Fatalf("%s is woken up in %s (%v), want %s", queue, got, notified, want)
-	}
+	got := time.Until(due)
+	check.Need(b.t, notified && got == want, "%s is woken up in %s (%v)", queue, got, notified)
 	bubble.Sleep(want)
 	report, next := check.Get2(b.d.Wake(b.t.Context(), queue, "c", delivery.SweepOptions{}))
 	check.That(b.t, report.Notified == 1, "%s was not woken up: %+v, again at %s", queue, report, next)
@@ -90,9 +89,8 @@ func (b *besideDesk) records(most time.Duration, queues ...string) {
 	}
 	began := time.Now()
 	answer := check.Get(handle(b.t.Context(), event))
-	if took := time.Since(began); took > most || len(answer.BatchItemFailures) > 0 {
-		b.t.Errorf("%v took %s, want %s at most; repeated %v", queues, took, most, answer.BatchItemFailures)
-	}
+	took := time.Since(began)
+	check.That(b.t, took <= most && len(answer.BatchItemFailures) == 0, "%v took %s", queues, took)
 }
 
 func (b *besideDesk) aside(want ...string) {
@@ -105,8 +103,7 @@ func (b *besideDesk) own(queue string, want string) {
 	b.t.Helper()
 	done := b.d.Deliver(b.t.Context(), queue, b.reader(), -1)
 	b.must(done.Err)
-	check.That(b.t, ending(done) == want,
-		"%s ended as %s (%v), want %s", queue, ending(done), done.Cause, want)
+	check.Is(b.t, ending(done), want, queue, done.Cause)
 }
 
 // TestASlowQueueHoldsUpNoOther: it keeps others waiting for a second, once; then it is delivered by
@@ -160,13 +157,11 @@ func TestManyBatchesHoldUpNoOther(t *testing.T) {
 		b.put("long", upTo(11, 20)...)
 		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
 		defer cancel()
-		if done := b.d.Deliver(ctx, "long", b.reader(), -1); done.Err != nil || ending(done) != endedOutOfTime {
-			t.Errorf("%s, %v", ending(done), done.Err)
-		}
+		done := b.d.Deliver(ctx, "long", b.reader(), -1)
+		check.That(t, done.Err == nil && ending(done) == endedOutOfTime, "%s, %v", ending(done), done.Err)
 		b.aside()
-		if it, err := b.sorter.Status(t.Context(), "long"); err != nil || it.Notified.IsZero() {
-			t.Errorf("nobody comes to it but the sweep: %v", err)
-		}
+		it := check.Get(b.sorter.Status(t.Context(), "long"))
+		check.That(t, !it.Notified.IsZero(), "%+v", it)
 	})
 }
 
@@ -283,7 +278,7 @@ func TestApart(t *testing.T) {
 		check.That(t, ending(done) == endedBlocked, "after an hour %s ended as %s", queue, ending(done))
 	}
 	k.at("e", 1, delivery.Idle)
-	check.That(t, len(asked) <= 0, "of others was asked: %v", asked)
+	check.That(t, len(asked) == 0, "of others was asked: %v", asked)
 	r.Track = time.Minute
 	invalid(t, r.Validate(), "track")
 	r.Track, r.Inline = 0, time.Millisecond
@@ -349,9 +344,8 @@ func TestAnswer(t *testing.T) {
 	r := k.reader()
 	r.MaxMessages, r.Inline = 1, time.Second
 	r.Handle = func(_ context.Context, b delivery.Batch) error {
-		if a := k.standing("q").Answer; b.To == 2 && a.Status != 200 {
-			t.Errorf("behind the first batch the answer is %+v", a)
-		}
+		a := k.standing("q").Answer
+		check.That(t, b.To != 2 || a.Status == 200, "behind the first batch the answer is %+v", a)
 		if a, says := said[b.To]; says {
 			a.At = k.now
 			b.Answered(a)
@@ -382,7 +376,5 @@ func TestAnswer(t *testing.T) {
 	check.Is(t, stream(), 3)
 	k.pass(10 * time.Minute)
 	check.Is(t, stream(), 5)
-	if a := k.standing("q").Answer; a.Status != 202 {
-		t.Errorf("the answer was forgotten: %+v", a)
-	}
+	check.Is(t, k.standing("q").Answer.Status, 202)
 }

@@ -55,9 +55,8 @@ func TestAttemptsAreKept(t *testing.T) {
 	for _, it := range k.consumers.Items("streamsort-consumers") {
 		size = max(size, it.Size())
 	}
-	if most := 5 << 10; size > most {
-		t.Errorf("the item has %d bytes, want %d at most", size, most)
-	}
+	most := 5 << 10
+	check.That(t, size <= most, "the item has %d bytes, want %d at most", size, most)
 	check.Get(k.d.Operate(t.Context(), redrives(delivery.Order{Queue: "q", Consumer: "c", Reason: "r", Op: "o"}, 1)))
 	check.Is(t, k.standing("q").Last, c.Last)
 	k.fails = nil
@@ -80,9 +79,8 @@ func TestAWorkerThatDiesIsAnAttempt(t *testing.T) {
 	if a := c.Last[0]; !a.Died || a.N != 1 || a.Token != "1-dead" || !a.At.Equal(c.LeaseUntil) || !c.Retries() || c.Fails() {
 		t.Errorf("%+v of %+v", a, c)
 	}
-	if rows := k.failing(); len(rows) != 1 || rows[0].Queue != "q" {
-		t.Errorf("listed is %+v", rows)
-	}
+	rows := k.failing()
+	check.That(t, len(rows) == 1 && rows[0].Queue == "q", "listed is %+v", rows)
 	k.ends("q", endedCaughtUp)
 	check.Is(t, len(k.failing()), 0)
 }
@@ -154,9 +152,8 @@ func TestTheFirstFailureOfAPuller(t *testing.T) {
 	h := claim("b")
 	check.Get(claims.Prepare(t.Context(), h))
 	check.Get(claims.Commit(t.Context(), h))
-	if rows := k.failing(); len(rows) > 0 || k.standing("q").Delivered != 1 {
-		t.Errorf("listed is %+v", rows)
-	}
+	rows := k.failing()
+	check.That(t, len(rows) == 0 && k.standing("q").Delivered == 1, "listed is %+v", rows)
 }
 
 // TestAMessageRefusedForGoodIsListed: also where the delivery has no time left before the message

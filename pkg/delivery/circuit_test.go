@@ -55,19 +55,16 @@ func TestOpensNotBesideWhatIsTaken(t *testing.T) {
 		k.must(k.d.Deliver(t.Context(), queue, k.patient(), -1).Err)
 		k.pass(time.Second)
 	}
-	if e := k.circuit(); e.Open() {
-		t.Errorf("%+v; want it closed, as something was taken 5 s ago", e)
-	}
+	e := k.circuit()
+	check.That(t, !e.Open(), "%+v; want it closed, as something was taken 5 s ago", e)
 	k.pass(6 * time.Second)
 	k.must(k.d.Deliver(t.Context(), "c", k.patient(), -1).Err)
-	if e := k.circuit(); e.Open() {
-		t.Errorf("%+v; want it closed, as something was taken 11 s ago", e)
-	}
+	e = k.circuit()
+	check.That(t, !e.Open(), "%+v; want it closed, as something was taken 11 s ago", e)
 	k.pass(4 * time.Second)
 	k.must(k.d.Deliver(t.Context(), "d", k.patient(), -1).Err)
-	if e := k.circuit(); !e.Open() {
-		t.Errorf("%+v; want it open", e)
-	}
+	e = k.circuit()
+	check.That(t, e.Open(), "%+v; want it open", e)
 }
 
 // probeDue lets the time pass until the next probe.
@@ -116,9 +113,7 @@ func TestWhatIsTakenKeepsTheCircuitClosed(t *testing.T) {
 		k.put("good", int64(i)+1)
 		k.hands("good", endedCaughtUp)
 	}
-	if k.circuit() != (request.Circuit{}) {
-		t.Errorf("%+v", k.circuit())
-	}
+	check.Is(t, k.circuit(), (request.Circuit{}))
 }
 
 // TestProbes: while the circuit is open one batch is delivered at a time, by the schedule.
@@ -152,9 +147,8 @@ func TestTheProbesAreASetting(t *testing.T) {
 	k.d.Deliver(t.Context(), "q1", r, -1)
 	k.pass(10 * time.Second)
 	k.d.Deliver(t.Context(), "q2", r, -1)
-	if wait := k.circuit().ProbeAt.Sub(k.now); wait < time.Hour || wait > 66*time.Minute {
-		t.Errorf("the first probe comes after %s", wait)
-	}
+	wait := k.circuit().ProbeAt.Sub(k.now)
+	check.That(t, wait >= time.Hour && wait <= 66*time.Minute, "the first probe comes after %s", wait)
 }
 
 // TestOneProbeAtATime: not while another is under way, be it of this process or of another one, and
@@ -252,9 +246,8 @@ func TestTheCircuitCloses(t *testing.T) {
 	}
 	k.pass(15 * time.Second)
 	k.hands("q3", endedFailed)
-	if is := k.circuit(); is.ProbeAt.Sub(k.now) > 6*time.Second || is.Probes != 0 {
-		t.Errorf("%+v", is)
-	}
+	is := k.circuit()
+	check.That(t, is.ProbeAt.Sub(k.now) <= 6*time.Second && is.Probes == 0, "%+v", is)
 }
 
 // TestNothingIsWaitedForOnceTheCircuitCloses: the time of the next try was for a sink that was
@@ -572,18 +565,15 @@ func TestACircuitThatIsOff(t *testing.T) {
 		k.put(queue, 1)
 		check.Is(t, ending(k.d.Deliver(t.Context(), queue, off, -1)), endedFailed, queue)
 	}
-	if c := k.circuit(); c.Open() {
-		t.Errorf("%+v", c)
-	}
+	c := k.circuit()
+	check.That(t, !c.Open(), "%+v", c)
 	k = newDesk(t)
 	k.opens()
 	probe := k.circuit().ProbeAt
-	if done := k.d.Deliver(t.Context(), "q", off, -1); ending(done) != endedFailed || !done.Record.RetryAt.Before(probe) {
-		t.Errorf("%+v", done)
-	}
-	if c := k.circuit(); c.Open() || !c.Waking {
-		t.Errorf("it was switched off, and is %+v", c)
-	}
+	done := k.d.Deliver(t.Context(), "q", off, -1)
+	check.That(t, ending(done) == endedFailed && done.Record.RetryAt.Before(probe), "%+v", done)
+	c = k.circuit()
+	check.That(t, !c.Open() && c.Waking, "it was switched off, and is %+v", c)
 	if row, found, err := k.store.Requests(request.Inside{}).Trouble().Row(t.Context(), trouble.HeldBy("c"), "q", "c"); err != nil || found {
 		t.Errorf("%+v, %v", row, err)
 	}
@@ -627,9 +617,8 @@ func TestAChainThatFailsDoesNotKeepTheCircuitClosed(t *testing.T) {
 		check.Get(k.acker.Fail(t.Context(), k.edges[0], "bad"))
 	}
 	k.finishes()
-	if e, err := k.store.Requests(request.Inside{}).Health(t.Context(), "c", true); err != nil || len(e.Failing) != 3 || e.Circuit.Open() {
-		t.Fatalf("%+v, %v", e, err)
-	}
+	e := check.Get(k.store.Requests(request.Inside{}).Health(t.Context(), "c", true))
+	check.Need(t, len(e.Failing) == 3 && !e.Circuit.Open(), "%+v", e)
 	k.fails = func(delivery.Batch) error { return errNo }
 	k.pass(10 * time.Second)
 	k.put("r1", 1)

@@ -35,8 +35,7 @@ func (k *desk) defersTo(want string) delivery.Held {
 
 func (k *desk) worker() delivery.Claims {
 	k.t.Helper()
-	p := check.Get(delivery.NewClaims(k.d, nil))
-	return p
+	return check.Get(delivery.NewClaims(k.d, nil))
 }
 
 // answered checks how a call about a claim went.
@@ -70,9 +69,8 @@ func TestAWorkerCommitsByItsToken(t *testing.T) {
 	for _, what := range []string{"commit", "again, its response was lost"} {
 		answered(t, what, delivery.OK)(p.Commit(t.Context(), h))
 	}
-	if cur, err := k.sorter.Status(t.Context(), "q"); err != nil || !cur.Notified.Equal(k.now) {
-		t.Errorf("nobody was woken up for what comes next: %+v, %v", cur, err)
-	}
+	cur := check.Get(k.sorter.Status(t.Context(), "q"))
+	check.That(t, cur.Notified.Equal(k.now), "%+v", cur)
 	answered(t, "failure, after the commit", delivery.Committed)(p.Abort(t.Context(), h, "no"))
 	k.at("q", 3, delivery.Idle)
 	next := k.defersTo(endedDeferred)
@@ -96,9 +94,8 @@ func TestAWorkerHasMoreTimeBeforeTheHandlerDefers(t *testing.T) {
 			return nil
 		}
 		k.defersTo(endedDeferred)
-		if left, want := k.standing("q").LeaseUntil.Sub(k.now), max(more, 10*time.Minute); left != want {
-			t.Errorf("extended by %s: it has %s, want %s", more, left, want)
-		}
+		left, want := k.standing("q").LeaseUntil.Sub(k.now), max(more, 10*time.Minute)
+		check.Is(t, left, want, more)
 	}
 }
 
@@ -113,16 +110,14 @@ func TestTheTokenOfATrackedBatch(t *testing.T) {
 		before := k.standing("q")
 		_, err := p.Extend(t.Context(), h, 6*time.Hour)
 		invalid(t, err, "token")
-		if c := k.standing("q"); !c.LeaseUntil.Equal(before.LeaseUntil) {
-			t.Errorf("it was extended to %s", c.LeaseUntil)
-		}
+		c := k.standing("q")
+		check.That(t, c.LeaseUntil.Equal(before.LeaseUntil), "it was extended to %s", c.LeaseUntil)
 		if begun {
 			k.works(k.edges[0])
 		}
 		answered(t, "commit", delivery.OK)(p.Commit(t.Context(), h))
-		if chain, err := k.acker.Get(t.Context(), k.tags[0]); err != nil || chain.End() == xorack.Open {
-			t.Errorf("the chain is %q (%v), and its batch is committed", chain.End(), err)
-		}
+		chain := check.Get(k.acker.Get(t.Context(), k.tags[0]))
+		check.That(t, chain.End() != xorack.Open, "%+v", chain.End())
 		k.finishes()
 		k.at("q", 2, delivery.Idle)
 		answered(t, "extend, after the commit", delivery.Committed)(p.Extend(t.Context(), h, time.Hour))
@@ -163,9 +158,8 @@ func TestADeferredClaimExpires(t *testing.T) {
 	for name, look := range map[string]func(*desk){
 		"delivery": func(k *desk) { k.defersTo(endedWait) },
 		"sweep": func(k *desk) {
-			if report := k.sweep(delivery.SweepOptions{}); report.Carried != 1 || report.Cancelled != 0 {
-				k.t.Errorf("%+v; want one claim that was ended", report)
-			}
+			report := k.sweep(delivery.SweepOptions{})
+			check.That(k.t, report.Carried == 1 && report.Cancelled == 0, "%+v", report)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -199,9 +193,8 @@ func TestDeferIsChecked(t *testing.T) {
 		k.d.Deliver(t.Context(), "q", k.reader(), -1)
 		k.pass(10 * time.Minute)
 	}
-	if err := (delivery.Batch{}).Defer(time.Minute); err == nil {
-		t.Error("a batch that nobody claimed here was deferred")
-	}
+	err := (delivery.Batch{}).Defer(time.Minute)
+	check.That(t, err != nil, "a batch that nobody claimed here was deferred")
 	k.fails = func(b delivery.Batch) error {
 		return errors.Join(b.Reply(delivery.Reply{Queue: "r", Body: []byte("x")}), b.Defer(time.Minute))
 	}

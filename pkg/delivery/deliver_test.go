@@ -68,8 +68,7 @@ func TestAFailedBatchComesAgain(t *testing.T) {
 	k.put("q", upTo(1, 7)...)
 	k.poison(2, errors.New("no"))
 	done := k.ends("q", endedFailed)
-	check.That(t, done.Cause != nil && done.Cause.Error() == "no",
-		"cause %v, want what the sink said", done.Cause)
+	check.That(t, done.Cause != nil && done.Cause.Error() == "no", "cause %v", done.Cause)
 	k.ends("q", endedWait)
 	k.gets("q 1,2,3 #1")
 	k.pass(time.Second)
@@ -79,16 +78,14 @@ func TestAFailedBatchComesAgain(t *testing.T) {
 	k.ends("q", endedFailed)
 	k.gets("q 1 #3", "q 2 #3")
 	c := k.at("q", 1, delivery.Idle)
-	check.That(t, c.Error == "no" && c.Failed.Equal(k.now) && c.RetryAt.After(k.now),
-		"%+v; want why, when, and when again", c)
+	check.That(t, c.Error == "no" && c.Failed.Equal(k.now) && c.RetryAt.After(k.now), "%+v", c)
 	k.fails = nil
 	k.pass(time.Second)
 	k.ends("q", endedCaughtUp)
 	// Behind the one that failed alone they come in batches again.
 	k.gets("q 2 #4", "q 3,4,5 #4", "q 6,7 #1")
-	if c := k.at("q", 7, delivery.Idle); c.Error != "" || !c.Failed.IsZero() || c.Attempts != 0 {
-		t.Errorf("%+v; want nothing left of the failure", c)
-	}
+	c = k.at("q", 7, delivery.Idle)
+	check.That(t, c.Error == "" && c.Failed.IsZero() && c.Attempts == 0, "%+v", c)
 }
 
 // TestABadMessageIsFoundByHalves: of a batch of 100 it takes a few claims, not one for each
@@ -146,9 +143,8 @@ func TestAProcessThatDiedIsNotABadMessage(t *testing.T) {
 	for range 9 {
 		die()
 	}
-	if want := []int64{100, 100, 50, 25, 1, 1, 1, 1, 1}; !slices.Equal(widths, want) {
-		t.Errorf("claims of %d messages, want %d", widths, want)
-	}
+	want := []int64{100, 100, 50, 25, 1, 1, 1, 1, 1}
+	check.That(t, slices.Equal(widths, want), "claims of %d messages, want %d", widths, want)
 	check.Is(t, ending(k.d.Deliver(t.Context(), "q", r, -1)), endedBlocked)
 	k.at("q", 100, delivery.Blocked)
 }
@@ -238,8 +234,7 @@ func TestMissing(t *testing.T) {
 	for range 2 {
 		done := k.ends("q", endedMissing)
 		var missing *cursor.MissingError
-		check.That(t, errors.As(done.Cause, &missing) && missing.Seq == 2,
-			"cause %v, want that 2 is missing", done.Cause)
+		check.That(t, errors.As(done.Cause, &missing) && missing.Seq == 2, "cause %v", done.Cause)
 		k.at("q", 1, delivery.Idle)
 	}
 	k.gets("q 1 #1")
@@ -335,9 +330,8 @@ func TestStopsBeforeTheDeadline(t *testing.T) {
 		done := d.Deliver(ctx, "q", r, -1)
 		check.That(t, done.Err == nil && ending(done) == endedOutOfTime && done.Batches == 3 && time.Since(began) == 33*time.Second,
 			"%s after %d batches and %s (%v); want out-of-time after 3, and 33s", ending(done), done.Batches, time.Since(began), done.Err)
-		if c, err := store.Requests(request.Inside{}).Consumer(t.Context(), "q", "c"); err != nil || c.Delivered != 3 || c.State != delivery.Idle {
-			t.Errorf("%+v, %v; want what is done committed", c, err)
-		}
+		c := check.Get(store.Requests(request.Inside{}).Consumer(t.Context(), "q", "c"))
+		check.That(t, c.Delivered == 3 && c.State == delivery.Idle, "%+v", c)
 		// A handler that sleeps on is notified, and its batch comes again.
 		r.Handle = func(ctx context.Context, _ delivery.Batch) error { <-ctx.Done(); return ctx.Err() }
 		ctx, cancel = context.WithTimeout(t.Context(), 3*time.Second)
@@ -418,9 +412,8 @@ func TestHanded(t *testing.T) {
 	}
 	done := k.d.Deliver(t.Context(), "q", r, -1)
 	k.must(done.Err)
-	if want := []string{"1-3 true <nil>", "4-5 false bad"}; !slices.Equal(got, want) {
-		t.Errorf("notified %q, want %q", got, want)
-	}
+	want := []string{"1-3 true <nil>", "4-5 false bad"}
+	check.That(t, slices.Equal(got, want), "notified %q, want %q", got, want)
 
 	// Another took its claim over meanwhile: it is not known to be committed.
 	k.put("other", 1)
@@ -431,9 +424,8 @@ func TestHanded(t *testing.T) {
 		return nil
 	}
 	check.Is(t, ending(k.d.Deliver(t.Context(), "other", r, -1)), endedLost)
-	if want := []string{"1-1 false <nil>"}; !slices.Equal(got, want) {
-		t.Errorf("notified %q, want %q", got, want)
-	}
+	want = []string{"1-1 false <nil>"}
+	check.That(t, slices.Equal(got, want), "notified %q, want %q", got, want)
 }
 
 // A caller that says nothing of it has the queues of a batch of records delivered side by side.
@@ -454,9 +446,7 @@ func TestQueuesAreDeliveredSideBySide(t *testing.T) {
 			event.Records = append(event.Records, moved(i+1, queue, 0, 1))
 		}
 		all.Add(3)
-		if response, err := handle(t.Context(), event); err != nil || len(response.BatchItemFailures) != 0 {
-			t.Errorf("%v, %v", response, err)
-		}
+		check.Is(t, len(check.Get(handle(t.Context(), event)).BatchItemFailures), 0)
 	})
 }
 
@@ -477,12 +467,10 @@ func TestAConsumerThatCannotBeReadStopsNoOther(t *testing.T) {
 	if !errors.Is(err, table.ErrNewerLayout) || report.Failed != 1 || report.Cancelled != 1 || report.Notified != 1 || report.Deleted != 0 {
 		t.Errorf("%+v, %v; want the dead claim cancelled, and the other consumer named", report, err)
 	}
-	if cur, err := k.sorter.Status(t.Context(), "q"); err != nil || cur.Floor != cur.Settings.First-1 {
-		t.Errorf("floor %d, %v; want none raised", cur.Floor, err)
-	}
-	if seq, found, err := k.d.Inside(request.Inside{}).Delivered(t.Context(), "q"); seq >= 0 || !found || err != nil {
-		t.Errorf("delivered %d, %v, %v; want everything kept", seq, found, err)
-	}
+	cur := check.Get(k.sorter.Status(t.Context(), "q"))
+	check.Is(t, cur.Floor, cur.Settings.First-1)
+	seq, found, err := k.d.Inside(request.Inside{}).Delivered(t.Context(), "q")
+	check.That(t, seq < 0 && found && err == nil, "delivered %d, %v, %v", seq, found, err)
 	check.Fails(t, check.Err(k.d.Status(t.Context(), "q")), table.ErrNewerLayout)
 }
 

@@ -58,8 +58,7 @@ func newFlaky(t *testing.T) *flaky {
 
 func (f *flaky) on(t *testing.T, engine ddb.Engine) *cursor.Store {
 	t.Helper()
-	s := check.Get(cursor.NewStore(engine, cursor.Names{}))
-	return s
+	return check.Get(cursor.NewStore(engine, cursor.Names{}))
 }
 
 // Do implements [ddb.Engine].
@@ -115,9 +114,7 @@ func (k *desk) storeOn(view ddb.Func) *delivery.Store {
 
 func (k *desk) must(err error) {
 	k.t.Helper()
-	if err != nil {
-		k.t.Fatal(err)
-	}
+	check.OK(k.t, err)
 }
 
 // put puts messages of the queue, each with its seq for its body.
@@ -184,8 +181,7 @@ func (k *desk) deliver(queue string) delivery.Delivery {
 func (k *desk) ends(queue string, want string) delivery.Delivery {
 	k.t.Helper()
 	done := k.deliver(queue)
-	check.That(k.t, ending(done) == want,
-		"it ended as %s (%v), want %s", ending(done), done.Cause, want)
+	check.Is(k.t, ending(done), want, done.Cause)
 	return done
 }
 
@@ -198,8 +194,7 @@ func (k *desk) gets(want ...string) {
 
 func (k *desk) standing(queue string) delivery.Consumer {
 	k.t.Helper()
-	c := check.Get(k.store.Requests(request.Inside{}).Consumer(k.t.Context(), queue, "c"))
-	return c
+	return check.Get(k.store.Requests(request.Inside{}).Consumer(k.t.Context(), queue, "c"))
 }
 
 // at checks where the consumer is.
@@ -234,16 +229,14 @@ func (k *desk) sweep(options delivery.SweepOptions) delivery.SweepReport {
 			return nil
 		}
 	}
-	report := check.Get(k.d.Sweep(k.t.Context(), options))
-	return report
+	return check.Get(k.d.Sweep(k.t.Context(), options))
 }
 
 // invalid checks that an error names a field.
 func invalid(t *testing.T, err error, field string) {
 	t.Helper()
 	var wrong *cursor.InvalidError
-	check.That(t, errors.As(err, &wrong) && wrong.Field == field,
-		"error %v, want one that names %s", err, field)
+	check.That(t, errors.As(err, &wrong) && wrong.Field == field, "error %v, want %s", err, field)
 }
 
 // How a delivery ended, as [ending] says it.

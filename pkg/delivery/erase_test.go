@@ -52,22 +52,19 @@ func TestErase(t *testing.T) {
 	invalid(t, err, "consumer")
 	_, err = k.d.Inside(request.Inside{}).Erase(t.Context(), delivery.Order{Queue: "q", Op: "op"})
 	invalid(t, err, "reason")
-	if _, err = k.d.Inside(request.Inside{}).Erase(t.Context(), erasure("p")); !refused(err, "id-taken") {
-		t.Errorf("by the id of another operation: %v", err)
-	}
+	_, err = k.d.Inside(request.Inside{}).Erase(t.Context(), erasure("p"))
+	check.That(t, refused(err, "id-taken"), "by the id of another operation: %v", err)
 	k.left(6, 2)
 	stub, deleted := k.erase()
-	if diff := cmp.Diff(cursor.Remains{Messages: 6}, deleted); diff != "" || stub.Erasure.Last != 6 {
-		t.Errorf("%+v, %+v", stub, deleted)
-	}
+	diff := cmp.Diff(cursor.Remains{Messages: 6}, deleted)
+	check.That(t, diff == "" && stub.Erasure.Last == 6, "%+v, %+v", stub, deleted)
 	k.left(0, 0)
 	if stub, deleted := k.erase(); deleted != (cursor.Remains{}) || stub.Erasure.Op != "op" {
 		t.Errorf("again: %+v, %+v", stub, deleted)
 	}
 	k.pass(time.Second)
-	if c, err := k.d.Inside(request.Inside{}).Erase(t.Context(), erasure("op 2")); err != nil || c.Erasure.Op != "op" {
-		t.Errorf("by another: %+v, %v", c, err)
-	}
+	c := check.Get(k.d.Inside(request.Inside{}).Erase(t.Context(), erasure("op 2")))
+	check.Is(t, c.Erasure.Op, "op", c)
 
 	// The consumers' functions go on as if there were nothing.
 	check.Is(t, ending(k.d.Deliver(t.Context(), "q", k.reader(), -1)), endedErased)
@@ -110,9 +107,7 @@ func TestSweepErasesWhatConsumersKept(t *testing.T) {
 	check.Fails(t, check.Err(k.d.Sweep(t.Context(), options)), failed)
 	failed = nil
 	for range 5 {
-		if emptied() != (kept == 0) {
-			t.Errorf("erased %v, and %d are kept", emptied(), kept)
-		}
+		check.That(t, emptied() == (kept == 0), "erased %v, and %d are kept", emptied(), kept)
 		k.pass(48 * time.Hour)
 		k.sweep(options)
 	}
@@ -151,15 +146,13 @@ func (k *desk) sending() {
 func TestEraseWaitsForReplies(t *testing.T) {
 	k := newDesk(t)
 	k.sending()
-	if _, done := k.erase(); !done.More {
-		t.Errorf("%+v, want the consumer left", done)
-	}
+	_, done := k.erase()
+	check.That(t, done.More, "%+v, want the consumer left", done)
 	k.left(0, 1)
 	k.pass(20 * time.Minute)
 	c := check.Get(k.d.Inside(request.Inside{}).Erase(t.Context(), erasure("op")))
-	if _, _, err := k.d.Inside(request.Inside{}).EraseMore(t.Context(), c, nil); !refused(err, "full") {
-		t.Errorf("error %v, want ErrNoRoom", err)
-	}
+	_, _, err := k.d.Inside(request.Inside{}).EraseMore(t.Context(), c, nil)
+	check.That(t, refused(err, "full"), "error %v, want ErrNoRoom", err)
 	k.put("n", 1, 2)
 	k.erase()
 	k.left(0, 0)
@@ -180,9 +173,8 @@ func TestRepliesToAnErasedQueue(t *testing.T) {
 	}
 	// A new batch with such a reply fails, and the queue is not taken for the erased one.
 	k.put("q", 2)
-	if done := k.ends("q", endedFailed); !errors.Is(done.Cause, cursor.ErrErased) {
-		t.Errorf("%+v", done)
-	}
+	done := k.ends("q", endedFailed)
+	check.That(t, errors.Is(done.Cause, cursor.ErrErased), "%+v", done)
 }
 
 // TestEraseEndsTrackedClaims: the chain of a claim in flight is deleted, where there are chains.
@@ -196,13 +188,10 @@ func TestEraseEndsTrackedClaims(t *testing.T) {
 	tag := delivery.ChainOf(k.standing("q"))
 	without := check.Get(delivery.New(k.store, k.sorter, &delivery.Options{Now: func() time.Time { return k.now }}))
 	c := check.Get(without.Inside(request.Inside{}).Erase(t.Context(), erasure("op")))
-	if _, done, err := without.Inside(request.Inside{}).EraseMore(t.Context(), c, nil); err != nil || !done.More {
-		t.Errorf("without chains: %+v, %v; want the consumer left to others", done, err)
-	}
+	_, left := check.Get2(without.Inside(request.Inside{}).EraseMore(t.Context(), c, nil))
+	check.That(t, left.More, "%+v", left)
 	k.left(0, 1)
 	k.erase()
 	k.left(0, 0)
-	if chain, err := k.acker.Get(t.Context(), tag); err != nil || chain.End() != xorack.Deleted {
-		t.Errorf("the chain is %s, %v", chain.End(), err)
-	}
+	check.Is(t, check.Get(k.acker.Get(t.Context(), tag)).End(), xorack.Deleted)
 }

@@ -30,8 +30,7 @@ func (k *desk) hands(queue string, want string) delivery.Delivery {
 	k.t.Helper()
 	done := k.d.Deliver(k.t.Context(), queue, k.patient(), -1)
 	k.must(done.Err)
-	check.That(k.t, ending(done) == want,
-		"%s ended as %s (%v), want %s", queue, ending(done), done.Cause, want)
+	check.Is(k.t, ending(done), want, queue, done.Cause)
 	return done
 }
 
@@ -63,8 +62,7 @@ func (k *desk) fail(queues ...string) {
 // health is what is known of the sink.
 func (k *desk) health() request.Health {
 	k.t.Helper()
-	h := check.Get(k.store.Requests(request.Inside{}).Health(k.t.Context(), "c", true))
-	return h
+	return check.Get(k.store.Requests(request.Inside{}).Health(k.t.Context(), "c", true))
 }
 
 // listed are entries of queues that fail now.
@@ -101,9 +99,8 @@ func TestABadMessageBlocksWhenItsTimeIsOver(t *testing.T) {
 		k.hands("good", endedCaughtUp)
 		next++
 	}
-	if took := k.now.Sub(began); took < time.Hour || took > time.Hour+6*time.Minute {
-		t.Errorf("blocked after %s, want an hour and what is left to the next try", took)
-	}
+	took := k.now.Sub(began)
+	check.That(t, took >= time.Hour && took <= time.Hour+6*time.Minute, "blocked after %s", took)
 }
 
 // TestBlocksByOneLook: a message that has failed for long enough blocks where the sink took what
@@ -166,9 +163,8 @@ func TestWhatWasHandedOverBeforeProvesNothing(t *testing.T) {
 	began := k.now
 	k.fails = func(delivery.Batch) error { k.pass(time.Minute); return nil }
 	k.hands("slow", endedCaughtUp)
-	if h := k.health(); !h.TakenAt.Equal(began) || len(h.Failing) > 0 {
-		t.Errorf("%+v; want it taken at %s, and none that fails", h, began)
-	}
+	h := k.health()
+	check.That(t, h.TakenAt.Equal(began) && len(h.Failing) == 0, "%+v", h)
 }
 
 // TestSuccessIsNotedSeldom: while nothing fails not at all, else every ten seconds at most.
@@ -216,9 +212,8 @@ func TestFailuresAreListed(t *testing.T) {
 		if after > 5*time.Minute {
 			want = k.now
 		}
-		if at := k.health().Failing[0].At; !at.Equal(want) {
-			t.Errorf("after %s: noted at %s, want %s", after, at, want)
-		}
+		at := k.health().Failing[0].At
+		check.That(t, at.Equal(want), "after %s: noted at %s, want %s", after, at, want)
 	}
 	k.now = first.Add(15 * time.Minute)
 	k.must(k.d.Deliver(t.Context(), "q11", r, -1).Err)
@@ -367,15 +362,13 @@ func TestConsumerFailing(t *testing.T) {
 	k.fail("q", "other")
 	check.Is(t, len(announced()), 0)
 	k.fail("q", "other")
-	if listed := rows(); len(listed) != 1 || !listed[0].Since.Equal(first) {
-		t.Errorf("%v is listed, want it since %s", listed, first)
-	}
+	listed := rows()
+	check.That(t, len(listed) == 1 && listed[0].Since.Equal(first), "%v is listed", listed)
 	said := announced()
 	check.That(t, len(said) == 1 && said[0].Error == "no" && said[0].Attempts == 3 && said[0].Since.Equal(first),
 		"%+v was announced", said)
 	k.fails = nil
 	k.hands("q", endedCaughtUp)
-	if said, listed := announced(), rows(); len(said)+len(listed) > 0 {
-		t.Errorf("%v, %v after it was taken", said, listed)
-	}
+	said, listed = announced(), rows()
+	check.That(t, len(said)+len(listed) == 0, "%v, %v after it was taken", said, listed)
 }

@@ -31,9 +31,8 @@ func (k *desk) operations(want ...string) {
 			"%+v", a)
 		got = append(got, fmt.Sprintf("%s %d done=%v %s", a.Kind, a.Seq, a.Done, a.Error))
 	}
-	if diff := cmp.Diff(want, got); diff != "" || next != "" {
-		k.t.Errorf("operations (-want +got), next %q:\n%s", next, diff)
-	}
+	diff := cmp.Diff(want, got)
+	check.That(k.t, diff == "" && next == "", "operations (-want +got), next %q:\n%s", next, diff)
 }
 
 func TestSkip(t *testing.T) {
@@ -49,9 +48,8 @@ func TestSkip(t *testing.T) {
 	check.Get(k.d.Operate(t.Context(), skips(order("op"), 2)))
 	k.at("q", 2, delivery.Idle)
 	k.pass(time.Second)
-	if _, err := k.d.Operate(t.Context(), skips(order("other"), 3)); !refused(err, "not-blocked") {
-		t.Errorf("error %v, want that it is not blocked", err)
-	}
+	_, err = k.d.Operate(t.Context(), skips(order("other"), 3))
+	check.That(t, refused(err, "not-blocked"), "error %v, want that it is not blocked", err)
 	k.ends("q", endedCaughtUp)
 	k.gets("q 3 #1")
 	k.operations("skip 3 done=false the message at the consumer's head did not fail", "skip 2 done=true ",
@@ -103,8 +101,7 @@ func TestPauseAndResume(t *testing.T) {
 	k.ends("q", endedPaused)
 	k.gets("q 1,2,3 #1")
 	c := k.at("q", 3, delivery.Idle)
-	check.That(t, c.Paused == "because" && c.PausedSince.Equal(k.now),
-		"%+v; want why, and since when", c)
+	check.That(t, c.Paused == "because" && c.PausedSince.Equal(k.now), "%+v", c)
 	k.ends("q", endedPaused)
 	k.fails = nil
 	k.pass(time.Second)
@@ -203,14 +200,11 @@ func TestAnIDIsOfOneOperation(t *testing.T) {
 	other.Reason = "why not"
 	_, err = k.d.Operate(t.Context(), rewinds(other, delivery.First))
 	taken("another reason", err)
-	if c := k.at("q", 0, delivery.Idle); c.Rewinds != 1 || c.Paused != "" {
-		t.Errorf("%+v; want nothing done but the first", c)
-	}
+	c := k.at("q", 0, delivery.Idle)
+	check.That(t, c.Rewinds == 1 && c.Paused == "", "%+v; want nothing done but the first", c)
 	again := order("op")
 	again.Who = delivery.Who{Kind: "iam", Name: "arn"}
-	if c, err := k.d.Operate(t.Context(), rewinds(again, delivery.First)); err != nil || c.Rewinds != 1 {
-		t.Errorf("again, by another: %+v, %v", c, err)
-	}
+	check.Is(t, check.Get(k.d.Operate(t.Context(), rewinds(again, delivery.First))).Rewinds, 1)
 	k.operations("rewind -1 done=true ")
 }
 
@@ -285,9 +279,7 @@ func TestCreateSaysTheKind(t *testing.T) {
 		"%s, %v", added.Outcome, added.Err)
 	_, err := k.createOf(cursor.KindNumbered, delivery.Who{}, "new", "d", delivery.First)
 	check.That(t, errors.Is(err, cursor.ErrFixed), "error %v", err)
-	if all, err := k.d.Status(t.Context(), "new"); err != nil || len(all) != 1 {
-		t.Errorf("consumers %v, %v", all, err)
-	}
+	check.Is(t, len(check.Get(k.d.Status(t.Context(), "new"))), 1)
 }
 
 // TestCreateTwice: the one that is there stays where it is.

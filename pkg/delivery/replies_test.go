@@ -133,9 +133,8 @@ func TestAFullQueueHoldsTheConsumer(t *testing.T) {
 		return b.Reply(delivery.Reply{Queue: "x", Body: []byte("first")}, delivery.Reply{Queue: "n", Seq: &seq, Body: []byte("far")})
 	}
 	k.put("q", 1)
-	if done := k.ends("q", endedReplying); !refused(done.Cause, "full") {
-		t.Errorf("cause %v", done.Cause)
-	}
+	done := k.ends("q", endedReplying)
+	check.That(t, refused(done.Cause, "full"), "cause %v", done.Cause)
 	k.at("q", 0, delivery.Sending)
 	k.ends("q", endedBusy)
 	k.pass(20 * time.Minute)
@@ -195,9 +194,8 @@ func TestEveryRequestOfAPushMayFail(t *testing.T) {
 				for range 2 {
 					now = now.Add(2 * time.Minute)
 					d, sorter = newDeliverer()
-					if done := d.Deliver(t.Context(), queue, reader, -1); done.Err != nil || ending(done) != endedCaughtUp {
-						t.Fatalf("after %+v: %+v", first, done)
-					}
+					done := d.Deliver(t.Context(), queue, reader, -1)
+					check.Need(t, done.Err == nil && ending(done) == endedCaughtUp, "after %+v: %+v", first, done)
 				}
 				for _, q := range []string{x, n} {
 					var got []string
@@ -215,9 +213,8 @@ func TestEveryRequestOfAPushMayFail(t *testing.T) {
 
 // TestABatchOfNobodyTakesNoReplies.
 func TestABatchOfNobodyTakesNoReplies(t *testing.T) {
-	if err := (delivery.Batch{}).Reply(delivery.Reply{Queue: "x"}); err == nil {
-		t.Error("a reply was added to a batch that nobody commits")
-	}
+	err := (delivery.Batch{}).Reply(delivery.Reply{Queue: "x"})
+	check.That(t, err != nil, "a reply was added to a batch that nobody commits")
 }
 
 // TestRepliesToUnknownQueues make them, or are refused where that is wanted: before anything is
@@ -240,14 +237,11 @@ func TestRepliesToUnknownQueues(t *testing.T) {
 	check.Get(k.d.Create(t.Context(), "q", "pull", delivery.First))
 	a := check.Get(p.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "pull", ID: "r"}))
 	check.Get(p.Prepare(t.Context(), a.Held()))
-	if done, err := p.Commit(t.Context(), a.Held(), replies...); err != nil || done.Outcome != delivery.OK {
-		t.Errorf("%+v, %v", done, err)
-	}
+	check.Is(t, check.Get(p.Commit(t.Context(), a.Held(), replies...)).Outcome, delivery.OK)
 	k.arrived("x", "known")
 	k.arrived("nowhere")
-	if c, err := k.store.Requests(request.Inside{}).Consumer(t.Context(), "q", "pull"); err != nil || c.Refused.N != 1 || c.Refused.Queue != "nowhere" {
-		t.Errorf("%+v, %v", c.Refused, err)
-	}
+	c := check.Get(k.store.Requests(request.Inside{}).Consumer(t.Context(), "q", "pull"))
+	check.That(t, c.Refused.N == 1 && c.Refused.Queue == "nowhere", "%+v", c.Refused)
 }
 
 // TestAPausedConsumersDecisionStands: what is decided goes forward, and nothing else is claimed.
@@ -264,12 +258,10 @@ func TestAPausedConsumersDecisionStands(t *testing.T) {
 	k.put("q", 2)
 	order := delivery.Order{Queue: "q", Consumer: "c", Reason: "why"}
 	check.Get(k.d.Operate(t.Context(), does("pause", order)))
-	if _, err := k.d.Operate(t.Context(), rewinds(order, delivery.First)); !refused(err, "claimed") {
-		t.Errorf("rewound: %v", err)
-	}
-	if _, err := k.d.Operate(t.Context(), does("remove", order)); !refused(err, "claimed") {
-		t.Errorf("removed: %v", err)
-	}
+	_, err := k.d.Operate(t.Context(), rewinds(order, delivery.First))
+	check.That(t, refused(err, "claimed"), "rewound: %v", err)
+	_, err = k.d.Operate(t.Context(), does("remove", order))
+	check.That(t, refused(err, "claimed"), "removed: %v", err)
 	k.put("n", 1, 2)
 	k.pass(2 * time.Minute)
 	k.ends("q", endedPaused)
@@ -321,9 +313,8 @@ func TestWhatIsTakenCanBeStored(t *testing.T) {
 				return err
 			}
 			k.put("q", 1)
-			if done := k.ends("q", endedFailed); taken {
-				t.Errorf("it was taken, and failed later: %s", done.Record.Error)
-			}
+			done := k.ends("q", endedFailed)
+			check.That(t, !taken, "it was taken, and failed later: %s", done.Record.Error)
 		})
 	}
 }

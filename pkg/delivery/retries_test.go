@@ -56,21 +56,18 @@ func TestASinkThatIsAwayBlocksNothing(t *testing.T) {
 	waits := []time.Duration{time.Second, 10 * time.Second, time.Minute, 5 * time.Minute, 5 * time.Minute}
 	for i := range 20 {
 		done := k.ends("q", endedFailed)
-		if want, got := waits[min(i, len(waits)-1)], done.Record.RetryAt.Sub(k.now); got != want {
-			t.Errorf("after %d times it is tried again after %s, want %s", i+1, got, want)
-		}
+		want, got := waits[min(i, len(waits)-1)], done.Record.RetryAt.Sub(k.now)
+		check.Is(t, got, want, i+1)
 		k.gets("q 1,2,3 #1")
 		k.pass(5 * time.Minute)
 	}
-	if c := k.at("q", 0, delivery.Idle); c.Attempts != 0 || c.Away != 20 || c.Error != "call: no" {
-		t.Errorf("%+v; want no attempt", c)
-	}
+	c := k.at("q", 0, delivery.Idle)
+	check.That(t, c.Attempts == 0 && c.Away == 20 && c.Error == "call: no", "%+v; want no attempt", c)
 	// What is the message's own counts as ever.
 	k.poison(2, errNo)
 	k.ends("q", endedFailed)
-	if c := k.at("q", 0, delivery.Idle); c.Attempts != 1 || c.Away != 0 {
-		t.Errorf("%+v; want one attempt", c)
-	}
+	c = k.at("q", 0, delivery.Idle)
+	check.That(t, c.Attempts == 1 && c.Away == 0, "%+v; want one attempt", c)
 	k.fails = nil
 	k.pass(time.Second)
 	k.ends("q", endedCaughtUp)
@@ -102,9 +99,8 @@ func TestNotBefore(t *testing.T) {
 			}
 			done := k.ends("q", endedFailed)
 			check.Is(t, done.Record.RetryAt.Sub(k.now), c.want)
-			if attempts := map[bool]int{false: 1, true: 0}[c.away]; done.Record.Attempts != attempts || done.Record.Error != "no" {
-				t.Errorf("%+v", done.Record)
-			}
+			attempts := map[bool]int{false: 1, true: 0}[c.away]
+			check.That(t, done.Record.Attempts == attempts && done.Record.Error == "no", "%+v", done.Record)
 			k.got = nil
 			k.pass(c.want - time.Millisecond)
 			k.ends("q", endedWait)

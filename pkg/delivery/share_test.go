@@ -104,7 +104,6 @@ func TestAReadThatFailsIsNotShared(t *testing.T) {
 		return nil
 	}
 	s.comes(a, b)
-	if got := s.bodies["a"] + s.bodies["b"]; len(got) != len("1x2x")+len("1x2x3x4x") {
-		t.Errorf("got %q", s.bodies)
-	}
+	got := s.bodies["a"] + s.bodies["b"]
+	check.Is(t, len(got), len("1x2x")+len("1x2x3x4x"), s.bodies)
 }

@@ -171,9 +171,7 @@ func (s *sparse) deliver() {
 	if len(s.records) > 0 {
 		by := s.random.IntN(len(s.handle))
 		answer, err := s.handle[by](s.Context(), table.StreamEvent{Records: s.records})
-		if err != nil || len(answer.BatchItemFailures) > 0 {
-			s.Fatal(answer, err)
-		}
+		check.Need(s, err == nil && len(answer.BatchItemFailures) == 0, "%v %v", answer, err)
 		s.records = nil
 		s.events++
 	}

@@ -62,9 +62,7 @@ func same[T any](t *testing.T, what string, got, want T) {
 
 func (b *bench) check(err error) {
 	b.Helper()
-	if err != nil {
-		b.Fatal(err)
-	}
+	check.OK(b.T, err)
 }
 
 // answer checks what a write answered, and that it is what stands there.

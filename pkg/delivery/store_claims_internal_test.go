@@ -353,8 +353,7 @@ func TestStoreFirstFailure(t *testing.T) {
 		beside.Since, beside.Proven = time.Time{}, false
 		c := b.claim(b.create(b.fresh("a")), "r0", 5)
 		c = b.answer("failed beside others", failedNow(c, beside), true)(b.Fail(b.Context(), b.queue, "a", c.Token, beside))
-		check.That(b.T, c.FailingSince.IsZero() && c.ownAttempts() == 0 && c.Fails(),
-			"%+v; want nothing of the first one's own", c)
+		check.That(b.T, c.FailingSince.IsZero() && c.ownAttempts() == 0 && c.Fails(), "%+v", c)
 		first.Alone = true
 		c = b.claim(c, "r1", 4)
 		c = b.answer("failed", failedNow(c, first), true)(b.Fail(b.Context(), b.queue, "a", c.Token, first))
@@ -433,9 +432,7 @@ func TestStoreRacingClaims(t *testing.T) {
 			wait.Go(func() {
 				req := fmt.Sprint("r", i)
 				_, made, err := b.Claim(b.Context(), c, claim(req, 5))
-				if err != nil {
-					b.Error(err)
-				}
+				check.That(b.T, err == nil, "%v", err)
 				if made {
 					mu.Lock()
 					defer mu.Unlock()
@@ -444,8 +441,7 @@ func TestStoreRacingClaims(t *testing.T) {
 			})
 		}
 		wait.Wait()
-		if len(mine) != 1 || b.standing(b.queue, "a").Token.Req != mine[0] {
-			b.Errorf("%v say that it is theirs, and it is %v's", mine, b.standing(b.queue, "a").Token)
-		}
+		check.That(b.T, len(mine) == 1 && b.standing(b.queue, "a").Token.Req == mine[0],
+			"%v say that it is theirs, and it is %v's", mine, b.standing(b.queue, "a").Token)
 	})
 }

@@ -133,9 +133,8 @@ func TestStoreHealthItem(t *testing.T) {
 			broken.Do = []ddb.Action{wrong}
 			_, err = b.faults.Do(b.Context(), broken)
 			b.check(err)
-			if got, err := b.Health(b.Context(), b.queue, true); err == nil {
-				b.Errorf("%s: %+v was read", name, got)
-			}
+			got, err := b.Health(b.Context(), b.queue, true)
+			check.That(b.T, err != nil, "%s: %+v was read", name, got)
 		}
 	})
 }

@@ -84,9 +84,8 @@ func TestStoreForwardOnly(t *testing.T) {
 		} {
 			b.answer(what, c, false)(try())
 		}
-		if removed, err := b.Remove(ctx, c); err != nil || removed {
-			b.Errorf("removed %v, %v", removed, err)
-		}
+		removed := check.Get(b.Remove(ctx, c))
+		check.That(b.T, !removed, "%+v", removed)
 	})
 }
 
@@ -219,9 +218,8 @@ func TestStoreNewerLayout(t *testing.T) {
 		})
 		b.check(err)
 		check.Fails(b.T, check.Err(b.Consumer(b.Context(), b.queue, "a")), table.ErrNewerLayout)
-		if _, _, err := b.Consumers(b.Context(), b.queue, ""); !errors.Is(err, table.ErrNewerLayout) {
-			b.Errorf("list: error %v", err)
-		}
+		_, _, err = b.Consumers(b.Context(), b.queue, "")
+		check.That(b.T, errors.Is(err, table.ErrNewerLayout), "list: error %v", err)
 		if _, made, err := b.Claim(b.Context(), b.fresh("a"), claim("r", 5)); made || !errors.Is(err, table.ErrNewerLayout) {
 			b.Errorf("claim: made %v, error %v", made, err)
 		}

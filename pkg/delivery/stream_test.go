@@ -112,9 +112,8 @@ func TestQuickRetriesHoldUpNoOther(t *testing.T) {
 		event := table.StreamEvent{Records: []json.RawMessage{moved(1, "bad", 0, 1)}}
 		for _, want := range []events.DynamoDBEventResponse{failedAt("1"), allWell, allWell} {
 			got, err := handle(t.Context(), event)
-			if diff := cmp.Diff(want, got); err != nil || diff != "" {
-				t.Errorf("%v: %v, answer (-want +got):\n%s", cause, err, diff)
-			}
+			diff := cmp.Diff(want, got)
+			check.That(t, err == nil && diff == "", "%v: %v, answer (-want +got):\n%s", cause, err, diff)
 			k.pass(200 * time.Millisecond)
 		}
 	}
@@ -324,16 +323,13 @@ func TestAStartIsFinishedInPieces(t *testing.T) {
 	}
 	check.Fails(t, check.Err(invocation(5).Operate(t.Context(), rewinds(order("back"), delivery.First))), killed)
 	for n := 0; k.standing("q").Starting != ""; n++ {
-		if n == 4 {
-			t.Fatalf("after %d invocations it still starts: %+v", n, k.standing("q"))
-		}
+		check.Need(t, n != 4, "after %d invocations it still starts: %+v", n, k.standing("q"))
 		done := invocation(4).Deliver(t.Context(), "q", k.reader(), -1)
 		check.That(t, done.Batches <= 0 || k.standing("q").Starting == "",
 			"%d batches while it starts", done.Batches)
 	}
-	if c := k.standing("q"); c.KeptFrom != 0 || c.Rewinds != 1 {
-		t.Errorf("%+v", c)
-	}
+	c := k.standing("q")
+	check.That(t, c.KeptFrom == 0 && c.Rewinds == 1, "%+v", c)
 	k.got = nil
 	r := k.reader()
 	r.MaxMessages = 1000
@@ -353,14 +349,11 @@ func TestAStartWhoseTurnIsOver(t *testing.T) {
 	}
 	c := check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
 	check.That(t, c.Starting != "" && c.KeptFrom == 2501, "%+v; want that it is not done", c)
-	if report, err := k.d.Sweep(t.Context(), delivery.SweepOptions{}); err != nil || report.Started != 0 || report.Notified != 1 {
-		t.Errorf("%+v, %v; want that it is not done, and goes on", report, err)
-	}
+	report := check.Get(k.d.Sweep(t.Context(), delivery.SweepOptions{}))
+	check.That(t, report.Started == 0 && report.Notified == 1, "%+v", report)
 	check.Is(t, k.standing("q").KeptFrom, 1501)
 	k.queues.fail = nil
-	if report, err := k.d.Sweep(t.Context(), delivery.SweepOptions{}); err != nil || report.Started != 1 {
-		t.Errorf("%+v, %v", report, err)
-	}
+	check.Is(t, check.Get(k.d.Sweep(t.Context(), delivery.SweepOptions{})).Started, 1)
 	k.at("q", 0, delivery.Idle)
 }
 

@@ -66,9 +66,8 @@ func TestWakeCircuit(t *testing.T) {
 	k.probeDue()
 	k.seesTo(delivery.SweepReport{CircuitsOpen: 1, Notified: 3}, 5*time.Second)
 	for _, queue := range []string{"q1", "q2", "q3"} {
-		if it, err := k.sorter.Status(t.Context(), queue); err != nil || !it.Notified.Equal(k.now) {
-			t.Errorf("%s was notified at %s, %v", queue, it.Notified, err)
-		}
+		it := check.Get(k.sorter.Status(t.Context(), queue))
+		check.That(t, it.Notified.Equal(k.now), "%+v %+v", queue, it.Notified)
 	}
 	*dues = nil
 	k.hands("q", endedFailed)
@@ -180,9 +179,8 @@ func TestClocksOfCircuits(t *testing.T) {
 	k.now = opened.Add(-time.Minute)
 	k.fails = nil
 	k.hands("q", endedCaughtUp)
-	if k.circuit().Closed.Before(opened) {
-		t.Errorf("closed at %s, opened at %s", k.circuit().Closed, opened)
-	}
+	check.That(t, !k.circuit().Closed.Before(opened),
+		"closed at %s, opened at %s", k.circuit().Closed, opened)
 	for calls := 0; k.circuit().Waking; calls++ {
 		did, next := check.Get2(k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{}))
 		check.Need(t, did.Notified <= 10 && calls <= 5, "no end: %+v", did)
@@ -260,9 +258,8 @@ func TestACircuitThatIsSwitchedOff(t *testing.T) {
 		}
 		k.now = next
 	}
-	if c := k.circuit(); c.Open() || c.Waking {
-		t.Errorf("it is %+v", c)
-	}
+	c := k.circuit()
+	check.That(t, !c.Open() && !c.Waking, "it is %+v", c)
 	k.same("held back", k.heldBack(), nil)
 	k.same("names", k.open(), nil)
 }
@@ -309,17 +306,15 @@ func TestNothingIsLeftToProbe(t *testing.T) {
 			}
 			for range 10 {
 				_, next := check.Get2(k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{}))
-				if next.Sub(k.now) > 10*time.Second {
-					t.Fatalf("%s: the next is %s: %+v", name, next, k.circuit())
-				}
+				check.Need(t, next.Sub(k.now) <= 10*time.Second,
+					"%s: the next is %s: %+v", name, next, k.circuit())
 				if k.now = next; next.IsZero() {
 					break
 				}
 			}
 			e := check.Get(k.store.Requests(request.Inside{}).Health(t.Context(), "c", true))
-			if k.now = e.Circuit.Closed.Add(time.Minute); e.Circuit.Waking {
-				t.Errorf("%s: %+v", name, e.Circuit)
-			}
+			k.now = e.Circuit.Closed.Add(time.Minute)
+			check.That(t, !e.Circuit.Waking, "%s: %+v", name, e.Circuit)
 			check.That(t, len(e.Failing) == c.fails && e.FailingSince.IsZero() == (c.fails == 0) && e.TakenAt.IsZero(), "%s: %+v", name, e)
 			k.put("r", 1)
 			k.hands("r", endedFailed)
@@ -358,9 +353,8 @@ func TestTheSweepLeavesHeldQueuesToTheirCircuit(t *testing.T) {
 		})
 	}
 	k.same("woken while it is open", rounds(30), []string{"r00"})
-	if held := k.heldBack(); len(held) < 20 {
-		t.Errorf("held back: %v", held)
-	}
+	held := k.heldBack()
+	check.That(t, len(held) >= 20, "held back: %v", held)
 	k.fails = nil
 	k.probeDue()
 	k.put("good", 1)
@@ -399,9 +393,8 @@ func TestTheCircuitOfARemovedConsumerEnds(t *testing.T) {
 	for _, queue := range []string{"q1", "q2", "q3"} {
 		check.Get(k.d.Operate(t.Context(), does("remove", orderOf(queue))))
 	}
-	if h := k.health(); len(h.Failing) > 0 || !h.FailingSince.IsZero() {
-		t.Errorf("%+v still fail", h)
-	}
+	h := k.health()
+	check.That(t, len(h.Failing) == 0 && h.FailingSince.IsZero(), "%+v still fail", h)
 	k.probeDue()
 	check.Get2(k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{}))
 	check.That(t, !k.circuit().Open(), "it is open")

@@ -42,9 +42,8 @@ func TestPoisonBlocksAlone(t *testing.T) {
 				k.finishes()
 				k.pass(10 * time.Minute)
 			}
-			if c := k.at("q", 1, delivery.Blocked); c.Deferred || c.Attempts != 3 {
-				t.Errorf("%+v; want it blocked after three attempts, and deferred no more", c)
-			}
+			c := k.at("q", 1, delivery.Blocked)
+			check.That(t, !c.Deferred && c.Attempts == 3, "%+v", c)
 			k.gets("q 1,2,3 #1", "q 1,2,3 #2", "q 1 #3", "q 2 #3", "q 2 #4", "q 2 #5")
 			k.fails = nil
 			check.Get(k.d.Operate(t.Context(), skips(delivery.Order{Queue: "q", Consumer: "c", Reason: "why"}, 2)))
@@ -108,9 +107,8 @@ func TestTrackIsChanged(t *testing.T) {
 		k.ends(endedBusy)
 		k.pass(2 * time.Minute)
 		k.ends(endedDeferred)
-		if c := k.at("q", 1, delivery.Started); !c.Deferred || c.Attempts != 2 {
-			t.Errorf("%+v; want a deferred claim, the second", c)
-		}
+		c := k.at("q", 1, delivery.Started)
+		check.That(t, c.Deferred && c.Attempts == 2, "%+v; want a deferred claim, the second", c)
 		_, made, err = k.store.Requests(request.Inside{}).Commit(t.Context(), "q", "c", delivery.Token{N: 2, Req: "old"}, delivery.Response{})
 		check.That(t, err == nil && !made, "the old claim was committed: %v, error %v", made, err)
 	})

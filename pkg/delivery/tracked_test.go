@@ -63,8 +63,7 @@ func (k *trackedDesk) ends(want string) delivery.Delivery {
 	k.t.Helper()
 	done := k.d.Deliver(k.t.Context(), "q", k.reader(), -1)
 	k.must(done.Err)
-	check.That(k.t, ending(done) == want,
-		"it ended as %s (%v), want %s", ending(done), done.Cause, want)
+	check.Is(k.t, ending(done), want, done.Cause)
 	return done
 }
 
@@ -104,9 +103,7 @@ func TestCommittedWhenItsTreeIsDone(t *testing.T) {
 	k.works(first[1], first[2])
 	k.finishes()
 	k.ends(endedBusy)
-	if c := k.at("q", 0, delivery.Started); !c.Deferred {
-		t.Error("the claim is not deferred")
-	}
+	check.That(t, k.at("q", 0, delivery.Started).Deferred, "the claim is not deferred")
 	k.works(child)
 	k.finishes()
 	k.at("q", 3, delivery.Idle)
@@ -142,9 +139,8 @@ func TestDeferGoesWrong(t *testing.T) {
 	t.Run("lost response, death right after", func(t *testing.T) {
 		k := newTrackedDesk(t)
 		k.put("q", 1)
-		if done := k.crashing("defer", true).Deliver(t.Context(), "q", k.reader(), -1); !errors.Is(done.Err, errFlaky) {
-			t.Errorf("error %v", done.Err)
-		}
+		done := k.crashing("defer", true).Deliver(t.Context(), "q", k.reader(), -1)
+		check.That(t, errors.Is(done.Err, errFlaky), "error %v", done.Err)
 		k.ends(endedBusy)
 		k.pass(2 * time.Minute) // nobody takes it over
 		k.ends(endedBusy)
@@ -188,15 +184,13 @@ func TestAnEndGoesWrong(t *testing.T) {
 		before := k.notified()
 		k.pass(time.Second)
 		k.finishes()
-		if c := k.at("q", 3, delivery.Idle); c.Token.N != 1 || !k.notified().After(before) {
-			t.Errorf("lost %v: %+v; want it committed, and somebody notified", lost, c)
-		}
+		c := k.at("q", 3, delivery.Idle)
+		check.That(t, c.Token.N == 1 && k.notified().After(before), "lost %v: %+v", lost, c)
 		// The next one expires.
 		k.ends(endedDeferred)
 		k.pass(trackTime + time.Second)
-		if done := k.crashing("expire", lost).Deliver(t.Context(), "q", k.reader(), -1); !errors.Is(done.Err, errFlaky) {
-			t.Errorf("error %v", done.Err)
-		}
+		done := k.crashing("expire", lost).Deliver(t.Context(), "q", k.reader(), -1)
+		check.That(t, errors.Is(done.Err, errFlaky), "error %v", done.Err)
 		k.ends(endedWait)
 		if c := k.at("q", 3, delivery.Idle); c.Outcomes[2].Outcome != delivery.Cancelled || c.Attempts != 1 || c.RetryAt.IsZero() || c.FailingSince.IsZero() {
 			t.Errorf("lost %v: %+v; want a failure, by nobody's death", lost, c)
@@ -209,14 +203,12 @@ func TestAHandlerThatFailsFailsItsTree(t *testing.T) {
 	k := newTrackedDesk(t)
 	k.put("q", 1, 2)
 	k.fails = func(delivery.Batch) error { return errors.New("no") }
-	if done := k.ends(endedFailed); done.Cause == nil || done.Deferred != 0 {
-		t.Errorf("%+v; want why", done)
-	}
+	done := k.ends(endedFailed)
+	check.That(t, done.Cause != nil && done.Deferred == 0, "%+v; want why", done)
 	k.at("q", 0, delivery.Idle)
 	chain := check.Get(k.acker.Get(t.Context(), k.tags[0]))
-	if chain.End() != xorack.Failed || chain.Reason != "no" {
-		t.Errorf("the chain is %q, %q", chain.End(), chain.Reason)
-	}
+	check.That(t, chain.End() == xorack.Failed && chain.Reason == "no",
+		"the chain is %q, %q", chain.End(), chain.Reason)
 	k.finishes()
 	check.Is(t, k.at("q", 0, delivery.Idle).Attempts, 1)
 	k.fails = func(delivery.Batch) error { return delivery.Permanent(errors.New("never")) }
@@ -259,9 +251,8 @@ func TestALongQueueNameIsTracked(t *testing.T) {
 	k.put(queue, 1)
 	done := k.d.Deliver(t.Context(), queue, k.reader(), -1)
 	k.must(done.Err)
-	if token := k.edges[0].String(); len(token) > 128 {
-		t.Errorf("the token has %d characters: %s", len(token), token)
-	}
+	token := k.edges[0].String()
+	check.That(t, len(token) <= 128, "the token has %d characters: %s", len(token), token)
 	k.works(k.edges...)
 	k.finishes()
 	k.at(queue, 1, delivery.Idle)
@@ -331,16 +322,14 @@ func TestTheEndStaysDueUntilTheQueueIsAwake(t *testing.T) {
 		}
 		c := check.Get(k.acker.Get(t.Context(), k.tags[0]))
 		check.Fails(t, check.Err(k.acker.Finish(t.Context(), c, k.d.Ender(nil))), errFlaky, request)
-		if c, err := k.acker.Get(t.Context(), k.tags[0]); err != nil || c.Sealed() {
-			t.Errorf("%s: sealed %v, error %v", request, c.Sealed(), err)
-		}
+		c = check.Get(k.acker.Get(t.Context(), k.tags[0]))
+		check.That(t, !c.Sealed(), "%+v %+v", request, c.Sealed())
 	}
 	k.queues.fail = nil
 	before := k.notified()
 	k.finishes()
-	if c, err := k.acker.Get(t.Context(), k.tags[0]); err != nil || !c.Sealed() || !k.notified().After(before) {
-		t.Errorf("sealed %v, notified at %v, error %v", c.Sealed(), k.notified(), err)
-	}
+	c := check.Get(k.acker.Get(t.Context(), k.tags[0]))
+	check.That(t, c.Sealed() && k.notified().After(before), "%+v %+v", c.Sealed(), k.notified())
 }
 
 func (k *trackedDesk) notified() time.Time {

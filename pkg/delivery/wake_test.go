@@ -114,9 +114,8 @@ func TestWakeUpsOfLeases(t *testing.T) {
 	w.ends("q", endedCaughtUp)
 	w.gets("q 1,2 #2")
 	w.wake(delivery.SweepReport{}, "", 2)
-	if _, _, err := w.d.Wake(t.Context(), "q", "no/name", delivery.SweepOptions{}); err == nil {
-		t.Error("a name that none can have is no error")
-	}
+	_, _, err := w.d.Wake(t.Context(), "q", "no/name", delivery.SweepOptions{})
+	check.That(t, err != nil, "a name that none can have is no error")
 }
 
 // TestNoWakeUpsOfALongLease: one of days, such as a tracked claim's, is notified of in its last

@@ -234,9 +234,7 @@ func newStage(t *testing.T, w workload) *stage {
 
 func (s *stage) must(err error) {
 	s.t.Helper()
-	if err != nil {
-		s.t.Error(err)
-	}
+	check.That(s.t, err == nil, "%v", err)
 }
 
 // one is whichever process is free.
@@ -384,9 +382,7 @@ func (s *stage) row(blocked int) string {
 	var bad time.Duration
 	for i := range s.bad {
 		at := s.badAt[nameOf(i)]
-		if at.IsZero() {
-			s.t.Errorf("the bad message of %s is not blocked", nameOf(i))
-		}
+		check.That(s.t, !at.IsZero(), "the bad message of %s is not blocked", nameOf(i))
 		bad = max(bad, at.Sub(s.began))
 	}
 	return fmt.Sprintf("| %s | %d | %s | %s | %d | %s |\n", s.name, blocked, short(s.longest, s.away+s.bad > 0 && max(s.away, s.bad) < s.queues),
@@ -425,10 +421,7 @@ func TestWorkloads(t *testing.T) {
 	case !found:
 		t.Fatalf("%s has no %q", tablePage, tableFrom)
 	case *update:
-		err := os.WriteFile(tablePage, []byte(before+tableFrom+table+tableTo+after), 0o600)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(tablePage, []byte(before+tableFrom+table+tableTo+after), 0o600))
 	case is != table:
 		t.Errorf("%s (-want +got):\n%s", tablePage, cmp.Diff(is, table))
 	}

@@ -185,9 +185,8 @@ func TestAnEffectThatEndsTheTransaction(t *testing.T) {
 			_, err := tx.ExecContext(ctx, "INSERT INTO effects VALUES (1)")
 			return err
 		}
-		if err := b.Consume(ctx, tb.puller(0), "q", "c", effect, tb.options()); !errors.Is(err, context.Canceled) || errors.Is(err, pull.ErrEnded) {
-			b.Errorf("error %v, want that of the context alone", err)
-		}
+		err := b.Consume(ctx, tb.puller(0), "q", "c", effect, tb.options())
+		check.That(b, errors.Is(err, context.Canceled) && !errors.Is(err, pull.ErrEnded), "error %v", err)
 	})
 }
 
@@ -215,9 +214,8 @@ func TestARestoredDatabaseStops(t *testing.T) {
 			b.Fatalf("error %v, want that 1 is known and 2 should be", err)
 		}
 		tb.put(3, 3)
-		if err := b.Consume(b.Context(), tb.puller(0), "q", "c", book, tb.options()); !errors.As(err, &restored) {
-			b.Fatalf("error %v, with a message that waits", err)
-		}
+		err := b.Consume(b.Context(), tb.puller(0), "q", "c", book, tb.options())
+		check.Need(b, errors.As(err, &restored), "error %v, with a message that waits", err)
 		b.booked(1)
 		// An operator sets the consumer back, and gives the word.
 		tb.now = tb.now.Add(time.Hour)
@@ -334,8 +332,7 @@ func TestAnEffectThatFailsByARestore(t *testing.T) {
 		var ahead *pull.AheadError
 		restored := newTables(b.T, 5)
 		err := b.Consume(b.Context(), restored.puller(0), "q", "c", refuse, atOnce(restored.options()))
-		check.That(b, errors.As(err, &ahead) && ahead.To == 3 && errors.Is(err, refused),
-			"%v; want that the database is at 3, and why the effect failed", err)
+		check.That(b, errors.As(err, &ahead) && ahead.To == 3 && errors.Is(err, refused), "%v", err)
 
 		b.exec("DELETE FROM streamsort_markers")
 		var lost *pull.RestoredError

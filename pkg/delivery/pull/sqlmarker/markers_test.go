@@ -42,17 +42,15 @@ func (b *bench) work(h delivery.Held, committed int64) (*sql.Tx, error) {
 // committed commits the work of a claim.
 func (b *bench) committed(h delivery.Held) {
 	b.Helper()
-	tx := check.Get(b.work(h, 0))
-	check.OK(b, tx.Commit())
+	check.OK(b, check.Get(b.work(h, 0)).Commit())
 }
 
 // settles checks how a claim is settled.
 func (b *bench) settles(h delivery.Held, want delivery.TokenOutcome) {
 	b.Helper()
 	for range 2 { // the repeat answers the same
-		if got, _, err := b.Settle(b.Context(), h, 0); err != nil || got != want {
-			b.Errorf("claim %v settles as %q, %v; want %q", h.Token, got, err, want)
-		}
+		got, _ := check.Get2(b.Settle(b.Context(), h, 0))
+		check.Is(b, got, want, h.Token)
 	}
 }
 
@@ -66,8 +64,7 @@ func TestCommittedIsCommitted(t *testing.T) {
 
 func TestRolledBackIsAborted(t *testing.T) {
 	onEach(t, func(b *bench) {
-		tx := check.Get(b.work(claim(1, "r"), 0))
-		check.OK(b, tx.Rollback())
+		check.OK(b, check.Get(b.work(claim(1, "r"), 0)).Rollback())
 		b.settles(claim(1, "r"), delivery.Aborted)
 		check.Is(b, b.count("effects"), 0)
 	})
@@ -99,8 +96,7 @@ func TestSettleWaitsForTheTransaction(t *testing.T) {
 		settled.Go(func() { outcome, _, failed = b.Settle(b.Context(), claim(1, "r"), 0) })
 		check.OK(b, tx.Commit())
 		settled.Wait()
-		check.That(b, failed == nil && outcome == delivery.Committed,
-			"%q, %v; want COMMITTED", outcome, failed)
+		check.That(b, failed == nil && outcome == delivery.Committed, "%q, %v", outcome, failed)
 	})
 }
 
@@ -116,9 +112,8 @@ func TestTheWholeKeyTells(t *testing.T) {
 		h = claim(1, "r")
 		h.Consumer = "c2"
 		b.settles(h, delivery.Aborted)
-		if outcome, _, err := other.Settle(b.Context(), claim(1, "r"), 0); err != nil || outcome != delivery.Aborted {
-			b.Errorf("another stack's claim settles as %q, %v; want ABORTED", outcome, err)
-		}
+		outcome, _ := check.Get2(other.Settle(b.Context(), claim(1, "r"), 0))
+		check.Is(b, outcome, delivery.Aborted)
 		b.settles(claim(1, "r"), delivery.Committed)
 	})
 }
@@ -160,13 +155,11 @@ func TestRestored(t *testing.T) {
 		_, _, err = b.Settle(b.Context(), claim(6, "r"), 5)
 		refused("settle", err)
 		refused("check", b.Check(b.Context(), "q", "c", 5))
-		if err := b.Check(b.Context(), "q", "c", 2); err != nil {
-			b.Errorf("check of what it knows: %v", err)
-		}
+		err = b.Check(b.Context(), "q", "c", 2)
+		check.That(b, err == nil, "check of what it knows: %v", err)
 		check.Is(b, b.count("streamsort_markers"), 1)
 		check.OK(b, b.Acknowledge(b.Context(), "q", "c", 5))
-		tx := check.Get(b.work(claim(6, "r"), 5))
-		check.OK(b, tx.Commit())
+		check.OK(b, check.Get(b.work(claim(6, "r"), 5)).Commit())
 	})
 }
 
@@ -181,9 +174,7 @@ func TestManySettleAtOnce(t *testing.T) {
 		}
 		all.Wait()
 		for i := range at {
-			if errs[i] != nil || outcomes[i] != delivery.Aborted {
-				b.Errorf("%q, %v", outcomes[i], errs[i])
-			}
+			check.That(b, errs[i] == nil && outcomes[i] == delivery.Aborted, "%q, %v", outcomes[i], errs[i])
 		}
 	})
 }
@@ -202,9 +193,8 @@ func TestInstallAtOnce(t *testing.T) {
 			first := check.Get(sqlmarker.Open(t.Context(), db, s.dialect, "s"))
 			check.OK(t, sqlmarker.Install(t.Context(), db, s.dialect))
 			second, err := sqlmarker.Open(t.Context(), db, s.dialect, "s")
-			if err != nil || first.Name() != second.Name() || len(first.Name()) != 12 {
-				t.Errorf("names %q and %q, %v", first.Name(), second.Name(), err)
-			}
+			check.That(t, err == nil && first.Name() == second.Name() && len(first.Name()) == 12,
+				"names %q and %q, %v", first.Name(), second.Name(), err)
 		})
 	}
 }
@@ -219,9 +209,8 @@ func TestNotInstalled(t *testing.T) {
 			check.Fails(t, check.Err(sqlmarker.Open(t.Context(), db, s.dialect, "s")), table.ErrNewerLayout)
 			var invalid *cursor.InvalidError
 			for _, stack := range []string{"", strings.Repeat("x", sqlmarker.MaxStack+1)} {
-				if _, err := sqlmarker.Open(t.Context(), db, s.dialect, stack); !errors.As(err, &invalid) {
-					t.Errorf("stack of %d bytes: error %v", len(stack), err)
-				}
+				_, err := sqlmarker.Open(t.Context(), db, s.dialect, stack)
+				check.That(t, errors.As(err, &invalid), "stack of %d bytes: error %v", len(stack), err)
 			}
 		})
 	}

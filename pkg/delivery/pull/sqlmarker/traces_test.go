@@ -34,8 +34,7 @@ func newTables(t *testing.T, messages int64) *tables {
 
 func (tb *tables) sorter() *cursor.Sorter {
 	tb.Helper()
-	s := check.Get(cursor.New(tb.queues, &cursor.Options{Now: func() time.Time { return tb.now }}))
-	return s
+	return check.Get(cursor.New(tb.queues, &cursor.Options{Now: func() time.Time { return tb.now }}))
 }
 
 func (tb *tables) put(first, last int64) {
@@ -55,8 +54,7 @@ func (tb *tables) deliverer(skew time.Duration) *delivery.Deliverer {
 
 func (tb *tables) puller(skew time.Duration) delivery.Claims {
 	tb.Helper()
-	p := check.Get(delivery.NewClaims(tb.deliverer(skew), &delivery.ClaimsOptions{MaxAttempts: 3}))
-	return p
+	return check.Get(delivery.NewClaims(tb.deliverer(skew), &delivery.ClaimsOptions{MaxAttempts: 3}))
 }
 
 // claim claims n messages.
@@ -101,9 +99,8 @@ func (b *bench) booked(want ...int64) {
 		check.OK(b, rows.Scan(&n))
 		got = append(got, n)
 	}
-	if err := rows.Err(); err != nil || !slices.Equal(got, want) {
-		b.Errorf("booked %d, %v; want %d", got, err, want)
-	}
+	err := rows.Err()
+	check.That(b, err == nil && slices.Equal(got, want), "booked %d, %v; want %d", got, err, want)
 }
 
 // options are those of a loop that ends where nothing is ready, and lets time pass where it has to
@@ -128,9 +125,8 @@ func TestTraceT1AConflictIsNoCommit(t *testing.T) {
 		h := tb.claim(p, b.Name()+"1", 1).Held()
 		tb.is("prepare", delivery.OK)(p.Prepare(b.Context(), h))
 		tb.now = tb.now.Add(time.Minute)
-		if a := tb.claim(q, "other", 1); a.Outcome != delivery.InDoubt || a.Held() != h {
-			b.Fatalf("%+v; want that the claim is in doubt", a)
-		}
+		a := tb.claim(q, "other", 1)
+		check.Need(b, a.Outcome == delivery.InDoubt && a.Held() == h, "%+v", a)
 		b.settles(h, delivery.Aborted)
 		tb.is("settle", delivery.OK)(q.Settle(b.Context(), h, delivery.Aborted, "silent"))
 		check.Fails(b, check.Err(b.work(h, 0)), sqlmarker.ErrSettled)
@@ -178,9 +174,8 @@ func TestTraceT3MarkersAreDroppedUnderAFloor(t *testing.T) {
 		check.OK(b, b.Consume(b.Context(), p, "q", "c", book, o))
 		check.That(b, check.Err(b.work(zombie, 0)) != nil, "the zombie commits")
 		b.booked(1, 2, 3)
-		if n := b.count("streamsort_markers"); n > 2 {
-			b.Errorf("%d markers, want that old ones are gone", n)
-		}
+		n := b.count("streamsort_markers")
+		check.That(b, n <= 2, "%d markers, want that old ones are gone", n)
 	})
 }
 

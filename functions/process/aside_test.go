@@ -4,19 +4,27 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/calllog"
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/bubble"
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/eager"
 	"github.com/streamsort/streamsort/internal/egress"
+	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/endpoint"
+	"github.com/streamsort/streamsort/internal/quota"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/internal/sink/kind"
@@ -196,4 +204,183 @@ func TestACallOutsideOfThePrefix(t *testing.T) {
 	}
 	c := check.Get(store.Requests(request.Inside{}).Consumer(t.Context(), "other/q", "hooks"))
 	check.That(t, !c.Exists() && len(got) == 1 && got[0] == "shop/q", "%+v %+v", got, c.Exists())
+}
+
+// timeout is what a call of the functions takes at most.
+const timeout = time.Minute
+
+// shareBench is the function of isolated invocations, on stores in memory.
+type shareBench struct {
+	*bench
+	fail  error
+	waits map[string]time.Time
+	// during is done while a batch is delivered.
+	during func(context.Context)
+	got    []string
+}
+
+func newShareBench(t *testing.T, ofTenant int) *shareBench {
+	b := &shareBench{bench: &bench{T: t}, waits: map[string]time.Time{}}
+	b.during = func(context.Context) {}
+	b.sorter = check.Get(cursor.New(cursor.NewMemory(), nil))
+	b.store = delivery.NewMemory()
+	seen := &observer{}
+	d := check.Get(delivery.New(b.store, b.sorter, &delivery.Options{Observe: seen.delivery}))
+	engine, consumers := b.store.Requests(request.Inside{}).Endpoints()
+	counter := ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if b.fail != nil {
+			return ddb.Answer{}, b.fail
+		}
+		return engine.Do(ctx, r)
+	})
+	bound := &share{
+		leases: quota.NewLeases(counter, consumers, ofTenant, time.Now), now: time.Now,
+		wakeUp: func(queue, consumer string, due time.Time) { b.waits[queue+" "+consumer] = due },
+	}
+	handle := check.Get(handler(d, cursor.Names{}, seen, []delivery.Reader{{
+		Name: "hooks", Apart: true, Inline: time.Second,
+		Handle: func(ctx context.Context, batch delivery.Batch) error {
+			b.got = append(b.got, batch.Queue)
+			b.during(ctx)
+			return nil
+		},
+	}}, bound))
+	b.handle = runtime.Around(&b.out, headroom, handle)
+	return b
+}
+
+// call delivers a queue, which has a message more; its invocation may take a minute.
+func (b *shareBench) call(queue string) {
+	b.Helper()
+	it, err := b.sorter.Status(b.Context(), queue)
+	check.Need(b, err == nil || errors.Is(err, cursor.ErrNoQueue), "%v", err)
+	b.put(queue, "1", it.Position+1)
+	ctx, cancel := context.WithTimeout(b.Context(), timeout)
+	defer cancel()
+	check.Get(b.handle(ctx, isolated(queue, "hooks")))
+}
+
+func (b *shareBench) gets(want ...string) {
+	b.Helper()
+	check.That(b, slices.Equal(b.got, want), "delivered to %v, want %v", b.got, want)
+	b.got = nil
+}
+
+// TestATenantsShare: beyond it a queue is not delivered and waits for its wake-up, and another
+// tenant's is; a call that ends gives its place back, whatever became of it, and one that died has
+// it until its time is over. What is no tenant's has no bound.
+func TestATenantsShare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newShareBench(t, 1)
+		b.during = func(context.Context) {
+			b.during = func(context.Context) {}
+			b.call("@acme/second")
+			b.call("@other/first")
+		}
+		b.call("@acme/first")
+		b.gets("@acme/first", "@other/first")
+		wait := time.Until(b.waits["@acme/second hooks"])
+		check.That(t, len(b.waits) == 1 && wait >= minWait && wait < maxWait,
+			"woken up in %s: %v", wait, b.waits)
+		b.has(`"IsolatedWaits":1`)
+		b.call("@acme/second")
+		b.during = func(context.Context) { panic("no luck") }
+		b.call("@acme/third")
+		b.during = func(context.Context) {
+			b.during = func(context.Context) {}
+			b.call("inner")
+		}
+		b.call("outer")
+		b.call("@acme/first")
+		b.gets("@acme/second", "@acme/third", "outer", "inner", "@acme/first")
+		check.That(t, len(b.waits) == 1, "woken up: %v", b.waits)
+
+		// A process that died had its place until the end of its invocation.
+		engine, consumers := b.store.Requests(request.Inside{}).Endpoints()
+		leases := quota.NewLeases(engine, consumers, 1, time.Now)
+		_, taken, err := leases.Take(t.Context(), "acme", time.Now().Add(timeout))
+		check.Need(t, err == nil && taken, "%v %v", taken, err)
+		b.call("@acme/first")
+		bubble.Sleep(timeout)
+		b.call("@acme/first")
+		b.gets()
+		bubble.Sleep(time.Millisecond)
+		b.call("@acme/first")
+		b.gets("@acme/first")
+	})
+}
+
+// TestAPlaceIsKeptForAWholeInvocation: until Lambda would end it, and no longer.
+func TestAPlaceIsKeptForAWholeInvocation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newShareBench(t, 1)
+		b.during = func(context.Context) {
+			engine, consumers := b.store.Requests(request.Inside{}).Endpoints()
+			key := ddb.Fields{"queue": ddb.Text("leases acme"), "consumer": ddb.Text(" calls")}.Item()
+			op, want := ddb.Op{Op: "test", Table: &consumers}, ddb.Millis(time.Now().Add(timeout))
+			a, err := engine.Do(t.Context(), ddb.Get{Op: op, Key: key, Strong: true})
+			check.That(t, err == nil && a.Item.Get("until0").Equal(want), "%v, %v", a.Item, err)
+		}
+		b.call("@acme/q")
+		b.gets("@acme/q")
+	})
+}
+
+// TestACounterThatDoesNotAnswer: no queue waits for it, and the metrics say so.
+func TestACounterThatDoesNotAnswer(t *testing.T) {
+	b := newShareBench(t, 1)
+	b.fail = cursor.ErrThrottled
+	b.call("@acme/q")
+	b.gets("@acme/q")
+	b.has(`"QuotaUnknown":1`)
+}
+
+// watching is an observer that logs calls about the queue "q", and its log.
+func watching(t *testing.T) (*observer, *bytes.Buffer) {
+	var logs bytes.Buffer
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewJSONHandler(&logs, nil)))
+	t.Cleanup(func() { slog.SetDefault(before) })
+	return &observer{log: calllog.Log{Queue: "q", Until: time.Now().Add(time.Hour)}}, &logs
+}
+
+// TestAWatchedQueueIsLogged: what is delivered of the queue, and of no other.
+func TestAWatchedQueueIsLogged(t *testing.T) {
+	seen, logs := watching(t)
+	seen.metrics.Store(emf.New(io.Discard, emf.Names{}).Begin())
+	for _, queue := range []string{"q", "other"} {
+		seen.delivery(delivery.Delivery{Queue: queue, Consumer: "billing", Batches: 1, Messages: 3})
+	}
+	if text := logs.String(); !strings.Contains(text, `"msg":"delivered","queue":"q","consumer":"billing"`) || !strings.Contains(text, `"messages":3`) || strings.Contains(text, "other") {
+		t.Errorf("logged: %s", text)
+	}
+}
+
+// TestSampledMessagesAreLogged: whose producer records their traces, in whatever queue they are;
+// and all of a queue that is watched.
+func TestSampledMessagesAreLogged(t *testing.T) {
+	seen, logs := watching(t)
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for _, c := range []struct {
+		queue, flags string
+		messages     int
+		want         []string
+	}{
+		{"other", "00", 3, nil},
+		{"other", "01", 3, []string{`"queue":"other","consumer":"c","from":1,"to":3,`, `"claimedAt":"2026-01-02T03:04:05Z"`, `"committedAt":`, `"traces":["0af7651916cd43dd8448eb211c800000","0af7651916cd43dd8448eb211c800001","0af7651916cd43dd8448eb211c800002"]`}},
+		{"other", "01", 100, []string{`0013"]`}},
+		{"q", "00", 1, []string{`"queue":"q"`}},
+	} {
+		logs.Reset()
+		b := delivery.Batch{Queue: c.queue, Consumer: "c", To: int64(c.messages), Attempt: 1}
+		for i := range c.messages {
+			b.Messages = append(b.Messages, cursor.Message{Trace: cursor.TraceOf(fmt.Sprintf("00-0af7651916cd43dd8448eb211c80%04x-b7ad6b7169203331-%s", i, c.flags), "")})
+		}
+		seen.handed(delivery.Handed{Batch: b, Claimed: at, Returned: at, Committed: at})
+		text := logs.String()
+		check.That(t, (c.want != nil || text == "") && len(text) <= 2000, "%+v: logged %s", c, text)
+		for _, part := range c.want {
+			check.That(t, strings.Contains(logs.String(), part), "no %s in %s", part, logs.String())
+		}
+	}
 }

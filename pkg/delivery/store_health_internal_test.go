@@ -6,6 +6,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/check"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/request"
 )
 
@@ -187,4 +188,14 @@ func TestStoreAwayIsForgotten(t *testing.T) {
 				"%s: %+v; want nothing of what failed", name, c)
 		})
 	}
+}
+
+func FuzzConsumer(f *testing.F) {
+	ddbtest.FuzzCodec(f, consumers, decodeConsumer, attrVersion, attrOutcomes, attrQuarantine)
+}
+
+func FuzzOperation(f *testing.F) { ddbtest.FuzzCodec(f, operations, decodeOperation, attrVersion) }
+
+func FuzzHealth(f *testing.F) {
+	ddbtest.FuzzCodec(f, healths, func(it ddb.Item) (request.Health, error) { return decodeHealth("a", it) }, attrVersion)
 }

@@ -36,7 +36,7 @@ type besideDesk struct {
 func newBesideDesk(t *testing.T) *besideDesk {
 	b := &besideDesk{desk: newDesk(t), slow: map[string]time.Duration{}, wakeUps: map[string]time.Time{}}
 	var err error
-	b.sorter, err = cursor.New(b.queues.on(t, b.queues), &cursor.Options{ForEach: fanout.OneByOne})
+	b.sorter, err = cursor.New(b.queues.on(b.queues), &cursor.Options{ForEach: fanout.OneByOne})
 	b.must(err)
 	b.d = check.Get(delivery.New(b.store, b.sorter, &delivery.Options{
 		ForEach: fanout.OneByOne,
@@ -101,12 +101,7 @@ func (b *besideDesk) aside(want ...string) {
 	b.asides = nil
 }
 
-func (b *besideDesk) own(queue string, want string) {
-	b.t.Helper()
-	done := b.d.Deliver(b.t.Context(), queue, b.reader(), -1)
-	b.must(done.Err)
-	check.Is(b.t, ending(done), want, queue, done.Cause)
-}
+func (b *besideDesk) own(queue, want string) { b.to(b.reader(), queue, want) }
 
 // TestASlowQueueHoldsUpNoOther: it keeps others waiting for a second, once; then it is delivered by
 // calls of its own until it was not slow for a while.
@@ -246,38 +241,28 @@ func TestACallThatCannotBeAskedFor(t *testing.T) {
 func TestApart(t *testing.T) {
 	k := newDesk(t)
 	var asked []string
-	k.store = k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+	k.see = func(r ddb.Request) error {
 		if name := r.Name(); name == "health" || name == "learn" {
 			asked = append(asked, name)
 		}
-		return k.consumers.Do(ctx, r)
-	})
-	k.d = check.Get(delivery.New(k.store, k.sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: func() time.Time { return k.now }}))
+		return nil
+	}
 	r := k.reader()
 	r.Apart, r.BlockAfter = true, time.Hour
 	queues := []string{"a", "b", "c", "d", "e"}
 	for _, queue := range queues {
 		k.put(queue, 1)
 	}
-	k.fails = func(b delivery.Batch) error {
-		if b.Queue == "e" {
-			return nil
+	k.refuses(queues[:4]...)
+	for range 6 {
+		for _, queue := range queues[:4] {
+			k.to(r, queue, endedFailed)
 		}
-		return errNo
-	}
-	for i := range 6 {
-		for _, queue := range queues {
-			done := k.d.Deliver(t.Context(), queue, r, -1)
-			k.must(done.Err)
-			check.That(t, queue == "e" || ending(done) == endedFailed,
-				"try %d of %s ended as %s", i, queue, ending(done))
-		}
+		k.to(r, "e", endedCaughtUp)
 		k.pass(10 * time.Minute)
 	}
 	for _, queue := range queues[:4] {
-		done := k.d.Deliver(t.Context(), queue, r, -1)
-		k.must(done.Err)
-		check.That(t, ending(done) == endedBlocked, "after an hour %s ended as %s", queue, ending(done))
+		k.to(r, queue, endedBlocked)
 	}
 	k.at("e", 1, delivery.Idle)
 	check.That(t, len(asked) == 0, "of others was asked: %v", asked)
@@ -303,9 +288,7 @@ func TestASinkThatIsChanged(t *testing.T) {
 	}
 	ends := func(want string) {
 		t.Helper()
-		if done := k.d.Deliver(t.Context(), "q", r, -1); done.Err != nil || ending(done) != want {
-			t.Errorf("it ended as %s, %v; want %s", ending(done), done.Err, want)
-		}
+		k.to(r, "q", want)
 		k.pass(time.Minute)
 	}
 	ends(endedFailed)
@@ -325,14 +308,14 @@ func TestAnswer(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", upTo(1, 5)...)
 	writes := 0
-	view := k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+	k.see = func(r ddb.Request) error {
 		if r.Writes() {
 			writes++
 		}
-		return k.consumers.Do(ctx, r)
-	})
+		return nil
+	}
 	process := func() *delivery.Deliverer {
-		d, err := delivery.New(view, k.sorter, &delivery.Options{
+		d, err := delivery.New(k.store, k.sorter, &delivery.Options{
 			ForEach: fanout.OneByOne, Now: func() time.Time { return k.now },
 			Aside: func(context.Context, string, string) error { return nil },
 		})
@@ -395,7 +378,7 @@ func newSharing(t *testing.T) *sharing {
 	s := &sharing{desk: newDesk(t), bodies: map[string]string{}}
 	s.meter = ddbtest.NewMeter(s.queues)
 	var err error
-	s.sorter, err = cursor.New(s.queues.on(t, s.meter), &cursor.Options{ForEach: fanout.OneByOne})
+	s.sorter, err = cursor.New(s.queues.on(s.meter), &cursor.Options{ForEach: fanout.OneByOne})
 	s.must(err)
 	s.d, err = delivery.New(s.store, s.sorter, nil) // side by side
 	s.must(err)

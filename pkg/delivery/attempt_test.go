@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/trouble"
@@ -33,13 +34,8 @@ func TestAttemptsAreKept(t *testing.T) {
 	}
 	reader := k.reader()
 	reader.MaxMessages, reader.MaxAttempts, reader.BlockAfter = 1, 7, time.Minute
-	deliver := func() delivery.Delivery {
-		done := k.d.Deliver(t.Context(), "q", reader, -1)
-		k.must(done.Err)
-		return done
-	}
 	for k.standing("q").State != delivery.Blocked {
-		deliver()
+		k.to(reader, "q", "")
 		k.pass(10 * time.Minute)
 	}
 	c := k.standing("q")
@@ -60,7 +56,7 @@ func TestAttemptsAreKept(t *testing.T) {
 	check.Get(k.d.Operate(t.Context(), redrives(delivery.Order{Queue: "q", Consumer: "c", Reason: "r", Op: "o"}, 1)))
 	check.Is(t, k.standing("q").Last, c.Last)
 	k.fails = nil
-	deliver()
+	k.to(reader, "q", endedCaughtUp)
 	if after := k.standing("q"); after.Delivered != 2 || after.Last != (request.Attempts{}) {
 		t.Errorf("after it was taken %d: %+v", after.Delivered, after.Last)
 	}
@@ -96,21 +92,28 @@ func (k *desk) failing() []trouble.Row {
 // another attempt and healthy traffic none.
 func TestTheFirstFailureIsListed(t *testing.T) {
 	k := newDesk(t)
+	var writes []string
+	k.see = func(r ddb.Request) error {
+		if r.Writes() && strings.HasSuffix(r.Name(), " trouble") {
+			writes = append(writes, r.Name())
+		}
+		return nil
+	}
 	noted := func(what string, want ...string) {
 		t.Helper()
-		check.That(t, slices.Equal(k.noted, want), "%s: the writes are %q, want %q", what, k.noted, want)
-		k.noted = nil
+		check.That(t, slices.Equal(writes, want), "%s: the writes are %q, want %q", what, writes, want)
+		writes = nil
 	}
 	reader := k.reader()
 	reader.MaxAttempts, reader.BlockAfter = 100, 24*time.Hour
 	fail := func(why string) {
 		t.Helper()
 		k.fails = func(delivery.Batch) error { return errors.New(why) }
-		k.must(k.d.Deliver(t.Context(), "q", reader, -1).Err)
+		k.to(reader, "q", "")
 		k.pass(10 * time.Minute)
 	}
 	k.put("q", 1)
-	k.must(k.d.Deliver(t.Context(), "q", reader, -1).Err)
+	k.to(reader, "q", "")
 	noted("healthy traffic")
 	k.put("q", 2)
 	fail("order 17 is bad")
@@ -124,10 +127,10 @@ func TestTheFirstFailureIsListed(t *testing.T) {
 	fail("the database is away")
 	noted("another cause", "put trouble")
 	k.fails = nil
-	k.must(k.d.Deliver(t.Context(), "q", reader, -1).Err)
+	k.to(reader, "q", "")
 	noted("its end", "delete trouble")
 	k.put("q", 3)
-	k.must(k.d.Deliver(t.Context(), "q", reader, -1).Err)
+	k.to(reader, "q", "")
 	noted("healthy traffic after it")
 	check.Is(t, len(k.failing()), 0)
 }
@@ -194,7 +197,7 @@ func TestTriesAreThoseOfTheAttempts(t *testing.T) {
 		if n > 6 {
 			cause = delivery.SinkAway(errNo)
 		}
-		k.must(k.d.Deliver(t.Context(), "q", reader, -1).Err)
+		k.to(reader, "q", "")
 		k.pass(10 * time.Minute)
 		c := k.standing("q")
 		last := 0
@@ -241,9 +244,7 @@ func TestRetriesAreASetting(t *testing.T) {
 	r := k.reader()
 	r.MaxAttempts, r.Retries = 9, []time.Duration{2 * time.Second, 30 * time.Second}
 	for _, want := range []time.Duration{2 * time.Second, 30 * time.Second, 30 * time.Second} {
-		done := k.d.Deliver(t.Context(), "q", r, -1)
-		k.must(done.Err)
-		check.Is(t, done.Record.RetryAt.Sub(k.now), want)
+		check.Is(t, k.to(r, "q", "").Record.RetryAt.Sub(k.now), want)
 		k.pass(want)
 	}
 }

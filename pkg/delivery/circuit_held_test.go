@@ -193,7 +193,7 @@ func TestHeldBackByWhatIsOver(t *testing.T) {
 			return k.now
 		}}))
 		k.hands("q1", endedCircuitOpen) // it remembers that the circuit is open
-		e := check.Get(k.store.Requests(request.Inside{}).Health(t.Context(), "c", true))
+		e := k.health()
 		next := e
 		next.By, next.Failing, next.Circuit = "another", nil, request.Circuit{Closed: k.now}
 		_, made := check.Get2(k.store.Requests(request.Inside{}).Learn(t.Context(), e, next))

@@ -20,8 +20,7 @@ import (
 // circuit is that of the desk's consumer, as it stands.
 func (k *desk) circuit() request.Circuit {
 	k.t.Helper()
-	e := check.Get(k.store.Requests(request.Inside{}).Health(k.t.Context(), "c", true))
-	return e.Circuit
+	return k.health().Circuit
 }
 
 // opens makes the circuit open: three queues of which nothing is taken, and one that was not tried.
@@ -44,27 +43,19 @@ func (k *desk) opens() {
 // longer, it opens.
 func TestOpensNotBesideWhatIsTaken(t *testing.T) {
 	k := newDesk(t)
-	k.fails = func(b delivery.Batch) error {
-		if b.Queue != "good" {
-			return errNo
-		}
-		return nil
-	}
+	k.refuses("a", "b", "c", "d", "e", "f")
 	for _, queue := range []string{"a", "b", "good", "c", "d", "e", "f"} {
 		k.put(queue, 1)
-		k.must(k.d.Deliver(t.Context(), queue, k.patient(), -1).Err)
+		k.hands(queue, "")
 		k.pass(time.Second)
 	}
-	e := k.circuit()
-	check.That(t, !e.Open(), "%+v; want it closed, as something was taken 5 s ago", e)
+	check.That(t, !k.circuit().Open(), "want it closed, as something was taken 5 s ago")
 	k.pass(6 * time.Second)
-	k.must(k.d.Deliver(t.Context(), "c", k.patient(), -1).Err)
-	e = k.circuit()
-	check.That(t, !e.Open(), "%+v; want it closed, as something was taken 11 s ago", e)
+	k.hands("c", "")
+	check.That(t, !k.circuit().Open(), "want it closed, as something was taken 11 s ago")
 	k.pass(4 * time.Second)
-	k.must(k.d.Deliver(t.Context(), "d", k.patient(), -1).Err)
-	e = k.circuit()
-	check.That(t, e.Open(), "%+v; want it open", e)
+	k.hands("d", "")
+	check.That(t, k.circuit().Open(), "want it open")
 }
 
 // probeDue lets the time pass until the next probe.
@@ -183,18 +174,15 @@ func TestOnlyOneOfTwoProbesIsMade(t *testing.T) {
 	k.probeDue()
 	other := k.d
 	k.restarted()
-	store := k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
-		if update, is := r.(ddb.Put); is && update.Name() == "learn" && k.d != other {
+	k.see = func(r ddb.Request) error {
+		if r.Name() == "learn" && k.d != other {
 			k.d = other // which saw it before
 			k.fails = func(delivery.Batch) error { return errNo }
 			k.hands("r", endedFailed)
 		}
-		return k.consumers.Do(ctx, r)
-	})
-	k.store = store
-	k.restarted()
-	done := k.d.Deliver(t.Context(), "q", k.patient(), -1)
-	check.That(t, ending(done) == endedCircuitOpen, "it ended as %s", ending(done))
+		return nil
+	}
+	k.hands("q", endedCircuitOpen)
 	k.gets("r 1 #1")
 }
 
@@ -209,7 +197,6 @@ func TestAProbeThatDies(t *testing.T) {
 		return errNo
 	}
 	kept := k.consumers
-	k.store = k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) { return k.consumers.Do(ctx, r) })
 	k.restarted()
 	k.d.Deliver(t.Context(), "q", k.patient(), -1)
 	k.consumers, k.got, k.fails = kept, nil, nil
@@ -289,42 +276,27 @@ func TestACircuitClosedByAClockThatIsAhead(t *testing.T) {
 	k.hands("late", endedWait)
 }
 
-// TestTheCircuitClosesWhateverIsLearntMeanwhile: a batch that was under way when it opened fails
-// while the probe is taken.
-func TestTheCircuitClosesWhateverIsLearntMeanwhile(t *testing.T) {
-	k := newDesk(t)
-	k.opens()
-	k.probeDue()
-	k.fails = func(delivery.Batch) error {
-		e, err := k.store.Requests(request.Inside{}).Health(t.Context(), "c", true)
-		k.must(err)
-		next := e
-		next.By = "another"
-		_, _, err = k.store.Requests(request.Inside{}).Learn(t.Context(), e, next)
-		k.must(err)
-		return nil
+// TestWhatIsLearntBesideAProbe: a batch that was under way when the circuit opened fails while the
+// probe is taken, and the circuit closes; it does not where another has opened since.
+func TestWhatIsLearntBesideAProbe(t *testing.T) {
+	for _, another := range []bool{false, true} {
+		k := newDesk(t)
+		k.opens()
+		k.probeDue()
+		k.fails = func(delivery.Batch) error {
+			seen := k.health()
+			next := seen
+			if next.By = "another"; another {
+				next.Circuit.Opened = k.now
+			}
+			check.Get2(k.store.Requests(request.Inside{}).Learn(t.Context(), seen, next))
+			return nil
+		}
+		k.hands("q", endedCaughtUp)
+		h := k.health()
+		check.Is(t, h.Circuit.Open(), another)
+		check.That(t, another || h.TakenAt.Equal(k.now) && len(h.Failing) == 0, "%+v", h)
 	}
-	k.hands("q", endedCaughtUp)
-	e := check.Get(k.store.Requests(request.Inside{}).Health(t.Context(), "c", true))
-	check.That(t, !e.Circuit.Open() && e.TakenAt.Equal(k.now) && len(e.Failing) == 0, "%+v", e)
-}
-
-// TestALateProbeClosesNothing: the circuit that it was for closed, and another is open.
-func TestALateProbeClosesNothing(t *testing.T) {
-	k := newDesk(t)
-	k.opens()
-	k.probeDue()
-	k.fails = func(delivery.Batch) error {
-		e, err := k.store.Requests(request.Inside{}).Health(t.Context(), "c", true)
-		k.must(err)
-		next := e
-		next.By, next.Circuit.Opened = "another", k.now
-		_, _, err = k.store.Requests(request.Inside{}).Learn(t.Context(), e, next)
-		k.must(err)
-		return nil
-	}
-	k.hands("q", endedCaughtUp)
-	check.That(t, k.circuit().Open(), "it is closed")
 }
 
 // TestBadMessagesDoNotHoldTheProbesUp: where three queues each have a bad message, the others' are
@@ -363,10 +335,8 @@ func TestAProbeIsOneMessage(t *testing.T) {
 	probe := func(bad int64) request.Health {
 		k.poison(bad, delivery.Permanent(errNo))
 		k.probeDue()
-		k.must(k.d.Deliver(t.Context(), "q", k.patient(), -1).Err)
-		e, err := k.store.Requests(request.Inside{}).Health(t.Context(), "c", true)
-		k.must(err)
-		return e
+		k.hands("q", "")
+		return k.health()
 	}
 	e := probe(1)
 	k.gets("q 1 #1")
@@ -402,12 +372,10 @@ func TestCircuitRefuses(t *testing.T) {
 func TestTheCircuitOfATrackedConsumer(t *testing.T) {
 	k := newTrackedDesk(t)
 	k.fails = func(delivery.Batch) error { return errNo }
-	hands := func(queue string, want string) {
+	hands := func(queue, want string) {
 		t.Helper()
 		k.put(queue, 1)
-		if done := k.d.Deliver(t.Context(), queue, k.reader(), -1); done.Err != nil || ending(done) != want {
-			t.Errorf("it ended as %s (%v), want %s", ending(done), done.Err, want)
-		}
+		k.to(k.reader(), queue, want)
 	}
 	hands("q1", endedFailed)
 	hands("q2", endedFailed)
@@ -491,9 +459,7 @@ func TestWorkThatIsDoneKeepsTheCircuitClosed(t *testing.T) {
 			}
 			for seq := range int64(40) {
 				k.put("good", seq+1)
-				done := k.d.Deliver(t.Context(), "good", r, -1)
-				check.Need(t, done.Err == nil && ending(done) == endedDeferred,
-					"after %d: %s, %v", seq, ending(done), done.Err)
+				done := k.to(r, "good", endedDeferred)
 				if with.token {
 					answered(t, "commit", delivery.OK)(worker.Commit(t.Context(), delivery.Held{Queue: "good", Consumer: "c", Token: done.Record.Token}))
 				} else {
@@ -502,7 +468,7 @@ func TestWorkThatIsDoneKeepsTheCircuitClosed(t *testing.T) {
 					check.Get(k.acker.Finish(t.Context(), chain, ends.Ender(nil)))
 				}
 				for _, queue := range bad {
-					k.must(k.d.Deliver(t.Context(), queue, r, -1).Err)
+					k.to(r, queue, "")
 				}
 				k.pass(12 * time.Second)
 			}
@@ -601,7 +567,7 @@ func TestSkippedMessagesShowNothing(t *testing.T) {
 	k.must(done.Err)
 	check.That(t, ending(done) == endedCircuitOpen && done.Batches == 1 && done.Skipped == 1,
 		"%+v", done)
-	e := check.Get(k.store.Requests(request.Inside{}).Health(t.Context(), "c", true))
+	e := k.health()
 	if wait := e.Circuit.ProbeAt.Sub(k.now); !e.Circuit.Open() || !e.TakenAt.IsZero() || wait <= 0 || wait > 20*time.Second {
 		t.Errorf("the next probe is after %s: %+v", wait, e)
 	}
@@ -613,16 +579,16 @@ func TestAChainThatFailsDoesNotKeepTheCircuitClosed(t *testing.T) {
 	k := newTrackedDesk(t)
 	for _, queue := range []string{"q1", "q2", "q3"} {
 		k.put(queue, 1)
-		k.must(k.d.Deliver(t.Context(), queue, k.reader(), -1).Err)
+		k.to(k.reader(), queue, "")
 		check.Get(k.acker.Fail(t.Context(), k.edges[0], "bad"))
 	}
 	k.finishes()
-	e := check.Get(k.store.Requests(request.Inside{}).Health(t.Context(), "c", true))
+	e := k.health()
 	check.Need(t, len(e.Failing) == 3 && !e.Circuit.Open(), "%+v", e)
 	k.fails = func(delivery.Batch) error { return errNo }
 	k.pass(10 * time.Second)
 	k.put("r1", 1)
-	k.must(k.d.Deliver(t.Context(), "r1", k.reader(), -1).Err)
+	k.to(k.reader(), "r1", "")
 	check.That(t, k.circuit().Open(), "it is not open, and three queues failed")
 }
 

@@ -17,7 +17,6 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/bubble"
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
-	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/sortkey"
@@ -58,7 +57,7 @@ func TestBatchesHaveABoundInBytes(t *testing.T) {
 	}
 	r := k.reader()
 	r.MaxMessages, r.MaxBytes = 100, 10
-	k.must(k.d.Deliver(t.Context(), "q", r, -1).Err)
+	k.to(r, "q", "")
 	// One message may be larger than a batch.
 	k.gets("q 1,2 #1", "q 3 #1", "q 4 #1", "q 5 #1")
 }
@@ -99,7 +98,7 @@ func TestABadMessageIsFoundByHalves(t *testing.T) {
 	r.MaxMessages, r.MaxAttempts = 100, 5
 	claims := 0
 	for k.standing("q").State != delivery.Blocked && claims < 100 {
-		k.must(k.d.Deliver(t.Context(), "q", r, -1).Err)
+		k.to(r, "q", "")
 		k.pass(10 * time.Minute)
 		claims = len(k.got)
 	}
@@ -135,7 +134,7 @@ func TestAProcessThatDiedIsNotABadMessage(t *testing.T) {
 		k.pass(2 * time.Minute)
 	}
 	die()
-	k.must(k.d.Deliver(t.Context(), "q", r, -1).Err)
+	k.to(r, "q", "")
 	if c := k.at("q", 100, delivery.Idle); c.Token.N != 2 || widths[0] != 100 {
 		t.Errorf("one death made %d claims of %d", c.Token.N, widths)
 	}
@@ -212,18 +211,10 @@ func TestDeliverEndsWhereTheStoreFails(t *testing.T) {
 func TestWhyItFailedIsToldThoughItCannotBeNoted(t *testing.T) {
 	k := newDesk(t)
 	k.put("q", 1)
-	mute := k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
-		if r.Name() == "fail" {
-			return ddb.Answer{}, errFlaky
-		}
-		return k.consumers.Do(ctx, r)
-	})
-	d := check.Get(delivery.New(mute, k.sorter, nil))
-	cause := errors.New("no")
-	k.poison(1, cause)
-	if done := d.Deliver(t.Context(), "q", k.reader(), -1); !errors.Is(done.Err, errFlaky) || !errors.Is(done.Cause, cause) {
-		t.Errorf("error %v, cause %v; want both", done.Err, done.Cause)
-	}
+	k.see = func(r ddb.Request) error { return map[string]error{"fail": errFlaky}[r.Name()] }
+	k.poison(1, errNo)
+	done := k.d.Deliver(t.Context(), "q", k.reader(), -1)
+	check.That(t, errors.Is(done.Err, errFlaky) && errors.Is(done.Cause, errNo), "%+v; want both", done)
 }
 
 // TestMissing: what is not there any more is not stepped over; what is before it is delivered.
@@ -292,7 +283,7 @@ func TestConsumersHavePlacesOfTheirOwn(t *testing.T) {
 	for _, name := range []string{"late", "second"} {
 		r := k.reader()
 		r.Name = name
-		k.must(k.d.Deliver(t.Context(), "q", r, -1).Err)
+		k.to(r, "q", "")
 		k.gets("q 3 #1")
 	}
 	list := check.Get(k.d.Status(t.Context(), "q"))
@@ -506,8 +497,8 @@ func TestAnOperatorSeesWhatWasJustDone(t *testing.T) {
 	k.put("q", 1, 2, 3)
 	k.block("q", 2)
 	k.pass(time.Second)
-	store := k.storeOn(ddbtest.NewStale(k.consumers, nil).Do)
-	k.d = check.Get(delivery.New(store, k.sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: func() time.Time { return k.now }}))
+	k.store = k.storeOn(ddbtest.NewStale(k.consumers, nil).Do)
+	k.restarted()
 	check.Get(k.d.Operate(t.Context(), skips(order("op"), 2)))
 	k.operations("skip 2 done=true ")
 	list := check.Get(k.d.Status(t.Context(), "q"))

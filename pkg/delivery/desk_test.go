@@ -36,8 +36,8 @@ type desk struct {
 	got []string
 	// fails says why the sink does not take a batch; nil takes all.
 	fails func(delivery.Batch) error
-	// noted are the writes to the table of trouble.
-	noted []string
+	// see is called before each request to the consumers' tables, which fails with its error.
+	see func(ddb.Request) error
 	// announced is what the sweep announced.
 	announced []delivery.Announcement
 }
@@ -52,12 +52,11 @@ type flaky struct {
 func newFlaky(t *testing.T) *flaky {
 	t.Helper()
 	f := &flaky{tables: ddb.NewMemory(append(cursor.Names{}.Tables(), cursor.Names{}.ArrivalsTable())...)}
-	f.Store = f.on(t, f.tables)
+	f.Store = f.on(f.tables)
 	return f
 }
 
-func (f *flaky) on(t *testing.T, engine ddb.Engine) *cursor.Store {
-	t.Helper()
+func (*flaky) on(engine ddb.Engine) *cursor.Store {
 	return check.Get(cursor.NewStore(engine, cursor.Names{}))
 }
 
@@ -93,16 +92,16 @@ func newDesk(t *testing.T) *desk {
 	k := &desk{t: t, now: time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC), queues: newFlaky(t), consumers: ddb.NewMemory(tableNames.Tables()...)}
 	k.store = k.storeOn(k.do)
 	clock := func() time.Time { return k.now }
-	var err error
-	k.sorter = check.Get(cursor.New(k.queues.on(t, k.queues), &cursor.Options{ForEach: fanout.OneByOne, Now: clock}))
-	k.d, err = delivery.New(k.store, k.sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: clock})
-	k.must(err)
+	k.sorter = check.Get(cursor.New(k.queues.on(k.queues), &cursor.Options{ForEach: fanout.OneByOne, Now: clock}))
+	k.restarted()
 	return k
 }
 
 func (k *desk) do(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
-	if r.Writes() && strings.HasSuffix(r.Name(), " trouble") {
-		k.noted = append(k.noted, r.Name())
+	if k.see != nil {
+		if err := k.see(r); err != nil {
+			return ddb.Answer{}, err
+		}
 	}
 	return k.consumers.Do(ctx, r)
 }
@@ -170,20 +169,18 @@ func (k *desk) reader() delivery.Reader {
 	return delivery.Reader{Name: "c", Handle: k.take, MaxMessages: 3, MaxAttempts: 3, BlockAfter: time.Second}
 }
 
-func (k *desk) deliver(queue string) delivery.Delivery {
+// to delivers a queue to a reader, and checks how that ended, where one end is wanted.
+func (k *desk) to(r delivery.Reader, queue, want string) delivery.Delivery {
 	k.t.Helper()
-	done := k.d.Deliver(k.t.Context(), queue, k.reader(), -1)
+	done := k.d.Deliver(k.t.Context(), queue, r, -1)
 	k.must(done.Err)
+	check.That(k.t, want == "" || ending(done) == want, "%s: %s %+v, want %s", queue, ending(done), done, want)
 	return done
 }
 
-// ends delivers, and checks how that ended.
-func (k *desk) ends(queue string, want string) delivery.Delivery {
-	k.t.Helper()
-	done := k.deliver(queue)
-	check.Is(k.t, ending(done), want, done.Cause)
-	return done
-}
+func (k *desk) deliver(queue string) delivery.Delivery { return k.to(k.reader(), queue, "") }
+
+func (k *desk) ends(queue, want string) delivery.Delivery { return k.to(k.reader(), queue, want) }
 
 // gets checks what the sink got since the last time.
 func (k *desk) gets(want ...string) {

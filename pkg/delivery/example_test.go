@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log"
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambda"
@@ -19,17 +18,11 @@ import (
 func Example() {
 	ctx := context.Background()
 	sorter, err := cursor.New(cursor.NewMemory(), nil)
-	if err != nil {
-		log.Fatal(err)
-	}
+	must(err)
 	d, err := delivery.New(delivery.NewMemory(), sorter, nil)
-	if err != nil {
-		log.Fatal(err)
-	}
+	must(err)
 	for _, seq := range []int64{2, 3, 1, 5} {
-		if err := sorter.Put(ctx, cursor.Message{Queue: "orders", Seq: seq, Body: fmt.Appendf(nil, `{"order":%d}`, seq)})[0].Err; err != nil {
-			log.Fatal(err)
-		}
+		must(sorter.Put(ctx, cursor.Message{Queue: "orders", Seq: seq, Body: fmt.Appendf(nil, `{"order":%d}`, seq)})[0].Err)
 	}
 	billing := delivery.Reader{Name: "billing", MaxMessages: 2, Handle: func(_ context.Context, b delivery.Batch) error {
 		fmt.Printf("token %d:\n", b.Token.N)
@@ -39,9 +32,7 @@ func Example() {
 		return nil
 	}}
 	done := d.Deliver(ctx, "orders", billing, -1)
-	if done.Err != nil {
-		log.Fatal(done.Err)
-	}
+	must(done.Err)
 	fmt.Println(ending(done), "at", done.Record.Delivered)
 	// Output:
 	// token 1:
@@ -56,22 +47,16 @@ func Example() {
 // "orders/".
 func ExampleOnStream() {
 	sorter, err := cursor.New(cursor.NewMemory(), nil) // cursor.NewDynamo in earnest
-	if err != nil {
-		log.Fatal(err)
-	}
+	must(err)
 	d, err := delivery.New(delivery.NewMemory(), sorter, nil) // delivery.NewDynamo in earnest
-	if err != nil {
-		log.Fatal(err)
-	}
+	must(err)
 	handle, err := delivery.OnStream(d, cursor.Names{}, delivery.Reader{
 		Name: "billing", Prefix: "orders/", Handle: func(_ context.Context, b delivery.Batch) error {
 			fmt.Println(b.Queue, len(b.Messages))
 			return nil
 		},
 	})
-	if err != nil {
-		log.Fatal(err)
-	}
+	must(err)
 	lambda.Start(handle)
 }
 
@@ -99,17 +84,11 @@ func ExampleToken() {
 func ExampleDeliverer_Operate() {
 	ctx := context.Background()
 	sorter, err := cursor.New(cursor.NewMemory(), nil)
-	if err != nil {
-		log.Fatal(err)
-	}
+	must(err)
 	d, err := delivery.New(delivery.NewMemory(), sorter, nil)
-	if err != nil {
-		log.Fatal(err)
-	}
+	must(err)
 	for seq := range int64(3) {
-		if err := sorter.Put(ctx, cursor.Message{Queue: "orders", Seq: seq + 1})[0].Err; err != nil {
-			log.Fatal(err)
-		}
+		must(sorter.Put(ctx, cursor.Message{Queue: "orders", Seq: seq + 1})[0].Err)
 	}
 	billing := delivery.Reader{Name: "billing", Handle: func(_ context.Context, b delivery.Batch) error {
 		for _, m := range b.Messages {
@@ -122,13 +101,10 @@ func ExampleDeliverer_Operate() {
 	}}
 	fmt.Println(d.Deliver(ctx, "orders", billing, -1).Outcome)
 	list, err := d.Status(ctx, "orders")
-	if err != nil {
-		log.Fatal(err)
-	}
+	must(err)
 	fmt.Println(list[0].State, "on", list[0].Delivered+1, "because of", list[0].Error)
-	if _, err := d.Operate(ctx, skips(delivery.Order{Queue: "orders", Consumer: "billing", Reason: "customer left"}, 2)); err != nil {
-		log.Fatal(err)
-	}
+	_, err = d.Operate(ctx, skips(delivery.Order{Queue: "orders", Consumer: "billing", Reason: "customer left"}, 2))
+	must(err)
 	fmt.Println(d.Deliver(ctx, "orders", billing, -1).Outcome)
 	// Output:
 	// billed 1 to 1
@@ -144,27 +120,18 @@ func ExampleDeliverer_Sweep() {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	clock := func() time.Time { return now }
 	sorter, err := cursor.New(cursor.NewMemory(), &cursor.Options{Now: clock})
-	if err != nil {
-		log.Fatal(err)
-	}
+	must(err)
 	d, err := delivery.New(delivery.NewMemory(), sorter, &delivery.Options{Now: clock})
-	if err != nil {
-		log.Fatal(err)
-	}
-	if _, err := d.Create(ctx, "orders", "billing", delivery.First); err != nil {
-		log.Fatal(err)
-	}
-	if err := sorter.Put(ctx, cursor.Message{Queue: "orders", Seq: 1})[0].Err; err != nil {
-		log.Fatal(err)
-	}
+	must(err)
+	_, err = d.Create(ctx, "orders", "billing", delivery.First)
+	must(err)
+	must(sorter.Put(ctx, cursor.Message{Queue: "orders", Seq: 1})[0].Err)
 	now = now.Add(20 * time.Minute)
 	report, err := d.Sweep(ctx, delivery.SweepOptions{Announce: func(_ context.Context, a delivery.Announcement) error {
 		fmt.Println(a.Kind, a.Queue, a.Consumer, a.Position-a.Delivered, "waiting since", a.Age)
 		return nil
 	}})
-	if err != nil {
-		log.Fatal(err)
-	}
+	must(err)
 	fmt.Println("woken up:", report.Notified)
 	// Output:
 	// consumer.lags orders billing 1 waiting since 20m0s
@@ -176,13 +143,9 @@ func ExampleDeliverer_Sweep() {
 func ExampleBatch_Reply() {
 	ctx := context.Background()
 	sorter, err := cursor.New(cursor.NewMemory(), nil)
-	if err != nil {
-		panic(err)
-	}
+	must(err)
 	deliverer, err := delivery.New(delivery.NewMemory(), sorter, nil)
-	if err != nil {
-		panic(err)
-	}
+	must(err)
 	reader := delivery.Reader{Name: "shop", Handle: func(_ context.Context, b delivery.Batch) error {
 		for _, m := range b.Messages {
 			if err := b.Reply(delivery.Reply{Queue: "receipts", Body: fmt.Appendf(nil, "paid %s", m.Body)}); err != nil {
@@ -192,9 +155,7 @@ func ExampleBatch_Reply() {
 		return nil
 	}}
 	for seq, body := range []string{"an apple", "a pear"} {
-		if err := sorter.Put(ctx, cursor.Message{Queue: "orders", Seq: int64(seq) + 1, Body: []byte(body)})[0].Err; err != nil {
-			panic(err)
-		}
+		must(sorter.Put(ctx, cursor.Message{Queue: "orders", Seq: int64(seq) + 1, Body: []byte(body)})[0].Err)
 	}
 	fmt.Println(deliverer.Deliver(ctx, "orders", reader, -1).Outcome)
 	for m, err := range sorter.Read(ctx, "receipts", 0, 2) {
@@ -218,8 +179,7 @@ func ExampleReader_tracked() {
 	deliverer, err := delivery.New(store, sorter, &delivery.Options{Acker: acker})
 	must(err)
 	for seq := int64(1); seq <= 2; seq++ {
-		err := sorter.Put(ctx, cursor.Message{Queue: "orders", Seq: seq, Body: []byte("{}")})[0].Err
-		must(err)
+		must(sorter.Put(ctx, cursor.Message{Queue: "orders", Seq: seq, Body: []byte("{}")})[0].Err)
 	}
 
 	var handedOn []xorack.Edge // with the messages, to other functions

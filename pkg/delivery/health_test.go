@@ -1,7 +1,6 @@
 package delivery_test
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -26,13 +25,7 @@ func (k *desk) patient() delivery.Reader {
 }
 
 // hands delivers what a queue has, and checks how that ended.
-func (k *desk) hands(queue string, want string) delivery.Delivery {
-	k.t.Helper()
-	done := k.d.Deliver(k.t.Context(), queue, k.patient(), -1)
-	k.must(done.Err)
-	check.Is(k.t, ending(done), want, queue, done.Cause)
-	return done
-}
+func (k *desk) hands(queue, want string) delivery.Delivery { return k.to(k.patient(), queue, want) }
 
 // refuses makes the sink refuse queues.
 func (k *desk) refuses(queues ...string) {
@@ -201,13 +194,13 @@ func TestFailuresAreListed(t *testing.T) {
 	for i := range 12 {
 		queue := fmt.Sprint("q", i)
 		k.put(queue, 1)
-		k.must(k.d.Deliver(t.Context(), queue, r, -1).Err)
+		k.to(r, queue, "")
 	}
 	h := k.health()
 	check.That(t, len(h.Failing) == 10 && h.FailingSince.Equal(first), "%+v; want ten", h)
 	for _, after := range []time.Duration{5 * time.Minute, 5*time.Minute + 11*time.Second} {
 		k.now = first.Add(after)
-		k.must(k.d.Deliver(t.Context(), "q0", r, -1).Err)
+		k.to(r, "q0", "")
 		want := first
 		if after > 5*time.Minute {
 			want = k.now
@@ -216,7 +209,7 @@ func TestFailuresAreListed(t *testing.T) {
 		check.That(t, at.Equal(want), "after %s: noted at %s, want %s", after, at, want)
 	}
 	k.now = first.Add(15 * time.Minute)
-	k.must(k.d.Deliver(t.Context(), "q11", r, -1).Err)
+	k.to(r, "q11", "")
 	if h := k.health(); len(h.Failing) > 2 || !slices.ContainsFunc(h.Failing, func(f request.FailingQueue) bool { return f.Queue == "q11" }) {
 		t.Errorf("%+v; want those that are over gone", h)
 	}
@@ -271,15 +264,14 @@ func TestFailuresOfOthersAreSeenAtOnce(t *testing.T) {
 func TestAProcessLooksAgain(t *testing.T) {
 	k := newDesk(t)
 	looks, away := 0, false
-	k.store = k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+	k.see = func(r ddb.Request) error {
 		if r.Name() == "health" {
 			if looks++; away {
-				return ddb.Answer{}, errFlaky
+				return errFlaky
 			}
 		}
-		return k.consumers.Do(ctx, r)
-	})
-	k.restarted()
+		return nil
+	}
 	next := int64(0)
 	deliver := func(what string, want int) {
 		t.Helper()

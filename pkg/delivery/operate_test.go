@@ -413,18 +413,19 @@ func TestEraseEndsClaims(t *testing.T) {
 	k.left(0, 0)
 }
 
-// sending leaves the consumer of "q" with a reply on its way to the queue "n", which is full.
-func (k *desk) sending() {
+// sending leaves the consumer of "q" with replies on their way to the queues "x", and "n", which is
+// full.
+func (k *desk) sending() delivery.Delivery {
 	k.t.Helper()
 	ahead := int64(1)
 	check.Get(k.sorter.Configure(k.t.Context(), "n", cursor.Change{MaxAhead: &ahead}))
 	k.fails = func(b delivery.Batch) error {
 		seq := int64(3)
-		return b.Reply(delivery.Reply{Queue: "n", Seq: &seq, Body: []byte("far")})
+		return b.Reply(delivery.Reply{Queue: "x", Body: []byte("first")}, delivery.Reply{Queue: "n", Seq: &seq, Body: []byte("far")})
 	}
 	k.put("q", 1)
-	k.ends("q", endedReplying)
-	k.at("q", 0, delivery.Sending)
+	defer k.at("q", 0, delivery.Sending)
+	return k.ends("q", endedReplying)
 }
 
 // TestEraseWaitsForReplies: what a batch was committed with reaches its queue.

@@ -231,19 +231,15 @@ func TestStoreCommit(t *testing.T) {
 		b.answer("again", want, true)(b.Commit(b.Context(), b.queue, "a", c.Token, Response{}))
 		next := b.claim(want, "r2", 6)
 		b.answer("again, after the next claim", next, true)(b.Commit(b.Context(), b.queue, "a", c.Token, Response{}))
-	})
-}
 
-func TestStoreCommitRefused(t *testing.T) {
-	each(t, func(b *bench) {
-		c := b.create(b.fresh("a"))
-		b.answer("without a claim", c, false)(b.Commit(b.Context(), b.queue, "a", Token{N: 0, Req: "r"}, Response{}))
+		c = b.create(b.fresh("b"))
+		b.answer("without a claim", c, false)(b.Commit(b.Context(), b.queue, "b", Token{N: 0, Req: "r"}, Response{}))
 		c = b.claim(c, "r1", 5)
 		for _, token := range []Token{{N: 2, Req: "r1"}, {N: 1, Req: "r2"}, {N: 0, Req: "r1"}} {
-			b.answer("with another token", c, false)(b.Commit(b.Context(), b.queue, "a", token, Response{}))
+			b.answer("with another token", c, false)(b.Commit(b.Context(), b.queue, "b", token, Response{}))
 		}
-		c = b.answer("failed", failedNow(c, failure(false)), true)(b.Fail(b.Context(), b.queue, "a", c.Token, failure(false)))
-		b.answer("after its failure", c, false)(b.Commit(b.Context(), b.queue, "a", c.Token, Response{}))
+		c = b.answer("failed", failedNow(c, failure(false)), true)(b.Fail(b.Context(), b.queue, "b", c.Token, failure(false)))
+		b.answer("after its failure", c, false)(b.Commit(b.Context(), b.queue, "b", c.Token, Response{}))
 	})
 }
 
@@ -258,20 +254,16 @@ func TestStoreCommitAndClaim(t *testing.T) {
 		b.answer("committed and claimed", want, true)(b.CommitAndClaim(b.Context(), c, next, Response{}))
 		b.answer("again", want, true)(b.CommitAndClaim(b.Context(), c, next, Response{}))
 		b.answer("committed again", want, true)(b.Commit(b.Context(), b.queue, "a", c.Token, Response{}))
-	})
-}
 
-func TestStoreCommitAndClaimRefused(t *testing.T) {
-	each(t, func(b *bench) {
-		c := b.claim(b.create(b.fresh("a")), "r1", 5)
+		c = b.claim(b.create(b.fresh("b")), "r1", 5)
 		for _, token := range others(c.Token) {
 			b.answer("with another token", c, false)(b.CommitAndClaim(b.Context(), under(c, token), claim("r2", 8), Response{}))
 		}
 		paused := c
 		paused.Paused, paused.PausedSince = "why", at
-		b.answer("paused", paused, true)(b.Pause(b.Context(), b.queue, "a", "why", at))
+		b.answer("paused", paused, true)(b.Pause(b.Context(), b.queue, "b", "why", at))
 		b.answer("while paused", paused, false)(b.CommitAndClaim(b.Context(), c, claim("r2", 8), Response{}))
-		b.answer("a plain commit goes through", committed(paused), true)(b.Commit(b.Context(), b.queue, "a", c.Token, Response{}))
+		b.answer("a plain commit goes through", committed(paused), true)(b.Commit(b.Context(), b.queue, "b", c.Token, Response{}))
 	})
 }
 

@@ -58,6 +58,11 @@ func TestStoreNoConsumer(t *testing.T) {
 			"settle": func() (Consumer, bool, error) {
 				return b.SettleQuarantined(ctx, b.queue, "a", token, Committed, true, "")
 			},
+			"decide": func() (Consumer, bool, error) { return b.Decide(ctx, b.queue, "a", token, outboxNow) },
+			"finish": func() (Consumer, bool, error) { return b.Finish(ctx, b.queue, "a", token) },
+			"refuse": func() (Consumer, bool, error) {
+				return b.Refuse(ctx, b.queue, "a", token, refusals{N: 1, Why: "no", Since: at})
+			},
 		} {
 			got, made, err := write()
 			b.check(err)

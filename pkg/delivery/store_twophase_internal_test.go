@@ -64,16 +64,12 @@ func TestStorePrepare(t *testing.T) {
 		b.answer("again", c, true)(b.Prepare(b.Context(), b.queue, "a", c.Token))
 		done := b.answer("committed", committed(c), true)(b.CommitPrepared(b.Context(), b.queue, "a", c.Token))
 		b.answer("after the commit", done, false)(b.Prepare(b.Context(), b.queue, "a", c.Token))
-	})
-}
 
-func TestStorePrepareRefused(t *testing.T) {
-	each(t, func(b *bench) {
-		idle := b.create(b.fresh("a"))
-		b.answer("without a claim", idle, false)(b.Prepare(b.Context(), b.queue, "a", Token{N: 0, Req: "r"}))
-		c := b.claim(idle, "r1", 5)
+		idle := b.create(b.fresh("b"))
+		b.answer("without a claim", idle, false)(b.Prepare(b.Context(), b.queue, "b", Token{N: 0, Req: "r"}))
+		c = b.claim(idle, "r1", 5)
 		for _, token := range others(c.Token) {
-			b.answer("with another token", c, false)(b.Prepare(b.Context(), b.queue, "a", token))
+			b.answer("with another token", c, false)(b.Prepare(b.Context(), b.queue, "b", token))
 		}
 		// The lease is nobody's business while nobody took the claim over.
 		late := claim("r2", 5)
@@ -81,7 +77,7 @@ func TestStorePrepareRefused(t *testing.T) {
 		want := ended(c, Cancelled)
 		want.IsolateTo = 5
 		next := b.answer("taken over", claimed(want, late), true)(b.Claim(b.Context(), c, late))
-		b.answer("a cancelled token", next, false)(b.Prepare(b.Context(), b.queue, "a", c.Token))
+		b.answer("a cancelled token", next, false)(b.Prepare(b.Context(), b.queue, "b", c.Token))
 	})
 }
 
@@ -363,22 +359,18 @@ func TestStoreDecide(t *testing.T) {
 		done.Outbox = Consumer{}.Outbox
 		b.answer("finished", done, true)(b.Finish(b.Context(), b.queue, "c", c.Token))
 		b.answer("after the end", done, true)(b.Decide(b.Context(), b.queue, "c", c.Token, outboxNow))
-	})
-}
 
-func TestStoreDecideRefused(t *testing.T) {
-	each(t, func(b *bench) {
-		c := b.claim(b.create(b.fresh("c")), "r1", 5)
+		c = b.claim(b.create(b.fresh("d")), "r1", 5)
 		for _, wrong := range []Token{{N: 1, Req: "r2"}, {N: 2, Req: "r1"}} {
-			b.answer("another token", c, false)(b.Decide(b.Context(), b.queue, "c", wrong, outboxNow))
+			b.answer("another token", c, false)(b.Decide(b.Context(), b.queue, "d", wrong, outboxNow))
 		}
-		b.answer("not decided", c, false)(b.Finish(b.Context(), b.queue, "c", c.Token))
+		b.answer("not decided", c, false)(b.Finish(b.Context(), b.queue, "d", c.Token))
 		taken := ended(c, Cancelled)
 		taken.IsolateTo = 5
 		taken = b.answer("taken over", claimed(taken, later(c, "r2")), true)(b.Claim(b.Context(), c, later(c, "r2")))
-		b.answer("taken over", taken, false)(b.Decide(b.Context(), b.queue, "c", c.Token, outboxNow))
+		b.answer("taken over", taken, false)(b.Decide(b.Context(), b.queue, "d", c.Token, outboxNow))
 		c = b.prepare(taken)
-		b.answer("prepared", c, false)(b.Decide(b.Context(), b.queue, "c", c.Token, outboxNow))
+		b.answer("prepared", c, false)(b.Decide(b.Context(), b.queue, "d", c.Token, outboxNow))
 	})
 }
 
@@ -462,23 +454,6 @@ func TestStoreRefuse(t *testing.T) {
 		c.Refused.Announced = 5
 		b.answer("all announced", c, true)(b.AnnouncedRefused(b.Context(), c))
 		b.answer("the former announced, late", c, true)(b.AnnouncedRefused(b.Context(), before))
-	})
-}
-
-func TestStoreNoConsumerReplying(t *testing.T) {
-	each(t, func(b *bench) {
-		t := Token{N: 1, Req: "r"}
-		none := Consumer{}
-		for what, try := range map[string]func() (Consumer, bool, error){
-			"decide": func() (Consumer, bool, error) { return b.Decide(b.Context(), b.queue, "c", t, outboxNow) },
-			"finish": func() (Consumer, bool, error) { return b.Finish(b.Context(), b.queue, "c", t) },
-			"refuse": func() (Consumer, bool, error) {
-				return b.Refuse(b.Context(), b.queue, "c", t, refusals{N: 1, Why: "no", Since: at})
-			},
-		} {
-			got, made, err := try()
-			check.That(b.T, err == nil && !made && got == none, "%s: %+v, %v, %v", what, got, made, err)
-		}
 	})
 }
 

@@ -317,7 +317,7 @@ func TestAStartIsFinishedInPieces(t *testing.T) {
 			return k.queues.tables.Do(ctx, r)
 		})
 		clock := func() time.Time { return k.now }
-		sorter, err := cursor.New(k.queues.on(t, queues), &cursor.Options{ForEach: fanout.OneByOne, Now: clock})
+		sorter, err := cursor.New(k.queues.on(queues), &cursor.Options{ForEach: fanout.OneByOne, Now: clock})
 		k.must(err)
 		d, err := delivery.New(k.store, sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: clock})
 		k.must(err)
@@ -335,7 +335,7 @@ func TestAStartIsFinishedInPieces(t *testing.T) {
 	k.got = nil
 	r := k.reader()
 	r.MaxMessages = 1000
-	k.must(k.d.Deliver(t.Context(), "q", r, -1).Err)
+	k.to(r, "q", "")
 	k.at("q", last, delivery.Idle)
 }
 
@@ -402,7 +402,7 @@ func newWoken(t *testing.T) *woken {
 	w.queuesMeter, w.consumersMeter = ddbtest.NewMeter(w.queues), ddbtest.NewMeter(w.consumers)
 	w.store = w.storeOn(w.consumersMeter.Do)
 	clock := func() time.Time { return w.now }
-	w.sorter = check.Get(cursor.New(w.queues.on(t, w.queuesMeter), &cursor.Options{ForEach: fanout.OneByOne, Now: clock}))
+	w.sorter = check.Get(cursor.New(w.queues.on(w.queuesMeter), &cursor.Options{ForEach: fanout.OneByOne, Now: clock}))
 	w.d = check.Get(delivery.New(w.store, w.sorter, &delivery.Options{
 		ForEach: fanout.OneByOne, Now: clock,
 		WakeUp: func(queue, consumer string, due time.Time) {
@@ -540,15 +540,14 @@ func TestAHintBeyondThePositionStallsNothing(t *testing.T) {
 			k := newDesk(t)
 			k.put("q", 1)
 			done := false
-			store := k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
-				if u, ok := r.(ddb.Update); ok && u.Name() == "commit" && !done {
+			k.see = func(r ddb.Request) error {
+				if r.Name() == "commit" && !done {
 					done = true
 					k.put("q", 2)
 					k.stream(allWell, moved(1, "q", 1, 2))
 				}
-				return k.consumers.Do(ctx, r)
-			})
-			k.d = check.Get(delivery.New(store, k.sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: func() time.Time { return k.now }}))
+				return nil
+			}
 			k.eagerly(map[string]int64{"q": position})
 			k.gets("q 1 #1", "q 2 #1")
 		})
@@ -563,15 +562,14 @@ func TestAHintBeyondThePositionIsNotKept(t *testing.T) {
 			k := newDesk(t)
 			k.put("q", 1)
 			race, reads := false, 0
-			store := k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
-				if u, ok := r.(ddb.Update); ok && u.Name() == "commit" && race {
+			k.see = func(r ddb.Request) error {
+				if r.Name() == "commit" && race {
 					race = false
 					k.put("q", 4)
 					k.stream(allWell, moved(4, "q", 3, 4))
 				}
-				return k.consumers.Do(ctx, r)
-			})
-			k.d = check.Get(delivery.New(store, k.sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: func() time.Time { return k.now }}))
+				return nil
+			}
 			k.fails = func(b delivery.Batch) error {
 				if b.To == 1 && hint > 0 {
 					k.eagerly(map[string]int64{"q": hint})

@@ -172,7 +172,7 @@ func TestClocksOfCircuits(t *testing.T) {
 	k.opens()
 	k.put("r", 1)
 	k.hands("r", endedCircuitOpen)
-	e := check.Get(k.store.Requests(request.Inside{}).Health(t.Context(), "c", true))
+	e := k.health()
 	opened := e.Circuit.Opened
 	e.Circuit.ProbeAt = opened.Add(-time.Hour)
 	check.Get2(k.store.Requests(request.Inside{}).Learn(t.Context(), e, e))
@@ -312,7 +312,7 @@ func TestNothingIsLeftToProbe(t *testing.T) {
 					break
 				}
 			}
-			e := check.Get(k.store.Requests(request.Inside{}).Health(t.Context(), "c", true))
+			e := k.health()
 			k.now = e.Circuit.Closed.Add(time.Minute)
 			check.That(t, !e.Circuit.Waking, "%s: %+v", name, e.Circuit)
 			check.That(t, len(e.Failing) == c.fails && e.FailingSince.IsZero() == (c.fails == 0) && e.TakenAt.IsZero(), "%s: %+v", name, e)

@@ -216,7 +216,7 @@ func TestDeletionBehindConsumers(t *testing.T) {
 		}
 		return nil
 	}
-	k.must(k.d.Deliver(t.Context(), "q", slow, -1).Err)
+	k.to(slow, "q", "")
 	sweep := func() delivery.SweepReport {
 		k.pass(time.Minute)
 		return k.sweep(delivery.SweepOptions{Delete: true, MaxAttempts: 3})
@@ -268,38 +268,26 @@ func TestSweepLooksForNewReadersInQuietQueues(t *testing.T) {
 // has.
 func TestSweepBlocksByTheReadersAttempts(t *testing.T) {
 	for attempts, want := range map[int]delivery.State{2: delivery.Blocked, 3: delivery.Idle} {
-		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-		clock := func() time.Time { return now }
-		sorter := check.Get(cursor.New(cursor.NewMemory(), &cursor.Options{Now: clock}))
-		store := delivery.NewMemory()
-		d := check.Get(delivery.New(store, sorter, &delivery.Options{Now: clock}))
-		check.OK(t, sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1, Body: []byte("1")})[0].Err)
-		c := check.Get(d.Create(t.Context(), "q", "billing", delivery.First))
+		k := newDesk(t)
+		k.put("q", 1)
+		c := check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
 		for _, req := range []string{"a", "b"} { // each dies
-			now = now.Add(time.Hour)
-			claim := request.Claim{Req: req, To: 1, Now: now, LeaseUntil: now.Add(time.Minute)}
-			var err error
-			c, _, err = store.Requests(request.Inside{}).Claim(t.Context(), c, claim)
-			check.OK(t, err)
+			claim := request.Claim{Req: req, To: 1, Now: k.now, LeaseUntil: k.now.Add(time.Minute)}
+			c, _ = check.Get2(k.store.Requests(request.Inside{}).Claim(t.Context(), c, claim))
+			k.pass(time.Hour)
 		}
-		now = now.Add(time.Hour)
-		options := delivery.SweepOptions{Readers: []delivery.Reader{{Name: "billing", MaxAttempts: attempts}}}
-		check.Get(d.Sweep(t.Context(), options))
-		c = check.Get(store.Requests(request.Inside{}).Consumer(t.Context(), "q", "billing"))
-		check.Is(t, c.State, want, attempts)
+		k.sweep(delivery.SweepOptions{Readers: []delivery.Reader{{Name: "c", MaxAttempts: attempts}}})
+		k.at("q", 0, want)
 	}
 }
 
 // TestRefusedStartMakesNothing: a queue that is not there is not made for a consumer that is
 // refused.
 func TestRefusedStartMakesNothing(t *testing.T) {
-	sorter := check.Get(cursor.New(cursor.NewMemory(), nil))
-	d := check.Get(delivery.New(delivery.NewMemory(), sorter, nil))
-	var invalid *cursor.InvalidError
-	_, err := d.Create(t.Context(), "q", "billing", delivery.At(7))
-	check.That(t, errors.As(err, &invalid) && invalid.Field == "start", "error %v", err)
-	check.Fails(t, check.Err(sorter.Status(t.Context(), "q")), cursor.ErrNoQueue)
-	check.Is(t, check.Get(d.Create(t.Context(), "q", "billing", delivery.At(1))).Delivered, 0)
+	k := newDesk(t)
+	invalid(t, check.Err(k.d.Create(t.Context(), "q", "billing", delivery.At(7))), "start")
+	check.Fails(t, check.Err(k.sorter.Status(t.Context(), "q")), cursor.ErrNoQueue)
+	check.Is(t, check.Get(k.d.Create(t.Context(), "q", "billing", delivery.At(1))).Delivered, 0)
 }
 
 // TestManyConsumersOfAQueueHaveATurn: those that lag take 5 seconds of the round, and the rest of

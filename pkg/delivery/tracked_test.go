@@ -390,7 +390,7 @@ func TestPoisonBlocksAlone(t *testing.T) {
 				return nil
 			}
 			for range 20 {
-				k.must(k.d.Deliver(t.Context(), "q", k.reader(), -1).Err)
+				k.to(k.reader(), "q", "")
 				k.finishes()
 				k.pass(10 * time.Minute)
 			}

@@ -1,7 +1,6 @@
 package delivery_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -186,12 +185,12 @@ func TestTroubleOfGaps(t *testing.T) {
 func TestTheRowOfAGapIsWrittenOnce(t *testing.T) {
 	k := newDesk(t)
 	written := 0
-	k.store = k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+	k.see = func(r ddb.Request) error {
 		if r.Name() == "put trouble" {
 			written++
 		}
-		return k.consumers.Do(ctx, r)
-	})
+		return nil
+	}
 	later := time.Duration(0)
 	k.d = check.Get(delivery.New(k.store, k.sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: func() time.Time {
 		later += time.Millisecond
@@ -210,11 +209,7 @@ func TestTheRowOfAGapIsWrittenOnce(t *testing.T) {
 func TestTheRowOfACancelledClaimIsWrittenOnce(t *testing.T) {
 	k := newDesk(t)
 	requests := map[string]int{}
-	k.store = k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
-		requests[r.Name()]++
-		return k.consumers.Do(ctx, r)
-	})
-	k.restarted()
+	k.see = func(r ddb.Request) error { requests[r.Name()]++; return nil }
 	k.put("q", 1)
 	c := check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
 	for range 2 { // whose workers die
@@ -236,13 +231,12 @@ func TestTheRowOfACancelledClaimIsWrittenOnce(t *testing.T) {
 func TestTroubleIsRepaired(t *testing.T) {
 	k := newDesk(t)
 	slow := time.Duration(0)
-	k.store = k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+	k.see = func(r ddb.Request) error {
 		if q, ok := r.(ddb.Query); ok && r.Name() == "list trouble" && !strings.Contains(q.Partition.Str(), "/") { // no tenants' shard
 			k.now = k.now.Add(slow)
 		}
-		return k.consumers.Do(ctx, r)
-	})
-	k.d = check.Get(delivery.New(k.store, k.sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: func() time.Time { return k.now }}))
+		return nil
+	}
 	k.put("q", 0, 1, 2)
 	k.block("q", 2)
 	check.Get(k.d.Operate(t.Context(), does("pause", orderOf("q"))))
@@ -278,16 +272,12 @@ func TestTroubleIsRepaired(t *testing.T) {
 func TestTroubleThatCannotBeNoted(t *testing.T) {
 	k := newDesk(t)
 	away := true
-	k.store = k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+	k.see = func(r ddb.Request) error {
 		if away && r.On().Name == trouble.DefaultName {
-			return ddb.Answer{}, errFlaky
+			return errFlaky
 		}
-		return k.consumers.Do(ctx, r)
-	})
-	clock := func() time.Time { return k.now }
-	var err error
-	k.d, err = delivery.New(k.store, k.sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: clock})
-	k.must(err)
+		return nil
+	}
 	k.put("q", 0, 1, 2, 4)
 	k.block("q", 2)
 	check.Get(k.d.Operate(t.Context(), does("pause", orderOf("q"))))

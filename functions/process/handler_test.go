@@ -149,6 +149,10 @@ func (b *bench) has(metrics ...string) {
 
 const toFunction = `{"consumers":[{"name":"billing","sink":{"kind":"lambda","arn":"arn:aws:lambda:us-east-1:123456789012:function:f"}}]}`
 
+// eagerAndSlow is an eager consumer, and one that is not.
+var eagerAndSlow = strings.Replace(toFunction, `[{`, `[{"name":"slow","sink":{"kind":"lambda",`+
+	`"arn":"arn:aws:lambda:us-east-1:123456789012:function:f"}},{"eager":true,`, 1)
+
 func TestHandlerDelivers(t *testing.T) {
 	to := newTaker(t)
 	b := newBench(t, toFunction)
@@ -166,8 +170,7 @@ func TestHandlerDelivers(t *testing.T) {
 // often; to others with the stream's record.
 func TestHandlerDeliversAtOnce(t *testing.T) {
 	to := newTaker(t)
-	const other = `{"name":"slow","sink":{"kind":"lambda","arn":"arn:aws:lambda:us-east-1:123456789012:function:f"}}`
-	b := newBench(t, strings.Replace(strings.Replace(toFunction, `"name"`, `"eager":true,"name"`, 1), "]}", ","+other+"]}", 1))
+	b := newBench(t, eagerAndSlow)
 	b.put("a", "1", 1, 2)
 	b.put("b", "1", 1)
 	var event call
@@ -184,8 +187,7 @@ func TestHandlerDeliversAtOnce(t *testing.T) {
 func TestHandlerDeliversEachEntry(t *testing.T) {
 	for _, entries := range []string{`{"queue":"a","consumer":"slow"},{"queue":"b","position":1}`, `{"queue":"b","position":1},{"queue":"a","consumer":"slow"}`} {
 		to := newTaker(t)
-		const other = `{"name":"slow","sink":{"kind":"lambda","arn":"arn:aws:lambda:us-east-1:123456789012:function:f"}}`
-		b := newBench(t, strings.Replace(strings.Replace(toFunction, `"name"`, `"eager":true,"name"`, 1), "]}", ","+other+"]}", 1))
+		b := newBench(t, eagerAndSlow)
 		b.put("a", "1", 1)
 		b.put("b", "1", 1)
 		var event call
@@ -251,6 +253,20 @@ func TestHandlerBlocksWhatNoSinkTakes(t *testing.T) {
 	b.has(`"DeliveriesBlocked":1`)
 }
 
+// tables names the tables but the chains'.
+func tables(t *testing.T) {
+	for _, table := range []string{"MESSAGES", "CURSORS", "TROUBLE", "CONSUMERS", "AUDIT"} {
+		t.Setenv("STREAMSORT_"+table+"_TABLE", "some")
+	}
+}
+
+// starts starts the function, which must fail by what is wanted, or not at all.
+func starts(t *testing.T, want string) {
+	t.Helper()
+	_, err := runtime.New(io.Discard, newHandler)
+	check.That(t, (err == nil) == (want == "") && strings.Contains(fmt.Sprint(err), want), "error %v, want %q", err, want)
+}
+
 func TestStartNamesWhatIsMissing(t *testing.T) {
 	newTaker(t)
 	for _, c := range []struct{ variable, consumers, want string }{
@@ -265,21 +281,13 @@ func TestStartNamesWhatIsMissing(t *testing.T) {
 		{"", tracked, ""},
 	} {
 		t.Run(c.want, func(t *testing.T) {
-			for _, table := range []string{"MESSAGES", "CURSORS", "TROUBLE", "CONSUMERS", "AUDIT", "CHAINS"} {
-				t.Setenv("STREAMSORT_"+table+"_TABLE", "some")
-			}
+			tables(t)
+			t.Setenv("STREAMSORT_CHAINS_TABLE", "some")
 			t.Setenv("LAMBDA_TASK_ROOT", write(t, c.consumers))
-			t.Setenv("STREAMSORT_TIMER_QUEUE", "")
-			switch {
-			case c.variable == "STREAMSORT_TIMER_QUEUE":
-				t.Setenv(c.variable, "https://sqs.us-east-1.amazonaws.com/123456789012/timer")
-			case c.variable != "":
+			if c.variable != "" {
 				t.Setenv(c.variable, "")
 			}
-			_, err := runtime.New(io.Discard, newHandler)
-			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
-				t.Errorf("error %v, want %q", err, c.want)
-			}
+			starts(t, c.want)
 		})
 	}
 }
@@ -288,9 +296,7 @@ func TestStartNamesWhatIsMissing(t *testing.T) {
 // one its tenants' share.
 func TestStartOfBoth(t *testing.T) {
 	newTaker(t)
-	for _, table := range []string{"MESSAGES", "CURSORS", "TROUBLE", "CONSUMERS", "AUDIT"} {
-		t.Setenv("STREAMSORT_"+table+"_TABLE", "some")
-	}
+	tables(t)
 	const slow = "arn:aws:lambda:us-east-1:123456789012:function:slow:live"
 	for _, c := range []struct{ function, share, consumers, want string }{
 		{"", "", withEndpoints, "STREAMSORT_SLOW_FUNCTION is not set"},
@@ -306,19 +312,14 @@ func TestStartOfBoth(t *testing.T) {
 		t.Setenv("LAMBDA_TASK_ROOT", write(t, c.consumers))
 		t.Setenv("STREAMSORT_SLOW_FUNCTION", c.function)
 		t.Setenv("STREAMSORT_SLOW_SHARE", c.share)
-		_, err := runtime.New(io.Discard, newHandler)
-		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
-			t.Errorf("%+v: error %v", c, err)
-		}
+		starts(t, c.want)
 	}
 }
 
 // The text in the environment stands in the file's place, and an error says so.
 func TestStartTakesTheText(t *testing.T) {
 	newTaker(t)
-	for _, table := range []string{"MESSAGES", "CURSORS", "TROUBLE", "CONSUMERS", "AUDIT"} {
-		t.Setenv("STREAMSORT_"+table+"_TABLE", "some")
-	}
+	tables(t)
 	for text, want := range map[string]string{
 		toFunction:                         "",
 		`{"consumers":[{"name":"books"}]}`: "STREAMSORT_CONSUMERS: no consumer has a sink",
@@ -326,10 +327,7 @@ func TestStartTakesTheText(t *testing.T) {
 	} {
 		t.Setenv("LAMBDA_TASK_ROOT", t.TempDir()) // without a file
 		t.Setenv("STREAMSORT_CONSUMERS", text)
-		_, err := runtime.New(io.Discard, newHandler)
-		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("%s: error %v, want %q", text, err, want)
-		}
+		starts(t, want)
 	}
 }
 

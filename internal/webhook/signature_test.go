@@ -34,9 +34,13 @@ func source(t testing.TB, members string) webhook.Source {
 }
 
 // made reports whether one of the secrets made the claim.
-func made(t testing.TB, c webhook.Claim, secrets [][]byte, body []byte) bool {
+func made(t testing.TB, c webhook.Claim, body string, secrets ...string) bool {
 	t.Helper()
-	return check.Get(c.By(secrets, body))
+	all := make([][]byte, len(secrets))
+	for i, text := range secrets {
+		all[i] = []byte(text)
+	}
+	return check.Get(c.By(all, []byte(body)))
 }
 
 func sum(secret, text string) []byte {
@@ -142,19 +146,19 @@ func TestKnownAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := source(t, test.members)
 			claim, why := s.Signature.Read(test.headers, time.Unix(test.at, 0))
-			secrets := [][]byte{[]byte("another/secret/of/this/length/00"), []byte(test.secret)}
+			secrets := []string{"another/secret/of/this/length/00", test.secret}
 			if strings.HasPrefix(name, "sendgrid") {
-				secrets[0] = []byte(newPublicKey(t, elliptic.P256(), nil))
+				secrets[0] = newPublicKey(t, elliptic.P256(), nil)
 			}
-			check.That(t, why == "" && made(t, claim, secrets, []byte(test.body)), "refused: %q", why)
-			check.That(t, !made(t, claim, secrets[:1], []byte(test.body)), "another secret made it too")
+			check.That(t, why == "" && made(t, claim, test.body, secrets...), "refused: %q", why)
+			check.That(t, !made(t, claim, test.body, secrets[0]), "another secret made it too")
 			// Each bit of the body counts.
 			for i := range len(test.body) * 8 {
 				changed := []byte(test.body)
 				changed[i/8] ^= 1 << (i % 8)
-				check.Need(t, !made(t, claim, secrets, changed), "bit %d of the body may be flipped", i)
+				check.Need(t, !made(t, claim, string(changed), secrets...), "bit %d of the body may be flipped", i)
 			}
-			check.That(t, !made(t, claim, nil, []byte(test.body)) && !made(t, claim, secrets, nil),
+			check.That(t, !made(t, claim, test.body) && !made(t, claim, "", secrets...),
 				"no secret, or no body, will do")
 		})
 	}
@@ -220,7 +224,7 @@ func TestRefusedHeaders(t *testing.T) {
 		s := source(t, test.members)
 		claim, why := s.Signature.Read(test.headers, now)
 		check.That(t, why == test.want, "%s: %q, want %q", name, why, test.want)
-		check.That(t, why != "" || made(t, claim, [][]byte{[]byte(secret)}, []byte(body)),
+		check.That(t, why != "" || made(t, claim, body, secret),
 			"%s: not made by its secret", name)
 	}
 }
@@ -233,11 +237,11 @@ func TestSeveralSignatures(t *testing.T) {
 	claim, why := s.Signature.Read(map[string]string{"stripe-signature": header}, time.Unix(1_700_000_000, 0))
 	check.Need(t, why == "", "%v", why)
 	for secret, want := range map[string]bool{"the old secret of this": true, "the new secret of this": true, "another secret of this": false} {
-		check.Is(t, made(t, claim, [][]byte{[]byte(secret)}, []byte(body)), want, secret)
+		check.Is(t, made(t, claim, body, secret), want, secret)
 	}
 	// The timestamp is signed: another one, within the tolerance, will not do.
 	claim, _ = s.Signature.Read(map[string]string{"stripe-signature": strings.Replace(header, at, "1700000001", 1)}, time.Unix(1_700_000_000, 0))
-	check.That(t, !made(t, claim, [][]byte{[]byte("the new secret of this")}, []byte(body)),
+	check.That(t, !made(t, claim, body, "the new secret of this"),
 		"the timestamp may be changed")
 }
 
@@ -271,10 +275,10 @@ func TestSendGrid(t *testing.T) {
 	}
 	claim, why := read(signature, at, 1_700_000_000)
 	for _, secret := range []string{public, "-----BEGIN PUBLIC KEY-----\n" + public + "\n-----END PUBLIC KEY-----\n"} {
-		check.That(t, why == "" && made(t, claim, [][]byte{[]byte(secret)}, []byte(content)),
+		check.That(t, why == "" && made(t, claim, content, secret),
 			"refused: %q", why)
 	}
-	check.That(t, !made(t, claim, [][]byte{[]byte(public)}, []byte(content[:len(content)-1])),
+	check.That(t, !made(t, claim, content[:len(content)-1], public),
 		"another body will do")
 	_, why = read(signature, at, 1_700_000_301)
 	check.That(t, why == webhook.OutOfTolerance, "301 seconds old: %q", why)
@@ -304,11 +308,7 @@ func TestGitLab(t *testing.T) {
 		{signing, []string{token}, false},
 	} {
 		claim, why := s.Signature.Read(map[string]string{"x-gitlab-token": c.shown}, time.Unix(0, 0))
-		secrets := make([][]byte, len(c.secrets))
-		for i, text := range c.secrets {
-			secrets[i] = []byte(text)
-		}
-		got := made(t, claim, secrets, []byte(`{}`))
+		got := made(t, claim, `{}`, c.secrets...)
 		check.That(t, why == "" && got == c.want, "%s of %v: %v, %q", c.shown, c.secrets, got, why)
 	}
 	if _, why := s.Signature.Read(map[string]string{}, time.Unix(0, 0)); why != webhook.NoSignature {
@@ -316,7 +316,7 @@ func TestGitLab(t *testing.T) {
 	}
 	general := source(t, `"id":"@digest","signature":{"header":"Authorization","prefix":"Bearer ","encoding":"token"}`)
 	claim, why := general.Signature.Read(map[string]string{"authorization": "Bearer " + token}, time.Unix(0, 0))
-	check.That(t, why == "" && made(t, claim, [][]byte{[]byte(token)}, nil) && !made(t, claim, [][]byte{[]byte("Bearer " + token)}, nil),
+	check.That(t, why == "" && made(t, claim, "", token) && !made(t, claim, "", "Bearer "+token),
 		"a token behind a prefix: %q", why)
 }
 
@@ -381,11 +381,7 @@ func TestAdyen(t *testing.T) {
 		"a signature of another": {items(fmt.Sprintf(adyenItem, otherSign)), []string{key}, false},
 	} {
 		claim, why := s.Signature.Read(nil, time.Unix(0, 0))
-		secrets := make([][]byte, len(c.secrets))
-		for i, text := range c.secrets {
-			secrets[i] = []byte(text)
-		}
-		got := made(t, claim, secrets, []byte(c.body))
+		got := made(t, claim, c.body, c.secrets...)
 		check.That(t, why == "" && got == c.want, "%s: %v, %q; want %v", name, got, why, c.want)
 	}
 	claim, _ := s.Signature.Read(nil, time.Unix(0, 0))
@@ -426,7 +422,7 @@ func FuzzSignature(f *testing.F) {
 		}
 		for name, s := range sources {
 			claim, why := s.Signature.Read(headers, time.Unix(1_700_000_000, 0))
-			check.That(t, why != "" || !made(t, claim, [][]byte{[]byte(cmp.Or(secrets[name], "nobody+knows+this+secret"))}, body),
+			check.That(t, why != "" || !made(t, claim, string(body), cmp.Or(secrets[name], "nobody+knows+this+secret")),
 				"%s: %q was made by a secret that made nothing", name, header)
 		}
 	})
@@ -470,7 +466,7 @@ func TestStandardWebhooks(t *testing.T) {
 			flat[strings.ToLower(name)] = headers.Get(name)
 		}
 		claim, why := s.Signature.Read(flat, now)
-		got := why == "" && made(t, claim, [][]byte{[]byte(whsec(key))}, body)
+		got := why == "" && made(t, claim, string(body), whsec(key))
 		if want := hook.Verify(body, headers) == nil; got != want {
 			t.Fatalf("%v: %v (%s), and the standard's library says %v", headers, got, why, want)
 		}

@@ -58,14 +58,6 @@ func (b *bench) settles(h delivery.Held, want delivery.TokenOutcome) {
 	}
 }
 
-func TestCommittedIsCommitted(t *testing.T) {
-	onEach(t, func(b *bench) {
-		b.committed(claim(1, "r"))
-		b.settles(claim(1, "r"), delivery.Committed)
-		check.Is(b, b.count("effects"), 1)
-	})
-}
-
 func TestRolledBackIsAborted(t *testing.T) {
 	onEach(t, func(b *bench) {
 		check.OK(b, check.Get(b.work(claim(1, "r"), 0)).Rollback())
@@ -79,14 +71,6 @@ func TestSettledCannotCommit(t *testing.T) {
 	onEach(t, func(b *bench) {
 		b.settles(claim(1, "r"), delivery.Aborted)
 		check.Fails(b, check.Err(b.work(claim(1, "r"), 0)), sqlmarker.ErrSettled)
-	})
-}
-
-// TestAConflictProvesNothing: what stands there is another's ABORTED (T1).
-func TestAConflictProvesNothing(t *testing.T) {
-	onEach(t, func(b *bench) {
-		b.settles(claim(1, "r"), delivery.Aborted)
-		b.settles(claim(1, "r"), delivery.Aborted)
 	})
 }
 
@@ -247,14 +231,19 @@ func onEach(t *testing.T, test func(*bench)) {
 	t.Helper()
 	for _, s := range servers {
 		t.Run(s.name, func(t *testing.T) {
-			db := s.open(t)
-			check.OK(t, sqlmarker.Install(t.Context(), db, s.dialect))
-			m := check.Get(sqlmarker.Open(t.Context(), db, s.dialect, "stack 1"))
-			b := &bench{T: t, Markers: m, db: db, server: s}
-			b.exec("CREATE TABLE effects (n INTEGER NOT NULL)")
-			test(b)
+			test(newBench(t, s))
 		})
 	}
+}
+
+func newBench(t *testing.T, s server) *bench {
+	t.Helper()
+	db := s.open(t)
+	check.OK(t, sqlmarker.Install(t.Context(), db, s.dialect))
+	m := check.Get(sqlmarker.Open(t.Context(), db, s.dialect, "stack 1"))
+	b := &bench{T: t, Markers: m, db: db, server: s}
+	b.exec("CREATE TABLE effects (n INTEGER NOT NULL)")
+	return b
 }
 
 // bench is markers under test.

@@ -192,7 +192,6 @@ func TestEndpointsRefused(t *testing.T) {
 	s.Want("no place", s.as("acme", "DELETE", "consumer=c", ""), 400, "queue")
 }
 
-// erase asks for the erasing of what the query names.
 func (s *server) erase(more string) httpapitest.Answer {
 	s.t.Helper()
 	return s.Request("DELETE", "/queues", "reason=why&"+more, "")
@@ -257,7 +256,6 @@ func TestRestartKeys(t *testing.T) {
 	})
 }
 
-// secrets counts the endpoints that the table has, of whomever.
 func (s *server) secrets() (n int) {
 	s.t.Helper()
 	for _, tenant := range []string{"", "acme", "globex"} {

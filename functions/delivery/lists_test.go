@@ -24,7 +24,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
-// note writes rows of trouble.
 func (s *server) note(rows ...trouble.Row) {
 	s.t.Helper()
 	for _, row := range rows {
@@ -46,7 +45,6 @@ func (s *server) pauses(queue string, consumers ...string) {
 	}
 }
 
-// opens opens the circuit breaker of a consumer's name.
 func (s *server) opens(consumer string) {
 	s.t.Helper()
 	was, err := s.consumers.Requests(request.Inside{}).Health(s.t.Context(), consumer, true)
@@ -275,7 +273,6 @@ func TestTokensOfLists(t *testing.T) {
 	})
 }
 
-// TestBadLists names what is wrong.
 func TestBadLists(t *testing.T) {
 	onEach(t, func(s *server) {
 		for query, field := range map[string]string{
@@ -290,7 +287,6 @@ func TestBadLists(t *testing.T) {
 	})
 }
 
-// TestListOfAllConsumers walks the queues.
 func TestListOfAllConsumers(t *testing.T) {
 	onEach(t, func(s *server) {
 		for _, queue := range []string{"a", "b", "@acme/x", "@acme/y"} {
@@ -361,9 +357,8 @@ func TestStatesOfConsumers(t *testing.T) {
 		"a claim in quarantine beside work": {of: is(delivery.Idle, func(c *delivery.Consumer) { c.Quarantine[0].Since = early }), state: view.InDoubt, cause: view.Quarantined},
 	} {
 		got, _ := view.In(s.aspects(c.of, c.sink, c.missing)...)
-		if got.State != c.state || got.Cause != c.cause {
-			t.Errorf("%s: %s (%s), want %s (%s)", name, got.State, got.Cause, c.state, c.cause)
-		}
+		check.That(t, got.State == c.state && got.Cause == c.cause,
+			"%s: %s (%s), want %s (%s)", name, got.State, got.Cause, c.state, c.cause)
 		if got.State == view.Retrying && c.cause == view.Failed && c.of.State == delivery.Idle && (!got.NextTry.Equal(late) || !got.Since.Equal(early)) {
 			t.Errorf("%s: since %s, next %s", name, got.Since, got.NextTry)
 		}
@@ -380,9 +375,8 @@ func TestAMissingMessageBlocks(t *testing.T) {
 		s.Want("the consumer", s.status(), 200, `"state":"blocked","cause":"missing"`, `"seq":1`)
 		s.Want("the list", s.Request("GET", "/consumers", "state=blocked", ""), 200, `"state":"blocked","cause":"missing","since":"`, `"seq":1,"lag":2`)
 		s.deliver("q", "billing", func(delivery.Batch) error { return nil })
-		if err := s.sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 3, Body: []byte("1")})[0].Err; err != nil {
-			t.Fatal(err)
-		}
+		err := s.sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 3, Body: []byte("1")})[0].Err
+		check.Need(t, err == nil, "%v", err)
 		s.Want("past it", s.status(), 200, `"state":"catching-up"`)
 		s.Want("the list", s.Request("GET", "/consumers", "state=blocked", ""), 200, `"list":[]`)
 	})
@@ -418,12 +412,9 @@ func TestWhoIsHeldIsCountedAndListedTheSame(t *testing.T) {
 		for range 2 {
 			held := strings.Fields(s.listed("", "/consumers", url.Values{"state": {"held"}, "limit": {"2"}}))
 			slices.Sort(held)
-			if want := []string{"q0|billing", "q1|billing", "q2|billing"}; !slices.Equal(held, want) {
-				t.Errorf("held is %q, want %q", held, want)
-			}
-			if got := s.listed("", "/consumers", url.Values{"state": {"retrying"}}); got != "" {
-				t.Errorf("retrying is %q, want none", got)
-			}
+			want := []string{"q0|billing", "q1|billing", "q2|billing"}
+			check.That(t, slices.Equal(held, want), "held is %q, want %q", held, want)
+			check.Is(t, s.listed("", "/consumers", url.Values{"state": {"retrying"}}), "")
 			s.Want("summary", s.Request("GET", "/summary", "", ""), 200, `"held":{"count":3,`,
 				`"retrying":{"count":0}`, `"count":3,`, `{"queue":"q0","seq":2,"error":"no"`)
 			// Its next try notes it.

@@ -46,7 +46,6 @@ type server struct {
 	engine ddb.Engine
 }
 
-// onEach runs a test on each engine.
 func onEach(t *testing.T, test func(*server)) {
 	t.Helper()
 	ddbtest.Each(t, func(t *testing.T, kind ddbtest.Kind) { test(newServer(t, kind)) })
@@ -79,12 +78,10 @@ func newServer(t *testing.T, kind ddbtest.Kind) *server {
 	return s
 }
 
-// endpoints is the store of endpoints on the tables.
 func (s *server) endpoints() *endpoint.Store {
 	return endpoint.NewStore(s.engine, s.names.Tables(), func() time.Time { return s.now })
 }
 
-// put puts messages up to a seq.
 func (s *server) put(queue string, to int64) {
 	s.t.Helper()
 	for seq := int64(1); seq <= to; seq++ {

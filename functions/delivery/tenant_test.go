@@ -22,7 +22,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
-// counters is the table that has what tenants took.
 var counters = cursor.Names{}.Tables()[2]
 
 // newTenantServer is a server that reads tenants from the claim "org".
@@ -209,7 +208,6 @@ func FuzzTenant(f *testing.F) {
 	})
 }
 
-// queuesOf are the names of the queues that there are.
 func queuesOf(t *testing.T, store *cursor.Store) []string {
 	t.Helper()
 	sorter := check.Get(cursor.New(store, nil))
@@ -246,7 +244,6 @@ func TestWhoAsked(t *testing.T) {
 		`"reason":"r","who":{"kind":"iam"}`, `"reason":"r","who":{"kind":"direct"}`)
 }
 
-// limited has the tenant acme held to these limits.
 func (s *server) limited(t *testing.T, limits quota.Amounts) {
 	t.Helper()
 	clock := func() time.Time { return s.now }

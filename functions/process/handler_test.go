@@ -118,7 +118,6 @@ func newBench(t *testing.T, consumers string) *bench {
 	return b
 }
 
-// write makes a folder with a consumers.json.
 func write(t *testing.T, text string) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -149,7 +148,6 @@ func (b *bench) has(metrics ...string) {
 
 const toFunction = `{"consumers":[{"name":"billing","sink":{"kind":"lambda","arn":"arn:aws:lambda:us-east-1:123456789012:function:f"}}]}`
 
-// eagerAndSlow is an eager consumer, and one that is not.
 var eagerAndSlow = strings.Replace(toFunction, `[{`, `[{"name":"slow","sink":{"kind":"lambda",`+
 	`"arn":"arn:aws:lambda:us-east-1:123456789012:function:f"}},{"eager":true,`, 1)
 
@@ -197,7 +195,6 @@ func TestHandlerDeliversEachEntry(t *testing.T) {
 	}
 }
 
-// tracked is toFunction, tracked.
 var tracked = strings.Replace(toFunction, `"name"`, `"track": "10m", "name"`, 1)
 
 // withEndpoints is a consumer whose endpoints are its queues' own.
@@ -253,7 +250,6 @@ func TestHandlerBlocksWhatNoSinkTakes(t *testing.T) {
 	b.has(`"DeliveriesBlocked":1`)
 }
 
-// tables names the tables but the chains'.
 func tables(t *testing.T) {
 	for _, table := range []string{"MESSAGES", "CURSORS", "TROUBLE", "CONSUMERS", "AUDIT"} {
 		t.Setenv("STREAMSORT_"+table+"_TABLE", "some")
@@ -354,13 +350,11 @@ func TestHandlerAnswersBeforeItsTimeIsOver(t *testing.T) {
 	check.That(t, len(answer.BatchItemFailures) == 0 && handed, "%+v %+v", answer, handed)
 }
 
-// refusing is a sink that takes no batch.
 type refusing struct{ err error }
 
 // Send implements [kind.Sink].
 func (r refusing) Send(context.Context, delivery.Batch) error { return r.err }
 
-// synctestDay is when synctest's clock starts.
 var synctestDay = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // TestHanding: a message that no sink takes blocks at once, and one for whose sink it is away is

@@ -142,7 +142,6 @@ func read(t *testing.T, text string) *source.Source {
 	return check.Get(source.Read([]byte(text)))
 }
 
-// event is one of SQS with these bodies.
 func event(bodies ...string) json.RawMessage {
 	var records []string
 	for i, body := range bodies {
@@ -233,7 +232,6 @@ func idOf(t *testing.T, text string) string {
 	return d.ID
 }
 
-// What the queue says against a message.
 func TestWhatQueuesRefuse(t *testing.T) {
 	p := newPeers(t)
 	w := newWorld(t)
@@ -539,7 +537,6 @@ func inOrderBut(t *testing.T, source string, count, refused, nth int, fault ddbt
 	return happened
 }
 
-// What is no event is an error, and so its sender learns of it.
 func TestNoEvent(t *testing.T) {
 	h := newTaker(t, read(t, bySeq), newWorld(t).sorter, nil)
 	if answer, err := h.handle(t.Context(), json.RawMessage(`{"queue":"a","seq":1}`)); err == nil || !strings.Contains(err.Error(), "no event of a source") {

@@ -34,7 +34,6 @@ const (
 	tick       = 500 * time.Millisecond
 )
 
-// coming is a record on its way.
 type coming struct {
 	queue, n int
 	at       time.Time
@@ -57,7 +56,6 @@ func allComing(random *rand.Rand, each int) (all []coming, again int) {
 	return all, again
 }
 
-// world is tables in memory, with a clock and a meter.
 type world struct {
 	t      *testing.T
 	meter  *ddbtest.Meter

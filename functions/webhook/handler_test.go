@@ -30,7 +30,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// counters is the table that has what tenants took.
 var counters = cursor.Names{}.Tables()[2]
 
 const sources = `{"sources": [
@@ -66,7 +65,6 @@ const sources = `{"sources": [
    "signature": {"header": "X-Sig"}, "each": "@form(mandrill_events)[]", "queue": "'mail'", "id": "_id", "attributes": {"event": "event"}}
 ]}`
 
-// canary is that of every source.
 const canary = "canary secret of this test"
 
 func base64Of(raw []byte) string { return base64.StdEncoding.EncodeToString(raw) }
@@ -77,7 +75,6 @@ func sign(text string) []byte {
 	return mac.Sum(nil)
 }
 
-// server is the handler on the memory store.
 type server struct {
 	*httpapitest.Client
 	t       *testing.T
@@ -110,7 +107,6 @@ func newService(t testing.TB, memory *cursor.Store, clock func() time.Time, fetc
 	return &service{sorter: sorter, sources: byName(all), now: clock, secrets: secret.NewCache(fetch, clock)}
 }
 
-// request is one that a sender makes.
 type request struct {
 	source, body string
 	headers      map[string]string
@@ -170,7 +166,6 @@ func (r request) with(header, value string) request {
 	return r
 }
 
-// counts checks what the metrics have.
 func (s *server) counts(metrics ...string) {
 	s.t.Helper()
 	for _, metric := range metrics {
@@ -480,7 +475,6 @@ func FuzzReceive(f *testing.F) {
 	})
 }
 
-// formOf is a form with a list of events.
 func formOf(list string) request {
 	return signed("mandrill", "mandrill_events="+url.QueryEscape(list)).with("Content-Type", "application/x-www-form-urlencoded")
 }
@@ -519,7 +513,6 @@ func TestTwinsInARequest(t *testing.T) {
 	s.Want("others, by keys", send("page", `[{"id":"2","time":1699999999},{"id":"2","time":1699999999,"x":1}]`), 200, `"waiting","queue":"page/page"},{"status":200,"outcome":"duplicate","queue":"page/page"`)
 }
 
-// asked is the answer to a request without a body.
 func (s *server) asked(method, source, query string, headers map[string]string) httpapitest.Answer {
 	s.t.Helper()
 	path := "/webhooks/" + source
@@ -532,7 +525,6 @@ func (s *server) asked(method, source, query string, headers map[string]string) 
 	return a
 }
 
-// slackRequest is a request that Slack has signed.
 func (s *server) slackRequest(source, body string) request {
 	at := strconv.FormatInt(s.now.Unix(), 10)
 	return request{source: source, body: body, headers: map[string]string{

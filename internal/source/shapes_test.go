@@ -240,7 +240,6 @@ func TestTestEventsAreNoRecords(t *testing.T) {
 	}
 }
 
-// What is no event at all is an error.
 func TestSplitRefuses(t *testing.T) {
 	s := read(t, `{"name":"src","kind":"kinesis"}`)
 	for _, event := range []string{``, `7`, `{}`, `[]`, `{"Records":7}`, `{"Records":[7]}`, `{"records":[]}`, `{"records":{"a-0":7}}`} {
@@ -416,7 +415,6 @@ func TestReadDefaults(t *testing.T) {
 		"%v %v", source.Kinds(), source.FieldsOf("x"))
 }
 
-// Each error names the member and what it must be.
 func TestReadErrors(t *testing.T) {
 	of := func(members string) string { return `{"name":"a","kind":"kinesis",` + members + `}` }
 	for text, want := range map[string]string{

@@ -25,7 +25,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// received is when the events of these tests come.
 var received = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 // preset is a source of a sender's name, and of nothing else but what its kind needs.
@@ -165,7 +164,6 @@ func TestThePagesHaveThePresets(t *testing.T) {
 	check.That(t, len(texts) == 0, "the page has no row of %v", slices.Sorted(maps.Keys(texts)))
 }
 
-// quoted are the texts in backquotes of a line.
 func quoted(cell string) (names []string) {
 	for i, part := range strings.Split(cell, "`") {
 		if i%2 == 1 {
@@ -197,7 +195,6 @@ func TestPushes(t *testing.T) {
 	}
 }
 
-// sortKey is what the message of GitHub's event sorts by.
 func sortKey(t *testing.T, s webhook.Source, body string) string {
 	t.Helper()
 	all := check.Get(messages(s, body, "X-GitHub-Delivery: d"))
@@ -292,7 +289,6 @@ bank arn:aws:ssm:eu-west-1:123456789012:parameter/a/b  "" "" true false 358400
 	}
 }
 
-// Each error names the member and what it must be.
 func TestReadErrors(t *testing.T) {
 	change := func(old, new string) string {
 		check.Need(t, strings.Contains(good, old), "%v", old)

@@ -33,7 +33,6 @@ func source(t testing.TB, members string) webhook.Source {
 	return all[0]
 }
 
-// made reports whether one of the secrets made the claim.
 func made(t testing.TB, c webhook.Claim, body string, secrets ...string) bool {
 	t.Helper()
 	all := make([][]byte, len(secrets))
@@ -224,8 +223,7 @@ func TestRefusedHeaders(t *testing.T) {
 		s := source(t, test.members)
 		claim, why := s.Signature.Read(test.headers, now)
 		check.That(t, why == test.want, "%s: %q, want %q", name, why, test.want)
-		check.That(t, why != "" || made(t, claim, body, secret),
-			"%s: not made by its secret", name)
+		check.That(t, why != "" || made(t, claim, body, secret), "%s: not made by its secret", name)
 	}
 }
 
@@ -241,8 +239,7 @@ func TestSeveralSignatures(t *testing.T) {
 	}
 	// The timestamp is signed: another one, within the tolerance, will not do.
 	claim, _ = s.Signature.Read(map[string]string{"stripe-signature": strings.Replace(header, at, "1700000001", 1)}, time.Unix(1_700_000_000, 0))
-	check.That(t, !made(t, claim, body, "the new secret of this"),
-		"the timestamp may be changed")
+	check.That(t, !made(t, claim, body, "the new secret of this"), "the timestamp may be changed")
 }
 
 // newPublicKey is the public half of a new key, as DER in base64, and by the other half a signature
@@ -275,11 +272,9 @@ func TestSendGrid(t *testing.T) {
 	}
 	claim, why := read(signature, at, 1_700_000_000)
 	for _, secret := range []string{public, "-----BEGIN PUBLIC KEY-----\n" + public + "\n-----END PUBLIC KEY-----\n"} {
-		check.That(t, why == "" && made(t, claim, content, secret),
-			"refused: %q", why)
+		check.That(t, why == "" && made(t, claim, content, secret), "refused: %q", why)
 	}
-	check.That(t, !made(t, claim, content[:len(content)-1], public),
-		"another body will do")
+	check.That(t, !made(t, claim, content[:len(content)-1], public), "another body will do")
 	_, why = read(signature, at, 1_700_000_301)
 	check.That(t, why == webhook.OutOfTolerance, "301 seconds old: %q", why)
 	_, why = read("no base64", at, 1_700_000_000)

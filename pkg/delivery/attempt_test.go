@@ -81,7 +81,6 @@ func TestAWorkerThatDiesIsAnAttempt(t *testing.T) {
 	check.Is(t, len(k.failing()), 0)
 }
 
-// failing are the rows of consumers that retry a message.
 func (k *desk) failing() []trouble.Row {
 	k.t.Helper()
 	rows, _ := check.Get2(k.store.Requests(request.Inside{}).Trouble().Page(k.t.Context(), trouble.Failing, "", "", 100))

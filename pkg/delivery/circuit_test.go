@@ -17,7 +17,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
-// circuit is that of the desk's consumer, as it stands.
 func (k *desk) circuit() request.Circuit {
 	k.t.Helper()
 	return k.health().Circuit
@@ -58,7 +57,6 @@ func TestOpensNotBesideWhatIsTaken(t *testing.T) {
 	check.That(t, k.circuit().Open(), "want it open")
 }
 
-// probeDue lets the time pass until the next probe.
 func (k *desk) probeDue() { k.now = k.circuit().ProbeAt }
 
 // TestTheCircuitOpens: after three queues failed, no other is claimed for.
@@ -127,7 +125,6 @@ func TestProbes(t *testing.T) {
 	check.That(t, k.now.Sub(asked) <= 7*time.Minute, "it took %s", k.now.Sub(asked))
 }
 
-// TestTheProbesAreASetting: so is the number of queues.
 func TestTheProbesAreASetting(t *testing.T) {
 	k := newDesk(t)
 	k.put("q1", 1)
@@ -352,7 +349,6 @@ func TestAProbeIsOneMessage(t *testing.T) {
 	}
 }
 
-// TestCircuitRefuses: what is out of its bounds.
 func TestCircuitRefuses(t *testing.T) {
 	for field, c := range map[string]delivery.Circuit{
 		"circuit.queues":    {Queues: 1},
@@ -411,7 +407,6 @@ func TestTheCircuitOpensNotForASinkThatTakesParts(t *testing.T) {
 	}
 }
 
-// names are as many names of queues.
 func names(name string, n int) (all []string) {
 	for i := range n {
 		all = append(all, fmt.Sprint(name, i))
@@ -592,14 +587,12 @@ func TestAChainThatFailsDoesNotKeepTheCircuitClosed(t *testing.T) {
 	check.That(t, k.circuit().Open(), "it is not open, and three queues failed")
 }
 
-// sink is what people are shown of a sink.
 type sink struct {
 	OpenSince, ProbeAt, FailingSince, TakenAt time.Time
 	Probes                                    int64
 	Waking                                    bool
 }
 
-// sinkIs checks what is shown of the desk's sink.
 func (k *desk) sinkIs(what string, want sink) {
 	k.t.Helper()
 	h := check.Get(k.d.Inside(request.Inside{}).Health(k.t.Context(), "c"))

@@ -38,7 +38,6 @@ func (k *desk) worker() delivery.Claims {
 	return check.Get(delivery.NewClaims(k.d, nil))
 }
 
-// answered checks how a call about a claim went.
 func answered(t *testing.T, what string, want delivery.Outcome, reason ...string) func(delivery.Answer, error) {
 	t.Helper()
 	return func(a delivery.Answer, err error) {

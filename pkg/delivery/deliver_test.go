@@ -466,7 +466,6 @@ func TestAConsumerThatCannotBeReadStopsNoOther(t *testing.T) {
 	check.Fails(t, check.Err(k.d.Status(t.Context(), "q")), table.ErrNewerLayout)
 }
 
-// newerLayout has an item written by a newer version.
 func (k *desk) newerLayout(table int, key ddb.Fields) {
 	k.t.Helper()
 	check.Get(k.consumers.Do(k.t.Context(), ddb.Update{

@@ -84,7 +84,6 @@ var tableNames = delivery.Names{Trouble: trouble.DefaultName}
 
 var errFlaky = errors.New("the store is away")
 
-// errNo is why a sink takes no batch.
 var errNo = errors.New("no")
 
 func newDesk(t *testing.T) *desk {
@@ -106,7 +105,6 @@ func (k *desk) do(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 	return k.consumers.Do(ctx, r)
 }
 
-// storeOn is the store on a view of the consumers' tables.
 func (k *desk) storeOn(view ddb.Func) *delivery.Store {
 	return delivery.NewStore(view, tableNames.Tables())
 }
@@ -124,7 +122,6 @@ func (k *desk) put(queue string, seqs ...int64) {
 	}
 }
 
-// upTo are the seqs from first to last.
 func upTo(first, last int64) []int64 {
 	var seqs []int64
 	for ; first <= last; first++ {
@@ -133,7 +130,6 @@ func upTo(first, last int64) []int64 {
 	return seqs
 }
 
-// text tells a batch in a line.
 func text(b delivery.Batch) string {
 	var seqs []string
 	for _, m := range b.Messages {
@@ -153,7 +149,6 @@ func (k *desk) take(_ context.Context, b delivery.Batch) error {
 	return k.fails(b)
 }
 
-// poison makes the sink refuse batches with a seq.
 func (k *desk) poison(seq int64, cause error) {
 	k.fails = func(b delivery.Batch) error {
 		if slices.ContainsFunc(b.Messages, func(m cursor.Message) bool { return m.Seq == seq }) {
@@ -182,7 +177,6 @@ func (k *desk) deliver(queue string) delivery.Delivery { return k.to(k.reader(),
 
 func (k *desk) ends(queue, want string) delivery.Delivery { return k.to(k.reader(), queue, want) }
 
-// gets checks what the sink got since the last time.
 func (k *desk) gets(want ...string) {
 	k.t.Helper()
 	check.Is(k.t, cmp.Diff(want, k.got), "")
@@ -194,7 +188,6 @@ func (k *desk) standing(queue string) delivery.Consumer {
 	return check.Get(k.store.Requests(request.Inside{}).Consumer(k.t.Context(), queue, "c"))
 }
 
-// at checks where the consumer is.
 func (k *desk) at(queue string, delivered int64, state delivery.State) delivery.Consumer {
 	k.t.Helper()
 	c := k.standing(queue)
@@ -205,7 +198,6 @@ func (k *desk) at(queue string, delivered int64, state delivery.State) delivery.
 
 func (k *desk) pass(d time.Duration) { k.now = k.now.Add(d) }
 
-// block makes the consumer blocked on a seq.
 func (k *desk) block(queue string, seq int64) {
 	k.t.Helper()
 	k.poison(seq, errors.New("no"))
@@ -229,7 +221,6 @@ func (k *desk) sweep(options delivery.SweepOptions) delivery.SweepReport {
 	return check.Get(k.d.Sweep(k.t.Context(), options))
 }
 
-// invalid checks that an error names a field.
 func invalid(t *testing.T, err error, field string) {
 	t.Helper()
 	var wrong *cursor.InvalidError
@@ -267,7 +258,6 @@ func ending(d delivery.Delivery) string {
 	return strings.TrimSpace(string(d.Outcome) + " " + d.Reason)
 }
 
-// does is an order of a kind.
 func does(kind string, o delivery.Order) delivery.Order {
 	o.Kind = kind
 	return o
@@ -288,7 +278,6 @@ func rewinds(o delivery.Order, start delivery.Start) delivery.Order {
 	return does("rewind", o)
 }
 
-// refused reports whether an error is a refusal of a code.
 func refused(err error, code string) bool {
 	var wrong *delivery.RefusedError
 	return errors.As(err, &wrong) && wrong.Code == code

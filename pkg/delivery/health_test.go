@@ -24,10 +24,8 @@ func (k *desk) patient() delivery.Reader {
 	return r
 }
 
-// hands delivers what a queue has, and checks how that ended.
 func (k *desk) hands(queue, want string) delivery.Delivery { return k.to(k.patient(), queue, want) }
 
-// refuses makes the sink refuse queues.
 func (k *desk) refuses(queues ...string) {
 	k.fails = func(b delivery.Batch) error {
 		if slices.Contains(queues, b.Queue) {
@@ -52,13 +50,11 @@ func (k *desk) fail(queues ...string) {
 	k.pass(5 * time.Minute)
 }
 
-// health is what is known of the sink.
 func (k *desk) health() request.Health {
 	k.t.Helper()
 	return check.Get(k.store.Requests(request.Inside{}).Health(k.t.Context(), "c", true))
 }
 
-// listed are entries of queues that fail now.
 func (k *desk) listed(queues ...string) (all []request.FailingQueue) {
 	for _, queue := range queues {
 		all = append(all, request.FailingQueue{Queue: queue, At: k.now})

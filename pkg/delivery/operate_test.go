@@ -23,7 +23,6 @@ func order(op string) delivery.Order {
 	return delivery.Order{Queue: "q", Consumer: "c", Reason: "because", Op: op}
 }
 
-// operations checks what is on record, the latest first.
 func (k *desk) operations(want ...string) {
 	k.t.Helper()
 	page, next := check.Get2(k.d.Inside(request.Inside{}).Audit(k.t.Context(), "q", ""))
@@ -266,7 +265,6 @@ func TestReadStart(t *testing.T) {
 	}
 }
 
-// createOf makes a consumer of a queue of a kind.
 func (k *desk) createOf(kind cursor.Kind, who delivery.Who, queue, name string, start delivery.Start) (delivery.Consumer, error) {
 	return k.d.Inside(request.Inside{}).CreateFor(k.t.Context(), who, queue, name, start, &kind)
 }
@@ -301,7 +299,6 @@ func TestCreateTwice(t *testing.T) {
 	k.gets("new 1 #1")
 }
 
-// erasure is the order to erase "q".
 func erasure(op string) delivery.Order {
 	return delivery.Order{Queue: "q", Reason: "because", Op: op}
 }
@@ -314,7 +311,6 @@ func (k *desk) erase() (cursor.Cursor, cursor.Remains) {
 	return c, deleted
 }
 
-// left checks what is left of "q".
 func (k *desk) left(messages, consumers int) {
 	k.t.Helper()
 	got, all := check.Get2(k.d.Inside(request.Inside{}).Erasable(k.t.Context(), "q"))

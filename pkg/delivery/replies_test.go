@@ -28,7 +28,6 @@ func (k *desk) answers() {
 	}
 }
 
-// arrived checks what stands in a queue.
 func (k *desk) arrived(queue string, want ...string) {
 	k.t.Helper()
 	var got []string

@@ -139,7 +139,6 @@ func (s *sparse) reader(name string) delivery.Reader {
 	}}
 }
 
-// put puts a quarter of a second's messages.
 func (s *sparse) put(batch []cursor.Message) {
 	for _, m := range batch {
 		s.now = s.now.Add(250 * time.Millisecond / time.Duration(len(batch)))
@@ -156,7 +155,6 @@ func (s *sparse) put(batch []cursor.Message) {
 	}
 }
 
-// deliver hands the records that wait to one of the processes.
 func (s *sparse) deliver() {
 	if len(s.records) > 0 {
 		by := s.random.IntN(len(s.handle))

@@ -475,7 +475,6 @@ func sharedEngine(t *testing.T, kind ddbtest.Kind) ddb.Engine {
 	return sharedNow.engines[kind]
 }
 
-// each runs a test on every engine.
 func each(t *testing.T, test func(b *bench)) {
 	t.Helper()
 	ddbtest.Each(t, func(t *testing.T, kind ddbtest.Kind) {
@@ -518,7 +517,6 @@ func (b *bench) fresh(name string) Consumer {
 	return Consumer{Queue: b.queue, Name: name, State: Idle, Delivered: 3, Progress: Progress{From: 3, To: 3}, Control: Control{LastOp: "op 0"}}
 }
 
-// create makes a consumer.
 func (b *bench) create(c Consumer) Consumer {
 	b.Helper()
 	return b.answer("created", c, true)(b.CreateConsumer(b.Context(), c))
@@ -528,7 +526,6 @@ func claim(req string, to int64) request.Claim {
 	return request.Claim{Req: req, To: to, Now: at, LeaseUntil: at.Add(time.Minute)}
 }
 
-// claimed is c after a claim.
 func claimed(c Consumer, claim request.Claim) Consumer {
 	c.Token = Token{N: c.Token.N + 1, Req: claim.Req}
 	if c.TriedTo <= c.Delivered {
@@ -546,7 +543,6 @@ func claimed(c Consumer, claim request.Claim) Consumer {
 	return c
 }
 
-// claim claims up to a seq.
 func (b *bench) claim(c Consumer, req string, to int64) Consumer {
 	b.Helper()
 	return b.answer("claimed", claimed(c, claim(req, to)), true)(b.Claim(b.Context(), c, claim(req, to)))
@@ -561,7 +557,6 @@ func ended(c Consumer, outcome TokenOutcome) Consumer {
 	return c
 }
 
-// committed is c after a commit.
 func committed(c Consumer) Consumer {
 	c = ended(c, Committed)
 	c.State, c.Delivered, c.Attempts, c.Together = Idle, c.To, 0, 0
@@ -569,14 +564,12 @@ func committed(c Consumer) Consumer {
 	return takenNow(c)
 }
 
-// taken is c when nothing failed since.
 func takenNow(c Consumer) Consumer {
 	c.Failed, c.Error, c.Shown, c.ReplyQueue, c.Away = time.Time{}, "", 0, "", 0
 	c.FailingSince, c.Proven = time.Time{}, false
 	return c
 }
 
-// failed is c after a failure.
 func failedNow(c Consumer, f request.Failure) Consumer {
 	c = ended(c, Aborted)
 	c.Failed, c.Error, c.Shown, c.ReplyQueue, c.Deferred, c.Away = f.Now, f.Error, f.Shown, f.ReplyQueue, false, f.Away
@@ -605,7 +598,6 @@ func blocked(c Consumer, now time.Time) Consumer {
 	return c
 }
 
-// under is c with the token of another claim.
 func under(c Consumer, token Token) Consumer {
 	c.Token = token
 	return c

@@ -25,13 +25,11 @@ func (b *bench) prepare(c Consumer) Consumer {
 
 func overNow(c Consumer) time.Time { return c.LeaseUntil.Add(time.Millisecond) }
 
-// doubted is a claim in doubt.
 func (b *bench) doubted(c Consumer) Consumer {
 	b.Helper()
 	return b.answer("in doubt", as(c, InDoubt), true)(b.MarkInDoubt(b.Context(), c, overNow(c)))
 }
 
-// aside is c with its claim in quarantine.
 func asideNow(c Consumer) Consumer {
 	for i := range c.Quarantine {
 		if (c.Quarantine[i] == Quarantined{}) {
@@ -240,7 +238,6 @@ func TestStoreQuarantine(t *testing.T) {
 	})
 }
 
-// quarantined has that many claims in quarantine.
 func (b *bench) quarantined(n int) Consumer {
 	b.Helper()
 	c := b.create(b.fresh("a"))

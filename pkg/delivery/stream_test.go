@@ -24,7 +24,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/table"
 )
 
-// moved is a record of the cursors' stream.
 func moved(number int, queue string, from, to int64) json.RawMessage {
 	image := func(position int64) string {
 		return fmt.Sprintf(`{"queue":{"S":%q},"v":{"N":"1"},"first":{"N":"1"},"position":{"N":"%d"},"parked":{"N":"0"},`+
@@ -33,12 +32,10 @@ func moved(number int, queue string, from, to int64) json.RawMessage {
 	return fmt.Appendf(nil, `{"eventName":"MODIFY","dynamodb":{"SequenceNumber":"%d","OldImage":%s,"NewImage":%s}}`, number, image(from), image(to))
 }
 
-// failedAt is the answer that names a record.
 func failedAt(number string) events.DynamoDBEventResponse {
 	return events.DynamoDBEventResponse{BatchItemFailures: []events.DynamoDBBatchItemFailure{{ItemIdentifier: number}}}
 }
 
-// stream gives records to the handler, and checks its answer.
 func (k *desk) stream(want events.DynamoDBEventResponse, records ...json.RawMessage) {
 	k.t.Helper()
 	handle := check.Get(delivery.OnStream(k.d, cursor.Names{}, k.reader()))

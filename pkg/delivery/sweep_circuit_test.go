@@ -375,7 +375,6 @@ func TestTheSweepLeavesHeldQueuesToTheirCircuit(t *testing.T) {
 	check.That(t, len(*waits) != 0, "nobody waits")
 }
 
-// circuitIsNotDue puts the next probe off.
 func (k *desk) circuitIsNotDue() {
 	k.t.Helper()
 	h := k.health()

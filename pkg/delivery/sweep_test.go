@@ -28,7 +28,6 @@ func (k *desk) notified(queue string, fn func()) bool {
 	return after.Notified.After(before.Notified)
 }
 
-// everyFive runs a sweep five minutes later.
 func (k *desk) everyFive() delivery.SweepReport {
 	k.t.Helper()
 	k.pass(5 * time.Minute)

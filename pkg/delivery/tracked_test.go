@@ -67,7 +67,6 @@ func (k *trackedDesk) ends(want string) delivery.Delivery {
 	return done
 }
 
-// works says that the work of these edges is done.
 func (k *trackedDesk) works(edges ...xorack.Edge) {
 	k.t.Helper()
 	for _, e := range edges {

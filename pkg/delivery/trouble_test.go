@@ -31,7 +31,6 @@ func (k *desk) rows() string {
 	return strings.Join(all, ", ")
 }
 
-// troubled checks the rows.
 func (k *desk) troubled(what, want string) {
 	k.t.Helper()
 	check.Is(k.t, k.rows(), want, what)

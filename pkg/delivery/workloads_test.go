@@ -85,7 +85,6 @@ func (w *world) sleep(d time.Duration) {
 	<-awake
 }
 
-// until runs what happens up to a time.
 func (w *world) until(end time.Time) {
 	for len(w.ahead) > 0 && !w.ahead[0].at.After(end) {
 		next := heap.Pop(&w.ahead).(moment)

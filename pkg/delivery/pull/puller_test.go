@@ -237,7 +237,6 @@ func does(kind string, o delivery.Order, token delivery.Token, outcome delivery.
 	return o
 }
 
-// refused reports whether an error is a refusal of a code.
 func refused(err error, code string) bool {
 	var wrong *delivery.RefusedError
 	return errors.As(err, &wrong) && wrong.Code == code

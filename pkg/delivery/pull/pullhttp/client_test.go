@@ -165,7 +165,6 @@ func TestOtherProblems(t *testing.T) {
 	}
 }
 
-// TestNoAnswerOfTheProtocol: a false success.
 func TestNoAnswerOfTheProtocol(t *testing.T) {
 	for _, document := range []string{
 		`<html>`, ``, `7`, `{"outcome":"OK","token":"r"}`, `{"outcome":"OK","unsettled":["r"]}`, `{"outcome":"OK","from":"x"}`,
@@ -220,7 +219,6 @@ func TestCommitAndClaim(t *testing.T) {
 	}
 }
 
-// TestQueues: the pages of a list.
 func TestQueues(t *testing.T) {
 	a := newAPI(t,
 		says(200, `{"status":200,"list":[{"queue":"a/1","kind":"numbered","position":"9007199254740993"}],"next":"x"}`),

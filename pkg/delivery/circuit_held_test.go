@@ -65,6 +65,24 @@ func (k *desk) open() []string {
 	return names
 }
 
+// holds has the open circuit hold queues back, one after the other.
+func (k *desk) holds(queues ...string) {
+	k.t.Helper()
+	for _, queue := range queues {
+		k.put(queue, 1)
+		k.pass(time.Millisecond)
+		k.hands(queue, endedCircuitOpen)
+	}
+}
+
+// closes has the queue "q" close the circuit.
+func (k *desk) closes() {
+	k.t.Helper()
+	k.fails = nil
+	k.probeDue()
+	k.hands("q", endedCaughtUp)
+}
+
 func (k *desk) same(what string, got, want []string) {
 	k.t.Helper()
 	check.Is(k.t, cmp.Diff(want, got), "", what)
@@ -98,12 +116,7 @@ func TestProbesGoRound(t *testing.T) {
 	k, _ := holding(t)
 	k.opens()
 	var woken []string
-	for i := range 8 {
-		queue := fmt.Sprint("r", i)
-		k.put(queue, 1)
-		k.pass(time.Millisecond)
-		k.hands(queue, endedCircuitOpen)
-	}
+	k.holds(names("r", 8)...)
 	for len(woken) < 12 {
 		k.probeDue()
 		turn := k.woken(k.heldBack(), func() {
@@ -156,9 +169,7 @@ func TestBadMessagesKeepNoProbe(t *testing.T) {
 		k.pass(time.Millisecond)
 		k.hands(queue, endedCircuitOpen)
 	}
-	k.pass(time.Millisecond)
-	k.put("good", 1)
-	k.hands("good", endedCircuitOpen)
+	k.holds("good")
 	k.probeDue()
 	for turn := 1; ; turn++ {
 		woken := k.woken(k.heldBack(), func() { _, _, _ = k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{}) })
@@ -215,17 +226,10 @@ func TestHeldBackByWhatIsOver(t *testing.T) {
 func TestHeldBackAreWokenUp(t *testing.T) {
 	k, waits := holding(t)
 	k.opens()
-	var want []string
-	for i := range 30 {
-		queue := fmt.Sprintf("r%02d", 29-i)
-		want = append(want, queue)
-		k.put(queue, 1)
-		k.pass(time.Millisecond)
-		k.hands(queue, endedCircuitOpen)
-	}
-	k.fails = nil
-	k.probeDue()
-	k.hands("q", endedCaughtUp)
+	want := names("r", 30)
+	slices.Reverse(want)
+	k.holds(want...)
+	k.closes()
 	var woken []string
 	at := map[string]time.Time{}
 	k.queues.fail = func(request, queue string) error {
@@ -249,7 +253,7 @@ func TestHeldBackAreWokenUp(t *testing.T) {
 	k.same("woken", woken, append([]string{"q3"}, want...))
 	k.same("held back", k.heldBack(), nil)
 	k.same("names", k.open(), nil)
-	if took := at["r00"].Sub(began); took < 2900*time.Millisecond || took > 3200*time.Millisecond || len(*waits) < 30 {
+	if took := at["r0"].Sub(began); took < 2900*time.Millisecond || took > 3200*time.Millisecond || len(*waits) < 30 {
 		t.Errorf("30 were woken up within %s, in %d steps; want 10 a second", took, len(*waits))
 	}
 }
@@ -259,14 +263,8 @@ func TestHeldBackAreWokenUp(t *testing.T) {
 func TestOneWakesHeldQueuesUp(t *testing.T) {
 	k, waits := holding(t)
 	k.opens()
-	for i := range 30 {
-		queue := fmt.Sprint("r", i)
-		k.put(queue, 1)
-		k.hands(queue, endedCircuitOpen)
-	}
-	k.fails = nil
-	k.probeDue()
-	k.hands("q", endedCaughtUp)
+	k.holds(names("r", 30)...)
+	k.closes()
 	o := delivery.SweepOptions{Readers: []delivery.Reader{{Name: "c", Circuit: delivery.Circuit{WakeRate: 1}}}}
 	first := k.d
 	began := k.now
@@ -293,14 +291,8 @@ func TestOneWakesHeldQueuesUp(t *testing.T) {
 func TestOneQueueSleepsOn(t *testing.T) {
 	k, _ := holding(t)
 	k.opens()
-	for _, queue := range []string{"r1", "bad", "r2", "r3"} {
-		k.put(queue, 1)
-		k.pass(time.Millisecond)
-		k.hands(queue, endedCircuitOpen)
-	}
-	k.fails = nil
-	k.probeDue()
-	k.hands("q", endedCaughtUp)
+	k.holds("r1", "bad", "r2", "r3")
+	k.closes()
 	var tried []string
 	k.queues.fail = func(request, queue string) error {
 		if request == "notify" {
@@ -372,11 +364,7 @@ func TestARedrivenQueueIsProbedFirst(t *testing.T) {
 		k := newDesk(t)
 		k.opens()
 		k.pass(time.Second)
-		for i := range 30 {
-			queue := fmt.Sprint("held", i)
-			k.put(queue, 1)
-			k.hands(queue, endedCircuitOpen)
-		}
+		k.holds(names("held", 30)...)
 		k.fails = nil
 		if due {
 			k.probeDue()

@@ -211,9 +211,7 @@ func TestTheCircuitCloses(t *testing.T) {
 	k := newDesk(t)
 	k.opens()
 	k.put("q", 2, 3, 4)
-	k.fails = nil
-	k.probeDue()
-	k.hands("q", endedCaughtUp)
+	k.closes()
 	k.gets("q 1 #1", "q 2,3,4 #1")
 	check.Is(t, k.circuit(), (request.Circuit{Closed: k.now, Waking: true}))
 	// For those that failed nothing is waited for.

@@ -185,22 +185,15 @@ func TestAnIDIsOfOneOperation(t *testing.T) {
 	check.Get(k.d.Create(t.Context(), "q", "d", delivery.First))
 	check.Get(k.d.Operate(t.Context(), rewinds(order("op"), delivery.First)))
 	k.pass(time.Second)
-	taken := func(what string, err error) {
-		t.Helper()
+	consumer, reason := order("op"), order("op")
+	consumer.Consumer, reason.Reason = "d", "why not"
+	for what, other := range map[string]delivery.Order{
+		"another place": rewinds(order("op"), delivery.Latest), "another action": does("pause", order("op")),
+		"another consumer": rewinds(consumer, delivery.First), "another reason": rewinds(reason, delivery.First),
+	} {
+		_, err := k.d.Operate(t.Context(), other)
 		check.That(t, refused(err, "id-taken"), "%s: error %v, want that the id is taken", what, err)
 	}
-	_, err := k.d.Operate(t.Context(), rewinds(order("op"), delivery.Latest))
-	taken("another place", err)
-	_, err = k.d.Operate(t.Context(), does("pause", order("op")))
-	taken("another action", err)
-	other := order("op")
-	other.Consumer = "d"
-	_, err = k.d.Operate(t.Context(), rewinds(other, delivery.First))
-	taken("another consumer", err)
-	other = order("op")
-	other.Reason = "why not"
-	_, err = k.d.Operate(t.Context(), rewinds(other, delivery.First))
-	taken("another reason", err)
 	c := k.at("q", 0, delivery.Idle)
 	check.That(t, c.Rewinds == 1 && c.Paused == "", "%+v; want nothing done but the first", c)
 	again := order("op")

@@ -25,45 +25,49 @@ func TestStoreCreate(t *testing.T) {
 	})
 }
 
+// writes are those that change a consumer's claim or place, late enough for each.
+func (b *bench) writes(c Consumer) map[string]func() (Consumer, bool, error) {
+	ctx, queue, name, token := b.Context(), c.Queue, c.Name, c.Token
+	now, next := overNow(c).Add(time.Hour), later(c, "r2")
+	return map[string]func() (Consumer, bool, error){
+		"claim":            func() (Consumer, bool, error) { return b.Claim(ctx, c, next) },
+		"block":            func() (Consumer, bool, error) { return b.Block(ctx, c, now) },
+		"commit":           func() (Consumer, bool, error) { return b.Commit(ctx, queue, name, token, Response{}) },
+		"commit and claim": func() (Consumer, bool, error) { return b.CommitAndClaim(ctx, c, next, Response{}) },
+		"fail":             func() (Consumer, bool, error) { return b.Fail(ctx, queue, name, token, failure(false)) },
+		"fail for good":    func() (Consumer, bool, error) { return b.Fail(ctx, queue, name, token, failure(true)) },
+		"cancel":           func() (Consumer, bool, error) { return b.Cancel(ctx, c, false, now) },
+		"skip":             func() (Consumer, bool, error) { return b.Unblock(ctx, c, true, "op 1") },
+		"rewind":           func() (Consumer, bool, error) { return b.Rewind(ctx, c, 3, "op 1") },
+		"keep start":       func() (Consumer, bool, error) { return b.KeepStart(ctx, queue, name, "op", 1) },
+		"finish start":     func() (Consumer, bool, error) { return b.FinishStart(ctx, queue, name, "op", 1) },
+		"prepare":          func() (Consumer, bool, error) { return b.Prepare(ctx, queue, name, token) },
+		"extend":           func() (Consumer, bool, error) { return b.Extend(ctx, queue, name, token, now) },
+		"mark in doubt":    func() (Consumer, bool, error) { return b.MarkInDoubt(ctx, c, now) },
+		"quarantine":       func() (Consumer, bool, error) { return b.Quarantine(ctx, c, now) },
+		"release":          func() (Consumer, bool, error) { return b.Release(ctx, queue, name, token, "op") },
+		"commit prepared":  func() (Consumer, bool, error) { return b.CommitPrepared(ctx, queue, name, token) },
+		"abort prepared": func() (Consumer, bool, error) {
+			return b.AbortPrepared(ctx, queue, name, token, failure(false))
+		},
+		"settle": func() (Consumer, bool, error) {
+			return b.SettleQuarantined(ctx, queue, name, token, Committed, true, "")
+		},
+	}
+}
+
 func TestStoreNoConsumer(t *testing.T) {
 	each(t, func(b *bench) {
-		seen := b.fresh("a")
-		token := Token{N: 1, Req: "r"}
-		ctx := b.Context()
-		for what, write := range map[string]func() (Consumer, bool, error){
-			"claim":  func() (Consumer, bool, error) { return b.Claim(ctx, seen, claim("r", 5)) },
-			"block":  func() (Consumer, bool, error) { return b.Block(ctx, seen, at) },
-			"commit": func() (Consumer, bool, error) { return b.Commit(ctx, b.queue, "a", token, Response{}) },
-			"commit and claim": func() (Consumer, bool, error) {
-				return b.CommitAndClaim(ctx, under(seen, token), claim("r", 5), Response{})
-			},
-			"fail":          func() (Consumer, bool, error) { return b.Fail(ctx, b.queue, "a", token, failure(false)) },
-			"cancel":        func() (Consumer, bool, error) { return b.Cancel(ctx, seen, false, at) },
-			"unblock":       func() (Consumer, bool, error) { return b.Unblock(ctx, seen, true, "op") },
-			"rewind":        func() (Consumer, bool, error) { return b.Rewind(ctx, seen, 1, "op") },
-			"keep start":    func() (Consumer, bool, error) { return b.KeepStart(ctx, b.queue, "a", "op", 1) },
-			"finish start":  func() (Consumer, bool, error) { return b.FinishStart(ctx, b.queue, "a", "op", 1) },
-			"pause":         func() (Consumer, bool, error) { return b.Pause(ctx, b.queue, "a", "why", at) },
-			"prepare":       func() (Consumer, bool, error) { return b.Prepare(ctx, b.queue, "a", token) },
-			"extend":        func() (Consumer, bool, error) { return b.Extend(ctx, b.queue, "a", token, at) },
-			"mark in doubt": func() (Consumer, bool, error) { return b.MarkInDoubt(ctx, seen, at) },
-			"quarantine":    func() (Consumer, bool, error) { return b.Quarantine(ctx, seen, at) },
-			"release":       func() (Consumer, bool, error) { return b.Release(ctx, b.queue, "a", token, "op") },
-			"commit prepared": func() (Consumer, bool, error) {
-				return b.CommitPrepared(ctx, b.queue, "a", token)
-			},
-			"abort prepared": func() (Consumer, bool, error) {
-				return b.AbortPrepared(ctx, b.queue, "a", token, failure(false))
-			},
-			"settle": func() (Consumer, bool, error) {
-				return b.SettleQuarantined(ctx, b.queue, "a", token, Committed, true, "")
-			},
-			"decide": func() (Consumer, bool, error) { return b.Decide(ctx, b.queue, "a", token, outboxNow) },
-			"finish": func() (Consumer, bool, error) { return b.Finish(ctx, b.queue, "a", token) },
-			"refuse": func() (Consumer, bool, error) {
-				return b.Refuse(ctx, b.queue, "a", token, refusals{N: 1, Why: "no", Since: at})
-			},
-		} {
+		ctx, seen, token := b.Context(), b.fresh("a"), Token{N: 1, Req: "r"}
+		seen.Token = token
+		writes := b.writes(seen)
+		writes["pause"] = func() (Consumer, bool, error) { return b.Pause(ctx, b.queue, "a", "why", at) }
+		writes["decide"] = func() (Consumer, bool, error) { return b.Decide(ctx, b.queue, "a", token, outboxNow) }
+		writes["finish"] = func() (Consumer, bool, error) { return b.Finish(ctx, b.queue, "a", token) }
+		writes["refuse"] = func() (Consumer, bool, error) {
+			return b.Refuse(ctx, b.queue, "a", token, refusals{N: 1, Why: "no", Since: at})
+		}
+		for what, write := range writes {
 			got, made, err := write()
 			b.check(err)
 			same(b.T, what+": made", made, false)

@@ -98,9 +98,7 @@ func TestWakeCircuit(t *testing.T) {
 func TestAShortOutageIsNotAnnounced(t *testing.T) {
 	k := withoutRows(t)
 	k.opens()
-	k.fails = nil
-	k.probeDue()
-	k.hands("q", endedCaughtUp)
+	k.closes()
 	k.pass(10 * time.Second)
 	k.seesTo(delivery.SweepReport{}, 0)
 	check.That(t, !k.circuit().Waking, "it is to be seen to")
@@ -114,9 +112,7 @@ func TestTheSweepSeesToCircuits(t *testing.T) {
 	if did := k.sweep(o); did.CircuitsOpen != 1 || len(k.announced) != 1 || k.announced[0].Kind != "consumer.circuit-open" {
 		t.Errorf("%+v, announced %+v", did, k.announced)
 	}
-	k.fails = nil
-	k.probeDue()
-	k.hands("q", endedCaughtUp)
+	k.closes()
 	k.pass(10 * time.Second)
 	if did := k.sweep(o); did.CircuitsOpen != 0 || len(k.announced) != 1 || k.announced[0].Kind != "consumer.circuit-closed" {
 		t.Errorf("%+v, announced %+v", did, k.announced)
@@ -170,8 +166,7 @@ func TestProbesWithoutAnnouncements(t *testing.T) {
 func TestClocksOfCircuits(t *testing.T) {
 	k, _ := holding(t)
 	k.opens()
-	k.put("r", 1)
-	k.hands("r", endedCircuitOpen)
+	k.holds("r")
 	e := k.health()
 	opened := e.Circuit.Opened
 	e.Circuit.ProbeAt = opened.Add(-time.Hour)
@@ -196,9 +191,7 @@ func TestALateRowOfACircuit(t *testing.T) {
 	k, _ := holding(t)
 	k.opens()
 	row, _ := check.Get2(k.store.Requests(request.Inside{}).Trouble().Page(t.Context(), trouble.CircuitOpen, "", "", 1))
-	k.fails = nil
-	k.probeDue()
-	k.hands("q", endedCaughtUp)
+	k.closes()
 	o := delivery.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}}
 	for range 3 {
 		k.pass(time.Minute)
@@ -223,11 +216,7 @@ func TestACircuitThatNobodyProbes(t *testing.T) {
 	for _, probed := range []bool{false, true} {
 		k, _ := holding(t)
 		k.opens()
-		for n := range 40 {
-			queue := fmt.Sprint("r", n)
-			k.put(queue, 1)
-			k.hands(queue, endedCircuitOpen)
-		}
+		k.holds(names("r", 40)...)
 		began := k.now
 		for k.now.Sub(began) < 2*time.Hour {
 			if k.sweep(delivery.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}}); probed {
@@ -330,17 +319,12 @@ func TestTheSweepLeavesHeldQueuesToTheirCircuit(t *testing.T) {
 	k, waits := holding(t)
 	k.opens()
 	k.hands("q", endedCircuitOpen)
-	var queues []string
-	for i := range 20 {
-		queue := fmt.Sprintf("r%02d", i)
-		queues = append(queues, queue)
-		k.put(queue, 1)
-		k.hands(queue, endedCircuitOpen)
-	}
+	queues := names("r", 20)
+	k.holds(queues...)
 	for _, queue := range queues[10:] { // their rows are lost
 		k.must(k.store.Requests(request.Inside{}).Trouble().Delete(t.Context(), trouble.Row{State: trouble.HeldBy("c"), Queue: queue, Consumer: "c", N: k.circuit().Opened.UnixMilli()}))
 	}
-	check.Get(k.d.Create(t.Context(), "r00", "other", delivery.First))
+	check.Get(k.d.Create(t.Context(), "r0", "other", delivery.First))
 	o := delivery.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}, Readers: []delivery.Reader{{Name: "c", Circuit: delivery.Circuit{WakeRate: 1}}}}
 	rounds := func(n int) (woken []string) {
 		t.Helper()
@@ -352,7 +336,7 @@ func TestTheSweepLeavesHeldQueuesToTheirCircuit(t *testing.T) {
 			}
 		})
 	}
-	k.same("woken while it is open", rounds(30), []string{"r00"})
+	k.same("woken while it is open", rounds(30), []string{"r0"})
 	held := k.heldBack()
 	check.That(t, len(held) >= 20, "held back: %v", held)
 	k.fails = nil
@@ -413,8 +397,6 @@ func TestWakeUpsBesideACircuit(t *testing.T) {
 	}
 	wake(0)
 	k.same("held back", k.heldBack(), []string{"q3", "q1"})
-	k.fails = nil
-	k.probeDue()
-	k.hands("q", endedCaughtUp)
+	k.closes()
 	wake(1)
 }

@@ -409,18 +409,14 @@ func TestPoisonBlocksAlone(t *testing.T) {
 // TestTrackIsChanged: by a deployment, while a claim is in flight. The claim ends as it was made,
 // and the next one is made as the reader says now.
 func TestTrackIsChanged(t *testing.T) {
-	plain := func(k *trackedDesk) delivery.Reader {
+	tracks := func(k *trackedDesk, track time.Duration) delivery.Reader {
 		r := k.reader()
-		r.Track = 0
+		r.Track = track
 		return r
 	}
-	longer := func(k *trackedDesk) delivery.Reader {
-		r := k.reader()
-		r.Track = 3 * trackTime
-		return r
-	}
+	const longer = 3 * trackTime
 	for name, c := range map[string]struct {
-		after func(*trackedDesk) delivery.Reader
+		after time.Duration
 		// done is whether the work was done; pass is what goes by before the reader of the new
 		// deployment looks.
 		done bool
@@ -428,9 +424,9 @@ func TestTrackIsChanged(t *testing.T) {
 		want string
 		at   int64
 	}{
-		"to off, done":              {plain, true, 2 * time.Minute, endedCaughtUp, 2},
-		"to off, open":              {plain, false, 2 * time.Minute, endedBusy, 0},
-		"to off, late":              {plain, false, trackTime + time.Second, endedWait, 0},
+		"to off, done":              {0, true, 2 * time.Minute, endedCaughtUp, 2},
+		"to off, open":              {0, false, 2 * time.Minute, endedBusy, 0},
+		"to off, late":              {0, false, trackTime + time.Second, endedWait, 0},
 		"to longer, in its time":    {longer, false, trackTime - time.Second, endedBusy, 0},
 		"to longer, late as it was": {longer, false, trackTime + time.Second, endedWait, 0},
 	} {
@@ -442,7 +438,7 @@ func TestTrackIsChanged(t *testing.T) {
 				k.works(k.edges...)
 			}
 			k.pass(c.pass)
-			done := k.d.Deliver(t.Context(), "q", c.after(k), -1)
+			done := k.d.Deliver(t.Context(), "q", tracks(k, c.after), -1)
 			k.must(done.Err)
 			check.That(t, ending(done) == c.want && done.Record.Delivered == c.at,
 				"it ended as %s at %d, want %s at %d", ending(done), done.Record.Delivered, c.want, c.at)
@@ -451,7 +447,7 @@ func TestTrackIsChanged(t *testing.T) {
 	t.Run("to on", func(t *testing.T) {
 		k := newTrackedDesk(t)
 		k.put("q", 1)
-		k.must(k.d.Deliver(t.Context(), "q", plain(k), -1).Err)
+		k.must(k.d.Deliver(t.Context(), "q", tracks(k, 0), -1).Err)
 		k.put("q", 2)
 		_, made, err := k.store.Requests(request.Inside{}).Claim(t.Context(), k.standing("q"), request.Claim{Req: "old", To: 2, Now: k.now, LeaseUntil: k.now.Add(time.Minute)})
 		check.Need(t, err == nil && made, "made %v, error %v", made, err)

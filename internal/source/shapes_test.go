@@ -29,6 +29,11 @@ func one(s *source.Source, r *source.Record) (cursor.Message, error) {
 	return all[0], nil
 }
 
+func shapeOf(name string) sourcetest.Shape {
+	all := sourcetest.Shapes()
+	return all[slices.IndexFunc(all, func(s sourcetest.Shape) bool { return s.Name == name })]
+}
+
 func read(t testing.TB, text string) *source.Source {
 	t.Helper()
 	return check.Get(source.Read([]byte(text)))
@@ -112,13 +117,9 @@ func TestRecordsAreTheSameInAnyCompany(t *testing.T) {
 
 // What AWS's own types for Go read in the events that tests are made with.
 func TestShapesAreAWS(t *testing.T) {
-	shapes := map[string]sourcetest.Shape{}
-	for _, s := range sourcetest.Shapes() {
-		shapes[s.Name] = s
-	}
 	event := func(name string, into any) {
 		t.Helper()
-		shape := shapes[name]
+		shape := shapeOf(name)
 		decoder := json.NewDecoder(bytes.NewReader(shape.Event([]json.RawMessage{shape.Record(2, 5)})))
 		decoder.DisallowUnknownFields()
 		err := decoder.Decode(into)
@@ -201,12 +202,7 @@ func TestRecordsThatCannotBeRead(t *testing.T) {
 			continue
 		}
 		s := read(t, shape.Source)
-		var other sourcetest.Shape
-		for _, o := range sourcetest.Shapes() {
-			if o.Name == "sqs" {
-				other = o
-			}
-		}
+		other := shapeOf("sqs")
 		event := shape.Event([]json.RawMessage{shape.Record(1, 1), other.Record(1, 2)})
 		if shape.Name == "kinesis" || shape.Name == "dynamodb" {
 			// AWS never mixes sources in an event.
@@ -250,10 +246,6 @@ func TestSplitRefuses(t *testing.T) {
 
 // A source chooses by itself what a message is made of.
 func TestMappings(t *testing.T) {
-	shapes := map[string]sourcetest.Shape{}
-	for _, s := range sourcetest.Shapes() {
-		shapes[s.Name] = s
-	}
 	for _, test := range []struct{ shape, source, want string }{
 		{"sqs", `{"name":"src","kind":"sqs"}`, `src/payments/ []  017b1f3c-0a5d-4c2e-9002-000000000005 {"account":"acct-002","amount":"35.05","n":5,"note":"größer als 5 € \u003c\u0026\u003e"} map[]`},
 		{
@@ -281,7 +273,7 @@ func TestMappings(t *testing.T) {
 		},
 	} {
 		s := read(t, test.source)
-		shape := shapes[test.shape]
+		shape := shapeOf(test.shape)
 		m := made(t, s, shape.Event([]json.RawMessage{shape.Record(2, 5)}))
 		seq, prev := "", ""
 		if s.Numbered() {
@@ -320,10 +312,6 @@ func TestItemsAreToldApart(t *testing.T) {
 // What is answered when some of an event's records failed: those at the places where the text has
 // an x.
 func TestAnswer(t *testing.T) {
-	shapes := map[string]sourcetest.Shape{}
-	for _, s := range sourcetest.Shapes() {
-		shapes[s.Name] = s
-	}
 	number := sourcetest.SequenceNumber(3 * 1000)
 	for _, test := range []struct {
 		shape, source, failed, want string
@@ -347,7 +335,7 @@ func TestAnswer(t *testing.T) {
 		{"s3", "", "x", "1 of 1 records have to be repeated, and so all are", []int{0}},
 		{"s3", "", ".", `{"batchItemFailures":[]}`, []int{0}},
 	} {
-		shape := shapes[test.shape]
+		shape := shapeOf(test.shape)
 		text := test.source
 		if text == "" {
 			text = shape.Source
@@ -370,11 +358,7 @@ func TestAnswer(t *testing.T) {
 
 // An SQS message that carries several records is repeated as one.
 func TestAnswerForSeveralInOne(t *testing.T) {
-	shapes := map[string]sourcetest.Shape{}
-	for _, s := range sourcetest.Shapes() {
-		shapes[s.Name] = s
-	}
-	s3 := shapes["s3"]
+	s3 := shapeOf("s3")
 	body, err := json.Marshal(string(s3.Event([]json.RawMessage{s3.Record(0, 1), s3.Record(0, 2)})))
 	check.OK(t, err)
 	e, err := read(t, s3.Source).Split(json.RawMessage(`{"Records":[{"messageId":"m","body":` + string(body) + `,"eventSource":"aws:sqs"}]}`))

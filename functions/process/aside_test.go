@@ -26,7 +26,6 @@ import (
 	"github.com/streamsort/streamsort/internal/endpoint"
 	"github.com/streamsort/streamsort/internal/quota"
 	"github.com/streamsort/streamsort/internal/request"
-	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/internal/sink/kind"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
@@ -59,20 +58,15 @@ func TestEndpointsOfQueues(t *testing.T) {
 	}, func() time.Time { return now })
 	port := server.URL[strings.LastIndex(server.URL, ":")+1:]
 	readers := check.Get(readersFrom(write(t, `{"consumers":[{"name":"hooks","sink":{"kind":"http","endpoints":true,"ports":[`+port+`]}}]}`), cache))
-	sorter := check.Get(cursor.New(cursor.NewMemory(), nil))
-	store := delivery.NewMemory()
-	seen := &observer{}
-	d := check.Get(delivery.New(store, sorter, &delivery.Options{Observe: seen.delivery}))
-	handle := check.Get(handler(d, cursor.Names{}, seen, readers, nil))
+	b := benchOf(t, nil, readers...)
 	for queue, want := range map[string]string{
 		"good": "", "paused": "its endpoint is paused: they asked", "@new/none": "the queue has no endpoint", "none": "the queue has no endpoint", "@acme/inner": "without TLS",
 	} {
-		check.OK(t, sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1})[0].Err)
-		event := isolated(queue, "hooks")
+		b.put(queue, "", 1)
 		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
-		check.Get(runtime.Around(io.Discard, headroom, handle)(ctx, event))
+		check.Get(b.handle(ctx, isolated(queue, "hooks")))
 		cancel()
-		c, err := store.Requests(request.Inside{}).Consumer(t.Context(), queue, "hooks")
+		c, err := b.store.Requests(request.Inside{}).Consumer(t.Context(), queue, "hooks")
 		if err != nil || c.State != delivery.Idle || c.Attempts != 0 || (c.Error == "") != (want == "") || !strings.Contains(c.Error, want) {
 			t.Errorf("%s: %+v, %v; want %q", queue, c, err, want)
 		}
@@ -83,10 +77,8 @@ func TestEndpointsOfQueues(t *testing.T) {
 	// What waits is not tried, until it has an endpoint: it goes on with whatever wakes it up then.
 	tryNone := func(want string, delivered int64) {
 		t.Helper()
-		if _, err := runtime.Around(io.Discard, headroom, handle)(t.Context(), isolated("none", "hooks")); err != nil {
-			t.Error(err)
-		}
-		c, err := store.Requests(request.Inside{}).Consumer(t.Context(), "none", "hooks")
+		check.Get(b.handle(t.Context(), isolated("none", "hooks")))
+		c, err := b.store.Requests(request.Inside{}).Consumer(t.Context(), "none", "hooks")
 		check.That(t, err == nil && c.Delivered == delivered && c.Error == want,
 			"%s: %+v, %v; want %q, delivered up to %d", want, c, err, want, delivered)
 		if wait := time.Until(c.RetryAt); want != "" && (wait < 59*time.Minute || wait > time.Hour) {
@@ -102,12 +94,12 @@ func TestEndpointsOfQueues(t *testing.T) {
 	tryNone("", 1)
 	check.That(t, len(asked) == 2 && asked[1] == "/none", "asked %v", asked)
 	// A consumer that was taken out of the file since is passed over.
-	check.Get(runtime.Around(io.Discard, headroom, handle)(t.Context(), isolated("good", "gone")))
+	check.Get(b.handle(t.Context(), isolated("good", "gone")))
 	// So is a queue that was erased since.
-	check.Get(d.Inside(request.Inside{}).Erase(t.Context(), delivery.Order{Queue: "good", Op: "e", Reason: "they left"}))
-	out := &bytes.Buffer{}
-	check.Get(runtime.Around(out, headroom, handle)(t.Context(), isolated("good", "hooks")))
-	check.That(t, !strings.Contains(out.String(), "Errors"), "%+v", out)
+	check.Get(b.deliverer.Inside(request.Inside{}).Erase(t.Context(), delivery.Order{Queue: "good", Op: "e", Reason: "they left"}))
+	b.out.Reset()
+	check.Get(b.handle(t.Context(), isolated("good", "hooks")))
+	check.That(t, !strings.Contains(b.out.String(), "Errors"), "%s", &b.out)
 	// A change counts within seconds.
 	for range 2 {
 		_, err := cache.Of(t.Context(), "hooks", "good")
@@ -188,21 +180,16 @@ func TestEndpointsThatCannotBeLookedAt(t *testing.T) {
 // TestACallOutsideOfThePrefix: a queue that a consumer's prefix leaves out, by now or because the
 // call is wrong, is not delivered to it, and gets no consumer.
 func TestACallOutsideOfThePrefix(t *testing.T) {
-	sorter := check.Get(cursor.New(cursor.NewMemory(), nil))
-	store := delivery.NewMemory()
-	seen := &observer{}
-	d := check.Get(delivery.New(store, sorter, &delivery.Options{Observe: seen.delivery}))
 	var got []string
-	readers := []delivery.Reader{{Name: "hooks", Prefix: "shop/", Handle: func(_ context.Context, b delivery.Batch) error {
-		got = append(got, b.Queue)
+	b := benchOf(t, nil, delivery.Reader{Name: "hooks", Prefix: "shop/", Handle: func(_ context.Context, batch delivery.Batch) error {
+		got = append(got, batch.Queue)
 		return nil
-	}}}
-	handle := check.Get(handler(d, cursor.Names{}, seen, readers, nil))
+	}})
 	for _, queue := range []string{"other/q", "shop/q"} {
-		check.OK(t, sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1})[0].Err)
-		check.Get(runtime.Around(io.Discard, headroom, handle)(t.Context(), isolated(queue, "hooks")))
+		b.put(queue, "", 1)
+		check.Get(b.handle(t.Context(), isolated(queue, "hooks")))
 	}
-	c := check.Get(store.Requests(request.Inside{}).Consumer(t.Context(), "other/q", "hooks"))
+	c := check.Get(b.store.Requests(request.Inside{}).Consumer(t.Context(), "other/q", "hooks"))
 	check.That(t, !c.Exists() && len(got) == 1 && got[0] == "shop/q", "%+v %+v", got, c.Exists())
 }
 
@@ -220,12 +207,16 @@ type shareBench struct {
 }
 
 func newShareBench(t *testing.T, ofTenant int) *shareBench {
-	b := &shareBench{bench: &bench{T: t}, waits: map[string]time.Time{}}
-	b.during = func(context.Context) {}
-	b.sorter = check.Get(cursor.New(cursor.NewMemory(), nil))
-	b.store = delivery.NewMemory()
-	seen := &observer{}
-	d := check.Get(delivery.New(b.store, b.sorter, &delivery.Options{Observe: seen.delivery}))
+	b := &shareBench{waits: map[string]time.Time{}, during: func(context.Context) {}}
+	bound := &share{now: time.Now, wakeUp: func(queue, consumer string, due time.Time) { b.waits[queue+" "+consumer] = due }}
+	b.bench = benchOf(t, bound, delivery.Reader{
+		Name: "hooks", Apart: true, Inline: time.Second,
+		Handle: func(ctx context.Context, batch delivery.Batch) error {
+			b.got = append(b.got, batch.Queue)
+			b.during(ctx)
+			return nil
+		},
+	})
 	engine, consumers := b.store.Requests(request.Inside{}).Endpoints()
 	counter := ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		if b.fail != nil {
@@ -233,19 +224,7 @@ func newShareBench(t *testing.T, ofTenant int) *shareBench {
 		}
 		return engine.Do(ctx, r)
 	})
-	bound := &share{
-		leases: quota.NewLeases(counter, consumers, ofTenant, time.Now), now: time.Now,
-		wakeUp: func(queue, consumer string, due time.Time) { b.waits[queue+" "+consumer] = due },
-	}
-	handle := check.Get(handler(d, cursor.Names{}, seen, []delivery.Reader{{
-		Name: "hooks", Apart: true, Inline: time.Second,
-		Handle: func(ctx context.Context, batch delivery.Batch) error {
-			b.got = append(b.got, batch.Queue)
-			b.during(ctx)
-			return nil
-		},
-	}}, bound))
-	b.handle = runtime.Around(&b.out, headroom, handle)
+	bound.leases = quota.NewLeases(counter, consumers, ofTenant, time.Now)
 	return b
 }
 

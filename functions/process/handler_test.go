@@ -107,14 +107,17 @@ type bench struct {
 
 func newBench(t *testing.T, consumers string) *bench {
 	t.Helper()
+	return benchOf(t, nil, check.Get(readersFrom(write(t, consumers), nil))...)
+}
+
+func benchOf(t *testing.T, bound *share, readers ...delivery.Reader) *bench {
+	t.Helper()
 	b := &bench{T: t, store: delivery.NewMemory()}
 	b.sorter = check.Get(cursor.New(cursor.NewMemory(), nil))
 	seen := &observer{}
 	b.acker = check.Get(xorack.New(xorack.NewMemory(), nil))
 	b.deliverer = check.Get(delivery.New(b.store, b.sorter, &delivery.Options{Observe: seen.delivery, Acker: b.acker}))
-	readers := check.Get(readersFrom(write(t, consumers), nil))
-	handle := check.Get(handler(b.deliverer, cursor.Names{}, seen, readers, nil))
-	b.handle = runtime.Around(&b.out, headroom, handle)
+	b.handle = runtime.Around(&b.out, headroom, check.Get(handler(b.deliverer, cursor.Names{}, seen, readers, bound)))
 	return b
 }
 

@@ -57,9 +57,7 @@ func TestStoreClaimRefused(t *testing.T) {
 	each(t, func(b *bench) {
 		paused := b.fresh("paused")
 		b.create(paused)
-		after := paused
-		after.Paused, after.PausedSince = "why", at
-		b.answer("paused", after, true)(b.Pause(b.Context(), b.queue, "paused", "why", at))
+		after := b.pauses(paused)
 		b.answer("claimed while paused", after, false)(b.Claim(b.Context(), after, claim("r", 5)))
 		b.answer("blocked while paused", after, false)(b.Block(b.Context(), after, at))
 
@@ -69,11 +67,9 @@ func TestStoreClaimRefused(t *testing.T) {
 		b.answer("claimed while starting", starting, false)(b.Claim(b.Context(), starting, claim("r", 5)))
 		b.answer("blocked while starting", starting, false)(b.Block(b.Context(), starting, at))
 
-		stale := b.claim(b.create(b.fresh("stale")), "r1", 5)
-		stale = b.answer("committed", committed(stale), true)(b.Commit(b.Context(), b.queue, "stale", stale.Token, Response{}))
+		stale := b.commits(b.claim(b.create(b.fresh("stale")), "r1", 5))
 		b.answer("claimed with an old token", stale, false)(b.Claim(b.Context(), b.fresh("stale"), claim("r2", 5)))
-		again := b.claim(b.create(b.fresh("again")), "r1", 5)
-		again = b.answer("failed", failedNow(again, failure(false)), true)(b.Fail(b.Context(), b.queue, "again", again.Token, failure(false)))
+		again := b.fails(b.claim(b.create(b.fresh("again")), "r1", 5), failure(false))
 		b.answer("claimed with an old token, at the same place", again, false)(b.Claim(b.Context(), b.fresh("again"), claim("r2", 5)))
 		b.answer("blocked with an old token, at the same place", again, false)(b.Block(b.Context(), b.fresh("again"), at))
 
@@ -85,8 +81,7 @@ func TestStoreClaimRefused(t *testing.T) {
 		b.answer("blocked at another place", elsewhere, false)(b.Block(b.Context(), b.fresh("elsewhere"), at))
 
 		stuck := b.fresh("blocked")
-		stuck = b.claim(b.create(stuck), "r1", 5)
-		stuck = b.answer("failed", failedNow(stuck, failure(true)), true)(b.Fail(b.Context(), b.queue, "blocked", stuck.Token, failure(true)))
+		stuck = b.fails(b.claim(b.create(stuck), "r1", 5), failure(true))
 		b.answer("claimed while blocked", stuck, false)(b.Claim(b.Context(), stuck, claim("r2", 5)))
 	})
 }
@@ -161,9 +156,9 @@ func TestStoreDeferred(t *testing.T) {
 		b.answer("deferred late", want, false)(b.Defer(b.Context(), c, late(c).Now))
 
 		c = deferred(5)
-		b.answer("failed", failedNow(c, failure(false)), true)(b.Fail(b.Context(), c.Queue, c.Name, c.Token, failure(false)))
+		b.fails(c, failure(false))
 		c = deferred(4)
-		b.answer("failed for good", failedNow(c, failure(true)), true)(b.Fail(b.Context(), c.Queue, c.Name, c.Token, failure(true)))
+		b.fails(c, failure(true))
 		c = deferred(5)
 		b.answer("committed, and more claimed", claimed(committed(c), claim("r2", 6)), true)(b.CommitAndClaim(b.Context(), c, claim("r2", 6), Response{}))
 		// A process that saw it before it was deferred.
@@ -185,7 +180,7 @@ func TestStoreDeferred(t *testing.T) {
 		c = b.claim(b.create(b.fresh("away")), "r1", 5)
 		away := failure(false)
 		away.Away = 1
-		c = b.answer("its sink is away", failedNow(c, away), true)(b.Fail(b.Context(), c.Queue, c.Name, c.Token, away))
+		c = b.fails(c, away)
 		c = b.claim(c, "r2", 5)
 		claimed := c
 		c.Deferred, c.LeaseUntil = true, at.Add(time.Hour)
@@ -210,8 +205,7 @@ func TestStoreBlock(t *testing.T) {
 		b.answer("blocked", want, true)(b.Block(b.Context(), c, at))
 		b.answer("again", want, false)(b.Block(b.Context(), c, at))
 
-		waiting := b.claim(b.create(b.fresh("waiting")), "r1", 9)
-		waiting = b.answer("failed", failedNow(waiting, failure(false)), true)(b.Fail(b.Context(), b.queue, "waiting", waiting.Token, failure(false)))
+		waiting := b.fails(b.claim(b.create(b.fresh("waiting")), "r1", 9), failure(false))
 		b.answer("one that waits", blocked(waiting, at), true)(b.Block(b.Context(), waiting, at))
 
 		dead := b.claim(b.create(b.fresh("dead")), "r1", 9)
@@ -238,15 +232,14 @@ func TestStoreCommit(t *testing.T) {
 		for _, token := range []Token{{N: 2, Req: "r1"}, {N: 1, Req: "r2"}, {N: 0, Req: "r1"}} {
 			b.answer("with another token", c, false)(b.Commit(b.Context(), b.queue, "b", token, Response{}))
 		}
-		c = b.answer("failed", failedNow(c, failure(false)), true)(b.Fail(b.Context(), b.queue, "b", c.Token, failure(false)))
+		c = b.fails(c, failure(false))
 		b.answer("after its failure", c, false)(b.Commit(b.Context(), b.queue, "b", c.Token, Response{}))
 	})
 }
 
 func TestStoreCommitAndClaim(t *testing.T) {
 	each(t, func(b *bench) {
-		c := b.claim(b.create(b.fresh("a")), "r1", 5)
-		c = b.answer("failed", failedNow(c, failure(false)), true)(b.Fail(b.Context(), b.queue, "a", c.Token, failure(false)))
+		c := b.fails(b.claim(b.create(b.fresh("a")), "r1", 5), failure(false))
 		c = b.claim(c, "r2", 5)
 		next := claim("r3", 8)
 		next.LeaseUntil = at.Add(time.Hour)
@@ -259,9 +252,7 @@ func TestStoreCommitAndClaim(t *testing.T) {
 		for _, token := range others(c.Token) {
 			b.answer("with another token", c, false)(b.CommitAndClaim(b.Context(), under(c, token), claim("r2", 8), Response{}))
 		}
-		paused := c
-		paused.Paused, paused.PausedSince = "why", at
-		b.answer("paused", paused, true)(b.Pause(b.Context(), b.queue, "b", "why", at))
+		paused := b.pauses(c)
 		b.answer("while paused", paused, false)(b.CommitAndClaim(b.Context(), c, claim("r2", 8), Response{}))
 		b.answer("a plain commit goes through", committed(paused), true)(b.Commit(b.Context(), b.queue, "b", c.Token, Response{}))
 	})
@@ -329,16 +320,15 @@ func TestStoreAway(t *testing.T) {
 		}
 		check.That(b.T, c.Attempts == 0 && c.IsolateTo == 0 && c.Away == 2, "%+v; want nothing counted", c)
 		next := b.claim(c, "r2", 5)
-		c = b.answer("failed", failedNow(next, failure(false)), true)(b.Fail(b.Context(), b.queue, "a", next.Token, failure(false)))
+		c = b.fails(next, failure(false))
 		away.Away = 1
-		c = b.claim(c, "r3", 5)
-		c = b.answer("away once more", failedNow(c, away), true)(b.Fail(b.Context(), b.queue, "a", c.Token, away))
+		c = b.fails(b.claim(c, "r3", 5), away)
 		c = b.claim(c, "r4", 5)
 		c = b.answer("committed and claimed", claimed(committed(c), claim("r5", 6)), true)(b.CommitAndClaim(b.Context(), c, claim("r5", 6), Response{}))
 		away.Alone = true
-		c = b.answer("away again", failedNow(c, away), true)(b.Fail(b.Context(), b.queue, "a", c.Token, away))
+		c = b.fails(c, away)
 		c = b.claim(c, "r6", 6)
-		b.answer("committed", committed(c), true)(b.Commit(b.Context(), b.queue, "a", c.Token, Response{}))
+		b.commits(c)
 	})
 }
 
@@ -348,30 +338,26 @@ func TestStoreFirstFailure(t *testing.T) {
 	each(t, func(b *bench) {
 		beside, first := failure(false), failure(false)
 		beside.Since, beside.Proven = time.Time{}, false
-		c := b.claim(b.create(b.fresh("a")), "r0", 5)
-		c = b.answer("failed beside others", failedNow(c, beside), true)(b.Fail(b.Context(), b.queue, "a", c.Token, beside))
+		c := b.fails(b.claim(b.create(b.fresh("a")), "r0", 5), beside)
 		check.That(b.T, c.FailingSince.IsZero() && c.ownAttempts() == 0 && c.Fails(), "%+v", c)
 		first.Alone = true
-		c = b.claim(c, "r1", 4)
-		c = b.answer("failed", failedNow(c, first), true)(b.Fail(b.Context(), b.queue, "a", c.Token, first))
+		c = b.fails(b.claim(c, "r1", 4), first)
 		again := first
 		again.Since = time.Time{}
 		for i, proven := range []bool{true, false, true} {
 			again.Proven = proven
-			c = b.claim(c, fmt.Sprint("again ", i), 4)
-			c = b.answer("failed again", failedNow(c, again), true)(b.Fail(b.Context(), b.queue, "a", c.Token, again))
+			c = b.fails(b.claim(c, fmt.Sprint("again ", i), 4), again)
 			check.That(b.T, c.Proven == proven && c.FailingSince.Equal(first.Since) && c.ownAttempts() == i+2,
 				"%+v; want it proven %v by the last failure", c, proven)
 		}
 		c = b.claim(c, "r3", 4)
 		c = b.answer("committed and claimed", claimed(committed(c), claim("r4", 6)), true)(b.CommitAndClaim(b.Context(), c, claim("r4", 6), Response{}))
-		c = b.answer("failed", failedNow(c, beside), true)(b.Fail(b.Context(), b.queue, "a", c.Token, beside))
-		c = b.claim(c, "r5", 6)
-		c = b.answer("committed", committed(c), true)(b.Commit(b.Context(), b.queue, "a", c.Token, Response{}))
+		c = b.fails(c, beside)
+		c = b.commits(b.claim(c, "r5", 6))
 		check.That(b.T, !c.Fails(), "%+v fails", c)
 		c = b.claim(c, "r6", 7)
 		first.Block = true
-		c = b.answer("blocked", failedNow(c, first), true)(b.Fail(b.Context(), b.queue, "a", c.Token, first))
+		c = b.fails(c, first)
 		after, made, err := b.Unblock(b.Context(), c, false, "op 1")
 		b.check(err)
 		check.That(b.T, made && after.FailingSince.IsZero() && !after.Proven,
@@ -386,9 +372,7 @@ func TestStoreCancel(t *testing.T) {
 		c = b.claim(c, "r1", 5)
 		b.answer("another claim", c, false)(b.Cancel(b.Context(), b.fresh("a"), false, overNow(c)))
 		b.answer("while the claim lives", c, false)(b.Cancel(b.Context(), c, false, c.LeaseUntil))
-		paused := c
-		paused.Paused, paused.PausedSince = "why", at
-		b.answer("paused", paused, true)(b.Pause(b.Context(), b.queue, "a", "why", at))
+		paused := b.pauses(c)
 		after := c.LeaseUntil.Add(time.Millisecond)
 		want := ended(paused, Cancelled)
 		want.State, want.IsolateTo = Idle, 5
@@ -407,8 +391,7 @@ func TestStoreOutcomes(t *testing.T) {
 	each(t, func(b *bench) {
 		c := b.create(b.fresh("a"))
 		for i := range 9 {
-			c = b.claim(c, fmt.Sprint("r", i), c.Delivered+1)
-			c = b.answer("committed", committed(c), true)(b.Commit(b.Context(), b.queue, "a", c.Token, Response{}))
+			c = b.commits(b.claim(c, fmt.Sprint("r", i), c.Delivered+1))
 		}
 		b.answer("one that is remembered", c, true)(b.Commit(b.Context(), b.queue, "a", Token{N: 6, Req: "r5"}, Response{}))
 		b.answer("one that is forgotten", c, false)(b.Commit(b.Context(), b.queue, "a", Token{N: 5, Req: "r4"}, Response{}))
@@ -546,6 +529,22 @@ func claimed(c Consumer, claim request.Claim) Consumer {
 func (b *bench) claim(c Consumer, req string, to int64) Consumer {
 	b.Helper()
 	return b.answer("claimed", claimed(c, claim(req, to)), true)(b.Claim(b.Context(), c, claim(req, to)))
+}
+
+// fails has a claim fail.
+func (b *bench) fails(c Consumer, f request.Failure) Consumer {
+	b.Helper()
+	return b.answer("failed", failedNow(c, f), true)(b.Fail(b.Context(), c.Queue, c.Name, c.Token, f))
+}
+
+func (b *bench) commits(c Consumer) Consumer {
+	b.Helper()
+	return b.answer("committed", committed(c), true)(b.Commit(b.Context(), c.Queue, c.Name, c.Token, Response{}))
+}
+
+func (b *bench) pauses(c Consumer) Consumer {
+	b.Helper()
+	return b.answer("paused", pausedOf(c), true)(b.Pause(b.Context(), c.Queue, c.Name, "why", at))
 }
 
 // ended is c with the outcome of its claim remembered.

@@ -148,7 +148,7 @@ func TestStoreAwayIsForgotten(t *testing.T) {
 	away.Alone, refused.Alone = true, true
 	failedAs := func(b *bench, name string, f request.Failure) Consumer {
 		c := b.claim(b.create(b.fresh(name)), "r0", 5)
-		return b.answer("away", failedNow(c, f), true)(b.Fail(b.Context(), b.queue, name, c.Token, f))
+		return b.fails(c, f)
 	}
 	again := func(b *bench, name string) Consumer { return b.claim(failedAs(b, name, away), "r1", 5) }
 	for name, end := range map[string]func(*bench, string) (Consumer, bool, error){

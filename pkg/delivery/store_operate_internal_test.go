@@ -133,7 +133,7 @@ func TestStoreUnblock(t *testing.T) {
 		b.answer("by another", want, false)(b.Unblock(b.Context(), stuck, true, "op 2"))
 
 		claimed := b.claim(want, "r", 5)
-		stuck = b.answer("failed", failedNow(claimed, failure(true)), true)(b.Fail(b.Context(), b.queue, "a", claimed.Token, failure(true)))
+		stuck = b.fails(claimed, failure(true))
 		want = stuck
 		want.State, want.Attempts, want.Together, want.LastOp, want.BlockedSince = Idle, 0, 0, "op 3", time.Time{}
 		want = takenNow(want)
@@ -146,14 +146,13 @@ func TestStoreUnblock(t *testing.T) {
 		trying := b.claim(b.create(b.fresh("trying")), "r", 4)
 		b.answer("in flight", trying, false)(b.Unblock(b.Context(), trying, true, "op 4"))
 		refusal := failure(false)
-		failed := b.answer("failed once", failedNow(trying, refusal), true)(b.Fail(b.Context(), b.queue, "trying", trying.Token, refusal))
+		failed := b.fails(trying, refusal)
 		again := b.claim(failed, "r2", 4)
 		b.answer("tried meanwhile", again, false)(b.Unblock(b.Context(), failed, true, "op 4"))
-		moved := b.answer("taken meanwhile", committed(again), true)(b.Commit(b.Context(), b.queue, "trying", again.Token, Response{}))
+		moved := b.commits(again)
 		b.answer("taken meanwhile", moved, false)(b.Unblock(b.Context(), failed, true, "op 4"))
 
-		waits := b.claim(b.create(b.fresh("waits")), "r", 4)
-		waits = b.answer("failed once", failedNow(waits, refusal), true)(b.Fail(b.Context(), b.queue, "waits", waits.Token, refusal))
+		waits := b.fails(b.claim(b.create(b.fresh("waits")), "r", 4), refusal)
 		skipped := operated(waits, 4, "op 4")
 		b.answer("skipped before it blocks", skipped, true)(b.Unblock(b.Context(), waits, true, "op 4"))
 		b.answer("again", skipped, true)(b.Unblock(b.Context(), waits, true, "op 4"))
@@ -174,8 +173,7 @@ func TestStoreRewind(t *testing.T) {
 		b.answer("again", want, true)(b.Rewind(b.Context(), c, 1, "op 1"))
 		b.answer("by another", want, false)(b.Rewind(b.Context(), c, 0, "op 2"))
 
-		waiting := b.claim(b.create(b.fresh("waiting")), "r", 5)
-		waiting = b.answer("failed", failedNow(waiting, failure(false)), true)(b.Fail(b.Context(), b.queue, "waiting", waiting.Token, failure(false)))
+		waiting := b.fails(b.claim(b.create(b.fresh("waiting")), "r", 5), failure(false))
 		want = b.fresh("waiting")
 		want.Token, want.To, want.LeaseUntil, want.Outcomes = waiting.Token, waiting.To, waiting.LeaseUntil, waiting.Outcomes
 		want.Delivered, want.Rewinds, want.Starting, want.LastOp = 1, 1, "op 1", "op 1"
@@ -185,8 +183,7 @@ func TestStoreRewind(t *testing.T) {
 		held := b.claim(b.create(b.fresh("held")), "r", 5)
 		b.answer("while a claim is in flight", held, false)(b.Rewind(b.Context(), held, 1, "op 1"))
 
-		stuck := b.claim(b.create(b.fresh("stuck")), "r", 8)
-		stuck = b.answer("failed", failedNow(stuck, failure(true)), true)(b.Fail(b.Context(), b.queue, "stuck", stuck.Token, failure(true)))
+		stuck := b.fails(b.claim(b.create(b.fresh("stuck")), "r", 8), failure(true))
 		want = stuck
 		want.State, want.Delivered, want.Rewinds, want.BlockedSince = Idle, 9, 1, time.Time{}
 		want = takenNow(want)
@@ -204,11 +201,10 @@ func TestStoreRewind(t *testing.T) {
 
 // triedOften is a consumer that is blocked after two claims that failed.
 func (b *bench) triedOften(name string) Consumer {
-	c := b.claim(b.create(b.fresh(name)), "r1", 5)
-	c = b.answer("failed", failedNow(c, failure(false)), true)(b.Fail(b.Context(), b.queue, name, c.Token, failure(false)))
+	c := b.fails(b.claim(b.create(b.fresh(name)), "r1", 5), failure(false))
 	c = b.claim(c, "r2", 5)
 	check.Need(b.T, c.Tried != 0, "%+v was not tried before", c)
-	return b.answer("failed for good", failedNow(c, failure(true)), true)(b.Fail(b.Context(), b.queue, name, c.Token, failure(true)))
+	return b.fails(c, failure(true))
 }
 
 // operated is what an operator makes of a blocked consumer.
@@ -267,9 +263,7 @@ func TestStoreFinishStart(t *testing.T) {
 func TestStorePause(t *testing.T) {
 	each(t, func(b *bench) {
 		c := b.claim(b.create(b.fresh("a")), "r", 5)
-		want := c
-		want.Paused, want.PausedSince = "why", at
-		b.answer("paused, with a claim in flight", want, true)(b.Pause(b.Context(), b.queue, "a", "why", at))
+		b.pauses(c)
 		b.answer("resumed", c, true)(b.Pause(b.Context(), b.queue, "a", "", at))
 		b.answer("again", c, true)(b.Pause(b.Context(), b.queue, "a", "", at))
 	})
@@ -287,7 +281,7 @@ func TestStoreRemove(t *testing.T) {
 		held := b.claim(c, "r", 5)
 		remove("with a claim in flight", held, false)
 		remove("as it was before the claim", c, false)
-		free := b.answer("committed", committed(held), true)(b.Commit(b.Context(), b.queue, "a", held.Token, Response{}))
+		free := b.commits(held)
 		remove("as it was before it was claimed and committed", c, false)
 		remove("free", free, true)
 		same(b.T, "removed", b.standing(b.queue, "a"), Consumer{})

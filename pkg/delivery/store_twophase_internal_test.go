@@ -46,8 +46,7 @@ func asideNow(c Consumer) Consumer {
 // retried is a claim of what failed before.
 func (b *bench) retried() Consumer {
 	b.Helper()
-	c := b.claim(b.create(b.fresh("a")), "r0", 5)
-	c = b.answer("failed", failedNow(c, failure(false)), true)(b.Fail(b.Context(), b.queue, "a", c.Token, failure(false)))
+	c := b.fails(b.claim(b.create(b.fresh("a")), "r0", 5), failure(false))
 	return b.claim(c, "r1", 5)
 }
 
@@ -128,7 +127,7 @@ func TestStoreCommitPreparedAndClaim(t *testing.T) {
 		for _, token := range others(c.Token) {
 			b.answer("with another token", c, false)(b.CommitPreparedAndClaim(b.Context(), under(c, token), next))
 		}
-		paused := b.answer("paused", pausedOf(c), true)(b.Pause(b.Context(), b.queue, "a", "why", at))
+		paused := b.pauses(c)
 		b.answer("while it is paused", paused, false)(b.CommitPreparedAndClaim(b.Context(), c, next))
 		b.answer("resumed", c, true)(b.Pause(b.Context(), b.queue, "a", "", at))
 		want := claimed(committed(c), next)
@@ -308,8 +307,7 @@ func TestStoreQuarantinedRemembered(t *testing.T) {
 	each(t, func(b *bench) {
 		c := b.create(b.fresh("a"))
 		for i := range 4 {
-			c = b.claim(c, fmt.Sprint("n", i), c.Delivered+1)
-			c = b.answer("committed", committed(c), true)(b.Commit(b.Context(), b.queue, "a", c.Token, Response{}))
+			c = b.commits(b.claim(c, fmt.Sprint("n", i), c.Delivered+1))
 		}
 		c = b.doubted(b.prepare(b.claim(c, "r", c.Delivered+1)))
 		token := c.Token
@@ -327,8 +325,7 @@ func TestStoreQuarantinedForgotten(t *testing.T) {
 		c := b.quarantined(1)
 		token := c.Quarantine[0].Token
 		for i := range 4 {
-			c = b.claim(c, fmt.Sprint("n", i), c.Delivered+1)
-			c = b.answer("committed", committed(c), true)(b.Commit(b.Context(), b.queue, "a", c.Token, Response{}))
+			c = b.commits(b.claim(c, fmt.Sprint("n", i), c.Delivered+1))
 		}
 		b.answer("no room", c, false)(b.SettleQuarantined(b.Context(), b.queue, "a", token, Committed, true, ""))
 		want := c
@@ -396,9 +393,7 @@ func TestStoreFinish(t *testing.T) {
 		for _, token := range others(c.Token) {
 			b.answer("another token", c, false)(b.Finish(b.Context(), b.queue, c.Name, token))
 		}
-		paused := c
-		paused.Paused, paused.PausedSince = "why", at
-		b.answer("paused", paused, true)(b.Pause(b.Context(), b.queue, "a", "why", at))
+		paused := b.pauses(c)
 		done := committed(paused)
 		done.Outbox = Consumer{}.Outbox
 		for range 2 {
@@ -467,8 +462,8 @@ func TestStoreItems(t *testing.T) {
 		is("deferred", `{attempts:1 consumer:a deferred:true delivered:5 from:5 lastOp:op 0 leaseUntil:4928274427008 outcomes:{} quarantine:{1:{from:3 req:r1 since:4928274427008 state:IN_DOUBT to:5}} queue:q req:r2 rewinds:0 state:STARTED to:8 together:1 tokenN:2 v:1}`)
 		alone := failure(true)
 		alone.Alone = true
-		c = b.answer("failed", failedNow(c, alone), true)(b.Fail(b.Context(), b.queue, "a", c.Token, alone))
-		c = b.answer("paused", pausedOf(c), true)(b.Pause(b.Context(), b.queue, "a", "why", at))
+		c = b.fails(c, alone)
+		c = b.pauses(c)
 		c = b.answer("refused", refusedOf(c), true)(b.Refuse(b.Context(), b.queue, "a", c.Token, refusals{N: 2, Queue: "x", Why: "no", Since: at}))
 		is("blocked, paused, and with replies refused", `{attempts:1 blockedSince:4928274368008 consumer:a delivered:5 error:no failed:4928274368008 failingSince:4928274367008 from:5 isolateTo:8 last:[{answer:no at:4928274367008 by:fn call:id from:0 ms:1000 n:1 shown:1 to:1 token:1-r}] lastOp:op 0 leaseUntil:4928274427008 outcomes:{2:{n:2 outcome:ABORTED sum:23f9Aa-V}} paused:why pausedSince:4928274367008 proven:true quarantine:{1:{from:3 req:r1 since:4928274427008 state:IN_DOUBT to:5}} queue:q refused:2 refusedBy:3-r2 refusedQueue:x refusedSince:4928274367008 refusedWhy:no replyQueue:x req:r2 rewinds:0 shown:1 state:BLOCKED to:8 together:1 tokenN:3 v:1}`)
 

@@ -93,8 +93,7 @@ func TestMessagesTravelUnchanged(t *testing.T) {
 // TestBadClaims: each is refused with the field's name, and changes nothing.
 func TestBadClaims(t *testing.T) {
 	s := newServer(t, ddbtest.Memory)
-	s.put("q", 2)
-	s.create(`{"queue":"q","consumer":"billing"}`)
+	s.billing(2)
 	for _, c := range []struct{ method, query, body, field, bounds string }{
 		{"GET", "queue=q&consumer=billing&maxMessages=0", "", "maxMessages", ""},
 		{"GET", "queue=q&consumer=billing&maxBytes=4000000", "", "maxBytes", ""},
@@ -129,8 +128,7 @@ func TestBadClaims(t *testing.T) {
 // TestOperatorsOfQuarantine: what an operator sees and does.
 func TestOperatorsOfQuarantine(t *testing.T) {
 	s := newServer(t, ddbtest.Memory)
-	s.put("q", 1)
-	s.create(`{"queue":"q","consumer":"billing"}`)
+	s.billing(1)
 	s.Request("POST", "/claims", "", `{"queue":"q","consumer":"billing","request":"r1"}`)
 	s.Request("PATCH", "/claims", "", `{"action":"prepare","queue":"q","consumer":"billing","token":"1-r1"}`)
 	for _, state := range []string{`"state":"IN_DOUBT"`, `"quarantine":[{"token":"1-r1","from":1,"to":1,"state":"IN_DOUBT"`} {

@@ -200,8 +200,7 @@ func (s *server) erase(more string) httpapitest.Answer {
 func TestErase(t *testing.T) {
 	onEach(t, func(s *server) {
 		s.Want("a queue that is not there", s.erase("queue=q"), 404, `"code":"no-queue"`)
-		s.put("q", 5)
-		s.create(`{"queue":"q","consumer":"billing"}`)
+		s.billing(5)
 		s.Want("dry", s.Request("DELETE", "/queues", "queue=q&dryRun=true", ""), 200,
 			`"stored":{"messages":5,"arrivals":0},"more":false,"consumers":[{"consumer":"billing","state":"catching-up","delivered":0,"lag":5}]`)
 		s.Want("without a reason", s.Request("DELETE", "/queues", "queue=q", ""), 400, `"field":"reason"`)
@@ -338,8 +337,7 @@ func TestEraseWhileRepliesFindNoRoom(t *testing.T) {
 	s := newServer(t, ddbtest.Memory)
 	ahead, seq := int64(1), int64(3)
 	check.Get(s.sorter.Configure(t.Context(), "n", cursor.Change{MaxAhead: &ahead}))
-	s.put("q", 1)
-	s.create(`{"queue":"q","consumer":"billing"}`)
+	s.billing(1)
 	done := s.deliver("q", "billing", func(b delivery.Batch) error {
 		return b.Reply(delivery.Reply{Queue: "n", Seq: &seq, Body: []byte(`"far"`)})
 	})

@@ -117,8 +117,7 @@ func TestWhatHappensToAConsumer(t *testing.T) {
 // loss: behind the last hole, if there are several.
 func TestMissing(t *testing.T) {
 	onEach(t, func(s *server) {
-		s.put("q", 9)
-		s.create(`{"queue":"q","consumer":"billing"}`)
+		s.billing(9)
 		s.lose("q", 4)
 		s.lose("q", 6)
 		done := s.deliver("q", "billing", func(delivery.Batch) error { return nil })
@@ -197,8 +196,7 @@ func TestEveryShapeOfEvent(t *testing.T) {
 // TestOutran has somebody else come first.
 func TestOutran(t *testing.T) {
 	s := newServer(t, ddbtest.Memory)
-	s.put("q", 3)
-	s.create(`{"queue":"q","consumer":"billing"}`)
+	s.billing(3)
 	s.block("q", "billing", 2)
 	s.before = func(r ddb.Request) {
 		if r.Name() != "unblock" {
@@ -217,8 +215,7 @@ func TestNothingIsLogged(t *testing.T) {
 	before := slog.Default()
 	slog.SetDefault(slog.New(slog.NewJSONHandler(&s.logs, nil)))
 	defer slog.SetDefault(before)
-	s.put("q", 1)
-	s.create(`{"queue":"q","consumer":"billing"}`)
+	s.billing(1)
 	s.operate("pause", "")
 	s.operate("skip", `,"seq":2`)
 	if text := s.logs.String(); strings.Contains(text, "canary") || strings.Contains(text, "because") || !strings.Contains(text, `"answered","status":409`) {
@@ -238,8 +235,7 @@ func TestStart(t *testing.T) {
 // TestAuditNamesWhatItCannotRead, and shows the rest.
 func TestAuditNamesWhatItCannotRead(t *testing.T) {
 	s := newServer(t, ddbtest.Memory)
-	s.put("q", 1)
-	s.create(`{"queue":"q","consumer":"billing"}`)
+	s.billing(1)
 	s.operate("pause", `,"id":"op"`)
 	s.do(ddb.Put{Op: s.on(s.names.Audit), Item: ddb.Fields{"queue": ddb.Text("q"), "operation": ddb.Text("0 newer"), "v": ddb.Int(99)}.Item()})
 	s.Want("the audit log", s.Request("GET", "/operations", "queue=q", ""), 200, `"id":"op"`, `"unreadable":"operation \"0 newer\": it cannot be read: `)
@@ -294,8 +290,7 @@ func TestSinks(t *testing.T) {
 // TestBadInput: a clear error that names the field, and nothing is changed.
 func TestBadInput(t *testing.T) {
 	s := newServer(t, ddbtest.Memory)
-	s.put("q", 3)
-	s.create(`{"queue":"q","consumer":"billing"}`)
+	s.billing(3)
 	s.block("q", "billing", 2)
 	before := s.status().Body
 	long := strings.Repeat("x", 1025)

@@ -369,8 +369,7 @@ func TestStatesOfConsumers(t *testing.T) {
 // consumer is past it.
 func TestAMissingMessageBlocks(t *testing.T) {
 	onEach(t, func(s *server) {
-		s.put("q", 2)
-		s.create(`{"queue":"q","consumer":"billing"}`)
+		s.billing(2)
 		s.note(trouble.Row{State: trouble.Missing, Queue: "q", Consumer: "billing", Seq: 1})
 		s.Want("the consumer", s.status(), 200, `"state":"blocked","cause":"missing"`, `"seq":1`)
 		s.Want("the list", s.Request("GET", "/consumers", "state=blocked", ""), 200, `"state":"blocked","cause":"missing","since":"`, `"seq":1,"lag":2`)

@@ -89,6 +89,13 @@ func (s *server) put(queue string, to int64) {
 	}
 }
 
+// billing puts messages to the queue "q", with the consumer "billing".
+func (s *server) billing(to int64) {
+	s.t.Helper()
+	s.put("q", to)
+	s.create(`{"queue":"q","consumer":"billing"}`)
+}
+
 // lose deletes a message behind everybody's back.
 func (s *server) lose(queue string, seq int64) {
 	s.t.Helper()

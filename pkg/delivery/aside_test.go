@@ -305,8 +305,7 @@ func TestASinkThatIsChanged(t *testing.T) {
 // where it says nothing. One that took longer than it may is delivered by calls of its own,
 // whichever process comes next.
 func TestAnswer(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", upTo(1, 5)...)
+	k := newDesk(t, upTo(1, 5)...)
 	writes := 0
 	k.see = func(r ddb.Request) error {
 		if r.Writes() {

@@ -24,8 +24,7 @@ func (called) Called() (by, id string) { return "arn:of:books", "r-1" }
 // TestAttemptsAreKept: when, how long, by whom and what was answered, the last five, until the
 // message is taken; a redrive keeps them.
 func TestAttemptsAreKept(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1, 2)
+	k := newDesk(t, 1, 2)
 	n := 0
 	k.fails = func(delivery.Batch) error {
 		n++
@@ -65,8 +64,7 @@ func TestAttemptsAreKept(t *testing.T) {
 // TestAWorkerThatDiesIsAnAttempt: nothing was answered until the lease was over, and the consumer
 // is listed.
 func TestAWorkerThatDiesIsAnAttempt(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1)
+	k := newDesk(t, 1)
 	check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
 	check.Get2(k.store.Requests(request.Inside{}).Claim(t.Context(), k.standing("q"), request.Claim{Req: "dead", To: 1, Now: k.now, LeaseUntil: k.now.Add(time.Minute)}))
 	k.pass(2 * time.Minute)
@@ -136,8 +134,7 @@ func TestTheFirstFailureIsListed(t *testing.T) {
 
 // TestTheFirstFailureOfAPuller: an abort lists the consumer, and its commit ends that.
 func TestTheFirstFailureOfAPuller(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1)
+	k := newDesk(t, 1)
 	claims := check.Get(delivery.NewClaims(k.d, nil))
 	k.must(claims.Create(t.Context(), "q", "c"))
 	claim := func(id string) delivery.Held {
@@ -161,8 +158,7 @@ func TestTheFirstFailureOfAPuller(t *testing.T) {
 // TestAMessageRefusedForGoodIsListed: also where the delivery has no time left before the message
 // is alone.
 func TestAMessageRefusedForGoodIsListed(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1, 2, 3)
+	k := newDesk(t, 1, 2, 3)
 	deadline := k.now.Add(100 * 365 * 24 * time.Hour) // by the clock of the machine there is time
 	k.fails = func(delivery.Batch) error {
 		k.now = deadline
@@ -180,8 +176,7 @@ func TestAMessageRefusedForGoodIsListed(t *testing.T) {
 // TestTriesAreThoseOfTheAttempts: how often a message was tried is the number of its last attempt,
 // however its batch came by parts.
 func TestTriesAreThoseOfTheAttempts(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1, 2, 3)
+	k := newDesk(t, 1, 2, 3)
 	cause := errNo
 	k.fails = func(b delivery.Batch) error {
 		if b.To < 3 {
@@ -237,8 +232,7 @@ func TestReaderRefuses(t *testing.T) {
 // TestRetriesAreASetting: a batch that fails is tried again by the reader's schedule, the last time
 // of which comes again and again.
 func TestRetriesAreASetting(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1)
+	k := newDesk(t, 1)
 	k.poison(1, errNo)
 	r := k.reader()
 	r.MaxAttempts, r.Retries = 9, []time.Duration{2 * time.Second, 30 * time.Second}
@@ -251,8 +245,7 @@ func TestRetriesAreASetting(t *testing.T) {
 // TestASinkThatIsAwayBlocksNothing: however often it is away, nothing is counted; the times between
 // the tries grow all the same, and the batch comes again as it was.
 func TestASinkThatIsAwayBlocksNothing(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", upTo(1, 3)...)
+	k := newDesk(t, upTo(1, 3)...)
 	k.fails = func(delivery.Batch) error { return fmt.Errorf("call: %w", delivery.SinkAway(errNo)) }
 	waits := []time.Duration{time.Second, 10 * time.Second, time.Minute, 5 * time.Minute, 5 * time.Minute}
 	for i := range 20 {
@@ -289,8 +282,7 @@ func TestNotBefore(t *testing.T) {
 		"it is away":               {90 * time.Second, 90 * time.Second, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			k := newDesk(t)
-			k.put("q", 1)
+			k := newDesk(t, 1)
 			k.fails = func(delivery.Batch) error {
 				err := delivery.NotBefore(errNo, k.now.Add(c.asks))
 				if c.away {
@@ -310,8 +302,7 @@ func TestNotBefore(t *testing.T) {
 			k.ends("q", endedCaughtUp)
 		})
 	}
-	k := newDesk(t)
-	k.put("q", 1)
+	k := newDesk(t, 1)
 	k.fails = func(delivery.Batch) error { return delivery.Permanent(delivery.NotBefore(errNo, k.now.Add(time.Hour))) }
 	k.ends("q", endedBlocked)
 	check.That(t, delivery.NotBefore(nil, k.now) == nil, "no error became one")
@@ -320,8 +311,7 @@ func TestNotBefore(t *testing.T) {
 // TestAPartIsDone: what is before the first failure is committed by the same write that gives the
 // claim back; what is behind it comes again, as often as it may.
 func TestAPartIsDone(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1, 2, 3, 4, 5)
+	k := newDesk(t, 1, 2, 3, 4, 5)
 	var got []string
 	r := k.reader()
 	r.MaxMessages, r.BlockAfter = 4, time.Second
@@ -351,8 +341,7 @@ func TestAPartIsDone(t *testing.T) {
 // TestTheAttemptGoesOnByHalves: no message comes under a lower attempt than before, nor one that
 // was never tried under any but the first.
 func TestTheAttemptGoesOnByHalves(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1, 2, 3, 4, 5, 6, 7, 8)
+	k := newDesk(t, 1, 2, 3, 4, 5, 6, 7, 8)
 	var got []string
 	r := k.reader()
 	r.MaxMessages, r.MaxAttempts = 4, 6
@@ -384,8 +373,7 @@ func TestAPartThatCannotBeCommitted(t *testing.T) {
 		"none of it":     func(b delivery.Batch) int64 { return b.From },
 		"less than none": func(b delivery.Batch) int64 { return b.From - 1 },
 	} {
-		k := newDesk(t)
-		k.put("q", 1, 2, 3)
+		k := newDesk(t, 1, 2, 3)
 		r := k.reader()
 		r.Handle = func(_ context.Context, b delivery.Batch) error { return delivery.DoneUpTo(errors.New("no"), done(b)) }
 		if ended := k.d.Deliver(t.Context(), "q", r, -1); ending(ended) != endedFailed || ended.Messages != 0 || k.standing("q").Delivered != 0 {

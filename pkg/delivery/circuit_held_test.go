@@ -20,13 +20,14 @@ import (
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
-// holding is a desk with a table of trouble, whose clock a wait moves on; each wait is noted.
+// holding is a desk whose circuit is open, and whose clock a wait moves on; each wait is noted.
 func holding(t *testing.T) (k *desk, waits *[]time.Duration) {
 	t.Helper()
 	k = newDesk(t)
 	k.store = delivery.NewMemory()
 	waits = &[]time.Duration{}
 	k.holder(waits)
+	k.opens()
 	return k, waits
 }
 
@@ -92,7 +93,6 @@ func (k *desk) same(what string, got, want []string) {
 // first; who probes is the last one.
 func TestHeldBack(t *testing.T) {
 	k, _ := holding(t)
-	k.opens()
 	k.same("names", k.open(), []string{"c"})
 	k.same("held back", k.heldBack(), []string{"q3"})
 	for _, queue := range []string{"r2", "r1"} {
@@ -114,7 +114,6 @@ func TestHeldBack(t *testing.T) {
 // did not fail; however few of them can be delivered, the others have their turns.
 func TestProbesGoRound(t *testing.T) {
 	k, _ := holding(t)
-	k.opens()
 	var woken []string
 	k.holds(names("r", 8)...)
 	for len(woken) < 12 {
@@ -158,7 +157,6 @@ func (k *desk) woken(queues []string, meanwhile func()) (woken []string) {
 // woken up for the probe, and the others let it pass for as long as that may take.
 func TestBadMessagesKeepNoProbe(t *testing.T) {
 	k, _ := holding(t)
-	k.opens()
 	for i := range 30 {
 		queue := fmt.Sprintf("bad%02d", i)
 		k.put(queue, 1)
@@ -194,7 +192,6 @@ func TestBadMessagesKeepNoProbe(t *testing.T) {
 func TestHeldBackByWhatIsOver(t *testing.T) {
 	for nth := 1; ; nth++ {
 		k, _ := holding(t)
-		k.opens()
 		k.put("r", 1)
 		asked, jumps := 0, -1
 		k.d = check.Get(delivery.New(k.store, k.sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: func() time.Time {
@@ -225,7 +222,6 @@ func TestHeldBackByWhatIsOver(t *testing.T) {
 // longest, and each once.
 func TestHeldBackAreWokenUp(t *testing.T) {
 	k, waits := holding(t)
-	k.opens()
 	want := names("r", 30)
 	slices.Reverse(want)
 	k.holds(want...)
@@ -262,7 +258,6 @@ func TestHeldBackAreWokenUp(t *testing.T) {
 // over, the next goes on.
 func TestOneWakesHeldQueuesUp(t *testing.T) {
 	k, waits := holding(t)
-	k.opens()
 	k.holds(names("r", 30)...)
 	k.closes()
 	o := delivery.SweepOptions{Readers: []delivery.Reader{{Name: "c", Circuit: delivery.Circuit{WakeRate: 1}}}}
@@ -290,7 +285,6 @@ func TestOneWakesHeldQueuesUp(t *testing.T) {
 // once in a turn, and stays, as the last one.
 func TestOneQueueSleepsOn(t *testing.T) {
 	k, _ := holding(t)
-	k.opens()
 	k.holds("r1", "bad", "r2", "r3")
 	k.closes()
 	var tried []string
@@ -324,7 +318,7 @@ func TestOneQueueSleepsOn(t *testing.T) {
 func TestHeldBackRequestsGoWrong(t *testing.T) {
 	for _, fault := range ddbtest.EveryFault() {
 		for nth := 1; ; nth++ {
-			k, waits := holding(t)
+			k, waits := newDesk(t), &[]time.Duration{}
 			tables := delivery.Names{Trouble: trouble.DefaultName}.Tables()
 			faults := ddbtest.NewFaults(ddb.NewMemory(tables...))
 			k.store = delivery.NewStore(faults, tables)

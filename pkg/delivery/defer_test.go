@@ -50,8 +50,7 @@ func answered(t *testing.T, what string, want delivery.Outcome, reason ...string
 // TestAWorkerCommitsByItsToken: by the same call as one that pulls, as often as it likes, and the
 // consumer goes on.
 func TestAWorkerCommitsByItsToken(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1, 2, 3, 4)
+	k := newDesk(t, 1, 2, 3, 4)
 	h := k.defersTo(endedDeferred)
 	p := k.worker()
 	k.defersTo(endedBusy)
@@ -85,8 +84,7 @@ func first(a, _ delivery.Answer, err error) (delivery.Answer, error) { return a,
 // handler says.
 func TestAWorkerHasMoreTimeBeforeTheHandlerDefers(t *testing.T) {
 	for _, more := range []time.Duration{time.Minute, 6 * time.Hour} {
-		k := newDesk(t)
-		k.put("q", 1)
+		k := newDesk(t, 1)
 		p := k.worker()
 		k.fails = func(b delivery.Batch) error {
 			answered(t, "extends", delivery.OK)(p.Extend(t.Context(), b.Held(), more))
@@ -102,8 +100,7 @@ func TestAWorkerHasMoreTimeBeforeTheHandlerDefers(t *testing.T) {
 // chain has its time from its edges.
 func TestTheTokenOfATrackedBatch(t *testing.T) {
 	for _, begun := range []bool{false, true} {
-		k := newTrackedDesk(t)
-		k.put("q", 1, 2)
+		k := newTrackedDesk(t, 1, 2)
 		h := delivery.Held{Queue: "q", Consumer: "c", Token: k.ends(endedDeferred).Record.Token}
 		p := k.worker()
 		before := k.standing("q")
@@ -127,8 +124,7 @@ func TestTheTokenOfATrackedBatch(t *testing.T) {
 // reader says, not the worker's function.
 func TestAWorkerFails(t *testing.T) {
 	for _, settle := range []bool{false, true} {
-		k := newDesk(t)
-		k.put("q", 1)
+		k := newDesk(t, 1)
 		p := k.worker()
 		h := k.defersTo(endedDeferred)
 		fail := func() (delivery.Answer, error) { return p.Abort(t.Context(), h, "no card") }
@@ -162,8 +158,7 @@ func TestADeferredClaimExpires(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			k := newDesk(t)
-			k.put("q", 1)
+			k := newDesk(t, 1)
 			h := k.defersTo(endedDeferred)
 			p := k.worker()
 			k.pass(9 * time.Minute)
@@ -185,8 +180,7 @@ func TestADeferredClaimExpires(t *testing.T) {
 
 // TestDeferIsChecked: its bounds, and what cannot be deferred.
 func TestDeferIsChecked(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1)
+	k := newDesk(t, 1)
 	for _, work := range []time.Duration{-time.Second, 0, time.Second - 1, xorack.MaxDeadline + 1} {
 		k.fails = func(b delivery.Batch) error { invalid(t, b.Defer(work), "defer"); return delivery.SinkAway(errNo) }
 		k.d.Deliver(t.Context(), "q", k.reader(), -1)

@@ -26,8 +26,7 @@ import (
 )
 
 func TestDeliverInOrderInBatches(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 2, 1, 4, 3, 5, 7)
+	k := newDesk(t, 2, 1, 4, 3, 5, 7)
 	done := k.ends("q", endedCaughtUp)
 	k.gets("q 1,2,3 #1", "q 4,5 #1")
 	k.at("q", 5, delivery.Idle)
@@ -41,8 +40,7 @@ func TestDeliverInOrderInBatches(t *testing.T) {
 }
 
 func TestSkippedSeqsAreNamed(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1, 4)
+	k := newDesk(t, 1, 4)
 	check.Get2(k.sorter.Inside(queuelog.Inside{}).SkipGap(t.Context(), "q", "lost", 0, 10))
 	done := k.ends("q", endedCaughtUp)
 	k.gets("q 1,no 2,no 3 #1", "q 4 #1")
@@ -64,8 +62,7 @@ func TestBatchesHaveABoundInBytes(t *testing.T) {
 
 // TestAFailedBatchComesAgain: as it was, and then in parts, the last time alone.
 func TestAFailedBatchComesAgain(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", upTo(1, 7)...)
+	k := newDesk(t, upTo(1, 7)...)
 	k.poison(2, errors.New("no"))
 	done := k.ends("q", endedFailed)
 	check.That(t, done.Cause != nil && done.Cause.Error() == "no", "cause %v", done.Cause)
@@ -91,8 +88,7 @@ func TestAFailedBatchComesAgain(t *testing.T) {
 // TestABadMessageIsFoundByHalves: of a batch of 100 it takes a few claims, not one for each
 // message.
 func TestABadMessageIsFoundByHalves(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", upTo(1, 100)...)
+	k := newDesk(t, upTo(1, 100)...)
 	k.poison(60, errors.New("no"))
 	r := k.reader()
 	r.MaxMessages, r.MaxAttempts = 100, 5
@@ -110,8 +106,7 @@ func TestABadMessageIsFoundByHalves(t *testing.T) {
 // TestAProcessThatDiedIsNotABadMessage: its batch comes again as it was, and only where a second
 // one dies of it in parts. What is blocked in the end stood alone.
 func TestAProcessThatDiedIsNotABadMessage(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", upTo(1, 100)...)
+	k := newDesk(t, upTo(1, 100)...)
 	check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
 	r := k.reader()
 	r.MaxMessages, r.MaxAttempts = 100, 5
@@ -150,8 +145,7 @@ func TestAProcessThatDiedIsNotABadMessage(t *testing.T) {
 }
 
 func TestAPermanentFailureBlocksAtOnce(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1, 2, 3)
+	k := newDesk(t, 1, 2, 3)
 	k.poison(2, delivery.Permanent(errors.New("too large")))
 	done := k.ends("q", endedBlocked)
 	k.gets("q 1,2,3 #1", "q 1 #2", "q 2 #2")
@@ -161,16 +155,14 @@ func TestAPermanentFailureBlocksAtOnce(t *testing.T) {
 }
 
 func TestAPanicIsAFailure(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1)
+	k := newDesk(t, 1)
 	k.fails = func(delivery.Batch) error { panic("oops") }
 	k.ends("q", endedFailed)
 	check.Is(t, k.standing("q").Error, "panic: oops")
 }
 
 func TestWhyItFailedIsKeptShort(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1)
+	k := newDesk(t, 1)
 	k.fails = func(delivery.Batch) error { return errors.New(strings.Repeat("é", 1000) + "\xff") }
 	k.ends("q", endedFailed)
 	if c := k.standing("q"); len(c.Error) > 300 || len(c.Error) < 290 || !utf8.ValidString(c.Error) {
@@ -182,8 +174,7 @@ func TestWhyItFailedIsKeptShort(t *testing.T) {
 // goes on.
 func TestDeliverEndsWhereTheStoreFails(t *testing.T) {
 	for _, request := range []string{"cursor", "messages"} {
-		k := newDesk(t)
-		k.put("q", 1)
+		k := newDesk(t, 1)
 		k.ends("q", endedCaughtUp)
 		k.put("q", 2)
 		asked := 0
@@ -209,8 +200,7 @@ func TestDeliverEndsWhereTheStoreFails(t *testing.T) {
 // TestWhyItFailedIsToldThoughItCannotBeNoted: that there were two failures is no reason to be
 // silent about the first.
 func TestWhyItFailedIsToldThoughItCannotBeNoted(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1)
+	k := newDesk(t, 1)
 	k.see = func(r ddb.Request) error { return map[string]error{"fail": errFlaky}[r.Name()] }
 	k.poison(1, errNo)
 	done := k.d.Deliver(t.Context(), "q", k.reader(), -1)
@@ -219,8 +209,7 @@ func TestWhyItFailedIsToldThoughItCannotBeNoted(t *testing.T) {
 
 // TestMissing: what is not there any more is not stepped over; what is before it is delivered.
 func TestMissing(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", upTo(1, 5)...)
+	k := newDesk(t, upTo(1, 5)...)
 	check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
 	check.Get(k.queues.Requests(queuelog.Inside{}).DeleteMessages(t.Context(), "q", []int64{2}))
 	for range 2 {
@@ -238,8 +227,7 @@ func TestMissing(t *testing.T) {
 // TestWhatArrivesMeanwhileIsHandedOn: the record of a message that comes while a claim is in flight
 // may be dropped, and one whose range the claim has, or that somebody noted, writes nothing.
 func TestWhatArrivesMeanwhileIsHandedOn(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1, 2)
+	k := newDesk(t, 1, 2)
 	next := int64(3)
 	k.fails = func(b delivery.Batch) error {
 		if next < 6 {
@@ -260,8 +248,7 @@ func TestWhatArrivesMeanwhileIsHandedOn(t *testing.T) {
 }
 
 func TestConsumersHavePlacesOfTheirOwn(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1, 2)
+	k := newDesk(t, 1, 2)
 	for _, c := range []struct {
 		name string
 		at   delivery.Start
@@ -335,8 +322,7 @@ func TestStopsBeforeTheDeadline(t *testing.T) {
 }
 
 func TestWhatIsOutOfBounds(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1)
+	k := newDesk(t, 1)
 	long := strings.Repeat("x", 129)
 	for field, change := range map[string]func(*delivery.Reader){
 		"consumer":    func(r *delivery.Reader) { r.Name = long },
@@ -371,8 +357,7 @@ func TestWhatIsOutOfBounds(t *testing.T) {
 }
 
 func TestObserve(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1)
+	k := newDesk(t, 1)
 	var seen []delivery.Delivery
 	d := check.Get(delivery.New(k.store, k.sorter, &delivery.Options{
 		Now: func() time.Time { return k.now }, Observe: func(done delivery.Delivery) { seen = append(seen, done) },
@@ -386,8 +371,7 @@ func TestObserve(t *testing.T) {
 // TestHanded: a reader is notified of each batch, in which order things were, and of which it is
 // known that it was committed.
 func TestHanded(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1, 2, 3, 4, 5)
+	k := newDesk(t, 1, 2, 3, 4, 5)
 	var got []string
 	r := k.reader()
 	bad := errors.New("bad")
@@ -445,8 +429,7 @@ func TestQueuesAreDeliveredSideBySide(t *testing.T) {
 // TestAConsumerThatCannotBeReadStopsNoOther: the sweep handles the others of its queue, and says
 // that it failed. Nothing is deleted, and all is kept: it may need everything.
 func TestAConsumerThatCannotBeReadStopsNoOther(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1, 2)
+	k := newDesk(t, 1, 2)
 	k.ends("q", endedCaughtUp)
 	for _, name := range []string{"a", "dead"} {
 		check.Get(k.d.Create(t.Context(), "q", name, delivery.First))
@@ -475,8 +458,7 @@ func (k *desk) newerLayout(table int, key ddb.Fields) {
 
 // TestAnOperationThatCannotBeReadHidesNoOther: the audit log shows the others, and names it.
 func TestAnOperationThatCannotBeReadHidesNoOther(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1)
+	k := newDesk(t, 1)
 	check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
 	for _, op := range []string{"first", "newer", "last"} {
 		k.pass(time.Second)
@@ -492,8 +474,7 @@ func TestAnOperationThatCannotBeReadHidesNoOther(t *testing.T) {
 
 // TestAnOperatorSeesWhatWasJustDone: in the audit log, and in the consumers' states.
 func TestAnOperatorSeesWhatWasJustDone(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1, 2, 3)
+	k := newDesk(t, 1, 2, 3)
 	k.block("q", 2)
 	k.pass(time.Second)
 	k.store = k.storeOn(ddbtest.NewStale(k.consumers, nil).Do)

@@ -86,13 +86,15 @@ var errFlaky = errors.New("the store is away")
 
 var errNo = errors.New("no")
 
-func newDesk(t *testing.T) *desk {
+// newDesk is a desk with these messages in the queue "q".
+func newDesk(t *testing.T, seqs ...int64) *desk {
 	t.Helper()
 	k := &desk{t: t, now: time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC), queues: newFlaky(t), consumers: ddb.NewMemory(tableNames.Tables()...)}
 	k.store = k.storeOn(k.do)
 	clock := func() time.Time { return k.now }
 	k.sorter = check.Get(cursor.New(k.queues.on(k.queues), &cursor.Options{ForEach: fanout.OneByOne, Now: clock}))
 	k.restarted()
+	k.put("q", seqs...)
 	return k
 }
 

@@ -108,8 +108,7 @@ func TestBlocksByOneLook(t *testing.T) {
 		"taken before, and one failed lately": {0, 15*time.Minute - time.Second, endedFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
-			k := newDesk(t)
-			k.put("q", 1)
+			k := newDesk(t, 1)
 			k.refuses("q")
 			for range 13 {
 				k.knows(request.Health{Failing: k.listed("other"), FailingSince: k.now})
@@ -126,8 +125,7 @@ func TestBlocksByOneLook(t *testing.T) {
 
 // TestBlocksNotBeforeItsTime: neither the attempts nor the time alone block.
 func TestBlocksNotBeforeItsTime(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1)
+	k := newDesk(t, 1)
 	k.refuses("q")
 	for range 12 { // the twelfth is 55 minutes after the first
 		k.fail("q")
@@ -226,8 +224,7 @@ func TestAQueueThatIsGoneFailsNoMore(t *testing.T) {
 
 // TestARedriveBeginsAnew: what was taken before says nothing of the message now.
 func TestARedriveBeginsAnew(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1)
+	k := newDesk(t, 1)
 	k.block("q", 1)
 	check.Get(k.d.Operate(t.Context(), redrives(delivery.Order{Queue: "q", Consumer: "c", Reason: "fixed"}, 1)))
 	k.pass(time.Hour)
@@ -296,8 +293,7 @@ func TestAProcessLooksAgain(t *testing.T) {
 // TestADeathAfterAFailureBlocksInTime: a message that its sink refused, and that its worker then
 // dies of, blocks when its time is over, whatever is known of the sink.
 func TestADeathAfterAFailureBlocksInTime(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1)
+	k := newDesk(t, 1)
 	k.refuses("q")
 	for range 3 {
 		k.fail("q")
@@ -322,8 +318,7 @@ func TestADeathAfterAFailureBlocksInTime(t *testing.T) {
 // TestConsumerFailing: a message that failed is listed from the first time on, and announced when
 // it failed as often as it may, until it is taken.
 func TestConsumerFailing(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1)
+	k := newDesk(t, 1)
 	k.put("other", 1)
 	k.refuses("q", "other")
 	rows := func() []trouble.Row {

@@ -37,8 +37,7 @@ func (k *desk) operations(want ...string) {
 }
 
 func TestSkip(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1, 2, 3)
+	k := newDesk(t, 1, 2, 3)
 	k.block("q", 2)
 	_, err := k.d.Operate(t.Context(), skips(order("wrong"), 3))
 	invalid(t, err, "seq")
@@ -61,8 +60,7 @@ func TestSkip(t *testing.T) {
 // order, however long the consumer would wait; one that is being tried, or failed only with others,
 // is not.
 func TestSkipBeforeItBlocks(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1, 2, 3)
+	k := newDesk(t, 1, 2, 3)
 	skip := func(op string, seq int64) error {
 		_, err := k.d.Operate(t.Context(), skips(order(op), seq))
 		return err
@@ -92,8 +90,7 @@ func TestSkipBeforeItBlocks(t *testing.T) {
 }
 
 func TestPauseAndResume(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", upTo(1, 6)...)
+	k := newDesk(t, upTo(1, 6)...)
 	k.fails = func(delivery.Batch) error {
 		_, err := k.d.Operate(t.Context(), does("pause", order("p")))
 		return err
@@ -116,8 +113,7 @@ func TestPauseAndResume(t *testing.T) {
 }
 
 func TestRewind(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", upTo(1, 6)...)
+	k := newDesk(t, upTo(1, 6)...)
 	k.ends("q", endedCaughtUp)
 	k.got = nil
 	for _, c := range []struct {
@@ -143,8 +139,7 @@ func TestRewind(t *testing.T) {
 }
 
 func TestBadOrders(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1)
+	k := newDesk(t, 1)
 	check.Fails(t, check.Err(k.d.Operate(t.Context(), does("pause", order("op")))), delivery.ErrNoConsumer)
 	k.ends("q", endedCaughtUp)
 	for field, change := range map[string]func(*delivery.Order){
@@ -179,8 +174,7 @@ func TestBadOrders(t *testing.T) {
 // TestAnIDIsOfOneOperation: under the id of one, nothing else is done; the same again is safe, also
 // when others came between.
 func TestAnIDIsOfOneOperation(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", upTo(1, 6)...)
+	k := newDesk(t, upTo(1, 6)...)
 	k.ends("q", endedCaughtUp)
 	check.Get(k.d.Create(t.Context(), "q", "d", delivery.First))
 	check.Get(k.d.Operate(t.Context(), rewinds(order("op"), delivery.First)))
@@ -204,8 +198,7 @@ func TestAnIDIsOfOneOperation(t *testing.T) {
 
 // TestWhatIsOnRecord: who asked for what, and who made a consumer.
 func TestWhatIsOnRecord(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", upTo(1, 3)...)
+	k := newDesk(t, upTo(1, 3)...)
 	ann, app := delivery.Who{Kind: "iam", Name: "arn:ann"}, delivery.Who{Kind: "jwt", Name: "ben", Client: "app"}
 	for range 2 { // it is made once
 		check.Get(k.createOf(cursor.KindNumbered, app, "q", "c", delivery.At(2)))
@@ -232,8 +225,7 @@ func TestWhatIsOnRecord(t *testing.T) {
 
 // TestWhatTheStoreSaysIsNotOnRecord: it may name tables and roles, and is for the log.
 func TestWhatTheStoreSaysIsNotOnRecord(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", upTo(1, 3)...)
+	k := newDesk(t, upTo(1, 3)...)
 	check.Get(k.d.Create(t.Context(), "q", "c", delivery.At(1)))
 	k.queues.fail = func(string, string) error { return fmt.Errorf("table arn:of-ours: %w", cursor.ErrThrottled) }
 	check.Fails(t, check.Err(k.d.Operate(t.Context(), rewinds(order("op"), delivery.Latest))), cursor.ErrThrottled)
@@ -277,8 +269,7 @@ func TestCreateSaysTheKind(t *testing.T) {
 
 // TestCreateTwice: the one that is there stays where it is.
 func TestCreateTwice(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1, 2)
+	k := newDesk(t, 1, 2)
 	check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
 	k.ends("q", endedCaughtUp)
 	c := check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
@@ -359,8 +350,7 @@ func TestErase(t *testing.T) {
 // TestSweepErasesWhatConsumersKept: a queue is not erased before they have nothing of it, nor
 // before a late process may have kept something; then they are not asked any more.
 func TestSweepErasesWhatConsumersKept(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1)
+	k := newDesk(t, 1)
 	k.ends("q", endedCaughtUp)
 	check.Get(k.d.Inside(request.Inside{}).Erase(t.Context(), erasure("op")))
 	kept, failed := 3, errors.New("no answer")
@@ -390,8 +380,7 @@ func TestSweepErasesWhatConsumersKept(t *testing.T) {
 // TestEraseEndsClaims: a consumer at work on a batch learns at its commit that nothing is there any
 // more.
 func TestEraseEndsClaims(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", upTo(1, 6)...)
+	k := newDesk(t, upTo(1, 6)...)
 	k.fails = func(delivery.Batch) error {
 		k.erase()
 		return nil
@@ -454,8 +443,7 @@ func TestRepliesToAnErasedQueue(t *testing.T) {
 
 // TestEraseEndsTrackedClaims: the chain of a claim in flight is deleted, where there are chains.
 func TestEraseEndsTrackedClaims(t *testing.T) {
-	k := newTrackedDesk(t)
-	k.put("q", upTo(1, 3)...)
+	k := newTrackedDesk(t, upTo(1, 3)...)
 	r := k.reader()
 	r.Track = time.Hour
 	done := k.d.Deliver(t.Context(), "q", r, -1)

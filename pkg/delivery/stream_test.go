@@ -280,8 +280,7 @@ func TestDeliverMoved(t *testing.T) {
 // TestDeliverMovedFails: a sink that fails has its retry, as behind the stream; what the store
 // refuses is woken up, since the record of the stream may have come meanwhile.
 func TestDeliverMovedFails(t *testing.T) {
-	w := newWoken(t)
-	w.put("q", 1)
+	w := newWoken(t, 1)
 	w.fails = func(delivery.Batch) error { return errNo }
 	w.eagerly(map[string]int64{"q": 1})
 	w.gets("q 1 #1")
@@ -338,8 +337,7 @@ func TestAStartIsFinishedInPieces(t *testing.T) {
 
 // TestAStartWhoseTurnIsOver: it is Starting still, no claim is made, and it is gone on with.
 func TestAStartWhoseTurnIsOver(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", upTo(1, 3500)...)
+	k := newDesk(t, upTo(1, 3500)...)
 	k.queues.fail = func(request, _ string) error {
 		if request == "messages" {
 			k.pass(11 * time.Second)
@@ -358,8 +356,7 @@ func TestAStartWhoseTurnIsOver(t *testing.T) {
 
 // TestStartsOfAQueueHaveOneTurn of a sweep's run: many of them keep no other queue waiting.
 func TestStartsOfAQueueHaveOneTurn(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", upTo(1, 3500)...)
+	k := newDesk(t, upTo(1, 3500)...)
 	k.sweep(delivery.SweepOptions{}) // from here on only the round of the gaps is due
 	const consumers = 10
 	for n := range consumers {
@@ -393,8 +390,8 @@ type woken struct {
 	notified                    []string
 }
 
-func newWoken(t *testing.T) *woken {
-	w := &woken{desk: newDesk(t)}
+func newWoken(t *testing.T, seqs ...int64) *woken {
+	w := &woken{desk: newDesk(t, seqs...)}
 	w.begin = w.now
 	w.queuesMeter, w.consumersMeter = ddbtest.NewMeter(w.queues), ddbtest.NewMeter(w.consumers)
 	w.store = w.storeOn(w.consumersMeter.Do)
@@ -466,8 +463,7 @@ func TestWakeUpsOfRetries(t *testing.T) {
 // TestWakeUpsOfLeases: who finds a claim in flight tells when it is over; then it is ended, and the
 // consumer is woken up.
 func TestWakeUpsOfLeases(t *testing.T) {
-	w := newWoken(t)
-	w.put("q", 1, 2)
+	w := newWoken(t, 1, 2)
 	check.Get(w.d.Create(t.Context(), "q", "c", delivery.First))
 	c := w.standing("q")
 	check.Get2(w.store.Requests(request.Inside{}).Claim(t.Context(), c, request.Claim{Req: "dead", To: 2, Now: w.now, LeaseUntil: w.now.Add(time.Minute)}))
@@ -487,8 +483,7 @@ func TestWakeUpsOfLeases(t *testing.T) {
 // TestNoWakeUpsOfALongLease: one of days, such as a tracked claim's, is notified of in its last
 // hour.
 func TestNoWakeUpsOfALongLease(t *testing.T) {
-	w := newWoken(t)
-	w.put("q", 1)
+	w := newWoken(t, 1)
 	check.Get(w.d.Create(t.Context(), "q", "c", delivery.First))
 	check.Get2(w.store.Requests(request.Inside{}).Claim(t.Context(), w.standing("q"), request.Claim{Req: "long", To: 1, Now: w.now, LeaseUntil: w.now.Add(48 * time.Hour)}))
 	w.ends("q", endedBusy)
@@ -500,8 +495,7 @@ func TestNoWakeUpsOfALongLease(t *testing.T) {
 
 // TestWakeUpsOfARecordThatComesAgain: a retry that the mapping itself makes needs none.
 func TestWakeUpsOfARecordThatComesAgain(t *testing.T) {
-	w := newWoken(t)
-	w.put("q", 1)
+	w := newWoken(t, 1)
 	w.poison(1, errors.New("no"))
 	w.stream(failedAt("1"), moved(1, "q", 0, 1)) // in a second: by the mapping
 	w.tells()
@@ -534,8 +528,7 @@ func TestAnInvalidHintIsNotWoken(t *testing.T) {
 func TestAHintBeyondThePositionStallsNothing(t *testing.T) {
 	for name, position := range map[string]int64{"right": 1, "too great": 9} {
 		t.Run(name, func(t *testing.T) {
-			k := newDesk(t)
-			k.put("q", 1)
+			k := newDesk(t, 1)
 			done := false
 			k.see = func(r ddb.Request) error {
 				if r.Name() == "commit" && !done {
@@ -556,8 +549,7 @@ func TestAHintBeyondThePositionStallsNothing(t *testing.T) {
 func TestAHintBeyondThePositionIsNotKept(t *testing.T) {
 	for name, hint := range map[string]int64{"none": 0, "wrong": cursor.MaxSeq} {
 		t.Run(name, func(t *testing.T) {
-			k := newDesk(t)
-			k.put("q", 1)
+			k := newDesk(t, 1)
 			race, reads := false, 0
 			k.see = func(r ddb.Request) error {
 				if r.Name() == "commit" && race {

@@ -165,7 +165,6 @@ func TestProbesWithoutAnnouncements(t *testing.T) {
 // was held back is woken up once.
 func TestClocksOfCircuits(t *testing.T) {
 	k, _ := holding(t)
-	k.opens()
 	k.holds("r")
 	e := k.health()
 	opened := e.Circuit.Opened
@@ -189,7 +188,6 @@ func TestClocksOfCircuits(t *testing.T) {
 // TestALateRowOfACircuit: who was late wrote that the circuit is open, and the sweep deletes it.
 func TestALateRowOfACircuit(t *testing.T) {
 	k, _ := holding(t)
-	k.opens()
 	row, _ := check.Get2(k.store.Requests(request.Inside{}).Trouble().Page(t.Context(), trouble.CircuitOpen, "", "", 1))
 	k.closes()
 	o := delivery.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}}
@@ -215,7 +213,6 @@ func TestALateRowOfACircuit(t *testing.T) {
 func TestACircuitThatNobodyProbes(t *testing.T) {
 	for _, probed := range []bool{false, true} {
 		k, _ := holding(t)
-		k.opens()
 		k.holds(names("r", 40)...)
 		began := k.now
 		for k.now.Sub(began) < 2*time.Hour {
@@ -237,7 +234,6 @@ func TestACircuitThatNobodyProbes(t *testing.T) {
 // is held back.
 func TestACircuitThatIsSwitchedOff(t *testing.T) {
 	k, _ := holding(t)
-	k.opens()
 	k.hands("q", endedCircuitOpen)
 	o := delivery.SweepOptions{Readers: []delivery.Reader{{Name: "c", Circuit: delivery.Circuit{Off: true}}}}
 	for range 10 {
@@ -278,10 +274,9 @@ func TestNothingIsLeftToProbe(t *testing.T) {
 	} {
 		for _, table := range []bool{true, false} {
 			k := withoutRows(t)
-			if table {
+			if k.opens(); table {
 				k, _ = holding(t)
 			}
-			k.opens()
 			k.hands("q", endedCircuitOpen)
 			k.must(latest(k, "q"))
 			for i, queue := range []string{"q1", "q2", "q3"} {
@@ -317,7 +312,6 @@ func TestNothingIsLeftToProbe(t *testing.T) {
 // and are woken up once it is over. For another consumer of a queue nothing is held.
 func TestTheSweepLeavesHeldQueuesToTheirCircuit(t *testing.T) {
 	k, waits := holding(t)
-	k.opens()
 	k.hands("q", endedCircuitOpen)
 	queues := names("r", 20)
 	k.holds(queues...)
@@ -372,7 +366,6 @@ func (k *desk) circuitIsNotDue() {
 // TestTheCircuitOfARemovedConsumerEnds: with the last queue of it that fails.
 func TestTheCircuitOfARemovedConsumerEnds(t *testing.T) {
 	k, _ := holding(t)
-	k.opens()
 	for _, queue := range []string{"q1", "q2", "q3"} {
 		check.Get(k.d.Operate(t.Context(), does("remove", orderOf(queue))))
 	}
@@ -387,7 +380,6 @@ func TestTheCircuitOfARemovedConsumerEnds(t *testing.T) {
 // once it has closed, a retry waits for no other.
 func TestWakeUpsBesideACircuit(t *testing.T) {
 	k, _ := holding(t)
-	k.opens()
 	k.pass(time.Second)
 	wake := func(want int) {
 		t.Helper()

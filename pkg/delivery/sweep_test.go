@@ -97,8 +97,7 @@ func TestSweepSeesWhatASlowClockMoved(t *testing.T) {
 // TestSweepEndsDeadClaims: a worker that died is followed by another, until the message was tried
 // often enough.
 func TestSweepEndsDeadClaims(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1, 2)
+	k := newDesk(t, 1, 2)
 	check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
 	// Nothing is blocked that did not stand alone.
 	for attempt := 1; attempt <= 5; attempt++ {
@@ -116,8 +115,7 @@ func TestSweepEndsDeadClaims(t *testing.T) {
 // TestAnnouncements: who is blocked, lags, or lost messages is announced by each run, under the
 // same id, until that is over.
 func TestAnnouncements(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1, 2, 3)
+	k := newDesk(t, 1, 2, 3)
 	k.block("q", 2)
 	since := k.standing("q").BlockedSince
 	want := delivery.Announcement{
@@ -148,8 +146,7 @@ func TestAnnouncements(t *testing.T) {
 
 // TestAnnouncementThatIsNotTaken: it stays due, and the error says so.
 func TestAnnouncementThatIsNotTaken(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1)
+	k := newDesk(t, 1)
 	k.put("well", 1)
 	k.block("q", 1)
 	k.put("other", 1)
@@ -201,8 +198,7 @@ func TestSweepLooksAgainWhereItFailed(t *testing.T) {
 // TestDeletionBehindConsumers: what all are past goes, an hour after it was found so; what one of
 // them needs stays.
 func TestDeletionBehindConsumers(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", upTo(1, 5)...)
+	k := newDesk(t, upTo(1, 5)...)
 	k.put("nobody's", 1)
 	k.ends("q", endedCaughtUp)
 	slow := k.reader()
@@ -267,8 +263,7 @@ func TestSweepLooksForNewReadersInQuietQueues(t *testing.T) {
 // has.
 func TestSweepBlocksByTheReadersAttempts(t *testing.T) {
 	for attempts, want := range map[int]delivery.State{2: delivery.Blocked, 3: delivery.Idle} {
-		k := newDesk(t)
-		k.put("q", 1)
+		k := newDesk(t, 1)
 		c := check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
 		for _, req := range []string{"a", "b"} { // each dies
 			claim := request.Claim{Req: req, To: 1, Now: k.now, LeaseUntil: k.now.Add(time.Minute)}

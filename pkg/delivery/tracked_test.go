@@ -29,9 +29,9 @@ type trackedDesk struct {
 
 const trackTime = time.Hour
 
-func newTrackedDesk(t *testing.T) *trackedDesk {
+func newTrackedDesk(t *testing.T, seqs ...int64) *trackedDesk {
 	t.Helper()
-	k := &trackedDesk{desk: newDesk(t), chains: ddb.NewMemory(xorack.Names{}.Tables()...)}
+	k := &trackedDesk{desk: newDesk(t, seqs...), chains: ddb.NewMemory(xorack.Names{}.Tables()...)}
 	k.d, k.acker = k.process(k.chains)
 	return k
 }
@@ -86,8 +86,7 @@ func (k *trackedDesk) finishes() {
 // TestCommittedWhenItsTreeIsDone: the claim stays in flight until the last edge of the tree has
 // ended, however often somebody looks.
 func TestCommittedWhenItsTreeIsDone(t *testing.T) {
-	k := newTrackedDesk(t)
-	k.put("q", 1, 2, 3, 4)
+	k := newTrackedDesk(t, 1, 2, 3, 4)
 	done := k.ends(endedDeferred)
 	check.That(t, done.Deferred == 1 && done.Batches == 0,
 		"%d batches are deferred, %d committed; want 1 and 0", done.Deferred, done.Batches)
@@ -136,8 +135,7 @@ func (k *trackedDesk) crashing(name string, lost bool) *delivery.Deliverer {
 // TestDeferGoesWrong: a lost response, another that was first, a death right after.
 func TestDeferGoesWrong(t *testing.T) {
 	t.Run("lost response, death right after", func(t *testing.T) {
-		k := newTrackedDesk(t)
-		k.put("q", 1)
+		k := newTrackedDesk(t, 1)
 		done := k.crashing("defer", true).Deliver(t.Context(), "q", k.reader(), -1)
 		check.That(t, errors.Is(done.Err, errFlaky), "error %v", done.Err)
 		k.ends(endedBusy)
@@ -161,8 +159,7 @@ func TestDeferGoesWrong(t *testing.T) {
 		}, endedLost, 0},
 	} {
 		t.Run(name+" first", func(t *testing.T) {
-			k := newTrackedDesk(t)
-			k.put("q", 1)
+			k := newTrackedDesk(t, 1)
 			k.fails = func(delivery.Batch) error { c.first(k); return nil }
 			k.ends(c.ended)
 			k.at("q", c.at, delivery.Idle)
@@ -174,8 +171,7 @@ func TestDeferGoesWrong(t *testing.T) {
 // committed, or fails, once, and who repeats it finds that.
 func TestAnEndGoesWrong(t *testing.T) {
 	for _, lost := range []bool{true, false} {
-		k := newTrackedDesk(t)
-		k.put("q", 1, 2, 3, 4)
+		k := newTrackedDesk(t, 1, 2, 3, 4)
 		k.ends(endedDeferred)
 		k.works(k.edges...)
 		chain := check.Get(k.acker.Get(t.Context(), k.tags[0]))
@@ -199,8 +195,7 @@ func TestAnEndGoesWrong(t *testing.T) {
 
 // TestAHandlerThatFailsFailsItsTree: the claim is given back at once.
 func TestAHandlerThatFailsFailsItsTree(t *testing.T) {
-	k := newTrackedDesk(t)
-	k.put("q", 1, 2)
+	k := newTrackedDesk(t, 1, 2)
 	k.fails = func(delivery.Batch) error { return errors.New("no") }
 	done := k.ends(endedFailed)
 	check.That(t, done.Cause != nil && done.Deferred == 0, "%+v; want why", done)
@@ -219,8 +214,7 @@ func TestAHandlerThatFailsFailsItsTree(t *testing.T) {
 func TestAHandlerThatFailsWhereWorkIsDone(t *testing.T) {
 	for name, done := range map[string]int{"one of two": 1, "both": 2} {
 		t.Run(name, func(t *testing.T) {
-			k := newTrackedDesk(t)
-			k.put("q", 1, 2)
+			k := newTrackedDesk(t, 1, 2)
 			k.fails = func(b delivery.Batch) error {
 				k.works(b.Edges[:done]...)
 				return errNo
@@ -234,8 +228,7 @@ func TestAHandlerThatFailsWhereWorkIsDone(t *testing.T) {
 
 // TestSkippedSeqsAreNotTracked: nobody can do their work.
 func TestSkippedSeqsAreNotTracked(t *testing.T) {
-	k := newTrackedDesk(t)
-	k.put("q", 4)
+	k := newTrackedDesk(t, 4)
 	check.Get2(k.sorter.Inside(queuelog.Inside{}).SkipGap(t.Context(), "q", "lost", 0, 10))
 	k.ends(endedDeferred)
 	k.gets("q no 1,no 2,no 3 #1", "q 4 #1")
@@ -308,8 +301,7 @@ func TestOtherEndsGoOn(t *testing.T) {
 
 // TestTheEndStaysDueUntilTheQueueIsAwake: what cannot be committed or woken up is tried again.
 func TestTheEndStaysDueUntilTheQueueIsAwake(t *testing.T) {
-	k := newTrackedDesk(t)
-	k.put("q", 1, 2, 3, 4)
+	k := newTrackedDesk(t, 1, 2, 3, 4)
 	k.ends(endedDeferred)
 	k.works(k.edges...)
 	for _, request := range []string{"cursor", "notify"} {
@@ -377,8 +369,7 @@ func TestPoisonBlocksAlone(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			k := newTrackedDesk(t)
-			k.put("q", 1, 2, 3)
+			k := newTrackedDesk(t, 1, 2, 3)
 			k.fails = func(b delivery.Batch) error {
 				for _, m := range b.Messages {
 					if m.Seq == 2 {
@@ -431,8 +422,7 @@ func TestTrackIsChanged(t *testing.T) {
 		"to longer, late as it was": {longer, false, trackTime + time.Second, endedWait, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			k := newTrackedDesk(t)
-			k.put("q", 1, 2)
+			k := newTrackedDesk(t, 1, 2)
 			k.ends(endedDeferred)
 			if c.done {
 				k.works(k.edges...)
@@ -445,8 +435,7 @@ func TestTrackIsChanged(t *testing.T) {
 		})
 	}
 	t.Run("to on", func(t *testing.T) {
-		k := newTrackedDesk(t)
-		k.put("q", 1)
+		k := newTrackedDesk(t, 1)
 		k.must(k.d.Deliver(t.Context(), "q", tracks(k, 0), -1).Err)
 		k.put("q", 2)
 		_, made, err := k.store.Requests(request.Inside{}).Claim(t.Context(), k.standing("q"), request.Claim{Req: "old", To: 2, Now: k.now, LeaseUntil: k.now.Add(time.Minute)})

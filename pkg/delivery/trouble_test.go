@@ -51,8 +51,7 @@ func TestTroubleOfOperations(t *testing.T) {
 			return err
 		},
 	} {
-		k := newDesk(t)
-		k.put("q", 0, 1, 2)
+		k := newDesk(t, 0, 1, 2)
 		k.block("q", 2)
 		k.troubled(name+": blocked", "blocked q|c 10m0s")
 		check.Get(k.d.Operate(t.Context(), does("pause", orderOf("q"))))
@@ -124,8 +123,7 @@ func TestTroubleOfWhatIsGone(t *testing.T) {
 // TestTroubleOfMissing: who finds that a message is gone notes it, and who goes elsewhere deletes
 // that.
 func TestTroubleOfMissing(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1, 2)
+	k := newDesk(t, 1, 2)
 	check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
 	check.Get(k.queues.tables.Do(t.Context(), ddb.Delete{
 		Op: ddb.Op{Table: &cursor.Names{}.Tables()[0]}, Key: ddb.Fields{"queue": ddb.Text("q"), "seq": ddb.Int(1)}.Item(),
@@ -141,8 +139,7 @@ func TestTroubleOfMissing(t *testing.T) {
 
 // TestTroubleOfLag: the sweep notes who lags for long, and finds that it is over.
 func TestTroubleOfLag(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 0, 1)
+	k := newDesk(t, 0, 1)
 	check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
 	k.pass(14 * time.Minute)
 	k.sweep(delivery.SweepOptions{})
@@ -294,8 +291,7 @@ func TestTroubleThatCannotBeNoted(t *testing.T) {
 // TestTroubleOfDoubt: the sweep notes claims in doubt and in quarantine, and who settles them
 // deletes that.
 func TestTroubleOfDoubt(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 0, 1, 2)
+	k := newDesk(t, 0, 1, 2)
 	c := check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
 	c, _ = check.Get2(k.store.Requests(request.Inside{}).Claim(t.Context(), c, request.Claim{Req: "r", To: 0, Now: k.now, LeaseUntil: k.now.Add(time.Minute)}))
 	check.Get2(k.store.Requests(request.Inside{}).Prepare(t.Context(), "q", "c", c.Token))

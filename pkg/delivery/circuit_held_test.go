@@ -355,8 +355,7 @@ func TestHeldBackRequestsGoWrong(t *testing.T) {
 // else with the next one, before those that were held back first.
 func TestARedrivenQueueIsProbedFirst(t *testing.T) {
 	for _, due := range []bool{true, false} {
-		k := newDesk(t)
-		k.opens()
+		k := openDesk(t)
 		k.pass(time.Second)
 		k.holds(names("held", 30)...)
 		k.fails = nil

@@ -37,6 +37,13 @@ func (k *desk) opens() {
 	k.got = nil
 }
 
+func openDesk(t *testing.T) *desk {
+	t.Helper()
+	k := newDesk(t)
+	k.opens()
+	return k
+}
+
 // TestOpensNotBesideWhatIsTaken: who delivers looks every few seconds at what fails, so what was
 // taken may be noted a little later than three bad messages fail. Where nothing is noted for
 // longer, it opens.
@@ -107,8 +114,7 @@ func TestWhatIsTakenKeepsTheCircuitClosed(t *testing.T) {
 
 // TestProbes: while the circuit is open one batch is delivered at a time, by the schedule.
 func TestProbes(t *testing.T) {
-	k := newDesk(t)
-	k.opens()
+	k := openDesk(t)
 	asked := k.now
 	for _, want := range []time.Duration{5 * time.Second, 15 * time.Second, time.Minute, 2 * time.Minute, 2 * time.Minute} {
 		var wait time.Duration
@@ -142,8 +148,7 @@ func TestTheProbesAreASetting(t *testing.T) {
 // TestOneProbeAtATime: not while another is under way, be it of this process or of another one, and
 // however long the probe takes.
 func TestOneProbeAtATime(t *testing.T) {
-	k := newDesk(t)
-	k.opens()
+	k := openDesk(t)
 	k.put("r", 1)
 	k.probeDue()
 	prober := k.d
@@ -165,8 +170,7 @@ func TestOneProbeAtATime(t *testing.T) {
 
 // TestOnlyOneOfTwoProbesIsMade: both saw that it is due.
 func TestOnlyOneOfTwoProbesIsMade(t *testing.T) {
-	k := newDesk(t)
-	k.opens()
+	k := openDesk(t)
 	k.put("r", 1)
 	k.probeDue()
 	other := k.d
@@ -185,8 +189,7 @@ func TestOnlyOneOfTwoProbesIsMade(t *testing.T) {
 
 // TestAProbeThatDies: the next one comes when its claim is over.
 func TestAProbeThatDies(t *testing.T) {
-	k := newDesk(t)
-	k.opens()
+	k := openDesk(t)
 	k.put("r", 1)
 	k.probeDue()
 	k.fails = func(delivery.Batch) error {
@@ -208,8 +211,7 @@ func TestAProbeThatDies(t *testing.T) {
 
 // TestTheCircuitCloses: with the first batch that is taken, and all goes on.
 func TestTheCircuitCloses(t *testing.T) {
-	k := newDesk(t)
-	k.opens()
+	k := openDesk(t)
 	k.put("q", 2, 3, 4)
 	k.closes()
 	k.gets("q 1 #1", "q 2,3,4 #1")
@@ -257,8 +259,7 @@ func TestNothingIsWaitedForOnceTheCircuitCloses(t *testing.T) {
 
 // TestACircuitClosedByAClockThatIsAhead: what fails after it waits for its time, as always.
 func TestACircuitClosedByAClockThatIsAhead(t *testing.T) {
-	k := newDesk(t)
-	k.opens()
+	k := openDesk(t)
 	k.fails = nil
 	now := k.now
 	k.pass(time.Hour)
@@ -275,8 +276,7 @@ func TestACircuitClosedByAClockThatIsAhead(t *testing.T) {
 // probe is taken, and the circuit closes; it does not where another has opened since.
 func TestWhatIsLearntBesideAProbe(t *testing.T) {
 	for _, another := range []bool{false, true} {
-		k := newDesk(t)
-		k.opens()
+		k := openDesk(t)
 		k.probeDue()
 		k.fails = func(delivery.Batch) error {
 			seen := k.health()
@@ -297,8 +297,7 @@ func TestWhatIsLearntBesideAProbe(t *testing.T) {
 // TestBadMessagesDoNotHoldTheProbesUp: where three queues each have a bad message, the others' are
 // probed too, whichever process comes first; then the bad ones are blocked.
 func TestBadMessagesDoNotHoldTheProbesUp(t *testing.T) {
-	k := newDesk(t)
-	k.opens()
+	k := openDesk(t)
 	bad := []string{"q1", "q2", "q3"}
 	k.refuses(bad...)
 	for began := k.now; k.circuit().Open(); k.pass(time.Second) {
@@ -324,8 +323,7 @@ func TestBadMessagesDoNotHoldTheProbesUp(t *testing.T) {
 // TestAProbeIsOneMessage: one that no sink takes blocks with its first probe, whatever comes behind
 // it, and says nothing of the sink. One that is taken closes the circuit.
 func TestAProbeIsOneMessage(t *testing.T) {
-	k := newDesk(t)
-	k.opens()
+	k := openDesk(t)
 	k.put("q", 2, 3, 4)
 	probe := func(bad int64) request.Health {
 		k.poison(bad, delivery.Permanent(errNo))

@@ -106,8 +106,7 @@ func TestAShortOutageIsNotAnnounced(t *testing.T) {
 
 // TestTheSweepSeesToCircuits: of the readers that it knows, without a timer.
 func TestTheSweepSeesToCircuits(t *testing.T) {
-	k := newDesk(t)
-	k.opens()
+	k := openDesk(t)
 	o := delivery.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}, Readers: []delivery.Reader{{Name: "other"}, {Name: "c"}}}
 	if did := k.sweep(o); did.CircuitsOpen != 1 || len(k.announced) != 1 || k.announced[0].Kind != "consumer.circuit-open" {
 		t.Errorf("%+v, announced %+v", did, k.announced)
@@ -124,8 +123,7 @@ func TestTheSweepSeesToCircuits(t *testing.T) {
 func TestWakeCircuitsRequestsGoWrong(t *testing.T) {
 	for _, fault := range ddbtest.EveryFault() {
 		for nth := 1; ; nth++ {
-			k := newDesk(t)
-			k.opens()
+			k := openDesk(t)
 			faults := ddbtest.NewFaults(k.consumers)
 			k.store = k.storeOn(faults.Do)
 			k.restarted()
@@ -152,8 +150,7 @@ func TestWakeCircuitsRequestsGoWrong(t *testing.T) {
 // TestProbesWithoutAnnouncements: while nobody can be notified, queues are woken up for probes all
 // the same.
 func TestProbesWithoutAnnouncements(t *testing.T) {
-	k := newDesk(t)
-	k.opens()
+	k := openDesk(t)
 	k.probeDue()
 	did, _, err := k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{Announce: func(context.Context, delivery.Announcement) error {
 		return errNo

@@ -23,8 +23,7 @@ import (
 )
 
 func TestConsume(t *testing.T) {
-	onEach(t, func(b *bench) {
-		tb := newTables(b.T, 7)
+	onTables(t, 7, func(b *bench, tb *tables) {
 		o := tb.options()
 		o.MaxMessages = 3
 		var verdicts []delivery.Outcome
@@ -67,8 +66,7 @@ func (f *flaky) Prepare(ctx context.Context, h delivery.Held) (delivery.Answer, 
 // TestItSaysWhatItWasAt: the error names the consumer that is not there; and one of a context that
 // ends has what failed before, unless something worked since.
 func TestItSaysWhatItWasAt(t *testing.T) {
-	onEach(t, func(b *bench) {
-		tb := newTables(b.T, 1)
+	onTables(t, 1, func(b *bench, tb *tables) {
 		err := b.Consume(b.Context(), tb.puller(0), "q", "nobody", book, tb.options())
 		check.That(b, errors.Is(err, delivery.ErrNoConsumer) && err.Error() == `consumer "nobody" of queue "q": no such consumer`,
 			"error %v", err)
@@ -135,8 +133,7 @@ func untilBlocked(o *pull.ConsumeOptions) {
 
 // TestAMessageThatNoTransactionTakes ends blocked, alone; those before it go through.
 func TestAMessageThatNoTransactionTakes(t *testing.T) {
-	onEach(t, func(b *bench) {
-		tb := newTables(b.T, 4)
+	onTables(t, 4, func(b *bench, tb *tables) {
 		tries := 0
 		effect := func(ctx context.Context, tx *sql.Tx, batch delivery.Batch) error {
 			if err := book(ctx, tx, batch); err != nil {
@@ -172,8 +169,7 @@ func TestAnEffectThatEndsTheTransaction(t *testing.T) {
 		"committed, and refused": func(_ context.Context, tx *sql.Tx, _ delivery.Batch) error { return errors.Join(tx.Commit(), refused) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			onEach(t, func(b *bench) {
-				tb := newTables(b.T, 1)
+			onTables(t, 1, func(b *bench, tb *tables) {
 				o := tb.options()
 				o.Wait = func(context.Context, time.Duration) error { return errAway } // it tries again
 				err := b.Consume(b.Context(), tb.puller(0), "q", "c", effect, o)
@@ -184,8 +180,7 @@ func TestAnEffectThatEndsTheTransaction(t *testing.T) {
 			})
 		})
 	}
-	onEach(t, func(b *bench) {
-		tb := newTables(b.T, 1)
+	onTables(t, 1, func(b *bench, tb *tables) {
 		ctx, cancel := context.WithCancel(b.Context())
 		effect := func(ctx context.Context, tx *sql.Tx, _ delivery.Batch) error {
 			cancel()
@@ -198,8 +193,7 @@ func TestAnEffectThatEndsTheTransaction(t *testing.T) {
 }
 
 func TestAnotherDatabasesClaimIsNotSettled(t *testing.T) {
-	onEach(t, func(b *bench) {
-		tb := newTables(b.T, 1)
+	onTables(t, 1, func(b *bench, tb *tables) {
 		p := tb.puller(0)
 		h := tb.claim(p, "other-1", 1).Held()
 		tb.is("prepare", delivery.OK)(p.Prepare(b.Context(), h))
@@ -211,8 +205,7 @@ func TestAnotherDatabasesClaimIsNotSettled(t *testing.T) {
 
 // TestARestoredDatabaseStops: at the start already, where nothing is ready.
 func TestARestoredDatabaseStops(t *testing.T) {
-	onEach(t, func(b *bench) {
-		tb := newTables(b.T, 2)
+	onTables(t, 2, func(b *bench, tb *tables) {
 		check.OK(b, b.Consume(b.Context(), tb.puller(0), "q", "c", book, tb.options()))
 		b.exec("DELETE FROM effects WHERE n = 2")
 		b.exec("DELETE FROM streamsort_markers WHERE number = 2")
@@ -235,8 +228,7 @@ func TestARestoredDatabaseStops(t *testing.T) {
 
 // TestTheLeaseIsExtended: the work takes longer than a lease.
 func TestTheLeaseIsExtended(t *testing.T) {
-	onEach(t, func(b *bench) {
-		tb := newTables(b.T, 1)
+	onTables(t, 1, func(b *bench, tb *tables) {
 		p := &beats{Claims: tb.puller(0), beaten: make(chan struct{}, 1)}
 		o := tb.options()
 		o.Beat = time.Millisecond
@@ -266,8 +258,7 @@ func (c *beats) Extend(ctx context.Context, h delivery.Held, lease time.Duration
 
 // TestATakenOverClaimEndsTheWork: the heartbeat learns of it.
 func TestATakenOverClaimEndsTheWork(t *testing.T) {
-	onEach(t, func(b *bench) {
-		tb := newTables(b.T, 1)
+	onTables(t, 1, func(b *bench, tb *tables) {
 		p := tb.puller(0)
 		other := tb.puller(time.Hour)
 		o := tb.options()
@@ -285,8 +276,7 @@ func TestATakenOverClaimEndsTheWork(t *testing.T) {
 
 // TestAnotherDatabasesQuarantineHoldsNobodyUp: its claim waits for an operator.
 func TestAnotherDatabasesQuarantineHoldsNobodyUp(t *testing.T) {
-	onEach(t, func(b *bench) {
-		tb := newTables(b.T, 2)
+	onTables(t, 2, func(b *bench, tb *tables) {
 		p := tb.puller(0)
 		h := tb.claim(p, "other-1", 1).Held()
 		tb.is("prepare", delivery.OK)(p.Prepare(b.Context(), h))
@@ -402,8 +392,7 @@ func (l *late) Claim(ctx context.Context, r delivery.Request) (delivery.Answer, 
 // TestATakenOverClaimIsNoRestore: a process that sleeps past its lease finds what the other
 // committed in the database, and goes on behind it.
 func TestATakenOverClaimIsNoRestore(t *testing.T) {
-	onEach(t, func(b *bench) {
-		tb := newTables(b.T, 2)
+	onTables(t, 2, func(b *bench, tb *tables) {
 		other := tb.puller(time.Hour)
 		p := &late{Claims: tb.puller(0), meanwhile: func() {
 			a := tb.claim(other, b.Name()+"-other", 1)
@@ -439,8 +428,7 @@ func (tb *tables) answered(want ...string) {
 }
 
 func TestEachMessageIsAnsweredOnce(t *testing.T) {
-	onEach(t, func(b *bench) {
-		tb := newTables(b.T, 5)
+	onTables(t, 5, func(b *bench, tb *tables) {
 		// Every third prepare and every second commit is not answered.
 		check.OK(b, b.Consume(b.Context(), &flaky{Claims: tb.puller(0)}, "q", "c", answering, tb.options()))
 		b.booked(1, 2, 3, 4, 5)
@@ -452,8 +440,7 @@ func TestEachMessageIsAnsweredOnce(t *testing.T) {
 func TestSettleSendsReplies(t *testing.T) {
 	for name, committed := range map[string]bool{"committed": true, "not committed": false} {
 		t.Run(name, func(t *testing.T) {
-			onEach(t, func(b *bench) {
-				tb := newTables(b.T, 2)
+			onTables(t, 2, func(b *bench, tb *tables) {
 				p := tb.puller(0)
 				a := tb.claim(p, b.Name()+"-a", 1)
 				tb.is("prepare", delivery.OK)(p.Prepare(b.Context(), a.Held()))
@@ -473,8 +460,7 @@ func TestSettleSendsReplies(t *testing.T) {
 
 // TestWhatIsNotCommittedAnswersNothing: the effect fails after it answered.
 func TestWhatIsNotCommittedAnswersNothing(t *testing.T) {
-	onEach(t, func(b *bench) {
-		tb := newTables(b.T, 1)
+	onTables(t, 1, func(b *bench, tb *tables) {
 		tries := 0
 		effect := func(ctx context.Context, tx *sql.Tx, batch delivery.Batch) error {
 			if err := answering(ctx, tx, batch); err != nil {
@@ -494,8 +480,7 @@ func TestWhatIsNotCommittedAnswersNothing(t *testing.T) {
 // TestABadReplyFailsTheTransaction: it is reported before anything is stored, and its batch is
 // tried again, and blocked, as after any other error of an effect.
 func TestABadReplyFailsTheTransaction(t *testing.T) {
-	onEach(t, func(b *bench) {
-		tb := newTables(b.T, 1)
+	onTables(t, 1, func(b *bench, tb *tables) {
 		effect := func(ctx context.Context, tx *sql.Tx, batch delivery.Batch) error {
 			if err := answering(ctx, tx, batch); err != nil {
 				return err
@@ -516,8 +501,7 @@ func TestABadReplyFailsTheTransaction(t *testing.T) {
 // TestABadReplyThatIsIgnored fails its transaction all the same: the batch is not committed without
 // a reply that it was to have.
 func TestABadReplyThatIsIgnored(t *testing.T) {
-	onEach(t, func(b *bench) {
-		tb := newTables(b.T, 1)
+	onTables(t, 1, func(b *bench, tb *tables) {
 		tries := 0
 		effect := func(ctx context.Context, tx *sql.Tx, batch delivery.Batch) error {
 			if tries++; tries == 1 {

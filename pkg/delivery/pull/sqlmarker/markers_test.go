@@ -282,6 +282,12 @@ type tables struct {
 	now    time.Time
 }
 
+// onTables is onEach beside tables with so many messages.
+func onTables(t *testing.T, messages int64, test func(*bench, *tables)) {
+	t.Helper()
+	onEach(t, func(b *bench) { test(b, newTables(b.T, messages)) })
+}
+
 func newTables(t *testing.T, messages int64) *tables {
 	t.Helper()
 	tb := &tables{T: t, queues: cursor.NewMemory(), store: delivery.NewMemory(), now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
@@ -377,8 +383,7 @@ func (tb *tables) options() *pull.ConsumeOptions {
 // T1: P is prepared, and silent. Q settles: its ABORTED is there first. P's own insert conflicts,
 // which proves nothing: it must read what stands there.
 func TestTraceT1AConflictIsNoCommit(t *testing.T) {
-	onEach(t, func(b *bench) {
-		tb := newTables(b.T, 1)
+	onTables(t, 1, func(b *bench, tb *tables) {
 		p, q := tb.puller(0), tb.puller(0)
 		h := tb.claim(p, b.Name()+"1", 1).Held()
 		tb.is("prepare", delivery.OK)(p.Prepare(b.Context(), h))
@@ -397,8 +402,7 @@ func TestTraceT1AConflictIsNoCommit(t *testing.T) {
 // T2: the claim's answer is lost, and the request repeated: two have one token. One commits; the
 // other fails after its prepare, and must not give the claim back without a marker.
 func TestTraceT2NoAbortAfterThePrepareWithoutAMarker(t *testing.T) {
-	onEach(t, func(b *bench) {
-		tb := newTables(b.T, 1)
+	onTables(t, 1, func(b *bench, tb *tables) {
 		p, q := tb.puller(0), tb.puller(0)
 		h := tb.claim(p, "same", 1).Held()
 		if again := tb.claim(q, "same", 1); again.Held() != h || again.Outcome != delivery.OK || len(again.Messages) != 1 {
@@ -417,8 +421,7 @@ func TestTraceT2NoAbortAfterThePrepareWithoutAMarker(t *testing.T) {
 // T3: the markers are dropped, and a zombie under a settled token commits: the floor keeps it from
 // that.
 func TestTraceT3MarkersAreDroppedUnderAFloor(t *testing.T) {
-	onEach(t, func(b *bench) {
-		tb := newTables(b.T, 3)
+	onTables(t, 3, func(b *bench, tb *tables) {
 		p := tb.puller(0)
 		zombie := tb.claim(p, "zombie", 1).Held()
 		tb.is("prepare", delivery.OK)(p.Prepare(b.Context(), zombie))
@@ -440,8 +443,7 @@ func TestTraceT3MarkersAreDroppedUnderAFloor(t *testing.T) {
 // T5: clocks are farther apart than a lease. P's claim is taken over while it is at it, again and
 // again: nothing is done twice.
 func TestTraceT5ClocksFartherApartThanALease(t *testing.T) {
-	onEach(t, func(b *bench) {
-		tb := newTables(b.T, 1)
+	onTables(t, 1, func(b *bench, tb *tables) {
 		p, q := tb.puller(0), tb.puller(time.Hour)
 		first := tb.claim(p, "p", 1)
 		second := tb.claim(q, "q", 1)

@@ -203,8 +203,7 @@ func TestTriesAreThoseOfTheAttempts(t *testing.T) {
 				n+1, c.Delivered, c.Tries(), last, c.Attempts)
 		}
 	}
-	_, err := k.d.Operate(t.Context(), redrives(orderOf("q"), 3))
-	k.must(err)
+	check.Get(k.d.Operate(t.Context(), redrives(orderOf("q"), 3)))
 	if c := k.standing("q"); c.Tries() != 0 || c.Last == (request.Attempts{}) {
 		t.Errorf("after a redrive %d tries, attempts %+v", c.Tries(), c.Last)
 	}

@@ -363,15 +363,12 @@ func TestARedrivenQueueIsProbedFirst(t *testing.T) {
 			k.probeDue()
 			k.hands("q1", endedCircuitOpen) // its message failed: others go first
 		}
-		_, err := k.d.Operate(t.Context(), redrives(orderOf("q1"), 1))
-		k.must(err)
+		check.Get(k.d.Operate(t.Context(), redrives(orderOf("q1"), 1)))
 		if !due {
 			k.hands("q1", endedCircuitOpen)
 			k.probeDue()
-			if !k.notified("q1", func() { _, _, err = k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{}) }) {
-				t.Error("the queue that was redriven is not woken up for the probe")
-			}
-			k.must(err)
+			woken := k.notified("q1", func() { check.Get2(k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{})) })
+			check.That(t, woken, "the queue that was redriven is not woken up for the probe")
 		}
 		k.hands("q1", endedCaughtUp)
 		check.That(t, !k.circuit().Open(), "due %t: it is open after the probe", due)

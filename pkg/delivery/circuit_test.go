@@ -338,8 +338,7 @@ func TestAProbeIsOneMessage(t *testing.T) {
 	if at := e.Circuit.ProbeAt.Sub(k.now); !e.Circuit.Open() || at > 17*time.Second || listed {
 		t.Errorf("the next probe is due in %s: %+v", at, e)
 	}
-	_, err := k.d.Operate(t.Context(), skips(order("op"), 1))
-	k.must(err)
+	check.Get(k.d.Operate(t.Context(), skips(order("op"), 1)))
 	if e = probe(3); len(k.got) == 0 || k.got[0] != "q 2 #1" || e.Circuit.Open() {
 		t.Errorf("the sink got %q, and the circuit is %+v", k.got, e.Circuit)
 	}

@@ -38,7 +38,12 @@ func failedAt(number string) events.DynamoDBEventResponse {
 
 func (k *desk) stream(want events.DynamoDBEventResponse, records ...json.RawMessage) {
 	k.t.Helper()
-	handle := check.Get(delivery.OnStream(k.d, cursor.Names{}, k.reader()))
+	k.streamTo(k.reader(), want, records...)
+}
+
+func (k *desk) streamTo(r delivery.Reader, want events.DynamoDBEventResponse, records ...json.RawMessage) {
+	k.t.Helper()
+	handle := check.Get(delivery.OnStream(k.d, cursor.Names{}, r))
 	got := check.Get(handle(k.t.Context(), table.StreamEvent{Records: records}))
 	check.Is(k.t, cmp.Diff(want, got), "")
 }
@@ -106,13 +111,8 @@ func TestQuickRetriesHoldUpNoOther(t *testing.T) {
 		k.poison(1, cause)
 		quick := k.patient()
 		quick.Retries = []time.Duration{200 * time.Millisecond}
-		handle, err := delivery.OnStream(k.d, cursor.Names{}, quick)
-		k.must(err)
-		event := table.StreamEvent{Records: []json.RawMessage{moved(1, "bad", 0, 1)}}
 		for _, want := range []events.DynamoDBEventResponse{failedAt("1"), allWell, allWell} {
-			got, err := handle(t.Context(), event)
-			diff := cmp.Diff(want, got)
-			check.That(t, err == nil && diff == "", "%v: %v, answer (-want +got):\n%s", cause, err, diff)
+			k.streamTo(quick, want, moved(1, "bad", 0, 1))
 			k.pass(200 * time.Millisecond)
 		}
 	}

@@ -250,24 +250,14 @@ func TestACircuitThatIsSwitchedOff(t *testing.T) {
 // circuit is closed when the next probe is due, and whatever fails then opens it again: at once,
 // where others still fail.
 func TestNothingIsLeftToProbe(t *testing.T) {
-	latest := func(k *desk, queue string) error {
-		_, err := k.d.Operate(t.Context(), rewinds(orderOf(queue), delivery.Latest))
-		return err
-	}
-	pause := func(k *desk, queue string) error {
-		_, err := k.d.Operate(t.Context(), does("pause", orderOf(queue)))
-		return err
-	}
+	latest := func(queue string) delivery.Order { return rewinds(orderOf(queue), delivery.Latest) }
 	for name, c := range map[string]struct {
-		give  func(k *desk, queue string) error
+		give  func(queue string) delivery.Order
 		fails int
 	}{
 		"rewind": {latest, 0},
-		"pause":  {pause, 3},
-		"remove": {func(k *desk, queue string) error {
-			_, err := k.d.Operate(t.Context(), does("remove", orderOf(queue)))
-			return err
-		}, 0},
+		"pause":  {func(queue string) delivery.Order { return does("pause", orderOf(queue)) }, 3},
+		"remove": {func(queue string) delivery.Order { return does("remove", orderOf(queue)) }, 0},
 	} {
 		for _, table := range []bool{true, false} {
 			k := withoutRows(t)
@@ -275,7 +265,7 @@ func TestNothingIsLeftToProbe(t *testing.T) {
 				k, _ = holding(t)
 			}
 			k.hands("q", endedCircuitOpen)
-			k.must(latest(k, "q"))
+			check.Get(k.d.Operate(t.Context(), latest("q")))
 			for i, queue := range []string{"q1", "q2", "q3"} {
 				k.probeDue()
 				k.now = k.now.Add(time.Minute)
@@ -283,7 +273,7 @@ func TestNothingIsLeftToProbe(t *testing.T) {
 					check.Get2(k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{}))
 				}
 				check.Need(t, k.circuit().Open(), "%s: it is closed, and %d wait", name, 3-i)
-				k.must(c.give(k, queue))
+				check.Get(k.d.Operate(t.Context(), c.give(queue)))
 			}
 			for range 10 {
 				_, next := check.Get2(k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{}))

@@ -43,13 +43,8 @@ func orderOf(queue string) delivery.Order {
 // TestTroubleOfOperations: who blocks notes it, and so does who pauses; an operator who ends it
 // deletes that.
 func TestTroubleOfOperations(t *testing.T) {
-	for name, end := range map[string]func(k *desk) error{
-		"skip":    func(k *desk) error { _, err := k.d.Operate(t.Context(), skips(orderOf("q"), 2)); return err },
-		"redrive": func(k *desk) error { _, err := k.d.Operate(t.Context(), redrives(orderOf("q"), 2)); return err },
-		"rewind": func(k *desk) error {
-			_, err := k.d.Operate(t.Context(), rewinds(orderOf("q"), delivery.First))
-			return err
-		},
+	for name, end := range map[string]delivery.Order{
+		"skip": skips(orderOf("q"), 2), "redrive": redrives(orderOf("q"), 2), "rewind": rewinds(orderOf("q"), delivery.First),
 	} {
 		k := newDesk(t, 0, 1, 2)
 		k.block("q", 2)
@@ -57,7 +52,7 @@ func TestTroubleOfOperations(t *testing.T) {
 		check.Get(k.d.Operate(t.Context(), does("pause", orderOf("q"))))
 		k.pass(time.Minute)
 		k.troubled(name+": paused", "blocked q|c 11m0s, paused q|c 1m0s")
-		k.must(end(k))
+		check.Get(k.d.Operate(t.Context(), end))
 		k.troubled(name, "paused q|c 1m0s")
 		check.Get(k.d.Operate(t.Context(), does("resume", orderOf("q"))))
 		k.troubled(name+": resumed", "")
@@ -74,27 +69,23 @@ func TestARowSaysWhatIsWrong(t *testing.T) {
 		k.must(err)
 		return fmt.Sprintf("%d: %s", row.Seq, row.Error)
 	}
-	is := func(what, got, want string) {
-		t.Helper()
-		check.That(t, got == want, "%s: the row says %q, want %q", what, got, want)
-	}
 	k.put("q", 1, 2, 4)
 	k.poison(2, errors.New("no "+strings.Repeat("é", 200)))
 	k.deliver("q")
 	k.pass(time.Hour)
 	k.sweep(delivery.SweepOptions{})
 	long := "no " + strings.Repeat("é", 148)
-	is("a lag", said(trouble.Lagging), "1: "+long)
+	check.Is(t, said(trouble.Lagging), "1: "+long, "a lag")
 	k.deliver("q")
 	k.deliver("q")
 	k.pass(time.Minute)
 	k.sweep(delivery.SweepOptions{})
-	is("a lag that lasts", said(trouble.Lagging), fmt.Sprintf("%d: %s", k.standing("q").Delivered+1, long))
+	check.Is(t, said(trouble.Lagging), fmt.Sprintf("%d: %s", k.standing("q").Delivered+1, long), "a lag that lasts")
 	k.block("q", 2)
-	is("blocked", said(trouble.Blocked), "2: no")
+	check.Is(t, said(trouble.Blocked), "2: no", "blocked")
 	row, _, err := k.store.Requests(request.Inside{}).Trouble().Row(t.Context(), trouble.Gap, "q", "")
 	k.must(err)
-	is("a gap", fmt.Sprint(row.Seq), "3")
+	check.Is(t, fmt.Sprint(row.Seq), "3", "a gap")
 }
 
 // TestTroubleOfWhatIsGone: a consumer that is removed, and a queue that is erased, leave no row.

@@ -171,7 +171,7 @@ func (k *desk) to(r delivery.Reader, queue, want string) delivery.Delivery {
 	k.t.Helper()
 	done := k.d.Deliver(k.t.Context(), queue, r, -1)
 	k.must(done.Err)
-	check.That(k.t, want == "" || ending(done) == want, "%s: %s %+v, want %s", queue, ending(done), done, want)
+	check.That(k.t, want == "" || ending(done) == want, "%s: %s (%v), want %s", queue, ending(done), done.Cause, want)
 	return done
 }
 

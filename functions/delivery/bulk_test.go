@@ -59,8 +59,7 @@ func (s *bulkServer) blockedIn(queues int) {
 func (s *bulkServer) look(r bulk.Request) *bulk.Run {
 	s.t.Helper()
 	r.Reason, r.Rate = "the ledger is back", 1000
-	run := check.Get(bulk.Look(s.t.Context(), s.api, r, nil))
-	return run
+	return check.Get(bulk.Look(s.t.Context(), s.api, r, nil))
 }
 
 // doneBy is how often the audit log has an action as done in a queue, by a run.

@@ -93,67 +93,48 @@ func TestMessagesTravelUnchanged(t *testing.T) {
 // TestBadClaims: each is refused with the field's name, and changes nothing.
 func TestBadClaims(t *testing.T) {
 	s := newServer(t, ddbtest.Memory)
-	s.put("q", 2)
-	s.create(`{"queue":"q","consumer":"billing"}`)
-	for _, c := range []struct{ method, query, body, field string }{
-		{"GET", "queue=q&consumer=billing&maxMessages=0", "", "maxMessages"},
-		{"GET", "queue=q&consumer=billing&maxBytes=4000000", "", "maxBytes"},
-		{"GET", "queue=q&consumer=billing&more=1", "", "more"},
-		{"POST", "", `{"queue":"q","consumer":"billing"}`, "request"},
-		{"POST", "", `{"queue":"q","consumer":"billing","request":"r","maxMessages":0}`, "maxMessages"},
-		{"POST", "", `{"queue":"q","consumer":"billing","request":"r","maxMessages":1.5}`, "maxMessages"},
-		{"POST", "", `{"queue":"q","consumer":"billing","request":"r","maxMessages":1001}`, "maxMessages"},
-		{"POST", "", `{"queue":"q","consumer":"billing","request":"r","leaseSeconds":0}`, "leaseSeconds"},
-		{"POST", "", `{"queue":"q","consumer":"billing","request":"r","leaseSeconds":29}`, "leaseSeconds"},
-		{"POST", "", `{"queue":"q","consumer":"billing","request":"r","leaseSeconds":43201}`, "leaseSeconds"},
-		{"POST", "", `{"queue":"q","consumer":"billing","request":"r","seqs":[]}`, "seqs"},
-		{"POST", "", `{"queue":"q","consumer":"billing","request":"r","seqs":[1,1.5]}`, "seqs[1]"},
-		{"POST", "", `{"queue":"q","consumer":"billing","request":"r","seqs":[1,2],"maxMessages":1}`, "seqs"},
-		{"POST", "", `{"queue":"q","consumer":"billing","request":"r","token":"1-r"}`, "token"},
-		{"PATCH", "", `{"action":"prepare","queue":"q","consumer":"billing"}`, "token"},
-		{"PATCH", "", `{"action":"prepare","queue":"q","consumer":"billing","token":"01-r"}`, "token"},
-		{"PATCH", "", `{"action":"prepare","queue":"q","consumer":"billing","token":"r"}`, "token"},
-		{"PATCH", "", `{"action":"prepare","queue":"q","consumer":"billing","token":"1-` + strings.Repeat("r", 65) + `"}`, "token"},
-		{"PATCH", "", `{"action":"undo","queue":"q","consumer":"billing","token":"1-r"}`, "action"},
-		{"PATCH", "", `{"action":"settle","queue":"q","consumer":"billing","token":"1-r","outcome":"CANCELLED"}`, "outcome"},
-		{"PATCH", "", `{"action":"settle","queue":"q","consumer":"billing","token":"1-r"}`, "outcome"},
+	s.billing(2)
+	for _, c := range []struct{ method, query, body, field, bounds string }{
+		{"GET", "queue=q&consumer=billing&maxMessages=0", "", "maxMessages", ""},
+		{"GET", "queue=q&consumer=billing&maxBytes=4000000", "", "maxBytes", ""},
+		{"GET", "queue=q&consumer=billing&more=1", "", "more", ""},
+		{"POST", "", `{"queue":"q","consumer":"billing"}`, "request", ""},
+		{"POST", "", `{"queue":"q","consumer":"billing","request":"r","maxMessages":0}`, "maxMessages", "from 1 to 1000"},
+		{"POST", "", `{"queue":"q","consumer":"billing","request":"r","maxMessages":1.5}`, "maxMessages", ""},
+		{"POST", "", `{"queue":"q","consumer":"billing","request":"r","maxMessages":1001}`, "maxMessages", "from 1 to 1000"},
+		{"POST", "", `{"queue":"q","consumer":"billing","request":"r","leaseSeconds":0}`, "leaseSeconds", ""},
+		{"POST", "", `{"queue":"q","consumer":"billing","request":"r","leaseSeconds":29}`, "leaseSeconds", "from 30 to 43200"},
+		{"POST", "", `{"queue":"q","consumer":"billing","request":"r","leaseSeconds":43201}`, "leaseSeconds", ""},
+		{"POST", "", `{"queue":"q","consumer":"billing","request":"r","seqs":[]}`, "seqs", ""},
+		{"POST", "", `{"queue":"q","consumer":"billing","request":"r","seqs":[1,1.5]}`, "seqs[1]", ""},
+		{"POST", "", `{"queue":"q","consumer":"billing","request":"r","seqs":[1,2],"maxMessages":1}`, "seqs", "at most 1"},
+		{"POST", "", `{"queue":"q","consumer":"billing","request":"r","token":"1-r"}`, "token", ""},
+		{"PATCH", "", `{"action":"prepare","queue":"q","consumer":"billing"}`, "token", ""},
+		{"PATCH", "", `{"action":"prepare","queue":"q","consumer":"billing","token":"01-r"}`, "token", ""},
+		{"PATCH", "", `{"action":"prepare","queue":"q","consumer":"billing","token":"r"}`, "token", ""},
+		{"PATCH", "", `{"action":"prepare","queue":"q","consumer":"billing","token":"1-` + strings.Repeat("r", 65) + `"}`, "token", ""},
+		{"PATCH", "", `{"action":"undo","queue":"q","consumer":"billing","token":"1-r"}`, "action", ""},
+		{"PATCH", "", `{"action":"settle","queue":"q","consumer":"billing","token":"1-r","outcome":"CANCELLED"}`, "outcome", ""},
+		{"PATCH", "", `{"action":"settle","queue":"q","consumer":"billing","token":"1-r"}`, "outcome", ""},
+		{"POST", "", `{"queue":"q","consumer":"billing","request":"r","maxBytes":0}`, "maxBytes", "from 1 to 3145728"},
 	} {
 		a := s.Request(c.method, "/claims", c.query, c.body)
-		check.That(t, a.Status == 400 && strings.Contains(a.Body, fmt.Sprintf(`"field":%q`, c.field)),
-			"%s %s%s: %d %s, want that %s is refused", c.method, c.query, c.body, a.Status, a.Body, c.field)
+		s.Want(c.query+c.body, a, 400, fmt.Sprintf(`"field":%q`, c.field), c.bounds)
 	}
-	for _, c := range []struct{ body, bounds string }{
-		{`"maxMessages":0`, "from 1 to 1000"},
-		{`"maxMessages":1001`, "from 1 to 1000"},
-		{`"leaseSeconds":29`, "from 30 to 43200"},
-		{`"maxBytes":0`, "from 1 to 3145728"},
-		{`"maxMessages":1,"seqs":[1,2]`, "at most 1"},
-	} {
-		a := s.Request("POST", "/claims", "", `{"queue":"q","consumer":"billing","request":"r",`+c.body+`}`)
-		check.That(t, a.Status == 400 && strings.Contains(a.Body, c.bounds),
-			"%s: %d %s, want that it must be %s", c.body, a.Status, a.Body, c.bounds)
-	}
-	if a := s.Request("POST", "/claims", "", `{"queue":"q","consumer":"nobody","request":"r"}`); a.Status != 404 || !strings.Contains(a.Body, "no-consumer") {
-		t.Errorf("unknown consumer: %d %s", a.Status, a.Body)
-	}
-	if a := s.Request("POST", "/claims", "", `{"queue":"q","consumer":"billing","request":"r"}`); !strings.Contains(a.Body, `"token":"1-r"`) {
-		t.Errorf("after all that: %s", a.Body)
-	}
+	s.Want("unknown", s.Request("POST", "/claims", "", `{"queue":"q","consumer":"nobody","request":"r"}`), 404, "no-consumer")
+	s.Want("after all that", s.Request("POST", "/claims", "", `{"queue":"q","consumer":"billing","request":"r"}`), 200, `"token":"1-r"`)
 }
 
 // TestOperatorsOfQuarantine: what an operator sees and does.
 func TestOperatorsOfQuarantine(t *testing.T) {
 	s := newServer(t, ddbtest.Memory)
-	s.put("q", 1)
-	s.create(`{"queue":"q","consumer":"billing"}`)
+	s.billing(1)
 	s.Request("POST", "/claims", "", `{"queue":"q","consumer":"billing","request":"r1"}`)
 	s.Request("PATCH", "/claims", "", `{"action":"prepare","queue":"q","consumer":"billing","token":"1-r1"}`)
 	for _, state := range []string{`"state":"IN_DOUBT"`, `"quarantine":[{"token":"1-r1","from":1,"to":1,"state":"IN_DOUBT"`} {
 		s.now = s.now.Add(31 * time.Minute)
 		check.Get(s.deliverer.Sweep(t.Context(), delivery.SweepOptions{}))
-		if a := s.Request("GET", "/consumers", "queue=q&consumer=billing", ""); !strings.Contains(a.Body, state) {
-			t.Errorf("status %s, want %s", a.Body, state)
-		}
+		s.Want("status", s.status(), 200, state)
 		s.now = s.now.Add(31 * time.Minute)
 	}
 	for _, c := range []struct {
@@ -179,9 +160,7 @@ func TestOperatorsOfQuarantine(t *testing.T) {
 		{"settle", `,"token":"1-r1","outcome":"ABORTED"`, 409, "problems/not-quarantined"},
 		{"rewind", `,"start":1`, 200, ""},
 	} {
-		if a := s.operate(c.action, c.more); a.Status != c.status || !strings.Contains(a.Body, c.problem) {
-			t.Errorf("%s%s: %d %s, want %d %s", c.action, c.more, a.Status, a.Body, c.status, c.problem)
-		}
+		s.Want(c.action+c.more, s.operate(c.action, c.more), c.status, c.problem)
 	}
 }
 
@@ -277,7 +256,6 @@ func TestAWorkerEndsADeferredClaim(t *testing.T) {
 	c = claim("r2", 2)
 	s.Want("fail", s.Request("PATCH", "/claims", "", asks(c, `"action":"abort","reason":"no card"`)), 200, `"outcome":"OK"`)
 	s.Want("why", s.status(), 200, `"state":"retrying","cause":"failed"`, `"error":"no card"`)
-	if cur, err := s.sorter.Status(t.Context(), "q"); err != nil || !cur.Notified.Equal(s.now) {
-		t.Errorf("nobody was woken up: %+v, %v", cur, err)
-	}
+	cur := check.Get(s.sorter.Status(t.Context(), "q"))
+	check.That(t, cur.Notified.Equal(s.now), "%+v", cur)
 }

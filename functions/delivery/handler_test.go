@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/url"
 	"strings"
@@ -14,7 +15,9 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/request"
+	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/internal/runtime/runtimetest"
+	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
@@ -69,8 +72,7 @@ func TestWhatHappensToAConsumer(t *testing.T) {
 			s.Want("paused under a claim", s.operate("pause", ""), 200, `"state":"paused"`, `"claim":{"state":"STARTED"`, `"paused":{"reason":"because","since":`)
 			return nil
 		})
-		check.That(s.t, done.Outcome == delivery.Paused && done.Messages == 1,
-			"%+v, want that it stops after the message that was under way", done)
+		check.That(s.t, done.Outcome == delivery.Paused && done.Messages == 1, "%+v", done)
 		s.Want("rewound while paused", s.operate("rewind", `,"start":2`), 200, `"delivered":1`, `"rewinds":4`, `"paused"`)
 		s.Want("rewound to the oldest", s.operate("rewind", `,"start":"first"`), 200, `"delivered":0`, `"rewinds":5`)
 		s.Want("rewound to the end", s.operate("rewind", `,"start":"latest"`), 200, `"delivered":5`, `"rewinds":6`)
@@ -100,8 +102,7 @@ func TestWhatHappensToAConsumer(t *testing.T) {
 			"skip done": 1, "skip refused": 3, "redrive done": 1, "rewind done": 6, "rewind refused": 2, "pause done": 1,
 			"resume done": 1, "remove done": 1, "remove refused": 1, "create done": 4, "create refused": 2,
 		} {
-			check.That(s.t, outcomes[what] == want,
-				"%d operations %s, want %d: %s", outcomes[what], what, want, a.Body)
+			check.Is(s.t, outcomes[what], want, what, a.Body)
 		}
 		s.Want("operations of no queue", s.Request("GET", "/operations", "queue=other", ""), 404, `"code":"no-queue"`)
 		s.Want("operations of another", s.Request("GET", "/operations", "queue=q&consumer=audit", ""), 200,
@@ -116,8 +117,7 @@ func TestWhatHappensToAConsumer(t *testing.T) {
 // loss: behind the last hole, if there are several.
 func TestMissing(t *testing.T) {
 	onEach(t, func(s *server) {
-		s.put("q", 9)
-		s.create(`{"queue":"q","consumer":"billing"}`)
+		s.billing(9)
 		s.lose("q", 4)
 		s.lose("q", 6)
 		done := s.deliver("q", "billing", func(delivery.Batch) error { return nil })
@@ -152,9 +152,8 @@ func TestPages(t *testing.T) {
 			check.OK(s.t, json.Unmarshal([]byte(a.Body), &page))
 			for _, op := range page.Operations {
 				seen++
-				if want := fmt.Sprintf("op %d", 120-seen); op.ID != want && op.Action != "create" {
-					s.t.Errorf("op %d is %q, want %q", seen, op.ID, want)
-				}
+				want := fmt.Sprintf("op %d", 120-seen)
+				check.That(s.t, op.ID == want || op.Action == "create", "op %d is %q", seen, op.ID)
 			}
 			if next = page.Next; next == "" {
 				break
@@ -172,9 +171,8 @@ func TestEveryShapeOfEvent(t *testing.T) {
 	s.Want("REST API", s.Raw(httpapitest.V1("POST", "/consumers", nil, made)), 200, `"billing"`)
 	s.Want("REST API, a parameter", s.Raw(httpapitest.V1("GET", "/consumers", url.Values{"queue": {"q"}}, "")), 200, `"lag":2`)
 	s.Want("no route", s.Raw(httpapitest.V2("GET", "/messages", "queue=q", "", false)), 404, "problems/no-route", "/claims, /consumers, /endpoints, /operations")
-	if a := s.Raw(httpapitest.V2("DELETE", "/operations", "", "", false)); a.Status != 405 || a.Headers["allow"] != "GET, POST" {
-		t.Errorf("no method: %+v", a)
-	}
+	a := s.Raw(httpapitest.V2("DELETE", "/operations", "", "", false))
+	check.That(t, a.Status == 405 && a.Headers["allow"] == "GET, POST", "no method: %+v", a)
 	for _, c := range []struct{ event, want string }{
 		{`{"operation":"create","queue":"q","consumer":"direct","start":2}`, `"delivered":1`},
 		{`{"operation":"status","queue":"q","limit":1}`, `"next":"billing"`},
@@ -198,8 +196,7 @@ func TestEveryShapeOfEvent(t *testing.T) {
 // TestOutran has somebody else come first.
 func TestOutran(t *testing.T) {
 	s := newServer(t, ddbtest.Memory)
-	s.put("q", 3)
-	s.create(`{"queue":"q","consumer":"billing"}`)
+	s.billing(3)
 	s.block("q", "billing", 2)
 	s.before = func(r ddb.Request) {
 		if r.Name() != "unblock" {
@@ -218,8 +215,7 @@ func TestNothingIsLogged(t *testing.T) {
 	before := slog.Default()
 	slog.SetDefault(slog.New(slog.NewJSONHandler(&s.logs, nil)))
 	defer slog.SetDefault(before)
-	s.put("q", 1)
-	s.create(`{"queue":"q","consumer":"billing"}`)
+	s.billing(1)
 	s.operate("pause", "")
 	s.operate("skip", `,"seq":2`)
 	if text := s.logs.String(); strings.Contains(text, "canary") || strings.Contains(text, "because") || !strings.Contains(text, `"answered","status":409`) {
@@ -239,8 +235,7 @@ func TestStart(t *testing.T) {
 // TestAuditNamesWhatItCannotRead, and shows the rest.
 func TestAuditNamesWhatItCannotRead(t *testing.T) {
 	s := newServer(t, ddbtest.Memory)
-	s.put("q", 1)
-	s.create(`{"queue":"q","consumer":"billing"}`)
+	s.billing(1)
 	s.operate("pause", `,"id":"op"`)
 	s.do(ddb.Put{Op: s.on(s.names.Audit), Item: ddb.Fields{"queue": ddb.Text("q"), "operation": ddb.Text("0 newer"), "v": ddb.Int(99)}.Item()})
 	s.Want("the audit log", s.Request("GET", "/operations", "queue=q", ""), 200, `"id":"op"`, `"unreadable":"operation \"0 newer\": it cannot be read: `)
@@ -260,9 +255,8 @@ func TestSinks(t *testing.T) {
 			t.Helper()
 			next.Consumer, next.By = "billing", "r"
 			there, made, err := s.consumers.Requests(request.Inside{}).Learn(t.Context(), known, next)
-			if known = there; err != nil || !made {
-				t.Fatal(made, err)
-			}
+			known = there
+			check.Need(t, err == nil && made, "%v %v", made, err)
 		}
 		at := func(seconds int) time.Time { return opened.Add(time.Duration(seconds) * time.Second) }
 		learn(request.Health{
@@ -290,5 +284,130 @@ func TestSinks(t *testing.T) {
 		learn(request.Health{TakenAt: at(9), Circuit: request.Circuit{Closed: at(9), Waking: true}})
 		want("closed", "", "queue=@acme/q", 2, `,"rewinds":0,"sink":{"waking":true,"takenAt":"2026-05-06T07:08:18Z"}}`)
 		want("closed, to a tenant", "acme", "queue=q", 2, `,"rewinds":0},{"queue":"q","consumer":"fine"`)
+	})
+}
+
+// TestBadInput: a clear error that names the field, and nothing is changed.
+func TestBadInput(t *testing.T) {
+	s := newServer(t, ddbtest.Memory)
+	s.billing(3)
+	s.block("q", "billing", 2)
+	before := s.status().Body
+	long := strings.Repeat("x", 1025)
+	op := func(members string) string {
+		return `{"action":"skip","queue":"q","consumer":"billing","reason":"r",` + members + `}`
+	}
+	for _, c := range []struct{ path, body, field string }{
+		{"/consumers", ``, "request body"},
+		{"/consumers", `[]`, "request body"},
+		{"/consumers", `{"queue":"q","consumer":"a"`, "request body"},
+		{"/consumers", `{"queue":"q","queue":"p","consumer":"a"}`, "request body"},
+		{"/consumers", `{"consumer":"a"}`, "queue"},
+		{"/consumers", `{"queue":"","consumer":"a"}`, "queue"},
+		{"/consumers", `{"queue":7,"consumer":"a"}`, "queue"},
+		{"/consumers", `{"queue":"\ud800","consumer":"a"}`, "queue"},
+		{"/consumers", `{"queue":"` + long + `","consumer":"a"}`, "queue"},
+		{"/consumers", `{"queue":"q"}`, "consumer"},
+		{"/consumers", `{"queue":"q","consumer":""}`, "consumer"},
+		{"/consumers", `{"queue":"q","consumer":"a b"}`, "consumer"},
+		{"/consumers", `{"queue":"q","consumer":"` + long[:129] + `"}`, "consumer"},
+		{"/consumers", `{"queue":"q","consumer":null}`, "consumer"},
+		{"/consumers", `{"queue":"q","consumer":"a","start":""}`, "start"},
+		{"/consumers", `{"queue":"q","consumer":"a","start":"FIRST"}`, "start"},
+		{"/consumers", `{"queue":"q","consumer":"a","start":-1}`, "start"},
+		{"/consumers", `{"queue":"q","consumer":"a","start":0}`, "start"},
+		{"/consumers", `{"queue":"q","consumer":"a","start":1.5}`, "start"},
+		{"/consumers", `{"queue":"q","consumer":"a","start":5}`, "start"},
+		{"/consumers", `{"queue":"q","consumer":"a","start":"9223372036854775807"}`, "start"},
+		{"/consumers", `{"queue":"q","consumer":"a","start":9223372036854775808}`, "start"},
+		{"/consumers", `{"queue":"q","consumer":"a","start":null}`, "start"},
+		{"/consumers", `{"queue":"q","consumer":"a","reason":"r"}`, "reason"},
+		{"/operations", `{}`, "action"},
+		{"/operations", `{"action":7}`, "action"},
+		{"/operations", op(`"action":"skip"`), "request body"},
+		{"/operations", `{"action":"create","queue":"q","consumer":"billing","reason":"r"}`, "action"},
+		{"/operations", `{"action":"pause","queue":"q","consumer":"billing"}`, "reason"},
+		{"/operations", `{"action":"pause","queue":"q","consumer":"billing","reason":""}`, "reason"},
+		{"/operations", `{"action":"pause","queue":"q","consumer":"billing","reason":"` + long[:501] + `"}`, "reason"},
+		{"/operations", `{"action":"pause","queue":"q","consumer":"billing","reason":[]}`, "reason"},
+		{"/operations", `{"action":"pause","consumer":"billing","reason":"r"}`, "queue"},
+		{"/operations", `{"action":"pause","queue":"q","reason":"r"}`, "consumer"},
+		{"/operations", `{"action":"pause","queue":"q","consumer":"bill/ing","reason":"r"}`, "consumer"},
+		{"/operations", `{"action":"pause","queue":"q","consumer":"billing","reason":"r","seq":2}`, "seq"},
+		{"/operations", `{"action":"pause","queue":"q","consumer":"billing","reason":"r","id":""}`, "id"},
+		{"/operations", `{"action":"pause","queue":"q","consumer":"billing","reason":"r","id":"` + long[:65] + `"}`, "id"},
+		{"/operations", `{"action":"rewind","queue":"q","consumer":"billing","reason":"r"}`, "start"},
+		{"/operations", `{"action":"rewind","queue":"q","consumer":"billing","reason":"r","start":{}}`, "start"},
+		{"/operations", `{"action":"rewind","queue":"q","consumer":"billing","reason":"r","start":5}`, "start"},
+		{"/operations", `{"action":"redrive","queue":"q","consumer":"billing","reason":"r"}`, "seq"},
+		{"/operations", `{"action":"settle","queue":"q","consumer":"billing","reason":"r","outcome":"COMMITTED"}`, "token"},
+		{"/operations", `{"action":"settle","queue":"q","consumer":"billing","reason":"r","token":"1-a"}`, "outcome"},
+		{"/operations", `{"action":"settle","queue":"q","consumer":"billing","reason":"r","token":"1-a","outcome":"committed"}`, "outcome"},
+		{"/operations", `{"action":"release","queue":"q","consumer":"billing","reason":"r"}`, "token"},
+		{"/operations", `{"action":"release","queue":"q","consumer":"billing","reason":"r","token":"1-a","outcome":"ABORTED"}`, "outcome"},
+		{"/operations", `{"action":"restart-keys","queue":"q","consumer":"billing","reason":"r"}`, "consumer"},
+		{"/operations", op(`"seq":-1`), "seq"},
+		{"/operations", op(`"seq":"02"`), "seq"},
+		{"/operations", op(`"seq":2.0`), "seq"},
+		{"/operations", op(`"seq":2,"start":2`), "start"},
+		{"/operations", op(`"seq":2,"by":"me"`), "by"},
+	} {
+		a := s.Request("POST", c.path, "", c.body)
+		s.Want(c.path+" "+c.body, a, 400, `"field":"`+c.field+`"`)
+		check.Is(t, a.Headers["content-type"], "application/problem+json", c.body)
+	}
+	for outcome, want := range map[string]string{``: "outcome is missing", `,"outcome":"committed"`: `outcome must be COMMITTED or ABORTED: it is \"committed\"`} {
+		settle := `{"action":"settle","queue":"q","consumer":"billing","reason":"r","token":"1-a"` + outcome + `}`
+		s.Want(settle, s.Request("POST", "/operations", "", settle), 400, want)
+	}
+	for _, c := range []struct{ path, query, field string }{
+		{"/consumers", "queue=", "queue"},
+		{"/consumers", "queue=%FF", "queue"},
+		{"/consumers", "queue=q&queue=q", "queue"},
+		{"/consumers", "queue=q&consumer=a%20b", "consumer"},
+		{"/consumers", "queue=q&limit=0", "limit"},
+		{"/consumers", "queue=q&limit=1001", "limit"},
+		{"/consumers", "queue=q&other=1", "other"},
+		{"/operations", "", "queue"},
+		{"/operations", "queue=" + long, "queue"},
+		{"/operations", "queue=q&consumer=%00", "consumer"},
+		{"/operations", "queue=q&after=%FF", "after"},
+		{"/operations", "queue=q&after=" + long, "after"},
+		{"/operations", "queue=q&limit=1", "limit"},
+	} {
+		s.Want(c.path+"?"+c.query, s.Request("GET", c.path, c.query, ""), 400, `"field":"`+c.field+`"`)
+	}
+	s.Want("a parameter of a post", s.Request("POST", "/operations", "dryRun=1", op(`"seq":2`)), 400, `"field":"dryRun"`, "there are none")
+	s.Want("a consumer that is not there", s.Request("POST", "/operations", "", strings.Replace(op(`"seq":2`), "billing", "bill", 1)), 404, "problems/no-consumer")
+	nobody := strings.Replace(op(`"seq":2`), `"queue":"q"`, `"queue":"nobody's"`, 1)
+	s.Want("of a queue that is not there", s.Request("POST", "/operations", "", nobody), 404, "problems/no-queue", `"id":`)
+	s.Want("the status of that", s.Request("GET", "/consumers", "queue=nobody%27s&consumer=billing", ""), 404, "problems/no-queue")
+	s.Want("an after that was never a next", s.Request("GET", "/operations", "queue=q&after=%F0%9F%90%A2", ""), 200)
+	wrong := strings.Replace(httpapitest.V2("POST", "/operations", "", op(`"seq":2`), false), "application/json", "text/plain", 1)
+	s.Want("content type", s.Raw(wrong), 415, "problems/not-json")
+	check.Is(t, s.status().Body, before)
+}
+
+func FuzzHandle(f *testing.F) {
+	for _, seed := range []string{
+		httpapitest.V2("POST", "/consumers", "", `{"queue":"q","consumer":"c","start":"latest"}`, false),
+		httpapitest.V2("POST", "/operations", "", `{"action":"rewind","queue":"q","consumer":"c","reason":"r","start":1,"id":"i"}`, false),
+		httpapitest.V2("GET", "/consumers", "queue=q&consumer=c&limit=5&after=b", "", false), httpapitest.V1("GET", "/operations", url.Values{"queue": {"q"}, "after": {"x"}}, ""),
+		`{"action":"skip","queue":"q","consumer":"c","reason":"r","seq":"1"}`, `{"operation":"create","queue":"q","consumer":"c","start":0}`,
+		`{"operation":"status","queue":"q"}`, `{"operation":"operations","queue":"q"}`, `[]`, `{"requestContext":{}}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, event []byte) {
+		sorter := check.Get(cursor.New(cursor.NewMemory(), nil))
+		deliverer := check.Get(delivery.New(delivery.NewMemory(), sorter, nil))
+		check.OK(t, sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1})[0].Err)
+		check.Get(deliverer.Create(t.Context(), "q", "c", delivery.First))
+		raw, err := runtime.Around(io.Discard, headroom, (&service{deliverer: deliverer, sorter: sorter, now: time.Now}).api().Handle)(t.Context(), event)
+		check.Need(t, err == nil, "a function error: %v", err)
+		var a struct{ Status, StatusCode int }
+		check.OK(t, json.Unmarshal(raw, &a))
+		status := max(a.Status, a.StatusCode)
+		check.That(t, status >= 200 && status < 500, "status %d: %s", status, raw)
 	})
 }

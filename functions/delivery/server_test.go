@@ -46,7 +46,6 @@ type server struct {
 	engine ddb.Engine
 }
 
-// onEach runs a test on each engine.
 func onEach(t *testing.T, test func(*server)) {
 	t.Helper()
 	ddbtest.Each(t, func(t *testing.T, kind ddbtest.Kind) { test(newServer(t, kind)) })
@@ -79,17 +78,22 @@ func newServer(t *testing.T, kind ddbtest.Kind) *server {
 	return s
 }
 
-// endpoints is the store of endpoints on the tables.
 func (s *server) endpoints() *endpoint.Store {
 	return endpoint.NewStore(s.engine, s.names.Tables(), func() time.Time { return s.now })
 }
 
-// put puts messages up to a seq.
 func (s *server) put(queue string, to int64) {
 	s.t.Helper()
 	for seq := int64(1); seq <= to; seq++ {
 		check.OK(s.t, s.sorter.Put(s.t.Context(), cursor.Message{Queue: queue, Seq: seq, Body: []byte(`"canary"`)})[0].Err)
 	}
+}
+
+// billing puts messages to the queue "q", with the consumer "billing".
+func (s *server) billing(to int64) {
+	s.t.Helper()
+	s.put("q", to)
+	s.create(`{"queue":"q","consumer":"billing"}`)
 }
 
 // lose deletes a message behind everybody's back.
@@ -121,9 +125,7 @@ func (s *server) deliver(queue, consumer string, handle func(delivery.Batch) err
 	done := s.deliverer.Deliver(s.t.Context(), queue, delivery.Reader{
 		Name: consumer, MaxMessages: 1, Handle: func(_ context.Context, b delivery.Batch) error { return handle(b) },
 	}, -1)
-	if done.Err != nil {
-		s.t.Fatal(done.Err)
-	}
+	check.OK(s.t, done.Err)
 	return done
 }
 

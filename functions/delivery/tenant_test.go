@@ -22,7 +22,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
-// counters is the table that has what tenants took.
 var counters = cursor.Names{}.Tables()[2]
 
 // newTenantServer is a server that reads tenants from the claim "org".
@@ -130,9 +129,8 @@ func TestATenantsChain(t *testing.T) {
 	seen := check.Get(s.consumers.Requests(request.Inside{}).Consumer(t.Context(), "@acme/orders", "billing"))
 	c, made, err := s.consumers.Requests(request.Inside{}).Claim(t.Context(), seen, request.Claim{Req: "r", To: 2, Now: s.now, LeaseUntil: s.now.Add(time.Minute)})
 	check.Need(t, err == nil && made, "%+v, %v", c, err)
-	if c, made, err = s.consumers.Requests(request.Inside{}).Defer(t.Context(), c, s.now.Add(time.Hour)); err != nil || !made {
-		t.Fatalf("%+v, %v", c, err)
-	}
+	c, made, err = s.consumers.Requests(request.Inside{}).Defer(t.Context(), c, s.now.Add(time.Hour))
+	check.Need(t, err == nil && made, "%+v, %v", c, err)
 	chain := strings.TrimPrefix(delivery.ChainOf(c), "@acme/")
 	remove := `{"action":"remove","queue":"orders","consumer":"billing","reason":"r"}`
 	for _, asked := range []struct {
@@ -210,7 +208,6 @@ func FuzzTenant(f *testing.F) {
 	})
 }
 
-// queuesOf are the names of the queues that there are.
 func queuesOf(t *testing.T, store *cursor.Store) []string {
 	t.Helper()
 	sorter := check.Get(cursor.New(store, nil))
@@ -247,7 +244,6 @@ func TestWhoAsked(t *testing.T) {
 		`"reason":"r","who":{"kind":"iam"}`, `"reason":"r","who":{"kind":"direct"}`)
 }
 
-// limited has the tenant acme held to these limits.
 func (s *server) limited(t *testing.T, limits quota.Amounts) {
 	t.Helper()
 	clock := func() time.Time { return s.now }
@@ -336,9 +332,8 @@ func TestQuotasOfOperations(t *testing.T) {
 	} {
 		window()
 		for n := range c.most {
-			if a := c.ask(); a.Status == 429 {
-				t.Errorf("%s, time %d: %+v", name, n+1, a)
-			}
+			a := c.ask()
+			check.That(t, a.Status != 429, "%s, time %d: %+v", name, n+1, a)
 		}
 		touched = 0
 		if s.Want(name, c.ask(), 429, `"quota":"messages"`); touched > 0 {

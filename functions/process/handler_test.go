@@ -64,9 +64,8 @@ func newTaker(t *testing.T) *taker {
 			From, To json.Number
 			Messages []struct{ Edge xorack.Edge }
 		}
-		if err := json.NewDecoder(r.Body).Decode(&document); err != nil {
-			t.Error(err)
-		}
+		err := json.NewDecoder(r.Body).Decode(&document)
+		check.That(t, err == nil, "%v", err)
 		to.mu.Lock()
 		defer to.mu.Unlock()
 		for _, m := range document.Messages {
@@ -108,18 +107,20 @@ type bench struct {
 
 func newBench(t *testing.T, consumers string) *bench {
 	t.Helper()
+	return benchOf(t, nil, check.Get(readersFrom(write(t, consumers), nil))...)
+}
+
+func benchOf(t *testing.T, bound *share, readers ...delivery.Reader) *bench {
+	t.Helper()
 	b := &bench{T: t, store: delivery.NewMemory()}
 	b.sorter = check.Get(cursor.New(cursor.NewMemory(), nil))
 	seen := &observer{}
 	b.acker = check.Get(xorack.New(xorack.NewMemory(), nil))
 	b.deliverer = check.Get(delivery.New(b.store, b.sorter, &delivery.Options{Observe: seen.delivery, Acker: b.acker}))
-	readers := check.Get(readersFrom(write(t, consumers), nil))
-	handle := check.Get(handler(b.deliverer, cursor.Names{}, seen, readers, nil))
-	b.handle = runtime.Around(&b.out, headroom, handle)
+	b.handle = runtime.Around(&b.out, headroom, check.Get(handler(b.deliverer, cursor.Names{}, seen, readers, bound)))
 	return b
 }
 
-// write makes a folder with a consumers.json.
 func write(t *testing.T, text string) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -136,8 +137,7 @@ func (b *bench) put(queue string, body string, seqs ...int64) {
 
 func (b *bench) run(records ...string) events.DynamoDBEventResponse {
 	b.Helper()
-	response := check.Get(b.handle(b.Context(), event(b.T, records...)))
-	return response
+	return check.Get(b.handle(b.Context(), event(b.T, records...)))
 }
 
 func (b *bench) has(metrics ...string) {
@@ -151,6 +151,9 @@ func (b *bench) has(metrics ...string) {
 
 const toFunction = `{"consumers":[{"name":"billing","sink":{"kind":"lambda","arn":"arn:aws:lambda:us-east-1:123456789012:function:f"}}]}`
 
+var eagerAndSlow = strings.Replace(toFunction, `[{`, `[{"name":"slow","sink":{"kind":"lambda",`+
+	`"arn":"arn:aws:lambda:us-east-1:123456789012:function:f"}},{"eager":true,`, 1)
+
 func TestHandlerDelivers(t *testing.T) {
 	to := newTaker(t)
 	b := newBench(t, toFunction)
@@ -161,17 +164,14 @@ func TestHandlerDelivers(t *testing.T) {
 	b.has(`"Batches":2`, `"Delivered":4`, `"ColdStart":1`)
 	// The stream's repeat finds nothing to do.
 	b.run(record(1, "a", 3))
-	if len(to.taken) != 2 {
-		t.Errorf("taken: %v", to.taken)
-	}
+	check.Is(t, len(to.taken), 2, to.taken)
 }
 
 // TestHandlerDeliversAtOnce: what was moved goes to eager consumers, as it is called, however
 // often; to others with the stream's record.
 func TestHandlerDeliversAtOnce(t *testing.T) {
 	to := newTaker(t)
-	const other = `{"name":"slow","sink":{"kind":"lambda","arn":"arn:aws:lambda:us-east-1:123456789012:function:f"}}`
-	b := newBench(t, strings.Replace(strings.Replace(toFunction, `"name"`, `"eager":true,"name"`, 1), "]}", ","+other+"]}", 1))
+	b := newBench(t, eagerAndSlow)
 	b.put("a", "1", 1, 2)
 	b.put("b", "1", 1)
 	var event call
@@ -188,8 +188,7 @@ func TestHandlerDeliversAtOnce(t *testing.T) {
 func TestHandlerDeliversEachEntry(t *testing.T) {
 	for _, entries := range []string{`{"queue":"a","consumer":"slow"},{"queue":"b","position":1}`, `{"queue":"b","position":1},{"queue":"a","consumer":"slow"}`} {
 		to := newTaker(t)
-		const other = `{"name":"slow","sink":{"kind":"lambda","arn":"arn:aws:lambda:us-east-1:123456789012:function:f"}}`
-		b := newBench(t, strings.Replace(strings.Replace(toFunction, `"name"`, `"eager":true,"name"`, 1), "]}", ","+other+"]}", 1))
+		b := newBench(t, eagerAndSlow)
 		b.put("a", "1", 1)
 		b.put("b", "1", 1)
 		var event call
@@ -199,7 +198,6 @@ func TestHandlerDeliversEachEntry(t *testing.T) {
 	}
 }
 
-// tracked is toFunction, tracked.
 var tracked = strings.Replace(toFunction, `"name"`, `"track": "10m", "name"`, 1)
 
 // withEndpoints is a consumer whose endpoints are its queues' own.
@@ -216,18 +214,15 @@ func TestHandlerTracks(t *testing.T) {
 	b.put("a", "1", 2, 1)
 	check.Is(t, len(b.run(record(1, "a", 2)).BatchItemFailures), 0)
 	b.has(`"BatchesDeferred":1`)
-	if len(to.edges) != 2 {
-		t.Fatalf("edges %v", to.edges)
-	}
+	check.Need(t, len(to.edges) == 2, "edges %v", to.edges)
 	for i, want := range []delivery.State{delivery.Started, delivery.Idle} {
 		result, err := b.acker.Done(t.Context(), to.edges[i])
 		if err == nil && result.Outcome == xorack.Ended {
 			err = b.deliverer.Ender(nil)(t.Context(), result.Chain)
 		}
 		check.OK(t, err)
-		if c, err := b.store.Requests(request.Inside{}).Consumer(t.Context(), "a", "billing"); err != nil || c.State != want {
-			t.Errorf("after %d of 2: %+v, %v", i+1, c, err)
-		}
+		c := check.Get(b.store.Requests(request.Inside{}).Consumer(t.Context(), "a", "billing"))
+		check.Is(t, c.State, want, i+1, c)
 	}
 }
 
@@ -258,6 +253,19 @@ func TestHandlerBlocksWhatNoSinkTakes(t *testing.T) {
 	b.has(`"DeliveriesBlocked":1`)
 }
 
+func tables(t *testing.T) {
+	for _, table := range []string{"MESSAGES", "CURSORS", "TROUBLE", "CONSUMERS", "AUDIT"} {
+		t.Setenv("STREAMSORT_"+table+"_TABLE", "some")
+	}
+}
+
+// starts starts the function, which must fail by what is wanted, or not at all.
+func starts(t *testing.T, want string) {
+	t.Helper()
+	_, err := runtime.New(io.Discard, newHandler)
+	check.That(t, (err == nil) == (want == "") && strings.Contains(fmt.Sprint(err), want), "error %v, want %q", err, want)
+}
+
 func TestStartNamesWhatIsMissing(t *testing.T) {
 	newTaker(t)
 	for _, c := range []struct{ variable, consumers, want string }{
@@ -272,21 +280,13 @@ func TestStartNamesWhatIsMissing(t *testing.T) {
 		{"", tracked, ""},
 	} {
 		t.Run(c.want, func(t *testing.T) {
-			for _, table := range []string{"MESSAGES", "CURSORS", "TROUBLE", "CONSUMERS", "AUDIT", "CHAINS"} {
-				t.Setenv("STREAMSORT_"+table+"_TABLE", "some")
-			}
+			tables(t)
+			t.Setenv("STREAMSORT_CHAINS_TABLE", "some")
 			t.Setenv("LAMBDA_TASK_ROOT", write(t, c.consumers))
-			t.Setenv("STREAMSORT_TIMER_QUEUE", "")
-			switch {
-			case c.variable == "STREAMSORT_TIMER_QUEUE":
-				t.Setenv(c.variable, "https://sqs.us-east-1.amazonaws.com/123456789012/timer")
-			case c.variable != "":
+			if c.variable != "" {
 				t.Setenv(c.variable, "")
 			}
-			_, err := runtime.New(io.Discard, newHandler)
-			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
-				t.Errorf("error %v, want %q", err, c.want)
-			}
+			starts(t, c.want)
 		})
 	}
 }
@@ -295,9 +295,7 @@ func TestStartNamesWhatIsMissing(t *testing.T) {
 // one its tenants' share.
 func TestStartOfBoth(t *testing.T) {
 	newTaker(t)
-	for _, table := range []string{"MESSAGES", "CURSORS", "TROUBLE", "CONSUMERS", "AUDIT"} {
-		t.Setenv("STREAMSORT_"+table+"_TABLE", "some")
-	}
+	tables(t)
 	const slow = "arn:aws:lambda:us-east-1:123456789012:function:slow:live"
 	for _, c := range []struct{ function, share, consumers, want string }{
 		{"", "", withEndpoints, "STREAMSORT_SLOW_FUNCTION is not set"},
@@ -313,19 +311,14 @@ func TestStartOfBoth(t *testing.T) {
 		t.Setenv("LAMBDA_TASK_ROOT", write(t, c.consumers))
 		t.Setenv("STREAMSORT_SLOW_FUNCTION", c.function)
 		t.Setenv("STREAMSORT_SLOW_SHARE", c.share)
-		_, err := runtime.New(io.Discard, newHandler)
-		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
-			t.Errorf("%+v: error %v", c, err)
-		}
+		starts(t, c.want)
 	}
 }
 
 // The text in the environment stands in the file's place, and an error says so.
 func TestStartTakesTheText(t *testing.T) {
 	newTaker(t)
-	for _, table := range []string{"MESSAGES", "CURSORS", "TROUBLE", "CONSUMERS", "AUDIT"} {
-		t.Setenv("STREAMSORT_"+table+"_TABLE", "some")
-	}
+	tables(t)
 	for text, want := range map[string]string{
 		toFunction:                         "",
 		`{"consumers":[{"name":"books"}]}`: "STREAMSORT_CONSUMERS: no consumer has a sink",
@@ -333,10 +326,7 @@ func TestStartTakesTheText(t *testing.T) {
 	} {
 		t.Setenv("LAMBDA_TASK_ROOT", t.TempDir()) // without a file
 		t.Setenv("STREAMSORT_CONSUMERS", text)
-		_, err := runtime.New(io.Discard, newHandler)
-		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("%s: error %v, want %q", text, err, want)
-		}
+		starts(t, want)
 	}
 }
 
@@ -359,18 +349,15 @@ func TestHandlerAnswersBeforeItsTimeIsOver(t *testing.T) {
 		}
 		return nil
 	}}}, nil))
-	if answer, err := runtime.Around(io.Discard, headroom, handle)(ctx, event(t, record(1, "q", 1))); err != nil || len(answer.BatchItemFailures) > 0 || !handed {
-		t.Errorf("%+v, %v, delivered: %v", answer, err, handed)
-	}
+	answer := check.Get(runtime.Around(io.Discard, headroom, handle)(ctx, event(t, record(1, "q", 1))))
+	check.That(t, len(answer.BatchItemFailures) == 0 && handed, "%+v %+v", answer, handed)
 }
 
-// refusing is a sink that takes no batch.
 type refusing struct{ err error }
 
 // Send implements [kind.Sink].
 func (r refusing) Send(context.Context, delivery.Batch) error { return r.err }
 
-// synctestDay is when synctest's clock starts.
 var synctestDay = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // TestHanding: a message that no sink takes blocks at once, and one for whose sink it is away is

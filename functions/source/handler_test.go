@@ -137,13 +137,24 @@ func (h *taker) handle(ctx context.Context, event json.RawMessage) (json.RawMess
 	return runtime.Around(h.metrics, headroom, h.service.handle)(ctx, event)
 }
 
-func read(t *testing.T, text string) *source.Source {
+// beside is a handler with its peers, and its tables.
+func beside(t *testing.T, source string) (*peers, *world, *taker) {
 	t.Helper()
-	of := check.Get(source.Read([]byte(text)))
-	return of
+	p, w := newPeers(t), newWorld(t)
+	return p, w, newTaker(t, read(t, source), w.sorter, p)
 }
 
-// event is one of SQS with these bodies.
+func (h *taker) answers(t *testing.T, event json.RawMessage, want string) {
+	t.Helper()
+	answer, err := h.handle(t.Context(), event)
+	check.That(t, err == nil && string(answer) == want, "%s, %v", answer, err)
+}
+
+func read(t *testing.T, text string) *source.Source {
+	t.Helper()
+	return check.Get(source.Read([]byte(text)))
+}
+
 func event(bodies ...string) json.RawMessage {
 	var records []string
 	for i, body := range bodies {
@@ -163,6 +174,9 @@ func kinesisEvent(bodies ...string) json.RawMessage {
 	return json.RawMessage(`{"Records":[` + strings.Join(records, ",") + `]}`)
 }
 
+// done is the answer that names no record.
+const done = `{"batchItemFailures":[]}`
+
 const bySeq = `{"name":"src","kind":"sqs","queue":"q","seq":"n"}`
 
 // said are the reasons and fields of what the failure queue took.
@@ -179,12 +193,9 @@ func (p *peers) said(t *testing.T) (all []string) {
 // A record with a list is a message of each element, by the time of the first receipt where it has
 // none; of one that is not understood nothing is stored, and it is set aside once.
 func TestEach(t *testing.T) {
-	p := newPeers(t)
-	w := newWorld(t)
-	h := newTaker(t, read(t, `{"name":"src","kind":"sqs","each":"items[]","queue":"@event.q","id":"@messageId,id","key":"at | @received","keyType":"time","attributes":{"first":"@record.attributes.Sent"}}`), w.sorter, p)
+	p, w, h := beside(t, `{"name":"src","kind":"sqs","each":"items[]","queue":"@event.q","id":"@messageId,id","key":"at | @received","keyType":"time","attributes":{"first":"@record.attributes.Sent"}}`)
 	for range 2 {
-		answer, err := h.handle(t.Context(), event(`{"q":"a","items":[{"id":1},{"id":2,"at":1700000000},{"id":3,"at":"2099-01-01T00:00:00Z"}]}`, `{"q":"a","items":[{"id":[]},{"id":{}}]}`))
-		check.Need(t, err == nil && string(answer) == `{"batchItemFailures":[]}`, "%s, %v", answer, err)
+		h.answers(t, event(`{"q":"a","items":[{"id":1},{"id":2,"at":1700000000},{"id":3,"at":"2099-01-01T00:00:00Z"}]}`, `{"q":"a","items":[{"id":[]},{"id":{}}]}`), done)
 	}
 	status := check.Get(w.sorter.Status(t.Context(), "src/a"))
 	waits, err := w.sorter.Waiting(t.Context(), status)
@@ -199,18 +210,14 @@ func TestASourceStartsHere(t *testing.T) {
 	w := newWorld(t)
 	h := newTaker(t, read(t, strings.Replace(bySeq, `"seq":`, `"first":"here","seq":`, 1)), w.sorter, newPeers(t))
 	check.Get(h.handle(t.Context(), event(`{"q":"a","n":4712}`, `{"q":"a","n":4711}`)))
-	if status, err := w.sorter.Status(t.Context(), "src/a"); err != nil || status.Settings.First != 4711 || status.Position != 4712 {
-		t.Errorf("%+v, %v", status, err)
-	}
+	status := check.Get(w.sorter.Status(t.Context(), "src/a"))
+	check.That(t, status.Settings.First == 4711 && status.Position == 4712, "%+v", status)
 }
 
 // A record that makes no message is set aside and announced, and holds up no other one.
 func TestPoisonIsSetAside(t *testing.T) {
-	p := newPeers(t)
-	w := newWorld(t)
-	h := newTaker(t, read(t, bySeq), w.sorter, p)
-	answer, err := h.handle(t.Context(), event(`{"q":"a","n":1}`, `no JSON`, `{"q":"a","n":2}`, `{"q":"a","n":-3}`, `{"q":"a","n":3}`))
-	check.Need(t, err == nil && string(answer) == `{"batchItemFailures":[]}`, "%s, %v", answer, err)
+	p, w, h := beside(t, bySeq)
+	h.answers(t, event(`{"q":"a","n":1}`, `no JSON`, `{"q":"a","n":2}`, `{"q":"a","n":-3}`, `{"q":"a","n":3}`), done)
 	status, err := w.sorter.Status(t.Context(), "src/a")
 	check.That(t, err == nil && status.Position == 3, "%+v, %v", status, err)
 	check.Is(t, strings.Join(p.said(t), ", "), "m-2 malformed queue, m-4 malformed seq")
@@ -224,9 +231,8 @@ func TestPoisonIsSetAside(t *testing.T) {
 		check.That(t, strings.Contains(h.metrics.String(), want), "no %s in %s", want, h.metrics)
 	}
 	// The same event again: the same ids, and no more messages.
-	if _, err := h.handle(t.Context(), event(`{"q":"a","n":1}`, `no JSON`)); err != nil || idOf(t, p.aside[2]) != idOf(t, p.aside[0]) {
-		t.Errorf("again: %v\n%s\n%s", err, p.aside[0], p.aside[2])
-	}
+	check.Get(h.handle(t.Context(), event(`{"q":"a","n":1}`, `no JSON`)))
+	check.Is(t, idOf(t, p.aside[2]), idOf(t, p.aside[0]), p.aside[0], p.aside[2])
 }
 
 func idOf(t *testing.T, text string) string {
@@ -236,7 +242,6 @@ func idOf(t *testing.T, text string) string {
 	return d.ID
 }
 
-// What the queue says against a message.
 func TestWhatQueuesRefuse(t *testing.T) {
 	p := newPeers(t)
 	w := newWorld(t)
@@ -256,12 +261,9 @@ func TestWhatQueuesRefuse(t *testing.T) {
 	w.now = w.now.Add(time.Hour)
 	check.Get(w.sorter.Sweep(t.Context(), cursor.SweepOptions{}))
 	check.OK(t, w.sorter.Put(t.Context(), cursor.Message{KeyParts: []any{1}, KeyType: "number", Queue: "src/keyed", ID: "1", Body: []byte(`1`)})[0].Err)
-	answer, err := h.handle(t.Context(), event(`{"q":"conflict","n":1}`, `{"q":"late","n":2}`, `{"q":"late","n":0}`, `{"q":"full","n":9}`, `{"q":"keyed","n":1}`, `{"q":"good","n":1}`,
-		`{"q":"twice","n":1,"a":1}`, `{"q":"twice","n":1,"a":2}`, `{"q":"twice","n":1,"a":1}`))
-	check.That(t, err == nil && string(answer) == `{"batchItemFailures":[{"itemIdentifier":"m-4"}]}`,
-		"%s, %v", answer, err)
-	got, want := strings.Join(p.said(t), ", "), "m-1 conflict , m-2 late seq, m-3 stale seq, m-5 misplaced seq, m-8 conflict "
-	check.That(t, got == want, "set aside: %s, want %s", got, want)
+	h.answers(t, event(`{"q":"conflict","n":1}`, `{"q":"late","n":2}`, `{"q":"late","n":0}`, `{"q":"full","n":9}`, `{"q":"keyed","n":1}`, `{"q":"good","n":1}`,
+		`{"q":"twice","n":1,"a":1}`, `{"q":"twice","n":1,"a":2}`, `{"q":"twice","n":1,"a":1}`), `{"batchItemFailures":[{"itemIdentifier":"m-4"}]}`)
+	check.Is(t, strings.Join(p.said(t), ", "), "m-1 conflict , m-2 late seq, m-3 stale seq, m-5 misplaced seq, m-8 conflict ")
 	for _, queue := range []string{"src/good", "src/twice"} {
 		status, err := w.sorter.Status(t.Context(), queue)
 		check.That(t, err == nil && status.Position == 1, "%s: %+v, %v", queue, status, err)
@@ -269,9 +271,8 @@ func TestWhatQueuesRefuse(t *testing.T) {
 	// In a stream one that is too far ahead would hold up all behind it.
 	p.aside = nil
 	h = newTaker(t, read(t, `{"name":"src","kind":"kinesis","queue":"q","seq":"n"}`), w.sorter, p)
-	answer, err = h.handle(t.Context(), kinesisEvent(`{"q":"full","n":9}`, `{"q":"good","n":2}`))
-	check.That(t, err == nil && string(answer) == `{"batchItemFailures":[]}` &&
-		strings.Join(p.said(t), ", ") == "1 full seq", "%s, %v: %s", answer, err, p.said(t))
+	h.answers(t, kinesisEvent(`{"q":"full","n":9}`, `{"q":"good","n":2}`), done)
+	check.Is(t, strings.Join(p.said(t), ", "), "1 full seq")
 }
 
 // One that is too far ahead in its message group waits for nothing, since what fills the gap may be
@@ -299,13 +300,9 @@ func TestTooFarAheadInAGroup(t *testing.T) {
 		{[]int{12, 4, 5}, 6, "m-20 full seq, m-12 full seq"},
 		{[]int{9, 7, 8}, 9, "m-20 full seq, m-12 full seq"},
 	} {
-		answer, err := h.handle(t.Context(), group(step.seqs...))
-		check.That(t, err == nil && string(answer) == `{"batchItemFailures":[]}`,
-			"%v: %s, %v", step.seqs, answer, err)
-		status, err := w.sorter.Status(t.Context(), "src/g")
-		if got := strings.Join(p.said(t), ", "); err != nil || status.Position != step.position || got != step.aside {
-			t.Errorf("%v: at %d, %v, set aside: %s; want %d and %s", step.seqs, status.Position, err, got, step.position, step.aside)
-		}
+		h.answers(t, group(step.seqs...), done)
+		check.Is(t, check.Get(w.sorter.Status(t.Context(), "src/g")).Position, step.position, step.seqs)
+		check.Is(t, strings.Join(p.said(t), ", "), step.aside, step.seqs)
 	}
 }
 
@@ -314,13 +311,9 @@ func TestFailureQueueAway(t *testing.T) {
 	p := newPeers(t)
 	h := newTaker(t, read(t, bySeq), newWorld(t).sorter, p)
 	p.refuse = 1
-	answer, err := h.handle(t.Context(), event(`bad`, `{"q":"a","n":1}`, `worse`))
-	check.That(t, err == nil && string(answer) == `{"batchItemFailures":[{"itemIdentifier":"m-3"}]}`,
-		"%s, %v", answer, err)
+	h.answers(t, event(`bad`, `{"q":"a","n":1}`, `worse`), `{"batchItemFailures":[{"itemIdentifier":"m-3"}]}`)
 	p.refuse, p.away = 0, true
-	answer, err = h.handle(t.Context(), event(`bad`, `{"q":"a","n":2}`))
-	check.That(t, err == nil && string(answer) == `{"batchItemFailures":[{"itemIdentifier":"m-1"}]}`,
-		"%s, %v", answer, err)
+	h.answers(t, event(`bad`, `{"q":"a","n":2}`), `{"batchItemFailures":[{"itemIdentifier":"m-1"}]}`)
 	check.That(t, len(p.announced) == 1 && strings.Contains(p.announced[0], `"count":1`),
 		"announced: %s", p.announced)
 	// By an asynchronous call, all comes again.
@@ -335,9 +328,9 @@ func TestAnnouncementFails(t *testing.T) {
 	p := newPeers(t)
 	p.deaf = true
 	h := newTaker(t, read(t, bySeq), newWorld(t).sorter, p)
-	answer, err := h.handle(t.Context(), event(`bad`))
-	check.That(t, err == nil && string(answer) == `{"batchItemFailures":[]}` && len(p.aside) == 1 && strings.Contains(h.metrics.String(), `"AnnouncementsFailed":1`),
-		"%s, %v, %d set aside: %s", answer, err, len(p.aside), h.metrics)
+	h.answers(t, event(`bad`), done)
+	check.Is(t, len(p.aside), 1)
+	check.Has(t, h.metrics.String(), `"AnnouncementsFailed":1`)
 }
 
 // What is set aside fits into a message of SQS, whatever it is; several share a request as far as
@@ -350,9 +343,8 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 	for range 13 {
 		bodies = append(bodies, strings.Repeat("x", 40_000))
 	}
-	answer, err := h.handle(t.Context(), event(bodies...))
-	check.Need(t, err == nil && string(answer) == `{"batchItemFailures":[]}` &&
-		len(p.aside) == len(bodies), "%s, %v, %d set aside", answer, err, len(p.aside))
+	h.answers(t, event(bodies...), done)
+	check.Need(t, len(p.aside) == len(bodies), "%d set aside", len(p.aside))
 	check.That(t, p.most <= 262_144, "a request of %d bytes", p.most)
 	kept := map[string]document{}
 	for _, text := range p.aside {
@@ -394,7 +386,7 @@ func TestEveryRequestFails(t *testing.T) {
 				faults.Fail(nth, fault)
 				for range 3 {
 					answer, err := h.handle(t.Context(), shape.Event(records))
-					if err == nil && string(answer) == `{"batchItemFailures":[]}` {
+					if err == nil && string(answer) == done {
 						break
 					}
 				}
@@ -445,8 +437,7 @@ func TestArrivalOrder(t *testing.T) {
 	w := newWorld(t)
 	h := newTaker(t, read(t, `{"name":"src","kind":"sqs"}`), w.sorter, nil)
 	for range 2 {
-		answer, err := h.handle(t.Context(), event(`"a"`, `plain`, `"c"`))
-		check.Need(t, err == nil && string(answer) == `{"batchItemFailures":[]}`, "%s, %v", answer, err)
+		h.answers(t, event(`"a"`, `plain`, `"c"`), done)
 	}
 	var got []string
 	for m, err := range w.sorter.Read(t.Context(), "src/q", 0, 3) {
@@ -473,14 +464,11 @@ func TestArrivalOrderOfAStream(t *testing.T) {
 func TestAppendOfAStream(t *testing.T) {
 	const of = `{"name":"src","kind":"kinesis","order":"arrival","seq":"n"}`
 	inOrder(t, of)
-	p, w := newPeers(t), newWorld(t)
-	h := newTaker(t, read(t, of), w.sorter, p)
-	answer, err := h.handle(t.Context(), kinesisEvent(`{"n":1}`, `{"n":4}`))
-	check.That(t, err == nil && string(answer) == `{"batchItemFailures":[]}` &&
-		strings.Join(p.said(t), ", ") == "2 ahead seq", "%s, %v: %s", answer, err, p.said(t))
-	if status, err := w.sorter.Status(t.Context(), "src/p"); err != nil || status.Position != 1 || status.Settings.Kind != cursor.KindArrival {
-		t.Errorf("%+v, %v", status, err)
-	}
+	p, w, h := beside(t, of)
+	h.answers(t, kinesisEvent(`{"n":1}`, `{"n":4}`), done)
+	check.Is(t, strings.Join(p.said(t), ", "), "2 ahead seq")
+	status := check.Get(w.sorter.Status(t.Context(), "src/p"))
+	check.That(t, status.Position == 1 && status.Settings.Kind == cursor.KindArrival, "%+v", status)
 }
 
 // inOrder has a stream's records come, with each request going wrong once, and looks at what is
@@ -520,7 +508,7 @@ func inOrderBut(t *testing.T, source string, count, refused, nth int, fault ddbt
 	h := newTaker(t, read(t, source), sorter, p)
 	faults.Fail(nth, fault)
 	for range 3 {
-		if answer, err := h.handle(t.Context(), kinesisEvent(bodies...)); err == nil && string(answer) == `{"batchItemFailures":[]}` {
+		if answer, err := h.handle(t.Context(), kinesisEvent(bodies...)); err == nil && string(answer) == done {
 			break
 		}
 	}
@@ -543,7 +531,6 @@ func inOrderBut(t *testing.T, source string, count, refused, nth int, fault ddbt
 	return happened
 }
 
-// What is no event is an error, and so its sender learns of it.
 func TestNoEvent(t *testing.T) {
 	h := newTaker(t, read(t, bySeq), newWorld(t).sorter, nil)
 	if answer, err := h.handle(t.Context(), json.RawMessage(`{"queue":"a","seq":1}`)); err == nil || !strings.Contains(err.Error(), "no event of a source") {
@@ -572,9 +559,8 @@ func TestStart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv(name, test.value)
-			if _, err := runtime.New(io.Discard, newHandler); err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("error %v, want %s", err, test.want)
-			}
+			_, err := runtime.New(io.Discard, newHandler)
+			check.That(t, err != nil && strings.Contains(err.Error(), test.want), "error %v", err)
 		})
 	}
 }
@@ -604,14 +590,10 @@ func TestABatchOfMoreThanAQuota(t *testing.T) {
 	for i := range bodies {
 		bodies[i] = strconv.Itoa(i + 1)
 	}
-	const done = `{"batchItemFailures":[]}`
-	answer, err := h.handle(t.Context(), kinesisEvent(bodies...))
-	check.That(t, err == nil && string(answer) == done, "%s, %v", answer, err)
+	h.answers(t, kinesisEvent(bodies...), done)
 	// The window is used up, and the next one is not.
 	more := append(bodies, "401")
-	answer, err = h.handle(t.Context(), kinesisEvent(more...))
-	check.That(t, err == nil && string(answer) != done, "%s, %v", answer, err)
+	check.That(t, string(check.Get(h.handle(t.Context(), kinesisEvent(more...)))) != done, "all passed")
 	w.now = w.now.Add(time.Hour)
-	answer, err = h.handle(t.Context(), kinesisEvent(more...))
-	check.That(t, err == nil && string(answer) == done, "%s, %v", answer, err)
+	h.answers(t, kinesisEvent(more...), done)
 }

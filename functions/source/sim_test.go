@@ -26,7 +26,6 @@ import (
 	"github.com/streamsort/streamsort/verify/sim/simtest"
 )
 
-// counters is the table that has what tenants took.
 var counters = cursor.Names{}.Tables()[2]
 
 // shard is a run of a numbered source of a tenant with a quota: a stream that brings its records
@@ -264,7 +263,6 @@ func (m *shard) Snapshot(d *sim.Digest) {
 	}
 }
 
-// numbered are the bodies of the records of so many seqs.
 func numbered(n int) (bodies []string) {
 	for i := range n {
 		bodies = append(bodies, fmt.Sprintf(`{"n":%d}`, i+1))

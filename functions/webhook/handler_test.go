@@ -30,7 +30,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// counters is the table that has what tenants took.
 var counters = cursor.Names{}.Tables()[2]
 
 const sources = `{"sources": [
@@ -66,7 +65,6 @@ const sources = `{"sources": [
    "signature": {"header": "X-Sig"}, "each": "@form(mandrill_events)[]", "queue": "'mail'", "id": "_id", "attributes": {"event": "event"}}
 ]}`
 
-// canary is that of every source.
 const canary = "canary secret of this test"
 
 func base64Of(raw []byte) string { return base64.StdEncoding.EncodeToString(raw) }
@@ -77,7 +75,6 @@ func sign(text string) []byte {
 	return mac.Sum(nil)
 }
 
-// server is the handler on the memory store.
 type server struct {
 	*httpapitest.Client
 	t       *testing.T
@@ -110,7 +107,6 @@ func newService(t testing.TB, memory *cursor.Store, clock func() time.Time, fetc
 	return &service{sorter: sorter, sources: byName(all), now: clock, secrets: secret.NewCache(fetch, clock)}
 }
 
-// request is one that a sender makes.
 type request struct {
 	source, body string
 	headers      map[string]string
@@ -125,7 +121,7 @@ func (s *server) send(r request) httpapitest.Answer {
 	}
 	path, body := "/webhooks/"+r.source, r.body
 	if r.binary {
-		body = base64.StdEncoding.EncodeToString([]byte(body))
+		body = base64Of([]byte(body))
 	}
 	event := check.Get(json.Marshal(map[string]any{
 		"version": "2.0", "routeKey": "POST /webhooks/{source}", "rawPath": path, "headers": headers,
@@ -137,6 +133,11 @@ func (s *server) send(r request) httpapitest.Answer {
 		s.Check("POST", path, "", r.body, a)
 	}
 	return a
+}
+
+// signed is a request to a source whose signature is in X-Sig.
+func signed(source, body string) request {
+	return request{source: source, body: body, headers: map[string]string{"X-Sig": hex.EncodeToString(sign(body))}}
 }
 
 func github(id, body string) request {
@@ -163,6 +164,13 @@ func (r request) with(header, value string) request {
 	}
 	r.headers = headers
 	return r
+}
+
+func (s *server) counts(metrics ...string) {
+	s.t.Helper()
+	for _, metric := range metrics {
+		check.Has(s.t, s.logs.String(), metric)
+	}
 }
 
 // stored are the messages of a queue, each as "seq id body".
@@ -196,19 +204,17 @@ func TestGitHub(t *testing.T) {
 	s.Want("no repository", s.send(github("c", `{"organization":{}}`)), 200, "advanced")
 	s.wantStored("github/o/r", `1 a/7 `+one+`push; 2 b/7 `+two+`push`)
 	s.wantStored("github/other", `1 c/7 {"organization":{}}push`)
-	for _, metric := range []string{`"WebhooksAccepted":1`, `"MessagesStored":1`, `"Duplicates":1`, `"Conflicts":1`} {
-		check.That(t, strings.Contains(s.logs.String(), metric), "no %s in the metrics", metric)
-	}
+	s.counts(`"WebhooksAccepted":1`, `"MessagesStored":1`, `"Duplicates":1`, `"Conflicts":1`)
 }
 
 // TestStandardWebhooks: a sender's messages come in the order of their own times.
 func TestStandardWebhooks(t *testing.T) {
 	s := newServer(t)
-	s.value = "whsec_" + base64.StdEncoding.EncodeToString([]byte(canary))
+	s.value = "whsec_" + base64Of([]byte(canary))
 	send := func(id, body string) request {
 		seconds := strconv.FormatInt(s.now.Unix(), 10)
 		return request{source: "svix", body: body, headers: map[string]string{
-			"Webhook-Id": id, "Webhook-Timestamp": seconds, "Webhook-Signature": "v1," + base64.StdEncoding.EncodeToString(sign(id+"."+seconds+"."+body)),
+			"Webhook-Id": id, "Webhook-Timestamp": seconds, "Webhook-Signature": "v1," + base64Of(sign(id+"."+seconds+"."+body)),
 		}}
 	}
 	first := send("msg_1", `{"type":"user.created","timestamp":"2022-11-03T20:26:10Z","data":{"account":"a"}}`)
@@ -231,13 +237,10 @@ func TestLongLists(t *testing.T) {
 	for i := range 1500 {
 		fmt.Fprintf(&events, `,{"id":"%d","time":%d,"text":"%s"}`, i, 1_700_000_000+i, strings.Repeat("x", 400))
 	}
-	send := func(body string) httpapitest.Answer {
-		return s.send(request{source: "page", body: body, headers: map[string]string{"X-Sig": hex.EncodeToString(sign(body))}})
-	}
-	a := send(`{"object":"all","entry":[` + events.String()[1:] + `]}`)
+	a := s.send(signed("page", `{"object":"all","entry":[`+events.String()[1:]+`]}`))
 	check.That(t, a.Status == 200 && strings.Count(a.Body, `"waiting"`) == 1500,
 		"%d %.200s", a.Status, a.Body)
-	s.Want("an element that is too large", send(`{"object":"all","entry":[{"id":"a"},{"id":"b","text":"`+strings.Repeat("x", cursor.MaxBody)+`"}]}`), 413, `"field":"messages[1].body"`)
+	s.Want("an element that is too large", s.send(signed("page", `{"object":"all","entry":[{"id":"a"},{"id":"b","text":"`+strings.Repeat("x", cursor.MaxBody)+`"}]}`)), 413, `"field":"messages[1].body"`)
 }
 
 func TestOtherSenders(t *testing.T) {
@@ -247,13 +250,13 @@ func TestOtherSenders(t *testing.T) {
 	s.wantStored("stripe", `1 evt_1 {"id":"evt_1"}`)
 
 	shop := request{source: "shop", body: `{"id":7}`, headers: map[string]string{
-		"X-Shopify-Hmac-Sha256": base64.StdEncoding.EncodeToString(sign(`{"id":7}`)), "X-Shopify-Webhook-Id": "w-1", "X-Shopify-Shop-Domain": "a.myshopify.com",
+		"X-Shopify-Hmac-Sha256": base64Of(sign(`{"id":7}`)), "X-Shopify-Webhook-Id": "w-1", "X-Shopify-Shop-Domain": "a.myshopify.com",
 	}}
 	s.Want("shopify", s.send(shop), 200, "advanced")
 	s.wantStored("shops/a.myshopify.com", `1 w-1 {"id":7}`)
 
 	ledger := func(body string) request {
-		return request{source: "ledger", body: body, headers: map[string]string{"X-Sig": base64.StdEncoding.EncodeToString(sign(body))}}
+		return request{source: "ledger", body: body, headers: map[string]string{"X-Sig": base64Of(sign(body))}}
 	}
 	s.Want("beyond a gap", s.send(ledger(`{"account":7,"n":"2"}`)), 202, `{"status":202,"outcome":"parked","queue":"ledger/7"}`)
 	s.Want("the missing one", s.send(ledger(`{"account":7,"n":1}`)), 200, "advanced")
@@ -261,7 +264,8 @@ func TestOtherSenders(t *testing.T) {
 	s.Want("another under its seq", s.send(ledger(`{"account":7,"n":1,"x":0}`)), 409, "problems/conflict", `"queue":"ledger/7"`)
 	s.wantStored("ledger/7", `1  {"account":7,"n":1}; 2  {"account":7,"n":"2"}`)
 
-	bytes := request{source: "raw", body: "\xff\x00 no text", binary: true, headers: map[string]string{"X-Sig": hex.EncodeToString(sign("\xff\x00 no text")), "Content-Type": "image/png"}}
+	bytes := signed("raw", "\xff\x00 no text").with("Content-Type", "image/png")
+	bytes.binary = true
 	s.Want("bytes", s.send(bytes), 200, "advanced")
 	s.Want("bytes again", s.send(bytes), 200, "duplicate")
 	s.wantStored("raw", fmt.Sprintf("1 %x \xff\x00 no textimage/png", sha256.Sum256([]byte(bytes.body))))
@@ -270,9 +274,7 @@ func TestOtherSenders(t *testing.T) {
 // A source whose requests have keys: they wait, and come out by their keys.
 func TestASourceWithKeys(t *testing.T) {
 	s := newServer(t)
-	cms := func(body string) request {
-		return request{source: "cms", body: body, headers: map[string]string{"X-Sig": hex.EncodeToString(sign(body))}}
-	}
+	cms := func(body string) request { return signed("cms", body) }
 	const updated, created = `{"page":"p","id":1,"at":1700000000,"kind":"page.updated","before":7}`, `{"page":"p","id":2,"at":"2023-11-14T22:13:20Z","kind":"page.created"}`
 	s.Want("first", s.send(cms(updated)), 202, `{"status":202,"outcome":"waiting","queue":"cms/p"}`)
 	s.Want("again", s.send(cms(updated)), 200, `{"status":200,"outcome":"duplicate","queue":"cms/p"}`)
@@ -315,7 +317,7 @@ func TestRefused(t *testing.T) {
 	for name, r := range map[string]request{
 		"no signature":               good.with("X-Hub-Signature-256", ""),
 		"a wrong one":                good.with("X-Hub-Signature-256", "sha256="+strings.Repeat("0", 64)),
-		"in another encoding":        good.with("X-Hub-Signature-256", "sha256="+base64.StdEncoding.EncodeToString(sign(body))),
+		"in another encoding":        good.with("X-Hub-Signature-256", "sha256="+base64Of(sign(body))),
 		"twice":                      good.with("X-Hub-Signature-256", good.headers["X-Hub-Signature-256"]+","+good.headers["X-Hub-Signature-256"]),
 		"over-long":                  good.with("X-Hub-Signature-256", strings.Repeat("a", 100_000)),
 		"another body":               flipped,
@@ -334,9 +336,7 @@ func TestRefused(t *testing.T) {
 	}
 	s.wantStored("github/o/r", "no queue")
 	s.wantStored("stripe", "no queue")
-	for _, metric := range []string{`"WebhooksRefused":1`, `"WebhooksUnknown":1`} {
-		check.That(t, strings.Contains(s.logs.String(), metric), "no %s in the metrics", metric)
-	}
+	s.counts(`"WebhooksRefused":1`, `"WebhooksUnknown":1`)
 	check.That(t, !strings.Contains(s.logs.String(), `"WebhooksAccepted"`) && !strings.Contains(s.logs.String(), "nobody"),
 		"something was accepted, or what a stranger sent is in the log")
 }
@@ -346,11 +346,11 @@ func TestNotUnderstood(t *testing.T) {
 	s := newServer(t)
 	shop := func(domain, id string) request {
 		return request{source: "shop", body: `{}`, headers: map[string]string{
-			"X-Shopify-Hmac-Sha256": base64.StdEncoding.EncodeToString(sign(`{}`)), "X-Shopify-Webhook-Id": id, "X-Shopify-Shop-Domain": domain,
+			"X-Shopify-Hmac-Sha256": base64Of(sign(`{}`)), "X-Shopify-Webhook-Id": id, "X-Shopify-Shop-Domain": domain,
 		}}
 	}
 	ledger := func(body string) request {
-		return request{source: "ledger", body: body, headers: map[string]string{"X-Sig": base64.StdEncoding.EncodeToString(sign(body))}}
+		return request{source: "ledger", body: body, headers: map[string]string{"X-Sig": base64Of(sign(body))}}
 	}
 	huge := strings.Repeat("a", 2000)
 	for name, test := range map[string]struct {
@@ -384,7 +384,7 @@ func TestNotUnderstood(t *testing.T) {
 	for _, queue := range []string{"github/other", "stripe", "ledger/a", "shops/a"} {
 		s.wantStored(queue, "no queue")
 	}
-	check.That(t, strings.Contains(s.logs.String(), `"WebhooksInvalid":1`), "nothing was counted")
+	s.counts(`"WebhooksInvalid":1`)
 }
 
 // A store of secrets that fails accepts nothing, refuses nothing for good, and says so to the
@@ -407,9 +407,7 @@ func TestSecretsCannotBeHad(t *testing.T) {
 // A sender reaches a tenant's queues only where its description says so.
 func TestTenantsQueues(t *testing.T) {
 	s := newServer(t)
-	send := func(source, body string) httpapitest.Answer {
-		return s.send(request{source: source, body: body, headers: map[string]string{"X-Sig": hex.EncodeToString(sign(body))}})
-	}
+	send := func(source, body string) httpapitest.Answer { return s.send(signed(source, body)) }
 	s.Want("any queue", send("free", `{"q":"orders"}`), 200, "advanced")
 	s.Want("a tenant's", send("free", `{"q":"@acme/orders"}`), 400, `"code":"misplaced"`, `"field":"queue"`)
 	s.Want("the tenant's own sender", send("acme", `{"q":"orders"}`), 200, "advanced")
@@ -477,24 +475,24 @@ func FuzzReceive(f *testing.F) {
 	})
 }
 
+func formOf(list string) request {
+	return signed("mandrill", "mandrill_events="+url.QueryEscape(list)).with("Content-Type", "application/x-www-form-urlencoded")
+}
+
 // TestEach: a request with a list is a message of each element, by key of receipt where that has no
 // time; a repeat is known.
 func TestEach(t *testing.T) {
 	s := newServer(t)
-	signed := func(source, contentType, body string) request {
-		return request{source: source, body: body, headers: map[string]string{"X-Sig": hex.EncodeToString(sign(body)), "Content-Type": contentType}}
-	}
-	page := signed("page", "application/json", `{"object":"page","entry":[{"id":"1","time":null},{"id":"2","time":1699999999}]}`)
+	page := signed("page", `{"object":"page","entry":[{"id":"1","time":null},{"id":"2","time":1699999999}]}`)
 	s.Want("first", s.send(page), 200, `{"status":200,"results":[{"status":202,"outcome":"waiting","queue":"page/page"},{"status":202,"outcome":"waiting","queue":"page/page"}]}`)
 	s.now = s.now.Add(2 * time.Second)
 	s.Want("again", s.send(page), 200, `{"status":200,"results":[{"status":200,"outcome":"duplicate","queue":"page/page"},{"status":200,"outcome":"duplicate","queue":"page/page"}]}`)
 	s.now = s.now.Add(time.Minute)
 	check.Get(s.sorter.Settle(t.Context(), "page/page", sortkey.EverySortKey))
 	s.wantStored("page/page", `1 2 {"id":"2","time":1699999999}; 2 1 {"id":"1","time":null}`)
-	s.Want("one is not understood", s.send(signed("page", "application/json", `{"object":"page","entry":[{"id":"3"},{"id":[]}]}`)), 400, `"field":"messages[1].id"`, "id is a list")
-	s.Want("no list", s.send(signed("page", "application/json", `{"object":"page"}`)), 400, `"field":"each"`, "the event has no entry")
-	form := signed("mandrill", "application/x-www-form-urlencoded", "mandrill_events="+url.QueryEscape(`[{"_id":"a","event":"open"},{"_id":"b"}]`))
-	s.Want("a form", s.send(form), 200, `"outcome":"advanced","queue":"mail"`)
+	s.Want("one is not understood", s.send(signed("page", `{"object":"page","entry":[{"id":"3"},{"id":[]}]}`)), 400, `"field":"messages[1].id"`, "id is a list")
+	s.Want("no list", s.send(signed("page", `{"object":"page"}`)), 400, `"field":"each"`, "the event has no entry")
+	s.Want("a form", s.send(formOf(`[{"_id":"a","event":"open"},{"_id":"b"}]`)), 200, `"outcome":"advanced","queue":"mail"`)
 	s.wantStored("mail", `1 a {"_id":"a","event":"open"}open; 2 b {"_id":"b"}`)
 }
 
@@ -502,14 +500,10 @@ func TestEach(t *testing.T) {
 func TestTwinsInARequest(t *testing.T) {
 	s := newServer(t)
 	send := func(source, list string) httpapitest.Answer {
-		body := map[string]string{
-			"mandrill": "mandrill_events=" + url.QueryEscape(list),
-			"page":     `{"object":"page","entry":` + list + `}`,
-			"rows":     list,
-		}[source]
-		return s.send(request{source: source, body: body, headers: map[string]string{
-			"X-Sig": hex.EncodeToString(sign(body)), "Content-Type": map[bool]string{true: "application/x-www-form-urlencoded", false: "application/json"}[source == "mandrill"],
-		}})
+		if source == "mandrill" {
+			return s.send(formOf(list))
+		}
+		return s.send(signed(source, `{"object":"page","entry":`+list+`}`))
 	}
 	s.Want("the same, in arrival order", send("mandrill", `[{"_id":"a"},{"_id":"b"},{"_id":"a"}]`), 200, `"advanced","queue":"mail"},{"status":200,"outcome":"advanced","queue":"mail"},{"status":200,"outcome":"duplicate","queue":"mail"}]`)
 	s.wantStored("mail", `1 a {"_id":"a"}; 2 b {"_id":"b"}`)
@@ -519,7 +513,6 @@ func TestTwinsInARequest(t *testing.T) {
 	s.Want("others, by keys", send("page", `[{"id":"2","time":1699999999},{"id":"2","time":1699999999,"x":1}]`), 200, `"waiting","queue":"page/page"},{"status":200,"outcome":"duplicate","queue":"page/page"`)
 }
 
-// asked is the answer to a request without a body.
 func (s *server) asked(method, source, query string, headers map[string]string) httpapitest.Answer {
 	s.t.Helper()
 	path := "/webhooks/" + source
@@ -532,7 +525,6 @@ func (s *server) asked(method, source, query string, headers map[string]string) 
 	return a
 }
 
-// slackRequest is a request that Slack has signed.
 func (s *server) slackRequest(source, body string) request {
 	at := strconv.FormatInt(s.now.Unix(), 10)
 	return request{source: source, body: body, headers: map[string]string{
@@ -656,9 +648,7 @@ func TestQuotas(t *testing.T) {
 	service.quotas = quota.NewKeeper(quota.NewStore(ddb.NewMemory(counters), counters),
 		[]quota.Quota{{Name: "*", Limits: quota.Amounts{quota.NewQueues: 1}}}, clock)
 	s.Client = httpapitest.New(t, runtime.Around(&s.logs, headroom, service.api().Handle))
-	send := func(source, body string) httpapitest.Answer {
-		return s.send(request{source: source, body: body, headers: map[string]string{"X-Sig": hex.EncodeToString(sign(body))}})
-	}
+	send := func(source, body string) httpapitest.Answer { return s.send(signed(source, body)) }
 	for _, body := range []string{`{"q":"a"}`, `{"q":"a","n":2}`} {
 		s.Want(body, send("acme", body), 200)
 	}

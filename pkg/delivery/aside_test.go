@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/bubble"
 	"github.com/streamsort/streamsort/internal/dev/check"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
@@ -34,7 +36,7 @@ type besideDesk struct {
 func newBesideDesk(t *testing.T) *besideDesk {
 	b := &besideDesk{desk: newDesk(t), slow: map[string]time.Duration{}, wakeUps: map[string]time.Time{}}
 	var err error
-	b.sorter, err = cursor.New(b.queues.on(t, b.queues), &cursor.Options{ForEach: fanout.OneByOne})
+	b.sorter, err = cursor.New(b.queues.on(b.queues), &cursor.Options{ForEach: fanout.OneByOne})
 	b.must(err)
 	b.d = check.Get(delivery.New(b.store, b.sorter, &delivery.Options{
 		ForEach: fanout.OneByOne,
@@ -52,9 +54,8 @@ func (b *besideDesk) wakesIn(queue string, want time.Duration) {
 	b.t.Helper()
 	due, notified := b.wakeUps[queue]
 	delete(b.wakeUps, queue)
-	if got := time.Until(due); !notified || got != want {
-		b.t.Fatalf("%s is woken up in %s (%v), want %s", queue, got, notified, want)
-	}
+	got := time.Until(due)
+	check.Need(b.t, notified && got == want, "%s is woken up in %s (%v)", queue, got, notified)
 	bubble.Sleep(want)
 	report, next := check.Get2(b.d.Wake(b.t.Context(), queue, "c", delivery.SweepOptions{}))
 	check.That(b.t, report.Notified == 1, "%s was not woken up: %+v, again at %s", queue, report, next)
@@ -90,9 +91,8 @@ func (b *besideDesk) records(most time.Duration, queues ...string) {
 	}
 	began := time.Now()
 	answer := check.Get(handle(b.t.Context(), event))
-	if took := time.Since(began); took > most || len(answer.BatchItemFailures) > 0 {
-		b.t.Errorf("%v took %s, want %s at most; repeated %v", queues, took, most, answer.BatchItemFailures)
-	}
+	took := time.Since(began)
+	check.That(b.t, took <= most && len(answer.BatchItemFailures) == 0, "%v took %s", queues, took)
 }
 
 func (b *besideDesk) aside(want ...string) {
@@ -101,13 +101,7 @@ func (b *besideDesk) aside(want ...string) {
 	b.asides = nil
 }
 
-func (b *besideDesk) own(queue string, want string) {
-	b.t.Helper()
-	done := b.d.Deliver(b.t.Context(), queue, b.reader(), -1)
-	b.must(done.Err)
-	check.That(b.t, ending(done) == want,
-		"%s ended as %s (%v), want %s", queue, ending(done), done.Cause, want)
-}
+func (b *besideDesk) own(queue, want string) { b.to(b.reader(), queue, want) }
 
 // TestASlowQueueHoldsUpNoOther: it keeps others waiting for a second, once; then it is delivered by
 // calls of its own until it was not slow for a while.
@@ -160,13 +154,11 @@ func TestManyBatchesHoldUpNoOther(t *testing.T) {
 		b.put("long", upTo(11, 20)...)
 		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
 		defer cancel()
-		if done := b.d.Deliver(ctx, "long", b.reader(), -1); done.Err != nil || ending(done) != endedOutOfTime {
-			t.Errorf("%s, %v", ending(done), done.Err)
-		}
+		done := b.d.Deliver(ctx, "long", b.reader(), -1)
+		check.That(t, done.Err == nil && ending(done) == endedOutOfTime, "%s, %v", ending(done), done.Err)
 		b.aside()
-		if it, err := b.sorter.Status(t.Context(), "long"); err != nil || it.Notified.IsZero() {
-			t.Errorf("nobody comes to it but the sweep: %v", err)
-		}
+		it := check.Get(b.sorter.Status(t.Context(), "long"))
+		check.That(t, !it.Notified.IsZero(), "%+v", it)
 	})
 }
 
@@ -249,41 +241,31 @@ func TestACallThatCannotBeAskedFor(t *testing.T) {
 func TestApart(t *testing.T) {
 	k := newDesk(t)
 	var asked []string
-	k.store = k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+	k.see = func(r ddb.Request) error {
 		if name := r.Name(); name == "health" || name == "learn" {
 			asked = append(asked, name)
 		}
-		return k.consumers.Do(ctx, r)
-	})
-	k.d = check.Get(delivery.New(k.store, k.sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: func() time.Time { return k.now }}))
+		return nil
+	}
 	r := k.reader()
 	r.Apart, r.BlockAfter = true, time.Hour
 	queues := []string{"a", "b", "c", "d", "e"}
 	for _, queue := range queues {
 		k.put(queue, 1)
 	}
-	k.fails = func(b delivery.Batch) error {
-		if b.Queue == "e" {
-			return nil
+	k.refuses(queues[:4]...)
+	for range 6 {
+		for _, queue := range queues[:4] {
+			k.to(r, queue, endedFailed)
 		}
-		return errNo
-	}
-	for i := range 6 {
-		for _, queue := range queues {
-			done := k.d.Deliver(t.Context(), queue, r, -1)
-			k.must(done.Err)
-			check.That(t, queue == "e" || ending(done) == endedFailed,
-				"try %d of %s ended as %s", i, queue, ending(done))
-		}
+		k.to(r, "e", endedCaughtUp)
 		k.pass(10 * time.Minute)
 	}
 	for _, queue := range queues[:4] {
-		done := k.d.Deliver(t.Context(), queue, r, -1)
-		k.must(done.Err)
-		check.That(t, ending(done) == endedBlocked, "after an hour %s ended as %s", queue, ending(done))
+		k.to(r, queue, endedBlocked)
 	}
 	k.at("e", 1, delivery.Idle)
-	check.That(t, len(asked) <= 0, "of others was asked: %v", asked)
+	check.That(t, len(asked) == 0, "of others was asked: %v", asked)
 	r.Track = time.Minute
 	invalid(t, r.Validate(), "track")
 	r.Track, r.Inline = 0, time.Millisecond
@@ -306,9 +288,7 @@ func TestASinkThatIsChanged(t *testing.T) {
 	}
 	ends := func(want string) {
 		t.Helper()
-		if done := k.d.Deliver(t.Context(), "q", r, -1); done.Err != nil || ending(done) != want {
-			t.Errorf("it ended as %s, %v; want %s", ending(done), done.Err, want)
-		}
+		k.to(r, "q", want)
 		k.pass(time.Minute)
 	}
 	ends(endedFailed)
@@ -325,17 +305,16 @@ func TestASinkThatIsChanged(t *testing.T) {
 // where it says nothing. One that took longer than it may is delivered by calls of its own,
 // whichever process comes next.
 func TestAnswer(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", upTo(1, 5)...)
+	k := newDesk(t, upTo(1, 5)...)
 	writes := 0
-	view := k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+	k.see = func(r ddb.Request) error {
 		if r.Writes() {
 			writes++
 		}
-		return k.consumers.Do(ctx, r)
-	})
+		return nil
+	}
 	process := func() *delivery.Deliverer {
-		d, err := delivery.New(view, k.sorter, &delivery.Options{
+		d, err := delivery.New(k.store, k.sorter, &delivery.Options{
 			ForEach: fanout.OneByOne, Now: func() time.Time { return k.now },
 			Aside: func(context.Context, string, string) error { return nil },
 		})
@@ -349,9 +328,8 @@ func TestAnswer(t *testing.T) {
 	r := k.reader()
 	r.MaxMessages, r.Inline = 1, time.Second
 	r.Handle = func(_ context.Context, b delivery.Batch) error {
-		if a := k.standing("q").Answer; b.To == 2 && a.Status != 200 {
-			t.Errorf("behind the first batch the answer is %+v", a)
-		}
+		a := k.standing("q").Answer
+		check.That(t, b.To != 2 || a.Status == 200, "behind the first batch the answer is %+v", a)
 		if a, says := said[b.To]; says {
 			a.At = k.now
 			b.Answered(a)
@@ -382,7 +360,98 @@ func TestAnswer(t *testing.T) {
 	check.Is(t, stream(), 3)
 	k.pass(10 * time.Minute)
 	check.Is(t, stream(), 5)
-	if a := k.standing("q").Answer; a.Status != 202 {
-		t.Errorf("the answer was forgotten: %+v", a)
+	check.Is(t, k.standing("q").Answer.Status, 202)
+}
+
+// sharing is a desk whose process has consumers that change what they get.
+type sharing struct {
+	*desk
+	meter *ddbtest.Meter
+	seq   int64
+	mu    sync.Mutex
+	// bodies are what each consumer got.
+	bodies map[string]string
+}
+
+func newSharing(t *testing.T) *sharing {
+	s := &sharing{desk: newDesk(t), bodies: map[string]string{}}
+	s.meter = ddbtest.NewMeter(s.queues)
+	var err error
+	s.sorter, err = cursor.New(s.queues.on(s.meter), &cursor.Options{ForEach: fanout.OneByOne})
+	s.must(err)
+	s.d, err = delivery.New(s.store, s.sorter, nil) // side by side
+	s.must(err)
+	return s
+}
+
+func (s *sharing) reader(name string, most int) delivery.Reader {
+	return delivery.Reader{Name: name, MaxMessages: most, Handle: func(_ context.Context, b delivery.Batch) error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		check.That(s.t, len(b.Messages) <= most,
+			"%s gets %d at once, and takes %d", name, len(b.Messages), most)
+		for _, m := range b.Messages {
+			s.bodies[name] += string(m.Body) + m.Attributes["word"]
+			m.Body[0], m.Attributes["word"] = 'X', "changed"
+		}
+		clear(b.Messages)
+		return nil
+	}}
+}
+
+// comes puts two messages, and has readers deliver them; it returns how many reads of the queue's
+// tables that took.
+func (s *sharing) comes(readers ...delivery.Reader) int {
+	s.t.Helper()
+	for range 2 {
+		s.seq++
+		s.must(s.sorter.Put(s.t.Context(), cursor.Message{Queue: "q", Seq: s.seq, Body: []byte{'0' + byte(s.seq)}, Attributes: map[string]string{"word": "x"}})[0].Err)
 	}
+	handle := check.Get(delivery.OnStream(s.d, cursor.Names{}, readers...))
+	s.meter.Take()
+	check.Get(handle(s.t.Context(), table.StreamEvent{Records: []json.RawMessage{moved(1, "q", s.seq-2, s.seq)}}))
+	return s.meter.Take().Reads
+}
+
+// TestConsumersShareWhatIsRead: of one event, at the same place; and what one does to its messages
+// no other sees.
+func TestConsumersShareWhatIsRead(t *testing.T) {
+	s := newSharing(t)
+	a, b := s.reader("a", 10), s.reader("b", 10)
+	s.comes(a, b) // makes them
+	check.Is(t, s.comes(a, b), 1)
+	check.Is(t, s.comes(a), 1)
+	check.Is(t, s.comes(a, b), 2)
+	check.That(t, s.bodies["a"] == "1x2x3x4x5x6x7x8x" && s.bodies["b"] == s.bodies["a"],
+		"got %q", s.bodies)
+}
+
+// TestConsumersOfOtherBoundsReadForThemselves: their batches are others.
+func TestConsumersOfOtherBoundsReadForThemselves(t *testing.T) {
+	s := newSharing(t)
+	s.d = check.Get(delivery.New(s.store, s.sorter, &delivery.Options{ForEach: fanout.OneByOne}))
+	a, b := s.reader("a", 10), s.reader("b", 1)
+	s.comes(a, b)
+	check.Is(t, s.comes(a, b), 3)
+	check.That(t, s.bodies["b"] == "1x2x3x4x" && s.bodies["a"] == s.bodies["b"], "got %q", s.bodies)
+}
+
+// TestAReadThatFailsIsNotShared: the other one reads for itself.
+func TestAReadThatFailsIsNotShared(t *testing.T) {
+	s := newSharing(t)
+	a, b := s.reader("a", 10), s.reader("b", 10)
+	s.comes(a, b)
+	failed := false
+	s.queues.fail = func(request, _ string) error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if request == "messages" && !failed {
+			failed = true
+			return errors.New("away")
+		}
+		return nil
+	}
+	s.comes(a, b)
+	got := s.bodies["a"] + s.bodies["b"]
+	check.Is(t, len(got), len("1x2x")+len("1x2x3x4x"), s.bodies)
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/trouble"
@@ -23,8 +24,7 @@ func (called) Called() (by, id string) { return "arn:of:books", "r-1" }
 // TestAttemptsAreKept: when, how long, by whom and what was answered, the last five, until the
 // message is taken; a redrive keeps them.
 func TestAttemptsAreKept(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1, 2)
+	k := newDesk(t, 1, 2)
 	n := 0
 	k.fails = func(delivery.Batch) error {
 		n++
@@ -33,13 +33,8 @@ func TestAttemptsAreKept(t *testing.T) {
 	}
 	reader := k.reader()
 	reader.MaxMessages, reader.MaxAttempts, reader.BlockAfter = 1, 7, time.Minute
-	deliver := func() delivery.Delivery {
-		done := k.d.Deliver(t.Context(), "q", reader, -1)
-		k.must(done.Err)
-		return done
-	}
 	for k.standing("q").State != delivery.Blocked {
-		deliver()
+		k.to(reader, "q", "")
 		k.pass(10 * time.Minute)
 	}
 	c := k.standing("q")
@@ -55,13 +50,12 @@ func TestAttemptsAreKept(t *testing.T) {
 	for _, it := range k.consumers.Items("streamsort-consumers") {
 		size = max(size, it.Size())
 	}
-	if most := 5 << 10; size > most {
-		t.Errorf("the item has %d bytes, want %d at most", size, most)
-	}
+	most := 5 << 10
+	check.That(t, size <= most, "the item has %d bytes, want %d at most", size, most)
 	check.Get(k.d.Operate(t.Context(), redrives(delivery.Order{Queue: "q", Consumer: "c", Reason: "r", Op: "o"}, 1)))
 	check.Is(t, k.standing("q").Last, c.Last)
 	k.fails = nil
-	deliver()
+	k.to(reader, "q", endedCaughtUp)
 	if after := k.standing("q"); after.Delivered != 2 || after.Last != (request.Attempts{}) {
 		t.Errorf("after it was taken %d: %+v", after.Delivered, after.Last)
 	}
@@ -70,8 +64,7 @@ func TestAttemptsAreKept(t *testing.T) {
 // TestAWorkerThatDiesIsAnAttempt: nothing was answered until the lease was over, and the consumer
 // is listed.
 func TestAWorkerThatDiesIsAnAttempt(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1)
+	k := newDesk(t, 1)
 	check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
 	check.Get2(k.store.Requests(request.Inside{}).Claim(t.Context(), k.standing("q"), request.Claim{Req: "dead", To: 1, Now: k.now, LeaseUntil: k.now.Add(time.Minute)}))
 	k.pass(2 * time.Minute)
@@ -80,14 +73,12 @@ func TestAWorkerThatDiesIsAnAttempt(t *testing.T) {
 	if a := c.Last[0]; !a.Died || a.N != 1 || a.Token != "1-dead" || !a.At.Equal(c.LeaseUntil) || !c.Retries() || c.Fails() {
 		t.Errorf("%+v of %+v", a, c)
 	}
-	if rows := k.failing(); len(rows) != 1 || rows[0].Queue != "q" {
-		t.Errorf("listed is %+v", rows)
-	}
+	rows := k.failing()
+	check.That(t, len(rows) == 1 && rows[0].Queue == "q", "listed is %+v", rows)
 	k.ends("q", endedCaughtUp)
 	check.Is(t, len(k.failing()), 0)
 }
 
-// failing are the rows of consumers that retry a message.
 func (k *desk) failing() []trouble.Row {
 	k.t.Helper()
 	rows, _ := check.Get2(k.store.Requests(request.Inside{}).Trouble().Page(k.t.Context(), trouble.Failing, "", "", 100))
@@ -98,21 +89,28 @@ func (k *desk) failing() []trouble.Row {
 // another attempt and healthy traffic none.
 func TestTheFirstFailureIsListed(t *testing.T) {
 	k := newDesk(t)
+	var writes []string
+	k.see = func(r ddb.Request) error {
+		if r.Writes() && strings.HasSuffix(r.Name(), " trouble") {
+			writes = append(writes, r.Name())
+		}
+		return nil
+	}
 	noted := func(what string, want ...string) {
 		t.Helper()
-		check.That(t, slices.Equal(k.noted, want), "%s: the writes are %q, want %q", what, k.noted, want)
-		k.noted = nil
+		check.That(t, slices.Equal(writes, want), "%s: the writes are %q, want %q", what, writes, want)
+		writes = nil
 	}
 	reader := k.reader()
 	reader.MaxAttempts, reader.BlockAfter = 100, 24*time.Hour
 	fail := func(why string) {
 		t.Helper()
 		k.fails = func(delivery.Batch) error { return errors.New(why) }
-		k.must(k.d.Deliver(t.Context(), "q", reader, -1).Err)
+		k.to(reader, "q", "")
 		k.pass(10 * time.Minute)
 	}
 	k.put("q", 1)
-	k.must(k.d.Deliver(t.Context(), "q", reader, -1).Err)
+	k.to(reader, "q", "")
 	noted("healthy traffic")
 	k.put("q", 2)
 	fail("order 17 is bad")
@@ -126,18 +124,17 @@ func TestTheFirstFailureIsListed(t *testing.T) {
 	fail("the database is away")
 	noted("another cause", "put trouble")
 	k.fails = nil
-	k.must(k.d.Deliver(t.Context(), "q", reader, -1).Err)
+	k.to(reader, "q", "")
 	noted("its end", "delete trouble")
 	k.put("q", 3)
-	k.must(k.d.Deliver(t.Context(), "q", reader, -1).Err)
+	k.to(reader, "q", "")
 	noted("healthy traffic after it")
 	check.Is(t, len(k.failing()), 0)
 }
 
 // TestTheFirstFailureOfAPuller: an abort lists the consumer, and its commit ends that.
 func TestTheFirstFailureOfAPuller(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1)
+	k := newDesk(t, 1)
 	claims := check.Get(delivery.NewClaims(k.d, nil))
 	k.must(claims.Create(t.Context(), "q", "c"))
 	claim := func(id string) delivery.Held {
@@ -154,16 +151,14 @@ func TestTheFirstFailureOfAPuller(t *testing.T) {
 	h := claim("b")
 	check.Get(claims.Prepare(t.Context(), h))
 	check.Get(claims.Commit(t.Context(), h))
-	if rows := k.failing(); len(rows) > 0 || k.standing("q").Delivered != 1 {
-		t.Errorf("listed is %+v", rows)
-	}
+	rows := k.failing()
+	check.That(t, len(rows) == 0 && k.standing("q").Delivered == 1, "listed is %+v", rows)
 }
 
 // TestAMessageRefusedForGoodIsListed: also where the delivery has no time left before the message
 // is alone.
 func TestAMessageRefusedForGoodIsListed(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1, 2, 3)
+	k := newDesk(t, 1, 2, 3)
 	deadline := k.now.Add(100 * 365 * 24 * time.Hour) // by the clock of the machine there is time
 	k.fails = func(delivery.Batch) error {
 		k.now = deadline
@@ -181,8 +176,7 @@ func TestAMessageRefusedForGoodIsListed(t *testing.T) {
 // TestTriesAreThoseOfTheAttempts: how often a message was tried is the number of its last attempt,
 // however its batch came by parts.
 func TestTriesAreThoseOfTheAttempts(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1, 2, 3)
+	k := newDesk(t, 1, 2, 3)
 	cause := errNo
 	k.fails = func(b delivery.Batch) error {
 		if b.To < 3 {
@@ -197,7 +191,7 @@ func TestTriesAreThoseOfTheAttempts(t *testing.T) {
 		if n > 6 {
 			cause = delivery.SinkAway(errNo)
 		}
-		k.must(k.d.Deliver(t.Context(), "q", reader, -1).Err)
+		k.to(reader, "q", "")
 		k.pass(10 * time.Minute)
 		c := k.standing("q")
 		last := 0
@@ -209,9 +203,181 @@ func TestTriesAreThoseOfTheAttempts(t *testing.T) {
 				n+1, c.Delivered, c.Tries(), last, c.Attempts)
 		}
 	}
-	_, err := k.d.Operate(t.Context(), redrives(orderOf("q"), 3))
-	k.must(err)
+	check.Get(k.d.Operate(t.Context(), redrives(orderOf("q"), 3)))
 	if c := k.standing("q"); c.Tries() != 0 || c.Last == (request.Attempts{}) {
 		t.Errorf("after a redrive %d tries, attempts %+v", c.Tries(), c.Last)
 	}
+}
+
+func TestReaderRefuses(t *testing.T) {
+	second := []time.Duration{time.Second}
+	for _, c := range []struct {
+		field string
+		r     delivery.Reader
+	}{
+		{"retries[0]", delivery.Reader{Retries: []time.Duration{time.Millisecond}}},
+		{"retries[1]", delivery.Reader{Retries: []time.Duration{time.Second, 61 * time.Minute}}},
+		{"blockAfter", delivery.Reader{BlockAfter: time.Millisecond}},
+		{"blockAfter", delivery.Reader{BlockAfter: 31 * 24 * time.Hour}},
+		{"retries", delivery.Reader{Retries: slices.Repeat(second, 11)}},
+	} {
+		c.r.Name = "c"
+		invalid(t, c.r.Validate(), c.field)
+	}
+	good := delivery.Reader{Name: "c", Retries: slices.Repeat(second, 10)}
+	check.OK(t, good.Validate())
+}
+
+// TestRetriesAreASetting: a batch that fails is tried again by the reader's schedule, the last time
+// of which comes again and again.
+func TestRetriesAreASetting(t *testing.T) {
+	k := newDesk(t, 1)
+	k.poison(1, errNo)
+	r := k.reader()
+	r.MaxAttempts, r.Retries = 9, []time.Duration{2 * time.Second, 30 * time.Second}
+	for _, want := range []time.Duration{2 * time.Second, 30 * time.Second, 30 * time.Second} {
+		check.Is(t, k.to(r, "q", "").Record.RetryAt.Sub(k.now), want)
+		k.pass(want)
+	}
+}
+
+// TestASinkThatIsAwayBlocksNothing: however often it is away, nothing is counted; the times between
+// the tries grow all the same, and the batch comes again as it was.
+func TestASinkThatIsAwayBlocksNothing(t *testing.T) {
+	k := newDesk(t, upTo(1, 3)...)
+	k.fails = func(delivery.Batch) error { return fmt.Errorf("call: %w", delivery.SinkAway(errNo)) }
+	waits := []time.Duration{time.Second, 10 * time.Second, time.Minute, 5 * time.Minute, 5 * time.Minute}
+	for i := range 20 {
+		done := k.ends("q", endedFailed)
+		want, got := waits[min(i, len(waits)-1)], done.Record.RetryAt.Sub(k.now)
+		check.Is(t, got, want, i+1)
+		k.gets("q 1,2,3 #1")
+		k.pass(5 * time.Minute)
+	}
+	c := k.at("q", 0, delivery.Idle)
+	check.That(t, c.Attempts == 0 && c.Away == 20 && c.Error == "call: no", "%+v; want no attempt", c)
+	// What is the message's own counts as ever.
+	k.poison(2, errNo)
+	k.ends("q", endedFailed)
+	c = k.at("q", 0, delivery.Idle)
+	check.That(t, c.Attempts == 1 && c.Away == 0, "%+v; want one attempt", c)
+	k.fails = nil
+	k.pass(time.Second)
+	k.ends("q", endedCaughtUp)
+	check.That(t, delivery.SinkAway(nil) == nil, "no error became one")
+}
+
+// TestNotBefore: a sink is not tried again before it asks to be, an hour at most, and no sooner
+// than the schedule says; what else the error says counts as ever.
+func TestNotBefore(t *testing.T) {
+	for name, c := range map[string]struct {
+		asks, want time.Duration
+		away       bool
+	}{
+		"later than the schedule":  {90 * time.Second, 90 * time.Second, false},
+		"sooner than the schedule": {time.Millisecond, time.Second, false},
+		"in the past":              {-time.Hour, time.Second, false},
+		"far ahead":                {48 * time.Hour, time.Hour, false},
+		"it is away":               {90 * time.Second, 90 * time.Second, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := newDesk(t, 1)
+			k.fails = func(delivery.Batch) error {
+				err := delivery.NotBefore(errNo, k.now.Add(c.asks))
+				if c.away {
+					err = delivery.SinkAway(err)
+				}
+				return err
+			}
+			done := k.ends("q", endedFailed)
+			check.Is(t, done.Record.RetryAt.Sub(k.now), c.want)
+			attempts := map[bool]int{false: 1, true: 0}[c.away]
+			check.That(t, done.Record.Attempts == attempts && done.Record.Error == "no", "%+v", done.Record)
+			k.got = nil
+			k.pass(c.want - time.Millisecond)
+			k.ends("q", endedWait)
+			k.fails = nil
+			k.pass(time.Millisecond)
+			k.ends("q", endedCaughtUp)
+		})
+	}
+	k := newDesk(t, 1)
+	k.fails = func(delivery.Batch) error { return delivery.Permanent(delivery.NotBefore(errNo, k.now.Add(time.Hour))) }
+	k.ends("q", endedBlocked)
+	check.That(t, delivery.NotBefore(nil, k.now) == nil, "no error became one")
+}
+
+// TestAPartIsDone: what is before the first failure is committed by the same write that gives the
+// claim back; what is behind it comes again, as often as it may.
+func TestAPartIsDone(t *testing.T) {
+	k := newDesk(t, 1, 2, 3, 4, 5)
+	var got []string
+	r := k.reader()
+	r.MaxMessages, r.BlockAfter = 4, time.Second
+	r.Handle = func(_ context.Context, b delivery.Batch) error {
+		got = append(got, fmt.Sprintf("%d-%d #%d", b.From+1, b.To, b.Attempt))
+		if b.From < 3 && b.To >= 3 {
+			return delivery.DoneUpTo(errors.New("no 3"), 2)
+		}
+		return nil
+	}
+	done := k.d.Deliver(t.Context(), "q", r, -1)
+	c := k.standing("q")
+	if ending(done) != endedFailed || done.Messages != 2 || c.Delivered != 2 || c.State != delivery.Idle || c.Attempts != 1 || c.Together != 1 || c.IsolateTo != 4 {
+		t.Errorf("%+v", done)
+	}
+	for k.standing("q").State != delivery.Blocked {
+		k.pass(time.Hour)
+		k.d.Deliver(t.Context(), "q", r, -1)
+	}
+	check.Get(k.d.Operate(t.Context(), skips(orderOf("q"), 3)))
+	check.Is(t, ending(k.d.Deliver(t.Context(), "q", r, -1)), endedCaughtUp)
+	if len(got) < 3 || got[0] != "1-4 #1" || got[1] != "3-4 #2" || got[len(got)-1] != "5-5 #1" && got[len(got)-1] != "4-5 #1" {
+		t.Errorf("it got %q", got)
+	}
+}
+
+// TestTheAttemptGoesOnByHalves: no message comes under a lower attempt than before, nor one that
+// was never tried under any but the first.
+func TestTheAttemptGoesOnByHalves(t *testing.T) {
+	k := newDesk(t, 1, 2, 3, 4, 5, 6, 7, 8)
+	var got []string
+	r := k.reader()
+	r.MaxMessages, r.MaxAttempts = 4, 6
+	fails := true
+	r.Handle = func(_ context.Context, b delivery.Batch) error {
+		got = append(got, fmt.Sprintf("%d-%d #%d", b.From+1, b.To, b.Attempt))
+		if fails && b.From < 2 && b.To >= 2 {
+			return errors.New("no 2")
+		}
+		return nil
+	}
+	for range 4 {
+		k.d.Deliver(t.Context(), "q", r, -1)
+		k.pass(time.Hour)
+	}
+	fails = false
+	check.Is(t, ending(k.d.Deliver(t.Context(), "q", r, -1)), endedCaughtUp)
+	want := []string{"1-4 #1", "1-4 #2", "1-2 #3", "1-1 #4", "2-2 #4", "2-2 #5", "3-6 #5", "7-8 #1"}
+	check.That(t, slices.Equal(got, want), "it got %q, want %q", got, want)
+}
+
+// TestAPartThatCannotBeCommitted: a batch with replies is committed whole; and a seq must be in the
+// batch.
+func TestAPartThatCannotBeCommitted(t *testing.T) {
+	for name, done := range map[string]func(b delivery.Batch) int64{
+		"a reply":        func(b delivery.Batch) int64 { _ = b.Reply(delivery.Reply{Queue: "r", Body: []byte("x")}); return 2 },
+		"all of it":      func(b delivery.Batch) int64 { return b.To },
+		"more than all":  func(b delivery.Batch) int64 { return b.To + 1 },
+		"none of it":     func(b delivery.Batch) int64 { return b.From },
+		"less than none": func(b delivery.Batch) int64 { return b.From - 1 },
+	} {
+		k := newDesk(t, 1, 2, 3)
+		r := k.reader()
+		r.Handle = func(_ context.Context, b delivery.Batch) error { return delivery.DoneUpTo(errors.New("no"), done(b)) }
+		if ended := k.d.Deliver(t.Context(), "q", r, -1); ending(ended) != endedFailed || ended.Messages != 0 || k.standing("q").Delivered != 0 {
+			t.Errorf("%s: %+v", name, ended)
+		}
+	}
+	check.That(t, delivery.DoneUpTo(nil, 1) == nil, "nothing failed, and that is an error")
 }

@@ -20,13 +20,14 @@ import (
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
-// holding is a desk with a table of trouble, whose clock a wait moves on; each wait is noted.
+// holding is a desk whose circuit is open, and whose clock a wait moves on; each wait is noted.
 func holding(t *testing.T) (k *desk, waits *[]time.Duration) {
 	t.Helper()
 	k = newDesk(t)
 	k.store = delivery.NewMemory()
 	waits = &[]time.Duration{}
 	k.holder(waits)
+	k.opens()
 	return k, waits
 }
 
@@ -65,6 +66,24 @@ func (k *desk) open() []string {
 	return names
 }
 
+// holds has the open circuit hold queues back, one after the other.
+func (k *desk) holds(queues ...string) {
+	k.t.Helper()
+	for _, queue := range queues {
+		k.put(queue, 1)
+		k.pass(time.Millisecond)
+		k.hands(queue, endedCircuitOpen)
+	}
+}
+
+// closes has the queue "q" close the circuit.
+func (k *desk) closes() {
+	k.t.Helper()
+	k.fails = nil
+	k.probeDue()
+	k.hands("q", endedCaughtUp)
+}
+
 func (k *desk) same(what string, got, want []string) {
 	k.t.Helper()
 	check.Is(k.t, cmp.Diff(want, got), "", what)
@@ -74,7 +93,6 @@ func (k *desk) same(what string, got, want []string) {
 // first; who probes is the last one.
 func TestHeldBack(t *testing.T) {
 	k, _ := holding(t)
-	k.opens()
 	k.same("names", k.open(), []string{"c"})
 	k.same("held back", k.heldBack(), []string{"q3"})
 	for _, queue := range []string{"r2", "r1"} {
@@ -96,14 +114,8 @@ func TestHeldBack(t *testing.T) {
 // did not fail; however few of them can be delivered, the others have their turns.
 func TestProbesGoRound(t *testing.T) {
 	k, _ := holding(t)
-	k.opens()
 	var woken []string
-	for i := range 8 {
-		queue := fmt.Sprint("r", i)
-		k.put(queue, 1)
-		k.pass(time.Millisecond)
-		k.hands(queue, endedCircuitOpen)
-	}
+	k.holds(names("r", 8)...)
 	for len(woken) < 12 {
 		k.probeDue()
 		turn := k.woken(k.heldBack(), func() {
@@ -114,9 +126,7 @@ func TestProbesGoRound(t *testing.T) {
 			k.pass(time.Millisecond)
 			k.d.Deliver(t.Context(), queue, k.patient(), -1)
 		}
-		if len(k.heldBack()) != 9 {
-			t.Fatalf("held back: %v", k.heldBack())
-		}
+		check.Need(t, len(k.heldBack()) == 9, "held back: %v", k.heldBack())
 	}
 	// q3 failed before, and the first of each turn fails as the probe.
 	k.same("woken", woken, []string{"r0", "r1", "r2", "r3", "r4", "r5", "r6", "r7", "r1", "r2", "r4", "r5"})
@@ -147,7 +157,6 @@ func (k *desk) woken(queues []string, meanwhile func()) (woken []string) {
 // woken up for the probe, and the others let it pass for as long as that may take.
 func TestBadMessagesKeepNoProbe(t *testing.T) {
 	k, _ := holding(t)
-	k.opens()
 	for i := range 30 {
 		queue := fmt.Sprintf("bad%02d", i)
 		k.put(queue, 1)
@@ -158,9 +167,7 @@ func TestBadMessagesKeepNoProbe(t *testing.T) {
 		k.pass(time.Millisecond)
 		k.hands(queue, endedCircuitOpen)
 	}
-	k.pass(time.Millisecond)
-	k.put("good", 1)
-	k.hands("good", endedCircuitOpen)
+	k.holds("good")
 	k.probeDue()
 	for turn := 1; ; turn++ {
 		woken := k.woken(k.heldBack(), func() { _, _, _ = k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{}) })
@@ -185,7 +192,6 @@ func TestBadMessagesKeepNoProbe(t *testing.T) {
 func TestHeldBackByWhatIsOver(t *testing.T) {
 	for nth := 1; ; nth++ {
 		k, _ := holding(t)
-		k.opens()
 		k.put("r", 1)
 		asked, jumps := 0, -1
 		k.d = check.Get(delivery.New(k.store, k.sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: func() time.Time {
@@ -195,7 +201,7 @@ func TestHeldBackByWhatIsOver(t *testing.T) {
 			return k.now
 		}}))
 		k.hands("q1", endedCircuitOpen) // it remembers that the circuit is open
-		e := check.Get(k.store.Requests(request.Inside{}).Health(t.Context(), "c", true))
+		e := k.health()
 		next := e
 		next.By, next.Failing, next.Circuit = "another", nil, request.Circuit{Closed: k.now}
 		_, made := check.Get2(k.store.Requests(request.Inside{}).Learn(t.Context(), e, next))
@@ -216,18 +222,10 @@ func TestHeldBackByWhatIsOver(t *testing.T) {
 // longest, and each once.
 func TestHeldBackAreWokenUp(t *testing.T) {
 	k, waits := holding(t)
-	k.opens()
-	var want []string
-	for i := range 30 {
-		queue := fmt.Sprintf("r%02d", 29-i)
-		want = append(want, queue)
-		k.put(queue, 1)
-		k.pass(time.Millisecond)
-		k.hands(queue, endedCircuitOpen)
-	}
-	k.fails = nil
-	k.probeDue()
-	k.hands("q", endedCaughtUp)
+	want := names("r", 30)
+	slices.Reverse(want)
+	k.holds(want...)
+	k.closes()
 	var woken []string
 	at := map[string]time.Time{}
 	k.queues.fail = func(request, queue string) error {
@@ -251,7 +249,7 @@ func TestHeldBackAreWokenUp(t *testing.T) {
 	k.same("woken", woken, append([]string{"q3"}, want...))
 	k.same("held back", k.heldBack(), nil)
 	k.same("names", k.open(), nil)
-	if took := at["r00"].Sub(began); took < 2900*time.Millisecond || took > 3200*time.Millisecond || len(*waits) < 30 {
+	if took := at["r0"].Sub(began); took < 2900*time.Millisecond || took > 3200*time.Millisecond || len(*waits) < 30 {
 		t.Errorf("30 were woken up within %s, in %d steps; want 10 a second", took, len(*waits))
 	}
 }
@@ -260,15 +258,8 @@ func TestHeldBackAreWokenUp(t *testing.T) {
 // over, the next goes on.
 func TestOneWakesHeldQueuesUp(t *testing.T) {
 	k, waits := holding(t)
-	k.opens()
-	for i := range 30 {
-		queue := fmt.Sprint("r", i)
-		k.put(queue, 1)
-		k.hands(queue, endedCircuitOpen)
-	}
-	k.fails = nil
-	k.probeDue()
-	k.hands("q", endedCaughtUp)
+	k.holds(names("r", 30)...)
+	k.closes()
 	o := delivery.SweepOptions{Readers: []delivery.Reader{{Name: "c", Circuit: delivery.Circuit{WakeRate: 1}}}}
 	first := k.d
 	began := k.now
@@ -286,24 +277,16 @@ func TestOneWakesHeldQueuesUp(t *testing.T) {
 	did, next := check.Get2(k.d.Wake(t.Context(), "", "c", o))
 	check.That(t, did.Notified >= 4 && did.Notified <= 6 && !next.After(k.now),
 		"%d in a turn, and the next is in %s", did.Notified, next.Sub(k.now))
-	if did, _, err := k.d.Wake(t.Context(), "", "c", o); err != nil || did.Notified < 4 {
-		t.Errorf("%d in the next turn, %v", did.Notified, err)
-	}
+	did, _ = check.Get2(k.d.Wake(t.Context(), "", "c", o))
+	check.That(t, did.Notified >= 4, "%+v", did.Notified)
 }
 
 // TestOneQueueSleepsOn: one that cannot be woken up keeps none of the others held back, is tried
 // once in a turn, and stays, as the last one.
 func TestOneQueueSleepsOn(t *testing.T) {
 	k, _ := holding(t)
-	k.opens()
-	for _, queue := range []string{"r1", "bad", "r2", "r3"} {
-		k.put(queue, 1)
-		k.pass(time.Millisecond)
-		k.hands(queue, endedCircuitOpen)
-	}
-	k.fails = nil
-	k.probeDue()
-	k.hands("q", endedCaughtUp)
+	k.holds("r1", "bad", "r2", "r3")
+	k.closes()
 	var tried []string
 	k.queues.fail = func(request, queue string) error {
 		if request == "notify" {
@@ -335,7 +318,7 @@ func TestOneQueueSleepsOn(t *testing.T) {
 func TestHeldBackRequestsGoWrong(t *testing.T) {
 	for _, fault := range ddbtest.EveryFault() {
 		for nth := 1; ; nth++ {
-			k, waits := holding(t)
+			k, waits := newDesk(t), &[]time.Duration{}
 			tables := delivery.Names{Trouble: trouble.DefaultName}.Tables()
 			faults := ddbtest.NewFaults(ddb.NewMemory(tables...))
 			k.store = delivery.NewStore(faults, tables)
@@ -372,32 +355,22 @@ func TestHeldBackRequestsGoWrong(t *testing.T) {
 // else with the next one, before those that were held back first.
 func TestARedrivenQueueIsProbedFirst(t *testing.T) {
 	for _, due := range []bool{true, false} {
-		k := newDesk(t)
-		k.opens()
+		k := openDesk(t)
 		k.pass(time.Second)
-		for i := range 30 {
-			queue := fmt.Sprint("held", i)
-			k.put(queue, 1)
-			k.hands(queue, endedCircuitOpen)
-		}
+		k.holds(names("held", 30)...)
 		k.fails = nil
 		if due {
 			k.probeDue()
 			k.hands("q1", endedCircuitOpen) // its message failed: others go first
 		}
-		_, err := k.d.Operate(t.Context(), redrives(orderOf("q1"), 1))
-		k.must(err)
+		check.Get(k.d.Operate(t.Context(), redrives(orderOf("q1"), 1)))
 		if !due {
 			k.hands("q1", endedCircuitOpen)
 			k.probeDue()
-			if !k.notified("q1", func() { _, _, err = k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{}) }) {
-				t.Error("the queue that was redriven is not woken up for the probe")
-			}
-			k.must(err)
+			woken := k.notified("q1", func() { check.Get2(k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{})) })
+			check.That(t, woken, "the queue that was redriven is not woken up for the probe")
 		}
 		k.hands("q1", endedCaughtUp)
-		if k.circuit().Open() {
-			t.Errorf("due %t: it is open after the probe", due)
-		}
+		check.That(t, !k.circuit().Open(), "due %t: it is open after the probe", due)
 	}
 }

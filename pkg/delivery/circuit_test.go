@@ -17,11 +17,9 @@ import (
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
-// circuit is that of the desk's consumer, as it stands.
 func (k *desk) circuit() request.Circuit {
 	k.t.Helper()
-	e := check.Get(k.store.Requests(request.Inside{}).Health(k.t.Context(), "c", true))
-	return e.Circuit
+	return k.health().Circuit
 }
 
 // opens makes the circuit open: three queues of which nothing is taken, and one that was not tried.
@@ -39,38 +37,33 @@ func (k *desk) opens() {
 	k.got = nil
 }
 
+func openDesk(t *testing.T) *desk {
+	t.Helper()
+	k := newDesk(t)
+	k.opens()
+	return k
+}
+
 // TestOpensNotBesideWhatIsTaken: who delivers looks every few seconds at what fails, so what was
 // taken may be noted a little later than three bad messages fail. Where nothing is noted for
 // longer, it opens.
 func TestOpensNotBesideWhatIsTaken(t *testing.T) {
 	k := newDesk(t)
-	k.fails = func(b delivery.Batch) error {
-		if b.Queue != "good" {
-			return errNo
-		}
-		return nil
-	}
+	k.refuses("a", "b", "c", "d", "e", "f")
 	for _, queue := range []string{"a", "b", "good", "c", "d", "e", "f"} {
 		k.put(queue, 1)
-		k.must(k.d.Deliver(t.Context(), queue, k.patient(), -1).Err)
+		k.hands(queue, "")
 		k.pass(time.Second)
 	}
-	if e := k.circuit(); e.Open() {
-		t.Errorf("%+v; want it closed, as something was taken 5 s ago", e)
-	}
+	check.That(t, !k.circuit().Open(), "want it closed, as something was taken 5 s ago")
 	k.pass(6 * time.Second)
-	k.must(k.d.Deliver(t.Context(), "c", k.patient(), -1).Err)
-	if e := k.circuit(); e.Open() {
-		t.Errorf("%+v; want it closed, as something was taken 11 s ago", e)
-	}
+	k.hands("c", "")
+	check.That(t, !k.circuit().Open(), "want it closed, as something was taken 11 s ago")
 	k.pass(4 * time.Second)
-	k.must(k.d.Deliver(t.Context(), "d", k.patient(), -1).Err)
-	if e := k.circuit(); !e.Open() {
-		t.Errorf("%+v; want it open", e)
-	}
+	k.hands("d", "")
+	check.That(t, k.circuit().Open(), "want it open")
 }
 
-// probeDue lets the time pass until the next probe.
 func (k *desk) probeDue() { k.now = k.circuit().ProbeAt }
 
 // TestTheCircuitOpens: after three queues failed, no other is claimed for.
@@ -116,15 +109,12 @@ func TestWhatIsTakenKeepsTheCircuitClosed(t *testing.T) {
 		k.put("good", int64(i)+1)
 		k.hands("good", endedCaughtUp)
 	}
-	if k.circuit() != (request.Circuit{}) {
-		t.Errorf("%+v", k.circuit())
-	}
+	check.Is(t, k.circuit(), (request.Circuit{}))
 }
 
 // TestProbes: while the circuit is open one batch is delivered at a time, by the schedule.
 func TestProbes(t *testing.T) {
-	k := newDesk(t)
-	k.opens()
+	k := openDesk(t)
 	asked := k.now
 	for _, want := range []time.Duration{5 * time.Second, 15 * time.Second, time.Minute, 2 * time.Minute, 2 * time.Minute} {
 		var wait time.Duration
@@ -141,7 +131,6 @@ func TestProbes(t *testing.T) {
 	check.That(t, k.now.Sub(asked) <= 7*time.Minute, "it took %s", k.now.Sub(asked))
 }
 
-// TestTheProbesAreASetting: so is the number of queues.
 func TestTheProbesAreASetting(t *testing.T) {
 	k := newDesk(t)
 	k.put("q1", 1)
@@ -152,16 +141,14 @@ func TestTheProbesAreASetting(t *testing.T) {
 	k.d.Deliver(t.Context(), "q1", r, -1)
 	k.pass(10 * time.Second)
 	k.d.Deliver(t.Context(), "q2", r, -1)
-	if wait := k.circuit().ProbeAt.Sub(k.now); wait < time.Hour || wait > 66*time.Minute {
-		t.Errorf("the first probe comes after %s", wait)
-	}
+	wait := k.circuit().ProbeAt.Sub(k.now)
+	check.That(t, wait >= time.Hour && wait <= 66*time.Minute, "the first probe comes after %s", wait)
 }
 
 // TestOneProbeAtATime: not while another is under way, be it of this process or of another one, and
 // however long the probe takes.
 func TestOneProbeAtATime(t *testing.T) {
-	k := newDesk(t)
-	k.opens()
+	k := openDesk(t)
 	k.put("r", 1)
 	k.probeDue()
 	prober := k.d
@@ -183,31 +170,26 @@ func TestOneProbeAtATime(t *testing.T) {
 
 // TestOnlyOneOfTwoProbesIsMade: both saw that it is due.
 func TestOnlyOneOfTwoProbesIsMade(t *testing.T) {
-	k := newDesk(t)
-	k.opens()
+	k := openDesk(t)
 	k.put("r", 1)
 	k.probeDue()
 	other := k.d
 	k.restarted()
-	store := k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
-		if update, is := r.(ddb.Put); is && update.Name() == "learn" && k.d != other {
+	k.see = func(r ddb.Request) error {
+		if r.Name() == "learn" && k.d != other {
 			k.d = other // which saw it before
 			k.fails = func(delivery.Batch) error { return errNo }
 			k.hands("r", endedFailed)
 		}
-		return k.consumers.Do(ctx, r)
-	})
-	k.store = store
-	k.restarted()
-	done := k.d.Deliver(t.Context(), "q", k.patient(), -1)
-	check.That(t, ending(done) == endedCircuitOpen, "it ended as %s", ending(done))
+		return nil
+	}
+	k.hands("q", endedCircuitOpen)
 	k.gets("r 1 #1")
 }
 
 // TestAProbeThatDies: the next one comes when its claim is over.
 func TestAProbeThatDies(t *testing.T) {
-	k := newDesk(t)
-	k.opens()
+	k := openDesk(t)
 	k.put("r", 1)
 	k.probeDue()
 	k.fails = func(delivery.Batch) error {
@@ -215,7 +197,6 @@ func TestAProbeThatDies(t *testing.T) {
 		return errNo
 	}
 	kept := k.consumers
-	k.store = k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) { return k.consumers.Do(ctx, r) })
 	k.restarted()
 	k.d.Deliver(t.Context(), "q", k.patient(), -1)
 	k.consumers, k.got, k.fails = kept, nil, nil
@@ -230,12 +211,9 @@ func TestAProbeThatDies(t *testing.T) {
 
 // TestTheCircuitCloses: with the first batch that is taken, and all goes on.
 func TestTheCircuitCloses(t *testing.T) {
-	k := newDesk(t)
-	k.opens()
+	k := openDesk(t)
 	k.put("q", 2, 3, 4)
-	k.fails = nil
-	k.probeDue()
-	k.hands("q", endedCaughtUp)
+	k.closes()
 	k.gets("q 1 #1", "q 2,3,4 #1")
 	check.Is(t, k.circuit(), (request.Circuit{Closed: k.now, Waking: true}))
 	// For those that failed nothing is waited for.
@@ -252,9 +230,8 @@ func TestTheCircuitCloses(t *testing.T) {
 	}
 	k.pass(15 * time.Second)
 	k.hands("q3", endedFailed)
-	if is := k.circuit(); is.ProbeAt.Sub(k.now) > 6*time.Second || is.Probes != 0 {
-		t.Errorf("%+v", is)
-	}
+	is := k.circuit()
+	check.That(t, is.ProbeAt.Sub(k.now) <= 6*time.Second && is.Probes == 0, "%+v", is)
 }
 
 // TestNothingIsWaitedForOnceTheCircuitCloses: the time of the next try was for a sink that was
@@ -282,8 +259,7 @@ func TestNothingIsWaitedForOnceTheCircuitCloses(t *testing.T) {
 
 // TestACircuitClosedByAClockThatIsAhead: what fails after it waits for its time, as always.
 func TestACircuitClosedByAClockThatIsAhead(t *testing.T) {
-	k := newDesk(t)
-	k.opens()
+	k := openDesk(t)
 	k.fails = nil
 	now := k.now
 	k.pass(time.Hour)
@@ -296,49 +272,32 @@ func TestACircuitClosedByAClockThatIsAhead(t *testing.T) {
 	k.hands("late", endedWait)
 }
 
-// TestTheCircuitClosesWhateverIsLearntMeanwhile: a batch that was under way when it opened fails
-// while the probe is taken.
-func TestTheCircuitClosesWhateverIsLearntMeanwhile(t *testing.T) {
-	k := newDesk(t)
-	k.opens()
-	k.probeDue()
-	k.fails = func(delivery.Batch) error {
-		e, err := k.store.Requests(request.Inside{}).Health(t.Context(), "c", true)
-		k.must(err)
-		next := e
-		next.By = "another"
-		_, _, err = k.store.Requests(request.Inside{}).Learn(t.Context(), e, next)
-		k.must(err)
-		return nil
+// TestWhatIsLearntBesideAProbe: a batch that was under way when the circuit opened fails while the
+// probe is taken, and the circuit closes; it does not where another has opened since.
+func TestWhatIsLearntBesideAProbe(t *testing.T) {
+	for _, another := range []bool{false, true} {
+		k := openDesk(t)
+		k.probeDue()
+		k.fails = func(delivery.Batch) error {
+			seen := k.health()
+			next := seen
+			if next.By = "another"; another {
+				next.Circuit.Opened = k.now
+			}
+			check.Get2(k.store.Requests(request.Inside{}).Learn(t.Context(), seen, next))
+			return nil
+		}
+		k.hands("q", endedCaughtUp)
+		h := k.health()
+		check.Is(t, h.Circuit.Open(), another)
+		check.That(t, another || h.TakenAt.Equal(k.now) && len(h.Failing) == 0, "%+v", h)
 	}
-	k.hands("q", endedCaughtUp)
-	e := check.Get(k.store.Requests(request.Inside{}).Health(t.Context(), "c", true))
-	check.That(t, !e.Circuit.Open() && e.TakenAt.Equal(k.now) && len(e.Failing) == 0, "%+v", e)
-}
-
-// TestALateProbeClosesNothing: the circuit that it was for closed, and another is open.
-func TestALateProbeClosesNothing(t *testing.T) {
-	k := newDesk(t)
-	k.opens()
-	k.probeDue()
-	k.fails = func(delivery.Batch) error {
-		e, err := k.store.Requests(request.Inside{}).Health(t.Context(), "c", true)
-		k.must(err)
-		next := e
-		next.By, next.Circuit.Opened = "another", k.now
-		_, _, err = k.store.Requests(request.Inside{}).Learn(t.Context(), e, next)
-		k.must(err)
-		return nil
-	}
-	k.hands("q", endedCaughtUp)
-	check.That(t, k.circuit().Open(), "it is closed")
 }
 
 // TestBadMessagesDoNotHoldTheProbesUp: where three queues each have a bad message, the others' are
 // probed too, whichever process comes first; then the bad ones are blocked.
 func TestBadMessagesDoNotHoldTheProbesUp(t *testing.T) {
-	k := newDesk(t)
-	k.opens()
+	k := openDesk(t)
 	bad := []string{"q1", "q2", "q3"}
 	k.refuses(bad...)
 	for began := k.now; k.circuit().Open(); k.pass(time.Second) {
@@ -364,16 +323,13 @@ func TestBadMessagesDoNotHoldTheProbesUp(t *testing.T) {
 // TestAProbeIsOneMessage: one that no sink takes blocks with its first probe, whatever comes behind
 // it, and says nothing of the sink. One that is taken closes the circuit.
 func TestAProbeIsOneMessage(t *testing.T) {
-	k := newDesk(t)
-	k.opens()
+	k := openDesk(t)
 	k.put("q", 2, 3, 4)
 	probe := func(bad int64) request.Health {
 		k.poison(bad, delivery.Permanent(errNo))
 		k.probeDue()
-		k.must(k.d.Deliver(t.Context(), "q", k.patient(), -1).Err)
-		e, err := k.store.Requests(request.Inside{}).Health(t.Context(), "c", true)
-		k.must(err)
-		return e
+		k.hands("q", "")
+		return k.health()
 	}
 	e := probe(1)
 	k.gets("q 1 #1")
@@ -382,14 +338,12 @@ func TestAProbeIsOneMessage(t *testing.T) {
 	if at := e.Circuit.ProbeAt.Sub(k.now); !e.Circuit.Open() || at > 17*time.Second || listed {
 		t.Errorf("the next probe is due in %s: %+v", at, e)
 	}
-	_, err := k.d.Operate(t.Context(), skips(order("op"), 1))
-	k.must(err)
+	check.Get(k.d.Operate(t.Context(), skips(order("op"), 1)))
 	if e = probe(3); len(k.got) == 0 || k.got[0] != "q 2 #1" || e.Circuit.Open() {
 		t.Errorf("the sink got %q, and the circuit is %+v", k.got, e.Circuit)
 	}
 }
 
-// TestCircuitRefuses: what is out of its bounds.
 func TestCircuitRefuses(t *testing.T) {
 	for field, c := range map[string]delivery.Circuit{
 		"circuit.queues":    {Queues: 1},
@@ -409,12 +363,10 @@ func TestCircuitRefuses(t *testing.T) {
 func TestTheCircuitOfATrackedConsumer(t *testing.T) {
 	k := newTrackedDesk(t)
 	k.fails = func(delivery.Batch) error { return errNo }
-	hands := func(queue string, want string) {
+	hands := func(queue, want string) {
 		t.Helper()
 		k.put(queue, 1)
-		if done := k.d.Deliver(t.Context(), queue, k.reader(), -1); done.Err != nil || ending(done) != want {
-			t.Errorf("it ended as %s (%v), want %s", ending(done), done.Err, want)
-		}
+		k.to(k.reader(), queue, want)
 	}
 	hands("q1", endedFailed)
 	hands("q2", endedFailed)
@@ -450,7 +402,6 @@ func TestTheCircuitOpensNotForASinkThatTakesParts(t *testing.T) {
 	}
 }
 
-// names are as many names of queues.
 func names(name string, n int) (all []string) {
 	for i := range n {
 		all = append(all, fmt.Sprint(name, i))
@@ -498,9 +449,7 @@ func TestWorkThatIsDoneKeepsTheCircuitClosed(t *testing.T) {
 			}
 			for seq := range int64(40) {
 				k.put("good", seq+1)
-				done := k.d.Deliver(t.Context(), "good", r, -1)
-				check.Need(t, done.Err == nil && ending(done) == endedDeferred,
-					"after %d: %s, %v", seq, ending(done), done.Err)
+				done := k.to(r, "good", endedDeferred)
 				if with.token {
 					answered(t, "commit", delivery.OK)(worker.Commit(t.Context(), delivery.Held{Queue: "good", Consumer: "c", Token: done.Record.Token}))
 				} else {
@@ -509,7 +458,7 @@ func TestWorkThatIsDoneKeepsTheCircuitClosed(t *testing.T) {
 					check.Get(k.acker.Finish(t.Context(), chain, ends.Ender(nil)))
 				}
 				for _, queue := range bad {
-					k.must(k.d.Deliver(t.Context(), queue, r, -1).Err)
+					k.to(r, queue, "")
 				}
 				k.pass(12 * time.Second)
 			}
@@ -572,18 +521,15 @@ func TestACircuitThatIsOff(t *testing.T) {
 		k.put(queue, 1)
 		check.Is(t, ending(k.d.Deliver(t.Context(), queue, off, -1)), endedFailed, queue)
 	}
-	if c := k.circuit(); c.Open() {
-		t.Errorf("%+v", c)
-	}
+	c := k.circuit()
+	check.That(t, !c.Open(), "%+v", c)
 	k = newDesk(t)
 	k.opens()
 	probe := k.circuit().ProbeAt
-	if done := k.d.Deliver(t.Context(), "q", off, -1); ending(done) != endedFailed || !done.Record.RetryAt.Before(probe) {
-		t.Errorf("%+v", done)
-	}
-	if c := k.circuit(); c.Open() || !c.Waking {
-		t.Errorf("it was switched off, and is %+v", c)
-	}
+	done := k.d.Deliver(t.Context(), "q", off, -1)
+	check.That(t, ending(done) == endedFailed && done.Record.RetryAt.Before(probe), "%+v", done)
+	c = k.circuit()
+	check.That(t, !c.Open() && c.Waking, "it was switched off, and is %+v", c)
 	if row, found, err := k.store.Requests(request.Inside{}).Trouble().Row(t.Context(), trouble.HeldBy("c"), "q", "c"); err != nil || found {
 		t.Errorf("%+v, %v", row, err)
 	}
@@ -611,7 +557,7 @@ func TestSkippedMessagesShowNothing(t *testing.T) {
 	k.must(done.Err)
 	check.That(t, ending(done) == endedCircuitOpen && done.Batches == 1 && done.Skipped == 1,
 		"%+v", done)
-	e := check.Get(k.store.Requests(request.Inside{}).Health(t.Context(), "c", true))
+	e := k.health()
 	if wait := e.Circuit.ProbeAt.Sub(k.now); !e.Circuit.Open() || !e.TakenAt.IsZero() || wait <= 0 || wait > 20*time.Second {
 		t.Errorf("the next probe is after %s: %+v", wait, e)
 	}
@@ -623,16 +569,67 @@ func TestAChainThatFailsDoesNotKeepTheCircuitClosed(t *testing.T) {
 	k := newTrackedDesk(t)
 	for _, queue := range []string{"q1", "q2", "q3"} {
 		k.put(queue, 1)
-		k.must(k.d.Deliver(t.Context(), queue, k.reader(), -1).Err)
+		k.to(k.reader(), queue, "")
 		check.Get(k.acker.Fail(t.Context(), k.edges[0], "bad"))
 	}
 	k.finishes()
-	if e, err := k.store.Requests(request.Inside{}).Health(t.Context(), "c", true); err != nil || len(e.Failing) != 3 || e.Circuit.Open() {
-		t.Fatalf("%+v, %v", e, err)
-	}
+	e := k.health()
+	check.Need(t, len(e.Failing) == 3 && !e.Circuit.Open(), "%+v", e)
 	k.fails = func(delivery.Batch) error { return errNo }
 	k.pass(10 * time.Second)
 	k.put("r1", 1)
-	k.must(k.d.Deliver(t.Context(), "r1", k.reader(), -1).Err)
+	k.to(k.reader(), "r1", "")
 	check.That(t, k.circuit().Open(), "it is not open, and three queues failed")
+}
+
+type sink struct {
+	OpenSince, ProbeAt, FailingSince, TakenAt time.Time
+	Probes                                    int64
+	Waking                                    bool
+}
+
+func (k *desk) sinkIs(what string, want sink) {
+	k.t.Helper()
+	h := check.Get(k.d.Inside(request.Inside{}).Health(k.t.Context(), "c"))
+	got := sink{h.Circuit.Opened, h.Circuit.ProbeAt, h.FailingSince, h.TakenAt, h.Circuit.Probes, h.Circuit.Waking}
+	if !h.Circuit.Open() {
+		got.ProbeAt, got.Probes = time.Time{}, 0
+	}
+	check.That(k.t, got == want, "%s: %+v, want %+v", what, got, want)
+}
+
+// TestSink: what people are shown of a sink, from its first failure until it is back.
+func TestSink(t *testing.T) {
+	k := newDesk(t)
+	k.sinkIs("nothing failed", sink{})
+	began := k.now
+	k.fails = func(delivery.Batch) error { return errNo }
+	for i, queue := range []string{"q1", "q2", "q3"} {
+		k.put(queue, 1)
+		k.hands(queue, endedFailed)
+		if i == 0 {
+			k.sinkIs("one failed", sink{FailingSince: began})
+		}
+		k.pass(time.Second)
+	}
+	k.pass(7 * time.Second)
+	k.hands("q3", endedFailed)
+	open := sink{OpenSince: began.Add(10 * time.Second), ProbeAt: k.circuit().ProbeAt, FailingSince: began}
+	k.sinkIs("open", open)
+	k.put("q", 1)
+	k.probeDue()
+	k.hands("q", endedFailed)
+	open.Probes, open.ProbeAt = 1, k.circuit().ProbeAt
+	k.sinkIs("after a probe", open)
+	k.fails = nil
+	k.probeDue()
+	k.put("r", 1)
+	k.hands("r", endedCaughtUp)
+	k.sinkIs("closed", sink{Waking: true, TakenAt: k.now})
+	k.fails = func(delivery.Batch) error { return errNo }
+	k.pass(time.Second)
+	k.put("r", 2)
+	k.hands("r", endedFailed)
+	back := k.now.Add(-time.Second)
+	k.sinkIs("it fails again", sink{Waking: true, TakenAt: back, FailingSince: k.now})
 }

@@ -35,11 +35,9 @@ func (k *desk) defersTo(want string) delivery.Held {
 
 func (k *desk) worker() delivery.Claims {
 	k.t.Helper()
-	p := check.Get(delivery.NewClaims(k.d, nil))
-	return p
+	return check.Get(delivery.NewClaims(k.d, nil))
 }
 
-// answered checks how a call about a claim went.
 func answered(t *testing.T, what string, want delivery.Outcome, reason ...string) func(delivery.Answer, error) {
 	t.Helper()
 	return func(a delivery.Answer, err error) {
@@ -52,8 +50,7 @@ func answered(t *testing.T, what string, want delivery.Outcome, reason ...string
 // TestAWorkerCommitsByItsToken: by the same call as one that pulls, as often as it likes, and the
 // consumer goes on.
 func TestAWorkerCommitsByItsToken(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1, 2, 3, 4)
+	k := newDesk(t, 1, 2, 3, 4)
 	h := k.defersTo(endedDeferred)
 	p := k.worker()
 	k.defersTo(endedBusy)
@@ -70,9 +67,8 @@ func TestAWorkerCommitsByItsToken(t *testing.T) {
 	for _, what := range []string{"commit", "again, its response was lost"} {
 		answered(t, what, delivery.OK)(p.Commit(t.Context(), h))
 	}
-	if cur, err := k.sorter.Status(t.Context(), "q"); err != nil || !cur.Notified.Equal(k.now) {
-		t.Errorf("nobody was woken up for what comes next: %+v, %v", cur, err)
-	}
+	cur := check.Get(k.sorter.Status(t.Context(), "q"))
+	check.That(t, cur.Notified.Equal(k.now), "%+v", cur)
 	answered(t, "failure, after the commit", delivery.Committed)(p.Abort(t.Context(), h, "no"))
 	k.at("q", 3, delivery.Idle)
 	next := k.defersTo(endedDeferred)
@@ -88,17 +84,15 @@ func first(a, _ delivery.Answer, err error) (delivery.Answer, error) { return a,
 // handler says.
 func TestAWorkerHasMoreTimeBeforeTheHandlerDefers(t *testing.T) {
 	for _, more := range []time.Duration{time.Minute, 6 * time.Hour} {
-		k := newDesk(t)
-		k.put("q", 1)
+		k := newDesk(t, 1)
 		p := k.worker()
 		k.fails = func(b delivery.Batch) error {
 			answered(t, "extends", delivery.OK)(p.Extend(t.Context(), b.Held(), more))
 			return nil
 		}
 		k.defersTo(endedDeferred)
-		if left, want := k.standing("q").LeaseUntil.Sub(k.now), max(more, 10*time.Minute); left != want {
-			t.Errorf("extended by %s: it has %s, want %s", more, left, want)
-		}
+		left, want := k.standing("q").LeaseUntil.Sub(k.now), max(more, 10*time.Minute)
+		check.Is(t, left, want, more)
 	}
 }
 
@@ -106,23 +100,20 @@ func TestAWorkerHasMoreTimeBeforeTheHandlerDefers(t *testing.T) {
 // chain has its time from its edges.
 func TestTheTokenOfATrackedBatch(t *testing.T) {
 	for _, begun := range []bool{false, true} {
-		k := newTrackedDesk(t)
-		k.put("q", 1, 2)
+		k := newTrackedDesk(t, 1, 2)
 		h := delivery.Held{Queue: "q", Consumer: "c", Token: k.ends(endedDeferred).Record.Token}
 		p := k.worker()
 		before := k.standing("q")
 		_, err := p.Extend(t.Context(), h, 6*time.Hour)
 		invalid(t, err, "token")
-		if c := k.standing("q"); !c.LeaseUntil.Equal(before.LeaseUntil) {
-			t.Errorf("it was extended to %s", c.LeaseUntil)
-		}
+		c := k.standing("q")
+		check.That(t, c.LeaseUntil.Equal(before.LeaseUntil), "it was extended to %s", c.LeaseUntil)
 		if begun {
 			k.works(k.edges[0])
 		}
 		answered(t, "commit", delivery.OK)(p.Commit(t.Context(), h))
-		if chain, err := k.acker.Get(t.Context(), k.tags[0]); err != nil || chain.End() == xorack.Open {
-			t.Errorf("the chain is %q (%v), and its batch is committed", chain.End(), err)
-		}
+		chain := check.Get(k.acker.Get(t.Context(), k.tags[0]))
+		check.That(t, chain.End() != xorack.Open, "%+v", chain.End())
 		k.finishes()
 		k.at("q", 2, delivery.Idle)
 		answered(t, "extend, after the commit", delivery.Committed)(p.Extend(t.Context(), h, time.Hour))
@@ -133,8 +124,7 @@ func TestTheTokenOfATrackedBatch(t *testing.T) {
 // reader says, not the worker's function.
 func TestAWorkerFails(t *testing.T) {
 	for _, settle := range []bool{false, true} {
-		k := newDesk(t)
-		k.put("q", 1)
+		k := newDesk(t, 1)
 		p := k.worker()
 		h := k.defersTo(endedDeferred)
 		fail := func() (delivery.Answer, error) { return p.Abort(t.Context(), h, "no card") }
@@ -163,14 +153,12 @@ func TestADeferredClaimExpires(t *testing.T) {
 	for name, look := range map[string]func(*desk){
 		"delivery": func(k *desk) { k.defersTo(endedWait) },
 		"sweep": func(k *desk) {
-			if report := k.sweep(delivery.SweepOptions{}); report.Carried != 1 || report.Cancelled != 0 {
-				k.t.Errorf("%+v; want one claim that was ended", report)
-			}
+			report := k.sweep(delivery.SweepOptions{})
+			check.That(k.t, report.Carried == 1 && report.Cancelled == 0, "%+v", report)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			k := newDesk(t)
-			k.put("q", 1)
+			k := newDesk(t, 1)
 			h := k.defersTo(endedDeferred)
 			p := k.worker()
 			k.pass(9 * time.Minute)
@@ -192,16 +180,14 @@ func TestADeferredClaimExpires(t *testing.T) {
 
 // TestDeferIsChecked: its bounds, and what cannot be deferred.
 func TestDeferIsChecked(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1)
+	k := newDesk(t, 1)
 	for _, work := range []time.Duration{-time.Second, 0, time.Second - 1, xorack.MaxDeadline + 1} {
 		k.fails = func(b delivery.Batch) error { invalid(t, b.Defer(work), "defer"); return delivery.SinkAway(errNo) }
 		k.d.Deliver(t.Context(), "q", k.reader(), -1)
 		k.pass(10 * time.Minute)
 	}
-	if err := (delivery.Batch{}).Defer(time.Minute); err == nil {
-		t.Error("a batch that nobody claimed here was deferred")
-	}
+	err := (delivery.Batch{}).Defer(time.Minute)
+	check.That(t, err != nil, "a batch that nobody claimed here was deferred")
 	k.fails = func(b delivery.Batch) error {
 		return errors.Join(b.Reply(delivery.Reply{Queue: "r", Body: []byte("x")}), b.Defer(time.Minute))
 	}

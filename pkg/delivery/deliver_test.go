@@ -17,17 +17,16 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/bubble"
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
-	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/request"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/table"
 )
 
 func TestDeliverInOrderInBatches(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 2, 1, 4, 3, 5, 7)
+	k := newDesk(t, 2, 1, 4, 3, 5, 7)
 	done := k.ends("q", endedCaughtUp)
 	k.gets("q 1,2,3 #1", "q 4,5 #1")
 	k.at("q", 5, delivery.Idle)
@@ -41,8 +40,7 @@ func TestDeliverInOrderInBatches(t *testing.T) {
 }
 
 func TestSkippedSeqsAreNamed(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1, 4)
+	k := newDesk(t, 1, 4)
 	check.Get2(k.sorter.Inside(queuelog.Inside{}).SkipGap(t.Context(), "q", "lost", 0, 10))
 	done := k.ends("q", endedCaughtUp)
 	k.gets("q 1,no 2,no 3 #1", "q 4 #1")
@@ -57,19 +55,17 @@ func TestBatchesHaveABoundInBytes(t *testing.T) {
 	}
 	r := k.reader()
 	r.MaxMessages, r.MaxBytes = 100, 10
-	k.must(k.d.Deliver(t.Context(), "q", r, -1).Err)
+	k.to(r, "q", "")
 	// One message may be larger than a batch.
 	k.gets("q 1,2 #1", "q 3 #1", "q 4 #1", "q 5 #1")
 }
 
 // TestAFailedBatchComesAgain: as it was, and then in parts, the last time alone.
 func TestAFailedBatchComesAgain(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", upTo(1, 7)...)
+	k := newDesk(t, upTo(1, 7)...)
 	k.poison(2, errors.New("no"))
 	done := k.ends("q", endedFailed)
-	check.That(t, done.Cause != nil && done.Cause.Error() == "no",
-		"cause %v, want what the sink said", done.Cause)
+	check.That(t, done.Cause != nil && done.Cause.Error() == "no", "cause %v", done.Cause)
 	k.ends("q", endedWait)
 	k.gets("q 1,2,3 #1")
 	k.pass(time.Second)
@@ -79,29 +75,26 @@ func TestAFailedBatchComesAgain(t *testing.T) {
 	k.ends("q", endedFailed)
 	k.gets("q 1 #3", "q 2 #3")
 	c := k.at("q", 1, delivery.Idle)
-	check.That(t, c.Error == "no" && c.Failed.Equal(k.now) && c.RetryAt.After(k.now),
-		"%+v; want why, when, and when again", c)
+	check.That(t, c.Error == "no" && c.Failed.Equal(k.now) && c.RetryAt.After(k.now), "%+v", c)
 	k.fails = nil
 	k.pass(time.Second)
 	k.ends("q", endedCaughtUp)
 	// Behind the one that failed alone they come in batches again.
 	k.gets("q 2 #4", "q 3,4,5 #4", "q 6,7 #1")
-	if c := k.at("q", 7, delivery.Idle); c.Error != "" || !c.Failed.IsZero() || c.Attempts != 0 {
-		t.Errorf("%+v; want nothing left of the failure", c)
-	}
+	c = k.at("q", 7, delivery.Idle)
+	check.That(t, c.Error == "" && c.Failed.IsZero() && c.Attempts == 0, "%+v", c)
 }
 
 // TestABadMessageIsFoundByHalves: of a batch of 100 it takes a few claims, not one for each
 // message.
 func TestABadMessageIsFoundByHalves(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", upTo(1, 100)...)
+	k := newDesk(t, upTo(1, 100)...)
 	k.poison(60, errors.New("no"))
 	r := k.reader()
 	r.MaxMessages, r.MaxAttempts = 100, 5
 	claims := 0
 	for k.standing("q").State != delivery.Blocked && claims < 100 {
-		k.must(k.d.Deliver(t.Context(), "q", r, -1).Err)
+		k.to(r, "q", "")
 		k.pass(10 * time.Minute)
 		claims = len(k.got)
 	}
@@ -113,8 +106,7 @@ func TestABadMessageIsFoundByHalves(t *testing.T) {
 // TestAProcessThatDiedIsNotABadMessage: its batch comes again as it was, and only where a second
 // one dies of it in parts. What is blocked in the end stood alone.
 func TestAProcessThatDiedIsNotABadMessage(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", upTo(1, 100)...)
+	k := newDesk(t, upTo(1, 100)...)
 	check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
 	r := k.reader()
 	r.MaxMessages, r.MaxAttempts = 100, 5
@@ -137,7 +129,7 @@ func TestAProcessThatDiedIsNotABadMessage(t *testing.T) {
 		k.pass(2 * time.Minute)
 	}
 	die()
-	k.must(k.d.Deliver(t.Context(), "q", r, -1).Err)
+	k.to(r, "q", "")
 	if c := k.at("q", 100, delivery.Idle); c.Token.N != 2 || widths[0] != 100 {
 		t.Errorf("one death made %d claims of %d", c.Token.N, widths)
 	}
@@ -146,16 +138,14 @@ func TestAProcessThatDiedIsNotABadMessage(t *testing.T) {
 	for range 9 {
 		die()
 	}
-	if want := []int64{100, 100, 50, 25, 1, 1, 1, 1, 1}; !slices.Equal(widths, want) {
-		t.Errorf("claims of %d messages, want %d", widths, want)
-	}
+	want := []int64{100, 100, 50, 25, 1, 1, 1, 1, 1}
+	check.That(t, slices.Equal(widths, want), "claims of %d messages, want %d", widths, want)
 	check.Is(t, ending(k.d.Deliver(t.Context(), "q", r, -1)), endedBlocked)
 	k.at("q", 100, delivery.Blocked)
 }
 
 func TestAPermanentFailureBlocksAtOnce(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1, 2, 3)
+	k := newDesk(t, 1, 2, 3)
 	k.poison(2, delivery.Permanent(errors.New("too large")))
 	done := k.ends("q", endedBlocked)
 	k.gets("q 1,2,3 #1", "q 1 #2", "q 2 #2")
@@ -165,16 +155,14 @@ func TestAPermanentFailureBlocksAtOnce(t *testing.T) {
 }
 
 func TestAPanicIsAFailure(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1)
+	k := newDesk(t, 1)
 	k.fails = func(delivery.Batch) error { panic("oops") }
 	k.ends("q", endedFailed)
 	check.Is(t, k.standing("q").Error, "panic: oops")
 }
 
 func TestWhyItFailedIsKeptShort(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1)
+	k := newDesk(t, 1)
 	k.fails = func(delivery.Batch) error { return errors.New(strings.Repeat("é", 1000) + "\xff") }
 	k.ends("q", endedFailed)
 	if c := k.standing("q"); len(c.Error) > 300 || len(c.Error) < 290 || !utf8.ValidString(c.Error) {
@@ -186,8 +174,7 @@ func TestWhyItFailedIsKeptShort(t *testing.T) {
 // goes on.
 func TestDeliverEndsWhereTheStoreFails(t *testing.T) {
 	for _, request := range []string{"cursor", "messages"} {
-		k := newDesk(t)
-		k.put("q", 1)
+		k := newDesk(t, 1)
 		k.ends("q", endedCaughtUp)
 		k.put("q", 2)
 		asked := 0
@@ -213,33 +200,22 @@ func TestDeliverEndsWhereTheStoreFails(t *testing.T) {
 // TestWhyItFailedIsToldThoughItCannotBeNoted: that there were two failures is no reason to be
 // silent about the first.
 func TestWhyItFailedIsToldThoughItCannotBeNoted(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1)
-	mute := k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
-		if r.Name() == "fail" {
-			return ddb.Answer{}, errFlaky
-		}
-		return k.consumers.Do(ctx, r)
-	})
-	d := check.Get(delivery.New(mute, k.sorter, nil))
-	cause := errors.New("no")
-	k.poison(1, cause)
-	if done := d.Deliver(t.Context(), "q", k.reader(), -1); !errors.Is(done.Err, errFlaky) || !errors.Is(done.Cause, cause) {
-		t.Errorf("error %v, cause %v; want both", done.Err, done.Cause)
-	}
+	k := newDesk(t, 1)
+	k.see = func(r ddb.Request) error { return map[string]error{"fail": errFlaky}[r.Name()] }
+	k.poison(1, errNo)
+	done := k.d.Deliver(t.Context(), "q", k.reader(), -1)
+	check.That(t, errors.Is(done.Err, errFlaky) && errors.Is(done.Cause, errNo), "%+v; want both", done)
 }
 
 // TestMissing: what is not there any more is not stepped over; what is before it is delivered.
 func TestMissing(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", upTo(1, 5)...)
+	k := newDesk(t, upTo(1, 5)...)
 	check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
 	check.Get(k.queues.Requests(queuelog.Inside{}).DeleteMessages(t.Context(), "q", []int64{2}))
 	for range 2 {
 		done := k.ends("q", endedMissing)
 		var missing *cursor.MissingError
-		check.That(t, errors.As(done.Cause, &missing) && missing.Seq == 2,
-			"cause %v, want that 2 is missing", done.Cause)
+		check.That(t, errors.As(done.Cause, &missing) && missing.Seq == 2, "cause %v", done.Cause)
 		k.at("q", 1, delivery.Idle)
 	}
 	k.gets("q 1 #1")
@@ -251,8 +227,7 @@ func TestMissing(t *testing.T) {
 // TestWhatArrivesMeanwhileIsHandedOn: the record of a message that comes while a claim is in flight
 // may be dropped, and one whose range the claim has, or that somebody noted, writes nothing.
 func TestWhatArrivesMeanwhileIsHandedOn(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1, 2)
+	k := newDesk(t, 1, 2)
 	next := int64(3)
 	k.fails = func(b delivery.Batch) error {
 		if next < 6 {
@@ -273,8 +248,7 @@ func TestWhatArrivesMeanwhileIsHandedOn(t *testing.T) {
 }
 
 func TestConsumersHavePlacesOfTheirOwn(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1, 2)
+	k := newDesk(t, 1, 2)
 	for _, c := range []struct {
 		name string
 		at   delivery.Start
@@ -296,7 +270,7 @@ func TestConsumersHavePlacesOfTheirOwn(t *testing.T) {
 	for _, name := range []string{"late", "second"} {
 		r := k.reader()
 		r.Name = name
-		k.must(k.d.Deliver(t.Context(), "q", r, -1).Err)
+		k.to(r, "q", "")
 		k.gets("q 3 #1")
 	}
 	list := check.Get(k.d.Status(t.Context(), "q"))
@@ -335,9 +309,8 @@ func TestStopsBeforeTheDeadline(t *testing.T) {
 		done := d.Deliver(ctx, "q", r, -1)
 		check.That(t, done.Err == nil && ending(done) == endedOutOfTime && done.Batches == 3 && time.Since(began) == 33*time.Second,
 			"%s after %d batches and %s (%v); want out-of-time after 3, and 33s", ending(done), done.Batches, time.Since(began), done.Err)
-		if c, err := store.Requests(request.Inside{}).Consumer(t.Context(), "q", "c"); err != nil || c.Delivered != 3 || c.State != delivery.Idle {
-			t.Errorf("%+v, %v; want what is done committed", c, err)
-		}
+		c := check.Get(store.Requests(request.Inside{}).Consumer(t.Context(), "q", "c"))
+		check.That(t, c.Delivered == 3 && c.State == delivery.Idle, "%+v", c)
 		// A handler that sleeps on is notified, and its batch comes again.
 		r.Handle = func(ctx context.Context, _ delivery.Batch) error { <-ctx.Done(); return ctx.Err() }
 		ctx, cancel = context.WithTimeout(t.Context(), 3*time.Second)
@@ -349,8 +322,7 @@ func TestStopsBeforeTheDeadline(t *testing.T) {
 }
 
 func TestWhatIsOutOfBounds(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1)
+	k := newDesk(t, 1)
 	long := strings.Repeat("x", 129)
 	for field, change := range map[string]func(*delivery.Reader){
 		"consumer":    func(r *delivery.Reader) { r.Name = long },
@@ -385,8 +357,7 @@ func TestWhatIsOutOfBounds(t *testing.T) {
 }
 
 func TestObserve(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1)
+	k := newDesk(t, 1)
 	var seen []delivery.Delivery
 	d := check.Get(delivery.New(k.store, k.sorter, &delivery.Options{
 		Now: func() time.Time { return k.now }, Observe: func(done delivery.Delivery) { seen = append(seen, done) },
@@ -400,8 +371,7 @@ func TestObserve(t *testing.T) {
 // TestHanded: a reader is notified of each batch, in which order things were, and of which it is
 // known that it was committed.
 func TestHanded(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1, 2, 3, 4, 5)
+	k := newDesk(t, 1, 2, 3, 4, 5)
 	var got []string
 	r := k.reader()
 	bad := errors.New("bad")
@@ -418,9 +388,8 @@ func TestHanded(t *testing.T) {
 	}
 	done := k.d.Deliver(t.Context(), "q", r, -1)
 	k.must(done.Err)
-	if want := []string{"1-3 true <nil>", "4-5 false bad"}; !slices.Equal(got, want) {
-		t.Errorf("notified %q, want %q", got, want)
-	}
+	want := []string{"1-3 true <nil>", "4-5 false bad"}
+	check.That(t, slices.Equal(got, want), "notified %q, want %q", got, want)
 
 	// Another took its claim over meanwhile: it is not known to be committed.
 	k.put("other", 1)
@@ -431,9 +400,8 @@ func TestHanded(t *testing.T) {
 		return nil
 	}
 	check.Is(t, ending(k.d.Deliver(t.Context(), "other", r, -1)), endedLost)
-	if want := []string{"1-1 false <nil>"}; !slices.Equal(got, want) {
-		t.Errorf("notified %q, want %q", got, want)
-	}
+	want = []string{"1-1 false <nil>"}
+	check.That(t, slices.Equal(got, want), "notified %q, want %q", got, want)
 }
 
 // A caller that says nothing of it has the queues of a batch of records delivered side by side.
@@ -454,17 +422,14 @@ func TestQueuesAreDeliveredSideBySide(t *testing.T) {
 			event.Records = append(event.Records, moved(i+1, queue, 0, 1))
 		}
 		all.Add(3)
-		if response, err := handle(t.Context(), event); err != nil || len(response.BatchItemFailures) != 0 {
-			t.Errorf("%v, %v", response, err)
-		}
+		check.Is(t, len(check.Get(handle(t.Context(), event)).BatchItemFailures), 0)
 	})
 }
 
 // TestAConsumerThatCannotBeReadStopsNoOther: the sweep handles the others of its queue, and says
 // that it failed. Nothing is deleted, and all is kept: it may need everything.
 func TestAConsumerThatCannotBeReadStopsNoOther(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1, 2)
+	k := newDesk(t, 1, 2)
 	k.ends("q", endedCaughtUp)
 	for _, name := range []string{"a", "dead"} {
 		check.Get(k.d.Create(t.Context(), "q", name, delivery.First))
@@ -477,16 +442,13 @@ func TestAConsumerThatCannotBeReadStopsNoOther(t *testing.T) {
 	if !errors.Is(err, table.ErrNewerLayout) || report.Failed != 1 || report.Cancelled != 1 || report.Notified != 1 || report.Deleted != 0 {
 		t.Errorf("%+v, %v; want the dead claim cancelled, and the other consumer named", report, err)
 	}
-	if cur, err := k.sorter.Status(t.Context(), "q"); err != nil || cur.Floor != cur.Settings.First-1 {
-		t.Errorf("floor %d, %v; want none raised", cur.Floor, err)
-	}
-	if seq, found, err := k.d.Inside(request.Inside{}).Delivered(t.Context(), "q"); seq >= 0 || !found || err != nil {
-		t.Errorf("delivered %d, %v, %v; want everything kept", seq, found, err)
-	}
+	cur := check.Get(k.sorter.Status(t.Context(), "q"))
+	check.Is(t, cur.Floor, cur.Settings.First-1)
+	seq, found, err := k.d.Inside(request.Inside{}).Delivered(t.Context(), "q")
+	check.That(t, seq < 0 && found && err == nil, "delivered %d, %v, %v", seq, found, err)
 	check.Fails(t, check.Err(k.d.Status(t.Context(), "q")), table.ErrNewerLayout)
 }
 
-// newerLayout has an item written by a newer version.
 func (k *desk) newerLayout(table int, key ddb.Fields) {
 	k.t.Helper()
 	check.Get(k.consumers.Do(k.t.Context(), ddb.Update{
@@ -496,8 +458,7 @@ func (k *desk) newerLayout(table int, key ddb.Fields) {
 
 // TestAnOperationThatCannotBeReadHidesNoOther: the audit log shows the others, and names it.
 func TestAnOperationThatCannotBeReadHidesNoOther(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1)
+	k := newDesk(t, 1)
 	check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
 	for _, op := range []string{"first", "newer", "last"} {
 		k.pass(time.Second)
@@ -513,15 +474,103 @@ func TestAnOperationThatCannotBeReadHidesNoOther(t *testing.T) {
 
 // TestAnOperatorSeesWhatWasJustDone: in the audit log, and in the consumers' states.
 func TestAnOperatorSeesWhatWasJustDone(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1, 2, 3)
+	k := newDesk(t, 1, 2, 3)
 	k.block("q", 2)
 	k.pass(time.Second)
-	store := k.storeOn(ddbtest.NewStale(k.consumers, nil).Do)
-	k.d = check.Get(delivery.New(store, k.sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: func() time.Time { return k.now }}))
+	k.store = k.storeOn(ddbtest.NewStale(k.consumers, nil).Do)
+	k.restarted()
 	check.Get(k.d.Operate(t.Context(), skips(order("op"), 2)))
 	k.operations("skip 2 done=true ")
 	list := check.Get(k.d.Status(t.Context(), "q"))
 	check.That(t, len(list) == 1 && list[0].Delivered == 2 && list[0].State == delivery.Idle,
 		"%+v, want the consumer at 2", list)
+}
+
+// putKeyed puts messages of a queue of numbers, each with its key for its id and its body.
+func (k *desk) putKeyed(queue string, keys ...int) {
+	k.t.Helper()
+	for _, key := range keys {
+		k.must(k.sorter.Put(k.t.Context(), cursor.Message{
+			KeyParts: []any{key}, KeyType: "number", Queue: queue, ID: fmt.Sprint(key), Body: fmt.Append(nil, key),
+		})[0].Err)
+	}
+}
+
+// settles lets the settle window pass, and settles the queue.
+func (k *desk) settles(queue string) {
+	k.t.Helper()
+	k.pass(5 * time.Second)
+	check.Get(k.sorter.Settle(k.t.Context(), queue, sortkey.EverySortKey))
+}
+
+// sorted tells the messages of a batch with their keys, such as "2:20 late".
+func sorted(b delivery.Batch) string {
+	var all []string
+	for _, m := range b.Messages {
+		text := fmt.Sprintf("%d:%s", m.Seq, m.Key.JSON())
+		if m.Late {
+			text += " late"
+		}
+		all = append(all, text)
+	}
+	for _, seq := range b.Skipped {
+		all = append(all, fmt.Sprintf("no %d", seq))
+	}
+	return fmt.Sprintf("%s #%d", strings.Join(all, ", "), b.Attempt)
+}
+
+// TestKeyedQueuesAreDelivered in the order of their keys, late ones behind and marked; a batch that
+// failed comes again as it was.
+func TestKeyedQueuesAreDelivered(t *testing.T) {
+	for policy, want := range map[cursor.LatePolicy][]string{
+		cursor.LateDeliver: {`1:10, 2:20 #1`, `3:5 late, 4:15 late, 5:30 #1`, `3:5 late, 4:15 late, 5:30 #2`, `6:25 late #1`},
+		cursor.LateDrop:    {`1:10, 2:20 #1`, `5:30, no 3, no 4 #1`, `5:30, no 3, no 4 #2`, `no 6 #1`},
+	} {
+		t.Run(string(policy), func(t *testing.T) {
+			k := newDesk(t)
+			kind, keys := cursor.KindKeyed, sortkey.KeyType("number")
+			check.Get(k.sorter.Configure(t.Context(), "q", cursor.Change{Kind: &kind, KeyType: &keys, Late: &policy}))
+			check.Get(k.createOf(cursor.KindKeyed, delivery.Who{}, "q", "c", delivery.First))
+			fails := 0
+			r := k.reader()
+			r.Handle = func(_ context.Context, b delivery.Batch) error {
+				k.got = append(k.got, sorted(b))
+				if fails--; fails == 0 {
+					return errNo
+				}
+				return nil
+			}
+			deliver := func(want string) {
+				t.Helper()
+				if done := k.d.Deliver(t.Context(), "q", r, -1); done.Err != nil || ending(done) != want {
+					t.Errorf("it ended as %s (%v), want %s", ending(done), done.Err, want)
+				}
+			}
+			k.putKeyed("q", 20, 10)
+			deliver(endedCaughtUp) // they wait
+			k.settles("q")
+			deliver(endedCaughtUp)
+			k.putKeyed("q", 30, 5, 15)
+			k.settles("q")
+			fails = 1
+			deliver(endedFailed)
+			k.pass(time.Hour)
+			deliver(endedCaughtUp)
+			k.putKeyed("q", 25)
+			deliver(endedCaughtUp)
+			k.gets(want...)
+			k.at("q", 6, delivery.Idle)
+		})
+	}
+}
+
+// TestAConsumerDoesNotMakeAKeyedQueue, for it does not know the type of the keys.
+func TestAConsumerDoesNotMakeAKeyedQueue(t *testing.T) {
+	k := newDesk(t)
+	_, err := k.createOf(cursor.KindKeyed, delivery.Who{}, "q", "c", delivery.First)
+	invalid(t, err, "kind")
+	check.Fails(t, check.Err(k.sorter.Status(t.Context(), "q")), cursor.ErrNoQueue)
+	k.putKeyed("q", 2, 1)
+	c, err := k.createOf(cursor.KindKeyed, delivery.Who{}, "q", "c", delivery.First)
+	check.That(t, err == nil && c.Delivered == 0, "%+v, %v", c, err)
 }

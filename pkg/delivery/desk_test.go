@@ -36,8 +36,8 @@ type desk struct {
 	got []string
 	// fails says why the sink does not take a batch; nil takes all.
 	fails func(delivery.Batch) error
-	// noted are the writes to the table of trouble.
-	noted []string
+	// see is called before each request to the consumers' tables, which fails with its error.
+	see func(ddb.Request) error
 	// announced is what the sweep announced.
 	announced []delivery.Announcement
 }
@@ -52,14 +52,12 @@ type flaky struct {
 func newFlaky(t *testing.T) *flaky {
 	t.Helper()
 	f := &flaky{tables: ddb.NewMemory(append(cursor.Names{}.Tables(), cursor.Names{}.ArrivalsTable())...)}
-	f.Store = f.on(t, f.tables)
+	f.Store = f.on(f.tables)
 	return f
 }
 
-func (f *flaky) on(t *testing.T, engine ddb.Engine) *cursor.Store {
-	t.Helper()
-	s := check.Get(cursor.NewStore(engine, cursor.Names{}))
-	return s
+func (*flaky) on(engine ddb.Engine) *cursor.Store {
+	return check.Get(cursor.NewStore(engine, cursor.Names{}))
 }
 
 // Do implements [ddb.Engine].
@@ -86,38 +84,36 @@ var tableNames = delivery.Names{Trouble: trouble.DefaultName}
 
 var errFlaky = errors.New("the store is away")
 
-// errNo is why a sink takes no batch.
 var errNo = errors.New("no")
 
-func newDesk(t *testing.T) *desk {
+// newDesk is a desk with these messages in the queue "q".
+func newDesk(t *testing.T, seqs ...int64) *desk {
 	t.Helper()
 	k := &desk{t: t, now: time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC), queues: newFlaky(t), consumers: ddb.NewMemory(tableNames.Tables()...)}
 	k.store = k.storeOn(k.do)
 	clock := func() time.Time { return k.now }
-	var err error
-	k.sorter = check.Get(cursor.New(k.queues.on(t, k.queues), &cursor.Options{ForEach: fanout.OneByOne, Now: clock}))
-	k.d, err = delivery.New(k.store, k.sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: clock})
-	k.must(err)
+	k.sorter = check.Get(cursor.New(k.queues.on(k.queues), &cursor.Options{ForEach: fanout.OneByOne, Now: clock}))
+	k.restarted()
+	k.put("q", seqs...)
 	return k
 }
 
 func (k *desk) do(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
-	if r.Writes() && strings.HasSuffix(r.Name(), " trouble") {
-		k.noted = append(k.noted, r.Name())
+	if k.see != nil {
+		if err := k.see(r); err != nil {
+			return ddb.Answer{}, err
+		}
 	}
 	return k.consumers.Do(ctx, r)
 }
 
-// storeOn is the store on a view of the consumers' tables.
 func (k *desk) storeOn(view ddb.Func) *delivery.Store {
 	return delivery.NewStore(view, tableNames.Tables())
 }
 
 func (k *desk) must(err error) {
 	k.t.Helper()
-	if err != nil {
-		k.t.Fatal(err)
-	}
+	check.OK(k.t, err)
 }
 
 // put puts messages of the queue, each with its seq for its body.
@@ -128,7 +124,6 @@ func (k *desk) put(queue string, seqs ...int64) {
 	}
 }
 
-// upTo are the seqs from first to last.
 func upTo(first, last int64) []int64 {
 	var seqs []int64
 	for ; first <= last; first++ {
@@ -137,7 +132,6 @@ func upTo(first, last int64) []int64 {
 	return seqs
 }
 
-// text tells a batch in a line.
 func text(b delivery.Batch) string {
 	var seqs []string
 	for _, m := range b.Messages {
@@ -157,7 +151,6 @@ func (k *desk) take(_ context.Context, b delivery.Batch) error {
 	return k.fails(b)
 }
 
-// poison makes the sink refuse batches with a seq.
 func (k *desk) poison(seq int64, cause error) {
 	k.fails = func(b delivery.Batch) error {
 		if slices.ContainsFunc(b.Messages, func(m cursor.Message) bool { return m.Seq == seq }) {
@@ -173,23 +166,19 @@ func (k *desk) reader() delivery.Reader {
 	return delivery.Reader{Name: "c", Handle: k.take, MaxMessages: 3, MaxAttempts: 3, BlockAfter: time.Second}
 }
 
-func (k *desk) deliver(queue string) delivery.Delivery {
+// to delivers a queue to a reader, and checks how that ended, where one end is wanted.
+func (k *desk) to(r delivery.Reader, queue, want string) delivery.Delivery {
 	k.t.Helper()
-	done := k.d.Deliver(k.t.Context(), queue, k.reader(), -1)
+	done := k.d.Deliver(k.t.Context(), queue, r, -1)
 	k.must(done.Err)
+	check.That(k.t, want == "" || ending(done) == want, "%s: %s (%v), want %s", queue, ending(done), done.Cause, want)
 	return done
 }
 
-// ends delivers, and checks how that ended.
-func (k *desk) ends(queue string, want string) delivery.Delivery {
-	k.t.Helper()
-	done := k.deliver(queue)
-	check.That(k.t, ending(done) == want,
-		"it ended as %s (%v), want %s", ending(done), done.Cause, want)
-	return done
-}
+func (k *desk) deliver(queue string) delivery.Delivery { return k.to(k.reader(), queue, "") }
 
-// gets checks what the sink got since the last time.
+func (k *desk) ends(queue, want string) delivery.Delivery { return k.to(k.reader(), queue, want) }
+
 func (k *desk) gets(want ...string) {
 	k.t.Helper()
 	check.Is(k.t, cmp.Diff(want, k.got), "")
@@ -198,11 +187,9 @@ func (k *desk) gets(want ...string) {
 
 func (k *desk) standing(queue string) delivery.Consumer {
 	k.t.Helper()
-	c := check.Get(k.store.Requests(request.Inside{}).Consumer(k.t.Context(), queue, "c"))
-	return c
+	return check.Get(k.store.Requests(request.Inside{}).Consumer(k.t.Context(), queue, "c"))
 }
 
-// at checks where the consumer is.
 func (k *desk) at(queue string, delivered int64, state delivery.State) delivery.Consumer {
 	k.t.Helper()
 	c := k.standing(queue)
@@ -213,7 +200,6 @@ func (k *desk) at(queue string, delivered int64, state delivery.State) delivery.
 
 func (k *desk) pass(d time.Duration) { k.now = k.now.Add(d) }
 
-// block makes the consumer blocked on a seq.
 func (k *desk) block(queue string, seq int64) {
 	k.t.Helper()
 	k.poison(seq, errors.New("no"))
@@ -234,16 +220,13 @@ func (k *desk) sweep(options delivery.SweepOptions) delivery.SweepReport {
 			return nil
 		}
 	}
-	report := check.Get(k.d.Sweep(k.t.Context(), options))
-	return report
+	return check.Get(k.d.Sweep(k.t.Context(), options))
 }
 
-// invalid checks that an error names a field.
 func invalid(t *testing.T, err error, field string) {
 	t.Helper()
 	var wrong *cursor.InvalidError
-	check.That(t, errors.As(err, &wrong) && wrong.Field == field,
-		"error %v, want one that names %s", err, field)
+	check.That(t, errors.As(err, &wrong) && wrong.Field == field, "error %v, want %s", err, field)
 }
 
 // How a delivery ended, as [ending] says it.
@@ -277,7 +260,6 @@ func ending(d delivery.Delivery) string {
 	return strings.TrimSpace(string(d.Outcome) + " " + d.Reason)
 }
 
-// does is an order of a kind.
 func does(kind string, o delivery.Order) delivery.Order {
 	o.Kind = kind
 	return o
@@ -298,7 +280,6 @@ func rewinds(o delivery.Order, start delivery.Start) delivery.Order {
 	return does("rewind", o)
 }
 
-// refused reports whether an error is a refusal of a code.
 func refused(err error, code string) bool {
 	var wrong *delivery.RefusedError
 	return errors.As(err, &wrong) && wrong.Code == code

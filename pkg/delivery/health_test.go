@@ -1,7 +1,6 @@
 package delivery_test
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -25,17 +24,8 @@ func (k *desk) patient() delivery.Reader {
 	return r
 }
 
-// hands delivers what a queue has, and checks how that ended.
-func (k *desk) hands(queue string, want string) delivery.Delivery {
-	k.t.Helper()
-	done := k.d.Deliver(k.t.Context(), queue, k.patient(), -1)
-	k.must(done.Err)
-	check.That(k.t, ending(done) == want,
-		"%s ended as %s (%v), want %s", queue, ending(done), done.Cause, want)
-	return done
-}
+func (k *desk) hands(queue, want string) delivery.Delivery { return k.to(k.patient(), queue, want) }
 
-// refuses makes the sink refuse queues.
 func (k *desk) refuses(queues ...string) {
 	k.fails = func(b delivery.Batch) error {
 		if slices.Contains(queues, b.Queue) {
@@ -60,14 +50,11 @@ func (k *desk) fail(queues ...string) {
 	k.pass(5 * time.Minute)
 }
 
-// health is what is known of the sink.
 func (k *desk) health() request.Health {
 	k.t.Helper()
-	h := check.Get(k.store.Requests(request.Inside{}).Health(k.t.Context(), "c", true))
-	return h
+	return check.Get(k.store.Requests(request.Inside{}).Health(k.t.Context(), "c", true))
 }
 
-// listed are entries of queues that fail now.
 func (k *desk) listed(queues ...string) (all []request.FailingQueue) {
 	for _, queue := range queues {
 		all = append(all, request.FailingQueue{Queue: queue, At: k.now})
@@ -101,9 +88,8 @@ func TestABadMessageBlocksWhenItsTimeIsOver(t *testing.T) {
 		k.hands("good", endedCaughtUp)
 		next++
 	}
-	if took := k.now.Sub(began); took < time.Hour || took > time.Hour+6*time.Minute {
-		t.Errorf("blocked after %s, want an hour and what is left to the next try", took)
-	}
+	took := k.now.Sub(began)
+	check.That(t, took >= time.Hour && took <= time.Hour+6*time.Minute, "blocked after %s", took)
 }
 
 // TestBlocksByOneLook: a message that has failed for long enough blocks where the sink took what
@@ -122,8 +108,7 @@ func TestBlocksByOneLook(t *testing.T) {
 		"taken before, and one failed lately": {0, 15*time.Minute - time.Second, endedFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
-			k := newDesk(t)
-			k.put("q", 1)
+			k := newDesk(t, 1)
 			k.refuses("q")
 			for range 13 {
 				k.knows(request.Health{Failing: k.listed("other"), FailingSince: k.now})
@@ -140,8 +125,7 @@ func TestBlocksByOneLook(t *testing.T) {
 
 // TestBlocksNotBeforeItsTime: neither the attempts nor the time alone block.
 func TestBlocksNotBeforeItsTime(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1)
+	k := newDesk(t, 1)
 	k.refuses("q")
 	for range 12 { // the twelfth is 55 minutes after the first
 		k.fail("q")
@@ -166,9 +150,8 @@ func TestWhatWasHandedOverBeforeProvesNothing(t *testing.T) {
 	began := k.now
 	k.fails = func(delivery.Batch) error { k.pass(time.Minute); return nil }
 	k.hands("slow", endedCaughtUp)
-	if h := k.health(); !h.TakenAt.Equal(began) || len(h.Failing) > 0 {
-		t.Errorf("%+v; want it taken at %s, and none that fails", h, began)
-	}
+	h := k.health()
+	check.That(t, h.TakenAt.Equal(began) && len(h.Failing) == 0, "%+v", h)
 }
 
 // TestSuccessIsNotedSeldom: while nothing fails not at all, else every ten seconds at most.
@@ -205,23 +188,22 @@ func TestFailuresAreListed(t *testing.T) {
 	for i := range 12 {
 		queue := fmt.Sprint("q", i)
 		k.put(queue, 1)
-		k.must(k.d.Deliver(t.Context(), queue, r, -1).Err)
+		k.to(r, queue, "")
 	}
 	h := k.health()
 	check.That(t, len(h.Failing) == 10 && h.FailingSince.Equal(first), "%+v; want ten", h)
 	for _, after := range []time.Duration{5 * time.Minute, 5*time.Minute + 11*time.Second} {
 		k.now = first.Add(after)
-		k.must(k.d.Deliver(t.Context(), "q0", r, -1).Err)
+		k.to(r, "q0", "")
 		want := first
 		if after > 5*time.Minute {
 			want = k.now
 		}
-		if at := k.health().Failing[0].At; !at.Equal(want) {
-			t.Errorf("after %s: noted at %s, want %s", after, at, want)
-		}
+		at := k.health().Failing[0].At
+		check.That(t, at.Equal(want), "after %s: noted at %s, want %s", after, at, want)
 	}
 	k.now = first.Add(15 * time.Minute)
-	k.must(k.d.Deliver(t.Context(), "q11", r, -1).Err)
+	k.to(r, "q11", "")
 	if h := k.health(); len(h.Failing) > 2 || !slices.ContainsFunc(h.Failing, func(f request.FailingQueue) bool { return f.Queue == "q11" }) {
 		t.Errorf("%+v; want those that are over gone", h)
 	}
@@ -242,8 +224,7 @@ func TestAQueueThatIsGoneFailsNoMore(t *testing.T) {
 
 // TestARedriveBeginsAnew: what was taken before says nothing of the message now.
 func TestARedriveBeginsAnew(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1)
+	k := newDesk(t, 1)
 	k.block("q", 1)
 	check.Get(k.d.Operate(t.Context(), redrives(delivery.Order{Queue: "q", Consumer: "c", Reason: "fixed"}, 1)))
 	k.pass(time.Hour)
@@ -276,15 +257,14 @@ func TestFailuresOfOthersAreSeenAtOnce(t *testing.T) {
 func TestAProcessLooksAgain(t *testing.T) {
 	k := newDesk(t)
 	looks, away := 0, false
-	k.store = k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+	k.see = func(r ddb.Request) error {
 		if r.Name() == "health" {
 			if looks++; away {
-				return ddb.Answer{}, errFlaky
+				return errFlaky
 			}
 		}
-		return k.consumers.Do(ctx, r)
-	})
-	k.restarted()
+		return nil
+	}
 	next := int64(0)
 	deliver := func(what string, want int) {
 		t.Helper()
@@ -313,8 +293,7 @@ func TestAProcessLooksAgain(t *testing.T) {
 // TestADeathAfterAFailureBlocksInTime: a message that its sink refused, and that its worker then
 // dies of, blocks when its time is over, whatever is known of the sink.
 func TestADeathAfterAFailureBlocksInTime(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1)
+	k := newDesk(t, 1)
 	k.refuses("q")
 	for range 3 {
 		k.fail("q")
@@ -339,8 +318,7 @@ func TestADeathAfterAFailureBlocksInTime(t *testing.T) {
 // TestConsumerFailing: a message that failed is listed from the first time on, and announced when
 // it failed as often as it may, until it is taken.
 func TestConsumerFailing(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1)
+	k := newDesk(t, 1)
 	k.put("other", 1)
 	k.refuses("q", "other")
 	rows := func() []trouble.Row {
@@ -367,15 +345,13 @@ func TestConsumerFailing(t *testing.T) {
 	k.fail("q", "other")
 	check.Is(t, len(announced()), 0)
 	k.fail("q", "other")
-	if listed := rows(); len(listed) != 1 || !listed[0].Since.Equal(first) {
-		t.Errorf("%v is listed, want it since %s", listed, first)
-	}
+	listed := rows()
+	check.That(t, len(listed) == 1 && listed[0].Since.Equal(first), "%v is listed", listed)
 	said := announced()
 	check.That(t, len(said) == 1 && said[0].Error == "no" && said[0].Attempts == 3 && said[0].Since.Equal(first),
 		"%+v was announced", said)
 	k.fails = nil
 	k.hands("q", endedCaughtUp)
-	if said, listed := announced(), rows(); len(said)+len(listed) > 0 {
-		t.Errorf("%v, %v after it was taken", said, listed)
-	}
+	said, listed = announced(), rows()
+	check.That(t, len(said)+len(listed) == 0, "%v, %v after it was taken", said, listed)
 }

@@ -1,17 +1,14 @@
 package delivery_test
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/claimstest"
-	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
@@ -31,7 +28,6 @@ func (k *desk) answers() {
 	}
 }
 
-// arrived checks what stands in a queue.
 func (k *desk) arrived(queue string, want ...string) {
 	k.t.Helper()
 	var got []string
@@ -54,20 +50,32 @@ func TestPushedReplies(t *testing.T) {
 	check.That(t, done.Batches == 2 && done.Messages == 4, "%+v", done)
 }
 
-// TestABadReplyFailsItsBatch: nothing is stored, and the sink's error says why.
+// TestABadReplyFailsItsBatch: nothing is stored, and the sink's error says why, also where the
+// handler ignores that.
 func TestABadReplyFailsItsBatch(t *testing.T) {
+	long := strings.Repeat("x", 1025)
 	for name, c := range map[string]struct {
 		replies []delivery.Reply
 		queue   string
 		want    string
+		ignored bool
 	}{
-		"malformed queue":       {[]delivery.Reply{{Queue: "x"}, {Queue: strings.Repeat("x", 1025)}}, "", "replies[1].queue has 1025 bytes"},
-		"too many":              {slices.Repeat([]delivery.Reply{{Queue: "x"}}, 501), "", "replies are more than 500"},
-		"queue of another kind": {[]delivery.Reply{{Queue: "x"}, {Queue: "q"}}, "q", `replies to queue "q": the queue does not take it`},
+		"malformed queue":       {[]delivery.Reply{{Queue: "x"}, {Queue: long}}, "", "replies[1].queue has 1025 bytes", false},
+		"too many":              {slices.Repeat([]delivery.Reply{{Queue: "x"}}, 501), "", "replies are more than 500", false},
+		"queue of another kind": {[]delivery.Reply{{Queue: "x"}, {Queue: "q"}}, "q", `replies to queue "q": the queue does not take it`, false},
+		"ignored":               {[]delivery.Reply{{Queue: "x"}, {Queue: long}, {}}, "", "replies[1].queue has 1025 bytes", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := newDesk(t)
-			k.fails = func(b delivery.Batch) error { return b.Reply(c.replies...) }
+			k.fails = func(b delivery.Batch) error {
+				if !c.ignored {
+					return b.Reply(c.replies...)
+				}
+				for _, r := range c.replies {
+					_ = b.Reply(r)
+				}
+				return nil
+			}
 			k.put("q", 1)
 			record := k.ends("q", endedFailed).Record
 			if record.ReplyQueue != c.queue || strings.Contains(record.Error, `"q"`) || !strings.Contains(record.Cause(), c.want) {
@@ -75,29 +83,13 @@ func TestABadReplyFailsItsBatch(t *testing.T) {
 			}
 			k.arrived("x")
 			k.at("q", 0, delivery.Idle)
+			k.answers()
+			k.pass(time.Minute)
+			k.ends("q", endedCaughtUp)
+			k.arrived("x", "re 1")
 		})
 	}
-}
-
-// TestABadReplyThatIsIgnored fails its batch all the same, with those that were taken.
-func TestABadReplyThatIsIgnored(t *testing.T) {
-	k := newDesk(t)
-	k.fails = func(b delivery.Batch) error {
-		_ = b.Reply(delivery.Reply{Queue: "x", Body: []byte("good")})
-		_ = b.Reply(delivery.Reply{Queue: strings.Repeat("x", 1025)})
-		_ = b.Reply(delivery.Reply{Queue: ""})
-		return nil
-	}
-	k.put("q", 1)
-	if done := k.ends("q", endedFailed); !strings.Contains(done.Record.Error, "replies[1].queue has 1025 bytes") {
-		t.Errorf("the record says %q, want what was refused first", done.Record.Error)
-	}
-	k.arrived("x")
-	k.at("q", 0, delivery.Idle)
-	k.answers()
-	k.pass(time.Minute)
-	k.ends("q", endedCaughtUp)
-	k.arrived("x", "re 1")
+	check.That(t, (delivery.Batch{}).Reply(delivery.Reply{Queue: "x"}) != nil, "nobody commits that batch")
 }
 
 // TestARefusedReplyGoesOn: it is recorded, announced once, and the queue goes on.
@@ -126,17 +118,7 @@ func TestARefusedReplyGoesOn(t *testing.T) {
 // TestAFullQueueHoldsTheConsumer, is announced after a time, and is tried again.
 func TestAFullQueueHoldsTheConsumer(t *testing.T) {
 	k := newDesk(t)
-	ahead := int64(1)
-	check.Get(k.sorter.Configure(t.Context(), "n", cursor.Change{MaxAhead: &ahead}))
-	k.fails = func(b delivery.Batch) error {
-		seq := b.To + 2
-		return b.Reply(delivery.Reply{Queue: "x", Body: []byte("first")}, delivery.Reply{Queue: "n", Seq: &seq, Body: []byte("far")})
-	}
-	k.put("q", 1)
-	if done := k.ends("q", endedReplying); !refused(done.Cause, "full") {
-		t.Errorf("cause %v", done.Cause)
-	}
-	k.at("q", 0, delivery.Sending)
+	check.That(t, refused(k.sending().Cause, "full"), "another cause")
 	k.ends("q", endedBusy)
 	k.pass(20 * time.Minute)
 	k.ends("q", endedReplying)
@@ -152,72 +134,6 @@ func TestAFullQueueHoldsTheConsumer(t *testing.T) {
 	k.arrived("x", "first")
 	k.arrived("n", "1", "2", "far")
 	check.Is(t, k.standing("q").Refused.N, 0)
-}
-
-// faultyTables are all tables in memory, of which a request can go wrong, and the stores on them.
-func faultyTables() (*ddbtest.Faults, *delivery.Store, *cursor.Store) {
-	queues, consumers := cursor.Names{}, delivery.Names{}.Tables()
-	all := append(append(consumers, queues.Tables()...), queues.ArrivalsTable())
-	faults := ddbtest.NewFaults(ddb.NewMemory(all...))
-	return faults, delivery.NewStore(faults, consumers), check.Get(cursor.NewStore(faults, queues))
-}
-
-// TestEveryRequestOfAPushMayFail: whatever happens to a request of a delivery that answers, and no
-// matter who goes on, each message is answered once, in order.
-func TestEveryRequestOfAPushMayFail(t *testing.T) {
-	faults, store, queues := faultyTables()
-	now := time.Date(2126, 5, 6, 7, 8, 9, 0, time.UTC)
-	clock := func() time.Time { return now }
-	newDeliverer := func() (*delivery.Deliverer, *cursor.Sorter) { // a process that knows nothing
-		sorter, err := cursor.New(queues, &cursor.Options{Now: clock})
-		check.OK(t, err)
-		d, err := delivery.New(store, sorter, &delivery.Options{Now: clock})
-		check.OK(t, err)
-		return d, sorter
-	}
-	for _, fault := range ddbtest.EveryFault() {
-		for nth, pending := 1, false; !pending; nth++ {
-			t.Run(fmt.Sprintf("%s, request %d", fault, nth), func(t *testing.T) {
-				name := fmt.Sprint(fault, nth)
-				queue, x, n := "q"+name, "x"+name, "n"+name
-				reader := delivery.Reader{Name: "c", MaxMessages: 1, Handle: func(_ context.Context, b delivery.Batch) error {
-					body := fmt.Appendf(nil, "re %d", b.To)
-					return b.Reply(delivery.Reply{Queue: x, Body: body}, delivery.Reply{Queue: n, Seq: &b.To, Body: body})
-				}}
-				d, sorter := newDeliverer()
-				for seq := int64(1); seq <= 2; seq++ {
-					check.OK(t, sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: seq})[0].Err)
-				}
-				faults.Fail(nth, fault)
-				first := d.Deliver(t.Context(), queue, reader, -1)
-				pending = faults.Pending()
-				faults.Fail(0, "")
-				for range 2 {
-					now = now.Add(2 * time.Minute)
-					d, sorter = newDeliverer()
-					if done := d.Deliver(t.Context(), queue, reader, -1); done.Err != nil || ending(done) != endedCaughtUp {
-						t.Fatalf("after %+v: %+v", first, done)
-					}
-				}
-				for _, q := range []string{x, n} {
-					var got []string
-					for _, m := range claimstest.Arrived(t, sorter)(q) {
-						got = append(got, string(m.Body))
-					}
-					check.That(t, slices.Equal(got, []string{"re 1", "re 2"}),
-						"after %+v: queue %s has %q", first, q, got)
-				}
-			})
-			check.Need(t, nth <= 60, "no end of requests")
-		}
-	}
-}
-
-// TestABatchOfNobodyTakesNoReplies.
-func TestABatchOfNobodyTakesNoReplies(t *testing.T) {
-	if err := (delivery.Batch{}).Reply(delivery.Reply{Queue: "x"}); err == nil {
-		t.Error("a reply was added to a batch that nobody commits")
-	}
 }
 
 // TestRepliesToUnknownQueues make them, or are refused where that is wanted: before anything is
@@ -240,36 +156,24 @@ func TestRepliesToUnknownQueues(t *testing.T) {
 	check.Get(k.d.Create(t.Context(), "q", "pull", delivery.First))
 	a := check.Get(p.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "pull", ID: "r"}))
 	check.Get(p.Prepare(t.Context(), a.Held()))
-	if done, err := p.Commit(t.Context(), a.Held(), replies...); err != nil || done.Outcome != delivery.OK {
-		t.Errorf("%+v, %v", done, err)
-	}
+	check.Is(t, check.Get(p.Commit(t.Context(), a.Held(), replies...)).Outcome, delivery.OK)
 	k.arrived("x", "known")
 	k.arrived("nowhere")
-	if c, err := k.store.Requests(request.Inside{}).Consumer(t.Context(), "q", "pull"); err != nil || c.Refused.N != 1 || c.Refused.Queue != "nowhere" {
-		t.Errorf("%+v, %v", c.Refused, err)
-	}
+	c := check.Get(k.store.Requests(request.Inside{}).Consumer(t.Context(), "q", "pull"))
+	check.That(t, c.Refused.N == 1 && c.Refused.Queue == "nowhere", "%+v", c.Refused)
 }
 
 // TestAPausedConsumersDecisionStands: what is decided goes forward, and nothing else is claimed.
 func TestAPausedConsumersDecisionStands(t *testing.T) {
 	k := newDesk(t)
-	ahead := int64(1)
-	check.Get(k.sorter.Configure(t.Context(), "n", cursor.Change{MaxAhead: &ahead}))
-	k.fails = func(b delivery.Batch) error {
-		seq := b.To + 2
-		return b.Reply(delivery.Reply{Queue: "n", Seq: &seq, Body: []byte("far")})
-	}
-	k.put("q", 1)
-	k.ends("q", endedReplying)
+	k.sending()
 	k.put("q", 2)
-	order := delivery.Order{Queue: "q", Consumer: "c", Reason: "why"}
+	order := orderOf("q")
 	check.Get(k.d.Operate(t.Context(), does("pause", order)))
-	if _, err := k.d.Operate(t.Context(), rewinds(order, delivery.First)); !refused(err, "claimed") {
-		t.Errorf("rewound: %v", err)
-	}
-	if _, err := k.d.Operate(t.Context(), does("remove", order)); !refused(err, "claimed") {
-		t.Errorf("removed: %v", err)
-	}
+	_, err := k.d.Operate(t.Context(), rewinds(order, delivery.First))
+	check.That(t, refused(err, "claimed"), "rewound: %v", err)
+	_, err = k.d.Operate(t.Context(), does("remove", order))
+	check.That(t, refused(err, "claimed"), "removed: %v", err)
 	k.put("n", 1, 2)
 	k.pass(2 * time.Minute)
 	k.ends("q", endedPaused)
@@ -321,9 +225,8 @@ func TestWhatIsTakenCanBeStored(t *testing.T) {
 				return err
 			}
 			k.put("q", 1)
-			if done := k.ends("q", endedFailed); taken {
-				t.Errorf("it was taken, and failed later: %s", done.Record.Error)
-			}
+			done := k.ends("q", endedFailed)
+			check.That(t, !taken, "it was taken, and failed later: %s", done.Record.Error)
 		})
 	}
 }

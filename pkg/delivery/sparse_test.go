@@ -88,7 +88,6 @@ type sparse struct {
 	sparseJob
 	now    time.Time
 	meter  *ddbtest.Meter
-	spent  map[string]ddbtest.Total
 	sorter *cursor.Sorter
 	d      *delivery.Deliverer
 	handle []func(context.Context, table.StreamEvent) (events.DynamoDBEventResponse, error)
@@ -110,8 +109,8 @@ func newSparse(t *testing.T, job sparseJob) *sparse {
 	consumers := delivery.Names{}.Tables()
 	s := &sparse{
 		T: t, sparseJob: job, now: time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC), random: rand.New(rand.NewPCG(1, 2)),
-		meter: ddbtest.NewMeter(ddb.NewMemory(append(cursor.Names{}.Tables(), consumers...)...)),
-		spent: map[string]ddbtest.Total{}, positions: map[string]int64{}, ready: map[string][]time.Time{}, got: map[string]int{},
+		meter:     ddbtest.NewMeter(ddb.NewMemory(append(cursor.Names{}.Tables(), consumers...)...)),
+		positions: map[string]int64{}, ready: map[string][]time.Time{}, got: map[string]int{},
 	}
 	clock := func() time.Time { return s.now }
 	store := check.Get(cursor.NewStore(s.meter, cursor.Names{}))
@@ -140,7 +139,6 @@ func (s *sparse) reader(name string) delivery.Reader {
 	}}
 }
 
-// put puts a quarter of a second's messages.
 func (s *sparse) put(batch []cursor.Message) {
 	for _, m := range batch {
 		s.now = s.now.Add(250 * time.Millisecond / time.Duration(len(batch)))
@@ -155,29 +153,16 @@ func (s *sparse) put(batch []cursor.Message) {
 			}
 		}
 	}
-	s.part("put")
 }
 
-// part takes down what a part took.
-func (s *sparse) part(name string) {
-	total, before := s.meter.Take(), s.spent[name]
-	before.Reads, before.Writes = before.Reads+total.Reads, before.Writes+total.Writes
-	before.Units.Reads, before.Units.Writes = before.Units.Reads+total.Units.Reads, before.Units.Writes+total.Units.Writes
-	s.spent[name] = before
-}
-
-// deliver hands the records that wait to one of the processes.
 func (s *sparse) deliver() {
 	if len(s.records) > 0 {
 		by := s.random.IntN(len(s.handle))
 		answer, err := s.handle[by](s.Context(), table.StreamEvent{Records: s.records})
-		if err != nil || len(answer.BatchItemFailures) > 0 {
-			s.Fatal(answer, err)
-		}
+		check.Need(s, err == nil && len(answer.BatchItemFailures) == 0, "%v %v", answer, err)
 		s.records = nil
 		s.events++
 	}
-	s.part("deliver")
 }
 
 func (s *sparse) run() {
@@ -201,7 +186,6 @@ func (s *sparse) run() {
 			}
 			clear(came)
 		}
-		s.part("look")
 		if i%s.quarters == s.quarters-1 || i >= periods {
 			s.deliver()
 		}
@@ -213,13 +197,7 @@ func (s *sparse) report(n float64) {
 	for key, got := range s.got {
 		check.That(s, got == 100, "%s got %d", key, got)
 	}
-	var all ddbtest.Total
-	for _, name := range []string{"put", "look", "deliver"} {
-		it := s.spent[name]
-		s.Logf("%-8s %.2f requests, %.2f write and %.2f read units a message", name, float64(it.Reads+it.Writes)/n, it.Units.Writes/n, it.Units.Reads/n)
-		all.Reads, all.Writes = all.Reads+it.Reads, all.Writes+it.Writes
-		all.Units.Reads, all.Units.Writes = all.Units.Reads+it.Units.Reads, all.Units.Writes+it.Units.Writes
-	}
+	all := s.meter.Take()
 	slices.Sort(s.late)
 	is := sparseFigures{
 		requests: float64(all.Reads+all.Writes) / n, writes: all.Units.Writes / n, reads: all.Units.Reads / n,

@@ -6,8 +6,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/check"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/request"
+	"github.com/streamsort/streamsort/pkg/table"
 )
 
 func TestStoreClaim(t *testing.T) {
@@ -52,9 +57,7 @@ func TestStoreClaimRefused(t *testing.T) {
 	each(t, func(b *bench) {
 		paused := b.fresh("paused")
 		b.create(paused)
-		after := paused
-		after.Paused, after.PausedSince = "why", at
-		b.answer("paused", after, true)(b.Pause(b.Context(), b.queue, "paused", "why", at))
+		after := b.pauses(paused)
 		b.answer("claimed while paused", after, false)(b.Claim(b.Context(), after, claim("r", 5)))
 		b.answer("blocked while paused", after, false)(b.Block(b.Context(), after, at))
 
@@ -64,11 +67,9 @@ func TestStoreClaimRefused(t *testing.T) {
 		b.answer("claimed while starting", starting, false)(b.Claim(b.Context(), starting, claim("r", 5)))
 		b.answer("blocked while starting", starting, false)(b.Block(b.Context(), starting, at))
 
-		stale := b.claim(b.create(b.fresh("stale")), "r1", 5)
-		stale = b.answer("committed", committed(stale), true)(b.Commit(b.Context(), b.queue, "stale", stale.Token, Response{}))
+		stale := b.commits(b.claim(b.create(b.fresh("stale")), "r1", 5))
 		b.answer("claimed with an old token", stale, false)(b.Claim(b.Context(), b.fresh("stale"), claim("r2", 5)))
-		again := b.claim(b.create(b.fresh("again")), "r1", 5)
-		again = b.answer("failed", failedNow(again, failure(false)), true)(b.Fail(b.Context(), b.queue, "again", again.Token, failure(false)))
+		again := b.fails(b.claim(b.create(b.fresh("again")), "r1", 5), failure(false))
 		b.answer("claimed with an old token, at the same place", again, false)(b.Claim(b.Context(), b.fresh("again"), claim("r2", 5)))
 		b.answer("blocked with an old token, at the same place", again, false)(b.Block(b.Context(), b.fresh("again"), at))
 
@@ -80,8 +81,7 @@ func TestStoreClaimRefused(t *testing.T) {
 		b.answer("blocked at another place", elsewhere, false)(b.Block(b.Context(), b.fresh("elsewhere"), at))
 
 		stuck := b.fresh("blocked")
-		stuck = b.claim(b.create(stuck), "r1", 5)
-		stuck = b.answer("failed", failedNow(stuck, failure(true)), true)(b.Fail(b.Context(), b.queue, "blocked", stuck.Token, failure(true)))
+		stuck = b.fails(b.claim(b.create(stuck), "r1", 5), failure(true))
 		b.answer("claimed while blocked", stuck, false)(b.Claim(b.Context(), stuck, claim("r2", 5)))
 	})
 }
@@ -156,9 +156,9 @@ func TestStoreDeferred(t *testing.T) {
 		b.answer("deferred late", want, false)(b.Defer(b.Context(), c, late(c).Now))
 
 		c = deferred(5)
-		b.answer("failed", failedNow(c, failure(false)), true)(b.Fail(b.Context(), c.Queue, c.Name, c.Token, failure(false)))
+		b.fails(c, failure(false))
 		c = deferred(4)
-		b.answer("failed for good", failedNow(c, failure(true)), true)(b.Fail(b.Context(), c.Queue, c.Name, c.Token, failure(true)))
+		b.fails(c, failure(true))
 		c = deferred(5)
 		b.answer("committed, and more claimed", claimed(committed(c), claim("r2", 6)), true)(b.CommitAndClaim(b.Context(), c, claim("r2", 6), Response{}))
 		// A process that saw it before it was deferred.
@@ -180,7 +180,7 @@ func TestStoreDeferred(t *testing.T) {
 		c = b.claim(b.create(b.fresh("away")), "r1", 5)
 		away := failure(false)
 		away.Away = 1
-		c = b.answer("its sink is away", failedNow(c, away), true)(b.Fail(b.Context(), c.Queue, c.Name, c.Token, away))
+		c = b.fails(c, away)
 		c = b.claim(c, "r2", 5)
 		claimed := c
 		c.Deferred, c.LeaseUntil = true, at.Add(time.Hour)
@@ -205,8 +205,7 @@ func TestStoreBlock(t *testing.T) {
 		b.answer("blocked", want, true)(b.Block(b.Context(), c, at))
 		b.answer("again", want, false)(b.Block(b.Context(), c, at))
 
-		waiting := b.claim(b.create(b.fresh("waiting")), "r1", 9)
-		waiting = b.answer("failed", failedNow(waiting, failure(false)), true)(b.Fail(b.Context(), b.queue, "waiting", waiting.Token, failure(false)))
+		waiting := b.fails(b.claim(b.create(b.fresh("waiting")), "r1", 9), failure(false))
 		b.answer("one that waits", blocked(waiting, at), true)(b.Block(b.Context(), waiting, at))
 
 		dead := b.claim(b.create(b.fresh("dead")), "r1", 9)
@@ -226,26 +225,21 @@ func TestStoreCommit(t *testing.T) {
 		b.answer("again", want, true)(b.Commit(b.Context(), b.queue, "a", c.Token, Response{}))
 		next := b.claim(want, "r2", 6)
 		b.answer("again, after the next claim", next, true)(b.Commit(b.Context(), b.queue, "a", c.Token, Response{}))
-	})
-}
 
-func TestStoreCommitRefused(t *testing.T) {
-	each(t, func(b *bench) {
-		c := b.create(b.fresh("a"))
-		b.answer("without a claim", c, false)(b.Commit(b.Context(), b.queue, "a", Token{N: 0, Req: "r"}, Response{}))
+		c = b.create(b.fresh("b"))
+		b.answer("without a claim", c, false)(b.Commit(b.Context(), b.queue, "b", Token{N: 0, Req: "r"}, Response{}))
 		c = b.claim(c, "r1", 5)
 		for _, token := range []Token{{N: 2, Req: "r1"}, {N: 1, Req: "r2"}, {N: 0, Req: "r1"}} {
-			b.answer("with another token", c, false)(b.Commit(b.Context(), b.queue, "a", token, Response{}))
+			b.answer("with another token", c, false)(b.Commit(b.Context(), b.queue, "b", token, Response{}))
 		}
-		c = b.answer("failed", failedNow(c, failure(false)), true)(b.Fail(b.Context(), b.queue, "a", c.Token, failure(false)))
-		b.answer("after its failure", c, false)(b.Commit(b.Context(), b.queue, "a", c.Token, Response{}))
+		c = b.fails(c, failure(false))
+		b.answer("after its failure", c, false)(b.Commit(b.Context(), b.queue, "b", c.Token, Response{}))
 	})
 }
 
 func TestStoreCommitAndClaim(t *testing.T) {
 	each(t, func(b *bench) {
-		c := b.claim(b.create(b.fresh("a")), "r1", 5)
-		c = b.answer("failed", failedNow(c, failure(false)), true)(b.Fail(b.Context(), b.queue, "a", c.Token, failure(false)))
+		c := b.fails(b.claim(b.create(b.fresh("a")), "r1", 5), failure(false))
 		c = b.claim(c, "r2", 5)
 		next := claim("r3", 8)
 		next.LeaseUntil = at.Add(time.Hour)
@@ -253,20 +247,14 @@ func TestStoreCommitAndClaim(t *testing.T) {
 		b.answer("committed and claimed", want, true)(b.CommitAndClaim(b.Context(), c, next, Response{}))
 		b.answer("again", want, true)(b.CommitAndClaim(b.Context(), c, next, Response{}))
 		b.answer("committed again", want, true)(b.Commit(b.Context(), b.queue, "a", c.Token, Response{}))
-	})
-}
 
-func TestStoreCommitAndClaimRefused(t *testing.T) {
-	each(t, func(b *bench) {
-		c := b.claim(b.create(b.fresh("a")), "r1", 5)
+		c = b.claim(b.create(b.fresh("b")), "r1", 5)
 		for _, token := range others(c.Token) {
 			b.answer("with another token", c, false)(b.CommitAndClaim(b.Context(), under(c, token), claim("r2", 8), Response{}))
 		}
-		paused := c
-		paused.Paused, paused.PausedSince = "why", at
-		b.answer("paused", paused, true)(b.Pause(b.Context(), b.queue, "a", "why", at))
+		paused := b.pauses(c)
 		b.answer("while paused", paused, false)(b.CommitAndClaim(b.Context(), c, claim("r2", 8), Response{}))
-		b.answer("a plain commit goes through", committed(paused), true)(b.Commit(b.Context(), b.queue, "a", c.Token, Response{}))
+		b.answer("a plain commit goes through", committed(paused), true)(b.Commit(b.Context(), b.queue, "b", c.Token, Response{}))
 	})
 }
 
@@ -332,16 +320,15 @@ func TestStoreAway(t *testing.T) {
 		}
 		check.That(b.T, c.Attempts == 0 && c.IsolateTo == 0 && c.Away == 2, "%+v; want nothing counted", c)
 		next := b.claim(c, "r2", 5)
-		c = b.answer("failed", failedNow(next, failure(false)), true)(b.Fail(b.Context(), b.queue, "a", next.Token, failure(false)))
+		c = b.fails(next, failure(false))
 		away.Away = 1
-		c = b.claim(c, "r3", 5)
-		c = b.answer("away once more", failedNow(c, away), true)(b.Fail(b.Context(), b.queue, "a", c.Token, away))
+		c = b.fails(b.claim(c, "r3", 5), away)
 		c = b.claim(c, "r4", 5)
 		c = b.answer("committed and claimed", claimed(committed(c), claim("r5", 6)), true)(b.CommitAndClaim(b.Context(), c, claim("r5", 6), Response{}))
 		away.Alone = true
-		c = b.answer("away again", failedNow(c, away), true)(b.Fail(b.Context(), b.queue, "a", c.Token, away))
+		c = b.fails(c, away)
 		c = b.claim(c, "r6", 6)
-		b.answer("committed", committed(c), true)(b.Commit(b.Context(), b.queue, "a", c.Token, Response{}))
+		b.commits(c)
 	})
 }
 
@@ -351,31 +338,26 @@ func TestStoreFirstFailure(t *testing.T) {
 	each(t, func(b *bench) {
 		beside, first := failure(false), failure(false)
 		beside.Since, beside.Proven = time.Time{}, false
-		c := b.claim(b.create(b.fresh("a")), "r0", 5)
-		c = b.answer("failed beside others", failedNow(c, beside), true)(b.Fail(b.Context(), b.queue, "a", c.Token, beside))
-		check.That(b.T, c.FailingSince.IsZero() && c.ownAttempts() == 0 && c.Fails(),
-			"%+v; want nothing of the first one's own", c)
+		c := b.fails(b.claim(b.create(b.fresh("a")), "r0", 5), beside)
+		check.That(b.T, c.FailingSince.IsZero() && c.ownAttempts() == 0 && c.Fails(), "%+v", c)
 		first.Alone = true
-		c = b.claim(c, "r1", 4)
-		c = b.answer("failed", failedNow(c, first), true)(b.Fail(b.Context(), b.queue, "a", c.Token, first))
+		c = b.fails(b.claim(c, "r1", 4), first)
 		again := first
 		again.Since = time.Time{}
 		for i, proven := range []bool{true, false, true} {
 			again.Proven = proven
-			c = b.claim(c, fmt.Sprint("again ", i), 4)
-			c = b.answer("failed again", failedNow(c, again), true)(b.Fail(b.Context(), b.queue, "a", c.Token, again))
+			c = b.fails(b.claim(c, fmt.Sprint("again ", i), 4), again)
 			check.That(b.T, c.Proven == proven && c.FailingSince.Equal(first.Since) && c.ownAttempts() == i+2,
 				"%+v; want it proven %v by the last failure", c, proven)
 		}
 		c = b.claim(c, "r3", 4)
 		c = b.answer("committed and claimed", claimed(committed(c), claim("r4", 6)), true)(b.CommitAndClaim(b.Context(), c, claim("r4", 6), Response{}))
-		c = b.answer("failed", failedNow(c, beside), true)(b.Fail(b.Context(), b.queue, "a", c.Token, beside))
-		c = b.claim(c, "r5", 6)
-		c = b.answer("committed", committed(c), true)(b.Commit(b.Context(), b.queue, "a", c.Token, Response{}))
+		c = b.fails(c, beside)
+		c = b.commits(b.claim(c, "r5", 6))
 		check.That(b.T, !c.Fails(), "%+v fails", c)
 		c = b.claim(c, "r6", 7)
 		first.Block = true
-		c = b.answer("blocked", failedNow(c, first), true)(b.Fail(b.Context(), b.queue, "a", c.Token, first))
+		c = b.fails(c, first)
 		after, made, err := b.Unblock(b.Context(), c, false, "op 1")
 		b.check(err)
 		check.That(b.T, made && after.FailingSince.IsZero() && !after.Proven,
@@ -390,9 +372,7 @@ func TestStoreCancel(t *testing.T) {
 		c = b.claim(c, "r1", 5)
 		b.answer("another claim", c, false)(b.Cancel(b.Context(), b.fresh("a"), false, overNow(c)))
 		b.answer("while the claim lives", c, false)(b.Cancel(b.Context(), c, false, c.LeaseUntil))
-		paused := c
-		paused.Paused, paused.PausedSince = "why", at
-		b.answer("paused", paused, true)(b.Pause(b.Context(), b.queue, "a", "why", at))
+		paused := b.pauses(c)
 		after := c.LeaseUntil.Add(time.Millisecond)
 		want := ended(paused, Cancelled)
 		want.State, want.IsolateTo = Idle, 5
@@ -411,8 +391,7 @@ func TestStoreOutcomes(t *testing.T) {
 	each(t, func(b *bench) {
 		c := b.create(b.fresh("a"))
 		for i := range 9 {
-			c = b.claim(c, fmt.Sprint("r", i), c.Delivered+1)
-			c = b.answer("committed", committed(c), true)(b.Commit(b.Context(), b.queue, "a", c.Token, Response{}))
+			c = b.commits(b.claim(c, fmt.Sprint("r", i), c.Delivered+1))
 		}
 		b.answer("one that is remembered", c, true)(b.Commit(b.Context(), b.queue, "a", Token{N: 6, Req: "r5"}, Response{}))
 		b.answer("one that is forgotten", c, false)(b.Commit(b.Context(), b.queue, "a", Token{N: 5, Req: "r4"}, Response{}))
@@ -433,9 +412,7 @@ func TestStoreRacingClaims(t *testing.T) {
 			wait.Go(func() {
 				req := fmt.Sprint("r", i)
 				_, made, err := b.Claim(b.Context(), c, claim(req, 5))
-				if err != nil {
-					b.Error(err)
-				}
+				check.That(b.T, err == nil, "%v", err)
 				if made {
 					mu.Lock()
 					defer mu.Unlock()
@@ -444,8 +421,191 @@ func TestStoreRacingClaims(t *testing.T) {
 			})
 		}
 		wait.Wait()
-		if len(mine) != 1 || b.standing(b.queue, "a").Token.Req != mine[0] {
-			b.Errorf("%v say that it is theirs, and it is %v's", mine, b.standing(b.queue, "a").Token)
-		}
+		check.That(b.T, len(mine) == 1 && b.standing(b.queue, "a").Token.Req == mine[0],
+			"%v say that it is theirs, and it is %v's", mine, b.standing(b.queue, "a").Token)
 	})
+}
+
+// at is a moment that the tables keep exactly.
+var at = time.Date(2126, 3, 4, 5, 6, 7, int(8*time.Millisecond), time.UTC)
+
+// bench is a store under test, with a queue that no other test has.
+type bench struct {
+	*testing.T
+	*requests
+	queue string
+	// faults lets the store's requests go wrong.
+	faults *ddbtest.Faults
+}
+
+// shared are the tables of all benches, on one engine of each kind.
+var sharedNow = struct {
+	sync.Mutex
+	tables  []table.Definition
+	engines map[ddbtest.Kind]ddb.Engine
+}{
+	tables:  definitions("consumers"+ddbtest.Suffix(), "operations"+ddbtest.Suffix()),
+	engines: map[ddbtest.Kind]ddb.Engine{},
+}
+
+func sharedEngine(t *testing.T, kind ddbtest.Kind) ddb.Engine {
+	t.Helper()
+	sharedNow.Lock()
+	defer sharedNow.Unlock()
+	if sharedNow.engines[kind] == nil {
+		sharedNow.engines[kind] = ddbtest.Open(t, kind, sharedNow.tables...)
+	}
+	return sharedNow.engines[kind]
+}
+
+func each(t *testing.T, test func(b *bench)) {
+	t.Helper()
+	ddbtest.Each(t, func(t *testing.T, kind ddbtest.Kind) {
+		faults := ddbtest.NewFaults(sharedEngine(t, kind))
+		test(&bench{T: t, requests: NewStore(faults, sharedNow.tables).Requests(request.Inside{}), queue: t.Name(), faults: faults})
+	})
+}
+
+func same[T any](t *testing.T, what string, got, want T) {
+	t.Helper()
+	check.Is(t, cmp.Diff(want, got), "", what)
+}
+
+func (b *bench) check(err error) {
+	b.Helper()
+	check.OK(b.T, err)
+}
+
+// answer checks what a write answered, and that it is what stands there.
+func (b *bench) answer(what string, want Consumer, wantMade bool) func(Consumer, bool, error) Consumer {
+	return func(got Consumer, made bool, err error) Consumer {
+		b.Helper()
+		b.check(err)
+		same(b.T, what+": made", made, wantMade)
+		same(b.T, what, got, want)
+		same(b.T, what+", as it stands there", b.standing(want.Queue, want.Name), want)
+		return got
+	}
+}
+
+func (b *bench) standing(queue, name string) Consumer {
+	b.Helper()
+	c, err := b.Consumer(b.Context(), queue, name)
+	b.check(err)
+	return c
+}
+
+// fresh is a consumer that has just been made and started.
+func (b *bench) fresh(name string) Consumer {
+	return Consumer{Queue: b.queue, Name: name, State: Idle, Delivered: 3, Progress: Progress{From: 3, To: 3}, Control: Control{LastOp: "op 0"}}
+}
+
+func (b *bench) create(c Consumer) Consumer {
+	b.Helper()
+	return b.answer("created", c, true)(b.CreateConsumer(b.Context(), c))
+}
+
+func claim(req string, to int64) request.Claim {
+	return request.Claim{Req: req, To: to, Now: at, LeaseUntil: at.Add(time.Minute)}
+}
+
+func claimed(c Consumer, claim request.Claim) Consumer {
+	c.Token = Token{N: c.Token.N + 1, Req: claim.Req}
+	if c.TriedTo <= c.Delivered {
+		c.Tried, c.TriedTo = 0, 0
+	}
+	if c.Attempts > 0 && c.Away == 0 {
+		c.Tried, c.TriedTo = max(c.Tried+1, c.Attempts), max(c.TriedTo, c.failedTo())
+	}
+	c.State, c.From, c.To, c.LeaseUntil = Started, c.Delivered, claim.To, claim.LeaseUntil
+	c.Attempts++
+	if !c.alone() {
+		c.Together++
+	}
+	c.RetryAt, c.Deferred = time.Time{}, false
+	return c
+}
+
+func (b *bench) claim(c Consumer, req string, to int64) Consumer {
+	b.Helper()
+	return b.answer("claimed", claimed(c, claim(req, to)), true)(b.Claim(b.Context(), c, claim(req, to)))
+}
+
+// fails has a claim fail.
+func (b *bench) fails(c Consumer, f request.Failure) Consumer {
+	b.Helper()
+	return b.answer("failed", failedNow(c, f), true)(b.Fail(b.Context(), c.Queue, c.Name, c.Token, f))
+}
+
+func (b *bench) commits(c Consumer) Consumer {
+	b.Helper()
+	return b.answer("committed", committed(c), true)(b.Commit(b.Context(), c.Queue, c.Name, c.Token, Response{}))
+}
+
+func (b *bench) pauses(c Consumer) Consumer {
+	b.Helper()
+	return b.answer("paused", pausedOf(c), true)(b.Pause(b.Context(), c.Queue, c.Name, "why", at))
+}
+
+// ended is c with the outcome of its claim remembered.
+func ended(c Consumer, outcome TokenOutcome) Consumer {
+	c.Outcomes[c.Token.N%4] = remember(c.Token, outcome)
+	if outcome == Cancelled {
+		c.Last = c.Last.With(died(c))
+	}
+	return c
+}
+
+func committed(c Consumer) Consumer {
+	c = ended(c, Committed)
+	c.State, c.Delivered, c.Attempts, c.Together = Idle, c.To, 0, 0
+	c.Deferred, c.Last = false, request.Attempts{}
+	return takenNow(c)
+}
+
+func takenNow(c Consumer) Consumer {
+	c.Failed, c.Error, c.Shown, c.ReplyQueue, c.Away = time.Time{}, "", 0, "", 0
+	c.FailingSince, c.Proven = time.Time{}, false
+	return c
+}
+
+func failedNow(c Consumer, f request.Failure) Consumer {
+	c = ended(c, Aborted)
+	c.Failed, c.Error, c.Shown, c.ReplyQueue, c.Deferred, c.Away = f.Now, f.Error, f.Shown, f.ReplyQueue, false, f.Away
+	if !f.Since.IsZero() {
+		c.FailingSince = f.Since
+	}
+	c.Proven, c.Last = f.Proven, f.Last
+	if f.Away > 0 {
+		c.Attempts--
+		if !f.Alone {
+			c.Together--
+		}
+	} else {
+		c.IsolateTo = c.To
+	}
+	if f.Block {
+		return blocked(c, f.Now)
+	}
+	c.State, c.RetryAt = Idle, f.RetryAt
+	return c
+}
+
+func blocked(c Consumer, now time.Time) Consumer {
+	c.State, c.BlockedSince, c.RetryAt, c.Deferred = Blocked, now, time.Time{}, false
+	c.Token.N++
+	return c
+}
+
+func under(c Consumer, token Token) Consumer {
+	c.Token = token
+	return c
+}
+
+func failure(block bool) request.Failure {
+	return request.Failure{
+		Error: "no", Shown: 1, ReplyQueue: "x", Now: at.Add(time.Second), RetryAt: at.Add(2 * time.Second), Block: block,
+		Since: at, Proven: true,
+		Last: request.Attempts{{N: 1, Token: "1-r", To: 1, At: at, Took: time.Second, By: "fn", CallID: "id", Answer: "no", Shown: 1}},
+	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/check"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/request"
 )
 
@@ -133,9 +134,8 @@ func TestStoreHealthItem(t *testing.T) {
 			broken.Do = []ddb.Action{wrong}
 			_, err = b.faults.Do(b.Context(), broken)
 			b.check(err)
-			if got, err := b.Health(b.Context(), b.queue, true); err == nil {
-				b.Errorf("%s: %+v was read", name, got)
-			}
+			got, err := b.Health(b.Context(), b.queue, true)
+			check.That(b.T, err != nil, "%s: %+v was read", name, got)
 		}
 	})
 }
@@ -148,7 +148,7 @@ func TestStoreAwayIsForgotten(t *testing.T) {
 	away.Alone, refused.Alone = true, true
 	failedAs := func(b *bench, name string, f request.Failure) Consumer {
 		c := b.claim(b.create(b.fresh(name)), "r0", 5)
-		return b.answer("away", failedNow(c, f), true)(b.Fail(b.Context(), b.queue, name, c.Token, f))
+		return b.fails(c, f)
 	}
 	again := func(b *bench, name string) Consumer { return b.claim(failedAs(b, name, away), "r1", 5) }
 	for name, end := range map[string]func(*bench, string) (Consumer, bool, error){
@@ -188,4 +188,14 @@ func TestStoreAwayIsForgotten(t *testing.T) {
 				"%s: %+v; want nothing of what failed", name, c)
 		})
 	}
+}
+
+func FuzzConsumer(f *testing.F) {
+	ddbtest.FuzzCodec(f, consumers, decodeConsumer, attrVersion, attrOutcomes, attrQuarantine)
+}
+
+func FuzzOperation(f *testing.F) { ddbtest.FuzzCodec(f, operations, decodeOperation, attrVersion) }
+
+func FuzzHealth(f *testing.F) {
+	ddbtest.FuzzCodec(f, healths, func(it ddb.Item) (request.Health, error) { return decodeHealth("a", it) }, attrVersion)
 }

@@ -25,40 +25,49 @@ func TestStoreCreate(t *testing.T) {
 	})
 }
 
+// writes are those that change a consumer's claim or place, late enough for each.
+func (b *bench) writes(c Consumer) map[string]func() (Consumer, bool, error) {
+	ctx, queue, name, token := b.Context(), c.Queue, c.Name, c.Token
+	now, next := overNow(c).Add(time.Hour), later(c, "r2")
+	return map[string]func() (Consumer, bool, error){
+		"claim":            func() (Consumer, bool, error) { return b.Claim(ctx, c, next) },
+		"block":            func() (Consumer, bool, error) { return b.Block(ctx, c, now) },
+		"commit":           func() (Consumer, bool, error) { return b.Commit(ctx, queue, name, token, Response{}) },
+		"commit and claim": func() (Consumer, bool, error) { return b.CommitAndClaim(ctx, c, next, Response{}) },
+		"fail":             func() (Consumer, bool, error) { return b.Fail(ctx, queue, name, token, failure(false)) },
+		"fail for good":    func() (Consumer, bool, error) { return b.Fail(ctx, queue, name, token, failure(true)) },
+		"cancel":           func() (Consumer, bool, error) { return b.Cancel(ctx, c, false, now) },
+		"skip":             func() (Consumer, bool, error) { return b.Unblock(ctx, c, true, "op 1") },
+		"rewind":           func() (Consumer, bool, error) { return b.Rewind(ctx, c, 3, "op 1") },
+		"keep start":       func() (Consumer, bool, error) { return b.KeepStart(ctx, queue, name, "op", 1) },
+		"finish start":     func() (Consumer, bool, error) { return b.FinishStart(ctx, queue, name, "op", 1) },
+		"prepare":          func() (Consumer, bool, error) { return b.Prepare(ctx, queue, name, token) },
+		"extend":           func() (Consumer, bool, error) { return b.Extend(ctx, queue, name, token, now) },
+		"mark in doubt":    func() (Consumer, bool, error) { return b.MarkInDoubt(ctx, c, now) },
+		"quarantine":       func() (Consumer, bool, error) { return b.Quarantine(ctx, c, now) },
+		"release":          func() (Consumer, bool, error) { return b.Release(ctx, queue, name, token, "op") },
+		"commit prepared":  func() (Consumer, bool, error) { return b.CommitPrepared(ctx, queue, name, token) },
+		"abort prepared": func() (Consumer, bool, error) {
+			return b.AbortPrepared(ctx, queue, name, token, failure(false))
+		},
+		"settle": func() (Consumer, bool, error) {
+			return b.SettleQuarantined(ctx, queue, name, token, Committed, true, "")
+		},
+	}
+}
+
 func TestStoreNoConsumer(t *testing.T) {
 	each(t, func(b *bench) {
-		seen := b.fresh("a")
-		token := Token{N: 1, Req: "r"}
-		ctx := b.Context()
-		for what, write := range map[string]func() (Consumer, bool, error){
-			"claim":  func() (Consumer, bool, error) { return b.Claim(ctx, seen, claim("r", 5)) },
-			"block":  func() (Consumer, bool, error) { return b.Block(ctx, seen, at) },
-			"commit": func() (Consumer, bool, error) { return b.Commit(ctx, b.queue, "a", token, Response{}) },
-			"commit and claim": func() (Consumer, bool, error) {
-				return b.CommitAndClaim(ctx, under(seen, token), claim("r", 5), Response{})
-			},
-			"fail":          func() (Consumer, bool, error) { return b.Fail(ctx, b.queue, "a", token, failure(false)) },
-			"cancel":        func() (Consumer, bool, error) { return b.Cancel(ctx, seen, false, at) },
-			"unblock":       func() (Consumer, bool, error) { return b.Unblock(ctx, seen, true, "op") },
-			"rewind":        func() (Consumer, bool, error) { return b.Rewind(ctx, seen, 1, "op") },
-			"keep start":    func() (Consumer, bool, error) { return b.KeepStart(ctx, b.queue, "a", "op", 1) },
-			"finish start":  func() (Consumer, bool, error) { return b.FinishStart(ctx, b.queue, "a", "op", 1) },
-			"pause":         func() (Consumer, bool, error) { return b.Pause(ctx, b.queue, "a", "why", at) },
-			"prepare":       func() (Consumer, bool, error) { return b.Prepare(ctx, b.queue, "a", token) },
-			"extend":        func() (Consumer, bool, error) { return b.Extend(ctx, b.queue, "a", token, at) },
-			"mark in doubt": func() (Consumer, bool, error) { return b.MarkInDoubt(ctx, seen, at) },
-			"quarantine":    func() (Consumer, bool, error) { return b.Quarantine(ctx, seen, at) },
-			"release":       func() (Consumer, bool, error) { return b.Release(ctx, b.queue, "a", token, "op") },
-			"commit prepared": func() (Consumer, bool, error) {
-				return b.CommitPrepared(ctx, b.queue, "a", token)
-			},
-			"abort prepared": func() (Consumer, bool, error) {
-				return b.AbortPrepared(ctx, b.queue, "a", token, failure(false))
-			},
-			"settle": func() (Consumer, bool, error) {
-				return b.SettleQuarantined(ctx, b.queue, "a", token, Committed, true, "")
-			},
-		} {
+		ctx, seen, token := b.Context(), b.fresh("a"), Token{N: 1, Req: "r"}
+		seen.Token = token
+		writes := b.writes(seen)
+		writes["pause"] = func() (Consumer, bool, error) { return b.Pause(ctx, b.queue, "a", "why", at) }
+		writes["decide"] = func() (Consumer, bool, error) { return b.Decide(ctx, b.queue, "a", token, outboxNow) }
+		writes["finish"] = func() (Consumer, bool, error) { return b.Finish(ctx, b.queue, "a", token) }
+		writes["refuse"] = func() (Consumer, bool, error) {
+			return b.Refuse(ctx, b.queue, "a", token, refusals{N: 1, Why: "no", Since: at})
+		}
+		for what, write := range writes {
 			got, made, err := write()
 			b.check(err)
 			same(b.T, what+": made", made, false)
@@ -124,7 +133,7 @@ func TestStoreUnblock(t *testing.T) {
 		b.answer("by another", want, false)(b.Unblock(b.Context(), stuck, true, "op 2"))
 
 		claimed := b.claim(want, "r", 5)
-		stuck = b.answer("failed", failedNow(claimed, failure(true)), true)(b.Fail(b.Context(), b.queue, "a", claimed.Token, failure(true)))
+		stuck = b.fails(claimed, failure(true))
 		want = stuck
 		want.State, want.Attempts, want.Together, want.LastOp, want.BlockedSince = Idle, 0, 0, "op 3", time.Time{}
 		want = takenNow(want)
@@ -137,14 +146,13 @@ func TestStoreUnblock(t *testing.T) {
 		trying := b.claim(b.create(b.fresh("trying")), "r", 4)
 		b.answer("in flight", trying, false)(b.Unblock(b.Context(), trying, true, "op 4"))
 		refusal := failure(false)
-		failed := b.answer("failed once", failedNow(trying, refusal), true)(b.Fail(b.Context(), b.queue, "trying", trying.Token, refusal))
+		failed := b.fails(trying, refusal)
 		again := b.claim(failed, "r2", 4)
 		b.answer("tried meanwhile", again, false)(b.Unblock(b.Context(), failed, true, "op 4"))
-		moved := b.answer("taken meanwhile", committed(again), true)(b.Commit(b.Context(), b.queue, "trying", again.Token, Response{}))
+		moved := b.commits(again)
 		b.answer("taken meanwhile", moved, false)(b.Unblock(b.Context(), failed, true, "op 4"))
 
-		waits := b.claim(b.create(b.fresh("waits")), "r", 4)
-		waits = b.answer("failed once", failedNow(waits, refusal), true)(b.Fail(b.Context(), b.queue, "waits", waits.Token, refusal))
+		waits := b.fails(b.claim(b.create(b.fresh("waits")), "r", 4), refusal)
 		skipped := operated(waits, 4, "op 4")
 		b.answer("skipped before it blocks", skipped, true)(b.Unblock(b.Context(), waits, true, "op 4"))
 		b.answer("again", skipped, true)(b.Unblock(b.Context(), waits, true, "op 4"))
@@ -165,8 +173,7 @@ func TestStoreRewind(t *testing.T) {
 		b.answer("again", want, true)(b.Rewind(b.Context(), c, 1, "op 1"))
 		b.answer("by another", want, false)(b.Rewind(b.Context(), c, 0, "op 2"))
 
-		waiting := b.claim(b.create(b.fresh("waiting")), "r", 5)
-		waiting = b.answer("failed", failedNow(waiting, failure(false)), true)(b.Fail(b.Context(), b.queue, "waiting", waiting.Token, failure(false)))
+		waiting := b.fails(b.claim(b.create(b.fresh("waiting")), "r", 5), failure(false))
 		want = b.fresh("waiting")
 		want.Token, want.To, want.LeaseUntil, want.Outcomes = waiting.Token, waiting.To, waiting.LeaseUntil, waiting.Outcomes
 		want.Delivered, want.Rewinds, want.Starting, want.LastOp = 1, 1, "op 1", "op 1"
@@ -176,8 +183,7 @@ func TestStoreRewind(t *testing.T) {
 		held := b.claim(b.create(b.fresh("held")), "r", 5)
 		b.answer("while a claim is in flight", held, false)(b.Rewind(b.Context(), held, 1, "op 1"))
 
-		stuck := b.claim(b.create(b.fresh("stuck")), "r", 8)
-		stuck = b.answer("failed", failedNow(stuck, failure(true)), true)(b.Fail(b.Context(), b.queue, "stuck", stuck.Token, failure(true)))
+		stuck := b.fails(b.claim(b.create(b.fresh("stuck")), "r", 8), failure(true))
 		want = stuck
 		want.State, want.Delivered, want.Rewinds, want.BlockedSince = Idle, 9, 1, time.Time{}
 		want = takenNow(want)
@@ -195,11 +201,10 @@ func TestStoreRewind(t *testing.T) {
 
 // triedOften is a consumer that is blocked after two claims that failed.
 func (b *bench) triedOften(name string) Consumer {
-	c := b.claim(b.create(b.fresh(name)), "r1", 5)
-	c = b.answer("failed", failedNow(c, failure(false)), true)(b.Fail(b.Context(), b.queue, name, c.Token, failure(false)))
+	c := b.fails(b.claim(b.create(b.fresh(name)), "r1", 5), failure(false))
 	c = b.claim(c, "r2", 5)
 	check.Need(b.T, c.Tried != 0, "%+v was not tried before", c)
-	return b.answer("failed for good", failedNow(c, failure(true)), true)(b.Fail(b.Context(), b.queue, name, c.Token, failure(true)))
+	return b.fails(c, failure(true))
 }
 
 // operated is what an operator makes of a blocked consumer.
@@ -258,9 +263,7 @@ func TestStoreFinishStart(t *testing.T) {
 func TestStorePause(t *testing.T) {
 	each(t, func(b *bench) {
 		c := b.claim(b.create(b.fresh("a")), "r", 5)
-		want := c
-		want.Paused, want.PausedSince = "why", at
-		b.answer("paused, with a claim in flight", want, true)(b.Pause(b.Context(), b.queue, "a", "why", at))
+		b.pauses(c)
 		b.answer("resumed", c, true)(b.Pause(b.Context(), b.queue, "a", "", at))
 		b.answer("again", c, true)(b.Pause(b.Context(), b.queue, "a", "", at))
 	})
@@ -278,7 +281,7 @@ func TestStoreRemove(t *testing.T) {
 		held := b.claim(c, "r", 5)
 		remove("with a claim in flight", held, false)
 		remove("as it was before the claim", c, false)
-		free := b.answer("committed", committed(held), true)(b.Commit(b.Context(), b.queue, "a", held.Token, Response{}))
+		free := b.commits(held)
 		remove("as it was before it was claimed and committed", c, false)
 		remove("free", free, true)
 		same(b.T, "removed", b.standing(b.queue, "a"), Consumer{})

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/check"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/trouble"
@@ -22,7 +24,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/table"
 )
 
-// moved is a record of the cursors' stream.
 func moved(number int, queue string, from, to int64) json.RawMessage {
 	image := func(position int64) string {
 		return fmt.Sprintf(`{"queue":{"S":%q},"v":{"N":"1"},"first":{"N":"1"},"position":{"N":"%d"},"parked":{"N":"0"},`+
@@ -31,15 +32,18 @@ func moved(number int, queue string, from, to int64) json.RawMessage {
 	return fmt.Appendf(nil, `{"eventName":"MODIFY","dynamodb":{"SequenceNumber":"%d","OldImage":%s,"NewImage":%s}}`, number, image(from), image(to))
 }
 
-// failedAt is the answer that names a record.
 func failedAt(number string) events.DynamoDBEventResponse {
 	return events.DynamoDBEventResponse{BatchItemFailures: []events.DynamoDBBatchItemFailure{{ItemIdentifier: number}}}
 }
 
-// stream gives records to the handler, and checks its answer.
 func (k *desk) stream(want events.DynamoDBEventResponse, records ...json.RawMessage) {
 	k.t.Helper()
-	handle := check.Get(delivery.OnStream(k.d, cursor.Names{}, k.reader()))
+	k.streamTo(k.reader(), want, records...)
+}
+
+func (k *desk) streamTo(r delivery.Reader, want events.DynamoDBEventResponse, records ...json.RawMessage) {
+	k.t.Helper()
+	handle := check.Get(delivery.OnStream(k.d, cursor.Names{}, r))
 	got := check.Get(handle(k.t.Context(), table.StreamEvent{Records: records}))
 	check.Is(k.t, cmp.Diff(want, got), "")
 }
@@ -107,14 +111,8 @@ func TestQuickRetriesHoldUpNoOther(t *testing.T) {
 		k.poison(1, cause)
 		quick := k.patient()
 		quick.Retries = []time.Duration{200 * time.Millisecond}
-		handle, err := delivery.OnStream(k.d, cursor.Names{}, quick)
-		k.must(err)
-		event := table.StreamEvent{Records: []json.RawMessage{moved(1, "bad", 0, 1)}}
 		for _, want := range []events.DynamoDBEventResponse{failedAt("1"), allWell, allWell} {
-			got, err := handle(t.Context(), event)
-			if diff := cmp.Diff(want, got); err != nil || diff != "" {
-				t.Errorf("%v: %v, answer (-want +got):\n%s", cause, err, diff)
-			}
+			k.streamTo(quick, want, moved(1, "bad", 0, 1))
 			k.pass(200 * time.Millisecond)
 		}
 	}
@@ -282,8 +280,7 @@ func TestDeliverMoved(t *testing.T) {
 // TestDeliverMovedFails: a sink that fails has its retry, as behind the stream; what the store
 // refuses is woken up, since the record of the stream may have come meanwhile.
 func TestDeliverMovedFails(t *testing.T) {
-	w := newWoken(t)
-	w.put("q", 1)
+	w := newWoken(t, 1)
 	w.fails = func(delivery.Batch) error { return errNo }
 	w.eagerly(map[string]int64{"q": 1})
 	w.gets("q 1 #1")
@@ -316,7 +313,7 @@ func TestAStartIsFinishedInPieces(t *testing.T) {
 			return k.queues.tables.Do(ctx, r)
 		})
 		clock := func() time.Time { return k.now }
-		sorter, err := cursor.New(k.queues.on(t, queues), &cursor.Options{ForEach: fanout.OneByOne, Now: clock})
+		sorter, err := cursor.New(k.queues.on(queues), &cursor.Options{ForEach: fanout.OneByOne, Now: clock})
 		k.must(err)
 		d, err := delivery.New(k.store, sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: clock})
 		k.must(err)
@@ -324,27 +321,23 @@ func TestAStartIsFinishedInPieces(t *testing.T) {
 	}
 	check.Fails(t, check.Err(invocation(5).Operate(t.Context(), rewinds(order("back"), delivery.First))), killed)
 	for n := 0; k.standing("q").Starting != ""; n++ {
-		if n == 4 {
-			t.Fatalf("after %d invocations it still starts: %+v", n, k.standing("q"))
-		}
+		check.Need(t, n != 4, "after %d invocations it still starts: %+v", n, k.standing("q"))
 		done := invocation(4).Deliver(t.Context(), "q", k.reader(), -1)
 		check.That(t, done.Batches <= 0 || k.standing("q").Starting == "",
 			"%d batches while it starts", done.Batches)
 	}
-	if c := k.standing("q"); c.KeptFrom != 0 || c.Rewinds != 1 {
-		t.Errorf("%+v", c)
-	}
+	c := k.standing("q")
+	check.That(t, c.KeptFrom == 0 && c.Rewinds == 1, "%+v", c)
 	k.got = nil
 	r := k.reader()
 	r.MaxMessages = 1000
-	k.must(k.d.Deliver(t.Context(), "q", r, -1).Err)
+	k.to(r, "q", "")
 	k.at("q", last, delivery.Idle)
 }
 
 // TestAStartWhoseTurnIsOver: it is Starting still, no claim is made, and it is gone on with.
 func TestAStartWhoseTurnIsOver(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", upTo(1, 3500)...)
+	k := newDesk(t, upTo(1, 3500)...)
 	k.queues.fail = func(request, _ string) error {
 		if request == "messages" {
 			k.pass(11 * time.Second)
@@ -353,21 +346,17 @@ func TestAStartWhoseTurnIsOver(t *testing.T) {
 	}
 	c := check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
 	check.That(t, c.Starting != "" && c.KeptFrom == 2501, "%+v; want that it is not done", c)
-	if report, err := k.d.Sweep(t.Context(), delivery.SweepOptions{}); err != nil || report.Started != 0 || report.Notified != 1 {
-		t.Errorf("%+v, %v; want that it is not done, and goes on", report, err)
-	}
+	report := check.Get(k.d.Sweep(t.Context(), delivery.SweepOptions{}))
+	check.That(t, report.Started == 0 && report.Notified == 1, "%+v", report)
 	check.Is(t, k.standing("q").KeptFrom, 1501)
 	k.queues.fail = nil
-	if report, err := k.d.Sweep(t.Context(), delivery.SweepOptions{}); err != nil || report.Started != 1 {
-		t.Errorf("%+v, %v", report, err)
-	}
+	check.Is(t, check.Get(k.d.Sweep(t.Context(), delivery.SweepOptions{})).Started, 1)
 	k.at("q", 0, delivery.Idle)
 }
 
 // TestStartsOfAQueueHaveOneTurn of a sweep's run: many of them keep no other queue waiting.
 func TestStartsOfAQueueHaveOneTurn(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", upTo(1, 3500)...)
+	k := newDesk(t, upTo(1, 3500)...)
 	k.sweep(delivery.SweepOptions{}) // from here on only the round of the gaps is due
 	const consumers = 10
 	for n := range consumers {
@@ -390,5 +379,207 @@ func TestStartsOfAQueueHaveOneTurn(t *testing.T) {
 		k.pass(5 * time.Minute)
 		next := check.Get(k.d.Sweep(t.Context(), delivery.SweepOptions{}))
 		report.Started += next.Started
+	}
+}
+
+// woken is a desk that notes which wake-ups its deliverer notified of, by the time after its start.
+type woken struct {
+	*desk
+	queuesMeter, consumersMeter *ddbtest.Meter
+	begin                       time.Time
+	notified                    []string
+}
+
+func newWoken(t *testing.T, seqs ...int64) *woken {
+	w := &woken{desk: newDesk(t, seqs...)}
+	w.begin = w.now
+	w.queuesMeter, w.consumersMeter = ddbtest.NewMeter(w.queues), ddbtest.NewMeter(w.consumers)
+	w.store = w.storeOn(w.consumersMeter.Do)
+	clock := func() time.Time { return w.now }
+	w.sorter = check.Get(cursor.New(w.queues.on(w.queuesMeter), &cursor.Options{ForEach: fanout.OneByOne, Now: clock}))
+	w.d = check.Get(delivery.New(w.store, w.sorter, &delivery.Options{
+		ForEach: fanout.OneByOne, Now: clock,
+		WakeUp: func(queue, consumer string, due time.Time) {
+			w.notified = append(w.notified, fmt.Sprintf("%s %s %v", queue, consumer, due.Sub(w.begin)))
+		},
+	}))
+	return w
+}
+
+// tells checks of which wake-ups it notified since the last call.
+func (w *woken) tells(want ...string) {
+	w.t.Helper()
+	check.That(w.t, slices.Equal(w.notified, want), "notified %q, want %q", w.notified, want)
+	w.notified = nil
+}
+
+// wake wakes the consumer up, and checks when it is due then, and how many requests it took.
+func (w *woken) wake(want delivery.SweepReport, due string, requests int) {
+	w.t.Helper()
+	w.queuesMeter.Take()
+	w.consumersMeter.Take()
+	report, next, err := w.d.Wake(w.t.Context(), "q", "c", delivery.SweepOptions{})
+	queues, consumers := w.queuesMeter.Take(), w.consumersMeter.Take()
+	at := ""
+	if !next.IsZero() {
+		at = next.Sub(w.begin).String()
+	}
+	total := queues.Reads + queues.Writes + consumers.Reads + consumers.Writes
+	check.That(w.t, err == nil && cmp.Equal(report, want) && at == due && total == requests,
+		"%+v, due %q, %v, %d requests; want %+v, due %q, %d", report, at, err, total, want, due, requests)
+}
+
+func TestWakeUpsOfRetries(t *testing.T) {
+	w := newWoken(t)
+	w.wake(delivery.SweepReport{}, "", 1) // no such consumer
+	w.put("q", 1)
+	w.poison(1, errors.New("no"))
+	w.ends("q", endedFailed)
+	w.tells("q c 1s")
+	w.wake(delivery.SweepReport{}, "1s", 1)
+	w.ends("q", endedWait)
+	w.tells("q c 1s")
+	w.pass(time.Second)
+	w.wake(delivery.SweepReport{Notified: 1}, "", 4)
+	w.wake(delivery.SweepReport{}, "6s", 2) // repeated: it was notified
+	w.pass(5 * time.Second)
+	w.wake(delivery.SweepReport{Notified: 1}, "", 5) // nobody came
+	w.ends("q", endedFailed)
+	w.tells("q c 16s")
+	check.Get(w.d.Operate(t.Context(), does("pause", order("p"))))
+	w.pass(10 * time.Second)
+	w.wake(delivery.SweepReport{}, "", 1) // paused
+	check.Get(w.d.Operate(t.Context(), does("resume", order("r"))))
+	w.fails = nil
+	w.ends("q", endedCaughtUp)
+	w.tells()
+	w.wake(delivery.SweepReport{}, "", 2)
+	w.put("q", 2)
+	w.wake(delivery.SweepReport{}, "21s", 2) // who resumed it woke up who delivers
+	w.pass(5 * time.Second)
+	w.wake(delivery.SweepReport{Notified: 1}, "", 5) // nobody came
+}
+
+// TestWakeUpsOfLeases: who finds a claim in flight tells when it is over; then it is ended, and the
+// consumer is woken up.
+func TestWakeUpsOfLeases(t *testing.T) {
+	w := newWoken(t, 1, 2)
+	check.Get(w.d.Create(t.Context(), "q", "c", delivery.First))
+	c := w.standing("q")
+	check.Get2(w.store.Requests(request.Inside{}).Claim(t.Context(), c, request.Claim{Req: "dead", To: 2, Now: w.now, LeaseUntil: w.now.Add(time.Minute)}))
+	w.ends("q", endedBusy)
+	w.tells("q c 1m0.001s")
+	w.pass(time.Minute)
+	w.wake(delivery.SweepReport{}, "1m0.001s", 1) // it is good until then
+	w.pass(time.Millisecond)
+	w.wake(delivery.SweepReport{Notified: 1, Cancelled: 1}, "", 7) // with the row of a consumer whose worker died
+	w.ends("q", endedCaughtUp)
+	w.gets("q 1,2 #2")
+	w.wake(delivery.SweepReport{}, "", 2)
+	_, _, err := w.d.Wake(t.Context(), "q", "no/name", delivery.SweepOptions{})
+	check.That(t, err != nil, "a name that none can have is no error")
+}
+
+// TestNoWakeUpsOfALongLease: one of days, such as a tracked claim's, is notified of in its last
+// hour.
+func TestNoWakeUpsOfALongLease(t *testing.T) {
+	w := newWoken(t, 1)
+	check.Get(w.d.Create(t.Context(), "q", "c", delivery.First))
+	check.Get2(w.store.Requests(request.Inside{}).Claim(t.Context(), w.standing("q"), request.Claim{Req: "long", To: 1, Now: w.now, LeaseUntil: w.now.Add(48 * time.Hour)}))
+	w.ends("q", endedBusy)
+	w.tells()
+	w.pass(47*time.Hour + time.Millisecond)
+	w.ends("q", endedBusy)
+	w.tells("q c 48h0m0.001s")
+}
+
+// TestWakeUpsOfARecordThatComesAgain: a retry that the mapping itself makes needs none.
+func TestWakeUpsOfARecordThatComesAgain(t *testing.T) {
+	w := newWoken(t, 1)
+	w.poison(1, errors.New("no"))
+	w.stream(failedAt("1"), moved(1, "q", 0, 1)) // in a second: by the mapping
+	w.tells()
+	w.pass(time.Second)
+	w.stream(allWell, moved(1, "q", 0, 1))
+	w.tells("q c 11s")
+	w.stream(allWell, moved(2, "q", 0, 1))
+	w.tells("q c 11s")
+}
+
+// TestAHintMakesNoQueue: a queue that nobody has is not made, and its kind stays open.
+func TestAHintMakesNoQueue(t *testing.T) {
+	k := newDesk(t)
+	k.eagerly(map[string]int64{"typo": 7})
+	check.That(t, check.Err(k.sorter.Status(t.Context(), "typo")) != nil, "a hint made the queue")
+	if err := k.sorter.Put(t.Context(), cursor.Message{Queue: "typo", Seq: cursor.NoSeq, ID: "a", Body: []byte("1")})[0].Err; err != nil {
+		t.Errorf("and its kind: %v", err)
+	}
+}
+
+// TestAnInvalidHintIsNotWoken: what can never be delivered is not tried again.
+func TestAnInvalidHintIsNotWoken(t *testing.T) {
+	w := newWoken(t)
+	w.eagerly(map[string]int64{"": 1})
+	w.tells()
+}
+
+// TestAHintBeyondThePositionStallsNothing: what comes before the commit of a batch is delivered,
+// whatever position was hinted.
+func TestAHintBeyondThePositionStallsNothing(t *testing.T) {
+	for name, position := range map[string]int64{"right": 1, "too great": 9} {
+		t.Run(name, func(t *testing.T) {
+			k := newDesk(t, 1)
+			done := false
+			k.see = func(r ddb.Request) error {
+				if r.Name() == "commit" && !done {
+					done = true
+					k.put("q", 2)
+					k.stream(allWell, moved(1, "q", 1, 2))
+				}
+				return nil
+			}
+			k.eagerly(map[string]int64{"q": position})
+			k.gets("q 1 #1", "q 2 #1")
+		})
+	}
+}
+
+// TestAHintBeyondThePositionIsNotKept: one that comes while a claim is in flight is not noted with
+// it. A message costs one read of its queue a day later too.
+func TestAHintBeyondThePositionIsNotKept(t *testing.T) {
+	for name, hint := range map[string]int64{"none": 0, "wrong": cursor.MaxSeq} {
+		t.Run(name, func(t *testing.T) {
+			k := newDesk(t, 1)
+			race, reads := false, 0
+			k.see = func(r ddb.Request) error {
+				if r.Name() == "commit" && race {
+					race = false
+					k.put("q", 4)
+					k.stream(allWell, moved(4, "q", 3, 4))
+				}
+				return nil
+			}
+			k.fails = func(b delivery.Batch) error {
+				if b.To == 1 && hint > 0 {
+					k.eagerly(map[string]int64{"q": hint})
+				}
+				return nil
+			}
+			k.stream(allWell, moved(1, "q", 0, 1))
+			k.gets("q 1 #1")
+			// A day later all hints are right, and only the stream delivers.
+			k.pass(24 * time.Hour)
+			k.put("q", 2)
+			k.queues.fail = func(request, _ string) error { reads++; return nil }
+			k.stream(allWell, moved(2, "q", 1, 2))
+			k.gets("q 2 #1")
+			check.That(t, reads == 1, "%d reads of the queue for one message", reads)
+			k.put("q", 3)
+			race = true
+			k.stream(allWell, moved(3, "q", 2, 3))
+			k.gets("q 3 #1", "q 4 #1")
+			c := check.Get(k.store.Requests(request.Inside{}).Consumer(t.Context(), "q", "c"))
+			check.That(t, c.Asked <= 4, "asked is %d", c.Asked)
+		})
 	}
 }

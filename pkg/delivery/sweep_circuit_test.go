@@ -66,9 +66,8 @@ func TestWakeCircuit(t *testing.T) {
 	k.probeDue()
 	k.seesTo(delivery.SweepReport{CircuitsOpen: 1, Notified: 3}, 5*time.Second)
 	for _, queue := range []string{"q1", "q2", "q3"} {
-		if it, err := k.sorter.Status(t.Context(), queue); err != nil || !it.Notified.Equal(k.now) {
-			t.Errorf("%s was notified at %s, %v", queue, it.Notified, err)
-		}
+		it := check.Get(k.sorter.Status(t.Context(), queue))
+		check.That(t, it.Notified.Equal(k.now), "%+v %+v", queue, it.Notified)
 	}
 	*dues = nil
 	k.hands("q", endedFailed)
@@ -99,9 +98,7 @@ func TestWakeCircuit(t *testing.T) {
 func TestAShortOutageIsNotAnnounced(t *testing.T) {
 	k := withoutRows(t)
 	k.opens()
-	k.fails = nil
-	k.probeDue()
-	k.hands("q", endedCaughtUp)
+	k.closes()
 	k.pass(10 * time.Second)
 	k.seesTo(delivery.SweepReport{}, 0)
 	check.That(t, !k.circuit().Waking, "it is to be seen to")
@@ -109,15 +106,12 @@ func TestAShortOutageIsNotAnnounced(t *testing.T) {
 
 // TestTheSweepSeesToCircuits: of the readers that it knows, without a timer.
 func TestTheSweepSeesToCircuits(t *testing.T) {
-	k := newDesk(t)
-	k.opens()
+	k := openDesk(t)
 	o := delivery.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}, Readers: []delivery.Reader{{Name: "other"}, {Name: "c"}}}
 	if did := k.sweep(o); did.CircuitsOpen != 1 || len(k.announced) != 1 || k.announced[0].Kind != "consumer.circuit-open" {
 		t.Errorf("%+v, announced %+v", did, k.announced)
 	}
-	k.fails = nil
-	k.probeDue()
-	k.hands("q", endedCaughtUp)
+	k.closes()
 	k.pass(10 * time.Second)
 	if did := k.sweep(o); did.CircuitsOpen != 0 || len(k.announced) != 1 || k.announced[0].Kind != "consumer.circuit-closed" {
 		t.Errorf("%+v, announced %+v", did, k.announced)
@@ -129,8 +123,7 @@ func TestTheSweepSeesToCircuits(t *testing.T) {
 func TestWakeCircuitsRequestsGoWrong(t *testing.T) {
 	for _, fault := range ddbtest.EveryFault() {
 		for nth := 1; ; nth++ {
-			k := newDesk(t)
-			k.opens()
+			k := openDesk(t)
 			faults := ddbtest.NewFaults(k.consumers)
 			k.store = k.storeOn(faults.Do)
 			k.restarted()
@@ -157,8 +150,7 @@ func TestWakeCircuitsRequestsGoWrong(t *testing.T) {
 // TestProbesWithoutAnnouncements: while nobody can be notified, queues are woken up for probes all
 // the same.
 func TestProbesWithoutAnnouncements(t *testing.T) {
-	k := newDesk(t)
-	k.opens()
+	k := openDesk(t)
 	k.probeDue()
 	did, _, err := k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{Announce: func(context.Context, delivery.Announcement) error {
 		return errNo
@@ -170,19 +162,16 @@ func TestProbesWithoutAnnouncements(t *testing.T) {
 // was held back is woken up once.
 func TestClocksOfCircuits(t *testing.T) {
 	k, _ := holding(t)
-	k.opens()
-	k.put("r", 1)
-	k.hands("r", endedCircuitOpen)
-	e := check.Get(k.store.Requests(request.Inside{}).Health(t.Context(), "c", true))
+	k.holds("r")
+	e := k.health()
 	opened := e.Circuit.Opened
 	e.Circuit.ProbeAt = opened.Add(-time.Hour)
 	check.Get2(k.store.Requests(request.Inside{}).Learn(t.Context(), e, e))
 	k.now = opened.Add(-time.Minute)
 	k.fails = nil
 	k.hands("q", endedCaughtUp)
-	if k.circuit().Closed.Before(opened) {
-		t.Errorf("closed at %s, opened at %s", k.circuit().Closed, opened)
-	}
+	check.That(t, !k.circuit().Closed.Before(opened),
+		"closed at %s, opened at %s", k.circuit().Closed, opened)
 	for calls := 0; k.circuit().Waking; calls++ {
 		did, next := check.Get2(k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{}))
 		check.Need(t, did.Notified <= 10 && calls <= 5, "no end: %+v", did)
@@ -196,11 +185,8 @@ func TestClocksOfCircuits(t *testing.T) {
 // TestALateRowOfACircuit: who was late wrote that the circuit is open, and the sweep deletes it.
 func TestALateRowOfACircuit(t *testing.T) {
 	k, _ := holding(t)
-	k.opens()
 	row, _ := check.Get2(k.store.Requests(request.Inside{}).Trouble().Page(t.Context(), trouble.CircuitOpen, "", "", 1))
-	k.fails = nil
-	k.probeDue()
-	k.hands("q", endedCaughtUp)
+	k.closes()
 	o := delivery.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}}
 	for range 3 {
 		k.pass(time.Minute)
@@ -224,12 +210,7 @@ func TestALateRowOfACircuit(t *testing.T) {
 func TestACircuitThatNobodyProbes(t *testing.T) {
 	for _, probed := range []bool{false, true} {
 		k, _ := holding(t)
-		k.opens()
-		for n := range 40 {
-			queue := fmt.Sprint("r", n)
-			k.put(queue, 1)
-			k.hands(queue, endedCircuitOpen)
-		}
+		k.holds(names("r", 40)...)
 		began := k.now
 		for k.now.Sub(began) < 2*time.Hour {
 			if k.sweep(delivery.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}}); probed {
@@ -250,7 +231,6 @@ func TestACircuitThatNobodyProbes(t *testing.T) {
 // is held back.
 func TestACircuitThatIsSwitchedOff(t *testing.T) {
 	k, _ := holding(t)
-	k.opens()
 	k.hands("q", endedCircuitOpen)
 	o := delivery.SweepOptions{Readers: []delivery.Reader{{Name: "c", Circuit: delivery.Circuit{Off: true}}}}
 	for range 10 {
@@ -260,9 +240,8 @@ func TestACircuitThatIsSwitchedOff(t *testing.T) {
 		}
 		k.now = next
 	}
-	if c := k.circuit(); c.Open() || c.Waking {
-		t.Errorf("it is %+v", c)
-	}
+	c := k.circuit()
+	check.That(t, !c.Open() && !c.Waking, "it is %+v", c)
 	k.same("held back", k.heldBack(), nil)
 	k.same("names", k.open(), nil)
 }
@@ -271,33 +250,22 @@ func TestACircuitThatIsSwitchedOff(t *testing.T) {
 // circuit is closed when the next probe is due, and whatever fails then opens it again: at once,
 // where others still fail.
 func TestNothingIsLeftToProbe(t *testing.T) {
-	latest := func(k *desk, queue string) error {
-		_, err := k.d.Operate(t.Context(), rewinds(orderOf(queue), delivery.Latest))
-		return err
-	}
-	pause := func(k *desk, queue string) error {
-		_, err := k.d.Operate(t.Context(), does("pause", orderOf(queue)))
-		return err
-	}
+	latest := func(queue string) delivery.Order { return rewinds(orderOf(queue), delivery.Latest) }
 	for name, c := range map[string]struct {
-		give  func(k *desk, queue string) error
+		give  func(queue string) delivery.Order
 		fails int
 	}{
 		"rewind": {latest, 0},
-		"pause":  {pause, 3},
-		"remove": {func(k *desk, queue string) error {
-			_, err := k.d.Operate(t.Context(), does("remove", orderOf(queue)))
-			return err
-		}, 0},
+		"pause":  {func(queue string) delivery.Order { return does("pause", orderOf(queue)) }, 3},
+		"remove": {func(queue string) delivery.Order { return does("remove", orderOf(queue)) }, 0},
 	} {
 		for _, table := range []bool{true, false} {
 			k := withoutRows(t)
-			if table {
+			if k.opens(); table {
 				k, _ = holding(t)
 			}
-			k.opens()
 			k.hands("q", endedCircuitOpen)
-			k.must(latest(k, "q"))
+			check.Get(k.d.Operate(t.Context(), latest("q")))
 			for i, queue := range []string{"q1", "q2", "q3"} {
 				k.probeDue()
 				k.now = k.now.Add(time.Minute)
@@ -305,21 +273,19 @@ func TestNothingIsLeftToProbe(t *testing.T) {
 					check.Get2(k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{}))
 				}
 				check.Need(t, k.circuit().Open(), "%s: it is closed, and %d wait", name, 3-i)
-				k.must(c.give(k, queue))
+				check.Get(k.d.Operate(t.Context(), c.give(queue)))
 			}
 			for range 10 {
 				_, next := check.Get2(k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{}))
-				if next.Sub(k.now) > 10*time.Second {
-					t.Fatalf("%s: the next is %s: %+v", name, next, k.circuit())
-				}
+				check.Need(t, next.Sub(k.now) <= 10*time.Second,
+					"%s: the next is %s: %+v", name, next, k.circuit())
 				if k.now = next; next.IsZero() {
 					break
 				}
 			}
-			e := check.Get(k.store.Requests(request.Inside{}).Health(t.Context(), "c", true))
-			if k.now = e.Circuit.Closed.Add(time.Minute); e.Circuit.Waking {
-				t.Errorf("%s: %+v", name, e.Circuit)
-			}
+			e := k.health()
+			k.now = e.Circuit.Closed.Add(time.Minute)
+			check.That(t, !e.Circuit.Waking, "%s: %+v", name, e.Circuit)
 			check.That(t, len(e.Failing) == c.fails && e.FailingSince.IsZero() == (c.fails == 0) && e.TakenAt.IsZero(), "%s: %+v", name, e)
 			k.put("r", 1)
 			k.hands("r", endedFailed)
@@ -333,19 +299,13 @@ func TestNothingIsLeftToProbe(t *testing.T) {
 // and are woken up once it is over. For another consumer of a queue nothing is held.
 func TestTheSweepLeavesHeldQueuesToTheirCircuit(t *testing.T) {
 	k, waits := holding(t)
-	k.opens()
 	k.hands("q", endedCircuitOpen)
-	var queues []string
-	for i := range 20 {
-		queue := fmt.Sprintf("r%02d", i)
-		queues = append(queues, queue)
-		k.put(queue, 1)
-		k.hands(queue, endedCircuitOpen)
-	}
+	queues := names("r", 20)
+	k.holds(queues...)
 	for _, queue := range queues[10:] { // their rows are lost
 		k.must(k.store.Requests(request.Inside{}).Trouble().Delete(t.Context(), trouble.Row{State: trouble.HeldBy("c"), Queue: queue, Consumer: "c", N: k.circuit().Opened.UnixMilli()}))
 	}
-	check.Get(k.d.Create(t.Context(), "r00", "other", delivery.First))
+	check.Get(k.d.Create(t.Context(), "r0", "other", delivery.First))
 	o := delivery.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}, Readers: []delivery.Reader{{Name: "c", Circuit: delivery.Circuit{WakeRate: 1}}}}
 	rounds := func(n int) (woken []string) {
 		t.Helper()
@@ -357,10 +317,9 @@ func TestTheSweepLeavesHeldQueuesToTheirCircuit(t *testing.T) {
 			}
 		})
 	}
-	k.same("woken while it is open", rounds(30), []string{"r00"})
-	if held := k.heldBack(); len(held) < 20 {
-		t.Errorf("held back: %v", held)
-	}
+	k.same("woken while it is open", rounds(30), []string{"r0"})
+	held := k.heldBack()
+	check.That(t, len(held) >= 20, "held back: %v", held)
 	k.fails = nil
 	k.probeDue()
 	k.put("good", 1)
@@ -381,7 +340,6 @@ func TestTheSweepLeavesHeldQueuesToTheirCircuit(t *testing.T) {
 	check.That(t, len(*waits) != 0, "nobody waits")
 }
 
-// circuitIsNotDue puts the next probe off.
 func (k *desk) circuitIsNotDue() {
 	k.t.Helper()
 	h := k.health()
@@ -395,13 +353,11 @@ func (k *desk) circuitIsNotDue() {
 // TestTheCircuitOfARemovedConsumerEnds: with the last queue of it that fails.
 func TestTheCircuitOfARemovedConsumerEnds(t *testing.T) {
 	k, _ := holding(t)
-	k.opens()
 	for _, queue := range []string{"q1", "q2", "q3"} {
 		check.Get(k.d.Operate(t.Context(), does("remove", orderOf(queue))))
 	}
-	if h := k.health(); len(h.Failing) > 0 || !h.FailingSince.IsZero() {
-		t.Errorf("%+v still fail", h)
-	}
+	h := k.health()
+	check.That(t, len(h.Failing) == 0 && h.FailingSince.IsZero(), "%+v still fail", h)
 	k.probeDue()
 	check.Get2(k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{}))
 	check.That(t, !k.circuit().Open(), "it is open")
@@ -411,7 +367,6 @@ func TestTheCircuitOfARemovedConsumerEnds(t *testing.T) {
 // once it has closed, a retry waits for no other.
 func TestWakeUpsBesideACircuit(t *testing.T) {
 	k, _ := holding(t)
-	k.opens()
 	k.pass(time.Second)
 	wake := func(want int) {
 		t.Helper()
@@ -421,8 +376,6 @@ func TestWakeUpsBesideACircuit(t *testing.T) {
 	}
 	wake(0)
 	k.same("held back", k.heldBack(), []string{"q3", "q1"})
-	k.fails = nil
-	k.probeDue()
-	k.hands("q", endedCaughtUp)
+	k.closes()
 	wake(1)
 }

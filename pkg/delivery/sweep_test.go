@@ -28,7 +28,6 @@ func (k *desk) notified(queue string, fn func()) bool {
 	return after.Notified.After(before.Notified)
 }
 
-// everyFive runs a sweep five minutes later.
 func (k *desk) everyFive() delivery.SweepReport {
 	k.t.Helper()
 	k.pass(5 * time.Minute)
@@ -45,24 +44,20 @@ func TestSweepWakesUpWhoLags(t *testing.T) {
 	k.ends("well", endedCaughtUp)
 	k.put("lags", 2)
 	var report delivery.SweepReport
-	if k.notified("well", func() {
+	check.That(t, !k.notified("well", func() {
 		check.That(t, k.notified("lags", func() { report = k.everyFive() }), "who lags is not woken up")
-	}) {
-		t.Error("who has everything is woken up")
-	}
+	}), "who has everything is woken up")
 	want := delivery.SweepReport{Queues: 2, Lagging: 1, OldestLag: 5 * time.Minute, Notified: 1}
 	check.Is(t, cmp.Diff(want, report, cmpopts.IgnoreFields(delivery.SweepReport{}, "Sorter")), "")
 	// It is woken up by each run until it has everything.
 	for range 30 {
-		if report := k.everyFive(); report.Notified != 1 {
-			t.Fatalf("%+v", report)
-		}
+		report := k.everyFive()
+		check.Need(t, report.Notified == 1, "%+v", report)
 	}
 	k.ends("lags", endedCaughtUp)
 	k.everyFive()
-	if report := k.everyFive(); report.Notified != 0 || report.Lagging != 0 {
-		t.Errorf("%+v; want nobody who lags", report)
-	}
+	report = k.everyFive()
+	check.That(t, report.Notified == 0 && report.Lagging == 0, "%+v; want nobody who lags", report)
 }
 
 // TestSweepLooksAtQuietQueuesSeldom: at those that moved each time, at all once a day.
@@ -102,20 +97,17 @@ func TestSweepSeesWhatASlowClockMoved(t *testing.T) {
 // TestSweepEndsDeadClaims: a worker that died is followed by another, until the message was tried
 // often enough.
 func TestSweepEndsDeadClaims(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1, 2)
+	k := newDesk(t, 1, 2)
 	check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
 	// Nothing is blocked that did not stand alone.
 	for attempt := 1; attempt <= 5; attempt++ {
 		c := k.standing("q")
 		_, made := check.Get2(k.store.Requests(request.Inside{}).Claim(t.Context(), c, request.Claim{Req: "dead", To: int64([]int{2, 2, 1, 1, 1}[attempt-1]), Now: k.now, LeaseUntil: k.now.Add(time.Hour)}))
-		if report := k.everyFive(); !made || report.Cancelled != 0 {
-			t.Errorf("%+v, made %v; want a claim that is left alone", report, made)
-		}
+		report := k.everyFive()
+		check.That(t, made && report.Cancelled == 0, "%+v, made %v", report, made)
 		k.pass(time.Hour)
-		if report := k.everyFive(); report.Cancelled != 1 || report.Notified != 1 {
-			t.Errorf("%+v; want a dead claim ended", report)
-		}
+		report = k.everyFive()
+		check.That(t, report.Cancelled == 1 && report.Notified == 1, "%+v", report)
 	}
 	k.at("q", 0, delivery.Blocked)
 }
@@ -123,8 +115,7 @@ func TestSweepEndsDeadClaims(t *testing.T) {
 // TestAnnouncements: who is blocked, lags, or lost messages is announced by each run, under the
 // same id, until that is over.
 func TestAnnouncements(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1, 2, 3)
+	k := newDesk(t, 1, 2, 3)
 	k.block("q", 2)
 	since := k.standing("q").BlockedSince
 	want := delivery.Announcement{
@@ -150,13 +141,12 @@ func TestAnnouncements(t *testing.T) {
 	check.Is(t, cmp.Diff([]delivery.Announcement{want}, k.announced, only), "")
 	check.Get(k.d.Operate(t.Context(), rewinds(order("over it"), delivery.Latest)))
 	k.everyFive()
-	check.That(t, len(k.announced) <= 0, "announced %+v, want nothing", k.announced)
+	check.That(t, len(k.announced) == 0, "announced %+v, want nothing", k.announced)
 }
 
 // TestAnnouncementThatIsNotTaken: it stays due, and the error says so.
 func TestAnnouncementThatIsNotTaken(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1)
+	k := newDesk(t, 1)
 	k.put("well", 1)
 	k.block("q", 1)
 	k.put("other", 1)
@@ -199,9 +189,8 @@ func TestSweepLooksAgainWhereItFailed(t *testing.T) {
 					"%+v, error %v", report, err)
 			}
 			k.queues.fail = nil
-			if report := k.everyFive(); report.Failed != 0 || report.Lagging != 2 {
-				t.Errorf("%+v; want both queues seen", report)
-			}
+			report := k.everyFive()
+			check.That(t, report.Failed == 0 && report.Lagging == 2, "%+v; want both queues seen", report)
 		})
 	}
 }
@@ -209,8 +198,7 @@ func TestSweepLooksAgainWhereItFailed(t *testing.T) {
 // TestDeletionBehindConsumers: what all are past goes, an hour after it was found so; what one of
 // them needs stays.
 func TestDeletionBehindConsumers(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", upTo(1, 5)...)
+	k := newDesk(t, upTo(1, 5)...)
 	k.put("nobody's", 1)
 	k.ends("q", endedCaughtUp)
 	slow := k.reader()
@@ -223,7 +211,7 @@ func TestDeletionBehindConsumers(t *testing.T) {
 		}
 		return nil
 	}
-	k.must(k.d.Deliver(t.Context(), "q", slow, -1).Err)
+	k.to(slow, "q", "")
 	sweep := func() delivery.SweepReport {
 		k.pass(time.Minute)
 		return k.sweep(delivery.SweepOptions{Delete: true, MaxAttempts: 3})
@@ -233,15 +221,13 @@ func TestDeletionBehindConsumers(t *testing.T) {
 	k.pass(cursor.DeleteAfter)
 	check.Is(t, sweep().Deleted, 2)
 	page := check.Get(k.queues.Requests(queuelog.Inside{}).Messages(t.Context(), queuelog.Query{Queue: "q", Last: cursor.MaxSeq}))
-	check.That(t, len(page.Messages) == 3 && page.Messages[0].Seq == 3,
-		"%+v is left, want 3 to 5", page.Messages)
+	check.That(t, len(page.Messages) == 3 && page.Messages[0].Seq == 3, "%+v is left", page.Messages)
 	// No consumer is set back behind it.
 	_, err := k.d.Operate(t.Context(), rewinds(order("op"), delivery.At(2)))
 	invalid(t, err, "start")
 	// A queue without consumers keeps what it has.
-	if _, there, err := k.queues.Requests(queuelog.Inside{}).Message(t.Context(), "nobody's", 1); err != nil || !there {
-		t.Errorf("there %v, %v", there, err)
-	}
+	_, there := check.Get2(k.queues.Requests(queuelog.Inside{}).Message(t.Context(), "nobody's", 1))
+	check.That(t, there, "%+v", there)
 }
 
 func TestSweepOptionsOutOfBounds(t *testing.T) {
@@ -270,52 +256,32 @@ func TestSweepLooksForNewReadersInQuietQueues(t *testing.T) {
 		return n
 	}
 	check.Is(t, notified(old), 0)
-	if n := notified(late, old); n == 0 {
-		t.Error("the new reader's consumer is never made")
-	}
+	check.That(t, notified(late, old) != 0, "the new reader's consumer is never made")
 }
 
 // TestSweepBlocksByTheReadersAttempts: a worker that dies is given as many attempts as its reader
 // has.
 func TestSweepBlocksByTheReadersAttempts(t *testing.T) {
 	for attempts, want := range map[int]delivery.State{2: delivery.Blocked, 3: delivery.Idle} {
-		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-		clock := func() time.Time { return now }
-		sorter := check.Get(cursor.New(cursor.NewMemory(), &cursor.Options{Now: clock}))
-		store := delivery.NewMemory()
-		d := check.Get(delivery.New(store, sorter, &delivery.Options{Now: clock}))
-		check.OK(t, sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1, Body: []byte("1")})[0].Err)
-		c := check.Get(d.Create(t.Context(), "q", "billing", delivery.First))
+		k := newDesk(t, 1)
+		c := check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
 		for _, req := range []string{"a", "b"} { // each dies
-			now = now.Add(time.Hour)
-			claim := request.Claim{Req: req, To: 1, Now: now, LeaseUntil: now.Add(time.Minute)}
-			var err error
-			if c, _, err = store.Requests(request.Inside{}).Claim(t.Context(), c, claim); err != nil {
-				t.Fatal(err)
-			}
+			claim := request.Claim{Req: req, To: 1, Now: k.now, LeaseUntil: k.now.Add(time.Minute)}
+			c, _ = check.Get2(k.store.Requests(request.Inside{}).Claim(t.Context(), c, claim))
+			k.pass(time.Hour)
 		}
-		now = now.Add(time.Hour)
-		options := delivery.SweepOptions{Readers: []delivery.Reader{{Name: "billing", MaxAttempts: attempts}}}
-		check.Get(d.Sweep(t.Context(), options))
-		if c, err := store.Requests(request.Inside{}).Consumer(t.Context(), "q", "billing"); err != nil || c.State != want {
-			t.Errorf("with %d attempts the consumer is %s, %v; want %s", attempts, c.State, err, want)
-		}
+		k.sweep(delivery.SweepOptions{Readers: []delivery.Reader{{Name: "c", MaxAttempts: attempts}}})
+		k.at("q", 0, want)
 	}
 }
 
 // TestRefusedStartMakesNothing: a queue that is not there is not made for a consumer that is
 // refused.
 func TestRefusedStartMakesNothing(t *testing.T) {
-	sorter := check.Get(cursor.New(cursor.NewMemory(), nil))
-	d := check.Get(delivery.New(delivery.NewMemory(), sorter, nil))
-	var invalid *cursor.InvalidError
-	if _, err := d.Create(t.Context(), "q", "billing", delivery.At(7)); !errors.As(err, &invalid) || invalid.Field != "start" {
-		t.Errorf("error %v, want one of the start", err)
-	}
-	check.Fails(t, check.Err(sorter.Status(t.Context(), "q")), cursor.ErrNoQueue)
-	if c, err := d.Create(t.Context(), "q", "billing", delivery.At(1)); err != nil || c.Delivered != 0 {
-		t.Errorf("%+v, %v; want that it begins with the first", c, err)
-	}
+	k := newDesk(t)
+	invalid(t, check.Err(k.d.Create(t.Context(), "q", "billing", delivery.At(7))), "start")
+	check.Fails(t, check.Err(k.sorter.Status(t.Context(), "q")), cursor.ErrNoQueue)
+	check.Is(t, check.Get(k.d.Create(t.Context(), "q", "billing", delivery.At(1))).Delivered, 0)
 }
 
 // TestManyConsumersOfAQueueHaveATurn: those that lag take 5 seconds of the round, and the rest of
@@ -349,8 +315,7 @@ func TestManyConsumersOfAQueueHaveATurn(t *testing.T) {
 	check.That(t, other <= 6*time.Second && read == consumers,
 		"the other queue is seen after %s, %d of %d consumers in all; want a turn, and all", other, read, consumers)
 	ofMany := slices.DeleteFunc(k.announced, func(a delivery.Announcement) bool { return a.Queue != "many" })
-	check.That(t, report.Notified == 2 && len(ofMany) == 100,
-		"%+v, %d announced; want 2 notifications, and 100", report, len(ofMany))
+	check.That(t, report.Notified == 2 && len(ofMany) == 100, "%+v, %d announced", report, len(ofMany))
 }
 
 // TestEveryConsumerComesUp: however many of a queue's consumers lag, whatever their names are, each
@@ -372,8 +337,7 @@ func TestEveryConsumerComesUp(t *testing.T) {
 			said[a.Consumer] = true
 		}
 	}
-	check.That(t, len(said) == consumers,
-		"%d of %d consumers were ever announced", len(said), consumers)
+	check.Is(t, len(said), consumers)
 }
 
 // TestDeletingHasATurn: a queue with much to delete takes 5 seconds of the round, and the rest of
@@ -403,6 +367,5 @@ func TestDeletingHasATurn(t *testing.T) {
 	}
 	report := k.sweep(options)
 	check.That(t, report.Deleted == 1001, "%d deleted; want all", report.Deleted)
-	check.That(t, other != 0 && other <= 8*time.Second,
-		"the other queue is seen after %s, want a turn, and what is under way then", other)
+	check.That(t, other != 0 && other <= 8*time.Second, "the other queue is seen after %s", other)
 }

@@ -29,9 +29,9 @@ type trackedDesk struct {
 
 const trackTime = time.Hour
 
-func newTrackedDesk(t *testing.T) *trackedDesk {
+func newTrackedDesk(t *testing.T, seqs ...int64) *trackedDesk {
 	t.Helper()
-	k := &trackedDesk{desk: newDesk(t), chains: ddb.NewMemory(xorack.Names{}.Tables()...)}
+	k := &trackedDesk{desk: newDesk(t, seqs...), chains: ddb.NewMemory(xorack.Names{}.Tables()...)}
 	k.d, k.acker = k.process(k.chains)
 	return k
 }
@@ -63,12 +63,10 @@ func (k *trackedDesk) ends(want string) delivery.Delivery {
 	k.t.Helper()
 	done := k.d.Deliver(k.t.Context(), "q", k.reader(), -1)
 	k.must(done.Err)
-	check.That(k.t, ending(done) == want,
-		"it ended as %s (%v), want %s", ending(done), done.Cause, want)
+	check.Is(k.t, ending(done), want, done.Cause)
 	return done
 }
 
-// works says that the work of these edges is done.
 func (k *trackedDesk) works(edges ...xorack.Edge) {
 	k.t.Helper()
 	for _, e := range edges {
@@ -88,8 +86,7 @@ func (k *trackedDesk) finishes() {
 // TestCommittedWhenItsTreeIsDone: the claim stays in flight until the last edge of the tree has
 // ended, however often somebody looks.
 func TestCommittedWhenItsTreeIsDone(t *testing.T) {
-	k := newTrackedDesk(t)
-	k.put("q", 1, 2, 3, 4)
+	k := newTrackedDesk(t, 1, 2, 3, 4)
 	done := k.ends(endedDeferred)
 	check.That(t, done.Deferred == 1 && done.Batches == 0,
 		"%d batches are deferred, %d committed; want 1 and 0", done.Deferred, done.Batches)
@@ -104,9 +101,7 @@ func TestCommittedWhenItsTreeIsDone(t *testing.T) {
 	k.works(first[1], first[2])
 	k.finishes()
 	k.ends(endedBusy)
-	if c := k.at("q", 0, delivery.Started); !c.Deferred {
-		t.Error("the claim is not deferred")
-	}
+	check.That(t, k.at("q", 0, delivery.Started).Deferred, "the claim is not deferred")
 	k.works(child)
 	k.finishes()
 	k.at("q", 3, delivery.Idle)
@@ -140,11 +135,9 @@ func (k *trackedDesk) crashing(name string, lost bool) *delivery.Deliverer {
 // TestDeferGoesWrong: a lost response, another that was first, a death right after.
 func TestDeferGoesWrong(t *testing.T) {
 	t.Run("lost response, death right after", func(t *testing.T) {
-		k := newTrackedDesk(t)
-		k.put("q", 1)
-		if done := k.crashing("defer", true).Deliver(t.Context(), "q", k.reader(), -1); !errors.Is(done.Err, errFlaky) {
-			t.Errorf("error %v", done.Err)
-		}
+		k := newTrackedDesk(t, 1)
+		done := k.crashing("defer", true).Deliver(t.Context(), "q", k.reader(), -1)
+		check.That(t, errors.Is(done.Err, errFlaky), "error %v", done.Err)
 		k.ends(endedBusy)
 		k.pass(2 * time.Minute) // nobody takes it over
 		k.ends(endedBusy)
@@ -166,8 +159,7 @@ func TestDeferGoesWrong(t *testing.T) {
 		}, endedLost, 0},
 	} {
 		t.Run(name+" first", func(t *testing.T) {
-			k := newTrackedDesk(t)
-			k.put("q", 1)
+			k := newTrackedDesk(t, 1)
 			k.fails = func(delivery.Batch) error { c.first(k); return nil }
 			k.ends(c.ended)
 			k.at("q", c.at, delivery.Idle)
@@ -179,8 +171,7 @@ func TestDeferGoesWrong(t *testing.T) {
 // committed, or fails, once, and who repeats it finds that.
 func TestAnEndGoesWrong(t *testing.T) {
 	for _, lost := range []bool{true, false} {
-		k := newTrackedDesk(t)
-		k.put("q", 1, 2, 3, 4)
+		k := newTrackedDesk(t, 1, 2, 3, 4)
 		k.ends(endedDeferred)
 		k.works(k.edges...)
 		chain := check.Get(k.acker.Get(t.Context(), k.tags[0]))
@@ -188,15 +179,13 @@ func TestAnEndGoesWrong(t *testing.T) {
 		before := k.notified()
 		k.pass(time.Second)
 		k.finishes()
-		if c := k.at("q", 3, delivery.Idle); c.Token.N != 1 || !k.notified().After(before) {
-			t.Errorf("lost %v: %+v; want it committed, and somebody notified", lost, c)
-		}
+		c := k.at("q", 3, delivery.Idle)
+		check.That(t, c.Token.N == 1 && k.notified().After(before), "lost %v: %+v", lost, c)
 		// The next one expires.
 		k.ends(endedDeferred)
 		k.pass(trackTime + time.Second)
-		if done := k.crashing("expire", lost).Deliver(t.Context(), "q", k.reader(), -1); !errors.Is(done.Err, errFlaky) {
-			t.Errorf("error %v", done.Err)
-		}
+		done := k.crashing("expire", lost).Deliver(t.Context(), "q", k.reader(), -1)
+		check.That(t, errors.Is(done.Err, errFlaky), "error %v", done.Err)
 		k.ends(endedWait)
 		if c := k.at("q", 3, delivery.Idle); c.Outcomes[2].Outcome != delivery.Cancelled || c.Attempts != 1 || c.RetryAt.IsZero() || c.FailingSince.IsZero() {
 			t.Errorf("lost %v: %+v; want a failure, by nobody's death", lost, c)
@@ -206,17 +195,14 @@ func TestAnEndGoesWrong(t *testing.T) {
 
 // TestAHandlerThatFailsFailsItsTree: the claim is given back at once.
 func TestAHandlerThatFailsFailsItsTree(t *testing.T) {
-	k := newTrackedDesk(t)
-	k.put("q", 1, 2)
+	k := newTrackedDesk(t, 1, 2)
 	k.fails = func(delivery.Batch) error { return errors.New("no") }
-	if done := k.ends(endedFailed); done.Cause == nil || done.Deferred != 0 {
-		t.Errorf("%+v; want why", done)
-	}
+	done := k.ends(endedFailed)
+	check.That(t, done.Cause != nil && done.Deferred == 0, "%+v; want why", done)
 	k.at("q", 0, delivery.Idle)
 	chain := check.Get(k.acker.Get(t.Context(), k.tags[0]))
-	if chain.End() != xorack.Failed || chain.Reason != "no" {
-		t.Errorf("the chain is %q, %q", chain.End(), chain.Reason)
-	}
+	check.That(t, chain.End() == xorack.Failed && chain.Reason == "no",
+		"the chain is %q, %q", chain.End(), chain.Reason)
 	k.finishes()
 	check.Is(t, k.at("q", 0, delivery.Idle).Attempts, 1)
 	k.fails = func(delivery.Batch) error { return delivery.Permanent(errors.New("never")) }
@@ -228,8 +214,7 @@ func TestAHandlerThatFailsFailsItsTree(t *testing.T) {
 func TestAHandlerThatFailsWhereWorkIsDone(t *testing.T) {
 	for name, done := range map[string]int{"one of two": 1, "both": 2} {
 		t.Run(name, func(t *testing.T) {
-			k := newTrackedDesk(t)
-			k.put("q", 1, 2)
+			k := newTrackedDesk(t, 1, 2)
 			k.fails = func(b delivery.Batch) error {
 				k.works(b.Edges[:done]...)
 				return errNo
@@ -243,8 +228,7 @@ func TestAHandlerThatFailsWhereWorkIsDone(t *testing.T) {
 
 // TestSkippedSeqsAreNotTracked: nobody can do their work.
 func TestSkippedSeqsAreNotTracked(t *testing.T) {
-	k := newTrackedDesk(t)
-	k.put("q", 4)
+	k := newTrackedDesk(t, 4)
 	check.Get2(k.sorter.Inside(queuelog.Inside{}).SkipGap(t.Context(), "q", "lost", 0, 10))
 	k.ends(endedDeferred)
 	k.gets("q no 1,no 2,no 3 #1", "q 4 #1")
@@ -259,9 +243,8 @@ func TestALongQueueNameIsTracked(t *testing.T) {
 	k.put(queue, 1)
 	done := k.d.Deliver(t.Context(), queue, k.reader(), -1)
 	k.must(done.Err)
-	if token := k.edges[0].String(); len(token) > 128 {
-		t.Errorf("the token has %d characters: %s", len(token), token)
-	}
+	token := k.edges[0].String()
+	check.That(t, len(token) <= 128, "the token has %d characters: %s", len(token), token)
 	k.works(k.edges...)
 	k.finishes()
 	k.at(queue, 1, delivery.Idle)
@@ -318,8 +301,7 @@ func TestOtherEndsGoOn(t *testing.T) {
 
 // TestTheEndStaysDueUntilTheQueueIsAwake: what cannot be committed or woken up is tried again.
 func TestTheEndStaysDueUntilTheQueueIsAwake(t *testing.T) {
-	k := newTrackedDesk(t)
-	k.put("q", 1, 2, 3, 4)
+	k := newTrackedDesk(t, 1, 2, 3, 4)
 	k.ends(endedDeferred)
 	k.works(k.edges...)
 	for _, request := range []string{"cursor", "notify"} {
@@ -331,16 +313,14 @@ func TestTheEndStaysDueUntilTheQueueIsAwake(t *testing.T) {
 		}
 		c := check.Get(k.acker.Get(t.Context(), k.tags[0]))
 		check.Fails(t, check.Err(k.acker.Finish(t.Context(), c, k.d.Ender(nil))), errFlaky, request)
-		if c, err := k.acker.Get(t.Context(), k.tags[0]); err != nil || c.Sealed() {
-			t.Errorf("%s: sealed %v, error %v", request, c.Sealed(), err)
-		}
+		c = check.Get(k.acker.Get(t.Context(), k.tags[0]))
+		check.That(t, !c.Sealed(), "%+v %+v", request, c.Sealed())
 	}
 	k.queues.fail = nil
 	before := k.notified()
 	k.finishes()
-	if c, err := k.acker.Get(t.Context(), k.tags[0]); err != nil || !c.Sealed() || !k.notified().After(before) {
-		t.Errorf("sealed %v, notified at %v, error %v", c.Sealed(), k.notified(), err)
-	}
+	c := check.Get(k.acker.Get(t.Context(), k.tags[0]))
+	check.That(t, c.Sealed() && k.notified().After(before), "%+v %+v", c.Sealed(), k.notified())
 }
 
 func (k *trackedDesk) notified() time.Time {
@@ -371,4 +351,101 @@ func TestTrackIsChecked(t *testing.T) {
 		}
 		k.pass(trackTime + time.Millisecond)
 	}
+}
+
+// TestPoisonBlocksAlone: the messages of its batch that come before it are committed, and the
+// consumer is blocked on it.
+func TestPoisonBlocksAlone(t *testing.T) {
+	for name, poison := range map[string]func(*trackedDesk, delivery.Batch) error{
+		"the sink fails": func(*trackedDesk, delivery.Batch) error { return errors.New("no") },
+		"its work fails": func(k *trackedDesk, b delivery.Batch) error {
+			for i, m := range b.Messages {
+				if m.Seq == 2 {
+					_, err := k.acker.Fail(t.Context(), b.Edges[i], "no")
+					return err
+				}
+			}
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := newTrackedDesk(t, 1, 2, 3)
+			k.fails = func(b delivery.Batch) error {
+				for _, m := range b.Messages {
+					if m.Seq == 2 {
+						return poison(k, b)
+					}
+				}
+				k.works(b.Edges...)
+				return nil
+			}
+			for range 20 {
+				k.to(k.reader(), "q", "")
+				k.finishes()
+				k.pass(10 * time.Minute)
+			}
+			c := k.at("q", 1, delivery.Blocked)
+			check.That(t, !c.Deferred && c.Attempts == 3, "%+v", c)
+			k.gets("q 1,2,3 #1", "q 1,2,3 #2", "q 1 #3", "q 2 #3", "q 2 #4", "q 2 #5")
+			k.fails = nil
+			check.Get(k.d.Operate(t.Context(), skips(delivery.Order{Queue: "q", Consumer: "c", Reason: "why"}, 2)))
+			k.ends(endedDeferred)
+			k.works(k.edges...)
+			k.finishes()
+			k.at("q", 3, delivery.Idle)
+		})
+	}
+}
+
+// TestTrackIsChanged: by a deployment, while a claim is in flight. The claim ends as it was made,
+// and the next one is made as the reader says now.
+func TestTrackIsChanged(t *testing.T) {
+	tracks := func(k *trackedDesk, track time.Duration) delivery.Reader {
+		r := k.reader()
+		r.Track = track
+		return r
+	}
+	const longer = 3 * trackTime
+	for name, c := range map[string]struct {
+		after time.Duration
+		// done is whether the work was done; pass is what goes by before the reader of the new
+		// deployment looks.
+		done bool
+		pass time.Duration
+		want string
+		at   int64
+	}{
+		"to off, done":              {0, true, 2 * time.Minute, endedCaughtUp, 2},
+		"to off, open":              {0, false, 2 * time.Minute, endedBusy, 0},
+		"to off, late":              {0, false, trackTime + time.Second, endedWait, 0},
+		"to longer, in its time":    {longer, false, trackTime - time.Second, endedBusy, 0},
+		"to longer, late as it was": {longer, false, trackTime + time.Second, endedWait, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := newTrackedDesk(t, 1, 2)
+			k.ends(endedDeferred)
+			if c.done {
+				k.works(k.edges...)
+			}
+			k.pass(c.pass)
+			done := k.d.Deliver(t.Context(), "q", tracks(k, c.after), -1)
+			k.must(done.Err)
+			check.That(t, ending(done) == c.want && done.Record.Delivered == c.at,
+				"it ended as %s at %d, want %s at %d", ending(done), done.Record.Delivered, c.want, c.at)
+		})
+	}
+	t.Run("to on", func(t *testing.T) {
+		k := newTrackedDesk(t, 1)
+		k.must(k.d.Deliver(t.Context(), "q", tracks(k, 0), -1).Err)
+		k.put("q", 2)
+		_, made, err := k.store.Requests(request.Inside{}).Claim(t.Context(), k.standing("q"), request.Claim{Req: "old", To: 2, Now: k.now, LeaseUntil: k.now.Add(time.Minute)})
+		check.Need(t, err == nil && made, "made %v, error %v", made, err)
+		k.ends(endedBusy)
+		k.pass(2 * time.Minute)
+		k.ends(endedDeferred)
+		c := k.at("q", 1, delivery.Started)
+		check.That(t, c.Deferred && c.Attempts == 2, "%+v; want a deferred claim, the second", c)
+		_, made, err = k.store.Requests(request.Inside{}).Commit(t.Context(), "q", "c", delivery.Token{N: 2, Req: "old"}, delivery.Response{})
+		check.That(t, err == nil && !made, "the old claim was committed: %v, error %v", made, err)
+	})
 }

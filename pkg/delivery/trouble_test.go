@@ -1,7 +1,6 @@
 package delivery_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -32,7 +31,6 @@ func (k *desk) rows() string {
 	return strings.Join(all, ", ")
 }
 
-// troubled checks the rows.
 func (k *desk) troubled(what, want string) {
 	k.t.Helper()
 	check.Is(k.t, k.rows(), want, what)
@@ -45,22 +43,16 @@ func orderOf(queue string) delivery.Order {
 // TestTroubleOfOperations: who blocks notes it, and so does who pauses; an operator who ends it
 // deletes that.
 func TestTroubleOfOperations(t *testing.T) {
-	for name, end := range map[string]func(k *desk) error{
-		"skip":    func(k *desk) error { _, err := k.d.Operate(t.Context(), skips(orderOf("q"), 2)); return err },
-		"redrive": func(k *desk) error { _, err := k.d.Operate(t.Context(), redrives(orderOf("q"), 2)); return err },
-		"rewind": func(k *desk) error {
-			_, err := k.d.Operate(t.Context(), rewinds(orderOf("q"), delivery.First))
-			return err
-		},
+	for name, end := range map[string]delivery.Order{
+		"skip": skips(orderOf("q"), 2), "redrive": redrives(orderOf("q"), 2), "rewind": rewinds(orderOf("q"), delivery.First),
 	} {
-		k := newDesk(t)
-		k.put("q", 0, 1, 2)
+		k := newDesk(t, 0, 1, 2)
 		k.block("q", 2)
 		k.troubled(name+": blocked", "blocked q|c 10m0s")
 		check.Get(k.d.Operate(t.Context(), does("pause", orderOf("q"))))
 		k.pass(time.Minute)
 		k.troubled(name+": paused", "blocked q|c 11m0s, paused q|c 1m0s")
-		k.must(end(k))
+		check.Get(k.d.Operate(t.Context(), end))
 		k.troubled(name, "paused q|c 1m0s")
 		check.Get(k.d.Operate(t.Context(), does("resume", orderOf("q"))))
 		k.troubled(name+": resumed", "")
@@ -77,27 +69,23 @@ func TestARowSaysWhatIsWrong(t *testing.T) {
 		k.must(err)
 		return fmt.Sprintf("%d: %s", row.Seq, row.Error)
 	}
-	is := func(what, got, want string) {
-		t.Helper()
-		check.That(t, got == want, "%s: the row says %q, want %q", what, got, want)
-	}
 	k.put("q", 1, 2, 4)
 	k.poison(2, errors.New("no "+strings.Repeat("é", 200)))
 	k.deliver("q")
 	k.pass(time.Hour)
 	k.sweep(delivery.SweepOptions{})
 	long := "no " + strings.Repeat("é", 148)
-	is("a lag", said(trouble.Lagging), "1: "+long)
+	check.Is(t, said(trouble.Lagging), "1: "+long, "a lag")
 	k.deliver("q")
 	k.deliver("q")
 	k.pass(time.Minute)
 	k.sweep(delivery.SweepOptions{})
-	is("a lag that lasts", said(trouble.Lagging), fmt.Sprintf("%d: %s", k.standing("q").Delivered+1, long))
+	check.Is(t, said(trouble.Lagging), fmt.Sprintf("%d: %s", k.standing("q").Delivered+1, long), "a lag that lasts")
 	k.block("q", 2)
-	is("blocked", said(trouble.Blocked), "2: no")
+	check.Is(t, said(trouble.Blocked), "2: no", "blocked")
 	row, _, err := k.store.Requests(request.Inside{}).Trouble().Row(t.Context(), trouble.Gap, "q", "")
 	k.must(err)
-	is("a gap", fmt.Sprint(row.Seq), "3")
+	check.Is(t, fmt.Sprint(row.Seq), "3", "a gap")
 }
 
 // TestTroubleOfWhatIsGone: a consumer that is removed, and a queue that is erased, leave no row.
@@ -126,8 +114,7 @@ func TestTroubleOfWhatIsGone(t *testing.T) {
 // TestTroubleOfMissing: who finds that a message is gone notes it, and who goes elsewhere deletes
 // that.
 func TestTroubleOfMissing(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 1, 2)
+	k := newDesk(t, 1, 2)
 	check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
 	check.Get(k.queues.tables.Do(t.Context(), ddb.Delete{
 		Op: ddb.Op{Table: &cursor.Names{}.Tables()[0]}, Key: ddb.Fields{"queue": ddb.Text("q"), "seq": ddb.Int(1)}.Item(),
@@ -143,8 +130,7 @@ func TestTroubleOfMissing(t *testing.T) {
 
 // TestTroubleOfLag: the sweep notes who lags for long, and finds that it is over.
 func TestTroubleOfLag(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 0, 1)
+	k := newDesk(t, 0, 1)
 	check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
 	k.pass(14 * time.Minute)
 	k.sweep(delivery.SweepOptions{})
@@ -186,12 +172,12 @@ func TestTroubleOfGaps(t *testing.T) {
 func TestTheRowOfAGapIsWrittenOnce(t *testing.T) {
 	k := newDesk(t)
 	written := 0
-	k.store = k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+	k.see = func(r ddb.Request) error {
 		if r.Name() == "put trouble" {
 			written++
 		}
-		return k.consumers.Do(ctx, r)
-	})
+		return nil
+	}
 	later := time.Duration(0)
 	k.d = check.Get(delivery.New(k.store, k.sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: func() time.Time {
 		later += time.Millisecond
@@ -210,11 +196,7 @@ func TestTheRowOfAGapIsWrittenOnce(t *testing.T) {
 func TestTheRowOfACancelledClaimIsWrittenOnce(t *testing.T) {
 	k := newDesk(t)
 	requests := map[string]int{}
-	k.store = k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
-		requests[r.Name()]++
-		return k.consumers.Do(ctx, r)
-	})
-	k.restarted()
+	k.see = func(r ddb.Request) error { requests[r.Name()]++; return nil }
 	k.put("q", 1)
 	c := check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
 	for range 2 { // whose workers die
@@ -236,13 +218,12 @@ func TestTheRowOfACancelledClaimIsWrittenOnce(t *testing.T) {
 func TestTroubleIsRepaired(t *testing.T) {
 	k := newDesk(t)
 	slow := time.Duration(0)
-	k.store = k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+	k.see = func(r ddb.Request) error {
 		if q, ok := r.(ddb.Query); ok && r.Name() == "list trouble" && !strings.Contains(q.Partition.Str(), "/") { // no tenants' shard
 			k.now = k.now.Add(slow)
 		}
-		return k.consumers.Do(ctx, r)
-	})
-	k.d = check.Get(delivery.New(k.store, k.sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: func() time.Time { return k.now }}))
+		return nil
+	}
 	k.put("q", 0, 1, 2)
 	k.block("q", 2)
 	check.Get(k.d.Operate(t.Context(), does("pause", orderOf("q"))))
@@ -278,16 +259,12 @@ func TestTroubleIsRepaired(t *testing.T) {
 func TestTroubleThatCannotBeNoted(t *testing.T) {
 	k := newDesk(t)
 	away := true
-	k.store = k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+	k.see = func(r ddb.Request) error {
 		if away && r.On().Name == trouble.DefaultName {
-			return ddb.Answer{}, errFlaky
+			return errFlaky
 		}
-		return k.consumers.Do(ctx, r)
-	})
-	clock := func() time.Time { return k.now }
-	var err error
-	k.d, err = delivery.New(k.store, k.sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: clock})
-	k.must(err)
+		return nil
+	}
 	k.put("q", 0, 1, 2, 4)
 	k.block("q", 2)
 	check.Get(k.d.Operate(t.Context(), does("pause", orderOf("q"))))
@@ -305,8 +282,7 @@ func TestTroubleThatCannotBeNoted(t *testing.T) {
 // TestTroubleOfDoubt: the sweep notes claims in doubt and in quarantine, and who settles them
 // deletes that.
 func TestTroubleOfDoubt(t *testing.T) {
-	k := newDesk(t)
-	k.put("q", 0, 1, 2)
+	k := newDesk(t, 0, 1, 2)
 	c := check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
 	c, _ = check.Get2(k.store.Requests(request.Inside{}).Claim(t.Context(), c, request.Claim{Req: "r", To: 0, Now: k.now, LeaseUntil: k.now.Add(time.Minute)}))
 	check.Get2(k.store.Requests(request.Inside{}).Prepare(t.Context(), "q", "c", c.Token))

@@ -1,7 +1,6 @@
 package delivery_test
 
 import (
-	"container/heap"
 	"context"
 	"errors"
 	"flag"
@@ -10,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"sort"
 	"strings"
 	"testing"
 	"time"
@@ -33,62 +33,50 @@ var update = flag.Bool("update", false, "write the table of workloads into docs/
 // moment is something that happens at a time.
 type moment struct {
 	at  time.Time
-	n   int
 	run func()
-}
-
-// moments are a heap, by time and by the order in which they were set.
-type moments []moment
-
-func (m moments) Len() int { return len(m) }
-func (m moments) Less(i, j int) bool {
-	return m[i].at.Before(m[j].at) || m[i].at.Equal(m[j].at) && m[i].n < m[j].n
-}
-func (m moments) Swap(i, j int) { m[i], m[j] = m[j], m[i] }
-func (m *moments) Push(x any)   { *m = append(*m, x.(moment)) }
-func (m *moments) Pop() any {
-	last := (*m)[len(*m)-1]
-	*m = (*m)[:len(*m)-1]
-	return last
 }
 
 // world is the clock. One thing runs at a time, in a goroutine of its own where it waits.
 type world struct {
 	now     time.Time
-	ahead   moments
-	n       int
+	ahead   []moment // sorted
 	yielded chan struct{}
 	random  *rand.Rand
 }
 
+// set has something happen later, behind what is set for the same time.
+func (w *world) set(d time.Duration, run func()) {
+	at := w.now.Add(d)
+	i := sort.Search(len(w.ahead), func(i int) bool { return w.ahead[i].at.After(at) })
+	w.ahead = slices.Insert(w.ahead, i, moment{at, run})
+}
+
 // after has something run later, by the next that is free.
 func (w *world) after(d time.Duration, run func()) {
-	w.n++
-	heap.Push(&w.ahead, moment{w.now.Add(d), w.n, func() {
+	w.set(d, func() {
 		go func() {
 			run()
 			w.yielded <- struct{}{}
 		}()
 		<-w.yielded
-	}})
+	})
 }
 
 // sleep lets others run until a time has passed.
 func (w *world) sleep(d time.Duration) {
 	awake := make(chan struct{})
-	w.n++
-	heap.Push(&w.ahead, moment{w.now.Add(d), w.n, func() {
+	w.set(d, func() {
 		close(awake)
 		<-w.yielded
-	}})
+	})
 	w.yielded <- struct{}{}
 	<-awake
 }
 
-// until runs what happens up to a time.
 func (w *world) until(end time.Time) {
 	for len(w.ahead) > 0 && !w.ahead[0].at.After(end) {
-		next := heap.Pop(&w.ahead).(moment)
+		next := w.ahead[0]
+		w.ahead = w.ahead[1:]
 		w.now = next.at
 		next.run()
 	}
@@ -225,7 +213,7 @@ func newStage(t *testing.T, w workload) *stage {
 			NewReq:      func() string { requests++; return fmt.Sprint(of, "-", requests) },
 			Sleep:       func(_ context.Context, d time.Duration) error { s.sleep(d); return nil },
 			WakeUp:      func(queue, _ string, due time.Time) { s.wake(queue, due) },
-			WakeCircuit: func(_ string, due time.Time) { s.wakeCircuit(due) },
+			WakeCircuit: func(_ string, due time.Time) { s.wake("", due) },
 		}))
 		s.sorters, s.all = append(s.sorters, sorter), append(s.all, d)
 	}
@@ -234,9 +222,7 @@ func newStage(t *testing.T, w workload) *stage {
 
 func (s *stage) must(err error) {
 	s.t.Helper()
-	if err != nil {
-		s.t.Error(err)
-	}
+	check.That(s.t, err == nil, "%v", err)
 }
 
 // one is whichever process is free.
@@ -276,14 +262,6 @@ func (s *stage) options() delivery.SweepOptions {
 func (s *stage) wake(queue string, due time.Time) {
 	s.timer(queue, due, func() time.Time {
 		_, next, err := s.one().Wake(s.t.Context(), queue, "c", s.options())
-		s.must(err)
-		return next
-	})
-}
-
-func (s *stage) wakeCircuit(due time.Time) {
-	s.timer(" circuit", due, func() time.Time {
-		_, next, err := s.one().Wake(s.t.Context(), "", "c", s.options())
 		s.must(err)
 		return next
 	})
@@ -384,9 +362,7 @@ func (s *stage) row(blocked int) string {
 	var bad time.Duration
 	for i := range s.bad {
 		at := s.badAt[nameOf(i)]
-		if at.IsZero() {
-			s.t.Errorf("the bad message of %s is not blocked", nameOf(i))
-		}
+		check.That(s.t, !at.IsZero(), "the bad message of %s is not blocked", nameOf(i))
 		bad = max(bad, at.Sub(s.began))
 	}
 	return fmt.Sprintf("| %s | %d | %s | %s | %d | %s |\n", s.name, blocked, short(s.longest, s.away+s.bad > 0 && max(s.away, s.bad) < s.queues),
@@ -425,10 +401,7 @@ func TestWorkloads(t *testing.T) {
 	case !found:
 		t.Fatalf("%s has no %q", tablePage, tableFrom)
 	case *update:
-		err := os.WriteFile(tablePage, []byte(before+tableFrom+table+tableTo+after), 0o600)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(tablePage, []byte(before+tableFrom+table+tableTo+after), 0o600))
 	case is != table:
 		t.Errorf("%s (-want +got):\n%s", tablePage, cmp.Diff(is, table))
 	}

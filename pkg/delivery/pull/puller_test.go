@@ -106,17 +106,15 @@ func TestQuarantine(t *testing.T) {
 				t.Errorf("%+v, announced %+v", report, a)
 			}
 			// What is aside is kept.
-			if seq, _, err := d.Inside(request.Inside{}).Delivered(ctx, "q"); err != nil || seq != 0 {
-				t.Errorf("everything up to %d may be deleted, %v", seq, err)
-			}
+			seq, _ := check.Get2(d.Inside(request.Inside{}).Delivered(ctx, "q"))
+			check.Is(t, seq, 0)
 			second := claim("r2")
 			check.Need(t, second.Outcome == delivery.OK && second.From == 1 && len(second.Unsettled) == 1 && second.Unsettled[0] == first.Held(),
 				"%+v; want message 2, and the claim in quarantine", second)
 			check.That(t, check.Err(d.Operate(ctx, delivery.Order{Kind: "rewind", Queue: "q", Consumer: "c", Reason: "why"})) != nil, "rewound under a claim in quarantine")
 			for range 2 {
-				if a, err := env.Claims.Settle(ctx, first.Held(), outcome, "back"); err != nil || a.Outcome != delivery.OK {
-					t.Fatalf("settle: %+v, %v", a, err)
-				}
+				a := check.Get(env.Claims.Settle(ctx, first.Held(), outcome, "back"))
+				check.Need(t, a.Outcome == delivery.OK, "%+v", a)
 			}
 			report = sweep()
 			if outcome == delivery.Committed {
@@ -128,9 +126,8 @@ func TestQuarantine(t *testing.T) {
 			}
 			order := delivery.Order{Queue: "q", Consumer: "c", Reason: "given up"}
 			check.Get(d.Operate(ctx, does("release", order, first.Token, "")))
-			if report = sweep(); report.Quarantined != 0 {
-				t.Errorf("%+v; want nothing in quarantine", report)
-			}
+			report = sweep()
+			check.Is(t, report.Quarantined, 0, report)
 		})
 	}
 }
@@ -170,9 +167,8 @@ func TestAnOperatorSettles(t *testing.T) {
 	if _, err := d.Operate(ctx, does("settle", order, a.Token, delivery.Committed)); !refused(err, "not-quarantined") {
 		t.Errorf("settled again: %v", err)
 	}
-	if a, err := env.Claims.Commit(ctx, a.Held()); err != nil || a.Reason != "FORGOTTEN" {
-		t.Errorf("its commit: %+v, %v", a, err)
-	}
+	a = check.Get(env.Claims.Commit(ctx, a.Held()))
+	check.Is(t, a.Reason, "FORGOTTEN", a)
 	operations, _, err := d.Inside(request.Inside{}).Audit(ctx, "q", "")
 	check.That(t, err == nil && slices.ContainsFunc(operations, func(a delivery.Operation) bool { return a.Kind == "settle" && a.Done }),
 		"operations %+v, %v", operations, err)
@@ -190,9 +186,8 @@ func TestPushLeavesAPreparedClaimAlone(t *testing.T) {
 		return nil
 	}}
 	for range 2 {
-		if done := d.Deliver(t.Context(), "q", reader, -1); done.Outcome != delivery.Busy || done.Err != nil {
-			t.Errorf("%+v; want that it is busy", done)
-		}
+		done := d.Deliver(t.Context(), "q", reader, -1)
+		check.That(t, done.Outcome == delivery.Busy && done.Err == nil, "%+v; want that it is busy", done)
 		env.Pass(time.Hour)
 		check.Get(d.Sweep(t.Context(), delivery.SweepOptions{SettleWithin: 100 * time.Hour}))
 	}
@@ -242,7 +237,6 @@ func does(kind string, o delivery.Order, token delivery.Token, outcome delivery.
 	return o
 }
 
-// refused reports whether an error is a refusal of a code.
 func refused(err error, code string) bool {
 	var wrong *delivery.RefusedError
 	return errors.As(err, &wrong) && wrong.Code == code

@@ -112,13 +112,11 @@ func TestClaimOfAKeyedQueue(t *testing.T) {
 	got, err := a.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: "r"})
 	check.Need(t, err == nil && len(got.Messages) == len(keys), "%+v, %v", got, err)
 	for i, m := range got.Messages {
-		if string(m.Key.JSON()) != keys[i] || m.Late != (i == 1) || m.Unlinked != (i == 2) {
-			t.Errorf("key %s of %s: %+v", m.Key.JSON(), keys[i], m)
-		}
+		check.That(t, string(m.Key.JSON()) == keys[i] && m.Late == (i == 1) && m.Unlinked == (i == 2),
+			"key %s of %s: %+v", m.Key.JSON(), keys[i], m)
 	}
-	if got, err := a.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: "r"}); err == nil {
-		t.Errorf("what is no key is read as %+v", got)
-	}
+	got, err = a.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: "r"})
+	check.That(t, err != nil, "what is no key is read as %+v", got)
 }
 
 // TestNotThere: a consumer or a queue that is not there is the error that the tables give.
@@ -167,7 +165,6 @@ func TestOtherProblems(t *testing.T) {
 	}
 }
 
-// TestNoAnswerOfTheProtocol: a false success.
 func TestNoAnswerOfTheProtocol(t *testing.T) {
 	for _, document := range []string{
 		`<html>`, ``, `7`, `{"outcome":"OK","token":"r"}`, `{"outcome":"OK","unsettled":["r"]}`, `{"outcome":"OK","from":"x"}`,
@@ -222,7 +219,6 @@ func TestCommitAndClaim(t *testing.T) {
 	}
 }
 
-// TestQueues: the pages of a list.
 func TestQueues(t *testing.T) {
 	a := newAPI(t,
 		says(200, `{"status":200,"list":[{"queue":"a/1","kind":"numbered","position":"9007199254740993"}],"next":"x"}`),
@@ -232,13 +228,11 @@ func TestQueues(t *testing.T) {
 	if want := []delivery.Queue{{Name: "a/1", Position: 1<<53 + 1}}; err != nil || next != "x" || !slices.Equal(page, want) {
 		t.Errorf("%+v, %q, %v", page, next, err)
 	}
-	if page, next, err = a.Queues(t.Context(), "a/", next); err != nil || next != "" || len(page) != 0 {
-		t.Errorf("%+v, %q, %v; want the end", page, next, err)
-	}
+	page, next, err = a.Queues(t.Context(), "a/", next)
+	check.That(t, err == nil && next == "" && len(page) == 0, "%+v, %q, %v", page, next, err)
 	var wrong *cursor.InvalidError
-	if _, _, err = a.Queues(t.Context(), "", ""); !errors.As(err, &wrong) || wrong.Field != "prefix" {
-		t.Errorf("error %v, want that the prefix is wrong", err)
-	}
+	_, _, err = a.Queues(t.Context(), "", "")
+	check.That(t, errors.As(err, &wrong) && wrong.Field == "prefix", "error %v", err)
 	want := []string{"GET /queues?limit=100&prefix=a%2F ", "GET /queues?after=x&limit=100&prefix=a%2F ", "GET /queues?limit=100 "}
 	check.Is(t, cmp.Diff(want, a.requests), "")
 }
@@ -327,7 +321,6 @@ func TestConsumeOutlivesItsCredentials(t *testing.T) {
 	claims := check.Get(pullhttp.NewSigned(api.URL, "eu-west-1"))
 	db := &counted{}
 	err := pull.Consume(ctx, claims, db, "q", "c", &pull.ConsumeOptions{UntilEmpty: true, Beat: -1, Poll: time.Millisecond})
-	if err != nil || db.messages != batches || refused > 0 {
-		t.Errorf("%d messages, %d requests refused, %v", db.messages, refused, err)
-	}
+	check.That(t, err == nil && db.messages == batches && refused <= 0,
+		"%d messages, %d requests refused, %v", db.messages, refused, err)
 }

@@ -1,12 +1,16 @@
 package sqlmarker_test
 
 import (
+	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
@@ -42,32 +46,21 @@ func (b *bench) work(h delivery.Held, committed int64) (*sql.Tx, error) {
 // committed commits the work of a claim.
 func (b *bench) committed(h delivery.Held) {
 	b.Helper()
-	tx := check.Get(b.work(h, 0))
-	check.OK(b, tx.Commit())
+	check.OK(b, check.Get(b.work(h, 0)).Commit())
 }
 
 // settles checks how a claim is settled.
 func (b *bench) settles(h delivery.Held, want delivery.TokenOutcome) {
 	b.Helper()
 	for range 2 { // the repeat answers the same
-		if got, _, err := b.Settle(b.Context(), h, 0); err != nil || got != want {
-			b.Errorf("claim %v settles as %q, %v; want %q", h.Token, got, err, want)
-		}
+		got, _ := check.Get2(b.Settle(b.Context(), h, 0))
+		check.Is(b, got, want, h.Token)
 	}
-}
-
-func TestCommittedIsCommitted(t *testing.T) {
-	onEach(t, func(b *bench) {
-		b.committed(claim(1, "r"))
-		b.settles(claim(1, "r"), delivery.Committed)
-		check.Is(b, b.count("effects"), 1)
-	})
 }
 
 func TestRolledBackIsAborted(t *testing.T) {
 	onEach(t, func(b *bench) {
-		tx := check.Get(b.work(claim(1, "r"), 0))
-		check.OK(b, tx.Rollback())
+		check.OK(b, check.Get(b.work(claim(1, "r"), 0)).Rollback())
 		b.settles(claim(1, "r"), delivery.Aborted)
 		check.Is(b, b.count("effects"), 0)
 	})
@@ -81,14 +74,6 @@ func TestSettledCannotCommit(t *testing.T) {
 	})
 }
 
-// TestAConflictProvesNothing: what stands there is another's ABORTED (T1).
-func TestAConflictProvesNothing(t *testing.T) {
-	onEach(t, func(b *bench) {
-		b.settles(claim(1, "r"), delivery.Aborted)
-		b.settles(claim(1, "r"), delivery.Aborted)
-	})
-}
-
 // TestSettleWaitsForTheTransaction: the marker is there, but not committed.
 func TestSettleWaitsForTheTransaction(t *testing.T) {
 	onEach(t, func(b *bench) {
@@ -99,8 +84,7 @@ func TestSettleWaitsForTheTransaction(t *testing.T) {
 		settled.Go(func() { outcome, _, failed = b.Settle(b.Context(), claim(1, "r"), 0) })
 		check.OK(b, tx.Commit())
 		settled.Wait()
-		check.That(b, failed == nil && outcome == delivery.Committed,
-			"%q, %v; want COMMITTED", outcome, failed)
+		check.That(b, failed == nil && outcome == delivery.Committed, "%q, %v", outcome, failed)
 	})
 }
 
@@ -116,9 +100,8 @@ func TestTheWholeKeyTells(t *testing.T) {
 		h = claim(1, "r")
 		h.Consumer = "c2"
 		b.settles(h, delivery.Aborted)
-		if outcome, _, err := other.Settle(b.Context(), claim(1, "r"), 0); err != nil || outcome != delivery.Aborted {
-			b.Errorf("another stack's claim settles as %q, %v; want ABORTED", outcome, err)
-		}
+		outcome, _ := check.Get2(other.Settle(b.Context(), claim(1, "r"), 0))
+		check.Is(b, outcome, delivery.Aborted)
 		b.settles(claim(1, "r"), delivery.Committed)
 	})
 }
@@ -160,13 +143,11 @@ func TestRestored(t *testing.T) {
 		_, _, err = b.Settle(b.Context(), claim(6, "r"), 5)
 		refused("settle", err)
 		refused("check", b.Check(b.Context(), "q", "c", 5))
-		if err := b.Check(b.Context(), "q", "c", 2); err != nil {
-			b.Errorf("check of what it knows: %v", err)
-		}
+		err = b.Check(b.Context(), "q", "c", 2)
+		check.That(b, err == nil, "check of what it knows: %v", err)
 		check.Is(b, b.count("streamsort_markers"), 1)
 		check.OK(b, b.Acknowledge(b.Context(), "q", "c", 5))
-		tx := check.Get(b.work(claim(6, "r"), 5))
-		check.OK(b, tx.Commit())
+		check.OK(b, check.Get(b.work(claim(6, "r"), 5)).Commit())
 	})
 }
 
@@ -181,9 +162,7 @@ func TestManySettleAtOnce(t *testing.T) {
 		}
 		all.Wait()
 		for i := range at {
-			if errs[i] != nil || outcomes[i] != delivery.Aborted {
-				b.Errorf("%q, %v", outcomes[i], errs[i])
-			}
+			check.That(b, errs[i] == nil && outcomes[i] == delivery.Aborted, "%q, %v", outcomes[i], errs[i])
 		}
 	})
 }
@@ -202,9 +181,8 @@ func TestInstallAtOnce(t *testing.T) {
 			first := check.Get(sqlmarker.Open(t.Context(), db, s.dialect, "s"))
 			check.OK(t, sqlmarker.Install(t.Context(), db, s.dialect))
 			second, err := sqlmarker.Open(t.Context(), db, s.dialect, "s")
-			if err != nil || first.Name() != second.Name() || len(first.Name()) != 12 {
-				t.Errorf("names %q and %q, %v", first.Name(), second.Name(), err)
-			}
+			check.That(t, err == nil && first.Name() == second.Name() && len(first.Name()) == 12,
+				"names %q and %q, %v", first.Name(), second.Name(), err)
 		})
 	}
 }
@@ -219,9 +197,8 @@ func TestNotInstalled(t *testing.T) {
 			check.Fails(t, check.Err(sqlmarker.Open(t.Context(), db, s.dialect, "s")), table.ErrNewerLayout)
 			var invalid *cursor.InvalidError
 			for _, stack := range []string{"", strings.Repeat("x", sqlmarker.MaxStack+1)} {
-				if _, err := sqlmarker.Open(t.Context(), db, s.dialect, stack); !errors.As(err, &invalid) {
-					t.Errorf("stack of %d bytes: error %v", len(stack), err)
-				}
+				_, err := sqlmarker.Open(t.Context(), db, s.dialect, stack)
+				check.That(t, errors.As(err, &invalid), "stack of %d bytes: error %v", len(stack), err)
 			}
 		})
 	}
@@ -254,14 +231,19 @@ func onEach(t *testing.T, test func(*bench)) {
 	t.Helper()
 	for _, s := range servers {
 		t.Run(s.name, func(t *testing.T) {
-			db := s.open(t)
-			check.OK(t, sqlmarker.Install(t.Context(), db, s.dialect))
-			m := check.Get(sqlmarker.Open(t.Context(), db, s.dialect, "stack 1"))
-			b := &bench{T: t, Markers: m, db: db, server: s}
-			b.exec("CREATE TABLE effects (n INTEGER NOT NULL)")
-			test(b)
+			test(newBench(t, s))
 		})
 	}
+}
+
+func newBench(t *testing.T, s server) *bench {
+	t.Helper()
+	db := s.open(t)
+	check.OK(t, sqlmarker.Install(t.Context(), db, s.dialect))
+	m := check.Get(sqlmarker.Open(t.Context(), db, s.dialect, "stack 1"))
+	b := &bench{T: t, Markers: m, db: db, server: s}
+	b.exec("CREATE TABLE effects (n INTEGER NOT NULL)")
+	return b
 }
 
 // bench is markers under test.
@@ -290,4 +272,188 @@ func (b *bench) count(table string) int {
 	var n int
 	check.OK(b, b.db.QueryRowContext(b.Context(), "SELECT count(*) FROM "+table).Scan(&n))
 	return n
+}
+
+// tables are a queue with a consumer in memory, and their clock.
+type tables struct {
+	*testing.T
+	queues *cursor.Store
+	store  *delivery.Store
+	now    time.Time
+}
+
+// onTables is onEach beside tables with so many messages.
+func onTables(t *testing.T, messages int64, test func(*bench, *tables)) {
+	t.Helper()
+	onEach(t, func(b *bench) { test(b, newTables(b.T, messages)) })
+}
+
+func newTables(t *testing.T, messages int64) *tables {
+	t.Helper()
+	tb := &tables{T: t, queues: cursor.NewMemory(), store: delivery.NewMemory(), now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	tb.put(1, messages)
+	check.Get(tb.deliverer(0).Create(t.Context(), "q", "c", delivery.First))
+	return tb
+}
+
+func (tb *tables) sorter() *cursor.Sorter {
+	tb.Helper()
+	return check.Get(cursor.New(tb.queues, &cursor.Options{Now: func() time.Time { return tb.now }}))
+}
+
+func (tb *tables) put(first, last int64) {
+	tb.Helper()
+	s := tb.sorter()
+	for seq := first; seq <= last; seq++ {
+		check.OK(tb, s.Put(tb.Context(), cursor.Message{Queue: "q", Seq: seq, Body: fmt.Append(nil, seq)})[0].Err)
+	}
+}
+
+// deliverer is one whose clock is off by skew.
+func (tb *tables) deliverer(skew time.Duration) *delivery.Deliverer {
+	tb.Helper()
+	d := check.Get(delivery.New(tb.store, tb.sorter(), &delivery.Options{Lease: 30 * time.Second, Now: func() time.Time { return tb.now.Add(skew) }}))
+	return d
+}
+
+func (tb *tables) puller(skew time.Duration) delivery.Claims {
+	tb.Helper()
+	return check.Get(delivery.NewClaims(tb.deliverer(skew), &delivery.ClaimsOptions{MaxAttempts: 3}))
+}
+
+// claim claims n messages.
+func (tb *tables) claim(p delivery.Claims, id string, n int) delivery.Answer {
+	tb.Helper()
+	a := check.Get(p.Claim(tb.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: id, MaxMessages: n}))
+	return a
+}
+
+// is checks an answer.
+func (tb *tables) is(what string, want delivery.Outcome, reason ...string) func(delivery.Answer, error) delivery.Answer {
+	return func(a delivery.Answer, err error) delivery.Answer {
+		tb.Helper()
+		check.That(tb, err == nil && a.Outcome == want && a.Reason == strings.Join(reason, ""),
+			"%s: %s %s, %v; want %s %s", what, a.Outcome, a.Reason, err, want, reason)
+		return a
+	}
+}
+
+// book is an effect: it writes down each message.
+func book(ctx context.Context, tx *sql.Tx, b delivery.Batch) error {
+	for _, m := range b.Messages {
+		if _, err := tx.ExecContext(ctx, fmt.Sprintf("INSERT INTO effects (n) VALUES (%d)", m.Seq)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// booked checks which messages are written down, and in which order.
+func (b *bench) booked(want ...int64) {
+	b.Helper()
+	order := "rowid"
+	if b.server.name == "postgresql" {
+		order = "ctid"
+	}
+	rows := check.Get(b.db.QueryContext(b.Context(), "SELECT n FROM effects ORDER BY "+order))
+	defer rows.Close()
+	var got []int64
+	for rows.Next() {
+		var n int64
+		check.OK(b, rows.Scan(&n))
+		got = append(got, n)
+	}
+	err := rows.Err()
+	check.That(b, err == nil && slices.Equal(got, want), "booked %d, %v; want %d", got, err, want)
+}
+
+// options are those of a loop that ends where nothing is ready, and lets time pass where it has to
+// wait.
+func (tb *tables) options() *pull.ConsumeOptions {
+	return &pull.ConsumeOptions{
+		MaxMessages: 1, Lease: 30 * time.Second, Beat: -1, UntilEmpty: true,
+		Now: func() time.Time { return tb.now },
+		Wait: func(_ context.Context, d time.Duration) error {
+			tb.now = tb.now.Add(d)
+			return nil
+		},
+	}
+}
+
+// T1: P is prepared, and silent. Q settles: its ABORTED is there first. P's own insert conflicts,
+// which proves nothing: it must read what stands there.
+func TestTraceT1AConflictIsNoCommit(t *testing.T) {
+	onTables(t, 1, func(b *bench, tb *tables) {
+		p, q := tb.puller(0), tb.puller(0)
+		h := tb.claim(p, b.Name()+"1", 1).Held()
+		tb.is("prepare", delivery.OK)(p.Prepare(b.Context(), h))
+		tb.now = tb.now.Add(time.Minute)
+		a := tb.claim(q, "other", 1)
+		check.Need(b, a.Outcome == delivery.InDoubt && a.Held() == h, "%+v", a)
+		b.settles(h, delivery.Aborted)
+		tb.is("settle", delivery.OK)(q.Settle(b.Context(), h, delivery.Aborted, "silent"))
+		check.Fails(b, check.Err(b.work(h, 0)), sqlmarker.ErrSettled)
+		b.settles(h, delivery.Aborted)
+		tb.is("P settles", delivery.OK)(p.Settle(b.Context(), h, delivery.Aborted, "mine"))
+		tb.is("P's commit", delivery.Lost, delivery.Aborted)(p.Commit(b.Context(), h))
+	})
+}
+
+// T2: the claim's answer is lost, and the request repeated: two have one token. One commits; the
+// other fails after its prepare, and must not give the claim back without a marker.
+func TestTraceT2NoAbortAfterThePrepareWithoutAMarker(t *testing.T) {
+	onTables(t, 1, func(b *bench, tb *tables) {
+		p, q := tb.puller(0), tb.puller(0)
+		h := tb.claim(p, "same", 1).Held()
+		if again := tb.claim(q, "same", 1); again.Held() != h || again.Outcome != delivery.OK || len(again.Messages) != 1 {
+			b.Fatalf("the same request: %+v", again)
+		}
+		tb.is("prepare", delivery.OK)(p.Prepare(b.Context(), h))
+		tb.is("prepare again", delivery.OK)(q.Prepare(b.Context(), h))
+		b.committed(h)
+		tb.is("a bare abort", delivery.InDoubt, delivery.Prepared)(q.Abort(b.Context(), h, "failed"))
+		b.settles(h, delivery.Committed)
+		tb.is("settle", delivery.OK)(q.Settle(b.Context(), h, delivery.Committed, ""))
+		tb.is("commit", delivery.OK)(p.Commit(b.Context(), h))
+	})
+}
+
+// T3: the markers are dropped, and a zombie under a settled token commits: the floor keeps it from
+// that.
+func TestTraceT3MarkersAreDroppedUnderAFloor(t *testing.T) {
+	onTables(t, 3, func(b *bench, tb *tables) {
+		p := tb.puller(0)
+		zombie := tb.claim(p, "zombie", 1).Held()
+		tb.is("prepare", delivery.OK)(p.Prepare(b.Context(), zombie))
+		tb.now = tb.now.Add(time.Minute)
+		o := tb.options()
+		o.KeepMarkers = 1
+		check.OK(b, b.Forget(b.Context(), "q", "c", 1))
+		// Not its own name: it settles by hand what it finds.
+		b.settles(zombie, delivery.Aborted)
+		tb.is("settle", delivery.OK)(p.Settle(b.Context(), zombie, delivery.Aborted, "silent"))
+		check.OK(b, b.Consume(b.Context(), p, "q", "c", book, o))
+		check.That(b, check.Err(b.work(zombie, 0)) != nil, "the zombie commits")
+		b.booked(1, 2, 3)
+		n := b.count("streamsort_markers")
+		check.That(b, n <= 2, "%d markers, want that old ones are gone", n)
+	})
+}
+
+// T5: clocks are farther apart than a lease. P's claim is taken over while it is at it, again and
+// again: nothing is done twice.
+func TestTraceT5ClocksFartherApartThanALease(t *testing.T) {
+	onTables(t, 1, func(b *bench, tb *tables) {
+		p, q := tb.puller(0), tb.puller(time.Hour)
+		first := tb.claim(p, "p", 1)
+		second := tb.claim(q, "q", 1)
+		if first.Outcome != delivery.OK || second.Outcome != delivery.OK || second.Token.N != 2 {
+			b.Fatalf("%+v, %+v", first, second)
+		}
+		tb.is("P's prepare", delivery.Lost, delivery.Cancelled)(p.Prepare(b.Context(), first.Held()))
+		tb.is("Q's prepare", delivery.OK)(q.Prepare(b.Context(), second.Held()))
+		tb.is("P's commit", delivery.Lost, delivery.Cancelled)(p.Commit(b.Context(), first.Held()))
+		b.committed(second.Held())
+		tb.is("Q's commit", delivery.OK)(q.Commit(b.Context(), second.Held()))
+	})
 }

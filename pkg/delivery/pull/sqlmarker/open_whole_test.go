@@ -33,12 +33,7 @@ func TestMain(m *testing.M) {
 
 // TestTheFloorStays: it is not raised over a claim whose transaction is under way.
 func TestTheFloorStays(t *testing.T) {
-	s := servers[1]
-	db := s.open(t)
-	check.OK(t, sqlmarker.Install(t.Context(), db, s.dialect))
-	m := check.Get(sqlmarker.Open(t.Context(), db, s.dialect, "stack 1"))
-	b := &bench{T: t, Markers: m, db: db, server: s}
-	b.exec("CREATE TABLE effects (n INTEGER NOT NULL)")
+	b := newBench(t, servers[1])
 	b.settles(claim(1, "r"), delivery.Aborted)
 	tx := check.Get(b.work(claim(2, "r"), 0))
 	check.OK(t, b.Forget(t.Context(), "q", "c", 3))

@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -79,12 +78,4 @@ func newRequestID() string {
 	_, _ = rand.Read(b[:]) // never returns an error
 	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
-}
-
-// functionARN returns the ARN for a function's name, or the ARN itself.
-func functionARN(name, region string) string {
-	if strings.HasPrefix(name, "arn:") {
-		return name
-	}
-	return "arn:aws:lambda:" + region + ":000000000000:function:" + name
 }

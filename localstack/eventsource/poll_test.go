@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/dev/bubble"
+	"github.com/streamsort/streamsort/localstack/template"
 )
 
 func TestRunnerRenewsItsIterator(t *testing.T) {
@@ -49,7 +50,7 @@ func TestRunnerKeepsItsIteratorThroughErrors(t *testing.T) {
 			return nil
 		}
 		f := &function{t: t}
-		run := startRunner(t, stream, f.invoke, func(m *Mapping, _ *Config) { m.StartingPosition = Latest })
+		run := startRunner(t, stream, f.invoke, func(m *template.Mapping, _ *Config) { m.StartingPosition = "LATEST" })
 		bubble.Sleep(time.Second)
 		stream.put("a", "1")
 		stream.change(func() { down = false })
@@ -162,8 +163,8 @@ func TestRunnerDoesNotTakeFreshRecordsForOld(t *testing.T) {
 			}
 			return "", "", nil
 		}
-		run := startRunner(t, stream, f.invoke, func(m *Mapping, c *Config) {
-			m.MaximumRecordAge = time.Minute
+		run := startRunner(t, stream, f.invoke, func(m *template.Mapping, c *Config) {
+			m.MaxRecordAge = time.Minute
 			c.Backoff = func(int) time.Duration { return 2 * time.Second }
 		})
 		run.drain()

@@ -13,6 +13,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
+
+	"github.com/streamsort/streamsort/localstack/template"
 )
 
 // record is one stream record on its way to the function.
@@ -26,25 +28,18 @@ type record struct {
 	delivered bool
 }
 
-// origin is what a record's JSON says about where it comes from.
-type origin struct {
-	region    string
-	streamARN string
-}
-
 // unknownToSDK is what DynamoDB Local writes as the event name of an item that its TTL has deleted,
 // without a user identity.
 const unknownToSDK = "UNKNOWN_TO_SDK_VERSION"
 
-// event converts a stream record into the element of "Records" that Lambda gives to a function, as
+// eventOf converts a stream record into the element of "Records" that Lambda gives to a function, as
 // maps and lists: "Using AWS Lambda with Amazon DynamoDB" (with-ddb.html, "Example event") and
 // "Record" and "StreamRecord" in the Amazon DynamoDB API Reference. Images that the stream's view
-// does not have are left out. The region is the stack's, since the servers for local work give
-// their own name for it.
+// does not have are left out. The servers for local work give the region a name of their own.
 //
 // An item that TTL has deleted carries the identity of DynamoDB itself: "DynamoDB Streams and Time
 // to Live" (time-to-live-ttl-streams.html).
-func (o origin) event(r types.Record) (map[string]any, error) {
+func eventOf(r types.Record, streamARN string) (map[string]any, error) {
 	if r.Dynamodb == nil {
 		return nil, errors.New("stream record has no dynamodb part")
 	}
@@ -65,9 +60,9 @@ func (o origin) event(r types.Record) (map[string]any, error) {
 		"eventName":      name,
 		"eventVersion":   aws.ToString(r.EventVersion),
 		"eventSource":    "aws:dynamodb",
-		"awsRegion":      o.region,
+		"awsRegion":      template.Region,
 		"dynamodb":       change,
-		"eventSourceARN": o.streamARN,
+		"eventSourceARN": streamARN,
 	}
 	if identity != nil {
 		event["userIdentity"] = map[string]any{

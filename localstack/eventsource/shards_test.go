@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/dev/bubble"
+	"github.com/streamsort/streamsort/localstack/template"
 )
 
 func TestRunnerStartsAtLatest(t *testing.T) {
@@ -24,7 +25,7 @@ func TestRunnerStartsAtLatest(t *testing.T) {
 		stream.put("first", "old")
 		stream.put("open", "old")
 		f := &function{t: t}
-		run := startRunner(t, stream, f.invoke, func(m *Mapping, _ *Config) { m.StartingPosition = Latest })
+		run := startRunner(t, stream, f.invoke, func(m *template.Mapping, _ *Config) { m.StartingPosition = "LATEST" })
 		run.drain()
 		stream.put("open", "new")
 		stream.split("open", "child")
@@ -50,7 +51,7 @@ func TestRunnerLatestIsRefused(t *testing.T) {
 			return nil
 		}
 		f := &function{t: t}
-		run := startRunner(t, stream, f.invoke, func(m *Mapping, _ *Config) { m.StartingPosition = Latest })
+		run := startRunner(t, stream, f.invoke, func(m *template.Mapping, _ *Config) { m.StartingPosition = "LATEST" })
 		run.drain()
 		stream.put("a", "new")
 		run.drain()
@@ -94,7 +95,7 @@ func TestRunnerForgetsTrimmedShards(t *testing.T) {
 	shard := func(id, parent string) types.Shard {
 		return types.Shard{ShardId: &id, ParentShardId: aws.String(parent)}
 	}
-	tree.see([]types.Shard{shard("a", "trimmed"), shard("b", "a")}, TrimHorizon)
+	tree.see([]types.Shard{shard("a", "trimmed"), shard("b", "a")}, "TRIM_HORIZON")
 	if got := tree.start(); len(got) != 1 || got[0].id != "a" {
 		t.Fatalf("started %v, want a", got)
 	}
@@ -102,7 +103,7 @@ func TestRunnerForgetsTrimmedShards(t *testing.T) {
 		t.Errorf("started again: %v", got)
 	}
 	tree.done("a")
-	tree.see([]types.Shard{shard("b", "a")}, TrimHorizon)
+	tree.see([]types.Shard{shard("b", "a")}, "TRIM_HORIZON")
 	if _, ok := tree.state["a"]; ok {
 		t.Error("a is still known")
 	}

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/streamsort/streamsort/infra/cdk/internal/fakebin"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -202,6 +201,13 @@ func TestPropsReportsAll(t *testing.T) {
 	wantNamed(t, err, "\nstack ", `"0"`, "\nmaxAhead ", "\ntombstone ")
 }
 
+func TestSortsWindowInAsyncMode(t *testing.T) {
+	p := (&Props{Mode: cursor.ModeAsync}).withDefaults("Streamsort")
+	if window := *p.Functions["sort"].BatchWindow; window != 0 {
+		t.Errorf("the window is %v where sort moves the cursors, want none", window)
+	}
+}
+
 func TestPropsNotChanged(t *testing.T) {
 	given := Props{}
 	given.withDefaults("Streamsort")
@@ -226,9 +232,7 @@ func TestBinaries(t *testing.T) {
 	}
 	check(ARM64, "build the functions first (make build, or Build in an app of your own)",
 		filepath.Join(dir, "enqueue", "bootstrap"), filepath.Join(dir, "sort", "bootstrap"), filepath.Join(dir, "sweep", "bootstrap"))
-	if err := fakebin.Write(dir, "amd64"); err != nil {
-		t.Fatal(err)
-	}
+	dir = binaries[AMD64]
 	check(ARM64, "is built for EM_X86_64; the architecture is arm64 (EM_AARCH64)")
 	if err := (Props{Binaries: dir, Architecture: AMD64}).checkBinaries(); err != nil {
 		t.Error(err)

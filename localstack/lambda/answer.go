@@ -50,7 +50,6 @@ func newTrace() string {
 // answer is what came of an invocation, from the runtime or in its place.
 type answer struct {
 	payload       []byte
-	contentType   string
 	functionError string
 	chaos         bool // chaos has killed the process
 }
@@ -61,7 +60,7 @@ func failed(id, errorType, message string) *answer {
 		"errorType":    errorType,
 		"errorMessage": "RequestId: " + id + " " + message,
 	})
-	return &answer{payload: payload, contentType: "application/json", functionError: "Unhandled"}
+	return &answer{payload: payload, functionError: "Unhandled"}
 }
 
 // timedOut is Lambda's answer for a function that took too long.

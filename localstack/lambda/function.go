@@ -180,8 +180,7 @@ func (f *function) finish(inv *invocation, a answer, tail []byte, took time.Dura
 	}
 	f.mu.Unlock()
 	response := Response{
-		RequestID: inv.id, Payload: a.payload, ContentType: a.contentType,
-		FunctionError: a.functionError, LogTail: tail,
+		RequestID: inv.id, Payload: a.payload, FunctionError: a.functionError, LogTail: tail,
 	}
 	if a.functionError != "" && !a.chaos && f.service.ctx.Err() == nil {
 		f.service.config.OnError(f.Name, response)

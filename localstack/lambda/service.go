@@ -193,8 +193,6 @@ type Request struct {
 type Response struct {
 	RequestID string
 	Payload   []byte
-	// ContentType is that of the payload as the function sent it.
-	ContentType string
 	// FunctionError is empty where the function succeeded, else "Unhandled". Payload then is an
 	// object with errorType and errorMessage.
 	FunctionError string

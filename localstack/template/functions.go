@@ -289,7 +289,7 @@ func (r *reader) invokeConfig(_, _ string, p *props) {
 }
 
 func (r *reader) url(id, _ string, p *props) {
-	p.oneOf("InvokeMode", "BUFFERED", "BUFFERED", "RESPONSE_STREAM")
+	p.oneOf("InvokeMode", "BUFFERED", "BUFFERED") // RESPONSE_STREAM is not run here
 	u := URL{
 		LogicalID: id,
 		Function:  functionOf(p, "TargetFunctionArn"),

@@ -10,7 +10,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/dev/bubble"
 	"github.com/streamsort/streamsort/localstack/template"
@@ -29,11 +28,7 @@ func TestRunnerRenewsItsIterator(t *testing.T) {
 		run.drain()
 		stream.change(func() { stream.era++; stream.shard("a").trimmed = 3 })
 		stream.put("a", "4")
-		run.drain()
-		_ = run.end()
-		if diff := cmp.Diff([]string{"1", "2", "3", "4"}, f.keys()); diff != "" {
-			t.Errorf("delivered (-want +got):\n%s", diff)
-		}
+		run.delivered(f, "1", "2", "3", "4")
 	})
 }
 
@@ -54,11 +49,7 @@ func TestRunnerKeepsItsIteratorThroughErrors(t *testing.T) {
 		bubble.Sleep(time.Second)
 		stream.put("a", "1")
 		stream.change(func() { down = false })
-		run.drain()
-		_ = run.end()
-		if diff := cmp.Diff([]string{"1"}, f.keys()); diff != "" {
-			t.Errorf("delivered (-want +got):\n%s", diff)
-		}
+		run.delivered(f, "1")
 	})
 }
 
@@ -83,11 +74,7 @@ func TestRunnerBacksOffFromErrors(t *testing.T) {
 				if calls < 10 || calls > 20 {
 					t.Errorf("%d calls within a minute of errors", calls)
 				}
-				run.drain()
-				_ = run.end()
-				if diff := cmp.Diff([]string{"1"}, f.keys()); diff != "" {
-					t.Errorf("delivered (-want +got):\n%s", diff)
-				}
+				run.delivered(f, "1")
 			})
 		})
 	}

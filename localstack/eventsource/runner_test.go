@@ -68,6 +68,16 @@ func (s *started) end() error {
 	return <-s.done
 }
 
+// delivered drains and ends the runner, and checks what the function got.
+func (s *started) delivered(f *function, want ...string) {
+	s.t.Helper()
+	s.drain()
+	_ = s.end()
+	if diff := cmp.Diff(want, f.keys()); diff != "" {
+		s.t.Errorf("delivered (-want +got):\n%s", diff)
+	}
+}
+
 func TestRunnerDelivers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stream := newMemoryStream("a", "b")

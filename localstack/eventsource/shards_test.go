@@ -32,11 +32,7 @@ func TestRunnerStartsAtLatest(t *testing.T) {
 		stream.put("child", "newer") // before the child is known
 		run.drain()
 		stream.put("first", "newest")
-		run.drain()
-		_ = run.end()
-		if diff := cmp.Diff([]string{"new", "newer", "newest"}, f.keys()); diff != "" {
-			t.Errorf("delivered (-want +got):\n%s", diff)
-		}
+		run.delivered(f, "new", "newer", "newest")
 	})
 }
 
@@ -54,11 +50,7 @@ func TestRunnerLatestIsRefused(t *testing.T) {
 		run := startRunner(t, stream, f.invoke, func(m *template.Mapping, _ *Config) { m.StartingPosition = "LATEST" })
 		run.drain()
 		stream.put("a", "new")
-		run.drain()
-		_ = run.end()
-		if diff := cmp.Diff([]string{"new"}, f.keys()); diff != "" {
-			t.Errorf("delivered (-want +got):\n%s", diff)
-		}
+		run.delivered(f, "new")
 	})
 }
 
@@ -157,11 +149,7 @@ func TestRunnerIsNotIdleBeforeItKnowsTheChildren(t *testing.T) {
 			t.Error("idle while the child is not known")
 		}
 		stream.change(func() { down = false })
-		run.drain()
-		_ = run.end()
-		if diff := cmp.Diff([]string{"1"}, f.keys()); diff != "" {
-			t.Errorf("delivered (-want +got):\n%s", diff)
-		}
+		run.delivered(f, "1")
 	})
 }
 
@@ -176,11 +164,7 @@ func TestRunnerGoesOnBehindAShardThatIsGone(t *testing.T) {
 		stream.split("a", "b")
 		stream.put("b", "2")
 		stream.change(func() { stream.shards = stream.shards[1:] })
-		run.drain()
-		_ = run.end()
-		if diff := cmp.Diff([]string{"1", "2"}, f.keys()); diff != "" {
-			t.Errorf("delivered (-want +got):\n%s", diff)
-		}
+		run.delivered(f, "1", "2")
 	})
 }
 

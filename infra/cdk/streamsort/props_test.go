@@ -152,7 +152,7 @@ func TestPropsBounds(t *testing.T) {
 		{tenants(func(p *Props) { p.TenantConsumeScope = "a b" }), `tenantConsumeScope, "a b"`},
 		{Props{QuotasFile: "testdata/quotas.json"}, "quotasFile, tenantClaim"},
 		{Props{MaxReads: 1}, ""},
-		{Props{MaxReads: -1, MaxWrites: 10_000_001}, "maxReads, -1, 1, 10000000, maxWrites, 10000001"},
+		{Props{MaxReads: -1, MaxWrites: 10_000_001}, "maxReads, -1, 0, 10000000, maxWrites, 10000001"},
 		{tenants(func(p *Props) { p.QuotasFile = "nowhere.json" }), "quotasFile, nowhere.json"},
 		{tenants(func(p *Props) { p.QuotasFile = "testdata/consumers.json" }), "quotasFile, testdata/consumers.json, quotas"},
 		{tenants(func(p *Props) { p.QuotasFile = "testdata/quotas.json" }), ""},

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"github.com/streamsort/streamsort/localstack/template"
 )
 
 // invocation is one request on its way through an environment.
@@ -20,7 +22,7 @@ type invocation struct {
 }
 
 func newInvocation(f *function, r Request) *invocation {
-	arn := f.ARN
+	arn := template.FunctionARN(f.Name)
 	if r.Qualifier != "" {
 		arn += ":" + r.Qualifier
 	}

@@ -8,12 +8,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/streamsort/streamsort/localstack/template"
 )
 
 // TestChaos repeats each failed request until it succeeds. Requests are hit both before and after
 // their effect, and as often as the rate says.
 func TestChaos(t *testing.T) {
-	s := serve(t, Config{Chaos: KillRandomly(0.5, 7)}, Function{Reserved: -1})
+	s := serve(t, Config{Chaos: KillRandomly(0.5, 7)}, template.Function{Reserved: -1})
 	path := filepath.Join(t.TempDir(), "effects")
 	const n = 40
 	failures, withEffect := 0, 0
@@ -45,7 +47,7 @@ func TestChaos(t *testing.T) {
 
 // TestChaosAlways kills each request, wherever it was aimed: no answer gets through.
 func TestChaosAlways(t *testing.T) {
-	s := serve(t, Config{Chaos: KillRandomly(1, 7)}, Function{Reserved: -1})
+	s := serve(t, Config{Chaos: KillRandomly(1, 7)}, template.Function{Reserved: -1})
 	for range 12 {
 		if r := invoke(t, s, `{}`); r.FunctionError == "" {
 			t.Errorf("an answer got through: %s", r.Payload)

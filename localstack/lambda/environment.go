@@ -42,7 +42,7 @@ func newEnvironment(f *function) (*environment, error) {
 	}
 	stream := time.Now().UTC().Format("2006/01/02") + "/[$LATEST]" + newID()[24:]
 	api := listener.Addr().String()
-	e.process, err = startProcess(f.service.starter, f.Function, f.variables(api, stream), func(line string) {
+	e.process, err = startProcess(f.service.starter, f.Program, f.variables(api, stream), func(line string) {
 		f.service.config.Log(f.Name, line)
 	})
 	if err != nil {

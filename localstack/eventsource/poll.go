@@ -89,9 +89,9 @@ func (s *shardReader) takePoll(p poll, now time.Time) {
 	case len(p.records) == pollLimit:
 		s.pause = 0
 	case len(p.records) > 0 || s.pause == 0:
-		s.pause = s.config.PollInterval
+		s.pause = pollInterval
 	default:
-		s.pause = min(2*s.pause, s.config.IdlePollInterval)
+		s.pause = min(2*s.pause, idlePollInterval)
 	}
 	s.nextPoll = now.Add(s.pause)
 	s.emptyAt = time.Time{}

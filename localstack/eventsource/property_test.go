@@ -249,7 +249,13 @@ func (w *world) accept(batch []*written) {
 func (w *world) onFailure(_ context.Context, _ string, message []byte) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var m failureMessage
+	var m struct {
+		RequestContext struct{ Condition string }
+		BatchInfo      struct {
+			ShardID, StartSequenceNumber, EndSequenceNumber string
+			BatchSize                                       int
+		} `json:"DDBStreamBatchInfo"`
+	}
 	if err := json.Unmarshal(message, &m); err != nil {
 		return err
 	}

@@ -51,13 +51,6 @@ type Config struct {
 	Invoke Invoke
 	// OnFailure is called where the mapping has a queue for failures.
 	OnFailure OnFailure
-	// PollInterval is the pause after a poll that found records. 0 means 50 ms. (Lambda polls "at a
-	// base rate of 4 times per second", with-ddb.html.)
-	PollInterval time.Duration
-	// IdlePollInterval is what the pause grows to, doubling, while polls find nothing; a poll of
-	// dynoxide costs the more the more was ever written. 0 means 250 ms. It is at least
-	// PollInterval.
-	IdlePollInterval time.Duration
 	// Backoff is the pause before a batch is tried again, after failures in a row (1 and more). nil
 	// means 100 ms, doubling up to 10 s, less a random part of up to a half. AWS does not publish
 	// Lambda's.
@@ -69,8 +62,11 @@ type Config struct {
 }
 
 const (
-	defaultPollInterval     = 50 * time.Millisecond
-	defaultIdlePollInterval = 250 * time.Millisecond
+	// pollInterval is the pause after a poll that found records. (Lambda polls "at a base rate of 4
+	// times per second", with-ddb.html.) It grows to idlePollInterval, doubling, while polls find
+	// nothing; a poll of dynoxide costs the more the more was ever written.
+	pollInterval     = 50 * time.Millisecond
+	idlePollInterval = 250 * time.Millisecond
 	// describeInterval is how often new shards are looked for, besides when a shard ends. DynamoDB
 	// allows 10 calls a second ("DescribeStream").
 	describeInterval = 10 * time.Second
@@ -96,8 +92,6 @@ func New(m template.Mapping, c Config) (*Runner, error) {
 		}
 		r.filters = append(r.filters, p)
 	}
-	c.PollInterval = cmp.Or(c.PollInterval, defaultPollInterval)
-	c.IdlePollInterval = max(cmp.Or(c.IdlePollInterval, defaultIdlePollInterval), c.PollInterval)
 	if c.Backoff == nil {
 		c.Backoff = defaultBackoff
 	}
@@ -211,7 +205,7 @@ func (r *Runner) describe(ctx context.Context) ([]types.Shard, error) {
 
 // errorPause is the pause after a number of errors in a row.
 func (r *Runner) errorPause(failures int) time.Duration {
-	pause := r.config.IdlePollInterval
+	pause := idlePollInterval
 	for ; failures > 1 && pause < maxErrorPause; failures-- {
 		pause *= 2
 	}

@@ -345,7 +345,7 @@ func TestFailureMessageWithoutAnInvocation(t *testing.T) {
 	if err := json.Unmarshal(message, &got); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := got["responseContext"]; ok || !strings.Contains(string(message), `"condition":"RecordAgeExceeded","approximateInvokeCount":0`) ||
+	if _, ok := got["responseContext"]; ok || !strings.Contains(string(message), `"approximateInvokeCount":0,"condition":"RecordAgeExceeded"`) ||
 		!strings.Contains(string(message), `"functionArn":"arn:aws:lambda:x:1:function:f"`) {
 		t.Errorf("message = %s", message)
 	}

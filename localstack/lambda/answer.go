@@ -27,18 +27,9 @@ func newInvocation(f *function, r Request) *invocation {
 		arn += ":" + r.Qualifier
 	}
 	return &invocation{
-		id: newID(), arn: arn, payload: r.Payload, clientContext: r.ClientContext,
+		id: template.UUID(rand.Text()), arn: arn, payload: r.Payload, clientContext: r.ClientContext,
 		trace: newTrace(), timeout: f.Timeout,
 	}
-}
-
-// newID is a random UUID.
-func newID() string {
-	var b [16]byte
-	_, _ = rand.Read(b[:])
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	h := hex.EncodeToString(b[:])
-	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
 }
 
 // newTrace is an X-Ray trace header that asks for no sampling.

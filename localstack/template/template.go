@@ -48,7 +48,10 @@ func (d *Document) Read(options Options) (*Template, error) {
 	if err != nil {
 		return nil, err
 	}
-	reader := &reader{resolver: r, template: &Template{Stack: options.Stack}}
+	reader := &reader{
+		resolver: r, template: &Template{Stack: options.Stack},
+		integrations: map[string]integration{}, authorizers: map[string]jwtAuthorizer{},
+	}
 	for _, id := range sorted(d.resources) {
 		if err := reader.resource(id); err != nil {
 			reader.problems.errs = append(reader.problems.errs, err)

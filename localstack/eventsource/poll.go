@@ -137,15 +137,14 @@ func (s *shardReader) close() {
 // takeRecord puts a record into its lane unless it is to be dropped.
 func (s *shardReader) takeRecord(r types.Record, now time.Time) {
 	s.board.count(func(st *Stats) { st.Read++ })
-	if changesNothing(r) {
-		s.advance(r)
-		s.board.count(func(st *Stats) { st.Unchanged++ })
-		return
-	}
 	event, err := eventOf(r, s.config.StreamARN)
 	var rec *record
 	if err == nil {
 		s.advance(r)
+		if changesNothing(event) {
+			s.board.count(func(st *Stats) { st.Unchanged++ })
+			return
+		}
 		if !s.passes(event) {
 			s.board.count(func(st *Stats) { st.Filtered++ })
 			return

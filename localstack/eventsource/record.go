@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"reflect"
 	"slices"
 	"strconv"
 	"time"
@@ -158,15 +159,15 @@ func attribute(value types.AttributeValue) (map[string]any, error) {
 	case *types.AttributeValueMemberNULL:
 		return map[string]any{"NULL": v.Value}, nil
 	case *types.AttributeValueMemberSS:
-		return map[string]any{"SS": anys(v.Value)}, nil
+		return map[string]any{"SS": set(v.Value)}, nil
 	case *types.AttributeValueMemberNS:
-		return map[string]any{"NS": anys(v.Value)}, nil
+		return map[string]any{"NS": set(v.Value)}, nil
 	case *types.AttributeValueMemberBS:
-		encoded := make([]any, len(v.Value))
+		encoded := make([]string, len(v.Value))
 		for i, b := range v.Value {
 			encoded[i] = base64.StdEncoding.EncodeToString(b)
 		}
-		return map[string]any{"BS": encoded}, nil
+		return map[string]any{"BS": set(encoded)}, nil
 	case *types.AttributeValueMemberM:
 		tree, err := attributes(v.Value)
 		return map[string]any{"M": tree}, err
@@ -185,12 +186,23 @@ func attribute(value types.AttributeValue) (map[string]any, error) {
 	}
 }
 
-func anys(list []string) []any {
+// set is a set in one order: its own does not count.
+func set(list []string) []any {
 	out := make([]any, len(list))
-	for i, s := range list {
+	for i, s := range slices.Sorted(slices.Values(list)) {
 		out[i] = s
 	}
 	return out
+}
+
+// changesNothing recognises an event that AWS would not have written: "If you perform a PutItem or
+// UpdateItem operation that does not change any data in an item, DynamoDB Streams does not write a
+// stream record for that operation" ("Change data capture for DynamoDB Streams", Streams.html).
+// dynoxide writes one. It can be recognised only where the stream shows both images.
+func changesNothing(event map[string]any) bool {
+	change := event["dynamodb"].(map[string]any) // put there by changeOf
+	return event["eventName"] == string(types.OperationTypeModify) && change["NewImage"] != nil &&
+		reflect.DeepEqual(change["NewImage"], change["OldImage"])
 }
 
 // newRecord makes the record that goes into a lane. The lane is chosen by the whole primary key,

@@ -225,8 +225,9 @@ func TestChangesNothing(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			r := modified(test.old, test.new)
 			r.EventName = test.event
-			if got := changesNothing(r); got != test.want {
-				t.Errorf("changesNothing = %v, want %v", got, test.want)
+			event, err := eventOf(r, "")
+			if got := err == nil && changesNothing(event); got != test.want {
+				t.Errorf("changesNothing = %v, %v, want %v", got, err, test.want)
 			}
 		})
 	}

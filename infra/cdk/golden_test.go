@@ -61,7 +61,7 @@ func TestGolden(t *testing.T) {
 	} {
 		t.Run(golden.file, func(t *testing.T) {
 			got := normalise(t, synthesize(t, newApp(t, golden.context), golden.add))
-			if golden.file == webhooksFile || golden.file == sourcesFile {
+			if golden.file == sourcesFile {
 				got = withoutWatching(t, got)
 			}
 			text := got
@@ -85,15 +85,14 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// withoutWatching leaves out the rights and alarms of sources and webhooks, which the local stack
-// does not run: the construct's own tests pin them.
+// withoutWatching leaves out the rights and alarms of sources, which the local stack does not run:
+// the construct's own tests pin them.
 func withoutWatching(t *testing.T, text string) string {
 	t.Helper()
 	document := decode(t, []byte(text))
 	maps.DeleteFunc(document["Resources"].(map[string]any), func(id string, resource any) bool {
 		typ := resource.(map[string]any)["Type"]
-		return (strings.HasPrefix(id, "Source") || strings.HasPrefix(id, "Webhook")) &&
-			(typ == "AWS::IAM::Policy" || typ == "AWS::CloudWatch::Alarm")
+		return strings.HasPrefix(id, "Source") && (typ == "AWS::IAM::Policy" || typ == "AWS::CloudWatch::Alarm")
 	})
 	return encode(t, document)
 }

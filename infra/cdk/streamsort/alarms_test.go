@@ -248,18 +248,6 @@ func TestDownAlarm(t *testing.T) {
 	}
 }
 
-// A failed request a minute pages nobody; three a minute do.
-func TestFailsAlarmNeedsMany(t *testing.T) {
-	for _, id := range []string{"ApiFailsAlarm", "TenantApiFailsAlarm"} {
-		p := changed().Resources[id]["Properties"].(object)
-		minutes := p["Period"].(float64) / 60
-		at, times := p["Threshold"].(float64), p["DatapointsToAlarm"]
-		if at <= minutes || at > 3*minutes || times != 2.0 {
-			t.Errorf("%s is raised at %v in %v minutes, %v times", id, at, minutes, times)
-		}
-	}
-}
-
 // TestAlarmsAreListed: the runbook has no section of an alarm that is not there.
 func TestAlarmsAreListed(t *testing.T) {
 	want := slices.Collect(maps.Keys(alarms(t, changed())))

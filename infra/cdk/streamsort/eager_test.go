@@ -3,8 +3,6 @@ package streamsort
 import (
 	"strings"
 	"testing"
-
-	"github.com/aws/jsii-runtime-go"
 )
 
 // TestEagerNames: process's name has its bound, and is made of the tables' names: stacks with tables
@@ -14,7 +12,7 @@ func TestEagerNames(t *testing.T) {
 		t.Errorf("%s, %v", name, err)
 	}
 	id := strings.Repeat("a", 57)
-	all := []Consumer{{Name: "books", Eager: true, Sink: &Sink{Kind: "lambda", ARN: jsii.String(bookARN)}}}
+	all := []Consumer{{Name: "books", Eager: true, Sink: &Sink{Kind: "lambda", ARN: new("arn:aws:lambda:eu-west-1:123456789012:function:books")}}}
 	err := (&Props{Consumers: all}).withDefaults(id).validate(id)
 	if err == nil || !strings.Contains(err.Error(), "has 65 characters; 64 is the most") {
 		t.Errorf("error %v", err)

@@ -67,6 +67,7 @@ func TestAddSinkRefuses(t *testing.T) {
 		`"c", no sink, To`:                             {Name: "c"},
 		`"c", To, kind, ARN`:                           {Name: "c", To: good.To, Sink: &Sink{Kind: "sqs"}},
 		`consumers[2].sink, "kafka", lambda, sqs, sns`: {Name: "c", Sink: &Sink{Kind: "kafka", ARN: new("x")}},
+		`"c", url, not a public one`:                   {Name: "c", Sink: &Sink{Kind: "http", HTTP: HTTP{URL: "https://10.1.2.3/"}}},
 		`maxEntries, lambda`:                           {Name: "c", To: function, Sink: &Sink{MaxEntries: 3}},
 		`consumers[2].name, "good", consumers[0]`:      {Name: "good", To: function},
 		`"books", already`:                             {Name: "books", To: function},

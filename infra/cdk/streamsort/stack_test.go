@@ -88,7 +88,7 @@ func changedProps() *Props {
 			},
 			{Name: "books"},
 			{Name: "archive", Sink: &Sink{Kind: "s3"}},
-			{Name: "hooks", Sink: &Sink{Kind: "http", HTTP: HTTP{Endpoints: true}}},
+			{Name: "hooks", Sink: &Sink{Kind: "http", HTTP: HTTP{Endpoints: true}, Format: "cloudevents"}},
 		},
 		HTTPAllow: "10.1.0.0/16", HTTPDeny: "2600:1f18:1::/48",
 		Webhooks: []Webhook{

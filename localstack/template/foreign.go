@@ -22,7 +22,7 @@ func findForeign(resources map[string]rawResource, notRun map[string]string) map
 		case "AWS::SQS::Queue":
 			foreign[id] = used[id]
 		case "AWS::SQS::QueuePolicy":
-			foreign[id] = policyOf(resource, used)
+			foreign[id] = slices.ContainsFunc(references(resource.properties["Queues"]), func(id string) bool { return used[id] })
 		case "AWS::Events::Rule":
 			foreign[id] = resource.properties["ScheduleExpression"] == nil
 		default:
@@ -87,24 +87,13 @@ func failurePlaces(typ, property string, value any) []string {
 	case "AWS::Events::Rule.Targets":
 		targets, _ := value.([]any)
 		var ids []string
-		for _, target := range targets {
-			ids = append(ids, deadLetters(target)...)
+		for _, target := range targets { // which may be a queue itself, and is in use
+			properties, _ := target.(map[string]any)
+			ids = append(ids, references(properties["DeadLetterConfig"])...)
 		}
 		return ids
 	}
 	return nil
-}
-
-// deadLetters are the resources that a target names for what it fails to take. The target itself
-// may be a queue, which is in use.
-func deadLetters(target any) []string {
-	properties, _ := target.(map[string]any)
-	return references(properties["DeadLetterConfig"])
-}
-
-// policyOf reports whether a queue policy is for a queue that is in use.
-func policyOf(policy rawResource, used map[string]bool) bool {
-	return slices.ContainsFunc(references(policy.properties["Queues"]), func(id string) bool { return used[id] })
 }
 
 // references are the logical ids that Ref, Fn::GetAtt and Fn::Sub name in v.

@@ -105,7 +105,7 @@ type typeReader func(r *reader, id, physical string, p *props)
 func typeReaders() map[string]typeReader {
 	return map[string]typeReader{
 		"AWS::DynamoDB::Table":            (*reader).table,
-		"AWS::DynamoDB::GlobalTable":      (*reader).globalTable,
+		"AWS::DynamoDB::GlobalTable":      (*reader).table,
 		"AWS::Lambda::Function":           (*reader).function,
 		"AWS::Lambda::EventSourceMapping": (*reader).mapping,
 		"AWS::Lambda::EventInvokeConfig":  (*reader).invokeConfig,

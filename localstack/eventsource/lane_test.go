@@ -402,33 +402,6 @@ func TestLaneChaosRepeats(t *testing.T) {
 	}
 }
 
-// What chaos repeats comes before the other half of a split batch.
-func TestLaneChaosRepeatsBetweenHalves(t *testing.T) {
-	l := newClockedLane(template.Mapping{MaxRetries: -1, Bisect: true})
-	l.chaos = Chaos{Seed: 5, Duplicate: 0.9}.lane(0)
-	for _, r := range numbered(sequences(8)...) {
-		l.add(r, l.now)
-	}
-	last := 0
-	repeated := false
-	accept := failing(false, map[string]int{"3": 2, "6": 1})
-	l.drain(func(b *batch) outcome {
-		for _, r := range b.records {
-			var s int
-			_, _ = fmt.Sscan(r.sequence, &s)
-			if s > last+1 {
-				t.Errorf("record %d is delivered after %d: %v", s, last, l.trace)
-			}
-			repeated = repeated || s <= last && len(l.work) > 1
-			last = s
-		}
-		return accept(b)
-	})
-	if last != 8 || !repeated {
-		t.Errorf("last = %d, repeated between halves = %v", last, repeated)
-	}
-}
-
 func TestLaneChaosIsLate(t *testing.T) {
 	l := newClockedLane(template.Mapping{BatchSize: 1})
 	l.chaos = Chaos{Seed: 3, Late: 1, LateBy: time.Minute}.lane(0)

@@ -9,6 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/jsii-runtime-go"
+
 	paths "github.com/streamsort/streamsort/internal/mapping"
 )
 
@@ -92,8 +96,8 @@ func TestWebhookReachesItsQueuesAlone(t *testing.T) {
 	}
 }
 
-// Endpoints, and their secrets, are in the consumers table: ack reaches none of them, by no action;
-// process reads them, and changes none.
+// Endpoints, and their secrets, are in the consumers table: ack, and who consumes on the tables,
+// reach none of them, by no action; process reads them, and changes none.
 func TestEndpointsAreWalledOff(t *testing.T) {
 	const table = "ConsumersTable.Arn"
 	none := object{"ForAllValues:StringNotLike": object{"dynamodb:LeadingKeys": []any{"endpoints *"}}}
@@ -104,6 +108,26 @@ func TestEndpointsAreWalledOff(t *testing.T) {
 		if statement := value.(object); asText(t, statement["Condition"]) == asText(t, alone) {
 			diff(t, "process with endpoints", "dynamodb:GetItem", statement["Action"])
 		}
+	}
+	stack, seen := awscdk.NewStack(awscdk.NewApp(nil), jsii.String("Shop"), nil), 0
+	made, err := New(stack, "Orders", &Props{Binaries: binaries[ARM64]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	made.GrantConsume(awsiam.NewUser(stack, jsii.String("Puller"), nil))
+	for id, resource := range written(stack).Resources {
+		if !strings.HasPrefix(id, "PullerDefaultPolicy") {
+			continue
+		}
+		for _, value := range resource["Properties"].(object)["PolicyDocument"].(object)["Statement"].([]any) {
+			if statement := value.(object); strings.Contains(asText(t, statement["Resource"]), "ConsumersTable") {
+				seen++
+				diff(t, "the grant", none, statement["Condition"])
+			}
+		}
+	}
+	if seen != 1 {
+		t.Errorf("%d statements of the grant are about the table", seen)
 	}
 }
 
@@ -131,6 +155,17 @@ func TestWhatIsBesideTroubleIsWalledOff(t *testing.T) {
 	quotas := conditions(t, defaults(), "Enqueue", "dynamodb")["TroubleTable.Arn"]
 	if n := len(quotas.([]any)); n != 2 {
 		t.Errorf("%d statements without quotas, want 2", n)
+	}
+}
+
+// What puts events puts none of another source.
+func TestEventsAreOfOurSource(t *testing.T) {
+	const bus = "arn:aws:events:eu-west-1:123456789012:event-bus/shop"
+	const byDefault = "arn:AWS::Partition:events:AWS::Region:AWS::AccountId:event-bus/default"
+	tmpl := synthesize("Streamsort", &Props{Consumers: []Consumer{{Name: "shop", Sink: &Sink{Kind: "eventbridge", ARN: new(bus)}}}})
+	own := []any{object{"ForAllValues:StringEquals": object{"events:source": "streamsort"}}}
+	for function, on := range map[string]string{"Sweep": byDefault, "Ack": byDefault, "Process": bus} {
+		diff(t, function, map[string][]any{on: own}, conditions(t, tmpl, function, "events"))
 	}
 }
 

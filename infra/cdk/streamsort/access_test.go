@@ -16,42 +16,6 @@ import (
 	paths "github.com/streamsort/streamsort/internal/mapping"
 )
 
-// allowed are the actions that a function's role allows, by resource. Its one policy must be all
-// that the role has, and the role the function's alone.
-func allowed(t *testing.T, tmpl template, function string) map[string]any {
-	t.Helper()
-	role := tmpl.properties(t, function+"Role", "AWS::IAM::Role")
-	diff(t, function+"Role", object{"AssumeRolePolicyDocument": object{
-		"Version": "2012-10-17",
-		"Statement": []any{object{
-			"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": object{"Service": "lambda.amazonaws.com"},
-		}},
-	}}, role)
-	policy := tmpl.properties(t, function+"Policy", "AWS::IAM::Policy")
-	diff(t, function+"Policy", []any{ref(function + "Role")}, policy["Roles"])
-
-	actions := map[string][]string{}
-	for _, value := range policy["PolicyDocument"].(object)["Statement"].([]any) {
-		statement := value.(object)
-		if statement["Effect"] != "Allow" || statement["NotAction"] != nil || statement["NotResource"] != nil {
-			t.Errorf("%sPolicy: %v", function, statement)
-		}
-		for _, resource := range many(statement["Resource"]) {
-			for _, action := range many(statement["Action"]) {
-				if !slices.Contains(actions[name(resource)], action.(string)) { // under two conditions
-					actions[name(resource)] = append(actions[name(resource)], action.(string))
-				}
-			}
-		}
-	}
-	lines := map[string]any{}
-	for resource, list := range actions {
-		slices.Sort(list)
-		lines[resource] = strings.Join(list, " ")
-	}
-	return lines
-}
-
 // conditions are those under which a function's role allows actions of a service, by resource.
 func conditions(t *testing.T, tmpl template, function, service string) map[string]any {
 	t.Helper()

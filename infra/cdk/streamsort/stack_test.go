@@ -43,9 +43,6 @@ var binaries = map[Architecture]string{}
 // object is a JSON object, or a CloudFormation function, of a template.
 type object = map[string]any
 
-func ref(id string) object            { return object{"Ref": id} }
-func get(id, attribute string) object { return object{"Fn::GetAtt": []any{id, attribute}} }
-
 // template is a synthesised template.
 type template struct{ Resources, Outputs map[string]object }
 

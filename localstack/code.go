@@ -1,6 +1,7 @@
 package localstack
 
 import (
+	"cmp"
 	"debug/elf"
 	"encoding/json"
 	"errors"
@@ -192,16 +193,5 @@ func checkProgram(path string) error {
 	}
 	return fmt.Errorf("%s is a Linux program for %s, and this machine is %s/%s: "+
 		"have it built here, by the Metadata %s (streamsort.BuiltFrom), or, on Linux, synthesise the stack for this machine's architecture",
-		path, architectureOf(file.Machine), runtime.GOOS, runtime.GOARCH, template.SourceKey)
-}
-
-// architectureOf is a machine as templates name it.
-func architectureOf(machine elf.Machine) string {
-	switch machine {
-	case elf.EM_X86_64:
-		return "x86_64"
-	case elf.EM_AARCH64:
-		return "arm64"
-	}
-	return machine.String()
+		path, cmp.Or(map[elf.Machine]string{elf.EM_X86_64: "x86_64", elf.EM_AARCH64: "arm64"}[file.Machine], file.Machine.String()), runtime.GOOS, runtime.GOARCH, template.SourceKey)
 }

@@ -111,6 +111,9 @@ func (c Config) check() error {
 	if !(c.Chaos.Kill >= 0 && c.Chaos.Kill <= 1) {
 		errs = append(errs, fmt.Errorf("config.Chaos.Kill must be from 0 to 1, not %v", c.Chaos.Kill))
 	}
+	if !(c.Chaos.Duplicate >= 0 && c.Chaos.Duplicate < 1) {
+		errs = append(errs, fmt.Errorf("config.Chaos.Duplicate must be from 0 to below 1, not %v", c.Chaos.Duplicate))
+	}
 	stacks := map[string]string{}
 	for _, path := range c.Templates {
 		name := stackName(path)

@@ -83,7 +83,9 @@ func (d *doors) close() {
 
 // serveAll lets everything answer.
 func (s *Stack) serveAll() {
-	var mainAPI http.Handler = http.HandlerFunc(noAPI)
+	var mainAPI http.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		writeJSON(w, http.StatusNotFound, map[string]string{"message": "Not Found"})
+	})
 	keys := gateway.NewKeys(s.config.Issuers)
 	for _, l := range s.templates {
 		for _, api := range l.APIs {
@@ -110,9 +112,9 @@ func (s *Stack) mainHandler(api http.Handler) http.Handler {
 	own, invoke, sqs := s.stateHandler(), gateway.NewInvoke(s.functions, s.functionNames.find), s.serveSQS()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
-		case hasPrefix(r, statePath):
+		case strings.HasPrefix(r.URL.Path, statePath):
 			own.ServeHTTP(w, r)
-		case hasPrefix(r, gateway.InvokePath):
+		case strings.HasPrefix(r.URL.Path, gateway.InvokePath):
 			invoke.ServeHTTP(w, r)
 		case len(s.queues) > 0 && strings.HasPrefix(r.Header.Get("X-Amz-Target"), sqsTarget):
 			sqs.ServeHTTP(w, r)
@@ -124,10 +126,6 @@ func (s *Stack) mainHandler(api http.Handler) http.Handler {
 	})
 }
 
-func hasPrefix(r *http.Request, prefix string) bool {
-	return len(r.URL.Path) >= len(prefix) && r.URL.Path[:len(prefix)] == prefix
-}
-
 // refuseService answers an SDK that calls a service which does not run here. The status is one that
 // SDKs do not repeat.
 func refuseService(w http.ResponseWriter, target string) {
@@ -135,8 +133,4 @@ func refuseService(w http.ResponseWriter, target string) {
 	writeJSON(w, http.StatusBadRequest, map[string]string{
 		"__type": "UnknownOperationException", "message": target + " is not run by this local stack",
 	})
-}
-
-func noAPI(w http.ResponseWriter, _ *http.Request) {
-	writeJSON(w, http.StatusNotFound, map[string]string{"message": "Not Found"})
 }

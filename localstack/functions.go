@@ -18,20 +18,15 @@ func (s *Stack) addFunctions(paths map[string]string) error {
 	}
 	for _, l := range s.templates {
 		for _, f := range l.Functions {
-			runs := lambda.Function{
-				Name: f.Name, ARN: template.FunctionARN(f.Name), Bootstrap: paths[f.Name], Handler: f.Handler,
-				MemoryMB: f.MemoryMB, Timeout: f.Timeout, Reserved: f.Reserved,
-				LogFormat: f.LogFormat, LogLevel: f.LogLevel, Env: s.environment(f),
-				Retries: f.Async.Retries, MaxAge: f.Async.MaxAge, OnFailure: f.Async.OnFailure,
-			}
+			runs := lambda.Program{Bootstrap: paths[f.Name]}
 			if f.Interpreted() {
-				if err := interpreted(l.path, f, &runs); err != nil {
+				var err error
+				if runs, err = interpreted(l.path, f); err != nil {
 					return err
 				}
 			}
-			if err := s.functions.Add(runs); err != nil {
-				return err
-			}
+			f.Env = s.environment(f)
+			s.functions.Add(f, runs)
 		}
 	}
 	return nil

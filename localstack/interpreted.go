@@ -12,17 +12,16 @@ import (
 
 // interpreted says how a function that is no program of its own runs: the interpreter of its
 // language, in the folder of its code.
-func interpreted(templatePath string, f template.Function, runs *lambda.Function) error {
+func interpreted(templatePath string, f template.Function) (lambda.Program, error) {
 	folder, err := codeFolder(templatePath, f)
 	if err != nil {
-		return fmt.Errorf("%s: Resources.%s: %w", templatePath, f.LogicalID, err)
+		return lambda.Program{}, fmt.Errorf("%s: Resources.%s: %w", templatePath, f.LogicalID, err)
 	}
 	program, arguments, err := interpret.Command(f.Runtime, f.Handler)
 	if err != nil {
-		return fmt.Errorf("%s: Resources.%s.Properties.Runtime: %w", templatePath, f.LogicalID, err)
+		return lambda.Program{}, fmt.Errorf("%s: Resources.%s.Properties.Runtime: %w", templatePath, f.LogicalID, err)
 	}
-	runs.Bootstrap, runs.Arguments, runs.Root = program, arguments, folder
-	return nil
+	return lambda.Program{Bootstrap: program, Arguments: arguments, Root: folder}, nil
 }
 
 // codeFolder is the folder that a function's Metadata names, the nearest one above the template;

@@ -36,14 +36,10 @@ func (s *Stack) addMappings() error {
 	}
 	for _, l := range s.templates {
 		for _, m := range l.Mappings {
-			runner, err := eventsource.New(s.rules(m), eventsource.Config{
-				Streams: client,
-				Invoke: func(ctx context.Context, payload []byte) ([]byte, string, error) {
-					response, err := s.functions.Invoke(ctx, lambda.Request{Function: m.Function, Payload: payload})
-					return response.Payload, response.FunctionError, err
-				},
-				OnFailure: func(_ context.Context, destination string, message []byte) error {
-					s.failures.add(destination, message)
+			runner, err := eventsource.New(m, eventsource.Config{
+				Streams: client, StreamARN: s.streams[m.Table], Invoke: s.invoker(m.Function),
+				OnFailure: func(_ context.Context, queue string, message []byte) error {
+					s.failures.add(queue, message)
 					return nil
 				},
 				Chaos: eventsource.Chaos{
@@ -61,19 +57,12 @@ func (s *Stack) addMappings() error {
 	return nil
 }
 
-// rules is a template's mapping as the runner takes it.
-func (s *Stack) rules(m template.Mapping) eventsource.Mapping {
-	rules := eventsource.Mapping{
-		ID: m.LogicalID, FunctionName: m.Function, StreamARN: s.streams[m.Table],
-		StartingPosition: m.StartingPosition, BatchSize: m.BatchSize, BatchingWindow: m.Window,
-		ParallelizationFactor: m.Parallelization, MaximumRetryAttempts: &m.MaxRetries,
-		MaximumRecordAge: max(m.MaxRecordAge, 0), BisectBatchOnFunctionError: m.Bisect,
-		Filters: m.Filters, OnFailureDestination: m.OnFailure, Disabled: !m.Enabled,
+// invoker calls a function for a mapping.
+func (s *Stack) invoker(function string) eventsource.Invoke {
+	return func(ctx context.Context, payload []byte) ([]byte, string, error) {
+		response, err := s.functions.Invoke(ctx, lambda.Request{Function: function, Payload: payload})
+		return response.Payload, response.FunctionError, err
 	}
-	if m.ReportBatchItemFailures {
-		rules.FunctionResponseTypes = []string{eventsource.ReportBatchItemFailures}
-	}
-	return rules
 }
 
 // runMapping runs one mapping until ctx ends.

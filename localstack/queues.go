@@ -3,7 +3,6 @@ package localstack
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,7 +14,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/streamsort/streamsort/localstack/lambda"
 	"github.com/streamsort/streamsort/localstack/sqs"
 	"github.com/streamsort/streamsort/localstack/template"
 )
@@ -47,20 +45,12 @@ func (s *Stack) addQueues() error {
 			queue := l.Queues[i]
 			chaos := s.config.Chaos.Queues
 			chaos.Seed = s.config.Chaos.Seed
-			runner, err := sqs.New(sqs.Config{
+			runner := sqs.New(sqs.Config{
 				Name: queue.Name, ARN: template.QueueARN(queue.Name), Region: template.Region,
 				Delay: queue.Delay, Visibility: queue.Visibility, Retention: queue.Retention,
 				BatchSize: m.BatchSize, Concurrency: cmp.Or(m.Concurrency, 5), ReportBatchItemFailures: m.ReportBatchItemFailures,
-				Invoke: func(ctx context.Context, payload []byte) ([]byte, string, error) {
-					response, err := s.functions.Invoke(ctx, lambda.Request{Function: m.Function, Payload: payload})
-					return response.Payload, response.FunctionError, err
-				},
-				Chaos: chaos, Logger: s.config.Logger,
+				Invoke: s.invoker(m.Function), Chaos: chaos, Logger: s.config.Logger,
 			})
-			if err != nil {
-				errs = append(errs, fmt.Errorf("%s: Resources.%s: %w", l.path, m.LogicalID, err))
-				continue
-			}
 			s.queues = append(s.queues, readQueue{queue, m, runner})
 		}
 	}

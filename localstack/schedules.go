@@ -44,7 +44,7 @@ func (s *Stack) runSchedule(ctx context.Context, t timed) {
 }
 
 func (t timed) request(source string, target template.Target, at time.Time) lambda.Request {
-	payload := schedule.Event(source, t.ARN, template.Account, template.Region, target.Input, at)
+	payload := schedule.Event(source, t.ARN, target.Input, at)
 	return lambda.Request{Function: target.Function, Payload: payload}
 }
 

@@ -188,9 +188,7 @@ func (s *Stack) startFunctions(ctx context.Context) error {
 	}
 	var chaos *lambda.Chaos
 	if s.config.Chaos.Kill != 0 {
-		if chaos, err = lambda.KillRandomly(s.config.Chaos.Kill, s.config.Chaos.Seed); err != nil {
-			return err
-		}
+		chaos = lambda.KillRandomly(s.config.Chaos.Kill, s.config.Chaos.Seed)
 	}
 	s.functions = lambda.New(lambda.Config{
 		Log: s.logs.add, Unreserved: s.config.Concurrency, Chaos: chaos, OnFailure: s.failures.add,

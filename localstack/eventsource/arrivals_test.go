@@ -47,12 +47,12 @@ func arrivalsFilter(t *testing.T) *pattern {
 
 // arrived is the record of what was stored under a sort key.
 func arrived(t interface{ Fatal(...any) }, name types.OperationType, key []byte) map[string]any {
-	event, err := origin{}.event(types.Record{EventName: name, Dynamodb: &types.StreamRecord{
+	event, err := eventOf(types.Record{EventName: name, Dynamodb: &types.StreamRecord{
 		SequenceNumber: aws.String("1"), StreamViewType: types.StreamViewTypeKeysOnly,
 		Keys: map[string]types.AttributeValue{
 			"queue": &types.AttributeValueMemberS{Value: "q"}, "sortKey": &types.AttributeValueMemberB{Value: key},
 		},
-	}})
+	}}, "")
 	if err != nil {
 		t.Fatal(err)
 	}

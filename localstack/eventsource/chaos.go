@@ -1,8 +1,6 @@
 package eventsource
 
 import (
-	"errors"
-	"fmt"
 	"math/rand/v2"
 	"time"
 )
@@ -25,23 +23,6 @@ type Chaos struct {
 	Drop float64
 	// LateBy is the longest time a batch is held back.
 	LateBy time.Duration
-}
-
-func (c Chaos) check() error {
-	var errs []error
-	if ok := c.Duplicate >= 0 && c.Duplicate < 1; !ok {
-		errs = append(errs, fmt.Errorf("Chaos.Duplicate: %v is not within 0 and below 1", c.Duplicate))
-	}
-	if ok := c.Late >= 0 && c.Late <= 1; !ok {
-		errs = append(errs, fmt.Errorf("Chaos.Late: %v is not within 0 and 1", c.Late))
-	}
-	if ok := c.Drop >= 0 && c.Drop <= 1; !ok {
-		errs = append(errs, fmt.Errorf("Chaos.Drop: %v is not within 0 and 1", c.Drop))
-	}
-	if c.LateBy < 0 {
-		errs = append(errs, fmt.Errorf("Chaos.LateBy: %v is negative", c.LateBy))
-	}
-	return errors.Join(errs...)
 }
 
 // chaos is one lane's dice.

@@ -1,7 +1,7 @@
 // Package eventsource runs an event source mapping from a DynamoDB stream to a function by AWS
 // Lambda's rules: what Lambda does by itself on AWS, done here for the local stack. Make a [Runner]
-// with [New] from a [Mapping] (what the template says) and a [Config] (what the stack gives), then
-// call [Runner.Run]; [Runner.Stats] and [Runner.Idle] show how far it is.
+// with [New] from a [template.Mapping] (what the template says) and a [Config] (what the stack
+// gives), then call [Runner.Run]; [Runner.Stats] and [Runner.Idle] show how far it is.
 //
 // # From the stream to the function
 //

@@ -1,6 +1,10 @@
 package eventsource
 
-import "time"
+import (
+	"time"
+
+	"github.com/streamsort/streamsort/localstack/template"
+)
 
 const (
 	// maxPayload is the size of an event beyond which a batch is sent before it is full: 6 MB,
@@ -42,7 +46,7 @@ type batch struct {
 // lane is the part of a shard's records that is delivered in one order. It decides only; the
 // shard's loop, which owns it, reads the clock and invokes.
 type lane struct {
-	rules   *rules
+	mapping *template.Mapping
 	backoff func(failures int) time.Duration
 	chaos   *chaos
 
@@ -70,7 +74,7 @@ func (l *lane) add(r *record, now time.Time) {
 // soon as the previous function invocation completes". Open on AWS's pages: what happens when it
 // ends without a record. Here the next record begins a new one.
 func (l *lane) windowOver(now time.Time) bool {
-	return len(l.work) == 0 && now.Sub(l.windowStart) >= l.rules.window
+	return len(l.work) == 0 && now.Sub(l.windowStart) >= l.mapping.Window
 }
 
 // size is the number of records that were added and are not dealt with.
@@ -113,18 +117,18 @@ func (l *lane) next(now time.Time) (b *batch, wait time.Time) {
 // or no more records will come, otherwise at the window's end. It is the zero time where nothing is
 // pending.
 func (l *lane) due() time.Time {
-	full := len(l.pending) >= l.rules.batchSize || l.bytes+payloadFrame >= maxPayload
+	full := len(l.pending) >= l.mapping.BatchSize || l.bytes+payloadFrame >= maxPayload
 	if len(l.pending) == 0 || full || l.closed {
 		return time.Time{}
 	}
-	return l.windowStart.Add(l.rules.window)
+	return l.windowStart.Add(l.mapping.Window)
 }
 
 // cut takes the records of the next batch from the pending ones: at most BatchSize, and at most 6
 // MB unless one alone has more.
 func (l *lane) cut() []*record {
 	n, size := 0, payloadFrame
-	for n < len(l.pending) && n < l.rules.batchSize {
+	for n < len(l.pending) && n < l.mapping.BatchSize {
 		size += len(l.pending[n].json) + 1
 		if n > 0 && size > maxPayload {
 			break
@@ -170,7 +174,7 @@ func (l *lane) tooOld(b *batch, r *record, now time.Time) bool {
 		return false
 	}
 	age := now.Sub(r.at)
-	return l.rules.maxAge > 0 && age > l.rules.maxAge || b.failures > 0 && age > streamRetention
+	return l.mapping.MaxRecordAge > 0 && age > l.mapping.MaxRecordAge || b.failures > 0 && age > streamRetention
 }
 
 // outcome is what came of an invocation.
@@ -227,7 +231,7 @@ func (l *lane) finish(b *batch, o outcome, now time.Time) tally {
 		t.repeated = l.repeat(b.records, now)
 	case o.firstFailed > 0:
 		l.work[0] = &batch{records: rest, failures: 1, notBefore: now.Add(l.backoff(1))}
-	case l.rules.bisect && len(rest) > 1:
+	case l.mapping.Bisect && len(rest) > 1:
 		l.bisect(b, now)
 	default:
 		l.retry(b, now)
@@ -240,7 +244,7 @@ func (l *lane) retry(b *batch, now time.Time) {
 	b.attempts++
 	b.failures++
 	b.notBefore = now.Add(l.backoff(b.failures))
-	if l.rules.maxRetries != NoRetryLimit && b.attempts > l.rules.maxRetries {
+	if l.mapping.MaxRetries >= 0 && b.attempts > l.mapping.MaxRetries {
 		b.condition = retriesExhausted
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/localstack/template"
 )
 
 // start is the beginning of virtual time in the tests of lanes.
@@ -20,12 +22,12 @@ type clockedLane struct {
 	trace []string
 }
 
-func newClockedLane(r rules) *clockedLane {
-	if r.batchSize == 0 {
-		r.batchSize = 100
+func newClockedLane(m template.Mapping) *clockedLane {
+	if m.BatchSize == 0 {
+		m.BatchSize = 100
 	}
 	return &clockedLane{
-		lane: &lane{rules: &r, backoff: func(n int) time.Duration { return time.Duration(n) * time.Second }, chaos: Chaos{}.lane(0)},
+		lane: &lane{mapping: &m, backoff: func(n int) time.Duration { return time.Duration(n) * time.Second }, chaos: Chaos{}.lane(0)},
 		now:  start,
 	}
 }
@@ -100,62 +102,62 @@ func failing(report bool, bad map[string]int) func(*batch) outcome {
 func TestLaneFailures(t *testing.T) {
 	tests := []struct {
 		name    string
-		rules   rules
+		mapping template.Mapping
 		records int
 		report  bool
 		bad     map[string]int
 		want    []string
 	}{
 		{
-			name: "all accepted", rules: rules{batchSize: 3}, records: 7,
+			name: "all accepted", mapping: template.Mapping{BatchSize: 3}, records: 7,
 			want: []string{"1-3 ok", "4-6 ok", "7 ok"},
 		},
 		{
-			name: "the whole batch again", rules: rules{maxRetries: NoRetryLimit}, records: 3, bad: map[string]int{"2": 3},
+			name: "the whole batch again", mapping: template.Mapping{MaxRetries: -1}, records: 3, bad: map[string]int{"2": 3},
 			want: []string{"1-3 failed", "1-3 failed", "1-3 failed", "1-3 ok"},
 		},
 		{
-			name: "retries used up", rules: rules{batchSize: 3, maxRetries: 2}, records: 4, bad: map[string]int{"2": -1},
+			name: "retries used up", mapping: template.Mapping{BatchSize: 3, MaxRetries: 2}, records: 4, bad: map[string]int{"2": -1},
 			want: []string{"1-3 failed", "1-3 failed", "1-3 failed", "1-3 RetryAttemptsExhausted after 3", "4 ok"},
 		},
 		{
-			name: "no retries", rules: rules{maxRetries: 0}, records: 1, bad: map[string]int{"1": -1},
+			name: "no retries", mapping: template.Mapping{MaxRetries: 0}, records: 1, bad: map[string]int{"1": -1},
 			want: []string{"1 failed", "1 RetryAttemptsExhausted after 1"},
 		},
 		{
-			name: "the last retry succeeds", rules: rules{maxRetries: 2}, records: 2, bad: map[string]int{"2": 2},
+			name: "the last retry succeeds", mapping: template.Mapping{MaxRetries: 2}, records: 2, bad: map[string]int{"2": 2},
 			want: []string{"1-2 failed", "1-2 failed", "1-2 ok"},
 		},
 		{
-			name: "bisect isolates the bad record", rules: rules{maxRetries: 1, bisect: true}, records: 8, bad: map[string]int{"6": -1},
+			name: "bisect isolates the bad record", mapping: template.Mapping{MaxRetries: 1, Bisect: true}, records: 8, bad: map[string]int{"6": -1},
 			want: []string{
 				"1-8 failed", "1-4 ok", "5-8 failed", "5-6 failed", "5 ok",
 				"6 failed", "6 failed", "6 RetryAttemptsExhausted after 5", "7-8 ok",
 			},
 		},
 		{
-			name: "bisect does not use up retries", rules: rules{maxRetries: 0, bisect: true}, records: 3, bad: map[string]int{"1": 3, "3": -1},
+			name: "bisect does not use up retries", mapping: template.Mapping{MaxRetries: 0, Bisect: true}, records: 3, bad: map[string]int{"1": 3, "3": -1},
 			want: []string{
 				"1-3 failed", "1 failed", "1 RetryAttemptsExhausted after 2",
 				"2-3 failed", "2 ok", "3 failed", "3 RetryAttemptsExhausted after 3",
 			},
 		},
 		{
-			name: "partial: on from the failed record", rules: rules{report: true, maxRetries: NoRetryLimit}, records: 5, report: true, bad: map[string]int{"3": 2},
+			name: "partial: on from the failed record", mapping: template.Mapping{MaxRetries: -1}, records: 5, report: true, bad: map[string]int{"3": 2},
 			want: []string{"1-5 failed at 3", "3-5 failed", "3-5 ok"},
 		},
 		{
 			// The behaviour recorded on AWS: 5 deliveries of the last record of three with 3
 			// retries, and a message that says 4.
-			name: "partial: progress renews the retries", rules: rules{report: true, maxRetries: 3}, records: 3, report: true, bad: map[string]int{"3": -1},
+			name: "partial: progress renews the retries", mapping: template.Mapping{MaxRetries: 3}, records: 3, report: true, bad: map[string]int{"3": -1},
 			want: []string{"1-3 failed at 3", "3 failed", "3 failed", "3 failed", "3 failed", "3 RetryAttemptsExhausted after 4"},
 		},
 		{
-			name: "partial: everything behind a bad first record is given up with it", rules: rules{report: true, maxRetries: 1}, records: 3, report: true, bad: map[string]int{"1": -1},
+			name: "partial: everything behind a bad first record is given up with it", mapping: template.Mapping{MaxRetries: 1}, records: 3, report: true, bad: map[string]int{"1": -1},
 			want: []string{"1-3 failed", "1-3 failed", "1-3 RetryAttemptsExhausted after 2"},
 		},
 		{
-			name: "partial and bisect: split at the returned record", rules: rules{report: true, bisect: true, maxRetries: 1}, records: 6, report: true, bad: map[string]int{"3": -1},
+			name: "partial and bisect: split at the returned record", mapping: template.Mapping{Bisect: true, MaxRetries: 1}, records: 6, report: true, bad: map[string]int{"3": -1},
 			want: []string{
 				"1-6 failed at 3", "3-6 failed", "3-4 failed", "3 failed", "3 failed", "3 RetryAttemptsExhausted after 4",
 				"4 ok", "5-6 ok",
@@ -164,7 +166,7 @@ func TestLaneFailures(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			l := newClockedLane(test.rules)
+			l := newClockedLane(test.mapping)
 			for _, r := range numbered(sequences(test.records)...) {
 				l.add(r, l.now)
 			}
@@ -180,7 +182,7 @@ func TestLaneFailures(t *testing.T) {
 }
 
 func TestLaneBacksOffBetweenRetries(t *testing.T) {
-	l := newClockedLane(rules{maxRetries: 2})
+	l := newClockedLane(template.Mapping{MaxRetries: 2})
 	l.add(numbered("1")[0], l.now)
 	var at []time.Duration
 	l.drain(func(*batch) outcome {
@@ -194,7 +196,7 @@ func TestLaneBacksOffBetweenRetries(t *testing.T) {
 
 // A throttled invocation is tried again without using up retries, and is never bisected.
 func TestLaneThrottled(t *testing.T) {
-	l := newClockedLane(rules{maxRetries: 1})
+	l := newClockedLane(template.Mapping{MaxRetries: 1})
 	for _, r := range numbered("1", "2") {
 		l.add(r, l.now)
 	}
@@ -208,7 +210,7 @@ func TestLaneThrottled(t *testing.T) {
 		t.Errorf("trace (-want +got):\n%s", diff)
 	}
 
-	l = newClockedLane(rules{maxRetries: NoRetryLimit, bisect: true})
+	l = newClockedLane(template.Mapping{MaxRetries: -1, Bisect: true})
 	for _, r := range numbered("1", "2") {
 		l.add(r, l.now)
 	}
@@ -226,41 +228,41 @@ func TestLaneRecordAge(t *testing.T) {
 	always := map[string]int{"1": -1, "2": -1, "3": -1}
 	throttled := func(*batch) outcome { return outcome{} }
 	tests := []struct {
-		name   string
-		rules  rules
-		ages   []time.Duration // at the start
-		answer func(*batch) outcome
-		want   []string
+		name    string
+		mapping template.Mapping
+		ages    []time.Duration // at the start
+		answer  func(*batch) outcome
+		want    []string
 	}{
 		{
-			name: "too old before the first invocation", rules: rules{maxAge: time.Minute}, ages: []time.Duration{2 * time.Minute, 61 * time.Second, time.Minute},
+			name: "too old before the first invocation", mapping: template.Mapping{MaxRecordAge: time.Minute}, ages: []time.Duration{2 * time.Minute, 61 * time.Second, time.Minute},
 			answer: failing(false, nil),
 			want:   []string{"1-2 RecordAgeExceeded after 0", "3 ok"},
 		},
 		{
-			name: "too old while it is retried", rules: rules{maxAge: time.Minute, maxRetries: NoRetryLimit}, ages: []time.Duration{59 * time.Second, 56 * time.Second},
+			name: "too old while it is retried", mapping: template.Mapping{MaxRecordAge: time.Minute, MaxRetries: -1}, ages: []time.Duration{59 * time.Second, 56 * time.Second},
 			answer: failing(false, always),
 			want:   []string{"1-2 failed", "1-2 failed", "1 RecordAgeExceeded after 2", "2 failed", "2 RecordAgeExceeded after 3"},
 		},
 		{
-			name: "too old while it is throttled", rules: rules{maxAge: time.Minute}, ages: []time.Duration{58 * time.Second},
+			name: "too old while it is throttled", mapping: template.Mapping{MaxRecordAge: time.Minute}, ages: []time.Duration{58 * time.Second},
 			answer: throttled,
 			want:   []string{"1 throttled", "1 throttled", "1 RecordAgeExceeded after 0"},
 		},
 		{
-			name: "without limits until the stream forgets it", rules: rules{maxRetries: NoRetryLimit}, ages: []time.Duration{24*time.Hour - 2*time.Second},
+			name: "without limits until the stream forgets it", mapping: template.Mapping{MaxRetries: -1}, ages: []time.Duration{24*time.Hour - 2*time.Second},
 			answer: failing(false, always),
 			want:   []string{"1 failed", "1 failed", "1 RecordAgeExceeded after 2"},
 		},
 		{
-			name: "an old record is delivered once without a limit", rules: rules{maxRetries: NoRetryLimit}, ages: []time.Duration{48 * time.Hour},
+			name: "an old record is delivered once without a limit", mapping: template.Mapping{MaxRetries: -1}, ages: []time.Duration{48 * time.Hour},
 			answer: failing(false, nil),
 			want:   []string{"1 ok"},
 		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			l := newClockedLane(test.rules)
+			l := newClockedLane(test.mapping)
 			for i, age := range test.ages {
 				l.add(&record{sequence: fmt.Sprint(i + 1), at: start.Add(-age), json: []byte("{}")}, l.now)
 			}
@@ -274,7 +276,7 @@ func TestLaneRecordAge(t *testing.T) {
 
 func TestLaneBatchingWindow(t *testing.T) {
 	accept := func(b *batch) outcome { return outcome{reached: true, firstFailed: len(b.records)} }
-	l := newClockedLane(rules{batchSize: 3, window: 10 * time.Second})
+	l := newClockedLane(template.Mapping{BatchSize: 3, Window: 10 * time.Second})
 	records := numbered(sequences(9)...)
 	add := func(after time.Duration, from, to int) {
 		l.now = start.Add(after)
@@ -318,7 +320,7 @@ func TestLaneBatchingWindow(t *testing.T) {
 }
 
 func TestLanePayloadLimit(t *testing.T) {
-	l := newClockedLane(rules{batchSize: 10, window: time.Minute})
+	l := newClockedLane(template.Mapping{BatchSize: 10, Window: time.Minute})
 	big := func(n int) *record {
 		return &record{sequence: fmt.Sprint(n), json: []byte(`"` + strings.Repeat("x", 2<<20) + `"`)}
 	}
@@ -337,7 +339,7 @@ func TestLanePayloadLimit(t *testing.T) {
 	}
 
 	huge := &record{sequence: "9", json: []byte(`"` + strings.Repeat("x", maxPayload) + `"`)}
-	l = newClockedLane(rules{batchSize: 10})
+	l = newClockedLane(template.Mapping{BatchSize: 10})
 	l.add(huge, l.now)
 	if b, _ := l.next(l.now); b == nil || len(b.records) != 1 {
 		t.Error("a record larger than the limit is not sent alone")
@@ -345,7 +347,7 @@ func TestLanePayloadLimit(t *testing.T) {
 }
 
 func TestLaneIsBusyWhileInvoking(t *testing.T) {
-	l := newClockedLane(rules{batchSize: 1})
+	l := newClockedLane(template.Mapping{BatchSize: 1})
 	for _, r := range numbered("1", "2") {
 		l.add(r, l.now)
 	}
@@ -361,7 +363,7 @@ func TestLaneIsBusyWhileInvoking(t *testing.T) {
 
 // Chaos repeats from some record on, before anything else, and counts a record as delivered once.
 func TestLaneChaosRepeats(t *testing.T) {
-	l := newClockedLane(rules{batchSize: 4, maxRetries: NoRetryLimit})
+	l := newClockedLane(template.Mapping{BatchSize: 4, MaxRetries: -1})
 	l.chaos = Chaos{Seed: 1, Duplicate: 0.5}.lane(0)
 	const n = 200
 	for _, r := range numbered(sequences(n)...) {
@@ -400,35 +402,8 @@ func TestLaneChaosRepeats(t *testing.T) {
 	}
 }
 
-// What chaos repeats comes before the other half of a split batch.
-func TestLaneChaosRepeatsBetweenHalves(t *testing.T) {
-	l := newClockedLane(rules{maxRetries: NoRetryLimit, bisect: true})
-	l.chaos = Chaos{Seed: 5, Duplicate: 0.9}.lane(0)
-	for _, r := range numbered(sequences(8)...) {
-		l.add(r, l.now)
-	}
-	last := 0
-	repeated := false
-	accept := failing(false, map[string]int{"3": 2, "6": 1})
-	l.drain(func(b *batch) outcome {
-		for _, r := range b.records {
-			var s int
-			_, _ = fmt.Sscan(r.sequence, &s)
-			if s > last+1 {
-				t.Errorf("record %d is delivered after %d: %v", s, last, l.trace)
-			}
-			repeated = repeated || s <= last && len(l.work) > 1
-			last = s
-		}
-		return accept(b)
-	})
-	if last != 8 || !repeated {
-		t.Errorf("last = %d, repeated between halves = %v", last, repeated)
-	}
-}
-
 func TestLaneChaosIsLate(t *testing.T) {
-	l := newClockedLane(rules{batchSize: 1})
+	l := newClockedLane(template.Mapping{BatchSize: 1})
 	l.chaos = Chaos{Seed: 3, Late: 1, LateBy: time.Minute}.lane(0)
 	for _, r := range numbered("1", "2", "3") {
 		l.add(r, l.now)
@@ -449,7 +424,7 @@ func TestLaneChaosIsLate(t *testing.T) {
 // Chaos drops whole batches: each record is delivered or dropped, in order, and a dropped one never
 // comes.
 func TestLaneChaosDrops(t *testing.T) {
-	l := newClockedLane(rules{batchSize: 2, maxRetries: NoRetryLimit})
+	l := newClockedLane(template.Mapping{BatchSize: 2, MaxRetries: -1})
 	l.chaos = Chaos{Seed: 1, Drop: 0.5}.lane(0)
 	const n = 100
 	for _, r := range numbered(sequences(n)...) {

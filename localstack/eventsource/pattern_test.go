@@ -61,10 +61,8 @@ func TestPatternMatches(t *testing.T) {
 
 		{name: "prefix", pattern: `{"dynamodb": {"Keys": {"id": {"S": [{"prefix": "a-"}]}}}}`, want: true},
 		{name: "prefix fails", pattern: `{"dynamodb": {"Keys": {"id": {"S": [{"prefix": "b-"}]}}}}`, want: false},
-		{name: "prefix ignoring case", pattern: `{"dynamodb": {"Keys": {"id": {"S": [{"prefix": {"equals-ignore-case": "A-"}}]}}}}`, want: true},
 		{name: "suffix", pattern: `{"dynamodb": {"Keys": {"id": {"S": [{"suffix": "-1"}]}}}}`, want: true},
 		{name: "suffix fails", pattern: `{"dynamodb": {"Keys": {"id": {"S": [{"suffix": "-2"}]}}}}`, want: false},
-		{name: "suffix longer than the value", pattern: `{"a": [{"suffix": {"equals-ignore-case": "abc"}}]}`, event: `{"a": "bc"}`, want: false},
 		{name: "equals-ignore-case", pattern: `{"dynamodb": {"NewImage": {"state": {"S": [{"equals-ignore-case": "oPEN"}]}}}}`, want: true},
 		{name: "equals-ignore-case fails", pattern: `{"dynamodb": {"NewImage": {"state": {"S": [{"equals-ignore-case": "oPENs"}]}}}}`, want: false},
 		{name: "prefix is for strings", pattern: `{"a": [{"prefix": "1"}]}`, event: `{"a": 12}`, want: false},
@@ -79,17 +77,8 @@ func TestPatternMatches(t *testing.T) {
 		{name: "anything-but null", pattern: `{"a": [{"anything-but": "x"}]}`, event: `{"a": null}`, want: true},
 
 		{name: "number", pattern: `{"dynamodb": {"SizeBytes": [300]}}`, want: true},
-		{name: "number of another form", pattern: `{"dynamodb": {"SizeBytes": [3.0e2]}}`, want: true},
 		{name: "big number by its digits", pattern: `{"a": [123456789012]}`, event: `{"a": 123456789012}`, want: true},
-		{name: "numeric equals", pattern: `{"dynamodb": {"SizeBytes": [{"numeric": ["=", 300]}]}}`, want: true},
-		{name: "numeric range", pattern: `{"dynamodb": {"SizeBytes": [{"numeric": [">", 299, "<=", 300]}]}}`, want: true},
-		{name: "numeric below the range", pattern: `{"dynamodb": {"SizeBytes": [{"numeric": [">", 300, "<=", 400]}]}}`, want: false},
-		{name: "numeric bound included", pattern: `{"dynamodb": {"SizeBytes": [{"numeric": [">=", 300]}]}}`, want: true},
-		{name: "numeric bound excluded", pattern: `{"dynamodb": {"SizeBytes": [{"numeric": ["<", 300]}]}}`, want: false},
-		{name: "creation time is a number", pattern: `{"dynamodb": {"ApproximateCreationDateTime": [{"numeric": [">", 0]}]}}`, want: true},
-		{name: "an attribute N is a string", pattern: `{"dynamodb": {"NewImage": {"count": {"N": [{"numeric": [">", 100]}]}}}}`, want: false},
 		{name: "an attribute N as a string", pattern: `{"dynamodb": {"NewImage": {"count": {"N": ["101"]}}}}`, want: true},
-		{name: "numeric or anything-but", pattern: `{"dynamodb": {"NewImage": {"count": {"N": [{"numeric": [">", 100]}, {"anything-but": "42"}]}}}}`, want: true},
 
 		{name: "exists", pattern: `{"dynamodb": {"NewImage": {"state": {"S": [{"exists": true}]}}}}`, want: true},
 		{name: "exists fails", pattern: `{"dynamodb": {"NewImage": {"other": {"S": [{"exists": true}]}}}}`, want: false},
@@ -107,14 +96,6 @@ func TestPatternMatches(t *testing.T) {
 		{name: "in one element of a list", pattern: `{"dynamodb": {"NewImage": {"lines": {"L": {"M": {"sku": {"S": ["y"]}, "qty": {"N": ["2"]}}}}}}}`, want: true},
 		{name: "in two elements of a list", pattern: `{"dynamodb": {"NewImage": {"lines": {"L": {"M": {"sku": {"S": ["x"]}, "qty": {"N": ["2"]}}}}}}}`, want: false},
 		{name: "missing in one element, there in another", pattern: `{"a": {"b": [{"exists": false}]}}`, event: `{"a": [{"b": 1}, {"c": 1}]}`, want: false},
-
-		{name: "$or first", pattern: `{"$or": [{"eventName": ["INSERT"]}, {"eventSource": ["x"]}]}`, want: true},
-		{name: "$or second", pattern: `{"$or": [{"eventName": ["x"]}, {"eventSource": ["aws:dynamodb"]}]}`, want: true},
-		{name: "$or none", pattern: `{"$or": [{"eventName": ["x"]}, {"eventSource": ["x"]}]}`, want: false},
-		{name: "$or and", pattern: `{"eventName": ["REMOVE"], "$or": [{"eventSource": ["x"]}, {"eventSource": ["aws:dynamodb"]}]}`, want: false},
-		{name: "$or inside", pattern: `{"dynamodb": {"NewImage": {"$or": [{"state": {"S": ["Shut"]}}, {"paid": {"BOOL": [true]}}]}}}`, want: true},
-		{name: "$or inside $or", pattern: `{"$or": [{"eventName": ["x"]}, {"$or": [{"eventName": ["y"]}, {"eventName": ["INSERT"]}]}]}`, want: true},
-		{name: "$or below a missing field", pattern: `{"other": {"$or": [{"a": [1]}, {"b": [{"exists": false}]}]}}`, want: true},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -135,13 +116,12 @@ func TestPatternMatches(t *testing.T) {
 
 func TestPatternRefused(t *testing.T) {
 	tests := []struct{ name, pattern, want string }{
-		{"not JSON", `{"a": [1`, "not JSON"},
-		{"empty", ``, "not JSON"},
-		{"a word", `single-string`, "not JSON"},
+		{"not JSON", `{"a": [1`, "not a JSON object"},
+		{"empty", ``, "not a JSON object"},
+		{"a word", `single-string`, "not a JSON object"},
 		{"a list", `[{"eventName": ["INSERT"]}]`, "not a JSON object"},
-		{"null", `null`, "not a JSON object"},
+		{"null", `null`, "empty object"},
 		{"two documents", `{"a": [1]} {"b": [1]}`, "after its JSON object"},
-		{"too long", `{"a": ["` + strings.Repeat("x", maxFilterLength) + `"]}`, "at most 4096"},
 		{"empty object", `{}`, "empty object"},
 		{"nested empty object", `{"a": {"b": {}}}`, "a.b is an empty object"},
 		{"empty list", `{"a": []}`, "a is an empty list"},
@@ -149,30 +129,15 @@ func TestPatternRefused(t *testing.T) {
 		{"list in list", `{"a": [["x"]]}`, "list inside a list"},
 		{"two keys", `{"a": [{"prefix": "x", "suffix": "y"}]}`, "exactly one key"},
 		{"no key", `{"a": [{}]}`, "exactly one key"},
-		{"unknown operator", `{"a": [{"like": "x"}]}`, `operator "like"`},
+		{"$or", `{"$or": [{"a": [1]}, {"b": [1]}]}`, "one filter for each"},
+		{"numeric", `{"a": [{"numeric": [">", 1]}]}`, `operator "numeric"`},
 		{"wildcard", `{"a": [{"wildcard": "x*"}]}`, `operator "wildcard"`},
-		{"cidr", `{"a": [{"cidr": "10.0.0.0/8"}]}`, `operator "cidr"`},
-		{"prefix of a number", `{"a": [{"prefix": 1}]}`, "prefix needs a string"},
-		{"suffix of another operator", `{"a": [{"suffix": {"prefix": "x"}}]}`, "suffix needs a string"},
-		{"equals-ignore-case of a number", `{"a": [{"equals-ignore-case": 1}]}`, "equals-ignore-case needs a string"},
+		{"prefix of a number", `{"a": [{"prefix": 1}]}`, `operator "prefix" of 1`},
+		{"suffix of another operator", `{"a": [{"suffix": {"prefix": "x"}}]}`, `operator "suffix"`},
+		{"equals-ignore-case of a number", `{"a": [{"equals-ignore-case": 1}]}`, `operator "equals-ignore-case" of 1`},
 		{"anything-but of an operator", `{"a": [{"anything-but": {"prefix": "x"}}]}`, "anything-but needs strings or numbers"},
-		{"anything-but of nothing", `{"a": [{"anything-but": []}]}`, "empty list"},
-		{"anything-but mixed", `{"a": [{"anything-but": ["x", 1]}]}`, "strings and numbers"},
 		{"anything-but null", `{"a": [{"anything-but": null}]}`, "anything-but needs strings or numbers"},
-		{"exists of a string", `{"a": [{"exists": "true"}]}`, "exists needs true or false"},
-		{"numeric of a number", `{"a": [{"numeric": 1}]}`, "numeric needs a list"},
-		{"numeric of three", `{"a": [{"numeric": [">", 1, "<"]}]}`, "numeric needs a list"},
-		{"numeric of a string", `{"a": [{"numeric": [">", "1"]}]}`, "not a number"},
-		{"numeric sign", `{"a": [{"numeric": ["!=", 1]}]}`, "not one of"},
-		{"numeric sign is no string", `{"a": [{"numeric": [1, 1]}]}`, "not one of"},
-		{"numeric bound", `{"a": [{"numeric": [">", 5000000001]}]}`, "not within -5.0e9"},
-		{"numeric upside down", `{"a": [{"numeric": ["<", 5, ">", 1]}]}`, "lower bound and then"},
-		{"numeric empty range", `{"a": [{"numeric": [">", 5, "<", 5]}]}`, "greater upper bound"},
-		{"$or of an object", `{"$or": {"a": [1]}}`, "$or needs a list"},
-		{"$or of one", `{"$or": [{"a": [1]}]}`, "at least 2"},
-		{"$or of values", `{"$or": ["x", "y"]}`, "$or[0] is not an object"},
-		{"$or of operators", `{"a": {"$or": [{"prefix": ["x"]}, {"b": ["y"]}]}}`, `"prefix" is an operator`},
-		{"$or of empty objects", `{"$or": [{"a": [1]}, {}]}`, "empty object"},
+		{"exists of a string", `{"a": [{"exists": "true"}]}`, `operator "exists" of true`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -189,8 +154,7 @@ func FuzzPattern(f *testing.F) {
 	for _, p := range []string{
 		`{"eventName": ["INSERT"]}`,
 		`{"dynamodb": {"NewImage": {"a": {"S": [{"prefix": "x"}, null, {"exists": false}]}}}}`,
-		`{"$or": [{"a": [{"numeric": [">", 0, "<", 5]}]}, {"b": [{"anything-but": ["x"]}]}]}`,
-		`{"a": [{"suffix": {"equals-ignore-case": "ſK"}}]}`,
+		`{"b": [{"anything-but": ["x", 1]}, {"equals-ignore-case": "ſK"}]}`,
 		`{"a": {}}`, `{"a": [[]]}`,
 	} {
 		f.Add(p, inserted)

@@ -31,7 +31,7 @@ type poll struct {
 // pollIfDue begins a poll unless one is under way, it is too early, or enough records are waiting.
 // It returns when to look again.
 func (s *shardReader) pollIfDue(ctx context.Context, now time.Time) time.Time {
-	if s.closed || s.polling || s.waiting() >= readAhead+s.rules.batchSize*s.rules.lanes {
+	if s.closed || s.polling || s.waiting() >= readAhead+s.mapping.BatchSize*s.mapping.Parallelization {
 		return time.Time{}
 	}
 	if s.nextPoll.After(now) {
@@ -51,7 +51,7 @@ func (s *shardReader) pollIfDue(ctx context.Context, now time.Time) time.Time {
 // poll reads the next records, with a new iterator if it has none.
 func (s *shardReader) poll(ctx context.Context, iterator string, position types.ShardIteratorType, lastRead string) poll {
 	if iterator == "" {
-		in := &dynamodbstreams.GetShardIteratorInput{StreamArn: &s.mapping.StreamARN, ShardId: &s.id, ShardIteratorType: position}
+		in := &dynamodbstreams.GetShardIteratorInput{StreamArn: &s.config.StreamARN, ShardId: &s.id, ShardIteratorType: position}
 		if lastRead != "" {
 			in.ShardIteratorType, in.SequenceNumber = types.ShardIteratorTypeAfterSequenceNumber, &lastRead
 		}
@@ -89,9 +89,9 @@ func (s *shardReader) takePoll(p poll, now time.Time) {
 	case len(p.records) == pollLimit:
 		s.pause = 0
 	case len(p.records) > 0 || s.pause == 0:
-		s.pause = s.config.PollInterval
+		s.pause = pollInterval
 	default:
-		s.pause = min(2*s.pause, s.config.IdlePollInterval)
+		s.pause = min(2*s.pause, idlePollInterval)
 	}
 	s.nextPoll = now.Add(s.pause)
 	s.emptyAt = time.Time{}
@@ -137,16 +137,15 @@ func (s *shardReader) close() {
 // takeRecord puts a record into its lane unless it is to be dropped.
 func (s *shardReader) takeRecord(r types.Record, now time.Time) {
 	s.board.count(func(st *Stats) { st.Read++ })
-	if changesNothing(r) {
-		s.advance(r)
-		s.board.count(func(st *Stats) { st.Unchanged++ })
-		return
-	}
-	event, err := s.origin.event(r)
+	event, err := eventOf(r, s.config.StreamARN)
 	var rec *record
 	if err == nil {
 		s.advance(r)
-		if !s.rules.passes(event) {
+		if changesNothing(event) {
+			s.board.count(func(st *Stats) { st.Unchanged++ })
+			return
+		}
+		if !s.passes(event) {
 			s.board.count(func(st *Stats) { st.Filtered++ })
 			return
 		}

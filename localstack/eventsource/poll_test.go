@@ -10,9 +10,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/dev/bubble"
+	"github.com/streamsort/streamsort/localstack/template"
 )
 
 func TestRunnerRenewsItsIterator(t *testing.T) {
@@ -28,11 +28,7 @@ func TestRunnerRenewsItsIterator(t *testing.T) {
 		run.drain()
 		stream.change(func() { stream.era++; stream.shard("a").trimmed = 3 })
 		stream.put("a", "4")
-		run.drain()
-		_ = run.end()
-		if diff := cmp.Diff([]string{"1", "2", "3", "4"}, f.keys()); diff != "" {
-			t.Errorf("delivered (-want +got):\n%s", diff)
-		}
+		run.delivered(f, "1", "2", "3", "4")
 	})
 }
 
@@ -49,15 +45,11 @@ func TestRunnerKeepsItsIteratorThroughErrors(t *testing.T) {
 			return nil
 		}
 		f := &function{t: t}
-		run := startRunner(t, stream, f.invoke, func(m *Mapping, _ *Config) { m.StartingPosition = Latest })
+		run := startRunner(t, stream, f.invoke, func(m *template.Mapping, _ *Config) { m.StartingPosition = "LATEST" })
 		bubble.Sleep(time.Second)
 		stream.put("a", "1")
 		stream.change(func() { down = false })
-		run.drain()
-		_ = run.end()
-		if diff := cmp.Diff([]string{"1"}, f.keys()); diff != "" {
-			t.Errorf("delivered (-want +got):\n%s", diff)
-		}
+		run.delivered(f, "1")
 	})
 }
 
@@ -82,11 +74,7 @@ func TestRunnerBacksOffFromErrors(t *testing.T) {
 				if calls < 10 || calls > 20 {
 					t.Errorf("%d calls within a minute of errors", calls)
 				}
-				run.drain()
-				_ = run.end()
-				if diff := cmp.Diff([]string{"1"}, f.keys()); diff != "" {
-					t.Errorf("delivered (-want +got):\n%s", diff)
-				}
+				run.delivered(f, "1")
 			})
 		})
 	}
@@ -162,8 +150,8 @@ func TestRunnerDoesNotTakeFreshRecordsForOld(t *testing.T) {
 			}
 			return "", "", nil
 		}
-		run := startRunner(t, stream, f.invoke, func(m *Mapping, c *Config) {
-			m.MaximumRecordAge = time.Minute
+		run := startRunner(t, stream, f.invoke, func(m *template.Mapping, c *Config) {
+			m.MaxRecordAge = time.Minute
 			c.Backoff = func(int) time.Duration { return 2 * time.Second }
 		})
 		run.drain()

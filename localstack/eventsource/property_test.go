@@ -19,6 +19,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/streamsort/streamsort/internal/dev/bubble"
+	"github.com/streamsort/streamsort/localstack/template"
 )
 
 // TestMain has 1,000 random cases checked where the command line does not say how many.
@@ -36,7 +37,7 @@ func TestMain(m *testing.M) {
 
 // plan is one random case: a mapping, what is written, and how the function misbehaves.
 type plan struct {
-	mapping Mapping
+	mapping template.Mapping
 	chaos   Chaos
 	seed    uint64 // of the function's behaviour
 	// writes are the keys of the changes, in order; a negative number splits the shards in two.
@@ -50,13 +51,13 @@ type plan struct {
 
 func drawPlan(t *rapid.T) plan {
 	p := plan{
-		mapping: Mapping{
-			ID: "M", FunctionName: "f", StreamARN: "arn:s", StartingPosition: TrimHorizon, OnFailureDestination: "arn:q",
-			BatchSize:                  rapid.IntRange(1, 8).Draw(t, "batch size"),
-			ParallelizationFactor:      rapid.IntRange(1, 4).Draw(t, "lanes"),
-			BatchingWindow:             time.Duration(rapid.IntRange(0, 2).Draw(t, "window")) * time.Second,
-			MaximumRetryAttempts:       new(rapid.IntRange(-1, 3).Draw(t, "retries")),
-			BisectBatchOnFunctionError: rapid.Bool().Draw(t, "bisect"),
+		mapping: template.Mapping{
+			LogicalID: "M", Function: "f", Enabled: true, StartingPosition: "TRIM_HORIZON", OnFailure: "q",
+			BatchSize:       rapid.IntRange(1, 8).Draw(t, "batch size"),
+			Parallelization: rapid.IntRange(1, 4).Draw(t, "lanes"),
+			Window:          time.Duration(rapid.IntRange(0, 2).Draw(t, "window")) * time.Second,
+			MaxRetries:      rapid.IntRange(-1, 3).Draw(t, "retries"),
+			Bisect:          rapid.Bool().Draw(t, "bisect"),
 		},
 		chaos: Chaos{
 			Seed:      rapid.Uint64().Draw(t, "chaos"),
@@ -70,10 +71,8 @@ func drawPlan(t *rapid.T) plan {
 		flaky:    rapid.IntRange(0, 60).Draw(t, "flaky"),
 		troubles: rapid.IntRange(0, 40).Draw(t, "troubles"),
 	}
-	if rapid.Bool().Draw(t, "report") {
-		p.mapping.FunctionResponseTypes = []string{ReportBatchItemFailures}
-	}
-	if *p.mapping.MaximumRetryAttempts >= 0 {
+	p.mapping.ReportBatchItemFailures = rapid.Bool().Draw(t, "report")
+	if p.mapping.MaxRetries >= 0 {
 		for range rapid.IntRange(0, 4).Draw(t, "poisons") {
 			p.poison[rapid.IntRange(0, len(p.writes)-1).Draw(t, "poison")] = true
 		}
@@ -145,7 +144,7 @@ func (w *world) put(shard string, key int, poison bool) {
 	defer w.mu.Unlock()
 	sequence := w.stream.put(shard, fmt.Sprint(key))
 	records := w.stream.shard(shard).records
-	event, err := testOrigin.event(records[len(records)-1])
+	event, err := eventOf(records[len(records)-1], "arn:stream")
 	if err != nil {
 		panic(err)
 	}
@@ -153,7 +152,7 @@ func (w *world) put(shard string, key int, poison bool) {
 	if err != nil {
 		panic(err)
 	}
-	c := &written{key: key, index: len(w.byKey[key]), shard: shard, lane: rec.lane % uint64(w.mapping.ParallelizationFactor), poison: poison}
+	c := &written{key: key, index: len(w.byKey[key]), shard: shard, lane: rec.lane % uint64(w.mapping.Parallelization), poison: poison}
 	w.changes[sequence] = c
 	w.order = append(w.order, sequence)
 	w.byKey[key] = append(w.byKey[key], c)
@@ -202,7 +201,7 @@ func (w *world) invoke(_ context.Context, payload []byte) ([]byte, string, error
 
 // answer fails at the first poisoned record, and now and then for no reason.
 func (w *world) answer(records []received, batch []*written) ([]byte, string, error) {
-	report := len(w.mapping.FunctionResponseTypes) > 0
+	report := w.mapping.ReportBatchItemFailures
 	good := slices.IndexFunc(batch, func(c *written) bool { return c.poison })
 	if good < 0 {
 		good = len(batch)
@@ -250,7 +249,13 @@ func (w *world) accept(batch []*written) {
 func (w *world) onFailure(_ context.Context, _ string, message []byte) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var m failureMessage
+	var m struct {
+		RequestContext struct{ Condition string }
+		BatchInfo      struct {
+			ShardID, StartSequenceNumber, EndSequenceNumber string
+			BatchSize                                       int
+		} `json:"DDBStreamBatchInfo"`
+	}
 	if err := json.Unmarshal(message, &m); err != nil {
 		return err
 	}
@@ -266,7 +271,7 @@ func (w *world) onFailure(_ context.Context, _ string, message []byte) error {
 		}
 		n++
 		c.discarded = true
-		if attempts := *w.mapping.MaximumRetryAttempts + 1; c.deliveries < attempts {
+		if attempts := w.mapping.MaxRetries + 1; c.deliveries < attempts {
 			w.fault("change %d of key %d is discarded after %d deliveries of %d", c.index, c.key, c.deliveries, attempts)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
+
+	"github.com/streamsort/streamsort/localstack/template"
 )
 
 // shardReader reads one shard and feeds its lanes. Its run goroutine owns all fields; polls and
@@ -138,7 +140,7 @@ func (s *shardReader) invoke(ctx context.Context, b *batch) outcome {
 	case functionError != "":
 		log.Warn("function failed", "functionError", functionError)
 		return outcome{reached: true, functionError: &functionError}
-	case !s.rules.report:
+	case !s.mapping.ReportBatchItemFailures:
 		return outcome{reached: true, firstFailed: len(b.records)}
 	}
 	first, err := firstFailed(response, b.records)
@@ -153,8 +155,8 @@ func (s *shardReader) discard(ctx context.Context, l *lane, b *batch) {
 	log := s.config.Logger.With("shard", s.id, "records", len(b.records),
 		"from", b.records[0].sequence, "to", b.records[len(b.records)-1].sequence, "condition", b.condition)
 	log.Error("records are discarded")
-	if destination := s.mapping.OnFailureDestination; destination != "" {
-		message, err := failureOf(b, functionARN(s.mapping.FunctionName, s.config.Region), s.mapping.StreamARN, s.id, time.Now())
+	if destination := s.mapping.OnFailure; destination != "" {
+		message, err := failureOf(b, template.FunctionARN(s.mapping.Function), s.config.StreamARN, s.id, time.Now())
 		if err == nil {
 			err = s.config.OnFailure(ctx, destination, message)
 		}

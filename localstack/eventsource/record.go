@@ -7,12 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"reflect"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
+
+	"github.com/streamsort/streamsort/localstack/template"
 )
 
 // record is one stream record on its way to the function.
@@ -26,25 +29,18 @@ type record struct {
 	delivered bool
 }
 
-// origin is what a record's JSON says about where it comes from.
-type origin struct {
-	region    string
-	streamARN string
-}
-
 // unknownToSDK is what DynamoDB Local writes as the event name of an item that its TTL has deleted,
 // without a user identity.
 const unknownToSDK = "UNKNOWN_TO_SDK_VERSION"
 
-// event converts a stream record into the element of "Records" that Lambda gives to a function, as
+// eventOf converts a stream record into the element of "Records" that Lambda gives to a function, as
 // maps and lists: "Using AWS Lambda with Amazon DynamoDB" (with-ddb.html, "Example event") and
 // "Record" and "StreamRecord" in the Amazon DynamoDB API Reference. Images that the stream's view
-// does not have are left out. The region is the stack's, since the servers for local work give
-// their own name for it.
+// does not have are left out. The servers for local work give the region a name of their own.
 //
 // An item that TTL has deleted carries the identity of DynamoDB itself: "DynamoDB Streams and Time
 // to Live" (time-to-live-ttl-streams.html).
-func (o origin) event(r types.Record) (map[string]any, error) {
+func eventOf(r types.Record, streamARN string) (map[string]any, error) {
 	if r.Dynamodb == nil {
 		return nil, errors.New("stream record has no dynamodb part")
 	}
@@ -65,9 +61,9 @@ func (o origin) event(r types.Record) (map[string]any, error) {
 		"eventName":      name,
 		"eventVersion":   aws.ToString(r.EventVersion),
 		"eventSource":    "aws:dynamodb",
-		"awsRegion":      o.region,
+		"awsRegion":      template.Region,
 		"dynamodb":       change,
-		"eventSourceARN": o.streamARN,
+		"eventSourceARN": streamARN,
 	}
 	if identity != nil {
 		event["userIdentity"] = map[string]any{
@@ -163,15 +159,15 @@ func attribute(value types.AttributeValue) (map[string]any, error) {
 	case *types.AttributeValueMemberNULL:
 		return map[string]any{"NULL": v.Value}, nil
 	case *types.AttributeValueMemberSS:
-		return map[string]any{"SS": anys(v.Value)}, nil
+		return map[string]any{"SS": set(v.Value)}, nil
 	case *types.AttributeValueMemberNS:
-		return map[string]any{"NS": anys(v.Value)}, nil
+		return map[string]any{"NS": set(v.Value)}, nil
 	case *types.AttributeValueMemberBS:
-		encoded := make([]any, len(v.Value))
+		encoded := make([]string, len(v.Value))
 		for i, b := range v.Value {
 			encoded[i] = base64.StdEncoding.EncodeToString(b)
 		}
-		return map[string]any{"BS": encoded}, nil
+		return map[string]any{"BS": set(encoded)}, nil
 	case *types.AttributeValueMemberM:
 		tree, err := attributes(v.Value)
 		return map[string]any{"M": tree}, err
@@ -190,12 +186,23 @@ func attribute(value types.AttributeValue) (map[string]any, error) {
 	}
 }
 
-func anys(list []string) []any {
+// set is a set in one order: its own does not count.
+func set(list []string) []any {
 	out := make([]any, len(list))
-	for i, s := range list {
+	for i, s := range slices.Sorted(slices.Values(list)) {
 		out[i] = s
 	}
 	return out
+}
+
+// changesNothing recognises an event that AWS would not have written: "If you perform a PutItem or
+// UpdateItem operation that does not change any data in an item, DynamoDB Streams does not write a
+// stream record for that operation" ("Change data capture for DynamoDB Streams", Streams.html).
+// dynoxide writes one. It can be recognised only where the stream shows both images.
+func changesNothing(event map[string]any) bool {
+	change := event["dynamodb"].(map[string]any) // put there by changeOf
+	return event["eventName"] == string(types.OperationTypeModify) && change["NewImage"] != nil &&
+		reflect.DeepEqual(change["NewImage"], change["OldImage"])
 }
 
 // newRecord makes the record that goes into a lane. The lane is chosen by the whole primary key,

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // firstFailed reads a function's response to a batch and returns the index of the first record that
@@ -31,7 +32,9 @@ func firstFailed(response []byte, records []*record) (int, error) {
 		if err != nil {
 			return 0, fmt.Errorf("batchItemFailures[%d]: %w", i, err)
 		}
-		at := indexOf(records, id)
+		// A batch is in the shard's order: the lowest index is the lowest sequence number, without
+		// comparing numbers of up to 40 digits.
+		at := slices.IndexFunc(records, func(r *record) bool { return r.sequence == id })
 		if at < 0 {
 			return 0, fmt.Errorf("batchItemFailures[%d]: itemIdentifier %q is not a sequence number of the batch", i, id)
 		}
@@ -87,16 +90,4 @@ func decodeIdentifier(raw json.RawMessage) (string, error) {
 		return "", errors.New("itemIdentifier is null or empty")
 	}
 	return *id, nil
-}
-
-// indexOf returns the place of a sequence number in a batch, -1 if it is not there. A batch is in
-// the shard's order, so the lowest index is the lowest sequence number, without comparing numbers
-// of up to 40 digits.
-func indexOf(records []*record, sequence string) int {
-	for i, r := range records {
-		if r.sequence == sequence {
-			return i
-		}
-	}
-	return -1
 }

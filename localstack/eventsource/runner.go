@@ -8,12 +8,15 @@ import (
 	"hash/fnv"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
+
+	"github.com/streamsort/streamsort/localstack/template"
 )
 
 // Streams is the part of the DynamoDB Streams API that a runner calls. A
@@ -40,21 +43,14 @@ type OnFailure func(ctx context.Context, destination string, message []byte) err
 
 // Config is what a runner needs besides its mapping.
 type Config struct {
-	// Streams reads the stream. Required.
+	// Streams reads the stream.
 	Streams Streams
-	// Invoke calls the function. Required.
+	// StreamARN is the stream as the DynamoDB server names it.
+	StreamARN string
+	// Invoke calls the function.
 	Invoke Invoke
-	// OnFailure is required where the mapping has an OnFailureDestination.
+	// OnFailure is called where the mapping has a queue for failures.
 	OnFailure OnFailure
-	// Region is the stack's region, for awsRegion and the function's ARN. Empty means us-east-1.
-	Region string
-	// PollInterval is the pause after a poll that found records. 0 means 50 ms. (Lambda polls "at a
-	// base rate of 4 times per second", with-ddb.html.)
-	PollInterval time.Duration
-	// IdlePollInterval is what the pause grows to, doubling, while polls find nothing; a poll of
-	// dynoxide costs the more the more was ever written. 0 means 250 ms. It is at least
-	// PollInterval.
-	IdlePollInterval time.Duration
 	// Backoff is the pause before a batch is tried again, after failures in a row (1 and more). nil
 	// means 100 ms, doubling up to 10 s, less a random part of up to a half. AWS does not publish
 	// Lambda's.
@@ -66,9 +62,11 @@ type Config struct {
 }
 
 const (
-	defaultRegion           = "us-east-1"
-	defaultPollInterval     = 50 * time.Millisecond
-	defaultIdlePollInterval = 250 * time.Millisecond
+	// pollInterval is the pause after a poll that found records. (Lambda polls "at a base rate of 4
+	// times per second", with-ddb.html.) It grows to idlePollInterval, doubling, while polls find
+	// nothing; a poll of dynoxide costs the more the more was ever written.
+	pollInterval     = 50 * time.Millisecond
+	idlePollInterval = 250 * time.Millisecond
 	// describeInterval is how often new shards are looked for, besides when a shard ends. DynamoDB
 	// allows 10 calls a second ("DescribeStream").
 	describeInterval = 10 * time.Second
@@ -78,54 +76,36 @@ const (
 
 // Runner runs one mapping.
 type Runner struct {
-	mapping Mapping
+	mapping template.Mapping
 	config  Config
-	rules   rules
-	origin  origin
+	filters []*pattern
 	board   board
 }
 
-// New checks the mapping and the configuration.
-func New(m Mapping, c Config) (*Runner, error) {
-	rules, err := m.compile()
-	if err != nil {
-		return nil, err
+// New returns a runner of a mapping. The error is of a filter that is no pattern.
+func New(m template.Mapping, c Config) (*Runner, error) {
+	r := &Runner{mapping: m, board: board{shards: map[string]shardNote{}, unknown: m.Enabled}}
+	for i, text := range m.Filters {
+		p, err := compilePattern(text)
+		if err != nil {
+			return nil, fmt.Errorf("invalid Filters[%d]: %w", i, err)
+		}
+		r.filters = append(r.filters, p)
 	}
-	if err := c.check(m); err != nil {
-		return nil, fmt.Errorf("event source mapping %q: %w", m.ID, err)
-	}
-	c.Region = cmp.Or(c.Region, defaultRegion)
-	c.PollInterval = cmp.Or(c.PollInterval, defaultPollInterval)
-	c.IdlePollInterval = max(cmp.Or(c.IdlePollInterval, defaultIdlePollInterval), c.PollInterval)
 	if c.Backoff == nil {
 		c.Backoff = defaultBackoff
 	}
-	c.Logger = cmp.Or(c.Logger, slog.Default()).With("mapping", m.ID, "function", m.FunctionName)
-	return &Runner{
-		mapping: m,
-		config:  c,
-		rules:   rules,
-		origin:  origin{region: c.Region, streamARN: m.StreamARN},
-		board:   board{shards: map[string]shardNote{}, unknown: !m.Disabled},
-	}, nil
+	c.Logger = cmp.Or(c.Logger, slog.Default()).With("mapping", m.LogicalID, "function", m.Function)
+	r.config = c
+	return r, nil
 }
 
-func (c Config) check(m Mapping) error {
-	var errs []error
-	if c.Streams == nil {
-		errs = append(errs, errors.New("Config.Streams is required"))
-	}
-	if c.Invoke == nil {
-		errs = append(errs, errors.New("Config.Invoke is required"))
-	}
-	if c.OnFailure == nil && m.OnFailureDestination != "" {
-		errs = append(errs, errors.New("Config.OnFailure is required, the mapping has an OnFailureDestination"))
-	}
-	if c.PollInterval < 0 || c.IdlePollInterval < 0 {
-		errs = append(errs, errors.New("Config.PollInterval and Config.IdlePollInterval cannot be negative"))
-	}
-	errs = append(errs, c.Chaos.check())
-	return errors.Join(errs...)
+// passes reports whether one of the filters lets the record through. Each record is filtered before
+// it joins a batch, so a batch is filled with records that the function sees: "Control which events
+// Lambda sends to your function" (invocation-eventfiltering.html).
+func (r *Runner) passes(event map[string]any) bool {
+	return len(r.filters) == 0 ||
+		slices.ContainsFunc(r.filters, func(p *pattern) bool { return p.matches(event) })
 }
 
 // defaultBackoff is documented at Config.Backoff.
@@ -149,7 +129,7 @@ func (r *Runner) Idle(since time.Time) bool { return r.board.idle(since) }
 // invocations under way and returns nil. It returns an error if the stream does not exist, or no
 // longer. A disabled mapping returns at once. Call it once.
 func (r *Runner) Run(ctx context.Context) error {
-	if r.mapping.Disabled {
+	if !r.mapping.Enabled {
 		return nil
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -167,7 +147,7 @@ func (r *Runner) Run(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return nil
 		case isNotFound(err):
-			return fmt.Errorf("event source mapping %q: stream %s does not exist: %w", r.mapping.ID, r.mapping.StreamARN, err)
+			return fmt.Errorf("event source mapping %q: stream %s does not exist: %w", r.mapping.LogicalID, r.config.StreamARN, err)
 		case err != nil:
 			failures++
 			pause = r.errorPause(failures)
@@ -205,7 +185,7 @@ func (r *Runner) Run(ctx context.Context) error {
 // API Reference (API_streams_DescribeStream.html).
 func (r *Runner) describe(ctx context.Context) ([]types.Shard, error) {
 	var shards []types.Shard
-	in := &dynamodbstreams.DescribeStreamInput{StreamArn: &r.mapping.StreamARN}
+	in := &dynamodbstreams.DescribeStreamInput{StreamArn: &r.config.StreamARN}
 	for {
 		out, err := r.config.Streams.DescribeStream(ctx, in)
 		if err != nil {
@@ -225,7 +205,7 @@ func (r *Runner) describe(ctx context.Context) ([]types.Shard, error) {
 
 // errorPause is the pause after a number of errors in a row.
 func (r *Runner) errorPause(failures int) time.Duration {
-	pause := r.config.IdlePollInterval
+	pause := idlePollInterval
 	for ; failures > 1 && pause < maxErrorPause; failures-- {
 		pause *= 2
 	}
@@ -236,10 +216,10 @@ func (r *Runner) errorPause(failures int) time.Duration {
 func (r *Runner) lanes(shardID string) []*lane {
 	seed := fnv.New64a()
 	seed.Write([]byte(shardID))
-	lanes := make([]*lane, r.rules.lanes)
+	lanes := make([]*lane, r.mapping.Parallelization)
 	for i := range lanes {
 		lanes[i] = &lane{
-			rules:   &r.rules,
+			mapping: &r.mapping,
 			backoff: r.config.Backoff,
 			chaos:   r.config.Chaos.lane(seed.Sum64() + uint64(i)),
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/dev/bubble"
+	"github.com/streamsort/streamsort/localstack/template"
 )
 
 // started is a runner at work in a bubble of virtual time.
@@ -28,9 +29,13 @@ type started struct {
 }
 
 // startRunner begins a run of a mapping; change may set other values. The run has to end with wait.
-func startRunner(t *testing.T, stream Streams, f Invoke, change func(*Mapping, *Config)) *started {
+func startRunner(t *testing.T, stream Streams, f Invoke, change func(*template.Mapping, *Config)) *started {
 	t.Helper()
-	m, c := validMapping(), Config{Streams: stream, Invoke: f, Logger: slog.New(slog.DiscardHandler)}
+	m := template.Mapping{
+		LogicalID: "M", Function: "sort", Enabled: true, StartingPosition: "TRIM_HORIZON",
+		BatchSize: 100, Parallelization: 1, MaxRetries: -1,
+	}
+	c := Config{Streams: stream, StreamARN: "arn:aws:dynamodb:us-east-1:000000000000:table/t/stream/1", Invoke: f, Logger: slog.New(slog.DiscardHandler)}
 	if change != nil {
 		change(&m, &c)
 	}
@@ -63,11 +68,21 @@ func (s *started) end() error {
 	return <-s.done
 }
 
+// delivered drains and ends the runner, and checks what the function got.
+func (s *started) delivered(f *function, want ...string) {
+	s.t.Helper()
+	s.drain()
+	_ = s.end()
+	if diff := cmp.Diff(want, f.keys()); diff != "" {
+		s.t.Errorf("delivered (-want +got):\n%s", diff)
+	}
+}
+
 func TestRunnerDelivers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stream := newMemoryStream("a", "b")
 		f := &function{t: t}
-		run := startRunner(t, stream, f.invoke, func(m *Mapping, _ *Config) {
+		run := startRunner(t, stream, f.invoke, func(m *template.Mapping, _ *Config) {
 			m.BatchSize = 2
 			m.Filters = []string{`{"dynamodb": {"Keys": {"id": {"S": [{"prefix": "x"}]}}}}`}
 		})
@@ -103,8 +118,8 @@ func TestRunnerChaosDrops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stream := newMemoryStream("a")
 		f := &function{t: t}
-		run := startRunner(t, stream, f.invoke, func(m *Mapping, c *Config) {
-			m.BatchSize, m.OnFailureDestination = 2, "failures"
+		run := startRunner(t, stream, f.invoke, func(m *template.Mapping, c *Config) {
+			m.BatchSize, m.OnFailure = 2, "failures"
 			c.Chaos = Chaos{Drop: 1}
 			c.OnFailure = func(context.Context, string, []byte) error {
 				t.Error("somebody was notified")
@@ -181,7 +196,7 @@ func TestRunnerWaitsForInvocationsWhenItStops(t *testing.T) {
 			bubble.Sleep(time.Minute)
 			finished, inner = true, ctx.Err()
 			return nil, "", nil
-		}, func(m *Mapping, _ *Config) { m.BatchSize = 1 })
+		}, func(m *template.Mapping, _ *Config) { m.BatchSize = 1 })
 		bubble.Sleep(time.Second)
 		if got := run.Stats(); got.InFlight != 1 || got.Waiting != 3 {
 			t.Errorf("stats = %+v", got)
@@ -225,7 +240,7 @@ func TestRunnerInvokesLanesInParallel(t *testing.T) {
 			mu.Unlock()
 			return nil, "", nil
 		}
-		run := startRunner(t, stream, invoke, func(m *Mapping, _ *Config) { m.BatchSize, m.ParallelizationFactor = 1, 4 })
+		run := startRunner(t, stream, invoke, func(m *template.Mapping, _ *Config) { m.BatchSize, m.Parallelization = 1, 4 })
 		run.drain()
 		_ = run.end()
 		if most != 4 || run.Stats().Delivered != 100 {
@@ -238,7 +253,7 @@ func TestRunnerGathersForTheWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stream := newMemoryStream("a")
 		f := &function{t: t}
-		run := startRunner(t, stream, f.invoke, func(m *Mapping, _ *Config) { m.BatchSize, m.BatchingWindow = 3, 10*time.Second })
+		run := startRunner(t, stream, f.invoke, func(m *template.Mapping, _ *Config) { m.BatchSize, m.Window = 3, 10*time.Second })
 		for i := range 5 {
 			stream.put("a", fmt.Sprint(i))
 			bubble.Sleep(2 * time.Second)
@@ -290,11 +305,11 @@ func TestRunnerReportsFailures(t *testing.T) {
 				f := &function{t: t}
 				f.answer = func([]received) (string, string, error) { return test.response, test.functionError, nil }
 				var messages []string
-				run := startRunner(t, stream, f.invoke, func(m *Mapping, c *Config) {
-					m.MaximumRetryAttempts = new(1)
-					m.OnFailureDestination = "arn:queue"
+				run := startRunner(t, stream, f.invoke, func(m *template.Mapping, c *Config) {
+					m.MaxRetries = 1
+					m.OnFailure = "arn:queue"
 					if test.report {
-						m.FunctionResponseTypes = []string{ReportBatchItemFailures}
+						m.ReportBatchItemFailures = true
 					}
 					c.OnFailure = func(_ context.Context, destination string, message []byte) error {
 						messages = append(messages, destination, string(message))
@@ -322,7 +337,7 @@ func TestRunnerReportsFailures(t *testing.T) {
 
 func TestFailureMessageWithoutAnInvocation(t *testing.T) {
 	b := &batch{records: numbered("5"), condition: ageExceeded}
-	message, err := failureOf(b, functionARN("arn:aws:lambda:x:1:function:f", "y"), "s", "shard", start)
+	message, err := failureOf(b, "arn:aws:lambda:x:1:function:f", "s", "shard", start)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -330,8 +345,15 @@ func TestFailureMessageWithoutAnInvocation(t *testing.T) {
 	if err := json.Unmarshal(message, &got); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := got["responseContext"]; ok || !strings.Contains(string(message), `"condition":"RecordAgeExceeded","approximateInvokeCount":0`) ||
+	if _, ok := got["responseContext"]; ok || !strings.Contains(string(message), `"approximateInvokeCount":0,"condition":"RecordAgeExceeded"`) ||
 		!strings.Contains(string(message), `"functionArn":"arn:aws:lambda:x:1:function:f"`) {
 		t.Errorf("message = %s", message)
+	}
+}
+
+func TestDisabledMapping(t *testing.T) {
+	run := startRunner(t, newMemoryStream("a"), nil, func(m *template.Mapping, _ *Config) { m.Enabled = false })
+	if err := <-run.done; err != nil || !run.Idle(time.Now()) {
+		t.Errorf("Run = %v, idle %v", err, run.Idle(time.Now()))
 	}
 }

@@ -1,6 +1,7 @@
 package eventsource_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,6 +23,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/dynamo/streams"
 	"github.com/streamsort/streamsort/localstack/eventsource"
+	"github.com/streamsort/streamsort/localstack/template"
 	"github.com/streamsort/streamsort/pkg/table"
 )
 
@@ -88,9 +90,10 @@ func (s *server) remove(seq int) {
 }
 
 // run starts a runner that ends with the test.
-func (s *server) run(m eventsource.Mapping, c eventsource.Config) *eventsource.Runner {
+func (s *server) run(m template.Mapping, c eventsource.Config) *eventsource.Runner {
 	s.t.Helper()
-	m.ID, m.FunctionName, m.StreamARN = s.t.Name(), "function", s.stream
+	m.LogicalID, m.Function, m.Enabled, m.MaxRetries, c.StreamARN = s.t.Name(), "function", true, -1, s.stream
+	m.BatchSize, m.Parallelization = cmp.Or(m.BatchSize, 100), cmp.Or(m.Parallelization, 1)
 	c.Streams, c.Logger = s.streams, slog.New(slog.DiscardHandler)
 	c.Backoff = func(int) time.Duration { return time.Millisecond }
 	r, err := eventsource.New(m, c)
@@ -172,9 +175,9 @@ func (h *history) invoke(_ context.Context, payload []byte) ([]byte, string, err
 func TestOnServers(t *testing.T) {
 	onServers(t, table.NewAndOldImages, func(t *testing.T, kind ddbtest.Kind, s *server) {
 		h := &history{t: t, dice: rand.New(rand.NewPCG(7, 7)), seen: map[string][]int{}}
-		r := s.run(eventsource.Mapping{
-			StartingPosition: eventsource.TrimHorizon, BatchSize: 7, ParallelizationFactor: 4, BisectBatchOnFunctionError: true,
-			FunctionResponseTypes: []string{eventsource.ReportBatchItemFailures},
+		r := s.run(template.Mapping{
+			StartingPosition: "TRIM_HORIZON", BatchSize: 7, Parallelization: 4, Bisect: true,
+			ReportBatchItemFailures: true,
 		}, eventsource.Config{Invoke: h.invoke, Chaos: eventsource.Chaos{Seed: 1, Duplicate: 0.3}})
 
 		var writers sync.WaitGroup
@@ -234,7 +237,7 @@ func TestOnServersLatestAndFilter(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			for _, r := range event.Records {
-				if r.Change.NewImage != nil || r.Change.OldImage != nil || r.Change.StreamViewType != "KEYS_ONLY" || r.AWSRegion != "eu-central-1" || r.EventSourceArn != s.stream {
+				if r.Change.NewImage != nil || r.Change.OldImage != nil || r.Change.StreamViewType != "KEYS_ONLY" || r.AWSRegion != "us-east-1" || r.EventSourceArn != s.stream {
 					t.Errorf("record = %+v", r)
 				}
 				if age := time.Since(r.Change.ApproximateCreationDateTime.Time); age < -time.Second || age > 3*time.Minute {
@@ -244,14 +247,14 @@ func TestOnServersLatestAndFilter(t *testing.T) {
 			}
 			return nil, "", nil
 		}
-		position := eventsource.Latest
+		position := "LATEST"
 		if kind == ddbtest.Given {
-			position = eventsource.TrimHorizon // whether it knows LATEST is its own matter
+			position = "TRIM_HORIZON" // whether it knows LATEST is its own matter
 		} else {
 			s.put(0, 0)
 		}
-		r := s.run(eventsource.Mapping{StartingPosition: position, Filters: []string{`{"eventName": ["INSERT"]}`}},
-			eventsource.Config{Invoke: invoke, Region: "eu-central-1"})
+		r := s.run(template.Mapping{StartingPosition: position, Filters: []string{`{"eventName": ["INSERT"]}`}},
+			eventsource.Config{Invoke: invoke})
 		s.drain(r)
 		s.put(1, 0)
 		s.put(1, 1)
@@ -273,7 +276,7 @@ func TestOnServersLatestAndFilter(t *testing.T) {
 // refuse.
 func TestOnServersEmptyStream(t *testing.T) {
 	onServers(t, table.NewImage, func(t *testing.T, _ ddbtest.Kind, s *server) {
-		r := s.run(eventsource.Mapping{StartingPosition: eventsource.Latest}, eventsource.Config{
+		r := s.run(template.Mapping{StartingPosition: "LATEST"}, eventsource.Config{
 			Invoke: func(context.Context, []byte) ([]byte, string, error) { return nil, "", nil },
 		})
 		s.drain(r)

@@ -54,7 +54,7 @@ func (t *shardTree) see(shards []types.Shard, startingPosition string) {
 		}
 		t.parents[id] = aws.ToString(s.ParentShardId)
 		t.state[id], t.from[id] = shardWaiting, types.ShardIteratorTypeTrimHorizon
-		if !first || startingPosition != Latest {
+		if !first || startingPosition != string(types.ShardIteratorTypeLatest) {
 			continue
 		}
 		t.from[id] = types.ShardIteratorTypeLatest

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/dev/bubble"
+	"github.com/streamsort/streamsort/localstack/template"
 )
 
 func TestRunnerStartsAtLatest(t *testing.T) {
@@ -24,18 +25,14 @@ func TestRunnerStartsAtLatest(t *testing.T) {
 		stream.put("first", "old")
 		stream.put("open", "old")
 		f := &function{t: t}
-		run := startRunner(t, stream, f.invoke, func(m *Mapping, _ *Config) { m.StartingPosition = Latest })
+		run := startRunner(t, stream, f.invoke, func(m *template.Mapping, _ *Config) { m.StartingPosition = "LATEST" })
 		run.drain()
 		stream.put("open", "new")
 		stream.split("open", "child")
 		stream.put("child", "newer") // before the child is known
 		run.drain()
 		stream.put("first", "newest")
-		run.drain()
-		_ = run.end()
-		if diff := cmp.Diff([]string{"new", "newer", "newest"}, f.keys()); diff != "" {
-			t.Errorf("delivered (-want +got):\n%s", diff)
-		}
+		run.delivered(f, "new", "newer", "newest")
 	})
 }
 
@@ -50,14 +47,10 @@ func TestRunnerLatestIsRefused(t *testing.T) {
 			return nil
 		}
 		f := &function{t: t}
-		run := startRunner(t, stream, f.invoke, func(m *Mapping, _ *Config) { m.StartingPosition = Latest })
+		run := startRunner(t, stream, f.invoke, func(m *template.Mapping, _ *Config) { m.StartingPosition = "LATEST" })
 		run.drain()
 		stream.put("a", "new")
-		run.drain()
-		_ = run.end()
-		if diff := cmp.Diff([]string{"new"}, f.keys()); diff != "" {
-			t.Errorf("delivered (-want +got):\n%s", diff)
-		}
+		run.delivered(f, "new")
 	})
 }
 
@@ -94,7 +87,7 @@ func TestRunnerForgetsTrimmedShards(t *testing.T) {
 	shard := func(id, parent string) types.Shard {
 		return types.Shard{ShardId: &id, ParentShardId: aws.String(parent)}
 	}
-	tree.see([]types.Shard{shard("a", "trimmed"), shard("b", "a")}, TrimHorizon)
+	tree.see([]types.Shard{shard("a", "trimmed"), shard("b", "a")}, "TRIM_HORIZON")
 	if got := tree.start(); len(got) != 1 || got[0].id != "a" {
 		t.Fatalf("started %v, want a", got)
 	}
@@ -102,7 +95,7 @@ func TestRunnerForgetsTrimmedShards(t *testing.T) {
 		t.Errorf("started again: %v", got)
 	}
 	tree.done("a")
-	tree.see([]types.Shard{shard("b", "a")}, TrimHorizon)
+	tree.see([]types.Shard{shard("b", "a")}, "TRIM_HORIZON")
 	if _, ok := tree.state["a"]; ok {
 		t.Error("a is still known")
 	}
@@ -156,11 +149,7 @@ func TestRunnerIsNotIdleBeforeItKnowsTheChildren(t *testing.T) {
 			t.Error("idle while the child is not known")
 		}
 		stream.change(func() { down = false })
-		run.drain()
-		_ = run.end()
-		if diff := cmp.Diff([]string{"1"}, f.keys()); diff != "" {
-			t.Errorf("delivered (-want +got):\n%s", diff)
-		}
+		run.delivered(f, "1")
 	})
 }
 
@@ -175,11 +164,7 @@ func TestRunnerGoesOnBehindAShardThatIsGone(t *testing.T) {
 		stream.split("a", "b")
 		stream.put("b", "2")
 		stream.change(func() { stream.shards = stream.shards[1:] })
-		run.drain()
-		_ = run.end()
-		if diff := cmp.Diff([]string{"1", "2"}, f.keys()); diff != "" {
-			t.Errorf("delivered (-want +got):\n%s", diff)
-		}
+		run.delivered(f, "1", "2")
 	})
 }
 

@@ -51,13 +51,10 @@ func functions(t *testing.T) *lambda.Service {
 	t.Helper()
 	s := lambda.New(lambda.Config{})
 	t.Cleanup(s.Close)
-	for _, f := range []lambda.Function{
-		{Name: "echo", ARN: template.FunctionARN("echo"), Bootstrap: echo, Reserved: -1, Timeout: 20 * time.Second},
-		{Name: "closed", ARN: template.FunctionARN("closed"), Bootstrap: echo, Reserved: 0},
+	for _, f := range []template.Function{
+		{Name: "echo", Reserved: -1, Timeout: 20 * time.Second}, {Name: "closed", Timeout: time.Second},
 	} {
-		if err := s.Add(f); err != nil {
-			t.Fatal(err)
-		}
+		s.Add(f, lambda.Program{Bootstrap: echo})
 	}
 	return s
 }

@@ -116,28 +116,6 @@ func (r reply) write(w http.ResponseWriter) {
 	_, _ = w.Write(r.body)
 }
 
-// streamType is the content type of an answer in a function URL's streaming form: an object like
-// that of format 2.0, eight zero bytes, and the body.
-const streamType = "application/vnd.awslambda.http-integration-response"
-
-func streamed(payload []byte) (reply, error) {
-	head, body, ok := bytes.Cut(payload, make([]byte, 8))
-	if !ok {
-		return reply{}, errors.New("the streamed answer has no end of its head")
-	}
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(head, &fields); err != nil {
-		return reply{}, fmt.Errorf("the streamed answer's head: %w", err)
-	}
-	if fields["statusCode"] == nil {
-		fields["statusCode"] = json.RawMessage("200")
-		head, _ = json.Marshal(fields)
-	}
-	r, err := newReply(head, "application/octet-stream")
-	r.body = body
-	return r, err
-}
-
 // problem is an answer of the front door itself.
 func problem(w http.ResponseWriter, status int, message string) {
 	body, _ := json.Marshal(map[string]string{"message": message})

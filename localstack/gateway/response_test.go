@@ -68,15 +68,3 @@ func TestReplyCookies(t *testing.T) {
 		t.Errorf("header = %v", w.Header())
 	}
 }
-
-func TestStreamed(t *testing.T) {
-	got, err := streamed([]byte("{\"headers\":{\"Content-Type\":\"text/x\"},\"cookies\":[\"a=1\"]}\x00\x00\x00\x00\x00\x00\x00\x00the body\x00"))
-	if err != nil || got.status != 200 || string(got.body) != "the body\x00" || got.header.Get("Content-Type") != "text/x" {
-		t.Errorf("streamed = %+v, %v", got, err)
-	}
-	for _, bad := range []string{"", "{}", "{\x00\x00\x00\x00\x00\x00\x00\x00"} {
-		if got, err := streamed([]byte(bad)); err == nil {
-			t.Errorf("streamed(%q) = %+v; want an error", bad, got)
-		}
-	}
-}

@@ -16,9 +16,9 @@ type functionURL struct {
 	warn      func(message string)
 }
 
-// NewURL answers for a function URL ("Invoking Lambda function URLs", AWS Lambda Developer Guide),
-// buffered or in the streaming form. 413: a body over 6 MB. 429: the function is throttled. 502:
-// the function failed, or its answer cannot be read.
+// NewURL answers for a function URL ("Invoking Lambda function URLs", AWS Lambda Developer Guide).
+// 413: a body over 6 MB. 429: the function is throttled. 502: the function failed, or its answer
+// cannot be read.
 func NewURL(u template.URL, functions *lambda.Service, warn func(string)) http.Handler {
 	return &functionURL{URL: u, functions: functions, warn: warn}
 }
@@ -54,11 +54,7 @@ func (u *functionURL) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (u *functionURL) reply(w http.ResponseWriter, response lambda.Response) {
-	read := func(payload []byte) (reply, error) { return newReply(payload, "application/json") }
-	if response.ContentType == streamType {
-		read = streamed
-	}
-	answer, err := read(response.Payload)
+	answer, err := newReply(response.Payload, "application/json")
 	if err != nil {
 		u.fail(w, err)
 		return

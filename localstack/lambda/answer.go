@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"github.com/streamsort/streamsort/localstack/template"
 )
 
 // invocation is one request on its way through an environment.
@@ -20,23 +22,14 @@ type invocation struct {
 }
 
 func newInvocation(f *function, r Request) *invocation {
-	arn := f.ARN
+	arn := template.FunctionARN(f.Name)
 	if r.Qualifier != "" {
 		arn += ":" + r.Qualifier
 	}
 	return &invocation{
-		id: newID(), arn: arn, payload: r.Payload, clientContext: r.ClientContext,
+		id: template.UUID(rand.Text()), arn: arn, payload: r.Payload, clientContext: r.ClientContext,
 		trace: newTrace(), timeout: f.Timeout,
 	}
-}
-
-// newID is a random UUID.
-func newID() string {
-	var b [16]byte
-	_, _ = rand.Read(b[:])
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	h := hex.EncodeToString(b[:])
-	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
 }
 
 // newTrace is an X-Ray trace header that asks for no sampling.
@@ -50,7 +43,6 @@ func newTrace() string {
 // answer is what came of an invocation, from the runtime or in its place.
 type answer struct {
 	payload       []byte
-	contentType   string
 	functionError string
 	chaos         bool // chaos has killed the process
 }
@@ -61,7 +53,7 @@ func failed(id, errorType, message string) *answer {
 		"errorType":    errorType,
 		"errorMessage": "RequestId: " + id + " " + message,
 	})
-	return &answer{payload: payload, contentType: "application/json", functionError: "Unhandled"}
+	return &answer{payload: payload, functionError: "Unhandled"}
 }
 
 // timedOut is Lambda's answer for a function that took too long.

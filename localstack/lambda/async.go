@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"time"
+
+	"github.com/streamsort/streamsort/localstack/template"
 )
 
 // InvokeAsync takes a request and answers at once; the request runs behind. One that fails is tried
@@ -21,9 +23,9 @@ func (s *Service) InvokeAsync(r Request) error {
 	}
 	go func() {
 		defer s.work.Done()
-		last, attempts, condition := tryAsync(s.ctx, s.config.AsyncRetry, f.Retries, f.MaxAge, func() (Response, error) { return s.Invoke(s.ctx, r) })
-		if condition != "" && f.OnFailure != "" {
-			s.config.OnFailure(f.OnFailure, failureRecord(f, r, last, attempts, condition))
+		last, attempts, condition := tryAsync(s.ctx, s.config.AsyncRetry, f.Async.Retries, f.Async.MaxAge, func() (Response, error) { return s.Invoke(s.ctx, r) })
+		if condition != "" && f.Async.OnFailure != "" {
+			s.config.OnFailure(f.Async.OnFailure, failureRecord(f, r, last, attempts, condition))
 		}
 	}()
 	return nil
@@ -75,7 +77,7 @@ func failureRecord(f *function, r Request, last Response, attempts int, conditio
 		"version":   "1.0",
 		"timestamp": time.Now().UTC().Format("2006-01-02T15:04:05.000Z"),
 		"requestContext": map[string]any{
-			"requestId": last.RequestID, "functionArn": f.ARN + ":$LATEST",
+			"requestId": last.RequestID, "functionArn": template.FunctionARN(f.Name) + ":$LATEST",
 			"condition": condition, "approximateInvokeCount": attempts,
 		},
 		"requestPayload":  json.RawMessage(r.Payload),

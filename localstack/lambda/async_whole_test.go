@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/await"
+	"github.com/streamsort/streamsort/localstack/template"
 )
 
 func TestAsync(t *testing.T) {
@@ -20,7 +21,7 @@ func TestAsync(t *testing.T) {
 		if destination == "failures" {
 			failed <- message
 		}
-	}}, Function{Reserved: -1, OnFailure: "failures"})
+	}}, template.Function{Reserved: -1, Async: template.Async{OnFailure: "failures", MaxAge: time.Hour}})
 	path := filepath.Join(t.TempDir(), "effects")
 	if err := s.InvokeAsync(Request{Function: "probe", Payload: fmt.Appendf(nil, `{"do":"append","n":1,"path":%q}`, path)}); err != nil {
 		t.Fatal(err)
@@ -47,7 +48,7 @@ func TestAsync(t *testing.T) {
 func TestAsyncRetry(t *testing.T) {
 	failed := make(chan []byte, 1)
 	s := serve(t, Config{AsyncRetry: time.Millisecond, OnFailure: func(_ string, message []byte) { failed <- message }},
-		Function{Reserved: -1, Retries: 2, OnFailure: "failures"})
+		template.Function{Reserved: -1, Async: template.Async{Retries: 2, OnFailure: "failures", MaxAge: time.Hour}})
 	if err := s.InvokeAsync(Request{Function: "probe", Payload: []byte(`{"do":"error"}`)}); err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package lambda
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -20,11 +19,8 @@ type Chaos struct {
 // KillRandomly kills the process of each request with the probability rate, from 0 to 1. The seed
 // fixes which requests are hit and where each is aimed; what a request has done by then depends on
 // the machine.
-func KillRandomly(rate float64, seed uint64) (*Chaos, error) {
-	if !(rate >= 0 && rate <= 1) {
-		return nil, fmt.Errorf("kill rate must be from 0 to 1, not %v", rate)
-	}
-	return &Chaos{rate: rate, random: rand.New(rand.NewPCG(seed, 0x5eed))}, nil
+func KillRandomly(rate float64, seed uint64) *Chaos {
+	return &Chaos{rate: rate, random: rand.New(rand.NewPCG(seed, 0x5eed))}
 }
 
 // kill is the end that chaos has planned for one request; nil for none.

@@ -1,6 +1,7 @@
 package lambda
 
 import (
+	"crypto/rand"
 	"fmt"
 	"net"
 	"net/http"
@@ -40,9 +41,9 @@ func newEnvironment(f *function) (*environment, error) {
 		function: f,
 		polls:    make(chan *poll), answers: make(chan *answer, 1), closed: make(chan struct{}),
 	}
-	stream := time.Now().UTC().Format("2006/01/02") + "/[$LATEST]" + newID()[24:]
+	stream := time.Now().UTC().Format("2006/01/02") + "/[$LATEST]" + rand.Text()
 	api := listener.Addr().String()
-	e.process, err = startProcess(f.service.starter, f.Function, f.variables(api, stream), func(line string) {
+	e.process, err = startProcess(f.service.starter, f.Program, f.variables(api, stream), func(line string) {
 		f.service.config.Log(f.Name, line)
 	})
 	if err != nil {

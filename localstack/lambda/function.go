@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/streamsort/streamsort/localstack/template"
 )
 
 // Stats are what a function has done since it was added.
@@ -23,7 +25,8 @@ type Stats struct {
 
 // function is a function and its environments.
 type function struct {
-	Function
+	template.Function
+	Program
 	service *Service
 	slots   chan struct{} // holds one token a running request
 
@@ -34,12 +37,12 @@ type function struct {
 	mean    time.Duration // of a request that succeeded, smoothed: chaos aims by it
 }
 
-func newFunction(s *Service, f Function) *function {
+func newFunction(s *Service, f template.Function, p Program) *function {
 	limit := f.Reserved
 	if limit < 0 {
 		limit = s.config.Unreserved
 	}
-	return &function{Function: f, service: s, slots: make(chan struct{}, limit), mean: 10 * time.Millisecond}
+	return &function{Function: f, Program: p, service: s, slots: make(chan struct{}, limit), mean: 10 * time.Millisecond}
 }
 
 // reserve takes a place for one request: at once or not at all where concurrency is reserved, as
@@ -180,8 +183,7 @@ func (f *function) finish(inv *invocation, a answer, tail []byte, took time.Dura
 	}
 	f.mu.Unlock()
 	response := Response{
-		RequestID: inv.id, Payload: a.payload, ContentType: a.contentType,
-		FunctionError: a.functionError, LogTail: tail,
+		RequestID: inv.id, Payload: a.payload, FunctionError: a.functionError, LogTail: tail,
 	}
 	if a.functionError != "" && !a.chaos && f.service.ctx.Err() == nil {
 		f.service.config.OnError(f.Name, response)

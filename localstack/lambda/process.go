@@ -17,22 +17,22 @@ type process struct {
 
 // startProcess starts a function's executable in the folder of its code. Each line that it writes
 // goes to log.
-func startProcess(starter *child.Starter, f Function, env []string, log func(string)) (*process, error) {
+func startProcess(starter *child.Starter, p Program, env []string, log func(string)) (*process, error) {
 	out, err := newOutput(log)
 	if err != nil {
 		return nil, err
 	}
-	p := &process{output: out, exited: make(chan struct{})}
-	p.cmd = &exec.Cmd{
-		Path: f.Bootstrap, Args: append([]string{f.Bootstrap}, f.Arguments...), Dir: f.Root, Env: env,
+	made := &process{output: out, exited: make(chan struct{})}
+	made.cmd = &exec.Cmd{
+		Path: p.Bootstrap, Args: append([]string{p.Bootstrap}, p.Arguments...), Dir: p.Root, Env: env,
 		Stdout: out.writer, Stderr: out.writer,
 	}
-	if err := starter.Start(p.cmd); err != nil {
+	if err := starter.Start(made.cmd); err != nil {
 		out.close()
 		return nil, err
 	}
-	go p.wait()
-	return p, nil
+	go made.wait()
+	return made, nil
 }
 
 func (p *process) wait() {

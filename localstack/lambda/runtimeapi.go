@@ -60,10 +60,7 @@ func (e *environment) response(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, "RequestBroken", "the response was not complete")
 		return
 	}
-	a := &answer{payload: bytes.TrimSpace(body), contentType: r.Header.Get("Content-Type")}
-	if errorType := r.Trailer.Get("Lambda-Runtime-Function-Error-Type"); errorType != "" {
-		a = &answer{payload: functionError(errorType, "the response stream broke off"), functionError: "Unhandled"}
-	}
+	a := &answer{payload: bytes.TrimSpace(body)}
 	tooLarge := len(body) > MaxResponse
 	if tooLarge {
 		a = &answer{functionError: "Unhandled", payload: functionError("Function.ResponseSizeTooLarge",
@@ -128,7 +125,7 @@ func readError(w http.ResponseWriter, r *http.Request) (*answer, bool) {
 	if !json.Valid(body) {
 		body = functionError(r.Header.Get("Lambda-Runtime-Function-Error-Type"), string(body))
 	}
-	return &answer{payload: body, contentType: "application/json", functionError: "Unhandled"}, true
+	return &answer{payload: body, functionError: "Unhandled"}, true
 }
 
 func functionError(errorType, message string) []byte {

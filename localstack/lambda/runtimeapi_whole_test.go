@@ -15,10 +15,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/dev/await"
+	"github.com/streamsort/streamsort/localstack/template"
 )
 
 func TestContext(t *testing.T) {
-	s := serve(t, Config{}, Function{Reserved: -1, Timeout: 70 * time.Second})
+	s := serve(t, Config{}, template.Function{Reserved: -1, Timeout: 70 * time.Second})
 	r, err := s.Invoke(context.Background(), Request{
 		Function: "probe", Qualifier: "live", Payload: []byte(`{"do":"context"}`), ClientContext: `{"custom":{"who":"me"}}`,
 	})
@@ -40,7 +41,7 @@ func TestContext(t *testing.T) {
 
 func TestVariables(t *testing.T) {
 	t.Setenv("OF_THE_HOST", "secret")
-	s := serve(t, Config{}, Function{
+	s := serve(t, Config{}, template.Function{
 		Reserved: -1, Handler: "main", MemoryMB: 512, LogFormat: "JSON", LogLevel: "WARN",
 		Env: map[string]string{"OWN": "yes", "AWS_REGION": "eu-west-1"},
 	})
@@ -70,7 +71,7 @@ func TestVariables(t *testing.T) {
 
 // TestRuntimeAPI asks an environment's API what a runtime must not.
 func TestRuntimeAPI(t *testing.T) {
-	s := serve(t, Config{}, Function{Reserved: -1})
+	s := serve(t, Config{}, template.Function{Reserved: -1})
 	var api string
 	for _, entry := range decode[[]string](t, invoke(t, s, `{"do":"env"}`)) {
 		if value, ok := strings.CutPrefix(entry, "AWS_LAMBDA_RUNTIME_API="); ok {

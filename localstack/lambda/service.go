@@ -9,11 +9,11 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/child"
+	"github.com/streamsort/streamsort/localstack/template"
 )
 
 // Limits of the Invoke action ("Lambda quotas", AWS Lambda Developer Guide).
@@ -34,26 +34,11 @@ var (
 	ErrClosed          = errors.New("the functions have been stopped")
 )
 
-// Function is what runs. Name and Bootstrap are required.
-type Function struct {
-	Name      string
-	ARN       string
-	Bootstrap string        // absolute path of the executable
-	Arguments []string      // of the executable
-	Root      string        // folder of the function's code; the executable's where empty
-	Handler   string        // _HANDLER; "bootstrap" where empty
-	MemoryMB  int           // given to the function, not enforced; 128 where zero
-	Timeout   time.Duration // 3 s where zero
-	Reserved  int           // reserved concurrency; negative where none is reserved
-	LogFormat string        // Text or JSON; Text where empty
-	LogLevel  string        // given to the function where not empty
-	// Env is added to the variables that Lambda sets, and goes before them.
-	Env map[string]string
-	// Retries of an asynchronous request that failed, how old it may grow, and what takes it then:
-	// the name is passed to Config.OnFailure.
-	Retries   int
-	MaxAge    time.Duration // 6 h where zero
-	OnFailure string
+// Program is what a function runs as.
+type Program struct {
+	Bootstrap string   // absolute path of the executable
+	Arguments []string // of the executable
+	Root      string   // folder of the function's code; the executable's where empty
 }
 
 // Config is what all functions share. The zero Config is valid.
@@ -109,26 +94,11 @@ func New(config Config) *Service {
 }
 
 // Add makes a function known. Its first environment is started by its first request.
-func (s *Service) Add(f Function) error {
-	switch {
-	case f.Name == "":
-		return errors.New("function name must not be empty")
-	case !strings.HasPrefix(f.Bootstrap, "/"):
-		return fmt.Errorf("function %s: bootstrap must be an absolute path, not %q", f.Name, f.Bootstrap)
-	}
-	f.Root = cmp.Or(f.Root, filepath.Dir(f.Bootstrap))
-	f.Handler = cmp.Or(f.Handler, "bootstrap")
-	f.MemoryMB = cmp.Or(f.MemoryMB, 128)
-	f.Timeout = cmp.Or(f.Timeout, 3*time.Second)
-	f.LogFormat = cmp.Or(f.LogFormat, "Text")
-	f.MaxAge = cmp.Or(f.MaxAge, 6*time.Hour)
+func (s *Service) Add(f template.Function, p Program) {
+	p.Root = cmp.Or(p.Root, filepath.Dir(p.Bootstrap))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.functions[f.Name] != nil {
-		return fmt.Errorf("function %s is there already", f.Name)
-	}
-	s.functions[f.Name] = newFunction(s, f)
-	return nil
+	s.functions[f.Name] = newFunction(s, f, p)
 }
 
 // Restart has every later request of a function run in a new process: its program is another one
@@ -193,8 +163,6 @@ type Request struct {
 type Response struct {
 	RequestID string
 	Payload   []byte
-	// ContentType is that of the payload as the function sent it.
-	ContentType string
 	// FunctionError is empty where the function succeeded, else "Unhandled". Payload then is an
 	// object with errorType and errorMessage.
 	FunctionError string

@@ -23,6 +23,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/dev/await"
 	"github.com/streamsort/streamsort/internal/dev/sources"
+	"github.com/streamsort/streamsort/localstack/template"
 )
 
 var probe string // path of the built probe function
@@ -66,15 +67,12 @@ func (l *logs) all() []string {
 	return slices.Clone(l.lines)
 }
 
-func serve(t *testing.T, c Config, f Function) *Service {
+func serve(t *testing.T, c Config, f template.Function) *Service {
 	t.Helper()
 	s := New(c)
 	t.Cleanup(s.Close)
-	f.Name, f.Bootstrap, f.Timeout = "probe", probe, cmp.Or(f.Timeout, time.Minute) // a slow machine is no failure
-	f.ARN = "arn:aws:lambda:us-east-1:000000000000:function:probe"
-	if err := s.Add(f); err != nil {
-		t.Fatal(err)
-	}
+	f.Name, f.Timeout = "probe", cmp.Or(f.Timeout, time.Minute) // a slow machine is no failure
+	s.Add(f, Program{Bootstrap: probe})
 	return s
 }
 
@@ -102,7 +100,7 @@ func decode[T any](t *testing.T, r Response) T {
 type counted struct{ Count, Pid int }
 
 func TestWarm(t *testing.T) {
-	s := serve(t, Config{}, Function{Reserved: -1})
+	s := serve(t, Config{}, template.Function{Reserved: -1})
 	for i := 1; i <= 3; i++ {
 		if got := decode[counted](t, invoke(t, s, `{"do":"count"}`)); got.Count != i {
 			t.Errorf("request %d was the environment's %d.: the environment is not kept", i, got.Count)
@@ -117,7 +115,7 @@ func TestWarm(t *testing.T) {
 // TestConcurrent holds two requests open at once: each has a process of its own, and the next
 // request takes the one that was used last.
 func TestConcurrent(t *testing.T) {
-	s := serve(t, Config{}, Function{Reserved: -1})
+	s := serve(t, Config{}, template.Function{Reserved: -1})
 	dir := t.TempDir()
 	type result struct {
 		Response
@@ -158,7 +156,7 @@ func TestConcurrent(t *testing.T) {
 }
 
 func TestThrottledByReserve(t *testing.T) {
-	s := serve(t, Config{}, Function{Reserved: 1})
+	s := serve(t, Config{}, template.Function{Reserved: 1})
 	path := filepath.Join(t.TempDir(), "running")
 	done := make(chan error, 1)
 	go func() {
@@ -180,7 +178,7 @@ func TestThrottledByReserve(t *testing.T) {
 
 // TestUnreservedWaits has one environment for two requests: the second waits.
 func TestUnreservedWaits(t *testing.T) {
-	s := serve(t, Config{Unreserved: 1}, Function{Reserved: -1})
+	s := serve(t, Config{Unreserved: 1}, template.Function{Reserved: -1})
 	var group sync.WaitGroup
 	for range 5 {
 		group.Go(func() {
@@ -212,7 +210,7 @@ func TestFunctionErrors(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			s := serve(t, Config{}, Function{Reserved: -1, Timeout: c.timeout, Env: c.env})
+			s := serve(t, Config{}, template.Function{Reserved: -1, Timeout: c.timeout, Env: c.env})
 			r := invoke(t, s, c.payload)
 			var got struct{ ErrorType, ErrorMessage string }
 			if err := json.Unmarshal(r.Payload, &got); err != nil || r.FunctionError != "Unhandled" {
@@ -237,7 +235,7 @@ func TestFunctionErrors(t *testing.T) {
 }
 
 func TestBigPayloads(t *testing.T) {
-	s := serve(t, Config{}, Function{Reserved: -1})
+	s := serve(t, Config{}, template.Function{Reserved: -1})
 	payload := `"` + strings.Repeat("x", MaxPayload-2) + `"`
 	if got := invoke(t, s, payload); string(got.Payload) != payload {
 		t.Errorf("the largest payload came back as %d bytes, %q", len(got.Payload), got.FunctionError)
@@ -252,7 +250,7 @@ func TestBigPayloads(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
-	s := serve(t, Config{}, Function{Reserved: -1})
+	s := serve(t, Config{}, template.Function{Reserved: -1})
 	for _, c := range []struct {
 		r    Request
 		want error
@@ -274,7 +272,7 @@ func TestRefused(t *testing.T) {
 // it in the tail.
 func TestLogs(t *testing.T) {
 	var l logs
-	s := serve(t, Config{Log: l.add}, Function{Reserved: -1})
+	s := serve(t, Config{Log: l.add}, template.Function{Reserved: -1})
 	const n = 5000
 	r := invoke(t, s, fmt.Sprintf(`{"do":"log","n":%d}`, n))
 	lines := l.all()
@@ -300,7 +298,7 @@ func TestFrozen(t *testing.T) {
 	}
 	// Made before the service, so that it is removed when the process that writes into it is gone.
 	path := filepath.Join(t.TempDir(), "ticks")
-	s := serve(t, Config{}, Function{Reserved: -1})
+	s := serve(t, Config{}, template.Function{Reserved: -1})
 	invoke(t, s, fmt.Sprintf(`{"do":"tick","path":%q}`, path))
 	pid := decode[counted](t, invoke(t, s, `{"do":"count"}`)).Pid
 	await.True(t, "the process to stop", func() bool {
@@ -325,7 +323,7 @@ func TestFrozen(t *testing.T) {
 
 // TestIdleDies kills a frozen process: the next request has a new one.
 func TestIdleDies(t *testing.T) {
-	s := serve(t, Config{}, Function{Reserved: -1})
+	s := serve(t, Config{}, template.Function{Reserved: -1})
 	pid := decode[counted](t, invoke(t, s, `{"do":"count"}`)).Pid
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
@@ -340,7 +338,7 @@ func TestIdleDies(t *testing.T) {
 // TestNothingLeft has a function leave a process behind and another one busy when the service is
 // closed: all are gone then.
 func TestNothingLeft(t *testing.T) {
-	s := serve(t, Config{}, Function{Reserved: -1})
+	s := serve(t, Config{}, template.Function{Reserved: -1})
 	child := decode[counted](t, invoke(t, s, `{"do":"child"}`)).Pid
 	idle := decode[counted](t, invoke(t, s, `{"do":"count"}`)).Pid
 	path := filepath.Join(t.TempDir(), "running")
@@ -368,7 +366,7 @@ func gone(pid int) bool {
 
 // TestCrashTakesAll has a process start another one and then end by itself.
 func TestCrashTakesAll(t *testing.T) {
-	s := serve(t, Config{}, Function{Reserved: -1})
+	s := serve(t, Config{}, template.Function{Reserved: -1})
 	child := decode[counted](t, invoke(t, s, `{"do":"child"}`)).Pid
 	if gone(child) {
 		t.Fatal("the child does not run")
@@ -378,7 +376,7 @@ func TestCrashTakesAll(t *testing.T) {
 }
 
 func TestCallerLeaves(t *testing.T) {
-	s := serve(t, Config{}, Function{Reserved: -1})
+	s := serve(t, Config{}, template.Function{Reserved: -1})
 	path := filepath.Join(t.TempDir(), "running")
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -404,9 +402,7 @@ func TestCallerLeaves(t *testing.T) {
 func BenchmarkInvoke(b *testing.B) {
 	s := New(Config{})
 	defer s.Close()
-	if err := s.Add(Function{Name: "probe", Bootstrap: probe, Reserved: -1}); err != nil {
-		b.Fatal(err)
-	}
+	s.Add(template.Function{Name: "probe", Timeout: time.Minute, Reserved: -1}, Program{Bootstrap: probe})
 	for b.Loop() {
 		if _, err := s.Invoke(b.Context(), Request{Function: "probe"}); err != nil {
 			b.Fatal(err)

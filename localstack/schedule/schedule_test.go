@@ -72,11 +72,11 @@ func TestEvent(t *testing.T) {
 		"version": "0", "detail-type": "Scheduled Event", "source": "aws.events", "account": "000000000000",
 		"time": "2026-11-21T10:30:00Z", "region": "us-east-1", "resources": []any{"arn:r"}, "detail": map[string]any{},
 	}
-	if diff := cmp.Diff(want, decode(Event("aws.events", "arn:r", "000000000000", "us-east-1", "", at))); diff != "" {
+	if diff := cmp.Diff(want, decode(Event("aws.events", "arn:r", "", at))); diff != "" {
 		t.Errorf("rule (-want +got):\n%s", diff)
 	}
 	input := `{"full":true}`
-	if got := string(Event("aws.events", "arn:r", "", "", input, at)); got != input {
+	if got := string(Event("aws.events", "arn:r", input, at)); got != input {
 		t.Errorf("a rule's input = %s", got)
 	}
 }

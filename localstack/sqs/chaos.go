@@ -1,7 +1,6 @@
 package sqs
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"time"
 )
@@ -14,15 +13,6 @@ type Chaos struct {
 	// twice, or comes later, by up to LateBy.
 	Drop, Duplicate, Late float64
 	LateBy                time.Duration
-}
-
-func (c Chaos) check() error {
-	for _, p := range []float64{c.Drop, c.Duplicate, c.Late} {
-		if !(p >= 0 && p <= 1) || c.LateBy < 0 {
-			return fmt.Errorf("sqs.Chaos: %+v: probabilities are from 0 to 1, and LateBy is not negative", c)
-		}
-	}
-	return nil
 }
 
 // dice decide about messages, one after the other.

@@ -62,12 +62,9 @@ type Queue struct {
 }
 
 // New returns a queue that nobody reads yet.
-func New(config Config) (*Queue, error) {
-	if err := config.Chaos.check(); err != nil {
-		return nil, err
-	}
+func New(config Config) *Queue {
 	config.Logger = cmp.Or(config.Logger, slog.Default())
-	return &Queue{config: config, chaos: config.Chaos.dice(), wake: make(chan struct{}, 1)}, nil
+	return &Queue{config: config, chaos: config.Chaos.dice(), wake: make(chan struct{}, 1)}
 }
 
 // Stats are the queue's counters.

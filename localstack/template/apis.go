@@ -78,9 +78,6 @@ func (r *reader) integration(id, _ string, p *props) {
 	if strings.Contains(uri, ":apigateway:") {
 		uri = strings.TrimSuffix(uri, "/invocations")
 	}
-	if r.integrations == nil {
-		r.integrations = map[string]integration{}
-	}
 	r.integrations[id] = integration{
 		api: p.need("ApiId"), function: FunctionName(uri[strings.LastIndex(uri, "/")+1:]),
 		timeout: time.Duration(p.integer("TimeoutInMillis", 30_000, 50, 30_000)) * time.Millisecond,
@@ -129,9 +126,6 @@ func (r *reader) authorizer(id, _ string, p *props) {
 		token.done()
 	} else {
 		p.bad("JwtConfiguration", "is missing")
-	}
-	if r.authorizers == nil {
-		r.authorizers = map[string]jwtAuthorizer{}
 	}
 	r.authorizers[id] = a
 }

@@ -68,7 +68,11 @@ func (r *reader) addRoute(api *API, route rawRoute) {
 	}
 	// The source ARN of a call: .../STAGE/METHOD/path, with the route's key in place of the
 	// request's own method and path ("Permissions for HTTP APIs").
-	source := arn("execute-api", api.ID) + "/stage/" + callMethod(route.Method) + route.Path
+	method := route.Method
+	if method == "ANY" {
+		method = "*"
+	}
+	source := arn("execute-api", api.ID) + "/stage/" + method + route.Path
 	if route.Key == "$default" {
 		source = arn("execute-api", api.ID) + "/stage/$default"
 	}
@@ -76,14 +80,6 @@ func (r *reader) addRoute(api *API, route rawRoute) {
 		r.problems.add(route.path, "no AWS::Lambda::Permission lets API Gateway invoke %s for %s: on AWS it would answer 500", route.Function, route.Key)
 	}
 	api.Routes = append(api.Routes, route.Route)
-}
-
-// callMethod is how a source ARN writes a route's method.
-func callMethod(method string) string {
-	if method == "ANY" {
-		return "*"
-	}
-	return method
 }
 
 func (r *reader) checkSchedule(s Schedule) {

@@ -53,15 +53,11 @@ func (r *resolver) truth(path string, v any) (bool, error) {
 func (r *resolver) conditionCall(path, name string, argument any) (bool, error) {
 	switch name {
 	case "Fn::Equals":
-		list, err := arguments(path, argument, 2, 2)
+		left, other, err := r.two(path, argument)
 		if err != nil {
 			return false, err
 		}
-		left, err := r.text(path+"[0]", list[0])
-		if err != nil {
-			return false, err
-		}
-		right, err := r.text(path+"[1]", list[1])
+		right, err := r.text(path+"[1]", other)
 		return left == right, err
 	case "Fn::Not":
 		list, err := arguments(path, argument, 1, 1)
@@ -89,10 +85,8 @@ func (r *resolver) combine(path string, list []any, and bool) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if and {
-			result = result && value
-		} else {
-			result = result || value
+		if value != and {
+			result = value
 		}
 	}
 	return result, nil

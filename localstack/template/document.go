@@ -29,7 +29,6 @@ type rawResource struct {
 	condition  string // name of the condition it depends on, empty for none
 	properties map[string]any
 	metadata   map[string]any
-	raw        map[string]any
 }
 
 // The sections that a template may have. Rules check parameters at deploy time, and Metadata and
@@ -89,7 +88,7 @@ func parseResource(problems *problems, id string, value any) rawResource {
 		problems.add(path, "must be an object")
 		return rawResource{}
 	}
-	resource := rawResource{raw: object}
+	var resource rawResource
 	if resource.typ, ok = object["Type"].(string); !ok || resource.typ == "" {
 		problems.add(path+".Type", "must be a string")
 	}

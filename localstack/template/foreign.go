@@ -2,7 +2,6 @@ package template
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,7 +22,7 @@ func findForeign(resources map[string]rawResource, notRun map[string]string) map
 		case "AWS::SQS::Queue":
 			foreign[id] = used[id]
 		case "AWS::SQS::QueuePolicy":
-			foreign[id] = policyOf(resource, used)
+			foreign[id] = slices.ContainsFunc(references(resource.properties["Queues"]), func(id string) bool { return used[id] })
 		case "AWS::Events::Rule":
 			foreign[id] = resource.properties["ScheduleExpression"] == nil
 		default:
@@ -88,64 +87,28 @@ func failurePlaces(typ, property string, value any) []string {
 	case "AWS::Events::Rule.Targets":
 		targets, _ := value.([]any)
 		var ids []string
-		for _, target := range targets {
-			ids = append(ids, deadLetters(target)...)
+		for _, target := range targets { // which may be a queue itself, and is in use
+			properties, _ := target.(map[string]any)
+			ids = append(ids, references(properties["DeadLetterConfig"])...)
 		}
 		return ids
 	}
 	return nil
 }
 
-// deadLetters are the resources that a target names for what it fails to take. The target itself
-// may be a queue, which is in use.
-func deadLetters(target any) []string {
-	properties, _ := target.(map[string]any)
-	return references(properties["DeadLetterConfig"])
-}
-
-// policyOf reports whether a queue policy is for a queue that is in use.
-func policyOf(policy rawResource, used map[string]bool) bool {
-	return slices.ContainsFunc(references(policy.properties["Queues"]), func(id string) bool { return used[id] })
-}
-
 // references are the logical ids that Ref, Fn::GetAtt and Fn::Sub name in v.
 func references(v any) []string {
 	var ids []string
-	walk(v, func(name string, argument any) {
-		switch argument := argument.(type) {
-		case string:
-			if name == "Fn::Sub" {
-				ids = append(ids, subReferences(argument)...)
-				return
-			}
-			id, _, _ := strings.Cut(argument, ".")
-			ids = append(ids, id)
-		case []any:
-			if len(argument) > 0 {
-				text, _ := argument[0].(string)
-				if name == "Fn::Sub" {
-					ids = append(ids, subReferences(text)...)
-				} else {
-					ids = append(ids, text)
-				}
-			}
-		}
-	})
+	walk(v, func(id, _ string) { ids = append(ids, id) })
 	return ids
 }
 
-func subReferences(pattern string) []string {
-	var ids []string
-	_, _ = replaceVariables(pattern, func(name string) (string, error) {
-		id, _, _ := strings.Cut(name, ".")
-		ids = append(ids, id)
-		return "", nil
-	})
-	return ids
-}
-
-// walk visits each Ref, Fn::GetAtt and Fn::Sub inside v.
-func walk(v any, visit func(name string, argument any)) {
+// walk visits what each Ref, Fn::GetAtt and Fn::Sub inside v names: an id, and an attribute.
+func walk(v any, visit func(id, attribute string)) {
+	named := func(text string) {
+		id, attribute, _ := strings.Cut(text, ".")
+		visit(id, attribute)
+	}
 	switch v := v.(type) {
 	case []any:
 		for _, entry := range v {
@@ -153,10 +116,24 @@ func walk(v any, visit func(name string, argument any)) {
 		}
 	case map[string]any:
 		for name, value := range v {
-			if name == "Ref" || name == "Fn::GetAtt" || name == "Fn::Sub" {
-				visit(name, value)
-			}
 			walk(value, visit)
+			list, _ := value.([]any)
+			first, _ := value.(string)
+			if len(list) > 0 {
+				first, _ = list[0].(string)
+			}
+			switch {
+			case name == "Fn::Sub":
+				_, _ = replaceVariables(first, func(variable string) (string, error) {
+					named(variable)
+					return "", nil
+				})
+			case name == "Fn::GetAtt" && len(list) == 2:
+				attribute, _ := list[1].(string)
+				visit(first, attribute)
+			case name == "Ref", name == "Fn::GetAtt":
+				named(first)
+			}
 		}
 	}
 }
@@ -171,6 +148,7 @@ func (d *Document) ForeignTemplate(options Options) (text []byte, services []str
 	if err != nil {
 		return nil, nil, err
 	}
+	r.partial = true
 	resources := map[string]any{}
 	for _, id := range sorted(d.resources) {
 		if !d.foreign[id] {
@@ -189,7 +167,7 @@ func (d *Document) ForeignTemplate(options Options) (text []byte, services []str
 		if err := d.callsFunction(resource); err != nil {
 			return nil, nil, at(path, err)
 		}
-		properties, err := r.partly(path, resource.properties)
+		properties, err := r.value(path, resource.properties)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -237,98 +215,13 @@ func (d *Document) foreignOutputs(resources map[string]any) map[string]any {
 		}
 		outputs[ForeignOutput(id, attribute)] = map[string]any{"Value": value}
 	}
-	visit := func(name string, argument any) {
-		switch argument := argument.(type) {
-		case string:
-			if name == "Fn::Sub" {
-				_, _ = replaceVariables(argument, func(variable string) (string, error) {
-					id, attribute, _ := strings.Cut(variable, ".")
-					want(id, attribute)
-					return "", nil
-				})
-				return
-			}
-			id, attribute, _ := strings.Cut(argument, ".")
-			want(id, attribute)
-		case []any:
-			if len(argument) == 2 && name == "Fn::GetAtt" {
-				id, _ := argument[0].(string)
-				attribute, _ := argument[1].(string)
-				want(id, attribute)
-			}
-		}
-	}
 	for id, resource := range d.resources {
 		if !d.foreign[id] {
-			walk(resource.properties, visit)
+			walk(resource.properties, want)
 		}
 	}
-	walk(d.outputs, visit)
+	walk(d.outputs, want)
 	return outputs
-}
-
-// partly resolves v but for references to foreign resources, which stay as they are: the emulation
-// of those resources resolves them. What is built from such a reference stays a call of its
-// function.
-func (r *resolver) partly(path string, v any) (any, error) {
-	if !r.mentionsForeign(v) {
-		return r.value(path, v)
-	}
-	switch v := v.(type) {
-	case map[string]any:
-		if name, argument, ok := intrinsic(v); ok {
-			return r.partlyCall(path, name, argument)
-		}
-		out := make(map[string]any, len(v))
-		for _, name := range sorted(v) {
-			resolved, err := r.partly(join(path, name), v[name])
-			if err != nil {
-				return nil, err
-			}
-			if _, drop := resolved.(noValue); !drop {
-				out[name] = resolved
-			}
-		}
-		return out, nil
-	case []any:
-		out := make([]any, 0, len(v))
-		for i, entry := range v {
-			resolved, err := r.partly(fmt.Sprintf("%s[%d]", path, i), entry)
-			if err != nil {
-				return nil, err
-			}
-			if _, drop := resolved.(noValue); !drop {
-				out = append(out, resolved)
-			}
-		}
-		return out, nil
-	}
-	return v, nil
-}
-
-func (r *resolver) partlyCall(path, name string, argument any) (any, error) {
-	switch name {
-	case "Ref", "Fn::GetAtt":
-		return map[string]any{name: argument}, nil
-	case "Fn::Sub":
-		return nil, at(path, errors.New("Fn::Sub of a resource of another service is not known here: use Fn::Join"))
-	case "Fn::If":
-		list, err := arguments(join(path, name), argument, 3, 3)
-		if err != nil {
-			return nil, err
-		}
-		condition, _ := list[0].(string)
-		holds, err := r.condition(condition)
-		if err != nil {
-			return nil, at(path, err)
-		}
-		if holds {
-			return r.partly(path, list[1])
-		}
-		return r.partly(path, list[2])
-	}
-	inner, err := r.partly(join(path, name), argument)
-	return map[string]any{name: inner}, err
 }
 
 func (r *resolver) mentionsForeign(v any) bool {

@@ -102,7 +102,6 @@ func (r *reader) function(id, physical string, p *props) {
 	if environment := p.object("Environment"); environment != nil {
 		f.Env = environment.strings("Variables")
 		environment.done()
-		checkReserved(environment, f.Env)
 	}
 	f.LogFormat = "Text"
 	if logging := p.object("LoggingConfig"); logging != nil {
@@ -157,24 +156,6 @@ func (r *reader) files(id string) map[string]string {
 	return files
 }
 
-// Variables that Lambda sets itself and no template may set ("Defined runtime environment
-// variables", AWS Lambda Developer Guide).
-var reservedVariables = []string{
-	"_HANDLER", "_X_AMZN_TRACE_ID", "AWS_DEFAULT_REGION", "AWS_REGION", "AWS_EXECUTION_ENV",
-	"AWS_LAMBDA_FUNCTION_NAME", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "AWS_LAMBDA_FUNCTION_VERSION",
-	"AWS_LAMBDA_INITIALIZATION_TYPE", "AWS_LAMBDA_LOG_GROUP_NAME", "AWS_LAMBDA_LOG_STREAM_NAME",
-	"AWS_ACCESS_KEY", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN",
-	"AWS_LAMBDA_RUNTIME_API", "LAMBDA_TASK_ROOT", "LAMBDA_RUNTIME_DIR",
-}
-
-func checkReserved(environment *props, env map[string]string) {
-	for _, name := range reservedVariables {
-		if _, set := env[name]; set {
-			environment.bad("Variables."+name, "is set by Lambda itself and cannot be set by a template")
-		}
-	}
-}
-
 // functionOf is the name of the function that a property refers to.
 func functionOf(p *props, property string) string { return FunctionName(p.need(property)) }
 
@@ -214,7 +195,7 @@ func (r *reader) mapping(id, physical string, p *props) {
 		return
 	}
 	m := Mapping{
-		LogicalID: id, ID: uuid(physical),
+		LogicalID: id, ID: UUID(physical),
 		Function:         functionOf(p, "FunctionName"),
 		Enabled:          p.boolean("Enabled", true),
 		StartingPosition: p.oneOf("StartingPosition", "", "TRIM_HORIZON", "LATEST"),
@@ -289,7 +270,7 @@ func (r *reader) invokeConfig(_, _ string, p *props) {
 }
 
 func (r *reader) url(id, _ string, p *props) {
-	p.oneOf("InvokeMode", "BUFFERED", "BUFFERED", "RESPONSE_STREAM")
+	p.oneOf("InvokeMode", "BUFFERED", "BUFFERED") // RESPONSE_STREAM is not run here
 	u := URL{
 		LogicalID: id,
 		Function:  functionOf(p, "TargetFunctionArn"),

@@ -56,6 +56,16 @@ func arguments(path string, argument any, low, high int) ([]any, error) {
 	return list, nil
 }
 
+// two are the arguments of an intrinsic function that has two, of which the first is a text.
+func (r *resolver) two(path string, argument any) (first string, second any, err error) {
+	list, err := arguments(path, argument, 2, 2)
+	if err != nil {
+		return "", nil, err
+	}
+	first, err = r.text(path+"[0]", list[0])
+	return first, list[1], err
+}
+
 func (r *resolver) ref(id string) (any, error) {
 	if strings.HasPrefix(id, "AWS::") {
 		return r.pseudo(id)
@@ -112,15 +122,11 @@ func (r *resolver) getAtt(path string, argument any) (any, error) {
 }
 
 func (r *resolver) join(path string, argument any) (any, error) {
-	list, err := arguments(path, argument, 2, 2)
+	delimiter, list, err := r.two(path, argument)
 	if err != nil {
 		return nil, err
 	}
-	delimiter, err := r.text(path+"[0]", list[0])
-	if err != nil {
-		return nil, err
-	}
-	parts, err := r.texts(path+"[1]", list[1])
+	parts, err := r.texts(path+"[1]", list)
 	return strings.Join(parts, delimiter), err
 }
 
@@ -193,15 +199,11 @@ func replaceVariables(pattern string, replace func(name string) (string, error))
 }
 
 func (r *resolver) selectEntry(path string, argument any) (any, error) {
-	list, err := arguments(path, argument, 2, 2)
+	text, list, err := r.two(path, argument)
 	if err != nil {
 		return nil, err
 	}
-	text, err := r.text(path+"[0]", list[0])
-	if err != nil {
-		return nil, err
-	}
-	entries, err := r.value(path+"[1]", list[1])
+	entries, err := r.value(path+"[1]", list)
 	if err != nil {
 		return nil, err
 	}
@@ -217,18 +219,14 @@ func (r *resolver) selectEntry(path string, argument any) (any, error) {
 }
 
 func (r *resolver) split(path string, argument any) (any, error) {
-	list, err := arguments(path, argument, 2, 2)
-	if err != nil {
-		return nil, err
-	}
-	delimiter, err := r.text(path+"[0]", list[0])
+	delimiter, whole, err := r.two(path, argument)
 	if err != nil {
 		return nil, err
 	}
 	if delimiter == "" {
 		return nil, at(path+"[0]", errors.New("must not be empty"))
 	}
-	text, err := r.text(path+"[1]", list[1])
+	text, err := r.text(path+"[1]", whole)
 	if err != nil {
 		return nil, err
 	}

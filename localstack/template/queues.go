@@ -44,7 +44,7 @@ func (r *reader) queue(id, physical string, p *props) {
 // queueMapping reads a mapping of a queue. It has no place and gives nothing up.
 func (r *reader) queueMapping(id, physical, queue string, p *props) {
 	m := QueueMapping{
-		LogicalID: id, ID: uuid(physical), Queue: queue,
+		LogicalID: id, ID: UUID(physical), Queue: queue,
 		Function:                functionOf(p, "FunctionName"),
 		Enabled:                 p.boolean("Enabled", true),
 		BatchSize:               p.integer("BatchSize", 10, 1, 10),

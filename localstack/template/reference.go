@@ -113,7 +113,7 @@ func (r *resolver) attributeOf(typ, id, physical, name string) (string, error) {
 	case "AWS::Lambda::Url":
 		return r.functionURL(id, name)
 	case "AWS::Lambda::EventSourceMapping":
-		return pick(name, "", uuid(physical), "Id", uuid(physical)), nil
+		return pick(name, "", UUID(physical), "Id", UUID(physical)), nil
 	case "AWS::ApiGatewayV2::Api":
 		if name == "ApiEndpoint" {
 			return r.endpoint(id)
@@ -248,9 +248,9 @@ func apiID(physical string) string {
 	return "a" + hex.EncodeToString(sum[:])[:9]
 }
 
-// uuid is a stable UUID for a resource that AWS names by one.
-func uuid(physical string) string {
-	sum := sha256.Sum256([]byte("uuid " + physical))
+// UUID is the UUID of a text, always the same.
+func UUID(text string) string {
+	sum := sha256.Sum256([]byte("uuid " + text))
 	h := hex.EncodeToString(sum[:16])
 	return h[:8] + "-" + h[8:12] + "-4" + h[13:16] + "-8" + h[17:20] + "-" + h[20:32]
 }

@@ -16,6 +16,9 @@ type resolver struct {
 	parameters map[string]any
 	conditions map[string]bool // those evaluated so far
 	visiting   map[string]bool // names and conditions being resolved, against cycles
+	// partial leaves references to foreign resources as they are, for the emulation of those to
+	// resolve: what is built from such a reference stays a call of its function.
+	partial bool
 }
 
 // noValue is what {"Ref": "AWS::NoValue"} resolves to: its holder drops the property or the list
@@ -45,6 +48,9 @@ func (r *resolver) value(path string, v any) (any, error) {
 	switch v := v.(type) {
 	case map[string]any:
 		if name, argument, ok := intrinsic(v); ok {
+			if r.partial && name != "Fn::If" && r.mentionsForeign(v) {
+				return r.partialCall(path, name, argument)
+			}
 			resolved, err := r.call(path, name, argument)
 			return resolved, at(path, err)
 		}
@@ -53,6 +59,17 @@ func (r *resolver) value(path string, v any) (any, error) {
 		return r.list(path, v)
 	}
 	return v, nil
+}
+
+func (r *resolver) partialCall(path, name string, argument any) (any, error) {
+	switch name {
+	case "Ref", "Fn::GetAtt":
+		return map[string]any{name: argument}, nil
+	case "Fn::Sub":
+		return nil, at(path, errors.New("Fn::Sub of a resource of another service is not known here: use Fn::Join"))
+	}
+	inner, err := r.value(join(path, name), argument)
+	return map[string]any{name: inner}, err
 }
 
 func (r *resolver) object(path string, v map[string]any) (any, error) {

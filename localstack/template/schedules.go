@@ -39,13 +39,8 @@ func (r *reader) rule(id, physical string, p *props) {
 func scheduled(p *props) string {
 	target := p.need("Arn")
 	name := FunctionName(target)
-	if target != "" && FunctionARN(name) != target && !hasQualifier(target, name) {
+	if target != "" && FunctionARN(name) != target && !strings.HasPrefix(target, FunctionARN(name)+":") {
 		p.bad("Arn", "must be a function of this run, not %q", target)
 	}
 	return name
-}
-
-func hasQualifier(target, name string) bool {
-	prefix := FunctionARN(name) + ":"
-	return len(target) > len(prefix) && target[:len(prefix)] == prefix
 }

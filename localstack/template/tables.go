@@ -14,18 +14,10 @@ var tableIgnores = []string{
 	"OnDemandThroughput", "PointInTimeRecoverySpecification", "ProvisionedThroughput", "ResourcePolicy",
 	"SSESpecification", "TableClass", "Tags", "WarmThroughput", "WriteOnDemandThroughputSettings",
 	"WriteProvisionedThroughputSettings", "GlobalTableSourceArn", "GlobalTableWitnesses", "MultiRegionConsistency",
+	"Replicas", // one region: the local one
 }
 
 func (r *reader) table(id, physical string, p *props) {
-	r.addTable(id, physical, p)
-}
-
-func (r *reader) globalTable(id, physical string, p *props) {
-	p.ignore("Replicas") // one region: the local one
-	r.addTable(id, physical, p)
-}
-
-func (r *reader) addTable(id, physical string, p *props) {
 	p.ignore(tableIgnores...)
 	types := attributeTypes(p)
 	t := Table{LogicalID: id}

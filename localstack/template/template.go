@@ -48,7 +48,10 @@ func (d *Document) Read(options Options) (*Template, error) {
 	if err != nil {
 		return nil, err
 	}
-	reader := &reader{resolver: r, template: &Template{Stack: options.Stack}}
+	reader := &reader{
+		resolver: r, template: &Template{Stack: options.Stack},
+		integrations: map[string]integration{}, authorizers: map[string]jwtAuthorizer{},
+	}
 	for _, id := range sorted(d.resources) {
 		if err := reader.resource(id); err != nil {
 			reader.problems.errs = append(reader.problems.errs, err)
@@ -102,7 +105,7 @@ type typeReader func(r *reader, id, physical string, p *props)
 func typeReaders() map[string]typeReader {
 	return map[string]typeReader{
 		"AWS::DynamoDB::Table":            (*reader).table,
-		"AWS::DynamoDB::GlobalTable":      (*reader).globalTable,
+		"AWS::DynamoDB::GlobalTable":      (*reader).table,
 		"AWS::Lambda::Function":           (*reader).function,
 		"AWS::Lambda::EventSourceMapping": (*reader).mapping,
 		"AWS::Lambda::EventInvokeConfig":  (*reader).invokeConfig,

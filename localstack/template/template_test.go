@@ -52,7 +52,7 @@ func TestReadStack(t *testing.T) {
 			Async: Async{Retries: 1, MaxAge: 6 * time.Hour, OnFailure: "shop-Failures"},
 		}},
 		Mappings: []Mapping{{
-			LogicalID: "SortMapping", ID: uuid("shop-SortMapping"), Function: "shop-Sort", Table: "shop-events",
+			LogicalID: "SortMapping", ID: UUID("shop-SortMapping"), Function: "shop-Sort", Table: "shop-events",
 			Enabled: true, StartingPosition: "TRIM_HORIZON", BatchSize: 100, Window: time.Second, MaxRetries: 10,
 			MaxRecordAge: time.Hour, Parallelization: 10, Bisect: true, ReportBatchItemFailures: true,
 			Filters: []string{`{"eventName":["INSERT"]}`}, OnFailure: "shop-Failures",
@@ -128,7 +128,6 @@ func TestErrors(t *testing.T) {
 		{"payload 1.0", `"PayloadFormatVersion": "2.0"`, `"PayloadFormatVersion": "1.0"`, `PayloadFormatVersion, 2.0`},
 		{"no stage", `"AWS::ApiGatewayV2::Stage"`, `"AWS::Logs::LogGroup"`, "Resources.Api, AWS::ApiGatewayV2::Stage"},
 		{"key type", `"AttributeName": "seq", "AttributeType": "N"`, `"AttributeName": "sq", "AttributeType": "N"`, `Resources.Events.Properties.KeySchema[1].AttributeName, "seq"`},
-		{"reserved variable", `"BATCH":`, `"AWS_REGION":`, "Resources.Sort.Properties.Environment.Variables.AWS_REGION, Lambda"},
 		{"queue ARN", `"Destination": {"Fn::GetAtt": ["Failures", "Arn"]}}},
     "EventSourceArn"`, `"Destination": "arn:aws:sns:us-east-1:000000000000:topic"}},
     "EventSourceArn"`, "DestinationConfig.OnFailure.Destination, SQS"},

@@ -57,6 +57,7 @@ func (s *Streamsort) sortAccess() []awsiam.PolicyStatement {
 // stuck; delete what was delivered, where that is wanted; delete what is stored of erased queues,
 // in archives too; take wake-ups.
 func (s *Streamsort) sweepAccess() []awsiam.PolicyStatement {
+	oldest := trouble.Definition(trouble.DefaultName).Index.Name // who is in trouble for longest
 	statements := []awsiam.PolicyStatement{
 		allow([]string{"dynamodb:BatchWriteItem", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:UpdateItem"}, s.MessagesTable.TableArn()),
 		s.keepArrivals(),
@@ -69,7 +70,7 @@ func (s *Streamsort) sweepAccess() []awsiam.PolicyStatement {
 		s.noteTrouble(),
 		s.forgetTrouble(),
 		s.listTrouble(),
-		s.oldestTrouble(),
+		allow([]string{"dynamodb:Query"}, jsii.String(*s.TroubleTable.TableArn()+"/index/"+oldest)),
 	}
 	return slices.Concat(statements, eraseArchives(s.props.Consumers), s.finishChains(), s.announce(), s.takeWakeUps())
 }
@@ -205,12 +206,6 @@ func (s *Streamsort) forgetTrouble() awsiam.PolicyStatement {
 // listTrouble: read what is noted.
 func (s *Streamsort) listTrouble() awsiam.PolicyStatement {
 	return s.onTrouble("dynamodb:Query")
-}
-
-// oldestTrouble: read who is in trouble for longest.
-func (s *Streamsort) oldestTrouble() awsiam.PolicyStatement {
-	index := trouble.Definition(trouble.DefaultName).Index.Name
-	return allow([]string{"dynamodb:Query"}, jsii.String(*s.TroubleTable.TableArn()+"/index/"+index))
 }
 
 // listCursors: look through all queues.

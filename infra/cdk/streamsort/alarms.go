@@ -239,7 +239,7 @@ func apiAlarms(id, what string, api awsapigatewayv2.CfnApi) []alarm {
 
 // callAlarms are raised where calls of a function fail.
 func callAlarms(f named) []alarm {
-	all := []alarm{
+	return []alarm{
 		{
 			id: f.name + "ErrorsAlarm", section: "ErrorsAlarm", description: "Calls of the function fail", metric: lambdaMetric(f.function, "Errors"),
 			statistic: "Sum", threshold: 1, periods: 3, points: 2,
@@ -250,7 +250,6 @@ func callAlarms(f named) []alarm {
 		},
 		rollbackAlarm(f.name, f.function, alias),
 	}
-	return all
 }
 
 // streamAlarms are raised where a stream's function falls behind.
@@ -268,14 +267,11 @@ func streamAlarms(f named) []alarm {
 	return all
 }
 
-// anchor is the section of an alarm in docs/reference/runbook.md.
-func anchor(id string) string { return strings.ToLower(id) }
-
 // addAlarm makes an alarm that notifies the topic of its severity, where there is one.
 func (s *Streamsort) addAlarm(a alarm) {
 	period := cmp.Or(a.period, max(s.props.SweepInterval, 5*time.Minute))
 	props := &awscloudwatch.CfnAlarmProps{
-		AlarmDescription:   jsii.String(fmt.Sprintf("Streamsort: %s. See docs/reference/runbook.md#%s", a.description, anchor(cmp.Or(a.section, a.id)))),
+		AlarmDescription:   jsii.String(fmt.Sprintf("Streamsort: %s. See docs/reference/runbook.md#%s", a.description, strings.ToLower(cmp.Or(a.section, a.id)))),
 		EvaluationPeriods:  jsii.Number(max(a.periods, 1)),
 		Threshold:          &a.threshold,
 		ComparisonOperator: jsii.String("GreaterThanOrEqualToThreshold"),

@@ -191,7 +191,8 @@ func consumersFile(all []Consumer) (text string, variables map[string]string, er
 			}
 			if arn := to.arn(); *arn != nil && *awscdk.Token_IsUnresolved(**arn) {
 				name := consumers.Variable(i)
-				variables[name], looks[name] = **arn, lookOf(to.Kind)
+				kind, _ := sink.KindOf(to.Kind) // one that is not known is reported with the rest
+				variables[name], looks[name] = **arn, kind.Example
 				*arn = jsii.String("${" + name + "}")
 			}
 			c.Sink = &to
@@ -214,13 +215,6 @@ func (to *Sink) arn() **string {
 		return &to.Sign.Secret
 	}
 	return &to.ARN
-}
-
-// lookOf is an ARN as a sink of this kind has it, to check the rest by; nothing for a kind that is
-// not known, which is reported with the rest.
-func lookOf(kind string) string {
-	known, _ := sink.KindOf(kind)
-	return known.Example
 }
 
 // toSinks allows process to hand batches to the sinks, and to use their keys.

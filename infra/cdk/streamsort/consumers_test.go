@@ -1,7 +1,6 @@
 package streamsort
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,26 +17,5 @@ func TestConsumersFile(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(- want, + got)\n%s", diff)
-	}
-}
-
-// TestConsumersFileHasFormats: process knows the sinks of CloudEvents, and no sink that has one
-// format alone is given another.
-func TestConsumersFileHasFormats(t *testing.T) {
-	to := func(format, kind, arn string) []Consumer {
-		return []Consumer{{Name: "events", Sink: &Sink{Kind: kind, ARN: &arn, Format: format}}}
-	}
-	const bus, function = "arn:aws:events:eu-west-1:123456789012:event-bus/default", "arn:aws:lambda:eu-west-1:123456789012:function:f"
-	got, _, err := consumersFile(to("cloudevents", "eventbridge", bus))
-	if want := `{"consumers":[{"name":"events","sink":{"kind":"eventbridge","arn":"` + bus + `","format":"cloudevents"}}]}`; err != nil || got != want {
-		t.Errorf("%s, %v", got, err)
-	}
-	for want, all := range map[string][]Consumer{
-		"format is set: lambda has one format alone": to("cloudevents", "lambda", function),
-		`"xml"`: to("xml", "eventbridge", bus),
-	} {
-		if _, _, err := consumersFile(all); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, which does not say %s", err, want)
-		}
 	}
 }

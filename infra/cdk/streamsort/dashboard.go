@@ -1,8 +1,11 @@
 package streamsort
 
 import (
+	"slices"
+
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/jsii-runtime-go"
 )
 
@@ -64,22 +67,18 @@ func (l line) row() []any {
 }
 
 func (s *Streamsort) graphs() []graph {
-	enqueue := func(name, label string) line {
-		return line{metric: s.ownMetric(s.EnqueueFunction, name), statistic: "Sum", label: label}
+	// sums are metrics of a function, each with its label behind it.
+	sums := func(f awslambda.Function, names ...string) (all []line) {
+		for pair := range slices.Chunk(names, 2) {
+			all = append(all, line{metric: s.ownMetric(f, pair[0]), statistic: "Sum", label: pair[1]})
+		}
+		return all
 	}
 	sweep := func(name, label string, right bool) line {
 		return line{s.ownMetric(s.SweepFunction, name), "Maximum", label, right}
 	}
 	api := func(name, statistic, label string, right bool) line {
 		return line{metric{"AWS/ApiGateway", name, []dimension{{"ApiId", s.api.Ref()}}}, statistic, label, right}
-	}
-	delivered := graph{title: "Out: delivered by process"}
-	if s.ProcessFunction != nil {
-		for _, m := range []struct{ name, label string }{
-			{"Delivered", "messages"}, {"DeliveriesFailed", "batches refused"}, {"DeliveriesLost", "claims taken over"},
-		} {
-			delivered.lines = append(delivered.lines, line{metric: s.ownMetric(s.ProcessFunction, m.name), statistic: "Sum", label: m.label})
-		}
 	}
 	var ages, failing, throttled graph
 	ages.title, failing.title, throttled.title = "Streams: age of the oldest record that waits (ms)", "Functions: calls that fail", "Throttled: functions, tables"
@@ -96,7 +95,7 @@ func (s *Streamsort) graphs() []graph {
 		units.lines = append(units.lines, line{metric: tableMetric(t.table, "ConsumedWriteCapacityUnits"), statistic: "Sum", label: t.name})
 	}
 	all := []graph{
-		{"In: messages", []line{enqueue("MessagesStored", "stored"), enqueue("Parked", "beyond a gap"), enqueue("Duplicates", "again"), enqueue("Conflicts", "another under the same seq")}},
+		{"In: messages", sums(s.EnqueueFunction, "MessagesStored", "stored", "Parked", "beyond a gap", "Duplicates", "again", "Conflicts", "another under the same seq")},
 		{"In: requests", []line{api("Count", "Sum", "requests", false), api("4xx", "Sum", "refused", false), api("5xx", "Sum", "failed", false), api("Latency", "p99", "99 % within (ms)", true)}},
 		{"Waiting for a missing message", []line{sweep("OpenGaps", "queues", false), sweep("GapAge", "oldest gap (s)", true)}},
 		{"Waiting for a settle window", []line{
@@ -112,16 +111,13 @@ func (s *Streamsort) graphs() []graph {
 		}}},
 	}
 	if s.WebhookFunction != nil {
-		signed := graph{title: "In: requests signed by their senders"}
-		for _, m := range []struct{ name, label string }{
-			{"WebhooksAccepted", "accepted"}, {"WebhooksRefused", "wrong signature"}, {"WebhooksUnknown", "unknown sender"}, {"WebhooksInvalid", "not understood"},
-		} {
-			signed.lines = append(signed.lines, line{metric: s.ownMetric(s.WebhookFunction, m.name), statistic: "Sum", label: m.label})
-		}
-		all = append(all, signed)
+		all = append(all, graph{"In: requests signed by their senders", sums(s.WebhookFunction,
+			"WebhooksAccepted", "accepted", "WebhooksRefused", "wrong signature",
+			"WebhooksUnknown", "unknown sender", "WebhooksInvalid", "not understood")})
 	}
-	if delivered.lines != nil {
-		all = append(all, delivered)
+	if s.ProcessFunction != nil {
+		all = append(all, graph{"Out: delivered by process", sums(s.ProcessFunction,
+			"Delivered", "messages", "DeliveriesFailed", "batches refused", "DeliveriesLost", "claims taken over")})
 	}
 	return all
 }

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"strings"
 	"time"
-
-	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
 // withDefaults is a copy of p, for the stack of this id, with every zero field filled in.
@@ -45,14 +43,6 @@ func (p *Props) withDefaults(id string) Props {
 	d.Architecture = cmp.Or(d.Architecture, ARM64)
 	d.Binaries = cmp.Or(d.Binaries, "../../dist/"+string(d.Architecture))
 	return d
-}
-
-// sortWindow is how long stream records are gathered for sort.
-func sortWindow(mode cursor.Mode) time.Duration {
-	if mode == cursor.ModeAsync {
-		return 0
-	}
-	return time.Second
 }
 
 // longestFullSweep is the most that may lie between two looks at every queue: a quarter of the

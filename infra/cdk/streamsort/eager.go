@@ -38,20 +38,15 @@ func processName(tables string, all []Consumer) (string, error) {
 
 // addEager has what moves queues call process at once, where a consumer is eager. It may be called
 // again, when there are more of them.
-func (s *Streamsort) addEager() error {
+func (s *Streamsort) addEager() {
 	consumers := slices.Clone(s.props.Consumers)
 	consumers = slices.DeleteFunc(consumers, func(c Consumer) bool { return !isEager(c) })
 	if len(consumers) == 0 {
-		return nil
+		return
 	}
-	name, err := processName(s.props.Tables, consumers)
-	if err != nil {
-		return err
-	}
-	text, err := readersText(consumers)
-	if err != nil {
-		return err
-	}
+	// What is wrong with either was reported before anything was made.
+	name, _ := processName(s.props.Tables, consumers)
+	text, _ := readersText(consumers)
 	s.ProcessFunction.Node().DefaultChild().(awslambda.CfnFunction).SetFunctionName(&name)
 	live := awscdk.Stack_Of(s.scope).FormatArn(&awscdk.ArnComponents{
 		Service: jsii.String("lambda"), Resource: jsii.String("function"), ResourceName: jsii.String(name + ":" + alias),
@@ -75,5 +70,4 @@ func (s *Streamsort) addEager() error {
 		f.function.AddEnvironment(jsii.String(eager.Variable), live, nil)
 		s.eager.AttachToRole(f.function.Role())
 	}
-	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
 // FunctionProps are what a function takes. A zero field is its default.
@@ -53,8 +55,8 @@ func (p *Props) setFunctionDefaults() {
 	maps.Copy(all, p.Functions) // those that are unknown are reported
 	p.Functions = all
 	for name, d := range functionDefaults {
-		if name == "sort" {
-			d.BatchWindow = new(sortWindow(p.Mode))
+		if name == "sort" && p.Mode == cursor.ModeAsync {
+			d.BatchWindow = new(time.Duration)
 		}
 		f := all[name]
 		f.Memory = cmp.Or(f.Memory, d.Memory)

@@ -60,7 +60,8 @@ func (s *Streamsort) addFunctions() error {
 			"STREAMSORT_SETTLE_WITHIN":    text(p.SettleWithin),
 			readersVariable:               readers,
 			"STREAMSORT_DELETE_DELIVERED": strconv.FormatBool(p.DeleteDelivered),
-		}, s.troublesEnvironment()),
+			tenantClaimVariable:           p.TenantClaim, // of each it writes what alarms watch
+		}),
 		access: s.sweepAccess(),
 	})
 	s.DeliveryFunction = s.newFunction(function{
@@ -78,7 +79,8 @@ func (s *Streamsort) addFunctions() error {
 	if err := errors.Join(s.addProcess(), s.addWebhook(), s.failed); err != nil {
 		return err
 	}
-	return s.addEager()
+	s.addEager()
+	return nil
 }
 
 // trackEnvironment is what works on chains.
@@ -242,7 +244,7 @@ func (s *Streamsort) newFunction(f function) awslambda.Function {
 		Code:                         awslambda.Code_FromAsset(&code, nil),
 		MemorySize:                   jsii.Number(f.takes.Memory),
 		Timeout:                      seconds(cmp.Or(f.takes.Timeout, sweepTimeout)),
-		ReservedConcurrentExecutions: concurrency(f.takes.Concurrency),
+		ReservedConcurrentExecutions: unlessZero(f.takes.Concurrency),
 		Environment:                  s.environment(f.environment),
 		Role:                         role,
 		Tracing:                      s.tracing(),
@@ -322,12 +324,12 @@ func (s *Streamsort) environment(own map[string]string) *map[string]*string {
 		"STREAMSORT_TROUBLE_TABLE":  *s.TroubleTable.TableName(),
 		"STREAMSORT_ARRIVALS_TABLE": *s.ArrivalsTable.TableName(),
 		"STREAMSORT_RETENTION":      text(*p.Retention),
+		timerVariable:               *s.TimerQueue.QueueUrl(),
 		// Two stacks in one account are distinguished in the metrics by this.
 		"POWERTOOLS_SERVICE_NAME":      s.service(),
 		"POWERTOOLS_METRICS_NAMESPACE": metricsNamespace,
 	}
 	maps.Copy(all, p.queueVariables())
-	maps.Copy(all, s.timerEnvironment())
 	maps.Copy(all, p.logEnvironment())
 	maps.Copy(all, own)
 	environment := map[string]*string{}
@@ -356,7 +358,8 @@ func seconds(d time.Duration) awscdk.Duration {
 	return awscdk.Duration_Seconds(jsii.Number(d.Seconds()))
 }
 
-func concurrency(n int) *float64 {
+// unlessZero is a number for the CDK: nil for 0.
+func unlessZero(n int) *float64 {
 	if n == 0 {
 		return nil
 	}

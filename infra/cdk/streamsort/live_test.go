@@ -24,7 +24,7 @@ func (t template) version(tb testing.TB, id string) string {
 // An update moves the alias, and touches no event source mapping: there is one for a stream at all
 // times, with its place in the stream.
 func TestAnUpdateKeepsTheMappings(t *testing.T) {
-	before := synthesize("Streamsort", &Props{})
+	before := defaults()
 	after := synthesize("Streamsort", &Props{MaxAhead: 5, Functions: map[string]FunctionProps{"sort": {Memory: 1024}}})
 	if before.version(t, "Sort") == after.version(t, "Sort") {
 		t.Error("another function has the same version")
@@ -39,15 +39,4 @@ func TestAnUpdateKeepsTheMappings(t *testing.T) {
 	if mappings != 4 {
 		t.Errorf("%d mappings", mappings)
 	}
-}
-
-// A process that AddSink makes is shifted as the others are.
-func TestShiftOfALaterProcess(t *testing.T) {
-	_, s, function, read := own(t)
-	s.props.Shift = "AllAtOnce"
-	s.addShifts()
-	if err := s.AddSink(Consumer{Name: "c", To: function}); err != nil {
-		t.Fatal(err)
-	}
-	read().find(t, "AWS::CodeDeploy::DeploymentGroup", "OrdersProcessShift")
 }

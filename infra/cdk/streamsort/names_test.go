@@ -6,8 +6,6 @@ import (
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/jsii-runtime-go"
-
-	"github.com/streamsort/streamsort/infra/cdk/internal/fakebin"
 )
 
 // ownNames are the names that are the same in every stack and do not meet: each is distinguished by
@@ -25,15 +23,11 @@ var ownNames = map[string]string{
 // saved query, an export, or of whatever else is given one. What has no name in the template gets
 // one of CloudFormation's, that nothing else has.
 func TestTwoStacksDoNotMeet(t *testing.T) {
-	dir := t.TempDir()
-	if err := fakebin.Write(dir, "arm64"); err != nil {
-		t.Fatal(err)
-	}
 	app := awscdk.NewApp(&awscdk.AppProps{StackTraces: jsii.Bool(false)})
 	var stacks [2]awscdk.Stack
 	for i, id := range []string{"Orders", "Orders-2"} {
 		props := everyOption()
-		props.Binaries = dir
+		props.Binaries = binaries[ARM64]
 		props.SavedQueries = new(true)
 		// The names by default: those that a user gives are the user's to distinguish.
 		props.Tables = ""
@@ -44,7 +38,7 @@ func TestTwoStacksDoNotMeet(t *testing.T) {
 		stacks[i] = stack.Stack
 	}
 	// What has a name in each, by type, property and name.
-	named := [2]map[string]string{names(t, written(t, stacks[0])), names(t, written(t, stacks[1]))}
+	named := [2]map[string]string{names(t, written(stacks[0])), names(t, written(stacks[1]))}
 	for name, what := range named[0] {
 		if other := named[1][name]; other != "" {
 			t.Errorf("%s: %s of one stack and %s of the other", name, what, other)

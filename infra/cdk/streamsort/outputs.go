@@ -29,7 +29,8 @@ func (s *Streamsort) addOutputs() {
 		s.output("WebhookFunctionName", "Takes what senders have signed", s.liveName(s.WebhookFunction))
 	}
 	s.output("FailureQueueUrl", "What the event source mapping gave up on", s.FailureQueue.QueueUrl())
-	s.addTimerOutputs()
+	s.export("TimerQueueUrl", "What tells of due times sends wake-ups there", s.TimerQueue.QueueUrl())
+	s.export("TimerQueueArn", "The same, for what such a function must be allowed", s.TimerQueue.QueueArn())
 	s.export("MessagesTableName", "The messages", s.MessagesTable.TableName())
 	s.export("CursorsTableName", "The cursors", s.CursorsTable.TableName())
 	s.export("ConsumersTableName", "The consumers, and how far they are", s.ConsumersTable.TableName())

@@ -31,24 +31,36 @@ func pinned(t *testing.T, file, got string) {
 	}
 }
 
-// TestChanged pins what changedProps make otherwise than the defaults, which the golden templates
-// of infra/cdk pin: outputs, and resources without the hashes of their code.
-func TestChanged(t *testing.T) {
+// differences are the resources and outputs that a template has otherwise than another, or beside
+// it, without the hashes of their code.
+func differences(t *testing.T, made, base template) string {
+	t.Helper()
 	var text strings.Builder
-	for _, id := range slices.Sorted(maps.Keys(changed().Resources)) {
-		resource := maps.Clone(changed().Resources[id])
-		if cmp.Equal(resource, defaults().Resources[id]) {
-			continue
-		}
+	line := func(id string, value any) {
+		text.WriteString(versionHash.ReplaceAllString(id+"\n  "+asText(t, value)+"\n", "$1"))
+	}
+	for _, id := range slices.Sorted(maps.Keys(made.Resources)) {
+		resource := maps.Clone(made.Resources[id])
 		if properties, is := resource["Properties"].(object); is && resource["Type"] == "AWS::Lambda::Function" {
 			properties = maps.Clone(properties)
 			delete(properties, "Code")
 			resource["Properties"] = properties
 		}
-		text.WriteString(versionHash.ReplaceAllString(id, "$1") + "\n  " + versionHash.ReplaceAllString(asText(t, resource), "$1") + "\n")
+		if !cmp.Equal(made.Resources[id], base.Resources[id]) {
+			line(id, resource)
+		}
 	}
-	for _, id := range slices.Sorted(maps.Keys(changed().Outputs)) {
-		text.WriteString("output " + id + "\n  " + asText(t, changed().Outputs[id]) + "\n")
+	for _, id := range slices.Sorted(maps.Keys(made.Outputs)) {
+		if !cmp.Equal(made.Outputs[id], base.Outputs[id]) {
+			line("output "+id, made.Outputs[id])
+		}
 	}
-	pinned(t, "testdata/changed.txt", text.String())
+	return text.String()
+}
+
+// TestChanged pins what properties make otherwise than the defaults, which the golden templates of
+// infra/cdk pin.
+func TestChanged(t *testing.T) {
+	pinned(t, "testdata/changed.txt", differences(t, changed(), defaults()))
+	pinned(t, "testdata/other.txt", differences(t, other(), defaults()))
 }

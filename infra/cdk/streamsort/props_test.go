@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/streamsort/streamsort/infra/cdk/internal/fakebin"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -80,23 +79,8 @@ func TestPropsBounds(t *testing.T) {
 		{Props{ConsumersFile: "nowhere.json"}, "consumersFile, nowhere.json"},
 		{Props{ConsumersFile: "testdata/unknown.json"}, "consumersFile, testdata/unknown.json, consumers[0].size"},
 		{Props{ConsumersFile: "testdata/consumers.json"}, ""},
-		{of("process", FunctionProps{BatchSize: -1}), "processBatchSize, -1, 1, 10000"},
-		{of("process", FunctionProps{BatchWindow: new(301 * time.Second)}), "processBatchWindow, 5m1s"},
-		{of("process", FunctionProps{BatchWindow: new(1500 * time.Millisecond)}), "processBatchWindow, 1.5s, multiple of 1s"},
-		{of("process", FunctionProps{Parallelization: 11}), "processParallelization, 11"},
-		{of("process", FunctionProps{Memory: 1}), "processMemory, 1"},
-		{of("delivery", FunctionProps{Memory: 1}), "deliveryMemory, 1"},
-		{of("process", FunctionProps{Timeout: time.Hour}), "processTimeout, 1h"},
-		{of("delivery", FunctionProps{Timeout: time.Hour}), "deliveryTimeout, 1h"},
-		{of("process", FunctionProps{Concurrency: -1}), "processConcurrency, -1"},
-		{of("delivery", FunctionProps{Concurrency: -1}), "deliveryConcurrency, -1"},
 		{Props{Tombstone: time.Minute}, "tombstone, 1m, 1h, 8760h"},
 		{Props{AnnounceFunction: new("people")}, `announceFunction, "people"`},
-		{of("ack", FunctionProps{BatchSize: -1}), "ackBatchSize, -1"},
-		{of("ack", FunctionProps{BatchWindow: new(1500 * time.Millisecond)}), "ackBatchWindow, 1.5s, multiple of 1s"},
-		{of("ack", FunctionProps{Memory: 1}), "ackMemory, 1"},
-		{of("ack", FunctionProps{Timeout: time.Hour}), "ackTimeout, 1h"},
-		{of("ack", FunctionProps{Concurrency: -1}), "ackConcurrency, -1"},
 		{Props{Webhooks: changedProps().Webhooks}, ""},
 		{Props{Webhooks: []Webhook{{Name: "a b", Preset: "github", Secret: changedProps().Webhooks[0].Secret}}}, "webhooks, sources[0].name, 64"},
 		{Props{Webhooks: []Webhook{{Name: "a", Preset: "github"}}}, "webhooks, sources[0].secret, ARN"},
@@ -107,9 +91,6 @@ func TestPropsBounds(t *testing.T) {
 		{Props{WebhooksFile: "testdata/consumers.json"}, "webhooksFile, testdata/consumers.json, sources"},
 		{Props{WebhooksFile: "testdata/webhooks.json"}, ""},
 		{Props{WebhookRate: 10_001}, "webhookRate, 10001, 1, 10000"},
-		{of("webhook", FunctionProps{Memory: 1}), "webhookMemory, 1"},
-		{of("webhook", FunctionProps{Timeout: time.Hour}), "webhookTimeout, 1h"},
-		{of("webhook", FunctionProps{Concurrency: -1}), "webhookConcurrency, -1"},
 		{of("slow", FunctionProps{Concurrency: -1}), "slowConcurrency, -1"},
 		{Props{SlowShare: 101}, "slowShare, 101, 1, 100"},
 		{Props{SettleWithin: time.Second}, "settleWithin, 1s, 1m, 8760h"},
@@ -134,13 +115,11 @@ func TestPropsBounds(t *testing.T) {
 
 		{of("enqueue", FunctionProps{Memory: 64}), "enqueueMemory, 64, 128, 10240"},
 		{of("sort", FunctionProps{Memory: 10_241}), "sortMemory, 10241"},
-		{of("sweep", FunctionProps{Memory: -1}), "sweepMemory, -1"},
 		{of("enqueue", FunctionProps{Timeout: 16 * time.Minute}), "enqueueTimeout, 16m, 1s, 15m"},
 		{of("sort", FunctionProps{Timeout: 500 * time.Millisecond}), "sortTimeout, 500ms"},
 		{of("sort", FunctionProps{Timeout: 1500 * time.Millisecond}), "sortTimeout, 1.5s, multiple of 1s"},
 		{of("enqueue", FunctionProps{Concurrency: -1}), "enqueueConcurrency, -1, 0, 10000"},
 		{of("sort", FunctionProps{Concurrency: 10_001}), "sortConcurrency, 10001"},
-		{of("sweep", FunctionProps{Concurrency: -1}), "sweepConcurrency, -1"},
 		{Props{TenantIssuer: "https://a.example"}, `tenantIssuer, tenantAudience, tenantClaim, "https://a.example"`},
 		{Props{TenantOperateScope: "s"}, "tenantOperateScope, tenantIssuer, tenantAudience, tenantClaim"},
 		{tenants(func(p *Props) {}), ""},
@@ -153,7 +132,7 @@ func TestPropsBounds(t *testing.T) {
 		{tenants(func(p *Props) { p.TenantConsumeScope = "a b" }), `tenantConsumeScope, "a b"`},
 		{Props{QuotasFile: "testdata/quotas.json"}, "quotasFile, tenantClaim"},
 		{Props{MaxReads: 1}, ""},
-		{Props{MaxReads: -1, MaxWrites: 10_000_001}, "maxReads, -1, 1, 10000000, maxWrites, 10000001"},
+		{Props{MaxReads: -1, MaxWrites: 10_000_001}, "maxReads, -1, 0, 10000000, maxWrites, 10000001"},
 		{tenants(func(p *Props) { p.QuotasFile = "nowhere.json" }), "quotasFile, nowhere.json"},
 		{tenants(func(p *Props) { p.QuotasFile = "testdata/consumers.json" }), "quotasFile, testdata/consumers.json, quotas"},
 		{tenants(func(p *Props) { p.QuotasFile = "testdata/quotas.json" }), ""},
@@ -202,6 +181,13 @@ func TestPropsReportsAll(t *testing.T) {
 	wantNamed(t, err, "\nstack ", `"0"`, "\nmaxAhead ", "\ntombstone ")
 }
 
+func TestSortsWindowInAsyncMode(t *testing.T) {
+	p := (&Props{Mode: cursor.ModeAsync}).withDefaults("Streamsort")
+	if window := *p.Functions["sort"].BatchWindow; window != 0 {
+		t.Errorf("the window is %v where sort moves the cursors, want none", window)
+	}
+}
+
 func TestPropsNotChanged(t *testing.T) {
 	given := Props{}
 	given.withDefaults("Streamsort")
@@ -226,9 +212,7 @@ func TestBinaries(t *testing.T) {
 	}
 	check(ARM64, "build the functions first (make build, or Build in an app of your own)",
 		filepath.Join(dir, "enqueue", "bootstrap"), filepath.Join(dir, "sort", "bootstrap"), filepath.Join(dir, "sweep", "bootstrap"))
-	if err := fakebin.Write(dir, "amd64"); err != nil {
-		t.Fatal(err)
-	}
+	dir = binaries[AMD64]
 	check(ARM64, "is built for EM_X86_64; the architecture is arm64 (EM_AARCH64)")
 	if err := (Props{Binaries: dir, Architecture: AMD64}).checkBinaries(); err != nil {
 		t.Error(err)

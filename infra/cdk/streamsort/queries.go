@@ -52,16 +52,11 @@ func (s *Streamsort) addThrottledQuery() {
 
 // pointQueries has the queries look at the logs of all functions.
 func (s *Streamsort) pointQueries() {
-	for _, query := range s.queries {
-		query.SetLogGroupNames(s.logGroupNames())
-	}
-}
-
-// logGroupNames are those of all functions.
-func (s *Streamsort) logGroupNames() *[]*string {
 	var groups []*string
 	for _, f := range s.functions() {
 		groups = append(groups, f.function.LogGroup().LogGroupName())
 	}
-	return &groups
+	for _, query := range s.queries {
+		query.SetLogGroupNames(&groups)
+	}
 }

@@ -11,6 +11,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/consumers"
+	"github.com/streamsort/streamsort/internal/eager"
+	"github.com/streamsort/streamsort/internal/egress"
+	"github.com/streamsort/streamsort/internal/endpoint"
 	"github.com/streamsort/streamsort/internal/settings"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -43,6 +47,12 @@ func TestFunctionsReadWhatTheyAreGiven(t *testing.T) {
 		if variable := settings.QueueVariable(name); variable != "" {
 			read[variable] = true
 		}
+	}
+	for _, shared := range []string{ // by the packages that read them
+		eager.Variable, endpoint.ConsumersVariable, egress.AllowVariable, egress.DenyVariable,
+		consumers.ShareVariable, consumers.SlowVariable,
+	} {
+		read[shared] = true
 	}
 	given := map[string]bool{}
 	for _, tmpl := range []template{defaults(), changed()} {

@@ -75,12 +75,10 @@ func (s *Streamsort) AddSink(more ...Consumer) error {
 			}
 		}
 	}
-	if err = errors.Join(err, s.failed); err == nil {
-		err = s.addEager()
-	}
-	if err != nil {
+	if err = errors.Join(err, s.failed); err != nil {
 		return err
 	}
+	s.addEager()
 	for _, f := range s.functions() {
 		if slices.Contains(before, f) {
 			continue

@@ -2,6 +2,7 @@ package streamsort
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -29,24 +30,6 @@ func sinks(stack awscdk.Stack, function awslambda.Function) (all []Consumer) {
 	}
 }
 
-// process is what a template says of Orders' process.
-func (t template) process(tb testing.TB) (file, variables, policy string) {
-	tb.Helper()
-	var found int
-	for id, resource := range t.Resources {
-		if resource["Type"] == "AWS::Lambda::Function" && strings.HasPrefix(id, "OrdersProcessFunction") {
-			found++
-			file, _ = resource["Metadata"].(object)["streamsort:files"].(object)["consumers.json"].(string)
-			variables = asText(tb, resource["Properties"].(object)["Environment"])
-			policy = asText(tb, t.find(tb, "AWS::IAM::Policy", "OrdersProcessRoleDefaultPolicy")["PolicyDocument"])
-		}
-	}
-	if found != 1 {
-		tb.Fatalf("%d functions are process", found)
-	}
-	return file, variables, policy
-}
-
 func asText(tb testing.TB, value any) string {
 	tb.Helper()
 	text, err := json.Marshal(value)
@@ -56,92 +39,15 @@ func asText(tb testing.TB, value any) string {
 	return string(text)
 }
 
-// Sinks as constructs, all at once, one after the other, and as properties of the construct:
-// process has the same configuration and the same rights.
-func TestAddSink(t *testing.T) {
-	ways := map[string]func(*Streamsort, []Consumer) error{
-		"at once": func(s *Streamsort, all []Consumer) error { return s.AddSink(all...) },
-		"one by one": func(s *Streamsort, all []Consumer) error {
-			for _, c := range all {
-				if err := s.AddSink(c); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
-	}
-	for way, add := range ways {
-		t.Run(way, func(t *testing.T) {
-			stack, s, function, read := own(t)
-			if err := add(s, sinks(stack, function)); err != nil {
-				t.Fatal(err)
-			}
-			made := read()
-			file, variables, policy := made.process(t)
-			if want := `{"consumers":[{"name":"billing","sink":{"kind":"sqs","arn":"${STREAMSORT_SINK_0}","maxEntries":1}},` +
-				`{"name":"search","sink":{"kind":"lambda","arn":"${STREAMSORT_SINK_1}"},"prefix":"shop/"},` +
-				`{"name":"news","sink":{"kind":"sns","arn":"${STREAMSORT_SINK_2}"}},` +
-				`{"name":"bus","sink":{"kind":"eventbridge","arn":"${STREAMSORT_SINK_3}"}}]}`; file != want {
-				t.Errorf("the file is %s", file)
-			}
-			for _, want := range []string{`"STREAMSORT_SINK_0":{"Fn::GetAtt":["Billing`, `"STREAMSORT_SINK_1":{"Fn::GetAtt":["Books`, `"STREAMSORT_SINK_2":{"Ref":"News`, `"STREAMSORT_SINK_3":{"Fn::GetAtt":["Bus`} {
-				if !strings.Contains(variables, want) {
-					t.Errorf("no %s in %s", want, variables)
-				}
-			}
-			for _, want := range []string{`"Action":"lambda:InvokeFunction","Effect":"Allow","Resource":{"Fn::GetAtt":["Books`, `"sns:Publish"`, `"events:PutEvents"`, `["kms:Decrypt","kms:GenerateDataKey"],"Effect":"Allow","Resource":{"Fn::GetAtt":["Key`} {
-				if !strings.Contains(policy, want) {
-					t.Errorf("no %s in %s", want, policy)
-				}
-			}
-			readers := made.find(t, "AWS::Lambda::Function", "OrdersSweepFunction")["Environment"].(object)["Variables"].(object)["STREAMSORT_READERS"]
-			if readers != `[{"name":"billing"},{"name":"search","prefix":"shop/"},{"name":"news"},{"name":"bus"}]` {
-				t.Errorf("the sweep gets %v", readers)
-			}
-			made.find(t, "AWS::Lambda::EventSourceMapping", "OrdersProcessMapping")
-			for _, alarm := range []string{"Behind", "FarBehind", "Errors", "Throttles"} {
-				made.find(t, "AWS::CloudWatch::Alarm", "OrdersProcess"+alarm+"Alarm")
-			}
-			if board := asText(t, made.find(t, "AWS::CloudWatch::Dashboard", "OrdersDashboard")); !strings.Contains(board, "OrdersProcessFunction") {
-				t.Error("the dashboard does not show process")
-			}
-			if query := asText(t, made.find(t, "AWS::Logs::QueryDefinition", "OrdersFailuresQuery")); !strings.Contains(query, "OrdersProcessLogs") {
-				t.Error("the queries do not look at process's log")
-			}
-		})
-	}
-}
-
-// What lies beside the program that is deployed are all consumers.
-func TestAddSinkPacksTheProgramAnew(t *testing.T) {
-	stack, s, function, read := own(t)
-	for _, c := range sinks(stack, function)[:2] {
-		if err := s.AddSink(c); err != nil {
-			t.Fatal(err)
-		}
-	}
-	made := read()
-	key, _ := made.find(t, "AWS::Lambda::Function", "OrdersProcessFunction")["Code"].(object)["S3Key"].(string)
-	folder := filepath.Join(*awscdk.Stage_Of(stack).AssetOutdir(), "asset."+strings.TrimSuffix(key, ".zip"))
-	packed, err := os.ReadFile(filepath.Join(folder, "consumers.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if file, _, _ := made.process(t); string(packed) != file || !strings.Contains(file, "billing") || !strings.Contains(file, "search") {
-		t.Errorf("packed %s, described %s", packed, file)
-	}
-	if _, err := os.Stat(filepath.Join(folder, "bootstrap")); err != nil {
-		t.Error(err)
-	}
-}
-
+// A refused sink changes nothing: what lies beside the program that is deployed are all consumers
+// but those.
 func TestAddSinkRefuses(t *testing.T) {
-	stack, s, function, read := own(t)
+	stack, s, function := own(t, Props{})
 	queue := func(id string, fifo *bool) awssqs.Queue {
 		return awssqs.NewQueue(stack, &id, &awssqs.QueueProps{Fifo: fifo})
 	}
 	good := Consumer{Name: "good", To: queue("Good", jsii.Bool(true))}
-	if err := s.AddSink(good); err != nil {
+	if err := errors.Join(s.AddSink(good), s.AddSink(Consumer{Name: "second", To: function})); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.AddConsumer("Again", function, Consumer{Name: "good"}); err == nil || !strings.Contains(err.Error(), "is there already") {
@@ -160,12 +66,13 @@ func TestAddSinkRefuses(t *testing.T) {
 		})),
 		`"c", no sink, To`:                             {Name: "c"},
 		`"c", To, kind, ARN`:                           {Name: "c", To: good.To, Sink: &Sink{Kind: "sqs"}},
-		`consumers[1].sink, "kafka", lambda, sqs, sns`: {Name: "c", Sink: &Sink{Kind: "kafka", ARN: new("x")}},
+		`consumers[2].sink, "kafka", lambda, sqs, sns`: {Name: "c", Sink: &Sink{Kind: "kafka", ARN: new("x")}},
+		`"c", url, not a public one`:                   {Name: "c", Sink: &Sink{Kind: "http", HTTP: HTTP{URL: "https://10.1.2.3/"}}},
 		`maxEntries, lambda`:                           {Name: "c", To: function, Sink: &Sink{MaxEntries: 3}},
-		`consumers[1].name, "good", consumers[0]`:      {Name: "good", To: function},
+		`consumers[2].name, "good", consumers[0]`:      {Name: "good", To: function},
 		`"books", already`:                             {Name: "books", To: function},
-		`consumers[1].name, 129, 128`:                  {Name: strings.Repeat("c", 129), To: function},
-		`consumers, 3059, 2000`:                        {Name: "c", Prefix: strings.Repeat("p", 3000), To: function},
+		`consumers[2].name, 129, 128`:                  {Name: strings.Repeat("c", 129), To: function},
+		`consumers, 3077, 2000`:                        {Name: "c", Prefix: strings.Repeat("p", 3000), To: function},
 	} {
 		err := s.AddSink(c)
 		if err == nil {
@@ -174,22 +81,18 @@ func TestAddSinkRefuses(t *testing.T) {
 		}
 		wantNamed(t, err, strings.Split(want, ", ")...)
 	}
-	if file, _, _ := read().process(t); strings.Contains(file, `"c"`) || !strings.Contains(file, `"good"`) {
-		t.Errorf("a refused sink is in %s", file)
-	}
-}
-
-// Two functions of the user's own leave no reader of the stream for process.
-func TestAddSinkPastTheStreamsReaders(t *testing.T) {
-	stack, s, function, _ := own(t)
-	for _, id := range []string{"A", "B"} {
-		if err := s.AddConsumer(id, function); err != nil {
-			t.Fatal(err)
+	for id, resource := range written(stack).Resources {
+		if resource["Type"] != "AWS::Lambda::Function" || !strings.HasPrefix(id, "OrdersProcessFunction") {
+			continue
 		}
-	}
-	queue := awssqs.NewQueue(stack, jsii.String("Queue"), &awssqs.QueueProps{Fifo: jsii.Bool(true)})
-	if err := s.AddSink(Consumer{Name: "c", To: queue}); err == nil || !strings.Contains(err.Error(), "process") {
-		t.Errorf("error %v", err)
+		key := resource["Properties"].(object)["Code"].(object)["S3Key"].(string)
+		folder := filepath.Join(*awscdk.Stage_Of(stack).AssetOutdir(), "asset."+strings.TrimSuffix(key, ".zip"))
+		packed, err := os.ReadFile(filepath.Join(folder, "consumers.json"))
+		diff(t, "described", object{"consumers.json": string(packed)}, resource["Metadata"].(object)["streamsort:files"])
+		if _, missing := os.Stat(filepath.Join(folder, "bootstrap")); errors.Join(err, missing) != nil ||
+			strings.Contains(string(packed), `"c"`) || strings.Count(string(packed), `"name"`) != 2 {
+			t.Errorf("packed %s, %v, %v", packed, err, missing)
+		}
 	}
 }
 

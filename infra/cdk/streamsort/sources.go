@@ -148,9 +148,7 @@ func (s *Streamsort) AddSource(id string, from Source) error {
 	added.connect()
 	added.addAlarms()
 	s.sources = append(s.sources, named{added.id, added.function})
-	if err := s.addEager(); err != nil {
-		return err
-	}
+	s.addEager()
 	s.dashboard.SetDashboardBody(s.dashboardBody())
 	s.pointQueries()
 	return nil

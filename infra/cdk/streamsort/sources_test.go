@@ -2,13 +2,11 @@ package streamsort
 
 import (
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
-	"github.com/aws/aws-cdk-go/awscdk/v2/assertions"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awskinesis"
@@ -16,20 +14,12 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/jsii-runtime-go"
-	"github.com/cdklabs/cdk-nag-go/cdknag/v2"
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/streamsort/streamsort/infra/cdk/internal/fakebin"
 )
 
 // sourcesStack is a stack with a source of each kind.
 func sourcesStack(t *testing.T, props *Props) (awscdk.App, *Stack) {
 	t.Helper()
-	dir := t.TempDir()
-	if err := fakebin.Write(dir, "arm64"); err != nil {
-		t.Fatal(err)
-	}
-	props.Binaries = dir
+	props.Binaries = binaries[ARM64]
 	app := awscdk.NewApp(&awscdk.AppProps{StackTraces: jsii.Bool(false)})
 	stack, err := NewStack(app, "Streamsort", props)
 	if err != nil {
@@ -71,11 +61,16 @@ func sourcesStack(t *testing.T, props *Props) (awscdk.App, *Stack) {
 }
 
 // What each source adds to a stack: all of it, but for the user's own resources, whose properties
-// are in testdata/sources.txt. Write it anew with -update, and look at the difference.
+// are in testdata/sources.txt. Write it anew with -update, and look at the difference. Its failure
+// queue, and announcements, are within the stack's key; each alarm has a section in the runbook.
 func TestSources(t *testing.T) {
-	_, stack := sourcesStack(t, &Props{})
-	plain := synthesize("Streamsort", &Props{})
-	made := written(t, stack.Stack)
+	_, stack := sourcesStack(t, &Props{EncryptionKey: NewKey, AnnounceTopic: jsii.String("arn:aws:sns:eu-west-1:123456789012:people"), Shift: "AllAtOnce"})
+	plain, made := defaults(), written(stack.Stack)
+	for id, resource := range made.Resources {
+		if strings.HasPrefix(id, sourceID) && resource["Type"] == "AWS::CloudWatch::Alarm" {
+			checkSection(t, id, resource["Properties"].(object))
+		}
+	}
 	var text strings.Builder
 	for _, id := range slices.Sorted(maps.Keys(made.Resources)) {
 		resource := made.Resources[id]
@@ -99,63 +94,9 @@ func TestSources(t *testing.T) {
 	pinned(t, "testdata/sources.txt", text.String())
 }
 
-// A stack without sources is what it was: they are opt-in. With them, each alarm has a section in
-// the runbook.
-func TestSourceAlarmsHaveSections(t *testing.T) {
-	_, stack := sourcesStack(t, &Props{})
-	runbook, err := os.ReadFile("../../../docs/reference/runbook.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	many := map[string]int{}
-	for id, resource := range written(t, stack.Stack).Resources {
-		if resource["Type"] != "AWS::CloudWatch::Alarm" || !strings.HasPrefix(id, sourceID) {
-			continue
-		}
-		_, section, _ := strings.Cut(resource["Properties"].(object)["AlarmDescription"].(string), "docs/reference/runbook.md#")
-		if !strings.Contains(strings.ToLower(string(runbook)), "## "+section) {
-			t.Errorf("%s has no section %s", id, section)
-		}
-		many[section]++
-	}
-	want := map[string]int{"sourcefailuresalarm": 11, "sourcebehindalarm": 11, "errorsalarm": 11, "throttlesalarm": 11, "rollbackalarm": 11}
-	if diff := cmp.Diff(want, many); diff != "" {
-		t.Errorf("sections (- want, + got)\n%s", diff)
-	}
-}
-
-// The failure queue of each source, and the announcements, are within the same key.
-func TestSourcesWithAKey(t *testing.T) {
-	_, stack := sourcesStack(t, &Props{EncryptionKey: NewKey, AnnounceTopic: jsii.String("arn:aws:sns:eu-west-1:123456789012:people"), Shift: "AllAtOnce"})
-	made := written(t, stack.Stack)
-	if queue := made.properties(t, "SourceClicksFailures", "AWS::SQS::Queue"); !strings.Contains(asText(t, queue), "KmsMasterKeyId") {
-		t.Errorf("the failure queue: %v", queue)
-	}
-	policy := asText(t, made.properties(t, "SourceClicksPolicy", "AWS::IAM::Policy"))
-	for _, want := range []string{`["sqs",`, `["sns",`, `"sns:Publish"`} {
-		if !strings.Contains(policy, want) {
-			t.Errorf("no %s in %s", want, policy)
-		}
-	}
-	made.properties(t, "SourceClicksShift", "AWS::CodeDeploy::DeploymentGroup")
-}
-
-// cdk-nag finds nothing in what a source adds, but what there is a reason for.
-func TestNagOfSources(t *testing.T) {
-	app, stack := sourcesStack(t, &Props{})
-	awscdk.Aspects_Of(app).Add(cdknag.NewAwsSolutionsChecks(&cdknag.NagPackProps{Verbose: jsii.Bool(true)}), nil)
-	annotations := assertions.Annotations_FromStack(stack.Stack)
-	everything := assertions.Match_AnyValue()
-	for _, finding := range append(*annotations.FindError(jsii.String("*"), everything), *annotations.FindWarning(jsii.String("*"), everything)...) {
-		if text := asText(t, finding); strings.Contains(text, `"Id":"/Streamsort/Source`) || strings.Contains(text, "/Source") {
-			t.Errorf("%.600s", text)
-		}
-	}
-}
-
 // Each error says what to write instead, and nothing has been made then.
 func TestAddSourceRefuses(t *testing.T) {
-	stack, s, function, read := own(t)
+	stack, s, function := own(t, Props{})
 	queue := awssqs.NewQueue(stack, jsii.String("Queue"), nil)
 	fifo := awssqs.NewQueue(stack, jsii.String("Fifo"), &awssqs.QueueProps{Fifo: jsii.Bool(true)})
 	bus := awsevents.NewEventBus(stack, jsii.String("Bus"), nil)
@@ -190,7 +131,7 @@ func TestAddSourceRefuses(t *testing.T) {
 			t.Errorf("error %v, want %s", err, want)
 		}
 	}
-	for id := range read().Resources {
+	for id := range written(stack).Resources {
 		if strings.Contains(id, "SourceNew") {
 			t.Errorf("%s was made", id)
 		}

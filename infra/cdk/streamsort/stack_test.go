@@ -1,8 +1,11 @@
 package streamsort
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -10,7 +13,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/assertions"
 	"github.com/aws/jsii-runtime-go"
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/infra/cdk/internal/fakebin"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -19,20 +22,26 @@ import (
 // TestMain keeps the CDK from checking each template against CloudFormation's rules, which takes
 // longer than to write them all: infra/cdk has that done.
 func TestMain(m *testing.M) {
-	if err := os.Setenv("CDK_VALIDATION", "false"); err != nil {
+	folder, err := os.MkdirTemp("", "streamsort-cdk-")
+	for _, arch := range []Architecture{ARM64, AMD64} {
+		binaries[arch] = filepath.Join(folder, string(arch))
+		err = errors.Join(err, fakebin.Write(binaries[arch], string(arch)))
+	}
+	if err = errors.Join(err, os.Setenv("CDK_VALIDATION", "false")); err != nil {
 		panic(err)
 	}
 	jsii.Close() // jsii has the environment of when it was initialised; this begins anew
 	code := m.Run()
 	jsii.Close()
+	_ = os.RemoveAll(folder)
 	os.Exit(code)
 }
 
+// binaries are folders with the functions' programs, by the processor that these are for.
+var binaries = map[Architecture]string{}
+
 // object is a JSON object, or a CloudFormation function, of a template.
 type object = map[string]any
-
-func ref(id string) object            { return object{"Ref": id} }
-func get(id, attribute string) object { return object{"Fn::GetAtt": []any{id, attribute}} }
 
 // template is a synthesised template.
 type template struct{ Resources, Outputs map[string]object }
@@ -40,9 +49,13 @@ type template struct{ Resources, Outputs map[string]object }
 // The configurations that the tests look at, each synthesised once.
 var (
 	defaults = sync.OnceValue(func() template { return synthesize("Streamsort", &Props{}) })
-	// encrypted has a key of its own.
-	encrypted = sync.OnceValue(func() template { return synthesize("Streamsort", &Props{EncryptionKey: NewKey}) })
-	changed   = sync.OnceValue(func() template { return synthesize("Orders", changedProps()) })
+	changed  = sync.OnceValue(func() template { return synthesize("Orders", changedProps()) })
+	// other has what changedProps cannot have beside the rest: a key of its own, and a function URL.
+	other = sync.OnceValue(func() template {
+		return synthesize("Streamsort", &Props{
+			EncryptionKey: NewKey, FunctionURL: true, Shift: "AllAtOnce", Tracing: new(true),
+		})
+	})
 )
 
 // changedProps differ from the defaults in every property.
@@ -67,11 +80,14 @@ func changedProps() *Props {
 			{
 				Name: "search", Start: "latest", Prefix: "shop/", MaxMessages: 10, MaxBytes: 1000, MaxAttempts: 3, Track: "20m",
 				Circuit: &Circuit{Probes: []string{"10s"}, WakeRate: 200},
+				Eager:   true,
 				Sink:    &Sink{Kind: "lambda", ARN: awscdk.Fn_ImportValue(jsii.String("SearchArn")), MaxBytes: 2000},
 			},
 			{Name: "books"},
 			{Name: "archive", Sink: &Sink{Kind: "s3"}},
+			{Name: "hooks", Sink: &Sink{Kind: "http", HTTP: HTTP{Endpoints: true}, Format: "cloudevents"}},
 		},
+		HTTPAllow: "10.1.0.0/16", HTTPDeny: "2600:1f18:1::/48",
 		Webhooks: []Webhook{
 			{
 				Name: "github", Preset: "github", Challenge: "cloudevents", Secret: new("arn:aws:ssm:eu-west-1:123456789012:parameter/webhooks/github"),
@@ -105,32 +121,24 @@ func changedProps() *Props {
 
 // synthesize panics on an error: it runs once, for whichever test is first.
 func synthesize(id string, props *Props) template {
-	dir, err := os.MkdirTemp("", "streamsort-cdk-")
-	if err != nil {
-		panic(err)
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	arch := string(props.Architecture)
-	if arch == "" {
-		arch = "arm64"
-	}
-	if err := fakebin.Write(dir, arch); err != nil {
-		panic(err)
-	}
-	props.Binaries = dir
+	props.Binaries = binaries[cmp.Or(props.Architecture, ARM64)]
 	stack, err := NewStack(awscdk.NewApp(nil), id, props)
 	if err != nil {
 		panic(err)
 	}
-	text, err := json.Marshal(assertions.Template_FromStack(stack.Stack, nil).ToJSON())
+	return written(stack.Stack)
+}
+
+// written is a stack as it is written.
+func written(stack awscdk.Stack) (made template) {
+	text, err := json.Marshal(assertions.Template_FromStack(stack, nil).ToJSON())
+	if err == nil {
+		err = json.Unmarshal(text, &made)
+	}
 	if err != nil {
 		panic(err)
 	}
-	var t template
-	if err := json.Unmarshal(text, &t); err != nil {
-		panic(err)
-	}
-	return t
+	return made
 }
 
 // properties are a resource's, after a look at its type.
@@ -155,7 +163,7 @@ func diff(tb testing.TB, what string, want, got any) {
 	if err := json.Unmarshal(text, &plain); err != nil {
 		tb.Fatal(err)
 	}
-	if d := cmp.Diff(plain, got); d != "" {
+	if d := gocmp.Diff(plain, got); d != "" {
 		tb.Errorf("%s (- want, + got)\n%s", what, d)
 	}
 }

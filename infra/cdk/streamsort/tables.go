@@ -52,7 +52,7 @@ func (s *Streamsort) newTable(id string, definition table.Definition) awsdynamod
 		}}
 	}
 	if definition.Stream != table.NoStream {
-		props.DynamoStream = streamView(definition.Stream)
+		props.DynamoStream = awsdynamodb.StreamViewType(definition.Stream) // by DynamoDB's names
 	}
 	if definition.TTL != "" {
 		props.TimeToLiveAttribute = &definition.TTL
@@ -77,7 +77,20 @@ func attribute(key table.Key) *awsdynamodb.Attribute {
 	return &awsdynamodb.Attribute{Name: &key.Name, Type: types[key.Type]}
 }
 
-// streamView is the CDK's name of a view; the CDK's names are DynamoDB's.
-func streamView(view table.StreamView) awsdynamodb.StreamViewType {
-	return awsdynamodb.StreamViewType(view)
+// mostUnits is above every quota that an account may ask for.
+const mostUnits = 10_000_000
+
+// bounded has a table, and its indexes, take no more than the stack's bounds.
+func (s *Streamsort) bounded(props *awsdynamodb.TablePropsV2) {
+	reads, writes := unlessZero(s.props.MaxReads), unlessZero(s.props.MaxWrites)
+	if reads == nil && writes == nil {
+		return
+	}
+	props.Billing = awsdynamodb.Billing_OnDemand(&awsdynamodb.MaxThroughputProps{MaxReadRequestUnits: reads, MaxWriteRequestUnits: writes})
+	if props.GlobalSecondaryIndexes == nil {
+		return
+	}
+	for _, index := range *props.GlobalSecondaryIndexes {
+		index.MaxReadRequestUnits, index.MaxWriteRequestUnits = reads, writes
+	}
 }

@@ -4,11 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
 // fixed is what of a table no update may change: CloudFormation would make another table in its
@@ -29,12 +26,7 @@ func TestNoUpdateReplacesATable(t *testing.T) {
 		"DedupTable":     {"streamsort-dedup", "id:S processorId:S", "", ""},
 	}
 	// None of the properties that an operator may change later changes them.
-	tuned := synthesize("Streamsort", &Props{
-		Mode: cursor.ModeAsync, Retention: new(time.Duration(0)), EncryptionKey: NewKey, Shift: "AllAtOnce", Removal: Destroy,
-		AnnounceTopic: new("arn:aws:sns:eu-west-1:123456789012:people"), SavedQueries: new(false),
-		MaxWrites: 20_000,
-	})
-	for _, tmpl := range []template{defaults(), tuned} {
+	for _, tmpl := range []template{defaults(), other()} {
 		got := map[string]fixed{}
 		for id, resource := range tmpl.Resources {
 			if resource["Type"] != "AWS::DynamoDB::GlobalTable" {
@@ -65,20 +57,6 @@ func TestNoUpdateReplacesATable(t *testing.T) {
 		}
 		if d := cmp.Diff(want, got, cmp.AllowUnexported(fixed{})); d != "" {
 			t.Errorf("(- want, + got)\n%s", d)
-		}
-	}
-}
-
-// checkRemoval looks at what becomes of a resource when it leaves the stack.
-func checkRemoval(t *testing.T, tmpl template, id string, kept bool) {
-	t.Helper()
-	want := "Delete"
-	if kept {
-		want = "Retain"
-	}
-	for _, policy := range []string{"DeletionPolicy", "UpdateReplacePolicy"} {
-		if got := tmpl.Resources[id][policy]; got != want {
-			t.Errorf("%s of %s is %v, want %s", policy, id, got, want)
 		}
 	}
 }

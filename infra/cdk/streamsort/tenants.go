@@ -66,14 +66,6 @@ func (p Props) checkTenants(c *checker) {
 	}
 }
 
-// troublesEnvironment has the sweep write of each tenant what alarms watch.
-func (s *Streamsort) troublesEnvironment() map[string]string {
-	if !s.props.hasTenants() {
-		return nil
-	}
-	return map[string]string{tenantClaimVariable: s.props.TenantClaim}
-}
-
 // addTenants makes the tenants' own HTTP API: it takes tokens where Api takes signatures. A route
 // of an HTTP API has one kind of authorisation, and two APIs leave to the producers and operators
 // in the account what they have, with throttles that tenants cannot use up.

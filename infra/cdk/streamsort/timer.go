@@ -47,11 +47,6 @@ func (s *Streamsort) addTimerMapping() {
 	})
 }
 
-// timerEnvironment is where wake-ups go.
-func (s *Streamsort) timerEnvironment() map[string]string {
-	return map[string]string{timerVariable: *s.TimerQueue.QueueUrl()}
-}
-
 // sendWakeUps: tell the timer what is due when.
 func (s *Streamsort) sendWakeUps() []awsiam.PolicyStatement {
 	return []awsiam.PolicyStatement{allow([]string{"sqs:SendMessage"}, s.TimerQueue.QueueArn())}
@@ -60,10 +55,4 @@ func (s *Streamsort) sendWakeUps() []awsiam.PolicyStatement {
 // takeWakeUps: what the timer's event source mapping does under the function's role.
 func (s *Streamsort) takeWakeUps() []awsiam.PolicyStatement {
 	return []awsiam.PolicyStatement{allow([]string{"sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"}, s.TimerQueue.QueueArn())}
-}
-
-// addTimerOutputs says where wake-ups go, to functions in stacks of their own.
-func (s *Streamsort) addTimerOutputs() {
-	s.export("TimerQueueUrl", "What tells of due times sends wake-ups there", s.TimerQueue.QueueUrl())
-	s.export("TimerQueueArn", "The same, for what such a function must be allowed", s.TimerQueue.QueueArn())
 }

@@ -33,14 +33,15 @@ func (p Props) validate(id string) error {
 		c.fail("stack", "is %q; write a letter and then up to 127 letters, digits or '-', such as Streamsort", id)
 	}
 	p.checkTables(c)
-	p.checkThroughput(c)
+	between(c, "maxReads", p.MaxReads, 0, mostUnits)
+	between(c, "maxWrites", p.MaxWrites, 0, mostUnits)
 	p.checkQueues(c)
 	p.checkProcess(c)
 	if _, err := processName(p.Tables, p.Consumers); err != nil {
 		c.errs = append(c.errs, err)
 	}
 	p.checkWebhooks(c)
-	p.checkAck(c)
+	between(c, "tombstone", p.Tombstone, xorack.MinTombstone, 365*24*time.Hour)
 	p.checkSweep(c)
 	p.checkFunctions(c)
 	p.checkTenants(c)
@@ -110,10 +111,6 @@ func (p Props) checkProcess(c *checker) {
 			c.errs = append(c.errs, err)
 		}
 	}
-}
-
-func (p Props) checkAck(c *checker) {
-	between(c, "tombstone", p.Tombstone, xorack.MinTombstone, 365*24*time.Hour)
 }
 
 func (p Props) checkSweep(c *checker) {

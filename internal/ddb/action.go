@@ -94,11 +94,7 @@ type draft []field
 
 // draftOf has room for so many attributes more.
 func draftOf(it Item, more int) draft {
-	d := make(draft, 0, it.Len()+more)
-	if it.image != nil {
-		d = append(d, it.fields...)
-	}
-	return d
+	return append(make(draft, 0, it.Len()+more), it.stored()...)
 }
 
 // set gives an attribute a value; the zero Value removes it.

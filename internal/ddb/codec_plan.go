@@ -156,13 +156,6 @@ func (a *attributes) read(it Item, into reflect.Value) *fault {
 	return nil
 }
 
-func (it Item) stored() []field {
-	if it.image == nil {
-		return nil
-	}
-	return it.fields
-}
-
 // coding is how a type is written and read.
 type coding struct {
 	form

@@ -18,8 +18,6 @@ type rows struct {
 	index partitions
 }
 
-func newRows(def *table.Definition) *rows { return &rows{def: def} }
-
 // partitions are sorted by their keys.
 type partitions []*partition
 
@@ -41,8 +39,6 @@ func (r row) compare(o row) int {
 	order, _ := r.sort.compare(o.sort)
 	return cmp.Or(order, strings.Compare(r.tie, o.tie))
 }
-
-func compareText(a, b string) int { return strings.Compare(a, b) }
 
 // find is the place of a partition.
 func (p partitions) find(key Value) (int, bool) {

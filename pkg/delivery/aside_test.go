@@ -329,7 +329,7 @@ func TestAnswer(t *testing.T) {
 	k.put("q", upTo(1, 5)...)
 	writes := 0
 	view := k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
-		if r.Writes() {
+		if ddb.Writes(r) {
 			writes++
 		}
 		return k.consumers.Do(ctx, r)

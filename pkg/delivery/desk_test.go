@@ -102,7 +102,7 @@ func newDesk(t *testing.T) *desk {
 }
 
 func (k *desk) do(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
-	if r.Writes() && strings.HasSuffix(r.Name(), " trouble") {
+	if ddb.Writes(r) && strings.HasSuffix(r.Name(), " trouble") {
 		k.noted = append(k.noted, r.Name())
 	}
 	return k.consumers.Do(ctx, r)

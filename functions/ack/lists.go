@@ -27,7 +27,6 @@ func (s *service) list(ctx context.Context, c *httpapi.Call) (int, any, error) {
 	return lists.Ended(ctx, c, s.trouble, asked, s.now())
 }
 
-// openChain is a chain in a list of those that are open.
 type openChain struct {
 	Tag   string     `json:"tag"`
 	State view.State `json:"state"`
@@ -35,7 +34,6 @@ type openChain struct {
 	Due time.Time `json:"due"`
 }
 
-// openChains is a page of them.
 type openChains struct {
 	Status int         `json:"status"`
 	List   []openChain `json:"list"`

@@ -53,7 +53,6 @@ func (s *service) merge(ctx context.Context, c *httpapi.Call, orders []order, wo
 	}
 }
 
-// edged is the result of an operation on an edge.
 func (s *service) edged(ctx context.Context, c *httpapi.Call, o order, r xorack.Result, err error) result {
 	if err != nil {
 		return refused(ctx, c, o, err)
@@ -67,7 +66,6 @@ func (s *service) edged(ctx context.Context, c *httpapi.Call, o order, r xorack.
 	return a
 }
 
-// do does one operation.
 func (s *service) do(ctx context.Context, c *httpapi.Call, o order) result {
 	switch o.Operation {
 	case "create":
@@ -154,7 +152,6 @@ func (s *service) remove(ctx context.Context, c *httpapi.Call, o order) result {
 	return a
 }
 
-// refused is the result of an order that failed.
 func refused(ctx context.Context, c *httpapi.Call, o order, err error) result {
 	problem := problemOf(err)
 	if problem == nil {

@@ -49,7 +49,6 @@ type order struct {
 	stamp    []byte
 }
 
-// hexText and base64Text are bytes in a text.
 type hexText []byte
 
 // UnmarshalText implements encoding.TextUnmarshaler.
@@ -85,7 +84,6 @@ var fields = map[string]struct{ required, optional []string }{
 	"outstanding": {[]string{"tag", "tree"}, []string{"limit"}},
 }
 
-// readOrders reads a batch.
 func readOrders(scope tenancy.Scope, members []strictjson.Member) ([]order, error) {
 	var batch struct {
 		Operations []order `json:"operations" bounds:"1..500"`

@@ -41,7 +41,6 @@ func (r result) document() (int, any, error) {
 	return r.Status, r, nil
 }
 
-// failed is a result that is a problem.
 func failed(o order, problem *httpapi.Problem) result {
 	return result{Status: problem.Status, Operation: o.Operation, Type: httpapi.ProblemBase + problem.Type, Code: problem.Code(), Detail: problem.Error(), problem: problem}
 }
@@ -105,7 +104,6 @@ func otherChildren() *httpapi.Problem {
 	}
 }
 
-// resultOf is the result of an operation with this outcome.
 func resultOf(o order, outcome xorack.Outcome) result {
 	problem := ended(outcome)
 	switch {

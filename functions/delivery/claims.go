@@ -123,7 +123,6 @@ type nextClaim struct {
 	wanted
 }
 
-// request is the claim of a queue and a consumer.
 func (n *nextClaim) request(queue, consumer string) delivery.Request {
 	return delivery.Request{
 		Queue: queue, Consumer: consumer, ID: n.Request, MaxMessages: n.MaxMessages, MaxBytes: n.MaxBytes,
@@ -189,7 +188,6 @@ type change struct {
 	replies []delivery.Reply
 }
 
-// readReplies reads the replies of a change.
 func (p *change) readReplies(c *httpapi.Call) (err error) {
 	if p.Replies == nil {
 		return nil

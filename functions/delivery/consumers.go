@@ -157,7 +157,6 @@ type operated struct {
 	*consumerAnswer
 }
 
-// consumerAnswer is what is shown of a consumer.
 type consumerAnswer = view.Consumer
 
 // after is a consumer after an operation, beside where its queue is then, and what is known of its

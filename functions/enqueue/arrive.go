@@ -87,7 +87,6 @@ func readList(p *intake.Put, raw json.RawMessage, key string) error {
 	return nil
 }
 
-// read reads one message.
 func read(p *intake.Put, members []strictjson.Member, key string) error {
 	m, err := message.Read(members)
 	if err != nil {

@@ -135,7 +135,6 @@ func (to *eventPaths) add(p *intake.Put, e cloudevents.Event, key string) error 
 	return add(p, m, key)
 }
 
-// settingsOf are those of the queue, or of the one that the event makes.
 func (to *eventPaths) settingsOf(queue string, e cloudevents.Event) (cursor.Settings, error) {
 	if of, known := to.settings[queue]; known {
 		return of, nil

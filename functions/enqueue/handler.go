@@ -39,7 +39,6 @@ func (s *service) on(do operation) httpapi.Operation {
 	return func(ctx context.Context, c *httpapi.Call) (int, any, error) { return do(ctx, &call{s, c}) }
 }
 
-// api are the function's operations.
 func (s *service) api() *httpapi.API {
 	put := httpapi.Route{Method: http.MethodPost, Resource: "messages", Name: "put", Do: s.on(putMessages)}
 	routes := []httpapi.Route{

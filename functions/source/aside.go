@@ -84,7 +84,6 @@ type document struct {
 	SHA256       string          `json:"sha256"`
 }
 
-// text is the document of a record.
 func (a *aside) text(r *source.Record, p poison) (string, error) {
 	sum := sha256.Sum256(r.Raw)
 	d := document{

@@ -50,7 +50,6 @@ func (t *troubles) note(metric, name string, with func(before float64) float64) 
 	t.of[metric][of] = with(t.of[metric][of])
 }
 
-// write writes the metrics of the tenants that have troubles.
 func (t *troubles) write(metrics *emf.Metrics) {
 	if t == nil {
 		return

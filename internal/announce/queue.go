@@ -24,7 +24,6 @@ type gap struct {
 	Seconds   float64     `json:"ageSeconds,omitempty"`
 }
 
-// seqs are seqs that are missing.
 type seqs struct {
 	After jsonseq.Seq `json:"missingAfter"`
 	UpTo  jsonseq.Seq `json:"missingUpTo"`

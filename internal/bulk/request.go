@@ -67,7 +67,6 @@ func ActionsIn(state string) (actions []string) {
 	return actions
 }
 
-// wrong is the error of a field.
 func wrong(code invalid.Code, field, problem string, arguments ...any) error {
 	return invalid.New(code, field, fmt.Sprintf(problem, arguments...))
 }
@@ -177,7 +176,6 @@ const timeDigits = 13
 // maxRun leaves room in an operation's id, 64 bytes, for what names the consumer.
 const maxRun = 40
 
-// runName names a run that begins at a time.
 func runName(began time.Time, random string) string {
 	return fmt.Sprintf("%0*d%s", timeDigits, began.UnixMilli(), strings.ToLower(random[:8]))
 }

@@ -65,7 +65,6 @@ func Removed(paths ...Path) []Action {
 	return actions
 }
 
-// apply makes the actions on an item.
 func apply(actions []Action, before Item) (Item, error) {
 	after := draftOf(before, max(len(actions)-before.Len(), 2)) // most change what is there
 	for _, a := range actions {

@@ -61,7 +61,6 @@ func checkKeyValue(key table.Key, v Value, most int) error {
 	return nil
 }
 
-// checkItem checks an item that is to be stored.
 func checkItem(def *table.Definition, it Item) error {
 	if err := checkKey(def, it, false); err != nil {
 		return err
@@ -131,7 +130,6 @@ func checkCond(c *Cond) error {
 	return c.check()
 }
 
-// operators is how many a condition has.
 func (c *Cond) operators() int {
 	operators := 1
 	if c.OfSize {
@@ -146,7 +144,6 @@ func (c *Cond) operators() int {
 	return operators
 }
 
-// check checks the values.
 func (c *Cond) check() error {
 	for i := range c.Conds {
 		if err := c.Conds[i].check(); err != nil {
@@ -256,7 +253,6 @@ func overlap(a, b Path) bool {
 	return long[:len(short)] == short && (len(long) == len(short) || long[len(short):][:1] == stepMark)
 }
 
-// checkBatch checks the keys of a batch.
 func checkBatch(def *table.Definition, keys []Item, most int) error {
 	if len(keys) == 0 || len(keys) > most {
 		return invalidf("a batch of %d, and there have to be 1 to %d", len(keys), most)

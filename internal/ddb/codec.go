@@ -113,7 +113,6 @@ func (c codec) read(d *Decoder, into reflect.Value) {
 	}
 }
 
-// unreadable is the error of a decoder, with what the item is.
 func (c codec) unreadable(d *Decoder) error {
 	what := c.what
 	for _, a := range attributesOf(c.of).list {

@@ -73,7 +73,6 @@ func (a *attributes) add(t reflect.Type, within []int) {
 // has reports whether there is an option among those between commas.
 func has(options, option string) bool { return strings.Contains(","+options+",", ","+option+",") }
 
-// argument is what follows an option and "=".
 func argument(options, option string) string {
 	_, rest, _ := strings.Cut(","+options, ","+option+"=")
 	value, _, _ := strings.Cut(rest, ",")

@@ -40,7 +40,6 @@ func (r row) compare(o row) int {
 	return cmp.Or(order, strings.Compare(r.tie, o.tie))
 }
 
-// find is the place of a partition.
 func (p partitions) find(key Value) (int, bool) {
 	return slices.BinarySearchFunc(p, key, func(one *partition, key Value) int {
 		order, _ := one.key.compare(key)
@@ -72,18 +71,15 @@ func (p *partitions) set(key Value, r row) {
 	}
 }
 
-// place is where an item is in the table.
 func (t *rows) place(key Item) (Value, row) {
 	return key.attribute(t.def.Partition.Name), row{sort: key.attribute(t.def.Sort.Name)}
 }
 
-// entry is where an entry is in the index.
 func (t *rows) entry(it Item) (Value, row) {
 	tie := it.attribute(t.def.Partition.Name).String() + "\x00" + it.attribute(t.def.Sort.Name).String()
 	return it.attribute(t.def.Index.Partition.Name), row{sort: it.attribute(t.def.Index.Sort.Name), tie: tie}
 }
 
-// get is the item under a key.
 func (t *rows) get(key Item) Item {
 	partition, r := t.place(key)
 	at, found := t.partitions.find(partition)
@@ -130,7 +126,6 @@ func (t *rows) items() iter.Seq[Item] {
 	}
 }
 
-// inSegment reports whether a partition is in a segment of a scan.
 func (p *partition) inSegment(segment, segments int) bool {
 	if segments <= 1 {
 		return true

@@ -164,7 +164,6 @@ const (
 	attrRev      ddb.Path = "rev"
 )
 
-// layout is that of an item.
 const layout = 1
 
 // Keys begins the partition keys of all endpoints, and of nothing else in the table.
@@ -178,7 +177,6 @@ func partitionOf(tenant string) ddb.Value { return ddb.Text(Keys + tenant) }
 
 func (p Place) sort() string { return keysBegin + p.field() + " " + p.Name + " " + p.Consumer }
 
-// placeOf is the place of a sort key.
 func placeOf(sort string) Place {
 	field, rest, _ := strings.Cut(strings.TrimPrefix(sort, keysBegin), " ")
 	space := max(strings.LastIndexByte(rest, ' '), 0)

@@ -28,7 +28,6 @@ type Node struct {
 // Ask asks the API for a chain.
 type Ask func(tag string) (json.RawMessage, error)
 
-// reader reads a tree.
 type reader struct {
 	ask   Ask
 	short bool // a tenant does not name itself in what it asks for

@@ -205,7 +205,6 @@ func (p *Put) inCall(err error) error {
 	return &seen
 }
 
-// listOfCall is the list of a call's messages.
 const listOfCall = "messages"
 
 // in puts a message's place in the call before an error about it.
@@ -216,7 +215,6 @@ func (p *Put) in(place int, err error) error {
 	return invalid.Within(listOfCall, place, err)
 }
 
-// counterOf is the counter of the messages that have an outcome.
 var counterOf = map[cursor.Outcome]string{
 	cursor.Advanced: "MessagesStored", cursor.Stored: "MessagesStored", cursor.Parked: "MessagesStored",
 	cursor.Waiting: "MessagesStored", cursor.Dropped: "MessagesStored",

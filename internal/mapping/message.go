@@ -182,7 +182,6 @@ func (m *Mapping) setKey(msg *cursor.Message, e *Event) error {
 	return nil
 }
 
-// needed is the value at a path, which must be there.
 func (p path) needed(e *Event) (value, error) {
 	v, err := p.find(e)
 	if err == nil && v.kind == absent {

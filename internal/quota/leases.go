@@ -110,7 +110,6 @@ func (l Lease) End(ctx context.Context) error {
 	return err
 }
 
-// key is the key of a tenant's leases.
 func (l *Leases) key(tenant string) ddb.Item {
 	return ddb.Fields{
 		ddb.Path(l.table.Partition.Name): ddb.Text(leasesBegin + tenant),

@@ -58,7 +58,6 @@ var terms = [kinds]struct {
 // enough that what it may send at once is no flood.
 const rateWindow = 10 * time.Second
 
-// windows are those of all kinds.
 var windows = []time.Duration{rateWindow, time.Minute}
 
 // String is the kind as callers know it.
@@ -97,7 +96,6 @@ type entry struct {
 	NewChains int64  `json:"newChains" bounds:"1..1000000000000"`
 }
 
-// read reads one entry.
 func read(raw json.RawMessage) (Quota, error) {
 	var e entry
 	if err := strictjson.Decode(raw, &e); err != nil {

@@ -115,7 +115,6 @@ func NewKeeper(store *Store, quotas []Quota, now func() time.Time) *Keeper {
 	return k
 }
 
-// limits are those of a tenant: none for no tenant.
 func (k *Keeper) limits(tenant string) Amounts {
 	if k == nil || tenant == "" {
 		return Amounts{}

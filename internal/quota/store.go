@@ -21,7 +21,6 @@ const (
 	attrNewChains ddb.Path = "newChains"
 )
 
-// attrOf is the attribute that counts each kind.
 var attrOf = [kinds]ddb.Path{Messages: attrMessages, Bytes: attrBytes, NewQueues: attrNewQueues, NewChains: attrNewChains}
 
 // Window is a time in which a tenant's use is counted.
@@ -30,7 +29,6 @@ type Window struct {
 	Length time.Duration
 }
 
-// windowAt is the window of a length that a time is in.
 func windowAt(t time.Time, length time.Duration) Window { return Window{t.Truncate(length), length} }
 
 // end is when the next window begins.

@@ -296,7 +296,6 @@ func QueueVariable(name string) string {
 	return variable
 }
 
-// queueSettings are the settings of new queues.
 func (r *reader) queueSettings() cursor.Settings {
 	defaults := cursor.DefaultSettings()
 	var change cursor.Change

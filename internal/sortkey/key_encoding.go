@@ -101,7 +101,6 @@ func (p keyPart) encode(to []byte, value any) ([]byte, error) {
 	return append(to, byte(rank)), nil
 }
 
-// decimalOf is the number that a value is.
 func decimalOf(value any) (decimal, error) {
 	switch v := value.(type) {
 	case json.Number:

@@ -123,7 +123,6 @@ func padded(number string, width int) string {
 // lastOf is what stands behind the last separator.
 func lastOf(text, separator string) string { return text[strings.LastIndex(text, separator)+1:] }
 
-// errNotRecord is what a record is that cannot be read at all.
 var errNotRecord = errors.New("cannot be read as a record of this kind")
 
 // unread is the error of a record that is JSON, and not what it should be.

@@ -154,7 +154,6 @@ func (d *decoder) finish() error {
 	return nil
 }
 
-// set sets the field to a value.
 func (f *field) set(v reflect.Value, raw json.RawMessage) error {
 	switch {
 	case v.Kind() == reflect.Pointer:
@@ -203,7 +202,6 @@ func (f *field) set(v reflect.Value, raw json.RawMessage) error {
 // offset.
 var rfc3339 = regexp.MustCompile(`^.{10}T[0-9]{2}:.{5}(\.[0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`)
 
-// setText sets the field to a text.
 func (f *field) setText(v reflect.Value, text string) error {
 	if v.Kind() == reflect.Pointer {
 		v.Set(reflect.New(v.Type().Elem()))
@@ -256,7 +254,6 @@ func (f *field) setNumber(v reflect.Value, n int64, is string) error {
 	return nil
 }
 
-// setList sets the field to the elements of a list.
 func (f *field) setList(v reflect.Value, raw json.RawMessage) error {
 	if !IsArray(raw) {
 		return f.wrong(invalid.Malformed, Shown(raw))

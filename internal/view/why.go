@@ -53,7 +53,6 @@ func Why(q Queue, consumers []Consumer) []Reason {
 	return reasons
 }
 
-// why is the reason of a queue with a gap.
 func (q Queue) why() Reason {
 	r := Reason{
 		Queue: q.Queue, State: Gap, Since: q.GapSince, Anchor: "#" + string(Gap),
@@ -64,7 +63,6 @@ func (q Queue) why() Reason {
 	return r
 }
 
-// why is the reason of a consumer for one of its states.
 func (c Consumer) why(state State) Reason {
 	r := Reason{Queue: c.Queue, Consumer: c.Consumer, State: state, Anchor: "#" + string(state)}
 	if state == c.State {
@@ -236,7 +234,6 @@ func count(n int, what string) string {
 	return strconv.Itoa(n) + " " + what
 }
 
-// units are those of durations.
 var units = []struct {
 	lasts time.Duration
 	name  string

@@ -144,7 +144,6 @@ func encodeMessage(m Message, names Names) ddb.Item {
 		attrTrace.Set(blob(m.Trace.encode())))
 }
 
-// messageItem is an item that has the tags of a message.
 func messageItem(m Message, beside ...ddb.Action) ddb.Item {
 	if m.ContentType == DefaultContentType {
 		m.ContentType = ""

@@ -260,7 +260,6 @@ func (m *Message) size() int {
 	return size
 }
 
-// contentType is the content type that is meant.
 func (m *Message) contentType() string {
 	if m.ContentType == "" {
 		return DefaultContentType

@@ -157,7 +157,6 @@ func newIncoming(m Message, place int) *incoming {
 	return a
 }
 
-// join adds a message.
 func (a *incoming) join(m Message, place int) {
 	m.Queue, m.Seq, m.Tombstone, m.PutID = "", 0, "", ""
 	a.Messages, a.places = append(a.Messages, m), append(a.places, place)

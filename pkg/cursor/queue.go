@@ -45,7 +45,6 @@ type waitCount struct {
 	Oldest, Due time.Time
 }
 
-// add counts a message that waits.
 func (w *waitCount) add(a Arrival, settle time.Duration) {
 	if w.Count++; w.Count == 1 || a.EnqueuedAt.Before(w.Oldest) {
 		w.Oldest, w.Due = a.EnqueuedAt, a.EnqueuedAt.Add(settle)

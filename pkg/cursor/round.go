@@ -154,7 +154,6 @@ func (r *round) end(ctx context.Context, errs []error) (Round, error) {
 // maxErrors is how many errors a run returns.
 const maxErrors = 10
 
-// firstErrors are the first few.
 func firstErrors(errs []error) []error {
 	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 	return errs[:min(len(errs), maxErrors)]

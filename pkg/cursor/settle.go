@@ -66,7 +66,6 @@ func (s *Sorter) Settle(ctx context.Context, queue string, upTo sortkey.SortKey)
 	return run.done, err
 }
 
-// settling is a call of Settle.
 type settling struct {
 	sorter *Sorter
 	queue  string
@@ -96,7 +95,6 @@ func (r *settling) all(ctx context.Context) error {
 	}
 }
 
-// settleLook is one look at what waits.
 type settleLook struct {
 	*settling
 	// now is from before the cursor was read: who was stored after that may be unseen, and with a
@@ -382,7 +380,6 @@ func (s *Sorter) givePlaces(ctx context.Context, seen Cursor, late, due []*incom
 	return cur, true, nil
 }
 
-// newPlacing is what stays as it is in a cursor.
 func newPlacing(seen Cursor) queuelog.Placing {
 	return queuelog.Placing{High: seen.High, Low: seen.Low, LateSoFar: seen.LateSoFar, LateSeq: seen.LateSeq, LateInRow: seen.LateInRow}
 }

@@ -66,7 +66,6 @@ func StatelessConsumer(s *Sorter, names Names, handle func(context.Context, Batc
 	}
 }
 
-// deliver reads a range and delivers it in batches.
 func (s *Sorter) deliver(ctx context.Context, cur Cursor, moved Range, handle func(context.Context, Batch) error) error {
 	for moved.From < moved.To {
 		upTo := min(moved.From+statelessMessages, moved.To)

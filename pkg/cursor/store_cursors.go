@@ -221,7 +221,6 @@ type cursorFilter struct {
 // all reports whether it shows every cursor.
 func (f cursorFilter) all() bool { return !f.Gaps && f.MovedSince.IsZero() }
 
-// condition is the filter of a scan.
 func (f cursorFilter) condition() ddb.Cond {
 	var asked []ddb.Cond
 	if f.Gaps {
@@ -234,7 +233,6 @@ func (f cursorFilter) condition() ddb.Cond {
 	return ddb.Or(asked...)
 }
 
-// cursorPage is a page of all cursors.
 type cursorPage struct {
 	Cursors []Cursor
 	// Unreadable are the queues whose items are no cursors, or those of a newer version. The page

@@ -191,7 +191,6 @@ func (s *Sorter) Sweep(ctx context.Context, options SweepOptions) (SweepReport, 
 	return run.report, errors.Join(run.errs...)
 }
 
-// sweep is a run.
 type sweep struct {
 	sorter  *Sorter
 	options SweepOptions
@@ -352,7 +351,6 @@ type sweepRun struct {
 	more bool
 }
 
-// queue handles one queue.
 func (r *sweepRun) queue(ctx context.Context, seen Cursor) error {
 	s := r.sorter
 	if seen.Erased() {

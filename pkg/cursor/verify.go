@@ -207,7 +207,6 @@ func (v *verifier) overHole(ctx context.Context) error {
 	return nil
 }
 
-// arrived looks at what has some places.
 func (v *verifier) arrived(ctx context.Context, places []place) error {
 	found, err := v.arrivals(ctx, v.Cursor.Queue, places, false, true)
 	if err != nil {

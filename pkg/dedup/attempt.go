@@ -105,7 +105,6 @@ func (a *Attempt[ID, R]) Run() Run {
 	return a.run
 }
 
-// errPanicked is the error of an effect that did not return.
 var errPanicked = errors.New("the effect panicked")
 
 // Complete remembers the result: from now on every call with the id gets it. It may be repeated,

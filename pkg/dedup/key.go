@@ -62,7 +62,6 @@ func (k Key) joined() string {
 	return strconv.Itoa(len(k.Processor)) + ":" + k.Processor + ":" + k.ID
 }
 
-// splitKey is the reverse of joined.
 func splitKey(joined string) (Key, bool) {
 	digits, rest, found := strings.Cut(joined, ":")
 	length, err := strconv.Atoi(digits)

@@ -35,7 +35,6 @@ type Event struct {
 	Attempt int64
 }
 
-// level is the level that an event is logged at.
 func (k EventKind) level() slog.Level {
 	switch k {
 	case EventLooked:

@@ -147,7 +147,6 @@ type Run struct {
 	LeaseUntil time.Time
 }
 
-// runContext is the context of an effect.
 type runContext struct {
 	context.Context
 	run Run

@@ -81,7 +81,6 @@ const (
 	Expired     Status = "expired"     // as if there were no row
 )
 
-// expired reports whether the row counts as not there.
 func (r Row) expired(now time.Time) bool { return !r.ValidUntil.After(now) }
 
 // completed reports whether the effect is done, with a result or an error.

@@ -374,7 +374,6 @@ func (run *delivery) block(ctx context.Context, c Consumer) (Consumer, error) {
 	return blocked, err
 }
 
-// noteBlocked notes that the consumer is blocked now.
 func (run *delivery) noteBlocked(ctx context.Context, c, blocked Consumer) {
 	run.store.Note(ctx, c, blocked)
 	run.end(Blocked, "")

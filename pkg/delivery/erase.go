@@ -178,7 +178,6 @@ func (d inside) Erasable(ctx context.Context, queue string) (stored cursor.Remai
 	return stored, consumers, err
 }
 
-// isErased reports whether an error says that this queue was erased.
 func isErased(err error, queue string) bool {
 	var wrong *cursor.InvalidError
 	return errors.As(err, &wrong) && wrong.Queue == queue && errors.Is(wrong, cursor.ErrErased)

@@ -118,7 +118,6 @@ func (b Batch) passed(cause error) int64 {
 	return d.seq - b.From
 }
 
-// upTo is the part of a batch up to a seq.
 func (b Batch) upTo(seq int64) Batch {
 	b.To = seq
 	behind := func(m cursor.Message) bool { return m.Seq > seq }

@@ -41,7 +41,6 @@ func (run *delivery) handedOn(ctx context.Context, done Batch) {
 	run.Skipped += len(done.Skipped)
 }
 
-// hand hands a batch on.
 func (run *delivery) hand(ctx context.Context, batch Batch, leaseUntil time.Time) (err error) {
 	began := run.now()
 	run.handed = began

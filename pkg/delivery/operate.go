@@ -71,7 +71,6 @@ func (o Order) validateReason() error {
 	return nil
 }
 
-// act is what an order does.
 type act struct {
 	// seq is on record, or -1. request is what else is.
 	seq     int64

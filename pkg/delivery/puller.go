@@ -279,12 +279,10 @@ func notHead(r Request, wait string) error {
 	return &cursor.InvalidError{Field: "seqs", Code: invalid.Clash, Problem: fmt.Sprintf("must be the messages that wait first within the bounds, which are %s: they are %d", wait, r.Seqs)}
 }
 
-// reading is how the batch of a request is read.
 func (p *puller) reading(r Request, position int64) plan {
 	return plan{Sorter: p.d.sorter, Queue: r.Queue, Position: position, MaxMessages: r.MaxMessages, MaxBytes: r.MaxBytes, MaxAttempts: p.maxAttempts, Answer: p.answer}
 }
 
-// batch is what was read for a consumer.
 func batch(c Consumer, got cursor.Batch) Batch {
 	return Batch{Queue: c.Queue, Consumer: c.Name, From: got.From, To: got.To, Messages: got.Messages, Skipped: got.Skipped}
 }

@@ -103,7 +103,6 @@ func (c Consumer) ended(t Token, outcome TokenOutcome) bool {
 	return known && is == outcome
 }
 
-// operatedBy reports whether the last operation of an operator is this one.
 func (c Consumer) operatedBy(op string) bool { return op != "" && c.LastOp == op }
 
 // settled reports whether a quarantined claim is known to have ended so.

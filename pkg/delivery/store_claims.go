@@ -12,7 +12,6 @@ import (
 // isNumber holds where nobody used the token's number up.
 func isNumber(n int64) ddb.Cond { return attrTokenN.Eq(ddb.Int(n)) }
 
-// isIn holds in one of these states.
 func isIn(states ...State) ddb.Cond {
 	values := make([]ddb.Value, len(states))
 	for i, state := range states {
@@ -26,7 +25,6 @@ func isHeld(t Token, states ...State) ddb.Cond {
 	return ddb.And(isNumber(t.N), attrReq.Eq(ddb.Text(t.Req)), isIn(states...))
 }
 
-// isOver holds where the lease was over before a time.
 func isOver(before time.Time) ddb.Cond { return attrLeaseUntil.Lt(ddb.Millis(before)) }
 
 // isTakeable holds where a claim may be made on what was seen. The place is compared too: a
@@ -55,7 +53,6 @@ func takeOver(seen Consumer) []ddb.Action {
 	}
 }
 
-// setClaim is a claim of this number.
 func setClaim(n int64, claim request.Claim) []ddb.Action {
 	set := []ddb.Action{
 		setState(Started), attrTokenN.Set(ddb.Int(n)), attrReq.Set(ddb.Text(claim.Req)), attrTo.Set(ddb.Int(claim.To)),

@@ -126,7 +126,6 @@ type hint struct {
 	shared shared
 }
 
-// add makes a job.
 func (h *hint) add(r Reader) *job {
 	j := &job{hint: h, reader: r}
 	h.jobs = append(h.jobs, j)

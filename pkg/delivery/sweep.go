@@ -163,7 +163,6 @@ func (d *Deliverer) Sweep(ctx context.Context, options SweepOptions) (SweepRepor
 	return s.report, errors.Join(append([]error{err}, s.errs...)...)
 }
 
-// sweepRun is what a run does with one queue.
 type sweepRun struct {
 	*Deliverer
 	options SweepOptions

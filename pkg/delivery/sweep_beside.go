@@ -15,7 +15,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// consumerSweep is a run of [Deliverer.Sweep].
 type consumerSweep struct {
 	deliverer *Deliverer
 	options   SweepOptions

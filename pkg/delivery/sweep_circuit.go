@@ -107,7 +107,6 @@ func (r *sweepRun) sayClosed(ctx context.Context, e request.Health) error {
 	return err
 }
 
-// wakeAll wakes up who delivers these queues.
 func (r *sweepRun) wakeAll(ctx context.Context, queues []string) error {
 	var errs []error
 	for _, queue := range queues {

@@ -50,7 +50,6 @@ func (r *sweepRun) doubts(ctx context.Context, c Consumer, it cursor.Cursor) (Co
 	return c, true, nil
 }
 
-// newDoubt is the announcement of one claim.
 func newDoubt(kind string, c Consumer, q Quarantined, position int64, now time.Time) Announcement {
 	a := newAnnouncement(kind, c, position, q.Since, now)
 	a.ID = fmt.Sprintf("%s/%d/%s/%d/%s/%v/%s", kind, len(c.Queue), c.Queue, len(c.Name), c.Name, q.Token, q.State)

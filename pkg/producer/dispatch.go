@@ -14,7 +14,6 @@ type part struct {
 	messages []*Future
 }
 
-// call is a request.
 type call struct {
 	parts    []part
 	messages int

@@ -44,7 +44,6 @@ const (
 	minBatch     = 25
 )
 
-// withDefaults are the options with what is not given.
 func (o *Options) withDefaults() (Options, error) {
 	var given Options
 	if o != nil {

@@ -39,7 +39,6 @@ type queue struct {
 	senders int
 }
 
-// list is a list of messages.
 type list struct {
 	head, tail *Future
 	n, bytes   int
@@ -161,7 +160,6 @@ func (p *Producer) full(q *queue) bool {
 // schedule are queues by when they are due.
 type schedule []*queue
 
-// isDue reports whether one of them is due.
 func (s schedule) isDue(now time.Time) bool { return len(s) > 0 && !s[0].due.After(now) }
 
 func (s schedule) Len() int           { return len(s) }

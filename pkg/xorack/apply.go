@@ -38,7 +38,6 @@ func (o Operation) op() Op {
 	return o.edge.batchOp(o.batch)
 }
 
-// delta is what it adds to the sum.
 func (o Operation) delta() Sum {
 	var sum Sum
 	for _, child := range o.children {
@@ -279,7 +278,6 @@ func refused(c Chain, e Edge) error {
 	return nil
 }
 
-// work is the write for some of the pending operations.
 func (a *Acker) work(pending map[Op]Operation, order []Op) work {
 	first := pending[order[0]].edge
 	now := a.now()

@@ -70,7 +70,6 @@ func validateData(data string) error {
 	return nil
 }
 
-// digest identifies these options.
 func (o CreateOptions) digest() [8]byte {
 	times := binary.BigEndian.AppendUint64(nil, uint64(o.Deadline))
 	times = binary.BigEndian.AppendUint64(times, uint64(o.Idle))
@@ -136,7 +135,6 @@ func createOutcome(c Chain) Outcome {
 	return already(c.End())
 }
 
-// fresh is a chain of edges at its creation.
 func (a *Acker) fresh(tag string, o CreateOptions) Chain {
 	now := ddb.ToMillis(a.now())
 	c := Chain{

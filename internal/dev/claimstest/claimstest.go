@@ -92,7 +92,6 @@ func request(id string, n int) delivery.Request {
 	return delivery.Request{Queue: "q", Consumer: "c", ID: id, MaxMessages: n}
 }
 
-// claim claims up to n messages.
 func (b *bench) claim(id string, n int) delivery.Answer {
 	b.Helper()
 	return b.is("claim", delivery.OK)(b.Claims.Claim(b.Context(), request(id, n)))

@@ -27,7 +27,6 @@ func (w Workload) AppendRate() float64 {
 // perItem is how many messages one item has.
 func (w Workload) perItem() float64 { return math.Min(w.batch(), mostTogether) }
 
-// perQueue is the rate of one queue.
 func (w Workload) perQueue() float64 { return w.Rate / float64(w.Queues) }
 
 // singly reports whether the queues take the rate where each message is an item.

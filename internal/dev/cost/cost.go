@@ -89,7 +89,6 @@ type Bill struct {
 	traced bool
 }
 
-// bill is an empty one.
 func (w Workload) bill(name string) Bill {
 	return Bill{Name: name, line: w.callLine(), traced: w.Tracing}
 }

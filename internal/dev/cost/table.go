@@ -43,7 +43,6 @@ func (w Workload) Write(out io.Writer) error {
 	return err
 }
 
-// writeRows says which row is whose.
 func (w Workload) writeRows(out io.Writer) {
 	if w.Keyed {
 		return

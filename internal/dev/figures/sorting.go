@@ -43,7 +43,6 @@ func (s sorting) process(mode cursor.Mode) *cursor.Sorter {
 	return must(cursor.New(s.store, &cursor.Options{Defaults: &settings, ForEach: fanout.OneByOne, Now: clock}))
 }
 
-// put puts messages by one request.
 func put(s *cursor.Sorter, messages ...cursor.Message) {
 	for _, r := range s.Put(context.Background(), messages...) {
 		check(r.Err)

@@ -80,7 +80,6 @@ func (p *Past) Older(r ddb.Request, now func() (ddb.Answer, error)) []func() (dd
 	return older
 }
 
-// with is the answer to a read with these items as they were before.
 func (p *Past) with(r ddb.Request, items []before) (ddb.Answer, error) {
 	ctx, then := context.Background(), ddb.NewMemory(*r.On())
 	op := ddb.Op{Op: "then", Table: r.On()}

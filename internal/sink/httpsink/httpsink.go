@@ -116,7 +116,6 @@ func (s *sink) Send(ctx context.Context, b delivery.Batch) error {
 	return nil
 }
 
-// target is where a batch goes to.
 func (s *sink) target(ctx context.Context, b delivery.Batch) (target, error) {
 	if !s.settings.Endpoints {
 		return target{client: s.client, url: s.settings.URL.URL, sign: s.settings.Sign}, nil

@@ -57,7 +57,6 @@ func (r Resource) Kind() Kind {
 	}
 }
 
-// settings are a target, and of which kind it is.
 type settings struct {
 	Target
 	of *Resource

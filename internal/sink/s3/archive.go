@@ -120,7 +120,6 @@ func (a *Archive) Replay(ctx context.Context, sorter *cursor.Sorter, r Range, pu
 	}
 }
 
-// object is an object, and its range.
 type object struct {
 	awscall.Object
 	first, last int64
@@ -193,7 +192,6 @@ func (a *Archive) read(ctx context.Context, key, queue string, from, to int64) (
 	return group, nil
 }
 
-// check checks what a range says by itself.
 func (r Range) check() error {
 	switch {
 	case r.From < 0 || r.To < r.From:

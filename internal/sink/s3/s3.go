@@ -33,7 +33,6 @@ const Name = "s3"
 // Kind is a bucket of S3.
 var Kind = kind.Kind{Name: Name, Example: "arn:aws:s3:::orders-archive", Action: "s3:PutObject", Read: read}
 
-// looks is how the ARN of a bucket looks, for people.
 const looks = "arn:aws:s3:::BUCKET"
 
 // settings are what a configuration says of a bucket.
@@ -58,7 +57,6 @@ func read(raw json.RawMessage) (kind.Settings, error) {
 
 var bucketName = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
 
-// bucketOf is the name of a bucket.
 func bucketOf(text string) (string, error) {
 	bucket, err := arn.Parse(text)
 	switch {

@@ -51,7 +51,6 @@ func marshal(document any) json.RawMessage {
 	return text
 }
 
-// object is a JSON object.
 type object = map[string]any
 
 // Shapes are all of them, each with its own name.

@@ -91,7 +91,6 @@ func everything(r dedup.Row) dedup.Row {
 	}
 }
 
-// completed is the row with a result.
 func completed(r dedup.Row) dedup.Row {
 	r.CompletedAt, r.Result = at.Add(time.Second), dedup.Result{Bytes: []byte{0, 1, 0xff}, Codec: "json"}
 	return r

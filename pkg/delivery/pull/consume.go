@@ -262,7 +262,6 @@ func (run *consuming) once(ctx context.Context) (time.Duration, error) {
 	return run.Poll, nil
 }
 
-// logWait logs what a claim waits for.
 func (run *consuming) logWait(ctx context.Context, a delivery.Answer) {
 	attrs := []slog.Attr{
 		slog.String("queue", run.queue), slog.String("consumer", run.consumer),

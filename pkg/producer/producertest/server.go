@@ -47,13 +47,11 @@ type flight struct {
 	given bool
 }
 
-// sent is a message that was sent.
 type sent struct {
 	text        string
 	full, final bool
 }
 
-// newServer returns the server of a case.
 func newServer(c Case) *server {
 	s := &server{
 		c: c, names: map[string]int{}, busy: map[string]*flight{}, freed: make(chan struct{}), stored: map[string]string{}, order: map[string][]string{},
@@ -67,7 +65,6 @@ func newServer(c Case) *server {
 	return s
 }
 
-// message is a message as it comes.
 type message struct {
 	Queue string          `json:"queue"`
 	Seq   json.RawMessage `json:"seq"`
@@ -383,7 +380,6 @@ func (s *server) check(outcomes []string) []string {
 	return wrong
 }
 
-// queuesOf are the queues of messages, each once.
 func queuesOf(messages []message) []string {
 	var queues []string
 	for _, m := range messages {

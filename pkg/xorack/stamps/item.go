@@ -14,7 +14,6 @@ type chain struct {
 	xorack.Chain `ddb:",inline"`
 }
 
-// has reports whether a stamp is there.
 func (c chain) has(marked []byte) bool {
 	_, found := slices.BinarySearchFunc(c.Stamps, marked, bytes.Compare)
 	return found

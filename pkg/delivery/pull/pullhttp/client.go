@@ -70,7 +70,6 @@ func NewWithToken(base string, token func(context.Context) (string, error)) (*Cl
 	return &Client{api}, nil
 }
 
-// document is what is asked for.
 type document struct {
 	Action       string  `json:"action,omitempty"`
 	Queue        string  `json:"queue,omitempty"`
@@ -309,7 +308,6 @@ func (c *Client) Claim(ctx context.Context, r delivery.Request) (delivery.Answer
 	return c.call(ctx, http.MethodPost, nil, requested(r))
 }
 
-// requested is what is asked for with a request.
 func requested(r delivery.Request) document {
 	return document{
 		Queue: r.Queue, Consumer: r.Consumer, Request: &r.ID, MaxMessages: r.MaxMessages, MaxBytes: r.MaxBytes,

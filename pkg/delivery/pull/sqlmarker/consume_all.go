@@ -287,7 +287,6 @@ func (t *worker) give() {
 	}
 }
 
-// wait waits without a worker.
 func (t *worker) wait(_ context.Context, d time.Duration) error {
 	t.give()
 	if err := t.run.Wait(t.run.ctx, d); err != nil {

@@ -15,7 +15,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
-// list lists chains in a state.
 func (s *service) list(ctx context.Context, c *httpapi.Call) (int, any, error) {
 	asked, err := lists.Chains(c)
 	if err != nil {
@@ -87,7 +86,6 @@ func textOf(it xorack.Pending) string {
 	return it.Tag + " " + strconv.FormatInt(it.Due.UnixMilli(), 10)
 }
 
-// placeOf reads such a place.
 func placeOf(text string) (xorack.Pending, error) {
 	if text == "" {
 		return xorack.Pending{}, nil

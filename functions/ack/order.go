@@ -22,7 +22,6 @@ import (
 // maxTokens is how many bytes the tokens of one answer take, so that it stays below Lambda's 6 MB.
 const maxTokens = 4 << 20
 
-// order is an operation that is asked for.
 type order struct {
 	Operation string        `json:"operation" required:"true" one:"create done add fan fail extend stamp get outstanding delete"`
 	Tag       string        `json:"tag"`

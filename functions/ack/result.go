@@ -119,7 +119,6 @@ func resultOf(o order, outcome xorack.Outcome) result {
 	return r
 }
 
-// stamped is the result of a stamp's operation.
 func stamped(o order, state stamps.State) result {
 	r := resultOf(o, state.Outcome)
 	r.Stamp, r.Acked = hex.EncodeToString(state.Stamp), &state.Acked

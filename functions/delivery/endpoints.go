@@ -172,7 +172,6 @@ func portOf(u *url.URL) int {
 	return n
 }
 
-// deleteEndpoint takes an endpoint away.
 func (s *service) deleteEndpoint(ctx context.Context, c *httpapi.Call) (int, any, error) {
 	var asked struct {
 		Consumer string  `json:"consumer"`

@@ -28,7 +28,6 @@ type eventPaths struct {
 	look     func(queue string) (cursor.Settings, error)
 }
 
-// cloudEvents reads the messages of a put of CloudEvents.
 func (c *call) cloudEvents(ctx context.Context, mode cloudevents.Mode) (*intake.Put, error) {
 	to, err := c.eventPaths()
 	if err != nil {

@@ -163,7 +163,6 @@ func (a *aside) send(ctx context.Context, event *source.Event, all []poison) []b
 	return sent
 }
 
-// announce announces records that were set aside.
 func (a *aside) announce(ctx context.Context, event *source.Event, all []poison) error {
 	if len(all) == 0 {
 		return nil

@@ -14,7 +14,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// batch is an event on its way.
 type batch struct {
 	*service
 	event   *source.Event
@@ -58,7 +57,6 @@ func newBatch(s *service, event *source.Event, metrics *emf.Metrics) *batch {
 	return &batch{service: s, event: event, metrics: metrics, received: time.Now(), failed: make([]bool, len(event.Records))}
 }
 
-// read makes the messages.
 func (b *batch) read() {
 	for i := range b.event.Records {
 		r := &b.event.Records[i]

@@ -30,7 +30,6 @@ func (t *troubles) worst(metric, name string, seconds float64) {
 	t.note(metric, name, func(before float64) float64 { return max(before, seconds) })
 }
 
-// count notes one more.
 func (t *troubles) count(metric, name string) {
 	t.note(metric, name, func(before float64) float64 { return before + 1 })
 }

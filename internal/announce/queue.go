@@ -40,7 +40,6 @@ type late struct {
 	Examples []example `json:"examples"`
 }
 
-// example is a late message.
 type example struct {
 	Seq     jsonseq.Seq     `json:"seq"`
 	Key     json.RawMessage `json:"key"`

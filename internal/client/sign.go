@@ -18,7 +18,6 @@ import (
 	"github.com/streamsort/streamsort/internal/awsenv"
 )
 
-// signer signs requests for IAM.
 type signer struct {
 	awsenv.Settings
 	service string

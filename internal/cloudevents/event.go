@@ -292,7 +292,6 @@ func notEmpty(text string) string {
 	return ""
 }
 
-// badReference is why a text is no URI-reference.
 func badReference(text string) string {
 	if text == "" {
 		return "is empty"

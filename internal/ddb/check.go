@@ -50,7 +50,6 @@ func checkKey(def *table.Definition, it Item, exact bool) error {
 	return nil
 }
 
-// checkKeyValue checks the value of a key's attribute.
 func checkKeyValue(key table.Key, v Value, most int) error {
 	switch {
 	case v.kind != kinds[key.Type]:

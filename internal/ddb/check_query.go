@@ -6,7 +6,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/table"
 )
 
-// checkQuery checks what a query asks of the keys.
 func checkQuery(def *table.Definition, r Query) error {
 	partition, sort := def.Partition, def.Sort
 	if r.OfIndex {
@@ -53,7 +52,6 @@ func checkWhere(sort table.Key, where *Cond) error {
 	return checkCond(where)
 }
 
-// checkOnly checks the attributes that are to be shown.
 func checkOnly(only []Path) error {
 	for i, path := range only {
 		if len(path.steps()) > 1 {

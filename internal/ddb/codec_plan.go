@@ -155,7 +155,6 @@ func (a *attributes) read(it Item, into reflect.Value) *fault {
 	return nil
 }
 
-// coding is how a type is written and read.
 type coding struct {
 	form
 	kind Kind
@@ -373,7 +372,6 @@ func (c *coding) read(v Value, into reflect.Value) *fault {
 	return nil
 }
 
-// entry is room for a name and an element of a map.
 func (c *coding) entry() (name, element reflect.Value) {
 	return reflect.New(c.of.Key()).Elem(), reflect.New(c.of.Elem()).Elem()
 }

@@ -202,7 +202,6 @@ func (it Item) Merge(o Item) Item {
 	return sealed(d)
 }
 
-// memo keeps what an item was decoded to.
 type memo struct{ decoded any }
 
 // Decoded decodes an item. Items of a [Memory] that remembers are decoded once for each type:

@@ -101,7 +101,6 @@ func (p Place) Validate() error {
 	return nil
 }
 
-// field is what has its name in a request.
 func (p Place) field() string {
 	if p.Prefix {
 		return "prefix"

@@ -59,7 +59,6 @@ func Read(ask Ask, tag string, fanned xorack.Edge, most int) (*Node, error) {
 	return whole, nil
 }
 
-// node asks for one chain.
 func (r *reader) node(tag string) (*Node, error) {
 	raw, err := r.ask(tag)
 	if err != nil {

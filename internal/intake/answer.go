@@ -63,7 +63,6 @@ var detailOf = map[cursor.Outcome]string{
 	cursor.Full:     "the seq is farther ahead of the queue's position than its maxAhead allows; nothing was stored",
 }
 
-// arrivalDetailOf is detailOf for a queue in arrival order.
 var arrivalDetailOf = map[cursor.Outcome]string{
 	cursor.Conflict: "another message is stored under this id; it stays",
 	cursor.Stale:    "it was stored before, and its place has been deleted",

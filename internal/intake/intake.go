@@ -153,7 +153,6 @@ func (p *Put) logWatched(ctx context.Context, answers []Answer) {
 	}
 }
 
-// load is what the call brings.
 func (p *Put) load() *Load {
 	var l Load
 	for _, m := range p.messages {

@@ -60,7 +60,6 @@ const (
 	binary
 )
 
-// value is what a path finds.
 type value struct {
 	kind kind
 	// raw is JSON, or bytes; text is a text, or the digits of a number.

@@ -137,7 +137,6 @@ func set(m *cursor.Message, name, value string) {
 	m.Attributes[name] = value
 }
 
-// queueOf is the queue's name.
 func (m *Mapping) queueOf(e *Event) (string, error) {
 	if m.Fixed != "" {
 		return m.Fixed, nil

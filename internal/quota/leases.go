@@ -92,7 +92,6 @@ func (l *Lease) next(it ddb.Item, now time.Time) bool {
 	return false
 }
 
-// isFree reports whether an item shows the place as free.
 func (l Lease) isFree(it ddb.Item, now time.Time) bool {
 	until, there := it.Get(l.until()).Int64()
 	return !there || until < now.UnixMilli()

@@ -66,7 +66,6 @@ func (k Kind) String() string { return terms[k].name }
 // Amounts are one number of each kind. As limits, 0 means no limit.
 type Amounts [kinds]int64
 
-// inWindow is how much a tenant has of a kind in one window.
 func (a Amounts) inWindow(k Kind) int64 { return a[k] * int64(terms[k].window/terms[k].per) }
 
 // Quota is an entry of the file.

@@ -86,7 +86,6 @@ type Keeper struct {
 	shares *simplelru.LRU[account, *share]
 }
 
-// account is what is counted together.
 type account struct {
 	tenant string
 	window time.Duration
@@ -226,7 +225,6 @@ func (k *Keeper) takeFrom(ctx context.Context, tenant string, s *share, take, mo
 	return k.store.Move(ctx, tenant, w, s.there, taken, k.newOp())
 }
 
-// share is the process's share of an account in this window.
 func (k *Keeper) share(of account, w Window, limits Amounts) *share {
 	last, found := k.shares.Get(of)
 	if found && last.window == w {

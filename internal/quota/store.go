@@ -120,7 +120,6 @@ func (s *Store) Move(ctx context.Context, tenant string, w Window, seen Account,
 // its own, so that many requests of one throttle no other, and no row.
 const Keys = "quota "
 
-// key is the key of a tenant's account.
 func key(tenant string, w Window) ddb.Item {
 	return trouble.Key(trouble.State(Keys+tenant), strconv.Itoa(int(w.Length.Seconds())))
 }

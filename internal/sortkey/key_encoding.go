@@ -148,7 +148,6 @@ func readKey(stored string) ([]keyValue, error) {
 	return parts, nil
 }
 
-// readKeyValue reads the first part of what is stored.
 func readKeyValue(stored string) (value keyValue, rest string, ok bool) {
 	value.tag, stored = keyTag(stored[0]), stored[1:]
 	switch value.tag {

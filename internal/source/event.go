@@ -96,7 +96,6 @@ func (s *Source) splitTopics(e *Event, raw json.RawMessage) error {
 	return nil
 }
 
-// splitList adds the records of a list.
 func (s *Source) splitList(e *Event, raw json.RawMessage) error {
 	var list []json.RawMessage
 	if err := json.Unmarshal(raw, &list); err != nil {

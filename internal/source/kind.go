@@ -10,7 +10,6 @@ import (
 	"github.com/streamsort/streamsort/internal/sortkey"
 )
 
-// kind is what a source's records are.
 type kind struct {
 	name string
 	// events are what AWS calls it in "eventSource"; none where it is called otherwise.
@@ -120,7 +119,6 @@ func padded(number string, width int) string {
 	return strings.Repeat("0", width-len(number)) + number
 }
 
-// lastOf is what stands behind the last separator.
 func lastOf(text, separator string) string { return text[strings.LastIndex(text, separator)+1:] }
 
 var errNotRecord = errors.New("cannot be read as a record of this kind")

@@ -108,7 +108,6 @@ func In(name string, err error) *invalid.Error {
 	return &inside
 }
 
-// decoder reads one object.
 type decoder struct {
 	into  reflect.Value
 	shape *shape
@@ -276,7 +275,6 @@ func (f *field) setList(v reflect.Value, raw json.RawMessage) error {
 	return nil
 }
 
-// setMap sets the field to the members of an object.
 func (f *field) setMap(v reflect.Value, raw json.RawMessage) error {
 	members, err := Members(raw)
 	if err == nil && int64(len(members)) > f.most {

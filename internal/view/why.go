@@ -226,7 +226,6 @@ func times(n int) string {
 	return strconv.Itoa(n) + " times"
 }
 
-// count is a number of things.
 func count(n int, what string) string {
 	if n != 1 {
 		what += "s"

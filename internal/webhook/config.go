@@ -59,7 +59,6 @@ var file = assetfile.List[Source]{
 	Element: read, NameOf: func(s Source) string { return s.Name },
 }
 
-// document is a source as it is written.
 type document struct {
 	Name        string            `json:"name" required:"true" like:"shop"`
 	Preset      string            `json:"preset"`
@@ -74,7 +73,6 @@ type document struct {
 	mapping.Texts
 }
 
-// signature is how a sender signs that has no preset.
 type signature struct {
 	Header          headerName      `json:"header" required:"true" like:"X-Signature"`
 	Prefix          string          `json:"prefix" bounds:"0..64"`

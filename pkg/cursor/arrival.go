@@ -53,7 +53,6 @@ func (a *Arrival) entry() queuelog.Entry {
 	return queuelog.Entry{Key: a.sortKey(), Count: len(a.Messages), Seen: queuelog.ShortSeen(a.Seen)}
 }
 
-// sortKey is the key under which it is stored.
 func (a *Arrival) sortKey() sortkey.SortKey {
 	switch {
 	case a.Key != "":
@@ -88,7 +87,6 @@ func (a *Arrival) digest() []byte {
 	return hash.Sum(nil)[:digestSize]
 }
 
-// same reports whether two arrivals are the same request.
 func (a *Arrival) same(other Arrival) bool {
 	return a.ID == other.ID && bytes.Equal(a.Digest, other.Digest) && len(a.Messages) == len(other.Messages)
 }

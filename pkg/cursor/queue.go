@@ -34,7 +34,6 @@ func (s *Sorter) Settings(ctx context.Context, queue string) (Settings, error) {
 	return cur.Settings, err
 }
 
-// waitCount is what is stored and waits for its turn.
 type waitCount struct {
 	// Count is how many messages there are; More reports that there may be further ones, which were
 	// not read.

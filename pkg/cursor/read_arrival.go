@@ -95,7 +95,6 @@ func (r *arrivalReader) hand(ctx context.Context, places []place) bool {
 	return true
 }
 
-// atMost is how many arrivals a request reads.
 func (r *arrivalReader) atMost() int {
 	if keyed(r.cur) {
 		return maxWaiting

@@ -103,7 +103,6 @@ func (r *round) passedOver(page cursorPage, failed error) error {
 // has done since the last one.
 const saveEvery = 10 * time.Second
 
-// reached notes how far the round is in a segment.
 func (r *round) reached(ctx context.Context, segment int, s step) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -151,7 +150,6 @@ func (r *round) end(ctx context.Context, errs []error) (Round, error) {
 	return is, errors.Join(firstErrors(errs)...)
 }
 
-// maxErrors is how many errors a run returns.
 const maxErrors = 10
 
 func firstErrors(errs []error) []error {

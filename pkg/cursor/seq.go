@@ -39,7 +39,6 @@ func invalidSeq(code invalid.Code, problem string) error {
 // Range is the seqs From < seq <= To.
 type Range struct{ From, To int64 }
 
-// seqSet is a set of seqs known to be stored.
 type seqSet map[int64]struct{}
 
 func newSeqSet(seqs ...int64) seqSet {

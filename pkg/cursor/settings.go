@@ -59,7 +59,6 @@ func (k Kind) String() string {
 	return string(k)
 }
 
-// parseKind reads what String writes.
 func parseKind(text string) (Kind, error) {
 	for _, k := range []Kind{KindNumbered, KindArrival, KindKeyed} {
 		if text == k.String() {
@@ -69,7 +68,6 @@ func parseKind(text string) (Kind, error) {
 	return "", outOfBounds("kind", invalid.Unknown, text, "numbered, arrival or keyed")
 }
 
-// outOfBounds is the error of a setting's value.
 func outOfBounds(name string, code invalid.Code, value any, bounds string) error {
 	if text, is := value.(string); is {
 		value = fmt.Sprintf("%.100q", text)

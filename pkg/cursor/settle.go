@@ -312,7 +312,6 @@ func (l *settleLook) move(ctx context.Context, late, due []*incoming, low sortke
 	return nil
 }
 
-// count counts an entry that got its place.
 func (d *Settled) count(e queuelog.Entry) {
 	d.Placed++
 	if e.Has(queuelog.MarkLate) {

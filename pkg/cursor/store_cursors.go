@@ -195,7 +195,6 @@ func (s *requests) RaiseFloor(ctx context.Context, queue string, floor int64, no
 	return c, err
 }
 
-// cursorScan asks for a page of all cursors.
 type cursorScan struct {
 	// Segment is from 0 to Segments-1: each cursor is in exactly one segment.
 	Segment, Segments int
@@ -218,7 +217,6 @@ type cursorFilter struct {
 	MovedSince time.Time
 }
 
-// all reports whether it shows every cursor.
 func (f cursorFilter) all() bool { return !f.Gaps && f.MovedSince.IsZero() }
 
 func (f cursorFilter) condition() ddb.Cond {

@@ -339,7 +339,6 @@ func in(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// sweepRun is what one round of a run does with one queue.
 type sweepRun struct {
 	*sweep
 	full   bool

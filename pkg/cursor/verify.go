@@ -78,7 +78,6 @@ func (s *Sorter) Verify(ctx context.Context, queue string, of Range) iter.Seq2[V
 	}
 }
 
-// verifier is a Verify under way.
 type verifier struct {
 	*Sorter
 	Verified

@@ -101,7 +101,6 @@ func (r Row) running(now time.Time, margin time.Duration) bool {
 	return r.LeaseUntil.After(now.Add(-margin))
 }
 
-// status is the row's state by this clock.
 func (r Row) status(now time.Time, margin time.Duration, maxAttempts int64) Status {
 	switch {
 	case !r.Exists():

@@ -65,7 +65,6 @@ func (c Circuit) opened(h request.Health, now time.Time) request.Health {
 	return h
 }
 
-// closed is a health whose circuit closes now.
 func closed(h request.Health, now time.Time) request.Health {
 	h.Circuit = request.Circuit{Closed: notBefore(h.Circuit.Opened, now), Waking: true, Announced: h.Circuit.Announced}
 	return h
@@ -175,7 +174,6 @@ func (run *delivery) opens(h request.Health) bool {
 	return h.Circuit.Open() && !run.reader.Circuit.Off
 }
 
-// isOpen reports whether the circuit is known to be open.
 func (run *delivery) isOpen(ctx context.Context) bool {
 	h, _ := run.health(ctx, run.Consumer)
 	return run.opens(h)

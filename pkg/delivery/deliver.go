@@ -78,7 +78,6 @@ type bounds struct {
 	unsure bool
 }
 
-// delivery is a Deliver under way.
 type delivery struct {
 	*Deliverer
 	Delivery

@@ -60,7 +60,6 @@ func (o Order) validate() error {
 	return cmp.Or(o.validateReason(), validate(o.Queue, o.Consumer))
 }
 
-// validateReason checks the reason and the Op.
 func (o Order) validateReason() error {
 	switch {
 	case len(o.Reason) == 0 || len(o.Reason) > maxReason || !utf8.ValidString(o.Reason):

@@ -80,7 +80,6 @@ func (p *puller) Claim(ctx context.Context, r Request) (Answer, error) {
 	})
 }
 
-// give is the answer that hands a batch out.
 func give(c Consumer, b Batch) Answer {
 	a := answer(c, standing(OK))
 	a.Messages, a.Skipped = b.Messages, b.Skipped

@@ -117,7 +117,6 @@ type gathered struct {
 	taken    map[place]bool
 }
 
-// place is a seq of a queue.
 type place struct {
 	queue string
 	seq   int64
@@ -222,7 +221,6 @@ func (h Held) parcels(replies []Reply) []*parcel {
 	return list
 }
 
-// kind is that of the parcel's queue.
 func (p *parcel) kind() cursor.Kind {
 	if p.Numbered {
 		return cursor.KindNumbered

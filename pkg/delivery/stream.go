@@ -133,7 +133,6 @@ func (h *hint) add(r Reader) *job {
 	return j
 }
 
-// job is a queue for a reader.
 type job struct {
 	hint   *hint
 	reader Reader
@@ -141,7 +140,6 @@ type job struct {
 	cause  error
 }
 
-// work makes the jobs of a hint.
 func (h *hint) work(readers []Reader) {
 	for _, r := range readers {
 		if strings.HasPrefix(h.queue, r.Prefix) {

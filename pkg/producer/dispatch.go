@@ -8,7 +8,6 @@ import (
 	"time"
 )
 
-// part is what a request has of one queue.
 type part struct {
 	queue    *queue
 	messages []*Future

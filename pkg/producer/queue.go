@@ -84,7 +84,6 @@ func (l *list) behind(other *list) {
 	*other = list{}
 }
 
-// has reports whether the message of a seq waits.
 func (q *queue) has(seq int64) bool {
 	for _, l := range []*list{&q.waiting, &q.aside} {
 		for f := l.head; f != nil; f = f.next {
@@ -157,7 +156,6 @@ func (p *Producer) full(q *queue) bool {
 	return q.waiting.n >= q.most || q.waiting.bytes >= p.options.RequestBytes
 }
 
-// schedule are queues by when they are due.
 type schedule []*queue
 
 func (s schedule) isDue(now time.Time) bool { return len(s) > 0 && !s[0].due.After(now) }

@@ -30,7 +30,6 @@ func StartOf(e Edge, batch string, children ...Edge) Operation {
 	return Operation{edge: e, batch: batch, children: children}
 }
 
-// op is the operation's mark.
 func (o Operation) op() Op {
 	if o.ends {
 		return o.edge.Op()

@@ -88,7 +88,6 @@ func (s *Store) settle(ctx context.Context, c Chain, now time.Time) (Chain, bool
 	return s.decoded(s.table.Settle(ctx, c.Tag, c.Incarnation, len(c.Stamps), now))
 }
 
-// dueQuery asks for chains that are due.
 type dueQuery struct {
 	// Shard is the part, from 0 to chains.DueShards-1.
 	Shard int

@@ -345,7 +345,6 @@ func testForgotten(b *bench) {
 	b.is("settle", delivery.Lost, "FORGOTTEN")(b.Claims.Settle(b.Context(), first.Held(), delivery.Aborted, "why"))
 }
 
-// refused checks that an error names a field.
 func (b *bench) refused(field string, err error) {
 	b.Helper()
 	var invalid *cursor.InvalidError

@@ -24,7 +24,6 @@ func (w Workload) AppendRate() float64 {
 	return queueUnits * each / math.Max(itemUnits(each), 1)
 }
 
-// perItem is how many messages one item has.
 func (w Workload) perItem() float64 { return math.Min(w.batch(), mostTogether) }
 
 func (w Workload) perQueue() float64 { return w.Rate / float64(w.Queues) }

@@ -57,7 +57,6 @@ func (w Workload) writeRows(out io.Writer) {
 	fmt.Fprintln(out)
 }
 
-// xray says whether calls are traced.
 func (w Workload) xray() string {
 	if w.Tracing {
 		return "on"
@@ -102,7 +101,6 @@ func (w Workload) door() string {
 	return "HTTP API"
 }
 
-// logs is which calls are logged.
 func (w Workload) logs() string {
 	if w.AllLogs {
 		return "of all calls"

@@ -24,7 +24,6 @@ func hundred(seq int64) cursor.Message {
 // clock stands still: an item is charged by how many digits its times have.
 func clock() time.Time { return time.Date(2026, 5, 6, 7, 8, 9, 123_000_000, time.UTC) }
 
-// sorting are the tables of the queues.
 type sorting struct {
 	*metered
 	store *cursor.Store
@@ -76,7 +75,6 @@ func olderPuts(seqs []int64, skip int) Units {
 	return s.of(len(seqs)-skip, func() { older(seqs[skip:]) })
 }
 
-// orders compares the orders of arrival.
 func orders() Table {
 	t := Table{
 		Title: "Messages put one by one",
@@ -109,7 +107,6 @@ func writers() Table {
 	return t
 }
 
-// batches compares sizes of batches.
 func batches() Table {
 	t := Table{
 		Title: "Batches in order",

@@ -333,5 +333,4 @@ func (m *Meter) key(table string, it map[string]types.AttributeValue) string {
 	return key.String()
 }
 
-// itemSize is the size of an item as DynamoDB counts it.
 func itemSize(it map[string]types.AttributeValue) int { return dynamo.FromSDK(it).Size() }

@@ -116,7 +116,6 @@ func (p *Past) Snapshot(d *digest.Digest) {
 	d.Int(sum)
 }
 
-// answered identifies all that an answer shows.
 func answered(a ddb.Answer) digest.Digest {
 	var d digest.Digest
 	d.Digest(a.Item.Digest())

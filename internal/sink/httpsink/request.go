@@ -146,7 +146,6 @@ func idOf(b delivery.Batch, from, to, stored int64) string {
 	return "msg_" + base64.RawURLEncoding.EncodeToString(hash.Sum(nil)[:18])
 }
 
-// ownOf says what the i-th message is.
 func ownOf(b delivery.Batch, i int) ([]header, error) {
 	m := b.Messages[i]
 	own := []header{

@@ -39,7 +39,6 @@ const (
 	bearer   = "bearer"
 )
 
-// settings are what a configuration says of an endpoint.
 type settings struct {
 	Kind string `json:"kind"`
 	// URL is where requests go to; its zero value where Endpoints is true: each queue has an

@@ -67,7 +67,6 @@ func (s settings) Open(options Options) (Sink, error) {
 	return s.of.Open(s.Target, options.Transport)
 }
 
-// document is a configuration as it is written.
 type document struct {
 	Kind       string `json:"kind"`
 	ARN        string `json:"arn"`

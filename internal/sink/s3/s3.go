@@ -35,7 +35,6 @@ var Kind = kind.Kind{Name: Name, Example: "arn:aws:s3:::orders-archive", Action:
 
 const looks = "arn:aws:s3:::BUCKET"
 
-// settings are what a configuration says of a bucket.
 type settings struct {
 	Kind string `json:"kind"`
 	// ARN is the bucket's; empty where the CDK makes one.

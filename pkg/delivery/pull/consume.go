@@ -122,7 +122,6 @@ func Consume(ctx context.Context, claims delivery.Claims, db Database, queue, co
 	}
 }
 
-// consuming is a Consume under way.
 type consuming struct {
 	ConsumeOptions
 	claims          delivery.Claims

@@ -270,7 +270,6 @@ func (s *server) inOrder(messages []message, number int) {
 	}
 }
 
-// applies reports whether a fault is one of this request's.
 func (s *server) applies(i int, messages []message, number int) bool {
 	f := s.c.Faults[i]
 	has := f.Message == "" || slices.ContainsFunc(messages, func(m message) bool { return m.name == f.Message })

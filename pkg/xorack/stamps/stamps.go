@@ -79,7 +79,6 @@ func New(acker *xorack.Acker) *Stamper {
 	return &Stamper{base, &store{base.Table}}
 }
 
-// validate reports what can never be stamped.
 func validate(tag string, stamp []byte, o Options) error {
 	if err := xorack.ValidateTag(tag); err != nil {
 		return err

@@ -202,7 +202,6 @@ func (a answer) read(queue, consumer string) (delivery.Answer, error) {
 	return read, nil
 }
 
-// call makes a request.
 func (c *Client) call(ctx context.Context, method string, query url.Values, d document) (delivery.Answer, error) {
 	a, err := c.ask(ctx, method, query, d)
 	if err != nil {
@@ -315,7 +314,6 @@ func requested(r delivery.Request) document {
 	}
 }
 
-// on is an operation on a claim.
 func (c *Client) on(ctx context.Context, action string, h delivery.Held, d document) (delivery.Answer, error) {
 	d.Action, d.Queue, d.Consumer, d.Token = action, h.Queue, h.Consumer, h.Token.String()
 	return c.call(ctx, http.MethodPatch, nil, d)

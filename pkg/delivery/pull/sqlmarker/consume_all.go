@@ -151,7 +151,6 @@ func (run *all) check() error {
 	return nil
 }
 
-// at is the markers as Consume knows them.
 func (m *Markers) at(effect Effect) database { return database{m, effect} }
 
 // passes looks for queues with messages until the context ends, or until there are none.
@@ -345,7 +344,6 @@ func (g gentle) Apply(ctx context.Context, b delivery.Batch, committed int64, pr
 	return g.database.Apply(ctx, b, committed, prepare)
 }
 
-// note notes which queues other processes are at.
 func (run *all) note(queue string, a delivery.Answer) {
 	run.mu.Lock()
 	defer run.mu.Unlock()

@@ -66,7 +66,7 @@ func (a *Arrival) sortKey() sortkey.SortKey {
 // validate reports what is wrong with the messages of an arrival together.
 func (a *Arrival) validate() error {
 	if len(a.Messages) > maxArrivalMessages {
-		return &InvalidError{Field: "messages", Code: invalid.OutOfRange, Problem: fmt.Sprintf("are %d: an arrival has 1 to %d", len(a.Messages), maxArrivalMessages)}
+		return invalid.New(invalid.OutOfRange, "messages", fmt.Sprintf("are %d: an arrival has 1 to %d", len(a.Messages), maxArrivalMessages))
 	}
 	if size := len(frames(a.Messages)) + tracesSize(a.Messages); len(a.Messages) > 1 && size > maxArrivalBytes {
 		return &InvalidError{

@@ -128,10 +128,7 @@ type twin struct {
 // mixed is what is wrong with a call that has several kinds of message for one queue: a queue is of
 // one kind, and if it is new, none of them says which.
 func (p *part) mixed(way Kind, place int) error {
-	wrong := &InvalidError{
-		Field: "seq", Code: invalid.Missing,
-		Problem: "is missing, and another message for the same queue has one: a queue takes messages with a seq or without, as its first put has them",
-	}
+	wrong := invalid.New(invalid.Missing, "seq", "is missing, and another message for the same queue has one: a queue takes messages with a seq or without, as its first put has them")
 	switch {
 	case way == p.kind:
 		return nil

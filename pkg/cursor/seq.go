@@ -33,7 +33,7 @@ func ParseSeq(text string) (int64, error) {
 }
 
 func invalidSeq(code invalid.Code, problem string) error {
-	return &InvalidError{Field: "seq", Code: code, Problem: problem}
+	return invalid.New(code, "seq", problem)
 }
 
 // Range is the seqs From < seq <= To.

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/bounds"
 	"github.com/streamsort/streamsort/internal/margin"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/tally"
@@ -94,16 +95,14 @@ func (s *Sorter) sweepOptions(o SweepOptions) (SweepOptions, error) {
 		o.Announce = func(context.Context, Announcement) error { return nil }
 	}
 	switch {
-	case o.Segments < 1 || o.Segments > 100:
-		return o, &InvalidError{Field: "segments", Code: invalid.OutOfRange, Problem: "must be from 1 to 100"}
 	case o.Every < 0:
-		return o, &InvalidError{Field: "every", Code: invalid.OutOfRange, Problem: "must be 0 or more"}
+		return o, invalid.New(invalid.OutOfRange, "every", "must be 0 or more")
 	case o.SkipLimit < 1:
-		return o, &InvalidError{Field: "skipLimit", Code: invalid.OutOfRange, Problem: "must be 1 or more"}
+		return o, invalid.New(invalid.OutOfRange, "skipLimit", "must be 1 or more")
 	case s.retention > 0 && (o.FullEvery < 0 || o.FullEvery > s.retention/4):
-		return o, &InvalidError{Field: "fullEvery", Code: invalid.OutOfRange, Problem: "must be at most a quarter of the retention, " + (s.retention / 4).String()}
+		return o, invalid.New(invalid.OutOfRange, "fullEvery", "must be at most a quarter of the retention, " + (s.retention / 4).String())
 	}
-	return o, nil
+	return o, bounds.Check("segments", o.Segments, 1, 100)
 }
 
 // SweepReport is what a run of the sweep saw and did.

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/bounds"
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
@@ -287,9 +288,8 @@ func (a *Attempt[ID, R]) Extend(ctx context.Context, lease time.Duration) error 
 	if err := a.made(); err != nil {
 		return err
 	}
-	if lease < shortestLease || lease > longestLease {
-		return invalid.New(invalid.OutOfRange, "lease",
-			"must be from "+shortestLease.String()+" to "+longestLease.String())
+	if err := bounds.Check("lease", lease, shortestLease, longestLease); err != nil {
+		return err
 	}
 	if a.d.off {
 		return nil

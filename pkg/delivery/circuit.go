@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/bounds"
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/request"
 )
@@ -42,8 +43,8 @@ func (c Circuit) withDefaults() Circuit {
 // validate reports the first field that is out of its bounds.
 func (c Circuit) validate() error {
 	return cmp.Or(
-		within("circuit.queues", c.Queues, request.MinFailing, request.MaxFailing),
-		within("circuit.wakeRate", c.WakeRate, 1, request.MaxWakeRate),
+		bounds.Check("circuit.queues", c.Queues, request.MinFailing, request.MaxFailing),
+		bounds.Check("circuit.wakeRate", c.WakeRate, 1, request.MaxWakeRate),
 		validateDelays("circuit.probes", c.Probes),
 	)
 }

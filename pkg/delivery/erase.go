@@ -22,7 +22,7 @@ const (
 // ofQueue checks an order of a kind on a whole queue, and gives it its Op.
 func (d *Deliverer) ofQueue(o Order, kind string) (Order, error) {
 	if o.Consumer != "" {
-		return o, &cursor.InvalidError{Field: "consumer", Code: invalid.Misplaced, Problem: "must not be given: it is of a whole queue"}
+		return o, invalid.New(invalid.Misplaced, "consumer", "must not be given: it is of a whole queue")
 	}
 	o.Kind, o.Op = kind, cmp.Or(o.Op, d.newReq())
 	return o, cmp.Or(o.validateReason(), cursor.ValidateQueue(o.Queue))

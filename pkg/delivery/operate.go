@@ -56,16 +56,12 @@ func (d *Deliverer) operation(o Order, seq int64, request map[string]string) Ope
 	}
 }
 
-func (o Order) validate() error {
-	return cmp.Or(o.validateReason(), validate(o.Queue, o.Consumer))
-}
-
 func (o Order) validateReason() error {
 	switch {
 	case len(o.Reason) == 0 || len(o.Reason) > maxReason || !utf8.ValidString(o.Reason):
-		return &cursor.InvalidError{Field: "reason", Code: invalid.TextCode(o.Reason, maxReason), Problem: fmt.Sprintf("must be 1 to %d bytes of UTF-8", maxReason)}
+		return invalid.New(invalid.TextCode(o.Reason, maxReason), "reason", fmt.Sprintf("must be 1 to %d bytes of UTF-8", maxReason))
 	case len(o.Op) > maxOp || !utf8.ValidString(o.Op):
-		return &cursor.InvalidError{Field: "id", Code: invalid.TextCode(o.Op, maxOp), Problem: fmt.Sprintf("must be at most %d bytes of UTF-8", maxOp)}
+		return invalid.New(invalid.TextCode(o.Op, maxOp), "id", fmt.Sprintf("must be at most %d bytes of UTF-8", maxOp))
 	}
 	return nil
 }
@@ -101,7 +97,7 @@ func (d *Deliverer) actOf(o Order) (act, error) {
 	case opRemove:
 		return act{-1, nil, d.removed}, nil
 	}
-	return act{}, &cursor.InvalidError{Field: "kind", Code: invalid.Unknown, Problem: fmt.Sprintf("must be skip, redrive, rewind, pause, resume, settle, release or remove: it is %q", o.Kind)}
+	return act{}, invalid.New(invalid.Unknown, "kind", fmt.Sprintf("must be skip, redrive, rewind, pause, resume, settle, release or remove: it is %q", o.Kind))
 }
 
 // unblock skips or redrives the message at the head, which failed: a consumer that is not blocked
@@ -112,7 +108,7 @@ func (d *Deliverer) unblock(ctx context.Context, o Order, op string, c Consumer)
 	case c.State != Blocked && !c.Retries():
 		return c, errNotBlocked
 	case o.Seq != c.Delivered+1:
-		return c, &cursor.InvalidError{Field: "seq", Code: invalid.Clash, Problem: fmt.Sprintf("is %d: the message at the consumer's head is %d", o.Seq, c.Delivered+1)}
+		return c, invalid.New(invalid.Clash, "seq", fmt.Sprintf("is %d: the message at the consumer's head is %d", o.Seq, c.Delivered+1))
 	case c.Claimed():
 		return c, inFlight(c)
 	case o.Kind == opSkip && c.State != Blocked && !c.alone():
@@ -197,7 +193,7 @@ func made(c Consumer, done bool, err error) (Consumer, error) {
 // up.
 func (d *Deliverer) Operate(ctx context.Context, o Order) (Consumer, error) {
 	act, err := d.actOf(o)
-	if err := cmp.Or(err, o.validate()); err != nil {
+	if err := cmp.Or(err, o.validateReason(), validate(o.Queue, o.Consumer)); err != nil {
 		return Consumer{}, err
 	}
 	if o.Op == "" {

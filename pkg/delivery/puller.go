@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/streamsort/streamsort/internal/bounds"
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/errtext"
 	"github.com/streamsort/streamsort/internal/request"
@@ -45,7 +46,7 @@ func NewClaims(d *Deliverer, options *ClaimsOptions) (Claims, error) {
 	if options != nil {
 		p.maxAttempts, p.answer = cmp.Or(options.MaxAttempts, p.maxAttempts), options.Answer
 	}
-	err := within("maxAttempts", p.maxAttempts, request.MinAttempts, request.MaxAttempts)
+	err := bounds.Check("maxAttempts", p.maxAttempts, request.MinAttempts, request.MaxAttempts)
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +143,7 @@ func (r Request) checked(lease time.Duration) (Request, error) {
 		return r, err
 	}
 	if limit := cmp.Or(r.MaxMessages, request.MaxMessages); len(r.Seqs) > limit {
-		return r, &cursor.InvalidError{Field: "seqs", Code: invalid.OutOfRange, Problem: fmt.Sprintf("has %d: it must have at most %d", len(r.Seqs), limit)}
+		return r, invalid.New(invalid.OutOfRange, "seqs", fmt.Sprintf("has %d: it must have at most %d", len(r.Seqs), limit))
 	}
 	r.MaxMessages, r.MaxBytes = cmp.Or(r.MaxMessages, request.DefaultMessages), cmp.Or(r.MaxBytes, request.DefaultBytes)
 	return r, nil
@@ -150,13 +151,13 @@ func (r Request) checked(lease time.Duration) (Request, error) {
 
 func validateReq(req string) error {
 	if len(req) == 0 || len(req) > maxOp || !utf8.ValidString(req) {
-		return &cursor.InvalidError{Field: "request", Code: invalid.TextCode(req, maxOp), Problem: fmt.Sprintf("must be 1 to %d bytes of UTF-8", maxOp)}
+		return invalid.New(invalid.TextCode(req, maxOp), "request", fmt.Sprintf("must be 1 to %d bytes of UTF-8", maxOp))
 	}
 	return nil
 }
 
 func validateLease(lease time.Duration) error {
-	return within("lease", lease, request.MinLease, request.MaxLease)
+	return bounds.Check("lease", lease, request.MinLease, request.MaxLease)
 }
 
 // consumer reads a consumer, and finishes its start where that is still open.
@@ -275,7 +276,7 @@ func (p *puller) head(ctx context.Context, c Consumer, r Request) (Batch, Answer
 
 // notHead is the error of a request for messages that are not those that a claim may have.
 func notHead(r Request, wait string) error {
-	return &cursor.InvalidError{Field: "seqs", Code: invalid.Clash, Problem: fmt.Sprintf("must be the messages that wait first within the bounds, which are %s: they are %d", wait, r.Seqs)}
+	return invalid.New(invalid.Clash, "seqs", fmt.Sprintf("must be the messages that wait first within the bounds, which are %s: they are %d", wait, r.Seqs))
 }
 
 func (p *puller) reading(r Request, position int64) plan {

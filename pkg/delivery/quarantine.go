@@ -70,8 +70,6 @@ type quarantined struct {
 	Quarantined `ddb:",inline"`
 }
 
-func encodeQuarantined(q Quarantined) ddb.Value { return ddb.ValueOf(quarantined{q.Token.Req, q}) }
-
 func readQuarantine(c *Consumer, d *ddb.Decoder) {
 	var q quarantined
 	for name, value := range d.MapOr(attrQuarantine).All() {

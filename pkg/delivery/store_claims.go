@@ -54,11 +54,18 @@ func takeOver(seen Consumer) []ddb.Action {
 }
 
 func setClaim(n int64, claim request.Claim) []ddb.Action {
-	set := []ddb.Action{
+	return []ddb.Action{
 		setState(Started), attrTokenN.Set(ddb.Int(n)), attrReq.Set(ddb.Text(claim.Req)), attrTo.Set(ddb.Int(claim.To)),
 		attrLeaseUntil.Set(ddb.Millis(claim.LeaseUntil)), attrDeferred.Remove(),
 	}
-	return set
+}
+
+// setIf gives a path a value, or removes what is there.
+func setIf(given bool, path ddb.Path, v ddb.Value) ddb.Action {
+	if !given {
+		return path.Remove()
+	}
+	return path.Set(v)
 }
 
 // alone reports whether the range of a claim, which begins behind a seq, is one message.
@@ -66,10 +73,7 @@ func alone(c request.Claim, from int64) bool { return c.To == from+1 }
 
 // setLast keeps the last attempts on the message behind Delivered.
 func setLast(last request.Attempts) ddb.Action {
-	if last == (request.Attempts{}) {
-		return attrLast.Remove()
-	}
-	return attrLast.Set(ddb.ValueOf(last))
+	return setIf(last != request.Attempts{}, attrLast, ddb.ValueOf(last))
 }
 
 // setTried takes down how many claims failed up to a seq.
@@ -106,21 +110,13 @@ func setBlocked(n int64, now time.Time) []ddb.Action {
 func setFailed(t Token, outcome TokenOutcome, failure request.Failure) []ddb.Action {
 	set := []ddb.Action{
 		setEnded(t, outcome), attrFailed.Set(ddb.Millis(failure.Now)), attrError.Set(ddb.Text(failure.Error)),
+		setIf(failure.ReplyQueue != "", attrReplyQueue, ddb.Text(failure.ReplyQueue)),
+		setIf(failure.Shown > 0, attrShown, ddb.Int(int64(failure.Shown))), setLast(failure.Last),
 	}
-	about := attrReplyQueue.Remove()
-	if failure.ReplyQueue != "" {
-		about = attrReplyQueue.Set(ddb.Text(failure.ReplyQueue))
+	if failure.Away == 0 {
+		set = append(set, attrIsolateTo.Set(attrTo.Ref()))
 	}
-	shown := attrShown.Remove()
-	if failure.Shown > 0 {
-		shown = attrShown.Set(ddb.Int(int64(failure.Shown)))
-	}
-	set = append(set, about, shown, setLast(failure.Last))
-	if failure.Away > 0 {
-		set = append(set, attrAway.Set(ddb.Int(int64(failure.Away))))
-	} else {
-		set = append(set, attrIsolateTo.Set(attrTo.Ref()), attrAway.Remove())
-	}
+	set = append(set, setIf(failure.Away > 0, attrAway, ddb.Int(int64(failure.Away))))
 	switch {
 	case failure.Passed > 0:
 		set = append(set, setPart(failure)...)
@@ -132,11 +128,7 @@ func setFailed(t Token, outcome TokenOutcome, failure request.Failure) []ddb.Act
 	if !failure.Since.IsZero() {
 		set = append(set, attrFailingSince.Set(ddb.Millis(failure.Since)))
 	}
-	proven := attrProven.Remove()
-	if failure.Proven {
-		proven = attrProven.Set(ddb.Bool(true))
-	}
-	set = append(set, proven)
+	set = append(set, setIf(failure.Proven, attrProven, ddb.Bool(true)))
 	if failure.Block {
 		return append(set, setBlocked(t.N, failure.Now)...)
 	}
@@ -214,14 +206,10 @@ func (s *requests) CommitAndClaim(ctx context.Context, seen Consumer, claim requ
 
 // commitAndClaim commits the claim that was seen, on a condition, and makes the next one.
 func (s *requests) commitAndClaim(ctx context.Context, op string, seen Consumer, condition ddb.Cond, claim request.Claim, answer Response) (Consumer, bool, error) {
-	var together ddb.Value
-	if !alone(claim, seen.To) {
-		together = ddb.Int(1)
-	}
 	tried, upTo := seen.triedBehind(seen.To)
 	c, made, err := s.update(ctx, op, seen.Queue, seen.Name, ddb.And(condition, attrPaused.Missing()), slices.Concat(setClaim(seen.Token.N+1, claim), setTaken(), setAnswer(answer), setTried(seen, tried, upTo), []ddb.Action{
 		setEnded(seen.Token, Committed), attrDelivered.Set(attrTo.Ref()), attrFrom.Set(attrTo.Ref()),
-		attrAttempts.Set(ddb.Int(1)), attrTogether.Set(together), attrLast.Remove(),
+		attrAttempts.Set(ddb.Int(1)), setIf(!alone(claim, seen.To), attrTogether, ddb.Int(1)), attrLast.Remove(),
 	})...)
 	return c, made || c.holds(Token{seen.Token.N + 1, claim.Req}), err
 }

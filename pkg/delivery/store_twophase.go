@@ -90,7 +90,7 @@ func isAside(t Token, state State) ddb.Cond {
 func (s *requests) Quarantine(ctx context.Context, seen Consumer, old time.Time) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, "quarantine", seen.Queue, seen.Name,
 		ddb.And(isHeld(seen.Token, InDoubt), isOver(old), attrQuarantine.SizeLt(maxQuarantined)),
-		append(setPassed(), asideOf(seen.Token.N).Set(encodeQuarantined(aside(seen))))...)
+		append(setPassed(), asideOf(seen.Token.N).Set(ddb.ValueOf(quarantined{seen.Token.Req, aside(seen)})))...)
 	_, there := c.Quarantined(seen.Token)
 	return c, made || there, err
 }

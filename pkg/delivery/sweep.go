@@ -149,8 +149,13 @@ func (d *Deliverer) Sweep(ctx context.Context, options SweepOptions) (SweepRepor
 	}
 	s := &consumerSweep{deliverer: d, options: o, visited: map[string]bool{}}
 	d.noteGaps(ctx, &o.Sorter)
-	o.Sorter.Beside = cursor.Beside{Visit: s.visit, GoOn: s.goOn, Quiet: s.quiet(), Of: s.of()}
-	o.Sorter.Delivered, o.Sorter.Erase = inside{d}.Delivered, s.erase
+	// A consumer that lags is notified by every round; what is deleted comes in steps, which notify
+	// nobody.
+	o.Sorter.Beside = cursor.Beside{Visit: s.visit, GoOn: s.goOn, Quiet: !o.Delete, Of: s.of()}
+	o.Sorter.Delivered = inside{d}.Delivered
+	o.Sorter.Erase = func(ctx context.Context, c cursor.Cursor) (left bool, err error) {
+		return d.eraseOthers(ctx, c, o.Erase)
+	}
 	var did cursor.SweepReport
 	sweeps := []func(){
 		func() { s.fail(s.walkTroubles(ctx)) },

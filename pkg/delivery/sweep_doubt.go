@@ -30,8 +30,7 @@ func (r *sweepRun) doubts(ctx context.Context, c Consumer, it cursor.Cursor) (Co
 	}
 	if c.State == InDoubt {
 		r.seen.Add(tallyInDoubt, 1)
-		doubt := Quarantined{Token: c.Token, From: c.From, To: c.To, State: InDoubt, Since: c.LeaseUntil}
-		if err := r.announce(ctx, newDoubt(consumerInDoubt, c, doubt, it.Position, now)); err != nil {
+		if err := r.announce(ctx, newDoubt(consumerInDoubt, c, aside(c), it.Position, now)); err != nil {
 			return c, true, err
 		}
 	}

@@ -1,12 +1,14 @@
 package xorack
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"strconv"
 	"time"
 	"unicode/utf8"
 
+	"github.com/streamsort/streamsort/internal/bounds"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/pkg/invalid"
 	"github.com/streamsort/streamsort/pkg/xorack/internal/chains"
@@ -77,14 +79,11 @@ func New(store *Store, options *Options) (*Acker, error) {
 		options = &Options{}
 	}
 	a := &Acker{
-		store: store, tombstone: options.Tombstone, now: options.Now, newOp: options.NewOp, forEach: options.ForEach,
+		store: store, tombstone: cmp.Or(options.Tombstone, DefaultTombstone), now: options.Now, newOp: options.NewOp, forEach: options.ForEach,
 		wakeUp: options.WakeUp,
 	}
-	if a.tombstone == 0 {
-		a.tombstone = DefaultTombstone
-	}
-	if a.tombstone < MinTombstone || a.tombstone > maxTombstone {
-		return nil, invalid.New(invalid.OutOfRange, "tombstone", "must be from 1h to 87600h")
+	if err := bounds.Check("tombstone", a.tombstone, MinTombstone, maxTombstone); err != nil {
+		return nil, err
 	}
 	if a.now == nil {
 		a.now = time.Now

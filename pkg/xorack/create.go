@@ -1,12 +1,14 @@
 package xorack
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"strconv"
 	"time"
 	"unicode/utf8"
 
+	"github.com/streamsort/streamsort/internal/bounds"
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/invalid"
 	"github.com/streamsort/streamsort/pkg/xorack/internal/chains"
@@ -47,17 +49,15 @@ func (o CreateOptions) validate(tag string) error {
 	switch {
 	case len(o.ID) > MaxTag:
 		return invalid.New(invalid.TooLarge, "id", "is longer than "+strconv.Itoa(MaxTag)+" bytes")
-	case o.Edges < 1 || o.Edges > MaxOps:
-		return invalid.New(invalid.OutOfRange, "edges", "must be from 1 to "+strconv.Itoa(MaxOps))
-	case o.Deadline < time.Millisecond || o.Deadline > MaxDeadline:
-		return invalid.New(invalid.OutOfRange, "deadline", "must be from 1ms to "+MaxDeadline.String())
-	case o.Idle != 0 && o.Idle < time.Millisecond || o.Idle > MaxDeadline:
-		return invalid.New(invalid.OutOfRange, "idle",
-			"must be 0, or from 1ms to "+MaxDeadline.String())
 	case o.Parent.tag == tag:
 		return invalid.New(invalid.Clash, "parent", "must be an edge of another chain")
 	}
-	return validateData(o.Data)
+	return cmp.Or(
+		bounds.Check("edges", o.Edges, 1, MaxOps),
+		bounds.Check("deadline", o.Deadline, time.Millisecond, MaxDeadline),
+		bounds.Check("idle", cmp.Or(o.Idle, time.Millisecond), time.Millisecond, MaxDeadline),
+		validateData(o.Data),
+	)
 }
 
 func validateData(data string) error {

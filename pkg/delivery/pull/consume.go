@@ -11,7 +11,6 @@ import (
 
 	"github.com/streamsort/streamsort/internal/pause"
 	"github.com/streamsort/streamsort/internal/request"
-	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
@@ -172,11 +171,11 @@ func newConsuming(claims delivery.Claims, db Database, queue, consumer string, o
 	}
 	switch name := db.Name(); {
 	case len(name) == 0 || len(name) > 40:
-		return nil, &cursor.InvalidError{Field: "database", Code: invalid.TextCode(name, 40), Problem: "must have a name of 1 to 40 bytes"}
+		return nil, invalid.New(invalid.TextCode(name, 40), "database", "must have a name of 1 to 40 bytes")
 	case run.Poll < 0:
-		return nil, &cursor.InvalidError{Field: "poll", Code: invalid.OutOfRange, Problem: "must not be negative"}
+		return nil, invalid.New(invalid.OutOfRange, "poll", "must not be negative")
 	case run.KeepMarkers < 1:
-		return nil, &cursor.InvalidError{Field: "keepMarkers", Code: invalid.OutOfRange, Problem: "must be 1 or more"}
+		return nil, invalid.New(invalid.OutOfRange, "keepMarkers", "must be 1 or more")
 	}
 	return run, nil
 }

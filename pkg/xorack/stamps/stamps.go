@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/bounds"
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/invalid"
 	"github.com/streamsort/streamsort/pkg/xorack"
@@ -115,8 +116,8 @@ func (s *Stamper) Create(ctx context.Context, tag string, stamp []byte, options 
 	if err := validate(tag, stamp, o); err != nil {
 		return State{}, err
 	}
-	if o.Deadline < time.Millisecond || o.Deadline > xorack.MaxDeadline {
-		return State{}, invalid.New(invalid.OutOfRange, "deadline", "must be from 1ms to "+xorack.MaxDeadline.String())
+	if err := bounds.Check("deadline", o.Deadline, time.Millisecond, xorack.MaxDeadline); err != nil {
+		return State{}, err
 	}
 	id := o.ID
 	if id == "" {

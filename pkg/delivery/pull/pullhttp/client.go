@@ -343,10 +343,10 @@ func (c *Client) CommitAndClaim(ctx context.Context, h delivery.Held, r delivery
 	following := requested(r)
 	// They are the commit's; what differs is refused here, as where the tables are.
 	if r.Queue != h.Queue {
-		return done, next, &cursor.InvalidError{Field: "queue", Code: invalid.Clash, Problem: "must be that of the claim to commit"}
+		return done, next, invalid.New(invalid.Clash, "queue", "must be that of the claim to commit")
 	}
 	if r.Consumer != h.Consumer {
-		return done, next, &cursor.InvalidError{Field: "consumer", Code: invalid.Clash, Problem: "must be that of the claim to commit"}
+		return done, next, invalid.New(invalid.Clash, "consumer", "must be that of the claim to commit")
 	}
 	following.Queue, following.Consumer = "", ""
 	text, err := reply.Encode(replies)

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/bounds"
 	"github.com/streamsort/streamsort/internal/pause"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
@@ -103,11 +104,11 @@ type queue struct {
 }
 
 func newAll(m *Markers, claims delivery.Claims, prefix, consumer string, workers int, effect Effect, options *pull.ConsumeOptions) (*all, error) {
-	if workers < 1 || workers > maxWorkers {
-		return nil, &cursor.InvalidError{Field: "workers", Code: invalid.OutOfRange, Problem: fmt.Sprintf("must be from 1 to %d: it is %d", maxWorkers, workers)}
+	if err := bounds.Check("workers", workers, 1, maxWorkers); err != nil {
+		return nil, err
 	}
 	if len(prefix) > cursor.MaxQueueName {
-		return nil, &cursor.InvalidError{Field: "prefix", Code: invalid.TooLarge, Problem: fmt.Sprintf("must have at most %d bytes: it has %d", cursor.MaxQueueName, len(prefix))}
+		return nil, invalid.New(invalid.TooLarge, "prefix", fmt.Sprintf("must have at most %d bytes: it has %d", cursor.MaxQueueName, len(prefix)))
 	}
 	if err := delivery.ValidateConsumer(consumer); err != nil {
 		return nil, err

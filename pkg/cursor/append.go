@@ -36,7 +36,7 @@ func (k Kind) takes() string {
 // refusesArrivals is why a queue of the kind, which is not in arrival order, takes no arrival.
 func (k Kind) refusesArrivals() error {
 	if k == KindKeyed {
-		return invalid.New(invalid.Missing, "key", "is missing: " + k.takes())
+		return invalid.New(invalid.Missing, "key", "is missing: "+k.takes())
 	}
 	return invalidSeq(invalid.Missing, "is missing: "+k.takes())
 }

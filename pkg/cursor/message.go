@@ -143,7 +143,7 @@ func (m *Message) Validate() error {
 		return invalid.New(invalid.TooLarge, "attributes", fmt.Sprintf("have %d bytes: at most %d are taken", size, MaxAttributes))
 	}
 	if m.Kind != KindNumbered && m.Kind != KindArrival {
-		return invalid.New(invalid.Clash, "kind", "must be arrival beside a seq, or be left out: it is " + m.Kind.String())
+		return invalid.New(invalid.Clash, "kind", "must be arrival beside a seq, or be left out: it is "+m.Kind.String())
 	}
 	if err := m.validateWay(); err != nil {
 		return err
@@ -158,7 +158,7 @@ func (m *Message) validateWay() error {
 	way := m.way()
 	if way == KindKeyed {
 		if len(m.KeyParts) == 0 {
-			return invalid.New(invalid.Missing, "key", "is missing: " + way.takes())
+			return invalid.New(invalid.Missing, "key", "is missing: "+way.takes())
 		}
 		if m.KeyType != "" {
 			if _, err := m.KeyType.Key(m.KeyParts...); err != nil {

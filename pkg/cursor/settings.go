@@ -283,7 +283,10 @@ var settings = []setting{
 	},
 	{
 		name: "first", value: func(s Settings) any { return s.First },
-		set: func(c *Change, text string) (err error) { c.First, err = pointer(parseInteger(text, firstBounds)); return err },
+		set: func(c *Change, text string) (err error) {
+			c.First, err = pointer(parseInteger(text, firstBounds))
+			return err
+		},
 	},
 	{
 		name: "policy", value: func(s Settings) any { return string(s.Policy) },
@@ -295,7 +298,10 @@ var settings = []setting{
 	},
 	{
 		name: "maxAhead", value: func(s Settings) any { return s.MaxAhead },
-		set: func(c *Change, text string) (err error) { c.MaxAhead, err = pointer(parseInteger(text, maxAheadBounds)); return err },
+		set: func(c *Change, text string) (err error) {
+			c.MaxAhead, err = pointer(parseInteger(text, maxAheadBounds))
+			return err
+		},
 	},
 	{
 		name: "mode", value: func(s Settings) any { return string(s.Mode) },
@@ -375,7 +381,7 @@ func (c *Change) Set(name, text string) error {
 		return nil
 	}
 	last := len(names) - 1
-	return invalid.New(invalid.Unknown, name, "is not a setting: " + strings.Join(names[:last], ", ") + " and " + names[last] + " are")
+	return invalid.New(invalid.Unknown, name, "is not a setting: "+strings.Join(names[:last], ", ")+" and "+names[last]+" are")
 }
 
 // With is s with the changes made.

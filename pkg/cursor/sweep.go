@@ -100,7 +100,7 @@ func (s *Sorter) sweepOptions(o SweepOptions) (SweepOptions, error) {
 	case o.SkipLimit < 1:
 		return o, invalid.New(invalid.OutOfRange, "skipLimit", "must be 1 or more")
 	case s.retention > 0 && (o.FullEvery < 0 || o.FullEvery > s.retention/4):
-		return o, invalid.New(invalid.OutOfRange, "fullEvery", "must be at most a quarter of the retention, " + (s.retention / 4).String())
+		return o, invalid.New(invalid.OutOfRange, "fullEvery", "must be at most a quarter of the retention, "+(s.retention/4).String())
 	}
 	return o, bounds.Check("segments", o.Segments, 1, 100)
 }

@@ -171,7 +171,7 @@ func (t Trace) ID() string {
 func (t Trace) validate() error {
 	read, err := ParseTrace(t.Parent, t.State)
 	if err == nil && read != t {
-		err = invalid.New(invalid.Malformed, "traceparent", "is not in the form of version 00: " + read.Parent + " is")
+		err = invalid.New(invalid.Malformed, "traceparent", "is not in the form of version 00: "+read.Parent+" is")
 	}
 	return err
 }

@@ -30,6 +30,7 @@ func TestInvalidOptions(t *testing.T) {
 		"attempts":          {options{MaxAttempts: -1}, "maxAttempts"},
 		"cache":             {options{CacheSize: -1}, "cacheSize"},
 		"wait beyond lease": {options{Lease: time.Second, Wait: 2 * time.Second}, "wait"},
+		"negative wait":     {options{Wait: -2}, "wait"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := dedup.New(dedup.NewMemory(), "p", &c.options)

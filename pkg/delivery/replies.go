@@ -62,7 +62,7 @@ func (r Reply) validate() error {
 		m.Seq, m.Attributes = *r.Seq, withSeq(r.Attributes, *r.Seq)
 	}
 	if _, taken := r.Attributes[attrReplySeq]; taken {
-		return invalid.New(invalid.Misplaced, "attributes", "must not have the name " + attrReplySeq)
+		return invalid.New(invalid.Misplaced, "attributes", "must not have the name "+attrReplySeq)
 	}
 	return m.Validate()
 }

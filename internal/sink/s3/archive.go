@@ -219,7 +219,7 @@ func (r Range) ready(ctx context.Context, sorter *cursor.Sorter) error {
 	case err != nil:
 		return err
 	case it.Settings.Kind != cursor.KindNumbered:
-		return invalid.New(invalid.Clash, "into", "must be a numbered queue: it is " + it.Settings.Kind.String())
+		return invalid.New(invalid.Clash, "into", "must be a numbered queue: it is "+it.Settings.Kind.String())
 	case it.Position < r.From-1 || it.Settings.First > r.From:
 		return invalid.New(invalid.Clash, "into", fmt.Sprintf(
 			"begins at %d and has come to %d: it must have come to %d, or be a new queue", it.Settings.First, it.Position, r.From-1))

@@ -116,8 +116,6 @@ func (s *Sorter) allocate(ctx context.Context, arrivals []*incoming) (full Curso
 	switch {
 	case err != nil:
 		return Cursor{}, err
-	case !cur.Exists():
-		return Cursor{}, ErrNoQueue
 	case cur.Settings.Kind != KindArrival:
 		return Cursor{}, cur.Settings.Kind.refusesArrivals()
 	case given:

@@ -209,7 +209,7 @@ func (s *Sorter) putQueue(ctx context.Context, messages []Message, places []int,
 		own, largest := newSeqSet(), 0
 		for _, i := range places {
 			if results[i].occupied(cur) {
-				own.add(results[i].Seq)
+				own[results[i].Seq] = struct{}{}
 				largest = max(largest, messages[i].size())
 			}
 		}

@@ -13,14 +13,7 @@ func (s *Sorter) Status(ctx context.Context, queue string) (Cursor, error) {
 	if err := ValidateQueue(queue); err != nil {
 		return Cursor{}, err
 	}
-	cur, err := s.readCursor(ctx, queue)
-	if err != nil {
-		return Cursor{}, err
-	}
-	if !cur.Exists() {
-		return Cursor{}, ErrNoQueue
-	}
-	return cur, nil
+	return existing(s.readCursor(ctx, queue))
 }
 
 // Settings returns a queue's settings, which may be half an hour old; its kind and its key type

@@ -147,12 +147,8 @@ func (r *round) end(ctx context.Context, errs []error) (Round, error) {
 	if len(p.Left) == 0 && !r.dirty {
 		is.Ended, is.Seen = true, tally.Tally{Sums: maps.Clone(p.Seen.Sums), Peaks: maps.Clone(p.Seen.Peaks)}
 	}
-	return is, errors.Join(firstErrors(errs)...)
+	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+	return is, errors.Join(errs[:min(len(errs), maxErrors)]...)
 }
 
 const maxErrors = 10
-
-func firstErrors(errs []error) []error {
-	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
-	return errs[:min(len(errs), maxErrors)]
-}

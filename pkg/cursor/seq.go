@@ -49,8 +49,6 @@ func newSeqSet(seqs ...int64) seqSet {
 	return set
 }
 
-func (s seqSet) add(seq int64) { s[seq] = struct{}{} }
-
 // runEnd is the last seq of the longest run position+1, position+2, … inside the set; position
 // itself where the run is empty.
 func (s seqSet) runEnd(position int64) int64 {

@@ -118,13 +118,10 @@ type settleLook struct {
 func (r *settling) look(ctx context.Context) (again bool, err error) {
 	l := settleLook{settling: r, now: r.sorter.now()}
 	r.done.Waiting, r.done.Stale = waitCount{}, 0
-	if l.cur, err = r.sorter.readCursor(ctx, r.queue); err != nil {
+	if l.cur, err = existing(r.sorter.readCursor(ctx, r.queue)); err != nil {
 		return false, err
 	}
-	switch {
-	case !l.cur.Exists():
-		return false, ErrNoQueue
-	case !keyed(l.cur):
+	if !keyed(l.cur) {
 		return false, &InvalidError{Field: "queue", Code: invalid.Clash, Problem: "is not settled: " + noKey, Queue: r.queue}
 	}
 	defer func() {
@@ -160,7 +157,9 @@ func (r *settling) look(ctx context.Context) (again bool, err error) {
 			return again, err
 		}
 	}
-	l.waiting()
+	for _, w := range l.ahead {
+		l.done.Waiting.add(w.Arrival, l.cur.Settings.Settle)
+	}
 	if !l.lost && !l.placed && r.upTo == sortkey.EverySortKey {
 		err = l.raiseLow(ctx, l.first)
 	}
@@ -325,13 +324,6 @@ func (d *Settled) count(e queuelog.Entry) {
 	}
 }
 
-// waiting notes what waits still.
-func (l *settleLook) waiting() {
-	for _, w := range l.ahead {
-		l.done.Waiting.add(w.Arrival, l.cur.Settings.Settle)
-	}
-}
-
 // givePlaces gives late messages and such as are due the next seqs, and returns the cursor that is
 // stored then, and whether it was this request that gave them. The cursor is as it was seen when
 // the late ones were looked up.
@@ -385,9 +377,5 @@ func newPlacing(seen Cursor) queuelog.Placing {
 
 // give gives places, and remembers the cursor.
 func (s *Sorter) give(ctx context.Context, seen Cursor, p queuelog.Placing) (cur Cursor, given bool, err error) {
-	cur, given, err = s.moving(func() (Cursor, bool, error) { return s.store.GivePlaces(ctx, seen, p, s.now()) })
-	if err == nil && !cur.Exists() {
-		err = ErrNoQueue
-	}
-	return cur, given, err
+	return s.moving(func() (Cursor, bool, error) { return s.store.GivePlaces(ctx, seen, p, s.now()) })
 }

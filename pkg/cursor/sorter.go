@@ -183,13 +183,21 @@ func (s *Sorter) remembering(request func() (Cursor, error)) (Cursor, error) {
 	return cur, nil
 }
 
-// moving is remembering for a request that may move the queue's position, and reports whether it
-// did.
+// existing is a cursor that must be there: [ErrNoQueue] where it is not.
+func existing(cur Cursor, err error) (Cursor, error) {
+	if err == nil && !cur.Exists() {
+		err = ErrNoQueue
+	}
+	return cur, err
+}
+
+// moving is remembering for a request that may move the position of a queue that is there, and
+// reports whether it did.
 func (s *Sorter) moving(request func() (Cursor, bool, error)) (cur Cursor, moved bool, err error) {
-	cur, err = s.remembering(func() (cur Cursor, err error) {
+	cur, err = existing(s.remembering(func() (cur Cursor, err error) {
 		cur, moved, err = request()
 		return cur, err
-	})
+	}))
 	if err == nil && moved && s.moved != nil {
 		s.moved(cur.Queue, cur.Position)
 	}

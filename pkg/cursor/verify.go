@@ -93,12 +93,9 @@ func (s *Sorter) verifier(ctx context.Context, queue string, of Range) (*verifie
 	if err := ValidateQueue(queue); err != nil {
 		return nil, err
 	}
-	cur, err := s.readCursor(ctx, queue)
+	cur, err := existing(s.readCursor(ctx, queue))
 	if err != nil {
 		return nil, err
-	}
-	if !cur.Exists() {
-		return nil, ErrNoQueue
 	}
 	of.From, of.To = max(of.From, cur.Settings.First-1), min(of.To, cur.Position)
 	return &verifier{Sorter: s, Verified: Verified{Cursor: cur, Range: of, Last: of.From}, expired: of.From}, nil

@@ -15,13 +15,9 @@ const (
 	attrBegins    ddb.Path = "begins"
 	attrOp        ddb.Path = "op"
 	attrExpiresOn ddb.Path = "expiresOn"
-	attrMessages  ddb.Path = "messages"
-	attrBytes     ddb.Path = "bytes"
-	attrNewQueues ddb.Path = "newQueues"
-	attrNewChains ddb.Path = "newChains"
 )
 
-var attrOf = [kinds]ddb.Path{Messages: attrMessages, Bytes: attrBytes, NewQueues: attrNewQueues, NewChains: attrNewChains}
+var attrOf = [kinds]ddb.Path{Messages: "messages", Bytes: "bytes", NewQueues: "newQueues", NewChains: "newChains"}
 
 // Window is a time in which a tenant's use is counted.
 type Window struct {

@@ -106,7 +106,6 @@ func FromEnvironment() (Settings, error) {
 		Consumers: delivery.Names{
 			Consumers: os.Getenv("STREAMSORT_CONSUMERS_TABLE"),
 			Audit:     os.Getenv("STREAMSORT_AUDIT_TABLE"),
-			Trouble:   os.Getenv("STREAMSORT_TROUBLE_TABLE"),
 		},
 		Chains:         xorack.Names{Chains: os.Getenv("STREAMSORT_CHAINS_TABLE")},
 		Tombstone:      r.duration("STREAMSORT_TOMBSTONE", 0),
@@ -130,6 +129,7 @@ func FromEnvironment() (Settings, error) {
 			Queue:     os.Getenv("STREAMSORT_LOG_QUEUE"), Until: r.time("STREAMSORT_LOG_UNTIL"),
 		},
 	}
+	s.Consumers.Trouble = s.Names.Trouble
 	r.readers("STREAMSORT_READERS", &s)
 	s.KeepForever = s.Retention == 0
 	var err error

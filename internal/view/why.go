@@ -54,13 +54,12 @@ func Why(q Queue, consumers []Consumer) []Reason {
 }
 
 func (q Queue) why() Reason {
-	r := Reason{
+	return Reason{
 		Queue: q.Queue, State: Gap, Since: q.GapSince, Anchor: "#" + string(Gap),
 		Text: fmt.Sprintf("The queue waits for a message that was not put: it has all up to %d, and messages up to %d behind the gap. "+
 			"Put what is missing; where it never comes, policy=skip gives it up after gapAfter.", q.Position, q.MaxParked),
 		Type: []string{"streamsort queue " + argument(q.Queue), "streamsort configure " + argument(q.Queue) + " policy=skip"},
 	}
-	return r
 }
 
 func (c Consumer) why(state State) Reason {

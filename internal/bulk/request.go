@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
+	"github.com/streamsort/streamsort/internal/bounds"
 	"github.com/streamsort/streamsort/internal/errtext"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
@@ -89,7 +89,8 @@ func (r *Request) Validate() error {
 		return wrong(invalid.Malformed, "run",
 			"is %q: it must be the name that an earlier run printed", r.Run)
 	}
-	return cmp.Or(r.validateState(allowed), r.validateStart(), r.validateTexts())
+	return cmp.Or(r.validateState(allowed), r.validateStart(),
+		bounds.Text("reason", r.Reason, 1, maxReason), bounds.Text("error", r.Error, 0, maxError))
 }
 
 // validateState checks the state, and the fields that belong to it.
@@ -121,19 +122,6 @@ func (r *Request) validateStart() error {
 	_, err := cursor.ParseSeq(r.Start)
 	if err != nil && !slices.Contains([]string{"", "first", "latest"}, r.Start) {
 		return wrong(invalid.Malformed, "start", "is %q: it must be first, latest or a seq", r.Start)
-	}
-	return nil
-}
-
-func (r *Request) validateTexts() error {
-	for _, text := range []struct {
-		field, given string
-		least, most  int
-	}{{"reason", r.Reason, 1, maxReason}, {"error", r.Error, 0, maxError}} {
-		if n := len(text.given); n < text.least || n > text.most || !utf8.ValidString(text.given) {
-			return wrong(invalid.TextCode(text.given, text.most), text.field,
-				"has %d bytes: it must be %d to %d bytes of UTF-8", n, text.least, text.most)
-		}
 	}
 	return nil
 }

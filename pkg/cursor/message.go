@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/streamsort/streamsort/internal/bounds"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
@@ -127,10 +128,9 @@ func (m *Message) Validate() error {
 		return invalid.New(invalid.Malformed, "id", "is not valid UTF-8")
 	case len(m.Body) > MaxBody:
 		return tooLarge("body", len(m.Body), MaxBody)
-	case len(m.ContentType) > MaxContentType:
-		return tooLarge("contentType", len(m.ContentType), MaxContentType)
-	case !utf8.ValidString(m.ContentType):
-		return invalid.New(invalid.Malformed, "contentType", "is not valid UTF-8")
+	}
+	if err := bounds.Text("contentType", m.ContentType, 0, MaxContentType); err != nil {
+		return err
 	}
 	size := 0
 	for name, value := range m.Attributes {
@@ -171,12 +171,8 @@ func (m *Message) validateWay() error {
 		return invalidSeq(invalid.Misplaced, "must not be given: "+way.takes())
 	case m.First != nil && way != KindNumbered:
 		return invalid.New(invalid.Misplaced, "first", "must not be given without a seq: only a numbered queue starts with one that is chosen")
-	case len(m.Prev) > MaxID:
-		return tooLarge("prev", len(m.Prev), MaxID)
-	case !utf8.ValidString(m.Prev):
-		return invalid.New(invalid.Malformed, "prev", "is not valid UTF-8")
 	}
-	return nil
+	return bounds.Text("prev", m.Prev, 0, MaxID)
 }
 
 // way is the kind of queue that the message is put to by what it has. By its seq, a queue in

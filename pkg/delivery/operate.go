@@ -5,8 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"unicode/utf8"
 
+	"github.com/streamsort/streamsort/internal/bounds"
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -57,13 +57,7 @@ func (d *Deliverer) operation(o Order, seq int64, request map[string]string) Ope
 }
 
 func (o Order) validateReason() error {
-	switch {
-	case len(o.Reason) == 0 || len(o.Reason) > maxReason || !utf8.ValidString(o.Reason):
-		return invalid.New(invalid.TextCode(o.Reason, maxReason), "reason", fmt.Sprintf("must be 1 to %d bytes of UTF-8", maxReason))
-	case len(o.Op) > maxOp || !utf8.ValidString(o.Op):
-		return invalid.New(invalid.TextCode(o.Op, maxOp), "id", fmt.Sprintf("must be at most %d bytes of UTF-8", maxOp))
-	}
-	return nil
+	return cmp.Or(bounds.Text("reason", o.Reason, 1, maxReason), bounds.Text("id", o.Op, 0, maxOp))
 }
 
 type act struct {

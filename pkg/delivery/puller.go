@@ -8,7 +8,6 @@ import (
 	"math"
 	"slices"
 	"time"
-	"unicode/utf8"
 
 	"github.com/streamsort/streamsort/internal/bounds"
 	"github.com/streamsort/streamsort/internal/ddb"
@@ -129,7 +128,7 @@ func (r Request) checked(lease time.Duration) (Request, error) {
 	if err := validate(r.Queue, r.Consumer); err != nil {
 		return r, err
 	}
-	if err := validateReq(r.ID); err != nil {
+	if err := bounds.Text("request", r.ID, 1, maxOp); err != nil {
 		return r, err
 	}
 	if r.Lease == 0 {
@@ -147,13 +146,6 @@ func (r Request) checked(lease time.Duration) (Request, error) {
 	}
 	r.MaxMessages, r.MaxBytes = cmp.Or(r.MaxMessages, request.DefaultMessages), cmp.Or(r.MaxBytes, request.DefaultBytes)
 	return r, nil
-}
-
-func validateReq(req string) error {
-	if len(req) == 0 || len(req) > maxOp || !utf8.ValidString(req) {
-		return invalid.New(invalid.TextCode(req, maxOp), "request", fmt.Sprintf("must be 1 to %d bytes of UTF-8", maxOp))
-	}
-	return nil
 }
 
 func validateLease(lease time.Duration) error {

@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/bounds"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/invalid"
@@ -21,10 +21,7 @@ func (h Held) checked() error {
 	if h.Token.N < 1 {
 		return invalid.New(invalid.OutOfRange, "token", "must have a number of 1 or more")
 	}
-	if validateReq(h.Token.Req) != nil {
-		return invalid.New(invalid.TextCode(h.Token.Req, maxOp), "token", fmt.Sprintf("must have a request of 1 to %d bytes of UTF-8", maxOp))
-	}
-	return nil
+	return bounds.Text("token", h.Token.Req, 1, maxOp)
 }
 
 // answerTo turns a write's result into the caller's answer. wanted is what the claim is at where

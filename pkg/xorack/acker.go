@@ -4,13 +4,10 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"strconv"
 	"time"
-	"unicode/utf8"
 
 	"github.com/streamsort/streamsort/internal/bounds"
 	"github.com/streamsort/streamsort/internal/fanout"
-	"github.com/streamsort/streamsort/pkg/invalid"
 	"github.com/streamsort/streamsort/pkg/xorack/internal/chains"
 )
 
@@ -179,15 +176,4 @@ func (a *Acker) Get(ctx context.Context, tag string) (Chain, error) {
 		return Chain{}, ErrTagNotFound
 	}
 	return c, nil
-}
-
-func validateReason(reason string) error {
-	switch {
-	case reason == "" || len(reason) > MaxReason:
-		return invalid.New(invalid.TextCode(reason, MaxReason), "reason",
-			"must have 1 to "+strconv.Itoa(MaxReason)+" bytes")
-	case !utf8.ValidString(reason):
-		return invalid.New(invalid.Malformed, "reason", "is not valid UTF-8")
-	}
-	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"strconv"
 	"time"
-	"unicode/utf8"
 
 	"github.com/streamsort/streamsort/internal/bounds"
 	"github.com/streamsort/streamsort/internal/ddb"
@@ -56,18 +55,8 @@ func (o CreateOptions) validate(tag string) error {
 		bounds.Check("edges", o.Edges, 1, MaxOps),
 		bounds.Check("deadline", o.Deadline, time.Millisecond, MaxDeadline),
 		bounds.Check("idle", cmp.Or(o.Idle, time.Millisecond), time.Millisecond, MaxDeadline),
-		validateData(o.Data),
+		bounds.Text("data", o.Data, 0, maxData),
 	)
-}
-
-func validateData(data string) error {
-	switch {
-	case len(data) > maxData:
-		return invalid.New(invalid.TooLarge, "data", "is longer than "+strconv.Itoa(maxData)+" bytes")
-	case !utf8.ValidString(data):
-		return invalid.New(invalid.Malformed, "data", "is not valid UTF-8")
-	}
-	return nil
 }
 
 func (o CreateOptions) digest() [8]byte {

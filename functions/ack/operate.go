@@ -37,7 +37,6 @@ func (s *service) doAll(ctx context.Context, c *httpapi.Call, orders []order) []
 	return results
 }
 
-// merge does the orders that end and start edges.
 func (s *service) merge(ctx context.Context, c *httpapi.Call, orders []order, work []int, results []result) {
 	operations := make([]xorack.Operation, len(work))
 	for i, at := range work {

@@ -175,7 +175,6 @@ func (o order) tokens() int {
 	return len(o.children) * len(o.Edge.String())
 }
 
-// count reads how many edges there are.
 func count(raw json.RawMessage) (int, error) {
 	n, err := strconv.Atoi(string(raw))
 	if err != nil || n < 0 || n > xorack.MaxOps || strconv.Itoa(n) != string(raw) {

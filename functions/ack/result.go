@@ -33,7 +33,6 @@ type result struct {
 	problem *httpapi.Problem
 }
 
-// document is the answer to a single operation.
 func (r result) document() (int, any, error) {
 	if r.problem != nil {
 		return 0, nil, r.problem

@@ -170,7 +170,6 @@ func (s *service) after(ctx context.Context, scope tenancy.Scope, of delivery.Co
 	return s.answer(scope, beside, sink, false)
 }
 
-// create makes a consumer, or returns the one that is there.
 func (s *service) create(ctx context.Context, c *httpapi.Call) (int, any, error) {
 	var asked struct {
 		Queue    string         `json:"queue"`

@@ -89,7 +89,6 @@ type recordedOperation struct {
 	Error   string            `json:"error,omitempty"`
 }
 
-// whoAnswer is who asked, as callers see it.
 type whoAnswer struct {
 	Kind   string `json:"kind"`
 	Name   string `json:"name,omitempty"`

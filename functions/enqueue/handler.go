@@ -25,7 +25,6 @@ type service struct {
 	log         calllog.Log
 }
 
-// call is one request with what it takes to answer it.
 type call struct {
 	*service
 	*httpapi.Call

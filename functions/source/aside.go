@@ -61,7 +61,6 @@ func newAside(of *source.Source, url string, announcer announcer) (*aside, error
 	return &aside{source: of, url: url, queue: queue, announcer: announcer, now: time.Now}, err
 }
 
-// document is a record in the failure queue.
 type document struct {
 	// ID is the same however often the record comes.
 	ID   string `json:"id"`

@@ -191,7 +191,6 @@ func (b *batch) judge(ctx context.Context, place int, a intake.Answer) {
 
 var errFull = errors.New("a seq is farther ahead than its queue allows")
 
-// again notes records that have to be repeated.
 func (b *batch) again(ctx context.Context, places []int, why error) {
 	if b.why == nil {
 		b.why = why

@@ -113,7 +113,6 @@ func (r *Request) validateState(allowed []string) error {
 	return nil
 }
 
-// validateStart checks where a rewind goes.
 func (r *Request) validateStart() error {
 	if (r.Action == "rewind") != (r.Start != "") {
 		return wrong(invalid.Misplaced, "start",

@@ -92,7 +92,6 @@ func checkIndexed(def *table.Definition, it Item) error {
 	return nil
 }
 
-// checkValue checks a value that is to be stored or compared.
 func checkValue(v Value) error {
 	switch v.kind {
 	case None, Other:
@@ -182,7 +181,6 @@ func checkBetween(low, high Value) error {
 	return nil
 }
 
-// takes reports whether an operator takes a value of this type.
 func (o Operator) takes(kind Kind) bool {
 	switch o {
 	case BeginsWith:
@@ -217,7 +215,6 @@ func checkActions(def *table.Definition, actions []Action) error {
 	return nil
 }
 
-// takes reports whether a verb takes a value of this type.
 func (a Action) takes(kind Kind) bool {
 	switch a.Verb {
 	case Plus:

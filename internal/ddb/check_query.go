@@ -31,7 +31,6 @@ func checkQuery(def *table.Definition, r Query) error {
 	return checkAfter(def, r, partition)
 }
 
-// checkWhere checks a comparison of a query's sort key.
 func checkWhere(sort table.Key, where *Cond) error {
 	if where.IsZero() {
 		return nil
@@ -64,7 +63,6 @@ func checkOnly(only []Path) error {
 	return nil
 }
 
-// checkAfter checks where a page begins.
 func checkAfter(def *table.Definition, r Query, partition table.Key) error {
 	if !r.After.Exists() {
 		return nil

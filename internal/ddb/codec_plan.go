@@ -95,7 +95,6 @@ func (a *attribute) of(from reflect.Value) Value {
 // drafts are where items are made, so that each has the room that it takes.
 var drafts = sync.Pool{New: func() any { return new(draft) }}
 
-// draft is the item of a struct, with room for more.
 func (a *attributes) draft(from reflect.Value, more int) draft {
 	made := drafts.Get().(*draft)
 	defer drafts.Put(made)
@@ -130,7 +129,6 @@ func (f *fault) in(step Path) *fault {
 	return f
 }
 
-// read reads an item, or the fields of a map, into a struct.
 func (a *attributes) read(it Item, into reflect.Value) *fault {
 	fields := it.stored()
 	for _, one := range a.list {

@@ -113,7 +113,6 @@ func (t *rows) set(key, before, after Item) {
 	}
 }
 
-// items are all items in the order of their keys.
 func (t *rows) items() iter.Seq[Item] {
 	return func(yield func(Item) bool) {
 		for _, one := range t.partitions {

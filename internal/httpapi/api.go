@@ -105,7 +105,6 @@ func (c *Call) failed(p *Problem) (json.RawMessage, error) {
 	return c.Problem(p)
 }
 
-// do reads the request, and does what it asks for.
 func (a *API) do(ctx context.Context, c *Call, raw json.RawMessage) (status int, document any, err error) {
 	if alias := aliasOf(ctx); a.Aliases[alias] != nil {
 		c.Request = Request{Direct: true, Alias: alias, Body: raw}

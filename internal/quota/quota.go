@@ -164,7 +164,6 @@ func (k *Keeper) Within(tenant string, need Amounts) Amounts {
 	return need
 }
 
-// take takes a request's part of one account.
 func (k *Keeper) take(ctx context.Context, metrics *emf.Metrics, of account, limits, need Amounts) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -146,7 +146,6 @@ func FromEnvironment() (Settings, error) {
 	return s, r.err()
 }
 
-// reader reads variables and collects what is wrong with them.
 type reader struct{ errs []error }
 
 func (r *reader) fail(name, problem string) {
@@ -263,7 +262,6 @@ func (r *reader) readers(name string, s *Settings) {
 	}
 }
 
-// events reads how raw events become messages.
 func (r *reader) events() *mapping.Mapping {
 	text := os.Getenv("STREAMSORT_EVENTS")
 	if text == "" {

@@ -119,7 +119,6 @@ func newDecoder(into any) *decoder {
 	return &decoder{v, shapeOf(v.Type()), Given{}}
 }
 
-// field finds the field of a member, and its place.
 func (d *decoder) field(name string) (*field, reflect.Value, error) {
 	if d.given[name] = true; d.shape.fields[name] == nil {
 		return nil, d.into, invalid.New(invalid.Unknown, "",

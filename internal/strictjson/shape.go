@@ -129,7 +129,6 @@ func (f *field) number(what string, shown func(int64) string) string {
 	return what + " from " + shown(f.least)
 }
 
-// elements is how many elements a list may have.
 func (f *field) elements() string {
 	if f.most == math.MaxInt64 {
 		return ""

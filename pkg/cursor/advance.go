@@ -7,7 +7,6 @@ import (
 	"github.com/streamsort/streamsort/internal/queuelog"
 )
 
-// progress is what an advance has done so far.
 type progress struct {
 	// cur is the last cursor seen, fresh whether it was seen after the messages that are known to
 	// be stored were.

@@ -109,7 +109,6 @@ var fixedAttributes = slices.Concat(live, tagged(messageItems), tagged(stubs), t
 	attrEntries, attrSortKey, attrSeen, attrMessageID, attrCount, attrFrames, attrDeflated,
 })
 
-// tagged are the attributes that the tags of a struct name.
 func tagged[T any](codec ddb.Codec[T]) (names []ddb.Path) {
 	for name := range codec.All(new(T)) {
 		names = append(names, name)

@@ -280,7 +280,6 @@ func (s *Sorter) makeFor(ctx context.Context, queue string, settings Settings, t
 	return unmade, false, nil
 }
 
-// firstOf is the first seq of a queue that messages make.
 func firstOf(messages []Message, places []int, otherwise int64) int64 {
 	here := FirstHere
 	for _, i := range places {
@@ -334,7 +333,6 @@ func checkFirst(messages []Message, places []int, results []Result, cur Cursor) 
 	return right
 }
 
-// kindFor is the kind that messages say their queue is of.
 func kindFor(messages []Message, places []int) Kind {
 	for _, i := range places {
 		if kind := messages[i].Kind; kind != KindNumbered {
@@ -344,7 +342,6 @@ func kindFor(messages []Message, places []int) Kind {
 	return KindNumbered
 }
 
-// settingsOf are those of a queue of a kind that a put makes.
 func (s *Sorter) settingsOf(kind Kind) Settings {
 	settings := s.defaults
 	settings.Kind = kind

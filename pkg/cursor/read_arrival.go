@@ -38,7 +38,6 @@ func (s *Sorter) readArrivals(ctx context.Context, cur Cursor, after, upTo int64
 	}
 }
 
-// arrivalReader reads arrivals and yields their messages.
 type arrivalReader struct {
 	sorter *Sorter
 	cur    Cursor

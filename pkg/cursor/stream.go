@@ -109,7 +109,6 @@ func againFrom(event table.StreamEvent, queues []*namedQueue) (events.DynamoDBEv
 	return stream.FailedAt(event.Records[lowest.first], lowest.err)
 }
 
-// heal advances the queue, or leaves it to the sweep.
 func (q *namedQueue) heal(ctx context.Context, s *Sorter, event table.StreamEvent) {
 	if q.err != nil {
 		return

@@ -51,7 +51,6 @@ func OnArrivals(s *Sorter, names Names, options OnArrivalsOptions) func(context.
 	}
 }
 
-// see settles the queue, or asks for a wake-up.
 func (q *namedQueue) see(ctx context.Context, s *Sorter, options OnArrivalsOptions) error {
 	if q.err != nil {
 		return q.err

@@ -322,7 +322,6 @@ func (w *sweep) goOn(ctx context.Context, c Cursor) {
 	w.saw(c, run.report, err)
 }
 
-// saw notes what a visit of a queue did.
 func (w *sweep) saw(c Cursor, did SweepReport, err error) {
 	if err != nil {
 		did.Failed++

@@ -117,7 +117,6 @@ func (v *verifier) items(ctx context.Context) iter.Seq[error] {
 	}
 }
 
-// item looks at a message of a numbered queue.
 func (v *verifier) item(m Message) {
 	at := Range{m.Seq - 1, m.Seq}
 	v.upTo(at.From)

@@ -30,7 +30,6 @@ type Circuit struct {
 	WakeRate int
 }
 
-// withDefaults is c with its zero fields filled in.
 func (c Circuit) withDefaults() Circuit {
 	c.Queues = cmp.Or(c.Queues, request.DefaultFailing)
 	c.WakeRate = cmp.Or(c.WakeRate, request.DefaultWakeRate)

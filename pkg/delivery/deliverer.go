@@ -200,7 +200,6 @@ type Reader struct {
 	Handed func(Handed)
 }
 
-// withDefaults is r with its zero fields filled in.
 func (r Reader) withDefaults() Reader {
 	r.MaxMessages = cmp.Or(r.MaxMessages, request.DefaultMessages)
 	r.MaxBytes = cmp.Or(r.MaxBytes, request.DefaultBytes)

@@ -166,7 +166,6 @@ func notSooner(cause error, scheduled, now time.Time) time.Time {
 // others. It says nothing of the batch, nor of its sink.
 type slowError struct{ marked }
 
-// isA reports whether an error is one of a type, or wraps one.
 func isA[E error](err error) bool {
 	_, wraps := errors.AsType[E](err)
 	return wraps

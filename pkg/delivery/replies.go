@@ -99,7 +99,6 @@ func validateReplies(replies []Reply) error {
 	return all.add(replies...)
 }
 
-// outbox gathers the replies of a batch.
 type outbox struct {
 	mu sync.Mutex
 	gathered
@@ -188,7 +187,6 @@ func (h Held) replyID(queue string) string {
 	return base64.RawURLEncoding.EncodeToString(hash.Sum(nil)[:16])
 }
 
-// parcel is the replies of a claim to one queue.
 type parcel struct {
 	outgoing
 	// messages are as they are put.

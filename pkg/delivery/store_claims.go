@@ -38,7 +38,6 @@ func isTakeable(seen Consumer, now time.Time) ddb.Cond {
 
 func setState(s State) ddb.Action { return attrState.Set(ddb.Text(string(s))) }
 
-// setEnded remembers what became of a claim.
 func setEnded(t Token, outcome TokenOutcome) ddb.Action {
 	return attrOutcomes.At(slot(t.N)).Set(ddb.ValueOf(remember(t, outcome)))
 }

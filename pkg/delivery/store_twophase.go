@@ -73,7 +73,6 @@ func (s *requests) MarkInDoubt(ctx context.Context, seen Consumer, now time.Time
 	return s.update(ctx, "mark in doubt", seen.Queue, seen.Name, ddb.And(isHeld(seen.Token, Prepared), isOver(now)), setState(InDoubt))
 }
 
-// asideOf is where the claim of a number is in quarantine.
 func asideOf(n int64) ddb.Path { return attrQuarantine.At(strconv.FormatInt(n, 10)) }
 
 // isAside holds where the claim of a token is in quarantine, in a state.

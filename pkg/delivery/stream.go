@@ -107,7 +107,6 @@ func (d *Deliverer) work(ctx context.Context, hints []hint, readers []Reader, ag
 	return jobs
 }
 
-// hint is what a batch of records says of a queue.
 type hint struct {
 	queue string
 	// moved is from the lowest position that a record shows to the highest.

@@ -119,7 +119,6 @@ const (
 	tallyLag         = "lag"
 )
 
-// whole takes over what a whole round saw.
 func (r *SweepReport) whole(round cursor.Round) {
 	seen := round.Seen
 	r.Lagging, r.Blocked, r.Paused = seen.Count(tallyLagging), seen.Count(tallyBlocked), seen.Count(tallyPaused)

@@ -97,7 +97,6 @@ func (s *consumerSweep) visit(ctx context.Context, it cursor.Cursor, full bool, 
 	return nil
 }
 
-// did notes what a visit did, and what it left.
 func (s *consumerSweep) did(run *sweepRun) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,7 +16,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
-// tracked names a claim by its chain.
 type tracked struct {
 	queue, name string
 	token       Token

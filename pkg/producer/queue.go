@@ -151,7 +151,6 @@ func (p *Producer) arrange(q *queue, now time.Time) {
 	}
 }
 
-// full reports whether a queue has what one request takes of it.
 func (p *Producer) full(q *queue) bool {
 	return q.waiting.n >= q.most || q.waiting.bytes >= p.options.RequestBytes
 }

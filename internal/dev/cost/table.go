@@ -93,7 +93,6 @@ func (w Workload) together() string {
 	return fmt.Sprintf("one by one to a producer that lingers for %gs: %.3g a request, %.3g of one queue,", w.Linger, w.Rate/w.requests(), w.batch())
 }
 
-// door is by which way requests come.
 func (w Workload) door() string {
 	if w.URL {
 		return "function URL"

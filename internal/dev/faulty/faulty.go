@@ -96,7 +96,6 @@ func copied(request *http.Request) (*http.Request, error) {
 	return again, nil
 }
 
-// answer is an error as DynamoDB answers it.
 func answer(request *http.Request, status int, kind string) *http.Response {
 	if request.Body != nil {
 		_ = request.Body.Close()

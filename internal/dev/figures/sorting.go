@@ -29,7 +29,6 @@ type sorting struct {
 	store *cursor.Store
 }
 
-// newSorting makes them, and others beside them.
 func newSorting(others ...table.Definition) sorting {
 	m := newMetered(append(append(cursor.Names{}.Tables(), cursor.Names{}.ArrivalsTable()), others...)...)
 	return sorting{m, must(cursor.NewStore(m, cursor.Names{}))}
@@ -91,7 +90,6 @@ func orders() Table {
 	return t
 }
 
-// writers compares numbers of writers of one queue.
 func writers() Table {
 	t := Table{
 		Title:  "Writers of one queue",

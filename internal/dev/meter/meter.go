@@ -147,7 +147,6 @@ func (m *Meter) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// exchange is what is read of requests and answers.
 type exchange struct {
 	TableName      string
 	Key            json.RawMessage

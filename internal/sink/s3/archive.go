@@ -170,7 +170,6 @@ func choose(objects []object, from, to int64) (source object, last int64) {
 // smaller.
 const maxObject = 64 << 20
 
-// read reads a part of an object, which has each of its seqs.
 func (a *Archive) read(ctx context.Context, key, queue string, from, to int64) ([]cursor.Message, error) {
 	text, err := a.Get(ctx, key, maxObject)
 	if err != nil {
@@ -227,7 +226,6 @@ func (r Range) ready(ctx context.Context, sorter *cursor.Sorter) error {
 	return nil
 }
 
-// put puts messages, and skips what was skipped among them.
 func (r Range) put(ctx context.Context, sorter *cursor.Sorter, group []cursor.Message) (done Replayed, err error) {
 	for len(group) > 0 {
 		var messages []cursor.Message

@@ -87,7 +87,6 @@ func (s settings) Open(o kind.Options) (kind.Sink, error) {
 	return open(s.ARN, awscall.Options{Transport: o.Transport, Timeout: kind.RequestTimeout})
 }
 
-// bucket is a bucket of the environment's region.
 type bucket struct {
 	*awscall.Bucket
 	name string

@@ -324,12 +324,10 @@ func (run *consuming) settleAside(ctx context.Context, a delivery.Answer) error 
 	return nil
 }
 
-// own reports whether a claim was made for this database.
 func (run *consuming) own(h delivery.Held) bool {
 	return strings.HasPrefix(h.Token.Req, run.db.Name()+"-")
 }
 
-// settle ends a claim by what the database has.
 func (run *consuming) settle(ctx context.Context, h delivery.Held, committed int64, reason string) error {
 	if !run.own(h) {
 		return fmt.Errorf("%w: claim %v", ErrOtherDatabase, h.Token)
@@ -372,7 +370,6 @@ func (r refused) Error() string {
 	return strings.TrimSpace("the claim may not be committed: " + string(r.outcome) + " " + r.reason)
 }
 
-// apply applies a batch and ends its claim.
 func (run *consuming) apply(ctx context.Context, a delivery.Answer) (time.Duration, error) {
 	h := a.Held()
 	a.Batch = a.Answerable()

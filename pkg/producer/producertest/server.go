@@ -39,7 +39,6 @@ type server struct {
 	applied  map[int]int // how often each fault did
 }
 
-// flight is a request under way.
 type flight struct {
 	messages []message
 	number   int
@@ -315,7 +314,6 @@ func (s *server) storeOne(m message, number int, messages []message, arrives boo
 	return fmt.Sprintf(`{"status":200,"outcome":%q,"queue":%q}`, outcome, m.Queue)
 }
 
-// finish notes a message as answered for good.
 func (s *server) finish(m message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -324,7 +322,6 @@ func (s *server) finish(m message) {
 	s.sent[m.name] = now
 }
 
-// fail notes when a request failed.
 func (s *server) fail(messages []message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -333,7 +330,6 @@ func (s *server) fail(messages []message) {
 	}
 }
 
-// end notes that a request is over.
 func (s *server) end(under *flight, given bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

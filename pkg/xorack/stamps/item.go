@@ -32,7 +32,6 @@ func (s *store) encode(c chain) ddb.Item {
 		chains.Sum.Remove(), chains.Edges.Remove(), chains.Options.Remove(), chains.LastOp.Remove())
 }
 
-// decoded is the answer to a request, with the item as a chain.
 func (s *store) decoded(it ddb.Item, held bool, err error) (chain, bool, error) {
 	if err != nil {
 		return chain{}, false, err

@@ -43,18 +43,11 @@ func (d inside) RestartKeys(ctx context.Context, o Order) (cursor.Cursor, error)
 	if err != nil {
 		return cur, err
 	}
-	asked := d.operation(o, -1, nil)
-	if ours, err := d.store.NameOperation(ctx, asked); err != nil || !ours {
-		return cur, cmp.Or(err, errIDTaken)
-	}
-	if cur.RestartedBy(o.Op) {
-		return cur, nil
-	}
-	if err := d.store.RecordOperation(ctx, asked); err != nil {
-		return cur, err
-	}
-	cur, failed := d.sorter.RestartKeys(ctx, o.Queue, o.Op)
-	return cur, d.recordEnd(ctx, asked, failed)
+	err = d.recorded(ctx, d.operation(o, -1, nil), cur.RestartedBy(o.Op), func() (failed error) {
+		cur, failed = d.sorter.RestartKeys(ctx, o.Queue, o.Op)
+		return failed
+	})
+	return cur, err
 }
 
 // Erase erases a queue: from now on it takes nothing. What is stored of it is deleted by
@@ -72,21 +65,13 @@ func (d inside) Erase(ctx context.Context, o Order) (cursor.Cursor, error) {
 	if err != nil {
 		return c, err
 	}
-	asked := d.operation(o, -1, nil)
-	if ours, err := d.store.NameOperation(ctx, asked); err != nil || !ours {
-		return c, cmp.Or(err, errIDTaken)
-	}
-	if c.Erasure.Op == o.Op {
-		return c, nil
-	}
-	if err := d.store.RecordOperation(ctx, asked); err != nil {
-		return c, err
-	}
-	erased, failed := d.sorter.Erase(ctx, o.Queue, o.Op)
-	if failed == nil {
-		_ = d.store.Trouble().Forget(ctx, o.Queue, "", trouble.Gap)
-	}
-	return erased, d.recordEnd(ctx, asked, failed)
+	err = d.recorded(ctx, d.operation(o, -1, nil), c.Erasure.Op == o.Op, func() (failed error) {
+		if c, failed = d.sorter.Erase(ctx, o.Queue, o.Op); failed == nil {
+			_ = d.store.Trouble().Forget(ctx, o.Queue, "", trouble.Gap)
+		}
+		return failed
+	})
+	return c, err
 }
 
 // EraseMore deletes what is stored of a queue that was erased, for half of the time that the

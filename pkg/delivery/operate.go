@@ -200,23 +200,16 @@ func (d *Deliverer) Operate(ctx context.Context, o Order) (Consumer, error) {
 	if !c.Exists() {
 		return c, ErrNoConsumer
 	}
-	asked := d.operation(o, act.seq, act.request)
-	if ours, err := d.store.NameOperation(ctx, asked); err != nil || !ours {
-		return c, cmp.Or(err, errIDTaken)
-	}
 	op := fmt.Sprintf("%s %d %s", o.Kind, act.seq, o.Op)
-	if c.LastOp != op {
-		if err := d.store.RecordOperation(ctx, asked); err != nil {
-			return c, err
+	err = d.recorded(ctx, d.operation(o, act.seq, act.request), c.LastOp == op, func() (failed error) {
+		before := c
+		if c, failed = act.do(ctx, op, before); failed == nil {
+			d.noteOperated(ctx, o.Kind, before, c)
 		}
-		done, failed := act.do(ctx, op, c)
-		if failed == nil {
-			d.noteOperated(ctx, o.Kind, c, done)
-		}
-		if err := d.recordEnd(ctx, asked, failed); err != nil {
-			return done, err
-		}
-		c = done
+		return failed
+	})
+	if err != nil {
+		return c, err
 	}
 	if c.Starting == op {
 		if c, err = d.finishStart(ctx, c); err != nil {
@@ -227,6 +220,20 @@ func (d *Deliverer) Operate(ctx context.Context, o Order) (Consumer, error) {
 		return c, nil
 	}
 	return c, d.sorter.Notify(ctx, o.Queue)
+}
+
+// recorded does an operation that is not done yet, and has it on record before, and how it ended.
+func (d *Deliverer) recorded(ctx context.Context, asked Operation, done bool, do func() error) error {
+	if ours, err := d.store.NameOperation(ctx, asked); err != nil || !ours {
+		return cmp.Or(err, errIDTaken)
+	}
+	if done {
+		return nil
+	}
+	if err := d.store.RecordOperation(ctx, asked); err != nil {
+		return err
+	}
+	return d.recordEnd(ctx, asked, do())
 }
 
 // recordEnd records how an operation ended; failed is why it was not done, or why nobody knows

@@ -33,9 +33,6 @@ const (
 	Repeated Fault = "response lost, repeated"
 )
 
-// Faults are all of them.
-func Faults() []Fault { return []Fault{Refused, Throttled, Lost, Failed, TimedOut, Repeated} }
-
 var errBroken = errors.New("connection reset")
 
 // Transport is an http.RoundTripper. It may be used by any number of goroutines.

@@ -21,7 +21,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
-// note writes rows of trouble.
 func (s *server) note(rows ...trouble.Row) {
 	s.t.Helper()
 	for _, row := range rows {

@@ -79,7 +79,6 @@ func newServer(t *testing.T, kind ddbtest.Kind) *server {
 	return s
 }
 
-// endpoints is the store of endpoints on the tables.
 func (s *server) endpoints() *endpoint.Store {
 	return endpoint.NewStore(s.engine, s.names.Tables(), func() time.Time { return s.now })
 }

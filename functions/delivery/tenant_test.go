@@ -210,7 +210,6 @@ func FuzzTenant(f *testing.F) {
 	})
 }
 
-// queuesOf are the names of the queues that there are.
 func queuesOf(t *testing.T, store *cursor.Store) []string {
 	t.Helper()
 	sorter := check.Get(cursor.New(store, nil))

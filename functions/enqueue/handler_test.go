@@ -60,7 +60,6 @@ func raw(t mapping.Texts) *mapping.Mapping {
 	return m
 }
 
-// queuesOf are the names of the queues that there are.
 func queuesOf(t *testing.T, store *cursor.Store) []string {
 	t.Helper()
 	page := check.Get(check.Get(cursor.New(store, nil)).Queues(t.Context(), "", 100))

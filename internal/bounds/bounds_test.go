@@ -1,7 +1,6 @@
 package bounds_test
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -9,22 +8,10 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
-// TestBounds: the bounds are taken, what is beyond them is not, and the error has all three.
+// TestBounds: the bounds themselves are taken.
 func TestBounds(t *testing.T) {
-	for _, c := range []struct {
-		err  error
-		want string
-	}{
-		{bounds.Check("n", 1, 1, 3), "<nil>"},
-		{bounds.Check("n", 3, 1, 3), "<nil>"},
-		{bounds.Check("n", 0, 1, 3), "n is 0: it must be from 1 to 3"},
-		{bounds.Check("n", 61*time.Second, 0, time.Minute), "n is 1m1s: it must be from 0s to 1m0s"},
-		{bounds.Text("t", "", 0, 2), "<nil>"},
-		{bounds.Text("t", "ab", 1, 2), "<nil>"},
-		{bounds.Text("t", "", 1, 2), "t must not be empty"},
-		{bounds.Text("t", "abc", 0, 2), "t has 3 bytes: at most 2 are taken"},
-		{bounds.Text("t", "\xff", 0, 2), "t is not valid UTF-8"},
-	} {
-		check.Is(t, fmt.Sprint(c.err), c.want)
-	}
+	check.OK(t, bounds.Check("n", time.Second, 0, time.Second))
+	check.OK(t, bounds.Text("t", "ab", 0, 2))
+	check.Is(t, bounds.Check("n", -1, 0, 3).Error(), "n is -1: it must be from 0 to 3")
+	check.Is(t, bounds.Text("t", "abc", 0, 2).Error(), "t has 3 bytes: at most 2 are taken")
 }

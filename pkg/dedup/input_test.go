@@ -162,7 +162,6 @@ func TestRowsThatNobodyHereWrote(t *testing.T) {
 	check.That(t, found == len(broken), "listed %d broken rows, want %d", found, len(broken))
 }
 
-// noStore is a Store of a type of its own.
 type noStore struct{ dedup.Store }
 
 // TestNothingGiven: what must be given and is nil is an error that names it.
@@ -214,7 +213,6 @@ type (
 
 func (p *parsed) MarshalText() ([]byte, error) { return []byte{byte('0' + p.n)}, nil }
 
-// textOf is the text that an id becomes.
 func textOf[ID any](t *testing.T, id ID) (string, error) {
 	d := check.Get(dedup.New[ID, string](dedup.NewMemory(), "p", nil))
 	start, err := d.TryStart(t.Context(), id)

@@ -15,7 +15,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
-// called is the error of a call that says what was called.
 type called struct{ error }
 
 func (called) Called() (by, id string) { return "arn:of:books", "r-1" }

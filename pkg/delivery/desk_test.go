@@ -128,7 +128,6 @@ func (k *desk) put(queue string, seqs ...int64) {
 	}
 }
 
-// upTo are the seqs from first to last.
 func upTo(first, last int64) []int64 {
 	var seqs []int64
 	for ; first <= last; first++ {
@@ -277,7 +276,6 @@ func ending(d delivery.Delivery) string {
 	return strings.TrimSpace(string(d.Outcome) + " " + d.Reason)
 }
 
-// does is an order of a kind.
 func does(kind string, o delivery.Order) delivery.Order {
 	o.Kind = kind
 	return o

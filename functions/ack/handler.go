@@ -79,7 +79,6 @@ var metricOf = map[xorack.End]string{
 	xorack.Deleted:  "ChainsDeleted",
 }
 
-// api are the function's operations.
 func (s *service) api() *httpapi.API {
 	return &httpapi.API{
 		Routes: []httpapi.Route{
@@ -111,7 +110,6 @@ func (s *service) get(ctx context.Context, c *httpapi.Call) (int, any, error) {
 	return s.do(ctx, c, order{Operation: "get", Tag: tag}).document()
 }
 
-// operate does one operation, or a batch of them.
 func (s *service) operate(ctx context.Context, c *httpapi.Call) (int, any, error) {
 	if err := c.Parameters(&struct{}{}); err != nil {
 		return 0, nil, err

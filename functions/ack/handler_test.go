@@ -74,7 +74,6 @@ func newServer(t *testing.T) *server {
 	return s
 }
 
-// ack does an operation: its name and members.
 func (s *server) ack(operation, members string) httpapitest.Answer {
 	s.t.Helper()
 	if members != "" {
@@ -83,7 +82,6 @@ func (s *server) ack(operation, members string) httpapitest.Answer {
 	return s.Request("POST", "/acks", "", fmt.Sprintf(`{"operation":%q%s}`, operation, members))
 }
 
-// edges are the tokens in an answer.
 func (s *server) edges(a httpapitest.Answer) []string {
 	s.t.Helper()
 	var document struct{ Edges []string }

@@ -15,7 +15,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
-// list lists chains in a state.
 func (s *service) list(ctx context.Context, c *httpapi.Call) (int, any, error) {
 	asked, err := lists.Chains(c)
 	if err != nil {
@@ -27,7 +26,6 @@ func (s *service) list(ctx context.Context, c *httpapi.Call) (int, any, error) {
 	return lists.Ended(ctx, c, s.trouble, asked, s.now())
 }
 
-// openChain is a chain in a list of those that are open.
 type openChain struct {
 	Tag   string     `json:"tag"`
 	State view.State `json:"state"`
@@ -35,7 +33,6 @@ type openChain struct {
 	Due time.Time `json:"due"`
 }
 
-// openChains is a page of them.
 type openChains struct {
 	Status int         `json:"status"`
 	List   []openChain `json:"list"`
@@ -89,7 +86,6 @@ func textOf(it xorack.Pending) string {
 	return it.Tag + " " + strconv.FormatInt(it.Due.UnixMilli(), 10)
 }
 
-// placeOf reads such a place.
 func placeOf(text string) (xorack.Pending, error) {
 	if text == "" {
 		return xorack.Pending{}, nil

@@ -37,7 +37,6 @@ func (s *service) doAll(ctx context.Context, c *httpapi.Call, orders []order) []
 	return results
 }
 
-// merge does the orders that end and start edges.
 func (s *service) merge(ctx context.Context, c *httpapi.Call, orders []order, work []int, results []result) {
 	operations := make([]xorack.Operation, len(work))
 	for i, at := range work {
@@ -53,7 +52,6 @@ func (s *service) merge(ctx context.Context, c *httpapi.Call, orders []order, wo
 	}
 }
 
-// edged is the result of an operation on an edge.
 func (s *service) edged(ctx context.Context, c *httpapi.Call, o order, r xorack.Result, err error) result {
 	if err != nil {
 		return refused(ctx, c, o, err)
@@ -67,7 +65,6 @@ func (s *service) edged(ctx context.Context, c *httpapi.Call, o order, r xorack.
 	return a
 }
 
-// do does one operation.
 func (s *service) do(ctx context.Context, c *httpapi.Call, o order) result {
 	switch o.Operation {
 	case "create":
@@ -154,7 +151,6 @@ func (s *service) remove(ctx context.Context, c *httpapi.Call, o order) result {
 	return a
 }
 
-// refused is the result of an order that failed.
 func refused(ctx context.Context, c *httpapi.Call, o order, err error) result {
 	problem := problemOf(err)
 	if problem == nil {

@@ -22,7 +22,6 @@ import (
 // maxTokens is how many bytes the tokens of one answer take, so that it stays below Lambda's 6 MB.
 const maxTokens = 4 << 20
 
-// order is an operation that is asked for.
 type order struct {
 	Operation string        `json:"operation" required:"true" one:"create done add fan fail extend stamp get outstanding delete"`
 	Tag       string        `json:"tag"`
@@ -49,7 +48,6 @@ type order struct {
 	stamp    []byte
 }
 
-// hexText and base64Text are bytes in a text.
 type hexText []byte
 
 // UnmarshalText implements encoding.TextUnmarshaler.
@@ -85,7 +83,6 @@ var fields = map[string]struct{ required, optional []string }{
 	"outstanding": {[]string{"tag", "tree"}, []string{"limit"}},
 }
 
-// readOrders reads a batch.
 func readOrders(scope tenancy.Scope, members []strictjson.Member) ([]order, error) {
 	var batch struct {
 		Operations []order `json:"operations" bounds:"1..500"`
@@ -178,7 +175,6 @@ func (o order) tokens() int {
 	return len(o.children) * len(o.Edge.String())
 }
 
-// count reads how many edges there are.
 func count(raw json.RawMessage) (int, error) {
 	n, err := strconv.Atoi(string(raw))
 	if err != nil || n < 0 || n > xorack.MaxOps || strconv.Itoa(n) != string(raw) {

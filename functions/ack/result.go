@@ -33,7 +33,6 @@ type result struct {
 	problem *httpapi.Problem
 }
 
-// document is the answer to a single operation.
 func (r result) document() (int, any, error) {
 	if r.problem != nil {
 		return 0, nil, r.problem
@@ -41,7 +40,6 @@ func (r result) document() (int, any, error) {
 	return r.Status, r, nil
 }
 
-// failed is a result that is a problem.
 func failed(o order, problem *httpapi.Problem) result {
 	return result{Status: problem.Status, Operation: o.Operation, Type: httpapi.ProblemBase + problem.Type, Code: problem.Code(), Detail: problem.Error(), problem: problem}
 }
@@ -105,7 +103,6 @@ func otherChildren() *httpapi.Problem {
 	}
 }
 
-// resultOf is the result of an operation with this outcome.
 func resultOf(o order, outcome xorack.Outcome) result {
 	problem := ended(outcome)
 	switch {
@@ -121,7 +118,6 @@ func resultOf(o order, outcome xorack.Outcome) result {
 	return r
 }
 
-// stamped is the result of a stamp's operation.
 func stamped(o order, state stamps.State) result {
 	r := resultOf(o, state.Outcome)
 	r.Stamp, r.Acked = hex.EncodeToString(state.Stamp), &state.Acked

@@ -83,7 +83,6 @@ func pulled(c *httpapi.Call, a delivery.Answer, err error) (int, any, error) {
 	return http.StatusOK, newClaimDocument(c.Scope, a), nil
 }
 
-// sizeOf is what a message takes in an answer.
 func sizeOf(m cursor.Message) int { return message.New(m).Size() }
 
 // puller is the two-phase protocol on the deliverer's tables.
@@ -123,7 +122,6 @@ type nextClaim struct {
 	wanted
 }
 
-// request is the claim of a queue and a consumer.
 func (n *nextClaim) request(queue, consumer string) delivery.Request {
 	return delivery.Request{
 		Queue: queue, Consumer: consumer, ID: n.Request, MaxMessages: n.MaxMessages, MaxBytes: n.MaxBytes,
@@ -131,7 +129,6 @@ func (n *nextClaim) request(queue, consumer string) delivery.Request {
 	}
 }
 
-// token is a token as [delivery.Token.String] writes it.
 type token struct{ delivery.Token }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
@@ -173,7 +170,6 @@ const (
 	actionSettle  = "settle"
 )
 
-// change is what is asked for of a claim.
 type change struct {
 	Action       string                `json:"action" required:"true" one:"extend prepare commit abort settle"`
 	Queue        string                `json:"queue"`
@@ -189,7 +185,6 @@ type change struct {
 	replies []delivery.Reply
 }
 
-// readReplies reads the replies of a change.
 func (p *change) readReplies(c *httpapi.Call) (err error) {
 	if p.Replies == nil {
 		return nil
@@ -256,7 +251,6 @@ func (s *service) takeReplies(ctx context.Context, c *httpapi.Call, replies []de
 	return load.Take(ctx, s.quotas, c.Metrics, c.Tenant(), s.sorter)
 }
 
-// commitAndClaim commits a claim and makes the next one.
 func (s *service) commitAndClaim(ctx context.Context, c *httpapi.Call, h delivery.Held, p change) (int, any, error) {
 	if p.Action != actionCommit {
 		return 0, nil, invalid.New(invalid.Misplaced, "next", "is a field of commit only")

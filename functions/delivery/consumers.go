@@ -157,7 +157,6 @@ type operated struct {
 	*consumerAnswer
 }
 
-// consumerAnswer is what is shown of a consumer.
 type consumerAnswer = view.Consumer
 
 // after is a consumer after an operation, beside where its queue is then, and what is known of its
@@ -171,7 +170,6 @@ func (s *service) after(ctx context.Context, scope tenancy.Scope, of delivery.Co
 	return s.answer(scope, beside, sink, false)
 }
 
-// create makes a consumer, or returns the one that is there.
 func (s *service) create(ctx context.Context, c *httpapi.Call) (int, any, error) {
 	var asked struct {
 		Queue    string         `json:"queue"`

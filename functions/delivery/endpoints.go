@@ -117,7 +117,6 @@ func (s *service) putEndpoint(ctx context.Context, c *httpapi.Call) (int, any, e
 	return http.StatusOK, a, nil
 }
 
-// readEndpoint reads what an endpoint is to be.
 func (s *service) readEndpoint(c *httpapi.Call) (endpoint.Change, error) {
 	var asked struct {
 		Consumer string  `json:"consumer"`
@@ -164,7 +163,6 @@ func (s *service) checkURL(of, text string) error {
 	return nil
 }
 
-// portOf is the port of a URL, whichever it is.
 func portOf(u *url.URL) int {
 	fallback := "443"
 	if u.Scheme == "http" {
@@ -174,7 +172,6 @@ func portOf(u *url.URL) int {
 	return n
 }
 
-// deleteEndpoint takes an endpoint away.
 func (s *service) deleteEndpoint(ctx context.Context, c *httpapi.Call) (int, any, error) {
 	var asked struct {
 		Consumer string  `json:"consumer"`
@@ -200,7 +197,6 @@ func (s *service) deleteEndpoint(ctx context.Context, c *httpapi.Call) (int, any
 	}{http.StatusOK}, nil
 }
 
-// endpointList is a page of endpoints.
 type endpointList struct {
 	Status    int              `json:"status"`
 	Endpoints []endpointAnswer `json:"endpoints"`

@@ -136,7 +136,6 @@ func withID(ctx context.Context, c *httpapi.Call, o delivery.Order, err error) e
 	return problem
 }
 
-// erasableConsumer is a consumer that goes with its queue.
 type erasableConsumer struct {
 	Consumer  string      `json:"consumer"`
 	State     view.State  `json:"state"`

@@ -17,7 +17,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// operate does what an operator asks for.
 func (s *service) operate(ctx context.Context, c *httpapi.Call) (int, any, error) {
 	o, err := readOrder(c)
 	if err != nil {
@@ -90,7 +89,6 @@ type recordedOperation struct {
 	Error   string            `json:"error,omitempty"`
 }
 
-// whoAnswer is who asked, as callers see it.
 type whoAnswer struct {
 	Kind   string `json:"kind"`
 	Name   string `json:"name,omitempty"`

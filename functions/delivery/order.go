@@ -14,7 +14,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// order is what an operator asks for.
 type order struct {
 	Order    delivery.Order
 	Action   string         `json:"action" required:"true" one:"skip redrive rewind pause resume settle release remove restart-keys"`
@@ -34,7 +33,6 @@ type order struct {
 // too.
 var places = map[string]string{"skip": "seq", "redrive": "seq", "rewind": "start", "settle": "token", "release": "token"}
 
-// do carries an order out.
 func (o order) do(ctx context.Context, d *delivery.Deliverer) (delivery.Consumer, error) {
 	if o.Action == "restart-keys" {
 		_, err := d.Inside(request.Inside{}).RestartKeys(ctx, o.Order)
@@ -43,7 +41,6 @@ func (o order) do(ctx context.Context, d *delivery.Deliverer) (delivery.Consumer
 	return d.Operate(ctx, o.Order)
 }
 
-// readOrder reads the document of an operation.
 func readOrder(c *httpapi.Call) (order, error) {
 	var o order
 	if err := c.Read(&o, &o.Queue); err != nil {

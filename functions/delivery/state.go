@@ -82,7 +82,6 @@ func (s *service) head(scope tenancy.Scope, of delivery.Status, sink request.Hea
 	return h
 }
 
-// aspects are all that a consumer is in.
 func (s *service) aspects(of delivery.Status, sink request.Health, missing bool) (all []view.Aspect) {
 	is := func(state view.State, cause string, since, next time.Time) {
 		all = append(all, view.Aspect{State: state, Cause: cause, Since: since, NextTry: next})

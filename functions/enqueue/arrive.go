@@ -14,7 +14,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// put reads the messages of a put.
 func (c *call) put(ctx context.Context) (*intake.Put, error) {
 	if mode := cloudevents.ModeOf(c.Headers); mode != cloudevents.None {
 		return c.cloudEvents(ctx, mode)
@@ -49,7 +48,6 @@ func (c *call) put(ctx context.Context) (*intake.Put, error) {
 	return p, read(p, members, key)
 }
 
-// newPut is a put of the call without messages.
 func (c *call) newPut() *intake.Put {
 	return &intake.Put{Scope: c.Scope, Tenant: c.Tenant(), Quotas: c.quotas, Log: c.log, Trace: c.Trace()}
 }
@@ -87,7 +85,6 @@ func readList(p *intake.Put, raw json.RawMessage, key string) error {
 	return nil
 }
 
-// read reads one message.
 func read(p *intake.Put, members []strictjson.Member, key string) error {
 	m, err := message.Read(members)
 	if err != nil {

@@ -28,7 +28,6 @@ type eventPaths struct {
 	look     func(queue string) (cursor.Settings, error)
 }
 
-// cloudEvents reads the messages of a put of CloudEvents.
 func (c *call) cloudEvents(ctx context.Context, mode cloudevents.Mode) (*intake.Put, error) {
 	to, err := c.eventPaths()
 	if err != nil {
@@ -135,7 +134,6 @@ func (to *eventPaths) add(p *intake.Put, e cloudevents.Event, key string) error 
 	return add(p, m, key)
 }
 
-// settingsOf are those of the queue, or of the one that the event makes.
 func (to *eventPaths) settingsOf(queue string, e cloudevents.Event) (cursor.Settings, error) {
 	if of, known := to.settings[queue]; known {
 		return of, nil

@@ -17,7 +17,6 @@ func (s *server) events(contentType, query, format string, more ...any) httpapit
 	return s.with(map[string]string{"Content-Type": contentType}, query, fmt.Sprintf(format, more...))
 }
 
-// of is the query of a queue.
 func of(queue string) string {
 	return "queue=" + strings.NewReplacer("|", "%7C", "/", "%2F", ":", "%3A").Replace(queue)
 }

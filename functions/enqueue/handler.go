@@ -25,7 +25,6 @@ type service struct {
 	log         calllog.Log
 }
 
-// call is one request with what it takes to answer it.
 type call struct {
 	*service
 	*httpapi.Call
@@ -39,7 +38,6 @@ func (s *service) on(do operation) httpapi.Operation {
 	return func(ctx context.Context, c *httpapi.Call) (int, any, error) { return do(ctx, &call{s, c}) }
 }
 
-// api are the function's operations.
 func (s *service) api() *httpapi.API {
 	put := httpapi.Route{Method: http.MethodPost, Resource: "messages", Name: "put", Do: s.on(putMessages)}
 	routes := []httpapi.Route{

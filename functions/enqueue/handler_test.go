@@ -60,7 +60,6 @@ func raw(t mapping.Texts) *mapping.Mapping {
 	return m
 }
 
-// queuesOf are the names of the queues that there are.
 func queuesOf(t *testing.T, store *cursor.Store) []string {
 	t.Helper()
 	page := check.Get(check.Get(cursor.New(store, nil)).Queues(t.Context(), "", 100))
@@ -585,12 +584,12 @@ func TestErrorsOfSettings(t *testing.T) {
 		`"first":-1`:                         `first is "-1": it must be an integer from 0 to 9223372036854775807, in plain digits`,
 		`"kind":"both"`:                      `kind is "both": it must be numbered, arrival or keyed`,
 		`"policy":"never"`:                   `policy is "never": it must be wait, skip or alert`,
-		`"gapAfter":"1ms"`:                   `gapAfter is 1ms: it must be from 1s to 8760h`,
+		`"gapAfter":"1ms"`:                   `gapAfter is 1ms: it must be from 1s to 8760h0m0s`,
 		`"gapAfter":"soon"`:                  `gapAfter is "soon": it must be a duration such as "90s", "5m" or "48h"`,
-		`"maxAhead":0`:                       `maxAhead is 0: it must be an integer from 1 to 10000000`,
+		`"maxAhead":0`:                       `maxAhead is 0: it must be from 1 to 10000000`,
 		`"maxAhead":1.5`:                     `maxAhead is "1.5": it must be an integer from 1 to 10000000`,
 		`"mode":"both"`:                      `mode is "both": it must be sync or async`,
-		`"settle":"61m"`:                     `settle is 1h1m0s: it must be from 0s to 1h`,
+		`"settle":"61m"`:                     `settle is 1h1m0s: it must be from 0s to 1h0m0s`,
 		`"late":"never"`:                     `late is "never": it must be deliver or drop`,
 		`"settle":"1m"`:                      `settle must not be given: only queues of the kind keyed have it: leave it out`,
 		`"first":5`:                          `first is 5: that of the queue is 1, which is fixed when the queue is made: leave first out, or use another queue`,

@@ -7,7 +7,6 @@ import (
 	"github.com/streamsort/streamsort/internal/lists"
 )
 
-// listQueues lists queues: those in a state, or all.
 func listQueues(ctx context.Context, c *call) (int, any, error) {
 	asked, err := lists.Queues(c.Call)
 	if err != nil {

@@ -112,7 +112,6 @@ func TestProducerKeepsBodies(t *testing.T) {
 	check.That(t, i == len(bodies), "%d of %d messages", i, len(bodies))
 }
 
-// sorterOf reads what is in a store.
 func sorterOf(t *testing.T, store *cursor.Store) *cursor.Sorter {
 	t.Helper()
 	return check.Get(cursor.New(store, nil))

@@ -13,7 +13,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// putMessages stores one message or several.
 func putMessages(ctx context.Context, c *call) (int, any, error) {
 	p, err := c.put(ctx)
 	if err != nil {

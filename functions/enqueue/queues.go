@@ -99,7 +99,6 @@ type gapAnswer struct {
 	Age   float64     `json:"ageSeconds,omitempty"`
 }
 
-// queueGaps lists a queue's gaps.
 func queueGaps(ctx context.Context, c *call) (int, any, error) {
 	var asked struct {
 		Queue string `json:"queue"`

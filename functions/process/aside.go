@@ -77,7 +77,6 @@ type share struct {
 	now    func() time.Time
 }
 
-// shareOf is the share that the environment has.
 func shareOf(text string, d *runtime.Deps) (*share, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < quota.MinShare || n > quota.MaxShare {

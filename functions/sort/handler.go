@@ -17,7 +17,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/timer"
 )
 
-// sorting is what an invocation needs.
 type sorting struct {
 	sorter *cursor.Sorter
 	names  cursor.Names

@@ -61,7 +61,6 @@ func newAside(of *source.Source, url string, announcer announcer) (*aside, error
 	return &aside{source: of, url: url, queue: queue, announcer: announcer, now: time.Now}, err
 }
 
-// document is a record in the failure queue.
 type document struct {
 	// ID is the same however often the record comes.
 	ID   string `json:"id"`
@@ -84,7 +83,6 @@ type document struct {
 	SHA256       string          `json:"sha256"`
 }
 
-// text is the document of a record.
 func (a *aside) text(r *source.Record, p poison) (string, error) {
 	sum := sha256.Sum256(r.Raw)
 	d := document{
@@ -164,7 +162,6 @@ func (a *aside) send(ctx context.Context, event *source.Event, all []poison) []b
 	return sent
 }
 
-// announce announces records that were set aside.
 func (a *aside) announce(ctx context.Context, event *source.Event, all []poison) error {
 	if len(all) == 0 {
 		return nil

@@ -14,7 +14,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// batch is an event on its way.
 type batch struct {
 	*service
 	event   *source.Event
@@ -58,7 +57,6 @@ func newBatch(s *service, event *source.Event, metrics *emf.Metrics) *batch {
 	return &batch{service: s, event: event, metrics: metrics, received: time.Now(), failed: make([]bool, len(event.Records))}
 }
 
-// read makes the messages.
 func (b *batch) read() {
 	for i := range b.event.Records {
 		r := &b.event.Records[i]
@@ -193,7 +191,6 @@ func (b *batch) judge(ctx context.Context, place int, a intake.Answer) {
 
 var errFull = errors.New("a seq is farther ahead than its queue allows")
 
-// again notes records that have to be repeated.
 func (b *batch) again(ctx context.Context, places []int, why error) {
 	if b.why == nil {
 		b.why = why

@@ -13,7 +13,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// service takes events.
 type service struct {
 	source *source.Source
 	sorter *cursor.Sorter

@@ -34,7 +34,6 @@ type report struct {
 	Chains    xorack.SweepReport
 }
 
-// sweeper is what a run needs.
 type sweeper struct {
 	sorter    *cursor.Sorter
 	deliverer *delivery.Deliverer

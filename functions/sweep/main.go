@@ -51,7 +51,6 @@ func newHandler(d *runtime.Deps) (runtime.Handler, error) {
 	return runtime.Handle(d, headroom, s.handle), nil
 }
 
-// eraser deletes what somebody has of a queue.
 type eraser func(ctx context.Context, queue string) (left bool, err error)
 
 // eraseOthers deletes the endpoints of a queue, and what archives have of it, by the ARNs of their

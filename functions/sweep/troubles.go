@@ -30,7 +30,6 @@ func (t *troubles) worst(metric, name string, seconds float64) {
 	t.note(metric, name, func(before float64) float64 { return max(before, seconds) })
 }
 
-// count notes one more.
 func (t *troubles) count(metric, name string) {
 	t.note(metric, name, func(before float64) float64 { return before + 1 })
 }
@@ -50,7 +49,6 @@ func (t *troubles) note(metric, name string, with func(before float64) float64) 
 	t.of[metric][of] = with(t.of[metric][of])
 }
 
-// write writes the metrics of the tenants that have troubles.
 func (t *troubles) write(metrics *emf.Metrics) {
 	if t == nil {
 		return

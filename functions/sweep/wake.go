@@ -52,7 +52,6 @@ func (s *sweeper) wake(ctx context.Context, metrics *emf.Metrics, messages []eve
 	return response
 }
 
-// asked is a wake-up, and the messages that asked for it.
 type asked struct {
 	timer.WakeUp
 	messages []string
@@ -86,7 +85,6 @@ func together(ctx context.Context, metrics *emf.Metrics, messages []events.SQSMe
 	return all, late
 }
 
-// waking is a batch of wake-ups.
 type waking struct {
 	*sweeper
 	metrics *emf.Metrics

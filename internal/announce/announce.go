@@ -82,7 +82,6 @@ func (a *Announcer) send(ctx context.Context, kind string, detail any) error {
 	return errors.Join(a.put(ctx, kind, string(raw)), a.publish(ctx, kind, string(raw)), a.invoke(ctx, raw))
 }
 
-// put puts an event on the bus.
 func (a *Announcer) put(ctx context.Context, kind, detail string) error {
 	if a.events == nil {
 		return nil
@@ -100,7 +99,6 @@ func (a *Announcer) put(ctx context.Context, kind, detail string) error {
 	return errors.Join(errs...)
 }
 
-// publish publishes a message on the topic.
 func (a *Announcer) publish(ctx context.Context, kind, detail string) error {
 	if a.messages == nil {
 		return nil

@@ -9,7 +9,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
-// consumer is a consumer's announcement as readers see it.
 type consumer struct {
 	ID        string      `json:"id"`
 	Kind      string      `json:"kind"`

@@ -24,7 +24,6 @@ type gap struct {
 	Seconds   float64     `json:"ageSeconds,omitempty"`
 }
 
-// seqs are seqs that are missing.
 type seqs struct {
 	After jsonseq.Seq `json:"missingAfter"`
 	UpTo  jsonseq.Seq `json:"missingUpTo"`
@@ -41,7 +40,6 @@ type late struct {
 	Examples []example `json:"examples"`
 }
 
-// example is a late message.
 type example struct {
 	Seq     jsonseq.Seq     `json:"seq"`
 	Key     json.RawMessage `json:"key"`

@@ -76,7 +76,6 @@ func (l List[T]) Read(text []byte, lookup func(string) (string, bool)) ([]T, err
 	return all, nil
 }
 
-// elements is the list as it stands in the text.
 func (l List[T]) elements(text []byte) ([]json.RawMessage, error) {
 	members, err := strictjson.Members(text)
 	if err != nil {

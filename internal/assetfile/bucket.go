@@ -62,7 +62,6 @@ func Text(folder, name string) (text []byte, path string, err error) {
 	return text, path, nil
 }
 
-// get reads an object.
 func get(ctx context.Context, address string) ([]byte, error) {
 	place, is := strings.CutPrefix(address, "s3://")
 	name, key, has := strings.Cut(place, "/")

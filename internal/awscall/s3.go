@@ -34,7 +34,6 @@ func (b *Bucket) do(ctx context.Context, r request) (*response, error) {
 	return b.client.do(ctx, r)
 }
 
-// path is an object's.
 func path(key string) string { return "/" + httpbinding.EscapePath(key, false) }
 
 // Put stores an object, in place of one that is there.

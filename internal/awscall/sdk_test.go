@@ -88,7 +88,6 @@ type transport func(*http.Request) (*http.Response, error)
 
 func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// environment is a function's.
 func environment(t *testing.T) {
 	t.Helper()
 	for name, value := range map[string]string{

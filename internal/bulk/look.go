@@ -124,7 +124,6 @@ func Look(ctx context.Context, api API, r Request, found func(int)) (*Run, error
 	return run, nil
 }
 
-// named gives a new run its name.
 func (r *Run) named() {
 	if r.Name == "" {
 		r.begin([]view.Head{{Since: time.Now()}}) // nothing is listed by its time

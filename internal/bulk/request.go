@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
+	"github.com/streamsort/streamsort/internal/bounds"
 	"github.com/streamsort/streamsort/internal/errtext"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
@@ -67,7 +67,6 @@ func ActionsIn(state string) (actions []string) {
 	return actions
 }
 
-// wrong is the error of a field.
 func wrong(code invalid.Code, field, problem string, arguments ...any) error {
 	return invalid.New(code, field, fmt.Sprintf(problem, arguments...))
 }
@@ -90,7 +89,8 @@ func (r *Request) Validate() error {
 		return wrong(invalid.Malformed, "run",
 			"is %q: it must be the name that an earlier run printed", r.Run)
 	}
-	return cmp.Or(r.validateState(allowed), r.validateStart(), r.validateTexts())
+	return cmp.Or(r.validateState(allowed), r.validateStart(),
+		bounds.Text("reason", r.Reason, 1, maxReason), bounds.Text("error", r.Error, 0, maxError))
 }
 
 // validateState checks the state, and the fields that belong to it.
@@ -113,7 +113,6 @@ func (r *Request) validateState(allowed []string) error {
 	return nil
 }
 
-// validateStart checks where a rewind goes.
 func (r *Request) validateStart() error {
 	if (r.Action == "rewind") != (r.Start != "") {
 		return wrong(invalid.Misplaced, "start",
@@ -122,19 +121,6 @@ func (r *Request) validateStart() error {
 	_, err := cursor.ParseSeq(r.Start)
 	if err != nil && !slices.Contains([]string{"", "first", "latest"}, r.Start) {
 		return wrong(invalid.Malformed, "start", "is %q: it must be first, latest or a seq", r.Start)
-	}
-	return nil
-}
-
-func (r *Request) validateTexts() error {
-	for _, text := range []struct {
-		field, given string
-		least, most  int
-	}{{"reason", r.Reason, 1, maxReason}, {"error", r.Error, 0, maxError}} {
-		if n := len(text.given); n < text.least || n > text.most || !utf8.ValidString(text.given) {
-			return wrong(invalid.TextCode(text.given, text.most), text.field,
-				"has %d bytes: it must be %d to %d bytes of UTF-8", n, text.least, text.most)
-		}
 	}
 	return nil
 }
@@ -177,7 +163,6 @@ const timeDigits = 13
 // maxRun leaves room in an operation's id, 64 bytes, for what names the consumer.
 const maxRun = 40
 
-// runName names a run that begins at a time.
 func runName(began time.Time, random string) string {
 	return fmt.Sprintf("%0*d%s", timeDigits, began.UnixMilli(), strings.ToLower(random[:8]))
 }

@@ -112,7 +112,6 @@ func (r *Run) Do(ctx context.Context, progress func(Report)) Report {
 	return tally.end(ctx)
 }
 
-// outcome is what became of an operation.
 type outcome int
 
 const (
@@ -123,7 +122,6 @@ const (
 	trouble // the API is away, throttles, or refuses the caller
 )
 
-// tally counts outcomes.
 type tally struct {
 	sync.Mutex
 	report   Report
@@ -270,7 +268,6 @@ func (r *Run) id(t Target) string {
 	return r.Name + "-" + hex.EncodeToString(sum[:8])
 }
 
-// post asks for the operation.
 func (r *Run) post(ctx context.Context, t Target, c view.Consumer) error {
 	document := map[string]any{
 		"action": r.Action, "queue": string(t.Queue), "consumer": t.Consumer, "reason": r.Reason,

@@ -18,7 +18,6 @@ import (
 	"github.com/streamsort/streamsort/internal/awsenv"
 )
 
-// signer signs requests for IAM.
 type signer struct {
 	awsenv.Settings
 	service string
@@ -79,7 +78,6 @@ func loopback(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && ip.IsLoopback()
 }
 
-// sign signs a request.
 func (s *signer) sign(ctx context.Context, request *http.Request, body []byte) error {
 	keys, err := s.Credentials.Retrieve(ctx)
 	if err != nil {

@@ -75,7 +75,6 @@ func ReadJSON(raw json.RawMessage) (Event, error) {
 	return e, e.readData(data, encoded)
 }
 
-// readMember reads an attribute.
 func (e *Event) readMember(m strictjson.Member) error {
 	if err := checkName(m.Name); err != nil {
 		return err
@@ -102,7 +101,6 @@ func (e *Event) readMember(m strictjson.Member) error {
 	return nil
 }
 
-// readData reads what an event in JSON carries.
 func (e *Event) readData(data, encoded json.RawMessage) (err error) {
 	switch {
 	case data != nil && encoded != nil:
@@ -137,7 +135,6 @@ func (e *Event) carriesJSON() bool {
 	return !given || isJSON(media)
 }
 
-// isJSON reports whether a media type is */json or */*+json.
 func isJSON(media string) bool {
 	media, _, _ = strings.Cut(strings.ToLower(media), ";")
 	media = strings.TrimSpace(media)
@@ -295,7 +292,6 @@ func notEmpty(text string) string {
 	return ""
 }
 
-// badReference is why a text is no URI-reference.
 func badReference(text string) string {
 	if text == "" {
 		return "is empty"

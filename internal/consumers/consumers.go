@@ -115,7 +115,6 @@ type circuit struct {
 	WakeRate int             `json:"wakeRate"`
 }
 
-// read reads one consumer.
 func read(raw json.RawMessage) (Consumer, error) {
 	var d document
 	if err := strictjson.Decode(raw, &d); err != nil {

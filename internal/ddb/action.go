@@ -65,7 +65,6 @@ func Removed(paths ...Path) []Action {
 	return actions
 }
 
-// apply makes the actions on an item.
 func apply(actions []Action, before Item) (Item, error) {
 	after := draftOf(before, max(len(actions)-before.Len(), 2)) // most change what is there
 	for _, a := range actions {
@@ -94,11 +93,7 @@ type draft []field
 
 // draftOf has room for so many attributes more.
 func draftOf(it Item, more int) draft {
-	d := make(draft, 0, it.Len()+more)
-	if it.image != nil {
-		d = append(d, it.fields...)
-	}
-	return d
+	return append(make(draft, 0, it.Len()+more), it.stored()...)
 }
 
 // set gives an attribute a value; the zero Value removes it.

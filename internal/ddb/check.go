@@ -50,7 +50,6 @@ func checkKey(def *table.Definition, it Item, exact bool) error {
 	return nil
 }
 
-// checkKeyValue checks the value of a key's attribute.
 func checkKeyValue(key table.Key, v Value, most int) error {
 	switch {
 	case v.kind != kinds[key.Type]:
@@ -61,7 +60,6 @@ func checkKeyValue(key table.Key, v Value, most int) error {
 	return nil
 }
 
-// checkItem checks an item that is to be stored.
 func checkItem(def *table.Definition, it Item) error {
 	if err := checkKey(def, it, false); err != nil {
 		return err
@@ -94,7 +92,6 @@ func checkIndexed(def *table.Definition, it Item) error {
 	return nil
 }
 
-// checkValue checks a value that is to be stored or compared.
 func checkValue(v Value) error {
 	switch v.kind {
 	case None, Other:
@@ -131,7 +128,6 @@ func checkCond(c *Cond) error {
 	return c.check()
 }
 
-// operators is how many a condition has.
 func (c *Cond) operators() int {
 	operators := 1
 	if c.OfSize {
@@ -146,7 +142,6 @@ func (c *Cond) operators() int {
 	return operators
 }
 
-// check checks the values.
 func (c *Cond) check() error {
 	for i := range c.Conds {
 		if err := c.Conds[i].check(); err != nil {
@@ -186,7 +181,6 @@ func checkBetween(low, high Value) error {
 	return nil
 }
 
-// takes reports whether an operator takes a value of this type.
 func (o Operator) takes(kind Kind) bool {
 	switch o {
 	case BeginsWith:
@@ -221,7 +215,6 @@ func checkActions(def *table.Definition, actions []Action) error {
 	return nil
 }
 
-// takes reports whether a verb takes a value of this type.
 func (a Action) takes(kind Kind) bool {
 	switch a.Verb {
 	case Plus:
@@ -256,7 +249,6 @@ func overlap(a, b Path) bool {
 	return long[:len(short)] == short && (len(long) == len(short) || long[len(short):][:1] == stepMark)
 }
 
-// checkBatch checks the keys of a batch.
 func checkBatch(def *table.Definition, keys []Item, most int) error {
 	if len(keys) == 0 || len(keys) > most {
 		return invalidf("a batch of %d, and there have to be 1 to %d", len(keys), most)

@@ -6,7 +6,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/table"
 )
 
-// checkQuery checks what a query asks of the keys.
 func checkQuery(def *table.Definition, r Query) error {
 	partition, sort := def.Partition, def.Sort
 	if r.OfIndex {
@@ -32,7 +31,6 @@ func checkQuery(def *table.Definition, r Query) error {
 	return checkAfter(def, r, partition)
 }
 
-// checkWhere checks a comparison of a query's sort key.
 func checkWhere(sort table.Key, where *Cond) error {
 	if where.IsZero() {
 		return nil
@@ -53,7 +51,6 @@ func checkWhere(sort table.Key, where *Cond) error {
 	return checkCond(where)
 }
 
-// checkOnly checks the attributes that are to be shown.
 func checkOnly(only []Path) error {
 	for i, path := range only {
 		if len(path.steps()) > 1 {
@@ -66,7 +63,6 @@ func checkOnly(only []Path) error {
 	return nil
 }
 
-// checkAfter checks where a page begins.
 func checkAfter(def *table.Definition, r Query, partition table.Key) error {
 	if !r.After.Exists() {
 		return nil

@@ -113,7 +113,6 @@ func (c codec) read(d *Decoder, into reflect.Value) {
 	}
 }
 
-// unreadable is the error of a decoder, with what the item is.
 func (c codec) unreadable(d *Decoder) error {
 	what := c.what
 	for _, a := range attributesOf(c.of).list {
@@ -125,9 +124,9 @@ func (c codec) unreadable(d *Decoder) error {
 }
 
 // ValueOf is the value that a field of the type has in an item.
-func ValueOf[T any](t T) Value { return valueOf(reflect.ValueOf(&t).Elem()) }
-
-func valueOf(v reflect.Value) Value { return codingOf(v.Type(), "").write(v) }
+func ValueOf[T any](t T) Value {
+	return codingOf(reflect.TypeFor[T](), "").write(reflect.ValueOf(&t).Elem())
+}
 
 // ReadValue reads what ValueOf wrote as an element of a map of the decoder's item.
 func ReadValue[T any](d *Decoder, at Path, step string, v Value, into *T) {

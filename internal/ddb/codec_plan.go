@@ -73,7 +73,6 @@ func (a *attributes) add(t reflect.Type, within []int) {
 // has reports whether there is an option among those between commas.
 func has(options, option string) bool { return strings.Contains(","+options+",", ","+option+",") }
 
-// argument is what follows an option and "=".
 func argument(options, option string) string {
 	_, rest, _ := strings.Cut(","+options, ","+option+"=")
 	value, _, _ := strings.Cut(rest, ",")
@@ -96,7 +95,6 @@ func (a *attribute) of(from reflect.Value) Value {
 // drafts are where items are made, so that each has the room that it takes.
 var drafts = sync.Pool{New: func() any { return new(draft) }}
 
-// draft is the item of a struct, with room for more.
 func (a *attributes) draft(from reflect.Value, more int) draft {
 	made := drafts.Get().(*draft)
 	defer drafts.Put(made)
@@ -131,7 +129,6 @@ func (f *fault) in(step Path) *fault {
 	return f
 }
 
-// read reads an item, or the fields of a map, into a struct.
 func (a *attributes) read(it Item, into reflect.Value) *fault {
 	fields := it.stored()
 	for _, one := range a.list {
@@ -156,14 +153,6 @@ func (a *attributes) read(it Item, into reflect.Value) *fault {
 	return nil
 }
 
-func (it Item) stored() []field {
-	if it.image == nil {
-		return nil
-	}
-	return it.fields
-}
-
-// coding is how a type is written and read.
 type coding struct {
 	form
 	kind Kind
@@ -381,7 +370,6 @@ func (c *coding) read(v Value, into reflect.Value) *fault {
 	return nil
 }
 
-// entry is room for a name and an element of a map.
 func (c *coding) entry() (name, element reflect.Value) {
 	return reflect.New(c.of.Key()).Elem(), reflect.New(c.of.Elem()).Elem()
 }

@@ -152,7 +152,6 @@ func (c Cond) Holds(it Item) bool {
 	return c.compares(it, v)
 }
 
-// compares evaluates a comparison of what the path has.
 func (c Cond) compares(it Item, v Value) bool {
 	if c.Operator == In {
 		return slices.ContainsFunc(c.Values, func(o Value) bool { return v.kind != None && v.Equal(o.in(it)) })

@@ -42,15 +42,6 @@ func (d *Decoder) must(name Path, kind Kind) Value {
 	return v
 }
 
-// int64 is a Number that fits into 64 bits.
-func (d *Decoder) int64(name Path, v Value) (int64, bool) {
-	n, ok := v.Int64()
-	if !ok {
-		d.Fail(name, "is "+v.Decimal()+", which is not a 64-bit integer")
-	}
-	return n, ok
-}
-
 // Text reads a string that must be there.
 func (d *Decoder) Text(name Path) string { return d.must(name, String).text }
 
@@ -65,10 +56,10 @@ func (d *Decoder) TextOr(name Path, otherwise string) string {
 // Number reads an integer that must be there.
 func (d *Decoder) Number(name Path) int64 {
 	v := d.must(name, Number)
-	if v.kind == None {
-		return 0
+	n, ok := v.Int64()
+	if !ok {
+		d.Fail(name, "is "+v.Decimal()+", which is not a 64-bit integer")
 	}
-	n, _ := d.int64(name, v)
 	return n
 }
 

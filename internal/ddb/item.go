@@ -22,7 +22,7 @@ func (f Fields) Item() Item {
 			fields = append(fields, field{string(name), value})
 		}
 	}
-	slices.SortFunc(fields, field.compare)
+	slices.SortFunc(fields, func(a, b field) int { return cmp.Compare(a.name, b.name) })
 	return sealed(fields)
 }
 
@@ -44,8 +44,6 @@ type field struct {
 	value Value
 }
 
-func (f field) compare(o field) int { return cmp.Compare(f.name, o.name) }
-
 // sealed takes sorted fields over.
 func sealed(fields []field) Item {
 	if len(fields) == 0 {
@@ -57,21 +55,21 @@ func sealed(fields []field) Item {
 // Exists reports whether there is an item.
 func (it Item) Exists() bool { return it.image != nil }
 
-// Len is the number of attributes.
-func (it Item) Len() int {
+// stored are the fields of an item, or of none.
+func (it Item) stored() []field {
 	if it.image == nil {
-		return 0
+		return nil
 	}
-	return len(it.fields)
+	return it.fields
 }
+
+// Len is the number of attributes.
+func (it Item) Len() int { return len(it.stored()) }
 
 // All are the attributes in the order of their names.
 func (it Item) All() iter.Seq2[string, Value] {
 	return func(yield func(string, Value) bool) {
-		if it.image == nil {
-			return
-		}
-		for _, f := range it.fields {
+		for _, f := range it.stored() {
 			if !yield(f.name, f.value) {
 				return
 			}
@@ -105,13 +103,7 @@ func (v Value) step(name string) Value {
 }
 
 func (it Item) attribute(name string) Value {
-	if it.image == nil {
-		return Value{}
-	}
-	if at, found := find(it.fields, name); found {
-		return it.fields[at].value
-	}
-	return Value{}
+	return draft(it.stored()).attribute(name)
 }
 
 // find is where an attribute is among sorted fields, or belongs.
@@ -143,11 +135,8 @@ func (it Item) Equal(o Item) bool {
 
 // Only is what an item has of some attributes: a projection.
 func (it Item) Only(attributes ...Path) Item {
-	if it.image == nil {
-		return it
-	}
 	only := make([]field, 0, len(attributes))
-	for _, f := range it.fields {
+	for _, f := range it.stored() {
 		if slices.Contains(attributes, Path(f.name)) {
 			only = append(only, f)
 		}
@@ -213,7 +202,6 @@ func (it Item) Merge(o Item) Item {
 	return sealed(d)
 }
 
-// memo keeps what an item was decoded to.
 type memo struct{ decoded any }
 
 // Decoded decodes an item. Items of a [Memory] that remembers are decoded once for each type:

@@ -3,6 +3,7 @@ package ddb
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -33,7 +34,7 @@ type Change struct {
 func NewMemory(definitions ...table.Definition) *Memory {
 	m := &Memory{tables: map[string]*rows{}}
 	for _, def := range definitions {
-		m.tables[def.Name] = newRows(&def)
+		m.tables[def.Name] = &rows{def: &def}
 	}
 	return m
 }
@@ -255,6 +256,6 @@ func (m *Memory) sorted() []*rows {
 	for _, t := range m.tables {
 		all = append(all, t)
 	}
-	slices.SortFunc(all, func(a, b *rows) int { return compareText(a.def.Name, b.def.Name) })
+	slices.SortFunc(all, func(a, b *rows) int { return strings.Compare(a.def.Name, b.def.Name) })
 	return all
 }

@@ -2,7 +2,6 @@ package ddb
 
 import "slices"
 
-// shown is what an answer shows of an item.
 func shown(it Item, only []Path) Item {
 	if len(only) == 0 {
 		return it
@@ -10,7 +9,6 @@ func shown(it Item, only []Path) Item {
 	return it.Only(only...)
 }
 
-// query answers from the rows of one partition.
 func (m *Memory) query(t *rows, r Query) (Answer, error) {
 	if err := checkQuery(t.def, r); err != nil {
 		return Answer{}, err

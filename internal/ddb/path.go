@@ -72,7 +72,6 @@ func (p Path) cut() (step string, rest Path) {
 	return string(p[:at]), p[at+1:]
 }
 
-// indexOf is the index of a step that is one.
 func indexOf(step string) (at int, isIndex bool) {
 	if !strings.HasPrefix(step, indexMark) {
 		return 0, false

@@ -28,8 +28,6 @@ type Request interface {
 	// counts.
 	Name() string
 	On() *table.Definition
-	// Writes reports whether it can change anything.
-	Writes() bool
 }
 
 // Answer is what an Engine answers.
@@ -137,26 +135,11 @@ type BatchWrite struct {
 	Deletes []Item
 }
 
-// Writes implements [Request].
-func (Get) Writes() bool { return false }
-
-// Writes implements [Request].
-func (Put) Writes() bool { return true }
-
-// Writes implements [Request].
-func (Update) Writes() bool { return true }
-
-// Writes implements [Request].
-func (Delete) Writes() bool { return true }
-
-// Writes implements [Request].
-func (Query) Writes() bool { return false }
-
-// Writes implements [Request].
-func (Scan) Writes() bool { return false }
-
-// Writes implements [Request].
-func (BatchGet) Writes() bool { return false }
-
-// Writes implements [Request].
-func (BatchWrite) Writes() bool { return true }
+// Writes reports whether a request can change anything.
+func Writes(r Request) bool {
+	switch r.(type) {
+	case Put, Update, Delete, BatchWrite:
+		return true
+	}
+	return false
+}

@@ -18,8 +18,6 @@ type rows struct {
 	index partitions
 }
 
-func newRows(def *table.Definition) *rows { return &rows{def: def} }
-
 // partitions are sorted by their keys.
 type partitions []*partition
 
@@ -42,9 +40,6 @@ func (r row) compare(o row) int {
 	return cmp.Or(order, strings.Compare(r.tie, o.tie))
 }
 
-func compareText(a, b string) int { return strings.Compare(a, b) }
-
-// find is the place of a partition.
 func (p partitions) find(key Value) (int, bool) {
 	return slices.BinarySearchFunc(p, key, func(one *partition, key Value) int {
 		order, _ := one.key.compare(key)
@@ -76,18 +71,15 @@ func (p *partitions) set(key Value, r row) {
 	}
 }
 
-// place is where an item is in the table.
 func (t *rows) place(key Item) (Value, row) {
 	return key.attribute(t.def.Partition.Name), row{sort: key.attribute(t.def.Sort.Name)}
 }
 
-// entry is where an entry is in the index.
 func (t *rows) entry(it Item) (Value, row) {
 	tie := it.attribute(t.def.Partition.Name).String() + "\x00" + it.attribute(t.def.Sort.Name).String()
 	return it.attribute(t.def.Index.Partition.Name), row{sort: it.attribute(t.def.Index.Sort.Name), tie: tie}
 }
 
-// get is the item under a key.
 func (t *rows) get(key Item) Item {
 	partition, r := t.place(key)
 	at, found := t.partitions.find(partition)
@@ -121,7 +113,6 @@ func (t *rows) set(key, before, after Item) {
 	}
 }
 
-// items are all items in the order of their keys.
 func (t *rows) items() iter.Seq[Item] {
 	return func(yield func(Item) bool) {
 		for _, one := range t.partitions {
@@ -134,7 +125,6 @@ func (t *rows) items() iter.Seq[Item] {
 	}
 }
 
-// inSegment reports whether a partition is in a segment of a scan.
 func (p *partition) inSegment(segment, segments int) bool {
 	if segments <= 1 {
 		return true

@@ -54,7 +54,6 @@ func (e *Engine) do(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 	return ddb.Answer{}, fmt.Errorf("a request of type %T", r)
 }
 
-// capacity is whether the answers have the consumed capacity.
 func (e *Engine) capacity() types.ReturnConsumedCapacity {
 	if e.Units {
 		return types.ReturnConsumedCapacityIndexes
@@ -236,7 +235,6 @@ func (e *Engine) batchWrite(ctx context.Context, r ddb.BatchWrite) (ddb.Answer, 
 	return a, nil
 }
 
-// units is the consumed capacity of an answer.
 func units(capacity *types.ConsumedCapacity, write bool) ddb.Units {
 	if capacity == nil {
 		return ddb.Units{}

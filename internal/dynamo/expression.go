@@ -138,7 +138,6 @@ func (x *expression) cond(c ddb.Cond) {
 	}
 }
 
-// operand writes what is compared.
 func (x *expression) operand(c ddb.Cond) {
 	if !c.OfSize {
 		x.path(c.Path)

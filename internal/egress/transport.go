@@ -67,7 +67,6 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.secure.RoundTrip(r)
 }
 
-// dialer dials the addresses that it has looked at.
 type dialer struct {
 	rules  Rules
 	lookup Lookup

@@ -75,7 +75,6 @@ func ParseURL(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// checkHost reports what is wrong with a host.
 func checkHost(host string) error {
 	if a, err := netip.ParseAddr(host); err == nil {
 		if a.Zone() != "" || a.Is4In6() {
@@ -99,7 +98,6 @@ func checkHost(host string) error {
 	return nil
 }
 
-// port is that of a URL.
 func port(u *url.URL) int {
 	if n, err := strconv.Atoi(u.Port()); err == nil {
 		return n

@@ -210,7 +210,6 @@ func (m *Metrics) isRoutine() bool {
 	return len(m.parts) == 0
 }
 
-// take adds the counters of others.
 func (m *Metrics) take(others *Metrics) {
 	others.mu.Lock()
 	defer others.mu.Unlock()

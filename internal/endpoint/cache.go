@@ -88,7 +88,6 @@ func (c *Cache) known(consumer, queue string) cached {
 	return c.all[cacheKey{consumer, queue}]
 }
 
-// look looks at a queue's endpoint, and remembers it.
 func (c *Cache) look(ctx context.Context, consumer, queue string, glanced time.Time) (cached, error) {
 	now := c.now()
 	e, err := c.of(ctx, consumer, queue)

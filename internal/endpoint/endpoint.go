@@ -86,22 +86,21 @@ type Place struct {
 func (p Place) Validate() error {
 	field := p.field()
 	if p.Consumer == "" || len(p.Consumer) > 128 || strings.Trim(p.Consumer, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_") != "" {
-		return &invalid.Error{Field: "consumer", Code: invalid.Malformed, Problem: "must be 1 to 128 letters, digits, '.', '-' or '_'"}
+		return invalid.New(invalid.Malformed, "consumer", "must be 1 to 128 letters, digits, '.', '-' or '_'")
 	}
 	switch {
 	case len(p.Name) > MaxName:
-		return &invalid.Error{Field: field, Code: invalid.TooLarge, Problem: fmt.Sprintf("has %d bytes: an endpoint takes %d", len(p.Name), MaxName)}
+		return invalid.New(invalid.TooLarge, field, fmt.Sprintf("has %d bytes: an endpoint takes %d", len(p.Name), MaxName))
 	case !p.Prefix:
 		return cursor.ValidateQueue(p.Name)
 	case p.Name != "" && !strings.HasSuffix(p.Name, "/"):
-		return &invalid.Error{Field: field, Code: invalid.Malformed, Problem: "must end with a slash, or be empty for all queues"}
+		return invalid.New(invalid.Malformed, field, "must end with a slash, or be empty for all queues")
 	case strings.Count(p.Name, "/") > MaxDepth:
-		return &invalid.Error{Field: field, Code: invalid.OutOfRange, Problem: fmt.Sprintf("has more than %d slashes", MaxDepth)}
+		return invalid.New(invalid.OutOfRange, field, fmt.Sprintf("has more than %d slashes", MaxDepth))
 	}
 	return nil
 }
 
-// field is what has its name in a request.
 func (p Place) field() string {
 	if p.Prefix {
 		return "prefix"
@@ -164,7 +163,6 @@ const (
 	attrRev      ddb.Path = "rev"
 )
 
-// layout is that of an item.
 const layout = 1
 
 // Keys begins the partition keys of all endpoints, and of nothing else in the table.
@@ -178,7 +176,6 @@ func partitionOf(tenant string) ddb.Value { return ddb.Text(Keys + tenant) }
 
 func (p Place) sort() string { return keysBegin + p.field() + " " + p.Name + " " + p.Consumer }
 
-// placeOf is the place of a sort key.
 func placeOf(sort string) Place {
 	field, rest, _ := strings.Cut(strings.TrimPrefix(sort, keysBegin), " ")
 	space := max(strings.LastIndexByte(rest, ' '), 0)
@@ -322,10 +319,7 @@ func (s *Store) mayBeMade(ctx context.Context, c Change) error {
 			return err
 		}
 		if n += len(page); n >= MaxOfTenant {
-			return &invalid.Error{
-				Field: c.field(), Code: invalid.OutOfRange,
-				Problem: fmt.Sprintf("would be one more than the %d endpoints that a tenant may have: take one away, or make one for a prefix", MaxOfTenant),
-			}
+			return invalid.New(invalid.OutOfRange, c.field(), fmt.Sprintf("would be one more than the %d endpoints that a tenant may have: take one away, or make one for a prefix", MaxOfTenant))
 		}
 		if after = next; next == "" {
 			return nil

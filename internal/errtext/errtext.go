@@ -126,7 +126,6 @@ var (
 	many = regexp.MustCompile(`#(?:[-.:+/_TZ]{1,2}#)+Z?`)
 )
 
-// wordOf replaces what varies in a word.
 func wordOf(w string) string {
 	if !strings.ContainsAny(w, "0123456789#@") && !digits.MatchString(w) && !opaque(w) {
 		return w

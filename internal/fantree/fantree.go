@@ -39,7 +39,6 @@ type Node struct {
 // Ask asks the API for a chain.
 type Ask func(tag string) (json.RawMessage, error)
 
-// reader reads a tree.
 type reader struct {
 	ask   Ask
 	short bool // a tenant does not name itself in what it asks for
@@ -71,7 +70,6 @@ func Read(ask Ask, tag string, fanned xorack.Edge, most int) (*Node, error) {
 	return whole, nil
 }
 
-// node asks for one chain.
 func (r *reader) node(tag string) (*Node, error) {
 	raw, err := r.ask(tag)
 	if err != nil {

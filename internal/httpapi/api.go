@@ -98,7 +98,6 @@ func (a *API) Handle(ctx context.Context, metrics *emf.Metrics, raw json.RawMess
 	return c.Answer(status, document)
 }
 
-// failed is the answer to a call that has a problem.
 func (c *Call) failed(p *Problem) (json.RawMessage, error) {
 	if c.Alias != "" && p.MayPass() {
 		return nil, p
@@ -106,7 +105,6 @@ func (c *Call) failed(p *Problem) (json.RawMessage, error) {
 	return c.Problem(p)
 }
 
-// do reads the request, and does what it asks for.
 func (a *API) do(ctx context.Context, c *Call, raw json.RawMessage) (status int, document any, err error) {
 	if alias := aliasOf(ctx); a.Aliases[alias] != nil {
 		c.Request = Request{Direct: true, Alias: alias, Body: raw}
@@ -135,7 +133,6 @@ func (a *API) do(ctx context.Context, c *Call, raw json.RawMessage) (status int,
 	return do(ctx, c)
 }
 
-// problemOf is what an error is to the caller.
 func (a *API) problemOf(ctx context.Context, scope tenancy.Scope, err error) *Problem {
 	if a.Problem != nil {
 		if problem := a.Problem(err); problem != nil {
@@ -153,7 +150,6 @@ func (c *Call) logged(fields ...any) []any {
 	return append(fields, "tenant", c.Tenant())
 }
 
-// route is the operation that a call asks for.
 func (a *API) route(ctx context.Context, c *Call) (Operation, error) {
 	if a.Any != nil {
 		return a.Any, nil

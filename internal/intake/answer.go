@@ -41,7 +41,6 @@ type Answer struct {
 	Failure error `json:"-"`
 }
 
-// statusOf is the HTTP status of each outcome.
 var statusOf = map[cursor.Outcome]int{
 	cursor.Advanced:  http.StatusOK,
 	cursor.Duplicate: http.StatusOK,
@@ -64,20 +63,17 @@ var detailOf = map[cursor.Outcome]string{
 	cursor.Full:     "the seq is farther ahead of the queue's position than its maxAhead allows; nothing was stored",
 }
 
-// arrivalDetailOf is detailOf for a queue in arrival order.
 var arrivalDetailOf = map[cursor.Outcome]string{
 	cursor.Conflict: "another message is stored under this id; it stays",
 	cursor.Stale:    "it was stored before, and its place has been deleted",
 	cursor.Full:     "the queue has no seqs left",
 }
 
-// keyedDetailOf is detailOf for a keyed queue.
 var keyedDetailOf = map[cursor.Outcome]string{
 	cursor.Conflict: "another message is stored under this key and id; it stays",
 	cursor.Stale:    "it was stored before, and what its queue knew of it has been deleted",
 }
 
-// newAnswer is the answer for a message.
 func (p *Put) newAnswer(r cursor.Result, m *cursor.Message) Answer {
 	a := Answer{
 		Status: statusOf[r.Outcome], Outcome: r.Outcome, Queue: p.Scope.Short(r.Queue), Late: r.Late, ClockAhead: r.ClockAhead,

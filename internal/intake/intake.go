@@ -153,7 +153,6 @@ func (p *Put) logWatched(ctx context.Context, answers []Answer) {
 	}
 }
 
-// load is what the call brings.
 func (p *Put) load() *Load {
 	var l Load
 	for _, m := range p.messages {
@@ -205,7 +204,6 @@ func (p *Put) inCall(err error) error {
 	return &seen
 }
 
-// listOfCall is the list of a call's messages.
 const listOfCall = "messages"
 
 // in puts a message's place in the call before an error about it.
@@ -216,7 +214,6 @@ func (p *Put) in(place int, err error) error {
 	return invalid.Within(listOfCall, place, err)
 }
 
-// counterOf is the counter of the messages that have an outcome.
 var counterOf = map[cursor.Outcome]string{
 	cursor.Advanced: "MessagesStored", cursor.Stored: "MessagesStored", cursor.Parked: "MessagesStored",
 	cursor.Waiting: "MessagesStored", cursor.Dropped: "MessagesStored",
@@ -241,16 +238,11 @@ func count(metrics *emf.Metrics, r cursor.Result) {
 			metrics.Count("Advances", 1)
 		}
 	}
-	if r.Outcome == cursor.Parked {
-		metrics.Count("Parked", 1)
-	}
-	if r.ClockAhead {
-		metrics.Count("ClocksAhead", 1)
-	}
-	if !r.Placed {
-		return // a settler may have been before the writer: who gave it its place counts it
-	}
-	for name, is := range map[string]bool{"Late": r.Late, "Unlinked": r.Unlinked, "Dropped": r.Outcome == cursor.Dropped} {
+	placed := r.Placed // a settler may have been before the writer: who gave it its place counts it
+	for name, is := range map[string]bool{
+		"Parked": r.Outcome == cursor.Parked, "ClocksAhead": r.ClockAhead,
+		"Late": placed && r.Late, "Unlinked": placed && r.Unlinked, "Dropped": placed && r.Outcome == cursor.Dropped,
+	} {
 		if is {
 			metrics.Count(name, 1)
 		}

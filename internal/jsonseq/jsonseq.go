@@ -75,7 +75,7 @@ func First(text string) (*int64, error) {
 	}
 	first, err := cursor.ParseSeq(text)
 	if err != nil {
-		return nil, &invalid.Error{Field: "first", Code: invalid.Malformed, Problem: "must be a seq in plain digits, or here"}
+		return nil, invalid.New(invalid.Malformed, "first", "must be a seq in plain digits, or here")
 	}
 	return &first, nil
 }

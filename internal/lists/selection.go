@@ -89,7 +89,6 @@ func Prefix(c *httpapi.Call, prefix string) (string, error) {
 	return prefix, nil
 }
 
-// checkState checks that the state is one that is listed here.
 func (s Selection) checkState() error {
 	known := statesOf[s.of]
 	if s.State == "" && s.of != "chains" || slices.Contains(known, s.State) {
@@ -119,7 +118,6 @@ func (s Selection) Token(place string) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(s.sum() + place))
 }
 
-// rows reports whether the list is one of rows of a state.
 func (s Selection) rows() bool { return s.State != "" && s.State != Open }
 
 // maxPlace is the most bytes of a place: those of a sort key of DynamoDB, and of a queue's name; a

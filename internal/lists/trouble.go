@@ -24,7 +24,6 @@ type aspect struct {
 	cause string
 }
 
-// aspects are those of the rows' states.
 var aspects = map[trouble.State]aspect{
 	trouble.Gap:         {state: view.Gap},
 	trouble.Blocked:     {view.Blocked, view.Failed},
@@ -37,7 +36,6 @@ var aspects = map[trouble.State]aspect{
 	trouble.Paused:      {state: view.Paused},
 }
 
-// aspectOf is that of a row.
 func aspectOf(row trouble.Row) aspect {
 	if a, known := aspects[row.State]; known {
 		return a
@@ -107,7 +105,6 @@ func InState(ctx context.Context, c *httpapi.Call, store *trouble.Store, s Selec
 	}
 }
 
-// page reads the rows of a page, and returns its next.
 func (s Selection) page(ctx context.Context, store *trouble.Store, now time.Time) (rows []trouble.Row, next string, err error) {
 	over, open := statesOfRows(s.State), map[trouble.State]trouble.Row{}
 	if s.State == view.Held || s.State == view.Retrying {
@@ -351,7 +348,6 @@ func count(ctx context.Context, store *trouble.Store, prefix string, now time.Ti
 	return n, nil
 }
 
-// standing is what one consumer is in.
 type standing struct {
 	// failing are its rows by their states, paused among them, lags is that of what it lags.
 	failing map[view.State]*trouble.Row

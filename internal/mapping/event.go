@@ -50,7 +50,6 @@ type read struct {
 	all bool
 }
 
-// kind is what a value is.
 type kind int
 
 const (
@@ -61,7 +60,6 @@ const (
 	binary
 )
 
-// value is what a path finds.
 type value struct {
 	kind kind
 	// raw is JSON, or bytes; text is a text, or the digits of a number.
@@ -90,7 +88,6 @@ func (p path) find(e *Event) (value, error) {
 	return value{}, nil
 }
 
-// holds reports whether a condition holds: none does.
 func (e *Event) holds(c *condition) (bool, error) {
 	if c == nil {
 		return true, nil
@@ -296,7 +293,6 @@ func (p path) missing(e *Event) error {
 	return fail(invalid.Missing, "", "is missing at %s: %s", p, strings.Join(whys, "; "))
 }
 
-// why says why a term is absent.
 func (e *Event) why(t *term) string {
 	if holds, _ := e.holds(t.when); !holds {
 		if v, _ := e.find(&t.when.of); v.kind != absent {
@@ -336,7 +332,6 @@ func (e *Event) why(t *term) string {
 	return where + " is " + strictjson.Shown(reached)
 }
 
-// described says what a value is, and which.
 func (v value) described() string {
 	switch v.kind {
 	case inJSON:
@@ -389,7 +384,6 @@ func isInteger(raw []byte) bool {
 	return len(digits) > 0 && len(bytes.Trim(digits, "0123456789")) == 0
 }
 
-// seq is a value as a seq.
 func (v value) seq() (int64, error) {
 	digits := v.text
 	if v.kind == inJSON || v.kind == binary {

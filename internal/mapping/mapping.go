@@ -103,7 +103,6 @@ type Kind struct {
 	Known bool
 }
 
-// variables are the names of all.
 func (k *Kind) variables(each bool) []string {
 	all := []string{received, digest, whole}
 	if each {
@@ -135,7 +134,6 @@ type Mapping struct {
 	source           string
 }
 
-// attribute is where an attribute is found.
 type attribute struct {
 	name string
 	path path
@@ -233,7 +231,6 @@ func (t Texts) Parse(k Kind) (*Mapping, error) {
 	return m, m.finish(t, k)
 }
 
-// has reports whether a variable is in a list.
 func (l list) has(variable string) bool {
 	return slices.ContainsFunc(l, func(p path) bool {
 		return slices.ContainsFunc(p, func(t term) bool { return t.variable == variable })

@@ -137,7 +137,6 @@ func set(m *cursor.Message, name, value string) {
 	m.Attributes[name] = value
 }
 
-// queueOf is the queue's name.
 func (m *Mapping) queueOf(e *Event) (string, error) {
 	if m.Fixed != "" {
 		return m.Fixed, nil
@@ -182,7 +181,6 @@ func (m *Mapping) setKey(msg *cursor.Message, e *Event) error {
 	return nil
 }
 
-// needed is the value at a path, which must be there.
 func (p path) needed(e *Event) (value, error) {
 	v, err := p.find(e)
 	if err == nil && v.kind == absent {

@@ -91,12 +91,10 @@ func parse(text string) (list, error) {
 	}
 }
 
-// fail is an error whose problem is formatted.
 func fail(code invalid.Code, field, format string, args ...any) error {
 	return invalid.New(code, field, fmt.Sprintf(format, args...))
 }
 
-// parser is at a place in a text.
 type parser struct {
 	text string
 	at   int
@@ -367,7 +365,6 @@ func (t *term) always() bool {
 	return t.variable == received || t.variable == digest || t.variable == whole || t.variable == index
 }
 
-// check is what is wrong with a list in events of a kind.
 func (l list) check(k *Kind, each bool) error {
 	for _, p := range l {
 		for i := range p {

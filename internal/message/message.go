@@ -99,7 +99,6 @@ func (d Document) Size() int {
 	return len(text)
 }
 
-// depth is how deep a JSON value is nested.
 func depth(value []byte) int {
 	deepest, now, inText := 0, 0, false
 	for i := 0; i < len(value); i++ {

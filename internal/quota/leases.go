@@ -92,7 +92,6 @@ func (l *Lease) next(it ddb.Item, now time.Time) bool {
 	return false
 }
 
-// isFree reports whether an item shows the place as free.
 func (l Lease) isFree(it ddb.Item, now time.Time) bool {
 	until, there := it.Get(l.until()).Int64()
 	return !there || until < now.UnixMilli()
@@ -110,7 +109,6 @@ func (l Lease) End(ctx context.Context) error {
 	return err
 }
 
-// key is the key of a tenant's leases.
 func (l *Leases) key(tenant string) ddb.Item {
 	return ddb.Fields{
 		ddb.Path(l.table.Partition.Name): ddb.Text(leasesBegin + tenant),

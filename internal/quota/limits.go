@@ -58,7 +58,6 @@ var terms = [kinds]struct {
 // enough that what it may send at once is no flood.
 const rateWindow = 10 * time.Second
 
-// windows are those of all kinds.
 var windows = []time.Duration{rateWindow, time.Minute}
 
 // String is the kind as callers know it.
@@ -67,7 +66,6 @@ func (k Kind) String() string { return terms[k].name }
 // Amounts are one number of each kind. As limits, 0 means no limit.
 type Amounts [kinds]int64
 
-// inWindow is how much a tenant has of a kind in one window.
 func (a Amounts) inWindow(k Kind) int64 { return a[k] * int64(terms[k].window/terms[k].per) }
 
 // Quota is an entry of the file.
@@ -97,7 +95,6 @@ type entry struct {
 	NewChains int64  `json:"newChains" bounds:"1..1000000000000"`
 }
 
-// read reads one entry.
 func read(raw json.RawMessage) (Quota, error) {
 	var e entry
 	if err := strictjson.Decode(raw, &e); err != nil {

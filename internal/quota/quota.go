@@ -86,7 +86,6 @@ type Keeper struct {
 	shares *simplelru.LRU[account, *share]
 }
 
-// account is what is counted together.
 type account struct {
 	tenant string
 	window time.Duration
@@ -115,7 +114,6 @@ func NewKeeper(store *Store, quotas []Quota, now func() time.Time) *Keeper {
 	return k
 }
 
-// limits are those of a tenant: none for no tenant.
 func (k *Keeper) limits(tenant string) Amounts {
 	if k == nil || tenant == "" {
 		return Amounts{}
@@ -166,7 +164,6 @@ func (k *Keeper) Within(tenant string, need Amounts) Amounts {
 	return need
 }
 
-// take takes a request's part of one account.
 func (k *Keeper) take(ctx context.Context, metrics *emf.Metrics, of account, limits, need Amounts) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -227,7 +224,6 @@ func (k *Keeper) takeFrom(ctx context.Context, tenant string, s *share, take, mo
 	return k.store.Move(ctx, tenant, w, s.there, taken, k.newOp())
 }
 
-// share is the process's share of an account in this window.
 func (k *Keeper) share(of account, w Window, limits Amounts) *share {
 	last, found := k.shares.Get(of)
 	if found && last.window == w {

@@ -22,7 +22,6 @@ type share struct {
 	open bool
 }
 
-// next is the share of a later window.
 func (s *share) next(w Window, limits Amounts) *share {
 	next := &share{window: w, there: s.there, seen: s.seen}
 	if s.window.end().Equal(w.Start) {
@@ -93,7 +92,6 @@ func (s *share) at() time.Time {
 	return s.window.Start
 }
 
-// give adds to the share what was taken.
 func (s *share) give(take Amounts) {
 	for kind, n := range take {
 		if n > 0 {

@@ -15,14 +15,9 @@ const (
 	attrBegins    ddb.Path = "begins"
 	attrOp        ddb.Path = "op"
 	attrExpiresOn ddb.Path = "expiresOn"
-	attrMessages  ddb.Path = "messages"
-	attrBytes     ddb.Path = "bytes"
-	attrNewQueues ddb.Path = "newQueues"
-	attrNewChains ddb.Path = "newChains"
 )
 
-// attrOf is the attribute that counts each kind.
-var attrOf = [kinds]ddb.Path{Messages: attrMessages, Bytes: attrBytes, NewQueues: attrNewQueues, NewChains: attrNewChains}
+var attrOf = [kinds]ddb.Path{Messages: "messages", Bytes: "bytes", NewQueues: "newQueues", NewChains: "newChains"}
 
 // Window is a time in which a tenant's use is counted.
 type Window struct {
@@ -30,7 +25,6 @@ type Window struct {
 	Length time.Duration
 }
 
-// windowAt is the window of a length that a time is in.
 func windowAt(t time.Time, length time.Duration) Window { return Window{t.Truncate(length), length} }
 
 // end is when the next window begins.
@@ -122,7 +116,6 @@ func (s *Store) Move(ctx context.Context, tenant string, w Window, seen Account,
 // its own, so that many requests of one throttle no other, and no row.
 const Keys = "quota "
 
-// key is the key of a tenant's account.
 func key(tenant string, w Window) ddb.Item {
 	return trouble.Key(trouble.State(Keys+tenant), strconv.Itoa(int(w.Length.Seconds())))
 }

@@ -47,7 +47,6 @@ func NewCache(fetch func(context.Context, Reference) (string, error), now func()
 	return &Cache{fetch: fetch, now: wall, held: map[Reference]*held{}}
 }
 
-// held is what is remembered of one secret.
 type held struct {
 	mu     sync.Mutex // of all that follows; a fetch is made under it
 	values [][]byte
@@ -106,7 +105,6 @@ func (s *Cache) Values(ctx context.Context, of Reference) (values [][]byte, err 
 	return values, err
 }
 
-// passes reports what a test says of the secrets that are held.
 func (h *held) passes(of Reference, test func([][]byte) (bool, error)) (bool, error) {
 	passes, err := test(h.values)
 	if err != nil {

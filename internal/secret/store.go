@@ -16,7 +16,6 @@ type Store struct {
 	clients map[place]*awscall.Client
 }
 
-// place is a service in a region.
 type place struct {
 	service awscall.Service
 	region  string

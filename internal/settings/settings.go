@@ -106,7 +106,6 @@ func FromEnvironment() (Settings, error) {
 		Consumers: delivery.Names{
 			Consumers: os.Getenv("STREAMSORT_CONSUMERS_TABLE"),
 			Audit:     os.Getenv("STREAMSORT_AUDIT_TABLE"),
-			Trouble:   os.Getenv("STREAMSORT_TROUBLE_TABLE"),
 		},
 		Chains:         xorack.Names{Chains: os.Getenv("STREAMSORT_CHAINS_TABLE")},
 		Tombstone:      r.duration("STREAMSORT_TOMBSTONE", 0),
@@ -130,6 +129,7 @@ func FromEnvironment() (Settings, error) {
 			Queue:     os.Getenv("STREAMSORT_LOG_QUEUE"), Until: r.time("STREAMSORT_LOG_UNTIL"),
 		},
 	}
+	s.Consumers.Trouble = s.Names.Trouble
 	r.readers("STREAMSORT_READERS", &s)
 	s.KeepForever = s.Retention == 0
 	var err error
@@ -146,7 +146,6 @@ func FromEnvironment() (Settings, error) {
 	return s, r.err()
 }
 
-// reader reads variables and collects what is wrong with them.
 type reader struct{ errs []error }
 
 func (r *reader) fail(name, problem string) {
@@ -263,7 +262,6 @@ func (r *reader) readers(name string, s *Settings) {
 	}
 }
 
-// events reads how raw events become messages.
 func (r *reader) events() *mapping.Mapping {
 	text := os.Getenv("STREAMSORT_EVENTS")
 	if text == "" {
@@ -296,7 +294,6 @@ func QueueVariable(name string) string {
 	return variable
 }
 
-// queueSettings are the settings of new queues.
 func (r *reader) queueSettings() cursor.Settings {
 	defaults := cursor.DefaultSettings()
 	var change cursor.Change

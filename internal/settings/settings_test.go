@@ -102,7 +102,6 @@ func TestErrorsNameTheVariable(t *testing.T) {
 	}
 }
 
-// raw is a mapping of raw events.
 func raw(t *testing.T, texts mapping.Texts) *mapping.Mapping {
 	t.Helper()
 	m, err := texts.Parse(mapping.Kind{Request: true})

@@ -101,7 +101,6 @@ func (p keyPart) encode(to []byte, value any) ([]byte, error) {
 	return append(to, byte(rank)), nil
 }
 
-// decimalOf is the number that a value is.
 func decimalOf(value any) (decimal, error) {
 	switch v := value.(type) {
 	case json.Number:
@@ -149,7 +148,6 @@ func readKey(stored string) ([]keyValue, error) {
 	return parts, nil
 }
 
-// readKeyValue reads the first part of what is stored.
 func readKeyValue(stored string) (value keyValue, rest string, ok bool) {
 	value.tag, stored = keyTag(stored[0]), stored[1:]
 	switch value.tag {

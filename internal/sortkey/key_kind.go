@@ -10,7 +10,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// keyKind is what a part of a key may be.
 type keyKind struct {
 	// name is its name in a [KeyType], tag what its values are stored behind.
 	name string

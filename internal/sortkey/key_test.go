@@ -243,7 +243,6 @@ var (
 	keyEvent    = rapid.SampledFrom([]string{"a", "b.x", "c"})
 )
 
-// keySample is a key with its parts.
 type keySample struct {
 	key     sortkey.Key
 	numbers *big.Rat
@@ -330,7 +329,6 @@ var sampleParts = map[string]func(*rapid.T, *keySample) any{
 	},
 }
 
-// compare compares the parts of a name.
 func (s keySample) compare(name string, o keySample) int {
 	switch name {
 	case "number":

@@ -50,7 +50,6 @@ func ParseKeyType(text string) (KeyType, error) {
 	return KeyType(strings.Join(names, ",")), nil
 }
 
-// keyPart is one part of a KeyType.
 type keyPart struct {
 	kind *keyKind
 	// patterns are those of a rank.

@@ -48,7 +48,6 @@ func Read(text []byte) (*Source, error) {
 	return d.source()
 }
 
-// document is a source as it is written.
 type document struct {
 	Name    string `json:"name" required:"true" like:"orders"`
 	Kind    string `json:"kind"`

@@ -54,7 +54,6 @@ type item struct {
 	offset int64
 }
 
-// errNoEvent is what an event is that no source brings.
 var errNoEvent = errors.New("the call is no event of a source that this function takes")
 
 // Split is the event's records. What is wrong with one of them is in its Err; an error here means
@@ -97,7 +96,6 @@ func (s *Source) splitTopics(e *Event, raw json.RawMessage) error {
 	return nil
 }
 
-// splitList adds the records of a list.
 func (s *Source) splitList(e *Event, raw json.RawMessage) error {
 	var list []json.RawMessage
 	if err := json.Unmarshal(raw, &list); err != nil {

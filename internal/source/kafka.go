@@ -18,7 +18,6 @@ var kafkaKind = kind{
 	body:   "value", queue: "partition", key: "offset", keyType: "number", id: "id",
 }
 
-// kafkaRecord is the part of a record that is read.
 type kafkaRecord struct {
 	Topic     string
 	Partition json.Number

@@ -10,7 +10,6 @@ import (
 	"github.com/streamsort/streamsort/internal/sortkey"
 )
 
-// kind is what a source's records are.
 type kind struct {
 	name string
 	// events are what AWS calls it in "eventSource"; none where it is called otherwise.
@@ -120,10 +119,8 @@ func padded(number string, width int) string {
 	return strings.Repeat("0", width-len(number)) + number
 }
 
-// lastOf is what stands behind the last separator.
 func lastOf(text, separator string) string { return text[strings.LastIndex(text, separator)+1:] }
 
-// errNotRecord is what a record is that cannot be read at all.
 var errNotRecord = errors.New("cannot be read as a record of this kind")
 
 // unread is the error of a record that is JSON, and not what it should be.

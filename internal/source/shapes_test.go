@@ -20,7 +20,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// one is the message of a record that makes one.
 func one(s *source.Source, r *source.Record) (cursor.Message, error) {
 	all, err := s.Messages(r, time.Time{})
 	if err != nil || len(all) != 1 {

@@ -27,7 +27,6 @@ var (
 	sqsVolatile = []string{record}
 )
 
-// sqsRecord is the part of a record that is read.
 type sqsRecord struct {
 	MessageID  string `json:"messageId"`
 	Body       string `json:"body"`

@@ -108,7 +108,6 @@ func In(name string, err error) *invalid.Error {
 	return &inside
 }
 
-// decoder reads one object.
 type decoder struct {
 	into  reflect.Value
 	shape *shape
@@ -120,7 +119,6 @@ func newDecoder(into any) *decoder {
 	return &decoder{v, shapeOf(v.Type()), Given{}}
 }
 
-// field finds the field of a member, and its place.
 func (d *decoder) field(name string) (*field, reflect.Value, error) {
 	if d.given[name] = true; d.shape.fields[name] == nil {
 		return nil, d.into, invalid.New(invalid.Unknown, "",
@@ -154,7 +152,6 @@ func (d *decoder) finish() error {
 	return nil
 }
 
-// set sets the field to a value.
 func (f *field) set(v reflect.Value, raw json.RawMessage) error {
 	switch {
 	case v.Kind() == reflect.Pointer:
@@ -203,7 +200,6 @@ func (f *field) set(v reflect.Value, raw json.RawMessage) error {
 // offset.
 var rfc3339 = regexp.MustCompile(`^.{10}T[0-9]{2}:.{5}(\.[0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`)
 
-// setText sets the field to a text.
 func (f *field) setText(v reflect.Value, text string) error {
 	if v.Kind() == reflect.Pointer {
 		v.Set(reflect.New(v.Type().Elem()))
@@ -256,7 +252,6 @@ func (f *field) setNumber(v reflect.Value, n int64, is string) error {
 	return nil
 }
 
-// setList sets the field to the elements of a list.
 func (f *field) setList(v reflect.Value, raw json.RawMessage) error {
 	if !IsArray(raw) {
 		return f.wrong(invalid.Malformed, Shown(raw))
@@ -279,7 +274,6 @@ func (f *field) setList(v reflect.Value, raw json.RawMessage) error {
 	return nil
 }
 
-// setMap sets the field to the members of an object.
 func (f *field) setMap(v reflect.Value, raw json.RawMessage) error {
 	members, err := Members(raw)
 	if err == nil && int64(len(members)) > f.most {

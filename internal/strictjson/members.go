@@ -150,7 +150,6 @@ func malformed(problem string) error { return invalid.New(invalid.Malformed, "",
 // maxDepth is how deep encoding/json reads.
 const maxDepth = 10_000
 
-// check is an error for what is no JSON value.
 func check(raw []byte) error {
 	if json.Valid(raw) {
 		return nil

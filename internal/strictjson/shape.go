@@ -12,7 +12,6 @@ import (
 	"time"
 )
 
-// shape is what a struct has.
 type shape struct {
 	fields map[string]*field
 	names  []string
@@ -58,7 +57,6 @@ var (
 	texts            = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
 
-// newField reads the tags of a field.
 func newField(t reflect.Type, tag reflect.StructTag) *field {
 	f := &field{
 		required: tag.Get("required") != "", otherwise: tag.Get("default"),
@@ -119,7 +117,6 @@ func (f *field) bound(tag string, number bool) {
 	f.least, f.most = read(least, 0), read(most, math.MaxInt64)
 }
 
-// number is what a number must be.
 func (f *field) number(what string, shown func(int64) string) string {
 	switch {
 	case f.most < math.MaxInt64:
@@ -132,7 +129,6 @@ func (f *field) number(what string, shown func(int64) string) string {
 	return what + " from " + shown(f.least)
 }
 
-// elements is how many elements a list may have.
 func (f *field) elements() string {
 	if f.most == math.MaxInt64 {
 		return ""
@@ -140,7 +136,6 @@ func (f *field) elements() string {
 	return fmt.Sprintf(" of %d to %d elements", f.least, f.most)
 }
 
-// listed are names in a sentence.
 func listed(before string, names []string, word string) string {
 	switch last := len(names) - 1; last {
 	case -1:

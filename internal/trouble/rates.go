@@ -20,7 +20,6 @@ func (c Counts) plus(o Counts) Counts { return Counts{c.Stored + o.Stored, c.Del
 // keptFor is how long the counts of a minute are kept.
 const keptFor = time.Hour
 
-// minuteAt is where the counts of a minute are.
 func minuteAt(at time.Time) string { return at.UTC().Truncate(time.Minute).Format(time.RFC3339) }
 
 // Count adds to the counts of the minute: 1 write unit. A nil Store has none.

@@ -9,7 +9,6 @@ import (
 	"github.com/streamsort/streamsort/internal/trouble"
 )
 
-// counted is the sum of the counts of minutes.
 func (b *bench) counted(from, to time.Time) (sum trouble.Counts) {
 	b.Helper()
 	minutes, err := b.Counted(b.Context(), from, to)

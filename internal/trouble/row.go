@@ -126,7 +126,6 @@ func (r Row) Place() string { return at(r.Queue, r.Consumer) }
 // maxKey is the most bytes that a sort key has.
 const maxKey = 1024
 
-// at is where the row of a queue and a consumer is.
 func at(queue, consumer string) string { return queue + " " + consumer }
 
 // fits reports whether a row has a key: names may be too long together.

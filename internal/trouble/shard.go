@@ -23,13 +23,11 @@ func partition(state State, shard int) ddb.Value {
 	return ddb.Text(string(state) + "/" + strconv.Itoa(shard))
 }
 
-// stateOf is the state of a partition key.
 func stateOf(key string) State {
 	state, _, _ := strings.Cut(key, "/")
 	return State(state)
 }
 
-// shardOf is the shard of a row, by where it is.
 func shardOf(at string) int {
 	of, _ := tenant.Split(at)
 	if of == "" {

@@ -177,7 +177,6 @@ func Groups(now time.Time, heads []Head) (groups []Group, more bool) {
 	return groups[:min(len(groups), MaxGroups)], more
 }
 
-// add adds a consumer.
 func (g *Group) add(h Head, now time.Time) {
 	if h.State.compare(g.State) < 0 {
 		g.State, g.Cause = h.State, h.Cause

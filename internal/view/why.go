@@ -53,18 +53,15 @@ func Why(q Queue, consumers []Consumer) []Reason {
 	return reasons
 }
 
-// why is the reason of a queue with a gap.
 func (q Queue) why() Reason {
-	r := Reason{
+	return Reason{
 		Queue: q.Queue, State: Gap, Since: q.GapSince, Anchor: "#" + string(Gap),
 		Text: fmt.Sprintf("The queue waits for a message that was not put: it has all up to %d, and messages up to %d behind the gap. "+
 			"Put what is missing; where it never comes, policy=skip gives it up after gapAfter.", q.Position, q.MaxParked),
 		Type: []string{"streamsort queue " + argument(q.Queue), "streamsort configure " + argument(q.Queue) + " policy=skip"},
 	}
-	return r
 }
 
-// why is the reason of a consumer for one of its states.
 func (c Consumer) why(state State) Reason {
 	r := Reason{Queue: c.Queue, Consumer: c.Consumer, State: state, Anchor: "#" + string(state)}
 	if state == c.State {
@@ -228,7 +225,6 @@ func times(n int) string {
 	return strconv.Itoa(n) + " times"
 }
 
-// count is a number of things.
 func count(n int, what string) string {
 	if n != 1 {
 		what += "s"
@@ -236,7 +232,6 @@ func count(n int, what string) string {
 	return strconv.Itoa(n) + " " + what
 }
 
-// units are those of durations.
 var units = []struct {
 	lasts time.Duration
 	name  string

@@ -54,13 +54,11 @@ func Read(text []byte, lookup func(name string) (string, bool)) ([]Source, error
 	return file.Read(text, lookup)
 }
 
-// file is what the file holds.
 var file = assetfile.List[Source]{
 	Name: "sources", Max: MaxSources, Variable: regexp.MustCompile(`\$\{(STREAMSORT_WEBHOOK_(?:SECRET|TOKEN)_[0-9]+)\}`),
 	Element: read, NameOf: func(s Source) string { return s.Name },
 }
 
-// document is a source as it is written.
 type document struct {
 	Name        string            `json:"name" required:"true" like:"shop"`
 	Preset      string            `json:"preset"`
@@ -75,7 +73,6 @@ type document struct {
 	mapping.Texts
 }
 
-// signature is how a sender signs that has no preset.
 type signature struct {
 	Header          headerName      `json:"header" required:"true" like:"X-Signature"`
 	Prefix          string          `json:"prefix" bounds:"0..64"`
@@ -97,7 +94,6 @@ func (h *headerName) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// template is what is signed, in parts.
 type template []part
 
 // UnmarshalText implements encoding.TextUnmarshaler.
@@ -106,7 +102,6 @@ func (t *template) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// read reads one source.
 func read(raw json.RawMessage) (Source, error) {
 	var d document
 	if err := strictjson.Decode(raw, &d); err != nil {
@@ -173,7 +168,6 @@ func (d *document) source() (s Source, err error) {
 // oldHeader is what is meant as a header's name.
 var oldHeader = regexp.MustCompile(`^[Xx]-[A-Za-z0-9-]+$`)
 
-// way is how the signature is made.
 func (s *signature) way() (way, error) {
 	signs := func(kind partKind) bool {
 		return slices.ContainsFunc(s.Template, func(p part) bool { return p.is == kind })

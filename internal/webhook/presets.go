@@ -237,7 +237,6 @@ func (d *document) defaults() (s Signature, err error) {
 	return p.Signature, nil
 }
 
-// presetNames are all of them in a sentence.
 func presetNames() string { return strings.Join(slices.Sorted(maps.Keys(presets)), ", ") }
 
 // adyenFields are those of a notification item that are signed, in their order, with colons

@@ -25,7 +25,6 @@ type Signature struct {
 	tolerance    time.Duration
 }
 
-// way is one way to sign.
 type way struct {
 	form form
 	// header holds the signature, in small letters, behind prefix; empty where the body has it.
@@ -57,10 +56,8 @@ const (
 	inItems                // Adyen's, each in an item of the body
 )
 
-// timed reports whether the way has a timestamp.
 func (w *way) timed() bool { return w.timestampHeader != "" || w.form == inList || w.stamp != "" }
 
-// timed reports whether the signature has a timestamp.
 func (s *Signature) timed() bool {
 	for i := range s.ways {
 		if s.ways[i].timed() {
@@ -137,7 +134,6 @@ func (s *Signature) Read(headers map[string]string, now time.Time) (Claim, Refus
 	return Claim{}, NoSignature
 }
 
-// read reads what the headers say.
 func (c *Claim) read(headers map[string]string) Refusal {
 	if why := c.readSignature(headers[c.header]); why != "" {
 		return why
@@ -162,7 +158,6 @@ func (c *Claim) read(headers map[string]string) Refusal {
 	return ""
 }
 
-// readSignature reads the header of the signature.
 func (c *Claim) readSignature(value string) Refusal {
 	rest, ok := strings.CutPrefix(value, c.prefix)
 	switch {
@@ -332,7 +327,6 @@ func (c Claim) By(secrets [][]byte, content []byte) (bool, error) {
 	return made, nil
 }
 
-// signed is what is signed of a request.
 func (c *Claim) signed(content []byte) (text []byte) {
 	for _, p := range c.template {
 		switch p.is {

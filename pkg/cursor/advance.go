@@ -7,7 +7,6 @@ import (
 	"github.com/streamsort/streamsort/internal/queuelog"
 )
 
-// progress is what an advance has done so far.
 type progress struct {
 	// cur is the last cursor seen, fresh whether it was seen after the messages that are known to
 	// be stored were.
@@ -57,12 +56,9 @@ func (s *Sorter) advance(ctx context.Context, own seqSet, p *progress) error {
 			continue
 		}
 		if !p.fresh {
-			cur, err := s.readCursor(ctx, p.cur.Queue)
+			cur, err := existing(s.readCursor(ctx, p.cur.Queue))
 			if err != nil {
 				return err
-			}
-			if !cur.Exists() {
-				return ErrNoQueue
 			}
 			p.cur, p.fresh = cur, true
 			continue
@@ -141,9 +137,6 @@ func (s *Sorter) move(ctx context.Context, look piece, p *progress) (bool, error
 	if err != nil {
 		return false, err
 	}
-	if !cur.Exists() {
-		return false, ErrNoQueue
-	}
 	p.cur, p.fresh = cur, true
 	if !moved && cur.Position != over.To {
 		return false, nil
@@ -158,12 +151,9 @@ func (s *Sorter) move(ctx context.Context, look piece, p *progress) (bool, error
 // cursor that it returns was seen after the put: the caller decides again.
 func (s *Sorter) park(ctx context.Context, seq int64, p *progress) error {
 	now := s.now()
-	cur, err := s.remembering(func() (Cursor, error) { return s.store.OpenGap(ctx, p.cur.Queue, seq, now) })
+	cur, err := existing(s.remembering(func() (Cursor, error) { return s.store.OpenGap(ctx, p.cur.Queue, seq, now) }))
 	if err != nil {
 		return err
-	}
-	if !cur.Exists() {
-		return ErrNoQueue
 	}
 	p.aged = p.aged || cur.MovedAt.Equal(ddb.ToMillis(now))
 	p.cur, p.fresh = cur, true

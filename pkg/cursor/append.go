@@ -36,7 +36,7 @@ func (k Kind) takes() string {
 // refusesArrivals is why a queue of the kind, which is not in arrival order, takes no arrival.
 func (k Kind) refusesArrivals() error {
 	if k == KindKeyed {
-		return &InvalidError{Field: "key", Code: invalid.Missing, Problem: "is missing: " + k.takes()}
+		return invalid.New(invalid.Missing, "key", "is missing: "+k.takes())
 	}
 	return invalidSeq(invalid.Missing, "is missing: "+k.takes())
 }
@@ -116,8 +116,6 @@ func (s *Sorter) allocate(ctx context.Context, arrivals []*incoming) (full Curso
 	switch {
 	case err != nil:
 		return Cursor{}, err
-	case !cur.Exists():
-		return Cursor{}, ErrNoQueue
 	case cur.Settings.Kind != KindArrival:
 		return Cursor{}, cur.Settings.Kind.refusesArrivals()
 	case given:

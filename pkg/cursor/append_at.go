@@ -111,10 +111,7 @@ func (s *Sorter) appendNext(ctx context.Context, rest []*expected, p *progress) 
 		}
 		return len(rest), nil
 	default:
-		cur, err := s.readCursor(ctx, p.cur.Queue)
-		if err == nil && !cur.Exists() {
-			err = ErrNoQueue
-		}
+		cur, err := existing(s.readCursor(ctx, p.cur.Queue))
 		if err != nil {
 			return len(rest), err
 		}
@@ -148,11 +145,8 @@ func (s *Sorter) commitAt(ctx context.Context, next []*expected, p *progress) (g
 		cur, given, err := s.moving(func() (Cursor, bool, error) {
 			return s.store.AllocateAt(ctx, a.Queue, a.entry(), a.Seen+1, s.now())
 		})
-		switch {
-		case err != nil:
+		if err != nil {
 			return false, err
-		case !cur.Exists():
-			return false, ErrNoQueue
 		}
 		p.cur, p.fresh = cur, true
 		switch {

@@ -25,7 +25,6 @@ func batch(payload string, seqs ...int64) []cursor.Message {
 	return messages
 }
 
-// seqs are first to last.
 func seqs(first, last int64) []int64 {
 	var all []int64
 	for seq := first; seq <= last; seq++ {

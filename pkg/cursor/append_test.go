@@ -21,7 +21,6 @@ type request struct {
 	Messages  []cursor.Message
 }
 
-// put are the messages as they are put.
 func (r request) put() []cursor.Message {
 	messages := slices.Clone(r.Messages)
 	for i := range messages {
@@ -67,7 +66,6 @@ func appendGroup(ctx context.Context, s *cursor.Sorter, requests []request) ([]a
 	return answers, err
 }
 
-// appendTo puts one.
 func appendTo(ctx context.Context, s *cursor.Sorter, r request) (appended, error) {
 	answers, _ := appendGroup(ctx, s, []request{r})
 	return answers[0], answers[0].Err

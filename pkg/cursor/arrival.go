@@ -53,7 +53,6 @@ func (a *Arrival) entry() queuelog.Entry {
 	return queuelog.Entry{Key: a.sortKey(), Count: len(a.Messages), Seen: queuelog.ShortSeen(a.Seen)}
 }
 
-// sortKey is the key under which it is stored.
 func (a *Arrival) sortKey() sortkey.SortKey {
 	switch {
 	case a.Key != "":
@@ -67,7 +66,7 @@ func (a *Arrival) sortKey() sortkey.SortKey {
 // validate reports what is wrong with the messages of an arrival together.
 func (a *Arrival) validate() error {
 	if len(a.Messages) > maxArrivalMessages {
-		return &InvalidError{Field: "messages", Code: invalid.OutOfRange, Problem: fmt.Sprintf("are %d: an arrival has 1 to %d", len(a.Messages), maxArrivalMessages)}
+		return invalid.New(invalid.OutOfRange, "messages", fmt.Sprintf("are %d: an arrival has 1 to %d", len(a.Messages), maxArrivalMessages))
 	}
 	if size := len(frames(a.Messages)) + tracesSize(a.Messages); len(a.Messages) > 1 && size > maxArrivalBytes {
 		return &InvalidError{
@@ -88,7 +87,6 @@ func (a *Arrival) digest() []byte {
 	return hash.Sum(nil)[:digestSize]
 }
 
-// same reports whether two arrivals are the same request.
 func (a *Arrival) same(other Arrival) bool {
 	return a.ID == other.ID && bytes.Equal(a.Digest, other.Digest) && len(a.Messages) == len(other.Messages)
 }

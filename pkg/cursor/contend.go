@@ -30,7 +30,6 @@ func (s *Sorter) waitAfterLoss(ctx context.Context, losses int) error {
 	return s.pause(ctx, firstPause<<(losses-1))
 }
 
-// randomPause is a Pause by a timer.
 func randomPause(ctx context.Context, most time.Duration) error {
 	return pause.For(ctx, rand.N(most))
 }

@@ -60,11 +60,7 @@ func (s *Sorter) Erase(ctx context.Context, queue, op string) (Cursor, error) {
 		return Cursor{}, err
 	}
 	s.seen.forget(queue)
-	c, err := s.store.MarkErased(ctx, queue, op, s.now())
-	if err == nil && !c.Exists() {
-		err = ErrNoQueue
-	}
-	return c, err
+	return existing(s.store.MarkErased(ctx, queue, op, s.now()))
 }
 
 // ErasureOf reads strongly how far the erasing of a queue is: the cursor's Erasure is zero where it
@@ -73,11 +69,7 @@ func (s inside) ErasureOf(ctx context.Context, queue string) (Cursor, error) {
 	if err := ValidateQueue(queue); err != nil {
 		return Cursor{}, err
 	}
-	c, err := s.store.Cursor(ctx, queue, true)
-	if err == nil && !c.Exists() {
-		err = ErrNoQueue
-	}
-	return c, err
+	return existing(s.store.Cursor(ctx, queue, true))
 }
 
 // Remains is how much is stored of a queue.

@@ -35,7 +35,6 @@ func (p fingerprints) mayHave(e queuelog.Entry) bool {
 	return strings.Contains(string(p), string(fingerprintOf(e)))
 }
 
-// fingerprintsOf are the short names of entries.
 func fingerprintsOf(entries queuelog.Tail) fingerprints {
 	var p strings.Builder
 	for e := range entries.All() {

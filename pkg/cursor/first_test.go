@@ -13,7 +13,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// from is a message that says where its queue starts.
 func from(queue string, seq, first int64) cursor.Message {
 	return cursor.Message{Queue: queue, Seq: seq, First: &first, Body: []byte(fmt.Sprint(seq))}
 }

@@ -16,7 +16,6 @@ import (
 // body, the number of its attributes, and their names and values. Each part is preceded by its
 // length, numbers are varints.
 
-// frames writes messages.
 func frames(messages []Message) []byte {
 	var out []byte
 	part := func(bytes string) {
@@ -43,7 +42,6 @@ func frames(messages []Message) []byte {
 
 var errFrames = errors.New("the framed messages cannot be read")
 
-// readFrames reads what frames wrote.
 func readFrames(raw []byte) ([]Message, error) {
 	var messages []Message
 	bad := false

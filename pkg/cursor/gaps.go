@@ -192,7 +192,7 @@ func (s *Sorter) Skip(ctx context.Context, queue string, seq int64, reason strin
 		return Advance{}, invalidSeq(invalid.OutOfRange, negativeSeq)
 	}
 	if len(reason) == 0 || len(reason) > maxReason {
-		return Advance{}, &InvalidError{Field: "reason", Code: invalid.TextCode(reason, maxReason), Problem: "must be 1 to 500 bytes"}
+		return Advance{}, invalid.New(invalid.TextCode(reason, maxReason), "reason", "must be 1 to 500 bytes")
 	}
 	cur, err := s.lookOnly(ctx, queue)
 	if err == nil && !cur.Exists() {

@@ -43,10 +43,7 @@ func (s inside) Recheck(ctx context.Context, queue string) (Advance, error) {
 // so that the next run of the sweep heals the queue. It is ErrNoQueue for a queue that has no
 // cursor yet. 1 write.
 func (s inside) LeaveToSweep(ctx context.Context, queue string, seq int64) error {
-	c, err := s.store.LeaveToSweep(ctx, queue, seq, s.now())
-	if err == nil && !c.Exists() {
-		return ErrNoQueue
-	}
+	_, err := existing(s.store.LeaveToSweep(ctx, queue, seq, s.now()))
 	return err
 }
 

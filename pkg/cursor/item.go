@@ -109,7 +109,6 @@ var fixedAttributes = slices.Concat(live, tagged(messageItems), tagged(stubs), t
 	attrEntries, attrSortKey, attrSeen, attrMessageID, attrCount, attrFrames, attrDeflated,
 })
 
-// tagged are the attributes that the tags of a struct name.
 func tagged[T any](codec ddb.Codec[T]) (names []ddb.Path) {
 	for name := range codec.All(new(T)) {
 		names = append(names, name)
@@ -144,7 +143,6 @@ func encodeMessage(m Message, names Names) ddb.Item {
 		attrTrace.Set(blob(m.Trace.encode())))
 }
 
-// messageItem is an item that has the tags of a message.
 func messageItem(m Message, beside ...ddb.Action) ddb.Item {
 	if m.ContentType == DefaultContentType {
 		m.ContentType = ""

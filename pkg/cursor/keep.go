@@ -33,7 +33,6 @@ func (s *Sorter) keepRound(ctx context.Context, walk walking, delivered func(con
 	return is, in("keeping", err)
 }
 
-// segment goes on with the round in a segment.
 func (k *keepRun) segment(ctx context.Context, segment int) error {
 	place, left := k.place(segment)
 	var first error

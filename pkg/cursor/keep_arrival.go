@@ -113,7 +113,6 @@ func (s *Sorter) keepArrivals(ctx context.Context, cur Cursor, after int64) (kep
 	return keptUpTo{To: max(to, cur.Position), Pushed: k.pushed}, err
 }
 
-// keepArrivalsBack is KeepBack of a queue in arrival order.
 func (s *Sorter) keepArrivalsBack(ctx context.Context, cur Cursor, after, upTo int64) (keptUpTo, error) {
 	k := keeping{sorter: s, queue: cur.Queue}
 	low, expect := max(after, upTo-pieceSeqs), upTo

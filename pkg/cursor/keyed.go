@@ -176,10 +176,7 @@ func (s *Sorter) lookAgain(ctx context.Context, all []*incoming) {
 	if len(all) == 0 {
 		return
 	}
-	cur, err := s.readCursor(ctx, all[0].Queue)
-	if err == nil && !cur.Exists() {
-		err = ErrNoQueue
-	}
+	cur, err := existing(s.readCursor(ctx, all[0].Queue))
 	var late []*incoming
 	for _, a := range all {
 		switch {

@@ -14,7 +14,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// putKeyed puts messages, and returns the first error.
 func (h *hurt) putKeyed(messages ...cursor.Message) error {
 	results := h.sorter.Put(h.t.Context(), messages...)
 	err := results[0].Err

@@ -74,7 +74,6 @@ func (a *incoming) finish(err error) {
 	}
 }
 
-// answer fills in the results of its messages.
 func (a *incoming) answer(results []Result) {
 	for n, place := range a.places {
 		r := a.result

@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/streamsort/streamsort/internal/bounds"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
@@ -120,30 +121,29 @@ func (m *Message) Validate() error {
 	case m.First != nil && *m.First < FirstHere:
 		return Change{First: m.First}.validate()
 	case m.name() == "" && m.way() != KindNumbered:
-		return &InvalidError{Field: "id", Code: invalid.Missing, Problem: fmt.Sprintf("is missing: without a seq, a message is known by it; it must have 1 to %d bytes", MaxID)}
+		return invalid.New(invalid.Missing, "id", fmt.Sprintf("is missing: without a seq, a message is known by it; it must have 1 to %d bytes", MaxID))
 	case max(len(m.ID), len(m.PutID)) > MaxID:
 		return tooLarge("id", max(len(m.ID), len(m.PutID)), MaxID)
 	case !utf8.ValidString(m.ID + m.PutID):
-		return &InvalidError{Field: "id", Code: invalid.Malformed, Problem: "is not valid UTF-8"}
+		return invalid.New(invalid.Malformed, "id", "is not valid UTF-8")
 	case len(m.Body) > MaxBody:
 		return tooLarge("body", len(m.Body), MaxBody)
-	case len(m.ContentType) > MaxContentType:
-		return tooLarge("contentType", len(m.ContentType), MaxContentType)
-	case !utf8.ValidString(m.ContentType):
-		return &InvalidError{Field: "contentType", Code: invalid.Malformed, Problem: "is not valid UTF-8"}
+	}
+	if err := bounds.Text("contentType", m.ContentType, 0, MaxContentType); err != nil {
+		return err
 	}
 	size := 0
 	for name, value := range m.Attributes {
 		if name == "" || !utf8.ValidString(name) || !utf8.ValidString(value) {
-			return &InvalidError{Field: "attributes", Code: invalid.Malformed, Problem: "must have non-empty names and be valid UTF-8"}
+			return invalid.New(invalid.Malformed, "attributes", "must have non-empty names and be valid UTF-8")
 		}
 		size += len(name) + len(value)
 	}
 	if size > MaxAttributes {
-		return &InvalidError{Field: "attributes", Code: invalid.TooLarge, Problem: fmt.Sprintf("have %d bytes: at most %d are taken", size, MaxAttributes)}
+		return invalid.New(invalid.TooLarge, "attributes", fmt.Sprintf("have %d bytes: at most %d are taken", size, MaxAttributes))
 	}
 	if m.Kind != KindNumbered && m.Kind != KindArrival {
-		return &InvalidError{Field: "kind", Code: invalid.Clash, Problem: "must be arrival beside a seq, or be left out: it is " + m.Kind.String()}
+		return invalid.New(invalid.Clash, "kind", "must be arrival beside a seq, or be left out: it is "+m.Kind.String())
 	}
 	if err := m.validateWay(); err != nil {
 		return err
@@ -158,7 +158,7 @@ func (m *Message) validateWay() error {
 	way := m.way()
 	if way == KindKeyed {
 		if len(m.KeyParts) == 0 {
-			return &InvalidError{Field: "key", Code: invalid.Missing, Problem: "is missing: " + way.takes()}
+			return invalid.New(invalid.Missing, "key", "is missing: "+way.takes())
 		}
 		if m.KeyType != "" {
 			if _, err := m.KeyType.Key(m.KeyParts...); err != nil {
@@ -170,13 +170,9 @@ func (m *Message) validateWay() error {
 	case m.Seq > 0 && way == KindKeyed, m.Seq != NoSeq && m.PutID != "":
 		return invalidSeq(invalid.Misplaced, "must not be given: "+way.takes())
 	case m.First != nil && way != KindNumbered:
-		return &InvalidError{Field: "first", Code: invalid.Misplaced, Problem: "must not be given without a seq: only a numbered queue starts with one that is chosen"}
-	case len(m.Prev) > MaxID:
-		return tooLarge("prev", len(m.Prev), MaxID)
-	case !utf8.ValidString(m.Prev):
-		return &InvalidError{Field: "prev", Code: invalid.Malformed, Problem: "is not valid UTF-8"}
+		return invalid.New(invalid.Misplaced, "first", "must not be given without a seq: only a numbered queue starts with one that is chosen")
 	}
-	return nil
+	return bounds.Text("prev", m.Prev, 0, MaxID)
 }
 
 // way is the kind of queue that the message is put to by what it has. By its seq, a queue in
@@ -204,13 +200,13 @@ func tooLarge(field string, size, most int) error {
 func ValidateQueue(queue string) error {
 	switch {
 	case queue == "":
-		return &InvalidError{Field: "queue", Code: invalid.Missing, Problem: "is missing: it must be a name of 1 to 1024 bytes"}
+		return invalid.New(invalid.Missing, "queue", "is missing: it must be a name of 1 to 1024 bytes")
 	case len(queue) > MaxQueueName:
-		return &InvalidError{Field: "queue", Code: invalid.TooLarge, Problem: fmt.Sprintf("has %d bytes: it must be a name of 1 to %d bytes", len(queue), MaxQueueName)}
+		return invalid.New(invalid.TooLarge, "queue", fmt.Sprintf("has %d bytes: it must be a name of 1 to %d bytes", len(queue), MaxQueueName))
 	case !utf8.ValidString(queue):
-		return &InvalidError{Field: "queue", Code: invalid.Malformed, Problem: "is not valid UTF-8"}
+		return invalid.New(invalid.Malformed, "queue", "is not valid UTF-8")
 	case strings.HasPrefix(queue, reserved):
-		return &InvalidError{Field: "queue", Code: invalid.Malformed, Problem: fmt.Sprintf("must not begin with %q: items of the stack's own are there", reserved)}
+		return invalid.New(invalid.Malformed, "queue", fmt.Sprintf("must not begin with %q: items of the stack's own are there", reserved))
 	}
 	return nil
 }
@@ -260,7 +256,6 @@ func (m *Message) size() int {
 	return size
 }
 
-// contentType is the content type that is meant.
 func (m *Message) contentType() string {
 	if m.ContentType == "" {
 		return DefaultContentType

@@ -87,16 +87,16 @@ func (n Names) Validate() error {
 	keys := []struct{ field, name string }{{"queue key", n.QueueKey}, {"seq key", n.SeqKey}}
 	for _, key := range keys {
 		if len(key.name) > 255 {
-			return &InvalidError{Field: key.field, Code: invalid.TooLarge, Problem: "is longer than 255 bytes"}
+			return invalid.New(invalid.TooLarge, key.field, "is longer than 255 bytes")
 		}
 		for _, taken := range fixedAttributes {
 			if ddb.Path(key.name) == taken {
-				return &InvalidError{Field: key.field, Code: invalid.Misplaced, Problem: "must not be " + string(taken) + ": another attribute has that name"}
+				return invalid.New(invalid.Misplaced, key.field, "must not be "+string(taken)+": another attribute has that name")
 			}
 		}
 	}
 	if n.QueueKey == n.SeqKey {
-		return &InvalidError{Field: "seq key", Code: invalid.Clash, Problem: "must differ from the queue key"}
+		return invalid.New(invalid.Clash, "seq key", "must differ from the queue key")
 	}
 	return nil
 }

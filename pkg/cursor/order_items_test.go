@@ -11,7 +11,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// orderItems are those of the queue.
 func (b *bench) orderItems() []queuelog.OrderItem {
 	b.t.Helper()
 	page := check.Get(b.memory.Inside().OrderItems(b.t.Context(),

@@ -59,11 +59,9 @@ func (s *Sorter) parts(ctx context.Context, cur Cursor, after, upTo int64) iter.
 				}
 				expect = o.Last
 			}
-			if expect == before {
-				if strong {
-					yield(orderPart{}, &MissingError{cur.Queue, expect + 1})
-					return
-				}
+			if expect == before && strong {
+				yield(orderPart{}, &MissingError{cur.Queue, expect + 1})
+				return
 			}
 			strong = expect == before
 		}

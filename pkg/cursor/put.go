@@ -128,10 +128,7 @@ type twin struct {
 // mixed is what is wrong with a call that has several kinds of message for one queue: a queue is of
 // one kind, and if it is new, none of them says which.
 func (p *part) mixed(way Kind, place int) error {
-	wrong := &InvalidError{
-		Field: "seq", Code: invalid.Missing,
-		Problem: "is missing, and another message for the same queue has one: a queue takes messages with a seq or without, as its first put has them",
-	}
+	wrong := invalid.New(invalid.Missing, "seq", "is missing, and another message for the same queue has one: a queue takes messages with a seq or without, as its first put has them")
 	switch {
 	case way == p.kind:
 		return nil
@@ -157,7 +154,6 @@ func newIncoming(m Message, place int) *incoming {
 	return a
 }
 
-// join adds a message.
 func (a *incoming) join(m Message, place int) {
 	m.Queue, m.Seq, m.Tombstone, m.PutID = "", 0, "", ""
 	a.Messages, a.places = append(a.Messages, m), append(a.places, place)
@@ -213,7 +209,7 @@ func (s *Sorter) putQueue(ctx context.Context, messages []Message, places []int,
 		own, largest := newSeqSet(), 0
 		for _, i := range places {
 			if results[i].occupied(cur) {
-				own.add(results[i].Seq)
+				own[results[i].Seq] = struct{}{}
 				largest = max(largest, messages[i].size())
 			}
 		}
@@ -284,7 +280,6 @@ func (s *Sorter) makeFor(ctx context.Context, queue string, settings Settings, t
 	return unmade, false, nil
 }
 
-// firstOf is the first seq of a queue that messages make.
 func firstOf(messages []Message, places []int, otherwise int64) int64 {
 	here := FirstHere
 	for _, i := range places {
@@ -338,7 +333,6 @@ func checkFirst(messages []Message, places []int, results []Result, cur Cursor) 
 	return right
 }
 
-// kindFor is the kind that messages say their queue is of.
 func kindFor(messages []Message, places []int) Kind {
 	for _, i := range places {
 		if kind := messages[i].Kind; kind != KindNumbered {
@@ -348,7 +342,6 @@ func kindFor(messages []Message, places []int) Kind {
 	return KindNumbered
 }
 
-// settingsOf are those of a queue of a kind that a put makes.
 func (s *Sorter) settingsOf(kind Kind) Settings {
 	settings := s.defaults
 	settings.Kind = kind

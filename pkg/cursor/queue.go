@@ -13,14 +13,7 @@ func (s *Sorter) Status(ctx context.Context, queue string) (Cursor, error) {
 	if err := ValidateQueue(queue); err != nil {
 		return Cursor{}, err
 	}
-	cur, err := s.readCursor(ctx, queue)
-	if err != nil {
-		return Cursor{}, err
-	}
-	if !cur.Exists() {
-		return Cursor{}, ErrNoQueue
-	}
-	return cur, nil
+	return existing(s.readCursor(ctx, queue))
 }
 
 // Settings returns a queue's settings, which may be half an hour old; its kind and its key type
@@ -34,7 +27,6 @@ func (s *Sorter) Settings(ctx context.Context, queue string) (Settings, error) {
 	return cur.Settings, err
 }
 
-// waitCount is what is stored and waits for its turn.
 type waitCount struct {
 	// Count is how many messages there are; More reports that there may be further ones, which were
 	// not read.
@@ -45,7 +37,6 @@ type waitCount struct {
 	Oldest, Due time.Time
 }
 
-// add counts a message that waits.
 func (w *waitCount) add(a Arrival, settle time.Duration) {
 	if w.Count++; w.Count == 1 || a.EnqueuedAt.Before(w.Oldest) {
 		w.Oldest, w.Due = a.EnqueuedAt, a.EnqueuedAt.Add(settle)

@@ -38,7 +38,6 @@ func (s *Sorter) readArrivals(ctx context.Context, cur Cursor, after, upTo int64
 	}
 }
 
-// arrivalReader reads arrivals and yields their messages.
 type arrivalReader struct {
 	sorter *Sorter
 	cur    Cursor
@@ -95,7 +94,6 @@ func (r *arrivalReader) hand(ctx context.Context, places []place) bool {
 	return true
 }
 
-// atMost is how many arrivals a request reads.
 func (r *arrivalReader) atMost() int {
 	if keyed(r.cur) {
 		return maxWaiting

@@ -75,7 +75,6 @@ func (c Cursor) GapOpen() bool { return c.MaxParked > c.Position }
 // gap looks at what is beyond it, however far.
 func (c Cursor) onRecord(seq int64) bool { return c.MaxParked >= seq || c.GapOpen() }
 
-// newCursor is the cursor of a queue that has just been made.
 func newCursor(queue string, settings Settings, now time.Time) Cursor {
 	c := Cursor{
 		Queue:     queue,

@@ -103,7 +103,6 @@ func (r *round) passedOver(page cursorPage, failed error) error {
 // has done since the last one.
 const saveEvery = 10 * time.Second
 
-// reached notes how far the round is in a segment.
 func (r *round) reached(ctx context.Context, segment int, s step) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -148,14 +147,8 @@ func (r *round) end(ctx context.Context, errs []error) (Round, error) {
 	if len(p.Left) == 0 && !r.dirty {
 		is.Ended, is.Seen = true, tally.Tally{Sums: maps.Clone(p.Seen.Sums), Peaks: maps.Clone(p.Seen.Peaks)}
 	}
-	return is, errors.Join(firstErrors(errs)...)
-}
-
-// maxErrors is how many errors a run returns.
-const maxErrors = 10
-
-// firstErrors are the first few.
-func firstErrors(errs []error) []error {
 	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
-	return errs[:min(len(errs), maxErrors)]
+	return is, errors.Join(errs[:min(len(errs), maxErrors)]...)
 }
+
+const maxErrors = 10

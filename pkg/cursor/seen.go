@@ -57,7 +57,6 @@ func (m *seenCursors) get(queue string) (Cursor, bool) {
 // meanwhile has to be searched where it is too much for the tail.
 const appendAge = 10 * time.Second
 
-// getToAppend is get for an append.
 func (m *seenCursors) getToAppend(queue string) (Cursor, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -91,7 +90,6 @@ func (m *seenCursors) crowd(queue string) {
 	}
 }
 
-// forget forgets a queue.
 func (m *seenCursors) forget(queue string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -33,13 +33,12 @@ func ParseSeq(text string) (int64, error) {
 }
 
 func invalidSeq(code invalid.Code, problem string) error {
-	return &InvalidError{Field: "seq", Code: code, Problem: problem}
+	return invalid.New(code, "seq", problem)
 }
 
 // Range is the seqs From < seq <= To.
 type Range struct{ From, To int64 }
 
-// seqSet is a set of seqs known to be stored.
 type seqSet map[int64]struct{}
 
 func newSeqSet(seqs ...int64) seqSet {
@@ -49,8 +48,6 @@ func newSeqSet(seqs ...int64) seqSet {
 	}
 	return set
 }
-
-func (s seqSet) add(seq int64) { s[seq] = struct{}{} }
 
 // runEnd is the last seq of the longest run position+1, position+2, … inside the set; position
 // itself where the run is empty.

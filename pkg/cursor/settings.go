@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/bounds"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
@@ -59,7 +60,6 @@ func (k Kind) String() string {
 	return string(k)
 }
 
-// parseKind reads what String writes.
 func parseKind(text string) (Kind, error) {
 	for _, k := range []Kind{KindNumbered, KindArrival, KindKeyed} {
 		if text == k.String() {
@@ -69,12 +69,11 @@ func parseKind(text string) (Kind, error) {
 	return "", outOfBounds("kind", invalid.Unknown, text, "numbered, arrival or keyed")
 }
 
-// outOfBounds is the error of a setting's value.
 func outOfBounds(name string, code invalid.Code, value any, bounds string) error {
 	if text, is := value.(string); is {
 		value = fmt.Sprintf("%.100q", text)
 	}
-	return &InvalidError{Field: name, Code: code, Problem: fmt.Sprintf("is %v: it must be %s", value, bounds)}
+	return invalid.New(code, name, fmt.Sprintf("is %v: it must be %s", value, bounds))
 }
 
 // fixed is the error of a setting that the queue was created with.
@@ -169,7 +168,7 @@ func (s Settings) ofKind() Settings {
 func (s Settings) checkNew(change Change) error {
 	switch {
 	case s.Kind == KindKeyed && s.KeyType == "":
-		return &InvalidError{Field: "keyType", Code: invalid.Missing, Problem: "is missing: a keyed queue is made with the type of its keys, such as time"}
+		return invalid.New(invalid.Missing, "keyType", "is missing: a keyed queue is made with the type of its keys, such as time")
 	case s.Kind != KindKeyed:
 		return change.checkUnkeyed()
 	}
@@ -179,7 +178,7 @@ func (s Settings) checkNew(change Change) error {
 // checkAhead reports a bound of times for keys that have none.
 func (c Change) checkAhead(s Settings) error {
 	if c.ClockAhead != nil && !s.KeyType.Timed() {
-		return &InvalidError{Field: "clockAhead", Code: invalid.Misplaced, Problem: "must not be given: only queues whose keys have a time in them have it: leave it out"}
+		return invalid.New(invalid.Misplaced, "clockAhead", "must not be given: only queues whose keys have a time in them have it: leave it out")
 	}
 	return nil
 }
@@ -188,7 +187,7 @@ func (c Change) checkAhead(s Settings) error {
 func (c Change) checkUnkeyed() error {
 	for name, given := range map[string]bool{"keyType": c.KeyType != nil, "settle": c.Settle != nil, "late": c.Late != nil, "clockAhead": c.ClockAhead != nil} {
 		if given {
-			return &InvalidError{Field: name, Code: invalid.Misplaced, Problem: "must not be given: only queues of the kind keyed have it: leave it out"}
+			return invalid.New(invalid.Misplaced, name, "must not be given: only queues of the kind keyed have it: leave it out")
 		}
 	}
 	return nil
@@ -231,11 +230,13 @@ func (c Change) validate() error {
 			return outOfBounds("policy", invalid.Unknown, string(*c.Policy), "wait, skip or alert")
 		}
 	}
-	if c.GapAfter != nil && (*c.GapAfter < MinGapAfter || *c.GapAfter > MaxGapAfter) {
-		return outOfBounds("gapAfter", invalid.OutOfRange, *c.GapAfter, "from 1s to 8760h")
-	}
-	if c.MaxAhead != nil && (*c.MaxAhead < minMaxAhead || *c.MaxAhead > MaxMaxAhead) {
-		return outOfBounds("maxAhead", invalid.OutOfRange, *c.MaxAhead, maxAheadBounds)
+	if err := cmp.Or(
+		checkGiven("gapAfter", c.GapAfter, MinGapAfter, MaxGapAfter),
+		checkGiven("maxAhead", c.MaxAhead, minMaxAhead, MaxMaxAhead),
+		checkGiven("settle", c.Settle, 0, MaxSettle),
+		checkGiven("clockAhead", c.ClockAhead, minKeyAhead, maxKeyAhead),
+	); err != nil {
+		return err
 	}
 	if c.Mode != nil {
 		switch *c.Mode {
@@ -249,21 +250,18 @@ func (c Change) validate() error {
 			return err
 		}
 	}
-	return c.validateKeyed()
-}
-
-// validateKeyed is validate of what only keyed queues have.
-func (c Change) validateKeyed() error {
-	if c.Settle != nil && (*c.Settle < 0 || *c.Settle > MaxSettle) {
-		return outOfBounds("settle", invalid.OutOfRange, *c.Settle, "from 0s to 1h")
-	}
 	if c.Late != nil && *c.Late != LateDeliver && *c.Late != LateDrop {
 		return outOfBounds("late", invalid.Unknown, string(*c.Late), "deliver or drop")
 	}
-	if c.ClockAhead != nil && (*c.ClockAhead < minKeyAhead || *c.ClockAhead > maxKeyAhead) {
-		return outOfBounds("clockAhead", invalid.OutOfRange, *c.ClockAhead, "from 1s to 87600h")
-	}
 	return nil
+}
+
+// checkGiven checks a value where one is given.
+func checkGiven[T cmp.Ordered](field string, given *T, least, most T) error {
+	if given == nil {
+		return nil
+	}
+	return bounds.Check(field, *given, least, most)
 }
 
 // setting is one of the settings, by the name under which callers, configurations and tables have
@@ -285,7 +283,10 @@ var settings = []setting{
 	},
 	{
 		name: "first", value: func(s Settings) any { return s.First },
-		set: func(c *Change, text string) (err error) { c.First, err = pointer(parseFirst(text)); return err },
+		set: func(c *Change, text string) (err error) {
+			c.First, err = pointer(parseInteger(text, firstBounds))
+			return err
+		},
 	},
 	{
 		name: "policy", value: func(s Settings) any { return string(s.Policy) },
@@ -297,7 +298,10 @@ var settings = []setting{
 	},
 	{
 		name: "maxAhead", value: func(s Settings) any { return s.MaxAhead },
-		set: func(c *Change, text string) (err error) { c.MaxAhead, err = pointer(parseMaxAhead(text)); return err },
+		set: func(c *Change, text string) (err error) {
+			c.MaxAhead, err = pointer(parseInteger(text, maxAheadBounds))
+			return err
+		},
 	},
 	{
 		name: "mode", value: func(s Settings) any { return string(s.Mode) },
@@ -331,20 +335,12 @@ const (
 	firstBounds    = "an integer from 0 to 9223372036854775807, in plain digits"
 )
 
-func parseFirst(text string) (int64, error) {
+func parseInteger(text, bounds string) (int64, error) {
 	n, err := ParseSeq(text)
 	if err != nil {
-		return 0, outOfBounds("", invalid.Malformed, text, firstBounds)
+		err = outOfBounds("", invalid.Malformed, text, bounds)
 	}
-	return n, nil
-}
-
-func parseMaxAhead(text string) (int64, error) {
-	n, err := ParseSeq(text)
-	if err != nil {
-		return 0, outOfBounds("", invalid.Malformed, text, maxAheadBounds)
-	}
-	return n, nil
+	return n, err
 }
 
 func parseDuration(text string) (time.Duration, error) {
@@ -385,40 +381,26 @@ func (c *Change) Set(name, text string) error {
 		return nil
 	}
 	last := len(names) - 1
-	return &InvalidError{Field: name, Code: invalid.Unknown, Problem: "is not a setting: " + strings.Join(names[:last], ", ") + " and " + names[last] + " are"}
+	return invalid.New(invalid.Unknown, name, "is not a setting: "+strings.Join(names[:last], ", ")+" and "+names[last]+" are")
 }
 
 // With is s with the changes made.
 func (s Settings) With(c Change) Settings {
-	if c.First != nil {
-		s.First = *c.First
-	}
-	if c.Policy != nil {
-		s.Policy = *c.Policy
-	}
-	if c.GapAfter != nil {
-		s.GapAfter = *c.GapAfter
-	}
-	if c.MaxAhead != nil {
-		s.MaxAhead = *c.MaxAhead
-	}
-	if c.Mode != nil {
-		s.Mode = *c.Mode
-	}
-	if c.Kind != nil {
-		s.Kind = *c.Kind
-	}
-	if c.KeyType != nil {
-		s.KeyType = *c.KeyType
-	}
-	if c.Settle != nil {
-		s.Settle = *c.Settle
-	}
-	if c.Late != nil {
-		s.Late = *c.Late
-	}
-	if c.ClockAhead != nil {
-		s.ClockAhead = *c.ClockAhead
-	}
+	change(&s.First, c.First)
+	change(&s.Policy, c.Policy)
+	change(&s.GapAfter, c.GapAfter)
+	change(&s.MaxAhead, c.MaxAhead)
+	change(&s.Mode, c.Mode)
+	change(&s.Kind, c.Kind)
+	change(&s.KeyType, c.KeyType)
+	change(&s.Settle, c.Settle)
+	change(&s.Late, c.Late)
+	change(&s.ClockAhead, c.ClockAhead)
 	return s
+}
+
+func change[T any](value, given *T) {
+	if given != nil {
+		*value = *given
+	}
 }

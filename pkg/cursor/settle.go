@@ -66,7 +66,6 @@ func (s *Sorter) Settle(ctx context.Context, queue string, upTo sortkey.SortKey)
 	return run.done, err
 }
 
-// settling is a call of Settle.
 type settling struct {
 	sorter *Sorter
 	queue  string
@@ -96,7 +95,6 @@ func (r *settling) all(ctx context.Context) error {
 	}
 }
 
-// settleLook is one look at what waits.
 type settleLook struct {
 	*settling
 	// now is from before the cursor was read: who was stored after that may be unseen, and with a
@@ -120,13 +118,10 @@ type settleLook struct {
 func (r *settling) look(ctx context.Context) (again bool, err error) {
 	l := settleLook{settling: r, now: r.sorter.now()}
 	r.done.Waiting, r.done.Stale = waitCount{}, 0
-	if l.cur, err = r.sorter.readCursor(ctx, r.queue); err != nil {
+	if l.cur, err = existing(r.sorter.readCursor(ctx, r.queue)); err != nil {
 		return false, err
 	}
-	switch {
-	case !l.cur.Exists():
-		return false, ErrNoQueue
-	case !keyed(l.cur):
+	if !keyed(l.cur) {
 		return false, &InvalidError{Field: "queue", Code: invalid.Clash, Problem: "is not settled: " + noKey, Queue: r.queue}
 	}
 	defer func() {
@@ -162,7 +157,9 @@ func (r *settling) look(ctx context.Context) (again bool, err error) {
 			return again, err
 		}
 	}
-	l.waiting()
+	for _, w := range l.ahead {
+		l.done.Waiting.add(w.Arrival, l.cur.Settings.Settle)
+	}
 	if !l.lost && !l.placed && r.upTo == sortkey.EverySortKey {
 		err = l.raiseLow(ctx, l.first)
 	}
@@ -314,7 +311,6 @@ func (l *settleLook) move(ctx context.Context, late, due []*incoming, low sortke
 	return nil
 }
 
-// count counts an entry that got its place.
 func (d *Settled) count(e queuelog.Entry) {
 	d.Placed++
 	if e.Has(queuelog.MarkLate) {
@@ -325,13 +321,6 @@ func (d *Settled) count(e queuelog.Entry) {
 	}
 	if e.Has(queuelog.MarkUnlinked) {
 		d.Unlinked++
-	}
-}
-
-// waiting notes what waits still.
-func (l *settleLook) waiting() {
-	for _, w := range l.ahead {
-		l.done.Waiting.add(w.Arrival, l.cur.Settings.Settle)
 	}
 }
 
@@ -382,16 +371,11 @@ func (s *Sorter) givePlaces(ctx context.Context, seen Cursor, late, due []*incom
 	return cur, true, nil
 }
 
-// newPlacing is what stays as it is in a cursor.
 func newPlacing(seen Cursor) queuelog.Placing {
 	return queuelog.Placing{High: seen.High, Low: seen.Low, LateSoFar: seen.LateSoFar, LateSeq: seen.LateSeq, LateInRow: seen.LateInRow}
 }
 
 // give gives places, and remembers the cursor.
 func (s *Sorter) give(ctx context.Context, seen Cursor, p queuelog.Placing) (cur Cursor, given bool, err error) {
-	cur, given, err = s.moving(func() (Cursor, bool, error) { return s.store.GivePlaces(ctx, seen, p, s.now()) })
-	if err == nil && !cur.Exists() {
-		err = ErrNoQueue
-	}
-	return cur, given, err
+	return s.moving(func() (Cursor, bool, error) { return s.store.GivePlaces(ctx, seen, p, s.now()) })
 }

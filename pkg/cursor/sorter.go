@@ -1,15 +1,15 @@
 package cursor
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
-	"strconv"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/bounds"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/queuelog"
-	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // Sorter stores messages that arrive in any order and moves each queue's cursor over every gap-free
@@ -83,7 +83,7 @@ func New(store *Store, options *Options) (*Sorter, error) {
 	s := &Sorter{
 		defaults:  DefaultSettings(),
 		retention: defaultRetention,
-		batchSize: defaultBatchSize,
+		batchSize: cmp.Or(options.BatchSize, defaultBatchSize),
 		now:       options.Now,
 		newOp:     options.NewOp,
 		forEach:   options.ForEach,
@@ -105,15 +105,12 @@ func New(store *Store, options *Options) (*Sorter, error) {
 		s.retention = 0
 	case options.Retention != 0:
 		s.retention = options.Retention
-		if s.retention < MinRetention || s.retention > MaxRetention {
-			return nil, &InvalidError{Field: "retention", Code: invalid.OutOfRange, Problem: "must be from 4h to 87600h"}
+		if err := bounds.Check("retention", s.retention, MinRetention, MaxRetention); err != nil {
+			return nil, err
 		}
 	}
-	if options.BatchSize != 0 {
-		s.batchSize = options.BatchSize
-		if s.batchSize < 1 || s.batchSize > maxBatchSize {
-			return nil, &InvalidError{Field: "batchSize", Code: invalid.OutOfRange, Problem: "must be from 1 to " + strconv.Itoa(maxBatchSize)}
-		}
+	if err := bounds.Check("batchSize", s.batchSize, 1, maxBatchSize); err != nil {
+		return nil, err
 	}
 	if s.now == nil {
 		s.now = time.Now
@@ -186,13 +183,21 @@ func (s *Sorter) remembering(request func() (Cursor, error)) (Cursor, error) {
 	return cur, nil
 }
 
-// moving is remembering for a request that may move the queue's position, and reports whether it
-// did.
+// existing is a cursor that must be there: [ErrNoQueue] where it is not.
+func existing(cur Cursor, err error) (Cursor, error) {
+	if err == nil && !cur.Exists() {
+		err = ErrNoQueue
+	}
+	return cur, err
+}
+
+// moving is remembering for a request that may move the position of a queue that is there, and
+// reports whether it did.
 func (s *Sorter) moving(request func() (Cursor, bool, error)) (cur Cursor, moved bool, err error) {
-	cur, err = s.remembering(func() (cur Cursor, err error) {
+	cur, err = existing(s.remembering(func() (cur Cursor, err error) {
 		cur, moved, err = request()
 		return cur, err
-	})
+	}))
 	if err == nil && moved && s.moved != nil {
 		s.moved(cur.Queue, cur.Position)
 	}

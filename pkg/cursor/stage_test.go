@@ -19,7 +19,6 @@ func (b *bench) stage(kind cursor.Kind, a request) cursor.Arrival {
 	return staged[0]
 }
 
-// place places it in another one.
 func (b *bench) place(staged cursor.Arrival) string {
 	b.t.Helper()
 	r := b.process(cursor.Options{}).Steps().Place(b.t.Context(), staged)

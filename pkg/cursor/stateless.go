@@ -48,10 +48,9 @@ func StatelessConsumer(s *Sorter, names Names, handle func(context.Context, Batc
 	if options == nil {
 		options = &StatelessOptions{}
 	}
-	names = names.withDefaults()
 	return func(ctx context.Context, event table.StreamEvent) (events.DynamoDBEventResponse, error) {
 		for _, raw := range event.Records {
-			cur, moved, err := advanceOf(raw, names)
+			cur, moved, err := AdvanceOf(raw, names)
 			if err == nil {
 				err = s.deliver(ctx, cur, moved, handle)
 			}
@@ -66,7 +65,6 @@ func StatelessConsumer(s *Sorter, names Names, handle func(context.Context, Batc
 	}
 }
 
-// deliver reads a range and delivers it in batches.
 func (s *Sorter) deliver(ctx context.Context, cur Cursor, moved Range, handle func(context.Context, Batch) error) error {
 	for moved.From < moved.To {
 		upTo := min(moved.From+statelessMessages, moved.To)

@@ -80,7 +80,6 @@ func (s *requests) put(ctx context.Context, op string, on *table.Definition, it 
 	return s.engine.Do(ctx, ddb.Put{Op: ddb.Op{Op: op, Table: on}, Item: it, If: condition})
 }
 
-// get reads one item.
 func (s *requests) get(ctx context.Context, op string, on *table.Definition, key ddb.Item, strong bool) (ddb.Item, error) {
 	a, err := s.engine.Do(ctx, ddb.Get{Op: ddb.Op{Op: op, Table: on}, Key: key, Strong: strong})
 	return a.Item, err

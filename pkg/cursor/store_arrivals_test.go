@@ -44,7 +44,6 @@ func putArrival(t *testing.T, s *cursor.Store, a, want cursor.Arrival) {
 	same(t, "put "+a.ID, check.Get(s.Inside().PutArrival(t.Context(), a)), head(want))
 }
 
-// entry is the place of an arrival.
 func entry(a cursor.Arrival) queuelog.Entry {
 	return queuelog.Entry{Key: sortkey.HashOf(a.ID), Count: len(a.Messages), Seen: uint32(a.Seen)}
 }
@@ -166,7 +165,6 @@ func TestStoreArrivals(t *testing.T) {
 	})
 }
 
-// seen is what one arrival has seen.
 func seen(position int64) cursor.Range { return cursor.Range{From: position, To: position} }
 
 func TestStoreAllocateAt(t *testing.T) {

@@ -195,7 +195,6 @@ func (s *requests) RaiseFloor(ctx context.Context, queue string, floor int64, no
 	return c, err
 }
 
-// cursorScan asks for a page of all cursors.
 type cursorScan struct {
 	// Segment is from 0 to Segments-1: each cursor is in exactly one segment.
 	Segment, Segments int
@@ -218,10 +217,8 @@ type cursorFilter struct {
 	MovedSince time.Time
 }
 
-// all reports whether it shows every cursor.
 func (f cursorFilter) all() bool { return !f.Gaps && f.MovedSince.IsZero() }
 
-// condition is the filter of a scan.
 func (f cursorFilter) condition() ddb.Cond {
 	var asked []ddb.Cond
 	if f.Gaps {
@@ -234,7 +231,6 @@ func (f cursorFilter) condition() ddb.Cond {
 	return ddb.Or(asked...)
 }
 
-// cursorPage is a page of all cursors.
 type cursorPage struct {
 	Cursors []Cursor
 	// Unreadable are the queues whose items are no cursors, or those of a newer version. The page

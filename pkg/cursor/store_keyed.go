@@ -9,7 +9,6 @@ import (
 	"github.com/streamsort/streamsort/internal/sortkey"
 )
 
-// waitingPage is a part of an answer.
 type waitingPage struct {
 	Waiting []Arrival
 	// More is true where the range may hold more than this page.

@@ -40,7 +40,6 @@ func (s *requests) Message(ctx context.Context, queue string, seq int64) (Messag
 	return m, err == nil, err
 }
 
-// messagePage is a part of an answer.
 type messagePage struct {
 	Messages []Message
 	// More is true where the range may hold more than this page.

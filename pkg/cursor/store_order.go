@@ -90,7 +90,6 @@ func (s *requests) TrimTail(ctx context.Context, seen Cursor, n int) (Cursor, bo
 	return s.update(ctx, "trim tail", seen.Queue, attrTailFrom.Eq(ddb.Int(seen.TailFrom)), do...)
 }
 
-// orderPage is a part of an answer.
 type orderPage struct {
 	Items []queuelog.OrderItem
 	// More is true where the range may hold more than this page.

@@ -9,7 +9,6 @@ import (
 	"github.com/streamsort/streamsort/internal/trouble"
 )
 
-// roundProgress is how far a walk has come in its round.
 type roundProgress struct {
 	// Name is the walk's name.
 	Name string `ddb:"at,key"`
@@ -31,7 +30,6 @@ type roundProgress struct {
 	Seen tally.Tally `ddb:",inline"`
 }
 
-// roundPlace is how far a round has come in a segment.
 type roundPlace struct {
 	// After is the last page's Next; empty at the segment's begin.
 	After string `ddb:"after,omitzero"`

@@ -31,7 +31,6 @@ func tablesOf(names cursor.Names) []table.Definition {
 	return append(names.Tables(), names.ArrivalsTable())
 }
 
-// storeOn returns the Store on an engine that has these tables.
 func storeOn(t testing.TB, engine ddb.Engine, names cursor.Names) *cursor.Store {
 	t.Helper()
 	store := check.Get(cursor.NewStore(engine, names))

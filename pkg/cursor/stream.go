@@ -11,6 +11,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/margin"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/internal/stream"
 	"github.com/streamsort/streamsort/pkg/table"
 )
@@ -37,9 +38,11 @@ func OnMessages(s *Sorter, names Names, options *OnMessagesOptions) func(context
 	}
 	names = names.withDefaults()
 	return func(ctx context.Context, event table.StreamEvent) (events.DynamoDBEventResponse, error) {
-		queues := storedIn(event, names)
+		queues := namedIn(event, names, func(d *ddb.Decoder, q *namedQueue) bool {
+			q.seqs = []int64{d.Number(names.seqKey())}
+			return true
+		})
 		s.forEach(len(queues), func(i int) { queues[i].heal(ctx, s, event) })
-		var lowest *storedSeqs
 		for _, q := range queues {
 			switch {
 			case q.err == nil && options.Advanced != nil:
@@ -47,55 +50,66 @@ func OnMessages(s *Sorter, names Names, options *OnMessagesOptions) func(context
 			case q.err != nil && options.Failed != nil:
 				options.Failed(q.err)
 			}
-			if q.again && (lowest == nil || q.first < lowest.first) {
-				lowest = q
-			}
 		}
-		if lowest == nil {
-			return events.DynamoDBEventResponse{}, nil
-		}
-		return stream.FailedAt(event.Records[lowest.first], lowest.err)
+		return againFrom(event, queues)
 	}
 }
 
-// storedSeqs is what a batch of records says of a queue, and what became of it.
-type storedSeqs struct {
+// namedQueue is what a batch of records says of a queue, and what became of it.
+type namedQueue struct {
 	queue string
 	// first is the place of the queue's first record in the batch.
 	first int
-	seqs  []int64
-	done  Advance
-	err   error
+	// seqs are those of its messages, upTo is the greatest sort key of its arrivals.
+	seqs []int64
+	upTo sortkey.SortKey
+	done Advance
+	err  error
 	// again reports that the record has to come again.
 	again bool
 }
 
-// storedIn reads the records of a batch: once a queue, and each that cannot be read.
-func storedIn(event table.StreamEvent, names Names) []*storedSeqs {
-	var all []*storedSeqs
-	byQueue := map[string]*storedSeqs{}
+// namedIn reads the records of a batch: once a queue, and each that cannot be read. read takes the
+// rest of a record's key; false passes the record over, as one of a deletion is.
+func namedIn(event table.StreamEvent, names Names, read func(*ddb.Decoder, *namedQueue) bool) (all []*namedQueue) {
+	byQueue := map[string]*namedQueue{}
 	for i, raw := range event.Records {
-		queue, seq, stored, err := storedKey(raw, names)
+		key, counts := namedQueue{first: i}, false
+		key.err = readKeys(raw, func(d *ddb.Decoder) {
+			key.queue = d.Text(names.queueKey())
+			counts = read(d, &key)
+		})
+		q := byQueue[key.queue]
 		switch {
-		case err != nil:
-			all = append(all, &storedSeqs{first: i, err: err, again: true})
-			continue
-		case !stored:
-			continue
+		case key.err != nil:
+			key.again = true
+			all = append(all, &key)
+		case !counts:
+		case q == nil:
+			byQueue[key.queue] = &key
+			all = append(all, &key)
+		default:
+			q.seqs, q.upTo = append(q.seqs, key.seqs...), max(q.upTo, key.upTo)
 		}
-		q := byQueue[queue]
-		if q == nil {
-			q = &storedSeqs{queue: queue, first: i}
-			byQueue[queue] = q
-			all = append(all, q)
-		}
-		q.seqs = append(q.seqs, seq)
 	}
 	return all
 }
 
-// heal advances the queue, or leaves it to the sweep.
-func (q *storedSeqs) heal(ctx context.Context, s *Sorter, event table.StreamEvent) {
+// againFrom has a batch repeated from the first record on that has to come again.
+func againFrom(event table.StreamEvent, queues []*namedQueue) (events.DynamoDBEventResponse, error) {
+	var lowest *namedQueue
+	for _, q := range queues {
+		if q.again && (lowest == nil || q.first < lowest.first) {
+			lowest = q
+		}
+	}
+	if lowest == nil {
+		return events.DynamoDBEventResponse{}, nil
+	}
+	return stream.FailedAt(event.Records[lowest.first], lowest.err)
+}
+
+func (q *namedQueue) heal(ctx context.Context, s *Sorter, event table.StreamEvent) {
 	if q.err != nil {
 		return
 	}
@@ -113,31 +127,22 @@ func (q *storedSeqs) heal(ctx context.Context, s *Sorter, event table.StreamEven
 	}
 }
 
-// storedKey is the queue and seq that a record says are stored; stored is false for a record that
-// says nothing of the kind (a deletion).
-func storedKey(raw json.RawMessage, names Names) (queue string, seq int64, stored bool, err error) {
-	stored, err = readKeys(raw, func(d *ddb.Decoder) {
-		queue, seq = d.Text(names.queueKey()), d.Number(names.seqKey())
-	})
-	return queue, seq, stored, err
-}
-
-// readKeys reads the keys of an item of which a record says that it is stored; stored is false for
-// a deletion.
-func readKeys(raw json.RawMessage, read func(*ddb.Decoder)) (stored bool, err error) {
+// readKeys reads the keys of an item of which a record says that it is stored: nothing of a
+// deletion.
+func readKeys(raw json.RawMessage, read func(*ddb.Decoder)) error {
 	record, err := stream.Read(raw)
 	if err != nil || record.Removed() {
-		return false, err
+		return err
 	}
 	keys, err := record.Keys()
 	if err != nil {
-		return false, err
+		return err
 	}
 	d := ddb.Decoder{Item: keys}
 	if read(&d); d.Err != nil {
-		return false, record.In(fmt.Errorf("keys: %w", d.Err))
+		return record.In(fmt.Errorf("keys: %w", d.Err))
 	}
-	return true, nil
+	return nil
 }
 
 var errNoImages = errors.New("stream record has no images: the cursors' stream must show NEW_AND_OLD_IMAGES")
@@ -146,11 +151,7 @@ var errNoImages = errors.New("stream record has no images: the cursors' stream m
 // range for a record of another change, and for one that only wakes the queue's consumers up. A
 // cursor that does not exist means that the record is to be passed over.
 func AdvanceOf(raw json.RawMessage, names Names) (cur Cursor, moved Range, err error) {
-	return advanceOf(raw, names.withDefaults())
-}
-
-// advanceOf returns the cursor after the change as well.
-func advanceOf(raw json.RawMessage, names Names) (Cursor, Range, error) {
+	names = names.withDefaults()
 	record, err := stream.Read(raw)
 	if err != nil || record.Removed() {
 		return Cursor{}, Range{}, err

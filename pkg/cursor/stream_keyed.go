@@ -2,7 +2,6 @@ package cursor
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"time"
 
@@ -37,73 +36,22 @@ type OnArrivalsOptions struct {
 func OnArrivals(s *Sorter, names Names, options OnArrivalsOptions) func(context.Context, table.StreamEvent) (events.DynamoDBEventResponse, error) {
 	names = names.withDefaults()
 	return func(ctx context.Context, event table.StreamEvent) (events.DynamoDBEventResponse, error) {
-		queues := stagedIn(event, names)
+		queues := namedIn(event, names, func(d *ddb.Decoder, q *namedQueue) bool {
+			q.upTo = sortkey.SortKey(d.BytesOr(attrSortKey))
+			return q.upTo.Key() != ""
+		})
 		s.forEach(len(queues), func(i int) { queues[i].err = queues[i].see(ctx, s, options) })
-		var lowest *stagedKeys
 		for _, q := range queues {
-			if q.err == nil {
-				continue
-			}
-			if options.Failed != nil {
+			if q.err != nil && options.Failed != nil {
 				options.Failed(q.err)
 			}
-			held := stream.HeldForLong(event.Records[q.first], s.now())
-			if !held && (lowest == nil || q.first < lowest.first) {
-				lowest = q
-			}
+			q.again = q.err != nil && !stream.HeldForLong(event.Records[q.first], s.now())
 		}
-		if lowest == nil {
-			return events.DynamoDBEventResponse{}, nil
-		}
-		return stream.FailedAt(event.Records[lowest.first], lowest.err)
+		return againFrom(event, queues)
 	}
 }
 
-// stagedKeys is what a batch of records says of a queue.
-type stagedKeys struct {
-	queue string
-	// first is the place of the queue's first record in the batch.
-	first int
-	// upTo is the greatest sort key.
-	upTo sortkey.SortKey
-	err  error
-}
-
-// stagedIn reads the records of a batch: once a queue, and each that cannot be read.
-func stagedIn(event table.StreamEvent, names Names) []*stagedKeys {
-	var all []*stagedKeys
-	byQueue := map[string]*stagedKeys{}
-	for i, raw := range event.Records {
-		queue, key, err := stagedKey(raw, names)
-		if err != nil {
-			all = append(all, &stagedKeys{first: i, err: err})
-			continue
-		}
-		if key.Key() == "" {
-			continue
-		}
-		q := byQueue[queue]
-		if q == nil {
-			q = &stagedKeys{queue: queue, first: i}
-			byQueue[queue] = q
-			all = append(all, q)
-		}
-		q.upTo = max(q.upTo, key)
-	}
-	return all
-}
-
-// stagedKey is the queue and the sort key that a record says are stored; an empty sort key for a
-// record that says nothing of the kind (a deletion).
-func stagedKey(raw json.RawMessage, names Names) (queue string, key sortkey.SortKey, err error) {
-	_, err = readKeys(raw, func(d *ddb.Decoder) {
-		queue, key = d.Text(names.queueKey()), sortkey.SortKey(d.BytesOr(attrSortKey))
-	})
-	return queue, key, err
-}
-
-// see settles the queue, or asks for a wake-up.
-func (q *stagedKeys) see(ctx context.Context, s *Sorter, options OnArrivalsOptions) error {
+func (q *namedQueue) see(ctx context.Context, s *Sorter, options OnArrivalsOptions) error {
 	if q.err != nil {
 		return q.err
 	}

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/bounds"
 	"github.com/streamsort/streamsort/internal/margin"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/tally"
@@ -94,16 +95,14 @@ func (s *Sorter) sweepOptions(o SweepOptions) (SweepOptions, error) {
 		o.Announce = func(context.Context, Announcement) error { return nil }
 	}
 	switch {
-	case o.Segments < 1 || o.Segments > 100:
-		return o, &InvalidError{Field: "segments", Code: invalid.OutOfRange, Problem: "must be from 1 to 100"}
 	case o.Every < 0:
-		return o, &InvalidError{Field: "every", Code: invalid.OutOfRange, Problem: "must be 0 or more"}
+		return o, invalid.New(invalid.OutOfRange, "every", "must be 0 or more")
 	case o.SkipLimit < 1:
-		return o, &InvalidError{Field: "skipLimit", Code: invalid.OutOfRange, Problem: "must be 1 or more"}
+		return o, invalid.New(invalid.OutOfRange, "skipLimit", "must be 1 or more")
 	case s.retention > 0 && (o.FullEvery < 0 || o.FullEvery > s.retention/4):
-		return o, &InvalidError{Field: "fullEvery", Code: invalid.OutOfRange, Problem: "must be at most a quarter of the retention, " + (s.retention / 4).String()}
+		return o, invalid.New(invalid.OutOfRange, "fullEvery", "must be at most a quarter of the retention, "+(s.retention/4).String())
 	}
-	return o, nil
+	return o, bounds.Check("segments", o.Segments, 1, 100)
 }
 
 // SweepReport is what a run of the sweep saw and did.
@@ -191,7 +190,6 @@ func (s *Sorter) Sweep(ctx context.Context, options SweepOptions) (SweepReport, 
 	return run.report, errors.Join(run.errs...)
 }
 
-// sweep is a run.
 type sweep struct {
 	sorter  *Sorter
 	options SweepOptions
@@ -324,7 +322,6 @@ func (w *sweep) goOn(ctx context.Context, c Cursor) {
 	w.saw(c, run.report, err)
 }
 
-// saw notes what a visit of a queue did.
 func (w *sweep) saw(c Cursor, did SweepReport, err error) {
 	if err != nil {
 		did.Failed++
@@ -340,7 +337,6 @@ func in(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// sweepRun is what one round of a run does with one queue.
 type sweepRun struct {
 	*sweep
 	full   bool
@@ -352,7 +348,6 @@ type sweepRun struct {
 	more bool
 }
 
-// queue handles one queue.
 func (r *sweepRun) queue(ctx context.Context, seen Cursor) error {
 	s := r.sorter
 	if seen.Erased() {

@@ -42,20 +42,20 @@ const (
 // InvalidError.
 func ParseTrace(parent, state string) (Trace, error) {
 	if parent == "" && state != "" {
-		return Trace{}, &InvalidError{Field: "tracestate", Code: invalid.Misplaced, Problem: "must not be given without a traceparent"}
+		return Trace{}, invalid.New(invalid.Misplaced, "tracestate", "must not be given without a traceparent")
 	}
 	if parent == "" {
 		return Trace{}, nil
 	}
 	read, why := readTraceparent(parent)
 	if why != "" {
-		return Trace{}, &InvalidError{Field: "traceparent", Code: invalid.Malformed, Problem: why}
+		return Trace{}, invalid.New(invalid.Malformed, "traceparent", why)
 	}
 	if len(state) > maxTraceState {
 		return Trace{}, tooLarge("tracestate", len(state), maxTraceState)
 	}
 	if why := badState(state); why != "" {
-		return Trace{}, &InvalidError{Field: "tracestate", Code: invalid.Malformed, Problem: why}
+		return Trace{}, invalid.New(invalid.Malformed, "tracestate", why)
 	}
 	return Trace{Parent: read, State: state}, nil
 }
@@ -171,7 +171,7 @@ func (t Trace) ID() string {
 func (t Trace) validate() error {
 	read, err := ParseTrace(t.Parent, t.State)
 	if err == nil && read != t {
-		err = &InvalidError{Field: "traceparent", Code: invalid.Malformed, Problem: "is not in the form of version 00: " + read.Parent + " is"}
+		err = invalid.New(invalid.Malformed, "traceparent", "is not in the form of version 00: "+read.Parent+" is")
 	}
 	return err
 }

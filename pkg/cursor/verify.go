@@ -78,7 +78,6 @@ func (s *Sorter) Verify(ctx context.Context, queue string, of Range) iter.Seq2[V
 	}
 }
 
-// verifier is a Verify under way.
 type verifier struct {
 	*Sorter
 	Verified
@@ -94,12 +93,9 @@ func (s *Sorter) verifier(ctx context.Context, queue string, of Range) (*verifie
 	if err := ValidateQueue(queue); err != nil {
 		return nil, err
 	}
-	cur, err := s.readCursor(ctx, queue)
+	cur, err := existing(s.readCursor(ctx, queue))
 	if err != nil {
 		return nil, err
-	}
-	if !cur.Exists() {
-		return nil, ErrNoQueue
 	}
 	of.From, of.To = max(of.From, cur.Settings.First-1), min(of.To, cur.Position)
 	return &verifier{Sorter: s, Verified: Verified{Cursor: cur, Range: of, Last: of.From}, expired: of.From}, nil
@@ -121,7 +117,6 @@ func (v *verifier) items(ctx context.Context) iter.Seq[error] {
 	}
 }
 
-// item looks at a message of a numbered queue.
 func (v *verifier) item(m Message) {
 	at := Range{m.Seq - 1, m.Seq}
 	v.upTo(at.From)
@@ -207,7 +202,6 @@ func (v *verifier) overHole(ctx context.Context) error {
 	return nil
 }
 
-// arrived looks at what has some places.
 func (v *verifier) arrived(ctx context.Context, places []place) error {
 	found, err := v.arrivals(ctx, v.Cursor.Queue, places, false, true)
 	if err != nil {

@@ -63,7 +63,6 @@ func (s *Sorter) walkAll(ctx context.Context, walk walking, visit visiting) (Rou
 // lastVisit is how long before its time is up a run begins its last visits: they end well.
 const lastVisit = time.Second
 
-// look is a run of a walk.
 type look struct {
 	*round
 	only     cursorFilter
@@ -77,7 +76,6 @@ type look struct {
 // two places that it notes.
 const walkPage = 1000
 
-// segment goes on with the round in a segment.
 func (l *look) segment(ctx context.Context, segment int) error {
 	scan := cursorScan{Segment: segment, Segments: l.progress.Segments, Only: l.only}
 	if l.only.all() {

@@ -9,7 +9,6 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 )
 
-// verdict is what a row means to a caller.
 type verdict int
 
 const (
@@ -50,7 +49,6 @@ type remembered struct {
 	kept bool
 }
 
-// request is one call that asks for a key.
 type request struct {
 	key     Key
 	payload []byte

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/bounds"
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
@@ -105,7 +106,6 @@ func (a *Attempt[ID, R]) Run() Run {
 	return a.run
 }
 
-// errPanicked is the error of an effect that did not return.
 var errPanicked = errors.New("the effect panicked")
 
 // Complete remembers the result: from now on every call with the id gets it. It may be repeated,
@@ -288,9 +288,8 @@ func (a *Attempt[ID, R]) Extend(ctx context.Context, lease time.Duration) error 
 	if err := a.made(); err != nil {
 		return err
 	}
-	if lease < shortestLease || lease > longestLease {
-		return invalid.New(invalid.OutOfRange, "lease",
-			"must be from "+shortestLease.String()+" to "+longestLease.String())
+	if err := bounds.Check("lease", lease, shortestLease, longestLease); err != nil {
+		return err
 	}
 	if a.d.off {
 		return nil

@@ -35,7 +35,6 @@ func newHurt(t *testing.T) *hurt {
 	return h
 }
 
-// on is the process on a store.
 func (h *hurt) on(store dedup.Store) *dedup.Deduplicator[string, string] {
 	return process(h, store, &options{
 		Lease: time.Minute, Wait: dedup.NoWait, MaxAttempts: 9, CompressOver: -1,

@@ -14,7 +14,6 @@ type flights struct {
 	of map[Key]*flight
 }
 
-// flight is one such call.
 type flight struct {
 	// ended is closed when the call is over. found, where the call has found out how the effect
 	// ended, is read only then.

@@ -30,6 +30,7 @@ func TestInvalidOptions(t *testing.T) {
 		"attempts":          {options{MaxAttempts: -1}, "maxAttempts"},
 		"cache":             {options{CacheSize: -1}, "cacheSize"},
 		"wait beyond lease": {options{Lease: time.Second, Wait: 2 * time.Second}, "wait"},
+		"negative wait":     {options{Wait: -2}, "wait"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := dedup.New(dedup.NewMemory(), "p", &c.options)
@@ -161,7 +162,6 @@ func TestRowsThatNobodyHereWrote(t *testing.T) {
 	check.That(t, found == len(broken), "listed %d broken rows, want %d", found, len(broken))
 }
 
-// noStore is a Store of a type of its own.
 type noStore struct{ dedup.Store }
 
 // TestNothingGiven: what must be given and is nil is an error that names it.
@@ -213,7 +213,6 @@ type (
 
 func (p *parsed) MarshalText() ([]byte, error) { return []byte{byte('0' + p.n)}, nil }
 
-// textOf is the text that an id becomes.
 func textOf[ID any](t *testing.T, id ID) (string, error) {
 	d := check.Get(dedup.New[ID, string](dedup.NewMemory(), "p", nil))
 	start, err := d.TryStart(t.Context(), id)

@@ -35,7 +35,6 @@ const (
 
 var rows = ddb.NewCodec[Row]("row", layout, layout)
 
-// item is the primary key of a row.
 func (k Key) item() ddb.Item {
 	return ddb.Fields{attrID: ddb.Text(k.ID), attrProcessor: ddb.Text(k.Processor)}.Item()
 }

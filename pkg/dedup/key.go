@@ -1,11 +1,12 @@
 package dedup
 
 import (
+	"cmp"
 	"encoding/hex"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/streamsort/streamsort/internal/bounds"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
@@ -29,10 +30,8 @@ const resultPrefix = "#"
 // validate reports an id that is not 1 to 1,024 bytes of UTF-8, or a processor that is not 1 to 255
 // bytes of UTF-8 or begins with '#'.
 func (k Key) validate() error {
-	if err := checkName("id", k.ID, maxID); err != nil {
-		return err
-	}
-	if err := checkName("processor", k.Processor, maxProcessor); err != nil {
+	err := cmp.Or(bounds.Text("id", k.ID, 1, maxID), bounds.Text("processor", k.Processor, 1, maxProcessor))
+	if err != nil {
 		return err
 	}
 	if strings.HasPrefix(k.Processor, resultPrefix) {
@@ -41,28 +40,12 @@ func (k Key) validate() error {
 	return nil
 }
 
-func checkName(field, name string, longest int) error {
-	problem := ""
-	switch {
-	case name == "":
-		problem = "must not be empty"
-	case len(name) > longest:
-		problem = "must have at most " + strconv.Itoa(longest) + " bytes"
-	case !utf8.ValidString(name):
-		problem = "must be valid UTF-8"
-	default:
-		return nil
-	}
-	return invalid.New(invalid.TextCode(name, longest), field, problem)
-}
-
 // joined is the key as one text: where a page of rows ends. The length keeps two keys apart whose
 // parts joined look alike.
 func (k Key) joined() string {
 	return strconv.Itoa(len(k.Processor)) + ":" + k.Processor + ":" + k.ID
 }
 
-// splitKey is the reverse of joined.
 func splitKey(joined string) (Key, bool) {
 	digits, rest, found := strings.Cut(joined, ":")
 	length, err := strconv.Atoi(digits)

@@ -35,7 +35,6 @@ type Event struct {
 	Attempt int64
 }
 
-// level is the level that an event is logged at.
 func (k EventKind) level() slog.Level {
 	switch k {
 	case EventLooked:
@@ -46,7 +45,6 @@ func (k EventKind) level() slog.Level {
 	return slog.LevelInfo
 }
 
-// note reports what happened to the log and the observer.
 func (d *Deduplicator[ID, R]) note(ctx context.Context, kind EventKind, r Row) {
 	if d.options.Observe != nil {
 		d.options.Observe(ctx, Event{Kind: kind, Key: r.Key, Attempt: r.Attempt})

@@ -80,7 +80,6 @@ func (d *Deduplicator[ID, R]) Unprotected(ctx context.Context, effect func(conte
 // has ended meanwhile.
 const settleTime = 5 * time.Second
 
-// run runs the effect and stores how it ended.
 func (d *Deduplicator[ID, R]) run(ctx context.Context, a *Attempt[ID, R], effect func(context.Context) (R, error)) (Outcome[R], error) {
 	value, err := d.guarded(ctx, a, effect)
 	// What the effect did has happened, whether the caller still waits or not.
@@ -147,7 +146,6 @@ type Run struct {
 	LeaseUntil time.Time
 }
 
-// runContext is the context of an effect.
 type runContext struct {
 	context.Context
 	run Run

@@ -1,6 +1,7 @@
 package dedup
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"log/slog"
@@ -8,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/bounds"
 	"github.com/streamsort/streamsort/internal/pause"
-	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // Options are the parts of a [Deduplicator] that have defaults. A nil Options means all of them.
@@ -104,35 +105,20 @@ const (
 
 // withDefaults checks the options and fills in what is not given.
 func (o Options[ID, R]) withDefaults() (Options[ID, R], error) {
-	for _, bound := range []struct {
-		field       string
-		value       *time.Duration
-		otherwise   time.Duration
-		least, most time.Duration
-	}{
-		{"lease", &o.Lease, 0, shortestLease, longestLease},
-		{"ttl", &o.TTL, defaultTTL, time.Second, 87600 * time.Hour},
-		{"margin", &o.Margin, defaultMargin, time.Millisecond, time.Hour},
-		{"cacheAge", &o.CacheAge, defaultCacheAge, time.Millisecond, 24 * time.Hour},
-	} {
-		switch v := *bound.value; {
-		case v == 0:
-			*bound.value = bound.otherwise
-		case v < bound.least || v > bound.most:
-			return o, outOfRange(bound.field, "must be from "+bound.least.String()+" to "+bound.most.String())
-		}
-	}
-	if o.Lease > 0 && o.Wait > o.Lease {
-		return o, outOfRange("wait", "must be at most the lease, "+o.Lease.String())
-	}
-	if o.MaxAttempts < 0 || o.MaxAttempts > 1_000_000 {
-		return o, outOfRange("maxAttempts", "must be from 0 to 1000000")
-	}
-	if o.CacheSize < 0 || o.CacheSize > 1_000_000 {
-		return o, outOfRange("cacheSize", "must be from 0 to 1000000")
-	}
-	if o.CompressOver == 0 {
-		o.CompressOver = defaultCompressOver
+	o.TTL, o.Margin = cmp.Or(o.TTL, defaultTTL), cmp.Or(o.Margin, defaultMargin)
+	o.CacheAge = cmp.Or(o.CacheAge, defaultCacheAge)
+	o.CompressOver = cmp.Or(o.CompressOver, defaultCompressOver)
+	longestWait := cmp.Or(o.Lease, longestLease)
+	if err := cmp.Or(
+		bounds.Check("lease", cmp.Or(o.Lease, shortestLease), shortestLease, longestLease),
+		bounds.Check("ttl", o.TTL, time.Second, 87600*time.Hour),
+		bounds.Check("margin", o.Margin, time.Millisecond, time.Hour),
+		bounds.Check("cacheAge", o.CacheAge, time.Millisecond, 24*time.Hour),
+		bounds.Check("wait", o.Wait, NoWait, longestWait),
+		bounds.Check("maxAttempts", o.MaxAttempts, 0, 1_000_000),
+		bounds.Check("cacheSize", o.CacheSize, 0, 1_000_000),
+	); err != nil {
+		return o, err
 	}
 	if o.OnError == nil {
 		o.OnError = func(error) Failure { return Forget }
@@ -153,10 +139,6 @@ func (o Options[ID, R]) withDefaults() (Options[ID, R], error) {
 		o.Random = mathrand.Float64
 	}
 	return o, nil
-}
-
-func outOfRange(field, problem string) error {
-	return invalid.New(invalid.OutOfRange, field, problem)
 }
 
 func randomToken() Token {

@@ -1,10 +1,12 @@
 package dedup
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"slices"
 
+	"github.com/streamsort/streamsort/internal/bounds"
 	"github.com/streamsort/streamsort/internal/ddb"
 )
 
@@ -76,12 +78,7 @@ type Audit struct {
 }
 
 func (a Audit) validate() error {
-	for _, text := range []struct{ field, value string }{{"by", a.By}, {"reason", a.Reason}} {
-		if err := checkName(text.field, text.value, maxMessage); err != nil {
-			return err
-		}
-	}
-	return nil
+	return cmp.Or(bounds.Text("by", a.By, 1, maxMessage), bounds.Text("reason", a.Reason, 1, maxMessage))
 }
 
 // Release gives an id back that is not completed: the next call runs the effect, as attempt 1. It

@@ -105,7 +105,6 @@ func (d *Deduplicator[ID, R]) resultItem(ctx context.Context, r Row) ([]byte, er
 
 var errResultGone = errors.New("the item with the result is gone")
 
-// decode is a stored result as a value.
 func (d *Deduplicator[ID, R]) decode(r Row, stored []byte) (R, error) {
 	var value R
 	encoded, err := d.packer.unpack(r.Result.Codec, stored)

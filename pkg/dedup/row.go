@@ -81,7 +81,6 @@ const (
 	Expired     Status = "expired"     // as if there were no row
 )
 
-// expired reports whether the row counts as not there.
 func (r Row) expired(now time.Time) bool { return !r.ValidUntil.After(now) }
 
 // completed reports whether the effect is done, with a result or an error.
@@ -102,7 +101,6 @@ func (r Row) running(now time.Time, margin time.Duration) bool {
 	return r.LeaseUntil.After(now.Add(-margin))
 }
 
-// status is the row's state by this clock.
 func (r Row) status(now time.Time, margin time.Duration, maxAttempts int64) Status {
 	switch {
 	case !r.Exists():

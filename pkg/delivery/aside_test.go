@@ -308,7 +308,7 @@ func TestAnswer(t *testing.T) {
 	k := newDesk(t, upTo(1, 5)...)
 	writes := 0
 	k.see = func(r ddb.Request) error {
-		if r.Writes() {
+		if ddb.Writes(r) {
 			writes++
 		}
 		return nil

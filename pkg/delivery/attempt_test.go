@@ -16,7 +16,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
-// called is the error of a call that says what was called.
 type called struct{ error }
 
 func (called) Called() (by, id string) { return "arn:of:books", "r-1" }
@@ -91,7 +90,7 @@ func TestTheFirstFailureIsListed(t *testing.T) {
 	k := newDesk(t)
 	var writes []string
 	k.see = func(r ddb.Request) error {
-		if r.Writes() && strings.HasSuffix(r.Name(), " trouble") {
+		if ddb.Writes(r) && strings.HasSuffix(r.Name(), " trouble") {
 			writes = append(writes, r.Name())
 		}
 		return nil

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/bounds"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
@@ -48,7 +49,7 @@ func (b Batch) Defer(work time.Duration) error {
 	if b.deferred == nil {
 		return errors.New("no Deliverer claimed this batch: its claim is committed by its token anyway")
 	}
-	if err := within("defer", work, time.Second, xorack.MaxDeadline); err != nil {
+	if err := bounds.Check("defer", work, time.Second, xorack.MaxDeadline); err != nil {
 		return err
 	}
 	*b.deferred = work

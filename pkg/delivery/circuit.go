@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/bounds"
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/request"
 )
@@ -29,7 +30,6 @@ type Circuit struct {
 	WakeRate int
 }
 
-// withDefaults is c with its zero fields filled in.
 func (c Circuit) withDefaults() Circuit {
 	c.Queues = cmp.Or(c.Queues, request.DefaultFailing)
 	c.WakeRate = cmp.Or(c.WakeRate, request.DefaultWakeRate)
@@ -42,8 +42,8 @@ func (c Circuit) withDefaults() Circuit {
 // validate reports the first field that is out of its bounds.
 func (c Circuit) validate() error {
 	return cmp.Or(
-		within("circuit.queues", c.Queues, request.MinFailing, request.MaxFailing),
-		within("circuit.wakeRate", c.WakeRate, 1, request.MaxWakeRate),
+		bounds.Check("circuit.queues", c.Queues, request.MinFailing, request.MaxFailing),
+		bounds.Check("circuit.wakeRate", c.WakeRate, 1, request.MaxWakeRate),
 		validateDelays("circuit.probes", c.Probes),
 	)
 }
@@ -65,7 +65,6 @@ func (c Circuit) opened(h request.Health, now time.Time) request.Health {
 	return h
 }
 
-// closed is a health whose circuit closes now.
 func closed(h request.Health, now time.Time) request.Health {
 	h.Circuit = request.Circuit{Closed: notBefore(h.Circuit.Opened, now), Waking: true, Announced: h.Circuit.Announced}
 	return h
@@ -175,7 +174,6 @@ func (run *delivery) opens(h request.Health) bool {
 	return h.Circuit.Open() && !run.reader.Circuit.Off
 }
 
-// isOpen reports whether the circuit is known to be open.
 func (run *delivery) isOpen(ctx context.Context) bool {
 	h, _ := run.health(ctx, run.Consumer)
 	return run.opens(h)

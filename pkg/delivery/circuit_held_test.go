@@ -132,7 +132,6 @@ func TestProbesGoRound(t *testing.T) {
 	k.same("woken", woken, []string{"r0", "r1", "r2", "r3", "r4", "r5", "r6", "r7", "r1", "r2", "r4", "r5"})
 }
 
-// woken are those of the queues that are woken up meanwhile.
 func (k *desk) woken(queues []string, meanwhile func()) (woken []string) {
 	k.t.Helper()
 	notified := func(queue string) time.Time {

@@ -60,7 +60,6 @@ type memory struct {
 	Sum string `ddb:"sum,optional"`
 }
 
-// remember is what is remembered of a claim that ended so.
 func remember(t Token, outcome TokenOutcome) memory {
 	sum := sha256.Sum256([]byte(t.Req))
 	return memory{t.N, outcome, base64.RawURLEncoding.EncodeToString(sum[:6])}

@@ -26,7 +26,7 @@ import (
 // claim in flight (Busy) notes its position with the claim, and who commits the claim goes on: so
 // every record may be dropped that was answered without an error.
 func (d *Deliverer) Deliver(ctx context.Context, queue string, r Reader, known int64) Delivery {
-	done := d.deliver(ctx, queue, r, cursor.Range{From: -1, To: known}, bounds{})
+	done := d.deliver(ctx, queue, r, cursor.Range{From: -1, To: known}, limits{})
 	if done.Err == nil && done.Reason == reasonTime {
 		done.Err = d.sorter.Notify(ctx, queue)
 	}
@@ -36,9 +36,9 @@ func (d *Deliverer) Deliver(ctx context.Context, queue string, r Reader, known i
 
 // deliver is Deliver, beside others or not. The queue moved to what is known, and from where is
 // known too, or -1.
-func (d *Deliverer) deliver(ctx context.Context, queue string, r Reader, moved cursor.Range, with bounds) Delivery {
+func (d *Deliverer) deliver(ctx context.Context, queue string, r Reader, moved cursor.Range, with limits) Delivery {
 	run := &delivery{
-		Deliverer: d, reader: r.withDefaults(), position: moved.To, bounds: with,
+		Deliverer: d, reader: r.withDefaults(), position: moved.To, limits: with,
 		Delivery: Delivery{Queue: queue, Consumer: r.Name},
 	}
 	if err := errors.Join(validate(queue, r.Name), d.takes(r)); err != nil {
@@ -64,8 +64,8 @@ func (d *Deliverer) deliver(ctx context.Context, queue string, r Reader, moved c
 	return run.Delivery
 }
 
-// bounds are those of a delivery that has others beside it. The zero value is of one that has none.
-type bounds struct {
+// limits are those of a delivery that has others beside it. The zero value is of one that has none.
+type limits struct {
 	// until is when its turn is over; the zero time means never.
 	until time.Time
 	// inline is how long a batch may take; 0 for as long as it likes.
@@ -78,7 +78,6 @@ type bounds struct {
 	unsure bool
 }
 
-// delivery is a Deliver under way.
 type delivery struct {
 	*Deliverer
 	Delivery
@@ -90,7 +89,7 @@ type delivery struct {
 	// claiming is when the last claim was asked for, claimed that of the batch that is under way,
 	// handed when it was handed over, and returned when its handler returned.
 	claiming, claimed, handed, returned time.Time
-	bounds
+	limits
 	// bad tells that the last batch cannot be delivered as it is, however often.
 	bad bool
 	// learnt is what was known of the sink before the batch that is under way was delivered, probe
@@ -374,7 +373,6 @@ func (run *delivery) block(ctx context.Context, c Consumer) (Consumer, error) {
 	return blocked, err
 }
 
-// noteBlocked notes that the consumer is blocked now.
 func (run *delivery) noteBlocked(ctx context.Context, c, blocked Consumer) {
 	run.store.Note(ctx, c, blocked)
 	run.end(Blocked, "")

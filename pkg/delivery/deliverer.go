@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/bounds"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/pause"
 	"github.com/streamsort/streamsort/internal/request"
@@ -108,9 +109,9 @@ func New(store *Store, sorter *cursor.Sorter, options *Options) (*Deliverer, err
 		left:        seen{left: map[consumerKey]idle{}},
 	}
 	if err := cmp.Or(
-		within("lease", d.lease, request.MinLease, request.MaxLease),
-		within("grace", d.grace, time.Second, time.Hour),
-		within("margin", d.margin, 100*time.Millisecond, 5*time.Minute),
+		bounds.Check("lease", d.lease, request.MinLease, request.MaxLease),
+		bounds.Check("grace", d.grace, time.Second, time.Hour),
+		bounds.Check("margin", d.margin, 100*time.Millisecond, 5*time.Minute),
 	); err != nil {
 		return nil, err
 	}
@@ -199,7 +200,6 @@ type Reader struct {
 	Handed func(Handed)
 }
 
-// withDefaults is r with its zero fields filled in.
 func (r Reader) withDefaults() Reader {
 	r.MaxMessages = cmp.Or(r.MaxMessages, request.DefaultMessages)
 	r.MaxBytes = cmp.Or(r.MaxBytes, request.DefaultBytes)
@@ -219,24 +219,13 @@ func (r Reader) Validate() error {
 	}
 	r = r.withDefaults()
 	return cmp.Or(
-		within("maxMessages", r.MaxMessages, 1, request.MaxMessages),
-		within("maxBytes", r.MaxBytes, 1, request.MaxBytes),
-		within("maxAttempts", r.MaxAttempts, request.MinAttempts, request.MaxAttempts),
-		within("blockAfter", r.BlockAfter, request.MinBlock, request.MaxBlock),
+		bounds.Check("maxMessages", r.MaxMessages, 1, request.MaxMessages),
+		bounds.Check("maxBytes", r.MaxBytes, 1, request.MaxBytes),
+		bounds.Check("maxAttempts", r.MaxAttempts, request.MinAttempts, request.MaxAttempts),
+		bounds.Check("blockAfter", r.BlockAfter, request.MinBlock, request.MaxBlock),
 		validateDelays("retries", r.Retries), r.Circuit.validate(), r.validateTrack(),
-		within("inline", cmp.Or(r.Inline, minInline), minInline, maxInline),
+		bounds.Check("inline", cmp.Or(r.Inline, minInline), minInline, maxInline),
 	)
-}
-
-// within reports a value that is out of its bounds.
-func within[T cmp.Ordered](field string, given, low, high T) error {
-	if given < low || given > high {
-		return &cursor.InvalidError{
-			Field: field, Code: invalid.OutOfRange,
-			Problem: fmt.Sprintf("is %v: it must be from %v to %v", given, low, high),
-		}
-	}
-	return nil
 }
 
 // validateTrack reports a time of work that is out of its bounds, or of a reader whose queues have
@@ -246,18 +235,18 @@ func (r Reader) validateTrack() error {
 	case r.Track == 0:
 		return nil
 	case r.Apart:
-		return &cursor.InvalidError{Field: "track", Code: invalid.Clash, Problem: "is set of a reader whose queues have sinks of their own"}
+		return invalid.New(invalid.Clash, "track", "is set of a reader whose queues have sinks of their own")
 	}
-	return within("track", r.Track, time.Second, xorack.MaxDeadline)
+	return bounds.Check("track", r.Track, time.Second, xorack.MaxDeadline)
 }
 
 // validateDelays reports the first delay of a schedule that is out of its bounds.
 func validateDelays(field string, delays []time.Duration) error {
 	if len(delays) > request.MaxDelays {
-		return &cursor.InvalidError{Field: field, Code: invalid.OutOfRange, Problem: fmt.Sprintf("has %d times: at most %d are allowed", len(delays), request.MaxDelays)}
+		return invalid.New(invalid.OutOfRange, field, fmt.Sprintf("has %d times: at most %d are allowed", len(delays), request.MaxDelays))
 	}
 	for i, delay := range delays {
-		err := within(fmt.Sprintf("%s[%d]", field, i), delay, request.MinDelay, request.MaxDelay)
+		err := bounds.Check(fmt.Sprintf("%s[%d]", field, i), delay, request.MinDelay, request.MaxDelay)
 		if err != nil {
 			return err
 		}

@@ -22,7 +22,7 @@ const (
 // ofQueue checks an order of a kind on a whole queue, and gives it its Op.
 func (d *Deliverer) ofQueue(o Order, kind string) (Order, error) {
 	if o.Consumer != "" {
-		return o, &cursor.InvalidError{Field: "consumer", Code: invalid.Misplaced, Problem: "must not be given: it is of a whole queue"}
+		return o, invalid.New(invalid.Misplaced, "consumer", "must not be given: it is of a whole queue")
 	}
 	o.Kind, o.Op = kind, cmp.Or(o.Op, d.newReq())
 	return o, cmp.Or(o.validateReason(), cursor.ValidateQueue(o.Queue))
@@ -43,18 +43,11 @@ func (d inside) RestartKeys(ctx context.Context, o Order) (cursor.Cursor, error)
 	if err != nil {
 		return cur, err
 	}
-	asked := d.operation(o, -1, nil)
-	if ours, err := d.store.NameOperation(ctx, asked); err != nil || !ours {
-		return cur, cmp.Or(err, errIDTaken)
-	}
-	if cur.RestartedBy(o.Op) {
-		return cur, nil
-	}
-	if err := d.store.RecordOperation(ctx, asked); err != nil {
-		return cur, err
-	}
-	cur, failed := d.sorter.RestartKeys(ctx, o.Queue, o.Op)
-	return cur, d.recordEnd(ctx, asked, failed)
+	err = d.recorded(ctx, d.operation(o, -1, nil), cur.RestartedBy(o.Op), func() (failed error) {
+		cur, failed = d.sorter.RestartKeys(ctx, o.Queue, o.Op)
+		return failed
+	})
+	return cur, err
 }
 
 // Erase erases a queue: from now on it takes nothing. What is stored of it is deleted by
@@ -72,21 +65,13 @@ func (d inside) Erase(ctx context.Context, o Order) (cursor.Cursor, error) {
 	if err != nil {
 		return c, err
 	}
-	asked := d.operation(o, -1, nil)
-	if ours, err := d.store.NameOperation(ctx, asked); err != nil || !ours {
-		return c, cmp.Or(err, errIDTaken)
-	}
-	if c.Erasure.Op == o.Op {
-		return c, nil
-	}
-	if err := d.store.RecordOperation(ctx, asked); err != nil {
-		return c, err
-	}
-	erased, failed := d.sorter.Erase(ctx, o.Queue, o.Op)
-	if failed == nil {
-		_ = d.store.Trouble().Forget(ctx, o.Queue, "", trouble.Gap)
-	}
-	return erased, d.recordEnd(ctx, asked, failed)
+	err = d.recorded(ctx, d.operation(o, -1, nil), c.Erasure.Op == o.Op, func() (failed error) {
+		if c, failed = d.sorter.Erase(ctx, o.Queue, o.Op); failed == nil {
+			_ = d.store.Trouble().Forget(ctx, o.Queue, "", trouble.Gap)
+		}
+		return failed
+	})
+	return c, err
 }
 
 // EraseMore deletes what is stored of a queue that was erased, for half of the time that the
@@ -178,7 +163,6 @@ func (d inside) Erasable(ctx context.Context, queue string) (stored cursor.Remai
 	return stored, consumers, err
 }
 
-// isErased reports whether an error says that this queue was erased.
 func isErased(err error, queue string) bool {
 	var wrong *cursor.InvalidError
 	return errors.As(err, &wrong) && wrong.Queue == queue && errors.Is(wrong, cursor.ErrErased)

@@ -56,10 +56,13 @@ func failedTogether(c Consumer) error {
 		"message %d failed only with others up to %d, and may be a good one: its next tries find the bad one, and redrive has it tried now", c.Delivered+1, c.To)}
 }
 
-// permanent marks an error that no repeat can repair.
-type permanent struct{ error }
+// marked is an error of a handler that says more by its type.
+type marked struct{ error }
 
-func (p permanent) Unwrap() error { return p.error }
+func (m marked) Unwrap() error { return m.error }
+
+// permanent marks an error that no repeat can repair.
+type permanent struct{ marked }
 
 // Permanent marks what a handler returns as an error that no repeat can repair, such as a message
 // that is larger than what its sink takes. The consumer is blocked as soon as the message is alone,
@@ -68,13 +71,11 @@ func Permanent(err error) error {
 	if err == nil {
 		return nil
 	}
-	return permanent{err}
+	return permanent{marked{err}}
 }
 
 // sinkAway marks an error that is not the batch's.
-type sinkAway struct{ error }
-
-func (a sinkAway) Unwrap() error { return a.error }
+type sinkAway struct{ marked }
 
 // SinkAway marks what a handler returns as an error that says nothing of the batch: its sink is
 // throttled, or cannot be reached. The batch comes again as it was, and the try is not counted,
@@ -83,16 +84,14 @@ func SinkAway(err error) error {
 	if err == nil {
 		return nil
 	}
-	return sinkAway{err}
+	return sinkAway{marked{err}}
 }
 
 // doneUpTo marks an error with the seq up to which the batch is done.
 type doneUpTo struct {
-	error
+	marked
 	seq int64
 }
-
-func (d doneUpTo) Unwrap() error { return d.error }
 
 // UpTo is the seq, for tests of sinks.
 func (d doneUpTo) UpTo() int64 { return d.seq }
@@ -105,7 +104,7 @@ func DoneUpTo(err error, seq int64) error {
 	if err == nil {
 		return nil
 	}
-	return doneUpTo{err, seq}
+	return doneUpTo{marked{err}, seq}
 }
 
 // passed is how many seqs of a batch are done although it failed.
@@ -118,7 +117,6 @@ func (b Batch) passed(cause error) int64 {
 	return d.seq - b.From
 }
 
-// upTo is the part of a batch up to a seq.
 func (b Batch) upTo(seq int64) Batch {
 	b.To = seq
 	behind := func(m cursor.Message) bool { return m.Seq > seq }
@@ -133,11 +131,9 @@ func (b Batch) upTo(seq int64) Batch {
 
 // notYet marks an error with the time of the next try.
 type notYet struct {
-	error
+	marked
 	at time.Time
 }
-
-func (n notYet) Unwrap() error { return n.error }
 
 // maxNotBefore is how far ahead the time of [NotBefore] is at most.
 const maxNotBefore = time.Hour
@@ -150,7 +146,7 @@ func NotBefore(err error, at time.Time) error {
 	if err == nil {
 		return nil
 	}
-	return notYet{err, at}
+	return notYet{marked{err}, at}
 }
 
 // notSooner is when a batch is tried again that failed so, where the schedule has it tried at a
@@ -168,11 +164,8 @@ func notSooner(cause error, scheduled, now time.Time) time.Time {
 
 // slowError marks the error of a batch that was ended because it took longer than it may beside
 // others. It says nothing of the batch, nor of its sink.
-type slowError struct{ error }
+type slowError struct{ marked }
 
-func (s slowError) Unwrap() error { return s.error }
-
-// isA reports whether an error is one of a type, or wraps one.
 func isA[E error](err error) bool {
 	_, wraps := errors.AsType[E](err)
 	return wraps

@@ -41,7 +41,6 @@ func (run *delivery) handedOn(ctx context.Context, done Batch) {
 	run.Skipped += len(done.Skipped)
 }
 
-// hand hands a batch on.
 func (run *delivery) hand(ctx context.Context, batch Batch, leaseUntil time.Time) (err error) {
 	began := run.now()
 	run.handed = began
@@ -67,7 +66,7 @@ func (run *delivery) hand(ctx context.Context, batch Batch, leaseUntil time.Time
 			run.slow.note(run.Queue, run.Consumer, run.now().Add(slowFor))
 		}
 		if cut {
-			err = slowError{err}
+			err = slowError{marked{err}}
 		}
 	}()
 	if err := run.reader.Handle(ctx, batch); err != nil {

@@ -5,8 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"unicode/utf8"
 
+	"github.com/streamsort/streamsort/internal/bounds"
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -56,22 +56,10 @@ func (d *Deliverer) operation(o Order, seq int64, request map[string]string) Ope
 	}
 }
 
-func (o Order) validate() error {
-	return cmp.Or(o.validateReason(), validate(o.Queue, o.Consumer))
-}
-
-// validateReason checks the reason and the Op.
 func (o Order) validateReason() error {
-	switch {
-	case len(o.Reason) == 0 || len(o.Reason) > maxReason || !utf8.ValidString(o.Reason):
-		return &cursor.InvalidError{Field: "reason", Code: invalid.TextCode(o.Reason, maxReason), Problem: fmt.Sprintf("must be 1 to %d bytes of UTF-8", maxReason)}
-	case len(o.Op) > maxOp || !utf8.ValidString(o.Op):
-		return &cursor.InvalidError{Field: "id", Code: invalid.TextCode(o.Op, maxOp), Problem: fmt.Sprintf("must be at most %d bytes of UTF-8", maxOp)}
-	}
-	return nil
+	return cmp.Or(bounds.Text("reason", o.Reason, 1, maxReason), bounds.Text("id", o.Op, 0, maxOp))
 }
 
-// act is what an order does.
 type act struct {
 	// seq is on record, or -1. request is what else is.
 	seq     int64
@@ -103,7 +91,7 @@ func (d *Deliverer) actOf(o Order) (act, error) {
 	case opRemove:
 		return act{-1, nil, d.removed}, nil
 	}
-	return act{}, &cursor.InvalidError{Field: "kind", Code: invalid.Unknown, Problem: fmt.Sprintf("must be skip, redrive, rewind, pause, resume, settle, release or remove: it is %q", o.Kind)}
+	return act{}, invalid.New(invalid.Unknown, "kind", fmt.Sprintf("must be skip, redrive, rewind, pause, resume, settle, release or remove: it is %q", o.Kind))
 }
 
 // unblock skips or redrives the message at the head, which failed: a consumer that is not blocked
@@ -114,7 +102,7 @@ func (d *Deliverer) unblock(ctx context.Context, o Order, op string, c Consumer)
 	case c.State != Blocked && !c.Retries():
 		return c, errNotBlocked
 	case o.Seq != c.Delivered+1:
-		return c, &cursor.InvalidError{Field: "seq", Code: invalid.Clash, Problem: fmt.Sprintf("is %d: the message at the consumer's head is %d", o.Seq, c.Delivered+1)}
+		return c, invalid.New(invalid.Clash, "seq", fmt.Sprintf("is %d: the message at the consumer's head is %d", o.Seq, c.Delivered+1))
 	case c.Claimed():
 		return c, inFlight(c)
 	case o.Kind == opSkip && c.State != Blocked && !c.alone():
@@ -199,7 +187,7 @@ func made(c Consumer, done bool, err error) (Consumer, error) {
 // up.
 func (d *Deliverer) Operate(ctx context.Context, o Order) (Consumer, error) {
 	act, err := d.actOf(o)
-	if err := cmp.Or(err, o.validate()); err != nil {
+	if err := cmp.Or(err, o.validateReason(), validate(o.Queue, o.Consumer)); err != nil {
 		return Consumer{}, err
 	}
 	if o.Op == "" {
@@ -212,23 +200,16 @@ func (d *Deliverer) Operate(ctx context.Context, o Order) (Consumer, error) {
 	if !c.Exists() {
 		return c, ErrNoConsumer
 	}
-	asked := d.operation(o, act.seq, act.request)
-	if ours, err := d.store.NameOperation(ctx, asked); err != nil || !ours {
-		return c, cmp.Or(err, errIDTaken)
-	}
 	op := fmt.Sprintf("%s %d %s", o.Kind, act.seq, o.Op)
-	if c.LastOp != op {
-		if err := d.store.RecordOperation(ctx, asked); err != nil {
-			return c, err
+	err = d.recorded(ctx, d.operation(o, act.seq, act.request), c.LastOp == op, func() (failed error) {
+		before := c
+		if c, failed = act.do(ctx, op, before); failed == nil {
+			d.noteOperated(ctx, o.Kind, before, c)
 		}
-		done, failed := act.do(ctx, op, c)
-		if failed == nil {
-			d.noteOperated(ctx, o.Kind, c, done)
-		}
-		if err := d.recordEnd(ctx, asked, failed); err != nil {
-			return done, err
-		}
-		c = done
+		return failed
+	})
+	if err != nil {
+		return c, err
 	}
 	if c.Starting == op {
 		if c, err = d.finishStart(ctx, c); err != nil {
@@ -239,6 +220,20 @@ func (d *Deliverer) Operate(ctx context.Context, o Order) (Consumer, error) {
 		return c, nil
 	}
 	return c, d.sorter.Notify(ctx, o.Queue)
+}
+
+// recorded does an operation that is not done yet, and has it on record before, and how it ended.
+func (d *Deliverer) recorded(ctx context.Context, asked Operation, done bool, do func() error) error {
+	if ours, err := d.store.NameOperation(ctx, asked); err != nil || !ours {
+		return cmp.Or(err, errIDTaken)
+	}
+	if done {
+		return nil
+	}
+	if err := d.store.RecordOperation(ctx, asked); err != nil {
+		return err
+	}
+	return d.recordEnd(ctx, asked, do())
 }
 
 // recordEnd records how an operation ended; failed is why it was not done, or why nobody knows

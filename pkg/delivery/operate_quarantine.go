@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
@@ -17,7 +16,7 @@ const (
 // settling settles a claim in quarantine by an operator's word.
 func (d *Deliverer) settling(o Order) (act, error) {
 	if o.Outcome != Committed && o.Outcome != Aborted {
-		return act{}, &cursor.InvalidError{Field: "outcome", Code: invalid.Unknown, Problem: fmt.Sprintf("must be COMMITTED or ABORTED: it is %q", o.Outcome)}
+		return act{}, invalid.New(invalid.Unknown, "outcome", fmt.Sprintf("must be COMMITTED or ABORTED: it is %q", o.Outcome))
 	}
 	request := map[string]string{"token": o.Token.String(), "outcome": string(o.Outcome)}
 	return act{o.Token.N, request, func(ctx context.Context, op string, c Consumer) (Consumer, error) {

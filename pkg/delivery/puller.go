@@ -8,8 +8,8 @@ import (
 	"math"
 	"slices"
 	"time"
-	"unicode/utf8"
 
+	"github.com/streamsort/streamsort/internal/bounds"
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/errtext"
 	"github.com/streamsort/streamsort/internal/request"
@@ -45,7 +45,7 @@ func NewClaims(d *Deliverer, options *ClaimsOptions) (Claims, error) {
 	if options != nil {
 		p.maxAttempts, p.answer = cmp.Or(options.MaxAttempts, p.maxAttempts), options.Answer
 	}
-	err := within("maxAttempts", p.maxAttempts, request.MinAttempts, request.MaxAttempts)
+	err := bounds.Check("maxAttempts", p.maxAttempts, request.MinAttempts, request.MaxAttempts)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,6 @@ func (p *puller) Claim(ctx context.Context, r Request) (Answer, error) {
 	})
 }
 
-// give is the answer that hands a batch out.
 func give(c Consumer, b Batch) Answer {
 	a := answer(c, standing(OK))
 	a.Messages, a.Skipped = b.Messages, b.Skipped
@@ -129,7 +128,7 @@ func (r Request) checked(lease time.Duration) (Request, error) {
 	if err := validate(r.Queue, r.Consumer); err != nil {
 		return r, err
 	}
-	if err := validateReq(r.ID); err != nil {
+	if err := bounds.Text("request", r.ID, 1, maxOp); err != nil {
 		return r, err
 	}
 	if r.Lease == 0 {
@@ -143,21 +142,14 @@ func (r Request) checked(lease time.Duration) (Request, error) {
 		return r, err
 	}
 	if limit := cmp.Or(r.MaxMessages, request.MaxMessages); len(r.Seqs) > limit {
-		return r, &cursor.InvalidError{Field: "seqs", Code: invalid.OutOfRange, Problem: fmt.Sprintf("has %d: it must have at most %d", len(r.Seqs), limit)}
+		return r, invalid.New(invalid.OutOfRange, "seqs", fmt.Sprintf("has %d: it must have at most %d", len(r.Seqs), limit))
 	}
 	r.MaxMessages, r.MaxBytes = cmp.Or(r.MaxMessages, request.DefaultMessages), cmp.Or(r.MaxBytes, request.DefaultBytes)
 	return r, nil
 }
 
-func validateReq(req string) error {
-	if len(req) == 0 || len(req) > maxOp || !utf8.ValidString(req) {
-		return &cursor.InvalidError{Field: "request", Code: invalid.TextCode(req, maxOp), Problem: fmt.Sprintf("must be 1 to %d bytes of UTF-8", maxOp)}
-	}
-	return nil
-}
-
 func validateLease(lease time.Duration) error {
-	return within("lease", lease, request.MinLease, request.MaxLease)
+	return bounds.Check("lease", lease, request.MinLease, request.MaxLease)
 }
 
 // consumer reads a consumer, and finishes its start where that is still open.
@@ -276,15 +268,13 @@ func (p *puller) head(ctx context.Context, c Consumer, r Request) (Batch, Answer
 
 // notHead is the error of a request for messages that are not those that a claim may have.
 func notHead(r Request, wait string) error {
-	return &cursor.InvalidError{Field: "seqs", Code: invalid.Clash, Problem: fmt.Sprintf("must be the messages that wait first within the bounds, which are %s: they are %d", wait, r.Seqs)}
+	return invalid.New(invalid.Clash, "seqs", fmt.Sprintf("must be the messages that wait first within the bounds, which are %s: they are %d", wait, r.Seqs))
 }
 
-// reading is how the batch of a request is read.
 func (p *puller) reading(r Request, position int64) plan {
 	return plan{Sorter: p.d.sorter, Queue: r.Queue, Position: position, MaxMessages: r.MaxMessages, MaxBytes: r.MaxBytes, MaxAttempts: p.maxAttempts, Answer: p.answer}
 }
 
-// batch is what was read for a consumer.
 func batch(c Consumer, got cursor.Batch) Batch {
 	return Batch{Queue: c.Queue, Consumer: c.Name, From: got.From, To: got.To, Messages: got.Messages, Skipped: got.Skipped}
 }

@@ -4,13 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/bounds"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/trouble"
-	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
@@ -20,19 +19,19 @@ func (h Held) checked() error {
 		return err
 	}
 	if h.Token.N < 1 {
-		return &cursor.InvalidError{Field: "token", Code: invalid.OutOfRange, Problem: "must have a number of 1 or more"}
+		return invalid.New(invalid.OutOfRange, "token", "must have a number of 1 or more")
 	}
-	if validateReq(h.Token.Req) != nil {
-		return &cursor.InvalidError{Field: "token", Code: invalid.TextCode(h.Token.Req, maxOp), Problem: fmt.Sprintf("must have a request of 1 to %d bytes of UTF-8", maxOp)}
-	}
-	return nil
+	return bounds.Text("token", h.Token.Req, 1, maxOp)
 }
 
 // answerTo turns a write's result into the caller's answer. wanted is what the claim is at where
 // the write was done before.
-func (h Held) answerTo(c Consumer, made bool, wanted standing) (Answer, error) {
-	if !c.Exists() {
-		return Answer{}, ErrNoConsumer
+func (h Held) answerTo(c Consumer, made bool, err error, wanted standing) (Answer, error) {
+	if err == nil && !c.Exists() {
+		err = ErrNoConsumer
+	}
+	if err != nil {
+		return Answer{}, err
 	}
 	v := judge(c, h.Token)
 	a := hindrance(c, v)
@@ -65,16 +64,14 @@ func (p *puller) Extend(ctx context.Context, h Held, lease time.Duration) (Answe
 		return Answer{}, err
 	}
 	if judge(c, h.Token) == Deferred {
-		if tracked, err := p.d.isTracked(ctx, c); err != nil {
+		if chain, err := p.d.chainOf(ctx, c); err != nil {
 			return Answer{}, err
-		} else if tracked {
-			return Answer{}, &cursor.InvalidError{Field: "token", Code: invalid.Misplaced, Problem: "is that of a tracked batch: extend its edges, which extends the claim with them"}
+		} else if chain.IsCreated() {
+			return Answer{}, invalid.New(invalid.Misplaced, "token", "is that of a tracked batch: extend its edges, which extends the claim with them")
 		}
-		if c, made, err = p.d.store.Defer(ctx, c, until); err != nil {
-			return Answer{}, err
-		}
+		c, made, err = p.d.store.Defer(ctx, c, until)
 	}
-	return h.answerTo(c, made, standing(OK))
+	return h.answerTo(c, made, err, standing(OK))
 }
 
 // Prepare implements [Claims]: 1 write.
@@ -83,10 +80,7 @@ func (p *puller) Prepare(ctx context.Context, h Held) (Answer, error) {
 		return Answer{}, err
 	}
 	c, made, err := p.d.store.Prepare(ctx, h.Queue, h.Consumer, h.Token)
-	if err != nil {
-		return Answer{}, err
-	}
-	return h.answerTo(c, made, Prepared)
+	return h.answerTo(c, made, err, Prepared)
 }
 
 // Commit implements [Claims]: 1 write; 1 or 2 more for a claim in quarantine; 1 or 2 more, and a
@@ -122,9 +116,9 @@ func (p *puller) replyFirst(ctx context.Context, c Consumer, h Held, replies []R
 	switch judge(c, h.Token) {
 	case Prepared, InDoubt, unsettled:
 	case Deferred:
-		return a, true, &cursor.InvalidError{Field: "replies", Code: invalid.Misplaced, Problem: "must be empty: the claim is deferred, and may expire before its commit; put them as messages"}
+		return a, true, invalid.New(invalid.Misplaced, "replies", "must be empty: the claim is deferred, and may expire before its commit; put them as messages")
 	default:
-		a, err = h.answerTo(c, false, Committed)
+		a, err = h.answerTo(c, false, nil, Committed)
 		return a, true, err
 	}
 	err = p.d.storeReplies(ctx, h, replies)
@@ -151,18 +145,12 @@ func (p *puller) commit(ctx context.Context, h Held) (Answer, error) {
 	switch judge(c, h.Token) {
 	case Deferred:
 		c, made, err = p.d.endDeferred(ctx, c, true, "")
-		if err != nil {
-			return Answer{}, err
-		}
 	case unsettled:
-		if c, made, err = p.settleAside(ctx, h, Committed); err != nil {
-			return Answer{}, err
-		}
-		if made && c.Quarantine[0] == (Quarantined{}) {
+		if c, made, err = p.settleAside(ctx, h, Committed); made && c.Quarantine[0] == (Quarantined{}) {
 			p.d.store.NoteOver(ctx, c, trouble.Quarantined)
 		}
 	}
-	return h.answerTo(c, made, Committed)
+	return h.answerTo(c, made, err, Committed)
 }
 
 // settleAside ends a claim in quarantine. Where a newer outcome has its place in the memory, its
@@ -192,7 +180,7 @@ func (p *puller) Settle(ctx context.Context, h Held, outcome TokenOutcome, reaso
 		return p.Commit(ctx, h, replies...)
 	case Aborted:
 	default:
-		return Answer{}, &cursor.InvalidError{Field: "outcome", Code: invalid.Unknown, Problem: "must be COMMITTED or ABORTED"}
+		return Answer{}, invalid.New(invalid.Unknown, "outcome", "must be COMMITTED or ABORTED")
 	}
 	return p.abort(ctx, h, reason, func(c Consumer, f request.Failure) (Consumer, bool, error) {
 		switch judge(c, h.Token) {
@@ -216,18 +204,12 @@ func (p *puller) abort(ctx context.Context, h Held, reason string, end func(Cons
 		return Answer{}, err
 	}
 	c, err := p.d.store.Consumer(ctx, h.Queue, h.Consumer)
-	if err != nil {
-		return Answer{}, err
-	}
-	if !c.Exists() {
-		return Answer{}, ErrNoConsumer
+	if err != nil || !c.Exists() {
+		return h.answerTo(c, false, err, Aborted)
 	}
 	if judge(c, h.Token) == Deferred {
 		c, made, err := p.d.endDeferred(ctx, c, false, cmp.Or(reason, "its worker gave it up"))
-		if err != nil {
-			return Answer{}, err
-		}
-		return h.answerTo(c, made, Aborted)
+		return h.answerTo(c, made, err, Aborted)
 	}
 	now := p.d.now()
 	before := c
@@ -237,11 +219,8 @@ func (p *puller) abort(ctx context.Context, h Held, reason string, end func(Cons
 		Block:   c.ownAttempts() >= p.maxAttempts && c.alone(),
 		Last:    c.Last.With(attemptOf(c, now, 0, reason, 0)),
 	})
-	if err != nil {
-		return Answer{}, err
-	}
 	if made && c.Exists() {
 		p.d.store.Note(ctx, before, c)
 	}
-	return h.answerTo(c, made, Aborted)
+	return h.answerTo(c, made, err, Aborted)
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/request"
-	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
@@ -32,13 +31,10 @@ func (p *puller) CommitAndClaim(ctx context.Context, h Held, r Request, replies 
 		return Answer{}, Answer{}, err
 	}
 	if c.Token == (Token{N: h.Token.N + 1, Req: r.ID}) && judge(c, h.Token) == Committed {
-		done, err := h.answerTo(c, true, Committed)
-		if err != nil {
-			return Answer{}, Answer{}, err
-		}
-		next, known, err := p.again(ctx, c, r)
-		if !known {
-			next = Answer{}
+		done, _ = h.answerTo(c, true, nil, Committed)
+		again, known, err := p.again(ctx, c, r)
+		if known {
+			next = again
 		}
 		return done, next, err
 	}
@@ -61,13 +57,13 @@ func (p *puller) CommitAndClaim(ctx context.Context, h Held, r Request, replies 
 func (r Request) following(h Held, lease time.Duration) (Request, error) {
 	switch {
 	case r.Queue != h.Queue:
-		return r, &cursor.InvalidError{Field: "queue", Code: invalid.Clash, Problem: "must be that of the claim to commit"}
+		return r, invalid.New(invalid.Clash, "queue", "must be that of the claim to commit")
 	case r.Consumer != h.Consumer:
-		return r, &cursor.InvalidError{Field: "consumer", Code: invalid.Clash, Problem: "must be that of the claim to commit"}
+		return r, invalid.New(invalid.Clash, "consumer", "must be that of the claim to commit")
 	case r.ID == h.Token.Req:
-		return r, &cursor.InvalidError{Field: "request", Code: invalid.Misplaced, Problem: "must not be that of the claim to commit"}
+		return r, invalid.New(invalid.Misplaced, "request", "must not be that of the claim to commit")
 	case len(r.Seqs) > 0:
-		return r, &cursor.InvalidError{Field: "seqs", Code: invalid.Misplaced, Problem: "must not be given beside a commit"}
+		return r, invalid.New(invalid.Misplaced, "seqs", "must not be given beside a commit")
 	}
 	return r.checked(lease)
 }
@@ -93,6 +89,6 @@ func (p *puller) goOn(ctx context.Context, c Consumer, h Held, r Request) (done,
 		return Answer{}, Answer{}, err // paused, or ended otherwise: the commit says which
 	}
 	p.d.store.NoteTaken(ctx, c)
-	done, err = h.answerTo(after, true, Committed)
+	done, err = h.answerTo(after, true, nil, Committed)
 	return done, give(after, batch(after, got)), err
 }

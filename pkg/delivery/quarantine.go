@@ -70,8 +70,6 @@ type quarantined struct {
 	Quarantined `ddb:",inline"`
 }
 
-func encodeQuarantined(q Quarantined) ddb.Value { return ddb.ValueOf(quarantined{q.Token.Req, q}) }
-
 func readQuarantine(c *Consumer, d *ddb.Decoder) {
 	var q quarantined
 	for name, value := range d.MapOr(attrQuarantine).All() {
@@ -103,7 +101,6 @@ func (c Consumer) ended(t Token, outcome TokenOutcome) bool {
 	return known && is == outcome
 }
 
-// operatedBy reports whether the last operation of an operator is this one.
 func (c Consumer) operatedBy(op string) bool { return op != "" && c.LastOp == op }
 
 // settled reports whether a quarantined claim is known to have ended so.

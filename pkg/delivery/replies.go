@@ -50,20 +50,19 @@ type Reply struct {
 // attrReplySeq is the attribute by which a staged reply keeps its seq.
 const attrReplySeq = "streamsort-reply-seq"
 
-// message is the reply as it is stored, without its queue.
+// message is the reply as it is stored, without a seq.
 func (r Reply) message() cursor.Message {
-	return cursor.Message{ID: r.ID, Body: r.Body, ContentType: r.ContentType, Attributes: r.Attributes, Trace: r.Trace}
+	return cursor.Message{Queue: r.Queue, ID: r.ID, Body: r.Body, ContentType: r.ContentType, Attributes: r.Attributes, Trace: r.Trace}
 }
 
 // validate reports the first field that is out of its bounds.
 func (r Reply) validate() error {
 	m := r.message()
-	m.Queue = r.Queue
 	if r.Seq != nil {
 		m.Seq, m.Attributes = *r.Seq, withSeq(r.Attributes, *r.Seq)
 	}
 	if _, taken := r.Attributes[attrReplySeq]; taken {
-		return &cursor.InvalidError{Field: "attributes", Code: invalid.Misplaced, Problem: "must not have the name " + attrReplySeq}
+		return invalid.New(invalid.Misplaced, "attributes", "must not have the name "+attrReplySeq)
 	}
 	return m.Validate()
 }
@@ -100,7 +99,6 @@ func validateReplies(replies []Reply) error {
 	return all.add(replies...)
 }
 
-// outbox gathers the replies of a batch.
 type outbox struct {
 	mu sync.Mutex
 	gathered
@@ -117,7 +115,6 @@ type gathered struct {
 	taken    map[place]bool
 }
 
-// place is a seq of a queue.
 type place struct {
 	queue string
 	seq   int64
@@ -159,11 +156,11 @@ func (g *gathered) join(r Reply) error {
 	numbered, known := g.numbered[r.Queue]
 	switch g.size += r.size(); {
 	case i >= request.MaxReplies:
-		return &cursor.InvalidError{Field: "replies", Code: invalid.OutOfRange, Problem: fmt.Sprintf("are more than %d: a claim has at most so many", request.MaxReplies)}
+		return invalid.New(invalid.OutOfRange, "replies", fmt.Sprintf("are more than %d: a claim has at most so many", request.MaxReplies))
 	case g.size > maxReplyBytes:
-		return &cursor.InvalidError{Field: "replies", Code: invalid.TooLarge, Problem: fmt.Sprintf("have more than %d bytes together, %d a reply and %d an attribute for what is around them included", maxReplyBytes, replyOverhead, attributeOverhead)}
+		return invalid.New(invalid.TooLarge, "replies", fmt.Sprintf("have more than %d bytes together, %d a reply and %d an attribute for what is around them included", maxReplyBytes, replyOverhead, attributeOverhead))
 	case !known && len(g.numbered) == maxReplyQueues:
-		return &cursor.InvalidError{Field: "replies", Code: invalid.OutOfRange, Problem: fmt.Sprintf("go to more than %d queues: a claim sends to at most so many", maxReplyQueues)}
+		return invalid.New(invalid.OutOfRange, "replies", fmt.Sprintf("go to more than %d queues: a claim sends to at most so many", maxReplyQueues))
 	case known && numbered != (r.Seq != nil):
 		return invalid.Within("replies", i, invalid.New(invalid.Clash, "seq", "must be given in all replies to a queue, or in none"))
 	case r.Seq != nil && g.taken[place{r.Queue, *r.Seq}]:
@@ -190,7 +187,6 @@ func (h Held) replyID(queue string) string {
 	return base64.RawURLEncoding.EncodeToString(hash.Sum(nil)[:16])
 }
 
-// parcel is the replies of a claim to one queue.
 type parcel struct {
 	outgoing
 	// messages are as they are put.
@@ -208,7 +204,6 @@ func (h Held) parcels(replies []Reply) []*parcel {
 			of[r.Queue], list = p, append(list, p)
 		}
 		m := r.message()
-		m.Queue = r.Queue
 		if m.ID == "" {
 			m.ID = h.replyID(r.Queue) + "-" + strconv.Itoa(i)
 		}
@@ -222,7 +217,6 @@ func (h Held) parcels(replies []Reply) []*parcel {
 	return list
 }
 
-// kind is that of the parcel's queue.
 func (p *parcel) kind() cursor.Kind {
 	if p.Numbered {
 		return cursor.KindNumbered

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/bounds"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
@@ -45,7 +46,7 @@ func parseStart(text string) (Start, error) {
 	}
 	seq, err := cursor.ParseSeq(text)
 	if err != nil {
-		return Start{}, &cursor.InvalidError{Field: "start", Code: invalid.Malformed, Problem: "must be first, latest or a seq"}
+		return Start{}, invalid.New(invalid.Malformed, "start", "must be first, latest or a seq")
 	}
 	return At(seq), nil
 }
@@ -104,8 +105,8 @@ func (d *Deliverer) create(ctx context.Context, queue, name string, start Start,
 		if start.at && start.seq != d.sorter.Defaults().First {
 			// Nothing is made for a start that is refused: the queue's kind, once it is made,
 			// stays.
-			return Consumer{}, &cursor.InvalidError{Field: "start", Code: invalid.OutOfRange, Problem: fmt.Sprintf(
-				"is %d: the queue has no message yet, and will begin at %d", start.seq, d.sorter.Defaults().First)}
+			return Consumer{}, invalid.New(invalid.OutOfRange, "start", fmt.Sprintf(
+				"is %d: the queue has no message yet, and will begin at %d", start.seq, d.sorter.Defaults().First))
 		}
 		if start.kind != nil && *start.kind == cursor.KindKeyed {
 			return Consumer{}, &cursor.InvalidError{Field: "kind", Code: invalid.Misplaced, Problem: "must not be keyed: the queue is not there, and is made with the type of its keys first", Queue: queue}
@@ -149,13 +150,13 @@ const maxConsumerName = 128
 // '.', '-' and '_'.
 func ValidateConsumer(name string) error {
 	if len(name) == 0 || len(name) > maxConsumerName {
-		return &cursor.InvalidError{Field: "consumer", Code: invalid.TextCode(name, maxConsumerName), Problem: fmt.Sprintf("has %d bytes: it must have 1 to %d", len(name), maxConsumerName)}
+		return invalid.New(invalid.TextCode(name, maxConsumerName), "consumer", fmt.Sprintf("has %d bytes: it must have 1 to %d", len(name), maxConsumerName))
 	}
 	for i := range len(name) {
 		switch b := name[i]; {
 		case 'a' <= b && b <= 'z', 'A' <= b && b <= 'Z', '0' <= b && b <= '9', b == '.', b == '-', b == '_':
 		default:
-			return &cursor.InvalidError{Field: "consumer", Code: invalid.Malformed, Problem: "must be of a-z, A-Z, 0-9, '.', '-' and '_'"}
+			return invalid.New(invalid.Malformed, "consumer", "must be of a-z, A-Z, 0-9, '.', '-' and '_'")
 		}
 	}
 	return nil
@@ -168,7 +169,7 @@ func (d *Deliverer) place(ctx context.Context, it cursor.Cursor, start Start) (i
 	case start.latest:
 		return it.Position, nil
 	case start.at:
-		return start.seq - 1, within("start", start.seq, it.Floor+1, it.Position+1)
+		return start.seq - 1, bounds.Check("start", start.seq, it.Floor+1, it.Position+1)
 	}
 	oldest, found, err := d.sorter.Inside(queuelog.Inside{}).Oldest(ctx, it.Queue)
 	if err != nil {

@@ -12,7 +12,6 @@ import (
 // isNumber holds where nobody used the token's number up.
 func isNumber(n int64) ddb.Cond { return attrTokenN.Eq(ddb.Int(n)) }
 
-// isIn holds in one of these states.
 func isIn(states ...State) ddb.Cond {
 	values := make([]ddb.Value, len(states))
 	for i, state := range states {
@@ -26,7 +25,6 @@ func isHeld(t Token, states ...State) ddb.Cond {
 	return ddb.And(isNumber(t.N), attrReq.Eq(ddb.Text(t.Req)), isIn(states...))
 }
 
-// isOver holds where the lease was over before a time.
 func isOver(before time.Time) ddb.Cond { return attrLeaseUntil.Lt(ddb.Millis(before)) }
 
 // isTakeable holds where a claim may be made on what was seen. The place is compared too: a
@@ -40,7 +38,6 @@ func isTakeable(seen Consumer, now time.Time) ddb.Cond {
 
 func setState(s State) ddb.Action { return attrState.Set(ddb.Text(string(s))) }
 
-// setEnded remembers what became of a claim.
 func setEnded(t Token, outcome TokenOutcome) ddb.Action {
 	return attrOutcomes.At(slot(t.N)).Set(ddb.ValueOf(remember(t, outcome)))
 }
@@ -55,13 +52,19 @@ func takeOver(seen Consumer) []ddb.Action {
 	}
 }
 
-// setClaim is a claim of this number.
 func setClaim(n int64, claim request.Claim) []ddb.Action {
-	set := []ddb.Action{
+	return []ddb.Action{
 		setState(Started), attrTokenN.Set(ddb.Int(n)), attrReq.Set(ddb.Text(claim.Req)), attrTo.Set(ddb.Int(claim.To)),
 		attrLeaseUntil.Set(ddb.Millis(claim.LeaseUntil)), attrDeferred.Remove(),
 	}
-	return set
+}
+
+// setIf gives a path a value, or removes what is there.
+func setIf(given bool, path ddb.Path, v ddb.Value) ddb.Action {
+	if !given {
+		return path.Remove()
+	}
+	return path.Set(v)
 }
 
 // alone reports whether the range of a claim, which begins behind a seq, is one message.
@@ -69,10 +72,7 @@ func alone(c request.Claim, from int64) bool { return c.To == from+1 }
 
 // setLast keeps the last attempts on the message behind Delivered.
 func setLast(last request.Attempts) ddb.Action {
-	if last == (request.Attempts{}) {
-		return attrLast.Remove()
-	}
-	return attrLast.Set(ddb.ValueOf(last))
+	return setIf(last != request.Attempts{}, attrLast, ddb.ValueOf(last))
 }
 
 // setTried takes down how many claims failed up to a seq.
@@ -109,21 +109,13 @@ func setBlocked(n int64, now time.Time) []ddb.Action {
 func setFailed(t Token, outcome TokenOutcome, failure request.Failure) []ddb.Action {
 	set := []ddb.Action{
 		setEnded(t, outcome), attrFailed.Set(ddb.Millis(failure.Now)), attrError.Set(ddb.Text(failure.Error)),
+		setIf(failure.ReplyQueue != "", attrReplyQueue, ddb.Text(failure.ReplyQueue)),
+		setIf(failure.Shown > 0, attrShown, ddb.Int(int64(failure.Shown))), setLast(failure.Last),
 	}
-	about := attrReplyQueue.Remove()
-	if failure.ReplyQueue != "" {
-		about = attrReplyQueue.Set(ddb.Text(failure.ReplyQueue))
+	if failure.Away == 0 {
+		set = append(set, attrIsolateTo.Set(attrTo.Ref()))
 	}
-	shown := attrShown.Remove()
-	if failure.Shown > 0 {
-		shown = attrShown.Set(ddb.Int(int64(failure.Shown)))
-	}
-	set = append(set, about, shown, setLast(failure.Last))
-	if failure.Away > 0 {
-		set = append(set, attrAway.Set(ddb.Int(int64(failure.Away))))
-	} else {
-		set = append(set, attrIsolateTo.Set(attrTo.Ref()), attrAway.Remove())
-	}
+	set = append(set, setIf(failure.Away > 0, attrAway, ddb.Int(int64(failure.Away))))
 	switch {
 	case failure.Passed > 0:
 		set = append(set, setPart(failure)...)
@@ -135,11 +127,7 @@ func setFailed(t Token, outcome TokenOutcome, failure request.Failure) []ddb.Act
 	if !failure.Since.IsZero() {
 		set = append(set, attrFailingSince.Set(ddb.Millis(failure.Since)))
 	}
-	proven := attrProven.Remove()
-	if failure.Proven {
-		proven = attrProven.Set(ddb.Bool(true))
-	}
-	set = append(set, proven)
+	set = append(set, setIf(failure.Proven, attrProven, ddb.Bool(true)))
 	if failure.Block {
 		return append(set, setBlocked(t.N, failure.Now)...)
 	}
@@ -217,14 +205,10 @@ func (s *requests) CommitAndClaim(ctx context.Context, seen Consumer, claim requ
 
 // commitAndClaim commits the claim that was seen, on a condition, and makes the next one.
 func (s *requests) commitAndClaim(ctx context.Context, op string, seen Consumer, condition ddb.Cond, claim request.Claim, answer Response) (Consumer, bool, error) {
-	var together ddb.Value
-	if !alone(claim, seen.To) {
-		together = ddb.Int(1)
-	}
 	tried, upTo := seen.triedBehind(seen.To)
 	c, made, err := s.update(ctx, op, seen.Queue, seen.Name, ddb.And(condition, attrPaused.Missing()), slices.Concat(setClaim(seen.Token.N+1, claim), setTaken(), setAnswer(answer), setTried(seen, tried, upTo), []ddb.Action{
 		setEnded(seen.Token, Committed), attrDelivered.Set(attrTo.Ref()), attrFrom.Set(attrTo.Ref()),
-		attrAttempts.Set(ddb.Int(1)), attrTogether.Set(together), attrLast.Remove(),
+		attrAttempts.Set(ddb.Int(1)), setIf(!alone(claim, seen.To), attrTogether, ddb.Int(1)), attrLast.Remove(),
 	})...)
 	return c, made || c.holds(Token{seen.Token.N + 1, claim.Req}), err
 }

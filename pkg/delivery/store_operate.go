@@ -143,7 +143,6 @@ func (s *requests) NameOperation(ctx context.Context, o Operation) (bool, error)
 	return err == nil && named.asksFor(o), err
 }
 
-// asksFor reports whether both ask for the same.
 func (o Operation) asksFor(other Operation) bool {
 	return o.Queue == other.Queue && o.Consumer == other.Consumer && o.Kind == other.Kind && o.Seq == other.Seq &&
 		o.Reason == other.Reason && maps.Equal(o.Request, other.Request)

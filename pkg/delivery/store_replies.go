@@ -6,7 +6,6 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 )
 
-// decided reports whether the claim of a token is to be committed, or is.
 func (c Consumer) decided(t Token) bool { return c.owns(t, Sending) || c.ended(t, Committed) }
 
 // Decide makes the Started claim of a token Sending, with its outbox, if it is not deferred: from

@@ -73,7 +73,6 @@ func (s *requests) MarkInDoubt(ctx context.Context, seen Consumer, now time.Time
 	return s.update(ctx, "mark in doubt", seen.Queue, seen.Name, ddb.And(isHeld(seen.Token, Prepared), isOver(now)), setState(InDoubt))
 }
 
-// asideOf is where the claim of a number is in quarantine.
 func asideOf(n int64) ddb.Path { return attrQuarantine.At(strconv.FormatInt(n, 10)) }
 
 // isAside holds where the claim of a token is in quarantine, in a state.
@@ -90,7 +89,7 @@ func isAside(t Token, state State) ddb.Cond {
 func (s *requests) Quarantine(ctx context.Context, seen Consumer, old time.Time) (Consumer, bool, error) {
 	c, made, err := s.update(ctx, "quarantine", seen.Queue, seen.Name,
 		ddb.And(isHeld(seen.Token, InDoubt), isOver(old), attrQuarantine.SizeLt(maxQuarantined)),
-		append(setPassed(), asideOf(seen.Token.N).Set(encodeQuarantined(aside(seen))))...)
+		append(setPassed(), asideOf(seen.Token.N).Set(ddb.ValueOf(quarantined{seen.Token.Req, aside(seen)})))...)
 	_, there := c.Quarantined(seen.Token)
 	return c, made || there, err
 }

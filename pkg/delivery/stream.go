@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -75,7 +74,7 @@ func (d inside) DeliverMoved(ctx context.Context, positions map[string]int64, re
 	}
 	eager := slices.DeleteFunc(slices.Clone(readers), func(r Reader) bool { return !r.Eager })
 	d.work(ctx, hints, eager, func(_ *job, done Delivery) bool {
-		if invalid := (*cursor.InvalidError)(nil); errors.As(done.Err, &invalid) {
+		if isA[*cursor.InvalidError](done.Err) {
 			return true // nobody comes: it would be as wrong again
 		}
 		failed := done.Err != nil || done.Reason == reasonTime && d.sorter.Notify(ctx, done.Queue) != nil
@@ -96,7 +95,7 @@ func (d *Deliverer) work(ctx context.Context, hints []hint, readers []Reader, ag
 	d.forEach(len(jobs), func(i int) {
 		j := jobs[i]
 		inline := d.asideOf(j.reader)
-		done := d.deliver(ctx, j.hint.queue, j.reader, j.hint.moved, bounds{until: d.now().Add(cmp.Or(inline, turn)), inline: inline, shared: &j.hint.shared, cursor: j.hint.cursor, unsure: j.hint.unsure})
+		done := d.deliver(ctx, j.hint.queue, j.reader, j.hint.moved, limits{until: d.now().Add(cmp.Or(inline, turn)), inline: inline, shared: &j.hint.shared, cursor: j.hint.cursor, unsure: j.hint.unsure})
 		j.hint.shared.end()
 		if inline > 0 && done.Err == nil {
 			d.sendAside(ctx, done)
@@ -108,7 +107,6 @@ func (d *Deliverer) work(ctx context.Context, hints []hint, readers []Reader, ag
 	return jobs
 }
 
-// hint is what a batch of records says of a queue.
 type hint struct {
 	queue string
 	// moved is from the lowest position that a record shows to the highest.
@@ -126,15 +124,6 @@ type hint struct {
 	shared shared
 }
 
-// add makes a job.
-func (h *hint) add(r Reader) *job {
-	j := &job{hint: h, reader: r}
-	h.jobs = append(h.jobs, j)
-	h.shared.jobs++
-	return j
-}
-
-// job is a queue for a reader.
 type job struct {
 	hint   *hint
 	reader Reader
@@ -142,11 +131,11 @@ type job struct {
 	cause  error
 }
 
-// work makes the jobs of a hint.
 func (h *hint) work(readers []Reader) {
 	for _, r := range readers {
 		if strings.HasPrefix(h.queue, r.Prefix) {
-			h.add(r)
+			h.jobs = append(h.jobs, &job{hint: h, reader: r})
+			h.shared.jobs++
 		}
 	}
 }

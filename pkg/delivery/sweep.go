@@ -119,7 +119,6 @@ const (
 	tallyLag         = "lag"
 )
 
-// whole takes over what a whole round saw.
 func (r *SweepReport) whole(round cursor.Round) {
 	seen := round.Seen
 	r.Lagging, r.Blocked, r.Paused = seen.Count(tallyLagging), seen.Count(tallyBlocked), seen.Count(tallyPaused)
@@ -149,8 +148,13 @@ func (d *Deliverer) Sweep(ctx context.Context, options SweepOptions) (SweepRepor
 	}
 	s := &consumerSweep{deliverer: d, options: o, visited: map[string]bool{}}
 	d.noteGaps(ctx, &o.Sorter)
-	o.Sorter.Beside = cursor.Beside{Visit: s.visit, GoOn: s.goOn, Quiet: s.quiet(), Of: s.of()}
-	o.Sorter.Delivered, o.Sorter.Erase = inside{d}.Delivered, s.erase
+	// A consumer that lags is notified by every round; what is deleted comes in steps, which notify
+	// nobody.
+	o.Sorter.Beside = cursor.Beside{Visit: s.visit, GoOn: s.goOn, Quiet: !o.Delete, Of: s.of()}
+	o.Sorter.Delivered = inside{d}.Delivered
+	o.Sorter.Erase = func(ctx context.Context, c cursor.Cursor) (left bool, err error) {
+		return d.eraseOthers(ctx, c, o.Erase)
+	}
 	var did cursor.SweepReport
 	sweeps := []func(){
 		func() { s.fail(s.walkTroubles(ctx)) },
@@ -163,7 +167,6 @@ func (d *Deliverer) Sweep(ctx context.Context, options SweepOptions) (SweepRepor
 	return s.report, errors.Join(append([]error{err}, s.errs...)...)
 }
 
-// sweepRun is what a run does with one queue.
 type sweepRun struct {
 	*Deliverer
 	options SweepOptions

@@ -15,7 +15,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// consumerSweep is a run of [Deliverer.Sweep].
 type consumerSweep struct {
 	deliverer *Deliverer
 	options   SweepOptions
@@ -30,11 +29,6 @@ type consumerSweep struct {
 	rest []*sweepRun
 }
 
-// quiet reports whether nothing waits in a queue that was neither moved nor notified for long: a
-// consumer that lags is notified by every round. What is deleted comes in steps, which notify
-// nobody.
-func (s *consumerSweep) quiet() bool { return !s.options.Delete }
-
 // of names the readers: the consumer of a new one is missing in queues that have been quiet for
 // long, too. It is empty where there are none.
 func (s *consumerSweep) of() string {
@@ -48,11 +42,6 @@ func (s *consumerSweep) of() string {
 	slices.Sort(names)
 	sum := sha256.Sum256([]byte(strings.Join(names, "")))
 	return "/" + hex.EncodeToString(sum[:8])
-}
-
-// erase deletes consumers, and what others have kept of a queue that was erased.
-func (s *consumerSweep) erase(ctx context.Context, c cursor.Cursor) (left bool, err error) {
-	return s.deliverer.eraseOthers(ctx, c, s.options.Erase)
 }
 
 // maxSweepErrors is how many errors a run tells.
@@ -108,7 +97,6 @@ func (s *consumerSweep) visit(ctx context.Context, it cursor.Cursor, full bool, 
 	return nil
 }
 
-// did notes what a visit did, and what it left.
 func (s *consumerSweep) did(run *sweepRun) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -30,7 +30,6 @@ func (d *Deliverer) tellCircuit(e request.Health) {
 	}
 }
 
-// seeToCircuit is [Deliverer.Wake] of a consumer's name.
 func (d *Deliverer) seeToCircuit(ctx context.Context, consumer string, options SweepOptions) (SweepReport, time.Time, error) {
 	o, err := options.withDefaults()
 	if err := errors.Join(err, ValidateConsumer(consumer)); err != nil {
@@ -107,7 +106,6 @@ func (r *sweepRun) sayClosed(ctx context.Context, e request.Health) error {
 	return err
 }
 
-// wakeAll wakes up who delivers these queues.
 func (r *sweepRun) wakeAll(ctx context.Context, queues []string) error {
 	var errs []error
 	for _, queue := range queues {

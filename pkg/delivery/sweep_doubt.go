@@ -30,8 +30,7 @@ func (r *sweepRun) doubts(ctx context.Context, c Consumer, it cursor.Cursor) (Co
 	}
 	if c.State == InDoubt {
 		r.seen.Add(tallyInDoubt, 1)
-		doubt := Quarantined{Token: c.Token, From: c.From, To: c.To, State: InDoubt, Since: c.LeaseUntil}
-		if err := r.announce(ctx, newDoubt(consumerInDoubt, c, doubt, it.Position, now)); err != nil {
+		if err := r.announce(ctx, newDoubt(consumerInDoubt, c, aside(c), it.Position, now)); err != nil {
 			return c, true, err
 		}
 	}
@@ -50,7 +49,6 @@ func (r *sweepRun) doubts(ctx context.Context, c Consumer, it cursor.Cursor) (Co
 	return c, true, nil
 }
 
-// newDoubt is the announcement of one claim.
 func newDoubt(kind string, c Consumer, q Quarantined, position int64, now time.Time) Announcement {
 	a := newAnnouncement(kind, c, position, q.Since, now)
 	a.ID = fmt.Sprintf("%s/%d/%s/%d/%s/%v/%s", kind, len(c.Queue), c.Queue, len(c.Name), c.Name, q.Token, q.State)

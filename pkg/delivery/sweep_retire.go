@@ -12,24 +12,14 @@ import (
 // We die within the deletion: the next run goes on.
 func (r *sweepRun) retire(ctx context.Context, it cursor.Cursor) error {
 	lowest, any, err := inside{r.Deliverer}.Delivered(ctx, it.Queue)
-	if err != nil || !any {
+	if err != nil || !any || r.now().Sub(it.FloorSince) < cursor.DeleteAfter {
 		return err
-	}
-	if r.now().Sub(it.FloorSince) < cursor.DeleteAfter {
-		return nil
 	}
 	return r.delete(ctx, it, lowest)
 }
 
 // retireStep is how many messages are deleted between two looks at the time.
 const retireStep = 200
-
-// cut reports whether the time is up of a queue of which there is more to delete, and notes it: the
-// run goes on with it when the round is over.
-func (r *sweepRun) cut(ctx context.Context) bool {
-	r.more = r.more || !r.hasTime(ctx, r.until, r.margin)
-	return r.more
-}
 
 // delete deletes what every consumer is past. It goes in two steps, with time between them: the
 // floor is raised to the lowest Delivered, and when it has stood for a while, what is under it is
@@ -42,9 +32,8 @@ func (r *sweepRun) delete(ctx context.Context, it cursor.Cursor, lowest int64) e
 		}
 	}
 	if floor := min(lowest, it.Position); floor > it.Floor {
-		if _, err := r.sorter.Inside(queuelog.Inside{}).RaiseFloor(ctx, it.Queue, floor); err != nil {
-			return err
-		}
+		_, err := r.sorter.Inside(queuelog.Inside{}).RaiseFloor(ctx, it.Queue, floor)
+		return err
 	}
 	return nil
 }
@@ -59,7 +48,8 @@ func (r *sweepRun) deleteUpTo(ctx context.Context, queue string, upTo int64) (mo
 		if err != nil || deleted < step {
 			return false, err
 		}
-		if r.cut(ctx) {
+		if !r.hasTime(ctx, r.until, r.margin) {
+			r.more = true // the run goes on with it when the round is over
 			break
 		}
 	}

@@ -11,13 +11,11 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/request"
-	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
 	"github.com/streamsort/streamsort/pkg/tenant"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
-// tracked names a claim by its chain.
 type tracked struct {
 	queue, name string
 	token       Token
@@ -52,9 +50,6 @@ func (t tracked) tag() string {
 // data is what the chain keeps of the names. A consumer's name has no slash.
 func (t tracked) data() string { return t.name + "/" + t.queue }
 
-// root is the root edge of the claim's i-th message.
-func (t tracked) root(i int) xorack.Edge { return xorack.Root(t.tag(), "", i) }
-
 // trackedOf is the claim that a chain is about. A chain of which it cannot be known has no claim
 // that waits for it: it failed before it was created, so that nothing was delivered, and the next
 // look at the claim finds that.
@@ -69,7 +64,7 @@ func trackedOf(c xorack.Chain) (t tracked, known bool) {
 }
 
 // errNoAcker is the answer where a reader is tracked, and there is no Acker.
-var errNoAcker = &cursor.InvalidError{Field: "acker", Code: invalid.Missing, Problem: "is missing: a consumer is tracked"}
+var errNoAcker = invalid.New(invalid.Missing, "acker", "is missing: a consumer is tracked")
 
 // track creates the chain of a claim, with a root edge for each of its messages. One that has ended
 // already is returned as it is.
@@ -164,14 +159,8 @@ func (d *Deliverer) chainOf(ctx context.Context, c Consumer) (chain xorack.Chain
 // open times out.
 func (d *Deliverer) endChain(ctx context.Context, c Consumer, chain xorack.Chain, why string) {
 	if chain.IsCreated() {
-		_, _ = d.acker.Fail(ctx, trackedBy(c).root(-1), why)
+		_, _ = d.acker.Fail(ctx, xorack.Root(trackedBy(c).tag(), "", -1), why)
 	}
-}
-
-// isTracked reports whether a deferred claim has a chain.
-func (d *Deliverer) isTracked(ctx context.Context, c Consumer) (bool, error) {
-	chain, err := d.chainOf(ctx, c)
-	return chain.IsCreated(), err
 }
 
 // endAs ends a claim as its chain ended: one that is done is a commit, every other end a failure.

@@ -20,7 +20,6 @@ func (e *replyError) Error() string { return aboutReplies(e.Queue, unnamed(e.Err
 
 func (e *replyError) Unwrap() error { return e.Err }
 
-// aboutReplies says what is wrong with the replies to a queue.
 func aboutReplies(queue, why string) string {
 	return fmt.Sprintf("replies to queue %q: %s", queue, why)
 }

@@ -8,13 +8,11 @@ import (
 	"time"
 )
 
-// part is what a request has of one queue.
 type part struct {
 	queue    *queue
 	messages []*Future
 }
 
-// call is a request.
 type call struct {
 	parts    []part
 	messages int

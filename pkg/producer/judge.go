@@ -33,7 +33,6 @@ type verdict struct {
 	position int64
 }
 
-// judgement is what a request means.
 type judgement struct {
 	of []verdict
 	// least is how long its queues wait at least.
@@ -68,7 +67,6 @@ func (j *judgement) repeatAll(err error) {
 	}
 }
 
-// results reads an answer that has one for each message.
 func (j *judgement) results(c *call, a Answer) error {
 	var answer struct{ Results []client.Outcome }
 	if err := json.Unmarshal(a.Body, &answer); err != nil {

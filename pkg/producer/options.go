@@ -2,10 +2,9 @@ package producer
 
 import (
 	"errors"
-	"fmt"
 	"time"
 
-	"github.com/streamsort/streamsort/pkg/invalid"
+	"github.com/streamsort/streamsort/internal/bounds"
 )
 
 // Options are what New can do without. A zero means the default.
@@ -44,7 +43,6 @@ const (
 	minBatch     = 25
 )
 
-// withDefaults are the options with what is not given.
 func (o *Options) withDefaults() (Options, error) {
 	var given Options
 	if o != nil {
@@ -71,7 +69,5 @@ func bounded[T ~int | ~int64](errs *[]error, field string, value *T, otherwise, 
 		*value = otherwise
 		return
 	}
-	if *value < least || *value > most {
-		*errs = append(*errs, invalid.New(invalid.OutOfRange, field, fmt.Sprintf("is %v: it must be from %v to %v", *value, least, most)))
-	}
+	*errs = append(*errs, bounds.Check(field, *value, least, most))
 }

@@ -150,7 +150,6 @@ func (p *Producer) reserve(ctx context.Context, f *Future) error {
 	return nil
 }
 
-// wait waits for room, as long as the producer is open.
 func (p *Producer) wait(ctx context.Context, room *semaphore.Weighted, weight int64) error {
 	bounded, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -139,7 +139,6 @@ func newProducer(t *testing.T, a producer.Transport, o *producer.Options) *produ
 	return p
 }
 
-// numbered is a message of a numbered queue.
 func numbered(queue string, seq int64) producer.Message {
 	return producer.Message{Queue: queue, Seq: &seq, Body: []byte(`{"n":1}`)}
 }

@@ -39,7 +39,6 @@ type queue struct {
 	senders int
 }
 
-// list is a list of messages.
 type list struct {
 	head, tail *Future
 	n, bytes   int
@@ -85,7 +84,6 @@ func (l *list) behind(other *list) {
 	*other = list{}
 }
 
-// has reports whether the message of a seq waits.
 func (q *queue) has(seq int64) bool {
 	for _, l := range []*list{&q.waiting, &q.aside} {
 		for f := l.head; f != nil; f = f.next {
@@ -153,15 +151,12 @@ func (p *Producer) arrange(q *queue, now time.Time) {
 	}
 }
 
-// full reports whether a queue has what one request takes of it.
 func (p *Producer) full(q *queue) bool {
 	return q.waiting.n >= q.most || q.waiting.bytes >= p.options.RequestBytes
 }
 
-// schedule are queues by when they are due.
 type schedule []*queue
 
-// isDue reports whether one of them is due.
 func (s schedule) isDue(now time.Time) bool { return len(s) > 0 && !s[0].due.After(now) }
 
 func (s schedule) Len() int           { return len(s) }

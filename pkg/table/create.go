@@ -71,7 +71,6 @@ func (d Definition) finish(ctx context.Context, client *dynamodb.Client) error {
 	return nil
 }
 
-// differs returns an error where a table is not as it was defined.
 func (d Definition) differs(is *types.TableDescription) error {
 	want := d.request()
 	if has, want := keys(is.KeySchema, is.AttributeDefinitions), keys(want.KeySchema, want.AttributeDefinitions); has != want {
@@ -117,7 +116,6 @@ func keys(schema []types.KeySchemaElement, attributes []types.AttributeDefinitio
 	return text[min(2, len(text)):]
 }
 
-// request is what makes the table.
 func (d Definition) request() *dynamodb.CreateTableInput {
 	in := &dynamodb.CreateTableInput{TableName: &d.Name, BillingMode: types.BillingModePayPerRequest}
 	in.KeySchema = keySchema(in, d.Partition, d.Sort)

@@ -23,7 +23,6 @@ import (
 	"strings"
 )
 
-// maxBytes is the most bytes of a tenant.
 const maxBytes = 64
 
 // What stands before a tenant, and between it and the name.

@@ -52,10 +52,8 @@ const (
 	maxName  = 2048
 )
 
-// layout is the version of what is sent.
 const layout = 1
 
-// document is a wake-up as it is sent.
 type document struct {
 	V        int    `json:"v"`
 	Kind     Kind   `json:"kind"`

@@ -1,14 +1,13 @@
 package xorack
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
-	"strconv"
 	"time"
-	"unicode/utf8"
 
+	"github.com/streamsort/streamsort/internal/bounds"
 	"github.com/streamsort/streamsort/internal/fanout"
-	"github.com/streamsort/streamsort/pkg/invalid"
 	"github.com/streamsort/streamsort/pkg/xorack/internal/chains"
 )
 
@@ -77,14 +76,11 @@ func New(store *Store, options *Options) (*Acker, error) {
 		options = &Options{}
 	}
 	a := &Acker{
-		store: store, tombstone: options.Tombstone, now: options.Now, newOp: options.NewOp, forEach: options.ForEach,
+		store: store, tombstone: cmp.Or(options.Tombstone, DefaultTombstone), now: options.Now, newOp: options.NewOp, forEach: options.ForEach,
 		wakeUp: options.WakeUp,
 	}
-	if a.tombstone == 0 {
-		a.tombstone = DefaultTombstone
-	}
-	if a.tombstone < MinTombstone || a.tombstone > maxTombstone {
-		return nil, invalid.New(invalid.OutOfRange, "tombstone", "must be from 1h to 87600h")
+	if err := bounds.Check("tombstone", a.tombstone, MinTombstone, maxTombstone); err != nil {
+		return nil, err
 	}
 	if a.now == nil {
 		a.now = time.Now
@@ -180,15 +176,4 @@ func (a *Acker) Get(ctx context.Context, tag string) (Chain, error) {
 		return Chain{}, ErrTagNotFound
 	}
 	return c, nil
-}
-
-func validateReason(reason string) error {
-	switch {
-	case reason == "" || len(reason) > MaxReason:
-		return invalid.New(invalid.TextCode(reason, MaxReason), "reason",
-			"must have 1 to "+strconv.Itoa(MaxReason)+" bytes")
-	case !utf8.ValidString(reason):
-		return invalid.New(invalid.Malformed, "reason", "is not valid UTF-8")
-	}
-	return nil
 }

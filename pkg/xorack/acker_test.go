@@ -42,7 +42,6 @@ func newFixture(t *testing.T) *fixture {
 	return f
 }
 
-// tags are those of all chains, sorted.
 func (f *fixture) tags() []string { return slices.Sorted(maps.Keys(chainItems(f.table))) }
 
 func (f *fixture) create(tag string, options *xorack.CreateOptions) xorack.Edge {

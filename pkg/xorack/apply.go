@@ -30,7 +30,6 @@ func StartOf(e Edge, batch string, children ...Edge) Operation {
 	return Operation{edge: e, batch: batch, children: children}
 }
 
-// op is the operation's mark.
 func (o Operation) op() Op {
 	if o.ends {
 		return o.edge.Op()
@@ -38,7 +37,6 @@ func (o Operation) op() Op {
 	return o.edge.batchOp(o.batch)
 }
 
-// delta is what it adds to the sum.
 func (o Operation) delta() Sum {
 	var sum Sum
 	for _, child := range o.children {
@@ -279,7 +277,6 @@ func refused(c Chain, e Edge) error {
 	return nil
 }
 
-// work is the write for some of the pending operations.
 func (a *Acker) work(pending map[Op]Operation, order []Op) work {
 	first := pending[order[0]].edge
 	now := a.now()

@@ -1,12 +1,13 @@
 package xorack
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"strconv"
 	"time"
-	"unicode/utf8"
 
+	"github.com/streamsort/streamsort/internal/bounds"
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/invalid"
 	"github.com/streamsort/streamsort/pkg/xorack/internal/chains"
@@ -47,30 +48,17 @@ func (o CreateOptions) validate(tag string) error {
 	switch {
 	case len(o.ID) > MaxTag:
 		return invalid.New(invalid.TooLarge, "id", "is longer than "+strconv.Itoa(MaxTag)+" bytes")
-	case o.Edges < 1 || o.Edges > MaxOps:
-		return invalid.New(invalid.OutOfRange, "edges", "must be from 1 to "+strconv.Itoa(MaxOps))
-	case o.Deadline < time.Millisecond || o.Deadline > MaxDeadline:
-		return invalid.New(invalid.OutOfRange, "deadline", "must be from 1ms to "+MaxDeadline.String())
-	case o.Idle != 0 && o.Idle < time.Millisecond || o.Idle > MaxDeadline:
-		return invalid.New(invalid.OutOfRange, "idle",
-			"must be 0, or from 1ms to "+MaxDeadline.String())
 	case o.Parent.tag == tag:
 		return invalid.New(invalid.Clash, "parent", "must be an edge of another chain")
 	}
-	return validateData(o.Data)
+	return cmp.Or(
+		bounds.Check("edges", o.Edges, 1, MaxOps),
+		bounds.Check("deadline", o.Deadline, time.Millisecond, MaxDeadline),
+		bounds.Check("idle", cmp.Or(o.Idle, time.Millisecond), time.Millisecond, MaxDeadline),
+		bounds.Text("data", o.Data, 0, maxData),
+	)
 }
 
-func validateData(data string) error {
-	switch {
-	case len(data) > maxData:
-		return invalid.New(invalid.TooLarge, "data", "is longer than "+strconv.Itoa(maxData)+" bytes")
-	case !utf8.ValidString(data):
-		return invalid.New(invalid.Malformed, "data", "is not valid UTF-8")
-	}
-	return nil
-}
-
-// digest identifies these options.
 func (o CreateOptions) digest() [8]byte {
 	times := binary.BigEndian.AppendUint64(nil, uint64(o.Deadline))
 	times = binary.BigEndian.AppendUint64(times, uint64(o.Idle))
@@ -136,7 +124,6 @@ func createOutcome(c Chain) Outcome {
 	return already(c.End())
 }
 
-// fresh is a chain of edges at its creation.
 func (a *Acker) fresh(tag string, o CreateOptions) Chain {
 	now := ddb.ToMillis(a.now())
 	c := Chain{

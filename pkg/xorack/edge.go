@@ -7,8 +7,8 @@ import (
 	"hash/crc32"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/streamsort/streamsort/internal/bounds"
 	"github.com/streamsort/streamsort/pkg/invalid"
 	"github.com/streamsort/streamsort/pkg/xorack/internal/chains"
 )
@@ -169,14 +169,4 @@ func ParseEdge(token string) (Edge, error) {
 
 // ValidateTag reports a tag that cannot be used: an empty one, one over [MaxTag] bytes, or one that
 // is not valid UTF-8.
-func ValidateTag(tag string) error {
-	switch {
-	case tag == "":
-		return invalid.New(invalid.Missing, "tag", "must not be empty")
-	case len(tag) > MaxTag:
-		return invalid.New(invalid.TooLarge, "tag", "is longer than "+strconv.Itoa(MaxTag)+" bytes")
-	case !utf8.ValidString(tag):
-		return invalid.New(invalid.Malformed, "tag", "is not valid UTF-8")
-	}
-	return nil
-}
+func ValidateTag(tag string) error { return bounds.Text("tag", tag, 1, MaxTag) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/bounds"
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
@@ -16,7 +17,7 @@ func (a *Acker) Fail(ctx context.Context, e Edge, reason string) (Result, error)
 	if e.IsZero() {
 		return Result{}, invalid.New(invalid.Missing, "edge", "must not be empty")
 	}
-	if err := validateReason(reason); err != nil {
+	if err := bounds.Text("reason", reason, 1, MaxReason); err != nil {
 		return Result{}, err
 	}
 	c, failed, err := a.store.fail(ctx, failure{

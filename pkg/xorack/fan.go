@@ -4,9 +4,9 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
-	"strconv"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/bounds"
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/invalid"
 	"github.com/streamsort/streamsort/pkg/tenant"
@@ -100,9 +100,8 @@ func (a *Acker) Fan(ctx context.Context, e Edge, n int) (Result, error) {
 	if e.IsZero() {
 		return Result{}, invalid.New(invalid.Missing, "edge", "must not be empty")
 	}
-	if n < 1 || n > maxFan {
-		return Result{}, invalid.New(invalid.OutOfRange, "edges",
-			"must be from 1 to "+strconv.Itoa(maxFan))
+	if err := bounds.Check("edges", n, 1, maxFan); err != nil {
+		return Result{}, err
 	}
 	var chains []fanned
 	children := fan(e, e.fanChild, n, func(f fanned) { chains = append(chains, f) }, func(Edge) {})

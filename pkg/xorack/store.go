@@ -64,7 +64,6 @@ func (s *Store) update(ctx context.Context, op, tag string, condition ddb.Cond, 
 	return s.decoded(s.table.Update(ctx, op, tag, condition, do...))
 }
 
-// decoded is the answer to a request, with the item as a chain.
 func (s *Store) decoded(it ddb.Item, held bool, err error) (Chain, bool, error) {
 	if err != nil {
 		return Chain{}, false, err
@@ -88,7 +87,6 @@ func (s *Store) settle(ctx context.Context, c Chain, now time.Time) (Chain, bool
 	return s.decoded(s.table.Settle(ctx, c.Tag, c.Incarnation, len(c.Stamps), now))
 }
 
-// dueQuery asks for chains that are due.
 type dueQuery struct {
 	// Shard is the part, from 0 to chains.DueShards-1.
 	Shard int

@@ -102,7 +102,6 @@ func (s *Store) apply(ctx context.Context, w work) (Chain, bool, error) {
 			ddb.Or(chains.Ops.Missing(), chains.Ops.SizeLe(w.Room))), do...)
 }
 
-// failure is an edge that failed.
 type failure struct {
 	Tag         string
 	Incarnation Incarnation

@@ -30,7 +30,6 @@ func (s *Store) extend(ctx context.Context, tag string, inc Incarnation, deadlin
 	return s.update(ctx, "extend", tag, ddb.And(chains.IsThis(inc), isRunning, chains.Deadline.Lt(later)), chains.Deadline.Set(later))
 }
 
-// overdue is a chain that is to time out.
 type overdue struct {
 	Tag         string
 	Incarnation Incarnation

@@ -29,7 +29,6 @@ func (s Sum) plus(o Sum) Sum {
 	return Sum{Hi: int64(hi), Lo: lo}
 }
 
-// minus subtracts.
 func (s Sum) minus(o Sum) Sum {
 	lo, borrow := bits.Sub64(s.Lo, o.Lo, 0)
 	hi, _ := bits.Sub64(uint64(s.Hi), uint64(o.Hi), borrow)

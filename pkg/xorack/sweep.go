@@ -84,7 +84,6 @@ func (a *Acker) Sweep(ctx context.Context, announce Announce) (SweepReport, erro
 	return run.report, errors.Join(run.errs...)
 }
 
-// sweepRun is one run of the sweep.
 type sweepRun struct {
 	acker    *Acker
 	announce Announce
@@ -115,7 +114,6 @@ func (r *sweepRun) add(o SweepReport) {
 	r.report.Failed += o.Failed
 }
 
-// chain handles one chain.
 func (r *sweepRun) chain(ctx context.Context, due Pending) {
 	within, cancel := context.WithTimeout(ctx, turn)
 	defer cancel()

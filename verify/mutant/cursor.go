@@ -109,7 +109,7 @@ var sorterMutants = []mutant{
 		{"restart.go", "p.High, p.LateInRow, p.Restart = cur.High.Era().Next().Begin(),", "p.Low, p.High, p.LateInRow, p.Restart = cur.High.Era().Next().Begin(), cur.High.Era().Next().Begin(),"},
 	}},
 	{"anew: an order that was done is on record again", "pkg/delivery", test{"./functions/delivery", "TestRestartKeys/memory"}, []edit{
-		{"erase.go", "if cur.RestartedBy(o.Op) {", "if cur.RestartedBy(o.Reason) {"},
+		{"erase.go", "cur.RestartedBy(o.Op)", "cur.RestartedBy(o.Reason)"},
 	}},
 	{"rounds: what is reported is of the last run", sorterFolder, test{"./pkg/cursor", "TestSweepGoesOnWhereItStopped"}, []edit{
 		{"round.go", "p.Seen.Merge(s.seen)", "p.Seen = s.seen"},

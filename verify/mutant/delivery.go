@@ -57,7 +57,7 @@ var deliveryMutants = []mutant{
 		{"share.go", "batch = copied(batch)", "_ = copied(batch)"},
 	}},
 	{"a sink that is away makes claims smaller", deliveryFolder, test{"./pkg/delivery", "TestStoreAway/memory"}, []edit{
-		{"store_claims.go", "set = append(set, attrAway.Set(", "set = append(set, attrIsolateTo.Set(attrTo.Ref()), attrAway.Set("},
+		{"store_claims.go", "if failure.Away == 0 {", "if failure.Away >= 0 {"},
 	}},
 	{"a queue fails for ever", deliveryFolder, health, []edit{
 		{"health.go", "others := slices.ContainsFunc(h.Still(failure.Now, f.good),", "others := slices.ContainsFunc(h.Failing,"},
@@ -77,8 +77,8 @@ var deliveryMutants = []mutant{
 			"\t\t\t\treturn c, err\n\t\t\t}\n\t\t}\n\t\tif cause := run.hand(ctx, batch, c.LeaseUntil); cause != nil {\n"},
 	}},
 	{"tracked: handed over before the chain is created", deliveryFolder, deliverySchedule("deferred, 2 faults"), []edit{
-		{"tracked.go", "\treturn run.acker.Create(", "\tearly := Batch{Queue: c.Queue, Consumer: c.Name, Token: c.Token, From: c.From, To: c.To, Messages: make([]cursor.Message, messages)}\n" +
-			"\tfor i := range messages {\n\t\tearly.Edges = append(early.Edges, t.root(i))\n\t}\n\t_ = run.hand(ctx, early, c.LeaseUntil)\n\treturn run.acker.Create("},
+		{"tracked.go", "\treturn run.acker.Create(", "\tearly := Batch{Queue: c.Queue, Consumer: c.Name, Token: c.Token, From: c.From, To: c.To}\n" +
+			"\tfor i := range messages {\n\t\tearly.Messages, early.Edges = append(early.Messages, Reply{}.message()), append(early.Edges, xorack.Root(t.tag(), \"\", i))\n\t}\n\t_ = run.hand(ctx, early, c.LeaseUntil)\n\treturn run.acker.Create("},
 	}},
 	{"tracked: ended under the number alone", deliveryFolder, deliveryTrace("EndOfAnEarlierConsumersChain"), []edit{
 		{"tracked.go", "\tif c.State == Started && c.Token == t.token {\n", "\tif c, err = d.store.Consumer(ctx, t.queue, t.name); err != nil {\n\t\treturn err\n\t}\n\tif c.Token.N == t.token.N {\n"},

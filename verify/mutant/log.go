@@ -54,7 +54,7 @@ var logMutants = []mutant{
 	}},
 	{"at: ahead of an older position", sorterFolder, logSchedule("arrival: at: a hole, and what fills it"), []edit{
 		{"append_at.go", "\tcase p.fresh:\n", "\tdefault:\n"},
-		{"append_at.go", "\tdefault:\n\t\tcur, err := s.readCursor(", "\tcase p.fresh && false:\n\t\tcur, err := s.readCursor("},
+		{"append_at.go", "\tdefault:\n\t\tcur, err := existing(", "\tcase p.fresh && false:\n\t\tcur, err := existing("},
 	}},
 	{"at: named by the seq alone", sorterFolder, logSchedule("arrival: at: two messages at one seq"), []edit{
 		{"append_at.go", "HashOf(string(append(name, a.Digest...)))", "HashOf(string(name))"},
@@ -70,7 +70,7 @@ var logMutants = []mutant{
 		{"keyed.go", "a.parts[i] = first", "a.parts[i], _ = time.Time(at), first"},
 	}},
 	{"keyed: the second look is at what was known (K2)", sorterFolder, logTrace("K2"), []edit{
-		{"keyed.go", "cur, err := s.readCursor(ctx, all[0].Queue)", "cur, err := s.store.Cursor(ctx, all[0].Queue, false)"},
+		{"keyed.go", "existing(s.readCursor(ctx, all[0].Queue))", "existing(s.store.Cursor(ctx, all[0].Queue, false))"},
 	}},
 	{"keyed: low is what was placed (K3)", sorterFolder, logTrace("K3"), []edit{
 		{"settle.go", "low := min(read, l.first)", "low := read"},

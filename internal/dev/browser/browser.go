@@ -49,7 +49,6 @@ func Start(ctx context.Context) (context.Context, context.CancelFunc, error) {
 // believes to be in a function.
 const script = `import("@sparticuz/chromium").then(m => m.default.executablePath())`
 
-// unpack returns the folder with the browser.
 func unpack(ctx context.Context) (string, error) {
 	root, err := localdb.Root()
 	if err != nil {

@@ -92,7 +92,6 @@ func request(id string, n int) delivery.Request {
 	return delivery.Request{Queue: "q", Consumer: "c", ID: id, MaxMessages: n}
 }
 
-// claim claims up to n messages.
 func (b *bench) claim(id string, n int) delivery.Answer {
 	b.Helper()
 	return b.is("claim", delivery.OK)(b.Claims.Claim(b.Context(), request(id, n)))
@@ -346,7 +345,6 @@ func testForgotten(b *bench) {
 	b.is("settle", delivery.Lost, "FORGOTTEN")(b.Claims.Settle(b.Context(), first.Held(), delivery.Aborted, "why"))
 }
 
-// refused checks that an error names a field.
 func (b *bench) refused(field string, err error) {
 	b.Helper()
 	var invalid *cursor.InvalidError

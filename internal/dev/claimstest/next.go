@@ -8,7 +8,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
-// goOn commits a claim and makes the next one.
 func (b *bench) goOn(a delivery.Answer, r delivery.Request, commit, claim delivery.Outcome) delivery.Answer {
 	b.Helper()
 	done, next := check.Get2(b.Claims.CommitAndClaim(b.Context(), a.Held(), r))

@@ -24,10 +24,8 @@ func (w Workload) AppendRate() float64 {
 	return queueUnits * each / math.Max(itemUnits(each), 1)
 }
 
-// perItem is how many messages one item has.
 func (w Workload) perItem() float64 { return math.Min(w.batch(), mostTogether) }
 
-// perQueue is the rate of one queue.
 func (w Workload) perQueue() float64 { return w.Rate / float64(w.Queues) }
 
 // singly reports whether the queues take the rate where each message is an item.

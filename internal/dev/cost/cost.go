@@ -89,7 +89,6 @@ type Bill struct {
 	traced bool
 }
 
-// bill is an empty one.
 func (w Workload) bill(name string) Bill {
 	return Bill{Name: name, line: w.callLine(), traced: w.Tracing}
 }
@@ -141,7 +140,6 @@ type flow struct {
 	items    float64 // of messages
 }
 
-// single is the flow of messages that are an item each.
 func (w Workload) single(units Units, producer, calls, trips, moves float64) flow {
 	return flow{units, producer, calls, trips, moves, SingleBytes, w.Rate}
 }

@@ -172,7 +172,6 @@ func queueTable() string {
 	return rows("messages of 100 bytes, in order | write units a message there, and of the cursor | messages a second", lines...)
 }
 
-// thousands writes a number of thousands.
 func thousands(n float64) string { return fmt.Sprintf("%.0f,000", n/1000) }
 
 func windowsTable() string {

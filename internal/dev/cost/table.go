@@ -43,7 +43,6 @@ func (w Workload) Write(out io.Writer) error {
 	return err
 }
 
-// writeRows says which row is whose.
 func (w Workload) writeRows(out io.Writer) {
 	if w.Keyed {
 		return
@@ -58,7 +57,6 @@ func (w Workload) writeRows(out io.Writer) {
 	fmt.Fprintln(out)
 }
 
-// xray says whether calls are traced.
 func (w Workload) xray() string {
 	if w.Tracing {
 		return "on"
@@ -95,7 +93,6 @@ func (w Workload) together() string {
 	return fmt.Sprintf("one by one to a producer that lingers for %gs: %.3g a request, %.3g of one queue,", w.Linger, w.Rate/w.requests(), w.batch())
 }
 
-// door is by which way requests come.
 func (w Workload) door() string {
 	if w.URL {
 		return "function URL"
@@ -103,7 +100,6 @@ func (w Workload) door() string {
 	return "HTTP API"
 }
 
-// logs is which calls are logged.
 func (w Workload) logs() string {
 	if w.AllLogs {
 		return "of all calls"

@@ -77,7 +77,6 @@ func ItemBytes(n float64) float64 {
 	return 240 + 12.1*n
 }
 
-// itemUnits are what it takes to store it.
 func itemUnits(n float64) float64 { return math.Ceil(ItemBytes(n) / 1024) }
 
 // Appended is what an item of n messages takes with its commit, and its part of an order item for
@@ -110,7 +109,6 @@ const page = 4096
 // SingleBytes is what a message of 100 bytes counts for that is an item.
 const SingleBytes = 200
 
-// at is what a message takes in batches of a size.
 func at(measured [len(Batches)]Units, size float64) Units {
 	last := len(Batches) - 1
 	for i := range last {

@@ -17,7 +17,6 @@ type Gathered struct {
 // windows are those of the curve, in seconds; 0 is at once: 4 polls a second.
 var windows = [...]float64{0, 1, 2, 5, 10, 30}
 
-// gathered is the curve.
 func (w Workload) gathered() []Gathered {
 	var curve []Gathered
 	f, _ := w.usual()

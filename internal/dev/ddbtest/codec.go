@@ -107,7 +107,6 @@ func (m maker) number() int64 {
 	return int64(m.IntN(3))
 }
 
-// value is one of any kind.
 func (m maker) value(depth int) ddb.Value {
 	var inner ddb.Value
 	if depth > 0 {

@@ -31,7 +31,7 @@ func (m *Meter) Do(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 	a, err := m.next.Do(ctx, r)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if r.Writes() {
+	if ddb.Writes(r) {
 		m.total.Writes++
 	} else {
 		m.total.Reads++

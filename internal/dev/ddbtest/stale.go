@@ -14,7 +14,7 @@ func NewStale(tables *ddb.Memory, only func(ddb.Request) bool) ddb.Engine {
 	tables.OnChange(before.Note)
 	return ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		now := func() (ddb.Answer, error) { return tables.Do(ctx, r) }
-		if r.Writes() || past.IsStrong(r) || only != nil && !only(r) {
+		if ddb.Writes(r) || past.IsStrong(r) || only != nil && !only(r) {
 			return now()
 		}
 		if older := before.Older(r, now); len(older) > 0 {

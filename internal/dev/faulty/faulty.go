@@ -33,9 +33,6 @@ const (
 	Repeated Fault = "response lost, repeated"
 )
 
-// Faults are all of them.
-func Faults() []Fault { return []Fault{Refused, Throttled, Lost, Failed, TimedOut, Repeated} }
-
 var errBroken = errors.New("connection reset")
 
 // Transport is an http.RoundTripper. It may be used by any number of goroutines.
@@ -96,7 +93,6 @@ func copied(request *http.Request) (*http.Request, error) {
 	return again, nil
 }
 
-// answer is an error as DynamoDB answers it.
 func answer(request *http.Request, status int, kind string) *http.Response {
 	if request.Body != nil {
 		_ = request.Body.Close()

@@ -31,7 +31,6 @@ func acking() Table {
 	return t
 }
 
-// finishChain is a chain from its creation to its seal.
 func finishChain(acker *xorack.Acker, n int) {
 	ctx := context.Background()
 	var last xorack.Result
@@ -50,7 +49,6 @@ func atOnce(n int) Units {
 	return Units{tries + 1/float64(n), tries}
 }
 
-// trees compares sizes of trees.
 func trees() Table {
 	t := Table{
 		Title:  "Acks of a large tree, an edge",

@@ -68,7 +68,6 @@ func newHanding(size int) *handed {
 	return &handed{sorting: s, claims: must(delivery.NewClaims(d, nil)), size: size}
 }
 
-// request asks for the next batch.
 func (h *handed) request() delivery.Request {
 	h.requests++
 	return delivery.Request{Queue: queue, Consumer: "ledger", ID: fmt.Sprint("r", h.requests), MaxMessages: h.size}

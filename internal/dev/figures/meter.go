@@ -48,7 +48,6 @@ func newMetered(tables ...table.Definition) *metered {
 	return &metered{ddbtest.NewMeter(memory), memory}
 }
 
-// of is what each of n takes of what do does.
 func (m *metered) of(n int, do func()) Units {
 	m.Take()
 	do()

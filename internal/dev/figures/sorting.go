@@ -24,13 +24,11 @@ func hundred(seq int64) cursor.Message {
 // clock stands still: an item is charged by how many digits its times have.
 func clock() time.Time { return time.Date(2026, 5, 6, 7, 8, 9, 123_000_000, time.UTC) }
 
-// sorting are the tables of the queues.
 type sorting struct {
 	*metered
 	store *cursor.Store
 }
 
-// newSorting makes them, and others beside them.
 func newSorting(others ...table.Definition) sorting {
 	m := newMetered(append(append(cursor.Names{}.Tables(), cursor.Names{}.ArrivalsTable()), others...)...)
 	return sorting{m, must(cursor.NewStore(m, cursor.Names{}))}
@@ -43,7 +41,6 @@ func (s sorting) process(mode cursor.Mode) *cursor.Sorter {
 	return must(cursor.New(s.store, &cursor.Options{Defaults: &settings, ForEach: fanout.OneByOne, Now: clock}))
 }
 
-// put puts messages by one request.
 func put(s *cursor.Sorter, messages ...cursor.Message) {
 	for _, r := range s.Put(context.Background(), messages...) {
 		check(r.Err)
@@ -77,7 +74,6 @@ func olderPuts(seqs []int64, skip int) Units {
 	return s.of(len(seqs)-skip, func() { older(seqs[skip:]) })
 }
 
-// orders compares the orders of arrival.
 func orders() Table {
 	t := Table{
 		Title: "Messages put one by one",
@@ -94,7 +90,6 @@ func orders() Table {
 	return t
 }
 
-// writers compares numbers of writers of one queue.
 func writers() Table {
 	t := Table{
 		Title:  "Writers of one queue",
@@ -110,7 +105,6 @@ func writers() Table {
 	return t
 }
 
-// batches compares sizes of batches.
 func batches() Table {
 	t := Table{
 		Title: "Batches in order",

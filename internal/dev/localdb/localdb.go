@@ -120,7 +120,6 @@ func Start(ctx context.Context, kind Kind, data string) (*Server, error) {
 	}
 }
 
-// dataFiles are what each kind keeps its data in.
 var dataFiles = map[Kind]string{Dynoxide: "dynoxide.db", DynamoDBLocal: "shared-local-instance.db"}
 
 // othersData reports a folder with the data of another kind of server and none of this one: it
@@ -235,7 +234,6 @@ func FreePort() (port int, held io.Closer, err error) {
 	return 0, nil, fmt.Errorf("no port is free: looked at %d", attempts)
 }
 
-// serverHeaders are how the header Server of each kind begins.
 var serverHeaders = map[Kind]string{Dynoxide: "Dynoxide/", DynamoDBLocal: "Jetty("}
 
 // awaitAnswer waits, for 2,000 polls and not by the clock, until the server answers anything at

@@ -147,7 +147,6 @@ func (m *Meter) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// exchange is what is read of requests and answers.
 type exchange struct {
 	TableName      string
 	Key            json.RawMessage
@@ -333,5 +332,4 @@ func (m *Meter) key(table string, it map[string]types.AttributeValue) string {
 	return key.String()
 }
 
-// itemSize is the size of an item as DynamoDB counts it.
 func itemSize(it map[string]types.AttributeValue) int { return dynamo.FromSDK(it).Size() }

@@ -80,7 +80,6 @@ func (p *Past) Older(r ddb.Request, now func() (ddb.Answer, error)) []func() (dd
 	return older
 }
 
-// with is the answer to a read with these items as they were before.
 func (p *Past) with(r ddb.Request, items []before) (ddb.Answer, error) {
 	ctx, then := context.Background(), ddb.NewMemory(*r.On())
 	op := ddb.Op{Op: "then", Table: r.On()}
@@ -117,7 +116,6 @@ func (p *Past) Snapshot(d *digest.Digest) {
 	d.Int(sum)
 }
 
-// answered identifies all that an answer shows.
 func answered(a ddb.Answer) digest.Digest {
 	var d digest.Digest
 	d.Digest(a.Item.Digest())

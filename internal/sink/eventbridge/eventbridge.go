@@ -86,7 +86,6 @@ func (s *bus) Send(ctx context.Context, b delivery.Batch) error {
 	return kind.SendAll(ctx, b.Queue, items, s.limits, false, s.put)
 }
 
-// detailOf is the detail of a message's event.
 func detailOf(b delivery.Batch, i int) ([]byte, error) {
 	of, _ := tenant.Split(b.Queue)
 	written := kind.MessageOf(b, i)
@@ -100,7 +99,6 @@ func detailOf(b delivery.Batch, i int) ([]byte, error) {
 	})
 }
 
-// eventOf is the detail that is a CloudEvent.
 func eventOf(b delivery.Batch, i int) ([]byte, error) {
 	return kind.EventOf(b, i, hasGreatInteger)
 }

@@ -81,7 +81,6 @@ type Keyed struct {
 	Tracestate  string `json:"tracestate,omitempty"`
 }
 
-// list is the attributes that are not empty.
 func (a Attributes) list() []Attribute {
 	var all []Attribute
 	for _, each := range []struct{ name, value string }{

@@ -22,7 +22,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
-// sink is an endpoint, or those of many queues.
 type sink struct {
 	settings settings
 	client   *http.Client
@@ -35,7 +34,6 @@ type sink struct {
 	now                func() time.Time
 }
 
-// target is where requests go to, and how they are signed.
 type target struct {
 	client *http.Client
 	url    *url.URL
@@ -116,7 +114,6 @@ func (s *sink) Send(ctx context.Context, b delivery.Batch) error {
 	return nil
 }
 
-// target is where a batch goes to.
 func (s *sink) target(ctx context.Context, b delivery.Batch) (target, error) {
 	if !s.settings.Endpoints {
 		return target{client: s.client, url: s.settings.URL.URL, sign: s.settings.Sign}, nil

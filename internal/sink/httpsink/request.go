@@ -27,7 +27,6 @@ import (
 // ownPrefix begins the names of headers that say what a message is.
 const ownPrefix = "streamsort-"
 
-// agent is who asks.
 const agent = "streamsort"
 
 // content is what one request brings, before it is signed.
@@ -107,7 +106,6 @@ func eventBatches(b delivery.Batch, most int) (all []content, err error) {
 	return all, nil
 }
 
-// ofBatch says what a batch is of.
 func ofBatch(b delivery.Batch) []header {
 	return []header{{"queue", escape(b.Queue)}, {"consumer", b.Consumer}, {"token", b.Token.String()}}
 }
@@ -148,7 +146,6 @@ func idOf(b delivery.Batch, from, to, stored int64) string {
 	return "msg_" + base64.RawURLEncoding.EncodeToString(hash.Sum(nil)[:18])
 }
 
-// ownOf says what the i-th message is.
 func ownOf(b delivery.Batch, i int) ([]header, error) {
 	m := b.Messages[i]
 	own := []header{
@@ -214,7 +211,6 @@ func ascii(written []byte) string {
 	return out.String()
 }
 
-// request is a request for a content, signed at a time.
 func (s *sink) request(ctx context.Context, to target, c content, now time.Time) (*http.Request, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, to.url.String(), bytes.NewReader(c.body))
 	if err != nil {
@@ -255,7 +251,6 @@ func (s *sink) request(ctx context.Context, to target, c content, now time.Time)
 	return r, nil
 }
 
-// sign signs a content.
 func (s sign) sign(h http.Header, values [][]byte, c content, at string) error {
 	switch s.Scheme {
 	case standard:

@@ -39,7 +39,6 @@ const (
 	bearer   = "bearer"
 )
 
-// settings are what a configuration says of an endpoint.
 type settings struct {
 	Kind string `json:"kind"`
 	// URL is where requests go to; its zero value where Endpoints is true: each queue has an
@@ -76,7 +75,6 @@ type sign struct {
 	Prefix string `json:"prefix" bounds:"0..64"`
 }
 
-// header is one that each request has.
 type header struct{ name, value string }
 
 var headerName = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
@@ -94,7 +92,6 @@ func (s settings) Defaults(r *delivery.Reader) error {
 	return nil
 }
 
-// read reads a configuration.
 func read(raw json.RawMessage) (kind.Settings, error) {
 	var s settings
 	if err := strictjson.Decode(raw, &s); err != nil {

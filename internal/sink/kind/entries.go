@@ -96,7 +96,6 @@ func SendAll[T any](ctx context.Context, queue string, items []Item[T], l Limits
 	return nil
 }
 
-// again are the refused of the items that were sent, in order.
 func again[T any](sent []Item[T], refusals []Refusal) []Item[T] {
 	items := make([]Item[T], 0, len(refusals))
 	for _, r := range refusals {

@@ -57,7 +57,6 @@ func (r Resource) Kind() Kind {
 	}
 }
 
-// settings are a target, and of which kind it is.
 type settings struct {
 	Target
 	of *Resource
@@ -68,7 +67,6 @@ func (s settings) Open(options Options) (Sink, error) {
 	return s.of.Open(s.Target, options.Transport)
 }
 
-// document is a configuration as it is written.
 type document struct {
 	Kind       string `json:"kind"`
 	ARN        string `json:"arn"`

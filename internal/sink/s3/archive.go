@@ -120,7 +120,6 @@ func (a *Archive) Replay(ctx context.Context, sorter *cursor.Sorter, r Range, pu
 	}
 }
 
-// object is an object, and its range.
 type object struct {
 	awscall.Object
 	first, last int64
@@ -171,7 +170,6 @@ func choose(objects []object, from, to int64) (source object, last int64) {
 // smaller.
 const maxObject = 64 << 20
 
-// read reads a part of an object, which has each of its seqs.
 func (a *Archive) read(ctx context.Context, key, queue string, from, to int64) ([]cursor.Message, error) {
 	text, err := a.Get(ctx, key, maxObject)
 	if err != nil {
@@ -193,19 +191,18 @@ func (a *Archive) read(ctx context.Context, key, queue string, from, to int64) (
 	return group, nil
 }
 
-// check checks what a range says by itself.
 func (r Range) check() error {
 	switch {
 	case r.From < 0 || r.To < r.From:
-		return &cursor.InvalidError{Field: "to", Code: invalid.OutOfRange, Problem: fmt.Sprintf("is %d: it must be from %d on", r.To, r.From)}
+		return invalid.New(invalid.OutOfRange, "to", fmt.Sprintf("is %d: it must be from %d on", r.To, r.From))
 	case r.Into == r.Queue:
-		return &cursor.InvalidError{Field: "into", Code: invalid.Clash, Problem: "must be another queue"}
+		return invalid.New(invalid.Clash, "into", "must be another queue")
 	}
 	if err := cursor.ValidateQueue(r.Queue); err != nil {
 		return err
 	}
 	if cursor.ValidateQueue(r.Into) != nil {
-		return &cursor.InvalidError{Field: "into", Code: invalid.TextCode(r.Into, cursor.MaxQueueName), Problem: "must be the name of a queue"}
+		return invalid.New(invalid.TextCode(r.Into, cursor.MaxQueueName), "into", "must be the name of a queue")
 	}
 	return nil
 }
@@ -221,15 +218,14 @@ func (r Range) ready(ctx context.Context, sorter *cursor.Sorter) error {
 	case err != nil:
 		return err
 	case it.Settings.Kind != cursor.KindNumbered:
-		return &cursor.InvalidError{Field: "into", Code: invalid.Clash, Problem: "must be a numbered queue: it is " + it.Settings.Kind.String()}
+		return invalid.New(invalid.Clash, "into", "must be a numbered queue: it is "+it.Settings.Kind.String())
 	case it.Position < r.From-1 || it.Settings.First > r.From:
-		return &cursor.InvalidError{Field: "into", Code: invalid.Clash, Problem: fmt.Sprintf(
-			"begins at %d and has come to %d: it must have come to %d, or be a new queue", it.Settings.First, it.Position, r.From-1)}
+		return invalid.New(invalid.Clash, "into", fmt.Sprintf(
+			"begins at %d and has come to %d: it must have come to %d, or be a new queue", it.Settings.First, it.Position, r.From-1))
 	}
 	return nil
 }
 
-// put puts messages, and skips what was skipped among them.
 func (r Range) put(ctx context.Context, sorter *cursor.Sorter, group []cursor.Message) (done Replayed, err error) {
 	for len(group) > 0 {
 		var messages []cursor.Message

@@ -33,10 +33,8 @@ const Name = "s3"
 // Kind is a bucket of S3.
 var Kind = kind.Kind{Name: Name, Example: "arn:aws:s3:::orders-archive", Action: "s3:PutObject", Read: read}
 
-// looks is how the ARN of a bucket looks, for people.
 const looks = "arn:aws:s3:::BUCKET"
 
-// settings are what a configuration says of a bucket.
 type settings struct {
 	Kind string `json:"kind"`
 	// ARN is the bucket's; empty where the CDK makes one.
@@ -58,7 +56,6 @@ func read(raw json.RawMessage) (kind.Settings, error) {
 
 var bucketName = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
 
-// bucketOf is the name of a bucket.
 func bucketOf(text string) (string, error) {
 	bucket, err := arn.Parse(text)
 	switch {
@@ -90,7 +87,6 @@ func (s settings) Open(o kind.Options) (kind.Sink, error) {
 	return open(s.ARN, awscall.Options{Transport: o.Transport, Timeout: kind.RequestTimeout})
 }
 
-// bucket is a bucket of the environment's region.
 type bucket struct {
 	*awscall.Bucket
 	name string

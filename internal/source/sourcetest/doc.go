@@ -51,7 +51,6 @@ func marshal(document any) json.RawMessage {
 	return text
 }
 
-// object is a JSON object.
 type object = map[string]any
 
 // Shapes are all of them, each with its own name.
@@ -70,7 +69,6 @@ const every = 137 * time.Millisecond
 // Time is when the n-th record of a queue was made.
 func Time(n int) time.Time { return begin.Add(time.Duration(n) * every) }
 
-// payload is what a user sends.
 func payload(queue, n int) object {
 	return object{"account": queueName(queue), "n": n, "amount": fmt.Sprintf("%d.%02d", n*7%1000, n%100), "note": "größer als 5 € <&>"}
 }
@@ -80,7 +78,6 @@ func queueName(queue int) string { return fmt.Sprintf("acct-%03d", queue) }
 // byName is the queue of a shape whose queue is in the payload, or is said so.
 func byName(queue int) string { return "src/" + queueName(queue) }
 
-// ofPayload finds n in a payload.
 func ofPayload(body []byte) (int, error) {
 	var p struct{ N int }
 	err := json.Unmarshal(body, &p)

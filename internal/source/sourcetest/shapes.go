@@ -167,7 +167,6 @@ func objectKey(queue int) string { return fmt.Sprintf("in/%s/Grüße + 100%%.jso
 // sequencer is one of S3: digits to the base of 16, not always of one length.
 func sequencer(n int) string { return strings.TrimRight(fmt.Sprintf("0055AED6DCD9%010X", 16*n), "0") }
 
-// stored is a notification of S3.
 func stored(queue, n int) object {
 	return object{
 		"eventVersion": "2.1", "eventSource": "aws:s3", "awsRegion": region, "eventTime": Time(n).Format("2006-01-02T15:04:05.000Z"),

@@ -87,7 +87,6 @@ func fieldPath(path string) ([]string, error) {
 	return names, nil
 }
 
-// tree is an event as JSON has it.
 func tree(event any) (any, error) {
 	raw, err := json.Marshal(event)
 	if err != nil {

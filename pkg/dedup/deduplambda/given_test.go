@@ -20,7 +20,6 @@ type options = dedup.Options[string, string]
 
 var errDown = errors.New("down")
 
-// process is a Deduplicator as one process has it.
 func process(t testing.TB, store dedup.Store, o *options) *dedup.Deduplicator[string, string] {
 	t.Helper()
 	return check.Get(dedup.New(store, "payments", o))

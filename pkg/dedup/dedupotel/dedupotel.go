@@ -24,7 +24,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/dedup"
 )
 
-// scope names this instrumentation.
 const scope = "github.com/streamsort/streamsort/pkg/dedup/dedupotel"
 
 // Instrument makes the options report what happens to the providers. The options' former Trace and

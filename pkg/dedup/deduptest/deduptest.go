@@ -72,7 +72,6 @@ func claimAt(k dedup.Key, n byte, now time.Time) dedup.Claim {
 // seconds is a time as TTL has it.
 func seconds(at time.Time) time.Time { return at.Truncate(time.Second) }
 
-// rowOf is the row that a first claim makes.
 func rowOf(c dedup.Claim) dedup.Row {
 	return dedup.Row{
 		Key: c.Key, Fence: c.Now.UnixMilli() + 1, Attempt: 1, Token: c.Token, StartedAt: c.Now,
@@ -91,7 +90,6 @@ func everything(r dedup.Row) dedup.Row {
 	}
 }
 
-// completed is the row with a result.
 func completed(r dedup.Row) dedup.Row {
 	r.CompletedAt, r.Result = at.Add(time.Second), dedup.Result{Bytes: []byte{0, 1, 0xff}, Codec: "json"}
 	return r
@@ -148,7 +146,6 @@ func standing(t *testing.T, s suite, k dedup.Key) dedup.Row {
 	return r
 }
 
-// claimed makes a first claim.
 func claimed(t *testing.T, s suite, c dedup.Claim) dedup.Row {
 	t.Helper()
 	r, ok, err := s.Claim(t.Context(), c)

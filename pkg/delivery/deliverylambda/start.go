@@ -102,7 +102,6 @@ func tables() (queues cursor.Names, names delivery.Names, err error) {
 	return queues, names, err
 }
 
-// observe logs each delivery that failed.
 func observe(done delivery.Delivery) {
 	if err := errors.Join(done.Err, done.Cause); err != nil {
 		slog.Error("not delivered", "queue", done.Queue, "consumer", done.Consumer, "error", err)

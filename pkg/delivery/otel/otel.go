@@ -70,7 +70,6 @@ func Instrument(r *delivery.Reader, traces trace.TracerProvider, metrics metric.
 	return nil
 }
 
-// handler is the type of Reader.Handle.
 type handler = func(context.Context, delivery.Batch) error
 
 func tracing(t trace.Tracer, handle handler) handler {

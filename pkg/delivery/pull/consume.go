@@ -11,7 +11,6 @@ import (
 
 	"github.com/streamsort/streamsort/internal/pause"
 	"github.com/streamsort/streamsort/internal/request"
-	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
@@ -122,7 +121,6 @@ func Consume(ctx context.Context, claims delivery.Claims, db Database, queue, co
 	}
 }
 
-// consuming is a Consume under way.
 type consuming struct {
 	ConsumeOptions
 	claims          delivery.Claims
@@ -173,11 +171,11 @@ func newConsuming(claims delivery.Claims, db Database, queue, consumer string, o
 	}
 	switch name := db.Name(); {
 	case len(name) == 0 || len(name) > 40:
-		return nil, &cursor.InvalidError{Field: "database", Code: invalid.TextCode(name, 40), Problem: "must have a name of 1 to 40 bytes"}
+		return nil, invalid.New(invalid.TextCode(name, 40), "database", "must have a name of 1 to 40 bytes")
 	case run.Poll < 0:
-		return nil, &cursor.InvalidError{Field: "poll", Code: invalid.OutOfRange, Problem: "must not be negative"}
+		return nil, invalid.New(invalid.OutOfRange, "poll", "must not be negative")
 	case run.KeepMarkers < 1:
-		return nil, &cursor.InvalidError{Field: "keepMarkers", Code: invalid.OutOfRange, Problem: "must be 1 or more"}
+		return nil, invalid.New(invalid.OutOfRange, "keepMarkers", "must be 1 or more")
 	}
 	return run, nil
 }
@@ -262,7 +260,6 @@ func (run *consuming) once(ctx context.Context) (time.Duration, error) {
 	return run.Poll, nil
 }
 
-// logWait logs what a claim waits for.
 func (run *consuming) logWait(ctx context.Context, a delivery.Answer) {
 	attrs := []slog.Attr{
 		slog.String("queue", run.queue), slog.String("consumer", run.consumer),
@@ -327,12 +324,10 @@ func (run *consuming) settleAside(ctx context.Context, a delivery.Answer) error 
 	return nil
 }
 
-// own reports whether a claim was made for this database.
 func (run *consuming) own(h delivery.Held) bool {
 	return strings.HasPrefix(h.Token.Req, run.db.Name()+"-")
 }
 
-// settle ends a claim by what the database has.
 func (run *consuming) settle(ctx context.Context, h delivery.Held, committed int64, reason string) error {
 	if !run.own(h) {
 		return fmt.Errorf("%w: claim %v", ErrOtherDatabase, h.Token)
@@ -375,7 +370,6 @@ func (r refused) Error() string {
 	return strings.TrimSpace("the claim may not be committed: " + string(r.outcome) + " " + r.reason)
 }
 
-// apply applies a batch and ends its claim.
 func (run *consuming) apply(ctx context.Context, a delivery.Answer) (time.Duration, error) {
 	h := a.Held()
 	a.Batch = a.Answerable()

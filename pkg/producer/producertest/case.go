@@ -94,7 +94,6 @@ func Cases() ([]Case, error) {
 	return all, lines.Err()
 }
 
-// messages are what is sent.
 func (c Case) messages() []json.RawMessage {
 	if c.Count == 0 {
 		return c.Send
@@ -110,7 +109,6 @@ func (c Case) messages() []json.RawMessage {
 	return all
 }
 
-// check reports where the outcomes of a case are others than they have to be.
 func (c Case) check(outcomes []string) error {
 	got := map[string]int{}
 	for _, o := range outcomes {

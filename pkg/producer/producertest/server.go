@@ -39,7 +39,6 @@ type server struct {
 	applied  map[int]int // how often each fault did
 }
 
-// flight is a request under way.
 type flight struct {
 	messages []message
 	number   int
@@ -47,13 +46,11 @@ type flight struct {
 	given bool
 }
 
-// sent is a message that was sent.
 type sent struct {
 	text        string
 	full, final bool
 }
 
-// newServer returns the server of a case.
 func newServer(c Case) *server {
 	s := &server{
 		c: c, names: map[string]int{}, busy: map[string]*flight{}, freed: make(chan struct{}), stored: map[string]string{}, order: map[string][]string{},
@@ -67,7 +64,6 @@ func newServer(c Case) *server {
 	return s
 }
 
-// message is a message as it comes.
 type message struct {
 	Queue string          `json:"queue"`
 	Seq   json.RawMessage `json:"seq"`
@@ -273,7 +269,6 @@ func (s *server) inOrder(messages []message, number int) {
 	}
 }
 
-// applies reports whether a fault is one of this request's.
 func (s *server) applies(i int, messages []message, number int) bool {
 	f := s.c.Faults[i]
 	has := f.Message == "" || slices.ContainsFunc(messages, func(m message) bool { return m.name == f.Message })
@@ -319,7 +314,6 @@ func (s *server) storeOne(m message, number int, messages []message, arrives boo
 	return fmt.Sprintf(`{"status":200,"outcome":%q,"queue":%q}`, outcome, m.Queue)
 }
 
-// finish notes a message as answered for good.
 func (s *server) finish(m message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -328,7 +322,6 @@ func (s *server) finish(m message) {
 	s.sent[m.name] = now
 }
 
-// fail notes when a request failed.
 func (s *server) fail(messages []message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -337,7 +330,6 @@ func (s *server) fail(messages []message) {
 	}
 }
 
-// end notes that a request is over.
 func (s *server) end(under *flight, given bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -383,7 +375,6 @@ func (s *server) check(outcomes []string) []string {
 	return wrong
 }
 
-// queuesOf are the queues of messages, each once.
 func queuesOf(messages []message) []string {
 	var queues []string
 	for _, m := range messages {

@@ -14,7 +14,6 @@ type chain struct {
 	xorack.Chain `ddb:",inline"`
 }
 
-// has reports whether a stamp is there.
 func (c chain) has(marked []byte) bool {
 	_, found := slices.BinarySearchFunc(c.Stamps, marked, bytes.Compare)
 	return found
@@ -33,7 +32,6 @@ func (s *store) encode(c chain) ddb.Item {
 		chains.Sum.Remove(), chains.Edges.Remove(), chains.Options.Remove(), chains.LastOp.Remove())
 }
 
-// decoded is the answer to a request, with the item as a chain.
 func (s *store) decoded(it ddb.Item, held bool, err error) (chain, bool, error) {
 	if err != nil {
 		return chain{}, false, err

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/bounds"
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/invalid"
 	"github.com/streamsort/streamsort/pkg/xorack"
@@ -79,7 +80,6 @@ func New(acker *xorack.Acker) *Stamper {
 	return &Stamper{base, &store{base.Table}}
 }
 
-// validate reports what can never be stamped.
 func validate(tag string, stamp []byte, o Options) error {
 	if err := xorack.ValidateTag(tag); err != nil {
 		return err
@@ -95,7 +95,6 @@ func validate(tag string, stamp []byte, o Options) error {
 	return nil
 }
 
-// marked is the stamp as it is stored.
 func (s *Stamper) marked(kind byte, stamp []byte, id string) []byte {
 	op := s.base.NewOp()
 	if id != "" {
@@ -117,8 +116,8 @@ func (s *Stamper) Create(ctx context.Context, tag string, stamp []byte, options 
 	if err := validate(tag, stamp, o); err != nil {
 		return State{}, err
 	}
-	if o.Deadline < time.Millisecond || o.Deadline > xorack.MaxDeadline {
-		return State{}, invalid.New(invalid.OutOfRange, "deadline", "must be from 1ms to "+xorack.MaxDeadline.String())
+	if err := bounds.Check("deadline", o.Deadline, time.Millisecond, xorack.MaxDeadline); err != nil {
+		return State{}, err
 	}
 	id := o.ID
 	if id == "" {
@@ -135,7 +134,6 @@ func (s *Stamper) Create(ctx context.Context, tag string, stamp []byte, options 
 	return s.settled(ctx, there)
 }
 
-// fresh is a chain at its creation.
 func (s *Stamper) fresh(tag string, stamp []byte, id string, deadline time.Duration) chain {
 	now := ddb.ToMillis(s.base.Now())
 	// The incarnation identifies the options as well: each byte that the record does not have makes
@@ -215,7 +213,6 @@ func (s *Stamper) Stamp(ctx context.Context, tag string, stamp []byte, options *
 	return State{}, xorack.ErrChainFull
 }
 
-// roomFor is how many stamps of a length a chain has room for.
 func roomFor(length int) int { return min(xorack.MaxOps, maxStamps/(chains.StampMark+length)) }
 
 // already is the outcome of an operation that came after an end. A chain of stamps cannot fail.

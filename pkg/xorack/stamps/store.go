@@ -61,7 +61,6 @@ func (s *store) replace(ctx context.Context, c, seen chain) (chain, bool, error)
 	return s.decoded(s.Replace(ctx, s.encode(c), isOver))
 }
 
-// addition is what a stamp does to its chain.
 type addition struct {
 	tag string
 	// marked is the stamp behind the 6 bytes that mark its operation.

@@ -125,7 +125,7 @@ func (m *Model) View(p *sim.Proc) *delivery.Store {
 			return m.Health(ctx, p, r)
 		}
 		a, err := points.Do(ctx, r)
-		if p == nil && r.Writes() {
+		if p == nil && ddb.Writes(r) {
 			if wrong := m.Check(); wrong != nil {
 				m.Run.Violation("%w", wrong)
 			}

@@ -105,7 +105,7 @@ func (v *view) Do(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 	if mark, ok := r.(ddb.Update); ok && r.Name() == "mark erased" {
 		delete(v.memo, mark.Key.Get("queue").Str())
 	}
-	if r.Writes() && (kind > 0 || r.Name() == "put message") {
+	if ddb.Writes(r) && (kind > 0 || r.Name() == "put message") {
 		v.writing++
 		defer func() { v.writing-- }()
 	}
@@ -157,7 +157,7 @@ func (m *model) hooks() *simdb.Hooks {
 
 // perform has a request done, and checks what it did.
 func (m *model) perform(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answer, error) {
-	m.Changed = m.Changed || r.Writes()
+	m.Changed = m.Changed || ddb.Writes(r)
 	switch r := r.(type) {
 	case ddb.Update:
 		queue := r.Key.Get("queue").Str()

@@ -134,7 +134,7 @@ func (c *process) label(r ddb.Request) string {
 
 // performs makes a request, and checks what a write of the row did.
 func (c *process) performs(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answer, error) {
-	if !r.Writes() || !c.kindOf(r).ofRow() {
+	if !ddb.Writes(r) || !c.kindOf(r).ofRow() {
 		return do()
 	}
 	w := write{kind: c.kindOf(r), by: c.by, do: do}
@@ -167,7 +167,7 @@ func (c *process) olderAnswers(r ddb.Request, _ func() (ddb.Answer, error)) []fu
 }
 
 // done reports whether a write had its effect, or a read found something.
-func done(r ddb.Request, a ddb.Answer) bool { return a.Held || !r.Writes() && a.Item.Exists() }
+func done(r ddb.Request, a ddb.Answer) bool { return a.Held || !ddb.Writes(r) && a.Item.Exists() }
 
 // hashAnswer feeds what the process is answered.
 func (c *process) hashAnswer(d *sim.Digest, r ddb.Request, a ddb.Answer) {

@@ -132,7 +132,7 @@ func (m *model) acker(p *sim.Proc, skew time.Duration, now func() time.Time) *xo
 		case "postpone", "put off": // no points: nobody waits for them
 			return m.tables.Do(ctx, r)
 		}
-		if r.Writes() {
+		if ddb.Writes(r) {
 			p.Knows().Int(m.Now.Unix())
 		}
 		return points.Do(ctx, r)

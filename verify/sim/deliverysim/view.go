@@ -51,7 +51,7 @@ func (m *model) view(p *sim.Proc) ddb.Engine {
 			"unblock", "rewind", "keep start", "finish start", "pause", "remove":
 		}
 		a, err := points.Do(ctx, r)
-		if p == nil && r.Writes() {
+		if p == nil && ddb.Writes(r) {
 			m.checkNow()
 		}
 		return a, err
@@ -110,7 +110,7 @@ func hashQueue(d *sim.Digest, it ddb.Item) {
 
 // perform has a request done. What it did is checked at the end of the step.
 func (m *model) perform(p *sim.Proc, r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answer, error) {
-	m.Changed = m.Changed || r.Writes()
+	m.Changed = m.Changed || ddb.Writes(r)
 	if r, isUpdate := r.(ddb.Update); isUpdate {
 		// A notification makes a record each time: no two come in one millisecond, as they do in a
 		// simulation.

@@ -19,7 +19,7 @@ func (m *model) queueView(p *sim.Proc) ddb.Engine {
 		case "put arrival", "allocation", "move", "put message":
 			return points.Do(ctx, r)
 		}
-		if m.Past != nil && !r.Writes() && !past.IsStrong(r) {
+		if m.Past != nil && !ddb.Writes(r) && !past.IsStrong(r) {
 			return points.Do(ctx, r)
 		}
 		a, err := m.Do(ctx, r)

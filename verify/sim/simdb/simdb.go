@@ -46,7 +46,7 @@ func Engine(p *sim.Proc, tables ddb.Engine, h *Hooks) ddb.Engine {
 			return answer{a, r, h}, err
 		}
 		label := func() string { return h.label(r) }
-		if r.Writes() {
+		if ddb.Writes(r) {
 			got, err := sim.Do(p, label, true, request)
 			return got.Answer, err
 		}

@@ -79,7 +79,7 @@ func (w *World) Clock(p *sim.Proc) func() time.Time {
 func (w *World) View(p *sim.Proc, points map[string]bool, h simdb.Hooks) ddb.Engine {
 	perform := h.Perform
 	h.Perform = func(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answer, error) {
-		w.Changed = w.Changed || r.Writes()
+		w.Changed = w.Changed || ddb.Writes(r)
 		return perform(r, do)
 	}
 	tables := simdb.Engine(p, w.Tables, &h)

@@ -45,7 +45,7 @@ func tagOf(r ddb.Request) string {
 
 // perform does a request, and checks what a write did.
 func (m *model) perform(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answer, error) {
-	if !r.Writes() {
+	if !ddb.Writes(r) {
 		return do()
 	}
 	before := m.chain(tagOf(r))

@@ -70,7 +70,6 @@ func NewWithToken(base string, token func(context.Context) (string, error)) (*Cl
 	return &Client{api}, nil
 }
 
-// document is what is asked for.
 type document struct {
 	Action       string  `json:"action,omitempty"`
 	Queue        string  `json:"queue,omitempty"`
@@ -203,7 +202,6 @@ func (a answer) read(queue, consumer string) (delivery.Answer, error) {
 	return read, nil
 }
 
-// call makes a request.
 func (c *Client) call(ctx context.Context, method string, query url.Values, d document) (delivery.Answer, error) {
 	a, err := c.ask(ctx, method, query, d)
 	if err != nil {
@@ -309,7 +307,6 @@ func (c *Client) Claim(ctx context.Context, r delivery.Request) (delivery.Answer
 	return c.call(ctx, http.MethodPost, nil, requested(r))
 }
 
-// requested is what is asked for with a request.
 func requested(r delivery.Request) document {
 	return document{
 		Queue: r.Queue, Consumer: r.Consumer, Request: &r.ID, MaxMessages: r.MaxMessages, MaxBytes: r.MaxBytes,
@@ -317,7 +314,6 @@ func requested(r delivery.Request) document {
 	}
 }
 
-// on is an operation on a claim.
 func (c *Client) on(ctx context.Context, action string, h delivery.Held, d document) (delivery.Answer, error) {
 	d.Action, d.Queue, d.Consumer, d.Token = action, h.Queue, h.Consumer, h.Token.String()
 	return c.call(ctx, http.MethodPatch, nil, d)
@@ -347,10 +343,10 @@ func (c *Client) CommitAndClaim(ctx context.Context, h delivery.Held, r delivery
 	following := requested(r)
 	// They are the commit's; what differs is refused here, as where the tables are.
 	if r.Queue != h.Queue {
-		return done, next, &cursor.InvalidError{Field: "queue", Code: invalid.Clash, Problem: "must be that of the claim to commit"}
+		return done, next, invalid.New(invalid.Clash, "queue", "must be that of the claim to commit")
 	}
 	if r.Consumer != h.Consumer {
-		return done, next, &cursor.InvalidError{Field: "consumer", Code: invalid.Clash, Problem: "must be that of the claim to commit"}
+		return done, next, invalid.New(invalid.Clash, "consumer", "must be that of the claim to commit")
 	}
 	following.Queue, following.Consumer = "", ""
 	text, err := reply.Encode(replies)

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/bounds"
 	"github.com/streamsort/streamsort/internal/pause"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
@@ -103,11 +104,11 @@ type queue struct {
 }
 
 func newAll(m *Markers, claims delivery.Claims, prefix, consumer string, workers int, effect Effect, options *pull.ConsumeOptions) (*all, error) {
-	if workers < 1 || workers > maxWorkers {
-		return nil, &cursor.InvalidError{Field: "workers", Code: invalid.OutOfRange, Problem: fmt.Sprintf("must be from 1 to %d: it is %d", maxWorkers, workers)}
+	if err := bounds.Check("workers", workers, 1, maxWorkers); err != nil {
+		return nil, err
 	}
 	if len(prefix) > cursor.MaxQueueName {
-		return nil, &cursor.InvalidError{Field: "prefix", Code: invalid.TooLarge, Problem: fmt.Sprintf("must have at most %d bytes: it has %d", cursor.MaxQueueName, len(prefix))}
+		return nil, invalid.New(invalid.TooLarge, "prefix", fmt.Sprintf("must have at most %d bytes: it has %d", cursor.MaxQueueName, len(prefix)))
 	}
 	if err := delivery.ValidateConsumer(consumer); err != nil {
 		return nil, err
@@ -151,7 +152,6 @@ func (run *all) check() error {
 	return nil
 }
 
-// at is the markers as Consume knows them.
 func (m *Markers) at(effect Effect) database { return database{m, effect} }
 
 // passes looks for queues with messages until the context ends, or until there are none.
@@ -287,7 +287,6 @@ func (t *worker) give() {
 	}
 }
 
-// wait waits without a worker.
 func (t *worker) wait(_ context.Context, d time.Duration) error {
 	t.give()
 	if err := t.run.Wait(t.run.ctx, d); err != nil {
@@ -346,7 +345,6 @@ func (g gentle) Apply(ctx context.Context, b delivery.Batch, committed int64, pr
 	return g.database.Apply(ctx, b, committed, prepare)
 }
 
-// note notes which queues other processes are at.
 func (run *all) note(queue string, a delivery.Answer) {
 	run.mu.Lock()
 	defer run.mu.Unlock()

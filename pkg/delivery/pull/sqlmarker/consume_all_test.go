@@ -437,7 +437,7 @@ func TestConsumeAllRefusesBadInput(t *testing.T) {
 			lease            time.Duration
 			keep             int64
 		}{
-			"workers must be from 1 to 1000: it is 0": {"a/", "c", 0, 0, 0},
+			"workers is 0: it must be from 1 to 1000": {"a/", "c", 0, 0, 0},
 			"prefix must have at most 1024 bytes":     {strings.Repeat("x", 1025), "c", 1, 0, 0},
 			"consumer":                                {"a/", "", 1, 0, 0},
 			"lease is 1s: it must be from 30s":        {"a/", "c", 1, time.Second, 0},

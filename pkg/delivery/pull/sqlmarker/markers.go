@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"github.com/streamsort/streamsort/internal/reply"
-	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/delivery/pull"
 	"github.com/streamsort/streamsort/pkg/invalid"
@@ -49,7 +48,7 @@ const MaxStack = 200
 // both versions where they are of another one.
 func Open(ctx context.Context, db *sql.DB, dialect Dialect, stack string) (*Markers, error) {
 	if len(stack) == 0 || len(stack) > MaxStack {
-		return nil, &cursor.InvalidError{Field: "stack", Code: invalid.TextCode(stack, MaxStack), Problem: fmt.Sprintf("must have 1 to %d bytes", MaxStack)}
+		return nil, invalid.New(invalid.TextCode(stack, MaxStack), "stack", fmt.Sprintf("must have 1 to %d bytes", MaxStack))
 	}
 	var version int
 	m := &Markers{db: db, dialect: dialect, stack: stack}

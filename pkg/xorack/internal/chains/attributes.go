@@ -40,7 +40,6 @@ const (
 	EndedAt     ddb.Path = "endedAt"   // ms
 	ExpiresOn   ddb.Path = "expiresOn" // s, the TTL attribute
 	Parent      ddb.Path = "parent"
-	Data        ddb.Path = "data"
 )
 
 // StampMark is how many bytes before a stored stamp mark its operation.

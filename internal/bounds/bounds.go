@@ -1,0 +1,33 @@
+// Package bounds has the errors of numbers, times and texts that are out of their bounds.
+package bounds
+
+import (
+	"cmp"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/streamsort/streamsort/pkg/invalid"
+)
+
+// Check is nil, or an [invalid.Error] that names the field, its value and both bounds.
+func Check[T cmp.Ordered](field string, value, least, most T) error {
+	if value >= least && value <= most {
+		return nil
+	}
+	return invalid.New(invalid.OutOfRange, field, fmt.Sprintf("is %v: it must be from %v to %v", value, least, most))
+}
+
+// Text is nil, or an [invalid.Error] of a text that is longer than most bytes, no UTF-8, or empty
+// where least is not 0.
+func Text(field, text string, least, most int) error {
+	switch {
+	case text == "" && least > 0:
+		return invalid.New(invalid.Missing, field, "must not be empty")
+	case len(text) > most:
+		problem := fmt.Sprintf("has %d bytes: at most %d are taken", len(text), most)
+		return &invalid.Error{Field: field, Code: invalid.TooLarge, Problem: problem, Size: len(text), Most: most}
+	case !utf8.ValidString(text):
+		return invalid.New(invalid.Malformed, field, "is not valid UTF-8")
+	}
+	return nil
+}

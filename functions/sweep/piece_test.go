@@ -103,13 +103,12 @@ func (d *delays) call(t *testing.T, s *bench, bodies ...string) {
 func slow(t *testing.T, name string, takes time.Duration) *cursor.Store {
 	t.Helper()
 	tables := ddb.NewMemory(append(cursor.Names{}.Tables(), cursor.Names{}.ArrivalsTable())...)
-	store := check.Get(cursor.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+	return check.Get(cursor.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		if r.Name() == name {
 			bubble.Sleep(takes)
 		}
 		return tables.Do(ctx, r)
 	}), cursor.Names{}))
-	return store
 }
 
 // backlog has so many messages wait in a queue until they are due.

@@ -30,8 +30,7 @@ func batch(t *testing.T, bodies ...string) json.RawMessage {
 	for i, body := range bodies {
 		e.Records = append(e.Records, events.SQSMessage{MessageId: fmt.Sprint("m", i), Body: body, EventSource: "aws:sqs"})
 	}
-	raw := check.Get(json.Marshal(e))
-	return raw
+	return check.Get(json.Marshal(e))
 }
 
 func gapOfQ(queue string) string {

@@ -184,8 +184,7 @@ func TestAppendAtBehindOrderItems(t *testing.T) {
 	}
 	b.want("all again", b.putAt(b.process(cursor.Options{}), batch("", seqs(1, 200)...)), "duplicate 1-200")
 	cur := b.status()
-	_, _, err := b.memory.Inside().Allocate(t.Context(), "q", entries("dead", queuelog.MaxTail-cur.Tail.Len()), cursor.Range{From: cur.Position, To: cur.Position}, b.now)
-	check.OK(t, err)
+	check.Get2(b.memory.Inside().Allocate(t.Context(), "q", entries("dead", queuelog.MaxTail-cur.Tail.Len()), cursor.Range{From: cur.Position, To: cur.Position}, b.now))
 	b.want("into a full tail", b.putAt(b.process(cursor.Options{}), batch("", b.status().Position+1)), fmt.Sprintf("advanced %d", b.status().Position))
 	n := b.status().Tail.Len()
 	check.That(t, n < queuelog.MaxTail, "the tail has %d places", n)

@@ -43,9 +43,7 @@ func together(n, count int, body func(int) []byte) request {
 func (m *metered) append(arrivals ...request) {
 	m.t.Helper()
 	for _, a := range arrivals {
-		if _, err := appendTo(m.t.Context(), m.sorter, a); err != nil {
-			m.t.Fatal(err)
-		}
+		check.Get(appendTo(m.t.Context(), m.sorter, a))
 	}
 }
 
@@ -176,9 +174,7 @@ func TestArrivalReadFigures(t *testing.T) {
 				for i := range 25 {
 					group = append(group, alone(first+i))
 				}
-				if _, err := appendGroup(m.t.Context(), m.sorter, group); err != nil {
-					m.t.Fatal(err)
-				}
+				check.Get(appendGroup(m.t.Context(), m.sorter, group))
 			}
 		}, 0.6},
 		{"in batches of 100", func(m *metered) {
@@ -226,9 +222,7 @@ func TestOtherAppendFigures(t *testing.T) {
 		{"cold", func(m *metered) { m.append(alone(0)); m.sorter = m.process(cursor.ModeSync) }, func(m *metered) { m.append(alone(1)) }, 2, 1, 2, 0.5},
 		{"new queue", func(*metered) {}, func(m *metered) { m.append(alone(0)) }, 3, 1, 3, 0.5},
 		{"group of 25", func(m *metered) { m.append(alone(0)) }, func(m *metered) {
-			if _, err := appendGroup(m.t.Context(), m.sorter, group(1, 25)); err != nil {
-				m.t.Fatal(err)
-			}
+			check.Get(appendGroup(m.t.Context(), m.sorter, group(1, 25)))
 		}, 28, 0, 28, 0},
 		{"repeat", func(m *metered) { m.append(alone(0), alone(1)) }, func(m *metered) { m.append(alone(0)) }, 2, 0, 2, 0},
 		{"late repeat", func(m *metered) { m.append(group(0, 100)...) }, func(m *metered) { m.append(alone(3)) }, 2, 1, 2, 1},
@@ -257,12 +251,11 @@ func TestACursorStaysBelowAWriteUnit(t *testing.T) {
 	for i := range 38 {
 		entries = append(entries, queuelog.Entry{Key: sortkey.HashOf(fmt.Sprint(i)), Count: 500, Seen: 1<<23 - 1})
 	}
-	_, err := m.store.Inside().CreateCursor(t.Context(), cursor.Cursor{
+	check.Get(m.store.Inside().CreateCursor(t.Context(), cursor.Cursor{
 		Queue: strings.Repeat("q", 64), Settings: settings, Position: 1_000_043_006, MaxParked: 1_000_000_006, MovedAt: now, Announced: -1,
 		Floor: 1_000_000_007, FloorSince: now, Notified: now, TailFrom: 1_000_024_006, Tail: queuelog.NewTail(entries...),
 		FingerprintsFrom: 1_000_000_006, Fingerprints: cursor.Fingerprints(strings.Repeat("abcd", 2*queuelog.OrderItemEntries)),
-	})
-	check.OK(t, err)
+	}))
 	if units := m.meter.Counts()["PutItem"].Writes; units != 1 {
 		t.Errorf("%v units, want 1", units)
 	}

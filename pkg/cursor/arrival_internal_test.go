@@ -21,8 +21,7 @@ func imageOf(t *testing.T, it ddb.Item) json.RawMessage {
 	if !it.Exists() {
 		return nil
 	}
-	raw := check.Get(attributevalue.MarshalMapJSON(dynamo.ToSDK(it)))
-	return raw
+	return check.Get(attributevalue.MarshalMapJSON(dynamo.ToSDK(it)))
 }
 
 // TestStatelessConsumerHandsOnArrivals: what a record shows is enough to find them, with no other

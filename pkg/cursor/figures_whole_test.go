@@ -39,19 +39,13 @@ func (m *metered) process(mode cursor.Mode) *cursor.Sorter {
 	m.t.Helper()
 	settings := cursor.DefaultSettings()
 	settings.Mode = mode
-	s, err := cursor.New(m.store, &cursor.Options{Defaults: &settings})
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	return s
+	return check.Get(cursor.New(m.store, &cursor.Options{Defaults: &settings}))
 }
 
 func (m *metered) put(seqs ...int64) {
 	m.t.Helper()
 	for _, seq := range seqs {
-		if err := m.sorter.Put(m.t.Context(), hundred(seq))[0].Err; err != nil {
-			m.t.Fatal(err)
-		}
+		check.OK(m.t, m.sorter.Put(m.t.Context(), hundred(seq))[0].Err)
 	}
 }
 
@@ -62,10 +56,7 @@ func (m *metered) group(first, last int64) {
 		messages = append(messages, hundred(seq))
 	}
 	results := m.sorter.Put(m.t.Context(), messages...)
-	err := results[0].Err
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	check.OK(m.t, results[0].Err)
 	for _, r := range results {
 		if r.Err != nil {
 			m.t.Fatal(r.Err)
@@ -112,18 +103,14 @@ func TestFigures(t *testing.T) {
 		{"duplicate, parked", cursor.ModeSync, func(m *metered) { m.put(1, 3) }, func(m *metered) { m.put(3) }, figure{1, 1, 1, 1}},
 		{"too far ahead", cursor.ModeSync, func(m *metered) { m.put(1) }, func(m *metered) { m.put(200_000) }, figure{0, 1, 0, 1}},
 		{"heal, nothing to do", cursor.ModeSync, func(m *metered) { m.put(1) }, func(m *metered) {
-			if _, err := m.sorter.Steps().Heal(m.t.Context(), hundred(1).Queue, 1); err != nil {
-				m.t.Fatal(err)
-			}
+			check.Get(m.sorter.Steps().Heal(m.t.Context(), hundred(1).Queue, 1))
 		}, figure{0, 1, 0, 1}},
 		{"heal of a batch of 50, asynchronous", cursor.ModeAsync, func(m *metered) { m.group(1, 50) }, func(m *metered) {
 			var seqs []int64
 			for seq := int64(1); seq <= 50; seq++ {
 				seqs = append(seqs, seq)
 			}
-			if _, err := m.sorter.Steps().Heal(m.t.Context(), hundred(1).Queue, seqs...); err != nil {
-				m.t.Fatal(err)
-			}
+			check.Get(m.sorter.Steps().Heal(m.t.Context(), hundred(1).Queue, seqs...))
 		}, figure{1, 6, 1, 1 + 1 + 4 + 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -48,8 +48,7 @@ func (m *metered) stage(first, n int) {
 		all = append(all, byTime(first+i))
 	}
 	results := m.sorter.Put(m.t.Context(), all...)
-	err := results[0].Err
-	check.OK(m.t, err)
+	check.OK(m.t, results[0].Err)
 	for _, r := range results {
 		if r.Err != nil || r.Outcome != cursor.Waiting {
 			m.t.Fatalf("%+v", r)
@@ -59,8 +58,7 @@ func (m *metered) stage(first, n int) {
 
 func (m *metered) settle(placed int) {
 	m.t.Helper()
-	did, err := m.sorter.Settle(m.t.Context(), arrivalQueue, sortkey.EverySortKey)
-	check.OK(m.t, err)
+	did := check.Get(m.sorter.Settle(m.t.Context(), arrivalQueue, sortkey.EverySortKey))
 	if did.Placed != placed {
 		m.t.Fatalf("%d placed, want %d", did.Placed, placed)
 	}
@@ -124,8 +122,7 @@ func TestKeyedFigures(t *testing.T) {
 		counts := m.cost(func() {
 			received := byTime(1)
 			received.KeyParts = []any{sortkey.Received(received.KeyParts[0].(time.Time))}
-			err := m.sorter.Put(t.Context(), received)[0].Err
-			check.OK(t, err)
+			check.OK(t, m.sorter.Put(t.Context(), received)[0].Err)
 		})
 		if total := counts.Total(); counts["PutItem"].Requests != 2 || total.Requests != 3 || total.Writes != 2 || total.Reads != 1 {
 			t.Errorf("%v, want two writes of a unit and a strong read", counts)
@@ -155,8 +152,7 @@ func TestKeyedFigures(t *testing.T) {
 		}
 		counts := m.cost(func() {
 			r := m.sorter.Put(t.Context(), byTime(0))[0]
-			err := r.Err
-			check.OK(t, err)
+			check.OK(t, r.Err)
 			check.That(t, r.Outcome == cursor.Advanced && r.Late, "%+v", r)
 		})
 		atMost(t, "a late one", counts, 1, 2, 2)

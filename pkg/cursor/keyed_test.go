@@ -325,14 +325,13 @@ func TestTheSweepSettles(t *testing.T) {
 	overdue := map[string]time.Duration{}
 	sweep := func() cursor.SweepReport {
 		t.Helper()
-		report := check.Get(b.sorter.Sweep(t.Context(), cursor.SweepOptions{
+		return check.Get(b.sorter.Sweep(t.Context(), cursor.SweepOptions{
 			Overdue: func(queue string, age time.Duration) { overdue[queue] = age },
 			Announce: func(_ context.Context, a cursor.Announcement) error {
 				announced = append(announced, a)
 				return nil
 			},
 		}))
-		return report
 	}
 	if r := sweep(); r.Placed != 0 || r.Waiting != 2 || r.Overdue != 0 {
 		t.Errorf("before the window is over: %+v", r)

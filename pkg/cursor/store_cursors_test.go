@@ -284,8 +284,7 @@ func TestStoreScan(t *testing.T) {
 
 		moved := map[string]bool{"q3": true, "q7": true}
 		later := at.Add(time.Hour)
-		_, _, err := s.Inside().Move(t.Context(), "q3", cursor.Range{From: 0, To: 1}, 0, later)
-		check.OK(t, err)
+		check.Get2(s.Inside().Move(t.Context(), "q3", cursor.Range{From: 0, To: 1}, 0, later))
 		check.OK(t, s.Inside().Notify(t.Context(), "q7", later.Add(time.Second)))
 		ddbtest.Settles(t, "queues moved since", func() map[string]bool {
 			return scanned(t, s, queues, cursor.CursorFilter{MovedSince: later})

@@ -34,8 +34,7 @@ func tablesOf(names cursor.Names) []table.Definition {
 // storeOn returns the Store on an engine that has these tables.
 func storeOn(t testing.TB, engine ddb.Engine, names cursor.Names) *cursor.Store {
 	t.Helper()
-	store := check.Get(cursor.NewStore(engine, names))
-	return store
+	return check.Get(cursor.NewStore(engine, names))
 }
 
 // freshStore returns a Store on tables of its own.
@@ -133,25 +132,21 @@ func refuses(t testing.TB, what string, err error, field string) {
 
 func create(t *testing.T, s *cursor.Store, c cursor.Cursor) {
 	t.Helper()
-	got, err := s.Inside().CreateCursor(t.Context(), c)
-	check.OK(t, err)
+	got := check.Get(s.Inside().CreateCursor(t.Context(), c))
 	same(t, "created", got, c)
 }
 
 func put(t *testing.T, s *cursor.Store, messages ...cursor.Message) {
 	t.Helper()
 	for _, m := range messages {
-		got, err := s.Inside().PutMessage(t.Context(), m)
-		check.OK(t, err)
+		got := check.Get(s.Inside().PutMessage(t.Context(), m))
 		same(t, "put", got, m)
 	}
 }
 
 func standing(t *testing.T, s *cursor.Store, queue string) cursor.Cursor {
 	t.Helper()
-	c, err := s.Inside().Cursor(t.Context(), queue, true)
-	check.OK(t, err)
-	return c
+	return check.Get(s.Inside().Cursor(t.Context(), queue, true))
 }
 
 // hundred is a message with a body of 100 bytes.

@@ -92,9 +92,7 @@ func TestStatelessConsumerHandsOnInOrder(t *testing.T) {
 	}
 	b.put(body(count + 3))
 	b.now = b.now.Add(time.Hour)
-	if _, _, err := b.sorter.Steps().SkipGap(t.Context(), "q", "why", time.Hour, 10); err != nil {
-		t.Fatal(err)
-	}
+	check.Get2(b.sorter.Steps().SkipGap(t.Context(), "q", "why", time.Hour, 10))
 	var got []string
 	next := int64(1)
 	handle := cursor.StatelessConsumer(b.sorter, cursor.Names{}, func(_ context.Context, batch cursor.Batch) error {

@@ -23,8 +23,7 @@ type options = dedup.Options[string, string]
 // process is a Deduplicator as one process has it.
 func process(t testing.TB, store dedup.Store, o *options) *dedup.Deduplicator[string, string] {
 	t.Helper()
-	d := check.Get(dedup.New(store, "payments", o))
-	return d
+	return check.Get(dedup.New(store, "payments", o))
 }
 
 // meetsNew lets a process meet so many new ids that it claims first.

@@ -55,8 +55,7 @@ func (f *fixture) create(tag string, options *xorack.CreateOptions) xorack.Edge 
 
 func (f *fixture) chain(tag string) xorack.Chain {
 	f.t.Helper()
-	c := check.Get(f.Get(f.t.Context(), tag))
-	return c
+	return check.Get(f.Get(f.t.Context(), tag))
 }
 
 // want fails the test unless an operation had this outcome.

@@ -25,8 +25,7 @@ import (
 
 func (f *fixture) sweep(o xorack.Announce) xorack.SweepReport {
 	f.t.Helper()
-	report := check.Get(f.Sweep(f.t.Context(), o))
-	return report
+	return check.Get(f.Sweep(f.t.Context(), o))
 }
 
 func TestSweepWithNothingDue(t *testing.T) {

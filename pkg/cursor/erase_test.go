@@ -3,7 +3,6 @@ package cursor_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"testing"
 	"time"
 
@@ -237,34 +236,6 @@ func TestLateWritesToAnErasedQueue(t *testing.T) {
 	check.That(t, report.Erased == 2 && report.Failed == 0, "%+v", report)
 	b.holds("after the sweep", "q", 0, 0)
 	b.holds("arrivals after the sweep", "a", 0, 0)
-}
-
-// TestErasingGoesWrong: whichever request goes wrong, the repeat and the sweep make it whole.
-func TestErasingGoesWrong(t *testing.T) {
-	for _, fault := range ddbtest.EveryFault() {
-		for k, pending := 1, false; !pending; k++ {
-			h := newHurt(t)
-			h.must(h.put(1, 2, 4))
-			h.faults.Fail(k, fault)
-			c, err := h.sorter.Erase(t.Context(), "q", "op")
-			if err == nil {
-				_, err = h.sorter.Steps().EraseMore(t.Context(), c, nil)
-			}
-			if pending = h.faults.Pending(); pending {
-				h.must(err)
-			}
-			h.faults.Fail(0, "")
-			c, err = h.sorter.Erase(t.Context(), "q", "op")
-			h.must(err)
-			check.That(t, c.Erasure.Last == 2 && c.Erasure.Op == "op", "%s %d: %+v", fault, k, c)
-			h.now = h.now.Add(cursor.EraseGrace)
-			_, err = h.sorter.Sweep(t.Context(), cursor.SweepOptions{Segments: 1})
-			h.must(err)
-			remains, err := h.sorter.Steps().Remaining(t.Context(), "q")
-			h.must(err)
-			same(t, fmt.Sprintf("%s %d", fault, k), remains, cursor.Remains{})
-		}
-	}
 }
 
 // TestErasingBehindStaleReads: what a read that is not strong does not show is deleted all the

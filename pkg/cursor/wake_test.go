@@ -43,7 +43,7 @@ func newAlarmed(t *testing.T, policy cursor.Policy, after time.Duration) *alarme
 func (a *alarmed) put(seqs ...int64) {
 	a.Helper()
 	for _, seq := range seqs {
-		check.OK(a, a.Put(a.Context(), cursor.Message{Queue: "q", Seq: seq, Body: []byte("b")})[0].Err)
+		check.OK(a.T, a.Put(a.Context(), cursor.Message{Queue: "q", Seq: seq, Body: []byte("b")})[0].Err)
 	}
 }
 

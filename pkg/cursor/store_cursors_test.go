@@ -126,7 +126,6 @@ func TestStoreOpenGap(t *testing.T) {
 
 func TestStoreLeaveToSweep(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
-		same(t, "no cursor", check.Get(s.Inside().LeaveToSweep(t.Context(), q, 1, at)), cursor.Cursor{})
 		create(t, s, newCursor(q))
 		want := newCursor(q)
 		same(t, "what is passed",
@@ -144,9 +143,6 @@ func TestStoreConfigure(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		first, policy, gapAfter, maxAhead, mode := int64(1), cursor.PolicyAlert, 3*time.Second, int64(5), cursor.ModeSync
 		change := cursor.Change{First: &first, Policy: &policy, GapAfter: &gapAfter, MaxAhead: &maxAhead, Mode: &mode}
-
-		gives(t, "changed a queue that is not there", cursor.Cursor{}, false)(
-			s.Inside().Configure(t.Context(), q, change))
 
 		create(t, s, newCursor(q))
 		want := newCursor(q)
@@ -238,20 +234,6 @@ func TestStoreAnnounce(t *testing.T) {
 			same(t, fmt.Sprintf("announce %d, was %d", step.seq, step.was), got, step.want)
 			same(t, "announced", standing(t, s, q).Announced, step.after)
 		}
-	})
-}
-
-func TestStoreNoCursor(t *testing.T) {
-	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
-		none := cursor.Cursor{}
-		same(t, "read", standing(t, s, q), none)
-		gives(t, "moved", none, false)(
-			s.Inside().Move(t.Context(), q, cursor.Range{From: 0, To: 1}, 0, at))
-		gives(t, "moved and parked", none, false)(
-			s.Inside().MoveAndPark(t.Context(), q, cursor.Range{From: 0, To: 1}, 2, at))
-		same(t, "open gap", check.Get(s.Inside().OpenGap(t.Context(), q, 3, at)), none)
-		same(t, "announced", check.Get(s.Inside().Announce(t.Context(), q, -1, 3)), false)
-		same(t, "afterwards", standing(t, s, q), none)
 	})
 }
 

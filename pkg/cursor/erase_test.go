@@ -86,9 +86,7 @@ func TestErasing(t *testing.T) {
 	b := newBench(t, nil)
 	ctx := t.Context()
 	stays := cursor.Message{Queue: "q 2", Seq: 1, Body: []byte("1")}
-	for seq := int64(1); seq <= 60; seq++ {
-		b.put(body(seq))
-	}
+	b.puts(1, 60)
 	b.put(stays)
 	b.holds("before", "q", 60, 0)
 	late := b.process(cursor.Options{})
@@ -139,9 +137,7 @@ func TestErasingAQueueInArrivalOrder(t *testing.T) {
 // TestErasingGoesOn: a run whose time is up, or that is throttled, leaves the rest to the next.
 func TestErasingGoesOn(t *testing.T) {
 	b := newBench(t, nil)
-	for seq := int64(1); seq <= 600; seq++ {
-		b.put(body(seq))
-	}
+	b.puts(1, 600)
 	c := b.erase("q")
 	over, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
 	defer cancel()

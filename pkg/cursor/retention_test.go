@@ -11,8 +11,7 @@ import (
 
 func TestKeepUndelivered(t *testing.T) {
 	b := newBench(t, func(o *cursor.Options) { o.Retention = 8 * time.Hour })
-	b.put(body(2))
-	b.put(body(3))
+	b.puts(2, 3)
 	keep := func() int {
 		return check.Get(b.sorter.Steps().KeepUndelivered(t.Context(), "q", 0)).Pushed
 	}
@@ -28,9 +27,7 @@ func TestKeepUndelivered(t *testing.T) {
 // not past them.
 func TestSweepKeepsWhatTheSlowestConsumerNeeds(t *testing.T) {
 	b := newBench(t, func(o *cursor.Options) { o.Retention = 8 * time.Hour })
-	for seq := range int64(5) {
-		b.put(body(seq + 1))
-	}
+	b.puts(1, 5)
 	b.now = b.now.Add(5 * time.Hour)
 	report, err := b.sorter.Sweep(t.Context(), cursor.SweepOptions{
 		Delivered: func(context.Context, string) (int64, bool, error) { return 3, true, nil },
@@ -42,13 +39,9 @@ func TestSweepKeepsWhatTheSlowestConsumerNeeds(t *testing.T) {
 
 func TestKeepBack(t *testing.T) {
 	b := newBench(t, func(o *cursor.Options) { o.Retention = 8 * time.Hour })
-	for seq := range int64(3) {
-		b.put(body(seq + 1))
-	}
+	b.puts(1, 3)
 	b.now = b.now.Add(5 * time.Hour)
-	for seq := range int64(3) {
-		b.put(body(seq + 4))
-	}
+	b.puts(4, 6)
 	back := func(after int64) int64 {
 		t.Helper()
 		kept, err := b.sorter.Steps().KeepBack(t.Context(), "q", after, 6)
@@ -73,9 +66,7 @@ func TestKeepBack(t *testing.T) {
 
 func TestDeleteUpTo(t *testing.T) {
 	b := newBench(t, nil)
-	for seq := range int64(60) {
-		b.put(body(seq + 1))
-	}
+	b.puts(1, 60)
 	for _, want := range []int{40, 10, 0} {
 		deleted, err := b.sorter.Steps().DeleteUpTo(t.Context(), "q", 50, 40)
 		check.That(t, err == nil && deleted == want,

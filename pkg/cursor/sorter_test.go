@@ -27,6 +27,8 @@ type bench struct {
 	engine ddb.Engine
 	sorter *cursor.Sorter
 	now    time.Time
+	// defaults are those of a process that goes on.
+	defaults *cursor.Settings
 }
 
 func newBench(t *testing.T, change func(*cursor.Options)) *bench {
@@ -82,6 +84,20 @@ func (b *bench) put(m cursor.Message) string {
 	r := b.sorter.Put(b.t.Context(), m)[0]
 	check.OK(b.t, r.Err)
 	return fmt.Sprintf("%s %d→%d", r.Outcome, r.Old, r.New)
+}
+
+// puts puts the messages from one seq to another.
+func (b *bench) puts(first, last int64) {
+	b.t.Helper()
+	for seq := first; seq <= last; seq++ {
+		b.put(body(seq))
+	}
+}
+
+// in is a message in another queue.
+func in(queue string, m cursor.Message) cursor.Message {
+	m.Queue = queue
+	return m
 }
 
 func (b *bench) want(what, got, want string) {
@@ -322,9 +338,7 @@ func hidden(engine ddb.Engine, hide map[int64]bool) ddb.Engine {
 
 func TestReadLooksStronglyWhereARangeIsNotComplete(t *testing.T) {
 	b := newBench(t, nil)
-	for seq := int64(1); seq <= 9; seq++ {
-		b.put(body(seq))
-	}
+	b.puts(1, 9)
 	for _, hide := range []map[int64]bool{nil, {1: true}, {5: true}, {9: true}, {1: true, 2: true, 3: true, 9: true}} {
 		b.engine = hidden(b.tables, hide)
 		s := b.process(cursor.Options{})

@@ -19,9 +19,7 @@ func (b *bench) unreadable(queues ...string) {
 	b.t.Helper()
 	for _, queue := range queues {
 		for _, seq := range []int64{1, 3} {
-			m := body(seq)
-			m.Queue = queue
-			b.put(m)
+			b.put(in(queue, body(seq)))
 		}
 	}
 	check.Get(b.tables.Do(b.t.Context(), ddb.Update{

@@ -16,7 +16,6 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/check"
-	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/timer"
@@ -127,14 +126,7 @@ func TestHandlerWakesTooEarly(t *testing.T) {
 	s, _ := sweeperOf(t, gapOf(t), &out)
 	long := time.Hour
 	check.Get(s.sorter.Configure(t.Context(), "q", cursor.Change{GapAfter: &long}))
-	for name, value := range map[string]string{"AWS_ENDPOINT_URL_SQS": "http://127.0.0.1:1", "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret"} {
-		t.Setenv(name, value)
-	}
-	s.timer = check.Get(timer.New("https://queue"))
-	s.after = func(ctx context.Context, m *emf.Metrics) {
-		_, failed := s.timer.Flush(ctx)
-		m.Count("WakeUpsFailed", failed)
-	}
+	s.sends(t, "http://127.0.0.1:1")
 	answers(t.Context(), t, s, batch(t, gapOfQ("q")))
 	hasMetrics(t, &out, `"WakeUpsEarly":1`, `"WakeUpsFailed":1`)
 }

@@ -158,7 +158,7 @@ func TestFigures(t *testing.T) {
 		{"batch of 25", "", numbered(1), group(2, 26), figure{26, 0, 26, 0}},
 		{"batch of 100", "", numbered(1), group(2, 101), figure{101, 0, 101, 0}},
 		{"new queue", "", steps(), numbered(1), figure{3, 1, 3, 0.5}},
-		{"fills a gap with 100 parked", "", steps(numbered(1), group(3, 102)), numbered(2), figure{2, 4, 2, 7}},
+		{"fills a gap, 100 parked", "", steps(numbered(1), group(3, 102)), numbered(2), figure{2, 4, 2, 7}},
 		{"duplicate, passed", "", numbered(1, 2), numbered(1), figure{0, 1, 0, 1}},
 		{"duplicate, parked", "", numbered(1, 3), numbered(3), figure{1, 1, 1, 1}},
 		{"too far ahead", "", numbered(1), numbered(200_000), figure{0, 1, 0, 1}},

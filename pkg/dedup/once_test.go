@@ -48,14 +48,6 @@ func never(t testing.TB) func(context.Context) (string, error) {
 	return func(context.Context) (string, error) { t.Error("the effect ran"); return "", nil }
 }
 
-func must[T any](t testing.TB) func(T, error) T {
-	return func(value T, err error) T {
-		t.Helper()
-		check.OK(t, err)
-		return value
-	}
-}
-
 // as fails the test unless the error is an E.
 func as[E error](t testing.TB, err error) E {
 	t.Helper()
@@ -283,29 +275,25 @@ func TestPanic(t *testing.T) {
 	check.Is(t, check.Get(d.Once(t.Context(), "a", returns("2", &ran))).Attempt, 2)
 }
 
-// TestHundredCallersAfterATimeOut: one takes over. The older libraries let all hundred run.
-func TestHundredCallersAfterATimeOut(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := dedup.NewMemory()
-		o := &options{Lease: 10 * time.Second}
-		check.Get(process(t, store, o).TryStart(t.Context(), "a"))
-		bubble.Sleep(time.Minute)
-		crowd(t, 100, func(int) *dedup.Deduplicator[string, string] { return process(t, store, o) })
-	})
-}
-
-// TestOneOwnerAndNinetyNineWaiters: one start, and all get the same.
-func TestOneOwnerAndNinetyNineWaiters(t *testing.T) {
-	for name, shared := range map[string]bool{"in a process each": false, "in one process": true} {
+// TestHundredCallers: one runs the effect, also after a time-out, and all get the same. The older
+// libraries let all hundred run.
+func TestHundredCallers(t *testing.T) {
+	for name, c := range map[string]struct{ shared, timedOut bool }{
+		"in a process each": {}, "in one process": {shared: true}, "after a time-out": {timedOut: true},
+	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := dedup.NewMemory()
-				one := process(t, store, nil)
+				one := process(t, store, &options{Lease: 10 * time.Second})
+				if c.timedOut {
+					check.Get(one.TryStart(t.Context(), "a"))
+					bubble.Sleep(time.Minute)
+				}
 				crowd(t, 100, func(int) *dedup.Deduplicator[string, string] {
-					if shared {
+					if c.shared {
 						return one
 					}
-					return process(t, store, nil)
+					return process(t, store, &options{Lease: 10 * time.Second})
 				})
 			})
 		})

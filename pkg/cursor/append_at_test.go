@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/queuelog"
@@ -111,45 +110,6 @@ func TestAKindBesideASeq(t *testing.T) {
 	check.Get(b.sorter.Configure(t.Context(), "made", cursor.Change{Kind: &of, First: &first}))
 	made := []cursor.Message{{Queue: "made", Seq: 100}, {Queue: "made", Seq: 101}}
 	b.want("of a queue that begins at 100", b.putAt(b.sorter, made), "advanced 100-101")
-}
-
-// TestAppendAtFigures pins the requests and units of batches at a seq.
-func TestAppendAtFigures(t *testing.T) {
-	meter := ddbtest.NewMeter(ddb.NewMemory(tablesOf(cursor.Names{})...))
-	process := func() *cursor.Sorter {
-		return check.Get(cursor.New(storeOn(t, meter, cursor.Names{}), nil))
-	}
-	warm, next := process(), int64(1)
-	put := func(s *cursor.Sorter, n int64) ddbtest.Total {
-		meter.Take()
-		results := s.Put(t.Context(), batch("", seqs(next, next+n-1)...)...)
-		check.OK(t, results[0].Err)
-		for _, r := range results {
-			check.That(t, r.Outcome == cursor.Advanced, "%+v", r)
-		}
-		next += n
-		return meter.Take()
-	}
-	costs := func(what string, got ddbtest.Total, writes, reads int, units ddb.Units) {
-		t.Helper()
-		check.That(t, got.Writes == writes && got.Reads == reads && got.Units == units,
-			"%s: %+v, want %d, %d and %+v", what, got, writes, reads, units)
-	}
-	put(warm, 1)
-	for _, n := range []int64{1, 5, 25, 100} {
-		costs(fmt.Sprint(n), put(warm, n), 2, 0, ddb.Units{Writes: 2})
-	}
-	costs("by a process that knows nothing", put(process(), 100), 2, 1, ddb.Units{Writes: 2, Reads: 0.5})
-	costs("by one that was overtaken", put(warm, 100), 2, 1, ddb.Units{Writes: 2, Reads: 1})
-	for range 16 {
-		put(warm, 1) // to the tail's end
-	}
-	costs("the one that fills an order item", put(warm, 100), 4, 0, ddb.Units{Writes: 4})
-	meter.Take()
-	check.OK(t, warm.Put(t.Context(), batch("", seqs(1, 6)...)...)[0].Err)
-	costs("a repeat", meter.Take(), 0, 3, ddb.Units{Reads: 5})
-	check.OK(t, warm.Put(t.Context(), batch("", next+1)...)[0].Err)
-	costs("one that is ahead", meter.Take(), 0, 1, ddb.Units{Reads: 1})
 }
 
 // TestAppendAtBounds: what is more than an item has is several, one behind the other.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/check"
-	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -254,25 +253,4 @@ func TestErasingBehindStaleReads(t *testing.T) {
 			"%s: %+v, %v", queue, deleted, err)
 		b.holds(queue, queue, 0, 0)
 	}
-}
-
-// TestEraseFigures: a thousand messages of 100 bytes are marked by a write, and deleted by a write
-// unit each, 25 a request, behind queries over their keys; and what the daily look at a stub is.
-func TestEraseFigures(t *testing.T) {
-	b := newBench(t, nil)
-	meter := ddbtest.NewMeter(b.tables)
-	b.engine = meter
-	s := b.process(cursor.Options{})
-	for seq := int64(1); seq <= 1000; seq++ {
-		check.OK(t, s.Put(t.Context(), hundred(seq))[0].Err)
-	}
-	meter.Take()
-	c := check.Get(s.Erase(t.Context(), hundred(1).Queue, "op"))
-	check.Get(s.Steps().EraseMore(t.Context(), c, nil))
-	same(t, "erase", meter.Take(), ddbtest.Total{Reads: 6, Writes: 41, Units: ddb.Units{Reads: 28, Writes: 1001}})
-	check.Get(s.Steps().EraseMore(t.Context(), c, nil))
-	same(t, "look", meter.Take(), ddbtest.Total{Reads: 4, Units: ddb.Units{Reads: 3}})
-	c.Erasure.Emptied = b.now
-	check.Get(s.Steps().EraseMore(t.Context(), c, nil))
-	same(t, "a stub's look", meter.Take(), ddbtest.Total{Reads: 2, Units: ddb.Units{Reads: 1}})
 }

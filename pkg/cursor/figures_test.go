@@ -141,6 +141,16 @@ func TestFigures(t *testing.T) {
 	oneByOne := func(n int) step {
 		return each(1, n, func(i int) step { return steps(calls(i, 1, byTime), settled) })
 	}
+	at := func(first, last int64) step { return puts(batch("", seqs(first, last)...)) }
+	nearly := each(1, queuelog.OrderItemEntries-1, func(i int) step { return at(int64(i), int64(i)) })
+	looks := func(b *bench) error {
+		c := check.Get(b.sorter.Steps().ErasureOf(b.t.Context(), hundred(1).Queue))
+		return check.Err(b.sorter.Steps().EraseMore(b.t.Context(), c, nil))
+	}
+	erases := func(b *bench) error {
+		c := check.Get(b.sorter.Erase(b.t.Context(), hundred(1).Queue, "op"))
+		return check.Err(b.sorter.Steps().EraseMore(b.t.Context(), c, nil))
+	}
 	const twoItems = 2 * queuelog.OrderItemEntries
 	for _, c := range []struct {
 		name        string
@@ -158,7 +168,7 @@ func TestFigures(t *testing.T) {
 		{"batch of 25", "", numbered(1), group(2, 26), figure{26, 0, 26, 0}},
 		{"batch of 100", "", numbered(1), group(2, 101), figure{101, 0, 101, 0}},
 		{"new queue", "", steps(), numbered(1), figure{3, 1, 3, 0.5}},
-		{"fills a gap, 100 parked", "", steps(numbered(1), group(3, 102)), numbered(2), figure{2, 4, 2, 7}},
+		{"a gap, 100 parked", "", steps(numbered(1), group(3, 102)), numbered(2), figure{2, 4, 2, 7}},
 		{"duplicate, passed", "", numbered(1, 2), numbered(1), figure{0, 1, 0, 1}},
 		{"duplicate, parked", "", numbered(1, 3), numbered(3), figure{1, 1, 1, 1}},
 		{"too far ahead", "", numbered(1), numbered(200_000), figure{0, 1, 0, 1}},
@@ -193,6 +203,28 @@ func TestFigures(t *testing.T) {
 		{"overtaken by 70 after 23", "", overtaken(23, 70), next, figure{3, 1, 3, 1}},
 		{"overtaken by 72 after 24", "", overtaken(24, 72), next, figure{3, 1, 3, 1}},
 		{"overtaken by 96", "", overtaken(1, 96), next, figure{3, 1, 3, 1}},
+
+		{"at a seq, one", "", at(1, 1), at(2, 2), figure{2, 0, 2, 0}},
+		{"at a seq, 100", "", at(1, 1), at(2, 101), figure{2, 0, 2, 0}},
+		{"at a seq, cold", "", steps(at(1, 1), another), at(2, 101), figure{2, 1, 2, 0.5}},
+		{"at a seq, overtaken", "", func(b *bench) error {
+			check.OK(t, at(1, 1)(b))
+			slow := b.sorter
+			check.OK(t, steps(another, at(2, 2))(b))
+			b.sorter = slow
+			return nil
+		}, at(3, 102), figure{2, 1, 2, 1}},
+		{"at a seq, fills an order item", "", nearly, at(24, 123), figure{4, 0, 4, 0}},
+		{"at a seq, a repeat", "", steps(nearly, at(24, 123)), at(1, 6), figure{0, 3, 0, 8}},
+		{"at a seq, ahead", "", at(1, 1), at(3, 3), figure{0, 1, 0, 1}},
+
+		{"erase 1,000", "", group(1, 1000), erases, figure{41, 6, 1001, 28}},
+		{"look at what is erased", "", steps(group(1, 1000), erases), looks, figure{0, 5, 0, 4}},
+		{"look at a stub", "", steps(group(1, 1000), erases), func(b *bench) error {
+			c := check.Get(b.sorter.Steps().ErasureOf(b.t.Context(), hundred(1).Queue))
+			c.Erasure.Emptied = b.now
+			return check.Err(b.sorter.Steps().EraseMore(b.t.Context(), c, nil))
+		}, figure{0, 3, 0, 2}},
 
 		{"keyed, one a settle", "", oneByOne(1), each(2, twoItems, func(i int) step {
 			return steps(calls(i, 1, byTime), settled)

@@ -128,9 +128,8 @@ func TestHandlerSweepsConsumers(t *testing.T) {
 	bad := delivery.Reader{Name: "c", Handle: func(context.Context, delivery.Batch) error {
 		return delivery.Permanent(errors.New("no luck"))
 	}}
-	if done := s.deliverer.Deliver(t.Context(), "q", bad, -1); done.Outcome != delivery.Blocked {
-		t.Fatalf("%+v", done)
-	}
+	done := s.deliverer.Deliver(t.Context(), "q", bad, -1)
+	check.Need(t, done.Outcome == delivery.Blocked, "%+v", done)
 	for range 2 {
 		if done, err := s.run(t.Context(), nil); err != nil || done.Consumers.Blocked != 1 {
 			t.Errorf("%+v, %v", done, err)

@@ -120,9 +120,8 @@ func TestSettlingGoesOnAtOnce(t *testing.T) {
 			began := time.Now()
 			answers(ctx, t, s, batch(t, settleOf(t, "q", 2)))
 			hasMetrics(t, &out, its.want...)
-			if took := time.Since(began); took > its.turns*turn+time.Second {
-				t.Errorf("%s: it took %v", its.name, took)
-			}
+			took := time.Since(began)
+			check.That(t, took <= its.turns*turn+time.Second, "%s: it took %v", its.name, took)
 		}
 		query = func(context.Context) error { return errors.New("no luck") }
 		answers(t.Context(), t, s, batch(t, settleOf(t, "q", 2)), "m0")
@@ -171,9 +170,8 @@ func TestHandlerSweepsKeyedQueues(t *testing.T) {
 	hasMetrics(t, &out, `"Settled":2`, `"SettleAge":240`, `"Errors":1`)
 	now = now.Add(2 * time.Minute)
 	check.Is(t, run(true), 6*time.Minute)
-	if got := byTenant(t, bytes.NewBuffer(out.Bytes())); !cmp.Equal(got, map[string]float64{"acme SettleAge": 360}) {
-		t.Errorf("by tenant: %v", got)
-	}
+	got := byTenant(t, bytes.NewBuffer(out.Bytes()))
+	check.That(t, cmp.Equal(got, map[string]float64{"acme SettleAge": 360}), "by tenant: %v", got)
 	broken = false
 	check.OK(t, sorter.Put(t.Context(), cursor.Message{KeyParts: []any{0}, Queue: "@young/q", ID: "x"})[0].Err)
 	run(false)

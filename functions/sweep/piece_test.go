@@ -151,9 +151,8 @@ func TestALargeBacklogOfTheSweep(t *testing.T) {
 		defer cancel()
 		began := time.Now()
 		check.Get(s.run(ctx, nil))
-		if took := time.Since(began); took > calls {
-			t.Errorf("a run took %v", took)
-		}
+		took := time.Since(began)
+		check.That(t, took <= calls, "a run took %v", took)
 		d.play(t, s, func() bool { return false })
 		at := position(t, sorter, "q")
 		check.That(t, at == messages && d.calls <= 2, "at %d, by %d wake-ups", at, d.calls)
@@ -217,9 +216,8 @@ func TestAPieceHoldsUpNobody(t *testing.T) {
 		backlog(t, sorter, "late", 20*128)
 		began = time.Now()
 		d.call(t, s, late)
-		if took := time.Since(began); took > 2*turn || len(d.waits) != 1 {
-			t.Errorf("it took %v, %+v", took, d.waits)
-		}
+		took := time.Since(began)
+		check.That(t, took <= 2*turn && len(d.waits) == 1, "it took %v, %+v", took, d.waits)
 	})
 }
 
@@ -267,9 +265,8 @@ func TestWhatIsDueLaterKeepsItsWakeUp(t *testing.T) {
 			at(3)
 			d.play(t, s, func() bool { return false })
 			at(4)
-			if took := time.Since(began); took > 20*time.Minute {
-				t.Errorf("%v: it took %v", order, took)
-			}
+			took := time.Since(began)
+			check.That(t, took <= 20*time.Minute, "%v: it took %v", order, took)
 		})
 	}
 }

@@ -59,9 +59,8 @@ func TestHandlerWakes(t *testing.T) {
 	s.deliverer = check.Get(delivery.New(store, s.sorter, &delivery.Options{Now: func() time.Time { return later }}))
 	earlier := check.Get(delivery.New(store, s.sorter, nil))
 	bad := delivery.Reader{Name: "c", Handle: func(context.Context, delivery.Batch) error { return errors.New("no luck") }}
-	if done := earlier.Deliver(t.Context(), "fails", bad, -1); done.Outcome != delivery.Wait {
-		t.Fatalf("%+v", done)
-	}
+	done := earlier.Deliver(t.Context(), "fails", bad, -1)
+	check.Need(t, done.Outcome == delivery.Wait, "%+v", done)
 	chains := xorack.NewMemory()
 	creator := check.Get(xorack.New(chains, nil))
 	s.acker = check.Get(xorack.New(chains, &xorack.Options{Now: func() time.Time { return later }}))
@@ -78,9 +77,8 @@ func TestHandlerWakes(t *testing.T) {
 		"what is this?",
 	))
 	hasMetrics(t, &out, `"WakeUps":7`, `"WakeUpsInVain":3`, `"WakeUpLate":[`, `"Errors":1`, `"Skipped":2`, `"GapsSkipped":1`, `"Notified":1`, `"ChainsTimedOut":1`)
-	if want := map[string]int{"gap.opened": 1, "gap.skipped": 1, "TIMED_OUT": 1}; !cmp.Equal(want, said) {
-		t.Errorf("said %v, want %v", said, want)
-	}
+	want := map[string]int{"gap.opened": 1, "gap.skipped": 1, "TIMED_OUT": 1}
+	check.That(t, cmp.Equal(want, said), "said %v, want %v", said, want)
 }
 
 // TestHandlerWakesACircuit: people hear of it, by the metric too.
@@ -90,9 +88,8 @@ func TestHandlerWakesACircuit(t *testing.T) {
 	bad := delivery.Reader{Name: "c", Handle: func(context.Context, delivery.Batch) error { return errors.New("no luck") }}
 	for queue := range strings.SplitSeq("abcdefghij", "") { // as many open it at once
 		check.OK(t, s.sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1})[0].Err)
-		if done := s.deliverer.Deliver(t.Context(), queue, bad, -1); done.Outcome != delivery.Wait {
-			t.Fatalf("%+v", done)
-		}
+		done := s.deliverer.Deliver(t.Context(), queue, bad, -1)
+		check.Need(t, done.Outcome == delivery.Wait, "%+v", done)
 	}
 	circuit := timer.WakeUp{Thing: timer.Thing{Kind: timer.Circuit, Consumer: "c"}, Due: time.Now()}.String()
 	answers(t.Context(), t, s, batch(t, circuit))

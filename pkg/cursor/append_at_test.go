@@ -129,9 +129,8 @@ func TestAppendAtBounds(t *testing.T) {
 	for e := range b.status().Tail.All() {
 		counts = append(counts, e.Count)
 	}
-	if want := []int{500, 1, 2, 1, 1, 1}; !slices.Equal(counts, want) {
-		t.Errorf("items of %v messages, want %v", counts, want)
-	}
+	want := []int{500, 1, 2, 1, 1, 1}
+	check.That(t, slices.Equal(counts, want), "items of %v messages, want %v", counts, want)
 	b.want("again", b.putAt(b.process(cursor.Options{}), append(batch("", seqs(400, 501)...), large(150<<10, 502, 503)...)), "duplicate 400-503")
 }
 
@@ -173,9 +172,8 @@ func TestAnAppendAtThatDiedIsGoneOnWith(t *testing.T) {
 		b.engine = faults
 		dead := b.process(cursor.Options{})
 		faults.Fail(3, ddbtest.Refused) // look, row, allocation
-		if err := dead.Put(t.Context(), batch("", 2, 3)...)[0].Err; err == nil {
-			t.Fatal("an allocation was given")
-		}
+		err := dead.Put(t.Context(), batch("", 2, 3)...)[0].Err
+		check.Need(t, err != nil, "an allocation was given")
 		b.engine = b.tables
 		b.later(after)
 		b.want("the same", b.putAt(b.process(cursor.Options{}), batch("", 2, 3)), "duplicate 2-3")

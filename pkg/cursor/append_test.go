@@ -262,9 +262,8 @@ func TestAppendRefusesWhatIsOutOfBounds(t *testing.T) {
 		check.That(t, errors.As(err, &invalid) &&
 			(c.field == "messages" || invalid.Path() == "messages[1]."+c.field),
 			"%s in a group: error %v", name, err)
-		if queues := b.queues(); len(queues) != 0 {
-			t.Errorf("%s: stored something: %v", name, queues)
-		}
+		queues := b.queues()
+		check.That(t, len(queues) == 0, "%s: stored something: %v", name, queues)
 	}
 	b := newBench(t, nil)
 	other := arrival("a")
@@ -366,9 +365,8 @@ func TestUndeliveredArrivalsAreKept(t *testing.T) {
 		check.Get(b.process(options).Steps().KeepUndelivered(t.Context(), "q", 50))
 		b.memory.Expire(b.now)
 	}
-	if got := b.read(50, 100); len(got) != 50 || got[49] != "100 a99 body of a99" {
-		t.Errorf("%d are left: %v", len(got), got)
-	}
+	got := b.read(50, 100)
+	check.That(t, len(got) == 50 && got[49] == "100 a99 body of a99", "%d are left: %v", len(got), got)
 	if head, found, err := b.process(options).Steps().Oldest(t.Context(), "q"); err != nil || !found || head.Seq != 51 {
 		t.Errorf("the oldest is %+v, %v, %v; want 51", head, found, err)
 	}
@@ -386,9 +384,8 @@ func TestUndeliveredArrivalsAreKept(t *testing.T) {
 	check.Get(b.process(options).Steps().KeepBack(t.Context(), "q", 50, 101))
 	b.now = b.now.Add(3 * time.Hour)
 	b.memory.Expire(b.now)
-	if got := b.read(50, 101); len(got) != 51 {
-		t.Errorf("%d are left: %v", len(got), got)
-	}
+	got = b.read(50, 101)
+	check.That(t, len(got) == 51, "%d are left: %v", len(got), got)
 	if n, err := b.process(options).Steps().DeleteUpTo(t.Context(), "q", 101, 1000); n != 0 || err != nil {
 		t.Errorf("deleted %d, %v; a repeat is known by what is stored", n, err)
 	}

@@ -47,9 +47,8 @@ func TestErasedTakesNothing(t *testing.T) {
 		check.Get(appendTo(t.Context(), s, in("1")))
 	}
 	staged := check.Get(warm.Steps().Stage(t.Context(), cursor.KindArrival, in("staged").put()...))
-	if c := b.erase("q"); !c.Erased() || c.Erasure.Last != 2 || c.Erasure.Op != "op" {
-		t.Errorf("%+v", c)
-	}
+	c := b.erase("q")
+	check.That(t, c.Erased() && c.Erasure.Last == 2 && c.Erasure.Op == "op", "%+v", c)
 	b.erase("a")
 	for name, s := range map[string]*cursor.Sorter{"warm": warm, "cold": cold, "the eraser's": b.sorter} {
 		for _, seq := range []int64{3, 4, 5, 9} { // moves, repeats, parks, parks

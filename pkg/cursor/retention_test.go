@@ -54,14 +54,12 @@ func TestKeepBack(t *testing.T) {
 	// 1 was not pushed forward, and expires; 2 and 3 were.
 	gone := b.memory.Expire(b.now.Add(4 * time.Hour))
 	check.That(t, gone == 1, "%d expired, want 1", gone)
-	if missing := back(0); missing != 1 {
-		t.Errorf("%d is said to be missing, want 1", missing)
-	}
+	missing := back(0)
+	check.That(t, missing == 1, "%d is said to be missing, want 1", missing)
 	same(t, "of nothing", back(6), 6)
 	check.Get(b.memory.Inside().DeleteMessages(t.Context(), "q", []int64{4}))
-	if missing := back(0); missing != 4 {
-		t.Errorf("%d is said to be missing, want 4", missing)
-	}
+	missing = back(0)
+	check.That(t, missing == 4, "%d is said to be missing, want 4", missing)
 }
 
 func TestDeleteUpTo(t *testing.T) {

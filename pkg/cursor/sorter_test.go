@@ -121,9 +121,8 @@ func TestSorterTellsEachOutcome(t *testing.T) {
 	b.want("another one, passed", b.put(other), "conflict 4→4")
 	b.want("before the first", b.put(body(0)), "stale 4→4")
 	b.want("now it fits", b.put(body(5)), "advanced 4→5")
-	if n := b.memory.Expire(b.now.Add(365 * 24 * time.Hour)); n != 5 {
-		t.Fatalf("%d messages expired, want 5", n)
-	}
+	n := b.memory.Expire(b.now.Add(365 * 24 * time.Hour))
+	check.Need(t, n == 5, "%d messages expired, want 5", n)
 	b.want("passed and deleted", b.put(body(2)), "stale 5→5")
 }
 
@@ -194,9 +193,8 @@ func TestSorterRefusesWhatIsOutOfBounds(t *testing.T) {
 		err := b.sorter.Put(t.Context(), body(1), bad)[0].Err
 		check.That(t, errors.As(err, &invalid) && invalid.Path() == "messages[1]."+c.field,
 			"group: error %v, want one that names messages[1].%s", err, c.field)
-		if queues := b.queues(); len(queues) != 0 {
-			t.Errorf("%s: something was stored: %v", c.field, queues)
-		}
+		queues := b.queues()
+		check.That(t, len(queues) == 0, "%s: something was stored: %v", c.field, queues)
 	}
 	b := newBench(t, nil)
 	other := body(1)
@@ -205,9 +203,8 @@ func TestSorterRefusesWhatIsOutOfBounds(t *testing.T) {
 	var twice *cursor.InvalidError
 	check.That(t, errors.As(err, &twice) && twice.Path() == "messages[2].seq" &&
 		twice.Twin != nil && twice.Twin.Index == 0, "two messages under one seq: error %v", err)
-	if queues := b.queues(); len(queues) != 0 {
-		t.Errorf("two messages under one seq: something was stored: %v", queues)
-	}
+	queues := b.queues()
+	check.That(t, len(queues) == 0, "two messages under one seq: something was stored: %v", queues)
 }
 
 func TestSorterAtTheEndsOfTheRange(t *testing.T) {

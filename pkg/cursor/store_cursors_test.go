@@ -292,9 +292,7 @@ func scanned(t *testing.T, s *cursor.Store, queues int, only cursor.CursorFilter
 	for segment := range 3 {
 		after := ""
 		for pages := 0; ; pages++ {
-			if pages > queues {
-				t.Fatal("the scan does not end")
-			}
+			check.Need(t, pages <= queues, "the scan does not end")
 			page := check.Get(s.Inside().Cursors(t.Context(), cursor.CursorScan{
 				Segment: segment, Segments: 3, After: after, Limit: 2, Only: only,
 			}))

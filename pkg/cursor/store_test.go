@@ -103,9 +103,8 @@ func wholeMessage(queue string, seq int64) cursor.Message {
 // same fails the test where two values differ.
 func same[T any](t testing.TB, what string, got, want T) {
 	t.Helper()
-	if diff := cmp.Diff(want, got, cmp.Comparer(sameBytes)); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", what, diff)
-	}
+	diff := cmp.Diff(want, got, cmp.Comparer(sameBytes))
+	check.That(t, diff == "", "%s (-want +got):\n%s", what, diff)
 }
 
 // sameBytes compares bytes at once: cmp takes seconds for a body, one by one.

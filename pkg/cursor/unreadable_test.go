@@ -70,9 +70,7 @@ func TestACursorThatCannotBeReadWidensNoRound(t *testing.T) {
 				return nil
 			}},
 		})
-		if err == nil {
-			t.Fatal("a round does not tell of the cursor that it cannot read")
-		}
+		check.Need(t, err != nil, "a round does not tell of the cursor that it cannot read")
 		visits = append(visits, visited)
 		b.now = b.now.Add(time.Hour)
 	}

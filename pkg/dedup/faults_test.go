@@ -208,8 +208,6 @@ func TestNoTime(t *testing.T) {
 			check.Fails(t, check.Err(d.Once(ctx, "a", returns("x", &ran))), c.want, c.left, c.want)
 			cancel()
 		}
-		if ran.Load() != 1 {
-			t.Errorf("ran %d times", ran.Load())
-		}
+		check.That(t, ran.Load() == 1, "ran %d times", ran.Load())
 	})
 }

@@ -91,9 +91,8 @@ func TestFigures(t *testing.T) {
 			meter.Take()
 			c.do(t, d)
 			total := meter.Take()
-			if got := (figure{total.Writes, total.Reads, total.Units.Writes, total.Units.Reads}); got != c.want {
-				t.Errorf("%+v, want %+v", got, c.want)
-			}
+			got := (figure{total.Writes, total.Reads, total.Units.Writes, total.Units.Reads})
+			check.That(t, got == c.want, "%+v, want %+v", got, c.want)
 		})
 	}
 }
@@ -159,9 +158,8 @@ func TestFiguresOfACrowd(t *testing.T) {
 				if units.Writes != c.writes || units.Reads > c.reads || ran.Load() != 0 {
 					t.Errorf("%.1f write and %.1f read units, want %.1f and at most %.1f", units.Writes, units.Reads, c.writes, c.reads)
 				}
-				if c.others == 1 && units.Writes+units.Reads > 5 {
-					t.Errorf("%.1f units in all, want 5 at most", units.Writes+units.Reads)
-				}
+				check.That(t, c.others != 1 || units.Writes+units.Reads <= 5,
+					"%.1f units in all, want 5 at most", units.Writes+units.Reads)
 				if took := time.Since(began); took > 1600*time.Millisecond || c.seen && took > 1200*time.Millisecond {
 					t.Errorf("the last one waited %v for an effect of a second", took)
 				}
@@ -213,9 +211,8 @@ func TestFiguresOfStreams(t *testing.T) {
 			dollars := func(writes, reads int) float64 {
 				return meter.Count{Writes: float64(writes), Reads: float64(reads) / 2}.Dollars()
 			}
-			if news > 0 && dollars(2*news, looks) > 1.05*dollars(2*news, 0) {
-				t.Error("a new id costs more than 1.05 of two writes")
-			}
+			check.That(t, news <= 0 || dollars(2*news, looks) <= 1.05*dollars(2*news, 0),
+				"a new id costs more than 1.05 of two writes")
 			if duplicates > 300 && dollars(claims, duplicates-claims) > 1.5*dollars(0, duplicates) {
 				t.Error("a duplicate costs more than 1.5 of a look")
 			}
@@ -234,9 +231,8 @@ func TestAHeldIDIsADuplicate(t *testing.T) {
 		metered.Take()
 		_, err := d.Once(t.Context(), "a", never(t))
 		isA[*dedup.StillRunningError](t, err)
-		if got := metered.Take().Writes; got != want {
-			t.Errorf("%d claims, want %d", got, want)
-		}
+		got := metered.Take().Writes
+		check.That(t, got == want, "%d claims, want %d", got, want)
 	}
 }
 

@@ -77,9 +77,7 @@ func TestOnceRunsOnce(t *testing.T) {
 	refunds := check.Get(dedup.New[string, string](store, "refunds", nil))
 	out := check.Get(refunds.Once(t.Context(), "a", returns("3", &ran)))
 	check.That(t, out.Value == "3" && !out.Replayed, "another processor: %+v", out)
-	if ran.Load() != 2 {
-		t.Errorf("ran %d times, want once a processor", ran.Load())
-	}
+	check.That(t, ran.Load() == 2, "ran %d times, want once a processor", ran.Load())
 }
 
 // order is an id and a result of types of their own.
@@ -320,9 +318,8 @@ func crowd(t *testing.T, n int, caller func(int) *dedup.Deduplicator[string, str
 		})
 	}
 	wait.Wait()
-	if ran.Load() != 1 || replayed.Load() != int64(n)-1 {
-		t.Errorf("%d runs and %d replays, want 1 and %d", ran.Load(), replayed.Load(), n-1)
-	}
+	check.That(t, ran.Load() == 1 && replayed.Load() == int64(n)-1,
+		"%d runs and %d replays, want 1 and %d", ran.Load(), replayed.Load(), n-1)
 }
 
 // TestEachCallerHasItsOwnDeadline: calls of one process share a wait, and not how long they may

@@ -499,9 +499,8 @@ func TestAChainStopsAtItsFirstError(t *testing.T) {
 	}
 	results, errs := f.Apply(t.Context(), operations)
 	check.OK(t, errors.Join(errs...))
-	if c := results[0].Chain; c.End() != xorack.Open {
-		t.Errorf("the chain has ended, and 60 edges are outstanding: %+v", c)
-	}
+	c := results[0].Chain
+	check.That(t, c.End() == xorack.Open, "the chain has ended, and 60 edges are outstanding: %+v", c)
 }
 
 // TestAnInvalidAddHoldsTheEndBack: the caller can correct it, and repeat both.

@@ -67,9 +67,8 @@ func TestFiguresOfAFan(t *testing.T) {
 			}
 			units := cost.Units.Writes + cost.Units.Index
 			t.Logf("%d edges in a fan: %.4f write units an edge, index included: %+v", n, units/float64(n), cost)
-			if units > 1.06*float64(n) || cost.Units.Reads != 1 {
-				t.Errorf("%+v, want 1.06 units an edge or less, and one read for all", cost)
-			}
+			check.That(t, units <= 1.06*float64(n) && cost.Units.Reads == 1,
+				"%+v, want 1.06 units an edge or less, and one read for all", cost)
 		})
 	}
 }
@@ -138,15 +137,13 @@ func TestFiguresOfATree(t *testing.T) {
 			t.Fatal(sealed, err)
 		}
 	})
-	if want := (ddbtest.Total{Writes: 10, Units: ddb.Units{Writes: 10, Index: 2}}); cost != want {
-		t.Errorf("%+v, want 10 writes of one unit and 2 of the index", cost)
-	}
+	want := (ddbtest.Total{Writes: 10, Units: ddb.Units{Writes: 10, Index: 2}})
+	check.That(t, cost == want, "%+v, want 10 writes of one unit and 2 of the index", cost)
 	again := f.cost(func() {
 		check.Get(f.Done(t.Context(), xorack.Root(tag, "", 0), xorack.Root(tag, "", 0).Children(7)...))
 	})
-	if want := (ddbtest.Total{Writes: 1, Units: ddb.Units{Writes: 1}}); again != want {
-		t.Errorf("a repeat: %+v, want one write unit", again)
-	}
+	want = (ddbtest.Total{Writes: 1, Units: ddb.Units{Writes: 1}})
+	check.That(t, again == want, "a repeat: %+v, want one write unit", again)
 }
 
 // TestFiguresOfASweep pins what a sweep reads: half a unit a part with nothing to do.
@@ -156,7 +153,6 @@ func TestFiguresOfASweep(t *testing.T) {
 	cost := f.cost(func() {
 		check.Get(f.Sweep(t.Context(), nil))
 	})
-	if want := (ddbtest.Total{Reads: 16, Units: ddb.Units{Reads: 8}}); cost != want {
-		t.Errorf("%+v, want 16 queries of half a unit", cost)
-	}
+	want := (ddbtest.Total{Reads: 16, Units: ddb.Units{Reads: 8}})
+	check.That(t, cost == want, "%+v, want 16 queries of half a unit", cost)
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/check"
-	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -160,26 +159,4 @@ func TestAppendAtAfterExpiry(t *testing.T) {
 	b.later(5 * 24 * time.Hour)
 	b.memory.Expire(b.now)
 	b.want("old ones and young ones", b.putAt(b.process(cursor.Options{}), batch("", seqs(1, 63)...)), "stale 1-60, duplicate 61-62, advanced 63")
-}
-
-// TestAnAppendAtThatDiedIsGoneOnWith: its row has no place, and the repeat gives it one, also
-// shortly before it expires.
-func TestAnAppendAtThatDiedIsGoneOnWith(t *testing.T) {
-	for _, after := range []time.Duration{time.Minute, 13 * 24 * time.Hour} {
-		b := newBench(t, nil)
-		b.putAt(b.sorter, batch("", 1))
-		faults := ddbtest.NewFaults(b.tables)
-		b.engine = faults
-		dead := b.process(cursor.Options{})
-		faults.Fail(3, ddbtest.Refused) // look, row, allocation
-		err := dead.Put(t.Context(), batch("", 2, 3)...)[0].Err
-		check.Need(t, err != nil, "an allocation was given")
-		b.engine = b.tables
-		b.later(after)
-		b.want("the same", b.putAt(b.process(cursor.Options{}), batch("", 2, 3)), "duplicate 2-3")
-		b.later(13 * 24 * time.Hour)
-		b.memory.Expire(b.now)
-		got := b.read(1, 3)
-		check.That(t, len(got) == 2 || after <= time.Hour, "after %v: %q", after, got)
-	}
 }

@@ -81,27 +81,6 @@ func TestSweepTriesAnAnnouncementAgain(t *testing.T) {
 	b.announces("once somebody listens", cursor.SweepOptions{}, "gap.opened/1/q/1 0→1", "gap.skipped/1/q/1 0→1")
 }
 
-// TestSweepFindsWhatLeftNoMark: a writer died right after its put, and the stream dropped the
-// record.
-func TestSweepFindsWhatLeftNoMark(t *testing.T) {
-	b := newBench(t, nil)
-	b.put(body(1))
-	for _, seq := range []int64{2, 4} {
-		check.Get(b.memory.Inside().PutMessage(t.Context(), body(seq)))
-	}
-	report, _ := b.sweep(cursor.SweepOptions{})
-	cur, err := b.sorter.Status(t.Context(), "q")
-	check.OK(t, err)
-	check.That(t, cur.Position == 2 && cur.MaxParked == 4 && report.Moves == 1,
-		"position %d, parked %d, report %+v; want 2, 4 and one move", cur.Position, cur.MaxParked,
-		report)
-	check.Get(b.memory.Inside().PutMessage(t.Context(), body(3)))
-	b.sweep(cursor.SweepOptions{})
-	if cur, err = b.sorter.Status(t.Context(), "q"); err != nil || cur.Position != 4 {
-		t.Errorf("position %d, %v; want 4: an open gap is looked at in every run", cur.Position, err)
-	}
-}
-
 // TestSweepGoesOnWhereItStopped: a run ends with its time, and the next one goes on; what a round
 // saw is reported by the run in which it ends, all of it.
 func TestSweepGoesOnWhereItStopped(t *testing.T) {

@@ -356,28 +356,28 @@ func TestFanFails(t *testing.T) {
 	}
 }
 
-func (a *fixture) tells(want ...string) {
-	a.t.Helper()
-	check.That(a.t, slices.Equal(a.scheduled, want), "scheduled %q, want %q", a.scheduled, want)
-	a.scheduled = nil
+func (f *fixture) tells(want ...string) {
+	f.t.Helper()
+	check.That(f.t, slices.Equal(f.scheduled, want), "scheduled %q, want %q", f.scheduled, want)
+	f.scheduled = nil
 }
 
 // wake wakes a chain up, and checks when it is late then, and what was requested.
-func (a *fixture) wake(tag string, timedOut int, late string, reads, writes int) {
-	a.t.Helper()
-	a.meter.Take()
+func (f *fixture) wake(tag string, timedOut int, late string, reads, writes int) {
+	f.t.Helper()
+	f.meter.Take()
 	announced := 0
-	report, next, err := a.Wake(a.t.Context(), tag, func(context.Context, xorack.Chain) error {
+	report, next, err := f.Wake(f.t.Context(), tag, func(context.Context, xorack.Chain) error {
 		announced++
 		return nil
 	})
-	cost := a.meter.Take()
+	cost := f.meter.Take()
 	at := ""
 	if !next.IsZero() {
 		at = next.Sub(start).String()
 	}
 	if err != nil || report.TimedOut != timedOut || report.Finished != timedOut || announced != timedOut || at != late || cost.Reads != reads || cost.Writes != writes {
-		a.t.Errorf("%+v, late %q, %v, %d reads, %d writes, %d announced; want %d timed out, late %q, %d and %d", report, at, err, cost.Reads, cost.Writes, announced, timedOut, late, reads, writes)
+		f.t.Errorf("%+v, late %q, %v, %d reads, %d writes, %d announced; want %d timed out, late %q, %d and %d", report, at, err, cost.Reads, cost.Writes, announced, timedOut, late, reads, writes)
 	}
 }
 

@@ -31,13 +31,15 @@ func steps(all ...step) step {
 	}
 }
 
-// puts puts the messages of some calls together.
+// puts puts the messages of some calls together, of which none may be said to be lost.
 func puts(calls ...[]cursor.Message) step {
 	return func(b *bench) error {
 		for _, r := range b.sorter.Put(b.t.Context(), slices.Concat(calls...)...) {
 			if err := cmp.Or(r.Err, r.Deferred); err != nil {
 				return err
 			}
+			good := r.Outcome.Durable() || r.Outcome == cursor.Ahead || r.Late
+			check.That(b.t, good, "%+v", r)
 		}
 		return nil
 	}

@@ -38,8 +38,8 @@ func puts(calls ...[]cursor.Message) step {
 			if err := cmp.Or(r.Err, r.Deferred); err != nil {
 				return err
 			}
-			good := r.Outcome.Durable() || r.Outcome == cursor.Ahead || r.Late
-			check.That(b.t, good, "%+v", r)
+			lost := r.Outcome == cursor.Stale || r.Outcome == cursor.Conflict
+			check.That(b.t, !lost, "%+v", r)
 		}
 		return nil
 	}

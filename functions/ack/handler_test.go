@@ -85,9 +85,8 @@ func (s *server) ack(operation, members string) httpapitest.Answer {
 func (s *server) edges(a httpapitest.Answer) []string {
 	s.t.Helper()
 	var document struct{ Edges []string }
-	if err := json.Unmarshal([]byte(a.Body), &document); err != nil || len(document.Edges) == 0 {
-		s.t.Fatalf("no edges in %s: %v", a.Body, err)
-	}
+	err := json.Unmarshal([]byte(a.Body), &document)
+	check.Need(s.t, err == nil && len(document.Edges) != 0, "no edges in %s: %v", a.Body, err)
 	return document.Edges
 }
 

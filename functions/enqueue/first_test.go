@@ -14,6 +14,8 @@ func TestAQueueStartsWhereItsFirstMessageSays(t *testing.T) {
 	s.Want("0", s.post("", `{"queue":"q","seq":0,"body":1}`), 410, `"first":1`,
 		`a new queue starts at seq 1, and none was made: put \"first\": 0, or \"here\", beside the message, or make it with PUT /queues {\"queue\": \"q\", \"first\": 0}`)
 	s.Want("no queue", s.get("/queues", "queue=q"), 404)
+	s.Want("as it says", s.Request("PUT", "/queues", "", `{"queue":"made","first":0}`), 200)
+	s.Want("then", s.post("", `{"queue":"made","seq":0,"body":1}`), 200, "advanced")
 	s.Want("0, said so", s.post("", `{"queue":"q","seq":0,"first":0,"body":1}`), 200, `"outcome":"advanced","queue":"q","seq":0`)
 	s.Want("another", s.post("", `{"queue":"q","seq":1,"first":"1","body":1}`), 400, `"field":"first"`, "starts at seq 0")
 	s.Want("in the middle", s.post("", `{"queue":"m","seq":4711,"body":1}`), 202, `"outcome":"parked"`, `it waits for seq 1, with which the queue starts`)

@@ -107,14 +107,6 @@ func TestEachOutcomeHasItsStatus(t *testing.T) {
 	}
 }
 
-// TestBeforeTheFirst: the answer says what makes a queue that takes it.
-func TestBeforeTheFirst(t *testing.T) {
-	s := newServer(t, nil)
-	s.Want("seq 0", s.Request("POST", "/messages", "", `{"queue":"q","seq":0,"body":1}`), 410, "a new queue starts at seq 1", `PUT /queues {\"queue\": \"q\", \"first\": 0}`)
-	s.Want("as it says", s.Request("PUT", "/queues", "", `{"queue":"q","first":0}`), 200)
-	s.Want("seq 0 again", s.Request("POST", "/messages", "", `{"queue":"q","seq":0,"body":1}`), 200, "advanced")
-}
-
 func TestAsynchronousMode(t *testing.T) {
 	s := newServer(t, nil)
 	s.Request("PUT", "/queues", "", `{"queue":"q","mode":"async"}`)

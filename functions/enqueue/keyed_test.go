@@ -96,9 +96,8 @@ func TestRawEventsWithKeys(t *testing.T) {
 					of.events = raw(mapping.Texts{Queue: "customer", ID: "id", Key: "created,data.type", KeyType: "time,rank(*.created|*)"})
 				}
 			})
-			if a := post(s); !strings.Contains(a.Body, `"outcome":"waiting","queue":"acme"`) {
-				t.Fatalf("%+v", a)
-			}
+			a := post(s)
+			check.Need(t, strings.Contains(a.Body, `"outcome":"waiting","queue":"acme"`), "%+v", a)
 			s.now = s.now.Add(time.Minute)
 			s.settle(t, "acme")
 			s.Want("read", s.get("/messages", "queue=acme"), 200, `"key":["2026-01-02T02:04:05Z",0],"id":"evt_1","body":{"customer"`)

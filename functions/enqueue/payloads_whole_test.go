@@ -35,9 +35,7 @@ func TestEventFiles(t *testing.T) {
 func TestThePagesExample(t *testing.T) {
 	text := check.Get(os.ReadFile("../../docs/how-to/webhooks-in.md"))
 	found := regexp.MustCompile(`/messages\?queue=(.*?)&key=(.*?)&keyType=time&id=id`).FindStringSubmatch(string(text))
-	if found == nil {
-		t.Fatal("the page has no example")
-	}
+	check.Need(t, found != nil, "the page has no example")
 	query := url.Values{"queue": {found[1]}, "key": {found[2]}, "keyType": {"time"}, "id": {"@digest"}}.Encode()
 	s := newServer(t, nil)
 	for _, e := range payloads.GitHub(t, "../..") {
@@ -55,9 +53,7 @@ var example = regexp.MustCompile("(?s)```json\n(\\{\"queue\": \"repository.full_
 // last.
 func TestPushesSortAsThePageSays(t *testing.T) {
 	found := example.FindSubmatch(check.Get(os.ReadFile("../../docs/how-to/webhooks-in.md")))
-	if found == nil {
-		t.Fatal("the page has no example")
-	}
+	check.Need(t, found != nil, "the page has no example")
 	var members map[string]string
 	check.OK(t, json.Unmarshal(found[1], &members))
 	query := url.Values{}

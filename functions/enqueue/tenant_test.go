@@ -57,9 +57,8 @@ func TestTenants(t *testing.T) {
 		check.That(t, err == nil && found && m.ID == "@"+of+"/i",
 			"%s: stored as %+v, %v", of, m, err)
 	}
-	if _, found, _ := s.memory.Requests(queuelog.Inside{}).Message(t.Context(), "q", 1); found {
-		t.Error("something is stored without a tenant")
-	}
+	_, found, _ := s.memory.Requests(queuelog.Inside{}).Message(t.Context(), "q", 1)
+	check.That(t, !found, "something is stored without a tenant")
 }
 
 // Whatever a tenant sends, all that is stored is its own, and nothing of another's is shown or

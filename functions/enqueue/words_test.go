@@ -7,13 +7,14 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// TestWords: what is said of a caller's mistake has its code and field, and names what the caller
-// wrote, the bound, or what to give instead.
+// TestWords: what is said of a caller's mistake has its code and field, says which messages of the
+// call it is about, and names what the caller wrote, the bound, or what to give instead.
 func TestWords(t *testing.T) {
 	s := newServer(t, nil)
 	s.Want("made", s.Request("POST", "/messages", "", `{"queue":"arrival","id":"a","body":1}`), 200)
 	s.Want("made", s.keyed("k", `{"messages":[{"queue":"arrival","body":1},{"queue":"arrival","body":2}]}`), 200)
 	s.Want("made", s.Request("PUT", "/queues", "", `{"queue":"keyed","kind":"keyed","keyType":"number"}`), 200)
+	large := `"` + strings.Repeat("x", cursor.MaxBody) + `"`
 	long, half := strings.Repeat("x", cursor.MaxID+1), `"`+strings.Repeat("x", 200_000)+`"`
 	for _, c := range []struct {
 		name, key, query, body string
@@ -21,6 +22,13 @@ func TestWords(t *testing.T) {
 		code, field            string
 		names                  []string
 	}{
+		{"missing", "", "", `{"seq":1,"body":1}`, 400, "missing", "queue", nil},
+		{"unknown", "", "", `{"queue":"q","seq":1,"body":1,"ttl":5}`, 400, "unknown", "ttl", nil},
+		{"malformed", "", "", `{"queue":"q","seq":1.5,"body":1}`, 400, "malformed", "seq", nil},
+		{"no JSON at all", "", "", `{`, 400, "malformed", "request body", nil},
+		{"no body of a message", "", "", `{"messages":[{"queue":"q","seq":1}]}`, 400, "missing", "messages[0].body", nil},
+		{"too large", "", "", `{"queue":"q","seq":1,"body":` + large + `}`, 413, "too-large", "body", nil},
+		{"out of range", "", "", `{"queue":"q","seq":9223372036854775808,"body":1}`, 400, "out-of-range", "seq", nil},
 		{"all refused", "", "", `{"messages":[{"queue":"keyed","seq":5,"body":1}]}`, 400, "misplaced", "messages[0].seq", []string{"keyed"}},
 		{"one refused", "", "", `{"queue":"keyed","seq":5,"body":1}`, 400, "misplaced", "seq", []string{"keyed"}},
 		{"ahead", "", "", `{"queue":"arrival","seq":5,"body":1}`, 409, "ahead", "", []string{"put seq 4 next"}},
@@ -51,6 +59,24 @@ func TestWords(t *testing.T) {
 			want = append(want, `"field":"`+c.field+`"`)
 		}
 		s.Want(c.name, a, c.status, want...)
+	}
+	// Among several its place says which one it is, whatever parts the call is stored in.
+	for body, want := range map[string][]string{
+		`{"queue":"p","id":"a","body":1},{"queue":"q","seq":1,"body":` + large + `}`: {
+			`"status":413`, `"code":"too-large"`, `"field":"messages[1].body"`, `"index":1`,
+		},
+		`{"queue":"p","id":"a","body":1},{"queue":"q","seq":1,"body":1},{"queue":"p","id":"b","body":1},{"queue":"q","seq":1,"body":2}`: {
+			`"status":400`, `"code":"clash"`, `"field":"messages[3].seq"`, `"index":3`, `"other":1`,
+		},
+		`{"queue":"q","seq":1,"body":1},{"queue":"p","id":"a","body":1},{"queue":"q","seq":2,"body":1},{"queue":"p","id":"a","body":2}`: {
+			`"status":400`, `"code":"clash"`, `"field":"messages[3].id"`, `"index":3`, `"other":1`,
+		},
+		`{"queue":"q","seq":1,"body":1},{"queue":"keyed","seq":1,"body":1}`: {
+			`"status":400,"queue":"keyed","seq":1,`, `"code":"misplaced"`,
+		},
+	} {
+		a := s.Request("POST", "/messages", "", `{"messages":[`+body+`]}`)
+		s.Want(body[:60], a, a.Status, want...)
 	}
 	// In a call of several each result says it.
 	s.Want("another request of several", s.keyed("k", `{"messages":[{"queue":"arrival","body":1},{"queue":"arrival","body":3}]}`), 200,

@@ -23,6 +23,7 @@ import (
 	"github.com/streamsort/streamsort/internal/runtime/runtimetest"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
+	"github.com/streamsort/streamsort/pkg/timer"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
@@ -77,6 +78,28 @@ func (b *bench) handle(ctx context.Context, event json.RawMessage) (any, error) 
 	return runtime.Around(b.out, headroom, b.sweeper.handle, b.after)(ctx, event)
 }
 
+// sends has wake-ups sent to an SQS queue of an endpoint.
+func (b *bench) sends(t *testing.T, endpoint string) {
+	t.Helper()
+	for name, value := range map[string]string{
+		"AWS_ENDPOINT_URL_SQS": endpoint, "AWS_REGION": "us-east-1",
+		"AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret",
+	} {
+		t.Setenv(name, value)
+	}
+	b.timer = check.Get(timer.New("https://queue"))
+	b.after = func(ctx context.Context, m *emf.Metrics) {
+		_, failed := b.timer.Flush(ctx)
+		m.Count("WakeUpsFailed", failed)
+	}
+}
+
+// position is how far a queue is.
+func position(t *testing.T, sorter *cursor.Sorter, queue string) int64 {
+	t.Helper()
+	return check.Get(sorter.Status(t.Context(), queue)).Position
+}
+
 func hasMetrics(t *testing.T, out *bytes.Buffer, metrics ...string) {
 	t.Helper()
 	for _, metric := range metrics {
@@ -105,9 +128,8 @@ func TestHandlerSweepsConsumers(t *testing.T) {
 	bad := delivery.Reader{Name: "c", Handle: func(context.Context, delivery.Batch) error {
 		return delivery.Permanent(errors.New("no luck"))
 	}}
-	if done := s.deliverer.Deliver(t.Context(), "q", bad, -1); done.Outcome != delivery.Blocked {
-		t.Fatalf("%+v", done)
-	}
+	done := s.deliverer.Deliver(t.Context(), "q", bad, -1)
+	check.Need(t, done.Outcome == delivery.Blocked, "%+v", done)
 	for range 2 {
 		if done, err := s.run(t.Context(), nil); err != nil || done.Consumers.Blocked != 1 {
 			t.Errorf("%+v, %v", done, err)

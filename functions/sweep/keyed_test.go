@@ -18,7 +18,6 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/bubble"
 	"github.com/streamsort/streamsort/internal/dev/check"
-	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/timer"
@@ -62,12 +61,8 @@ func TestHandlerWakesKeyedQueues(t *testing.T) {
 		_, _ = io.WriteString(w, `{"Successful":[{"Id":"0"}]}`)
 	}))
 	t.Cleanup(server.Close)
-	for name, value := range map[string]string{"AWS_ENDPOINT_URL_SQS": server.URL, "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret"} {
-		t.Setenv(name, value)
-	}
 	s, _ := sweeperOf(t, sorter, &out)
-	s.timer = check.Get(timer.New("https://queue"))
-	s.after = func(ctx context.Context, m *emf.Metrics) { s.timer.Flush(ctx) }
+	s.sends(t, server.URL)
 	due := now.Add(5 * time.Second)
 	answers(t.Context(), t, s, batch(t, settleOf(t, "young", 2)))
 	hasMetrics(t, &out, `"WakeUpsEarly":1`)
@@ -80,9 +75,7 @@ func TestHandlerWakesKeyedQueues(t *testing.T) {
 	answers(t.Context(), t, s, batch(t, settleOf(t, "q", 1), settleOf(t, "gone", 1), settleOf(t, "numbered", 1), settleOf(t, "young", 2)))
 	hasMetrics(t, &out, `"Settled":3`, `"WakeUpsInVain":2`, `"WakeUpLate":[`)
 	for queue, want := range map[string]int64{"q": 1, "young": 2} {
-		if it, err := sorter.Status(t.Context(), queue); err != nil || it.Position != want {
-			t.Errorf("%s: position %d, %v; want %d", queue, it.Position, err, want)
-		}
+		check.Is(t, position(t, sorter, queue), want, queue)
 	}
 	check.That(t, len(sent) == 1, "sent %v", sent)
 }
@@ -109,16 +102,9 @@ func TestSettlingGoesOnAtOnce(t *testing.T) {
 		was := http.DefaultTransport
 		defer func() { http.DefaultTransport = was }()
 		http.DefaultTransport = nobody{}
-		for name, value := range map[string]string{"AWS_ENDPOINT_URL_SQS": "http://127.0.0.1:1", "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret"} {
-			t.Setenv(name, value)
-		}
 		var out bytes.Buffer
 		s, _ := sweeperOf(t, sorter, &out)
-		s.timer = check.Get(timer.New("https://queue"))
-		s.after = func(ctx context.Context, m *emf.Metrics) {
-			_, failed := s.timer.Flush(ctx)
-			m.Count("WakeUpsFailed", failed)
-		}
+		s.sends(t, "http://127.0.0.1:1")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		for _, its := range []struct {
@@ -134,9 +120,8 @@ func TestSettlingGoesOnAtOnce(t *testing.T) {
 			began := time.Now()
 			answers(ctx, t, s, batch(t, settleOf(t, "q", 2)))
 			hasMetrics(t, &out, its.want...)
-			if took := time.Since(began); took > its.turns*turn+time.Second {
-				t.Errorf("%s: it took %v", its.name, took)
-			}
+			took := time.Since(began)
+			check.That(t, took <= its.turns*turn+time.Second, "%s: it took %v", its.name, took)
 		}
 		query = func(context.Context) error { return errors.New("no luck") }
 		answers(t.Context(), t, s, batch(t, settleOf(t, "q", 2)), "m0")
@@ -185,9 +170,8 @@ func TestHandlerSweepsKeyedQueues(t *testing.T) {
 	hasMetrics(t, &out, `"Settled":2`, `"SettleAge":240`, `"Errors":1`)
 	now = now.Add(2 * time.Minute)
 	check.Is(t, run(true), 6*time.Minute)
-	if got := byTenant(t, bytes.NewBuffer(out.Bytes())); !cmp.Equal(got, map[string]float64{"acme SettleAge": 360}) {
-		t.Errorf("by tenant: %v", got)
-	}
+	got := byTenant(t, bytes.NewBuffer(out.Bytes()))
+	check.That(t, cmp.Equal(got, map[string]float64{"acme SettleAge": 360}), "by tenant: %v", got)
 	broken = false
 	check.OK(t, sorter.Put(t.Context(), cursor.Message{KeyParts: []any{0}, Queue: "@young/q", ID: "x"})[0].Err)
 	run(false)
@@ -233,7 +217,6 @@ func TestWakeUpsOfOneQueueAreOne(t *testing.T) {
 	answers(t.Context(), t, s, wakeUps, "m0", "m2", "m3")
 	broken, queries = false, 0
 	answers(t.Context(), t, s, wakeUps)
-	if it, err := sorter.Status(t.Context(), "q"); err != nil || it.Position != 2 || queries != 1 {
-		t.Errorf("position %d, %v, by %d queries; want 2 by one", it.Position, err, queries)
-	}
+	at := position(t, sorter, "q")
+	check.That(t, at == 2 && queries == 1, "at %d, by %d queries; want 2 by one", at, queries)
 }

@@ -18,7 +18,6 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/bubble"
 	"github.com/streamsort/streamsort/internal/dev/check"
-	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
@@ -67,12 +66,8 @@ func timed(t *testing.T, sorter *cursor.Sorter, out io.Writer) (*bench, *delays)
 	d, was := &delays{}, http.DefaultTransport
 	t.Cleanup(func() { http.DefaultTransport = was })
 	http.DefaultTransport = d
-	for name, value := range map[string]string{"AWS_ENDPOINT_URL_SQS": "http://127.0.0.1:1", "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret"} {
-		t.Setenv(name, value)
-	}
 	s, _ := sweeperOf(t, sorter, out)
-	s.timer = check.Get(timer.New("https://queue"))
-	s.after = func(ctx context.Context, _ *emf.Metrics) { s.timer.Flush(ctx) }
+	s.sends(t, "http://127.0.0.1:1")
 	return s, d
 }
 
@@ -103,13 +98,12 @@ func (d *delays) call(t *testing.T, s *bench, bodies ...string) {
 func slow(t *testing.T, name string, takes time.Duration) *cursor.Store {
 	t.Helper()
 	tables := ddb.NewMemory(append(cursor.Names{}.Tables(), cursor.Names{}.ArrivalsTable())...)
-	store := check.Get(cursor.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+	return check.Get(cursor.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		if r.Name() == name {
 			bubble.Sleep(takes)
 		}
 		return tables.Do(ctx, r)
 	}), cursor.Names{}))
-	return store
 }
 
 // backlog has so many messages wait in a queue until they are due.
@@ -135,15 +129,11 @@ func TestALargeBacklogIsSettledByWakeUps(t *testing.T) {
 		backlog(t, sorter, "q", messages)
 		var out bytes.Buffer
 		s, d := timed(t, sorter, &out)
-		position := func() int64 {
-			it := check.Get(sorter.Status(t.Context(), "q"))
-			return it.Position
-		}
 		d.call(t, s, settleOf(t, "q", messages))
-		d.play(t, s, func() bool { return position() == messages })
-		if at := position(); at != messages || d.calls > 4 || d.longest > piece+20*time.Second {
-			t.Errorf("at %d of %d after %d calls, the longest of %v", at, messages, d.calls, d.longest)
-		}
+		d.play(t, s, func() bool { return position(t, sorter, "q") == messages })
+		at := position(t, sorter, "q")
+		check.That(t, at == messages && d.calls <= 4 && d.longest <= piece+20*time.Second,
+			"at %d of %d after %d calls, the longest of %v", at, messages, d.calls, d.longest)
 	})
 }
 
@@ -161,13 +151,11 @@ func TestALargeBacklogOfTheSweep(t *testing.T) {
 		defer cancel()
 		began := time.Now()
 		check.Get(s.run(ctx, nil))
-		if took := time.Since(began); took > calls {
-			t.Errorf("a run took %v", took)
-		}
+		took := time.Since(began)
+		check.That(t, took <= calls, "a run took %v", took)
 		d.play(t, s, func() bool { return false })
-		if it, err := sorter.Status(t.Context(), "q"); err != nil || it.Position != messages || d.calls > 2 {
-			t.Errorf("at %d, %v, by %d wake-ups", it.Position, err, d.calls)
-		}
+		at := position(t, sorter, "q")
+		check.That(t, at == messages && d.calls <= 2, "at %d, by %d wake-ups", at, d.calls)
 	})
 }
 
@@ -222,17 +210,14 @@ func TestAPieceHoldsUpNobody(t *testing.T) {
 		d.call(t, s, settleOf(t, "q", 5000), young)
 		check.That(t, len(d.waits) == 1 && d.waits[0].at.Sub(began) <= 20*time.Second,
 			"the other comes out %v later: %+v", d.waits[0].at.Sub(began), d.waits)
-		if it, err := sorter.Status(t.Context(), "q"); err != nil || it.Position != 20*128 {
-			t.Errorf("%d, %v", it.Position, err)
-		}
+		check.Is(t, position(t, sorter, "q"), 20*128)
 		d.waits = nil
 		late := settleOf(t, "late", 5000)
 		backlog(t, sorter, "late", 20*128)
 		began = time.Now()
 		d.call(t, s, late)
-		if took := time.Since(began); took > 2*turn || len(d.waits) != 1 {
-			t.Errorf("it took %v, %+v", took, d.waits)
-		}
+		took := time.Since(began)
+		check.That(t, took <= 2*turn && len(d.waits) == 1, "it took %v, %+v", took, d.waits)
 	})
 }
 
@@ -273,18 +258,15 @@ func TestWhatIsDueLaterKeepsItsWakeUp(t *testing.T) {
 			d.call(t, s, together...)
 			at := func(want int64) {
 				t.Helper()
-				if it, err := sorter.Status(t.Context(), "q"); err != nil || it.Position != want {
-					t.Errorf("%v, after %v: at %d, %v, want %d", order, time.Since(began), it.Position, err, want)
-				}
+				check.Is(t, position(t, sorter, "q"), want, order, time.Since(began))
 			}
 			at(2)
 			d.play(t, s, func() bool { return time.Since(began) > 9*time.Minute+5*time.Second })
 			at(3)
 			d.play(t, s, func() bool { return false })
 			at(4)
-			if took := time.Since(began); took > 20*time.Minute {
-				t.Errorf("%v: it took %v", order, took)
-			}
+			took := time.Since(began)
+			check.That(t, took <= 20*time.Minute, "%v: it took %v", order, took)
 		})
 	}
 }
@@ -306,8 +288,7 @@ func TestWhatASettleLeavesHasAWakeUp(t *testing.T) {
 		began := time.Now()
 		d.call(t, s, w)
 		d.play(t, s, func() bool { return false })
-		if it, err := sorter.Status(t.Context(), "q"); err != nil || it.Position != 2 || time.Since(began) > 22*time.Second {
-			t.Errorf("at %d, %v, after %v", it.Position, err, time.Since(began))
-		}
+		at, took := position(t, sorter, "q"), time.Since(began)
+		check.That(t, at == 2 && took <= 22*time.Second, "at %d, after %v", at, took)
 	})
 }

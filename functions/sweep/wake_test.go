@@ -16,7 +16,6 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/check"
-	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/timer"
@@ -30,8 +29,7 @@ func batch(t *testing.T, bodies ...string) json.RawMessage {
 	for i, body := range bodies {
 		e.Records = append(e.Records, events.SQSMessage{MessageId: fmt.Sprint("m", i), Body: body, EventSource: "aws:sqs"})
 	}
-	raw := check.Get(json.Marshal(e))
-	return raw
+	return check.Get(json.Marshal(e))
 }
 
 func gapOfQ(queue string) string {
@@ -61,9 +59,8 @@ func TestHandlerWakes(t *testing.T) {
 	s.deliverer = check.Get(delivery.New(store, s.sorter, &delivery.Options{Now: func() time.Time { return later }}))
 	earlier := check.Get(delivery.New(store, s.sorter, nil))
 	bad := delivery.Reader{Name: "c", Handle: func(context.Context, delivery.Batch) error { return errors.New("no luck") }}
-	if done := earlier.Deliver(t.Context(), "fails", bad, -1); done.Outcome != delivery.Wait {
-		t.Fatalf("%+v", done)
-	}
+	done := earlier.Deliver(t.Context(), "fails", bad, -1)
+	check.Need(t, done.Outcome == delivery.Wait, "%+v", done)
 	chains := xorack.NewMemory()
 	creator := check.Get(xorack.New(chains, nil))
 	s.acker = check.Get(xorack.New(chains, &xorack.Options{Now: func() time.Time { return later }}))
@@ -80,9 +77,8 @@ func TestHandlerWakes(t *testing.T) {
 		"what is this?",
 	))
 	hasMetrics(t, &out, `"WakeUps":7`, `"WakeUpsInVain":3`, `"WakeUpLate":[`, `"Errors":1`, `"Skipped":2`, `"GapsSkipped":1`, `"Notified":1`, `"ChainsTimedOut":1`)
-	if want := map[string]int{"gap.opened": 1, "gap.skipped": 1, "TIMED_OUT": 1}; !cmp.Equal(want, said) {
-		t.Errorf("said %v, want %v", said, want)
-	}
+	want := map[string]int{"gap.opened": 1, "gap.skipped": 1, "TIMED_OUT": 1}
+	check.That(t, cmp.Equal(want, said), "said %v, want %v", said, want)
 }
 
 // TestHandlerWakesACircuit: people hear of it, by the metric too.
@@ -92,9 +88,8 @@ func TestHandlerWakesACircuit(t *testing.T) {
 	bad := delivery.Reader{Name: "c", Handle: func(context.Context, delivery.Batch) error { return errors.New("no luck") }}
 	for queue := range strings.SplitSeq("abcdefghij", "") { // as many open it at once
 		check.OK(t, s.sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1})[0].Err)
-		if done := s.deliverer.Deliver(t.Context(), queue, bad, -1); done.Outcome != delivery.Wait {
-			t.Fatalf("%+v", done)
-		}
+		done := s.deliverer.Deliver(t.Context(), queue, bad, -1)
+		check.Need(t, done.Outcome == delivery.Wait, "%+v", done)
 	}
 	circuit := timer.WakeUp{Thing: timer.Thing{Kind: timer.Circuit, Consumer: "c"}, Due: time.Now()}.String()
 	answers(t.Context(), t, s, batch(t, circuit))
@@ -128,14 +123,7 @@ func TestHandlerWakesTooEarly(t *testing.T) {
 	s, _ := sweeperOf(t, gapOf(t), &out)
 	long := time.Hour
 	check.Get(s.sorter.Configure(t.Context(), "q", cursor.Change{GapAfter: &long}))
-	for name, value := range map[string]string{"AWS_ENDPOINT_URL_SQS": "http://127.0.0.1:1", "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret"} {
-		t.Setenv(name, value)
-	}
-	s.timer = check.Get(timer.New("https://queue"))
-	s.after = func(ctx context.Context, m *emf.Metrics) {
-		_, failed := s.timer.Flush(ctx)
-		m.Count("WakeUpsFailed", failed)
-	}
+	s.sends(t, "http://127.0.0.1:1")
 	answers(t.Context(), t, s, batch(t, gapOfQ("q")))
 	hasMetrics(t, &out, `"WakeUpsEarly":1`, `"WakeUpsFailed":1`)
 }

@@ -79,9 +79,8 @@ func TestALeaseThatGoesWrong(t *testing.T) {
 		leases := leasesOn(faults, "consumers", 2, &now)
 		faults.Fail(1, fault)
 		lease, taken, err := leases.Take(t.Context(), "a", now.Add(time.Minute))
-		if good := fault == ddbtest.Repeated; taken != good || (err == nil) != good {
-			t.Errorf("%s: taken %v, %v", fault, taken, err)
-		}
+		good := fault == ddbtest.Repeated
+		check.That(t, taken == good && (err == nil) == good, "%s: taken %v, %v", fault, taken, err)
 		if taken {
 			faults.Fail(1, ddbtest.Repeated)
 			check.OK(t, lease.End(t.Context()))

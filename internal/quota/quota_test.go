@@ -265,9 +265,8 @@ func TestWhatARefusedRequestIsTold(t *testing.T) {
 		k := d.process(quota.Amounts{quota.Messages: 2})
 		metrics := emf.New(&d.out, emf.Names{}).Begin()
 		var problem *httpapi.Problem
-		if err := k.Take(t.Context(), metrics, "a", quota.Amounts{quota.Messages: n}); err != nil {
-			t.Errorf("%v", err)
-		}
+		err := k.Take(t.Context(), metrics, "a", quota.Amounts{quota.Messages: n})
+		check.That(t, err == nil, "%v", err)
 		if err := k.Take(t.Context(), metrics, "a", quota.Amounts{quota.Messages: 1}); !errors.As(err, &problem) || problem.RetryAfter != want {
 			t.Errorf("behind %d: %v, want after %d s", n, err, want)
 		}
@@ -322,9 +321,8 @@ func TestCountersThatDoNotAnswer(t *testing.T) {
 // A counter that never answers keeps a request waiting for a second, and no other.
 func TestACounterThatHangs(t *testing.T) {
 	store := quota.NewStore(ddb.Func(func(ctx context.Context, _ ddb.Request) (ddb.Answer, error) {
-		if deadline, ok := ctx.Deadline(); !ok || time.Until(deadline) > time.Second {
-			t.Error("it may hang for longer")
-		}
+		deadline, ok := ctx.Deadline()
+		check.That(t, ok && time.Until(deadline) <= time.Second, "it may hang for longer")
 		return ddb.Answer{}, context.DeadlineExceeded
 	}), counters)
 	d := newDesk(t)
@@ -428,9 +426,8 @@ func TestAProcessThatRestedTakesLittle(t *testing.T) {
 	d.passed(rested, "a", 900)
 	d.now = d.now.Add(time.Hour)
 	d.passed(rested, "a", 11)
-	if n := d.passed(other, "a", 1000); n < 900 {
-		t.Errorf("%d were left for another process", n)
-	}
+	n := d.passed(other, "a", 1000)
+	check.That(t, n >= 900, "%d were left for another process", n)
 }
 
 // Two processes, one of which has the next window already: the account is the next window's for
@@ -442,15 +439,13 @@ func TestAClockThatIsBehind(t *testing.T) {
 		return quota.NewKeeper(d.store, limits, func() time.Time { return d.now.Add(ahead) })
 	}
 	behind, ahead := keeper(0), keeper(10*time.Second)
-	if n := d.passed(ahead, "a", 7); n != 7 {
-		t.Fatalf("%d passed", n)
-	}
+	n := d.passed(ahead, "a", 7)
+	check.Need(t, n == 7, "%d passed", n)
 	check.Is(t, d.passed(behind, "a", 9), 2)
 	d.meter.Take()
 	check.Is(t, d.passed(ahead, "a", 9), 1)
-	if total := d.meter.Take(); total.Writes > 1 {
-		t.Errorf("%d writes", total.Writes)
-	}
+	total := d.meter.Take()
+	check.That(t, total.Writes <= 1, "%d writes", total.Writes)
 	d.passed(keeper(time.Hour), "a", 1)
 	check.Is(t, d.passed(keeper(0), "b", 1)+d.passed(keeper(0), "a", 1), 2)
 }
@@ -476,9 +471,8 @@ func TestRead(t *testing.T) {
 		{Name: "*", Limits: quota.Amounts{quota.Messages: 100, quota.Bytes: 1000000, quota.NewQueues: 60, quota.NewChains: 600}},
 		{Name: "acme", Limits: quota.Amounts{quota.Messages: 5000}},
 	}
-	if diff := cmp.Diff(want, got); err != nil || diff != "" {
-		t.Errorf("%v\n%s", err, diff)
-	}
+	diff := cmp.Diff(want, got)
+	check.That(t, err == nil && diff == "", "%v\n%s", err, diff)
 }
 
 func TestReadNamesWhatIsWrong(t *testing.T) {

@@ -129,8 +129,7 @@ func TestWritesThatGoWrong(t *testing.T) {
 			b.stands("forgotten", trouble.Row{}, trouble.Blocked, "a b", "c")
 			place := trouble.Place{State: trouble.Blocked, After: string(fault)}
 			twice("walk", func() error { return b.SaveWalked(b.Context(), place) })
-			walked, err := b.Walked(b.Context())
-			b.check(err)
+			walked := check.Get(b.Walked(b.Context()))
 			b.is("walked", walked, place)
 		}
 		b.faults.Fail(1, ddbtest.Refused)
@@ -180,8 +179,7 @@ func TestPages(t *testing.T) {
 			b.is(fmt.Sprintf("pages of %d of %q", c.limit, c.prefix), strings.Join(all, " "), c.want)
 		}
 		// The row that the page before ended with is gone.
-		page, _, err := b.Page(b.Context(), trouble.Lagging, "", "@xy/b c", 1)
-		b.check(err)
+		page, _ := check.Get2(b.Page(b.Context(), trouble.Lagging, "", "@xy/b c", 1))
 		b.is("behind a row that is gone", names(page), []string{"@x/a|c"})
 
 		var all []string
@@ -253,8 +251,7 @@ func TestItems(t *testing.T) {
 			b.is("expired", ended.Expired(since.Add(when)), want)
 		}
 		b.is("never expired", trouble.Row{}.Expired(since), false)
-		none, err := b.Walked(b.Context())
-		b.check(err)
+		none := check.Get(b.Walked(b.Context()))
 		b.is("no walk", none, trouble.Place{})
 		b.check(b.SaveWalked(b.Context(), trouble.Place{State: trouble.Gap, After: "q "}))
 		b.is("walk", stored(" walk", " walk"), `{after:q  at: walk in:gap state: walk v:1}`)
@@ -507,7 +504,6 @@ func TestANoisyTenant(t *testing.T) {
 	// A prefix that only begins a tenant's name is looked for everywhere, an incomplete one of
 	// nobody too.
 	page, _, err := s.Page(t.Context(), row("", 0).State, "@tenant-1", "", 1000)
-	if n := len(page); err != nil || n == 0 || n > 11 {
-		t.Errorf("%d rows, %v", n, err)
-	}
+	n := len(page)
+	check.That(t, err == nil && n != 0 && n <= 11, "%d rows, %v", n, err)
 }

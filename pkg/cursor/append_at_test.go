@@ -8,9 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/check"
-	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
@@ -112,45 +110,6 @@ func TestAKindBesideASeq(t *testing.T) {
 	b.want("of a queue that begins at 100", b.putAt(b.sorter, made), "advanced 100-101")
 }
 
-// TestAppendAtFigures pins the requests and units of batches at a seq.
-func TestAppendAtFigures(t *testing.T) {
-	meter := ddbtest.NewMeter(ddb.NewMemory(tablesOf(cursor.Names{})...))
-	process := func() *cursor.Sorter {
-		return check.Get(cursor.New(storeOn(t, meter, cursor.Names{}), nil))
-	}
-	warm, next := process(), int64(1)
-	put := func(s *cursor.Sorter, n int64) ddbtest.Total {
-		meter.Take()
-		results := s.Put(t.Context(), batch("", seqs(next, next+n-1)...)...)
-		check.OK(t, results[0].Err)
-		for _, r := range results {
-			check.That(t, r.Outcome == cursor.Advanced, "%+v", r)
-		}
-		next += n
-		return meter.Take()
-	}
-	costs := func(what string, got ddbtest.Total, writes, reads int, units ddb.Units) {
-		t.Helper()
-		check.That(t, got.Writes == writes && got.Reads == reads && got.Units == units,
-			"%s: %+v, want %d, %d and %+v", what, got, writes, reads, units)
-	}
-	put(warm, 1)
-	for _, n := range []int64{1, 5, 25, 100} {
-		costs(fmt.Sprint(n), put(warm, n), 2, 0, ddb.Units{Writes: 2})
-	}
-	costs("by a process that knows nothing", put(process(), 100), 2, 1, ddb.Units{Writes: 2, Reads: 0.5})
-	costs("by one that was overtaken", put(warm, 100), 2, 1, ddb.Units{Writes: 2, Reads: 1})
-	for range 16 {
-		put(warm, 1) // to the tail's end
-	}
-	costs("the one that fills an order item", put(warm, 100), 4, 0, ddb.Units{Writes: 4})
-	meter.Take()
-	check.OK(t, warm.Put(t.Context(), batch("", seqs(1, 6)...)...)[0].Err)
-	costs("a repeat", meter.Take(), 0, 3, ddb.Units{Reads: 5})
-	check.OK(t, warm.Put(t.Context(), batch("", next+1)...)[0].Err)
-	costs("one that is ahead", meter.Take(), 0, 1, ddb.Units{Reads: 1})
-}
-
 // TestAppendAtBounds: what is more than an item has is several, one behind the other.
 func TestAppendAtBounds(t *testing.T) {
 	b := newBench(t, nil)
@@ -168,9 +127,8 @@ func TestAppendAtBounds(t *testing.T) {
 	for e := range b.status().Tail.All() {
 		counts = append(counts, e.Count)
 	}
-	if want := []int{500, 1, 2, 1, 1, 1}; !slices.Equal(counts, want) {
-		t.Errorf("items of %v messages, want %v", counts, want)
-	}
+	want := []int{500, 1, 2, 1, 1, 1}
+	check.That(t, slices.Equal(counts, want), "items of %v messages, want %v", counts, want)
 	b.want("again", b.putAt(b.process(cursor.Options{}), append(batch("", seqs(400, 501)...), large(150<<10, 502, 503)...)), "duplicate 400-503")
 }
 
@@ -183,8 +141,7 @@ func TestAppendAtBehindOrderItems(t *testing.T) {
 	}
 	b.want("all again", b.putAt(b.process(cursor.Options{}), batch("", seqs(1, 200)...)), "duplicate 1-200")
 	cur := b.status()
-	_, _, err := b.memory.Inside().Allocate(t.Context(), "q", entries("dead", queuelog.MaxTail-cur.Tail.Len()), cursor.Range{From: cur.Position, To: cur.Position}, b.now)
-	check.OK(t, err)
+	check.Get2(b.memory.Inside().Allocate(t.Context(), "q", entries("dead", queuelog.MaxTail-cur.Tail.Len()), cursor.Range{From: cur.Position, To: cur.Position}, b.now))
 	b.want("into a full tail", b.putAt(b.process(cursor.Options{}), batch("", b.status().Position+1)), fmt.Sprintf("advanced %d", b.status().Position))
 	n := b.status().Tail.Len()
 	check.That(t, n < queuelog.MaxTail, "the tail has %d places", n)
@@ -201,91 +158,4 @@ func TestAppendAtAfterExpiry(t *testing.T) {
 	b.later(5 * 24 * time.Hour)
 	b.memory.Expire(b.now)
 	b.want("old ones and young ones", b.putAt(b.process(cursor.Options{}), batch("", seqs(1, 63)...)), "stale 1-60, duplicate 61-62, advanced 63")
-}
-
-// TestAnAppendAtThatDiedIsGoneOnWith: its row has no place, and the repeat gives it one, also
-// shortly before it expires.
-func TestAnAppendAtThatDiedIsGoneOnWith(t *testing.T) {
-	for _, after := range []time.Duration{time.Minute, 13 * 24 * time.Hour} {
-		b := newBench(t, nil)
-		b.putAt(b.sorter, batch("", 1))
-		faults := ddbtest.NewFaults(b.tables)
-		b.engine = faults
-		dead := b.process(cursor.Options{})
-		faults.Fail(3, ddbtest.Refused) // look, row, allocation
-		if err := dead.Put(t.Context(), batch("", 2, 3)...)[0].Err; err == nil {
-			t.Fatal("an allocation was given")
-		}
-		b.engine = b.tables
-		b.later(after)
-		b.want("the same", b.putAt(b.process(cursor.Options{}), batch("", 2, 3)), "duplicate 2-3")
-		b.later(13 * 24 * time.Hour)
-		b.memory.Expire(b.now)
-		got := b.read(1, 3)
-		check.That(t, len(got) == 2 || after <= time.Hour, "after %v: %q", after, got)
-	}
-}
-
-// TestEveryRequestOfAnAppendAtASeqGoesWrongOnce: the repeat ends it, and each message is there
-// once.
-func TestEveryRequestOfAnAppendAtASeqGoesWrongOnce(t *testing.T) {
-	for name, do := range map[string][]cursor.Message{
-		"next": batch("", 3, 4, 5), "again and more": batch("", seqs(1, 5)...), "with a hole": batch("", 3, 4, 6), "two items": batch("", seqs(3, 503)...),
-	} {
-		for _, flush := range []bool{false, true} {
-			eachFault(t, func(fault ddbtest.Fault, k int) bool {
-				return appendAtGoesWrong(t, name, flush, do, fault, k)
-			})
-		}
-	}
-}
-
-// appendAtGoesWrong puts with the kth request going wrong, and then again. It reports whether there
-// was one.
-func appendAtGoesWrong(t *testing.T, name string, flush bool, do []cursor.Message, fault ddbtest.Fault, k int) bool {
-	t.Helper()
-	h := newHurt(t)
-	put := func(messages []cursor.Message) (failed error) {
-		for _, r := range h.sorter.Put(t.Context(), messages...) {
-			if r.Err != nil {
-				failed = r.Err
-			}
-		}
-		return failed
-	}
-	h.must(put(batch("", 1, 2)))
-	if flush {
-		cur, err := h.sorter.Status(t.Context(), "q")
-		h.must(err)
-		var moved int64
-		for seq := int64(3); cur.Tail.Len()+int(moved) < queuelog.OrderItemEntries-1; seq, moved = seq+1, moved+1 {
-			h.must(put(batch("", seq)))
-		}
-		do = slices.Clone(do)
-		for i := range do {
-			if do[i].Seq > 2 {
-				do[i] = batch("", do[i].Seq+moved)[0]
-			}
-		}
-	}
-	if wrong, _ := h.once(fault, k, func() error { return put(do) }); !wrong {
-		return false
-	}
-	h.must(put(do))
-	cur, err := h.sorter.Status(t.Context(), "q")
-	h.must(err)
-	next := int64(1)
-	for m, err := range h.sorter.Read(t.Context(), "q", 0, cur.Position) {
-		h.must(err)
-		check.That(t, m.Seq == next && string(m.Body) == fmt.Sprintf("body %d", next),
-			"%s, %s at request %d: seq %d is %q", name, fault, k, m.Seq, m.Body)
-		next++
-	}
-	last := do[len(do)-1].Seq
-	if name == "with a hole" {
-		last -= 2
-	}
-	check.That(t, cur.Position == last,
-		"%s, %s at request %d: the position is %d, want %d", name, fault, k, cur.Position, last)
-	return true
 }

@@ -151,29 +151,6 @@ func TestRepeatsAreKnownForAsLongAsTheyAreKept(t *testing.T) {
 	b.want("and again", b.append(several("id0", 1)), "duplicate 181-181")
 }
 
-// TestAnIdIsGoodAgainWhileItsPlaceIsInTheTail: nothing else came meanwhile, and the older one's
-// place must not be taken for the later one's.
-func TestAnIdIsGoodAgainWhileItsPlaceIsInTheTail(t *testing.T) {
-	for _, ttl := range []bool{true, false} {
-		b := newBench(t, nil)
-		b.want("first", b.append(arrival("a")), "advanced 1-1")
-		b.now = b.now.Add(14*24*time.Hour - time.Second)
-		b.want("repeat in the last second, which keeps nothing", b.append(arrival("a")), "duplicate 1-1")
-		b.now = b.now.Add(time.Second)
-		if ttl {
-			b.memory.Expire(b.now)
-		}
-		later := arrival("a")
-		later.Messages[0].Body = []byte("later")
-		b.want("later", b.append(later), "advanced 2-2")
-		b.want("repeat", b.append(later), "duplicate 2-2")
-		b.want("the first again", b.append(arrival("a")), "conflict")
-		same(t, "got", b.read(1, 2), []string{"2 a later"})
-		// What has expired is missing; it is not the later one.
-		same(t, "got", b.read(0, 2), []string{`queue "q": seq 1 is at or under the position, but not stored`})
-	}
-}
-
 func TestAppendGroup(t *testing.T) {
 	b := newBench(t, nil)
 	b.want("before", b.append(arrival("known")), "advanced 1-1")
@@ -260,9 +237,8 @@ func TestAppendRefusesWhatIsOutOfBounds(t *testing.T) {
 		check.That(t, errors.As(err, &invalid) &&
 			(c.field == "messages" || invalid.Path() == "messages[1]."+c.field),
 			"%s in a group: error %v", name, err)
-		if queues := b.queues(); len(queues) != 0 {
-			t.Errorf("%s: stored something: %v", name, queues)
-		}
+		queues := b.queues()
+		check.That(t, len(queues) == 0, "%s: stored something: %v", name, queues)
 	}
 	b := newBench(t, nil)
 	other := arrival("a")
@@ -364,9 +340,8 @@ func TestUndeliveredArrivalsAreKept(t *testing.T) {
 		check.Get(b.process(options).Steps().KeepUndelivered(t.Context(), "q", 50))
 		b.memory.Expire(b.now)
 	}
-	if got := b.read(50, 100); len(got) != 50 || got[49] != "100 a99 body of a99" {
-		t.Errorf("%d are left: %v", len(got), got)
-	}
+	got := b.read(50, 100)
+	check.That(t, len(got) == 50 && got[49] == "100 a99 body of a99", "%d are left: %v", len(got), got)
 	if head, found, err := b.process(options).Steps().Oldest(t.Context(), "q"); err != nil || !found || head.Seq != 51 {
 		t.Errorf("the oldest is %+v, %v, %v; want 51", head, found, err)
 	}
@@ -384,9 +359,8 @@ func TestUndeliveredArrivalsAreKept(t *testing.T) {
 	check.Get(b.process(options).Steps().KeepBack(t.Context(), "q", 50, 101))
 	b.now = b.now.Add(3 * time.Hour)
 	b.memory.Expire(b.now)
-	if got := b.read(50, 101); len(got) != 51 {
-		t.Errorf("%d are left: %v", len(got), got)
-	}
+	got = b.read(50, 101)
+	check.That(t, len(got) == 51, "%d are left: %v", len(got), got)
 	if n, err := b.process(options).Steps().DeleteUpTo(t.Context(), "q", 101, 1000); n != 0 || err != nil {
 		t.Errorf("deleted %d, %v; a repeat is known by what is stored", n, err)
 	}
@@ -395,24 +369,6 @@ func TestUndeliveredArrivalsAreKept(t *testing.T) {
 	if head, found, err := b.process(options).Steps().Oldest(t.Context(), "q"); err != nil || found {
 		t.Errorf("the oldest is %+v, %v, %v; want none", head, found, err)
 	}
-}
-
-// TestARepeatShortBeforeTheEndIsKept: its first writer died before it asked for a place, long ago.
-// What gets its place now must be there when it is read.
-func TestARepeatShortBeforeTheEndIsKept(t *testing.T) {
-	b := newBench(t, nil)
-	b.fill("a", 1)
-	b.engine = noAllocations(b.tables)
-	if _, err := appendTo(t.Context(), b.process(cursor.Options{}), arrival("x")); err == nil {
-		t.Fatal("an allocation was given")
-	}
-	b.engine = b.tables
-	b.fill("b", 100)
-	b.now = b.now.Add(14*24*time.Hour - time.Second)
-	b.want("repeat", b.append(arrival("x")), "duplicate 102-102")
-	b.now = b.now.Add(2 * time.Second)
-	b.memory.Expire(b.now)
-	same(t, "got", b.read(101, 102), []string{"102 x body of x"})
 }
 
 // noAllocations is an engine that gives no places.

@@ -21,8 +21,7 @@ func imageOf(t *testing.T, it ddb.Item) json.RawMessage {
 	if !it.Exists() {
 		return nil
 	}
-	raw := check.Get(attributevalue.MarshalMapJSON(dynamo.ToSDK(it)))
-	return raw
+	return check.Get(attributevalue.MarshalMapJSON(dynamo.ToSDK(it)))
 }
 
 // TestStatelessConsumerHandsOnArrivals: what a record shows is enough to find them, with no other
@@ -60,9 +59,7 @@ func TestStatelessConsumerHandsOnArrivals(t *testing.T) {
 		check.OK(t, s.Put(t.Context(), put...)[0].Err)
 	}
 	reader := process(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
-		if r.Name() == "get cursor" {
-			t.Error("a cursor was read")
-		}
+		check.That(t, r.Name() != "get cursor", "a cursor was read")
 		return tables.Do(ctx, r)
 	}))
 	var got []string

@@ -3,13 +3,11 @@ package cursor_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"testing"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/check"
-	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -49,9 +47,8 @@ func TestErasedTakesNothing(t *testing.T) {
 		check.Get(appendTo(t.Context(), s, in("1")))
 	}
 	staged := check.Get(warm.Steps().Stage(t.Context(), cursor.KindArrival, in("staged").put()...))
-	if c := b.erase("q"); !c.Erased() || c.Erasure.Last != 2 || c.Erasure.Op != "op" {
-		t.Errorf("%+v", c)
-	}
+	c := b.erase("q")
+	check.That(t, c.Erased() && c.Erasure.Last == 2 && c.Erasure.Op == "op", "%+v", c)
 	b.erase("a")
 	for name, s := range map[string]*cursor.Sorter{"warm": warm, "cold": cold, "the eraser's": b.sorter} {
 		for _, seq := range []int64{3, 4, 5, 9} { // moves, repeats, parks, parks
@@ -87,9 +84,7 @@ func TestErasing(t *testing.T) {
 	b := newBench(t, nil)
 	ctx := t.Context()
 	stays := cursor.Message{Queue: "q 2", Seq: 1, Body: []byte("1")}
-	for seq := int64(1); seq <= 60; seq++ {
-		b.put(body(seq))
-	}
+	b.puts(1, 60)
 	b.put(stays)
 	b.holds("before", "q", 60, 0)
 	late := b.process(cursor.Options{})
@@ -140,9 +135,7 @@ func TestErasingAQueueInArrivalOrder(t *testing.T) {
 // TestErasingGoesOn: a run whose time is up, or that is throttled, leaves the rest to the next.
 func TestErasingGoesOn(t *testing.T) {
 	b := newBench(t, nil)
-	for seq := int64(1); seq <= 600; seq++ {
-		b.put(body(seq))
-	}
+	b.puts(1, 600)
 	c := b.erase("q")
 	over, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
 	defer cancel()
@@ -239,34 +232,6 @@ func TestLateWritesToAnErasedQueue(t *testing.T) {
 	b.holds("arrivals after the sweep", "a", 0, 0)
 }
 
-// TestErasingGoesWrong: whichever request goes wrong, the repeat and the sweep make it whole.
-func TestErasingGoesWrong(t *testing.T) {
-	for _, fault := range ddbtest.EveryFault() {
-		for k, pending := 1, false; !pending; k++ {
-			h := newHurt(t)
-			h.must(h.put(1, 2, 4))
-			h.faults.Fail(k, fault)
-			c, err := h.sorter.Erase(t.Context(), "q", "op")
-			if err == nil {
-				_, err = h.sorter.Steps().EraseMore(t.Context(), c, nil)
-			}
-			if pending = h.faults.Pending(); pending {
-				h.must(err)
-			}
-			h.faults.Fail(0, "")
-			c, err = h.sorter.Erase(t.Context(), "q", "op")
-			h.must(err)
-			check.That(t, c.Erasure.Last == 2 && c.Erasure.Op == "op", "%s %d: %+v", fault, k, c)
-			h.now = h.now.Add(cursor.EraseGrace)
-			_, err = h.sorter.Sweep(t.Context(), cursor.SweepOptions{Segments: 1})
-			h.must(err)
-			remains, err := h.sorter.Steps().Remaining(t.Context(), "q")
-			h.must(err)
-			same(t, fmt.Sprintf("%s %d", fault, k), remains, cursor.Remains{})
-		}
-	}
-}
-
 // TestErasingBehindStaleReads: what a read that is not strong does not show is deleted all the
 // same.
 func TestErasingBehindStaleReads(t *testing.T) {
@@ -287,25 +252,4 @@ func TestErasingBehindStaleReads(t *testing.T) {
 			"%s: %+v, %v", queue, deleted, err)
 		b.holds(queue, queue, 0, 0)
 	}
-}
-
-// TestEraseFigures: a thousand messages of 100 bytes are marked by a write, and deleted by a write
-// unit each, 25 a request, behind queries over their keys; and what the daily look at a stub is.
-func TestEraseFigures(t *testing.T) {
-	b := newBench(t, nil)
-	meter := ddbtest.NewMeter(b.tables)
-	b.engine = meter
-	s := b.process(cursor.Options{})
-	for seq := int64(1); seq <= 1000; seq++ {
-		check.OK(t, s.Put(t.Context(), hundred(seq))[0].Err)
-	}
-	meter.Take()
-	c := check.Get(s.Erase(t.Context(), hundred(1).Queue, "op"))
-	check.Get(s.Steps().EraseMore(t.Context(), c, nil))
-	same(t, "erase", meter.Take(), ddbtest.Total{Reads: 6, Writes: 41, Units: ddb.Units{Reads: 28, Writes: 1001}})
-	check.Get(s.Steps().EraseMore(t.Context(), c, nil))
-	same(t, "look", meter.Take(), ddbtest.Total{Reads: 4, Units: ddb.Units{Reads: 3}})
-	c.Erasure.Emptied = b.now
-	check.Get(s.Steps().EraseMore(t.Context(), c, nil))
-	same(t, "a stub's look", meter.Take(), ddbtest.Total{Reads: 2, Units: ddb.Units{Reads: 1}})
 }

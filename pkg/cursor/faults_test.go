@@ -1,217 +1,228 @@
 package cursor_test
 
 import (
-	"context"
+	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dev/faulty"
 	"github.com/streamsort/streamsort/internal/dynamo"
-	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/queuelog"
+	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// hurt is a Sorter on tables of which a request can go wrong.
-type hurt struct {
-	t      *testing.T
-	faults *ddbtest.Faults
-	store  *cursor.Store
-	now    time.Time
-	sorter *cursor.Sorter
-	// durable are the seqs of which an answer said that they are stored.
-	durable map[int64]bool
-}
+// step is a part of an operation.
+type step func(*bench) error
 
-func newHurt(t *testing.T) *hurt {
-	t.Helper()
-	faults := ddbtest.NewFaults(ddb.NewMemory(tablesOf(cursor.Names{})...))
-	return hurtOn(t, faults, storeOn(t, faults, cursor.Names{}))
-}
-
-func hurtOn(t *testing.T, faults *ddbtest.Faults, store *cursor.Store) *hurt {
-	t.Helper()
-	h := &hurt{t: t, faults: faults, store: store, durable: map[int64]bool{}, now: time.Date(2126, 5, 6, 7, 8, 9, 0, time.UTC)}
-	settings := cursor.DefaultSettings()
-	settings.Policy, settings.GapAfter = cursor.PolicySkip, time.Minute
-	h.sorter = check.Get(cursor.New(h.store,
-		&cursor.Options{ForEach: fanout.OneByOne, Defaults: &settings, Now: func() time.Time { return h.now }}))
-	return h
-}
-
-// put puts a group and notes what is said to be durable.
-func (h *hurt) put(seqs ...int64) error {
-	messages := make([]cursor.Message, len(seqs))
-	for i, seq := range seqs {
-		messages[i] = body(seq)
-	}
-	results := h.sorter.Put(h.t.Context(), messages...)
-	err := results[0].Err
-	for _, r := range results {
-		if r.Outcome.Durable() {
-			h.durable[r.Seq] = true
+func steps(all ...step) step {
+	return func(b *bench) error {
+		for _, do := range all {
+			if err := do(b); err != nil {
+				return err
+			}
 		}
-		if r.Err != nil {
-			err = r.Err
-		}
-		if r.Deferred != nil {
-			err = r.Deferred
-		}
+		return nil
 	}
-	return err
 }
 
-func (h *hurt) must(err error) {
-	h.t.Helper()
-	check.OK(h.t, err)
+// puts puts the messages of some calls together, of which none may be said to be lost.
+func puts(calls ...[]cursor.Message) step {
+	return func(b *bench) error {
+		for _, r := range b.sorter.Put(b.t.Context(), slices.Concat(calls...)...) {
+			if err := cmp.Or(r.Err, r.Deferred); err != nil {
+				return err
+			}
+			lost := r.Outcome == cursor.Stale || r.Outcome == cursor.Conflict
+			check.That(b.t, !lost, "%+v", r)
+		}
+		return nil
+	}
 }
 
-// check checks what must hold at any time, and returns the position and the end of the run that is
-// stored behind it.
-func (h *hurt) check() (position, end int64) {
-	h.t.Helper()
-	cur, err := h.sorter.Status(h.t.Context(), "q")
-	h.must(err)
-	page, err := h.store.Inside().Messages(h.t.Context(), queuelog.Query{Queue: "q", First: 0, Last: cursor.MaxSeq, Strong: true})
-	h.must(err)
-	stored := map[int64]bool{}
-	for _, m := range page.Messages {
-		stored[m.Seq] = true
-		check.That(h.t, m.Tombstone != "" || string(m.Body) == fmt.Sprintf("body %d", m.Seq),
-			"seq %d has the body %q", m.Seq, m.Body)
+func later(d time.Duration) step { return func(b *bench) error { b.later(d); return nil } }
+
+func sweeps(b *bench) error {
+	return check.Err(b.sorter.Sweep(b.t.Context(), cursor.SweepOptions{Segments: 1}))
+}
+
+// settles settles all, when all is due.
+func settles(b *bench) error {
+	b.later(time.Minute)
+	return check.Err(b.sorter.Settle(b.t.Context(), "q", sortkey.EverySortKey))
+}
+
+// state is what stands in the tables, but for what chance decides.
+func (b *bench) state() string {
+	b.t.Helper()
+	cur, left := b.status(), check.Get(b.sorter.Steps().Remaining(b.t.Context(), "q"))
+	if cur.Erased() {
+		return fmt.Sprint(left, cur.Erasure.Last, cur.Erasure.Op, cur.Erasure.Emptied.IsZero())
 	}
-	for seq := range h.durable {
-		check.That(h.t, stored[seq], "seq %d was said to be stored, and is not", seq)
+	log := strings.Fields(b.keyedLog())
+	if cur.Settings.Kind != cursor.KindNumbered {
+		left.Messages = 0 // order items, which come sooner or later
 	}
-	for end = 0; stored[end+1]; end++ {
+	if cur.Settings.Kind == cursor.KindArrival {
+		slices.Sort(log)
 	}
-	check.That(h.t, cur.Position <= end,
-		"the position is %d, and the run ends at %d", cur.Position, end)
-	next := int64(1)
-	for m, err := range h.sorter.Read(h.t.Context(), "q", 0, cur.Position) {
-		if h.must(err); m.Seq != next {
-			h.t.Errorf("read seq %d, want %d", m.Seq, next)
-		}
-		next++
-	}
-	return cur.Position, end
+	return fmt.Sprint(left, cur.Position, cur.Settings, log)
 }
 
 // TestEveryRequestGoesWrongOnce lets each request of each operation go wrong in each way. Whatever
 // the operation says then, the same one again brings the queue to where it would have been.
 func TestEveryRequestGoesWrongOnce(t *testing.T) {
+	numbered := func(seqs ...int64) step {
+		var all []cursor.Message
+		for _, seq := range seqs {
+			all = append(all, body(seq))
+		}
+		return puts(all)
+	}
+	arrivals := func(prefix string, n int) (all []cursor.Message) {
+		for i := range n {
+			all = append(all, arrival(fmt.Sprint(prefix, i)).put()...)
+		}
+		return all
+	}
+	keyed := func(prefix string, n int) (all []cursor.Message) {
+		for i := range n {
+			all = append(all, keyedOf(fmt.Sprintf("%s%03d", prefix, i), "x"))
+		}
+		return all
+	}
+	at := func(first, last int64) step { return puts(batch("", seqs(first, last)...)) }
+	nearly := puts(batch("", 1, 2)) // an order item's entries, but for one
+	for seq := int64(3); seq < queuelog.OrderItemEntries+1; seq++ {
+		nearly = steps(nearly, at(seq, seq))
+	}
+	const last = queuelog.OrderItemEntries
 	policy := cursor.PolicyAlert
-	for _, operation := range []struct {
-		name    string
-		prepare func(*hurt) error
-		do      func(*hurt) error
-		want    int64
-	}{
-		{"put to a new queue", nil, func(h *hurt) error { return h.put(1) }, 1},
-		{"put in order", func(h *hurt) error { return h.put(1) }, func(h *hurt) error { return h.put(2) }, 2},
-		{"put out of order", func(h *hurt) error { return h.put(1) }, func(h *hurt) error { return h.put(4) }, 1},
-		{"put farther out of order", func(h *hurt) error { return h.put(1, 4) }, func(h *hurt) error { return h.put(6) }, 1},
-		{"put into the gap", func(h *hurt) error { return h.put(1, 3, 4, 6) }, func(h *hurt) error { return h.put(2) }, 4},
-		{"group", func(h *hurt) error { return h.put(1) }, func(h *hurt) error { return h.put(2, 3, 5) }, 3},
-		{"heal", func(h *hurt) error {
+	for name, c := range map[string]struct{ prepare, do step }{
+		"put to a new queue":       {steps(), numbered(1)},
+		"put in order":             {numbered(1), numbered(2)},
+		"put out of order":         {numbered(1), numbered(4)},
+		"put farther out of order": {numbered(1, 4), numbered(6)},
+		"put into the gap":         {numbered(1, 3, 4, 6), numbered(2)},
+		"group":                    {numbered(1), numbered(2, 3, 5)},
+		"heal": {func(b *bench) error {
 			m := body(2)
-			m.Digest, m.Op, m.EnqueuedAt = []byte("digest"), []byte("op"), h.now
-			_, err := h.store.Inside().PutMessage(context.Background(), m)
-			return firstError(h.put(1, 3), err)
-		}, func(h *hurt) error { _, err := h.sorter.Steps().Heal(h.t.Context(), "q", 2); return err }, 3},
-		{"skip", func(h *hurt) error { err := h.put(1, 4, 6); h.now = h.now.Add(time.Minute); return err }, func(h *hurt) error {
-			_, _, err := h.sorter.Steps().SkipGap(h.t.Context(), "q", "why", time.Minute, 10)
+			m.Digest, m.Op, m.EnqueuedAt = []byte("digest"), []byte("op"), b.now
+			check.Get(b.memory.Inside().PutMessage(b.t.Context(), m))
+			return numbered(1, 3)(b)
+		}, func(b *bench) error { return check.Err(b.sorter.Steps().Heal(b.t.Context(), "q", 2)) }},
+		"skip": {steps(numbered(1, 4, 6), later(time.Minute)), func(b *bench) error {
+			_, _, err := b.sorter.Steps().SkipGap(b.t.Context(), "q", "why", time.Minute, 10)
 			return err
-		}, 6},
-		{"sweep", func(h *hurt) error { err := h.put(1, 4); h.now = h.now.Add(time.Minute); return err }, func(h *hurt) error {
-			_, err := h.sorter.Sweep(h.t.Context(), cursor.SweepOptions{Segments: 1})
+		}},
+		"sweep": {steps(numbered(1, 4), later(time.Minute)), sweeps},
+		"configure": {steps(), func(b *bench) error {
+			return check.Err(b.sorter.Configure(b.t.Context(), "q", cursor.Change{Policy: &policy}))
+		}},
+		"erase": {numbered(1, 2, 4), steps(func(b *bench) error {
+			c, err := b.sorter.Erase(b.t.Context(), "q", "op")
+			if err == nil {
+				_, err = b.sorter.Steps().EraseMore(b.t.Context(), c, nil)
+			}
 			return err
-		}, 4},
-		{"configure", nil, func(h *hurt) error {
-			_, err := h.sorter.Configure(h.t.Context(), "q", cursor.Change{Policy: &policy})
-			return err
-		}, 0},
+		}, later(cursor.EraseGrace), sweeps)},
+
+		"arrivals: new queue":            {steps(), puts(arrivals("a", 1))},
+		"arrivals: one":                  {puts(arrivals("a", 1)), puts(arrivals("b", 1))},
+		"arrivals: several under one id": {puts(arrivals("a", 1)), puts(several("b", 3).put())},
+		"arrivals: a repeat in a group": {
+			puts(arrivals("a", 2)), puts(arrivals("b", 2), arrival("a1").put()),
+		},
+		"arrivals: flush":              {puts(arrivals("a", 22)), puts(arrivals("b", 3))},
+		"arrivals: two flushes":        {puts(arrivals("a", 22)), puts(arrivals("b", 50))},
+		"arrivals: in an order item":   {puts(arrivals("a", 60)), puts(arrivals("a", 1))},
+		"at a seq: next":               {at(1, 2), at(3, 5)},
+		"at a seq: again and more":     {at(1, 2), at(1, 5)},
+		"at a seq: with a hole":        {at(1, 2), puts(batch("", 3, 4, 6))},
+		"at a seq: two items":          {at(1, 2), at(3, 503)},
+		"at a seq: flush":              {nearly, at(last+1, last+3)},
+		"at a seq: again, and a flush": {nearly, at(1, last+3)},
+		"at a seq: a hole and a flush": {nearly, puts(batch("", last+1, last+2, last+4))},
+		"at a seq: two, and a flush":   {nearly, at(last+1, last+501)},
+
+		"keyed: new queue": {steps(), steps(puts(keyed("b", 2)), settles)},
+		"keyed: late":      {steps(puts(keyed("b", 2)), settles), puts(keyed("a", 1))},
+		"keyed: late and not late, with a full tail": {
+			steps(puts(keyed("b", last)), settles), steps(puts(keyed("a", 1), keyed("c", 1)), settles),
+		},
+		"keyed: by its receipt": {steps(), steps(later(time.Second), func(b *bench) error {
+			m := keyedOf("", "x")
+			m.KeyParts, m.KeyType, m.Body = []any{sortkey.Received(b.now)}, "time", []byte("x")
+			return puts([]cursor.Message{m})(b)
+		}, settles)},
+		"keyed: the keys begin anew": {
+			steps(puts(keyed("b", 1)), settles, puts(keyed("a", 1), keyed("c", 1))),
+			steps(func(b *bench) error {
+				return check.Err(b.sorter.RestartKeys(b.t.Context(), "q", "op"))
+			}, puts([]cursor.Message{keyedOf("a", "1")}), settles),
+		},
+		"keyed: settle": {puts(keyed("b", 3)), settles},
+		"keyed: settle more than a move and order items": {
+			steps(puts(keyed("a", 1)), settles, puts(keyed("b", 140))), settles,
+		},
+		"keyed: sweep": {
+			steps(puts(keyed("b", 2)), settles, puts(keyed("a", 1)), puts(keyed("c", 2))),
+			steps(later(time.Minute), sweeps),
+		},
 	} {
-		t.Run(operation.name, func(t *testing.T) {
-			eachFault(t, func(fault ddbtest.Fault, k int) bool {
-				return goesWrong(t, operation.prepare, operation.do, operation.want, fault, k)
-			})
+		t.Run(name, func(t *testing.T) {
+			// run does the operation with its kth request going wrong, and then again.
+			run := func(fault ddbtest.Fault, k int) (state string, wrong bool) {
+				b := newBench(t, nil)
+				faults := ddbtest.NewFaults(b.tables)
+				b.engine = faults
+				settings := cursor.DefaultSettings()
+				skipping(&settings)
+				b.sorter = b.process(cursor.Options{Defaults: &settings})
+				check.OK(t, c.prepare(b))
+				faults.Fail(k, fault)
+				err := c.do(b)
+				wrong = k > 0 && !faults.Pending()
+				faults.Fail(0, "")
+				harmless := !wrong || fault == ddbtest.Repeated || fault == ddbtest.Partial
+				besides := b.status().Settings.Kind != cursor.KindNumbered // an order item can wait
+				check.That(t, harmless == (err == nil) || besides && !harmless,
+					"%s at request %d: error %v", fault, k, err)
+				if wrong {
+					check.OK(t, c.do(b))
+				}
+				return b.state(), wrong
+			}
+			want, _ := run("", 0)
+			for _, fault := range ddbtest.EveryFault() {
+				for k, wrong := 1, true; wrong; k++ {
+					var got string
+					got, wrong = run(fault, k)
+					check.Need(t, got == want, "%s at request %d: %s, want %s", fault, k, got, want)
+					if k > 20 {
+						k += 11 // most of them are alike
+					}
+				}
+			}
 		})
 	}
-}
-
-// eachFault tries with the first request going wrong, with the second one, and so on, in each way,
-// until there is no such request.
-func eachFault(t *testing.T, try func(fault ddbtest.Fault, k int) bool) {
-	t.Helper()
-	for _, fault := range ddbtest.EveryFault() {
-		for k := 1; try(fault, k); k++ {
-			check.Need(t, k <= 200, "more than 200 requests")
-		}
-	}
-}
-
-func firstError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// once does something with its kth request going wrong, and returns its error. It reports whether
-// there was such a request; where there was none, nothing may have failed.
-func (h *hurt) once(fault ddbtest.Fault, k int, do func() error) (wrong bool, failed error) {
-	h.t.Helper()
-	h.faults.Fail(k, fault)
-	failed = do()
-	if h.faults.Pending() {
-		h.must(failed)
-		return false, nil
-	}
-	h.faults.Fail(0, "")
-	return true, failed
-}
-
-// goesWrong does the operation with its kth request going wrong. It reports whether there was one.
-func goesWrong(t *testing.T, prepare, do func(*hurt) error, want int64, fault ddbtest.Fault, k int) bool {
-	t.Helper()
-	h := newHurt(t)
-	if prepare != nil {
-		h.must(prepare(h))
-	}
-	wrong, err := h.once(fault, k, func() error { return do(h) })
-	if !wrong {
-		return false
-	}
-	harmless := fault == ddbtest.Repeated || fault == ddbtest.Partial
-	check.That(t, harmless == (err == nil), "%s at request %d: error %v", fault, k, err)
-	if _, err := h.sorter.Status(t.Context(), "q"); err == nil {
-		h.check()
-	}
-	h.must(do(h))
-	position, end := h.check()
-	check.That(t, position == want && end == want,
-		"%s at request %d: position %d, end of the run %d; want %d", fault, k, position, end,
-		want)
-	return true
 }
 
 // TestTheSDKRepeats: with its repeats on, a lost response is not heard of.
 func TestTheSDKRepeats(t *testing.T) {
 	ddbtest.EachServer(t, func(t *testing.T, kind ddbtest.Kind) {
 		network := faulty.New(dynamo.Transport())
-		h := hurtOn(t, nil, freshTables(t, kind, &dynamo.Options{Transport: network, MaxAttempts: 3}))
-		h.must(h.put(1))
+		options := dynamo.Options{Transport: network, MaxAttempts: 3}
+		s := check.Get(cursor.New(freshTables(t, kind, &options), nil))
+		check.OK(t, s.Put(t.Context(), body(1))[0].Err)
 		network.Fail(2, faulty.Lost)
-		h.must(h.put(2))
-		if position, _ := h.check(); position != 2 || network.Pending() {
-			t.Errorf("position %d, pending %v; want 2 after a lost response", position, network.Pending())
-		}
+		r := s.Put(t.Context(), body(2))[0]
+		check.That(t, r.Err == nil && r.New == 2 && !network.Pending(),
+			"%+v; want 2 after a lost response", r)
 	})
 }

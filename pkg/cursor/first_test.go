@@ -4,12 +4,10 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/check"
-	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -74,26 +72,6 @@ func TestAQueueStartsWhereItsFirstMessageSays(t *testing.T) {
 			"stale 4710, advanced 4712, advanced 4713")
 		same(t, "another", answers(t, sorter, from(there, 4714, 1)), "first is 1: the queue starts at seq 4711, which is fixed: leave it out, or use another queue")
 	})
-}
-
-// TestTheFirstOfTwoFirstMessagesCounts: one starts the queue, the other is answered by the rule for
-// any.
-func TestTheFirstOfTwoFirstMessagesCounts(t *testing.T) {
-	for later, want := range map[int64]string{7: "parked", 3: "stale"} {
-		b := newBench(t, nil)
-		var raced atomic.Bool
-		other := b.process(cursor.Options{})
-		b.engine = ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
-			if r.Name() == "create cursor" && !raced.Swap(true) {
-				same(t, "the first", answers(t, other, from("q", 5, cursor.FirstHere)), "advanced 5")
-			}
-			return b.tables.Do(ctx, r)
-		})
-		s := b.process(cursor.Options{ForEach: fanout.OneByOne})
-		same(t, "the other", answers(t, s, from("q", later, cursor.FirstHere)), fmt.Sprint(want, " ", later))
-		cur := b.status()
-		check.That(t, cur.Settings.First == 5, "first %d", cur.Settings.First)
-	}
 }
 
 // TestARefusedPutAsksStrongly whether the queue is there: an older state shows none.

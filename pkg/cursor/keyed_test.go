@@ -180,26 +180,6 @@ func TestManyAreSettledInOneCall(t *testing.T) {
 	b.want("log", b.keyedLog(), strings.Join(want, " "))
 }
 
-// TestMoreLateOnesThanAMove places them all: the move raises the low mark to the last that it
-// places, and the next look goes on there.
-func TestMoreLateOnesThanAMove(t *testing.T) {
-	b := newBench(t, nil)
-	b.putKeyed(keyedOf("z", "1"))
-	b.later(time.Minute)
-	b.settle(sortkey.EverySortKey)
-	const n = 13 * queuelog.OrderItemEntries // two moves take 12
-	for i := range n {
-		m := waitingOf(t, "q", fmt.Sprintf("m%03d", i), "1")
-		m.Prev, m.Seen, m.EnqueuedAt = "", 1, b.now
-		_, err := b.memory.Inside().PutArrival(t.Context(), m) // its writer died before it placed it
-		check.OK(t, err)
-	}
-	b.want("settle", b.settle(sortkey.EverySortKey), fmt.Sprintf("%d placed", n))
-	if cur := b.status(); cur.Position != n+1 || cur.LateSoFar != n {
-		t.Errorf("position %d, %d late", cur.Position, cur.LateSoFar)
-	}
-}
-
 // TestSettlingUpTo a sort key leaves alone what is beyond.
 func TestSettlingUpTo(t *testing.T) {
 	b := newBench(t, nil)
@@ -325,14 +305,13 @@ func TestTheSweepSettles(t *testing.T) {
 	overdue := map[string]time.Duration{}
 	sweep := func() cursor.SweepReport {
 		t.Helper()
-		report := check.Get(b.sorter.Sweep(t.Context(), cursor.SweepOptions{
+		return check.Get(b.sorter.Sweep(t.Context(), cursor.SweepOptions{
 			Overdue: func(queue string, age time.Duration) { overdue[queue] = age },
 			Announce: func(_ context.Context, a cursor.Announcement) error {
 				announced = append(announced, a)
 				return nil
 			},
 		}))
-		return report
 	}
 	if r := sweep(); r.Placed != 0 || r.Waiting != 2 || r.Overdue != 0 {
 		t.Errorf("before the window is over: %+v", r)

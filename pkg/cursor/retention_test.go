@@ -11,8 +11,7 @@ import (
 
 func TestKeepUndelivered(t *testing.T) {
 	b := newBench(t, func(o *cursor.Options) { o.Retention = 8 * time.Hour })
-	b.put(body(2))
-	b.put(body(3))
+	b.puts(2, 3)
 	keep := func() int {
 		return check.Get(b.sorter.Steps().KeepUndelivered(t.Context(), "q", 0)).Pushed
 	}
@@ -28,9 +27,7 @@ func TestKeepUndelivered(t *testing.T) {
 // not past them.
 func TestSweepKeepsWhatTheSlowestConsumerNeeds(t *testing.T) {
 	b := newBench(t, func(o *cursor.Options) { o.Retention = 8 * time.Hour })
-	for seq := range int64(5) {
-		b.put(body(seq + 1))
-	}
+	b.puts(1, 5)
 	b.now = b.now.Add(5 * time.Hour)
 	report, err := b.sorter.Sweep(t.Context(), cursor.SweepOptions{
 		Delivered: func(context.Context, string) (int64, bool, error) { return 3, true, nil },
@@ -42,13 +39,9 @@ func TestSweepKeepsWhatTheSlowestConsumerNeeds(t *testing.T) {
 
 func TestKeepBack(t *testing.T) {
 	b := newBench(t, func(o *cursor.Options) { o.Retention = 8 * time.Hour })
-	for seq := range int64(3) {
-		b.put(body(seq + 1))
-	}
+	b.puts(1, 3)
 	b.now = b.now.Add(5 * time.Hour)
-	for seq := range int64(3) {
-		b.put(body(seq + 4))
-	}
+	b.puts(4, 6)
 	back := func(after int64) int64 {
 		t.Helper()
 		kept, err := b.sorter.Steps().KeepBack(t.Context(), "q", after, 6)
@@ -61,21 +54,17 @@ func TestKeepBack(t *testing.T) {
 	// 1 was not pushed forward, and expires; 2 and 3 were.
 	gone := b.memory.Expire(b.now.Add(4 * time.Hour))
 	check.That(t, gone == 1, "%d expired, want 1", gone)
-	if missing := back(0); missing != 1 {
-		t.Errorf("%d is said to be missing, want 1", missing)
-	}
+	missing := back(0)
+	check.That(t, missing == 1, "%d is said to be missing, want 1", missing)
 	same(t, "of nothing", back(6), 6)
 	check.Get(b.memory.Inside().DeleteMessages(t.Context(), "q", []int64{4}))
-	if missing := back(0); missing != 4 {
-		t.Errorf("%d is said to be missing, want 4", missing)
-	}
+	missing = back(0)
+	check.That(t, missing == 4, "%d is said to be missing, want 4", missing)
 }
 
 func TestDeleteUpTo(t *testing.T) {
 	b := newBench(t, nil)
-	for seq := range int64(60) {
-		b.put(body(seq + 1))
-	}
+	b.puts(1, 60)
 	for _, want := range []int{40, 10, 0} {
 		deleted, err := b.sorter.Steps().DeleteUpTo(t.Context(), "q", 50, 40)
 		check.That(t, err == nil && deleted == want,

@@ -79,7 +79,7 @@ func TestASkipIsGoneOnWith(t *testing.T) {
 // here, only the one that comes again.
 func TestALateRepeatReadsOneUnit(t *testing.T) {
 	b := newBench(t, nil)
-	const since = 200_000
+	since := full(200_000)
 	if got := b.append(arrival("early")); got != "advanced 1-1" {
 		t.Fatal(got)
 	}

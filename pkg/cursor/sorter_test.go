@@ -27,6 +27,8 @@ type bench struct {
 	engine ddb.Engine
 	sorter *cursor.Sorter
 	now    time.Time
+	// defaults are those of a process that goes on.
+	defaults *cursor.Settings
 }
 
 func newBench(t *testing.T, change func(*cursor.Options)) *bench {
@@ -84,6 +86,20 @@ func (b *bench) put(m cursor.Message) string {
 	return fmt.Sprintf("%s %d→%d", r.Outcome, r.Old, r.New)
 }
 
+// puts puts the messages from one seq to another.
+func (b *bench) puts(first, last int64) {
+	b.t.Helper()
+	for seq := first; seq <= last; seq++ {
+		b.put(body(seq))
+	}
+}
+
+// in is a message in another queue.
+func in(queue string, m cursor.Message) cursor.Message {
+	m.Queue = queue
+	return m
+}
+
 func (b *bench) want(what, got, want string) {
 	b.t.Helper()
 	check.That(b.t, got == want, "%s: %s, want %s", what, got, want)
@@ -105,9 +121,8 @@ func TestSorterTellsEachOutcome(t *testing.T) {
 	b.want("another one, passed", b.put(other), "conflict 4→4")
 	b.want("before the first", b.put(body(0)), "stale 4→4")
 	b.want("now it fits", b.put(body(5)), "advanced 4→5")
-	if n := b.memory.Expire(b.now.Add(365 * 24 * time.Hour)); n != 5 {
-		t.Fatalf("%d messages expired, want 5", n)
-	}
+	n := b.memory.Expire(b.now.Add(365 * 24 * time.Hour))
+	check.Need(t, n == 5, "%d messages expired, want 5", n)
 	b.want("passed and deleted", b.put(body(2)), "stale 5→5")
 }
 
@@ -178,9 +193,8 @@ func TestSorterRefusesWhatIsOutOfBounds(t *testing.T) {
 		err := b.sorter.Put(t.Context(), body(1), bad)[0].Err
 		check.That(t, errors.As(err, &invalid) && invalid.Path() == "messages[1]."+c.field,
 			"group: error %v, want one that names messages[1].%s", err, c.field)
-		if queues := b.queues(); len(queues) != 0 {
-			t.Errorf("%s: something was stored: %v", c.field, queues)
-		}
+		queues := b.queues()
+		check.That(t, len(queues) == 0, "%s: something was stored: %v", c.field, queues)
 	}
 	b := newBench(t, nil)
 	other := body(1)
@@ -189,9 +203,8 @@ func TestSorterRefusesWhatIsOutOfBounds(t *testing.T) {
 	var twice *cursor.InvalidError
 	check.That(t, errors.As(err, &twice) && twice.Path() == "messages[2].seq" &&
 		twice.Twin != nil && twice.Twin.Index == 0, "two messages under one seq: error %v", err)
-	if queues := b.queues(); len(queues) != 0 {
-		t.Errorf("two messages under one seq: something was stored: %v", queues)
-	}
+	queues := b.queues()
+	check.That(t, len(queues) == 0, "two messages under one seq: something was stored: %v", queues)
 }
 
 func TestSorterAtTheEndsOfTheRange(t *testing.T) {
@@ -322,9 +335,7 @@ func hidden(engine ddb.Engine, hide map[int64]bool) ddb.Engine {
 
 func TestReadLooksStronglyWhereARangeIsNotComplete(t *testing.T) {
 	b := newBench(t, nil)
-	for seq := int64(1); seq <= 9; seq++ {
-		b.put(body(seq))
-	}
+	b.puts(1, 9)
 	for _, hide := range []map[int64]bool{nil, {1: true}, {5: true}, {9: true}, {1: true, 2: true, 3: true, 9: true}} {
 		b.engine = hidden(b.tables, hide)
 		s := b.process(cursor.Options{})

@@ -33,9 +33,8 @@ func TestWhatIsStagedIsSeenWhenItIsPlaced(t *testing.T) {
 	b := newBench(t, nil)
 	staged := b.stage(cursor.KindArrival, several("a", 2))
 	b.stage(cursor.KindArrival, several("a", 2)) // a repeat
-	if got := b.append(arrival("b")); got != "advanced 1-1" {
-		t.Errorf("b: %s", got)
-	}
+	got := b.append(arrival("b"))
+	check.That(t, got == "advanced 1-1", "b: %s", got)
 	recalled, found, err := b.process(cursor.Options{}).Steps().Recall(t.Context(), "q", "a")
 	check.Need(t, err == nil && found && len(recalled.Messages) == 2,
 		"%+v, %v, %v", recalled, found, err)
@@ -48,9 +47,8 @@ func TestWhatIsStagedIsSeenWhenItIsPlaced(t *testing.T) {
 		same(t, "placed", b.place(s), "advanced 2-3")
 	}
 	want := []string{"1 b body of b", "2  body 0 of a", "3  body 1 of a"}
-	if got := b.read(0, 3); !slices.Equal(got, want) {
-		t.Errorf("read %q, want %q", got, want)
-	}
+	read := b.read(0, 3)
+	check.That(t, slices.Equal(read, want), "read %q, want %q", read, want)
 	same(t, "appended", b.append(several("a", 2)), "duplicate 2-3")
 }
 

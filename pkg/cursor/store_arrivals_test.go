@@ -186,29 +186,16 @@ func TestStoreAllocateAt(t *testing.T) {
 		give("behind", three, next-1, false)
 		give("next", three, next, true)
 		give("repeated", three, next, false)
-		_, _, err := s.Inside().Allocate(t.Context(), q, entries("f", queuelog.MaxTail-2), cursor.Range{From: want.Position, To: want.Position}, at)
-		check.OK(t, err)
+		check.Get2(s.Inside().Allocate(t.Context(), q, entries("f", queuelog.MaxTail-2), cursor.Range{From: want.Position, To: want.Position}, at))
 		want = standing(t, s, q)
 		give("the last for which there is room", entries("g", 1).At(0), want.Position+1, true)
 		give("full", entries("h", 1).At(0), want.Position+1, false)
-
-		for _, other := range []cursor.Cursor{newCursor(q + " numbered"), keyedCursor(q + " keyed")} {
-			create(t, s, other)
-			gives(t, "in one of another kind", other, false)(
-				s.Inside().AllocateAt(t.Context(), other.Queue, three, other.Position+1, at))
-		}
-		gives(t, "in one that is not there", cursor.Cursor{}, false)(
-			s.Inside().AllocateAt(t.Context(), q+" none", three, 1, at))
 	})
 }
 
 func TestStoreAllocation(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		one := entries("e", 1)
-		_, done := check.Get2(s.Inside().Allocate(t.Context(), q, one, cursor.Range{}, at))
-		same(t, "given in a queue that is not there", done, false)
-		same(t, "cursor", standing(t, s, q), cursor.Cursor{})
-
 		want := arrivalCursor(q)
 		create(t, s, want)
 		between := func(name string, entries queuelog.Tail, lowest, highest int64, given bool) {
@@ -280,38 +267,18 @@ func fingerprints(tails ...queuelog.Tail) cursor.Fingerprints {
 	return cursor.Fingerprints(text)
 }
 
-func TestStoreKinds(t *testing.T) {
+func TestStoreKindIsFixed(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
-		numbered, arrival := q+" numbered", q+" arrival"
-		want := newCursor(numbered)
-		create(t, s, want)
-		gives(t, "allocation of a numbered queue", want, false)(
-			s.Inside().Allocate(t.Context(), numbered, entries("e", 1), cursor.Range{}, at))
-		gives(t, "tail of a numbered queue", want, false)(
-			s.Inside().TrimTail(t.Context(), want, queuelog.OrderItemEntries))
-
-		want = arrivalCursor(arrival)
-		create(t, s, want)
-		gives(t, "move of a queue in arrival order", want, false)(
-			s.Inside().Move(t.Context(), arrival, cursor.Range{From: 0, To: 1}, 0, at))
-		gives(t, "move and park of a queue in arrival order", want, false)(
-			s.Inside().MoveAndPark(t.Context(), arrival, cursor.Range{From: 0, To: 1}, 2, at))
-		same(t, "gap opened", check.Get(s.Inside().OpenGap(t.Context(), arrival, 5, at)), want)
-		same(t, "left to the sweep", check.Get(s.Inside().LeaveToSweep(t.Context(), arrival, 5, at)),
-			want)
-
-		for _, queue := range []string{numbered, arrival} {
-			kind, mode := cursor.KindNumbered, cursor.ModeSync
-			for range 2 {
-				_, changed := check.Get2(s.Inside().Configure(t.Context(), queue,
+		numbered, arrival := newCursor(q+" numbered"), arrivalCursor(q+" arrival")
+		mode := cursor.ModeSync
+		for _, c := range []cursor.Cursor{numbered, arrival} {
+			create(t, s, c)
+			for _, kind := range []cursor.Kind{cursor.KindNumbered, cursor.KindArrival} {
+				_, changed := check.Get2(s.Inside().Configure(t.Context(), c.Queue,
 					cursor.Change{Kind: &kind, Mode: &mode}))
-				same(t, fmt.Sprintf("%s as %s", queue, kind), changed, q+" "+kind.String() == queue)
-				kind = cursor.KindArrival
+				same(t, fmt.Sprintf("%s as %s", c.Queue, kind), changed, c.Settings.Kind == kind)
 			}
 		}
-		page := check.Get(s.Inside().Messages(t.Context(),
-			queuelog.Query{Queue: arrival, First: 0, Last: cursor.MaxSeq, Strong: true}))
-		same(t, "messages", len(page.Messages), 0)
 	})
 }
 

@@ -13,9 +13,6 @@ import (
 
 func TestStoreNudge(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
-		check.OK(t, s.Inside().Notify(t.Context(), q, at))
-		same(t, "notified without a cursor", standing(t, s, q), cursor.Cursor{})
-
 		want := newCursor(q)
 		create(t, s, want)
 		for _, later := range []time.Time{at, at.Add(time.Millisecond)} {
@@ -28,9 +25,6 @@ func TestStoreNudge(t *testing.T) {
 
 func TestStoreRaiseFloor(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
-		got := check.Get(s.Inside().RaiseFloor(t.Context(), q, 1, at))
-		same(t, "raised without a cursor", got, cursor.Cursor{})
-
 		want := newCursor(q)
 		want.Position = 5
 		create(t, s, want)

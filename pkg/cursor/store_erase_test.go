@@ -3,6 +3,7 @@ package cursor_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -41,60 +42,84 @@ func TestStoreMarkErased(t *testing.T) {
 	})
 }
 
-// TestStoreErasedIsFinal: no write makes anything of a stub.
-func TestStoreErasedIsFinal(t *testing.T) {
+// TestStoreWritesOfOtherKinds: no write changes the cursor of a queue that is not there, that is of
+// another kind, or that was erased.
+func TestStoreWritesOfOtherKinds(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
-		ctx, first := t.Context(), int64(1)
-		for _, before := range []cursor.Cursor{newCursor(q), arrivalCursor(q + " in arrival order"), keyedCursor(q + " keyed")} {
-			queue := before.Queue
-			create(t, s, before)
-			check.Get(s.Inside().MarkErased(ctx, queue, "op", at))
-			want := stub(queue, before.Settings.First, before.Position)
+		ctx, first, inside := t.Context(), int64(1), s.Inside()
+		of := map[cursor.Kind]cursor.Cursor{
+			cursor.KindNumbered: newCursor(q), cursor.KindArrival: arrivalCursor(q + " in arrival order"),
+			cursor.KindKeyed: keyedCursor(q + " keyed"),
+		}
+		writes := func(before cursor.Cursor) map[string]func() error {
+			queue, next := before.Queue, before.Position+1
 			none := func(_ cursor.Cursor, done bool, err error) error {
 				check.That(t, !done, "%s: something was done", queue)
 				return err
 			}
-			for what, write := range map[string]func() error{
-				"create": func() error { _, err := s.Inside().CreateCursor(ctx, before); return err },
+			full := before
+			full.Tail = entries("e", queuelog.OrderItemEntries)
+			last := cursor.Range{From: before.Position, To: next}
+			return map[string]func() error{
 				"give places": func() error {
-					return none(s.Inside().GivePlaces(ctx, before, queuelog.Placing{Entries: entries("k", 1), High: "\x01", Low: "\x01"}, at))
+					placing := queuelog.Placing{Entries: entries("k", 1), High: "\x01", Low: "\x01"}
+					return none(inside.GivePlaces(ctx, before, placing, at))
 				},
-				"raise low": func() error { c, err := s.Inside().RaiseLow(ctx, queue, "\x01"); return none(c, c.Low != "", err) },
-				"tell late": func() error { wrote, err := s.Inside().TellLate(ctx, before, 1); return none(before, wrote, err) },
-				"move": func() error {
-					return none(s.Inside().Move(ctx, queue, cursor.Range{From: before.Position, To: before.Position + 1}, before.Position, at))
+				"keyed: raise low": func() error { return check.Err(inside.RaiseLow(ctx, queue, "\x01")) },
+				"keyed: tell late": func() error {
+					wrote, err := inside.TellLate(ctx, before, 1)
+					return none(before, wrote, err)
 				},
-				"move and park": func() error {
-					return none(s.Inside().MoveAndPark(ctx, queue, cursor.Range{From: before.Position, To: before.Position + 1}, before.Position+1+1, at))
+				"numbered: move": func() error {
+					return none(inside.Move(ctx, queue, last, before.Position, at))
 				},
-				"open gap":       func() error { _, err := s.Inside().OpenGap(ctx, queue, 9, at); return err },
-				"leave to sweep": func() error { _, err := s.Inside().LeaveToSweep(ctx, queue, 9, at); return err },
-				"configure":      func() error { return none(s.Inside().Configure(ctx, queue, cursor.Change{})) },
-				"configure first": func() error {
-					return none(s.Inside().Configure(ctx, queue, cursor.Change{First: &first}))
+				"numbered: move and park": func() error {
+					return none(inside.MoveAndPark(ctx, queue, last, next+1, at))
 				},
-				"announce": func() error {
-					noted, err := s.Inside().Announce(ctx, queue, -1, 1)
-					check.That(t, !noted, "%s: announced", queue)
-					return err
+				"numbered: open gap": func() error { return check.Err(inside.OpenGap(ctx, queue, 9, at)) },
+				"numbered: leave to sweep": func() error {
+					return check.Err(inside.LeaveToSweep(ctx, queue, 9, at))
 				},
-				"notify":      func() error { return s.Inside().Notify(ctx, queue, at) },
-				"raise floor": func() error { _, err := s.Inside().RaiseFloor(ctx, queue, 0, at); return err },
-				"allocate": func() error {
-					return none(s.Inside().Allocate(ctx, queue, entries("e", 1), seen(before.Position), at))
+				"arrival: allocate": func() error {
+					return none(inside.Allocate(ctx, queue, entries("e", 1), seen(before.Position), at))
 				},
-				"allocate at": func() error {
-					return none(s.Inside().AllocateAt(ctx, queue, entries("e", 1).At(0), before.Position+1, at))
+				"arrival: allocate at": func() error {
+					return none(inside.AllocateAt(ctx, queue, entries("e", 1).At(0), next, at))
 				},
 				"trim tail": func() error {
-					full := before
-					full.Tail = entries("e", queuelog.OrderItemEntries)
-					return none(s.Inside().TrimTail(ctx, full, queuelog.OrderItemEntries))
+					return none(inside.TrimTail(ctx, full, queuelog.OrderItemEntries))
 				},
-			} {
-				check.OK(t, write())
-				same(t, queue+": after "+what, standing(t, s, queue), want)
+				"configure": func() error { return none(inside.Configure(ctx, queue, cursor.Change{})) },
+				"configure first": func() error {
+					return none(inside.Configure(ctx, queue, cursor.Change{First: &first}))
+				},
+				"announce": func() error {
+					noted, err := inside.Announce(ctx, queue, -1, 1)
+					return none(before, noted, err)
+				},
+				"notify":      func() error { return inside.Notify(ctx, queue, at) },
+				"raise floor": func() error { return check.Err(inside.RaiseFloor(ctx, queue, 0, at)) },
+				"create":      func() error { return check.Err(inside.CreateCursor(ctx, before)) },
 			}
+		}
+		for kind, before := range of {
+			unchanged := func(state string, want cursor.Cursor, which func(what string) bool) {
+				for what, write := range writes(before) {
+					if which(what) {
+						check.OK(t, write())
+						same(t, fmt.Sprint(state, " ", kind, ": after ", what), standing(t, s, before.Queue), want)
+					}
+				}
+			}
+			unchanged("no", cursor.Cursor{}, func(what string) bool { return what != "create" })
+			create(t, s, before)
+			unchanged("a", before, func(what string) bool {
+				other, _, special := strings.Cut(what, ": ")
+				return special && other != kind.String() || what == "trim tail" && kind == cursor.KindNumbered
+			})
+			check.Get(inside.MarkErased(ctx, before.Queue, "op", at))
+			want := stub(before.Queue, before.Settings.First, before.Position)
+			unchanged("an erased", want, func(string) bool { return true })
 		}
 	})
 }

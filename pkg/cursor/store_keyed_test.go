@@ -83,9 +83,6 @@ func TestStoreWaiting(t *testing.T) {
 func TestStoreGivePlaces(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		want := keyedCursor(q)
-		_, given := check.Get2(s.Inside().GivePlaces(t.Context(), want,
-			queuelog.Placing{Entries: entries("x", 1)}, at))
-		same(t, "given in a queue that is not there", given, false)
 		create(t, s, want)
 		place := func(key, id string, marks queuelog.Mark) queuelog.Entry {
 			a := waitingOf(t, q, key, id)
@@ -152,35 +149,24 @@ func TestStoreGivePlaces(t *testing.T) {
 	})
 }
 
-// TestStoreKeyedQueuesAreNoOthers: what is for queues of another kind changes nothing.
-func TestStoreKeyedQueuesAreNoOthers(t *testing.T) {
+// TestStoreSettingsOfKeyedQueues are of no others, and the type of the keys is fixed.
+func TestStoreSettingsOfKeyedQueues(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
-		want := keyedCursor(q)
-		create(t, s, want)
-		gives(t, "allocated", want, false)(
-			s.Inside().Allocate(t.Context(), q, entries("e", 1), cursor.Range{}, at))
-		gives(t, "moved", want, false)(
-			s.Inside().Move(t.Context(), q, cursor.Range{From: 0, To: 5}, 0, at))
-		other := arrivalCursor(q + " arrival")
-		create(t, s, other)
-		late := cursor.LateDrop
-		_, changed := check.Get2(s.Inside().Configure(t.Context(), other.Queue,
-			cursor.Change{Late: &late}))
-		same(t, "changed", changed, false)
-		of, number, ahead := cursor.KindKeyed, sortkey.KeyType("number"), time.Hour
-		both := cursor.Change{Kind: &of, KeyType: &number, ClockAhead: &ahead}
-		for _, change := range []cursor.Change{{ClockAhead: &ahead}, both} {
-			_, changed = check.Get2(s.Inside().Configure(t.Context(), other.Queue, change))
-			same(t, "changed the bound of clocks", changed, false)
+		create(t, s, keyedCursor(q))
+		create(t, s, arrivalCursor(q+" arrival"))
+		of, number, ahead, late := cursor.KindKeyed, sortkey.KeyType("number"), time.Hour, cursor.LateDrop
+		for _, c := range []struct {
+			queue  string
+			change cursor.Change
+		}{
+			{q + " arrival", cursor.Change{Late: &late}},
+			{q + " arrival", cursor.Change{ClockAhead: &ahead}},
+			{q + " arrival", cursor.Change{Kind: &of, KeyType: &number, ClockAhead: &ahead}},
+			{q, cursor.Change{Kind: &of, KeyType: &number}},
+		} {
+			_, changed := check.Get2(s.Inside().Configure(t.Context(), c.queue, c.change))
+			check.That(t, !changed, "%s was changed: %+v", c.queue, c.change)
 		}
-		_, changed = check.Get2(s.Inside().Configure(t.Context(), q,
-			cursor.Change{Kind: &of, KeyType: &number}))
-		same(t, "changed to other keys", changed, false)
-		none := keyedCursor(q + " that is not there")
-		same(t, "wrote of none", check.Get(s.Inside().TellLate(t.Context(), none, 1)), false)
-		same(t, "made", standing(t, s, none.Queue), cursor.Cursor{})
-		same(t, "wrote", check.Get(s.Inside().TellLate(t.Context(), other, 1)), false)
-		same(t, "raised", check.Get(s.Inside().RaiseLow(t.Context(), other.Queue, "\x01")), other)
 	})
 }
 

@@ -33,8 +33,7 @@ func tablesOf(names cursor.Names) []table.Definition {
 
 func storeOn(t testing.TB, engine ddb.Engine, names cursor.Names) *cursor.Store {
 	t.Helper()
-	store := check.Get(cursor.NewStore(engine, names))
-	return store
+	return check.Get(cursor.NewStore(engine, names))
 }
 
 // freshStore returns a Store on tables of its own.
@@ -103,9 +102,8 @@ func wholeMessage(queue string, seq int64) cursor.Message {
 // same fails the test where two values differ.
 func same[T any](t testing.TB, what string, got, want T) {
 	t.Helper()
-	if diff := cmp.Diff(want, got, cmp.Comparer(sameBytes)); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", what, diff)
-	}
+	diff := cmp.Diff(want, got, cmp.Comparer(sameBytes))
+	check.That(t, diff == "", "%s (-want +got):\n%s", what, diff)
 }
 
 // sameBytes compares bytes at once: cmp takes seconds for a body, one by one.
@@ -132,25 +130,21 @@ func refuses(t testing.TB, what string, err error, field string) {
 
 func create(t *testing.T, s *cursor.Store, c cursor.Cursor) {
 	t.Helper()
-	got, err := s.Inside().CreateCursor(t.Context(), c)
-	check.OK(t, err)
+	got := check.Get(s.Inside().CreateCursor(t.Context(), c))
 	same(t, "created", got, c)
 }
 
 func put(t *testing.T, s *cursor.Store, messages ...cursor.Message) {
 	t.Helper()
 	for _, m := range messages {
-		got, err := s.Inside().PutMessage(t.Context(), m)
-		check.OK(t, err)
+		got := check.Get(s.Inside().PutMessage(t.Context(), m))
 		same(t, "put", got, m)
 	}
 }
 
 func standing(t *testing.T, s *cursor.Store, queue string) cursor.Cursor {
 	t.Helper()
-	c, err := s.Inside().Cursor(t.Context(), queue, true)
-	check.OK(t, err)
-	return c
+	return check.Get(s.Inside().Cursor(t.Context(), queue, true))
 }
 
 // hundred is a message with a body of 100 bytes.

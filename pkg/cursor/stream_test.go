@@ -44,9 +44,7 @@ func moved(sequence int, queue string, from, to int64) string {
 
 func TestOnMessagesHealsEachQueueOnce(t *testing.T) {
 	b := newBench(t, withSettings(func(s *cursor.Settings) { s.Mode = cursor.ModeAsync }))
-	for seq := int64(1); seq <= 3; seq++ {
-		b.put(body(seq))
-	}
+	b.puts(1, 3)
 	b.put(cursor.Message{Queue: "other", Seq: 1})
 	var advances []string
 	handle := cursor.OnMessages(b.sorter, cursor.Names{}, &cursor.OnMessagesOptions{Advanced: func(a cursor.Advance) {
@@ -87,14 +85,10 @@ func TestOnMessagesFailsWhatItCannotRead(t *testing.T) {
 func TestStatelessConsumerHandsOnInOrder(t *testing.T) {
 	b := newBench(t, nil)
 	const count = 500 + 10
-	for seq := int64(1); seq <= count; seq++ {
-		b.put(body(seq))
-	}
+	b.puts(1, count)
 	b.put(body(count + 3))
 	b.now = b.now.Add(time.Hour)
-	if _, _, err := b.sorter.Steps().SkipGap(t.Context(), "q", "why", time.Hour, 10); err != nil {
-		t.Fatal(err)
-	}
+	check.Get2(b.sorter.Steps().SkipGap(t.Context(), "q", "why", time.Hour, 10))
 	var got []string
 	next := int64(1)
 	handle := cursor.StatelessConsumer(b.sorter, cursor.Names{}, func(_ context.Context, batch cursor.Batch) error {
@@ -124,9 +118,7 @@ func TestStatelessConsumerHandsOnInOrder(t *testing.T) {
 func TestStatelessConsumerPassesOverAnErasedQueue(t *testing.T) {
 	b := newBench(t, nil)
 	b.put(body(1))
-	other := body(1)
-	other.Queue = "other"
-	b.put(other)
+	b.put(in("other", body(1)))
 	check.Get(b.sorter.Steps().EraseMore(t.Context(), b.erase("q"), nil))
 	var got []string
 	handle := cursor.StatelessConsumer(b.sorter, cursor.Names{}, func(_ context.Context, batch cursor.Batch) error {
@@ -141,9 +133,7 @@ func TestStatelessConsumerPassesOverAnErasedQueue(t *testing.T) {
 
 func TestStatelessConsumerStopsAtWhatFails(t *testing.T) {
 	b := newBench(t, nil)
-	for seq := int64(1); seq <= 3; seq++ {
-		b.put(body(seq))
-	}
+	b.puts(1, 3)
 	broken := errors.New("broken")
 	for name, c := range map[string]struct {
 		second string
@@ -223,9 +213,7 @@ func TestOnMessagesLeavesToTheSweep(t *testing.T) {
 func TestOnMessagesHandsBack(t *testing.T) {
 	b := newBench(t, withSettings(func(s *cursor.Settings) { s.Mode = cursor.ModeAsync }))
 	b.parked(1, 2500, 100, false)
-	other := body(1)
-	other.Queue = "other"
-	b.put(other)
+	b.put(in("other", body(1)))
 	// What is moved of the large queue is moved for good.
 	for calls, failed := 0, "2"; failed != ""; calls++ {
 		b.engine = &overdue{bounded{b.tables, 12}}

@@ -38,9 +38,7 @@ func TestWhatWasJustSkippedIsNotFilled(t *testing.T) {
 	b.put(body(3))
 	b.now = b.now.Add(time.Minute)
 	b.announces("open", cursor.SweepOptions{}, "gap.opened/1/q/1 0→2")
-	if _, _, err := b.sorter.Steps().SkipGap(t.Context(), "q", "lost", time.Minute, 100); err != nil {
-		t.Fatal(err)
-	}
+	check.Get2(b.sorter.Steps().SkipGap(t.Context(), "q", "lost", time.Minute, 100))
 	b.announces("skipped", cursor.SweepOptions{}, "gap.skipped/1/q/1 0→2")
 }
 

@@ -112,9 +112,8 @@ func TestTracesAreKept(t *testing.T) {
 		for _, trace := range []cursor.Trace{traceA, traceB, {}} {
 			r := b.sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1, Body: []byte("1"), Trace: trace})[0]
 			check.OK(t, r.Err)
-			if want := map[bool]cursor.Outcome{true: cursor.Advanced, false: cursor.Duplicate}[trace == traceA]; r.Outcome != want {
-				t.Errorf("%+v: %s, want %s", trace, r.Outcome, want)
-			}
+			want := map[bool]cursor.Outcome{true: cursor.Advanced, false: cursor.Duplicate}[trace == traceA]
+			check.That(t, r.Outcome == want, "%+v: %s, want %s", trace, r.Outcome, want)
 		}
 		b.want("traces", b.traces(), parentA+" a=1")
 	})
@@ -166,13 +165,11 @@ func TestTracesCountInAnArrival(t *testing.T) {
 		a.Messages[i].Trace = cursor.Trace{Parent: parentA, State: fmt.Sprintf("a=%0250d,b=%0200d", i, i)}
 	}
 	var wrong *invalid.Error
-	if err := cursor.Validate(a.put()); !errors.As(err, &wrong) || wrong.Code != invalid.TooLarge {
-		t.Errorf("each its own: %v", err)
-	}
+	err := cursor.Validate(a.put())
+	check.That(t, errors.As(err, &wrong) && wrong.Code == invalid.TooLarge, "each its own: %v", err)
 	for i := range a.Messages {
 		a.Messages[i].Trace = traceA
 	}
-	if err := cursor.Validate(a.put()); err != nil {
-		t.Errorf("all the same: %v", err)
-	}
+	err = cursor.Validate(a.put())
+	check.That(t, err == nil, "all the same: %v", err)
 }

@@ -19,9 +19,7 @@ func (b *bench) unreadable(queues ...string) {
 	b.t.Helper()
 	for _, queue := range queues {
 		for _, seq := range []int64{1, 3} {
-			m := body(seq)
-			m.Queue = queue
-			b.put(m)
+			b.put(in(queue, body(seq)))
 		}
 	}
 	check.Get(b.tables.Do(b.t.Context(), ddb.Update{
@@ -72,9 +70,7 @@ func TestACursorThatCannotBeReadWidensNoRound(t *testing.T) {
 				return nil
 			}},
 		})
-		if err == nil {
-			t.Fatal("a round does not tell of the cursor that it cannot read")
-		}
+		check.Need(t, err != nil, "a round does not tell of the cursor that it cannot read")
 		visits = append(visits, visited)
 		b.now = b.now.Add(time.Hour)
 	}

@@ -72,9 +72,7 @@ const all = cursor.MaxSeq
 func TestVerify(t *testing.T) {
 	b := newBench(t, nil)
 	same(t, "of no queue", b.verified(0, all), cursor.ErrNoQueue.Error())
-	for seq := range int64(9) {
-		b.put(body(seq + 1))
-	}
+	b.puts(1, 9)
 	b.want("whole", b.verified(0, all), "0 to 9: 9")
 	b.want("a part", b.verified(3, 5), "3 to 5: 2")
 	b.want("beyond the position", b.verified(9, 20), "9 to 9: 0")
@@ -113,9 +111,7 @@ func TestVerifyWhatWasPut(t *testing.T) {
 // TestVerifyForEver: where nothing expires, what is not there was not deleted by time.
 func TestVerifyForEver(t *testing.T) {
 	b := newBench(t, func(o *cursor.Options) { o.KeepForever = true })
-	for seq := range int64(3) {
-		b.put(body(seq + 1))
-	}
+	b.puts(1, 3)
 	b.drop(0, "seq", 1)
 	b.want("not stored", b.verified(0, all), "0 to 3: 2; 0 to 1 is not stored")
 }

@@ -43,9 +43,7 @@ func newAlarmed(t *testing.T, policy cursor.Policy, after time.Duration) *alarme
 func (a *alarmed) put(seqs ...int64) {
 	a.Helper()
 	for _, seq := range seqs {
-		if err := a.Put(a.Context(), cursor.Message{Queue: "q", Seq: seq, Body: []byte("b")})[0].Err; err != nil {
-			a.Fatal(err)
-		}
+		check.OK(a.T, a.Put(a.Context(), cursor.Message{Queue: "q", Seq: seq, Body: []byte("b")})[0].Err)
 	}
 }
 

@@ -79,9 +79,8 @@ func TestQuarantineAndRepair(t *testing.T) {
 
 	released := check.Get(d.Release(t.Context(), "a", audit))
 	check.That(t, released, "not released")
-	if r := check.Get(d.Status(t.Context(), "a")).Row.Repair; r.By != "ada" || r.Reason != audit.Reason || r.At.IsZero() {
-		t.Errorf("audit %+v", r)
-	}
+	r := check.Get(d.Status(t.Context(), "a")).Row.Repair
+	check.That(t, r.By == "ada" && r.Reason == audit.Reason && !r.At.IsZero(), "audit %+v", r)
 	out := check.Get(d.Once(t.Context(), "a", returns("again", &ran)))
 	check.That(t, out.Value == "again" && out.Attempt == 1, "%+v", out)
 	isA[*dedup.StillRunningError](t, check.Err(d.Release(t.Context(), "c", audit)))

@@ -54,100 +54,6 @@ func (h *hurt) once(size int) error {
 	return err
 }
 
-// TestEveryRequestGoesWrongOnce lets each request of each operation go wrong in each way. Whatever
-// the operation says then, the same again, after the lease, ends as it should: and every value that
-// was returned without an error is the one that is remembered.
-func TestEveryRequestGoesWrongOnce(t *testing.T) {
-	audit := dedup.Audit{By: "ada", Reason: "why"}
-	attempt := func(h *hurt) *dedup.Attempt[string, string] {
-		return check.Get(h.d.TryStart(h.Context(), "a")).Attempt
-	}
-	for _, operation := range []struct {
-		name    string
-		prepare func(*hurt)
-		do      func(*hurt) error
-		// want is the state in the end; runs how often the effect may run.
-		want dedup.Status
-		runs int
-	}{
-		{"once", nil, func(h *hurt) error { return h.once(5) }, dedup.Completed, 2},
-		{"once, 5 KB", nil, func(h *hurt) error { return h.once(5000) }, dedup.Completed, 2},
-		{"once, again", func(h *hurt) { _ = h.once(5000) }, func(h *hurt) error { return h.once(5000) }, dedup.Completed, 1},
-		{"once, expired", func(h *hurt) { _ = h.once(5); h.now = h.now.Add(25 * time.Hour) }, func(h *hurt) error { return h.once(5) }, dedup.Completed, 3},
-		{"once, timed out", func(h *hurt) { _ = attempt(h); h.now = h.now.Add(time.Hour) }, func(h *hurt) error { return h.once(5) }, dedup.Completed, 2},
-		{"fail", nil, func(h *hurt) error {
-			_, err := h.d.Once(h.Context(), "a", func(context.Context) (string, error) { h.ran++; return "", errDown })
-			if !errors.Is(err, errDown) {
-				return err
-			}
-			if e, err := h.d.Status(h.Context(), "a"); err != nil || e.Status != dedup.Failed {
-				return errors.Join(err, &dedup.StillRunningError{Until: e.Row.LeaseUntil})
-			}
-			return nil
-		}, dedup.Failed, 3},
-		{"invalidate", func(h *hurt) { _ = h.once(5) }, func(h *hurt) error { return check.Err(h.d.Invalidate(h.Context(), "a")) }, dedup.Expired, 1},
-		{"release", func(h *hurt) { _ = attempt(h); h.now = h.now.Add(time.Hour) }, func(h *hurt) error {
-			return check.Err(h.d.Release(h.Context(), "a", audit))
-		}, dedup.Failed, 0},
-	} {
-		t.Run(operation.name, func(t *testing.T) {
-			for _, fault := range ddbtest.EveryFault() {
-				for k := 1; ; k++ {
-					h := newHurt(t)
-					if operation.prepare != nil {
-						operation.prepare(h)
-					}
-					if !h.goesWrong(operation.do, fault, k) {
-						break
-					}
-					if fault == ddbtest.Repeated && operation.want == dedup.Completed && h.ran > 0 {
-						h.unseen()
-					}
-					check.Need(t, k <= 20, "more than 20 requests")
-					entry := check.Get(h.d.Status(t.Context(), "a"))
-					check.That(t, entry.Status == operation.want && h.ran <= operation.runs,
-						"%s at request %d: %s after %d runs, want %s after %d at most", fault, k, entry.Status, h.ran, operation.want, operation.runs)
-				}
-			}
-		})
-	}
-}
-
-// goesWrong does the operation with its kth request going wrong, and then again until it succeeds.
-// It reports whether there was such a request.
-func (h *hurt) goesWrong(do func(*hurt) error, fault ddbtest.Fault, k int) bool {
-	h.Helper()
-	h.table.Fail(k, fault)
-	err := do(h)
-	if h.table.Pending() {
-		check.That(h, err == nil, "request %d: %v", k, err)
-		h.table.Fail(0, "")
-		return false
-	}
-	h.table.Fail(0, "")
-	for try := 0; err != nil; try++ {
-		if try == 2 {
-			h.Errorf("%s at request %d: after the lease and one more call: %v", fault, k, err)
-			return true
-		}
-		var busy *dedup.StillRunningError
-		if errors.As(err, &busy) {
-			h.now = busy.Until.Add(time.Minute)
-		}
-		err = do(h)
-	}
-	return true
-}
-
-// unseen checks that a request that was repeated did no harm: every value that was returned is the
-// one that is remembered.
-func (h *hurt) unseen() {
-	h.Helper()
-	out, err := h.d.Once(h.Context(), "a", never(h))
-	check.That(h, err == nil && h.done[out.Value],
-		"remembered %q, %v; returned %v", out.Value, err, h.done)
-}
-
 // TestNothingFollowsAFailInDoubt: a fail whose response is lost may have taken the payload away. If
 // the attempt could go on, its result would be remembered for any payload.
 func TestNothingFollowsAFailInDoubt(t *testing.T) {
@@ -301,8 +207,6 @@ func TestNoTime(t *testing.T) {
 			check.Fails(t, check.Err(d.Once(ctx, "a", returns("x", &ran))), c.want, c.left, c.want)
 			cancel()
 		}
-		if ran.Load() != 1 {
-			t.Errorf("ran %d times", ran.Load())
-		}
+		check.That(t, ran.Load() == 1, "ran %d times", ran.Load())
 	})
 }

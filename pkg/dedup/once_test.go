@@ -23,8 +23,7 @@ type options = dedup.Options[string, string]
 // process is a Deduplicator as one process has it.
 func process(t testing.TB, store dedup.Store, o *options) *dedup.Deduplicator[string, string] {
 	t.Helper()
-	d := check.Get(dedup.New(store, "payments", o))
-	return d
+	return check.Get(dedup.New(store, "payments", o))
 }
 
 // meetsNew lets a process meet so many new ids that it claims first.
@@ -47,14 +46,6 @@ func failsWith(err error) func(context.Context) (string, error) {
 // never is an effect that must not run.
 func never(t testing.TB) func(context.Context) (string, error) {
 	return func(context.Context) (string, error) { t.Error("the effect ran"); return "", nil }
-}
-
-func must[T any](t testing.TB) func(T, error) T {
-	return func(value T, err error) T {
-		t.Helper()
-		check.OK(t, err)
-		return value
-	}
 }
 
 // as fails the test unless the error is an E.
@@ -86,9 +77,7 @@ func TestOnceRunsOnce(t *testing.T) {
 	refunds := check.Get(dedup.New[string, string](store, "refunds", nil))
 	out := check.Get(refunds.Once(t.Context(), "a", returns("3", &ran)))
 	check.That(t, out.Value == "3" && !out.Replayed, "another processor: %+v", out)
-	if ran.Load() != 2 {
-		t.Errorf("ran %d times, want once a processor", ran.Load())
-	}
+	check.That(t, ran.Load() == 2, "ran %d times, want once a processor", ran.Load())
 }
 
 // order is an id and a result of types of their own.
@@ -284,29 +273,25 @@ func TestPanic(t *testing.T) {
 	check.Is(t, check.Get(d.Once(t.Context(), "a", returns("2", &ran))).Attempt, 2)
 }
 
-// TestHundredCallersAfterATimeOut: one takes over. The older libraries let all hundred run.
-func TestHundredCallersAfterATimeOut(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := dedup.NewMemory()
-		o := &options{Lease: 10 * time.Second}
-		check.Get(process(t, store, o).TryStart(t.Context(), "a"))
-		bubble.Sleep(time.Minute)
-		crowd(t, 100, func(int) *dedup.Deduplicator[string, string] { return process(t, store, o) })
-	})
-}
-
-// TestOneOwnerAndNinetyNineWaiters: one start, and all get the same.
-func TestOneOwnerAndNinetyNineWaiters(t *testing.T) {
-	for name, shared := range map[string]bool{"in a process each": false, "in one process": true} {
+// TestHundredCallers: one runs the effect, also after a time-out, and all get the same. The older
+// libraries let all hundred run.
+func TestHundredCallers(t *testing.T) {
+	for name, c := range map[string]struct{ shared, timedOut bool }{
+		"in a process each": {}, "in one process": {shared: true}, "after a time-out": {timedOut: true},
+	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := dedup.NewMemory()
-				one := process(t, store, nil)
+				one := process(t, store, &options{Lease: 10 * time.Second})
+				if c.timedOut {
+					check.Get(one.TryStart(t.Context(), "a"))
+					bubble.Sleep(time.Minute)
+				}
 				crowd(t, 100, func(int) *dedup.Deduplicator[string, string] {
-					if shared {
+					if c.shared {
 						return one
 					}
-					return process(t, store, nil)
+					return process(t, store, &options{Lease: 10 * time.Second})
 				})
 			})
 		})
@@ -333,9 +318,8 @@ func crowd(t *testing.T, n int, caller func(int) *dedup.Deduplicator[string, str
 		})
 	}
 	wait.Wait()
-	if ran.Load() != 1 || replayed.Load() != int64(n)-1 {
-		t.Errorf("%d runs and %d replays, want 1 and %d", ran.Load(), replayed.Load(), n-1)
-	}
+	check.That(t, ran.Load() == 1 && replayed.Load() == int64(n)-1,
+		"%d runs and %d replays, want 1 and %d", ran.Load(), replayed.Load(), n-1)
 }
 
 // TestEachCallerHasItsOwnDeadline: calls of one process share a wait, and not how long they may

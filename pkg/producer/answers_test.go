@@ -80,12 +80,10 @@ func TestOutcomes(t *testing.T) {
 		if want := (producer.RefusedError{Status: 400, Code: "missing", Detail: "seq"}); !errors.As(err, &refused) || *refused != want {
 			t.Errorf("%+v, want %+v", err, want)
 		}
-		if r, _ := futures[5].Wait(t.Context()); r.SettlesAt.Year() != 2026 {
-			t.Errorf("%+v", r)
-		}
-		if r, _ := futures[6].Wait(t.Context()); !r.Late || r.Seq != 1<<53+1 {
-			t.Errorf("%+v", r)
-		}
+		r, _ := futures[5].Wait(t.Context())
+		check.That(t, r.SettlesAt.Year() == 2026, "%+v", r)
+		r, _ = futures[6].Wait(t.Context())
+		check.That(t, r.Late && r.Seq == 1<<53+1, "%+v", r)
 		want(t, a, "a0 a1 a2 a3 a4 a5 a6")
 	})
 }
@@ -436,9 +434,8 @@ func TestFullBatch(t *testing.T) {
 			t.Errorf("batches of %v after %v, side by side: %t", sizes, took, a.beside)
 		}
 		synctest.Wait()
-		if s := p.Stats(); s.Messages != 0 || s.Bytes != 0 || s.Queues != 0 || s.Requests != 0 {
-			t.Errorf("%+v", s)
-		}
+		s := p.Stats()
+		check.That(t, s.Messages == 0 && s.Bytes == 0 && s.Queues == 0 && s.Requests == 0, "%+v", s)
 	})
 }
 

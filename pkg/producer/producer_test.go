@@ -274,7 +274,8 @@ func TestClose(t *testing.T) {
 	})
 }
 
-// TestFlushIsForWhatCameBefore: what comes later does not hold it up.
+// TestFlushIsForWhatCameBefore, also for what an earlier Flush did not wait for to its end; what
+// comes later does not hold it up.
 func TestFlushIsForWhatCameBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &api{answer: func(_ context.Context, _ int, m []message) (producer.Answer, error) {
@@ -288,6 +289,9 @@ func TestFlushIsForWhatCameBefore(t *testing.T) {
 			bubble.Sleep(time.Millisecond)
 			_, _ = p.Send(context.Background(), numbered("b", 1))
 		}()
+		over, cancel := context.WithCancel(t.Context())
+		cancel()
+		check.Fails(t, p.Flush(over), context.Canceled)
 		if err := p.Flush(t.Context()); err != nil || time.Since(began) != time.Second {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
@@ -329,25 +333,6 @@ func TestCloseGivesBack(t *testing.T) {
 		}
 		s := p.Stats()
 		check.That(t, s.Messages == 0 && s.Bytes == 0, "%+v", s)
-	})
-}
-
-// TestFlushIsForAllThatCameBefore: also for what an earlier Flush did not wait for to its end.
-func TestFlushIsForAllThatCameBefore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a := &api{answer: func(_ context.Context, _ int, m []message) (producer.Answer, error) {
-			bubble.Sleep(time.Second)
-			return accept(m)
-		}}
-		p := newProducer(t, a, nil)
-		send(t, p, numbered("a", 1))
-		began := time.Now()
-		over, cancel := context.WithCancel(t.Context())
-		cancel()
-		check.Fails(t, p.Flush(over), context.Canceled)
-		if err := p.Flush(t.Context()); err != nil || time.Since(began) != time.Second {
-			t.Errorf("%v after %v", err, time.Since(began))
-		}
 	})
 }
 

@@ -254,9 +254,7 @@ func BenchmarkSend(b *testing.B) {
 				began := cpu(b)
 				i := int64(0)
 				for b.Loop() {
-					if _, err := p.Send(b.Context(), producer.Message{Queue: names[i%int64(queues)], Seq: &i, Body: hundred}); err != nil {
-						b.Fatal(err)
-					}
+					check.Get(p.Send(b.Context(), producer.Message{Queue: names[i%int64(queues)], Seq: &i, Body: hundred}))
 					i++
 				}
 				if _, is := kind.to.(deaf); !is {

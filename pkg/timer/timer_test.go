@@ -146,8 +146,7 @@ func timerAt(t *testing.T, endpoint string) *timer.Timer {
 	} {
 		t.Setenv(name, value)
 	}
-	it := check.Get(timer.New("https://queue"))
-	return it
+	return check.Get(timer.New("https://queue"))
 }
 
 // flush checks how many were sent, and how many could not be.

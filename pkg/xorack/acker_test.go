@@ -14,6 +14,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/check"
+	"github.com/streamsort/streamsort/internal/dev/clause"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/pkg/tenant"
@@ -27,19 +28,44 @@ var start = time.Date(2126, 5, 6, 7, 8, 9, 0, time.UTC)
 // fixture is an Acker in memory whose clock the test moves.
 type fixture struct {
 	*xorack.Acker
-	t     *testing.T
-	store *xorack.Store
-	// table is what the store is on.
-	table *ddb.Memory
-	now   time.Time
+	t       *testing.T
+	stamper *stamps.Stamper
+	// store is on the table, where nothing goes wrong, and nothing is counted.
+	store  *xorack.Store
+	table  *ddb.Memory
+	faults *ddbtest.Faults
+	meter  *ddbtest.Meter
+	now    time.Time
+	// scheduled are the wake-ups, by the time after the start; announced the ids of the events.
+	scheduled []string
+	announced map[string]bool
 }
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	f := &fixture{t: t, now: start}
+	f := &fixture{t: t, now: start, announced: map[string]bool{}}
 	f.table, f.store = inMemory(t)
-	f.Acker = check.Get(xorack.New(f.store, &xorack.Options{ForEach: fanout.OneByOne, Now: func() time.Time { return f.now }}))
+	f.faults = ddbtest.NewFaults(clause.Layer(f.table))
+	f.meter = ddbtest.NewMeter(f.faults)
+	f.Acker = check.Get(xorack.New(xorack.NewStore(f.meter, xorack.Names{}), &xorack.Options{
+		ForEach: fanout.OneByOne, Now: func() time.Time { return f.now },
+		WakeUp: func(tag string, due time.Time) {
+			f.scheduled = append(f.scheduled, fmt.Sprintf("%s %v", tag, due.Sub(start)))
+		},
+	}))
+	f.stamper = stamps.New(f.Acker)
 	return f
+}
+
+func (f *fixture) announce(_ context.Context, c xorack.Chain) error {
+	f.announced[c.EventID()] = true
+	return nil
+}
+
+// finish finishes a chain as the stream's handler does.
+func (f *fixture) finish(tag string) {
+	f.t.Helper()
+	check.Get(f.Finish(f.t.Context(), check.Get(f.store.Chain(f.t.Context(), tag)), f.announce))
 }
 
 func (f *fixture) tags() []string { return slices.Sorted(maps.Keys(chainItems(f.table))) }
@@ -54,8 +80,7 @@ func (f *fixture) create(tag string, options *xorack.CreateOptions) xorack.Edge 
 
 func (f *fixture) chain(tag string) xorack.Chain {
 	f.t.Helper()
-	c := check.Get(f.Get(f.t.Context(), tag))
-	return c
+	return check.Get(f.Get(f.t.Context(), tag))
 }
 
 // want fails the test unless an operation had this outcome.
@@ -392,50 +417,49 @@ func TestFanStaysWithItsTenant(t *testing.T) {
 
 // TestWakeFinishesStamps whose last caller died before it recorded the end: the deadline is far.
 func TestWakeFinishesStamps(t *testing.T) {
-	h := newHurt(t)
-	check.Get(h.stamper.Create(t.Context(), "t", []byte("a"), &stamps.Options{ID: "1"}))
-	h.faults.Fail(2, ddbtest.Refused)
-	_, err := h.stamper.Stamp(t.Context(), "t", []byte("a"), &stamps.Options{ID: "2"})
+	f := newFixture(t)
+	check.Get(f.stamper.Create(t.Context(), "t", []byte("a"), &stamps.Options{ID: "1"}))
+	f.faults.Fail(2, ddbtest.Refused)
+	_, err := f.stamper.Stamp(t.Context(), "t", []byte("a"), &stamps.Options{ID: "2"})
 	check.Need(t, err != nil, "the end is recorded: no request was refused")
-	h.faults.Fail(0, "")
-	report, late, err := h.acker.Wake(t.Context(), "t", h.announce)
-	check.That(t, err == nil && report.Finished == 1 && late.IsZero() && len(h.announced) == 1,
-		"%+v, late %v, %v, %d announced; want it finished and announced", report, late, err, len(h.announced))
+	f.faults.Fail(0, "")
+	report, late, err := f.Wake(t.Context(), "t", f.announce)
+	check.That(t, err == nil && report.Finished == 1 && late.IsZero() && len(f.announced) == 1,
+		"%+v, late %v, %v, %d announced; want it finished and announced", report, late, err, len(f.announced))
 }
 
 // TestFinishWithoutItsParent seals a chain whose parent's tag belongs to something else.
 func TestFinishWithoutItsParent(t *testing.T) {
-	for name, another := range map[string]func(*hurt) error{
-		"another chain": func(h *hurt) error {
-			return check.Err(h.acker.Create(t.Context(), "t", &xorack.CreateOptions{ID: "2"}))
+	for name, another := range map[string]func(*fixture) error{
+		"another chain": func(f *fixture) error {
+			return check.Err(f.Create(t.Context(), "t", &xorack.CreateOptions{ID: "2"}))
 		},
-		"stamps": func(h *hurt) error {
-			return check.Err(h.stamper.Create(t.Context(), "t", []byte("a"), nil))
+		"stamps": func(f *fixture) error {
+			return check.Err(f.stamper.Create(t.Context(), "t", []byte("a"), nil))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHurt(t)
-			created := check.Get(h.acker.Create(t.Context(), "t", nil))
-			inner := check.Get(h.acker.Create(t.Context(), "u", &xorack.CreateOptions{Parent: created.Root}))
-			check.Get(h.acker.Delete(t.Context(), "t"))
-			check.OK(h.t, h.finish("t"))
-			check.OK(h.t, another(h))
-			check.OK(h.t, done(h, inner.Root))
-			check.OK(h.t, h.finish("u"))
-			c, err := h.plain.Chain(t.Context(), "u")
-			check.That(t, err == nil && c.Sealed(), "%+v, %v; want it sealed", c, err)
+			f := newFixture(t)
+			inner := f.create("u", &xorack.CreateOptions{Parent: f.create("t", nil)})
+			check.Get(f.Delete(t.Context(), "t"))
+			f.finish("t")
+			check.OK(t, another(f))
+			check.Get(f.Done(t.Context(), inner))
+			f.finish("u")
+			c := f.chain("u")
+			check.That(t, c.Sealed(), "%+v; want it sealed", c)
 		})
 	}
 }
 
 // TestOperationsOnStamps are refused: their chain has no edges.
 func TestOperationsOnStamps(t *testing.T) {
-	h := newHurt(t)
-	check.Get(h.stamper.Create(t.Context(), "t", []byte("a"), nil))
+	f := newFixture(t)
+	check.Get(f.stamper.Create(t.Context(), "t", []byte("a"), nil))
 	root := xorack.Root("t", "", 0)
-	check.Fails(t, check.Err(h.acker.Done(t.Context(), root)), xorack.ErrOtherKind)
-	check.Fails(t, check.Err(h.acker.Fail(t.Context(), root, "why")), xorack.ErrOtherKind)
-	check.Fails(t, check.Err(h.acker.Delete(t.Context(), "t")), xorack.ErrOtherKind)
+	check.Fails(t, check.Err(f.Done(t.Context(), root)), xorack.ErrOtherKind)
+	check.Fails(t, check.Err(f.Fail(t.Context(), root, "why")), xorack.ErrOtherKind)
+	check.Fails(t, check.Err(f.Delete(t.Context(), "t")), xorack.ErrOtherKind)
 }
 
 // TestGetSeesWhatWasJustDone: a process that looks at a chain after an answer about it sees what
@@ -450,4 +474,40 @@ func TestGetSeesWhatWasJustDone(t *testing.T) {
 	check.Get(a.Done(t.Context(), created.Root))
 	c, err := a.Get(t.Context(), "t")
 	check.That(t, err == nil && c.End() == xorack.Done, "%+v, %v; want it to be done", c, err)
+}
+
+// TestAChainStopsAtItsFirstError: where the edges that were to be added are not, the ends of those
+// that add them do not count. Else the sum would be zero, and the chain done, while their children
+// have not begun.
+func TestAChainStopsAtItsFirstError(t *testing.T) {
+	f := newFixture(t)
+	root := f.create("t", nil)
+	parts := root.Children(60)
+	var operations []xorack.Operation
+	for _, part := range parts {
+		operations = append(operations, xorack.StartOf(part, "b", part.Child(0)))
+	}
+	for _, part := range parts {
+		operations = append(operations, xorack.EndOf(part))
+	}
+	check.Get(f.Done(t.Context(), root, parts...))
+	f.faults.Fail(1, ddbtest.Throttled)
+	_, errs := f.Apply(t.Context(), operations)
+	for i, err := range errs {
+		check.Need(t, err != nil, "operation %d counted after the first write of its chain had failed", i)
+	}
+	results, errs := f.Apply(t.Context(), operations)
+	check.OK(t, errors.Join(errs...))
+	c := results[0].Chain
+	check.That(t, c.End() == xorack.Open, "the chain has ended, and 60 edges are outstanding: %+v", c)
+}
+
+// TestAnInvalidAddHoldsTheEndBack: the caller can correct it, and repeat both.
+func TestAnInvalidAddHoldsTheEndBack(t *testing.T) {
+	f := newFixture(t)
+	root := f.create("t", nil)
+	var bad *xorack.InvalidError
+	_, errs := f.Apply(t.Context(), []xorack.Operation{xorack.StartOf(root, "b", root), xorack.EndOf(root)})
+	check.That(t, errors.As(errs[0], &bad) && errors.As(errs[1], &bad),
+		"errors %v, want that of the call of Add for both", errs)
 }

@@ -2,81 +2,26 @@ package xorack_test
 
 import (
 	"fmt"
-	"sync"
 	"testing"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
-// metered is an Acker on a table of its own, with a Meter between.
-type metered struct {
-	t *testing.T
-	// plain is the table without the Meter.
-	plain *xorack.Store
-	acker *xorack.Acker
-	meter *ddbtest.Meter
+// cost is what requests came to.
+func (f *fixture) cost(do func()) ddbtest.Total {
+	f.meter.Take()
+	do()
+	return f.meter.Take()
 }
 
-func newMetered(t *testing.T) *metered {
-	t.Helper()
-	m := &metered{t: t}
-	var memory *ddb.Memory
-	memory, m.plain = inMemory(t)
-	m.meter = ddbtest.NewMeter(memory)
-	store := xorack.NewStore(m.meter, xorack.Names{})
-	var err error
-	if m.acker, err = xorack.New(store, &xorack.Options{ForEach: sideBySide}); err != nil {
-		t.Fatal(err)
-	}
-	return m
-}
-
-// sideBySide does n things, up to 64 at once.
-func sideBySide(n int, do func(i int)) {
-	var wait sync.WaitGroup
-	room := make(chan struct{}, 64)
-	for i := range n {
-		room <- struct{}{}
-		wait.Go(func() {
-			do(i)
-			<-room
-		})
-	}
-	wait.Wait()
-}
-
-// cost is what fn's requests came to.
-func (m *metered) cost(fn func()) ddbtest.Total {
-	m.meter.Take()
-	fn()
-	return m.meter.Take()
-}
-
-func (m *metered) create(tag string, edges int) xorack.Created {
-	m.t.Helper()
-	created, err := m.acker.Create(m.t.Context(), tag, &xorack.CreateOptions{Edges: edges})
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	return created
-}
-
-// finish ends edges side by side, and returns how many were answered that they ended their chain.
-func (m *metered) finish(edges []xorack.Edge) int {
-	m.t.Helper()
-	outcomes := make([]xorack.Outcome, len(edges))
-	sideBySide(len(edges), func(i int) {
-		result, err := m.acker.Done(m.t.Context(), edges[i])
-		if err != nil {
-			m.t.Error(err)
-		}
-		outcomes[i] = result.Outcome
-	})
-	ended := 0
-	for _, outcome := range outcomes {
-		if outcome == xorack.Ended {
+// ends ends edges, and returns how many were answered that they ended their chain.
+func (f *fixture) ends(edges []xorack.Edge) (ended int) {
+	f.t.Helper()
+	for _, e := range edges {
+		if check.Get(f.Done(f.t.Context(), e)).Outcome == xorack.Ended {
 			ended++
 		}
 	}
@@ -91,10 +36,10 @@ const tag = "database/file-000013"
 func TestFiguresOfOneChain(t *testing.T) {
 	for n, most := range map[int]float64{1: 1, 4: 1, 16: 1, 64: 1, 256: 1.7, 1000: 4.7} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			m := newMetered(t)
-			created := m.create(tag, n)
+			f := newFixture(t)
+			created := check.Get(f.Create(t.Context(), tag, &xorack.CreateOptions{Edges: n}))
 			ended := 0
-			cost := m.cost(func() { ended = m.finish(created.Roots) })
+			cost := f.cost(func() { ended = f.ends(created.Roots) })
 			t.Logf("%d finishers: %.3f write units a stamp, %+v", n, cost.Units.Writes/float64(n), cost)
 			if cost.Writes != n || cost.Reads != 0 || cost.Units.Writes+cost.Units.Index > most*float64(n) || ended != 1 {
 				t.Errorf("%d ended it; %+v, want %d writes at %.1f units or less", ended, cost, n, most)
@@ -108,25 +53,22 @@ func TestFiguresOfOneChain(t *testing.T) {
 func TestFiguresOfAFan(t *testing.T) {
 	for _, n := range []int{1000, 10_000} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			m := newMetered(t)
-			root := m.create(tag, 1).Root
+			f := newFixture(t)
+			root := f.create(tag, nil)
 			leaves := root.Fan(n)
-			cost := m.cost(func() {
-				if _, err := m.acker.Fan(t.Context(), root, n); err != nil {
-					t.Fatal(err)
-				}
-				m.finish(leaves)
-				m.finishParts(leaves)
+			cost := f.cost(func() {
+				check.Get(f.Fan(t.Context(), root, n))
+				f.ends(leaves)
+				f.finishParts(leaves)
 			})
-			c, err := m.acker.Get(t.Context(), tag)
+			c, err := f.Get(t.Context(), tag)
 			if err != nil || c.End() != xorack.Done {
 				t.Fatalf("%s, %v", c.End(), err)
 			}
 			units := cost.Units.Writes + cost.Units.Index
 			t.Logf("%d edges in a fan: %.4f write units an edge, index included: %+v", n, units/float64(n), cost)
-			if units > 1.06*float64(n) || cost.Units.Reads != 1 {
-				t.Errorf("%+v, want 1.06 units an edge or less, and one read for all", cost)
-			}
+			check.That(t, units <= 1.06*float64(n) && cost.Units.Reads == 1,
+				"%+v, want 1.06 units an edge or less, and one read for all", cost)
 		})
 	}
 }
@@ -134,8 +76,8 @@ func TestFiguresOfAFan(t *testing.T) {
 // finishParts does what the stream's handler does: it finishes every chain that has ended, those of
 // the leaves first. A stream record shows a chain for nothing: what is read here instead is not
 // counted.
-func (m *metered) finishParts(leaves []xorack.Edge) {
-	m.t.Helper()
+func (f *fixture) finishParts(leaves []xorack.Edge) {
+	f.t.Helper()
 	var tags []string
 	seen := map[string]bool{tag: true}
 	for _, leaf := range leaves {
@@ -146,38 +88,28 @@ func (m *metered) finishParts(leaves []xorack.Edge) {
 	}
 	for len(tags) > 0 {
 		var above []string
-		var mu sync.Mutex
-		sideBySide(len(tags), func(i int) {
-			c, err := m.plain.Chain(m.t.Context(), tags[i])
-			if err != nil {
-				m.t.Error(err)
-				return
-			}
-			if _, err := m.acker.Finish(m.t.Context(), c, nil); err != nil {
-				m.t.Error(err)
-				return
-			}
-			mu.Lock()
-			defer mu.Unlock()
+		for _, tag := range tags {
+			c := check.Get(f.store.Chain(f.t.Context(), tag))
+			check.Get(f.Finish(f.t.Context(), c, nil))
 			if parent := c.Parent.Tag(); !seen[parent] {
 				seen[parent] = true
 				above = append(above, parent)
 			}
-		})
+		}
 		tags = above
 	}
 }
 
 // TestFiguresOfAMerge pins 100 acks of one chain that go as one write.
 func TestFiguresOfAMerge(t *testing.T) {
-	m := newMetered(t)
-	created := m.create(tag, 100)
+	f := newFixture(t)
+	created := check.Get(f.Create(t.Context(), tag, &xorack.CreateOptions{Edges: 100}))
 	operations := make([]xorack.Operation, len(created.Roots))
 	for i, edge := range created.Roots {
 		operations[i] = xorack.EndOf(edge)
 	}
-	cost := m.cost(func() {
-		results, errs := m.acker.Apply(t.Context(), operations)
+	cost := f.cost(func() {
+		results, errs := f.Apply(t.Context(), operations)
 		if errs[99] != nil || results[99].Outcome != xorack.Ended {
 			t.Error(results[99].Outcome, errs[99])
 		}
@@ -190,48 +122,37 @@ func TestFiguresOfAMerge(t *testing.T) {
 // TestFiguresOfATree pins a tree of 8 edges from its creation to the seal: 10 writes, and 2 of the
 // index. A step that is repeated costs one write.
 func TestFiguresOfATree(t *testing.T) {
-	m := newMetered(t)
-	cost := m.cost(func() {
-		root := m.create(tag, 1).Root
+	f := newFixture(t)
+	cost := f.cost(func() {
+		root := f.create(tag, nil)
 		var last xorack.Chain
 		for _, e := range append([]xorack.Edge{root}, root.Children(7)...) {
 			var children []xorack.Edge
 			if e == root {
 				children = root.Children(7)
 			}
-			result, err := m.acker.Done(t.Context(), e, children...)
-			if err != nil {
-				t.Fatal(err)
-			}
-			last = result.Chain
+			last = check.Get(f.Done(t.Context(), e, children...)).Chain
 		}
-		if sealed, err := m.acker.Finish(t.Context(), last, nil); err != nil || !sealed {
+		if sealed, err := f.Finish(t.Context(), last, nil); err != nil || !sealed {
 			t.Fatal(sealed, err)
 		}
 	})
-	if want := (ddbtest.Total{Writes: 10, Units: ddb.Units{Writes: 10, Index: 2}}); cost != want {
-		t.Errorf("%+v, want 10 writes of one unit and 2 of the index", cost)
-	}
-	again := m.cost(func() {
-		if _, err := m.acker.Done(t.Context(), xorack.Root(tag, "", 0), xorack.Root(tag, "", 0).Children(7)...); err != nil {
-			t.Fatal(err)
-		}
+	want := (ddbtest.Total{Writes: 10, Units: ddb.Units{Writes: 10, Index: 2}})
+	check.That(t, cost == want, "%+v, want 10 writes of one unit and 2 of the index", cost)
+	again := f.cost(func() {
+		check.Get(f.Done(t.Context(), xorack.Root(tag, "", 0), xorack.Root(tag, "", 0).Children(7)...))
 	})
-	if want := (ddbtest.Total{Writes: 1, Units: ddb.Units{Writes: 1}}); again != want {
-		t.Errorf("a repeat: %+v, want one write unit", again)
-	}
+	want = (ddbtest.Total{Writes: 1, Units: ddb.Units{Writes: 1}})
+	check.That(t, again == want, "a repeat: %+v, want one write unit", again)
 }
 
 // TestFiguresOfASweep pins what a sweep reads: half a unit a part with nothing to do.
 func TestFiguresOfASweep(t *testing.T) {
-	m := newMetered(t)
-	m.create(tag, 1)
-	cost := m.cost(func() {
-		if _, err := m.acker.Sweep(t.Context(), nil); err != nil {
-			t.Fatal(err)
-		}
+	f := newFixture(t)
+	f.create(tag, nil)
+	cost := f.cost(func() {
+		check.Get(f.Sweep(t.Context(), nil))
 	})
-	if want := (ddbtest.Total{Reads: 16, Units: ddb.Units{Reads: 8}}); cost != want {
-		t.Errorf("%+v, want 16 queries of half a unit", cost)
-	}
+	want := (ddbtest.Total{Reads: 16, Units: ddb.Units{Reads: 8}})
+	check.That(t, cost == want, "%+v, want 16 queries of half a unit", cost)
 }

@@ -159,8 +159,7 @@ func answers(t *testing.T, s *xorack.Store, what string, want xorack.Chain, chan
 
 func standing(t *testing.T, s *xorack.Store, tag string) xorack.Chain {
 	t.Helper()
-	c := check.Get(s.Chain(t.Context(), tag))
-	return c
+	return check.Get(s.Chain(t.Context(), tag))
 }
 
 func create(t *testing.T, s *xorack.Store, c xorack.Chain) xorack.Chain {

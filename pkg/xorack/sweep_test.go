@@ -15,8 +15,6 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/check"
-	"github.com/streamsort/streamsort/internal/dev/ddbtest"
-	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/pkg/table"
 	"github.com/streamsort/streamsort/pkg/xorack"
 	"github.com/streamsort/streamsort/pkg/xorack/internal/chains"
@@ -25,8 +23,7 @@ import (
 
 func (f *fixture) sweep(o xorack.Announce) xorack.SweepReport {
 	f.t.Helper()
-	report := check.Get(f.Sweep(f.t.Context(), o))
-	return report
+	return check.Get(f.Sweep(f.t.Context(), o))
 }
 
 func TestSweepWithNothingDue(t *testing.T) {
@@ -359,62 +356,35 @@ func TestFanFails(t *testing.T) {
 	}
 }
 
-// alarmed is an acker that notes which wake-ups it scheduled, by the time after the start.
-type alarmed struct {
-	*testing.T
-	*xorack.Acker
-	meter     *ddbtest.Meter
-	now       time.Time
-	scheduled []string
-}
-
-func newAlarmed(t *testing.T) *alarmed {
-	t.Helper()
-	a := &alarmed{T: t, meter: ddbtest.NewMeter(ddb.NewMemory(xorack.Names{}.Tables()...)), now: start}
-	a.Acker = check.Get(xorack.New(xorack.NewStore(a.meter, xorack.Names{}), &xorack.Options{
-		Now: func() time.Time { return a.now }, ForEach: fanout.OneByOne,
-		WakeUp: func(tag string, due time.Time) {
-			a.scheduled = append(a.scheduled, fmt.Sprintf("%s %v", tag, due.Sub(start)))
-		},
-	}))
-	return a
-}
-
-func (a *alarmed) tells(want ...string) {
-	a.Helper()
-	check.That(a.T, slices.Equal(a.scheduled, want), "scheduled %q, want %q", a.scheduled, want)
-	a.scheduled = nil
+func (f *fixture) tells(want ...string) {
+	f.t.Helper()
+	check.That(f.t, slices.Equal(f.scheduled, want), "scheduled %q, want %q", f.scheduled, want)
+	f.scheduled = nil
 }
 
 // wake wakes a chain up, and checks when it is late then, and what was requested.
-func (a *alarmed) wake(tag string, timedOut int, late string, reads, writes int) {
-	a.Helper()
-	a.meter.Take()
+func (f *fixture) wake(tag string, timedOut int, late string, reads, writes int) {
+	f.t.Helper()
+	f.meter.Take()
 	announced := 0
-	report, next, err := a.Wake(a.Context(), tag, func(context.Context, xorack.Chain) error {
+	report, next, err := f.Wake(f.t.Context(), tag, func(context.Context, xorack.Chain) error {
 		announced++
 		return nil
 	})
-	cost := a.meter.Take()
+	cost := f.meter.Take()
 	at := ""
 	if !next.IsZero() {
 		at = next.Sub(start).String()
 	}
 	if err != nil || report.TimedOut != timedOut || report.Finished != timedOut || announced != timedOut || at != late || cost.Reads != reads || cost.Writes != writes {
-		a.Errorf("%+v, late %q, %v, %d reads, %d writes, %d announced; want %d timed out, late %q, %d and %d", report, at, err, cost.Reads, cost.Writes, announced, timedOut, late, reads, writes)
+		f.t.Errorf("%+v, late %q, %v, %d reads, %d writes, %d announced; want %d timed out, late %q, %d and %d", report, at, err, cost.Reads, cost.Writes, announced, timedOut, late, reads, writes)
 	}
 }
 
-func (a *alarmed) create(tag string, o xorack.CreateOptions) xorack.Edge {
-	a.Helper()
-	created := check.Get(a.Create(a.Context(), tag, &o))
-	return created.Root
-}
-
 func TestWakeUpsOfDeadlines(t *testing.T) {
-	a := newAlarmed(t)
+	a := newFixture(t)
 	a.wake("t", 0, "", 1, 0) // no such chain
-	root := a.create("t", xorack.CreateOptions{Deadline: time.Minute})
+	root := a.create("t", &xorack.CreateOptions{Deadline: time.Minute})
 	a.tells("t 1m0s")
 	a.wake("t", 0, "1m0s", 1, 0)
 	check.Get(a.Extend(t.Context(), root, start.Add(5*time.Minute)))
@@ -428,8 +398,8 @@ func TestWakeUpsOfDeadlines(t *testing.T) {
 }
 
 func TestWakeUpsOfIdleChains(t *testing.T) {
-	a := newAlarmed(t)
-	root := a.create("t", xorack.CreateOptions{Deadline: 10 * time.Minute, Idle: time.Minute})
+	a := newFixture(t)
+	root := a.create("t", &xorack.CreateOptions{Deadline: 10 * time.Minute, Idle: time.Minute})
 	a.tells("t 1m0s")
 	a.now = start.Add(30 * time.Second)
 	check.Get(a.Done(t.Context(), root, root.Child(0)))
@@ -442,8 +412,8 @@ func TestWakeUpsOfIdleChains(t *testing.T) {
 // TestWakeUpsFarAhead: of a deadline that is far ahead, the sweep tells, which looks shortly
 // before.
 func TestWakeUpsFarAhead(t *testing.T) {
-	a := newAlarmed(t)
-	a.create("t", xorack.CreateOptions{})
+	a := newFixture(t)
+	a.create("t", nil)
 	a.tells()
 	looks := 0
 	for a.now.Before(start.Add(24*time.Hour - 20*time.Minute)) {
@@ -458,17 +428,17 @@ func TestWakeUpsFarAhead(t *testing.T) {
 
 // TestWakeUpsOfOtherChains: stamps have deadlines too; what has ended, has none.
 func TestWakeUpsOfOtherChains(t *testing.T) {
-	a := newAlarmed(t)
-	check.Get(stamps.New(a.Acker).Create(t.Context(), "s", []byte{1}, &stamps.Options{Deadline: time.Minute}))
+	a := newFixture(t)
+	check.Get(a.stamper.Create(t.Context(), "s", []byte{1}, &stamps.Options{Deadline: time.Minute}))
 	a.tells("s 1m0s")
 	a.wake("s", 0, "1m0s", 1, 0)
 	a.now = start.Add(time.Minute)
 	a.wake("s", 1, "", 1, 2)
-	root := a.create("t", xorack.CreateOptions{Deadline: time.Minute})
+	root := a.create("t", &xorack.CreateOptions{Deadline: time.Minute})
 	a.tells("t 2m0s")
 	check.Get(a.Fan(t.Context(), root, 2000))
 	a.tells() // its parts end with it
-	early := a.create("u", xorack.CreateOptions{ID: "1"})
+	early := a.create("u", &xorack.CreateOptions{ID: "1"})
 	check.Get(a.Done(t.Context(), early))
 	_, _, err := a.Wake(t.Context(), "", nil)
 	check.That(t, err != nil, "a chain without a tag is no error")
@@ -476,8 +446,8 @@ func TestWakeUpsOfOtherChains(t *testing.T) {
 
 // TestAWakeUpThatFails counts what failed: the next one does it.
 func TestAWakeUpThatFails(t *testing.T) {
-	a := newAlarmed(t)
-	a.create("t", xorack.CreateOptions{Deadline: time.Minute})
+	a := newFixture(t)
+	a.create("t", &xorack.CreateOptions{Deadline: time.Minute})
 	a.now = start.Add(time.Minute)
 	for _, c := range []struct {
 		failure error

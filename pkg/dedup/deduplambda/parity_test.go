@@ -74,9 +74,7 @@ func TestParity(t *testing.T) {
 				})
 			}
 			wait.Wait()
-			if ran.Load() != 1 {
-				t.Errorf("ran %d times", ran.Load())
-			}
+			check.That(t, ran.Load() == 1, "ran %d times", ran.Load())
 		},
 		"parallel invocations that do not wait get an error": func(t *testing.T) {
 			invoke, ran := functions(t, options{Wait: dedup.NoWait}, nil, 3*time.Second)

@@ -91,8 +91,7 @@ func same[T any](t *testing.T, what string, got, want T) {
 func standing(t *testing.T, s *store, tag string) chain {
 	t.Helper()
 	a := check.Get(s.Engine.Do(t.Context(), ddb.Get{Op: s.Op("get"), Key: s.Key(tag), Strong: true}))
-	c := check.Get(s.decode(a.Item))
-	return c
+	return check.Get(s.decode(a.Item))
 }
 
 // answers fails the test unless a write answers with this chain and this word on whether it changed

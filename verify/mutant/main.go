@@ -89,7 +89,7 @@ func run(arguments []string, base string, out io.Writer) error {
 	clauses := flags.Bool("clauses", false, "drop each clause of the stores' requests instead")
 	pkg := flags.String("pkg", "", "the operators' mutants of a package instead; tonight: another one each day")
 	by := flags.String("by", "", "with -pkg: judged by the tests of this folder alone")
-	sample := flags.Int("sample", 0, "with -pkg: so many, chosen by the week")
+	sample := flags.Int("sample", 0, "with -pkg: so many, chosen by their names")
 	update := flags.Bool("update", false, "with -pkg: write how many were killed")
 	folder := flags.String("in", "", "only bugs planted in this folder")
 	most := flags.Duration("for", 24*time.Hour, "begin none after this time: what is left out is counted")
@@ -105,7 +105,7 @@ func run(arguments []string, base string, out io.Writer) error {
 	}
 	began := time.Now()
 	if *pkg != "" {
-		c := chosen{sample: *sample, seed: uint64(began.Unix() / (7 * 24 * 3600)), until: began.Add(*most)}
+		c := chosen{sample: *sample, until: began.Add(*most)}
 		if *only != "" {
 			c.in = func(s site) bool { return strings.Contains(s.name, *only) }
 		}

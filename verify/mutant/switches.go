@@ -4,10 +4,11 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io"
-	"math/rand/v2"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -32,9 +33,9 @@ const (
 type planted struct {
 	folder, overlay string
 	sites           []site
-	// by is the folder of the tests that units has.
-	by    string
+	// units are the tests of the current judge; seen are the switches that a test of any reached.
 	units []unit
+	seen  map[int]bool
 }
 
 // unit is a test, or a part of one, which of the switches it reaches, and what it takes.
@@ -50,12 +51,12 @@ type unit struct {
 type chosen struct {
 	// in is whether a site is asked for; all are where it is nil.
 	in func(site) bool
-	// by are the folders of the tests that judge, and then only what they reach is tried; the
-	// package's own and those of [judges] where there are none.
+	// by are the folders of the tests that judge; the package's own and those of [judges] where
+	// there are none.
 	by []string
-	// sample is how many are tried at most, chosen by the seed; 0 for all.
+	// sample is how many are tried at most, the first ones by a hash of their names: a change of the
+	// tests chooses no others. 0 for all.
 	sample int
-	seed   uint64
 	until  time.Time
 }
 
@@ -77,7 +78,7 @@ func plantSwitches(root, scratch, folder string) (*planted, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &planted{folder: folder, sites: found.sites}
+	p := &planted{folder: folder, sites: found.sites, seen: map[int]bool{}}
 	if len(p.sites) == 0 {
 		return p, nil
 	}
@@ -87,10 +88,7 @@ func plantSwitches(root, scratch, folder string) (*planted, error) {
 
 // addTests builds the tests of a folder, and finds which of them reaches which switch.
 func (p *planted) addTests(root, scratch, judge string) error {
-	if p.by == judge {
-		return nil
-	}
-	p.by, p.units = judge, nil
+	p.units = nil
 	binary := filepath.Join(scratch, "test")
 	_ = os.Remove(binary)
 	if err := build(root, "./"+judge, binary, "-overlay", p.overlay); err != nil {
@@ -156,6 +154,9 @@ func (p *planted) addUnits(binary, folder string) error {
 		p.units = append(p.units, slow...)
 	}
 	p.units = append(p.units, whole...)
+	for _, u := range p.units {
+		maps.Copy(p.seen, u.reaches)
+	}
 	return nil
 }
 
@@ -231,11 +232,6 @@ func runUnits(units []*unit, cpu, wall time.Duration, variable string) (*os.Proc
 		return nil, "", err
 	}
 	return run.ProcessState, string(said), nil
-}
-
-// reached is whether a test reaches a switch.
-func (p *planted) reached(n int) bool {
-	return slices.ContainsFunc(p.units, func(u unit) bool { return u.reaches[n] })
 }
 
 // judge is the test that fails with a mutant switched on; empty where none does.
@@ -315,11 +311,6 @@ func operate(root, folder string, c chosen, alike map[string]string, out io.Writ
 	if err != nil {
 		return tally{}, err
 	}
-	if c.by != nil {
-		if err := p.addTests(root, scratch, c.by[0]); err != nil {
-			return tally{}, err
-		}
-	}
 	left, err := p.chosen(c, alike)
 	if err != nil {
 		return tally{}, err
@@ -363,7 +354,11 @@ func operate(root, folder string, c chosen, alike map[string]string, out io.Writ
 	}
 	t.killed = t.tried - len(left)
 	for _, n := range left {
-		fmt.Fprintf(out, "GREEN  %s %s\n", folder, p.sites[n].name)
+		colour := "GREEN "
+		if !p.seen[n] {
+			colour = "UNSEEN"
+		}
+		fmt.Fprintf(out, "%s %s %s\n", colour, folder, p.sites[n].name)
 	}
 	fmt.Fprintf(out, "%s: %d of %d killed (%.1f %%) in %.0f s\n", folder, t.killed, t.tried, 100*t.rate(), time.Since(began).Seconds())
 	return t, nil
@@ -376,7 +371,7 @@ func (p *planted) chosen(c chosen, alike map[string]string) ([]int, error) {
 	for n, s := range p.sites {
 		name := p.folder + " " + s.name
 		there[name] = true
-		if alike[name] == "" && (c.in == nil || c.in(s)) && (c.by == nil || p.reached(n)) {
+		if alike[name] == "" && (c.in == nil || c.in(s)) {
 			asked = append(asked, n)
 		}
 	}
@@ -386,8 +381,8 @@ func (p *planted) chosen(c chosen, alike map[string]string) ([]int, error) {
 		}
 	}
 	if c.sample > 0 && len(asked) > c.sample {
-		random := rand.New(rand.NewPCG(c.seed, 0))
-		random.Shuffle(len(asked), func(i, j int) { asked[i], asked[j] = asked[j], asked[i] })
+		hash := func(n int) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(p.sites[n].name))) }
+		slices.SortFunc(asked, func(a, b int) int { return cmp.Compare(hash(a), hash(b)) })
 		asked = asked[:c.sample]
 	}
 	return asked, nil

@@ -2,11 +2,9 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -59,17 +57,14 @@ func clauseMutants(root, only string, out io.Writer) error {
 }
 
 // binary is a test of a store, built.
-type binary struct {
-	test
-	path, folder string
-}
+type binary struct{ path, folder, pattern string }
 
 // try drops each of the store's clauses. It returns how many there are, and those that are not
 // caught, or are caught and should not be.
 func (s store) try(root, scratch string, out io.Writer) (int, []string, error) {
 	binaries := make([]binary, len(s.tests))
 	for i, t := range s.tests {
-		binaries[i] = binary{t, filepath.Join(scratch, strings.NewReplacer(".", "", "/", "-").Replace(t.folder)), filepath.Join(root, t.folder)}
+		binaries[i] = binary{filepath.Join(scratch, strings.ReplaceAll(t.folder, "/", "-")), filepath.Join(root, t.folder), t.pattern}
 		if err := build(root, t.folder, binaries[i].path, "-tags", "whole"); err != nil {
 			return 0, nil, err
 		}
@@ -120,20 +115,15 @@ func (s store) dropEach(names []string, binaries []binary, out io.Writer) (wrong
 func catch(name string, binaries []binary) (string, error) {
 	for _, b := range binaries {
 		said, err := b.run(clause.Dropped + "=" + name)
-		var exit *exec.ExitError
-		switch {
-		case err == nil:
-		case errors.As(err, &exit):
-			by, _ := redTest(string(said), err)
-			return b.pattern + " " + by, nil
-		default:
-			return "", err
+		if by, err := redTest(said, err); by != "" || err != nil {
+			return b.pattern + " " + by, err
 		}
 	}
 	return "", nil
 }
 
 // run runs the test with a variable set. What goes on for ever is killed, which is red as well.
-func (b binary) run(variable string) ([]byte, error) {
-	return b.test.run(b.path, b.folder, cpuLimit, variable)
+func (b binary) run(variable string) (string, error) {
+	said, _, err := runTests(b.path, b.folder, b.pattern, cpuLimit, timeLimit, variable)
+	return said, err
 }

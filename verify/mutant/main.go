@@ -202,16 +202,16 @@ func (m mutant) try(root, scratch string) (string, error) {
 	if err := os.Mkdir(scratch, 0o700); err != nil {
 		return "", err
 	}
-	overlay, err := m.plant(root, scratch)
+	planted, err := m.plant(root, scratch)
 	if err != nil {
 		return "", err
 	}
 	binary := filepath.Join(scratch, "test")
-	if err := build(root, m.caught.folder, binary, "-tags", "whole", "-overlay", overlay); err != nil {
+	if err := build(root, m.caught.folder, binary, "-tags", "whole", "-overlay", planted); err != nil {
 		return "", err
 	}
-	said, err := m.caught.run(binary, filepath.Join(root, m.caught.folder), cpuLimit)
-	return redTest(string(said), err)
+	said, _, err := runTests(binary, filepath.Join(root, m.caught.folder), m.caught.pattern, cpuLimit, timeLimit)
+	return redTest(said, err)
 }
 
 // build builds the tests of a folder.
@@ -223,15 +223,19 @@ func build(root, folder, binary string, flags ...string) error {
 	return nil
 }
 
-// run runs the tests that a binary has, in their package's folder, for so much time of a CPU at
-// most.
-func (t test) run(binary, folder string, most time.Duration, environment ...string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), timeLimit)
+// runTests runs the tests of a binary that a pattern selects, in their package's folder, within so
+// much time of a CPU and of a clock. It returns what they said, and what they took of a CPU.
+func runTests(binary, folder, pattern string, cpu, wall time.Duration, environment ...string) (string, time.Duration, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), wall)
 	defer cancel()
-	limited := fmt.Sprintf(`ulimit -t %d && exec "$0" "$@"`, int(most.Seconds()))
-	run := exec.CommandContext(ctx, "sh", "-c", limited, binary, "-test.run", t.pattern, "-test.failfast", "-test.v")
+	limited := fmt.Sprintf(`ulimit -t %d && ulimit -v %d && exec "$0" "$@"`, int(cpu.Seconds())+1, 8<<20)
+	run := exec.CommandContext(ctx, "sh", "-c", limited, binary, "-test.run", pattern, "-test.failfast", "-test.v")
 	run.Dir, run.Env = folder, append(os.Environ(), environment...)
-	return run.CombinedOutput()
+	said, err := run.CombinedOutput()
+	if run.ProcessState == nil {
+		return "", 0, err
+	}
+	return string(said), run.ProcessState.UserTime() + run.ProcessState.SystemTime(), err
 }
 
 // plant writes the changed files and the overlay that puts them in the place of the true ones.
@@ -240,19 +244,25 @@ func (m mutant) plant(root, scratch string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return overlay(scratch, changed)
+}
+
+// overlay writes files that stand in the place of others, whose paths are given, and the list of
+// them for go test -overlay.
+func overlay(scratch string, texts map[string]string) (string, error) {
 	replace := map[string]string{}
-	for path, text := range changed {
+	for path, text := range texts {
 		replace[path] = filepath.Join(scratch, fmt.Sprintf("%d.go", len(replace)))
 		if err := os.WriteFile(replace[path], []byte(text), 0o600); err != nil {
 			return "", err
 		}
 	}
-	overlay, err := json.Marshal(map[string]any{"Replace": replace})
+	list, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
 		return "", err
 	}
 	path := filepath.Join(scratch, "overlay.json")
-	return path, os.WriteFile(path, overlay, 0o600)
+	return path, os.WriteFile(path, list, 0o600)
 }
 
 // changed is the texts of the files that the bug is in, by their paths.
@@ -282,7 +292,7 @@ var (
 )
 
 // redTest is the test that failed, the innermost one of nested ones: the last that began where the
-// whole run broke off.
+// whole run broke off; empty where all is well.
 func redTest(said string, err error) (string, error) {
 	var exit *exec.ExitError
 	switch {
@@ -296,7 +306,7 @@ func redTest(said string, err error) (string, error) {
 	}
 	began := beganLine.FindAllStringSubmatch(said, -1)
 	if len(began) == 0 {
-		return "", fmt.Errorf("broke off before any test: %.200s", said)
+		return fmt.Sprintf("broke off before any test: %.200s", said), nil
 	}
 	why := "panicked"
 	if exit.String() == "signal: killed" {

@@ -3,9 +3,7 @@ package main
 import (
 	"bufio"
 	"cmp"
-	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -82,7 +80,13 @@ func plantSwitches(root, scratch, folder string) (*planted, error) {
 	if len(p.sites) == 0 {
 		return p, nil
 	}
-	p.overlay, err = overlayOf(root, scratch, list[0].Name, p, files)
+	texts := map[string]string{
+		filepath.Join(root, folder, "mutant_switches.go"): "package " + list[0].Name + "\n" + fmt.Sprintf(switches, len(p.sites)),
+	}
+	for _, f := range files {
+		texts[f.path] = f.switched()
+	}
+	p.overlay, err = overlay(scratch, texts)
 	return p, err
 }
 
@@ -101,30 +105,6 @@ func (p *planted) addTests(root, scratch, judge string) error {
 		return fmt.Errorf("%s: %w", judge, err)
 	}
 	return nil
-}
-
-// overlayOf writes the files of a package with their switches, and says where they stand.
-func overlayOf(root, scratch, name string, p *planted, files []*source) (string, error) {
-	replace := map[string]string{}
-	write := func(path, text string) error {
-		replace[path] = filepath.Join(scratch, fmt.Sprintf("%d.go", len(replace)))
-		return os.WriteFile(replace[path], []byte(text), 0o600)
-	}
-	for _, f := range files {
-		if err := write(f.path, f.switched()); err != nil {
-			return "", err
-		}
-	}
-	own := "package " + name + "\n" + fmt.Sprintf(switches, len(p.sites))
-	if err := write(filepath.Join(root, p.folder, "mutant_switches.go"), own); err != nil {
-		return "", err
-	}
-	overlay, err := json.Marshal(map[string]any{"Replace": replace})
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(scratch, "overlay.json")
-	return path, os.WriteFile(path, overlay, 0o600)
 }
 
 // long is the time of a CPU from which on a test is judged by its parts.
@@ -170,15 +150,11 @@ func measure(all []unit) (whole []unit, parts [][]unit, err error) {
 		u := &all[i]
 		note := fmt.Sprintf("%s.%p", u.binary, u)
 		defer func() { _ = os.Remove(note) }()
-		state, said, err := runUnits([]*unit{u}, time.Hour, time.Hour, reached+"="+note)
+		said, took, err := runUnits([]*unit{u}, time.Hour, time.Hour, reached+"="+note)
 		if err != nil {
-			return err
+			return fmt.Errorf("%s %s is red as it is: %w: %.3000s", u.test, u.part, err, said)
 		}
-		if !state.Success() {
-			return fmt.Errorf("%s is red as it is: %.3000s", u.pattern(), said)
-		}
-		u.took = state.UserTime() + state.SystemTime()
-		u.reaches = map[int]bool{}
+		u.took, u.reaches = took, map[int]bool{}
 		text, _ := os.ReadFile(note)
 		for number := range strings.FieldsSeq(string(text)) {
 			n, err := strconv.Atoi(number)
@@ -204,15 +180,8 @@ func measure(all []unit) (whole []unit, parts [][]unit, err error) {
 	return whole, parts, err
 }
 
-func (u *unit) pattern() string {
-	if u.part == "" {
-		return "^" + u.test + "$"
-	}
-	return "^" + u.test + "$/^" + regexp.QuoteMeta(u.part) + "$"
-}
-
 // runUnits runs tests of one binary, parts of one test only, with a variable set.
-func runUnits(units []*unit, cpu, wall time.Duration, variable string) (*os.ProcessState, string, error) {
+func runUnits(units []*unit, cpu, wall time.Duration, variable string) (string, time.Duration, error) {
 	var names []string
 	for _, u := range units {
 		names = append(names, regexp.QuoteMeta(cmp.Or(u.part, u.test)))
@@ -221,17 +190,7 @@ func runUnits(units []*unit, cpu, wall time.Duration, variable string) (*os.Proc
 	if units[0].part != "" {
 		pattern = "^" + units[0].test + "$/" + pattern
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), wall+time.Minute)
-	defer cancel()
-	limited := fmt.Sprintf(`ulimit -t %d && ulimit -v %d && exec "$0" "$@"`, int(cpu.Seconds())+1, 8<<20)
-	run := exec.CommandContext(ctx, "sh", "-c", limited, units[0].binary, "-test.run", pattern, "-test.v", "-test.failfast",
-		"-test.timeout", wall.String())
-	run.Dir, run.Env = units[0].folder, append(os.Environ(), variable)
-	said, err := run.CombinedOutput()
-	if run.ProcessState == nil {
-		return nil, "", err
-	}
-	return run.ProcessState, string(said), nil
+	return runTests(units[0].binary, units[0].folder, pattern, cpu, wall, variable)
 }
 
 // judge is the test that fails with a mutant switched on; empty where none does.
@@ -257,15 +216,9 @@ func (p *planted) judge(n int) (string, error) {
 		}
 		all = later
 		// What goes on for ever ends by the time of a CPU; what waits for ever, by the other.
-		state, said, err := runUnits(now, 10*time.Second+10*sum, 2*time.Minute+20*sum, switchedOn+"="+strconv.Itoa(n))
-		if err != nil {
-			return "", err
-		}
-		if !state.Success() {
-			if failed := failLine.FindAllStringSubmatch(said, -1); len(failed) > 0 {
-				return failed[len(failed)-1][1], nil
-			}
-			return now[0].test + " broke off", nil
+		said, _, err := runUnits(now, 10*time.Second+10*sum, 2*time.Minute+20*sum, switchedOn+"="+strconv.Itoa(n))
+		if by, err := redTest(said, err); by != "" || err != nil {
+			return by, err
 		}
 	}
 	return "", nil

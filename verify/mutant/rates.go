@@ -223,28 +223,19 @@ func changedLines(root, base string) (map[string][]int, error) {
 	for line := range strings.Lines(diff) {
 		if name, ok := strings.CutPrefix(line, "+++ b/"); ok {
 			file = strings.TrimSpace(name)
+		}
+		hunk := hunkLine.FindStringSubmatch(line)
+		if hunk == nil || strings.HasSuffix(file, "_test.go") {
 			continue
 		}
-		hunk, ok := strings.CutPrefix(line, "@@ ")
-		if !ok || strings.HasSuffix(file, "_test.go") {
-			continue
-		}
-		_, added, _ := strings.Cut(hunk, "+")
-		added, _, _ = strings.Cut(added, " ")
-		from, count, several := strings.Cut(added, ",")
-		first, err := strconv.Atoi(from)
-		if err != nil {
-			return nil, fmt.Errorf("git diff: %q", line)
-		}
-		n := 1
-		if several {
-			if n, err = strconv.Atoi(count); err != nil {
-				return nil, fmt.Errorf("git diff: %q", line)
-			}
-		}
+		first, _ := strconv.Atoi(hunk[1])
+		n, _ := strconv.Atoi(cmp.Or(hunk[2], "1"))
 		for i := range max(n, 1) { // where lines went, the one that they stood behind
 			lines[file] = append(lines[file], first+i)
 		}
 	}
 	return lines, nil
 }
+
+// hunkLine has the first of the new lines, and how many there are, where it is not one.
+var hunkLine = regexp.MustCompile(`^@@ \S+ \+(\d+)(?:,(\d+))? @@`)

@@ -4,11 +4,11 @@ import (
 	"bufio"
 	"cmp"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -27,22 +27,22 @@ const (
 	reached    = "STREAMSORT_MUTANTS"
 )
 
-// planted is a package whose mutants are switches, with the tests that judge them.
+// planted is a package whose mutants are switches, with the tests of the current judge.
 type planted struct {
-	folder, overlay string
-	sites           []site
-	// units are the tests of the current judge; seen are the switches that a test of any reached.
-	units []unit
-	seen  map[int]bool
+	folder, scratch, overlay string
+	sites                    []site
+	// binary is the tests of the judge's folder, units what they are run by.
+	binary, judgeFolder string
+	units               []unit
+	// seen are the switches that a test of any judge reached.
+	seen map[int]bool
 }
 
-// unit is a test, or a part of one, which of the switches it reaches, and what it takes.
+// unit is a test, or a part of the test `of`, which of the switches it reaches, and what it takes.
 type unit struct {
-	binary, folder string
-	// test and part are the names of the test, and of the subtest where it is one.
-	test, part string
-	reaches    map[int]bool
-	took       time.Duration
+	name, of string
+	reaches  map[int]bool
+	took     time.Duration
 }
 
 // chosen is which mutants are tried.
@@ -76,7 +76,7 @@ func plantSwitches(root, scratch, folder string) (*planted, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &planted{folder: folder, sites: found.sites, seen: map[int]bool{}}
+	p := &planted{folder: folder, scratch: scratch, sites: found.sites, seen: map[int]bool{}}
 	if len(p.sites) == 0 {
 		return p, nil
 	}
@@ -91,106 +91,79 @@ func plantSwitches(root, scratch, folder string) (*planted, error) {
 }
 
 // addTests builds the tests of a folder, and finds which of them reaches which switch.
-func (p *planted) addTests(root, scratch, judge string) error {
+func (p *planted) addTests(root, judge string) error {
 	p.units = nil
-	binary := filepath.Join(scratch, "test")
-	_ = os.Remove(binary)
-	if err := build(root, "./"+judge, binary, "-overlay", p.overlay); err != nil {
+	p.binary, p.judgeFolder = filepath.Join(p.scratch, "test"), filepath.Join(root, judge)
+	_ = os.Remove(p.binary)
+	if err := build(root, "./"+judge, p.binary, "-overlay", p.overlay); err != nil {
 		return fmt.Errorf("%s %w", judge, err)
 	}
-	if _, err := os.Stat(binary); err != nil {
+	if _, err := os.Stat(p.binary); err != nil {
 		return nil // no tests there
 	}
-	if err := p.addUnits(binary, filepath.Join(root, judge)); err != nil {
-		return fmt.Errorf("%s: %w", judge, err)
+	said, err := output(p.judgeFolder, p.binary, "-test.list", ".")
+	if err != nil {
+		return err
 	}
-	return nil
+	var units []unit
+	for name := range strings.FieldsSeq(said) {
+		units = append(units, unit{name: name})
+	}
+	return p.measure(units)
 }
 
 // long is the time of a CPU from which on a test is judged by its parts.
 const long = 2 * time.Second
 
-// addUnits runs each test of a binary once, as it is.
-func (p *planted) addUnits(binary, folder string) error {
-	list := exec.Command(binary, "-test.list", ".")
-	list.Dir = folder
-	said, err := list.Output()
-	if err != nil {
-		return err
-	}
-	units := []unit{}
-	for name := range strings.FieldsSeq(string(said)) {
-		units = append(units, unit{binary: binary, folder: folder, test: name})
-	}
-	whole, parts, err := measure(units)
-	if err != nil {
-		return err
-	}
-	for _, parts := range parts {
-		slow, _, err := measure(parts)
-		if err != nil {
-			return err
-		}
-		p.units = append(p.units, slow...)
-	}
-	p.units = append(p.units, whole...)
-	for _, u := range p.units {
-		maps.Copy(p.seen, u.reaches)
-	}
-	return nil
-}
-
 var partLine = regexp.MustCompile(`(?m)^=== RUN   [^/\s]+/([^/\s]+)$`)
 
-// measure runs each of the tests as it is. Those that take long and have parts are left out, and
-// the parts are returned.
-func measure(all []unit) (whole []unit, parts [][]unit, err error) {
-	split := make([][]unit, len(all))
-	err = sideBySide(len(all), func(i int) error {
-		u := &all[i]
-		note := fmt.Sprintf("%s.%p", u.binary, u)
+// measure runs each of the tests as it is; one that takes long and has parts, by them.
+func (p *planted) measure(units []unit) error {
+	parts := make([][]unit, len(units))
+	err := sideBySide(len(units), func(i int) error {
+		u := &units[i]
+		note := filepath.Join(p.scratch, fmt.Sprint("reached", i))
 		defer func() { _ = os.Remove(note) }()
-		said, took, err := runUnits([]*unit{u}, time.Hour, time.Hour, reached+"="+note)
+		said, took, err := p.run([]*unit{u}, time.Hour, time.Hour, reached+"="+note)
 		if err != nil {
-			return fmt.Errorf("%s %s is red as it is: %w: %.3000s", u.test, u.part, err, said)
+			return fmt.Errorf("%s %s is red as it is: %w: %.3000s", u.of, u.name, err, said)
+		}
+		if found := partLine.FindAllStringSubmatch(said, -1); took > long && u.of == "" && len(found) > 1 {
+			for _, part := range found {
+				parts[i] = append(parts[i], unit{name: part[1], of: u.name})
+			}
+			return nil
 		}
 		u.took, u.reaches = took, map[int]bool{}
 		text, _ := os.ReadFile(note)
 		for number := range strings.FieldsSeq(string(text)) {
-			n, err := strconv.Atoi(number)
-			if err != nil {
-				return err
-			}
+			n, _ := strconv.Atoi(number) // [switches] writes numbers
 			u.reaches[n] = true
-		}
-		if found := partLine.FindAllStringSubmatch(said, -1); u.took > long && u.part == "" && len(found) > 1 {
-			for _, part := range found {
-				split[i] = append(split[i], unit{binary: u.binary, folder: u.folder, test: u.test, part: part[1]})
-			}
 		}
 		return nil
 	})
-	for i, u := range all {
-		if split[i] != nil {
-			parts = append(parts, split[i])
-		} else {
-			whole = append(whole, u)
+	for i, u := range units {
+		if parts[i] != nil {
+			err = errors.Join(err, p.measure(parts[i]))
+			continue
 		}
+		p.units = append(p.units, u)
+		maps.Copy(p.seen, u.reaches)
 	}
-	return whole, parts, err
+	return err
 }
 
-// runUnits runs tests of one binary, parts of one test only, with a variable set.
-func runUnits(units []*unit, cpu, wall time.Duration, variable string) (string, time.Duration, error) {
+// run runs tests, or parts of one test, with a variable set.
+func (p *planted) run(units []*unit, cpu, wall time.Duration, variable string) (string, time.Duration, error) {
 	var names []string
 	for _, u := range units {
-		names = append(names, regexp.QuoteMeta(cmp.Or(u.part, u.test)))
+		names = append(names, regexp.QuoteMeta(u.name))
 	}
 	pattern := "^(" + strings.Join(names, "|") + ")$"
-	if units[0].part != "" {
-		pattern = "^" + units[0].test + "$/" + pattern
+	if of := units[0].of; of != "" {
+		pattern = "^" + of + "$/" + pattern
 	}
-	return runTests(units[0].binary, units[0].folder, pattern, cpu, wall, variable)
+	return runTests(p.binary, p.judgeFolder, pattern, cpu, wall, variable)
 }
 
 // judge is the test that fails with a mutant switched on; empty where none does.
@@ -207,8 +180,7 @@ func (p *planted) judge(n int) (string, error) {
 		var sum time.Duration
 		var now, later []*unit
 		for _, u := range all {
-			with := len(now) == 0 || u.binary == now[0].binary && (u.part == "" && now[0].part == "" || u.part != "" && now[0].part != "" && u.test == now[0].test)
-			if with && (len(now) == 0 || sum+u.took <= most) {
+			if len(now) == 0 || u.of == now[0].of && sum+u.took <= most {
 				now, sum = append(now, u), sum+u.took
 			} else {
 				later = append(later, u)
@@ -216,7 +188,7 @@ func (p *planted) judge(n int) (string, error) {
 		}
 		all = later
 		// What goes on for ever ends by the time of a CPU; what waits for ever, by the other.
-		said, _, err := runUnits(now, 10*time.Second+10*sum, 2*time.Minute+20*sum, switchedOn+"="+strconv.Itoa(n))
+		said, _, err := p.run(now, 10*time.Second+10*sum, 2*time.Minute+20*sum, switchedOn+"="+strconv.Itoa(n))
 		if by, err := redTest(said, err); by != "" || err != nil {
 			return by, err
 		}
@@ -277,7 +249,7 @@ func operate(root, folder string, c chosen, alike map[string]string, out io.Writ
 		if len(left) == 0 || time.Now().After(c.until) {
 			break
 		}
-		if err := p.addTests(root, scratch, judge); err != nil {
+		if err := p.addTests(root, judge); err != nil {
 			return t, err
 		}
 		survived := make([]bool, len(left))

@@ -105,12 +105,9 @@ func run(arguments []string, base string, out io.Writer) error {
 	}
 	began := time.Now()
 	if *pkg != "" {
-		c := chosen{sample: *sample, until: began.Add(*most)}
+		c := chosen{by: strings.TrimPrefix(*by, "./"), sample: *sample, until: began.Add(*most)}
 		if *only != "" {
 			c.in = func(s site) bool { return strings.Contains(s.name, *only) }
-		}
-		if *by != "" {
-			c.by = []string{strings.TrimPrefix(*by, "./")}
 		}
 		return tryPackage(root, *pkg, c, *update, out)
 	}
@@ -202,16 +199,32 @@ func (m mutant) try(root, scratch string) (string, error) {
 	if err := os.Mkdir(scratch, 0o700); err != nil {
 		return "", err
 	}
-	planted, err := m.plant(root, scratch)
+	changed, err := m.changed(root)
 	if err != nil {
 		return "", err
 	}
-	binary := filepath.Join(scratch, "test")
-	if err := build(root, m.caught.folder, binary, "-tags", "whole", "-overlay", planted); err != nil {
+	planted, err := overlay(scratch, changed)
+	if err != nil {
 		return "", err
 	}
-	said, _, err := runTests(binary, filepath.Join(root, m.caught.folder), m.caught.pattern, cpuLimit, timeLimit)
-	return redTest(said, err)
+	run, err := m.caught.build(root, filepath.Join(scratch, "test"), "-overlay", planted)
+	if err != nil {
+		return "", err
+	}
+	return run()
+}
+
+// built runs tests with some variables set. It returns the one that failed, as [redTest] does.
+type built func(environment ...string) (string, error)
+
+// build builds the tests, with the tag whole, as this file.
+func (t test) build(root, binary string, flags ...string) (built, error) {
+	err := build(root, t.folder, binary, append(flags, "-tags", "whole")...)
+	return func(environment ...string) (string, error) {
+		// What goes on for ever is killed, which is red as well.
+		said, _, err := runTests(binary, filepath.Join(root, t.folder), t.pattern, cpuLimit, timeLimit, environment...)
+		return redTest(said, err)
+	}, err
 }
 
 // build builds the tests of a folder.
@@ -236,15 +249,6 @@ func runTests(binary, folder, pattern string, cpu, wall time.Duration, environme
 		return "", 0, err
 	}
 	return string(said), run.ProcessState.UserTime() + run.ProcessState.SystemTime(), err
-}
-
-// plant writes the changed files and the overlay that puts them in the place of the true ones.
-func (m mutant) plant(root, scratch string) (string, error) {
-	changed, err := m.changed(root)
-	if err != nil {
-		return "", err
-	}
-	return overlay(scratch, changed)
 }
 
 // overlay writes files that stand in the place of others, whose paths are given, and the list of

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -42,7 +43,7 @@ var judges = map[string][]string{
 const ratesFile = "verify/mutant/rates.txt"
 
 // rates are how many mutants of each package were killed, by its folder; those of a sample that one
-// folder of tests judged, by "folder by folder".
+// folder of tests judged, by "folder by name".
 type rates map[string]tally
 
 var rateLine = regexp.MustCompile(`^(\S+(?: by \S+)?) (\d+) of (\d+)$`)
@@ -135,10 +136,10 @@ func tryPackage(root, folder string, c chosen, update bool, out io.Writer) error
 	}
 	t, err := operate(root, folder, c, alike, out)
 	name := folder
-	if c.by != nil {
-		name += " by " + c.by[0]
+	if c.by != "" {
+		name += " by " + path.Base(c.by)
 	}
-	if err != nil || c.in != nil || c.by == nil && (c.sample > 0 || time.Now().After(c.until)) {
+	if err != nil || c.in != nil || c.by == "" && (c.sample > 0 || time.Now().After(c.until)) {
 		return err
 	}
 	if err := (rates{name: t}).fell(known); err != nil || !update {

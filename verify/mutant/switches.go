@@ -49,9 +49,9 @@ type unit struct {
 type chosen struct {
 	// in is whether a site is asked for; all are where it is nil.
 	in func(site) bool
-	// by are the folders of the tests that judge; the package's own and those of [judges] where
-	// there are none.
-	by []string
+	// by is the folder of the tests that judge; where it is empty, the package's own and those of
+	// [judges] do.
+	by string
 	// sample is how many are tried at most, the first ones by a hash of their names: a change of the
 	// tests chooses no others. 0 for all.
 	sample int
@@ -240,8 +240,8 @@ func operate(root, folder string, c chosen, alike map[string]string, out io.Writ
 	if err != nil {
 		return tally{}, err
 	}
-	by := c.by
-	if by == nil {
+	by := []string{c.by}
+	if c.by == "" {
 		by = append([]string{folder}, judges[folder]...)
 	}
 	t := tally{tried: len(left)}

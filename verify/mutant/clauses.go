@@ -2,11 +2,9 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -58,25 +56,19 @@ func clauseMutants(root, only string, out io.Writer) error {
 	return nil
 }
 
-// binary is a test of a store, built.
-type binary struct {
-	test
-	path, folder string
-}
-
 // try drops each of the store's clauses. It returns how many there are, and those that are not
 // caught, or are caught and should not be.
 func (s store) try(root, scratch string, out io.Writer) (int, []string, error) {
-	binaries := make([]binary, len(s.tests))
+	tests := make([]built, len(s.tests))
 	for i, t := range s.tests {
-		binaries[i] = binary{t, filepath.Join(scratch, strings.NewReplacer(".", "", "/", "-").Replace(t.folder)), filepath.Join(root, t.folder)}
-		if err := build(root, t.folder, binaries[i].path, "-tags", "whole"); err != nil {
+		var err error
+		if tests[i], err = t.build(root, filepath.Join(scratch, strings.ReplaceAll(t.folder, "/", "-"))); err != nil {
 			return 0, nil, err
 		}
 	}
 	record := filepath.Join(scratch, "clauses")
-	if said, err := binaries[0].run(clause.Recorded + "=" + record); err != nil {
-		return 0, nil, fmt.Errorf("%s is red as it is: %w\n%s", binaries[0].pattern, err, said)
+	if by, err := tests[0](clause.Recorded + "=" + record); err != nil || by != "" {
+		return 0, nil, fmt.Errorf("%s is red as it is, %s: %w", s.tests[0].pattern, by, err)
 	}
 	text, err := os.ReadFile(record)
 	if err != nil {
@@ -89,51 +81,37 @@ func (s store) try(root, scratch string, out io.Writer) (int, []string, error) {
 			return 0, nil, fmt.Errorf("no request has the clause %q, which is said to change nothing", name)
 		}
 	}
-	wrong, err := s.dropEach(names, binaries, out)
+	wrong, err := s.dropEach(names, tests, out)
 	return len(names), wrong, err
 }
 
 // dropEach runs the tests without each of the clauses: only the first ones where nothing should
 // catch it.
-func (s store) dropEach(names []string, binaries []binary, out io.Writer) (wrong []string, err error) {
+func (s store) dropEach(names []string, tests []built, out io.Writer) (wrong []string, err error) {
 	var mu sync.Mutex
 	err = sideBySide(len(names), func(i int) error {
-		asked := binaries
+		asked, by := tests, ""
 		_, alike := s.alike[names[i]]
 		if alike {
-			asked = binaries[:1]
+			asked = tests[:1]
 		}
-		by, err := catch(names[i], asked)
-		if err == nil && alike != (by == "") {
+		for _, run := range asked {
+			var err error
+			if by, err = run(clause.Dropped + "=" + names[i]); err != nil {
+				return err
+			}
+			if by != "" {
+				break
+			}
+		}
+		if alike != (by == "") {
 			mu.Lock()
 			defer mu.Unlock()
 			wrong = append(wrong, names[i])
 			fmt.Fprintf(out, "%-6s %s\n", cmp.Or(by, "GREEN"), names[i])
 		}
-		return err
+		return nil
 	})
 	slices.Sort(wrong)
 	return wrong, err
-}
-
-// catch is the test that fails without a clause, empty where none does.
-func catch(name string, binaries []binary) (string, error) {
-	for _, b := range binaries {
-		said, err := b.run(clause.Dropped + "=" + name)
-		var exit *exec.ExitError
-		switch {
-		case err == nil:
-		case errors.As(err, &exit):
-			by, _ := redTest(string(said), err)
-			return b.pattern + " " + by, nil
-		default:
-			return "", err
-		}
-	}
-	return "", nil
-}
-
-// run runs the test with a variable set. What goes on for ever is killed, which is red as well.
-func (b binary) run(variable string) ([]byte, error) {
-	return b.test.run(b.path, b.folder, cpuLimit, variable)
 }

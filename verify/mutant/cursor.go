@@ -21,9 +21,6 @@ var sorterMutants = []mutant{
 	{"who looks behind stops where another moved on (V12)", sorterFolder, trace("V12"), []edit{
 		{"advance.go", "if !p.behind {", "if !p.behind || !mine {"},
 	}},
-	{"own move not recognised (V2)", sorterFolder, trace("V2"), []edit{
-		{"advance.go", "if !moved && cur.Position != over.To {", "if !moved {"},
-	}},
 	{"parked cleared on an empty scan", sorterFolder, schedules, []edit{
 		{"store_cursors.go", "ddb.And(attrPosition.Lt(ddb.Int(seq-1)), attrMaxParked.Le(attrPosition.Ref()), isNumbered)", "ddb.Or(attrPosition.Eq(ddb.Int(seq)), ddb.And(attrPosition.Lt(ddb.Int(seq-1)), attrMaxParked.Le(attrPosition.Ref()), attrMaxParked.Lt(ddb.Int(seq))))"},
 		{"heal.go", "if look.end == p.cur.Position {\n", "if look.end == p.cur.Position {\n\t\t\tif cur, err := s.store.OpenGap(ctx, p.cur.Queue, look.end, s.now()); err == nil {\n\t\t\t\tp.cur = cur\n\t\t\t}\n"},
@@ -43,17 +40,8 @@ var sorterMutants = []mutant{
 	{"gapSince not renewed (V6)", sorterFolder, trace("V6"), []edit{
 		{"store_cursors.go", "attrPosition.Set(ddb.Int(over.To)), attrMaxParked.Set(ddb.Int(parked)), attrMovedAt.Set(ddb.Millis(now)),", "attrPosition.Set(ddb.Int(over.To)), attrMaxParked.Set(ddb.Int(parked)),"},
 	}},
-	{"full from memory (V11)", sorterFolder, trace("V11"), []edit{
-		{"put.go", "if err == nil && slices.ContainsFunc(", "if err == nil && false && slices.ContainsFunc("},
-	}},
-	{"no look before the put (V7)", sorterFolder, trace("V7"), []edit{
-		{"put.go", "case m.Seq <= cur.Position:", "case false:"},
-	}},
 	{"no cursor first (V1)", sorterFolder, trace("V1"), []edit{
 		{"put.go", "cur, err = s.create(ctx, queue, settings)\n\t\treturn cur, true, err", "return unmade, true, nil"},
-	}},
-	{"retention eats what is parked (V8)", sorterFolder, trace("V8"), []edit{
-		{"retention.go", "if s.retention == 0 {", "if true {"},
 	}},
 	{"a queue can begin anew (V9)", sorterFolder, trace("V9"), []edit{
 		{"store_cursors.go", "attrFirst.Eq(ddb.Int(*c.First))", "attrFirst.Exists()"},

@@ -22,9 +22,6 @@ var deliveryMutants = []mutant{
 	{"commit before the delivery", deliveryFolder, deliveries, []edit{
 		{"deliver.go", "if cause := run.hand(", "if _, _, err := run.store.Commit(ctx, c.Queue, c.Name, c.Token, Response{}); err != nil {\n\t\t\treturn c, err\n\t\t}\n\t\tif cause := run.hand("},
 	}},
-	{"what is noted with a claim is passed over (T4)", deliveryFolder, deliveryTrace("T4"), []edit{
-		{"deliver.go", "run.position = max(run.position, run.Record.Asked)\n", ""},
-	}},
 	{"lease not looked at by its own clock (T5)", deliveryFolder, deliveryTrace("T5"), []edit{
 		{"deliver.go", "c.State == Started && !c.LeaseUntil.Before(ddb.ToMillis(now)):", "c.State == Started && !c.LeaseUntil.Before(ddb.ToMillis(now.Add(2 * time.Second))):"},
 		{"store_claims.go", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now))))", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now.Add(2*time.Second)))))"},
@@ -36,9 +33,6 @@ var deliveryMutants = []mutant{
 	{"the last attempt has all again (T7)", deliveryFolder, deliveryTrace("T7"), []edit{
 		{"read.go", "case r.MaxAttempts > 0 && attempts+1 >= r.MaxAttempts:\n\t\treturn 1\n", ""},
 		{"health.go", "case c.ownAttempts() < attempts || !c.alone():", "case c.Attempts < attempts:"},
-	}},
-	{"nobody is woken up after a rewind's death (T12)", deliveryFolder, deliveryTrace("T12"), []edit{
-		{"operate.go", "if err := d.keepAwake(ctx, cur); err != nil {", "if err := error(nil); err != nil {"},
 	}},
 	{"nobody is woken up after a slow start (T11)", deliveryFolder, deliveryTrace("T11"), []edit{
 		{"start.go", "// The process that began the start may have slept since then.\n\tif err := d.keepAwake(ctx, it); err != nil {", "if err := error(nil); err != nil {"},

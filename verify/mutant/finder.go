@@ -14,11 +14,8 @@ import (
 // site is a place at which an operator changes a function.
 type site struct {
 	// name says where and how: the function, the operator, and the text that it changes.
-	name, function string
-	file           *source
-	// from and to bound the text that plain replaces in a mutant of this site alone.
-	from, to int
-	plain    string
+	name string
+	file *source
 	// first and last are the lines of the function.
 	first, last int
 }
@@ -46,8 +43,7 @@ func (f *finder) textOf(n ast.Node) string {
 }
 
 // add notes a mutant of a node, and returns its number.
-func (f *finder) add(operator string, n ast.Node, plain string) int {
-	from, to := f.at(n)
+func (f *finder) add(operator string, n ast.Node) int {
 	what := strings.Join(strings.Fields(f.textOf(n)), " ")
 	if len(what) > 60 {
 		what = strings.ToValidUTF8(what[:60], "") + "…"
@@ -56,7 +52,7 @@ func (f *finder) add(operator string, n ast.Node, plain string) int {
 	if f.times[name]++; f.times[name] > 1 {
 		name += fmt.Sprintf(" (%d)", f.times[name])
 	}
-	f.sites = append(f.sites, site{name, f.function, f.file, from, to, plain, f.first, f.last})
+	f.sites = append(f.sites, site{name, f.file, f.first, f.last})
 	return len(f.sites) - 1
 }
 
@@ -76,6 +72,19 @@ func (f *finder) rewrite(n ast.Node, format string, parts ...ast.Node) {
 	}})
 }
 
+// What switches a condition.
+const (
+	makesTrue  = "(mutant__(%d) || (%%s))"
+	makesFalse = "(!mutant__(%d) && (%%s))"
+	negates    = "((%%s) != mutant__(%d))"
+)
+
+// switched notes a mutant of a node, and replaces the node's text by a format that has the mutant's
+// number, and the text.
+func (f *finder) switched(operator string, n ast.Node, format string) {
+	f.rewrite(n, fmt.Sprintf(format, f.add(operator, n)), n)
+}
+
 func (f *finder) insert(at token.Pos, text string) {
 	offset := int(at - f.file.pos)
 	f.file.rewrites = append(f.file.rewrites, rewrite{offset, offset, func(func(from, to int) string) string { return text }})
@@ -83,10 +92,7 @@ func (f *finder) insert(at token.Pos, text string) {
 
 func (f *finder) typeOf(e ast.Expr) types.Type { return f.pkg.TypesInfo.TypeOf(e) }
 
-func (f *finder) constant(e ast.Expr) bool {
-	found := f.pkg.TypesInfo.Types[e]
-	return found.Value != nil
-}
+func (f *finder) constant(e ast.Expr) bool { return f.pkg.TypesInfo.Types[e].Value != nil }
 
 func (f *finder) isBool(e ast.Expr) bool {
 	basic, ok := types.Unalias(f.typeOf(e)).(*types.Basic)
@@ -180,8 +186,6 @@ func mutantZero__[T any](n int, v T) T {
 	}
 	return v
 }
-
-func mutantErr__(n int, err error) error { return mutantZero__(n, err) }
 
 func mutantSkip__(n int, call func() error) error {
 	if mutant__(n) {

@@ -18,9 +18,6 @@ var logMutants = []mutant{
 	{"allocation without its begin (R1)", sorterFolder, logTrace("R1"), []edit{
 		{"store_order.go", "attrTailFrom.Le(from), ddb.And(", "attrTailFrom.Exists(), ddb.And("},
 	}},
-	{"prints of more than they are (R9)", sorterFolder, logTrace("R9"), []edit{
-		{"fingerprints.go", "c.FingerprintsFrom = c.TailFrom - first.Seqs() - int64(kept.len())\n", "\n"},
-	}},
 	{"prints of the first ones, not the last", sorterFolder, arrivalTables, []edit{
 		{"fingerprints.go", "c.Fingerprints = kept + fingerprintsOf(first)", "if c.Fingerprints = kept; kept == \"\" {\n\t\tc.Fingerprints = fingerprintsOf(first)\n\t}"},
 	}},
@@ -72,9 +69,6 @@ var logMutants = []mutant{
 	{"keyed: the second look is at what was known (K2)", sorterFolder, logTrace("K2"), []edit{
 		{"keyed.go", "existing(s.readCursor(ctx, all[0].Queue))", "existing(s.store.Cursor(ctx, all[0].Queue, false))"},
 	}},
-	{"keyed: low is what was placed (K3)", sorterFolder, logTrace("K3"), []edit{
-		{"settle.go", "low := min(read, l.first)", "low := read"},
-	}},
 	{"keyed: low is raised by the later moves (K3)", sorterFolder, logTrace("K3C"), []edit{
 		{"settle.go", "\t\tlow = l.cur.Low\n", "\t\tlow = l.cur.High\n"},
 	}},
@@ -108,12 +102,6 @@ var logMutants = []mutant{
 	}},
 	{"keyed: an equal key is dropped (K11)", sorterFolder, logTrace("K11"), []edit{
 		{"settle.go", "w.Key < seen.High.Key()", "w.sortKey() < seen.High"},
-	}},
-	{"keyed: a clock far ahead (K12)", sorterFolder, logTrace("K12"), []edit{
-		{"settle.go", " || a.EnqueuedAt.After(later.Add(maxClockAhead))\n", "\n"},
-	}},
-	{"keyed: a place short before the end (K13)", sorterFolder, logTrace("K13"), []edit{
-		{"log.go", "if !s.expiresSoon(all[i].ExpiresOn) {", "if true {"},
 	}},
 	{"keyed: far ahead of a clock read long ago (K14)", sorterFolder, logTrace("K14"), []edit{
 		{"settle.go", "a.EnqueuedAt.After(later.Add(maxClockAhead))", "a.EnqueuedAt.After(l.now.Add(maxClockAhead))"},

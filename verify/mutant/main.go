@@ -89,7 +89,7 @@ func run(arguments []string, base string, out io.Writer) error {
 	clauses := flags.Bool("clauses", false, "drop each clause of the stores' requests instead")
 	pkg := flags.String("pkg", "", "the operators' mutants of a package instead; tonight: another one each day")
 	by := flags.String("by", "", "with -pkg: judged by the tests of this folder alone")
-	sample := flags.Int("sample", 0, "with -pkg: so many, chosen by the week")
+	sample := flags.Int("sample", 0, "with -pkg: so many, chosen by their names")
 	update := flags.Bool("update", false, "with -pkg: write how many were killed")
 	folder := flags.String("in", "", "only bugs planted in this folder")
 	most := flags.Duration("for", 24*time.Hour, "begin none after this time: what is left out is counted")
@@ -105,12 +105,9 @@ func run(arguments []string, base string, out io.Writer) error {
 	}
 	began := time.Now()
 	if *pkg != "" {
-		c := chosen{sample: *sample, seed: uint64(began.Unix() / (7 * 24 * 3600)), until: began.Add(*most)}
+		c := chosen{by: strings.TrimPrefix(*by, "./"), sample: *sample, until: began.Add(*most)}
 		if *only != "" {
 			c.in = func(s site) bool { return strings.Contains(s.name, *only) }
-		}
-		if *by != "" {
-			c.by = []string{strings.TrimPrefix(*by, "./")}
 		}
 		return tryPackage(root, *pkg, c, *update, out)
 	}
@@ -202,16 +199,32 @@ func (m mutant) try(root, scratch string) (string, error) {
 	if err := os.Mkdir(scratch, 0o700); err != nil {
 		return "", err
 	}
-	overlay, err := m.plant(root, scratch)
+	changed, err := m.changed(root)
 	if err != nil {
 		return "", err
 	}
-	binary := filepath.Join(scratch, "test")
-	if err := build(root, m.caught.folder, binary, "-tags", "whole", "-overlay", overlay); err != nil {
+	planted, err := overlay(scratch, changed)
+	if err != nil {
 		return "", err
 	}
-	said, err := m.caught.run(binary, filepath.Join(root, m.caught.folder), cpuLimit)
-	return redTest(string(said), err)
+	run, err := m.caught.build(root, filepath.Join(scratch, "test"), "-overlay", planted)
+	if err != nil {
+		return "", err
+	}
+	return run()
+}
+
+// built runs tests with some variables set. It returns the one that failed, as [redTest] does.
+type built func(environment ...string) (string, error)
+
+// build builds the tests, with the tag whole, as this file.
+func (t test) build(root, binary string, flags ...string) (built, error) {
+	err := build(root, t.folder, binary, append(flags, "-tags", "whole")...)
+	return func(environment ...string) (string, error) {
+		// What goes on for ever is killed, which is red as well.
+		said, _, err := runTests(binary, filepath.Join(root, t.folder), t.pattern, cpuLimit, timeLimit, environment...)
+		return redTest(said, err)
+	}, err
 }
 
 // build builds the tests of a folder.
@@ -223,36 +236,37 @@ func build(root, folder, binary string, flags ...string) error {
 	return nil
 }
 
-// run runs the tests that a binary has, in their package's folder, for so much time of a CPU at
-// most.
-func (t test) run(binary, folder string, most time.Duration, environment ...string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), timeLimit)
+// runTests runs the tests of a binary that a pattern selects, in their package's folder, within so
+// much time of a CPU and of a clock. It returns what they said, and what they took of a CPU.
+func runTests(binary, folder, pattern string, cpu, wall time.Duration, environment ...string) (string, time.Duration, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), wall)
 	defer cancel()
-	limited := fmt.Sprintf(`ulimit -t %d && exec "$0" "$@"`, int(most.Seconds()))
-	run := exec.CommandContext(ctx, "sh", "-c", limited, binary, "-test.run", t.pattern, "-test.failfast", "-test.v")
+	limited := fmt.Sprintf(`ulimit -t %d && ulimit -v %d && exec "$0" "$@"`, int(cpu.Seconds())+1, 8<<20)
+	run := exec.CommandContext(ctx, "sh", "-c", limited, binary, "-test.run", pattern, "-test.failfast", "-test.v")
 	run.Dir, run.Env = folder, append(os.Environ(), environment...)
-	return run.CombinedOutput()
+	said, err := run.CombinedOutput()
+	if run.ProcessState == nil {
+		return "", 0, err
+	}
+	return string(said), run.ProcessState.UserTime() + run.ProcessState.SystemTime(), err
 }
 
-// plant writes the changed files and the overlay that puts them in the place of the true ones.
-func (m mutant) plant(root, scratch string) (string, error) {
-	changed, err := m.changed(root)
-	if err != nil {
-		return "", err
-	}
+// overlay writes files that stand in the place of others, whose paths are given, and the list of
+// them for go test -overlay.
+func overlay(scratch string, texts map[string]string) (string, error) {
 	replace := map[string]string{}
-	for path, text := range changed {
+	for path, text := range texts {
 		replace[path] = filepath.Join(scratch, fmt.Sprintf("%d.go", len(replace)))
 		if err := os.WriteFile(replace[path], []byte(text), 0o600); err != nil {
 			return "", err
 		}
 	}
-	overlay, err := json.Marshal(map[string]any{"Replace": replace})
+	list, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
 		return "", err
 	}
 	path := filepath.Join(scratch, "overlay.json")
-	return path, os.WriteFile(path, overlay, 0o600)
+	return path, os.WriteFile(path, list, 0o600)
 }
 
 // changed is the texts of the files that the bug is in, by their paths.
@@ -282,7 +296,7 @@ var (
 )
 
 // redTest is the test that failed, the innermost one of nested ones: the last that began where the
-// whole run broke off.
+// whole run broke off; empty where all is well.
 func redTest(said string, err error) (string, error) {
 	var exit *exec.ExitError
 	switch {
@@ -296,7 +310,7 @@ func redTest(said string, err error) (string, error) {
 	}
 	began := beganLine.FindAllStringSubmatch(said, -1)
 	if len(began) == 0 {
-		return "", fmt.Errorf("broke off before any test: %.200s", said)
+		return fmt.Sprintf("broke off before any test: %.200s", said), nil
 	}
 	why := "panicked"
 	if exit.String() == "signal: killed" {

@@ -60,8 +60,8 @@ func TestATestThatDoesNotEnd(t *testing.T) {
 	if said, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, said)
 	}
-	said, err := test{"./p", "TestOne"}.run(path, filepath.Join(root, "p"), time.Second)
-	if by, err := redTest(string(said), err); by != "TestOne did not end" || err != nil {
+	said, _, err := runTests(path, filepath.Join(root, "p"), "TestOne", time.Second, time.Hour)
+	if by, err := redTest(said, err); by != "TestOne did not end" || err != nil {
 		t.Errorf("by %q, %v, said:\n%s", by, err, said)
 	}
 }
@@ -96,7 +96,7 @@ func TestSwitchedMutants(t *testing.T) {
 	var out bytes.Buffer
 	alike := map[string]string{"p one: boundary: n < -9": "it is never that low"}
 	got, err := operate(root, "p", chosen{until: time.Now().Add(time.Hour)}, alike, &out)
-	want := "GREEN  p one: always: n > 0 || n < -9\nGREEN  p one: drop term: n < -9\nGREEN  p one: boundary: n > 0\n"
+	want := "GREEN  p one: always: n > 0 || n < -9\nUNSEEN p one: drop term: n < -9\nGREEN  p one: boundary: n > 0\n"
 	if err != nil || got != (tally{1, 4}) || !strings.HasPrefix(out.String(), want) {
 		t.Errorf("%+v, %v, said:\n%s\nwant\n%s", got, err, out.String(), want)
 	}

@@ -70,7 +70,7 @@ func (f *finder) visit(n ast.Node) {
 			f.never(n.Cond)
 		}
 	case *ast.RangeStmt:
-		i := f.add("no loop", n.X, f.textOf(n.X)+"[:0]")
+		i := f.add("no loop", n.X)
 		f.insert(n.Body.Lbrace+1, fmt.Sprintf(" if mutant__(%d) { break }; ", i))
 	case *ast.CaseClause:
 		f.caseClause(n)
@@ -118,13 +118,11 @@ func (f *finder) condition(cond ast.Expr) {
 	if several && b.Op == token.LAND || f.comparesNil(cond) {
 		return // without each term: it is harder to see
 	}
-	n := f.add("always", cond, "true")
-	f.rewrite(cond, fmt.Sprintf("(mutant__(%d) || (%%s))", n), cond)
+	f.switched("always", cond, makesTrue)
 }
 
 func (f *finder) never(cond ast.Expr) {
-	n := f.add("never", cond, "false")
-	f.rewrite(cond, fmt.Sprintf("(!mutant__(%d) && (%%s))", n), cond)
+	f.switched("never", cond, makesFalse)
 }
 
 // comparesNil is whether an expression is err != nil, or the like.
@@ -152,8 +150,7 @@ func (f *finder) empty(n ast.Node, colon token.Pos, body []ast.Stmt) {
 	if b, ok := body[len(body)-1].(*ast.BranchStmt); ok && (b.Tok == token.FALLTHROUGH || len(body) == 1) {
 		return
 	}
-	from := int(n.Pos() - f.file.pos)
-	i := f.add("empty case", n, f.file.text[from:int(colon+1-f.file.pos)])
+	i := f.add("empty case", n)
 	f.insert(colon+1, fmt.Sprintf(" if mutant__(%d) { break }; ", i))
 }
 
@@ -179,8 +176,7 @@ func (f *finder) returns(n *ast.ReturnStmt) {
 		if _, tuple := f.typeOf(e).(*types.Tuple); tuple {
 			continue
 		}
-		m := f.add("nil error", e, "nil")
-		f.rewrite(e, fmt.Sprintf("mutantErr__(%d, %%s)", m), e)
+		f.switched("nil error", e, "mutantZero__[error](%d, %%s)")
 	}
 }
 
@@ -226,8 +222,7 @@ func (f *finder) negate(e ast.Expr) {
 	if _, ok := f.typeOf(e).(*types.Basic); !ok {
 		return
 	}
-	n := f.add("negate", e, "!("+f.textOf(e)+")")
-	f.rewrite(e, fmt.Sprintf("((%%s) != mutant__(%d))", n), e)
+	f.switched("negate", e, negates)
 }
 
 func (f *finder) assigns(n *ast.AssignStmt) {
@@ -253,8 +248,7 @@ func (f *finder) drop(n ast.Stmt) {
 	if comm, ok := f.parent().(*ast.CommClause); ok && comm.Comm == n {
 		return
 	}
-	i := f.add("drop", n, "")
-	f.rewrite(n, fmt.Sprintf("if !mutant__(%d) { %%s }", i), n)
+	f.switched("drop", n, "if !mutant__(%d) { %%s }")
 }
 
 // callee is the function or method that a call calls, if it has a name.
@@ -320,7 +314,7 @@ func (f *finder) fields(n *ast.CompositeLit) {
 		if lit, ok := kv.Value.(*ast.CompositeLit); ok && len(lit.Elts) == 0 {
 			continue
 		}
-		i := f.add("drop field", kv, "")
+		i := f.add("drop field", kv)
 		f.rewrite(kv.Value, fmt.Sprintf("mutantZero__(%d, %%s)", i), kv.Value)
 	}
 }
@@ -337,17 +331,11 @@ func (f *finder) binary(n *ast.BinaryExpr) {
 			if b, ok := term.(*ast.BinaryExpr); ok && b.Op == n.Op {
 				continue // its own terms
 			}
-			if n.Op == token.LAND {
-				i := f.add("drop term", term, "true")
-				f.rewrite(term, fmt.Sprintf("(mutant__(%d) || (%%s))", i), term)
-			} else {
-				i := f.add("drop term", term, "false")
-				f.rewrite(term, fmt.Sprintf("(!mutant__(%d) && (%%s))", i), term)
-			}
+			f.switched("drop term", term, map[token.Token]string{token.LAND: makesTrue, token.LOR: makesFalse}[n.Op])
 		}
 	case token.LSS, token.LEQ, token.GTR, token.GEQ:
 		other := map[token.Token]string{token.LSS: "<=", token.LEQ: "<", token.GTR: ">=", token.GEQ: ">"}[n.Op]
-		i := f.add("boundary", n, f.textOf(n.X)+" "+other+" "+f.textOf(n.Y))
+		i := f.add("boundary", n)
 		f.rewrite(n, fmt.Sprintf("(!mutant__(%d) && %%s %s %%s || mutant__(%d) && %%s %s %%s)", i, n.Op, i, other), n.X, n.Y, n.X, n.Y)
 	case token.ADD, token.SUB:
 		f.offByOne(n)
@@ -367,8 +355,7 @@ func (f *finder) offByOne(n *ast.BinaryExpr) {
 	if back == "-" && basic.Info()&types.IsUnsigned != 0 {
 		return
 	}
-	i := f.add("off by one", n, f.textOf(n.X))
-	f.rewrite(n, fmt.Sprintf("mutantPlus__(%d, %%s, %s1)", i, back), n)
+	f.switched("off by one", n, "mutantPlus__(%d, %%s, "+back+"1)")
 }
 
 func (f *finder) call(n *ast.CallExpr) {
@@ -379,8 +366,7 @@ func (f *finder) call(n *ast.CallExpr) {
 		switch f.parent().(type) {
 		case *ast.ExprStmt, *ast.GoStmt, *ast.DeferStmt:
 		default:
-			i := f.add("drop call", n, "nil")
-			f.rewrite(n, fmt.Sprintf("mutantSkip__(%d, func() error { return %%s })", i), n)
+			f.switched("drop call", n, "mutantSkip__(%d, func() error { return %%s })")
 		}
 	}
 	o := f.callee(n)
@@ -388,11 +374,10 @@ func (f *finder) call(n *ast.CallExpr) {
 		return
 	}
 	if o.Pkg() == nil && (o.Name() == "min" || o.Name() == "max") && len(n.Args) == 2 && !f.constant(n) {
-		a, b := f.textOf(n.Args[0]), f.textOf(n.Args[1])
-		other, name := map[string]string{"min": "max", "max": "min"}[o.Name()], map[string]string{"min": "Min", "max": "Max"}[o.Name()]
-		i := f.add("min and max", n, other+"("+a+", "+b+")")
-		f.add("drop bound", n, a)
-		f.add("drop bound", n, b)
+		name := map[string]string{"min": "Min", "max": "Max"}[o.Name()]
+		i := f.add("min and max", n)
+		f.add("drop bound", n)
+		f.add("drop bound", n)
 		f.rewrite(n, fmt.Sprintf("mutant%s__(%d, %%s, %%s)", name, i), n.Args[0], n.Args[1])
 		return
 	}
@@ -406,11 +391,10 @@ func (f *finder) timeCall(n *ast.CallExpr, o types.Object) {
 	if !ok || o.Pkg() == nil || o.Pkg().Path() != "time" || len(n.Args) != 1 || f.typeOf(fun.X).String() != "time.Time" {
 		return
 	}
-	x, y := f.textOf(fun.X), f.textOf(n.Args[0])
 	switch o.Name() {
 	case "Before", "After":
 		other := map[string]string{"Before": "After", "After": "Before"}[o.Name()]
-		i := f.add("boundary", n, "!"+x+"."+other+"("+y+")")
+		i := f.add("boundary", n)
 		f.rewrite(n, fmt.Sprintf("(!mutant__(%d) && %%s.%s(%%s) || mutant__(%d) && !%%s.%s(%%s))", i, o.Name(), i, other), fun.X, n.Args[0], fun.X, n.Args[0])
 	case "Add":
 		amount := n.Args[0]
@@ -418,7 +402,7 @@ func (f *finder) timeCall(n *ast.CallExpr, o types.Object) {
 			amount = signed.X
 		}
 		if _, lit := amount.(*ast.BasicLit); !lit { // a number alone has no type
-			i := f.add("drop time", n, x)
+			i := f.add("drop time", n)
 			f.rewrite(n.Args[0], fmt.Sprintf("mutantZero__(%d, %%s)", i), n.Args[0])
 		}
 	}
@@ -444,15 +428,10 @@ func (f *finder) swapped(n *ast.CallExpr) {
 	for i := 0; i+1 < len(n.Args); i++ {
 		a, b := n.Args[i], n.Args[i+1]
 		if !simple(a) || !simple(b) || f.constant(a) || f.constant(b) || f.textOf(a) == f.textOf(b) ||
-			f.typeOf(a) == nil || !types.Identical(f.typeOf(a), f.typeOf(b)) {
+			!f.pkg.TypesInfo.Types[a].IsValue() || !types.Identical(f.typeOf(a), f.typeOf(b)) {
 			continue
 		}
-		if tv := f.pkg.TypesInfo.Types[a]; !tv.IsValue() {
-			continue
-		}
-		from, to := int(a.Pos()-f.file.pos), int(b.End()-f.file.pos)
-		m := f.add("swap", a, f.textOf(b)+", "+f.textOf(a))
-		f.sites[m].from, f.sites[m].to = from, to
+		m := f.add("swap", a)
 		f.rewrite(a, fmt.Sprintf("mutantSwap__(%d, %%s, %s)", m, f.textOf(b)), a)
 		f.rewrite(b, fmt.Sprintf("mutantSwap__(%d, %%s, %s)", m, f.textOf(a)), b)
 	}
@@ -468,21 +447,13 @@ func (f *finder) flip(n *ast.Ident) {
 	case *ast.CaseClause:
 		return
 	case *ast.ValueSpec:
-		if f.constant(n) && len(f.above) > 1 {
-			if d, ok := f.above[len(f.above)-2].(*ast.GenDecl); ok && d.Tok == token.CONST {
-				return
-			}
+		if f.above[len(f.above)-2].(*ast.GenDecl).Tok == token.CONST {
+			return
 		}
 	case *ast.KeyValueExpr:
 		if f.textOf(p.Key) == "Strong" {
 			operator = "weak read"
 		}
-	case *ast.IndexExpr:
 	}
-	other, format := "false", "!mutant__(%d)"
-	if n.Name == "false" {
-		other, format = "true", "mutant__(%d)"
-	}
-	i := f.add(operator, n, other)
-	f.rewrite(n, fmt.Sprintf(format, i))
+	f.switched(operator, n, negates)
 }

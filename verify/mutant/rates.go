@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -42,7 +43,7 @@ var judges = map[string][]string{
 const ratesFile = "verify/mutant/rates.txt"
 
 // rates are how many mutants of each package were killed, by its folder; those of a sample that one
-// folder of tests judged, by "folder by folder".
+// folder of tests judged, by "folder by name".
 type rates map[string]tally
 
 var rateLine = regexp.MustCompile(`^(\S+(?: by \S+)?) (\d+) of (\d+)$`)
@@ -70,7 +71,7 @@ func parseRates(text string) (rates, error) {
 func (r rates) String() string {
 	out := "# How many of a package's mutants its tests kill: make mutants PKG=./pkg/xorack UPDATE=1\n" +
 		"# writes a line, and so does a suite's sample: PKG=./pkg/xorack BY=./verify/sim/xoracksim SAMPLE=60.\n" +
-		"# A rate may only rise; that of a sample, which is another one each week, may differ by chance.\n"
+		"# A rate may only rise. A sample is the first ones by a hash of their names.\n"
 	for _, folder := range slices.Sorted(maps.Keys(r)) {
 		out += fmt.Sprintf("%s %d of %d\n", folder, r[folder].killed, r[folder].tried)
 	}
@@ -85,18 +86,11 @@ func readRates(root string) (rates, error) {
 	return parseRates(string(text))
 }
 
-// chance is how far the rates of two samples of 60 may be apart.
-const chance = 0.15
-
 // fell is the packages whose rate is lower than it was.
 func (r rates) fell(before rates) error {
 	var errs []error
 	for folder, now := range r {
-		allowed := 0.0
-		if strings.Contains(folder, " by ") {
-			allowed = chance
-		}
-		if was, ok := before[folder]; ok && now.rate() < was.rate()-allowed {
+		if was, ok := before[folder]; ok && now.rate() < was.rate() {
 			errs = append(errs, fmt.Errorf("%s: %d of %d mutants are killed, it was %d of %d: add tests that fail with those that survive, or say in %s why one changes nothing",
 				folder, now.killed, now.tried, was.killed, was.tried, alikeFile))
 		}
@@ -124,16 +118,13 @@ func deployed(root string) ([]string, error) {
 // tryPackage tries the mutants of a package. All of them, by all its judges, have to do at least as
 // well as the last time.
 func tryPackage(root, folder string, c chosen, update bool, out io.Writer) error {
-	folders, err := deployed(root)
-	if err != nil {
-		return err
-	}
-	slices.Sort(folders)
 	if folder = strings.TrimPrefix(folder, "./"); folder == "tonight" {
+		folders, err := deployed(root)
+		if err != nil {
+			return err
+		}
+		slices.Sort(folders)
 		folder = folders[time.Now().YearDay()%len(folders)]
-	}
-	if !slices.Contains(folders, folder) {
-		return fmt.Errorf("PKG=%s: no function is built from it, choose a package of ./functions, ./pkg or one that they import", folder)
 	}
 	alike, err := readAlike(root)
 	if err != nil {
@@ -145,10 +136,10 @@ func tryPackage(root, folder string, c chosen, update bool, out io.Writer) error
 	}
 	t, err := operate(root, folder, c, alike, out)
 	name := folder
-	if c.by != nil {
-		name += " by " + c.by[0]
+	if c.by != "" {
+		name += " by " + path.Base(c.by)
 	}
-	if err != nil || c.in != nil || c.by == nil && (c.sample > 0 || time.Now().After(c.until)) {
+	if err != nil || c.in != nil || c.by == "" && (c.sample > 0 || time.Now().After(c.until)) {
 		return err
 	}
 	if err := (rates{name: t}).fell(known); err != nil || !update {
@@ -233,28 +224,19 @@ func changedLines(root, base string) (map[string][]int, error) {
 	for line := range strings.Lines(diff) {
 		if name, ok := strings.CutPrefix(line, "+++ b/"); ok {
 			file = strings.TrimSpace(name)
+		}
+		hunk := hunkLine.FindStringSubmatch(line)
+		if hunk == nil || strings.HasSuffix(file, "_test.go") {
 			continue
 		}
-		hunk, ok := strings.CutPrefix(line, "@@ ")
-		if !ok || strings.HasSuffix(file, "_test.go") {
-			continue
-		}
-		_, added, _ := strings.Cut(hunk, "+")
-		added, _, _ = strings.Cut(added, " ")
-		from, count, several := strings.Cut(added, ",")
-		first, err := strconv.Atoi(from)
-		if err != nil {
-			return nil, fmt.Errorf("git diff: %q", line)
-		}
-		n := 1
-		if several {
-			if n, err = strconv.Atoi(count); err != nil {
-				return nil, fmt.Errorf("git diff: %q", line)
-			}
-		}
+		first, _ := strconv.Atoi(hunk[1])
+		n, _ := strconv.Atoi(cmp.Or(hunk[2], "1"))
 		for i := range max(n, 1) { // where lines went, the one that they stood behind
 			lines[file] = append(lines[file], first+i)
 		}
 	}
 	return lines, nil
 }
+
+// hunkLine has the first of the new lines, and how many there are, where it is not one.
+var hunkLine = regexp.MustCompile(`^@@ \S+ \+(\d+)(?:,(\d+))? @@`)

@@ -3,13 +3,12 @@ package main
 import (
 	"bufio"
 	"cmp"
-	"context"
-	"encoding/json"
+	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
+	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -28,34 +27,34 @@ const (
 	reached    = "STREAMSORT_MUTANTS"
 )
 
-// planted is a package whose mutants are switches, with the tests that judge them.
+// planted is a package whose mutants are switches, with the tests of the current judge.
 type planted struct {
-	folder, overlay string
-	sites           []site
-	// by is the folder of the tests that units has.
-	by    string
-	units []unit
+	folder, scratch, overlay string
+	sites                    []site
+	// binary is the tests of the judge's folder, units what they are run by.
+	binary, judgeFolder string
+	units               []unit
+	// seen are the switches that a test of any judge reached.
+	seen map[int]bool
 }
 
-// unit is a test, or a part of one, which of the switches it reaches, and what it takes.
+// unit is a test, or a part of the test `of`, which of the switches it reaches, and what it takes.
 type unit struct {
-	binary, folder string
-	// test and part are the names of the test, and of the subtest where it is one.
-	test, part string
-	reaches    map[int]bool
-	took       time.Duration
+	name, of string
+	reaches  map[int]bool
+	took     time.Duration
 }
 
 // chosen is which mutants are tried.
 type chosen struct {
 	// in is whether a site is asked for; all are where it is nil.
 	in func(site) bool
-	// by are the folders of the tests that judge, and then only what they reach is tried; the
-	// package's own and those of [judges] where there are none.
-	by []string
-	// sample is how many are tried at most, chosen by the seed; 0 for all.
+	// by is the folder of the tests that judge; where it is empty, the package's own and those of
+	// [judges] do.
+	by string
+	// sample is how many are tried at most, the first ones by a hash of their names: a change of the
+	// tests chooses no others. 0 for all.
 	sample int
-	seed   uint64
 	until  time.Time
 }
 
@@ -77,165 +76,94 @@ func plantSwitches(root, scratch, folder string) (*planted, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &planted{folder: folder, sites: found.sites}
+	p := &planted{folder: folder, scratch: scratch, sites: found.sites, seen: map[int]bool{}}
 	if len(p.sites) == 0 {
 		return p, nil
 	}
-	p.overlay, err = overlayOf(root, scratch, list[0].Name, p, files)
+	texts := map[string]string{
+		filepath.Join(root, folder, "mutant_switches.go"): "package " + list[0].Name + "\n" + fmt.Sprintf(switches, len(p.sites)),
+	}
+	for _, f := range files {
+		texts[f.path] = f.switched()
+	}
+	p.overlay, err = overlay(scratch, texts)
 	return p, err
 }
 
 // addTests builds the tests of a folder, and finds which of them reaches which switch.
-func (p *planted) addTests(root, scratch, judge string) error {
-	if p.by == judge {
-		return nil
-	}
-	p.by, p.units = judge, nil
-	binary := filepath.Join(scratch, "test")
-	_ = os.Remove(binary)
-	if err := build(root, "./"+judge, binary, "-overlay", p.overlay); err != nil {
+func (p *planted) addTests(root, judge string) error {
+	p.units = nil
+	p.binary, p.judgeFolder = filepath.Join(p.scratch, "test"), filepath.Join(root, judge)
+	_ = os.Remove(p.binary)
+	if err := build(root, "./"+judge, p.binary, "-overlay", p.overlay); err != nil {
 		return fmt.Errorf("%s %w", judge, err)
 	}
-	if _, err := os.Stat(binary); err != nil {
+	if _, err := os.Stat(p.binary); err != nil {
 		return nil // no tests there
 	}
-	if err := p.addUnits(binary, filepath.Join(root, judge)); err != nil {
-		return fmt.Errorf("%s: %w", judge, err)
-	}
-	return nil
-}
-
-// overlayOf writes the files of a package with their switches, and says where they stand.
-func overlayOf(root, scratch, name string, p *planted, files []*source) (string, error) {
-	replace := map[string]string{}
-	write := func(path, text string) error {
-		replace[path] = filepath.Join(scratch, fmt.Sprintf("%d.go", len(replace)))
-		return os.WriteFile(replace[path], []byte(text), 0o600)
-	}
-	for _, f := range files {
-		if err := write(f.path, f.switched()); err != nil {
-			return "", err
-		}
-	}
-	own := "package " + name + "\n" + fmt.Sprintf(switches, len(p.sites))
-	if err := write(filepath.Join(root, p.folder, "mutant_switches.go"), own); err != nil {
-		return "", err
-	}
-	overlay, err := json.Marshal(map[string]any{"Replace": replace})
+	said, err := output(p.judgeFolder, p.binary, "-test.list", ".")
 	if err != nil {
-		return "", err
+		return err
 	}
-	path := filepath.Join(scratch, "overlay.json")
-	return path, os.WriteFile(path, overlay, 0o600)
+	var units []unit
+	for name := range strings.FieldsSeq(said) {
+		units = append(units, unit{name: name})
+	}
+	return p.measure(units)
 }
 
 // long is the time of a CPU from which on a test is judged by its parts.
 const long = 2 * time.Second
 
-// addUnits runs each test of a binary once, as it is.
-func (p *planted) addUnits(binary, folder string) error {
-	list := exec.Command(binary, "-test.list", ".")
-	list.Dir = folder
-	said, err := list.Output()
-	if err != nil {
-		return err
-	}
-	units := []unit{}
-	for name := range strings.FieldsSeq(string(said)) {
-		units = append(units, unit{binary: binary, folder: folder, test: name})
-	}
-	whole, parts, err := measure(units)
-	if err != nil {
-		return err
-	}
-	for _, parts := range parts {
-		slow, _, err := measure(parts)
-		if err != nil {
-			return err
-		}
-		p.units = append(p.units, slow...)
-	}
-	p.units = append(p.units, whole...)
-	return nil
-}
-
 var partLine = regexp.MustCompile(`(?m)^=== RUN   [^/\s]+/([^/\s]+)$`)
 
-// measure runs each of the tests as it is. Those that take long and have parts are left out, and
-// the parts are returned.
-func measure(all []unit) (whole []unit, parts [][]unit, err error) {
-	split := make([][]unit, len(all))
-	err = sideBySide(len(all), func(i int) error {
-		u := &all[i]
-		note := fmt.Sprintf("%s.%p", u.binary, u)
+// measure runs each of the tests as it is; one that takes long and has parts, by them.
+func (p *planted) measure(units []unit) error {
+	parts := make([][]unit, len(units))
+	err := sideBySide(len(units), func(i int) error {
+		u := &units[i]
+		note := filepath.Join(p.scratch, fmt.Sprint("reached", i))
 		defer func() { _ = os.Remove(note) }()
-		state, said, err := runUnits([]*unit{u}, time.Hour, time.Hour, reached+"="+note)
+		said, took, err := p.run([]*unit{u}, time.Hour, time.Hour, reached+"="+note)
 		if err != nil {
-			return err
+			return fmt.Errorf("%s %s is red as it is: %w: %.3000s", u.of, u.name, err, said)
 		}
-		if !state.Success() {
-			return fmt.Errorf("%s is red as it is: %.3000s", u.pattern(), said)
+		if found := partLine.FindAllStringSubmatch(said, -1); took > long && u.of == "" && len(found) > 1 {
+			for _, part := range found {
+				parts[i] = append(parts[i], unit{name: part[1], of: u.name})
+			}
+			return nil
 		}
-		u.took = state.UserTime() + state.SystemTime()
-		u.reaches = map[int]bool{}
+		u.took, u.reaches = took, map[int]bool{}
 		text, _ := os.ReadFile(note)
 		for number := range strings.FieldsSeq(string(text)) {
-			n, err := strconv.Atoi(number)
-			if err != nil {
-				return err
-			}
+			n, _ := strconv.Atoi(number) // [switches] writes numbers
 			u.reaches[n] = true
-		}
-		if found := partLine.FindAllStringSubmatch(said, -1); u.took > long && u.part == "" && len(found) > 1 {
-			for _, part := range found {
-				split[i] = append(split[i], unit{binary: u.binary, folder: u.folder, test: u.test, part: part[1]})
-			}
 		}
 		return nil
 	})
-	for i, u := range all {
-		if split[i] != nil {
-			parts = append(parts, split[i])
-		} else {
-			whole = append(whole, u)
+	for i, u := range units {
+		if parts[i] != nil {
+			err = errors.Join(err, p.measure(parts[i]))
+			continue
 		}
+		p.units = append(p.units, u)
+		maps.Copy(p.seen, u.reaches)
 	}
-	return whole, parts, err
+	return err
 }
 
-func (u *unit) pattern() string {
-	if u.part == "" {
-		return "^" + u.test + "$"
-	}
-	return "^" + u.test + "$/^" + regexp.QuoteMeta(u.part) + "$"
-}
-
-// runUnits runs tests of one binary, parts of one test only, with a variable set.
-func runUnits(units []*unit, cpu, wall time.Duration, variable string) (*os.ProcessState, string, error) {
+// run runs tests, or parts of one test, with a variable set.
+func (p *planted) run(units []*unit, cpu, wall time.Duration, variable string) (string, time.Duration, error) {
 	var names []string
 	for _, u := range units {
-		names = append(names, regexp.QuoteMeta(cmp.Or(u.part, u.test)))
+		names = append(names, regexp.QuoteMeta(u.name))
 	}
 	pattern := "^(" + strings.Join(names, "|") + ")$"
-	if units[0].part != "" {
-		pattern = "^" + units[0].test + "$/" + pattern
+	if of := units[0].of; of != "" {
+		pattern = "^" + of + "$/" + pattern
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), wall+time.Minute)
-	defer cancel()
-	limited := fmt.Sprintf(`ulimit -t %d && ulimit -v %d && exec "$0" "$@"`, int(cpu.Seconds())+1, 8<<20)
-	run := exec.CommandContext(ctx, "sh", "-c", limited, units[0].binary, "-test.run", pattern, "-test.v", "-test.failfast",
-		"-test.timeout", wall.String())
-	run.Dir, run.Env = units[0].folder, append(os.Environ(), variable)
-	said, err := run.CombinedOutput()
-	if run.ProcessState == nil {
-		return nil, "", err
-	}
-	return run.ProcessState, string(said), nil
-}
-
-// reached is whether a test reaches a switch.
-func (p *planted) reached(n int) bool {
-	return slices.ContainsFunc(p.units, func(u unit) bool { return u.reaches[n] })
+	return runTests(p.binary, p.judgeFolder, pattern, cpu, wall, variable)
 }
 
 // judge is the test that fails with a mutant switched on; empty where none does.
@@ -252,8 +180,7 @@ func (p *planted) judge(n int) (string, error) {
 		var sum time.Duration
 		var now, later []*unit
 		for _, u := range all {
-			with := len(now) == 0 || u.binary == now[0].binary && (u.part == "" && now[0].part == "" || u.part != "" && now[0].part != "" && u.test == now[0].test)
-			if with && (len(now) == 0 || sum+u.took <= most) {
+			if len(now) == 0 || u.of == now[0].of && sum+u.took <= most {
 				now, sum = append(now, u), sum+u.took
 			} else {
 				later = append(later, u)
@@ -261,15 +188,9 @@ func (p *planted) judge(n int) (string, error) {
 		}
 		all = later
 		// What goes on for ever ends by the time of a CPU; what waits for ever, by the other.
-		state, said, err := runUnits(now, 10*time.Second+10*sum, 2*time.Minute+20*sum, switchedOn+"="+strconv.Itoa(n))
-		if err != nil {
-			return "", err
-		}
-		if !state.Success() {
-			if failed := failLine.FindAllStringSubmatch(said, -1); len(failed) > 0 {
-				return failed[len(failed)-1][1], nil
-			}
-			return now[0].test + " broke off", nil
+		said, _, err := p.run(now, 10*time.Second+10*sum, 2*time.Minute+20*sum, switchedOn+"="+strconv.Itoa(n))
+		if by, err := redTest(said, err); by != "" || err != nil {
+			return by, err
 		}
 	}
 	return "", nil
@@ -315,17 +236,12 @@ func operate(root, folder string, c chosen, alike map[string]string, out io.Writ
 	if err != nil {
 		return tally{}, err
 	}
-	if c.by != nil {
-		if err := p.addTests(root, scratch, c.by[0]); err != nil {
-			return tally{}, err
-		}
-	}
 	left, err := p.chosen(c, alike)
 	if err != nil {
 		return tally{}, err
 	}
-	by := c.by
-	if by == nil {
+	by := []string{c.by}
+	if c.by == "" {
 		by = append([]string{folder}, judges[folder]...)
 	}
 	t := tally{tried: len(left)}
@@ -333,7 +249,7 @@ func operate(root, folder string, c chosen, alike map[string]string, out io.Writ
 		if len(left) == 0 || time.Now().After(c.until) {
 			break
 		}
-		if err := p.addTests(root, scratch, judge); err != nil {
+		if err := p.addTests(root, judge); err != nil {
 			return t, err
 		}
 		survived := make([]bool, len(left))
@@ -363,7 +279,11 @@ func operate(root, folder string, c chosen, alike map[string]string, out io.Writ
 	}
 	t.killed = t.tried - len(left)
 	for _, n := range left {
-		fmt.Fprintf(out, "GREEN  %s %s\n", folder, p.sites[n].name)
+		colour := "GREEN "
+		if !p.seen[n] {
+			colour = "UNSEEN"
+		}
+		fmt.Fprintf(out, "%s %s %s\n", colour, folder, p.sites[n].name)
 	}
 	fmt.Fprintf(out, "%s: %d of %d killed (%.1f %%) in %.0f s\n", folder, t.killed, t.tried, 100*t.rate(), time.Since(began).Seconds())
 	return t, nil
@@ -376,7 +296,7 @@ func (p *planted) chosen(c chosen, alike map[string]string) ([]int, error) {
 	for n, s := range p.sites {
 		name := p.folder + " " + s.name
 		there[name] = true
-		if alike[name] == "" && (c.in == nil || c.in(s)) && (c.by == nil || p.reached(n)) {
+		if alike[name] == "" && (c.in == nil || c.in(s)) {
 			asked = append(asked, n)
 		}
 	}
@@ -386,8 +306,8 @@ func (p *planted) chosen(c chosen, alike map[string]string) ([]int, error) {
 		}
 	}
 	if c.sample > 0 && len(asked) > c.sample {
-		random := rand.New(rand.NewPCG(c.seed, 0))
-		random.Shuffle(len(asked), func(i, j int) { asked[i], asked[j] = asked[j], asked[i] })
+		hash := func(n int) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(p.sites[n].name))) }
+		slices.SortFunc(asked, func(a, b int) int { return cmp.Compare(hash(a), hash(b)) })
 		asked = asked[:c.sample]
 	}
 	return asked, nil

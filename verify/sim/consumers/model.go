@@ -94,7 +94,9 @@ func (m *Model) ClockOf(p *sim.Proc) func() time.Time {
 
 // Plain is a Sorter whose requests are no points, and whose messages stay.
 func (m *Model) Plain() *cursor.Sorter {
-	return Must(cursor.New(m.Queues, &cursor.Options{ForEach: fanout.OneByOne, Now: m.ClockOf(nil), KeepForever: true}))
+	return Must(cursor.New(m.Queues, &cursor.Options{
+		ForEach: fanout.OneByOne, Now: m.ClockOf(nil), KeepForever: true, NewOp: func() []byte { return []byte("plain") },
+	}))
 }
 
 // Deliverer is a process's.

@@ -201,17 +201,17 @@ func (m *model) checkAnswer(message cursor.Message, r cursor.Result, before int6
 // succeeds. The stream may drop a record or hand it out again; the handler may die.
 func (m *model) handler() {
 	m.handled = true
-	m.Run.Daemon("handler", func(p *sim.Proc) {
+	ways := []string{"", "drops it", "hands it out twice"}
+	if m.shards {
+		ways = append(ways, "is behind: the last one comes first")
+	}
+	ready := func() bool { return len(m.records) > 0 }
+	m.Serves("handler", sim.Labelf("next record"), ready, func(p *sim.Proc) func(int) {
+		// Heal begins with a strong read: what the process remembers matters to nobody.
 		s, _ := m.sorter(p)
-		for {
-			// Heal begins with a strong read: what the process remembers matters to nobody.
-			p.Forget()
-			ways := []string{"", "drops it", "hands it out twice"}
-			if m.shards {
-				ways = append(ways, "is behind: the last one comes first")
-			}
-			way := p.Choose(sim.Labelf("next record"), func() bool { return len(m.records) > 0 }, ways...)
-			if way < 0 {
+		return func(way int) {
+			if way == 1 {
+				m.records, m.dropped = m.records[1:], true
 				return
 			}
 			at := 0
@@ -219,25 +219,18 @@ func (m *model) handler() {
 				at = len(m.records) - 1
 			}
 			r := m.records[at]
-			if way == 1 {
-				m.records, m.dropped = m.records[1:], true
-				continue
-			}
 			p.Invoke()
 			m.Running++
 			_, err := s.Inside(queuelog.Inside{}).Heal(context.Background(), r.queue, r.seq)
 			m.Running--
-			if p.Dead() {
-				return
-			}
 			if errors.Is(err, cursor.ErrErased) {
 				err = nil // what it names was deleted
 			}
-			if err == nil && way != 2 || err != nil && m.leaves && m.left(p, s, r) {
+			if !p.Dead() && (err == nil && way != 2 || err != nil && m.leaves && m.left(p, s, r)) {
 				m.records = slices.Delete(m.records, at, at+1)
 			}
 		}
-	})
+	}, ways...)
 }
 
 // left leaves a record's queue to the sweep.

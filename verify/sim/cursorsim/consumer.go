@@ -31,19 +31,14 @@ const consumerPage = 2
 // mapping gives it up.
 func (m *model) consumer() {
 	m.consumed = true
-	m.Run.Daemon("consumer", func(p *sim.Proc) {
+	ready := func() bool { return len(m.changes) > 0 }
+	m.Serves("consumer", sim.Labelf("next event"), ready, func(p *sim.Proc) func(int) {
 		s, view := m.sorter(p)
 		view.page = consumerPage
-		for {
-			// Nothing is kept from one event to the next.
-			p.Forget()
-			way := p.Choose(sim.Labelf("next event"), func() bool { return len(m.changes) > 0 }, "", "drops a record", "hands it out twice")
-			if way < 0 {
-				return
-			}
+		return func(way int) {
 			if way == 1 {
 				m.changes, m.lost = m.changes[1:], true
-				continue
+				return
 			}
 			// Records are only added behind these while the event is worked on.
 			p.Knows().Int(int64(len(m.changes)))
@@ -56,14 +51,11 @@ func (m *model) consumer() {
 				return err
 			}, p.Dead)
 			m.Running--
-			if p.Dead() {
-				return
-			}
-			if way == 0 {
+			if way == 0 && !p.Dead() {
 				m.changes = m.changes[done:]
 			}
 		}
-	})
+	}, "", "drops a record", "hands it out twice")
 }
 
 // deliver gives the records to cursor.StatelessConsumer as one event, checks each batch that comes

@@ -3,6 +3,7 @@ package cursorsim
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -19,11 +20,9 @@ const (
 )
 
 // inPieces makes a Scenario of invocations with a budget, on a queue that exists.
-func inPieces(name string, faults, budget int, settings func(*cursor.Settings), actors func(*model)) sim.Scenario {
-	s := scenario(name, faults, settings, func(m *model) {
-		m.Page = piecePage
-		actors(m)
-	})
+func inPieces(name string, faults, budget int, settings func(*cursor.Settings), actors ...func(*model)) sim.Scenario {
+	begins := func(m *model) { m.Page = piecePage }
+	s := scenario(name, faults, settings, slices.Insert(actors, 0, begins)...)
 	s.Budget = budget
 	return s
 }
@@ -65,22 +64,16 @@ func (m *model) daily(times int) {
 
 // frequent is the round over the gaps on record, as often as there is one that is filled.
 func (m *model) frequent() {
-	m.Run.Daemon("sweep of the gaps", func(p *sim.Proc) {
+	ready := func() bool {
+		return m.cursor(defaultQueue).GapOpen() && m.runEnd(defaultQueue) > m.cursor(defaultQueue).Position
+	}
+	m.Serves("sweep of the gaps", sim.Labelf("next run"), ready, func(p *sim.Proc) func(int) {
 		s, _ := m.sorter(p)
-		for {
-			p.Forget()
-			if p.Choose(sim.Labelf("next run"), func() bool {
-				return m.cursor(defaultQueue).GapOpen() && m.runEnd(defaultQueue) > m.cursor(defaultQueue).Position
-			}, "") < 0 {
-				return
-			}
+		return func(int) {
 			p.Invoke()
 			_, _ = s.Inside(queuelog.Inside{}).Recheck(context.Background(), defaultQueue)
-			if p.Dead() {
-				return
-			}
 		}
-	})
+	}, "")
 }
 
 // onRecord checks that a run which was moved over in part is on record: only the daily sweep would
@@ -96,21 +89,12 @@ func (m *model) onRecord() error {
 // pieces are the scenarios of which every schedule is walked.
 func pieces() []sim.Scenario {
 	return []sim.Scenario{
-		inPieces("pieces: a gap is filled", 1, pieceBudget, nil, func(m *model) {
-			m.before(true, 2, 3, 4, 5, 6, 7)
-			m.writer("A", puts(1)...)
-			m.handler()
-		}),
-		inPieces("pieces: a gap is filled, asynchronous", 2, pieceBudget, async, func(m *model) {
-			m.before(true, 2, 3, 4, 5, 6)
-			m.writer("A", puts(1)...)
-			m.handler()
-		}),
-		inPieces("pieces: the record is dropped", 1, pieceBudget+1, nil, func(m *model) {
-			m.before(true, 2, 3, 4, 5, 6, 7)
-			m.writer("A", puts(1)...)
-			m.frequent()
-		}),
+		inPieces("pieces: a gap is filled", 1, pieceBudget, nil,
+			before(true, 2, 3, 4, 5, 6, 7), writers(puts(1)), (*model).handler),
+		inPieces("pieces: a gap is filled, asynchronous", 2, pieceBudget, async,
+			before(true, 2, 3, 4, 5, 6), writers(puts(1)), (*model).handler),
+		inPieces("pieces: the record is dropped", 1, pieceBudget+1, nil,
+			before(true, 2, 3, 4, 5, 6, 7), writers(puts(1)), (*model).frequent),
 		inPieces("pieces: a run on no record", 1, pieceBudget+1, nil, func(m *model) {
 			m.before(false, 1, 2, 3, 4, 5, 6, 7, 8, 9)
 			m.piece = 0
@@ -124,11 +108,7 @@ func pieces() []sim.Scenario {
 			m.daily(1)
 			m.frequent()
 		}),
-		inPieces("pieces: a gap behind them is young", 0, pieceBudget+2, skipSettings, func(m *model) {
-			m.before(true, 2, 3, 4, 6)
-			m.writer("A", puts(1)...)
-			m.handler()
-			m.skipper(2)
-		}),
+		inPieces("pieces: a gap behind them is young", 0, pieceBudget+2, skipSettings,
+			before(true, 2, 3, 4, 6), writers(puts(1)), (*model).handler, skipper(2)),
 	}
 }

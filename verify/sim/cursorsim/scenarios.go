@@ -16,24 +16,46 @@ func Suite() sim.Suite {
 }
 
 // scenario makes a Scenario of a set of actors.
-func scenario(name string, faults int, settings func(*cursor.Settings), actors func(*model)) sim.Scenario {
-	return onNew(name, faults, settings, func(m *model) {
-		m.create()
-		actors(m)
-	})
+func scenario(name string, faults int, settings func(*cursor.Settings), actors ...func(*model)) sim.Scenario {
+	return onNew(name, faults, settings, slices.Insert(actors, 0, (*model).create)...)
 }
 
 // onNew is a scenario that begins before the queue has a cursor.
-func onNew(name string, faults int, settings func(*cursor.Settings), actors func(*model)) sim.Scenario {
+func onNew(name string, faults int, settings func(*cursor.Settings), actors ...func(*model)) sim.Scenario {
 	s := cursor.DefaultSettings()
 	if settings != nil {
 		settings(&s)
 	}
 	return sim.Scenario{Name: name, Faults: faults, New: func(run *sim.Run) sim.Model {
 		m := newModel(run, s)
-		actors(m)
+		for _, begins := range actors {
+			begins(m)
+		}
 		return m
 	}}
+}
+
+// Actors of scenarios: the methods of their names.
+
+// writers are processes, each with its calls.
+func writers(all ...[]put) func(*model) {
+	return func(m *model) {
+		for i, own := range all {
+			m.writer(string(rune('A'+i)), own...)
+		}
+	}
+}
+
+func clock(times int) func(*model) { return func(m *model) { m.clock(times, time.Second) } }
+
+func skipper(times int) func(*model) { return func(m *model) { m.skipper(times) } }
+
+func eraser(queue string) func(*model) { return func(m *model) { m.eraser(queue) } }
+
+func timer(queues ...string) func(*model) { return func(m *model) { m.timer(queues...) } }
+
+func before(onRecord bool, seqs ...int64) func(*model) {
+	return func(m *model) { m.before(onRecord, seqs...) }
 }
 
 func async(s *cursor.Settings) { s.Mode = cursor.ModeAsync }
@@ -41,113 +63,43 @@ func async(s *cursor.Settings) { s.Mode = cursor.ModeAsync }
 // Small are scenarios of which every schedule is walked in seconds.
 func Small() []sim.Scenario {
 	return slices.Concat(pieces(), []sim.Scenario{
-		onNew("two writers in order", 1, nil, func(m *model) {
-			m.writer("A", puts(1)...)
-			m.writer("B", puts(2)...)
-			m.handler()
-		}),
-		onNew("two start a queue, each where it is", 1, nil, func(m *model) {
-			m.writer("A", here(7)...)
-			m.writer("B", here(5, 8)...)
-			m.handler()
-		}),
-		onNew("one starts a queue, and one is refused", 1, nil, func(m *model) {
-			m.writer("A", here(0)...)
-			m.writer("B", puts(0)...)
-		}),
-		onNew("a refused put makes no queue", 1, nil, func(m *model) {
-			m.refused = true
-			m.writer("A", put{seqs: []int64{0}})
-			m.writer("B", put{seqs: []int64{0}})
-		}),
-		scenario("batch without handler", 1, nil, func(m *model) {
-			m.writer("A", put{seqs: []int64{2, 4}})
-			m.writer("B", puts(1, 3)...)
-		}),
-		scenario("one message from two writers", 1, nil, func(m *model) {
-			m.writer("A", puts(1)...)
-			m.writer("B", puts(1)...)
-			m.handler()
-		}),
-		scenario("two messages under one seq", 1, nil, func(m *model) {
-			m.writer("A", puts(1)...)
-			m.writer("B", put{payload: "other", seqs: []int64{1}})
-			m.handler()
-		}),
-		scenario("asynchronous", 1, async, func(m *model) {
-			m.writer("A", puts(1)...)
-			m.writer("B", puts(2)...)
-			m.handler()
-		}),
-		onNew("left to the sweep", 1, async, func(m *model) {
-			m.leaves = true
-			m.writer("A", puts(1)...)
-			m.writer("B", puts(2)...)
-			m.handler()
-		}),
-		inPieces("left to the sweep, in pieces", 2, pieceBudget, async, func(m *model) {
-			m.leaves = true
-			m.before(true, 2, 3, 4, 5)
-			m.writer("A", puts(1)...)
-			m.handler()
-		}),
-		scenario("asynchronous, records in another order", 1, async, func(m *model) {
-			m.shards = true
-			m.writer("A", puts(1, 2)...)
-			m.writer("B", puts(3)...)
-			m.handler()
-		}),
-		scenario("the timer skips", 1, skipSettings, func(m *model) {
-			m.writer("A", puts(3, 1)...)
-			m.timer(defaultQueue, "nobody", defaultQueue)
-			m.clock(2, time.Second)
-		}),
-		scenario("the timer alone", 0, skipSettings, func(m *model) {
-			m.alarms = sim.Alarms{}
-			m.writer("A", puts(4, 2)...)
-			m.writer("B", puts(6)...)
-			m.timer(defaultQueue)
-			m.clock(2, time.Second)
-		}),
-		scenario("the timer and a skip at once", 0, skipSettings, func(m *model) {
-			m.writer("A", puts(3, 2)...)
-			m.skipper(1)
-			m.timer(defaultQueue)
-			m.clock(2, time.Second)
-		}),
-		scenario("skip", 0, skipSettings, func(m *model) {
-			m.writer("A", puts(3, 1)...)
-			m.skipper(2)
-			m.clock(2, time.Second)
-		}),
-		scenario("skip behind a second gap", 0, skipSettings, func(m *model) {
-			m.before(true, 2, 4)
-			m.writer("A", puts(6, 1)...)
-			m.skipper(1)
-			m.clock(2, time.Second)
-		}),
-		scenario("skip of many gaps beside a writer", 0, skipSettings, func(m *model) {
-			m.before(true, 2, 4, 6, 8)
-			m.writer("A", puts(10, 3)...)
-			m.skipper(1)
-			m.clock(2, time.Second)
-		}),
-		scenario("skip behind a gap that comes meanwhile", 1, skipSettings, func(m *model) {
-			m.before(true, 2)
-			m.writer("A", puts(4)...)
-			m.skipper(1)
-			m.clock(1, 2*time.Second)
-		}),
-		scenario("skip with a fault", 1, skipSettings, func(m *model) {
-			m.writer("A", puts(3)...)
-			m.skipper(1)
-			m.clock(1, 2*time.Second)
-			m.handler()
-		}),
-		scenario("full", 1, func(s *cursor.Settings) { s.MaxAhead = 1 }, func(m *model) {
-			m.writer("A", puts(1, 2)...)
-			m.writer("B", puts(1, 3)...)
-		}),
+		onNew("two writers in order", 1, nil, writers(puts(1), puts(2)), (*model).handler),
+		onNew("two start a queue, each where it is", 1, nil,
+			writers(here(7), here(5, 8)), (*model).handler),
+		onNew("one starts a queue, and one is refused", 1, nil, writers(here(0), puts(0))),
+		onNew("a refused put makes no queue", 1, nil,
+			func(m *model) { m.refused = true },
+			writers([]put{{seqs: []int64{0}}}, []put{{seqs: []int64{0}}})),
+		scenario("batch without handler", 1, nil, writers([]put{{seqs: []int64{2, 4}}}, puts(1, 3))),
+		scenario("one message from two writers", 1, nil, writers(puts(1), puts(1)), (*model).handler),
+		scenario("two messages under one seq", 1, nil,
+			writers(puts(1), []put{{payload: "other", seqs: []int64{1}}}), (*model).handler),
+		scenario("asynchronous", 1, async, writers(puts(1), puts(2)), (*model).handler),
+		onNew("left to the sweep", 1, async,
+			func(m *model) { m.leaves = true }, writers(puts(1), puts(2)), (*model).handler),
+		inPieces("left to the sweep, in pieces", 2, pieceBudget, async,
+			func(m *model) { m.leaves = true }, before(true, 2, 3, 4, 5), writers(puts(1)),
+			(*model).handler),
+		scenario("asynchronous, records in another order", 1, async,
+			func(m *model) { m.shards = true }, writers(puts(1, 2), puts(3)), (*model).handler),
+		scenario("the timer skips", 1, skipSettings,
+			writers(puts(3, 1)), timer(defaultQueue, "nobody", defaultQueue), clock(2)),
+		scenario("the timer alone", 0, skipSettings,
+			func(m *model) { m.alarms = sim.Alarms{} }, writers(puts(4, 2), puts(6)), timer(defaultQueue),
+			clock(2)),
+		scenario("the timer and a skip at once", 0, skipSettings,
+			writers(puts(3, 2)), skipper(1), timer(defaultQueue), clock(2)),
+		scenario("skip", 0, skipSettings, writers(puts(3, 1)), skipper(2), clock(2)),
+		scenario("skip behind a second gap", 0, skipSettings,
+			before(true, 2, 4), writers(puts(6, 1)), skipper(1), clock(2)),
+		scenario("skip of many gaps beside a writer", 0, skipSettings,
+			before(true, 2, 4, 6, 8), writers(puts(10, 3)), skipper(1), clock(2)),
+		scenario("skip behind a gap that comes meanwhile", 1, skipSettings,
+			before(true, 2), writers(puts(4)), skipper(1), func(m *model) { m.clock(1, 2*time.Second) }),
+		scenario("skip with a fault", 1, skipSettings,
+			writers(puts(3)), skipper(1), func(m *model) { m.clock(1, 2*time.Second) }, (*model).handler),
+		scenario("full", 1, func(s *cursor.Settings) { s.MaxAhead = 1 },
+			writers(puts(1, 2), puts(1, 3))),
 		scenario("deleted after it was passed", 0, nil, func(m *model) {
 			m.keep = cursor.MinRetention
 			m.writer("A", puts(2, 1)...)
@@ -159,55 +111,26 @@ func Small() []sim.Scenario {
 			m.writer("A", puts(3, 2)...)
 			m.keeper(3, cursor.MinRetention/4)
 		}),
-		scenario("a first copy comes late", 1, nil, func(m *model) {
-			m.Run.Network()
-			m.writer("A", puts(2, 1)...)
-			m.writer("B", puts(3)...)
-		}),
-		onNew("two queues", 0, nil, func(m *model) {
-			m.writer("A", put{queue: "a", seqs: []int64{1}}, put{queue: "b", seqs: []int64{2}})
-			m.writer("B", put{queue: "b", seqs: []int64{1}})
-			m.handler()
-		}),
-		scenario("erased", 1, nil, func(m *model) {
-			m.before(false, 1)
-			m.writer("A", puts(2)...)
-			m.eraser(defaultQueue)
-			m.handler()
-		}),
-		scenario("erased, and the record is dropped", 1, nil, func(m *model) {
-			m.writer("A", puts(2, 1)...)
-			m.eraser(defaultQueue)
-		}),
-		scenario("erased, asynchronous", 1, async, func(m *model) {
-			m.writer("A", puts(1, 2)...)
-			m.eraser(defaultQueue)
-			m.handler()
-		}),
-		onNew("erased while it is made", 1, nil, func(m *model) {
-			m.writer("A", puts(1)...)
-			m.eraser(defaultQueue)
-		}),
-		scenario("delivered", 2, nil, func(m *model) {
-			m.writer("A", puts(1)...)
-			m.writer("B", puts(2)...)
-			m.consumer()
-		}),
-		scenario("delivered in pages", 2, nil, func(m *model) {
-			m.writer("A", put{seqs: []int64{2, 3}}, put{seqs: []int64{1}})
-			m.consumer()
-		}),
-		onNew("delivered, asynchronous", 2, async, func(m *model) {
-			m.writer("A", puts(2, 1)...)
-			m.handler()
-			m.consumer()
-		}),
-		scenario("delivered with skipped seqs", 2, skipSettings, func(m *model) {
-			m.writer("A", puts(3)...)
-			m.skipper(1)
-			m.clock(1, 2*time.Second)
-			m.consumer()
-		}),
+		scenario("a first copy comes late", 1, nil,
+			func(m *model) { m.Run.Network() }, writers(puts(2, 1), puts(3))),
+		onNew("two queues", 0, nil,
+			writers([]put{{queue: "a", seqs: []int64{1}}, {queue: "b", seqs: []int64{2}}},
+				[]put{{queue: "b", seqs: []int64{1}}}),
+			(*model).handler),
+		scenario("erased", 1, nil,
+			before(false, 1), writers(puts(2)), eraser(defaultQueue), (*model).handler),
+		scenario("erased, and the record is dropped", 1, nil,
+			writers(puts(2, 1)), eraser(defaultQueue)),
+		scenario("erased, asynchronous", 1, async,
+			writers(puts(1, 2)), eraser(defaultQueue), (*model).handler),
+		onNew("erased while it is made", 1, nil, writers(puts(1)), eraser(defaultQueue)),
+		scenario("delivered", 2, nil, writers(puts(1), puts(2)), (*model).consumer),
+		scenario("delivered in pages", 2, nil,
+			writers([]put{{seqs: []int64{2, 3}}, {seqs: []int64{1}}}), (*model).consumer),
+		onNew("delivered, asynchronous", 2, async,
+			writers(puts(2, 1)), (*model).handler, (*model).consumer),
+		scenario("delivered with skipped seqs", 2, skipSettings,
+			writers(puts(3)), skipper(1), func(m *model) { m.clock(1, 2*time.Second) }, (*model).consumer),
 		scenario("deleted before it was delivered", 2, nil, func(m *model) {
 			m.keep = cursor.MinRetention
 			m.writer("A", puts(1, 2)...)
@@ -215,11 +138,8 @@ func Small() []sim.Scenario {
 			m.consumer()
 		}),
 		// The largest one comes last: planted bugs are found sooner so.
-		scenario("two writers, one with a batch around the other's", 1, nil, func(m *model) {
-			m.writer("A", put{seqs: []int64{2, 4}})
-			m.writer("B", puts(1)...)
-			m.handler()
-		}),
+		scenario("two writers, one with a batch around the other's", 1, nil,
+			writers([]put{{seqs: []int64{2, 4}}}, puts(1)), (*model).handler),
 	})
 }
 
@@ -230,39 +150,18 @@ func skipSettings(s *cursor.Settings) {
 // Large are scenarios of which every schedule is walked in minutes.
 func Large() []sim.Scenario {
 	return []sim.Scenario{
-		scenario("the timer skips, wake-ups twice, and a fault", 1, skipSettings, func(m *model) {
-			m.writer("A", puts(3, 1)...)
-			m.timer(defaultQueue, "nobody", defaultQueue)
-			m.clock(2, time.Second)
-			m.handler()
-		}),
-		scenario("two writers in order, 2 faults", 2, nil, func(m *model) {
-			m.writer("A", puts(1)...)
-			m.writer("B", puts(2)...)
-			m.handler()
-		}),
-		scenario("three writers, reversed, 1 fault", 1, nil, func(m *model) {
-			m.writer("A", puts(3)...)
-			m.writer("B", puts(2)...)
-			m.writer("C", puts(1)...)
-			m.handler()
-		}),
-		scenario("three writers without handler, 2 faults", 2, nil, func(m *model) {
-			m.writer("A", puts(3)...)
-			m.writer("B", puts(2)...)
-			m.writer("C", puts(1)...)
-		}),
-		scenario("batch and writer, 2 faults", 2, nil, func(m *model) {
-			m.writer("A", put{seqs: []int64{2, 4}})
-			m.writer("B", puts(1)...)
-			m.handler()
-		}),
-		scenario("skip, 2 faults", 2, skipSettings, func(m *model) {
-			m.writer("A", puts(3, 1)...)
-			m.skipper(2)
-			m.clock(2, time.Second)
-			m.handler()
-		}),
+		scenario("the timer skips, wake-ups twice, and a fault", 1, skipSettings,
+			writers(puts(3, 1)), timer(defaultQueue, "nobody", defaultQueue), clock(2), (*model).handler),
+		scenario("two writers in order, 2 faults", 2, nil,
+			writers(puts(1), puts(2)), (*model).handler),
+		scenario("three writers, reversed, 1 fault", 1, nil,
+			writers(puts(3), puts(2), puts(1)), (*model).handler),
+		scenario("three writers without handler, 2 faults", 2, nil,
+			writers(puts(3), puts(2), puts(1))),
+		scenario("batch and writer, 2 faults", 2, nil,
+			writers([]put{{seqs: []int64{2, 4}}}, puts(1)), (*model).handler),
+		scenario("skip, 2 faults", 2, skipSettings,
+			writers(puts(3, 1)), skipper(2), clock(2), (*model).handler),
 	}
 }
 

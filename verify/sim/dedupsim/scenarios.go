@@ -13,16 +13,31 @@ func Suite() sim.Suite {
 	return sim.Suite{Name: "dedup", Small: Small(), Large: Large(), Random: Shuffled}
 }
 
-func scenario(name string, faults int, s settings, actors func(*model)) sim.Scenario {
+func scenario(name string, faults int, s settings, actors ...func(*model)) sim.Scenario {
 	if s.ttl == 0 {
 		s.ttl = 24 * time.Hour
 	}
 	return sim.Scenario{Name: name, Faults: faults, New: func(run *sim.Run) sim.Model {
 		m := newModel(run, s)
-		actors(m)
+		for _, starts := range actors {
+			starts(m)
+		}
 		return m
 	}}
 }
+
+// callers are processes whose clocks are right, each with its calls.
+func callers(all ...[]call) func(*model) {
+	return func(m *model) {
+		for i, own := range all {
+			m.caller(string(rune('A'+i)), 0, own...)
+		}
+	}
+}
+
+func passes(steps ...time.Duration) func(*model) { return func(m *model) { m.passes(steps...) } }
+
+func network(copies int) func(*model) { return func(m *model) { m.network(copies) } }
 
 // over is a time after which a lease is over by every clock within the margin.
 const over = lease + margin
@@ -30,50 +45,21 @@ const over = lease + margin
 // Small are scenarios of which every schedule is walked in seconds.
 func Small() []sim.Scenario {
 	return []sim.Scenario{
-		scenario("two callers", 2, settings{}, func(m *model) {
-			m.caller("A", 0, calls(once)...)
-			m.caller("B", 0, calls(once)...)
-		}),
-		scenario("two callers and time", 1, settings{}, func(m *model) {
-			m.caller("A", 0, calls(once)...)
-			m.caller("B", 0, calls(once)...)
-			m.passes(over)
-		}),
-		scenario("an effect that fails", 1, settings{}, func(m *model) {
-			m.caller("A", 0, calls(refused, once)...)
-			m.caller("B", 0, calls(once)...)
-		}),
-		scenario("an error that is remembered", 1, settings{}, func(m *model) {
-			m.caller("A", 0, calls(remembered)...)
-			m.caller("B", 0, calls(once)...)
-			m.passes(over)
-		}),
-		scenario("payloads", 1, settings{}, func(m *model) {
-			m.caller("A", 0, call{once, "one"})
-			m.caller("B", 0, call{once, "two"})
-			m.passes(over)
-		}),
-		scenario("a payload that failed", 1, settings{}, func(m *model) {
-			m.caller("A", 0, call{refused, "one"})
-			m.caller("B", 0, call{once, "two"})
-			m.passes(over)
-		}),
-		scenario("a late copy", 1, settings{late: true}, func(m *model) {
-			m.caller("A", 0, calls(refused)...)
-			m.caller("B", 0, calls(once)...)
-			m.network(1)
-		}),
-		scenario("a late copy after a takeover", 1, settings{late: true}, func(m *model) {
-			m.caller("A", 0, calls(once)...)
-			m.caller("B", 0, calls(refused)...)
-			m.passes(over)
-			m.network(1)
-		}),
-		scenario("extended", 1, settings{}, func(m *model) {
-			m.caller("A", 0, calls(manual)...)
-			m.caller("B", 0, calls(once)...)
-			m.passes(over)
-		}),
+		scenario("two callers", 2, settings{}, callers(calls(once), calls(once))),
+		scenario("two callers and time", 1, settings{},
+			callers(calls(once), calls(once)), passes(over)),
+		scenario("an effect that fails", 1, settings{}, callers(calls(refused, once), calls(once))),
+		scenario("an error that is remembered", 1, settings{},
+			callers(calls(remembered), calls(once)), passes(over)),
+		scenario("payloads", 1, settings{},
+			callers([]call{{once, "one"}}, []call{{once, "two"}}), passes(over)),
+		scenario("a payload that failed", 1, settings{},
+			callers([]call{{refused, "one"}}, []call{{once, "two"}}), passes(over)),
+		scenario("a late copy", 1, settings{late: true},
+			callers(calls(refused), calls(once)), network(1)),
+		scenario("a late copy after a takeover", 1, settings{late: true},
+			callers(calls(once), calls(refused)), passes(over), network(1)),
+		scenario("extended", 1, settings{}, callers(calls(manual), calls(once)), passes(over)),
 		scenario("clocks apart within the margin", 0, settings{}, func(m *model) {
 			m.caller("A", -margin/2, calls(once)...)
 			m.caller("B", margin/2, calls(once)...)
@@ -84,16 +70,10 @@ func Small() []sim.Scenario {
 			m.caller("B", 10*time.Minute, calls(once)...)
 			m.passes(over)
 		}),
-		scenario("expires", 0, settings{ttl: ttl}, func(m *model) {
-			m.caller("A", 0, calls(once, once)...)
-			m.caller("B", 0, calls(once)...)
-			m.passes(ttl, ttl)
-		}),
-		scenario("expires before its lease would", 0, settings{ttl: time.Second}, func(m *model) {
-			m.caller("A", 0, calls(once)...)
-			m.caller("B", 0, calls(once)...)
-			m.passes(2*time.Second, over)
-		}),
+		scenario("expires", 0, settings{ttl: ttl},
+			callers(calls(once, once), calls(once)), passes(ttl, ttl)),
+		scenario("expires before its lease would", 0, settings{ttl: time.Second},
+			callers(calls(once), calls(once)), passes(2*time.Second, over)),
 		scenario("expires before its lease would, clocks apart", 0, settings{ttl: time.Second}, func(m *model) {
 			m.caller("A", -margin/2, calls(once)...)
 			m.caller("B", margin/2, calls(once)...)
@@ -104,106 +84,49 @@ func Small() []sim.Scenario {
 			m.caller("B", -10*time.Minute, calls(once)...)
 			m.expiry(10*time.Minute+2*time.Second, 2*time.Hour)
 		}),
-		scenario("invalidated", 1, settings{}, func(m *model) {
-			m.caller("A", 0, calls(once, invalidate)...)
-			m.caller("B", 0, calls(once)...)
-		}),
-		scenario("invalidated by two", 0, settings{}, func(m *model) {
-			m.caller("A", 0, calls(once, invalidate)...)
-			m.caller("B", 0, calls(invalidate, once)...)
-		}),
-		scenario("released by force", 1, settings{}, func(m *model) {
-			m.caller("A", 0, calls(once)...)
-			m.caller("B", 0, calls(force, once)...)
-		}),
-		scenario("invalidated, and a stale look", 1, settings{}, func(m *model) {
-			m.caller("A", 0, calls(once, invalidate, once)...)
-			m.caller("B", 0, calls(once)...)
-		}),
-		scenario("quarantined", 1, settings{maxAttempts: 2}, func(m *model) {
-			m.caller("A", 0, calls(refused, once)...)
-			m.caller("B", 0, calls(refused)...)
-			m.passes(over)
-		}),
-		scenario("released", 1, settings{maxAttempts: 1}, func(m *model) {
-			m.caller("A", 0, calls(refused, once)...)
-			m.caller("B", 0, calls(release)...)
-		}),
-		scenario("a result of its own", 1, settings{large: true}, func(m *model) {
-			m.caller("A", 0, calls(once)...)
-			m.caller("B", 0, calls(once)...)
-			m.passes(over)
-		}),
-		scenario("looks first", 1, settings{looks: true}, func(m *model) {
-			m.caller("A", 0, calls(once)...)
-			m.caller("B", 0, calls(once)...)
-			m.passes(over)
-		}),
-		scenario("looks first, and invalidated", 1, settings{looks: true}, func(m *model) {
-			m.caller("A", 0, calls(once, invalidate, once)...)
-			m.caller("B", 0, calls(once)...)
-		}),
-		scenario("looks first, expires", 0, settings{looks: true, ttl: ttl}, func(m *model) {
-			m.caller("A", 0, calls(once, once)...)
-			m.caller("B", 0, calls(once)...)
-			m.passes(ttl, ttl)
-		}),
-		scenario("a cache", 1, settings{cache: 2, ttl: ttl}, func(m *model) {
-			m.caller("A", 0, calls(once, once)...)
-			m.caller("B", 0, calls(once)...)
-			m.passes(ttl)
-		}),
+		scenario("invalidated", 1, settings{}, callers(calls(once, invalidate), calls(once))),
+		scenario("invalidated by two", 0, settings{},
+			callers(calls(once, invalidate), calls(invalidate, once))),
+		scenario("released by force", 1, settings{}, callers(calls(once), calls(force, once))),
+		scenario("invalidated, and a stale look", 1, settings{},
+			callers(calls(once, invalidate, once), calls(once))),
+		scenario("quarantined", 1, settings{maxAttempts: 2},
+			callers(calls(refused, once), calls(refused)), passes(over)),
+		scenario("released", 1, settings{maxAttempts: 1},
+			callers(calls(refused, once), calls(release))),
+		scenario("a result of its own", 1, settings{large: true},
+			callers(calls(once), calls(once)), passes(over)),
+		scenario("looks first", 1, settings{looks: true},
+			callers(calls(once), calls(once)), passes(over)),
+		scenario("looks first, and invalidated", 1, settings{looks: true},
+			callers(calls(once, invalidate, once), calls(once))),
+		scenario("looks first, expires", 0, settings{looks: true, ttl: ttl},
+			callers(calls(once, once), calls(once)), passes(ttl, ttl)),
+		scenario("a cache", 1, settings{cache: 2, ttl: ttl},
+			callers(calls(once, once), calls(once)), passes(ttl)),
 		// The largest one comes last: planted bugs are found sooner so.
-		scenario("three callers and time", 0, settings{alike: true}, func(m *model) {
-			m.caller("A", 0, calls(once)...)
-			m.caller("B", 0, calls(once)...)
-			m.caller("C", 0, calls(once)...)
-			m.passes(over)
-		}),
+		scenario("three callers and time", 0, settings{alike: true},
+			callers(calls(once), calls(once), calls(once)), passes(over)),
 	}
 }
 
 // Large are scenarios of which every schedule is walked in minutes.
 func Large() []sim.Scenario {
 	return []sim.Scenario{
-		scenario("three callers, 2 faults", 2, settings{fewer: 1, alike: true}, func(m *model) {
-			m.caller("A", 0, calls(once)...)
-			m.caller("B", 0, calls(once)...)
-			m.caller("C", 0, calls(once)...)
-		}),
-		scenario("three callers and time, 1 fault", 1, settings{fewer: 1, alike: true}, func(m *model) {
-			m.caller("A", 0, calls(once)...)
-			m.caller("B", 0, calls(once)...)
-			m.caller("C", 0, calls(once)...)
-			m.passes(over)
-		}),
-		scenario("three callers and time, 2 faults", 2, settings{fewer: 1, alike: true}, func(m *model) {
-			m.caller("A", 0, calls(once)...)
-			m.caller("B", 0, calls(once)...)
-			m.caller("C", 0, calls(once)...)
-			m.passes(over)
-		}),
-		scenario("two callers and time, 2 faults", 2, settings{}, func(m *model) {
-			m.caller("A", 0, calls(once)...)
-			m.caller("B", 0, calls(once)...)
-			m.passes(over)
-		}),
-		scenario("extended, 2 faults", 2, settings{}, func(m *model) {
-			m.caller("A", 0, calls(manual)...)
-			m.caller("B", 0, calls(once)...)
-			m.passes(over, over)
-		}),
-		scenario("three callers, one fails, 2 faults", 2, settings{fewer: 1, alike: true}, func(m *model) {
-			m.caller("A", 0, calls(refused)...)
-			m.caller("B", 0, calls(once)...)
-			m.caller("C", 0, calls(once)...)
-		}),
-		scenario("two late copies", 2, settings{late: true}, func(m *model) {
-			m.caller("A", 0, calls(once)...)
-			m.caller("B", 0, calls(refused)...)
-			m.passes(over)
-			m.network(2)
-		}),
+		scenario("three callers, 2 faults", 2, settings{fewer: 1, alike: true},
+			callers(calls(once), calls(once), calls(once))),
+		scenario("three callers and time, 1 fault", 1, settings{fewer: 1, alike: true},
+			callers(calls(once), calls(once), calls(once)), passes(over)),
+		scenario("three callers and time, 2 faults", 2, settings{fewer: 1, alike: true},
+			callers(calls(once), calls(once), calls(once)), passes(over)),
+		scenario("two callers and time, 2 faults", 2, settings{},
+			callers(calls(once), calls(once)), passes(over)),
+		scenario("extended, 2 faults", 2, settings{},
+			callers(calls(manual), calls(once)), passes(over, over)),
+		scenario("three callers, one fails, 2 faults", 2, settings{fewer: 1, alike: true},
+			callers(calls(refused), calls(once), calls(once))),
+		scenario("two late copies", 2, settings{late: true},
+			callers(calls(once), calls(refused)), passes(over), network(2)),
 	}
 }
 

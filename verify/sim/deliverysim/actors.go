@@ -180,11 +180,8 @@ func (m *model) again(failed []record) {
 }
 
 // sweeper runs the sweep a number of times; deleting says that it deletes what all are past.
-func (m *model) sweeper(times int, deleting bool) { m.sweeperAs("sweep", times, deleting) }
-
-// sweeperAs is a sweeper with a name of its own.
-func (m *model) sweeperAs(name string, times int, deleting bool) {
-	m.Turns(name, times, sim.Labelf("sweep"), nil, func(p *sim.Proc) func(int) {
+func (m *model) sweeper(times int, deleting bool) {
+	m.Turns("sweep", times, sim.Labelf("sweep"), nil, func(p *sim.Proc) func(int) {
 		d, _ := m.deliverer(p, 0)
 		return func(int) {
 			// What fails is for the next run.
@@ -246,13 +243,13 @@ func (m *model) keepOnce(p *sim.Proc, d *delivery.Deliverer, s *cursor.Sorter) e
 	return err
 }
 
-// creator makes a consumer, and tries again where that failed, and where its turn was over before
+// creator makes the consumer d, and tries again where that failed, and where its turn was over before
 // the start was.
-func (m *model) creator(name string, starts delivery.Start) {
-	m.Run.Go("creator of "+name, func(p *sim.Proc) {
+func (m *model) creator(starts delivery.Start) {
+	m.Run.Go("creator of d", func(p *sim.Proc) {
 		d, _ := m.deliverer(p, 0)
 		for failed := 0; failed < 2; {
-			made, err := d.Create(context.Background(), defaultQueue, name, starts)
+			made, err := d.Create(context.Background(), defaultQueue, "d", starts)
 			switch {
 			case p.Dead() || err == nil && made.Starting == "":
 				m.checkStart(p, made, starts)
@@ -316,12 +313,14 @@ func (m *model) operation(d *delivery.Deliverer, o operation, op string) error {
 }
 
 // expiring stores messages that expire.
-func (m *model) expiring(queue string, last int64) {
-	m.keep = cursor.MinRetention
-	for seq := range last {
-		m.arrive(cursor.Message{Queue: queue, Seq: seq + 1})
+func expiring(last int64) func(*model) {
+	return func(m *model) {
+		m.keep = cursor.MinRetention
+		for seq := range last {
+			m.arrive(cursor.Message{Queue: defaultQueue, Seq: seq + 1})
+		}
+		m.settle()
 	}
-	m.settle()
 }
 
 // expire deletes what has expired, as TTL does.

@@ -2,6 +2,7 @@ package deliverysim
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/request"
@@ -67,37 +68,29 @@ func (m *model) aside(p *sim.Proc) func(ctx context.Context, queue, consumer str
 // caller makes the calls that were asked for, one after the other. One that dies is not made again,
 // and one may be dropped before it begins, or find no place: its queue is woken up then.
 func (m *model) caller(name string) {
-	m.Run.Daemon(name, func(p *sim.Proc) {
-		for {
-			p.Forget()
-			d, _ := m.deliverer(p, 0)
-			ways := []string{"", "is dropped", "finds no place"}
-			if !m.own.shared {
-				ways = ways[:2]
-			}
-			asked := func() bool { return len(m.own.asked) > 0 }
-			way := p.Choose(sim.Labelf("next call of its own"), asked, ways...)
-			if way < 0 {
-				return
-			}
+	ways := []string{"", "is dropped", "finds no place"}
+	if !m.own.shared {
+		ways = ways[:2]
+	}
+	asked := func() bool { return len(m.own.asked) > 0 }
+	m.Serves(name, sim.Labelf("next call of its own"), asked, func(p *sim.Proc) func(int) {
+		return func(way int) {
 			queue := m.own.asked[0]
 			m.own.asked = m.own.asked[1:]
 			p.Knows().Text(queue)
-			if way == 0 {
+			switch way {
+			case 0:
+				d, _ := m.deliverer(p, 0)
 				m.Running++
 				done := d.Deliver(context.Background(), queue, m.reader(p, defaultConsumer, m.byItself), -1)
 				m.Running--
 				m.lost = m.lost || m.alarms != nil && done.Err != nil
-			}
-			if way == 2 {
+			case 2:
 				m.alarms.Set(queue+"/"+defaultConsumer, m.Now.Add(5*time.Second))
 			}
 			m.lost = m.lost || m.alarms != nil && (way == 1 || p.Dead()) // it is for the sweep
-			if p.Dead() {
-				return
-			}
 		}
-	})
+	}, ways...)
 }
 
 // callOwn makes all calls that were asked for, where nothing goes wrong.
@@ -111,15 +104,15 @@ func (m *model) callOwn(d *delivery.Deliverer) {
 
 // called is a scenario with calls of their own. Message 1 of the queue was delivered, and the sink
 // was slow.
-func called(name string, faults int, actors func(*model)) sim.Scenario {
-	return scenario(name, faults, 1, func(m *model) {
+func called(name string, faults int, actors ...func(*model)) sim.Scenario {
+	begins := func(m *model) {
 		m.bound.Apart, m.bound.Inline = true, time.Minute
 		m.own = ownCalls{on: true, slow: defaultQueue, asked: []string{defaultQueue}}
 		d, _ := m.deliverer(nil, 0)
 		m.callOwn(d)
 		m.settle()
-		actors(m)
-	})
+	}
+	return scenario(name, faults, 1, slices.Insert(actors, 0, begins)...)
 }
 
 // deadCall is one that claimed a message, and died.
@@ -137,11 +130,7 @@ func (m *model) deadCall() {
 // asides are scenarios of queues that are delivered by calls of their own.
 func asides() []sim.Scenario {
 	return []sim.Scenario{
-		called("a slow queue", 0, func(m *model) {
-			m.producer("A", defaultQueue, 2, 3)
-			m.process("P", 0)
-			m.caller("O")
-		}),
+		called("a slow queue", 0, producer(2, 3), process("P"), caller("O")),
 		called("a slow queue beside a good one", 0, func(m *model) {
 			m.open(otherQueue)
 			m.consumer(otherQueue, defaultConsumer)
@@ -150,49 +139,19 @@ func asides() []sim.Scenario {
 			m.process("P", 0)
 			m.caller("O")
 		}),
-		called("a slow queue, two processes and two calls at once", 0, func(m *model) {
-			m.producer("A", defaultQueue, 2, 3)
-			m.process("P", 0)
-			m.process("Q", 0)
-			m.caller("O")
-			m.caller("N")
-		}),
-		called("a slow queue, 1 fault", 1, func(m *model) {
-			m.producer("A", defaultQueue, 2)
-			m.process("P", 0)
-			m.caller("O")
-			m.clock(1, overLease)
-		}),
-		called("a slow queue, wake-ups at any time and the sweep", 0, func(m *model) {
-			m.producer("A", defaultQueue, 2)
-			m.process("P", 0)
-			m.caller("O")
-			m.timer(defaultConsumer)
-			m.sweeper(1, false)
-		}),
-		called("a slow queue and the timer alone, 1 fault", 1, func(m *model) {
-			timed(m)
-			m.certain = false
-			m.producer("A", defaultQueue, 2)
-			m.process("P", 0)
-			m.caller("O")
-		}),
-		called("a share that is used up, and the timer alone", 1, func(m *model) {
-			timed(m)
-			m.certain, m.own.shared = false, true
-			m.producer("A", defaultQueue, 2, 3)
-			m.process("P", 0)
-			m.caller("O")
-		}),
-		called("a call of its own that died, and the timer alone", 0, func(m *model) {
-			timed(m)
-			m.certain = false
-			m.deadCall()
-			m.producer("A", defaultQueue, 3)
-			m.process("P", 0)
-			m.caller("O")
-			m.clock(1, overLease)
-		}),
+		called("a slow queue, two processes and two calls at once", 0,
+			producer(2, 3), process("P", "Q"), caller("O", "N")),
+		called("a slow queue, 1 fault", 1, producer(2), process("P"), caller("O"), clock(1)),
+		called("a slow queue, wake-ups at any time and the sweep", 0,
+			producer(2), process("P"), caller("O"), timer(defaultConsumer), sweeper(1, false)),
+		called("a slow queue and the timer alone, 1 fault", 1,
+			timed, func(m *model) { m.certain = false }, producer(2), process("P"), caller("O")),
+		called("a share that is used up, and the timer alone", 1,
+			timed, func(m *model) { m.certain, m.own.shared = false, true }, producer(2, 3), process("P"),
+			caller("O")),
+		called("a call of its own that died, and the timer alone", 0,
+			timed, func(m *model) { m.certain = false }, (*model).deadCall, producer(3), process("P"),
+			caller("O"), clock(1)),
 		called("a message that no endpoint takes, and the timer alone", 0, func(m *model) {
 			timed(m)
 			m.certain, m.own.slow = false, ""

@@ -22,22 +22,16 @@ const claimBudget = 3
 func budgets() []sim.Scenario {
 	var all []sim.Scenario
 	for budget := retireBudget; budget < retireBudget+3; budget++ {
-		s := scenario(fmt.Sprintf("deleted, %d requests", budget), 1, 2, func(m *model) {
-			m.caughtUp()
-			m.sweepUntilRetired(2)
-			m.slowClock(1, cursor.DeleteAfter)
-		})
+		s := scenario(fmt.Sprintf("deleted, %d requests", budget), 1, 2,
+			(*model).caughtUp, func(m *model) { m.sweepUntilRetired(2) },
+			slowClock(1, cursor.DeleteAfter))
 		s.Budget = budget
 		all = append(all, s)
 	}
 	for budget := claimBudget; budget < claimBudget+3; budget++ {
-		s := scenario(fmt.Sprintf("delivered, %d requests", budget), 0, 2, func(m *model) {
-			m.certain, m.bound.MaxMessages = false, 1
-			m.hinted()
-			m.process("P", 0)
-			m.process("Q", 0)
-			m.clock(1, overLease)
-		})
+		s := scenario(fmt.Sprintf("delivered, %d requests", budget), 0, 2,
+			func(m *model) { m.certain, m.bound.MaxMessages = false, 1 }, (*model).hinted,
+			process("P", "Q"), clock(1))
 		s.Budget = budget
 		all = append(all, s)
 	}
@@ -52,20 +46,13 @@ func (m *model) sweepUntilRetired(last int64) {
 		_, stored := m.message(defaultQueue, last)
 		return c.Floor < last || stored && m.Now.Sub(c.FloorSince) >= cursor.DeleteAfter
 	}
-	m.Run.Daemon("sweep", func(p *sim.Proc) {
+	m.Serves("sweep", sim.Labelf("next run"), open, func(p *sim.Proc) func(int) {
 		d, _ := m.deliverer(p, 0)
-		for {
-			p.Forget()
-			if p.Choose(sim.Labelf("next run"), open, "") < 0 {
-				return
-			}
+		return func(int) {
 			p.Invoke()
 			_, _ = d.Sweep(context.Background(), delivery.SweepOptions{
 				Sorter: cursor.SweepOptions{Segments: 1, FullEvery: time.Minute}, MaxAttempts: attempts, Delete: true,
 			})
-			if p.Dead() {
-				return
-			}
 		}
-	})
+	}, "")
 }

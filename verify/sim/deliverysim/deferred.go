@@ -94,8 +94,8 @@ func (m *model) defers(depth int) {
 }
 
 // deferring is a scenario of one message whose batch is deferred, with all functions and a worker.
-func deferring(name string, faults int, messages int64, depth int, actors func(*model)) sim.Scenario {
-	return scenario(name, faults, messages, func(m *model) {
+func deferring(name string, faults int, messages int64, depth int, actors ...func(*model)) sim.Scenario {
+	begins := func(m *model) {
 		m.defers(depth)
 		m.hinted()
 		m.process("P", 0)
@@ -103,8 +103,8 @@ func deferring(name string, faults int, messages int64, depth int, actors func(*
 			m.ender("E")
 		}
 		m.worker("W")
-		actors(m)
-	})
+	}
+	return scenario(name, faults, messages, slices.Insert(actors, 0, begins)...)
 }
 
 // chainsOn is the chains' store on a view of its table.
@@ -320,65 +320,54 @@ func (m *model) handed(b delivery.Batch) {
 	}
 }
 
+// next takes the first of what waits: it may be lost, or stay to come twice.
+func next[T any](waits *[]T, way int) (first T, handed bool) {
+	first = (*waits)[0]
+	if way < 2 {
+		*waits = (*waits)[1:]
+	}
+	return first, way != 1
+}
+
 // ender is the function behind the chains' stream: a record may be dropped, or come twice, and the
 // process may die.
 func (m *model) ender(name string) {
-	m.Run.Daemon(name, func(p *sim.Proc) {
-		for {
-			p.Forget()
-			d, acker := m.deferrer(p, 0)
-			way := p.Choose(sim.Labelf("next end"), func() bool { return len(m.work.ends) > 0 }, "", "dropped", "handed out twice")
-			if way < 0 {
+	ready := func() bool { return len(m.work.ends) > 0 }
+	m.Serves(name, sim.Labelf("next end"), ready, func(p *sim.Proc) func(int) {
+		return func(way int) {
+			at, handed := next(&m.work.ends, way)
+			if !handed {
 				return
 			}
-			at := m.work.ends[0]
-			if way < 2 {
-				m.work.ends = m.work.ends[1:]
-			}
-			if way == 1 {
-				continue
-			}
+			d, acker := m.deferrer(p, 0)
 			hashChain(p.Knows(), at.chain)
 			p.Knows().Text(at.chain.Tag)
 			_, err := acker.Finish(context.Background(), at.chain, d.Ender(nil))
 			if at.tries++; way == 0 && at.tries < retries && (p.Dead() || err != nil) {
 				m.work.ends = append([]chainEnd{at}, m.work.ends...)
 			}
-			if p.Dead() {
-				return
-			}
 		}
-	})
+	}, "", "dropped", "handed out twice")
 }
 
 // worker does the work: a task may come twice, be lost, or fail for good; the worker may die, and
 // the task comes again.
 func (m *model) worker(name string) {
-	m.Run.Daemon(name, func(p *sim.Proc) {
-		for {
-			p.Forget()
-			d, acker := m.deferrer(p, 0)
-			way := p.Choose(sim.Labelf("next task"), func() bool { return len(m.work.tasks) > 0 }, "", "lost", "handed out twice")
-			if way < 0 {
+	ready := func() bool { return len(m.work.tasks) > 0 }
+	m.Serves(name, sim.Labelf("next task"), ready, func(p *sim.Proc) func(int) {
+		return func(way int) {
+			at, handed := next(&m.work.tasks, way)
+			if !handed {
 				return
 			}
-			at := m.work.tasks[0]
-			if way < 2 {
-				m.work.tasks = m.work.tasks[1:]
-			}
-			if way == 1 {
-				continue
-			}
+			d, acker := m.deferrer(p, 0)
 			at.hash(p.Knows())
 			err := m.works(p, d, acker, at)
 			if at.tries++; way == 0 && at.tries < retries && (p.Dead() || err != nil) {
 				m.work.tasks = append(m.work.tasks, at)
 			}
-			if p.Dead() {
-				return
-			}
 		}
-	})
+	}, "", "lost", "handed out twice")
 }
 
 // errEarly is the answer to a worker that was faster than the handler's answer.
@@ -579,28 +568,23 @@ func hashChain(d *sim.Digest, c xorack.Chain) {
 
 // deferrals are scenarios of batches that are deferred.
 func deferrals() []sim.Scenario {
-	none := func(*model) {}
 	return []sim.Scenario{
-		deferring("deferred, 2 faults", 2, 1, 1, none),
-		deferring("deferred, two messages, one after the other, 1 fault", 1, 2, 1, none),
-		deferring("deferred, two messages in a batch, 1 fault", 1, 2, 1, func(m *model) { m.bound.MaxMessages = 2 }),
-		deferring("deferred, a tree of two levels, 1 fault", 1, 1, 2, none),
+		deferring("deferred, 2 faults", 2, 1, 1),
+		deferring("deferred, two messages, one after the other, 1 fault", 1, 2, 1),
+		deferring("deferred, two messages in a batch, 1 fault", 1, 2, 1,
+			func(m *model) { m.bound.MaxMessages = 2 }),
+		deferring("deferred, a tree of two levels, 1 fault", 1, 1, 2),
 		deferring("deferred work that fails, 1 fault", 1, 1, 1, func(m *model) {
 			m.work.fails = 1
 			m.clock(1, time.Second)
 		}),
-		deferring("deferred, a lease is over, 1 fault", 1, 1, 1, func(m *model) { m.clock(1, overLease) }),
-		deferring("deferred, two processes and a lease that is over", 0, 1, 1, func(m *model) {
-			m.process("Q", 0)
-			m.comes()
-			m.clock(1, overLease)
-		}),
-		deferring("deferred, a chain is late, 1 fault", 1, 1, 1, func(m *model) { m.clock(1, overTrack) }),
-		deferring("deferred, a chain is late, and another process looks", 0, 1, 1, func(m *model) {
-			m.process("Q", 0)
-			m.comes()
-			m.clock(1, overTrack)
-		}),
+		deferring("deferred, a lease is over, 1 fault", 1, 1, 1, clock(1)),
+		deferring("deferred, two processes and a lease that is over", 0, 1, 1,
+			process("Q"), (*model).comes, clock(1)),
+		deferring("deferred, a chain is late, 1 fault", 1, 1, 1,
+			func(m *model) { m.clock(1, overTrack) }),
+		deferring("deferred, a chain is late, and another process looks", 0, 1, 1,
+			process("Q"), (*model).comes, func(m *model) { m.clock(1, overTrack) }),
 		deferring("deferred, a chain is extended", 0, 1, 1, func(m *model) {
 			m.comes()
 			m.extender(2 * track)
@@ -615,10 +599,8 @@ func deferrals() []sim.Scenario {
 			m.extender(2 * track)
 			m.clock(1, overTrack)
 		}),
-		deferring("deferred, clocks apart", 0, 1, 1, func(m *model) {
-			m.process("Q", overLease)
-			m.comes()
-		}),
+		deferring("deferred, clocks apart", 0, 1, 1,
+			func(m *model) { m.process("Q", overLease) }, (*model).comes),
 		scenario("deferred, the sweep looks", 0, 1, func(m *model) {
 			m.defers(1)
 			m.hinted()
@@ -644,17 +626,15 @@ func deferrals() []sim.Scenario {
 			m.tables.Stale()
 			m.work.fails = 1
 		}),
-		deferring("deferred, a message arrives meanwhile, 1 fault", 1, 1, 1, func(m *model) { m.producer("A", defaultQueue, 2) }),
+		deferring("deferred, a message arrives meanwhile, 1 fault", 1, 1, 1, producer(2)),
 		deferring("deferred, the consumer is recreated", 1, 1, 1, (*model).remaker),
 		deferring("deferred, the consumer is recreated after a failure", 0, 1, 1, func(m *model) {
 			m.work.fails = 1
 			m.remaker()
 			m.clock(1, time.Second)
 		}),
-		deferring("deferred, a message that no sink ever takes", 0, 1, 1, func(m *model) {
-			m.poison, m.permanent = 1, true
-			m.comes()
-		}),
+		deferring("deferred, a message that no sink ever takes", 0, 1, 1,
+			func(m *model) { m.poison, m.permanent = 1, true }, (*model).comes),
 		twoQueues("deferred, the sink is away", 0, func(m *model) {
 			m.defers(1)
 			m.bound.MaxAttempts = attempts
@@ -665,12 +645,9 @@ func deferrals() []sim.Scenario {
 			m.comesBack()
 			m.clock(1, overLease)
 		}),
-		deferring("deferred by token, 1 fault", 1, 2, 0, none),
-		deferring("deferred by token, two processes, and it expires", 0, 1, 0, func(m *model) {
-			m.process("Q", 0)
-			m.comes()
-			m.clock(1, overTrack)
-		}),
+		deferring("deferred by token, 1 fault", 1, 2, 0),
+		deferring("deferred by token, two processes, and it expires", 0, 1, 0,
+			process("Q"), (*model).comes, func(m *model) { m.clock(1, overTrack) }),
 		deferring("deferred by token, work that fails, 1 fault", 1, 1, 0, func(m *model) {
 			m.work.fails = 1
 			m.clock(1, time.Second)
@@ -681,26 +658,18 @@ func deferrals() []sim.Scenario {
 // largeDeferrals take minutes.
 func largeDeferrals() []sim.Scenario {
 	return []sim.Scenario{
-		deferring("deferred, two processes, a lease that is over, 1 fault", 1, 1, 1, func(m *model) {
-			m.process("Q", 0)
-			m.comes()
-			m.clock(1, overLease)
-		}),
+		deferring("deferred, two processes, a lease that is over, 1 fault", 1, 1, 1,
+			process("Q"), (*model).comes, clock(1)),
 		deferring("deferred, two processes and a worker beside an extension", 0, 1, 1, func(m *model) {
 			m.process("Q", 0)
 			m.comes()
 			m.extender(2 * track)
 			m.clock(1, overTrack)
 		}),
-		deferring("deferred, all of it and the sweep", 0, 1, 1, func(m *model) {
-			m.sweeper(1, false)
-			m.clock(1, overLease)
-		}),
-		deferring("deferred, two messages, a chain is late, 2 faults", 2, 2, 1, func(m *model) { m.clock(1, overTrack) }),
-		deferring("deferred by token, two processes, and it expires, 1 fault", 1, 1, 0, func(m *model) {
-			m.process("Q", 0)
-			m.comes()
-			m.clock(1, overTrack)
-		}),
+		deferring("deferred, all of it and the sweep", 0, 1, 1, sweeper(1, false), clock(1)),
+		deferring("deferred, two messages, a chain is late, 2 faults", 2, 2, 1,
+			func(m *model) { m.clock(1, overTrack) }),
+		deferring("deferred by token, two processes, and it expires, 1 fault", 1, 1, 0,
+			process("Q"), (*model).comes, func(m *model) { m.clock(1, overTrack) }),
 	}
 }

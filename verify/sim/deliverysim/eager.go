@@ -2,6 +2,7 @@ package deliverysim
 
 import (
 	"context"
+	"slices"
 
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/verify/sim"
@@ -21,34 +22,23 @@ func (m *model) eagerly(name, queue string, positions ...int64) {
 
 // eager are scenarios of a consumer that is eager.
 func eager() []sim.Scenario {
-	eager := func(name string, faults int, messages int64, actors func(*model)) sim.Scenario {
-		return scenario(name, faults, messages, func(m *model) {
-			m.bound.Eager = true
-			actors(m)
-		})
+	eager := func(name string, faults int, messages int64, actors ...func(*model)) sim.Scenario {
+		begins := func(m *model) { m.bound.Eager = true }
+		return scenario(name, faults, messages, slices.Insert(actors, 0, begins)...)
 	}
 	return []sim.Scenario{
-		eager("calls at once, right, late and wrong, 1 fault", 1, 1, func(m *model) {
-			m.process("P", 0)
-			m.eagerly("E", defaultQueue, 1, 9)
-		}),
+		eager("calls at once, right, late and wrong, 1 fault", 1, 1,
+			process("P"), func(m *model) { m.eagerly("E", defaultQueue, 1, 9) }),
 		eager("two calls at once, 1 fault", 1, 0, func(m *model) {
 			m.producer("A", defaultQueue, 1)
 			m.process("P", 0)
 			m.eagerly("E", defaultQueue, 1)
 			m.eagerly("F", defaultQueue, 1)
 		}),
-		eager("a call at once and the timer alone, 1 fault", 1, 0, func(m *model) {
-			timed(m)
-			m.producer("A", defaultQueue, 1)
-			m.process("P", 0)
-			m.eagerly("E", defaultQueue, 1)
-			m.clock(1, overLease)
-		}),
-		eager("a call at once for a queue that nobody knows", 0, 0, func(m *model) {
-			m.producer("A", defaultQueue, 1)
-			m.process("P", 0)
-			m.eagerly("E", "nobody", 1)
-		}),
+		eager("a call at once and the timer alone, 1 fault", 1, 0,
+			timed, producer(1), process("P"), func(m *model) { m.eagerly("E", defaultQueue, 1) },
+			clock(1)),
+		eager("a call at once for a queue that nobody knows", 0, 0,
+			producer(1), process("P"), func(m *model) { m.eagerly("E", "nobody", 1) }),
 	}
 }

@@ -140,17 +140,22 @@ func (m *model) circuitClosed() error {
 const otherQueue = "r"
 
 // twoQueues is a scenario of two queues with a message each.
-func twoQueues(name string, faults int, actors func(*model)) sim.Scenario {
-	return onNew(name, faults, 1, func(m *model) {
+func twoQueues(name string, faults int, actors ...func(*model)) sim.Scenario {
+	begins := func(m *model) {
 		m.certain = false                                          // a batch that fails waits for its time
 		m.outage.harmless, m.bound.BlockAfter = true, 24*time.Hour // both queues are known to fail by then
 		m.bound.Circuit.Queues = 2
-		m.open(otherQueue, cursor.Message{Queue: otherQueue, Seq: 1})
-		m.consumer(defaultQueue, defaultConsumer)
-		m.consumer(otherQueue, defaultConsumer)
-		m.hinted()
-		actors(m)
-	})
+		m.bothQueues()
+	}
+	return onNew(name, faults, 1, slices.Insert(actors, 0, begins)...)
+}
+
+// bothQueues are the queue and another one with a message, both with the consumer.
+func (m *model) bothQueues() {
+	m.open(otherQueue, cursor.Message{Queue: otherQueue, Seq: 1})
+	m.consumer(defaultQueue, defaultConsumer)
+	m.consumer(otherQueue, defaultConsumer)
+	m.hinted()
 }
 
 // failedBefore has it known that the other queue has failed for a while: the circuit opens with the
@@ -161,51 +166,34 @@ func (m *model) failedBefore() {
 
 // behind is a scenario of a bad message that comes in a batch with a good one before it, while the
 // sink takes those of another queue.
-func behind(name string, faults int, actors func(*model)) sim.Scenario {
-	return onNew(name, faults, 2, func(m *model) {
+func behind(name string, faults int, actors ...func(*model)) sim.Scenario {
+	begins := func(m *model) {
 		m.certain = false
 		m.outage.harmless, m.bound.BlockAfter, m.poison = true, 10*time.Minute, 2
-		m.open(otherQueue, cursor.Message{Queue: otherQueue, Seq: 1})
-		m.consumer(defaultQueue, defaultConsumer)
-		m.consumer(otherQueue, defaultConsumer)
-		m.hinted()
+		m.bothQueues()
 		m.process("P", 0)
-		actors(m)
-	})
+	}
+	return onNew(name, faults, 2, slices.Insert(actors, 0, begins)...)
 }
 
 // outages are scenarios of a sink that is away.
 func outages() []sim.Scenario {
 	return []sim.Scenario{
-		twoQueues("the sink is away", 1, func(m *model) {
-			m.failedBefore()
-			m.outage.away = []string{defaultQueue, otherQueue}
-			m.process("P", 0)
-			m.clock(1, overLease)
-		}),
-		twoQueues("the sink is away, step by step", 0, func(m *model) {
-			m.failedBefore()
-			m.outage.away, m.outage.watched = []string{defaultQueue, otherQueue}, true
-			m.process("P", 0)
-			m.clock(2, overLease)
-		}),
-		twoQueues("the sink goes away and comes back", 0, func(m *model) {
-			m.process("P", 0)
-			m.clock(1, overLease)
-			m.goesAway(1, defaultQueue, otherQueue)
-		}),
-		twoQueues("the sink cannot be reached by one queue", 0, func(m *model) {
-			m.outage.unreached = true
-			m.process("P", 0)
-			m.clock(1, overLease)
-			m.goesAway(1, defaultQueue)
-		}),
-		twoQueues("the sink comes and goes", 0, func(m *model) {
-			m.outage.unreached = true
-			m.process("P", 0)
-			m.clock(1, overLease)
-			m.goesAway(2, defaultQueue, otherQueue)
-		}),
+		twoQueues("the sink is away", 1,
+			(*model).failedBefore, func(m *model) { m.outage.away = []string{defaultQueue, otherQueue} },
+			process("P"), clock(1)),
+		twoQueues("the sink is away, step by step", 0,
+			(*model).failedBefore,
+			func(m *model) { m.outage.away, m.outage.watched = []string{defaultQueue, otherQueue}, true },
+			process("P"), clock(2)),
+		twoQueues("the sink goes away and comes back", 0,
+			process("P"), clock(1), goesAway(1, defaultQueue, otherQueue)),
+		twoQueues("the sink cannot be reached by one queue", 0,
+			func(m *model) { m.outage.unreached = true }, process("P"), clock(1),
+			goesAway(1, defaultQueue)),
+		twoQueues("the sink comes and goes", 0,
+			func(m *model) { m.outage.unreached = true }, process("P"), clock(1),
+			goesAway(2, defaultQueue, otherQueue)),
 		twoQueues("a bad message, and a sink that is away", 0, func(m *model) {
 			m.failedBefore()
 			m.poison, m.bound.BlockAfter, m.outage.harmless = 1, time.Second, false // it is tried for as long as nothing else is taken
@@ -213,13 +201,9 @@ func outages() []sim.Scenario {
 			m.process("P", 0)
 			m.clock(2, overLease)
 		}),
-		behind("a good message before a bad one, and a death", 1, func(m *model) {
-			m.clock(1, overLease)
-		}),
-		behind("a good message before a bad one, and the sink goes away", 0, func(m *model) {
-			m.clock(2, overLease)
-			m.goesAway(1, defaultQueue)
-		}),
+		behind("a good message before a bad one, and a death", 1, clock(1)),
+		behind("a good message before a bad one, and the sink goes away", 0,
+			clock(2), goesAway(1, defaultQueue)),
 		twoQueues("a bad message beside one that is taken", 0, func(m *model) {
 			m.poison, m.bound.BlockAfter = 1, time.Second // nothing may be taken any more
 			m.outage.tries = attempts

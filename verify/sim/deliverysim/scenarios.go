@@ -15,15 +15,13 @@ func Suite() sim.Suite {
 }
 
 // scenario makes a Scenario of a queue, its messages, a consumer and a set of actors.
-func scenario(name string, faults int, messages int64, actors func(*model)) sim.Scenario {
-	return onNew(name, faults, messages, func(m *model) {
-		m.consumer(defaultQueue, defaultConsumer)
-		actors(m)
-	})
+func scenario(name string, faults int, messages int64, actors ...func(*model)) sim.Scenario {
+	consumer := func(m *model) { m.consumer(defaultQueue, defaultConsumer) }
+	return onNew(name, faults, messages, slices.Insert(actors, 0, consumer)...)
 }
 
 // onNew is a scenario that begins before the queue has a consumer.
-func onNew(name string, faults int, messages int64, actors func(*model)) sim.Scenario {
+func onNew(name string, faults int, messages int64, actors ...func(*model)) sim.Scenario {
 	return sim.Scenario{Name: name, Faults: faults, New: func(run *sim.Run) sim.Model {
 		m := newModel(run)
 		m.certain = faults == 0
@@ -32,9 +30,60 @@ func onNew(name string, faults int, messages int64, actors func(*model)) sim.Sce
 			stored[i] = cursor.Message{Queue: defaultQueue, Seq: int64(i) + 1}
 		}
 		m.open(defaultQueue, stored...)
-		actors(m)
+		for _, begins := range actors {
+			begins(m)
+		}
 		return m
 	}}
+}
+
+// Actors of scenarios: the methods of their names, where the queue and its consumer are the default
+// ones, and clocks are right.
+
+func producer(seqs ...int64) func(*model) {
+	return func(m *model) { m.producer("A", defaultQueue, seqs...) }
+}
+
+func process(names ...string) func(*model) {
+	return func(m *model) {
+		for _, name := range names {
+			m.process(name, 0)
+		}
+	}
+}
+
+func caller(names ...string) func(*model) {
+	return func(m *model) {
+		for _, name := range names {
+			m.caller(name)
+		}
+	}
+}
+
+func clock(times int) func(*model) { return func(m *model) { m.clock(times, overLease) } }
+
+func slowClock(times int, step time.Duration) func(*model) {
+	return func(m *model) { m.slowClock(times, step) }
+}
+
+func sweeper(times int, deleting bool) func(*model) {
+	return func(m *model) { m.sweeper(times, deleting) }
+}
+
+func timer(consumers ...string) func(*model) { return func(m *model) { m.timer(consumers...) } }
+
+func keeper(periods int) func(*model) { return func(m *model) { m.keeper(periods) } }
+
+func creator(starts delivery.Start) func(*model) {
+	return func(m *model) { m.creator(starts) }
+}
+
+func operator(name string, operations ...operation) func(*model) {
+	return func(m *model) { m.operator(name, operations...) }
+}
+
+func goesAway(times int, queues ...string) func(*model) {
+	return func(m *model) { m.goesAway(times, queues...) }
 }
 
 // overLease is a tick after which a claim may be taken over.
@@ -43,52 +92,23 @@ const overLease = lease + time.Second
 // Small are scenarios of which every schedule is walked in seconds.
 func Small() []sim.Scenario {
 	return append(slices.Concat(budgets(), outages(), asides(), deferrals(), eager()), []sim.Scenario{
-		scenario("one process", 2, 1, func(m *model) {
-			m.producer("A", defaultQueue, 2, 3)
-			m.process("P", 0)
-		}),
-		scenario("two processes", 0, 0, func(m *model) {
-			m.producer("A", defaultQueue, 1, 2, 3)
-			m.process("P", 0)
-			m.process("Q", 0)
-		}),
+		scenario("one process", 2, 1, producer(2, 3), process("P")),
+		scenario("two processes", 0, 0, producer(1, 2, 3), process("P", "Q")),
 		scenario("two warm processes", 0, 0, func(m *model) {
 			m.producer("A", defaultQueue, 1, 2, 3)
 			m.warm("P")
 			m.warm("Q")
 		}),
-		scenario("a warm process, 1 fault", 1, 0, func(m *model) {
-			m.producer("A", defaultQueue, 1, 2)
-			m.warm("P")
-			m.process("Q", 0)
-		}),
-		scenario("rewound under a warm process", 0, 0, func(m *model) {
-			m.producer("A", defaultQueue, 1, 2)
-			m.warm("P")
-			m.operator("O", operation{kind: "rewind", start: delivery.First})
-		}),
-		scenario("two processes, 1 fault", 1, 0, func(m *model) {
-			m.producer("A", defaultQueue, 1, 2)
-			m.process("P", 0)
-			m.process("Q", 0)
-		}),
-		scenario("a zombie", 0, 1, func(m *model) {
-			m.producer("A", defaultQueue, 2, 3)
-			m.process("P", 0)
-			m.process("Q", 0)
-			m.clock(1, overLease)
-		}),
-		scenario("a zombie, 1 fault", 1, 1, func(m *model) {
-			m.producer("A", defaultQueue, 2)
-			m.process("P", 0)
-			m.process("Q", 0)
-			m.clock(1, overLease)
-		}),
-		scenario("clocks apart", 0, 0, func(m *model) {
-			m.producer("A", defaultQueue, 1, 2)
-			m.process("P", 0)
-			m.process("Q", 2*overLease)
-		}),
+		scenario("a warm process, 1 fault", 1, 0,
+			producer(1, 2), func(m *model) { m.warm("P") }, process("Q")),
+		scenario("rewound under a warm process", 0, 0,
+			producer(1, 2), func(m *model) { m.warm("P") },
+			operator("O", operation{kind: "rewind", start: delivery.First})),
+		scenario("two processes, 1 fault", 1, 0, producer(1, 2), process("P", "Q")),
+		scenario("a zombie", 0, 1, producer(2, 3), process("P", "Q"), clock(1)),
+		scenario("a zombie, 1 fault", 1, 1, producer(2), process("P", "Q"), clock(1)),
+		scenario("clocks apart", 0, 0,
+			producer(1, 2), process("P"), func(m *model) { m.process("Q", 2*overLease) }),
 		scenario("stale reads", 1, 0, func(m *model) {
 			m.tables.Stale()
 			m.certain = true // whatever a read shows
@@ -96,35 +116,16 @@ func Small() []sim.Scenario {
 			m.process("P", 0)
 			m.process("Q", 0)
 		}),
-		scenario("stale reads of a claim of one's own", 2, 0, func(m *model) {
-			m.tables.Stale()
-			m.producer("A", defaultQueue, 1, 2)
-			m.process("P", 0)
-		}),
-		scenario("a first copy comes late", 1, 0, func(m *model) {
-			m.Run.Network()
-			m.producer("A", defaultQueue, 1, 2)
-			m.process("P", 0)
-		}),
-		scenario("one process and the sweep", 1, 0, func(m *model) {
-			m.producer("A", defaultQueue, 1)
-			m.process("P", 0)
-			m.sweeper(1, false)
-			m.clock(1, overLease)
-		}),
-		scenario("one process and the timer", 1, 0, func(m *model) {
-			m.producer("A", defaultQueue, 1)
-			m.process("P", 0)
-			m.timer(defaultConsumer, "nobody", defaultConsumer)
-			m.clock(1, overLease)
-		}),
-		scenario("one process and the timer alone", 1, 0, func(m *model) {
-			timed(m)
-			m.producer("A", defaultQueue, 1)
-			m.process("P", 0)
-			m.timer(defaultConsumer)
-			m.clock(1, overLease)
-		}),
+		scenario("stale reads of a claim of one's own", 2, 0,
+			func(m *model) { m.tables.Stale() }, producer(1, 2), process("P")),
+		scenario("a first copy comes late", 1, 0,
+			func(m *model) { m.Run.Network() }, producer(1, 2), process("P")),
+		scenario("one process and the sweep", 1, 0,
+			producer(1), process("P"), sweeper(1, false), clock(1)),
+		scenario("one process and the timer", 1, 0,
+			producer(1), process("P"), timer(defaultConsumer, "nobody", defaultConsumer), clock(1)),
+		scenario("one process and the timer alone", 1, 0,
+			timed, producer(1), process("P"), timer(defaultConsumer), clock(1)),
 		scenario("a message that no sink takes, and the timer alone", 0, 0, func(m *model) {
 			timed(m)
 			m.poison, m.bound.MaxAttempts = 2, attempts+2 // the first retry is the mapping's
@@ -132,100 +133,51 @@ func Small() []sim.Scenario {
 			m.process("P", 0)
 			m.clock(2, overLease)
 		}),
-		scenario("a message that no sink takes, and the timer", 0, 0, func(m *model) {
-			m.poison = 1
-			m.producer("A", defaultQueue, 1)
-			m.process("P", 0)
-			m.timer(defaultConsumer, defaultConsumer)
-			m.clock(2, overLease)
-			m.operator("op", operation{kind: "skip", seq: 1})
-		}),
-		scenario("a message that no sink takes", 0, 0, func(m *model) {
-			m.poison = 2
-			m.producer("A", defaultQueue, 1, 2, 3)
-			m.process("P", 0)
-			m.clock(2, overLease)
-			m.operator("op", operation{kind: "skip", seq: 2})
-		}),
-		scenario("skipped while it is tried again", 1, 1, func(m *model) {
-			m.poison, m.bound.MaxMessages = 1, 1
-			m.producer("A", defaultQueue, 2)
-			m.process("P", 0)
-			m.clock(1, overLease)
-			m.operator("O", operation{kind: "skip", seq: 1})
-		}),
-		scenario("failed with others, redriven and skipped", 0, 2, func(m *model) {
-			m.poison, m.bound.MaxMessages = 2, 2
-			m.producer("A", defaultQueue, 3)
-			m.process("P", 0)
-			m.clock(1, overLease)
-			m.operator("O", operation{kind: "redrive", seq: 1}, operation{kind: "skip", seq: 1}, operation{kind: "skip", seq: 2})
-		}),
-		scenario("a message that no sink ever takes", 1, 3, func(m *model) {
-			m.poison, m.permanent = 2, true
-			m.producer("A", defaultQueue, 4)
-			m.process("P", 0)
-			m.operator("op", operation{kind: "redrive", seq: 2}, operation{kind: "skip", seq: 2})
-		}),
-		scenario("a message that no sink takes, by halves", 0, 4, func(m *model) {
-			m.poison, m.bound.MaxMessages, m.bound.MaxAttempts = 3, 4, 3
-			m.process("P", 0)
-			m.clock(3, overLease)
-			m.hinted()
-		}),
-		scenario("a part is taken", 2, 3, func(m *model) {
-			m.poison, m.parts, m.bound.MaxMessages = 3, true, 3
-			m.process("P", 0)
-			m.hinted()
-		}),
-		scenario("a part is taken, and the process sleeps", 0, 3, func(m *model) {
-			m.poison, m.parts, m.permanent, m.bound.MaxMessages = 2, true, true, 3
-			m.process("P", 0)
-			m.process("Q", 0)
-			m.clock(2, overLease)
-			m.operator("op", operation{kind: "rewind", start: delivery.First}, operation{kind: "skip", seq: 2})
-		}),
-		scenario("two operators", 1, 1, func(m *model) {
-			m.poison, m.permanent = 1, true
-			m.producer("A", defaultQueue, 2)
-			m.process("P", 0)
-			m.operator("O", operation{kind: "skip", seq: 1})
-			m.operator("R", operation{kind: "skip", seq: 1})
-		}),
-		scenario("paused and resumed", 1, 1, func(m *model) {
-			m.producer("A", defaultQueue, 2)
-			m.process("P", 0)
-			m.operator("O", operation{kind: "pause"}, operation{kind: "resume"})
-		}),
-		scenario("rewound", 1, 2, func(m *model) {
-			m.producer("A", defaultQueue, 3)
-			m.process("P", 0)
-			m.operator("O", operation{kind: "rewind", start: delivery.At(1)})
-		}),
-		scenario("rewound, kept in pieces", 1, 3, func(m *model) {
-			m.Page = 1
-			m.caughtUp()
-			m.process("P", 0)
-			m.operator("O", operation{kind: "rewind", start: delivery.At(1)})
-		}),
-		onNew("begins in pieces while messages expire", 0, 0, func(m *model) {
-			m.Page = 1
-			m.expiring(defaultQueue, 2)
-			m.keeper(3)
-			m.creator("d", delivery.First)
-		}),
-		scenario("rewound under a zombie", 0, 2, func(m *model) {
-			m.process("P", 0)
-			m.process("Q", 0)
-			m.hinted()
-			m.operator("O", operation{kind: "rewind", start: delivery.At(1)})
-			m.clock(1, overLease)
-		}),
-		scenario("two consumers", 1, 0, func(m *model) {
-			m.consumer(defaultQueue, "d")
-			m.producer("A", defaultQueue, 1, -2)
-			m.process("P", 0)
-		}),
+		scenario("a message that no sink takes, and the timer", 0, 0,
+			func(m *model) { m.poison = 1 }, producer(1), process("P"),
+			timer(defaultConsumer, defaultConsumer), clock(2),
+			operator("op", operation{kind: "skip", seq: 1})),
+		scenario("a message that no sink takes", 0, 0,
+			func(m *model) { m.poison = 2 }, producer(1, 2, 3), process("P"), clock(2),
+			operator("op", operation{kind: "skip", seq: 2})),
+		scenario("skipped while it is tried again", 1, 1,
+			func(m *model) { m.poison, m.bound.MaxMessages = 1, 1 }, producer(2), process("P"), clock(1),
+			operator("O", operation{kind: "skip", seq: 1})),
+		scenario("failed with others, redriven and skipped", 0, 2,
+			func(m *model) { m.poison, m.bound.MaxMessages = 2, 2 }, producer(3), process("P"), clock(1),
+			operator("O", operation{kind: "redrive", seq: 1}, operation{kind: "skip", seq: 1}, operation{kind: "skip", seq: 2})),
+		scenario("a message that no sink ever takes", 1, 3,
+			func(m *model) { m.poison, m.permanent = 2, true }, producer(4), process("P"),
+			operator("op", operation{kind: "redrive", seq: 2}, operation{kind: "skip", seq: 2})),
+		scenario("a message that no sink takes, by halves", 0, 4,
+			func(m *model) { m.poison, m.bound.MaxMessages, m.bound.MaxAttempts = 3, 4, 3 }, process("P"),
+			clock(3), (*model).hinted),
+		scenario("a part is taken", 2, 3,
+			func(m *model) { m.poison, m.parts, m.bound.MaxMessages = 3, true, 3 }, process("P"),
+			(*model).hinted),
+		scenario("a part is taken, and the process sleeps", 0, 3,
+			func(m *model) { m.poison, m.parts, m.permanent, m.bound.MaxMessages = 2, true, true, 3 },
+			process("P", "Q"), clock(2),
+			operator("op", operation{kind: "rewind", start: delivery.First}, operation{kind: "skip", seq: 2})),
+		scenario("two operators", 1, 1,
+			func(m *model) { m.poison, m.permanent = 1, true }, producer(2), process("P"),
+			operator("O", operation{kind: "skip", seq: 1}),
+			operator("R", operation{kind: "skip", seq: 1})),
+		scenario("paused and resumed", 1, 1,
+			producer(2), process("P"), operator("O", operation{kind: "pause"}, operation{kind: "resume"})),
+		scenario("rewound", 1, 2,
+			producer(3), process("P"), operator("O", operation{kind: "rewind", start: delivery.At(1)})),
+		scenario("rewound, kept in pieces", 1, 3,
+			func(m *model) { m.Page = 1 }, (*model).caughtUp, process("P"),
+			operator("O", operation{kind: "rewind", start: delivery.At(1)})),
+		onNew("begins in pieces while messages expire", 0, 0,
+			func(m *model) { m.Page = 1 }, expiring(2), keeper(3),
+			creator(delivery.First)),
+		scenario("rewound under a zombie", 0, 2,
+			process("P", "Q"), (*model).hinted,
+			operator("O", operation{kind: "rewind", start: delivery.At(1)}), clock(1)),
+		scenario("two consumers", 1, 0,
+			func(m *model) { m.consumer(defaultQueue, "d") }, producer(1, -2), process("P")),
 		onNew("begins while messages arrive", 1, 1, func(m *model) {
 			m.producer("A", defaultQueue, 2)
 			m.process("P", 0, defaultConsumer)
@@ -237,91 +189,44 @@ func Small() []sim.Scenario {
 			m.producer("A", defaultQueue, -2, 3)
 			m.process("P", 0)
 		}),
-		scenario("begins while the past is deleted", 0, 2, func(m *model) {
-			m.slow = true
-			m.caughtUp()
-			m.sweeper(2, true)
-			m.slowClock(2, cursor.DeleteAfter)
-			m.creator("d", delivery.First)
-		}),
-		scenario("rewound while the past is deleted", 0, 2, func(m *model) {
-			m.caughtUp()
-			m.sweeper(2, true)
-			m.slowClock(2, cursor.DeleteAfter)
-			m.operator("O", operation{kind: "rewind", start: delivery.At(1)})
-		}),
-		scenario("rewound after a quiet time", 1, 1, func(m *model) {
-			m.caughtUp()
-			m.quiet()
-			m.operator("O", operation{kind: "rewind", start: delivery.At(1)})
-		}),
-		onNew("begins after a quiet time", 1, 1, func(m *model) {
-			m.quiet()
-			m.creator("d", delivery.First)
-		}),
+		scenario("begins while the past is deleted", 0, 2,
+			func(m *model) { m.slow = true }, (*model).caughtUp, sweeper(2, true),
+			slowClock(2, cursor.DeleteAfter), creator(delivery.First)),
+		scenario("rewound while the past is deleted", 0, 2,
+			(*model).caughtUp, sweeper(2, true), slowClock(2, cursor.DeleteAfter),
+			operator("O", operation{kind: "rewind", start: delivery.At(1)})),
+		scenario("rewound after a quiet time", 1, 1,
+			(*model).caughtUp, (*model).quiet,
+			operator("O", operation{kind: "rewind", start: delivery.At(1)})),
+		onNew("begins after a quiet time", 1, 1, (*model).quiet, creator(delivery.First)),
 		onNew("begins slowly", 0, 1, func(m *model) {
 			m.certain = false // nobody reads for it
 			m.sweeper(1, false)
 			m.slowClock(2, time.Hour)
-			m.creator("d", delivery.First)
+			m.creator(delivery.First)
 		}),
-		scenario("the sweep fails", 2, 1, func(m *model) {
-			m.quiet()
-			m.sweeper(1, false)
-		}),
-		onNew("begins while messages expire", 0, 0, func(m *model) {
-			m.expiring(defaultQueue, 2)
-			m.keeper(5)
-			m.creator("d", delivery.First)
-		}),
-		scenario("kept while it lags", 1, 0, func(m *model) {
-			m.expiring(defaultQueue, 2)
-			m.keeper(5)
-			m.process("P", 0)
-			m.hinted()
-		}),
+		scenario("the sweep fails", 2, 1, (*model).quiet, sweeper(1, false)),
+		onNew("begins while messages expire", 0, 0,
+			expiring(2), keeper(5), creator(delivery.First)),
+		scenario("kept while it lags", 1, 0,
+			expiring(2), keeper(5), process("P"), (*model).hinted),
 	}...)
 }
 
 // Large are scenarios of which every schedule is walked in minutes.
 func Large() []sim.Scenario {
 	return append(largeDeferrals(), []sim.Scenario{
-		scenario("two processes and the timer", 0, 1, func(m *model) {
-			m.producer("A", defaultQueue, 2, 3)
-			m.process("P", 0)
-			m.process("Q", 0)
-			m.timer(defaultConsumer, defaultConsumer)
-			m.clock(1, overLease)
-		}),
-		scenario("two processes, 2 faults", 2, 0, func(m *model) {
-			m.producer("A", defaultQueue, 1, 2)
-			m.process("P", 0)
-			m.process("Q", 0)
-		}),
-		scenario("two processes and the sweep at once", 1, 0, func(m *model) {
-			m.producer("A", defaultQueue, 1)
-			m.process("P", 0)
-			m.process("Q", 0)
-			m.sweeper(1, false)
-			m.clock(1, overLease)
-		}),
-		scenario("begins while the past is deleted, 1 fault", 1, 2, func(m *model) {
-			m.slow = true
-			m.caughtUp()
-			m.sweeper(2, true)
-			m.slowClock(2, cursor.DeleteAfter)
-			m.creator("d", delivery.First)
-		}),
-		scenario("begins and is kept while messages expire, 1 fault", 1, 0, func(m *model) {
-			m.expiring(defaultQueue, 3)
-			m.keeper(5)
-			m.creator("d", delivery.First)
-		}),
-		scenario("clocks apart, 1 fault", 1, 0, func(m *model) {
-			m.producer("A", defaultQueue, 1, 2)
-			m.process("P", 0)
-			m.process("Q", 2*overLease)
-			m.clock(1, overLease)
-		}),
+		scenario("two processes and the timer", 0, 1,
+			producer(2, 3), process("P", "Q"), timer(defaultConsumer, defaultConsumer), clock(1)),
+		scenario("two processes, 2 faults", 2, 0, producer(1, 2), process("P", "Q")),
+		scenario("two processes and the sweep at once", 1, 0,
+			producer(1), process("P", "Q"), sweeper(1, false), clock(1)),
+		scenario("begins while the past is deleted, 1 fault", 1, 2,
+			func(m *model) { m.slow = true }, (*model).caughtUp, sweeper(2, true),
+			slowClock(2, cursor.DeleteAfter), creator(delivery.First)),
+		scenario("begins and is kept while messages expire, 1 fault", 1, 0,
+			expiring(3), keeper(5), creator(delivery.First)),
+		scenario("clocks apart, 1 fault", 1, 0,
+			producer(1, 2), process("P"), func(m *model) { m.process("Q", 2*overLease) }, clock(1)),
 	}...)
 }

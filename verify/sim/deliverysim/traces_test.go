@@ -22,23 +22,15 @@ import (
 // T4: P has a claim in flight on 1 when 2 arrives; the record of 2 finds it, notes that 2 is there,
 // and is dropped. P must go on when it has committed 1.
 func TestTraceT4GoOnAfterTheCommit(t *testing.T) {
-	simtest.EverySchedule(t, scenario("T4", 0, 0, func(m *model) {
-		m.producer("A", defaultQueue, 1, 2)
-		m.process("P", 0)
-		m.process("Q", 0)
-	}))
+	simtest.EverySchedule(t, scenario("T4", 0, 0, producer(1, 2), process("P", "Q")))
 }
 
 // T5: Q's clock is ahead by more than a lease, so to Q each claim of P's is over when it is made.
 // Nothing is lost or out of order for that, only done twice; a claim must just be longer than the
 // clocks are apart for P's work to count.
 func TestTraceT5ClocksFartherApartThanALease(t *testing.T) {
-	simtest.EverySchedule(t, scenario("T5", 0, 1, func(m *model) {
-		m.producer("A", defaultQueue, 2)
-		m.process("P", 0)
-		m.process("Q", 3*lease)
-		m.hinted()
-	}))
+	simtest.EverySchedule(t, scenario("T5", 0, 1,
+		producer(2), process("P"), func(m *model) { m.process("Q", 3*lease) }, (*model).hinted))
 	// Apart by less: no claim is taken over but after its own clock's lease.
 	simtest.EverySchedule(t, scenario("T5, less", 0, 1, func(m *model) {
 		m.producer("A", defaultQueue, 2)
@@ -95,24 +87,14 @@ func TestTraceT6AMessageThatKills(t *testing.T) {
 // T7: 1 and 2 go out together, and no sink takes 2. From the second attempt on they go out alone:
 // then the one that blocks is the one behind Delivered, and 1 is not given up with it.
 func TestTraceT7TheBadOneStandsAlone(t *testing.T) {
-	simtest.EverySchedule(t, scenario("T7", 0, 2, func(m *model) {
-		m.poison = 2
-		m.process("P", 0)
-		m.clock(2, overLease)
-		m.hinted()
-	}))
+	simtest.EverySchedule(t, scenario("T7", 0, 2, func(m *model) { m.poison = 2 }, process("P"), clock(2), (*model).hinted))
 }
 
 // zombies is a scenario in which P may sleep over its lease and wake up after Q went on.
 func zombies(careless bool) sim.Scenario {
-	return scenario("T8", 0, 1, func(m *model) {
-		m.careless = careless
-		m.producer("A", defaultQueue, 2)
-		m.process("P", 0)
-		m.process("Q", 0)
-		m.clock(1, overLease)
-		m.hinted()
-	})
+	return scenario("T8", 0, 1,
+		func(m *model) { m.careless = careless }, producer(2), process("P", "Q"), clock(1),
+		(*model).hinted)
 }
 
 // T8: P sleeps between its claim and its handing over until its lease is over; Q takes over, hands
@@ -127,23 +109,15 @@ func TestTraceT8ASinkThatFencesIsSafeFromAZombie(t *testing.T) {
 // start at, and who begins must look at the floor and at what is stored when it says where it
 // starts.
 func TestTraceT9BeginsWhileThePastIsDeleted(t *testing.T) {
-	simtest.EverySchedule(t, scenario("T9", 0, 1, func(m *model) {
-		m.slow = true
-		m.caughtUp()
-		m.sweeper(2, true)
-		m.slowClock(2, cursor.DeleteAfter)
-		m.creator("d", delivery.First)
-	}))
+	simtest.EverySchedule(t, scenario("T9", 0, 1,
+		func(m *model) { m.slow = true }, (*model).caughtUp, sweeper(2, true),
+		slowClock(2, cursor.DeleteAfter), creator(delivery.First)))
 }
 
 // T10: d begins at a message that is about to expire. It must be kept before d says that it starts
 // there.
 func TestTraceT10BeginsWhileMessagesExpire(t *testing.T) {
-	simtest.EverySchedule(t, onNew("T10", 0, 0, func(m *model) {
-		m.expiring(defaultQueue, 1)
-		m.keeper(5)
-		m.creator("d", delivery.First)
-	}))
+	simtest.EverySchedule(t, onNew("T10", 0, 0, expiring(1), keeper(5), creator(delivery.First)))
 }
 
 // T11: d begins, and sleeps for hours, in which the sweep sees a queue whose cursor has not moved,
@@ -154,7 +128,7 @@ func TestTraceT11BeginsSlowly(t *testing.T) {
 		m.certain = false // nobody reads for it
 		m.sweeper(1, false)
 		m.slowClock(2, time.Hour)
-		m.creator("d", delivery.First)
+		m.creator(delivery.First)
 	}))
 }
 
@@ -162,11 +136,9 @@ func TestTraceT11BeginsSlowly(t *testing.T) {
 // behind it: only the sweep of moved queues would look, and to it this one is quiet, unless the
 // rewind wakes it up first.
 func TestTraceT12RewoundAfterAQuietTime(t *testing.T) {
-	simtest.EverySchedule(t, scenario("T12", 1, 1, func(m *model) {
-		m.caughtUp()
-		m.quiet()
-		m.operator("O", operation{kind: "rewind", start: delivery.At(1)})
-	}))
+	simtest.EverySchedule(t, scenario("T12", 1, 1,
+		(*model).caughtUp, (*model).quiet,
+		operator("O", operation{kind: "rewind", start: delivery.At(1)})))
 }
 
 // TestLimitT8AZombieReachesASinkThatDoesNotFence shows the limit that the documentation states: a

@@ -2,6 +2,7 @@ package logsim
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -19,71 +20,37 @@ var arrivalOrder = func() cursor.Settings {
 
 // inOrder makes a scenario of a set of actors on a queue in arrival order with so many entries;
 // there is no queue before the run where these are less than 0.
-func inOrder(name string, faults, entries int, actors func(*model)) sim.Scenario {
-	return fresh("arrival: "+name, faults, arrivalOrder, func(m *model) {
+func inOrder(name string, faults, entries int, actors ...func(*model)) sim.Scenario {
+	begins := func(m *model) {
 		if entries >= 0 {
 			m.create()
 			m.append("before", entries)
 		}
-		actors(m)
-	})
-}
-
-// inOrderKept is inOrder where things expire.
-func inOrderKept(name string, faults, entries int, actors func(*model)) sim.Scenario {
-	return fresh("arrival: "+name, faults, arrivalOrder, func(m *model) {
-		m.keep = retention
-		m.create()
-		m.append("before", entries)
-		actors(m)
-	})
+	}
+	return fresh("arrival: "+name, faults, arrivalOrder, slices.Insert(actors, 0, begins)...)
 }
 
 // smallArrivals are the small scenarios of queues in arrival order.
 func smallArrivals() []sim.Scenario {
 	return append(expected(), []sim.Scenario{
-		inOrder("a new queue", 1, -1, func(m *model) {
-			m.producer("A", arrivals("a")...)
-			m.producer("B", arrivals("b")...)
-		}),
-		inOrder("one message from two producers", 2, 0, func(m *model) {
-			m.producer("A", arrivals("a")...)
-			m.producer("B", arrivals("a")...)
-		}),
-		inOrder("two messages under one id", 1, 0, func(m *model) {
-			m.producer("A", arrivals("a")...)
-			m.producer("B", call{together("a", "other", 1)})
-		}),
-		inOrder("groups that share a message", 1, 0, func(m *model) {
-			m.producer("A", call{together("a", "", 1), together("b", "", 2)})
-			m.producer("B", call{together("b", "", 2), together("c", "", 1)})
-		}),
-		inOrder("two flush", 2, nearly-1, func(m *model) {
-			m.producer("A", arrivals("a")...)
-			m.producer("B", arrivals("b")...)
-		}),
-		inOrder("full", 1, queuelog.MaxTail-1, func(m *model) {
-			m.producer("A", arrivals("a")...)
-			m.producer("B", arrivals("b")...)
-		}),
-		inOrder("a lost allocation goes into an order item", 1, nearly, func(m *model) {
-			m.producer("A", arrivals("a")...)
-			m.producer("B", arrivals("b", "c")...)
-			m.others(1, nearly-1, 0)
-		}),
-		inOrder("a repeat after its order item", 1, nearly, func(m *model) {
-			m.producer("A", arrivals("a", "b")...)
-			m.producer("B", arrivals("a")...)
-			m.others(1, nearly-1, 0)
-		}),
+		inOrder("a new queue", 1, -1, producers(arrivals("a"), arrivals("b"))),
+		inOrder("one message from two producers", 2, 0, producers(arrivals("a"), arrivals("a"))),
+		inOrder("two messages under one id", 1, 0,
+			producers(arrivals("a"), []call{{together("a", "other", 1)}})),
+		inOrder("groups that share a message", 1, 0,
+			producers([]call{{together("a", "", 1), together("b", "", 2)}},
+				[]call{{together("b", "", 2), together("c", "", 1)}})),
+		inOrder("two flush", 2, nearly-1, producers(arrivals("a"), arrivals("b"))),
+		inOrder("full", 1, queuelog.MaxTail-1, producers(arrivals("a"), arrivals("b"))),
+		inOrder("a lost allocation goes into an order item", 1, nearly,
+			producers(arrivals("a"), arrivals("b", "c")), others(1, nearly-1, 0)),
+		inOrder("a repeat after its order item", 1, nearly,
+			producers(arrivals("a", "b"), arrivals("a")), others(1, nearly-1, 0)),
 		inOrder("a lost allocation leaves the prints", 1, 0, func(m *model) {
 			m.producer("A", arrivals("a")...)
 			m.turnover(3)
 		}),
-		inOrder("read while it is flushed", 1, nearly, func(m *model) {
-			m.producer("A", arrivals("a")...)
-			m.reader(1)
-		}),
+		inOrder("read while it is flushed", 1, nearly, producers(arrivals("a")), reader(1)),
 		inOrder("read two order items", 1, queuelog.OrderItemEntries, func(m *model) {
 			m.flushed()
 			m.append("more", queuelog.OrderItemEntries)
@@ -91,51 +58,34 @@ func smallArrivals() []sim.Scenario {
 			m.producer("A", arrivals("a")...)
 			m.reader(1)
 		}),
-		inOrder("read what came together", 1, 0, func(m *model) {
-			m.producer("A", call{together("a", "", 2)}, call{together("b", "", 1)})
-			m.reader(2)
-		}),
-		inOrderKept("an id is used again after it has expired", 0, 0, func(m *model) {
-			m.producer("A", call{together("a", "", 1)}, call{together("a", "later", 1)}, call{together("a", "later", 1)})
-			m.reader(2)
-			m.keeper(5, retention/4)
-		}),
-		inOrderKept("a repeat shortly before it expires", 1, 0, func(m *model) {
-			m.producer("A", arrivals("a")...)
-			m.producer("B", arrivals("a")...)
-			m.keeper(5, retention/4)
-		}),
+		inOrder("read what came together", 1, 0,
+			producers([]call{{together("a", "", 2)}, {together("b", "", 1)}}), reader(2)),
+		inOrder("an id is used again after it has expired", 0, 0, expires,
+			producers([]call{{together("a", "", 1)}, {together("a", "later", 1)}, {together("a", "later", 1)}}),
+			reader(2), keeper(5)),
+		inOrder("a repeat shortly before it expires", 1, 0, expires,
+			producers(arrivals("a"), arrivals("a")), keeper(5)),
 		keptInAnOrderItem(0),
 	}...)
 }
 
 func keptInAnOrderItem(faults int) sim.Scenario {
-	return inOrderKept(fmt.Sprintf("kept in an order item, %d faults", faults), faults, nearly-1, func(m *model) {
+	return inOrder(fmt.Sprintf("kept in an order item, %d faults", faults), faults, nearly-1, expires, func(m *model) {
 		m.early("a")
 		m.producer("A", arrivals("b", "a")...)
-		m.keeper(5, retention/4)
+		m.keeper(5)
 	})
 }
 
 func largeArrivals() []sim.Scenario {
 	return append(expectedLarge(), []sim.Scenario{
 		keptInAnOrderItem(1),
-		inOrder("three producers, 2 faults", 2, 0, func(m *model) {
-			m.producer("A", arrivals("a")...)
-			m.producer("B", arrivals("b")...)
-			m.producer("C", arrivals("a")...)
-		}),
-		inOrder("three flush, 2 faults", 2, nearly-1, func(m *model) {
-			m.producer("A", arrivals("a")...)
-			m.producer("B", arrivals("b")...)
-			m.producer("C", arrivals("c")...)
-		}),
-		inOrder("a lost allocation goes into an order item, 2 faults", 2, nearly, func(m *model) {
-			m.producer("A", arrivals("a")...)
-			m.producer("B", arrivals("b", "c")...)
-			m.others(1, nearly-1, 0)
-			m.reader(1)
-		}),
+		inOrder("three producers, 2 faults", 2, 0,
+			producers(arrivals("a"), arrivals("b"), arrivals("a"))),
+		inOrder("three flush, 2 faults", 2, nearly-1,
+			producers(arrivals("a"), arrivals("b"), arrivals("c"))),
+		inOrder("a lost allocation goes into an order item, 2 faults", 2, nearly,
+			producers(arrivals("a"), arrivals("b", "c")), others(1, nearly-1, 0), reader(1)),
 	}...)
 }
 

@@ -53,22 +53,55 @@ var (
 )
 
 // fresh makes a scenario of a set of actors, before there is a queue.
-func fresh(name string, faults int, settings cursor.Settings, actors func(*model)) sim.Scenario {
+func fresh(name string, faults int, settings cursor.Settings, actors ...func(*model)) sim.Scenario {
 	made := crowds{}
 	return sim.Scenario{Name: name, Faults: faults, New: func(run *sim.Run) sim.Model {
 		m := newModel(run, made, settings)
-		actors(m)
+		for _, begins := range actors {
+			begins(m)
+		}
 		return m
 	}}
 }
 
 // scenario makes one on a keyed queue with these settings.
-func scenario(name string, faults int, settings cursor.Settings, actors func(*model)) sim.Scenario {
-	return fresh("keyed: "+name, faults, settings, func(m *model) {
+func scenario(name string, faults int, settings cursor.Settings, actors ...func(*model)) sim.Scenario {
+	begins := func(m *model) {
 		m.create()
 		m.note()
-		actors(m)
-	})
+	}
+	return fresh("keyed: "+name, faults, settings, slices.Insert(actors, 0, begins)...)
+}
+
+// expires has messages expire.
+func expires(m *model) { m.keep = retention }
+
+// producers are processes, each with its calls.
+func producers(all ...[]call) func(*model) {
+	return func(m *model) {
+		for i, own := range all {
+			m.producer(string(rune('A'+i)), own...)
+		}
+	}
+}
+
+func sweeper(times int) func(*model)            { return func(m *model) { m.sweeper(times) } }
+func restarter(name string) func(*model)        { return func(m *model) { m.restarter(name) } }
+func reader(times int) func(*model)             { return func(m *model) { m.reader(times) } }
+func keeper(times int) func(*model)             { return func(m *model) { m.keeper(times) } }
+func clock(steps ...time.Duration) func(*model) { return func(m *model) { m.clock(steps...) } }
+
+func others(steps, entries int, from int64) func(*model) {
+	return func(m *model) { m.others(steps, entries, from) }
+}
+
+// placed is a crowd that has its places.
+func placed(from int64, entries int) func(*model) {
+	return func(m *model) { m.crowd(from, entries) }
+}
+
+func storeCrowd(from int64, entries int) func(*model) {
+	return func(m *model) { m.storeCrowd(from, entries) }
 }
 
 // killed makes one whose invocations are killed after so many requests.
@@ -80,57 +113,32 @@ func killed(budget int, s sim.Scenario) sim.Scenario {
 // smallKeyed are the small scenarios of keyed queues.
 func smallKeyed() []sim.Scenario {
 	return []sim.Scenario{
-		fresh("keyed: a new queue", 1, atOnce, func(m *model) {
-			m.producer("A", calls(1)...)
-			m.producer("B", calls(2)...)
-		}),
-		scenario("one message from two producers", 1, atOnce, func(m *model) {
-			m.producer("A", calls(1)...)
-			m.producer("B", calls(1)...)
-			m.sweeper(1)
-		}),
-		scenario("two messages under one key and id", 1, atOnce, func(m *model) {
-			m.producer("A", calls(1)...)
-			m.producer("B", call{one(1, "m1", "other")})
-			m.sweeper(1)
-		}),
-		scenario("a group, a twin in it, and one behind another", 1, atOnce, func(m *model) {
-			m.producer("A", call{one(2, "b", ""), one(1, "a", ""), one(2, "b", ""), behind("a", one(3, "c", ""))})
-			m.sweeper(1)
-		}),
+		fresh("keyed: a new queue", 1, atOnce, producers(calls(1), calls(2))),
+		scenario("one message from two producers", 1, atOnce,
+			producers(calls(1), calls(1)), sweeper(1)),
+		scenario("two messages under one key and id", 1, atOnce,
+			producers(calls(1), []call{{one(1, "m1", "other")}}), sweeper(1)),
+		scenario("a group, a twin in it, and one behind another", 1, atOnce,
+			producers([]call{{one(2, "b", ""), one(1, "a", ""), one(2, "b", ""), behind("a", one(3, "c", ""))}}),
+			sweeper(1)),
 		receiptTwice(),
-		scenario("two settle", 0, atOnce, func(m *model) {
-			m.producer("A", calls(1)...)
-			m.producer("B", calls(2)...)
-			m.sweeper(2)
-		}),
+		scenario("two settle", 0, atOnce, producers(calls(1), calls(2)), sweeper(2)),
 		scenario("a wake-up and the sweep", 0, atOnce, func(m *model) {
 			m.producer("A", calls(2)...)
 			m.settler("wake-up", 1, sortKeyOf(1, "x"))
 			m.sweeper(1)
 			m.producer("B", calls(1)...)
 		}),
-		scenario("the same late one twice", 1, atOnce, func(m *model) {
-			m.crowd(2, 1)
-			m.producer("A", calls(1)...)
-			m.producer("B", calls(1)...)
-		}),
-		scenario("late ones are dropped, equal ones not", 1, newest, func(m *model) {
-			m.crowd(2, 1)
-			m.producer("A", call{one(1, "a", ""), one(2, "b", ""), one(2, "f", ""), one(3, "c", "")})
-			m.sweeper(1)
-		}),
-		scenario("a late one while another settles", 0, atOnce, func(m *model) {
-			m.producer("A", calls(3)...)
-			m.producer("B", calls(1)...)
-			m.sweeper(2)
-		}),
-		scenario("a window", 0, settled, func(m *model) {
-			m.producer("A", calls(2)...)
-			m.producer("B", calls(1)...)
-			m.sweeper(1)
-			m.clock(window-1, 1)
-		}),
+		scenario("the same late one twice", 1, atOnce,
+			placed(2, 1), producers(calls(1), calls(1))),
+		scenario("late ones are dropped, equal ones not", 1, newest,
+			placed(2, 1),
+			producers([]call{{one(1, "a", ""), one(2, "b", ""), one(2, "f", ""), one(3, "c", "")}}),
+			sweeper(1)),
+		scenario("a late one while another settles", 0, atOnce,
+			producers(calls(3), calls(1)), sweeper(2)),
+		scenario("a window", 0, settled,
+			producers(calls(2), calls(1)), sweeper(1), clock(window-1, 1)),
 		scenario("a window by clocks that are apart", 0, settled, func(m *model) {
 			m.Clocks["A"], m.Clocks["sweep0"] = time.Second, -time.Second
 			m.producer("A", calls(2)...)
@@ -149,75 +157,35 @@ func smallKeyed() []sim.Scenario {
 			m.producer("A", calls(2)...)
 			m.settler("wake-up", 1, sortKeyOf(2, "m2"))
 		}),
-		scenario("two flush", 1, atOnce, func(m *model) {
-			m.crowd(1, anOrderItem)
-			m.storeCrowd(100, 1)
-			m.sweeper(2)
-		}),
-		scenario("a repeat after its order item", 1, atOnce, func(m *model) {
-			m.crowd(10, anOrderItem-1)
-			m.producer("A", calls(1, 1)...)
-			m.others(1, 2, 100)
-			m.flusher()
-		}),
-		scenario("more than a move", 1, atOnce, func(m *model) {
-			m.storeCrowd(1, 260)
-			m.sweeper(1)
-		}),
+		scenario("two flush", 1, atOnce, placed(1, anOrderItem), storeCrowd(100, 1), sweeper(2)),
+		scenario("a repeat after its order item", 1, atOnce,
+			placed(10, anOrderItem-1), producers(calls(1, 1)), others(1, 2, 100), (*model).flusher),
+		scenario("more than a move", 1, atOnce, storeCrowd(1, 260), sweeper(1)),
 		scenario("overtaken by a flush and a move", 0, atOnce, func(m *model) {
 			m.crowd(1, anOrderItem+1)
 			m.storeCrowd(2000, 128)
 			m.overtaker(1000, 128)
 			m.sweeper(1)
 		}),
-		scenario("more late ones than a move", 0, atOnce, func(m *model) {
-			m.storeCrowd(1, 130)
-			m.crowd(1000, 1)
-			m.sweeper(2)
-		}),
-		scenario("read while it is flushed", 1, atOnce, func(m *model) {
-			m.crowd(1, anOrderItem)
-			m.producer("A", calls(0)...)
-			m.reader(1)
-		}),
-		scenario("read what is late, dropped and in order", 1, newest, func(m *model) {
-			m.crowd(4, 2)
-			m.producer("A", call{one(4, "e", ""), one(1, "a", ""), one(7, "g", "")})
-			m.sweeper(1)
-			m.reader(1)
-		}),
-		scenario("the keys begin anew beside a writer", 1, atOnce, func(m *model) {
-			m.producer("A", calls(2, 1)...)
-			m.restarter("restart")
-		}),
-		scenario("the keys begin anew beside a settler, and late ones are dropped", 0, newest, func(m *model) {
-			m.storeCrowd(2, 1)
-			m.producer("A", calls(1)...)
-			m.restarter("restart")
-			m.sweeper(1)
-		}),
-		scenario("the keys begin anew twice", 0, atOnce, func(m *model) {
-			m.producer("A", calls(1)...)
-			m.restarter("one")
-			m.restarter("two")
-		}),
-		scenario("the keys begin anew before a window is over", 0, settled, func(m *model) {
-			m.producer("A", calls(2, 1)...)
-			m.restarter("restart")
-			m.clock(window)
-		}),
-		killed(4, scenario("settlers", 0, atOnce, func(m *model) {
-			m.crowd(10, anOrderItem+1)
-			m.storeCrowd(100, 3)
-			m.sweeper(1)
-			m.producer("A", calls(1)...)
-		})),
-		kept("a place shortly before it expires", 0, func(m *model) {
-			m.producer("A", calls(1)...)
-			m.producer("B", calls(1)...)
-			m.sweeper(1)
-			m.keeper(4, retention/4)
-		}),
+		scenario("more late ones than a move", 0, atOnce,
+			storeCrowd(1, 130), placed(1000, 1), sweeper(2)),
+		scenario("read while it is flushed", 1, atOnce,
+			placed(1, anOrderItem), producers(calls(0)), reader(1)),
+		scenario("read what is late, dropped and in order", 1, newest,
+			placed(4, 2), producers([]call{{one(4, "e", ""), one(1, "a", ""), one(7, "g", "")}}),
+			sweeper(1), reader(1)),
+		scenario("the keys begin anew beside a writer", 1, atOnce,
+			producers(calls(2, 1)), restarter("restart")),
+		scenario("the keys begin anew beside a settler, and late ones are dropped", 0, newest,
+			storeCrowd(2, 1), producers(calls(1)), restarter("restart"), sweeper(1)),
+		scenario("the keys begin anew twice", 0, atOnce,
+			producers(calls(1)), restarter("one"), restarter("two")),
+		scenario("the keys begin anew before a window is over", 0, settled,
+			producers(calls(2, 1)), restarter("restart"), clock(window)),
+		killed(4, scenario("settlers", 0, atOnce,
+			placed(10, anOrderItem+1), storeCrowd(100, 3), sweeper(1), producers(calls(1)))),
+		scenario("a place shortly before it expires", 0, atOnce, expires,
+			producers(calls(1), calls(1)), sweeper(1), keeper(4)),
 	}
 }
 
@@ -233,35 +201,15 @@ func receiptTwice() sim.Scenario {
 	})
 }
 
-func kept(name string, faults int, actors func(*model)) sim.Scenario {
-	return scenario(name, faults, atOnce, func(m *model) {
-		m.keep = retention
-		actors(m)
-	})
-}
-
 func largeKeyed() []sim.Scenario {
 	return []sim.Scenario{
-		scenario("two move what is more than a move", 0, atOnce, func(m *model) {
-			m.crowd(1, mostTail)
-			m.storeCrowd(1000, 256)
-			m.sweeper(2)
-		}),
-		scenario("two settle, 1 fault", 1, atOnce, func(m *model) {
-			m.producer("A", calls(1)...)
-			m.producer("B", calls(2)...)
-			m.sweeper(2)
-		}),
-		scenario("a late one while another settles, 1 fault", 1, atOnce, func(m *model) {
-			m.producer("A", calls(3)...)
-			m.producer("B", calls(1)...)
-			m.sweeper(2)
-		}),
-		scenario("one message from two producers, 2 faults", 2, atOnce, func(m *model) {
-			m.producer("A", calls(1)...)
-			m.producer("B", calls(1)...)
-			m.sweeper(1)
-		}),
+		scenario("two move what is more than a move", 0, atOnce,
+			placed(1, mostTail), storeCrowd(1000, 256), sweeper(2)),
+		scenario("two settle, 1 fault", 1, atOnce, producers(calls(1), calls(2)), sweeper(2)),
+		scenario("a late one while another settles, 1 fault", 1, atOnce,
+			producers(calls(3), calls(1)), sweeper(2)),
+		scenario("one message from two producers, 2 faults", 2, atOnce,
+			producers(calls(1), calls(1)), sweeper(1)),
 	}
 }
 

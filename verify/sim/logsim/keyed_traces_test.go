@@ -8,27 +8,20 @@ import (
 )
 
 // The traces K1 to K14 are ways in which other designs went wrong. Each is a scenario just large
-// enough for it, of which every schedule is walked; each has its planted bug in verify/mutant,
-// which makes it fail.
+// enough for it, of which every schedule is walked; each has a bug that makes it fail, planted by
+// verify/mutant or made by one of its operators.
 
 // K1: a settler reads what waits, and 2 is all. 1 is stored before its move, and answered as
 // waiting. A settler that looks only beyond the watermark never sees it.
 func TestTraceK1LookBeyondTheWatermarkOnly(t *testing.T) {
-	simtest.EverySchedule(t, scenario("K1", 0, atOnce, func(m *model) {
-		m.storeCrowd(2, 1)
-		m.producer("A", calls(1)...)
-		m.sweeper(1)
-	}))
+	simtest.EverySchedule(t, scenario("K1", 0, atOnce,
+		storeCrowd(2, 1), producers(calls(1)), sweeper(1)))
 }
 
 // K2: 1 is stored when 2 has its place and Low is closed: unless its writer looks again, it is
 // answered as waiting, and no settler looks for it. A look that is late is no look.
 func TestTraceK2NoSecondLook(t *testing.T) {
-	simtest.EverySchedule(t, scenario("K2", 1, atOnce, func(m *model) {
-		m.crowd(2, 1)
-		m.producer("A", calls(1)...)
-		m.sweeper(1)
-	}))
+	simtest.EverySchedule(t, scenario("K2", 1, atOnce, placed(2, 1), producers(calls(1)), sweeper(1)))
 }
 
 // K3: 1 is stored between a settler's query and its move; the settler whose wake-up it is has a
@@ -56,30 +49,21 @@ func TestTraceK3ChainOfMoves(t *testing.T) {
 // K3, of a writer that places its own late message: it has read nothing that Low could be raised
 // for.
 func TestTraceK3WriterRaisesLow(t *testing.T) {
-	simtest.EverySchedule(t, scenario("K3, a writer", 0, atOnce, func(m *model) {
-		m.storeCrowd(3, 1)
-		m.producer("A", calls(2)...)
-		m.producer("B", calls(1)...)
-		m.sweeper(1)
-	}))
+	simtest.EverySchedule(t, scenario("K3, a writer", 0, atOnce,
+		storeCrowd(3, 1), producers(calls(2), calls(1)), sweeper(1)))
 }
 
 // K4: who moved died before the flush, and so did the next: without a flush before each move the
 // tail grows until no update can trim it.
 func TestTraceK4TailOfTheDead(t *testing.T) {
-	simtest.EverySchedule(t, scenario("K4", 1, atOnce, func(m *model) {
-		m.crowd(10, mostTail)
-		m.storeCrowd(2000, 1)
-		m.sweeper(1)
-	}))
+	simtest.EverySchedule(t, scenario("K4", 1, atOnce,
+		placed(10, mostTail), storeCrowd(2000, 1), sweeper(1)))
 }
 
 // K4, of one settler: its flush fails, or another flushes and moves first, and it moves on.
 func TestTraceK4MoveWithoutAFlush(t *testing.T) {
-	simtest.EverySchedule(t, scenario("K4, a flush that fails", 1, atOnce, func(m *model) {
-		m.storeCrowd(1, 260)
-		m.sweeper(1)
-	}))
+	simtest.EverySchedule(t, scenario("K4, a flush that fails", 1, atOnce,
+		storeCrowd(1, 260), sweeper(1)))
 	simtest.EverySchedule(t, scenario("K4, a flush by another", 0, atOnce, func(m *model) {
 		m.crowd(1, anOrderItem+1)
 		m.storeCrowd(2000, 128)
@@ -91,12 +75,8 @@ func TestTraceK4MoveWithoutAFlush(t *testing.T) {
 // K5: a put is under way for long. Its message is late by what was stored, and its stamp is of when
 // it was sent: no earlier.
 func TestTraceK5PutUnderWay(t *testing.T) {
-	simtest.EverySchedule(t, scenario("K5", 0, settled, func(m *model) {
-		m.producer("A", calls(2, 3)...)
-		m.producer("B", calls(1)...)
-		m.sweeper(1)
-		m.clock(window)
-	}))
+	simtest.EverySchedule(t, scenario("K5", 0, settled,
+		producers(calls(2, 3), calls(1)), sweeper(1), clock(window)))
 }
 
 // K6: a settler reads the clock after what waits: what came in between finds itself late, before
@@ -114,22 +94,16 @@ func TestTraceK6ClockAfterTheRead(t *testing.T) {
 // K7: in a quiet queue an id is used again under its key after it has expired, while its first
 // place is in the tail still.
 func TestTraceK7PlaceOfAnEarlierMessage(t *testing.T) {
-	simtest.EverySchedule(t, kept("K7", 0, func(m *model) {
-		m.producer("A", call{one(1, "a", "")}, call{one(1, "a", "later")})
-		m.reader(1)
-		m.sweeper(1)
-		m.keeper(5, retention/4)
-	}))
+	simtest.EverySchedule(t, scenario("K7", 0, atOnce, expires,
+		producers([]call{{one(1, "a", "")}, {one(1, "a", "later")}}), reader(1), sweeper(1),
+		keeper(5)))
 }
 
 // K8: the same, by a process that remembers the queue from before.
 func TestTraceK8OldMemory(t *testing.T) {
-	simtest.EverySchedule(t, kept("K8", 0, func(m *model) {
-		m.producer("A", call{one(1, "a", "")}, call{one(1, "a", "later")})
-		m.reader(1)
-		m.sweeper(1)
-		m.keeper(5, retention/4)
-	}))
+	simtest.EverySchedule(t, scenario("K8", 0, atOnce, expires,
+		producers([]call{{one(1, "a", "")}, {one(1, "a", "later")}}), reader(1), sweeper(1),
+		keeper(5)))
 }
 
 // K9: the cursor is set back behind what a message has seen: no place is given before that, where a
@@ -159,11 +133,8 @@ func TestTraceK10OrderItemGone(t *testing.T) {
 // K11: which of two equal keys comes first is a matter of the hashes of their ids: the other one is
 // late, and not dropped.
 func TestTraceK11EqualKeysDropped(t *testing.T) {
-	simtest.EverySchedule(t, scenario("K11", 0, newest, func(m *model) {
-		m.producer("A", call{one(1, "a", "")})
-		m.producer("B", call{one(1, "f", "")})
-		m.sweeper(1)
-	}))
+	simtest.EverySchedule(t, scenario("K11", 0, newest,
+		producers([]call{{one(1, "a", "")}}, []call{{one(1, "f", "")}}), sweeper(1)))
 }
 
 // K12: a message whose clock is ahead by far would wait for it.
@@ -178,20 +149,13 @@ func TestTraceK12ClockFarAhead(t *testing.T) {
 
 // K13: a message gets its place shortly before it expires, and is gone when it is read.
 func TestTraceK13PlaceShortBeforeTheEnd(t *testing.T) {
-	simtest.EverySchedule(t, kept("K13", 0, func(m *model) {
-		m.producer("A", calls(1)...)
-		m.sweeper(1)
-		m.keeper(4, retention/4)
-	}))
+	simtest.EverySchedule(t, scenario("K13", 0, atOnce,
+		expires, producers(calls(1)), sweeper(1), keeper(4)))
 }
 
 // K14: a settler reads the clock, and is held up for longer than clocks may be wrong: what came
 // since is not far ahead, and not due.
 func TestTraceK14HeldUp(t *testing.T) {
-	simtest.EverySchedule(t, scenario("K14", 0, settled, func(m *model) {
-		m.storeCrowd(1, 1)
-		m.producer("A", calls(1, 2)...)
-		m.sweeper(1)
-		m.clock(6 * time.Minute)
-	}))
+	simtest.EverySchedule(t, scenario("K14", 0, settled,
+		storeCrowd(1, 1), producers(calls(1, 2)), sweeper(1), clock(6*time.Minute)))
 }

@@ -71,7 +71,7 @@ func (m *model) shuffle(random *rand.Rand) {
 		m.restarter("restart")
 	}
 	if m.keep > 0 {
-		m.keeper(1+random.IntN(6), retention/4)
+		m.keeper(1 + random.IntN(6))
 	} else {
 		m.clock([]time.Duration{window / 2, window, 6 * time.Minute}[:1+random.IntN(3)]...)
 	}
@@ -165,7 +165,7 @@ func shuffledArrivals(seed uint64) sim.Scenario {
 			m.reader(1 + random.IntN(3))
 		}
 		if m.keep > 0 {
-			m.keeper(1+random.IntN(6), retention/4)
+			m.keeper(1 + random.IntN(6))
 		}
 	})
 }
@@ -183,23 +183,23 @@ func (c call) has(id string) bool {
 // order, cut at random, some again, some with another payload, some with a hole.
 func (m *model) shuffledExpecting(random *rand.Rand, entries int) {
 	for i := range 1 + random.IntN(2) {
-		var list []batch
+		var list []call
 		for next := int64(entries) + 1; len(list) < 1+random.IntN(5); {
-			b := batch{}
+			payload, seqs := "", []int64(nil)
 			if random.IntN(8) == 0 {
-				b.payload = "other"
+				payload = "other"
 			}
 			first := max(next-random.Int64N(3), 1)
 			for seq := first; seq < first+1+random.Int64N(4); seq++ {
 				if random.IntN(10) > 0 {
-					b.seqs = append(b.seqs, seq)
+					seqs = append(seqs, seq)
 				}
 				next = seq + 1
 			}
-			if len(b.seqs) > 0 {
-				list = append(list, b)
+			if len(seqs) > 0 {
+				list = append(list, at(payload, seqs...))
 			}
 		}
-		m.expecting(fmt.Sprintf("expecting %d", i), list...)
+		m.producer(fmt.Sprintf("expecting %d", i), list...)
 	}
 }

@@ -17,27 +17,41 @@ func Suite() sim.Suite {
 	return sim.Suite{Name: "replies", Small: Small(), Large: Large(), Random: Shuffled}
 }
 
-func scenario(name string, faults int, messages int64, actors func(*model)) sim.Scenario {
+func scenario(name string, faults int, messages int64, actors ...func(*model)) sim.Scenario {
 	return sim.Scenario{Name: name, Faults: faults, New: func(run *sim.Run) sim.Model {
 		m := newModel(run, messages)
-		actors(m)
+		for _, begins := range actors {
+			begins(m)
+		}
 		return m
 	}}
 }
 
-// pushed starts a process that is pushed to so many times; where it dies, another follows.
-func (m *model) pushed(name string, rounds int) {
-	m.Run.Daemon(name, func(p *sim.Proc) { m.push(p, rounds) })
+func ticks(steps ...time.Duration) func(*model) { return func(m *model) { m.Ticks(steps...) } }
+
+func sweeper(m *model) { m.Sweeper(1) }
+
+// pushed starts processes that are pushed to so many times; where one dies, another follows.
+func pushed(rounds int, names ...string) func(*model) {
+	return func(m *model) {
+		for _, name := range names {
+			m.Run.Daemon(name, func(p *sim.Proc) { m.push(p, rounds) })
+		}
+	}
 }
 
-// pulling starts a process that pulls, and waits so many times.
-func (m *model) pulling(name string, rounds int) {
-	if m.DB == nil {
-		m.DB = consumers.NewDatabase()
+// pulling starts processes that pull, and wait so many times.
+func pulling(rounds int, names ...string) func(*model) {
+	return func(m *model) {
+		if m.DB == nil {
+			m.DB = consumers.NewDatabase()
+		}
+		for _, name := range names {
+			m.Run.Daemon(name, func(p *sim.Proc) {
+				_ = m.pull(p, rounds) // what failed is for the next one
+			})
+		}
 	}
-	m.Run.Daemon(name, func(p *sim.Proc) {
-		_ = m.pull(p, rounds) // what failed is for the next one
-	})
 }
 
 // another is the body of a message that is no answer.
@@ -65,87 +79,35 @@ func (m *model) expiry() {
 // Small are scenarios of which every schedule is walked in seconds.
 func Small() []sim.Scenario {
 	return []sim.Scenario{
-		scenario("pushed, 2 faults", 2, 2, func(m *model) {
-			m.pushed("P", 1)
-		}),
-		scenario("pushed to two, and time", 1, 1, func(m *model) {
-			m.pushed("P", 1)
-			m.pushed("Q", 1)
-			m.Ticks(overLease)
-		}),
-		scenario("pushed, a handler that fails", 2, 1, func(m *model) {
-			m.failing = true
-			m.pushed("P", 2)
-			m.Ticks(time.Second)
-		}),
-		scenario("pushed, and swept", 2, 1, func(m *model) {
-			m.pushed("P", 1)
-			m.Ticks(overLease)
-			m.Sweeper(1)
-		}),
-		scenario("pushed, by number", 1, 2, func(m *model) {
-			m.byNumber = true
-			m.pushed("P", 1)
-			m.Ticks(overLease)
-		}),
-		scenario("pushed, by a number that is taken", 1, 2, func(m *model) {
-			m.take(1)
-			m.pushed("P", 1)
-			m.Ticks(overLease)
-		}),
-		scenario("pushed, and stale reads", 2, 1, func(m *model) {
-			m.Stale()
-			m.pushed("P", 1)
-			m.Ticks(overLease)
-		}),
-		scenario("pulled, 2 faults", 2, 2, func(m *model) {
-			m.pulling("P", 0)
-		}),
-		scenario("pulled by two, and time", 1, 1, func(m *model) {
-			m.pulling("P", 0)
-			m.pulling("Q", 0)
-			m.Ticks(overLease)
-		}),
-		scenario("pulled, an effect that fails", 2, 1, func(m *model) {
-			m.failing = true
-			m.pulling("P", 1)
-			m.Ticks(time.Second)
-		}),
-		scenario("pulled, and quarantined", 1, 2, func(m *model) {
-			m.pulling("P", 0)
-			m.Ticks(within + overLease)
-			m.Sweeper(1)
-		}),
-		scenario("pulled, and all expires", 1, 1, func(m *model) {
-			m.pulling("P", 1)
-			m.expiry()
-		}),
-		scenario("pulled, by a number that is taken", 1, 2, func(m *model) {
-			m.take(1)
-			m.pulling("P", 0)
-		}),
+		scenario("pushed, 2 faults", 2, 2, pushed(1, "P")),
+		scenario("pushed to two, and time", 1, 1, pushed(1, "P", "Q"), ticks(overLease)),
+		scenario("pushed, a handler that fails", 2, 1,
+			func(m *model) { m.failing = true }, pushed(2, "P"), ticks(time.Second)),
+		scenario("pushed, and swept", 2, 1, pushed(1, "P"), ticks(overLease), sweeper),
+		scenario("pushed, by number", 1, 2,
+			func(m *model) { m.byNumber = true }, pushed(1, "P"), ticks(overLease)),
+		scenario("pushed, by a number that is taken", 1, 2,
+			func(m *model) { m.take(1) }, pushed(1, "P"), ticks(overLease)),
+		scenario("pushed, and stale reads", 2, 1,
+			func(m *model) { m.Stale() }, pushed(1, "P"), ticks(overLease)),
+		scenario("pulled, 2 faults", 2, 2, pulling(0, "P")),
+		scenario("pulled by two, and time", 1, 1, pulling(0, "P", "Q"), ticks(overLease)),
+		scenario("pulled, an effect that fails", 2, 1,
+			func(m *model) { m.failing = true }, pulling(1, "P"), ticks(time.Second)),
+		scenario("pulled, and quarantined", 1, 2, pulling(0, "P"), ticks(within+overLease), sweeper),
+		scenario("pulled, and all expires", 1, 1, pulling(1, "P"), (*model).expiry),
+		scenario("pulled, by a number that is taken", 1, 2,
+			func(m *model) { m.take(1) }, pulling(0, "P")),
 	}
 }
 
 // Large are scenarios whose schedules take minutes.
 func Large() []sim.Scenario {
 	return []sim.Scenario{
-		scenario("pushed to two, time, and 2 messages", 1, 2, func(m *model) {
-			m.pushed("P", 1)
-			m.pushed("Q", 1)
-			m.Ticks(overLease)
-		}),
-		scenario("pushed to two, time, and swept", 1, 1, func(m *model) {
-			m.pushed("P", 1)
-			m.pushed("Q", 1)
-			m.Ticks(overLease)
-			m.Sweeper(1)
-		}),
-		scenario("pulled by two, 2 faults", 2, 1, func(m *model) {
-			m.pulling("P", 0)
-			m.pulling("Q", 0)
-			m.Ticks(overLease)
-		}),
+		scenario("pushed to two, time, and 2 messages", 1, 2, pushed(1, "P", "Q"), ticks(overLease)),
+		scenario("pushed to two, time, and swept", 1, 1,
+			pushed(1, "P", "Q"), ticks(overLease), sweeper),
+		scenario("pulled by two, 2 faults", 2, 1, pulling(0, "P", "Q"), ticks(overLease)),
 	}
 }
 
@@ -166,9 +128,9 @@ func Shuffled(seed uint64) sim.Scenario {
 		for i := range processes {
 			name := string(rune('P' + i))
 			if pulled {
-				m.pulling(name, random.IntN(3))
+				pulling(random.IntN(3), name)(m)
 			} else {
-				m.pushed(name, 1+random.IntN(3))
+				pushed(1+random.IntN(3), name)(m)
 			}
 		}
 		var ticks []time.Duration

@@ -14,17 +14,29 @@ func Suite() sim.Suite {
 	return sim.Suite{Name: "twophase", Small: Small(), Large: Large(), Random: Shuffled}
 }
 
-func scenario(name string, faults int, messages int64, actors func(*model)) sim.Scenario {
+func scenario(name string, faults int, messages int64, actors ...func(*model)) sim.Scenario {
 	return sim.Scenario{Name: name, Faults: faults, New: func(run *sim.Run) sim.Model {
 		m := newModel(run, messages)
-		actors(m)
+		for _, begins := range actors {
+			begins(m)
+		}
 		return m
 	}}
 }
 
-// process consumes until nothing is ready, or it has to wait; it is followed by another where it
-// dies.
-func (m *model) process(name string) { m.patient(name, 0) }
+func ticks(steps ...time.Duration) func(*model) { return func(m *model) { m.Ticks(steps...) } }
+
+func sweeper(m *model) { m.Sweeper(1) }
+
+// process are processes that consume until nothing is ready, or they have to wait; each is followed
+// by another where it dies.
+func process(names ...string) func(*model) {
+	return func(m *model) {
+		for _, name := range names {
+			m.patient(name, 0)
+		}
+	}
+}
 
 // patient is a process that waits a number of times.
 func (m *model) patient(name string, rounds int) {
@@ -69,75 +81,31 @@ func (m *model) tablesRestorer() {
 // Small are scenarios of which every schedule is walked in seconds.
 func Small() []sim.Scenario {
 	return []sim.Scenario{
-		scenario("one process, every fault twice", 2, 2, func(m *model) {
-			m.process("P")
-		}),
-		scenario("two processes, two batches, two faults", 2, 2, func(m *model) {
-			m.process("P")
-			m.process("Q")
-		}),
-		scenario("two processes and time", 1, 1, func(m *model) {
-			m.process("P")
-			m.process("Q")
-			m.Ticks(overLease)
-		}),
-		scenario("a sweep", 1, 1, func(m *model) {
-			m.process("P")
-			m.Ticks(overLease)
-			m.Sweeper(1)
-		}),
-		scenario("quarantine", 1, 2, func(m *model) {
-			m.process("P")
-			m.Ticks(within + overLease)
-			m.Sweeper(1)
-		}),
-		scenario("a message that no transaction takes", 1, 2, func(m *model) {
-			m.poison = 2
-			m.process("P")
-			m.Ticks(10 * time.Minute)
-		}),
-		scenario("restored", 1, 2, func(m *model) {
-			m.process("P")
-			m.restorer()
-		}),
-		scenario("the tables are restored", 1, 2, func(m *model) {
-			m.process("P")
-			m.tablesRestorer()
-		}),
-		scenario("the tables are restored, and time", 0, 2, func(m *model) {
-			m.process("P")
-			m.Ticks(overLease)
-			m.tablesRestorer()
-		}),
-		scenario("few markers", 1, 3, func(m *model) {
-			m.Markers = 1
-			m.process("P")
-			m.Ticks(overLease)
-		}),
+		scenario("one process, every fault twice", 2, 2, process("P")),
+		scenario("two processes, two batches, two faults", 2, 2, process("P", "Q")),
+		scenario("two processes and time", 1, 1, process("P", "Q"), ticks(overLease)),
+		scenario("a sweep", 1, 1, process("P"), ticks(overLease), sweeper),
+		scenario("quarantine", 1, 2, process("P"), ticks(within+overLease), sweeper),
+		scenario("a message that no transaction takes", 1, 2,
+			func(m *model) { m.poison = 2 }, process("P"), ticks(10*time.Minute)),
+		scenario("restored", 1, 2, process("P"), (*model).restorer),
+		scenario("the tables are restored", 1, 2, process("P"), (*model).tablesRestorer),
+		scenario("the tables are restored, and time", 0, 2,
+			process("P"), ticks(overLease), (*model).tablesRestorer),
+		scenario("few markers", 1, 3,
+			func(m *model) { m.Markers = 1 }, process("P"), ticks(overLease)),
 	}
 }
 
 // Large are scenarios whose schedules take minutes.
 func Large() []sim.Scenario {
 	return []sim.Scenario{
-		scenario("two processes, time, and the tables are restored", 0, 2, func(m *model) {
-			m.process("P")
-			m.process("Q")
-			m.Ticks(overLease)
-			m.tablesRestorer()
-		}),
-		scenario("two processes, time and a sweep", 1, 1, func(m *model) {
-			m.process("P")
-			m.process("Q")
-			m.Ticks(overLease)
-			m.Sweeper(1)
-		}),
-		scenario("two processes and quarantine", 1, 1, func(m *model) {
-			m.process("P")
-			m.process("Q")
-			m.Ticks(within + overLease)
-			m.Sweeper(1)
-		}),
+		scenario("two processes, time, and the tables are restored", 0, 2,
+			process("P", "Q"), ticks(overLease), (*model).tablesRestorer),
+		scenario("two processes, time and a sweep", 1, 1,
+			process("P", "Q"), ticks(overLease), sweeper),
+		scenario("two processes and quarantine", 1, 1,
+			process("P", "Q"), ticks(within+overLease), sweeper),
 	}
 }
 

@@ -174,6 +174,24 @@ func (w *World) Turns(name string, times int, label sim.Label, ready func() bool
 	})
 }
 
+// Serves starts an actor that does something each time it is ready, in one of the ways, until it
+// dies. It remembers nothing from one time to the next.
+func (w *World) Serves(
+	name string, label sim.Label, ready func() bool, process func(*sim.Proc) func(way int), ways ...string,
+) {
+	w.Run.Daemon(name, func(p *sim.Proc) {
+		does := process(p)
+		for !p.Dead() {
+			p.Forget()
+			way := p.Choose(label, ready, ways...)
+			if way < 0 {
+				return
+			}
+			does(way)
+		}
+	})
+}
+
 // Limited returns a context that ends after a number of requests: what goes on without end is found
 // that way.
 func Limited(requests int) context.Context {

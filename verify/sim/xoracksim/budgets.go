@@ -66,20 +66,13 @@ func (m *model) sweepUntilDone() {
 		}
 		return false
 	}
-	m.Run.Daemon("sweep", func(p *sim.Proc) {
+	m.Serves("sweep", sim.Labelf("next run"), late, func(p *sim.Proc) func(int) {
 		a := m.acker(p)
-		for {
-			p.Forget()
-			if p.Choose(sim.Labelf("next run"), late, "") < 0 {
-				return
-			}
+		return func(int) {
 			p.Invoke()
 			if _, err := a.Sweep(context.Background(), m.listed(p)); err != nil && !p.Dead() {
 				_ = m.failed(err)
 			}
-			if p.Dead() {
-				return
-			}
 		}
-	})
+	}, "")
 }

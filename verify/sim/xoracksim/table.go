@@ -13,30 +13,25 @@ import (
 // handled. The stream may drop a record or hand it out again; the handler may die.
 func (m *model) handler() {
 	m.handled = true
-	m.Run.Daemon("handler", func(p *sim.Proc) {
+	ready := func() bool { return len(m.records) > 0 }
+	m.Serves("handler", sim.Labelf("next record"), ready, func(p *sim.Proc) func(int) {
 		a := m.acker(p)
-		for {
-			p.Forget()
-			way := p.Choose(sim.Labelf("next record"), func() bool { return len(m.records) > 0 }, "", "drops it", "hands it out twice")
-			if way < 0 {
-				return
-			}
+		return func(way int) {
 			if way == 1 {
 				m.records, m.dropped = m.records[1:], true
-				continue
+				return
 			}
 			p.Invoke()
 			_, err := a.Finish(context.Background(), m.records[0].Chain, m.listed(p))
-			if p.Dead() {
-				return
-			}
-			if err != nil {
+			switch {
+			case p.Dead():
+			case err != nil:
 				_ = m.failed(err)
-			} else if way == 0 {
+			case way == 0:
 				m.records = m.records[1:]
 			}
 		}
-	})
+	}, "", "drops it", "hands it out twice")
 }
 
 // sweeper runs the sweep a number of times.

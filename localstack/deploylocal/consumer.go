@@ -100,24 +100,29 @@ func (t *trial) readLog(ctx context.Context) error {
 // operate asks the delivery function what an operator would, directly.
 func (t *trial) operate(ctx context.Context) error {
 	queue := t.arrivals[0].Queue
-	payload, err := json.Marshal(map[string]string{"operation": "status", "queue": queue})
-	if err != nil {
-		return err
+	c, err := t.consumer(ctx, queue)
+	if err == nil && c.Lag != "0" {
+		err = fmt.Errorf("queue %s: %+v", queue, c)
 	}
-	answer, err := t.invoke(ctx, "DeliveryFunctionName", payload)
-	if err != nil {
-		return err
-	}
-	var status struct {
-		Consumers []struct {
-			Consumer                 string
-			Delivered, Position, Lag json.Number
-		}
-	}
-	if err := json.Unmarshal(answer, &status); err != nil || len(status.Consumers) != 1 || status.Consumers[0].Lag != "0" {
-		return fmt.Errorf("of queue %s it says %s (%w)", queue, answer, err)
-	}
-	c := status.Consumers[0]
 	fmt.Fprintf(t.out, "    %s has %s of %s in %s\n", c.Consumer, c.Delivered, c.Position, queue)
-	return nil
+	return err
+}
+
+// consumer is a consumer in one queue.
+type consumer struct {
+	Consumer                 string
+	Delivered, Position, Lag json.Number
+}
+
+// consumer asks how far the consumer of a queue is: nowhere before its first message.
+func (t *trial) consumer(ctx context.Context, queue string) (c consumer, err error) {
+	answer, err := t.invoke(ctx, "DeliveryFunctionName", fmt.Appendf(nil, `{"operation":"status","queue":%q}`, queue))
+	if err != nil {
+		return c, err
+	}
+	var status struct{ Consumers []consumer }
+	if err = json.Unmarshal(answer, &status); len(status.Consumers) > 0 {
+		c = status.Consumers[0]
+	}
+	return c, err
 }

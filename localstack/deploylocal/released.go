@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -19,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/progress"
 	"github.com/streamsort/streamsort/internal/dev/sources"
 	"github.com/streamsort/streamsort/internal/dev/traffic"
 	"github.com/streamsort/streamsort/localstack/ministack"
@@ -246,15 +246,15 @@ func (r *release) update(ctx context.Context) (err error) {
 	return nil
 }
 
-// configure lets webhooks and a queue of SQS in, by parameters and files in the bucket. Tenants
-// have alarms of metric math, which the server does not know.
+// configure lets webhooks, a queue of SQS and tenants in, by parameters and files in the bucket.
+// What comes in by each is delivered.
 func (r *release) configure(ctx context.Context) (err error) {
 	var secret struct{ ARN string }
-	var queue struct {
-		QueueURL string `json:"QueueUrl"`
-	}
+	var queue struct{ QueueURL string }
 	const key = "the sender's secret"
+	users, err := r.newPool(ctx)
 	if err := errors.Join(
+		err,
 		r.server.JSON(ctx, "secretsmanager", "secretsmanager.CreateSecret", map[string]string{"Name": "shop", "SecretString": key}, &secret),
 		r.server.JSON(ctx, "sqs", "AmazonSQS.CreateQueue", map[string]string{"QueueName": "incoming"}, &queue),
 	); err != nil {
@@ -270,56 +270,43 @@ func (r *release) configure(ctx context.Context) (err error) {
 	}
 	if r.outputs, err = r.server.UpdateStack(ctx, releasedStack, templateOf(releases[1]), map[string]string{
 		"FunctionUrl": "false", "WebhookSecrets": secret.ARN, "Source1": "arn:aws:sqs:" + ministack.Region + ":" + ministack.Account + ":incoming",
+		"TenantIssuer": users.issuer, "TenantAudience": users.client, "TenantClaim": "custom:tenant",
 	}); err != nil {
 		return err
 	}
-	body := []byte(`{"id":"1","order":7}`)
+	const body = `{"id":"1","order":7}`
 	mac := hmac.New(sha256.New, []byte(key))
-	mac.Write(body)
+	mac.Write([]byte(body))
 	for _, c := range []struct {
 		path, signature string
 		want            int
 	}{{"shop", hex.EncodeToString(mac.Sum(nil)), http.StatusOK}, {"shop", "00", http.StatusUnauthorized}, {"nobody", "00", http.StatusUnauthorized}} {
-		request, err := http.NewRequestWithContext(ctx, http.MethodPost, r.outputs["ApiUrl"]+"/webhooks/"+c.path, bytes.NewReader(body))
-		if err != nil {
+		if err := r.ask(ctx, http.MethodPost, r.outputs["ApiUrl"]+"/webhooks/"+c.path, http.Header{"X-Signature": {c.signature}}, body, c.want); err != nil {
 			return err
-		}
-		request.Header.Set("X-Signature", c.signature)
-		request.Header.Set("Content-Type", "application/json")
-		response, err := r.server.Client().Do(request)
-		if err != nil {
-			return err
-		}
-		text, err := io.ReadAll(response.Body)
-		if err = errors.Join(err, response.Body.Close()); err != nil {
-			return err
-		}
-		if response.StatusCode != c.want {
-			return fmt.Errorf("a webhook to %s was answered %s, want %d: %s", c.path, response.Status, c.want, text)
 		}
 	}
 	message := map[string]string{"QueueUrl": queue.QueueURL, "MessageBody": `{"account":"a","number":1}`}
 	if err := r.server.JSON(ctx, "sqs", "AmazonSQS.SendMessage", message, &struct{}{}); err != nil {
 		return err
 	}
-	for position := ""; position != "1"; {
-		answer, err := r.invoke(ctx, "EnqueueFunctionName", []byte(`{"operation":"status","queue":"orders/a"}`))
-		if err != nil {
-			return err
-		}
-		var status struct{ Position json.Number }
-		if err := json.Unmarshal(answer, &status); err != nil {
-			return fmt.Errorf("%s: %w", answer, err)
-		}
-		position = status.Position.String()
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("the message of SQS did not come: %s: %w", answer, ctx.Err())
-		case <-time.After(time.Second):
-		}
+	if err := r.tenants(ctx, users); err != nil {
+		return err
 	}
-	fmt.Fprintln(r.out, "    update-stack with webhooks and a queue of SQS: a signed webhook and a message of SQS are in")
-	return nil
+	wait := progress.Wait{Total: 3, What: "messages are delivered", Patience: 2 * time.Minute, Out: r.out}
+	return wait.Until(ctx, func(ctx context.Context) (delivered int, left string, err error) {
+		for _, queue := range []string{"shop", "orders/a", "@acme/orders"} {
+			c, err := r.consumer(ctx, queue)
+			if err != nil {
+				return 0, "", err
+			}
+			if c.Delivered == "1" {
+				delivered++
+			} else {
+				left += fmt.Sprintf(" %s: %+v", queue, c)
+			}
+		}
+		return delivered, left, nil
+	})
 }
 
 // withoutSinks takes the consumers away: process goes with them, and nothing else.

@@ -22,7 +22,7 @@ import (
 	"github.com/streamsort/streamsort/localstack/ministack"
 )
 
-//go:embed doors.template.json
+//go:embed deploy/doors.template.json
 var doorsTemplate []byte
 
 // door is a way in.
@@ -84,7 +84,7 @@ func (t *trial) invokeEnqueue(ctx context.Context, messages []json.RawMessage) (
 	if err != nil {
 		return nil, err
 	}
-	answer, err := t.invoke(ctx, "EnqueueFunctionName", payload)
+	answer, err := t.invoke(ctx, "EnqueueFunctionName", string(payload))
 	if err != nil {
 		return nil, err
 	}
@@ -99,8 +99,8 @@ func (t *trial) invokeEnqueue(ctx context.Context, messages []json.RawMessage) (
 }
 
 // invoke calls a function that an output names.
-func (t *trial) invoke(ctx context.Context, output string, payload []byte) ([]byte, error) {
-	return t.lambda(ctx, http.MethodPost, "/2015-03-31/functions/"+t.outputs[output]+"/invocations", payload)
+func (t *trial) invoke(ctx context.Context, output, payload string) ([]byte, error) {
+	return t.lambda(ctx, http.MethodPost, "/"+t.outputs[output]+"/invocations", payload)
 }
 
 // ask makes a request that is not signed. The error says if it is answered otherwise than wanted.
@@ -131,13 +131,10 @@ func (t *trial) strangers(ctx context.Context) error {
 		if err := t.ask(ctx, http.MethodPost, d.base+"/messages", nil, `{"queue":"q","seq":1,"body":1}`, http.StatusForbidden); err != nil {
 			return err
 		}
-		fmt.Fprintf(t.out, "    %s: 403\n", d.name)
+		t.print("%s: 403", d.name)
 	}
 	return nil
 }
-
-// batchSize is how many messages a request has.
-const batchSize = 12
 
 // sendFirst sends the first half, each batch by another door.
 func (t *trial) sendFirst(ctx context.Context) error {
@@ -152,7 +149,7 @@ func (t *trial) sendFirst(ctx context.Context) error {
 		through[d.name] += len(batch)
 	}
 	for _, d := range t.doors {
-		fmt.Fprintf(t.out, "    %-14s %d messages\n", d.name, through[d.name])
+		t.print("%-14s %d messages", d.name, through[d.name])
 	}
 	return nil
 }
@@ -212,6 +209,6 @@ func (t *trial) update(ctx context.Context) error {
 	if t.inFlight == 0 {
 		return errors.New("nothing was sent while the stack was deployed")
 	}
-	fmt.Fprintf(t.out, "    %d messages were sent meanwhile\n", t.inFlight)
+	t.print("%d messages were sent meanwhile", t.inFlight)
 	return nil
 }

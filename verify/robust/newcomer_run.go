@@ -14,41 +14,34 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/progress"
 )
 
-// patience is how long the new user waits for what has to come within seconds.
-const patience = time.Minute
+const (
+	// newcomerQueue is the queue into which the new user puts so many messages, the last one first.
+	newcomerQueue, newcomerMessages = "customer/1", 20
+)
 
-// messages is how many the new user puts into one queue, the last one first.
-const messages = 20
-
-const queue = "customer/1"
-
-func wait(what string) progress.Wait {
-	return progress.Wait{Total: messages, What: what, Patience: patience, Out: os.Stdout}
-}
-
-// local starts the app on the local stack.
-func local(ctx context.Context, n *newcomer) (string, error) {
+// app starts the app on the local stack.
+func (n *newcomer) app(ctx context.Context) error {
 	return n.start(ctx, n.environ, n.dir, "--template", n.template())
 }
 
 // start starts a local stack, and waits until it runs.
-func (n *newcomer) start(ctx context.Context, environ []string, folder string, more ...string) (string, error) {
-	n.stack = exec.CommandContext(ctx, filepath.Join(n.dir, "bin", "streamsort"), append([]string{"local", "--port", "0"}, more...)...)
-	n.stack.Dir, n.stack.Env = folder, environ
-	n.stack.Cancel = func() error { return n.stack.Process.Signal(os.Interrupt) }
+func (n *newcomer) start(ctx context.Context, environ []string, folder string, more ...string) error {
+	n.local = exec.CommandContext(ctx, filepath.Join(n.dir, "bin", "streamsort"), append([]string{"local", "--port", "0"}, more...)...)
+	n.local.Dir, n.local.Env = folder, environ
+	n.local.Cancel = func() error { return n.local.Process.Signal(os.Interrupt) }
 	var errs strings.Builder
-	n.stack.Stderr = &errs
-	out, err := n.stack.StdoutPipe()
+	n.local.Stderr = &errs
+	out, err := n.local.StdoutPipe()
 	if err != nil {
-		return "", err
+		return err
 	}
-	if err := n.stack.Start(); err != nil {
-		return "", err
+	if err := n.local.Start(); err != nil {
+		n.local = nil
+		return err
 	}
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		address, after, runs := strings.Cut(lines.Text(), " runs after ")
@@ -56,55 +49,57 @@ func (n *newcomer) start(ctx context.Context, environ []string, folder string, m
 			n.url = address
 			go func() { _, _ = io.Copy(io.Discard, out) }() // ends with the stack
 			seconds, _, _ := strings.Cut(after, ";")
-			return "runs after " + seconds, nil
+			n.print("runs after %s", seconds)
+			return nil
 		}
 	}
-	return "", fmt.Errorf("it does not run: %s", &errs)
+	return fmt.Errorf("it does not run: %s", &errs)
 }
 
 // stop stops the local stack that runs.
 func (n *newcomer) stop() {
-	if n.stack != nil {
-		_ = n.stack.Process.Signal(os.Interrupt)
-		_ = n.stack.Wait() // it was interrupted, and says so
-		n.stack = nil
+	if n.local != nil {
+		_ = n.local.Process.Signal(os.Interrupt)
+		_ = n.local.Wait() // it was interrupted, and says so
+		n.local = nil
 	}
 }
 
 // put writes a file of messages, the last one first, and has the command line put it.
-func put(ctx context.Context, n *newcomer) (string, error) {
+func (n *newcomer) put(ctx context.Context) error {
 	var lines strings.Builder
-	for seq := messages; seq > 0; seq-- {
-		fmt.Fprintf(&lines, `{"queue":%q,"seq":%d,"body":{"cents":%d}}`+"\n", queue, seq, seq)
+	for seq := newcomerMessages; seq > 0; seq-- {
+		fmt.Fprintf(&lines, `{"queue":%q,"seq":%d,"body":{"cents":%d}}`+"\n", newcomerQueue, seq, seq)
 	}
 	if err := os.WriteFile(filepath.Join(n.dir, "orders.ndjson"), []byte(lines.String()), 0o600); err != nil {
-		return "", err
+		return err
 	}
-	said, err := n.streamsort(ctx, "put", "orders.ndjson", "--url", n.url)
-	return last(said), err
+	_, err := n.streamsort(ctx, "put", "orders.ndjson", "--url", n.url)
+	return err
 }
 
 // tail has the command line print the queue.
-func tail(ctx context.Context, n *newcomer) (string, error) {
-	said, err := n.streamsort(ctx, "tail", queue, "--url", n.url, "-o", "json")
+func (n *newcomer) tail(ctx context.Context) error {
+	said, err := n.streamsort(ctx, "tail", newcomerQueue, "--url", n.url, "-o", "json")
 	if err != nil {
-		return "", err
+		return err
 	}
 	var seqs []int
 	for line := range strings.SplitSeq(said, "\n") {
 		var m struct{ Seq int }
 		if err := json.Unmarshal([]byte(line), &m); err != nil {
-			return "", fmt.Errorf("tail prints %q: %w", line, err)
+			return fmt.Errorf("tail prints %q: %w", line, err)
 		}
 		seqs = append(seqs, m.Seq)
 	}
-	return inOrder(seqs)
+	return eachOnce(seqs)
 }
 
 // booked waits until the function in Go has all messages, as its log says.
-func booked(ctx context.Context, n *newcomer) (string, error) {
+func (n *newcomer) booked(ctx context.Context) error {
 	var seqs []int
-	err := wait("messages are booked").Until(ctx, func(ctx context.Context) (int, string, error) {
+	wait := progress.Wait{Total: newcomerMessages, What: "messages are booked", Patience: claimPatience, Out: n.out}
+	err := wait.Until(ctx, func(ctx context.Context) (int, string, error) {
 		lines, err := n.log(ctx, "books")
 		seqs = nil
 		for _, line := range lines {
@@ -120,9 +115,9 @@ func booked(ctx context.Context, n *newcomer) (string, error) {
 		return len(seqs), "", err
 	})
 	if err != nil {
-		return "", err
+		return err
 	}
-	return inOrder(seqs)
+	return eachOnce(seqs)
 }
 
 // log returns the lines that a function has logged.
@@ -143,16 +138,16 @@ func (n *newcomer) log(ctx context.Context, function string) ([]string, error) {
 	return lines, json.NewDecoder(response.Body).Decode(&lines)
 }
 
-// inOrder returns an error where these are not all messages in their order, each once.
-func inOrder(seqs []int) (string, error) {
+// eachOnce returns an error where these are not all messages in their order, each once.
+func eachOnce(seqs []int) error {
 	var want []int
-	for seq := range messages {
+	for seq := range newcomerMessages {
 		want = append(want, seq+1)
 	}
 	if !slices.Equal(seqs, want) {
-		return "", fmt.Errorf("seqs %v; want 1 to %d, each once", seqs, messages)
+		return fmt.Errorf("seqs %v; want 1 to %d, each once", seqs, newcomerMessages)
 	}
-	return fmt.Sprintf("1 to %d, each once", messages), nil
+	return nil
 }
 
-func last(text string) string { return text[strings.LastIndexByte(text, '\n')+1:] }
+func lastLine(text string) string { return text[strings.LastIndexByte(text, '\n')+1:] }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/streamsort/streamsort/localstack/ministack"
 )
@@ -51,28 +50,4 @@ func (r *release) newPool(ctx context.Context) (*pool, error) {
 	p.issuer = "https://cognito-idp." + ministack.Region + ".amazonaws.com/" + made.UserPool.ID
 	p.client = made.UserPoolClient.ClientID
 	return p, err
-}
-
-// tenants puts with the token of a tenant's user. Without a token nobody may, and another tenant
-// finds nothing.
-func (r *release) tenants(ctx context.Context, p *pool) error {
-	const message, orders = `{"queue":"orders","seq":1,"body":{"total":12}}`, "/messages?queue=orders"
-	for _, c := range []struct {
-		method, path, tenant, body string
-		want                       int
-	}{
-		{http.MethodPost, "/messages", "nobody", message, http.StatusUnauthorized},
-		{http.MethodPost, "/messages", "acme", message, http.StatusOK},
-		{http.MethodGet, orders, "acme", "", http.StatusOK},
-		{http.MethodGet, orders, "globex", "", http.StatusNotFound},
-	} {
-		header := http.Header{}
-		if token := p.tokens[c.tenant]; token != "" {
-			header.Set("Authorization", "Bearer "+token)
-		}
-		if err := r.ask(ctx, c.method, r.outputs["TenantApiUrl"]+c.path, header, c.body, c.want); err != nil {
-			return err
-		}
-	}
-	return nil
 }

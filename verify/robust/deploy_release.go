@@ -11,12 +11,10 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/progress"
 	"github.com/streamsort/streamsort/internal/dev/sources"
@@ -25,10 +23,8 @@ import (
 )
 
 const (
-	// bucket and keys are where a user has put a release.
-	bucket, keys = "artifacts", "streamsort/"
-	// config is where the configuration files are.
-	config = keys + "config/"
+	// artifacts is where a user has put a release: a bucket, and what the keys begin with.
+	artifacts = "/artifacts/streamsort/"
 	// releasedStack is the stack of the file.
 	releasedStack = "Released"
 	// releasedMessages is how many messages go through it.
@@ -37,6 +33,9 @@ const (
 
 // releases are the versions of the first deployment and of the second.
 var releases = []string{"1.2.3", "1.2.4"}
+
+// release is a trial of a release.
+type release struct{ trial }
 
 // released does with a release's template and zips what a user does who has no CDK: CloudFormation
 // makes the stack, changes it to the next release with other parameters, and deletes it. Messages
@@ -55,9 +54,6 @@ func (t *trial) released(ctx context.Context) error {
 	return nil
 }
 
-// release is a trial of a release.
-type release struct{ trial }
-
 // processor is Lambda's name of this machine's.
 func processor() string {
 	if runtime.GOARCH == "amd64" {
@@ -67,45 +63,42 @@ func processor() string {
 }
 
 // upload makes the bucket, and puts both releases there: the zips as tools/release/goreleaser.yaml
-// names them, and the template as its hook writes it.
+// names them, and the template as its hook writes it; and the consumers' file.
 func (r *release) upload(ctx context.Context) error {
-	if err := r.put(ctx, "/"+bucket, nil); err != nil {
-		return err
-	}
 	functions, err := os.ReadDir(r.binaries())
 	if err != nil {
 		return err
 	}
+	files := map[string]string{"config/consumers.json": filepath.Join(r.root, "examples", "demo", "consumers.json")}
 	for _, f := range functions {
-		zip := filepath.Join(r.folder, f.Name()+".zip")
-		if err := sources.Zip(filepath.Join(r.binaries(), f.Name(), "bootstrap"), zip); err != nil {
+		zip := filepath.Join(r.built, f.Name()+".zip")
+		if err := sources.Zip(r.program(f.Name()), zip); err != nil {
 			return err
 		}
-		text, err := os.ReadFile(zip)
+		files[fmt.Sprintf("%s_%s_%s.zip", f.Name(), releases[0], processor())] = zip
+	}
+	template := filepath.Join(r.built, "released.template.json")
+	environ := append(os.Environ(), "CDK_VALIDATION=false") // its tests check it against CloudFormation's rules
+	if _, err := execute(ctx, r.cdk.Folder, environ, r.app(), "-release", releases[0], "-out", template); err != nil {
+		return err
+	}
+	files["streamsort_"+releases[0]+".template.json"] = template
+	if err := r.put(ctx, "/artifacts", nil); err != nil {
+		return err
+	}
+	for name, file := range files {
+		text, err := os.ReadFile(file)
 		if err != nil {
 			return err
 		}
 		for _, version := range releases {
-			if err := r.put(ctx, fmt.Sprintf("/%s/%s%s_%s_%s.zip", bucket, keys, f.Name(), version, processor()), text); err != nil {
+			// Releases of one state of the code differ in their version alone.
+			if file == template {
+				text = bytes.ReplaceAll(text, []byte(releases[0]), []byte(version))
+			}
+			if err := r.put(ctx, artifacts+strings.Replace(name, releases[0], version, 1), text); err != nil {
 				return err
 			}
-		}
-	}
-	file := filepath.Join(r.folder, "released.template.json")
-	write := exec.CommandContext(ctx, "go", "run", ".", "-release", releases[0], "-out", file)
-	write.Dir = filepath.Join(r.root, "infra", "cdk")
-	write.Env = append(os.Environ(), "CDK_VALIDATION=false") // its tests check it against CloudFormation's rules
-	if err := quietly(write); err != nil {
-		return err
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return err
-	}
-	for _, version := range releases {
-		// Releases of one state of the code differ in their version alone.
-		if err := r.put(ctx, templateOf(version), bytes.ReplaceAll(text, []byte(releases[0]), []byte(version))); err != nil {
-			return err
 		}
 	}
 	return nil
@@ -113,25 +106,16 @@ func (r *release) upload(ctx context.Context) error {
 
 // templateOf is where the template of a release is in the bucket.
 func templateOf(version string) string {
-	return fmt.Sprintf("/%s/%sstreamsort_%s.template.json", bucket, keys, version)
-}
-
-func (r *release) put(ctx context.Context, path string, content []byte) error {
-	request, err := http.NewRequest(http.MethodPut, r.server.Endpoint+path, nil)
-	if err != nil {
-		return err
-	}
-	_, err = r.server.Request(ctx, "s3", request, content)
-	return err
+	return artifacts + "streamsort_" + version + ".template.json"
 }
 
 // parameters are a user's, whose consumers are in the bucket.
-func (r *release) parameters(ctx context.Context) (map[string]string, error) {
-	consumers, err := os.ReadFile(filepath.Join(r.root, "examples", "demo", "consumers.json"))
+func parameters() map[string]string {
 	return map[string]string{
-		"ArtifactBucket": bucket, "Architecture": processor(), "Config": config, "Sinks": "arn:aws:lambda:" + ministack.Region + ":" + ministack.Account + ":function:streamsort-receiver",
+		"ArtifactBucket": "artifacts", "Architecture": processor(), "Config": "streamsort/config/",
+		"Sinks":        "arn:aws:lambda:" + ministack.Region + ":" + ministack.Account + ":function:streamsort-receiver",
 		"SavedQueries": "false", // the server does not know AWS::Logs::QueryDefinition
-	}, errors.Join(err, r.put(ctx, "/"+bucket+"/"+config+"consumers.json", consumers))
+	}
 }
 
 // refuse shows that a parameter out of its bounds makes nothing.
@@ -139,32 +123,25 @@ func (r *release) refuse(ctx context.Context) error {
 	for name, value := range map[string]string{
 		"Mode": "both", "EnqueueMemory": "64", "RetentionHours": "12", "Sinks": "my-function", "Config": "", "Events": "number",
 	} {
-		parameters, err := r.parameters(ctx)
-		if err != nil {
-			return err
-		}
-		parameters[name] = value
-		_, err = r.server.CreateStack(ctx, releasedStack, templateOf(releases[0]), parameters)
+		changed := parameters()
+		changed[name] = value
+		_, err := r.server.CreateStack(ctx, releasedStack, templateOf(releases[0]), changed)
 		if err == nil || !strings.Contains(err.Error(), name) {
 			return fmt.Errorf("with %s=%s it said: %w", name, value, err)
 		}
 	}
-	fmt.Fprintln(r.out, "    six parameters out of their bounds were refused by their names")
+	r.print("six parameters out of their bounds were refused by their names")
 	return nil
 }
 
-func (r *release) create(ctx context.Context) error {
-	parameters, err := r.parameters(ctx)
-	if err != nil {
-		return err
-	}
-	if r.outputs, err = r.server.CreateStack(ctx, releasedStack, templateOf(releases[0]), parameters); err != nil {
+func (r *release) create(ctx context.Context) (err error) {
+	if r.outputs, err = r.server.CreateStack(ctx, releasedStack, templateOf(releases[0]), parameters()); err != nil {
 		return err
 	}
 	if r.outputs["PutUrl"] != "" || r.outputs["ProcessFunctionName"] == "" {
 		return fmt.Errorf("outputs %v: want a process, and no function URL", r.outputs)
 	}
-	fmt.Fprintf(r.out, "    create-stack of release %s: %d outputs, %s\n", releases[0], len(r.outputs), r.outputs["ApiUrl"])
+	r.print("create-stack of release %s: %d outputs, %s", releases[0], len(r.outputs), r.outputs["ApiUrl"])
 	return nil
 }
 
@@ -191,11 +168,7 @@ func (r *release) send(ctx context.Context) error {
 	if err := r.drain(ctx); err != nil {
 		return err
 	}
-	state := r.watcher.State()
-	if len(state.Violations) > 0 {
-		return errors.New(strings.Join(state.Violations, "\n"))
-	}
-	fmt.Fprintf(r.out, "    %d messages in (%v), %d out, in order\n", len(r.arrivals), r.outcomes, state.Messages)
+	r.check()
 	return nil
 }
 
@@ -211,7 +184,7 @@ func (r *release) generate(begins string) error {
 			return err
 		}
 	}
-	r.arrivals, r.watcher, r.outcomes, r.swept = arrivals, traffic.NewWatcher(r.out, 0, arrivals), map[string]int{}, 0
+	r.arrivals, r.watcher, r.outcomes = arrivals, traffic.NewWatcher(r.out, 0, arrivals), map[string]int{}
 	return nil
 }
 
@@ -223,7 +196,7 @@ func (r *release) update(ctx context.Context) (err error) {
 		return err
 	}
 	// What is called is the function as it was changed: the alias is on nothing older.
-	answer, err := r.lambda(ctx, http.MethodGet, "/2015-03-31/functions/"+r.outputs["EnqueueFunctionName"], nil)
+	answer, err := r.lambda(ctx, http.MethodGet, "/"+r.outputs["EnqueueFunctionName"], "")
 	if err != nil {
 		return err
 	}
@@ -242,7 +215,7 @@ func (r *release) update(ctx context.Context) (err error) {
 	if r.outputs["PutUrl"] == "" {
 		return fmt.Errorf("outputs %v: want a function URL", r.outputs)
 	}
-	fmt.Fprintf(r.out, "    update-stack to release %s, mode async, 1024 MB, a function URL\n", releases[1])
+	r.print("update-stack to release %s, mode async, 1024 MB, a function URL", releases[1])
 	return nil
 }
 
@@ -264,7 +237,7 @@ func (r *release) configure(ctx context.Context) (err error) {
 		"webhooks.json": `{"sources":[{"name":"shop","secret":"` + secret.ARN + `","signature":{"header":"X-Signature"},"id":"id"}]}`,
 		"source1.json":  `{"name":"orders","kind":"sqs","queue":"account","seq":"number"}`,
 	} {
-		if err := r.put(ctx, "/"+bucket+"/"+config+name, []byte(text)); err != nil {
+		if err := r.put(ctx, artifacts+"config/"+name, []byte(text)); err != nil {
 			return err
 		}
 	}
@@ -274,39 +247,51 @@ func (r *release) configure(ctx context.Context) (err error) {
 	}); err != nil {
 		return err
 	}
-	const body = `{"id":"1","order":7}`
-	mac := hmac.New(sha256.New, []byte(key))
-	mac.Write([]byte(body))
-	for _, c := range []struct {
-		path, signature string
-		want            int
-	}{{"shop", hex.EncodeToString(mac.Sum(nil)), http.StatusOK}, {"shop", "00", http.StatusUnauthorized}, {"nobody", "00", http.StatusUnauthorized}} {
-		if err := r.ask(ctx, http.MethodPost, r.outputs["ApiUrl"]+"/webhooks/"+c.path, http.Header{"X-Signature": {c.signature}}, body, c.want); err != nil {
-			return err
-		}
-	}
 	message := map[string]string{"QueueUrl": queue.QueueURL, "MessageBody": `{"account":"a","number":1}`}
 	if err := r.server.JSON(ctx, "sqs", "AmazonSQS.SendMessage", message, &struct{}{}); err != nil {
 		return err
 	}
-	if err := r.tenants(ctx, users); err != nil {
-		return err
+	const event, order = `{"id":"1","order":7}`, `{"queue":"orders","seq":1,"body":{"total":12}}`
+	mac := hmac.New(sha256.New, []byte(key))
+	mac.Write([]byte(event))
+	signed := func(signature string) http.Header { return http.Header{"X-Signature": {signature}} }
+	of := func(tenant string) http.Header {
+		return http.Header{"Authorization": {"Bearer " + users.tokens[tenant]}}
 	}
-	wait := progress.Wait{Total: 3, What: "messages are delivered", Patience: 2 * time.Minute, Out: r.out}
-	return wait.Until(ctx, func(ctx context.Context) (delivered int, left string, err error) {
+	for _, c := range []struct {
+		method, url, path string
+		header            http.Header
+		body              string
+		want              int
+	}{
+		{http.MethodPost, "ApiUrl", "/webhooks/shop", signed(hex.EncodeToString(mac.Sum(nil))), event, http.StatusOK},
+		{http.MethodPost, "ApiUrl", "/webhooks/shop", signed("00"), event, http.StatusUnauthorized},
+		{http.MethodPost, "ApiUrl", "/webhooks/nobody", signed("00"), event, http.StatusUnauthorized},
+		{http.MethodPost, "TenantApiUrl", "/messages", nil, order, http.StatusUnauthorized},
+		{http.MethodPost, "TenantApiUrl", "/messages", of("acme"), order, http.StatusOK},
+		{http.MethodGet, "TenantApiUrl", "/messages?queue=orders", of("acme"), "", http.StatusOK},
+		{http.MethodGet, "TenantApiUrl", "/messages?queue=orders", of("globex"), "", http.StatusNotFound},
+	} {
+		if err := r.ask(ctx, c.method, r.outputs[c.url]+c.path, c.header, c.body, c.want); err != nil {
+			return err
+		}
+	}
+	wait := progress.Wait{Total: 3, What: "messages are delivered", Patience: claimPatience, Out: r.out}
+	err = wait.Until(ctx, func(ctx context.Context) (delivered int, left string, err error) {
 		for _, queue := range []string{"shop", "orders/a", "@acme/orders"} {
-			c, err := r.consumer(ctx, queue)
-			if err != nil {
+			switch c, err := r.standing(ctx, queue); {
+			case err != nil:
 				return 0, "", err
-			}
-			if c.Delivered == "1" {
+			case c.Delivered == "1":
 				delivered++
-			} else {
+			default:
 				left += fmt.Sprintf(" %s: %+v", queue, c)
 			}
 		}
 		return delivered, left, nil
 	})
+	r.print("update-stack with webhooks, a queue of SQS and tenants: what came by each is delivered, and no other")
+	return err
 }
 
 // withoutSinks takes the consumers away: process goes with them, and nothing else.
@@ -315,14 +300,14 @@ func (r *release) withoutSinks(ctx context.Context) (err error) {
 	if r.outputs, err = r.server.UpdateStack(ctx, releasedStack, templateOf(releases[1]), map[string]string{"Sinks": ""}); err != nil {
 		return err
 	}
-	functions, err := r.lambda(ctx, http.MethodGet, "/2015-03-31/functions", nil)
+	functions, err := r.lambda(ctx, http.MethodGet, "", "")
 	if err != nil {
 		return err
 	}
 	if r.outputs["ProcessFunctionName"] != "" || len(r.outputs) != before-1 || bytes.Contains(functions, []byte(releasedStack+"-Process")) {
 		return fmt.Errorf("without sinks there are outputs %v and functions %s", r.outputs, functions)
 	}
-	fmt.Fprintln(r.out, "    update-stack without sinks: process is gone")
+	r.print("update-stack without sinks: process is gone")
 	return nil
 }
 
@@ -331,7 +316,7 @@ func (r *release) delete(ctx context.Context) error {
 	if err := r.server.DeleteStack(ctx, releasedStack); err != nil {
 		return err
 	}
-	functions, err := r.lambda(ctx, http.MethodGet, "/2015-03-31/functions", nil)
+	functions, err := r.lambda(ctx, http.MethodGet, "", "")
 	if err != nil {
 		return err
 	}
@@ -347,6 +332,6 @@ func (r *release) delete(ctx context.Context) error {
 	if err != nil || messages.Count == 0 {
 		return fmt.Errorf("of tables %v that of the messages has %d: want them to stay (%w)", tables.TableNames, messages.Count, err)
 	}
-	fmt.Fprintf(r.out, "    delete-stack: no function is left; %d tables stay, with %d items of messages\n", len(tables.TableNames), messages.Count)
+	r.print("delete-stack: no function is left; %d tables stay, with %d items of messages", len(tables.TableNames), messages.Count)
 	return nil
 }

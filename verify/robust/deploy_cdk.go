@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -21,7 +20,7 @@ import (
 var changes = []string{"mode=async", "enqueueMemory=1024", "processBatchSize=50", "policy=alert"}
 
 // assembly is the folder of a synthesised stack.
-func (t *trial) assembly(name string) string { return filepath.Join(t.folder, name+".out") }
+func (t *trial) assembly(name string) string { return filepath.Join(t.built, name+".out") }
 
 // synth writes the stack's templates: as it is, and changed.
 func (t *trial) synth(ctx context.Context) error {
@@ -67,12 +66,16 @@ func (t *trial) asRoot() []string {
 	return append(t.toServer(), "AWS_ACCESS_KEY_ID="+ministack.AccessKeyID, "AWS_SECRET_ACCESS_KEY="+ministack.SecretKey)
 }
 
-// runCDK runs the command; what it says is in cdk.log.
+// runCDK runs the command; where it fails, the error has all that it printed.
 func (t *trial) runCDK(ctx context.Context, folder string, env []string, args ...string) error {
-	fmt.Fprintf(t.cdkLog, "\n$ cdk %s\n", strings.Join(args, " "))
-	err := t.cdk.Run(ctx, cdkcli.Call{Args: args, Env: env, Folder: folder, Stdout: t.cdkLog, Stderr: t.cdkLog})
+	log, err := os.Create(filepath.Join(t.built, "cdk.log"))
 	if err != nil {
-		return fmt.Errorf("%w (%s has the rest)", err, t.cdkLog.Name())
+		return err
+	}
+	defer log.Close()
+	if err := t.cdk.Run(ctx, cdkcli.Call{Args: args, Env: env, Folder: folder, Stdout: log, Stderr: log}); err != nil {
+		said, _ := os.ReadFile(log.Name())
+		return fmt.Errorf("%w\n%s", err, said)
 	}
 	return nil
 }
@@ -86,21 +89,19 @@ func (t *trial) refusals(ctx context.Context) error {
 		{"without credentials", "credentials", t.toServer()},
 		{"without bootstrap", "bootstrapped", t.asRoot()},
 	} {
-		var refused error
 		args := []string{"deploy", "--app", t.assembly("first"), "--require-approval", "never"}
-		fmt.Fprintf(t.cdkLog, "\n$ cdk %s\n", strings.Join(args, " "))
-		refused = t.cdk.Run(ctx, cdkcli.Call{Args: args, Env: c.env, Stdout: t.cdkLog, Stderr: t.cdkLog})
+		refused := t.cdk.Run(ctx, cdkcli.Call{Args: args, Env: c.env})
 		if refused == nil || !strings.Contains(refused.Error(), c.want) {
 			return fmt.Errorf("%s it said: %w", c.what, refused)
 		}
-		fmt.Fprintf(t.out, "    %s: %v\n", c.what, refused)
+		t.print("%s: %v", c.what, refused)
 	}
 	return nil
 }
 
 // bootstrap runs where there is no cdk.json: the command would synthesise the app first.
 func (t *trial) bootstrap(ctx context.Context) error {
-	folder, err := os.MkdirTemp(t.folder, "empty-")
+	folder, err := os.MkdirTemp(t.built, "empty-")
 	if err != nil {
 		return err
 	}
@@ -118,11 +119,7 @@ func (t *trial) deployReceiver(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	put, err := http.NewRequest(http.MethodPut, t.server.Endpoint+"/"+assets+"/receiver.zip", nil)
-	if err != nil {
-		return err
-	}
-	if _, err := t.server.Request(ctx, "s3", put, code); err != nil {
+	if err := t.put(ctx, "/"+assets+"/receiver.zip", code); err != nil {
 		return err
 	}
 	template, err := os.ReadFile(filepath.Join(t.root, "examples", "receiver", "receiver.template.json"))
@@ -154,7 +151,7 @@ func (t *trial) deployAssembly(ctx context.Context, name string) error {
 
 // deployStack is deployAssembly for the assembly of any app.
 func (t *trial) deployStack(ctx context.Context, assembly, stack string) (map[string]string, error) {
-	outputs := filepath.Join(t.folder, "outputs.json")
+	outputs := filepath.Join(t.built, "outputs.json")
 	err := t.runCDK(ctx, "", t.asRoot(), "deploy", "--app", assembly, "--require-approval", "never", "--progress", "events", "--outputs-file", outputs)
 	if err != nil {
 		return nil, err
@@ -172,7 +169,7 @@ func (t *trial) deployStack(ctx context.Context, assembly, stack string) (map[st
 // what everything calls.
 func (t *trial) versions(ctx context.Context) error {
 	name, alias, _ := strings.Cut(t.outputs["EnqueueFunctionName"], ":")
-	answer, err := t.lambda(ctx, http.MethodGet, "/2015-03-31/functions/"+name+"/aliases/"+alias, nil)
+	answer, err := t.lambda(ctx, http.MethodGet, "/"+name+"/aliases/"+alias, "")
 	if err != nil {
 		return err
 	}
@@ -180,7 +177,7 @@ func (t *trial) versions(ctx context.Context) error {
 	if err := json.Unmarshal(answer, &on); err != nil || on.FunctionVersion != "2" {
 		return fmt.Errorf("after two deployments the alias is %s (%w)", answer, err)
 	}
-	fmt.Fprintf(t.out, "    %s:%s is version %s\n", name, alias, on.FunctionVersion)
+	t.print("%s:%s is version %s", name, alias, on.FunctionVersion)
 	return nil
 }
 
@@ -192,7 +189,7 @@ func (t *trial) diff(ctx context.Context) error {
 	if err := t.runCDK(ctx, "", t.asRoot(), "diff", "--fail", "--app", t.assembly("first")); err == nil {
 		return errors.New("it finds no difference from the first stack either, so it would find none from any")
 	}
-	fmt.Fprintln(t.out, "    nothing differs from the changed stack, and something from the first")
+	t.print("nothing differs from the changed stack, and something from the first")
 	return nil
 }
 
@@ -205,27 +202,24 @@ func (t *trial) destroy(ctx context.Context) error {
 	if err := t.server.JSON(ctx, "dynamodb", "DynamoDB_20120810.ListTables", struct{}{}, &tables); err != nil {
 		return err
 	}
-	functions, err := t.lambda(ctx, http.MethodGet, "/2015-03-31/functions", nil)
+	functions, err := t.lambda(ctx, http.MethodGet, "", "")
 	if err != nil {
 		return err
 	}
 	if len(tables.TableNames) > 0 || strings.Contains(string(functions), stackName+"-") {
 		return fmt.Errorf("tables %v and functions %s are left", tables.TableNames, functions)
 	}
-	fmt.Fprintln(t.out, "    no table and no function is left (removal=destroy; by default tables and logs stay)")
+	t.print("no table and no function is left (removal=destroy; by default tables and logs stay)")
 	return nil
 }
 
-// lambda calls Lambda's own API.
-func (t *trial) lambda(ctx context.Context, method, path string, body []byte) ([]byte, error) {
-	address, err := url.JoinPath(t.server.Endpoint, path)
-	if err != nil {
-		return nil, err
-	}
-	request, err := http.NewRequest(method, address, nil)
-	if err != nil {
-		return nil, err
-	}
-	request.Header.Set("Content-Type", "application/json")
-	return t.server.Request(ctx, "lambda", request, body)
+// lambda calls Lambda's own API of functions.
+func (t *trial) lambda(ctx context.Context, method, path, body string) ([]byte, error) {
+	return t.server.Request(ctx, "lambda", method, "/2015-03-31/functions"+path, []byte(body))
+}
+
+// put puts a file into a bucket, or makes the bucket.
+func (t *trial) put(ctx context.Context, path string, content []byte) error {
+	_, err := t.server.Request(ctx, "s3", http.MethodPut, path, content)
+	return err
 }

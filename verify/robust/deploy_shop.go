@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -21,15 +20,13 @@ const shopMessages = 20
 // function gets every message in order. Its queue gets none: the server asks for a right to
 // sqs:SendMessageBatch, an action that IAM does not have.
 func (t *trial) shop(ctx context.Context) error {
-	folder, app := filepath.Join(t.root, "examples", "shop"), filepath.Join(t.folder, "shop")
-	build := exec.CommandContext(ctx, "go", "build", "-o", app, ".")
-	build.Dir = folder
-	if err := quietly(build); err != nil {
+	folder, app := filepath.Join(t.root, "examples", "shop"), filepath.Join(t.built, "shop")
+	if _, err := execute(ctx, folder, nil, "go", "build", "-o", app, "."); err != nil {
 		return err
 	}
 	assembly := t.assembly("shop")
 	if err := t.runCDK(ctx, folder, t.asRoot(), "synth", "--quiet", "--app", app, "--output", assembly,
-		"-c", "architecture="+runtime.GOARCH, "-c", "try=true", "-c", "binaries="+filepath.Join(t.folder, "shop-dist")); err != nil {
+		"-c", "architecture="+runtime.GOARCH, "-c", "try=true", "-c", "binaries="+filepath.Join(t.built, "shop-dist")); err != nil {
 		return err
 	}
 	outputs, err := t.deployStack(ctx, assembly, "Shop")
@@ -48,7 +45,7 @@ func (t *trial) shop(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	fmt.Fprintf(t.out, "    %d messages, backwards, came to its function in order\n", shopMessages)
+	t.print("%d messages, backwards, came to its function in order", shopMessages)
 	return t.runCDK(ctx, "", t.asRoot(), "destroy", "--force", "--app", assembly)
 }
 

@@ -58,8 +58,8 @@ func deploy(ctx context.Context, w *world) (err error) {
 	}
 	err = w.stages(ctx, []stage{
 		{"building the functions, a consumer's function and the CDK app", t.build},
-		{"cdk synth, of the stack and of a changed one", t.synth},
 		{"starting MiniStack, with IAM enforced and over TLS", t.start},
+		{"cdk synth, of the stack and of a changed one", t.synth},
 		{"what is said where something is missing", t.refusals},
 		{"cdk bootstrap", t.bootstrap},
 		{"a consumer's Lambda function", t.deployReceiver},

@@ -1,56 +1,47 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/streamsort/streamsort/localstack/ministack"
 )
 
-// readLog hands the lines of the consumer's log that are new to the watcher, in the order in which
-// they were written.
-func (t *trial) readLog(ctx context.Context) error {
-	type event struct {
-		Timestamp int64
-		Message   string
-	}
-	var fresh []event
-	for token := ""; ; {
-		input := map[string]string{"logGroupName": "/aws/lambda/streamsort-receiver"}
-		if token != "" {
-			input["nextToken"] = token
-		}
+// log returns the lines that a function has logged.
+func (t *trial) log(ctx context.Context, function string) (lines []string, err error) {
+	input := map[string]string{"logGroupName": "/aws/lambda/" + function}
+	for {
 		var page struct {
-			Events    []event
+			Events    []struct{ Message string }
 			NextToken string
 		}
-		if err := t.server.JSON(ctx, "logs", "Logs_20140328.FilterLogEvents", input, &page); err != nil {
-			// Lambda makes the group with the first line.
-			if ministack.NoResource(err) {
-				return nil
-			}
-			return err
+		err := t.server.JSON(ctx, "logs", "Logs_20140328.FilterLogEvents", input, &page)
+		if ministack.NoResource(err) {
+			return nil, nil // Lambda makes the group with the first line
 		}
 		for _, e := range page.Events {
-			if strings.Contains(e.Message, `"message":"batch"`) && !t.seen[e.Message] {
-				t.seen[e.Message] = true
-				fresh = append(fresh, e)
-			}
+			lines = append(lines, e.Message)
 		}
-		if token = page.NextToken; token == "" {
-			break
+		if input["nextToken"] = page.NextToken; err != nil || page.NextToken == "" {
+			return lines, err
 		}
 	}
-	// A line begins with the time at which it was written.
-	slices.SortStableFunc(fresh, func(a, b event) int { return cmp.Compare(a.Message, b.Message) })
-	for _, e := range fresh {
-		t.watcher.Line(e.Message)
+}
+
+// readLog hands the lines of the consumer's log that are new to the watcher, in the order in which
+// they were written: a line begins with its time.
+func (t *trial) readLog(ctx context.Context) error {
+	lines, err := t.log(ctx, "streamsort-receiver")
+	slices.Sort(lines)
+	for _, line := range lines {
+		if !t.seen[line] {
+			t.seen[line] = true
+			t.watcher.Line(line)
+		}
 	}
-	return nil
+	return err
 }
 
 // operate asks the delivery function what an operator would, directly.

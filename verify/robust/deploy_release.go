@@ -150,11 +150,7 @@ func (r *release) create(ctx context.Context) (err error) {
 func (r *release) send(ctx context.Context) error {
 	address, service := r.outputs["ApiUrl"], "execute-api"
 	if own := r.outputs["PutUrl"]; own != "" {
-		var err error
-		if address, err = r.functionURL(own); err != nil {
-			return err
-		}
-		service = "lambda"
+		address, service = r.functionURL(own), "lambda"
 	}
 	if err := r.generate(service + "/"); err != nil {
 		return err
@@ -300,12 +296,8 @@ func (r *release) withoutSinks(ctx context.Context) (err error) {
 	if r.outputs, err = r.server.UpdateStack(ctx, releasedStack, templateOf(releases[1]), map[string]string{"Sinks": ""}); err != nil {
 		return err
 	}
-	functions, err := r.lambda(ctx, http.MethodGet, "", "")
-	if err != nil {
-		return err
-	}
-	if r.outputs["ProcessFunctionName"] != "" || len(r.outputs) != before-1 || bytes.Contains(functions, []byte(releasedStack+"-Process")) {
-		return fmt.Errorf("without sinks there are outputs %v and functions %s", r.outputs, functions)
+	if _, err := r.left(ctx, releasedStack+"-Process"); err != nil || r.outputs["ProcessFunctionName"] != "" || len(r.outputs) != before-1 {
+		return fmt.Errorf("without sinks there are outputs %v (%w)", r.outputs, err)
 	}
 	r.print("update-stack without sinks: process is gone")
 	return nil
@@ -316,22 +308,15 @@ func (r *release) delete(ctx context.Context) error {
 	if err := r.server.DeleteStack(ctx, releasedStack); err != nil {
 		return err
 	}
-	functions, err := r.lambda(ctx, http.MethodGet, "", "")
+	tables, err := r.left(ctx, releasedStack+"-")
 	if err != nil {
-		return err
-	}
-	if bytes.Contains(functions, []byte(releasedStack+"-")) {
-		return fmt.Errorf("functions are left: %s", functions)
-	}
-	var tables struct{ TableNames []string }
-	if err := r.server.JSON(ctx, "dynamodb", "DynamoDB_20120810.ListTables", struct{}{}, &tables); err != nil {
 		return err
 	}
 	var messages struct{ Count int }
 	err = r.server.JSON(ctx, "dynamodb", "DynamoDB_20120810.Scan", map[string]string{"TableName": releasedStack + "-messages", "Select": "COUNT"}, &messages)
 	if err != nil || messages.Count == 0 {
-		return fmt.Errorf("of tables %v that of the messages has %d: want them to stay (%w)", tables.TableNames, messages.Count, err)
+		return fmt.Errorf("of tables %v that of the messages has %d: want them to stay (%w)", tables, messages.Count, err)
 	}
-	r.print("delete-stack: no function is left; %d tables stay, with %d items of messages", len(tables.TableNames), messages.Count)
+	r.print("delete-stack: no function is left; %d tables stay, with %d items of messages", len(tables), messages.Count)
 	return nil
 }

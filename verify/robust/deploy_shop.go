@@ -7,10 +7,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/progress"
-	"github.com/streamsort/streamsort/localstack/ministack"
+	"github.com/streamsort/streamsort/internal/dev/traffic"
 )
 
 // shopMessages is how many messages go through the user's own stack.
@@ -25,7 +24,7 @@ func (t *trial) shop(ctx context.Context) error {
 		return err
 	}
 	assembly := t.assembly("shop")
-	if err := t.runCDK(ctx, folder, t.asRoot(), "synth", "--quiet", "--app", app, "--output", assembly,
+	if err := t.runCDK(ctx, folder, "synth", "--quiet", "--app", app, "--output", assembly,
 		"-c", "architecture="+runtime.GOARCH, "-c", "try=true", "-c", "binaries="+filepath.Join(t.built, "shop-dist")); err != nil {
 		return err
 	}
@@ -33,12 +32,14 @@ func (t *trial) shop(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := t.sendToShop(ctx, outputs["OrdersUrl"]); err != nil {
-		return err
+	orders := door{put: t.client(outputs["OrdersUrl"], "execute-api").Put}
+	for seq := shopMessages; seq > 0; seq-- {
+		document := fmt.Appendf(nil, `{"queue":"shop","seq":%d,"body":{"order":%d}}`, seq, seq)
+		if err := t.send(ctx, orders, []traffic.Arrival{{Document: document}}); err != nil {
+			return err
+		}
 	}
-	wait := progress.Wait{
-		Total: shopMessages, What: "messages are booked", Patience: time.Minute, Out: t.out,
-	}
+	wait := progress.Wait{Total: shopMessages, What: "messages are booked", Patience: claimPatience, Out: t.out}
 	if err := wait.Until(ctx, func(ctx context.Context) (int, string, error) {
 		booked, err := t.booked(ctx, outputs["BooksName"])
 		return booked, "", err
@@ -46,45 +47,24 @@ func (t *trial) shop(ctx context.Context) error {
 		return err
 	}
 	t.print("%d messages, backwards, came to its function in order", shopMessages)
-	return t.runCDK(ctx, "", t.asRoot(), "destroy", "--force", "--app", assembly)
-}
-
-// sendToShop puts the messages of one queue, the last one first.
-func (t *trial) sendToShop(ctx context.Context, address string) error {
-	c := t.client(address, "execute-api")
-	for seq := shopMessages; seq > 0; seq-- {
-		outcomes, err := c.Put(ctx, []json.RawMessage{json.RawMessage(fmt.Sprintf(`{"queue":"shop","seq":%d,"body":{"order":%d}}`, seq, seq))})
-		if err != nil {
-			return err
-		}
-		if outcomes[0].Status >= 300 {
-			return fmt.Errorf("message %d: %+v", seq, outcomes[0])
-		}
-	}
-	return nil
+	return t.runCDK(ctx, "", "destroy", "--force", "--app", assembly)
 }
 
 // booked is how many messages the shop's function has logged. They must be in order.
-func (t *trial) booked(ctx context.Context, function string) (int, error) {
-	var page struct{ Events []struct{ Message string } }
-	err := t.server.JSON(ctx, "logs", "Logs_20140328.FilterLogEvents", map[string]string{"logGroupName": "/aws/lambda/" + function}, &page)
-	if ministack.NoResource(err) {
-		return 0, nil // Lambda makes the group with the first line
-	}
-	last := 0
-	for _, e := range page.Events {
+func (t *trial) booked(ctx context.Context, function string) (last int, err error) {
+	lines, err := t.log(ctx, function)
+	for _, text := range lines {
 		var line struct {
 			Message string
 			Seq     int
 		}
-		at := strings.Index(e.Message, "{")
-		if at < 0 || json.Unmarshal([]byte(e.Message[at:]), &line) != nil || line.Message != "booked" {
+		at := strings.Index(text, "{")
+		if at < 0 || json.Unmarshal([]byte(text[at:]), &line) != nil || line.Message != "booked" {
 			continue
 		}
-		if line.Seq != last+1 {
-			return 0, fmt.Errorf("message %d came after %d", line.Seq, last)
+		if last++; line.Seq != last {
+			return 0, fmt.Errorf("message %d came as number %d", line.Seq, last)
 		}
-		last = line.Seq
 	}
 	return last, err
 }

@@ -11,7 +11,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/streamsort/streamsort/internal/dev/cdkcli"
-	"github.com/streamsort/streamsort/internal/dev/progress"
 	"github.com/streamsort/streamsort/internal/dev/sources"
 	"github.com/streamsort/streamsort/internal/dev/traffic"
 	"github.com/streamsort/streamsort/localstack/ministack"
@@ -86,7 +85,7 @@ func deploy(ctx context.Context, w *world) (err error) {
 func (t *trial) check() {
 	state := t.watcher.State()
 	t.row("answers", "%v", t.outcomes)
-	t.row("out", "%d messages, in %d batches, %d of them again", state.Messages, state.Batches, state.Repeated)
+	t.row("out", "%d messages, %d batches, %d again", state.Messages, state.Batches, state.Repeated)
 	for _, violation := range state.Violations {
 		t.not("%s", violation)
 	}
@@ -178,12 +177,10 @@ func (t *trial) start(ctx context.Context) (err error) {
 // processes of functions that are deployed anew: their claims are over after 70 seconds, and the
 // sweep takes care of the rest.
 func (t *trial) drain(ctx context.Context) error {
-	wait := progress.Wait{
-		Total: t.watcher.Distinct(), What: "messages are out", Patience: claimPatience, Out: t.out,
-		Sweep: func(ctx context.Context) error {
-			_, err := t.invoke(ctx, "SweepFunctionName", `{}`)
-			return err
-		},
+	wait := t.wait(t.watcher.Distinct(), "messages are out")
+	wait.Sweep = func(ctx context.Context) error {
+		_, err := t.invoke(ctx, "SweepFunctionName", `{}`)
+		return err
 	}
 	return wait.Until(ctx, func(ctx context.Context) (int, string, error) {
 		err := t.readLog(ctx)

@@ -109,7 +109,7 @@ func (t *trial) ask(ctx context.Context, method, address string, header http.Hea
 	}
 	text, err := io.ReadAll(response.Body)
 	if err == nil && response.StatusCode != want {
-		err = fmt.Errorf("%s %s %v was answered %s, want %d: %s", method, address, header, response.Status, want, text)
+		err = fmt.Errorf("%s %s: %s, want %d: %s", method, address, response.Status, want, text)
 	}
 	return errors.Join(err, response.Body.Close())
 }

@@ -16,7 +16,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/streamsort/streamsort/internal/dev/progress"
 	"github.com/streamsort/streamsort/internal/dev/sources"
 	"github.com/streamsort/streamsort/internal/dev/traffic"
 	"github.com/streamsort/streamsort/localstack/ministack"
@@ -46,12 +45,23 @@ func (t *trial) released(ctx context.Context) error {
 	}
 	// The same server and consumer's function; messages and what comes of them are its own.
 	r := &release{*t}
-	for _, step := range []func(context.Context) error{r.upload, r.refuse, r.create, r.send, r.update, r.send, r.configure, r.withoutSinks, r.delete} {
-		if err := step(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
+	return t.stages(ctx, []stage{
+		{"its template and zips are in a bucket", r.upload},
+		{"parameters out of their bounds are refused by their names", r.refuse},
+		{"create-stack", r.create},
+		{"messages by the HTTP API", r.send},
+		{"update-stack to the next release, with the mode async, 1024 MB and a function URL", r.update},
+		{"messages by the function URL", r.send},
+		{"update-stack with webhooks, a queue of SQS and tenants", r.configure},
+		{"update-stack without sinks", r.withoutSinks},
+		{"delete-stack", r.delete},
+	})
+}
+
+// change updates the stack to the second release, with other parameters.
+func (r *release) change(ctx context.Context, changed map[string]string) (err error) {
+	r.outputs, err = r.server.UpdateStack(ctx, releasedStack, templateOf(releases[1]), changed)
+	return err
 }
 
 // processor is Lambda's name of this machine's.
@@ -113,9 +123,13 @@ func templateOf(version string) string {
 func parameters() map[string]string {
 	return map[string]string{
 		"ArtifactBucket": "artifacts", "Architecture": processor(), "Config": "streamsort/config/",
-		"Sinks":        "arn:aws:lambda:" + ministack.Region + ":" + ministack.Account + ":function:streamsort-receiver",
+		"Sinks":        arn("lambda", "function:streamsort-receiver"),
 		"SavedQueries": "false", // the server does not know AWS::Logs::QueryDefinition
 	}
+}
+
+func arn(service, name string) string {
+	return "arn:aws:" + service + ":" + ministack.Region + ":" + ministack.Account + ":" + name
 }
 
 // refuse shows that a parameter out of its bounds makes nothing.
@@ -130,7 +144,6 @@ func (r *release) refuse(ctx context.Context) error {
 			return fmt.Errorf("with %s=%s it said: %w", name, value, err)
 		}
 	}
-	r.print("six parameters out of their bounds were refused by their names")
 	return nil
 }
 
@@ -141,7 +154,6 @@ func (r *release) create(ctx context.Context) (err error) {
 	if r.outputs["PutUrl"] != "" || r.outputs["ProcessFunctionName"] == "" {
 		return fmt.Errorf("outputs %v: want a process, and no function URL", r.outputs)
 	}
-	r.print("create-stack of release %s: %d outputs, %s", releases[0], len(r.outputs), r.outputs["ApiUrl"])
 	return nil
 }
 
@@ -186,9 +198,9 @@ func (r *release) generate(begins string) error {
 
 // update changes the stack to the next release, with other parameters; those that are not named
 // stay.
-func (r *release) update(ctx context.Context) (err error) {
+func (r *release) update(ctx context.Context) error {
 	changed := map[string]string{"Mode": "async", "EnqueueMemory": "1024", "FunctionUrl": "true"}
-	if r.outputs, err = r.server.UpdateStack(ctx, releasedStack, templateOf(releases[1]), changed); err != nil {
+	if err := r.change(ctx, changed); err != nil {
 		return err
 	}
 	// What is called is the function as it was changed: the alias is on nothing older.
@@ -205,27 +217,27 @@ func (r *release) update(ctx context.Context) (err error) {
 	if err := json.Unmarshal(answer, &called); err != nil {
 		return err
 	}
-	if c := called.Configuration; c.MemorySize != 1024 || c.Environment.Variables["STREAMSORT_MODE"] != "async" {
-		return fmt.Errorf("what is called has %d MB and the mode %q", c.MemorySize, c.Environment.Variables["STREAMSORT_MODE"])
+	c := called.Configuration
+	if mode := c.Environment.Variables["STREAMSORT_MODE"]; c.MemorySize != 1024 || mode != "async" {
+		return fmt.Errorf("what is called has %d MB and the mode %q", c.MemorySize, mode)
 	}
 	if r.outputs["PutUrl"] == "" {
 		return fmt.Errorf("outputs %v: want a function URL", r.outputs)
 	}
-	r.print("update-stack to release %s, mode async, 1024 MB, a function URL", releases[1])
 	return nil
 }
 
 // configure lets webhooks, a queue of SQS and tenants in, by parameters and files in the bucket.
 // What comes in by each is delivered.
-func (r *release) configure(ctx context.Context) (err error) {
+func (r *release) configure(ctx context.Context) error {
 	var secret struct{ ARN string }
 	var queue struct{ QueueURL string }
 	const key = "the sender's secret"
 	users, err := r.newPool(ctx)
-	if err := errors.Join(
-		err,
-		r.server.JSON(ctx, "secretsmanager", "secretsmanager.CreateSecret", map[string]string{"Name": "shop", "SecretString": key}, &secret),
-		r.server.JSON(ctx, "sqs", "AmazonSQS.CreateQueue", map[string]string{"QueueName": "incoming"}, &queue),
+	type object = map[string]string
+	if err := errors.Join(err,
+		r.server.JSON(ctx, "secretsmanager", "secretsmanager.CreateSecret", object{"Name": "shop", "SecretString": key}, &secret),
+		r.server.JSON(ctx, "sqs", "AmazonSQS.CreateQueue", object{"QueueName": "incoming"}, &queue),
 	); err != nil {
 		return err
 	}
@@ -237,13 +249,13 @@ func (r *release) configure(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if r.outputs, err = r.server.UpdateStack(ctx, releasedStack, templateOf(releases[1]), map[string]string{
-		"FunctionUrl": "false", "WebhookSecrets": secret.ARN, "Source1": "arn:aws:sqs:" + ministack.Region + ":" + ministack.Account + ":incoming",
+	if err := r.change(ctx, map[string]string{
+		"FunctionUrl": "false", "WebhookSecrets": secret.ARN, "Source1": arn("sqs", "incoming"),
 		"TenantIssuer": users.issuer, "TenantAudience": users.client, "TenantClaim": "custom:tenant",
 	}); err != nil {
 		return err
 	}
-	message := map[string]string{"QueueUrl": queue.QueueURL, "MessageBody": `{"account":"a","number":1}`}
+	message := object{"QueueUrl": queue.QueueURL, "MessageBody": `{"account":"a","number":1}`}
 	if err := r.server.JSON(ctx, "sqs", "AmazonSQS.SendMessage", message, &struct{}{}); err != nil {
 		return err
 	}
@@ -255,51 +267,58 @@ func (r *release) configure(ctx context.Context) (err error) {
 		return http.Header{"Authorization": {"Bearer " + users.tokens[tenant]}}
 	}
 	for _, c := range []struct {
-		method, url, path string
-		header            http.Header
-		body              string
-		want              int
+		url, path string
+		header    http.Header
+		body      string
+		want      int
 	}{
-		{http.MethodPost, "ApiUrl", "/webhooks/shop", signed(hex.EncodeToString(mac.Sum(nil))), event, http.StatusOK},
-		{http.MethodPost, "ApiUrl", "/webhooks/shop", signed("00"), event, http.StatusUnauthorized},
-		{http.MethodPost, "ApiUrl", "/webhooks/nobody", signed("00"), event, http.StatusUnauthorized},
-		{http.MethodPost, "TenantApiUrl", "/messages", nil, order, http.StatusUnauthorized},
-		{http.MethodPost, "TenantApiUrl", "/messages", of("acme"), order, http.StatusOK},
-		{http.MethodGet, "TenantApiUrl", "/messages?queue=orders", of("acme"), "", http.StatusOK},
-		{http.MethodGet, "TenantApiUrl", "/messages?queue=orders", of("globex"), "", http.StatusNotFound},
+		{"ApiUrl", "/webhooks/shop", signed(hex.EncodeToString(mac.Sum(nil))), event, http.StatusOK},
+		{"ApiUrl", "/webhooks/shop", signed("00"), event, http.StatusUnauthorized},
+		{"ApiUrl", "/webhooks/nobody", signed("00"), event, http.StatusUnauthorized},
+		{"TenantApiUrl", "/messages", nil, order, http.StatusUnauthorized},
+		{"TenantApiUrl", "/messages", of("acme"), order, http.StatusAccepted},
 	} {
-		if err := r.ask(ctx, c.method, r.outputs[c.url]+c.path, c.header, c.body, c.want); err != nil {
+		if err := r.ask(ctx, http.MethodPost, r.outputs[c.url]+c.path, c.header, c.body, c.want); err != nil {
 			return err
 		}
 	}
-	wait := progress.Wait{Total: 3, What: "messages are delivered", Patience: claimPatience, Out: r.out}
-	err = wait.Until(ctx, func(ctx context.Context) (delivered int, left string, err error) {
-		for _, queue := range []string{"shop", "orders/a", "@acme/orders"} {
-			switch c, err := r.standing(ctx, queue); {
-			case err != nil:
-				return 0, "", err
-			case c.Delivered == "1":
-				delivered++
-			default:
-				left += fmt.Sprintf(" %s: %+v", queue, c)
-			}
+	if err := r.wait(3, "messages are delivered").Until(ctx, r.delivered); err != nil {
+		return err
+	}
+	for tenant, want := range map[string]int{"acme": http.StatusOK, "globex": http.StatusNotFound} {
+		address := r.outputs["TenantApiUrl"] + "/messages?queue=orders"
+		if err := r.ask(ctx, http.MethodGet, address, of(tenant), "", want); err != nil {
+			return err
 		}
-		return delivered, left, nil
-	})
-	r.print("update-stack with webhooks, a queue of SQS and tenants: what came by each is delivered, and no other")
-	return err
+	}
+	return nil
+}
+
+// delivered counts what has come in by a webhook, from SQS and by a tenant, and was delivered.
+func (r *release) delivered(ctx context.Context) (count int, left string, err error) {
+	for _, queue := range []string{"shop", "orders/a", "@acme/orders"} {
+		switch c, err := r.standing(ctx, queue); {
+		case err != nil:
+			return 0, "", err
+		case c.Delivered == "1":
+			count++
+		default:
+			left += fmt.Sprintf(" %s: %+v", queue, c)
+		}
+	}
+	return count, left, nil
 }
 
 // withoutSinks takes the consumers away: process goes with them, and nothing else.
-func (r *release) withoutSinks(ctx context.Context) (err error) {
+func (r *release) withoutSinks(ctx context.Context) error {
 	before := len(r.outputs)
-	if r.outputs, err = r.server.UpdateStack(ctx, releasedStack, templateOf(releases[1]), map[string]string{"Sinks": ""}); err != nil {
+	if err := r.change(ctx, map[string]string{"Sinks": ""}); err != nil {
 		return err
 	}
-	if _, err := r.left(ctx, releasedStack+"-Process"); err != nil || r.outputs["ProcessFunctionName"] != "" || len(r.outputs) != before-1 {
+	_, err := r.left(ctx, releasedStack+"-Process")
+	if err != nil || r.outputs["ProcessFunctionName"] != "" || len(r.outputs) != before-1 {
 		return fmt.Errorf("without sinks there are outputs %v (%w)", r.outputs, err)
 	}
-	r.print("update-stack without sinks: process is gone")
 	return nil
 }
 
@@ -317,6 +336,6 @@ func (r *release) delete(ctx context.Context) error {
 	if err != nil || messages.Count == 0 {
 		return fmt.Errorf("of tables %v that of the messages has %d: want them to stay (%w)", tables, messages.Count, err)
 	}
-	r.print("delete-stack: no function is left; %d tables stay, with %d items of messages", len(tables), messages.Count)
+	r.print("%d tables stay, with %d items of messages", len(tables), messages.Count)
 	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/streamsort/streamsort/internal/dev/progress"
 	"github.com/streamsort/streamsort/internal/dev/traffic"
 )
 
@@ -39,8 +38,7 @@ func (t *trial) shop(ctx context.Context) error {
 			return err
 		}
 	}
-	wait := progress.Wait{Total: shopMessages, What: "messages are booked", Patience: claimPatience, Out: t.out}
-	if err := wait.Until(ctx, func(ctx context.Context) (int, string, error) {
+	if err := t.wait(shopMessages, "messages are booked").Until(ctx, func(ctx context.Context) (int, string, error) {
 		booked, err := t.booked(ctx, outputs["BooksName"])
 		return booked, "", err
 	}); err != nil {

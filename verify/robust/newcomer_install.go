@@ -21,8 +21,8 @@ func (n *newcomer) traced(ctx context.Context) error {
 	return n.program(ctx, "traced", "charged 1 time", modproxy.Root+"/pkg/dedup/dedupotel")
 }
 
-// program makes a program of the user's in a module of its own, which requires the release of one of
-// this repository's, and runs it. Its last line has to be last.
+// program makes a program of the user's in a module of its own, which requires the release of one
+// of this repository's, and runs it. Its last line has to be last.
 func (n *newcomer) program(ctx context.Context, name, last, requires string) error {
 	folder := filepath.Join(n.dir, name)
 	if err := os.CopyFS(folder, os.DirFS(filepath.Join(n.root, "verify", "robust", "testdata", name))); err != nil {

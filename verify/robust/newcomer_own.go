@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/streamsort/streamsort/internal/dev/modproxy"
-	"github.com/streamsort/streamsort/internal/dev/progress"
 	"github.com/streamsort/streamsort/internal/dev/sources"
 )
 
@@ -72,8 +71,7 @@ func (n *newcomer) own(ctx context.Context, language string, environ []string, m
 		return err
 	}
 	var lines []string
-	two := progress.Wait{Total: 2, What: "messages are in the function", Patience: claimPatience, Out: n.out}
-	err = two.Until(ctx, func(ctx context.Context) (int, string, error) {
+	err = n.wait(2, "messages are in the function").Until(ctx, func(ctx context.Context) (int, string, error) {
 		lines, err = n.log(ctx, "orders")
 		return len(lines), "", err
 	})

@@ -8,14 +8,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/streamsort/streamsort/internal/dev/progress"
 )
 
 const (
@@ -98,8 +95,7 @@ func (n *newcomer) tail(ctx context.Context) error {
 // booked waits until the function in Go has all messages, as its log says.
 func (n *newcomer) booked(ctx context.Context) error {
 	var seqs []int
-	wait := progress.Wait{Total: newcomerMessages, What: "messages are booked", Patience: claimPatience, Out: n.out}
-	err := wait.Until(ctx, func(ctx context.Context) (int, string, error) {
+	err := n.wait(newcomerMessages, "messages are booked").Until(ctx, func(ctx context.Context) (int, string, error) {
 		lines, err := n.log(ctx, "books")
 		seqs = nil
 		for _, line := range lines {
@@ -122,7 +118,8 @@ func (n *newcomer) booked(ctx context.Context) error {
 
 // log returns the lines that a function has logged.
 func (n *newcomer) log(ctx context.Context, function string) ([]string, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, n.url+"/_streamsort/logs?"+url.Values{"function": {function}, "lines": {"1000"}}.Encode(), nil)
+	address := n.url + "/_streamsort/logs?lines=1000&function=" + function
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, err
 	}

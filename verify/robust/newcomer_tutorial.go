@@ -8,8 +8,6 @@ import (
 	"regexp"
 	"strings"
 	"time"
-
-	"github.com/streamsort/streamsort/internal/dev/progress"
 )
 
 // tutorialAddress is where the page has the stack; here it has a port of its own.
@@ -78,8 +76,7 @@ func (n *newcomer) shows(ctx context.Context, folder, script, printed, lines str
 		}
 		return nil
 	}
-	shown := progress.Wait{Total: len(want), What: "lines of the page are printed", Patience: 3 * time.Minute, Out: n.out}
-	return shown.Until(ctx, func(ctx context.Context) (int, string, error) {
+	return n.wait(len(want), "lines of the page are printed").Until(ctx, func(ctx context.Context) (int, string, error) {
 		said, _, err := n.shell(ctx, folder, script)
 		found := inThisOrder(said, want)
 		switch {

@@ -105,6 +105,11 @@ func execute(ctx context.Context, folder string, environ []string, name string, 
 	return strings.TrimSuffix(string(said), "\n"), err
 }
 
+// wait is for so many, as long as the claims of killed processes last.
+func (w *world) wait(total int, what string) progress.Wait {
+	return progress.Wait{Total: total, What: what, Patience: claimPatience, Out: w.out}
+}
+
 // most is how many violations of one kind are kept in words.
 const most = 20
 

@@ -12,7 +12,7 @@ type pool struct {
 	tokens         map[string]string // of a user of each tenant
 }
 
-// newPool makes a user pool, with a user of two tenants each.
+// newPool makes a user pool, with a user of each of two tenants.
 func (r *release) newPool(ctx context.Context) (*pool, error) {
 	const password = "Correct-horse-7"
 	var made struct {
@@ -25,9 +25,13 @@ func (r *release) newPool(ctx context.Context) (*pool, error) {
 		return r.server.JSON(ctx, "cognito-idp", "AWSCognitoIdentityProviderService."+action, input, &made)
 	}
 	type object = map[string]any
-	err := call("CreateUserPool", object{"PoolName": "shops", "Schema": []object{{"Name": "tenant", "AttributeDataType": "String"}}})
+	err := call("CreateUserPool", object{
+		"PoolName": "shops", "Schema": []object{{"Name": "tenant", "AttributeDataType": "String"}},
+	})
 	if err == nil {
-		err = call("CreateUserPoolClient", object{"ClientName": "shop", "ExplicitAuthFlows": []string{"ALLOW_ADMIN_USER_PASSWORD_AUTH"}})
+		err = call("CreateUserPoolClient", object{
+			"ClientName": "shop", "ExplicitAuthFlows": []string{"ALLOW_ADMIN_USER_PASSWORD_AUTH"},
+		})
 	}
 	p := &pool{tokens: map[string]string{}}
 	for _, tenant := range []string{"acme", "globex"} {

@@ -53,7 +53,7 @@ func TestTemplatesLint(t *testing.T) {
 		goldenFile, patched(t, demoFile), patched(t, soakFile), patched(t, hooksFile), patched(t, tenantsFile), patched(t, webhooksFile),
 		"../../examples/webhooks/template.json", "../../examples/receiver/receiver.template.json",
 		"../../examples/payments/payments.template.json", "../../examples/wordcount/wordcount.template.json",
-		"../../localstack/deploylocal/doors.template.json", "../../examples/languages/languages.template.json",
+		"../../verify/robust/deploy/doors.template.json", "../../examples/languages/languages.template.json",
 	)
 	lint.Stderr = t.Output()
 	said, err := lint.Output()

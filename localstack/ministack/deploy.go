@@ -67,11 +67,7 @@ func (s *Server) UpdateStack(ctx context.Context, stack, template string, change
 // from then on.
 func (s *Server) countBatches(ctx context.Context) error {
 	const path = "/2015-03-31/event-source-mappings/"
-	request, err := http.NewRequest(http.MethodGet, s.Endpoint+path, nil)
-	if err != nil {
-		return err
-	}
-	text, err := s.Request(ctx, "lambda", request, nil)
+	text, err := s.Request(ctx, "lambda", http.MethodGet, path, nil)
 	if err != nil {
 		return fmt.Errorf("list event source mappings: %w", err)
 	}
@@ -89,11 +85,7 @@ func (s *Server) countBatches(ctx context.Context) error {
 		if !is {
 			continue
 		}
-		if request, err = http.NewRequest(http.MethodPut, s.Endpoint+path+mapping.UUID, nil); err != nil {
-			return err
-		}
-		request.Header.Set("Content-Type", "application/json")
-		if _, err = s.Request(ctx, "lambda", request, []byte(`{"BatchSize":`+size+`}`)); err != nil {
+		if _, err = s.Request(ctx, "lambda", http.MethodPut, path+mapping.UUID, []byte(`{"BatchSize":`+size+`}`)); err != nil {
 			return fmt.Errorf("set the batch size of mapping %s: %w", mapping.UUID, err)
 		}
 	}
@@ -248,12 +240,8 @@ var (
 // call makes one call of the Query protocol.
 func (s *Server) call(ctx context.Context, to service, form url.Values, answer any) error {
 	form.Set("Version", to.version)
-	request, err := http.NewRequest(http.MethodPost, s.Endpoint, nil)
-	if err != nil {
-		return err
-	}
-	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	text, err := s.Request(ctx, to.name, request, []byte(form.Encode()))
+	header := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}
+	text, err := s.send(ctx, to.name, http.MethodPost, "", header, []byte(form.Encode()))
 	if err != nil {
 		return err
 	}

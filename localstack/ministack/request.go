@@ -26,13 +26,21 @@ const (
 	SecretKey   = "test"
 )
 
-// Request signs a request to a service as the account's root, makes it, and returns what it
-// answers. An answer that is no success is an error with the answer's text.
-func (s *Server) Request(ctx context.Context, service string, request *http.Request, body []byte) ([]byte, error) {
+// Request makes a request of a service as the account's root, and returns what it answers. An
+// answer that is no success is an error with the answer's text.
+func (s *Server) Request(ctx context.Context, service, method, path string, body []byte) ([]byte, error) {
+	return s.send(ctx, service, method, path, http.Header{"Content-Type": {"application/json"}}, body)
+}
+
+// send is Request with a header of the caller's.
+func (s *Server) send(ctx context.Context, service, method, path string, header http.Header, body []byte) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, method, s.Endpoint+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
 	hash := sha256.Sum256(body)
 	sum := hex.EncodeToString(hash[:])
-	request = request.WithContext(ctx)
-	request.Body, request.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	request.Header = header
 	request.Header.Set("X-Amz-Content-Sha256", sum)
 	keys := aws.Credentials{AccessKeyID: AccessKeyID, SecretAccessKey: SecretKey}
 	if err := v4.NewSigner().SignHTTP(ctx, keys, request, sum, service, Region, time.Now()); err != nil {
@@ -86,13 +94,8 @@ func (s *Server) JSON(ctx context.Context, service, target string, input, output
 	if err != nil {
 		return err
 	}
-	request, err := http.NewRequest(http.MethodPost, s.Endpoint, nil)
-	if err != nil {
-		return err
-	}
-	request.Header.Set("Content-Type", "application/x-amz-json-1.1")
-	request.Header.Set("X-Amz-Target", target)
-	text, err := s.Request(ctx, service, request, body)
+	header := http.Header{"Content-Type": {"application/x-amz-json-1.1"}, "X-Amz-Target": {target}}
+	text, err := s.send(ctx, service, http.MethodPost, "", header, body)
 	if err != nil {
 		return fmt.Errorf("%s: %w", target, err)
 	}

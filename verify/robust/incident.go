@@ -148,10 +148,8 @@ func (o *operator) start(ctx context.Context, sink *lambdaSink) error {
 		return err
 	}
 	o.program = filepath.Join(folder, "streamsort")
-	build := exec.CommandContext(ctx, "go", "build", "-o", o.program, "./cmd/streamsort")
-	build.Dir = w.root
-	if said, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("%w: %s", err, said)
+	if _, err := execute(ctx, w.root, nil, "go", "build", "-o", o.program, "./cmd/streamsort"); err != nil {
+		return err
 	}
 	var sweeps sweeps
 	w.during(ctx, func(ctx context.Context) error { return sweeps.run(ctx, w.stack) })

@@ -99,10 +99,10 @@ var scenarios = []scenario{
 	{"wordcount", "a tree of words is counted in three functions, and its end is announced", nil, wordcount},
 	program("sim", "every schedule of small cases of the protocols, and a million random ones",
 		"run ./verify/sim/cmd/sim", "SUITE", "SEED", "FULL", "RUNS"),
-	program("newcomer", "what a new user does from an empty folder, with the library, functions, the CDK",
-		"run ./verify/newcomer", "COLD"),
-	program("deploy", "the stack is deployed, changed and destroyed without an AWS account",
-		"run ./localstack/deploylocal", "INPUT"),
+	{"newcomer", "what a new user does from an empty folder, with the library, functions, the CDK", []setting{
+		{"COLD", 0, 0, 0, 1},
+	}, install},
+	{"deploy", "the stack is deployed, changed and destroyed without an AWS account", []setting{{name: "INPUT"}}, deploy},
 	program("sources", "100,000 shuffled records of each AWS source: none lost, none out of order",
 		"test ./functions/source -run TestManyRecords -count=1 -v -timeout 60m -args -events 100000"),
 }

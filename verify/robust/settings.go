@@ -11,7 +11,7 @@ import (
 )
 
 // setting is a number that a scenario takes from a variable of its name; TIME is a duration. One
-// without bounds is a text, which a program reads itself.
+// without bounds is a text, which the scenario reads itself.
 type setting struct {
 	name string
 	// usual is what it is where nothing is said, short what it is in the short form.

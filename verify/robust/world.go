@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -64,6 +65,49 @@ func (w *world) say(format string, arguments ...any) {
 // row prints a row of the summary.
 func (w *world) row(name, format string, arguments ...any) {
 	fmt.Fprintf(w.out, "    %-19s %s\n", name, fmt.Sprintf(format, arguments...))
+}
+
+// print prints a line of what a stage shows.
+func (w *world) print(format string, arguments ...any) {
+	fmt.Fprintf(w.out, "    "+format+"\n", arguments...)
+}
+
+// stage is a part of a scenario.
+type stage struct {
+	what string
+	do   func(context.Context) error
+}
+
+// stages does one after the other, and prints how long each takes.
+func (w *world) stages(ctx context.Context, all []stage) error {
+	for _, s := range all {
+		began := time.Now()
+		w.say("%s", s.what)
+		if err := s.do(ctx); err != nil {
+			return fmt.Errorf("%s: %w", s.what, err)
+		}
+		w.print("%.1f s", time.Since(began).Seconds())
+	}
+	return nil
+}
+
+// execute runs a program in a folder, and returns what it printed, without the last line's end. No
+// environment is this process's.
+func execute(ctx context.Context, folder string, environ []string, name string, arguments ...string) (string, error) {
+	c := exec.CommandContext(ctx, name, arguments...)
+	c.Dir, c.Env = folder, environ
+	var errs strings.Builder
+	c.Stderr = &errs
+	said, err := c.Output()
+	if err != nil {
+		err = fmt.Errorf("%s %s: %w\n%s%s", name, strings.Join(arguments, " "), err, said, &errs)
+	}
+	return strings.TrimSuffix(string(said), "\n"), err
+}
+
+// wait is for so many, as long as the claims of killed processes last.
+func (w *world) wait(total int, what string) progress.Wait {
+	return progress.Wait{Total: total, What: what, Patience: claimPatience, Out: w.out}
 }
 
 // most is how many violations of one kind are kept in words.

@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 )
 
 // CLI is an installed CDK command.
@@ -73,7 +74,7 @@ type Call struct {
 }
 
 // Run runs the command. The error is a sentence where the reason is known, and else what the
-// command ended with.
+// command ended with, and printed where that goes nowhere.
 func (c *CLI) Run(ctx context.Context, call Call) error {
 	said := &tail{}
 	command := exec.CommandContext(ctx, "node", append([]string{c.script}, call.Args...)...)
@@ -92,6 +93,9 @@ func (c *CLI) Run(ctx context.Context, call Call) error {
 	}
 	if sentence := Explain(said.String()); sentence != "" {
 		return errors.New(sentence)
+	}
+	if call.Stderr == nil {
+		err = fmt.Errorf("%w\n%s", err, said)
 	}
 	return fmt.Errorf("cdk %s: %w", call.Args[0], err)
 }
@@ -135,12 +139,17 @@ const (
 	noCredentials   = "there are no AWS credentials that AWS takes: set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and AWS_REGION"
 )
 
-// tail keeps the last part of what is written to it.
-type tail struct{ bytes.Buffer }
+// tail keeps the last part of what is written to it, by two writers.
+type tail struct {
+	mu sync.Mutex
+	bytes.Buffer
+}
 
 const tailSize = 64 << 10
 
 func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	if t.Len() > tailSize {
 		kept := bytes.Clone(t.Bytes()[t.Len()-tailSize/2:])
 		t.Reset()

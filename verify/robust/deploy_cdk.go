@@ -1,12 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -21,7 +21,7 @@ import (
 var changes = []string{"mode=async", "enqueueMemory=1024", "processBatchSize=50", "policy=alert"}
 
 // assembly is the folder of a synthesised stack.
-func (t *trial) assembly(name string) string { return filepath.Join(t.folder, name+".out") }
+func (t *trial) assembly(name string) string { return filepath.Join(t.built, name+".out") }
 
 // synth writes the stack's templates: as it is, and changed.
 func (t *trial) synth(ctx context.Context) error {
@@ -34,78 +34,61 @@ func (t *trial) synth(ctx context.Context) error {
 		}, more...) {
 			args = append(args, "-c", "streamsort:"+property)
 		}
-		if err := t.runCDK(ctx, "", t.environment(), args...); err != nil {
+		if err := t.runCDK(ctx, "", args...); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// environment is this process's, but for what it says of AWS.
+// environment is that of a command that talks to the server: this process's, but for what it says
+// of AWS.
 func (t *trial) environment(more ...string) []string {
-	kept := []string{
+	kept := append(more,
 		"CDK_DISABLE_CLI_TELEMETRY=true", "CI=true", "NODE_NO_WARNINGS=1", "JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=20",
-		"AWS_EC2_METADATA_DISABLED=true",
-		"AWS_CONFIG_FILE=" + os.DevNull, "AWS_SHARED_CREDENTIALS_FILE=" + os.DevNull,
-	}
+		"AWS_EC2_METADATA_DISABLED=true", "AWS_CONFIG_FILE="+os.DevNull, "AWS_SHARED_CREDENTIALS_FILE="+os.DevNull,
+		"AWS_ENDPOINT_URL="+t.server.Endpoint, "AWS_CA_BUNDLE="+t.server.Certificate, "AWS_REGION="+ministack.Region,
+		"CDK_DEFAULT_ACCOUNT="+ministack.Account, "CDK_DEFAULT_REGION="+ministack.Region)
 	for _, variable := range os.Environ() {
 		if !strings.HasPrefix(variable, "AWS_") && !strings.HasPrefix(variable, "CDK_") {
 			kept = append(kept, variable)
 		}
 	}
-	return append(kept, more...)
+	return kept
 }
 
-// toServer is the environment of a command that talks to the server.
-func (t *trial) toServer() []string {
-	return t.environment("AWS_ENDPOINT_URL="+t.server.Endpoint, "AWS_CA_BUNDLE="+t.server.Certificate, "AWS_REGION="+ministack.Region,
-		"CDK_DEFAULT_ACCOUNT="+ministack.Account, "CDK_DEFAULT_REGION="+ministack.Region)
-}
-
-// asRoot is toServer with the keys of the account's root.
+// asRoot is environment with the keys of the account's root.
 func (t *trial) asRoot() []string {
-	return append(t.toServer(), "AWS_ACCESS_KEY_ID="+ministack.AccessKeyID, "AWS_SECRET_ACCESS_KEY="+ministack.SecretKey)
+	return t.environment("AWS_ACCESS_KEY_ID="+ministack.AccessKeyID, "AWS_SECRET_ACCESS_KEY="+ministack.SecretKey)
 }
 
-// runCDK runs the command; what it says is in cdk.log.
-func (t *trial) runCDK(ctx context.Context, folder string, env []string, args ...string) error {
-	fmt.Fprintf(t.cdkLog, "\n$ cdk %s\n", strings.Join(args, " "))
-	err := t.cdk.Run(ctx, cdkcli.Call{Args: args, Env: env, Folder: folder, Stdout: t.cdkLog, Stderr: t.cdkLog})
-	if err != nil {
-		return fmt.Errorf("%w (%s has the rest)", err, t.cdkLog.Name())
-	}
-	return nil
+// runCDK runs the CDK's command as the account's root; no folder is infra/cdk.
+func (t *trial) runCDK(ctx context.Context, folder string, args ...string) error {
+	return t.cdk.Run(ctx, cdkcli.Call{Args: args, Env: t.asRoot(), Folder: folder})
 }
 
 // refusals shows what a user reads whose account is not ready.
 func (t *trial) refusals(ctx context.Context) error {
-	for _, c := range []struct {
-		what, want string
-		env        []string
-	}{
-		{"without credentials", "credentials", t.toServer()},
-		{"without bootstrap", "bootstrapped", t.asRoot()},
+	for want, env := range map[string][]string{
+		"there are no AWS credentials": t.environment(), "this account has not been bootstrapped": t.asRoot(),
 	} {
-		var refused error
 		args := []string{"deploy", "--app", t.assembly("first"), "--require-approval", "never"}
-		fmt.Fprintf(t.cdkLog, "\n$ cdk %s\n", strings.Join(args, " "))
-		refused = t.cdk.Run(ctx, cdkcli.Call{Args: args, Env: c.env, Stdout: t.cdkLog, Stderr: t.cdkLog})
-		if refused == nil || !strings.Contains(refused.Error(), c.want) {
-			return fmt.Errorf("%s it said: %w", c.what, refused)
+		refused := t.cdk.Run(ctx, cdkcli.Call{Args: args, Env: env})
+		if refused == nil || !strings.HasPrefix(refused.Error(), want) {
+			return fmt.Errorf("it said %w, want %q", refused, want)
 		}
-		fmt.Fprintf(t.out, "    %s: %v\n", c.what, refused)
+		t.print("%v", refused)
 	}
 	return nil
 }
 
 // bootstrap runs where there is no cdk.json: the command would synthesise the app first.
 func (t *trial) bootstrap(ctx context.Context) error {
-	folder, err := os.MkdirTemp(t.folder, "empty-")
-	if err != nil {
+	folder := filepath.Join(t.built, "empty")
+	if err := os.Mkdir(folder, 0o700); err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(folder) }()
-	return t.runCDK(ctx, folder, t.asRoot(), "bootstrap", "aws://"+ministack.Account+"/"+ministack.Region)
+	return t.runCDK(ctx, folder, "bootstrap", "aws://"+ministack.Account+"/"+ministack.Region)
 }
 
 // assets is the bucket that cdk bootstrap makes.
@@ -118,11 +101,7 @@ func (t *trial) deployReceiver(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	put, err := http.NewRequest(http.MethodPut, t.server.Endpoint+"/"+assets+"/receiver.zip", nil)
-	if err != nil {
-		return err
-	}
-	if _, err := t.server.Request(ctx, "s3", put, code); err != nil {
+	if err := t.put(ctx, "/"+assets+"/receiver.zip", code); err != nil {
 		return err
 	}
 	template, err := os.ReadFile(filepath.Join(t.root, "examples", "receiver", "receiver.template.json"))
@@ -154,8 +133,8 @@ func (t *trial) deployAssembly(ctx context.Context, name string) error {
 
 // deployStack is deployAssembly for the assembly of any app.
 func (t *trial) deployStack(ctx context.Context, assembly, stack string) (map[string]string, error) {
-	outputs := filepath.Join(t.folder, "outputs.json")
-	err := t.runCDK(ctx, "", t.asRoot(), "deploy", "--app", assembly, "--require-approval", "never", "--progress", "events", "--outputs-file", outputs)
+	outputs := filepath.Join(t.built, "outputs.json")
+	err := t.runCDK(ctx, "", "deploy", "--app", assembly, "--require-approval", "never", "--progress", "events", "--outputs-file", outputs)
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +151,7 @@ func (t *trial) deployStack(ctx context.Context, assembly, stack string) (map[st
 // what everything calls.
 func (t *trial) versions(ctx context.Context) error {
 	name, alias, _ := strings.Cut(t.outputs["EnqueueFunctionName"], ":")
-	answer, err := t.lambda(ctx, http.MethodGet, "/2015-03-31/functions/"+name+"/aliases/"+alias, nil)
+	answer, err := t.lambda(ctx, http.MethodGet, "/"+name+"/aliases/"+alias, "")
 	if err != nil {
 		return err
 	}
@@ -180,52 +159,55 @@ func (t *trial) versions(ctx context.Context) error {
 	if err := json.Unmarshal(answer, &on); err != nil || on.FunctionVersion != "2" {
 		return fmt.Errorf("after two deployments the alias is %s (%w)", answer, err)
 	}
-	fmt.Fprintf(t.out, "    %s:%s is version %s\n", name, alias, on.FunctionVersion)
+	t.print("%s:%s is version %s", name, alias, on.FunctionVersion)
 	return nil
 }
 
 // diff must find nothing: what is deployed is what the app says.
 func (t *trial) diff(ctx context.Context) error {
-	if err := t.runCDK(ctx, "", t.asRoot(), "diff", "--fail", "--app", t.assembly("changed")); err != nil {
+	if err := t.runCDK(ctx, "", "diff", "--fail", "--app", t.assembly("changed")); err != nil {
 		return err
 	}
-	if err := t.runCDK(ctx, "", t.asRoot(), "diff", "--fail", "--app", t.assembly("first")); err == nil {
+	if err := t.runCDK(ctx, "", "diff", "--fail", "--app", t.assembly("first")); err == nil {
 		return errors.New("it finds no difference from the first stack either, so it would find none from any")
 	}
-	fmt.Fprintln(t.out, "    nothing differs from the changed stack, and something from the first")
+	t.print("nothing differs from the changed stack, and something from the first")
 	return nil
 }
 
 // destroy takes the stack away, and looks for what it left behind.
 func (t *trial) destroy(ctx context.Context) error {
-	if err := t.runCDK(ctx, "", t.asRoot(), "destroy", "--force", "--app", t.assembly("changed")); err != nil {
+	if err := t.runCDK(ctx, "", "destroy", "--force", "--app", t.assembly("changed")); err != nil {
 		return err
 	}
-	var tables struct{ TableNames []string }
-	if err := t.server.JSON(ctx, "dynamodb", "DynamoDB_20120810.ListTables", struct{}{}, &tables); err != nil {
-		return err
+	if tables, err := t.left(ctx, stackName+"-"); err != nil || len(tables) > 0 {
+		return fmt.Errorf("tables %v are left (%w)", tables, err)
 	}
-	functions, err := t.lambda(ctx, http.MethodGet, "/2015-03-31/functions", nil)
-	if err != nil {
-		return err
-	}
-	if len(tables.TableNames) > 0 || strings.Contains(string(functions), stackName+"-") {
-		return fmt.Errorf("tables %v and functions %s are left", tables.TableNames, functions)
-	}
-	fmt.Fprintln(t.out, "    no table and no function is left (removal=destroy; by default tables and logs stay)")
+	t.print("no table and no function is left (removal=destroy; by default tables and logs stay)")
 	return nil
 }
 
-// lambda calls Lambda's own API.
-func (t *trial) lambda(ctx context.Context, method, path string, body []byte) ([]byte, error) {
-	address, err := url.JoinPath(t.server.Endpoint, path)
-	if err != nil {
-		return nil, err
+// left returns the tables that are there. It is an error if there is a function whose name begins
+// so.
+func (t *trial) left(ctx context.Context, name string) ([]string, error) {
+	functions, err := t.lambda(ctx, http.MethodGet, "", "")
+	if err == nil && bytes.Contains(functions, []byte(`"`+name)) {
+		err = fmt.Errorf("there are functions %s", functions)
 	}
-	request, err := http.NewRequest(method, address, nil)
-	if err != nil {
-		return nil, err
+	var tables struct{ TableNames []string }
+	if err == nil {
+		err = t.server.JSON(ctx, "dynamodb", "DynamoDB_20120810.ListTables", struct{}{}, &tables)
 	}
-	request.Header.Set("Content-Type", "application/json")
-	return t.server.Request(ctx, "lambda", request, body)
+	return tables.TableNames, err
+}
+
+// lambda calls Lambda's own API of functions.
+func (t *trial) lambda(ctx context.Context, method, path, body string) ([]byte, error) {
+	return t.server.Request(ctx, "lambda", method, "/2015-03-31/functions"+path, []byte(body))
+}
+
+// put puts a file into a bucket, or makes the bucket.
+func (t *trial) put(ctx context.Context, path string, content []byte) error {
+	_, err := t.server.Request(ctx, "s3", http.MethodPut, path, content)
+	return err
 }

@@ -1,14 +1,14 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	_ "embed" // for doorsTemplate
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -21,7 +21,7 @@ import (
 	"github.com/streamsort/streamsort/localstack/ministack"
 )
 
-//go:embed doors.template.json
+//go:embed deploy/doors.template.json
 var doorsTemplate []byte
 
 // door is a way in.
@@ -39,18 +39,10 @@ func (t *trial) openDoors(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	server, err := url.Parse(t.server.Endpoint)
-	if err != nil {
-		return err
-	}
-	own, err := t.functionURL(more["Url"])
-	if err != nil {
-		return err
-	}
 	for _, d := range []struct{ name, base, service string }{
 		{"HTTP API", t.outputs["ApiUrl"], "execute-api"},
-		{"REST API", "https://" + more["Rest"] + ".execute-api.localhost:" + server.Port() + "/v1", "execute-api"},
-		{"function URL", own, "lambda"},
+		{"REST API", t.at(more["Rest"]+".execute-api") + "/v1", "execute-api"},
+		{"function URL", t.functionURL(more["Url"]), "lambda"},
 	} {
 		c := t.client(d.base, d.service)
 		t.doors = append(t.doors, door{d.name, d.base, c.Put})
@@ -67,14 +59,15 @@ func (t *trial) client(address, service string) *client.Client {
 	})
 }
 
+// at is the server's address by a name of its own.
+func (t *trial) at(name string) string {
+	return strings.Replace(t.server.Endpoint, "//", "//"+name+".", 1)
+}
+
 // functionURL is the server's address of a function URL, which has AWS's domain in the outputs.
-func (t *trial) functionURL(own string) (string, error) {
-	id, region, is := strings.Cut(strings.TrimPrefix(own, "https://"), ".")
-	server, err := url.Parse(t.server.Endpoint)
-	if !is || !strings.HasPrefix(region, "lambda-url.") || err != nil {
-		return "", fmt.Errorf("%s is no function URL (%w)", own, err)
-	}
-	return "https://" + id + ".lambda-url." + ministack.Region + ".localhost:" + server.Port(), nil
+func (t *trial) functionURL(own string) string {
+	id, _, _ := strings.Cut(strings.TrimPrefix(own, "https://"), ".")
+	return t.at(id + ".lambda-url." + ministack.Region)
 }
 
 // invokeEnqueue calls the function by Lambda's own API, with the documents that the HTTP API takes.
@@ -83,7 +76,7 @@ func (t *trial) invokeEnqueue(ctx context.Context, messages []json.RawMessage) (
 	if err != nil {
 		return nil, err
 	}
-	answer, err := t.invoke(ctx, "EnqueueFunctionName", payload)
+	answer, err := t.invoke(ctx, "EnqueueFunctionName", string(payload))
 	if err != nil {
 		return nil, err
 	}
@@ -98,8 +91,27 @@ func (t *trial) invokeEnqueue(ctx context.Context, messages []json.RawMessage) (
 }
 
 // invoke calls a function that an output names.
-func (t *trial) invoke(ctx context.Context, output string, payload []byte) ([]byte, error) {
-	return t.lambda(ctx, http.MethodPost, "/2015-03-31/functions/"+t.outputs[output]+"/invocations", payload)
+func (t *trial) invoke(ctx context.Context, output, payload string) ([]byte, error) {
+	return t.lambda(ctx, http.MethodPost, "/"+t.outputs[output]+"/invocations", payload)
+}
+
+// ask makes a request that is not signed. The error says if it is answered otherwise than wanted.
+func (t *trial) ask(ctx context.Context, method, address string, header http.Header, body string, want int) error {
+	request, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	maps.Copy(request.Header, header)
+	request.Header.Set("Content-Type", "application/json")
+	response, err := t.server.Client().Do(request)
+	if err != nil {
+		return err
+	}
+	text, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != want {
+		err = fmt.Errorf("%s %s: %s, want %d: %s", method, address, response.Status, want, text)
+	}
+	return errors.Join(err, response.Body.Close())
 }
 
 // strangers: each door refuses a request without a signature.
@@ -108,42 +120,26 @@ func (t *trial) strangers(ctx context.Context) error {
 		if d.base == "" {
 			continue
 		}
-		request, err := http.NewRequestWithContext(ctx, http.MethodPost, d.base+"/messages", bytes.NewReader([]byte(`{"queue":"q","seq":1,"body":1}`)))
-		if err != nil {
+		if err := t.ask(ctx, http.MethodPost, d.base+"/messages", nil, `{"queue":"q","seq":1,"body":1}`, http.StatusForbidden); err != nil {
 			return err
 		}
-		response, err := t.server.Client().Do(request)
-		if err != nil {
-			return err
-		}
-		if err := response.Body.Close(); err != nil {
-			return err
-		}
-		if response.StatusCode != http.StatusForbidden {
-			return fmt.Errorf("the %s answers %s to a request without a signature", d.name, response.Status)
-		}
-		fmt.Fprintf(t.out, "    %s: %s\n", d.name, response.Status)
+		t.print("%s: 403", d.name)
 	}
 	return nil
 }
 
-// batchSize is how many messages a request has.
-const batchSize = 12
-
 // sendFirst sends the first half, each batch by another door.
 func (t *trial) sendFirst(ctx context.Context) error {
 	through := map[string]int{}
-	turn := 0
-	for batch := range slices.Chunk(t.arrivals[:len(t.arrivals)/2], batchSize) {
-		d := t.doors[turn%len(t.doors)]
-		turn++
+	for i, batch := range slices.Collect(slices.Chunk(t.arrivals[:len(t.arrivals)/2], batchSize)) {
+		d := t.doors[i%len(t.doors)]
 		if err := t.send(ctx, d, batch); err != nil {
 			return fmt.Errorf("%s: %w", d.name, err)
 		}
 		through[d.name] += len(batch)
 	}
 	for _, d := range t.doors {
-		fmt.Fprintf(t.out, "    %-14s %d messages\n", d.name, through[d.name])
+		t.print("%-14s %d messages", d.name, through[d.name])
 	}
 	return nil
 }
@@ -170,39 +166,28 @@ func (t *trial) send(ctx context.Context, d door, batch []traffic.Arrival) error
 // update deploys the changed stack while the second half is sent, and the last of it only after the
 // deployment.
 func (t *trial) update(ctx context.Context) error {
-	deployed := make(chan error, 1)
-	go func() { deployed <- t.deployAssembly(ctx, "changed") }()
+	deployed := make(chan struct{})
+	stop := t.during(ctx, func(ctx context.Context) error {
+		defer close(deployed)
+		return t.deployAssembly(ctx, "changed")
+	})
 	batches := slices.Collect(slices.Chunk(t.arrivals[len(t.arrivals)/2:], 3))
-	pace := time.NewTicker(50 * time.Millisecond)
-	defer pace.Stop()
-	var err error
-	done := false
-	for i := 0; i < len(batches); {
-		select {
-		case err = <-deployed:
-			if done = true; err != nil {
+	for i, batch := range batches {
+		if i == len(batches)-1 {
+			<-deployed
+			if err := stop(); err != nil {
 				return err
 			}
-			deployed = nil
-			continue
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-pace.C:
 		}
-		if !done && i == len(batches)-1 {
-			continue // the last one comes to the new stack
-		}
-		if err := t.send(ctx, t.doors[0], batches[i]); err != nil {
+		if err := t.send(ctx, t.doors[0], batch); err != nil {
 			return err
 		}
-		if !done {
-			t.inFlight += len(batches[i])
+		select {
+		case <-deployed:
+		case <-time.After(50 * time.Millisecond):
+			t.inFlight += len(batch)
 		}
-		i++
 	}
-	if t.inFlight == 0 {
-		return errors.New("nothing was sent while the stack was deployed")
-	}
-	fmt.Fprintf(t.out, "    %d messages were sent meanwhile\n", t.inFlight)
+	t.print("%d messages were sent meanwhile", t.inFlight)
 	return nil
 }

@@ -12,26 +12,25 @@ import (
 	"strings"
 
 	"github.com/streamsort/streamsort/internal/dev/modproxy"
-	"github.com/streamsort/streamsort/internal/dev/progress"
 	"github.com/streamsort/streamsort/internal/dev/sources"
 )
 
 // python has the command line write a consumer in Python, which runs behind the stack. Its
 // functions and a server are there since the tutorial.
-func python(ctx context.Context, n *newcomer) (string, error) { return n.own(ctx, "python", n.environ) }
+func (n *newcomer) python(ctx context.Context) error { return n.own(ctx, "python", n.environ) }
 
 // golang does it in Go.
-func golang(ctx context.Context, n *newcomer) (string, error) { return n.own(ctx, "go", n.environ) }
+func (n *newcomer) golang(ctx context.Context) error { return n.own(ctx, "go", n.environ) }
 
 // node does it in Node, and has no Go toolchain: the functions are a release's zips.
-func node(ctx context.Context, n *newcomer) (string, error) {
+func (n *newcomer) node(ctx context.Context) error {
 	folder, err := n.zipFunctions()
 	if err != nil {
-		return "", err
+		return err
 	}
 	tools := filepath.Join(n.dir, "tools") // all that there is on the PATH
 	if err := os.Mkdir(tools, 0o755); err != nil {
-		return "", err
+		return err
 	}
 	for _, tool := range []string{"node", "npm", "java"} {
 		path, err := exec.LookPath(tool)
@@ -42,51 +41,44 @@ func node(ctx context.Context, n *newcomer) (string, error) {
 			err = os.Symlink(path, filepath.Join(tools, tool))
 		}
 		if err != nil {
-			return "", err
+			return err
 		}
 	}
 	return n.own(ctx, "node", append(n.environ, "PATH="+tools), "--zips", folder)
 }
 
-// own has the command line write a project, and does what it says is next.
-func (n *newcomer) own(ctx context.Context, language string, environ []string, more ...string) (string, error) {
+// own has the command line write a project, does what it says is next, starts the project's stack,
+// puts its two messages, the second first, and waits until its function has them.
+func (n *newcomer) own(ctx context.Context, language string, environ []string, more ...string) error {
 	said, err := n.streamsort(ctx, "init", language, language)
 	if err != nil {
-		return "", err
+		return err
 	}
 	_, after, found := strings.Cut(said, "streamsort local --watch --consumer ")
 	consumer, _, _ := strings.Cut(after, "\n")
 	if !found {
-		return "", fmt.Errorf("init says %q", said)
+		return fmt.Errorf("init says %q", said)
 	}
-	if _, err := n.command(ctx, filepath.Join(n.dir, language), "sh", "-c", last(said)); err != nil {
-		return "", err
-	}
-	return n.ordered(ctx, language, environ, consumer, more...)
-}
-
-// ordered starts a project's stack, puts its two messages, the second first, and waits until its
-// function has them.
-func (n *newcomer) ordered(ctx context.Context, language string, environ []string, consumer string, more ...string) (string, error) {
 	folder := filepath.Join(n.dir, language)
-	defer n.stop()
-	said, err := n.start(ctx, environ, folder, append(more, "--ui=", "--watch", "--consumer", consumer)...)
-	if err == nil {
-		_, err = n.command(ctx, folder, filepath.Join(n.dir, "bin", "streamsort"), "put", "messages.ndjson", "--url", n.url)
+	if _, err := n.command(ctx, folder, "sh", "-c", lastLine(said)); err != nil {
+		return err
 	}
-	if err != nil {
-		return "", err
+	defer n.stop()
+	if err := n.start(ctx, environ, folder, append(more, "--ui=", "--watch", "--consumer", consumer)...); err != nil {
+		return err
+	}
+	if _, err := n.streamsort(ctx, "put", filepath.Join(language, "messages.ndjson"), "--url", n.url); err != nil {
+		return err
 	}
 	var lines []string
-	two := progress.Wait{Total: 2, What: "messages are in the function", Patience: patience, Out: os.Stdout}
-	err = two.Until(ctx, func(ctx context.Context) (int, string, error) {
+	err = n.wait(2, "messages are in the function").Until(ctx, func(ctx context.Context) (int, string, error) {
 		lines, err = n.log(ctx, "orders")
 		return len(lines), "", err
 	})
 	if want := []string{"orders 1: 1200 cents", "orders 2: 250 cents"}; err == nil && !slices.Equal(lines, want) {
 		err = fmt.Errorf("it logs %q, want %q", lines, want)
 	}
-	return said, err
+	return err
 }
 
 // zipFunctions puts the functions that the stack has built into zips as a release names them.
@@ -100,15 +92,11 @@ func (n *newcomer) zipFunctions() (string, error) {
 	if err := os.Mkdir(folder, 0o755); err != nil {
 		return "", err
 	}
-	processor := map[string]string{"amd64": "x86_64"}[runtime.GOARCH]
-	if processor == "" {
-		processor = runtime.GOARCH
-	}
 	for _, program := range programs {
 		if info, err := os.Stat(program); err != nil || info.IsDir() {
 			continue // a program with files beside it
 		}
-		name := fmt.Sprintf("%s_%s_%s.zip", filepath.Base(program), strings.TrimPrefix(n.release.Version, "v"), processor)
+		name := fmt.Sprintf("%s_%s_%s.zip", filepath.Base(program), strings.TrimPrefix(n.release.Version, "v"), processor())
 		if err := sources.Zip(program, filepath.Join(folder, name)); err != nil {
 			return "", err
 		}

@@ -12,80 +12,80 @@ import (
 )
 
 // library builds and runs a program on pkg/cursor.
-func library(ctx context.Context, n *newcomer) (string, error) {
+func (n *newcomer) library(ctx context.Context) error {
 	return n.program(ctx, "library", "put 1: out are 1 to 3", modproxy.Root)
 }
 
 // traced builds and runs a program on pkg/dedup/dedupotel, a module of its own.
-func traced(ctx context.Context, n *newcomer) (string, error) {
+func (n *newcomer) traced(ctx context.Context) error {
 	return n.program(ctx, "traced", "charged 1 time", modproxy.Root+"/pkg/dedup/dedupotel")
 }
 
-// program makes and runs a program of the user's, whose last line has to be last.
-func (n *newcomer) program(ctx context.Context, name, last string, requires ...string) (string, error) {
-	folder, err := n.module(ctx, name, requires...)
-	if err != nil {
-		return "", err
+// program makes a program of the user's in a module of its own, which requires the release of one
+// of this repository's, and runs it. Its last line has to be last.
+func (n *newcomer) program(ctx context.Context, name, last, requires string) error {
+	folder := filepath.Join(n.dir, name)
+	if err := os.CopyFS(folder, os.DirFS(filepath.Join(n.root, "verify", "robust", "testdata", name))); err != nil {
+		return err
+	}
+	if err := n.all(ctx, folder,
+		[]string{"go", "mod", "init", "example.com/" + name},
+		[]string{"go", "get", requires + "@" + n.release.Version},
+		[]string{"go", "mod", "tidy"},
+	); err != nil {
+		return err
 	}
 	said, err := n.command(ctx, folder, "go", "run", ".")
 	if err == nil && !strings.HasSuffix(said, last) {
 		err = fmt.Errorf("it printed %q; want %q at the end", said, last)
 	}
-	return last, err
+	return err
 }
 
 // version has the command line say the release's version.
-func version(ctx context.Context, n *newcomer) (string, error) {
+func (n *newcomer) version(ctx context.Context) error {
 	said, err := n.streamsort(ctx, "--version")
 	if err == nil && !strings.Contains(said, n.release.Version) {
 		err = fmt.Errorf("--version says %q; want %s", said, n.release.Version)
 	}
-	return said, err
-}
-
-// streamsort runs the command line that was installed, in the user's folder.
-func (n *newcomer) streamsort(ctx context.Context, arguments ...string) (string, error) {
-	return n.command(ctx, n.dir, filepath.Join(n.dir, "bin", "streamsort"), arguments...)
+	return err
 }
 
 // synth makes an app of the CDK with the construct, whose stack has a consumer in Go, and has the
 // CDK's command write its template.
-func synth(ctx context.Context, n *newcomer) (string, error) {
-	for to, from := range map[string]string{"app": "verify/newcomer/testdata/app", "app/consumer": "examples/shop/consumer"} {
+func (n *newcomer) synth(ctx context.Context) error {
+	for to, from := range map[string]string{"app": "verify/robust/testdata/app", "app/consumer": "examples/shop/consumer"} {
 		if err := os.CopyFS(filepath.Join(n.dir, to), os.DirFS(filepath.Join(n.root, filepath.FromSlash(from)))); err != nil {
-			return "", err
+			return err
 		}
 	}
 	cdk, err := n.commandOfTheCDK()
 	if err != nil {
-		return "", err
+		return err
 	}
 	tools := []string{"go", "get", "-tool"} // as the doc comment of streamsort.Build says
 	mains, err := filepath.Glob(filepath.Join(n.root, "functions", "*", "main.go"))
 	if err != nil {
-		return "", err
+		return err
 	}
 	for _, main := range mains {
 		tools = append(tools, modproxy.Root+"/functions/"+filepath.Base(filepath.Dir(main))+"@"+n.release.Version)
 	}
-	folder := filepath.Join(n.dir, "app")
-	for _, c := range [][]string{
-		{"go", "mod", "init", "example.com/app"},
+	if err := n.all(ctx, filepath.Join(n.dir, "app"),
+		[]string{"go", "mod", "init", "example.com/app"},
 		tools,
-		{"go", "get", modproxy.Root + "/infra/cdk@" + n.release.Version},
-		{"go", "mod", "tidy"},
-		{"npm", "install", "--no-audit", "--no-fund", "--prefer-offline", "--loglevel=error", cdk},
-		{filepath.Join("node_modules", ".bin", "cdk"), "synth", "--quiet", "--app", "go run ."},
-	} {
-		if _, err := n.command(ctx, folder, c[0], c[1:]...); err != nil {
-			return "", err
-		}
+		[]string{"go", "get", modproxy.Root + "/infra/cdk@" + n.release.Version},
+		[]string{"go", "mod", "tidy"},
+		[]string{"npm", "install", "--no-audit", "--no-fund", "--prefer-offline", "--loglevel=error", cdk},
+		[]string{filepath.Join("node_modules", ".bin", "cdk"), "synth", "--quiet", "--app", "go run ."},
+	); err != nil {
+		return err
 	}
 	template, err := os.Stat(n.template())
-	if err != nil {
-		return "", err
+	if err == nil {
+		n.print("a template of %d KB", template.Size()/1000)
 	}
-	return fmt.Sprintf("a template of %d KB", template.Size()/1000), nil
+	return err
 }
 
 // template is where the CDK's command writes that of the app.

@@ -8,39 +8,37 @@ import (
 	"regexp"
 	"strings"
 	"time"
-
-	"github.com/streamsort/streamsort/internal/dev/progress"
 )
 
-// address is where the page has the stack; here it has a port of its own.
-const address = "http://127.0.0.1:3000"
+// tutorialAddress is where the page has the stack; here it has a port of its own.
+const tutorialAddress = "http://127.0.0.1:3000"
 
-// fenced is a block of the page: what it is, a file's name or nothing, and its text.
-var fenced = regexp.MustCompile("(?ms)^```(sh|text|python)(?: ([\\w.]+))?\n(.*?)^```$")
+// pageBlock is a block of the page: what it is, a file's name or nothing, and its text.
+var pageBlock = regexp.MustCompile("(?ms)^```(sh|text|python)(?: ([\\w.]+))?\n(.*?)^```$")
 
-// reads is a command that may be typed again until it prints what the page shows.
-var reads = regexp.MustCompile(`^streamsort (logs|why|consumer|queue|tail) `)
+// pageReads is a command that may be typed again until it prints what the page shows.
+var pageReads = regexp.MustCompile(`^streamsort (logs|why|consumer|queue|tail) `)
 
 // tutorial does what docs/start.md has its reader do, block by block: what to type, what to write
 // into a file, and what is printed then, of which each line has to be in the output, in this order.
-func tutorial(ctx context.Context, n *newcomer) (string, error) {
+func (n *newcomer) tutorial(ctx context.Context) error {
 	page, err := os.ReadFile(filepath.Join(n.root, "docs", "start.md"))
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer n.stop()
 	begun, folder, script, printed := time.Now(), n.dir, "", ""
 	first := time.Duration(0)
-	blocks := fenced.FindAllStringSubmatch(string(page), -1)
+	blocks := pageBlock.FindAllStringSubmatch(string(page), -1)
 	for _, b := range blocks {
 		kind, file, text := b[1], b[2], b[3]
 		switch {
 		case file != "":
 			err = os.WriteFile(filepath.Join(folder, file), []byte(text), 0o600)
 		case strings.HasPrefix(text, "streamsort local "):
-			_, err = n.start(ctx, n.environ, folder, append(strings.Fields(text)[2:], "--ui=")...)
+			err = n.start(ctx, n.environ, folder, append(strings.Fields(text)[2:], "--ui=")...)
 		case kind == "sh":
-			script = strings.ReplaceAll(text, address, n.url)
+			script = strings.ReplaceAll(text, tutorialAddress, n.url)
 			printed, folder, err = n.shell(ctx, folder, script)
 		case kind == "text":
 			if err = n.shows(ctx, folder, script, printed, text); err == nil && first == 0 && strings.HasPrefix(script, "streamsort logs ") {
@@ -48,13 +46,14 @@ func tutorial(ctx context.Context, n *newcomer) (string, error) {
 			}
 		}
 		if err != nil {
-			return "", fmt.Errorf("docs/start.md, %q: %w", text, err)
+			return fmt.Errorf("docs/start.md, %q: %w", text, err)
 		}
 	}
 	if first == 0 || len(blocks) < 15 {
-		return "", fmt.Errorf("docs/start.md has %d blocks, and its function no message", len(blocks))
+		return fmt.Errorf("docs/start.md has %d blocks, and its function no message", len(blocks))
 	}
-	return fmt.Sprintf("%d blocks; %.1f s from `go install` to the first message in a function of one's own", len(blocks), first.Seconds()), nil
+	n.print("%d blocks; %.1f s from `go install` to the first message in a function of one's own", len(blocks), first.Seconds())
+	return nil
 }
 
 // shell types lines into a shell, which prints something, and is in a folder then.
@@ -64,21 +63,20 @@ func (n *newcomer) shell(ctx context.Context, folder, script string) (printed, t
 	if err != nil {
 		return "", folder, err
 	}
-	return printed, last(printed), nil
+	return printed, lastLine(printed), nil
 }
 
 // shows returns an error unless a script has printed these lines. One that only reads is typed
 // again until then.
 func (n *newcomer) shows(ctx context.Context, folder, script, printed, lines string) error {
 	want := strings.Split(strings.TrimSuffix(lines, "\n"), "\n")
-	if !reads.MatchString(script) {
+	if !pageReads.MatchString(script) {
 		if found := inThisOrder(printed, want); found < len(want) {
 			return fmt.Errorf("it printed %s", printed)
 		}
 		return nil
 	}
-	shown := progress.Wait{Total: len(want), What: "lines of the page are printed", Patience: 3 * time.Minute, Out: os.Stdout}
-	return shown.Until(ctx, func(ctx context.Context) (int, string, error) {
+	return n.wait(len(want), "lines of the page are printed").Until(ctx, func(ctx context.Context) (int, string, error) {
 		said, _, err := n.shell(ctx, folder, script)
 		found := inThisOrder(said, want)
 		switch {

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/streamsort/streamsort/internal/dev/cdkcli"
+	"github.com/streamsort/streamsort/internal/dev/sources"
+	"github.com/streamsort/streamsort/internal/dev/traffic"
+	"github.com/streamsort/streamsort/localstack/ministack"
+)
+
+// realMessages are payloads of real webhooks, out of order and some of them twice, beside a
+// checkout that has them.
+const realMessages = "../shared/data/github-webhooks.ndjson"
+
+// stackName is the deployed stack's.
+const stackName = "Streamsort"
+
+// trial is one deployment, from the first build to the stack's end.
+type trial struct {
+	*world
+	built string // the folder of what is built and written
+
+	server   *ministack.Server
+	cdk      *cdkcli.CLI
+	arrivals []traffic.Arrival
+	watcher  *traffic.Watcher
+	seen     map[string]bool // lines of the consumer's log that were looked at
+	outputs  map[string]string
+	doors    []door
+	outcomes map[string]int
+	inFlight int // messages that were sent while the changed stack was deployed
+}
+
+// deploy deploys the stack without an AWS account: a real `cdk bootstrap` and `cdk deploy` on
+// MiniStack, with IAM enforced; messages through each way in to a consumer's Lambda function; a
+// changed stack deployed over it while messages are under way; `cdk diff`, `cdk destroy`; and
+// without the CDK, the template and zips of a release by CloudFormation. The messages are a file's,
+// or else the real ones where they are there, or else made-up ones.
+func deploy(ctx context.Context, w *world) (err error) {
+	t := &trial{world: w, seen: map[string]bool{}, outcomes: map[string]int{}}
+	if t.built, err = w.folder(); err == nil {
+		t.cdk, err = cdkcli.Open(w.root)
+	}
+	if err == nil {
+		err = t.read(os.Getenv("INPUT"))
+	}
+	if err != nil {
+		return err
+	}
+	err = w.stages(ctx, []stage{
+		{"building the functions, a consumer's function and the CDK app", t.build},
+		{"starting MiniStack, with IAM enforced and over TLS", t.start},
+		{"cdk synth, of the stack and of a changed one", t.synth},
+		{"what is said where something is missing", t.refusals},
+		{"cdk bootstrap", t.bootstrap},
+		{"a consumer's Lambda function", t.deployReceiver},
+		{"cdk deploy", t.deploy},
+		{"who is not signed is not let in", t.strangers},
+		{"sending the first half: HTTP API, REST API, function URL, direct invoke", t.sendFirst},
+		{"cdk deploy of the changed stack, while the second half is sent", t.update},
+		{"waiting until everything is out, in order", t.drain},
+		{"what operators see", t.operate},
+		{"the alias of a changed function", t.versions},
+		{"cdk diff", t.diff},
+		{"a user's own CDK app, examples/shop", t.shop},
+		{"cdk destroy", t.destroy},
+		{"without the CDK: a release's template and zips, by CloudFormation", t.released},
+	})
+	if err == nil {
+		t.row("in", "%d messages to %d queues, %d of them while the stack was changed", len(t.arrivals), t.watcher.Queues(), t.inFlight)
+		t.check()
+	}
+	return err
+}
+
+// check prints what became of all that was sent, and notes what must not be.
+func (t *trial) check() {
+	state := t.watcher.State()
+	t.row("answers", "%v", t.outcomes)
+	t.row("out", "%d messages, %d batches, %d again", state.Messages, state.Batches, state.Repeated)
+	for _, violation := range state.Violations {
+		t.not("%s", violation)
+	}
+	if lost := t.watcher.Distinct() - state.Messages; lost != 0 {
+		t.not("%d messages are lost", lost)
+	}
+}
+
+func (t *trial) read(input string) (err error) {
+	real := filepath.Join(t.root, filepath.FromSlash(realMessages))
+	if _, missing := os.Stat(real); input == "" && missing == nil {
+		input = real
+	}
+	if input == "" {
+		t.arrivals, err = traffic.Generate(600)
+	} else {
+		t.arrivals, err = traffic.Read(input)
+	}
+	for i := range t.arrivals {
+		err = errors.Join(err, inBase64(&t.arrivals[i]))
+	}
+	t.watcher = traffic.NewWatcher(t.out, 3, t.arrivals)
+	return err
+}
+
+// inBase64 puts a message's body into its other form. The server writes the JSON that a function is
+// invoked with anew, with other spaces, so that a body of JSON would not come out as it went in.
+func inBase64(a *traffic.Arrival) error {
+	members := map[string]json.RawMessage{}
+	if err := json.Unmarshal(a.Document, &members); err != nil {
+		return err
+	}
+	body, err := json.Marshal([]byte(members["body"]))
+	if err != nil {
+		return err
+	}
+	delete(members, "body")
+	members["bodyBase64"] = body
+	a.Document, err = json.Marshal(members)
+	return err
+}
+
+// build compiles everything for this machine, since the server runs the functions' programs here.
+// They are built with the flags of `make build`.
+func (t *trial) build(ctx context.Context) error {
+	folders := map[string]string{"receiver": "./examples/receiver"}
+	functions, err := os.ReadDir(filepath.Join(t.root, "functions"))
+	if err != nil {
+		return err
+	}
+	for _, f := range functions {
+		if f.IsDir() {
+			folders[f.Name()] = "./functions/" + f.Name()
+		}
+	}
+	environ := append(os.Environ(), "GOOS=linux", "GOARCH="+runtime.GOARCH, "CGO_ENABLED=0")
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(2)
+	group.Go(func() error {
+		_, err := execute(ctx, t.cdk.Folder, nil, "go", "build", "-o", t.app(), ".")
+		return err
+	})
+	for name, source := range folders {
+		group.Go(func() error {
+			_, err := execute(ctx, t.root, environ, "go", "build", "-buildvcs=false", "-trimpath",
+				"-tags", "lambda.norpc,nethttpomithttp2", "-ldflags", "-s -w", "-o", t.program(name), source)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	return sources.Zip(t.program("receiver"), t.receiverZip())
+}
+
+func (t *trial) app() string                { return filepath.Join(t.built, "app") }
+func (t *trial) binaries() string           { return filepath.Join(t.built, "dist") }
+func (t *trial) program(name string) string { return filepath.Join(t.binaries(), name, "bootstrap") }
+func (t *trial) receiverZip() string        { return filepath.Join(t.built, "receiver.zip") }
+
+func (t *trial) start(ctx context.Context) (err error) {
+	if t.server, err = ministack.StartStrict(ctx); err == nil {
+		t.later(t.server.Close)
+	}
+	return err
+}
+
+// drain waits until every message has come out of the consumer's function. The server kills the
+// processes of functions that are deployed anew: their claims are over after 70 seconds, and the
+// sweep takes care of the rest.
+func (t *trial) drain(ctx context.Context) error {
+	wait := t.wait(t.watcher.Distinct(), "messages are out")
+	wait.Sweep = func(ctx context.Context) error {
+		_, err := t.invoke(ctx, "SweepFunctionName", `{}`)
+		return err
+	}
+	return wait.Until(ctx, func(ctx context.Context) (int, string, error) {
+		err := t.readLog(ctx)
+		return t.watcher.State().Messages, "", err
+	})
+}

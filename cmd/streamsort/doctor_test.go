@@ -50,8 +50,8 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
-// TestDoctorOfFunctions: what went well before does not hide that nothing does now, and a failure or
-// two among what goes well is not the function's. What a consumer's function does not take is as
+// TestDoctorOfFunctions: what went well before does not hide that nothing does now, and a failure
+// or two among what goes well is not the function's. What a consumer's function does not take is as
 // grave as the consumer's state. A stack on this machine is asked for its senders' secrets too.
 func TestDoctorOfFunctions(t *testing.T) {
 	const none, books = `{"states":{}}`, `[{"Name":"books","Stats":{"Requests":3,"Errors":3,"Failing":3}},{"Name":"book","Stats":{"Requests":3,"Errors":3,"Failing":3}}]`

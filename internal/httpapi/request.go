@@ -57,8 +57,7 @@ type Request struct {
 	Query    url.Values
 	// Body is without its Content-Encoding; Packed is as it came where it had one, else nil.
 	Body, Packed []byte
-	// IdempotencyKey is the header of that name, without quotes and parameters; or
-	// empty.
+	// IdempotencyKey is the header of that name, without quotes and parameters; or empty.
 	IdempotencyKey string
 	// Headers are all headers by their names in small letters. API Gateway joins the values of one
 	// that stands twice by commas; names that differ by the case of their letters only are joined

@@ -33,8 +33,8 @@ type record struct {
 // without a user identity.
 const unknownToSDK = "UNKNOWN_TO_SDK_VERSION"
 
-// eventOf converts a stream record into the element of "Records" that Lambda gives to a function, as
-// maps and lists: "Using AWS Lambda with Amazon DynamoDB" (with-ddb.html, "Example event") and
+// eventOf converts a stream record into the element of "Records" that Lambda gives to a function,
+// as maps and lists: "Using AWS Lambda with Amazon DynamoDB" (with-ddb.html, "Example event") and
 // "Record" and "StreamRecord" in the Amazon DynamoDB API Reference. Images that the stream's view
 // does not have are left out. The servers for local work give the region a name of their own.
 //

@@ -25,9 +25,9 @@ const pieceSeqs = maxBatchSize
 // KeepUndelivered pushes the expiry of every message after a seq forward once half the retention is
 // gone, so that none is deleted before it was passed and every consumer is past it. It does a piece
 // of them, of a page at most: where there is more, call it again with To as after. after is first
-// the lowest seq that a consumer is at, or the position without one. Run it for every queue
-// at least once in a quarter of the retention: then a message also outlives its passing by a
-// quarter, by which late duplicates are known.
+// the lowest seq that a consumer is at, or the position without one. Run it for every queue at
+// least once in a quarter of the retention: then a message also outlives its passing by a quarter,
+// by which late duplicates are known.
 //
 // It costs a strong query over all that it looks at, and one write a message that is pushed, side
 // by side.

@@ -18,8 +18,8 @@ const silence = 15 * time.Second
 
 // live sends a screen's content whenever it has changed, as server-sent events
 // (https://html.spec.whatwg.org/multipage/server-sent-events.html): "content" has its HTML, "fault"
-// why it has stopped, and "turn" says that another window of the browser needs the
-// connection. It goes on until the browser leaves.
+// why it has stopped, and "turn" says that another window of the browser needs the connection. It
+// goes on until the browser leaves.
 func (u *UI) live(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	name := query.Get("of")

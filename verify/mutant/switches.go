@@ -52,8 +52,8 @@ type chosen struct {
 	// by is the folder of the tests that judge; where it is empty, the package's own and those of
 	// [judges] do.
 	by string
-	// sample is how many are tried at most, the first ones by a hash of their names: a change of the
-	// tests chooses no others. 0 for all.
+	// sample is how many are tried at most, the first ones by a hash of their names: a change of
+	// the tests chooses no others. 0 for all.
 	sample int
 	until  time.Time
 }

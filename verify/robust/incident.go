@@ -187,8 +187,8 @@ func (o *operator) types(ctx context.Context, line []string, _ *bool) string {
 	return string(said)
 }
 
-// clicks clicks once, and reads the screen, which is live. A screen that goes away while it is asked
-// has no answer.
+// clicks clicks once, and reads the screen, which is live. A screen that goes away while it is
+// asked has no answer.
 func (o *operator) clicks(_ context.Context, do []string, acted *bool) string {
 	if len(do) > 0 && !*acted {
 		act := "e.click()"

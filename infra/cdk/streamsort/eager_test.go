@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestEagerNames: process's name has its bound, and is made of the tables' names: stacks with tables
-// of their own do not make it under one name.
+// TestEagerNames: process's name has its bound, and is made of the tables' names: stacks with
+// tables of their own do not make it under one name.
 func TestEagerNames(t *testing.T) {
 	if name, err := processName("orders-Beta.1", nil); err != nil || name != "orders-Beta-1-process" {
 		t.Errorf("%s, %v", name, err)

@@ -50,7 +50,8 @@ type template struct{ Resources, Outputs map[string]object }
 var (
 	defaults = sync.OnceValue(func() template { return synthesize("Streamsort", &Props{}) })
 	changed  = sync.OnceValue(func() template { return synthesize("Orders", changedProps()) })
-	// other has what changedProps cannot have beside the rest: a key of its own, and a function URL.
+	// other has what changedProps cannot have beside the rest: a key of its own, and a function
+	// URL.
 	other = sync.OnceValue(func() template {
 		return synthesize("Streamsort", &Props{
 			EncryptionKey: NewKey, FunctionURL: true, Shift: "AllAtOnce", Tracing: new(true),

@@ -243,8 +243,8 @@ func (m *model) keepOnce(p *sim.Proc, d *delivery.Deliverer, s *cursor.Sorter) e
 	return err
 }
 
-// creator makes the consumer d, and tries again where that failed, and where its turn was over before
-// the start was.
+// creator makes the consumer d, and tries again where that failed, and where its turn was over
+// before the start was.
 func (m *model) creator(starts delivery.Start) {
 	m.Run.Go("creator of d", func(p *sim.Proc) {
 		d, _ := m.deliverer(p, 0)

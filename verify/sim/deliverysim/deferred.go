@@ -55,9 +55,9 @@ type worked struct {
 	// edges.
 	handed, skipped bool
 	roots           []xorack.Edge
-	// made is set when a process made the chain. again is set when the claim was made a second time:
-	// its request was repeated after the consumer was removed and recreated; used, where the first
-	// one had its chain.
+	// made is set when a process made the chain. again is set when the claim was made a second
+	// time: its request was repeated after the consumer was removed and recreated; used, where the
+	// first one had its chain.
 	made, again, used bool
 	// former is the sink of a claim whose consumer was removed since: its process may still
 	// deliver.

@@ -291,8 +291,8 @@ func (m *model) readOnce(p *sim.Proc) error {
 	return nil
 }
 
-// keeper lets a quarter of the retention pass, so many times, keeps what is undelivered as the sweep
-// does, and deletes what has expired.
+// keeper lets a quarter of the retention pass, so many times, keeps what is undelivered as the
+// sweep does, and deletes what has expired.
 func (m *model) keeper(times int) {
 	const step = retention / 4
 	m.Run.Go("keeper", func(p *sim.Proc) {

@@ -12,12 +12,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"golang.org/x/tools/go/packages"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 func TestVerdicts(t *testing.T) {
@@ -131,6 +134,24 @@ func TestEveryMutantCompiles(t *testing.T) {
 		}
 		if err != nil {
 			t.Errorf("%s: %v", m.name, err)
+		}
+	}
+}
+
+// TestEveryBugHasItsTest: the tests that are to turn red are there.
+func TestEveryBugHasItsTest(t *testing.T) {
+	root := check.Get(moduleFolder())
+	declared := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+	for _, m := range mutants() {
+		pattern, _, _ := strings.Cut(m.caught.pattern, "/")
+		files := check.Get(filepath.Glob(filepath.Join(root, m.caught.folder, "*_test.go")))
+		if !slices.ContainsFunc(files, func(file string) bool {
+			names := declared.FindAllSubmatch(check.Get(os.ReadFile(file)), -1)
+			return slices.ContainsFunc(names, func(name [][]byte) bool {
+				return regexp.MustCompile(pattern).Match(name[1])
+			})
+		}) {
+			t.Errorf("%s: no test of %s is named %s", m.name, m.caught.folder, pattern)
 		}
 	}
 }

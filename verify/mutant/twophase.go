@@ -39,7 +39,7 @@ var twoPhaseMutants = []mutant{
 	{"two phases: marker keyed by the number alone", markerFolder, markerTest("TestTheWholeKeyTells"), []edit{
 		{"markers.go", "h.Token.N, h.Token.Req)", "h.Token.N, \"\")"},
 	}},
-	{"two phases: no look after the commit (T4)", pullFolder, markerTest("TestTraceT4"), []edit{
+	{"two phases: no look after the commit (T4)", pullFolder, markerTest("TestConsumeAll"), []edit{
 		{"consume.go", "\trun.Observe(Step{Outcome: delivery.OK, Batch: a.Batch})\n", "\trun.Observe(Step{Outcome: delivery.OK, Batch: a.Batch})\n\trun.ended = run.UntilEmpty\n"},
 	}},
 }

@@ -238,11 +238,16 @@ func count(metrics *emf.Metrics, r cursor.Result) {
 			metrics.Count("Advances", 1)
 		}
 	}
-	placed := r.Placed // a settler may have been before the writer: who gave it its place counts it
-	for name, is := range map[string]bool{
-		"Parked": r.Outcome == cursor.Parked, "ClocksAhead": r.ClockAhead,
-		"Late": placed && r.Late, "Unlinked": placed && r.Unlinked, "Dropped": placed && r.Outcome == cursor.Dropped,
-	} {
+	if r.Outcome == cursor.Parked {
+		metrics.Count("Parked", 1)
+	}
+	if r.ClockAhead {
+		metrics.Count("ClocksAhead", 1)
+	}
+	if !r.Placed {
+		return // a settler may have been before the writer: who gave it its place counts it
+	}
+	for name, is := range map[string]bool{"Late": r.Late, "Unlinked": r.Unlinked, "Dropped": r.Outcome == cursor.Dropped} {
 		if is {
 			metrics.Count(name, 1)
 		}

@@ -130,7 +130,7 @@ SHORT ?=
 SUITE ?=
 export SHORT SUITE
 .PHONY: verify
-verify: deps $(if $(filter deploy,$(S)),infra/cdk/$(INSTALLED)) ## run scenarios (S=soak), or list them
+verify: deps $(if $(filter deploy,$(S)),infra/cdk/$(INSTALLED)) $(if $(filter incident,$(S)),$(INSTALL_BROWSER)) ## run scenarios (S=soak), or list them
 	@$(LOCAL_RUN) ./verify/robust $(S)
 
 # CHANGED=1: of what changed, and what operators make of it. FOR=3m: what can be begun in this

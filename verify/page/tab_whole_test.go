@@ -148,10 +148,18 @@ func (tb *tab) read(selector, text string) {
 	tb.until(fmt.Sprintf(`!!document.querySelector(%s)?.innerText.includes(%s)`, strconv.Quote(selector), strconv.Quote(text)))
 }
 
-// click clicks on something, again where a redraw took it away before the mouse was there.
+// click clicks on something where a mouse would reach it, in one step: a redraw between finding it
+// and clicking would have the click beside it.
 func (tb *tab) click(selector string) {
 	tb.t.Helper()
-	tb.onNode("click on", selector, chromedp.Click(chromedp.CSS(selector)))
+	tb.until(fmt.Sprintf(`(e => {
+		if (!e?.checkVisibility()) return false;
+		e.scrollIntoView({block: "center", behavior: "instant"});
+		const {x, y, width, height} = e.getClientRects()[0];
+		if (!e.contains(document.elementFromPoint(x + width / 2, y + height / 2))) return false;
+		e.click();
+		return true;
+	})(document.querySelector(%s))`, strconv.Quote(selector)))
 }
 
 // onNode does something to an element, again where the screen was drawn anew meanwhile.

@@ -329,7 +329,9 @@ func (d *doctor) functions() error {
 		if strings.HasSuffix(f.LogicalID, webhookFunction) {
 			here := aws.Config{Region: "us-east-1", Credentials: aws.AnonymousCredentials{}, BaseEndpoint: &d.url}
 			if err := d.secrets(d.ctx, here, f.Name); err != nil {
-				return d.say(secretsCheck, unknown, "%v", err)
+				if err := d.say(secretsCheck, unknown, "%v", err); err != nil {
+					return err
+				}
 			}
 		}
 		n := f.Stats

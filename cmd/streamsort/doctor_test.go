@@ -31,7 +31,8 @@ func TestDoctor(t *testing.T) {
 		"missing":          {200, `{"states":{},"groups":[{"consumer":"c","state":"blocked","states":[{"state":"blocked","count":1}],"cause":"missing","count":1,"examples":[{"queue":"q","seq":7}]}]}`, 0, critical, "errors of c\tcritical\t1 queue blocked, such as q@7\n"},
 		"retrying":         {200, `{"states":{"retrying":{"count":1,"ageSeconds":59}}}`, 0, well, "retrying\tok\t1, "},
 		"retrying long":    {200, `{"states":{"retrying":{"count":1,"ageSeconds":60}}}`, 0, warning, "retrying\twarning\t1, "},
-		"group":            {200, `{"states":{},"groups":[{"consumer":"c","state":"blocked","states":[{"state":"blocked","count":12},{"state":"held","count":9}],"error":"no account #","count":21,"since":"2026-01-01T00:00:00Z","examples":[{"queue":"a","seq":7},{"queue":"b","seq":1,"to":4}]}]}`, 0, warning, "errors of c\twarning\t21 queues: 12 blocked, 9 held, such as a@7, b@1 to 4. Calls to c fail since 2026-01-01T00:00:00Z: no account #; they are held, and one at a time is tried again\n"},
+		"group":            {200, `{"states":{},"groups":[{"consumer":"c","state":"blocked","states":[{"state":"blocked","count":12},{"state":"held","count":9}],"error":"no account #","count":21,"since":"2026-01-01T00:00:00Z","examples":[{"queue":"a","seq":7},{"queue":"b","seq":1,"to":4}]}]}`, 0, warning, "errors of c\twarning\t21 queues: 12 blocked, 9 held: no account #, such as a@7, b@1 to 4\n"},
+		"held":             {200, `{"states":{},"groups":[{"consumer":"c","state":"held","states":[{"state":"held","count":2}],"cause":"open","error":"away","count":2,"since":"2026-01-01T00:00:00Z","examples":[{"queue":"q"}]}]}`, 0, warning, "2 queues held, such as q. Calls to c fail since 2026-01-01T00:00:00Z: away; they are held, and one at a time is tried again\n"},
 		"refused":          {403, `{"status":403,"title":"no"}`, 0, unknown, "api\tunknown\t"},
 		"fails":            {400, `{"status":400,"title":"no"}`, 0, critical, "api\tcritical\t"},
 		"clocks apart":     {200, `{"states":{}}`, 20 * time.Second, warning, "clock\twarning\tthis machine's is 20s behind the API's"},
@@ -74,6 +75,10 @@ func TestDoctorOfFunctions(t *testing.T) {
 		{
 			none, `[{"LogicalID":"OrdersWebhookFunction","Name":"w","Stats":{"Requests":1}}]`,
 			[]string{"secret of a\tcritical\tsecret arn:x: status 400: its deliveries are not taken\n"},
+		},
+		{
+			none, `[{"LogicalID":"WebhookFunction","Name":"x"},{"Name":"f","Stats":{"Requests":2,"Errors":2,"Failing":2}}]`,
+			[]string{"secrets of webhooks\tunknown\t", "function f\tcritical\t"},
 		},
 	} {
 		out, errOut, _ := prints(t, "--url", answers(t, map[string]string{

@@ -22,12 +22,12 @@ func Check[T cmp.Ordered](field string, value, least, most T) error {
 func Text(field, text string, least, most int) error {
 	switch {
 	case text == "" && least > 0:
-		return invalid.New(invalid.Missing, field, "must not be empty")
+		return invalid.New(invalid.Missing, field, fmt.Sprintf("is missing: it must have %d to %d bytes", least, most))
 	case len(text) > most:
 		problem := fmt.Sprintf("has %d bytes: at most %d are taken", len(text), most)
 		return &invalid.Error{Field: field, Code: invalid.TooLarge, Problem: problem, Size: len(text), Most: most}
 	case !utf8.ValidString(text):
-		return invalid.New(invalid.Malformed, field, "is not valid UTF-8")
+		return invalid.New(invalid.Malformed, field, fmt.Sprintf("is not valid UTF-8: at most %d bytes of it are taken", most))
 	}
 	return nil
 }

@@ -118,10 +118,10 @@ func (g Group) Queues() string {
 	return text + ": " + strings.Join(each, ", ")
 }
 
-// Held says that the calls of the consumer fail, since when as it is shown, where a circuit breaker
-// holds some of the group's queues; else nothing.
+// Held says that the calls of the consumer fail, since when as it is shown, where an open circuit
+// breaker holds the group's queues; else nothing.
 func (g Group) Held(since string) string {
-	if !slices.ContainsFunc(g.States, func(in InState) bool { return in.State == Held }) {
+	if g.State != Held || g.Cause != Open {
 		return ""
 	}
 	text := "Calls to " + printable.Text(g.Consumer) + " fail " + since

@@ -270,7 +270,9 @@ func (r *reader) invokeConfig(_, _ string, p *props) {
 }
 
 func (r *reader) url(id, _ string, p *props) {
-	p.oneOf("InvokeMode", "BUFFERED", "BUFFERED") // RESPONSE_STREAM is not run here
+	if p.oneOf("InvokeMode", "BUFFERED", "BUFFERED", "RESPONSE_STREAM") != "BUFFERED" {
+		p.bad("InvokeMode", "RESPONSE_STREAM is not run here: use BUFFERED")
+	}
 	u := URL{
 		LogicalID: id,
 		Function:  functionOf(p, "TargetFunctionArn"),

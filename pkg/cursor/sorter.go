@@ -186,7 +186,7 @@ func (s *Sorter) remembering(request func() (Cursor, error)) (Cursor, error) {
 // existing is a cursor that must be there: [ErrNoQueue] where it is not.
 func existing(cur Cursor, err error) (Cursor, error) {
 	if err == nil && !cur.Exists() {
-		err = ErrNoQueue
+		return Cursor{}, ErrNoQueue
 	}
 	return cur, err
 }

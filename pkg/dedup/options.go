@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"fmt"
 	"log/slog"
 	mathrand "math/rand/v2"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/bounds"
 	"github.com/streamsort/streamsort/internal/pause"
+	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
 // Options are the parts of a [Deduplicator] that have defaults. A nil Options means all of them.
@@ -22,11 +24,11 @@ type Options[ID, R any] struct {
 	// TTL is how long an id is remembered, from its completion; 24 hours where it is 0, 1 second to
 	// 10 years.
 	TTL time.Duration
-	// Wait is how long a call waits while another one runs the effect: at most Lease, and never
-	// into the last half second before the deadline of its context; [NoWait] for not at all. It
-	// looks after 100 ms, 200 ms, 400 ms, and so on. 0 means 15 seconds or the lease, and a first
-	// look when effects of this kind usually end, as far as this process knows, and at most 2
-	// seconds later: most callers need one.
+	// Wait is how long a call waits while another one runs the effect: at most Lease, or 24 hours
+	// without one, and never into the last half second before the deadline of its context; [NoWait]
+	// for not at all. It looks after 100 ms, 200 ms, 400 ms, and so on. 0 means 15 seconds or the
+	// lease, and a first look when effects of this kind usually end, as far as this process knows,
+	// and at most 2 seconds later: most callers need one.
 	Wait time.Duration
 	// Margin is the clock skew allowed between callers: a lease is over only that much later. 2
 	// seconds where it is 0, 1 ms to 1 hour.
@@ -114,11 +116,13 @@ func (o Options[ID, R]) withDefaults() (Options[ID, R], error) {
 		bounds.Check("ttl", o.TTL, time.Second, 87600*time.Hour),
 		bounds.Check("margin", o.Margin, time.Millisecond, time.Hour),
 		bounds.Check("cacheAge", o.CacheAge, time.Millisecond, 24*time.Hour),
-		bounds.Check("wait", o.Wait, NoWait, longestWait),
 		bounds.Check("maxAttempts", o.MaxAttempts, 0, 1_000_000),
 		bounds.Check("cacheSize", o.CacheSize, 0, 1_000_000),
 	); err != nil {
 		return o, err
+	}
+	if o.Wait < 0 && o.Wait != NoWait || o.Wait > longestWait {
+		return o, invalid.New(invalid.OutOfRange, "wait", fmt.Sprintf("is %v: it must be NoWait, or at most the lease, %v", o.Wait, longestWait))
 	}
 	if o.OnError == nil {
 		o.OnError = func(error) Failure { return Forget }

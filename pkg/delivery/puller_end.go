@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -21,7 +22,10 @@ func (h Held) checked() error {
 	if h.Token.N < 1 {
 		return invalid.New(invalid.OutOfRange, "token", "must have a number of 1 or more")
 	}
-	return bounds.Text("token", h.Token.Req, 1, maxOp)
+	if bounds.Text("token", h.Token.Req, 1, maxOp) != nil {
+		return invalid.New(invalid.TextCode(h.Token.Req, maxOp), "token", fmt.Sprintf("must have a request of 1 to %d bytes of UTF-8", maxOp))
+	}
+	return nil
 }
 
 // answerTo turns a write's result into the caller's answer. wanted is what the claim is at where

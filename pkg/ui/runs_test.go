@@ -258,7 +258,7 @@ func TestBulkForms(t *testing.T) {
 	}
 	for form, says := range map[string]string{
 		"action=pause&reason=r":              "consumer is missing",
-		"action=redrive":                     "reason must not be empty",
+		"action=redrive":                     "reason is missing: it must have 1 to ",
 		"action=redrive&reason=r&rate=x":     "rate is &#34;x&#34;",
 		"action=redrive&reason=r&since=soon": "since is &#34;soon&#34;",
 		"action=redrive&reason=r&run=x":      "run is &#34;x&#34;",

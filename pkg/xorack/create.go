@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -48,13 +49,14 @@ func (o CreateOptions) validate(tag string) error {
 	switch {
 	case len(o.ID) > MaxTag:
 		return invalid.New(invalid.TooLarge, "id", "is longer than "+strconv.Itoa(MaxTag)+" bytes")
+	case o.Idle != 0 && (o.Idle < time.Millisecond || o.Idle > MaxDeadline):
+		return invalid.New(invalid.OutOfRange, "idle", fmt.Sprintf("is %v: it must be 0, or from 1ms to %v", o.Idle, MaxDeadline))
 	case o.Parent.tag == tag:
 		return invalid.New(invalid.Clash, "parent", "must be an edge of another chain")
 	}
 	return cmp.Or(
 		bounds.Check("edges", o.Edges, 1, MaxOps),
 		bounds.Check("deadline", o.Deadline, time.Millisecond, MaxDeadline),
-		bounds.Check("idle", cmp.Or(o.Idle, time.Millisecond), time.Millisecond, MaxDeadline),
 		bounds.Text("data", o.Data, 0, maxData),
 	)
 }

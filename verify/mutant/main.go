@@ -309,8 +309,11 @@ func redTest(said string, err error) (string, error) {
 		return failed[len(failed)-1][1], nil
 	}
 	began := beganLine.FindAllStringSubmatch(said, -1)
+	if len(began) == 0 && exit.ExitCode() != 2 { // a panic of what begins with the program
+		return "", fmt.Errorf("broke off before any test: %w: %.200s", err, said)
+	}
 	if len(began) == 0 {
-		return fmt.Sprintf("broke off before any test: %.200s", said), nil
+		return "what begins with the program", nil
 	}
 	why := "panicked"
 	if exit.String() == "signal: killed" {

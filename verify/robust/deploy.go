@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -45,6 +46,8 @@ type trial struct {
 // without the CDK, the template and zips of a release by CloudFormation. The messages are a file's,
 // or else the real ones where they are there, or else made-up ones.
 func deploy(ctx context.Context, w *world) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Minute) // a stack may stay in progress for ever
+	defer cancel()
 	t := &trial{world: w, seen: map[string]bool{}, outcomes: map[string]int{}}
 	if t.built, err = w.folder(); err == nil {
 		t.cdk, err = cdkcli.Open(w.root)

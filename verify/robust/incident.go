@@ -110,6 +110,7 @@ func (o *operator) screens(ctx context.Context, bad int) (tools, error) {
 	if err != nil {
 		return tools{}, err
 	}
+	address := o.serve(shown) // closed behind the browser
 	first, stop, err := browser.Start(ctx)
 	if err != nil {
 		return tools{}, err
@@ -134,7 +135,7 @@ func (o *operator) screens(ctx context.Context, bad int) (tools, error) {
 		{"waits for a message that is missing", overview},
 		{"page/shop/", []string{"#state-gap"}},
 		{"waits for a message that was not put", []string{"#content td a"}},
-	}}, chromedp.Do(first, chromedp.Navigate(o.serve(shown)+"/overview"))
+	}}, chromedp.Do(first, chromedp.Navigate(address+"/overview"))
 }
 
 // start starts the stack, builds the command line, and sends good messages as long as it goes on.

@@ -81,10 +81,12 @@ func TestAddSinkRefuses(t *testing.T) {
 		}
 		wantNamed(t, err, strings.Split(want, ", ")...)
 	}
+	found := 0
 	for id, resource := range written(stack).Resources {
 		if resource["Type"] != "AWS::Lambda::Function" || !strings.HasPrefix(id, "OrdersProcessFunction") {
 			continue
 		}
+		found++
 		key := resource["Properties"].(object)["Code"].(object)["S3Key"].(string)
 		folder := filepath.Join(*awscdk.Stage_Of(stack).AssetOutdir(), "asset."+strings.TrimSuffix(key, ".zip"))
 		packed, err := os.ReadFile(filepath.Join(folder, "consumers.json"))
@@ -93,6 +95,9 @@ func TestAddSinkRefuses(t *testing.T) {
 			strings.Contains(string(packed), `"c"`) || strings.Count(string(packed), `"name"`) != 2 {
 			t.Errorf("packed %s, %v, %v", packed, err, missing)
 		}
+	}
+	if found != 1 {
+		t.Errorf("%d functions are process", found)
 	}
 }
 

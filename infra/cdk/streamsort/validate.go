@@ -33,8 +33,11 @@ func (p Props) validate(id string) error {
 		c.fail("stack", "is %q; write a letter and then up to 127 letters, digits or '-', such as Streamsort", id)
 	}
 	p.checkTables(c)
-	between(c, "maxReads", p.MaxReads, 0, mostUnits)
-	between(c, "maxWrites", p.MaxWrites, 0, mostUnits)
+	for field, units := range map[string]int{"maxReads": p.MaxReads, "maxWrites": p.MaxWrites} {
+		if units < 0 || units > mostUnits {
+			c.fail(field, "is %d; write a value from 1 to %d, or 0 to leave it to DynamoDB", units, mostUnits)
+		}
+	}
 	p.checkQueues(c)
 	p.checkProcess(c)
 	if _, err := processName(p.Tables, p.Consumers); err != nil {

@@ -54,7 +54,7 @@ func ExampleHandler() {
 	// ch_1 <nil>
 	// ch_1 <nil>
 	//  "17" of processor "payments": the id was used with another payload
-	//  id must not be empty
+	//  id is missing: it must have 1 to 1024 bytes
 }
 
 // A request that is sent again gets the first one's response.

@@ -148,12 +148,12 @@ func (tb *tab) read(selector, text string) {
 	tb.until(fmt.Sprintf(`!!document.querySelector(%s)?.innerText.includes(%s)`, strconv.Quote(selector), strconv.Quote(text)))
 }
 
-// click clicks on something where a mouse would reach it, in one step: a redraw between finding it
-// and clicking would have the click beside it.
+// click clicks on something where a mouse would reach it, once the screen's script has run, and in
+// one step: a redraw between finding it and clicking would have the click beside it.
 func (tb *tab) click(selector string) {
 	tb.t.Helper()
 	tb.until(fmt.Sprintf(`(e => {
-		if (!e?.checkVisibility()) return false;
+		if (document.readyState == "loading" || !e?.checkVisibility()) return false;
 		e.scrollIntoView({block: "center", behavior: "instant"});
 		const {x, y, width, height} = e.getClientRects()[0];
 		if (!e.contains(document.elementFromPoint(x + width / 2, y + height / 2))) return false;

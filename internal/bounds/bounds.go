@@ -24,10 +24,15 @@ func Text(field, text string, least, most int) error {
 	case text == "" && least > 0:
 		return invalid.New(invalid.Missing, field, fmt.Sprintf("is missing: it must have %d to %d bytes", least, most))
 	case len(text) > most:
-		problem := fmt.Sprintf("has %d bytes: at most %d are taken", len(text), most)
-		return &invalid.Error{Field: field, Code: invalid.TooLarge, Problem: problem, Size: len(text), Most: most}
+		return TooLarge(field, len(text), most)
 	case !utf8.ValidString(text):
 		return invalid.New(invalid.Malformed, field, fmt.Sprintf("is not valid UTF-8: at most %d bytes of it are taken", most))
 	}
 	return nil
+}
+
+// TooLarge is the [invalid.Error] of what has more bytes than are taken.
+func TooLarge(field string, size, most int) error {
+	problem := fmt.Sprintf("has %d bytes: at most %d are taken", size, most)
+	return &invalid.Error{Field: field, Code: invalid.TooLarge, Problem: problem, Size: size, Most: most}
 }

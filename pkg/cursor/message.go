@@ -123,11 +123,11 @@ func (m *Message) Validate() error {
 	case m.name() == "" && m.way() != KindNumbered:
 		return invalid.New(invalid.Missing, "id", fmt.Sprintf("is missing: without a seq, a message is known by it; it must have 1 to %d bytes", MaxID))
 	case max(len(m.ID), len(m.PutID)) > MaxID:
-		return tooLarge("id", max(len(m.ID), len(m.PutID)), MaxID)
+		return bounds.TooLarge("id", max(len(m.ID), len(m.PutID)), MaxID)
 	case !utf8.ValidString(m.ID + m.PutID):
 		return invalid.New(invalid.Malformed, "id", "is not valid UTF-8")
 	case len(m.Body) > MaxBody:
-		return tooLarge("body", len(m.Body), MaxBody)
+		return bounds.TooLarge("body", len(m.Body), MaxBody)
 	}
 	if err := bounds.Text("contentType", m.ContentType, 0, MaxContentType); err != nil {
 		return err
@@ -189,12 +189,6 @@ func (m *Message) way() Kind {
 
 // name is what the message is known by in a queue that gives the seqs.
 func (m *Message) name() string { return cmp.Or(m.PutID, m.ID) }
-
-func tooLarge(field string, size, most int) error {
-	return &InvalidError{
-		Field: field, Code: invalid.TooLarge, Problem: fmt.Sprintf("has %d bytes: at most %d are taken", size, most), Size: size, Most: most,
-	}
-}
 
 // ValidateQueue reports a queue name that cannot be used.
 func ValidateQueue(queue string) error {

@@ -69,11 +69,11 @@ func parseKind(text string) (Kind, error) {
 	return "", outOfBounds("kind", invalid.Unknown, text, "numbered, arrival or keyed")
 }
 
-func outOfBounds(name string, code invalid.Code, value any, bounds string) error {
+func outOfBounds(name string, code invalid.Code, value any, must string) error {
 	if text, is := value.(string); is {
 		value = fmt.Sprintf("%.100q", text)
 	}
-	return invalid.New(code, name, fmt.Sprintf("is %v: it must be %s", value, bounds))
+	return invalid.New(code, name, fmt.Sprintf("is %v: it must be %s", value, must))
 }
 
 // fixed is the error of a setting that the queue was created with.
@@ -335,10 +335,10 @@ const (
 	firstBounds    = "an integer from 0 to 9223372036854775807, in plain digits"
 )
 
-func parseInteger(text, bounds string) (int64, error) {
+func parseInteger(text, must string) (int64, error) {
 	n, err := ParseSeq(text)
 	if err != nil {
-		err = outOfBounds("", invalid.Malformed, text, bounds)
+		err = outOfBounds("", invalid.Malformed, text, must)
 	}
 	return n, err
 }

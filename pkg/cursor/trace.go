@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/streamsort/streamsort/internal/bounds"
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
@@ -52,7 +53,7 @@ func ParseTrace(parent, state string) (Trace, error) {
 		return Trace{}, invalid.New(invalid.Malformed, "traceparent", why)
 	}
 	if len(state) > maxTraceState {
-		return Trace{}, tooLarge("tracestate", len(state), maxTraceState)
+		return Trace{}, bounds.TooLarge("tracestate", len(state), maxTraceState)
 	}
 	if why := badState(state); why != "" {
 		return Trace{}, invalid.New(invalid.Malformed, "tracestate", why)

@@ -328,10 +328,10 @@ func (d *doctor) functions() error {
 	for _, f := range all {
 		if strings.HasSuffix(f.LogicalID, webhookFunction) {
 			here := aws.Config{Region: "us-east-1", Credentials: aws.AnonymousCredentials{}, BaseEndpoint: &d.url}
-			if err := d.secrets(d.ctx, here, f.Name); err != nil {
-				if err := d.say(secretsCheck, unknown, "%v", err); err != nil {
-					return err
-				}
+			if err := d.look(secretsCheck, here, func(ctx context.Context, at aws.Config) error {
+				return d.secrets(ctx, at, f.Name)
+			}); err != nil {
+				return err
 			}
 		}
 		n := f.Stats

@@ -32,16 +32,21 @@ const (
 // alarmsAsked is how many alarms can be asked for at once.
 const alarmsAsked = 100
 
-// aws has a check made with a service, which has some seconds. The check is unknown where it cannot
-// be.
+// aws is look at a service of the stack's.
 func (d *doctor) aws(check, service string, make func(ctx context.Context, at aws.Config) error) error {
 	where, err := d.service(service)
-	if err == nil {
-		ctx, cancel := context.WithTimeout(d.ctx, longestLook)
-		defer cancel()
-		err = make(ctx, aws.Config{Region: where.Region, Credentials: where.Credentials, BaseEndpoint: where.Endpoint})
-	}
 	if err != nil {
+		return d.say(check, unknown, "%v", err)
+	}
+	at := aws.Config{Region: where.Region, Credentials: where.Credentials, BaseEndpoint: where.Endpoint}
+	return d.look(check, at, make)
+}
+
+// look has a check made, which has some seconds. The check is unknown where it cannot be.
+func (d *doctor) look(check string, at aws.Config, make func(ctx context.Context, at aws.Config) error) error {
+	ctx, cancel := context.WithTimeout(d.ctx, longestLook)
+	defer cancel()
+	if err := make(ctx, at); err != nil {
 		return d.say(check, unknown, "%v", err)
 	}
 	return nil
@@ -203,8 +208,6 @@ const secretsCheck = "secrets of webhooks"
 // secrets asks the function that takes webhooks whether it has the secrets of its senders, and can
 // use them. One that cannot start says so in its log.
 func (d *doctor) secrets(ctx context.Context, at aws.Config, function string) error {
-	ctx, cancel := context.WithTimeout(ctx, longestLook)
-	defer cancel()
 	answer, err := lambda.NewFromConfig(at).Invoke(ctx, &lambda.InvokeInput{
 		FunctionName: &function, Qualifier: aws.String("live"), LogType: lambdatypes.LogTypeTail,
 		Payload: []byte(`{"operation":"secrets"}`),

@@ -33,11 +33,8 @@ func (p Props) validate(id string) error {
 		c.fail("stack", "is %q; write a letter and then up to 127 letters, digits or '-', such as Streamsort", id)
 	}
 	p.checkTables(c)
-	for field, units := range map[string]int{"maxReads": p.MaxReads, "maxWrites": p.MaxWrites} {
-		if units < 0 || units > mostUnits {
-			c.fail(field, "is %d; write a value from 1 to %d, or 0 to leave it to DynamoDB", units, mostUnits)
-		}
-	}
+	checkUnits(c, "maxReads", p.MaxReads)
+	checkUnits(c, "maxWrites", p.MaxWrites)
 	p.checkQueues(c)
 	p.checkProcess(c)
 	if _, err := processName(p.Tables, p.Consumers); err != nil {
@@ -178,6 +175,13 @@ func (c *checker) fail(field, format string, args ...any) {
 func between[T cmp.Ordered](c *checker, field string, value, least, most T) {
 	if value < least || value > most {
 		c.fail(field, "is %s; write a value from %s to %s", text(value), text(least), text(most))
+	}
+}
+
+// checkUnits checks a bound of units a second.
+func checkUnits(c *checker, field string, units int) {
+	if units < 0 || units > mostUnits {
+		c.fail(field, "is %d; write a value from 1 to %d, or 0 to leave it to DynamoDB", units, mostUnits)
 	}
 }
 

@@ -154,7 +154,7 @@ func manyWindows(tb *tab, s *stack) {
 		w.read("#status", "live")
 	}
 	tb.goTo("queues?prefix=shop/w")
-	tb.click("#content a[href*=windows]")
+	tb.follow("#content a[href*=windows]")
 	tb.read("h1", "Queue shop/windows")
 	s.put("shop/windows", 2, "2")
 	for _, w := range windows {
@@ -202,7 +202,6 @@ func outage(tb *tab, s *stack) {
 func filterAndPaging(tb *tab, _ *stack) {
 	tb.goTo("queues")
 	tb.send("#prefix", "stock/")
-	tb.until(`location.search.includes("stock") && !!document.querySelector("#next")`)
 	names := map[string]bool{}
 	collect := func() {
 		for _, name := range script[[]string](tb, `[...document.querySelectorAll("#content tbody tr td:first-child")].map(cell => cell.innerText)`) {
@@ -211,9 +210,8 @@ func filterAndPaging(tb *tab, _ *stack) {
 	}
 	collect()
 	for pages := 0; script[bool](tb, `!!document.querySelector("#next")`) && pages < 20; pages++ {
-		address := script[string](tb, `document.querySelector("#next").href`)
-		tb.click("#next")
-		tb.until(fmt.Sprintf(`location.href == %q && !!document.querySelector("#first")`, address))
+		tb.follow("#next")
+		tb.see("#first")
 		collect()
 	}
 	if len(names) != 60 {
@@ -236,27 +234,26 @@ const focused = `document.activeElement?.innerText || document.activeElement?.na
 
 // keyboard leads everywhere, and a screen that comes anew keeps the focus.
 func keyboard(tb *tab, s *stack) {
-	tab := func(to string) {
+	tab := func(to string) { // a browser drops keys until a screen is drawn
 		tb.t.Helper()
-		for range 60 {
+		last := progress()
+		await.Until(tb.t, "a Tab that leads to "+to, func() (bool, any) {
 			tb.press(kb.Tab)
-			if strings.HasPrefix(script[string](tb, focused), to) {
-				return
-			}
-		}
-		tb.t.Fatalf("no Tab leads to %s", to)
+			at := script[string](tb, focused)
+			return strings.HasPrefix(at, to), last(at)
+		})
 	}
 	tb.goTo("overview")
 	tab("To the content")
 	tab("Queues")
-	tb.press(kb.Enter)
+	tb.enter()
 	tb.read("h1", "Queues")
 	tab("prefix")
 	tb.press("shop/eu/ord")
-	tb.press(kb.Enter)
+	tb.enter()
 	tb.read("#content", "shop/eu/orders")
 	tab("shop/eu/orders")
-	tb.press(kb.Enter)
+	tb.enter()
 	tb.read("h1", "Queue shop/eu/orders")
 	tab("31")
 	s.put("shop/eu/orders", 32, `{"order":1032}`)
@@ -264,7 +261,7 @@ func keyboard(tb *tab, s *stack) {
 	if got := script[string](tb, focused); got != "31" {
 		tb.t.Errorf("the focus has gone to %q", got)
 	}
-	tb.press(kb.Enter)
+	tb.enter()
 	tb.read("h1", "shop/eu/orders@31")
 }
 
@@ -323,8 +320,7 @@ func namesOfOthers(tb *tab, s *stack) {
 // comes.
 func inBulk(tb *tab, s *stack) {
 	tb.goTo("overview")
-	tb.click("#state-blocked")
-	tb.read("h1", "Consumers") // the overview names the queues too
+	tb.follow("#state-blocked")
 	tb.read("#content", blocked[0])
 	tb.click("#pick-all")
 	s.broken.Store(false)
@@ -333,7 +329,7 @@ func inBulk(tb *tab, s *stack) {
 	tb.read("#content", "redrive of 3 consumers")
 	tb.read("#content", "Nothing is done yet")
 	tb.read("#content", "the ledger has no such account")
-	tb.click("#start")
+	tb.follow("#start")
 	for _, step := range []string{"back", "back", "forward", "forward"} { // neither loses the run, nor begins another
 		tb.until(`document.readyState == "complete" && !document.querySelector("#start")`)
 		script[bool](tb, "history."+step+"() || true")

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"github.com/streamsort/streamsort/internal/dev/await"
 	"github.com/streamsort/streamsort/internal/dev/browser"
@@ -162,6 +163,27 @@ func (tb *tab) click(selector string) {
 	})(document.querySelector(%s))`, strconv.Quote(selector)))
 }
 
+// leads does what leads to another screen, and waits until that is there, since what is awaited next
+// may stand on this one too.
+func (tb *tab) leads(do func()) {
+	tb.t.Helper()
+	script[bool](tb, `window.left = true`)
+	do()
+	tb.until(`!window.left && document.readyState == "complete"`)
+}
+
+// follow clicks on what leads to another screen.
+func (tb *tab) follow(selector string) {
+	tb.t.Helper()
+	tb.leads(func() { tb.click(selector) })
+}
+
+// enter presses Enter where that leads to another screen.
+func (tb *tab) enter() {
+	tb.t.Helper()
+	tb.leads(func() { tb.press(kb.Enter) })
+}
+
 // onNode does something to an element, again where the screen was drawn anew meanwhile.
 func (tb *tab) onNode(what, selector string, actions ...chromedp.Action[chromedp.Void]) {
 	tb.t.Helper()
@@ -185,7 +207,7 @@ func (tb *tab) onNode(what, selector string, actions ...chromedp.Action[chromedp
 func (tb *tab) send(field, text string) {
 	tb.t.Helper()
 	tb.onNode("type into", field, chromedp.Clear(chromedp.CSS(field)), chromedp.SendKeys(chromedp.CSS(field), text))
-	tb.onNode("send", field, chromedp.Submit(chromedp.CSS(field)))
+	tb.leads(func() { tb.onNode("send", field, chromedp.Submit(chromedp.CSS(field))) })
 }
 
 // press types, and the keys of github.com/chromedp/chromedp/kb.

@@ -65,7 +65,7 @@ func (s *service) open(ctx context.Context, c *httpapi.Call, asked lists.Selecti
 				continue
 			}
 			a.List = append(a.List, openChain{c.Short(it.Tag), lists.Open, it.Due})
-			a.Next = asked.Token(textOf(it))
+			a.Next = asked.Token(it.Tag + " " + strconv.FormatInt(it.Due.UnixMilli(), 10))
 			if len(a.List) == asked.Limit && (more || i < len(page)-1) {
 				return http.StatusOK, a, nil
 			}
@@ -79,11 +79,6 @@ func (s *service) open(ctx context.Context, c *httpapi.Call, asked lists.Selecti
 	}
 	a.Next = ""
 	return http.StatusOK, a, nil
-}
-
-// textOf is the place behind a chain, in a token.
-func textOf(it xorack.Pending) string {
-	return it.Tag + " " + strconv.FormatInt(it.Due.UnixMilli(), 10)
 }
 
 func placeOf(text string) (xorack.Pending, error) {

@@ -152,9 +152,8 @@ func TestAnEndIsListed(t *testing.T) {
 	l := newListing(t)
 	l.fail("a")
 	l.fail("b")
-	if state, err := l.api.stamper.Create(t.Context(), "s", []byte("1"), nil); err != nil {
-		t.Fatal(state, err)
-	}
+	state, err := l.api.stamper.Create(t.Context(), "s", []byte("1"), nil)
+	check.Need(t, err == nil, "%v, %v", state, err)
 	l.sweep()
 	l.now = l.now.Add(25 * time.Hour)
 	l.sweep()
@@ -231,9 +230,7 @@ func TestUnitsOfChains(t *testing.T) {
 		check.OK(t, err)
 		l.meter.Take()
 		ok, err := l.acker.Finish(t.Context(), done.Chain, announce.Listed(l.rows, 0, func(context.Context, xorack.Chain) error { return nil }))
-		if err != nil || !ok {
-			t.Fatal(ok, err)
-		}
+		check.Need(t, err == nil && ok, "%v, %v", ok, err)
 		return l.meter.Take().Units
 	}
 	if done, failed := finish("done"), finish("failed"); done != (ddb.Units{Writes: 1, Index: 1}) || failed != (ddb.Units{Writes: 2, Index: 2}) {

@@ -171,8 +171,7 @@ func TestBadInputWithoutSeqs(t *testing.T) {
 		}
 		s.Want(c.name, a, c.status, `"field":"`+c.field+`"`)
 		queues := queuesOf(t, s.memory)
-		check.That(t, c.key != "" || len(queues) == 0,
-			"%s: something was stored: %v", c.name, queues)
+		check.That(t, c.key != "" || len(queues) == 0, "%s: something was stored: %v", c.name, queues)
 	}
 }
 

@@ -65,9 +65,8 @@ func TestInvoke(t *testing.T) {
 				futures = append(futures, f)
 			}
 			for _, f := range futures {
-				if r, err := f.Wait(ctx); err != nil {
-					t.Fatalf("%+v, %v", r, err)
-				}
+				r, err := f.Wait(ctx)
+				check.Need(t, err == nil, "%+v, %v", r, err)
 			}
 			check.OK(t, p.Close(ctx))
 			s.Want("all", s.Request("GET", "/queues", "queue=q", ""), 200, `"position":9`)
@@ -75,8 +74,7 @@ func TestInvoke(t *testing.T) {
 	}
 }
 
-// TestProducerKeepsBodies: each body is read back byte for byte, whatever it is, with all that
-// stands beside it.
+// TestProducerKeepsBodies: each body is read back byte for byte, with all that stands beside it.
 func TestProducerKeepsBodies(t *testing.T) {
 	s := newServer(t, nil)
 	serveLambda(t, s.handle)
@@ -134,9 +132,8 @@ func TestProducerAppends(t *testing.T) {
 		}
 		check.OK(t, p.Close(t.Context()))
 		for _, f := range futures {
-			if _, err := f.Wait(t.Context()); err != nil && !errors.As(err, &refused) {
-				t.Fatal(err)
-			}
+			_, err := f.Wait(t.Context())
+			check.Need(t, err == nil || errors.As(err, &refused), "%v", err)
 		}
 		return refused
 	}

@@ -54,15 +54,13 @@ func TestTenants(t *testing.T) {
 		as("GET", "/messages", "queue=q", "", 200, `"queue":"q"`, `"id":"i","body":"`+of+`"`)
 		as("GET", "/messages", "queue=in", "", 200, `"id":"i","body":"`+of+`"`)
 		m, found, err := s.memory.Requests(queuelog.Inside{}).Message(t.Context(), "@"+of+"/q", 1)
-		check.That(t, err == nil && found && m.ID == "@"+of+"/i",
-			"%s: stored as %+v, %v", of, m, err)
+		check.That(t, err == nil && found && m.ID == "@"+of+"/i", "%s: stored as %+v, %v", of, m, err)
 	}
 	_, found, _ := s.memory.Requests(queuelog.Inside{}).Message(t.Context(), "q", 1)
 	check.That(t, !found, "something is stored without a tenant")
 }
 
-// Whatever a tenant sends, all that is stored is its own, and nothing of another's is shown or
-// changed.
+// Whatever a tenant sends, all that is stored is its own, and nothing of another's is changed.
 func FuzzTenant(f *testing.F) {
 	for _, seed := range []struct{ method, resource, query, key, body string }{
 		{"POST", "messages", "", "", `{"queue":"@globex/q","seq":2,"id":"i","body":1}`},

@@ -53,10 +53,6 @@ const (
 	full, ahead = "full", "ahead"
 )
 
-func newBatch(s *service, event *source.Event, metrics *emf.Metrics) *batch {
-	return &batch{service: s, event: event, metrics: metrics, received: time.Now(), failed: make([]bool, len(event.Records))}
-}
-
 func (b *batch) read() {
 	for i := range b.event.Records {
 		r := &b.event.Records[i]

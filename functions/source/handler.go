@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"time"
 
 	"github.com/streamsort/streamsort/internal/calllog"
 	"github.com/streamsort/streamsort/internal/emf"
@@ -36,7 +37,7 @@ func (s *service) handle(ctx context.Context, metrics *emf.Metrics, raw json.Raw
 		return nil, err
 	}
 	metrics.Count("SourceRecords", len(event.Records))
-	b := newBatch(s, event, metrics)
+	b := &batch{service: s, event: event, metrics: metrics, received: time.Now(), failed: make([]bool, len(event.Records))}
 	b.read()
 	b.store(ctx)
 	b.setAside(ctx)

@@ -243,10 +243,7 @@ func idOf(t *testing.T, text string) string {
 }
 
 func TestWhatQueuesRefuse(t *testing.T) {
-	p := newPeers(t)
-	w := newWorld(t)
-	of := read(t, bySeq)
-	h := newTaker(t, of, w.sorter, p)
+	p, w, h := beside(t, bySeq)
 	put := func(queue string, seqs ...int64) {
 		t.Helper()
 		for _, seq := range seqs {
@@ -278,11 +275,9 @@ func TestWhatQueuesRefuse(t *testing.T) {
 // One that is too far ahead in its message group waits for nothing, since what fills the gap may be
 // behind it: it is put again when the others are, and set aside where that does not help.
 func TestTooFarAheadInAGroup(t *testing.T) {
-	p := newPeers(t)
-	w := newWorld(t)
+	p, w, h := beside(t, `{"name":"src","kind":"sqsFifo","seq":"n"}`)
 	ahead := int64(3)
 	check.Get(w.sorter.Configure(t.Context(), "src/g", cursor.Change{MaxAhead: &ahead}))
-	h := newTaker(t, read(t, `{"name":"src","kind":"sqsFifo","seq":"n"}`), w.sorter, p)
 	group := func(seqs ...int) json.RawMessage {
 		var records []string
 		for _, n := range seqs {
@@ -308,8 +303,7 @@ func TestTooFarAheadInAGroup(t *testing.T) {
 
 // What cannot be set aside is repeated: it is nowhere else.
 func TestFailureQueueAway(t *testing.T) {
-	p := newPeers(t)
-	h := newTaker(t, read(t, bySeq), newWorld(t).sorter, p)
+	p, _, h := beside(t, bySeq)
 	p.refuse = 1
 	h.answers(t, event(`bad`, `{"q":"a","n":1}`, `worse`), `{"batchItemFailures":[{"itemIdentifier":"m-3"}]}`)
 	p.refuse, p.away = 0, true
@@ -325,19 +319,16 @@ func TestFailureQueueAway(t *testing.T) {
 
 // A bus that is away loses an announcement, and nothing else.
 func TestAnnouncementFails(t *testing.T) {
-	p := newPeers(t)
+	p, _, h := beside(t, bySeq)
 	p.deaf = true
-	h := newTaker(t, read(t, bySeq), newWorld(t).sorter, p)
 	h.answers(t, event(`bad`), done)
 	check.Is(t, len(p.aside), 1)
 	check.Has(t, h.metrics.String(), `"AnnouncementsFailed":1`)
 }
 
-// What is set aside fits into a message of SQS, whatever it is; several share a request as far as
-// they fit.
+// What is set aside fits into a message of SQS; several share a request as far as they fit.
 func TestWhatIsKeptIsBounded(t *testing.T) {
-	p := newPeers(t)
-	h := newTaker(t, read(t, bySeq), newWorld(t).sorter, p)
+	p, _, h := beside(t, bySeq)
 	large := `{"q":"a","n":1,"x":"` + strings.Repeat("é", 200<<10) + `"}`
 	bodies := []string{large, `"` + "\uFFFF" + `"`, `"` + strings.Repeat("<", 30_000) + `"`}
 	for range 13 {
@@ -459,8 +450,7 @@ func TestArrivalOrderOfAStream(t *testing.T) {
 	}
 }
 
-// TestAppendOfAStream: the same where the records say their seqs, each of which has to be the next
-// one.
+// TestAppendOfAStream: the same where the records say their seqs, each of which must be the next.
 func TestAppendOfAStream(t *testing.T) {
 	const of = `{"name":"src","kind":"kinesis","order":"arrival","seq":"n"}`
 	inOrder(t, of)
@@ -471,8 +461,7 @@ func TestAppendOfAStream(t *testing.T) {
 	check.That(t, status.Position == 1 && status.Settings.Kind == cursor.KindArrival, "%+v", status)
 }
 
-// inOrder has a stream's records come, with each request going wrong once, and looks at what is
-// there then.
+// inOrder has a stream's records come, each request going wrong once, and checks what is there.
 func inOrder(t *testing.T, source string) {
 	t.Helper()
 	const most = intake.MaxMessages + 3 // more than are stored at a time
@@ -546,9 +535,8 @@ func TestStart(t *testing.T) {
 	} {
 		t.Setenv(name, value)
 	}
-	if handle, err := runtime.New(io.Discard, newHandler); handle == nil || err != nil {
-		t.Error(err)
-	}
+	handle, err := runtime.New(io.Discard, newHandler)
+	check.That(t, handle != nil && err == nil, "%v", err)
 	for name, test := range map[string]struct{ value, want string }{
 		failureVariable:                {"", "STREAMSORT_FAILURE_QUEUE is not set"},
 		sourceVariable:                 {`{"name":"a","kind":"mq"}`, `STREAMSORT_SOURCE: kind "mq" is not known`},

@@ -18,8 +18,7 @@ import (
 
 func main() { runtime.Main(newHandler) }
 
-// headroom is how long before the function's time is over it stops, and answers which records have
-// to be repeated.
+// headroom is how long before its time is over it stops, and answers which records it repeats.
 const headroom = 2 * time.Second
 
 // The function's own variables.

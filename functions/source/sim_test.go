@@ -74,8 +74,7 @@ func shardOf(name string, faults, others int, bodies ...string) sim.Scenario {
 	}}
 }
 
-// deliver calls the function with what is left of the records, each time in another window, until
-// nothing is.
+// deliver calls the function with the records that are left, each time in another window.
 func (m *shard) deliver(p *sim.Proc) {
 	s := m.process(p)
 	for ; m.left < len(m.records); m.tries++ {
@@ -211,8 +210,7 @@ func hashOf(d *sim.Digest, it ddb.Item) {
 // Check implements [sim.Model].
 func (m *shard) Check() error { return nil }
 
-// Final implements [sim.Model]: all records are stored or set aside, and nothing is announced again
-// and again.
+// Final implements [sim.Model]: all records are stored or set aside, and none is announced twice.
 func (m *shard) Final() error {
 	sorter := m.process(nil).sorter
 	seqs, twins := map[string]bool{}, map[string]bool{}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/fanout"
@@ -41,41 +41,44 @@ func gapOf(t *testing.T) *cursor.Sorter {
 
 // sweeperOf makes the handler on a sorter and on consumers in memory. What it announces is noted by
 // its id.
-func sweeperOf(t *testing.T, sorter *cursor.Sorter, out io.Writer) (*bench, map[string]int) {
+func sweeperOf(t *testing.T, sorter *cursor.Sorter) *bench {
 	t.Helper()
 	deliverer := check.Get(delivery.New(delivery.NewMemory(), sorter, nil))
 	acker := check.Get(xorack.New(xorack.NewMemory(), nil))
-	said := map[string]int{}
+	b := &bench{t: t, said: map[string]int{}, after: func(context.Context, *emf.Metrics) {}}
 	var saying sync.Mutex // wake-ups are done side by side
 	say := func(what string) error {
 		saying.Lock()
 		defer saying.Unlock()
-		said[what]++
+		b.said[what]++
 		return nil
 	}
-	return &bench{out: out, after: func(context.Context, *emf.Metrics) {}, sweeper: &sweeper{
+	b.sweeper = &sweeper{
 		sorter: sorter, deliverer: deliverer, acker: acker,
 		chains: func(_ context.Context, c xorack.Chain) error { return say(string(c.End())) },
 		consumers: delivery.SweepOptions{
 			Sorter:   cursor.SweepOptions{Announce: func(_ context.Context, a cursor.Announcement) error { return say(string(a.Kind)) }},
 			Announce: func(_ context.Context, a delivery.Announcement) error { return say(a.Kind) },
 		},
-	}}, said
+	}
+	return b
 }
 
-// bench is the function, and where its metrics go to.
+// bench is the function, its metrics, and how often it announced what.
 type bench struct {
-	out   io.Writer
+	t     *testing.T
+	out   bytes.Buffer
+	said  map[string]int
 	after func(context.Context, *emf.Metrics)
 	*sweeper
 }
 
 func (b *bench) run(ctx context.Context, event json.RawMessage) (report, error) {
-	return runtime.Around(b.out, headroom, b.sweeper.run, b.after)(ctx, event)
+	return runtime.Around(&b.out, headroom, b.sweeper.run, b.after)(ctx, event)
 }
 
 func (b *bench) handle(ctx context.Context, event json.RawMessage) (any, error) {
-	return runtime.Around(b.out, headroom, b.sweeper.handle, b.after)(ctx, event)
+	return runtime.Around(&b.out, headroom, b.sweeper.handle, b.after)(ctx, event)
 }
 
 // sends has wake-ups sent to an SQS queue of an endpoint.
@@ -94,36 +97,46 @@ func (b *bench) sends(t *testing.T, endpoint string) {
 	}
 }
 
+// storeBehind is a store on tables in memory, before whose requests something is done.
+func storeBehind(t *testing.T, before func(context.Context, *ddb.Request) error) *cursor.Store {
+	t.Helper()
+	tables := ddb.NewMemory(append(cursor.Names{}.Tables(), cursor.Names{}.ArrivalsTable())...)
+	return check.Get(cursor.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if err := before(ctx, &r); err != nil {
+			return ddb.Answer{}, err
+		}
+		return tables.Do(ctx, r)
+	}), cursor.Names{}))
+}
+
 // position is how far a queue is.
 func position(t *testing.T, sorter *cursor.Sorter, queue string) int64 {
 	t.Helper()
 	return check.Get(sorter.Status(t.Context(), queue)).Position
 }
 
-func hasMetrics(t *testing.T, out *bytes.Buffer, metrics ...string) {
-	t.Helper()
+func (b *bench) hasMetrics(metrics ...string) {
+	b.t.Helper()
 	for _, metric := range metrics {
-		check.That(t, strings.Contains(out.String(), metric), "no %s in the metrics: %s", metric, out)
+		check.That(b.t, strings.Contains(b.out.String(), metric), "no %s in the metrics: %s", metric, &b.out)
 	}
-	out.Reset()
+	b.out.Reset()
 }
 
 func TestHandlerSweeps(t *testing.T) {
-	var out bytes.Buffer
-	s, said := sweeperOf(t, gapOf(t), &out)
+	s := sweeperOf(t, gapOf(t))
 	done, err := s.run(t.Context(), []byte(`{"source":"aws.events","detail-type":"Scheduled Event","detail":{}}`))
-	check.That(t, err == nil && done.Consumers.Sorter.Skipped == 2 && said["gap.opened"] == 1 && said["gap.skipped"] == 1,
-		"%+v, %v, said %v", done, err, said)
-	hasMetrics(t, &out, `"OpenGaps":1`, `"GapAge":60`, `"Skipped":2`, `"GapsOpened":1`, `"GapsSkipped":1`)
+	check.That(t, err == nil && done.Consumers.Sorter.Skipped == 2 && s.said["gap.opened"] == 1 && s.said["gap.skipped"] == 1,
+		"%+v, %v, said %v", done, err, s.said)
+	s.hasMetrics(`"OpenGaps":1`, `"GapAge":60`, `"Skipped":2`, `"GapsOpened":1`, `"GapsSkipped":1`)
 	check.Get(s.run(t.Context(), nil))
-	hasMetrics(t, &out, `"OpenGaps":0`, `"ConsumersBlocked":0`, `"ConsumersLagging":0`, `"ConsumerLag":0`, `"ConsumersInDoubt":0`, `"ConsumersQuarantined":0`)
+	s.hasMetrics(`"OpenGaps":0`, `"ConsumersBlocked":0`, `"ConsumersLagging":0`, `"ConsumerLag":0`, `"ConsumersInDoubt":0`, `"ConsumersQuarantined":0`)
 }
 
 // A consumer that is stuck is announced by every run.
 func TestHandlerSweepsConsumers(t *testing.T) {
-	var out bytes.Buffer
 	sorter := check.Get(cursor.New(cursor.NewMemory(), nil))
-	s, said := sweeperOf(t, sorter, &out)
+	s := sweeperOf(t, sorter)
 	check.OK(t, sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1, Body: []byte("1")})[0].Err)
 	bad := delivery.Reader{Name: "c", Handle: func(context.Context, delivery.Batch) error {
 		return delivery.Permanent(errors.New("no luck"))
@@ -134,19 +147,18 @@ func TestHandlerSweepsConsumers(t *testing.T) {
 		if done, err := s.run(t.Context(), nil); err != nil || done.Consumers.Blocked != 1 {
 			t.Errorf("%+v, %v", done, err)
 		}
-		hasMetrics(t, &out, `"ConsumersBlocked":1`, `"ConsumersLagging":1`, `"Notified":1`)
+		s.hasMetrics(`"ConsumersBlocked":1`, `"ConsumersLagging":1`, `"Notified":1`)
 	}
-	check.That(t, said["consumer.blocked"] == 2,
-		"said %v, want that it is blocked in each of two runs", said)
+	check.That(t, s.said["consumer.blocked"] == 2,
+		"said %v, want that it is blocked in each of two runs", s.said)
 }
 
 // A claim in doubt is announced, and counted, and so is one in quarantine.
 func TestHandlerSweepsDoubts(t *testing.T) {
-	var out bytes.Buffer
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	clock := func() time.Time { return now }
 	sorter := check.Get(cursor.New(cursor.NewMemory(), &cursor.Options{Now: clock}))
-	s, said := sweeperOf(t, sorter, &out)
+	s := sweeperOf(t, sorter)
 	s.deliverer = check.Get(delivery.New(delivery.NewMemory(), sorter, &delivery.Options{Now: clock}))
 	check.OK(t, sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1, Body: []byte("1")})[0].Err)
 	check.Get(s.deliverer.Create(t.Context(), "q", "c", delivery.First))
@@ -160,32 +172,31 @@ func TestHandlerSweepsDoubts(t *testing.T) {
 			now = now.Add(31 * time.Minute)
 		}
 		check.Get(s.run(t.Context(), nil))
-		check.That(t, said[kind] == 1, "said %v, want %s", said, kind)
+		check.That(t, s.said[kind] == 1, "said %v, want %s", s.said, kind)
 	}
-	of := byTenant(t, bytes.NewBufferString(out.String()))
+	of := byTenant(t, bytes.NewBufferString(s.out.String()))
 	check.That(t, of["(none) ConsumersInDoubt"] == 1 && of["(none) ConsumersQuarantined"] == 1,
 		"by tenant: %v", of)
-	hasMetrics(t, &out, `"ConsumersInDoubt":1`, `"ConsumersQuarantined":1`)
+	s.hasMetrics(`"ConsumersInDoubt":1`, `"ConsumersQuarantined":1`)
 }
 
 // A chain whose deadline has come is timed out.
 func TestHandlerSweepsChains(t *testing.T) {
-	var out bytes.Buffer
 	sorter := check.Get(cursor.New(cursor.NewMemory(), nil))
-	s, said := sweeperOf(t, sorter, &out)
+	s := sweeperOf(t, sorter)
 	now := time.Now()
 	s.acker = check.Get(xorack.New(xorack.NewMemory(), &xorack.Options{Now: func() time.Time { return now }}))
 	check.Get(s.acker.Create(t.Context(), "tree", &xorack.CreateOptions{Deadline: time.Minute}))
 	now = now.Add(2 * time.Minute)
-	if done, err := s.run(t.Context(), nil); err != nil || done.Chains.TimedOut != 1 || said["TIMED_OUT"] != 1 {
-		t.Errorf("%+v, %v, said %v", done, err, said)
+	if done, err := s.run(t.Context(), nil); err != nil || done.Chains.TimedOut != 1 || s.said["TIMED_OUT"] != 1 {
+		t.Errorf("%+v, %v, said %v", done, err, s.said)
 	}
-	hasMetrics(t, &out, `"ChainsTimedOut":1`, `"SweptChains":1`)
+	s.hasMetrics(`"ChainsTimedOut":1`, `"SweptChains":1`)
 }
 
 func TestHandlerReportsWhatFailed(t *testing.T) {
 	deaf := errors.New("nobody there")
-	s, _ := sweeperOf(t, gapOf(t), &bytes.Buffer{})
+	s := sweeperOf(t, gapOf(t))
 	s.consumers.Sorter.Announce = func(context.Context, cursor.Announcement) error { return deaf }
 	if done, err := s.run(t.Context(), nil); !errors.Is(err, deaf) || done.Consumers.Sorter.Failed == 0 {
 		t.Errorf("%+v, %v; want the failure", done, err)
@@ -196,7 +207,7 @@ func TestHandlerStopsBeforeItsTimeIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 		defer cancel()
-		s, _ := sweeperOf(t, gapOf(t), &bytes.Buffer{})
+		s := sweeperOf(t, gapOf(t))
 		s.consumers.Sorter.Announce = func(ctx context.Context, _ cursor.Announcement) error {
 			<-ctx.Done()
 			return ctx.Err()
@@ -213,22 +224,18 @@ func TestStart(t *testing.T) {
 
 // TestHandlerErases: what is stored of an erased queue goes, consumers too, and the metrics say so.
 func TestHandlerErases(t *testing.T) {
-	var out bytes.Buffer
 	sorter := gapOf(t)
-	s, _ := sweeperOf(t, sorter, &out)
+	s := sweeperOf(t, sorter)
 	check.Get(s.deliverer.Create(t.Context(), "q", "c", delivery.First))
 	check.Get(sorter.Erase(t.Context(), "q", "op"))
 	check.Get(s.run(t.Context(), nil))
-	hasMetrics(t, &out, `"Erased":1`)
-	if there, all, err := s.deliverer.Inside(request.Inside{}).Erasable(t.Context(), "q"); err != nil || there.Messages != 0 || len(all) != 0 {
-		t.Errorf("%+v, %v", there, err)
-	}
+	s.hasMetrics(`"Erased":1`)
+	there, all, err := s.deliverer.Inside(request.Inside{}).Erasable(t.Context(), "q")
+	check.That(t, err == nil && there.Messages == 0 && len(all) == 0, "%+v, %v", there, err)
 }
 
-// What a whole round saw is written by the run in which it ends, and the age of a round by every
-// run.
+// The run in which a round ends writes what it saw; every run writes the age of a round.
 func TestMetricsAreOfTheWholeRound(t *testing.T) {
-	var out bytes.Buffer
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	defaults := cursor.DefaultSettings()
 	defaults.Policy, defaults.GapAfter = cursor.PolicyAlert, time.Second
@@ -242,7 +249,7 @@ func TestMetricsAreOfTheWholeRound(t *testing.T) {
 	}
 	now = now.Add(time.Minute)
 	schedule := []byte(`{"source":"aws.events","detail-type":"Scheduled Event","detail":{}}`)
-	s, _ := sweeperOf(t, sorter, &out)
+	s := sweeperOf(t, sorter)
 	s.consumers.Sorter.Every, s.consumers.Sorter.Segments = 4*time.Minute, 1
 	ctx, cancel := context.WithCancel(t.Context())
 	announce := s.consumers.Sorter.Announce
@@ -253,12 +260,11 @@ func TestMetricsAreOfTheWholeRound(t *testing.T) {
 		}
 		return announce(ctx, a)
 	}
-	if done, err := s.run(ctx, schedule); err == nil || done.Consumers.Sorter.Round.Ended {
-		t.Errorf("without time: %+v, %v", done, err)
-	}
-	check.That(t, !strings.Contains(out.String(), "OpenGaps"),
-		"a run that saw a part tells of all gaps: %s", out.String())
-	out.Reset()
+	done, err := s.run(ctx, schedule)
+	check.That(t, err != nil && !done.Consumers.Sorter.Round.Ended, "without time: %+v, %v", done, err)
+	check.That(t, !strings.Contains(s.out.String(), "OpenGaps"),
+		"a run that saw a part tells of all gaps: %s", s.out.String())
+	s.out.Reset()
 	for _, daily := range []string{"full", "kept"} {
 		begun := check.Get(store.Requests(queuelog.Inside{}).SweepProgress(t.Context(), daily))
 		begun.Name, begun.Segments, begun.Left, begun.Began = daily, 1, oneSegment(begun.Left), now
@@ -274,13 +280,13 @@ func TestMetricsAreOfTheWholeRound(t *testing.T) {
 		{nil, []string{`"OpenGaps":40`, `"RoundAge":0`}}, // somebody wants one now
 	} {
 		check.Get(s.run(t.Context(), c.event))
-		check.That(t, strings.Contains(out.String(), "OpenGaps") == (len(c.want) > 1),
-			"%s, want gaps only from the run in which the round ends", out.String())
+		check.That(t, strings.Contains(s.out.String(), "OpenGaps") == (len(c.want) > 1),
+			"%s, want gaps only from the run in which the round ends", s.out.String())
 		for _, metric := range []string{"FullRoundAge", "KeepingRoundAge"} {
-			check.That(t, strings.Contains(out.String(), metric) == (len(c.want) == 4),
-				"%s, want %s only of a round that is under way, or ends", out.String(), metric)
+			check.That(t, strings.Contains(s.out.String(), metric) == (len(c.want) == 4),
+				"%s, want %s only of a round that is under way, or ends", s.out.String(), metric)
 		}
-		hasMetrics(t, &out, c.want...)
+		s.hasMetrics(c.want...)
 	}
 }
 

@@ -46,7 +46,6 @@ func settleOf(t *testing.T, queue string, upTo int) string {
 // TestHandlerWakesKeyedQueues: up to the bound, and no farther; what comes too early is sent again
 // for when it is due; anything else is done with.
 func TestHandlerWakesKeyedQueues(t *testing.T) {
-	var out bytes.Buffer
 	now := time.Now().Add(time.Hour)
 	sorter := keyedQueues(t, cursor.NewMemory(), &now, "q", "young")
 	var sent []string
@@ -61,11 +60,11 @@ func TestHandlerWakesKeyedQueues(t *testing.T) {
 		_, _ = io.WriteString(w, `{"Successful":[{"Id":"0"}]}`)
 	}))
 	t.Cleanup(server.Close)
-	s, _ := sweeperOf(t, sorter, &out)
+	s := sweeperOf(t, sorter)
 	s.sends(t, server.URL)
 	due := now.Add(5 * time.Second)
 	answers(t.Context(), t, s, batch(t, settleOf(t, "young", 2)))
-	hasMetrics(t, &out, `"WakeUpsEarly":1`)
+	s.hasMetrics(`"WakeUpsEarly":1`)
 	check.Need(t, len(sent) == 1, "sent %v", sent)
 	if w, err := timer.Parse(sent[0]); err != nil || w.Again != 1 || w.Due.UnixMilli() != due.UnixMilli() || w.UpTo == "" {
 		t.Errorf("sent %s, %v; want for %v", sent[0], err, due)
@@ -73,7 +72,7 @@ func TestHandlerWakesKeyedQueues(t *testing.T) {
 	now = due
 	check.OK(t, sorter.Put(t.Context(), cursor.Message{Queue: "numbered", Seq: 1})[0].Err)
 	answers(t.Context(), t, s, batch(t, settleOf(t, "q", 1), settleOf(t, "gone", 1), settleOf(t, "numbered", 1), settleOf(t, "young", 2)))
-	hasMetrics(t, &out, `"Settled":3`, `"WakeUpsInVain":2`, `"WakeUpLate":[`)
+	s.hasMetrics(`"Settled":3`, `"WakeUpsInVain":2`, `"WakeUpLate":[`)
 	for queue, want := range map[string]int64{"q": 1, "young": 2} {
 		check.Is(t, position(t, sorter, queue), want, queue)
 	}
@@ -84,26 +83,21 @@ func TestHandlerWakesKeyedQueues(t *testing.T) {
 // nothing; and comes again where it failed.
 func TestSettlingGoesOnAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tables := ddb.NewMemory(append(cursor.Names{}.Tables(), cursor.Names{}.ArrivalsTable())...)
 		var query func(context.Context) error
-		store := check.Get(cursor.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
-			if q, ok := r.(ddb.Query); ok && q.Table.Name == "streamsort-arrivals" {
-				if err := query(ctx); err != nil {
-					return ddb.Answer{}, err
-				}
-				q.Limit = 1
-				r = q
+		store := storeBehind(t, func(ctx context.Context, r *ddb.Request) (err error) {
+			if q, ok := (*r).(ddb.Query); ok && q.Table.Name == "streamsort-arrivals" {
+				err, q.Limit = query(ctx), 1
+				*r = q
 			}
-			return tables.Do(ctx, r)
-		}), cursor.Names{}))
+			return err
+		})
 		now := time.Now()
 		sorter := keyedQueues(t, store, &now, "q")
 		now = now.Add(time.Minute)
 		was := http.DefaultTransport
 		defer func() { http.DefaultTransport = was }()
 		http.DefaultTransport = nobody{}
-		var out bytes.Buffer
-		s, _ := sweeperOf(t, sorter, &out)
+		s := sweeperOf(t, sorter)
 		s.sends(t, "http://127.0.0.1:1")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
@@ -119,13 +113,13 @@ func TestSettlingGoesOnAtOnce(t *testing.T) {
 			query = its.query
 			began := time.Now()
 			answers(ctx, t, s, batch(t, settleOf(t, "q", 2)))
-			hasMetrics(t, &out, its.want...)
+			s.hasMetrics(its.want...)
 			took := time.Since(began)
 			check.That(t, took <= its.turns*turn+time.Second, "%s: it took %v", its.name, took)
 		}
 		query = func(context.Context) error { return errors.New("no luck") }
 		answers(t.Context(), t, s, batch(t, settleOf(t, "q", 2)), "m0")
-		hasMetrics(t, &out, `"Errors":1`)
+		s.hasMetrics(`"Errors":1`)
 	})
 }
 
@@ -139,80 +133,75 @@ func (nobody) RoundTrip(*http.Request) (*http.Response, error) {
 // TestHandlerSweepsKeyedQueues: what wakes nobody up is settled by the sweep, which tells how long
 // it waited for that, and what was late; also of a queue that cannot be settled.
 func TestHandlerSweepsKeyedQueues(t *testing.T) {
-	var out bytes.Buffer
-	tables := ddb.NewMemory(append(cursor.Names{}.Tables(), cursor.Names{}.ArrivalsTable())...)
 	broken, died := false, false
-	store := check.Get(cursor.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
-		if get, ok := r.(ddb.Get); ok && get.Strong && died {
-			return ddb.Answer{}, errors.New("the writer died")
+	store := storeBehind(t, func(_ context.Context, r *ddb.Request) error {
+		if get, ok := (*r).(ddb.Get); ok && get.Strong && died {
+			return errors.New("the writer died")
 		}
-		if update, ok := r.(ddb.Update); ok && broken && update.Key.Get("queue").Str() == "@acme/q" {
-			return ddb.Answer{}, errors.New("no luck")
+		if update, ok := (*r).(ddb.Update); ok && broken && update.Key.Get("queue").Str() == "@acme/q" {
+			return errors.New("no luck")
 		}
-		return tables.Do(ctx, r)
-	}), cursor.Names{}))
+		return nil
+	})
 	now := time.Now().Truncate(time.Second)
 	sorter := keyedQueues(t, store, &now, "@acme/q", "@young/q")
-	s, said := sweeperOf(t, sorter, &out)
+	s := sweeperOf(t, sorter)
 	s.tenants, s.overdueAfter = true, 5*time.Minute
 	run := func(fails bool) time.Duration {
 		t.Helper()
-		out.Reset()
+		s.out.Reset()
 		did, err := s.run(t.Context(), nil)
 		check.That(t, (err != nil) == fails, "error %v", err)
 		return did.Consumers.Sorter.Overdue
 	}
 	run(false)
-	hasMetrics(t, &out, `"Waiting":4`, `"SettleAge":0`)
+	s.hasMetrics(`"Waiting":4`, `"SettleAge":0`)
 	now = now.Add(5*time.Second + 4*time.Minute)
 	broken = true
 	run(true)
-	hasMetrics(t, &out, `"Settled":2`, `"SettleAge":240`, `"Errors":1`)
+	s.hasMetrics(`"Settled":2`, `"SettleAge":240`, `"Errors":1`)
 	now = now.Add(2 * time.Minute)
 	check.Is(t, run(true), 6*time.Minute)
-	got := byTenant(t, bytes.NewBuffer(out.Bytes()))
+	got := byTenant(t, bytes.NewBuffer(s.out.Bytes()))
 	check.That(t, cmp.Equal(got, map[string]float64{"acme SettleAge": 360}), "by tenant: %v", got)
 	broken = false
 	check.OK(t, sorter.Put(t.Context(), cursor.Message{KeyParts: []any{0}, Queue: "@young/q", ID: "x"})[0].Err)
 	run(false)
-	hasMetrics(t, &out, `"Settled":2`, `"LateAnnounced":1`)
-	check.That(t, said["message.late"] == 1, "said %v", said)
+	s.hasMetrics(`"Settled":2`, `"LateAnnounced":1`)
+	check.That(t, s.said["message.late"] == 1, "said %v", s.said)
 	drop := cursor.LateDrop
 	check.Get(sorter.Configure(t.Context(), "@young/q", cursor.Change{Late: &drop}))
 	m := cursor.Message{KeyParts: []any{4}, Prev: "none", Queue: "@young/q", ID: "x"}
 	check.OK(t, sorter.Put(t.Context(), m)[0].Err)
 	now = now.Add(5 * time.Second)
 	run(false)
-	hasMetrics(t, &out, `"Settled":1`, `"Unlinked":1`)
+	s.hasMetrics(`"Settled":1`, `"Unlinked":1`)
 	m.KeyParts, died = []any{3}, true
 	check.That(t, sorter.Put(t.Context(), m)[0].Err != nil, "the writer lives")
 	died = false
 	run(false)
-	hasMetrics(t, &out, `"Settled":1`, `"Late":1`, `"Dropped":1`)
+	s.hasMetrics(`"Settled":1`, `"Late":1`, `"Dropped":1`)
 	run(false)
-	check.That(t, !strings.Contains(out.String(), "SettleAge") &&
-		!strings.Contains(out.String(), "Waiting"), "where nothing waits: %s", &out)
+	check.That(t, !strings.Contains(s.out.String(), "SettleAge") &&
+		!strings.Contains(s.out.String(), "Waiting"), "where nothing waits: %s", &s.out)
 }
 
 // TestWakeUpsOfOneQueueAreOne: a batch of them settles it once, up to the greatest bound; and where
 // that fails, all of them come again.
 func TestWakeUpsOfOneQueueAreOne(t *testing.T) {
-	var out bytes.Buffer
-	var names cursor.Names
-	tables := ddb.NewMemory(append(names.Tables(), names.ArrivalsTable())...)
 	queries, broken := 0, true
-	store := check.Get(cursor.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
-		if _, ok := r.(ddb.Query); ok {
+	store := storeBehind(t, func(_ context.Context, r *ddb.Request) error {
+		if _, ok := (*r).(ddb.Query); ok {
 			if queries++; broken {
-				return ddb.Answer{}, errors.New("no luck")
+				return errors.New("no luck")
 			}
 		}
-		return tables.Do(ctx, r)
-	}), names))
+		return nil
+	})
 	now := time.Now().Add(-time.Hour)
 	sorter := keyedQueues(t, store, &now, "q")
 	now = time.Now()
-	s, _ := sweeperOf(t, sorter, &out)
+	s := sweeperOf(t, sorter)
 	wakeUps := batch(t, settleOf(t, "q", 1), gapOfQ("other"), settleOf(t, "q", 2), settleOf(t, "q", 1))
 	answers(t.Context(), t, s, wakeUps, "m0", "m2", "m3")
 	broken, queries = false, 0

@@ -23,8 +23,7 @@ import (
 
 func main() { runtime.Main(newHandler) }
 
-// headroom is how long before the function's time is over the sweep stops, so that it notes where
-// it stopped.
+// headroom is how long before its time is over the sweep stops, so that it notes where it stopped.
 const headroom = 5 * time.Second
 
 func newHandler(d *runtime.Deps) (runtime.Handler, error) {
@@ -53,8 +52,7 @@ func newHandler(d *runtime.Deps) (runtime.Handler, error) {
 
 type eraser func(ctx context.Context, queue string) (left bool, err error)
 
-// eraseOthers deletes the endpoints of a queue, and what archives have of it, by the ARNs of their
-// buckets.
+// eraseOthers deletes a queue's endpoints, and what archives have of it, by their buckets' ARNs.
 func eraseOthers(buckets map[string]string, endpoints eraser) (eraser, error) {
 	all := []eraser{endpoints}
 	for consumer, arn := range buckets {

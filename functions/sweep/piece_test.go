@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -61,12 +60,12 @@ func (d *delays) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // timed is a handler whose wake-ups go to a queue in a bubble.
-func timed(t *testing.T, sorter *cursor.Sorter, out io.Writer) (*bench, *delays) {
+func timed(t *testing.T, sorter *cursor.Sorter) (*bench, *delays) {
 	t.Helper()
 	d, was := &delays{}, http.DefaultTransport
 	t.Cleanup(func() { http.DefaultTransport = was })
 	http.DefaultTransport = d
-	s, _ := sweeperOf(t, sorter, out)
+	s := sweeperOf(t, sorter)
 	s.sends(t, "http://127.0.0.1:1")
 	return s, d
 }
@@ -97,13 +96,12 @@ func (d *delays) call(t *testing.T, s *bench, bodies ...string) {
 // slow is tables of which each write of a kind takes a time.
 func slow(t *testing.T, name string, takes time.Duration) *cursor.Store {
 	t.Helper()
-	tables := ddb.NewMemory(append(cursor.Names{}.Tables(), cursor.Names{}.ArrivalsTable())...)
-	return check.Get(cursor.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
-		if r.Name() == name {
+	return storeBehind(t, func(_ context.Context, r *ddb.Request) error {
+		if (*r).Name() == name {
 			bubble.Sleep(takes)
 		}
-		return tables.Do(ctx, r)
-	}), cursor.Names{}))
+		return nil
+	})
 }
 
 // backlog has so many messages wait in a queue until they are due.
@@ -127,8 +125,7 @@ func TestALargeBacklogIsSettledByWakeUps(t *testing.T) {
 		store := slow(t, "give places", 4*time.Second) // more than five minutes
 		sorter := check.Get(cursor.New(store, nil))
 		backlog(t, sorter, "q", messages)
-		var out bytes.Buffer
-		s, d := timed(t, sorter, &out)
+		s, d := timed(t, sorter)
 		d.call(t, s, settleOf(t, "q", messages))
 		d.play(t, s, func() bool { return position(t, sorter, "q") == messages })
 		at := position(t, sorter, "q")
@@ -145,8 +142,7 @@ func TestALargeBacklogOfTheSweep(t *testing.T) {
 		sorter := check.Get(cursor.New(store, nil))
 		const messages = 40 * 128
 		backlog(t, sorter, "q", messages)
-		var out bytes.Buffer
-		s, d := timed(t, sorter, &out)
+		s, d := timed(t, sorter)
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 		defer cancel()
 		began := time.Now()
@@ -163,8 +159,7 @@ func TestALargeBacklogOfTheSweep(t *testing.T) {
 func TestHeldQueuesAreWokenUpByWakeUps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sorter := check.Get(cursor.New(cursor.NewMemory(), nil))
-		var out bytes.Buffer
-		s, d := timed(t, sorter, &out)
+		s, d := timed(t, sorter)
 		s.consumers.Readers = []delivery.Reader{{Name: "c", Circuit: delivery.Circuit{WakeRate: 1}}}
 		sink := errors.New("nobody is there")
 		reader := delivery.Reader{Name: "c", Handle: func(context.Context, delivery.Batch) error { return sink }}
@@ -203,9 +198,8 @@ func TestAPieceHoldsUpNobody(t *testing.T) {
 		store := slow(t, "give places", 2*time.Second)
 		sorter := check.Get(cursor.New(store, nil))
 		backlog(t, sorter, "q", 20*128)
-		var out bytes.Buffer
-		s, d := timed(t, sorter, &out)
-		young := keyedOfLater(t, "young", time.Now().Add(10*time.Second))
+		s, d := timed(t, sorter)
+		young := keyedOfLater(t, "young", 1, time.Now().Add(10*time.Second))
 		began := time.Now()
 		d.call(t, s, settleOf(t, "q", 5000), young)
 		check.That(t, len(d.waits) == 1 && d.waits[0].at.Sub(began) <= 20*time.Second,
@@ -222,9 +216,9 @@ func TestAPieceHoldsUpNobody(t *testing.T) {
 }
 
 // keyedOfLater is a wake-up of a keyed queue that is due later.
-func keyedOfLater(t *testing.T, queue string, due time.Time) string {
+func keyedOfLater(t *testing.T, queue string, upTo int, due time.Time) string {
 	t.Helper()
-	w := check.Get(timer.Parse(settleOf(t, queue, 1)))
+	w := check.Get(timer.Parse(settleOf(t, queue, upTo)))
 	w.Due = due
 	return w.String()
 }
@@ -241,15 +235,11 @@ func TestWhatIsDueLaterKeepsItsWakeUp(t *testing.T) {
 			var all []string
 			for n := range 4 {
 				check.OK(t, sorter.Put(t.Context(), cursor.Message{KeyParts: []any{n}, Queue: "q", ID: "x"})[0].Err)
-				all = append(all, keyedOfLater(t, "q", time.Now().Add(hour)))
-				w, _ := timer.Parse(settleOf(t, "q", n))
-				w.Due = time.Now().Add(hour)
-				all[n] = w.String()
+				all = append(all, keyedOfLater(t, "q", n, time.Now().Add(hour)))
 				bubble.Sleep(10 * time.Minute)
 			}
 			bubble.Sleep(31 * time.Minute) // 0 and 1 are due
-			var out bytes.Buffer
-			s, d := timed(t, sorter, &out)
+			s, d := timed(t, sorter)
 			began := time.Now()
 			var together []string
 			for _, n := range order {
@@ -281,9 +271,8 @@ func TestWhatASettleLeavesHasAWakeUp(t *testing.T) {
 		for n, of := range []*cursor.Sorter{sorter, ahead} {
 			check.OK(t, of.Put(t.Context(), cursor.Message{KeyType: "number", KeyParts: []any{n}, Queue: "q", ID: "x"})[0].Err)
 		}
-		var out bytes.Buffer
-		s, d := timed(t, sorter, &out)
-		w := keyedOfLater(t, "q", time.Now().Add(5*time.Second))
+		s, d := timed(t, sorter)
+		w := keyedOfLater(t, "q", 1, time.Now().Add(5*time.Second))
 		bubble.Sleep(5 * time.Second)
 		began := time.Now()
 		d.call(t, s, w)

@@ -52,11 +52,10 @@ func byTenant(t *testing.T, out *bytes.Buffer) map[string]float64 {
 // What alarms watch is written of each tenant that has trouble, and of no other; where there are no
 // tenants, of none.
 func TestHandlerTellsTenantsApart(t *testing.T) {
-	var out bytes.Buffer
 	now := time.Now().UTC().Truncate(time.Second)
 	clock := func() time.Time { return now }
 	sorter := check.Get(cursor.New(cursor.NewMemory(), &cursor.Options{Now: clock}))
-	s, _ := sweeperOf(t, sorter, &out)
+	s := sweeperOf(t, sorter)
 	s.deliverer = check.Get(delivery.New(delivery.NewMemory(), sorter, &delivery.Options{Now: clock}))
 	s.acker = check.Get(xorack.New(xorack.NewMemory(), &xorack.Options{Now: clock}))
 	put := func(queue string, seq int64) {
@@ -86,7 +85,7 @@ func TestHandlerTellsTenantsApart(t *testing.T) {
 	run := func(want map[string]float64) {
 		t.Helper()
 		check.Get(s.run(t.Context(), nil))
-		check.Is(t, cmp.Diff(want, byTenant(t, &out)), "")
+		check.Is(t, cmp.Diff(want, byTenant(t, &s.out)), "")
 	}
 	run(map[string]float64{
 		"acme GapAge": 1800, "acme ChainsTimedOut": 1, "globex ConsumersBlocked": 2, "well ConsumerLag": 1800, "(none) ChainsTimedOut": 1,

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -47,11 +46,9 @@ func answers(ctx context.Context, t *testing.T, s *bench, event json.RawMessage,
 	check.Is(t, cmp.Diff(want, again), "")
 }
 
-// TestHandlerWakes: a gap, a consumer and a chain, and what is unknown or gone; nothing else is
-// looked at.
+// TestHandlerWakes: a gap, a consumer and a chain, and what is unknown or gone; nothing else.
 func TestHandlerWakes(t *testing.T) {
-	var out bytes.Buffer
-	s, said := sweeperOf(t, gapOf(t), &out)
+	s := sweeperOf(t, gapOf(t))
 	check.OK(t, s.sorter.Put(t.Context(), cursor.Message{Queue: "other", Seq: 3})[0].Err)
 	check.OK(t, s.sorter.Put(t.Context(), cursor.Message{Queue: "fails", Seq: 1})[0].Err)
 	store := delivery.NewMemory()
@@ -76,15 +73,14 @@ func TestHandlerWakes(t *testing.T) {
 		timer.WakeUp{Thing: timer.Thing{Kind: timer.Chain, Tag: "gone"}, Due: at}.String(),
 		"what is this?",
 	))
-	hasMetrics(t, &out, `"WakeUps":7`, `"WakeUpsInVain":3`, `"WakeUpLate":[`, `"Errors":1`, `"Skipped":2`, `"GapsSkipped":1`, `"Notified":1`, `"ChainsTimedOut":1`)
+	s.hasMetrics(`"WakeUps":7`, `"WakeUpsInVain":3`, `"WakeUpLate":[`, `"Errors":1`, `"Skipped":2`, `"GapsSkipped":1`, `"Notified":1`, `"ChainsTimedOut":1`)
 	want := map[string]int{"gap.opened": 1, "gap.skipped": 1, "TIMED_OUT": 1}
-	check.That(t, cmp.Equal(want, said), "said %v, want %v", said, want)
+	check.That(t, cmp.Equal(want, s.said), "said %v, want %v", s.said, want)
 }
 
 // TestHandlerWakesACircuit: people hear of it, by the metric too.
 func TestHandlerWakesACircuit(t *testing.T) {
-	var out bytes.Buffer
-	s, said := sweeperOf(t, gapOf(t), &out)
+	s := sweeperOf(t, gapOf(t))
 	bad := delivery.Reader{Name: "c", Handle: func(context.Context, delivery.Batch) error { return errors.New("no luck") }}
 	for queue := range strings.SplitSeq("abcdefghij", "") { // as many open it at once
 		check.OK(t, s.sorter.Put(t.Context(), cursor.Message{Queue: queue, Seq: 1})[0].Err)
@@ -95,15 +91,14 @@ func TestHandlerWakesACircuit(t *testing.T) {
 	answers(t.Context(), t, s, batch(t, circuit))
 	s.consumers.Readers = []delivery.Reader{{Name: "c"}}
 	check.Get(s.run(t.Context(), nil))
-	hasMetrics(t, &out, `"WakeUpLate":`, `"CircuitsOpen":1`)
-	check.That(t, said["consumer.circuit-open"] == 1, "said %v", said)
+	s.hasMetrics(`"WakeUpLate":`, `"CircuitsOpen":1`)
+	check.That(t, s.said["consumer.circuit-open"] == 1, "said %v", s.said)
 }
 
 // TestHostileWakeUps: what nobody sent, and names as hard as they may be, are done with at once;
 // none of it comes again, or has anything else looked at.
 func TestHostileWakeUps(t *testing.T) {
-	var out bytes.Buffer
-	s, said := sweeperOf(t, gapOf(t), &out)
+	s := sweeperOf(t, gapOf(t))
 	hard := "acme/" + strings.Repeat("@\u2028", 254)
 	due := time.Now()
 	answers(t.Context(), t, s, batch(t,
@@ -113,37 +108,33 @@ func TestHostileWakeUps(t *testing.T) {
 		timer.WakeUp{Thing: timer.Thing{Kind: timer.Consumer, Queue: hard, Consumer: strings.Repeat("c", 128)}, Due: due}.String(),
 		timer.WakeUp{Thing: timer.Thing{Kind: timer.Chain, Tag: hard}, Due: due}.String(),
 	))
-	hasMetrics(t, &out, `"WakeUps":13`, `"Errors":10`, `"WakeUpsInVain":3`)
-	check.That(t, len(said) <= 0, "said %v", said)
+	s.hasMetrics(`"WakeUps":13`, `"Errors":10`, `"WakeUpsInVain":3`)
+	check.That(t, len(s.said) <= 0, "said %v", s.said)
 }
 
 // TestHandlerWakesTooEarly: what is not due yet is sent again.
 func TestHandlerWakesTooEarly(t *testing.T) {
-	var out bytes.Buffer
-	s, _ := sweeperOf(t, gapOf(t), &out)
+	s := sweeperOf(t, gapOf(t))
 	long := time.Hour
 	check.Get(s.sorter.Configure(t.Context(), "q", cursor.Change{GapAfter: &long}))
 	s.sends(t, "http://127.0.0.1:1")
 	answers(t.Context(), t, s, batch(t, gapOfQ("q")))
-	hasMetrics(t, &out, `"WakeUpsEarly":1`, `"WakeUpsFailed":1`)
+	s.hasMetrics(`"WakeUpsEarly":1`, `"WakeUpsFailed":1`)
 }
 
-// TestWakeUpsThatComeAgain: what fails, and what there is no time for; a message of any other queue
-// is not ours.
+// TestWakeUpsThatComeAgain: what fails, and what there is no time for; no other queue's message.
 func TestWakeUpsThatComeAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tables := ddb.NewMemory(cursor.Names{}.Tables()...)
-		store := check.Get(cursor.NewStore(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
-			if get, ok := r.(ddb.Get); ok && get.Key.Get("queue").Str() == "bad" {
-				return ddb.Answer{}, errors.New("no luck")
+		store := storeBehind(t, func(_ context.Context, r *ddb.Request) error {
+			if get, ok := (*r).(ddb.Get); ok && get.Key.Get("queue").Str() == "bad" {
+				return errors.New("no luck")
 			}
-			return tables.Do(ctx, r)
-		}), cursor.Names{}))
+			return nil
+		})
 		sorter := check.Get(cursor.New(store, nil))
-		var out bytes.Buffer
-		s, _ := sweeperOf(t, sorter, &out)
+		s := sweeperOf(t, sorter)
 		answers(t.Context(), t, s, batch(t, gapOfQ("well"), gapOfQ("bad")), "m1")
-		hasMetrics(t, &out, `"Errors":1`)
+		s.hasMetrics(`"Errors":1`)
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
 		answers(ended, t, s, batch(t, gapOfQ("well")), "m0")

@@ -28,9 +28,8 @@ func TestConfig(t *testing.T) {
 		`{"arn":"arn:aws-cn:sqs:cn-north-1:123456789012:a-b_c.fifo","kind":"sqs"}`,
 	} {
 		var got Config
-		if err := json.Unmarshal([]byte(raw), &got); err != nil || got.IsZero() {
-			t.Errorf("%s: %+v, %v", raw, got, err)
-		}
+		err := json.Unmarshal([]byte(raw), &got)
+		check.That(t, err == nil && !got.IsZero(), "%s: %+v, %v", raw, got, err)
 	}
 }
 
@@ -131,9 +130,8 @@ func TestAKindIsItsOwn(t *testing.T) {
 	var c Config
 	check.OK(t, json.Unmarshal([]byte(`{"topic":"orders","kind":"kafka"}`), &c))
 	s, err := New(c, nil)
-	if _, is := s.(kafka); !is || err != nil {
-		t.Errorf("a sink of the kind kafka is a %T, %v", s, err)
-	}
+	_, is := s.(kafka)
+	check.That(t, is && err == nil, "a sink of the kind kafka is a %T, %v", s, err)
 }
 
 // One that is not in the table is refused, with the field and the kinds that are.

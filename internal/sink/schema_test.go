@@ -120,9 +120,8 @@ func TestWhatIsSentKeepsToTheSchema(t *testing.T) {
 		seen := newSeen()
 		for _, raw := range documents {
 			value := decoded(t, raw)
-			if err := schema.Validate(value); err != nil {
-				t.Errorf("%s: %v\n%s", name, err, raw)
-			}
+			err := schema.Validate(value)
+			check.That(t, err == nil, "%s: %v\n%s", name, err, raw)
 			seen.note(schema, value)
 			each(schema, value, func(of *jsonschema.Schema, at map[string]any) {
 				at["madeUp"] = "x"
@@ -152,9 +151,8 @@ func TestExamplesOfThePagesAreValid(t *testing.T) {
 		_, section, _ := strings.Cut(string(page), shown[1])
 		_, example, _ := strings.Cut(section, "```json\n")
 		example, _, _ = strings.Cut(example, "```")
-		if err := compiled(t, name).Validate(decoded(t, example)); err != nil {
-			t.Errorf("the example of %s: %v", name, err)
-		}
+		err := compiled(t, name).Validate(decoded(t, example))
+		check.That(t, err == nil, "the example of %s: %v", name, err)
 	}
 }
 

@@ -250,8 +250,7 @@ func TestLostResponse(t *testing.T) {
 	}
 }
 
-// TestHangs: a request that is never answered is cut off and made again, and the context ends it
-// all.
+// TestHangs: a request that is never answered is cut off and repeated, until the context ends.
 func TestHangs(t *testing.T) {
 	for _, config := range wires {
 		t.Run(config.Kind, func(t *testing.T) {
@@ -263,9 +262,8 @@ func TestHangs(t *testing.T) {
 					return nil, r.Context().Err()
 				}))
 				start := time.Now()
-				if err := s.Send(sinktest.Within(t, 15*time.Second), sinktest.Batch("q", "1")); err == nil {
-					t.Error("it was taken for success")
-				}
+				err := s.Send(sinktest.Within(t, 15*time.Second), sinktest.Batch("q", "1"))
+				check.That(t, err != nil, "it was taken for success")
 				if took := time.Since(start); took != 15*time.Second || requests < 2 {
 					t.Errorf("%d requests in %v, want two in 15 s", requests, took)
 				}
@@ -361,9 +359,8 @@ func TestFormats(t *testing.T) {
 	} {
 		raw := check.Get(json.Marshal(config))
 		var c Config
-		if err := json.Unmarshal(raw, &c); err == nil || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("%+v: %v", config, err)
-		}
+		err := json.Unmarshal(raw, &c)
+		check.That(t, err != nil && strings.HasPrefix(err.Error(), want), "%+v: %v", config, err)
 	}
 }
 
@@ -427,8 +424,7 @@ func TestAway(t *testing.T) {
 	}
 }
 
-// TestCalled: an error says what was called, and the id under which the function's log has the
-// call.
+// TestCalled: an error says what was called, and the id of the call in the function's log.
 func TestCalled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		failed := answering(func() (*http.Response, error) {

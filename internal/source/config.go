@@ -70,8 +70,7 @@ func (d *document) source() (*Source, error) {
 	case d.Order != "" && !arrival:
 		return nil, invalid.New(invalid.Unknown, "order", fmt.Sprintf(`must be "arrival": it is %.40q; other orders are said by seq or by key`, d.Order))
 	case arrival && t.Key != "":
-		return nil, invalid.New(invalid.Clash, "order",
-			"is given beside key, which says another one")
+		return nil, invalid.New(invalid.Clash, "order", "is given beside key, which says another one")
 	case d.Partial && k != &kafkaKind:
 		return nil, invalid.New(invalid.Misplaced, "partial",
 			"is for kafka: the mappings of the others take partial answers")

@@ -77,8 +77,7 @@ func TestEachTimeOfAKeyIsLookedAt(t *testing.T) {
 	m.KeyType, m.KeyParts = "number,time", []any{4_000_000_000, "2099-01-02T03:04:05Z"}
 	err := b.sorter.Put(t.Context(), m)[0].Err
 	var wrong *cursor.InvalidError
-	check.That(t, errors.As(err, &wrong) && wrong.Problem[:22] == "part 2 of 2 is 2099-01",
-		"%v", err)
+	check.That(t, errors.As(err, &wrong) && wrong.Problem[:22] == "part 2 of 2 is 2099-01", "%v", err)
 	m.Received = b.now
 	b.want("by its receipt", b.putKeyed(m), "waiting 14")
 }

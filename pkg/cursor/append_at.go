@@ -37,8 +37,7 @@ func expect(messages []Message, places []int) []*expected {
 	return all
 }
 
-// run is the first of the messages that are one item: without a hole, and within the bounds of an
-// arrival.
+// run is the first of the messages that are one item: without a hole, and within its bounds.
 func run(all []*expected) []*expected {
 	size := 0
 	for n, e := range all {

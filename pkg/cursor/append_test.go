@@ -14,8 +14,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// request is what one put brings to a queue in arrival order, under an id: one message, or several
-// together.
+// request is what one put brings to a queue in arrival order, under an id: one or several messages.
 type request struct {
 	Queue, ID string
 	Messages  []cursor.Message
@@ -188,6 +187,7 @@ func TestKindsAreKeptApart(t *testing.T) {
 		cursor.ErrFixed, "another kind")
 	check.Fails(t,
 		check.Err(b.sorter.Configure(t.Context(), "numbered", cursor.Change{Kind: &arrivalKind})), cursor.ErrFixed, "another kind")
+	check.Get(b.sorter.Configure(t.Context(), "q", cursor.Change{Kind: &arrivalKind}))
 	first := int64(100)
 	cur, err := b.sorter.Configure(t.Context(), "made", cursor.Change{Kind: &arrivalKind, First: &first})
 	check.That(t, err == nil && cur.Settings.Kind == cursor.KindArrival && cur.TailFrom == 99,
@@ -197,13 +197,11 @@ func TestKindsAreKeptApart(t *testing.T) {
 	b.want("its first", b.append(made), "advanced 100-100")
 	// Healing has nothing to do.
 	for _, queue := range []string{"q", "made"} {
-		if advance, err := b.sorter.Steps().Recheck(t.Context(), queue); err != nil || len(advance.Moves) != 0 {
-			t.Errorf("heal: %+v, %v", advance, err)
-		}
+		advance, err := b.sorter.Steps().Recheck(t.Context(), queue)
+		check.That(t, err == nil && len(advance.Moves) == 0, "heal: %+v, %v", advance, err)
 	}
-	if list, err := b.sorter.Gaps(t.Context(), "q", 5); err != nil || len(list.Gaps) != 0 {
-		t.Errorf("gaps: %+v, %v", list, err)
-	}
+	list, err := b.sorter.Gaps(t.Context(), "q", 5)
+	check.That(t, err == nil && len(list.Gaps) == 0, "gaps: %+v, %v", list, err)
 	// Defaults say nothing of the kind of a queue that a put makes.
 	s := b.process(cursor.Options{Defaults: &cursor.Settings{First: 1, Policy: cursor.PolicyWait, GapAfter: time.Hour, MaxAhead: 5, Mode: cursor.ModeSync, Kind: cursor.KindArrival}})
 	r := s.Put(t.Context(), cursor.Message{Queue: "by a put", Seq: 1})[0]
@@ -329,8 +327,7 @@ func TestArrivalsAreReadStronglyWhereTheyAreNotShown(t *testing.T) {
 	}
 }
 
-// TestUndeliveredArrivalsAreKept: those behind a consumer, and their places, as long as the sweep
-// runs.
+// TestUndeliveredArrivalsAreKept, and their places, as long as the sweep runs.
 func TestUndeliveredArrivalsAreKept(t *testing.T) {
 	b := newBench(t, func(o *cursor.Options) { o.Retention = 4 * time.Hour })
 	options := cursor.Options{Retention: 4 * time.Hour}
@@ -361,9 +358,8 @@ func TestUndeliveredArrivalsAreKept(t *testing.T) {
 	b.memory.Expire(b.now)
 	got = b.read(50, 101)
 	check.That(t, len(got) == 51, "%d are left: %v", len(got), got)
-	if n, err := b.process(options).Steps().DeleteUpTo(t.Context(), "q", 101, 1000); n != 0 || err != nil {
-		t.Errorf("deleted %d, %v; a repeat is known by what is stored", n, err)
-	}
+	n, err := b.process(options).Steps().DeleteUpTo(t.Context(), "q", 101, 1000)
+	check.That(t, n == 0 && err == nil, "deleted %d, %v; a repeat is known by what is stored", n, err)
 	b.now = b.now.Add(15 * 24 * time.Hour)
 	b.memory.Expire(b.now)
 	if head, found, err := b.process(options).Steps().Oldest(t.Context(), "q"); err != nil || found {

@@ -68,7 +68,8 @@ func (a *Arrival) validate() error {
 	if len(a.Messages) > maxArrivalMessages {
 		return invalid.New(invalid.OutOfRange, "messages", fmt.Sprintf("are %d: an arrival has 1 to %d", len(a.Messages), maxArrivalMessages))
 	}
-	if size := len(frames(a.Messages)) + tracesSize(a.Messages); len(a.Messages) > 1 && size > maxArrivalBytes {
+	size := len(frames(a.Messages)) + len(tracesOf(a.Messages).Value.Str())
+	if len(a.Messages) > 1 && size > maxArrivalBytes {
 		return &InvalidError{
 			Field: "messages", Code: invalid.TooLarge, Queue: a.Queue, Size: size, Most: maxArrivalBytes,
 			Problem: fmt.Sprintf("have %d bytes together: at most %d are taken under one id", size, maxArrivalBytes),
@@ -113,8 +114,7 @@ func (a *Arrival) head() Arrival {
 	return head
 }
 
-// is reports whether an arrival is the one that an entry names, and not a later one under the same
-// id.
+// is reports whether an arrival is the one that an entry names, not a later one under its id.
 func (a *Arrival) is(e queuelog.Entry) bool {
 	return queuelog.ShortSeen(a.Seen) == e.Seen && len(a.Messages) == e.Count
 }

@@ -65,8 +65,7 @@ func TestStatelessConsumerHandsOnArrivals(t *testing.T) {
 	var got []string
 	last := int64(0)
 	response, err := StatelessConsumer(reader, Names{}, func(_ context.Context, b Batch) error {
-		check.That(t, b.From == last,
-			"a batch from %d, and the last one ended at %d", b.From, last)
+		check.That(t, b.From == last, "a batch from %d, and the last one ended at %d", b.From, last)
 		last = b.To
 		for _, m := range b.Messages {
 			got = append(got, string(m.Body))

@@ -50,8 +50,7 @@ func FuzzDecodeItem(f *testing.F) {
 		}
 		if o, err := decodeOrderItem(it, names); err == nil {
 			again, err := decodeOrderItem(encodeOrderItem(o, names), names)
-			check.That(t, err == nil && reflect.DeepEqual(again, o),
-				"%+v became %+v, %v", o, again, err)
+			check.That(t, err == nil && reflect.DeepEqual(again, o), "%+v became %+v, %v", o, again, err)
 		}
 		if a, err := decodeArrival(it, names, false); err == nil && a.ID != "" && len(a.Messages) > 1 {
 			again, err := decodeArrival(encodeArrival(a, names), names, false)

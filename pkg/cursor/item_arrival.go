@@ -65,9 +65,6 @@ func encodeOrderItem(o queuelog.OrderItem, names Names) ddb.Item {
 		attrVersion.Set(ddb.Int(logLayout(o.Entries.OfKeyed()))), attrEntries.Set(encodeTail(o.Entries)))
 }
 
-// isOrderItem distinguishes order items from messages: both are in one table.
-func isOrderItem(it ddb.Item) bool { return it.Has(attrEntries) }
-
 func decodeOrderItem(it ddb.Item, names Names) (queuelog.OrderItem, error) {
 	o, d := orderItems.Read(it)
 	o.Queue, o.Last = d.Text(names.queueKey()), d.Number(names.seqKey())

@@ -45,15 +45,13 @@ func TestLateOnesSideBySide(t *testing.T) {
 			all.Go(func() {
 				r := s.Put(t.Context(), keyedOf("a", fmt.Sprint(i)))[0]
 				err := r.Err
-				check.That(t, err == nil && r.Outcome == cursor.Advanced && r.Late,
-					"%+v, %v", r, err)
+				check.That(t, err == nil && r.Outcome == cursor.Advanced && r.Late, "%+v, %v", r, err)
 			})
 		}
 		began := time.Now()
 		all.Wait()
 		t.Logf("%d moves in %v", moves, time.Since(began))
-		check.That(t, moves <= most,
-			"%d writes for %d places, want %d at most", moves, writers, most)
+		check.That(t, moves <= most, "%d writes for %d places, want %d at most", moves, writers, most)
 	})
 }
 

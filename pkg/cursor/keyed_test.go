@@ -328,6 +328,5 @@ func TestTheSweepSettles(t *testing.T) {
 		announced[0].LateExamples[1].Seq == 4, "announced %+v", announced)
 	b.want("log", b.keyedLog(), "b1 c1 a1! a2!")
 	cur := b.status()
-	check.That(t, cur.Low == cur.High,
-		"the sweep of a quiet queue reads what it has placed again")
+	check.That(t, cur.Low == cur.High, "the sweep of a quiet queue reads what it has placed again")
 }

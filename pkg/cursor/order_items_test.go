@@ -18,8 +18,7 @@ func (b *bench) orderItems() []queuelog.OrderItem {
 	return page.Items
 }
 
-// TestOrderItemsOutliveWhatTheyName by an hour: when they are made, and when the sweep keeps what
-// they name.
+// TestOrderItemsOutliveWhatTheyName by an hour: when made, and when the sweep keeps what they name.
 func TestOrderItemsOutliveWhatTheyName(t *testing.T) {
 	b := newBench(t, nil)
 	b.fill("a", queuelog.OrderItemEntries)
@@ -29,9 +28,7 @@ func TestOrderItemsOutliveWhatTheyName(t *testing.T) {
 		check.Need(t, len(items) == 1, "%d order items, want 1", len(items))
 		for i := range items[0].Entries.Len() {
 			found, _, err := b.memory.Inside().Arrivals(t.Context(), queuelog.ArrivalQuery{Queue: "q", Keys: []sortkey.SortKey{items[0].Entries.At(i).Key}})
-			if err != nil || len(found) != 1 {
-				t.Fatal(found, err)
-			}
+			check.Need(t, err == nil && len(found) == 1, "%v, %v", found, err)
 			if least := found[0].ExpiresOn.Add(time.Hour); items[0].ExpiresOn.Before(least) {
 				t.Errorf("the order item expires %v, want %v or later", items[0].ExpiresOn, least)
 			}
@@ -39,9 +36,8 @@ func TestOrderItemsOutliveWhatTheyName(t *testing.T) {
 	}
 	outlive()
 	b.now = b.now.Add(10 * 24 * time.Hour)
-	if n, err := b.process(cursor.Options{}).Steps().KeepUndelivered(t.Context(), "q", 0); err != nil || n.Pushed != queuelog.OrderItemEntries || n.More {
-		t.Fatalf("%+v, %v", n, err)
-	}
+	n, err := b.process(cursor.Options{}).Steps().KeepUndelivered(t.Context(), "q", 0)
+	check.Need(t, err == nil && n.Pushed == queuelog.OrderItemEntries && !n.More, "%+v, %v", n, err)
 	outlive()
 }
 

@@ -37,8 +37,7 @@ func TestWhatABatchLeavesIsDoneLater(t *testing.T) {
 	b.fill("a", 60)
 	b.engine = halving{b.tables}
 	got := b.read(0, 60)
-	check.That(t, len(got) == 60 && got[59] == "60 a59 body of a59",
-		"%d are read: %v", len(got), got)
+	check.That(t, len(got) == 60 && got[59] == "60 a59 body of a59", "%d are read: %v", len(got), got)
 	for seq := range int64(10) {
 		m := body(seq + 1)
 		m.Queue = "numbered"

@@ -208,7 +208,8 @@ func (s *Sorter) putQueue(ctx context.Context, messages []Message, places []int,
 	if moved.err == nil && cur.Settings.Mode == ModeSync {
 		own, largest := newSeqSet(), 0
 		for _, i := range places {
-			if results[i].occupied(cur) {
+			// A duplicate counts: its first writer may have died before it moved the cursor.
+			if r := results[i]; r.Err == nil && r.Seq > cur.Position && r.Outcome != Full {
 				own[results[i].Seq] = struct{}{}
 				largest = max(largest, messages[i].size())
 			}
@@ -232,8 +233,7 @@ func (s *Sorter) putQueue(ctx context.Context, messages []Message, places []int,
 	}
 }
 
-// lookOnly is step 0: a lower bound of the queue's position, and its settings, before anything is
-// put.
+// lookOnly is step 0: a lower bound of the queue's position, and its settings, before any put.
 func (s *Sorter) lookOnly(ctx context.Context, queue string) (Cursor, error) {
 	if cur, ok := s.seen.get(queue); ok {
 		return cur, nil
@@ -315,8 +315,7 @@ func (m *Message) startsAt(first int64) bool {
 	return m.First == nil || *m.First == FirstHere || *m.First == first
 }
 
-// checkFirst refuses the messages that name another first seq than the queue's, and returns the
-// others.
+// checkFirst refuses the messages that name another first seq, and returns the others.
 func checkFirst(messages []Message, places []int, results []Result, cur Cursor) []int {
 	var right []int
 	for _, i := range places {
@@ -400,12 +399,6 @@ func compare(there, m Message) Outcome {
 		return Duplicate
 	}
 	return Conflict
-}
-
-// occupied reports whether the answer shows that something is stored under a seq ahead of the
-// position. A duplicate counts: its first writer may have died before it moved the cursor.
-func (r *Result) occupied(cur Cursor) bool {
-	return r.Err == nil && r.Seq > cur.Position && r.Outcome != Full
 }
 
 // finish fills in the state of the queue.

@@ -65,9 +65,7 @@ func TestTablesOfDifferentTimes(t *testing.T) {
 		t.Fatal(err)
 	}
 	stored, _, err := b.memory.Inside().Arrivals(t.Context(), queuelog.ArrivalQuery{Queue: "q", Keys: []sortkey.SortKey{sortkey.HashOf("ahead")}})
-	if err != nil || len(stored) != 1 {
-		t.Fatal(stored, err)
-	}
+	check.Need(t, err == nil && len(stored) == 1, "%v, %v", stored, err)
 	restored := newBench(t, nil)
 	restored.fill("other", 4)
 	check.Get(restored.memory.Inside().PutArrival(t.Context(), stored[0]))
@@ -121,8 +119,7 @@ func TestAProcessThatWasOvertakenLooksSooner(t *testing.T) {
 		b.now, looks = b.now.Add(d), 0
 		n++
 		check.Get(appendTo(t.Context(), s, arrival(fmt.Sprint("own", n))))
-		check.That(t, looks == want,
-			"append %d, %v after the last: %d looks, want %d", n, d, looks, want)
+		check.That(t, looks == want, "append %d, %v after the last: %d looks, want %d", n, d, looks, want)
 	}
 	wait(0, 1)
 	wait(10*time.Second, 0)

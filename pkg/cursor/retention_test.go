@@ -45,9 +45,7 @@ func TestKeepBack(t *testing.T) {
 	back := func(after int64) int64 {
 		t.Helper()
 		kept, err := b.sorter.Steps().KeepBack(t.Context(), "q", after, 6)
-		if err != nil || kept.More {
-			t.Fatal(kept, err)
-		}
+		check.Need(t, err == nil && !kept.More, "%v, %v", kept, err)
 		return kept.To
 	}
 	same(t, "everything behind 1 is there, and", back(1), 1)
@@ -67,8 +65,7 @@ func TestDeleteUpTo(t *testing.T) {
 	b.puts(1, 60)
 	for _, want := range []int{40, 10, 0} {
 		deleted, err := b.sorter.Steps().DeleteUpTo(t.Context(), "q", 50, 40)
-		check.That(t, err == nil && deleted == want,
-			"%d deleted, error %v; want %d", deleted, err, want)
+		check.That(t, err == nil && deleted == want, "%d deleted, error %v; want %d", deleted, err, want)
 	}
 	oldest, found, err := b.sorter.Steps().Oldest(t.Context(), "q")
 	check.That(t, err == nil && found && oldest.Seq == 51,

@@ -80,9 +80,8 @@ func TestASkipIsGoneOnWith(t *testing.T) {
 func TestALateRepeatReadsOneUnit(t *testing.T) {
 	b := newBench(t, nil)
 	since := full(200_000)
-	if got := b.append(arrival("early")); got != "advanced 1-1" {
-		t.Fatal(got)
-	}
+	got := b.append(arrival("early"))
+	check.Need(t, got == "advanced 1-1", "%v", got)
 	for cur := b.status(); cur.Position < since; cur = b.status() {
 		// As many as fill an order item, which is flushed at once.
 		var names []queuelog.Entry
@@ -104,8 +103,7 @@ func TestALateRepeatReadsOneUnit(t *testing.T) {
 	same(t, "got", b.append(arrival("early")), "duplicate 1-1")
 	// The look at the cursor, half a unit, and one page of the order.
 	cost := meter.Take()
-	check.That(t, cost.Reads == 2 && cost.Units.Reads == 1.5,
-		"%+v, want 2 reads of 1.5 units", cost)
+	check.That(t, cost.Reads == 2 && cost.Units.Reads == 1.5, "%+v, want 2 reads of 1.5 units", cost)
 }
 
 // TestASkipKeepsTheGapsAge: whichever tombstones are stored first, and cannot be, what is still

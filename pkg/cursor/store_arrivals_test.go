@@ -244,8 +244,7 @@ func TestStoreAllocation(t *testing.T) {
 		allocation("more than there is room", entries("i", queuelog.MaxTail-want.Tail.Len()+1), to, false)
 		allocation("all the room", entries("i", queuelog.MaxTail-want.Tail.Len()), to, true)
 
-		// The fingerprints are of the last two order items; of the first of these, they count each
-		// entry as one seq.
+		// The fingerprints are of the last two order items; in the first, each entry counts as one seq.
 		second, _ := want.Tail.First(queuelog.OrderItemEntries)
 		trim(0, left)
 		allocation("in the second order item", queuelog.NewTail(second.At(7)), to, false)
@@ -265,21 +264,6 @@ func fingerprints(tails ...queuelog.Tail) cursor.Fingerprints {
 		}
 	}
 	return cursor.Fingerprints(text)
-}
-
-func TestStoreKindIsFixed(t *testing.T) {
-	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
-		numbered, arrival := newCursor(q+" numbered"), arrivalCursor(q+" arrival")
-		mode := cursor.ModeSync
-		for _, c := range []cursor.Cursor{numbered, arrival} {
-			create(t, s, c)
-			for _, kind := range []cursor.Kind{cursor.KindNumbered, cursor.KindArrival} {
-				_, changed := check.Get2(s.Inside().Configure(t.Context(), c.Queue,
-					cursor.Change{Kind: &kind, Mode: &mode}))
-				same(t, fmt.Sprintf("%s as %s", c.Queue, kind), changed, c.Settings.Kind == kind)
-			}
-		}
-	})
 }
 
 func TestStoreLastSeqs(t *testing.T) {

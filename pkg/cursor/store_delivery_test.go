@@ -94,7 +94,6 @@ func TestStoreDelete(t *testing.T) {
 		}
 		same(t, "kept", len(page.Messages), 6)
 		_, found, err := s.Inside().Message(t.Context(), q+" other", 3)
-		check.That(t, err == nil && found,
-			"the other queue's message: found %v, error %v", found, err)
+		check.That(t, err == nil && found, "the other queue's message: found %v, error %v", found, err)
 	})
 }

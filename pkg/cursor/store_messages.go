@@ -72,8 +72,8 @@ func (s *requests) Messages(ctx context.Context, query queuelog.Query) (messageP
 	}
 	page := messagePage{Messages: make([]Message, 0, len(a.Items)), More: a.Next.Exists()}
 	for _, it := range a.Items {
-		if isOrderItem(it) {
-			continue
+		if it.Has(attrEntries) {
+			continue // an order item
 		}
 		m, err := s.decodeMessage(it)
 		if err != nil {

@@ -77,8 +77,7 @@ func TestOnMessagesFailsWhatItCannotRead(t *testing.T) {
 			t.Errorf("%s: the good record was not handled: %+v, %v", name, cur, err)
 		}
 		response, err = handle(t.Context(), event(t, `{"eventName":"INSERT","dynamodb":{}}`))
-		check.That(t, err != nil,
-			"a record without a sequence number: %v, want an error", response)
+		check.That(t, err != nil, "a record without a sequence number: %v, want an error", response)
 	}
 }
 
@@ -208,8 +207,7 @@ func TestOnMessagesLeavesToTheSweep(t *testing.T) {
 	}
 }
 
-// TestOnMessagesHandsBack the records of a queue that there was no time for, and not those of
-// others.
+// TestOnMessagesHandsBack the records of a queue without time left, and no other's.
 func TestOnMessagesHandsBack(t *testing.T) {
 	b := newBench(t, withSettings(func(s *cursor.Settings) { s.Mode = cursor.ModeAsync }))
 	b.parked(1, 2500, 100, false)

@@ -185,8 +185,7 @@ func (t Trace) size() int {
 	return traceSize + len(t.State)
 }
 
-// encode is the trace as it is stored: its ids and flags as bytes, then the tracestate. Nothing for
-// none.
+// encode is the trace as stored: ids and flags as bytes, then the tracestate. Nothing for none.
 func (t Trace) encode() []byte {
 	if t.Parent == "" {
 		return nil
@@ -223,9 +222,6 @@ func tracesOf(messages []Message) ddb.Action {
 	}
 	return attrTraces.Set(ddb.Blob(out))
 }
-
-// tracesSize is how many bytes tracesOf writes.
-func tracesSize(messages []Message) int { return len(tracesOf(messages).Value.Str()) }
 
 // readTrace reads the trace of an item's only message, or of all.
 func readTrace(d *ddb.Decoder) Trace {

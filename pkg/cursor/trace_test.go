@@ -127,8 +127,7 @@ func TestTracesAreKept(t *testing.T) {
 			b.append(a)
 			a.Messages[0].Trace = cursor.Trace{}
 			got := b.append(a)
-			check.That(t, strings.HasPrefix(got, "duplicate"),
-				"repeated without a trace: %s", got)
+			check.That(t, strings.HasPrefix(got, "duplicate"), "repeated without a trace: %s", got)
 		}
 		b.want("traces", b.traces(), parentB+" ;"+parentA+" a=1;;"+parentB+" ;"+parentA+" a=1;"+parentA+" a=1")
 	})
@@ -156,8 +155,7 @@ func TestTracesAreValidated(t *testing.T) {
 	}
 }
 
-// What messages with a trace of their own have together is bounded with it: an item of DynamoDB has
-// 400 KB.
+// What an arrival's messages with traces have together is bounded: an item has 400 KB.
 func TestTracesCountInAnArrival(t *testing.T) {
 	a := several("1", cursor.MaxArrivalMessages)
 	for i := range a.Messages {

@@ -32,9 +32,8 @@ func TestGroupOf(t *testing.T) {
 			t.Errorf("group of %q is %q, want %q", queue, got, want)
 		}
 	}
-	if hashed := groupOf("two words"); groupOf(hashed) == hashed {
-		t.Errorf("two queues share the group %s", hashed)
-	}
+	hashed := groupOf("two words")
+	check.That(t, groupOf(hashed) != hashed, "two queues share the group %s", hashed)
 }
 
 // TestDedup: what is another message has another id, and what is the same has the same.
@@ -143,8 +142,7 @@ func TestLargestMessage(t *testing.T) {
 	}
 }
 
-// The tenant of a queue stands beside its whole name; a queue without one has nothing more than
-// before.
+// The tenant of a queue stands beside its whole name; a queue without one has nothing more.
 func TestTenantIsSent(t *testing.T) {
 	items := check.Get(Items(sinktest.Batch("@acme/orders", "{}"), false))
 	if m := items[0].Entry; m.Group != "@acme/orders" || !slices.Contains(m.Attributes, Attribute{"tenant", "String", "acme"}) {

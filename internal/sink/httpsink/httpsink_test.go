@@ -147,9 +147,8 @@ func TestSingle(t *testing.T) {
 		}
 	}
 	var attributes map[string]string
-	if err := json.Unmarshal([]byte(e.asked[0].Get("Streamsort-Attributes")), &attributes); err != nil || attributes["k"] != "ö\"😀" {
-		t.Errorf("attributes %v, %v", attributes, err)
-	}
+	err := json.Unmarshal([]byte(e.asked[0].Get("Streamsort-Attributes")), &attributes)
+	check.That(t, err == nil && attributes["k"] == "ö\"😀", "attributes %v, %v", attributes, err)
 }
 
 // TestContentTypesThatNoHeaderTakes: what a producer chose as a content type holds up no queue, and
@@ -227,9 +226,8 @@ func TestOtherSignatures(t *testing.T) {
 	check.OK(t, e.open(t, `,"sign":{"scheme":"bearer","secret":"`+secretARN+`"}`).Send(t.Context(), sinktest.Batch("q", "body")))
 	mac := hmac.New(sha256.New, []byte("the young secret of these"))
 	mac.Write([]byte("body"))
-	if got, want := e.asked[0].Get("X-Hub-Signature-256"), "sha256="+hex.EncodeToString(mac.Sum(nil)); got != want {
-		t.Errorf("signature %s, want %s", got, want)
-	}
+	got, want := e.asked[0].Get("X-Hub-Signature-256"), "sha256="+hex.EncodeToString(mac.Sum(nil))
+	check.That(t, got == want, "signature %s, want %s", got, want)
 	check.Is(t, e.asked[1].Get("Authorization"), "Bearer the young secret of these")
 }
 
@@ -426,9 +424,7 @@ func TestAnAnswerThatCannotBeReadWhole(t *testing.T) {
 			var part interface{ UpTo() int64 }
 			switch {
 			case c.want == "":
-				if err != nil {
-					t.Error(err)
-				}
+				check.That(t, err == nil, "%v", err)
 			case err == nil || !strings.Contains(err.Error(), c.want) || kind.IsAway(err) != c.away:
 				t.Errorf("%v, away %v; want %s, %v", err, kind.IsAway(err), c.want, c.away)
 			case !errors.As(err, &part) || part.UpTo() != c.upTo:
@@ -438,8 +434,7 @@ func TestAnAnswerThatCannotBeReadWhole(t *testing.T) {
 	}
 }
 
-// TestBatch: a batch is the document that a function gets, in as many requests as its bound asks
-// for.
+// TestBatch: a batch is the document that a function gets, in as many requests as it takes.
 func TestBatch(t *testing.T) {
 	e := newEndpoint(t, nil)
 	b := sinktest.Batch("@acme/q", strings.Repeat("x", 700), strings.Repeat("y", 700))

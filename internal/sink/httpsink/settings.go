@@ -145,8 +145,7 @@ func (s *sign) Check() error {
 			"must be the name of a header that no request has otherwise: 1 to 64 letters, digits "+
 				"and hyphens")
 	case !visible(s.Prefix):
-		return invalid.New(invalid.Malformed, "prefix",
-			"must be at most 64 visible characters of ASCII")
+		return invalid.New(invalid.Malformed, "prefix", "must be at most 64 visible characters of ASCII")
 	}
 	return nil
 }

@@ -193,9 +193,8 @@ func TestAFunctionDefersItsBatch(t *testing.T) {
 		``: "", `null`: "", `{}`: "", `{"deferSeconds":null}`: "null", `{"deferSeconds":900}`: "900",
 		`{"DEFERSECONDS":2592000,"more":[1]}`: "2592000", `{"replies":[],"deferSeconds":"900"}`: `"900"`,
 	} {
-		if _, deferred, _, err := readAnswer([]byte(answer), 4, 8); err != nil || deferred != want {
-			t.Errorf("%s: %s, %v; want %s", answer, deferred, err, want)
-		}
+		_, deferred, _, err := readAnswer([]byte(answer), 4, 8)
+		check.That(t, err == nil && deferred == want, "%s: %s, %v; want %s", answer, deferred, err, want)
 	}
 	if _, _, _, err := readAnswer([]byte(`{"deferSeconds":900,"DeferSeconds":900}`), 4, 8); err == nil || !strings.Contains(err.Error(), "a member twice") {
 		t.Errorf("twice: %v", err)

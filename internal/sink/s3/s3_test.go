@@ -164,8 +164,7 @@ func (d *desk) has(queue string, first int64, bodies ...string) {
 	}
 }
 
-// TestReplay: what was sent comes back as it was, each seq once whatever overlaps, as often as it
-// is asked for.
+// TestReplay: what was sent comes back as it was, each seq once, as often as it is asked for.
 func TestReplay(t *testing.T) {
 	d := newDesk(t)
 	d.send("q", 1, 40, `{"n":%d}`)
@@ -179,9 +178,8 @@ func TestReplay(t *testing.T) {
 	d.send("@acme/q", 1, 1, `{"n":"another's"}`+"%.0d")
 	for range 2 {
 		got, err := d.replay(Range{Queue: "q", From: 2, To: 64, Into: "again"})
-		if want := (Replayed{64, 61, 2}); err != nil || got != want {
-			t.Fatalf("%+v, %v; want %+v", got, err, want)
-		}
+		want := (Replayed{64, 61, 2})
+		check.Need(t, err == nil && got == want, "%+v, %v; want %+v", got, err, want)
 	}
 	d.has("again", 2, `{"n":2}`)
 	d.has("again", 20, `{"n":20}`, `{"n":21}`, `{"n":22}`)
@@ -200,8 +198,7 @@ func TestReplay(t *testing.T) {
 	check.Fails(t, check.Err(d.sorter.Status(t.Context(), "none")), cursor.ErrNoQueue)
 }
 
-// TestReplayTakesWhatWasWrittenLast: tables went back to a backup, and numbers were given out
-// again.
+// TestReplayTakesWhatWasWrittenLast: after a restore, numbers were given out again.
 func TestReplayTakesWhatWasWrittenLast(t *testing.T) {
 	d := newDesk(t)
 	d.send("q", 1, 9, `"old %d"`)
@@ -256,8 +253,7 @@ func TestReplayRefuses(t *testing.T) {
 	}
 }
 
-// TestReplayTakesEachSeqOnce: an object whose lines are not its seqs, each once and in order, is
-// refused.
+// TestReplayTakesEachSeqOnce: an object whose lines are not its seqs, once and in order, fails.
 func TestReplayTakesEachSeqOnce(t *testing.T) {
 	d := newDesk(t)
 	for _, seqs := range [][]int{{1, 1, 3}, {3, 2, 1}, {1, 2}} {
@@ -268,9 +264,8 @@ func TestReplayTakesEachSeqOnce(t *testing.T) {
 		}
 		d.must(zip.Close())
 		d.objects[key("c", "q", 1, 3)] = object.Bytes()
-		if sum, err := d.replay(Range{"q", 1, 3, "into"}); !errors.Is(err, ErrNotArchived) || sum.Last != 0 {
-			t.Errorf("%v: %+v, %v", seqs, sum, err)
-		}
+		sum, err := d.replay(Range{"q", 1, 3, "into"})
+		check.That(t, errors.Is(err, ErrNotArchived) && sum.Last == 0, "%v: %+v, %v", seqs, sum, err)
 	}
 }
 
@@ -406,9 +401,8 @@ func TestKeys(t *testing.T) {
 		key("c", "q", 7, cursor.MaxSeq): true, "c/own/q/7-12.ndjson.gz": false, "c/own/q/notes.txt": false,
 		"c/own/q/0000000000000000007-0000000000000000012.ndjson.gz.bak": false,
 	} {
-		if first, _, ok := rangeOf(key); ok != want || ok && first != 7 {
-			t.Errorf("%s: %d, %v", key, first, ok)
-		}
+		first, _, ok := rangeOf(key)
+		check.That(t, ok == want && (!ok || first == 7), "%s: %d, %v", key, first, ok)
 	}
 }
 

@@ -116,7 +116,8 @@ func (u *UI) glance(ctx context.Context, name string, query url.Values) (event, 
 func (u *UI) see(ctx context.Context, name string, query url.Values) (event, text string) {
 	content, err := u.load(ctx, name, query)
 	if err != nil {
-		return fault, sentence(err, u.options.URL)
+		_, why := u.explain(err)
+		return fault, why
 	}
 	f := u.frame(name, query)
 	f.Content = content

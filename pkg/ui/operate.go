@@ -28,8 +28,10 @@ func (u *UI) posted(do func(*http.Request) (next string, err error)) http.Handle
 		}
 		next, err := do(r)
 		if err != nil {
-			u.write(w, statusOf(err), "overview", frame{
-				Title: "Not done", Operate: true, Token: u.secret, API: u.options.URL, Problem: "Not done: " + sentence(err, u.options.URL), Back: printable.Name(r.Form.Get("queue")),
+			status, why := u.explain(err)
+			u.write(w, status, "overview", frame{
+				Title: "Not done", Operate: true, Token: u.secret, API: u.options.URL,
+				Problem: "Not done: " + why, Back: printable.Name(r.Form.Get("queue")),
 			})
 			return
 		}

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/client"
@@ -18,37 +19,32 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
-// page is a screen: what it is called, and what it asks the API for.
+// page is a screen: its title, in which {queue} stands for the parameter queue, the parameter that
+// it must have, and what it asks the API for.
 type page struct {
-	title func(url.Values) string
-	load  func(*UI, context.Context, url.Values) (any, error)
+	title, needs string
+	load         func(*UI, context.Context, url.Values) (any, error)
 }
 
 // pages are the screens, by their addresses.
 var pages = map[string]page{
-	"overview":  {named("Overview", ""), (*UI).overview},
-	"queues":    {named("Queues", ""), (*UI).queues},
-	"queue":     {named("Queue ", "queue"), (*UI).queue},
-	"message":   {func(q url.Values) string { return printable.Text(q.Get("queue") + "@" + q.Get("seq")) }, (*UI).message},
-	"consumers": {named("Consumers", ""), (*UI).consumers},
-	"search":    {named("Search", ""), (*UI).search},
-	"chains":    {named("Chains", ""), (*UI).chains},
-	"chain":     {named("Chain ", "tag"), (*UI).chain},
-	"bulk":      {named("Bulk operations", ""), (*UI).bulk},
-	"run":       {named("Bulk operation", ""), (*UI).bulkRun},
+	"overview":  {"Overview", "", (*UI).overview},
+	"queues":    {"Queues", "", (*UI).queues},
+	"queue":     {"Queue {queue}", "queue", (*UI).queue},
+	"message":   {"{queue}@{seq}", "queue", (*UI).message},
+	"consumers": {"Consumers", "", (*UI).consumers},
+	"search":    {"Search", "", (*UI).search},
+	"chains":    {"Chains", "", (*UI).chains},
+	"chain":     {"Chain {tag}", "tag", (*UI).chain},
+	"bulk":      {"Bulk operations", "", (*UI).bulk},
+	"run":       {"Bulk operation", "run", (*UI).bulkRun},
 }
 
-// named is a title, with a parameter of the screen.
-func named(text, parameter string) func(url.Values) string {
-	return func(query url.Values) string { return text + printable.Text(query.Get(parameter)) }
-}
-
-// needed is a parameter that a screen must have.
-func needed(query url.Values, name string) (string, error) {
-	if value := query.Get(name); value != "" {
-		return value, nil
-	}
-	return "", badQuery("the address has no " + name)
+// titled is the screen's title.
+func (p page) titled(query url.Values) string {
+	given := func(name string) string { return printable.Text(query.Get(name)) }
+	names := []string{"{queue}", given("queue"), "{seq}", given("seq"), "{tag}", given("tag")}
+	return strings.NewReplacer(names...).Replace(p.title)
 }
 
 // The bounds of one queue's screen.
@@ -74,12 +70,10 @@ type queueScreen struct {
 
 // queue is all that there is to know of one queue.
 func (u *UI) queue(ctx context.Context, query url.Values) (any, error) {
-	name, err := needed(query, "queue")
-	if err != nil {
-		return nil, err
-	}
+	name := query.Get("queue")
 	var s queueScreen
-	if err := u.get(ctx, "/queues", client.Query("queue", name), &s.Q); err != nil {
+	err := u.get(ctx, "/queues", client.Query("queue", name), &s.Q)
+	if err != nil {
 		return nil, err
 	}
 	if s.Q.GapOpen {
@@ -90,7 +84,7 @@ func (u *UI) queue(ctx context.Context, query url.Values) (any, error) {
 	if s.Consumers, s.More, err = u.consumersOf(ctx, name); err != nil {
 		return nil, err
 	}
-	if s.Last, err = u.last(ctx, s.Q); err != nil {
+	if s.Last, err = u.last(ctx, s.Q, shownLast); err != nil {
 		return nil, err
 	}
 	var log struct{ Operations []operation }
@@ -114,14 +108,14 @@ func (u *UI) consumersOf(ctx context.Context, queue string) (list []consumer, mo
 	return found.Consumers, found.Next != "", err
 }
 
-// last are a queue's last messages in order, the latest first.
-func (u *UI) last(ctx context.Context, q queue) ([]message, error) {
+// last are a queue's last messages in order, so many, the latest first.
+func (u *UI) last(ctx context.Context, q queue, most int) ([]message, error) {
 	if q.Position < q.First {
 		return nil, nil
 	}
-	asked := client.Query("queue", string(q.Queue), "limit", strconv.Itoa(shownLast))
-	if after := q.Position - shownLast; after >= 0 {
-		asked.Set("after", strconv.FormatInt(int64(after), 10))
+	asked := client.Query("queue", string(q.Queue), "limit", strconv.Itoa(most))
+	if after := int64(q.Position) - int64(most); after >= 0 {
+		asked.Set("after", strconv.FormatInt(after, 10))
 	}
 	var found struct{ Messages []message }
 	err := u.get(ctx, "/messages", asked, &found)
@@ -161,17 +155,14 @@ func (s messageScreen) Blocked() (names []string) {
 	return names
 }
 
-// Before and After are the seqs beside it; -1 without one.
+// Before is the seq before it; -1 without one.
 func (s messageScreen) Before() int64 { return s.Seq - 1 }
 
 // After is the seq behind it; that of the last one that there can be is its own.
 func (s messageScreen) After() int64 { return s.Seq + min(1, cursor.MaxSeq-s.Seq) }
 
 func (u *UI) message(ctx context.Context, query url.Values) (any, error) {
-	name, err := needed(query, "queue")
-	if err != nil {
-		return nil, err
-	}
+	name := query.Get("queue")
 	seq, err := cursor.ParseSeq(query.Get("seq"))
 	if err != nil {
 		return nil, badQuery(fmt.Sprintf("seq is %q: %v", query.Get("seq"), err))
@@ -228,11 +219,8 @@ const shownParts = 24
 // chain is a chain, and the parts of a fan of an edge of it: of its first one, where no other is
 // named.
 func (u *UI) chain(ctx context.Context, query url.Values) (any, error) {
-	tag, err := needed(query, "tag")
-	if err != nil {
-		return nil, err
-	}
-	fanned := xorack.Root(tag, query.Get("id"), 0)
+	tag := query.Get("tag")
+	fanned, err := xorack.Root(tag, query.Get("id"), 0), error(nil)
 	if token := query.Get("edge"); token != "" {
 		if fanned, err = xorack.ParseEdge(token); err != nil {
 			return nil, badQuery(fmt.Sprintf("edge is %q: %v", token, err))

@@ -16,11 +16,10 @@ import (
 	"github.com/streamsort/streamsort/internal/client"
 )
 
-// mostRuns is how many bulk operations are remembered.
-const mostRuns = 50
-
-// shownTargets is how many of the consumers that a run selects are shown.
-const shownTargets = 200
+const (
+	mostRuns     = 50  // that are remembered
+	shownTargets = 200 // of the consumers that a run selects
+)
 
 // The states of a bulk operation.
 const (
@@ -79,33 +78,29 @@ func (r *runs) find(who, id string) (*job, error) {
 	}
 }
 
-// change changes a job, and has work done beside the page where it returns some.
-func (r *runs) change(j *job, do func() (work func())) {
+// locked changes jobs.
+func (r *runs) locked(do func()) {
 	r.Lock()
 	defer r.Unlock()
-	if work := do(); work != nil {
-		r.group.Go(work)
-	}
+	do()
 }
 
 // add takes a new job, and forgets the oldest that is over.
 func (r *runs) add(j *job, work func()) error {
 	r.Lock()
 	defer r.Unlock()
-	if len(r.jobs) == mostRuns {
-		for i, old := range slices.Backward(r.jobs) {
-			if !old.Active() {
-				old.cancel()
-				r.jobs = slices.Delete(r.jobs, i, i+1)
-				break
-			}
+	for i, old := range slices.Backward(r.jobs) {
+		if len(r.jobs) == mostRuns && !old.Active() {
+			old.cancel()
+			r.jobs = slices.Delete(r.jobs, i, i+1)
+			break
 		}
 	}
-	if r.ended {
+	switch {
+	case r.ended:
 		j.cancel()
 		return badQuery("this page ends: start it again")
-	}
-	if len(r.jobs) == mostRuns {
+	case len(r.jobs) == mostRuns:
 		j.cancel()
 		return badQuery(fmt.Sprintf("%d bulk operations are under way, the most that there may be: "+
 			"stop one first", mostRuns))
@@ -196,14 +191,15 @@ func (j *job) detached(r *http.Request) (ctx context.Context) {
 // lookFor is a dry run.
 func (u *UI) lookFor(ctx context.Context, j *job) {
 	found, err := bulk.Look(ctx, u.api, j.Request, func(n int) {
-		u.runs.change(j, func() func() { j.Found = n; return nil })
+		u.runs.locked(func() { j.Found = n })
 	})
-	u.runs.change(j, func() func() {
+	u.runs.locked(func() {
 		switch {
 		case ctx.Err() != nil:
 			j.State, j.Ended = stopped, time.Now()
 		case err != nil:
-			j.State, j.Problem, j.Ended = failed, sentence(err, u.options.URL), time.Now()
+			j.State, j.Ended = failed, time.Now()
+			_, j.Problem = u.explain(err)
 		default:
 			j.State, j.looked, j.Run, j.LeftOut = dryRun, found, found.Name, found.LeftOut
 			j.shown = map[string]int{}
@@ -212,64 +208,58 @@ func (u *UI) lookFor(ctx context.Context, j *job) {
 			}
 			j.Report = bulk.Report{Selected: len(found.Selected)}
 		}
-		return nil
 	})
 }
 
 // start carries out what a dry run found. Started again, it is as it is.
 func (u *UI) start(r *http.Request) (string, error) {
-	return u.onRun(r, func(j *job) (work func()) {
-		if j.State != dryRun || j.Report.Selected == 0 || u.runs.ended {
-			return nil
+	return u.onRun(r, func(j *job) {
+		if j.State == dryRun && j.Report.Selected > 0 && !u.runs.ended {
+			j.State, j.Started = running, time.Now()
+			ctx := j.detached(r)
+			u.runs.group.Go(func() { u.carryOut(ctx, j) })
 		}
-		j.State, j.Started = running, time.Now()
-		ctx := j.detached(r)
-		return func() { u.carryOut(ctx, j) }
 	})
 }
 
 // carryOut acts on the consumers of a run.
 func (u *UI) carryOut(ctx context.Context, j *job) {
 	report := j.looked.Do(ctx, func(report bulk.Report) {
-		u.runs.change(j, func() func() {
+		u.runs.locked(func() {
 			j.Report = report
 			if i, is := j.shown[report.Latest.Text()]; is {
 				j.Shown[i] = report.Latest
 			}
-			return nil
 		})
 	})
-	u.runs.change(j, func() func() {
+	u.runs.locked(func() {
 		j.State, j.Report, j.Ended, j.looked = done, report, time.Now(), nil
 		if report.Stopped != "" {
 			j.State = stopped
 		}
-		return nil
 	})
 }
 
 // stop ends a run behind what is under way.
 func (u *UI) stop(r *http.Request) (string, error) {
-	return u.onRun(r, func(j *job) (work func()) {
+	return u.onRun(r, func(j *job) {
 		if j.State == running {
 			j.State = stopping
 		}
 		j.cancel()
-		return nil
 	})
 }
 
 // onRun changes the run that a form names, and leads to its screen.
-func (u *UI) onRun(r *http.Request, do func(*job) (work func())) (string, error) {
+func (u *UI) onRun(r *http.Request, do func(*job)) (string, error) {
 	id := r.PostForm.Get("run")
 	u.runs.Lock()
+	defer u.runs.Unlock()
 	j, err := u.runs.find(u.who(r.Context()), id)
-	u.runs.Unlock()
-	if err != nil {
-		return "", err
+	if err == nil {
+		do(j)
 	}
-	u.runs.change(j, func() func() { return do(j) })
-	return link("run", "run", id), nil
+	return link("run", "run", id), err
 }
 
 // bulk is the list of the page's bulk operations, and a form for a new one.
@@ -292,13 +282,9 @@ func (u *UI) bulk(ctx context.Context, query url.Values) (any, error) {
 
 // bulkRun is one of them.
 func (u *UI) bulkRun(ctx context.Context, query url.Values) (any, error) {
-	id, err := needed(query, "run")
-	if err != nil {
-		return nil, err
-	}
 	u.runs.Lock()
 	defer u.runs.Unlock()
-	j, err := u.runs.find(u.who(ctx), id)
+	j, err := u.runs.find(u.who(ctx), query.Get("run"))
 	if err != nil {
 		return nil, err
 	}

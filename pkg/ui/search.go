@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/streamsort/streamsort/internal/client"
@@ -105,20 +104,16 @@ func (u *UI) among(ctx context.Context, f found, name, what string) (any, error)
 	if err := u.get(ctx, "/queues", client.Query("queue", name), &q); err != nil {
 		return nil, err
 	}
-	asked := client.Query("queue", name, "limit", strconv.Itoa(lookedThrough))
-	if after := q.Position - lookedThrough; after > q.First {
-		asked.Set("after", strconv.FormatInt(int64(after), 10))
-	}
-	var last struct{ Messages []message }
-	if err := u.get(ctx, "/messages", asked, &last); err != nil {
+	last, err := u.last(ctx, q, lookedThrough)
+	if err != nil {
 		return nil, err
 	}
-	for _, m := range slices.Backward(last.Messages) {
+	for _, m := range last {
 		if string(m.ID) == what || m.keyIs(what) {
 			return nil, elsewhere(link("message", "queue", name, "seq", m.Seq))
 		}
 	}
-	f.Among, f.Looked = printable.Name(name), len(last.Messages)
+	f.Among, f.Looked = printable.Name(name), len(last)
 	return f, nil
 }
 

@@ -159,8 +159,7 @@ func (u *UI) show(w http.ResponseWriter, r *http.Request) {
 	f.Chains = name == "chains" || name == "chain" || u.hasChains(r.Context())
 	status := http.StatusOK
 	if err != nil {
-		status, f.Problem = statusOf(err), sentence(err, u.options.URL)
-		if status < http.StatusInternalServerError {
+		if status, f.Problem = u.explain(err); status < http.StatusInternalServerError {
 			f.Live = "" // it will not be better by itself
 		}
 	}
@@ -186,7 +185,7 @@ func (u *UI) frame(name string, query url.Values) frame {
 		}
 	}
 	f := frame{
-		Title: pages[name].title(query), Page: name, Live: "live?" + live.Encode(),
+		Title: pages[name].titled(query), Page: name, Live: "live?" + live.Encode(),
 		Operate: u.options.Operate, Token: u.secret, API: u.options.URL,
 	}
 	if name == "search" {
@@ -206,7 +205,11 @@ func seeOther(w http.ResponseWriter, to string) {
 func (u *UI) load(ctx context.Context, name string, query url.Values) (any, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	return pages[name].load(u, ctx, query)
+	p := pages[name]
+	if p.needs != "" && query.Get(p.needs) == "" {
+		return nil, badQuery("the address has no " + p.needs)
+	}
+	return p.load(u, ctx, query)
 }
 
 // write writes a screen, or nothing where it cannot be rendered.
@@ -227,28 +230,17 @@ type badQuery string
 
 func (e badQuery) Error() string { return string(e) }
 
-// statusOf is the status of a screen that could not be loaded.
-func statusOf(err error) int {
+// explain is an error for people, and the status of a screen that could not be loaded by it.
+func (u *UI) explain(err error) (status int, sentence string) {
 	var problem *client.Problem
 	var wrong badQuery
 	switch {
 	case errors.As(err, &wrong):
-		return http.StatusBadRequest
+		return http.StatusBadRequest, wrong.Error()
 	case errors.As(err, &problem) && problem.Status < http.StatusInternalServerError:
-		return problem.Status
-	}
-	return http.StatusBadGateway
-}
-
-// sentence is an error for people.
-func sentence(err error, api string) string {
-	var problem *client.Problem
-	var wrong badQuery
-	switch {
-	case errors.As(err, &wrong):
-		return wrong.Error()
+		return problem.Status, problem.Detail
 	case errors.As(err, &problem):
-		return problem.Detail
+		return http.StatusBadGateway, problem.Detail
 	}
-	return "The API at " + api + " does not answer: " + err.Error()
+	return http.StatusBadGateway, "The API at " + u.options.URL + " does not answer: " + err.Error()
 }

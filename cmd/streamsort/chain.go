@@ -104,14 +104,15 @@ func (c chain) about(clock clock) string {
 	if !c.Created {
 		said = append(said, "not created yet: operations came before it")
 	}
-	for _, at := range []struct {
-		what string
-		when time.Time
-	}{{"created", c.CreatedAt}, {"deadline", c.Deadline}, {"last progress", c.ProgressAt}, {"ended", c.EndedAt}} {
-		if !at.when.IsZero() {
-			said = append(said, at.what+" "+clock.at(written(at.when)))
+	say := func(what string, when time.Time) {
+		if !when.IsZero() {
+			said = append(said, what+" "+clock.at(when))
 		}
 	}
+	say("created", c.CreatedAt)
+	say("deadline", c.Deadline)
+	say("last progress", c.ProgressAt)
+	say("ended", c.EndedAt)
 	if !c.EndedAt.IsZero() {
 		said = append(said, "took "+age(c.AgeSeconds))
 	}

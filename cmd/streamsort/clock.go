@@ -30,76 +30,64 @@ func age(seconds float64) string {
 
 // lasting is for how long, or since when, something is, of its age.
 func (c clock) lasting(seconds float64) string {
-	began := time.Now().Add(-time.Duration(seconds * float64(time.Second)))
-	switch c.style {
-	case "iso":
-		return "since " + began.UTC().Format(time.RFC3339)
-	case "unix":
-		return "since " + strconv.FormatInt(began.Unix(), 10)
+	if c.style == "iso" || c.style == "unix" {
+		began := time.Now().Add(-time.Duration(seconds * float64(time.Second)))
+		return "since " + c.at(began)
 	}
 	return "for " + age(seconds)
 }
 
-// at is a time of the API's; any other text stays as it is.
-func (c clock) at(written string) string {
-	t, relative := c.relative(written)
+// relative reports whether times are shown relative to now.
+func (c clock) relative() bool { return c.style == "relative" || c.style == "auto" && c.table }
+
+// at is a time; empty for the zero time, as those of the other methods are.
+func (c clock) at(t time.Time) string {
 	switch {
 	case t.IsZero():
-		return written
-	case relative && time.Until(t) > 0:
+		return ""
+	case c.relative() && time.Until(t) > 0:
 		return "in " + age(time.Until(t).Seconds())
-	case relative:
+	case c.relative():
 		return age(time.Since(t).Seconds()) + " ago"
 	case c.style == "iso":
 		return t.UTC().Format(time.RFC3339)
 	case c.style == "unix":
 		return strconv.FormatInt(t.Unix(), 10)
 	}
-	return written
-}
-
-// relative is a time of the API's, zero if it is not one, and whether it is shown relative to now.
-func (c clock) relative(written string) (t time.Time, relative bool) {
-	t, err := time.Parse(time.RFC3339, written)
-	return t, err == nil && (c.style == "relative" || c.style == "auto" && c.table)
+	return t.UTC().Format(time.RFC3339Nano)
 }
 
 // when is at, to stand behind a verb: a time that is not relative is "at" it.
-func (c clock) when(written string) string {
-	if _, relative := c.relative(written); relative {
-		return c.at(written)
+func (c clock) when(t time.Time) string {
+	if c.relative() || t.IsZero() {
+		return c.at(t)
 	}
-	return "at " + c.at(written)
+	return "at " + c.at(t)
 }
 
 // due is when of something that happens then: it is due now where the time has passed.
-func (c clock) due(written string) string {
-	if t, relative := c.relative(written); relative && time.Until(t) <= 0 {
+func (c clock) due(t time.Time) string {
+	if c.relative() && time.Until(t) <= 0 {
 		return "now"
 	}
-	return c.when(written)
+	return c.when(t)
 }
 
 // end is when something ends, or ended.
-func (c clock) end(written string) string {
-	if t, _ := c.relative(written); !t.IsZero() && time.Until(t) <= 0 {
-		return "ended " + c.when(written)
+func (c clock) end(t time.Time) string {
+	if time.Until(t) <= 0 {
+		return "ended " + c.when(t)
 	}
-	return "ends " + c.when(written)
+	return "ends " + c.when(t)
 }
 
 // since is for how long, or since when, something is.
-func (c clock) since(written string) string {
-	if t, relative := c.relative(written); relative {
+func (c clock) since(t time.Time) string {
+	switch {
+	case t.IsZero():
+		return ""
+	case c.relative():
 		return "for " + age(max(time.Since(t), 0).Seconds())
 	}
-	return "since " + c.at(written)
-}
-
-// written is a time as the API writes it; empty for the zero time.
-func written(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.UTC().Format(time.RFC3339Nano)
+	return "since " + c.at(t)
 }

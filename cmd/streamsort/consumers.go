@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -25,7 +27,7 @@ func (c consumer) clauses(clock clock) string {
 		say("finding its place")
 	}
 	if claim := c.Claim; claim != nil {
-		lease := clock.end(written(claim.LeaseUntil))
+		lease := clock.end(claim.LeaseUntil)
 		switch {
 		case claim.State == "IN_DOUBT":
 			say("in doubt: claim %s of %d to %d, whose lease %s", claim.Token, claim.From, claim.To, lease)
@@ -39,10 +41,10 @@ func (c consumer) clauses(clock clock) string {
 		say("blocked on %d %s", c.Blocked.Seq, clock.lasting(c.Blocked.Age))
 	}
 	for _, q := range c.Quarantine {
-		say("quarantine: claim %s of %d to %d, %s %s", q.Token, q.From, q.To, q.State, clock.since(written(q.Since)))
+		say("quarantine: claim %s of %d to %d, %s %s", q.Token, q.From, q.To, q.State, clock.since(q.Since))
 	}
 	if c.Paused != nil {
-		say("paused %s: %s", clock.since(written(c.Paused.Since)), c.Paused.Reason)
+		say("paused %s: %s", clock.since(c.Paused.Since), c.Paused.Reason)
 	}
 	if c.Attempt > 0 {
 		say("attempt %d", c.Attempt)
@@ -51,7 +53,7 @@ func (c consumer) clauses(clock clock) string {
 		say("failed: %s", c.Error)
 	}
 	if !c.NextTry.IsZero() {
-		say("next try %s", clock.due(written(c.NextTry)))
+		say("next try %s", clock.due(c.NextTry))
 	}
 	if c.Waiting != nil && c.Waiting.Missing {
 		say("%d is missing: it is not stored any more", c.Waiting.Seq)
@@ -75,7 +77,7 @@ func (c consumer) sink(clock clock, say func(format string, arguments ...any)) {
 	s := c.Sink
 	switch {
 	case !s.OpenSince.IsZero():
-		say("circuit breaker open %s", clock.since(written(s.OpenSince)))
+		say("circuit breaker open %s", clock.since(s.OpenSince))
 		if s.Probes > 0 {
 			say("%s made", count(s.Probes, "probe", "probes"))
 		}
@@ -83,10 +85,10 @@ func (c consumer) sink(clock clock, say func(format string, arguments ...any)) {
 		say("the circuit breaker has closed: queues that it held are being woken up")
 	}
 	if !s.FailingSince.IsZero() {
-		say("the sink has failed %s", clock.since(written(s.FailingSince)))
+		say("the sink has failed %s", clock.since(s.FailingSince))
 	}
 	if !s.TakenAt.IsZero() {
-		say("the sink last took something %s, after a failure", clock.when(written(s.TakenAt)))
+		say("the sink last took something %s, after a failure", clock.when(s.TakenAt))
 	}
 }
 
@@ -115,23 +117,25 @@ func (c *consumerList) Run(s *session) error {
 	if c.State != "" || c.Named != "" || c.listFlags != (listFlags{}) {
 		return usageError("--state, --consumer, --prefix and --limit are for a list: without a queue")
 	}
-	return s.consumersOf(c.Queue, c.Consumer, func(json.RawMessage) {})
+	_, err := s.consumersOf(c.Queue, c.Consumer)
+	return err
 }
 
-// consumersOf lists a queue's consumers, or one, and calls also for each.
-func (s *session) consumersOf(queue, name string, also func(json.RawMessage)) error {
+// consumersOf lists a queue's consumers, or one, and returns their documents.
+func (s *session) consumersOf(queue, name string) ([]json.RawMessage, error) {
 	l := s.listing("consumer", "state", "delivered", "position", "lag", "since", "what it is at")
 	l.one = name != ""
-	return l.end("no consumer", each(s, "/consumers", client.Query("queue", queue, "consumer", name), "consumers", func(c consumer, raw json.RawMessage) error {
-		also(raw)
-		clauses, since := c.clauses(s.clock), "-"
-		if !c.Since.IsZero() {
-			since = s.clock.since(written(c.Since))
-		}
+	documents, err := []json.RawMessage{}, error(nil)
+	query := client.Query("queue", queue, "consumer", name)
+	for c, raw := range each[consumer](s, "/consumers", query, "consumers", &err) {
+		documents = append(documents, raw)
+		clauses := c.clauses(s.clock)
 		cells := []any{c.Consumer, states(c.Head), known(c.Delivered), known(c.Position), known(c.Lag)}
 		text := fmt.Sprintf("%s\t%s\tdelivered %s of %s, lag %s%s", append(cells, clauses)...)
-		return l.addText(raw, text, append(cells, since, strings.TrimPrefix(clauses, ": "))...)
-	}))
+		since := cmp.Or(s.clock.since(c.Since), "-")
+		l.addText(raw, text, append(cells, since, strings.TrimPrefix(clauses, ": "))...)
+	}
+	return documents, l.end("no consumer", err)
 }
 
 // states are the state, and the others beside it.
@@ -159,39 +163,31 @@ func failedSeqs(seq, to *jsonseq.Seq) string {
 	return known(seq)
 }
 
-// each asks for one page after the other, and calls hand for each element of the list under name,
-// and its document.
-func each[T any](s *session, path string, query url.Values, name string, hand func(T, json.RawMessage) error) error {
-	var unreadable []error
-	for {
-		var page map[string]json.RawMessage
-		if _, err := s.get(path, query, &page); err != nil {
-			return err
-		}
-		var list []json.RawMessage
-		if err := json.Unmarshal(page[name], &list); err != nil {
-			return err
-		}
-		for _, raw := range list {
-			var element T
-			if err := json.Unmarshal(raw, &element); err != nil {
-				return err
+// each asks for one page after the other, and has the elements of the list under name, each with
+// its document. When it has ended, failed is why it ended early, or what could not be read.
+func each[T any](s *session, path string, query url.Values, name string, failed *error) iter.Seq2[T, json.RawMessage] {
+	return func(yield func(T, json.RawMessage) bool) {
+		var unreadable []error
+		for next := "first"; next != ""; query.Set("after", next) {
+			var page map[string]json.RawMessage
+			var list []json.RawMessage
+			if _, *failed = s.get(path, query, &page); *failed == nil {
+				*failed = json.Unmarshal(page[name], &list)
 			}
-			if err := hand(element, raw); err != nil {
-				return err
+			for _, raw := range list {
+				var element T
+				if *failed = json.Unmarshal(raw, &element); *failed != nil || !yield(element, raw) {
+					return
+				}
+			}
+			if page["unreadable"] != nil {
+				unreadable = append(unreadable, errors.New(string(page["unreadable"])))
+			}
+			if next = ""; page["next"] != nil && *failed == nil {
+				*failed = json.Unmarshal(page["next"], &next)
 			}
 		}
-		if page["unreadable"] != nil {
-			unreadable = append(unreadable, errors.New(string(page["unreadable"])))
-		}
-		if page["next"] == nil {
-			return errors.Join(unreadable...)
-		}
-		var next string
-		if err := json.Unmarshal(page["next"], &next); err != nil {
-			return err
-		}
-		query.Set("after", next)
+		*failed = errors.Join(append(unreadable, *failed)...)
 	}
 }
 

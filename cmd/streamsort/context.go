@@ -32,7 +32,7 @@ type contextAdd struct {
 }
 
 func (c *contextAdd) Run(s *session) error {
-	if !contextName.MatchString(c.Name) {
+	if !regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`).MatchString(c.Name) {
 		return usageError(fmt.Sprintf("the name %q must be 1 to 64 letters, digits, dots, dashes and underscores", c.Name))
 	}
 	if (c.Stack == "") == (s.given.URL == "") {
@@ -47,12 +47,7 @@ func (c *contextAdd) Run(s *session) error {
 	} else if u, err := url.Parse(added.URL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
 		return usageError(fmt.Sprintf("--url is %q: it must be like https://ID.execute-api.REGION.amazonaws.com, with no password in it", added.URL))
 	}
-	all, err := readPlaces()
-	if err != nil {
-		return err
-	}
-	all.Contexts[c.Name] = added
-	if err := all.write(); err != nil {
+	if err := changePlaces(func(all *places) error { all.Contexts[c.Name] = added; return nil }); err != nil {
 		return err
 	}
 	return s.print(added.named(c.Name), "%s\tadded\t%s\n", c.Name, added.URL)
@@ -100,21 +95,19 @@ func tablesIn(outputs map[string]string) map[string]string {
 	return tables
 }
 
-type contextUse struct {
+type contextName struct {
 	Name string `arg:"" help:"The context's name."`
 }
 
+type contextUse struct{ contextName }
+
 func (c *contextUse) Run(s *session) error {
-	all, err := readPlaces()
-	if err != nil {
+	var used place
+	if err := changePlaces(func(all *places) (err error) {
+		all.Current = c.Name
+		used, err = all.named(c.Name)
 		return err
-	}
-	used, err := all.named(c.Name)
-	if err != nil {
-		return err
-	}
-	all.Current = c.Name
-	if err := all.write(); err != nil {
+	}); err != nil {
 		return err
 	}
 	return s.print(used.named(c.Name), "%s\tin use\t%s\n", c.Name, used.URL)
@@ -134,28 +127,20 @@ func (*contextList) Run(s *session) error {
 		if document["inUse"] = name == all.Current; name == all.Current {
 			used = "*"
 		}
-		if err := l.add(document, name, used, p.URL, cmp.Or(p.Region, "-"), cmp.Or(p.Stack, "-")); err != nil {
-			return err
-		}
+		l.add(document, name, used, p.URL, cmp.Or(p.Region, "-"), cmp.Or(p.Stack, "-"))
 	}
 	return l.end("none", nil)
 }
 
-type contextRemove struct {
-	Name string `arg:"" help:"The context's name."`
-}
+type contextRemove struct{ contextName }
 
 func (c *contextRemove) Run(s *session) error {
-	all, err := readPlaces()
-	if err != nil {
+	var gone place
+	if err := changePlaces(func(all *places) (err error) {
+		gone, err = all.named(c.Name)
+		all.forget(c.Name)
 		return err
-	}
-	gone, err := all.named(c.Name)
-	if err != nil {
-		return err
-	}
-	all.forget(c.Name)
-	if err := all.write(); err != nil {
+	}); err != nil {
 		return err
 	}
 	return s.print(gone.named(c.Name), "%s\tremoved\n", c.Name)
@@ -215,6 +200,18 @@ func readPlaces() (places, error) {
 	return all, nil
 }
 
+// changePlaces changes the stored contexts, unless the change fails.
+func changePlaces(change func(*places) error) error {
+	all, err := readPlaces()
+	if err == nil {
+		err = change(&all)
+	}
+	if err == nil {
+		err = all.write()
+	}
+	return err
+}
+
 // write stores the contexts. A reader meanwhile sees those of before; of two who write at once, one
 // is the last.
 func (p places) write() error {
@@ -256,14 +253,10 @@ func (p places) named(name string) (place, error) {
 	return place{}, usageError(fmt.Sprintf("there is no context %q; %s", name, hint))
 }
 
-// contextName is what a context may be called.
-var contextName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
-
-// here is where the API is if nothing says it.
-const here = "http://127.0.0.1:3000"
-
-// localContext is the context of the stack that runs here.
-const localContext = "local"
+const (
+	here         = "http://127.0.0.1:3000" // where the API is if nothing says it
+	localContext = "local"                 // that of the stack that runs here
+)
 
 // place is the one that the flags mean: an address, else a context that is named, else the one that
 // is in use, else the stack that runs here.
@@ -276,10 +269,7 @@ func (c *commands) place() (place, error) {
 		return given, nil
 	}
 	all, err := readPlaces()
-	name := c.Context
-	if name == "" {
-		name = all.Current
-	}
+	name := cmp.Or(c.Context, all.Current)
 	if _, runs := all.Contexts[localContext]; runs && name == "" {
 		name = localContext // at whatever port
 	}

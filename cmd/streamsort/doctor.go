@@ -86,35 +86,33 @@ func (c *doctorCommand) Run(s *session) error {
 		return err
 	}
 	d := &doctor{session: s, list: s.listing("check", "state", "found")}
-	err := errors.Join(d.api(), d.clock(), d.tables(), d.functions(), d.deployment())
-	if err = d.list.end("", err); err != nil || d.worst == well {
+	d.api()
+	d.clock()
+	d.tables()
+	d.functions()
+	d.deployment()
+	if err := d.list.end("", nil); err != nil || d.worst == well {
 		return err
 	}
 	return unwell{d.worst}
 }
 
 // say notes what a check found.
-func (d *doctor) say(check string, how diagnosis, found string, arguments ...any) error {
+func (d *doctor) say(check string, how diagnosis, found string, arguments ...any) {
 	d.worst = d.worst.worse(how)
 	text := fmt.Sprintf(found, arguments...)
 	document := map[string]string{"check": check, "state": how.String(), "found": text}
-	return d.list.add(document, check, how, text)
+	d.list.add(document, check, how, text)
 }
 
-// graveStates are the states that people have to act on, and how grave each is.
-var graveStates = map[view.State]diagnosis{
-	view.Blocked: warning, view.InDoubt: warning, view.Held: warning, view.Gap: warning, view.CatchingUp: warning,
-}
-
-// retryingLong is for how long a consumer may retry before people should look at it.
-const retryingLong = time.Minute
-
-// graveness is how grave it is that some are in a state.
+// graveness is how grave it is that some are in a state: people need not act on what is paused, nor
+// on what has retried for less than a minute.
 func graveness(state view.State, ageSeconds float64) diagnosis {
-	if state == view.Retrying && ageSeconds >= retryingLong.Seconds() {
+	grave := []view.State{view.Blocked, view.InDoubt, view.Held, view.Gap, view.CatchingUp}
+	if slices.Contains(grave, state) || state == view.Retrying && ageSeconds >= time.Minute.Seconds() {
 		return warning
 	}
-	return graveStates[state]
+	return well
 }
 
 // gravenessOf is how grave the failures of a group are.
@@ -131,7 +129,7 @@ func gravenessOf(g view.Group) diagnosis {
 
 // function notes how many invocations of a function failed. Where consumers fail because it does,
 // that is as grave as the worst of them.
-func (d *doctor) function(name string, how diagnosis, found string, arguments ...any) error {
+func (d *doctor) function(name string, how diagnosis, found string, arguments ...any) {
 	blamed := false
 	for _, g := range d.groups {
 		if !slices.ContainsFunc(g.Examples, func(e view.Example) bool { return strings.Contains(string(e.Error)+" ", ":function:"+name+" ") }) {
@@ -142,11 +140,11 @@ func (d *doctor) function(name string, how diagnosis, found string, arguments ..
 		}
 		how = how.worse(gravenessOf(g))
 	}
-	return d.say("function "+name, how, found, arguments...)
+	d.say("function "+name, how, found, arguments...)
 }
 
 // api asks for the summary, and reports the states and the groups of errors in it.
-func (d *doctor) api() error {
+func (d *doctor) api() {
 	began := time.Now()
 	var a view.Summary
 	_, err := d.get("/summary", nil, &a)
@@ -154,49 +152,35 @@ func (d *doctor) api() error {
 	var refused *client.Problem
 	switch {
 	case errors.As(err, &refused) && (refused.Status == http.StatusUnauthorized || refused.Status == http.StatusForbidden):
-		return d.say("api", unknown, "%s answers, and refuses these credentials: %v", d.url, err)
+		d.say("api", unknown, "%s answers, and refuses these credentials: %v", d.url, err)
+		return
 	case err != nil:
-		return d.say("api", critical, "%s: %v", d.url, err)
+		d.say("api", critical, "%s: %v", d.url, err)
+		return
 	}
 	how := well
 	if took > slowAnswer {
 		how = warning
 	}
-	if err := d.say("api", how, "%s answers within %d ms", d.url, took.Milliseconds()); err != nil {
-		return err
+	d.say("api", how, "%s answers within %d ms", d.url, took.Milliseconds())
+	said := false
+	for _, state := range summarized {
+		if n := a.States[state]; n.Count > 0 {
+			said = true
+			d.say(string(state), graveness(state, n.Age), "%s, the oldest %s; %s",
+				howMany(n.Count, n.More), d.session.clock.lasting(n.Age), lookUp(state))
+		}
 	}
-	if err := d.states(a); err != nil {
-		return err
+	if !said {
+		d.say("queues", well, "all queues and consumers are ok")
 	}
 	d.groups = a.Groups
 	for _, g := range a.Groups {
-		if err := d.say("errors of "+g.Consumer, gravenessOf(g), "%s", d.grouped(g)); err != nil {
-			return err
-		}
+		d.say("errors of "+g.Consumer, gravenessOf(g), "%s", d.grouped(g))
 	}
 	if a.Rates != nil {
-		return d.say("rates", well, "%.1f stored, %.1f delivered a second, in the last 5 minutes", a.Rates.Stored, a.Rates.Delivered)
+		d.say("rates", well, "%.1f stored, %.1f delivered a second, in the last 5 minutes", a.Rates.Stored, a.Rates.Delivered)
 	}
-	return nil
-}
-
-// states reports how many are in each state.
-func (d *doctor) states(a view.Summary) error {
-	said := false
-	for _, state := range summarized {
-		n := a.States[state]
-		if n.Count == 0 {
-			continue
-		}
-		said = true
-		if err := d.say(string(state), graveness(state, n.Age), "%s, the oldest %s; %s", howMany(n), d.session.clock.lasting(n.Age), lookUp(state)); err != nil {
-			return err
-		}
-	}
-	if said {
-		return nil
-	}
-	return d.say("queues", well, "all queues and consumers are ok")
 }
 
 // lookUp is the line that lists what is in a state.
@@ -211,22 +195,23 @@ func lookUp(state view.State) string {
 }
 
 // clock compares this machine's clock with that of the API.
-func (d *doctor) clock() error {
+func (d *doctor) clock() {
 	ctx, cancel := context.WithTimeout(d.ctx, longestLook)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, d.url, nil)
-	if err != nil {
-		return err
-	}
 	began := time.Now()
-	response, err := http.DefaultClient.Do(request)
+	var response *http.Response
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, d.url, nil)
+	if err == nil {
+		response, err = http.DefaultClient.Do(request)
+	}
 	if err != nil {
-		return nil //nolint:nilerr // the check of the API says so
+		return // the check of the API says so
 	}
 	_ = response.Body.Close()
 	theirs, err := http.ParseTime(response.Header.Get("Date"))
 	if err != nil {
-		return d.say("clock", unknown, "the API does not say what time it is")
+		d.say("clock", unknown, "the API does not say what time it is")
+		return
 	}
 	// The header has whole seconds.
 	apart := (time.Since(theirs) - time.Since(began)/2 - 500*time.Millisecond).Round(time.Second)
@@ -240,15 +225,16 @@ func (d *doctor) clock() error {
 	if apart < 0 {
 		where = "behind"
 	}
-	return d.say("clock", how, "this machine's is %s %s the API's", age(apart.Abs().Seconds()), where)
+	d.say("clock", how, "this machine's is %s %s the API's", age(apart.Abs().Seconds()), where)
 }
 
 // tables looks whether the stack's tables are there, and as they must be, and whether the sweep
 // runs.
-func (d *doctor) tables() error {
+func (d *doctor) tables() {
 	dynamoDB, err := d.dynamo()
 	if err != nil {
-		return d.say("tables", well, "not looked at: there is no region or no credential for them here")
+		d.say("tables", well, "not looked at: there is no region or no credential for them here")
+		return
 	}
 	names := d.names()
 	names.Trouble = d.tableName("Trouble")
@@ -258,34 +244,34 @@ func (d *doctor) tables() error {
 	}.Tables()...)
 	all = append(all, xorack.Names{Chains: d.tableName("Chains")}.Tables()...)
 	for _, def := range all {
-		if err := d.table(dynamoDB, def); err != nil {
-			return err
-		}
+		d.table(dynamoDB, def)
 	}
 	store, err := cursor.NewDynamo(dynamoDB, names)
 	if err != nil {
-		return err
+		d.say("sweep", unknown, "%v", err)
+		return
 	}
 	progress, err := store.Requests(queuelog.Inside{}).SweepProgress(d.ctx, "gaps")
 	passed := time.Since(progress.Finished)
 	ago := age(passed.Seconds()) + " ago"
 	switch {
 	case err != nil:
-		return d.say("sweep", unknown, "%v", err)
+		d.say("sweep", unknown, "%v", err)
 	case progress.Finished.IsZero() && time.Since(d.created) < sweepLate:
-		return d.say("sweep", well, "no pass has ended yet: the stack is new")
+		d.say("sweep", well, "no pass has ended yet: the stack is new")
 	case progress.Finished.IsZero():
-		return d.say("sweep", warning, "no pass has ended yet")
+		d.say("sweep", warning, "no pass has ended yet")
 	case passed > sweepDead:
-		return d.say("sweep", critical, "the last pass ended %s: it does not run", ago)
+		d.say("sweep", critical, "the last pass ended %s: it does not run", ago)
 	case passed > sweepLate:
-		return d.say("sweep", warning, "the last pass ended %s", ago)
+		d.say("sweep", warning, "the last pass ended %s", ago)
+	default:
+		d.say("sweep", well, "the last pass ended %s", ago)
 	}
-	return d.say("sweep", well, "the last pass ended %s", ago)
 }
 
 // table looks whether a table is there, active, and has its stream.
-func (d *doctor) table(on *dynamodb.Client, def table.Definition) error {
+func (d *doctor) table(on *dynamodb.Client, def table.Definition) {
 	ctx, cancel := context.WithTimeout(d.ctx, longestLook)
 	defer cancel()
 	check := "table " + def.Name
@@ -293,46 +279,44 @@ func (d *doctor) table(on *dynamodb.Client, def table.Definition) error {
 	var gone *types.ResourceNotFoundException
 	switch {
 	case errors.As(err, &gone):
-		return d.say(check, critical, "is not there: a context of the stack knows its name")
+		d.say(check, critical, "is not there: a context of the stack knows its name")
+		return
 	case err != nil:
-		return d.say(check, unknown, "%v", dynamo.Translate(ctx, err))
+		d.say(check, unknown, "%v", dynamo.Translate(ctx, err))
+		return
 	}
-	is := answer.Table
-	if at := is.CreationDateTime; at != nil && at.After(d.created) {
-		d.created = *at
+	found := answer.Table
+	if at := aws.ToTime(found.CreationDateTime); at.After(d.created) {
+		d.created = at
 	}
-	stream := is.StreamSpecification != nil && is.StreamSpecification.StreamEnabled != nil && *is.StreamSpecification.StreamEnabled
+	stream := found.StreamSpecification != nil && aws.ToBool(found.StreamSpecification.StreamEnabled)
 	switch {
-	case is.TableStatus != types.TableStatusActive && is.TableStatus != types.TableStatusUpdating:
-		return d.say(check, critical, "is %s", is.TableStatus)
+	case found.TableStatus != types.TableStatusActive && found.TableStatus != types.TableStatusUpdating:
+		d.say(check, critical, "is %s", found.TableStatus)
 	case def.Stream != table.NoStream && !stream:
-		return d.say(check, critical, "has no stream: nothing that it is for is called")
+		d.say(check, critical, "has no stream: nothing that it is for is called")
+	default:
+		d.layouts(ctx, on, def, check, found.TableStatus)
 	}
-	return d.layouts(ctx, on, def, check, is.TableStatus)
 }
-
-// fewFailures is how many failures in a row a function that works may have.
-const fewFailures = 2
 
 // functions counts the errors of the functions of a stack on this machine: of all their
 // invocations, and of the last ones. On AWS the metrics of Lambda have them.
-func (d *doctor) functions() error {
+func (d *doctor) functions() {
 	var all []struct {
 		LogicalID, Name string
 		Stats           struct{ Requests, Errors, Failing, Running int }
 	}
 	if _, err := d.get("/_streamsort/functions", nil, &all); err != nil || len(all) == 0 {
-		return nil //nolint:nilerr // not a stack on this machine, or the check of the API says so
+		return // not a stack on this machine, or the check of the API says so
 	}
 	requests, fail := 0, false
 	for _, f := range all {
 		if strings.HasSuffix(f.LogicalID, webhookFunction) {
 			here := aws.Config{Region: "us-east-1", Credentials: aws.AnonymousCredentials{}, BaseEndpoint: &d.url}
-			if err := d.look(secretsCheck, here, func(ctx context.Context, at aws.Config) error {
+			d.look(secretsCheck, here, func(ctx context.Context, at aws.Config) error {
 				return d.secrets(ctx, at, f.Name)
-			}); err != nil {
-				return err
-			}
+			})
 		}
 		n := f.Stats
 		if requests += n.Requests; n.Errors == 0 {
@@ -340,58 +324,53 @@ func (d *doctor) functions() error {
 		}
 		fail = true
 		how := well
-		if n.Failing > fewFailures || n.Failing > 0 && n.Failing >= n.Requests-n.Running {
+		if n.Failing > 2 || n.Failing > 0 && n.Failing >= n.Requests-n.Running {
 			how = critical
 		}
-		if err := d.function(f.Name, how, "%d of %d invocations failed, the last %d in a row; `streamsort logs %s` has why",
-			n.Errors, n.Requests, n.Failing, f.Name); err != nil {
-			return err
-		}
+		d.function(f.Name, how, "%d of %d invocations failed, the last %d in a row; `streamsort logs %s` has why",
+			n.Errors, n.Requests, n.Failing, f.Name)
 	}
-	if fail {
-		return nil
+	if !fail {
+		d.say("functions", well, "none of the %s of %s failed",
+			count(requests, "invocation", "invocations"), count(len(all), "function", "functions"))
 	}
-	return d.say("functions", well, "none of the %s of %s failed", count(requests, "invocation", "invocations"), count(len(all), "function", "functions"))
 }
 
-// layoutLooks is how many items of a table are read for their layouts: 1 read unit, and 128 where
-// they are long.
-const layoutLooks = 10
-
-// layouts says a table's status, and whether this program is too old for what some of its items
-// have.
-func (d *doctor) layouts(ctx context.Context, on *dynamodb.Client, def table.Definition, check string, status types.TableStatus) error {
+// layouts says a table's status, and whether this program is too old for what the first of its
+// items have: 1 read unit, and 128 where they are long.
+func (d *doctor) layouts(ctx context.Context, on *dynamodb.Client, def table.Definition, check string, status types.TableStatus) {
 	some, err := on.Scan(ctx, &dynamodb.ScanInput{
-		TableName: &def.Name, Limit: aws.Int32(layoutLooks),
+		TableName: &def.Name, Limit: aws.Int32(10),
 		ProjectionExpression: aws.String("#v"), ExpressionAttributeNames: map[string]string{"#v": "v"},
 	})
 	if err != nil {
-		return d.say(check, unknown, "is %s, and cannot be read: %v", status, dynamo.Translate(ctx, err))
+		d.say(check, unknown, "is %s, and cannot be read: %v", status, dynamo.Translate(ctx, err))
+		return
 	}
 	newest := int64(0)
 	for _, item := range some.Items {
 		if v, is := item["v"].(*types.AttributeValueMemberN); is {
-			if n, err := strconv.ParseInt(v.Value, 10, 64); err == nil {
-				newest = max(newest, n)
-			}
+			n, _ := strconv.ParseInt(v.Value, 10, 64)
+			newest = max(newest, n)
 		}
 	}
 	if newest > def.Layout {
-		return d.say(check, critical, "has items of layout %d, and this program knows %d: take a newer streamsort", newest, def.Layout)
+		d.say(check, critical, "has items of layout %d, and this program knows %d: take a newer streamsort", newest, def.Layout)
+	} else {
+		d.say(check, well, "is %s, and its items' layout is known (%d at most)", status, def.Layout)
 	}
-	return d.say(check, well, "is %s, and its items' layout is known (%d at most)", status, def.Layout)
 }
 
 // summarized are the states in the order in which they are printed: those of queues and consumers,
 // and of chains.
 var summarized = append(slices.Clone(view.Attention), "failed", "timed-out")
 
-// howMany is how many are in a state, which may be some only.
-func howMany(n view.Count) string {
-	if n.More {
-		return fmt.Sprintf("%d or more", n.Count)
+// howMany is a number, of which there may be more.
+func howMany(n int, more bool) string {
+	if more {
+		return fmt.Sprintf("%d or more", n)
 	}
-	return strconv.Itoa(n.Count)
+	return strconv.Itoa(n)
 }
 
 // grouped is a group of errors in a line, with where to look.
@@ -405,7 +384,7 @@ func (s *session) grouped(g view.Group) string {
 		examples = append(examples, example)
 	}
 	such := ", such as " + strings.Join(examples, ", ")
-	if held := g.Held(s.clock.since(written(g.Since))); held != "" {
+	if held := g.Held(s.clock.since(g.Since)); held != "" {
 		return g.Queues() + such + ". " + held
 	}
 	if g.Error != "" {

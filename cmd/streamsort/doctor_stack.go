@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,67 +28,65 @@ const (
 	webhookFunction = "WebhookFunction"
 )
 
-// alarmsAsked is how many alarms can be asked for at once.
-const alarmsAsked = 100
-
 // aws is look at a service of the stack's.
-func (d *doctor) aws(check, service string, make func(ctx context.Context, at aws.Config) error) error {
+func (d *doctor) aws(check, service string, make func(ctx context.Context, at aws.Config) error) {
 	where, err := d.service(service)
 	if err != nil {
-		return d.say(check, unknown, "%v", err)
+		d.say(check, unknown, "%v", err)
+		return
 	}
 	at := aws.Config{Region: where.Region, Credentials: where.Credentials, BaseEndpoint: where.Endpoint}
-	return d.look(check, at, make)
+	d.look(check, at, make)
 }
 
 // look has a check made, which has some seconds. The check is unknown where it cannot be.
-func (d *doctor) look(check string, at aws.Config, make func(ctx context.Context, at aws.Config) error) error {
+func (d *doctor) look(check string, at aws.Config, make func(ctx context.Context, at aws.Config) error) {
 	ctx, cancel := context.WithTimeout(d.ctx, longestLook)
 	defer cancel()
 	if err := make(ctx, at); err != nil {
-		return d.say(check, unknown, "%v", err)
+		d.say(check, unknown, "%v", err)
 	}
-	return nil
 }
 
 // deployment looks at what a stack of CloudFormation has beside its tables: whether its functions
 // are called, and which of its alarms are on. The context knows the stack.
-func (d *doctor) deployment() error {
+func (d *doctor) deployment() {
 	if d.stack == "" {
-		return d.say("stack", well, "mappings and alarms are not looked at: no context with a stack of CloudFormation is in use")
+		d.say("stack", well, "mappings and alarms are not looked at: no context with a stack of CloudFormation is in use")
+		return
 	}
 	var has map[string][]string
-	if err := d.aws("stack", "CLOUDFORMATION", func(ctx context.Context, at aws.Config) (err error) {
+	d.aws("stack", "CLOUDFORMATION", func(ctx context.Context, at aws.Config) (err error) {
 		if has, err = d.resources(ctx, at); err != nil {
 			err = fmt.Errorf("mappings and alarms: %w", err)
 		}
 		return err
-	}); err != nil || has == nil {
-		return err
+	})
+	if has == nil {
+		return
 	}
-	var errs []error
 	for _, id := range has[mappingResource] {
-		errs = append(errs, d.aws("mapping", "LAMBDA", func(ctx context.Context, at aws.Config) error { return d.mapping(ctx, at, id) }))
+		d.aws("mapping", "LAMBDA", func(ctx context.Context, at aws.Config) error { return d.mapping(ctx, at, id) })
 	}
-	for _, function := range has[webhookFunction] {
-		errs = append(errs, d.aws(secretsCheck, "LAMBDA", func(ctx context.Context, at aws.Config) error { return d.secrets(ctx, at, function) }))
+	for _, name := range has[webhookFunction] {
+		d.aws(secretsCheck, "LAMBDA", func(ctx context.Context, at aws.Config) error { return d.secrets(ctx, at, name) })
 	}
-	return errors.Join(append(errs,
-		d.aws("alarms", "CLOUDWATCH", func(ctx context.Context, at aws.Config) error { return d.alarms(ctx, at, has[alarmResource]) }),
-		d.aws("functions", "CLOUDWATCH", func(ctx context.Context, at aws.Config) error {
-			return d.functionErrors(ctx, at, has[functionResource])
-		}))...)
+	d.aws("alarms", "CLOUDWATCH", func(ctx context.Context, at aws.Config) error {
+		return d.alarms(ctx, at, has[alarmResource])
+	})
+	d.aws("functions", "CLOUDWATCH", func(ctx context.Context, at aws.Config) error {
+		return d.functionErrors(ctx, at, has[functionResource])
+	})
 }
 
-// errorsWithin is how far back errors of functions are counted, functionsAsked for how many at
-// once: each is two metrics. One error in fewErrors invocations may be.
-const (
-	errorsWithin   = time.Hour
-	fewErrors      = 100
-	functionsAsked = 250
-)
+// The most that CloudWatch can be asked for at once: each function is two metrics.
+const alarmsAsked, functionsAsked = 100, 250
 
-// functionErrors counts the errors of a stack's functions, as Lambda's metrics have them.
+// errorsWithin is how far back errors of functions are counted.
+const errorsWithin = time.Hour
+
+// functionErrors counts the errors of a stack's functions, as Lambda's metrics have them. One in
+// 100 invocations may be.
 func (d *doctor) functionErrors(ctx context.Context, at aws.Config, names []string) error {
 	calls, fail := 0.0, false
 	for some := range slices.Chunk(names, functionsAsked) {
@@ -107,19 +104,18 @@ func (d *doctor) functionErrors(ctx context.Context, at aws.Config, names []stri
 			switch {
 			case failed >= invoked:
 				how = critical
-			case failed*fewErrors >= invoked:
+			case failed*100 >= invoked:
 				how = warning
 			}
-			if err := d.function(name, how, "%.0f of %.0f invocations failed in the last hour; `aws logs tail /aws/lambda/%s` has why",
-				failed, invoked, name); err != nil {
-				return err
-			}
+			d.function(name, how, "%.0f of %.0f invocations failed in the last hour; `aws logs tail /aws/lambda/%s` has why",
+				failed, invoked, name)
 		}
 	}
-	if fail {
-		return nil
+	if !fail {
+		d.say("functions", well, "none of the %.0f invocations of %s in the last hour failed",
+			calls, count(len(names), "function", "functions"))
 	}
-	return d.say("functions", well, "none of the %.0f invocations of %s in the last hour failed", calls, count(len(names), "function", "functions"))
+	return nil
 }
 
 // invocations are how often each function was invoked, and how often it failed.
@@ -195,11 +191,13 @@ func (d *doctor) mapping(ctx context.Context, at aws.Config, id string) error {
 	state, result := aws.ToString(is.State), aws.ToString(is.LastProcessingResult)
 	switch {
 	case state == "Disabled" || state == "Disabling":
-		return d.say(check, critical, "is %s: what %s has is not handled; enable %s", state, aws.ToString(is.EventSourceArn), id)
+		d.say(check, critical, "is %s: what %s has is not handled; enable %s", state, aws.ToString(is.EventSourceArn), id)
 	case strings.HasPrefix(result, "PROBLEM"):
-		return d.say(check, warning, "is %s, and its last result is %s", state, result)
+		d.say(check, warning, "is %s, and its last result is %s", state, result)
+	default:
+		d.say(check, well, "is %s", state)
 	}
-	return d.say(check, well, "is %s", state)
+	return nil
 }
 
 // secretsCheck is what the check of senders' secrets is called.
@@ -217,7 +215,8 @@ func (d *doctor) secrets(ctx context.Context, at aws.Config, function string) er
 	}
 	if err == nil && answer.FunctionError != nil {
 		log, _ := base64.StdEncoding.DecodeString(aws.ToString(answer.LogResult))
-		return d.say(secretsCheck, critical, "%s does not start: %s", function, cannotStart(string(log)))
+		d.say(secretsCheck, critical, "%s does not start: %s", function, cannotStart(string(log)))
+		return nil
 	}
 	if err == nil {
 		err = json.Unmarshal(answer.Payload, &found)
@@ -225,20 +224,17 @@ func (d *doctor) secrets(ctx context.Context, at aws.Config, function string) er
 	if err != nil {
 		return fmt.Errorf("%s: %w", function, err)
 	}
-	wrong := 0
-	for _, of := range found.Sources {
-		if of.Problem == "" {
-			continue
-		}
-		wrong++
-		if err := d.say("secret of "+of.Source, critical, "%s: its deliveries are not taken", of.Problem); err != nil {
-			return err
+	usable := true
+	for _, sender := range found.Sources {
+		if sender.Problem != "" {
+			usable = false
+			d.say("secret of "+sender.Source, critical, "%s: its deliveries are not taken", sender.Problem)
 		}
 	}
-	if wrong > 0 {
-		return nil
+	if usable {
+		d.say(secretsCheck, well, "those of %d senders can be used", len(found.Sources))
 	}
-	return d.say(secretsCheck, well, "those of %d senders can be used", len(found.Sources))
+	return nil
 }
 
 // cannotStart is the line of a log that says why a function does not start; or the whole.
@@ -255,34 +251,30 @@ func cannotStart(log string) string {
 // functionIn is the name of the function in an ARN: arn:aws:lambda:REGION:ACCOUNT:function:NAME,
 // and perhaps :ALIAS.
 func functionIn(arn string) string {
-	const name = 6
-	parts := strings.Split(arn, ":")
-	if len(parts) <= name {
-		return arn
+	if parts := strings.Split(arn, ":"); len(parts) > 6 {
+		return parts[6]
 	}
-	return parts[name]
+	return arn
 }
 
 // alarms says which of a stack's alarms are on.
 func (d *doctor) alarms(ctx context.Context, at aws.Config, names []string) error {
-	on := 0
+	on := false
 	for some := range slices.Chunk(names, alarmsAsked) {
 		found, err := cloudwatch.NewFromConfig(at).DescribeAlarms(ctx, &cloudwatch.DescribeAlarmsInput{AlarmNames: some})
 		if err != nil {
 			return err
 		}
 		for _, alarm := range found.MetricAlarms {
-			if alarm.StateValue != watch.StateValueAlarm {
-				continue
-			}
-			on++
-			if err := d.say("alarm "+aws.ToString(alarm.AlarmName), warning, "is on: %s", cmp.Or(aws.ToString(alarm.AlarmDescription), aws.ToString(alarm.StateReason))); err != nil {
-				return err
+			if alarm.StateValue == watch.StateValueAlarm {
+				on = true
+				d.say("alarm "+aws.ToString(alarm.AlarmName), warning, "is on: %s",
+					cmp.Or(aws.ToString(alarm.AlarmDescription), aws.ToString(alarm.StateReason)))
 			}
 		}
 	}
-	if on > 0 {
-		return nil
+	if !on {
+		d.say("alarms", well, "none of %d is on", len(names))
 	}
-	return d.say("alarms", well, "none of %d is on", len(names))
+	return nil
 }

@@ -1,25 +1,24 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/streamsort/streamsort/internal/client"
 	"github.com/streamsort/streamsort/internal/printable"
+	"github.com/streamsort/streamsort/internal/view"
 )
 
 // endpoint is where webhooks go to, as the API shows it.
 type endpoint struct {
-	Consumer, URL, Secret, OldSecretUntil, At string
-	Queue                                     printable.Name
-	Prefix                                    *printable.Name
-	Paused                                    *struct {
-		Reason printable.Name
-		Since  string
-	}
+	Consumer, URL, Secret string
+	OldSecretUntil, At    time.Time
+	Queue                 printable.Name
+	Prefix                *printable.Name
+	Paused                *view.Pause
 }
 
 // place is for what it is.
@@ -56,8 +55,8 @@ type endpointList struct {
 
 func (c *endpointList) Run(s *session) error {
 	l := s.listing("consumer", "for", "url", "state", "changed")
-	return limited(l, "/endpoints", client.Query("consumer", c.Named), "endpoints", c.Limit, func(e endpoint, raw json.RawMessage) error {
-		return l.add(raw, e.Consumer, e.place(), e.URL, e.state(s.clock), s.clock.at(e.At))
+	return limited(l, "/endpoints", client.Query("consumer", c.Named), "endpoints", c.Limit, func(e endpoint) []any {
+		return []any{e.Consumer, e.place(), e.URL, e.state(s.clock), s.clock.at(e.At)}
 	})
 }
 
@@ -87,7 +86,7 @@ func (p endpointPlace) put(s *session, document map[string]any, what string) err
 	if e.Secret != "" {
 		what += "; its secret, which is not shown again, is " + e.Secret
 	}
-	if e.OldSecretUntil != "" {
+	if !e.OldSecretUntil.IsZero() {
 		what += "; requests are signed with the one before too, until " + s.clock.at(e.OldSecretUntil)
 	}
 	return s.print(raw, "%s\t%s\t%s\t%s\n", e.Consumer, e.place(), e.URL, what)

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/streamsort/streamsort/internal/pause"
 )
 
 // The bounds of --every: a read costs something each time.
@@ -56,13 +58,14 @@ func (s *session) watched(every time.Duration, verb func(*session) error) error 
 		if _, err := page.WriteTo(s.out); err != nil {
 			return err
 		}
-		select {
-		case <-s.ctx.Done():
+		if s.over(every) {
 			return nil
-		case <-time.After(every):
 		}
 	}
 }
+
+// over waits for so long, and reports whether there was an interrupt.
+func (s *session) over(wait time.Duration) bool { return pause.For(s.ctx, wait) != nil }
 
 // clearScreen clears a terminal, and goes to its first line.
 const clearScreen = "\x1b[H\x1b[2J"

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -167,9 +166,9 @@ func (s *session) hadBy(p placed, skipped map[string]bool) (documents []json.Raw
 	documents = []json.RawMessage{}
 	var said strings.Builder
 	query := url.Values{"queue": {p.queue}}
-	err = each(s, "/consumers", query, "consumers", func(it consumer, raw json.RawMessage) error {
+	for it, raw := range each[consumer](s, "/consumers", query, "consumers", &err) {
 		if it.Delivered == nil {
-			return fmt.Errorf("consumer %s has no delivered", it.Consumer)
+			return nil, "", fmt.Errorf("consumer %s has no delivered", it.Consumer)
 		}
 		delivered, what := int64(*it.Delivered), ""
 		switch {
@@ -184,7 +183,7 @@ func (s *session) hadBy(p placed, skipped map[string]bool) (documents []json.Raw
 		}
 		fmt.Fprintf(&said, "  %s %s\n", it.Consumer, what)
 		if a := it.Answer; a != nil && delivered == p.seq && !skipped[it.Consumer] {
-			fmt.Fprintf(&said, "    its sink answered %s in %d ms, %s\n", strings.TrimSpace(fmt.Sprintf("%d %s", a.Code, a.Text)), a.Ms, s.clock.at(written(a.At)))
+			fmt.Fprintf(&said, "    its sink answered %s in %d ms, %s\n", strings.TrimSpace(fmt.Sprintf("%d %s", a.Code, a.Text)), a.Ms, s.clock.at(a.At))
 		}
 		its := view.Consumer(it).AttemptsOn(p.seq)
 		for _, a := range its {
@@ -194,8 +193,7 @@ func (s *session) hadBy(p placed, skipped map[string]bool) (documents []json.Raw
 			fmt.Fprintf(&said, "    log: %s\n", log)
 		}
 		documents = append(documents, raw)
-		return nil
-	})
+	}
 	if len(documents) == 0 {
 		said.WriteString("  no consumer\n")
 	}
@@ -210,7 +208,7 @@ func (c consumer) at(seq int64) bool {
 // tried is an attempt in a line: when it ended, how long it took, what was called, and what was
 // answered.
 func tried(a view.Attempt, c clock) string {
-	text := fmt.Sprintf("attempt %d ended %s", a.Attempt, c.when(written(a.At)))
+	text := fmt.Sprintf("attempt %d ended %s", a.Attempt, c.when(a.At))
 	if a.Ms > 0 {
 		text += fmt.Sprintf(", after %d ms", a.Ms)
 	}
@@ -243,8 +241,9 @@ func (s *session) log(attempts []view.Attempt) string {
 	return printable.Text(fmt.Sprintf("aws logs filter-log-events --log-group-name /aws/lambda/%s --filter-pattern '\"%s\"'", name, last.RequestID))
 }
 
-// auditPages is how much of the audit log is looked through for what was done to a message.
-const auditPages = 10
+// mostAudited is how many entries of the audit log are looked through for what was done to a
+// message.
+const mostAudited = 1000
 
 // operationsOn are the operations on record that name the message, and the consumers for which it
 // was skipped.
@@ -253,23 +252,19 @@ func (s *session) operationsOn(p placed) (documents []json.RawMessage, skipped m
 	var said strings.Builder
 	read := 0
 	query := url.Values{"queue": {p.queue}}
-	err = each(s, "/operations", query, "operations", func(a operation, raw json.RawMessage) error {
-		if read++; read > auditPages*100 {
-			return errEnough
+	for a, raw := range each[operation](s, "/operations", query, "operations", &err) {
+		if read++; read > mostAudited {
+			fmt.Fprintf(&said, "  and perhaps operations before the last %d\n", mostAudited)
+			break
 		}
 		if a.Seq == nil || int64(*a.Seq) != p.seq {
-			return nil
+			continue
 		}
 		if a.Action == "skip" && a.Outcome == "done" {
 			skipped[a.Consumer] = true
 		}
 		documents = append(documents, raw)
 		said.WriteString("  " + tabbed(a.cells(s.clock)) + "\n")
-		return nil
-	})
-	if errors.Is(err, errEnough) {
-		fmt.Fprintf(&said, "  and perhaps operations before the last %d\n", auditPages*100)
-		err = nil
 	}
 	return documents, skipped, said.String(), err
 }

@@ -3,11 +3,11 @@ package main
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/streamsort/streamsort/internal/client"
 	"github.com/streamsort/streamsort/internal/jsonseq"
@@ -24,47 +24,38 @@ type listFlags struct {
 // defaultListed is how many of a list are printed where nothing else is said.
 const defaultListed = 100
 
-// moreThan says that a list is longer than its limit.
-const moreThan = "there are more than %d: --limit 0 prints all\n"
-
 // listed is a queue, a consumer or a chain in a list.
 type listed struct {
 	view.Head
-	Tag       printable.Name
-	Kind, Due string
-	GapOpen   bool
-	GapAge    float64 `json:"gapAgeSeconds"`
+	Tag     printable.Name
+	Kind    string
+	Due     time.Time
+	GapOpen bool
+	GapAge  float64 `json:"gapAgeSeconds"`
 }
 
-// errEnough ends a list.
-var errEnough = errors.New("enough is listed")
-
-// limited prints the first elements of a member of pages, which add adds, and says where there are
+// limited prints the first elements of a member of pages, by their cells, and says where there are
 // more.
-func limited[T any](l *listing, path string, query url.Values, member string, limit bound, add func(T, json.RawMessage) error) error {
+func limited[T any](l *listing, path string, query url.Values, member string, limit bound, cells func(T) []any) error {
 	most, err := limit.orAll(defaultListed)
 	if err != nil {
 		return err
 	}
-	err = each(l.s, path, query, member, func(it T, raw json.RawMessage) error {
+	for it, raw := range each[T](l.s, path, query, member, &err) {
 		if l.n == most && most > 0 {
-			return errEnough
+			fmt.Fprintf(l.s.errOut, "there are more than %d: --limit 0 prints all\n", most)
+			break
 		}
-		return add(it, raw)
-	})
-	if errors.Is(err, errEnough) {
-		_, err = fmt.Fprintf(l.s.errOut, moreThan, most)
+		l.add(raw, cells(it)...)
 	}
 	return l.end("none", err)
 }
 
 // listRows lists queues and consumers with their states, as the view model has them.
 func (s *session) listRows(path, state, consumer string, f listFlags) error {
-	l := s.listing(rowHeads...)
 	query := client.Query("state", state, "consumer", consumer, "prefix", f.Prefix)
-	return limited(l, path, query, "list", f.Limit, func(it listed, raw json.RawMessage) error {
-		return l.add(raw, it.row(s.clock)...)
-	})
+	row := func(it listed) []any { return it.row(s.clock) }
+	return limited(s.listing(rowHeads...), path, query, "list", f.Limit, row)
 }
 
 // rowHeads are the columns of queues and consumers.
@@ -72,13 +63,9 @@ var rowHeads = []string{"queue", "consumer", "state", "seq", "lag", "since", "er
 
 // row is the element in these columns; "-" where a thing is not known, or is not.
 func (it listed) row(c clock) []any {
-	since := "-"
-	if !it.Since.IsZero() {
-		since = c.since(written(it.Since))
-	}
 	return []any{
 		cmp.Or(it.Queue.String(), "-"), cmp.Or(it.Consumer, "-"), states(it.Head),
-		failedSeqs(it.Seq, it.To), known(it.Lag), since, cmp.Or(it.failed(c), "-"),
+		failedSeqs(it.Seq, it.To), known(it.Lag), cmp.Or(c.since(it.Since), "-"), cmp.Or(it.failed(c), "-"),
 	}
 }
 
@@ -89,7 +76,7 @@ func (it listed) failed(c clock) string {
 		tries = append(tries, fmt.Sprintf("attempt %d", it.Attempt))
 	}
 	if !it.NextTry.IsZero() {
-		tries = append(tries, "next try "+c.due(written(it.NextTry)))
+		tries = append(tries, "next try "+c.due(it.NextTry))
 	}
 	if len(tries) == 0 {
 		return it.Error.String()
@@ -97,16 +84,15 @@ func (it listed) failed(c clock) string {
 	return strings.TrimSpace(fmt.Sprintf("%s (%s)", it.Error, strings.Join(tries, ", ")))
 }
 
-// chains lists chains.
 func (s *session) chains(state string, f listFlags) error {
 	l := s.listing("chain", "state", "due, or since")
 	query := client.Query("state", state, "prefix", f.Prefix)
-	return limited(l, "/chains", query, "list", f.Limit, func(it listed, raw json.RawMessage) error {
+	return limited(l, "/chains", query, "list", f.Limit, func(it listed) []any {
 		when := s.clock.lasting(it.Age)
-		if it.Due != "" {
+		if !it.Due.IsZero() {
 			when = "due " + s.clock.due(it.Due)
 		}
-		return l.add(raw, it.Tag, it.State, when)
+		return []any{it.Tag, it.State, when}
 	})
 }
 
@@ -142,7 +128,7 @@ func (c *topCommand) Run(s *session) error {
 	}
 	var all []ranked
 	query := url.Values{"limit": {"100"}, "prefix": {c.Prefix}}
-	err = each(s, "/consumers", query, "list", func(it listed, raw json.RawMessage) error {
+	for it, raw := range each[listed](s, "/consumers", query, "list", &err) {
 		r := ranked{listed: it, raw: raw}
 		if r.Lag != nil {
 			r.behind = *r.Lag
@@ -150,13 +136,10 @@ func (c *topCommand) Run(s *session) error {
 		if all = append(all, r); len(all) == 2*most {
 			all = farthest(all, most)
 		}
-		return nil
-	})
+	}
 	l := s.listing(rowHeads...)
 	for _, r := range farthest(all, most) {
-		if err := l.add(r.raw, r.row(s.clock)...); err != nil {
-			return err
-		}
+		l.add(r.raw, r.row(s.clock)...)
 	}
 	return l.end("no consumer", err)
 }

@@ -3,13 +3,13 @@ package main
 import (
 	"cmp"
 	"crypto/rand"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/streamsort/streamsort/internal/client"
 	"github.com/streamsort/streamsort/internal/jsonseq"
@@ -38,9 +38,7 @@ func (s *session) operate(name string, o order, what string, place map[string]an
 	if o.Consumer != "" {
 		document["consumer"] = o.Consumer
 	}
-	for field, value := range place {
-		document[field] = value
-	}
+	maps.Copy(document, place)
 	return s.post("/operations", document, what)
 }
 
@@ -52,35 +50,31 @@ type oneOrMany struct {
 	many
 }
 
-// one is the operation on one consumer; false where it is on many. The error is that the line is of
-// both.
-func (o oneOrMany) one() (order, bool, error) {
-	one := order{o.Queue, o.Consumer, o.named}
+// each does an action to all that are selected, or has it done to the one consumer.
+func (o oneOrMany) each(s *session, action, start string, toOne func(order) error) error {
 	switch {
 	case o.Queue == "" && o.ID != "":
-		return one, false, usageError("--id is for one consumer: give a queue and a consumer, or leave it out")
+		return usageError("--id is for one consumer: give a queue and a consumer, or leave it out")
 	case o.Queue == "":
-		return one, false, nil
+		return s.actOnMany(action, o.Reason, start, o.many)
 	case o.Consumer == "":
-		return one, true, usageError("a consumer is missing: give both, or neither, and select many by --consumer, --state, --prefix, --error and --since")
+		return usageError("a consumer is missing: give both, or neither, and select many by " +
+			"--consumer, --state, --prefix, --error and --since")
 	case o.many != (many{}):
-		return one, true, usageError("--consumer, --state, --prefix, --error, --since, --rate, --yes and --run are for many consumers: without a queue")
+		return usageError("--consumer, --state, --prefix, --error, --since, --rate, --yes and --run " +
+			"are for many consumers: without a queue")
 	}
-	return one, true, nil
+	return toOne(order{o.Queue, o.Consumer, o.named})
 }
 
 // do does an action to the one consumer, at a place, or to all that are selected.
 func (o oneOrMany) do(s *session, action, what, start string) error {
-	one, is, err := o.one()
-	switch {
-	case err != nil:
-		return err
-	case !is:
-		return s.actOnMany(action, o.Reason, start, o.many)
-	case start == "":
-		return s.operate(action, one, what, nil)
-	}
-	return s.operate(action, one, what, map[string]any{"start": start})
+	return o.each(s, action, start, func(one order) error {
+		if start == "" {
+			return s.operate(action, one, what, nil)
+		}
+		return s.operate(action, one, what, map[string]any{"start": start})
+	})
 }
 
 type skipCommand struct {
@@ -91,20 +85,15 @@ type skipCommand struct {
 }
 
 func (c *skipCommand) Run(s *session) error {
-	one, is, err := oneOrMany{c.Message, c.Consumer, c.named, c.many}.one()
-	switch {
-	case err != nil:
-		return err
-	case !is:
-		return s.actOnMany("skip", c.Reason, "", c.many)
-	}
-	p, err := parsePlaced(c.Message)
-	if err != nil {
-		return err
-	}
-	one.Queue = p.queue
-	seq := strconv.FormatInt(p.seq, 10)
-	return s.operate("skip", one, "skipped "+seq, map[string]any{"seq": seq})
+	return oneOrMany{c.Message, c.Consumer, c.named, c.many}.each(s, "skip", "", func(one order) error {
+		p, err := parsePlaced(c.Message)
+		if err != nil {
+			return err
+		}
+		one.Queue = p.queue
+		seq := strconv.FormatInt(p.seq, 10)
+		return s.operate("skip", one, "skipped "+seq, map[string]any{"seq": seq})
+	})
 }
 
 type redriveCommand struct{ oneOrMany }
@@ -112,39 +101,30 @@ type redriveCommand struct{ oneOrMany }
 // Run implements the verb. The API has to be given the seq: it is that of the message at the head,
 // which failed.
 func (c *redriveCommand) Run(s *session) error {
-	one, is, err := c.one()
-	switch {
-	case err != nil:
-		return err
-	case !is:
-		return s.actOnMany("redrive", c.Reason, "", c.many)
-	}
-	var page view.Consumers
-	query := url.Values{"queue": {c.Queue}, "consumer": {c.Consumer}}
-	if _, err := s.get("/consumers", query, &page); err != nil {
-		return err
-	}
-	if len(page.Consumers) != 1 || page.Consumers[0].FailedSeq() == nil {
-		return fmt.Errorf("consumer %s of queue %q is not blocked, and its next message did not fail: there is nothing to redrive",
-			c.Consumer, c.Queue)
-	}
-	seq := known(page.Consumers[0].FailedSeq())
-	return s.operate("redrive", one, "tries "+seq+" again", map[string]any{"seq": seq})
+	return c.each(s, "redrive", "", func(one order) error {
+		var page view.Consumers
+		query := url.Values{"queue": {c.Queue}, "consumer": {c.Consumer}}
+		if _, err := s.get("/consumers", query, &page); err != nil {
+			return err
+		}
+		if len(page.Consumers) != 1 || page.Consumers[0].FailedSeq() == nil {
+			return fmt.Errorf("consumer %s of queue %q is not blocked, and its next message did not fail: "+
+				"there is nothing to redrive", c.Consumer, c.Queue)
+		}
+		seq := known(page.Consumers[0].FailedSeq())
+		return s.operate("redrive", one, "tries "+seq+" again", map[string]any{"seq": seq})
+	})
 }
 
 type rewindCommand struct {
 	oneOrMany
 	Start string `required:"" help:"Where it goes on: first, latest or a seq." placeholder:"PLACE"`
 }
-
-func (c *rewindCommand) Run(s *session) error { return c.do(s, "rewind", "set to "+c.Start, c.Start) }
-
 type pauseCommand struct{ oneOrMany }
-
-func (c *pauseCommand) Run(s *session) error { return c.do(s, "pause", "paused", "") }
-
 type resumeCommand struct{ oneOrMany }
 
+func (c *rewindCommand) Run(s *session) error { return c.do(s, "rewind", "set to "+c.Start, c.Start) }
+func (c *pauseCommand) Run(s *session) error  { return c.do(s, "pause", "paused", "") }
 func (c *resumeCommand) Run(s *session) error { return c.do(s, "resume", "resumed", "") }
 
 type consumerRemove struct{ order }
@@ -166,20 +146,22 @@ func (c *consumerSettle) Run(s *session) error {
 
 // audit prints the audit log of a queue, or of one of its consumers.
 func (s *session) audit(queue, consumer string) error {
-	query := client.Query("queue", queue, "consumer", consumer)
+	query, err := client.Query("queue", queue, "consumer", consumer), error(nil)
 	l := s.listing("at", "consumer", "what", "outcome", "reason", "id", "who")
-	return l.end("none", each(s, "/operations", query, "operations", func(a operation, raw json.RawMessage) error {
-		return l.add(raw, a.cells(s.clock)...)
-	}))
+	for a, raw := range each[operation](s, "/operations", query, "operations", &err) {
+		l.add(raw, a.cells(s.clock)...)
+	}
+	return l.end("none", err)
 }
 
 // operation is an entry of the audit log, as the API shows it.
 type operation struct {
-	At, Action, Consumer, Outcome string
-	ID, Reason, Error             printable.Name
-	Seq                           *jsonseq.Seq
-	Request                       map[string]printable.Name
-	Who                           who
+	At                        time.Time
+	Action, Consumer, Outcome string
+	ID, Reason, Error         printable.Name
+	Seq                       *jsonseq.Seq
+	Request                   map[string]printable.Name
+	Who                       who
 }
 
 // who asked for an operation; the zero who where that was not kept.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -70,7 +71,8 @@ type listing struct {
 	rows      []table.Row
 	documents []any
 	n         int
-	one       bool // one was asked for: in JSON it is no array
+	one       bool  // one was asked for: in JSON it is no array
+	err       error // why something was not printed
 }
 
 // listing begins a list, with the heads of its table.
@@ -79,8 +81,8 @@ func (s *session) listing(heads ...string) *listing {
 }
 
 // add adds an element: a document, and its cells, which text has with tabs between.
-func (l *listing) add(document any, cells ...any) error {
-	return l.addText(document, tabbed(cells), cells...)
+func (l *listing) add(document any, cells ...any) {
+	l.addText(document, tabbed(cells), cells...)
 }
 
 // tabbed are cells with tabs between.
@@ -89,7 +91,7 @@ func tabbed(cells []any) string {
 }
 
 // addText adds an element whose text is another.
-func (l *listing) addText(document any, text string, cells ...any) error {
+func (l *listing) addText(document any, text string, cells ...any) {
 	l.n++
 	switch {
 	case l.s.format == asJSON && !l.one:
@@ -101,15 +103,14 @@ func (l *listing) addText(document any, text string, cells ...any) error {
 		}
 		l.rows = append(l.rows, row)
 	default:
-		return l.s.print(document, "%s\n", text)
+		l.err = cmp.Or(l.err, l.s.print(document, "%s\n", text))
 	}
-	return nil
 }
 
 // end prints what is not printed yet, or that nothing is left. The error is the one that ended the
 // list, and why it could not be printed.
 func (l *listing) end(none string, ended error) error {
-	var err error
+	err := l.err
 	switch {
 	case l.s.format == asJSON && !l.one:
 		err = l.s.print(l.documents, "")

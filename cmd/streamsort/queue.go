@@ -50,22 +50,16 @@ func (q queue) waits(c clock) string {
 	if q.Waiting == 0 {
 		return ""
 	}
-	more := ""
-	if q.WaitingMore {
-		more = " or more"
-	}
-	return fmt.Sprintf("%d%s wait, the first is due %s", q.Waiting, more, c.due(q.DueAt.Format(time.RFC3339)))
+	waiting := howMany(q.Waiting, q.WaitingMore)
+	return fmt.Sprintf("%s wait, the first is due %s", waiting, c.due(q.DueAt.Truncate(time.Second)))
 }
 
 // parked is how many messages wait beyond the gap, where the answer says so.
 func (q queue) parked() string {
-	switch {
-	case q.Parked == 0:
+	if q.Parked == 0 {
 		return ""
-	case q.ParkedMore:
-		return fmt.Sprintf(", %d or more parked", q.Parked)
 	}
-	return fmt.Sprintf(", %d parked", q.Parked)
+	return fmt.Sprintf(", %s parked", howMany(q.Parked, q.ParkedMore))
 }
 
 // configureCommand changes a queue's settings.
@@ -180,13 +174,15 @@ func (c *queueCommand) list(s *session) error {
 		return s.listRows("/queues", c.State, "", c.listFlags)
 	}
 	l := s.listing("queue", "state", "kind", "position", "seq", "since")
-	return limited(l, "/queues", client.Query("prefix", c.Prefix), "list", c.Limit, func(it listed, raw json.RawMessage) error {
-		since := "-"
+	return limited(l, "/queues", client.Query("prefix", c.Prefix), "list", c.Limit, func(it listed) []any {
+		since, position := "-", known(it.Position)
 		if it.GapOpen {
 			since = s.clock.lasting(it.GapAge)
 		}
-		cells := []any{it.Queue, it.State, it.Kind, known(it.Position), known(it.Seq), since}
-		return l.addText(raw, fmt.Sprintf("%s\t%s\t%s\tposition %s\t%s\t%s", cells...), cells...)
+		if s.format == asText {
+			position = "position " + position
+		}
+		return []any{it.Queue, it.State, it.Kind, position, known(it.Seq), since}
 	})
 }
 
@@ -200,11 +196,10 @@ func (s *session) queue(name string, limit int) error {
 	document := map[string]any{"queue": settings}
 	text := q.text(s.clock)
 	if q.GapOpen {
-		gaps, said, err := s.gaps(name, limit)
-		if err != nil {
+		var said string
+		if document["gaps"], said, err = s.gaps(name, limit); err != nil {
 			return err
 		}
-		document["gaps"] = gaps
 		text += "\nmissing:\n  " + strings.ReplaceAll(strings.TrimSuffix(said, "\n"), "\n", "\n  ") + "\n"
 	}
 	var said strings.Builder
@@ -213,11 +208,8 @@ func (s *session) queue(name string, limit int) error {
 	if s.format != asTable {
 		list.format = asText
 	}
-	consumers := []json.RawMessage{}
-	err = list.consumersOf(name, "", func(raw json.RawMessage) { consumers = append(consumers, raw) })
-	if err != nil {
+	if document["consumers"], err = list.consumersOf(name, ""); err != nil {
 		return err
 	}
-	document["consumers"] = consumers
 	return s.print(document, "%s\n%s", text, &said)
 }

@@ -45,12 +45,11 @@ func (c *tailCommand) place(s *session) (string, error) {
 	case c.Consumer == "":
 		return "", nil
 	}
-	after := ""
+	after, err := "", error(nil)
 	query := url.Values{"queue": {c.Queue}, "consumer": {c.Consumer}}
-	err := each(s, "/consumers", query, "consumers", func(it consumer, _ json.RawMessage) error {
+	for it := range each[consumer](s, "/consumers", query, "consumers", &err) {
 		after = known(it.Delivered)
-		return nil
-	})
+	}
 	return strings.TrimPrefix(after, "-1"), err // -1: before the seq 0
 }
 
@@ -100,10 +99,8 @@ func (c *tailCommand) Run(s *session) error {
 			fmt.Fprintf(s.errOut, "streamsort: waiting for more of %s; an interrupt ends it\n", printable.Text(c.Queue))
 			warned = true
 		}
-		select {
-		case <-s.ctx.Done():
+		if s.over(followEvery) {
 			return nil
-		case <-time.After(followEvery):
 		}
 	}
 }
@@ -118,7 +115,7 @@ type message struct {
 	Key        json.RawMessage
 	Late       bool
 	Unlinked   bool
-	EnqueuedAt string
+	EnqueuedAt time.Time
 
 	ContentType             string
 	Attributes              map[string]string
@@ -179,13 +176,8 @@ func (c *logsCommand) Run(s *session) error {
 		for _, line := range answer.Lines {
 			fmt.Fprintln(s.out, printable.Lines(line))
 		}
-		if after = answer.Count; !c.Follow {
+		if after = answer.Count; !c.Follow || s.over(followEvery) {
 			return nil
-		}
-		select {
-		case <-s.ctx.Done():
-			return nil
-		case <-time.After(followEvery):
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/url"
 	"strings"
@@ -25,12 +24,12 @@ func (c *whyCommand) Run(s *session) error {
 	if _, err := s.get("/queues", url.Values{"queue": {c.Queue}}, &q); err != nil {
 		return err
 	}
-	query := client.Query("queue", c.Queue, "consumer", c.Consumer)
+	query, err := client.Query("queue", c.Queue, "consumer", c.Consumer), error(nil)
 	var consumers []view.Consumer
-	if err := each(s, "/consumers", query, "consumers", func(it view.Consumer, _ json.RawMessage) error {
+	for it := range each[view.Consumer](s, "/consumers", query, "consumers", &err) {
 		consumers = append(consumers, it)
-		return nil
-	}); err != nil {
+	}
+	if err != nil {
 		return err
 	}
 	l := s.listing("queue", "consumer", "state", "why")
@@ -45,9 +44,7 @@ func (c *whyCommand) Run(s *session) error {
 			r.Error, r.Attempts = "", nil
 		}
 		said[r.Consumer] = true
-		if err := l.add(document, s.reason(r)); err != nil {
-			return err
-		}
+		l.add(document, s.reason(r))
 	}
 	none := fmt.Sprintf("%s: ok: all messages up to %d are delivered to %s", q.Queue, q.Position, count(len(consumers), "consumer", "consumers"))
 	if len(consumers) == 0 {
@@ -69,7 +66,7 @@ func (s *session) reason(r view.Reason) string {
 		b.WriteString(" (" + r.Cause + ")")
 	}
 	if !r.Since.IsZero() {
-		b.WriteString(" " + s.clock.since(written(r.Since)))
+		b.WriteString(" " + s.clock.since(r.Since))
 	}
 	line("%s", r.Text)
 	if r.Error != "" {
@@ -82,7 +79,7 @@ func (s *session) reason(r view.Reason) string {
 		line("log: %s", log)
 	}
 	if !r.NextTry.IsZero() {
-		line("next try %s", s.clock.due(written(r.NextTry)))
+		line("next try %s", s.clock.due(r.NextTry))
 	}
 	for _, command := range r.Type {
 		line("  %s", command)

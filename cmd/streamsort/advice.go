@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -114,64 +113,43 @@ func typed(line *kong.Context, name string) string {
 // not there; empty where none is, or where it cannot be asked.
 func (s *session) otherName(err error, line *kong.Context) string {
 	var problem *client.Problem
-	code := ""
-	switch {
-	case errors.As(err, &problem):
-		code = problem.Code
-	case errors.Is(err, cursor.ErrNoQueue):
-		code = "no-queue"
-	}
-	queue, consumer, tag := typed(line, "queue"), typed(line, "consumer"), typed(line, "tag")
+	queue := typed(line, "queue")
 	if p, err := parsePlaced(typed(line, "message")); queue == "" && err == nil {
 		queue = p.queue
 	}
-	kind, name, other := "", "", ""
-	switch code {
-	case "no-queue":
+	kind, name, query := "", "", url.Values{}
+	switch errors.As(err, &problem); {
+	case errors.Is(err, cursor.ErrNoQueue) || problem != nil && problem.Code == "no-queue":
 		kind, name = "queue", queue
-		other = s.otherOf(kind, name, "/queues", "list", url.Values{"prefix": {initial(name)}})
-	case "no-consumer":
-		kind, name = "consumer", consumer
-		other = s.otherOf(kind, name, "/consumers", "consumers", url.Values{"queue": {queue}})
-	case "no-chain":
-		kind, name = "chain", tag
-		other = s.otherOf(kind, name, "/chains", "list", url.Values{"state": {"open"}, "prefix": {initial(name)}})
+	case problem != nil && problem.Code == "no-consumer":
+		kind, name = "consumer", typed(line, "consumer")
+		query.Set("queue", queue)
+	case problem != nil && problem.Code == "no-chain":
+		kind, name = "chain", typed(line, "tag")
+		query.Set("state", "open")
 	}
-	if other == "" {
-		return ""
+	if kind != "consumer" && name != "" {
+		query.Set("prefix", string([]rune(name)[0]))
 	}
-	return fmt.Sprintf("there is no %s %q; did you mean %q?", kind, printable.Text(name), printable.Text(other))
-}
-
-// initial is the first letter of a name.
-func initial(name string) string {
-	for _, letter := range name {
-		return string(letter)
+	if other := s.otherOf(kind, name, query); other != "" {
+		return fmt.Sprintf("there is no %s %q; did you mean %q?", kind, printable.Text(name), printable.Text(other))
 	}
 	return ""
 }
 
-// otherConsumer is the consumer of some queue that is nearly called like one that a selection
-// names; empty where none is, or one is called so.
-func (s *session) otherConsumer(name string) string {
-	return s.otherOf("consumer", name, "/consumers", "list", url.Values{"limit": {"100"}})
-}
-
-// otherOf looks among those that begin alike: one page of a list, which is what an error may cost.
-func (s *session) otherOf(kind, name, path, list string, query url.Values) string {
+// otherOf looks among those that begin alike, or belong together: one page of a list, which is what
+// an error may cost. It is empty where none is nearly called so, or one is.
+func (s *session) otherOf(kind, name string, query url.Values) string {
+	type named struct{ Queue, Consumer, Tag string }
+	var page struct{ List, Consumers []named }
 	if name == "" {
 		return ""
 	}
-	var page map[string]json.RawMessage
-	if _, err := s.get(path, query, &page); err != nil {
-		return ""
-	}
-	var all []struct{ Queue, Consumer, Tag string }
-	if json.Unmarshal(page[list], &all) != nil {
+	if _, err := s.get("/"+kind+"s", query, &page); err != nil {
 		return ""
 	}
 	var names []string
-	for _, it := range all {
+	for _, it := range append(page.List, page.Consumers...) {
 		names = append(names, map[string]string{"queue": it.Queue, "consumer": it.Consumer, "chain": it.Tag}[kind])
 	}
 	if slices.Contains(names, name) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/streamsort/streamsort/internal/bulk"
+	"github.com/streamsort/streamsort/internal/client"
 	"github.com/streamsort/streamsort/internal/printable"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
@@ -25,10 +27,7 @@ type many struct {
 	Run    string `group:"many" help:"Go on with the run of this name, which was cut short."`
 }
 
-// shownTargets is how many of the selected consumers a dry run shows.
-const shownTargets = 20
-
-// plan is what a dry run prints.
+// plan is what a dry run prints: with the first of the selected consumers.
 type plan struct {
 	Run      string        `json:"run"`
 	Action   string        `json:"action"`
@@ -115,10 +114,10 @@ func (s *session) actOnMany(action, reason, start string, m many) error {
 		return err
 	}
 	fmt.Fprint(s.errOut, printable.Lines(run.LeftOut))
-	first := run.Selected[:min(len(run.Selected), shownTargets)]
+	first := run.Selected[:min(len(run.Selected), 20)]
 	p := plan{run.Name, action, run.Rate, len(run.Selected), first}
 	if p.Selected == 0 {
-		if other := s.otherConsumer(m.Named); other != "" {
+		if other := s.otherOf("consumer", m.Named, client.Query("limit", "100")); other != "" {
 			fmt.Fprintf(s.errOut, "did you mean --consumer %s?\n", printable.Text(other))
 		}
 		return s.print(p, "%s: no consumer is like that, and nothing is done\n", action)
@@ -137,21 +136,13 @@ func (s *session) actOnMany(action, reason, start string, m many) error {
 			return err
 		}
 	}
-	return s.do(run)
-}
-
-// do carries a run out, shows how far it is, and prints what became of it.
-func (s *session) do(run *bulk.Run) error {
-	shown := s.progress()
+	shown = s.progress()
 	report := run.Do(s.ctx, func(r bulk.Report) { shown.say(counts(r)) })
 	shown.end()
 	if err := s.print(report, "%s", reportText(report)); err != nil || report.Whole() {
 		return err
 	}
-	why := report.Stopped
-	if why == "" {
-		why = "not all was done"
-	}
+	why := cmp.Or(report.Stopped, "not all was done")
 	return fmt.Errorf("%s; to go on: the same command with --run %s", why, run.Name)
 }
 

@@ -11,8 +11,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/streamsort/streamsort/internal/jsonseq"
+	"github.com/streamsort/streamsort/internal/client"
 	"github.com/streamsort/streamsort/internal/printable"
+	"github.com/streamsort/streamsort/internal/view"
 )
 
 // eraseCommand erases a queue, or all queues of a tenant.
@@ -33,13 +34,8 @@ func (c *eraseCommand) Run(s *session) error {
 	case c.ID != "" && !c.Yes:
 		return usageError("--id names an operation, and without --yes nothing is done")
 	}
-	query := url.Values{"dryRun": {strconv.FormatBool(!c.Yes)}}
 	id := cmp.Or(c.ID, strings.ToLower(rand.Text()))
-	for name, value := range map[string]string{"queue": c.Queue, "tenant": c.Tenant, "reason": c.Reason, "id": id} {
-		if value != "" {
-			query.Set(name, value)
-		}
-	}
+	query := client.Query("dryRun", strconv.FormatBool(!c.Yes), "queue", c.Queue, "tenant", c.Tenant, "reason", c.Reason, "id", id)
 	switch {
 	case c.Tenant != "":
 		return errors.Join(c.eraseTenant(s, query), c.notDone(s))
@@ -51,8 +47,7 @@ func (c *eraseCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	return s.print(raw, "%s, deleted %s and %s\t%s\n", e, count(e.Deleted.Messages, "item of messages", "items of messages"),
-		count(e.Deleted.Arrivals, "of arrivals", "of arrivals"), id)
+	return s.print(raw, "%s, deleted %s\t%s\n", e, e.Deleted, id)
 }
 
 // notDone says that this was a dry run, where it was.
@@ -64,11 +59,18 @@ func (c *eraseCommand) notDone(s *session) error {
 	return err
 }
 
+// items are those of a queue.
+type items struct{ Messages, Arrivals int }
+
+func (i items) String() string {
+	return fmt.Sprintf("%s and %d of arrivals", count(i.Messages, "item of messages", "items of messages"), i.Arrivals)
+}
+
 // erasedQueue is how far the erasing of a queue is.
 type erasedQueue struct {
 	Queue                 printable.Name
 	State, Until, Emptied string
-	Deleted               struct{ Messages, Arrivals int }
+	Deleted               items
 }
 
 // String is the state in words.
@@ -88,12 +90,9 @@ func (e erasedQueue) String() string {
 // show prints what would be erased with a queue.
 func (c *eraseCommand) show(s *session, query url.Values) error {
 	var there struct {
-		Stored    struct{ Messages, Arrivals int }
+		Stored    items
 		More      bool
-		Consumers []struct {
-			Consumer, State string
-			Lag             jsonseq.Seq
-		}
+		Consumers []view.Head
 	}
 	raw, err := s.call(http.MethodDelete, "/queues", query, nil, &there)
 	if err != nil {
@@ -103,10 +102,9 @@ func (c *eraseCommand) show(s *session, query url.Values) error {
 	if there.More {
 		atLeast = "at least "
 	}
-	text := fmt.Sprintf("%s\t%s%s and %s\n", c.Queue, atLeast, count(there.Stored.Messages, "item of messages", "items of messages"),
-		count(there.Stored.Arrivals, "of arrivals", "of arrivals"))
+	text := fmt.Sprintf("%s\t%s%s\n", c.Queue, atLeast, there.Stored)
 	for _, it := range there.Consumers {
-		text += fmt.Sprintf("%s\tconsumer %s, %s, lag %d\n", c.Queue, it.Consumer, it.State, it.Lag)
+		text += fmt.Sprintf("%s\tconsumer %s, %s, lag %s\n", c.Queue, it.Consumer, it.State, known(it.Lag))
 	}
 	return s.print(raw, "%s", text)
 }
@@ -133,15 +131,15 @@ func (c *eraseCommand) eraseTenant(s *session, query url.Values) error {
 				return err
 			}
 		}
-		if page.Next == "" && queues+page.Endpoints == 0 {
-			return fmt.Errorf("0 queues of tenant %s", c.Tenant)
-		}
-		if page.Next == "" {
-			if page.Endpoints == 0 {
-				return nil
-			}
+		switch {
+		case page.Next != "":
+			query.Set("after", page.Next)
+		case page.Endpoints > 0:
 			return s.print(map[string]int{"endpoints": page.Endpoints}, "%s\n", count(page.Endpoints, "endpoint", "endpoints"))
+		case queues == 0:
+			return fmt.Errorf("0 queues of tenant %s", c.Tenant)
+		default:
+			return nil
 		}
-		query.Set("after", page.Next)
 	}
 }

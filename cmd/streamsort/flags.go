@@ -15,10 +15,7 @@ import (
 )
 
 // The bounds of --every: a read costs something each time.
-const (
-	shortestWatch = 100 * time.Millisecond
-	longestWatch  = time.Hour
-)
+const shortestWatch, longestWatch = 100 * time.Millisecond, time.Hour
 
 // readFlags are those of each verb that only reads.
 type readFlags struct {
@@ -53,6 +50,7 @@ func (s *session) watched(every time.Duration, verb func(*session) error) error 
 			return err
 		}
 		if isTerminal(s.out) && (s.format == asTable || s.format == asText) {
+			const clearScreen = "\x1b[H\x1b[2J"
 			fmt.Fprintf(s.out, "%severy %v, at %s; an interrupt ends it\n\n", clearScreen, every, time.Now().Format(time.TimeOnly))
 		}
 		if _, err := page.WriteTo(s.out); err != nil {
@@ -66,9 +64,6 @@ func (s *session) watched(every time.Duration, verb func(*session) error) error 
 
 // over waits for so long, and reports whether there was an interrupt.
 func (s *session) over(wait time.Duration) bool { return pause.For(s.ctx, wait) != nil }
-
-// clearScreen clears a terminal, and goes to its first line.
-const clearScreen = "\x1b[H\x1b[2J"
 
 // groups are the kinds of verbs and flags, in the order of the help.
 var groups = kong.ExplicitGroups([]kong.Group{
@@ -129,13 +124,18 @@ func (b bound) orAll(unsaid int) (int, error) {
 
 // within is the bound, which has bounds of its own; unsaid where it was not given.
 func (b bound) within(least, most, unsaid int) (int, error) {
-	switch {
-	case !b.given:
+	if !b.given {
 		return unsaid, nil
-	case b.n < least || b.n > most:
-		return 0, usageError(fmt.Sprintf("--limit is %d: it must be from %d to %d", b.n, least, most))
 	}
-	return b.n, nil
+	return b.n, bounded("--limit", b.n, least, most)
+}
+
+// bounded is the error of a flag that is out of its bounds.
+func bounded(flag string, n, least, most int) error {
+	if n < least || n > most {
+		return usageError(fmt.Sprintf("%s is %d: it must be from %d to %d", flag, n, least, most))
+	}
+	return nil
 }
 
 // completionFlag prints what a shell reads to complete a line, and ends the program.

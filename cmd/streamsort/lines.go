@@ -18,10 +18,11 @@ const maxLine = 1 << 20
 // of 6 MB, as a string of JSON or in base64, which has a third more.
 const maxCall = 4 << 20
 
-// numbered is a line of the input.
+// numbered is a line of the input, or why it is missing.
 type numbered struct {
 	number int
 	text   json.RawMessage
+	err    error
 }
 
 // inEvent is how many bytes the line has in a string of JSON, and the comma behind it.
@@ -56,14 +57,8 @@ func lingers(in io.Reader) time.Duration {
 // byteOrderMark is how some editors begin a file in UTF-8.
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// read is a line as it was read, or why it is missing.
-type read struct {
-	numbered
-	err error
-}
-
 // readLines sends the lines of an input, until its end, or until nobody wants more.
-func readLines(in io.Reader, to chan<- read, unwanted <-chan struct{}) {
+func readLines(in io.Reader, to chan<- numbered, unwanted <-chan struct{}) {
 	reader := bufio.NewReaderSize(in, maxLine+1)
 	for number := 1; ; number++ {
 		line, err := nextLine(reader)
@@ -71,7 +66,7 @@ func readLines(in io.Reader, to chan<- read, unwanted <-chan struct{}) {
 			line = bytes.TrimPrefix(line, byteOrderMark)
 		}
 		select {
-		case to <- read{numbered{number, bytes.Clone(line)}, err}:
+		case to <- numbered{number, bytes.Clone(line), err}:
 		case <-unwanted:
 			return
 		}
@@ -86,7 +81,7 @@ func readLines(in io.Reader, to chan<- read, unwanted <-chan struct{}) {
 // JSON, and its error ends the reading, with what was read before. Where linger is not 0, what was
 // read is returned when it has waited so long for more.
 func batches(in io.Reader, size int, linger time.Duration, refuse func(number int, why string) error, hand func([]numbered) error) error {
-	lines, unwanted := make(chan read), make(chan struct{})
+	lines, unwanted := make(chan numbered), make(chan struct{})
 	defer close(unwanted)
 	go readLines(in, lines, unwanted)
 	b := batcher{size: size, hand: hand}
@@ -118,20 +113,14 @@ func batches(in io.Reader, size int, linger time.Duration, refuse func(number in
 // [io.EOF] behind the last line, and [bufio.ErrBufferFull] for a line that does not fit the reader,
 // which is passed over.
 func nextLine(reader *bufio.Reader) ([]byte, error) {
-	line, err := reader.ReadSlice('\n')
-	if errors.Is(err, bufio.ErrBufferFull) {
-		for errors.Is(err, bufio.ErrBufferFull) {
-			_, err = reader.ReadSlice('\n')
-		}
-		if err == nil || errors.Is(err, io.EOF) {
-			err = bufio.ErrBufferFull
-		}
-		return nil, err
+	line, longer, err := reader.ReadLine()
+	if !longer {
+		return bytes.TrimSpace(line), err
 	}
-	if errors.Is(err, io.EOF) && len(line) > 0 {
-		err = nil // the last line has no end
+	for longer && err == nil {
+		_, longer, err = reader.ReadLine()
 	}
-	return bytes.TrimSpace(line), err
+	return nil, bufio.ErrBufferFull
 }
 
 // batcher gathers lines to batches that fit a call.
@@ -143,20 +132,19 @@ type batcher struct {
 }
 
 // take adds a line, or has it refused. The error is why nothing behind it is wanted.
-func (b *batcher) take(line read, refuse func(number int, why string) error) error {
-	var refused error
+func (b *batcher) take(line numbered, refuse func(number int, why string) error) error {
+	why := "is not JSON"
 	switch {
 	case errors.Is(line.err, bufio.ErrBufferFull):
-		refused = refuse(line.number, fmt.Sprintf("line %d has more than %d bytes", line.number, maxLine))
+		why = fmt.Sprintf("has more than %d bytes", maxLine)
 	case line.err != nil:
 		return line.err
 	case len(line.text) == 0:
-	case !json.Valid(line.text):
-		refused = refuse(line.number, fmt.Sprintf("line %d is not JSON", line.number))
-	default:
-		return b.add(line.numbered)
+		return nil
+	case json.Valid(line.text):
+		return b.add(line)
 	}
-	if refused != nil {
+	if refused := refuse(line.number, fmt.Sprintf("line %d %s", line.number, why)); refused != nil {
 		return errors.Join(b.flush(), refused)
 	}
 	return nil
@@ -178,10 +166,9 @@ func (b *batcher) add(line numbered) error {
 
 // flush returns what there is.
 func (b *batcher) flush() error {
-	if len(b.batch) == 0 {
+	batch := b.batch
+	if b.batch, b.bytes = nil, 0; len(batch) == 0 {
 		return nil
 	}
-	batch := b.batch
-	b.batch, b.bytes = nil, 0
 	return b.hand(batch)
 }

@@ -36,11 +36,8 @@ type putCommand struct {
 const grace = 5 * time.Second
 
 func (c *putCommand) Run(s *session) error {
-	if c.Batch < 1 || c.Batch > 500 {
-		return usageError(fmt.Sprintf("--batch is %d: it must be from 1 to 500", c.Batch))
-	}
-	if c.Concurrency < 1 || c.Concurrency > 64 {
-		return usageError(fmt.Sprintf("--concurrency is %d: it must be from 1 to 64", c.Concurrency))
+	if err := cmp.Or(bounded("--batch", c.Batch, 1, 500), bounded("--concurrency", c.Concurrency, 1, 64)); err != nil {
+		return err
 	}
 	props, events, err := c.events()
 	switch {
@@ -66,20 +63,21 @@ func (c *putCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	said := map[string]string{"keyType": c.KeyType, "first": c.First}
+	said := client.Query("keyType", c.KeyType, "first", c.First)
 	if c.Order == "append" {
-		said["kind"] = "arrival"
+		said.Set("kind", "arrival")
 	}
-	maps.DeleteFunc(said, func(_, value string) bool { return value == "" })
-	p := putting{api: api, props: props, bare: c.Order == "arrival" || c.Order == "key", said: said, tally: newTally()}
+	p := putting{
+		api: api, props: props, bare: c.Order == "arrival" || c.Order == "key", said: said, tally: newTally(),
+		ordered: c.Order == "arrival" || c.Order == "append", shown: s.progress(),
+	}
 	if events != nil {
-		p.ordered = c.Concurrency == 1 && !events.Numbered() && !events.Keyed()
+		p.ordered = !events.Numbered() && !events.Keyed()
 		if p.lists = events.Splits(); p.lists {
 			c.Batch = 1
 		}
 	}
-	p.ordered = p.ordered || c.Concurrency == 1 && (c.Order == "arrival" || c.Order == "append")
-	p.shown = s.progress()
+	p.ordered = p.ordered && c.Concurrency == 1
 	err = p.all(s, in, c.Batch, c.Concurrency)
 	p.shown.end()
 	return errors.Join(p.tally.print(s), p.tally.refusals(), p.tally.rest(err))
@@ -107,16 +105,13 @@ func (c *putCommand) events() (url.Values, *mapping.Mapping, error) {
 	return props, m, err
 }
 
-// errInterrupted is why a put ends that is interrupted.
-var errInterrupted = errors.New("interrupted")
-
 // putting is a put under way.
 type putting struct {
 	api   *client.Client
 	props url.Values
 	// bare puts messages without their seqs; said are members of each that does not have them.
 	bare bool
-	said map[string]string
+	said url.Values
 	// ordered means that the queues keep the order of the lines: nothing may be put behind a line
 	// that was refused.
 	ordered bool
@@ -174,7 +169,7 @@ func (p *putting) all(s *session, in io.Reader, size, concurrency int) error {
 	err := group.Wait()
 	switch {
 	case s.ctx.Err() != nil:
-		return errInterrupted
+		return errors.New("interrupted")
 	case err != nil:
 		return err
 	}
@@ -230,7 +225,7 @@ func (p *putting) legible(batch []numbered) ([]numbered, error) {
 	for _, line := range batch {
 		text, err := p.prepared(line.text)
 		if err == nil {
-			taken = append(taken, numbered{line.number, text})
+			taken = append(taken, numbered{number: line.number, text: text})
 			continue
 		}
 		if over := p.refuse(line.number, fmt.Sprintf("line %d%v", line.number, err)); over != nil {
@@ -290,7 +285,7 @@ func (p *putting) prepared(message json.RawMessage) (json.RawMessage, error) {
 		if strictjson.Get(members, name) != nil {
 			continue
 		}
-		written, err := strictjson.Marshal(p.said[name])
+		written, err := strictjson.Marshal(p.said.Get(name))
 		if err != nil {
 			return nil, err
 		}
@@ -319,21 +314,17 @@ func refusalOf(err error, batch []numbered, lists bool) (r refused, ok bool) {
 	if !errors.As(err, &problem) {
 		return refused{}, false
 	}
-	if lists && problem.Status < http.StatusInternalServerError && len(problem.Errors) > 0 {
-		f := problem.Errors[0]
-		return refused{0, 1, fmt.Sprintf("%d: line %d: %s %s", problem.Status, batch[0].number, f.Field, f.Detail)}, true
-	}
 	if len(problem.Errors) > 0 {
 		f := problem.Errors[0]
+		if lists && problem.Status < http.StatusInternalServerError {
+			return refused{0, 1, fmt.Sprintf("%d: line %d: %s %s", problem.Status, batch[0].number, f.Field, f.Detail)}, true
+		}
 		if name, i, ok := f.Of("messages"); ok && i < len(batch) {
 			return refused{i, i + 1, lineProblem(problem.Status, f, name, batch)}, true
 		}
 	}
-	if problem.Status != http.StatusRequestEntityTooLarge {
-		return refused{}, false
-	}
 	which := lines(batch[0].number, batch[len(batch)-1].number)
-	return refused{0, len(batch), fmt.Sprintf("%s: %v", which, problem)}, true
+	return refused{0, len(batch), fmt.Sprintf("%s: %v", which, problem)}, problem.Status == http.StatusRequestEntityTooLarge
 }
 
 // lineProblem is what is wrong with a field of a line.

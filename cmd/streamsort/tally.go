@@ -27,7 +27,7 @@ type tally struct {
 
 type refusal struct {
 	line int
-	why  string
+	error
 }
 
 func newTally() *tally { return &tally{outcomes: map[string]int{}, underWay: map[int]int{}} }
@@ -36,7 +36,7 @@ func newTally() *tally { return &tally{outcomes: map[string]int{}, underWay: map
 func (t *tally) refuse(line int, why string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.refused = append(t.refused, refusal{line, why})
+	t.refused = append(t.refused, refusal{line, errors.New(why)})
 }
 
 // begin notes that a batch is put.
@@ -51,11 +51,10 @@ func (t *tally) begin(batch []numbered) {
 func (t *tally) end(batch []numbered, results []client.Outcome, notStored bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !notStored && len(results) == 0 {
-		t.last = max(t.last, batch[len(batch)-1].number)
-	}
 	if notStored || len(results) > 0 {
 		delete(t.underWay, batch[0].number)
+	} else {
+		t.last = max(t.last, batch[len(batch)-1].number)
 	}
 	for i, r := range results {
 		outcome := outcomeOf(r)
@@ -66,7 +65,7 @@ func (t *tally) end(batch []numbered, results []client.Outcome, notStored bool) 
 			t.last = max(t.last, line)
 		}
 		if r.Status >= 400 {
-			t.refused = append(t.refused, refusal{line, fmt.Sprintf("line %d: %s: %s", line, outcome, r.Detail)})
+			t.refused = append(t.refused, refusal{line, fmt.Errorf("line %d: %s: %s", line, outcome, r.Detail)})
 		}
 	}
 }
@@ -116,7 +115,7 @@ func (t *tally) refusals() error {
 	slices.SortStableFunc(t.refused, func(a, b refusal) int { return cmp.Compare(a.line, b.line) })
 	var all []error
 	for _, r := range t.refused {
-		all = append(all, errors.New(r.why))
+		all = append(all, r)
 	}
 	return errors.Join(all...)
 }

@@ -165,13 +165,11 @@ func (p proof) print(s *session) error {
 // summary is what was found, in words.
 func (p proof) summary() string {
 	said := count(p.Messages, "message", "messages")
-	for _, of := range []struct {
-		n    int64
-		what string
-	}{{p.Tombstones, "skipped"}, {p.Gone, "expired or deleted"}} {
-		if of.n > 0 {
-			said += fmt.Sprintf(", %d %s", of.n, of.what)
-		}
+	if p.Tombstones > 0 {
+		said += fmt.Sprintf(", %d skipped", p.Tombstones)
+	}
+	if p.Gone > 0 {
+		said += fmt.Sprintf(", %d expired or deleted", p.Gone)
 	}
 	return said + "; " + count(len(p.consumers), "consumer", "consumers")
 }

@@ -171,7 +171,6 @@ type usageError string
 
 func (e usageError) Error() string { return string(e) }
 
-// exitOf is the exit code of how a verb ended.
 func exitOf(err error) int {
 	var usage usageError
 	var request *url.Error

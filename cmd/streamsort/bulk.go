@@ -15,7 +15,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// many selects the consumers of an operation on many.
 type many struct {
 	Named  string `group:"many" name:"consumer" help:"Only consumers of this name."`
 	State  string `group:"many" help:"Only those in this state, such as blocked, retrying, held or paused. Skip and redrive are for blocked ones, resume for paused ones."`
@@ -52,13 +51,11 @@ func (p plan) text(when string) string {
 	return text
 }
 
-// counts is how far a run is.
 func counts(r bulk.Report) string {
 	return fmt.Sprintf("%s of %s: %d done, %d done already, %d changed meanwhile, %d failed",
 		r.Action, count(r.Selected, "consumer", "consumers"), r.Done, r.Already, r.Changed, r.Failed)
 }
 
-// reportText is the report of a run for people.
 func reportText(r bulk.Report) string {
 	text := counts(r) + "\n"
 	for _, e := range r.Exceptions {
@@ -74,7 +71,6 @@ func reportText(r bulk.Report) string {
 	return text
 }
 
-// request is what the flags ask for.
 func (m many) request(action, reason, start string) (bulk.Request, error) {
 	r := bulk.Request{
 		Action: action, Start: start, Reason: reason, Consumer: m.Named, State: m.State, Prefix: m.Prefix,

@@ -17,7 +17,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
-// chainCommand lists chains, or prints one, and the parts of a fan in it.
 type chainCommand struct {
 	readFlags
 	Tag   string `arg:"" optional:"" help:"The chain's tag. Without one, chains are listed."`
@@ -27,7 +26,6 @@ type chainCommand struct {
 	Edge string `help:"The token of the edge that was fanned, where that is not the chain's first. With a tenant's token it is always needed to see parts."`
 }
 
-// chain is a chain as the API shows it.
 type chain fantree.Chain
 
 // maxParts is how many parts of a fan are asked for: each is a request of its own.
@@ -71,7 +69,6 @@ func (c *chainCommand) fanned() (xorack.Edge, error) {
 	return edge, nil
 }
 
-// chain asks for one chain.
 func (s *session) chain(tag string) (json.RawMessage, error) {
 	var answer struct{ Chain json.RawMessage }
 	_, err := s.get("/chains", url.Values{"tag": {tag}}, &answer)
@@ -84,7 +81,6 @@ func (c chain) isPart() bool {
 	return strings.HasPrefix(name, "fan.")
 }
 
-// printChain prints what is known of a chain, and its tree.
 func (s *session) printChain(whole *fantree.Node) error {
 	if s.format != asText && s.format != asTable {
 		return s.print(whole, "")
@@ -129,7 +125,6 @@ func (c chain) about(clock clock) string {
 	return text
 }
 
-// counted is how much of the chain is done.
 func (c chain) counted() string {
 	if c.Stamps > 0 {
 		return count(c.Stamps, "stamp", "stamps")
@@ -149,7 +144,6 @@ func (c chain) bar() string {
 	return strings.Repeat("█", full) + strings.Repeat("░", barWidth-full)
 }
 
-// branch adds a chain, and under it its parts.
 func (s *session) branch(w list.Writer, n *fantree.Node) {
 	c := chain(n.Chain)
 	drawn := c.counted() + "  " + s.paint(c.State)

@@ -2,7 +2,6 @@ package main
 
 import "fmt"
 
-// cheatCommand prints the lines of an incident.
 type cheatCommand struct{}
 
 // cheats are ten lines for an incident, from the first look to the last.

@@ -24,7 +24,6 @@ import (
 	"github.com/streamsort/streamsort/internal/printable"
 )
 
-// commands are the verbs and their flags.
 type commands struct {
 	Context string `group:"everywhere" help:"Use the context of this name." env:"STREAMSORT_CONTEXT"`
 	URL     string `group:"everywhere" help:"The address of the API, instead of a context. Without both: the stack that runs here, or http://127.0.0.1:3000." env:"STREAMSORT_URL"`
@@ -115,7 +114,6 @@ func isTerminal(stream any) bool {
 	return ok && isatty.IsTerminal(file.Fd())
 }
 
-// run runs one command line and returns the exit code.
 func run(ctx context.Context, arguments []string, in io.Reader, out, errOut io.Writer) int {
 	var c commands
 	done := -1
@@ -173,7 +171,6 @@ func emptyFlag(line *kong.Context) error {
 	return nil
 }
 
-// session is what the flags say.
 func (c *commands) session(ctx context.Context, line *kong.Context, in io.Reader, out, errOut io.Writer) (*session, error) {
 	s := &session{
 		ctx: ctx, in: in, out: out, errOut: errOut, token: c.Token, given: place{URL: c.URL, Region: c.Region, Sign: c.Sign},

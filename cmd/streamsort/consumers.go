@@ -16,7 +16,6 @@ import (
 	"github.com/streamsort/streamsort/internal/view"
 )
 
-// consumer is a consumer as the API shows it.
 type consumer view.Consumer
 
 // clauses says what the consumer is at, a clause for each thing.
@@ -92,7 +91,6 @@ func (c consumer) sink(clock clock, say func(format string, arguments ...any)) {
 	}
 }
 
-// consumerCommand are the verbs about consumers.
 type consumerCommand struct {
 	List   consumerList   `cmd:"" default:"withargs" help:"List consumers of all queues, or print those of a queue, or one."`
 	Create consumerCreate `cmd:"" help:"Create a consumer of a queue."`
@@ -100,7 +98,6 @@ type consumerCommand struct {
 	Remove consumerRemove `cmd:"" help:"Remove a consumer of a queue."`
 }
 
-// consumerList prints how far the consumers of a queue are, or lists those of all queues.
 type consumerList struct {
 	readFlags
 	Queue    string `arg:"" optional:"" help:"The queue's name. Without one, those of all queues are listed."`
@@ -205,7 +202,6 @@ func (s *session) post(path string, document map[string]any, what string) error 
 	return s.print(raw, "%s\t%s; delivered %s%s\n", it.Consumer, what, known(it.Delivered), it.clauses(s.clock))
 }
 
-// consumerCreate creates a consumer.
 type consumerCreate struct {
 	Queue    string `arg:"" help:"The queue's name."`
 	Consumer string `arg:"" help:"The consumer's name."`

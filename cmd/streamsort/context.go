@@ -18,7 +18,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 )
 
-// contextCommand are the verbs about contexts.
 type contextCommand struct {
 	Add    contextAdd    `cmd:"" help:"Give a stack a name: one of CloudFormation by --stack, or an address by --url."`
 	Use    contextUse    `cmd:"" help:"Use a context wherever no --context, --url or variable says another."`
@@ -165,13 +164,11 @@ type place struct {
 	Tables map[string]string `json:"tables,omitempty"`
 }
 
-// places are the contexts that are stored.
 type places struct {
 	Current  string           `json:"current,omitempty"`
 	Contexts map[string]place `json:"contexts"`
 }
 
-// placesFile is where they are stored, in the user's folder for configuration.
 func placesFile() (string, error) {
 	folder, err := os.UserConfigDir()
 	return filepath.Join(folder, "streamsort", "contexts.json"), err
@@ -240,7 +237,6 @@ func (p places) write() error {
 	return nil
 }
 
-// named is a context by its name.
 func (p places) named(name string) (place, error) {
 	found, ok := p.Contexts[name]
 	if ok {

@@ -24,7 +24,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
-// doctorCommand checks whether a stack is well, or whether a queue is whole. It reads only.
 type doctorCommand struct {
 	readFlags
 	queueTables
@@ -66,7 +65,6 @@ const (
 	longestLook            = 10 * time.Second
 )
 
-// doctor is a look under way.
 type doctor struct {
 	*session
 	list    *listing
@@ -97,7 +95,6 @@ func (c *doctorCommand) Run(s *session) error {
 	return unwell{d.worst}
 }
 
-// say notes what a check found.
 func (d *doctor) say(check string, how diagnosis, found string, arguments ...any) {
 	d.worst = d.worst.worse(how)
 	text := fmt.Sprintf(found, arguments...)
@@ -115,7 +112,6 @@ func graveness(state view.State, ageSeconds float64) diagnosis {
 	return well
 }
 
-// gravenessOf is how grave the failures of a group are.
 func gravenessOf(g view.Group) diagnosis {
 	how := well
 	for _, in := range g.States {
@@ -183,7 +179,6 @@ func (d *doctor) api() {
 	}
 }
 
-// lookUp is the line that lists what is in a state.
 func lookUp(state view.State) string {
 	switch state {
 	case view.Gap:

@@ -29,7 +29,6 @@ func (e endpoint) place() string {
 	return "queue " + e.Queue.String()
 }
 
-// state says whether anything is sent there.
 func (e endpoint) state(c clock) string {
 	if e.Paused == nil {
 		return "sent to"
@@ -37,7 +36,6 @@ func (e endpoint) state(c clock) string {
 	return fmt.Sprintf("paused %s: %s", c.since(e.Paused.Since), e.Paused.Reason)
 }
 
-// endpointCommand are the verbs about endpoints.
 type endpointCommand struct {
 	List   endpointList   `cmd:"" default:"withargs" help:"List endpoints."`
 	Put    endpointPut    `cmd:"" help:"Create an endpoint, or give it another URL or secret, and send to it. A new secret is printed once."`
@@ -46,7 +44,6 @@ type endpointCommand struct {
 	Remove endpointRemove `cmd:"" help:"Remove an endpoint; queues without one wait."`
 }
 
-// endpointList lists endpoints.
 type endpointList struct {
 	readFlags
 	Named string `name:"consumer" help:"Only those of this consumer."`

@@ -16,7 +16,6 @@ import (
 	"github.com/streamsort/streamsort/internal/view"
 )
 
-// eraseCommand erases a queue, or all queues of a tenant.
 type eraseCommand struct {
 	Queue  string `arg:"" optional:"" help:"The queue's name."`
 	Tenant string `help:"Instead of a queue: all queues of this tenant."`
@@ -87,7 +86,6 @@ func (e erasedQueue) String() string {
 	return e.Queue.String() + "\t" + state
 }
 
-// show prints what would be erased with a queue.
 func (c *eraseCommand) show(s *session, query url.Values) error {
 	var there struct {
 		Stored    items

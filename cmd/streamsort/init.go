@@ -11,7 +11,6 @@ import (
 	"strings"
 )
 
-// initCommand writes a project.
 type initCommand struct {
 	Language string `arg:"" optional:"" enum:"python,node,go" default:"python" help:"What the consumer is written in: ${enum}."`
 	Dir      string `arg:"" optional:"" default:"." help:"The folder to write to, which is made where it is not there."`
@@ -77,7 +76,6 @@ func (c *initCommand) Run(s *session) error {
 	return err
 }
 
-// writeNew writes a file that is not there yet.
 func writeNew(name string, text []byte) error {
 	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {

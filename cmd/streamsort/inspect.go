@@ -16,13 +16,11 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// inspectCommand prints all that is known of a message.
 type inspectCommand struct {
 	readFlags
 	Message string `arg:"" help:"QUEUE@SEQ: the queue's name and the message's seq."`
 }
 
-// placed is a message's queue and seq.
 type placed struct {
 	queue string
 	seq   int64

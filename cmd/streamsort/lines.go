@@ -164,7 +164,6 @@ func (b *batcher) add(line numbered) error {
 	return nil
 }
 
-// flush returns what there is.
 func (b *batcher) flush() error {
 	batch := b.batch
 	if b.batch, b.bytes = nil, 0; len(batch) == 0 {

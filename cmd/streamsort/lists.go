@@ -96,7 +96,6 @@ func (s *session) chains(state string, f listFlags) error {
 	})
 }
 
-// topCommand lists the consumers that are farthest behind.
 type topCommand struct {
 	readFlags
 	listFlags

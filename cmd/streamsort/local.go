@@ -2,7 +2,6 @@ package main
 
 import "fmt"
 
-// localCommand runs templates on this machine.
 type localCommand struct {
 	Consumer  []string          `help:"Deliver to NAME=PATH[:HANDLER], a function in Python (app.py:handler), Node (app.mjs:handler) or Go (the folder of its main package), or to NAME=URL. May be repeated." sep:"none" placeholder:"NAME=PATH"`
 	Prefix    []string          `help:"Which queues the consumers read, by what their names begin with; NAME=PREFIX is of one consumer. May be repeated." sep:"none"`

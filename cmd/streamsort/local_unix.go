@@ -70,7 +70,6 @@ func runs(p place) bool {
 	return answer.Body.Close() == nil && answer.StatusCode == http.StatusOK
 }
 
-// consumers are those of the flags.
 func (c *localCommand) consumers() ([]localstack.Consumer, error) {
 	var all []localstack.Consumer
 	prefixes := map[string]string{}

@@ -144,7 +144,6 @@ func (c *consumerSettle) Run(s *session) error {
 	return s.operate("settle", c.order, "settled "+c.Token+" as "+c.Outcome, map[string]any{"token": c.Token, "outcome": c.Outcome})
 }
 
-// audit prints the audit log of a queue, or of one of its consumers.
 func (s *session) audit(queue, consumer string) error {
 	query, err := client.Query("queue", queue, "consumer", consumer), error(nil)
 	l := s.listing("at", "consumer", "what", "outcome", "reason", "id", "who")

@@ -21,7 +21,6 @@ import (
 	"github.com/streamsort/streamsort/internal/strictjson"
 )
 
-// putCommand puts messages.
 type putCommand struct {
 	File        string `arg:"" optional:"" help:"A file with a message a line; standard input where it is - or none is given." type:"existingfile"`
 	Batch       int    `help:"Messages a call, 1 to 500." default:"25"`
@@ -105,7 +104,6 @@ func (c *putCommand) events() (url.Values, *mapping.Mapping, error) {
 	return props, m, err
 }
 
-// putting is a put under way.
 type putting struct {
 	api   *client.Client
 	props url.Values
@@ -327,7 +325,6 @@ func refusalOf(err error, batch []numbered, lists bool) (r refused, ok bool) {
 	return refused{0, len(batch), fmt.Sprintf("%s: %v", which, problem)}, problem.Status == http.StatusRequestEntityTooLarge
 }
 
-// lineProblem is what is wrong with a field of a line.
 func lineProblem(status int, f client.FieldError, name string, batch []numbered) string {
 	text := fmt.Sprintf("%d: line %d", status, batch[*f.Index].number)
 	if name != "" {

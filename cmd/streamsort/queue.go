@@ -16,10 +16,8 @@ import (
 	"github.com/streamsort/streamsort/internal/view"
 )
 
-// queue is a queue's status and settings, as the API shows them.
 type queue view.Queue
 
-// text is the queue in two lines.
 func (q queue) text(c clock) string {
 	if q.Kind == "keyed" {
 		return q.keyed(c)
@@ -35,7 +33,6 @@ func (q queue) text(c clock) string {
 		q.Queue, q.Position, gap, q.First, q.Policy, view.Duration(q.GapAfter), q.MaxAhead, q.Mode)
 }
 
-// keyed is a keyed queue in two lines.
 func (q queue) keyed(c clock) string {
 	waits, high := cmp.Or(q.waits(c), "nothing waits"), ""
 	if len(q.HighKey) > 0 {
@@ -62,7 +59,6 @@ func (q queue) parked() string {
 	return fmt.Sprintf(", %s parked", howMany(q.Parked, q.ParkedMore))
 }
 
-// configureCommand changes a queue's settings.
 type configureCommand struct {
 	Queue       string   `arg:"" help:"The queue's name. One that is not there is created."`
 	Settings    []string `arg:"" optional:"" help:"The settings, NAME=VALUE, by the API's names: policy=skip gapAfter=1m. The others stay as they are."`
@@ -131,7 +127,6 @@ func (s *session) gaps(queue string, limit int) (json.RawMessage, string, error)
 	return raw, text.String(), nil
 }
 
-// queueCommand lists queues, or prints all that there is to know of one.
 type queueCommand struct {
 	readFlags
 	Queue string `arg:"" optional:"" help:"The queue's name. Without one, queues are listed."`
@@ -168,7 +163,6 @@ func (c *queueCommand) Run(s *session) error {
 	return s.queue(c.Queue, limit)
 }
 
-// list lists queues.
 func (c *queueCommand) list(s *session) error {
 	if c.State != "" {
 		return s.listRows("/queues", c.State, "", c.listFlags)
@@ -186,7 +180,6 @@ func (c *queueCommand) list(s *session) error {
 	})
 }
 
-// queue prints a queue: its status and settings, its first gaps and its consumers.
 func (s *session) queue(name string, limit int) error {
 	var q queue
 	settings, err := s.get("/queues", url.Values{"queue": {name}}, &q)

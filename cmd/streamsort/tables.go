@@ -31,7 +31,6 @@ func (s *session) tables() (awsenv.Settings, error) {
 	return found, nil
 }
 
-// dynamo is the client of the tables.
 func (s *session) dynamo() (*dynamodb.Client, error) {
 	where, err := s.tables()
 	if err != nil {
@@ -72,7 +71,6 @@ func (s *session) names() cursor.Names {
 	}
 }
 
-// open opens the tables.
 func (t *queueTables) open(s *session, options *cursor.Options) (*dynamodb.Client, *cursor.Sorter, error) {
 	if err := t.take(s); err != nil {
 		return nil, nil, err

@@ -18,7 +18,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// tailCommand prints a queue's messages.
 type tailCommand struct {
 	Queue    string `arg:"" help:"The queue's name."`
 	From     string `help:"Begin at this seq; at the queue's first where nothing is given." placeholder:"SEQ"`
@@ -105,7 +104,6 @@ func (c *tailCommand) Run(s *session) error {
 	}
 }
 
-// message is a message as the API shows it.
 type message struct {
 	Seq        jsonseq.Seq
 	ID         string
@@ -157,7 +155,6 @@ func (m message) spaced() string {
 	return line.String()
 }
 
-// logsCommand prints a function's log.
 type logsCommand struct {
 	Function string `arg:"" help:"The function, as a template or an app calls it, or the consumer whose function it is."`
 	Follow   bool   `short:"f" help:"Go on as it logs, until it is interrupted."`

@@ -87,7 +87,6 @@ func outcomeOf(r client.Outcome) string {
 	return "invalid"
 }
 
-// String is how many messages came to what.
 func (t *tally) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -102,7 +101,6 @@ func (t *tally) String() string {
 	return text
 }
 
-// print prints what became of the messages.
 func (t *tally) print(s *session) error {
 	return s.print(map[string]any{"messages": t.total, "outcomes": t.outcomes}, "%s\n", t)
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/ui"
 )
 
-// uiCommand serves the live page.
 type uiCommand struct {
 	Listen  string        `help:"Where to listen. Anybody who reaches the address sees what you may see: leave it on the loopback." default:"127.0.0.1:4001"`
 	Operate bool          `help:"Let the page operate on consumers, and run bulk operations, as long as this process runs."`
@@ -39,7 +38,6 @@ func (c *uiCommand) Run(s *session) error {
 	return err
 }
 
-// served is a page that is served.
 type served struct {
 	address string
 	page    *ui.UI

@@ -20,7 +20,6 @@ type seqRange struct {
 	To   string `help:"The last one; the queue's position where none is given." placeholder:"SEQ"`
 }
 
-// proof is what came of it.
 type proof struct {
 	cursor.Verified
 	consumers []provenConsumer
@@ -79,7 +78,6 @@ func (c *doctorCommand) verify(s *session) error {
 	return p.print(s)
 }
 
-// seqs are those to look at.
 func (c *seqRange) seqs() (cursor.Range, error) {
 	of := cursor.Range{From: -1, To: cursor.MaxSeq}
 	for _, bound := range []struct {
@@ -162,7 +160,6 @@ func (p proof) print(s *session) error {
 	return unwell{critical}
 }
 
-// summary is what was found, in words.
 func (p proof) summary() string {
 	said := count(p.Messages, "message", "messages")
 	if p.Tombstones > 0 {

@@ -9,7 +9,6 @@ import (
 	"github.com/streamsort/streamsort/internal/view"
 )
 
-// whyCommand prints why a queue does not move.
 type whyCommand struct {
 	readFlags
 	Queue    string `arg:"" help:"The queue's name."`

@@ -75,12 +75,10 @@ type operation struct {
 	Who                                          struct{ Kind, Name string }
 }
 
-// get asks the API for something.
 func (u *UI) get(ctx context.Context, path string, query url.Values, out any) error {
 	return u.api.Call(ctx, http.MethodGet, path, query, nil, out)
 }
 
-// post has the API do something.
 func (u *UI) post(ctx context.Context, path string, document, out any) error {
 	body, err := json.Marshal(document)
 	if err != nil {

@@ -23,13 +23,11 @@ type line struct {
 	Name, Kind, Points, Last string
 }
 
-// figures are those of all lines at a time.
 type figures struct {
 	At     time.Time
 	Values []string
 }
 
-// series is what a line is made of.
 type series struct {
 	name, kind string
 	values     []float64
@@ -71,7 +69,6 @@ func drawChart(title string, times []time.Time, all ...series) chart {
 	return c
 }
 
-// level draws how a figure went.
 func level(title, name string, samples []sample) chart {
 	times := timesOf(samples)
 	return drawChart(title, times, series{name, "second", levels(samples, times)})
@@ -117,7 +114,6 @@ func timesOf(samples []sample) (times []time.Time) {
 	return times
 }
 
-// levels are what a figure was at times.
 func levels(samples []sample, times []time.Time) (values []float64) {
 	for _, t := range times {
 		values = append(values, math.Round(at(samples, t)))

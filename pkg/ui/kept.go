@@ -8,7 +8,6 @@ import (
 	"github.com/streamsort/streamsort/internal/client"
 )
 
-// answer is what was found at a time.
 type answer struct {
 	at    time.Time
 	value any

@@ -112,7 +112,6 @@ func (u *UI) glance(ctx context.Context, name string, query url.Values) (event, 
 	return event, text
 }
 
-// see asks for a screen's content.
 func (u *UI) see(ctx context.Context, name string, query url.Values) (event, text string) {
 	content, err := u.load(ctx, name, query)
 	if err != nil {

@@ -40,7 +40,6 @@ var pages = map[string]page{
 	"run":       {"Bulk operation", "run", (*UI).bulkRun},
 }
 
-// titled is the screen's title.
 func (p page) titled(query url.Values) string {
 	given := func(name string) string { return printable.Text(query.Get(name)) }
 	names := []string{"{queue}", given("queue"), "{seq}", given("seq"), "{tag}", given("tag")}
@@ -54,7 +53,6 @@ const (
 	shownConsumer = "50"
 )
 
-// queueScreen is what one queue's screen shows.
 type queueScreen struct {
 	Q         queue
 	Gaps      gaps
@@ -68,7 +66,6 @@ type queueScreen struct {
 	Said      string // what the last one did
 }
 
-// queue is all that there is to know of one queue.
 func (u *UI) queue(ctx context.Context, query url.Values) (any, error) {
 	name := query.Get("queue")
 	var s queueScreen
@@ -123,7 +120,6 @@ func (u *UI) last(ctx context.Context, q queue, most int) ([]message, error) {
 	return found.Messages, err
 }
 
-// messageScreen is what one message's screen shows.
 type messageScreen struct {
 	Queue     printable.Name
 	Seq       int64

@@ -38,7 +38,6 @@ func render(name, what string, f frame) (string, error) {
 	return out.String(), err
 }
 
-// functions are what templates call.
 var functions = template.FuncMap{
 	"ago": ago, "due": due, "duration": view.Duration, "exact": exact, "link": link, "pretty": pretty, "words": words, "cause": func(of string) string { return cmp.Or(causes[of], words(of)) },
 	"percent": func(part, whole int64) int64 {
@@ -56,7 +55,6 @@ var functions = template.FuncMap{
 	"short":   short,
 }
 
-// exact is a time to the second.
 func exact(t time.Time) string {
 	if t.IsZero() {
 		return ""

@@ -45,7 +45,6 @@ const (
 	barHeight = 34
 )
 
-// draw draws a queue.
 func draw(q queue, open gaps, consumers []consumer) ruler {
 	missing := open.Gaps
 	from, to := q.Position, max(q.Position, q.First-1)

@@ -78,7 +78,6 @@ func (r *runs) find(who, id string) (*job, error) {
 	}
 }
 
-// locked changes jobs.
 func (r *runs) locked(do func()) {
 	r.Lock()
 	defer r.Unlock()
@@ -134,7 +133,6 @@ func (u *UI) Close() (cut []string) {
 	return cut
 }
 
-// requestOf reads a bulk operation's form.
 func requestOf(form url.Values) (bulk.Request, error) {
 	text := func(name string) string { return strings.TrimSpace(form.Get(name)) }
 	r := bulk.Request{
@@ -188,7 +186,6 @@ func (j *job) detached(r *http.Request) (ctx context.Context) {
 	return ctx
 }
 
-// lookFor is a dry run.
 func (u *UI) lookFor(ctx context.Context, j *job) {
 	found, err := bulk.Look(ctx, u.api, j.Request, func(n int) {
 		u.runs.locked(func() { j.Found = n })
@@ -222,7 +219,6 @@ func (u *UI) start(r *http.Request) (string, error) {
 	})
 }
 
-// carryOut acts on the consumers of a run.
 func (u *UI) carryOut(ctx context.Context, j *job) {
 	report := j.looked.Do(ctx, func(report bulk.Report) {
 		u.runs.locked(func() {
@@ -280,7 +276,6 @@ func (u *UI) bulk(ctx context.Context, query url.Values) (any, error) {
 	}, nil
 }
 
-// bulkRun is one of them.
 func (u *UI) bulkRun(ctx context.Context, query url.Values) (any, error) {
 	u.runs.Lock()
 	defer u.runs.Unlock()

@@ -25,7 +25,6 @@ func (e elsewhere) Error() string { return "at " + string(e) }
 // no index of them. It is what the API answers with at once.
 const lookedThrough = 1000
 
-// found is what a search found.
 type found struct {
 	Text   string
 	Queues listed

@@ -15,7 +15,6 @@ const (
 	remembered  = 30 * time.Minute
 )
 
-// sample is a figure at a time.
 type sample struct {
 	at    time.Time
 	value int64

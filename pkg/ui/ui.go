@@ -142,7 +142,6 @@ type frame struct {
 	Back        printable.Name // the queue from which a problem came; empty where none did
 }
 
-// show shows a screen.
 func (u *UI) show(w http.ResponseWriter, r *http.Request) {
 	name := strings.TrimPrefix(r.URL.Path, "/")
 	if name == "" {
@@ -176,7 +175,6 @@ func (u *UI) nothing(w http.ResponseWriter, r *http.Request) {
 	u.write(w, http.StatusNotFound, "overview", frame{Title: "No such screen", Operate: u.options.Operate, API: u.options.URL, Problem: "There is no screen at this address."})
 }
 
-// frame is what is around a screen.
 func (u *UI) frame(name string, query url.Values) frame {
 	live := url.Values{"of": {name}}
 	for key, values := range query {
@@ -225,7 +223,6 @@ func (u *UI) write(w http.ResponseWriter, status int, name string, f frame) {
 	_, _ = io.WriteString(w, text)
 }
 
-// badQuery is a screen's parameter that is wrong.
 type badQuery string
 
 func (e badQuery) Error() string { return string(e) }

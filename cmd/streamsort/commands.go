@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -73,13 +74,9 @@ type session struct {
 	in          io.Reader
 	asks        bool // whether somebody at a terminal can be asked
 	out, errOut io.Writer
-	url, token  string
-	given       place             // what the flags say, without a context
-	dynamoDB    string            // the context's own server
-	stack       string            // the context's stack of CloudFormation
-	tableNames  map[string]string // of the context, as a stack's outputs call them
-	sign        bool
-	region      string
+	place              // the stack that is meant
+	given       place  // what the flags say, without a context
+	token       string // of --token
 	format      string // of --output, never auto
 	clock       clock  // how times are shown
 	color       bool
@@ -89,14 +86,14 @@ type session struct {
 
 func (s *session) client() (*client.Client, error) {
 	switch {
-	case s.token != "" && s.sign:
+	case s.token != "" && s.Sign:
 		return nil, usageError("--sign and --token are both given: a request is signed, or has a token")
 	case s.token != "":
-		return client.NewWithToken(s.url, func(context.Context) (string, error) { return s.token, nil })
-	case s.sign || s.given.Region != "": // the region of a context is that of its tables too
-		return client.NewSigned(s.url, s.region)
+		return client.NewWithToken(s.URL, func(context.Context) (string, error) { return s.token, nil })
+	case s.Sign || s.given.Region != "": // the region of a context is that of its tables too
+		return client.NewSigned(s.URL, s.Region)
 	}
-	return client.New(s.url)
+	return client.New(s.URL)
 }
 
 // count is how many there are, in words: of one, or of several.
@@ -151,7 +148,7 @@ func run(ctx context.Context, arguments []string, in io.Reader, out, errOut io.W
 		fmt.Fprintf(errOut, "streamsort: %v; see `%s --help`\n", err, line.Selected().FullPath())
 	case exitRefused, exitUnreachable:
 		fmt.Fprintln(errOut, "streamsort:", printable.Lines(err.Error()))
-		what := cmp.Or(advice(err, s.url), s.otherName(err, line))
+		what := cmp.Or(advice(err, s.URL), s.otherName(err, line))
 		if what != "" {
 			fmt.Fprintln(errOut, "streamsort:", what)
 		}
@@ -181,12 +178,13 @@ func (c *commands) session(ctx context.Context, line *kong.Context, in io.Reader
 	if s.color {
 		text.EnableColors() // also where --color says so and the environment does not
 	}
-	at := s.given
-	var err error
-	if !strings.HasPrefix(line.Command(), "context ") && line.Command() != "local" && !strings.HasPrefix(line.Command(), "init") { // those work on no stack that is there
-		at, err = c.place()
+	verb, _, _ := strings.Cut(line.Command(), " ")
+	if slices.Contains([]string{"context", "local", "init"}, verb) { // they work on no stack that is there
+		s.place = s.given
+		return s, nil
 	}
-	s.url, s.region, s.sign, s.dynamoDB, s.stack, s.tableNames = at.URL, at.Region, at.Sign, at.DynamoDB, at.Stack, at.Tables
+	var err error
+	s.place, err = c.place(s.given)
 	return s, err
 }
 

@@ -125,7 +125,7 @@ func TestLogOfAnAttempt(t *testing.T) {
 		"http://127.0.0.1:3000":   "streamsort logs orders",
 		"https://api.example.com": `aws logs filter-log-events --log-group-name /aws/lambda/orders --filter-pattern '"r-1"'`,
 	} {
-		s := &session{url: at}
+		s := &session{place: place{URL: at}}
 		if got := s.log([]view.Attempt{{}, called}); got != want {
 			t.Errorf("%s: %q, want %q", at, got, want)
 		}

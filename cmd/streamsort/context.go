@@ -37,7 +37,7 @@ func (c *contextAdd) Run(s *session) error {
 	if (c.Stack == "") == (s.given.URL == "") {
 		return usageError("either --stack or --url must be given")
 	}
-	added := place{URL: s.given.URL, Region: s.given.Region, Sign: s.given.Sign}
+	added := s.given
 	if c.Stack != "" {
 		var err error
 		if added, err = s.deployed(c.Stack); err != nil {
@@ -256,8 +256,7 @@ const (
 
 // place is the one that the flags mean: an address, else a context that is named, else the one that
 // is in use, else the stack that runs here.
-func (c *commands) place() (place, error) {
-	given := place{URL: c.URL, Region: c.Region, Sign: c.Sign}
+func (c *commands) place(given place) (place, error) {
 	if c.Context != "" && c.URL != "" {
 		return given, usageError("--url (STREAMSORT_URL) and --context (STREAMSORT_CONTEXT) are both given: each says where the API is")
 	}
@@ -274,9 +273,6 @@ func (c *commands) place() (place, error) {
 		return given, err
 	}
 	found, err := all.named(name)
-	if c.Region != "" {
-		found.Region = c.Region
-	}
-	found.Sign = found.Sign || c.Sign
+	found.Region, found.Sign = cmp.Or(c.Region, found.Region), found.Sign || c.Sign
 	return found, err
 }

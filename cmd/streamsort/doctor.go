@@ -148,17 +148,17 @@ func (d *doctor) api() {
 	var refused *client.Problem
 	switch {
 	case errors.As(err, &refused) && (refused.Status == http.StatusUnauthorized || refused.Status == http.StatusForbidden):
-		d.say("api", unknown, "%s answers, and refuses these credentials: %v", d.url, err)
+		d.say("api", unknown, "%s answers, and refuses these credentials: %v", d.URL, err)
 		return
 	case err != nil:
-		d.say("api", critical, "%s: %v", d.url, err)
+		d.say("api", critical, "%s: %v", d.URL, err)
 		return
 	}
 	how := well
 	if took > slowAnswer {
 		how = warning
 	}
-	d.say("api", how, "%s answers within %d ms", d.url, took.Milliseconds())
+	d.say("api", how, "%s answers within %d ms", d.URL, took.Milliseconds())
 	said := false
 	for _, state := range summarized {
 		if n := a.States[state]; n.Count > 0 {
@@ -195,7 +195,7 @@ func (d *doctor) clock() {
 	defer cancel()
 	began := time.Now()
 	var response *http.Response
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, d.url, nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, d.URL, nil)
 	if err == nil {
 		response, err = http.DefaultClient.Do(request)
 	}
@@ -308,7 +308,7 @@ func (d *doctor) functions() {
 	requests, fail := 0, false
 	for _, f := range all {
 		if strings.HasSuffix(f.LogicalID, webhookFunction) {
-			here := aws.Config{Region: "us-east-1", Credentials: aws.AnonymousCredentials{}, BaseEndpoint: &d.url}
+			here := aws.Config{Region: "us-east-1", Credentials: aws.AnonymousCredentials{}, BaseEndpoint: &d.URL}
 			d.look(secretsCheck, here, func(ctx context.Context, at aws.Config) error {
 				return d.secrets(ctx, at, f.Name)
 			})

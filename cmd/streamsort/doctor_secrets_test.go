@@ -74,7 +74,7 @@ func TestDoctorOfSecrets(t *testing.T) {
 				t.Setenv(name, value)
 			}
 			var out bytes.Buffer
-			s := &session{ctx: t.Context(), out: &out, errOut: io.Discard, stack: "Orders", region: "eu-west-1"}
+			s := &session{ctx: t.Context(), out: &out, errOut: io.Discard, place: place{Stack: "Orders", Region: "eu-west-1"}}
 			d := &doctor{session: s, list: s.listing("check", "state", "found")}
 			d.deployment()
 			for _, line := range c.lines {

@@ -51,7 +51,7 @@ func (d *doctor) look(check string, at aws.Config, make func(ctx context.Context
 // deployment looks at what a stack of CloudFormation has beside its tables: whether its functions
 // are called, and which of its alarms are on. The context knows the stack.
 func (d *doctor) deployment() {
-	if d.stack == "" {
+	if d.Stack == "" {
 		d.say("stack", well, "mappings and alarms are not looked at: no context with a stack of CloudFormation is in use")
 		return
 	}
@@ -163,7 +163,7 @@ func (d *doctor) resources(ctx context.Context, at aws.Config) (map[string][]str
 	names := map[string][]string{}
 	// Without the SDK's paginator: an interface of it would keep all of the client's operations in
 	// the program, 4 MB.
-	for input := (cloudformation.ListStackResourcesInput{StackName: &d.stack}); ; {
+	for input := (cloudformation.ListStackResourcesInput{StackName: &d.Stack}); ; {
 		page, err := client.ListStackResources(ctx, &input)
 		if err != nil {
 			return nil, err

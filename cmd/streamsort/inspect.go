@@ -233,7 +233,7 @@ func (s *session) log(attempts []view.Attempt) string {
 		return ""
 	}
 	name := functionIn(string(last.By))
-	if at, err := url.Parse(s.url); err == nil && slices.Contains(origin.Loopback, at.Hostname()) {
+	if at, err := url.Parse(s.URL); err == nil && slices.Contains(origin.Loopback, at.Hostname()) {
 		return "streamsort logs " + printable.Text(name)
 	}
 	return printable.Text(fmt.Sprintf("aws logs filter-log-events --log-group-name /aws/lambda/%s --filter-pattern '\"%s\"'", name, last.RequestID))

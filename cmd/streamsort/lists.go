@@ -101,17 +101,24 @@ type topCommand struct {
 	listFlags
 }
 
-// ranked is a consumer, its document, and how many messages it has to get.
+// ranked is a consumer, and its document.
 type ranked struct {
 	listed
-	raw    json.RawMessage
-	behind jsonseq.Seq
+	raw json.RawMessage
+}
+
+// behind is how many messages it has to get.
+func (r ranked) behind() (lag jsonseq.Seq) {
+	if r.Lag != nil {
+		lag = *r.Lag
+	}
+	return lag
 }
 
 // farthest has those first that are farthest behind, and keeps so many; 0 keeps all.
 func farthest(all []ranked, most int) []ranked {
 	slices.SortFunc(all, func(a, b ranked) int {
-		lag := cmp.Compare(b.behind, a.behind)
+		lag := cmp.Compare(b.behind(), a.behind())
 		return cmp.Or(lag, cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Consumer, b.Consumer))
 	})
 	if most == 0 {
@@ -128,11 +135,7 @@ func (c *topCommand) Run(s *session) error {
 	var all []ranked
 	query := url.Values{"limit": {"100"}, "prefix": {c.Prefix}}
 	for it, raw := range each[listed](s, "/consumers", query, "list", &err) {
-		r := ranked{listed: it, raw: raw}
-		if r.Lag != nil {
-			r.behind = *r.Lag
-		}
-		if all = append(all, r); len(all) == 2*most {
+		if all = append(all, ranked{it, raw}); len(all) == 2*most {
 			all = farthest(all, most)
 		}
 	}

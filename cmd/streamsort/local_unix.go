@@ -28,12 +28,9 @@ func withoutBus(env map[string]string) map[string]string {
 			return env
 		}
 	}
-	env = maps.Clone(env)
-	if env == nil {
-		env = map[string]string{}
-	}
-	env[bus] = ""
-	return env
+	without := map[string]string{bus: ""}
+	maps.Copy(without, env)
+	return without
 }
 
 // register makes the context of a local stack, until it is forgotten: local, or, where that is of
@@ -49,12 +46,12 @@ func register(p place) (name string, forget func(), err error) {
 	}
 	all.Contexts[name] = p
 	return name, func() {
-		now, err := readPlaces()
-		if err != nil || now.Contexts[name].URL != p.URL {
-			return
-		}
-		now.forget(name)
-		_ = now.write() // the next stack replaces what stays
+		_ = changePlaces(func(now *places) error { // the next stack replaces what stays
+			if now.Contexts[name].URL == p.URL {
+				now.forget(name)
+			}
+			return nil
+		})
 	}, all.write()
 }
 
@@ -136,7 +133,7 @@ func (c *localCommand) Run(s *session) error {
 	}
 	config := localstack.Config{
 		Templates: c.Template, Parameters: c.Parameter, Env: c.Env, Server: c.Server, Data: c.Data, Watch: c.Watch, Port: c.Port,
-		Services: c.Services, Issuers: c.Issuer, Zips: c.Zips, Version: fetchable(),
+		Services: c.Services, Issuers: c.Issuer, Zips: c.Zips, Version: fetchable(build()),
 		Chaos:  localstack.Chaos{Seed: 1, Kill: c.Kill, Duplicate: c.Duplicate},
 		Logger: slog.New(slog.NewTextHandler(s.errOut, nil)), Consumers: consumers,
 	}
@@ -166,8 +163,13 @@ func (c *localCommand) Run(s *session) error {
 	for _, a := range stack.Addresses() {
 		fmt.Fprintf(s.out, "  %s at %s\n", a.Name, a.URL)
 	}
-	if err := c.page(s, stack.URL()); err != nil {
-		fmt.Fprintln(s.errOut, "streamsort: there is no live page, and --ui may name another place:", err)
+	if c.UI != "" { // it may operate: the stack is one's own
+		served, err := startPage(s.ctx, c.UI, nil, ui.Options{URL: stack.URL(), Operate: true})
+		if err != nil {
+			fmt.Fprintln(s.errOut, "streamsort: there is no live page, and --ui may name another place:", err)
+		} else {
+			fmt.Fprintf(s.out, "  live page at http://%s\n", served.address)
+		}
 	}
 	if !stack.HasServices() {
 		fmt.Fprintln(s.out, "  no other services of AWS, such as EventBridge; --services starts them")
@@ -184,18 +186,5 @@ func (c *localCommand) Run(s *session) error {
 		fmt.Fprintf(s.out, "  queue %s/000000000000/%s to %s\n", stack.URL(), q.Name, q.Function)
 	}
 	<-s.ctx.Done()
-	return nil
-}
-
-// page serves the live page, which may operate: the stack is one's own.
-func (c *localCommand) page(s *session, api string) error {
-	if c.UI == "" {
-		return nil
-	}
-	served, err := startPage(s.ctx, c.UI, nil, ui.Options{URL: api, Operate: true})
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(s.out, "  live page at http://%s\n", served.address)
 	return nil
 }

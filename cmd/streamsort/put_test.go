@@ -41,7 +41,7 @@ func interrupted(t *testing.T, answer func(http.ResponseWriter, *http.Request)) 
 		}
 	}()
 	var out bytes.Buffer
-	s := &session{ctx: ctx, in: reader, out: &out, errOut: io.Discard, url: server, grace: 50 * time.Millisecond}
+	s := &session{ctx: ctx, in: reader, out: &out, errOut: io.Discard, place: place{URL: server}, grace: 50 * time.Millisecond}
 	err = (&putCommand{Batch: 1, Concurrency: 1, Order: "number"}).Run(s)
 	return out.String(), err
 }

@@ -19,8 +19,8 @@ import (
 // tables is where the tables are, and who we are there, for the verbs that work on the tables
 // themselves, without the API.
 func (s *session) tables() (awsenv.Settings, error) {
-	if s.dynamoDB != "" {
-		return awsenv.Read("DYNAMODB", s.dynamoDB)
+	if s.DynamoDB != "" {
+		return awsenv.Read("DYNAMODB", s.DynamoDB)
 	}
 	found, err := s.service("DYNAMODB")
 	if err != nil {
@@ -49,7 +49,7 @@ var tableNames = []string{"Messages", "Cursors", "Arrivals", "Consumers", "Queue
 
 // take has the session use the names.
 func (t *queueTables) take(s *session) error {
-	all := maps.Clone(s.tableNames)
+	all := maps.Clone(s.Tables)
 	if all == nil {
 		all = map[string]string{}
 	}
@@ -59,7 +59,7 @@ func (t *queueTables) take(s *session) error {
 		}
 		all[name] = table
 	}
-	s.tableNames = all
+	s.Tables = all
 	return nil
 }
 
@@ -67,7 +67,7 @@ func (t *queueTables) take(s *session) error {
 func (s *session) names() cursor.Names {
 	return cursor.Names{
 		Messages: s.tableName("Messages"), Cursors: s.tableName("Cursors"), Arrivals: s.tableName("Arrivals"),
-		QueueKey: cmp.Or(s.tableNames["QueueKey"], "queue"), SeqKey: cmp.Or(s.tableNames["SeqKey"], "seq"),
+		QueueKey: cmp.Or(s.Tables["QueueKey"], "queue"), SeqKey: cmp.Or(s.Tables["SeqKey"], "seq"),
 	}
 }
 
@@ -90,7 +90,7 @@ func (t *queueTables) open(s *session, options *cursor.Options) (*dynamodb.Clien
 // tableName is what a table is called: as --table says, else as the context has it from the stack's
 // outputs, else as a stack of the default name has it.
 func (s *session) tableName(table string) string {
-	return cmp.Or(s.tableNames[table], "streamsort-"+strings.ToLower(table))
+	return cmp.Or(s.Tables[table], "streamsort-"+strings.ToLower(table))
 }
 
 // service is where a service is, by its name in the variables of endpoints, and who we are there.
@@ -103,7 +103,7 @@ func (s *session) service(name string) (awsenv.Settings, error) {
 	if err != nil {
 		return found, err
 	}
-	found.Endpoint, found.Region = env.Endpoint, cmp.Or(s.region, found.Region)
+	found.Endpoint, found.Region = env.Endpoint, cmp.Or(s.Region, found.Region)
 	if err = errors.New("there is no region"); found.Region != "" {
 		_, err = found.Credentials.Retrieve(s.ctx)
 	}

@@ -19,7 +19,7 @@ func TestWhereTheTablesAre(t *testing.T) {
 	} {
 		t.Setenv(name, value)
 	}
-	s := &session{ctx: t.Context(), region: "eu-west-2"}
+	s := &session{ctx: t.Context(), place: place{Region: "eu-west-2"}}
 	where := func(endpoint, region, key string) {
 		t.Helper()
 		t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", endpoint)
@@ -39,6 +39,6 @@ func TestWhereTheTablesAre(t *testing.T) {
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
 	t.Setenv("AWS_REGION", "eu-west-1")
 	where("https://vpce-1.dynamodb.eu-west-1.vpce.amazonaws.com", "eu-west-2", "id")
-	s.region = ""
+	s.Region = ""
 	where("", "eu-west-1", "id")
 }

@@ -22,7 +22,7 @@ type uiCommand struct {
 }
 
 func (c *uiCommand) Run(s *session) error {
-	options := ui.Options{URL: s.url, Region: s.region, Sign: s.token == "" && (s.sign || s.given.Region != ""), Operate: c.Operate, Every: c.Every}
+	options := ui.Options{URL: s.URL, Region: s.Region, Sign: s.token == "" && (s.Sign || s.given.Region != ""), Operate: c.Operate, Every: c.Every}
 	if s.token != "" {
 		options.Token = func(context.Context) (string, error) { return s.token, nil }
 	}
@@ -30,7 +30,7 @@ func (c *uiCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "http://%s shows %s; interrupt to end\n", served.address, s.url)
+	fmt.Fprintf(s.out, "http://%s shows %s; interrupt to end\n", served.address, s.URL)
 	err = <-served.ended
 	for _, cut := range served.page.Close() {
 		fmt.Fprintln(s.errOut, printable.Text(cut))

@@ -14,18 +14,18 @@ var version string
 // versionLine says which version this is: the release's, or the module's of `go install`, or the
 // commit that it was built from.
 func versionLine() string {
-	built, _ := debug.ReadBuildInfo()
-	return fmt.Sprintf("streamsort %s %s/%s", versionOf(version, built), runtime.GOOS, runtime.GOARCH)
+	return fmt.Sprintf("streamsort %s %s/%s", versionOf(build()), runtime.GOOS, runtime.GOARCH)
+}
+
+// build is the version that was released, and what the linker knows.
+func build() (released string, built *debug.BuildInfo) {
+	built, _ = debug.ReadBuildInfo()
+	return version, built
 }
 
 // fetchable is this version as the Go toolchain names it; empty where it has none that can be
 // fetched.
-func fetchable() string {
-	built, _ := debug.ReadBuildInfo()
-	return fetchableOf(version, built)
-}
-
-func fetchableOf(released string, built *debug.BuildInfo) string {
+func fetchable(released string, built *debug.BuildInfo) string {
 	if released != "" {
 		return "v" + strings.TrimPrefix(released, "v")
 	}

@@ -30,11 +30,11 @@ func TestVersion(t *testing.T) {
 // since.
 func TestFetchable(t *testing.T) {
 	for version, want := range map[string]string{"v1.2.3": "v1.2.3", "v0.0.0-20261122-abc": "v0.0.0-20261122-abc", "v0.0.0-20261122-abc+dirty": "", "(devel)": "", "": ""} {
-		if got := fetchableOf("", &debug.BuildInfo{Main: debug.Module{Version: version}}); got != want {
+		if got := fetchable("", &debug.BuildInfo{Main: debug.Module{Version: version}}); got != want {
 			t.Errorf("%s: %q", version, got)
 		}
 	}
-	if got := fetchableOf("1.2.3", nil); got != "v1.2.3" {
+	if got := fetchable("1.2.3", nil); got != "v1.2.3" {
 		t.Errorf("a release: %q", got)
 	}
 }

@@ -91,13 +91,7 @@ func Look(ctx context.Context, api API, r Request, found func(int)) (*Run, error
 	if len(r.Targets) > 0 {
 		return run, run.lookAt(ctx, found)
 	}
-	query := url.Values{"limit": {pageSize}}
-	given := map[string]string{"state": r.State, "consumer": r.Consumer, "prefix": r.Prefix}
-	for name, value := range given {
-		if value != "" {
-			query.Set(name, value)
-		}
-	}
+	query := client.Query("limit", pageSize, "state", r.State, "consumer", r.Consumer, "prefix", r.Prefix)
 	for {
 		var page view.Rows
 		if err := api.Call(ctx, http.MethodGet, "/consumers", query, nil, &page); err != nil {

@@ -75,6 +75,16 @@ type operation struct {
 	Who                                          struct{ Kind, Name string }
 }
 
+// asking gets one thing after the other, by the names and values of their queries, up to the first
+// that fails.
+func (u *UI) asking(ctx context.Context, failed *error) func(out any, path string, query ...string) {
+	return func(out any, path string, query ...string) {
+		if *failed == nil {
+			*failed = u.get(ctx, path, client.Query(query...), out)
+		}
+	}
+}
+
 func (u *UI) get(ctx context.Context, path string, query url.Values, out any) error {
 	return u.api.Call(ctx, http.MethodGet, path, query, nil, out)
 }

@@ -67,20 +67,19 @@ type queueScreen struct {
 }
 
 func (u *UI) queue(ctx context.Context, query url.Values) (any, error) {
-	name := query.Get("queue")
+	name, err := query.Get("queue"), error(nil)
 	var s queueScreen
-	err := u.get(ctx, "/queues", client.Query("queue", name), &s.Q)
+	var of view.Consumers
+	ask := u.asking(ctx, &err)
+	ask(&s.Q, "/queues", "queue", name)
+	if s.Q.GapOpen {
+		ask(&s.Gaps, "/gaps", "queue", name, "limit", shownGaps)
+	}
+	ask(&of, "/consumers", "queue", name, "limit", shownConsumer)
 	if err != nil {
 		return nil, err
 	}
-	if s.Q.GapOpen {
-		if err := u.get(ctx, "/gaps", client.Query("queue", name, "limit", shownGaps), &s.Gaps); err != nil {
-			return nil, err
-		}
-	}
-	if s.Consumers, s.More, err = u.consumersOf(ctx, name); err != nil {
-		return nil, err
-	}
+	s.Consumers, s.More = of.Consumers, of.Next != ""
 	if s.Last, err = u.last(ctx, s.Q, shownLast); err != nil {
 		return nil, err
 	}
@@ -96,13 +95,6 @@ func (u *UI) queue(ctx context.Context, query url.Values) (any, error) {
 	s.Charts = u.chartsOf(ctx, s.Q, s.Consumers)
 	s.Said = said(query, s.Consumers)
 	return s, nil
-}
-
-// consumersOf are the first consumers of a queue.
-func (u *UI) consumersOf(ctx context.Context, queue string) (list []consumer, more bool, err error) {
-	var found view.Consumers
-	err = u.get(ctx, "/consumers", client.Query("queue", queue, "limit", shownConsumer), &found)
-	return found.Consumers, found.Next != "", err
 }
 
 // last are a queue's last messages in order, so many, the latest first.
@@ -164,32 +156,29 @@ func (u *UI) message(ctx context.Context, query url.Values) (any, error) {
 		return nil, badQuery(fmt.Sprintf("seq is %q: %v", query.Get("seq"), err))
 	}
 	var q queue
-	if err := u.get(ctx, "/queues", client.Query("queue", name), &q); err != nil {
-		return nil, err
-	}
+	var of view.Consumers
+	ask := u.asking(ctx, &err)
+	ask(&q, "/queues", "queue", name)
 	s := messageScreen{Queue: printable.Name(name), Seq: seq, Position: int64(q.Position), First: int64(q.First)}
 	switch {
 	case seq < s.First:
 	case seq <= s.Position:
-		asked := client.Query("queue", name, "to", strconv.FormatInt(seq, 10), "limit", "1")
+		after := ""
 		if seq > 0 {
-			asked.Set("after", strconv.FormatInt(seq-1, 10))
+			after = strconv.FormatInt(seq-1, 10)
 		}
 		var found struct{ Messages []message }
-		if err := u.get(ctx, "/messages", asked, &found); err != nil {
-			return nil, err
-		}
+		ask(&found, "/messages", "queue", name, "after", after, "to", strconv.FormatInt(seq, 10), "limit", "1")
 		if len(found.Messages) > 0 {
 			s.Message = &found.Messages[0]
 		}
 	case q.GapOpen:
 		var open gaps
-		if err := u.get(ctx, "/gaps", client.Query("queue", name, "limit", "1000"), &open); err != nil {
-			return nil, err
-		}
+		ask(&open, "/gaps", "queue", name, "limit", "1000")
 		s.Missing, s.Behind = beyond(seq, int64(q.MaxParked), open)
 	}
-	s.Consumers, _, err = u.consumersOf(ctx, name)
+	ask(&of, "/consumers", "queue", name, "limit", shownConsumer)
+	s.Consumers = of.Consumers
 	return s, err
 }
 

@@ -44,7 +44,11 @@ func (c *chainCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	whole, err := fantree.Read(s.chain, c.Tag, fanned, maxParts)
+	whole, err := fantree.Read(func(tag string) (json.RawMessage, error) {
+		var answer struct{ Chain json.RawMessage }
+		_, err := s.get("/chains", url.Values{"tag": {tag}}, &answer)
+		return answer.Chain, err
+	}, c.Tag, fanned, maxParts)
 	if err != nil {
 		return err
 	}
@@ -67,18 +71,6 @@ func (c *chainCommand) fanned() (xorack.Edge, error) {
 		return edge, usageError(fmt.Sprintf("--edge is an edge of the chain %q, not of %q: give that tag, or another edge", edge.Tag(), c.Tag))
 	}
 	return edge, nil
-}
-
-func (s *session) chain(tag string) (json.RawMessage, error) {
-	var answer struct{ Chain json.RawMessage }
-	_, err := s.get("/chains", url.Values{"tag": {tag}}, &answer)
-	return answer.Chain, err
-}
-
-// isPart reports whether the tag is that of a part of a fan, which ends an edge of another chain.
-func (c chain) isPart() bool {
-	_, name := tenant.Split(string(c.Tag))
-	return strings.HasPrefix(name, "fan.")
 }
 
 func (s *session) printChain(whole *fantree.Node) error {
@@ -119,7 +111,7 @@ func (c chain) about(clock clock) string {
 	if c.Reason != "" {
 		text += "  reason: " + printable.Text(c.Reason) + "\n"
 	}
-	if c.isPart() {
+	if _, name := tenant.Split(string(c.Tag)); strings.HasPrefix(name, "fan.") {
 		text += "  a part of a fan: it ends an edge of the chain above it\n"
 	}
 	return text
@@ -132,11 +124,9 @@ func (c chain) counted() string {
 	return fmt.Sprintf("%d of %s ended", c.EdgesEnded, count(c.Edges, "edge", "edges"))
 }
 
-// barWidth is how many cells a bar has.
-const barWidth = 20
-
 // bar is how many of the edges have ended, as a picture. It is full only where all have.
 func (c chain) bar() string {
+	const barWidth = 20
 	full := 0
 	if c.Edges > 0 {
 		full = int(min(c.EdgesEnded, c.Edges) * barWidth / c.Edges)

@@ -172,7 +172,7 @@ func (c *commands) session(ctx context.Context, line *kong.Context, in io.Reader
 	s := &session{
 		ctx: ctx, in: in, out: out, errOut: errOut, token: c.Token, given: place{URL: c.URL, Region: c.Region, Sign: c.Sign},
 		format: formatOf(c.Output, isTerminal(out)), color: colored(c.Color, isTerminal(out)),
-		terminal: isTerminal(errOut), asks: isTerminal(errOut) && isTerminal(in), grace: grace,
+		terminal: isTerminal(errOut), asks: isTerminal(errOut) && isTerminal(in), grace: 5 * time.Second,
 	}
 	s.clock = clock{style: c.Time, table: s.format == asTable}
 	if s.color {

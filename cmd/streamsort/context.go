@@ -223,18 +223,14 @@ func (p places) write() error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return err
 	}
-	part, err := os.CreateTemp(filepath.Dir(file), "contexts-")
-	if err != nil {
-		return err
-	}
-	_, err = part.Write(append(content, '\n'))
-	if err = errors.Join(err, part.Close()); err == nil {
-		err = os.Rename(part.Name(), file)
+	part := fmt.Sprintf("%s.%d", file, os.Getpid())
+	if err = os.WriteFile(part, append(content, '\n'), 0o600); err == nil {
+		err = os.Rename(part, file)
 	}
 	if err != nil {
-		return errors.Join(err, os.Remove(part.Name()))
+		_ = os.Remove(part)
 	}
-	return nil
+	return err
 }
 
 func (p places) named(name string) (place, error) {

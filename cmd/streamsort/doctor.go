@@ -126,15 +126,16 @@ func gravenessOf(g view.Group) diagnosis {
 // function notes how many invocations of a function failed. Where consumers fail because it does,
 // that is as grave as the worst of them.
 func (d *doctor) function(name string, how diagnosis, found string, arguments ...any) {
-	blamed := false
+	blamed, grave := false, well
 	for _, g := range d.groups {
-		if !slices.ContainsFunc(g.Examples, func(e view.Example) bool { return strings.Contains(string(e.Error)+" ", ":function:"+name+" ") }) {
-			continue
+		if slices.ContainsFunc(g.Examples, func(e view.Example) bool {
+			return strings.Contains(string(e.Error)+" ", ":function:"+name+" ")
+		}) {
+			blamed, grave = true, grave.worse(gravenessOf(g))
 		}
-		if !blamed {
-			blamed, how = true, well
-		}
-		how = how.worse(gravenessOf(g))
+	}
+	if blamed {
+		how = grave
 	}
 	d.say("function "+name, how, found, arguments...)
 }
@@ -160,7 +161,7 @@ func (d *doctor) api() {
 	}
 	d.say("api", how, "%s answers within %d ms", d.URL, took.Milliseconds())
 	said := false
-	for _, state := range summarized {
+	for _, state := range view.Summarized {
 		if n := a.States[state]; n.Count > 0 {
 			said = true
 			d.say(string(state), graveness(state, n.Age), "%s, the oldest %s; %s",
@@ -211,10 +212,9 @@ func (d *doctor) clock() {
 	// The header has whole seconds.
 	apart := (time.Since(theirs) - time.Since(began)/2 - 500*time.Millisecond).Round(time.Second)
 	how, where := well, "ahead of"
-	switch {
-	case apart.Abs() >= clocksFar:
+	if apart.Abs() >= clocksFar {
 		how = critical
-	case apart.Abs() >= clocksApart:
+	} else if apart.Abs() >= clocksApart {
 		how = warning
 	}
 	if apart < 0 {
@@ -233,12 +233,10 @@ func (d *doctor) tables() {
 	}
 	names := d.names()
 	names.Trouble = d.tableName("Trouble")
-	all := append(names.Tables(), names.ArrivalsTable())
-	all = append(all, delivery.Names{
-		Consumers: d.tableName("Consumers"), Audit: d.tableName("Audit"),
-	}.Tables()...)
-	all = append(all, xorack.Names{Chains: d.tableName("Chains")}.Tables()...)
-	for _, def := range all {
+	consumers := delivery.Names{Consumers: d.tableName("Consumers"), Audit: d.tableName("Audit")}
+	chains := xorack.Names{Chains: d.tableName("Chains")}
+	queues := append(names.Tables(), names.ArrivalsTable())
+	for _, def := range slices.Concat(queues, consumers.Tables(), chains.Tables()) {
 		d.table(dynamoDB, def)
 	}
 	store, err := cursor.NewDynamo(dynamoDB, names)
@@ -355,10 +353,6 @@ func (d *doctor) layouts(ctx context.Context, on *dynamodb.Client, def table.Def
 		d.say(check, well, "is %s, and its items' layout is known (%d at most)", status, def.Layout)
 	}
 }
-
-// summarized are the states in the order in which they are printed: those of queues and consumers,
-// and of chains.
-var summarized = append(slices.Clone(view.Attention), "failed", "timed-out")
 
 // howMany is a number, of which there may be more.
 func howMany(n int, more bool) string {

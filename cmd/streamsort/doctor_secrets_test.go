@@ -61,9 +61,8 @@ func TestDoctorOfSecrets(t *testing.T) {
 					return
 				}
 				body, _ := io.ReadAll(r.Body)
-				if r.URL.RequestURI() != "/2015-03-31/functions/orders-webhook/invocations?Qualifier=live" || string(body) != `{"operation":"secrets"}` {
-					t.Errorf("%s %s is called", r.URL.RequestURI(), body)
-				}
+				check.That(t, r.URL.RequestURI() == "/2015-03-31/functions/orders-webhook/invocations?Qualifier=live" && string(body) == `{"operation":"secrets"}`,
+					"%s %s is called", r.URL.RequestURI(), body)
 				if w.Header().Set("X-Amz-Log-Result", base64.StdEncoding.EncodeToString([]byte(c.log))); c.failed != "" {
 					w.Header().Set("X-Amz-Function-Error", c.failed)
 				}

@@ -45,9 +45,7 @@ func TestDoctorOfStack(t *testing.T) {
 	check.OK(t, err)
 	all := append(cursor.Names{}.Tables(), cursor.Names{}.ArrivalsTable())
 	all = append(all, delivery.Names{Trouble: "streamsort-trouble"}.Tables()...)
-	if err := table.Create(t.Context(), tables, append(all, xorack.Names{}.Tables()...)...); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, table.Create(t.Context(), tables, append(all, xorack.Names{}.Tables()...)...))
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"states":{}}`) }))
 	defer api.Close()
 	template, err := os.ReadFile("testdata/doctor.template.json")

@@ -47,7 +47,7 @@ type endpointCommand struct {
 type endpointList struct {
 	readFlags
 	Named string `name:"consumer" help:"Only those of this consumer."`
-	Limit bound  `help:"Print so many at most; 0 for all. 100 where it is not given." placeholder:"N"`
+	Limit *int   `help:"Print so many at most; 0 for all. 100 where it is not given." placeholder:"N"`
 }
 
 func (c *endpointList) Run(s *session) error {

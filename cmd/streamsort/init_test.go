@@ -24,9 +24,8 @@ func TestInit(t *testing.T) {
 		"go":     {"main.go", "main_test.go", "local --watch --consumer orders=.\n"},
 	} {
 		out, errOut, code := prints(t, "init", language, filepath.Join("new", language))
-		if code != exitDone || !strings.Contains(out, "cd new/"+language) || !strings.Contains(out, want.run) || !strings.Contains(out, beforeRelease) {
-			t.Errorf("%s: exit code %d, %s%s", language, code, out, errOut)
-		}
+		check.That(t, code == exitDone && strings.Contains(out, "cd new/"+language) && strings.Contains(out, want.run) && strings.Contains(out, beforeRelease),
+			"%s: exit code %d, %s%s", language, code, out, errOut)
 		read := func(name string) string {
 			text, err := os.ReadFile(filepath.Join("new", language, name))
 			check.OK(t, err)
@@ -49,9 +48,7 @@ func TestInit(t *testing.T) {
 				}
 			}
 		}
-		if err := json.Unmarshal([]byte(read("template.json")), &template); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, json.Unmarshal([]byte(read("template.json")), &template))
 		for name := range template.Resources.Streamsort.Properties.Parameters {
 			check.That(t, strings.Contains(string(page), "| `"+name+"` |"),
 				"%s: docs/how-to/without-cdk.md knows no parameter %s", language, name)
@@ -73,13 +70,10 @@ func TestInit(t *testing.T) {
 // TestInitOverwritesNothing: where one of its files is there, nothing is written.
 func TestInitOverwritesNothing(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if err := os.WriteFile("README.md", []byte("mine"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile("README.md", []byte("mine"), 0o600))
 	_, errOut, code := prints(t, "init")
-	if code != exitRefused || !strings.Contains(errOut, "README.md is there already, and init overwrites nothing: name another folder") {
-		t.Errorf("exit code %d, %s", code, errOut)
-	}
+	check.That(t, code == exitRefused && strings.Contains(errOut, "README.md is there already, and init overwrites nothing: name another folder"),
+		"exit code %d, %s", code, errOut)
 	if files, err := os.ReadDir("."); err != nil || len(files) != 1 {
 		t.Errorf("files %v, %v", files, err)
 	}

@@ -174,7 +174,7 @@ func (s *session) hadBy(p placed, skipped map[string]bool) (documents []json.Raw
 			what = "is past it, which an operator skipped"
 		case delivered >= p.seq: // what it is at now says nothing of this one
 			what = "is past it"
-		case it.at(p.seq):
+		case it.Claim != nil && int64(it.Claim.From) <= p.seq && p.seq <= int64(it.Claim.To):
 			what = "is at it" + it.clauses(s.clock)
 		default:
 			what = fmt.Sprintf("has not had it: it is at %d%s", delivered, it.clauses(s.clock))
@@ -196,11 +196,6 @@ func (s *session) hadBy(p placed, skipped map[string]bool) (documents []json.Raw
 		said.WriteString("  no consumer\n")
 	}
 	return documents, said.String(), err
-}
-
-// at reports whether the consumer's claim has a seq.
-func (c consumer) at(seq int64) bool {
-	return c.Claim != nil && int64(c.Claim.From) <= seq && seq <= int64(c.Claim.To)
 }
 
 // tried is an attempt in a line: when it ended, how long it took, what was called, and what was
@@ -225,10 +220,10 @@ func tried(a view.Attempt, c clock) string {
 // log is what prints the log of the function that was called in the last of some attempts; empty
 // where no function is known.
 func (s *session) log(attempts []view.Attempt) string {
-	if len(attempts) == 0 {
-		return ""
+	var last view.Attempt
+	if len(attempts) > 0 {
+		last = attempts[len(attempts)-1]
 	}
-	last := attempts[len(attempts)-1]
 	if last.By == "" || last.RequestID == "" {
 		return ""
 	}

@@ -11,12 +11,13 @@ import (
 	"time"
 )
 
-// maxLine is the longest line that is read: a body of 350 KB in base64 fits.
-const maxLine = 1 << 20
-
-// maxCall is how many bytes the lines of a call have at most. A function is handed them in an event
-// of 6 MB, as a string of JSON or in base64, which has a third more.
-const maxCall = 4 << 20
+const (
+	maxLine = 1 << 20 // the longest line that is read: a body of 350 KB in base64 fits
+	// maxCall is how many bytes the lines of a call have at most. A function is handed them in an
+	// event of 6 MB, as a string of JSON or in base64, which has a third more.
+	maxCall = 4 << 20
+	linger  = 200 * time.Millisecond // for which a line of a pipe waits for more that go with it
+)
 
 // numbered is a line of the input, or why it is missing.
 type numbered struct {
@@ -38,32 +39,32 @@ func lines(first, last int) string {
 	return fmt.Sprintf("lines %d to %d", first, last)
 }
 
-// linger is how long a line of a pipe waits for more that go with it in a call.
-const linger = 200 * time.Millisecond
-
 // lingers is how long the lines of an input wait for more: those of a file, which come at once, for
 // as long as it takes.
 func lingers(in io.Reader) time.Duration {
-	file, ok := in.(*os.File)
-	if !ok {
-		return 0
-	}
-	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
+	if _, ok := in.(*os.File); !ok || regularSize(in) >= 0 {
 		return 0
 	}
 	return linger
 }
 
-// byteOrderMark is how some editors begin a file in UTF-8.
-var byteOrderMark = []byte("\xef\xbb\xbf")
+// regularSize is the size of a regular file; -1 of what is none.
+func regularSize(in io.Reader) int64 {
+	if file, ok := in.(*os.File); ok {
+		if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
+			return info.Size()
+		}
+	}
+	return -1
+}
 
 // readLines sends the lines of an input, until its end, or until nobody wants more.
 func readLines(in io.Reader, to chan<- numbered, unwanted <-chan struct{}) {
 	reader := bufio.NewReaderSize(in, maxLine+1)
 	for number := 1; ; number++ {
 		line, err := nextLine(reader)
-		if number == 1 {
-			line = bytes.TrimPrefix(line, byteOrderMark)
+		if number == 1 { // some editors begin a file so
+			line = bytes.TrimPrefix(line, []byte("\ufeff"))
 		}
 		select {
 		case to <- numbered{number, bytes.Clone(line), err}:

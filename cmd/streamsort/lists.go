@@ -18,11 +18,8 @@ import (
 // listFlags are those of each list.
 type listFlags struct {
 	Prefix string `help:"Only those whose queue, or tag, begins so."`
-	Limit  bound  `help:"Print so many at most; 0 for all. 100 where it is not given." placeholder:"N"`
+	Limit  *int   `help:"Print so many at most; 0 for all. 100 where it is not given." placeholder:"N"`
 }
-
-// defaultListed is how many of a list are printed where nothing else is said.
-const defaultListed = 100
 
 // listed is a queue, a consumer or a chain in a list.
 type listed struct {
@@ -36,8 +33,8 @@ type listed struct {
 
 // limited prints the first elements of a member of pages, by their cells, and says where there are
 // more.
-func limited[T any](l *listing, path string, query url.Values, member string, limit bound, cells func(T) []any) error {
-	most, err := limit.orAll(defaultListed)
+func limited[T any](l *listing, path string, query url.Values, member string, limit *int, cells func(T) []any) error {
+	most, err := orAll(limit)
 	if err != nil {
 		return err
 	}
@@ -128,7 +125,7 @@ func farthest(all []ranked, most int) []ranked {
 }
 
 func (c *topCommand) Run(s *session) error {
-	most, err := c.Limit.orAll(defaultListed)
+	most, err := orAll(c.Limit)
 	if err != nil {
 		return err
 	}

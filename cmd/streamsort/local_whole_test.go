@@ -116,9 +116,7 @@ func TestLocalConsumers(t *testing.T) {
 	check.OK(t, err)
 	write := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(source, []byte(text), 0o600))
 	}
 	write("def handler(batch, context):\n    return whatever(\n")
 	shown.awaits(t, "py | SyntaxError: '(' was never closed")
@@ -139,9 +137,8 @@ func TestLocalConsumers(t *testing.T) {
 		t.Errorf("the URL got %q", got)
 	}
 	said, _, code := prints(t, "logs", "py")
-	if code != exitDone || !strings.Contains(said, "orders 1: 1200 cents\n") || !strings.Contains(said, `consumer.py", line 2`) {
-		t.Errorf("the log of py, exit code %d: %s", code, said)
-	}
+	check.That(t, code == exitDone && strings.Contains(said, "orders 1: 1200 cents\n") && strings.Contains(said, `consumer.py", line 2`),
+		"the log of py, exit code %d: %s", code, said)
 	if _, said, code := prints(t, "logs", "nope"); code != exitRefused || !strings.Contains(said, `there is no function "nope": there are js, py, streamsort-AckFunction`) {
 		t.Errorf("the log of another, exit code %d: %s", code, said)
 	}
@@ -162,9 +159,8 @@ func TestLocalHandlerMissing(t *testing.T) {
 		t.Fatal(errOut)
 	}
 	_, errOut, code := prints(t, "local", "--port", "0", "--ui=", "--consumer", "orders="+filepath.Join(folder, "consumer.py")+":handle")
-	if code != exitRefused || !strings.Contains(errOut, "consumer orders: consumer.py has no function handle: it has handler, total, body") {
-		t.Errorf("exit code %d, %s", code, errOut)
-	}
+	check.That(t, code == exitRefused && strings.Contains(errOut, "consumer orders: consumer.py has no function handle: it has handler, total, body"),
+		"exit code %d, %s", code, errOut)
 }
 
 // TestPortInUse says what to do.

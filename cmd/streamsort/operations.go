@@ -120,8 +120,11 @@ type rewindCommand struct {
 	oneOrMany
 	Start string `required:"" help:"Where it goes on: first, latest or a seq." placeholder:"PLACE"`
 }
-type pauseCommand struct{ oneOrMany }
-type resumeCommand struct{ oneOrMany }
+
+type (
+	pauseCommand  struct{ oneOrMany }
+	resumeCommand struct{ oneOrMany }
+)
 
 func (c *rewindCommand) Run(s *session) error { return c.do(s, "rewind", "set to "+c.Start, c.Start) }
 func (c *pauseCommand) Run(s *session) error  { return c.do(s, "pause", "paused", "") }

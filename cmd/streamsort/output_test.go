@@ -9,6 +9,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // odd is a name as JSON has it: it ends a line, orders a terminal about by a control character of
@@ -69,9 +71,8 @@ func TestNamesOfOthers(t *testing.T) {
 				lines = map[string]int{"text": 1, "table": 2, "json": 1, "jsonl": 1}[format]
 			}
 			escaped := !strings.ContainsAny(out, "\r\u009b\u202e") && strings.Contains(out, `a\r\nb\tc`)
-			if code != exitDone || strings.Count(out, "\n") != lines || !escaped {
-				t.Errorf("%s, %s: exit code %d, %q, %s", verb, format, code, out, errOut)
-			}
+			check.That(t, code == exitDone && strings.Count(out, "\n") == lines && escaped,
+				"%s, %s: exit code %d, %q, %s", verb, format, code, out, errOut)
 			if format != "json" {
 				continue
 			}
@@ -100,12 +101,10 @@ func TestRedriveOfWhatBlocks(t *testing.T) {
 	})
 	line := []string{"--url", server, "redrive", "q", "c", "--reason", "r"}
 	out, errOut, code := prints(t, line...)
-	if code != exitDone || !strings.Contains(asked, `"seq":"9007199254740993"`) || !strings.Contains(out, "tries 9007") {
-		t.Errorf("exit code %d, %s%s; asked %s", code, out, errOut, asked)
-	}
+	check.That(t, code == exitDone && strings.Contains(asked, `"seq":"9007199254740993"`) && strings.Contains(out, "tries 9007"),
+		"exit code %d, %s%s; asked %s", code, out, errOut, asked)
 	asked, blocked = "", ""
 	_, errOut, code = prints(t, line...)
-	if code != exitRefused || asked != "" || !strings.Contains(errOut, `consumer c of queue "q" is not blocked`) {
-		t.Errorf("exit code %d, %s; asked %s", code, errOut, asked)
-	}
+	check.That(t, code == exitRefused && asked == "" && strings.Contains(errOut, `consumer c of queue "q" is not blocked`),
+		"exit code %d, %s; asked %s", code, errOut, asked)
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,7 +15,7 @@ import (
 type progress struct {
 	out   io.Writer
 	input io.Reader
-	size  int64 // of the input; 0 where nobody knows
+	size  int64 // of the input; 0 or -1 where nobody knows
 	had   atomic.Int64
 	mu    sync.Mutex
 	shown time.Time
@@ -63,12 +62,7 @@ func (p *progress) reads(in io.Reader) io.Reader {
 	if p == nil {
 		return in
 	}
-	p.input = in
-	if file, ok := in.(*os.File); ok {
-		if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
-			p.size = info.Size()
-		}
-	}
+	p.input, p.size = in, regularSize(in)
 	return p
 }
 

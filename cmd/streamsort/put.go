@@ -31,9 +31,6 @@ type putCommand struct {
 	Events      string `help:"The lines are events as they are, which become messages by these paths (docs/reference/events.md#paths): queue, seq with first, id, key with keyType, prev, each, body, attributes, prefix." placeholder:"JSON"`
 }
 
-// grace is how long the calls under way may take after an interrupt.
-const grace = 5 * time.Second
-
 func (c *putCommand) Run(s *session) error {
 	if err := cmp.Or(bounded("--batch", c.Batch, 1, 500), bounded("--concurrency", c.Concurrency, 1, 64)); err != nil {
 		return err

@@ -27,7 +27,10 @@ func (q queue) text(c clock) string {
 	}
 	gap := "no gap"
 	if q.GapOpen {
-		gap = "a gap " + c.lasting(q.GapAge) + q.parked()
+		gap = "a gap " + c.lasting(q.GapAge)
+	}
+	if q.GapOpen && q.Parked > 0 {
+		gap += ", " + howMany(q.Parked, q.ParkedMore) + " parked"
 	}
 	return fmt.Sprintf("%s: position %d, %s\n  first %d, policy %s after %s, max ahead %d, %s\n",
 		q.Queue, q.Position, gap, q.First, q.Policy, view.Duration(q.GapAfter), q.MaxAhead, q.Mode)
@@ -49,14 +52,6 @@ func (q queue) waits(c clock) string {
 	}
 	waiting := howMany(q.Waiting, q.WaitingMore)
 	return fmt.Sprintf("%s wait, the first is due %s", waiting, c.due(q.DueAt.Truncate(time.Second)))
-}
-
-// parked is how many messages wait beyond the gap, where the answer says so.
-func (q queue) parked() string {
-	if q.Parked == 0 {
-		return ""
-	}
-	return fmt.Sprintf(", %s parked", howMany(q.Parked, q.ParkedMore))
 }
 
 type configureCommand struct {
@@ -136,13 +131,6 @@ type queueCommand struct {
 	Named string `name:"consumer" help:"With --audit: only what was done to this consumer."`
 }
 
-// shownGaps is how many gaps of a queue are printed where --limit is not given; maxGaps is the most
-// that the API lists.
-const (
-	shownGaps = 10
-	maxGaps   = 1000
-)
-
 func (c *queueCommand) Run(s *session) error {
 	switch {
 	case c.Named != "" && !c.Audit:
@@ -151,16 +139,19 @@ func (c *queueCommand) Run(s *session) error {
 		return usageError("--audit is for one queue: give its name")
 	case c.Queue == "":
 		return c.list(s)
-	case c.State != "" || c.Prefix != "" || c.Audit && c.Limit.given:
+	case c.State != "" || c.Prefix != "" || c.Audit && c.Limit != nil:
 		return usageError("--state and --prefix are for a list, without a queue; --limit is for a list, and for the gaps of a queue")
 	case c.Audit:
 		return s.audit(c.Queue, c.Named)
 	}
-	limit, err := c.Limit.within(1, maxGaps, shownGaps)
-	if err != nil {
+	shown := 10 // gaps
+	if c.Limit != nil {
+		shown = *c.Limit
+	}
+	if err := bounded("--limit", shown, 1, 1000); err != nil {
 		return err
 	}
-	return s.queue(c.Queue, limit)
+	return s.queue(c.Queue, shown)
 }
 
 func (c *queueCommand) list(s *session) error {

@@ -46,9 +46,7 @@ func TestReference(t *testing.T) {
 		Begins: "<!-- verbs: begin -->\n", Ends: "<!-- verbs: end -->\n",
 	}
 	if *updateReference {
-		if err := part.Write(text); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, part.Write(text))
 	}
 	if err := part.Holds(text, "go test ./cmd/streamsort -run TestReference -update"); err != nil {
 		t.Error(err)

@@ -15,9 +15,6 @@ type whyCommand struct {
 	Consumer string `arg:"" optional:"" help:"Only this consumer, beside a gap of the queue."`
 }
 
-// runbook is where the sections of the states are.
-const runbook = "docs/reference/runbook.md"
-
 func (c *whyCommand) Run(s *session) error {
 	var q queue
 	if _, err := s.get("/queues", url.Values{"queue": {c.Queue}}, &q); err != nil {
@@ -83,6 +80,6 @@ func (s *session) reason(r view.Reason) string {
 	for _, command := range r.Type {
 		line("  %s", command)
 	}
-	line("runbook: %s%s", runbook, r.Anchor)
+	line("runbook: docs/reference/runbook.md%s", r.Anchor)
 	return b.String()
 }

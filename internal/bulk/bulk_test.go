@@ -174,9 +174,8 @@ func TestAPIThatIsAway(t *testing.T) {
 			s := &server{queues: 50, now: time.Now(), fails: func(string) error { n++; return c.fails(n) }}
 			report := s.look(t, Request{Rate: 10}).Do(t.Context(), nil)
 			all := report.Handled() == 50
-			if all != c.whole || all == (report.Stopped != "") || report.Failed == 0 || report.Whole() {
-				t.Errorf("%v: %+v", c.fails(1), report)
-			}
+			check.That(t, all == c.whole && all != (report.Stopped != "") && report.Failed != 0 && !report.Whole(),
+				"%v: %+v", c.fails(1), report)
 			why := c.fails(1).Error()
 			check.That(t, c.whole || report.Failed <= maxTrouble && strings.Contains(report.Stopped, why),
 				"%+v", report)

@@ -53,9 +53,8 @@ func TestPutRepeatsWhatIsUnknown(t *testing.T) {
 	)
 	outcomes, err := c.Put(t.Context(), []json.RawMessage{[]byte(`{"a": 1}`), []byte(`{"b":2}`), []byte(`{"c":3}`)})
 	check.OK(t, err)
-	if outcomes[0].Outcome != "advanced" || outcomes[1].Outcome != "duplicate" || outcomes[2].Outcome != "conflict" {
-		t.Errorf("%+v", outcomes)
-	}
+	check.That(t, outcomes[0].Outcome == "advanced" && outcomes[1].Outcome == "duplicate" && outcomes[2].Outcome == "conflict",
+		"%+v", outcomes)
 	if want := `{"messages":[{"b":2}]}`; (*bodies)[2] != want || !strings.Contains((*bodies)[0], `{"a": 1}`) {
 		t.Errorf("bodies %q, want the last to be %s", *bodies, want)
 	}

@@ -89,9 +89,8 @@ func TestWhatIsSigned(t *testing.T) {
 			continue
 		}
 		got, err := authorization(t, client)
-		if err != nil || (got != "") != (c.scope != "") || !strings.Contains(got, c.scope) {
-			t.Errorf("%s, configured for %q: authorization %q, %v; want one with %q", c.base, c.configured, got, err, c.scope)
-		}
+		check.That(t, err == nil && (got != "") == (c.scope != "") && strings.Contains(got, c.scope),
+			"%s, configured for %q: authorization %q, %v; want one with %q", c.base, c.configured, got, err, c.scope)
 	}
 }
 
@@ -126,9 +125,8 @@ func TestWhatIsMissingIsSaid(t *testing.T) {
 	check.OK(t, err)
 	var none *NoCredentialsError
 	err = c.Call(t.Context(), "GET", "/queues", nil, nil, nil)
-	if !errors.As(err, &none) || none.Host != "abc.execute-api.eu-west-1.amazonaws.com" || !strings.Contains(err.Error(), "AWS_PROFILE") {
-		t.Errorf("without credentials: %v", err)
-	}
+	check.That(t, errors.As(err, &none) && none.Host == "abc.execute-api.eu-west-1.amazonaws.com" && strings.Contains(err.Error(), "AWS_PROFILE"),
+		"without credentials: %v", err)
 	t.Setenv("AWS_PROFILE", "nobody")
 	if _, err := NewSigned("https://api.example.com", "eu-west-1"); err == nil || !strings.Contains(err.Error(), "nobody") {
 		t.Errorf("without the profile: %v", err)
@@ -140,9 +138,8 @@ func TestRefusedAnonymously(t *testing.T) {
 	for status, hinted := range map[int]bool{401: true, 403: true, 404: false} {
 		c, _ := serve(t, says(status, `{"message":"Forbidden"}`))
 		err := c.Call(t.Context(), "GET", "/queues", nil, nil, nil)
-		if err == nil || strings.Contains(err.Error(), "was not signed") != hinted {
-			t.Errorf("%d: %v", status, err)
-		}
+		check.That(t, err != nil && strings.Contains(err.Error(), "was not signed") == hinted,
+			"%d: %v", status, err)
 	}
 	c, _ := serve(t, says(403, `{"code":"no-tenant","detail":"the token has no tenant"}`))
 	if err := c.Call(t.Context(), "GET", "/queues", nil, nil, nil); err == nil || strings.Contains(err.Error(), "was not signed") {

@@ -53,6 +53,9 @@ const (
 // Attention are the states that people look at, the worst first.
 var Attention = []State{Blocked, InDoubt, Gap, Held, Retrying, Paused, CatchingUp}
 
+// Summarized are those that a summary counts: of queues and consumers, and of chains.
+var Summarized = slices.Concat(Attention, []State{"failed", "timed-out"})
+
 // compare orders states, the worst first.
 func (s State) compare(o State) int {
 	return cmp.Compare(slices.Index(Attention, s), slices.Index(Attention, o))

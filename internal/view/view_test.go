@@ -93,9 +93,8 @@ func TestGroups(t *testing.T) {
 	first := groups[0]
 	check.That(t, first.Since.Equal(now.Add(-29*time.Minute)) && first.Age == 29*60,
 		"the largest is %+v", first)
-	if len(first.Examples) != view.MaxExamples || first.Examples[0].Queue != "q29" || first.Examples[0].Error != "boom of q29" {
-		t.Errorf("its examples are %+v", first.Examples)
-	}
+	check.That(t, len(first.Examples) == view.MaxExamples && first.Examples[0].Queue == "q29" && first.Examples[0].Error == "boom of q29",
+		"its examples are %+v", first.Examples)
 	for i := range view.MaxGroups {
 		heads = append(heads, head("q", view.Retrying, fmt.Sprint("e", i), 0))
 	}
@@ -122,9 +121,8 @@ func TestWhy(t *testing.T) {
 	var got []string
 	for _, r := range reasons {
 		got = append(got, string(r.State)+" "+r.Consumer)
-		if r.Text == "" || len(r.Type) == 0 || r.Anchor != "#"+string(r.State) || r.Queue != "it's" {
-			t.Errorf("%+v", r)
-		}
+		check.That(t, r.Text != "" && len(r.Type) != 0 && r.Anchor == "#"+string(r.State) && r.Queue == "it's",
+			"%+v", r)
 	}
 	want := []string{"blocked c", "blocked g", "in-doubt f", "gap ", "held e", "retrying d", "paused c", "catching-up b"}
 	check.That(t, slices.Equal(got, want), "%q, want %q", got, want)
@@ -134,9 +132,8 @@ func TestWhy(t *testing.T) {
 	} {
 		check.That(t, reasons[i].Type[0] == want, "%s, want %s", reasons[i].Type[0], want)
 	}
-	if reasons[0].Error != "boom" || !strings.Contains(reasons[0].Text, "42 failed 5 times") || !strings.Contains(reasons[6].Text, "night") {
-		t.Errorf("%+v", reasons)
-	}
+	check.That(t, reasons[0].Error == "boom" && strings.Contains(reasons[0].Text, "42 failed 5 times") && strings.Contains(reasons[6].Text, "night"),
+		"%+v", reasons)
 	if got := view.Why(view.Queue{Queue: "q", State: view.OK}, all[:1]); len(got) != 0 {
 		t.Errorf("nothing is wrong, and %+v", got)
 	}
@@ -179,9 +176,8 @@ func TestWhyOfABatch(t *testing.T) {
 		{held, "The batch of messages 1 to 4 failed 2 times", "[streamsort consumer --state held --consumer c streamsort redrive q c --reason TEXT]"},
 	} {
 		r := view.Why(view.Queue{Queue: "q"}, []view.Consumer{c.of})
-		if len(r) != 1 || !strings.Contains(r[0].Text, c.text) || fmt.Sprint(r[0].Type) != c.kind {
-			t.Errorf("%d: %+v", i, r)
-		}
+		check.That(t, len(r) == 1 && strings.Contains(r[0].Text, c.text) && fmt.Sprint(r[0].Type) == c.kind,
+			"%d: %+v", i, r)
 	}
 }
 

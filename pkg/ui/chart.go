@@ -70,8 +70,11 @@ func drawChart(title string, times []time.Time, all ...series) chart {
 }
 
 func level(title, name string, samples []sample) chart {
-	times := timesOf(samples)
-	return drawChart(title, times, series{name, "second", levels(samples, times)})
+	times, went := timesOf(samples), series{name: name, kind: "second"}
+	for _, t := range times {
+		went.values = append(went.values, math.Round(at(samples, t)))
+	}
+	return drawChart(title, times, went)
 }
 
 // figure is a number as a chart shows it.
@@ -112,13 +115,6 @@ func timesOf(samples []sample) (times []time.Time) {
 		times = append(times, first.Add(last.Sub(first)*time.Duration(i)/time.Duration(max(n, 1))))
 	}
 	return times
-}
-
-func levels(samples []sample, times []time.Time) (values []float64) {
-	for _, t := range times {
-		values = append(values, math.Round(at(samples, t)))
-	}
-	return values
 }
 
 // perMinute is by how much a figure grew a minute, up to each of the times but the first, which is

@@ -41,12 +41,9 @@ func (u *UI) who(ctx context.Context) string {
 	return string(sum[:8])
 }
 
-// chainsKept is for how long it is not asked again whether there are chains.
-const chainsKept = time.Minute
-
 // hasChains reports whether the stack has any chain: only then is there a list of them to lead to.
 func (u *UI) hasChains(ctx context.Context) bool {
-	has, _ := kept(ctx, u, "chains", chainsKept, func() (bool, error) {
+	has, _ := kept(ctx, u, "chains", time.Minute, func() (bool, error) {
 		for _, state := range []string{"open", "failed", "timed-out"} {
 			var some rows
 			if err := u.get(ctx, "/chains", client.Query("state", state, "limit", "1"), &some); err != nil {

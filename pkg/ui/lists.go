@@ -21,9 +21,6 @@ type counted struct {
 	Link string
 }
 
-// urgency are the states as the overview has them: what needs somebody comes first.
-var urgency = slices.Concat(view.Attention, []view.State{"failed", "timed-out"})
-
 // listOf is the screen that lists those in a state.
 func listOf(state view.State) string {
 	switch state {
@@ -35,13 +32,11 @@ func listOf(state view.State) string {
 	return "consumers"
 }
 
-// calm are the states in which nothing fails.
-var calm = []view.State{view.CatchingUp, view.Paused}
-
-// The bounds of what the overview reads.
 const (
 	overviewRows = "20"            // of each list
 	overviewKept = 3 * time.Second // for how long a list is not asked for again
+	pageSize     = "50"            // of a list's own screen
+	mostPages    = 10              // of the API, for one of the page where rows are left out
 )
 
 // overview is what is wrong in a stack, and how its messages flow.
@@ -56,13 +51,12 @@ func (u *UI) overview(ctx context.Context, _ url.Values) (any, error) {
 	}
 	var states []counted
 	wrong, queues := 0, 0
-	for _, state := range urgency {
+	for _, state := range view.Summarized {
 		n := s.States[state]
-		if n.Count == 0 {
-			continue
+		if n.Count > 0 {
+			states = append(states, counted{state, n, link(listOf(state), "state", state)})
 		}
-		states = append(states, counted{state, n, link(listOf(state), "state", state)})
-		if !slices.Contains(calm, state) {
+		if state != view.CatchingUp && state != view.Paused { // in which nothing fails
 			wrong += n.Count
 		}
 	}
@@ -70,8 +64,8 @@ func (u *UI) overview(ctx context.Context, _ url.Values) (any, error) {
 		queues += g.Count
 	}
 	screen := map[string]any{
-		"States": states, "Gap": s.States[view.Gap], "Chains": s.States["failed"].Count+s.States["timed-out"].Count > 0, "Wrong": wrong, "Groups": s.Groups, "MoreGroups": s.MoreGroups,
-		"Causes": len(s.Groups), "Failing": queues,
+		"States": states, "Gap": s.States[view.Gap], "Wrong": wrong, "Groups": s.Groups, "MoreGroups": s.MoreGroups,
+		"Chains": s.States["failed"].Count+s.States["timed-out"].Count > 0, "Causes": len(s.Groups), "Failing": queues,
 		"Rates": s.Rates, "Behind": behind, "Charts": u.flow(ctx, s, behind),
 	}
 	if len(behind) == 0 {
@@ -87,19 +81,20 @@ func (u *UI) overview(ctx context.Context, _ url.Values) (any, error) {
 func (u *UI) behind(ctx context.Context, states map[view.State]view.Count) ([]row, error) {
 	return kept(ctx, u, "behind", overviewKept, func() ([]row, error) {
 		var all []row
-		asked := []string{}
-		for _, state := range urgency {
+		var asked []view.State
+		for _, state := range view.Summarized {
 			if listOf(state) == "consumers" && states[state].Count > 0 {
-				asked = append(asked, string(state))
+				asked = append(asked, state)
 			}
 		}
 		for _, state := range append(asked, "") {
 			var found rows
-			if err := u.get(ctx, "/consumers", client.Query("state", state, "limit", overviewRows), &found); err != nil {
+			if err := u.get(ctx, "/consumers", client.Query("state", string(state), "limit", overviewRows), &found); err != nil {
 				return nil, err
 			}
 			for _, r := range found.List {
-				if !slices.ContainsFunc(all, r.same) {
+				same := func(o row) bool { return r.Queue == o.Queue && r.Consumer == o.Consumer }
+				if !slices.ContainsFunc(all, same) {
 					all = append(all, r)
 				}
 			}
@@ -108,9 +103,6 @@ func (u *UI) behind(ctx context.Context, states map[view.State]view.Count) ([]ro
 		return all[:min(len(all), 10)], nil
 	})
 }
-
-// same reports whether another row is of the same consumer.
-func (r row) same(o row) bool { return r.Queue == o.Queue && r.Consumer == o.Consumer }
 
 // Behind is how many messages the consumer has to get.
 func (r row) Behind() int64 { return number(r.Lag) }
@@ -164,15 +156,12 @@ func (u *UI) chartsOf(ctx context.Context, q queue, consumers []consumer) []char
 	delivered := u.trends.note(key+"\x00delivered", now, int64(q.Position)-lag)
 	lags := u.trends.note(key+"\x00lag", now, lag)
 	times := timesOf(put)
-	flow := []series{{"in order", "first", perMinute(put, times)}}
+	ordered := series{"in order", "first", perMinute(put, times)}
 	if len(consumers) == 0 {
-		return []chart{drawChart("Messages a minute", times, flow...)}
+		return []chart{drawChart("Messages a minute", times, ordered)}
 	}
-	flow = append(flow, series{"delivered", "second", perMinute(delivered, times)})
-	return []chart{
-		drawChart("Messages a minute", times, flow...),
-		level(farthestLag, "messages", lags),
-	}
+	flow := drawChart("Messages a minute", times, ordered, series{"delivered", "second", perMinute(delivered, times)})
+	return []chart{flow, level(farthestLag, "messages", lags)}
 }
 
 // listed is a page of a list: what it was asked with, and the addresses of the first and the next
@@ -184,12 +173,6 @@ type listed struct {
 	Next, First                    string
 	Actions                        []string // what can be done to those that are picked
 }
-
-// The bounds of a page of a list.
-const (
-	pageSize  = "50"
-	mostPages = 10 // of the API, for one of the page where rows are left out
-)
 
 // list asks for a page of a list. Rows of another error are left out.
 func (u *UI) list(ctx context.Context, name string, query url.Values) (listed, error) {
@@ -208,11 +191,11 @@ func (u *UI) list(ctx context.Context, name string, query url.Values) (listed, e
 		l.List = append(l.List, slices.DeleteFunc(found.List, func(r row) bool {
 			return l.Error != "" && !strings.Contains(string(r.Group), l.Error)
 		})...)
-		l.Next = ""
-		if found.Next != "" {
-			l.Next = link(name, append(again, "after", found.Next)...)
+		if l.Next = ""; found.Next == "" {
+			break
 		}
-		if l.Next == "" || len(l.List) > 0 {
+		l.Next = link(name, append(again, "after", found.Next)...)
+		if len(l.List) > 0 {
 			break
 		}
 		asked.Set("after", found.Next)

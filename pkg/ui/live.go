@@ -12,9 +12,19 @@ import (
 	"time"
 )
 
-// silence is how long a stream says nothing at most: what stands between the page and the browser
-// closes what is silent for longer.
-const silence = 15 * time.Second
+const (
+	// silence is how long a stream says nothing at most: what stands between the page and the
+	// browser closes what is silent for longer.
+	silence     = 15 * time.Second
+	fault       = "fault"         // the event of a look that failed
+	afterFault  = 2 * time.Second // for how long an API that did not answer, or refused, is left alone
+	mostGlances = 100             // that are kept for those who look at the same
+	// mostLive is how many live screens of one browser are sent at a time. By HTTP/1.1 a browser
+	// keeps six connections to a server, for all of its windows and tabs: without a bound the
+	// seventh would wait for ever, and so would a click.
+	mostLive    = 4
+	longestMark = 64 // by which a browser's windows are known as one's
+)
 
 // live sends a screen's content whenever it has changed, as server-sent events
 // (https://html.spec.whatwg.org/multipage/server-sent-events.html): "content" has its HTML, "fault"
@@ -75,15 +85,6 @@ func (u *UI) live(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 }
-
-// fault is the event of a look that failed.
-const fault = "fault"
-
-// afterFault is how long an API that did not answer, or refused, is left alone.
-const afterFault = 2 * time.Second
-
-// mostGlances is how many screens' contents are kept for those who look at the same.
-const mostGlances = 100
 
 // glance is one look at a screen, which all share who look at it at about the same time: what a
 // screen costs does not grow with the tabs that show it.

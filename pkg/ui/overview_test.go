@@ -167,9 +167,7 @@ func TestSearch(t *testing.T) {
 				"": `{"list":[],"next":"far"}`, "far": `{"list":[{"queue":"ordinary"}]}`, // pages may be empty
 			}[q.Get("after")])
 		case "/messages orders":
-			if q.Get("after") != "2000" || q.Get("limit") != "1000" {
-				t.Errorf("it asks for %v", q)
-			}
+			check.That(t, q.Get("after") == "2000" && q.Get("limit") == "1000", "it asks for %v", q)
 			_, _ = fmt.Fprint(w, `{"messages":[{"seq":2001,"id":"m-1"},{"seq":2002,"id":"m-2","key":"k/2"},{"seq":2003,"key":[1,"x"]}]}`)
 		case "/chains import-7":
 			_, _ = fmt.Fprint(w, `{"chain":{}}`)

@@ -96,9 +96,8 @@ func TestNamesThatEndLines(t *testing.T) {
 		}
 		_ = live.Body.Close()
 		raw := strings.ContainsAny(text, "\r\u0085\u202e")
-		if !strings.HasPrefix(text, "event: content\n") || strings.Contains(text, "\nevent:") || raw || !strings.Contains(text, shows) {
-			t.Errorf("%s: %q", screen, text)
-		}
+		check.That(t, strings.HasPrefix(text, "event: content\n") && !strings.Contains(text, "\nevent:") && !raw && strings.Contains(text, shows),
+			"%s: %q", screen, text)
 		body := shown(page, screen).Body.String()
 		check.That(t, !strings.ContainsAny(body, "\u0085\u202e") && strings.Contains(body, shows),
 			"%s: %q", screen, body)
@@ -180,6 +179,10 @@ func TestMessageScreen(t *testing.T) {
 	}
 	if body := shown(page, "message?queue=q&seq=6").Body.String(); strings.Contains(body, "give it up") {
 		t.Error("nobody is blocked on 6, and it can be skipped")
+	}
+	for address, name := range map[string]string{"queue": "queue", "message?seq=1": "queue", "chain?id=x": "tag", "run": "run"} {
+		body := shown(page, address).Body.String()
+		check.That(t, strings.Contains(body, "the address has no "+name), "%s: %s", address, body)
 	}
 	answer := shown(page, "qeue?queue=q")
 	if body := answer.Body.String(); answer.Code != http.StatusNotFound || !strings.Contains(body, "There is no screen at this address") || !strings.Contains(body, `href="overview"`) {

@@ -117,15 +117,13 @@ func link(page string, pairs ...any) string {
 	return page + "?" + query.Encode()
 }
 
-// longestBody is how much of a message's body is shown.
-const longestBody = 64 << 10
-
 // pretty is JSON with lines, shortened where it is long.
 func pretty(text string) string {
 	var out bytes.Buffer
 	if json.Indent(&out, []byte(text), "", "  ") == nil {
 		text = out.String()
 	}
+	const longestBody = 64 << 10
 	if len(text) > longestBody {
 		text = strings.ToValidUTF8(text[:longestBody], "") + "\n… " + fmt.Sprint(len(text)-longestBody) + " bytes more"
 	}
@@ -182,7 +180,7 @@ func short(text any) string {
 	}
 	line := []rune(out.String())
 	if len(line) > most {
-		return string(line[:most]) + "…"
+		line = append(line[:most], '…')
 	}
 	return string(line)
 }

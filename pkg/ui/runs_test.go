@@ -241,9 +241,8 @@ func TestBulkOfAnother(t *testing.T) {
 			"%s shows it: %d", address, answer.Code)
 	}
 	answer := shown(page, "run?run=none")
-	if answer.Code != http.StatusNotFound || !strings.Contains(answer.Body.String(), "end with it") {
-		t.Errorf("%d %s", answer.Code, answer.Body)
-	}
+	check.That(t, answer.Code == http.StatusNotFound && strings.Contains(answer.Body.String(), "end with it"),
+		"%d %s", answer.Code, answer.Body)
 	if n := f.begun(); n != 0 {
 		t.Errorf("%d operations", n)
 	}
@@ -266,8 +265,7 @@ func TestBulkForms(t *testing.T) {
 		"action=redrive&reason=r&pick=x":     "pick is &#34;x&#34;",
 	} {
 		answer := sent(page, "look", form)
-		if answer.Code != http.StatusBadRequest || !strings.Contains(answer.Body.String(), says) {
-			t.Errorf("%s: %d, has no %s:\n%s", form, answer.Code, says, answer.Body)
-		}
+		check.That(t, answer.Code == http.StatusBadRequest && strings.Contains(answer.Body.String(), says),
+			"%s: %d, has no %s:\n%s", form, answer.Code, says, answer.Body)
 	}
 }

@@ -5,14 +5,6 @@ import (
 	"sync"
 )
 
-// mostLive is how many live screens of one browser are sent at a time. By HTTP/1.1 a browser keeps
-// six connections to a server, for all of its windows and tabs: without a bound the seventh would
-// wait for ever, and so would a click.
-const mostLive = 4
-
-// longestMark is how long the mark is by which a browser's windows are known as one's.
-const longestMark = 64
-
 // turns has the windows of a browser that are too many for its connections take turns.
 type turns struct {
 	mu sync.Mutex

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"embed"
@@ -45,14 +46,7 @@ type Options struct {
 }
 
 // The bounds of Options.Every.
-const (
-	shortest = 200 * time.Millisecond
-	longest  = time.Minute
-	usual    = 500 * time.Millisecond
-)
-
-// patience is how long the API is waited for, retries among it.
-const patience = 8 * time.Second
+const shortest, longest = 200 * time.Millisecond, time.Minute
 
 //go:embed static
 var static embed.FS
@@ -72,9 +66,7 @@ type UI struct {
 
 // New makes a page. The error names the option that is wrong.
 func New(options Options) (*UI, error) {
-	if options.Every == 0 {
-		options.Every = usual
-	}
+	options.Every = cmp.Or(options.Every, 500*time.Millisecond)
 	if options.Every < shortest || options.Every > longest {
 		return nil, fmt.Errorf("option Every is %v: it must be from %v to %v", options.Every, shortest, longest)
 	}
@@ -172,7 +164,9 @@ func (u *UI) nothing(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r) // relative links of a screen would lead nowhere from here
 		return
 	}
-	u.write(w, http.StatusNotFound, "overview", frame{Title: "No such screen", Operate: u.options.Operate, API: u.options.URL, Problem: "There is no screen at this address."})
+	u.write(w, http.StatusNotFound, "overview", frame{
+		Title: "No such screen", Operate: u.options.Operate, API: u.options.URL, Problem: "There is no screen at this address.",
+	})
 }
 
 func (u *UI) frame(name string, query url.Values) frame {
@@ -201,7 +195,7 @@ func seeOther(w http.ResponseWriter, to string) {
 
 // load asks the API for what a screen shows.
 func (u *UI) load(ctx context.Context, name string, query url.Values) (any, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, 8*time.Second) // with retries
 	defer cancel()
 	p := pages[name]
 	if p.needs != "" && query.Get(p.needs) == "" {

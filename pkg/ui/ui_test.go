@@ -121,9 +121,8 @@ func TestForbidden(t *testing.T) {
 	answer := httptest.NewRecorder()
 	page.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "http://localhost/queue?queue=q", nil))
 	policy := answer.Header().Get("Content-Security-Policy")
-	if answer.Code != http.StatusOK || !strings.Contains(policy, "default-src 'none'") || strings.Contains(policy, "unsafe") {
-		t.Errorf("%d, policy %q", answer.Code, policy)
-	}
+	check.That(t, answer.Code == http.StatusOK && strings.Contains(policy, "default-src 'none'") && !strings.Contains(policy, "unsafe"),
+		"%d, policy %q", answer.Code, policy)
 	if body := answer.Body.String(); strings.Contains(body, "style=") || strings.Contains(body, "onclick") {
 		t.Error("the screen has a style or a script of its own, which the policy refuses")
 	}

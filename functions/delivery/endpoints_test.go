@@ -16,20 +16,9 @@ import (
 	"github.com/streamsort/streamsort/internal/endpoint"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/request"
-	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
-
-// as asks as a tenant, or as an operator without one.
-func (s *server) as(tenant, method, query, body string) httpapitest.Answer {
-	s.t.Helper()
-	if tenant == "" {
-		return s.Request(method, "/endpoints", query, body)
-	}
-	tenants := &service{deliverer: s.deliverer, sorter: s.sorter, now: func() time.Time { return s.now }, tenantClaim: "org", endpoints: s.endpoints(), rules: s.rules}
-	return httpapitest.New(s.t, runtime.Around(&s.logs, headroom, tenants.api().Handle)).RequestAs("org", tenant, method, "/endpoints", query, body)
-}
 
 func secretOf(t *testing.T, a httpapitest.Answer) string {
 	t.Helper()
@@ -50,7 +39,7 @@ func (s *server) of(queue string) string {
 func TestEndpoints(t *testing.T) {
 	onEach(t, func(s *server) {
 		put := func(tenant, members, path string) httpapitest.Answer {
-			return s.as(tenant, "PUT", "", fmt.Sprintf(`{"consumer":"hooks",%s,"url":"https://example.com/%s"}`, members, path))
+			return s.as(tenant, "PUT", "/endpoints", "", fmt.Sprintf(`{"consumer":"hooks",%s,"url":"https://example.com/%s"}`, members, path))
 		}
 		for _, c := range []struct{ tenant, members, path string }{
 			{"", `"prefix":""`, "all"},
@@ -75,7 +64,7 @@ func TestEndpoints(t *testing.T) {
 		for tenant, want := range map[string]int{"": 4, "acme": 2, "acme-eu": 1, "new": 0} {
 			n, after := 0, ""
 			for range 10 {
-				a := s.as(tenant, "GET", "consumer=hooks&limit=2&after="+after, "")
+				a := s.as(tenant, "GET", "/endpoints", "consumer=hooks&limit=2&after="+after, "")
 				s.Want("list", a, 200)
 				check.That(t, !strings.Contains(a.Body, "whsec_") && !strings.Contains(a.Body, "@"),
 					"%s sees %s", tenant, a.Body)
@@ -91,10 +80,10 @@ func TestEndpoints(t *testing.T) {
 			}
 			check.That(t, n == want, "%q has %d endpoints, want %d", tenant, n, want)
 		}
-		s.Want("another's", s.as("acme-eu", "DELETE", "consumer=hooks&queue=orders", ""), 404, "no-endpoint")
-		s.Want("another's, by its whole name", s.as("acme-eu", "DELETE", "consumer=hooks&queue="+url.QueryEscape("@acme/orders"), ""), 404)
-		s.Want("one's own", s.as("acme", "DELETE", "consumer=hooks&queue=orders", ""), 200)
-		s.Want("again", s.as("acme", "DELETE", "consumer=hooks&queue=orders", ""), 404)
+		s.Want("another's", s.as("acme-eu", "DELETE", "/endpoints", "consumer=hooks&queue=orders", ""), 404, "no-endpoint")
+		s.Want("another's, by its whole name", s.as("acme-eu", "DELETE", "/endpoints", "consumer=hooks&queue="+url.QueryEscape("@acme/orders"), ""), 404)
+		s.Want("one's own", s.as("acme", "DELETE", "/endpoints", "consumer=hooks&queue=orders", ""), 200)
+		s.Want("again", s.as("acme", "DELETE", "/endpoints", "consumer=hooks&queue=orders", ""), 404)
 		check.Is(t, s.of("@acme/orders"), "https://example.com/acme")
 		s.Want("what was done", s.Request("GET", "/operations", "queue="+url.QueryEscape("@acme/orders"), ""), 200,
 			`"action":"removeEndpoint"`, `"action":"endpoint"`, `"host":"example.com"`, `"outcome":"refused"`)
@@ -109,7 +98,7 @@ func TestAnEndpointWakesItsQueueUp(t *testing.T) {
 	onEach(t, func(s *server) {
 		s.put("q", 1)
 		for _, queue := range []string{"q", "not yet"} {
-			s.Want(queue, s.as("", "PUT", "", `{"consumer":"hooks","queue":"`+queue+`","url":"https://example.com/"}`), 200)
+			s.Want(queue, s.as("", "PUT", "/endpoints", "", `{"consumer":"hooks","queue":"`+queue+`","url":"https://example.com/"}`), 200)
 		}
 		it := check.Get(s.sorter.Status(t.Context(), "q"))
 		check.That(t, it.Notified.Equal(s.now), "%+v", it.Notified)
@@ -121,8 +110,8 @@ func TestAnEndpointWakesItsQueueUp(t *testing.T) {
 func TestRotation(t *testing.T) {
 	onEach(t, func(s *server) {
 		const members = `{"consumer":"hooks","queue":"q","url":"https://example.com/"`
-		first := secretOf(t, s.as("", "PUT", "", members+`}`))
-		a := s.as("", "PUT", "", members+`,"rotate":true}`)
+		first := secretOf(t, s.as("", "PUT", "/endpoints", "", members+`}`))
+		a := s.as("", "PUT", "/endpoints", "", members+`,"rotate":true}`)
 		s.Want("rotated", a, 200, `"oldSecretUntil"`)
 		second := secretOf(t, a)
 		check := func(want ...string) {
@@ -133,11 +122,11 @@ func TestRotation(t *testing.T) {
 		}
 		check(second, first)
 		// Without a URL, that stays.
-		s.Want("changed", s.as("", "PUT", "", `{"consumer":"hooks","queue":"q","paused":"they asked"}`), 200, `"paused":{"reason":"they asked"`, `"url":"https://example.com/"`)
+		s.Want("changed", s.as("", "PUT", "/endpoints", "", `{"consumer":"hooks","queue":"q","paused":"they asked"}`), 200, `"paused":{"reason":"they asked"`, `"url":"https://example.com/"`)
 		check(second, first)
 		s.now = s.now.Add(endpoint.KeptSecret)
 		check(second)
-		third := secretOf(t, s.as("", "PUT", "", members+`,"rotate":true}`))
+		third := secretOf(t, s.as("", "PUT", "/endpoints", "", members+`,"rotate":true}`))
 		check(third, second)
 	})
 }
@@ -169,27 +158,26 @@ func TestEndpointsRefused(t *testing.T) {
 		change(`"url":"https://example.com/","secret":"x"`):                                "secret",
 		change(`"url":"https://example.com/","paused":"` + strings.Repeat("x", 257) + `"`): "at most 256",
 	} {
-		s.Want(body, s.as("acme", "PUT", "", body), 400, want)
+		s.Want(body, s.as("acme", "PUT", "/endpoints", "", body), 400, want)
 	}
 	// Where it is known which consumers have endpoints, others get none; what is there may be taken
 	// away.
-	known := &service{deliverer: s.deliverer, sorter: s.sorter, now: func() time.Time { return s.now }, endpoints: s.endpoints(), hooks: []string{"hooks", "other"}}
-	of := httpapitest.New(t, runtime.Around(&s.logs, headroom, known.api().Handle))
+	of := s.with(func(of *service) { of.hooks = []string{"hooks", "other"} })
 	s.Want("another consumer", of.Request("PUT", "/endpoints", "", `{"consumer":"hook","queue":"q","url":"https://example.com/"}`), 400, "consumer has no endpoints: hooks, other may")
 	s.Want("a known one", of.Request("PUT", "/endpoints", "", `{"consumer":"other","queue":"q","url":"https://example.com/"}`), 200)
 	s.Want("one that is gone", of.Request("DELETE", "/endpoints", "consumer=hook&queue=q", ""), 404)
 
 	inner := change(`"url":"http://10.1.2.3:8080/"`)
-	s.Want("what the owner allows", s.as("", "PUT", "", inner), 200)
+	s.Want("what the owner allows", s.as("", "PUT", "/endpoints", "", inner), 200)
 	for _, place := range []string{`"queue":"@acme/q"`, `"prefix":"@acme/"`} {
 		// What is a tenant's is sent to what tenants may have, whichever caller made it.
-		s.Want("nor of what is a tenant's", s.as("", "PUT", "", `{"consumer":"hooks",`+place+`,"url":"http://10.1.2.3:8080/"}`), 400, "without TLS")
+		s.Want("nor of what is a tenant's", s.as("", "PUT", "/endpoints", "", `{"consumer":"hooks",`+place+`,"url":"http://10.1.2.3:8080/"}`), 400, "without TLS")
 	}
-	s.Want("is not a tenant's", s.as("acme", "PUT", "", inner), 400, "without TLS")
+	s.Want("is not a tenant's", s.as("acme", "PUT", "/endpoints", "", inner), 400, "without TLS")
 	for _, query := range []string{"consumer=a%20b", "after=%21", "after=AAAA&consumer=hooks", "limit=0", "x=y"} {
-		s.Want(query, s.as("acme", "GET", query, ""), 400)
+		s.Want(query, s.as("acme", "GET", "/endpoints", query, ""), 400)
 	}
-	s.Want("no place", s.as("acme", "DELETE", "consumer=c", ""), 400, "queue")
+	s.Want("no place", s.as("acme", "DELETE", "/endpoints", "consumer=c", ""), 400, "queue")
 }
 
 func (s *server) erase(more string) httpapitest.Answer {
@@ -374,20 +362,16 @@ func TestEraseTenant(t *testing.T) {
 	s.put("@acm/q", 1)
 	as := func(authorizer, query string) httpapitest.Answer {
 		t.Helper()
-		event := httpapitest.V2("DELETE", "/queues", query, "", false)
-		a := s.Raw(strings.Replace(event, `"requestContext":{`, `"requestContext":{"authorizer":`+authorizer+`,`, 1))
-		s.Check("DELETE", "/queues", query, "", a)
-		return a
+		return s.by(authorizer, "DELETE", "/queues", query, "")
 	}
-	const token, signed = `{"jwt":{"claims":{"org":"acme","sub":"ben"}}}`, `{"iam":{"userArn":"arn:aws:iam::1:user/ann"}}`
-	s.Want("its own", as(token, "queue=q0&reason=why"), 202, `"queue":"q0","state":"settling"`)
-	s.Want("another's", as(token, "queue=@globex/q&reason=why"), 404, `"code":"no-queue"`)
-	s.Want("a tenant's, by a tenant", as(token, "tenant=acme&reason=why"), 400, `"field":"tenant"`)
-	s.Want("without a reason", as(signed, "tenant=acme"), 400, `"field":"reason"`)
-	a := as(signed, "tenant=acme&dryRun=true")
+	s.Want("its own", as(ben, "queue=q0&reason=why"), 202, `"queue":"q0","state":"settling"`)
+	s.Want("another's", as(ben, "queue=@globex/q&reason=why"), 404, `"code":"no-queue"`)
+	s.Want("a tenant's, by a tenant", as(ben, "tenant=acme&reason=why"), 400, `"field":"tenant"`)
+	s.Want("without a reason", as(ann, "tenant=acme"), 400, `"field":"reason"`)
+	a := as(ann, "tenant=acme&dryRun=true")
 	s.Want("dry", a, 200, `"queue":"@acme/q1","state":"live","last":1`)
 	check.Is(t, strings.Count(a.Body, `"state":"live"`), 4, a.Body)
-	a = as(signed, "tenant=acme&reason=why&id=op")
+	a = as(ann, "tenant=acme&reason=why&id=op")
 	s.Want("erased", a, 200, `"tenant":"acme"`)
 	n := strings.Count(a.Body, `"state":"erasing"`)
 	check.That(t, n == 5 && !strings.Contains(a.Body, "next"), "%d queues are erased: %s", n, a.Body)

@@ -274,7 +274,7 @@ func TestSinks(t *testing.T) {
 		want := func(what, as, query string, n int, sink string) {
 			t.Helper()
 			reads = 0
-			s.Want(what, s.requestAs(as, "/consumers", query), 200, `"lag":1,"delivered":0,"position":1`+sink)
+			s.Want(what, s.as(as, "GET", "/consumers", query, ""), 200, `"lag":1,"delivered":0,"position":1`+sink)
 			check.That(t, reads == n, "%s: %d reads, want %d", what, reads, n)
 		}
 		all := `,"nextTry":"2026-05-06T07:08:14Z","rewinds":0,` + open + `,"probes":2,"failingSince":"2026-05-06T07:07:59Z","takenAt":"2026-05-06T07:07:49Z"}}`

@@ -15,9 +15,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/fanout"
-	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/request"
-	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/internal/view"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -55,22 +53,12 @@ func (s *server) opens(consumer string) {
 	s.note(trouble.Row{State: trouble.CircuitOpen, Consumer: consumer})
 }
 
-// requestAs asks as a tenant, or as an operator without one.
-func (s *server) requestAs(as, path, query string) httpapitest.Answer {
-	s.t.Helper()
-	if as == "" {
-		return s.Request("GET", path, query, "")
-	}
-	tenants := &service{deliverer: s.deliverer, sorter: s.sorter, trouble: s.consumers.Requests(request.Inside{}).Trouble(), now: func() time.Time { return s.now }, tenantClaim: "org", endpoints: s.endpoints(), rules: s.rules}
-	return httpapitest.New(s.t, runtime.Around(&s.logs, headroom, tenants.api().Handle)).RequestAs("org", as, "GET", path, query, "")
-}
-
 // listed are the queues and consumers of all pages of a list.
 func (s *server) listed(as, path string, query url.Values) string {
 	s.t.Helper()
 	var all []string
 	for range 100 {
-		a := s.requestAs(as, path, query.Encode())
+		a := s.as(as, "GET", path, query.Encode(), "")
 		s.Want("page", a, 200)
 		var page struct {
 			List []struct{ Queue, Consumer string }
@@ -124,12 +112,12 @@ func TestListsOfTrouble(t *testing.T) {
 		check.Get(s.deliverer.Operate(t.Context(), delivery.Order{Kind: "resume", Queue: "@acme/w", Consumer: "e", Reason: "why", Op: "resume"}))
 		s.deliver("@acme/w", "e", func(delivery.Batch) error { return shownError{} })
 		for as, want := range map[string]string{"": "dial 10.1.2.3:443: refused: by us", "acme": "dial (an address): refused"} {
-			s.Want("a row by "+as, s.requestAs(as, "/consumers", "state=retrying"), 200, `"state":"retrying","cause":"failed","since":"`, `"seq":1,"lag":1,`, `"attempt":1,"nextTry":"`, `"error":"`+want+`","group":"dial `)
-			s.Want("the group by "+as, s.requestAs(as, "/summary", ""), 200, `"groups":[{"consumer":"c","state":"held","states":[{"state":"held","count":1}],"cause":"open","count":1,`, `{"consumer":"e","state":"retrying","states":[{"state":"retrying","count":1}],"cause":"failed","error":"dial `, `"error":"`+want+`","since":"`)
+			s.Want("a row by "+as, s.as(as, "GET", "/consumers", "state=retrying", ""), 200, `"state":"retrying","cause":"failed","since":"`, `"seq":1,"lag":1,`, `"attempt":1,"nextTry":"`, `"error":"`+want+`","group":"dial `)
+			s.Want("the group by "+as, s.as(as, "GET", "/summary", "", ""), 200, `"groups":[{"consumer":"c","state":"held","states":[{"state":"held","count":1}],"cause":"open","count":1,`, `{"consumer":"e","state":"retrying","states":[{"state":"retrying","count":1}],"cause":"failed","error":"dial `, `"error":"`+want+`","since":"`)
 		}
 		s.Want("summary", s.Request("GET", "/summary", "", ""), 200, `"paused":{"count":11,"oldest":"`, `"held":{"count":1,`, `"retrying":{"count":1,`, `"blocked":{"count":0}`, `"gap":{"count":0}`, `"failed":{"count":1,"oldest":"`, `"timed-out":{"count":1,`)
-		s.Want("summary of a tenant", s.requestAs("acme", "/summary", ""), 200, `"paused":{"count":4,`, `"held":{"count":1,`, `"failed":{"count":1,`, `"timed-out":{"count":0}`)
-		s.Want("summary of a prefix", s.requestAs("acme", "/summary", "prefix=y"), 200, `"paused":{"count":2,`)
+		s.Want("summary of a tenant", s.as("acme", "GET", "/summary", "", ""), 200, `"paused":{"count":4,`, `"held":{"count":1,`, `"failed":{"count":1,`, `"timed-out":{"count":0}`)
+		s.Want("summary of a prefix", s.as("acme", "GET", "/summary", "prefix=y", ""), 200, `"paused":{"count":2,`)
 	})
 }
 
@@ -218,9 +206,9 @@ func TestUnreadableInList(t *testing.T) {
 			s.deliver(queue, "c", func(delivery.Batch) error { return nil })
 		}
 		s.unreadable("@acme/a", "bad")
-		a := s.requestAs("", "/consumers", "limit=100")
+		a := s.as("", "GET", "/consumers", "limit=100", "")
 		s.Want("all", a, 200, `"queue":"@acme/a","consumer":"c"`, `"queue":"@acme/b","consumer":"c"`, `"queue":"c","consumer":"c"`, `"unreadable":"queue \"@acme/a\": consumer \"bad\": it cannot be read`)
-		a = s.requestAs("acme", "/consumers", "")
+		a = s.as("acme", "GET", "/consumers", "", "")
 		s.Want("a tenant's", a, 200, `"queue":"a","consumer":"c"`, `"unreadable":"queue \"a\": consumer \"bad\"`)
 	})
 }
@@ -235,7 +223,7 @@ func TestLongLists(t *testing.T) {
 			check.Get(s.deliverer.Create(t.Context(), queue, name, delivery.First))
 			want[i] = queue + "|" + name
 		})
-		s.Want("the first page", s.requestAs("", "/consumers", "limit=100"), 200, `"next":"`)
+		s.Want("the first page", s.as("", "GET", "/consumers", "limit=100", ""), 200, `"next":"`)
 		got := strings.Split(s.listed("", "/consumers", url.Values{"limit": {"100"}}), " ")
 		slices.Sort(got)
 		check.That(t, slices.Equal(got, want), "%d are listed, want %d", len(got), len(want))
@@ -249,14 +237,14 @@ func TestTokensOfLists(t *testing.T) {
 			s.pauses(fmt.Sprintf("@acme/%d", n), "c")
 		}
 		next := func(as, query string) string {
-			a := s.requestAs(as, "/consumers", query)
+			a := s.as(as, "GET", "/consumers", query, "")
 			var page struct{ Next string }
 			err := json.Unmarshal([]byte(a.Body), &page)
 			check.Need(t, err == nil && page.Next != "", "%s: %s", query, a.Body)
 			return page.Next
 		}
 		token := next("acme", "state=paused&limit=1")
-		s.Want("the same list", s.requestAs("acme", "/consumers", "state=paused&after="+token), 200, `"queue":"1"`)
+		s.Want("the same list", s.as("acme", "GET", "/consumers", "state=paused&after="+token, ""), 200, `"queue":"1"`)
 		for _, c := range []struct{ as, query string }{
 			{"acme", "state=blocked&after=" + token},
 			{"acme", "state=paused&consumer=c&after=" + token},
@@ -268,7 +256,7 @@ func TestTokensOfLists(t *testing.T) {
 			{"acme", "state=paused&after=x"},
 			{"acme", "state=paused&after=%21"},
 		} {
-			s.Want(c.query, s.requestAs(c.as, "/consumers", c.query), 400, `"field":"after"`, `"code":"malformed"`)
+			s.Want(c.query, s.as(c.as, "GET", "/consumers", c.query, ""), 400, `"field":"after"`, `"code":"malformed"`)
 		}
 	})
 }

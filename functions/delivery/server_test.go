@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -74,8 +75,45 @@ func newServer(t *testing.T, kind ddbtest.Kind) *server {
 	s.sorter = check.Get(cursor.New(store, &cursor.Options{Now: clock}))
 	s.consumers = delivery.NewStore(s.engine, s.names.Tables())
 	s.deliverer = check.Get(delivery.New(s.consumers, s.sorter, &delivery.Options{Now: clock}))
-	s.Client = httpapitest.New(t, runtime.Around(&s.logs, headroom, (&service{deliverer: s.deliverer, sorter: s.sorter, trouble: s.consumers.Requests(request.Inside{}).Trouble(), now: clock, endpoints: s.endpoints(), rules: s.rules}).api().Handle))
+	s.Client = s.with(func(*service) {})
 	return s
+}
+
+// with is a client of the handler that has something changed.
+func (s *server) with(change func(*service)) *httpapitest.Client {
+	s.t.Helper()
+	of := &service{
+		deliverer: s.deliverer, sorter: s.sorter, trouble: s.consumers.Requests(request.Inside{}).Trouble(),
+		now: func() time.Time { return s.now }, endpoints: s.endpoints(), rules: s.rules,
+	}
+	change(of)
+	return httpapitest.New(s.t, runtime.Around(&s.logs, headroom, of.api().Handle))
+}
+
+func ofTenants(of *service) { of.tenantClaim = "org" }
+
+// as asks as a tenant, or as an operator without one.
+func (s *server) as(tenant, method, path, query, body string) httpapitest.Answer {
+	s.t.Helper()
+	if tenant == "" {
+		return s.Request(method, path, query, body)
+	}
+	return s.with(ofTenants).RequestAs("org", tenant, method, path, query, body)
+}
+
+// Two callers, as a gateway authorizes them.
+const (
+	ben = `{"jwt":{"claims":{"org":"acme","sub":"ben","client_id":"app"}}}`
+	ann = `{"iam":{"userArn":"arn:aws:iam::1:user/ann"}}`
+)
+
+// by asks as a caller whom a gateway authorized.
+func (s *server) by(authorizer, method, path, query, body string) httpapitest.Answer {
+	s.t.Helper()
+	event := httpapitest.V2(method, path, query, body, false)
+	a := s.Raw(strings.Replace(event, `"requestContext":{`, `"requestContext":{"authorizer":`+authorizer+`,`, 1))
+	s.Check(method, path, query, body, a)
+	return a
 }
 
 func (s *server) endpoints() *endpoint.Store {

@@ -27,10 +27,7 @@ var counters = cursor.Names{}.Tables()[2]
 // newTenantServer is a server that reads tenants from the claim "org".
 func newTenantServer(t *testing.T) *server {
 	s := newServer(t, ddbtest.Memory)
-	s.Client = httpapitest.New(t, runtime.Around(&s.logs, headroom, (&service{
-		deliverer: s.deliverer, sorter: s.sorter, endpoints: s.endpoints(), tenantClaim: "org",
-		now: func() time.Time { return s.now },
-	}).api().Handle))
+	s.Client = s.with(ofTenants)
 	return s
 }
 
@@ -223,41 +220,29 @@ func queuesOf(t *testing.T, store *cursor.Store) []string {
 func TestWhoAsked(t *testing.T) {
 	s := newTenantServer(t)
 	s.put("@acme/q", 1)
-	as := func(authorizer, method, path, query, body string) httpapitest.Answer {
-		t.Helper()
-		event := httpapitest.V2(method, path, query, body, false)
-		return s.Raw(strings.Replace(event, `"requestContext":{`, `"requestContext":{"authorizer":`+authorizer+`,`, 1))
-	}
-	const (
-		token  = `{"jwt":{"claims":{"org":"acme","sub":"ben","client_id":"app"}}}`
-		signed = `{"iam":{"userArn":"arn:aws:iam::1:user/ann"}}`
-	)
 	pause := `{"action":"pause","queue":%q,"consumer":"c","reason":"r","id":%q}`
-	s.Want("made by ben", as(token, "POST", "/consumers", "", `{"queue":"q","consumer":"c"}`), 200)
-	s.Want("paused by ben", as(token, "POST", "/operations", "", fmt.Sprintf(pause, "q", "1")), 200)
-	s.Want("paused by ann", as(signed, "POST", "/operations", "", fmt.Sprintf(pause, "@acme/q", "2")), 200)
+	s.Want("made by ben", s.by(ben, "POST", "/consumers", "", `{"queue":"q","consumer":"c"}`), 200)
+	s.Want("paused by ben", s.by(ben, "POST", "/operations", "", fmt.Sprintf(pause, "q", "1")), 200)
+	s.Want("paused by ann", s.by(ann, "POST", "/operations", "", fmt.Sprintf(pause, "@acme/q", "2")), 200)
 	check.Has(t, s.Invoke(fmt.Sprintf(pause, "@acme/q", "3")), `"paused"`)
 	byBen, byApp := `"action":"create","consumer":"c","reason":"","request":{"start":"first"},"who":{"kind":"jwt","name":"ben","client":"app"}`, `"id":"1","action":"pause","consumer":"c","reason":"r","who":{"kind":"jwt","name":"ben","client":"app"}`
-	s.Want("to ann", as(signed, "GET", "/operations", "queue=%40acme%2Fq", ""), 200, byBen, byApp,
+	s.Want("to ann", s.by(ann, "GET", "/operations", "queue=%40acme%2Fq", ""), 200, byBen, byApp,
 		`"reason":"r","who":{"kind":"iam","name":"arn:aws:iam::1:user/ann"}`, `"reason":"r","who":{"kind":"direct"}`)
-	s.Want("to ben", as(token, "GET", "/operations", "queue=q", ""), 200, byBen, byApp,
+	s.Want("to ben", s.by(ben, "GET", "/operations", "queue=q", ""), 200, byBen, byApp,
 		`"reason":"r","who":{"kind":"iam"}`, `"reason":"r","who":{"kind":"direct"}`)
 }
 
-func (s *server) limited(t *testing.T, limits quota.Amounts) {
-	t.Helper()
-	clock := func() time.Time { return s.now }
+func (s *server) limited(limits quota.Amounts) {
+	s.t.Helper()
 	quotas := quota.NewKeeper(quota.NewStore(ddb.NewMemory(counters), counters),
-		[]quota.Quota{{Name: "acme", Limits: limits}}, clock)
-	s.Client = httpapitest.New(t, runtime.Around(&s.logs, headroom, (&service{
-		deliverer: s.deliverer, sorter: s.sorter, now: clock, tenantClaim: "org", quotas: quotas, endpoints: s.endpoints(),
-	}).api().Handle))
+		[]quota.Quota{{Name: "acme", Limits: limits}}, func() time.Time { return s.now })
+	s.Client = s.with(func(of *service) { of.tenantClaim, of.quotas = "org", quotas })
 }
 
 // The queue that a new consumer makes is one as any other.
 func TestQuotasOfNewConsumers(t *testing.T) {
 	s := newServer(t, ddbtest.Memory)
-	s.limited(t, quota.Amounts{quota.NewQueues: 1})
+	s.limited(quota.Amounts{quota.NewQueues: 1})
 	create := func(queue, consumer string) httpapitest.Answer {
 		return s.RequestAs("org", "acme", "POST", "/consumers", "", `{"queue":"`+queue+`","consumer":"`+consumer+`"}`)
 	}
@@ -272,7 +257,7 @@ func TestQuotasOfNewConsumers(t *testing.T) {
 // stays as it is, and the commit goes through later.
 func TestQuotasOfReplies(t *testing.T) {
 	s := newServer(t, ddbtest.Memory)
-	s.limited(t, quota.Amounts{quota.Messages: 1, quota.NewQueues: 1})
+	s.limited(quota.Amounts{quota.Messages: 1, quota.NewQueues: 1})
 	s.put("@acme/orders", 1)
 	check.Get(s.deliverer.Create(t.Context(), "@acme/orders", "billing", delivery.First))
 	as := func(method, body string) httpapitest.Answer {
@@ -306,7 +291,7 @@ func TestQuotasOfReplies(t *testing.T) {
 // messages, before they cost anything; an operator's do not.
 func TestQuotasOfOperations(t *testing.T) {
 	s := newServer(t, ddbtest.Memory)
-	s.limited(t, quota.Amounts{quota.Messages: 2}) // 20 in a window
+	s.limited(quota.Amounts{quota.Messages: 2}) // 20 in a window
 	s.put("@acme/q", 30)
 	s.deliver("@acme/q", "billing", func(delivery.Batch) error { return nil })
 	touched := 0

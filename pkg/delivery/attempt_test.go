@@ -65,11 +65,11 @@ func TestAttemptsAreKept(t *testing.T) {
 func TestAWorkerThatDiesIsAnAttempt(t *testing.T) {
 	k := newDesk(t, 1)
 	check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
-	check.Get2(k.store.Requests(request.Inside{}).Claim(t.Context(), k.standing("q"), request.Claim{Req: "dead", To: 1, Now: k.now, LeaseUntil: k.now.Add(time.Minute)}))
+	dead := k.claims("q", 1, time.Minute).Token
 	k.pass(2 * time.Minute)
 	k.sweep(delivery.SweepOptions{})
 	c := k.standing("q")
-	if a := c.Last[0]; !a.Died || a.N != 1 || a.Token != "1-dead" || !a.At.Equal(c.LeaseUntil) || !c.Retries() || c.Fails() {
+	if a := c.Last[0]; !a.Died || a.N != 1 || a.Token != dead.String() || !a.At.Equal(c.LeaseUntil) || !c.Retries() || c.Fails() {
 		t.Errorf("%+v of %+v", a, c)
 	}
 	rows := k.failing()
@@ -80,7 +80,7 @@ func TestAWorkerThatDiesIsAnAttempt(t *testing.T) {
 
 func (k *desk) failing() []trouble.Row {
 	k.t.Helper()
-	rows, _ := check.Get2(k.store.Requests(request.Inside{}).Trouble().Page(k.t.Context(), trouble.Failing, "", "", 100))
+	rows, _ := check.Get2(k.trouble().Page(k.t.Context(), trouble.Failing, "", "", 100))
 	return rows
 }
 

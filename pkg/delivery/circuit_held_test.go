@@ -1,7 +1,6 @@
 package delivery_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,44 +9,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/check"
-	"github.com/streamsort/streamsort/internal/dev/ddbtest"
-	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
-// holding is a desk whose circuit is open, and whose clock a wait moves on; each wait is noted.
-func holding(t *testing.T) (k *desk, waits *[]time.Duration) {
-	t.Helper()
-	k = newDesk(t)
-	k.store = delivery.NewMemory()
-	waits = &[]time.Duration{}
-	k.holder(waits)
-	k.opens()
-	return k, waits
-}
-
-// holder is a process of its own.
-func (k *desk) holder(waits *[]time.Duration) {
-	k.t.Helper()
-	k.d = check.Get(delivery.New(k.store, k.sorter, &delivery.Options{
-		ForEach: fanout.OneByOne, Now: func() time.Time { return k.now },
-		Sleep: func(_ context.Context, d time.Duration) error {
-			*waits = append(*waits, d)
-			k.pass(d)
-			return nil
-		},
-	}))
-}
-
 // heldBack are the queues that the circuit holds back, those first that are for longest.
 func (k *desk) heldBack() []string {
 	k.t.Helper()
-	rows, _ := check.Get2(k.store.Requests(request.Inside{}).Trouble().Oldest(k.t.Context(), trouble.HeldBy("c"), trouble.Ages{}, 0))
+	rows, _ := check.Get2(k.trouble().Oldest(k.t.Context(), trouble.HeldBy("c"), trouble.Ages{}, 0))
 	var queues []string
 	for _, row := range rows {
 		queues = append(queues, row.Queue)
@@ -58,7 +30,7 @@ func (k *desk) heldBack() []string {
 // open are the names of which it is listed that their circuit is open.
 func (k *desk) open() []string {
 	k.t.Helper()
-	rows, _ := check.Get2(k.store.Requests(request.Inside{}).Trouble().Page(k.t.Context(), trouble.CircuitOpen, "", "", 10))
+	rows, _ := check.Get2(k.trouble().Page(k.t.Context(), trouble.CircuitOpen, "", "", 10))
 	var names []string
 	for _, row := range rows {
 		names = append(names, row.Consumer)
@@ -92,7 +64,7 @@ func (k *desk) same(what string, got, want []string) {
 // TestHeldBack: each queue that has something to deliver is listed once, from when it was held back
 // first; who probes is the last one.
 func TestHeldBack(t *testing.T) {
-	k, _ := holding(t)
+	k := openDesk(t)
 	k.same("names", k.open(), []string{"c"})
 	k.same("held back", k.heldBack(), []string{"q3"})
 	for _, queue := range []string{"r2", "r1"} {
@@ -113,7 +85,7 @@ func TestHeldBack(t *testing.T) {
 // TestProbesGoRound: those that are held back for longest are woken up for a probe, first such as
 // did not fail; however few of them can be delivered, the others have their turns.
 func TestProbesGoRound(t *testing.T) {
-	k, _ := holding(t)
+	k := openDesk(t)
 	var woken []string
 	k.holds(names("r", 8)...)
 	for len(woken) < 12 {
@@ -155,13 +127,12 @@ func (k *desk) woken(queues []string, meanwhile func()) (woken []string) {
 // TestBadMessagesKeepNoProbe: where more queues fail than are noted, those that do not fail are
 // woken up for the probe, and the others let it pass for as long as that may take.
 func TestBadMessagesKeepNoProbe(t *testing.T) {
-	k, _ := holding(t)
+	k := openDesk(t)
 	for i := range 30 {
 		queue := fmt.Sprintf("bad%02d", i)
 		k.put(queue, 1)
-		c := check.Get(k.d.Create(t.Context(), queue, "c", delivery.First))
-		claim := request.Claim{Req: "r", To: 1, Now: k.now, LeaseUntil: k.now.Add(time.Minute)}
-		c, _ = check.Get2(k.store.Requests(request.Inside{}).Claim(t.Context(), c, claim))
+		check.Get(k.d.Create(t.Context(), queue, "c", delivery.First))
+		c := k.claims(queue, 1, time.Minute)
 		check.Get2(k.store.Requests(request.Inside{}).Fail(t.Context(), queue, "c", c.Token, request.Failure{Error: "no", Alone: true, Now: k.now, RetryAt: k.now, Since: k.now}))
 		k.pass(time.Millisecond)
 		k.hands(queue, endedCircuitOpen)
@@ -190,15 +161,15 @@ func TestBadMessagesKeepNoProbe(t *testing.T) {
 // that notes its queue: it goes on then, since whichever process wakes others up passed it over.
 func TestHeldBackByWhatIsOver(t *testing.T) {
 	for nth := 1; ; nth++ {
-		k, _ := holding(t)
+		k := openDesk(t)
 		k.put("r", 1)
 		asked, jumps := 0, -1
-		k.d = check.Get(delivery.New(k.store, k.sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: func() time.Time {
+		k.d = k.deliverer(delivery.Options{Now: func() time.Time {
 			if asked++; asked == jumps {
 				k.pass(6 * time.Second)
 			}
 			return k.now
-		}}))
+		}})
 		k.hands("q1", endedCircuitOpen) // it remembers that the circuit is open
 		e := k.health()
 		next := e
@@ -220,7 +191,7 @@ func TestHeldBackByWhatIsOver(t *testing.T) {
 // TestHeldBackAreWokenUp: when the circuit has closed, at a bounded rate, those first that wait for
 // longest, and each once.
 func TestHeldBackAreWokenUp(t *testing.T) {
-	k, waits := holding(t)
+	k := openDesk(t)
 	want := names("r", 30)
 	slices.Reverse(want)
 	k.holds(want...)
@@ -248,15 +219,15 @@ func TestHeldBackAreWokenUp(t *testing.T) {
 	k.same("woken", woken, append([]string{"q3"}, want...))
 	k.same("held back", k.heldBack(), nil)
 	k.same("names", k.open(), nil)
-	if took := at["r0"].Sub(began); took < 2900*time.Millisecond || took > 3200*time.Millisecond || len(*waits) < 30 {
-		t.Errorf("30 were woken up within %s, in %d steps; want 10 a second", took, len(*waits))
+	if took := at["r0"].Sub(began); took < 2900*time.Millisecond || took > 3200*time.Millisecond || len(k.waits) < 30 {
+		t.Errorf("30 were woken up within %s, in %d steps; want 10 a second", took, len(k.waits))
 	}
 }
 
 // TestOneWakesHeldQueuesUp: another who comes meanwhile does not double the rate; where the turn is
 // over, the next goes on.
 func TestOneWakesHeldQueuesUp(t *testing.T) {
-	k, waits := holding(t)
+	k := openDesk(t)
 	k.holds(names("r", 30)...)
 	k.closes()
 	o := delivery.SweepOptions{Readers: []delivery.Reader{{Name: "c", Circuit: delivery.Circuit{WakeRate: 1}}}}
@@ -264,7 +235,7 @@ func TestOneWakesHeldQueuesUp(t *testing.T) {
 	began := k.now
 	k.queues.fail = func(request, _ string) error {
 		if k.d == first && request == "notify" && k.now.Sub(began) < 4*time.Second {
-			k.holder(waits)
+			k.restarted()
 			did, next, err := k.d.Wake(t.Context(), "", "c", o)
 			k.must(err)
 			check.That(t, did.Notified <= 0 && next.Sub(began).Truncate(time.Second) == 5*time.Second,
@@ -283,7 +254,7 @@ func TestOneWakesHeldQueuesUp(t *testing.T) {
 // TestOneQueueSleepsOn: one that cannot be woken up keeps none of the others held back, is tried
 // once in a turn, and stays, as the last one.
 func TestOneQueueSleepsOn(t *testing.T) {
-	k, _ := holding(t)
+	k := openDesk(t)
 	k.holds("r1", "bad", "r2", "r3")
 	k.closes()
 	var tried []string
@@ -305,49 +276,11 @@ func TestOneQueueSleepsOn(t *testing.T) {
 		k.same("held back", k.heldBack(), []string{"bad"})
 		k.now = next
 		must := trouble.Row{State: trouble.HeldBy("c"), Queue: "r4", Consumer: "c", Since: k.now.Add(-time.Hour), N: 1}
-		k.must(k.store.Requests(request.Inside{}).Trouble().Put(t.Context(), must))
+		k.must(k.trouble().Put(t.Context(), must))
 	}
 	k.queues.fail = nil
 	check.Get2(k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{}))
 	k.same("held back", k.heldBack(), nil)
-}
-
-// TestHeldBackRequestsGoWrong: whatever goes wrong once, every queue is woken up, by who wakes or
-// by the sweep.
-func TestHeldBackRequestsGoWrong(t *testing.T) {
-	for _, fault := range ddbtest.EveryFault() {
-		for nth := 1; ; nth++ {
-			k, waits := newDesk(t), &[]time.Duration{}
-			tables := delivery.Names{Trouble: trouble.DefaultName}.Tables()
-			faults := ddbtest.NewFaults(ddb.NewMemory(tables...))
-			k.store = delivery.NewStore(faults, tables)
-			k.holder(waits)
-			k.opens()
-			faults.Fail(nth, fault)
-			queues := []string{"q", "q1", "q2", "q3"}
-			k.d.Deliver(t.Context(), "q", k.patient(), -1) // held back
-			k.fails = nil
-			k.now = k.now.Add(6 * time.Second)
-			k.put("r", 1)
-			k.d.Deliver(t.Context(), "r", k.patient(), -1) // closes it
-			o := delivery.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}, Readers: []delivery.Reader{{Name: "c"}}}
-			for range 3 {
-				_, _ = k.d.Sweep(t.Context(), o)
-				k.pass(time.Minute)
-			}
-			if faults.Pending() {
-				break
-			}
-			woken := func(queue string) bool {
-				it, err := k.sorter.Status(t.Context(), queue)
-				k.must(err)
-				return !it.Notified.IsZero()
-			}
-			if !slices.ContainsFunc(queues, woken) || !woken("q") || len(k.heldBack()) > 0 && !k.circuit().Waking && !k.circuit().Open() {
-				t.Errorf("request %d, %s: held back %v, %+v", nth, fault, k.heldBack(), k.circuit())
-			}
-		}
-	}
 }
 
 // TestARedrivenQueueIsProbedFirst: at once where the probe is due, though others wait for longer;

@@ -9,7 +9,6 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/check"
-	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/trouble"
@@ -96,20 +95,6 @@ func TestTheCircuitOpens(t *testing.T) {
 func attemptOf(k *desk, queue string) string {
 	k.t.Helper()
 	return fmt.Sprint(max(k.standing(queue).Attempts, 1))
-}
-
-// TestWhatIsTakenKeepsTheCircuitClosed: queues that fail one after the other, with something taken
-// in between.
-func TestWhatIsTakenKeepsTheCircuitClosed(t *testing.T) {
-	k := newDesk(t)
-	k.refuses("q1", "q2", "q3", "q4")
-	for i, queue := range []string{"q1", "q2", "q3", "q4"} {
-		k.put(queue, 1)
-		k.hands(queue, endedFailed)
-		k.put("good", int64(i)+1)
-		k.hands("good", endedCaughtUp)
-	}
-	check.Is(t, k.circuit(), (request.Circuit{}))
 }
 
 // TestProbes: while the circuit is open one batch is delivered at a time, by the schedule.
@@ -294,32 +279,6 @@ func TestWhatIsLearntBesideAProbe(t *testing.T) {
 	}
 }
 
-// TestBadMessagesDoNotHoldTheProbesUp: where three queues each have a bad message, the others' are
-// probed too, whichever process comes first; then the bad ones are blocked.
-func TestBadMessagesDoNotHoldTheProbesUp(t *testing.T) {
-	k := openDesk(t)
-	bad := []string{"q1", "q2", "q3"}
-	k.refuses(bad...)
-	for began := k.now; k.circuit().Open(); k.pass(time.Second) {
-		for _, queue := range append(slices.Clone(bad), "q") {
-			k.d.Deliver(t.Context(), queue, k.patient(), -1)
-		}
-		check.Need(t, k.now.Sub(began) <= 15*time.Minute, "it is still open")
-	}
-	k.at("q", 1, delivery.Idle)
-	for next := int64(2); next <= 90; next++ {
-		k.pass(time.Minute)
-		k.put("q", next)
-		for _, queue := range append(slices.Clone(bad), "q") {
-			k.d.Deliver(t.Context(), queue, k.patient(), -1)
-		}
-	}
-	k.at("q", 90, delivery.Idle)
-	for _, queue := range bad {
-		k.at(queue, 0, delivery.Blocked)
-	}
-}
-
 // TestAProbeIsOneMessage: one that no sink takes blocks with its first probe, whatever comes behind
 // it, and says nothing of the sink. One that is taken closes the circuit.
 func TestAProbeIsOneMessage(t *testing.T) {
@@ -481,34 +440,31 @@ func TestLateWorkClosesNoCircuit(t *testing.T) {
 	check.That(t, k.circuit().Open(), "it is closed")
 }
 
-// TestTheCircuitsRequestsGoWrong: however a request of a probe goes wrong, the circuit is closed by
-// one later, and all is delivered.
+// TestTheCircuitsRequestsGoWrong: whatever goes wrong once, while a queue is held back, a probe is
+// taken or the sweep runs, the circuit is closed by one later, each queue is woken up, and all is
+// delivered.
 func TestTheCircuitsRequestsGoWrong(t *testing.T) {
-	for _, fault := range ddbtest.EveryFault() {
-		for nth := 1; ; nth++ {
-			k := newDesk(t)
-			faults := ddbtest.NewFaults(k.consumers)
-			k.store = k.storeOn(faults.Do)
-			k.restarted()
-			k.opens()
-			k.fails = nil
-			k.probeDue()
-			faults.Fail(nth, fault)
-			k.d.Deliver(t.Context(), "q", k.patient(), -1)
-			if faults.Pending() {
-				break
-			}
-			for range 3 {
-				k.pass(2 * time.Minute)
-				k.put("q", k.standing("q").Delivered+1)
-				k.sweep(delivery.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}})
-				k.d.Deliver(t.Context(), "q", k.patient(), -1)
-			}
-			if c := k.standing("q"); c.State != delivery.Idle || c.Delivered < 1 || k.circuit().Open() {
-				t.Errorf("request %d, %v: %+v, %+v", nth, fault, c, k.circuit())
-			}
+	o := delivery.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}, Readers: []delivery.Reader{{Name: "c"}}}
+	everyFault(t, openDesk, func(k *desk) {
+		k.d.Deliver(t.Context(), "q", k.patient(), -1) // held back
+		k.fails = nil
+		k.pass(6 * time.Second)
+		k.put("r", 1)
+		k.d.Deliver(t.Context(), "r", k.patient(), -1) // closes it
+		_, _ = k.d.Sweep(t.Context(), o)
+	}, func(k *desk, what string) {
+		for range 3 {
+			k.pass(2 * time.Minute)
+			_, _ = k.d.Sweep(t.Context(), o)
+			it := check.Get(k.sorter.Status(t.Context(), "q"))
+			check.That(t, !it.Notified.IsZero(), "%s: q is not woken up", what)
+			k.put("r", k.standing("r").Delivered+1)
+			k.d.Deliver(t.Context(), "r", k.patient(), -1)
 		}
-	}
+		c, circuit := k.standing("r"), k.circuit()
+		check.That(t, c.State == delivery.Idle && c.Delivered > 0 && !circuit.Open() && (circuit.Waking || len(k.heldBack()) == 0),
+			"%s: %+v, %+v, held back %v", what, c, circuit, k.heldBack())
+	})
 }
 
 // TestACircuitThatIsOff never opens, and one that was opened before stops nobody.
@@ -530,7 +486,7 @@ func TestACircuitThatIsOff(t *testing.T) {
 	check.That(t, ending(done) == endedFailed && done.Record.RetryAt.Before(probe), "%+v", done)
 	c = k.circuit()
 	check.That(t, !c.Open() && c.Waking, "it was switched off, and is %+v", c)
-	if row, found, err := k.store.Requests(request.Inside{}).Trouble().Row(t.Context(), trouble.HeldBy("c"), "q", "c"); err != nil || found {
+	if row, found, err := k.trouble().Row(t.Context(), trouble.HeldBy("c"), "q", "c"); err != nil || found {
 		t.Errorf("%+v, %v", row, err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/check"
+	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/trouble"
@@ -40,6 +41,8 @@ type desk struct {
 	see func(ddb.Request) error
 	// announced is what the sweep announced.
 	announced []delivery.Announcement
+	// waits are those of its processes, each of which moves the clock.
+	waits []time.Duration
 }
 
 // flaky are queues in memory, of which a Sorter's requests fail where a test wants it.
@@ -110,6 +113,76 @@ func (k *desk) do(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 func (k *desk) storeOn(view ddb.Func) *delivery.Store {
 	return delivery.NewStore(view, tableNames.Tables())
 }
+
+// deliverer is a process that knows nothing yet, with the desk's clock where it has none of its own.
+func (k *desk) deliverer(o delivery.Options) *delivery.Deliverer {
+	k.t.Helper()
+	o.ForEach = fanout.OneByOne
+	if o.Now == nil {
+		o.Now = func() time.Time { return k.now }
+	}
+	o.Sleep = func(_ context.Context, d time.Duration) error {
+		k.waits = append(k.waits, d)
+		k.pass(d)
+		return nil
+	}
+	return check.Get(delivery.New(k.store, k.sorter, &o))
+}
+
+func (k *desk) restarted() {
+	k.t.Helper()
+	k.d = k.deliverer(delivery.Options{})
+}
+
+// onRequest has something done before each request of a name to the queue's tables, which fails
+// with its error; an empty name or queue is any.
+func (k *desk) onRequest(request, queue string, do func() error) {
+	k.queues.fail = func(r, q string) error {
+		if request != "" && r != request || queue != "" && q != queue {
+			return nil
+		}
+		return do()
+	}
+}
+
+// away has such requests fail, slow has each take a time.
+func (k *desk) away(request, queue string) {
+	k.onRequest(request, queue, func() error { return errFlaky })
+}
+
+func (k *desk) slow(request, queue string, d time.Duration) {
+	k.onRequest(request, queue, func() error { k.pass(d); return nil })
+}
+
+// everyFault runs a test on desks of which one request to the consumers' tables goes wrong, each
+// in each way, while it acts.
+func everyFault(t *testing.T, begin func(*testing.T) *desk, act func(*desk), then func(k *desk, what string)) {
+	t.Helper()
+	for _, fault := range ddbtest.EveryFault() {
+		for nth := 1; ; nth++ {
+			k := begin(t)
+			faults := ddbtest.NewFaults(k.consumers)
+			k.store = k.storeOn(faults.Do)
+			k.restarted()
+			faults.Fail(nth, fault)
+			if act(k); faults.Pending() {
+				break
+			}
+			then(k, fmt.Sprintf("request %d, %s", nth, fault))
+		}
+	}
+}
+
+// claims makes the claim of a process that says no more.
+func (k *desk) claims(queue string, to int64, lease time.Duration) delivery.Consumer {
+	k.t.Helper()
+	claim := request.Claim{Req: fmt.Sprint(k.now.UnixMilli()), To: to, Now: k.now, LeaseUntil: k.now.Add(lease)}
+	c, made := check.Get2(k.store.Requests(request.Inside{}).Claim(k.t.Context(), k.standing(queue), claim))
+	check.Need(k.t, made, "%s is not claimed: %+v", queue, c)
+	return c
+}
+
+func (k *desk) trouble() *trouble.Store { return k.store.Requests(request.Inside{}).Trouble() }
 
 func (k *desk) must(err error) {
 	k.t.Helper()

@@ -9,7 +9,6 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
-	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -33,12 +32,6 @@ func (k *desk) refuses(queues ...string) {
 		}
 		return nil
 	}
-}
-
-// restarted is a process that knows nothing yet.
-func (k *desk) restarted() {
-	k.t.Helper()
-	k.d = check.Get(delivery.New(k.store, k.sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: func() time.Time { return k.now }}))
 }
 
 // fail has queues fail once, and lets the time to the next try pass.
@@ -69,27 +62,6 @@ func (k *desk) knows(next request.Health) {
 	next.Consumer, next.By = "c", "the test"
 	_, made := check.Get2(k.store.Requests(request.Inside{}).Learn(k.t.Context(), seen, next))
 	check.Need(k.t, made, "the sink's health is another one")
-}
-
-// TestABadMessageBlocksWhenItsTimeIsOver: beside others that are taken, and that fail too, not
-// before an hour.
-func TestABadMessageBlocksWhenItsTimeIsOver(t *testing.T) {
-	k := newDesk(t)
-	for _, queue := range []string{"bad", "bad too"} {
-		k.put(queue, 1)
-	}
-	k.refuses("bad", "bad too")
-	began, next := k.now, int64(1)
-	for k.standing("bad").State != delivery.Blocked && k.now.Sub(began) < 2*time.Hour {
-		k.d.Deliver(t.Context(), "bad", k.patient(), -1)
-		k.d.Deliver(t.Context(), "bad too", k.patient(), -1)
-		k.pass(20 * time.Second)
-		k.put("good", next)
-		k.hands("good", endedCaughtUp)
-		next++
-	}
-	took := k.now.Sub(began)
-	check.That(t, took >= time.Hour && took <= time.Hour+6*time.Minute, "blocked after %s", took)
 }
 
 // TestBlocksByOneLook: a message that has failed for long enough blocks where the sink took what
@@ -299,9 +271,7 @@ func TestADeathAfterAFailureBlocksInTime(t *testing.T) {
 		k.fail("q")
 	}
 	dies := func() {
-		claim := request.Claim{Req: fmt.Sprint(k.now), To: 1, Now: k.now, LeaseUntil: k.now.Add(time.Minute)}
-		_, _, err := k.store.Requests(request.Inside{}).Claim(t.Context(), k.standing("q"), claim)
-		k.must(err)
+		k.claims("q", 1, time.Minute)
 		k.pass(2 * time.Minute)
 	}
 	dies()
@@ -323,7 +293,7 @@ func TestConsumerFailing(t *testing.T) {
 	k.refuses("q", "other")
 	rows := func() []trouble.Row {
 		t.Helper()
-		rows, _, err := k.store.Requests(request.Inside{}).Trouble().Page(t.Context(), trouble.Failing, "q", "", 10)
+		rows, _, err := k.trouble().Page(t.Context(), trouble.Failing, "q", "", 10)
 		k.must(err)
 		return rows
 	}

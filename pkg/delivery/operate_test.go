@@ -449,7 +449,7 @@ func TestEraseEndsTrackedClaims(t *testing.T) {
 	done := k.d.Deliver(t.Context(), "q", r, -1)
 	check.Need(t, ending(done) == endedDeferred, "%+v", done)
 	tag := delivery.ChainOf(k.standing("q"))
-	without := check.Get(delivery.New(k.store, k.sorter, &delivery.Options{Now: func() time.Time { return k.now }}))
+	without := k.deliverer(delivery.Options{})
 	c := check.Get(without.Inside(request.Inside{}).Erase(t.Context(), erasure("op")))
 	_, left := check.Get2(without.Inside(request.Inside{}).EraseMore(t.Context(), c, nil))
 	check.That(t, left.More, "%+v", left)

@@ -140,7 +140,7 @@ func TestAFullQueueHoldsTheConsumer(t *testing.T) {
 // stored where it is pushed to, and on record in two phases.
 func TestRepliesToUnknownQueues(t *testing.T) {
 	k := newDesk(t)
-	k.d = check.Get(delivery.New(k.store, k.sorter, &delivery.Options{Now: func() time.Time { return k.now }, KnownQueues: true}))
+	k.d = k.deliverer(delivery.Options{KnownQueues: true})
 	arrival := cursor.KindArrival
 	check.Get(k.sorter.Configure(t.Context(), "x", cursor.Change{Kind: &arrival}))
 	replies := []delivery.Reply{{Queue: "x", Body: []byte("known")}, {Queue: "nowhere", Body: []byte("unknown")}}

@@ -78,12 +78,7 @@ func TestABadQueueHoldsUpNoOther(t *testing.T) {
 	for _, queue := range []string{"a", "bad", "c"} {
 		k.put(queue, 1)
 	}
-	k.fails = func(b delivery.Batch) error {
-		if b.Queue == "bad" {
-			return errors.New("no")
-		}
-		return nil
-	}
+	k.refuses("bad")
 	event := []json.RawMessage{moved(1, "a", 0, 1), moved(2, "bad", 0, 1), moved(3, "c", 0, 1)}
 	k.stream(failedAt("2"), event...)
 	k.gets("a 1 #1", "bad 1 #1", "c 1 #1")
@@ -123,12 +118,7 @@ func TestAQueueWhoseStoreFailsComesAgain(t *testing.T) {
 	for _, queue := range []string{"a", "bad", "c"} {
 		k.put(queue, 1)
 	}
-	k.queues.fail = func(_, queue string) error {
-		if queue == "bad" {
-			return errFlaky
-		}
-		return nil
-	}
+	k.away("", "bad")
 	k.stream(failedAt("2"), moved(1, "a", 0, 1), moved(2, "bad", 0, 1), moved(3, "c", 0, 1))
 	k.gets("a 1 #1", "c 1 #1")
 	k.queues.fail = nil
@@ -159,12 +149,7 @@ func TestAQueueWithMuchLetsOthersGoFirst(t *testing.T) {
 	k.gets("much 19,20 #1")
 	// Where it cannot be woken up, the record comes again.
 	k.put("much", upTo(21, 29)...)
-	k.queues.fail = func(request, _ string) error {
-		if request == "notify" {
-			return errFlaky
-		}
-		return nil
-	}
+	k.away("notify", "")
 	k.stream(failedAt("10"), moved(10, "much", 20, 29))
 }
 
@@ -186,7 +171,7 @@ func TestANeighboursBacklogIsOneTurn(t *testing.T) {
 func TestAQueueThatGoesOnFailingLetsOthersGo(t *testing.T) {
 	k := newDesk(t)
 	k.put("bad", 1)
-	k.queues.fail = func(string, string) error { return errFlaky }
+	k.away("", "")
 	record := madeAt(k.now, moved(2, "bad", 0, 1))
 	k.stream(failedAt("2"), record)
 	k.pass(30 * time.Second)
@@ -268,7 +253,9 @@ func TestDeliverMoved(t *testing.T) {
 	k.eagerly(map[string]int64{"a": 1, "b": 100, "none": 7})
 	k.gets()
 	k.at("b", 1, delivery.Idle)
-	if _, noted, err := k.store.Requests(request.Inside{}).Trouble().Row(t.Context(), trouble.Missing, "b", "c"); noted || err != nil {
+	check.That(t, check.Err(k.sorter.Status(t.Context(), "none")) != nil, "a hint made the queue")
+	k.must(k.sorter.Put(t.Context(), cursor.Message{Queue: "none", Seq: cursor.NoSeq, ID: "a"})[0].Err) // nor is its kind fixed
+	if _, noted, err := k.trouble().Row(t.Context(), trouble.Missing, "b", "c"); noted || err != nil {
 		t.Errorf("a position that the queue does not have is noted as a loss, %v", err)
 	}
 	// An erased queue has nothing.
@@ -290,10 +277,12 @@ func TestDeliverMovedFails(t *testing.T) {
 	w.gets()
 	w.tells("q c 1s")
 	w.pass(time.Second)
-	w.queues.fail = func(string, string) error { return errFlaky }
+	w.away("", "")
 	w.eagerly(map[string]int64{"q": 1})
 	w.gets()
 	w.tells("q c 6s")
+	w.eagerly(map[string]int64{"": 1}) // what can never be delivered is not tried again
+	w.tells()
 }
 
 // TestAStartIsFinishedInPieces: a rewind over more than one invocation has time for gets on with
@@ -338,12 +327,7 @@ func TestAStartIsFinishedInPieces(t *testing.T) {
 // TestAStartWhoseTurnIsOver: it is Starting still, no claim is made, and it is gone on with.
 func TestAStartWhoseTurnIsOver(t *testing.T) {
 	k := newDesk(t, upTo(1, 3500)...)
-	k.queues.fail = func(request, _ string) error {
-		if request == "messages" {
-			k.pass(11 * time.Second)
-		}
-		return nil
-	}
+	k.slow("messages", "", 11*time.Second)
 	c := check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
 	check.That(t, c.Starting != "" && c.KeptFrom == 2501, "%+v; want that it is not done", c)
 	report := check.Get(k.d.Sweep(t.Context(), delivery.SweepOptions{}))
@@ -363,12 +347,7 @@ func TestStartsOfAQueueHaveOneTurn(t *testing.T) {
 		c := delivery.Consumer{Queue: "q", Name: fmt.Sprint("c", n), State: delivery.Idle, Control: delivery.Control{Starting: "op", LastOp: "op"}}
 		check.Get2(k.store.Requests(request.Inside{}).CreateConsumer(t.Context(), c))
 	}
-	k.queues.fail = func(request, _ string) error {
-		if request == "messages" {
-			k.pass(3 * time.Second)
-		}
-		return nil
-	}
+	k.slow("messages", "", 3*time.Second)
 	began := k.now
 	report, err := k.d.Sweep(t.Context(), delivery.SweepOptions{})
 	if took := k.now.Sub(began); err != nil || took != 6*time.Second || report.Notified != 1 {
@@ -465,8 +444,7 @@ func TestWakeUpsOfRetries(t *testing.T) {
 func TestWakeUpsOfLeases(t *testing.T) {
 	w := newWoken(t, 1, 2)
 	check.Get(w.d.Create(t.Context(), "q", "c", delivery.First))
-	c := w.standing("q")
-	check.Get2(w.store.Requests(request.Inside{}).Claim(t.Context(), c, request.Claim{Req: "dead", To: 2, Now: w.now, LeaseUntil: w.now.Add(time.Minute)}))
+	w.claims("q", 2, time.Minute)
 	w.ends("q", endedBusy)
 	w.tells("q c 1m0.001s")
 	w.pass(time.Minute)
@@ -478,14 +456,11 @@ func TestWakeUpsOfLeases(t *testing.T) {
 	w.wake(delivery.SweepReport{}, "", 2)
 	_, _, err := w.d.Wake(t.Context(), "q", "no/name", delivery.SweepOptions{})
 	check.That(t, err != nil, "a name that none can have is no error")
-}
 
-// TestNoWakeUpsOfALongLease: one of days, such as a tracked claim's, is notified of in its last
-// hour.
-func TestNoWakeUpsOfALongLease(t *testing.T) {
-	w := newWoken(t, 1)
-	check.Get(w.d.Create(t.Context(), "q", "c", delivery.First))
-	check.Get2(w.store.Requests(request.Inside{}).Claim(t.Context(), w.standing("q"), request.Claim{Req: "long", To: 1, Now: w.now, LeaseUntil: w.now.Add(48 * time.Hour)}))
+	// One of days, such as a tracked claim's, is notified of in its last hour.
+	w.begin = w.now
+	w.put("q", 3)
+	w.claims("q", 3, 48*time.Hour)
 	w.ends("q", endedBusy)
 	w.tells()
 	w.pass(47*time.Hour + time.Millisecond)
@@ -504,23 +479,6 @@ func TestWakeUpsOfARecordThatComesAgain(t *testing.T) {
 	w.tells("q c 11s")
 	w.stream(allWell, moved(2, "q", 0, 1))
 	w.tells("q c 11s")
-}
-
-// TestAHintMakesNoQueue: a queue that nobody has is not made, and its kind stays open.
-func TestAHintMakesNoQueue(t *testing.T) {
-	k := newDesk(t)
-	k.eagerly(map[string]int64{"typo": 7})
-	check.That(t, check.Err(k.sorter.Status(t.Context(), "typo")) != nil, "a hint made the queue")
-	if err := k.sorter.Put(t.Context(), cursor.Message{Queue: "typo", Seq: cursor.NoSeq, ID: "a", Body: []byte("1")})[0].Err; err != nil {
-		t.Errorf("and its kind: %v", err)
-	}
-}
-
-// TestAnInvalidHintIsNotWoken: what can never be delivered is not tried again.
-func TestAnInvalidHintIsNotWoken(t *testing.T) {
-	w := newWoken(t)
-	w.eagerly(map[string]int64{"": 1})
-	w.tells()
 }
 
 // TestAHintBeyondThePositionStallsNothing: what comes before the commit of a batch is delivered,

@@ -9,8 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/dev/check"
-	"github.com/streamsort/streamsort/internal/dev/ddbtest"
-	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -21,13 +19,10 @@ import (
 func (k *desk) dues() *[]time.Duration {
 	k.t.Helper()
 	var dues []time.Duration
-	k.d = check.Get(delivery.New(k.store, k.sorter, &delivery.Options{
-		ForEach: fanout.OneByOne, Now: func() time.Time { return k.now },
-		WakeCircuit: func(consumer string, due time.Time) {
-			check.That(k.t, consumer == "c", "notified of %q", consumer)
-			dues = append(dues, due.Sub(k.now).Truncate(time.Second))
-		},
-	}))
+	k.d = k.deliverer(delivery.Options{WakeCircuit: func(consumer string, due time.Time) {
+		check.That(k.t, consumer == "c", "notified of %q", consumer)
+		dues = append(dues, due.Sub(k.now).Truncate(time.Second))
+	}})
 	return &dues
 }
 
@@ -121,27 +116,18 @@ func TestTheSweepSeesToCircuits(t *testing.T) {
 // TestWakeCircuitsRequestsGoWrong: what is announced is announced again, under the same id, until
 // that is noted.
 func TestWakeCircuitsRequestsGoWrong(t *testing.T) {
-	for _, fault := range ddbtest.EveryFault() {
-		for nth := 1; ; nth++ {
-			k := openDesk(t)
-			faults := ddbtest.NewFaults(k.consumers)
-			k.store = k.storeOn(faults.Do)
-			k.restarted()
-			ids := map[string]bool{}
-			o := delivery.SweepOptions{Announce: func(_ context.Context, a delivery.Announcement) error {
-				ids[a.ID] = true
-				return nil
-			}}
-			faults.Fail(nth, fault)
-			_, _, first := k.d.Wake(t.Context(), "", "c", o)
-			if faults.Pending() {
-				break
-			}
-			_, _, second := k.d.Wake(t.Context(), "", "c", o)
-			check.That(t, second == nil && len(ids) == 1 && k.circuit().Announced,
-				"request %d, %s: %v, then %v: announced %v", nth, fault, first, second, ids)
-		}
+	ids := map[string]bool{}
+	wake := func(k *desk) error {
+		_, _, err := k.d.Wake(t.Context(), "", "c", delivery.SweepOptions{Announce: func(_ context.Context, a delivery.Announcement) error {
+			ids[a.ID] = true
+			return nil
+		}})
+		return err
 	}
+	everyFault(t, openDesk, func(k *desk) { clear(ids); _ = wake(k) }, func(k *desk, what string) {
+		err := wake(k)
+		check.That(t, err == nil && len(ids) == 1 && k.circuit().Announced, "%s: %v, announced %v", what, err, ids)
+	})
 	k := newDesk(t)
 	_, _, err := k.d.Wake(t.Context(), "", "no name", delivery.SweepOptions{})
 	invalid(t, err, "consumer")
@@ -161,7 +147,7 @@ func TestProbesWithoutAnnouncements(t *testing.T) {
 // TestClocksOfCircuits: who closes the circuit has a clock behind that of who opened it, and what
 // was held back is woken up once.
 func TestClocksOfCircuits(t *testing.T) {
-	k, _ := holding(t)
+	k := openDesk(t)
 	k.holds("r")
 	e := k.health()
 	opened := e.Circuit.Opened
@@ -184,8 +170,8 @@ func TestClocksOfCircuits(t *testing.T) {
 
 // TestALateRowOfACircuit: who was late wrote that the circuit is open, and the sweep deletes it.
 func TestALateRowOfACircuit(t *testing.T) {
-	k, _ := holding(t)
-	row, _ := check.Get2(k.store.Requests(request.Inside{}).Trouble().Page(t.Context(), trouble.CircuitOpen, "", "", 1))
+	k := openDesk(t)
+	row, _ := check.Get2(k.trouble().Page(t.Context(), trouble.CircuitOpen, "", "", 1))
 	k.closes()
 	o := delivery.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}}
 	for range 3 {
@@ -193,12 +179,12 @@ func TestALateRowOfACircuit(t *testing.T) {
 		k.sweep(o)
 	}
 	k.same("over", k.open(), nil)
-	k.must(k.store.Requests(request.Inside{}).Trouble().Put(t.Context(), row[0]))
+	k.must(k.trouble().Put(t.Context(), row[0]))
 	k.sweep(o)
 	k.same("late", k.open(), nil)
 	// And queues of which it is noted that late that they are held back.
 	for _, queue := range []string{"q", "never put to"} {
-		k.must(k.store.Requests(request.Inside{}).Trouble().Put(t.Context(), trouble.Row{State: trouble.HeldBy("c"), Queue: queue, Consumer: "c", Since: k.now, N: row[0].N}))
+		k.must(k.trouble().Put(t.Context(), trouble.Row{State: trouble.HeldBy("c"), Queue: queue, Consumer: "c", Since: k.now, N: row[0].N}))
 	}
 	o.Readers = []delivery.Reader{{Name: "c"}}
 	k.sweep(o)
@@ -209,7 +195,7 @@ func TestALateRowOfACircuit(t *testing.T) {
 // hour, with its row and those of what it held back. One that is probed does not.
 func TestACircuitThatNobodyProbes(t *testing.T) {
 	for _, probed := range []bool{false, true} {
-		k, _ := holding(t)
+		k := openDesk(t)
 		k.holds(names("r", 40)...)
 		began := k.now
 		for k.now.Sub(began) < 2*time.Hour {
@@ -230,7 +216,7 @@ func TestACircuitThatNobodyProbes(t *testing.T) {
 // TestACircuitThatIsSwitchedOff: the sweep ends it, where nothing is delivered, and wakes up what
 // is held back.
 func TestACircuitThatIsSwitchedOff(t *testing.T) {
-	k, _ := holding(t)
+	k := openDesk(t)
 	k.hands("q", endedCircuitOpen)
 	o := delivery.SweepOptions{Readers: []delivery.Reader{{Name: "c", Circuit: delivery.Circuit{Off: true}}}}
 	for range 10 {
@@ -262,7 +248,7 @@ func TestNothingIsLeftToProbe(t *testing.T) {
 		for _, table := range []bool{true, false} {
 			k := withoutRows(t)
 			if k.opens(); table {
-				k, _ = holding(t)
+				k = openDesk(t)
 			}
 			k.hands("q", endedCircuitOpen)
 			check.Get(k.d.Operate(t.Context(), latest("q")))
@@ -298,12 +284,12 @@ func TestNothingIsLeftToProbe(t *testing.T) {
 // it wakes them up none beyond its rate; however long that is, they are looked at by each round,
 // and are woken up once it is over. For another consumer of a queue nothing is held.
 func TestTheSweepLeavesHeldQueuesToTheirCircuit(t *testing.T) {
-	k, waits := holding(t)
+	k := openDesk(t)
 	k.hands("q", endedCircuitOpen)
 	queues := names("r", 20)
 	k.holds(queues...)
 	for _, queue := range queues[10:] { // their rows are lost
-		k.must(k.store.Requests(request.Inside{}).Trouble().Delete(t.Context(), trouble.Row{State: trouble.HeldBy("c"), Queue: queue, Consumer: "c", N: k.circuit().Opened.UnixMilli()}))
+		k.must(k.trouble().Delete(t.Context(), trouble.Row{State: trouble.HeldBy("c"), Queue: queue, Consumer: "c", N: k.circuit().Opened.UnixMilli()}))
 	}
 	check.Get(k.d.Create(t.Context(), "r0", "other", delivery.First))
 	o := delivery.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}, Readers: []delivery.Reader{{Name: "c", Circuit: delivery.Circuit{WakeRate: 1}}}}
@@ -337,7 +323,7 @@ func TestTheSweepLeavesHeldQueuesToTheirCircuit(t *testing.T) {
 	if took := last.Sub(began); woken != 24 || took < 17*time.Second || took > 25*time.Second {
 		t.Errorf("%d are woken up within %s, want 24, one a second", woken, took)
 	}
-	check.That(t, len(*waits) != 0, "nobody waits")
+	check.That(t, len(k.waits) != 0, "nobody waits")
 }
 
 func (k *desk) circuitIsNotDue() {
@@ -352,7 +338,7 @@ func (k *desk) circuitIsNotDue() {
 
 // TestTheCircuitOfARemovedConsumerEnds: with the last queue of it that fails.
 func TestTheCircuitOfARemovedConsumerEnds(t *testing.T) {
-	k, _ := holding(t)
+	k := openDesk(t)
 	for _, queue := range []string{"q1", "q2", "q3"} {
 		check.Get(k.d.Operate(t.Context(), does("remove", orderOf(queue))))
 	}
@@ -366,7 +352,7 @@ func TestTheCircuitOfARemovedConsumerEnds(t *testing.T) {
 // TestWakeUpsBesideACircuit: while it is open a retry is left to it, also where its row is lost;
 // once it has closed, a retry waits for no other.
 func TestWakeUpsBesideACircuit(t *testing.T) {
-	k, _ := holding(t)
+	k := openDesk(t)
 	k.pass(time.Second)
 	wake := func(want int) {
 		t.Helper()

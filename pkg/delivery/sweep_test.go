@@ -14,7 +14,6 @@ import (
 
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/queuelog"
-	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
@@ -101,12 +100,10 @@ func TestSweepEndsDeadClaims(t *testing.T) {
 	check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
 	// Nothing is blocked that did not stand alone.
 	for attempt := 1; attempt <= 5; attempt++ {
-		c := k.standing("q")
-		_, made := check.Get2(k.store.Requests(request.Inside{}).Claim(t.Context(), c, request.Claim{Req: "dead", To: int64([]int{2, 2, 1, 1, 1}[attempt-1]), Now: k.now, LeaseUntil: k.now.Add(time.Hour)}))
-		report := k.everyFive()
-		check.That(t, made && report.Cancelled == 0, "%+v, made %v", report, made)
+		k.claims("q", []int64{2, 2, 1, 1, 1}[attempt-1], time.Hour)
+		check.Is(t, k.everyFive().Cancelled, 0)
 		k.pass(time.Hour)
-		report = k.everyFive()
+		report := k.everyFive()
 		check.That(t, report.Cancelled == 1 && report.Notified == 1, "%+v", report)
 	}
 	k.at("q", 0, delivery.Blocked)
@@ -175,10 +172,8 @@ func TestSweepLooksAgainWhereItFailed(t *testing.T) {
 			}
 			k.sweep(delivery.SweepOptions{})
 			k.queues.fail = func(request, queue string) error {
-				for _, r := range fails {
-					if r == request && queue == "bad" {
-						return errFlaky
-					}
+				if queue == "bad" && slices.Contains(fails, request) {
+					return errFlaky
 				}
 				return nil
 			}
@@ -264,10 +259,9 @@ func TestSweepLooksForNewReadersInQuietQueues(t *testing.T) {
 func TestSweepBlocksByTheReadersAttempts(t *testing.T) {
 	for attempts, want := range map[int]delivery.State{2: delivery.Blocked, 3: delivery.Idle} {
 		k := newDesk(t, 1)
-		c := check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
-		for _, req := range []string{"a", "b"} { // each dies
-			claim := request.Claim{Req: req, To: 1, Now: k.now, LeaseUntil: k.now.Add(time.Minute)}
-			c, _ = check.Get2(k.store.Requests(request.Inside{}).Claim(t.Context(), c, claim))
+		check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
+		for range 2 { // each dies
+			k.claims("q", 1, time.Minute)
 			k.pass(time.Hour)
 		}
 		k.sweep(delivery.SweepOptions{Readers: []delivery.Reader{{Name: "c", MaxAttempts: attempts}}})

@@ -42,8 +42,7 @@ func (k *trackedDesk) process(chains ddb.Engine) (*delivery.Deliverer, *xorack.A
 	clock := func() time.Time { return k.now }
 	store := xorack.NewStore(chains, xorack.Names{})
 	acker := check.Get(xorack.New(store, &xorack.Options{Now: clock}))
-	d := check.Get(delivery.New(k.store, k.sorter, &delivery.Options{Now: clock, Acker: acker}))
-	return d, acker
+	return k.deliverer(delivery.Options{Acker: acker}), acker
 }
 
 func (k *trackedDesk) reader() delivery.Reader {
@@ -118,7 +117,9 @@ func TestCommittedWhenItsTreeIsDone(t *testing.T) {
 // table where lost says so.
 func (k *trackedDesk) crashing(name string, lost bool) *delivery.Deliverer {
 	k.t.Helper()
-	store := k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+	was := k.store
+	defer func() { k.store = was }()
+	k.store = k.storeOn(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		if r.Name() != name {
 			return k.consumers.Do(ctx, r)
 		}
@@ -128,8 +129,7 @@ func (k *trackedDesk) crashing(name string, lost bool) *delivery.Deliverer {
 		}
 		return ddb.Answer{}, errFlaky
 	})
-	d := check.Get(delivery.New(store, k.sorter, &delivery.Options{Now: func() time.Time { return k.now }, Acker: k.acker}))
-	return d
+	return k.deliverer(delivery.Options{Acker: k.acker})
 }
 
 // TestDeferGoesWrong: a lost response, another that was first, a death right after.
@@ -305,12 +305,7 @@ func TestTheEndStaysDueUntilTheQueueIsAwake(t *testing.T) {
 	k.ends(endedDeferred)
 	k.works(k.edges...)
 	for _, request := range []string{"cursor", "notify"} {
-		k.queues.fail = func(r, _ string) error {
-			if r == request {
-				return errFlaky
-			}
-			return nil
-		}
+		k.away(request, "")
 		c := check.Get(k.acker.Get(t.Context(), k.tags[0]))
 		check.Fails(t, check.Err(k.acker.Finish(t.Context(), c, k.d.Ender(nil))), errFlaky, request)
 		c = check.Get(k.acker.Get(t.Context(), k.tags[0]))
@@ -344,7 +339,7 @@ func TestTrackIsChecked(t *testing.T) {
 	// Without an Acker the lease is all that is known of a deferred claim.
 	k.put("q", 1)
 	k.ends(endedDeferred)
-	d := check.Get(delivery.New(k.store, k.sorter, &delivery.Options{Now: func() time.Time { return k.now }}))
+	d := k.deliverer(delivery.Options{})
 	for _, want := range []string{endedBusy, endedWait} {
 		if done := d.Deliver(t.Context(), "q", k.desk.reader(), -1); done.Err != nil || ending(done) != want {
 			t.Errorf("it ended as %s, error %v; want %s", ending(done), done.Err, want)
@@ -438,14 +433,13 @@ func TestTrackIsChanged(t *testing.T) {
 		k := newTrackedDesk(t, 1)
 		k.must(k.d.Deliver(t.Context(), "q", tracks(k, 0), -1).Err)
 		k.put("q", 2)
-		_, made, err := k.store.Requests(request.Inside{}).Claim(t.Context(), k.standing("q"), request.Claim{Req: "old", To: 2, Now: k.now, LeaseUntil: k.now.Add(time.Minute)})
-		check.Need(t, err == nil && made, "made %v, error %v", made, err)
+		old := k.claims("q", 2, time.Minute).Token
 		k.ends(endedBusy)
 		k.pass(2 * time.Minute)
 		k.ends(endedDeferred)
 		c := k.at("q", 1, delivery.Started)
 		check.That(t, c.Deferred && c.Attempts == 2, "%+v; want a deferred claim, the second", c)
-		_, made, err = k.store.Requests(request.Inside{}).Commit(t.Context(), "q", "c", delivery.Token{N: 2, Req: "old"}, delivery.Response{})
+		_, made, err := k.store.Requests(request.Inside{}).Commit(t.Context(), "q", "c", old, delivery.Response{})
 		check.That(t, err == nil && !made, "the old claim was committed: %v, error %v", made, err)
 	})
 }

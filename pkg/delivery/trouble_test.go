@@ -10,7 +10,6 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/check"
-	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -22,7 +21,7 @@ func (k *desk) rows() string {
 	k.t.Helper()
 	var all []string
 	for _, state := range append(trouble.States, trouble.HeldBy("c")) {
-		page, _, err := k.store.Requests(request.Inside{}).Trouble().Page(k.t.Context(), state, "", "", 0)
+		page, _, err := k.trouble().Page(k.t.Context(), state, "", "", 0)
 		k.must(err)
 		for _, row := range page {
 			all = append(all, fmt.Sprintf("%s %s|%s %s", row.State, row.Queue, row.Consumer, k.now.Sub(row.Since)))
@@ -65,7 +64,7 @@ func TestARowSaysWhatIsWrong(t *testing.T) {
 	k := newDesk(t)
 	said := func(state trouble.State) string {
 		t.Helper()
-		row, _, err := k.store.Requests(request.Inside{}).Trouble().Row(t.Context(), state, "q", "c")
+		row, _, err := k.trouble().Row(t.Context(), state, "q", "c")
 		k.must(err)
 		return fmt.Sprintf("%d: %s", row.Seq, row.Error)
 	}
@@ -83,7 +82,7 @@ func TestARowSaysWhatIsWrong(t *testing.T) {
 	check.Is(t, said(trouble.Lagging), fmt.Sprintf("%d: %s", k.standing("q").Delivered+1, long), "a lag that lasts")
 	k.block("q", 2)
 	check.Is(t, said(trouble.Blocked), "2: no", "blocked")
-	row, _, err := k.store.Requests(request.Inside{}).Trouble().Row(t.Context(), trouble.Gap, "q", "")
+	row, _, err := k.trouble().Row(t.Context(), trouble.Gap, "q", "")
 	k.must(err)
 	check.Is(t, fmt.Sprint(row.Seq), "3", "a gap")
 }
@@ -98,9 +97,9 @@ func TestTroubleOfWhatIsGone(t *testing.T) {
 		for _, state := range all {
 			if row := (trouble.Row{State: state, Queue: queue, Consumer: "c", Since: k.now, N: 1 << 50}); state == trouble.Gap {
 				row.Consumer = ""
-				k.must(k.store.Requests(request.Inside{}).Trouble().Put(t.Context(), row))
+				k.must(k.trouble().Put(t.Context(), row))
 			} else if state != trouble.CircuitOpen {
-				k.must(k.store.Requests(request.Inside{}).Trouble().Put(t.Context(), row))
+				k.must(k.trouble().Put(t.Context(), row))
 			}
 		}
 	}
@@ -179,10 +178,10 @@ func TestTheRowOfAGapIsWrittenOnce(t *testing.T) {
 		return nil
 	}
 	later := time.Duration(0)
-	k.d = check.Get(delivery.New(k.store, k.sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: func() time.Time {
+	k.d = k.deliverer(delivery.Options{Now: func() time.Time {
 		later += time.Millisecond
 		return k.now.Add(later)
-	}}))
+	}})
 	k.put("wait", 0, 2)
 	k.pass(time.Hour)
 	for range 3 {
@@ -198,14 +197,14 @@ func TestTheRowOfACancelledClaimIsWrittenOnce(t *testing.T) {
 	requests := map[string]int{}
 	k.see = func(r ddb.Request) error { requests[r.Name()]++; return nil }
 	k.put("q", 1)
-	c := check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
+	check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
 	for range 2 { // whose workers die
-		c, _ = check.Get2(k.store.Requests(request.Inside{}).Claim(t.Context(), c, request.Claim{Req: fmt.Sprint(k.now), To: 1, Now: k.now, LeaseUntil: k.now.Add(time.Minute)}))
+		k.claims("q", 1, time.Minute)
 		k.pass(time.Hour)
 	}
 	clear(requests)
 	k.sweep(delivery.SweepOptions{MaxAttempts: 2})
-	if c = k.standing("q"); c.State != delivery.Blocked || requests["put trouble"] != 1 || requests["trouble"] != 0 {
+	if c := k.standing("q"); c.State != delivery.Blocked || requests["put trouble"] != 1 || requests["trouble"] != 0 {
 		t.Errorf("%s: %v", c.State, requests)
 	}
 	k.sweep(delivery.SweepOptions{MaxAttempts: 2})
@@ -228,7 +227,7 @@ func TestTroubleIsRepaired(t *testing.T) {
 	k.block("q", 2)
 	check.Get(k.d.Operate(t.Context(), does("pause", orderOf("q"))))
 	is := k.rows()
-	k.must(k.store.Requests(request.Inside{}).Trouble().Forget(t.Context(), "q", "c", trouble.Blocked, trouble.Paused))
+	k.must(k.trouble().Forget(t.Context(), "q", "c", trouble.Blocked, trouble.Paused))
 	k.put("fine", 0)
 	k.deliver("fine")
 	const states = 8
@@ -241,7 +240,7 @@ func TestTroubleIsRepaired(t *testing.T) {
 			if n == 0 && i > 0 {
 				row.Consumer = "c"
 			}
-			k.must(k.store.Requests(request.Inside{}).Trouble().Put(t.Context(), row))
+			k.must(k.trouble().Put(t.Context(), row))
 		}
 	}
 	// A run has time for three states, the last one of which it comes to when it is nearly over.
@@ -283,8 +282,8 @@ func TestTroubleThatCannotBeNoted(t *testing.T) {
 // deletes that.
 func TestTroubleOfDoubt(t *testing.T) {
 	k := newDesk(t, 0, 1, 2)
-	c := check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
-	c, _ = check.Get2(k.store.Requests(request.Inside{}).Claim(t.Context(), c, request.Claim{Req: "r", To: 0, Now: k.now, LeaseUntil: k.now.Add(time.Minute)}))
+	check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
+	c := k.claims("q", 0, time.Minute)
 	check.Get2(k.store.Requests(request.Inside{}).Prepare(t.Context(), "q", "c", c.Token))
 	k.pass(2 * time.Minute)
 	k.sweep(delivery.SweepOptions{})

@@ -82,14 +82,6 @@ func (b Batch) Answered(a Response) {
 	}
 }
 
-// said is what the sink answered; the zero Answer where it did not say.
-func (b Batch) said() Response {
-	if b.answer == nil {
-		return Response{}
-	}
-	return *b.answer
-}
-
 // Replies are those that were added to the batch. The error is why some were refused: then the
 // batch must not be committed, though its handler says so.
 func (b Batch) Replies() ([]Reply, error) {

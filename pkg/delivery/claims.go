@@ -82,6 +82,8 @@ type Held struct {
 	Token           Token
 }
 
+func heldBy(c Consumer) Held { return Held{c.Queue, c.Name, c.Token} }
+
 // Held is the claim under which a batch is delivered.
 func (b Batch) Held() Held { return Held{b.Queue, b.Consumer, b.Token} }
 

@@ -391,7 +391,7 @@ func (run *delivery) commit(ctx context.Context, c Consumer, done Batch) (Consum
 		next, err := run.read(ctx, c.To, c.IsolateTo, 0)
 		if err == nil && run.Outcome == "" {
 			claim := run.claim(ctx, next.To)
-			after, mine, err := run.store.CommitAndClaim(ctx, c, claim, done.said())
+			after, mine, err := run.store.CommitAndClaim(ctx, c, claim, *done.answer)
 			if err != nil {
 				return c, false, next, err
 			}
@@ -406,7 +406,7 @@ func (run *delivery) commit(ctx context.Context, c Consumer, done Batch) (Consum
 		}
 		// What could not be read is no reason to forget what was delivered.
 	}
-	after, made, err := run.store.Commit(ctx, c.Queue, c.Name, c.Token, done.said())
+	after, made, err := run.store.Commit(ctx, c.Queue, c.Name, c.Token, *done.answer)
 	switch {
 	case err != nil:
 		run.end("", "")

@@ -28,24 +28,8 @@
 // process may take it over. A consumer is blocked when a message failed as often, and for as long,
 // as it may. Sink health is what all queues of a consumer's name know of its sink.
 //
-// # The states of a consumer
-//
-//	             claim: token n+1, attempts+1
-//	          ┌────────────────────────────────┐ ┌──┐ commit, and claim the next;
-//	          │                                ▼ │  ▼ or the lease is over: claimed
-//	(none) ──► IDLE ◄──────────────────────── STARTED   by another, CANCELLED
-//	 create    ▲  │   commit: delivered = to    │
-//	           │  │   failure: ABORTED          │
-//	           │  │   lease over: CANCELLED     │
-//	           │  └────────────┐ ┌──────────────┘
-//	           │               ▼ ▼  after so many attempts alone: token n+1
-//	           └───────────── BLOCKED
-//	             skip: delivered+1, token n+1
-//	             redrive: token n+1
-//
-// A claim of two phases is PREPARED or IN_DOUBT meanwhile; one whose replies are sent is SENDING.
-// docs/reference/items.md has the items of the tables; docs/internals/delivery.md the states of
-// replies, of deferred batches and of the circuit breaker.
+// docs/internals/delivery.md draws the states of a consumer, of its replies and of deferred batches;
+// docs/reference/items.md has the items of the tables.
 //
 // # What is guaranteed
 //

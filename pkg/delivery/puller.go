@@ -170,22 +170,16 @@ func (p *puller) consumer(ctx context.Context, queue, name string) (Consumer, er
 
 // again answers a Claim whose request is known already.
 func (p *puller) again(ctx context.Context, c Consumer, r Request) (Answer, bool, error) {
-	if c.State == Started {
-		b, err := p.claimedBatch(ctx, c)
-		return give(c, b), true, err
+	if c.State != Started {
+		v := judge(c, c.Token)
+		return hindrance(c, v), v != foreign && v != forgotten, nil
 	}
-	v := judge(c, c.Token)
-	return hindrance(c, v), v != foreign && v != forgotten, nil
-}
-
-// claimedBatch reads the range of the claim that is in flight.
-func (p *puller) claimedBatch(ctx context.Context, c Consumer) (Batch, error) {
 	reading := plan{Sorter: p.d.sorter, Queue: c.Queue, Position: c.To, MaxMessages: request.MaxMessages, MaxBytes: math.MaxInt}
 	got, err := reading.next(ctx, c.From, 0, 0)
 	if isA[*cursor.MissingError](err) || err == nil && got.To != c.To {
 		err = fmt.Errorf("read queue %q: %w", c.Queue, &cursor.MissingError{Queue: c.Queue, Seq: got.To + 1})
 	}
-	return batch(c, got), err
+	return give(c, batch(c, got)), true, err
 }
 
 // hindered says why nothing can be claimed; OK where something can.

@@ -68,7 +68,7 @@ func (d *Deliverer) knowsQueue(ctx context.Context, queue string) error {
 // number of times. staged are the replies where the caller has them; otherwise they are read, with
 // a strong read a queue.
 func (d *Deliverer) forward(ctx context.Context, c Consumer, staged []cursor.Arrival) (Consumer, error) {
-	h := Held{c.Queue, c.Name, c.Token}
+	h := heldBy(c)
 	var refused []lost
 	for i, o := range c.Outbox {
 		if o.Queue == "" || c.State != Sending {

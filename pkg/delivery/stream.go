@@ -89,8 +89,13 @@ func (d inside) DeliverMoved(ctx context.Context, positions map[string]int64, re
 // again; what is due otherwise is scheduled.
 func (d *Deliverer) work(ctx context.Context, hints []hint, readers []Reader, again func(*job, Delivery) bool) (jobs []*job) {
 	for i := range hints {
-		hints[i].work(readers)
-		jobs = append(jobs, hints[i].jobs...)
+		h := &hints[i]
+		for _, r := range readers {
+			if strings.HasPrefix(h.queue, r.Prefix) {
+				jobs = append(jobs, &job{hint: h, reader: r})
+				h.shared.jobs++
+			}
+		}
 	}
 	d.forEach(len(jobs), func(i int) {
 		j := jobs[i]
@@ -118,8 +123,7 @@ type hint struct {
 	// first is the place of the queue's first record.
 	first int
 	// err is why the record cannot be read.
-	err  error
-	jobs []*job
+	err error
 	// shared is what was read of the queue for one of its jobs.
 	shared shared
 }
@@ -129,15 +133,6 @@ type job struct {
 	reader Reader
 	again  bool
 	cause  error
-}
-
-func (h *hint) work(readers []Reader) {
-	for _, r := range readers {
-		if strings.HasPrefix(h.queue, r.Prefix) {
-			h.jobs = append(h.jobs, &job{hint: h, reader: r})
-			h.shared.jobs++
-		}
-	}
 }
 
 // hintsOf reads the records of a batch, once a queue, and the first one that cannot be read.

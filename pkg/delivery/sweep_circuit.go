@@ -30,20 +30,6 @@ func (d *Deliverer) tellCircuit(e request.Health) {
 	}
 }
 
-func (d *Deliverer) seeToCircuit(ctx context.Context, consumer string, options SweepOptions) (SweepReport, time.Time, error) {
-	o, err := options.withDefaults()
-	if err := errors.Join(err, ValidateConsumer(consumer)); err != nil {
-		return SweepReport{}, time.Time{}, err
-	}
-	e, err := d.store.Health(ctx, consumer, true)
-	if err != nil {
-		return SweepReport{}, time.Time{}, err
-	}
-	run := sweepRun{Deliverer: d, options: o}
-	next, err := run.circuit(ctx, e)
-	return run.report, next, err
-}
-
 // circuit handles a circuit, and returns when it is due next.
 func (r *sweepRun) circuit(ctx context.Context, e request.Health) (time.Time, error) {
 	switch {
@@ -71,10 +57,7 @@ func (r *sweepRun) circuit(ctx context.Context, e request.Health) (time.Time, er
 	return time.Time{}, nil
 }
 
-// sayOpen announces that a circuit is open, if nobody did.
-//
-// Another did it first: both announce it, under one id. We die right after the announcement: the
-// next who comes repeats it.
+// sayOpen announces that a circuit is open, if nobody did. A repeat has the same id.
 func (r *sweepRun) sayOpen(ctx context.Context, e request.Health) (request.Health, error) {
 	_ = r.store.Trouble().Put(ctx, openRow(e)) // the next who comes writes what cannot be written now
 	if e.Circuit.Announced {

@@ -7,25 +7,18 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// retire deletes what every consumer is past.
-//
-// We die within the deletion: the next run goes on.
+// retireStep is how many messages are deleted between two looks at the time.
+const retireStep = 200
+
+// retire deletes what every consumer is past. It goes in two steps, with time between them: the
+// floor is raised to the lowest Delivered, and when it has stood for a while, what is under it is
+// deleted. The consumers are listed again after the floor was raised: one that began meanwhile has
+// seen the floor, or is seen in lowest.
 func (r *sweepRun) retire(ctx context.Context, it cursor.Cursor) error {
 	lowest, any, err := inside{r.Deliverer}.Delivered(ctx, it.Queue)
 	if err != nil || !any || r.now().Sub(it.FloorSince) < cursor.DeleteAfter {
 		return err
 	}
-	return r.delete(ctx, it, lowest)
-}
-
-// retireStep is how many messages are deleted between two looks at the time.
-const retireStep = 200
-
-// delete deletes what every consumer is past. It goes in two steps, with time between them: the
-// floor is raised to the lowest Delivered, and when it has stood for a while, what is under it is
-// deleted. The consumers were listed again after the floor was raised: one that began meanwhile has
-// seen the floor, or is seen in lowest.
-func (r *sweepRun) delete(ctx context.Context, it cursor.Cursor, lowest int64) error {
 	if it.Floor >= it.Settings.First {
 		if more, err := r.deleteUpTo(ctx, it.Queue, min(it.Floor, lowest)); more || err != nil {
 			return err

@@ -16,13 +16,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
-type tracked struct {
-	queue, name string
-	token       Token
-}
-
-func trackedBy(c Consumer) tracked { return tracked{c.Queue, c.Name, c.Token} }
-
 // ChainOf is the tag of the chain of the claim that is in flight: what [xorack.Acker.Get] shows of
 // it says how far the work is. It is empty where no claim is deferred; one that was deferred
 // without a chain has none under the tag.
@@ -30,49 +23,46 @@ func ChainOf(c Consumer) string {
 	if !c.Deferred {
 		return ""
 	}
-	return trackedBy(c).tag()
+	return heldBy(c).tag()
 }
 
 // tag is the chain's: the same names, number and request are the same claim, and another claim has
 // another, also that of a consumer which was removed and recreated, and counts from 1 again. The
 // names are in it as a hash, because a queue's may have as many bytes as a tag, and because the tag
-// is in every token that travels with a message: see [tracked.data]. The chain of a tenant's batch
+// is in every token that travels with a message: see [Held.data]. The chain of a tenant's batch
 // is the tenant's.
-func (t tracked) tag() string {
-	names := sha256.Sum256([]byte(t.data()))
-	tag := request.TrackedPrefix + base64.RawURLEncoding.EncodeToString(names[:16]) + "/" + t.token.String()
-	if of, _ := tenant.Split(t.queue); of != "" {
+func (h Held) tag() string {
+	names := sha256.Sum256([]byte(h.data()))
+	tag := request.TrackedPrefix + base64.RawURLEncoding.EncodeToString(names[:16]) + "/" + h.Token.String()
+	if of, _ := tenant.Split(h.Queue); of != "" {
 		return tenant.Name(of, tag)
 	}
 	return tag
 }
 
 // data is what the chain keeps of the names. A consumer's name has no slash.
-func (t tracked) data() string { return t.name + "/" + t.queue }
+func (h Held) data() string { return h.Consumer + "/" + h.Queue }
 
 // trackedOf is the claim that a chain is about. A chain of which it cannot be known has no claim
 // that waits for it: it failed before it was created, so that nothing was delivered, and the next
 // look at the claim finds that.
-func trackedOf(c xorack.Chain) (t tracked, known bool) {
-	t.name, t.queue, _ = strings.Cut(c.Data, "/")
+func trackedOf(c xorack.Chain) (h Held, known bool) {
+	h.Consumer, h.Queue, _ = strings.Cut(c.Data, "/")
 	_, tag := tenant.Split(c.Tag)
 	_, token, _ := strings.Cut(strings.TrimPrefix(tag, request.TrackedPrefix), "/")
 	number, req, _ := strings.Cut(token, "-")
 	n, err := strconv.ParseInt(number, 10, 64)
-	t.token = Token{N: n, Req: req}
-	return t, err == nil && t.tag() == c.Tag
+	h.Token = Token{N: n, Req: req}
+	return h, err == nil && h.tag() == c.Tag
 }
 
 // errNoAcker is the answer where a reader is tracked, and there is no Acker.
 var errNoAcker = invalid.New(invalid.Missing, "acker", "is missing: a consumer is tracked")
 
-// track creates the chain of a claim, with a root edge for each of its messages. One that has ended
-// already is returned as it is.
-//
-// Lost response, another did it first: the chain is the same, and so are its edges. We die right
-// after: the claim is taken over when its lease is over, and the chain times out.
+// track creates the chain of a claim, with a root edge for each of its messages: a repeat creates
+// the same. One that has ended already is returned as it is.
 func (run *delivery) track(ctx context.Context, c Consumer, messages int) (xorack.Created, error) {
-	t := trackedBy(c)
+	t := heldBy(c)
 	return run.acker.Create(ctx, t.tag(), &xorack.CreateOptions{Edges: messages, Deadline: run.reader.Track, Data: t.data()})
 }
 
@@ -91,9 +81,6 @@ func (run *delivery) giveUp(ctx context.Context, root xorack.Edge, cause error) 
 }
 
 // leave defers the claim of a batch that was handed over. A chain that was faster has committed it.
-//
-// Lost response: the delivery is repeated, and finds the claim deferred. Another did it first: the
-// claim has ended. We die before: the claim is taken over when its lease is over.
 func (run *delivery) leave(ctx context.Context, c Consumer, batch Batch, until time.Time) (Consumer, error) {
 	run.tell(batch, time.Time{}, nil)
 	if run.probe > 0 {
@@ -148,7 +135,7 @@ func (d *Deliverer) chainOf(ctx context.Context, c Consumer) (chain xorack.Chain
 	if d.acker == nil {
 		return chain, nil
 	}
-	if chain, err = d.acker.Get(ctx, trackedBy(c).tag()); errors.Is(err, xorack.ErrTagNotFound) {
+	if chain, err = d.acker.Get(ctx, heldBy(c).tag()); errors.Is(err, xorack.ErrTagNotFound) {
 		err = nil
 	}
 	return chain, err
@@ -159,7 +146,7 @@ func (d *Deliverer) chainOf(ctx context.Context, c Consumer) (chain xorack.Chain
 // open times out.
 func (d *Deliverer) endChain(ctx context.Context, c Consumer, chain xorack.Chain, why string) {
 	if chain.IsCreated() {
-		_, _ = d.acker.Fail(ctx, xorack.Root(trackedBy(c).tag(), "", -1), why)
+		_, _ = d.acker.Fail(ctx, xorack.Root(heldBy(c).tag(), "", -1), why)
 	}
 }
 
@@ -205,10 +192,7 @@ func (d *Deliverer) failureOf(ctx context.Context, c Consumer, why string) reque
 }
 
 // endDeferred ends a deferred claim for the worker that has its token, and wakes the consumer up
-// for what comes next.
-//
-// Lost response: the repeat finds the claim ended. Another ended it first: the stored consumer says
-// how. We die right after the end: the sweep wakes the consumer up.
+// for what comes next; the sweep does so where this process dies before.
 func (d *Deliverer) endDeferred(ctx context.Context, c Consumer, commit bool, why string) (after Consumer, made bool, err error) {
 	if commit {
 		after, made, err = d.commitDeferred(ctx, c)
@@ -228,9 +212,6 @@ func (d *Deliverer) endDeferred(ctx context.Context, c Consumer, commit bool, wh
 // as of now, but never as of after the circuit opened. So the work of a batch that was handed over
 // before its sink went away may keep the circuit closed for as long as one success does, and closes
 // none.
-//
-// Lost response, another did it first: what stands there says so. We die right after: the chain
-// times out.
 func (d *Deliverer) commitDeferred(ctx context.Context, c Consumer) (Consumer, bool, error) {
 	chain, err := d.chainOf(ctx, c)
 	if err != nil {
@@ -295,15 +276,15 @@ func (d *Deliverer) ended(ctx context.Context, chain xorack.Chain) error {
 	if !known {
 		return nil
 	}
-	c := Consumer{Queue: t.queue, Name: t.name, Token: t.token, State: Started}
+	c := Consumer{Queue: t.Queue, Name: t.Consumer, Token: t.Token, State: Started}
 	var err error
 	if chain.End() != xorack.Done {
 		// How often it was tried says when it is tried again.
-		if c, err = d.store.Consumer(ctx, t.queue, t.name); err != nil {
+		if c, err = d.store.Consumer(ctx, t.Queue, t.Consumer); err != nil {
 			return err
 		}
 	}
-	if c.State == Started && c.Token == t.token {
+	if c.State == Started && c.Token == t.Token {
 		if c, _, err = d.endAs(ctx, c, chain); err != nil {
 			return err
 		}

@@ -34,19 +34,15 @@ func (d *Deliverer) noteMissing(ctx context.Context, c Consumer) {
 	d.noteMore(ctx, rowOf(trouble.Missing, c, d.now()))
 }
 
-// noteMore writes rows that may be there already, as they are or with another message or error:
-// half a read unit each where they are.
-func (d *Deliverer) noteMore(ctx context.Context, rows ...trouble.Row) {
-	for _, row := range rows {
-		there, found, err := d.store.Trouble().Row(ctx, row.State, row.Queue, row.Consumer)
-		lasts := row.State == trouble.Failing || row.State == trouble.Gap
-		if found && (row.State == trouble.Missing || lasts && row.Seq == there.Seq) {
-			row.Since = there.Since
-		}
-		there.N = row.N
-		if err == nil && found && there == row {
-			continue
-		}
+// noteMore writes a row that may be there already, as it is or with another message or error: half
+// a read unit where it is.
+func (d *Deliverer) noteMore(ctx context.Context, row trouble.Row) {
+	there, found, err := d.store.Trouble().Row(ctx, row.State, row.Queue, row.Consumer)
+	lasts := row.State == trouble.Failing || row.State == trouble.Gap
+	if found && (row.State == trouble.Missing || lasts && row.Seq == there.Seq) {
+		row.Since = there.Since
+	}
+	if there.N = row.N; err != nil || !found || there != row {
 		_ = d.store.Trouble().Put(ctx, row)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/tally"
+	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
 // scheduleAhead is how far ahead who finds something due tells of it: a wake-up that is farther
@@ -57,12 +58,21 @@ func (d *Deliverer) schedule(done Delivery) {
 // probe that is due. It returns when the circuit is to be seen to next: call it when
 // [Options].WakeCircuit said. One strong read where nothing is due.
 func (d *Deliverer) Wake(ctx context.Context, queue, consumer string, options SweepOptions) (SweepReport, time.Time, error) {
-	if queue == "" {
-		return d.seeToCircuit(ctx, consumer, options)
-	}
 	o, err := options.withDefaults()
-	if err := errors.Join(err, validate(queue, consumer)); err != nil {
+	if queue != "" {
+		err = errors.Join(err, cursor.ValidateQueue(queue))
+	}
+	if err := errors.Join(err, ValidateConsumer(consumer)); err != nil {
 		return SweepReport{}, time.Time{}, err
+	}
+	run := sweepRun{Deliverer: d, options: o, seen: &tally.Tally{}, woken: true}
+	if queue == "" {
+		e, err := d.store.Health(ctx, consumer, true)
+		if err != nil {
+			return SweepReport{}, time.Time{}, err
+		}
+		next, err := run.circuit(ctx, e)
+		return run.report, next, err
 	}
 	c, err := d.store.Consumer(ctx, queue, consumer)
 	if err != nil {
@@ -72,7 +82,6 @@ func (d *Deliverer) Wake(ctx context.Context, queue, consumer string, options Sw
 	if at.IsZero() && !rests(c) || at.After(now) {
 		return SweepReport{}, at, nil
 	}
-	run := sweepRun{Deliverer: d, options: o, seen: &tally.Tally{}, woken: true}
 	it, err := d.sorter.Status(ctx, queue)
 	switch next := it.Notified.Add(soon); {
 	case err != nil || rests(c) && c.Delivered >= it.Position:

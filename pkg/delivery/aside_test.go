@@ -266,10 +266,6 @@ func TestApart(t *testing.T) {
 	}
 	k.at("e", 1, delivery.Idle)
 	check.That(t, len(asked) == 0, "of others was asked: %v", asked)
-	r.Track = time.Minute
-	invalid(t, r.Validate(), "track")
-	r.Track, r.Inline = 0, time.Millisecond
-	invalid(t, r.Validate(), "inline")
 }
 
 // TestASinkThatIsChanged: what failed before waits for no retry, and what failed after does,

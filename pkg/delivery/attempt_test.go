@@ -208,25 +208,6 @@ func TestTriesAreThoseOfTheAttempts(t *testing.T) {
 	}
 }
 
-func TestReaderRefuses(t *testing.T) {
-	second := []time.Duration{time.Second}
-	for _, c := range []struct {
-		field string
-		r     delivery.Reader
-	}{
-		{"retries[0]", delivery.Reader{Retries: []time.Duration{time.Millisecond}}},
-		{"retries[1]", delivery.Reader{Retries: []time.Duration{time.Second, 61 * time.Minute}}},
-		{"blockAfter", delivery.Reader{BlockAfter: time.Millisecond}},
-		{"blockAfter", delivery.Reader{BlockAfter: 31 * 24 * time.Hour}},
-		{"retries", delivery.Reader{Retries: slices.Repeat(second, 11)}},
-	} {
-		c.r.Name = "c"
-		invalid(t, c.r.Validate(), c.field)
-	}
-	good := delivery.Reader{Name: "c", Retries: slices.Repeat(second, 10)}
-	check.OK(t, good.Validate())
-}
-
 // TestRetriesAreASetting: a batch that fails is tried again by the reader's schedule, the last time
 // of which comes again and again.
 func TestRetriesAreASetting(t *testing.T) {

@@ -303,20 +303,6 @@ func TestAProbeIsOneMessage(t *testing.T) {
 	}
 }
 
-func TestCircuitRefuses(t *testing.T) {
-	for field, c := range map[string]delivery.Circuit{
-		"circuit.queues":    {Queues: 1},
-		"circuit.wakeRate":  {WakeRate: 1001},
-		"circuit.probes[1]": {Probes: []time.Duration{time.Second, time.Millisecond}},
-		"circuit.probes":    {Probes: slices.Repeat([]time.Duration{time.Second}, 11)},
-	} {
-		invalid(t, delivery.Reader{Name: "c", Circuit: c}.Validate(), field)
-	}
-	for _, c := range []delivery.Circuit{{}, {Queues: 2, WakeRate: 1}, {Queues: 10, WakeRate: 1000, Probes: []time.Duration{time.Hour}}} {
-		check.OK(t, (delivery.Reader{Name: "c", Circuit: c}).Validate())
-	}
-}
-
 // TestTheCircuitOfATrackedConsumer: it is about handing on. What becomes of the work is the
 // chain's.
 func TestTheCircuitOfATrackedConsumer(t *testing.T) {

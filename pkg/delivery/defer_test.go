@@ -59,8 +59,7 @@ func TestAWorkerCommitsByItsToken(t *testing.T) {
 	answered(t, "another's commit", delivery.Lost, "FOREIGN")(p.Commit(t.Context(), stranger))
 	answered(t, "another's failure", delivery.Lost, "FOREIGN")(p.Abort(t.Context(), stranger, "no"))
 	answered(t, "prepare", delivery.Deferred)(p.Prepare(t.Context(), h))
-	_, err := p.Commit(t.Context(), h, delivery.Reply{Queue: "r", Body: []byte("x")})
-	invalid(t, err, "replies")
+	invalid(t, check.Err(p.Commit(t.Context(), h, delivery.Reply{Queue: "r", Body: []byte("x")})), "replies")
 	answered(t, "one that pulls", delivery.Busy)(p.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: "r"}))
 	k.at("q", 0, delivery.Started)
 	k.pass(time.Second)
@@ -104,8 +103,7 @@ func TestTheTokenOfATrackedBatch(t *testing.T) {
 		h := delivery.Held{Queue: "q", Consumer: "c", Token: k.ends(endedDeferred).Record.Token}
 		p := k.worker()
 		before := k.standing("q")
-		_, err := p.Extend(t.Context(), h, 6*time.Hour)
-		invalid(t, err, "token")
+		invalid(t, check.Err(p.Extend(t.Context(), h, 6*time.Hour)), "token")
 		c := k.standing("q")
 		check.That(t, c.LeaseUntil.Equal(before.LeaseUntil), "it was extended to %s", c.LeaseUntil)
 		if begun {

@@ -315,26 +315,42 @@ func TestStopsBeforeTheDeadline(t *testing.T) {
 func TestWhatIsOutOfBounds(t *testing.T) {
 	k := newDesk(t, 1)
 	long := strings.Repeat("x", 129)
-	for field, change := range map[string]func(*delivery.Reader){
-		"consumer":    func(r *delivery.Reader) { r.Name = long },
-		"maxMessages": func(r *delivery.Reader) { r.MaxMessages = 1001 },
-		"maxBytes":    func(r *delivery.Reader) { r.MaxBytes = 16<<20 + 1 },
-		"maxAttempts": func(r *delivery.Reader) { r.MaxAttempts = 1 },
-		"start":       func(r *delivery.Reader) { r.Start = delivery.At(3) },
+	second := []time.Duration{time.Second}
+	for _, c := range []struct {
+		field  string
+		change func(r *delivery.Reader)
+	}{
+		{"consumer", func(r *delivery.Reader) { r.Name = long }},
+		{"maxMessages", func(r *delivery.Reader) { r.MaxMessages = 1001 }},
+		{"maxBytes", func(r *delivery.Reader) { r.MaxBytes = 16<<20 + 1 }},
+		{"maxAttempts", func(r *delivery.Reader) { r.MaxAttempts = 1 }},
+		{"start", func(r *delivery.Reader) { r.Start = delivery.At(3) }},
+		{"retries[0]", func(r *delivery.Reader) { r.Retries = []time.Duration{time.Millisecond} }},
+		{"retries[1]", func(r *delivery.Reader) { r.Retries = append(second, 61*time.Minute) }},
+		{"retries", func(r *delivery.Reader) { r.Retries = slices.Repeat(second, 11) }},
+		{"blockAfter", func(r *delivery.Reader) { r.BlockAfter = time.Millisecond }},
+		{"blockAfter", func(r *delivery.Reader) { r.BlockAfter = 31 * 24 * time.Hour }},
+		{"circuit.queues", func(r *delivery.Reader) { r.Circuit.Queues = 1 }},
+		{"circuit.wakeRate", func(r *delivery.Reader) { r.Circuit.WakeRate = 1001 }},
+		{"circuit.probes[1]", func(r *delivery.Reader) { r.Circuit.Probes = append(second, time.Millisecond) }},
+		{"circuit.probes", func(r *delivery.Reader) { r.Circuit.Probes = slices.Repeat(second, 11) }},
+		{"track", func(r *delivery.Reader) { r.Apart, r.Track = true, time.Minute }},
+		{"inline", func(r *delivery.Reader) { r.Inline = time.Millisecond }},
 	} {
 		r := k.reader()
-		change(&r)
-		invalid(t, k.d.Deliver(t.Context(), "q", r, -1).Err, field)
+		c.change(&r)
+		invalid(t, k.d.Deliver(t.Context(), "q", r, -1).Err, c.field)
+	}
+	for _, c := range []delivery.Circuit{{}, {Queues: 2, WakeRate: 1}, {Queues: 10, WakeRate: 1000, Probes: []time.Duration{time.Hour}}} {
+		check.OK(t, (delivery.Reader{Name: "c", Retries: slices.Repeat(second, 10), Circuit: c}).Validate())
 	}
 	for _, name := range []string{"", "a b", "ä", "a/b", long} {
 		invalid(t, delivery.ValidateConsumer(name), "consumer")
-		_, err := k.d.Create(t.Context(), "q", name, delivery.First)
-		invalid(t, err, "consumer")
+		invalid(t, check.Err(k.d.Create(t.Context(), "q", name, delivery.First)), "consumer")
 	}
 	for _, queue := range []string{"", strings.Repeat("q", 1025), "\xff"} {
 		invalid(t, k.d.Deliver(t.Context(), queue, k.reader(), -1).Err, "queue")
-		_, err := k.d.Status(t.Context(), queue)
-		invalid(t, err, "queue")
+		invalid(t, check.Err(k.d.Status(t.Context(), queue)), "queue")
 	}
 	k.gets()
 	for field, options := range map[string]delivery.Options{
@@ -342,8 +358,7 @@ func TestWhatIsOutOfBounds(t *testing.T) {
 		"grace":  {Grace: time.Hour + 1},
 		"margin": {Margin: time.Millisecond},
 	} {
-		_, err := delivery.New(k.store, k.sorter, &options)
-		invalid(t, err, field)
+		invalid(t, check.Err(delivery.New(k.store, k.sorter, &options)), field)
 	}
 }
 
@@ -557,8 +572,7 @@ func TestKeyedQueuesAreDelivered(t *testing.T) {
 // TestAConsumerDoesNotMakeAKeyedQueue, for it does not know the type of the keys.
 func TestAConsumerDoesNotMakeAKeyedQueue(t *testing.T) {
 	k := newDesk(t)
-	_, err := k.createOf(cursor.KindKeyed, delivery.Who{}, "q", "c", delivery.First)
-	invalid(t, err, "kind")
+	invalid(t, check.Err(k.createOf(cursor.KindKeyed, delivery.Who{}, "q", "c", delivery.First)), "kind")
 	check.Fails(t, check.Err(k.sorter.Status(t.Context(), "q")), cursor.ErrNoQueue)
 	k.putKeyed("q", 2, 1)
 	c, err := k.createOf(cursor.KindKeyed, delivery.Who{}, "q", "c", delivery.First)

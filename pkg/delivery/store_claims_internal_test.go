@@ -249,9 +249,9 @@ func TestStoreCommitAndClaim(t *testing.T) {
 		b.answer("committed again", want, true)(b.Commit(b.Context(), b.queue, "a", c.Token, Response{}))
 
 		c = b.claim(b.create(b.fresh("b")), "r1", 5)
-		for _, token := range others(c.Token) {
-			b.answer("with another token", c, false)(b.CommitAndClaim(b.Context(), under(c, token), claim("r2", 8), Response{}))
-		}
+		b.foreign(c, func(t Token) (Consumer, bool, error) {
+			return b.CommitAndClaim(b.Context(), under(c, t), claim("r2", 8), Response{})
+		})
 		paused := b.pauses(c)
 		b.answer("while paused", paused, false)(b.CommitAndClaim(b.Context(), c, claim("r2", 8), Response{}))
 		b.answer("a plain commit goes through", committed(paused), true)(b.Commit(b.Context(), b.queue, "b", c.Token, Response{}))

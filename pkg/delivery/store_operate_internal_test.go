@@ -77,30 +77,23 @@ func TestStoreNoConsumer(t *testing.T) {
 	})
 }
 
+// TestStoreConsumers has them all at once, and one a page.
 func TestStoreConsumers(t *testing.T) {
 	each(t, func(b *bench) {
-		var want []Consumer
-		for i := range 4 {
-			want = append(want, b.create(b.fresh(fmt.Sprint("c", i))))
-		}
-		other := b.fresh("a")
+		want := []Consumer{b.create(b.fresh("a")), b.create(b.fresh("b")), b.create(b.fresh("c"))}
+		other := b.fresh("d")
 		other.Queue = b.queue + " 2"
 		b.create(other)
-		page, next, err := b.Consumers(b.Context(), b.queue, "")
-		b.check(err)
-		same(b.T, "all", page, want)
-		same(b.T, "next", next, "")
-		page, next, err = b.Consumers(b.Context(), b.queue+" none", "")
-		b.check(err)
-		same(b.T, "of no queue", len(page), 0)
-		same(b.T, "next of no queue", next, "")
-	})
-}
-
-// TestStorePagesOfConsumers has one consumer a page.
-func TestStorePagesOfConsumers(t *testing.T) {
-	each(t, func(b *bench) {
-		want := []Consumer{b.create(b.fresh("a")), b.create(b.fresh("b")), b.create(b.fresh("c"))}
+		pageOf := func(what, queue, after string, want ...Consumer) {
+			b.Helper()
+			page, next, err := b.Consumers(b.Context(), queue, after)
+			b.check(err)
+			same(b.T, what, page, want)
+			same(b.T, what+": next", next, "")
+		}
+		pageOf("all", b.queue, "", want...)
+		pageOf("of no queue", b.queue+" none", "")
+		pageOf("after the last", b.queue, "c")
 		var got []Consumer
 		for after := ""; len(got) < len(want); {
 			b.faults.Fail(1, ddbtest.Partial)
@@ -110,10 +103,6 @@ func TestStorePagesOfConsumers(t *testing.T) {
 			got, after = append(got, page...), next
 		}
 		same(b.T, "all", got, want)
-		page, next, err := b.Consumers(b.Context(), b.queue, "c")
-		b.check(err)
-		same(b.T, "after the last", len(page), 0)
-		same(b.T, "next of the last page", next, "")
 	})
 }
 

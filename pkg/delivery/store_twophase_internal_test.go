@@ -50,8 +50,13 @@ func (b *bench) retried() Consumer {
 	return b.claim(c, "r1", 5)
 }
 
-func others(t Token) []Token {
-	return []Token{{N: t.N + 1, Req: t.Req}, {N: t.N, Req: "other"}, {N: t.N - 1, Req: t.Req}}
+// foreign tries a write with tokens that are not the claim's.
+func (b *bench) foreign(c Consumer, write func(Token) (Consumer, bool, error)) {
+	b.Helper()
+	n, req := c.Token.N, c.Token.Req
+	for _, token := range []Token{{N: n + 1, Req: req}, {N: n, Req: "other"}, {N: n - 1, Req: req}} {
+		b.answer("with another token", c, false)(write(token))
+	}
 }
 
 func TestStorePrepare(t *testing.T) {
@@ -65,9 +70,7 @@ func TestStorePrepare(t *testing.T) {
 		idle := b.create(b.fresh("b"))
 		b.answer("without a claim", idle, false)(b.Prepare(b.Context(), b.queue, "b", Token{N: 0, Req: "r"}))
 		c = b.claim(idle, "r1", 5)
-		for _, token := range others(c.Token) {
-			b.answer("with another token", c, false)(b.Prepare(b.Context(), b.queue, "b", token))
-		}
+		b.foreign(c, func(t Token) (Consumer, bool, error) { return b.Prepare(b.Context(), b.queue, "b", t) })
 		// The lease is nobody's business while nobody took the claim over.
 		late := claim("r2", 5)
 		late.Now, late.LeaseUntil = overNow(c), overNow(c).Add(time.Minute)
@@ -84,9 +87,7 @@ func TestStoreExtend(t *testing.T) {
 		later := c.LeaseUntil.Add(time.Hour)
 		extended := c
 		extended.LeaseUntil = later
-		for _, token := range others(c.Token) {
-			b.answer("with another token", c, false)(b.Extend(b.Context(), b.queue, "a", token, later))
-		}
+		b.foreign(c, func(t Token) (Consumer, bool, error) { return b.Extend(b.Context(), b.queue, "a", t, later) })
 		for range 2 {
 			b.answer("started", extended, true)(b.Extend(b.Context(), b.queue, "a", c.Token, later))
 		}
@@ -104,9 +105,7 @@ func TestStoreCommitPrepared(t *testing.T) {
 		b.answer("before the prepare", c, false)(b.CommitPrepared(b.Context(), b.queue, "a", c.Token))
 		c = b.prepare(c)
 		b.answer("as a claim of one phase", c, false)(b.Commit(b.Context(), b.queue, "a", c.Token, Response{}))
-		for _, token := range others(c.Token) {
-			b.answer("with another token", c, false)(b.CommitPrepared(b.Context(), b.queue, "a", token))
-		}
+		b.foreign(c, func(t Token) (Consumer, bool, error) { return b.CommitPrepared(b.Context(), b.queue, "a", t) })
 		done := b.answer("committed", committed(c), true)(b.CommitPrepared(b.Context(), b.queue, "a", c.Token))
 		b.answer("again", done, true)(b.CommitPrepared(b.Context(), b.queue, "a", c.Token))
 		next := b.claim(done, "r2", 8)
@@ -124,9 +123,7 @@ func TestStoreCommitPreparedAndClaim(t *testing.T) {
 		b.answer("before the prepare", c, false)(b.CommitPreparedAndClaim(b.Context(), c, next))
 		c = b.prepare(c)
 		b.answer("as a claim of one phase", c, false)(b.CommitAndClaim(b.Context(), c, next, Response{}))
-		for _, token := range others(c.Token) {
-			b.answer("with another token", c, false)(b.CommitPreparedAndClaim(b.Context(), under(c, token), next))
-		}
+		b.foreign(c, func(t Token) (Consumer, bool, error) { return b.CommitPreparedAndClaim(b.Context(), under(c, t), next) })
 		paused := b.pauses(c)
 		b.answer("while it is paused", paused, false)(b.CommitPreparedAndClaim(b.Context(), c, next))
 		b.answer("resumed", c, true)(b.Pause(b.Context(), b.queue, "a", "", at))
@@ -155,9 +152,9 @@ func TestStoreAbortPrepared(t *testing.T) {
 			func(c Consumer) Consumer { return b.doubted(b.prepare(c)) },
 		} {
 			c = state(b.claim(c, fmt.Sprint("r", i), to))
-			for _, token := range others(c.Token)[:2] {
-				b.answer("with another token", c, false)(b.AbortPrepared(b.Context(), b.queue, "a", token, failure(false)))
-			}
+			b.foreign(c, func(t Token) (Consumer, bool, error) {
+				return b.AbortPrepared(b.Context(), b.queue, "a", t, failure(false))
+			})
 			b.answer("as a claim of one phase", c, false)(b.Fail(b.Context(), b.queue, "a", Token{N: 99, Req: "r"}, failure(false)))
 			if state := c.State; state != Started {
 				b.answer("a bare abort", c, false)(b.Fail(b.Context(), b.queue, "a", c.Token, failure(false)))
@@ -179,11 +176,7 @@ func TestStoreMarkInDoubt(t *testing.T) {
 		b.answer("not prepared", c, false)(b.MarkInDoubt(b.Context(), c, overNow(c)))
 		c = b.prepare(c)
 		b.answer("at the lease's end", c, false)(b.MarkInDoubt(b.Context(), c, c.LeaseUntil))
-		for _, token := range others(c.Token) {
-			other := c
-			other.Token = token
-			b.answer("another's", c, false)(b.MarkInDoubt(b.Context(), other, overNow(c)))
-		}
+		b.foreign(c, func(t Token) (Consumer, bool, error) { return b.MarkInDoubt(b.Context(), under(c, t), overNow(c)) })
 		c = b.doubted(c)
 		b.answer("again", c, false)(b.MarkInDoubt(b.Context(), as(c, Prepared), overNow(c)))
 	})
@@ -220,11 +213,7 @@ func TestStoreQuarantine(t *testing.T) {
 		c = b.doubted(c)
 		b.answer("not old enough", c, false)(b.Quarantine(b.Context(), c, c.LeaseUntil))
 		want := asideNow(c)
-		for _, token := range others(c.Token) {
-			other := c
-			other.Token = token
-			b.answer("another's", c, false)(b.Quarantine(b.Context(), other, overNow(c)))
-		}
+		b.foreign(c, func(t Token) (Consumer, bool, error) { return b.Quarantine(b.Context(), under(c, t), overNow(c)) })
 		b.answer("quarantined", want, true)(b.Quarantine(b.Context(), c, overNow(c)))
 		b.answer("again", want, true)(b.Quarantine(b.Context(), c, overNow(c)))
 		b.answer("its commit", want, false)(b.CommitPrepared(b.Context(), b.queue, "a", c.Token))
@@ -390,9 +379,7 @@ func TestStoreForwardOnly(t *testing.T) {
 func TestStoreFinish(t *testing.T) {
 	each(t, func(b *bench) {
 		c := b.decide(b.retried())
-		for _, token := range others(c.Token) {
-			b.answer("another token", c, false)(b.Finish(b.Context(), b.queue, c.Name, token))
-		}
+		b.foreign(c, func(t Token) (Consumer, bool, error) { return b.Finish(b.Context(), b.queue, c.Name, t) })
 		paused := b.pauses(c)
 		done := committed(paused)
 		done.Outbox = Consumer{}.Outbox

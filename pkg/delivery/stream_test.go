@@ -225,8 +225,7 @@ func TestReadersOfAStream(t *testing.T) {
 	check.Get(handle(t.Context(), table.StreamEvent{Records: []json.RawMessage{moved(1, "orders/1", 0, 1), moved(2, "other", 0, 1)}}))
 	k.gets("orders/1 1 #1", "orders/1 1 #1", "other 1 #1")
 	wrong.Name = "no such name"
-	_, err := delivery.OnStream(k.d, cursor.Names{}, r, wrong)
-	invalid(t, err, "consumer")
+	invalid(t, check.Err(delivery.OnStream(k.d, cursor.Names{}, r, wrong)), "consumer")
 }
 
 // eagerly has queues delivered at once, to the desk's reader where it is eager.

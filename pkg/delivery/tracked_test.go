@@ -332,8 +332,7 @@ func TestTrackIsChecked(t *testing.T) {
 		invalid(t, r.Validate(), "track")
 	}
 	bare := newDesk(t)
-	_, err := delivery.OnStream(bare.d, cursor.Names{}, k.reader())
-	invalid(t, err, "acker")
+	invalid(t, check.Err(delivery.OnStream(bare.d, cursor.Names{}, k.reader())), "acker")
 	bare.put("q", 1)
 	invalid(t, bare.d.Deliver(t.Context(), "q", k.reader(), -1).Err, "acker")
 	// Without an Acker the lease is all that is known of a deferred claim.

@@ -75,6 +75,6 @@ var deliveryMutants = []mutant{
 			"\tfor i := range messages {\n\t\tearly.Messages, early.Edges = append(early.Messages, Reply{}.message()), append(early.Edges, xorack.Root(t.tag(), \"\", i))\n\t}\n\t_ = run.hand(ctx, early, c.LeaseUntil)\n\treturn run.acker.Create("},
 	}},
 	{"tracked: ended under the number alone", deliveryFolder, deliveryTrace("EndOfAnEarlierConsumersChain"), []edit{
-		{"tracked.go", "\tif c.State == Started && c.Token == t.token {\n", "\tif c, err = d.store.Consumer(ctx, t.queue, t.name); err != nil {\n\t\treturn err\n\t}\n\tif c.Token.N == t.token.N {\n"},
+		{"tracked.go", "\tif c.State == Started && c.Token == t.Token {\n", "\tif c, err = d.store.Consumer(ctx, t.Queue, t.Consumer); err != nil {\n\t\treturn err\n\t}\n\tif c.Token.N == t.Token.N {\n"},
 	}},
 }

@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -458,25 +457,6 @@ func TestSettleSendsReplies(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotCommittedAnswersNothing: the effect fails after it answered.
-func TestWhatIsNotCommittedAnswersNothing(t *testing.T) {
-	onTables(t, 1, func(b *bench, tb *tables) {
-		tries := 0
-		effect := func(ctx context.Context, tx *sql.Tx, batch delivery.Batch) error {
-			if err := answering(ctx, tx, batch); err != nil {
-				return err
-			}
-			if tries++; tries == 1 {
-				return errors.New("no")
-			}
-			return nil
-		}
-		check.OK(b, b.Consume(b.Context(), tb.puller(0), "q", "c", effect, tb.options()))
-		b.booked(1)
-		tb.answered("re 1")
-	})
-}
-
 // TestABadReplyFailsTheTransaction: it is reported before anything is stored, and its batch is
 // tried again, and blocked, as after any other error of an effect.
 func TestABadReplyFailsTheTransaction(t *testing.T) {
@@ -498,30 +478,38 @@ func TestABadReplyFailsTheTransaction(t *testing.T) {
 	})
 }
 
-// TestABadReplyThatIsIgnored fails its transaction all the same: the batch is not committed without
-// a reply that it was to have.
-func TestABadReplyThatIsIgnored(t *testing.T) {
-	onTables(t, 1, func(b *bench, tb *tables) {
-		tries := 0
-		effect := func(ctx context.Context, tx *sql.Tx, batch delivery.Batch) error {
-			if tries++; tries == 1 {
-				_ = batch.Reply(delivery.Reply{Queue: strings.Repeat("x", 1025)})
+// TestWhatIsNotCommittedAnswersNothing: the effect fails after it answered, or ignores that a reply
+// was bad: the batch is not committed without a reply that it was to have.
+func TestWhatIsNotCommittedAnswersNothing(t *testing.T) {
+	for want, bad := range map[string]func(delivery.Batch) error{
+		"no": func(delivery.Batch) error { return errors.New("no") },
+		"replies[1].queue has 1025 bytes": func(batch delivery.Batch) error {
+			_ = batch.Reply(delivery.Reply{Queue: strings.Repeat("x", 1025)})
+			return nil
+		},
+	} {
+		onTables(t, 1, func(b *bench, tb *tables) {
+			o := tb.options()
+			var failed []string
+			o.Observe = func(s pull.Step) {
+				if s.Err != nil {
+					failed = append(failed, s.Err.Error())
+				}
 			}
-			return answering(ctx, tx, batch)
-		}
-		o := tb.options()
-		var failed []string
-		o.Observe = func(s pull.Step) {
-			if s.Err != nil {
-				failed = append(failed, s.Err.Error())
+			tries := 0
+			effect := func(ctx context.Context, tx *sql.Tx, batch delivery.Batch) error {
+				err := answering(ctx, tx, batch)
+				if tries++; tries == 1 {
+					err = errors.Join(err, bad(batch))
+				}
+				return err
 			}
-		}
-		check.OK(b, b.Consume(b.Context(), tb.puller(0), "q", "c", effect, o))
-		check.That(b, len(failed) == 1 && strings.Contains(failed[0], "replies[0].queue has 1025 bytes"),
-			"failed with %q", failed)
-		b.booked(1)
-		tb.answered("re 1")
-	})
+			check.OK(b, b.Consume(b.Context(), tb.puller(0), "q", "c", effect, o))
+			check.That(b, len(failed) == 1 && strings.Contains(failed[0], want), "failed with %q", failed)
+			b.booked(1)
+			tb.answered("re 1")
+		})
+	}
 }
 
 // TestSettleReadsTheReplies exactly as they were given.
@@ -578,13 +566,7 @@ func TestOlderTables(t *testing.T) {
 				_, err := sqlmarker.Open(t.Context(), db, s.dialect, "stack 1")
 				check.Need(t, err != nil && strings.Contains(err.Error(), want), "error %v, want %s", err, want)
 			}
-			var all sync.WaitGroup
-			errs := make([]error, 4)
-			for i := range errs {
-				all.Go(func() { errs[i] = sqlmarker.Install(t.Context(), db, s.dialect) })
-			}
-			all.Wait()
-			check.OK(t, errors.Join(errs...))
+			installAtOnce(t, db, s.dialect)
 			m := check.Get(sqlmarker.Open(t.Context(), db, s.dialect, "stack 1"))
 			outcome, replies, err := m.Settle(t.Context(), claim(1, "r"), 0)
 			if err != nil || outcome != delivery.Committed || replies != nil || m.Name() != "old name" {

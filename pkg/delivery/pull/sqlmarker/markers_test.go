@@ -167,17 +167,23 @@ func TestManySettleAtOnce(t *testing.T) {
 	})
 }
 
+// installAtOnce is a program with many copies that start.
+func installAtOnce(t *testing.T, db *sql.DB, dialect sqlmarker.Dialect) {
+	t.Helper()
+	var all sync.WaitGroup
+	errs := make([]error, 6)
+	for i := range errs {
+		all.Go(func() { errs[i] = sqlmarker.Install(t.Context(), db, dialect) })
+	}
+	all.Wait()
+	check.OK(t, errors.Join(errs...))
+}
+
 func TestInstallAtOnce(t *testing.T) {
 	for _, s := range servers {
 		t.Run(s.name, func(t *testing.T) {
 			db := s.open(t)
-			var all sync.WaitGroup
-			errs := make([]error, 6)
-			for i := range errs {
-				all.Go(func() { errs[i] = sqlmarker.Install(t.Context(), db, s.dialect) })
-			}
-			all.Wait()
-			check.OK(t, errors.Join(errs...))
+			installAtOnce(t, db, s.dialect)
 			first := check.Get(sqlmarker.Open(t.Context(), db, s.dialect, "s"))
 			check.OK(t, sqlmarker.Install(t.Context(), db, s.dialect))
 			second, err := sqlmarker.Open(t.Context(), db, s.dialect, "s")

@@ -77,9 +77,8 @@ func TestMessagesTravelUnchanged(t *testing.T) {
 		claims := check.Get(pullhttp.New(s.web()))
 		got := check.Get(claims.List(t.Context(), delivery.Request{Queue: "q", Consumer: "c"}))
 		want := check.Get((&service{deliverer: s.deliverer, sorter: s.sorter, now: time.Now}).puller().List(t.Context(), delivery.Request{Queue: "q", Consumer: "c"}))
-		if len(got.Messages) != 4 || len(got.Skipped) != 1 || got.Skipped[0] != 3 || got.From != want.From || got.To != want.To {
-			t.Fatalf("%+v, want %+v", got, want)
-		}
+		check.Need(t, len(got.Messages) == 4 && len(got.Skipped) == 1 && got.Skipped[0] == 3 && got.From == want.From && got.To == want.To,
+			"%+v, want %+v", got, want)
 		for i, m := range got.Messages {
 			w := want.Messages[i]
 			if m.Seq != w.Seq || m.ID != w.ID || string(m.Body) != string(w.Body) || !m.EnqueuedAt.Equal(w.EnqueuedAt) ||

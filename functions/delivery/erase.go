@@ -125,7 +125,7 @@ func (s *service) erase(ctx context.Context, c *httpapi.Call) (int, any, error) 
 }
 
 // withID is an error's answer with the id under which repeating the order is safe.
-func withID(ctx context.Context, c *httpapi.Call, o delivery.Order, err error) error {
+func withID(ctx context.Context, c *httpapi.Call, o delivery.Order, err error) *httpapi.Problem {
 	problem := problemOf(err)
 	if problem == nil {
 		problem = httpapi.ProblemOf(ctx, c.Scope, err)

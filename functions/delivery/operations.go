@@ -32,7 +32,7 @@ func (s *service) operate(ctx context.Context, c *httpapi.Call) (int, any, error
 		}
 	}
 	if err != nil {
-		return 0, nil, refused(ctx, c.Scope, o, after, err)
+		return 0, nil, refused(ctx, c, o, after, err)
 	}
 	c.Metrics.Count("Operations", 1)
 	document := operated{Status: http.StatusOK, ID: o.Order.Op, Action: o.Action, Queue: c.Short(o.Queue), Consumer: o.Consumer}
@@ -44,21 +44,15 @@ func (s *service) operate(ctx context.Context, c *httpapi.Call) (int, any, error
 
 // refused says why an order was not carried out. The id makes a repeat safe, so the answer has it
 // where we made it up.
-func refused(ctx context.Context, scope tenancy.Scope, o order, c delivery.Consumer, err error) error {
+func refused(ctx context.Context, c *httpapi.Call, o order, at delivery.Consumer, err error) error {
 	var wrong *invalid.Error
-	problem := problemOf(err)
-	if problem == nil {
-		problem = httpapi.ProblemOf(ctx, scope, err)
-	}
-	switch {
-	case errors.As(err, &wrong) && wrong.Field == "seq" && wrong.Code == invalid.Clash:
+	if errors.As(err, &wrong) && wrong.Field == "seq" && wrong.Code == invalid.Clash {
 		// The request is fine: it is the consumer that has moved on since.
-		problem = notBlocked(fmt.Sprintf("the message at the consumer's head is %d, not %d: streamsort why says which failed", c.Delivered+1, int64(o.Seq)))
-	case problem.Status == http.StatusServiceUnavailable:
-		problem.Detail = "the tables are throttled or did not answer; repeating the request with this id is safe"
+		err = notBlocked(fmt.Sprintf("the message at the consumer's head is %d, not %d: streamsort why says which failed", at.Delivered+1, int64(o.Seq)))
 	}
-	if problem.Status != http.StatusBadRequest {
-		problem.More = map[string]any{"id": o.Order.Op}
+	problem := withID(ctx, c, o.Order, err)
+	if problem.Status == http.StatusServiceUnavailable {
+		problem.Detail = "the tables are throttled or did not answer; repeating the request with this id is safe"
 	}
 	return problem
 }

@@ -39,9 +39,8 @@ func TestAttemptsAreKept(t *testing.T) {
 	c := k.standing("q")
 	for i, a := range c.Last {
 		want := i + n - request.KeptAttempts + 1
-		if a.N != want || a.Took != time.Duration(want)*time.Second || a.From != 0 || a.To != 1 || a.By != "arn:of:books" || a.CallID != "r-1" || a.Died {
-			t.Errorf("attempt %d is %+v", want, a)
-		}
+		check.That(t, a.N == want && a.Took == time.Duration(want)*time.Second && a.From == 0 && a.To == 1 && a.By == "arn:of:books" && a.CallID == "r-1" && !a.Died,
+			"attempt %d is %+v", want, a)
 		check.That(t, len(a.Answer) == request.MaxAnswer && strings.HasPrefix(a.Answer, "éé") && a.Token != "" && !a.At.IsZero(),
 			"attempt %d has %d bytes of an answer, token %q, at %s", want, len(a.Answer), a.Token, a.At)
 	}
@@ -167,9 +166,8 @@ func TestAMessageRefusedForGoodIsListed(t *testing.T) {
 	defer cancel()
 	check.Is(t, ending(k.d.Deliver(ctx, "q", k.reader(), -1)), endedOutOfTime)
 	rows := k.failing()
-	if len(rows) != 1 || rows[0].Queue != "q" || rows[0].Seq != 1 || rows[0].Error != "order 3 is bad" {
-		t.Errorf("listed is %+v", rows)
-	}
+	check.That(t, len(rows) == 1 && rows[0].Queue == "q" && rows[0].Seq == 1 && rows[0].Error == "order 3 is bad",
+		"listed is %+v", rows)
 }
 
 // TestTriesAreThoseOfTheAttempts: how often a message was tried is the number of its last attempt,
@@ -303,18 +301,16 @@ func TestAPartIsDone(t *testing.T) {
 	}
 	done := k.d.Deliver(t.Context(), "q", r, -1)
 	c := k.standing("q")
-	if ending(done) != endedFailed || done.Messages != 2 || c.Delivered != 2 || c.State != delivery.Idle || c.Attempts != 1 || c.Together != 1 || c.IsolateTo != 4 {
-		t.Errorf("%+v", done)
-	}
+	check.That(t, ending(done) == endedFailed && done.Messages == 2 && c.Delivered == 2 && c.State == delivery.Idle && c.Attempts == 1 && c.Together == 1 && c.IsolateTo == 4,
+		"%+v", done)
 	for k.standing("q").State != delivery.Blocked {
 		k.pass(time.Hour)
 		k.d.Deliver(t.Context(), "q", r, -1)
 	}
 	check.Get(k.d.Operate(t.Context(), skips(orderOf("q"), 3)))
 	check.Is(t, ending(k.d.Deliver(t.Context(), "q", r, -1)), endedCaughtUp)
-	if len(got) < 3 || got[0] != "1-4 #1" || got[1] != "3-4 #2" || got[len(got)-1] != "5-5 #1" && got[len(got)-1] != "4-5 #1" {
-		t.Errorf("it got %q", got)
-	}
+	check.That(t, len(got) >= 3 && got[0] == "1-4 #1" && got[1] == "3-4 #2" && (got[len(got)-1] == "5-5 #1" || got[len(got)-1] == "4-5 #1"),
+		"it got %q", got)
 }
 
 // TestTheAttemptGoesOnByHalves: no message comes under a lower attempt than before, nor one that

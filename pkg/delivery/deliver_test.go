@@ -444,9 +444,8 @@ func TestAConsumerThatCannotBeReadStopsNoOther(t *testing.T) {
 	k.newerLayout(0, ddb.Fields{"queue": ddb.Text("q"), "consumer": ddb.Text("a")})
 	k.pass(time.Hour)
 	report, err := k.d.Sweep(t.Context(), delivery.SweepOptions{Delete: true})
-	if !errors.Is(err, table.ErrNewerLayout) || report.Failed != 1 || report.Cancelled != 1 || report.Notified != 1 || report.Deleted != 0 {
-		t.Errorf("%+v, %v; want the dead claim cancelled, and the other consumer named", report, err)
-	}
+	check.That(t, errors.Is(err, table.ErrNewerLayout) && report.Failed == 1 && report.Cancelled == 1 && report.Notified == 1 && report.Deleted == 0,
+		"%+v, %v; want the dead claim cancelled, and the other consumer named", report, err)
 	cur := check.Get(k.sorter.Status(t.Context(), "q"))
 	check.Is(t, cur.Floor, cur.Settings.First-1)
 	seq, found, err := k.d.Inside(request.Inside{}).Delivered(t.Context(), "q")
@@ -472,9 +471,8 @@ func TestAnOperationThatCannotBeReadHidesNoOther(t *testing.T) {
 	key := fmt.Sprintf("%015d c newer", k.now.Add(-time.Second).UnixMilli())
 	k.newerLayout(1, ddb.Fields{"queue": ddb.Text("q"), "operation": ddb.Text(key)})
 	page, _, err := k.d.Inside(request.Inside{}).Audit(t.Context(), "q", "")
-	if !errors.Is(err, delivery.ErrUnreadable) || !strings.Contains(fmt.Sprint(err), key) || len(page) != 2 || page[0].Op != "last" || page[1].Op != "first" {
-		t.Errorf("%+v, %v; want the others, and %q named", page, err, key)
-	}
+	check.That(t, errors.Is(err, delivery.ErrUnreadable) && strings.Contains(fmt.Sprint(err), key) && len(page) == 2 && page[0].Op == "last" && page[1].Op == "first",
+		"%+v, %v; want the others, and %q named", page, err, key)
 }
 
 // TestAnOperatorSeesWhatWasJustDone: in the audit log, and in the consumers' states.

@@ -78,9 +78,8 @@ func TestABadReplyFailsItsBatch(t *testing.T) {
 			}
 			k.put("q", 1)
 			record := k.ends("q", endedFailed).Record
-			if record.ReplyQueue != c.queue || strings.Contains(record.Error, `"q"`) || !strings.Contains(record.Cause(), c.want) {
-				t.Errorf("the record says %q of queue %q, and in words %q, want %q", record.Error, record.ReplyQueue, record.Cause(), c.want)
-			}
+			check.That(t, record.ReplyQueue == c.queue && !strings.Contains(record.Error, `"q"`) && strings.Contains(record.Cause(), c.want),
+				"the record says %q of queue %q, and in words %q, want %q", record.Error, record.ReplyQueue, record.Cause(), c.want)
 			k.arrived("x")
 			k.at("q", 0, delivery.Idle)
 			k.answers()
@@ -105,9 +104,8 @@ func TestARefusedReplyGoesOn(t *testing.T) {
 	check.That(t, c.Refused.N == 1 && c.Refused.Announced == 0 && c.Refused.Queue == "n" && c.Refused.Why == "seq 1: conflict",
 		"%+v", c.Refused)
 	operations, _, err := k.d.Inside(request.Inside{}).Audit(t.Context(), "q", "")
-	if err != nil || len(operations) != 1 || operations[0].Kind != "reply" || operations[0].ReplyQueue != "n" || operations[0].Error != "seq 1: conflict" || operations[0].Done {
-		t.Errorf("operations %+v, %v", operations, err)
-	}
+	check.That(t, err == nil && len(operations) == 1 && operations[0].Kind == "reply" && operations[0].ReplyQueue == "n" && operations[0].Error == "seq 1: conflict" && !operations[0].Done,
+		"operations %+v, %v", operations, err)
 	k.sweep(delivery.SweepOptions{})
 	check.That(t, len(k.announced) == 1 && k.announced[0].Kind == "consumer.reply-refused" && strings.Contains(k.announced[0].Error, `to queue "n": seq 1: conflict`),
 		"announced %+v", k.announced)

@@ -153,9 +153,8 @@ func TestAnnouncementThatIsNotTaken(t *testing.T) {
 	report, err := k.d.Sweep(t.Context(), delivery.SweepOptions{Announce: func(context.Context, delivery.Announcement) error {
 		return errors.New("nobody listens")
 	}})
-	if err == nil || !strings.Contains(err.Error(), "nobody listens") || report.Failed != 1 || report.Announced != 0 || report.Notified == 0 {
-		t.Errorf("%+v, error %v", report, err)
-	}
+	check.That(t, err != nil && strings.Contains(err.Error(), "nobody listens") && report.Failed == 1 && report.Announced == 0 && report.Notified != 0,
+		"%+v, error %v", report, err)
 	k.everyFive()
 	check.That(t, len(k.announced) == 1, "announced %+v, want it once more", k.announced)
 }

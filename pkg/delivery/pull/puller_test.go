@@ -214,9 +214,8 @@ func TestClaimOfAConsumerMadeAnew(t *testing.T) {
 		check.Get(d.Create(t.Context(), "q", "c", delivery.At(6)))
 	}
 	a, err := env.Claims.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: "r", MaxMessages: 4})
-	if err != nil || a.Outcome != delivery.OK || a.From != 5 || a.To != 9 || len(a.Messages) != 4 || a.Messages[0].Seq != 6 {
-		t.Errorf("claimed %s %d to %d with %d messages, %v; want 6 to 9", a.Outcome, a.From+1, a.To, len(a.Messages), err)
-	}
+	check.That(t, err == nil && a.Outcome == delivery.OK && a.From == 5 && a.To == 9 && len(a.Messages) == 4 && a.Messages[0].Seq == 6,
+		"claimed %s %d to %d with %d messages, %v; want 6 to 9", a.Outcome, a.From+1, a.To, len(a.Messages), err)
 }
 
 // TestADeadClaimComesAgainAsItWas, and then smaller, as one that was aborted.

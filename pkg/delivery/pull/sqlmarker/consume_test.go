@@ -152,9 +152,8 @@ func TestAMessageThatNoTransactionTakes(t *testing.T) {
 		check.Fails(b, b.Consume(b.Context(), tb.puller(0), "q", "c", effect, o), errBlocked)
 		b.booked(1, 2)
 		c, err := tb.store.Requests(request.Inside{}).Consumer(b.Context(), "q", "c")
-		if err != nil || c.State != delivery.Blocked || c.Delivered != 2 || c.Error != "panic: no such account" || tries != 5 {
-			b.Errorf("%+v, %v, after %d tries", c, err, tries)
-		}
+		check.That(b, err == nil && c.State == delivery.Blocked && c.Delivered == 2 && c.Error == "panic: no such account" && tries == 5,
+			"%+v, %v, after %d tries", c, err, tries)
 	})
 }
 
@@ -300,9 +299,8 @@ func TestRestoredTables(t *testing.T) {
 		restored := newTables(b.T, 5) // to before the consumer began
 		var ahead *pull.AheadError
 		err := b.Consume(b.Context(), restored.puller(0), "q", "c", book, restored.options())
-		if !errors.As(err, &ahead) || ahead.To != 3 || ahead.From != 0 || ahead.Queue != "q" || ahead.Consumer != "c" {
-			b.Fatalf("%v; want that the database is at 3", err)
-		}
+		check.Need(b, errors.As(err, &ahead) && ahead.To == 3 && ahead.From == 0 && ahead.Queue == "q" && ahead.Consumer == "c",
+			"%v; want that the database is at 3", err)
 		b.booked(1, 2, 3)
 
 		order := delivery.Order{Kind: "rewind", Start: delivery.At(ahead.To + 1), Queue: "q", Consumer: "c", Reason: "the tables were restored"}

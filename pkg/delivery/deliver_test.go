@@ -156,9 +156,9 @@ func TestAPermanentFailureBlocksAtOnce(t *testing.T) {
 // TestAPanicIsAFailure, and why it failed is kept short.
 func TestAPanicIsAFailure(t *testing.T) {
 	k := newDesk(t, 1)
-	k.fails = func(delivery.Batch) error { panic("\xff" + strings.Repeat("é", 1000)) }
+	k.fails = func(delivery.Batch) error { panic("\xffx" + strings.Repeat("é", 1000)) }
 	k.ends("q", endedFailed)
-	check.Is(t, k.standing("q").Error, "panic: ?"+strings.Repeat("é", 146))
+	check.Is(t, k.standing("q").Error, "panic: ?x"+strings.Repeat("é", 145))
 }
 
 // TestDeliverEndsWhereTheStoreFails: what the store could not do is an error, and the next call

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/dev/await"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/localstack/template"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
@@ -48,9 +49,8 @@ func (w *notified) outcomes(t *testing.T) map[string]string {
 	out := map[string]string{}
 	for tag, ends := range w.ends {
 		for _, e := range ends {
-			if e.ID == "" || e.ID != ends[0].ID || e.Outcome != ends[0].Outcome {
-				t.Errorf("%s was announced as %+v", tag, ends)
-			}
+			check.That(t, e.ID != "" && e.ID == ends[0].ID && e.Outcome == ends[0].Outcome,
+				"%s was announced as %+v", tag, ends)
 		}
 		// The reason of a time-out says when.
 		reason, _, _ := strings.Cut(ends[0].Reason, " until ")
@@ -76,12 +76,8 @@ func TestEndsOfChains(t *testing.T) {
 	want := endChains(t, s)
 	await.True(t, "all ends to be announced", func() bool { return len(w.outcomes(t)) >= len(want) })
 	idle(t, s)
-	if diff := cmp.Diff(want, w.outcomes(t)); diff != "" {
-		t.Errorf("ends (-want +got):\n%s", diff)
-	}
-	if failures := s.Failures(); len(failures) != 0 {
-		t.Errorf("failures: %+v", failures)
-	}
+	check.Is(t, cmp.Diff(want, w.outcomes(t)), "")
+	check.Is(t, len(s.Failures()), 0)
 	nothingIsDue(t, s)
 	for tag := range want {
 		status, answer := fetch[struct{ Chain struct{ State string } }](t, "GET", s.URL()+"/chains?tag="+tag, "")
@@ -106,13 +102,9 @@ func endChains(t *testing.T, s *Stack) map[string]string {
 		t.Helper()
 		body := fmt.Sprintf(format, arguments...)
 		status, a := fetch[answer](t, "POST", s.URL()+"/acks", body)
-		if status != 200 {
-			t.Fatalf("%.200s: %d %+v", body, status, a)
-		}
+		check.Need(t, status == 200, "%.200s: %d %+v", body, status, a)
 		for i, r := range a.Results {
-			if r.Status != 200 {
-				t.Fatalf("operation %d: %+v", i, r)
-			}
+			check.Need(t, r.Status == 200, "operation %d: %+v", i, r)
 		}
 		return a
 	}
@@ -173,12 +165,9 @@ func nothingIsDue(t *testing.T, s *Stack) {
 	t.Helper()
 	client := database(t, s)
 	await.True(t, "all chains to be sealed", func() bool {
-		due, err := client.Scan(t.Context(), &dynamodb.ScanInput{
+		due := check.Get(client.Scan(t.Context(), &dynamodb.ScanInput{
 			TableName: &xorack.Names{}.Tables()[0].Name, FilterExpression: aws.String("attribute_exists(due)"),
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		return due.Count == 0
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/streamsort/streamsort/internal/dev/await"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/localstack/template"
 )
@@ -57,9 +58,8 @@ func TestDoubtsAreAnnounced(t *testing.T) {
 		{"POST", "/claims", `{"queue":"orders","consumer":"ledger","request":"r"}`},
 		{"PATCH", "/claims", `{"action":"prepare","queue":"orders","consumer":"ledger","token":"1-r"}`},
 	} {
-		if status, answer := fetch[map[string]any](t, c.method, s.URL()+c.path, c.body); status != 200 {
-			t.Fatalf("%s: %d %v", c.body, status, answer)
-		}
+		status, answer := fetch[map[string]any](t, c.method, s.URL()+c.path, c.body)
+		check.Need(t, status == 200, "%s: %d %v", c.body, status, answer)
 	}
 	for _, c := range []struct {
 		kind, state string
@@ -79,9 +79,7 @@ func TestDoubtsAreAnnounced(t *testing.T) {
 			for _, h := range all {
 				by := cmp.Or(h.By, "topic")
 				if h.Detail != nil {
-					if h.Source != "streamsort" || h.DetailType != c.kind {
-						t.Errorf("the event is %+v", h)
-					}
+					check.That(t, h.Source == "streamsort" && h.DetailType == c.kind, "the event is %+v", h)
 					by, h = "bus", *h.Detail
 				}
 				if h.Kind != c.kind || h.Queue != "orders" || h.Consumer != "ledger" ||
@@ -98,15 +96,12 @@ func TestDoubtsAreAnnounced(t *testing.T) {
 // endLease has the lease of the ledger's claim be over for a while.
 func endLease(t *testing.T, s *Stack, at time.Time) {
 	t.Helper()
-	_, err := database(t, s).UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
+	check.Get(database(t, s).UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
 		TableName:                 aws.String("streamsort-consumers"),
 		Key:                       dynamo.Item{"queue": dynamo.Text("orders"), "consumer": dynamo.Text("ledger")},
 		UpdateExpression:          aws.String("SET leaseUntil = :at"),
 		ExpressionAttributeValues: map[string]types.AttributeValue{":at": dynamo.Number(at.UnixMilli())},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 // hear takes what is in the queue.
@@ -115,15 +110,12 @@ func hear(t *testing.T, s *Stack) []heard {
 	client := queuesAt(s.services.Endpoint)
 	queue := aws.String(fmt.Sprintf("%s/000000000000/heard", s.services.Endpoint))
 	out, err := client.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: queue, MaxNumberOfMessages: 10})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	var all []heard
 	for _, m := range out.Messages {
 		var h heard
-		if err := json.Unmarshal([]byte(*m.Body), &h); err != nil {
-			t.Fatalf("%s: %v", *m.Body, err)
-		}
+		err := json.Unmarshal([]byte(*m.Body), &h)
+		check.Need(t, err == nil, "%s: %v", *m.Body, err)
 		all = append(all, h)
 		if _, err := client.DeleteMessage(t.Context(), &sqs.DeleteMessageInput{QueueUrl: queue, ReceiptHandle: m.ReceiptHandle}); err != nil {
 			t.Fatal(err)

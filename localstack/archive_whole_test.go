@@ -16,6 +16,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/awscall"
 	"github.com/streamsort/streamsort/internal/dev/await"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/sink/s3"
@@ -73,39 +74,26 @@ func TestArchive(t *testing.T) {
 			group = append(group, cursor.Message{Queue: "orders", Seq: int64(i + 2), ID: fmt.Sprint("id ", i+2), Body: fmt.Appendf(nil, `{"n":%d}`, i+2)})
 		}
 		results := sorter.Put(t.Context(), group...)
-		err := results[0].Err
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, results[0].Err)
 		for _, r := range results {
-			if r.Err != nil {
-				t.Fatal(r.Err)
-			}
+			check.Need(t, r.Err == nil, "%v", r.Err)
 		}
 		order = order[len(group):]
 	}
 	await.True(t, "the message that the archive lacks to be kept", func() bool {
 		sweep(t, s)
 		m, there, err := store.Requests(queuelog.Inside{}).Message(t.Context(), "orders", 1)
-		if err != nil || !there {
-			t.Fatalf("message 1 is there: %v, %v", there, err)
-		}
+		check.Need(t, err == nil && there, "message 1 is there: %v, %v", there, err)
 		return m.ExpiresOn.After(soon.Add(24 * time.Hour))
 	})
 
-	if _, err := s.services.Request(t.Context(), "s3", http.MethodPut, "/books", nil); err != nil {
-		t.Fatal(err)
-	}
+	check.Get(s.services.Request(t.Context(), "s3", http.MethodPut, "/books", nil))
 	bucket, err := awscall.NewBucket("books", awscall.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	list := func(prefix string) (keys []string) {
 		t.Helper()
 		objects, more, err := bucket.List(t.Context(), prefix, "")
-		if err != nil || more {
-			t.Fatal(more, err)
-		}
+		check.Need(t, err == nil && !more, "%v %v", more, err)
 		for _, o := range objects {
 			keys = append(keys, o.Key)
 		}
@@ -118,31 +106,22 @@ func TestArchive(t *testing.T) {
 		return err == nil && c.Delivered == last
 	})
 	keys := list(folder)
-	if stored.Load() < 3 {
-		t.Errorf("%d objects were stored, want two whose answers were lost, and others", stored.Load())
-	}
+	check.That(t, stored.Load() >= 3, "%d objects were stored", stored.Load())
 	overlaps, next := 0, int64(1)
 	for _, key := range keys {
 		var first, to int64
-		if _, err := fmt.Sscanf(strings.TrimPrefix(key, folder), "%d-%d.ndjson.gz", &first, &to); err != nil {
-			t.Fatalf("%s: %v", key, err)
-		}
-		if first > next {
-			t.Errorf("%s begins behind a hole: %d is in no object", key, next)
-		}
+		_, err := fmt.Sscanf(strings.TrimPrefix(key, folder), "%d-%d.ndjson.gz", &first, &to)
+		check.Need(t, err == nil, "%s: %v", key, err)
+		check.That(t, first <= next, "%s begins behind a hole: %d is in no object", key, next)
 		if first < next {
 			overlaps++
 		}
 		next = max(next, to+1)
 	}
-	if overlaps == 0 || next != last+1 {
-		t.Errorf("%d overlaps, up to %d: %v", overlaps, next-1, keys)
-	}
+	check.That(t, overlaps != 0 && next == last+1, "%d overlaps, up to %d: %v", overlaps, next-1, keys)
 
 	archive, err := s3.NewArchive("archive", bucketARN, awscall.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	replayed := 0
 	if err := archive.Replay(t.Context(), sorter, s3.Range{Queue: "orders", From: 1, To: last, Into: "again"}, func(done s3.Replayed) error {
 		replayed += done.Messages
@@ -157,9 +136,7 @@ func TestArchive(t *testing.T) {
 			t.Fatalf("message %d is %+v, %v", seq, m, err)
 		}
 	}
-	if seq != last {
-		t.Errorf("%d messages", seq)
-	}
+	check.Is(t, seq, last)
 
 	if status, answer := fetch[map[string]any](t, http.MethodDelete, s.URL()+"/queues?queue=orders&reason=trial", ""); status >= 300 {
 		t.Fatalf("%d %v", status, answer)

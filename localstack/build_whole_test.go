@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/localstack/template"
 )
 
@@ -24,30 +25,18 @@ func TestEveryFolderIsBuilt(t *testing.T) {
 	}
 	for name, text := range files {
 		path := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		check.OK(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	paths, err := planAndBuild(t, l)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	seen := map[string]string{}
 	for folder, path := range paths {
-		if seen[path] != "" {
-			t.Errorf("%s and %s are both built to %s", folder, seen[path], path)
-		}
+		check.Is(t, seen[path], "", folder, path)
 		seen[path] = folder
-		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-			t.Errorf("%s: no program at %s: %v", folder, path, err)
-		}
+		check.That(t, check.Get(os.Stat(path)).Mode().IsRegular(), "%+v %+v", folder, path)
 	}
-	if len(seen) != len(folders) {
-		t.Errorf("%d programs of %d folders", len(seen), len(folders))
-	}
+	check.Is(t, len(seen), len(folders))
 }
 
 // planAndBuild builds a template's functions as a stack does that starts.

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/streamsort/streamsort/internal/dev/await"
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // canary stands in every payload of [TestNoPayloadInLogs], and in the tokens.
@@ -57,14 +58,11 @@ func TestNoPayloadInLogs(t *testing.T) {
 	total := 0
 	for _, function := range []string{"Enqueue", "Sort", "Sweep", "Process", "Delivery", "Ack", "Receiver"} {
 		logged := seen.all[function+"Function"]
-		if total += len(logged); len(logged) == 0 {
-			t.Errorf("%s logged nothing, of %v", function, slices.Sorted(maps.Keys(seen.all)))
-		}
+		total += len(logged)
+		check.That(t, len(logged) != 0, "%s %v", function, slices.Sorted(maps.Keys(seen.all)))
 		for _, line := range logged {
 			for _, form := range forms() {
-				if strings.Contains(line, form) {
-					t.Errorf("%s: %.500s", function, line)
-				}
+				check.That(t, !strings.Contains(line, form), "%s: %.500s", function, line)
 			}
 		}
 	}
@@ -145,9 +143,7 @@ func (s *tenants) sing() {
 	// What is due in a second: the gap, and then the chain.
 	ask("PUT", "/queues", `{"queue":"orders","policy":"skip","gapAfter":"1s"}`)
 	sweep := func() {
-		if _, err := s.Trigger(s.t.Context(), "SweepSchedule"); err != nil {
-			s.t.Fatal(err)
-		}
+		check.Get(s.Trigger(s.t.Context(), "SweepSchedule"))
 	}
 	await.True(s.t, "the end of the chain", func() bool {
 		sweep()

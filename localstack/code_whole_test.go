@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/localstack/template"
 )
 
@@ -21,26 +22,17 @@ func write(t *testing.T, folder string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
 		path := filepath.Join(folder, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		// At once, for who watches the folder.
-		if err := os.WriteFile(path+".new", []byte(text), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Rename(path+".new", path); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(path+".new", []byte(text), 0o700))
+		check.OK(t, os.Rename(path+".new", path))
 	}
 }
 
 // ownCache gives the test a cache folder of its own, and leaves Go's where it is.
 func ownCache(t *testing.T) {
 	t.Helper()
-	goCache, err := exec.Command("go", "env", "GOCACHE").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	goCache := check.Get(exec.Command("go", "env", "GOCACHE").Output())
 	t.Setenv("GOCACHE", strings.TrimSpace(string(goCache)))
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 }
@@ -75,16 +67,10 @@ func TestAppOfOnesOwn(t *testing.T) {
 	write(t, elsewhere, map[string]string{"go.mod": "module example.com/elsewhere\n\ngo 1.26\n", "mail/a.go": program, "asset.3/bootstrap": "#!/bin/sh\n"})
 	zipped := filepath.Join(root, "app", "cdk.out", "asset.4.zip")
 	file, err := os.Create(zipped)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	archive := zip.NewWriter(file)
-	if err := archive.AddFS(os.DirFS(filepath.Join(root, "app", "cdk.out", "asset.1"))); err != nil {
-		t.Fatal(err)
-	}
-	if err := archive.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, archive.AddFS(os.DirFS(filepath.Join(root, "app", "cdk.out", "asset.1"))))
+	check.OK(t, archive.Close())
 	foreign := map[string]string{"amd64": "asset.arm", "arm64": "asset.intel"}[runtime.GOARCH]
 	cases := map[string]struct {
 		function template.Function
@@ -112,22 +98,15 @@ func TestAppOfOnesOwn(t *testing.T) {
 			l := &loaded{path: filepath.Join(root, "app", "cdk.out", "Shop.template.json"), Template: &template.Template{Functions: []template.Function{c.function}}}
 			paths, err := planAndBuild(t, l)
 			if err != nil {
-				if !strings.Contains(err.Error(), c.want) {
-					t.Errorf("error %v, which does not say %q", err, c.want)
-				}
+				check.That(t, strings.Contains(err.Error(), c.want), "%v %q", err, c.want)
 				return
 			}
-			if !strings.Contains(paths[name], c.want) {
-				t.Errorf("program %s, not %q", paths[name], c.want)
-			}
-			if info, err := os.Stat(paths[name]); err != nil || info.Mode()&0o100 == 0 {
-				t.Errorf("%v, %v", info, err)
-			}
+			check.That(t, strings.Contains(paths[name], c.want), "program %s, not %q", paths[name], c.want)
+			info := check.Get(os.Stat(paths[name]))
+			check.That(t, info.Mode()&0o100 != 0, "%+v", info)
 		})
 	}
-	if left, err := os.ReadDir(filepath.Join(root, "app")); err != nil || len(left) != 3 {
-		t.Errorf("in the app's folder: %v, %v", left, err)
-	}
+	check.Is(t, len(check.Get(os.ReadDir(filepath.Join(root, "app")))), 3)
 }
 
 // TestWithoutGo: where the go command is missing, each function's error says that, and none that no
@@ -141,27 +120,18 @@ func TestWithoutGo(t *testing.T) {
 		{Name: "a", LogicalID: "A", Source: "a"}, {Name: "b", LogicalID: "B", Source: "b"},
 	}}}
 	_, err := planAndBuild(t, l)
-	if err == nil || strings.Count(err.Error(), `"go": executable file not found`) != 2 {
-		t.Errorf("the error is %v", err)
-	}
+	check.That(t, err != nil && strings.Count(err.Error(), `"go": executable file not found`) == 2,
+		"the error is %v", err)
 }
 
 // TestZipStaysInside: a zip with a file above its folder is refused.
 func TestZipStaysInside(t *testing.T) {
 	ownCache(t)
 	path := filepath.Join(t.TempDir(), "code.zip")
-	file, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := check.Get(os.Create(path))
 	archive := zip.NewWriter(file)
-	if _, err := archive.Create("../bootstrap"); err != nil {
-		t.Fatal(err)
-	}
-	if err := archive.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if folder, err := unzip(path); err == nil {
-		t.Errorf("unpacked into %s", folder)
-	}
+	check.Get(archive.Create("../bootstrap"))
+	check.OK(t, archive.Close())
+	folder, err := unzip(path)
+	check.That(t, err != nil, "unpacked into %s", folder)
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/streamsort/streamsort/internal/consumers"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/egress"
 	"github.com/streamsort/streamsort/localstack/template"
 )
@@ -21,18 +22,12 @@ func project(t *testing.T, interpreters ...string) {
 	t.Helper()
 	root := t.TempDir()
 	for _, name := range []string{"app.py", "app.mjs", "app.rb", "books/go.mod", "books/main/main.go", "books/none/x.txt", "none/main.go"} {
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(root, name), []byte("module books\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o700))
+		check.OK(t, os.WriteFile(filepath.Join(root, name), []byte("module books\n"), 0o600))
 	}
 	bin := t.TempDir()
 	for _, name := range interpreters {
-		if err := os.WriteFile(filepath.Join(bin, name), nil, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(filepath.Join(bin, name), nil, 0o700))
 	}
 	t.Setenv("PATH", bin)
 	t.Chdir(root)
@@ -50,9 +45,7 @@ func TestParseConsumer(t *testing.T) {
 		if want.folder != "" {
 			want.folder, _ = filepath.Abs(want.folder)
 		}
-		if got, err := ParseConsumer(text); err != nil || got != want {
-			t.Errorf("%s: %+v, %v; want %+v", text, got, err, want)
-		}
+		check.Is(t, check.Get(ParseConsumer(text)), want, text)
 	}
 	for text, want := range map[string]string{
 		"app.py":              "must be NAME=PATH[:HANDLER] or NAME=URL",
@@ -68,9 +61,8 @@ func TestParseConsumer(t *testing.T) {
 		"a=http:///y":         "must be like http://localhost:8080/orders",
 		"a=app.mjs":           "a: node is not on the PATH, and a function in its language needs it: install Node 20",
 	} {
-		if _, err := ParseConsumer(text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v; want %q", text, err, want)
-		}
+		_, err := ParseConsumer(text)
+		check.That(t, err != nil && strings.Contains(err.Error(), want), "%s: error %v", text, err)
 	}
 }
 
@@ -80,10 +72,7 @@ func TestConsumersOfTheStack(t *testing.T) {
 	project(t, "python3")
 	var all []Consumer
 	for _, text := range []string{"a=app.py", "b=http://localhost:8080/x", "c=books/main", "d=https://example.com/y"} {
-		c, err := ParseConsumer(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := check.Get(ParseConsumer(text))
 		all = append(all, c)
 	}
 	all[0].Prefix = "shop/"
@@ -92,9 +81,7 @@ func TestConsumersOfTheStack(t *testing.T) {
 		t.Errorf("variables %q, %v", env, err)
 	}
 	read, err := consumers.Read([]byte(env["ProcessFunction."+consumers.TextVariable]), nil)
-	if err != nil || len(read) != len(all) {
-		t.Fatalf("process reads %v, %v", read, err)
-	}
+	check.Need(t, err == nil && len(read) == len(all), "process reads %v, %v", read, err)
 	var names []string
 	for _, c := range read {
 		names = append(names, c.Reader.Name+"="+c.Reader.Prefix)
@@ -103,16 +90,11 @@ func TestConsumersOfTheStack(t *testing.T) {
 		t.Errorf("consumers %q, want %q", names, want)
 	}
 	env, _ = consumersEnv(nil, all)
-	if allowed, err := egress.ParseAllow(env["ProcessFunction."+egress.AllowVariable]); err != nil || len(allowed) != 2 {
-		t.Errorf("allowed are %v, %v; want this machine", allowed, err)
-	}
+	check.Is(t, len(check.Get(egress.ParseAllow(env["ProcessFunction."+egress.AllowVariable]))), 2)
 	loaded, err := consumersTemplate(all)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if loaded.Template, err = loaded.doc.Read(template.Options{}); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
+	loaded.Template, err = loaded.doc.Read(template.Options{})
+	check.Need(t, err == nil, "%v", err)
 	for i, want := range []string{"a python3.13 app.handler", "c provided.al2023 bootstrap"} {
 		if f := loaded.Functions[i]; f.Name+" "+f.Runtime+" "+f.Handler != want || !filepath.IsAbs(f.Source) {
 			t.Errorf("function %+v, want %s", f, want)
@@ -121,18 +103,15 @@ func TestConsumersOfTheStack(t *testing.T) {
 	if _, err := consumersEnv(nil, append(all, all[0])); err == nil || !strings.Contains(err.Error(), "two consumers have the name a") {
 		t.Errorf("a name twice: %v", err)
 	}
-	if loaded, err := consumersTemplate(all[1:2]); loaded != nil || err != nil {
-		t.Errorf("a URL alone: %v, %v", loaded, err)
-	}
+	loaded, err = consumersTemplate(all[1:2])
+	check.That(t, loaded == nil && err == nil, "a URL alone: %v, %v", loaded, err)
 }
 
 // TestLogOfURL: the answer for the log of a consumer that is a URL says that it has no log, and of
 // a name that nothing has those that there are, by answers that are of no other API.
 func TestLogOfURL(t *testing.T) {
 	hook, err := ParseConsumer("hook=http://localhost:8080/x")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	s := &Stack{config: Config{Consumers: []Consumer{hook}}, functionNames: newNames()}
 	for name, want := range map[string]string{
 		"hook": "the consumer hook is a URL, and what answers there has its log: there are logs of ",
@@ -153,16 +132,12 @@ func TestNames(t *testing.T) {
 	for id, name := range map[string]string{
 		"Books0A1B2C3D": "app-books", "ProcessFunction": "app-process", "Twice0A1B2C3D": "one", "Twice0A1B2C3E": "two",
 	} {
-		if err := n.add(id, name); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, n.add(id, name))
 	}
 	for asked, want := range map[string]string{
 		"books": "app-books", "process": "app-process", "app-books": "app-books", "twice": "twice", "boo": "boo",
 	} {
-		if got := n.find(asked); got != want {
-			t.Errorf("%s is %s, want %s", asked, got, want)
-		}
+		check.Is(t, n.find(asked), want, asked)
 	}
 }
 
@@ -176,10 +151,7 @@ func TestOutsideTheClone(t *testing.T) {
 
 // TestLogsAfter: who asks for what is behind the lines that it has gets each once.
 func TestLogsAfter(t *testing.T) {
-	l, err := newLogs("", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := check.Get(newLogs("", nil))
 	l.add("f", "one\ntwo")
 	lines, count := l.tail("f", 10, 0)
 	l.add("f", "three")
@@ -188,7 +160,6 @@ func TestLogsAfter(t *testing.T) {
 	if !slices.Equal(lines, []string{"one", "two"}) || !slices.Equal(more, []string{"three"}) || len(none) != 0 || after != 3 {
 		t.Errorf("%q, then %q, then %q, of %d", lines, more, none, after)
 	}
-	if last, _ := l.tail("f", 1, 0); !slices.Equal(last, []string{"three"}) {
-		t.Errorf("the last one is %q", last)
-	}
+	last, _ := l.tail("f", 1, 0)
+	check.That(t, slices.Equal(last, []string{"three"}), "the last one is %q", last)
 }

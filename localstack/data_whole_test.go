@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/streamsort/streamsort/internal/dev/await"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 )
@@ -38,9 +39,7 @@ func TestDataIsKept(t *testing.T) {
 
 			second := run(t, config)
 			items, err := database(t, second).Scan(t.Context(), &dynamodb.ScanInput{TableName: aws.String("shop-Orders")})
-			if err != nil || len(items.Items) != 1 {
-				t.Errorf("kept %v, %v", items, err)
-			}
+			check.That(t, err == nil && len(items.Items) == 1, "kept %v, %v", items, err)
 			put(t, second, "b")
 			await.True(t, "both records", func() bool { return second.Mappings()[0].Stats.Delivered == 2 })
 			second.Close()
@@ -51,10 +50,7 @@ func TestDataIsKept(t *testing.T) {
 // TestTables: the tables are known by the functions that work on them, also where an app names
 // them, and has no outputs.
 func TestTables(t *testing.T) {
-	own, err := filepath.Abs("streamsort.template.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	own := check.Get(filepath.Abs("streamsort.template.json"))
 	root := t.TempDir()
 	write(t, root, map[string]string{"app.json": `{"Base": "` + own + `", "Patch": [{"op": "remove", "path": "/Outputs"},
 		{"op": "replace", "path": "/Resources/MessagesTable/Properties/TableName", "value": "Shop-Orders-1"},
@@ -65,8 +61,6 @@ func TestTables(t *testing.T) {
 		"Arrivals": "streamsort-arrivals", "Consumers": "streamsort-consumers", "Chains": "streamsort-chains",
 		"Audit": "streamsort-audit", "Trouble": "app-TroubleTable",
 	} {
-		if tables[name] != want {
-			t.Errorf("%s is %q, want %q", name, tables[name], want)
-		}
+		check.Is(t, tables[name], want, name)
 	}
 }

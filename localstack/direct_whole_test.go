@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // invokeBy is what a function answers to a direct invoke by an alias, with an operation in its
@@ -18,16 +20,11 @@ func invokeBy(t *testing.T, s *Stack, function, alias, operation, document strin
 	t.Helper()
 	url := s.URL() + "/2015-03-31/functions/" + function + "/invocations?Qualifier=" + alias
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(document))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	if operation != "" {
 		request.Header.Set("X-Amz-Client-Context", base64.StdEncoding.EncodeToString([]byte(`{"custom":{"operation":"`+operation+`"}}`)))
 	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := check.Get(http.DefaultClient.Do(request))
 	defer func() { _ = response.Body.Close() }()
 	answer, err := io.ReadAll(response.Body)
 	if err != nil || response.StatusCode != http.StatusOK || response.Header.Get("X-Amz-Function-Error") != "" {
@@ -47,9 +44,7 @@ func TestEventsAreStored(t *testing.T) {
 	for _, outputs := range s.Outputs() {
 		name, alias, _ = strings.Cut(outputs["EnqueuePutFunctionName"], ":")
 	}
-	if alias != "put" {
-		t.Fatalf("the alias is %q", alias)
-	}
+	check.Need(t, alias == "put", "the alias is %q", alias)
 	events := []string{
 		`{"author":"ann","n":1,"operation":"configure","queue":"victim","policy":"skip"}`,
 		`{"author":"ann","n":2,"version":"2.0","routeKey":"PUT /queues","rawPath":"/queues","headers":{"content-type":"application/json"},` +
@@ -58,29 +53,23 @@ func TestEventsAreStored(t *testing.T) {
 		`{"author":"ann","n":3,"requestContext":{"authorizer":{"jwt":{"claims":{"t":"globex"}}},"http":{"method":"POST"}},"rawPath":"/messages","body":"{}"}`,
 	}
 	for _, event := range events {
-		if answer := invokeBy(t, s, name, alias, "", event); !strings.Contains(answer, `"outcome":"advanced"`) {
-			t.Errorf("%s: %s", event, answer)
-		}
+		answer := invokeBy(t, s, name, alias, "", event)
+		check.That(t, strings.Contains(answer, `"outcome":"advanced"`), "%s: %s", event, answer)
 	}
 	// What was forged is an order where it is not an event's: the test's own control.
-	if answer := invokeBy(t, s, name, "live", "configure", `{"queue":"q","policy":"skip"}`); !strings.Contains(answer, `"policy":"skip"`) {
-		t.Errorf("an order beside the document: %s", answer)
-	}
-	if answer := invokeBy(t, s, name, "live", "status", `{"queue":"victim"}`); !strings.Contains(answer, "no-queue") {
-		t.Errorf("an event was carried out: %s", answer)
-	}
+	answer := invokeBy(t, s, name, "live", "configure", `{"queue":"q","policy":"skip"}`)
+	check.That(t, strings.Contains(answer, `"policy":"skip"`), "%s", answer)
+	answer = invokeBy(t, s, name, "live", "status", `{"queue":"victim"}`)
+	check.That(t, strings.Contains(answer, "no-queue"), "an event was carried out: %s", answer)
 	var page struct {
 		Messages []struct {
 			Body       json.RawMessage
 			BodyBase64 []byte
 		}
 	}
-	if err := json.Unmarshal([]byte(invokeBy(t, s, name, "live", "read", `{"queue":"ann"}`)), &page); err != nil || len(page.Messages) != len(events) {
-		t.Fatalf("%+v, %v", page, err)
-	}
+	err := json.Unmarshal([]byte(invokeBy(t, s, name, "live", "read", `{"queue":"ann"}`)), &page)
+	check.Need(t, err == nil && len(page.Messages) == len(events), "%+v, %v", page, err)
 	for i, m := range page.Messages {
-		if body := bytes.Join([][]byte{m.Body, m.BodyBase64}, nil); string(body) != events[i] {
-			t.Errorf("stored %s, sent %s", body, events[i])
-		}
+		check.Is(t, string(bytes.Join([][]byte{m.Body, m.BodyBase64}, nil)), events[i])
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/localstack/lambda"
 )
 
@@ -19,14 +20,10 @@ func TestFailedFunctionsSayWhy(t *testing.T) {
 		"/panic": {"shop-Echo string: asked to", "\n  at ", "main.go:4", " handle"},
 		"/crash": {"shop-Echo Runtime.ExitError: ", "exit status 2", "\n  panic: in the background", "main.go:"},
 	} {
-		if _, err := s.Invoke(t.Context(), "Echo", []byte(`{"rawPath":"`+path+`"}`)); err != nil {
-			t.Fatal(err)
-		}
+		check.Get(s.Invoke(t.Context(), "Echo", []byte(`{"rawPath":"`+path+`"}`)))
 		text := <-texts
 		for _, part := range want {
-			if !strings.Contains(text, part) {
-				t.Errorf("%s: no %q in %s", path, part, text)
-			}
+			check.That(t, strings.Contains(text, part), "%s: no %q in %s", path, part, text)
 		}
 	}
 }
@@ -37,8 +34,7 @@ func TestErrorText(t *testing.T) {
 		`"what"`: `"what"`,
 		`{"errorType":"Runtime.ExitError","errorMessage":"gone"}`: "Runtime.ExitError: gone\n  one\n  two",
 	} {
-		if text := errorText(lambda.Response{Payload: []byte(payload), LogTail: []byte("one\ntwo\n")}); text != want {
-			t.Errorf("%s: %s", payload, text)
-		}
+		text := errorText(lambda.Response{Payload: []byte(payload), LogTail: []byte("one\ntwo\n")})
+		check.Is(t, text, want, payload)
 	}
 }

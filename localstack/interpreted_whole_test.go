@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // TestNodeFunctions and TestPythonFunctions: a handler gets the event and a context, in the folder
@@ -23,9 +25,7 @@ func testInterpreted(t *testing.T, stack, noFunction, noFile string) {
 	s := run(t, Config{Templates: []string{"testdata/" + stack + ".template.json"}})
 	invoke := func(function, event string) map[string]any {
 		status, answer := fetch[map[string]any](t, http.MethodPost, s.URL()+"/2015-03-31/functions/"+function+"/invocations", event)
-		if status != http.StatusOK {
-			t.Fatalf("%s of %s: status %d, %v", event, function, status, answer)
-		}
+		check.Need(t, status == http.StatusOK, "%s of %s: status %d, %v", event, function, status, answer)
 		return answer
 	}
 	for range 2 { // the second by the same process, which was stopped in between

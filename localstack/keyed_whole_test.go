@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/await"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/localstack/sqs"
 )
 
@@ -74,9 +75,7 @@ func persist(t *testing.T, s *Stack, method, path, body string) map[string]any {
 	await.True(t, path, func() bool {
 		var status int
 		status, answer = fetch[map[string]any](t, method, s.URL()+path, body)
-		if status >= 400 && status < 500 {
-			t.Fatalf("%s: %d %v", path, status, answer)
-		}
+		check.Need(t, status < 400 || status >= 500, "%s: %d %v", path, status, answer)
 		return status < 400
 	})
 	return answer
@@ -115,17 +114,13 @@ func checkSorted(t *testing.T, out []sorted, n int) (late int) {
 		if m.queue != before.queue {
 			high, before = -1, sorted{}
 		}
-		if m.seq != before.seq+1 || m.late != (m.key < high) {
-			t.Errorf("%+v stands behind %+v and key %d", m, before, high)
-		}
+		check.That(t, m.seq == before.seq+1 && m.late == (m.key < high), "%+v %+v %d", m, before, high)
 		if ids[m.id] = true; m.late {
 			late++
 		}
 		high, before = max(high, m.key), m
 	}
-	if len(out) != n || len(ids) != n {
-		t.Errorf("%d messages came out, %d of them different; want %d", len(out), len(ids), n)
-	}
+	check.That(t, len(out) == n && len(ids) == n, "%d %d %d", len(out), len(ids), n)
 	return late
 }
 
@@ -218,9 +213,7 @@ func TestKeyedQueuesInChaos(t *testing.T) {
 	late := checkSorted(t, all, n)
 	stats := s.Queues()[0].Stats
 	t.Logf("%d of %d late; wake-ups: %+v", late, n, stats)
-	if stats.Dropped == 0 || stats.Doubled == 0 {
-		t.Errorf("nothing went wrong with the wake-ups: %+v", stats)
-	}
+	check.That(t, stats.Dropped != 0 && stats.Doubled != 0, "%+v", stats)
 }
 
 // readSorted reads a whole queue.
@@ -228,19 +221,14 @@ func readSorted(t *testing.T, s *Stack, queue string) (all []sorted) {
 	t.Helper()
 	for after := int64(0); ; {
 		answer := persist(t, s, "GET", fmt.Sprintf("/messages?queue=%s&after=%d", queue, after), "")
-		text, err := json.Marshal(answer["messages"])
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := check.Get(json.Marshal(answer["messages"]))
 		var page []struct {
 			Seq  int64
 			Key  int
 			Late bool
 			ID   string
 		}
-		if err := json.Unmarshal(text, &page); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, json.Unmarshal(text, &page))
 		if len(page) == 0 {
 			return all
 		}

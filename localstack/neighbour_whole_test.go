@@ -16,6 +16,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 )
 
@@ -34,9 +35,7 @@ type counter struct {
 func (c *counter) before(t *testing.T, endpoint string) string {
 	t.Helper()
 	to, err := url.Parse(endpoint)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	proxy := httputil.NewSingleHostReverseProxy(to)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -80,10 +79,7 @@ func (c *counter) total(tenant string) (n int, which string) {
 // changes nothing for another one: all of its requests succeed, its messages come out, and as many
 // requests to the tables are made for it as without the neighbour.
 func TestANoisyNeighbour(t *testing.T) {
-	tables, err := localdb.Start(t.Context(), localdb.Choose(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	tables := check.Get(localdb.Start(t.Context(), localdb.Choose(), ""))
 	t.Cleanup(tables.Close)
 	counts := &counter{of: map[string]map[string]int{"first": {}, "alone": {}, "beside": {}, "noisy": {}}}
 	// One process a function: a tenant whose requests come to several costs a read of its queue in
@@ -105,15 +101,9 @@ func TestANoisyNeighbour(t *testing.T) {
 	t.Logf("alone %d requests:%s", alone, which)
 	n, which := counts.total("beside")
 	t.Logf("beside %d requests:%s; of the noisy one %v were answered so", n, which, statuses)
-	if delivered != beside {
-		t.Errorf("%d deliveries beside the neighbour, %d alone", beside, delivered)
-	}
-	if 10*n > 11*alone || 10*n < 9*alone {
-		t.Errorf("%d requests beside the neighbour, %d alone: more than a tenth apart", n, alone)
-	}
-	if statuses[http.StatusOK] == 0 || len(statuses) != 2 {
-		t.Errorf("the noisy one was answered %v, want that some of it is taken, and the rest refused", statuses)
-	}
+	check.Is(t, delivered, beside)
+	check.That(t, 10*n <= 11*alone && 10*n >= 9*alone, "%d %d", n, alone)
+	check.That(t, statuses[http.StatusOK] != 0 && len(statuses) == 2, "%v", statuses)
 }
 
 // floods makes requests of the noisy tenant's until they are to end, and 50 are refused, however

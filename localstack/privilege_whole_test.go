@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/await"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/queuelog"
@@ -62,10 +63,7 @@ func sometimes(u use) bool {
 // missing, and nothing that is allowed is unneeded.
 func TestLeastPrivilege(t *testing.T) {
 	const path = "../verify/robust/soak/streamsort.patch.json"
-	text, err := template.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Get(template.ReadFile(path))
 	may := allowed(t, text)
 	functions := map[string]bool{}
 	for u := range may {
@@ -73,9 +71,7 @@ func TestLeastPrivilege(t *testing.T) {
 	}
 	tables, services, functionsAPI := newRecorder(t), newRecorder(t), newRecorder(t)
 	server, err := localdb.Start(t.Context(), ddbtest.Servers(t)[0], "") // its own: the template names the tables
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	t.Cleanup(server.Close)
 	tables.forward(t, server.Endpoint)
 	env := map[string]string{"SweepFunction.STREAMSORT_FULL_SWEEP_EVERY": "30s"}
@@ -97,21 +93,13 @@ func TestLeastPrivilege(t *testing.T) {
 		r.mu.Unlock()
 	}
 	for u := range used {
-		if !may[u] {
-			t.Errorf("called, and not allowed: %s", u)
-		}
-		if why := reason(u); why != "" {
-			t.Errorf("%s is called, and listed as not seen: %s", u, why)
-		}
+		check.That(t, may[u], "called, and not allowed: %s", u)
+		check.Is(t, reason(u), "", u)
 	}
 	for u := range may {
-		if !used[u] && reason(u) == "" && !sometimes(u) {
-			t.Errorf("allowed, and never called: %s", u)
-		}
+		check.That(t, used[u] || reason(u) != "" || sometimes(u), "allowed, and never called: %s", u)
 	}
-	if len(used) < 30 {
-		t.Errorf("only %d uses were recorded: %v", len(used), slices.Collect(maps.Keys(used)))
-	}
+	check.That(t, len(used) >= 30, "%d %v", len(used), slices.Collect(maps.Keys(used)))
 }
 
 // answers has consumers answer: one that process pushes to, one that pulls, and one whose process
@@ -119,10 +107,7 @@ func TestLeastPrivilege(t *testing.T) {
 func answers(t *testing.T, consumers *delivery.Store, call func(method, path, body string) map[string]any) {
 	t.Helper()
 	const replies = `[{"queue":"%[1]s","body":1},{"queue":"%[1]s-numbered","seq":1,"body":1},{"queue":"orders","seq":1,"body":"another"}]`
-	text, err := json.Marshal(fmt.Sprintf(replies, "pushed-answers"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Get(json.Marshal(fmt.Sprintf(replies, "pushed-answers")))
 	call("POST", "/messages", fmt.Sprintf(`{"queue":"questions","seq":1,"body":1,"attributes":{"replies":%s}}`, text))
 
 	call("POST", "/consumers", `{"queue":"orders","consumer":"puller"}`)
@@ -137,10 +122,7 @@ func answers(t *testing.T, consumers *delivery.Store, call func(method, path, bo
 	on("commit", `,"replies":`+fmt.Sprintf(replies, "pulled-answers"))
 
 	call("POST", "/consumers", `{"queue":"orders","consumer":"died"}`)
-	c, err := consumers.Requests(request.Inside{}).Consumer(t.Context(), "orders", "died")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := check.Get(consumers.Requests(request.Inside{}).Consumer(t.Context(), "orders", "died"))
 	past := time.Now().Add(-time.Minute)
 	c, mine, err := consumers.Requests(request.Inside{}).Claim(t.Context(), c, request.Claim{Req: "r1", To: 1, Now: past, LeaseUntil: past})
 	if err == nil && mine {
@@ -148,9 +130,7 @@ func answers(t *testing.T, consumers *delivery.Store, call func(method, path, bo
 		outbox[0].Queue = "pulled-answers"
 		_, mine, err = consumers.Requests(request.Inside{}).Decide(t.Context(), "orders", "died", c.Token, outbox)
 	}
-	if err != nil || !mine {
-		t.Fatalf("%v, %v", mine, err)
-	}
+	check.Need(t, err == nil && mine, "%v, %v", mine, err)
 }
 
 // reason is why a use is not recorded, empty where it must be.
@@ -172,30 +152,18 @@ func reason(u use) string {
 func onlySinks(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile("../verify/robust/soak/sinks.template.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	var document map[string]any
-	if err := json.Unmarshal(text, &document); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal(text, &document))
 	maps.DeleteFunc(document["Resources"].(map[string]any), func(id string, _ any) bool { return strings.HasPrefix(id, "Webhooks") })
-	if text, err = json.Marshal(document); err != nil {
-		t.Fatal(err)
-	}
+	text, err = json.Marshal(document)
+	check.Need(t, err == nil, "%v", err)
 	// Within the module, where its function's source is found.
-	if err := os.MkdirAll("../.build", 0o755); err != nil {
-		t.Fatal(err)
-	}
-	folder, err := os.MkdirTemp("../.build", "privilege-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.MkdirAll("../.build", 0o755))
+	folder := check.Get(os.MkdirTemp("../.build", "privilege-"))
 	t.Cleanup(func() { _ = os.RemoveAll(folder) })
 	path := filepath.Join(folder, "sinks.template.json")
-	if err := os.WriteFile(path, text, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(path, text, 0o644))
 	return path
 }
 
@@ -205,9 +173,7 @@ func everything(t *testing.T, s *Stack) {
 	call := func(method, path, body string) map[string]any {
 		t.Helper()
 		status, answer := fetch[map[string]any](t, method, s.URL()+path, body)
-		if status >= 300 {
-			t.Errorf("%s %s %s: %d %v", method, path, body, status, answer)
-		}
+		check.That(t, status < 300, "%s %s %s: %d %v", method, path, body, status, answer)
 		return answer
 	}
 	put := func(queue string, seq int) {
@@ -237,12 +203,9 @@ func everything(t *testing.T, s *Stack) {
 	dead := func(queue string, seq int64, expires time.Duration) {
 		t.Helper()
 		now := time.Now()
-		_, err := store.Requests(queuelog.Inside{}).PutMessage(t.Context(), cursor.Message{
+		check.Get(store.Requests(queuelog.Inside{}).PutMessage(t.Context(), cursor.Message{
 			Queue: queue, Seq: seq, Body: []byte(`1`), Digest: make([]byte, 16), Op: make([]byte, 8), EnqueuedAt: now, ExpiresOn: now.Add(expires),
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 	dead("dead", 1, time.Hour)
 	call("PUT", "/queues", `{"queue":"gaps","policy":"skip","gapAfter":"1s"}`)
@@ -253,23 +216,17 @@ func everything(t *testing.T, s *Stack) {
 
 	// process: a queue that has been quiet for long has its first consumers.
 	past := time.Now().Add(-time.Hour)
-	if _, err := store.Requests(queuelog.Inside{}).CreateCursor(t.Context(), cursor.Cursor{
+	check.Get(store.Requests(queuelog.Inside{}).CreateCursor(t.Context(), cursor.Cursor{
 		Queue: "quiet", Settings: cursor.DefaultSettings(), Position: 1, Announced: -1, MovedAt: past,
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	dead("quiet", 1, time.Hour)
-	if err := store.Requests(queuelog.Inside{}).Notify(t.Context(), "quiet", past); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, store.Requests(queuelog.Inside{}).Notify(t.Context(), "quiet", past))
 	idle()
 
 	// delivery: a queue that no consumer has, whose message is about to expire.
-	if _, err := store.Requests(queuelog.Inside{}).CreateCursor(t.Context(), cursor.Cursor{
+	check.Get(store.Requests(queuelog.Inside{}).CreateCursor(t.Context(), cursor.Cursor{
 		Queue: "expiring", Settings: cursor.DefaultSettings(), Position: 1, Announced: -1, MovedAt: past,
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	dead("expiring", 1, time.Hour)
 
 	// sweep: somebody died who was making a consumer.
@@ -346,9 +303,7 @@ func keyedQueues(t *testing.T, sorter *cursor.Sorter, call func(method, path, bo
 		for n := range 2 * queuelog.OrderItemEntries {
 			group = append(group, cursor.Message{KeyParts: []any{n}, Queue: queue, ID: fmt.Sprint(n), Body: []byte("1")})
 		}
-		if err := sorter.Put(t.Context(), group...)[0].Err; err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, sorter.Put(t.Context(), group...)[0].Err)
 		await.True(t, queue+" to be settled", func() bool {
 			it, err := sorter.Status(t.Context(), queue)
 			return err == nil && it.Position >= int64(len(group))

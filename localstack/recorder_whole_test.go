@@ -16,6 +16,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // use is an action of a function on a resource, as IAM sees it.
@@ -62,10 +64,7 @@ func newRecorder(t *testing.T) *recorder {
 // forward says where requests go.
 func (r *recorder) forward(t *testing.T, address string) {
 	t.Helper()
-	target, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	target := check.Get(url.Parse(address))
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.target = target
@@ -225,9 +224,7 @@ func allowed(t *testing.T, template []byte) map[use]bool {
 			}
 		}
 	}
-	if err := json.Unmarshal(template, &document); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal(template, &document))
 	// arn is the last part of an ARN that a template writes.
 	var arn func(any) string
 	arn = func(value any) string {

@@ -20,6 +20,7 @@ import (
 	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"github.com/streamsort/streamsort/internal/dev/await"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/source/sourcetest"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -134,15 +135,11 @@ func sendBodies(t *testing.T, s *Stack, logical string, records []json.RawMessag
 	var entries []sqstypes.SendMessageBatchRequestEntry
 	for i, raw := range records {
 		var record struct{ Body string }
-		if err := json.Unmarshal(raw, &record); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, json.Unmarshal(raw, &record))
 		entries = append(entries, sqstypes.SendMessageBatchRequestEntry{Id: aws.String(strconv.Itoa(i)), MessageBody: &record.Body})
 	}
 	out, err := client.SendMessageBatch(t.Context(), &sqs.SendMessageBatchInput{QueueUrl: aws.String(queueURL(t, s, logical)), Entries: entries})
-	if err != nil || len(out.Failed) > 0 {
-		t.Fatalf("%+v, %v", out, err)
-	}
+	check.Need(t, err == nil && len(out.Failed) == 0, "%+v, %v", out, err)
 }
 
 // bring calls a source's function with an event, and has all of it taken.
@@ -167,10 +164,7 @@ func settleAll(t *testing.T, s *Stack, queue string, many int) {
 	})
 	_, later := sorterOf(t, s, &cursor.Options{Now: func() time.Time { return time.Now().Add(2 * time.Hour) }})
 	if it, err := later.Status(t.Context(), queue); err == nil && it.Settings.Kind == cursor.KindKeyed {
-		_, err = later.Settle(t.Context(), queue, cursor.EverySortKey)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Get(later.Settle(t.Context(), queue, cursor.EverySortKey))
 	}
 }
 
@@ -189,15 +183,12 @@ func awaitBodies(t *testing.T, s *Stack, queue string, many int) []json.RawMessa
 		status, answer := fetch[page](t, http.MethodGet, s.URL()+"/messages?after=0&limit=500&queue="+url.QueryEscape(queue), "")
 		bodies = nil
 		for _, m := range answer.Messages {
-			if bodies = append(bodies, append(m.Body, m.BodyBase64...)); m.Late {
-				t.Errorf("queue %s: %s is late", queue, m.Body)
-			}
+			bodies = append(bodies, append(m.Body, m.BodyBase64...))
+			check.That(t, !m.Late, "queue %s: %s is late", queue, m.Body)
 		}
 		return status == http.StatusOK && len(bodies) >= many
 	})
-	if len(bodies) != many {
-		t.Errorf("queue %s has %d messages, want %d", queue, len(bodies), many)
-	}
+	check.Is(t, len(bodies), many, queue)
 	return bodies
 }
 
@@ -218,9 +209,7 @@ const carriers = `{"Resources": {
 // make the documents, which are handed to the deployed functions as AWS would, each twice.
 func TestSourcesOfMiniStack(t *testing.T) {
 	s := run(t, Config{Templates: []string{"testdata/sources.patch.json"}, Env: map[string]string{"STREAMSORT_SETTLE": "1h"}})
-	if _, err := s.services.Deploy(t.Context(), "carriers", []byte(carriers)); err != nil {
-		t.Fatal(err)
-	}
+	check.Get(s.services.Deploy(t.Context(), "carriers", []byte(carriers)))
 	const many = 5
 	client := queuesAt(s.services.Endpoint)
 	for n := 1; n <= many; n++ {
@@ -234,9 +223,7 @@ func TestSourcesOfMiniStack(t *testing.T) {
 			{"events", "AWSEvents.PutEvents", map[string]any{"Entries": []any{map[string]any{"Source": "com.example.orders", "DetailType": "Order Changed", "Detail": body("ruled")}}}},
 			{"kinesis", "Kinesis_20131202.PutRecord", map[string]any{"StreamName": "clicked", "PartitionKey": "clicked", "Data": []byte(body("clicked"))}},
 		} {
-			if err := s.services.JSON(t.Context(), c.service, c.target, c.in, &ignored); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, s.services.JSON(t.Context(), c.service, c.target, c.in, &ignored))
 		}
 		if _, err := client.SendMessage(t.Context(), &sqs.SendMessageInput{
 			QueueUrl: aws.String(s.services.Endpoint + "/000000000000/ordered.fifo"), MessageBody: aws.String(body("ordered")),
@@ -255,15 +242,12 @@ func TestSourcesOfMiniStack(t *testing.T) {
 		}
 	}
 	records := readKinesis(t, s, "clicked")
-	if len(records) != many {
-		t.Fatalf("%d records of Kinesis", len(records))
-	}
+	check.Need(t, len(records) == many, "%d records of Kinesis", len(records))
 	for range 2 {
 		bring(t, s, "Clicks", asJSON(t, object{"Records": records}))
 	}
-	if set := s.Failures(); len(set) > 0 {
-		t.Fatalf("set aside: %s", set[0].Message)
-	}
+	set := s.Failures()
+	check.Need(t, len(set) == 0, "set aside: %s", set)
 	for _, account := range []string{"told", "ruled", "ordered", "clicked"} {
 		seen := map[int]bool{}
 		settleAll(t, s, "src/"+account, many)
@@ -288,19 +272,13 @@ type object = map[string]any
 
 func asJSON(t *testing.T, value any) json.RawMessage {
 	t.Helper()
-	text, err := json.Marshal(value)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+	return check.Get(json.Marshal(value))
 }
 
 // query makes a call of MiniStack's by the Query protocol.
 func query(t *testing.T, s *Stack, service string, form url.Values) {
 	t.Helper()
-	if _, err := s.services.Request(t.Context(), service, http.MethodPost, "/?"+form.Encode(), nil); err != nil {
-		t.Fatal(err)
-	}
+	check.Get(s.services.Request(t.Context(), service, http.MethodPost, "/?"+form.Encode(), nil))
 }
 
 // receive waits for a message, and returns it as Lambda brings it.
@@ -311,9 +289,7 @@ func receive(t *testing.T, client *sqs.Client, address, name string) object {
 		out, err := client.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{
 			QueueUrl: &address, MaxNumberOfMessages: 1, MessageSystemAttributeNames: []sqstypes.MessageSystemAttributeName{"All"},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		for _, m := range out.Messages {
 			if _, err := client.DeleteMessage(t.Context(), &sqs.DeleteMessageInput{QueueUrl: &address, ReceiptHandle: m.ReceiptHandle}); err != nil {
 				t.Fatal(err)
@@ -336,9 +312,7 @@ func readKinesis(t *testing.T, s *Stack, name string) (records []any) {
 	t.Helper()
 	call := func(target string, in, out any) {
 		t.Helper()
-		if err := s.services.JSON(t.Context(), "kinesis", "Kinesis_20131202."+target, in, out); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, s.services.JSON(t.Context(), "kinesis", "Kinesis_20131202."+target, in, out))
 	}
 	var shards struct {
 		Shards []struct {

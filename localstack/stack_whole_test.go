@@ -23,6 +23,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/dev/await"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -31,10 +32,7 @@ import (
 func run(t *testing.T, c Config) *Stack {
 	t.Helper()
 	c.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
-	s, err := Run(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := check.Get(Run(t.Context(), c))
 	t.Cleanup(s.Close)
 	return s
 }
@@ -42,46 +40,26 @@ func run(t *testing.T, c Config) *Stack {
 // fetch makes a request and decodes its JSON answer.
 func fetch[T any](t *testing.T, method, url, body string) (status int, value T) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := check.Get(http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body)))
+	response := check.Get(http.DefaultClient.Do(request))
 	defer func() { _ = response.Body.Close() }()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, &value); err != nil && len(text) > 0 {
-		t.Fatalf("%s %s: %s: %v", method, url, text, err)
-	}
+	text := check.Get(io.ReadAll(response.Body))
+	err := json.Unmarshal(text, &value)
+	check.Need(t, err == nil || len(text) == 0, "%s %s: %s: %v", method, url, text, err)
 	return response.StatusCode, value
 }
 
 // database is a client of the stack's tables.
 func database(t *testing.T, s *Stack) *dynamodb.Client {
 	t.Helper()
-	client, err := dynamo.New(&dynamo.Options{Endpoint: s.DynamoDB()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return client
+	return check.Get(dynamo.New(&dynamo.Options{Endpoint: s.DynamoDB()}))
 }
 
 // sorterOf is the store of the stack's queues, and a sorter on it.
 func sorterOf(t *testing.T, s *Stack, options *cursor.Options) (*cursor.Store, *cursor.Sorter) {
 	t.Helper()
-	store, err := cursor.NewDynamo(database(t, s), cursor.Names{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	sorter, err := cursor.New(store, options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := check.Get(cursor.NewDynamo(database(t, s), cursor.Names{}))
+	sorter := check.Get(cursor.New(store, options))
 	return store, sorter
 }
 
@@ -89,9 +67,8 @@ func sorterOf(t *testing.T, s *Stack, options *cursor.Options) (*cursor.Store, *
 func sweep(t *testing.T, s *Stack) {
 	t.Helper()
 	responses, err := s.Trigger(t.Context(), "SweepSchedule")
-	if err != nil || len(responses) != 1 || responses[0].FunctionError != "" {
-		t.Fatalf("sweep: %+v, %v", responses, err)
-	}
+	check.Need(t, err == nil && len(responses) == 1 && responses[0].FunctionError == "",
+		"sweep: %+v, %v", responses, err)
 }
 
 // idle waits until all that is written so far is handled.
@@ -105,13 +82,10 @@ func put(t *testing.T, s *Stack, ids ...string) {
 	t.Helper()
 	client := database(t, s)
 	for _, id := range ids {
-		_, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{
+		check.Get(client.PutItem(t.Context(), &dynamodb.PutItemInput{
 			TableName: aws.String("shop-Orders"),
 			Item:      map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: id}},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 }
 
@@ -126,18 +100,12 @@ func byAnotherSite(t *testing.T, address string) {
 		http.StatusMisdirectedRequest: func(r *http.Request) { r.Host = "evil.example:3000" },
 	} {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, strings.NewReader("{}"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		request.Header.Set("Content-Type", "text/plain")
 		change(request)
-		response, err := http.DefaultClient.Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _ = response.Body.Close(); response.StatusCode != want {
-			t.Errorf("%s: %d, want %d", address, response.StatusCode, want)
-		}
+		response := check.Get(http.DefaultClient.Do(request))
+		_ = response.Body.Close()
+		check.Is(t, response.StatusCode, want, address)
 	}
 }
 
@@ -152,20 +120,14 @@ func TestFrontDoors(t *testing.T) {
 	}
 	outputs := s.Outputs()["shop"]
 	wantAddresses := []Address{{"DynamoDB", s.DynamoDB()}, {"function URL EchoUrl", strings.TrimSuffix(outputs["EchoUrl"], "/")}}
-	if diff := cmp.Diff(wantAddresses, s.Addresses()); diff != "" || s.HasServices() {
-		t.Errorf("addresses (-want +got):\n%s", diff)
-	}
-	if outputs["ApiUrl"] != s.URL() {
-		t.Errorf("the API's URL is %s; want %s", outputs["ApiUrl"], s.URL())
-	}
-	if status, event := fetch[map[string]any](t, "GET", outputs["EchoUrl"]+"a%20b", ""); status != 200 || event["rawPath"] != "/a%20b" {
-		t.Errorf("function URL: %d %v", status, event)
-	}
+	diff := cmp.Diff(wantAddresses, s.Addresses())
+	check.That(t, diff == "" && !s.HasServices(), "addresses (-want +got):\n%s", diff)
+	check.Is(t, outputs["ApiUrl"], s.URL())
+	status, event = fetch[map[string]any](t, "GET", outputs["EchoUrl"]+"a%20b", "")
+	check.That(t, status == 200 && event["rawPath"] == "/a%20b", "function URL: %d %v", status, event)
 	for _, name := range []string{"Echo", "shop-Echo", "arn:aws:lambda:us-east-1:000000000000:function:shop-Echo"} {
 		status, answer := fetch[map[string]any](t, "POST", s.URL()+"/2015-03-31/functions/"+name+"/invocations", `{"direct":true}`)
-		if status != 200 || answer["direct"] != true {
-			t.Errorf("Invoke of %s: %d %v", name, status, answer)
-		}
+		check.That(t, status == 200 && answer["direct"] == true, "%s %d %v", name, status, answer)
 	}
 	for _, path := range []string{"/some/where", "/2015-03-31/functions/Echo/invocations", "/_streamsort/schedules/none"} {
 		byAnotherSite(t, s.URL()+path)
@@ -182,25 +144,15 @@ func TestFrontDoors(t *testing.T) {
 		"STREAM": s.streams["shop-Orders"], "AWS_ENDPOINT_URL_DYNAMODB": s.DynamoDB(), "AWS_ENDPOINT_URL": s.URL(),
 		"AWS_LAMBDA_FUNCTION_NAME": "shop-Echo",
 	} {
-		if env[name] != want {
-			t.Errorf("%s = %q, want %q", name, env[name], want)
-		}
+		check.Is(t, env[name], want, name)
 	}
-	if text, err := os.ReadFile(filepath.Join(env["LAMBDA_TASK_ROOT"], "prices.txt")); err != nil || string(text) != "7 and up" {
-		t.Errorf("the file beside the program has %q, %v", text, err)
-	}
-	if s.streams["shop-Orders"] == "" || outputs["Stream"] != s.streams["shop-Orders"] {
-		t.Errorf("stream = %q, output %q; want the server's", s.streams["shop-Orders"], outputs["Stream"])
-	}
-	request, err := http.NewRequest("POST", s.URL(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Get(os.ReadFile(filepath.Join(env["LAMBDA_TASK_ROOT"], "prices.txt")))
+	check.Is(t, string(text), "7 and up", text)
+	check.That(t, s.streams["shop-Orders"] != "" && outputs["Stream"] == s.streams["shop-Orders"],
+		"stream = %q, output %q; want the server's", s.streams["shop-Orders"], outputs["Stream"])
+	request := check.Get(http.NewRequest("POST", s.URL(), nil))
 	request.Header.Set("X-Amz-Target", "AWSEvents.PutEvents")
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := check.Get(http.DefaultClient.Do(request))
 	_ = response.Body.Close()
 	if response.StatusCode != 400 || response.Header.Get("X-Amzn-Errortype") != "UnknownOperationException" {
 		t.Errorf("a service that does not run answered %d", response.StatusCode)
@@ -229,9 +181,7 @@ func testStream(t *testing.T, s *Stack) {
 	idle(t, s)
 	mu.Lock()
 	for _, id := range []string{"a", "b", "c"} {
-		if seen["Tally INSERT "+id] != 1 {
-			t.Errorf("record %s was handled %d times", id, seen["Tally INSERT "+id])
-		}
+		check.Is(t, seen["Tally INSERT "+id], 1, id)
 	}
 	mu.Unlock()
 
@@ -262,60 +212,44 @@ func TestState(t *testing.T) {
 	if want := `{"at":"noon"}`; status != 200 || len(answers) != 1 || answers[0].Payload != want {
 		t.Errorf("trigger: %d %+v", status, answers)
 	}
-	if status, _ := fetch[map[string]string](t, "POST", s.URL()+"/_streamsort/schedules/Never", ""); status != 404 {
-		t.Errorf("trigger of an unknown schedule: %d", status)
-	}
+	status, _ = fetch[map[string]string](t, "POST", s.URL()+"/_streamsort/schedules/Never", "")
+	check.Is(t, status, 404)
 	_, functions := fetch[[]Function](t, "GET", s.URL()+"/_streamsort/functions", "")
 	if len(functions) != 1 || functions[0].LogicalID != "Echo" || functions[0].Stats.Requests != 1 {
 		t.Errorf("functions: %+v", functions)
 	}
 	fetch[map[string]any](t, "GET", s.URL()+"/for/the/log", "")
-	if _, lines := fetch[[]string](t, "GET", s.URL()+"/_streamsort/logs?function=Echo&lines=1", ""); len(lines) != 1 || lines[0] != "path /for/the/log" {
-		t.Errorf("log: %q", lines)
-	}
+	_, lines := fetch[[]string](t, "GET", s.URL()+"/_streamsort/logs?function=Echo&lines=1", "")
+	check.That(t, len(lines) == 1 && lines[0] == "path /for/the/log", "log: %q", lines)
 	for path, want := range map[string]int{
 		"logs?function=Nobody": 404, "logs?function=Echo&lines=-1": 400, "outputs": 200, "schedules": 200, "elsewhere": 404,
 	} {
-		response, err := http.Get(s.URL() + "/_streamsort/" + path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		response := check.Get(http.Get(s.URL() + "/_streamsort/" + path))
 		_ = response.Body.Close()
-		if response.StatusCode != want {
-			t.Errorf("%s: %d, want %d", path, response.StatusCode, want)
-		}
+		check.Is(t, response.StatusCode, want, path)
 	}
 	s.Close()
 	text, err := os.ReadFile(filepath.Join(dir, "shop-Echo.log"))
-	if err != nil || !bytes.HasSuffix(text, []byte("path /for/the/log\n")) {
-		t.Errorf("log file = %q, %v", text, err)
-	}
+	check.That(t, err == nil && bytes.HasSuffix(text, []byte("path /for/the/log\n")),
+		"log file = %q, %v", text, err)
 }
 
 // TestClose leaves no process and no port behind.
 func TestClose(t *testing.T) {
 	s := run(t, Config{Templates: shop})
-	if _, err := s.Invoke(t.Context(), "Echo", nil); err != nil {
-		t.Fatal(err)
-	}
+	check.Get(s.Invoke(t.Context(), "Echo", nil))
 	ours := func() []string {
 		out, _ := exec.Command("pgrep", "-P", strconv.Itoa(os.Getpid()), "-f", "/[.]build/localstack/").Output()
 		return strings.Fields(string(out))
 	}
-	if len(ours()) == 0 {
-		t.Fatal("no function runs")
-	}
+	check.Need(t, len(ours()) != 0, "no function runs")
 	url, database := s.URL(), s.DynamoDB()
 	s.Close()
-	if left := ours(); len(left) != 0 {
-		t.Errorf("processes %v run on", left)
-	}
+	check.Is(t, len(ours()), 0)
 	for _, address := range []string{url, database} {
 		if response, err := http.Get(address); err == nil {
 			_ = response.Body.Close()
-			if os.Getenv("DYNAMODB_ENDPOINT") == "" || address == url {
-				t.Errorf("%s answers after Close", address)
-			}
+			check.That(t, os.Getenv("DYNAMODB_ENDPOINT") != "" && address != url, "%s", address)
 		}
 	}
 }
@@ -324,20 +258,14 @@ func TestClose(t *testing.T) {
 // services are.
 func TestServices(t *testing.T) {
 	s := run(t, Config{Templates: []string{"testdata/services.template.json"}})
-	if at := s.Addresses(); len(at) < 2 || at[1].URL != s.services.Endpoint || !s.HasServices() {
-		t.Errorf("addresses %v", at)
-	}
-	response, err := s.Invoke(t.Context(), "Echo", []byte(`{"rawPath":"/env"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := s.Addresses()
+	check.That(t, len(at) >= 2 && at[1].URL == s.services.Endpoint && s.HasServices(), "%v", at)
+	response := check.Get(s.Invoke(t.Context(), "Echo", []byte(`{"rawPath":"/env"}`)))
 	for _, want := range []string{
 		`"TOPIC=arn:aws:sns:us-east-1:000000000000:orders"`, `"QUEUE=services-Work-`,
 		`"AWS_ENDPOINT_URL=` + s.services.Endpoint + `"`, `"AWS_ENDPOINT_URL_DYNAMODB=` + s.DynamoDB() + `"`,
 	} {
-		if !strings.Contains(string(response.Payload), want) {
-			t.Errorf("environment has no %s:\n%s", want, response.Payload)
-		}
+		check.That(t, strings.Contains(string(response.Payload), want), "%s %s", want, response.Payload)
 	}
 }
 
@@ -345,16 +273,12 @@ func TestRunErrors(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
 	function := `"F": {"Type": "AWS::Lambda::Function", "Metadata": {"streamsort:source": "f"}, "Properties": {"Runtime": "provided.al2023"}}`
 	write("go.mod", "module example.com/user\n\ngo 1.26\n")
-	if err := os.Mkdir(filepath.Join(dir, "f"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Mkdir(filepath.Join(dir, "f"), 0o755))
 	write("f/main.go", "package main\n\nfunc main() { does not compile }\n")
 	broken := write("broken.json", `{"Resources": {`+function+`}}`)
 	cases := []struct {
@@ -398,9 +322,7 @@ func TestRunErrors(t *testing.T) {
 				s.Close()
 			}
 			for name := range strings.SplitSeq(c.want, ", ") {
-				if err == nil || !strings.Contains(err.Error(), name) {
-					t.Errorf("error = %v, which does not name %s", err, name)
-				}
+				check.That(t, err != nil && strings.Contains(err.Error(), name), "%v %s", err, name)
 			}
 		})
 	}

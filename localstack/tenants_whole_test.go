@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/dev/await"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/localstack/gateway/gatewaytest"
 	"github.com/streamsort/streamsort/localstack/template"
 	"github.com/streamsort/streamsort/pkg/tenant"
@@ -82,23 +83,15 @@ func (s *tenants) token(of any, scopes string) string {
 func (s *tenants) ask(authorization, method, path, body string) (int, string) {
 	s.t.Helper()
 	request, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	check.OK(s.t, err)
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Authorization", authorization)
 	// Where a tenant is never read.
 	request.Header.Set("X-Tenant", "globex")
 	request.Header.Set("Custom-Tenant", "globex")
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	response := check.Get(http.DefaultClient.Do(request))
 	defer func() { _ = response.Body.Close() }()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	text := check.Get(io.ReadAll(response.Body))
 	return response.StatusCode, string(text)
 }
 
@@ -107,9 +100,8 @@ func (s *tenants) must(token, method, path, body string) map[string]any {
 	s.t.Helper()
 	status, text := s.ask(token, method, path, body)
 	answer := map[string]any{}
-	if err := json.Unmarshal([]byte(text), &answer); err != nil || status >= 300 {
-		s.t.Fatalf("%s %s %s: %d %s", method, path, body, status, text)
-	}
+	err := json.Unmarshal([]byte(text), &answer)
+	check.Need(s.t, err == nil && status < 300, "%s %s %s: %d %s", method, path, body, status, text)
 	return answer
 }
 
@@ -246,9 +238,7 @@ func TestTenants(t *testing.T) {
 	const secret = "globex-secret"
 	own, theirs := s.settle("acme", acme, "acme-word"), s.settle("globex", globex, secret)
 	before := s.stored("@globex/")
-	if len(before) < 15 {
-		t.Fatalf("the other tenant has only %d items", len(before))
-	}
+	check.Need(t, len(before) >= 15, "the other tenant has only %d items", len(before))
 
 	variants := map[string][]string{
 		"{queue}": {"orders", "inbox", "@globex/orders", "globex/orders", "/@globex/orders", "../@globex/orders", "orders/../../@globex/orders", "../globex/orders"},
@@ -277,16 +267,12 @@ func TestTenants(t *testing.T) {
 			for _, theirs := range []string{theirs.edge, theirs.batch.String()} {
 				tells = tells || strings.Contains(text, theirs) && !strings.Contains(sent+body, theirs)
 			}
-			if tells {
-				t.Errorf("shows another's: %s", what)
-			}
+			check.That(t, !tells, "shows another's: %s", what)
 			switch {
 			case status >= 500 || status == 401:
 				t.Error(what)
 			case slices.Contains([]string{theirs.edge, theirs.batch.String()}, named["{edge}"]):
-				if status != http.StatusForbidden || !strings.Contains(text, "not-yours") {
-					t.Errorf("another's edge: %s", what)
-				}
+				check.That(t, status == http.StatusForbidden && strings.Contains(text, "not-yours"), "%s", what)
 			case status == http.StatusForbidden:
 				t.Errorf("its own is refused: %s", what)
 			}
@@ -294,13 +280,9 @@ func TestTenants(t *testing.T) {
 	}
 	s.reply(acme, variants["{queue}"])
 	s.idle()
-	if diff := cmp.Diff(before, s.stored("@globex/")); diff != "" {
-		t.Errorf("another tenant's items changed (-before +after):\n%s", diff)
-	}
+	check.Is(t, cmp.Diff(before, s.stored("@globex/")), "")
 	t.Logf("%d requests, %d items of the other tenant as they were, %d of the caller's", asked, len(before), len(s.stored("@acme/")))
-	if asked < 300 {
-		t.Errorf("only %d requests were made", asked)
-	}
+	check.That(t, asked >= 300, "only %d requests were made", asked)
 	s.ownNames(acme, globex)
 	s.ownBatch(globex, theirs)
 }
@@ -318,13 +300,9 @@ func (s *tenants) ownBatch(token string, its belongings) {
 		s.t.Errorf("its chain is %s", text)
 	}
 	done := s.must(token, "POST", "/acks", fmt.Sprintf(`{"operation":"done","edge":%q}`, its.batch))
-	if done["outcome"] != "ended" {
-		s.t.Errorf("its work is %v", done)
-	}
+	check.Is(s.t, done["outcome"], "ended", done)
 	its.worked.comes(1, "", func() {})
-	if _, err := its.worked.acker.Done(s.t.Context(), its.worked.takes(time.Hour)); err != nil {
-		s.t.Fatal(err)
-	}
+	check.Get(its.worked.acker.Done(s.t.Context(), its.worked.takes(time.Hour)))
 	its.worked.comes(2, "", func() {})
 }
 
@@ -342,9 +320,7 @@ func (s *tenants) reply(token string, queues []string) {
 			replies = `{"queue":"inbox","id":"globex-secret-a","body":4}`
 		}
 		done := s.must(token, "PATCH", "/claims", `{"action":"commit",`+held+`,"replies":[`+replies+`]}`)
-		if done["outcome"] != "OK" {
-			s.t.Errorf("a commit with a reply to %s: %v", queue, done)
-		}
+		check.Is(s.t, done["outcome"], "OK", queue, done)
 	}
 }
 
@@ -378,19 +354,11 @@ func (s *tenants) stored(prefix string) map[string]string {
 			pages := dynamodb.NewScanPaginator(client, &dynamodb.ScanInput{TableName: &table.Name})
 			for pages.HasMorePages() {
 				page, err := pages.NextPage(s.t.Context())
-				if err != nil {
-					s.t.Fatal(err)
-				}
+				check.OK(s.t, err)
 				for _, item := range page.Items {
 					name := fmt.Sprint(item[table.Partition.Name])
-					whole, err := json.Marshal(item)
-					if err != nil {
-						s.t.Fatal(err)
-					}
-					sort, err := json.Marshal(item[table.Sort.Name])
-					if err != nil {
-						s.t.Fatal(err)
-					}
+					whole := check.Get(json.Marshal(item))
+					sort := check.Get(json.Marshal(item[table.Sort.Name]))
 					if strings.Contains(name, "{"+prefix) || strings.Contains(name, "{endpoints "+strings.Trim(prefix, "@/")) {
 						items[fmt.Sprintf("%s %s %s", table.LogicalID, name, sort)] = string(whole)
 					}
@@ -422,13 +390,11 @@ func (s *tenants) ownNames(acme, globex string) {
 		}
 	}
 	status, queue := fetch[map[string]any](s.t, "GET", s.URL()+"/queues?queue=@globex/orders", "")
-	if status != 200 || queue["queue"] != "@globex/orders" || queue["position"] != 2.0 {
-		s.t.Errorf("an operator is answered %d %v", status, queue)
-	}
+	check.That(s.t, status == 200 && queue["queue"] == "@globex/orders" && queue["position"] == 2.0,
+		"an operator is answered %d %v", status, queue)
 	long := strings.Repeat("q", 1019)
-	if status, text := s.ask(acme, "GET", "/queues?queue="+long, ""); status != 400 || !strings.Contains(text, "1018") {
-		s.t.Errorf("a long name: %d %.300s", status, text)
-	}
+	status, text := s.ask(acme, "GET", "/queues?queue="+long, "")
+	check.That(s.t, status == 400 && strings.Contains(text, "1018"), "%d %.300s", status, text)
 }
 
 // TestTenantsComeIn: nobody is let in by a token that is not good, or that names no tenant.
@@ -467,9 +433,8 @@ func TestTenantsComeIn(t *testing.T) {
 		}
 	}
 	// The first API is the account's own, tenants or not.
-	if status, queue := fetch[map[string]any](t, "GET", s.URL()+"/queues?queue=@globex/orders", ""); status != 200 {
-		t.Errorf("an operator: %d %v", status, queue)
-	}
+	status, queue := fetch[map[string]any](t, "GET", s.URL()+"/queues?queue=@globex/orders", "")
+	check.Is(t, status, 200, queue)
 }
 
 // A tenant that asks for more than its quota is refused the rest, and reads which quota it was; the
@@ -483,9 +448,7 @@ func TestQuotas(t *testing.T) {
 		case status == http.StatusOK:
 		case status == http.StatusTooManyRequests && strings.Contains(text, `"code":"quota"`):
 			var problem struct{ Quota string }
-			if err := json.Unmarshal([]byte(text), &problem); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, json.Unmarshal([]byte(text), &problem))
 			refused[problem.Quota]++
 		default:
 			t.Fatalf("%s: %d %s", path, status, text)
@@ -513,25 +476,19 @@ func TestQuotas(t *testing.T) {
 // that the functions themselves list.
 func (s *tenants) allIsCovered() {
 	s.t.Helper()
-	text, err := template.ReadFile(tenantsTemplate)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	text := check.Get(template.ReadFile(tenantsTemplate))
 	var document struct {
 		Resources map[string]struct{ Properties struct{ RouteKey string } }
 	}
-	if err := json.Unmarshal(text, &document); err != nil {
-		s.t.Fatal(err)
-	}
+	check.OK(s.t, json.Unmarshal(text, &document))
 	covered, bodies := map[string]bool{}, ""
 	for _, o := range operations {
 		covered[o.route] = true
 		bodies += o.route + " " + o.body + "\n"
 	}
 	for id, r := range document.Resources {
-		if key := r.Properties.RouteKey; strings.HasPrefix(id, "Tenant") && key != "" && !covered[key] {
-			s.t.Errorf("the matrix has no %s", key)
-		}
+		key := r.Properties.RouteKey
+		check.That(s.t, !strings.HasPrefix(id, "Tenant") || key == "" || covered[key], "%s", key)
 	}
 	token := s.token("acme", tokenScopes)
 	for route, member := range map[string]string{"POST /acks": "operation", "POST /operations": "action", "PATCH /claims": "action"} {
@@ -540,9 +497,7 @@ func (s *tenants) allIsCovered() {
 		_, list, _ := strings.Cut(answer, member+" must be ")
 		list, _, _ = strings.Cut(list, ": it is")
 		names := regexp.MustCompile(`[a-z-]+`).FindAllString(strings.ReplaceAll(list, " or ", " "), -1)
-		if len(names) < 3 {
-			s.t.Errorf("%s: no list of %ss in %s", route, member, answer)
-		}
+		check.That(s.t, len(names) >= 3, "%s: no list of %ss in %s", route, member, answer)
 		for _, name := range names {
 			if !regexp.MustCompile(regexp.QuoteMeta(route) + ` .*"` + member + `":"` + name + `"`).MatchString(bodies) {
 				s.t.Errorf("the matrix has no %s of %s", name, route)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/await"
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // given is when a consumer was given its batches, by queue and attempt.
@@ -53,9 +54,7 @@ func (m measured) tells(t *testing.T) {
 		slices.Sort(all)
 		median, p99 := all[len(all)/2], all[(len(all)*99-1)/100]
 		t.Logf("%-9s %3d, done %4d ms after they were due at the median, %4d ms at p99", kind, len(all), median.Milliseconds(), p99.Milliseconds())
-		if all[0] < -100*time.Millisecond {
-			t.Errorf("%s: %v after they were due", kind, all)
-		}
+		check.That(t, all[0] >= -100*time.Millisecond, "%s: %v after they were due", kind, all)
 	}
 }
 
@@ -75,9 +74,7 @@ func TestWhatIsDueHappensWhenItIsDue(t *testing.T) {
 	defer s.Subscribe(g.line)()
 	call := func(method, path, body string) map[string]any {
 		status, answer := fetch[map[string]any](t, method, s.URL()+path, body)
-		if status != 200 && status != 202 {
-			t.Fatalf("%s: %d %v", path, status, answer)
-		}
+		check.Need(t, status == 200 || status == 202, "%s: %d %v", path, status, answer)
 		return answer
 	}
 	opened, deadlines := make([]time.Time, n), make([]time.Time, n)
@@ -159,9 +156,8 @@ func TestWhatIsDueHappensWhenItIsDue(t *testing.T) {
 		late["holes"] = append(late["holes"], time.Since(began[i].Add(5*time.Second)))
 	}
 	// The timer's whole seconds, and what a put and a poll take.
-	if worst := slices.Max(late["holes"]); measures && worst > 1500*time.Millisecond {
-		t.Errorf("the holes of a call were skipped %v after they were due, want 1.5 s at most", worst)
-	}
+	worst := slices.Max(late["holes"])
+	check.That(t, !measures || worst <= 1500*time.Millisecond, "%v", worst)
 	late.tells(t)
 }
 
@@ -170,8 +166,6 @@ func at(t *testing.T, document map[string]any, name string) time.Time {
 	t.Helper()
 	text, _ := document[name].(string)
 	when, err := time.Parse(time.RFC3339Nano, text)
-	if err != nil {
-		t.Fatalf("%s of %v: %v", name, document, err)
-	}
+	check.Need(t, err == nil, "%s of %v: %v", name, document, err)
 	return when
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/streamsort/streamsort/internal/dev/await"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
@@ -30,9 +31,7 @@ type tracker struct {
 func newTracker(t *testing.T, client *dynamodb.Client, queue string) *tracker {
 	t.Helper()
 	must := func(err error) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 	}
 	k := &tracker{t: t, queue: queue, store: delivery.NewDynamo(client, delivery.Names{})}
 	var err error
@@ -55,9 +54,7 @@ func (k *tracker) takes(track time.Duration) (edge xorack.Edge) {
 			Name: "tracker", Track: track, MaxMessages: 1,
 			Handle: func(_ context.Context, b delivery.Batch) error { edge = b.Edges[0]; return nil },
 		}, -1)
-		if done.Err != nil {
-			k.t.Fatal(done.Err)
-		}
+		check.Need(k.t, done.Err == nil, "%v", done.Err)
 		return done.Outcome == delivery.Deferred
 	})
 	return edge
@@ -70,14 +67,12 @@ func (k *tracker) comes(delivered int64, failure string, meanwhile func()) {
 	await.True(k.t, "the end of the claim", func() bool {
 		meanwhile()
 		var err error
-		if c, err = k.store.Requests(request.Inside{}).Consumer(k.t.Context(), k.queue, "tracker"); err != nil {
-			k.t.Fatal(err)
-		}
+		c, err = k.store.Requests(request.Inside{}).Consumer(k.t.Context(), k.queue, "tracker")
+		check.Need(k.t, err == nil, "%v", err)
 		return c.State == delivery.Idle
 	})
-	if c.Delivered != delivered || !strings.HasPrefix(c.Error, failure) || c.Deferred {
-		k.t.Errorf("%+v; want %d delivered, and the failure %q", c, delivered, failure)
-	}
+	check.That(k.t, c.Delivered == delivered && strings.HasPrefix(c.Error, failure) && !c.Deferred,
+		"%+v; want %d delivered, and the failure %q", c, delivered, failure)
 }
 
 // trackedDelivery delivers messages whose work is done, fails, and takes too long: ack handles the
@@ -88,13 +83,9 @@ func trackedDelivery(t *testing.T, client *dynamodb.Client, put func(queue strin
 	for seq := 1; seq <= 3; seq++ {
 		put(k.queue, seq)
 	}
-	if _, err := k.acker.Done(t.Context(), k.takes(time.Hour)); err != nil {
-		t.Fatal(err)
-	}
+	check.Get(k.acker.Done(t.Context(), k.takes(time.Hour)))
 	k.comes(1, "", func() {})
-	if _, err := k.acker.Fail(t.Context(), k.takes(time.Hour), "no"); err != nil {
-		t.Fatal(err)
-	}
+	check.Get(k.acker.Fail(t.Context(), k.takes(time.Hour), "no"))
 	k.comes(1, "FAILED: no", func() {})
 	k.takes(time.Second)
 	k.comes(1, "TIMED_OUT: ", sweep) // the first to see it says so: the chain's sweep, or a delivery

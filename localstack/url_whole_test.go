@@ -2,7 +2,11 @@
 
 package localstack
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
+)
 
 // TestFunctionURL: messages come in by the function URL of the stack's own template, as by the HTTP
 // API; what producers must not do is not there.
@@ -17,7 +21,6 @@ func TestFunctionURL(t *testing.T) {
 			t.Errorf("%s %s by the URL: %d %v", request.method, request.path, status, answer)
 		}
 	}
-	if status, answer := fetch[map[string]any](t, "GET", s.URL()+"/messages?queue=q", ""); status != 200 || answer["position"] != 1.0 {
-		t.Errorf("read by the API: %d %v", status, answer)
-	}
+	status, answer := fetch[map[string]any](t, "GET", s.URL()+"/messages?queue=q", "")
+	check.That(t, status == 200 && answer["position"] == 1.0, "read by the API: %d %v", status, answer)
 }

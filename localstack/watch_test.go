@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // TestFingerprint: source files count, and files that are named themselves; what a function, a log
@@ -17,12 +19,8 @@ func TestFingerprint(t *testing.T) {
 	} {
 		for _, text := range []string{"", "edited"} { // a new file, then an edit
 			before := fingerprint([]string{folder, embedded})
-			if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			if changed := fingerprint([]string{folder, embedded}) != before; changed != counts {
-				t.Errorf("%s, %q: %v, want %v", name, text, changed, counts)
-			}
+			check.OK(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
+			check.Is(t, fingerprint([]string{folder, embedded}) != before, counts, name, text)
 		}
 	}
 }

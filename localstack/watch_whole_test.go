@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/streamsort/streamsort/internal/dev/await"
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // answering is a function that needs nothing but Go, and answers what package said has.
@@ -52,15 +53,11 @@ func TestWatch(t *testing.T) {
 	failed := make(chan string, 9)
 	s := run(t, Config{Templates: []string{filepath.Join(root, "template.json")}, Watch: true, Failed: func(_, text string) { failed <- text }})
 	answer := func(function string) string {
-		response, err := s.Invoke(t.Context(), function, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		response := check.Get(s.Invoke(t.Context(), function, nil))
 		return string(response.Payload)
 	}
-	if one, two := answer("One"), answer("Two"); one != `"one"` || two != `"two"` {
-		t.Fatal(one, two)
-	}
+	one, two := answer("One"), answer("Two")
+	check.Need(t, one == `"one"` && two == `"two"`, "%v %v", one, two)
 	started := func(id string) int {
 		for _, f := range s.Functions() {
 			if f.LogicalID == id {
@@ -73,12 +70,8 @@ func TestWatch(t *testing.T) {
 	// program is ready: an invocation before would start one more.
 	replace := func(text string) {
 		next := filepath.Join(t.TempDir(), "said.go")
-		if err := os.WriteFile(next, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Rename(next, filepath.Join(root, "said/said.go")); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(next, []byte(text), 0o600))
+		check.OK(t, os.Rename(next, filepath.Join(root, "said/said.go")))
 	}
 	replace("package said\n\nconst Text = `\"three\"`\n")
 	await.True(t, "the new program", func() bool { return started("One") == 2 })
@@ -86,12 +79,9 @@ func TestWatch(t *testing.T) {
 	if text := <-failed; !strings.Contains(text, "said.go:3") || !strings.Contains(text, "undefined: nothing") {
 		t.Errorf("what does not compile says %q", text)
 	}
-	if text := answer("One"); text != `"three"` {
-		t.Error(text)
-	}
-	if one, two := started("One"), started("Two"); one != 2 || two != 1 {
-		t.Errorf("they were started %d and %d times, want 2 and 1", one, two)
-	}
+	check.Is(t, answer("One"), `"three"`)
+	number, other := started("One"), started("Two")
+	check.That(t, number == 2 && other == 1, "started %d and %d times", number, other)
 }
 
 func watchedFunction(id, source string) string {
@@ -105,9 +95,7 @@ func readOnly(t *testing.T, log slog.Handler, template string) *Stack {
 		config:        Config{Templates: []string{template}, Logger: slog.New(log)},
 		functionNames: newNames(), scheduleNames: newNames(),
 	}
-	if err := s.read(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, s.read(t.Context()))
 	t.Cleanup(s.doors.close)
 	return s
 }
@@ -130,9 +118,7 @@ func TestNotWatched(t *testing.T) {
 	var said bytes.Buffer
 	s := readOnly(t, slog.NewTextHandler(&said, nil), filepath.Join(root, "cdk.out", "app.template.json"))
 	all, err := s.watchedSources(t.Context(), nil)
-	if err != nil || len(all) != 3 {
-		t.Fatalf("%v, %v", all, err)
-	}
+	check.Need(t, err == nil && len(all) == 3, "%v, %v", all, err)
 	if log := said.String(); strings.Count(log, "not watched") != 1 || !strings.Contains(log, "function=app-Copy") {
 		t.Error(log)
 	}
@@ -147,19 +133,12 @@ func TestWatchInterpreted(t *testing.T) {
 		"template.json": `{"Resources": {"F": {"Type": "AWS::Lambda::Function", "Metadata": {"streamsort:source": "f"}, "Properties": {"Runtime": "nodejs22.x", "Handler": "handler.f"}}}}`,
 	})
 	s := readOnly(t, slog.DiscardHandler, filepath.Join(root, "template.json"))
-	programs, err := plan(s.templates, s.config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	programs := check.Get(plan(s.templates, s.config))
 	all, err := s.watchedSources(t.Context(), programs)
-	if err != nil || len(all) != 1 {
-		t.Fatalf("%v, %v", all, err)
-	}
+	check.Need(t, err == nil && len(all) == 1, "%v, %v", all, err)
 	changed := func(path string) bool {
 		before := fingerprint(all[0].folders)
-		if err := os.WriteFile(filepath.Join(root, path), []byte("22"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(filepath.Join(root, path), []byte("22"), 0o600))
 		return fingerprint(all[0].folders) != before
 	}
 	if !changed("f/handler.mjs") || !changed("f/lib/a.mjs") || changed("f/node_modules/x/index.js") {

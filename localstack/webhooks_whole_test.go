@@ -26,6 +26,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/dev/await"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/localstack/template"
@@ -55,9 +56,7 @@ func deliveries(t *testing.T) []hook {
 				FullName string `json:"full_name"`
 			}
 		}
-		if err := json.Unmarshal(body, &event); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, json.Unmarshal(body, &event))
 		queue := "github/other"
 		if event.Repository.FullName != "" {
 			queue = "github/" + event.Repository.FullName
@@ -77,14 +76,10 @@ func deliveries(t *testing.T) []hook {
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		var line struct{ Body json.RawMessage }
-		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, json.Unmarshal(lines.Bytes(), &line))
 		add(line.Body)
 	}
-	if lines.Err() != nil || len(all) == 0 {
-		t.Fatal(lines.Err(), len(all))
-	}
+	check.Need(t, lines.Err() == nil && len(all) != 0, "%v %v", lines.Err(), len(all))
 	return all
 }
 
@@ -106,22 +101,14 @@ type sender struct {
 func (w sender) send(source string, body []byte, headers map[string]string) (int, string) {
 	w.t.Helper()
 	request, err := http.NewRequestWithContext(w.t.Context(), http.MethodPost, w.s.URL()+"/webhooks/"+source, bytes.NewReader(body))
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	check.OK(w.t, err)
 	request.Header.Set("Content-Type", "application/json")
 	for name, value := range headers {
 		request.Header.Set(name, value)
 	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	response := check.Get(http.DefaultClient.Do(request))
 	defer func() { _ = response.Body.Close() }()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	text := check.Get(io.ReadAll(response.Body))
 	var answer struct{ Outcome, Type string }
 	_ = json.Unmarshal(text, &answer) // one that is no JSON says nothing
 	return response.StatusCode, answer.Outcome + strings.TrimPrefix(answer.Type, "https://streamsort.dev/problems/")
@@ -139,9 +126,7 @@ func (w sender) github(secret string, d hook, sent []byte) (int, string) {
 
 func (w sender) want(what string, status int, said string, wantStatus int, want string) {
 	w.t.Helper()
-	if status != wantStatus || said != want {
-		w.t.Fatalf("%s: %d %s, want %d %s", what, status, said, wantStatus, want)
-	}
+	check.Need(w.t, status == wantStatus && said == want, "%s: %d %s", what, status, said)
 }
 
 // stored are the ids and bodies of a queue, in order.
@@ -157,9 +142,7 @@ func (w sender) stored(queue string) (all []string) {
 	}
 	for after := int64(0); ; {
 		status, p := fetch[page](w.t, "GET", fmt.Sprintf("%s/messages?limit=1000&after=%d&queue=%s", w.s.URL(), after, url.QueryEscape(queue)), "")
-		if status != 200 {
-			w.t.Fatalf("queue %s: %d", queue, status)
-		}
+		check.Need(w.t, status == 200, "queue %s: %d", queue, status)
 		for _, m := range p.Messages {
 			all = append(all, m.ID+" "+string(m.Body)+string(m.BodyBase64))
 		}
@@ -177,9 +160,7 @@ func TestWebhooks(t *testing.T) {
 	const path = "testdata/webhooks.patch.json"
 	tables, services := newRecorder(t), newRecorder(t)
 	server, err := localdb.Start(t.Context(), ddbtest.Servers(t)[0], "") // its own: the template names the tables
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	t.Cleanup(server.Close)
 	tables.forward(t, server.Endpoint)
 	// The secrets of a template beside it: what is easiest on one machine.
@@ -219,21 +200,15 @@ func TestWebhooks(t *testing.T) {
 		want[d.queue] = append(want[d.queue], d.id+" "+string(d.body))
 	}
 	for queue := range want {
-		if diff := cmp.Diff(want[queue], w.stored(queue)); diff != "" {
-			t.Errorf("queue %s (-sent +stored):\n%.2000s", queue, diff)
-		}
+		check.Is(t, cmp.Diff(want[queue], w.stored(queue)), "", queue)
 	}
 	mu.Lock()
 	defer mu.Unlock()
 	for _, text := range []string{"canary", "full_name"} {
-		if strings.Contains(logs.String(), text) {
-			t.Errorf("%q is in the log", text)
-		}
+		check.That(t, !strings.Contains(logs.String(), text), "%q is in the log", text)
 	}
 	for _, text := range []string{"refused", "answered", "the secrets cannot be had", "WebhooksAccepted", "WebhooksRefused"} {
-		if !strings.Contains(logs.String(), text) {
-			t.Errorf("%q is not in the log", text)
-		}
+		check.That(t, strings.Contains(logs.String(), text), "%q is not in the log", text)
 	}
 	checkPrivileges(t, path, tables, services)
 }
@@ -242,9 +217,8 @@ func TestWebhooks(t *testing.T) {
 func (w sender) keep(name, value string) {
 	w.t.Helper()
 	input := map[string]any{"Name": "/webhooks/" + name, "Value": value, "Type": "SecureString", "Overwrite": true}
-	if err := w.s.services.JSON(w.t.Context(), "ssm", "AmazonSSM.PutParameter", input, &struct{}{}); err != nil {
-		w.t.Fatal(err)
-	}
+	err := w.s.services.JSON(w.t.Context(), "ssm", "AmazonSSM.PutParameter", input, &struct{}{})
+	check.Need(w.t, err == nil, "%v", err)
 }
 
 // rotate sends all deliveries, and has the sender's secret changed in the middle.
@@ -259,9 +233,7 @@ func (w sender) rotate(all []hook) {
 			probe := hook{"probe", []byte(`{"repository":{"full_name":"probe"}}`), ""}
 			await.True(w.t, "the new secret to be taken up", func() bool {
 				status, said := w.github(oldSecret, probe, probe.body)
-				if status != 200 {
-					w.t.Fatalf("the old secret beside the new one: %d %s", status, said)
-				}
+				check.Need(w.t, status == 200, "the old secret beside the new one: %d %s", status, said)
 				status, _ = w.github(newSecret, probe, probe.body)
 				return status == 200
 			})
@@ -326,9 +298,8 @@ func (w sender) others() {
 	ledger("b", 2, 409, "ahead")
 	ledger("b", 1, 200, "advanced")
 	ledger("b", 1, 200, "duplicate")
-	if got := w.stored("ledger/a"); len(got) != 2 || !strings.HasPrefix(got[0], "e-1 ") {
-		w.t.Errorf("ledger: %q", got)
-	}
+	got := w.stored("ledger/a")
+	check.That(w.t, len(got) == 2 && strings.HasPrefix(got[0], "e-1 "), "ledger: %q", got)
 
 	// What no sender sends: refused, and never a fault of ours.
 	for name, test := range map[string]struct {
@@ -358,10 +329,7 @@ func (w sender) others() {
 // checkPrivileges compares what webhook called with what its role allows.
 func checkPrivileges(t *testing.T, path string, recorders ...*recorder) {
 	t.Helper()
-	text, err := template.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Get(template.ReadFile(path))
 	const function = "WebhookFunction"
 	may, used := allowed(t, text), map[use]bool{}
 	for _, r := range recorders {
@@ -372,19 +340,13 @@ func checkPrivileges(t *testing.T, path string, recorders ...*recorder) {
 	calls := 0
 	for u := range used {
 		calls++
-		if u.function != function || !may[u] {
-			t.Errorf("called, and not allowed: %s", u)
-		}
+		check.That(t, u.function == function && may[u], "called, and not allowed: %s", u)
 	}
 	for u := range may {
-		if u.function == function && !used[u] && reason(u) == "" && !sometimes(u) {
-			t.Errorf("allowed, and never called: %s", u)
-		}
+		check.That(t, u.function != function || used[u] || reason(u) != "" || sometimes(u), "%s", u)
 	}
 	checkQueues(t, text, recorders...)
-	if calls < 10 {
-		t.Errorf("only %d uses were recorded: %v", calls, slices.Collect(maps.Keys(used)))
-	}
+	check.That(t, calls >= 10, "%d %v", calls, slices.Collect(maps.Keys(used)))
 }
 
 // checkQueues looks that webhook named no queue but those that its role may.
@@ -403,9 +365,7 @@ func checkQueues(t *testing.T, text []byte, recorders ...*recorder) {
 			}
 		}
 	}
-	if err := json.Unmarshal(text, &document); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal(text, &document))
 	var patterns []any
 	for _, statement := range document.Resources.WebhookPolicy.Properties.PolicyDocument.Statement {
 		if like := statement.Condition["ForAllValues:StringLike"]["dynamodb:LeadingKeys"]; like != nil {
@@ -418,15 +378,11 @@ func checkQueues(t *testing.T, text []byte, recorders ...*recorder) {
 		defer r.mu.Unlock()
 		for queue := range r.queues {
 			named++
-			if !slices.ContainsFunc(patterns, func(p any) bool {
+			check.That(t, slices.ContainsFunc(patterns, func(p any) bool {
 				prefix, isPrefix := strings.CutSuffix(p.(string), "*")
 				return queue == prefix || isPrefix && strings.HasPrefix(queue, prefix)
-			}) {
-				t.Errorf("named the queue %q, and may name %v alone", queue, patterns)
-			}
+			}), "named the queue %q, and may name %v alone", queue, patterns)
 		}
 	}
-	if named < 5 || len(patterns) != 4 {
-		t.Errorf("%d queues were named, %v may be", named, patterns)
-	}
+	check.That(t, named >= 5 && len(patterns) == 4, "%d queues were named, %v may be", named, patterns)
 }

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // data are real payloads, out of order, some of them twice.
@@ -24,13 +26,10 @@ func shows(t *testing.T, o options, parts ...string) {
 		return
 	}
 	var out bytes.Buffer
-	if err := run(t.Context(), o, &out); err != nil {
-		t.Fatalf("%v\n%s", err, &out)
-	}
+	err := run(t.Context(), o, &out)
+	check.Need(t, err == nil, "%v\n%s", err, &out)
 	for _, part := range parts {
-		if !strings.Contains(out.String(), part) {
-			t.Errorf("no %q in\n%s", part, &out)
-		}
+		check.That(t, strings.Contains(out.String(), part), "no %q in\n%s", part, &out)
 	}
 }
 
@@ -64,22 +63,17 @@ func TestDemoWithAGap(t *testing.T) {
 		fmt.Fprintf(&text, `{"queue":"q","seq":%d,"body":{}}`+"\n", seq)
 	}
 	text.WriteString(`{"queue":"whole","seq":1,"bodyBase64":"aGk="}` + "\n")
-	if err := os.WriteFile(input, []byte(text.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(input, []byte(text.String()), 0o600))
 	out := &visitor{t: t}
 	var ctx context.Context
 	ctx, out.leave = context.WithCancel(t.Context())
-	if err := run(ctx, options{input: input, mode: "sync", stay: true}, out); err != nil || out.status != http.StatusOK {
-		t.Fatalf("%v, the page answers %d\n%s", err, out.status, out)
-	}
+	err := run(ctx, options{input: input, mode: "sync", stay: true}, out)
+	check.Need(t, err == nil && out.status == http.StatusOK, "%v %d %s", err, out.status, out)
 	for _, part := range []string{
 		"sending 5 messages to 2 queues", "your function  3 messages of 2 queues", "process        3 messages of 2 queues",
 		"queue q: seq 3 is missing; messages behind it that wait: 2", "everything before a gap came out once",
 	} {
-		if !strings.Contains(out.String(), part) {
-			t.Errorf("no %q in\n%s", part, out)
-		}
+		check.That(t, strings.Contains(out.String(), part), "no %q in\n%s", part, out)
 	}
 }
 
@@ -110,12 +104,9 @@ func (v *visitor) Write(text []byte) (int, error) {
 // TestStory: a gap closes, and what is killed or fails comes again under a higher token.
 func TestStory(t *testing.T) {
 	var out bytes.Buffer
-	if err := story(t.Context(), &out); err != nil {
-		t.Fatalf("%v\n%s", err, &out)
-	}
+	err := story(t.Context(), &out)
+	check.Need(t, err == nil, "%v\n%s", err, &out)
 	for _, part := range []string{"a gap: parked", "seq 2 to 3, token 2, attempt 1", "seq 4 to 4, token 4, attempt 2", "seq 5 to 5, token 6, attempt 2"} {
-		if !strings.Contains(out.String(), part) {
-			t.Errorf("no %q in\n%s", part, &out)
-		}
+		check.That(t, strings.Contains(out.String(), part), "no %q in\n%s", part, &out)
 	}
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/progress"
 	"github.com/streamsort/streamsort/localstack"
 )
@@ -67,17 +68,12 @@ func TestPythonAndNodeConsumers(t *testing.T) {
 		Env: map[string]string{"search.INDEX_URL": server.URL + "/", "STREAMSORT_EVENT_BUS": ""}, Logger: slog.New(slog.DiscardHandler),
 	}
 	for _, text := range []string{"receipts=python/receipts.py", "search=node/search.mjs"} {
-		consumer, err := localstack.ParseConsumer(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		consumer := check.Get(localstack.ParseConsumer(text))
 		consumer.Prefix = "order/"
 		config.Consumers = append(config.Consumers, consumer)
 	}
 	stack, err := localstack.Run(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	defer stack.Close()
 	for seq := each; seq > 0; seq-- {
 		for order := range orders {
@@ -92,7 +88,7 @@ func TestPythonAndNodeConsumers(t *testing.T) {
 
 	var receipts map[string][]int64
 	wait := progress.Wait{Total: orders*each + 1, What: "messages are done with", Patience: time.Minute, Out: t.Output()}
-	err = wait.Until(t.Context(), func(context.Context) (int, string, error) {
+	check.OK(t, wait.Until(t.Context(), func(context.Context) (int, string, error) {
 		receipts = answered(t, stack.URL())
 		count := 0
 		for _, seqs := range receipts {
@@ -109,23 +105,17 @@ func TestPythonAndNodeConsumers(t *testing.T) {
 			}
 		}
 		return count, left, nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	want := map[string][]int64{}
 	for order := range orders {
 		name := fmt.Sprintf("order/%d", order)
 		for seq := range int64(each) {
 			want[name] = append(want[name], seq+1)
 		}
-		if got := x.bodies[name]; !strings.Contains(got, "1000") {
-			t.Errorf("the index has %s of %s", got, name)
-		}
+		got := x.bodies[name]
+		check.That(t, strings.Contains(got, "1000"), "the index has %s of %s", got, name)
 	}
-	if diff := cmp.Diff(want, receipts); diff != "" {
-		t.Errorf("receipts (-want +got):\n%s", diff)
-	}
+	check.Is(t, cmp.Diff(want, receipts), "")
 }
 
 // answered are the seqs that have a receipt, by their orders.
@@ -143,9 +133,8 @@ func answered(t *testing.T, url string) map[string][]int64 {
 			Order      string
 			Seq, Cents int64
 		}
-		if err := json.Unmarshal(m.BodyBase64, &receipt); err != nil || receipt.Cents != 100*receipt.Seq {
-			t.Errorf("a receipt of %+v, %v", receipt, err)
-		}
+		err := json.Unmarshal(m.BodyBase64, &receipt)
+		check.That(t, err == nil && receipt.Cents == 100*receipt.Seq, "%+v %v", receipt, err)
 		all[receipt.Order] = append(all[receipt.Order], receipt.Seq)
 	}
 	return all
@@ -153,19 +142,12 @@ func answered(t *testing.T, url string) map[string][]int64 {
 
 func ask(t *testing.T, method, url, body string) string {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := check.Get(http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body)))
 	request.Header.Set("Content-Type", "application/json")
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := check.Get(http.DefaultClient.Do(request))
 	defer func() { _ = response.Body.Close() }()
 	text, err := io.ReadAll(response.Body)
-	if err != nil || response.StatusCode >= http.StatusInternalServerError {
-		t.Fatalf("%s %s: %d %s %v", method, url, response.StatusCode, text, err)
-	}
+	check.Need(t, err == nil && response.StatusCode < http.StatusInternalServerError,
+		"%s %s: %d %s %v", method, url, response.StatusCode, text, err)
 	return string(text)
 }

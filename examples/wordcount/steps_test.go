@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/xorack"
@@ -36,22 +37,17 @@ func do(t *testing.T, s *steps, w work) error {
 
 func call[W any](t *testing.T, payload []byte, handle func(context.Context, W) error) error {
 	var w W
-	if err := json.Unmarshal(payload, &w); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal(payload, &w))
 	return handle(t.Context(), w)
 }
 
 func TestABodyThatIsNoDatabaseIsNotRepeated(t *testing.T) {
 	acker, err := xorack.New(xorack.NewMemory(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	err = do(t, &steps{acker: acker}, work{"database", []byte(`"canary"`)})
 	if err == nil || !strings.Contains(err.Error(), "database 1: body is not a database") || strings.Contains(err.Error(), "canary") {
 		t.Errorf("error %v", err)
 	}
-	if _, err := acker.Get(t.Context(), tag); !errors.Is(err, xorack.ErrTagNotFound) {
-		t.Errorf("there is a chain: %v", err)
-	}
+	_, err = acker.Get(t.Context(), tag)
+	check.That(t, errors.Is(err, xorack.ErrTagNotFound), "there is a chain: %v", err)
 }

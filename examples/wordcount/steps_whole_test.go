@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dynamo"
@@ -24,9 +25,7 @@ func TestAnyOrderAndRepeats(t *testing.T) {
 	for seed := range uint64(20) {
 		random := rand.New(rand.NewPCG(seed, 6))
 		acker, err := xorack.New(xorack.NewMemory(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		counts := newCounts(t)
 		counts.failing = "wolf"
 		waiting := []work{{"database", []byte(`{"files":[{"name":"a","text":"A wolf, a sea"},{"name":"b","text":"A sea"},{"name":"c","text":""}]}`)}}
@@ -54,9 +53,8 @@ func TestAnyOrderAndRepeats(t *testing.T) {
 		if err != nil || chain.End() != xorack.Done || chain.Edges != 10 || chain.EdgesEnded() != 10 {
 			t.Errorf("seed %d: %s with %d edges, %d ended, error %v", seed, chain.End(), chain.Edges, chain.EdgesEnded(), err)
 		}
-		if got, want := counts.of(t), map[string]int{"a": 3, "wolf": 1, "sea": 2}; !maps.Equal(got, want) {
-			t.Errorf("seed %d: counted %v, want %v", seed, got, want)
-		}
+		got, want := counts.of(t), map[string]int{"a": 3, "wolf": 1, "sea": 2}
+		check.That(t, maps.Equal(got, want), "seed %d: counted %v, want %v", seed, got, want)
 	}
 }
 
@@ -64,11 +62,9 @@ func TestAnyOrderAndRepeats(t *testing.T) {
 func newCounts(t *testing.T) *counts {
 	t.Helper()
 	client, err := dynamo.New(&dynamo.Options{Endpoint: ddbtest.Endpoint(t, localdb.Choose())})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	c := &counts{client: client, table: "counts-" + ddbtest.Suffix()}
-	_, err = client.CreateTable(t.Context(), &dynamodb.CreateTableInput{
+	check.Get(client.CreateTable(t.Context(), &dynamodb.CreateTableInput{
 		TableName: &c.table, BillingMode: types.BillingModePayPerRequest,
 		AttributeDefinitions: []types.AttributeDefinition{
 			{AttributeName: new("tag"), AttributeType: types.ScalarAttributeTypeS},
@@ -77,10 +73,7 @@ func newCounts(t *testing.T) *counts {
 		KeySchema: []types.KeySchemaElement{
 			{AttributeName: new("tag"), KeyType: types.KeyTypeHash}, {AttributeName: new("word"), KeyType: types.KeyTypeRange},
 		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return c
 }
 
@@ -88,9 +81,7 @@ func newCounts(t *testing.T) *counts {
 func (c *counts) of(t *testing.T) map[string]int {
 	t.Helper()
 	out, err := c.client.Scan(t.Context(), &dynamodb.ScanInput{TableName: &c.table, ConsistentRead: new(true)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	got := map[string]int{}
 	for _, item := range out.Items {
 		edges, _ := item["edges"].(*types.AttributeValueMemberSS)

@@ -22,25 +22,18 @@ var (
 // nothing more, except those of a release.
 func TestWorkflows(t *testing.T) {
 	files, err := filepath.Glob("../../.github/workflows/*.yml")
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
-	}
+	check.Need(t, err == nil && len(files) != 0, "%v %v", files, err)
 	for _, file := range files {
 		text := check.Get(os.ReadFile(file))
 		name := filepath.Base(file)
 		for _, action := range used.FindAllStringSubmatch(string(text), -1) {
-			if !pinned.MatchString(action[1]) || !strings.Contains(action[2], "# v") {
-				t.Errorf("%s uses %s%s; write the commit's SHA, and its version behind it", name, action[1], action[2])
-			}
+			check.That(t, pinned.MatchString(action[1]) && strings.Contains(action[2], "# v"),
+				"%s uses %s%s; write the commit's SHA, and its version behind it", name, action[1], action[2])
 		}
-		if !strings.Contains(string(text), "\npermissions:\n  contents: read\n\n") {
-			t.Errorf("%s does not limit its token to reading", name)
-		}
+		check.That(t, strings.Contains(string(text), "\npermissions:\n  contents: read\n\n"), "%s", name)
 		// The draft, and what is attested of it; the registries' trust.
 		want := map[string]int{"release.yml": 3, "packages.yml": 1}[name]
-		if got := strings.Count(string(text), ": write"); got != want {
-			t.Errorf("%s asks %d times to write, want %d", name, got, want)
-		}
+		check.Is(t, strings.Count(string(text), ": write"), want, name)
 		if strings.Count(string(text), "actions/checkout@") != strings.Count(string(text), "persist-credentials: false") {
 			t.Errorf("%s leaves the token behind in a checkout", name)
 		}
@@ -72,9 +65,7 @@ func TestReleasedCommandLine(t *testing.T) {
 	targets, _, _ = strings.Cut(targets, "\n")
 	for _, target := range strings.Fields(targets) {
 		system, processor, _ := strings.Cut(target, "/")
-		if !strings.Contains(build, system) || !strings.Contains(build, processor) {
-			t.Errorf("no release for %s", target)
-		}
+		check.That(t, strings.Contains(build, system) && strings.Contains(build, processor), "%s", target)
 	}
 	if len(strings.Fields(targets)) != 6 || !strings.Contains(build, "-X main.version={{ .Version }}") {
 		t.Errorf("compiled for %q, released by %s", targets, build)
@@ -89,17 +80,12 @@ func TestNoTelemetry(t *testing.T) {
 		var app struct {
 			Context map[string]any `json:"context"`
 		}
-		if err := json.Unmarshal(text, &app); err != nil {
-			t.Fatal(err)
-		}
-		if app.Context["cli-telemetry"] != false {
-			t.Errorf("%s does not turn the command's telemetry off", file)
-		}
+		check.OK(t, json.Unmarshal(text, &app))
+		check.Is(t, app.Context["cli-telemetry"], false, file)
 	}
 	makefile := check.Get(os.ReadFile("../../Makefile"))
-	if !strings.Contains(string(makefile), "\nexport CDK_DISABLE_CLI_TELEMETRY := true\n") {
-		t.Error("the Makefile does not turn the command's telemetry off")
-	}
+	check.That(t, strings.Contains(string(makefile), "\nexport CDK_DISABLE_CLI_TELEMETRY := true\n"),
+		"the Makefile does not turn the command's telemetry off")
 }
 
 // Every module and every Node package is kept up to date by Dependabot, and what Go modules call,
@@ -115,7 +101,7 @@ func TestEveryModuleIsWatched(t *testing.T) {
 		"package.json": regexp.MustCompile(`package-ecosystem: npm\n\s+directories: \[(.*)\]`),
 	}
 	modules := 0
-	err := filepath.WalkDir("../..", func(path string, entry fs.DirEntry, err error) error {
+	check.OK(t, filepath.WalkDir("../..", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -129,19 +115,12 @@ func TestEveryModuleIsWatched(t *testing.T) {
 		modules++
 		folder := strings.TrimPrefix(strings.TrimPrefix(filepath.Dir(path), "../.."), "/")
 		folders := list.FindSubmatch(dependabot)
-		if folders == nil || !strings.Contains(", "+string(folders[1])+", ", ", /"+folder+", ") {
-			t.Errorf("dependabot.yml does not watch %s of /%s", entry.Name(), folder)
-		}
+		check.That(t, folders != nil && strings.Contains(", "+string(folders[1])+", ", ", /"+folder+", "),
+			"dependabot.yml does not watch %s of /%s", entry.Name(), folder)
 		tools := strings.HasPrefix(folder, "tools")
-		if entry.Name() == "go.mod" && folder != "" && tools == slices.Contains(ours, folder) {
-			t.Errorf("MODULES of the Makefile: %s is there: %v", folder, !tools)
-		}
+		check.That(t, entry.Name() != "go.mod" || folder == "" || tools != slices.Contains(ours, folder),
+			"MODULES of the Makefile: %s is there: %v", folder, !tools)
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if modules < 2 {
-		t.Errorf("%d modules found", modules)
-	}
+	}))
+	check.That(t, modules >= 2, "%d modules found", modules)
 }

@@ -2,7 +2,6 @@ package eventsource
 
 import (
 	"encoding/json"
-	"fmt"
 	"math/rand/v2"
 	"os"
 	"testing"
@@ -12,16 +11,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 	"pgregory.net/rapid"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/sortkey"
 )
 
 // arrivalsFilter is the one filter of the arrivals' stream, in the template that deploys.
 func arrivalsFilter(t *testing.T) *pattern {
 	t.Helper()
-	text, err := os.ReadFile("../streamsort.template.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Get(os.ReadFile("../streamsort.template.json"))
 	var document struct {
 		Resources struct {
 			ArrivalsMapping struct {
@@ -31,31 +28,20 @@ func arrivalsFilter(t *testing.T) *pattern {
 			}
 		}
 	}
-	if err := json.Unmarshal(text, &document); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal(text, &document))
 	filters := document.Resources.ArrivalsMapping.Properties.FilterCriteria.Filters
-	if len(filters) != 1 {
-		t.Fatalf("filters %v", filters)
-	}
-	filter, err := compilePattern(filters[0].Pattern)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return filter
+	check.Need(t, len(filters) == 1, "filters %v", filters)
+	return check.Get(compilePattern(filters[0].Pattern))
 }
 
 // arrived is the record of what was stored under a sort key.
 func arrived(t interface{ Fatal(...any) }, name types.OperationType, key []byte) map[string]any {
-	event, err := eventOf(types.Record{EventName: name, Dynamodb: &types.StreamRecord{
+	event := check.Get(eventOf(types.Record{EventName: name, Dynamodb: &types.StreamRecord{
 		SequenceNumber: aws.String("1"), StreamViewType: types.StreamViewTypeKeysOnly,
 		Keys: map[string]types.AttributeValue{
 			"queue": &types.AttributeValueMemberS{Value: "q"}, "sortKey": &types.AttributeValueMemberB{Value: key},
 		},
-	}}, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}, ""))
 	return event
 }
 
@@ -78,7 +64,7 @@ func TestKeyedQueuesPassTheFilter(t *testing.T) {
 				}
 				key, err := of.Key(parts...)
 				if err != nil {
-					t.Fatal(fmt.Errorf("%s of %v: %w", of, parts, err))
+					t.Fatalf("%s of %v: %v", of, parts, err)
 				}
 				stored := []byte(sortkey.KeyedSortKey(key, rapid.String().Draw(t, "id")))
 				for name, want := range map[types.OperationType]bool{types.OperationTypeInsert: true, types.OperationTypeModify: true, types.OperationTypeRemove: false} {
@@ -107,7 +93,5 @@ func TestArrivalOrderIsFilteredOut(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d pass", passed, n)
-	if passed < want/2 || passed > want*2 {
-		t.Errorf("%d of %d pass, want about %d", passed, n, want)
-	}
+	check.That(t, passed >= want/2 && passed <= want*2, "%d of %d pass", passed, n)
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // answering is a network that answers every request with one body.
@@ -35,9 +37,7 @@ func FuzzRecord(f *testing.F) {
 		f.Add([]byte(body))
 	}
 	filter, err := compilePattern(`{"dynamodb": {"NewImage": {"k": {"S": [{"prefix": "a"}, {"exists": false}]}}}}`)
-	if err != nil {
-		f.Fatal(err)
-	}
+	check.OK(f, err)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		client := dynamodbstreams.New(dynamodbstreams.Options{
 			Region: "us-east-1", BaseEndpoint: aws.String("http://localhost"), HTTPClient: answering(body),
@@ -51,16 +51,12 @@ func FuzzRecord(f *testing.F) {
 		for _, r := range out.Records {
 			event, err := eventOf(r, "arn:stream")
 			if err != nil {
-				if err.Error() == "" {
-					t.Error("error without a text")
-				}
+				check.That(t, err.Error() != "", "error without a text")
 				continue
 			}
 			filter.matches(event)
 			rec, err := newRecord(event, r.Dynamodb.ApproximateCreationDateTime)
-			if err != nil {
-				t.Fatalf("record %v was converted but not written: %v", event, err)
-			}
+			check.Need(t, err == nil, "record %v was converted but not written: %v", event, err)
 			b.records = append(b.records, rec)
 		}
 		var event struct{ Records []received }

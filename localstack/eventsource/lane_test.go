@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/localstack/template"
 )
 
@@ -171,12 +172,8 @@ func TestLaneFailures(t *testing.T) {
 				l.add(r, l.now)
 			}
 			l.drain(failing(test.report, test.bad))
-			if diff := cmp.Diff(test.want, l.trace); diff != "" {
-				t.Errorf("trace (-want +got):\n%s", diff)
-			}
-			if l.size() != 0 || l.bytes != 0 {
-				t.Errorf("%d records and %d bytes are left", l.size(), l.bytes)
-			}
+			check.Is(t, cmp.Diff(test.want, l.trace), "")
+			check.That(t, l.size() == 0 && l.bytes == 0, "%d %d", l.size(), l.bytes)
 		})
 	}
 }
@@ -189,9 +186,7 @@ func TestLaneBacksOffBetweenRetries(t *testing.T) {
 		at = append(at, l.now.Sub(start))
 		return outcome{reached: true}
 	})
-	if diff := cmp.Diff([]time.Duration{0, time.Second, 3 * time.Second}, at); diff != "" {
-		t.Errorf("invoked at (-want +got):\n%s", diff)
-	}
+	check.Is(t, cmp.Diff([]time.Duration{0, time.Second, 3 * time.Second}, at), "")
 }
 
 // A throttled invocation is tried again without using up retries, and is never bisected.
@@ -206,9 +201,7 @@ func TestLaneThrottled(t *testing.T) {
 		return outcome{reached: calls > 3, firstFailed: (calls / 5) * len(b.records)}
 	})
 	want := []string{"1-2 throttled", "1-2 throttled", "1-2 throttled", "1-2 failed", "1-2 ok"}
-	if diff := cmp.Diff(want, l.trace); diff != "" {
-		t.Errorf("trace (-want +got):\n%s", diff)
-	}
+	check.Is(t, cmp.Diff(want, l.trace), "")
 
 	l = newClockedLane(template.Mapping{MaxRetries: -1, Bisect: true})
 	for _, r := range numbered("1", "2") {
@@ -219,9 +212,7 @@ func TestLaneThrottled(t *testing.T) {
 		calls++
 		return outcome{reached: calls > 1, firstFailed: len(b.records)}
 	})
-	if diff := cmp.Diff([]string{"1-2 throttled", "1-2 ok"}, l.trace); diff != "" {
-		t.Errorf("with bisect, trace (-want +got):\n%s", diff)
-	}
+	check.Is(t, cmp.Diff([]string{"1-2 throttled", "1-2 ok"}, l.trace), "")
 }
 
 func TestLaneRecordAge(t *testing.T) {
@@ -267,9 +258,7 @@ func TestLaneRecordAge(t *testing.T) {
 				l.add(&record{sequence: fmt.Sprint(i + 1), at: start.Add(-age), json: []byte("{}")}, l.now)
 			}
 			l.drain(test.answer)
-			if diff := cmp.Diff(test.want, l.trace); diff != "" {
-				t.Errorf("trace (-want +got):\n%s", diff)
-			}
+			check.Is(t, cmp.Diff(test.want, l.trace), "")
 		})
 	}
 }
@@ -298,9 +287,7 @@ func TestLaneBatchingWindow(t *testing.T) {
 			l.trace = append(l.trace, span(b))
 			l.finish(b, accept(b), l.now)
 		}
-		if diff := cmp.Diff(wantTrace, l.trace); diff != "" {
-			t.Errorf("trace (-want +got):\n%s", diff)
-		}
+		check.Is(t, cmp.Diff(wantTrace, l.trace), "")
 	}
 
 	add(0, 1, 1)
@@ -329,21 +316,16 @@ func TestLanePayloadLimit(t *testing.T) {
 	}
 	var sizes []int
 	b, _ := l.next(l.now)
-	if b == nil {
-		t.Fatal("6 MB are there and the lane waits for the window's end")
-	}
+	check.Need(t, b != nil, "6 MB are there and the lane waits for the window's end")
 	sizes = append(sizes, len(b.payload()))
 	l.finish(b, outcome{reached: true, firstFailed: len(b.records)}, l.now)
-	if len(b.records) != 2 || sizes[0] > maxPayload {
-		t.Errorf("batch has %d records and %d bytes", len(b.records), sizes[0])
-	}
+	check.That(t, len(b.records) == 2 && sizes[0] <= maxPayload, "%d %d", len(b.records), sizes[0])
 
 	huge := &record{sequence: "9", json: []byte(`"` + strings.Repeat("x", maxPayload) + `"`)}
 	l = newClockedLane(template.Mapping{BatchSize: 10})
 	l.add(huge, l.now)
-	if b, _ := l.next(l.now); b == nil || len(b.records) != 1 {
-		t.Error("a record larger than the limit is not sent alone")
-	}
+	b, _ = l.next(l.now)
+	check.That(t, b != nil && len(b.records) == 1, "a record larger than the limit is not sent alone")
 }
 
 func TestLaneIsBusyWhileInvoking(t *testing.T) {
@@ -352,13 +334,11 @@ func TestLaneIsBusyWhileInvoking(t *testing.T) {
 		l.add(r, l.now)
 	}
 	first, _ := l.next(l.now)
-	if b, wait := l.next(l.now); b != nil || !wait.IsZero() {
-		t.Fatalf("a second batch is given while the first is in work: %v", b)
-	}
+	b, wait := l.next(l.now)
+	check.Need(t, b == nil && wait.IsZero(), "%v", b)
 	l.finish(first, outcome{reached: true, firstFailed: 1}, l.now)
-	if b, _ := l.next(l.now); b == nil || b.records[0].sequence != "2" {
-		t.Errorf("next batch = %v, want record 2", b)
-	}
+	b, _ = l.next(l.now)
+	check.That(t, b != nil && b.records[0].sequence == "2", "next batch = %v, want record 2", b)
 }
 
 // Chaos repeats from some record on, before anything else, and counts a record as delivered once.
@@ -386,20 +366,15 @@ func TestLaneChaosRepeats(t *testing.T) {
 		delivered += tally.delivered
 		repeated += tally.repeated
 	}
-	if delivered != n || repeated == 0 || len(got) != n+repeated {
-		t.Errorf("%d of %d delivered, %d repeated, %d in all", delivered, n, repeated, len(got))
-	}
+	check.That(t, delivered == n && repeated != 0 && len(got) == n+repeated,
+		"%d of %d delivered, %d repeated, %d in all", delivered, n, repeated, len(got))
 	seen, overlapping := 0, false
 	for i, s := range got {
-		if s > seen+1 || i > 0 && s > got[i-1]+1 {
-			t.Fatalf("record %d is delivered after %d", s, got[i-1])
-		}
+		check.Need(t, s <= seen+1 && (i == 0 || s <= got[i-1]+1), "%d in %v", s, got)
 		overlapping = overlapping || i > 0 && s <= seen && s != got[i-1]+1 && s%4 != 1
 		seen = max(seen, s)
 	}
-	if !overlapping {
-		t.Error("no repetition began within a batch")
-	}
+	check.That(t, overlapping, "no repetition began within a batch")
 }
 
 func TestLaneChaosIsLate(t *testing.T) {
@@ -413,12 +388,8 @@ func TestLaneChaosIsLate(t *testing.T) {
 		at = append(at, l.now.Sub(start))
 		return outcome{reached: true, firstFailed: 1}
 	})
-	if !slices.IsSorted(at) || at[0] == 0 || at[2] > 3*time.Minute {
-		t.Errorf("delivered at %v", at)
-	}
-	if diff := cmp.Diff([]string{"1 ok", "2 ok", "3 ok"}, l.trace); diff != "" {
-		t.Errorf("trace (-want +got):\n%s", diff)
-	}
+	check.That(t, slices.IsSorted(at) && at[0] != 0 && at[2] <= 3*time.Minute, "delivered at %v", at)
+	check.Is(t, cmp.Diff([]string{"1 ok", "2 ok", "3 ok"}, l.trace), "")
 }
 
 // Chaos drops whole batches: each record is delivered or dropped, in order, and a dropped one never
@@ -443,7 +414,6 @@ func TestLaneChaosDrops(t *testing.T) {
 			t.Errorf("step %d: %s, want that of %s", i, said, span)
 		}
 	}
-	if delivered+lost != n/2 || delivered == 0 || lost == 0 || l.size() != 0 {
-		t.Errorf("%d batches delivered, %d dropped, %d records left", delivered, lost, l.size())
-	}
+	check.That(t, delivered+lost == n/2 && delivered != 0 && lost != 0 && l.size() == 0,
+		"%d batches delivered, %d dropped, %d records left", delivered, lost, l.size())
 }

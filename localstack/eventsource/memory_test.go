@@ -14,6 +14,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // memoryStream is a stream in memory that does what no local server shows: several shards, splits,
@@ -193,9 +195,8 @@ func (r received) key() string { return r.Dynamodb.Keys["id"].S }
 func receive(t testing.TB, payload []byte) []received {
 	t.Helper()
 	var event struct{ Records []received }
-	if err := json.Unmarshal(payload, &event); err != nil {
-		t.Errorf("event is not JSON: %v", err)
-	}
+	err := json.Unmarshal(payload, &event)
+	check.That(t, err == nil, "event is not JSON: %v", err)
 	return event.Records
 }
 

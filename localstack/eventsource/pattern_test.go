@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // decoded reads a record as the filters see it.
@@ -12,9 +14,8 @@ func decoded(t testing.TB, text string) map[string]any {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
 	var tree map[string]any
-	if err := d.Decode(&tree); err != nil {
-		t.Fatalf("event %s: %v", text, err)
-	}
+	err := d.Decode(&tree)
+	check.Need(t, err == nil, "event %s: %v", text, err)
 	return tree
 }
 
@@ -99,17 +100,12 @@ func TestPatternMatches(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			p, err := compilePattern(test.pattern)
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := check.Get(compilePattern(test.pattern))
 			event := test.event
 			if event == "" {
 				event = inserted
 			}
-			if got := p.matches(decoded(t, event)); got != test.want {
-				t.Errorf("pattern %s matches = %v, want %v", test.pattern, got, test.want)
-			}
+			check.Is(t, p.matches(decoded(t, event)), test.want, test.pattern)
 		})
 	}
 }
@@ -142,9 +138,7 @@ func TestPatternRefused(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := compilePattern(test.pattern)
-			if err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("error = %v, want one with %q", err, test.want)
-			}
+			check.That(t, err != nil && strings.Contains(err.Error(), test.want), "error = %v", err)
 		})
 	}
 }
@@ -162,9 +156,7 @@ func FuzzPattern(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text, event string) {
 		p, err := compilePattern(text)
 		if err != nil {
-			if err.Error() == "" {
-				t.Error("error without a text")
-			}
+			check.That(t, err.Error() != "", "error without a text")
 			return
 		}
 		d := json.NewDecoder(strings.NewReader(event))
@@ -174,8 +166,6 @@ func FuzzPattern(f *testing.F) {
 			return
 		}
 		first := p.matches(tree)
-		if again := p.matches(tree); again != first {
-			t.Errorf("pattern %s decides differently on the same record", text)
-		}
+		check.Is(t, p.matches(tree), first, text)
 	})
 }

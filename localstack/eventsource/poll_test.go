@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
 	"github.com/streamsort/streamsort/internal/dev/bubble"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/localstack/template"
 )
 
@@ -71,9 +72,7 @@ func TestRunnerBacksOffFromErrors(t *testing.T) {
 				bubble.Sleep(time.Minute)
 				calls := 0
 				stream.change(func() { calls, down = stream.calls[op], false })
-				if calls < 10 || calls > 20 {
-					t.Errorf("%d calls within a minute of errors", calls)
-				}
+				check.That(t, calls >= 10 && calls <= 20, "%d calls within a minute of errors", calls)
 				run.delivered(f, "1")
 			})
 		})
@@ -93,21 +92,18 @@ func TestRunnerPollsLittleWhenIdle(t *testing.T) {
 		bubble.Sleep(10 * time.Second)
 		before := run.Stats().Polls
 		bubble.Sleep(time.Minute)
-		if polls := run.Stats().Polls - before; polls > 240 {
-			t.Errorf("%d polls in an idle minute, at most 240 are expected", polls)
-		}
+		polls := run.Stats().Polls - before
+		check.That(t, polls <= 240, "%d polls in an idle minute, at most 240 are expected", polls)
 
 		// The first record is found within the idle interval, those that follow it quickly.
 		written := time.Now()
 		stream.put("a", "1")
-		if wait := (<-delivered).Sub(written); wait > 250*time.Millisecond {
-			t.Errorf("the first record waited %v", wait)
-		}
+		wait := (<-delivered).Sub(written)
+		check.That(t, wait <= 250*time.Millisecond, "the first record waited %v", wait)
 		written = time.Now()
 		stream.put("a", "2")
-		if wait := (<-delivered).Sub(written); wait > 50*time.Millisecond {
-			t.Errorf("the record after it waited %v", wait)
-		}
+		wait = (<-delivered).Sub(written)
+		check.That(t, wait <= 50*time.Millisecond, "the record after it waited %v", wait)
 		_ = run.end()
 	})
 }
@@ -123,15 +119,12 @@ func TestRunnerDoesNotReadAheadForEver(t *testing.T) {
 		f.answer = func([]received) (string, string, error) { <-open; return "", "", nil }
 		run := startRunner(t, stream, f.invoke, nil)
 		bubble.Sleep(time.Minute)
-		if read := run.Stats().Read; read < readAhead || read > readAhead+2*pollLimit {
-			t.Errorf("%d records were read ahead", read)
-		}
+		read := run.Stats().Read
+		check.That(t, read >= readAhead && read <= readAhead+2*pollLimit, "%d", read)
 		close(open)
 		run.drain()
 		_ = run.end()
-		if got := run.Stats(); got.Delivered != 3*readAhead {
-			t.Errorf("stats = %+v", got)
-		}
+		check.Is(t, run.Stats().Delivered, 3*readAhead)
 	})
 }
 
@@ -169,9 +162,8 @@ func TestRunnerDoesNotTakeFreshRecordsForOld(t *testing.T) {
 func TestDefaultBackoff(t *testing.T) {
 	for failures, want := range map[int]time.Duration{1: 100 * time.Millisecond, 2: 200 * time.Millisecond, 7: 6400 * time.Millisecond, 8: 10 * time.Second, 1000: 10 * time.Second} {
 		for range 100 {
-			if got := defaultBackoff(failures); got > want || got <= want/2 {
-				t.Errorf("back-off after %d failures is %v, want above half of %v", failures, got, want)
-			}
+			got := defaultBackoff(failures)
+			check.That(t, got <= want && got > want/2, "back-off after %d failures is %v", failures, got)
 		}
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 type item = map[string]types.AttributeValue
@@ -44,14 +46,8 @@ func modified(old, new item) types.Record {
 // eventJSON is what a function gets for a record.
 func eventJSON(t *testing.T, r types.Record) string {
 	t.Helper()
-	event, err := eventOf(r, "arn:stream")
-	if err != nil {
-		t.Fatal(err)
-	}
-	rec, err := newRecord(event, r.Dynamodb.ApproximateCreationDateTime)
-	if err != nil {
-		t.Fatal(err)
-	}
+	event := check.Get(eventOf(r, "arn:stream"))
+	rec := check.Get(newRecord(event, r.Dynamodb.ApproximateCreationDateTime))
 	return string(rec.json)
 }
 
@@ -72,15 +68,9 @@ func TestEventShape(t *testing.T) {
 		},
 		"eventSourceARN": "arn:stream"
 	}`
-	if diff := cmp.Diff(decoded(t, want), decoded(t, got)); diff != "" {
-		t.Errorf("event (-want +got):\n%s", diff)
-	}
-	if strings.Contains(got, `\u003c`) {
-		t.Error("< is escaped")
-	}
-	if !strings.Contains(got, `"ApproximateCreationDateTime":1479499740,`) {
-		t.Errorf("the time is no plain number of seconds: %s", got)
-	}
+	check.Is(t, cmp.Diff(decoded(t, want), decoded(t, got)), "")
+	check.That(t, !strings.Contains(got, `\u003c`), "< is escaped")
+	check.That(t, strings.Contains(got, `"ApproximateCreationDateTime":1479499740,`), "%s", got)
 }
 
 // The official Go library for functions has to understand the event.
@@ -90,12 +80,8 @@ func TestEventDecodesInAFunction(t *testing.T) {
 	r.UserIdentity = &types.Identity{Type: aws.String("Service"), PrincipalId: aws.String("dynamodb.amazonaws.com")}
 	b := &batch{records: []*record{{json: []byte(eventJSON(t, r))}, {json: []byte(eventJSON(t, r))}}}
 	var event events.DynamoDBEvent
-	if err := json.Unmarshal(b.payload(), &event); err != nil {
-		t.Fatal(err)
-	}
-	if len(event.Records) != 2 {
-		t.Fatalf("%d records", len(event.Records))
-	}
+	check.OK(t, json.Unmarshal(b.payload(), &event))
+	check.Need(t, len(event.Records) == 2, "%d records", len(event.Records))
 	got := event.Records[1]
 	if got.UserIdentity == nil || got.UserIdentity.PrincipalID != "dynamodb.amazonaws.com" || got.UserIdentity.Type != "Service" {
 		t.Errorf("user identity = %+v", got.UserIdentity)
@@ -107,9 +93,8 @@ func TestEventDecodesInAFunction(t *testing.T) {
 	if !c.ApproximateCreationDateTime.Equal(time.Unix(1479499740, 0)) || c.SequenceNumber != "4421584500000000017450439091" || c.SizeBytes != 59 {
 		t.Errorf("change = %+v", c)
 	}
-	if len(c.NewImage) != len(everyType()) || c.OldImage != nil {
-		t.Errorf("%d attributes, old image %v", len(c.NewImage), c.OldImage)
-	}
+	check.That(t, len(c.NewImage) == len(everyType()) && c.OldImage == nil,
+		"%d attributes, old image %v", len(c.NewImage), c.OldImage)
 }
 
 func TestEventLeavesOutWhatTheViewDoesNotShow(t *testing.T) {
@@ -117,9 +102,8 @@ func TestEventLeavesOutWhatTheViewDoesNotShow(t *testing.T) {
 	r.Dynamodb.StreamViewType = types.StreamViewTypeKeysOnly
 	got := decoded(t, eventJSON(t, r))
 	change := got["dynamodb"].(map[string]any)
-	if change["NewImage"] != nil || change["OldImage"] != nil || got["userIdentity"] != nil {
-		t.Errorf("event = %v", got)
-	}
+	check.That(t, change["NewImage"] == nil && change["OldImage"] == nil && got["userIdentity"] == nil,
+		"event = %v", got)
 }
 
 // DynamoDB Local's TTL deletes have an unknown name and no identity.
@@ -128,9 +112,8 @@ func TestEventOfLocalTTLDelete(t *testing.T) {
 	r.EventName = unknownToSDK
 	got := decoded(t, eventJSON(t, r))
 	want := map[string]any{"type": "Service", "principalId": "dynamodb.amazonaws.com"}
-	if diff := cmp.Diff(want, got["userIdentity"]); diff != "" || got["eventName"] != "REMOVE" {
-		t.Errorf("eventName = %v, identity (-want +got):\n%s", got["eventName"], diff)
-	}
+	diff := cmp.Diff(want, got["userIdentity"])
+	check.That(t, diff == "" && got["eventName"] == "REMOVE", "%v %s", got["eventName"], diff)
 }
 
 func TestEventRefused(t *testing.T) {
@@ -155,9 +138,7 @@ func TestEventRefused(t *testing.T) {
 			r := modified(nil, nil)
 			test.change(&r)
 			_, err := eventOf(r, "arn:stream")
-			if err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("error = %v, want %q", err, test.want)
-			}
+			check.That(t, err != nil && strings.Contains(err.Error(), test.want), "error = %v", err)
 		})
 	}
 }
@@ -166,25 +147,15 @@ func TestLaneIsChosenByTheWholeKey(t *testing.T) {
 	lane := func(keys item) uint64 {
 		r := modified(nil, nil)
 		r.Dynamodb.Keys = keys
-		event, err := eventOf(r, "arn:stream")
-		if err != nil {
-			t.Fatal(err)
-		}
-		rec, err := newRecord(event, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		event := check.Get(eventOf(r, "arn:stream"))
+		rec := check.Get(newRecord(event, nil))
 		return rec.lane
 	}
 	n := func(v string) types.AttributeValue { return &types.AttributeValueMemberN{Value: v} }
 	base := lane(item{"q": s("1"), "seq": n("1")})
-	if again := lane(item{"seq": n("1"), "q": s("1")}); again != base {
-		t.Error("the same key has two lanes")
-	}
+	check.Is(t, lane(item{"seq": n("1"), "q": s("1")}), base)
 	for _, other := range []item{{"q": s("1"), "seq": n("2")}, {"q": s("2"), "seq": n("1")}, {"q": n("1"), "seq": n("1")}} {
-		if lane(other) == base {
-			t.Errorf("key %v has the lane of another", other)
-		}
+		check.That(t, lane(other) != base, "key %v has the lane of another", other)
 	}
 }
 
@@ -226,9 +197,7 @@ func TestChangesNothing(t *testing.T) {
 			r := modified(test.old, test.new)
 			r.EventName = test.event
 			event, err := eventOf(r, "")
-			if got := err == nil && changesNothing(event); got != test.want {
-				t.Errorf("changesNothing = %v, %v, want %v", got, err, test.want)
-			}
+			check.Is(t, err == nil && changesNothing(event), test.want, err)
 		})
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // numbered makes records with the sequence numbers from 1 on, as dynoxide counts them.
@@ -61,9 +63,7 @@ func TestFirstFailed(t *testing.T) {
 			if test.wantErr == "" && err != nil || test.wantErr != "" && (err == nil || !strings.Contains(err.Error(), test.wantErr)) {
 				t.Fatalf("error = %v, want %q", err, test.wantErr)
 			}
-			if got != test.want {
-				t.Errorf("first failed = %d, want %d", got, test.want)
-			}
+			check.Is(t, got, test.want)
 		})
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/dev/bubble"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/localstack/template"
 )
 
@@ -39,10 +40,7 @@ func startRunner(t *testing.T, stream Streams, f Invoke, change func(*template.M
 	if change != nil {
 		change(&m, &c)
 	}
-	r, err := New(m, c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := check.Get(New(m, c))
 	ctx, stop := context.WithCancel(t.Context())
 	s := &started{Runner: r, t: t, stop: stop, done: make(chan error, 1)}
 	go func() { s.done <- r.Run(ctx) }()
@@ -73,9 +71,7 @@ func (s *started) delivered(f *function, want ...string) {
 	s.t.Helper()
 	s.drain()
 	_ = s.end()
-	if diff := cmp.Diff(want, f.keys()); diff != "" {
-		s.t.Errorf("delivered (-want +got):\n%s", diff)
-	}
+	check.Is(s.t, cmp.Diff(want, f.keys()), "")
 }
 
 func TestRunnerDelivers(t *testing.T) {
@@ -90,26 +86,17 @@ func TestRunnerDelivers(t *testing.T) {
 			stream.put("a", fmt.Sprintf("x%d", i))
 			stream.put("b", fmt.Sprintf("y%d", i))
 		}
-		if run.Idle(time.Now()) {
-			t.Error("idle before anything was read")
-		}
+		check.That(t, !run.Idle(time.Now()), "idle before anything was read")
 		run.drain()
 		stream.put("a", "x5")
-		if run.Idle(time.Now()) {
-			t.Error("idle although a record was written after the last poll")
-		}
+		check.That(t, !run.Idle(time.Now()), "idle although a record was written after the last poll")
 		run.drain()
-		if err := run.end(); err != nil {
-			t.Errorf("Run = %v", err)
-		}
-		if diff := cmp.Diff([]string{"x0", "x1", "x2", "x3", "x4", "x5"}, f.keys()); diff != "" {
-			t.Errorf("delivered (-want +got):\n%s", diff)
-		}
+		err := run.end()
+		check.That(t, err == nil, "Run = %v", err)
+		check.Is(t, cmp.Diff([]string{"x0", "x1", "x2", "x3", "x4", "x5"}, f.keys()), "")
 		got := run.Stats()
 		got.Polls, got.IteratorAge = 0, 0
-		if diff := cmp.Diff(Stats{Read: 11, Filtered: 5, Delivered: 6, Invocations: 4}, got); diff != "" {
-			t.Errorf("stats (-want +got):\n%s", diff)
-		}
+		check.Is(t, cmp.Diff(Stats{Read: 11, Filtered: 5, Delivered: 6, Invocations: 4}, got), "")
 	})
 }
 
@@ -130,14 +117,12 @@ func TestRunnerChaosDrops(t *testing.T) {
 			stream.put("a", fmt.Sprintf("x%d", i))
 		}
 		run.drain()
-		if err := run.end(); err != nil {
-			t.Errorf("Run = %v", err)
-		}
+		err := run.end()
+		check.That(t, err == nil, "Run = %v", err)
 		got := run.Stats()
 		got.Polls = 0
-		if diff := cmp.Diff(Stats{Read: 5, Dropped: 5}, got); diff != "" || len(f.keys()) != 0 {
-			t.Errorf("%d delivered, stats (-want +got):\n%s", len(f.keys()), diff)
-		}
+		diff := cmp.Diff(Stats{Read: 5, Dropped: 5}, got)
+		check.That(t, diff == "" && len(f.keys()) == 0, "%d %s", len(f.keys()), diff)
 	})
 }
 
@@ -154,15 +139,11 @@ func TestRunnerDropsWhatAWSWouldNotWriteAndWhatIsNoRecord(t *testing.T) {
 		f := &function{t: t}
 		run := startRunner(t, stream, f.invoke, nil)
 		run.drain()
-		if err := run.end(); err != nil {
-			t.Errorf("Run = %v", err)
-		}
-		if diff := cmp.Diff([]string{"1", "2"}, f.keys()); diff != "" {
-			t.Errorf("delivered (-want +got):\n%s", diff)
-		}
-		if got := run.Stats(); got.Unchanged != 1 || got.Unreadable != 2 || got.Read != 5 {
-			t.Errorf("stats = %+v", got)
-		}
+		err := run.end()
+		check.That(t, err == nil, "Run = %v", err)
+		check.Is(t, cmp.Diff([]string{"1", "2"}, f.keys()), "")
+		got := run.Stats()
+		check.That(t, got.Unchanged == 1 && got.Unreadable == 2 && got.Read == 5, "stats = %+v", got)
 	})
 }
 
@@ -178,9 +159,8 @@ func TestRunnerIgnoresTheResponse(t *testing.T) {
 		run := startRunner(t, stream, f.invoke, nil)
 		run.drain()
 		_ = run.end()
-		if got := run.Stats(); got.Delivered != 1 || got.Invocations != 1 {
-			t.Errorf("stats = %+v", got)
-		}
+		got := run.Stats()
+		check.That(t, got.Delivered == 1 && got.Invocations == 1, "stats = %+v", got)
 	})
 }
 
@@ -198,18 +178,13 @@ func TestRunnerWaitsForInvocationsWhenItStops(t *testing.T) {
 			return nil, "", nil
 		}, func(m *template.Mapping, _ *Config) { m.BatchSize = 1 })
 		bubble.Sleep(time.Second)
-		if got := run.Stats(); got.InFlight != 1 || got.Waiting != 3 {
-			t.Errorf("stats = %+v", got)
-		}
-		if err := run.end(); err != nil {
-			t.Errorf("Run = %v", err)
-		}
-		if !finished || inner != nil {
-			t.Errorf("Run ended with the invocation finished = %v, its context %v", finished, inner)
-		}
-		if got := run.Stats(); got.Invocations != 1 || got.Delivered != 1 || got.InFlight != 0 {
-			t.Errorf("stats = %+v", got)
-		}
+		got := run.Stats()
+		check.That(t, got.InFlight == 1 && got.Waiting == 3, "stats = %+v", got)
+		err := run.end()
+		check.That(t, err == nil, "Run = %v", err)
+		check.That(t, finished && inner == nil, "%v %v", finished, inner)
+		got = run.Stats()
+		check.That(t, got.Invocations == 1 && got.Delivered == 1 && got.InFlight == 0, "stats = %+v", got)
 	})
 }
 
@@ -227,9 +202,7 @@ func TestRunnerInvokesLanesInParallel(t *testing.T) {
 			records := receive(t, payload)
 			mu.Lock()
 			for _, r := range records {
-				if active[r.key()] {
-					t.Errorf("key %s is in two invocations", r.key())
-				}
+				check.That(t, !active[r.key()], "key %s is in two invocations", r.key())
 			}
 			active[records[0].key()] = true
 			most = max(most, len(active))
@@ -243,9 +216,7 @@ func TestRunnerInvokesLanesInParallel(t *testing.T) {
 		run := startRunner(t, stream, invoke, func(m *template.Mapping, _ *Config) { m.BatchSize, m.Parallelization = 1, 4 })
 		run.drain()
 		_ = run.end()
-		if most != 4 || run.Stats().Delivered != 100 {
-			t.Errorf("%d invocations at once, stats %+v", most, run.Stats())
-		}
+		check.That(t, most == 4 && run.Stats().Delivered == 100, "%d %+v", most, run.Stats())
 	})
 }
 
@@ -264,9 +235,7 @@ func TestRunnerGathersForTheWindow(t *testing.T) {
 		for _, e := range f.events {
 			sizes = append(sizes, len(e))
 		}
-		if diff := cmp.Diff([]int{3, 2}, sizes); diff != "" {
-			t.Errorf("batches (-want +got):\n%s", diff)
-		}
+		check.Is(t, cmp.Diff([]int{3, 2}, sizes), "")
 	})
 }
 
@@ -318,15 +287,11 @@ func TestRunnerReportsFailures(t *testing.T) {
 				})
 				run.drain()
 				_ = run.end()
-				if len(messages) != 2 || messages[0] != "arn:queue" {
-					t.Fatalf("messages = %v", messages)
-				}
+				check.Need(t, len(messages) == 2 && messages[0] == "arn:queue", "messages = %v", messages)
 				got := regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}`).ReplaceAllString(messages[1], "UUID")
 				got = regexp.MustCompile(`2000-01-01T00:00:0\d\.\d{3}Z`).ReplaceAllString(got, "TIMESTAMP")
 				want := strings.NewReplacer("FIRST", first, "LAST", last, "ERROR", test.wantError).Replace(wantMessage)
-				if diff := cmp.Diff(decoded(t, want), decoded(t, got)); diff != "" {
-					t.Errorf("message (-want +got):\n%s", diff)
-				}
+				check.Is(t, cmp.Diff(decoded(t, want), decoded(t, got)), "")
 				if got := run.Stats(); got.Failed != 2 || got.Retries != 1 || got.Waiting != 0 || got.Delivered != 0 {
 					t.Errorf("stats = %+v", got)
 				}
@@ -337,14 +302,9 @@ func TestRunnerReportsFailures(t *testing.T) {
 
 func TestFailureMessageWithoutAnInvocation(t *testing.T) {
 	b := &batch{records: numbered("5"), condition: ageExceeded}
-	message, err := failureOf(b, "arn:aws:lambda:x:1:function:f", "s", "shard", start)
-	if err != nil {
-		t.Fatal(err)
-	}
+	message := check.Get(failureOf(b, "arn:aws:lambda:x:1:function:f", "s", "shard", start))
 	var got map[string]json.RawMessage
-	if err := json.Unmarshal(message, &got); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal(message, &got))
 	if _, ok := got["responseContext"]; ok || !strings.Contains(string(message), `"approximateInvokeCount":0,"condition":"RecordAgeExceeded"`) ||
 		!strings.Contains(string(message), `"functionArn":"arn:aws:lambda:x:1:function:f"`) {
 		t.Errorf("message = %s", message)
@@ -353,7 +313,6 @@ func TestFailureMessageWithoutAnInvocation(t *testing.T) {
 
 func TestDisabledMapping(t *testing.T) {
 	run := startRunner(t, newMemoryStream("a"), nil, func(m *template.Mapping, _ *Config) { m.Enabled = false })
-	if err := <-run.done; err != nil || !run.Idle(time.Now()) {
-		t.Errorf("Run = %v, idle %v", err, run.Idle(time.Now()))
-	}
+	err := <-run.done
+	check.That(t, err == nil && run.Idle(time.Now()), "Run = %v, idle %v", err, run.Idle(time.Now()))
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/streamsort/streamsort/internal/dev/await"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/dynamo/streams"
@@ -41,24 +42,14 @@ func onServers(t *testing.T, view table.StreamView, test func(*testing.T, ddbtes
 	for _, kind := range ddbtest.Servers(t) {
 		t.Run(string(kind), func(t *testing.T) {
 			endpoint := ddbtest.Endpoint(t, kind)
-			db, err := dynamo.New(&dynamo.Options{Endpoint: endpoint})
-			if err != nil {
-				t.Fatal(err)
-			}
-			reader, err := streams.New(endpoint)
-			if err != nil {
-				t.Fatal(err)
-			}
+			db := check.Get(dynamo.New(&dynamo.Options{Endpoint: endpoint}))
+			reader := check.Get(streams.New(endpoint))
 			s := &server{t: t, db: db, streams: reader, table: "eventsource" + ddbtest.Suffix()}
-			if err := table.Create(t.Context(), db, table.Definition{
+			check.OK(t, table.Create(t.Context(), db, table.Definition{
 				Name: s.table, Partition: table.Key{Name: "queue", Type: table.String}, Sort: table.Key{Name: "seq", Type: table.Number}, Stream: view,
-			}); err != nil {
-				t.Fatal(err)
-			}
+			}))
 			described, err := db.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: &s.table})
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			s.stream = aws.ToString(described.Table.LatestStreamArn)
 			test(t, kind, s)
 		})
@@ -77,9 +68,8 @@ func (s *server) put(seq, v int) {
 	s.t.Helper()
 	item := key("q", seq)
 	item["v"] = &types.AttributeValueMemberN{Value: strconv.Itoa(v)}
-	if _, err := s.db.PutItem(s.t.Context(), &dynamodb.PutItemInput{TableName: &s.table, Item: item}); err != nil {
-		s.t.Error(err)
-	}
+	_, err := s.db.PutItem(s.t.Context(), &dynamodb.PutItemInput{TableName: &s.table, Item: item})
+	check.That(s.t, err == nil, "%v", err)
 }
 
 func (s *server) remove(seq int) {
@@ -97,17 +87,14 @@ func (s *server) run(m template.Mapping, c eventsource.Config) *eventsource.Runn
 	c.Streams, c.Logger = s.streams, slog.New(slog.DiscardHandler)
 	c.Backoff = func(int) time.Duration { return time.Millisecond }
 	r, err := eventsource.New(m, c)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	check.OK(s.t, err)
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- r.Run(ctx) }()
 	s.t.Cleanup(func() {
 		stop()
-		if err := <-done; err != nil {
-			s.t.Errorf("Run = %v", err)
-		}
+		err := <-done
+		check.That(s.t, err == nil, "Run = %v", err)
 	})
 	return r
 }
@@ -153,9 +140,7 @@ func (h *history) invoke(_ context.Context, payload []byte) ([]byte, string, err
 		version := versions
 		if r.EventName != "REMOVE" {
 			v, err := r.Change.NewImage["v"].Integer()
-			if err != nil {
-				h.t.Errorf("record %+v: %v", r, err)
-			}
+			check.That(h.t, err == nil, "record %+v: %v", r, err)
 			version = int(v)
 		}
 		h.seen[seq] = append(h.seen[seq], version)
@@ -205,14 +190,10 @@ func TestOnServers(t *testing.T) {
 			seen := h.seen[strconv.Itoa(seq)]
 			next := 0 // the version that is awaited
 			for i, v := range seen {
-				if v > next || i > 0 && v > seen[i-1]+1 {
-					t.Fatalf("item %d: version %d is delivered, %d is awaited: %v", seq, v, next, seen)
-				}
+				check.Need(t, v <= next && (i == 0 || v <= seen[i-1]+1), "%d %d %d %v", seq, v, next, seen)
 				next = max(next, v+1)
 			}
-			if next != versions+1 {
-				t.Errorf("item %d: %d versions of %d are delivered: %v", seq, next, versions+1, seen)
-			}
+			check.Is(t, next, versions+1, seq, seen)
 		}
 		stats := r.Stats()
 		const want = items * (versions + 1)
@@ -231,18 +212,16 @@ func TestOnServersLatestAndFilter(t *testing.T) {
 		var got []string
 		invoke := func(_ context.Context, payload []byte) ([]byte, string, error) {
 			var event events.DynamoDBEvent
-			if err := json.Unmarshal(payload, &event); err != nil {
-				t.Errorf("event: %v", err)
-			}
+			err := json.Unmarshal(payload, &event)
+			check.That(t, err == nil, "event: %v", err)
 			mu.Lock()
 			defer mu.Unlock()
 			for _, r := range event.Records {
 				if r.Change.NewImage != nil || r.Change.OldImage != nil || r.Change.StreamViewType != "KEYS_ONLY" || r.AWSRegion != "us-east-1" || r.EventSourceArn != s.stream {
 					t.Errorf("record = %+v", r)
 				}
-				if age := time.Since(r.Change.ApproximateCreationDateTime.Time); age < -time.Second || age > 3*time.Minute {
-					t.Errorf("record is %v old", age)
-				}
+				age := time.Since(r.Change.ApproximateCreationDateTime.Time)
+				check.That(t, age >= -time.Second && age <= 3*time.Minute, "record is %v old", age)
 				got = append(got, fmt.Sprint(r.EventName, r.Change.Keys["seq"].Number()))
 			}
 			return nil, "", nil
@@ -263,12 +242,9 @@ func TestOnServersLatestAndFilter(t *testing.T) {
 		s.drain(r)
 		mu.Lock()
 		defer mu.Unlock()
-		if fmt.Sprint(got) != "[INSERT1 INSERT2]" {
-			t.Errorf("delivered %v", got)
-		}
-		if stats := r.Stats(); stats.Filtered != 2 || stats.Delivered != 2 {
-			t.Errorf("stats = %+v", stats)
-		}
+		check.Is(t, fmt.Sprint(got), "[INSERT1 INSERT2]", got)
+		stats := r.Stats()
+		check.That(t, stats.Filtered == 2 && stats.Delivered == 2, "stats = %+v", stats)
 	})
 }
 
@@ -282,8 +258,6 @@ func TestOnServersEmptyStream(t *testing.T) {
 		s.drain(r)
 		s.put(1, 0)
 		s.drain(r)
-		if stats := r.Stats(); stats.Delivered != 1 {
-			t.Errorf("stats = %+v", stats)
-		}
+		check.Is(t, r.Stats().Delivered, 1)
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/dev/bubble"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/localstack/template"
 )
 
@@ -70,15 +71,11 @@ func TestRunnerReadsParentsFirst(t *testing.T) {
 		}
 		run := startRunner(t, stream, f.invoke, nil)
 		bubble.Sleep(30 * time.Second)
-		if diff := cmp.Diff([]string{"1"}, f.keys()); diff != "" {
-			t.Errorf("while the parent's records are in work (-want +got):\n%s", diff)
-		}
+		check.Is(t, cmp.Diff([]string{"1"}, f.keys()), "")
 		run.drain()
 		_ = run.end()
 		keys := f.keys()
-		if len(keys) != 4 || keys[0] != "1" || keys[3] != "4" {
-			t.Errorf("delivered %v", keys)
-		}
+		check.That(t, len(keys) == 4 && keys[0] == "1" && keys[3] == "4", "delivered %v", keys)
 	})
 }
 
@@ -88,20 +85,16 @@ func TestRunnerForgetsTrimmedShards(t *testing.T) {
 		return types.Shard{ShardId: &id, ParentShardId: aws.String(parent)}
 	}
 	tree.see([]types.Shard{shard("a", "trimmed"), shard("b", "a")}, "TRIM_HORIZON")
-	if got := tree.start(); len(got) != 1 || got[0].id != "a" {
-		t.Fatalf("started %v, want a", got)
-	}
-	if got := tree.start(); len(got) != 0 {
-		t.Errorf("started again: %v", got)
-	}
+	got := tree.start()
+	check.Need(t, len(got) == 1 && got[0].id == "a", "started %v, want a", got)
+	got = tree.start()
+	check.Is(t, len(got), 0, got)
 	tree.done("a")
 	tree.see([]types.Shard{shard("b", "a")}, "TRIM_HORIZON")
-	if _, ok := tree.state["a"]; ok {
-		t.Error("a is still known")
-	}
-	if got := tree.start(); len(got) != 1 || got[0].id != "b" {
-		t.Errorf("started %v, want b", got)
-	}
+	_, ok := tree.state["a"]
+	check.That(t, !ok, "a is still known")
+	got = tree.start()
+	check.That(t, len(got) == 1 && got[0].id == "b", "started %v, want b", got)
 }
 
 // A stream that is being made has no shards yet; they do not take long.
@@ -112,15 +105,11 @@ func TestRunnerAwaitsTheFirstShard(t *testing.T) {
 		run := startRunner(t, stream, f.invoke, nil)
 		since := time.Now()
 		bubble.Sleep(time.Minute)
-		if run.Idle(since) {
-			t.Error("idle without a shard")
-		}
+		check.That(t, !run.Idle(since), "idle without a shard")
 		stream.change(func() { stream.shards = []*memoryShard{{id: "a"}} })
 		stream.put("a", "1")
 		bubble.Sleep(time.Second)
-		if diff := cmp.Diff([]string{"1"}, f.keys()); diff != "" {
-			t.Errorf("delivered within a second (-want +got):\n%s", diff)
-		}
+		check.Is(t, cmp.Diff([]string{"1"}, f.keys()), "")
 		_ = run.end()
 	})
 }
@@ -145,9 +134,7 @@ func TestRunnerIsNotIdleBeforeItKnowsTheChildren(t *testing.T) {
 		stream.put("b", "1")
 		since := time.Now()
 		bubble.Sleep(3 * time.Second)
-		if run.Idle(since) {
-			t.Error("idle while the child is not known")
-		}
+		check.That(t, !run.Idle(since), "idle while the child is not known")
 		stream.change(func() { down = false })
 		run.delivered(f, "1")
 	})
@@ -188,12 +175,9 @@ func TestRunnerEndsWithItsStream(t *testing.T) {
 			run := startRunner(t, stream, f.invoke, nil)
 			run.drain()
 			stream.change(func() { stream.gone = true })
-			if err := <-run.done; !isNotFound(err) {
-				t.Errorf("Run = %v", err)
-			}
-			if diff := cmp.Diff([]string{"1"}, f.keys()); diff != "" {
-				t.Errorf("delivered (-want +got):\n%s", diff)
-			}
+			err := <-run.done
+			check.That(t, isNotFound(err), "Run = %v", err)
+			check.Is(t, cmp.Diff([]string{"1"}, f.keys()), "")
 		})
 	})
 }

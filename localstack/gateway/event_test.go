@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/localstack/template"
 )
 
@@ -25,13 +26,10 @@ func TestEvent(t *testing.T) {
 	r.Header.Set("User-Agent", "test/1")
 	r.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=AKID/20261121/us-east-1/execute-api/aws4_request, SignedHeaders=host, Signature=00")
 	now := time.Date(2026, 11, 21, 13, 14, 15, 123e6, time.FixedZone("", 3600))
-	payload, err := newEvent(r, []byte(`{"a":1}`), target{
+	payload := check.Get(newEvent(r, []byte(`{"a":1}`), target{
 		apiID: "a1", domain: "a1.example", routeKey: "POST /pets/{id}", path: "/pets/a b",
 		stage: template.Stage{Name: "$default", Variables: map[string]string{"v": "w"}}, parameters: map[string]string{"id": "a b"}, iam: true,
-	}, now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, now))
 	const want = `{
 	 "version": "2.0", "routeKey": "POST /pets/{id}", "rawPath": "/pets/a b", "rawQueryString": "x=1&x=2&y=%20z&empty",
 	 "cookies": ["a=1", "b=2", "c=3"],
@@ -52,13 +50,10 @@ func TestEvent(t *testing.T) {
 	 "pathParameters": {"id": "a b"}, "stageVariables": {"v": "w"}, "body": "{\"a\":1}", "isBase64Encoded": false
 	}`
 	var got, wanted map[string]any
-	if json.Unmarshal(payload, &got) != nil || json.Unmarshal([]byte(want), &wanted) != nil {
-		t.Fatalf("not JSON: %s", payload)
-	}
+	check.Need(t, json.Unmarshal(payload, &got) == nil && json.Unmarshal([]byte(want), &wanted) == nil,
+		"not JSON: %s", payload)
 	got["requestContext"].(map[string]any)["requestId"] = "ID"
-	if diff := cmp.Diff(wanted, got); diff != "" {
-		t.Errorf("event (-want +got):\n%s", diff)
-	}
+	check.Is(t, cmp.Diff(wanted, got), "")
 	var typed events.APIGatewayV2HTTPRequest
 	if err := json.Unmarshal(payload, &typed); err != nil || typed.RequestContext.Authorizer.IAM.AccessKey != "AKID" {
 		t.Errorf("as the SDK's type: %+v, %v", typed.RequestContext.Authorizer, err)
@@ -67,23 +62,16 @@ func TestEvent(t *testing.T) {
 
 func TestEventPlain(t *testing.T) {
 	r := httptest.NewRequest("GET", "/", nil)
-	payload, err := newEvent(r, nil, target{iam: true}, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	payload := check.Get(newEvent(r, nil, target{iam: true}, time.Now()))
 	var got map[string]any
-	if err := json.Unmarshal(payload, &got); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal(payload, &got))
 	for _, name := range []string{"body", "cookies", "queryStringParameters", "pathParameters", "stageVariables"} {
-		if value, there := got[name]; there {
-			t.Errorf("%s = %v; want it absent", name, value)
-		}
+		value, there := got[name]
+		check.That(t, !there, "%s = %v; want it absent", name, value)
 	}
 	authorizer, _ := got["requestContext"].(map[string]any)["authorizer"].(map[string]any)
-	if by, _ := authorizer["iam"].(map[string]any); by["accessKey"] != unsigned {
-		t.Errorf("an unsigned request has the identity %v", authorizer)
-	}
+	by, _ := authorizer["iam"].(map[string]any)
+	check.Is(t, by["accessKey"], unsigned, authorizer)
 }
 
 func TestBase64(t *testing.T) {
@@ -104,18 +92,12 @@ func TestBase64(t *testing.T) {
 	} {
 		r := httptest.NewRequest("POST", "/", nil)
 		r.Header.Set("Content-Type", contentType)
-		payload, err := newEvent(r, []byte("hi"), target{}, time.Now())
-		if err != nil {
-			t.Fatal(err)
-		}
+		payload := check.Get(newEvent(r, []byte("hi"), target{}, time.Now()))
 		var got event
-		if err := json.Unmarshal(payload, &got); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, json.Unmarshal(payload, &got))
 		want := map[bool]string{true: "hi", false: "aGk="}[text]
-		if got.Body != want || got.IsBase64Encoded == text {
-			t.Errorf("%q: body %q, base64 %v; want %q", contentType, got.Body, got.IsBase64Encoded, want)
-		}
+		check.That(t, got.Body == want && got.IsBase64Encoded != text,
+			"%q: body %q, base64 %v; want %q", contentType, got.Body, got.IsBase64Encoded, want)
 	}
 }
 
@@ -156,12 +138,9 @@ func TestMatch(t *testing.T) {
 	}
 	for _, c := range cases {
 		route, parameters, ok := match(c.routes, c.method, c.path)
-		if ok != (c.want != "") || route.Key != c.want {
-			t.Errorf("%s %s: route %q, %v; want %q", c.method, c.path, route.Key, ok, c.want)
-		}
-		if diff := cmp.Diff(c.parameters, parameters); diff != "" {
-			t.Errorf("%s %s: parameters (-want +got):\n%s", c.method, c.path, diff)
-		}
+		check.That(t, ok == (c.want != "") && route.Key == c.want,
+			"%s %s: route %q, %v; want %q", c.method, c.path, route.Key, ok, c.want)
+		check.Is(t, cmp.Diff(c.parameters, parameters), "", c.method, c.path)
 	}
 }
 
@@ -174,12 +153,10 @@ func TestStage(t *testing.T) {
 		"/product":       {"$default", "/product"},
 	} {
 		stage, rest, ok := a.stage(path)
-		if !ok || stage.Name != want[0] || rest != want[1] {
-			t.Errorf("stage(%q) = %q, %q, %v; want %q", path, stage.Name, rest, ok, want)
-		}
+		check.That(t, ok && stage.Name == want[0] && rest == want[1],
+			"stage(%q) = %q, %q, %v; want %q", path, stage.Name, rest, ok, want)
 	}
 	a.Stages = a.Stages[1:]
-	if _, _, ok := a.stage("/messages"); ok {
-		t.Error("a path outside the only stage was taken")
-	}
+	_, _, ok := a.stage("/messages")
+	check.That(t, !ok, "a path outside the only stage was taken")
 }

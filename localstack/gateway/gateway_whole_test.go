@@ -22,6 +22,7 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/sources"
 	"github.com/streamsort/streamsort/localstack/lambda"
 	"github.com/streamsort/streamsort/localstack/template"
@@ -61,20 +62,11 @@ func functions(t *testing.T) *lambda.Service {
 
 func do(t *testing.T, method, url, contentType, body string) (int, http.Header, string) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := check.Get(http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body)))
 	r.Header.Set("Content-Type", contentType)
-	response, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := check.Get(http.DefaultClient.Do(r))
 	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Get(io.ReadAll(response.Body))
 	return response.StatusCode, response.Header, string(text)
 }
 
@@ -125,13 +117,10 @@ func TestAPI(t *testing.T) {
 	}
 	for _, c := range cases {
 		status, _, body := do(t, c.method, url+c.path, c.contentType, c.body)
-		if status != c.status || body != c.want {
-			t.Errorf("%s: %d %s; want %d %s", c.name, status, body, c.status, c.want)
-		}
+		check.That(t, status == c.status && body == c.want, "%s: %d %s", c.name, status, body)
 	}
-	if all := strings.Join(warnings, "\n"); len(warnings) != 5 || !strings.Contains(all, "asked to") {
-		t.Errorf("warnings = %d:\n%s", len(warnings), all)
-	}
+	all := strings.Join(warnings, "\n")
+	check.That(t, len(warnings) == 5 && strings.Contains(all, "asked to"), "%d %s", len(warnings), all)
 }
 
 func TestURL(t *testing.T) {
@@ -142,9 +131,8 @@ func TestURL(t *testing.T) {
 
 	status, _, body := do(t, "GET", url+"/a%20b", "", "")
 	var got event
-	if err := json.Unmarshal([]byte(body), &got); err != nil || status != 200 {
-		t.Fatalf("event: %d %s", status, body)
-	}
+	err := json.Unmarshal([]byte(body), &got)
+	check.Need(t, err == nil && status == 200, "event: %d %s", status, body)
 	if got.RawPath != "/a%20b" || got.RouteKey != "$default" || got.RequestContext.HTTP.Path != "/a%20b" {
 		t.Errorf("event = %+v; want the path still encoded", got)
 	}
@@ -158,9 +146,8 @@ func TestURL(t *testing.T) {
 		{closed, "", 429},
 		{url + "/raw", strings.Repeat("x", maxURLBody+1), 413},
 	} {
-		if status, _, body := do(t, "POST", c.url, "application/json", c.body); status != c.status {
-			t.Errorf("%s: %d %s; want %d", c.url, status, body, c.status)
-		}
+		status, _, body := do(t, "POST", c.url, "application/json", c.body)
+		check.Is(t, status, c.status, c.url, body)
 	}
 }
 
@@ -174,9 +161,7 @@ func TestInvokeBySDK(t *testing.T) {
 	ctx := context.Background()
 	for _, name := range []string{"echo", template.FunctionARN("echo"), "000000000000:function:echo", "Echo"} {
 		out, err := client.Invoke(ctx, &sdk.InvokeInput{FunctionName: &name, Payload: []byte(`{"rawPath":"/x"}`), LogType: types.LogTypeTail})
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
+		check.Need(t, err == nil, "%s: %v", name, err)
 		tail, _ := base64.StdEncoding.DecodeString(aws.ToString(out.LogResult))
 		if out.StatusCode != 200 || string(out.Payload) != `{"rawPath":"/x"}` || out.FunctionError != nil || string(tail) != "path /x\n" {
 			t.Errorf("%s: %d %s %v %q", name, out.StatusCode, out.Payload, out.FunctionError, tail)
@@ -188,53 +173,37 @@ func TestInvokeBySDK(t *testing.T) {
 		t.Errorf("failing function: %+v, %v", out, err)
 	}
 	out, err = client.Invoke(ctx, &sdk.InvokeInput{FunctionName: &name, InvocationType: types.InvocationTypeEvent})
-	if err != nil || out.StatusCode != 202 {
-		t.Errorf("Event: %+v, %v; want 202", out, err)
-	}
+	check.That(t, err == nil && out.StatusCode == 202, "Event: %+v, %v; want 202", out, err)
 	out, err = client.Invoke(ctx, &sdk.InvokeInput{FunctionName: &name, InvocationType: types.InvocationTypeDryRun})
-	if err != nil || out.StatusCode != 204 {
-		t.Errorf("DryRun: %+v, %v; want 204", out, err)
-	}
+	check.That(t, err == nil && out.StatusCode == 204, "DryRun: %+v, %v; want 204", out, err)
 	invoke := func(name, payload string) error {
 		_, err := client.Invoke(ctx, &sdk.InvokeInput{FunctionName: &name, Payload: []byte(payload)})
 		return err
 	}
 	var notFound *types.ResourceNotFoundException
-	if err := invoke("nobody", "{}"); !errors.As(err, &notFound) {
-		t.Errorf("unknown function: %v", err)
-	}
+	err = invoke("nobody", "{}")
+	check.That(t, errors.As(err, &notFound), "unknown function: %v", err)
 	var throttled *types.TooManyRequestsException
-	if err := invoke("closed", "{}"); !errors.As(err, &throttled) {
-		t.Errorf("throttled function: %v", err)
-	}
+	err = invoke("closed", "{}")
+	check.That(t, errors.As(err, &throttled), "throttled function: %v", err)
 	var invalid *types.InvalidRequestContentException
-	if err := invoke("echo", "{"); !errors.As(err, &invalid) {
-		t.Errorf("broken JSON: %v", err)
-	}
+	err = invoke("echo", "{")
+	check.That(t, errors.As(err, &invalid), "broken JSON: %v", err)
 	var tooLarge *types.RequestTooLargeException
-	if err := invoke("echo", `"`+strings.Repeat("x", lambda.MaxPayload)+`"`); !errors.As(err, &tooLarge) {
-		t.Errorf("large payload: %v", err)
-	}
+	err = invoke("echo", `"`+strings.Repeat("x", lambda.MaxPayload)+`"`)
+	check.That(t, errors.As(err, &tooLarge), "large payload: %v", err)
 }
 
 func TestInvokeRefused(t *testing.T) {
 	url := listen(t, NewInvoke(functions(t), strings.ToLower))
-	if status, _, _ := do(t, "GET", url+"/2015-03-31/functions/", "", ""); status != 404 {
-		t.Errorf("ListFunctions = %d, want 404", status)
-	}
+	status, _, _ := do(t, "GET", url+"/2015-03-31/functions/", "", "")
+	check.Is(t, status, 404)
 	r, err := http.NewRequest("POST", url+"/2015-03-31/functions/echo/invocations", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	for header, value := range map[string]string{"X-Amz-Client-Context": "?", "X-Amz-Invocation-Type": "Later"} {
 		r.Header = http.Header{header: {value}}
-		response, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		response := check.Get(http.DefaultClient.Do(r))
 		_ = response.Body.Close()
-		if response.StatusCode != 400 {
-			t.Errorf("%s: %s gives %d, want 400", header, value, response.StatusCode)
-		}
+		check.Is(t, response.StatusCode, 400, header, value)
 	}
 }

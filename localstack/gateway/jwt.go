@@ -118,7 +118,7 @@ func (k *Keys) verify(r *http.Request, want template.JWT, now time.Time) (*jwt, 
 	if err := decoder.Decode(&claims); err != nil {
 		return nil, err
 	}
-	if err := check(claims, want, now); err != nil {
+	if err := checkClaims(claims, want, now); err != nil {
 		return nil, err
 	}
 	scopes := words(claims["scope"])
@@ -138,8 +138,8 @@ func (k *Keys) verify(r *http.Request, want template.JWT, now time.Time) (*jwt, 
 	return verified, nil
 }
 
-// check looks at the claims that every token must have.
-func check(claims map[string]any, want template.JWT, now time.Time) error {
+// checkClaims looks at the claims that every token must have.
+func checkClaims(claims map[string]any, want template.JWT, now time.Time) error {
 	if claims["iss"] != want.Issuer {
 		return fmt.Errorf("the issuer is %v, and not %s", claims["iss"], want.Issuer)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/localstack/gateway/gatewaytest"
 	"github.com/streamsort/streamsort/localstack/template"
 )
@@ -35,9 +36,7 @@ func TestVerify(t *testing.T) {
 		return all
 	}
 	other, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	now := time.Now()
 	head, body, _ := strings.Cut(issuer.Sign(good(nil)), ".")
 	_, signature, _ := strings.Cut(body, ".")
@@ -77,12 +76,10 @@ func TestVerify(t *testing.T) {
 		r := httptest.NewRequest("GET", "/", nil)
 		r.Header.Set("Authorization", c.token)
 		verified, err := keys.verify(r, template.JWT{Issuer: testIssuer, Audience: []string{"shop", "desk"}, Scopes: c.scopes}, now)
-		if c.want == "" && (err != nil || verified.Claims["org"] != "acme") {
-			t.Errorf("%s: %+v, %v", name, verified, err)
-		}
-		if c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
-			t.Errorf("%s: %+v, %v; want %q", name, verified, err, c.want)
-		}
+		check.That(t, c.want != "" || err == nil && verified.Claims["org"] == "acme",
+			"%s: %+v, %v", name, verified, err)
+		check.That(t, c.want == "" || err != nil && strings.Contains(err.Error(), c.want),
+			"%s: %+v, %v; want %q", name, verified, err, c.want)
 	}
 }
 
@@ -96,15 +93,11 @@ func TestClaims(t *testing.T) {
 	}))
 	// No address is given: the issuer tells where its keys are.
 	verified, err := NewKeys(nil).verify(r, template.JWT{Issuer: address, Audience: []string{"shop"}}, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	want := map[string]string{
 		"iss": address, "aud": "shop", "iat": "1", "exp": "9999999999", "n": "7", "list": "[a b 1]", "yes": "true", "x": `{"y":1}`,
 	}
-	if diff := cmp.Diff(want, verified.Claims); diff != "" {
-		t.Errorf("claims (-want +got):\n%s", diff)
-	}
+	check.Is(t, cmp.Diff(want, verified.Claims), "")
 }
 
 func TestKeysThatAreNotThere(t *testing.T) {

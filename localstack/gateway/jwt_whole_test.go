@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/localstack/gateway/gatewaytest"
 	"github.com/streamsort/streamsort/localstack/template"
 )
@@ -36,20 +37,12 @@ func TestAPIWithTokens(t *testing.T) {
 		{token("read")[:60], 401, `"Unauthorized"`, "Bearer"},
 		{"", 401, `"Unauthorized"`, "Bearer"},
 	} {
-		r, err := http.NewRequestWithContext(t.Context(), "GET", url+"/event", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := check.Get(http.NewRequestWithContext(t.Context(), "GET", url+"/event", nil))
 		r.Header.Set("Authorization", c.authorization)
 		w := httptest.NewRecorder()
-		response, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		response := check.Get(http.DefaultClient.Do(r))
 		defer response.Body.Close()
-		if _, err := w.Body.ReadFrom(response.Body); err != nil {
-			t.Fatal(err)
-		}
+		check.Get(w.Body.ReadFrom(response.Body))
 		if response.StatusCode != c.status || !strings.Contains(w.Body.String(), c.want) || !strings.Contains(response.Header.Get("Www-Authenticate"), c.header) {
 			t.Errorf("%.20s: %d %v %s", c.authorization, response.StatusCode, response.Header, w.Body)
 		}

@@ -4,6 +4,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 func TestReply(t *testing.T) {
@@ -40,14 +42,10 @@ func TestReply(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := newReply([]byte(c.payload), "default/type")
 			if c.status == 0 {
-				if err == nil {
-					t.Errorf("reply = %+v; want an error", got)
-				}
+				check.That(t, err != nil, "reply = %+v; want an error", got)
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			w := httptest.NewRecorder()
 			got.write(w)
 			if w.Code != c.status || w.Header().Get("Content-Type") != c.contentType || w.Body.String() != c.body {
@@ -59,12 +57,9 @@ func TestReply(t *testing.T) {
 
 func TestReplyCookies(t *testing.T) {
 	got, err := newReply([]byte(`{"statusCode": 200, "cookies": ["a=1; Secure", "b=2"], "headers": {"x-n": 5}}`), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	w := httptest.NewRecorder()
 	got.write(w)
-	if cookies := strings.Join(w.Header()["Set-Cookie"], "|"); cookies != "a=1; Secure|b=2" || w.Header().Get("X-N") != "5" {
-		t.Errorf("header = %v", w.Header())
-	}
+	cookies := strings.Join(w.Header()["Set-Cookie"], "|")
+	check.That(t, cookies == "a=1; Secure|b=2" && w.Header().Get("X-N") == "5", "%v", w.Header())
 }

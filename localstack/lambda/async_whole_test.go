@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/await"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/localstack/template"
 )
 
@@ -27,17 +28,13 @@ func TestAsync(t *testing.T) {
 		t.Fatal(err)
 	}
 	await.True(t, "the effect", func() bool { _, err := os.Stat(path); return err == nil })
-	if err := s.InvokeAsync(Request{Function: "probe", Payload: []byte(`{"do":"error"}`)}); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, s.InvokeAsync(Request{Function: "probe", Payload: []byte(`{"do":"error"}`)}))
 	var got struct {
 		RequestContext  struct{ Condition, FunctionArn string }
 		RequestPayload  struct{ Do string }
 		ResponsePayload struct{ ErrorMessage string }
 	}
-	if err := json.Unmarshal(<-failed, &got); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal(<-failed, &got))
 	if got.RequestContext.Condition != "RetriesExhausted" || got.RequestPayload.Do != "error" || got.ResponsePayload.ErrorMessage != "no luck" {
 		t.Errorf("record = %+v", got)
 	}
@@ -49,15 +46,12 @@ func TestAsyncRetry(t *testing.T) {
 	failed := make(chan []byte, 1)
 	s := serve(t, Config{AsyncRetry: time.Millisecond, OnFailure: func(_ string, message []byte) { failed <- message }},
 		template.Function{Reserved: -1, Async: template.Async{Retries: 2, OnFailure: "failures", MaxAge: time.Hour}})
-	if err := s.InvokeAsync(Request{Function: "probe", Payload: []byte(`{"do":"error"}`)}); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, s.InvokeAsync(Request{Function: "probe", Payload: []byte(`{"do":"error"}`)}))
 	var got struct {
 		RequestContext struct{ ApproximateInvokeCount int }
 	}
-	if err := json.Unmarshal(<-failed, &got); err != nil || got.RequestContext.ApproximateInvokeCount != 3 {
-		t.Errorf("%+v, %v, want 3 attempts", got, err)
-	}
+	err := json.Unmarshal(<-failed, &got)
+	check.That(t, err == nil && got.RequestContext.ApproximateInvokeCount == 3, "%+v, %v", got, err)
 }
 
 // TestTryAsync pins when an asynchronous request is tried again.

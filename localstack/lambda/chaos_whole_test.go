@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/localstack/template"
 )
 
@@ -27,30 +28,22 @@ func TestChaos(t *testing.T) {
 			if r.FunctionError == "" {
 				break
 			}
-			if !strings.Contains(string(r.Payload), "signal: killed") {
-				t.Fatalf("failure = %s", r.Payload)
-			}
+			check.Need(t, strings.Contains(string(r.Payload), "signal: killed"), "failure = %s", r.Payload)
 			failures++
 			withEffect += effects() - before
 		}
 	}
-	if failures < n/3 || failures > 3*n {
-		t.Errorf("%d failures of %d requests; want about as many at the rate 0.5", failures, n)
-	}
-	if withEffect == 0 || withEffect == failures {
-		t.Errorf("%d of %d killed requests had their effect; want some, not all", withEffect, failures)
-	}
-	if stats, _ := s.Stats("probe"); stats.Killed != failures || stats.Errors != failures {
-		t.Errorf("stats = %+v; want %d killed", stats, failures)
-	}
+	check.That(t, failures >= n/3 && failures <= 3*n, "%d failures of %d requests", failures, n)
+	check.That(t, withEffect != 0 && withEffect != failures, "%d %d", withEffect, failures)
+	stats, _ := s.Stats("probe")
+	check.That(t, stats.Killed == failures && stats.Errors == failures, "stats = %+v", stats)
 }
 
 // TestChaosAlways kills each request, wherever it was aimed: no answer gets through.
 func TestChaosAlways(t *testing.T) {
 	s := serve(t, Config{Chaos: KillRandomly(1, 7)}, template.Function{Reserved: -1})
 	for range 12 {
-		if r := invoke(t, s, `{}`); r.FunctionError == "" {
-			t.Errorf("an answer got through: %s", r.Payload)
-		}
+		r := invoke(t, s, `{}`)
+		check.That(t, r.FunctionError != "", "an answer got through: %s", r.Payload)
 	}
 }

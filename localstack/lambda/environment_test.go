@@ -4,6 +4,8 @@ import (
 	"context"
 	"testing"
 	"time"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // TestAwaitAnsweredAndAsked: a runtime that answers and asks for more at once is not given the same
@@ -18,20 +20,13 @@ func TestAwaitAnsweredAndAsked(t *testing.T) {
 		}
 		inv := &invocation{id: "one"}
 		e.setCurrent(inv)
-		if !e.claim("one") {
-			t.Fatal("the answer was refused")
-		}
+		check.Need(t, e.claim("one"), "the answer was refused")
 		e.answers <- &answer{payload: []byte("done")}
 		next := &poll{reply: make(chan *invocation, 1)}
 		e.polls <- next
-		if got := e.await(inv, timer, &kill{}); got.final || string(got.payload) != "done" {
-			t.Fatalf("outcome %+v", got)
-		}
-		if len(next.reply) > 0 {
-			t.Fatal("the request was given again")
-		}
-		if e.poll != next && len(e.polls) == 0 {
-			t.Fatal("the question for more is lost")
-		}
+		got := e.await(inv, timer, &kill{})
+		check.Need(t, !got.final && string(got.payload) == "done", "outcome %+v", got)
+		check.Need(t, len(next.reply) == 0, "the request was given again")
+		check.Need(t, e.poll == next || len(e.polls) != 0, "the question for more is lost")
 	}
 }

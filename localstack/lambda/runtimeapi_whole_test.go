@@ -15,17 +15,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/dev/await"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/localstack/template"
 )
 
 func TestContext(t *testing.T) {
 	s := serve(t, Config{}, template.Function{Reserved: -1, Timeout: 70 * time.Second})
-	r, err := s.Invoke(context.Background(), Request{
+	r := check.Get(s.Invoke(context.Background(), Request{
 		Function: "probe", Qualifier: "live", Payload: []byte(`{"do":"context"}`), ClientContext: `{"custom":{"who":"me"}}`,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	got := decode[struct {
 		ID, Arn, Trace string
 		Left           int
@@ -34,9 +32,8 @@ func TestContext(t *testing.T) {
 	if got.ID != r.RequestID || got.Arn != "arn:aws:lambda:us-east-1:000000000000:function:probe:live" || got.Client["who"] != "me" {
 		t.Errorf("context = %+v; want request id %s", got, r.RequestID)
 	}
-	if got.Left <= 0 || got.Left > 70_000 || !strings.HasPrefix(got.Trace, "Root=1-") {
-		t.Errorf("context = %+v; want a deadline within 70 s and a trace id", got)
-	}
+	check.That(t, got.Left > 0 && got.Left <= 70_000 && strings.HasPrefix(got.Trace, "Root=1-"),
+		"context = %+v; want a deadline within 70 s and a trace id", got)
 }
 
 func TestVariables(t *testing.T) {
@@ -51,9 +48,7 @@ func TestVariables(t *testing.T) {
 		got[name] = value
 	}
 	for _, varying := range []string{"PATH", "AWS_LAMBDA_RUNTIME_API", "AWS_LAMBDA_LOG_STREAM_NAME", "_X_AMZN_TRACE_ID"} {
-		if got[varying] == "" {
-			t.Errorf("%s is not set", varying)
-		}
+		check.That(t, got[varying] != "", "%s is not set", varying)
 		delete(got, varying)
 	}
 	want := map[string]string{
@@ -64,9 +59,7 @@ func TestVariables(t *testing.T) {
 		"AWS_LAMBDA_LOG_FORMAT": "JSON", "AWS_LAMBDA_LOG_LEVEL": "WARN", "AWS_XRAY_CONTEXT_MISSING": "LOG_ERROR",
 		"LAMBDA_TASK_ROOT": filepath.Dir(probe), "LAMBDA_RUNTIME_DIR": "/var/runtime", "LANG": "en_US.UTF-8", "TZ": ":UTC",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("variables (-want +got):\n%s", diff)
-	}
+	check.Is(t, cmp.Diff(want, got), "")
 }
 
 // TestRuntimeAPI asks an environment's API what a runtime must not.
@@ -85,13 +78,9 @@ func TestRuntimeAPI(t *testing.T) {
 		"elsewhere":                  http.StatusNotFound,
 	} {
 		r, err := http.Post("http://"+api+"/2018-06-01/runtime/"+path, "application/json", strings.NewReader(`{}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		_ = r.Body.Close()
-		if r.StatusCode != want {
-			t.Errorf("POST %s = %d, want %d", path, r.StatusCode, want)
-		}
+		check.Is(t, r.StatusCode, want, path)
 	}
 	path := filepath.Join(t.TempDir(), "running")
 	done := make(chan Response, 1)
@@ -101,16 +90,12 @@ func TestRuntimeAPI(t *testing.T) {
 	}()
 	await.True(t, "the request", func() bool { _, err := os.Stat(path); return err == nil })
 	r, err := http.Post("http://"+api+"/2018-06-01/runtime/invocation/another/response", "application/json", strings.NewReader(`"wrong"`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	_ = r.Body.Close()
 	_ = os.Remove(path)
 	if answer := <-done; r.StatusCode != http.StatusBadRequest || string(answer.Payload) == `"wrong"` || answer.FunctionError != "" {
 		t.Errorf("an answer to another request gave %d, and the request %s", r.StatusCode, answer.Payload)
 	}
 	http.DefaultClient.CloseIdleConnections()
-	if got := decode[counted](t, invoke(t, s, `{"do":"count"}`)); got.Count != 3 {
-		t.Errorf("count = %d after strange requests; want the same environment", got.Count)
-	}
+	check.Is(t, decode[counted](t, invoke(t, s, `{"do":"count"}`)).Count, 3)
 }

@@ -22,6 +22,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/streamsort/streamsort/internal/dev/await"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/sources"
 	"github.com/streamsort/streamsort/localstack/template"
 )
@@ -79,21 +80,16 @@ func serve(t *testing.T, c Config, f template.Function) *Service {
 func invoke(t *testing.T, s *Service, payload string) Response {
 	t.Helper()
 	r, err := s.Invoke(context.Background(), Request{Function: "probe", Payload: []byte(payload)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return r
 }
 
 func decode[T any](t *testing.T, r Response) T {
 	t.Helper()
 	var v T
-	if r.FunctionError != "" {
-		t.Fatalf("function error: %s", r.Payload)
-	}
-	if err := json.Unmarshal(r.Payload, &v); err != nil {
-		t.Fatalf("%s: %v", r.Payload, err)
-	}
+	check.Need(t, r.FunctionError == "", "function error: %s", r.Payload)
+	err := json.Unmarshal(r.Payload, &v)
+	check.Need(t, err == nil, "%s: %v", r.Payload, err)
 	return v
 }
 
@@ -102,14 +98,11 @@ type counted struct{ Count, Pid int }
 func TestWarm(t *testing.T) {
 	s := serve(t, Config{}, template.Function{Reserved: -1})
 	for i := 1; i <= 3; i++ {
-		if got := decode[counted](t, invoke(t, s, `{"do":"count"}`)); got.Count != i {
-			t.Errorf("request %d was the environment's %d.: the environment is not kept", i, got.Count)
-		}
+		check.Is(t, decode[counted](t, invoke(t, s, `{"do":"count"}`)).Count, i)
 	}
 	stats, err := s.Stats("probe")
-	if want := (Stats{Requests: 3, Started: 1, Idle: 1}); err != nil || stats != want {
-		t.Errorf("stats = %+v, %v; want %+v", stats, err, want)
-	}
+	want := (Stats{Requests: 3, Started: 1, Idle: 1})
+	check.That(t, err == nil && stats == want, "stats = %+v, %v; want %+v", stats, err, want)
 }
 
 // TestConcurrent holds two requests open at once: each has a process of its own, and the next
@@ -132,27 +125,18 @@ func TestConcurrent(t *testing.T) {
 		return path
 	}
 	end := func(path string, from chan result) int {
-		if err := os.Remove(path); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.Remove(path))
 		r := <-from
-		if r.err != nil {
-			t.Fatal(r.err)
-		}
+		check.Need(t, r.err == nil, "%v", r.err)
 		return decode[counted](t, r.Response).Pid
 	}
 	one, two := begin("one", first), begin("two", second)
-	if stats, _ := s.Stats("probe"); stats.Running != 2 || stats.Started != 2 {
-		t.Errorf("stats = %+v; want two running in two environments", stats)
-	}
+	stats, _ := s.Stats("probe")
+	check.That(t, stats.Running == 2 && stats.Started == 2, "stats = %+v", stats)
 	pid1 := end(one, first)
 	pid2 := end(two, second)
-	if pid1 == pid2 {
-		t.Error("both requests ran in one process")
-	}
-	if got := decode[counted](t, invoke(t, s, `{"do":"count"}`)); got.Pid != pid2 {
-		t.Errorf("the next request ran in process %d; want the one used last, %d (not %d)", got.Pid, pid2, pid1)
-	}
+	check.That(t, pid1 != pid2, "both requests ran in one process")
+	check.Is(t, decode[counted](t, invoke(t, s, `{"do":"count"}`)).Pid, pid2, pid1)
 }
 
 func TestThrottledByReserve(t *testing.T) {
@@ -164,16 +148,13 @@ func TestThrottledByReserve(t *testing.T) {
 		done <- err
 	}()
 	await.True(t, "the first request", func() bool { _, err := os.Stat(path); return err == nil })
-	if _, err := s.Invoke(context.Background(), Request{Function: "probe"}); !errors.Is(err, ErrThrottled) {
-		t.Errorf("second request: %v; want ErrThrottled", err)
-	}
+	_, err := s.Invoke(context.Background(), Request{Function: "probe"})
+	check.That(t, errors.Is(err, ErrThrottled), "second request: %v; want ErrThrottled", err)
 	_ = os.Remove(path)
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
-	if got := invoke(t, s, `{}`); got.FunctionError != "" {
-		t.Errorf("after the first: %s", got.Payload)
-	}
+	err = <-done
+	check.That(t, err == nil, "%v", err)
+	got := invoke(t, s, `{}`)
+	check.Is(t, got.FunctionError, "", got.Payload)
 }
 
 // TestUnreservedWaits has one environment for two requests: the second waits.
@@ -188,9 +169,8 @@ func TestUnreservedWaits(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if stats, _ := s.Stats("probe"); stats.Started != 1 || stats.Requests != 5 {
-		t.Errorf("stats = %+v; want five requests in one environment", stats)
-	}
+	stats, _ := s.Stats("probe")
+	check.That(t, stats.Started == 1 && stats.Requests == 5, "stats = %+v", stats)
 }
 
 func TestFunctionErrors(t *testing.T) {
@@ -226,10 +206,7 @@ func TestFunctionErrors(t *testing.T) {
 			for c.timeout > 0 && strings.Contains(string(next.Payload), "Task timed out") {
 				next = invoke(t, s, `{"do":"count"}`)
 			}
-			count := decode[counted](t, next).Count
-			if (count > 1) != c.again {
-				t.Errorf("the next request is the environment's %d.; environment kept: want %v", count, c.again)
-			}
+			check.Is(t, (decode[counted](t, next).Count > 1), c.again)
 		})
 	}
 }
@@ -237,16 +214,12 @@ func TestFunctionErrors(t *testing.T) {
 func TestBigPayloads(t *testing.T) {
 	s := serve(t, Config{}, template.Function{Reserved: -1})
 	payload := `"` + strings.Repeat("x", MaxPayload-2) + `"`
-	if got := invoke(t, s, payload); string(got.Payload) != payload {
-		t.Errorf("the largest payload came back as %d bytes, %q", len(got.Payload), got.FunctionError)
-	}
+	got := invoke(t, s, payload)
+	check.Is(t, string(got.Payload), payload, len(got.Payload), got.FunctionError)
 	_, err := s.Invoke(context.Background(), Request{Function: "probe", Payload: []byte(payload + " ")})
-	if !errors.Is(err, ErrTooLarge) {
-		t.Errorf("one byte more: %v; want ErrTooLarge", err)
-	}
-	if err := s.InvokeAsync(Request{Function: "probe", Payload: []byte(payload)}); !errors.Is(err, ErrTooLarge) {
-		t.Errorf("asynchronously: %v; want ErrTooLarge", err)
-	}
+	check.That(t, errors.Is(err, ErrTooLarge), "one byte more: %v; want ErrTooLarge", err)
+	err = s.InvokeAsync(Request{Function: "probe", Payload: []byte(payload)})
+	check.That(t, errors.Is(err, ErrTooLarge), "asynchronously: %v; want ErrTooLarge", err)
 }
 
 func TestRefused(t *testing.T) {
@@ -258,14 +231,12 @@ func TestRefused(t *testing.T) {
 		{Request{Function: "nobody"}, ErrUnknownFunction},
 		{Request{Function: "probe", Payload: []byte("{")}, ErrNotJSON},
 	} {
-		if _, err := s.Invoke(context.Background(), c.r); !errors.Is(err, c.want) {
-			t.Errorf("Invoke(%+v) = %v; want %v", c.r, err, c.want)
-		}
+		_, err := s.Invoke(context.Background(), c.r)
+		check.That(t, errors.Is(err, c.want), "Invoke(%+v) = %v; want %v", c.r, err, c.want)
 	}
 	s.Close()
-	if _, err := s.Invoke(context.Background(), Request{Function: "probe"}); !errors.Is(err, ErrClosed) {
-		t.Errorf("after Close: %v; want ErrClosed", err)
-	}
+	_, err := s.Invoke(context.Background(), Request{Function: "probe"})
+	check.That(t, errors.Is(err, ErrClosed), "after Close: %v; want ErrClosed", err)
 }
 
 // TestLogs has every line of a request in the log before its answer is there, and the last 4 KB of
@@ -276,19 +247,15 @@ func TestLogs(t *testing.T) {
 	const n = 5000
 	r := invoke(t, s, fmt.Sprintf(`{"do":"log","n":%d}`, n))
 	lines := l.all()
-	if len(lines) != n+1 || lines[0] != "line 0" || lines[n] != "end" {
-		t.Fatalf("%d lines, from %q to %q; want %d", len(lines), lines[0], lines[len(lines)-1], n+1)
-	}
+	check.Need(t, len(lines) == n+1 && lines[0] == "line 0" && lines[n] == "end",
+		"%d lines, from %q to %q; want %d", len(lines), lines[0], lines[len(lines)-1], n+1)
 	if len(r.LogTail) != tailLimit || !strings.HasSuffix(string(r.LogTail), "line 4999\nend\n") {
 		t.Errorf("tail of %d bytes ends with %q", len(r.LogTail), r.LogTail[max(0, len(r.LogTail)-20):])
 	}
-	if r := invoke(t, s, `{"do":"log","n":1}`); string(r.LogTail) != "line 0\nend\n" {
-		t.Errorf("tail = %q; want this request's lines alone", r.LogTail)
-	}
+	r = invoke(t, s, `{"do":"log","n":1}`)
+	check.Is(t, string(r.LogTail), "line 0\nend\n", r.LogTail)
 	r = invoke(t, s, `{"do":"panic"}`)
-	if !strings.Contains(string(r.LogTail), "on purpose") {
-		t.Errorf("tail of a panic = %q", r.LogTail)
-	}
+	check.That(t, strings.Contains(string(r.LogTail), "on purpose"), "tail of a panic = %q", r.LogTail)
 }
 
 // TestFrozen has a function work on behind its answer: it does not get on until the next request.
@@ -313,21 +280,15 @@ func TestFrozen(t *testing.T) {
 	for end := time.Now().Add(50 * time.Millisecond); time.Now().Before(end); {
 		after, _ = os.ReadFile(path)
 	}
-	if string(before) != string(after) {
-		t.Errorf("ticks went from %s to %s while the environment should be frozen", before, after)
-	}
-	if got := decode[counted](t, invoke(t, s, `{"do":"count"}`)); got.Pid != pid {
-		t.Errorf("the next request ran in process %d, not in the thawed %d", got.Pid, pid)
-	}
+	check.Is(t, string(before), string(after), before, after)
+	check.Is(t, decode[counted](t, invoke(t, s, `{"do":"count"}`)).Pid, pid)
 }
 
 // TestIdleDies kills a frozen process: the next request has a new one.
 func TestIdleDies(t *testing.T) {
 	s := serve(t, Config{}, template.Function{Reserved: -1})
 	pid := decode[counted](t, invoke(t, s, `{"do":"count"}`)).Pid
-	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, syscall.Kill(pid, syscall.SIGKILL))
 	await.True(t, "the process to be gone", func() bool { return syscall.Kill(pid, 0) != nil })
 	await.True(t, "a new environment", func() bool {
 		r := invoke(t, s, `{"do":"count"}`)
@@ -349,12 +310,9 @@ func TestNothingLeft(t *testing.T) {
 	}()
 	await.True(t, "the running request", func() bool { _, err := os.Stat(path); return err == nil })
 	s.Close()
-	if err := <-done; !errors.Is(err, ErrClosed) {
-		t.Errorf("the running request: %v; want ErrClosed", err)
-	}
-	if err := syscall.Kill(idle, 0); err == nil {
-		t.Error("the idle process is there after Close")
-	}
+	err := <-done
+	check.That(t, errors.Is(err, ErrClosed), "the running request: %v; want ErrClosed", err)
+	check.That(t, syscall.Kill(idle, 0) != nil, "the idle process is there after Close")
 	await.True(t, "the child to be gone", func() bool { return gone(child) })
 }
 
@@ -368,9 +326,7 @@ func gone(pid int) bool {
 func TestCrashTakesAll(t *testing.T) {
 	s := serve(t, Config{}, template.Function{Reserved: -1})
 	child := decode[counted](t, invoke(t, s, `{"do":"child"}`)).Pid
-	if gone(child) {
-		t.Fatal("the child does not run")
-	}
+	check.Need(t, !gone(child), "the child does not run")
 	invoke(t, s, `{"do":"exit"}`)
 	await.True(t, "the child to be gone", func() bool { return gone(child) })
 }
@@ -386,12 +342,9 @@ func TestCallerLeaves(t *testing.T) {
 	}()
 	await.True(t, "the request", func() bool { _, err := os.Stat(path); return err == nil })
 	cancel()
-	if err := <-done; !errors.Is(err, context.Canceled) {
-		t.Errorf("Invoke = %v; want context.Canceled", err)
-	}
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	err := <-done
+	check.That(t, errors.Is(err, context.Canceled), "Invoke = %v; want context.Canceled", err)
+	check.OK(t, os.Remove(path))
 	await.True(t, "the request to end by itself", func() bool {
 		stats, _ := s.Stats("probe")
 		return stats.Running == 0 && stats.Idle == 1
@@ -404,8 +357,6 @@ func BenchmarkInvoke(b *testing.B) {
 	defer s.Close()
 	s.Add(template.Function{Name: "probe", Timeout: time.Minute, Reserved: -1}, Program{Bootstrap: probe})
 	for b.Loop() {
-		if _, err := s.Invoke(b.Context(), Request{Function: "probe"}); err != nil {
-			b.Fatal(err)
-		}
+		check.Get(s.Invoke(b.Context(), Request{Function: "probe"}))
 	}
 }

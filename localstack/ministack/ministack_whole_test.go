@@ -8,40 +8,31 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 func TestDeploy(t *testing.T) {
 	ctx := t.Context()
-	s, err := Start(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := check.Get(Start(ctx))
 	defer s.Close()
 	const template = `{
 	 "Resources": {"Topic": {"Type": "AWS::SNS::Topic", "Properties": {"TopicName": "orders"}}, "Work": {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": "work"}}},
 	 "Outputs": {"RTopic": {"Value": {"Ref": "Topic"}}, "RWork": {"Value": {"Ref": "Work"}}}}`
-	outputs, err := s.Deploy(ctx, "shop", []byte(template))
-	if err != nil {
-		t.Fatal(err)
-	}
+	outputs := check.Get(s.Deploy(ctx, "shop", []byte(template)))
 	if outputs["RTopic"] != "arn:aws:sns:us-east-1:000000000000:orders" || !strings.HasSuffix(outputs["RWork"], "/000000000000/work") {
 		t.Errorf("outputs = %v", outputs)
 	}
-	if _, err := s.Deploy(ctx, "bad", []byte(`{"Resources": {"X": {"Type": "AWS::Nobody::Knows"}}}`)); err == nil {
-		t.Error("a template with an unknown type was taken")
-	}
+	_, err := s.Deploy(ctx, "bad", []byte(`{"Resources": {"X": {"Type": "AWS::Nobody::Knows"}}}`))
+	check.That(t, err != nil, "a template with an unknown type was taken")
 	pid := s.process.Process.Pid
 	s.Close()
-	if err := syscall.Kill(pid, 0); err == nil {
-		t.Error("the process is there after Close")
-	}
+	check.That(t, syscall.Kill(pid, 0) != nil, "the process is there after Close")
 }
 
 func TestForTestShares(t *testing.T) {
 	first, second := ForTest(t), ForTest(t)
-	if first != second {
-		t.Error("each call starts a server of its own")
-	}
+	check.Is(t, first, second)
 }
 
 // TestDeployFIFO: a FIFO topic is one, and drops what comes twice.
@@ -51,9 +42,7 @@ func TestDeployFIFO(t *testing.T) {
 	 "Resources": {"Topic": {"Type": "AWS::SNS::Topic", "Properties": {"TopicName": "ordered.fifo", "FifoTopic": true}}},
 	 "Outputs": {"RTopic": {"Value": {"Ref": "Topic"}}}}`
 	outputs, err := s.Deploy(t.Context(), "ordered", []byte(template))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	var sequences []string
 	for _, id := range []string{"one", "one", "two"} {
 		var answer struct {
@@ -63,32 +52,24 @@ func TestDeployFIFO(t *testing.T) {
 			"Action": {"Publish"}, "TopicArn": {outputs["RTopic"]}, "Message": {"hello"},
 			"MessageGroupId": {"g"}, "MessageDeduplicationId": {id},
 		}
-		if err := s.call(t.Context(), sns, publish, &answer); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, s.call(t.Context(), sns, publish, &answer))
 		sequences = append(sequences, answer.Sequence)
 	}
-	if sequences[0] == "" || sequences[0] != sequences[1] || sequences[1] == sequences[2] {
-		t.Errorf("sequence numbers %q, want that the second is the first again", sequences)
-	}
+	check.That(t, sequences[0] != "" && sequences[0] == sequences[1] && sequences[1] != sequences[2],
+		"sequence numbers %q, want that the second is the first again", sequences)
 }
 
 // A strict server takes what is signed by somebody who may, over TLS, and nothing else.
 func TestStrict(t *testing.T) {
 	ctx := t.Context()
-	s, err := StartStrict(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := check.Get(StartStrict(ctx))
 	defer s.Close()
 	const template = `{"Parameters": {"Name": {"Type": "String"}},
 	 "Resources": {"Table": {"Type": "AWS::DynamoDB::Table", "Properties": {"TableName": {"Ref": "Name"}, "BillingMode": "PAY_PER_REQUEST",
 	  "KeySchema": [{"AttributeName": "k", "KeyType": "HASH"}], "AttributeDefinitions": [{"AttributeName": "k", "AttributeType": "S"}]}}},
 	 "Outputs": {"RTable": {"Value": {"Ref": "Table"}}}}`
 	outputs, err := s.DeployWith(ctx, "shop", []byte(template), map[string]string{"Name": "orders"})
-	if err != nil || outputs["RTable"] != "orders" {
-		t.Fatalf("%v, %v", outputs, err)
-	}
+	check.Need(t, err == nil && outputs["RTable"] == "orders", "%v, %v", outputs, err)
 	// The largest number that DynamoDB keeps comes back whole.
 	const largest = "99999999999999999999999999999999999999"
 	item := map[string]any{"k": map[string]string{"S": "a"}, "n": map[string]string{"N": largest}}
@@ -103,12 +84,9 @@ func TestStrict(t *testing.T) {
 	}
 
 	response, err := s.Client().Post(s.Endpoint, "application/x-amz-json-1.0", strings.NewReader("{}"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := response.Body.Close(); err != nil || response.StatusCode/100 == 2 {
-		t.Errorf("a request without a signature was answered %s, %v", response.Status, err)
-	}
+	check.OK(t, err)
+	err = response.Body.Close()
+	check.That(t, err == nil && response.StatusCode/100 != 2, "%s %v", response.Status, err)
 	if response, err := http.Get(s.Endpoint); err == nil {
 		_ = response.Body.Close()
 		t.Error("a client that does not know the certificate took it")

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/bubble"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/localstack/sqs"
 )
 
@@ -73,9 +74,8 @@ func run(t *testing.T, r *reader, config sqs.Config, lasts time.Duration, do fun
 
 func send(t *testing.T, q *sqs.Queue, entries string) {
 	t.Helper()
-	if status, document := q.Answer("SendMessageBatch", []byte(`{"Entries":[`+entries+`]}`)); status != http.StatusOK {
-		t.Errorf("%d %v", status, document)
-	}
+	status, document := q.Answer("SendMessageBatch", []byte(`{"Entries":[`+entries+`]}`))
+	check.Is(t, status, http.StatusOK, document)
 }
 
 func TestMessagesComeWhenTheyAreDue(t *testing.T) {
@@ -83,16 +83,12 @@ func TestMessagesComeWhenTheyAreDue(t *testing.T) {
 		var r reader
 		stats := run(t, &r, sqs.Config{Delay: time.Second}, time.Hour, func(q *sqs.Queue) {
 			send(t, q, `{"Id":"1","MessageBody":"late","DelaySeconds":900},{"Id":"2","MessageBody":"default"},{"Id":"3","MessageBody":"now","DelaySeconds":0}`)
-			if status, _ := q.Answer("SendMessage", []byte(`{"MessageBody":"one","DelaySeconds":5}`)); status != http.StatusOK {
-				t.Error(status)
-			}
+			status, _ := q.Answer("SendMessage", []byte(`{"MessageBody":"one","DelaySeconds":5}`))
+			check.Is(t, status, http.StatusOK)
 		})
-		if want := []string{"0s now", "1s default", "5s one"}; !slices.Equal(r.got, want) {
-			t.Errorf("got %q, want %q", r.got, want)
-		}
-		if want := (sqs.Stats{Sent: 4, Received: 3, Deleted: 3, Expired: 1}); stats != want {
-			t.Errorf("%+v, want %+v: one is kept for a minute, and was due later", stats, want)
-		}
+		want := []string{"0s now", "1s default", "5s one"}
+		check.That(t, slices.Equal(r.got, want), "got %q, want %q", r.got, want)
+		check.Is(t, stats, (sqs.Stats{Sent: 4, Received: 3, Deleted: 3, Expired: 1}))
 	})
 }
 
@@ -119,12 +115,9 @@ func TestMessagesThatFailComeAgain(t *testing.T) {
 		stats := run(t, &r, sqs.Config{}, time.Hour, func(q *sqs.Queue) {
 			send(t, q, `{"Id":"1","MessageBody":"a"},{"Id":"2","MessageBody":"b"}`)
 		})
-		if want := []string{"0s a,b", "10s b", "20s b", "30s b", "40s b", "50s b"}; !slices.Equal(r.got, want) {
-			t.Errorf("got %q, want %q", r.got, want)
-		}
-		if want := (sqs.Stats{Sent: 2, Received: 7, Deleted: 2, Returned: 5}); stats != want {
-			t.Errorf("%+v, want %+v", stats, want)
-		}
+		want := []string{"0s a,b", "10s b", "20s b", "30s b", "40s b", "50s b"}
+		check.That(t, slices.Equal(r.got, want), "got %q, want %q", r.got, want)
+		check.Is(t, stats, (sqs.Stats{Sent: 2, Received: 7, Deleted: 2, Returned: 5}))
 	})
 }
 
@@ -154,9 +147,8 @@ func TestCallsThatAreRefused(t *testing.T) {
 		"ReceiveMessage":   {`{}`},
 	} {
 		for _, body := range bodies {
-			if status, document := q.Answer(action, []byte(body)); status != http.StatusBadRequest {
-				t.Errorf("%s %s: %d %v", action, body, status, document)
-			}
+			status, document := q.Answer(action, []byte(body))
+			check.Is(t, status, http.StatusBadRequest, action, body, document)
 		}
 	}
 	_, document := q.Answer("SendMessageBatch", []byte(`{"Entries":[{"Id":"x"}]}`))

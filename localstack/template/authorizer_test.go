@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 const withTokens = `{"Resources": {
@@ -24,20 +26,13 @@ const withTokens = `{"Resources": {
 
 func TestAuthorizer(t *testing.T) {
 	read := func(text string) (*Template, error) {
-		doc, err := Parse([]byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		doc := check.Get(Parse([]byte(text)))
 		return doc.Read(Options{Endpoint: endpoints})
 	}
 	got, err := read(withTokens)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	want := &JWT{Issuer: "https://a.example", Audience: []string{"shop"}, Scopes: []string{"read"}}
-	if diff := cmp.Diff(want, got.APIs[0].Routes[0].JWT); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	check.Is(t, cmp.Diff(want, got.APIs[0].Routes[0].JWT), "")
 	for _, c := range []struct{ old, new, want string }{
 		{`"AuthorizerType": "JWT"`, `"AuthorizerType": "REQUEST"`, "Resources.Tokens.Properties.AuthorizerType, JWT"},
 		{`["$request.header.Authorization"]`, `["$request.querystring.token"]`, "IdentitySource, $request.header.Authorization"},
@@ -47,8 +42,7 @@ func TestAuthorizer(t *testing.T) {
 		{`"AuthorizationType": "JWT"`, `"AuthorizationType": "CUSTOM"`, "AuthorizationType, NONE, AWS_IAM, JWT"},
 		{`"AuthorizationType": "JWT"`, `"AuthorizationType": "AWS_IAM"`, "AuthorizerId"},
 	} {
-		if _, err := read(strings.Replace(withTokens, c.old, c.new, 1)); !names(err, c.want) {
-			t.Errorf("%s: error %v, want %s", c.new, err, c.want)
-		}
+		_, err := read(strings.Replace(withTokens, c.old, c.new, 1))
+		check.That(t, names(err, c.want), "%s: error %v, want %s", c.new, err, c.want)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // folder is a folder with these files.
@@ -16,12 +18,8 @@ func folder(t *testing.T, files map[string]string) string {
 	dir := t.TempDir()
 	for name, text := range files {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		check.OK(t, os.WriteFile(path, []byte(text), 0o644))
 	}
 	return dir
 }
@@ -48,9 +46,7 @@ func TestReadFile(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if diff := cmp.Diff(exact(t, want), exact(t, string(text))); diff != "" {
-			t.Errorf("%s (- want, + got)\n%s", name, diff)
-		}
+		check.Is(t, cmp.Diff(exact(t, want), exact(t, string(text))), "", name)
 	}
 }
 
@@ -58,9 +54,8 @@ func TestReadFile(t *testing.T) {
 func TestAbsoluteBase(t *testing.T) {
 	dir := folder(t, map[string]string{"base.json": `{"Resources": {}}`})
 	patch := filepath.Join(folder(t, map[string]string{"patch.json": `{"Base": "` + filepath.ToSlash(filepath.Join(dir, "base.json")) + `", "Patch": []}`}), "patch.json")
-	if text, err := ReadFile(patch); err != nil || !strings.Contains(string(text), "Resources") {
-		t.Errorf("%s, %v", text, err)
-	}
+	text := check.Get(ReadFile(patch))
+	check.That(t, strings.Contains(string(text), "Resources"), "%+v", text)
 }
 
 // exact is a JSON text as a value that keeps each digit of its numbers.
@@ -68,9 +63,8 @@ func exact(t *testing.T, text string) (value any) {
 	t.Helper()
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.UseNumber()
-	if err := decoder.Decode(&value); err != nil {
-		t.Fatalf("%v: %s", err, text)
-	}
+	err := decoder.Decode(&value)
+	check.Need(t, err == nil, "%v: %s", err, text)
 	return value
 }
 
@@ -98,20 +92,16 @@ func TestReadFileErrors(t *testing.T) {
 		"remove.json": "/Resources/B", "replace.json": "/Resources/A/Of", "deep.json": "/Resources/B/Type",
 		"over.json": "remove.json: Patch: ", "garbled.json": "garbled.json: Patch: ",
 	} {
-		if text, err := ReadFile(filepath.Join(dir, name)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %q, %v; want an error with %q", name, text, err, want)
-		}
+		text, err := ReadFile(filepath.Join(dir, name))
+		check.That(t, err != nil && strings.Contains(err.Error(), want), "%s: %q, %v", name, text, err)
 	}
 	// What is no patch, Parse refuses with words of its own.
 	for name, text := range map[string]string{
 		"broken.json": `{`, "both.json": `{"Base": "base.json", "Patch": [], "Resources": {"A": {"Type": "X"}}}`, "number.json": `{"Base": 1, "Patch": []}`,
 	} {
 		read, err := ReadFile(filepath.Join(folder(t, map[string]string{name: text}), name))
-		if err != nil || string(read) != text {
-			t.Errorf("%s: %q, %v", name, read, err)
-		}
-		if _, err := Parse(read); err == nil {
-			t.Errorf("Parse takes %s", text)
-		}
+		check.That(t, err == nil && string(read) == text, "%s: %q, %v", name, read, err)
+		_, err = Parse(read)
+		check.That(t, err != nil, "Parse takes %s", text)
 	}
 }

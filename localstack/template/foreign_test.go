@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 const foreignStack = `{
@@ -22,17 +24,9 @@ const foreignStack = `{
  }}`
 
 func TestForeignTemplate(t *testing.T) {
-	doc, err := Parse([]byte(foreignStack))
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, services, err := doc.ForeignTemplate(Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{"SNS", "SQS"}, services); diff != "" {
-		t.Errorf("services (-want +got):\n%s", diff)
-	}
+	doc := check.Get(Parse([]byte(foreignStack)))
+	text, services := check.Get2(doc.ForeignTemplate(Options{}))
+	check.Is(t, cmp.Diff([]string{"SNS", "SQS"}, services), "")
 	const want = `{
 	 "Resources": {
 	  "Topic": {"Type": "AWS::SNS::Topic", "Properties": {"TopicName": "orders"}},
@@ -45,20 +39,12 @@ func TestForeignTemplate(t *testing.T) {
 	  "AWorkAQueueName": {"Value": {"Fn::GetAtt": ["Work", "QueueName"]}}
 	 }}`
 	var gotValue, wantValue any
-	if err := json.Unmarshal(text, &gotValue); err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal([]byte(want), &wantValue); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(wantValue, gotValue); diff != "" {
-		t.Errorf("foreign template (-want +got):\n%s", diff)
-	}
+	check.OK(t, json.Unmarshal(text, &gotValue))
+	check.OK(t, json.Unmarshal([]byte(want), &wantValue))
+	check.Is(t, cmp.Diff(wantValue, gotValue), "")
 
 	read, err := doc.Read(Options{Foreign: func(id, attribute string) (string, error) { return ForeignOutput(id, attribute), nil }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	if diff := cmp.Diff(map[string]string{"TOPIC": "RTopic", "QUEUE": "AWorkAQueueName"}, read.Functions[0].Env); diff != "" {
 		t.Errorf("environment (-want +got):\n%s", diff)
 	}
@@ -68,19 +54,15 @@ func TestForeignTemplate(t *testing.T) {
 }
 
 func TestForeignNone(t *testing.T) {
-	doc, err := Parse([]byte(`{"Resources": {"T": {"Type": "AWS::Logs::LogGroup"}}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if text, services, err := doc.ForeignTemplate(Options{}); text != nil || services != nil || err != nil {
-		t.Errorf("ForeignTemplate = %s, %v, %v; want nothing", text, services, err)
-	}
+	doc := check.Get(Parse([]byte(`{"Resources": {"T": {"Type": "AWS::Logs::LogGroup"}}}`)))
+	text, services, err := doc.ForeignTemplate(Options{})
+	check.That(t, text == nil && services == nil && err == nil, "%s %v %v", text, services, err)
 }
 
 // What calls a function from a service that is not part of the local stack is not run, and is
 // reported; the function itself is.
 func TestWhatCallsFromElsewhereIsNotRun(t *testing.T) {
-	doc, err := Parse([]byte(`{"Resources": {
+	doc := check.Get(Parse([]byte(`{"Resources": {
 	 "F": {"Type": "AWS::Lambda::Function", "Metadata": {"streamsort:source": "x"}, "Properties": {"Runtime": "provided.al2023", "Handler": "bootstrap", "Code": {"ZipFile": ""}, "Role": "r", "Environment": {"Variables": {"STREAMSORT_FAILURE_QUEUE": {"Ref": "Failures"}}}}},
 	 "Alias": {"Type": "AWS::Lambda::Alias", "Properties": {"FunctionName": {"Ref": "F"}, "FunctionVersion": "1", "Name": "live"}},
 	 "Topic": {"Type": "AWS::SNS::Topic"},
@@ -92,38 +74,27 @@ func TestWhatCallsFromElsewhereIsNotRun(t *testing.T) {
 	 "Stream": {"Type": "AWS::Kinesis::Stream", "Properties": {"ShardCount": 1}},
 	 "OfStream": {"Type": "AWS::Lambda::EventSourceMapping", "Properties": {"FunctionName": {"Ref": "Alias"}, "EventSourceArn": {"Fn::GetAtt": ["Stream", "Arn"]}, "StartingPosition": "LATEST"}},
 	 "OfMSK": {"Type": "AWS::Lambda::EventSourceMapping", "Properties": {"FunctionName": {"Ref": "Alias"}, "EventSourceArn": "arn:aws:kafka:eu-west-1:123456789012:cluster/c/1", "Topics": ["t"]}},
-	 "OfKafka": {"Type": "AWS::Lambda::EventSourceMapping", "Properties": {"FunctionName": {"Ref": "Alias"}, "SelfManagedEventSource": {"Endpoints": {"KafkaBootstrapServers": ["b:9092"]}}}}}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	 "OfKafka": {"Type": "AWS::Lambda::EventSourceMapping", "Properties": {"FunctionName": {"Ref": "Alias"}, "SelfManagedEventSource": {"Endpoints": {"KafkaBootstrapServers": ["b:9092"]}}}}}}`)))
 	want := map[string]bool{"Topic": true, "Subscription": false, "Rule": false, "Failures": false, "Fifo": true, "Stream": true}
 	for id, is := range want {
-		if doc.foreign[id] != is {
-			t.Errorf("%s is run by other services: %v", id, doc.foreign[id])
-		}
+		check.Is(t, doc.foreign[id], is, id)
 	}
 	read, err := doc.Read(Options{Foreign: func(id, attribute string) (string, error) { return id + attribute, nil }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	if diff := cmp.Diff([]string{
 		"OfFifo: only standard queues are read here", "OfKafka: there is no Kafka here", "OfMSK: there is no Kafka here",
 		"OfStream: no stream of Kinesis is read here", "Rule: a bus of MiniStack does not reach the functions here", "Subscription: a topic of MiniStack does not reach the functions here",
 	}, read.NotRun); diff != "" {
 		t.Errorf("not run (-want +got):\n%s", diff)
 	}
-	if len(read.Functions) != 1 || len(read.Mappings)+len(read.Readers) != 0 {
-		t.Errorf("%+v", read)
-	}
+	check.That(t, len(read.Functions) == 1 && len(read.Mappings)+len(read.Readers) == 0, "%+v", read)
 }
 
 // Another service's resource that calls a function in a way which nobody knows of is refused.
 func TestForeignCallsFunction(t *testing.T) {
 	doc, err := Parse([]byte(`{"Resources": {"F": {"Type": "AWS::Lambda::Function"},
 	 "Bucket": {"Type": "AWS::S3::Bucket", "Properties": {"NotificationConfiguration": {"LambdaConfigurations": [{"Event": "s3:ObjectCreated:*", "Function": {"Fn::GetAtt": ["F", "Arn"]}}]}}}}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	_, _, err = doc.ForeignTemplate(Options{})
 	if err == nil || !strings.Contains(err.Error(), "Resources.Bucket.Properties: names function F") {
 		t.Errorf("error = %v; want the bucket that names F", err)
@@ -133,15 +104,11 @@ func TestForeignCallsFunction(t *testing.T) {
 // A queue that a rule sends to is in use; one that takes what the rule's target does not is for
 // failures.
 func TestForeignRuleTargets(t *testing.T) {
-	doc, err := Parse([]byte(`{"Resources": {
+	doc := check.Get(Parse([]byte(`{"Resources": {
 	 "Taken": {"Type": "AWS::SQS::Queue"},
 	 "Failed": {"Type": "AWS::SQS::Queue"},
 	 "Rule": {"Type": "AWS::Events::Rule", "Properties": {"EventPattern": {"source": ["shop"]}, "Targets": [
-	  {"Id": "q", "Arn": {"Fn::GetAtt": ["Taken", "Arn"]}, "DeadLetterConfig": {"Arn": {"Fn::GetAtt": ["Failed", "Arn"]}}}]}}}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(map[string]bool{"Taken": true, "Failed": false, "Rule": true}, doc.foreign); diff != "" {
-		t.Errorf("run by other services (-want +got):\n%s", diff)
-	}
+	  {"Id": "q", "Arn": {"Fn::GetAtt": ["Taken", "Arn"]}, "DeadLetterConfig": {"Arn": {"Fn::GetAtt": ["Failed", "Arn"]}}}]}}}}`)))
+	diff := cmp.Diff(map[string]bool{"Taken": true, "Failed": false, "Rule": true}, doc.foreign)
+	check.Is(t, diff, "")
 }

@@ -3,15 +3,15 @@ package template
 import (
 	"os"
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // FuzzRead holds that no text makes reading panic, and that a template which can be read is read
 // the same again.
 func FuzzRead(f *testing.F) {
 	stack, err := os.ReadFile("testdata/stack.json")
-	if err != nil {
-		f.Fatal(err)
-	}
+	check.OK(f, err)
 	f.Add(stack)
 	f.Add([]byte(foreignStack))
 	for _, seed := range []string{

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // TestIntrinsics resolves one value each, in a template with a parameter, a list parameter, two
@@ -78,14 +80,8 @@ func TestIntrinsics(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			doc, err := Parse([]byte(strings.Replace(template, "VALUE", c.value, 1)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			r, err := newResolver(doc, Options{Stack: "s"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			doc := check.Get(Parse([]byte(strings.Replace(template, "VALUE", c.value, 1))))
+			r := check.Get(newResolver(doc, Options{Stack: "s"}))
 			got, err := r.value("Value", doc.resources["V"].properties["Value"])
 			if c.err != "" {
 				if !names(err, c.err) || !strings.HasPrefix(err.Error(), "Value") &&
@@ -94,20 +90,13 @@ func TestIntrinsics(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			text, err := json.Marshal(got)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
+			text := check.Get(json.Marshal(got))
 			var gotValue, wantValue any
 			if json.Unmarshal(text, &gotValue) != nil || json.Unmarshal([]byte(c.want), &wantValue) != nil {
 				t.Fatalf("not JSON: %s or %s", text, c.want)
 			}
-			if diff := cmp.Diff(wantValue, gotValue); diff != "" {
-				t.Errorf("value (-want +got):\n%s", diff)
-			}
+			check.Is(t, cmp.Diff(wantValue, gotValue), "")
 		})
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // A queue that a function reads is the runner's own, also where others send to it.
@@ -19,30 +21,16 @@ func TestQueuesThatFunctionsRead(t *testing.T) {
    "FunctionName": {"Ref": "Work"}, "EventSourceArn": {"Fn::GetAtt": ["Clock", "Arn"]}, "BatchSize": 7,
    "FunctionResponseTypes": ["ReportBatchItemFailures"], "ScalingConfig": {"MaximumConcurrency": 4}}}
 }}`
-	doc, err := Parse([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if foreign, _, err := doc.ForeignTemplate(Options{}); err != nil || foreign != nil {
-		t.Errorf("others run %s, %v", foreign, err)
-	}
-	read, err := doc.Read(Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := check.Get(Parse([]byte(text)))
+	foreign, _ := check.Get2(doc.ForeignTemplate(Options{}))
+	check.That(t, foreign == nil, "%+v", foreign)
+	read := check.Get(doc.Read(Options{}))
 	want := []Queue{{LogicalID: "Clock", Name: "local-Clock", Delay: 3 * time.Second, Visibility: 90 * time.Second, Retention: time.Hour}}
-	if diff := cmp.Diff(want, read.Queues); diff != "" {
-		t.Errorf("queues (-want +got):\n%s", diff)
-	}
-	if len(read.Readers) != 1 || read.Readers[0].ID == "" {
-		t.Fatalf("readers %+v", read.Readers)
-	}
+	check.Is(t, cmp.Diff(want, read.Queues), "")
+	check.Need(t, len(read.Readers) == 1 && read.Readers[0].ID != "", "readers %+v", read.Readers)
 	read.Readers[0].ID = ""
 	readers := []QueueMapping{{LogicalID: "Mapping", Function: "local-Work", Queue: "local-Clock", Enabled: true, BatchSize: 7, Concurrency: 4, ReportBatchItemFailures: true}}
-	if diff := cmp.Diff(readers, read.Readers); diff != "" {
-		t.Errorf("readers (-want +got):\n%s", diff)
-	}
-	if url := read.Functions[0].Env["CLOCK"]; !strings.HasSuffix(url, "/local-Clock") {
-		t.Errorf("the function sends to %s", url)
-	}
+	check.Is(t, cmp.Diff(readers, read.Readers), "")
+	url := read.Functions[0].Env["CLOCK"]
+	check.That(t, strings.HasSuffix(url, "/local-Clock"), "the function sends to %s", url)
 }

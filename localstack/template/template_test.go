@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/table"
 )
 
@@ -17,22 +18,13 @@ func endpoints(id, _ string) (string, error) { return "http://127.0.0.1:1/" + id
 
 func readFile(t *testing.T, name string, options Options) (*Template, error) {
 	t.Helper()
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	doc, err := Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Get(os.ReadFile(name))
+	doc := check.Get(Parse(text))
 	return doc.Read(options)
 }
 
 func TestReadStack(t *testing.T) {
-	got, err := readFile(t, "testdata/stack.json", Options{Stack: "shop", Endpoint: endpoints})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := check.Get(readFile(t, "testdata/stack.json", Options{Stack: "shop", Endpoint: endpoints}))
 	want := &Template{
 		Stack: "shop",
 		Tables: []Table{{
@@ -81,9 +73,7 @@ func TestReadStack(t *testing.T) {
 		Outputs: map[string]string{"Stream": StreamARN("shop-events"), "Url": "http://127.0.0.1:1/Api"},
 		Exports: map[string]string{"shop-stream": StreamARN("shop-events")},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("template (-want +got):\n%s", diff)
-	}
+	check.Is(t, cmp.Diff(want, got), "")
 }
 
 func TestReadWithParameters(t *testing.T) {
@@ -100,9 +90,7 @@ func TestReadWithParameters(t *testing.T) {
 // TestErrors changes one thing in a good template and expects one error.
 func TestErrors(t *testing.T) {
 	good, err := os.ReadFile("testdata/stack.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	// want is what the error names, with a comma between: the place, and what may stand there.
 	cases := []struct{ name, old, new, want string }{
 		{"not JSON", `{`, `[`, "JSON object"},
@@ -160,18 +148,12 @@ func names(err error, all string) bool {
 func TestImport(t *testing.T) {
 	const text = `{"Resources": {"Logs": {"Type": "AWS::Logs::LogGroup"}}, "Outputs": {"X": {"Value": {"Fn::ImportValue": {"Fn::Join": ["-", ["shop", "stream"]]}}}}}`
 	doc, err := Parse([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	_, err = doc.Read(Options{})
 	var missing *MissingImportError
-	if !errors.As(err, &missing) || missing.Name != "shop-stream" {
-		t.Errorf("error = %v; want a MissingImportError of shop-stream", err)
-	}
+	check.That(t, errors.As(err, &missing) && missing.Name == "shop-stream", "error = %v", err)
 	got, err := doc.Read(Options{Imports: map[string]string{"shop-stream": "here"}})
-	if err != nil || got.Outputs["X"] != "here" {
-		t.Errorf("Read = %+v, %v; want the imported value", got, err)
-	}
+	check.That(t, err == nil && got.Outputs["X"] == "here", "Read = %+v, %v", got, err)
 }
 
 func TestNames(t *testing.T) {
@@ -184,14 +166,11 @@ func TestNames(t *testing.T) {
 		FunctionARN("sort") + ":$LATEST":         "$LATEST",
 		"us-east-1:000000000000:function:sort:1": "1",
 	} {
-		if got, by := FunctionName(reference), FunctionQualifier(reference); got != "sort" || by != qualifier {
-			t.Errorf("%q is %q by %q, want sort by %q", reference, got, by, qualifier)
-		}
+		got, by := FunctionName(reference), FunctionQualifier(reference)
+		check.That(t, got == "sort" && by == qualifier, "%q is %q by %q", reference, got, by)
 	}
-	if got, ok := StreamTable(StreamARN("a.b-c")); got != "a.b-c" || !ok {
-		t.Errorf("StreamTable = %q, %v", got, ok)
-	}
-	if got := shorten(strings.Repeat("x", 70) + "End"); len(got) != 64 || !strings.HasSuffix(got, "End") {
-		t.Errorf("shorten = %q (%d)", got, len(got))
-	}
+	got, ok := StreamTable(StreamARN("a.b-c"))
+	check.That(t, got == "a.b-c" && ok, "StreamTable = %q, %v", got, ok)
+	got = shorten(strings.Repeat("x", 70) + "End")
+	check.That(t, len(got) == 64 && strings.HasSuffix(got, "End"), "shorten = %q (%d)", got, len(got))
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/figures"
 )
 
@@ -63,16 +64,15 @@ func build(b *testing.B, arch, source, target string) {
 	if arch != "" {
 		command.Env = append(command.Env, "GOARCH="+arch)
 	}
-	if out, err := command.CombinedOutput(); err != nil {
-		b.Fatalf("%v: %s", err, out)
-	}
+	out, err := command.CombinedOutput()
+	check.Need(b, err == nil, "%v: %s", err, out)
 }
 
 // sizes are a binary's, and the same compressed, in MB.
 func sizes(b *testing.B, path string) (size, zipped float64) {
 	b.Helper()
 	binary, err := os.ReadFile(path)
-	check(b, err)
+	check.OK(b, err)
 	var out bytes.Buffer // which never fails
 	zip, _ := gzip.NewWriterLevel(&out, gzip.BestCompression)
 	_, _ = zip.Write(binary)
@@ -107,7 +107,7 @@ func start(b *testing.B, path string) time.Duration {
 		"AWS_LAMBDA_FUNCTION_NAME=bench", "STREAMSORT_MESSAGES_TABLE=messages", "STREAMSORT_CURSORS_TABLE=cursors", "STREAMSORT_TROUBLE_TABLE=trouble",
 	}
 	began := time.Now()
-	check(b, process.Start())
+	check.OK(b, process.Start())
 	defer func() {
 		_ = process.Process.Kill()
 		_ = process.Wait()

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/client"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/figures"
 	"github.com/streamsort/streamsort/internal/dev/front"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
@@ -46,7 +47,7 @@ func BenchmarkLatency(b *testing.B) {
 	}}
 	watch := &firstLook{transport: front.Transport()}
 	server, err := front.Start(b.Context(), localdb.Choose(), "", watch)
-	check(b, err)
+	check.OK(b, err)
 	defer server.Close()
 	stack, err := localstack.Run(b.Context(), localstack.Config{
 		Templates: []string{
@@ -61,7 +62,7 @@ func BenchmarkLatency(b *testing.B) {
 		},
 		Server: server.URL, Logger: slog.New(slog.DiscardHandler),
 	})
-	check(b, err)
+	check.OK(b, err)
 	defer stack.Close()
 	called := make(chan time.Time, 1)
 	defer stack.Subscribe(func(l localstack.Line) {
@@ -70,7 +71,7 @@ func BenchmarkLatency(b *testing.B) {
 		}
 	})()
 	api, err := client.New(stack.URL())
-	check(b, err)
+	check.OK(b, err)
 	store := freshStore(b, server.URL)
 	var streamed, eager []journey
 	for seq := 1; seq <= latencyWarmUp+latencyPuts; seq++ {
@@ -141,11 +142,11 @@ func bareRequests(b *testing.B, store *cursor.Store, seq int64) (wrote, read tim
 	for n := range int64(2) {
 		began = time.Now()
 		_, err := requests.PutMessage(b.Context(), bareMessage(2*seq+n))
-		check(b, err)
+		check.OK(b, err)
 	}
 	written := time.Now()
 	_, err := requests.Cursor(b.Context(), "one", true)
-	check(b, err)
+	check.OK(b, err)
 	return written.Sub(began), time.Since(written)
 }
 
@@ -157,7 +158,7 @@ func travel(b *testing.B, api *client.Client, queue string, seq int, watch *firs
 	watch.reset(queue)
 	j := journey{sent: time.Now()}
 	_, err := api.Put(b.Context(), []json.RawMessage{message})
-	check(b, err)
+	check.OK(b, err)
 	j.answered = time.Now()
 	j.called = <-called
 	j.looked = watch.at()

@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/cost"
 	"github.com/streamsort/streamsort/internal/dev/figures"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
@@ -50,18 +51,15 @@ func (m *measured) end(name string) {
 	if err == nil && *write {
 		err = figures.File(root).Measured(name, m.Table)
 	}
-	if err != nil {
-		m.Fatal(err)
-	}
+	check.OK(m, err)
 	m.Log("\n" + text)
 }
 
 // ONLY of make is a benchmark here, or refused with what there is.
 func TestOnlyIsRefused(t *testing.T) {
 	said, err := exec.Command("make", "-C", root, "-n", "bench", "ONLY=quue").CombinedOutput()
-	if err == nil || !strings.Contains(string(said), "write one of counts function queue") {
-		t.Errorf("%v, %s", err, said)
-	}
+	check.That(t, err != nil && strings.Contains(string(said), "write one of counts function queue"),
+		"%v, %s", err, said)
 }
 
 const (
@@ -100,9 +98,9 @@ func BenchmarkQueue(b *testing.B) {
 		},
 	} {
 		server, err := localdb.Start(b.Context(), localdb.DynamoDBLocal, "")
-		check(b, err)
+		check.OK(b, err)
 		sorter, err := cursor.New(freshStore(b, server.Endpoint), nil)
-		check(b, err)
+		check.OK(b, err)
 		bareStore := freshStore(b, server.Endpoint)
 		var ours, bare float64
 		var next, nextBare atomic.Int64
@@ -132,13 +130,6 @@ func BenchmarkQueue(b *testing.B) {
 
 func aSecond(n float64) string { return fmt.Sprintf("%.0f a second", n) }
 
-func check(b *testing.B, err error) {
-	b.Helper()
-	if err != nil {
-		b.Fatal(err)
-	}
-}
-
 // rate is how many a second so many writers do, of which each does size at once.
 func rate(b *testing.B, writers, size int, do func(context.Context) error) float64 {
 	b.Helper()
@@ -156,7 +147,7 @@ func rate(b *testing.B, writers, size int, do func(context.Context) error) float
 			return nil
 		})
 	}
-	check(b, group.Wait())
+	check.OK(b, group.Wait())
 	return float64(done.Load()) / time.Since(began).Seconds()
 }
 
@@ -164,12 +155,12 @@ func rate(b *testing.B, writers, size int, do func(context.Context) error) float
 func freshStore(b *testing.B, endpoint string) *cursor.Store {
 	b.Helper()
 	client, err := dynamo.New(&dynamo.Options{Endpoint: endpoint})
-	check(b, err)
+	check.OK(b, err)
 	suffix := localdb.Suffix()
 	names := cursor.Names{Messages: "messages" + suffix, Cursors: "cursors" + suffix, Trouble: "trouble" + suffix, Arrivals: "arrivals" + suffix}
-	check(b, table.Create(b.Context(), client, append(names.Tables(), names.ArrivalsTable())...))
+	check.OK(b, table.Create(b.Context(), client, append(names.Tables(), names.ArrivalsTable())...))
 	store, err := cursor.NewDynamo(client, names)
-	check(b, err)
+	check.OK(b, err)
 	return store
 }
 

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // repository is a module under git.
@@ -27,10 +29,7 @@ func newRepository(t *testing.T) repository {
 	} {
 		t.Setenv(name, value)
 	}
-	root, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := check.Get(filepath.EvalSymlinks(t.TempDir()))
 	r := repository{t, root}
 	r.git("init", "--quiet", "--initial-branch=main")
 	for name, text := range map[string]string{
@@ -50,22 +49,15 @@ func newRepository(t *testing.T) repository {
 
 func (r repository) git(arguments ...string) string {
 	r.t.Helper()
-	said, err := output(r.root, "git", arguments...)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	said := check.Get(output(r.root, "git", arguments...))
 	return strings.TrimSpace(said)
 }
 
 func (r repository) write(name, text string) {
 	r.t.Helper()
 	file := filepath.Join(r.root, name)
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		r.t.Fatal(err)
-	}
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		r.t.Fatal(err)
-	}
+	check.OK(r.t, os.MkdirAll(filepath.Dir(file), 0o700))
+	check.OK(r.t, os.WriteFile(file, []byte(text), 0o600))
 }
 
 // commit commits all there is, and returns the commit.
@@ -80,14 +72,11 @@ func (r repository) commit(subject string) string {
 // folder, "p by q" has them in the other.
 func (r repository) chosen(base string) string {
 	r.t.Helper()
-	left, err := inChanged(r.root, base, []mutant{
+	left := check.Get(inChanged(r.root, base, []mutant{
 		{name: "p", folder: "p", caught: test{"./p", "Test"}},
 		{name: "q", folder: "q", caught: test{"./q", "Test"}},
 		{name: "p by q", folder: "p", caught: test{"./q", "Test"}},
-	})
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	}))
 	var names []string
 	for _, m := range left {
 		names = append(names, m.name)
@@ -115,13 +104,9 @@ func TestChangedFilesChooseTheMutants(t *testing.T) {
 			r := newRepository(t)
 			base := r.git("rev-parse", "HEAD")
 			c.change(r)
-			if diff := cmp.Diff(c.want, r.chosen(base)); diff != "" {
-				t.Errorf("not committed (-want +got):\n%s", diff)
-			}
+			check.Is(t, cmp.Diff(c.want, r.chosen(base)), "")
 			r.commit("second")
-			if diff := cmp.Diff(c.want, r.chosen(base)); diff != "" {
-				t.Errorf("committed (-want +got):\n%s", diff)
-			}
+			check.Is(t, cmp.Diff(c.want, r.chosen(base)), "")
 		})
 	}
 }
@@ -129,37 +114,23 @@ func TestChangedFilesChooseTheMutants(t *testing.T) {
 func TestTheBase(t *testing.T) {
 	r := newRepository(t)
 	first := r.git("rev-parse", "HEAD")
-	if got := r.chosen(""); got != "p, q, p by q" {
-		t.Errorf("in a clone of one commit: %q, want all", got)
-	}
+	check.Is(t, r.chosen(""), "p, q, p by q")
 	r.write("p/p.go", "package p\n\n// Second.\n")
 	second := r.commit("second")
 	r.write("q/q.go", "package q\n\n// Third.\n")
 	r.commit("third")
-	if got := r.chosen(first); got != "p, q, p by q" {
-		t.Errorf("since the first commit: %q", got)
-	}
-	if got := r.chosen(second); got != "q, p by q" {
-		t.Errorf("since the second commit: %q", got)
-	}
-	if got := r.chosen(""); got != "q, p by q" {
-		t.Errorf("without a remote: %q, want what the last commit changed", got)
-	}
+	check.Is(t, r.chosen(first), "p, q, p by q")
+	check.Is(t, r.chosen(second), "q, p by q")
+	check.Is(t, r.chosen(""), "q, p by q")
 	r.git("update-ref", "refs/remotes/origin/main", first)
-	if got := r.chosen(""); got != "p, q, p by q" {
-		t.Errorf("two commits before origin/main: %q", got)
-	}
+	check.Is(t, r.chosen(""), "p, q, p by q")
 	r.git("update-ref", "refs/remotes/origin/main", "HEAD")
-	if got := r.chosen(""); got != "q, p by q" {
-		t.Errorf("on origin/main itself: %q, want what the last commit changed", got)
-	}
-	if _, err := inChanged(r.root, "nonsense", nil); err == nil || !strings.Contains(err.Error(), "BASE=nonsense") {
-		t.Errorf("a base that is no commit: error %v, want one that names it", err)
-	}
+	check.Is(t, r.chosen(""), "q, p by q")
+	_, err := inChanged(r.root, "nonsense", nil)
+	check.That(t, err != nil && strings.Contains(err.Error(), "BASE=nonsense"), "%v", err)
 }
 
 func TestOnlyNamesABug(t *testing.T) {
-	if err := run([]string{"-only", "no such bug"}, "", nil); err == nil || !strings.Contains(err.Error(), "no such bug") {
-		t.Errorf("error %v, want one that names it", err)
-	}
+	err := run([]string{"-only", "no such bug"}, "", nil)
+	check.That(t, err != nil && strings.Contains(err.Error(), "no such bug"), "error %v", err)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/verify/sim"
 	"github.com/streamsort/streamsort/verify/sim/cursorsim"
 	"github.com/streamsort/streamsort/verify/sim/dedupsim"
@@ -21,13 +22,10 @@ import (
 func TestEveryMutantCanBePlanted(t *testing.T) {
 	for _, m := range mutants() {
 		changed, err := m.changed("../..")
-		if err != nil {
-			t.Errorf("%s: %v", m.name, err)
-		}
+		check.That(t, err == nil, "%s: %v", m.name, err)
 		for path, text := range changed {
-			if _, err := parser.ParseFile(token.NewFileSet(), path, text, parser.SkipObjectResolution); err != nil {
-				t.Errorf("%s: %v", m.name, err)
-			}
+			_, err := parser.ParseFile(token.NewFileSet(), path, text, parser.SkipObjectResolution)
+			check.That(t, err == nil, "%s: %v", m.name, err)
 		}
 	}
 }
@@ -46,8 +44,7 @@ func TestSmallSchedulesAreThere(t *testing.T) {
 		}
 	}
 	for _, m := range mutants() {
-		if strings.Contains(m.caught.pattern, "/^") && !there[fmt.Sprint(m.caught)] {
-			t.Errorf("%s: no scenario %s in %s", m.name, m.caught.pattern, m.caught.folder)
-		}
+		check.That(t, !strings.Contains(m.caught.pattern, "/^") || there[fmt.Sprint(m.caught)],
+			"%s: no scenario %s in %s", m.name, m.caught.pattern, m.caught.folder)
 	}
 }

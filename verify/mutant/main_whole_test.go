@@ -42,9 +42,8 @@ func TestVerdicts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
 			err := tryAll(module(t), []mutant{c.m}, time.Now().Add(time.Hour), &out)
-			if (err == nil) != c.ok || !strings.Contains(out.String(), c.want) {
-				t.Errorf("error %v, said:\n%s\nwant %q", err, out.String(), c.want)
-			}
+			check.That(t, (err == nil) == c.ok && strings.Contains(out.String(), c.want),
+				"error %v, said:\n%s\nwant %q", err, out.String(), c.want)
 		})
 	}
 }
@@ -64,9 +63,8 @@ func TestATestThatDoesNotEnd(t *testing.T) {
 		t.Fatalf("%v: %s", err, said)
 	}
 	said, _, err := runTests(path, filepath.Join(root, "p"), "TestOne", time.Second, time.Hour)
-	if by, err := redTest(said, err); by != "TestOne did not end" || err != nil {
-		t.Errorf("by %q, %v, said:\n%s", by, err, said)
-	}
+	by, err := redTest(said, err)
+	check.That(t, by == "TestOne did not end" && err == nil, "by %q, %v, said:\n%s", by, err, said)
 }
 
 // module makes a module with one function and its test.
@@ -79,12 +77,10 @@ func module(t *testing.T) string {
 		"p/one_test.go": "package p\n\nimport \"testing\"\n\nfunc TestOne(t *testing.T) {\n\tif one() != 1 {\n\t\tt.Fatal()\n\t}\n}\n",
 	} {
 		path := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		err := os.MkdirAll(filepath.Dir(path), 0o700)
+		check.Need(t, err == nil, "%v", err)
+		err = os.WriteFile(path, []byte(text), 0o600)
+		check.Need(t, err == nil, "%v", err)
 	}
 	return root
 }
@@ -100,31 +96,25 @@ func TestSwitchedMutants(t *testing.T) {
 	alike := map[string]string{"p one: boundary: n < -9": "it is never that low"}
 	got, err := operate(root, "p", chosen{until: time.Now().Add(time.Hour)}, alike, &out)
 	want := "GREEN  p one: always: n > 0 || n < -9\nUNSEEN p one: drop term: n < -9\nGREEN  p one: boundary: n > 0\n"
-	if err != nil || got != (tally{1, 4}) || !strings.HasPrefix(out.String(), want) {
-		t.Errorf("%+v, %v, said:\n%s\nwant\n%s", got, err, out.String(), want)
-	}
-	if _, err := operate(root, "p", chosen{}, map[string]string{"p none": "gone"}, &out); err == nil || !strings.Contains(err.Error(), "p none") {
-		t.Errorf("a mutant that is gone: error %v", err)
-	}
+	check.That(t, err == nil && got == (tally{1, 4}) && strings.HasPrefix(out.String(), want),
+		"%+v, %v, said:\n%s\nwant\n%s", got, err, out.String(), want)
+	_, err = operate(root, "p", chosen{}, map[string]string{"p none": "gone"}, &out)
+	check.That(t, err != nil && strings.Contains(err.Error(), "p none"), "%v", err)
 }
 
 func TestNothingIsPlantedOnceTheTimeIsOver(t *testing.T) {
 	survives := mutant{"m", "p", test{"./p", "TestOne"}, []edit{{"one.go", "return 1", "return 2 - 1"}}}
 	var out bytes.Buffer
-	if err := tryAll(module(t), []mutant{survives, survives}, time.Now(), &out); err != nil {
-		t.Error(err)
-	}
-	if want := "0 planted, 0 caught\n2 not planted"; !strings.HasPrefix(out.String(), want) {
-		t.Errorf("said %q, want %q first", out.String(), want)
-	}
+	err := tryAll(module(t), []mutant{survives, survives}, time.Now(), &out)
+	check.That(t, err == nil, "%v", err)
+	want := "0 planted, 0 caught\n2 not planted"
+	check.That(t, strings.HasPrefix(out.String(), want), "said %q, want %q first", out.String(), want)
 }
 
 // TestEveryMutantCompiles where it is planted.
 func TestEveryMutantCompiles(t *testing.T) {
 	root, err := moduleFolder()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Need(t, err == nil, "%v", err)
 	all := mutants()
 	of, known := loaded(t, root, all)
 	for _, m := range all {
@@ -132,9 +122,7 @@ func TestEveryMutantCompiles(t *testing.T) {
 		if err == nil {
 			err = compiles(of[filepath.Join(root, m.folder)], known, changed)
 		}
-		if err != nil {
-			t.Errorf("%s: %v", m.name, err)
-		}
+		check.That(t, err == nil, "%s: %v", m.name, err)
 	}
 }
 
@@ -145,14 +133,12 @@ func TestEveryBugHasItsTest(t *testing.T) {
 	for _, m := range mutants() {
 		pattern, _, _ := strings.Cut(m.caught.pattern, "/")
 		files := check.Get(filepath.Glob(filepath.Join(root, m.caught.folder, "*_test.go")))
-		if !slices.ContainsFunc(files, func(file string) bool {
+		check.That(t, slices.ContainsFunc(files, func(file string) bool {
 			names := declared.FindAllSubmatch(check.Get(os.ReadFile(file)), -1)
 			return slices.ContainsFunc(names, func(name [][]byte) bool {
 				return regexp.MustCompile(pattern).Match(name[1])
 			})
-		}) {
-			t.Errorf("%s: no test of %s is named %s", m.name, m.caught.folder, pattern)
-		}
+		}), "%s: no test of %s is named %s", m.name, m.caught.folder, pattern)
 	}
 }
 
@@ -165,14 +151,10 @@ func loaded(t *testing.T, root string, all []mutant) (map[string]*packages.Packa
 	}
 	const need = packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedTypes | packages.NeedTypesSizes | packages.NeedSyntax
 	list, err := packages.Load(&packages.Config{Dir: root, Mode: need}, slices.Collect(maps.Keys(folders))...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Need(t, err == nil, "%v", err)
 	of, known := map[string]*packages.Package{}, imports{}
 	for _, p := range list {
-		if len(p.Errors) > 0 {
-			t.Fatal(p.Errors)
-		}
+		check.Need(t, len(p.Errors) == 0, "%v", p.Errors)
 		of[filepath.Dir(p.GoFiles[0])] = p
 		maps.Copy(known, p.Imports)
 	}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/go/packages"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 const operated = `package p
@@ -41,23 +43,15 @@ func (s *store) do(a, b int, err error) (bool, error) {
 func parsed(t *testing.T, text string) *packages.Package {
 	t.Helper()
 	set := token.NewFileSet()
-	file, err := parser.ParseFile(set, "p.go", text, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := check.Get(parser.ParseFile(set, "p.go", text, parser.SkipObjectResolution))
 	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}}
-	checked, err := new(types.Config).Check("p", set, []*ast.File{file}, info)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checked := check.Get(new(types.Config).Check("p", set, []*ast.File{file}, info))
 	return &packages.Package{Name: "p", Fset: set, Syntax: []*ast.File{file}, CompiledGoFiles: []string{"p.go"}, Types: checked, TypesInfo: info}
 }
 
 func TestOperators(t *testing.T) {
 	found, files, err := find(parsed(t, operated), func(string) (string, error) { return operated, nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	var names []string
 	for _, s := range found.sites {
 		names = append(names, s.name)
@@ -70,9 +64,7 @@ func TestOperators(t *testing.T) {
 		"store.do: min and max: max(b, 7)", "store.do: drop bound: max(b, 7)", "store.do: drop bound: max(b, 7) (2)", "store.do: drop: println(a)",
 		"store.do: never: a != b", "store.do: always: a != b", "store.do: drop call: s.put(a, b+1)", "store.do: off by one: b+1",
 	}
-	if diff := cmp.Diff(want, names); diff != "" {
-		t.Errorf("sites (-want +got):\n%s", diff)
-	}
+	check.Is(t, cmp.Diff(want, names), "")
 	// The types of what is switched are right, but for the packages that the switches import.
 	text := files[0].switched()
 	own := fmt.Sprintf("package p\n"+switches, len(found.sites))
@@ -87,10 +79,7 @@ func TestASampleGoesByNames(t *testing.T) {
 		for _, name := range functions {
 			p.sites = append(p.sites, site{name: string(name)})
 		}
-		chosen, err := p.chosen(chosen{sample: 3}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		chosen := check.Get(p.chosen(chosen{sample: 3}, nil))
 		for _, n := range chosen {
 			names = append(names, p.sites[n].name)
 		}
@@ -101,32 +90,23 @@ func TestASampleGoesByNames(t *testing.T) {
 		if slices.Contains(all, string(gone)) {
 			continue
 		}
-		if diff := cmp.Diff(all, sample(strings.ReplaceAll("abcdefghij", string(gone), ""))); diff != "" {
-			t.Errorf("without %c (-all +sample):\n%s", gone, diff)
-		}
+		check.Is(t, cmp.Diff(all, sample(strings.ReplaceAll("abcdefghij", string(gone), ""))), "", gone)
 	}
 }
 
 func TestRates(t *testing.T) {
-	known, err := readRates("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	known := check.Get(readRates("../.."))
 	if _, err := readAlike("../.."); err != nil {
 		t.Error(err)
 	}
 	again, err := parseRates(known.String())
-	if diff := cmp.Diff(known, again, cmp.AllowUnexported(tally{})); err != nil || diff != "" {
-		t.Errorf("%v, (-written +read):\n%s", err, diff)
-	}
+	diff := cmp.Diff(known, again, cmp.AllowUnexported(tally{}))
+	check.That(t, err == nil && diff == "", "%v, (-written +read):\n%s", err, diff)
 	before := rates{"p": {3, 4}}
-	if err := (rates{"p": {6, 8}, "q": {0, 9}}).fell(before); err != nil {
-		t.Errorf("as many, and a new one: %v", err)
-	}
-	if err := (rates{"p": {7, 10}}).fell(before); err == nil || !strings.Contains(err.Error(), "7 of 10") {
-		t.Errorf("fewer: error %v, want one that says how many", err)
-	}
-	if _, err := parseRates("p 5 of 4\n"); err == nil {
-		t.Error("more killed than tried is no error")
-	}
+	err = (rates{"p": {6, 8}, "q": {0, 9}}).fell(before)
+	check.That(t, err == nil, "as many, and a new one: %v", err)
+	err = (rates{"p": {7, 10}}).fell(before)
+	check.That(t, err != nil && strings.Contains(err.Error(), "7 of 10"), "fewer: error %v", err)
+	_, err = parseRates("p 5 of 4\n")
+	check.That(t, err != nil, "more killed than tried is no error")
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/streamsort/streamsort/internal/dev/await"
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // screen is a screen, with what it shows of a stack that is filled.
@@ -93,9 +94,8 @@ func everyScreen(tb *tab, s *stack) {
 			for _, screen := range s.screens() {
 				tb.goTo(screen.address)
 				tb.read("main", screen.shows)
-				if over := script[int64](tb, "document.documentElement.scrollWidth") - window.width; over > 0 {
-					tb.t.Errorf("%s is %d pixels wider than %d", screen.name, over, window.width)
-				}
+				over := script[int64](tb, "document.documentElement.scrollWidth") - window.width
+				check.That(tb.t, over <= 0, "%s is %d pixels wider than %d", screen.name, over, window.width)
 				if folder == "" {
 					continue
 				}
@@ -110,9 +110,7 @@ func everyScreen(tb *tab, s *stack) {
 // keep writes a picture.
 func keep(tb *tab, path string, picture chromedp.Action[[]byte]) {
 	tb.t.Helper()
-	if err := os.WriteFile(path, value(tb, "picture", picture), 0o644); err != nil {
-		tb.t.Fatal(err)
-	}
+	check.OK(tb.t, os.WriteFile(path, value(tb, "picture", picture), 0o644))
 }
 
 // top is the upper part of a screen, in few bytes.
@@ -173,9 +171,7 @@ func pause(tb *tab, s *stack) {
 	await.True(tb.t, "the end of its stream", func() bool { return s.watching.Load() == 0 })
 	s.put("shop/pause", 2, "2")
 	s.await("/consumers", url.Values{"queue": {"shop/pause"}}, `"delivered":2`)
-	if script[bool](tb, `!!document.querySelector("#m-2")`) {
-		tb.t.Error("it is not paused")
-	}
+	check.That(tb.t, !script[bool](tb, `!!document.querySelector("#m-2")`), "it is not paused")
 	tb.click("#pause")
 	tb.see("#m-2")
 }
@@ -214,13 +210,9 @@ func filterAndPaging(tb *tab, _ *stack) {
 		tb.see("#first")
 		collect()
 	}
-	if len(names) != 60 {
-		tb.t.Errorf("%d queues are listed, not 60: %v", len(names), names)
-	}
+	check.Is(tb.t, len(names), 60, names)
 	for name := range names {
-		if !strings.HasPrefix(name, "stock/") {
-			tb.t.Errorf("%s is listed", name)
-		}
+		check.That(tb.t, strings.HasPrefix(name, "stock/"), "%s is listed", name)
 	}
 	tb.goTo("consumers?state=blocked&prefix=shop/us/")
 	tb.read("#content", "shop/us/blocked-3")
@@ -258,9 +250,7 @@ func keyboard(tb *tab, s *stack) {
 	tab("31")
 	s.put("shop/eu/orders", 32, `{"order":1032}`)
 	tb.see("#m-32")
-	if got := script[string](tb, focused); got != "31" {
-		tb.t.Errorf("the focus has gone to %q", got)
-	}
+	check.Is(tb.t, script[string](tb, focused), "31")
 	tb.enter()
 	tb.read("h1", "shop/eu/orders@31")
 }
@@ -285,15 +275,11 @@ func namesOfOthers(tb *tab, s *stack) {
 	const forged = "\revent: content\rdata: Nothing is in trouble\r\r"
 	queue := "shop/odd" + forged
 	put := func(seq int) {
-		message, err := json.Marshal(map[string]any{
+		message := check.Get(json.Marshal(map[string]any{
 			"queue": queue, "seq": seq, "id": fmt.Sprint("m", seq, forged), "attributes": map[string]string{"a" + forged: "v" + forged}, "body": seq,
-		})
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		if results, err := s.api.Put(s.t.Context(), []json.RawMessage{message}); err != nil || results[0].Status != http.StatusOK {
-			s.t.Fatal(results, err)
-		}
+		}))
+		results := check.Get(s.api.Put(s.t.Context(), []json.RawMessage{message}))
+		check.Need(s.t, results[0].Status == http.StatusOK, "%+v", results)
 	}
 	address := url.Values{"queue": {queue}}.Encode()
 	put(1)

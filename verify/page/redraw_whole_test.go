@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/front"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dev/meter"
@@ -35,15 +36,12 @@ func BenchmarkPage(b *testing.B) {
 	queues := manyQueues
 	if text := os.Getenv("QUEUES"); text != "" {
 		var err error
-		if queues, err = strconv.Atoi(text); err != nil {
-			b.Fatal(err)
-		}
+		queues, err = strconv.Atoi(text)
+		check.Need(b, err == nil, "%v", err)
 	}
 	charged := meter.New(front.Transport())
 	server, err := front.Start(b.Context(), localdb.DynamoDBLocal, "", charged)
-	if err != nil {
-		b.Fatal(err)
-	}
+	check.OK(b, err)
 	b.Cleanup(server.Close)
 	s := startStack(b, server.URL)
 	s.lag(queues)
@@ -52,13 +50,9 @@ func BenchmarkPage(b *testing.B) {
 		var units []float64
 		first := measure(20, func() {
 			before := charged.Counts()
-			response, err := http.Get(tb.at + "consumers?state=lagging")
-			if err != nil {
-				b.Fatal(err)
-			}
-			if err := response.Body.Close(); err != nil || response.StatusCode != http.StatusOK {
-				b.Fatal(response.Status, err)
-			}
+			response := check.Get(http.Get(tb.at + "consumers?state=lagging"))
+			err := response.Body.Close()
+			check.Need(b, err == nil && response.StatusCode == http.StatusOK, "%v %v", response.Status, err)
 			units = append(units, charged.Counts().Sub(before).Total().Reads)
 		})
 		slices.Sort(units)
@@ -75,10 +69,7 @@ func BenchmarkPage(b *testing.B) {
 // lag has the consumers of so many queues listed as lagging.
 func (s *stack) lag(queues int) {
 	s.t.Helper()
-	db, err := dynamo.New(&dynamo.Options{Endpoint: s.database})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	db := check.Get(dynamo.New(&dynamo.Options{Endpoint: s.database}))
 	rows := trouble.NewStore(dynamo.NewEngine(db), trouble.Definition(trouble.DefaultName))
 	var writers errgroup.Group
 	writers.SetLimit(16)
@@ -90,9 +81,7 @@ func (s *stack) lag(queues int) {
 			})
 		})
 	}
-	if err := writers.Wait(); err != nil {
-		s.t.Fatal(err)
-	}
+	check.OK(s.t, writers.Wait())
 }
 
 // measure is how long something takes, the quickest first.

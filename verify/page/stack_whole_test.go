@@ -18,6 +18,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/client"
 	"github.com/streamsort/streamsort/internal/dev/await"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/localstack"
 	"github.com/streamsort/streamsort/pkg/ui"
@@ -65,18 +66,12 @@ func startStack(t testing.TB, server string) *stack {
 		Logger:    slog.New(slog.DiscardHandler),
 		Failed:    func(string, string) {}, // what fails here fails on purpose
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	t.Cleanup(running.Close)
 	s.database = running.DynamoDB()
-	if s.api, err = client.New(running.URL()); err != nil {
-		t.Fatal(err)
-	}
-	shown, err := ui.New(ui.Options{URL: running.URL(), Operate: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s.api, err = client.New(running.URL())
+	check.Need(t, err == nil, "%v", err)
+	shown := check.Get(ui.New(ui.Options{URL: running.URL(), Operate: true}))
 	s.page = httptest.NewServer(http.StripPrefix(strings.TrimSuffix(prefix, "/"), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/live" {
 			s.watching.Add(1)
@@ -96,18 +91,10 @@ func startStack(t testing.TB, server string) *stack {
 // template writes the demo's template with one consumer, which gives up soon, and returns its path.
 func template(t testing.TB) string {
 	t.Helper()
-	root, err := localdb.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := check.Get(localdb.Root())
 	build := filepath.Join(root, ".build") // the functions' sources are found from where it lies
-	if err := os.MkdirAll(build, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	folder, err := os.MkdirTemp(build, "page-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.MkdirAll(build, 0o700))
+	folder := check.Get(os.MkdirTemp(build, "page-"))
 	t.Cleanup(func() { _ = os.RemoveAll(folder) })
 	consumers := `{"consumers":[{"name":"billing","maxAttempts":2,"blockAfter":"1s","retries":["100ms"],"sink":{"kind":"lambda","arn":"` + sinkARN + `"}}]}`
 	text, err := json.Marshal(map[string]any{"Base": "../../examples/demo/streamsort.patch.json", "Patch": []any{
@@ -117,9 +104,7 @@ func template(t testing.TB) string {
 	if err == nil {
 		err = os.WriteFile(path, text, 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return path
 }
 
@@ -139,18 +124,15 @@ func (s *stack) put(queue string, seq int64, body string) {
 	s.t.Helper()
 	message := json.RawMessage(fmt.Sprintf(`{"queue":%q,"seq":%d,"id":"m%d","body":%s}`, queue, seq, seq, body))
 	results, err := s.api.Put(s.t.Context(), []json.RawMessage{message})
-	if err != nil || results[0].Status >= http.StatusBadRequest {
-		s.t.Fatalf("put %s: %v, %v", message, results, err)
-	}
+	check.Need(s.t, err == nil && results[0].Status < http.StatusBadRequest,
+		"put %s: %v, %v", message, results, err)
 }
 
 // post has the API do something.
 func (s *stack) post(path, document string) (edges []string) {
 	s.t.Helper()
 	var answer struct{ Edges []string }
-	if err := s.api.Call(s.t.Context(), http.MethodPost, path, nil, []byte(document), &answer); err != nil {
-		s.t.Fatal(err)
-	}
+	check.OK(s.t, s.api.Call(s.t.Context(), http.MethodPost, path, nil, []byte(document), &answer))
 	return answer.Edges
 }
 
@@ -167,9 +149,7 @@ func (s *stack) form(path, fields string) string {
 	_, after, _ := strings.Cut(ask(http.MethodGet, "bulk", "").Body.String(), `name="token" value="`)
 	token, _, _ := strings.Cut(after, `"`)
 	answer := ask(http.MethodPost, path, fields+"&token="+token)
-	if answer.Code != http.StatusSeeOther {
-		s.t.Fatalf("%s: %d %s", path, answer.Code, answer.Body)
-	}
+	check.Need(s.t, answer.Code == http.StatusSeeOther, "%s: %d %s", path, answer.Code, answer.Body)
 	return answer.Header().Get("Location")
 }
 

@@ -10,6 +10,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // fifoMessage is a message as a FIFO queue gives it.
@@ -38,9 +40,7 @@ func TestOutputOfFIFO(t *testing.T) {
 		attributes["encoding"] = c.encoding
 		want.sums = sumsOf(c.bytes)
 		got, err := outputOfFIFO(fifoMessage(c.body, attributes))
-		if err != nil || got != want {
-			t.Errorf("%q is %+v, %v; want %+v", c.body, got, err, want)
-		}
+		check.That(t, err == nil && got == want, "%q is %+v, %v; want %+v", c.body, got, err, want)
 	}
 	for name, value := range map[string]string{"seq": "x", "token": "", "encoding": "rot13"} {
 		broken := map[string]string{"seq": "7", "token": "3-req", name: value}
@@ -62,9 +62,8 @@ func TestOutputOfEvent(t *testing.T) {
 			t.Errorf("%s: %+v, %v", text, got, err)
 		}
 	}
-	if _, err := outputOfEvent(types.Message{Body: aws.String("<p>")}); err == nil {
-		t.Error("what is no event was taken")
-	}
+	_, err := outputOfEvent(types.Message{Body: aws.String("<p>")})
+	check.That(t, err != nil, "what is no event was taken")
 }
 
 func TestAnnouncements(t *testing.T) {
@@ -94,14 +93,11 @@ func TestAnnouncements(t *testing.T) {
 	} {
 		a := soakAnnouncements()
 		for _, m := range c.said {
-			if err := a.event(m); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, a.event(m))
 		}
 		_, violations := a.report()
-		if len(a.missing()) != c.missing || len(violations) != c.violations {
-			t.Errorf("%s: missing %q, violations %q", name, a.missing(), violations)
-		}
+		check.That(t, len(a.missing()) == c.missing && len(violations) == c.violations,
+			"%s: missing %q, violations %q", name, a.missing(), violations)
 	}
 	if diff := cmp.Diff([]string{blockedAnnounced, gapAnnounced("opened", gapQueue, bad)}, soakAnnouncements().missing()); diff != "" {
 		t.Error(diff)

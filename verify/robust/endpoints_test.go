@@ -15,22 +15,14 @@ import (
 	standard "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"github.com/streamsort/streamsort/internal/consumers"
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // TestEndpointConsumers: what process is started with is what its template has, but for the port.
 func TestEndpointConsumers(t *testing.T) {
-	written, err := os.ReadFile("hooks/consumers.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := consumers.Read(written, os.LookupEnv)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := endpointConsumers("http://127.0.0.1:1234", "3s")
-	if err != nil {
-		t.Fatal(err)
-	}
+	written := check.Get(os.ReadFile("hooks/consumers.json"))
+	want := check.Get(consumers.Read(written, os.LookupEnv))
+	text := check.Get(endpointConsumers("http://127.0.0.1:1234", "3s"))
 	all, err := consumers.Read([]byte(text), os.LookupEnv)
 	if err != nil || !all[0].HasSink() || !all[0].Reader.Apart || !reflect.DeepEqual(all[0].Reader, want[0].Reader) {
 		t.Errorf("%+v, %v", all, err)
@@ -40,9 +32,7 @@ func TestEndpointConsumers(t *testing.T) {
 // TestEndpoints: a check that never fails checks nothing.
 func TestEndpoints(t *testing.T) {
 	hook, err := standard.NewWebhook("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	type request struct {
 		seq, token int
 		id         string
@@ -68,10 +58,7 @@ func TestEndpoints(t *testing.T) {
 		for _, r := range requests {
 			body, path := cmp.Or(r.body, "1"), cmp.Or(r.path, "/q")
 			now := time.Now()
-			signature, err := hook.Sign(r.id, now, []byte(body))
-			if err != nil {
-				t.Fatal(err)
-			}
+			signature := check.Get(hook.Sign(r.id, now, []byte(body)))
 			if r.forged {
 				signature = "v1,AAAA"
 			}
@@ -101,13 +88,9 @@ func TestManners(t *testing.T) {
 	for i := range 1000 {
 		n[mannerOf("hooks/"+strconv.Itoa(i))]++
 	}
-	if len(n) != 5 || n[good] != 950 {
-		t.Errorf("%v", n)
-	}
+	check.That(t, len(n) == 5 && n[good] == 950, "%v", n)
 	for manner, times := range n {
-		if times < 10 {
-			t.Errorf("%+v: %d times", manner, times)
-		}
+		check.That(t, times >= 10, "%+v: %d times", manner, times)
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // TestEverySeqIsSentOnce: in each batch and each order, each queue's seqs are all there, once, and
@@ -19,23 +21,18 @@ func TestEverySeqIsSentOnce(t *testing.T) {
 		{"QUEUES": 1, "BATCH": 500, "DISORDER": 8},
 	} {
 		l, err := newLoadTraffic(v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		sent, messages, least := map[string][]int64{}, 0, 0
 		send := func(request ...message) error {
 			for _, m := range request {
 				sent[m.queue] = append(sent[m.queue], m.seq)
 			}
 			messages += len(request)
-			if len(request) < least || least > 0 && len(request) > l.batch {
-				t.Errorf("%v: a request has %d messages", v, len(request))
-			}
+			check.That(t, len(request) >= least && (least == 0 || len(request) <= l.batch),
+				"%v: a request has %d messages", v, len(request))
 			return nil
 		}
-		if err := l.first(send); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, l.first(send))
 		for queue, seqs := range sent {
 			if last := slices.Max(seqs); int(last) != len(seqs) || len(seqs) > max(l.batch, l.disorder) {
 				t.Errorf("%v: %s begins with %d messages up to %d", v, queue, len(seqs), last)
@@ -43,33 +40,23 @@ func TestEverySeqIsSentOnce(t *testing.T) {
 		}
 		least = l.batch
 		for _, due := range []int{1, 999, 0, 1000} {
-			if err := l.due(due, send); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, l.due(due, send))
 		}
 		least = 0
-		if err := l.last(send); err != nil {
-			t.Fatal(err)
-		}
-		if messages < 2000-l.batch || len(sent) != v.number("QUEUES") {
-			t.Errorf("%v: %d messages of %d queues", v, messages, len(sent))
-		}
+		check.OK(t, l.last(send))
+		check.That(t, messages >= 2000-l.batch && len(sent) == v.number("QUEUES"),
+			"%v: %d messages of %d queues", v, messages, len(sent))
 		for queue, seqs := range sent {
 			late := false
 			for i, seq := range seqs {
 				late = late || i > 0 && seq < seqs[i-1]
-				if seq < int64(i+1-l.disorder) || seq > int64(i+1+l.disorder) {
-					t.Errorf("%v: %s sends %d as number %d", v, queue, seq, i+1)
-				}
+				check.That(t, seq >= int64(i+1-l.disorder) && seq <= int64(i+1+l.disorder),
+					"%v: %s sends %d as number %d", v, queue, seq, i+1)
 			}
-			if late != (l.disorder > 0) {
-				t.Errorf("%v: %s is out of order: %t", v, queue, late)
-			}
+			check.Is(t, late, (l.disorder > 0), v, queue)
 			slices.Sort(seqs)
 			for i, seq := range seqs {
-				if seq != int64(i+1) {
-					t.Fatalf("%v: %s misses %d", v, queue, i+1)
-				}
+				check.Need(t, seq == int64(i+1), "%v: %s misses %d", v, queue, i+1)
 			}
 		}
 	}
@@ -88,8 +75,7 @@ func TestLoadDocuments(t *testing.T) {
 		}
 	}
 	for says, v := range map[string]values{"DISORDER=9": {"DISORDER": 9}, "TOGETHER=1": {"DISORDER": 8, "TOGETHER": 1}} {
-		if _, err := newLoadTraffic(v); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("error %v, want %q", err, says)
-		}
+		_, err := newLoadTraffic(v)
+		check.That(t, err != nil && strings.Contains(err.Error(), says), "error %v, want %q", err, says)
 	}
 }

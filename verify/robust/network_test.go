@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/faulty"
 )
 
@@ -22,25 +23,19 @@ func TestNetwork(t *testing.T) {
 	n := newNetwork(server, 1, faulty.Refused, faulty.Throttled, faulty.Lost, faulty.Failed)
 	call := func() string {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://nowhere", strings.NewReader("{}"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		response, err := n.RoundTrip(request)
 		if err != nil {
 			return err.Error()
 		}
 		defer response.Body.Close()
-		text, err := io.ReadAll(response.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := check.Get(io.ReadAll(response.Body))
 		return response.Status + string(text)
 	}
 	calm := func(times int) {
 		for range times {
-			if got := call(); got != "{}" {
-				t.Fatalf("undisturbed, the answer is %s", got)
-			}
+			got := call()
+			check.Need(t, got == "{}", "undisturbed, the answer is %s", got)
 		}
 	}
 	calm(1000)
@@ -56,20 +51,15 @@ func TestNetwork(t *testing.T) {
 	for _, times := range wrong {
 		sum += times
 	}
-	if sum < requests/between/2 || sum > 2*requests/between || len(wrong) < 3 {
-		t.Errorf("%d requests of %d went wrong: %v", sum, requests, wrong)
-	}
-	if planned := n.count(); planned != sum && planned != sum+1 {
-		t.Errorf("%d were planned, %d went wrong", planned, sum)
-	}
+	check.That(t, sum >= requests/between/2 && sum <= 2*requests/between && len(wrong) >= 3,
+		"%d requests of %d went wrong: %v", sum, requests, wrong)
+	planned := n.count()
+	check.That(t, planned == sum || planned == sum+1, "%d were planned, %d went wrong", planned, sum)
 	n.disturb(false)
 	calm(1000)
-	if done := server.requests; done >= requests+2000 || done < requests {
-		t.Errorf("%d requests had an effect, of %d", done, requests+2000)
-	}
+	done := server.requests
+	check.That(t, done < requests+2000 && done >= requests, "%d %d", done, requests+2000)
 	for _, kind := range []faulty.Fault{faulty.Refused, faulty.Throttled, faulty.Lost, faulty.Failed} {
-		if !strings.Contains(n.String(), string(kind)) {
-			t.Errorf("no %q in %q", kind, n.String())
-		}
+		check.That(t, strings.Contains(n.String(), string(kind)), "no %q in %q", kind, n.String())
 	}
 }

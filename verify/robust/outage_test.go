@@ -11,20 +11,16 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/consumers"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/localstack/template"
 )
 
 // TestPatch: the template is there, and what it says of the consumer is within the bounds.
 func TestPatch(t *testing.T) {
 	folder := t.TempDir()
-	here, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	here := check.Get(os.Getwd())
 	base, err := filepath.Rel(folder, filepath.Join(here, "..", "..", "examples", "demo", "streamsort.patch.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	s, sink := shortened(120), map[string]any{"kind": "lambda", "arn": "arn:aws:lambda:us-east-1:000000000000:function:f"}
 	text, err := s.patch(base, sink)
 	file := filepath.Join(folder, "streamsort.patch.json")
@@ -34,13 +30,8 @@ func TestPatch(t *testing.T) {
 	if err == nil {
 		_, err = template.ReadFile(file)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	settings, err := json.Marshal(map[string]any{"consumers": []any{s.settings(sink)}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
+	settings := check.Get(json.Marshal(map[string]any{"consumers": []any{s.settings(sink)}}))
 	all, err := consumers.Read(settings, os.LookupEnv)
 	if err != nil || all[0].Reader.BlockAfter != 30*time.Second || len(all[0].Reader.Circuit.Probes) != 4 || !all[0].HasSink() {
 		t.Errorf("%+v, %v", all, err)
@@ -50,14 +41,10 @@ func TestPatch(t *testing.T) {
 func TestIntervals(t *testing.T) {
 	s := schedule{probes: []time.Duration{time.Second, 3 * time.Second}, retries: []time.Duration{time.Second, 3 * time.Second}}
 	for in, want := range map[time.Duration]int{0: 1, time.Second: 2, 4 * time.Second: 3, 7 * time.Second: 4} {
-		if n := s.tries(in); n != want {
-			t.Errorf("%v: %d tries, want %d", in, n, want)
-		}
+		check.Is(t, s.tries(in), want, in)
 	}
 	for open, want := range map[time.Duration]int64{0: 0, time.Second - 1: 0, time.Second: 1, 4 * time.Second: 2, 9 * time.Second: 3, 10 * time.Second: 4} {
-		if n := s.intervals(open); n != want {
-			t.Errorf("%v: %d intervals, want %d", open, n, want)
-		}
+		check.Is(t, s.intervals(open), want, open)
 	}
 }
 
@@ -76,22 +63,16 @@ func TestLambdaSink(t *testing.T) {
 	}
 	calls := func() int { calls, _ := s.seen(); return len(calls) }
 	const first = `"from":0,"to":1,"messages":[{"seq":1,"body":{"queue":0,"n":1}}]`
-	if !call("shop/0", first) || calls() != 1 {
-		t.Error("it took something while it was away")
-	}
+	check.That(t, call("shop/0", first) && calls() == 1, "it took something while it was away")
 	s.isAway(false)
-	if call("shop/0", first) {
-		t.Error("it took nothing when it was back")
-	}
-	if state := s.watched.state(); state.messages != 1 || state.violations > 0 {
-		t.Errorf("%+v: %q", state, s.watched.report())
-	}
+	check.That(t, !call("shop/0", first), "it took nothing when it was back")
+	state := s.watched.state()
+	check.That(t, state.messages == 1 && state.violations == 0, "%+v: %q", state, s.watched.report())
 	if !call(outagePoison, `"from":0,"to":2,"messages":[]`) || !call(outagePoison, `"from":1,"to":2,"messages":[]`) {
 		t.Error("it took the poison")
 	}
-	if _, refused := s.seen(); refused != 2 || calls() != 1 {
-		t.Errorf("%d refused, %d calls while it was away", refused, calls())
-	}
+	_, refused := s.seen()
+	check.That(t, refused == 2 && calls() == 1, "%d %d", refused, calls())
 }
 
 // TestOutageSeesWhatIsWrong: a check that never fails checks nothing.
@@ -124,8 +105,7 @@ func TestOutageSeesWhatIsWrong(t *testing.T) {
 		change(&r)
 		w := &world{}
 		r.check(w)
-		if said := strings.Join(w.wrong, "\n"); said != "" != (says != "") || !strings.Contains(said, says) {
-			t.Errorf("%q: %q", says, said)
-		}
+		said := strings.Join(w.wrong, "\n")
+		check.That(t, said != "" == (says != "") && strings.Contains(said, says), "%q: %q", says, said)
 	}
 }

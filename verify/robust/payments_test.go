@@ -5,6 +5,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // TestBankSeesWhatIsWrong: a check that never fails checks nothing.
@@ -33,8 +35,6 @@ func TestBankSeesWhatIsWrong(t *testing.T) {
 			request.Header.Set("Attempt", attempt)
 			b.ServeHTTP(httptest.NewRecorder(), request)
 		}
-		if wrong := b.watched.report(); len(wrong) != c.wrong {
-			t.Errorf("%s: %q, want %d", name, wrong, c.wrong)
-		}
+		check.Is(t, len(b.watched.report()), c.wrong, name)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // TestMain is a copy of a consumer where a scenario starts this program as one.
@@ -34,13 +36,10 @@ func TestShort(t *testing.T) {
 			t.Parallel()
 			var out strings.Builder
 			short := func(variable string) string { return map[string]string{"SHORT": "1"}[variable] }
-			if err := run(t.Context(), []string{name}, short, &out); err != nil {
-				t.Fatalf("%v\n%s", err, &out)
-			}
+			err := run(t.Context(), []string{name}, short, &out)
+			check.Need(t, err == nil, "%v\n%s", err, &out)
 			for _, part := range says {
-				if !strings.Contains(out.String(), part) {
-					t.Errorf("no %q in\n%s", part, &out)
-				}
+				check.That(t, strings.Contains(out.String(), part), "no %q in\n%s", part, &out)
 			}
 		})
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/localstack/template"
 )
 
@@ -14,9 +15,8 @@ func TestSettings(t *testing.T) {
 	for _, s := range scenarios {
 		for _, setting := range s.settings {
 			for _, value := range []int64{setting.usual, setting.short} {
-				if value < setting.least || value > setting.most {
-					t.Errorf("%s: %s is %d, from %d to %d", s.name, setting.name, value, setting.least, setting.most)
-				}
+				check.That(t, value >= setting.least && value <= setting.most,
+					"%s: %s is %d, from %d to %d", s.name, setting.name, value, setting.least, setting.most)
 			}
 		}
 	}
@@ -36,14 +36,12 @@ func TestSettings(t *testing.T) {
 		{"nothing", "", "", `scenario "nothing" must be one of soak, load`},
 	} {
 		set = map[string]string{c.name: c.value}
-		if _, _, err := choose(strings.Fields(c.names), get); err == nil || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%+v: error %v", c, err)
-		}
+		_, _, err := choose(strings.Fields(c.names), get)
+		check.That(t, err != nil && strings.Contains(err.Error(), c.says), "%+v: error %v", c, err)
 	}
 	set = map[string]string{"SEED": "7", "SUITE": "log"}
-	if _, got, err := choose([]string{"sim"}, get); err != nil || len(got[0]) != 0 {
-		t.Error(got, err)
-	}
+	_, got = check.Get2(choose([]string{"sim"}, get))
+	check.Is(t, len(got[0]), 0, got)
 	var out bytes.Buffer
 	if err := run(t.Context(), nil, get, &out); err != nil || strings.Count(out.String(), "\n") != 2*len(scenarios) {
 		t.Errorf("%v: %s", err, &out)
@@ -53,8 +51,7 @@ func TestSettings(t *testing.T) {
 // TestTemplatesAreThere: the scenarios themselves are whole tests, and run in make check.
 func TestTemplatesAreThere(t *testing.T) {
 	for _, file := range []string{"soak/streamsort.patch.json", "soak/sinks.template.json", "hooks/streamsort.patch.json"} {
-		if _, err := template.ReadFile(file); err != nil {
-			t.Error(err)
-		}
+		_, err := template.ReadFile(file)
+		check.That(t, err == nil, "%v", err)
 	}
 }

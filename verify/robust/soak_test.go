@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // TestTraffic: of each queue everything is sent up to its last message, but for the one that is
@@ -31,14 +33,12 @@ func TestTraffic(t *testing.T) {
 		highest[m.queue] = max(highest[m.queue], m.seq)
 		if m.conflict != nil {
 			conflicts++
-			if !json.Valid(m.conflict) || string(m.conflict) == string(m.document) {
-				t.Errorf("%s conflicts with %s", m.conflict, m.document)
-			}
+			check.That(t, json.Valid(m.conflict) && string(m.conflict) != string(m.document),
+				"%s conflicts with %s", m.conflict, m.document)
 		}
 		poisoned := strings.Contains(string(m.document), `"attributes":{"poison":"yes"}`)
-		if poisoned != (m.queue == poisonQueue && m.seq == bad) {
-			t.Errorf("poisoned %v: %.100s", poisoned, m.document)
-		}
+		check.That(t, poisoned == (m.queue == poisonQueue && m.seq == bad),
+			"poisoned %v: %.100s", poisoned, m.document)
 	}
 	if len(highest) != soakQueues || disordered < 1000 || conflicts < 50 || len(sent)-len(times) < 100 {
 		t.Errorf("%d queues, %d out of order, %d conflicts, %d messages of %d", len(highest), disordered, conflicts, len(times), len(sent))
@@ -50,9 +50,8 @@ func TestTraffic(t *testing.T) {
 			}
 		}
 	}
-	if highest[hotQueue] < 1000 || highest[poisonQueue] < bad || highest[gapQueue] <= bad {
-		t.Errorf("hot %d, poison %d, gap %d", highest[hotQueue], highest[poisonQueue], highest[gapQueue])
-	}
+	check.That(t, highest[hotQueue] >= 1000 && highest[poisonQueue] >= bad && highest[gapQueue] > bad,
+		"hot %d, poison %d, gap %d", highest[hotQueue], highest[poisonQueue], highest[gapQueue])
 }
 
 // TestTrafficOfAShortRun: something goes wrong, however short a run is.
@@ -63,9 +62,7 @@ func TestTrafficOfAShortRun(t *testing.T) {
 			made[m.place] = true
 		}
 		for _, at := range []place{{poisonQueue, bad}, {gapQueue, bad + 1}} {
-			if !made[at] {
-				t.Errorf("seed %d: nothing goes wrong at %v", seed, at)
-			}
+			check.That(t, made[at], "seed %d: nothing goes wrong at %v", seed, at)
 		}
 	}
 }

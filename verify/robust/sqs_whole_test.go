@@ -16,18 +16,16 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/localstack/ministack"
 )
 
 // TestQueueReader reads a FIFO queue that runs: all of it, in order, once.
 func TestQueueReader(t *testing.T) {
 	server := ministack.ForTest(t)
-	outputs, err := server.Deploy(t.Context(), "reader", []byte(`{
+	outputs := check.Get(server.Deploy(t.Context(), "reader", []byte(`{
 	 "Resources": {"Q": {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": "reader.fifo", "FifoQueue": true}}},
-	 "Outputs": {"Q": {"Value": {"Ref": "Q"}}}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	 "Outputs": {"Q": {"Value": {"Ref": "Q"}}}}`)))
 	const count = 25
 	w := newWatcher("queue", queued, all, newAccount())
 	for seq := range int64(count) {
@@ -40,13 +38,11 @@ func TestQueueReader(t *testing.T) {
 		seqs = append(seqs, *m.MessageAttributes["seq"].StringValue)
 		return w.fifo(m)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	var want []string
 	for seq := range count {
 		want = append(want, strconv.Itoa(seq+1))
-		_, err := reader.client.SendMessage(ctx, &sqs.SendMessageInput{
+		check.Get(reader.client.SendMessage(ctx, &sqs.SendMessageInput{
 			QueueUrl: &reader.url, MessageBody: aws.String(fmt.Sprintf(`{"n": %d}`, seq+1)),
 			MessageGroupId: aws.String("q"), MessageDeduplicationId: aws.String(strconv.Itoa(seq)),
 			MessageAttributes: map[string]types.MessageAttributeValue{
@@ -54,27 +50,18 @@ func TestQueueReader(t *testing.T) {
 				"seq":   {DataType: aws.String("String"), StringValue: aws.String(strconv.Itoa(seq + 1))},
 				"token": {DataType: aws.String("String"), StringValue: aws.String("1-req")},
 			},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 	since := time.Now()
 	for !reader.empty(since) {
-		if err := reader.once(ctx); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, reader.once(ctx))
 	}
-	if diff := cmp.Diff(want, seqs); diff != "" {
-		t.Errorf("read (-want +got):\n%s", diff)
-	}
-	if got := w.state(); got != (state{messages: count}) || len(w.missing()) != 0 {
-		t.Errorf("%+v: %q", got, w.report())
-	}
+	check.Is(t, cmp.Diff(want, seqs), "")
+	got := w.state()
+	check.That(t, got == (state{messages: count}) && len(w.missing()) == 0, "%+v: %q", got, w.report())
 	stop()
-	if err := reader.run(ctx); err != nil {
-		t.Errorf("the end of a run is an error: %v", err)
-	}
+	err = reader.run(ctx)
+	check.That(t, err == nil, "the end of a run is an error: %v", err)
 }
 
 // TestQueueReaderTakesOnce: what SQS delivers again is not taken again, and its queue is empty only
@@ -84,9 +71,7 @@ func TestQueueReaderTakesOnce(t *testing.T) {
 	outputs, err := server.Deploy(t.Context(), "once", []byte(`{
 	 "Resources": {"Q": {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": "once", "VisibilityTimeout": 0}}},
 	 "Outputs": {"Q": {"Value": {"Ref": "Q"}}}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	times := 0
 	var reader *queueReader
 	reader, err = newQueueReader(outputs["Q"], func(m types.Message) error {
@@ -98,38 +83,27 @@ func TestQueueReaderTakesOnce(t *testing.T) {
 		_, err := reader.client.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: &reader.url})
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	if _, err := reader.client.SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: &reader.url, MessageBody: aws.String("1")}); err != nil {
 		t.Fatal(err)
 	}
-	if said := reader.holds(t.Context()); !strings.HasSuffix(said, "/once holds 1 messages, and 0 in flight") {
-		t.Errorf("said %s", said)
-	}
+	said := reader.holds(t.Context())
+	check.That(t, strings.HasSuffix(said, "/once holds 1 messages, and 0 in flight"), "said %s", said)
 	since := time.Now()
 	for !reader.empty(since) {
-		if err := reader.once(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, reader.once(t.Context()))
 	}
-	if times != 1 || reader.redelivered() != 1 {
-		t.Errorf("taken %d times, redelivered %d times; want each once", times, reader.redelivered())
-	}
+	check.That(t, times == 1 && reader.redelivered() == 1, "%d %d", times, reader.redelivered())
 }
 
 // TestQueueReaderEnds: a message that cannot be read, and a queue that is not there, end it.
 func TestQueueReaderEnds(t *testing.T) {
 	server := ministack.ForTest(t)
 	reader, err := newQueueReader(server.Endpoint+"/000000000000/nowhere", func(types.Message) error { return nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	var missing *types.QueueDoesNotExist
-	if err := reader.run(t.Context()); !errors.As(err, &missing) {
-		t.Errorf("error %v", err)
-	}
-	if _, err := newQueueReader("", nil); err == nil {
-		t.Error("no URL was taken")
-	}
+	err = reader.run(t.Context())
+	check.That(t, errors.As(err, &missing), "error %v", err)
+	_, err = newQueueReader("", nil)
+	check.That(t, err != nil, "no URL was taken")
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dev/modproxy"
 )
@@ -16,16 +17,11 @@ import (
 // TestTag makes a release in a clone: every module is tagged, at a commit where what requires
 // another one requires the release's, and nothing replaces one.
 func TestTag(t *testing.T) {
-	root, err := localdb.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := check.Get(localdb.Root())
 	clone := filepath.Join(t.TempDir(), "clone")
 	git(t, root, "clone", "--quiet", "--no-hardlinks", "--depth=1", "file://"+root, clone)
 	script, err := os.ReadFile(filepath.Join(root, ".ci", "tag"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	if err := os.WriteFile(filepath.Join(clone, ".ci", "tag"), script, 0o700); err != nil { // as it stands
 		t.Fatal(err)
 	}
@@ -44,9 +40,8 @@ func TestTag(t *testing.T) {
 	git(t, clone, "add", "--all")
 	git(t, clone, "commit", "--quiet", "--message=name the version")
 	for _, version := range []string{"", "1.9.8", "v1.9", "v2.0.0", "v1.9.9", "v1.9.1"} {
-		if said, err := tag(version); err == nil || git(t, clone, "tag") != "" {
-			t.Errorf("version %q: %v, %q", version, err, said)
-		}
+		said, err := tag(version)
+		check.That(t, err != nil && git(t, clone, "tag") == "", "version %q: %v, %q", version, err, said)
 	}
 	git(t, clone, "tag", "infra/cdk/v1.9.10") // by hand
 	before := git(t, clone, "rev-parse", "HEAD")
@@ -54,22 +49,17 @@ func TestTag(t *testing.T) {
 		t.Errorf("the tag of one module was there: %v, %q", err, said)
 	}
 	said, err := tag("v1.9.8")
-	if err != nil {
-		t.Fatalf("%v\n%s", err, said)
-	}
+	check.Need(t, err == nil, "%v\n%s", err, said)
 	const want = "infra/cdk/v1.9.8\npkg/dedup/dedupotel/v1.9.8\npkg/delivery/otel/v1.9.8\nv1.9.8\n"
 	if got := git(t, clone, "tag", "--points-at=HEAD"); got != want || !strings.Contains(said, "main v1.9.8 infra/cdk/v1.9.8 pkg/dedup/dedupotel/v1.9.8 pkg/delivery/otel/v1.9.8\n") {
 		t.Errorf("tags %q, and it says %q; want %q", got, said, want)
 	}
-	if said := git(t, clone, "grep", "-hE", "^\\s*(require )?"+modproxy.Root+"\\S* v", "--", "*/go.mod"); strings.Count(said, "\n") != 5 || strings.Count(said, " v1.9.8\n") != 5 {
-		t.Errorf("modules require %s; want v1.9.8 of each", said)
-	}
-	if _, err := modproxy.Write(t.TempDir(), clone); err != nil {
-		t.Error(err)
-	}
-	if said, err := tag("v1.9.8"); err == nil {
-		t.Errorf("the same version again: %q", said)
-	}
+	said = git(t, clone, "grep", "-hE", "^\\s*(require )?"+modproxy.Root+"\\S* v", "--", "*/go.mod")
+	check.That(t, strings.Count(said, "\n") == 5 && strings.Count(said, " v1.9.8\n") == 5, "%s", said)
+	_, err = modproxy.Write(t.TempDir(), clone)
+	check.That(t, err == nil, "%v", err)
+	said, err = tag("v1.9.8")
+	check.That(t, err != nil, "the same version again: %q", said)
 }
 
 // author is whose commits and tags these are, whatever the machine says.
@@ -82,8 +72,6 @@ func git(t *testing.T, folder string, arguments ...string) string {
 	c := exec.Command("git", arguments...)
 	c.Dir, c.Env = folder, append(os.Environ(), author...)
 	said, err := c.Output()
-	if err != nil {
-		t.Fatalf("git %q: %v\n%s", arguments, err, said)
-	}
+	check.Need(t, err == nil, "git %q: %v\n%s", arguments, err, said)
 	return string(said)
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // threeQueues is an account of three messages of the queue q, of the poisoned queue and of the one
@@ -88,12 +90,9 @@ func TestWatcherSeesWhatIsWrong(t *testing.T) {
 			for _, o := range c.come {
 				w.take(o)
 			}
-			if got := w.state(); got != c.want {
-				t.Errorf("state %+v, want %+v: %v", got, c.want, w.report())
-			}
-			if got := strings.Join(w.report(), "\n"); !strings.Contains(got, c.says) {
-				t.Errorf("report %q, want %q", got, c.says)
-			}
+			check.Is(t, w.state(), c.want, w.report())
+			got := strings.Join(w.report(), "\n")
+			check.That(t, strings.Contains(got, c.says), "report %q, want %q", got, c.says)
 		})
 	}
 }
@@ -155,8 +154,6 @@ func TestLines(t *testing.T) {
 		}
 		got := w.state()
 		got.batches = 0
-		if got != c.want {
-			t.Errorf("%s: %+v, want %+v: %q", name, got, c.want, w.report())
-		}
+		check.Is(t, got, c.want, name, w.report())
 	}
 }

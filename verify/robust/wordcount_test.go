@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // TestCheckSeesWhatIsWrong: a check that never fails checks nothing.
@@ -21,9 +23,8 @@ func TestCheckSeesWhatIsWrong(t *testing.T) {
 		t.Fatal(e.check(d, "wolf"))
 	}
 	again := right()
-	if again.steps = append(again.steps, again.steps[1]); again.check(d, "wolf") != nil {
-		t.Errorf("a repeated step is wrong: %v", again.check(d, "wolf"))
-	}
+	again.steps = append(again.steps, again.steps[1])
+	check.That(t, again.check(d, "wolf") == nil, "%v", again.check(d, "wolf"))
 	for name, spoil := range map[string]func(*ended){
 		"failed":              func(e *ended) { e.ends[0].Outcome = "FAILED" },
 		"an edge too few":     func(e *ended) { e.ends[0].Edges, e.ends[0].Ended = 5, 5 },
@@ -44,9 +45,7 @@ func TestCheckSeesWhatIsWrong(t *testing.T) {
 		e := right()
 		e.ends, e.steps, e.counts = slices.Clone(e.ends), slices.Clone(e.steps), maps.Clone(e.counts)
 		spoil(&e)
-		if e.check(d, "wolf") == nil {
-			t.Errorf("%s: nothing is found", name)
-		}
+		check.That(t, e.check(d, "wolf") != nil, "%s: nothing is found", name)
 	}
 }
 
@@ -61,8 +60,7 @@ func TestOrderIsSeen(t *testing.T) {
 		"out of order": {[]step{create(1), create(0)}, false},
 		"one missing":  {[]step{create(0)}, false},
 	} {
-		if err := inOrder(c.steps, 2); (err == nil) != c.right {
-			t.Errorf("%s: %v", name, err)
-		}
+		err := inOrder(c.steps, 2)
+		check.That(t, (err == nil) == c.right, "%s: %v", name, err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/traffic"
 )
 
@@ -25,28 +26,20 @@ func TestVerdict(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		w, err := newWorld(values{}, &out)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		w.account.note(plain("q", 1, "1", ""))
 		w.watch("sink", unordered, all).take(output{place: place{"q", 1}, token: 1, sums: sumsOf([]byte("1"))})
 		spoil(w)
 		err = w.verdict()
-		if (err != nil) != (says != "") || err != nil && !strings.Contains(err.Error(), says) {
-			t.Errorf("%q: error %v", says, err)
-		}
-		if !strings.Contains(out.String(), "out, sink") {
-			t.Errorf("%q: it says %s", says, &out)
-		}
+		check.That(t, (err != nil) == (says != "") && (err == nil || strings.Contains(err.Error(), says)),
+			"%q: error %v", says, err)
+		check.That(t, strings.Contains(out.String(), "out, sink"), "%q: it says %s", says, &out)
 	}
 }
 
 // TestEnd: what came last ends first, what runs is waited for, and folders are gone.
 func TestEnd(t *testing.T) {
-	w, err := newWorld(values{}, t.Output())
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := check.Get(newWorld(values{}, t.Output()))
 	var ended []string
 	w.later(func() { ended = append(ended, "first") })
 	stop := w.during(t.Context(), func(ctx context.Context) error {
@@ -57,27 +50,21 @@ func TestEnd(t *testing.T) {
 	w.later(func() { ended = append(ended, "third") })
 	w.end()
 	w.end()
-	if !slices.Equal(ended, []string{"third", "second", "first"}) {
-		t.Errorf("%q", ended)
-	}
-	if err := stop(); err == nil || err.Error() != "its error" {
-		t.Errorf("error %v", err)
-	}
+	check.That(t, slices.Equal(ended, []string{"third", "second", "first"}), "%q", ended)
+	err := stop()
+	check.That(t, err != nil && err.Error() == "its error", "error %v", err)
 }
 
 // api answers as enqueue: each message gets the outcome that a test says.
 func api(t *testing.T, outcome func(document string) string) *world {
 	t.Helper()
 	w, err := newWorld(values{}, t.Output())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	t.Cleanup(w.end)
 	w.sender, err = traffic.NewSender(w.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var in struct{ Messages []json.RawMessage }
-		if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
-			t.Error(err)
-		}
+		err := json.NewDecoder(r.Body).Decode(&in)
+		check.That(t, err == nil, "%v", err)
 		var results []string
 		for _, m := range in.Messages {
 			said := outcome(string(m))
@@ -88,9 +75,7 @@ func api(t *testing.T, outcome func(document string) string) *world {
 		}
 		_, _ = fmt.Fprintf(w, `{"detail":"so it is","results":[%s]}`, strings.Join(results, ","))
 	})))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return w
 }
 
@@ -120,41 +105,31 @@ func TestSendSeesWrongOutcomes(t *testing.T) {
 			return c.other
 		})
 		w.repeats = c.repeats
-		if err := w.sendAll(t.Context(), 2, 25, batch); err != nil {
-			t.Fatal(err)
-		}
-		if sent := w.sender.Sent(); sent.Messages != 3 || len(sent.Wrong) != c.violations {
-			t.Errorf("%s: %+v", name, sent)
-		}
-		if messages, queues := w.account.count(); messages != 2 || queues != 1 {
-			t.Errorf("%s: %d messages of %d queues are noted", name, messages, queues)
-		}
+		check.OK(t, w.sendAll(t.Context(), 2, 25, batch))
+		sent := w.sender.Sent()
+		check.That(t, sent.Messages == 3 && len(sent.Wrong) == c.violations, "%s: %+v", name, sent)
+		messages, queues := w.account.count()
+		check.That(t, messages == 2 && queues == 1, "%s %d %d", name, messages, queues)
 	}
 }
 
 // TestSendEndsWhereRefused: an answer that no repeat changes ends it.
 func TestSendEndsWhereRefused(t *testing.T) {
 	w := api(t, func(string) string { return "" })
-	if err := w.sendAll(t.Context(), 1, 1, []message{plain("q", 1, "1", "")}); err == nil || !strings.Contains(err.Error(), "so it is") {
-		t.Errorf("error %v", err)
-	}
+	err := w.sendAll(t.Context(), 1, 1, []message{plain("q", 1, "1", "")})
+	check.That(t, err != nil && strings.Contains(err.Error(), "so it is"), "error %v", err)
 }
 
 // TestBlocked reads the list page by page.
 func TestBlocked(t *testing.T) {
 	w, err := newWorld(values{}, t.Output())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	defer w.end()
 	w.sender, err = traffic.NewSender(w.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answer := map[string]string{"": `{"list":[{"queue":"a"}],"next":"n"}`, "n": `{"list":[{"queue":"b"}]}`}[r.URL.Query().Get("after")]
 		_, _ = fmt.Fprint(w, answer)
 	})))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if queues, err := w.blocked(t.Context()); err != nil || !slices.Equal(queues, []string{"a", "b"}) {
-		t.Errorf("%q, %v", queues, err)
-	}
+	check.OK(t, err)
+	queues := check.Get(w.blocked(t.Context()))
+	check.That(t, slices.Equal(queues, []string{"a", "b"}), "%+v", queues)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/verify/sim"
 )
 
@@ -72,19 +73,12 @@ func turns(alike, odd bool) sim.Scenario {
 // same, also where only one of them can do it.
 func TestAlike(t *testing.T) {
 	all, failure := turns(false, false).Explore(nil)
-	if failure != nil {
-		t.Fatal(failure)
-	}
+	check.Need(t, failure == nil, "%v", failure)
 	fewer, failure := turns(true, false).Explore(nil)
-	if failure != nil {
-		t.Fatal(failure)
-	}
-	if fewer*3 > all {
-		t.Errorf("%d states, %d where actors may change places: want a third at most", all, fewer)
-	}
+	check.Need(t, failure == nil, "%v", failure)
+	check.That(t, fewer*3 <= all, "%d %d", all, fewer)
 	for _, alike := range []bool{false, true} {
-		if _, failure := turns(alike, true).Explore(nil); failure == nil {
-			t.Errorf("alike %v: no failure found", alike)
-		}
+		_, failure := turns(alike, true).Explore(nil)
+		check.That(t, failure != nil, "alike %v: no failure found", alike)
 	}
 }

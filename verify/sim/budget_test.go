@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/verify/sim"
 )
 
@@ -36,14 +37,11 @@ func TestABudget(t *testing.T) {
 		keeps, endless bool
 	}{{1, true, false}, {2, true, false}, {2, false, true}, {3, false, false}} {
 		_, failure := steps(c.budget, c.keeps).Explore(nil)
-		if (failure != nil) != c.endless {
-			t.Errorf("budget %d, keeps %v: %v", c.budget, c.keeps, failure)
-		}
+		check.That(t, (failure != nil) == c.endless, "%d %v %v", c.budget, c.keeps, failure)
 		if failure != nil && (!strings.Contains(failure.Error(), "no end") || !strings.Contains(strings.Join(failure.Trace, "\n"), "time is up: dies")) {
 			t.Errorf("failure %v, want one without end, and how it comes about", failure)
 		}
-		if failure := steps(c.budget, c.keeps).Random(1); (failure != nil) != c.endless {
-			t.Errorf("budget %d, keeps %v, at random: %v", c.budget, c.keeps, failure)
-		}
+		failure = steps(c.budget, c.keeps).Random(1)
+		check.That(t, (failure != nil) == c.endless, "%d %v %v", c.budget, c.keeps, failure)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/verify/sim"
 )
 
@@ -65,18 +66,14 @@ func atomic(faults int, strict bool) sim.Scenario {
 
 func TestExploreFindsALostUpdate(t *testing.T) {
 	_, failure := racy(0).Explore(nil)
-	if failure == nil {
-		t.Fatal("no failure found")
-	}
+	check.Need(t, failure != nil, "no failure found")
 	steps := 0
 	for _, line := range failure.Trace {
 		if !strings.HasPrefix(line, " ") {
 			steps++
 		}
 	}
-	if steps != 4 {
-		t.Errorf("the trace has %d steps, want the shortest, 4:\n%v", steps, failure)
-	}
+	check.Is(t, steps, 4, failure)
 }
 
 func TestRandomFindsALostUpdateAndRepeatsIt(t *testing.T) {
@@ -86,12 +83,8 @@ func TestRandomFindsALostUpdateAndRepeatsIt(t *testing.T) {
 			continue
 		}
 		again := racy(0).Random(seed)
-		if again == nil || again.Error() != failure.Error() {
-			t.Fatalf("the same seed gave another result:\n%v\n%v", failure, again)
-		}
-		if !strings.Contains(failure.Error(), fmt.Sprintf("SEED=%d", seed)) {
-			t.Errorf("the failure does not say its seed: %v", failure)
-		}
+		check.Need(t, again != nil && again.Error() == failure.Error(), "%v %v", failure, again)
+		check.That(t, strings.Contains(failure.Error(), fmt.Sprintf("SEED=%d", seed)), "%v", failure)
 		return
 	}
 	t.Fatal("no failure found")
@@ -105,9 +98,7 @@ func TestFaults(t *testing.T) {
 		t.Errorf("an addition that was answered is there: %v", failure)
 	}
 	_, failure := atomic(1, true).Explore(nil)
-	if failure == nil {
-		t.Fatal("a lost response counts twice: that was not found")
-	}
+	check.Need(t, failure != nil, "a lost response counts twice: that was not found")
 	if !strings.Contains(failure.Error(), "lost") && !strings.Contains(failure.Error(), "after its effect") {
 		t.Errorf("the trace shows no fault: %v", failure)
 	}
@@ -132,12 +123,9 @@ func TestDaemonIsFollowedByAnother(t *testing.T) {
 		})
 		return nothing{}
 	}}
-	if _, failure := scenario.Explore(nil); failure != nil {
-		t.Fatal(failure)
-	}
-	if !starts[3] || starts[4] || deaths == 0 {
-		t.Errorf("starts %v, deaths %d; want up to 3 starts with 2 faults", starts, deaths)
-	}
+	_, failure := scenario.Explore(nil)
+	check.Need(t, failure == nil, "%v", failure)
+	check.That(t, starts[3] && !starts[4] && deaths != 0, "starts %v, deaths %d", starts, deaths)
 }
 
 func TestChooseWaits(t *testing.T) {
@@ -153,9 +141,8 @@ func TestChooseWaits(t *testing.T) {
 		})
 		return nothing{}
 	}}
-	if _, failure := scenario.Explore(nil); failure != nil {
-		t.Fatal(failure)
-	}
+	_, failure := scenario.Explore(nil)
+	check.Need(t, failure == nil, "%v", failure)
 }
 
 func TestEndlessRunIsAFailure(t *testing.T) {
@@ -167,26 +154,19 @@ func TestEndlessRunIsAFailure(t *testing.T) {
 		})
 		return nothing{}
 	}}
-	if failure := scenario.Random(1); failure == nil {
-		t.Error("no failure")
-	}
+	check.That(t, scenario.Random(1) != nil, "no failure")
 }
 
 // TestNobody: what is asked before a run and after it is just done.
 func TestNobody(t *testing.T) {
 	var nobody *sim.Proc
-	if answer, err := sim.Do(nobody, sim.Labelf("write"), true, func() (int, error) { return 7, nil }); answer != 7 || err != nil {
-		t.Errorf("a write: %d, %v", answer, err)
-	}
+	answer, err := sim.Do(nobody, sim.Labelf("write"), true, func() (int, error) { return 7, nil })
+	check.That(t, answer == 7 && err == nil, "a write: %d, %v", answer, err)
 	stale := func() (int, error) { return 6, nil }
-	if answer, err := sim.Read(nobody, sim.Labelf("read"), func() (int, error) { return 7, nil }, stale); answer != 7 || err != nil {
-		t.Errorf("a read: %d, %v", answer, err)
-	}
-	if way := nobody.Choose(sim.Labelf("go on"), nil, "", "fails"); way != 0 {
-		t.Errorf("a choice: %d", way)
-	}
+	answer, err = sim.Read(nobody, sim.Labelf("read"), func() (int, error) { return 7, nil }, stale)
+	check.That(t, answer == 7 && err == nil, "a read: %d, %v", answer, err)
+	check.Is(t, nobody.Choose(sim.Labelf("go on"), nil, "", "fails"), 0)
 	nobody.Knows().Int(1)
-	if *nobody.Knows() != (sim.Digest{}) || nobody.Dead() || nobody.Name() == "" {
-		t.Errorf("it knows %v, is dead %v, is called %q", *nobody.Knows(), nobody.Dead(), nobody.Name())
-	}
+	check.That(t, *nobody.Knows() == (sim.Digest{}) && !nobody.Dead() && nobody.Name() != "",
+		"it knows %v, is dead %v, is called %q", *nobody.Knows(), nobody.Dead(), nobody.Name())
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // TestCounts counts a small repository that has one of each kind, and something beside it that does
@@ -49,10 +51,7 @@ type other struct{}
 	for name, text := range files {
 		repository[name] = &fstest.MapFile{Data: []byte(text)}
 	}
-	counts, err := count(repository)
-	if err != nil {
-		t.Fatal(err)
-	}
+	counts := check.Get(count(repository))
 	got := map[string]int{}
 	for _, c := range counts {
 		got[c.name] = c.value
@@ -67,18 +66,13 @@ type other struct{}
 		"sentences that begin with Of, Who, Whoever, Nobody": 1,
 		"exported names of pkg/cursor":                       2,
 	}
-	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
-		t.Error(diff)
-	}
+	check.Is(t, cmp.Diff(want, got, cmpopts.EquateEmpty()), "")
 }
 
 // TestOnlyFalls: a count that rose is named, and written only with a reason; one that fell is
 // written without.
 func TestOnlyFalls(t *testing.T) {
-	s, err := parse("# head\n\na: 3\nb: 5\n\n+ 2026-01-02 a: as it was\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := check.Get(parse("# head\n\na: 3\nb: 5\n\n+ 2026-01-02 a: as it was\n"))
 	now := []entry{{"a", 4}, {"b", 2}, {"c", 1}}
 	rose := s.compare(io.Discard, now)
 	if want := []string{"a", "c"}; !slices.Equal(rose, want) {
@@ -86,16 +80,10 @@ func TestOnlyFalls(t *testing.T) {
 	}
 	got := s.renew(now, rose, "a tool", time.Date(2026, 11, 26, 0, 0, 0, 0, time.UTC))
 	want := "# head\n\na: 4\nb: 2\nc: 1\n\n+ 2026-01-02 a: as it was\n+ 2026-11-26 a; c: a tool\n"
-	if got != want {
-		t.Errorf("got:\n%s\nwant:\n%s", got, want)
-	}
-	again, err := parse(got)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if rose := again.compare(io.Discard, now); len(rose) > 0 {
-		t.Errorf("rose after the update: %q", rose)
-	}
+	check.Is(t, got, want)
+	again := check.Get(parse(got))
+	rose = again.compare(io.Discard, now)
+	check.That(t, len(rose) == 0, "rose after the update: %q", rose)
 }
 
 // TestBadFile: a line that is no count names itself.

@@ -6,23 +6,21 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/bubble"
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 func TestSleep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		bubble.Sleep(100 * 365 * 24 * time.Hour)
-		if passed := time.Since(began); passed < 100*365*24*time.Hour {
-			t.Errorf("%v have passed", passed)
-		}
+		passed := time.Since(began)
+		check.That(t, passed >= 100*365*24*time.Hour, "%v have passed", passed)
 		done := make(chan struct{})
 		go func() { bubble.Sleep(time.Hour); close(done) }()
 		<-done
 	})
 	defer func() {
-		if recover() == nil {
-			t.Error("it sleeps outside of a bubble")
-		}
+		check.That(t, recover() != nil, "it sleeps outside of a bubble")
 	}()
 	bubble.Sleep(time.Nanosecond)
 }

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // TestMake makes a folder once, leaves nothing of one that failed, and keeps that of a quicker
@@ -23,22 +25,15 @@ func TestMake(t *testing.T) {
 	if err := Make(folder, folder, func(half string) error { return errors.Join(fill("half")(half), broken) }); !errors.Is(err, broken) {
 		t.Fatalf("error %v", err)
 	}
-	if left, err := os.ReadDir(filepath.Dir(folder)); err != nil || len(left) != 0 {
-		t.Errorf("left behind: %v, %v", left, err)
-	}
+	check.Is(t, len(check.Get(os.ReadDir(filepath.Dir(folder)))), 0)
 	if err := Make(folder, folder, func(half string) error { // another process is quicker
 		return errors.Join(fill("slow")(half), Make(folder, folder, fill("quick")))
 	}); err != nil {
 		t.Fatal(err)
 	}
 	calls = 0
-	if err := Make(folder, folder, fill("again")); err != nil || calls != 0 {
-		t.Errorf("%v, filled again %d times", err, calls)
-	}
-	if text, err := os.ReadFile(filepath.Join(folder, "file")); err != nil || string(text) != "quick" {
-		t.Errorf("%q, %v; want what the quicker one made", text, err)
-	}
-	if left, err := os.ReadDir(filepath.Dir(folder)); err != nil || len(left) != 1 {
-		t.Errorf("left behind: %v, %v", left, err)
-	}
+	err := Make(folder, folder, fill("again"))
+	check.That(t, err == nil && calls == 0, "%v, filled again %d times", err, calls)
+	check.Is(t, string(check.Get(os.ReadFile(filepath.Join(folder, "file")))), "quick")
+	check.Is(t, len(check.Get(os.ReadDir(filepath.Dir(folder)))), 1)
 }

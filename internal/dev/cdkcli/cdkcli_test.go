@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // project is a folder with a CDK command of this version, which runs a script.
@@ -21,12 +23,8 @@ func project(t *testing.T, version, script string) string {
 			continue
 		}
 		path = filepath.Join(root, filepath.FromSlash(path))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		check.OK(t, os.WriteFile(path, []byte(text), 0o644))
 	}
 	return root
 }
@@ -39,23 +37,17 @@ func TestOpen(t *testing.T) {
 		"2.1140.0": "version 2.1140.0, not 2.1148.1, which infra/cdk pins: run npm ci",
 	} {
 		_, err := Open(project(t, version, ""))
-		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("version %q: %v, want %q", version, err, want)
-		}
+		check.That(t, (err == nil) == (want == "") && (err == nil || strings.Contains(err.Error(), want)),
+			"version %q: %v, want %q", version, err, want)
 	}
 }
 
 func TestTailKeepsTheEnd(t *testing.T) {
 	said := &tail{}
 	for range 100 {
-		if _, err := said.Write(bytes.Repeat([]byte("x"), 4096)); err != nil {
-			t.Fatal(err)
-		}
+		check.Get(said.Write(bytes.Repeat([]byte("x"), 4096)))
 	}
-	if _, err := said.Write([]byte("the end")); err != nil {
-		t.Fatal(err)
-	}
-	if said.Len() > 2*tailSize || !strings.HasSuffix(said.String(), "the end") {
-		t.Errorf("%d bytes are kept", said.Len())
-	}
+	check.Get(said.Write([]byte("the end")))
+	check.That(t, said.Len() <= 2*tailSize && strings.HasSuffix(said.String(), "the end"),
+		"%d bytes are kept", said.Len())
 }

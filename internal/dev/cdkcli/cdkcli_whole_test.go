@@ -6,15 +6,15 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // What the command says on its two ends comes through, and the reason of its failure is a sentence.
 func TestRun(t *testing.T) {
 	const says = `console.log(process.cwd()); console.error(process.argv[2]); process.exit(Number(process.argv[3]))`
 	cli, err := Open(project(t, "2.1148.1", says))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	for _, c := range []struct{ said, code, want string }{
 		{"fine", "0", ""},
 		{"fine", "3", "cdk fine: exit status 3"},

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/streamsort/streamsort/internal/dev/await"
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // TestMain is also the parent that TestParentKilled kills.
@@ -36,27 +37,16 @@ func TestParentKilled(t *testing.T) {
 	}
 	parent := exec.Command(os.Args[0])
 	parent.Env = append(os.Environ(), "CHILD_TEST_PARENT=1")
-	out, err := parent.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := parent.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := check.Get(parent.StdoutPipe())
+	check.OK(t, parent.Start())
 	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	var pid int
-	if _, err := fmt.Sscan(line, &pid); err != nil {
-		t.Fatalf("%q: %v", line, err)
-	}
-	if err := syscall.Kill(pid, 0); err != nil {
-		t.Fatalf("the child does not run: %v", err)
-	}
-	if err := parent.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	_, err = fmt.Sscan(line, &pid)
+	check.Need(t, err == nil, "%q: %v", line, err)
+	err = syscall.Kill(pid, 0)
+	check.Need(t, err == nil, "the child does not run: %v", err)
+	check.OK(t, parent.Process.Kill())
 	_ = parent.Wait()
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -73,15 +63,9 @@ func TestSignal(t *testing.T) {
 	s := NewStarter()
 	defer s.Close()
 	command := exec.Command("sh", "-c", "sleep 1000 & wait")
-	if err := s.Start(command); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, s.Start(command))
 	Signal(command, syscall.SIGKILL)
-	if err := command.Wait(); err == nil {
-		t.Error("the command ended by itself")
-	}
+	check.That(t, command.Wait() != nil, "the command ended by itself")
 	Signal(command, syscall.SIGKILL) // gone already
-	if err := s.Start(exec.Command("/nowhere")); err == nil {
-		t.Error("a missing executable was started")
-	}
+	check.That(t, s.Start(exec.Command("/nowhere")) != nil, "a missing executable was started")
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // What one queue takes, worked out by hand of the units that are measured: an item of 100 has
@@ -13,13 +15,11 @@ import (
 func TestOneQueue(t *testing.T) {
 	for batch, want := range map[int]float64{2: 2_000, 5: 5_000, 25: 25_000, 100: 50_000, 500: 500_000.0 / 7} {
 		w := Workload{Rate: want, Batch: batch, Disorder: InOrder, Queues: 1}
-		if got := w.AppendRate(); math.Abs(got-want) > 1 {
-			t.Errorf("batches of %d that are one item: %.0f a second, want %.0f", batch, got, want)
-		}
+		got := w.AppendRate()
+		check.That(t, math.Abs(got-want) <= 1, "%d %.0f %.0f", batch, got, want)
 		w.Rate = math.Floor(w.AppendRate())
-		if err := w.Check(); err != nil {
-			t.Error(err)
-		}
+		err := w.Check()
+		check.That(t, err == nil, "%v", err)
 		w.Rate += 2
 		if err := w.Check(); err == nil || !strings.Contains(err.Error(), "that are one item, so write queues 2 or more") {
 			t.Errorf("batches of %d, %g a second: error %v", batch, w.Rate, err)
@@ -50,18 +50,13 @@ func TestTooMuchForSingles(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	var out bytes.Buffer
-	if err := w.Write(&out); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, w.Write(&out))
 	for _, want := range []string{"One queue takes 1000 messages a second", "50000 in batches of 100 that are one item", "is left out", "gathered (append)"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("no %q in\n%s", want, &out)
-		}
+		check.That(t, strings.Contains(out.String(), want), "no %q in\n%s", want, &out)
 	}
 	w.Queues = 10
-	if got := names(w); !slices.Contains(got, "sync") || !slices.Contains(got, "aws-stream-sort") {
-		t.Errorf("at 1000 a queue: %q", got)
-	}
+	got := names(w)
+	check.That(t, slices.Contains(got, "sync") && slices.Contains(got, "aws-stream-sort"), "%q", got)
 }
 
 // TestMeasured: what the figures say is what is expected, and other units change the tables' part
@@ -77,8 +72,7 @@ func TestMeasured(t *testing.T) {
 		if math.Abs(m.Total-m.Expected) > 1e-9 || math.Abs(m.Tables-tables*million) > 1e-9 || m.Expected > whole || m.Expected < whole-0.01 {
 			t.Errorf("%s: %+v, and the bill has $%.4f a million", name, m, whole)
 		}
-		if more := w.Measured(Units{Writes: tables/writeUnits + 1}, together); math.Abs(more.Total-m.Total-0.625) > 1e-9 {
-			t.Errorf("%s: a write more costs $%.4f a million", name, more.Total-m.Total)
-		}
+		more := w.Measured(Units{Writes: tables/writeUnits + 1}, together)
+		check.That(t, math.Abs(more.Total-m.Total-0.625) <= 1e-9, "%s %.4f", name, more.Total-m.Total)
 	}
 }

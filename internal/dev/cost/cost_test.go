@@ -12,14 +12,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/localstack/template"
 )
 
 func bills(t *testing.T, w Workload) map[string]Bill {
 	t.Helper()
-	if err := w.Check(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, w.Check())
 	all := map[string]Bill{}
 	for _, b := range w.Bills() {
 		all[b.Name] = b
@@ -65,17 +64,14 @@ func TestBills(t *testing.T) {
 		{"a request has 25 messages", bills(t, batches)["sync"].API, 0.04},
 		{"a FIFO request has ten at most", bills(t, batches)["SQS FIFO"].Total(), 0.15},
 	} {
-		if math.Abs(c.got-c.want) > 1e-6 {
-			t.Errorf("%s: $%.6f, want $%.6f", c.name, c.got, c.want)
-		}
+		check.That(t, math.Abs(c.got-c.want) <= 1e-6, "%s: $%.6f, want $%.6f", c.name, c.got, c.want)
 	}
 }
 
 // TestAMillionQueues: what the sweep of a million quiet queues may cost.
 func TestAMillionQueues(t *testing.T) {
-	if quiet := (Workload{Queues: 1_000_000}).sweep(0).Quiet(); quiet > 25 {
-		t.Errorf("$%.2f a month, want 25 at most", quiet)
-	}
+	quiet := (Workload{Queues: 1_000_000}).sweep(0).Quiet()
+	check.That(t, quiet <= 25, "$%.2f a month, want 25 at most", quiet)
 }
 
 func TestAt(t *testing.T) {
@@ -108,13 +104,11 @@ func TestCheck(t *testing.T) {
 	} {
 		w := good
 		c.spoil(&w)
-		if err := w.Check(); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%+v: error %v, want %q", w, err, c.want)
-		}
+		err := w.Check()
+		check.That(t, err != nil && strings.Contains(err.Error(), c.want), "%+v: error %v", w, err)
 	}
-	if err := good.Check(); err != nil {
-		t.Error(err)
-	}
+	err := good.Check()
+	check.That(t, err == nil, "%v", err)
 }
 
 // written finds where code of the functions writes a metric by its name.
@@ -125,7 +119,7 @@ func TestMetrics(t *testing.T) {
 	const root = "../../.."
 	found := map[string]bool{}
 	for _, folder := range []string{"functions", "internal"} {
-		if err := filepath.WalkDir(filepath.Join(root, folder), func(path string, _ fs.DirEntry, err error) error {
+		check.OK(t, filepath.WalkDir(filepath.Join(root, folder), func(path string, _ fs.DirEntry, err error) error {
 			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return err
 			}
@@ -134,13 +128,9 @@ func TestMetrics(t *testing.T) {
 				found[name[1]] = true
 			}
 			return err
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
-	if len(found) != names {
-		t.Errorf("the functions name %d metrics, the bill %d: %v", len(found), names, slices.Sorted(maps.Keys(found)))
-	}
+	check.Is(t, len(found), names, slices.Sorted(maps.Keys(found)))
 }
 
 // What a keyed queue costs falls with how many of its messages are settled together.
@@ -150,9 +140,7 @@ func TestKeyed(t *testing.T) {
 		w := Workload{Rate: rate, Batch: 1, Disorder: InOrder, Queues: 1, Keyed: true}
 		bill := w.Bills()[0]
 		a := (bill.Requests + bill.Functions) / w.Messages() * million
-		if bill.Name != "keyed" || a >= last || a < 0.6 {
-			t.Errorf("%g a second: $%.2f a million, and $%.2f at the rate before", rate, a, last)
-		}
+		check.That(t, bill.Name == "keyed" && a < last && a >= 0.6, "%g %.2f %.2f", rate, a, last)
 		last = a
 	}
 }
@@ -161,15 +149,11 @@ func TestKeyed(t *testing.T) {
 func TestFixed(t *testing.T) {
 	const root = "../../.."
 	text, err := template.ReadFile(filepath.Join(root, "examples", "demo", "streamsort.patch.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	var document struct {
 		Resources map[string]struct{ Type string }
 	}
-	if err := json.Unmarshal(text, &document); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal(text, &document))
 	count := map[string]int{}
 	for _, resource := range document.Resources {
 		count[resource.Type]++

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/emf"
 )
 
@@ -30,23 +31,19 @@ func TestSingles(t *testing.T) {
 	} {
 		w := singly(c.queues)
 		c.change(&w)
-		if got := aMillion(t, w); (got <= 1.90) != c.keeps {
-			t.Errorf("%+v: $%.3f a million, want at most $1.90: %v", w, got, c.keeps)
-		}
+		check.Is(t, (aMillion(t, w) <= 1.90), c.keeps, w)
 	}
 }
 
 // TestDefault: what a million single messages may cost by default; docs/reference/cost.md has the
 // configuration.
 func TestDefault(t *testing.T) {
-	if got := aMillion(t, singly(16)); got > 2.75 {
-		t.Errorf("$%.3f a million, want at most $2.75", got)
-	}
+	got := aMillion(t, singly(16))
+	check.That(t, got <= 2.75, "$%.3f a million, want at most $2.75", got)
 	traced := singly(16)
 	traced.Tracing = true
-	if got := aMillion(t, traced); got <= 2.75 {
-		t.Errorf("$%.3f a million with X-Ray", got)
-	}
+	got = aMillion(t, traced)
+	check.That(t, got > 2.75, "$%.3f a million with X-Ray", got)
 }
 
 // TestHundreds: the goal for batches of 100 JSON messages in order, with one consumer, API, logs
@@ -55,9 +52,8 @@ func TestHundreds(t *testing.T) {
 	_, w := inBatches(100)
 	w.Tracing = true
 	b := bills(t, w)[oursAppended]
-	if got := b.Total() / w.Messages() * million; got > 0.15 || b.API == 0 || b.Logs == 0 || b.XRay == 0 {
-		t.Errorf("$%.3f a million, want at most $0.15: %+v", got, b)
-	}
+	got := b.Total() / w.Messages() * million
+	check.That(t, got <= 0.15 && b.API != 0 && b.Logs != 0 && b.XRay != 0, "$%.3f a million", got)
 }
 
 // TestCallLine: the line of a put, by the names that a stack's function has.
@@ -70,7 +66,5 @@ func TestCallLine(t *testing.T) {
 	m.Count("MessagesStored", 1)
 	m.Count("Advances", 1)
 	m.Flush()
-	if n := out.Len() - 1 + 26; n != callLine {
-		t.Errorf("a put logs %d bytes, the bill has %d:\n%s", n, callLine, &out)
-	}
+	check.Is(t, out.Len()-1+26, callLine, &out)
 }

@@ -1,11 +1,14 @@
 package cost
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
+)
 
 // TestThePagesAreWhatIsCounted holds the tables of docs/reference/cost.md and the README's to the
 // bills.
 func TestThePagesAreWhatIsCounted(t *testing.T) {
-	if err := Page("../../..", false); err != nil {
-		t.Error(err)
-	}
+	err := Page("../../..", false)
+	check.That(t, err == nil, "%v", err)
 }

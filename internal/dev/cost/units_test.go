@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -19,20 +20,12 @@ func TestSweep(t *testing.T) {
 	var names cursor.Names
 	tables := ddb.NewMemory(slices.Concat(names.Tables(), []table.Definition{names.ArrivalsTable()}, delivery.Names{}.Tables())...)
 	metered := ddbtest.NewMeter(tables)
-	store, err := cursor.NewStore(metered, names)
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := check.Get(cursor.NewStore(metered, names))
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	clock := func() time.Time { return now }
-	sorter, err := cursor.New(store, &cursor.Options{Now: clock, Retention: 14 * 24 * time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
+	sorter := check.Get(cursor.New(store, &cursor.Options{Now: clock, Retention: 14 * 24 * time.Hour}))
 	deliverer, err := delivery.New(delivery.NewStore(metered, delivery.Names{}.Tables()), sorter, &delivery.Options{Now: clock})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	const queues = 20_000
 	for i := range queues {
 		queue := fmt.Sprintf("queue-%06d", i)
@@ -61,9 +54,7 @@ func TestSweep(t *testing.T) {
 	now = now.Add(roundEvery * time.Second)
 	near := func(what string, got, want float64) {
 		t.Helper()
-		if got > want*1.02+3 || got < want*0.95 {
-			t.Errorf("%s: %.1f read units, want %.1f", what, got, want)
-		}
+		check.That(t, got <= want*1.02+3 && got >= want*0.95, "%s: %.1f read units", what, got)
 	}
 	near("a round", sweep().Reads-3, queues*scanUnits)
 	near("a call between two", sweep().Reads, 3)

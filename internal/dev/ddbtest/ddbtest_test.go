@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 )
 
@@ -23,9 +24,8 @@ func TestServers(t *testing.T) {
 		{"dynamodb-local", false, []Kind{DynamoDBLocal}},
 		{"dynoxide,dynamodb-local", false, []Kind{Dynoxide, DynamoDBLocal}},
 	} {
-		if got, err := servers(c.names, c.whole); err != nil || !slices.Equal(got, c.want) {
-			t.Errorf("%q, whole %v: %v, %v; want %v", c.names, c.whole, got, err, c.want)
-		}
+		got := check.Get(servers(c.names, c.whole))
+		check.That(t, slices.Equal(got, c.want), "%+v %+v %+v %+v", c.names, c.whole, got, c.want)
 	}
 	for _, name := range []string{"dynamo", "memory", "given", "dynoxide,"} {
 		if got, err := servers(name, false); err == nil || !strings.Contains(err.Error(), "STREAMSORT_SERVERS names") {
@@ -34,8 +34,7 @@ func TestServers(t *testing.T) {
 	}
 	t.Setenv("DYNAMODB_ENDPOINT", "http://127.0.0.1:1")
 	for _, name := range []string{"", "any", "given"} {
-		if got, err := servers(name, true); err != nil || !slices.Equal(got, []Kind{Given}) {
-			t.Errorf("with a given server, %q: %v, %v", name, got, err)
-		}
+		got := check.Get(servers(name, true))
+		check.That(t, slices.Equal(got, []Kind{Given}), "%+v %+v", name, got)
 	}
 }

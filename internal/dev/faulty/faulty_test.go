@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/faulty"
 )
 
@@ -33,9 +34,7 @@ func TestOneRequestGoesWrong(t *testing.T) {
 		transport := faulty.New(http.DefaultTransport)
 		transport.Fail(2, fault)
 		for i := 1; i <= 3; i++ {
-			if pending := transport.Pending(); pending != (i <= 2) {
-				t.Errorf("%s: pending %v before request %d", fault, pending, i)
-			}
+			check.Is(t, transport.Pending(), (i <= 2), fault, i)
 			request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, strings.NewReader("x"))
 			request.RequestURI = ""
 			response, err := transport.RoundTrip(request)
@@ -48,16 +47,11 @@ func TestOneRequestGoesWrong(t *testing.T) {
 			if i == 2 {
 				expected = want.status
 			}
-			if status != expected {
-				t.Errorf("%s: request %d: status %d, error %v; want %d", fault, i, status, err, expected)
-			}
-			if i == 2 && fault == faulty.TimedOut && !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("error %v, want a time-out", err)
-			}
+			check.Is(t, status, expected, fault, i, err)
+			check.That(t, i != 2 || fault != faulty.TimedOut || errors.Is(err, context.DeadlineExceeded),
+				"error %v, want a time-out", err)
 		}
 		server.Close()
-		if effects != want.effects {
-			t.Errorf("%s: %d requests took effect, want %d", fault, effects, want.effects)
-		}
+		check.Is(t, effects, want.effects, fault)
 	}
 }

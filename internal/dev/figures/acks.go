@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/pkg/xorack"
 )
@@ -34,10 +35,10 @@ func acking() Table {
 func finishChain(acker *xorack.Acker, n int) {
 	ctx := context.Background()
 	var last xorack.Result
-	for _, edge := range must(acker.Create(ctx, "database/file-000013", &xorack.CreateOptions{Edges: n})).Roots {
-		last = must(acker.Done(ctx, edge))
+	for _, edge := range check.Get(acker.Create(ctx, "database/file-000013", &xorack.CreateOptions{Edges: n})).Roots {
+		last = check.Get(acker.Done(ctx, edge))
 	}
-	if !must(acker.Finish(ctx, last.Chain, nil)) {
+	if !check.Get(acker.Finish(ctx, last.Chain, nil)) {
 		panic("the chain is " + fmt.Sprint(last.Chain.End()))
 	}
 }
@@ -58,7 +59,7 @@ func trees() Table {
 	}
 	for _, n := range []int{1_000, 10_000, 100_000} {
 		acker, m := newAcker()
-		root := must(acker.Create(context.Background(), "campaign/autumn", nil)).Root
+		root := check.Get(acker.Create(context.Background(), "campaign/autumn", nil)).Root
 		ours := m.of(n, func() { finishTree(acker, m, root, n) })
 		t.Rows = append(t.Rows, counted(fmt.Sprint(n), Units{Writes: 1}, ours, nil, 0, ""))
 	}
@@ -69,15 +70,15 @@ func trees() Table {
 // the stream's handler does, which has it, and the one above it, in the stream's records.
 func finishTree(acker *xorack.Acker, m *metered, root xorack.Edge, n int) {
 	ctx := context.Background()
-	must(acker.Fan(ctx, root, n))
+	check.Get(acker.Fan(ctx, root, n))
 	uncounted := xorack.NewStore(m.memory, xorack.Names{})
 	for _, leaf := range root.Fan(n) {
-		for c := must(acker.Done(ctx, leaf)).Chain; c.End() != xorack.Open; {
-			must(acker.Finish(ctx, c, nil))
+		for c := check.Get(acker.Done(ctx, leaf)).Chain; c.End() != xorack.Open; {
+			check.Get(acker.Finish(ctx, c, nil))
 			if !c.Sub {
 				return
 			}
-			c = must(uncounted.Chain(ctx, c.Parent.Tag()))
+			c = check.Get(uncounted.Chain(ctx, c.Parent.Tag()))
 		}
 	}
 	panic(fmt.Sprintf("the tree of %d edges did not end", n))
@@ -88,7 +89,7 @@ func newAcker() (*xorack.Acker, *metered) {
 	// An item is charged by how many digits its numbers have: ids that are drawn anew would differ
 	// in that.
 	op := uint64(0)
-	return must(xorack.New(xorack.NewStore(m, xorack.Names{}), &xorack.Options{ForEach: fanout.OneByOne, Now: clock, NewOp: func() (o xorack.Op) {
+	return check.Get(xorack.New(xorack.NewStore(m, xorack.Names{}), &xorack.Options{ForEach: fanout.OneByOne, Now: clock, NewOp: func() (o xorack.Op) {
 		op++
 		binary.BigEndian.PutUint64(o[:], op*0x9e3779b97f4a7c15)
 		return o

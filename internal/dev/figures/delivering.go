@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/cost"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -31,7 +32,7 @@ func delivering() Table {
 func delivered(size int, kind cursor.Kind) Units {
 	s := newSorting(delivery.Names{}.Tables()...)
 	sorter := s.process(cursor.ModeSync)
-	d := must(delivery.New(delivery.NewStore(s.metered, delivery.Names{}.Tables()), s.process(cursor.ModeSync), &delivery.Options{ForEach: fanout.OneByOne, Now: clock}))
+	d := check.Get(delivery.New(delivery.NewStore(s.metered, delivery.Names{}.Tables()), s.process(cursor.ModeSync), &delivery.Options{ForEach: fanout.OneByOne, Now: clock}))
 	position := int64(0)
 	next := func(n int) {
 		for last := position + int64(n); position < last; {
@@ -49,7 +50,7 @@ func delivered(size int, kind cursor.Kind) Units {
 		done := d.Deliver(context.Background(), queue, delivery.Reader{
 			Name: "billing", MaxMessages: 1000, Handle: func(context.Context, delivery.Batch) error { return nil },
 		}, position)
-		if check(done.Err); done.Outcome != delivery.Empty {
+		if noError(done.Err); done.Outcome != delivery.Empty {
 			panic("a delivery ended as " + fmt.Sprint(done.Outcome))
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/cost"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -60,12 +61,12 @@ type handed struct {
 func newHanding(size int) *handed {
 	s := newSorting(delivery.Names{}.Tables()...)
 	sorter := s.process(cursor.ModeSync)
-	d := must(delivery.New(delivery.NewStore(s.metered, delivery.Names{}.Tables()), sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: clock}))
+	d := check.Get(delivery.New(delivery.NewStore(s.metered, delivery.Names{}.Tables()), sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: clock}))
 	for seq := range int64(3 * size) {
 		put(sorter, hundred(seq+1))
 	}
-	must(d.Create(context.Background(), queue, "ledger", delivery.First))
-	return &handed{sorting: s, claims: must(delivery.NewClaims(d, nil)), size: size}
+	check.Get(d.Create(context.Background(), queue, "ledger", delivery.First))
+	return &handed{sorting: s, claims: check.Get(delivery.NewClaims(d, nil)), size: size}
 }
 
 func (h *handed) request() delivery.Request {
@@ -81,21 +82,21 @@ func expect(want delivery.Outcome, a delivery.Answer) delivery.Answer {
 }
 
 func (h *handed) claim(want delivery.Outcome) {
-	h.held = expect(want, must(h.claims.Claim(context.Background(), h.request()))).Held()
+	h.held = expect(want, check.Get(h.claims.Claim(context.Background(), h.request()))).Held()
 }
 
-func (h *handed) prepare() { expect(delivery.OK, must(h.claims.Prepare(context.Background(), h.held))) }
+func (h *handed) prepare() { expect(delivery.OK, check.Get(h.claims.Prepare(context.Background(), h.held))) }
 
 func (h *handed) commit() {
 	h.prepare()
-	expect(delivery.OK, must(h.claims.Commit(context.Background(), h.held)))
+	expect(delivery.OK, check.Get(h.claims.Commit(context.Background(), h.held)))
 }
 
 // next prepares the batch that is claimed, and commits it with the claim of the next.
 func (h *handed) next() {
 	h.prepare()
 	done, next, err := h.claims.CommitAndClaim(context.Background(), h.held, h.request())
-	check(err)
+	noError(err)
 	expect(delivery.OK, done)
 	h.held = expect(delivery.OK, next).Held()
 }

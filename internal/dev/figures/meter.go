@@ -55,13 +55,7 @@ func (m *metered) of(n int, do func()) Units {
 	return Units{Writes: (total.Writes + total.Index) / each, Reads: total.Reads / each}
 }
 
-// must is for what cannot fail on tables in memory.
-func must[T any](value T, err error) T {
-	check(err)
-	return value
-}
-
-func check(err error) {
+func noError(err error) {
 	if err != nil {
 		panic(err)
 	}

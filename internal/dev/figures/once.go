@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/cost"
 	"github.com/streamsort/streamsort/pkg/dedup"
 )
@@ -43,9 +44,9 @@ func streamOf(news, duplicates int, ofNew bool) (sum Units) {
 	m := newMetered(dedup.Names{}.Tables()...)
 	store := dedup.NewTable(m, dedup.Names{})
 	process := func() func(id string) {
-		d := must(dedup.New[string, string](store, "figures", nil))
+		d := check.Get(dedup.New[string, string](store, "figures", nil))
 		return func(id string) {
-			must(d.Once(context.Background(), id, func(context.Context) (string, error) { return "done, and remembered", nil }))
+			check.Get(d.Once(context.Background(), id, func(context.Context) (string, error) { return "done, and remembered", nil }))
 		}
 	}
 	process()("done")

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/cost"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/queuelog"
@@ -31,19 +32,19 @@ type sorting struct {
 
 func newSorting(others ...table.Definition) sorting {
 	m := newMetered(append(append(cursor.Names{}.Tables(), cursor.Names{}.ArrivalsTable()), others...)...)
-	return sorting{m, must(cursor.NewStore(m, cursor.Names{}))}
+	return sorting{m, check.Get(cursor.NewStore(m, cursor.Names{}))}
 }
 
 // process is a process that has seen no queue yet.
 func (s sorting) process(mode cursor.Mode) *cursor.Sorter {
 	settings := cursor.DefaultSettings()
 	settings.Mode = mode
-	return must(cursor.New(s.store, &cursor.Options{Defaults: &settings, ForEach: fanout.OneByOne, Now: clock}))
+	return check.Get(cursor.New(s.store, &cursor.Options{Defaults: &settings, ForEach: fanout.OneByOne, Now: clock}))
 }
 
 func put(s *cursor.Sorter, messages ...cursor.Message) {
 	for _, r := range s.Put(context.Background(), messages...) {
-		check(r.Err)
+		noError(r.Err)
 	}
 }
 
@@ -67,7 +68,7 @@ func olderPuts(seqs []int64, skip int) Units {
 	s := newSorting()
 	older := func(seqs []int64) {
 		for _, seq := range seqs {
-			check(olderPut(s.store, hundred(seq)))
+			noError(olderPut(s.store, hundred(seq)))
 		}
 	}
 	older(seqs[:skip])

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/cost"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -53,9 +54,8 @@ func TestUnits(t *testing.T) {
 					event.Records = append(event.Records, fmt.Appendf(nil, `{"eventName":"INSERT","dynamodb":{"SequenceNumber":"%d",`+
 						`"Keys":{"queue":{"S":%q},"seq":{"N":"%d"}}}}`, i+1, queue, m.Seq))
 				}
-				if r := must(cursor.OnMessages(p, cursor.Names{}, nil)(t.Context(), event)); len(r.BatchItemFailures) > 0 {
-					t.Errorf("%+v", r)
-				}
+				r := check.Get(cursor.OnMessages(p, cursor.Names{}, nil)(t.Context(), event))
+				check.That(t, len(r.BatchItemFailures) == 0, "%+v", r)
 			}), cost.Asynchronous[order][j])
 		}
 	}
@@ -66,9 +66,8 @@ func TestUnits(t *testing.T) {
 		items := inBatches(size, cursor.KindArrival)
 		n := float64(size)
 		hold(t, "one item", size, Units{items.Writes * n, items.Reads * n}, cost.Appended(n))
-		if got, want := bytesOf(size, cursor.KindArrival), cost.ItemBytes(n); math.Abs(got-want) > 0.03*want {
-			t.Errorf("%d of one item: %.0f bytes, internal/dev/cost has %.0f", size, got, want)
-		}
+		got, want := bytesOf(size, cursor.KindArrival), cost.ItemBytes(n)
+		check.That(t, math.Abs(got-want) <= 0.03*want, "%d %.0f %.0f", size, got, want)
 	}
 	if got := bytesOf(1, cursor.KindNumbered); math.Abs(got-cost.SingleBytes) > 0.02*cost.SingleBytes {
 		t.Errorf("%.0f bytes, internal/dev/cost has %d", got, cost.SingleBytes)
@@ -96,7 +95,7 @@ func settled(size int) (sum Units) {
 	s := newSorting()
 	settings := cursor.DefaultSettings()
 	settings.Settle = 0
-	p := must(cursor.New(s.store, &cursor.Options{Defaults: &settings, Now: func() time.Time { return clock().Add(time.Hour) }}))
+	p := check.Get(cursor.New(s.store, &cursor.Options{Defaults: &settings, Now: func() time.Time { return clock().Add(time.Hour) }}))
 	stage := func(first, size int) {
 		for i := first; i < first+size; i++ {
 			m := hundred(int64(i))
@@ -105,7 +104,7 @@ func settled(size int) (sum Units) {
 			put(p, m)
 		}
 	}
-	settle := func() { must(p.Settle(context.Background(), queue, sortkey.EverySortKey)) }
+	settle := func() { check.Get(p.Settle(context.Background(), queue, sortkey.EverySortKey)) }
 	stage(0, 1)
 	settle()
 	for first := 1; first <= n; first += size {

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dynamo"
@@ -32,30 +33,20 @@ func (b *broken) RoundTrip(r *http.Request) (*http.Response, error) {
 // answer.
 func TestStart(t *testing.T) {
 	through := &broken{next: Transport()}
-	server, err := Start(t.Context(), ddbtest.Servers(t)[0], "", through)
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := check.Get(Start(t.Context(), ddbtest.Servers(t)[0], "", through))
 	defer server.Close()
-	client, err := dynamo.New(&dynamo.Options{Endpoint: server.URL, MaxAttempts: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := client.ListTables(t.Context(), nil); err != nil {
-		t.Error(err)
-	}
+	client := check.Get(dynamo.New(&dynamo.Options{Endpoint: server.URL, MaxAttempts: 1}))
+	_, err := client.ListTables(t.Context(), nil)
+	check.That(t, err == nil, "%v", err)
 	through.closed.Store(true)
-	if _, err := client.ListTables(t.Context(), nil); err == nil {
-		t.Error("there is an answer, and its response is lost")
-	}
-	if n := through.requests.Load(); n < 2 {
-		t.Errorf("%d requests passed", n)
-	}
+	_, err = client.ListTables(t.Context(), nil)
+	check.That(t, err != nil, "there is an answer, and its response is lost")
+	n := through.requests.Load()
+	check.That(t, n >= 2, "%d requests passed", n)
 }
 
 // TestSteady: a server that somebody gives is taken.
 func TestSteady(t *testing.T) {
-	if got := Steady(); got != localdb.DynamoDBLocal && got != localdb.Given {
-		t.Error(got)
-	}
+	got := Steady()
+	check.That(t, got == localdb.DynamoDBLocal || got == localdb.Given, "%v", got)
 }

@@ -5,6 +5,8 @@ package localdb
 import (
 	"net/http"
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // TestTheNextTestHasAServer: a server that died does not fail the tests behind it.
@@ -14,12 +16,7 @@ func TestTheNextTestHasAServer(t *testing.T) {
 	first := ForTest(t, kind)
 	shared.servers[kind].Close()
 	second := ForTest(t, kind)
-	if first == second {
-		t.Fatalf("the server that is gone is given again: %s", second)
-	}
-	response, err := http.Get(second)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Need(t, first != second, "the server that is gone is given again: %s", second)
+	response := check.Get(http.Get(second))
 	_ = response.Body.Close()
 }

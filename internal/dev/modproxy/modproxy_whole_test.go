@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // TestWrite makes a release of a repository with three modules, one of which no release tags, and
@@ -27,38 +29,26 @@ func TestWrite(t *testing.T) {
 	})
 	run(t, repository, nil, "git", "init", "-q")
 	p, err := Write(t.TempDir(), repository)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	t.Cleanup(func() {
-		if err := p.Forget(); err != nil {
-			t.Error(err)
-		}
+		err := p.Forget()
+		check.That(t, err == nil, "%v", err)
 	})
-	if want := []string{Root, Root + "/deep/b"}; !slices.Equal(p.Modules, want) {
-		t.Errorf("modules %q; want %q", p.Modules, want)
-	}
-	environ, err := p.Environ()
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := []string{Root, Root + "/deep/b"}
+	check.That(t, slices.Equal(p.Modules, want), "modules %q; want %q", p.Modules, want)
+	environ := check.Get(p.Environ())
 	user := t.TempDir()
 	write(t, user, map[string]string{
 		"go.mod":  "module example.com/user\n\ngo 1.26.0\n",
 		"main.go": "package main\n\nimport \"" + Root + "/deep/b\"\n\nfunc main() { println(b.B) }\n",
 	})
 	run(t, user, environ, "go", "get", Root+"/deep/b@"+p.Version)
-	if said := run(t, user, environ, "go", "run", "."); said != "2\n" {
-		t.Errorf("the user's program says %q", said)
-	}
-	if said := run(t, user, environ, "go", "list", "-m", Root); said != Root+" "+p.Version+"\n" {
-		t.Errorf("the root's version is %q", said)
-	}
+	check.Is(t, run(t, user, environ, "go", "run", "."), "2\n")
+	check.Is(t, run(t, user, environ, "go", "list", "-m", Root), Root+" "+p.Version+"\n")
 
 	write(t, repository, map[string]string{"pkg/a/a.go": "package a\n\nconst A = 2\n"})
-	if other, err := Write(t.TempDir(), repository); err != nil || other.Version == p.Version {
-		t.Errorf("another tree has the version %v, %v", other, err)
-	}
+	other := check.Get(Write(t.TempDir(), repository))
+	check.That(t, other.Version != p.Version, "%+v", other)
 	write(t, repository, map[string]string{"deep/b/go.mod": "module " + Root + "/deep/b\n\ngo 1.26.0\n\nreplace " + Root + " => ../..\n"})
 	if _, err := Write(t.TempDir(), repository); err == nil || !strings.Contains(err.Error(), "deep/b/go.mod replaces "+Root) {
 		t.Errorf("a module that replaces another: error %v", err)
@@ -69,12 +59,8 @@ func write(t *testing.T, folder string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
 		name = filepath.Join(folder, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		check.OK(t, os.WriteFile(name, []byte(text), 0o600))
 	}
 }
 
@@ -83,8 +69,6 @@ func run(t *testing.T, folder string, environ []string, name string, arguments .
 	command := exec.Command(name, arguments...)
 	command.Dir, command.Env = folder, append(os.Environ(), environ...)
 	said, err := command.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%s %q: %v\n%s", name, arguments, err, said)
-	}
+	check.Need(t, err == nil, "%s %q: %v\n%s", name, arguments, err, said)
 	return string(said)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
@@ -42,11 +43,7 @@ func batch(ctx context.Context, c delivery.Claims) error {
 func TestSteps(t *testing.T) {
 	under := &calls{}
 	claims := Claims{under, func(s Step) bool { under.seen = append(under.seen, string(s)); return false }}
-	if err := batch(t.Context(), claims); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, batch(t.Context(), claims))
 	want := []string{"Claim", string(Claimed), string(Worked), "Prepare", string(Prepared), string(Booked), "CommitAndClaim", string(Committed)}
-	if diff := cmp.Diff(want, under.seen); diff != "" {
-		t.Errorf("a batch (-want +got):\n%s", diff)
-	}
+	check.Is(t, cmp.Diff(want, under.seen), "")
 }

@@ -11,6 +11,8 @@ import (
 	"net"
 	"os"
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // TestMain is also the copy that TestKeep starts: it takes a batch's steps some times, and where it
@@ -38,30 +40,18 @@ func TestMain(m *testing.M) {
 // TestKeep: a copy is started again until all kills are made; the one that lives is gone after
 // Close.
 func TestKeep(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := check.Get(net.Listen("tcp", "127.0.0.1:0"))
 	defer listener.Close()
 	k := Keep(t.Context(), Plan{Arguments: []string{"copy", listener.Addr().String()}, Copies: 1, Kills: 3, OneStepIn: 20})
 	defer k.Close()
-	survivor, err := listener.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
+	survivor := check.Get(listener.Accept())
 	defer survivor.Close()
-	if k.Killed() != 3 {
-		t.Errorf("%d copies were killed, want 3", k.Killed())
-	}
+	check.Is(t, k.Killed(), 3)
 	said := bufio.NewReader(survivor)
-	if line, err := said.ReadString('\n'); line != "alive\n" {
-		t.Fatalf("it said %q: %v", line, err)
-	}
+	line, err := said.ReadString('\n')
+	check.Need(t, line == "alive\n", "it said %q: %v", line, err)
 	k.Close()
-	if _, err := said.ReadByte(); !errors.Is(err, io.EOF) {
-		t.Errorf("after Close: %v, want that the copy is gone", err)
-	}
-	if k.Killed() != 3 {
-		t.Errorf("after Close %d copies were killed, want 3", k.Killed())
-	}
+	_, err = said.ReadByte()
+	check.That(t, errors.Is(err, io.EOF), "after Close: %v, want that the copy is gone", err)
+	check.Is(t, k.Killed(), 3)
 }

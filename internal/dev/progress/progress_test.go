@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/progress"
 )
 
@@ -30,12 +31,8 @@ func TestUntil(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		w := progress.Wait{Total: 3, What: "are here", Patience: time.Minute, Out: &out}
-		if err := w.Until(t.Context(), after(10*time.Second, 3, "")); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff("    1 of 3 are here\n    2 of 3 are here\n", out.String()); diff != "" {
-			t.Errorf("(-want +got)\n%s", diff)
-		}
+		check.OK(t, w.Until(t.Context(), after(10*time.Second, 3, "")))
+		check.Is(t, cmp.Diff("    1 of 3 are here\n    2 of 3 are here\n", out.String()), "")
 		began := time.Now()
 		out.Reset()
 		if err := w.Until(t.Context(), after(time.Millisecond, 3, "")); err != nil || out.Len() > 0 || time.Since(began) > time.Second {

@@ -8,39 +8,29 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // A list without packages makes an environment whose Python runs; the second call takes it as it
 // is, and another list gets another one.
 func TestPython(t *testing.T) {
 	parent := t.TempDir()
-	first, err := pythonIn(t.Context(), parent, "tool", []byte("# nothing\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if out, err := exec.Command(first, "-c", "print(6*7)").Output(); err != nil || strings.TrimSpace(string(out)) != "42" {
-		t.Fatalf("%q, %v", out, err)
-	}
+	first := check.Get(pythonIn(t.Context(), parent, "tool", []byte("# nothing\n")))
+	out := check.Get(exec.Command(first, "-c", "print(6*7)").Output())
+	check.Need(t, strings.TrimSpace(string(out)) == "42", "%+v", out)
 	mark := filepath.Join(filepath.Dir(first), "mark")
-	if err := os.WriteFile(mark, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if again, err := pythonIn(t.Context(), parent, "tool", []byte("# nothing\n")); err != nil || again != first {
-		t.Errorf("%s, %v; want %s", again, err, first)
-	}
-	if _, err := os.Stat(mark); err != nil {
-		t.Error("the second call made it anew")
-	}
+	check.OK(t, os.WriteFile(mark, nil, 0o644))
+	check.Is(t, check.Get(pythonIn(t.Context(), parent, "tool", []byte("# nothing\n"))), first)
+	_, err := os.Stat(mark)
+	check.That(t, err == nil, "the second call made it anew")
 }
 
 func TestPythonLeavesNothingHalf(t *testing.T) {
 	parent := t.TempDir()
-	if _, err := pythonIn(t.Context(), parent, "tool", []byte("no package ==\n")); err == nil || !strings.Contains(err.Error(), "install tool") {
-		t.Errorf("error %v", err)
-	}
-	if left, err := os.ReadDir(parent); err != nil || len(left) != 0 {
-		t.Errorf("left behind: %v, %v", left, err)
-	}
+	_, err := pythonIn(t.Context(), parent, "tool", []byte("no package ==\n"))
+	check.That(t, err != nil && strings.Contains(err.Error(), "install tool"), "error %v", err)
+	check.Is(t, len(check.Get(os.ReadDir(parent))), 0)
 }
 
 // Without Python, and with one that is too old, the error says what is needed.
@@ -53,8 +43,6 @@ func TestNeedsPython(t *testing.T) {
 		}
 	}
 	refused("none")
-	if err := os.WriteFile(filepath.Join(bin, "python3"), []byte("#!/bin/sh\nexit 1\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(filepath.Join(bin, "python3"), []byte("#!/bin/sh\nexit 1\n"), 0o700))
 	refused("an old one")
 }

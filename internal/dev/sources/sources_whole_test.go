@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // A program's files are its own, those of what it imports, and what they embed.
@@ -23,30 +25,18 @@ func TestList(t *testing.T) {
 		"other/main.go": "package main\n",
 	} {
 		path := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		check.OK(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	files, err := list(t.Context(), root, []string{"./p"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	var got []string
 	for _, file := range files {
-		name, err := filepath.Rel(root, file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		name := check.Get(filepath.Rel(root, file))
 		got = append(got, filepath.ToSlash(name))
 	}
 	slices.Sort(got)
-	if diff := cmp.Diff([]string{"p/main.go", "q/q.go", "q/text"}, got); diff != "" {
-		t.Errorf("files (-want +got):\n%s", diff)
-	}
-	if err := Note(t.Context(), root, "./p"); err != nil {
-		t.Error(err)
-	}
+	check.Is(t, cmp.Diff([]string{"p/main.go", "q/q.go", "q/text"}, got), "")
+	err = Note(t.Context(), root, "./p")
+	check.That(t, err == nil, "%v", err)
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 func TestReadSaysWhatIsWrong(t *testing.T) {
@@ -26,24 +28,19 @@ func TestReadSaysWhatIsWrong(t *testing.T) {
 		"a seq below 1": {`{"queue":"q","seq":-4,"body":1}`, "line 1 has no seq"},
 	} {
 		path := filepath.Join(t.TempDir(), "input.ndjson")
-		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(path, []byte(c.text), 0o600))
 		if _, err := Read(path); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: error %v, want %q", name, err, c.want)
 		}
 	}
 	folder := t.TempDir()
-	if _, err := Read(folder); err == nil || !strings.Contains(err.Error(), folder) {
-		t.Errorf("a folder: error %v", err)
-	}
+	_, err := Read(folder)
+	check.That(t, err != nil && strings.Contains(err.Error(), folder), "a folder: error %v", err)
 }
 
 func TestReadBase64(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "input.ndjson")
-	if err := os.WriteFile(path, []byte(`{"queue":"q","seq":1,"bodyBase64":"aGk="}`+"\n\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(path, []byte(`{"queue":"q","seq":1,"bodyBase64":"aGk="}`+"\n\n"), 0o600))
 	got, err := Read(path)
 	if err != nil || len(got) != 1 || got[0].Sum != "8f434346648f6b96df89dda901c5176b10a6d83961dd3c1ac88b59b2dc327aa4" {
 		t.Errorf("%+v, %v", got, err)
@@ -65,17 +62,12 @@ func TestDue(t *testing.T) {
 	for _, a := range due {
 		got = append(got, fmt.Sprint(a.Queue, a.Seq))
 	}
-	if diff := cmp.Diff([]string{"whole2", "whole1", "whole2", "whole3", "open1", "open2"}, got); diff != "" {
-		t.Errorf("due (-want +got):\n%s", diff)
-	}
+	check.Is(t, cmp.Diff([]string{"whole2", "whole1", "whole2", "whole3", "open1", "open2"}, got), "")
 	want := []Gap{
 		{Queue: "late", Missing: [][2]int64{{1, 4}}, Waiting: 1},
 		{Queue: "open", Missing: [][2]int64{{3, 3}, {5, 7}}, Waiting: 3},
 	}
-	if diff := cmp.Diff(want, gaps); diff != "" {
-		t.Errorf("gaps (-want +got):\n%s", diff)
-	}
-	if text := gaps[1].String(); text != "queue open: seq 3, 5 to 7 is missing; messages behind it that wait: 3" {
-		t.Error(text)
-	}
+	check.Is(t, cmp.Diff(want, gaps), "")
+	text := gaps[1].String()
+	check.Is(t, text, "queue open: seq 3, 5 to 7 is missing; messages behind it that wait: 3")
 }

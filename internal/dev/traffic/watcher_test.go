@@ -6,16 +6,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // TestWatcherSeesWhatIsWrong: a check that never fails checks nothing.
 func TestWatcherSeesWhatIsWrong(t *testing.T) {
 	var arrivals []Arrival
 	for seq := 1; seq <= 3; seq++ {
-		a, err := NewArrival(fmt.Appendf(nil, `{"queue":"q","seq":%d,"body":%d}`, seq, seq))
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := check.Get(NewArrival(fmt.Appendf(nil, `{"queue":"q","seq":%d,"body":%d}`, seq, seq)))
 		arrivals = append(arrivals, a)
 	}
 	token := 0

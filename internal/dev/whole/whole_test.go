@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 var tagged = regexp.MustCompile(`(?m)^//go:build .*\bwhole\b`)
@@ -30,15 +32,11 @@ func TestNames(t *testing.T) {
 		}
 		head, _, _ := strings.Cut(string(text), "\npackage ")
 		has, named := tagged.MatchString(head), strings.HasSuffix(path, "_whole_test.go")
-		if has != named {
-			t.Errorf("%s: has the tag whole: %v; is named *_whole_test.go: %v", path, has, named)
-		}
+		check.Is(t, has, named, path)
 		if has {
 			found++
 		}
 		return nil
 	})
-	if err != nil || found < 40 {
-		t.Errorf("%d files have the tag: %v", found, err)
-	}
+	check.That(t, err == nil && found >= 40, "%d files have the tag: %v", found, err)
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/verify/sim/simtest"
 )
@@ -78,19 +79,12 @@ func TestTraceV8RetentionEatsAParkedMessage(t *testing.T) {
 // there.
 func TestTraceV9NoReset(t *testing.T) {
 	for _, first := range []int64{0, 2} {
-		s, err := cursor.New(cursor.NewMemory(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1})[0].Err; err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.Configure(t.Context(), "q", cursor.Change{First: &first}); !errors.Is(err, cursor.ErrFixed) {
-			t.Errorf("another first seq: error %v, want ErrFixed", err)
-		}
-		if cur, err := s.Status(t.Context(), "q"); err != nil || cur.Position != 1 || cur.Settings.First != 1 {
-			t.Errorf("%+v, %v; want the queue as it was", cur, err)
-		}
+		s := check.Get(cursor.New(cursor.NewMemory(), nil))
+		check.OK(t, s.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1})[0].Err)
+		_, err := s.Configure(t.Context(), "q", cursor.Change{First: &first})
+		check.That(t, errors.Is(err, cursor.ErrFixed), "another first seq: error %v, want ErrFixed", err)
+		cur := check.Get(s.Status(t.Context(), "q"))
+		check.That(t, cur.Position == 1 && cur.Settings.First == 1, "%+v", cur)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
@@ -40,9 +41,8 @@ func TestTraceT5ClocksFartherApartThanALease(t *testing.T) {
 		m.process("Q", lease-time.Second)
 		m.hinted()
 	}))
-	if _, err := delivery.New(delivery.NewMemory(), nil, &delivery.Options{Lease: lease - 1}); err == nil {
-		t.Error("a lease shorter than 30 seconds is taken")
-	}
+	_, err := delivery.New(delivery.NewMemory(), nil, &delivery.Options{Lease: lease - 1})
+	check.That(t, err != nil, "a lease shorter than 30 seconds is taken")
 }
 
 // T6: a message kills each process that gets it. No failure is ever written, so that the attempts
@@ -51,18 +51,10 @@ func TestTraceT6AMessageThatKills(t *testing.T) {
 	now := world.Start
 	clock := func() time.Time { return now }
 	queues := cursor.NewMemory()
-	sorter, err := cursor.New(queues, &cursor.Options{Now: clock})
-	if err != nil {
-		t.Fatal(err)
-	}
+	sorter := check.Get(cursor.New(queues, &cursor.Options{Now: clock}))
 	store := delivery.NewMemory()
-	d, err := delivery.New(store, sorter, &delivery.Options{Lease: lease, Now: clock})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1})[0].Err; err != nil {
-		t.Fatal(err)
-	}
+	d := check.Get(delivery.New(store, sorter, &delivery.Options{Lease: lease, Now: clock}))
+	check.OK(t, sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1})[0].Err)
 	killed := 0
 	killer := delivery.Reader{Name: "c", MaxAttempts: 3, Handle: func(context.Context, delivery.Batch) error {
 		killed++
@@ -79,9 +71,8 @@ func TestTraceT6AMessageThatKills(t *testing.T) {
 		now = now.Add(overLease)
 	}
 	c, err := store.Requests(request.Inside{}).Consumer(t.Context(), "q", "c")
-	if err != nil || c.State != delivery.Blocked || killed != 3 {
-		t.Errorf("killed %d times, and it is %s (%v); want 3 times, and BLOCKED", killed, c.State, err)
-	}
+	check.That(t, err == nil && c.State == delivery.Blocked && killed == 3,
+		"killed %d times, and it is %s (%v); want 3 times, and BLOCKED", killed, c.State, err)
 }
 
 // T7: 1 and 2 go out together, and no sink takes 2. From the second attempt on they go out alone:
@@ -145,9 +136,8 @@ func TestTraceT12RewoundAfterAQuietTime(t *testing.T) {
 // sink that takes any token may get an old batch once more after newer ones.
 func TestLimitT8AZombieReachesASinkThatDoesNotFence(t *testing.T) {
 	_, failure := zombies(true).Explore(nil)
-	if failure == nil || !strings.Contains(failure.Error(), ", after one under token ") {
-		t.Errorf("%v; want a batch under an older token after one under a newer", failure)
-	}
+	check.That(t, failure != nil && strings.Contains(failure.Error(), ", after one under token "),
+		"%v; want a batch under an older token after one under a newer", failure)
 }
 
 // TestTraceEndOfAnEarlierConsumersChain: the record of a chain's end is handed out twice. In

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/verify/sim/world"
@@ -65,9 +66,7 @@ func TestAReferenceSortAgrees(t *testing.T) {
 		for i := range processes {
 			clocks[i] = time.Duration(random.IntN(2000)-1000) * time.Millisecond
 			s, err := cursor.New(store, &cursor.Options{Defaults: &settings, Now: func() time.Time { return now.Add(clocks[i]) }})
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			processes[i] = s
 		}
 		want := reference{late: late}
@@ -76,21 +75,16 @@ func TestAReferenceSortAgrees(t *testing.T) {
 			who := random.IntN(len(processes))
 			if random.IntN(4) == 0 && n > 0 {
 				want.settle(now.Add(clocks[who]))
-				if _, err := processes[who].Settle(t.Context(), queue, sortkey.EverySortKey); err != nil {
-					t.Fatal(err)
-				}
+				check.Get(processes[who].Settle(t.Context(), queue, sortkey.EverySortKey))
 				continue
 			}
 			// Keys rise with time, as times of senders do, and are out of order by up to 15 s.
 			k := one(now.Sub(world.Start).Milliseconds()/1000-int64(random.IntN(15)), fmt.Sprint("id", n), "")
 			want.put(arrived{k.sortKey(), k.messages[0].ID, now.Add(clocks[who])})
-			if err := processes[who].Put(t.Context(), k.messages...)[0].Err; err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, processes[who].Put(t.Context(), k.messages...)[0].Err)
 		}
-		if got := logOf(t.Context(), t, processes[0]); !slices.Equal(got, want.log) {
-			t.Fatalf("stream %d:\n%v, want\n%v", seed, got, want.log)
-		}
+		got := logOf(t.Context(), t, processes[0])
+		check.Need(t, slices.Equal(got, want.log), "stream %d:\n%v, want\n%v", seed, got, want.log)
 	}
 }
 
@@ -98,9 +92,7 @@ func TestAReferenceSortAgrees(t *testing.T) {
 func logOf(ctx context.Context, t *testing.T, s *cursor.Sorter) []string {
 	t.Helper()
 	cur, err := s.Status(ctx, queue)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	var log []string
 	for m, err := range s.Read(ctx, queue, 0, cur.Position) {
 		switch {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/verify/sim"
 )
 
@@ -100,12 +101,9 @@ func TestExitCodeAndWords(t *testing.T) {
 			if code != c.code || !strings.Contains(out.String(), c.said) || !strings.Contains(problems.String(), c.problem) {
 				t.Errorf("exit code %d, want %d with %q and %q; said:\n%s%s", code, c.code, c.said, c.problem, &out, &problems)
 			}
-			if c.unsaid != "" && strings.Contains(out.String(), c.unsaid) {
-				t.Errorf("said %q:\n%s", c.unsaid, &out)
-			}
-			if code == 1 && !shortest.MatchString(problems.String()) {
-				t.Errorf("no shortest trace:\n%s", &problems)
-			}
+			check.That(t, c.unsaid == "" || !strings.Contains(out.String(), c.unsaid),
+				"said %q:\n%s", c.unsaid, &out)
+			check.That(t, code != 1 || shortest.MatchString(problems.String()), "%s", &problems)
 		})
 	}
 }
@@ -117,26 +115,20 @@ func TestSeedRepeatsTheScheduleAndItsTrace(t *testing.T) {
 		t.Fatalf("exit code %d, want 1", code)
 	}
 	seed := regexp.MustCompile(`SEED=(\d+)`).FindStringSubmatch(first.String())
-	if seed == nil {
-		t.Fatalf("no seed in:\n%s", &first)
-	}
+	check.Need(t, seed != nil, "no seed in:\n%s", &first)
 	for range 2 {
 		var again bytes.Buffer
-		if code := command(broken, variables("SEED="+seed[1]), &out, &again); code != 1 {
-			t.Fatalf("exit code %d, want 1", code)
-		}
-		if again.String() != first.String() {
-			t.Errorf("the seed was first said to lead to:\n%sand leads to:\n%s", &first, &again)
-		}
+		code := command(broken, variables("SEED="+seed[1]), &out, &again)
+		check.Need(t, code == 1, "exit code %d, want 1", code)
+		check.Is(t, again.String(), first.String(), &first, &again)
 	}
 }
 
 // TestEverySuiteCanBeRepeated: what the command runs is there, and a seed of it ends well.
 func TestEverySuiteCanBeRepeated(t *testing.T) {
 	var out, problems bytes.Buffer
-	if code := command(suites(), variables("SEED=1"), &out, &problems); code != 0 {
-		t.Fatalf("exit code %d: %s", code, &problems)
-	}
+	code := command(suites(), variables("SEED=1"), &out, &problems)
+	check.Need(t, code == 0, "exit code %d: %s", code, &problems)
 	for _, suite := range suites() {
 		if len(suite.Small) == 0 || !strings.Contains(out.String(), suite.Name+": seed 1 ends well") {
 			t.Errorf("suite %s: %d small scenarios; said %s", suite.Name, len(suite.Small), &out)

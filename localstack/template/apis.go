@@ -62,12 +62,7 @@ type permission struct {
 func (r *reader) api(id, physical string, p *props) {
 	p.ignore("Description", "DisableExecuteApiEndpoint", "FailOnWarnings", "IpAddressType", "Name", "Tags", "Version")
 	p.oneOf("ProtocolType", "", "HTTP")
-	api := API{LogicalID: id, ID: apiID(physical)}
-	var err error
-	if api.Endpoint, err = r.endpoint(id); err != nil {
-		r.problems.add("Resources."+id, "%v", err)
-	}
-	r.template.APIs = append(r.template.APIs, api)
+	r.template.APIs = append(r.template.APIs, API{LogicalID: id, ID: apiID(physical), Endpoint: r.endpoint(id)})
 }
 
 func (r *reader) integration(id, _ string, p *props) {

@@ -109,6 +109,9 @@ func (p *problems) add(path, format string, args ...any) {
 	p.errs = append(p.errs, fmt.Errorf("%s: %s", path, fmt.Sprintf(format, args...)))
 }
 
+// try adds what do panics with.
+func (p *problems) try(do func()) { p.errs = append(p.errs, try(do)) }
+
 func (p *problems) err() error { return errors.Join(p.errs...) }
 
 func (p *problems) section(top map[string]any, name string) map[string]any {

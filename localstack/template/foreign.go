@@ -2,7 +2,6 @@ package template
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -124,9 +123,11 @@ func walk(v any, visit func(id, attribute string)) {
 			}
 			switch {
 			case name == "Fn::Sub":
-				_, _ = replaceVariables(first, func(variable string) (string, error) {
-					named(variable)
-					return "", nil
+				_ = try(func() {
+					replaceVariables("", first, func(variable string) string {
+						named(variable)
+						return ""
+					})
 				})
 			case name == "Fn::GetAtt" && len(list) == 2:
 				attribute, _ := list[1].(string)
@@ -150,32 +151,20 @@ func (d *Document) ForeignTemplate(options Options) (text []byte, services []str
 	}
 	r.partial = true
 	resources := map[string]any{}
-	for _, id := range sorted(d.resources) {
-		if !d.foreign[id] {
-			continue
-		}
-		resource := d.resources[id]
-		if resource.condition != "" {
-			if there, err := r.condition(resource.condition); err != nil || !there {
-				if err != nil {
-					return nil, nil, at("Resources."+id+".Condition", err)
-				}
+	err = try(func() {
+		for _, id := range sorted(d.resources) {
+			resource, path := d.resources[id], "Resources."+id
+			if !d.foreign[id] || resource.condition != "" && !r.condition(path+".Condition", resource.condition) {
 				continue
 			}
+			d.callsFunction(path+".Properties", resource)
+			properties := r.value(path+".Properties", resource.properties)
+			resources[id] = map[string]any{"Type": resource.typ, "Properties": properties}
+			services = append(services, Foreign[resource.typ])
 		}
-		path := "Resources." + id + ".Properties"
-		if err := d.callsFunction(resource); err != nil {
-			return nil, nil, at(path, err)
-		}
-		properties, err := r.value(path, resource.properties)
-		if err != nil {
-			return nil, nil, err
-		}
-		resources[id] = map[string]any{"Type": resource.typ, "Properties": properties}
-		services = append(services, Foreign[resource.typ])
-	}
-	if len(resources) == 0 {
-		return nil, nil, nil
+	})
+	if err != nil || len(resources) == 0 {
+		return nil, nil, err
 	}
 	slices.Sort(services)
 	text, err = json.Marshal(map[string]any{"Resources": resources, "Outputs": d.foreignOutputs(resources)})
@@ -184,13 +173,12 @@ func (d *Document) ForeignTemplate(options Options) (text []byte, services []str
 
 // callsFunction refuses a foreign resource that invokes a function: the service that holds the one
 // cannot reach the other.
-func (d *Document) callsFunction(resource rawResource) error {
+func (d *Document) callsFunction(path string, resource rawResource) {
 	for _, id := range references(resource.properties) {
 		if namesFunction(map[string]any{"Ref": id}, d.resources) {
-			return fmt.Errorf("names function %s: here functions are called by streams of tables, queues, routes, URLs and schedules only", id)
+			panic(invalid(path, "names function %s: here functions are called by streams of tables, queues, routes, URLs and schedules only", id))
 		}
 	}
-	return nil
 }
 
 // ForeignOutput is the name of the output of a foreign template that holds a resource's return

@@ -273,15 +273,8 @@ func (r *reader) url(id, _ string, p *props) {
 	if p.oneOf("InvokeMode", "BUFFERED", "BUFFERED", "RESPONSE_STREAM") != "BUFFERED" {
 		p.bad("InvokeMode", "RESPONSE_STREAM is not run here: use BUFFERED")
 	}
-	u := URL{
-		LogicalID: id,
-		Function:  functionOf(p, "TargetFunctionArn"),
-		Qualifier: p.text("Qualifier", ""),
-		IAM:       p.oneOf("AuthType", "", "AWS_IAM", "NONE") == "AWS_IAM",
-	}
-	var err error
-	if u.Endpoint, err = r.endpoint(id); err != nil {
-		r.problems.add("Resources."+id, "%v", err)
-	}
-	r.template.URLs = append(r.template.URLs, u)
+	r.template.URLs = append(r.template.URLs, URL{
+		LogicalID: id, Endpoint: r.endpoint(id), Function: functionOf(p, "TargetFunctionArn"),
+		Qualifier: p.text("Qualifier", ""), IAM: p.oneOf("AuthType", "", "AWS_IAM", "NONE") == "AWS_IAM",
+	})
 }

@@ -2,7 +2,6 @@ package template
 
 import (
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -10,19 +9,15 @@ import (
 
 // call evaluates one intrinsic function ("Intrinsic function reference" of the AWS CloudFormation
 // Template Reference).
-func (r *resolver) call(path, name string, argument any) (any, error) {
-	path = join(path, name)
+func (r *resolver) call(path, name string, argument any) any {
 	switch name {
 	case "Ref":
-		id, ok := argument.(string)
-		if !ok {
-			return nil, at(path, errors.New("must be a string"))
-		}
-		return r.ref(id)
+		return r.ref(path, literal(path, argument))
 	case "Fn::GetAtt":
 		return r.getAtt(path, argument)
 	case "Fn::Join":
-		return r.join(path, argument)
+		delimiter, list := r.two(path, argument)
+		return strings.Join(r.texts(path+"[1]", list), delimiter)
 	case "Fn::Sub":
 		return r.sub(path, argument)
 	case "Fn::Select":
@@ -36,242 +31,180 @@ func (r *resolver) call(path, name string, argument any) (any, error) {
 	case "Fn::FindInMap":
 		return r.findInMap(path, argument)
 	case "Fn::ImportValue":
-		return r.importValue(path, argument)
+		name := r.text(path, argument)
+		value, ok := r.options.Imports[name]
+		if !ok {
+			panic(&placedError{path, &MissingImportError{Name: name}})
+		}
+		return value
 	case "Fn::Base64":
-		text, err := r.text(path, argument)
-		return base64.StdEncoding.EncodeToString([]byte(text)), err
+		return base64.StdEncoding.EncodeToString([]byte(r.text(path, argument)))
 	}
-	return nil, errors.New("intrinsic function " + name + " is not known")
+	panic(invalid(path, "intrinsic function %s is not known", name))
 }
 
-// arguments checks that an intrinsic function has a list of min to max entries.
-func arguments(path string, argument any, low, high int) ([]any, error) {
+// literal is a string that no function makes.
+func literal(path string, v any) string {
+	text, ok := v.(string)
+	if !ok {
+		panic(invalid(path, "must be a string"))
+	}
+	return text
+}
+
+// arguments checks that an intrinsic function has a list of low to high entries.
+func arguments(path string, argument any, low, high int) []any {
 	list, ok := argument.([]any)
 	if !ok || len(list) < low || len(list) > high {
-		if low == high {
-			return nil, at(path, fmt.Errorf("must be a list of %d values", low))
-		}
-		return nil, at(path, fmt.Errorf("must be a list of %d to %d values", low, high))
+		panic(invalid(path, "must be a list of %d to %d values", low, high))
 	}
-	return list, nil
+	return list
 }
 
 // two are the arguments of an intrinsic function that has two, of which the first is a text.
-func (r *resolver) two(path string, argument any) (first string, second any, err error) {
-	list, err := arguments(path, argument, 2, 2)
-	if err != nil {
-		return "", nil, err
-	}
-	first, err = r.text(path+"[0]", list[0])
-	return first, list[1], err
+func (r *resolver) two(path string, argument any) (first string, second any) {
+	list := arguments(path, argument, 2, 2)
+	return r.text(path+"[0]", list[0]), list[1]
 }
 
-func (r *resolver) ref(id string) (any, error) {
+func (r *resolver) ref(path, id string) any {
 	if strings.HasPrefix(id, "AWS::") {
-		return r.pseudo(id)
+		return r.pseudo(path, id)
 	}
 	if value, ok := r.parameters[id]; ok {
-		return value, nil
+		return value
 	}
-	return r.attribute(id, "")
+	return r.attribute(path, id, "")
 }
 
-func (r *resolver) pseudo(id string) (any, error) {
+func (r *resolver) pseudo(path, id string) any {
 	switch id {
 	case "AWS::AccountId":
-		return Account, nil
+		return Account
 	case "AWS::Region":
-		return Region, nil
+		return Region
 	case "AWS::Partition":
-		return Partition, nil
+		return Partition
 	case "AWS::URLSuffix":
-		return urlSuffix, nil
+		return urlSuffix
 	case "AWS::StackName":
-		return r.options.Stack, nil
+		return r.options.Stack
 	case "AWS::StackId":
-		return arn("cloudformation", "stack/"+r.options.Stack+"/local"), nil
+		return arn("cloudformation", "stack/"+r.options.Stack+"/local")
 	case "AWS::NotificationARNs":
-		return []any{}, nil
+		return []any{}
 	case "AWS::NoValue":
-		return noValue{}, nil
+		return noValue{}
 	}
-	return nil, fmt.Errorf("pseudo parameter %s is not known", id)
+	panic(invalid(path, "pseudo parameter %s is not known", id))
 }
 
-func (r *resolver) getAtt(path string, argument any) (any, error) {
+func (r *resolver) getAtt(path string, argument any) any {
 	if text, ok := argument.(string); ok {
 		id, attribute, _ := strings.Cut(text, ".")
 		argument = []any{id, attribute}
 	}
-	list, err := arguments(path, argument, 2, 2)
-	if err != nil {
-		return nil, err
-	}
-	id, ok := list[0].(string)
-	if !ok {
-		return nil, at(path+"[0]", errors.New("must be a string"))
-	}
-	attribute, err := r.text(path+"[1]", list[1])
-	if err != nil {
-		return nil, err
-	}
+	list := arguments(path, argument, 2, 2)
+	id, attribute := literal(path+"[0]", list[0]), r.text(path+"[1]", list[1])
 	if attribute == "" {
-		return nil, at(path, errors.New("must name an attribute"))
+		panic(invalid(path, "must name an attribute"))
 	}
-	return r.attribute(id, attribute)
-}
-
-func (r *resolver) join(path string, argument any) (any, error) {
-	delimiter, list, err := r.two(path, argument)
-	if err != nil {
-		return nil, err
-	}
-	parts, err := r.texts(path+"[1]", list)
-	return strings.Join(parts, delimiter), err
+	return r.attribute(path, id, attribute)
 }
 
 // sub replaces ${Name}, ${Resource.Attribute} and the names of its own map; ${!Name} stands for a
 // literal ${Name}.
-func (r *resolver) sub(path string, argument any) (any, error) {
+func (r *resolver) sub(path string, argument any) any {
 	var own map[string]any
 	if list, ok := argument.([]any); ok {
-		if _, err := arguments(path, argument, 2, 2); err != nil {
-			return nil, err
-		}
+		arguments(path, argument, 2, 2)
 		if own, ok = list[1].(map[string]any); !ok {
-			return nil, at(path+"[1]", errors.New("must be an object"))
+			panic(invalid(path+"[1]", "must be an object"))
 		}
 		argument = list[0]
 	}
-	pattern, ok := argument.(string)
-	if !ok {
-		return nil, at(path, errors.New("must be a string, or a list of a string and an object"))
-	}
-	return replaceVariables(pattern, func(name string) (string, error) {
+	return replaceVariables(path, literal(path, argument), func(name string) string {
 		if value, given := own[name]; given {
 			return r.text(path+"[1]."+name, value)
 		}
-		value, err := r.variable(path, name)
-		if err != nil {
-			return "", err
+		var value any
+		if id, attribute, dotted := strings.Cut(name, "."); dotted {
+			value = r.attribute(path, id, attribute)
+		} else {
+			value = r.ref(path, name)
 		}
 		text, ok := scalar(value)
 		if !ok {
-			return "", at(path, fmt.Errorf("${%s} must be a string", name))
+			panic(invalid(path, "${%s} must be a string", name))
 		}
-		return text, nil
+		return text
 	})
 }
 
-func (r *resolver) variable(path, name string) (any, error) {
-	if id, attribute, dotted := strings.Cut(name, "."); dotted {
-		value, err := r.attribute(id, attribute)
-		return value, at(path, err)
-	}
-	value, err := r.ref(name)
-	return value, at(path, err)
-}
-
 // replaceVariables rewrites each ${name} of a pattern for Fn::Sub.
-func replaceVariables(pattern string, replace func(name string) (string, error)) (string, error) {
+func replaceVariables(path, pattern string, replace func(name string) string) string {
 	var out strings.Builder
 	for {
 		before, rest, found := strings.Cut(pattern, "${")
 		out.WriteString(before)
 		if !found {
-			return out.String(), nil
+			return out.String()
 		}
 		name, after, closed := strings.Cut(rest, "}")
 		if !closed {
-			return "", errors.New("has a ${ without its }")
+			panic(invalid(path, "has a ${ without its }"))
 		}
 		if literal, ok := strings.CutPrefix(name, "!"); ok {
 			out.WriteString("${" + literal + "}")
 		} else {
-			value, err := replace(strings.TrimSpace(name))
-			if err != nil {
-				return "", err
-			}
-			out.WriteString(value)
+			out.WriteString(replace(strings.TrimSpace(name)))
 		}
 		pattern = after
 	}
 }
 
-func (r *resolver) selectEntry(path string, argument any) (any, error) {
-	text, list, err := r.two(path, argument)
-	if err != nil {
-		return nil, err
-	}
-	entries, err := r.value(path+"[1]", list)
-	if err != nil {
-		return nil, err
-	}
-	from, ok := entries.([]any)
+func (r *resolver) selectEntry(path string, argument any) any {
+	text, list := r.two(path, argument)
+	from, ok := r.value(path+"[1]", list).([]any)
 	if !ok {
-		return nil, at(path+"[1]", errors.New("must be a list"))
+		panic(invalid(path+"[1]", "must be a list"))
 	}
 	index, err := strconv.Atoi(text)
 	if err != nil || index < 0 || index >= len(from) {
-		return nil, at(path+"[0]", fmt.Errorf("index %q is not in the list of %d entries", text, len(from)))
+		panic(invalid(path+"[0]", "index %q is not in the list of %d entries", text, len(from)))
 	}
-	return from[index], nil
+	return from[index]
 }
 
-func (r *resolver) split(path string, argument any) (any, error) {
-	delimiter, whole, err := r.two(path, argument)
-	if err != nil {
-		return nil, err
-	}
+func (r *resolver) split(path string, argument any) any {
+	delimiter, whole := r.two(path, argument)
 	if delimiter == "" {
-		return nil, at(path+"[0]", errors.New("must not be empty"))
-	}
-	text, err := r.text(path+"[1]", whole)
-	if err != nil {
-		return nil, err
+		panic(invalid(path+"[0]", "must not be empty"))
 	}
 	var parts []any
-	for part := range strings.SplitSeq(text, delimiter) {
+	for part := range strings.SplitSeq(r.text(path+"[1]", whole), delimiter) {
 		parts = append(parts, part)
 	}
-	return parts, nil
+	return parts
 }
 
-func (r *resolver) findInMap(path string, argument any) (any, error) {
-	list, err := arguments(path, argument, 3, 4)
-	if err != nil {
-		return nil, err
-	}
-	keys, err := r.texts(path, list[:3])
-	if err != nil {
-		return nil, err
-	}
+func (r *resolver) findInMap(path string, argument any) any {
+	list := arguments(path, argument, 3, 4)
+	keys := r.texts(path, list[:3])
 	var value any = r.doc.mappings
 	for _, key := range keys {
 		level, _ := value.(map[string]any)
 		value = level[key]
 	}
 	if value != nil {
-		return value, nil
+		return value
 	}
 	if len(list) == 4 {
 		if options, ok := list[3].(map[string]any); ok && options["DefaultValue"] != nil {
 			return r.value(path+"[3].DefaultValue", options["DefaultValue"])
 		}
 	}
-	return nil, at(path, fmt.Errorf("the template has no Mappings.%s", strings.Join(keys, ".")))
-}
-
-func (r *resolver) importValue(path string, argument any) (any, error) {
-	name, err := r.text(path, argument)
-	if err != nil {
-		return nil, err
-	}
-	value, ok := r.options.Imports[name]
-	if !ok {
-		return nil, at(path, &MissingImportError{Name: name})
-	}
-	return value, nil
+	panic(invalid(path, "the template has no Mappings.%s", strings.Join(keys, ".")))
 }
 
 // MissingImportError is the cause of an error of [Document.Read] where a template imports a value

@@ -82,7 +82,8 @@ func TestIntrinsics(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			doc := check.Get(Parse([]byte(strings.Replace(template, "VALUE", c.value, 1))))
 			r := check.Get(newResolver(doc, Options{Stack: "s"}))
-			got, err := r.value("Value", doc.resources["V"].properties["Value"])
+			var got any
+			err := try(func() { got = r.value("Value", doc.resources["V"].properties["Value"]) })
 			if c.err != "" {
 				if !names(err, c.err) || !strings.HasPrefix(err.Error(), "Value") &&
 					!strings.HasPrefix(err.Error(), "Resources.") && !strings.HasPrefix(err.Error(), "Conditions.") {

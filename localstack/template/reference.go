@@ -3,8 +3,6 @@ package template
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
-	"fmt"
 	"strings"
 )
 
@@ -65,75 +63,70 @@ func QueueName(queueARN string) (string, bool) {
 
 // attribute is a resource's return value: that of Ref where name is empty, else of Fn::GetAtt
 // ("Return values" of each type's page in the AWS CloudFormation Template Reference).
-func (r *resolver) attribute(id, name string) (any, error) {
+func (r *resolver) attribute(path, id, name string) string {
 	resource, ok := r.doc.resources[id]
 	if !ok {
-		return nil, fmt.Errorf("%s is neither a parameter nor a resource of the template", id)
+		panic(invalid(path, "%s is neither a parameter nor a resource of the template", id))
 	}
-	if resource.condition != "" {
-		there, err := r.condition(resource.condition)
-		if err != nil {
-			return nil, err
-		}
-		if !there {
-			return nil, fmt.Errorf("refers to %s, which its condition %s leaves out", id, resource.condition)
-		}
+	if resource.condition != "" && !r.condition(path, resource.condition) {
+		panic(invalid(path, "refers to %s, which its condition %s leaves out", id, resource.condition))
 	}
 	if r.doc.foreign[id] {
 		if r.options.Foreign == nil {
-			return nil, fmt.Errorf("%s (%s) belongs to a service that is not running", id, resource.typ)
+			panic(invalid(path, "%s (%s) belongs to a service that is not running", id, resource.typ))
 		}
-		return r.options.Foreign(id, name)
+		value, err := r.options.Foreign(id, name)
+		if err != nil {
+			panic(&placedError{path, err})
+		}
+		return value
 	}
-	leave, err := r.enter(strings.TrimSuffix(id+"."+name, "."))
-	if err != nil {
-		return nil, err
+	defer r.enter(path, strings.TrimSuffix(id+"."+name, "."))()
+	value := r.attributeOf(resource.typ, id, r.physicalName(id), name)
+	if value == "" {
+		panic(invalid(path, "%s (%s) has no attribute %s here", id, resource.typ, name))
 	}
-	defer leave()
-	physical, err := r.physicalName(id)
-	if err != nil {
-		return nil, err
-	}
-	value, err := r.attributeOf(resource.typ, id, physical, name)
-	if err == nil && value == "" {
-		err = fmt.Errorf("%s (%s) has no attribute %s here", id, resource.typ, name)
-	}
-	return value, err
+	return value
 }
 
 // attributeOf is the value of one attribute, empty where the type has none of that name.
-func (r *resolver) attributeOf(typ, id, physical, name string) (string, error) {
+func (r *resolver) attributeOf(typ, id, physical, name string) string {
 	switch typ {
 	case "AWS::DynamoDB::Table", "AWS::DynamoDB::GlobalTable":
-		return pick(name, "", physical, "Arn", arn("dynamodb", "table/"+physical), "StreamArn", StreamARN(physical)), nil
+		return pick(name, "", physical, "Arn", arn("dynamodb", "table/"+physical), "StreamArn", StreamARN(physical))
 	case "AWS::Lambda::Function":
-		return pick(name, "", physical, "Arn", FunctionARN(physical)), nil
+		return pick(name, "", physical, "Arn", FunctionARN(physical))
 	case "AWS::Lambda::Version", "AWS::Lambda::Alias":
-		return r.qualifiedFunction(id, name)
+		qualifier := "1"
+		if typ == "AWS::Lambda::Alias" {
+			qualifier = r.property(id, "Name")
+		}
+		qualified := FunctionARN(FunctionName(r.property(id, "FunctionName"))) + ":" + qualifier
+		return pick(name, "", qualified, "FunctionArn", qualified, "AliasArn", qualified, "Version", qualifier)
 	case "AWS::Lambda::Url":
-		return r.functionURL(id, name)
+		if name == "FunctionUrl" {
+			return r.endpoint(id) + "/"
+		}
+		function := FunctionARN(FunctionName(r.property(id, "TargetFunctionArn")))
+		return pick(name, "", function, "FunctionArn", function)
 	case "AWS::Lambda::EventSourceMapping":
-		return pick(name, "", UUID(physical), "Id", UUID(physical)), nil
+		return pick(name, "", UUID(physical), "Id", UUID(physical))
 	case "AWS::ApiGatewayV2::Api":
 		if name == "ApiEndpoint" {
 			return r.endpoint(id)
 		}
-		return pick(name, "", apiID(physical), "ApiId", apiID(physical)), nil
+		return pick(name, "", apiID(physical), "ApiId", apiID(physical))
 	case "AWS::ApiGatewayV2::Stage":
-		return pick(name, "", physical), nil
-	case "AWS::ApiGatewayV2::Integration":
-		return pick(name, "", id, "IntegrationId", id), nil
-	case "AWS::ApiGatewayV2::Authorizer":
-		return pick(name, "", id, "AuthorizerId", id), nil
-	case "AWS::ApiGatewayV2::Route":
-		return pick(name, "", id, "RouteId", id), nil
+		return pick(name, "", physical)
+	case "AWS::ApiGatewayV2::Integration", "AWS::ApiGatewayV2::Authorizer", "AWS::ApiGatewayV2::Route":
+		return pick(name, "", id, strings.TrimPrefix(typ, "AWS::ApiGatewayV2::")+"Id", id)
 	case "AWS::Events::Rule":
-		return pick(name, "", physical, "Arn", arn("events", "rule/"+physical)), nil
+		return pick(name, "", physical, "Arn", arn("events", "rule/"+physical))
 	case "AWS::SQS::Queue":
 		url := "https://sqs." + Region + "." + urlSuffix + "/" + Account + "/" + physical
-		return pick(name, "", url, "QueueUrl", url, "QueueName", physical, "Arn", arn("sqs", physical)), nil
+		return pick(name, "", url, "QueueUrl", url, "QueueName", physical, "Arn", arn("sqs", physical))
 	}
-	return ignoredAttribute(typ, physical, name), nil
+	return ignoredAttribute(typ, physical, name)
 }
 
 // pick is the value that stands behind name in a list of name, value, ….
@@ -161,42 +154,20 @@ func ignoredAttribute(typ, physical, name string) string {
 	return physical + "." + name
 }
 
-// qualifiedFunction is the return value of a version or an alias: the local stack runs one version
-// of each function, under any qualifier.
-func (r *resolver) qualifiedFunction(id, name string) (string, error) {
-	resource := r.doc.resources[id]
-	function, err := r.text("Resources."+id+".Properties.FunctionName", resource.properties["FunctionName"])
-	if err != nil {
-		return "", err
-	}
-	qualifier := "1"
-	if resource.typ == "AWS::Lambda::Alias" {
-		if qualifier, err = r.text("Resources."+id+".Properties.Name", resource.properties["Name"]); err != nil {
-			return "", err
-		}
-	}
-	qualified := FunctionARN(FunctionName(function)) + ":" + qualifier
-	return pick(name, "", qualified, "FunctionArn", qualified, "AliasArn", qualified, "Version", qualifier), nil
+// property is a property of a resource, resolved.
+func (r *resolver) property(id, name string) string {
+	return r.text("Resources."+id+".Properties."+name, r.doc.resources[id].properties[name])
 }
 
-func (r *resolver) functionURL(id, name string) (string, error) {
-	if name == "FunctionUrl" {
-		base, err := r.endpoint(id)
-		return base + "/", err
-	}
-	function, err := r.text("Resources."+id+".Properties.TargetFunctionArn", r.doc.resources[id].properties["TargetFunctionArn"])
-	if err != nil {
-		return "", err
-	}
-	function = FunctionARN(FunctionName(function))
-	return pick(name, "", function, "FunctionArn", function), nil
-}
-
-func (r *resolver) endpoint(id string) (string, error) {
+func (r *resolver) endpoint(id string) string {
 	if r.options.Endpoint == nil {
-		return "", errors.New("nothing listens for " + id)
+		panic(invalid("Resources."+id, "nothing listens here"))
 	}
-	return r.options.Endpoint(id, r.doc.resources[id].typ)
+	url, err := r.options.Endpoint(id, r.doc.resources[id].typ)
+	if err != nil {
+		panic(&placedError{"Resources." + id, err})
+	}
+	return url
 }
 
 // nameProperties is where each type has a name of its own.
@@ -212,23 +183,19 @@ var nameProperties = map[string]string{
 }
 
 // physicalName is the name that a resource has when it runs.
-func (r *resolver) physicalName(id string) (string, error) {
+func (r *resolver) physicalName(id string) string {
 	resource := r.doc.resources[id]
 	if property := nameProperties[resource.typ]; property != "" && resource.properties[property] != nil {
 		path := "Resources." + id + ".Properties." + property
-		value, err := r.value(path, resource.properties[property])
-		if err != nil {
-			return "", err
-		}
-		if _, absent := value.(noValue); !absent {
+		if value := r.value(path, resource.properties[property]); value != any(noValue{}) {
 			name, ok := scalar(value)
 			if !ok || name == "" {
-				return "", at(path, errors.New("must be a string that is not empty"))
+				panic(invalid(path, "must be a string that is not empty"))
 			}
-			return name, nil
+			return name
 		}
 	}
-	return shorten(r.options.Stack + "-" + id), nil
+	return shorten(r.options.Stack + "-" + id)
 }
 
 // shorten keeps a made-up name within the 64 characters that a function's name may have: the end of

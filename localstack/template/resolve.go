@@ -2,7 +2,6 @@ package template
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,16 +24,8 @@ type resolver struct {
 // entry.
 type noValue struct{}
 
-// at puts a path before an error that has none yet.
-func at(path string, err error) error {
-	var placed *placedError
-	if err == nil || errors.As(err, &placed) {
-		return err
-	}
-	return &placedError{path, err}
-}
-
-// placedError is an error with its place in the template.
+// placedError is an error with its place in the template. What resolves a value panics with one,
+// and [try] returns it.
 type placedError struct {
 	path  string
 	cause error
@@ -43,61 +34,62 @@ type placedError struct {
 func (e *placedError) Error() string { return e.path + ": " + e.cause.Error() }
 func (e *placedError) Unwrap() error { return e.cause }
 
+func invalid(path, format string, args ...any) *placedError {
+	return &placedError{path, fmt.Errorf(format, args...)}
+}
+
+// try is the error that do panics with.
+func try(do func()) (err error) {
+	defer func() {
+		switch thrown := recover().(type) {
+		case nil:
+		case *placedError:
+			err = thrown
+		default:
+			panic(thrown)
+		}
+	}()
+	do()
+	return nil
+}
+
 // value resolves all intrinsic functions inside v.
-func (r *resolver) value(path string, v any) (any, error) {
+func (r *resolver) value(path string, v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		if name, argument, ok := intrinsic(v); ok {
 			if r.partial && name != "Fn::If" && r.mentionsForeign(v) {
 				return r.partialCall(path, name, argument)
 			}
-			resolved, err := r.call(path, name, argument)
-			return resolved, at(path, err)
+			return r.call(join(path, name), name, argument)
 		}
-		return r.object(path, v)
+		out := make(map[string]any, len(v))
+		for _, name := range sorted(v) {
+			if resolved := r.value(join(path, name), v[name]); resolved != any(noValue{}) {
+				out[name] = resolved
+			}
+		}
+		return out
 	case []any:
-		return r.list(path, v)
+		out := make([]any, 0, len(v))
+		for i, entry := range v {
+			if resolved := r.value(fmt.Sprintf("%s[%d]", path, i), entry); resolved != any(noValue{}) {
+				out = append(out, resolved)
+			}
+		}
+		return out
 	}
-	return v, nil
+	return v
 }
 
-func (r *resolver) partialCall(path, name string, argument any) (any, error) {
+func (r *resolver) partialCall(path, name string, argument any) any {
 	switch name {
 	case "Ref", "Fn::GetAtt":
-		return map[string]any{name: argument}, nil
+		return map[string]any{name: argument}
 	case "Fn::Sub":
-		return nil, at(path, errors.New("Fn::Sub of a resource of another service is not known here: use Fn::Join"))
+		panic(invalid(path, "Fn::Sub of a resource of another service is not known here: use Fn::Join"))
 	}
-	inner, err := r.value(join(path, name), argument)
-	return map[string]any{name: inner}, err
-}
-
-func (r *resolver) object(path string, v map[string]any) (any, error) {
-	out := make(map[string]any, len(v))
-	for _, name := range sorted(v) {
-		resolved, err := r.value(join(path, name), v[name])
-		if err != nil {
-			return nil, err
-		}
-		if _, drop := resolved.(noValue); !drop {
-			out[name] = resolved
-		}
-	}
-	return out, nil
-}
-
-func (r *resolver) list(path string, v []any) (any, error) {
-	out := make([]any, 0, len(v))
-	for i, entry := range v {
-		resolved, err := r.value(fmt.Sprintf("%s[%d]", path, i), entry)
-		if err != nil {
-			return nil, err
-		}
-		if _, drop := resolved.(noValue); !drop {
-			out = append(out, resolved)
-		}
-	}
-	return out, nil
+	return map[string]any{name: r.value(join(path, name), argument)}
 }
 
 // intrinsic reports whether an object is a call of an intrinsic function.
@@ -113,16 +105,12 @@ func intrinsic(v map[string]any) (name string, argument any, ok bool) {
 
 // text resolves v to a string. Numbers and booleans are taken as their text, as CloudFormation
 // does.
-func (r *resolver) text(path string, v any) (string, error) {
-	resolved, err := r.value(path, v)
-	if err != nil {
-		return "", err
-	}
-	s, ok := scalar(resolved)
+func (r *resolver) text(path string, v any) string {
+	s, ok := scalar(r.value(path, v))
 	if !ok {
-		return "", at(path, errors.New("must be a string"))
+		panic(invalid(path, "must be a string"))
 	}
-	return s, nil
+	return s
 }
 
 func scalar(v any) (string, bool) {
@@ -138,48 +126,44 @@ func scalar(v any) (string, bool) {
 }
 
 // texts resolves v to a list of strings.
-func (r *resolver) texts(path string, v any) ([]string, error) {
-	resolved, err := r.value(path, v)
-	if err != nil {
-		return nil, err
-	}
-	entries, ok := resolved.([]any)
+func (r *resolver) texts(path string, v any) []string {
+	entries, ok := r.value(path, v).([]any)
 	if !ok {
-		return nil, at(path, errors.New("must be a list of strings"))
+		panic(invalid(path, "must be a list of strings"))
 	}
 	out := make([]string, len(entries))
 	for i, entry := range entries {
 		if out[i], ok = scalar(entry); !ok {
-			return nil, at(fmt.Sprintf("%s[%d]", path, i), errors.New("must be a string"))
+			panic(invalid(fmt.Sprintf("%s[%d]", path, i), "must be a string"))
 		}
 	}
-	return out, nil
+	return out
 }
 
 // enter guards against a name that is defined by itself.
-func (r *resolver) enter(what string) (leave func(), err error) {
+func (r *resolver) enter(path, what string) (leave func()) {
 	if r.visiting[what] {
-		return nil, fmt.Errorf("%s is defined by itself", what)
+		panic(invalid(path, "%s is defined by itself", what))
 	}
 	r.visiting[what] = true
-	return func() { delete(r.visiting, what) }, nil
+	return func() { delete(r.visiting, what) }
 }
 
 // parameterValue is the value of a declared parameter: the caller's, or the template's default.
 //
 // A parameter of the type AWS::SSM::Parameter::Value<…> keeps its default as it is: there is no
 // parameter store to look in, and the one that CDK writes (BootstrapVersion) has no local meaning.
-func (r *resolver) parameterValue(name string, declaration any) (any, error) {
+func (r *resolver) parameterValue(name string, declaration any) any {
 	path := "Parameters." + name
 	object, ok := declaration.(map[string]any)
 	if !ok {
-		return nil, at(path, errors.New("must be an object"))
+		panic(invalid(path, "must be an object"))
 	}
 	var value string
 	if given, ok := r.options.Parameters[name]; ok {
 		value = given
 	} else if value, ok = scalar(object["Default"]); !ok {
-		return nil, at(path, fmt.Errorf("has no default: give it a value (--parameter %s=…)", name))
+		panic(invalid(path, "has no default: give it a value (--parameter %s=…)", name))
 	}
 	if allowed, ok := object["AllowedValues"].([]any); ok {
 		texts := make([]string, len(allowed))
@@ -187,7 +171,7 @@ func (r *resolver) parameterValue(name string, declaration any) (any, error) {
 			texts[i], _ = scalar(allowed[i])
 		}
 		if !slices.Contains(texts, value) {
-			return nil, at(path, fmt.Errorf("must be one of %s, not %q", strings.Join(texts, ", "), value))
+			panic(invalid(path, "must be one of %s, not %q", strings.Join(texts, ", "), value))
 		}
 	}
 	kind, _ := object["Type"].(string)
@@ -196,7 +180,7 @@ func (r *resolver) parameterValue(name string, declaration any) (any, error) {
 		for entry := range strings.SplitSeq(value, ",") {
 			list = append(list, strings.TrimSpace(entry))
 		}
-		return list, nil
+		return list
 	}
-	return value, nil
+	return value
 }

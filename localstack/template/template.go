@@ -1,10 +1,6 @@
 package template
 
-import (
-	"cmp"
-	"errors"
-	"fmt"
-)
+import "cmp"
 
 // Options are what a template is read for. The zero Options is valid.
 type Options struct {
@@ -53,12 +49,13 @@ func (d *Document) Read(options Options) (*Template, error) {
 		integrations: map[string]integration{}, authorizers: map[string]jwtAuthorizer{},
 	}
 	for _, id := range sorted(d.resources) {
-		if err := reader.resource(id); err != nil {
-			reader.problems.errs = append(reader.problems.errs, err)
-		}
+		reader.problems.try(func() { reader.resource(id) })
 	}
-	reader.outputs()
-	if len(reader.problems.errs) == 0 {
+	reader.template.Outputs, reader.template.Exports = map[string]string{}, map[string]string{}
+	for _, name := range sorted(d.outputs) {
+		reader.problems.try(func() { reader.output("Outputs."+name, name) })
+	}
+	if reader.problems.err() == nil {
 		reader.assemble()
 	}
 	if err := reader.problems.err(); err != nil {
@@ -73,13 +70,11 @@ func newResolver(d *Document, options Options) (*resolver, error) {
 		doc: d, options: options,
 		parameters: map[string]any{}, conditions: map[string]bool{}, visiting: map[string]bool{},
 	}
-	var errs []error
+	var problems problems
 	for _, name := range sorted(d.parameters) {
-		value, err := r.parameterValue(name, d.parameters[name])
-		errs = append(errs, err)
-		r.parameters[name] = value
+		problems.try(func() { r.parameters[name] = r.parameterValue(name, d.parameters[name]) })
 	}
-	return r, errors.Join(errs...)
+	return r, problems.err()
 }
 
 // reader builds a Template from a document, resource by resource. Parts that refer to each other
@@ -122,79 +117,49 @@ func typeReaders() map[string]typeReader {
 	}
 }
 
-// resource reads one resource. What is wrong with its properties goes to r.problems; the error is
+// resource reads one resource. What is wrong with its properties goes to r.problems; it panics with
 // what kept them from being read at all.
-func (r *reader) resource(id string) error {
+func (r *reader) resource(id string) {
 	resource, path := r.doc.resources[id], "Resources."+id
-	if resource.condition != "" {
-		there, err := r.condition(resource.condition)
-		if err != nil || !there {
-			return at(path+".Condition", err)
-		}
+	if resource.condition != "" && !r.condition(path+".Condition", resource.condition) {
+		return
 	}
 	if r.doc.foreign[id] || Ignored[resource.typ] != "" {
-		return nil
+		return
 	}
 	if why := r.doc.notRun[id]; why != "" {
 		r.template.NotRun = append(r.template.NotRun, id+": "+why)
-		return nil
+		return
 	}
 	read, known := typeReaders()[resource.typ]
 	if !known {
-		return fmt.Errorf("%s: type %s is not run on one machine, and is not on the list of types without local meaning", path, resource.typ)
+		panic(invalid(path, "type %s is not run on one machine, and is not on the list of types without local meaning", resource.typ))
 	}
 	if read == nil {
-		return nil
+		return
 	}
-	physical, err := r.physicalName(id)
-	if err != nil {
-		return at(path, err)
-	}
-	resolved, err := r.value(path+".Properties", resource.properties)
-	if err != nil {
-		return err
-	}
-	properties, _ := resolved.(map[string]any)
+	physical := r.physicalName(id)
+	properties, _ := r.value(path+".Properties", resource.properties).(map[string]any)
 	p := newProps(path+".Properties", properties, &r.problems)
 	if name := nameProperties[resource.typ]; name != "" {
 		p.ignore(name)
 	}
 	read(r, id, physical, p)
 	p.done()
-	return nil
 }
 
-// outputs reads the Outputs section, exports among them.
-func (r *reader) outputs() {
-	r.template.Outputs, r.template.Exports = map[string]string{}, map[string]string{}
-	for _, name := range sorted(r.doc.outputs) {
-		if err := r.output("Outputs."+name, name); err != nil {
-			r.problems.errs = append(r.problems.errs, err)
-		}
-	}
-}
-
-func (r *reader) output(path, name string) error {
+// output reads an entry of the Outputs section, and its export.
+func (r *reader) output(path, name string) {
 	object, ok := r.doc.outputs[name].(map[string]any)
 	if !ok {
-		return at(path, errors.New("must be an object"))
+		panic(invalid(path, "must be an object"))
 	}
-	if condition, ok := object["Condition"].(string); ok {
-		there, err := r.condition(condition)
-		if err != nil || !there {
-			return at(path+".Condition", err)
-		}
+	if condition, ok := object["Condition"].(string); ok && !r.condition(path+".Condition", condition) {
+		return
 	}
-	value, err := r.text(path+".Value", object["Value"])
-	if err != nil {
-		return err
-	}
+	value := r.text(path+".Value", object["Value"])
 	r.template.Outputs[name] = value
-	export, ok := object["Export"].(map[string]any)
-	if !ok {
-		return nil
+	if export, ok := object["Export"].(map[string]any); ok {
+		r.template.Exports[r.text(path+".Export.Name", export["Name"])] = value
 	}
-	exported, err := r.text(path+".Export.Name", export["Name"])
-	r.template.Exports[exported] = value
-	return err
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/streamsort/streamsort/localstack/sqs"
+	"github.com/streamsort/streamsort/localstack/eventsource"
 )
 
 // Config says what to run, and how.
@@ -83,7 +83,7 @@ type Chaos struct {
 	LateBy    time.Duration // the longest that one is held back
 	// Queues is what goes wrong with the messages of queues that functions read; its seed is this
 	// one's.
-	Queues sqs.Chaos
+	Queues eventsource.Chaos
 }
 
 func (c Config) withDefaults() Config {

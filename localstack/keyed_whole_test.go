@@ -16,7 +16,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/dev/await"
 	"github.com/streamsort/streamsort/internal/dev/check"
-	"github.com/streamsort/streamsort/localstack/sqs"
+	"github.com/streamsort/streamsort/localstack/eventsource"
 )
 
 // window is the settle window of these tests' queues.
@@ -191,7 +191,7 @@ func TestKeyedQueuesInChaos(t *testing.T) {
 		Env:       map[string]string{"STREAMSORT_EVENT_BUS": "", "SweepFunction.STREAMSORT_SWEEP_EVERY": "30s"},
 		Chaos: Chaos{
 			Seed: 7, Kill: 0.1, Duplicate: 0.2, Drop: 0.2, Late: 0.3, LateBy: time.Second,
-			Queues: sqs.Chaos{Drop: 0.3, Duplicate: 0.3, Late: 0.3, LateBy: 2 * time.Second},
+			Queues: eventsource.Chaos{Drop: 0.3, Duplicate: 0.3, Late: 0.3, LateBy: 2 * time.Second},
 		},
 	})
 	makeKeyed(t, s, queues)

@@ -24,7 +24,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/progress"
 	"github.com/streamsort/streamsort/internal/dev/traffic"
 	"github.com/streamsort/streamsort/localstack"
-	"github.com/streamsort/streamsort/localstack/sqs"
+	"github.com/streamsort/streamsort/localstack/eventsource"
 	"github.com/streamsort/streamsort/pkg/ui"
 )
 
@@ -230,7 +230,7 @@ func start(ctx context.Context, o options, out io.Writer) (*localstack.Stack, fu
 	}
 	if o.chaos {
 		config.Chaos = localstack.Chaos{Seed: 1, Kill: 0.05, Duplicate: 0.1, Late: 0.1, LateBy: 50 * time.Millisecond}
-		config.Chaos.Queues = sqs.Chaos{Duplicate: 0.1, Late: 0.1, LateBy: time.Second}
+		config.Chaos.Queues = eventsource.Chaos{Duplicate: 0.1, Late: 0.1, LateBy: time.Second}
 	}
 	stack, err := localstack.Run(ctx, config)
 	if err != nil {

@@ -25,18 +25,19 @@ type Chaos struct {
 	LateBy time.Duration
 }
 
-// chaos is one lane's dice.
-type chaos struct {
+// Dice decide for one lane, or for one queue.
+type Dice struct {
 	Chaos
 	dice *rand.Rand
 }
 
-func (c Chaos) lane(lane uint64) *chaos {
-	return &chaos{Chaos: c, dice: rand.New(rand.NewPCG(c.Seed, lane))}
+// Dice are those of a lane.
+func (c Chaos) Dice(lane uint64) *Dice {
+	return &Dice{Chaos: c, dice: rand.New(rand.NewPCG(c.Seed, lane))}
 }
 
-// forget returns the index from which on a batch of n records is delivered again, n for not at all.
-func (c *chaos) forget(n int) int {
+// Forget returns the index from which on a batch of n records is delivered again, n for not at all.
+func (c *Dice) Forget(n int) int {
 	if c.Duplicate == 0 || c.dice.Float64() >= c.Duplicate {
 		return n
 	}
@@ -46,13 +47,13 @@ func (c *chaos) forget(n int) int {
 	return c.dice.IntN(n)
 }
 
-// late returns the time before which a batch is held back, now for not at all.
-func (c *chaos) late(now time.Time) time.Time {
+// Hold returns the time before which a batch is held back, now for not at all.
+func (c *Dice) Hold(now time.Time) time.Time {
 	if c.LateBy == 0 || c.Late == 0 || c.dice.Float64() >= c.Late {
 		return now
 	}
 	return now.Add(time.Duration(c.dice.Int64N(int64(c.LateBy) + 1)))
 }
 
-// drop reports whether a batch is never delivered.
-func (c *chaos) drop() bool { return c.Drop > 0 && c.dice.Float64() < c.Drop }
+// Lose reports whether a batch is never delivered.
+func (c *Dice) Lose() bool { return c.Drop > 0 && c.dice.Float64() < c.Drop }

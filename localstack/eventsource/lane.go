@@ -48,7 +48,7 @@ type batch struct {
 type lane struct {
 	mapping *template.Mapping
 	backoff func(failures int) time.Duration
-	chaos   *chaos
+	chaos   *Dice
 
 	pending     []*record // not in a batch yet
 	bytes       int       // of pending
@@ -98,8 +98,8 @@ func (l *lane) next(now time.Time) (b *batch, wait time.Time) {
 		if due.After(now) || len(l.pending) == 0 {
 			return nil, due
 		}
-		b := &batch{records: l.cut(), notBefore: l.chaos.late(now)}
-		if l.chaos.drop() {
+		b := &batch{records: l.cut(), notBefore: l.chaos.Hold(now)}
+		if l.chaos.Lose() {
 			b.condition = dropped
 		}
 		l.work = append(l.work, b)
@@ -276,7 +276,7 @@ func (l *lane) done(now time.Time) {
 // some record to its end, is delivered again before anything else. Records that follow may then
 // share a batch with repeated ones.
 func (l *lane) repeat(records []*record, now time.Time) int {
-	again := records[l.chaos.forget(len(records)):]
+	again := records[l.chaos.Forget(len(records)):]
 	if len(again) == 0 {
 		return 0
 	}

@@ -28,7 +28,7 @@ func newClockedLane(m template.Mapping) *clockedLane {
 		m.BatchSize = 100
 	}
 	return &clockedLane{
-		lane: &lane{mapping: &m, backoff: func(n int) time.Duration { return time.Duration(n) * time.Second }, chaos: Chaos{}.lane(0)},
+		lane: &lane{mapping: &m, backoff: func(n int) time.Duration { return time.Duration(n) * time.Second }, chaos: Chaos{}.Dice(0)},
 		now:  start,
 	}
 }
@@ -344,7 +344,7 @@ func TestLaneIsBusyWhileInvoking(t *testing.T) {
 // Chaos repeats from some record on, before anything else, and counts a record as delivered once.
 func TestLaneChaosRepeats(t *testing.T) {
 	l := newClockedLane(template.Mapping{BatchSize: 4, MaxRetries: -1})
-	l.chaos = Chaos{Seed: 1, Duplicate: 0.5}.lane(0)
+	l.chaos = Chaos{Seed: 1, Duplicate: 0.5}.Dice(0)
 	const n = 200
 	for _, r := range numbered(sequences(n)...) {
 		l.add(r, l.now)
@@ -379,7 +379,7 @@ func TestLaneChaosRepeats(t *testing.T) {
 
 func TestLaneChaosIsLate(t *testing.T) {
 	l := newClockedLane(template.Mapping{BatchSize: 1})
-	l.chaos = Chaos{Seed: 3, Late: 1, LateBy: time.Minute}.lane(0)
+	l.chaos = Chaos{Seed: 3, Late: 1, LateBy: time.Minute}.Dice(0)
 	for _, r := range numbered("1", "2", "3") {
 		l.add(r, l.now)
 	}
@@ -396,7 +396,7 @@ func TestLaneChaosIsLate(t *testing.T) {
 // comes.
 func TestLaneChaosDrops(t *testing.T) {
 	l := newClockedLane(template.Mapping{BatchSize: 2, MaxRetries: -1})
-	l.chaos = Chaos{Seed: 1, Drop: 0.5}.lane(0)
+	l.chaos = Chaos{Seed: 1, Drop: 0.5}.Dice(0)
 	const n = 100
 	for _, r := range numbered(sequences(n)...) {
 		l.add(r, l.now)

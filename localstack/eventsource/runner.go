@@ -221,7 +221,7 @@ func (r *Runner) lanes(shardID string) []*lane {
 		lanes[i] = &lane{
 			mapping: &r.mapping,
 			backoff: r.config.Backoff,
-			chaos:   r.config.Chaos.lane(seed.Sum64() + uint64(i)),
+			chaos:   r.config.Chaos.Dice(seed.Sum64() + uint64(i)),
 		}
 	}
 	return lanes

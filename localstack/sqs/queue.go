@@ -9,8 +9,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
+
+	"github.com/streamsort/streamsort/localstack/eventsource"
 )
 
 // Config says what the queue is, and who reads it.
@@ -25,7 +28,9 @@ type Config struct {
 	ReportBatchItemFailures bool
 	// Invoke calls the function.
 	Invoke func(ctx context.Context, payload []byte) (answer []byte, functionError string, err error)
-	Chaos  Chaos
+	// Chaos is what goes wrong on purpose. SQS itself may hand a message out twice, or late; that one
+	// is lost stands for one that was never sent.
+	Chaos  eventsource.Chaos
 	Logger *slog.Logger
 }
 
@@ -52,7 +57,7 @@ type message struct {
 // Queue is a queue with its mapping. Its methods may be called from any goroutine.
 type Queue struct {
 	config Config
-	chaos  *dice
+	chaos  *eventsource.Dice
 	wake   chan struct{} // one place: something may be visible earlier than thought
 
 	mu      sync.Mutex
@@ -64,7 +69,7 @@ type Queue struct {
 // New returns a queue that nobody reads yet.
 func New(config Config) *Queue {
 	config.Logger = cmp.Or(config.Logger, slog.Default())
-	return &Queue{config: config, chaos: config.Chaos.dice(), wake: make(chan struct{}, 1)}
+	return &Queue{config: config, chaos: config.Chaos.Dice(0x5a5), wake: make(chan struct{}, 1)}
 }
 
 // Stats are the queue's counters.
@@ -84,16 +89,18 @@ func (q *Queue) send(body string, delay time.Duration) string {
 	q.next++
 	q.stats.Sent++
 	m := message{id: fmt.Sprintf("%08d-%s", q.next, md5Of(body)[:8]), body: body, sent: now, visible: now.Add(delay)}
-	copies, late := q.chaos.of()
+	copies := 1
 	switch {
-	case copies == 0:
+	case q.chaos.Lose():
+		copies = 0
 		q.stats.Dropped++
-	case copies > 1:
+	case q.chaos.Forget(1) == 0:
+		copies = 2
 		q.stats.Doubled++
 	}
-	if late > 0 {
+	if held := q.chaos.Hold(m.visible); held != m.visible {
 		q.stats.Delayed++
-		m.visible = m.visible.Add(late)
+		m.visible = held
 	}
 	for range copies {
 		heap.Push(&q.waiting, m)
@@ -177,15 +184,18 @@ func (q *Queue) take(now time.Time) (batch []message, wait time.Duration) {
 func (q *Queue) hand(ctx context.Context, batch []message) {
 	begun := time.Now()
 	answer, functionError, err := q.config.Invoke(ctx, q.event(batch))
-	failed, all := q.failures(answer)
-	if err != nil || functionError != "" || all {
+	var failed []string
+	if err == nil && q.config.ReportBatchItemFailures {
+		failed, err = eventsource.FailedItems(answer)
+	}
+	all := err != nil || functionError != ""
+	if all {
 		q.config.Logger.Warn("a batch of a queue's messages comes again", "queue", q.config.Name, "messages", len(batch), "error", err, "functionError", functionError)
-		all = true
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, m := range batch {
-		if !all && !failed[m.id] {
+		if !all && !slices.Contains(failed, m.id) {
 			q.stats.Deleted++
 			continue
 		}
@@ -194,27 +204,6 @@ func (q *Queue) hand(ctx context.Context, batch []message) {
 		heap.Push(&q.waiting, m)
 	}
 	q.signal()
-}
-
-// failures are the messages that an answer names; all where it cannot be read.
-func (q *Queue) failures(answer []byte) (failed map[string]bool, all bool) {
-	if !q.config.ReportBatchItemFailures || len(answer) == 0 {
-		return nil, false
-	}
-	var document struct {
-		BatchItemFailures []struct{ ItemIdentifier string }
-	}
-	if err := json.Unmarshal(answer, &document); err != nil {
-		return nil, true
-	}
-	failed = map[string]bool{}
-	for _, f := range document.BatchItemFailures {
-		if f.ItemIdentifier == "" {
-			return nil, true
-		}
-		failed[f.ItemIdentifier] = true
-	}
-	return failed, false
 }
 
 // event is what Lambda calls a function with.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/dev/bubble"
 	"github.com/streamsort/streamsort/internal/dev/check"
+	"github.com/streamsort/streamsort/localstack/eventsource"
 	"github.com/streamsort/streamsort/localstack/sqs"
 )
 
@@ -124,12 +125,12 @@ func TestMessagesThatFailComeAgain(t *testing.T) {
 func TestChaos(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, c := range map[string]struct {
-			chaos sqs.Chaos
+			chaos eventsource.Chaos
 			want  sqs.Stats
 		}{
-			"drop":   {sqs.Chaos{Drop: 1}, sqs.Stats{Sent: 1, Dropped: 1}},
-			"double": {sqs.Chaos{Duplicate: 1}, sqs.Stats{Sent: 1, Doubled: 1, Received: 2, Deleted: 2}},
-			"late":   {sqs.Chaos{Late: 1, LateBy: time.Second}, sqs.Stats{Sent: 1, Delayed: 1, Received: 1, Deleted: 1}},
+			"drop":   {eventsource.Chaos{Drop: 1}, sqs.Stats{Sent: 1, Dropped: 1}},
+			"double": {eventsource.Chaos{Duplicate: 1}, sqs.Stats{Sent: 1, Doubled: 1, Received: 2, Deleted: 2}},
+			"late":   {eventsource.Chaos{Late: 1, LateBy: time.Second}, sqs.Stats{Sent: 1, Delayed: 1, Received: 1, Deleted: 1}},
 		} {
 			var r reader
 			if stats := run(t, &r, sqs.Config{Chaos: c.chaos}, time.Minute, func(q *sqs.Queue) { send(t, q, `{"Id":"1","MessageBody":"a"}`) }); stats != c.want {

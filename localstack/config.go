@@ -47,8 +47,7 @@ type Config struct {
 	// Version is the version of this project whose functions are built where no module above a
 	// template has them, as the Go toolchain names it; empty for none.
 	Version string
-	// Concurrency is the most environments of a function without reserved concurrency; 16 where
-	// zero.
+	// Concurrency is the most environments of a function without reserved concurrency; 16 where zero.
 	Concurrency int
 	// Services starts MiniStack also where no template asks for it, for functions that call a
 	// service without resources of their own (the default event bus, for instance).

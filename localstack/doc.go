@@ -4,15 +4,13 @@
 // Call [Run] with the templates that `cdk synth` wrote, or patches of them. It starts
 //
 //   - a DynamoDB-compatible server, with each table as the template defines it;
-//   - each function, built from the main package that its Metadata names
-//     ("streamsort:source": a folder or an import path of a Go module above the
-//     template, or an absolute folder) with the flags of a deployment but for this
-//     machine's architecture, as real processes behind a Lambda Runtime API
-//     (package lambda); the files that its Metadata holds ("streamsort:files")
-//     lie beside the program. Where no module has the package, the function's asset
-//     beside the template runs, as it was built; and without one, this
-//     project's own functions are fetched by their version, or taken from the zips of
-//     a release. A function in Python or Node runs from its
+//   - each function, built from the main package that its Metadata names ("streamsort:source": a
+//     folder or an import path of a Go module above the template, or an absolute folder) with the
+//     flags of a deployment but for this machine's architecture, as real processes behind a Lambda
+//     Runtime API (package lambda); the files that its Metadata holds ("streamsort:files") lie
+//     beside the program. Where no module has the package, the function's asset beside the template
+//     runs, as it was built; and without one, this project's own functions are fetched by their
+//     version, or taken from the zips of a release. A function in Python or Node runs from its
 //     folder, or its asset, as it is (package interpret);
 //   - each event source mapping of a table's stream (package eventsource);
 //   - each HTTP API and function URL, and Lambda's Invoke action, on ports of

@@ -92,8 +92,7 @@ func TestSources(t *testing.T) {
 			t.Errorf("change %d is %s", at+1, body)
 		}
 	}
-	// A record that makes no message is in the failure queue, with the record, and holds up no
-	// other.
+	// A record that makes no message is in the failure queue, with the record, and holds up no other.
 	sendBodies(t, s, "Payments", []json.RawMessage{
 		json.RawMessage(`{"body":"no JSON"}`), json.RawMessage(`{"body":"{\"account\":\"good\",\"n\":1}"}`),
 	})
@@ -256,8 +255,7 @@ func TestSourcesOfMiniStack(t *testing.T) {
 				Account string
 				N       int
 			}
-			// MiniStack's timestamps of SNS have whole seconds: of those in one, chance says which
-			// is first.
+			// MiniStack's timestamps of SNS have whole seconds: of those in one, chance says which is first.
 			if err := json.Unmarshal(body, &m); err != nil || m.Account != account || seen[m.N] || m.N != at+1 && account != "told" {
 				t.Errorf("%s: message %d is %s, %v", account, at+1, body, err)
 			}

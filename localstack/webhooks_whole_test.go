@@ -227,8 +227,7 @@ func (w sender) rotate(all []hook) {
 	secret, began := oldSecret, time.Now()
 	for i, d := range all {
 		if i == len(all)/2 {
-			// First the store, then, when it is known, the sender: as docs/how-to/webhooks-in.md
-			// says.
+			// First the store, then, when it is known, the sender: as docs/how-to/webhooks-in.md says.
 			w.keep("github", `["`+newSecret+`","`+oldSecret+`"]`)
 			probe := hook{"probe", []byte(`{"repository":{"full_name":"probe"}}`), ""}
 			await.True(w.t, "the new secret to be taken up", func() bool {

@@ -33,8 +33,7 @@ type Stats struct {
 	// InFlight is the number of invocations under way.
 	InFlight int
 	// IteratorAge is the age that the last record of the batch that was finished last had then,
-	// Lambda's metric of this name ("Working with Lambda function metrics",
-	// monitoring-metrics.html).
+	// Lambda's metric of this name ("Working with Lambda function metrics", monitoring-metrics.html).
 	IteratorAge time.Duration
 	// Polls counts the calls of GetRecords.
 	Polls int64

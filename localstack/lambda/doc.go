@@ -6,19 +6,17 @@
 //
 // # What is as on AWS
 //
-//   - An environment is one process with a Runtime API of its own. It serves one
-//     request at a time, is kept for the next one (the one used last is taken
-//     first), and is frozen between requests: its process group is stopped
-//     while it waits for work and continued when there is some ("Understanding
-//     the Lambda execution environment lifecycle", AWS Lambda Developer Guide).
+//   - An environment is one process with a Runtime API of its own. It serves one request at a time,
+//     is kept for the next one (the one used last is taken first), and is frozen between requests:
+//     its process group is stopped while it waits for work and continued when there is some
+//     ("Understanding the Lambda execution environment lifecycle", AWS Lambda Developer Guide).
 //   - A request that is not answered within the function's time-out, a process
 //     that ends while it works, and an initialisation that fails give the
 //     function errors that Lambda gives (Sandbox.Timedout, Runtime.ExitError).
 //     The environment is thrown away; the next request has a new one.
-//   - More requests than the reserved concurrency are throttled
-//     ([ErrThrottled]). A function without reserved concurrency has up to
-//     [Config].Unreserved environments; further requests wait, as one machine
-//     has no thousand of them.
+//   - More requests than the reserved concurrency are throttled ([ErrThrottled]). A function
+//     without reserved concurrency has up to [Config].Unreserved environments; further requests
+//     wait, as one machine has no thousand of them.
 //   - Payloads have Lambda's limits; the environment variables are Lambda's,
 //     under the function's own.
 //

@@ -46,8 +46,7 @@ type Config struct {
 	// Log takes each line that a function writes, without its end. It is called from one goroutine
 	// an environment, in the order of the lines.
 	Log func(function, line string)
-	// Unreserved is the most environments of a function without reserved concurrency; 16 where
-	// zero.
+	// Unreserved is the most environments of a function without reserved concurrency; 16 where zero.
 	Unreserved int
 	// Chaos kills processes at random; none are killed where it is nil.
 	Chaos *Chaos

@@ -14,8 +14,7 @@ package big
 // Case is something large.
 type Case struct {
 	Name, Shows string
-	// run does it on a fresh world, at a part of its full size, and says what was not as it must
-	// be.
+	// run does it on a fresh world, at a part of its full size, and says what was not as it must be.
 	run func(w *world) error
 }
 

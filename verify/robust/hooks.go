@@ -14,8 +14,7 @@ import (
 
 const (
 	// hooksEnvironments is how many processes of a function there may be. A slow endpoint takes one
-	// for as long as it takes: an account has 1,000, and this machine 16 where nothing else is
-	// said.
+	// for as long as it takes: an account has 1,000, and this machine 16 where nothing else is said.
 	hooksEnvironments = 100
 	// hooksPatience is how long nothing may come out at the end: a killed process may take a
 	// wake-up with it, and the sweep, which makes up for it, begins a round every 4 minutes.

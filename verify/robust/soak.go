@@ -138,8 +138,7 @@ func startSinks(ctx context.Context, w *world, said *announcements, chaos locals
 	err := w.start(ctx, setup{
 		templates: []string{"verify/robust/soak/streamsort.patch.json", "verify/robust/soak/sinks.template.json"}, through: s.network,
 		config: localstack.Config{
-			// A full round now and then: it finds what a crash and a dropped record left without a
-			// mark.
+			// A full round now and then: it finds what a crash and a dropped record left without a mark.
 			Env:   map[string]string{"SweepFunction.STREAMSORT_FULL_SWEEP_EVERY": "30s"},
 			Chaos: chaos, LogDir: filepath.Join(w.root, ".build", "soak"),
 		},

@@ -3,8 +3,7 @@ package cost
 // What has not been measured on AWS. The bills hardly depend on it, but for the log lines: 100
 // messages a second in order cost $330 a month in write units and $21 in enqueue's processor time.
 const (
-	// trip is a request to DynamoDB from a function, in seconds, and work the rest of an
-	// invocation.
+	// trip is a request to DynamoDB from a function, in seconds, and work the rest of an invocation.
 	trip, work = 0.005, 0.002
 	// sinkTime is how long a consumer's function takes for a batch.
 	sinkTime = 0.050
@@ -13,8 +12,7 @@ const (
 	// apiLine, apiFullLine and invocationLines are bytes of log: a line of the access log, one
 	// where all calls are logged, and an invocation's start, report, answer and metrics there.
 	apiLine, apiFullLine, invocationLines = 140, 450, 1200
-	// polls is how often a second Lambda asks a stream's shard, so a batch has what came in
-	// between.
+	// polls is how often a second Lambda asks a stream's shard, so a batch has what came in between.
 	polls = 4
 	// syncWindow is for how long the stack has sort's records gathered where the producer moves the
 	// cursors, in seconds; batch is the most records of one call and lanes how many calls run side

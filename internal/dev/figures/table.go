@@ -36,8 +36,7 @@ type Row struct {
 	// Why is why it is more than a tenth above the limit, or why it has no limit.
 	Why string
 
-	// dollars are those of the limit, ours and the older system's algorithm, where units are
-	// counted.
+	// dollars are those of the limit, ours and the older system's algorithm, where units are counted.
 	dollars []float64
 }
 

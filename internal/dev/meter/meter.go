@@ -97,8 +97,7 @@ type Meter struct {
 
 	mu     sync.Mutex
 	counts Counts
-	// keys are the key attributes of each table, sizes the size of each item seen, by table and
-	// key.
+	// keys are the key attributes of each table, sizes the size of each item seen, by table and key.
 	keys  map[string][]string
 	sizes map[string]map[string]int
 	// indexes are the key attributes of each table's indexes, entries the place of each item seen

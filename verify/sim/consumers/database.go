@@ -24,8 +24,7 @@ type Database struct {
 	Effects []Effect
 	// Epoch rises when the database is restored: a transaction that began before is gone.
 	Epoch int
-	// Lost are the claims that were committed and are not any more, because the database was
-	// restored.
+	// Lost are the claims that were committed and are not any more, because the database was restored.
 	Lost []delivery.Token
 }
 

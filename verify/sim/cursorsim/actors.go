@@ -64,8 +64,7 @@ func (m *model) writer(name string, calls ...put) {
 		s, view := m.sorter(p)
 		for i, call := range calls {
 			if m.keep > 0 && p.Choose(sim.Labelf("next call"), nil, "") < 0 {
-				// A point at which no call is under way: time that is long against a call passes
-				// only then.
+				// A point at which no call is under way: time that is long against a call passes only then.
 				return
 			}
 			done := false

@@ -77,9 +77,8 @@ type model struct {
 	attemptsSum int64
 	// unfinished is set when a writer died in a call, or gave it up, or that a skip or a sweep did.
 	unfinished bool
-	// changes are the records of the cursors' stream that wait for the consumer, where there is
-	// one; lost is set when one of them was dropped or given up, handed what the consumer was
-	// handed.
+	// changes are the records of the cursors' stream that wait for the consumer, where there is one;
+	// lost is set when one of them was dropped or given up, handed what the consumer was handed.
 	changes        []change
 	consumed, lost bool
 	handed         map[place]bool
@@ -92,8 +91,7 @@ type model struct {
 	refused bool
 	// writing counts writes of cursors and messages under way.
 	writing int
-	// alarms are the wake-ups that sorters asked for, where the timer has to be enough; nil
-	// elsewhere.
+	// alarms are the wake-ups that sorters asked for, where the timer has to be enough; nil elsewhere.
 	alarms sim.Alarms
 }
 

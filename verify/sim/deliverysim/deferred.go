@@ -59,8 +59,7 @@ type worked struct {
 	// time: its request was repeated after the consumer was removed and recreated; used, where the
 	// first one had its chain.
 	made, again, used bool
-	// former is the sink of a claim whose consumer was removed since: its process may still
-	// deliver.
+	// former is the sink of a claim whose consumer was removed since: its process may still deliver.
 	former *sink
 }
 

@@ -97,9 +97,8 @@ type model struct {
 	seen []state
 	// log is the queue's, from its first seq on.
 	log []entry
-	// stored is what stands under each key, own is that of it which no crowd stored; attempts
-	// counts how often each message, or each that has an id, was given to a put, sent is when
-	// first.
+	// stored is what stands under each key, own is that of it which no crowd stored; attempts counts
+	// how often each message, or each that has an id, was given to a put, sent is when first.
 	stored   map[sortkey.SortKey]*stored
 	own      map[sortkey.SortKey]*stored
 	attempts map[string]int

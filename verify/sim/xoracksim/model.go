@@ -71,11 +71,9 @@ type model struct {
 	// waiting counts the actors that may still begin an operation, and those that are in one; the
 	// handler and the sweep are not among them.
 	waiting int
-	// past is what reads that are not strong may show still; nil where each shows what stands
-	// there.
+	// past is what reads that are not strong may show still; nil where each shows what stands there.
 	past *past.Past
-	// alarms are the wake-ups that ackers asked for, where the timer has to be enough; nil
-	// elsewhere.
+	// alarms are the wake-ups that ackers asked for, where the timer has to be enough; nil elsewhere.
 	alarms sim.Alarms
 }
 

@@ -32,7 +32,8 @@ import (
 func run(t *testing.T, c Config) *Stack {
 	t.Helper()
 	c.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
-	s := check.Get(Run(t.Context(), c))
+	s, err := Run(t.Context(), c)
+	check.OK(t, err)
 	t.Cleanup(s.Close)
 	return s
 }

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -65,53 +66,74 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxAPIBody))
+	call{
+		target: target{
+			apiID: a.ID, domain: a.domain, routeKey: route.Key, stage: stage,
+			path: r.URL.Path, parameters: parameters, iam: route.IAM, token: token,
+		},
+		Request: lambda.Request{Function: route.Function}, functions: a.functions,
+		name: route.Key, warn: a.warn, maxBody: maxAPIBody, timeout: route.Timeout,
+		contentType: "text/plain;charset=UTF-8", idHeader: "Apigw-Requestid",
+		throttled: http.StatusServiceUnavailable, failed: http.StatusInternalServerError,
+	}.serve(w, r)
+}
+
+// call is a request that is on its way to a function, and how its front door answers.
+type call struct {
+	target
+	lambda.Request
+	functions             *lambda.Service
+	name                  string // in warnings
+	warn                  func(message string)
+	maxBody               int64
+	timeout               time.Duration
+	contentType, idHeader string
+	throttled, failed     int // the status where the function is throttled, or fails
+}
+
+func (c call) serve(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, c.maxBody))
 	if err != nil {
 		bodyProblem(w, err)
 		return
 	}
-	payload, err := newEvent(r, body, target{
-		apiID: a.ID, domain: a.domain, routeKey: route.Key, stage: stage,
-		path: r.URL.Path, parameters: parameters, iam: route.IAM, token: token,
-	}, time.Now())
-	if err != nil {
-		a.warn(err.Error())
-		problem(w, http.StatusInternalServerError, "Internal Server Error")
-		return
-	}
-	a.invoke(w, r, route, payload)
-}
-
-func (a *api) invoke(w http.ResponseWriter, r *http.Request, route template.Route, payload []byte) {
-	ctx, cancel := context.WithTimeout(r.Context(), route.Timeout)
-	defer cancel()
-	response, err := a.functions.Invoke(ctx, lambda.Request{Function: route.Function, Payload: payload})
+	answer, err := c.reply(r, body)
+	status := c.failed
 	switch {
+	case err == nil:
+		answer.write(w)
+		return
 	case errors.Is(err, lambda.ErrTooLarge):
-		problem(w, http.StatusRequestEntityTooLarge, "Request Entity Too Large")
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, lambda.ErrThrottled), errors.Is(err, lambda.ErrClosed):
-		a.warn(route.Key + ": " + err.Error())
-		problem(w, http.StatusServiceUnavailable, "Service Unavailable")
-	case err != nil:
-		a.warn(route.Key + ": " + err.Error())
-		problem(w, http.StatusInternalServerError, "Internal Server Error")
-	case response.FunctionError != "":
-		a.warn(route.Key + ": " + string(response.Payload))
-		problem(w, http.StatusInternalServerError, "Internal Server Error")
-	default:
-		a.reply(w, route, response)
+		status = http.StatusRequestEntityTooLarge
+	case errors.Is(err, lambda.ErrThrottled):
+		status = c.throttled
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, lambda.ErrClosed):
+		status = http.StatusServiceUnavailable
 	}
+	if status >= http.StatusInternalServerError {
+		c.warn(c.name + ": " + err.Error())
+	}
+	problem(w, status, cmp.Or(map[int]string{http.StatusBadGateway: "Internal Server Error"}[status], http.StatusText(status)))
 }
 
-func (a *api) reply(w http.ResponseWriter, route template.Route, response lambda.Response) {
-	answer, err := newReply(response.Payload, "text/plain;charset=UTF-8")
-	if err != nil {
-		a.warn(route.Key + ": " + err.Error())
-		problem(w, http.StatusInternalServerError, "Internal Server Error")
-		return
+// reply invokes the function, and reads its answer.
+func (c call) reply(r *http.Request, body []byte) (answer reply, err error) {
+	if c.Payload, err = newEvent(r, body, c.target, time.Now()); err != nil {
+		return reply{}, err
 	}
-	answer.header.Set("Apigw-Requestid", response.RequestID)
-	answer.write(w)
+	ctx, cancel := context.WithTimeout(r.Context(), c.timeout)
+	defer cancel()
+	response, err := c.functions.Invoke(ctx, c.Request)
+	if err == nil && response.FunctionError != "" {
+		err = errors.New(string(response.Payload))
+	}
+	if err != nil {
+		return reply{}, err
+	}
+	if answer, err = newReply(response.Payload, c.contentType); err == nil {
+		answer.header.Set(c.idHeader, response.RequestID)
+	}
+	return answer, err
 }
 
 // bodyProblem answers for a body that was not read: too long, or cut off.

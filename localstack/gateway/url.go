@@ -1,14 +1,15 @@
 package gateway
 
 import (
-	"errors"
-	"io"
 	"net/http"
 	"time"
 
 	"github.com/streamsort/streamsort/localstack/lambda"
 	"github.com/streamsort/streamsort/localstack/template"
 )
+
+// maxTimeout is the longest that a function runs.
+const maxTimeout = 15 * time.Minute
 
 type functionURL struct {
 	template.URL
@@ -24,46 +25,14 @@ func NewURL(u template.URL, functions *lambda.Service, warn func(string)) http.H
 }
 
 func (u *functionURL) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxURLBody))
-	if err != nil {
-		bodyProblem(w, err)
-		return
-	}
-	host := domain(u.Endpoint)
-	payload, err := newEvent(r, body, target{
-		apiID: u.LogicalID, domain: host, routeKey: "$default", stage: template.Stage{Name: "$default"},
-		path: r.URL.EscapedPath(), iam: u.IAM,
-	}, time.Now())
-	if err != nil {
-		u.fail(w, err)
-		return
-	}
-	response, err := u.functions.Invoke(r.Context(), lambda.Request{Function: u.Function, Qualifier: u.Qualifier, Payload: payload})
-	switch {
-	case errors.Is(err, lambda.ErrTooLarge):
-		problem(w, http.StatusRequestEntityTooLarge, "Request Entity Too Large")
-	case errors.Is(err, lambda.ErrThrottled):
-		problem(w, http.StatusTooManyRequests, "Too Many Requests")
-	case err != nil:
-		u.fail(w, err)
-	case response.FunctionError != "":
-		u.fail(w, errors.New(string(response.Payload)))
-	default:
-		u.reply(w, response)
-	}
-}
-
-func (u *functionURL) reply(w http.ResponseWriter, response lambda.Response) {
-	answer, err := newReply(response.Payload, "application/json")
-	if err != nil {
-		u.fail(w, err)
-		return
-	}
-	answer.header.Set("X-Amzn-Requestid", response.RequestID)
-	answer.write(w)
-}
-
-func (u *functionURL) fail(w http.ResponseWriter, err error) {
-	u.warn(u.Function + "'s URL: " + err.Error())
-	problem(w, http.StatusBadGateway, "Internal Server Error")
+	call{
+		target: target{
+			apiID: u.LogicalID, domain: domain(u.Endpoint), routeKey: "$default", stage: template.Stage{Name: "$default"},
+			path: r.URL.EscapedPath(), iam: u.IAM,
+		},
+		Request: lambda.Request{Function: u.Function, Qualifier: u.Qualifier}, functions: u.functions,
+		name: u.Function + "'s URL", warn: u.warn, maxBody: maxURLBody, timeout: maxTimeout,
+		contentType: "application/json", idHeader: "X-Amzn-Requestid",
+		throttled: http.StatusTooManyRequests, failed: http.StatusBadGateway,
+	}.serve(w, r)
 }

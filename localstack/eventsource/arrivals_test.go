@@ -16,7 +16,7 @@ import (
 )
 
 // arrivalsFilter is the one filter of the arrivals' stream, in the template that deploys.
-func arrivalsFilter(t *testing.T) *pattern {
+func arrivalsFilter(t *testing.T) pattern {
 	t.Helper()
 	text := check.Get(os.ReadFile("../streamsort.template.json"))
 	var document struct {

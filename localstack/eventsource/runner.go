@@ -78,7 +78,7 @@ const (
 type Runner struct {
 	mapping template.Mapping
 	config  Config
-	filters []*pattern
+	filters []pattern
 	board   board
 }
 
@@ -105,7 +105,7 @@ func New(m template.Mapping, c Config) (*Runner, error) {
 // Lambda sends to your function" (invocation-eventfiltering.html).
 func (r *Runner) passes(event map[string]any) bool {
 	return len(r.filters) == 0 ||
-		slices.ContainsFunc(r.filters, func(p *pattern) bool { return p.matches(event) })
+		slices.ContainsFunc(r.filters, func(p pattern) bool { return p.matches(event) })
 }
 
 // defaultBackoff is documented at Config.Backoff.

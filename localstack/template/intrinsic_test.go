@@ -59,7 +59,7 @@ func TestIntrinsics(t *testing.T) {
 		{"Sub list parameter", `{"Fn::Sub": "${Zones}"}`, "", "${Zones}, string"},
 		{"Select", `{"Fn::Select": [1, {"Fn::Split": ["|", "a|b|c"]}]}`, `"b"`, ""},
 		{"Select text index", `{"Fn::Select": ["0", ["x"]]}`, `"x"`, ""},
-		{"Select outside", `{"Fn::Select": [3, ["x"]]}`, "", `"3", list of 1`},
+		{"Select outside", `{"Fn::Select": [1, ["x"]]}`, "", `"1", list of 1`},
 		{"Select negative", `{"Fn::Select": [-1, ["x"]]}`, "", "Select, \"-1\""},
 		{"Split", `{"Fn::Split": [",", "a,b"]}`, `["a", "b"]`, ""},
 		{"Split empty", `{"Fn::Split": ["", "a"]}`, "", "Fn::Split, empty"},

@@ -24,7 +24,8 @@ func invokeBy(t *testing.T, s *Stack, function, alias, operation, document strin
 	if operation != "" {
 		request.Header.Set("X-Amz-Client-Context", base64.StdEncoding.EncodeToString([]byte(`{"custom":{"operation":"`+operation+`"}}`)))
 	}
-	response := check.Get(http.DefaultClient.Do(request))
+	response, err := http.DefaultClient.Do(request)
+	check.OK(t, err)
 	defer func() { _ = response.Body.Close() }()
 	answer, err := io.ReadAll(response.Body)
 	if err != nil || response.StatusCode != http.StatusOK || response.Header.Get("X-Amz-Function-Error") != "" {

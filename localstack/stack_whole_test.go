@@ -42,10 +42,11 @@ func run(t *testing.T, c Config) *Stack {
 func fetch[T any](t *testing.T, method, url, body string) (status int, value T) {
 	t.Helper()
 	request := check.Get(http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body)))
-	response := check.Get(http.DefaultClient.Do(request))
+	response, err := http.DefaultClient.Do(request)
+	check.OK(t, err)
 	defer func() { _ = response.Body.Close() }()
 	text := check.Get(io.ReadAll(response.Body))
-	err := json.Unmarshal(text, &value)
+	err = json.Unmarshal(text, &value)
 	check.Need(t, err == nil || len(text) == 0, "%s %s: %s: %v", method, url, text, err)
 	return response.StatusCode, value
 }
@@ -104,7 +105,8 @@ func byAnotherSite(t *testing.T, address string) {
 		check.OK(t, err)
 		request.Header.Set("Content-Type", "text/plain")
 		change(request)
-		response := check.Get(http.DefaultClient.Do(request))
+		response, err := http.DefaultClient.Do(request)
+		check.OK(t, err)
 		_ = response.Body.Close()
 		check.Is(t, response.StatusCode, want, address)
 	}
@@ -153,7 +155,8 @@ func TestFrontDoors(t *testing.T) {
 		"stream = %q, output %q; want the server's", s.streams["shop-Orders"], outputs["Stream"])
 	request := check.Get(http.NewRequest("POST", s.URL(), nil))
 	request.Header.Set("X-Amz-Target", "AWSEvents.PutEvents")
-	response := check.Get(http.DefaultClient.Do(request))
+	response, err := http.DefaultClient.Do(request)
+	check.OK(t, err)
 	_ = response.Body.Close()
 	if response.StatusCode != 400 || response.Header.Get("X-Amzn-Errortype") != "UnknownOperationException" {
 		t.Errorf("a service that does not run answered %d", response.StatusCode)

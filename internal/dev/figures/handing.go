@@ -85,7 +85,9 @@ func (h *handed) claim(want delivery.Outcome) {
 	h.held = expect(want, check.Get(h.claims.Claim(context.Background(), h.request()))).Held()
 }
 
-func (h *handed) prepare() { expect(delivery.OK, check.Get(h.claims.Prepare(context.Background(), h.held))) }
+func (h *handed) prepare() {
+	expect(delivery.OK, check.Get(h.claims.Prepare(context.Background(), h.held)))
+}
 
 func (h *handed) commit() {
 	h.prepare()

@@ -228,7 +228,8 @@ func TestState(t *testing.T) {
 	for path, want := range map[string]int{
 		"logs?function=Nobody": 404, "logs?function=Echo&lines=-1": 400, "outputs": 200, "schedules": 200, "elsewhere": 404,
 	} {
-		response := check.Get(http.Get(s.URL() + "/_streamsort/" + path))
+		response, err := http.Get(s.URL() + "/_streamsort/" + path)
+		check.OK(t, err)
 		_ = response.Body.Close()
 		check.Is(t, response.StatusCode, want, path)
 	}

@@ -89,7 +89,8 @@ func (s *tenants) ask(authorization, method, path, body string) (int, string) {
 	// Where a tenant is never read.
 	request.Header.Set("X-Tenant", "globex")
 	request.Header.Set("Custom-Tenant", "globex")
-	response := check.Get(http.DefaultClient.Do(request))
+	response, err := http.DefaultClient.Do(request)
+	check.OK(s.t, err)
 	defer func() { _ = response.Body.Close() }()
 	text := check.Get(io.ReadAll(response.Body))
 	return response.StatusCode, string(text)

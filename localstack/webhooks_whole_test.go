@@ -106,7 +106,8 @@ func (w sender) send(source string, body []byte, headers map[string]string) (int
 	for name, value := range headers {
 		request.Header.Set(name, value)
 	}
-	response := check.Get(http.DefaultClient.Do(request))
+	response, err := http.DefaultClient.Do(request)
+	check.OK(w.t, err)
 	defer func() { _ = response.Body.Close() }()
 	text := check.Get(io.ReadAll(response.Body))
 	var answer struct{ Outcome, Type string }

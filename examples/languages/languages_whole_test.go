@@ -144,7 +144,8 @@ func ask(t *testing.T, method, url, body string) string {
 	t.Helper()
 	request := check.Get(http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body)))
 	request.Header.Set("Content-Type", "application/json")
-	response := check.Get(http.DefaultClient.Do(request))
+	response, err := http.DefaultClient.Do(request)
+	check.OK(t, err)
 	defer func() { _ = response.Body.Close() }()
 	text, err := io.ReadAll(response.Body)
 	check.Need(t, err == nil && response.StatusCode < http.StatusInternalServerError,

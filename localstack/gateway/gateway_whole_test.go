@@ -64,7 +64,8 @@ func do(t *testing.T, method, url, contentType, body string) (int, http.Header, 
 	t.Helper()
 	r := check.Get(http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body)))
 	r.Header.Set("Content-Type", contentType)
-	response := check.Get(http.DefaultClient.Do(r))
+	response, err := http.DefaultClient.Do(r)
+	check.OK(t, err)
 	defer response.Body.Close()
 	text := check.Get(io.ReadAll(response.Body))
 	return response.StatusCode, response.Header, string(text)
@@ -202,7 +203,8 @@ func TestInvokeRefused(t *testing.T) {
 	check.OK(t, err)
 	for header, value := range map[string]string{"X-Amz-Client-Context": "?", "X-Amz-Invocation-Type": "Later"} {
 		r.Header = http.Header{header: {value}}
-		response := check.Get(http.DefaultClient.Do(r))
+		response, err := http.DefaultClient.Do(r)
+		check.OK(t, err)
 		_ = response.Body.Close()
 		check.Is(t, response.StatusCode, 400, header, value)
 	}

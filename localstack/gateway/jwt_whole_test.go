@@ -40,7 +40,8 @@ func TestAPIWithTokens(t *testing.T) {
 		r := check.Get(http.NewRequestWithContext(t.Context(), "GET", url+"/event", nil))
 		r.Header.Set("Authorization", c.authorization)
 		w := httptest.NewRecorder()
-		response := check.Get(http.DefaultClient.Do(r))
+		response, err := http.DefaultClient.Do(r)
+		check.OK(t, err)
 		defer response.Body.Close()
 		check.Get(w.Body.ReadFrom(response.Body))
 		if response.StatusCode != c.status || !strings.Contains(w.Body.String(), c.want) || !strings.Contains(response.Header.Get("Www-Authenticate"), c.header) {

@@ -50,8 +50,9 @@ func BenchmarkPage(b *testing.B) {
 		var units []float64
 		first := measure(20, func() {
 			before := charged.Counts()
-			response := check.Get(http.Get(tb.at + "consumers?state=lagging"))
-			err := response.Body.Close()
+			response, err := http.Get(tb.at + "consumers?state=lagging")
+			check.OK(b, err)
+			err = response.Body.Close()
 			check.Need(b, err == nil && response.StatusCode == http.StatusOK, "%v %v", response.Status, err)
 			units = append(units, charged.Counts().Sub(before).Total().Reads)
 		})

@@ -17,6 +17,7 @@ func TestTheNextTestHasAServer(t *testing.T) {
 	shared.servers[kind].Close()
 	second := ForTest(t, kind)
 	check.Need(t, first != second, "the server that is gone is given again: %s", second)
-	response := check.Get(http.Get(second))
+	response, err := http.Get(second)
+	check.OK(t, err)
 	_ = response.Body.Close()
 }

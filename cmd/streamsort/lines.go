@@ -48,7 +48,7 @@ func lingers(in io.Reader) time.Duration {
 	return linger
 }
 
-// regularSize is the size of a regular file; -1 of what is none.
+// regularSize is the size of a regular file; -1 where it is not one.
 func regularSize(in io.Reader) int64 {
 	if file, ok := in.(*os.File); ok {
 		if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {

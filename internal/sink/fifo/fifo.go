@@ -21,7 +21,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/tenant"
 )
 
-// Message is a message as SQS and SNS take it: its attributes are the [Attributes] that it has.
+// Message is a message as SQS and SNS take it: its attributes are those of [Attributes] that are
+// not empty.
 type Message struct {
 	Group, Dedup, Body string
 	Attributes         []Attribute
@@ -45,7 +46,8 @@ type Attributes struct {
 	Seq string `json:"seq" jsonschema:"pattern=^[0-9]+$"`
 	// The consumer's name.
 	Consumer string `json:"consumer"`
-	// The claim's token: its number, which rises with every claim, a hyphen, and its request.
+	// The claim's token: its number, which rises with every claim of the consumer, a hyphen, and
+	// its request.
 	Token string `json:"token" jsonschema:"pattern=^[0-9]+-"`
 	// The token of the message's work, of a tracked consumer alone.
 	Edge string `json:"edge,omitempty"`
@@ -58,7 +60,8 @@ type Attributes struct {
 	// How the body is encoded: not at all where this is missing. Neither service takes an empty
 	// body: a hyphen stands for it.
 	Encoding string `json:"encoding,omitempty" jsonschema:"enum=base64,enum=empty"`
-	// For a keyed queue alone: a JSON object with the message's key, and late and unlinked where true.
+	// For a keyed queue alone: a JSON object with the message's key, and with late and unlinked
+	// where it is.
 	Keyed string `json:"keyed,omitempty"`
 	// The trace context that the message came with, if it did, and as far as ten attributes go.
 	Traceparent string `json:"traceparent,omitempty"`
@@ -116,7 +119,8 @@ func Items(b delivery.Batch, events bool) ([]kind.Item[Message], error) {
 	for i, m := range b.Messages {
 		written := Message{Group: group, Dedup: dedupOf(dedup, m.Seq, b.Rewinds)}
 		if b.Edges != nil {
-			// Delivered again it is other work, not to be dropped: its first edge's chain has failed.
+			// Delivered again it is other work, which must not be dropped: its first edge's chain
+			// has failed.
 			written.Dedup += "." + b.Edges[i].Op().String()
 		}
 		attributes := Attributes{

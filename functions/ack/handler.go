@@ -20,7 +20,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack/stamps"
 )
 
-// service answers requests, and handles the ends of chains, by what runtime has of its environment.
+// service answers requests, and handles the ends of chains, by what package runtime has of its
+// environment.
 type service struct {
 	acker       *xorack.Acker
 	stamper     *stamps.Stamper

@@ -26,7 +26,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// server is the handler on a table in memory; its client holds every answer to the contract.
+// server is the handler on a table in memory, with a client that holds every answer to the
+// contract.
 type server struct {
 	*httpapitest.Client
 	t         *testing.T

@@ -13,7 +13,8 @@ import (
 
 func main() { runtime.Main(newHandler) }
 
-// headroom is how long before the function's deadline it stops, so that its work is answered for.
+// headroom is how long before the function's deadline it stops, so that what it has done is
+// answered for.
 const headroom = time.Second
 
 func newHandler(d *runtime.Deps) (runtime.Handler, error) {

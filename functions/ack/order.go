@@ -104,7 +104,8 @@ func readOrders(scope tenancy.Scope, members []strictjson.Member) ([]order, erro
 	return batch.Operations, nil
 }
 
-// Check is called by the decoder: it checks what belongs together, and reads what derives from it.
+// Check is called by the decoder: it looks at what belongs together, and reads what derives from
+// it.
 func (o *order) Check() error {
 	known := fields[o.Operation]
 	all := slices.Concat([]string{"operation"}, known.required, known.optional)

@@ -18,7 +18,8 @@ type result struct {
 	// Edges are the root edges of a chain that was created, or the children that were started, in
 	// their order: tokens.
 	Edges []xorack.Edge `json:"edges,omitempty"`
-	// Outstanding are the edges that have not ended, as far as asked, and More that there are others.
+	// Outstanding are the edges that have not ended, as far as was asked, and More that there are
+	// others.
 	Outstanding []waiting `json:"outstanding,omitzero"`
 	More        bool      `json:"more,omitempty"`
 	// Stamp is what the stamps come to, in hexadecimal digits, and Acked whether that is all zeros.

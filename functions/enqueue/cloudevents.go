@@ -22,7 +22,8 @@ type eventPaths struct {
 	*call
 	given  mapping.Texts
 	parsed *mapping.Mapping
-	// settings are those of the queues of the call's events: a new one is as its first event makes it.
+	// settings are those of the queues that the call's events are for: a new one is as the first of
+	// them makes it.
 	settings map[string]cursor.Settings
 	look     func(queue string) (cursor.Settings, error)
 }
@@ -75,7 +76,8 @@ func (c *call) eventPaths() (*eventPaths, error) {
 	if to.given.Each+to.given.Body != "" {
 		return nil, invalid.New(invalid.Misplaced, "each", "and body must not be given beside a CloudEvent, which is one message, with its data as the body")
 	}
-	// What is not given is found by the event's own attributes, whose paths stand for it here.
+	// What is not given is found by the event's own attributes; the paths to them stand for it
+	// here.
 	all := to.given
 	all.Queue, all.ID = cmp.Or(all.Queue, "source"), cmp.Or(all.ID, "id")
 	to.parsed, err = all.Parse(mapping.Kind{Request: true})

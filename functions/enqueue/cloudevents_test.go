@@ -21,7 +21,8 @@ func of(queue string) string {
 	return "queue=" + strings.NewReplacer("|", "%7C", "/", "%2F", ":", "%3A").Replace(queue)
 }
 
-// TestCloudEvents: in each mode, to the queue of source and subject, by sequence, time, or arrival.
+// TestCloudEvents: in each mode, to the queue of source and subject, and by sequence, time, or as
+// they come.
 func TestCloudEvents(t *testing.T) {
 	const ce, batch = "application/cloudevents+json", "application/cloudevents-batch+json; charset=utf-8"
 	s := newServer(t, nil)

@@ -10,7 +10,8 @@ import (
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 )
 
-// doors are the aliases by which POST /messages comes: of the HTTP API and of the function URL.
+// doors are the aliases by which POST /messages comes: those of the HTTP API and of the function
+// URL.
 var doors = []string{"live", urlAlias}
 
 // through has requests come by an alias.

@@ -7,7 +7,8 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
-// TestAQueueStartsWhereItsFirstMessageSays; a refused put makes none, and says what to do.
+// TestAQueueStartsWhereItsFirstMessageSays; a refused put makes none, and its answer says what to
+// do.
 func TestAQueueStartsWhereItsFirstMessageSays(t *testing.T) {
 	s := newServer(t, nil)
 	s.Want("0", s.post("", `{"queue":"q","seq":0,"body":1}`), 410, `"first":1`,

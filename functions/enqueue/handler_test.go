@@ -373,7 +373,8 @@ func TestRawEventsByTheirReceipt(t *testing.T) {
 		strings.Count(a.Body, `"seq"`) == 2, "%s", a.Body)
 }
 
-// TestRawEventsInArrivalOrder: without a seq, an id in the event, or the request's key, names them.
+// TestRawEventsInArrivalOrder: without a seq they are known by an id in the event, or by the key of
+// the request.
 func TestRawEventsInArrivalOrder(t *testing.T) {
 	s := newServer(t, nil)
 	event := `{"repository":{"name":"r"},"delivery":{"id":"evt_17","n":3}}`

@@ -74,7 +74,8 @@ func TestInvoke(t *testing.T) {
 	}
 }
 
-// TestProducerKeepsBodies: each body is read back byte for byte, with all that stands beside it.
+// TestProducerKeepsBodies: each body is read back byte for byte, whatever it is, with all that
+// stands beside it.
 func TestProducerKeepsBodies(t *testing.T) {
 	s := newServer(t, nil)
 	serveLambda(t, s.handle)

@@ -44,7 +44,8 @@ func (c *call) queueAnswer(it cursor.Cursor) map[string]any {
 	return a
 }
 
-// addGap adds since when there is a gap: the last move, without a look at the message behind it.
+// addGap adds since when there is a gap: without a look at the message behind it, since the last
+// move.
 func (c *call) addGap(a map[string]any, since time.Time) {
 	a["gapSince"] = since
 	if age := c.age(since); age > 0 {

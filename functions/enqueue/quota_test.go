@@ -96,7 +96,8 @@ func TestANoisyNeighbour(t *testing.T) {
 			s.now = s.now.Add(time.Second)
 		}
 		t.Logf("%d of %d requests of the noisy one refused, %d requests to the tables made for it", refused, rounds*noisy, loud)
-		// Four windows of 100 messages, each of which takes three at most, and few more for the account.
+		// Four windows of 100 messages, each of which takes three at the most, and few more for the
+		// account.
 		check.That(t, noisy <= 0 || refused >= rounds*noisy*9/10 && loud <= 4*(3*100+10),
 			"too few refused, or too many made")
 		return total

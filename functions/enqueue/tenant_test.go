@@ -60,7 +60,8 @@ func TestTenants(t *testing.T) {
 	check.That(t, !found, "something is stored without a tenant")
 }
 
-// Whatever a tenant sends, all that is stored is its own, and nothing of another's is changed.
+// Whatever a tenant sends, all that is stored is its own, and nothing of another's is shown or
+// changed.
 func FuzzTenant(f *testing.F) {
 	for _, seed := range []struct{ method, resource, query, key, body string }{
 		{"POST", "messages", "", "", `{"queue":"@globex/q","seq":2,"id":"i","body":1}`},

@@ -125,7 +125,8 @@ func (s *share) take(ctx context.Context, metrics *emf.Metrics, a eager.Queue) (
 	}, true
 }
 
-// deliverAside delivers a queue to one reader. An error, the store's, has Lambda call again.
+// deliverAside delivers a queue to one of the readers. The error has Lambda call once more: the
+// store failed.
 func deliverAside(ctx context.Context, d *delivery.Deliverer, readers []delivery.Reader, a eager.Queue) error {
 	for _, r := range readers {
 		if r.Name == a.Consumer && strings.HasPrefix(a.Queue, r.Prefix) {

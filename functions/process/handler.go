@@ -98,7 +98,8 @@ func (o *observer) handed(h delivery.Handed) {
 	slog.Info("delivery", fields...)
 }
 
-// delivery logs and counts how a delivery ended: a sink's words, and of a message only its seq.
+// delivery logs and counts how a delivery ended. What a sink said is logged; of a message nothing
+// but its seq.
 func (o *observer) delivery(done delivery.Delivery) {
 	metrics := o.metrics.Load()
 	metrics.Count("Batches", done.Batches)

@@ -360,7 +360,8 @@ func (r refusing) Send(context.Context, delivery.Batch) error { return r.err }
 
 var synctestDay = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// TestHanding: a message that no sink takes blocks at once; one whose sink is away is not counted.
+// TestHanding: a message that no sink takes blocks at once, and one for whose sink it is away is
+// not counted.
 func TestHanding(t *testing.T) {
 	for name, c := range map[string]struct {
 		err      error

@@ -326,7 +326,8 @@ func TestAnnouncementFails(t *testing.T) {
 	check.Has(t, h.metrics.String(), `"AnnouncementsFailed":1`)
 }
 
-// What is set aside fits into a message of SQS; several share a request as far as they fit.
+// What is set aside fits into a message of SQS, whatever it is; several share a request as far as
+// they fit.
 func TestWhatIsKeptIsBounded(t *testing.T) {
 	p, _, h := beside(t, bySeq)
 	large := `{"q":"a","n":1,"x":"` + strings.Repeat("é", 200<<10) + `"}`
@@ -450,7 +451,8 @@ func TestArrivalOrderOfAStream(t *testing.T) {
 	}
 }
 
-// TestAppendOfAStream: the same where the records say their seqs, each of which must be the next.
+// TestAppendOfAStream: the same where the records say their seqs, each of which has to be the next
+// one.
 func TestAppendOfAStream(t *testing.T) {
 	const of = `{"name":"src","kind":"kinesis","order":"arrival","seq":"n"}`
 	inOrder(t, of)
@@ -461,7 +463,8 @@ func TestAppendOfAStream(t *testing.T) {
 	check.That(t, status.Position == 1 && status.Settings.Kind == cursor.KindArrival, "%+v", status)
 }
 
-// inOrder has a stream's records come, each request going wrong once, and checks what is there.
+// inOrder has a stream's records come, with each request going wrong once, and looks at what is
+// there then.
 func inOrder(t *testing.T, source string) {
 	t.Helper()
 	const most = intake.MaxMessages + 3 // more than are stored at a time

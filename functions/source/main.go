@@ -18,7 +18,8 @@ import (
 
 func main() { runtime.Main(newHandler) }
 
-// headroom is how long before its time is over it stops, and answers which records it repeats.
+// headroom is how long before the function's time is over it stops, and answers which records have
+// to be repeated.
 const headroom = 2 * time.Second
 
 // The function's own variables.

@@ -74,7 +74,8 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// play has records come: put gets those of an event; then each queue is settled, every tick.
+// play has records come: put gets those of an event, as they come; then each queue is settled,
+// every tick.
 func (w *world) play(shape sourcetest.Shape, all []coming, random *rand.Rand, put func([]json.RawMessage)) {
 	w.t.Helper()
 	settle := func() {

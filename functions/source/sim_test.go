@@ -74,7 +74,8 @@ func shardOf(name string, faults, others int, bodies ...string) sim.Scenario {
 	}}
 }
 
-// deliver calls the function with the records that are left, each time in another window.
+// deliver calls the function with what is left of the records, each time in another window, until
+// nothing is.
 func (m *shard) deliver(p *sim.Proc) {
 	s := m.process(p)
 	for ; m.left < len(m.records); m.tries++ {
@@ -210,7 +211,8 @@ func hashOf(d *sim.Digest, it ddb.Item) {
 // Check implements [sim.Model].
 func (m *shard) Check() error { return nil }
 
-// Final implements [sim.Model]: all records are stored or set aside, and none is announced twice.
+// Final implements [sim.Model]: all records are stored or set aside, and nothing is announced again
+// and again.
 func (m *shard) Final() error {
 	sorter := m.process(nil).sorter
 	seqs, twins := map[string]bool{}, map[string]bool{}

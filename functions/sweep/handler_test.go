@@ -234,7 +234,8 @@ func TestHandlerErases(t *testing.T) {
 	check.That(t, err == nil && there.Messages == 0 && len(all) == 0, "%+v, %v", there, err)
 }
 
-// The run in which a round ends writes what it saw; every run writes the age of a round.
+// What a whole round saw is written by the run in which it ends, and the age of a round by every
+// run.
 func TestMetricsAreOfTheWholeRound(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	defaults := cursor.DefaultSettings()

@@ -23,7 +23,8 @@ import (
 
 func main() { runtime.Main(newHandler) }
 
-// headroom is how long before its time is over the sweep stops, so that it notes where it stopped.
+// headroom is how long before the function's time is over the sweep stops, so that it notes where
+// it stopped.
 const headroom = 5 * time.Second
 
 func newHandler(d *runtime.Deps) (runtime.Handler, error) {
@@ -52,7 +53,8 @@ func newHandler(d *runtime.Deps) (runtime.Handler, error) {
 
 type eraser func(ctx context.Context, queue string) (left bool, err error)
 
-// eraseOthers deletes a queue's endpoints, and what archives have of it, by their buckets' ARNs.
+// eraseOthers deletes the endpoints of a queue, and what archives have of it, by the ARNs of their
+// buckets.
 func eraseOthers(buckets map[string]string, endpoints eraser) (eraser, error) {
 	all := []eraser{endpoints}
 	for consumer, arn := range buckets {

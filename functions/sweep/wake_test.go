@@ -46,7 +46,8 @@ func answers(ctx context.Context, t *testing.T, s *bench, event json.RawMessage,
 	check.Is(t, cmp.Diff(want, again), "")
 }
 
-// TestHandlerWakes: a gap, a consumer and a chain, and what is unknown or gone; nothing else.
+// TestHandlerWakes: a gap, a consumer and a chain, and what is unknown or gone; nothing else is
+// looked at.
 func TestHandlerWakes(t *testing.T) {
 	s := sweeperOf(t, gapOf(t))
 	check.OK(t, s.sorter.Put(t.Context(), cursor.Message{Queue: "other", Seq: 3})[0].Err)
@@ -122,7 +123,8 @@ func TestHandlerWakesTooEarly(t *testing.T) {
 	s.hasMetrics(`"WakeUpsEarly":1`, `"WakeUpsFailed":1`)
 }
 
-// TestWakeUpsThatComeAgain: what fails, and what there is no time for; no other queue's message.
+// TestWakeUpsThatComeAgain: what fails, and what there is no time for; a message of any other queue
+// is not ours.
 func TestWakeUpsThatComeAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := storeBehind(t, func(_ context.Context, r *ddb.Request) error {

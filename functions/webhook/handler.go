@@ -71,7 +71,8 @@ func (s *service) receive(ctx context.Context, c *httpapi.Call) (int, any, error
 	return s.store(ctx, c, source, messages)
 }
 
-// authenticate is the problem of a request that is not signed, or of which that cannot be known.
+// authenticate is the problem of a request that the source has not signed, or of which that cannot
+// be known.
 func (s *service) authenticate(ctx context.Context, c *httpapi.Call, source *webhook.Source) error {
 	claim, why := source.Signature.Read(c.Headers, s.now())
 	if why == "" {

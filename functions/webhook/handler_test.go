@@ -387,7 +387,8 @@ func TestNotUnderstood(t *testing.T) {
 	s.counts(`"WebhooksInvalid":1`)
 }
 
-// A store of secrets that fails accepts nothing, refuses nothing for good, and says so.
+// A store of secrets that fails accepts nothing, refuses nothing for good, and says so to the
+// sender.
 func TestSecretsCannotBeHad(t *testing.T) {
 	s := newServer(t)
 	s.err = errors.New("the store answers 400 AccessDeniedException")
@@ -531,7 +532,8 @@ func (s *server) slackRequest(source, body string) request {
 	}}
 }
 
-// TestChallenges are answered only where a source asks for it, and none of them is stored.
+// TestChallenges are answered for the senders alone whose sources ask for it, and none of them is
+// stored.
 func TestChallenges(t *testing.T) {
 	s := newServer(t)
 	const verify = `{"type":"url_verification","challenge":"3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P"}`

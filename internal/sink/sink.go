@@ -31,7 +31,8 @@ var kinds = []kind.Kind{
 // Kinds are all kinds of sink.
 func Kinds() []kind.Kind { return slices.Clone(kinds) }
 
-// KindOf is the kind of a name. The error begins with the member "kind", and names those known.
+// KindOf is the kind of a name. The error begins with the member "kind", and names those that are
+// known.
 func KindOf(name string) (kind.Kind, error) {
 	names := make([]string, len(kinds))
 	for i, k := range kinds {

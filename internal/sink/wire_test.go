@@ -250,7 +250,8 @@ func TestLostResponse(t *testing.T) {
 	}
 }
 
-// TestHangs: a request that is never answered is cut off and repeated, until the context ends.
+// TestHangs: a request that is never answered is cut off and made again, and the context ends it
+// all.
 func TestHangs(t *testing.T) {
 	for _, config := range wires {
 		t.Run(config.Kind, func(t *testing.T) {
@@ -424,7 +425,8 @@ func TestAway(t *testing.T) {
 	}
 }
 
-// TestCalled: an error says what was called, and the id of the call in the function's log.
+// TestCalled: an error says what was called, and the id under which the function's log has the
+// call.
 func TestCalled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		failed := answering(func() (*http.Response, error) {

@@ -160,7 +160,8 @@ func complement(bytes []byte) {
 	}
 }
 
-// readDecimal reads a number's stored form at the beginning of a text: only what append writes.
+// readDecimal reads the stored form of a number at the beginning of a text. It takes only what
+// append writes.
 func readDecimal(stored string) (d decimal, rest string, ok bool) {
 	if stored == "" {
 		return decimal{}, "", false

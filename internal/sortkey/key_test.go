@@ -21,7 +21,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
 
-// Stripe's created counts whole seconds: the rank puts the creation first, and the deletion last.
+// Stripe's created counts whole seconds: the rank puts what was created first, and what was deleted
+// last.
 func ExampleKeyType_Key() {
 	keys, err := sortkey.ParseKeyType("time, rank(*.created | * | *.deleted)")
 	if err != nil {
@@ -274,7 +275,8 @@ func integer(text string) *big.Int {
 	return n
 }
 
-// compareVersions compares as item 11 of SemVer 2.0.0, also more and fewer numbers than three.
+// compareVersions compares as SemVer 2.0.0 says in its item 11, also more and fewer numbers than
+// three.
 func compareVersions(a, b string) int {
 	a, preA, isPreA := strings.Cut(a, "-")
 	b, preB, isPreB := strings.Cut(b, "-")
@@ -441,7 +443,8 @@ func FuzzDecodeKey(f *testing.F) {
 	})
 }
 
-// FuzzParseKey: each message has a key or an error, and two numbers sort by their values.
+// FuzzParseKey: whatever stands in a message, its key is one or an error, and two numbers sort by
+// their values.
 func FuzzParseKey(f *testing.F) {
 	for _, seed := range [][2]string{{`1`, `1.0`}, {`-0`, `0`}, {`"2018-10-03T21:13:54.5+23:59"`, `1538601234.5`}, {`"\ud800"`, `""`}, {`["a"]`, `1e-126`}, {`1E126`, `null`}} {
 		f.Add(seed[0], seed[1])

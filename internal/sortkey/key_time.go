@@ -29,7 +29,8 @@ const maxFraction = 9
 // unixText is a text of Unix seconds, or milliseconds: with fewer digits it would be a date.
 var unixText = regexp.MustCompile(`^[1-9][0-9]{8,12}(\.[0-9]+)?$`)
 
-// milliDigits is how many digits Unix milliseconds have, from 2001 to 2286; seconds have fewer.
+// milliDigits is how many digits Unix milliseconds have, from 2001 to 2286: no seconds have as
+// many.
 const milliDigits = 13
 
 // secondsOf is the time that a value is, in Unix seconds with their fraction; utcSecondsOf also

@@ -129,7 +129,8 @@ func (t KeyType) Key(parts ...any) (Key, error) {
 	return Key(key), nil
 }
 
-// ParseKey reads a key from JSON, as [KeyParts] does. Its [invalid.Error] is of the field "key".
+// ParseKey reads a key from JSON, as [KeyParts] does. An error is an [invalid.Error] of field
+// "key".
 func (t KeyType) ParseKey(raw []byte) (Key, error) {
 	if _, err := parseKeyType(string(t)); err != nil {
 		return "", invalid.Named("keyType", err)

@@ -31,7 +31,8 @@ const (
 // messages of a keyed queue finds them, and no wake-up comes of them.
 const ReceiptPrefix = "\x03"
 
-// NoSortKey is less than every sort key of a keyed queue. (DynamoDB compares with no empty one.)
+// NoSortKey is less than every sort key of a keyed queue. (DynamoDB compares no key with empty
+// bytes.)
 const NoSortKey SortKey = "\x00"
 
 // EverySortKey is greater than every sort key of a keyed queue.
@@ -85,7 +86,8 @@ func TieBreak(id string) SortKey {
 	return SortKey(sum[:TieBreakSize])
 }
 
-// Key is the key of the message with this sort key in a keyed queue; empty in another queue.
+// Key is the key of the message whose sort key this is, in a keyed queue; empty where it is of
+// another queue.
 func (k SortKey) Key() Key {
 	before := len(KeyedPrefix) + len(k.Era())
 	if len(k) < before+TieBreakSize || k[:len(KeyedPrefix)] != KeyedPrefix {

@@ -48,7 +48,8 @@ const (
 // item is how a record is named in a partial answer, and what has to be repeated with it.
 type item struct {
 	id string
-	// group are those in whose order a FIFO queue's message stands, or a topic's partition, or none.
+	// group are those in whose order a message of a FIFO queue stands, or the partition of a topic;
+	// empty: none.
 	group  string
 	offset int64
 }

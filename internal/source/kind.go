@@ -56,7 +56,8 @@ func Kinds() []string {
 	return names
 }
 
-// FieldsOf are the names of a kind's fields, in the order of the alphabet; nil for no such kind.
+// FieldsOf are the names of a kind's fields, in the order of the alphabet; nil where there is no
+// such kind.
 func FieldsOf(name string) []string {
 	k := kindOf(name)
 	if k == nil {

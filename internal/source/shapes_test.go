@@ -308,7 +308,8 @@ func TestItemsAreToldApart(t *testing.T) {
 	check.That(t, slices.Equal(names, want), "%q, want %q", names, want)
 }
 
-// What is answered when some of an event's records failed: those where the text has an x.
+// What is answered when some of an event's records failed: those at the places where the text has
+// an x.
 func TestAnswer(t *testing.T) {
 	number := sourcetest.SequenceNumber(3 * 1000)
 	for _, test := range []struct {
@@ -518,7 +519,8 @@ func TestSequenceNumbersMayBeginWithZeros(t *testing.T) {
 	}
 }
 
-// A record whose value Kafka does not have deletes its key; one with several is not ours.
+// A record whose value Kafka does not have deletes its key; one that several were put into is not
+// ours.
 func TestSpecialRecords(t *testing.T) {
 	m := made(t, read(t, `{"name":"src","kind":"kafka"}`), json.RawMessage(`{"eventSource":"SelfManagedKafka","bootstrapServers":"b:9092","records":{"t-0":[{"topic":"t","partition":0,"offset":9,"timestamp":5,"key":"gA==","headers":[]}]}}`))
 	check.That(t, string(m.Body) == "null" && m.ID == "t-0@9@5" && m.Queue == "src/t-0", "%+v", m)

@@ -2,7 +2,8 @@ package source
 
 import "github.com/streamsort/streamsort/internal/mapping"
 
-// MaxText is the most bytes of a source's description: a function's whole environment has 4 KB.
+// MaxText is how many bytes a source's description has at most: all of a function's environment has
+// 4 KB.
 const MaxText = 3072
 
 // Source is where records come from, and what becomes of them.

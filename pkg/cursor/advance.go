@@ -8,17 +8,20 @@ import (
 )
 
 type progress struct {
-	// cur is the last cursor seen, fresh whether it was seen after the known messages were stored.
+	// cur is the last cursor seen, fresh whether it was seen after the messages that are known to
+	// be stored were.
 	cur   Cursor
 	fresh bool
-	// glance is how many messages one read unit is likely to show; 0 where their size is unknown.
+	// glance is how many messages one read unit is likely to show; 0 where nothing is known of
+	// their size.
 	glance int
 	// full is set when the last look at the messages ended before the run did.
 	full bool
 	// behind is set when a move of ours found a gap open: what was stored beyond it meanwhile may
 	// be on no record.
 	behind bool
-	// pieces is how many more full pieces it moves over behind what was known; 0: no matter.
+	// pieces is how many more full pieces it moves over behind what was known; 0 where that does
+	// not matter.
 	pieces int
 	// aged reports that a write of ours set the age of the queue's gap.
 	aged bool

@@ -28,7 +28,8 @@ const (
 	KeysBehind AnnouncementKind = "keys.behind"
 )
 
-// Announcement is what people should hear of a queue, at least once; a repeat has the same ID.
+// Announcement is what people should hear of a queue. It goes out at least once; a repeat has the
+// same ID.
 type Announcement struct {
 	Kind  AnnouncementKind
 	ID    string
@@ -40,7 +41,8 @@ type Announcement struct {
 	// Skipped are the runs of seqs that were given up: of GapSkipped, at most 1,000. Missing is the
 	// first of them.
 	Skipped []Range
-	// Since is since when the gap counts (see [Gap]), Age how long ago; zero where the gap is gone.
+	// Since is since when the gap counts (see [Gap]), Age how long that is ago; zero where the gap
+	// is gone.
 	Since time.Time
 	Age   time.Duration
 	// Late is how many messages were late since that was last announced, of KeysBehind how many in
@@ -103,7 +105,8 @@ func (r *sweepRun) announceOpen(
 	return cur, err
 }
 
-// settle announces how an announced gap ended, once it is gone, and removes the note.
+// settle announces how the gap ended that was announced as open, once it is gone, and removes the
+// note.
 func (r *sweepRun) settle(ctx context.Context, cur Cursor) error {
 	if cur.Announced == noneAnnounced || cur.Announced > cur.Position {
 		return nil

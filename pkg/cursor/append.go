@@ -165,7 +165,8 @@ func (s *Sorter) lookFor(ctx context.Context, arrivals []*incoming, cur Cursor) 
 	return searched, err
 }
 
-// noSeqsLeft answers "full" to arrivals without seqs: the last one where each would fit alone.
+// noSeqsLeft answers "full" to arrivals for which a queue has no seqs: the last one where each
+// would fit alone.
 func noSeqsLeft(arrivals []*incoming, cur Cursor) {
 	left := MaxSeq - cur.Position
 	for _, a := range arrivals {

@@ -37,7 +37,8 @@ func expect(messages []Message, places []int) []*expected {
 	return all
 }
 
-// run is the first of the messages that are one item: without a hole, and within its bounds.
+// run is the first of the messages that are one item: without a hole, and within the bounds of an
+// arrival.
 func run(all []*expected) []*expected {
 	size := 0
 	for n, e := range all {

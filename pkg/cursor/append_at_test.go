@@ -13,7 +13,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// batch is the messages of some seqs in arrival order; the payload distinguishes two of one seq.
+// batch is the messages of some seqs of a queue in arrival order; the payload distinguishes two
+// under one seq.
 func batch(payload string, seqs ...int64) []cursor.Message {
 	messages := make([]cursor.Message, len(seqs))
 	for i, seq := range seqs {
@@ -30,7 +31,8 @@ func seqs(first, last int64) []int64 {
 	return all
 }
 
-// putAt puts messages by a process, and returns their fates in runs: "advanced 1-3, ahead 5 at 3".
+// putAt puts messages by a process, and returns what became of them, in runs: "advanced 1-3, ahead
+// 5 at 3".
 func (b *bench) putAt(s *cursor.Sorter, messages []cursor.Message) string {
 	b.t.Helper()
 	results := s.Put(b.t.Context(), messages...)

@@ -14,7 +14,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// request is what one put brings to a queue in arrival order, under an id: one or several messages.
+// request is what one put brings to a queue in arrival order, under an id: one message, or several
+// together.
 type request struct {
 	Queue, ID string
 	Messages  []cursor.Message
@@ -327,7 +328,8 @@ func TestArrivalsAreReadStronglyWhereTheyAreNotShown(t *testing.T) {
 	}
 }
 
-// TestUndeliveredArrivalsAreKept, and their places, as long as the sweep runs.
+// TestUndeliveredArrivalsAreKept: those behind a consumer, and their places, as long as the sweep
+// runs.
 func TestUndeliveredArrivalsAreKept(t *testing.T) {
 	b := newBench(t, func(o *cursor.Options) { o.Retention = 4 * time.Hour })
 	options := cursor.Options{Retention: 4 * time.Hour}

@@ -114,7 +114,8 @@ func (a *Arrival) head() Arrival {
 	return head
 }
 
-// is reports whether an arrival is the one that an entry names, not a later one under its id.
+// is reports whether an arrival is the one that an entry names, and not a later one under the same
+// id.
 func (a *Arrival) is(e queuelog.Entry) bool {
 	return queuelog.ShortSeen(a.Seen) == e.Seen && len(a.Messages) == e.Count
 }

@@ -21,7 +21,8 @@ const (
 	maxLosses = 10
 )
 
-// waitAfterLoss waits until it is time for another try, after losing so many moves in a row.
+// waitAfterLoss waits until it is time for another try, after so many moves in a row were lost to
+// others.
 func (s *Sorter) waitAfterLoss(ctx context.Context, losses int) error {
 	if losses == 0 {
 		return nil

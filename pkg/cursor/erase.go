@@ -37,7 +37,8 @@ type Erasure struct {
 	Emptied time.Time `ddb:"emptied,omitzero"`
 }
 
-// settled reports whether a queue was erased so long ago that no writer is expected any more.
+// settled reports whether an erased queue was erased so long ago that no writer is expected to be
+// late.
 func settled(c Cursor, now time.Time) bool { return now.Sub(c.Erasure.At) >= EraseGrace }
 
 // Erased reports whether the queue was erased.

@@ -232,7 +232,8 @@ func TestLateWritesToAnErasedQueue(t *testing.T) {
 	b.holds("arrivals after the sweep", "a", 0, 0)
 }
 
-// TestErasingBehindStaleReads: what a weak read does not show is deleted all the same.
+// TestErasingBehindStaleReads: what a read that is not strong does not show is deleted all the
+// same.
 func TestErasingBehindStaleReads(t *testing.T) {
 	b := newBench(t, nil)
 	b.put(body(1))

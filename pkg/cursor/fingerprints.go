@@ -75,7 +75,8 @@ func (c Cursor) checkFingerprints() error {
 	return nil
 }
 
-// without reports whether an entry that has no place up to a seq has none before the tail either.
+// without reports whether an entry that has no place up to a seq is sure to have none before the
+// tail.
 func (c Cursor) without(e queuelog.Entry, seen int64) bool {
 	return c.TailFrom <= seen || !keyed(c) && c.FingerprintsFrom <= seen && !c.Fingerprints.mayHave(e)
 }

@@ -50,7 +50,8 @@ func (c Cursor) gapsAmong(last int64, heads []Message) (gaps []oneGap) {
 type gapList struct {
 	Cursor Cursor
 	Gaps   []oneGap
-	// More is true where there may be more gaps than are listed: not all that is parked was looked at.
+	// More is true where there may be more gaps than are listed: messages are parked that were not
+	// looked at.
 	More bool
 }
 

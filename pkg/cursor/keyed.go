@@ -114,7 +114,8 @@ func (s *Sorter) keyAll(ctx context.Context, messages []Message, places []int, c
 	return all
 }
 
-// keyOf is the message under its key, by the type of the queue's keys; also beside an error.
+// keyOf is the message under its key, by the type that the queue's keys have. It is there beside an
+// error too.
 func (s *Sorter) keyOf(m Message, cur Cursor) (*incoming, error) {
 	a := newIncoming(m, 0)
 	of := cur.Settings.KeyType

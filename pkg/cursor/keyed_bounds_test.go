@@ -90,7 +90,8 @@ func TestManyThatWait(t *testing.T) {
 		!strings.Contains(log, "!"), "log %.60s", log)
 }
 
-// TestALookThatIsStoppedGoesOn where it was: nothing below the watermark is read again.
+// TestALookThatIsStoppedGoesOn where it was: what it has read below the watermark is not read
+// again.
 func TestALookThatIsStoppedGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, withSettings(func(s *cursor.Settings) { s.Settle = 0 }))

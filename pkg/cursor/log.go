@@ -277,7 +277,8 @@ func (s *Sorter) flushItems(ctx context.Context, cur Cursor, n int) (Cursor, err
 // clocks differ and an operation takes. A repeat that finds its arrival must find its place.
 const orderGrace = 2 * memoAge
 
-// orderExpiry is when an order item or a receipt that is stored or extended now may be deleted.
+// orderExpiry is when an order item that is stored or pushed forward now, or a receipt, may be
+// deleted.
 func (s *Sorter) orderExpiry() time.Time {
 	if s.retention == 0 {
 		return time.Time{}

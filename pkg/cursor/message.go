@@ -240,7 +240,8 @@ const digestSize = 16
 // readUnit is how many bytes one strong read unit covers.
 const readUnit = 4096
 
-// size is about the size of the message's item: some 130 bytes are what every item has.
+// size is about the size of the message's item. The attributes that every item has take some 130
+// bytes.
 func (m *Message) size() int {
 	size := 130 + len(m.Queue) + len(m.ID) + len(m.ContentType) + len(m.Body) + m.Trace.size()
 	for name, value := range m.Attributes {

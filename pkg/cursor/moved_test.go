@@ -11,7 +11,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// TestMoved: each move of a queue of any kind is reported with the position, and nothing else.
+// TestMoved: each move of a queue of any kind is reported, with the position; what moves nothing is
+// not.
 func TestMoved(t *testing.T) {
 	var moved []string
 	now := time.UnixMilli(1_700_000_000_000)

@@ -18,7 +18,8 @@ func (b *bench) orderItems() []queuelog.OrderItem {
 	return page.Items
 }
 
-// TestOrderItemsOutliveWhatTheyName by an hour: when made, and when the sweep keeps what they name.
+// TestOrderItemsOutliveWhatTheyName by an hour: when they are made, and when the sweep keeps what
+// they name.
 func TestOrderItemsOutliveWhatTheyName(t *testing.T) {
 	b := newBench(t, nil)
 	b.fill("a", queuelog.OrderItemEntries)

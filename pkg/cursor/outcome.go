@@ -31,7 +31,8 @@ const (
 	Ahead Outcome = "ahead"
 	// Waiting: stored in a keyed queue, and it gets its place when its settle window is over.
 	Waiting Outcome = "waiting"
-	// Dropped: stored too late in a keyed queue that drops such. Readers step over its seq.
+	// Dropped: stored too late in a keyed queue that drops such. It took a seq, which readers step
+	// over.
 	Dropped Outcome = "dropped"
 )
 
@@ -79,7 +80,8 @@ type Result struct {
 	// Placed reports that this call gave the message its place, and no settler: who counts what is
 	// late counts it then.
 	Placed bool
-	// ClockAhead reports that a time in its key was too far ahead, and is the time of receipt instead.
+	// ClockAhead reports that a time in its key was too far ahead, and the time of receipt is there
+	// instead.
 	ClockAhead bool
 
 	// Err says why the message's fate is unknown; Outcome is empty then. Repeating the put is safe.

@@ -65,7 +65,8 @@ func (b *bench) status() cursor.Cursor {
 	return check.Get(b.memory.Inside().Cursor(b.t.Context(), "q", true))
 }
 
-// rest is what goes on for a gap: the stream's handler for one on record, else the sweep.
+// rest is what goes on for a gap on record: the stream's handler; the sweep for what is on no
+// record.
 func (b *bench) rest(s *cursor.Sorter, recorded bool) (err error) {
 	if recorded {
 		_, err = s.Steps().Heal(b.t.Context(), "q", 1)
@@ -122,7 +123,8 @@ func TestAFilledGapMovesInPieces(t *testing.T) {
 	}
 }
 
-// TestAPieceBeginsTheGapsAgeAnew: a gap behind one is young, however old the filled one was.
+// TestAPieceBeginsTheGapsAgeAnew: a gap behind one is young, however old the one was that had been
+// filled.
 func TestAPieceBeginsTheGapsAgeAnew(t *testing.T) {
 	b := newBench(t, nil)
 	b.parked(2, 2500, 100, false)
@@ -135,7 +137,8 @@ func TestAPieceBeginsTheGapsAgeAnew(t *testing.T) {
 	}
 }
 
-// TestGapsReadsWhatItMust: one gap takes a look at one message, and no list reads all.
+// TestGapsReadsWhatItMust: one gap is found by looking at one message, and no list reads all that
+// is parked.
 func TestGapsReadsWhatItMust(t *testing.T) {
 	b := newBench(t, nil)
 	b.put(body(1))

@@ -233,7 +233,8 @@ func (s *Sorter) putQueue(ctx context.Context, messages []Message, places []int,
 	}
 }
 
-// lookOnly is step 0: a lower bound of the queue's position, and its settings, before any put.
+// lookOnly is step 0: a lower bound of the queue's position, and its settings, before anything is
+// put.
 func (s *Sorter) lookOnly(ctx context.Context, queue string) (Cursor, error) {
 	if cur, ok := s.seen.get(queue); ok {
 		return cur, nil
@@ -315,7 +316,8 @@ func (m *Message) startsAt(first int64) bool {
 	return m.First == nil || *m.First == FirstHere || *m.First == first
 }
 
-// checkFirst refuses the messages that name another first seq, and returns the others.
+// checkFirst refuses the messages that name another first seq than the queue's, and returns the
+// others.
 func checkFirst(messages []Message, places []int, results []Result, cur Cursor) []int {
 	var right []int
 	for _, i := range places {

@@ -28,7 +28,8 @@ func (s *Sorter) Settings(ctx context.Context, queue string) (Settings, error) {
 }
 
 type waitCount struct {
-	// Count is how many messages there are; More reports that there may be more, which were not read.
+	// Count is how many messages there are; More reports that there may be further ones, which were
+	// not read.
 	Count int
 	More  bool
 	// Oldest is when the first of them was stored; in a numbered queue, since when the gap counts.

@@ -10,7 +10,8 @@ import (
 // readPage is about how many bytes of bodies one request is to read.
 const readPage = 1 << 20
 
-// readArrivals is Read of a queue in arrival order: the places, then the arrivals that have them.
+// readArrivals is Read of a queue in arrival order: first the places, then the arrivals that have
+// them.
 func (s *Sorter) readArrivals(ctx context.Context, cur Cursor, after, upTo int64) iter.Seq2[Message, error] {
 	return func(yield func(Message, error) bool) {
 		reader := arrivalReader{sorter: s, cur: cur, expect: after, upTo: upTo, most: defaultBatchSize, yield: yield}
@@ -47,7 +48,8 @@ type arrivalReader struct {
 	yield func(Message, error) bool
 }
 
-// hand yields the messages of places, read r.most at a time. It reports whether to go on.
+// hand yields the messages of places, read in requests of at most r.most. It reports whether to go
+// on.
 func (r *arrivalReader) hand(ctx context.Context, places []place) bool {
 	for len(places) > 0 {
 		page := places[:min(r.most, len(places))]

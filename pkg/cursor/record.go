@@ -14,7 +14,8 @@ type Cursor struct {
 	Queue string
 	// Settings are the queue's own.
 	Settings Settings `ddb:",inline"`
-	// Position is the last seq up to which nothing is missing; First-1 at first. It never decreases.
+	// Position is the last seq up to which the queue is gap-free; First-1 while nothing is. It
+	// never decreases.
 	Position int64 `ddb:"position"`
 	// Parked is a seq that is known to be stored beyond a gap, or to have been: the first that was
 	// seen there. It is never lowered: a gap is open if and only if Parked > Position.
@@ -56,7 +57,8 @@ type Cursor struct {
 	// write that gives the places, so it is lost only with the cursor itself, and then counts from
 	// 0.
 	LateInRow int64 `ddb:"inRow,omitzero"`
-	// Restart is a hash of the order by which the keys last began anew; empty where they never did.
+	// Restart is a hash of the order by which a keyed queue's keys last began anew; empty where
+	// they never did.
 	Restart string `ddb:"anew,omitzero,b"`
 	// Erasure is of a queue that was erased: there, all others but Queue and Settings.First mean
 	// nothing.

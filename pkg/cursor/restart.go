@@ -9,7 +9,8 @@ import (
 	"github.com/streamsort/streamsort/internal/sortkey"
 )
 
-// RestartedBy reports whether the order of this name last had the queue's keys begin anew.
+// RestartedBy reports whether it was the order of this name that last had the queue's keys begin
+// anew.
 func (c Cursor) RestartedBy(op string) bool { return c.Restart == string(sortkey.TieBreak(op)) }
 
 // RestartKeys begins the keys of a keyed queue anew, for senders whose counter began again: it

@@ -20,7 +20,8 @@ func (b *bench) restart(op string) cursor.Cursor {
 	return check.Get(b.process(cursor.Options{}).RestartKeys(b.t.Context(), "q", op))
 }
 
-// TestKeysBeginAnew: what waits is placed, the log has the next era's start, each is in order.
+// TestKeysBeginAnew: what waits is placed, the log says where the next era begins, and order holds
+// within each.
 func TestKeysBeginAnew(t *testing.T) {
 	b := newBench(t, nil)
 	b.want("put", b.putKeyed(keyedOf("c", "1"), keyedOf("b", "1")), "waiting 14, waiting 14")

@@ -136,7 +136,8 @@ func runDown(page []Message, upTo int64) (run []Message, to int64, whole bool) {
 	return run, upTo, len(run) == len(page)
 }
 
-// Oldest is the lowest seq of a queue that is stored, and its head; found is false for none.
+// Oldest is the lowest seq of a queue that is stored, and its head; found is false where nothing
+// is.
 func (s inside) Oldest(ctx context.Context, queue string) (head Message, found bool, err error) {
 	cur, arrival, err := s.arrivalQueue(ctx, queue, MaxSeq)
 	if err != nil {

@@ -132,7 +132,8 @@ func (r *round) save(ctx context.Context) error {
 	return nil
 }
 
-// end notes where the run stopped, and says where the round is. It joins the segments' errors.
+// end notes where the run stopped, and says where the round is. The error joins those of the
+// segments.
 func (r *round) end(ctx context.Context, errs []error) (Round, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

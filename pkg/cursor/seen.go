@@ -96,7 +96,8 @@ func (m *seenCursors) forget(queue string) {
 	m.lru.Remove(queue)
 }
 
-// put remembers a cursor that was read at this time or later, unless a higher one is remembered.
+// put remembers a cursor that was read at this time or later, unless a higher position is
+// remembered already.
 func (m *seenCursors) put(c Cursor, read time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -32,7 +32,8 @@ type Mode string
 const (
 	// ModeSync: the producer's own call stores the message and moves the cursor.
 	ModeSync Mode = "sync"
-	// ModeAsync: the producer only stores; the messages' stream handler moves the cursor by batches.
+	// ModeAsync: the producer only stores; the handler of the messages' stream moves the cursor,
+	// once a batch.
 	ModeAsync Mode = "async"
 )
 
@@ -125,9 +126,11 @@ type Settings struct {
 	// Kind is what orders the messages. A queue that a put makes is of the kind that the put is
 	// for, whatever the Sorter's defaults say.
 	Kind Kind
-	// KeyType is what a keyed queue's keys are. In another queue it and the next three are empty.
+	// KeyType is what the keys of a keyed queue are. It is empty in another queue, and so are the
+	// next three.
 	KeyType sortkey.KeyType `ddb:"keyType,omitzero"`
-	// Settle is how long a message waits for lesser keys: 0 to an hour, stored in milliseconds.
+	// Settle is how long a message waits for those with lesser keys: 0 to an hour, stored in
+	// milliseconds.
 	Settle time.Duration `ddb:"settle,omitzero"`
 	// Late is what becomes of a message that comes later than that; LateDeliver where it is empty.
 	Late LatePolicy `ddb:"late,omitzero"`
@@ -147,7 +150,8 @@ func DefaultSettings() Settings {
 	}
 }
 
-// ofKind are the settings of a queue that is made with them, without those of other kinds.
+// ofKind are the settings of a queue that is made with them, without those that one of their kind
+// has not.
 func (s Settings) ofKind() Settings {
 	if s.Kind != KindKeyed {
 		s.KeyType, s.Settle, s.Late, s.ClockAhead = "", 0, "", 0
@@ -260,7 +264,8 @@ func checkGiven[T cmp.Ordered](field string, given *T, least, most T) error {
 	return bounds.Check(field, *given, least, most)
 }
 
-// setting is one of the settings, by its name for callers, configurations and tables.
+// setting is one of the settings, by the name under which callers, configurations and tables have
+// it.
 type setting struct {
 	name string
 	// value reads it: an int64, a duration or a string.

@@ -265,7 +265,8 @@ func (l *settleLook) isDue(a Arrival, later time.Time) bool {
 	return l.closing || !a.EnqueuedAt.After(l.now.Add(-l.cur.Settings.Settle)) || a.EnqueuedAt.After(later.Add(maxClockAhead))
 }
 
-// due is how many of the first messages ahead get their places: up to the last that is due itself.
+// due is how many of the first messages ahead are to get their places: up to the last one that is
+// due itself.
 func (l *settleLook) due(later time.Time) int {
 	if l.dueBeyond {
 		return len(l.ahead)

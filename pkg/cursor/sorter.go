@@ -18,7 +18,8 @@ import (
 type Sorter struct {
 	store    *requests
 	defaults Settings
-	// retention is how long a message is retained after it was stored or extended; 0 means for ever.
+	// retention is how long a message is retained after it was stored or last pushed forward; 0
+	// means for ever.
 	retention time.Duration
 	batchSize int
 	now       func() time.Time
@@ -73,7 +74,8 @@ const (
 	maxBatchSize     = 1000
 )
 
-// New returns a Sorter on the store. An [InvalidError] names the option that is out of its bounds.
+// New returns a Sorter on the store, or an [InvalidError] that names the option that is out of its
+// bounds.
 func New(store *Store, options *Options) (*Sorter, error) {
 	if options == nil {
 		options = &Options{}

@@ -16,7 +16,8 @@ const (
 	statelessBytes    = 4 << 20
 )
 
-// StatelessOptions are what a StatelessConsumer reports of its work; nil reports nothing.
+// StatelessOptions are what a StatelessConsumer reports of its work. A nil StatelessOptions reports
+// nothing.
 type StatelessOptions struct {
 	// Failed is called with the reason why a record failed; nil reports nothing.
 	Failed func(error)

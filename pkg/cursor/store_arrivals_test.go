@@ -244,7 +244,8 @@ func TestStoreAllocation(t *testing.T) {
 		allocation("more than there is room", entries("i", queuelog.MaxTail-want.Tail.Len()+1), to, false)
 		allocation("all the room", entries("i", queuelog.MaxTail-want.Tail.Len()), to, true)
 
-		// The fingerprints are of the last two order items; in the first, each entry counts as one seq.
+		// The fingerprints are of the last two order items; of the first of these, they count each
+		// entry as one seq.
 		second, _ := want.Tail.First(queuelog.OrderItemEntries)
 		trim(0, left)
 		allocation("in the second order item", queuelog.NewTail(second.At(7)), to, false)

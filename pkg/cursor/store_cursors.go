@@ -212,7 +212,8 @@ type cursorFilter struct {
 	// Gaps asks for queues with an open gap or with an announced one, for keyed queues, and for
 	// those that are being erased.
 	Gaps bool
-	// MovedSince, where not zero, asks for queues that were moved or notified at that time or later.
+	// MovedSince, where it is not zero, asks for queues whose position was moved or notified at
+	// that time or later.
 	MovedSince time.Time
 }
 

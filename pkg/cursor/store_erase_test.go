@@ -142,7 +142,8 @@ func TestStoreEndErase(t *testing.T) {
 	})
 }
 
-// TestStoreCursorsShowsErased: the round of the gaps handles what is being erased, not stubs.
+// TestStoreCursorsShowsErased: the round of the gaps handles what is being erased, and not to
+// stubs.
 func TestStoreCursorsShowsErased(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		for _, name := range []string{"live", "erased", "emptied"} {

@@ -82,7 +82,8 @@ func (s *requests) TrimTail(ctx context.Context, seen Cursor, n int) (Cursor, bo
 	if !keyed(seen) {
 		do = append(do, attrFingerprintsFrom.Set(ddb.Int(next.FingerprintsFrom)), attrFingerprints.Set(ddb.Text(string(next.Fingerprints))))
 	}
-	// From last to first: dynoxide 1.2.1 removes one after the other, DynamoDB all at once.
+	// From the last to the first: dynoxide 1.2.1 removes them one after the other, DynamoDB all at
+	// once.
 	for i := range n {
 		do = append(do, attrTail.Index(n-1-i).Remove())
 	}

@@ -14,7 +14,8 @@ type roundProgress struct {
 	Name string `ddb:"at,key"`
 	// Segments is how many parts the round reads the cursors in.
 	Segments int `ddb:"segments,optional"`
-	// Left are the segments of the round that are not over, each with its place; none between rounds.
+	// Left are the segments in which the round has not ended, and its place in each; none between
+	// two rounds.
 	Left map[int]roundPlace `ddb:"left,omitzero"`
 	// Began is when the round began, to the millisecond.
 	Began time.Time `ddb:"began,optional"`

@@ -127,7 +127,8 @@ func (q *namedQueue) heal(ctx context.Context, s *Sorter, event table.StreamEven
 	}
 }
 
-// readKeys reads the keys of an item that a record says is stored: nothing of a deletion.
+// readKeys reads the keys of an item of which a record says that it is stored: nothing of a
+// deletion.
 func readKeys(raw json.RawMessage, read func(*ddb.Decoder)) error {
 	record, err := stream.Read(raw)
 	if err != nil || record.Removed() {

@@ -207,7 +207,8 @@ func TestOnMessagesLeavesToTheSweep(t *testing.T) {
 	}
 }
 
-// TestOnMessagesHandsBack the records of a queue without time left, and no other's.
+// TestOnMessagesHandsBack the records of a queue that there was no time for, and not those of
+// others.
 func TestOnMessagesHandsBack(t *testing.T) {
 	b := newBench(t, withSettings(func(s *cursor.Settings) { s.Mode = cursor.ModeAsync }))
 	b.parked(1, 2500, 100, false)

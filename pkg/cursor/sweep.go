@@ -51,7 +51,8 @@ type SweepOptions struct {
 	Announce func(context.Context, Announcement) error
 }
 
-// Beside is what handles the queues in a sweep's rounds too: the cursors are read once for both.
+// Beside is what looks after the queues in the rounds of a sweep, so that the cursors are read once
+// for both.
 type Beside struct {
 	// Visit handles a queue that moved, or was notified, since the round before began, or lately;
 	// in the full round, to every queue. nil means nobody. A visit that fails has the next round

@@ -128,7 +128,8 @@ func TestSweepGoesOnWhereItStopped(t *testing.T) {
 		report.OpenGaps, report.OldestGap, gaps)
 }
 
-// TestARoundBeginsWhenItIsDue: so long after the one before began, at once where that goes on.
+// TestARoundBeginsWhenItIsDue: so long after the one before began, and at once where that one is
+// not over.
 func TestARoundBeginsWhenItIsDue(t *testing.T) {
 	b := newBench(t, nil)
 	b.put(body(3))

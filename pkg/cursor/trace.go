@@ -185,7 +185,8 @@ func (t Trace) size() int {
 	return traceSize + len(t.State)
 }
 
-// encode is the trace as stored: ids and flags as bytes, then the tracestate. Nothing for none.
+// encode is the trace as it is stored: its ids and flags as bytes, then the tracestate. Nothing for
+// none.
 func (t Trace) encode() []byte {
 	if t.Parent == "" {
 		return nil

@@ -155,7 +155,8 @@ func TestTracesAreValidated(t *testing.T) {
 	}
 }
 
-// What an arrival's messages with traces have together is bounded: an item has 400 KB.
+// What messages with a trace of their own have together is bounded with it: an item of DynamoDB has
+// 400 KB.
 func TestTracesCountInAnArrival(t *testing.T) {
 	a := several("1", cursor.MaxArrivalMessages)
 	for i := range a.Messages {

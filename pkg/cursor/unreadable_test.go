@@ -13,7 +13,8 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-// unreadable makes these queues with a gap each, and gives b's cursor a layout of a later time.
+// unreadable makes these queues, with a gap open in each, and gives the cursor of b a layout of a
+// later time.
 func (b *bench) unreadable(queues ...string) {
 	b.t.Helper()
 	for _, queue := range queues {

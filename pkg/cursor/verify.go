@@ -20,7 +20,8 @@ const (
 	maxHoles = 100_000
 )
 
-// standsAfter is how long a message may be stored behind the position until a writer moves it.
+// standsAfter is how long a message may be stored behind the position: its writer, or the next one,
+// moves it.
 const standsAfter = time.Minute
 
 // logFault is something of a queue that must not be.
@@ -43,7 +44,8 @@ type Verified struct {
 	// Gone is how many seqs are not stored any more because they expired or were deleted, and
 	// GoneTo the last of them.
 	Gone, GoneTo int64
-	// Faults are the first of what must not be, Wrong how many there are: both whole at the end.
+	// Faults are the first of what must not be, and Wrong how many there are. Both are whole at the
+	// end.
 	Faults []logFault
 	Wrong  int
 }
@@ -130,7 +132,8 @@ func (v *verifier) item(m Message) {
 	v.Last = m.Seq
 }
 
-// places looks at the order of a queue in arrival order or a keyed one, and at what it places.
+// places looks at the order of a queue in arrival order, or of a keyed one, and at what has its
+// places.
 func (v *verifier) places(ctx context.Context) iter.Seq[error] {
 	return func(yield func(error) bool) {
 		for v.Last < v.To {
@@ -155,7 +158,8 @@ func (v *verifier) places(ctx context.Context) iter.Seq[error] {
 // errEnough: the reader wants no more.
 var errEnough = errors.New("enough")
 
-// order looks at the places up to the first missing order item, and reports whether all were there.
+// order looks at the places up to the first order item that is not there, and reports whether there
+// was none.
 func (v *verifier) order(ctx context.Context, yield func(error) bool) (whole bool, err error) {
 	most := maxArrivals
 	if keyed(v.Cursor) {

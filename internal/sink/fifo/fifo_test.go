@@ -142,7 +142,8 @@ func TestLargestMessage(t *testing.T) {
 	}
 }
 
-// The tenant of a queue stands beside its whole name; a queue without one has nothing more.
+// The tenant of a queue stands beside its whole name; a queue without one has nothing more than
+// before.
 func TestTenantIsSent(t *testing.T) {
 	items := check.Get(Items(sinktest.Batch("@acme/orders", "{}"), false))
 	if m := items[0].Entry; m.Group != "@acme/orders" || !slices.Contains(m.Attributes, Attribute{"tenant", "String", "acme"}) {

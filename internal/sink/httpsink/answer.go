@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	// maxAnswer is how many bytes an answer's body may have: one that names 1,000 messages is shorter.
+	// maxAnswer is how many bytes an answer's body may have: what names each of 1,000 messages is
+	// shorter.
 	maxAnswer = 1 << 20
 	// maxRetryAfter is how long an endpoint may ask to be left alone.
 	maxRetryAfter = time.Hour

@@ -434,7 +434,8 @@ func TestAnAnswerThatCannotBeReadWhole(t *testing.T) {
 	}
 }
 
-// TestBatch: a batch is the document that a function gets, in as many requests as it takes.
+// TestBatch: a batch is the document that a function gets, in as many requests as its bound asks
+// for.
 func TestBatch(t *testing.T) {
 	e := newEndpoint(t, nil)
 	b := sinktest.Batch("@acme/q", strings.Repeat("x", 700), strings.Repeat("y", 700))

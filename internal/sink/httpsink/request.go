@@ -35,7 +35,8 @@ type content struct {
 	id          string
 	contentType string
 	body        []byte
-	// own are the headers beside the signature's, without prefix; trace is that of a single message.
+	// own are the headers beside the signature's, without their prefix; trace is that of a single
+	// message.
 	own   []header
 	trace cursor.Trace
 	// It brings the seqs behind from, up to to.
@@ -80,7 +81,8 @@ func contents(b delivery.Batch, s settings) ([]content, error) {
 	return all, nil
 }
 
-// eventBatches are the batch as CloudEvents' own batches: over the bound it is several.
+// eventBatches are the batch as CloudEvents' own batches: one that is over the bound comes as
+// several.
 func eventBatches(b delivery.Batch, most int) (all []content, err error) {
 	for i, m := range b.Messages {
 		event, err := kind.EventOf(b, i, nil)
@@ -108,7 +110,8 @@ func ofBatch(b delivery.Batch) []header {
 	return []header{{"queue", escape(b.Queue)}, {"consumer", b.Consumer}, {"token", b.Token.String()}}
 }
 
-// documents are the batch as a function is called with it: over the bound it is several.
+// documents are the batch as a function is called with it: one that is over the bound comes as
+// several.
 func documents(b delivery.Batch, most int) ([]content, error) {
 	written, err := lambda.Documents(b, kind.Limits{Kind: Kind.Name, Bytes: most})
 	all := make([]content, len(written))
@@ -229,7 +232,8 @@ func (s *sink) request(ctx context.Context, to target, c content, now time.Time)
 	at := strconv.FormatInt(now.Unix(), 10)
 	r.Header.Set("Webhook-Id", c.id)
 	r.Header.Set("Webhook-Timestamp", at)
-	// A connection that was closed meanwhile is replaced: the id tells a repeat. It is not sent.
+	// A connection that was closed while nobody looked is replaced: the id tells a repeat. It is
+	// not sent.
 	r.Header["Idempotency-Key"] = nil
 	if to.sign.Scheme == "" {
 		return r, nil

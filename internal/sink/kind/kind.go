@@ -38,7 +38,8 @@ type Settings interface {
 type Options struct {
 	// Transport makes the requests to AWS's services.
 	Transport http.RoundTripper
-	// Endpoints is where each queue of a consumer goes to, where the configuration does not say.
+	// Endpoints is where each queue of a consumer goes to, for a sink whose configuration does not
+	// say.
 	Endpoints Endpoints
 }
 
@@ -56,7 +57,8 @@ type Endpoint struct {
 	Own bool
 }
 
-// Sink takes a consumer's batches, by any number of goroutines for different queues.
+// Sink takes a consumer's batches. It may be used by any number of goroutines, for different
+// queues.
 type Sink interface {
 	// Send delivers one batch, and returns when the sink has taken all of it, or has not. ctx
 	// bounds it, with all repeats.

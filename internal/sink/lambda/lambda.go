@@ -139,7 +139,8 @@ func readAnswer(payload []byte, from, to int64) (replies []delivery.Reply, defer
 // answer is the members of an answer that count, by their names in small letters.
 type answer map[string]json.RawMessage
 
-// answerOf reads an answer's members, in capitals or not. One that stands twice is refused.
+// answerOf reads an answer's members, in capitals or not. One that stands twice is refused, as
+// everywhere here.
 func answerOf(payload []byte) (answer, error) {
 	twice := errors.New("an object that has a member twice: nobody can tell which of the two counts")
 	members, err := strictjson.Members(payload)

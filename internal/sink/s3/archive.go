@@ -42,7 +42,8 @@ func (a *Archive) Erase(ctx context.Context, queue string) (left bool, err error
 	return true, nil
 }
 
-// Range is what is to be replayed: the messages From to To of Queue, both included, to Into.
+// Range is what is to be replayed: the messages From to To of Queue, both of them among it, to the
+// queue Into.
 type Range struct {
 	Queue    string
 	From, To int64
@@ -165,7 +166,8 @@ func choose(objects []object, from, to int64) (source object, last int64) {
 	return source, min(to, source.last)
 }
 
-// maxObject is more than a batch takes in an object: 16 MB of bodies that do not get smaller.
+// maxObject is more than a batch takes in an object: 16 MB of bodies, in base64, which did not get
+// smaller.
 const maxObject = 64 << 20
 
 func (a *Archive) read(ctx context.Context, key, queue string, from, to int64) ([]cursor.Message, error) {

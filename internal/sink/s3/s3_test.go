@@ -164,7 +164,8 @@ func (d *desk) has(queue string, first int64, bodies ...string) {
 	}
 }
 
-// TestReplay: what was sent comes back as it was, each seq once, as often as it is asked for.
+// TestReplay: what was sent comes back as it was, each seq once whatever overlaps, as often as it
+// is asked for.
 func TestReplay(t *testing.T) {
 	d := newDesk(t)
 	d.send("q", 1, 40, `{"n":%d}`)
@@ -198,7 +199,8 @@ func TestReplay(t *testing.T) {
 	check.Fails(t, check.Err(d.sorter.Status(t.Context(), "none")), cursor.ErrNoQueue)
 }
 
-// TestReplayTakesWhatWasWrittenLast: after a restore, numbers were given out again.
+// TestReplayTakesWhatWasWrittenLast: tables went back to a backup, and numbers were given out
+// again.
 func TestReplayTakesWhatWasWrittenLast(t *testing.T) {
 	d := newDesk(t)
 	d.send("q", 1, 9, `"old %d"`)
@@ -253,7 +255,8 @@ func TestReplayRefuses(t *testing.T) {
 	}
 }
 
-// TestReplayTakesEachSeqOnce: an object whose lines are not its seqs, once and in order, fails.
+// TestReplayTakesEachSeqOnce: an object whose lines are not its seqs, each once and in order, is
+// refused.
 func TestReplayTakesEachSeqOnce(t *testing.T) {
 	d := newDesk(t)
 	for _, seqs := range [][]int{{1, 1, 3}, {3, 2, 1}, {1, 2}} {

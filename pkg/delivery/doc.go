@@ -28,7 +28,7 @@
 // process may take it over. A consumer is blocked when a message failed as often, and for as long,
 // as it may. Sink health is what all queues of a consumer's name know of its sink.
 //
-// docs/internals/delivery.md draws the states of a consumer, of its replies and of deferred batches;
+// docs/internals/delivery.md draws the states of a consumer, of its replies and of deferred work;
 // docs/reference/items.md has the items of the tables.
 //
 // # What is guaranteed

@@ -486,26 +486,28 @@ func TestWhatIsNotCommittedAnswersNothing(t *testing.T) {
 			return nil
 		},
 	} {
-		onTables(t, 1, func(b *bench, tb *tables) {
-			o := tb.options()
-			var failed []string
-			o.Observe = func(s pull.Step) {
-				if s.Err != nil {
-					failed = append(failed, s.Err.Error())
+		t.Run(want[:2], func(t *testing.T) {
+			onTables(t, 1, func(b *bench, tb *tables) {
+				o := tb.options()
+				var failed []string
+				o.Observe = func(s pull.Step) {
+					if s.Err != nil {
+						failed = append(failed, s.Err.Error())
+					}
 				}
-			}
-			tries := 0
-			effect := func(ctx context.Context, tx *sql.Tx, batch delivery.Batch) error {
-				err := answering(ctx, tx, batch)
-				if tries++; tries == 1 {
-					err = errors.Join(err, bad(batch))
+				tries := 0
+				effect := func(ctx context.Context, tx *sql.Tx, batch delivery.Batch) error {
+					err := answering(ctx, tx, batch)
+					if tries++; tries == 1 {
+						err = errors.Join(err, bad(batch))
+					}
+					return err
 				}
-				return err
-			}
-			check.OK(b, b.Consume(b.Context(), tb.puller(0), "q", "c", effect, o))
-			check.That(b, len(failed) == 1 && strings.Contains(failed[0], want), "failed with %q", failed)
-			b.booked(1)
-			tb.answered("re 1")
+				check.OK(b, b.Consume(b.Context(), tb.puller(0), "q", "c", effect, o))
+				check.That(b, len(failed) == 1 && strings.Contains(failed[0], want), "failed with %q", failed)
+				b.booked(1)
+				tb.answered("re 1")
+			})
 		})
 	}
 }

@@ -16,14 +16,11 @@ import (
 )
 
 func TestReadProps(t *testing.T) {
-	got, err := readProps(map[string]any{
+	got := check.Get(readProps(map[string]any{
 		"tables": "orders", "firstSeq": "0", "policy": "skip", "gapAfter": "90s", "retention": "0",
 		"maxAhead": 10_000_000.0, "sortBatchSize": "7", "eventBus": "", "apiRate": 5.0, "architecture": "amd64",
 		"deleteDelivered": true, "consumersFile": "consumers.json",
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	functions := map[string]streamsort.FunctionProps{}
 	for _, name := range streamsort.FunctionNames() {
 		functions[name] = streamsort.FunctionProps{}
@@ -35,16 +32,13 @@ func TestReadProps(t *testing.T) {
 		Architecture: streamsort.AMD64, DeleteDelivered: true, ConsumersFile: "consumers.json",
 		Functions: functions,
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(- want, + got)\n%s", diff)
-	}
+	diff := cmp.Diff(want, got)
+	check.That(t, diff == "", "(- want, + got)\n%s", diff)
 }
 
 func TestReadPropsErrors(t *testing.T) {
 	_, err := readProps(map[string]any{"sortBatchSiez": "7", "gapAfter": "5", "sortMemory": "many", "firstSeq": 1.5, "env": "prod", "deleteDelivered": "yes", "consumers": "x"})
-	if err == nil {
-		t.Fatal("no error")
-	}
+	check.Need(t, err != nil, "no error")
 	for _, want := range []string{
 		"streamsort:sortBatchSiez", "ackConcurrency",
 		`streamsort:gapAfter is "5"`, "336h",
@@ -54,9 +48,7 @@ func TestReadPropsErrors(t *testing.T) {
 		`streamsort:deleteDelivered is "yes"`, "true", "false",
 		"streamsort:consumers ",
 	} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("no %q in:\n%v", want, err)
-		}
+		check.That(t, strings.Contains(err.Error(), want), "no %q in:\n%v", want, err)
 	}
 }
 

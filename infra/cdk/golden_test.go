@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/infra/cdk/streamsort"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/localstack/template"
 )
 
@@ -69,18 +70,12 @@ func TestGolden(t *testing.T) {
 				text = patchFile(t, golden.file, golden.base, got)
 			}
 			if *update {
-				if err := os.WriteFile(golden.file, []byte(text), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, os.WriteFile(golden.file, []byte(text), 0o644))
 			}
 			diffGolden(t, golden.file, got)
-			written, err := os.ReadFile(golden.file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if string(written) != text && !t.Failed() {
-				t.Error("it is the same template in other words; write it anew with: make template")
-			}
+			written := check.Get(os.ReadFile(golden.file))
+			check.That(t, string(written) == text || t.Failed(),
+				"it is the same template in other words; write it anew with: make template")
 		})
 	}
 }
@@ -101,9 +96,7 @@ func withoutWatching(t *testing.T, text string) string {
 func diffGolden(t *testing.T, file, got string) {
 	t.Helper()
 	want, err := template.ReadFile(file)
-	if err != nil {
-		t.Fatal(err, "; write it with: make template")
-	}
+	check.Need(t, err == nil, "%v; write it with: make template", err)
 	if encode(t, decode(t, want)) != got {
 		t.Errorf("the template has changed; if that is meant, write it anew with: make template\n(- %s, + now)\n%s",
 			file, cmp.Diff(leaves(decode(t, want)), leaves(decode(t, []byte(got)))))
@@ -113,9 +106,7 @@ func diffGolden(t *testing.T, file, got string) {
 func decode(t *testing.T, text []byte) map[string]any {
 	t.Helper()
 	var document map[string]any
-	if err := json.Unmarshal(text, &document); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal(text, &document))
 	return document
 }
 
@@ -165,8 +156,6 @@ func encode(t *testing.T, value any) string {
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(value); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, encoder.Encode(value))
 	return out.String()
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/pyenv"
 	"github.com/streamsort/streamsort/localstack/template"
 )
@@ -16,34 +17,22 @@ import (
 // cfn-lint, AWS's linter for templates, finds nothing in any template of the project: neither
 // errors nor warnings. It is installed by testdata/cfn-lint.txt.
 func TestTemplatesLint(t *testing.T) {
-	requirements, err := os.ReadFile("testdata/cfn-lint.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	python, err := pyenv.Python(t.Context(), "cfn-lint", requirements)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requirements := check.Get(os.ReadFile("testdata/cfn-lint.txt"))
+	python := check.Get(pyenv.Python(t.Context(), "cfn-lint", requirements))
 	options := t.TempDir() + "/options.json"
-	if err := os.WriteFile(options, synthesize(t, newApp(t, map[string]any{
+	check.OK(t, os.WriteFile(options, synthesize(t, newApp(t, map[string]any{
 		prefix + "encryptionKey": "new", prefix + "shift": "Canary10Percent5Minutes",
 		prefix + "announceTopic": "arn:aws:sns:us-east-1:123456789012:people", prefix + "pageTopic": "arn:aws:sns:us-east-1:123456789012:pager",
 		prefix + "vpcSubnets": "subnet-1a2b3c4d", prefix + "vpcSecurityGroups": "sg-1a2b3c4d",
 		prefix + "tenantIssuer": "https://tokens.example/pool", prefix + "tenantAudience": "shop", prefix + "tenantClaim": "tenant",
 		prefix + "consumersFile": "../../verify/robust/soak/consumers.json",
-	}), addSources), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	}), addSources), 0o644))
 	release := t.TempDir() + "/release.json"
-	if err := os.WriteFile(release, []byte(released(t)), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(release, []byte(released(t)), 0o644))
 	// A linter that finds nothing anywhere would find nothing here either.
 	broken := t.TempDir() + "/broken.json"
 	text := `{"Resources":{"Q":{"Type":"AWS::SQS::Queue","Properties":{"NoSuchProperty":1}}}}`
-	if err := os.WriteFile(broken, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(broken, []byte(text), 0o644))
 	lint := exec.CommandContext(
 		t.Context(), python, "-c", "from cfnlint.runner import main; main()", "--format", "parseable",
 		// W3005, a DependsOn that a reference makes needless: the CDK writes one for each
@@ -66,14 +55,9 @@ func TestTemplatesLint(t *testing.T) {
 // patched writes the template that a patch makes to a file, and returns its path.
 func patched(t *testing.T, patch string) string {
 	t.Helper()
-	text, err := template.ReadFile(patch)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Get(template.ReadFile(patch))
 	// Its path is in what the linter says.
 	path := filepath.Join(t.TempDir(), strings.ReplaceAll(strings.TrimLeft(patch, "./"), "/", "-"))
-	if err := os.WriteFile(path, text, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(path, text, 0o644))
 	return path
 }

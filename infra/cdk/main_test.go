@@ -10,6 +10,7 @@ import (
 
 	"github.com/streamsort/streamsort/infra/cdk/internal/fakebin"
 	"github.com/streamsort/streamsort/infra/cdk/streamsort"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/whole"
 )
 
@@ -39,10 +40,7 @@ func TestMain(m *testing.M) {
 // binaries that can be deployed, if not run.
 func newApp(t *testing.T, context map[string]any) awscdk.App {
 	t.Helper()
-	all, err := ownContext()
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := check.Get(ownContext())
 	all[prefix+"binaries"] = binaries(t)
 	for key, value := range context {
 		all[key] = value
@@ -57,22 +55,14 @@ func synthesize(t *testing.T, app awscdk.App, add func(*streamsort.Stack) error)
 	if err == nil && add != nil {
 		err = add(stack)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	directory := *app.Synth(nil).Directory()
-	text, err := os.ReadFile(filepath.Join(directory, "Streamsort.template.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+	return check.Get(os.ReadFile(filepath.Join(directory, "Streamsort.template.json")))
 }
 
 func binaries(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := fakebin.Write(dir, "arm64"); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, fakebin.Write(dir, "arm64"))
 	return dir
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/wI2L/jsondiff"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/localstack/template"
 )
 
@@ -18,13 +19,8 @@ import (
 func patchFile(t *testing.T, file, base, whole string) string {
 	t.Helper()
 	from, err := template.ReadFile(filepath.Join(filepath.Dir(file), base))
-	if err != nil {
-		t.Fatal(err, "; write it with: make template")
-	}
-	operations, err := jsondiff.CompareJSON(from, []byte(whole), jsondiff.LCS())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Need(t, err == nil, "%v; write it with: make template", err)
+	operations := check.Get(jsondiff.CompareJSON(from, []byte(whole), jsondiff.LCS()))
 	patch := []any{}
 	for _, o := range operations {
 		operation := map[string]any{"op": o.Type, "path": o.Path}

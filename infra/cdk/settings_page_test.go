@@ -10,15 +10,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/infra/cdk/streamsort"
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // TestSettingsAreListed holds docs/reference/settings.md to the keys of the context and to the
 // members of the files of consumers and webhooks: it lists each, and no other.
 func TestSettingsAreListed(t *testing.T) {
-	text, err := os.ReadFile("../../docs/reference/settings.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Get(os.ReadFile("../../docs/reference/settings.md"))
 	keys := map[string]bool{"stack": true}
 	for key := range settable(&streamsort.Props{}, nil) {
 		keys[key] = true

@@ -104,9 +104,8 @@ func TestAnnounceReportsARefusal(t *testing.T) {
 func TestAnnounceWithoutABus(t *testing.T) {
 	details := bus(t, `{}`)
 	a := check.Get(announce.New("", "", ""))
-	if err := a.Queue(t.Context(), said()); err != nil || len(*details) != 0 {
-		t.Errorf("error %v, events %v; want none", err, *details)
-	}
+	err := a.Queue(t.Context(), said())
+	check.That(t, err == nil && len(*details) == 0, "error %v, events %v; want none", err, *details)
 }
 
 func TestAnnounceAConsumer(t *testing.T) {
@@ -150,8 +149,7 @@ func TestAnnounceOnATopic(t *testing.T) {
 	t.Setenv("AWS_REGION", "us-east-1")
 	t.Setenv("AWS_ACCESS_KEY_ID", "id")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
-	a := check.Get(announce.New("", topic, ""))
-	check.OK(t, a.Queue(t.Context(), said()))
+	check.OK(t, check.Get(announce.New("", topic, "")).Queue(t.Context(), said()))
 	check.That(t, form.Get("TopicArn") == topic && strings.Contains(form.Get("Message"), `"id":"gap.opened/1/q/3"`) && form.Get("MessageAttributes.entry.1.Name") != "" && form.Get("Subject") == "streamsort gap.opened",
 		"published %v", form)
 }
@@ -193,16 +191,14 @@ func TestAnnounceToAFunction(t *testing.T) {
 			},
 		} {
 			asked = ""
-			if err := tell(); (err != nil) != refused {
-				t.Errorf("%s: error %v", want, err)
-			}
+			err := tell()
+			check.That(t, (err != nil) == refused, "%s: error %v", want, err)
 			check.That(t, strings.HasPrefix(asked, "Event /2015-03-31/functions/arn:aws:lambda") && strings.Contains(asked, "/invocations "+want),
 				"invoked with %s, want %s", asked, want)
 		}
 		status = http.StatusForbidden
-		if err := a.Queue(t.Context(), said()); err == nil || !strings.Contains(err.Error(), function) {
-			t.Errorf("refused: %v", err)
-		}
+		err := a.Queue(t.Context(), said())
+		check.That(t, err != nil && strings.Contains(err.Error(), function), "refused: %v", err)
 	}
 }
 
@@ -244,8 +240,7 @@ func wantChain() string {
 
 func TestAnnounceAChain(t *testing.T) {
 	details := bus(t, `{"FailedEntryCount":0,"Entries":[{"EventId":"1"}]}`)
-	a := check.Get(announce.New("people", "", ""))
-	check.OK(t, a.Chain(t.Context(), failedChain()))
+	check.OK(t, check.Get(announce.New("people", "", "")).Chain(t.Context(), failedChain()))
 	check.Is(t, cmp.Diff([]string{"people streamsort chain.failed " + wantChain()}, *details), "")
 }
 
@@ -293,9 +288,8 @@ func TestListed(t *testing.T) {
 	c := failedChain()
 	is := func(what string, c xorack.Chain, want error, listed int) {
 		t.Helper()
-		if err := end(t.Context(), c); !errors.Is(err, want) || want == nil && err != nil {
-			t.Errorf("%s: %v", what, err)
-		}
+		err := end(t.Context(), c)
+		check.That(t, errors.Is(err, want) && (want != nil || err == nil), "%s: %v", what, err)
 		check.Is(t, len(memory.Items(definition.Name)), listed, what)
 	}
 	refused = errDown
@@ -307,9 +301,8 @@ func TestListed(t *testing.T) {
 	is("failed", c, nil, 1)
 	is("again", c, nil, 1)
 	want := trouble.Row{State: trouble.Failed, Queue: c.Tag, Since: c.EndedAt, N: c.EndedAt.UnixMilli(), ExpiresOn: c.EndedAt.Add(time.Hour)}
-	if row, found, err := rows.Row(t.Context(), trouble.Failed, c.Tag, ""); err != nil || !found || row != want {
-		t.Errorf("%+v, %v, want %+v", row, err, want)
-	}
+	row, found, err := rows.Row(t.Context(), trouble.Failed, c.Tag, "")
+	check.That(t, err == nil && found && row == want, "%+v, %v, want %+v", row, err, want)
 	for how, listed := range map[xorack.End]int{xorack.Done: 1, xorack.Deleted: 1, xorack.TimedOut: 2} {
 		other := c
 		other.Tag, other.Recorded = string(how), how
@@ -317,9 +310,8 @@ func TestListed(t *testing.T) {
 		_ = rows.Delete(t.Context(), trouble.Row{State: trouble.TimedOut, Queue: other.Tag, N: want.N})
 	}
 	other := announce.Listed(nil, 0, func(context.Context, xorack.Chain) error { return nil })
-	if err := other(t.Context(), c); err != nil {
-		t.Errorf("without a table: %v", err)
-	}
+	err = other(t.Context(), c)
+	check.That(t, err == nil, "without a table: %v", err)
 }
 
 // The tenant of a queue or a tag stands beside the whole name.
@@ -334,8 +326,7 @@ func TestTenantIsPublished(t *testing.T) {
 		a.Chain(t.Context(), chain),
 	))
 	for i, want := range []string{`"queue":"@acme/q","tenant":"acme",`, `"queue":"@acme/q","tenant":"acme",`, `"tag":"@acme/tree","tenant":"acme",`} {
-		if i >= len(*details) || !strings.Contains((*details)[i], want) {
-			t.Errorf("no %s in %v", want, *details)
-		}
+		check.That(t, i < len(*details) && strings.Contains((*details)[i], want),
+			"no %s in %v", want, *details)
 	}
 }

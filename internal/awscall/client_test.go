@@ -13,6 +13,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/awscall"
 	"github.com/streamsort/streamsort/internal/dev/bubble"
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // answer is what a service says: a status, a type of error and a body.
@@ -57,9 +58,7 @@ func TestErrors(t *testing.T) {
 					tries++
 					return says(c.answer), nil
 				})})
-				if err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, err)
 				if service == awscall.SNS {
 					_, err = client.PublishBatch(t.Context(), "arn:aws:sns:us-east-1:000000000000:t.fifo", nil)
 				} else {
@@ -69,9 +68,7 @@ func TestErrors(t *testing.T) {
 				if !errors.As(err, &said) || !strings.HasPrefix(err.Error(), c.want) || len(err.Error()) > 1100 || strings.Contains(err.Error(), "secret") {
 					t.Errorf("error %v, want %q", err, c.want)
 				}
-				if tries != c.tries {
-					t.Errorf("%d tries, want %d", tries, c.tries)
-				}
+				check.That(t, tries == c.tries, "%d tries, want %d", tries, c.tries)
 			})
 		})
 	}
@@ -96,16 +93,12 @@ func TestTriesAgain(t *testing.T) {
 			}
 			return says(answer{200, "", "whole"}), err
 		})})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		done, err := client.Invoke(t.Context(), arn, awscall.RequestResponse, []byte("body"))
-		if err != nil || string(done.Payload) != "whole" || done.Status != 200 {
-			t.Errorf("%+v, %v", done, err)
-		}
-		if fmt.Sprint(bodies) != "[body body body]" || dates[0] == dates[1] {
-			t.Errorf("sent %v at %v", bodies, dates)
-		}
+		check.That(t, err == nil && string(done.Payload) == "whole" && done.Status == 200,
+			"%+v, %v", done, err)
+		check.That(t, fmt.Sprint(bodies) == "[body body body]" && dates[0] != dates[1],
+			"sent %v at %v", bodies, dates)
 	})
 }
 
@@ -123,12 +116,9 @@ func TestTheContextEndsIt(t *testing.T) {
 			cancel()
 			return says(answer{503, "", ""}), nil
 		})})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := client.SendBatch(ctx, "u", nil); err == nil || tries != 1 {
-			t.Errorf("error %v after %d tries", err, tries)
-		}
+		check.OK(t, err)
+		_, err = client.SendBatch(ctx, "u", nil)
+		check.That(t, err != nil && tries == 1, "error %v after %d tries", err, tries)
 	})
 }
 
@@ -137,12 +127,9 @@ func TestAnAnswerIsBounded(t *testing.T) {
 	client, err := awscall.New(awscall.Lambda, awscall.Options{Transport: transport(func(*http.Request) (*http.Response, error) {
 		return says(answer{200, "", strings.Repeat("x", 9<<20)}), nil
 	})})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := client.Invoke(t.Context(), arn, awscall.Event, nil); err == nil || !strings.Contains(err.Error(), "more than") {
-		t.Errorf("error %v", err)
-	}
+	check.OK(t, err)
+	_, err = client.Invoke(t.Context(), arn, awscall.Event, nil)
+	check.That(t, err != nil && strings.Contains(err.Error(), "more than"), "error %v", err)
 }
 
 func TestNewReportsWhatIsMissing(t *testing.T) {
@@ -153,7 +140,5 @@ func TestNewReportsWhatIsMissing(t *testing.T) {
 	}
 	t.Setenv("AWS_ENDPOINT_URL_EVENTBRIDGE", "http://127.0.0.1:1/")
 	c, err := awscall.New(awscall.EventBridge, awscall.Options{})
-	if err != nil || c.Endpoint() != "http://127.0.0.1:1" {
-		t.Errorf("endpoint %v, %v", c, err)
-	}
+	check.That(t, err == nil && c.Endpoint() == "http://127.0.0.1:1", "endpoint %v, %v", c, err)
 }

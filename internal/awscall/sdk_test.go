@@ -26,6 +26,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/awscall"
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 const (
@@ -105,19 +106,11 @@ func TestLikeTheSDK(t *testing.T) {
 	caught := &http.Client{Transport: catch(&want)}
 	keys := credentials.NewStaticCredentialsProvider("id", "secret", "token")
 	client := func(service awscall.Service, region string) *awscall.Client {
-		c, err := awscall.New(service, awscall.Options{Region: region, Transport: catch(&got)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return c
+		return check.Get(awscall.New(service, awscall.Options{Region: region, Transport: catch(&got)}))
 	}
 	text := func(value string) *string { return &value }
 	bucket := func(name, region string) *awscall.Bucket {
-		b, err := awscall.NewBucket(name, awscall.Options{Region: region, Transport: catch(&got)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return b
+		return check.Get(awscall.NewBucket(name, awscall.Options{Region: region, Transport: catch(&got)}))
 	}
 	sdks3 := func(region string) *s3.Client {
 		return s3.New(s3.Options{
@@ -249,15 +242,12 @@ func TestLikeTheSDK(t *testing.T) {
 			if err := c.sdks(t.Context()); err != nil {
 				t.Log("the SDK says:", err)
 			}
-			if err := c.ours(t.Context()); err != nil {
-				t.Error(err)
-			}
-			if want.URL == "" || !strings.Contains(want.Headers["Authorization"], "id/") {
-				t.Fatalf("the SDK sent %+v", want)
-			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("(- the SDK's, + ours)\n%s", diff)
-			}
+			err := c.ours(t.Context())
+			check.That(t, err == nil, "%v", err)
+			check.Need(t, want.URL != "" && strings.Contains(want.Headers["Authorization"], "id/"),
+				"the SDK sent %+v", want)
+			diff := cmp.Diff(want, got)
+			check.That(t, diff == "", "(- the SDK's, + ours)\n%s", diff)
 		})
 	}
 }
@@ -272,13 +262,9 @@ func TestRegionsLikeTheSDK(t *testing.T) {
 		var want sent
 		_, _ = lambda.New(lambda.Options{Region: region, Credentials: aws.AnonymousCredentials{}, HTTPClient: &http.Client{Transport: catch(&want)}}).
 			Invoke(t.Context(), &lambda.InvokeInput{FunctionName: aws.String("f"), Payload: []byte("1")})
-		c, err := awscall.New(awscall.Lambda, awscall.Options{Region: region})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := "POST " + c.Endpoint() + "/2015-03-31/functions/f/invocations"; got != want.URL {
-			t.Errorf("%s: %s, the SDK has %s", region, got, want.URL)
-		}
+		c := check.Get(awscall.New(awscall.Lambda, awscall.Options{Region: region}))
+		got := "POST " + c.Endpoint() + "/2015-03-31/functions/f/invocations"
+		check.That(t, got == want.URL, "%s: %s, the SDK has %s", region, got, want.URL)
 	}
 }
 
@@ -293,15 +279,9 @@ func TestTheSignatureIsOfTheBody(t *testing.T) {
 		}
 		return &http.Response{StatusCode: 200, Header: http.Header{}, Request: r, Body: io.NopCloser(bytes.NewReader(nil))}, nil
 	})})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	for _, body := range []string{"1", "2"} {
-		if _, err := c.Invoke(t.Context(), arn, awscall.Event, []byte(body)); err != nil {
-			t.Fatal(err)
-		}
+		check.Get(c.Invoke(t.Context(), arn, awscall.Event, []byte(body)))
 	}
-	if len(signatures) != 2 {
-		t.Errorf("%d signatures of two bodies", len(signatures))
-	}
+	check.That(t, len(signatures) == 2, "%d signatures of two bodies", len(signatures))
 }

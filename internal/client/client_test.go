@@ -22,9 +22,7 @@ func serve(t *testing.T, script ...func(http.ResponseWriter)) (*Client, *[]strin
 	var bodies []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			t.Error(err)
-		}
+		check.That(t, err == nil, "%v", err)
 		bodies = append(bodies, string(body))
 		if len(bodies) > len(script) {
 			t.Errorf("request %d, of %d expected", len(bodies), len(script))
@@ -63,9 +61,8 @@ func TestPutRepeatsWhatIsUnknown(t *testing.T) {
 func TestCallDoesNotRepeatAMistake(t *testing.T) {
 	c, _ := serve(t, says(400, `{"status":400,"type":"x","detail":"seq is negative"}`))
 	var problem *Problem
-	if _, err := c.Put(t.Context(), []json.RawMessage{[]byte(`{}`)}); !errors.As(err, &problem) || problem.Detail != "seq is negative" {
-		t.Errorf("error %v", err)
-	}
+	_, err := c.Put(t.Context(), []json.RawMessage{[]byte(`{}`)})
+	check.That(t, errors.As(err, &problem) && problem.Detail == "seq is negative", "error %v", err)
 }
 
 // refusing fails every request, and after some ends the context.
@@ -114,20 +111,17 @@ func TestToken(t *testing.T) {
 	t.Cleanup(server.Close)
 	c, err := NewWithToken(server.URL, func(context.Context) (string, error) { return "a.b.c", nil })
 	check.OK(t, err)
-	if err := c.Call(t.Context(), "GET", "/queues", nil, nil, &struct{}{}); err != nil || got != "Bearer a.b.c" {
-		t.Errorf("authorization %q, %v", got, err)
-	}
+	err = c.Call(t.Context(), "GET", "/queues", nil, nil, &struct{}{})
+	check.That(t, err == nil && got == "Bearer a.b.c", "authorization %q, %v", got, err)
 	c, err = NewWithToken(server.URL, func(context.Context) (string, error) { return "", errors.New("no more tokens") })
 	check.OK(t, err)
 	if err := c.Call(t.Context(), "GET", "/queues", nil, nil, &struct{}{}); err == nil || !strings.Contains(err.Error(), "no more tokens") {
 		t.Errorf("without a token: %v", err)
 	}
-	if _, err := NewWithToken("https://id.execute-api.eu-west-1.amazonaws.com", nil); err != nil {
-		t.Errorf("keys are asked for: %v", err)
-	}
-	if _, err := NewWithToken("ftp://x", nil); err == nil {
-		t.Error("a text that is no URL")
-	}
+	_, err = NewWithToken("https://id.execute-api.eu-west-1.amazonaws.com", nil)
+	check.That(t, err == nil, "keys are asked for: %v", err)
+	_, err = NewWithToken("ftp://x", nil)
+	check.That(t, err != nil, "a text that is no URL")
 }
 
 // answering answers one request after the other.
@@ -153,9 +147,8 @@ func TestPutNamesPlacesInTheWholeCall(t *testing.T) {
 		var problem *Problem
 		check.Need(t, errors.As(err, &problem) && len(problem.Errors) == 1, "%v", err)
 		f := problem.Errors[0]
-		if name, index, ok := f.Of("messages"); !ok || name != "seq" || index != 3 || *f.Other != 1 {
-			t.Errorf("%+v: %q of %d", f, name, index)
-		}
+		name, index, ok := f.Of("messages")
+		check.That(t, ok && name == "seq" && index == 3 && *f.Other == 1, "%+v: %q of %d", f, name, index)
 	})
 }
 
@@ -194,12 +187,10 @@ func TestCallWaitsAsLongAsItIsTold(t *testing.T) {
 			}
 			c.http = &http.Client{Transport: &answering{refused, {StatusCode: 200, Body: io.NopCloser(strings.NewReader(`{}`))}}}
 			began := time.Now()
-			if err := c.Call(t.Context(), http.MethodPost, "/messages", nil, nil, &struct{}{}); err != nil {
-				t.Error(err)
-			}
-			if took := time.Since(began); took < want[0] || took > want[1] {
-				t.Errorf("%q: took %s, want %v", header, took, want)
-			}
+			err = c.Call(t.Context(), http.MethodPost, "/messages", nil, nil, &struct{}{})
+			check.That(t, err == nil, "%v", err)
+			took := time.Since(began)
+			check.That(t, took >= want[0] && took <= want[1], "%q: took %s, want %v", header, took, want)
 		})
 	}
 }

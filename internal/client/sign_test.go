@@ -42,12 +42,10 @@ func authorization(t *testing.T, c *Client) (string, error) {
 
 func TestURLs(t *testing.T) {
 	for _, url := range []string{"", "127.0.0.1:80", "ftp://x", "http://"} {
-		if _, err := New(url); err == nil {
-			t.Errorf("%q: no error", url)
-		}
-		if _, err := NewSigned(url, "eu-west-1"); err == nil {
-			t.Errorf("%q, signed: no error", url)
-		}
+		_, err := New(url)
+		check.That(t, err != nil, "%q: no error", url)
+		_, err = NewSigned(url, "eu-west-1")
+		check.That(t, err != nil, "%q, signed: no error", url)
 	}
 }
 
@@ -103,16 +101,14 @@ func TestNothingIsSignedOverPlainHTTP(t *testing.T) {
 		t.Error(err)
 	}
 	for _, base := range []string{"http://api.example.com", "http://10.0.0.1:3000", "http://localhost.example.com", "http://notlocalhost"} {
-		if _, err := NewSigned(base, "eu-west-1"); err == nil || !strings.Contains(err.Error(), "use https") {
-			t.Errorf("%s: %v", base, err)
-		}
+		_, err := NewSigned(base, "eu-west-1")
+		check.That(t, err != nil && strings.Contains(err.Error(), "use https"), "%s: %v", base, err)
 		if _, err := NewWithToken(base, token); err == nil || !strings.Contains(err.Error(), "would have a token") {
 			t.Errorf("a token to %s: %v", base, err)
 		}
 	}
-	if _, err := New("http://abc.execute-api.eu-west-1.amazonaws.com"); err == nil || !strings.Contains(err.Error(), "use https") {
-		t.Errorf("API Gateway: %v", err)
-	}
+	_, err := New("http://abc.execute-api.eu-west-1.amazonaws.com")
+	check.That(t, err != nil && strings.Contains(err.Error(), "use https"), "API Gateway: %v", err)
 }
 
 // TestWhatIsMissingIsSaid: the region at once, credentials with the first request.
@@ -165,8 +161,7 @@ func TestNoRedirect(t *testing.T) {
 			w.WriteHeader(status)
 		})
 		var problem *Problem
-		if err := c.Call(t.Context(), "POST", "/messages", nil, []byte("{}"), nil); !errors.As(err, &problem) || problem.Status != status {
-			t.Errorf("%d: %v", status, err)
-		}
+		err := c.Call(t.Context(), "POST", "/messages", nil, []byte("{}"), nil)
+		check.That(t, errors.As(err, &problem) && problem.Status == status, "%d: %v", status, err)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	cehttp "github.com/cloudevents/sdk-go/v2/protocol/http"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
@@ -35,23 +36,16 @@ func examples(t *testing.T) (all []struct {
 	if err == nil {
 		err = json.Unmarshal(raw, &all)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return all
 }
 
 // restored is the event of the message that an event is.
 func restored(t *testing.T, e Event) Event {
 	t.Helper()
-	m, err := e.Message()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := check.Get(e.Message())
 	m.Queue, m.Seq = e.Queue(), 7
-	if err := m.Validate(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, m.Validate())
 	return Of(m)
 }
 
@@ -59,12 +53,10 @@ func restored(t *testing.T, e Event) Event {
 func oracle(t *testing.T, raw []byte) event.Event {
 	t.Helper()
 	var e event.Event
-	if err := json.Unmarshal(raw, &e); err != nil {
-		t.Fatalf("%s: %v", raw, err)
-	}
-	if err := e.Validate(); err != nil {
-		t.Fatalf("%s: %v", raw, err)
-	}
+	err := json.Unmarshal(raw, &e)
+	check.Need(t, err == nil, "%s: %v", raw, err)
+	err = e.Validate()
+	check.Need(t, err == nil, "%s: %v", raw, err)
 	return e
 }
 
@@ -77,9 +69,8 @@ func sameAs(t *testing.T, what string, got, want event.Event) {
 		"extensions": {got.Extensions(), want.Extensions()}, // The SDK keeps a space before the value, which is no part of it.
 		"data":       {string(got.Data()), strings.TrimPrefix(string(want.Data()), " ")},
 	} {
-		if diff := cmp.Diff(pair[1], pair[0]); diff != "" {
-			t.Errorf("%s: %s (-want +got):\n%s", what, name, diff)
-		}
+		diff := cmp.Diff(pair[1], pair[0])
+		check.That(t, diff == "", "%s: %s (-want +got):\n%s", what, name, diff)
 	}
 }
 
@@ -88,26 +79,16 @@ func sameAs(t *testing.T, what string, got, want event.Event) {
 func TestExamplesOfTheSpec(t *testing.T) {
 	for _, c := range examples(t) {
 		e, err := ReadJSON(c.Event)
-		if err != nil {
-			t.Fatalf("%s: %v", c.Name, err)
-		}
-		written, err := restored(t, e).JSON(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Need(t, err == nil, "%s: %v", c.Name, err)
+		written := check.Get(restored(t, e).JSON(nil))
 		sameAs(t, c.Name, oracle(t, written), oracle(t, c.Event))
 		m, _ := e.Message()
-		if !bytes.Equal(m.Body, c.Body) {
-			t.Errorf("%s: the message's body is %q, want %q", c.Name, m.Body, c.Body)
-		}
+		check.That(t, bytes.Equal(m.Body, c.Body),
+			"%s: the message's body is %q, want %q", c.Name, m.Body, c.Body)
 
-		if ModeOf(c.Headers) != Binary {
-			t.Errorf("%s: not known by its headers", c.Name)
-		}
+		check.That(t, ModeOf(c.Headers) == Binary, "%s: not known by its headers", c.Name)
 		fromHeaders, err := ReadBinary(c.Headers, c.Body)
-		if err != nil {
-			t.Fatalf("%s: %v", c.Name, err)
-		}
+		check.Need(t, err == nil, "%s: %v", c.Name, err)
 		want := maps.Clone(e.Attributes)
 		want["datacontenttype"] = c.Headers["content-type"] // which JSON implies
 		if diff := cmp.Diff(want, fromHeaders.Attributes); diff != "" || !bytes.Equal(fromHeaders.Data, c.Body) {
@@ -134,27 +115,15 @@ func TestWhatTheSDKSends(t *testing.T) {
 		sent.SetExtension("text", "x")
 		sent.SetExtension("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
 		sent.SetExtension("tracestate", "a=1")
-		if err := sent.SetData(contentType, data); err != nil {
-			t.Fatal(err)
-		}
-		raw, err := json.Marshal(sent)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, sent.SetData(contentType, data))
+		raw := check.Get(json.Marshal(sent))
 		e, err := ReadJSON(raw)
-		if err != nil {
-			t.Fatalf("%s: %v", raw, err)
-		}
-		written, err := restored(t, e).JSON(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.Need(t, err == nil, "%s: %v", raw, err)
+		written := check.Get(restored(t, e).JSON(nil))
 		sameAs(t, contentType, oracle(t, written), oracle(t, raw))
 
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://x/messages", http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		if err := cehttp.WriteRequest(binding.WithForceBinary(t.Context()), (*binding.EventMessage)(&sent), request); err != nil {
 			t.Fatal(err)
 		}
@@ -162,13 +131,9 @@ func TestWhatTheSDKSends(t *testing.T) {
 		for name, values := range request.Header {
 			headers[strings.ToLower(name)] = strings.Join(values, ",")
 		}
-		e, err = ReadBinary(headers, data)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if written, err = restored(t, e).JSON(nil); err != nil {
-			t.Fatal(err)
-		}
+		e = check.Get(ReadBinary(headers, data))
+		written, err = restored(t, e).JSON(nil)
+		check.Need(t, err == nil, "%v", err)
 		want := sent
 		want.SetExtension("flag", "true")
 		want.SetExtension("n", "-7")
@@ -216,9 +181,8 @@ func TestAttributesOutOfTheRules(t *testing.T) {
 	} {
 		_, err := ReadJSON(json.RawMessage(raw))
 		var wrong *invalid.Error
-		if !errors.As(err, &wrong) || wrong.Field != field {
-			t.Errorf("%s: error %v, want one of %s", raw, err, field)
-		}
+		check.That(t, errors.As(err, &wrong) && wrong.Field == field,
+			"%s: error %v, want one of %s", raw, err, field)
 	}
 	for header, field := range map[string]string{
 		"ce-id=": "id", "ce-source=a b": "source", "ce-my-ext=1": "my-ext", "ce-datacontenttype=text/plain": "datacontenttype", "ce-subject=%": "subject",
@@ -229,9 +193,8 @@ func TestAttributesOutOfTheRules(t *testing.T) {
 		headers[name] = value
 		_, err := ReadBinary(headers, nil)
 		var wrong *invalid.Error
-		if !errors.As(err, &wrong) || wrong.Field != field {
-			t.Errorf("%s: error %v, want one of %s", header, err, field)
-		}
+		check.That(t, errors.As(err, &wrong) && wrong.Field == field,
+			"%s: error %v, want one of %s", header, err, field)
 	}
 }
 
@@ -239,9 +202,7 @@ func TestAttributesOutOfTheRules(t *testing.T) {
 func TestIntegers(t *testing.T) {
 	for raw, want := range map[string]string{"0": "0", "-0": "0", "-2147483648": "-2147483648", "2147483647": "2147483647"} {
 		e, err := ReadJSON(json.RawMessage(`{"specversion":"1.0","id":"1","source":"/s","type":"t","n":` + raw + `}`))
-		if err != nil {
-			t.Fatalf("%s: %v", raw, err)
-		}
+		check.Need(t, err == nil, "%s: %v", raw, err)
 		if e = restored(t, e); e.Attributes["n"] != want || e.Kinds["n"] != Integer {
 			t.Errorf("%s is restored as %q, of the kind %q", raw, e.Attributes["n"], e.Kinds["n"])
 		}
@@ -252,25 +213,19 @@ func TestIntegers(t *testing.T) {
 // its queue's name is.
 func TestQueuesAsSources(t *testing.T) {
 	for _, queue := range []string{"1:2", ":", "order:7", "a|b%", "ü/ #?", "//x", "http://[::1"} {
-		written, err := Of(cursor.Message{Queue: queue, Seq: 7}).JSON(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := ReadJSON(written); err != nil {
-			t.Errorf("%s of the queue %q: %v", written, queue, err)
-		}
-		if e := oracle(t, written); e.Validate() != nil {
-			t.Errorf("%s of the queue %q: %v", written, queue, e.Validate())
-		}
+		written := check.Get(Of(cursor.Message{Queue: queue, Seq: 7}).JSON(nil))
+		_, err := ReadJSON(written)
+		check.That(t, err == nil, "%s of the queue %q: %v", written, queue, err)
+		e := oracle(t, written)
+		check.That(t, e.Validate() == nil, "%s of the queue %q: %v", written, queue, e.Validate())
 	}
 }
 
 // TestQuotedHeaders: older senders quote what has spaces.
 func TestQuotedHeaders(t *testing.T) {
 	for value, want := range map[string]string{`"a \"b\" \\ c"`: `a "b" \ c`, `"%25"`: `%`, `%2525`: `%25`, `a+b`: `a+b`, `"`: `"`, ` x `: `x`, `%e2%82%ac`: `€`} {
-		if got, err := decodeHeader(value); err != nil || got != want {
-			t.Errorf("%s is read as %q, %v; want %q", value, got, err, want)
-		}
+		got, err := decodeHeader(value)
+		check.That(t, err == nil && got == want, "%s is read as %q, %v; want %q", value, got, err, want)
 	}
 }
 
@@ -279,13 +234,10 @@ func TestQuotedHeaders(t *testing.T) {
 func TestJSONByItsSuffix(t *testing.T) {
 	const raw = `{"datacontenttype":"application/geo+json","data":[1, 2],"id":"1","source":"/s","specversion":"1.0","type":"t"}`
 	e, err := ReadJSON(json.RawMessage(raw))
-	if err != nil || string(e.Data) != "[1, 2]" {
-		t.Fatalf("%q, %v", e.Data, err)
-	}
+	check.Need(t, err == nil && string(e.Data) == "[1, 2]", "%q, %v", e.Data, err)
 	written, err := restored(t, e).JSON(nil)
-	if err != nil || !bytes.Contains(written, []byte(`"data":[1, 2]`)) {
-		t.Errorf("%s, %v", written, err)
-	}
+	check.That(t, err == nil && bytes.Contains(written, []byte(`"data":[1, 2]`)),
+		"%s, %v", written, err)
 	written, err = e.JSON(func([]byte) bool { return true })
 	if again, _ := ReadJSON(written); err != nil || string(again.Data) != "[1, 2]" || bytes.Contains(written, []byte(`"data":`)) {
 		t.Errorf("encoded: %s, %v", written, err)
@@ -297,16 +249,13 @@ func TestModes(t *testing.T) {
 		"application/cloudevents+json": Structured, "Application/CloudEvents+JSON; charset=UTF-8": Structured, "application/cloudevents-batch+json;x=y": Batched,
 		"application/json": None, "": None, "application/cloudevents+avro": None, "application/cloudevents": None,
 	} {
-		if got := ModeOf(map[string]string{"content-type": contentType}); got != want {
-			t.Errorf("%q: %v, want %v", contentType, got, want)
-		}
+		got := ModeOf(map[string]string{"content-type": contentType})
+		check.That(t, got == want, "%q: %v, want %v", contentType, got, want)
 		versioned := ModeOf(map[string]string{"content-type": contentType, "ce-specversion": "1.0"})
 		if want == None && !strings.HasPrefix(contentType, "application/cloudevents") {
 			want = Binary
 		}
-		if versioned != want {
-			t.Errorf("%q with a version: %v, want %v", contentType, versioned, want)
-		}
+		check.That(t, versioned == want, "%q with a version: %v, want %v", contentType, versioned, want)
 	}
 }
 
@@ -376,9 +325,7 @@ func TestPlaces(t *testing.T) {
 				got += " " + part.(string)
 			}
 		}
-		if got != c.want {
-			t.Errorf("%v: %s: %s, want %s", c.of, c.attributes, got, c.want)
-		}
+		check.That(t, got == c.want, "%v: %s: %s, want %s", c.of, c.attributes, got, c.want)
 	}
 }
 
@@ -395,18 +342,13 @@ func TestOtherMessagesAsEvents(t *testing.T) {
 		{Attributes: map[string]string{"ce-specversion": "1.0", "ce-id": "1", "ce-source": "/s", "ce-type": "t", "ce-n": "},", kinds: "n=integer x=boolean id=integer", "ce-data": "1", "ce-X": "1"}},
 	} {
 		m.Queue, m.Seq, m.EnqueuedAt = "@acme/a queue", 7, at
-		written, err := Of(m).JSON(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		written := check.Get(Of(m).JSON(nil))
 		e := oracle(t, written)
 		if m.Attributes["ce-specversion"] == "" || m.Attributes["ce-type"] == "" {
 			if e.ID() != "7" || e.Source() != "@acme%2Fa%20queue" || e.Type() != "streamsort.message" || !e.Time().Equal(at) {
 				t.Errorf("%s", written)
 			}
 		}
-		if string(e.Data()) != string(m.Body) {
-			t.Errorf("%s: data %q", written, e.Data())
-		}
+		check.That(t, string(e.Data()) == string(m.Body), "%s: data %q", written, e.Data())
 	}
 }

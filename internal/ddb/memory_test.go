@@ -26,8 +26,7 @@ func thing(p string, s int, more ddb.Fields) ddb.Item {
 
 func do(t *testing.T, engine ddb.Engine, r ddb.Request) ddb.Answer {
 	t.Helper()
-	a := check.Get(engine.Do(t.Context(), r))
-	return a
+	return check.Get(engine.Do(t.Context(), r))
 }
 
 func TestExpireDeletesWhatTTLWould(t *testing.T) {
@@ -137,14 +136,10 @@ func TestSums(t *testing.T) {
 	} {
 		v := ddb.ParseNumber(text)
 		check.Is(t, v.Kind() == ddb.Number, storable, text)
-		if storable && v.Decimal() != text {
-			t.Errorf("%s is written as %s", text, v.Decimal())
-		}
+		check.That(t, !storable || v.Decimal() == text, "%s is written as %s", text, v.Decimal())
 	}
 	m := ddb.NewMemory(things)
 	do(t, m, ddb.Put{Op: op("put"), Item: thing("a", 1, ddb.Fields{"n": ddb.Int128(1<<40, 5)})})
 	a := do(t, m, ddb.Update{Op: op("add"), Key: thing("a", 1, nil), Do: []ddb.Action{ddb.Path("n").Add(ddb.Int128(-1<<40, 0))}})
-	if a.Item.Get("n") != ddb.Int(5) {
-		t.Errorf("the sum is %v, want 5", a.Item.Get("n"))
-	}
+	check.That(t, a.Item.Get("n") == ddb.Int(5), "the sum is %v, want 5", a.Item.Get("n"))
 }

@@ -238,16 +238,13 @@ func TestPagesEndAtOneMegabyte(t *testing.T) {
 		for kind, engine := range all {
 			for s := range 12 {
 				it := keyFields("a", s).Item().Merge(ddb.Fields{"b": ddb.Blob(make([]byte, size))}.Item())
-				if a := do(t.Context(), engine, ddb.Put{Op: op, Item: it}); a.err != nil {
-					t.Fatal(a.err)
-				}
+				a := do(t.Context(), engine, ddb.Put{Op: op, Item: it})
+				check.Need(t, a.err == nil, "%v", a.err)
 			}
 			q := ddb.Query{Op: op, Partition: ddb.Text("a"), Strong: true}
 			for {
 				a := do(t.Context(), engine, q)
-				if a.err != nil {
-					t.Fatal(a.err)
-				}
+				check.Need(t, a.err == nil, "%v", a.err)
 				pages[kind] = append(pages[kind], len(a.Items))
 				if q.After = a.Next; !q.After.Exists() {
 					break
@@ -363,9 +360,8 @@ func TestScansAreTheWhole(t *testing.T) {
 		for i := range 20 {
 			it := keyFields(strings.Repeat("p", 1+i/2), i%2).Item()
 			want[it.String()] = 1
-			if a := do(t.Context(), engine, ddb.Put{Op: op, Item: it}); a.err != nil {
-				t.Fatal(a.err)
-			}
+			a := do(t.Context(), engine, ddb.Put{Op: op, Item: it})
+			check.Need(t, a.err == nil, "%v", a.err)
 		}
 		// What the filter leaves out counts for the limit.
 		if a := do(t.Context(), engine, ddb.Scan{Op: op, Filter: ddb.Path("none").Exists(), Limit: 4}); len(a.Items) > 0 || !a.Next.Exists() || a.err != nil {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/egress"
 )
 
@@ -98,14 +99,11 @@ var public = []string{
 func TestPublic(t *testing.T) {
 	for want, all := range map[bool][]string{true: public, false: forbidden} {
 		for _, text := range all {
-			if got := egress.Public(netip.MustParseAddr(text)); got != want {
-				t.Errorf("%s is public: %v, want %v", text, got, want)
-			}
+			got := egress.Public(netip.MustParseAddr(text))
+			check.That(t, got == want, "%s is public: %v, want %v", text, got, want)
 		}
 	}
-	if egress.Public(netip.Addr{}) {
-		t.Error("no address is a public one")
-	}
+	check.That(t, !egress.Public(netip.Addr{}), "no address is a public one")
 }
 
 func TestAllow(t *testing.T) {
@@ -138,13 +136,8 @@ func newHost(t *testing.T, answer http.HandlerFunc) *host {
 	}))
 	t.Cleanup(h.Close)
 	u, err := url.Parse(h.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h.port, err = strconv.Atoi(u.Port())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
+	h.port = check.Get(strconv.Atoi(u.Port()))
 	return h
 }
 
@@ -173,10 +166,7 @@ func get(t *testing.T, rules egress.Rules, lookup egress.Lookup, text string) (i
 	// What is dialled by mistake most likely does not answer; what is dialled rightly is here.
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, text, strings.NewReader("x"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := check.Get(http.NewRequestWithContext(ctx, http.MethodPost, text, strings.NewReader("x")))
 	answer, err := client.Do(r)
 	if err != nil {
 		return 0, err
@@ -198,29 +188,23 @@ func TestForbiddenAddresses(t *testing.T) {
 			if strings.HasPrefix(a, "::ffff:93.") {
 				continue // a resolver's way to write 93.184.216.34
 			}
-			if _, err := get(t, rules, answers(t, all), "https://rebind.example:"+strconv.Itoa(h.port)); !isForbidden(err) {
-				t.Fatalf("a name that has %s: %v", all, err)
-			}
+			_, err := get(t, rules, answers(t, all), "https://rebind.example:"+strconv.Itoa(h.port))
+			check.Need(t, isForbidden(err), "a name that has %s: %v", all, err)
 		}
 		literal := a
 		if strings.Contains(a, ":") {
 			literal = "[" + strings.ReplaceAll(a, "%", "%25") + "]"
 		}
-		if u, err := egress.ParseURL("https://" + literal + "/"); err == nil && !isForbidden(rules.Check(u)) {
-			t.Errorf("%s may be asked", literal)
-		}
-		if _, err := get(t, rules, nil, "https://"+literal+":"+strconv.Itoa(h.port)); !isForbidden(err) {
-			t.Errorf("%s: %v", literal, err)
-		}
+		u, err := egress.ParseURL("https://" + literal + "/")
+		check.That(t, err != nil || isForbidden(rules.Check(u)), "%s may be asked", literal)
+		_, err = get(t, rules, nil, "https://"+literal+":"+strconv.Itoa(h.port))
+		check.That(t, isForbidden(err), "%s: %v", literal, err)
 	}
 	for _, name := range []string{"localhost", "LOCALHOST", "x.localhost"} {
-		if _, err := get(t, rules, answers(t, "127.0.0.1"), "https://"+name+":"+strconv.Itoa(h.port)); !isForbidden(err) {
-			t.Errorf("%s: %v", name, err)
-		}
+		_, err := get(t, rules, answers(t, "127.0.0.1"), "https://"+name+":"+strconv.Itoa(h.port))
+		check.That(t, isForbidden(err), "%s: %v", name, err)
 	}
-	if h.asked != 0 {
-		t.Errorf("%d requests came", h.asked)
-	}
+	check.That(t, h.asked == 0, "%d requests came", h.asked)
 }
 
 // TestWhatIsSaidOfAName: who chose the name sees the error, and learns no address of a network of
@@ -245,9 +229,7 @@ func TestANameThatChangesItsAnswer(t *testing.T) {
 	var got []bool
 	for range 5 {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://rebind.example:"+strconv.Itoa(h.port), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		answer, err := client.Do(r)
 		if err == nil {
 			_ = answer.Body.Close()
@@ -272,17 +254,14 @@ func TestTLSOrAllowed(t *testing.T) {
 		"http://169.254.169.254" + at: false, "http://[::1]" + at: false,
 	} {
 		status, err := get(t, egress.Rules{Ports: []int{h.port}, Allow: loopback}, answers(t, "127.0.0.1"), text)
-		if allowed && (err != nil || status != 200) || !allowed && !isForbidden(err) {
-			t.Errorf("%s: %d, %v", text, status, err)
-		}
+		check.That(t, (!allowed || err == nil && status == 200) && (allowed || isForbidden(err)),
+			"%s: %d, %v", text, status, err)
 	}
-	if _, err := get(t, egress.Rules{Ports: []int{h.port}}, nil, h.URL); !isForbidden(err) {
-		t.Errorf("nothing is allowed: %v", err)
-	}
+	_, err := get(t, egress.Rules{Ports: []int{h.port}}, nil, h.URL)
+	check.That(t, isForbidden(err), "nothing is allowed: %v", err)
 	everything := egress.Rules{Ports: []int{h.port}, Allow: []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0")}}
-	if _, err := get(t, everything, nil, "http://169.254.169.254"+at); !isForbidden(err) {
-		t.Errorf("everything is allowed, and so are metadata services: %v", err)
-	}
+	_, err = get(t, everything, nil, "http://169.254.169.254"+at)
+	check.That(t, isForbidden(err), "everything is allowed, and so are metadata services: %v", err)
 }
 
 // TestDenied: what the owner denies is never asked, public or allowed, as an address or by a name.
@@ -290,33 +269,25 @@ func TestDenied(t *testing.T) {
 	h := newHost(t, ok)
 	at := ":" + strconv.Itoa(h.port)
 	deny, err := egress.ParseDeny("2600:1f18:1::/48, 127.0.0.0/30,93.184.216.0/24")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	rules := egress.Rules{Ports: []int{h.port}, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Deny: deny}
 	for text, name := range map[string]string{
 		"https://[2600:1f18:1::5]" + at: "", "https://93.184.216.34" + at: "", "http://127.0.0.1" + at: "",
 		"https://inner.example" + at: "2600:1f18:1::5", "http://one.example" + at: "127.0.0.5 127.0.0.1", "https://other.example" + at: "::ffff:93.184.216.34",
 	} {
-		if _, err := get(t, rules, answers(t, name), text); !isForbidden(err) {
-			t.Errorf("%s: %v", text, err)
-		}
+		_, err := get(t, rules, answers(t, name), text)
+		check.That(t, isForbidden(err), "%s: %v", text, err)
 	}
 	for _, text := range []string{"https://[2600:1f18:2::5]" + at, "https://1.1.1.1" + at, "http://127.0.0.4" + at} {
 		u, err := egress.ParseURL(text)
 		if err == nil {
 			err = rules.Check(u)
 		}
-		if err != nil {
-			t.Errorf("what is beside it: %v", err)
-		}
+		check.That(t, err == nil, "what is beside it: %v", err)
 	}
-	if h.asked != 0 {
-		t.Errorf("%d requests came", h.asked)
-	}
-	if _, err := egress.ParseDeny("10.0.0.1/8"); err == nil || !strings.Contains(err.Error(), "no prefix") {
-		t.Error(err)
-	}
+	check.That(t, h.asked == 0, "%d requests came", h.asked)
+	_, err = egress.ParseDeny("10.0.0.1/8")
+	check.That(t, err != nil && strings.Contains(err.Error(), "no prefix"), "%v", err)
 }
 
 // TestRedirects are answers, and nobody goes there.
@@ -326,9 +297,8 @@ func TestRedirects(t *testing.T) {
 		http.Redirect(w, r, "http://127.0.0.1:"+strconv.Itoa(h.port)+"/inner", http.StatusTemporaryRedirect)
 	})
 	status, err := get(t, egress.Rules{Ports: []int{h.port}, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}, nil, h.URL)
-	if err != nil || status != http.StatusTemporaryRedirect || h.asked != 1 {
-		t.Errorf("%d, %v, %d requests", status, err, h.asked)
-	}
+	check.That(t, err == nil && status == http.StatusTemporaryRedirect && h.asked == 1,
+		"%d, %v, %d requests", status, err, h.asked)
 }
 
 // TestNoProxy: what the environment says is not asked.
@@ -337,32 +307,22 @@ func TestNoProxy(t *testing.T) {
 	t.Setenv("HTTP_PROXY", proxy.URL)
 	t.Setenv("HTTPS_PROXY", proxy.URL)
 	rules := egress.Rules{Ports: []int{h.port}, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
-	if status, err := get(t, rules, answers(t, "127.0.0.1"), "http://name.example:"+strconv.Itoa(h.port)); err != nil || status != 200 {
-		t.Errorf("%d, %v", status, err)
-	}
-	if proxy.asked != 0 {
-		t.Error("the proxy was asked")
-	}
+	status, err := get(t, rules, answers(t, "127.0.0.1"), "http://name.example:"+strconv.Itoa(h.port))
+	check.That(t, err == nil && status == 200, "%d, %v", status, err)
+	check.That(t, proxy.asked == 0, "the proxy was asked")
 }
 
 // TestCertificates: who answers at the address must be who the name says.
 func TestCertificates(t *testing.T) {
 	h := httptest.NewTLSServer(http.HandlerFunc(ok))
 	defer h.Close()
-	u, err := url.Parse(h.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := check.Get(url.Parse(h.URL))
 	number, err := strconv.Atoi(u.Port())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	rules := egress.Rules{Ports: []int{number}, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
 	_, err = get(t, rules, answers(t, "127.0.0.1"), "https://name.example:"+u.Port())
 	var bad *tls.CertificateVerificationError
-	if !errors.As(err, &bad) {
-		t.Errorf("a host with another's certificate: %v", err)
-	}
+	check.That(t, errors.As(err, &bad), "a host with another's certificate: %v", err)
 }
 
 func FuzzParseURL(f *testing.F) {
@@ -375,8 +335,7 @@ func FuzzParseURL(f *testing.F) {
 		if err != nil || rules.Check(u) != nil {
 			return
 		}
-		if a, err := netip.ParseAddr(u.Hostname()); err == nil && !egress.Public(a) {
-			t.Errorf("%q is taken, and has the address %s", text, a)
-		}
+		a, err := netip.ParseAddr(u.Hostname())
+		check.That(t, err != nil || egress.Public(a), "%q is taken, and has the address %s", text, a)
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/httpapi"
 )
@@ -32,9 +33,7 @@ func TestAnyBody(t *testing.T) {
 		} {
 			got = nil
 			answer, err := api.Handle(t.Context(), emf.New(io.Discard, emf.Names{}).Begin(), json.RawMessage(`{"rawPath":"/x","headers":`+test.headers+`,"body":`+test.body+`,"requestContext":{"http":{"method":"POST"}}}`))
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			switch {
 			case api.Any == nil && got != nil:
 				t.Errorf("%s: an operation on JSON got %q", name, got.Body)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/httpapi"
 )
@@ -22,13 +23,9 @@ func zipped(t testing.TB, text string, n int) []byte {
 	var out bytes.Buffer
 	w := gzip.NewWriter(&out)
 	for range n {
-		if _, err := io.WriteString(w, text); err != nil {
-			t.Fatal(err)
-		}
+		check.Get(io.WriteString(w, text))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, w.Close())
 	return out.Bytes()
 }
 
@@ -40,27 +37,19 @@ func post(t testing.TB, headers map[string]string, body []byte) (status int, doc
 			return http.StatusOK, fmt.Sprintf("%s|%s|%s", c.Body, c.IdempotencyKey, c.Headers["x-name"]), nil
 		}}},
 	}
-	event, err := json.Marshal(map[string]any{
+	event := check.Get(json.Marshal(map[string]any{
 		"version": "2.0", "rawPath": "/messages", "headers": headers, "requestContext": map[string]any{"http": map[string]any{"method": "POST"}},
 		"body": base64.StdEncoding.EncodeToString(body), "isBase64Encoded": true,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	// A header's byte that is not UTF-8 stays what it is in the event.
 	event = bytes.ReplaceAll(event, []byte("LATIN"), []byte{0xE9})
-	raw, err := api.Handle(t.Context(), emf.New(io.Discard, emf.Names{}).Begin(), event)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := check.Get(api.Handle(t.Context(), emf.New(io.Discard, emf.Names{}).Begin(), event))
 	var answer struct {
 		StatusCode int
 		Headers    map[string]string
 		Body       string
 	}
-	if err := json.Unmarshal(raw, &answer); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal(raw, &answer))
 	_ = json.Unmarshal([]byte(answer.Body), &document)
 	if document == "" {
 		document = answer.Body
@@ -98,9 +87,8 @@ func TestBodies(t *testing.T) {
 		"replaced before":   {map[string]string{"X-Name": "\uFFFD"}, []byte(`1`), 400, "x-name has a byte that is not UTF-8"},
 	} {
 		status, document, headers := post(t, c.headers, c.body)
-		if status != c.status || !strings.Contains(document, c.want) {
-			t.Errorf("%s: %d %.200s, want %d %s", name, status, document, c.status, c.want)
-		}
+		check.That(t, status == c.status && strings.Contains(document, c.want),
+			"%s: %d %.200s, want %d %s", name, status, document, c.status, c.want)
 		if accepts := headers["accept-encoding"]; (accepts == "gzip") != (status == 415) {
 			t.Errorf("%s: answered %d with accept-encoding %q", name, status, accepts)
 		}
@@ -132,8 +120,6 @@ func FuzzIdempotencyKey(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, value string) {
 		status, document, _ := post(t, map[string]string{"idempotency-key": value}, []byte("1"))
-		if status != 200 && status != 400 {
-			t.Errorf("%q: %d %s", value, status, document)
-		}
+		check.That(t, status == 200 || status == 400, "%q: %d %s", value, status, document)
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/pkg/invalid"
@@ -28,9 +29,7 @@ func answer(t *testing.T, claim, event string) string {
 		TenantClaim: claim,
 	}
 	raw, err := api.Handle(t.Context(), emf.New(io.Discard, emf.Names{}).Begin(), json.RawMessage(event))
-	if err != nil {
-		t.Fatalf("%s: %v", event, err)
-	}
+	check.Need(t, err == nil, "%s: %v", event, err)
 	return string(raw)
 }
 
@@ -78,15 +77,11 @@ func TestWhoseNames(t *testing.T) {
 		{v1(`{"jwt":{"claims":{"org":"acme"}}}`, `{}`), "no verified token"},
 	} {
 		got := answer(t, "org", c.event)
-		if !strings.Contains(got, c.want) {
-			t.Errorf("%s\n%s, want %s", c.event, got, c.want)
-		}
-		if refused := strings.Contains(got, `"statusCode":403`); refused == (c.want == operator || c.want == acme) {
-			t.Errorf("%s\n%s", c.event, got)
-		}
-		if got := answer(t, "", c.event); !strings.Contains(got, operator) {
-			t.Errorf("without tenants: %s\n%s", c.event, got)
-		}
+		check.That(t, strings.Contains(got, c.want), "%s\n%s, want %s", c.event, got, c.want)
+		refused := strings.Contains(got, `"statusCode":403`)
+		check.That(t, refused != (c.want == operator || c.want == acme), "%s\n%s", c.event, got)
+		got = answer(t, "", c.event)
+		check.That(t, strings.Contains(got, operator), "without tenants: %s\n%s", c.event, got)
 	}
 }
 
@@ -122,9 +117,8 @@ func TestProblemsNameQueuesAsTheyWereGiven(t *testing.T) {
 		if err == nil {
 			err = json.Unmarshal(raw, &answer)
 		}
-		if err != nil || !strings.Contains(answer.Body, want) {
-			t.Errorf("%s: %s, %v; want %s", queue, answer.Body, err, want)
-		}
+		check.That(t, err == nil && strings.Contains(answer.Body, want),
+			"%s: %s, %v; want %s", queue, answer.Body, err, want)
 	}
 }
 
@@ -146,8 +140,7 @@ func TestIdentity(t *testing.T) {
 		{`{"queue":"q","sub":"evil","userArn":"evil"}`, httpapi.Identity{Kind: "direct"}},
 	} {
 		r, err := httpapi.Decode(json.RawMessage(c.event))
-		if got := r.Identity(); err != nil || got != c.want {
-			t.Errorf("%s: %+v, %v; want %+v", c.event, got, err, c.want)
-		}
+		got := r.Identity()
+		check.That(t, err == nil && got == c.want, "%s: %+v, %v; want %+v", c.event, got, err, c.want)
 	}
 }

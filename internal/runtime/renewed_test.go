@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"github.com/streamsort/streamsort/internal/assetfile"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/emf"
 )
 
@@ -47,9 +48,7 @@ func TestRenewed(t *testing.T) {
 		return lambda.NewHandler(func(context.Context) (string, error) { return string(text), nil }), err
 	}
 	first, err := make()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	now := time.UnixMilli(0)
 	r := &renewed{Handler: first, make: make, looked: now, now: func() time.Time { return now }}
 	for i, c := range []struct {
@@ -88,13 +87,9 @@ func TestRenewedKeepsCounts(t *testing.T) {
 			return nil, nil
 		}), err
 	}, func() time.Time { return now })
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	call := func() {
-		if _, err := handler.(lambda.Handler).Invoke(t.Context(), []byte("null")); err != nil {
-			t.Fatal(err)
-		}
+		check.Get(handler.(lambda.Handler).Invoke(t.Context(), []byte("null")))
 	}
 	for range 19 {
 		call()
@@ -108,7 +103,6 @@ func TestRenewedKeepsCounts(t *testing.T) {
 		n, _ := strconv.Atoi(line[1])
 		stored += n
 	}
-	if stored != 20 || strings.Count(out.String(), `"ColdStart":1`) != 1 {
-		t.Errorf("of 20 calls %d are counted; lines:\n%s", stored, &out)
-	}
+	check.That(t, stored == 20 && strings.Count(out.String(), `"ColdStart":1`) == 1,
+		"of 20 calls %d are counted; lines:\n%s", stored, &out)
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/bubble"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/emf"
 	"github.com/streamsort/streamsort/internal/quota"
 	"github.com/streamsort/streamsort/internal/runtime"
@@ -51,9 +52,7 @@ func quotas(t *testing.T, text string) {
 	folder := t.TempDir()
 	t.Setenv("LAMBDA_TASK_ROOT", folder)
 	t.Setenv("STREAMSORT_QUOTAS", "true")
-	if err := os.WriteFile(filepath.Join(folder, quota.File), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(filepath.Join(folder, quota.File), []byte(text), 0o600))
 }
 
 // TestNew: a function whose environment is complete starts, and gets what it asks for.
@@ -61,9 +60,7 @@ func TestNew(t *testing.T) {
 	complete(t)
 	handler, err := runtime.New(io.Discard, everything)
 	handle, is := handler.(func(context.Context, string) (string, error))
-	if err != nil || !is {
-		t.Fatalf("%T, %v", handler, err)
-	}
+	check.Need(t, err == nil && is, "%T, %v", handler, err)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	end, _ := ctx.Deadline()
@@ -117,18 +114,14 @@ func TestNothingIsNeededThatNobodyAsksFor(t *testing.T) {
 	t.Setenv("STREAMSORT_QUOTAS", "false")
 	_, err := runtime.New(io.Discard, func(d *runtime.Deps) (runtime.Handler, error) {
 		sorter := d.Sorter()
-		if sorter == nil || sorter != d.Sorter() || d.Quotas() != nil {
-			t.Error("no Sorter, or several, or quotas that are off")
-		}
+		check.That(t, sorter != nil && sorter == d.Sorter() && d.Quotas() == nil,
+			"no Sorter, or several, or quotas that are off")
 		return nil, nil
 	})
-	if err != nil {
-		t.Error(err)
-	}
+	check.That(t, err == nil, "%v", err)
 	own := errors.New("of its own")
-	if _, err := runtime.New(io.Discard, func(*runtime.Deps) (runtime.Handler, error) { return nil, own }); !errors.Is(err, own) {
-		t.Errorf("error %v", err)
-	}
+	_, err = runtime.New(io.Discard, func(*runtime.Deps) (runtime.Handler, error) { return nil, own })
+	check.That(t, errors.Is(err, own), "error %v", err)
 }
 
 func TestQuotas(t *testing.T) {
@@ -160,9 +153,7 @@ func TestAround(t *testing.T) {
 			handle := runtime.Around(&out, 5*time.Second, func(ctx context.Context, metrics *emf.Metrics, event string) (string, error) {
 				metrics.Count("Seen", 1)
 				bubble.Sleep(55*time.Second + time.Millisecond)
-				if ctx.Err() == nil {
-					t.Error("it may take all of the time")
-				}
+				check.That(t, ctx.Err() != nil, "it may take all of the time")
 				if panics {
 					panic("of a test")
 				}
@@ -174,22 +165,15 @@ func TestAround(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			func() {
 				defer func() {
-					if (recover() != nil) != panics {
-						t.Error("the panic is lost")
-					}
+					check.That(t, (recover() != nil) == panics, "the panic is lost")
 				}()
-				if answer, err := handle(ctx, "a"); answer != "a!" || !errors.Is(err, context.DeadlineExceeded) {
-					t.Errorf("%q, %v", answer, err)
-				}
+				answer, err := handle(ctx, "a")
+				check.That(t, answer == "a!" && errors.Is(err, context.DeadlineExceeded), "%q, %v", answer, err)
 			}()
 			cancel()
-			if !ended {
-				t.Error("nothing came after, or it had no time")
-			}
+			check.That(t, ended, "nothing came after, or it had no time")
 			for _, part := range []string{`"Seen":1`, `"After":1`, `"ColdStart":1`, `"Namespace":"Space"`, `"service":"orders"`, `"function_name":"enqueue"`} {
-				if !strings.Contains(out.String(), part) {
-					t.Errorf("no %s in %s", part, &out)
-				}
+				check.That(t, strings.Contains(out.String(), part), "no %s in %s", part, &out)
 			}
 		}
 	})
@@ -202,9 +186,8 @@ func TestIsBatch(t *testing.T) {
 		`{"Records":[{"eventSource":"aws:sqs"},{"eventSource":"aws:s3"}]}`:  false,
 		`{"Records":[{}]}`: false, `{"Records":[]}`: false, `{"Records":7}`: false, `{}`: false, `7`: false, ``: false, `null`: false,
 	} {
-		if got := runtime.IsBatch([]byte(event), "aws:sqs"); got != want {
-			t.Errorf("%s: %v", event, got)
-		}
+		got := runtime.IsBatch([]byte(event), "aws:sqs")
+		check.That(t, got == want, "%s: %v", event, got)
 	}
 }
 
@@ -220,21 +203,16 @@ func TestWakeUpsAreSent(t *testing.T) {
 	complete(t)
 	t.Setenv("AWS_ENDPOINT_URL_SQS", server.URL)
 	var out bytes.Buffer
-	handler, err := runtime.New(&out, func(d *runtime.Deps) (runtime.Handler, error) {
+	handler := check.Get(runtime.New(&out, func(d *runtime.Deps) (runtime.Handler, error) {
 		return runtime.Handle(d, time.Second, func(context.Context, *emf.Metrics, string) (string, error) {
 			d.Timer.Gap("late", time.Now())
 			return "", nil
 		}), nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if _, err := handler.(func(context.Context, string) (string, error))(t.Context(), ""); err != nil || len(sent) != 1 || !strings.Contains(sent[0], "late") {
 		t.Errorf("sent %v, %v", sent, err)
 	}
-	if !strings.Contains(out.String(), `"WakeUpsSent":1`) {
-		t.Errorf("metrics: %s", &out)
-	}
+	check.That(t, strings.Contains(out.String(), `"WakeUpsSent":1`), "metrics: %s", &out)
 }
 
 // TestEagerCalls: an invocation that moved queues of an eager consumer calls process once, at its
@@ -265,7 +243,7 @@ func TestEagerCalls(t *testing.T) {
 		called, status = nil, c.status
 		t.Setenv("STREAMSORT_READERS", c.readers)
 		var out bytes.Buffer
-		handler, err := runtime.New(&out, func(d *runtime.Deps) (runtime.Handler, error) {
+		handler := check.Get(runtime.New(&out, func(d *runtime.Deps) (runtime.Handler, error) {
 			return runtime.Handle(d, time.Second, func(context.Context, *emf.Metrics, string) (string, error) {
 				moved := d.SorterOptions().Moved
 				for i, queue := range strings.Fields(c.queues) {
@@ -273,15 +251,10 @@ func TestEagerCalls(t *testing.T) {
 						moved(queue, int64(i))
 					}
 				}
-				if len(called) > 0 {
-					t.Error("called before the end")
-				}
+				check.That(t, len(called) == 0, "called before the end")
 				return "answered", nil
 			}), nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		answer, err := handler.(func(context.Context, string) (string, error))(t.Context(), "")
 		if err != nil || answer != "answered" || len(called) != c.calls || !strings.Contains(out.String(), c.metric) ||
 			(c.metric == "") != !strings.Contains(out.String(), "EagerCalls") {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/secret"
 )
 
@@ -15,13 +16,10 @@ func FuzzSecrets(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		values, err := secret.ParseValues(text)
-		if err == nil && len(values) == 0 {
-			t.Errorf("%q has no secrets, and is taken", text)
-		}
+		check.That(t, err != nil || len(values) != 0, "%q has no secrets, and is taken", text)
 		for _, value := range values {
-			if len(bytes.TrimSpace(value)) > 0 && len(value) < secret.MinBytes {
-				t.Errorf("%q has a secret of %d bytes", text, len(value))
-			}
+			check.That(t, len(bytes.TrimSpace(value)) == 0 || len(value) >= secret.MinBytes,
+				"%q has a secret of %d bytes", text, len(value))
 		}
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/secret"
 )
 
@@ -17,9 +18,8 @@ import (
 func TestKeys(t *testing.T) {
 	key := []byte("\xfb\xff\xfe 19 bytes of key")
 	url, standard := base64.RawURLEncoding.EncodeToString(key), base64.StdEncoding.EncodeToString(key)
-	if !strings.ContainsAny(url, "-_") || !strings.HasSuffix(standard, "=") {
-		t.Fatalf("%s and %s are no examples", url, standard)
-	}
+	check.Need(t, strings.ContainsAny(url, "-_") && strings.HasSuffix(standard, "="),
+		"%s and %s are no examples", url, standard)
 	for _, c := range []struct {
 		encoding secret.Encoding
 		text     string
@@ -68,9 +68,8 @@ func FuzzKeys(f *testing.F) {
 		for _, encoding := range []secret.Encoding{secret.Base64, secret.Hex, secret.PublicKey, secret.SigningToken} {
 			keys, err := encoding.Keys([][]byte{text})
 			for _, key := range keys {
-				if err != nil || len(key) < secret.MinBytes {
-					t.Errorf("%s %q is %s, %v", encoding, text, fmt.Sprintf("%q", key), err)
-				}
+				check.That(t, err == nil && len(key) >= secret.MinBytes,
+					"%s %q is %s, %v", encoding, text, fmt.Sprintf("%q", key), err)
 			}
 		}
 	})

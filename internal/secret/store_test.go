@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/secret"
 )
 
@@ -24,13 +25,10 @@ func TestFetch(t *testing.T) {
 		body, _ := io.ReadAll(r.Body)
 		asked = append(asked, r.Header.Get("X-Amz-Target")+" "+string(body))
 		for _, part := range []string{"AWS4-HMAC-SHA256 Credential=key/", "/eu-west-1/", "SignedHeaders=", "x-amz-target"} {
-			if !strings.Contains(r.Header.Get("Authorization"), part) {
-				t.Errorf("no %s in %s", part, r.Header.Get("Authorization"))
-			}
+			check.That(t, strings.Contains(r.Header.Get("Authorization"), part),
+				"no %s in %s", part, r.Header.Get("Authorization"))
 		}
-		if r.Header.Get("X-Amz-Security-Token") != "token" {
-			t.Error("no session token")
-		}
+		check.That(t, r.Header.Get("X-Amz-Security-Token") == "token", "no session token")
 		answer := answers[0]
 		if len(answers) > 1 {
 			answers = answers[1:]
@@ -48,16 +46,11 @@ func TestFetch(t *testing.T) {
 	const parameter = "arn:aws:ssm:eu-west-1:123456789012:parameter/a"
 	var all []secret.Reference
 	for _, arn := range []string{secretARN, parameter} {
-		of, err := secret.ParseReference(arn)
-		if err != nil {
-			t.Fatal(err)
-		}
+		of := check.Get(secret.ParseReference(arn))
 		all = append(all, of)
 	}
 	store, err := secret.NewStore(all...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	for name, test := range map[string]struct {
 		arn, want string
 		answers   []string
@@ -72,10 +65,7 @@ func TestFetch(t *testing.T) {
 		"and not again":   {parameter, "error status 503", []string{`503 `}, 2},
 		"an empty answer": {secretARN, "error the answer has no text", []string{`200 `}, 1},
 	} {
-		of, err := secret.ParseReference(test.arn)
-		if err != nil {
-			t.Fatal(err)
-		}
+		of := check.Get(secret.ParseReference(test.arn))
 		asked, answers = nil, test.answers
 		got, err := store.Fetch(t.Context(), of)
 		if err != nil {
@@ -88,26 +78,19 @@ func TestFetch(t *testing.T) {
 		if test.arn == parameter {
 			want = `AmazonSSM.GetParameter {"Name":"` + parameter + `","WithDecryption":true}`
 		}
-		if asked[0] != want {
-			t.Errorf("asked for %s, want %s", asked[0], want)
-		}
+		check.That(t, asked[0] == want, "asked for %s, want %s", asked[0], want)
 	}
 	server.Close()
 	of, _ := secret.ParseReference(secretARN)
-	if _, err := store.Fetch(t.Context(), of); err == nil {
-		t.Error("a store that is not there answers")
-	}
+	_, err = store.Fetch(t.Context(), of)
+	check.That(t, err != nil, "a store that is not there answers")
 }
 
 func TestNewStoreNamesWhatIsMissing(t *testing.T) {
 	for _, name := range []string{"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_SSM", "AWS_ENDPOINT_URL_SECRETS_MANAGER"} {
 		t.Setenv(name, "")
 	}
-	of, err := secret.ParseReference("arn:aws:ssm:eu-west-1:123456789012:parameter/a")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := secret.NewStore(of); err == nil || !strings.Contains(err.Error(), "AWS_REGION") {
-		t.Errorf("error %v", err)
-	}
+	of := check.Get(secret.ParseReference("arn:aws:ssm:eu-west-1:123456789012:parameter/a"))
+	_, err := secret.NewStore(of)
+	check.That(t, err != nil && strings.Contains(err.Error(), "AWS_REGION"), "error %v", err)
 }

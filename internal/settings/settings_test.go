@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/calllog"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/mapping"
 	"github.com/streamsort/streamsort/internal/settings"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -25,10 +26,7 @@ func tables(t *testing.T) {
 
 func TestDefaults(t *testing.T) {
 	tables(t)
-	s, err := settings.FromEnvironment()
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := check.Get(settings.FromEnvironment())
 	if s.Defaults != cursor.DefaultSettings() || s.Retention != 336*time.Hour || s.KeepForever || s.Names.Trouble != "s-1" {
 		t.Errorf("%+v", s)
 	}
@@ -47,10 +45,7 @@ func TestEverything(t *testing.T) {
 	} {
 		t.Setenv(name, value)
 	}
-	s, err := settings.FromEnvironment()
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := check.Get(settings.FromEnvironment())
 	want := settings.Settings{
 		Names:       cursor.Names{Messages: "m-1", Cursors: "c-1", Trouble: "s-1", Arrivals: "a-1"},
 		Consumers:   delivery.Names{Trouble: "s-1"},
@@ -61,9 +56,7 @@ func TestEverything(t *testing.T) {
 		SweepEvery: 4 * time.Minute, FullSweepEvery: 2 * time.Hour, SweepSegments: 2,
 		Log: calllog.Log{Successes: 100, Queue: "q", Until: time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC)},
 	}
-	if !reflect.DeepEqual(s, want) {
-		t.Errorf("%+v, want %+v", s, want)
-	}
+	check.That(t, reflect.DeepEqual(s, want), "%+v, want %+v", s, want)
 }
 
 // The sweep takes who reads what from the text that process has.
@@ -77,9 +70,8 @@ func TestReadersOfConsumers(t *testing.T) {
 		t.Errorf("%+v, %v, %v; want %+v", s.Readers, s.Buckets, err, want)
 	}
 	t.Setenv("STREAMSORT_READERS", `{"consumers":{"name":"a"}}`)
-	if _, err := settings.FromEnvironment(); err == nil || !strings.Contains(err.Error(), "STREAMSORT_READERS") {
-		t.Errorf("error %v", err)
-	}
+	_, err = settings.FromEnvironment()
+	check.That(t, err != nil && strings.Contains(err.Error(), "STREAMSORT_READERS"), "error %v", err)
 }
 
 func TestErrorsNameTheVariable(t *testing.T) {
@@ -104,11 +96,7 @@ func TestErrorsNameTheVariable(t *testing.T) {
 
 func raw(t *testing.T, texts mapping.Texts) *mapping.Mapping {
 	t.Helper()
-	m, err := texts.Parse(mapping.Kind{Request: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	return check.Get(texts.Parse(mapping.Kind{Request: true}))
 }
 
 // TestRawEvents: the error of the document names its member.
@@ -158,10 +146,7 @@ func TestChains(t *testing.T) {
 	} {
 		t.Setenv("STREAMSORT_CHAINS_TABLE", c.table)
 		t.Setenv("STREAMSORT_TOMBSTONE", c.tombstone)
-		s, err := settings.FromEnvironment()
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := check.Get(settings.FromEnvironment())
 		if err := s.NeedChains(); c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%+v: error %v", c, err)
 		}
@@ -190,14 +175,10 @@ func TestReadersOfAFile(t *testing.T) {
 		`{"consumers":[]}`:                      file + " has no consumers: ",
 		`{"consumers":[{"name":"not a name"}]}`: file + ` has the reader "not a name": `,
 	} {
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(file, []byte(text), 0o600))
 		s, err := settings.FromEnvironment()
 		if want != "" {
-			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("error %v, want %s", err, want)
-			}
+			check.That(t, err != nil && strings.Contains(err.Error(), want), "error %v, want %s", err, want)
 		} else if err != nil || len(s.Readers) != 2 || !s.Readers[1].Eager || len(s.Endpoints) != 1 || s.Endpoints[0] != "hooks" {
 			t.Errorf("%+v, %v of %v", s.Readers, s.Endpoints, err)
 		}

@@ -46,9 +46,7 @@ func each(t *testing.T, test func(b *bench)) {
 
 func (b *bench) check(err error) {
 	b.Helper()
-	if err != nil {
-		b.Fatal(err)
-	}
+	check.OK(b, err)
 }
 
 func (b *bench) is(what string, got, want any) {
@@ -115,9 +113,8 @@ func TestWritesThatGoWrong(t *testing.T) {
 			twice := func(what string, write func() error) {
 				b.Helper()
 				b.faults.Fail(1, fault)
-				if err := write(); (err != nil) != (fault != ddbtest.Repeated) {
-					b.Errorf("%s, %s: %v", what, fault, err)
-				}
+				err := write()
+				check.That(b, (err != nil) == (fault != ddbtest.Repeated), "%s, %s: %v", what, fault, err)
 				b.check(write())
 			}
 			twice("put", func() error { return b.Put(b.Context(), row(1)) })
@@ -133,9 +130,8 @@ func TestWritesThatGoWrong(t *testing.T) {
 			b.is("walked", walked, place)
 		}
 		b.faults.Fail(1, ddbtest.Refused)
-		if _, _, err := b.Page(b.Context(), trouble.Blocked, "", "", 1); !errors.Is(err, ddb.ErrUnavailable) {
-			b.Errorf("page: %v", err)
-		}
+		_, _, err := b.Page(b.Context(), trouble.Blocked, "", "", 1)
+		check.That(b, errors.Is(err, ddb.ErrUnavailable), "page: %v", err)
 	})
 }
 
@@ -264,17 +260,14 @@ func TestItems(t *testing.T) {
 			b.check(err)
 		}
 		change(ddb.Path("v").Set(ddb.Int(2)))
-		if _, _, err := b.Row(b.Context(), trouble.Blocked, "a b", "c"); !errors.Is(err, table.ErrNewerLayout) {
-			b.Errorf("a newer layout: %v", err)
-		}
-		if _, _, err := b.Page(b.Context(), trouble.Blocked, "", "", 1); !errors.Is(err, table.ErrNewerLayout) {
-			b.Errorf("a page with a newer layout: %v", err)
-		}
+		_, _, err := b.Row(b.Context(), trouble.Blocked, "a b", "c")
+		check.That(b, errors.Is(err, table.ErrNewerLayout), "a newer layout: %v", err)
+		_, _, err = b.Page(b.Context(), trouble.Blocked, "", "", 1)
+		check.That(b, errors.Is(err, table.ErrNewerLayout), "a page with a newer layout: %v", err)
 		change(ddb.Path("v").Set(ddb.Int(1)))
 		change(ddb.Path("n").Set(ddb.Text("x")))
-		if _, found, err := b.Row(b.Context(), trouble.Blocked, "a b", "c"); err == nil || found {
-			b.Error("a text that is no number was read")
-		}
+		_, found, err := b.Row(b.Context(), trouble.Blocked, "a b", "c")
+		check.That(b, err != nil && !found, "a text that is no number was read")
 	})
 }
 
@@ -484,9 +477,8 @@ func TestANoisyTenant(t *testing.T) {
 			check.Need(t, err == nil && (size <= 0 || len(page) <= size),
 				"%d rows by age in a page of %d: %v", len(page), size, err)
 			for _, r := range page {
-				if ages = append(ages, r.Queue); r.Since.Before(since) {
-					t.Errorf("%s stands behind a younger one", r.Queue)
-				}
+				ages = append(ages, r.Queue)
+				check.That(t, !r.Since.Before(since), "%s stands behind a younger one", r.Queue)
 				since = r.Since
 			}
 			if after = next; next == (trouble.Ages{}) {

@@ -420,9 +420,7 @@ func TestStuckEffectKeepsNobody(t *testing.T) {
 		for range 5 {
 			go func() {
 				out, err := d.Once(ctx, "a", returns("second", &ran))
-				if err != nil {
-					t.Error(err)
-				}
+				check.That(t, err == nil, "%v", err)
 				answers <- out
 			}()
 		}

@@ -263,9 +263,8 @@ func TestRefusedAsAWhole(t *testing.T) {
 				if got != "advanced advanced advanced 400"+field+strings.Repeat(" advanced", 5) || a.beside {
 					t.Errorf("%s; side by side: %t; %q", got, a.beside, a.sent())
 				}
-				if n := len(a.sent()); n > 12 {
-					t.Errorf("%d requests: %q", n, a.sent())
-				}
+				n := len(a.sent())
+				check.That(t, n <= 12, "%d requests: %q", n, a.sent())
 				took := time.Since(a.at[0])
 				check.That(t, took <= 100*time.Millisecond, "it took %v", took)
 			})
@@ -287,9 +286,8 @@ func TestNotOfAMessage(t *testing.T) {
 				return accept(m)
 			}}
 			p := newProducer(t, a, nil)
-			if got := outcomes(t, send(t, p, numbered("a", 1), numbered("a", 2))); got != "advanced advanced" {
-				t.Error(status, got)
-			}
+			got := outcomes(t, send(t, p, numbered("a", 1), numbered("a", 2)))
+			check.That(t, got == "advanced advanced", "%v %v", status, got)
 			want(t, a, "a1 a2", "a1 a2")
 			waited := a.at[1].Sub(a.at[0])
 			check.That(t, waited >= 3*time.Second, "%d: sent again after %v", status, waited)
@@ -404,8 +402,7 @@ func TestLinger(t *testing.T) {
 		bubble.Sleep(4 * time.Millisecond)
 		send(t, p, numbered("b", 1), numbered("a", 2))
 		bubble.Sleep(2 * time.Millisecond)
-		futures := send(t, p, numbered("c", 1))
-		check.Is(t, outcomes(t, futures), "advanced")
+		check.Is(t, outcomes(t, send(t, p, numbered("c", 1))), "advanced")
 		want(t, a, "a1 a2 b1", "c1")
 		if first, second := a.at[0].Sub(began), a.at[1].Sub(began); first != 10*time.Millisecond || second != 16*time.Millisecond {
 			t.Errorf("sent after %v and %v", first, second)

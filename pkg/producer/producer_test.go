@@ -361,9 +361,8 @@ func TestDocument(t *testing.T) {
 	} {
 		a := &last{}
 		outcomes(t, send(t, newProducer(t, a, nil), m))
-		if want = `{"messages":[` + want + `]}`; a.body != want {
-			t.Errorf("%s, want %s", a.body, want)
-		}
+		want = `{"messages":[` + want + `]}`
+		check.That(t, a.body == want, "%s, want %s", a.body, want)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/pkg/table"
@@ -18,30 +19,21 @@ import (
 func TestCreate(t *testing.T) {
 	onEachServer(t, func(t *testing.T, client *dynamodb.Client) {
 		plain := table.Definition{Name: "plain" + ddbtest.Suffix(), Partition: table.Key{Name: "p", Type: table.String}}
-		if err := table.Create(t.Context(), client, plain); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, table.Create(t.Context(), client, plain))
 		half := plain // made, and nothing more
 		half.TTL = "expires"
-		if err := table.Create(t.Context(), client, whole(), half); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, table.Create(t.Context(), client, whole(), half))
 		d := whole()
 		for range 2 {
-			if err := table.Create(t.Context(), client, d, half); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, table.Create(t.Context(), client, d, half))
 		}
 		for _, name := range []string{d.Name, half.Name} {
 			ttl, err := client.DescribeTimeToLive(t.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: &name})
-			if err != nil || aws.ToString(ttl.TimeToLiveDescription.AttributeName) != "expires" {
-				t.Errorf("TTL of %s: %+v, %v", name, ttl, err)
-			}
+			check.That(t, err == nil && aws.ToString(ttl.TimeToLiveDescription.AttributeName) == "expires",
+				"TTL of %s: %+v, %v", name, ttl, err)
 		}
 		is, err := client.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: &d.Name})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		if s := is.Table.StreamSpecification; s == nil || s.StreamViewType != types.StreamViewTypeKeysOnly {
 			t.Errorf("stream %+v, want keys only", s)
 		}
@@ -52,9 +44,7 @@ func TestCreate(t *testing.T) {
 func TestCreateDiffers(t *testing.T) {
 	onEachServer(t, func(t *testing.T, client *dynamodb.Client) {
 		d := whole()
-		if err := table.Create(t.Context(), client, d); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, table.Create(t.Context(), client, d))
 		for want, change := range map[string]func(*table.Definition){
 			`with the key p S, s N; want p S, s S`:                     func(o *table.Definition) { o.Sort.Type = table.String },
 			`with the key p S, s N; want p S`:                          func(o *table.Definition) { o.Sort.Name = "" },
@@ -85,10 +75,7 @@ func whole() table.Definition {
 func onEachServer(t *testing.T, test func(*testing.T, *dynamodb.Client)) {
 	for _, kind := range ddbtest.Servers(t) {
 		t.Run(string(kind), func(t *testing.T) {
-			client, err := dynamo.New(&dynamo.Options{Endpoint: ddbtest.Endpoint(t, kind)})
-			if err != nil {
-				t.Fatal(err)
-			}
+			client := check.Get(dynamo.New(&dynamo.Options{Endpoint: ddbtest.Endpoint(t, kind)}))
 			test(t, client)
 		})
 	}

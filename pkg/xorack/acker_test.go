@@ -136,9 +136,8 @@ func TestAdd(t *testing.T) {
 	f.want(xorack.Applied)(f.Add(t.Context(), root, "second page", root.Child(1)))
 	f.want(xorack.Applied)(f.Done(t.Context(), root))
 	f.want(xorack.Applied)(f.Done(t.Context(), root.Child(0)))
-	if c := f.chain("t"); c.EdgesEnded() != 2 || c.Edges != 3 {
-		t.Errorf("%d of %d edges ended", c.EdgesEnded(), c.Edges)
-	}
+	c := f.chain("t")
+	check.That(t, c.EdgesEnded() == 2 && c.Edges == 3, "%d of %d edges ended", c.EdgesEnded(), c.Edges)
 	f.want(xorack.Ended)(f.Done(t.Context(), root.Child(1)))
 }
 
@@ -207,21 +206,16 @@ func TestManyAddsAtOnce(t *testing.T) {
 	}
 	results, errs := f.Apply(t.Context(), operations)
 	for i, r := range results {
-		if r.Outcome != xorack.Applied || errs[i] != nil {
-			t.Errorf("%d: %s, %v", i, r.Outcome, errs[i])
-		}
+		check.That(t, r.Outcome == xorack.Applied && errs[i] == nil, "%d: %s, %v", i, r.Outcome, errs[i])
 	}
-	if c := f.chain("t"); c.Edges != 121 || c.EdgesEnded() != 1 {
-		t.Errorf("%d edges, %d ended", c.Edges, c.EdgesEnded())
-	}
+	c := f.chain("t")
+	check.That(t, c.Edges == 121 && c.EdgesEnded() == 1, "%d edges, %d ended", c.Edges, c.EdgesEnded())
 }
 
 func TestManyRoots(t *testing.T) {
 	f := newFixture(t)
 	created, err := f.Create(t.Context(), "t", &xorack.CreateOptions{Edges: 3})
-	if err != nil || len(created.Roots) != 3 {
-		t.Fatal(created, err)
-	}
+	check.Need(t, err == nil && len(created.Roots) == 3, "%v %v", created, err)
 	f.want(xorack.Applied)(f.Done(t.Context(), created.Roots[2]))
 	f.want(xorack.Applied)(f.Done(t.Context(), created.Roots[0]))
 	f.want(xorack.Ended)(f.Done(t.Context(), xorack.Root("t", "", 1)))

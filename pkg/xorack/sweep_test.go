@@ -232,9 +232,7 @@ func TestOnEnds(t *testing.T) {
 		"%v, %v, %v", response, err, failures)
 	check.That(t, len(announced) == 2 && announced[0] == announced[1] && strings.HasPrefix(announced[0], "t DONE 4s "),
 		"announced %q", announced)
-	if !errors.Is(failures[1], table.ErrNewerLayout) {
-		t.Errorf("a newer layout: %v", failures[1])
-	}
+	check.That(t, errors.Is(failures[1], table.ErrNewerLayout), "a newer layout: %v", failures[1])
 	for _, broken := range []string{`{}`, `7`, `{"dynamodb":{"NewImage":7}}`} {
 		check.That(t, check.Err(handle(t.Context(), table.StreamEvent{Records: []json.RawMessage{[]byte(broken)}})) != nil, "%s: no error", broken)
 	}
@@ -348,9 +346,8 @@ func TestFanFails(t *testing.T) {
 		f.now = f.now.Add(time.Hour)
 		f.sweep(nil)
 	}
-	if c := f.chain("t"); c.End() != xorack.Failed || c.Reason != "bad address" {
-		t.Errorf("%s: %s", c.End(), c.Reason)
-	}
+	c := f.chain("t")
+	check.That(t, c.End() == xorack.Failed && c.Reason == "bad address", "%s: %s", c.End(), c.Reason)
 	if root.Fan(0) != nil || root.Fan(xorack.FanWidth*xorack.FanWidth*xorack.FanWidth+1) != nil {
 		t.Error("edges of a fan that cannot be")
 	}

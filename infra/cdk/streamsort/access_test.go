@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/jsii-runtime-go"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	paths "github.com/streamsort/streamsort/internal/mapping"
 )
 
@@ -44,9 +45,7 @@ func TestWebhookReachesItsQueuesAlone(t *testing.T) {
 		{Name: "mail", Preset: "sendgrid", Secret: secret},
 		{Name: "any", Preset: "github", Secret: secret, Queue: "q", Prefix: new("")},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	var reach []*paths.Mapping
 	for _, w := range sources {
 		reach = append(reach, w.Mapping)
@@ -55,9 +54,8 @@ func TestWebhookReachesItsQueuesAlone(t *testing.T) {
 		"ForAllValues:StringLike":    {"github/*", "${$}{all} of ${*}${?}", "@acme/*", "meta/*", "mail"},
 		"ForAllValues:StringNotLike": {"@*"}, // any queue but tenants'
 	}
-	if got := maps.Collect(ownQueues(reach...)); !reflect.DeepEqual(want, got) {
-		t.Errorf("%v, want %v", got, want)
-	}
+	got := maps.Collect(ownQueues(reach...))
+	check.That(t, reflect.DeepEqual(want, got), "%v, want %v", got, want)
 }
 
 // Endpoints, and their secrets, are in the consumers table: ack, and who consumes on the tables,
@@ -74,10 +72,7 @@ func TestEndpointsAreWalledOff(t *testing.T) {
 		}
 	}
 	stack, seen := awscdk.NewStack(awscdk.NewApp(nil), jsii.String("Shop"), nil), 0
-	made, err := New(stack, "Orders", &Props{Binaries: binaries[ARM64]})
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := check.Get(New(stack, "Orders", &Props{Binaries: binaries[ARM64]}))
 	made.GrantConsume(awsiam.NewUser(stack, jsii.String("Puller"), nil))
 	for id, resource := range written(stack).Resources {
 		if !strings.HasPrefix(id, "PullerDefaultPolicy") {
@@ -90,9 +85,7 @@ func TestEndpointsAreWalledOff(t *testing.T) {
 			}
 		}
 	}
-	if seen != 1 {
-		t.Errorf("%d statements of the grant are about the table", seen)
-	}
+	check.That(t, seen == 1, "%d statements of the grant are about the table", seen)
 }
 
 // The trouble table has counters of tenants and the sweep's place beside its rows: each function
@@ -117,9 +110,8 @@ func TestWhatIsBesideTroubleIsWalledOff(t *testing.T) {
 		diff(t, function, want, strings.Join(slices.Compact(got), " "))
 	}
 	quotas := conditions(t, defaults(), "Enqueue", "dynamodb")["TroubleTable.Arn"]
-	if n := len(quotas.([]any)); n != 2 {
-		t.Errorf("%d statements without quotas, want 2", n)
-	}
+	n := len(quotas.([]any))
+	check.That(t, n == 2, "%d statements without quotas, want 2", n)
 }
 
 // What puts events puts none of another source.
@@ -176,15 +168,11 @@ func checkWildcards(t *testing.T, tmpl template, want int) {
 		if resource["Type"] != "AWS::IAM::Policy" {
 			continue
 		}
-		text, err := json.Marshal(resource["Properties"])
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := check.Get(json.Marshal(resource["Properties"]))
 		// A condition's pattern is not among what is allowed.
 		patterns := strings.NewReplacer(`"endpoints *"`, "", `"quota *"`, "")
-		if n := strings.Count(patterns.Replace(string(text)), "*"); n != want {
-			t.Errorf("%s has %d wildcards, want %d: X-Ray's alone", id, n, want)
-		}
+		n := strings.Count(patterns.Replace(string(text)), "*")
+		check.That(t, n == want, "%s has %d wildcards, want %d: X-Ray's alone", id, n, want)
 		if note, _ := json.Marshal(resource["Metadata"]); want > 0 && !strings.Contains(string(note), "X-Ray's take no resource") {
 			t.Errorf("%s: no reason for X-Ray's wildcard in %s", id, note)
 		}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // alarms are the metrics of a template's alarms, with the value of the last dimension. It checks
@@ -34,17 +36,15 @@ func alarms(t *testing.T, tmpl template) map[string]string {
 		if id == "SweepSilentAlarm" {
 			compare, missing = "LessThanThreshold", "breaching"
 		}
-		if p["ComparisonOperator"] != compare || p["TreatMissingData"] != missing {
-			t.Errorf("%s: %v, %v where nothing is measured", id, p["ComparisonOperator"], p["TreatMissingData"])
-		}
+		check.That(t, p["ComparisonOperator"] == compare && p["TreatMissingData"] == missing,
+			"%s: %v, %v where nothing is measured", id, p["ComparisonOperator"], p["TreatMissingData"])
 		checkSection(t, id, p)
 		switch tmpl.Resources["MessagesTable"]["DeletionPolicy"] {
 		case "Delete": // changedProps
 			topic := []any{"arn:aws:sns:eu-west-1:123456789012:" + severities(t)[listed(t, id)]}
 			diff(t, id+" notifies", []any{topic, topic}, []any{p["AlarmActions"], p["OKActions"]})
-			if p["Namespace"] == "Streamsort" && service != "orders" {
-				t.Errorf("%s watches service %v", id, service)
-			}
+			check.That(t, p["Namespace"] != "Streamsort" || service == "orders",
+				"%s watches service %v", id, service)
 		default:
 			if p["AlarmActions"] != nil || p["Namespace"] == "Streamsort" && service != "streamsort" {
 				t.Errorf("%s tells %v of service %v", id, p["AlarmActions"], service)
@@ -70,18 +70,14 @@ func tenantsMetric(t *testing.T, id string, p object) string {
 	t.Helper()
 	query := p["Metrics"].([]any)[0].(object)
 	parts := tenantsQuery.FindStringSubmatch(query["Expression"].(string))
-	if parts == nil || parts[1] != parts[3] || query["ReturnData"] != true {
-		t.Fatalf("%s watches %v", id, query)
-	}
+	check.Need(t, parts != nil && parts[1] == parts[3] && query["ReturnData"] == true,
+		"%s watches %v", id, query)
 	for _, no := range []string{"Namespace", "MetricName", "Statistic", "Period", "Dimensions"} {
-		if p[no] != nil {
-			t.Errorf("%s has %s beside the query", id, no)
-		}
+		check.That(t, p[no] == nil, "%s has %s beside the query", id, no)
 	}
 	// A query sees three hours back, and no farther.
-	if p["EvaluationPeriods"].(float64)*query["Period"].(float64) > 3*3600 {
-		t.Errorf("%s looks farther back than a query can", id)
-	}
+	check.That(t, p["EvaluationPeriods"].(float64)*query["Period"].(float64) <= 3*3600,
+		"%s looks farther back than a query can", id)
 	return "Streamsort " + parts[2] + " tenants"
 }
 
@@ -93,17 +89,12 @@ func TestWatchedMetricsAreWritten(t *testing.T) {
 	var writes func(folder, metric string) bool
 	writes = func(folder, metric string) bool {
 		entries, err := os.ReadDir("../../../" + folder)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		for _, entry := range entries {
 			if entry.IsDir() || strings.HasSuffix(entry.Name(), "_test.go") {
 				continue
 			}
-			text, err := os.ReadFile("../../../" + folder + "/" + entry.Name())
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := check.Get(os.ReadFile("../../../" + folder + "/" + entry.Name()))
 			if strings.Contains(string(text), `"`+metric+`"`) || slices.ContainsFunc(shared, func(other string) bool {
 				return strings.Contains(string(text), "/"+other+`"`) && writes(other, metric)
 			}) {
@@ -125,30 +116,22 @@ func TestWatchedMetricsAreWritten(t *testing.T) {
 			watched[row[1]+" "+row[2]+"Function"] = true
 		}
 	}
-	page, err := os.ReadFile("../../../docs/how-to/platform.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := check.Get(os.ReadFile("../../../docs/how-to/platform.md"))
 	for function, pattern := range map[string]string{
 		" SweepFunction":   `MetricName="([A-Za-z]+)"`,
 		" EnqueueFunction": `MetricName=\("([A-Za-z]+)" OR "Full"\)`,
 	} {
 		found := regexp.MustCompile(pattern).FindAllStringSubmatch(string(page), -1)
-		if found == nil {
-			t.Errorf("docs/how-to/platform.md has no objective by %s", pattern)
-		}
+		check.That(t, found != nil, "docs/how-to/platform.md has no objective by %s", pattern)
 		for _, metric := range found {
 			watched[metric[1]+function] = true
 		}
 	}
-	if len(watched) < 14 {
-		t.Errorf("only %d metrics are watched: %v", len(watched), slices.Sorted(maps.Keys(watched)))
-	}
+	check.That(t, len(watched) >= 14,
+		"only %d metrics are watched: %v", len(watched), slices.Sorted(maps.Keys(watched)))
 	for metric := range watched {
 		name, function, _ := strings.Cut(strings.TrimSuffix(metric, "Function"), " ")
-		if !written(function, name) {
-			t.Errorf("%s writes no metric %q", function, name)
-		}
+		check.That(t, written(function, name), "%s writes no metric %q", function, name)
 	}
 }
 
@@ -167,9 +150,8 @@ func dashboard(t *testing.T, tmpl template) string {
 			}
 		}
 	}
-	if err := json.Unmarshal([]byte(text), &body); err != nil {
-		t.Fatalf("the dashboard is no JSON: %v\n%s", err, text)
-	}
+	err := json.Unmarshal([]byte(text), &body)
+	check.Need(t, err == nil, "the dashboard is no JSON: %v\n%s", err, text)
 	places := map[[2]int]bool{}
 	for _, w := range body.Widgets {
 		if w.Type == "metric" && (w.Properties.Title == "" || w.Properties.Region != "AWS::Region" || len(w.Properties.Metrics) == 0) {
@@ -188,18 +170,14 @@ func dashboard(t *testing.T, tmpl template) string {
 // type.
 func runbook(t *testing.T) map[string]bool {
 	t.Helper()
-	text, err := os.ReadFile("../../../docs/reference/runbook.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Get(os.ReadFile("../../../docs/reference/runbook.md"))
 	all := map[string]bool{}
 	for _, section := range strings.Split(string(text), "\n### ")[1:] {
 		name, rest, _ := strings.Cut(section, "\n")
 		rest, _, _ = strings.Cut(rest, "\n## ")
 		meaning, steps, _ := strings.Cut(strings.TrimSpace(rest), "\n- Look at: ")
-		if meaning == "" || !strings.Contains(steps, "\n- Type") {
-			t.Errorf("%s: the section must say what it means, what to look at and what to type", name)
-		}
+		check.That(t, meaning != "" && strings.Contains(steps, "\n- Type"),
+			"%s: the section must say what it means, what to look at and what to type", name)
 		all[strings.ToLower(name)] = true
 	}
 	return all
@@ -208,10 +186,7 @@ func runbook(t *testing.T) map[string]bool {
 // severities are the topics of alarms by their names in docs/reference/alarms.md.
 func severities(t *testing.T) map[string]string {
 	t.Helper()
-	text, err := os.ReadFile("../../../docs/reference/alarms.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Get(os.ReadFile("../../../docs/reference/alarms.md"))
 	all := map[string]string{}
 	for _, row := range regexp.MustCompile("(?m)^\\| \\[`([^`]+)`[^|]*\\| (page|ticket) \\|").FindAllStringSubmatch(string(text), -1) {
 		all[row[1]] = map[string]string{"page": "pager", "ticket": "people"}[row[2]]
@@ -243,9 +218,7 @@ func TestDownAlarm(t *testing.T) {
 	got := strings.Split(rule, " OR ")
 	slices.Sort(got)
 	slices.Sort(want)
-	if len(want) < 9 || !slices.Equal(want, got) {
-		t.Errorf("%v, want %v", got, want)
-	}
+	check.That(t, len(want) >= 9 && slices.Equal(want, got), "%v, want %v", got, want)
 }
 
 // TestAlarmsAreListed: the runbook has no section of an alarm that is not there.

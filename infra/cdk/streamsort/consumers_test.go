@@ -4,18 +4,16 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 func TestConsumersFile(t *testing.T) {
-	got, err := Props{ConsumersFile: "testdata/consumers.json"}.readConsumers()
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := check.Get(Props{ConsumersFile: "testdata/consumers.json"}.readConsumers())
 	want := []Consumer{
 		changedProps().Consumers[0],
 		{Name: "late", Start: "7", Sink: &Sink{Kind: "lambda", ARN: new("arn:aws:lambda:eu-west-1:123456789012:function:f")}},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(- want, + got)\n%s", diff)
-	}
+	diff := cmp.Diff(want, got)
+	check.That(t, diff == "", "(- want, + got)\n%s", diff)
 }

@@ -3,6 +3,8 @@ package streamsort
 import (
 	"strings"
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // TestEagerNames: process's name has its bound, and is made of the tables' names: stacks with
@@ -14,11 +16,9 @@ func TestEagerNames(t *testing.T) {
 	id := strings.Repeat("a", 57)
 	all := []Consumer{{Name: "books", Eager: true, Sink: &Sink{Kind: "lambda", ARN: new("arn:aws:lambda:eu-west-1:123456789012:function:books")}}}
 	err := (&Props{Consumers: all}).withDefaults(id).validate(id)
-	if err == nil || !strings.Contains(err.Error(), "has 65 characters; 64 is the most") {
-		t.Errorf("error %v", err)
-	}
+	check.That(t, err != nil && strings.Contains(err.Error(), "has 65 characters; 64 is the most"),
+		"error %v", err)
 	all[0].Eager = false
-	if err := (&Props{Consumers: all}).withDefaults(id).validate(id); err != nil {
-		t.Error(err)
-	}
+	err = (&Props{Consumers: all}).withDefaults(id).validate(id)
+	check.That(t, err == nil, "%v", err)
 }

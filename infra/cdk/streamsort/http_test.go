@@ -3,6 +3,8 @@ package streamsort
 import (
 	"strings"
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // TestHTTPRefuses: no metadata service may be asked, and no URL may be where none is asked.
@@ -18,8 +20,7 @@ func TestHTTPRefuses(t *testing.T) {
 		"port 80":                          {Consumers: to("http://example.com/")},
 		"the ports [443] are allowed":      {Consumers: to("https://example.com:8443/")},
 	} {
-		if err := props.withDefaults("Orders").validate("Orders"); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v; want %s", err, want)
-		}
+		err := props.withDefaults("Orders").validate("Orders")
+		check.That(t, err != nil && strings.Contains(err.Error(), want), "%v; want %s", err, want)
 	}
 }

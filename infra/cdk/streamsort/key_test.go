@@ -3,6 +3,8 @@ package streamsort
 import (
 	"strings"
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 const theKey = "arn:aws:kms:eu-west-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab"
@@ -17,9 +19,7 @@ func TestKeyEncrypts(t *testing.T) {
 			"AWS::DynamoDB::GlobalTable": `"KMSMasterKeyId` + key, "AWS::SQS::Queue": `"KmsMasterKeyId` + key,
 			"AWS::Logs::LogGroup": `"KmsKeyId` + key, "AWS::IAM::Policy": `{"kms:ViaService":[`,
 		}[typ]
-		if !strings.Contains(text, want) {
-			t.Errorf("%s has no %s: %s", id, want, text)
-		}
+		check.That(t, strings.Contains(text, want), "%s has no %s: %s", id, want, text)
 		counts[typ]++
 	}
 	if counts["AWS::DynamoDB::GlobalTable"] < 8 || counts["AWS::SQS::Queue"] != 2 || counts["AWS::Logs::LogGroup"] < 6 {

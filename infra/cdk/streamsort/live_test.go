@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // versionHash ends a version's logical id: it is another for each code and each configuration.
@@ -26,9 +28,8 @@ func (t template) version(tb testing.TB, id string) string {
 func TestAnUpdateKeepsTheMappings(t *testing.T) {
 	before := defaults()
 	after := synthesize("Streamsort", &Props{MaxAhead: 5, Functions: map[string]FunctionProps{"sort": {Memory: 1024}}})
-	if before.version(t, "Sort") == after.version(t, "Sort") {
-		t.Error("another function has the same version")
-	}
+	check.That(t, before.version(t, "Sort") != after.version(t, "Sort"),
+		"another function has the same version")
 	mappings := 0
 	for id, resource := range before.Resources {
 		if resource["Type"] == "AWS::Lambda::EventSourceMapping" {
@@ -36,7 +37,5 @@ func TestAnUpdateKeepsTheMappings(t *testing.T) {
 			diff(t, id, resource, after.Resources[id])
 		}
 	}
-	if mappings != 4 {
-		t.Errorf("%d mappings", mappings)
-	}
+	check.That(t, mappings == 4, "%d mappings", mappings)
 }

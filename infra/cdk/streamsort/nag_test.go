@@ -8,6 +8,8 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/assertions"
 	"github.com/aws/jsii-runtime-go"
 	"github.com/cdklabs/cdk-nag-go/cdknag/v2"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // cdk-nag finds nothing but what the template gives a reason for. It does not see point-in-time
@@ -17,10 +19,7 @@ func TestNag(t *testing.T) {
 	for _, props := range []*Props{{}, everyOption()} {
 		app := awscdk.NewApp(&awscdk.AppProps{StackTraces: jsii.Bool(false)})
 		props.Binaries = binaries[ARM64]
-		stack, err := NewStack(app, "Streamsort", props)
-		if err != nil {
-			t.Fatal(err)
-		}
+		stack := check.Get(NewStack(app, "Streamsort", props))
 		checkNag(t, app, stack.Stack, "")
 	}
 	app, stack := sourcesStack(t, &Props{})
@@ -41,8 +40,7 @@ func checkNag(t *testing.T, app awscdk.App, stack awscdk.Stack, at string) {
 	annotations := assertions.Annotations_FromStack(stack)
 	everything := assertions.Match_AnyValue()
 	for _, finding := range append(*annotations.FindError(jsii.String("*"), everything), *annotations.FindWarning(jsii.String("*"), everything)...) {
-		if text := asText(t, finding); strings.Contains(text, at) {
-			t.Errorf("%.600s", text)
-		}
+		text := asText(t, finding)
+		check.That(t, !strings.Contains(text, at), "%.600s", text)
 	}
 }

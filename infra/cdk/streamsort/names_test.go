@@ -6,6 +6,8 @@ import (
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/jsii-runtime-go"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // ownNames are the names that are the same in every stack and do not meet: each is distinguished by
@@ -31,18 +33,14 @@ func TestTwoStacksDoNotMeet(t *testing.T) {
 		props.SavedQueries = new(true)
 		// The names by default: those that a user gives are the user's to distinguish.
 		props.Tables = ""
-		stack, err := NewStack(app, id, props)
-		if err != nil {
-			t.Fatal(err)
-		}
+		stack := check.Get(NewStack(app, id, props))
 		stacks[i] = stack.Stack
 	}
 	// What has a name in each, by type, property and name.
 	named := [2]map[string]string{names(t, written(stacks[0])), names(t, written(stacks[1]))}
 	for name, what := range named[0] {
-		if other := named[1][name]; other != "" {
-			t.Errorf("%s: %s of one stack and %s of the other", name, what, other)
-		}
+		other := named[1][name]
+		check.That(t, other == "", "%s: %s of one stack and %s of the other", name, what, other)
 	}
 	for _, must := range []string{
 		"AWS::DynamoDB::GlobalTable TableName orders-messages", "AWS::DynamoDB::GlobalTable TableName orders-arrivals",
@@ -50,9 +48,7 @@ func TestTwoStacksDoNotMeet(t *testing.T) {
 		"Streamsort RoundAge orders",
 		`AWS::CloudWatch::Alarm SELECT MAX(GapAge) FROM SCHEMA("Streamsort", service, tenant) WHERE service = 'orders' GROUP BY tenant ORDER BY MAX() DESC`,
 	} {
-		if named[0][must] == "" {
-			t.Errorf("the test does not see %q", must)
-		}
+		check.That(t, named[0][must] != "", "the test does not see %q", must)
 	}
 }
 

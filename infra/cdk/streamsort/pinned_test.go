@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 var updatePinned = flag.Bool("update", false, "write the files of testdata that pin resources anew")
@@ -18,14 +20,9 @@ func pinned(t *testing.T, file, got string) {
 	t.Helper()
 	got = strings.ReplaceAll(got, "\\u003c", "<")
 	if *updatePinned {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(file, []byte(got), 0o644))
 	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := check.Get(os.ReadFile(file))
 	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
 		t.Errorf("%s; if that is meant, write it anew with: go test ./streamsort -run %s -update (- want, + got)\n%s", file, t.Name(), diff)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/consumers"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/eager"
 	"github.com/streamsort/streamsort/internal/egress"
 	"github.com/streamsort/streamsort/internal/endpoint"
@@ -26,17 +27,12 @@ var variable = regexp.MustCompile(`"(STREAMSORT_[A-Z_]+)"`)
 func TestFunctionsReadWhatTheyAreGiven(t *testing.T) {
 	read := map[string]bool{}
 	files, err := filepath.Glob("../../../internal/settings/*.go")
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
-	}
+	check.Need(t, err == nil && len(files) != 0, "files %v, error %v", files, err)
 	for _, file := range files {
 		if strings.HasSuffix(file, "_test.go") {
 			continue
 		}
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := check.Get(os.ReadFile(file))
 		for _, found := range variable.FindAllStringSubmatch(string(text), -1) {
 			read[found[1]] = true
 		}
@@ -67,7 +63,6 @@ func TestFunctionsReadWhatTheyAreGiven(t *testing.T) {
 			}
 		}
 	}
-	if diff := cmp.Diff(slices.Sorted(maps.Keys(read)), slices.Sorted(maps.Keys(given))); diff != "" {
-		t.Errorf("(- read, + given)\n%s", diff)
-	}
+	diff := cmp.Diff(slices.Sorted(maps.Keys(read)), slices.Sorted(maps.Keys(given)))
+	check.That(t, diff == "", "(- read, + given)\n%s", diff)
 }

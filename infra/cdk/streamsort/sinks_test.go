@@ -17,6 +17,8 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // sinks are one of each kind, the queue and the topic with a key of the user's.
@@ -32,10 +34,7 @@ func sinks(stack awscdk.Stack, function awslambda.Function) (all []Consumer) {
 
 func asText(tb testing.TB, value any) string {
 	tb.Helper()
-	text, err := json.Marshal(value)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	text := check.Get(json.Marshal(value))
 	return string(text)
 }
 
@@ -47,15 +46,11 @@ func TestAddSinkRefuses(t *testing.T) {
 		return awssqs.NewQueue(stack, &id, &awssqs.QueueProps{Fifo: fifo})
 	}
 	good := Consumer{Name: "good", To: queue("Good", jsii.Bool(true))}
-	if err := errors.Join(s.AddSink(good), s.AddSink(Consumer{Name: "second", To: function})); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, errors.Join(s.AddSink(good), s.AddSink(Consumer{Name: "second", To: function})))
 	if err := s.AddConsumer("Again", function, Consumer{Name: "good"}); err == nil || !strings.Contains(err.Error(), "is there already") {
 		t.Errorf("a reader under a sink's name: %v", err)
 	}
-	if err := s.AddConsumer("Books", function, Consumer{Name: "books"}); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, s.AddConsumer("Books", function, Consumer{Name: "books"}))
 	of := func(to constructs.IConstruct) Consumer { return Consumer{Name: "c", To: to} }
 	for want, c := range map[string]Consumer{
 		`"c", Shop/Standard, FIFO, awssqs.QueueProps`: of(queue("Standard", nil)),
@@ -96,9 +91,7 @@ func TestAddSinkRefuses(t *testing.T) {
 			t.Errorf("packed %s, %v, %v", packed, err, missing)
 		}
 	}
-	if found != 1 {
-		t.Errorf("%d functions are process", found)
-	}
+	check.That(t, found == 1, "%d functions are process", found)
 }
 
 // What AddSink takes, the properties take too.
@@ -111,10 +104,6 @@ func TestConsumersWithConstructs(t *testing.T) {
 	}
 	p.Consumers[0].To = awssqs.NewQueue(stack, jsii.String("Good"), &awssqs.QueueProps{Fifo: jsii.Bool(true)})
 	c, err := p.complete("Orders")
-	if err != nil || c.Consumers[0].Sink.Kind != "sqs" {
-		t.Errorf("%+v, %v", c.Consumers, err)
-	}
-	if p.Consumers[0].Sink != nil {
-		t.Error("the caller's consumers were changed")
-	}
+	check.That(t, err == nil && c.Consumers[0].Sink.Kind == "sqs", "%+v, %v", c.Consumers, err)
+	check.That(t, p.Consumers[0].Sink == nil, "the caller's consumers were changed")
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/jsii-runtime-go"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // sourcesStack is a stack with a source of each kind.
@@ -22,9 +24,7 @@ func sourcesStack(t *testing.T, props *Props) (awscdk.App, *Stack) {
 	props.Binaries = binaries[ARM64]
 	app := awscdk.NewApp(&awscdk.AppProps{StackTraces: jsii.Bool(false)})
 	stack, err := NewStack(app, "Streamsort", props)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	scope := stack.Stack
 	for id, from := range map[string]Source{
 		"Payments": {
@@ -53,9 +53,7 @@ func sourcesStack(t *testing.T, props *Props) (awscdk.App, *Stack) {
 		}},
 		"Logs": {From: Kafka{BootstrapServers: []string{"b-1.example.com:9096"}, Topic: "logs", Access: []KafkaAccess{{"VPC_SUBNET", "subnet:subnet-0a1b"}}}},
 	} {
-		if err := stack.AddSource(id, from); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, stack.AddSource(id, from))
 	}
 	return app, stack
 }
@@ -127,13 +125,10 @@ func TestAddSourceRefuses(t *testing.T) {
 		"only a bucket has Removed":                              {From: queue, Removed: true},
 		"only a queue, a stream, a table and Kafka have Filters": {From: bus, Pattern: &awsevents.EventPattern{}, Filters: []string{"{}"}},
 	} {
-		if err := s.AddSource("New", from); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %s", err, want)
-		}
+		err := s.AddSource("New", from)
+		check.That(t, err != nil && strings.Contains(err.Error(), want), "error %v, want %s", err, want)
 	}
 	for id := range written(stack).Resources {
-		if strings.Contains(id, "SourceNew") {
-			t.Errorf("%s was made", id)
-		}
+		check.That(t, !strings.Contains(id, "SourceNew"), "%s was made", id)
 	}
 }

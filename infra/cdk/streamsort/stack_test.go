@@ -16,6 +16,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/infra/cdk/internal/fakebin"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -146,9 +147,7 @@ func written(stack awscdk.Stack) (made template) {
 func (t template) properties(tb testing.TB, id, typ string) object {
 	tb.Helper()
 	resource := t.Resources[id]
-	if resource["Type"] != typ {
-		tb.Fatalf("%s is of type %v, want %s", id, resource["Type"], typ)
-	}
+	check.Need(tb, resource["Type"] == typ, "%s is of type %v, want %s", id, resource["Type"], typ)
 	properties, _ := resource["Properties"].(object)
 	return properties
 }
@@ -156,28 +155,18 @@ func (t template) properties(tb testing.TB, id, typ string) object {
 // diff compares JSON values; numbers may be written as Go's integers.
 func diff(tb testing.TB, what string, want, got any) {
 	tb.Helper()
-	text, err := json.Marshal(want)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	text := check.Get(json.Marshal(want))
 	var plain any
-	if err := json.Unmarshal(text, &plain); err != nil {
-		tb.Fatal(err)
-	}
-	if d := gocmp.Diff(plain, got); d != "" {
-		tb.Errorf("%s (- want, + got)\n%s", what, d)
-	}
+	check.OK(tb, json.Unmarshal(text, &plain))
+	d := gocmp.Diff(plain, got)
+	check.That(tb, d == "", "%s (- want, + got)\n%s", what, d)
 }
 
 func TestErrorMakesNothing(t *testing.T) {
 	app := awscdk.NewApp(nil)
 	stack, err := NewStack(app, "Streamsort", &Props{MaxAhead: -1})
-	if err == nil || stack != nil {
-		t.Errorf("stack %v, error %v", stack, err)
-	}
+	check.That(t, err != nil && stack == nil, "stack %v, error %v", stack, err)
 	for _, child := range *app.Node().Children() {
-		if *child.Node().Id() == "Streamsort" {
-			t.Error("the stack is there")
-		}
+		check.That(t, *child.Node().Id() != "Streamsort", "the stack is there")
 	}
 }

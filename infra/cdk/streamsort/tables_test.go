@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // fixed is what of a table no update may change: CloudFormation would make another table in its
@@ -55,8 +57,7 @@ func TestNoUpdateReplacesATable(t *testing.T) {
 			}
 			got[id] = f
 		}
-		if d := cmp.Diff(want, got, cmp.AllowUnexported(fixed{})); d != "" {
-			t.Errorf("(- want, + got)\n%s", d)
-		}
+		d := cmp.Diff(want, got, cmp.AllowUnexported(fixed{}))
+		check.That(t, d == "", "(- want, + got)\n%s", d)
 	}
 }

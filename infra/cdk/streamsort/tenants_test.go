@@ -3,6 +3,8 @@ package streamsort
 import (
 	"strings"
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // What operates is not there without a scope of its own.
@@ -19,14 +21,9 @@ func TestTenantsDoNotOperate(t *testing.T) {
 		}
 	}
 	for _, key := range []string{"PUT /queues", "GET /operations", "POST /operations", "GET /endpoints", "PUT /endpoints", "DELETE /endpoints"} {
-		if routes[key] {
-			t.Errorf("tenants have %s", key)
-		}
+		check.That(t, !routes[key], "tenants have %s", key)
 	}
-	if len(routes) != 12 {
-		t.Errorf("tenants have %d routes: %v", len(routes), routes)
-	}
-	if n := len(tmpl.Resources); n > 250 {
-		t.Errorf("the template has %d resources, more than 250", n)
-	}
+	check.That(t, len(routes) == 12, "tenants have %d routes: %v", len(routes), routes)
+	n := len(tmpl.Resources)
+	check.That(t, n <= 250, "the template has %d resources, more than 250", n)
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awss3"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssecretsmanager"
 	"github.com/aws/jsii-runtime-go"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // own is a stack of a user's own with two Streamsorts in it, of which the first has the properties,
@@ -24,9 +26,7 @@ func own(t *testing.T, props Props) (stack awscdk.Stack, s *Streamsort, function
 	if err == nil {
 		_, err = New(stack, "Returns", &Props{Binaries: binaries[ARM64]})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	function = awslambda.NewFunction(stack, jsii.String("Books"), &awslambda.FunctionProps{
 		Runtime: awslambda.Runtime_PROVIDED_AL2023(), Handler: jsii.String("bootstrap"),
 		Code: awslambda.Code_FromAsset(jsii.String(binaries[ARM64]+"/process"), nil),
@@ -76,9 +76,7 @@ func TestUse(t *testing.T) {
 	} {
 		base, _, _ := own(t, c.props)
 		stack, s, function := own(t, c.props)
-		if err := c.use(stack, s, function); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, c.use(stack, s, function))
 		pinned(t, file, differences(t, written(stack), written(base)))
 	}
 }
@@ -87,14 +85,11 @@ func TestUse(t *testing.T) {
 func TestStreamsReaders(t *testing.T) {
 	_, s, function := own(t, Props{})
 	for _, id := range []string{"A", "B"} {
-		if err := s.AddConsumer(id, function); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, s.AddConsumer(id, function))
 	}
 	if err := s.AddConsumer("Third", function); err == nil || !strings.Contains(err.Error(), "two functions read the cursors' stream") {
 		t.Errorf("error %v", err)
 	}
-	if err := s.AddSink(Consumer{Name: "c", To: function}); err == nil || !strings.Contains(err.Error(), "process") {
-		t.Errorf("error %v", err)
-	}
+	err := s.AddSink(Consumer{Name: "c", To: function})
+	check.That(t, err != nil && strings.Contains(err.Error(), "process"), "error %v", err)
 }

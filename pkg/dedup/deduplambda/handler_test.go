@@ -98,9 +98,7 @@ func TestHandler(t *testing.T) {
 	got, err := h(t.Context(), payment{ID: "a"})
 	check.That(t, err == nil && len(got) == 500<<10, "%d bytes, %v", len(got), err)
 	_, err = h(t.Context(), payment{ID: "a"})
-	if as[*deduplambda.OmittedError](t, err).Key.ID != "a" {
-		t.Error(err)
-	}
+	check.That(t, as[*deduplambda.OmittedError](t, err).Key.ID == "a", "%v", err)
 }
 
 // web is a process behind HTTP.
@@ -217,14 +215,12 @@ func TestHTTPv1AndFunctionURL(t *testing.T) {
 	}
 	for i, authorizer := range []map[string]any{{"claims": map[string]any{"sub": "alice"}}, {"principalId": "bob"}} {
 		request.RequestContext.Authorizer = authorizer
-		if _ = check.Get(v1(t.Context(), request)); ran != 2+i {
-			t.Errorf("%v got the response of another", authorizer)
-		}
+		_ = check.Get(v1(t.Context(), request))
+		check.That(t, ran == 2+i, "%v got the response of another", authorizer)
 	}
 	request.RequestContext.Identity.UserArn = "arn:aws:iam::1:user/carol"
-	if _ = check.Get(v1(t.Context(), request)); ran != 4 {
-		t.Error("carol got the response of another")
-	}
+	_ = check.Get(v1(t.Context(), request))
+	check.That(t, ran == 4, "carol got the response of another")
 
 	ran = 0
 	function := deduplambda.FunctionURL(web(t, dedup.NewMemory(), nil), func(_ context.Context, e events.LambdaFunctionURLRequest) (events.LambdaFunctionURLResponse, error) {
@@ -324,9 +320,7 @@ func TestHeaderTwice(t *testing.T) {
 		call(events.APIGatewayProxyRequest{Headers: map[string]string{"Idempotency-Key": "a", "idempotency-key": "b"}})
 		call(events.APIGatewayProxyRequest{MultiValueHeaders: map[string][]string{"Idempotency-Key": {"a"}, "idempotency-key": {"b"}}})
 	}
-	if *ran != 1 {
-		t.Errorf("ran %d times, want once", *ran)
-	}
+	check.That(t, *ran == 1, "ran %d times, want once", *ran)
 }
 
 // TestAnotherQuery: queries that look alike when their values are written down one after the other

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/dedup"
 	"github.com/streamsort/streamsort/pkg/dedup/deduptest"
 )
@@ -17,14 +18,11 @@ func newShelf() *shelf {
 func TestShelfConforms(t *testing.T) {
 	deduptest.Run(t, newShelf())
 	exports, err := dedup.New(newShelf(), "exports", &dedup.Options[string, string]{CompressOver: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	want := strings.Repeat("x", 5000)
 	for _, replayed := range []bool{false, true} {
 		out, err := exports.Once(t.Context(), "a", func(context.Context) (string, error) { return want, nil })
-		if err != nil || out.Value != want || out.Replayed != replayed {
-			t.Errorf("%d bytes, replayed %v, %v; want %d, %v", len(out.Value), out.Replayed, err, len(want), replayed)
-		}
+		check.That(t, err == nil && out.Value == want && out.Replayed == replayed,
+			"%d bytes, replayed %v, %v; want %d, %v", len(out.Value), out.Replayed, err, len(want), replayed)
 	}
 }

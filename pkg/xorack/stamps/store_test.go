@@ -283,15 +283,12 @@ func TestNewerLayoutIsNotWritten(t *testing.T) {
 			_, changed, err := c.write(s)
 			check.That(t, changed != refused && errors.Is(err, table.ErrNewerLayout) == refused,
 				"%s of layout %d: changed %v, %v", name, v, changed, err)
-			if refused && !items().Equal(it) {
-				t.Errorf("%s: it was %v, and is %v", name, it, items())
-			}
+			check.That(t, !refused || items().Equal(it), "%s: it was %v, and is %v", name, it, items())
 			if is, _ := items().Get("v").Int64(); is != v && !strings.HasPrefix(name, "replace") {
 				t.Errorf("after %s: layout %d, and it was %d", name, is, v)
 			}
-			if name == "delete" && !refused && (items().Has("due") || items().Has("dueShard")) {
-				t.Errorf("it is deleted, and in the index: %v", items())
-			}
+			check.That(t, name != "delete" || refused || !items().Has("due") && !items().Has("dueShard"),
+				"it is deleted, and in the index: %v", items())
 		}
 	}
 }

@@ -96,7 +96,8 @@ func (t *trial) ask(ctx context.Context, method, address string, header http.Hea
 	request := got(http.NewRequestWithContext(ctx, method, address, strings.NewReader(body)))
 	maps.Copy(request.Header, header)
 	request.Header.Set("Content-Type", "application/json")
-	response := got(t.server.Client().Do(request))
+	response, err := t.server.Client().Do(request)
+	must(err)
 	text, err := io.ReadAll(response.Body)
 	if err == nil && response.StatusCode != want {
 		err = fmt.Errorf("%s %s: %s, want %d: %s", method, address, response.Status, want, text)

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -45,20 +44,14 @@ type trial struct {
 // changed stack deployed over it while messages are under way; `cdk diff`, `cdk destroy`; and
 // without the CDK, the template and zips of a release by CloudFormation. The messages are a file's,
 // or else the real ones where they are there, or else made-up ones.
-func deploy(ctx context.Context, w *world) (err error) {
+func deploy(ctx context.Context, w *world) {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Minute) // a stack may stay in progress for ever
 	defer cancel()
 	t := &trial{world: w, seen: map[string]bool{}, outcomes: map[string]int{}}
-	if t.built, err = w.folder(); err == nil {
-		t.cdk, err = cdkcli.Open(w.root)
-	}
-	if err == nil {
-		err = t.read(os.Getenv("INPUT"))
-	}
-	if err != nil {
-		return err
-	}
-	err = w.stages(ctx, []stage{
+	t.built = w.folder()
+	t.cdk = got(cdkcli.Open(w.root))
+	t.read(os.Getenv("INPUT"))
+	w.stages(ctx, []stage{
 		{"building the functions, a consumer's function and the CDK app", t.build},
 		{"starting MiniStack, with IAM enforced and over TLS", t.start},
 		{"cdk synth, of the stack and of a changed one", t.synth},
@@ -77,11 +70,8 @@ func deploy(ctx context.Context, w *world) (err error) {
 		{"cdk destroy", t.destroy},
 		{"without the CDK: a release's template and zips, by CloudFormation", t.released},
 	})
-	if err == nil {
-		t.row("in", "%d messages to %d queues, %d of them while the stack was changed", len(t.arrivals), t.watcher.Queues(), t.inFlight)
-		t.check()
-	}
-	return err
+	t.row("in", "%d messages to %d queues, %d of them while the stack was changed", len(t.arrivals), t.watcher.Queues(), t.inFlight)
+	t.check()
 }
 
 // check prints what became of all that was sent, and notes what must not be.
@@ -97,21 +87,20 @@ func (t *trial) check() {
 	}
 }
 
-func (t *trial) read(input string) (err error) {
+func (t *trial) read(input string) {
 	real := filepath.Join(t.root, filepath.FromSlash(realMessages))
 	if _, missing := os.Stat(real); input == "" && missing == nil {
 		input = real
 	}
 	if input == "" {
-		t.arrivals, err = traffic.Generate(600)
+		t.arrivals = got(traffic.Generate(600))
 	} else {
-		t.arrivals, err = traffic.Read(input)
+		t.arrivals = got(traffic.Read(input))
 	}
 	for i := range t.arrivals {
-		err = errors.Join(err, inBase64(&t.arrivals[i]))
+		must(inBase64(&t.arrivals[i]))
 	}
 	t.watcher = traffic.NewWatcher(t.out, 3, t.arrivals)
-	return err
 }
 
 // inBase64 puts a message's body into its other form. The server writes the JSON that a function is
@@ -133,12 +122,9 @@ func inBase64(a *traffic.Arrival) error {
 
 // build compiles everything for this machine, since the server runs the functions' programs here.
 // They are built with the flags of `make build`.
-func (t *trial) build(ctx context.Context) error {
+func (t *trial) build(ctx context.Context) {
 	folders := map[string]string{"receiver": "./examples/receiver"}
-	functions, err := os.ReadDir(filepath.Join(t.root, "functions"))
-	if err != nil {
-		return err
-	}
+	functions := got(os.ReadDir(filepath.Join(t.root, "functions")))
 	for _, f := range functions {
 		if f.IsDir() {
 			folders[f.Name()] = "./functions/" + f.Name()
@@ -158,10 +144,8 @@ func (t *trial) build(ctx context.Context) error {
 			return err
 		})
 	}
-	if err := group.Wait(); err != nil {
-		return err
-	}
-	return sources.Zip(t.program("receiver"), t.receiverZip())
+	must(group.Wait())
+	must(sources.Zip(t.program("receiver"), t.receiverZip()))
 }
 
 func (t *trial) app() string                { return filepath.Join(t.built, "app") }
@@ -169,24 +153,22 @@ func (t *trial) binaries() string           { return filepath.Join(t.built, "dis
 func (t *trial) program(name string) string { return filepath.Join(t.binaries(), name, "bootstrap") }
 func (t *trial) receiverZip() string        { return filepath.Join(t.built, "receiver.zip") }
 
-func (t *trial) start(ctx context.Context) (err error) {
-	if t.server, err = ministack.StartStrict(ctx); err == nil {
-		t.later(t.server.Close)
-	}
-	return err
+func (t *trial) start(ctx context.Context) {
+	t.server = got(ministack.StartStrict(ctx))
+	t.later(t.server.Close)
 }
 
 // drain waits until every message has come out of the consumer's function. The server kills the
 // processes of functions that are deployed anew: their claims are over after 70 seconds, and the
 // sweep takes care of the rest.
-func (t *trial) drain(ctx context.Context) error {
+func (t *trial) drain(ctx context.Context) {
 	wait := t.wait(t.watcher.Distinct(), "messages are out")
 	wait.Sweep = func(ctx context.Context) error {
 		_, err := t.invoke(ctx, "SweepFunctionName", `{}`)
 		return err
 	}
-	return wait.Until(ctx, func(ctx context.Context) (int, string, error) {
+	must(wait.Until(ctx, func(ctx context.Context) (int, string, error) {
 		err := t.readLog(ctx)
 		return t.watcher.State().Messages, "", err
-	})
+	}))
 }

@@ -24,7 +24,7 @@ var changes = []string{"mode=async", "enqueueMemory=1024", "processBatchSize=50"
 func (t *trial) assembly(name string) string { return filepath.Join(t.built, name+".out") }
 
 // synth writes the stack's templates: as it is, and changed.
-func (t *trial) synth(ctx context.Context) error {
+func (t *trial) synth(ctx context.Context) {
 	for name, more := range map[string][]string{"first": nil, "changed": changes} {
 		args := []string{"synth", "--quiet", "--app", t.app(), "--output", t.assembly(name)}
 		for _, property := range append([]string{
@@ -34,11 +34,8 @@ func (t *trial) synth(ctx context.Context) error {
 		}, more...) {
 			args = append(args, "-c", "streamsort:"+property)
 		}
-		if err := t.runCDK(ctx, "", args...); err != nil {
-			return err
-		}
+		must(t.runCDK(ctx, "", args...))
 	}
-	return nil
 }
 
 // environment is that of a command that talks to the server: this process's, but for what it says
@@ -68,27 +65,24 @@ func (t *trial) runCDK(ctx context.Context, folder string, args ...string) error
 }
 
 // refusals shows what a user reads whose account is not ready.
-func (t *trial) refusals(ctx context.Context) error {
+func (t *trial) refusals(ctx context.Context) {
 	for want, env := range map[string][]string{
 		"there are no AWS credentials": t.environment(), "this account has not been bootstrapped": t.asRoot(),
 	} {
 		args := []string{"deploy", "--app", t.assembly("first"), "--require-approval", "never"}
 		refused := t.cdk.Run(ctx, cdkcli.Call{Args: args, Env: env})
 		if refused == nil || !strings.HasPrefix(refused.Error(), want) {
-			return fmt.Errorf("it said %w, want %q", refused, want)
+			must(fmt.Errorf("it said %w, want %q", refused, want))
 		}
 		t.print("%v", refused)
 	}
-	return nil
 }
 
 // bootstrap runs where there is no cdk.json: the command would synthesise the app first.
-func (t *trial) bootstrap(ctx context.Context) error {
+func (t *trial) bootstrap(ctx context.Context) {
 	folder := filepath.Join(t.built, "empty")
-	if err := os.Mkdir(folder, 0o700); err != nil {
-		return err
-	}
-	return t.runCDK(ctx, folder, "bootstrap", "aws://"+ministack.Account+"/"+ministack.Region)
+	must(os.Mkdir(folder, 0o700))
+	must(t.runCDK(ctx, folder, "bootstrap", "aws://"+ministack.Account+"/"+ministack.Region))
 }
 
 // assets is the bucket that cdk bootstrap makes.
@@ -96,30 +90,19 @@ const assets = "cdk-hnb659fds-assets-" + ministack.Account + "-" + ministack.Reg
 
 // deployReceiver makes the function that process hands batches to, as a user would: its own stack,
 // with its code in a bucket.
-func (t *trial) deployReceiver(ctx context.Context) error {
-	code, err := os.ReadFile(t.receiverZip())
-	if err != nil {
-		return err
-	}
-	if err := t.put(ctx, "/"+assets+"/receiver.zip", code); err != nil {
-		return err
-	}
-	template, err := os.ReadFile(filepath.Join(t.root, "examples", "receiver", "receiver.template.json"))
-	if err != nil {
-		return err
-	}
+func (t *trial) deployReceiver(ctx context.Context) {
+	code := got(os.ReadFile(t.receiverZip()))
+	t.put(ctx, "/"+assets+"/receiver.zip", code)
+	template := got(os.ReadFile(filepath.Join(t.root, "examples", "receiver", "receiver.template.json")))
 	if runtime.GOARCH == "amd64" {
 		template = []byte(strings.ReplaceAll(string(template), `"arm64"`, `"x86_64"`))
 	}
-	_, err = t.server.DeployWith(ctx, "Receiver", template, map[string]string{"CodeBucket": assets})
-	return err
+	got(t.server.DeployWith(ctx, "Receiver", template, map[string]string{"CodeBucket": assets}))
 }
 
-func (t *trial) deploy(ctx context.Context) error {
-	if err := t.deployAssembly(ctx, "first"); err != nil {
-		return err
-	}
-	return t.openDoors(ctx)
+func (t *trial) deploy(ctx context.Context) {
+	must(t.deployAssembly(ctx, "first"))
+	t.openDoors(ctx)
 }
 
 // deployAssembly runs cdk deploy as a user does, and reads the outputs.
@@ -149,56 +132,44 @@ func (t *trial) deployStack(ctx context.Context, assembly, stack string) (map[st
 
 // versions looks that the alias of a function that was changed is on its second version, which is
 // what everything calls.
-func (t *trial) versions(ctx context.Context) error {
+func (t *trial) versions(ctx context.Context) {
 	name, alias, _ := strings.Cut(t.outputs["EnqueueFunctionName"], ":")
-	answer, err := t.lambda(ctx, http.MethodGet, "/"+name+"/aliases/"+alias, "")
-	if err != nil {
-		return err
-	}
+	answer := got(t.lambda(ctx, http.MethodGet, "/"+name+"/aliases/"+alias, ""))
 	var on struct{ FunctionVersion string }
 	if err := json.Unmarshal(answer, &on); err != nil || on.FunctionVersion != "2" {
-		return fmt.Errorf("after two deployments the alias is %s (%w)", answer, err)
+		must(fmt.Errorf("after two deployments the alias is %s (%w)", answer, err))
 	}
 	t.print("%s:%s is version %s", name, alias, on.FunctionVersion)
-	return nil
 }
 
 // diff must find nothing: what is deployed is what the app says.
-func (t *trial) diff(ctx context.Context) error {
-	if err := t.runCDK(ctx, "", "diff", "--fail", "--app", t.assembly("changed")); err != nil {
-		return err
-	}
+func (t *trial) diff(ctx context.Context) {
+	must(t.runCDK(ctx, "", "diff", "--fail", "--app", t.assembly("changed")))
 	if err := t.runCDK(ctx, "", "diff", "--fail", "--app", t.assembly("first")); err == nil {
-		return errors.New("it finds no difference from the first stack either, so it would find none from any")
+		must(errors.New("it finds no difference from the first stack either, so it would find none from any"))
 	}
 	t.print("nothing differs from the changed stack, and something from the first")
-	return nil
 }
 
 // destroy takes the stack away, and looks for what it left behind.
-func (t *trial) destroy(ctx context.Context) error {
-	if err := t.runCDK(ctx, "", "destroy", "--force", "--app", t.assembly("changed")); err != nil {
-		return err
-	}
-	if tables, err := t.left(ctx, stackName+"-"); err != nil || len(tables) > 0 {
-		return fmt.Errorf("tables %v are left (%w)", tables, err)
+func (t *trial) destroy(ctx context.Context) {
+	must(t.runCDK(ctx, "", "destroy", "--force", "--app", t.assembly("changed")))
+	if tables := t.left(ctx, stackName+"-"); len(tables) > 0 {
+		must(fmt.Errorf("tables %v are left", tables))
 	}
 	t.print("no table and no function is left (removal=destroy; by default tables and logs stay)")
-	return nil
 }
 
 // left returns the tables that are there. It is an error if there is a function whose name begins
 // so.
-func (t *trial) left(ctx context.Context, name string) ([]string, error) {
-	functions, err := t.lambda(ctx, http.MethodGet, "", "")
-	if err == nil && bytes.Contains(functions, []byte(`"`+name)) {
-		err = fmt.Errorf("there are functions %s", functions)
+func (t *trial) left(ctx context.Context, name string) []string {
+	functions := got(t.lambda(ctx, http.MethodGet, "", ""))
+	if bytes.Contains(functions, []byte(`"`+name)) {
+		must(fmt.Errorf("there are functions %s", functions))
 	}
 	var tables struct{ TableNames []string }
-	if err == nil {
-		err = t.server.JSON(ctx, "dynamodb", "DynamoDB_20120810.ListTables", struct{}{}, &tables)
-	}
-	return tables.TableNames, err
+	must(t.server.JSON(ctx, "dynamodb", "DynamoDB_20120810.ListTables", struct{}{}, &tables))
+	return tables.TableNames
 }
 
 // lambda calls Lambda's own API of functions.
@@ -207,7 +178,6 @@ func (t *trial) lambda(ctx context.Context, method, path, body string) ([]byte, 
 }
 
 // put puts a file into a bucket, or makes the bucket.
-func (t *trial) put(ctx context.Context, path string, content []byte) error {
-	_, err := t.server.Request(ctx, "s3", http.MethodPut, path, content)
-	return err
+func (t *trial) put(ctx context.Context, path string, content []byte) {
+	got(t.server.Request(ctx, "s3", http.MethodPut, path, content))
 }

@@ -34,11 +34,8 @@ type door struct {
 
 // openDoors finds the stack's two ways in, its HTTP API and the function itself, and makes two
 // more.
-func (t *trial) openDoors(ctx context.Context) error {
-	more, err := t.server.DeployWith(ctx, "Doors", doorsTemplate, map[string]string{"Function": t.outputs["EnqueueFunctionName"]})
-	if err != nil {
-		return err
-	}
+func (t *trial) openDoors(ctx context.Context) {
+	more := got(t.server.DeployWith(ctx, "Doors", doorsTemplate, map[string]string{"Function": t.outputs["EnqueueFunctionName"]}))
 	for _, d := range []struct{ name, base, service string }{
 		{"HTTP API", t.outputs["ApiUrl"], "execute-api"},
 		{"REST API", t.at(more["Rest"]+".execute-api") + "/v1", "execute-api"},
@@ -48,7 +45,6 @@ func (t *trial) openDoors(ctx context.Context) error {
 		t.doors = append(t.doors, door{d.name, d.base, c.Put})
 	}
 	t.doors = append(t.doors, door{"direct invoke", "", t.invokeEnqueue})
-	return nil
 }
 
 // client calls an address with the keys of the account's root.
@@ -95,53 +91,44 @@ func (t *trial) invoke(ctx context.Context, output, payload string) ([]byte, err
 	return t.lambda(ctx, http.MethodPost, "/"+t.outputs[output]+"/invocations", payload)
 }
 
-// ask makes a request that is not signed. The error says if it is answered otherwise than wanted.
-func (t *trial) ask(ctx context.Context, method, address string, header http.Header, body string, want int) error {
-	request, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(body))
-	if err != nil {
-		return err
-	}
+// ask makes a request that is not signed. It ends the scenario if the answer is another one than wanted.
+func (t *trial) ask(ctx context.Context, method, address string, header http.Header, body string, want int) {
+	request := got(http.NewRequestWithContext(ctx, method, address, strings.NewReader(body)))
 	maps.Copy(request.Header, header)
 	request.Header.Set("Content-Type", "application/json")
 	response, err := t.server.Client().Do(request)
-	if err != nil {
-		return err
-	}
+	must(err)
 	text, err := io.ReadAll(response.Body)
 	if err == nil && response.StatusCode != want {
 		err = fmt.Errorf("%s %s: %s, want %d: %s", method, address, response.Status, want, text)
 	}
-	return errors.Join(err, response.Body.Close())
+	must(errors.Join(err, response.Body.Close()))
 }
 
 // strangers: each door refuses a request without a signature.
-func (t *trial) strangers(ctx context.Context) error {
+func (t *trial) strangers(ctx context.Context) {
 	for _, d := range t.doors {
 		if d.base == "" {
 			continue
 		}
-		if err := t.ask(ctx, http.MethodPost, d.base+"/messages", nil, `{"queue":"q","seq":1,"body":1}`, http.StatusForbidden); err != nil {
-			return err
-		}
+		t.ask(ctx, http.MethodPost, d.base+"/messages", nil, `{"queue":"q","seq":1,"body":1}`, http.StatusForbidden)
 		t.print("%s: 403", d.name)
 	}
-	return nil
 }
 
 // sendFirst sends the first half, each batch by another door.
-func (t *trial) sendFirst(ctx context.Context) error {
+func (t *trial) sendFirst(ctx context.Context) {
 	through := map[string]int{}
 	for i, batch := range slices.Collect(slices.Chunk(t.arrivals[:len(t.arrivals)/2], batchSize)) {
 		d := t.doors[i%len(t.doors)]
 		if err := t.send(ctx, d, batch); err != nil {
-			return fmt.Errorf("%s: %w", d.name, err)
+			must(fmt.Errorf("%s: %w", d.name, err))
 		}
 		through[d.name] += len(batch)
 	}
 	for _, d := range t.doors {
 		t.print("%-14s %d messages", d.name, through[d.name])
 	}
-	return nil
 }
 
 // send sends a batch, and counts what became of its messages. Each must have been taken.
@@ -165,7 +152,7 @@ func (t *trial) send(ctx context.Context, d door, batch []traffic.Arrival) error
 
 // update deploys the changed stack while the second half is sent, and the last of it only after the
 // deployment.
-func (t *trial) update(ctx context.Context) error {
+func (t *trial) update(ctx context.Context) {
 	deployed := make(chan struct{})
 	stop := t.during(ctx, func(ctx context.Context) error {
 		defer close(deployed)
@@ -175,13 +162,9 @@ func (t *trial) update(ctx context.Context) error {
 	for i, batch := range batches {
 		if i == len(batches)-1 {
 			<-deployed
-			if err := stop(); err != nil {
-				return err
-			}
+			must(stop())
 		}
-		if err := t.send(ctx, t.doors[0], batch); err != nil {
-			return err
-		}
+		must(t.send(ctx, t.doors[0], batch))
 		select {
 		case <-deployed:
 		case <-time.After(50 * time.Millisecond):
@@ -189,5 +172,4 @@ func (t *trial) update(ctx context.Context) error {
 		}
 	}
 	t.print("%d messages were sent meanwhile", t.inFlight)
-	return nil
 }

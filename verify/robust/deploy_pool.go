@@ -13,26 +13,24 @@ type pool struct {
 }
 
 // newPool makes a user pool, with a user of each of two tenants.
-func (r *release) newPool(ctx context.Context) (*pool, error) {
+func (r *release) newPool(ctx context.Context) *pool {
 	const password = "Correct-horse-7"
 	var made struct {
 		UserPool             struct{ ID string }
 		UserPoolClient       struct{ ClientID string }
 		AuthenticationResult struct{ IDToken string }
 	}
-	call := func(action string, input map[string]any) error {
+	call := func(action string, input map[string]any) {
 		input["UserPoolId"], input["ClientId"] = made.UserPool.ID, made.UserPoolClient.ClientID
-		return r.server.JSON(ctx, "cognito-idp", "AWSCognitoIdentityProviderService."+action, input, &made)
+		must(r.server.JSON(ctx, "cognito-idp", "AWSCognitoIdentityProviderService."+action, input, &made))
 	}
 	type object = map[string]any
-	err := call("CreateUserPool", object{
+	call("CreateUserPool", object{
 		"PoolName": "shops", "Schema": []object{{"Name": "tenant", "AttributeDataType": "String"}},
 	})
-	if err == nil {
-		err = call("CreateUserPoolClient", object{
-			"ClientName": "shop", "ExplicitAuthFlows": []string{"ALLOW_ADMIN_USER_PASSWORD_AUTH"},
-		})
-	}
+	call("CreateUserPoolClient", object{
+		"ClientName": "shop", "ExplicitAuthFlows": []string{"ALLOW_ADMIN_USER_PASSWORD_AUTH"},
+	})
 	p := &pool{tokens: map[string]string{}}
 	for _, tenant := range []string{"acme", "globex"} {
 		for _, c := range []struct {
@@ -45,13 +43,12 @@ func (r *release) newPool(ctx context.Context) (*pool, error) {
 				"AuthFlow": "ADMIN_USER_PASSWORD_AUTH", "AuthParameters": object{"USERNAME": tenant, "PASSWORD": password},
 			}},
 		} {
-			if c.input["Username"] = tenant; err == nil {
-				err = call(c.action, c.input)
-			}
+			c.input["Username"] = tenant
+			call(c.action, c.input)
 		}
 		p.tokens[tenant] = made.AuthenticationResult.IDToken
 	}
 	p.issuer = "https://cognito-idp." + ministack.Region + ".amazonaws.com/" + made.UserPool.ID
 	p.client = made.UserPoolClient.ClientID
-	return p, err
+	return p
 }

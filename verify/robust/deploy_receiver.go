@@ -45,14 +45,13 @@ func (t *trial) readLog(ctx context.Context) error {
 }
 
 // operate asks the delivery function what an operator would, directly.
-func (t *trial) operate(ctx context.Context) error {
+func (t *trial) operate(ctx context.Context) {
 	queue := t.arrivals[0].Queue
-	c, err := t.standing(ctx, queue)
-	if err == nil && c.Lag != "0" {
-		err = fmt.Errorf("queue %s: %+v", queue, c)
+	c := got(t.standing(ctx, queue))
+	if c.Lag != "0" {
+		must(fmt.Errorf("queue %s: %+v", queue, c))
 	}
 	t.print("%s has %s of %s in %s", c.Consumer, c.Delivered, c.Position, queue)
-	return err
 }
 
 // standing is how far a consumer is in a queue.

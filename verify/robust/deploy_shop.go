@@ -17,35 +17,24 @@ const shopMessages = 20
 // shop deploys examples/shop, a CDK app of a user's own in a module of its own, and looks that its
 // function gets every message in order. Its queue gets none: the server asks for a right to
 // sqs:SendMessageBatch, an action that IAM does not have.
-func (t *trial) shop(ctx context.Context) error {
+func (t *trial) shop(ctx context.Context) {
 	folder, app := filepath.Join(t.root, "examples", "shop"), filepath.Join(t.built, "shop")
-	if _, err := execute(ctx, folder, nil, "go", "build", "-o", app, "."); err != nil {
-		return err
-	}
+	got(execute(ctx, folder, nil, "go", "build", "-o", app, "."))
 	assembly := t.assembly("shop")
-	if err := t.runCDK(ctx, folder, "synth", "--quiet", "--app", app, "--output", assembly,
-		"-c", "architecture="+runtime.GOARCH, "-c", "try=true", "-c", "binaries="+filepath.Join(t.built, "shop-dist")); err != nil {
-		return err
-	}
-	outputs, err := t.deployStack(ctx, assembly, "Shop")
-	if err != nil {
-		return err
-	}
+	must(t.runCDK(ctx, folder, "synth", "--quiet", "--app", app, "--output", assembly,
+		"-c", "architecture="+runtime.GOARCH, "-c", "try=true", "-c", "binaries="+filepath.Join(t.built, "shop-dist")))
+	outputs := got(t.deployStack(ctx, assembly, "Shop"))
 	orders := door{put: t.client(outputs["OrdersUrl"], "execute-api").Put}
 	for seq := shopMessages; seq > 0; seq-- {
 		document := fmt.Appendf(nil, `{"queue":"shop","seq":%d,"body":{"order":%d}}`, seq, seq)
-		if err := t.send(ctx, orders, []traffic.Arrival{{Document: document}}); err != nil {
-			return err
-		}
+		must(t.send(ctx, orders, []traffic.Arrival{{Document: document}}))
 	}
-	if err := t.wait(shopMessages, "messages are booked").Until(ctx, func(ctx context.Context) (int, string, error) {
+	must(t.wait(shopMessages, "messages are booked").Until(ctx, func(ctx context.Context) (int, string, error) {
 		booked, err := t.booked(ctx, outputs["BooksName"])
 		return booked, "", err
-	}); err != nil {
-		return err
-	}
+	}))
 	t.print("%d messages, backwards, came to its function in order", shopMessages)
-	return t.runCDK(ctx, "", "destroy", "--force", "--app", assembly)
+	must(t.runCDK(ctx, "", "destroy", "--force", "--app", assembly))
 }
 
 // booked is how many messages the shop's function has logged. They must be in order.

@@ -101,11 +101,8 @@ func (e *endpoints) take(r *http.Request, queue string, body []byte, hook *stand
 }
 
 // toEndpoints starts the stack whose process delivers each queue to an endpoint of its own.
-func (w *world) toEndpoints(ctx context.Context, address, timeout string, c localstack.Config) error {
-	text, err := endpointConsumers(address, timeout)
-	if err != nil {
-		return err
-	}
+func (w *world) toEndpoints(ctx context.Context, address, timeout string, c localstack.Config) {
+	text := got(endpointConsumers(address, timeout))
 	c.Env = map[string]string{"STREAMSORT_EVENT_BUS": ""}
 	for _, function := range []string{"ProcessFunction", "ProcessSlowFunction", "DeliveryFunction"} {
 		c.Env[function+"."+egress.AllowVariable] = "127.0.0.0/8"
@@ -113,7 +110,7 @@ func (w *world) toEndpoints(ctx context.Context, address, timeout string, c loca
 	}
 	c.AsyncRetry = time.Second
 	c.Failed = func(string, string) {} // what fails here fails on purpose
-	return w.start(ctx, setup{templates: []string{"verify/robust/hooks/streamsort.patch.json"}, config: c})
+	w.start(ctx, setup{templates: []string{"verify/robust/hooks/streamsort.patch.json"}, config: c})
 }
 
 // endpointConsumers is what consumers.json has beside it, for endpoints at this address.

@@ -12,7 +12,7 @@ import (
 // gaps opens a gap in each queue at once, waits until the sweep has announced all, and fills them
 // at once: all that waited comes out of each sink. Batches of the streams are repeated, late and
 // dropped, and DynamoDB's answers are lost.
-func gaps(ctx context.Context, w *world) error {
+func gaps(ctx context.Context, w *world) {
 	queues := make([]string, w.number("QUEUES"))
 	wanted, closed := make([]string, len(queues)), make([]string, len(queues))
 	var waiting, missing []message
@@ -29,43 +29,32 @@ func gaps(ctx context.Context, w *world) error {
 		}
 	}
 	said := newAnnouncements(wanted, closed...)
-	s, err := startSinks(ctx, w, said, localstack.Chaos{
+	s := startSinks(ctx, w, said, localstack.Chaos{
 		Seed: uint64(w.values["SEED"]), Duplicate: 0.05, Drop: 0.05, Late: 0.05, LateBy: 2 * time.Second,
 	})
-	if err != nil {
-		return err
-	}
 	for _, queue := range queues {
-		if err := s.configureGap(ctx, queue); err != nil {
-			return err
-		}
+		s.configureGap(ctx, queue)
 	}
 	stop := s.run(ctx)
 	s.network.disturb(true)
-	err = s.openAndFill(ctx, waiting, missing)
+	err := try(func() { s.openAndFill(ctx, waiting, missing) })
 	s.network.disturb(false)
 	if failed := stop(); err == nil {
 		err = failed
 	}
 	s.report()
-	return err
+	must(err)
 }
 
-func (s *sinks) openAndFill(ctx context.Context, waiting, missing []message) error {
-	if err := s.sendAll(ctx, 4, batchSize, waiting); err != nil {
-		return err
-	}
+func (s *sinks) openAndFill(ctx context.Context, waiting, missing []message) {
+	must(s.sendAll(ctx, 4, batchSize, waiting))
 	announced := progress.Wait{Total: len(missing), What: "gaps are announced", Patience: soakPatience, Out: s.out}
-	if err := announced.Until(ctx, func(context.Context) (int, string, error) {
+	must(announced.Until(ctx, func(context.Context) (int, string, error) {
 		return announced.Total - len(s.said.missing()), "", nil
-	}); err != nil {
-		return err
-	}
+	}))
 	if came := s.came(); came > 0 {
 		s.not("%d messages came out from behind the gaps", came)
 	}
-	if err := s.sendAll(ctx, 4, batchSize, missing); err != nil {
-		return err
-	}
-	return s.drain(ctx)
+	must(s.sendAll(ctx, 4, batchSize, missing))
+	must(s.drain(ctx))
 }

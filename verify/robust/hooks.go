@@ -55,32 +55,28 @@ func isGood(p place) bool { return mannerOf(p.queue) == good }
 // processes are killed. In phases all of them answer at once, then one in twenty turns slow, fails,
 // or does not answer at all, and then these stay so. The delays of all others are shown for each,
 // with their ratio to the first.
-func hooks(ctx context.Context, w *world) error {
+func hooks(ctx context.Context, w *world) {
 	watched := w.watch("endpoints", named, all)
 	e := newEndpoints(watched)
 	address := w.serve(e)
 	w.repeats = true
-	if err := w.toEndpoints(ctx, address, "3s", localstack.Config{
+	w.toEndpoints(ctx, address, "3s", localstack.Config{
 		Chaos: localstack.Chaos{Seed: uint64(w.values["SEED"]), Kill: hooksKilled}, Concurrency: hooksEnvironments,
-	}); err != nil {
-		return err
-	}
+	})
 	var lines []*line
 	var queues []string
 	for i := range w.number("QUEUES") {
 		queues = append(queues, fmt.Sprintf("hooks/%d", i))
 		lines = append(lines, &line{queue: queues[i]})
 	}
-	if err := e.put(ctx, w, address, queues); err != nil {
-		return err
-	}
+	must(e.put(ctx, w, address, queues))
 	next := 0
 	for phase := range hookPhases {
 		w.account.turn(phase)
 		if phase == turned {
 			e.turn(mannerOf)
 		}
-		err := w.send(ctx, 4, func(ctx context.Context, send func(...message) error) error {
+		must(w.send(ctx, 4, func(ctx context.Context, send func(...message) error) error {
 			return w.pace(ctx, w.time()/hookPhases, w.number("RATE"), func(due int) error {
 				var some []message
 				for range due {
@@ -91,10 +87,7 @@ func hooks(ctx context.Context, w *world) error {
 				}
 				return chunks(some, batchSize, send)
 			})
-		})
-		if err != nil {
-			return err
-		}
+		}))
 	}
 	e.turn(func(string) answer { return good })
 	w.say("all is sent, and all endpoints are good again")
@@ -115,27 +108,23 @@ func hooks(ctx context.Context, w *world) error {
 		}
 	}
 	w.row("killed", "%d processes", w.stack.Killed())
-	return err
+	must(err)
 }
 
 // slow has QUEUES at endpoints that take SECONDS beside one that is fast, with CONCURRENCY
 // processes of each function. No message of the fast one may wait for as long as a slow one takes.
-func slow(ctx context.Context, w *world) error {
+func slow(ctx context.Context, w *world) {
 	takes := time.Duration(w.values["SECONDS"]) * time.Second
 	watched := w.watch("endpoints", named, all)
 	e := newEndpoints(watched)
 	address := w.serve(e)
-	if err := w.toEndpoints(ctx, address, (takes + 2*time.Second).String(), localstack.Config{Concurrency: w.number("CONCURRENCY")}); err != nil {
-		return err
-	}
+	w.toEndpoints(ctx, address, (takes + 2*time.Second).String(), localstack.Config{Concurrency: w.number("CONCURRENCY")})
 	const fast = "hooks/fast"
 	queues := make([]string, w.number("QUEUES"))
 	for i := range queues {
 		queues[i] = fmt.Sprintf("hooks/slow-%d", i)
 	}
-	if err := e.put(ctx, w, address, append(slices.Clone(queues), fast)); err != nil {
-		return err
-	}
+	must(e.put(ctx, w, address, append(slices.Clone(queues), fast)))
 	e.turn(func(queue string) answer {
 		if queue == fast {
 			return good
@@ -144,7 +133,7 @@ func slow(ctx context.Context, w *world) error {
 	})
 	seq := int64(0)
 	one := func(queue string, seq int64) message { return plain(queue, seq, fmt.Sprintf(`{"n":%d}`, seq), "") }
-	err := w.send(ctx, 4, func(ctx context.Context, send func(...message) error) error {
+	must(w.send(ctx, 4, func(ctx context.Context, send func(...message) error) error {
 		for _, queue := range queues {
 			if err := send(one(queue, 1), one(queue, 2)); err != nil {
 				return err
@@ -160,11 +149,8 @@ func slow(ctx context.Context, w *world) error {
 			}
 			return nil
 		})
-	})
-	if err != nil {
-		return err
-	}
-	err = w.drain(ctx, hooksPatience, nil)
+	}))
+	err := w.drain(ctx, hooksPatience, nil)
 	for _, s := range []struct {
 		name string
 		of   func(place) bool
@@ -175,7 +161,7 @@ func slow(ctx context.Context, w *world) error {
 			w.waitsForNobody(took, takes)
 		}
 	}
-	return err
+	must(err)
 }
 
 // waitsForNobody notes where p99 of a fast endpoint's delays is what slow ones take.

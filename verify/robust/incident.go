@@ -22,21 +22,16 @@ import (
 // each cause and repairs it: with the command line alone, by the lines of the runbook, and then
 // with the live page alone, in a browser. It prints how long that takes, and how many lines are
 // typed, or clicks made. The sink takes all in the end.
-func incident(ctx context.Context, w *world) error {
+func incident(ctx context.Context, w *world) {
 	var repaired atomic.Bool
 	sink := &lambdaSink{watched: w.watch("lambda", unfailing, all), poison: func(p place) bool {
 		return !repaired.Load() && p.seq == 2 && strings.Contains(p.queue, "bad/")
 	}}
 	o := &operator{world: w}
-	if err := o.start(ctx, sink); err != nil {
-		return err
-	}
+	o.start(ctx, sink)
 	bad := max(w.number("QUEUES")*21/200, 1)
-	for _, half := range []func(context.Context, int) (tools, error){o.lines, o.screens} {
-		var err error
-		if o.tools, err = half(ctx, bad); err != nil {
-			return err
-		}
+	for _, half := range []func(context.Context, int) tools{o.lines, o.screens} {
+		o.tools = half(ctx, bad)
 		queue := func(i int) string {
 			return fmt.Sprintf("%s%s/%d", o.prefix, map[bool]string{true: "bad", false: "shop"}[i < bad], i)
 		}
@@ -49,33 +44,27 @@ func incident(ctx context.Context, w *world) error {
 			return messages
 		}
 		repaired.Store(false)
-		err = o.handle(ctx, "bad messages", each(1, 3), o.bad, func() error {
+		o.handle(ctx, "bad messages", each(1, 3), o.bad, func() {
 			repaired.Store(true)
-			return o.looks(ctx, o.redrive...)
+			o.looks(ctx, o.redrive...)
 		})
-		if err == nil {
-			sink.isAway(true)
-			err = o.handle(ctx, "the sink is away", each(4, 5), o.away, func() error { sink.isAway(false); return nil })
-		}
+		sink.isAway(true)
+		o.handle(ctx, "the sink is away", each(4, 5), o.away, func() { sink.isAway(false) })
 		missing := plain(queue(bad), 6, "6", "")
-		if err == nil {
-			err = o.handle(ctx, "a gap", []message{plain(queue(bad), 7, "7", "")}, o.gap, func() error {
-				if o.fill == nil { // the page puts nothing: the sender sends it again
-					return o.put(ctx, []message{missing})
-				}
-				w.account.note(missing)
-				o.input = string(missing.document)
-				return o.looks(ctx, o.fill...)
-			})
-		}
-		if err != nil {
-			return err
-		}
+		o.handle(ctx, "a gap", []message{plain(queue(bad), 7, "7", "")}, o.gap, func() {
+			if o.fill == nil { // the page puts nothing: the sender sends it again
+				must(o.put(ctx, []message{missing}))
+				return
+			}
+			w.account.note(missing)
+			o.input = string(missing.document)
+			o.looks(ctx, o.fill...)
+		})
 	}
-	if err := o.steady(); err != nil && !errors.Is(err, context.Canceled) {
-		return err
+	if err := o.steady(); !errors.Is(err, context.Canceled) {
+		must(err)
 	}
-	return o.drain(ctx, outagePatience, nil)
+	must(o.drain(ctx, outagePatience, nil))
 }
 
 // tools are what an operator has: how to look, what is looked at in each of the three cases, and
@@ -87,7 +76,7 @@ type tools struct {
 }
 
 // lines are the runbook's.
-func (o *operator) lines(_ context.Context, bad int) (tools, error) {
+func (o *operator) lines(_ context.Context, bad int) tools {
 	redrive := []string{"redrive", "--consumer", consumer, "--error", "cannot be read", "--reason=repaired"}
 	first := fmt.Sprintf("shop/%d", bad)
 	return tools{counted: "lines typed", look: o.types, bad: []look{
@@ -100,23 +89,19 @@ func (o *operator) lines(_ context.Context, bad int) (tools, error) {
 		{"gap\twarning\t1", []string{"doctor"}},
 		{first, []string{"queue", "--state", "gap"}},
 		{"waits for a message", []string{"why", first}},
-	}, fill: []look{{"advanced", []string{"put"}}}}, nil
+	}, fill: []look{{"advanced", []string{"put"}}}}
 }
 
 // screens are the page's: what is clicked on, or a field and what it is given before its form is
 // sent. The overview stands open.
-func (o *operator) screens(ctx context.Context, bad int) (tools, error) {
-	shown, err := ui.New(ui.Options{URL: o.stack.URL(), Operate: true})
-	if err != nil {
-		return tools{}, err
-	}
+func (o *operator) screens(ctx context.Context, bad int) tools {
+	shown := got(ui.New(ui.Options{URL: o.stack.URL(), Operate: true}))
 	address := o.serve(shown) // closed behind the browser
 	first, stop, err := browser.Start(ctx)
-	if err != nil {
-		return tools{}, err
-	}
+	must(err)
 	o.later(func() { stop(); shown.Close() })
 	o.tab = first
+	must(chromedp.Do(first, chromedp.Navigate(address+"/overview")))
 	overview := []string{"nav a[href=overview]"}
 	return tools{prefix: "page/", counted: "clicks", look: o.clicks, bad: []look{
 		{"the message cannot be read", nil},
@@ -135,23 +120,15 @@ func (o *operator) screens(ctx context.Context, bad int) (tools, error) {
 		{"waits for a message that is missing", overview},
 		{"page/shop/", []string{"#state-gap"}},
 		{"waits for a message that was not put", []string{"#content td a"}},
-	}}, chromedp.Do(first, chromedp.Navigate(address+"/overview"))
+	}}
 }
 
 // start starts the stack, builds the command line, and sends good messages as long as it goes on.
-func (o *operator) start(ctx context.Context, sink *lambdaSink) error {
+func (o *operator) start(ctx context.Context, sink *lambdaSink) {
 	w := o.world
-	if err := shortened(120).start(ctx, w, sink); err != nil {
-		return err
-	}
-	folder, err := w.folder()
-	if err != nil {
-		return err
-	}
-	o.program = filepath.Join(folder, "streamsort")
-	if _, err := execute(ctx, w.root, nil, "go", "build", "-o", o.program, "./cmd/streamsort"); err != nil {
-		return err
-	}
+	shortened(120).start(ctx, w, sink)
+	o.program = filepath.Join(w.folder(), "streamsort")
+	got(execute(ctx, w.root, nil, "go", "build", "-o", o.program, "./cmd/streamsort"))
 	var sweeps sweeps
 	w.during(ctx, func(ctx context.Context) error { return sweeps.run(ctx, w.stack) })
 	o.steady = w.during(ctx, func(ctx context.Context) error {
@@ -161,7 +138,6 @@ func (o *operator) start(ctx context.Context, sink *lambdaSink) error {
 			return w.put(context.WithoutCancel(ctx), []message{plain("steady", n, "1", "")})
 		})
 	})
-	return nil
 }
 
 // operator types lines, or clicks, and reads what is shown.
@@ -204,45 +180,34 @@ func (o *operator) clicks(_ context.Context, do []string, acted *bool) string {
 }
 
 // looks does one after the other, and waits until each shows what is awaited.
-func (o *operator) looks(ctx context.Context, all ...look) error {
+func (o *operator) looks(ctx context.Context, all ...look) {
 	for _, l := range all {
 		if len(l.do) > 0 {
 			o.did++
 		}
 		acted := false
 		wait := progress.Wait{Total: 1, What: l.want + " after " + strings.Join(l.do, " "), Patience: outagePatience, Out: o.out}
-		if err := wait.Until(ctx, func(ctx context.Context) (int, string, error) {
+		must(wait.Until(ctx, func(ctx context.Context) (int, string, error) {
 			said := o.look(ctx, l.do, &acted)
 			if strings.Contains(said, l.want) {
 				return 1, "", nil
 			}
 			return 0, fmt.Sprintf("no %q in %s", l.want, said), nil
-		}); err != nil {
-			return err
-		}
+		}))
 	}
-	return nil
 }
 
 // handle has something go wrong, finds the cause, repairs it, and waits until all is delivered.
-func (o *operator) handle(ctx context.Context, what string, messages []message, looks []look, repair func() error) error {
+func (o *operator) handle(ctx context.Context, what string, messages []message, looks []look, repair func()) {
 	o.did = 0
 	began := time.Now()
-	if err := o.sendAll(ctx, 4, batchSize, messages); err != nil {
-		return err
-	}
-	err := o.looks(ctx, looks[0])
+	must(o.sendAll(ctx, 4, batchSize, messages))
+	o.looks(ctx, looks[0])
 	found := time.Since(began)
-	if err == nil {
-		err = o.looks(ctx, looks[1:]...)
-	}
+	o.looks(ctx, looks[1:]...)
 	looked := time.Now()
-	if err == nil {
-		if err = repair(); err == nil {
-			err = o.drain(ctx, outagePatience, nil)
-		}
-	}
+	repair()
+	must(o.drain(ctx, outagePatience, nil))
 	o.row(what, "the cause after %.1f s, all looked at after %.1f s, repaired and delivered %.1f s later, %d %s",
 		found.Seconds(), looked.Sub(began).Seconds(), time.Since(looked).Seconds(), o.did, o.counted)
-	return err
 }

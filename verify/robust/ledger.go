@@ -28,49 +28,33 @@ const claimPatience = 3 * time.Minute
 // the consumer of examples/ledger book them in one database, while KILLS copies and the stack's
 // functions are killed. Then it audits the books: each message once, in order, as it was sent, and
 // no byte from nowhere.
-func books(ctx context.Context, w *world) error {
-	arrivals, err := traffic.Generate(w.number("MESSAGES"))
-	if err != nil {
-		return err
-	}
+func books(ctx context.Context, w *world) {
+	arrivals := got(traffic.Generate(w.number("MESSAGES")))
 	last := map[string]int64{}
 	var messages []message
 	for _, a := range arrivals {
 		last[a.Queue] = max(last[a.Queue], a.Seq)
 		messages = append(messages, message{place: place{a.Queue, a.Seq}, document: a.Document, sums: sums{exact: a.Sum}})
 	}
-	folder, err := w.folder()
-	if err != nil {
-		return err
-	}
+	folder := w.folder()
 	path := filepath.Join(folder, "ledger.db")
-	db, err := ledger.Open(ctx, path)
-	if err != nil {
-		return err
-	}
+	db := got(ledger.Open(ctx, path))
 	w.later(func() { _ = db.Close() })
 	w.repeats = true
-	if err := w.start(ctx, setup{templates: []string{"localstack/streamsort.template.json"}, config: localstack.Config{
+	w.start(ctx, setup{templates: []string{"localstack/streamsort.template.json"}, config: localstack.Config{
 		Chaos: localstack.Chaos{Seed: 1, Kill: 0.05, Duplicate: 0.1, Late: 0.1, LateBy: 50 * time.Millisecond},
-	}}); err != nil {
-		return err
-	}
-	d, _, err := w.tables()
-	if err != nil {
-		return err
-	}
+	}})
+	d, _ := w.tables()
 	queues := slices.Sorted(maps.Keys(last))
 	copies := mortal.Keep(ctx, mortal.Plan{
 		Arguments: []string{"ledger-copy", w.stack.URL(), path},
 		Copies:    2, Kills: w.number("KILLS"), OneStepIn: 25,
 	})
 	w.later(copies.Close)
-	if err := w.sendAll(ctx, 4, batchSize, messages); err != nil {
-		return err
-	}
+	must(w.sendAll(ctx, 4, batchSize, messages))
 	total, _ := w.account.count()
 	booked := progress.Wait{Total: total, What: "messages are booked", Patience: claimPatience, Sweep: w.stack.Sweep, Out: w.out}
-	if err := booked.Until(ctx, func(ctx context.Context) (lines int, left string, err error) {
+	must(booked.Until(ctx, func(ctx context.Context) (lines int, left string, err error) {
 		if err := db.QueryRowContext(ctx, "SELECT count(*) FROM ledger").Scan(&lines); err != nil {
 			return 0, "", err
 		}
@@ -82,11 +66,9 @@ func books(ctx context.Context, w *world) error {
 			}))
 		}
 		return lines, left, err
-	}); err != nil {
-		return err
-	}
+	}))
 	w.row("killed", "%d copies of the consumer, %d processes of functions", copies.Killed(), w.stack.Killed())
-	return w.auditBooks(ctx, db, d, queues)
+	w.auditBooks(ctx, db, d, queues)
 }
 
 // eachConsumer hands a queue's consumers of a name to look.
@@ -100,15 +82,13 @@ func eachConsumer(ctx context.Context, d *delivery.Deliverer, queue, name string
 	return err
 }
 
-func (w *world) auditBooks(ctx context.Context, db *sql.DB, d *delivery.Deliverer, queues []string) error {
+func (w *world) auditBooks(ctx context.Context, db *sql.DB, d *delivery.Deliverer, queues []string) {
 	watched := w.watch("books", once, all)
-	if err := readRows(ctx, db, "SELECT queue, seq, digest FROM ledger ORDER BY line", func(row []string) {
+	readRows(ctx, db, "SELECT queue, seq, digest FROM ledger ORDER BY line", func(row []string) {
 		seq, _ := strconv.ParseInt(row[1], 10, 64) // it is an integer
 		watched.take(output{place: place{row[0], seq}, sums: sums{exact: row[2]}, at: time.Now()})
-	}); err != nil {
-		return err
-	}
-	err := readRows(ctx, db, "SELECT sum(balance) FROM accounts", func(row []string) {
+	})
+	readRows(ctx, db, "SELECT sum(balance) FROM accounts", func(row []string) {
 		w.row("sum of all accounts", "%s", row[0])
 		if row[0] != "0" {
 			w.not("the sum of all accounts is %s", row[0])
@@ -116,7 +96,7 @@ func (w *world) auditBooks(ctx context.Context, db *sql.DB, d *delivery.Delivere
 	})
 	claims, inDoubt := int64(0), 0
 	for _, queue := range queues {
-		err = errors.Join(err, eachConsumer(ctx, d, queue, ledger.Consumer, func(c delivery.Status) {
+		must(eachConsumer(ctx, d, queue, ledger.Consumer, func(c delivery.Status) {
 			claims += c.Token.N
 			for _, q := range c.Quarantine {
 				if q != (delivery.Quarantined{}) {
@@ -129,29 +109,22 @@ func (w *world) auditBooks(ctx context.Context, db *sql.DB, d *delivery.Delivere
 	if inDoubt > 0 {
 		w.not("%d claims are left in doubt", inDoubt)
 	}
-	return err
 }
 
 // readRows hands the columns of each row to take, as texts.
-func readRows(ctx context.Context, db *sql.DB, query string, take func(row []string)) error {
-	rows, err := db.QueryContext(ctx, query)
-	if err != nil {
-		return err
-	}
+func readRows(ctx context.Context, db *sql.DB, query string, take func(row []string)) {
+	rows := got(db.QueryContext(ctx, query))
 	defer rows.Close()
-	columns, err := rows.Columns()
-	if err != nil {
-		return err
-	}
+	columns := got(rows.Columns())
 	for rows.Next() {
 		row, to := make([]string, len(columns)), make([]any, len(columns))
 		for i := range row {
 			to[i] = &row[i]
 		}
 		if err := rows.Scan(to...); err != nil {
-			return fmt.Errorf("%s: %w", strings.ToLower(query), err)
+			must(fmt.Errorf("%s: %w", strings.ToLower(query), err))
 		}
 		take(row)
 	}
-	return rows.Err()
+	must(rows.Err())
 }

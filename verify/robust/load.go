@@ -27,31 +27,22 @@ var demoTemplates = []string{"examples/demo/streamsort.patch.json", "examples/re
 // places at most. TOGETHER has the queues in arrival order, in which a batch in order is one item.
 // Nothing goes wrong on purpose. Times are those of this machine and its server, and say nothing of
 // AWS; requests and units are charged by AWS's rules, and dollars by the prices of `make cost`.
-func load(ctx context.Context, w *world) error {
-	l, err := newLoadTraffic(w.values)
-	if err != nil {
-		return err
-	}
+func load(ctx context.Context, w *world) {
+	l := got(newLoadTraffic(w.values))
 	counted := meter.New(front.Transport())
-	if err := w.start(ctx, setup{
+	w.start(ctx, setup{
 		templates: demoTemplates, through: counted,
 		// No event bus here: what the sweep announces stays in its log.
 		config: localstack.Config{Env: map[string]string{"SweepFunction.STREAMSORT_EVENT_BUS": ""}},
-	}); err != nil {
-		return err
-	}
+	})
 	watched := w.watch("lambda", unfailing, all)
 	w.watchLog(watched, "ReceiverFunction")
 	// Every queue is made and every function started before anything is counted.
-	if err := w.send(ctx, loadClients, func(_ context.Context, send func(...message) error) error { return l.first(send) }); err != nil {
-		return err
-	}
-	if err := w.drain(ctx, loadPatience, w.idle()); err != nil {
-		return err
-	}
+	must(w.send(ctx, loadClients, func(_ context.Context, send func(...message) error) error { return l.first(send) }))
+	must(w.drain(ctx, loadPatience, w.idle()))
 	w.account.turn(1)
 	warm, before, state, began := w.sender.Sent().Messages, counted.Counts(), watched.state(), time.Now()
-	err = w.send(ctx, loadClients, func(ctx context.Context, send func(...message) error) error {
+	err := w.send(ctx, loadClients, func(ctx context.Context, send func(...message) error) error {
 		if err := w.pace(ctx, w.time(), w.number("RATE"), func(due int) error { return l.due(due, send) }); err != nil {
 			return err
 		}
@@ -78,7 +69,7 @@ func load(ctx context.Context, w *world) error {
 	if len(took) == 0 {
 		w.not("nothing was sent: TIME and RATE are not enough for one request")
 	}
-	return err
+	must(err)
 }
 
 // loadTraffic gives queues their messages in turn.

@@ -32,12 +32,12 @@ import (
 	"github.com/streamsort/streamsort/verify/big"
 )
 
-// scenario is one of them. The error of run is why it could not go on; what must not be goes to
-// [world.wrong].
+// scenario is one of them. The error that run ends with ([must]) is why it could not go on; what
+// must not be goes to [world.wrong].
 type scenario struct {
 	name, shows string
 	settings    []setting
-	run         func(context.Context, *world) error
+	run         func(context.Context, *world)
 }
 
 // program is a scenario that is a command of its own.
@@ -46,10 +46,10 @@ func program(name, shows, command string, reads ...string) scenario {
 	for _, name := range reads {
 		settings = append(settings, setting{name: name})
 	}
-	return scenario{name, shows, settings, func(_ context.Context, w *world) error {
+	return scenario{name, shows, settings, func(_ context.Context, w *world) {
 		command := exec.Command("go", strings.Fields(command)...) // an interrupt reaches it too: it cleans up
 		command.Dir, command.Stdout, command.Stderr = w.root, w.out, os.Stderr
-		return command.Run()
+		must(command.Run())
 	}}
 }
 
@@ -112,12 +112,12 @@ func init() {
 	for _, c := range big.Cases {
 		scenarios = append(scenarios, scenario{"big/" + c.Name, c.Shows, []setting{
 			{"PART", 1, 100, 1, 1_000_000},
-		}, func(_ context.Context, w *world) error {
+		}, func(_ context.Context, w *world) {
 			lines, err := c.Run(w.values["PART"])
 			for _, line := range lines {
 				w.row(c.Name, "%s", line)
 			}
-			return err
+			must(err)
 		}})
 	}
 }
@@ -207,6 +207,38 @@ func scenarioNames() []string {
 	return names
 }
 
+// endedBy is the panic of a scenario that cannot go on.
+type endedBy struct{ cause error }
+
+// must ends a scenario where there is an error. What runs beside it, or again until it succeeds,
+// returns its errors.
+func must(err error) {
+	if err != nil {
+		panic(endedBy{err})
+	}
+}
+
+// got is a result; its error ends the scenario.
+func got[T any](result T, err error) T {
+	must(err)
+	return result
+}
+
+// try is the error that do ends with.
+func try(do func()) (err error) {
+	defer func() {
+		switch thrown := recover().(type) {
+		case nil:
+		case endedBy:
+			err = thrown.cause
+		default:
+			panic(thrown)
+		}
+	}()
+	do()
+	return nil
+}
+
 // play runs a scenario in a world of its own, and prints the summary.
 func (s scenario) play(ctx context.Context, v values, out io.Writer) error {
 	w, err := newWorld(v, out)
@@ -215,7 +247,7 @@ func (s scenario) play(ctx context.Context, v values, out io.Writer) error {
 	}
 	defer w.end()
 	w.say("%s: %s (%s)", s.name, s.shows, v)
-	failed := s.run(ctx, w)
+	failed := try(func() { s.run(ctx, w) })
 	if errors.Is(failed, context.Canceled) {
 		return failed
 	}

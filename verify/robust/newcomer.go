@@ -24,34 +24,23 @@ type newcomer struct {
 // install does what a new user does, from an empty folder with Go, Node and a release of this
 // repository as a module proxy. With COLD=1 the go command's caches are empty at first, as on a new
 // machine.
-func install(ctx context.Context, w *world) error {
-	dir, err := os.MkdirTemp("", "newcomer-") // no folder of the project's
-	if err != nil {
-		return err
-	}
+func install(ctx context.Context, w *world) {
+	dir := got(os.MkdirTemp("", "newcomer-")) // no folder of the project's
 	w.later(func() { _ = os.RemoveAll(dir) })
 	n := &newcomer{world: w, dir: dir}
-	if n.release, err = modproxy.Write(filepath.Join(dir, "proxy"), w.root); err != nil {
-		return err
-	}
+	n.release = got(modproxy.Write(filepath.Join(dir, "proxy"), w.root))
 	w.later(func() { _ = n.release.Forget() })
-	environ, err := n.release.Environ()
-	if err != nil {
-		return err
-	}
+	environ := got(n.release.Environ())
 	// The folder of caches is the user's own; the go command keeps its own ones, but where COLD is
 	// set.
-	cache, err := execute(ctx, w.root, nil, "go", "env", "GOCACHE")
-	if err != nil {
-		return err
-	}
+	cache := got(execute(ctx, w.root, nil, "go", "env", "GOCACHE"))
 	if w.number("COLD") == 1 {
 		environ, cache = append(environ, "GOMODCACHE="+filepath.Join(dir, "modules")), filepath.Join(dir, "builds")
 	}
 	n.environ = append(os.Environ(), append(environ,
 		"GOCACHE="+cache, "XDG_CONFIG_HOME="+dir, "XDG_CACHE_HOME="+filepath.Join(dir, "cache"), "GOBIN="+filepath.Join(dir, "bin"))...)
 	w.later(n.stop)
-	return w.stages(ctx, []stage{
+	w.stages(ctx, []stage{
 		{"a program on the library", n.library},
 		{"one with traces", n.traced},
 		{"the tutorial", n.tutorial},
@@ -73,16 +62,13 @@ func (n *newcomer) command(ctx context.Context, folder, name string, arguments .
 }
 
 // all runs programs of the user's in a folder, one after the other.
-func (n *newcomer) all(ctx context.Context, folder string, commands ...[]string) error {
+func (n *newcomer) all(ctx context.Context, folder string, commands ...[]string) {
 	for _, c := range commands {
-		if _, err := n.command(ctx, folder, c[0], c[1:]...); err != nil {
-			return err
-		}
+		got(n.command(ctx, folder, c[0], c[1:]...))
 	}
-	return nil
 }
 
 // streamsort runs the command line that was installed, in the user's folder.
-func (n *newcomer) streamsort(ctx context.Context, arguments ...string) (string, error) {
-	return n.command(ctx, n.dir, filepath.Join(n.dir, "bin", "streamsort"), arguments...)
+func (n *newcomer) streamsort(ctx context.Context, arguments ...string) string {
+	return got(n.command(ctx, n.dir, filepath.Join(n.dir, "bin", "streamsort"), arguments...))
 }

@@ -12,80 +12,58 @@ import (
 )
 
 // library builds and runs a program on pkg/cursor.
-func (n *newcomer) library(ctx context.Context) error {
-	return n.program(ctx, "library", "put 1: out are 1 to 3", modproxy.Root)
+func (n *newcomer) library(ctx context.Context) {
+	n.program(ctx, "library", "put 1: out are 1 to 3", modproxy.Root)
 }
 
 // traced builds and runs a program on pkg/dedup/dedupotel, a module of its own.
-func (n *newcomer) traced(ctx context.Context) error {
-	return n.program(ctx, "traced", "charged 1 time", modproxy.Root+"/pkg/dedup/dedupotel")
+func (n *newcomer) traced(ctx context.Context) {
+	n.program(ctx, "traced", "charged 1 time", modproxy.Root+"/pkg/dedup/dedupotel")
 }
 
 // program makes a program of the user's in a module of its own, which requires the release of one
 // of this repository's, and runs it. Its last line has to be last.
-func (n *newcomer) program(ctx context.Context, name, last, requires string) error {
+func (n *newcomer) program(ctx context.Context, name, last, requires string) {
 	folder := filepath.Join(n.dir, name)
-	if err := os.CopyFS(folder, os.DirFS(filepath.Join(n.root, "verify", "robust", "testdata", name))); err != nil {
-		return err
-	}
-	if err := n.all(ctx, folder,
+	must(os.CopyFS(folder, os.DirFS(filepath.Join(n.root, "verify", "robust", "testdata", name))))
+	n.all(ctx, folder,
 		[]string{"go", "mod", "init", "example.com/" + name},
 		[]string{"go", "get", requires + "@" + n.release.Version},
 		[]string{"go", "mod", "tidy"},
-	); err != nil {
-		return err
+	)
+	if said := got(n.command(ctx, folder, "go", "run", ".")); !strings.HasSuffix(said, last) {
+		must(fmt.Errorf("it printed %q; want %q at the end", said, last))
 	}
-	said, err := n.command(ctx, folder, "go", "run", ".")
-	if err == nil && !strings.HasSuffix(said, last) {
-		err = fmt.Errorf("it printed %q; want %q at the end", said, last)
-	}
-	return err
 }
 
 // version has the command line say the release's version.
-func (n *newcomer) version(ctx context.Context) error {
-	said, err := n.streamsort(ctx, "--version")
-	if err == nil && !strings.Contains(said, n.release.Version) {
-		err = fmt.Errorf("--version says %q; want %s", said, n.release.Version)
+func (n *newcomer) version(ctx context.Context) {
+	if said := n.streamsort(ctx, "--version"); !strings.Contains(said, n.release.Version) {
+		must(fmt.Errorf("--version says %q; want %s", said, n.release.Version))
 	}
-	return err
 }
 
 // synth makes an app of the CDK with the construct, whose stack has a consumer in Go, and has the
 // CDK's command write its template.
-func (n *newcomer) synth(ctx context.Context) error {
+func (n *newcomer) synth(ctx context.Context) {
 	for to, from := range map[string]string{"app": "verify/robust/testdata/app", "app/consumer": "examples/shop/consumer"} {
-		if err := os.CopyFS(filepath.Join(n.dir, to), os.DirFS(filepath.Join(n.root, filepath.FromSlash(from)))); err != nil {
-			return err
-		}
+		must(os.CopyFS(filepath.Join(n.dir, to), os.DirFS(filepath.Join(n.root, filepath.FromSlash(from)))))
 	}
-	cdk, err := n.commandOfTheCDK()
-	if err != nil {
-		return err
-	}
+	cdk := n.commandOfTheCDK()
 	tools := []string{"go", "get", "-tool"} // as the doc comment of streamsort.Build says
-	mains, err := filepath.Glob(filepath.Join(n.root, "functions", "*", "main.go"))
-	if err != nil {
-		return err
-	}
+	mains := got(filepath.Glob(filepath.Join(n.root, "functions", "*", "main.go")))
 	for _, main := range mains {
 		tools = append(tools, modproxy.Root+"/functions/"+filepath.Base(filepath.Dir(main))+"@"+n.release.Version)
 	}
-	if err := n.all(ctx, filepath.Join(n.dir, "app"),
+	n.all(ctx, filepath.Join(n.dir, "app"),
 		[]string{"go", "mod", "init", "example.com/app"},
 		tools,
 		[]string{"go", "get", modproxy.Root + "/infra/cdk@" + n.release.Version},
 		[]string{"go", "mod", "tidy"},
 		[]string{"npm", "install", "--no-audit", "--no-fund", "--prefer-offline", "--loglevel=error", cdk},
 		[]string{filepath.Join("node_modules", ".bin", "cdk"), "synth", "--quiet", "--app", "go run ."},
-	); err != nil {
-		return err
-	}
-	template, err := os.Stat(n.template())
-	if err == nil {
-		n.print("a template of %d KB", template.Size()/1000)
-	}
-	return err
+	)
+	n.print("a template of %d KB", got(os.Stat(n.template())).Size()/1000)
 }
 
 // template is where the CDK's command writes that of the app.
@@ -94,14 +72,11 @@ func (n *newcomer) template() string {
 }
 
 // commandOfTheCDK is the package of npm that has it, in the version that this repository uses.
-func (n *newcomer) commandOfTheCDK() (string, error) {
-	text, err := os.ReadFile(filepath.Join(n.root, "infra", "cdk", "package.json"))
-	if err != nil {
-		return "", err
-	}
+func (n *newcomer) commandOfTheCDK() string {
+	text := got(os.ReadFile(filepath.Join(n.root, "infra", "cdk", "package.json")))
 	var document struct {
 		DevDependencies map[string]string `json:"devDependencies"`
 	}
-	err = json.Unmarshal(text, &document)
-	return "aws-cdk@" + document.DevDependencies["aws-cdk"], err
+	must(json.Unmarshal(text, &document))
+	return "aws-cdk@" + document.DevDependencies["aws-cdk"]
 }

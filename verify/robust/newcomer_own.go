@@ -17,89 +17,66 @@ import (
 
 // python has the command line write a consumer in Python, which runs behind the stack. Its
 // functions and a server are there since the tutorial.
-func (n *newcomer) python(ctx context.Context) error { return n.own(ctx, "python", n.environ) }
+func (n *newcomer) python(ctx context.Context) { n.own(ctx, "python", n.environ) }
 
 // golang does it in Go.
-func (n *newcomer) golang(ctx context.Context) error { return n.own(ctx, "go", n.environ) }
+func (n *newcomer) golang(ctx context.Context) { n.own(ctx, "go", n.environ) }
 
 // node does it in Node, and has no Go toolchain: the functions are a release's zips.
-func (n *newcomer) node(ctx context.Context) error {
-	folder, err := n.zipFunctions()
-	if err != nil {
-		return err
-	}
+func (n *newcomer) node(ctx context.Context) {
+	folder := n.zipFunctions()
 	tools := filepath.Join(n.dir, "tools") // all that there is on the PATH
-	if err := os.Mkdir(tools, 0o755); err != nil {
-		return err
-	}
+	must(os.Mkdir(tools, 0o755))
 	for _, tool := range []string{"node", "npm", "java"} {
 		path, err := exec.LookPath(tool)
 		if errors.Is(err, exec.ErrNotFound) {
 			continue // java, where the server does not need it
 		}
-		if err == nil {
-			err = os.Symlink(path, filepath.Join(tools, tool))
-		}
-		if err != nil {
-			return err
-		}
+		must(err)
+		must(os.Symlink(path, filepath.Join(tools, tool)))
 	}
-	return n.own(ctx, "node", append(n.environ, "PATH="+tools), "--zips", folder)
+	n.own(ctx, "node", append(n.environ, "PATH="+tools), "--zips", folder)
 }
 
 // own has the command line write a project, does what it says is next, starts the project's stack,
 // puts its two messages, the second first, and waits until its function has them.
-func (n *newcomer) own(ctx context.Context, language string, environ []string, more ...string) error {
-	said, err := n.streamsort(ctx, "init", language, language)
-	if err != nil {
-		return err
-	}
+func (n *newcomer) own(ctx context.Context, language string, environ []string, more ...string) {
+	said := n.streamsort(ctx, "init", language, language)
 	_, after, found := strings.Cut(said, "streamsort local --watch --consumer ")
 	consumer, _, _ := strings.Cut(after, "\n")
 	if !found {
-		return fmt.Errorf("init says %q", said)
+		must(fmt.Errorf("init says %q", said))
 	}
 	folder := filepath.Join(n.dir, language)
-	if _, err := n.command(ctx, folder, "sh", "-c", lastLine(said)); err != nil {
-		return err
-	}
+	got(n.command(ctx, folder, "sh", "-c", lastLine(said)))
 	defer n.stop()
-	if err := n.start(ctx, environ, folder, append(more, "--ui=", "--watch", "--consumer", consumer)...); err != nil {
-		return err
-	}
-	if _, err := n.streamsort(ctx, "put", filepath.Join(language, "messages.ndjson"), "--url", n.url); err != nil {
-		return err
-	}
+	must(n.start(ctx, environ, folder, append(more, "--ui=", "--watch", "--consumer", consumer)...))
+	n.streamsort(ctx, "put", filepath.Join(language, "messages.ndjson"), "--url", n.url)
 	var lines []string
-	err = n.wait(2, "messages are in the function").Until(ctx, func(ctx context.Context) (int, string, error) {
+	must(n.wait(2, "messages are in the function").Until(ctx, func(ctx context.Context) (_ int, _ string, err error) {
 		lines, err = n.log(ctx, "orders")
 		return len(lines), "", err
-	})
-	if want := []string{"orders 1: 1200 cents", "orders 2: 250 cents"}; err == nil && !slices.Equal(lines, want) {
-		err = fmt.Errorf("it logs %q, want %q", lines, want)
+	}))
+	if want := []string{"orders 1: 1200 cents", "orders 2: 250 cents"}; !slices.Equal(lines, want) {
+		must(fmt.Errorf("it logs %q, want %q", lines, want))
 	}
-	return err
 }
 
 // zipFunctions puts the functions that the stack has built into zips as a release names them.
-func (n *newcomer) zipFunctions() (string, error) {
+func (n *newcomer) zipFunctions() string {
 	built := filepath.Join(n.dir, "cache", "streamsort", "build", n.release.Version, runtime.GOARCH, filepath.FromSlash(modproxy.Root), "functions", "_", "[a-z]*")
 	programs, err := filepath.Glob(built)
 	if err != nil || len(programs) == 0 {
-		return "", fmt.Errorf("no functions at %s: %w", built, err)
+		must(fmt.Errorf("no functions at %s: %w", built, err))
 	}
 	folder := filepath.Join(n.dir, "zips")
-	if err := os.Mkdir(folder, 0o755); err != nil {
-		return "", err
-	}
+	must(os.Mkdir(folder, 0o755))
 	for _, program := range programs {
 		if info, err := os.Stat(program); err != nil || info.IsDir() {
 			continue // a program with files beside it
 		}
 		name := fmt.Sprintf("%s_%s_%s.zip", filepath.Base(program), strings.TrimPrefix(n.release.Version, "v"), processor())
-		if err := sources.Zip(program, filepath.Join(folder, name)); err != nil {
-			return "", err
-		}
+		must(sources.Zip(program, filepath.Join(folder, name)))
 	}
-	return folder, nil
+	return folder
 }

@@ -21,8 +21,8 @@ const (
 )
 
 // app starts the app on the local stack.
-func (n *newcomer) app(ctx context.Context) error {
-	return n.start(ctx, n.environ, n.dir, "--template", n.template())
+func (n *newcomer) app(ctx context.Context) {
+	must(n.start(ctx, n.environ, n.dir, "--template", n.template()))
 }
 
 // start starts a local stack, and waits until it runs.
@@ -63,39 +63,33 @@ func (n *newcomer) stop() {
 }
 
 // put writes a file of messages, the last one first, and has the command line put it.
-func (n *newcomer) put(ctx context.Context) error {
+func (n *newcomer) put(ctx context.Context) {
 	var lines strings.Builder
 	for seq := newcomerMessages; seq > 0; seq-- {
 		fmt.Fprintf(&lines, `{"queue":%q,"seq":%d,"body":{"cents":%d}}`+"\n", newcomerQueue, seq, seq)
 	}
-	if err := os.WriteFile(filepath.Join(n.dir, "orders.ndjson"), []byte(lines.String()), 0o600); err != nil {
-		return err
-	}
-	_, err := n.streamsort(ctx, "put", "orders.ndjson", "--url", n.url)
-	return err
+	must(os.WriteFile(filepath.Join(n.dir, "orders.ndjson"), []byte(lines.String()), 0o600))
+	n.streamsort(ctx, "put", "orders.ndjson", "--url", n.url)
 }
 
 // tail has the command line print the queue.
-func (n *newcomer) tail(ctx context.Context) error {
-	said, err := n.streamsort(ctx, "tail", newcomerQueue, "--url", n.url, "-o", "json")
-	if err != nil {
-		return err
-	}
+func (n *newcomer) tail(ctx context.Context) {
+	said := n.streamsort(ctx, "tail", newcomerQueue, "--url", n.url, "-o", "json")
 	var seqs []int
 	for line := range strings.SplitSeq(said, "\n") {
 		var m struct{ Seq int }
 		if err := json.Unmarshal([]byte(line), &m); err != nil {
-			return fmt.Errorf("tail prints %q: %w", line, err)
+			must(fmt.Errorf("tail prints %q: %w", line, err))
 		}
 		seqs = append(seqs, m.Seq)
 	}
-	return eachOnce(seqs)
+	eachOnce(seqs)
 }
 
 // booked waits until the function in Go has all messages, as its log says.
-func (n *newcomer) booked(ctx context.Context) error {
+func (n *newcomer) booked(ctx context.Context) {
 	var seqs []int
-	err := n.wait(newcomerMessages, "messages are booked").Until(ctx, func(ctx context.Context) (int, string, error) {
+	must(n.wait(newcomerMessages, "messages are booked").Until(ctx, func(ctx context.Context) (int, string, error) {
 		lines, err := n.log(ctx, "books")
 		seqs = nil
 		for _, line := range lines {
@@ -109,11 +103,8 @@ func (n *newcomer) booked(ctx context.Context) error {
 			}
 		}
 		return len(seqs), "", err
-	})
-	if err != nil {
-		return err
-	}
-	return eachOnce(seqs)
+	}))
+	eachOnce(seqs)
 }
 
 // log returns the lines that a function has logged.
@@ -135,16 +126,15 @@ func (n *newcomer) log(ctx context.Context, function string) ([]string, error) {
 	return lines, json.NewDecoder(response.Body).Decode(&lines)
 }
 
-// eachOnce returns an error where these are not all messages in their order, each once.
-func eachOnce(seqs []int) error {
+// eachOnce ends the scenario where these are not all messages in their order, each once.
+func eachOnce(seqs []int) {
 	var want []int
 	for seq := range newcomerMessages {
 		want = append(want, seq+1)
 	}
 	if !slices.Equal(seqs, want) {
-		return fmt.Errorf("seqs %v; want 1 to %d, each once", seqs, newcomerMessages)
+		must(fmt.Errorf("seqs %v; want 1 to %d, each once", seqs, newcomerMessages))
 	}
-	return nil
 }
 
 func lastLine(text string) string { return text[strings.LastIndexByte(text, '\n')+1:] }

@@ -21,12 +21,10 @@ var pageReads = regexp.MustCompile(`^streamsort (logs|why|consumer|queue|tail) `
 
 // tutorial does what docs/start.md has its reader do, block by block: what to type, what to write
 // into a file, and what is printed then, of which each line has to be in the output, in this order.
-func (n *newcomer) tutorial(ctx context.Context) error {
-	page, err := os.ReadFile(filepath.Join(n.root, "docs", "start.md"))
-	if err != nil {
-		return err
-	}
+func (n *newcomer) tutorial(ctx context.Context) {
+	page := got(os.ReadFile(filepath.Join(n.root, "docs", "start.md")))
 	defer n.stop()
+	var err error
 	begun, folder, script, printed := time.Now(), n.dir, "", ""
 	first := time.Duration(0)
 	blocks := pageBlock.FindAllStringSubmatch(string(page), -1)
@@ -46,14 +44,13 @@ func (n *newcomer) tutorial(ctx context.Context) error {
 			}
 		}
 		if err != nil {
-			return fmt.Errorf("docs/start.md, %q: %w", text, err)
+			must(fmt.Errorf("docs/start.md, %q: %w", text, err))
 		}
 	}
 	if first == 0 || len(blocks) < 15 {
-		return fmt.Errorf("docs/start.md has %d blocks, and its function no message", len(blocks))
+		must(fmt.Errorf("docs/start.md has %d blocks, and its function no message", len(blocks)))
 	}
 	n.print("%d blocks; %.1f s from `go install` to the first message in a function of one's own", len(blocks), first.Seconds())
-	return nil
 }
 
 // shell types lines into a shell, which prints something, and is in a folder then.

@@ -49,42 +49,29 @@ func twoOfEach(queues int) (messages []message) {
 // be, and so each call is counted. While it is away each call fails as one of a function does whose
 // database is gone: the kind of failure that counts against the message. One queue has a message
 // that is never taken.
-func outage(ctx context.Context, w *world) error {
+func outage(ctx context.Context, w *world) {
 	factor := time.Duration(w.values["FACTOR"])
 	s := shortened(factor)
 	sink := &lambdaSink{watched: w.watch("lambda", unfailing, notPoisoned), poison: isPoison, away: true}
-	if err := s.start(ctx, w, sink); err != nil {
-		return err
-	}
-	db, err := dynamo.New(&dynamo.Options{Endpoint: w.direct})
-	if err != nil {
-		return err
-	}
+	s.start(ctx, w, sink)
+	db := got(dynamo.New(&dynamo.Options{Endpoint: w.direct}))
 	store := delivery.NewDynamo(db, delivery.Names{Consumers: w.stack.Outputs()["streamsort"]["ConsumersTableName"]})
 	w.say("all times are the defaults divided by %d, and no less than may be set: %s", factor, s)
 
 	r := outageResult{queues: w.number("QUEUES"), tries: s.tries(toldAfter)}
 	began, least := time.Now(), time.Duration(w.values["MINUTES"])*time.Minute/factor
 	watch := w.during(ctx, func(ctx context.Context) error { return r.circuit.watch(ctx, store) })
-	if err := w.sendAll(ctx, 4, 100, twoOfEach(r.queues)); err != nil {
-		return err
-	}
-	if err := w.stay(ctx, began, least); err != nil {
-		return err
-	}
+	must(w.sendAll(ctx, 4, 100, twoOfEach(r.queues)))
+	must(w.stay(ctx, began, least))
 	// A process that makes a probe notes it first.
 	r.calls, _ = sink.seen()
-	if err := errors.Join(watch(), r.circuit.look(ctx, store)); err != nil {
-		return err
-	}
+	must(errors.Join(watch(), r.circuit.look(ctx, store)))
 	r.intervals = s.intervals(time.Since(r.circuit.opened))
-	if r.blockedAway, err = w.blocked(ctx); err != nil {
-		return err
-	}
+	r.blockedAway = got(w.blocked(ctx))
 	away, back := time.Since(began), time.Now()
 	w.say("the sink is back after %.0fs", away.Seconds())
 	sink.isAway(false)
-	err = w.drain(ctx, outagePatience, func(ctx context.Context) (left string, err error) {
+	err := w.drain(ctx, outagePatience, func(ctx context.Context) (left string, err error) {
 		if r.caughtUp == 0 {
 			r.caughtUp = time.Since(back)
 		}
@@ -100,37 +87,26 @@ func outage(ctx context.Context, w *world) error {
 	w.row("probes", "%d, in %d intervals", r.circuit.probes, r.intervals)
 	w.row("caught up", "in %.1f s, %.0f queues a second", r.caughtUp.Seconds(), float64(r.queues)/r.caughtUp.Seconds())
 	w.row("blocked in the end", "%v, after %d tries since the sink is back", r.blocked, refused)
-	if err == nil {
-		r.check(w)
-	}
-	return err
+	must(err)
+	r.check(w)
 }
 
 // start starts the stack with this schedule's consumer, which delivers to a sink.
-func (s schedule) start(ctx context.Context, w *world, sink *lambdaSink) error {
+func (s schedule) start(ctx context.Context, w *world, sink *lambdaSink) {
 	const arn = "arn:aws:lambda:us-east-1:000000000000:function:streamsort-receiver"
-	template, err := s.template(w, map[string]any{"kind": "lambda", "arn": arn})
-	if err != nil {
-		return err
-	}
-	return w.start(ctx, setup{templates: []string{template}, config: localstack.Config{
+	template := s.template(w, map[string]any{"kind": "lambda", "arn": arn})
+	w.start(ctx, setup{templates: []string{template}, config: localstack.Config{
 		Env:    map[string]string{"STREAMSORT_EVENT_BUS": "", "ProcessFunction.AWS_ENDPOINT_URL_LAMBDA": w.serve(sink)},
 		Failed: func(string, string) {}, // what fails here fails on purpose
 	}})
 }
 
 // template writes the demo's, with this schedule's consumer for those of the demo.
-func (s schedule) template(w *world, sink map[string]any) (string, error) {
-	folder, err := w.folder()
-	if err != nil {
-		return "", err
-	}
-	template := filepath.Join(folder, "streamsort.patch.json")
-	text, err := s.patch("../../examples/demo/streamsort.patch.json", sink)
-	if err != nil {
-		return "", err
-	}
-	return template, os.WriteFile(template, text, 0o600)
+func (s schedule) template(w *world, sink map[string]any) string {
+	template := filepath.Join(w.folder(), "streamsort.patch.json")
+	text := got(s.patch("../../examples/demo/streamsort.patch.json", sink))
+	must(os.WriteFile(template, text, 0o600))
+	return template
 }
 
 // outageResult is what was seen.

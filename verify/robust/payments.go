@@ -23,17 +23,15 @@ const silentOn = 3
 // examples/payments, which charges a bank, while one in four processes is killed. The bank charges
 // each id once, and answers a repeated one with the first receipt, as one does that is given an
 // idempotency key.
-func payments(ctx context.Context, w *world) error {
+func payments(ctx context.Context, w *world) {
 	b := &bank{watched: w.watch("bank", once, all), receipts: map[string]int{}}
 	w.repeats = true
-	if err := w.start(ctx, setup{
+	w.start(ctx, setup{
 		templates: []string{"localstack/streamsort.template.json", "examples/payments/payments.template.json"},
 		config: localstack.Config{
 			Parameters: map[string]string{"BankURL": w.serve(b)}, Chaos: localstack.Chaos{Seed: 1, Kill: 0.25},
 		},
-	}); err != nil {
-		return err
-	}
+	})
 	accounts, orders := w.number("QUEUES"), w.number("MESSAGES")
 	random := rand.New(rand.NewPCG(2026, 5))
 	for account := range accounts {
@@ -41,9 +39,7 @@ func payments(ctx context.Context, w *world) error {
 		for _, i := range random.Perm(orders) {
 			messages = append(messages, charge(fmt.Sprintf("account-%d", account), int64(i+1), fmt.Sprintf(`{"cents":%d}`, random.IntN(10_000))))
 		}
-		if err := w.put(ctx, messages); err != nil {
-			return err
-		}
+		must(w.put(ctx, messages))
 	}
 	charged := progress.Wait{Total: accounts * orders, What: "orders are charged", Patience: claimPatience, Sweep: w.stack.Sweep, Out: w.out}
 	err := charged.Until(ctx, func(context.Context) (int, string, error) { return b.watched.state().messages, "", nil })
@@ -53,7 +49,7 @@ func payments(ctx context.Context, w *world) error {
 	if again < accounts {
 		w.not("the bank was silent %d times, and was asked again %d times", accounts, again)
 	}
-	return err
+	must(err)
 }
 
 // charge is the message of an order. The bank sees its id, and not its bytes.

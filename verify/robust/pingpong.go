@@ -33,102 +33,62 @@ func (r rally) messages() int { return r.balls * (r.last + 1) / 2 }
 // and by a consumer with a database of examples/pingpong, while processes of the functions and
 // KILLS copies of the consumer are killed, and one in a hundred responses of DynamoDB and of the
 // API is lost. Then it audits both queues.
-func game(ctx context.Context, w *world) error {
+func game(ctx context.Context, w *world) {
 	r := newRally(w.number("ROUNDS"), w.number("BALLS"))
 	tables, api := newNetwork(front.Transport(), 1, faulty.Lost), newNetwork(front.Transport(), 2, faulty.Lost)
 	w.repeats = true
-	if err := w.start(ctx, setup{
+	w.start(ctx, setup{
 		templates: []string{"examples/pingpong/streamsort.patch.json", "examples/pingpong/pong/pong.template.json"}, through: tables,
 		config: localstack.Config{Chaos: localstack.Chaos{Seed: 1, Kill: 0.03, Duplicate: 0.1, Late: 0.1, LateBy: 50 * time.Millisecond}},
-	}); err != nil {
-		return err
-	}
-	through, err := front.Through(w.stack.URL(), api)
-	if err != nil {
-		return err
-	}
+	})
+	through := got(front.Through(w.stack.URL(), api))
 	address := w.serve(through)
-	if w.sender, err = traffic.NewSender(address); err != nil {
-		return err
-	}
-	d, sorter, err := w.tables()
-	if err != nil {
-		return err
-	}
-	folder, err := w.folder()
-	if err != nil {
-		return err
-	}
+	w.sender = got(traffic.NewSender(address))
+	d, sorter := w.tables()
+	folder := w.folder()
 	path := filepath.Join(folder, "ping.db")
-	db, err := pingpong.Open(ctx, path)
-	if err != nil {
-		return err
-	}
+	db := got(pingpong.Open(ctx, path))
 	w.later(func() { _ = db.Close() })
 	arrival := cursor.KindArrival
 	for _, queue := range []string{pingpong.Pings, pingpong.Pongs} {
-		if _, err := sorter.Configure(ctx, queue, cursor.Change{Kind: &arrival}); err != nil {
-			return err
-		}
+		got(sorter.Configure(ctx, queue, cursor.Change{Kind: &arrival}))
 	}
-	if _, err := d.Create(ctx, pingpong.Pongs, pingpong.Consumer, delivery.First); err != nil {
-		return err
-	}
+	got(d.Create(ctx, pingpong.Pongs, pingpong.Consumer, delivery.First))
 	w.say("serving %d balls, each is hit %d times", r.balls, r.last+1)
 	tables.disturb(true)
 	api.disturb(true)
-	if err := r.serve(ctx, w); err != nil {
-		return err
-	}
+	r.serve(ctx, w)
 	copies := mortal.Keep(ctx, mortal.Plan{
 		Arguments: []string{"pingpong-copy", address, path, strconv.Itoa(r.last)},
 		Copies:    1, Kills: w.number("KILLS"), OneStepIn: 40,
 	})
 	w.later(copies.Close)
-	if err := r.over(ctx, w, d); err != nil {
-		return err
-	}
+	r.over(ctx, w, d)
 	copies.Close()
 	tables.disturb(false)
 	w.row("killed", "%d copies of the consumer, %d processes of functions", copies.Killed(), w.stack.Killed())
 	w.row("lost responses", "of DynamoDB %s, of the API %s", tables, api)
-	sent, err := balls(ctx, sorter, pingpong.Pings)
-	if err != nil {
-		return err
-	}
-	came, err := balls(ctx, sorter, pingpong.Pongs)
-	if err != nil {
-		return err
-	}
+	sent, came := balls(ctx, sorter, pingpong.Pings), balls(ctx, sorter, pingpong.Pongs)
 	var written []string
-	if err := readRows(ctx, db, "SELECT seq FROM hits ORDER BY line", func(row []string) { written = append(written, row[0]) }); err != nil {
-		return err
-	}
+	readRows(ctx, db, "SELECT seq FROM hits ORDER BY line", func(row []string) { written = append(written, row[0]) })
 	r.audit(w, sent, came, written)
-	return nil
 }
 
 // serve serves all balls before the first is hit back, so that the audit knows where each answer
 // has to be.
-func (r rally) serve(ctx context.Context, w *world) error {
+func (r rally) serve(ctx context.Context, w *world) {
 	// be.
 	for i := range r.balls {
-		body, err := json.Marshal(pingpong.Ball{Ball: i + 1})
-		if err != nil {
-			return err
-		}
+		body := got(json.Marshal(pingpong.Ball{Ball: i + 1}))
 		document := fmt.Appendf(nil, `{"queue":%q,"id":"serve-%d","body":%s}`, pingpong.Pings, i+1, body)
-		if err := w.sender.Put(ctx, []json.RawMessage{document}, "stored", "advanced", "duplicate"); err != nil {
-			return err
-		}
+		must(w.sender.Put(ctx, []json.RawMessage{document}, "stored", "advanced", "duplicate"))
 	}
-	return nil
 }
 
 // over waits until both consumers have everything.
-func (r rally) over(ctx context.Context, w *world, d *delivery.Deliverer) error {
+func (r rally) over(ctx context.Context, w *world, d *delivery.Deliverer) {
 	answered := progress.Wait{Total: 2 * r.messages(), What: "messages are answered", Patience: claimPatience, Sweep: w.stack.Sweep, Out: w.out}
-	return answered.Until(ctx, func(ctx context.Context) (count int, left string, err error) {
+	must(answered.Until(ctx, func(ctx context.Context) (count int, left string, err error) {
 		var unfinished []string
 		for queue, name := range map[string]string{pingpong.Pings: "pong", pingpong.Pongs: pingpong.Consumer} {
 			state := name + " is not there"
@@ -144,26 +104,23 @@ func (r rally) over(ctx context.Context, w *world, d *delivery.Deliverer) error 
 			}
 		}
 		return count, strings.Join(unfinished, "; "), err
-	})
+	}))
 }
 
 // balls reads a queue.
-func balls(ctx context.Context, sorter *cursor.Sorter, queue string) (all []pingpong.Ball, err error) {
-	cur, err := sorter.Status(ctx, queue)
-	if err != nil {
-		return nil, err
-	}
+func balls(ctx context.Context, sorter *cursor.Sorter, queue string) (all []pingpong.Ball) {
+	cur := got(sorter.Status(ctx, queue))
 	for m, err := range sorter.Read(ctx, queue, 0, cur.Position) {
 		var b pingpong.Ball
 		if err == nil {
 			err = json.Unmarshal(m.Body, &b)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("queue %s: %w", queue, err)
+			must(fmt.Errorf("queue %s: %w", queue, err))
 		}
 		all = append(all, b)
 	}
-	return all, nil
+	return all
 }
 
 // audit checks both queues and the database. Every message of pings has an answer in pongs, at the

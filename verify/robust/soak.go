@@ -62,23 +62,18 @@ func soakAnnouncements() *announcements {
 // soak has one queue hot, one with a message that no function takes, and one with a gap that never
 // fills. The sweep runs every few seconds. When all is sent it waits until everything is out of
 // each sink, announced, and nothing is under way any more: no repeat can come later.
-func soak(ctx context.Context, w *world) error {
-	s, err := startSinks(ctx, w, soakAnnouncements(), localstack.Chaos{
+func soak(ctx context.Context, w *world) {
+	s := startSinks(ctx, w, soakAnnouncements(), localstack.Chaos{
 		Seed: uint64(w.values["SEED"]), Kill: 0.01, Duplicate: 0.05, Drop: 0.02, Late: 0.05, LateBy: 2 * time.Second,
 	})
-	if err != nil {
-		return err
-	}
-	if err := s.configureGap(ctx, gapQueue); err != nil {
-		return err
-	}
+	s.configureGap(ctx, gapQueue)
 	stop := s.run(ctx)
 	s.network.disturb(true)
 	t := newSoakTraffic(w.values["SEED"])
 	s.more = func(ctx context.Context) error {
 		return w.put(ctx, append([]message{t.message()}, t.last()...))
 	}
-	err = w.send(ctx, 4, func(ctx context.Context, send func(...message) error) error {
+	err := w.send(ctx, 4, func(ctx context.Context, send func(...message) error) error {
 		if err := chunks(t.first(), batchSize, send); err != nil {
 			return err
 		}
@@ -104,7 +99,7 @@ func soak(ctx context.Context, w *world) error {
 	}
 	s.network.disturb(false)
 	if err == nil {
-		err = s.onlyReceiverIsBlocked(ctx)
+		err = try(func() { s.onlyReceiverIsBlocked(ctx) })
 	}
 	if failed := stop(); err == nil {
 		err = failed
@@ -113,7 +108,7 @@ func soak(ctx context.Context, w *world) error {
 	for _, what := range s.notShown() {
 		w.not("no %s: it has shown less than it must", what)
 	}
-	return err
+	must(err)
 }
 
 // sinks are those of the soak: your function, and one of each kind.
@@ -129,13 +124,13 @@ type sinks struct {
 
 // startSinks starts the stack with a consumer for each kind of sink, and watches what comes out of
 // each.
-func startSinks(ctx context.Context, w *world, said *announcements, chaos localstack.Chaos) (*sinks, error) {
+func startSinks(ctx context.Context, w *world, said *announcements, chaos localstack.Chaos) *sinks {
 	s := &sinks{
 		world: w, said: said,
 		network: newNetwork(front.Transport(), w.values["SEED"], faulty.Refused, faulty.Throttled, faulty.Lost, faulty.Failed),
 	}
 	w.repeats = true
-	err := w.start(ctx, setup{
+	w.start(ctx, setup{
 		templates: []string{"verify/robust/soak/streamsort.patch.json", "verify/robust/soak/sinks.template.json"}, through: s.network,
 		config: localstack.Config{
 			// A full round now and then: it finds what a crash and a dropped record left without a mark.
@@ -143,9 +138,6 @@ func startSinks(ctx context.Context, w *world, said *announcements, chaos locals
 			Chaos: chaos, LogDir: filepath.Join(w.root, ".build", "soak"),
 		},
 	})
-	if err != nil {
-		return nil, err
-	}
 	w.watchLog(w.watch("your function", fenced, getsAll), "WebhooksFunction")
 	w.watchLog(w.watch("lambda", fenced, getsGood), "ReceiverFunction")
 	addresses := w.stack.Outputs()["sinks"]
@@ -156,11 +148,11 @@ func startSinks(ctx context.Context, w *world, said *announcements, chaos locals
 	} {
 		reader, err := newQueueReader(addresses[output], take)
 		if err != nil {
-			return nil, fmt.Errorf("output %s: %w", output, err)
+			must(fmt.Errorf("output %s: %w", output, err))
 		}
 		s.readers = append(s.readers, reader)
 	}
-	return s, nil
+	return s
 }
 
 // run reads the sinks' queues, and runs the sweep again and again.
@@ -181,12 +173,11 @@ func (s *sinks) run(ctx context.Context) (stop func() error) {
 }
 
 // configureGap has a queue announce its gap soon.
-func (s *sinks) configureGap(ctx context.Context, queue string) error {
+func (s *sinks) configureGap(ctx context.Context, queue string) {
 	body := fmt.Sprintf(`{"queue":%q,"policy":"alert","gapAfter":%q}`, queue, announceAfter)
 	if err := s.sender.Client.Call(ctx, http.MethodPut, "/queues", nil, []byte(body), new(json.RawMessage)); err != nil {
-		return fmt.Errorf("configure queue %s: %w", queue, err)
+		must(fmt.Errorf("configure queue %s: %w", queue, err))
 	}
-	return nil
 }
 
 // drain waits until all is out, announced, and read. Now and then another message comes until all
@@ -226,12 +217,9 @@ func (s *sinks) drain(ctx context.Context) error {
 }
 
 // onlyReceiverIsBlocked checks that the poisoned message stopped one consumer, and no other.
-func (s *sinks) onlyReceiverIsBlocked(ctx context.Context) error {
+func (s *sinks) onlyReceiverIsBlocked(ctx context.Context) {
 	type consumer struct{ Consumer, State string }
-	all, err := get[consumer](ctx, s.world, "/consumers", "consumers", url.Values{"queue": {poisonQueue}})
-	if err != nil {
-		return err
-	}
+	all := got(get[consumer](ctx, s.world, "/consumers", "consumers", url.Values{"queue": {poisonQueue}}))
 	for _, c := range all {
 		if (c.State == "blocked") != (c.Consumer == receiver) {
 			s.not("queue %s: consumer %s is %s", poisonQueue, c.Consumer, c.State)
@@ -241,7 +229,6 @@ func (s *sinks) onlyReceiverIsBlocked(ctx context.Context) error {
 	if len(all) != 6 {
 		s.not("queue %s: %d consumers, not 6: %v", poisonQueue, len(all), all)
 	}
-	return nil
 }
 
 // faults are what went wrong with streams and processes.

@@ -39,9 +39,9 @@ func tagOf(i int) string { return fmt.Sprintf("%s/%d", databases, i+1) }
 // wordcount sends two databases to examples/wordcount, the second one first, and prints each step
 // of their trees as it comes, the tries of the word that fails twice, how they ended, and their
 // counts.
-func wordcount(ctx context.Context, w *world) error {
+func wordcount(ctx context.Context, w *world) {
 	// The acker's function notifies the example's of each end.
-	if err := w.start(ctx, setup{
+	w.start(ctx, setup{
 		templates: []string{"localstack/streamsort.template.json", "examples/wordcount/wordcount.template.json"},
 		config: localstack.Config{
 			Parameters: map[string]string{"FailingWord": failing}, AsyncRetry: treeRetry,
@@ -51,55 +51,39 @@ func wordcount(ctx context.Context, w *world) error {
 				"AckFunction.STREAMSORT_ANNOUNCE_FUNCTION": template.FunctionARN("EndFunction"),
 			},
 		},
-	}); err != nil {
-		return err
-	}
+	})
 	ctx, cancel := context.WithTimeout(ctx, treePatience)
 	defer cancel()
 	var tags []string
 	var messages []message
 	for i, d := range library {
 		tags = append(tags, tagOf(i))
-		body, err := json.Marshal(map[string]any{"files": d})
-		if err != nil {
-			return err
-		}
+		body := got(json.Marshal(map[string]any{"files": d}))
 		messages = append(messages, plain(databases, int64(i+1), string(body), ""))
 	}
 	watched := newTreeWatcher(w.out, tags)
 	w.later(w.stack.Subscribe(watched.see))
 	w.say("%q fails twice, and Lambda repeats it after %s and %s, on AWS after 1 and 2 minutes", failing, treeRetry, 2*treeRetry)
 	slices.Reverse(messages)
-	if err := w.sendAll(ctx, 1, 1, messages); err != nil {
-		return err
-	}
+	must(w.sendAll(ctx, 1, 1, messages))
 	select {
 	case <-watched.all:
 	case <-ctx.Done():
-		return fmt.Errorf("not all trees have ended: %w", ctx.Err())
+		must(fmt.Errorf("not all trees have ended: %w", ctx.Err()))
 	}
-	return w.reportTrees(ctx, watched)
+	w.reportTrees(ctx, watched)
 }
 
 // reportTrees prints what became of the databases, and notes what is wrong.
-func (w *world) reportTrees(ctx context.Context, watched *treeWatcher) error {
-	db, err := dynamo.New(&dynamo.Options{Endpoint: w.direct})
-	if err != nil {
-		return err
-	}
+func (w *world) reportTrees(ctx context.Context, watched *treeWatcher) {
+	db := got(dynamo.New(&dynamo.Options{Endpoint: w.direct}))
 	outputs := w.stack.Outputs()
 	store := xorack.NewDynamo(db, xorack.Names{Chains: outputs["streamsort"]["ChainsTableName"]})
 	var created []step
 	for i, d := range library {
 		// The end is announced before it is sealed.
-		sealed, err := await(ctx, store, tagOf(i))
-		if err != nil {
-			return err
-		}
-		counts, err := counted(ctx, db, outputs["wordcount"]["CountsTableName"], tagOf(i))
-		if err != nil {
-			return err
-		}
+		sealed := await(ctx, store, tagOf(i))
+		counts := counted(ctx, db, outputs["wordcount"]["CountsTableName"], tagOf(i))
 		tag := tagOf(i)
 		steps, failed, ends := watched.seen()
 		created = steps
@@ -109,7 +93,6 @@ func (w *world) reportTrees(ctx context.Context, watched *treeWatcher) error {
 	}
 	w.note(inOrder(created, len(library)))
 	w.nothingGivenUp()
-	return nil
 }
 
 // note notes an error as what must not be.
@@ -139,42 +122,37 @@ func inOrder(steps []step, databases int) error {
 }
 
 // await waits until nothing is left to do for a chain's end.
-func await(ctx context.Context, store *xorack.Store, tag string) (sealed bool, err error) {
+func await(ctx context.Context, store *xorack.Store, tag string) (sealed bool) {
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()
 	for {
-		chain, err := store.Chain(ctx, tag)
-		if err != nil || chain.Sealed() {
-			return chain.Sealed(), err
+		if got(store.Chain(ctx, tag)).Sealed() {
+			return true
 		}
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			return false, nil
+			return false
 		}
 	}
 }
 
 // counted is how often each word of a database is counted.
-func counted(ctx context.Context, db *dynamodb.Client, table, tag string) (map[string]int, error) {
+func counted(ctx context.Context, db *dynamodb.Client, table, tag string) map[string]int {
 	pages := dynamodb.NewQueryPaginator(db, &dynamodb.QueryInput{
 		TableName: &table, ConsistentRead: new(true), KeyConditionExpression: new("tag = :tag"),
 		ExpressionAttributeValues: map[string]types.AttributeValue{":tag": &types.AttributeValueMemberS{Value: tag}},
 	})
 	counts := map[string]int{}
 	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return nil, err
-		}
-		for _, item := range page.Items {
+		for _, item := range got(pages.NextPage(ctx)).Items {
 			word, _ := item["word"].(*types.AttributeValueMemberS)
 			edges, _ := item["edges"].(*types.AttributeValueMemberSS)
 			if word == nil || edges == nil {
-				return nil, fmt.Errorf("%s has a count without a word or edges", tag)
+				must(fmt.Errorf("%s has a count without a word or edges", tag))
 			}
 			counts[word.Value] = len(edges.Value)
 		}
 	}
-	return counts, nil
+	return counts
 }

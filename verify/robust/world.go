@@ -75,20 +75,19 @@ func (w *world) print(format string, arguments ...any) {
 // stage is a part of a scenario.
 type stage struct {
 	what string
-	do   func(context.Context) error
+	do   func(context.Context)
 }
 
 // stages does one after the other, and prints how long each takes.
-func (w *world) stages(ctx context.Context, all []stage) error {
+func (w *world) stages(ctx context.Context, all []stage) {
 	for _, s := range all {
 		began := time.Now()
 		w.say("%s", s.what)
-		if err := s.do(ctx); err != nil {
-			return fmt.Errorf("%s: %w", s.what, err)
+		if err := try(func() { s.do(ctx) }); err != nil {
+			must(fmt.Errorf("%s: %w", s.what, err))
 		}
 		w.print("%.1f s", time.Since(began).Seconds())
 	}
-	return nil
 }
 
 // execute runs a program in a folder, and returns what it printed, without the last line's end. No
@@ -132,14 +131,12 @@ func (w *world) end() {
 }
 
 // folder makes a folder in the project's .build, from where the functions' sources are found.
-func (w *world) folder() (string, error) {
+func (w *world) folder() string {
 	build := filepath.Join(w.root, ".build")
-	if err := os.MkdirAll(build, 0o700); err != nil {
-		return "", err
-	}
-	folder, err := os.MkdirTemp(build, "robust-")
+	must(os.MkdirAll(build, 0o700))
+	folder := got(os.MkdirTemp(build, "robust-"))
 	w.later(func() { _ = os.RemoveAll(folder) })
-	return folder, err
+	return folder
 }
 
 // serve serves something on this machine, and returns its address.
@@ -171,14 +168,11 @@ type setup struct {
 }
 
 // start starts the stack, without an event bus of its own where the scenario has none.
-func (w *world) start(ctx context.Context, s setup) (err error) {
+func (w *world) start(ctx context.Context, s setup) {
 	c := s.config
 	c.Server = string(localdb.Choose())
 	if s.through != nil {
-		server, err := front.Start(ctx, front.Steady(), "", s.through)
-		if err != nil {
-			return err
-		}
+		server := got(front.Start(ctx, front.Steady(), "", s.through))
 		w.later(server.Close)
 		c.Server, w.direct = server.URL, server.Direct
 	}
@@ -192,32 +186,18 @@ func (w *world) start(ctx context.Context, s setup) (err error) {
 		c.Env = map[string]string{"STREAMSORT_EVENT_BUS": ""}
 	}
 	c.Logger = slog.New(slog.DiscardHandler)
-	if w.stack, err = localstack.Run(ctx, c); err != nil {
-		return err
-	}
+	w.stack = got(localstack.Run(ctx, c))
 	w.later(w.stack.Close)
 	w.direct = cmp.Or(w.direct, w.stack.DynamoDB())
 	w.say("the stack runs (%.1fs): %s", time.Since(w.began).Seconds(), w.stack.URL())
-	w.sender, err = traffic.NewSender(w.stack.URL())
-	return err
+	w.sender = got(traffic.NewSender(w.stack.URL()))
 }
 
 // tables looks at the stack's tables.
-func (w *world) tables() (*delivery.Deliverer, *cursor.Sorter, error) {
-	client, err := dynamo.New(&dynamo.Options{Endpoint: w.direct})
-	if err != nil {
-		return nil, nil, err
-	}
-	store, err := cursor.NewDynamo(client, cursor.Names{})
-	if err != nil {
-		return nil, nil, err
-	}
-	sorter, err := cursor.New(store, nil)
-	if err != nil {
-		return nil, nil, err
-	}
-	d, err := delivery.New(delivery.NewDynamo(client, delivery.Names{}), sorter, nil)
-	return d, sorter, err
+func (w *world) tables() (*delivery.Deliverer, *cursor.Sorter) {
+	client := got(dynamo.New(&dynamo.Options{Endpoint: w.direct}))
+	sorter := got(cursor.New(got(cursor.NewDynamo(client, cursor.Names{})), nil))
+	return got(delivery.New(delivery.NewDynamo(client, delivery.Names{}), sorter, nil)), sorter
 }
 
 // get asks the API for a list, page by page.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -53,6 +54,23 @@ func TestEnd(t *testing.T) {
 	check.That(t, slices.Equal(ended, []string{"third", "second", "first"}), "%q", ended)
 	err := stop()
 	check.That(t, err != nil && err.Error() == "its error", "error %v", err)
+}
+
+// TestMust: an error ends the scenario with the stage's name before it, and all that was started.
+func TestMust(t *testing.T) {
+	var folder string
+	ended := false
+	s := scenario{name: "one", run: func(ctx context.Context, w *world) {
+		folder = w.folder()
+		w.during(ctx, func(ctx context.Context) error { <-ctx.Done(); ended = true; return nil })
+		w.stages(ctx, []stage{{"a stage", func(context.Context) { must(errors.New("its error")) }}})
+		t.Error("it goes on")
+	}}
+	err := s.play(t.Context(), values{}, t.Output())
+	check.Need(t, err != nil, "no error")
+	check.Has(t, err.Error(), "a stage: its error")
+	_, left := os.Stat(folder)
+	check.That(t, ended && os.IsNotExist(left), "ended %t, folder %v", ended, left)
 }
 
 // api answers as enqueue: each message gets the outcome that a test says.

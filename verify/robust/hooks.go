@@ -59,7 +59,6 @@ func hooks(ctx context.Context, w *world) {
 	watched := w.watch("endpoints", named, all)
 	e := newEndpoints(watched)
 	address := w.serve(e)
-	w.repeats = true
 	w.toEndpoints(ctx, address, "3s", localstack.Config{
 		Chaos: localstack.Chaos{Seed: uint64(w.values["SEED"]), Kill: hooksKilled}, Concurrency: hooksEnvironments,
 	})

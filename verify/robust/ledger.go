@@ -40,7 +40,6 @@ func books(ctx context.Context, w *world) {
 	path := filepath.Join(folder, "ledger.db")
 	db := got(ledger.Open(ctx, path))
 	w.later(func() { _ = db.Close() })
-	w.repeats = true
 	w.start(ctx, setup{templates: []string{"localstack/streamsort.template.json"}, config: localstack.Config{
 		Chaos: localstack.Chaos{Seed: 1, Kill: 0.05, Duplicate: 0.1, Late: 0.1, LateBy: 50 * time.Millisecond},
 	}})

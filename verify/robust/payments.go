@@ -25,7 +25,6 @@ const silentOn = 3
 // idempotency key.
 func payments(ctx context.Context, w *world) {
 	b := &bank{watched: w.watch("bank", once, all), receipts: map[string]int{}}
-	w.repeats = true
 	w.start(ctx, setup{
 		templates: []string{"localstack/streamsort.template.json", "examples/payments/payments.template.json"},
 		config: localstack.Config{

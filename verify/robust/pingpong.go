@@ -36,7 +36,6 @@ func (r rally) messages() int { return r.balls * (r.last + 1) / 2 }
 func game(ctx context.Context, w *world) {
 	r := newRally(w.number("ROUNDS"), w.number("BALLS"))
 	tables, api := newNetwork(front.Transport(), 1, faulty.Lost), newNetwork(front.Transport(), 2, faulty.Lost)
-	w.repeats = true
 	w.start(ctx, setup{
 		templates: []string{"examples/pingpong/streamsort.patch.json", "examples/pingpong/pong/pong.template.json"}, through: tables,
 		config: localstack.Config{Chaos: localstack.Chaos{Seed: 1, Kill: 0.03, Duplicate: 0.1, Late: 0.1, LateBy: 50 * time.Millisecond}},

@@ -129,7 +129,6 @@ func startSinks(ctx context.Context, w *world, said *announcements, chaos locals
 		world: w, said: said,
 		network: newNetwork(front.Transport(), w.values["SEED"], faulty.Refused, faulty.Throttled, faulty.Lost, faulty.Failed),
 	}
-	w.repeats = true
 	w.start(ctx, setup{
 		templates: []string{"verify/robust/soak/streamsort.patch.json", "verify/robust/soak/sinks.template.json"}, through: s.network,
 		config: localstack.Config{

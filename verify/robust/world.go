@@ -43,8 +43,6 @@ type world struct {
 	sender   *traffic.Sender
 	// direct is the DynamoDB server, by a way on which nothing goes wrong.
 	direct string
-	// repeats says that a message may be answered duplicate: the answer to its first put was lost.
-	repeats bool
 
 	ends []func()
 

@@ -210,7 +210,7 @@ func (s *Sorter) putQueue(ctx context.Context, messages []Message, places []int,
 		for _, i := range places {
 			// A duplicate counts: its first writer may have died before it moved the cursor.
 			if r := results[i]; r.Err == nil && r.Seq > cur.Position && r.Outcome != Full {
-				own[results[i].Seq] = struct{}{}
+				own[r.Seq] = struct{}{}
 				largest = max(largest, messages[i].size())
 			}
 		}

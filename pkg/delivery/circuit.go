@@ -189,7 +189,10 @@ func (run *delivery) retryAt(known request.Health, n int) time.Time {
 
 // probes makes the claim that is to be made a probe, where the circuit is open, and reports whether
 // it may be made. One probe is under way at a time: until it fails, or as long as its claim is good
-// for. A process that dies right after, or cannot know whether it did it, leaves it to the next.
+// for.
+//
+// Another did it first: it probes. We die right after, or cannot know whether we did it: the next
+// probe comes in its time.
 func (run *delivery) probes(ctx context.Context, leaseUntil time.Time) bool {
 	run.probe = 0
 	seen := run.learnt

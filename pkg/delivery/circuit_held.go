@@ -127,6 +127,9 @@ func (r *sweepRun) wakeForProbe(ctx context.Context, e request.Health) error {
 // nothing is held back, and an operator skipped what was last waiting, went to another place, or
 // paused its consumers. Those that still fail stay known to do so: where one of them, or another
 // queue, fails again, it opens.
+//
+// Another did it first, or made a probe: the evidence is not what was seen, and nothing changes. We
+// die right after: the next who comes wakes up what was held back meanwhile.
 func (r *sweepRun) endsUnproven(ctx context.Context, e request.Health) (bool, error) {
 	rows, _, err := r.store.Trouble().Oldest(ctx, trouble.HeldBy(e.Consumer), trouble.Ages{}, 1)
 	if err != nil || len(rows) > 0 {
@@ -169,7 +172,9 @@ func (r *sweepRun) mayProbe(ctx context.Context, consumer, queue string) (fails,
 
 // wakeHeld wakes queues up that were held back. A row is deleted before, so that a queue that is
 // held back anew has one again; that of a queue that cannot be woken up comes again as the last
-// one, and keeps none of the others. Where this process dies between, the sweep wakes the queue up.
+// one, and keeps none of the others.
+//
+// We die after the deletion: the sweep wakes the queue up, as any that lags.
 func (r *sweepRun) wakeHeld(ctx context.Context, e request.Health, rows []trouble.Row) error {
 	asleep, err := r.wakeRows(ctx, e, rows)
 	return errors.Join(err, r.holdAgain(ctx, asleep))
@@ -247,7 +252,10 @@ func (r *sweepRun) good(consumer string) time.Duration {
 
 // wakes wakes up the queues that a circuit held back which has closed, those first that wait for
 // longest, and returns when somebody has to go on: the zero time where nothing is left. One caller
-// at a time does so, for a turn: ProbeAt says until when, and the next caller goes on then.
+// at a time does so, for a turn: ProbeAt says until when.
+//
+// Another did it first: it wakes them up. We die right after: the next caller goes on when the turn
+// is over.
 func (r *sweepRun) wakes(ctx context.Context, e request.Health) (time.Time, error) {
 	if now := r.now(); now.Before(e.Circuit.ProbeAt) {
 		return e.Circuit.ProbeAt, nil

@@ -30,6 +30,9 @@ func (p *puller) Queues(ctx context.Context, prefix, after string) (page []Queue
 }
 
 // Create implements [Claims]: the cost is that of [Deliverer.Create].
+//
+// Lost response, or another did it first: the consumer is there and stays as it is. We die right
+// after: the next claim finishes its start.
 func (p *puller) Create(ctx context.Context, queue, consumer string) error {
 	_, err := p.d.Create(ctx, queue, consumer, First)
 	return err

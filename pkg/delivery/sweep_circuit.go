@@ -57,7 +57,10 @@ func (r *sweepRun) circuit(ctx context.Context, e request.Health) (time.Time, er
 	return time.Time{}, nil
 }
 
-// sayOpen announces that a circuit is open, if nobody did. A repeat has the same id.
+// sayOpen announces that a circuit is open, if nobody did.
+//
+// Another did it first: both announce it, under one id. We die right after the announcement: the
+// next who comes repeats it.
 func (r *sweepRun) sayOpen(ctx context.Context, e request.Health) (request.Health, error) {
 	_ = r.store.Trouble().Put(ctx, openRow(e)) // the next who comes writes what cannot be written now
 	if e.Circuit.Announced {

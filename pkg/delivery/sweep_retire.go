@@ -14,6 +14,8 @@ const retireStep = 200
 // floor is raised to the lowest Delivered, and when it has stood for a while, what is under it is
 // deleted. The consumers are listed again after the floor was raised: one that began meanwhile has
 // seen the floor, or is seen in lowest.
+//
+// We die within the deletion: the next run goes on.
 func (r *sweepRun) retire(ctx context.Context, it cursor.Cursor) error {
 	lowest, any, err := inside{r.Deliverer}.Delivered(ctx, it.Queue)
 	if err != nil || !any || r.now().Sub(it.FloorSince) < cursor.DeleteAfter {

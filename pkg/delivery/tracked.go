@@ -59,8 +59,11 @@ func trackedOf(c xorack.Chain) (h Held, known bool) {
 // errNoAcker is the answer where a reader is tracked, and there is no Acker.
 var errNoAcker = invalid.New(invalid.Missing, "acker", "is missing: a consumer is tracked")
 
-// track creates the chain of a claim, with a root edge for each of its messages: a repeat creates
-// the same. One that has ended already is returned as it is.
+// track creates the chain of a claim, with a root edge for each of its messages. One that has ended
+// already is returned as it is.
+//
+// Lost response, another did it first: the chain is the same, and so are its edges. We die right
+// after: the claim is taken over when its lease is over, and the chain times out.
 func (run *delivery) track(ctx context.Context, c Consumer, messages int) (xorack.Created, error) {
 	t := heldBy(c)
 	return run.acker.Create(ctx, t.tag(), &xorack.CreateOptions{Edges: messages, Deadline: run.reader.Track, Data: t.data()})
@@ -81,6 +84,9 @@ func (run *delivery) giveUp(ctx context.Context, root xorack.Edge, cause error) 
 }
 
 // leave defers the claim of a batch that was handed over. A chain that was faster has committed it.
+//
+// Lost response: the delivery is repeated, and finds the claim deferred. Another did it first: the
+// claim has ended. We die before: the claim is taken over when its lease is over.
 func (run *delivery) leave(ctx context.Context, c Consumer, batch Batch, until time.Time) (Consumer, error) {
 	run.tell(batch, time.Time{}, nil)
 	if run.probe > 0 {
@@ -192,7 +198,10 @@ func (d *Deliverer) failureOf(ctx context.Context, c Consumer, why string) reque
 }
 
 // endDeferred ends a deferred claim for the worker that has its token, and wakes the consumer up
-// for what comes next; the sweep does so where this process dies before.
+// for what comes next.
+//
+// Lost response: the repeat finds the claim ended. Another ended it first: the stored consumer says
+// how. We die right after the end: the sweep wakes the consumer up.
 func (d *Deliverer) endDeferred(ctx context.Context, c Consumer, commit bool, why string) (after Consumer, made bool, err error) {
 	if commit {
 		after, made, err = d.commitDeferred(ctx, c)
@@ -212,6 +221,9 @@ func (d *Deliverer) endDeferred(ctx context.Context, c Consumer, commit bool, wh
 // as of now, but never as of after the circuit opened. So the work of a batch that was handed over
 // before its sink went away may keep the circuit closed for as long as one success does, and closes
 // none.
+//
+// Lost response, another did it first: what stands there says so. We die right after: the chain
+// times out.
 func (d *Deliverer) commitDeferred(ctx context.Context, c Consumer) (Consumer, bool, error) {
 	chain, err := d.chainOf(ctx, c)
 	if err != nil {

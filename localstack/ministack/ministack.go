@@ -11,7 +11,7 @@ package ministack
 
 import (
 	"context"
-	_ "embed" // for requirements
+	_ "embed" // for requirements and program
 	"errors"
 	"fmt"
 	"net/http"
@@ -67,21 +67,10 @@ func start(ctx context.Context, strict bool) (*Server, error) {
 	}
 }
 
-// program starts the server with numbers of 38 digits, as DynamoDB has them: Python's 28 would
-// round the largest seqs' sums. A strict one takes alarms of metric math, and fetches the keys of
-// its user pools over TLS, as it answers nothing else.
-const program = `import decimal, os
-decimal.DefaultContext.prec = 38
-decimal.setcontext(decimal.Context(prec=38))
-if os.environ.get('USE_SSL'):
-    from ministack.services import apigateway
-    from ministack.services.cloudformation import provisioners
-    alarm, keys = provisioners._cw_metric_alarm_record, apigateway._fetch_jwks
-    provisioners._cw_metric_alarm_record = lambda name, props: alarm(
-        name, {'MetricName': 'math', 'Namespace': 'math', **props, 'Metrics': None})
-    apigateway._fetch_jwks = lambda url: keys(url.replace('http:', 'https:', 1))
-from ministack.app import main
-main()`
+// program starts the server.
+//
+//go:embed start.py
+var program string
 
 func startOnce(ctx context.Context, python string, strict bool) (*Server, error) {
 	free, held, err := localdb.FreePort()

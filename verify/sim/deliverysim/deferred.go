@@ -7,13 +7,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/ddb"
-	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/xorack"
 	"github.com/streamsort/streamsort/verify/sim"
-	"github.com/streamsort/streamsort/verify/sim/simdb"
 )
 
 // track is how long the work of a deferred batch may take, overTrack a tick after which it is late.
@@ -106,90 +103,6 @@ func deferring(name string, faults int, messages int64, depth int, actors ...fun
 	return scenario(name, faults, messages, slices.Insert(actors, 0, begins)...)
 }
 
-// chainsOn is the chains' store on a view of its table.
-func chainsOn(engine ddb.Engine) *xorack.Store {
-	return xorack.NewStore(engine, xorack.Names{})
-}
-
-// acker is a process's on its view of the chains' table; nil where there are no chains.
-func (m *model) acker(p *sim.Proc, skew time.Duration, now func() time.Time) *xorack.Acker {
-	if m.work == nil || m.work.depth == 0 {
-		return nil
-	}
-	m.work.apart = max(m.work.apart, skew)
-	points := simdb.Engine(p, m.tables, &simdb.Hooks{Perform: m.chainRequest, Older: m.tables.Past.Older, Hash: hashChainAnswer})
-	view := ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
-		if _, isQuery := r.(ddb.Query); isQuery {
-			// No point: the index may be behind, and each chain is read strongly.
-			a, err := m.tables.Do(ctx, r)
-			for _, it := range a.Items {
-				p.Knows().Text(it.Get("tag").Str())
-			}
-			return a, err
-		}
-		switch r.Name() {
-		case "postpone", "put off": // no points: nobody waits for them
-			return m.tables.Do(ctx, r)
-		}
-		if ddb.Writes(r) {
-			p.Knows().Int(m.Now.Unix())
-		}
-		return points.Do(ctx, r)
-	})
-	a, err := xorack.New(chainsOn(view), &xorack.Options{ForEach: fanout.OneByOne, Now: now})
-	if err != nil {
-		panic(err) // unreachable: no option is out of its bounds
-	}
-	return a
-}
-
-func (m *model) chain(tag string) xorack.Chain {
-	c, _ := chainsOn(m.tables).Chain(context.Background(), tag)
-	return c
-}
-
-// hashChainAnswer feeds what of a chain an actor acts on.
-func hashChainAnswer(d *sim.Digest, _ ddb.Request, a ddb.Answer) {
-	d.Bool(a.Held)
-	d.Digest(a.Item.Only("n", "st", "created", "deadline", "due", "expiresOn").Digest())
-	d.Int(int64(len(a.Item.Get("ops").Members())))
-}
-
-// chainRequest does a request, and checks what a write did.
-func (m *model) chainRequest(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answer, error) {
-	u, isUpdate := r.(ddb.Update)
-	if !isUpdate {
-		return do()
-	}
-	was := m.chain(u.Key.Get("tag").Str())
-	a, err := do()
-	if a.Held {
-		if wrong := m.chained(was, m.chain(u.Key.Get("tag").Str())); wrong != nil {
-			m.Run.Violation("%w", wrong)
-		}
-	}
-	return a, err
-}
-
-// chained checks what a write made of a chain, and puts its record into the stream.
-func (m *model) chained(was, is xorack.Chain) error {
-	c := m.work.claims[is.Tag]
-	if c == nil {
-		return fmt.Errorf("D2: the chain %s is nobody's claim's", is.Tag)
-	}
-	c.made = c.made || is.IsCreated() && !was.IsCreated()
-	if was.End() == xorack.Open && is.End() != xorack.Open {
-		m.work.ends = append(m.work.ends, chainEnd{chain: is})
-		if is.End() == xorack.TimedOut && is.Deadline.After(m.Now.Add(m.work.apart)) {
-			return fmt.Errorf("D4: the chain of %v timed out %v too early", c.consumer.Token, is.Deadline.Sub(m.Now))
-		}
-	}
-	if is.Sealed() && !was.Sealed() && !c.again { // else it is the first one's end that is sealed
-		return m.sealed(c)
-	}
-	return nil
-}
-
 // sealed checks D3.
 func (m *model) sealed(c *worked) error {
 	whose := reader{c.consumer.Queue, c.consumer.Name}
@@ -201,12 +114,6 @@ func (m *model) sealed(c *worked) error {
 		return fmt.Errorf("D3: the chain of %v is sealed, and nobody was notified of what lies behind %d", c.consumer.Token, at.Delivered)
 	}
 	return nil
-}
-
-// chainTag is the tag of the chain of a consumer's claim, deferred or not.
-func chainTag(c delivery.Consumer) string {
-	c.Deferred = true
-	return delivery.ChainOf(c)
 }
 
 // notified notes that somebody was notified of a queue.
@@ -550,125 +457,5 @@ func (w *work) hash(d *sim.Digest, m *model) {
 			d.Bool(w.done[e])
 			e = e.Child(0)
 		}
-	}
-}
-
-func hashChain(d *sim.Digest, c xorack.Chain) {
-	d.Bool(c.Exists())
-	d.Int(c.Sum.Hi)
-	d.Int(int64(c.Sum.Lo))
-	d.Int(int64(len(c.Ops)))
-	d.Text(string(c.Recorded))
-	d.Int(c.Created.Unix())
-	d.Int(c.Deadline.Unix())
-	d.Int(c.Due.Unix())
-	d.Int(c.ExpiresOn.Unix())
-}
-
-// deferrals are scenarios of batches that are deferred.
-func deferrals() []sim.Scenario {
-	return []sim.Scenario{
-		deferring("deferred, 2 faults", 2, 1, 1),
-		deferring("deferred, two messages, one after the other, 1 fault", 1, 2, 1),
-		deferring("deferred, two messages in a batch, 1 fault", 1, 2, 1,
-			func(m *model) { m.bound.MaxMessages = 2 }),
-		deferring("deferred, a tree of two levels, 1 fault", 1, 1, 2),
-		deferring("deferred work that fails, 1 fault", 1, 1, 1, func(m *model) {
-			m.work.fails = 1
-			m.clock(1, time.Second)
-		}),
-		deferring("deferred, a lease is over, 1 fault", 1, 1, 1, clock(1)),
-		deferring("deferred, two processes and a lease that is over", 0, 1, 1,
-			process("Q"), (*model).comes, clock(1)),
-		deferring("deferred, a chain is late, 1 fault", 1, 1, 1,
-			func(m *model) { m.clock(1, overTrack) }),
-		deferring("deferred, a chain is late, and another process looks", 0, 1, 1,
-			process("Q"), (*model).comes, func(m *model) { m.clock(1, overTrack) }),
-		deferring("deferred, a chain is extended", 0, 1, 1, func(m *model) {
-			m.comes()
-			m.extender(2 * track)
-			m.Run.Clock(&m.Now, nil, overLease, overTrack-overLease)
-		}),
-		scenario("deferred, two processes beside an extension", 0, 1, func(m *model) {
-			m.defers(1)
-			m.hinted()
-			m.process("P", 0)
-			m.process("Q", 0)
-			m.comes()
-			m.extender(2 * track)
-			m.clock(1, overTrack)
-		}),
-		deferring("deferred, clocks apart", 0, 1, 1,
-			func(m *model) { m.process("Q", overLease) }, (*model).comes),
-		scenario("deferred, the sweep looks", 0, 1, func(m *model) {
-			m.defers(1)
-			m.hinted()
-			m.process("P", 0)
-			m.worker("W")
-			m.sweeper(1, false)
-			m.clock(1, overLease)
-		}),
-		scenario("deferred, the sweep times out", 0, 1, func(m *model) {
-			m.defers(1)
-			m.hinted()
-			m.process("P", 0)
-			m.ender("E")
-			m.sweeper(1, false)
-			m.clock(1, overTrack)
-		}),
-		deferring("deferred, stale reads", 1, 1, 1, func(m *model) {
-			m.tables.Stale()
-			m.certain = true
-			m.producer("A", defaultQueue, 2)
-		}),
-		deferring("deferred, stale reads, and work that fails", 1, 1, 1, func(m *model) {
-			m.tables.Stale()
-			m.work.fails = 1
-		}),
-		deferring("deferred, a message arrives meanwhile, 1 fault", 1, 1, 1, producer(2)),
-		deferring("deferred, the consumer is recreated", 1, 1, 1, (*model).remaker),
-		deferring("deferred, the consumer is recreated after a failure", 0, 1, 1, func(m *model) {
-			m.work.fails = 1
-			m.remaker()
-			m.clock(1, time.Second)
-		}),
-		deferring("deferred, a message that no sink ever takes", 0, 1, 1,
-			func(m *model) { m.poison, m.permanent = 1, true }, (*model).comes),
-		twoQueues("deferred, the sink is away", 0, func(m *model) {
-			m.defers(1)
-			m.bound.MaxAttempts = attempts
-			m.outage.away = []string{defaultQueue, otherQueue}
-			m.process("P", 0)
-			m.ender("E")
-			m.worker("W")
-			m.comesBack()
-			m.clock(1, overLease)
-		}),
-		deferring("deferred by token, 1 fault", 1, 2, 0),
-		deferring("deferred by token, two processes, and it expires", 0, 1, 0,
-			process("Q"), (*model).comes, func(m *model) { m.clock(1, overTrack) }),
-		deferring("deferred by token, work that fails, 1 fault", 1, 1, 0, func(m *model) {
-			m.work.fails = 1
-			m.clock(1, time.Second)
-		}),
-	}
-}
-
-// largeDeferrals take minutes.
-func largeDeferrals() []sim.Scenario {
-	return []sim.Scenario{
-		deferring("deferred, two processes, a lease that is over, 1 fault", 1, 1, 1,
-			process("Q"), (*model).comes, clock(1)),
-		deferring("deferred, two processes and a worker beside an extension", 0, 1, 1, func(m *model) {
-			m.process("Q", 0)
-			m.comes()
-			m.extender(2 * track)
-			m.clock(1, overTrack)
-		}),
-		deferring("deferred, all of it and the sweep", 0, 1, 1, sweeper(1, false), clock(1)),
-		deferring("deferred, two messages, a chain is late, 2 faults", 2, 2, 1,
-			func(m *model) { m.clock(1, overTrack) }),
-		deferring("deferred by token, two processes, and it expires, 1 fault", 1, 1, 0,
-			process("Q"), (*model).comes, func(m *model) { m.clock(1, overTrack) }),
 	}
 }

@@ -1,0 +1,116 @@
+package deliverysim
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/fanout"
+	"github.com/streamsort/streamsort/pkg/delivery"
+	"github.com/streamsort/streamsort/pkg/xorack"
+	"github.com/streamsort/streamsort/verify/sim"
+	"github.com/streamsort/streamsort/verify/sim/simdb"
+)
+
+// chainsOn is the chains' store on a view of its table.
+func chainsOn(engine ddb.Engine) *xorack.Store {
+	return xorack.NewStore(engine, xorack.Names{})
+}
+
+// acker is a process's on its view of the chains' table; nil where there are no chains.
+func (m *model) acker(p *sim.Proc, skew time.Duration, now func() time.Time) *xorack.Acker {
+	if m.work == nil || m.work.depth == 0 {
+		return nil
+	}
+	m.work.apart = max(m.work.apart, skew)
+	points := simdb.Engine(p, m.tables, &simdb.Hooks{Perform: m.chainRequest, Older: m.tables.Past.Older, Hash: hashChainAnswer})
+	view := ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		if _, isQuery := r.(ddb.Query); isQuery {
+			// No point: the index may be behind, and each chain is read strongly.
+			a, err := m.tables.Do(ctx, r)
+			for _, it := range a.Items {
+				p.Knows().Text(it.Get("tag").Str())
+			}
+			return a, err
+		}
+		switch r.Name() {
+		case "postpone", "put off": // no points: nobody waits for them
+			return m.tables.Do(ctx, r)
+		}
+		if ddb.Writes(r) {
+			p.Knows().Int(m.Now.Unix())
+		}
+		return points.Do(ctx, r)
+	})
+	a, err := xorack.New(chainsOn(view), &xorack.Options{ForEach: fanout.OneByOne, Now: now})
+	if err != nil {
+		panic(err) // unreachable: no option is out of its bounds
+	}
+	return a
+}
+
+func (m *model) chain(tag string) xorack.Chain {
+	c, _ := chainsOn(m.tables).Chain(context.Background(), tag)
+	return c
+}
+
+// hashChainAnswer feeds what of a chain an actor acts on.
+func hashChainAnswer(d *sim.Digest, _ ddb.Request, a ddb.Answer) {
+	d.Bool(a.Held)
+	d.Digest(a.Item.Only("n", "st", "created", "deadline", "due", "expiresOn").Digest())
+	d.Int(int64(len(a.Item.Get("ops").Members())))
+}
+
+// chainRequest does a request, and checks what a write did.
+func (m *model) chainRequest(r ddb.Request, do func() (ddb.Answer, error)) (ddb.Answer, error) {
+	u, isUpdate := r.(ddb.Update)
+	if !isUpdate {
+		return do()
+	}
+	was := m.chain(u.Key.Get("tag").Str())
+	a, err := do()
+	if a.Held {
+		if wrong := m.chained(was, m.chain(u.Key.Get("tag").Str())); wrong != nil {
+			m.Run.Violation("%w", wrong)
+		}
+	}
+	return a, err
+}
+
+// chained checks what a write made of a chain, and puts its record into the stream.
+func (m *model) chained(was, is xorack.Chain) error {
+	c := m.work.claims[is.Tag]
+	if c == nil {
+		return fmt.Errorf("D2: the chain %s is nobody's claim's", is.Tag)
+	}
+	c.made = c.made || is.IsCreated() && !was.IsCreated()
+	if was.End() == xorack.Open && is.End() != xorack.Open {
+		m.work.ends = append(m.work.ends, chainEnd{chain: is})
+		if is.End() == xorack.TimedOut && is.Deadline.After(m.Now.Add(m.work.apart)) {
+			return fmt.Errorf("D4: the chain of %v timed out %v too early", c.consumer.Token, is.Deadline.Sub(m.Now))
+		}
+	}
+	if is.Sealed() && !was.Sealed() && !c.again { // else it is the first one's end that is sealed
+		return m.sealed(c)
+	}
+	return nil
+}
+
+// chainTag is the tag of the chain of a consumer's claim, deferred or not.
+func chainTag(c delivery.Consumer) string {
+	c.Deferred = true
+	return delivery.ChainOf(c)
+}
+
+func hashChain(d *sim.Digest, c xorack.Chain) {
+	d.Bool(c.Exists())
+	d.Int(c.Sum.Hi)
+	d.Int(int64(c.Sum.Lo))
+	d.Int(int64(len(c.Ops)))
+	d.Text(string(c.Recorded))
+	d.Int(c.Created.Unix())
+	d.Int(c.Deadline.Unix())
+	d.Int(c.Due.Unix())
+	d.Int(c.ExpiresOn.Unix())
+}

@@ -86,12 +86,9 @@ func TestAppendAtASeq(t *testing.T) {
 		`"outcome":"advanced","queue":"q","seq":4,`, `{"status":409,"outcome":"ahead","queue":"q","seq":6,"old":3,"new":4,"detail":"the queue is in arrival order, and its position is 4: put seq 5 next`)
 	s.Want("without a seq", post(`{"queue":"q","kind":"arrival","id":"plain","body":5}`), 200, `"seq":5`)
 	s.Want("read", s.Request("GET", "/messages", "queue=q", ""), 200, `{"seq":1,"body":1,`, `{"seq":2,"id":"own","body":2,`, `{"seq":5,"id":"plain","body":5,`)
-	s.Want("made", s.Request("PUT", "/queues", "", `{"queue":"numbered"}`), 200)
-	s.Want("in one of another kind", post(`{"queue":"numbered","kind":"arrival","seq":1,"body":1}`), 409, "problems/setting-fixed")
 	for body, code := range map[string]string{
 		`{"queue":"p","kind":"numbered","seq":1,"body":1}`:         "unknown",
 		`{"queue":"p","kind":"arrival","key":1,"id":"a","body":1}`: "clash",
-		`{"queue":"p","kind":"both","seq":1,"body":1}`:             "unknown",
 		`{"queue":"p","kind":7,"seq":1,"body":1}`:                  "malformed",
 	} {
 		s.Want(body, post(body), 400, `"field":"kind"`, `"code":"`+code+`"`)

@@ -40,7 +40,9 @@ func newListing(t *testing.T) *listing {
 	tables := ddb.NewMemory(append(xorack.Names{}.Tables(), rows)...)
 	store := xorack.NewStore(tables, xorack.Names{})
 	l.acker = check.Get(xorack.New(store, &xorack.Options{Now: clock}))
-	l.api = &service{acker: l.acker, stamper: stamps.New(l.acker), trouble: trouble.NewStore(tables, rows), now: clock}
+	l.api = &service{
+		acker: l.acker, stamper: stamps.New(l.acker), trouble: trouble.NewStore(tables, rows), now: clock,
+	}
 	l.Client = httpapitest.New(t, runtime.Around(io.Discard, headroom, l.api.handler()))
 	ofTenants := *l.api
 	ofTenants.tenantClaim = "org"
@@ -51,7 +53,8 @@ func newListing(t *testing.T) *listing {
 // sweep finishes what is due, as the sweep's function does.
 func (l *listing) sweep() {
 	l.t.Helper()
-	check.Get(l.acker.Sweep(l.t.Context(), announce.Listed(l.api.trouble, 0, func(context.Context, xorack.Chain) error { return nil })))
+	nobody := func(context.Context, xorack.Chain) error { return nil }
+	check.Get(l.acker.Sweep(l.t.Context(), announce.Listed(l.api.trouble, 0, nobody)))
 }
 
 // create makes a chain, and returns its root.

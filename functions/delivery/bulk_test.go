@@ -81,8 +81,8 @@ func (s *bulkServer) want(what string, got, want bulk.Report) {
 }
 
 // TestBulk: Look selects by state, name, prefix and error, and changes nothing. A run acts on none
-// that is as asked already, nor does its second part, which finds the same list. What another action
-// did under its name is not taken for done.
+// that is as asked already, nor does its second part, which finds the same list. What another
+// action did under its name is not taken for done.
 func TestBulk(t *testing.T) {
 	s := newBulkServer(t)
 	s.blockedIn(3)
@@ -149,8 +149,8 @@ func TestBulkRunGoesOn(t *testing.T) {
 	s.want("the third", third, bulk.Report{Selected: queues, Already: queues})
 }
 
-// TestBulkLostAnswer: an operation whose answer is lost is repeated under its id, and done once; also
-// where somebody else acts before the repeat.
+// TestBulkLostAnswer: an operation whose answer is lost is repeated under its id, and done once;
+// also where somebody else acts before the repeat.
 func TestBulkLostAnswer(t *testing.T) {
 	s := newBulkServer(t)
 	s.blockedIn(3)

@@ -350,7 +350,8 @@ func TestAMissingMessageBlocks(t *testing.T) {
 		blocked := func() httpapitest.Answer {
 			return s.Request("GET", "/consumers", "state=blocked", "")
 		}
-		s.Want("the list", blocked(), 200, `"state":"blocked","cause":"missing","since":"`, `"seq":1,"lag":3`)
+		s.Want("the list", blocked(), 200, `"state":"blocked","cause":"missing","since":"`,
+			`"seq":1,"lag":3`)
 		s.Want("over it", s.operate("rewind", `,"start":1`), 200, `"delivered":2`)
 		s.Want("past it", s.status(), 200, `"state":"catching-up"`, `"waiting":{"seq":3,"since":`)
 		s.Want("the list", blocked(), 200, `"list":[]`)

@@ -70,7 +70,8 @@ func TestQuotas(t *testing.T) {
 	check.That(t, strings.Contains(s.logs.String(), `"QuotaExceeded":1`), "no metric")
 }
 
-// What is over a quota asks nothing of the tables, and leaves another tenant's requests as they are.
+// What is over a quota asks nothing of the tables, and leaves another tenant's requests as they
+// are.
 func TestANoisyNeighbour(t *testing.T) {
 	names := cursor.Names{}
 	meter := ddbtest.NewMeter(ddb.NewMemory(append(names.Tables(), names.ArrivalsTable())...))
@@ -94,7 +95,8 @@ func TestANoisyNeighbour(t *testing.T) {
 	put("noisy", 101, 429)
 	refused, beside := put("noisy", 101, 429), put("quiet", 3, 200)
 	check.That(t, refused.Reads+refused.Writes == 0, "a refused request costs %+v", refused)
-	check.That(t, beside.Units.Writes <= alone.Units.Writes, "alone %+v, beside a noisy neighbour %+v", alone, beside)
+	check.That(t, beside.Units.Writes <= alone.Units.Writes,
+		"alone %+v, beside a noisy neighbour %+v", alone, beside)
 }
 
 // A call that is answered 400 for what is in it takes nothing of a quota.

@@ -167,8 +167,8 @@ func TestHandlerDelivers(t *testing.T) {
 	check.Is(t, len(to.taken), 2, to.taken)
 }
 
-// TestHandlerDeliversAtOnce: what was moved goes to eager consumers, as it is called, however often,
-// and an entry with a consumer to that one; to others with the stream's record.
+// TestHandlerDeliversAtOnce: what was moved goes to eager consumers, as it is called, however
+// often, and an entry with a consumer to that one; to others with the stream's record.
 func TestHandlerDeliversAtOnce(t *testing.T) {
 	to := newTaker(t)
 	b := newBench(t, eagerAndSlow)
@@ -176,8 +176,8 @@ func TestHandlerDeliversAtOnce(t *testing.T) {
 	b.put("b", "1", 1)
 	b.put("c", "1", 1)
 	var event call
-	check.OK(t, json.Unmarshal([]byte(`{"deliver":[{"queue":"a","position":2},{"queue":"c","consumer":"slow"},
-		{"queue":"b","position":1},{"queue":"a","position":1},{"queue":"none"}]}`), &event))
+	check.OK(t, json.Unmarshal([]byte(`{"deliver":[{"queue":"a","position":2},
+		{"queue":"c","consumer":"slow"},{"queue":"b","position":1},{"queue":"a","position":1},{"queue":"none"}]}`), &event))
 	for range 2 {
 		check.Get(b.handle(t.Context(), event))
 		check.Is(t, to.all(), "a 0-2, b 0-1, c 0-1")

@@ -86,7 +86,8 @@ func TestHandlerFailsOneRecord(t *testing.T) {
 		var out bytes.Buffer
 		response := check.Get(handlerOf(newSorter(t), &out)(t.Context(), event(t, records...)))
 		failed := response.BatchItemFailures
-		check.That(t, len(failed) == 1 && failed[0].ItemIdentifier == "2", "%+v failed, want record 2", failed)
+		check.That(t, len(failed) == 1 && failed[0].ItemIdentifier == "2",
+			"%+v failed, want record 2", failed)
 		check.Has(t, out.String(), `"Errors":1`)
 	}
 }

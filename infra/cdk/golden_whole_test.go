@@ -24,7 +24,8 @@ func TestCommandSynthesizesGolden(t *testing.T) {
 	out := t.TempDir()
 	synth := exec.Command("node", command, "synth", "--quiet", "--app", program, "--output", out,
 		"--context", prefix+"binaries="+binaries(t))
-	synth.Env = append(withoutAWS(os.Environ()), asApp+"=1", "HOME="+t.TempDir(), "XDG_CACHE_HOME="+check.Get(os.UserCacheDir()),
+	synth.Env = append(withoutAWS(os.Environ()), asApp+"=1", "HOME="+t.TempDir(),
+		"XDG_CACHE_HOME="+check.Get(os.UserCacheDir()),
 		"HTTP_PROXY=http://127.0.0.1:1", "HTTPS_PROXY=http://127.0.0.1:1", "CDK_DISABLE_CLI_TELEMETRY=true", "CDK_VALIDATION=true")
 	output, err := synth.CombinedOutput()
 	check.Need(t, err == nil, "cdk synth: %v\n%s", err, output)

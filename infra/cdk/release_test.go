@@ -40,8 +40,8 @@ func released(t *testing.T) string {
 
 // A release's template names the release's zips, all of them that it needs, as
 // tools/release/goreleaser.yaml names them, and says which release it is. That file writes the
-// template, publishes it, and has its checksum, which is attested. CloudFormation takes templates of
-// up to 1 MB, and texts of ASCII: it shows others with question marks.
+// template, publishes it, and has its checksum, which is attested. CloudFormation takes templates
+// of up to 1 MB, and texts of ASCII: it shows others with question marks.
 func TestRelease(t *testing.T) {
 	text := released(t)
 	var document struct {
@@ -135,7 +135,8 @@ func TestParametersAreTheStacks(t *testing.T) {
 		}
 		for value, good := range map[int]bool{p.Min: true, p.Max: true, p.Min - 1: false, p.Max + 1: false} {
 			_, err := s.template(object{p.prop: fmt.Sprint(value) + unit}, nil)
-			check.That(t, value == 0 || (err == nil) == good, "%s, %d: the stack says %v", p.Name, value, err)
+			check.That(t, value == 0 || (err == nil) == good,
+				"%s, %d: the stack says %v", p.Name, value, err)
 		}
 	}
 }

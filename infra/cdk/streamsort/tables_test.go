@@ -9,9 +9,9 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
-// What is written here is deployed somewhere, whatever the packages say today: a table's name, keys,
-// stream and index. Of a table in which one changed CloudFormation would make another, and leave
-// behind what is in it. A line may be added; one that has to change needs a migration first.
+// What is written here is deployed somewhere, whatever the packages say today: a table's name,
+// keys, stream and index. Of a table in which one changed CloudFormation would make another, and
+// leave behind what is in it. A line may be added; one that has to change needs a migration first.
 func TestNoUpdateReplacesATable(t *testing.T) {
 	want := map[string]string{
 		"MessagesTable":  "streamsort-messages queue:S seq:N KEYS_ONLY",

@@ -6,9 +6,28 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/jsii-runtime-go"
+
 	"github.com/streamsort/streamsort/internal/dev/check"
 	paths "github.com/streamsort/streamsort/internal/mapping"
 )
+
+// conditions are those under which a function's role allows actions of a service, by resource.
+func conditions(t *testing.T, tmpl template, function, service string) map[string]any {
+	t.Helper()
+	all := map[string]any{}
+	for _, value := range tmpl.properties(t, function+"Policy", "AWS::IAM::Policy")["PolicyDocument"].(object)["Statement"].([]any) {
+		statement := value.(object)
+		if strings.HasPrefix(many(statement["Action"])[0].(string), service+":") {
+			on := name(statement["Resource"])
+			list, _ := all[on].([]any)
+			all[on] = append(list, statement["Condition"])
+		}
+	}
+	return all
+}
 
 // webhook reaches the queues of its sources, and no other: names that a source gives whole or a
 // prefix of are texts, whatever is in them.
@@ -34,6 +53,54 @@ func TestWebhookReachesItsQueuesAlone(t *testing.T) {
 	}
 	got := maps.Collect(ownQueues(reach...))
 	check.That(t, reflect.DeepEqual(want, got), "%v, want %v", got, want)
+}
+
+// Endpoints, and their secrets, are in the consumers table: ack, and who consumes on the tables,
+// reach none of them, by no action; process reads them, and changes none.
+func TestEndpointsAreWalledOff(t *testing.T) {
+	const table = "ConsumersTable.Arn"
+	none := object{"ForAllValues:StringNotLike": object{"dynamodb:LeadingKeys": []any{"endpoints *"}}}
+	alone := object{"ForAllValues:StringLike": object{"dynamodb:LeadingKeys": []any{"endpoints *"}}}
+	diff(t, "ack", []any{none}, conditions(t, defaults(), "Ack", "dynamodb")[table])
+	diff(t, "process", []any{none, alone}, conditions(t, changed(), "Process", "dynamodb")[table])
+	for _, value := range changed().properties(t, "ProcessPolicy", "AWS::IAM::Policy")["PolicyDocument"].(object)["Statement"].([]any) {
+		if statement := value.(object); asText(t, statement["Condition"]) == asText(t, alone) {
+			diff(t, "process with endpoints", "dynamodb:GetItem", statement["Action"])
+		}
+	}
+	stack, seen := awscdk.NewStack(awscdk.NewApp(nil), jsii.String("Shop"), nil), 0
+	made := check.Get(New(stack, "Orders", &Props{Binaries: binaries[ARM64]}))
+	made.GrantConsume(awsiam.NewUser(stack, jsii.String("Puller"), nil))
+	for id, resource := range written(stack).Resources {
+		if !strings.HasPrefix(id, "PullerDefaultPolicy") {
+			continue
+		}
+		for _, value := range resource["Properties"].(object)["PolicyDocument"].(object)["Statement"].([]any) {
+			if statement := value.(object); strings.Contains(asText(t, statement["Resource"]), "ConsumersTable") {
+				seen++
+				diff(t, "the grant", none, statement["Condition"])
+			}
+		}
+	}
+	check.That(t, seen == 1, "%d statements of the grant are about the table", seen)
+}
+
+// What puts events puts none of another source.
+func TestEventsAreOfOurSource(t *testing.T) {
+	const bus = "arn:aws:events:eu-west-1:123456789012:event-bus/shop"
+	const byDefault = "arn:AWS::Partition:events:AWS::Region:AWS::AccountId:event-bus/default"
+	tmpl := synthesize("Streamsort", &Props{Consumers: []Consumer{{Name: "shop", Sink: &Sink{Kind: "eventbridge", ARN: new(bus)}}}})
+	own := []any{object{"ForAllValues:StringEquals": object{"events:source": "streamsort"}}}
+	for function, on := range map[string]string{"Sweep": byDefault, "Ack": byDefault, "Process": bus} {
+		diff(t, function, map[string][]any{on: own}, conditions(t, tmpl, function, "events"))
+	}
+}
+
+func many(value any) []any {
+	if list, ok := value.([]any); ok {
+		return list
+	}
+	return []any{value}
 }
 
 // name is a resource of a statement, written shortly.

@@ -14,7 +14,6 @@ import (
 	"github.com/streamsort/streamsort/internal/announce"
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/check"
-	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/internal/trouble"
@@ -22,7 +21,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack/stamps"
 )
 
-// listing is the handler on tables in memory, with a meter before them, and the sweep.
+// listing is the handler on tables in memory, and the sweep.
 type listing struct {
 	*httpapitest.Client
 	// tenants is the client of an API with tokens.
@@ -30,8 +29,6 @@ type listing struct {
 	t       *testing.T
 	api     *service
 	acker   *xorack.Acker
-	meter   *ddbtest.Meter
-	rows    *trouble.Store
 	now     time.Time
 }
 
@@ -39,11 +36,13 @@ func newListing(t *testing.T) *listing {
 	t.Helper()
 	l := &listing{t: t, now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	clock := func() time.Time { return l.now }
-	l.meter = ddbtest.NewMeter(ddb.NewMemory(append(xorack.Names{}.Tables(), trouble.Definition(trouble.DefaultName))...))
-	store := xorack.NewStore(l.meter, xorack.Names{})
+	rows := trouble.Definition(trouble.DefaultName)
+	tables := ddb.NewMemory(append(xorack.Names{}.Tables(), rows)...)
+	store := xorack.NewStore(tables, xorack.Names{})
 	l.acker = check.Get(xorack.New(store, &xorack.Options{Now: clock}))
-	l.rows = trouble.NewStore(l.meter, trouble.Definition(trouble.DefaultName))
-	l.api = &service{acker: l.acker, stamper: stamps.New(l.acker), trouble: l.rows, now: clock}
+	l.api = &service{
+		acker: l.acker, stamper: stamps.New(l.acker), trouble: trouble.NewStore(tables, rows), now: clock,
+	}
 	l.Client = httpapitest.New(t, runtime.Around(io.Discard, headroom, l.api.handler()))
 	ofTenants := *l.api
 	ofTenants.tenantClaim = "org"
@@ -54,7 +53,8 @@ func newListing(t *testing.T) *listing {
 // sweep finishes what is due, as the sweep's function does.
 func (l *listing) sweep() {
 	l.t.Helper()
-	check.Get(l.acker.Sweep(l.t.Context(), announce.Listed(l.rows, 0, func(context.Context, xorack.Chain) error { return nil })))
+	nobody := func(context.Context, xorack.Chain) error { return nil }
+	check.Get(l.acker.Sweep(l.t.Context(), announce.Listed(l.api.trouble, 0, nobody)))
 }
 
 // create makes a chain, and returns its root.
@@ -174,66 +174,23 @@ func TestAnEndIsListed(t *testing.T) {
 // TestPlacesOfChains: a token is good for its list, and its reader.
 func TestPlacesOfChains(t *testing.T) {
 	l := newListing(t)
-	for n := range 3 {
+	for n := range 2 {
 		l.create(fmt.Sprintf("@acme/%d", n))
-		l.fail(fmt.Sprintf("@acme/f%d", n))
 	}
-	l.sweep()
-	next := func(query string) string {
-		t.Helper()
-		var page struct{ Next string }
-		if a := l.ask("acme", query); json.Unmarshal([]byte(a.Body), &page) != nil || page.Next == "" {
-			t.Fatalf("%s: %s", query, a.Body)
-		}
-		return page.Next
-	}
-	open, failed := next("state=open&limit=1"), next("state=failed&limit=1")
+	var page struct{ Next string }
+	a := l.ask("acme", "state=open&limit=1")
+	check.OK(t, json.Unmarshal([]byte(a.Body), &page))
+	open := page.Next
+	check.Need(t, open != "", "%s", a.Body)
 	for query, field := range map[string]string{
-		"state=open&after=" + failed: "after", "state=failed&after=" + open: "after", "state=open&prefix=1&after=" + open: "after",
-		"state=open&after=%21": "after", "state=": "state", "state=blocked": "state", "state=open&limit=0": "limit", "state=open&tag=t": "tag",
-		"state=open&state=failed": "state", "prefix=a": "prefix", "limit=1": "limit", "": "tag", "state=open&prefix=%ff": "prefix",
+		"state=failed&after=" + open: "after", "state=open&prefix=1&after=" + open: "after",
+		"state=open&after=%21": "after", "state=blocked": "state", "state=open&limit=0": "limit",
+		"state=open&tag=t": "tag", "prefix=a": "prefix", "limit=1": "limit", "": "tag",
 	} {
 		l.Want(query, l.ask("acme", query), 400, `"field":"`+field+`"`)
 	}
 	l.Want("another's", l.ask("globex", "state=open&after="+open), 400, `"field":"after"`)
 	for _, place := range []string{"x", " 1", "tag x"} {
 		check.That(t, check.Err(placeOf(place)) != nil, "%q is a place", place)
-	}
-}
-
-// TestUnitsOfChains: 50 that failed are a read unit at most, and so are 50 that are open, however
-// many there are; an end is one write unit dearer where it is listed, and one of the index.
-func TestUnitsOfChains(t *testing.T) {
-	l := newListing(t)
-	for n := range 1500 {
-		l.fail(fmt.Sprintf("orders/2026-11-23/%08d", n))
-	}
-	l.sweep()
-	for n := range 1500 {
-		l.create(fmt.Sprintf("orders/2026-11-24/%08d", n))
-	}
-	for query, tags := range map[string]int{"state=failed": 50, "state=open": 50, "state=failed&prefix=orders/2026-11-23/00000": 50} {
-		l.meter.Take()
-		a := l.ask("", query)
-		cost := l.meter.Take()
-		if got := strings.Count(a.Body, `"tag"`); got != tags || cost.Units.Reads > 1 || cost.Writes > 0 {
-			t.Errorf("%s: %d tags for %+v", query, got, cost)
-		}
-	}
-	finish := func(how string) ddb.Units {
-		t.Helper()
-		root := l.create("costs " + how)
-		done, err := l.acker.Done(t.Context(), root)
-		if how == "failed" {
-			done, err = l.acker.Fail(t.Context(), l.create("fails"), "why")
-		}
-		check.OK(t, err)
-		l.meter.Take()
-		ok, err := l.acker.Finish(t.Context(), done.Chain, announce.Listed(l.rows, 0, func(context.Context, xorack.Chain) error { return nil }))
-		check.Need(t, err == nil && ok, "%v, %v", ok, err)
-		return l.meter.Take().Units
-	}
-	if done, failed := finish("done"), finish("failed"); done != (ddb.Units{Writes: 1, Index: 1}) || failed != (ddb.Units{Writes: 2, Index: 2}) {
-		t.Errorf("a done chain is finished for %+v, a failed one for %+v", done, failed)
 	}
 }

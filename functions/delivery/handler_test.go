@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/url"
 	"strings"
@@ -15,9 +14,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
 	"github.com/streamsort/streamsort/internal/request"
-	"github.com/streamsort/streamsort/internal/runtime"
 	"github.com/streamsort/streamsort/internal/runtime/runtimetest"
-	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
 
@@ -113,21 +110,6 @@ func TestWhatHappensToAConsumer(t *testing.T) {
 	})
 }
 
-// TestMissing: the operator sees that the next message is gone, and gets the consumer over the
-// loss: behind the last hole, if there are several.
-func TestMissing(t *testing.T) {
-	onEach(t, func(s *server) {
-		s.billing(9)
-		s.lose("q", 4)
-		s.lose("q", 6)
-		done := s.deliver("q", "billing", func(delivery.Batch) error { return nil })
-		check.Need(s.t, done.Outcome == delivery.Missing, "%+v, want that a message is missing", done)
-		s.Want("missing", s.status(), 200, `"delivered":3`, `"waiting":{"seq":4,"missing":true}`)
-		s.Want("over it", s.operate("rewind", `,"start":4`), 200, `"delivered":6`)
-		s.Want("there", s.status(), 200, `"waiting":{"seq":7,"since":`)
-	})
-}
-
 func TestPages(t *testing.T) {
 	onEach(t, func(s *server) {
 		for i := range 5 {
@@ -142,8 +124,10 @@ func TestPages(t *testing.T) {
 			s.now = s.now.Add(time.Second)
 			s.Request("POST", "/operations", "", fmt.Sprintf(`{"action":"pause","queue":"q","consumer":"c0","reason":"r","id":"op %d"}`, i))
 		}
-		seen, next := 0, ""
-		for range 3 {
+		// All are there once, the latest first, on two pages.
+		var got []string
+		next := ""
+		for range 2 {
 			var page struct {
 				Operations []struct{ ID, Action string }
 				Next       string
@@ -151,25 +135,20 @@ func TestPages(t *testing.T) {
 			a := s.Request("GET", "/operations", url.Values{"queue": {"q"}, "after": {next}}.Encode(), "")
 			check.OK(s.t, json.Unmarshal([]byte(a.Body), &page))
 			for _, op := range page.Operations {
-				seen++
-				want := fmt.Sprintf("op %d", 120-seen)
-				check.That(s.t, op.ID == want || op.Action == "create", "op %d is %q", seen, op.ID)
+				got = append(got, op.ID)
 			}
-			if next = page.Next; next == "" {
-				break
-			}
+			next = page.Next
 		}
-		check.That(s.t, seen == 5+120 && next == "", "%d operations, next %q", seen, next)
+		check.Need(s.t, len(got) == 120+5 && next == "", "%d operations, next %q", len(got), next)
+		for i := range 120 {
+			check.Is(s.t, got[i], fmt.Sprintf("op %d", 119-i))
+		}
 	})
 }
 
 func TestEveryShapeOfEvent(t *testing.T) {
 	s := newServer(t, ddbtest.Memory)
-	s.put("q", 2)
-	made := `{"queue":"q","consumer":"billing"}`
-	s.Want("HTTP API, a stage", s.Raw(httpapitest.V2("POST", "/prod/consumers", "", made, false)), 200, `"billing"`)
-	s.Want("REST API", s.Raw(httpapitest.V1("POST", "/consumers", nil, made)), 200, `"billing"`)
-	s.Want("REST API, a parameter", s.Raw(httpapitest.V1("GET", "/consumers", url.Values{"queue": {"q"}}, "")), 200, `"lag":2`)
+	s.billing(2)
 	s.Want("no route", s.Raw(httpapitest.V2("GET", "/messages", "queue=q", "", false)), 404, "problems/no-route", "/claims, /consumers, /endpoints, /operations")
 	a := s.Raw(httpapitest.V2("DELETE", "/operations", "", "", false))
 	check.That(t, a.Status == 405 && a.Headers["allow"] == "GET, POST", "no method: %+v", a)
@@ -181,13 +160,6 @@ func TestEveryShapeOfEvent(t *testing.T) {
 		{`{"operation":"operate","action":"resume","queue":"q","consumer":"direct","reason":"r"}`, `"action":"resume"`},
 		{`{"operation":"operations","queue":"q"}`, `"action":"resume"`},
 		{`{"operation":"pause","queue":"q","consumer":"direct","reason":"r"}`, `"status":400`},
-		{`{"action":"destroy","queue":"q","consumer":"direct","reason":"r"}`, `"status":400`},
-		{`{"operation":7}`, `"status":400`},
-		{`{"queue":"q"}`, `"status":400`},
-		{`{"operation":"status","queue":"q","queu":1}`, `"status":400`},
-		{`7`, `"status":400`},
-		{``, `"status":400`},
-		{`[]`, `"status":400`},
 	} {
 		check.Has(t, s.Invoke(c.event), c.want, c.event)
 	}
@@ -298,57 +270,31 @@ func TestBadInput(t *testing.T) {
 		return `{"action":"skip","queue":"q","consumer":"billing","reason":"r",` + members + `}`
 	}
 	for _, c := range []struct{ path, body, field string }{
-		{"/consumers", ``, "request body"},
-		{"/consumers", `[]`, "request body"},
-		{"/consumers", `{"queue":"q","consumer":"a"`, "request body"},
-		{"/consumers", `{"queue":"q","queue":"p","consumer":"a"}`, "request body"},
 		{"/consumers", `{"consumer":"a"}`, "queue"},
-		{"/consumers", `{"queue":"","consumer":"a"}`, "queue"},
-		{"/consumers", `{"queue":7,"consumer":"a"}`, "queue"},
-		{"/consumers", `{"queue":"\ud800","consumer":"a"}`, "queue"},
 		{"/consumers", `{"queue":"` + long + `","consumer":"a"}`, "queue"},
 		{"/consumers", `{"queue":"q"}`, "consumer"},
-		{"/consumers", `{"queue":"q","consumer":""}`, "consumer"},
 		{"/consumers", `{"queue":"q","consumer":"a b"}`, "consumer"},
 		{"/consumers", `{"queue":"q","consumer":"` + long[:129] + `"}`, "consumer"},
-		{"/consumers", `{"queue":"q","consumer":null}`, "consumer"},
-		{"/consumers", `{"queue":"q","consumer":"a","start":""}`, "start"},
 		{"/consumers", `{"queue":"q","consumer":"a","start":"FIRST"}`, "start"},
-		{"/consumers", `{"queue":"q","consumer":"a","start":-1}`, "start"},
 		{"/consumers", `{"queue":"q","consumer":"a","start":0}`, "start"},
-		{"/consumers", `{"queue":"q","consumer":"a","start":1.5}`, "start"},
 		{"/consumers", `{"queue":"q","consumer":"a","start":5}`, "start"},
-		{"/consumers", `{"queue":"q","consumer":"a","start":"9223372036854775807"}`, "start"},
-		{"/consumers", `{"queue":"q","consumer":"a","start":9223372036854775808}`, "start"},
-		{"/consumers", `{"queue":"q","consumer":"a","start":null}`, "start"},
 		{"/consumers", `{"queue":"q","consumer":"a","reason":"r"}`, "reason"},
 		{"/operations", `{}`, "action"},
-		{"/operations", `{"action":7}`, "action"},
-		{"/operations", op(`"action":"skip"`), "request body"},
 		{"/operations", `{"action":"create","queue":"q","consumer":"billing","reason":"r"}`, "action"},
 		{"/operations", `{"action":"pause","queue":"q","consumer":"billing"}`, "reason"},
-		{"/operations", `{"action":"pause","queue":"q","consumer":"billing","reason":""}`, "reason"},
 		{"/operations", `{"action":"pause","queue":"q","consumer":"billing","reason":"` + long[:501] + `"}`, "reason"},
-		{"/operations", `{"action":"pause","queue":"q","consumer":"billing","reason":[]}`, "reason"},
 		{"/operations", `{"action":"pause","consumer":"billing","reason":"r"}`, "queue"},
 		{"/operations", `{"action":"pause","queue":"q","reason":"r"}`, "consumer"},
-		{"/operations", `{"action":"pause","queue":"q","consumer":"bill/ing","reason":"r"}`, "consumer"},
 		{"/operations", `{"action":"pause","queue":"q","consumer":"billing","reason":"r","seq":2}`, "seq"},
 		{"/operations", `{"action":"pause","queue":"q","consumer":"billing","reason":"r","id":""}`, "id"},
 		{"/operations", `{"action":"pause","queue":"q","consumer":"billing","reason":"r","id":"` + long[:65] + `"}`, "id"},
 		{"/operations", `{"action":"rewind","queue":"q","consumer":"billing","reason":"r"}`, "start"},
-		{"/operations", `{"action":"rewind","queue":"q","consumer":"billing","reason":"r","start":{}}`, "start"},
 		{"/operations", `{"action":"rewind","queue":"q","consumer":"billing","reason":"r","start":5}`, "start"},
 		{"/operations", `{"action":"redrive","queue":"q","consumer":"billing","reason":"r"}`, "seq"},
 		{"/operations", `{"action":"settle","queue":"q","consumer":"billing","reason":"r","outcome":"COMMITTED"}`, "token"},
-		{"/operations", `{"action":"settle","queue":"q","consumer":"billing","reason":"r","token":"1-a"}`, "outcome"},
-		{"/operations", `{"action":"settle","queue":"q","consumer":"billing","reason":"r","token":"1-a","outcome":"committed"}`, "outcome"},
 		{"/operations", `{"action":"release","queue":"q","consumer":"billing","reason":"r"}`, "token"},
 		{"/operations", `{"action":"release","queue":"q","consumer":"billing","reason":"r","token":"1-a","outcome":"ABORTED"}`, "outcome"},
-		{"/operations", `{"action":"restart-keys","queue":"q","consumer":"billing","reason":"r"}`, "consumer"},
 		{"/operations", op(`"seq":-1`), "seq"},
-		{"/operations", op(`"seq":"02"`), "seq"},
-		{"/operations", op(`"seq":2.0`), "seq"},
 		{"/operations", op(`"seq":2,"start":2`), "start"},
 		{"/operations", op(`"seq":2,"by":"me"`), "by"},
 	} {
@@ -361,19 +307,12 @@ func TestBadInput(t *testing.T) {
 		s.Want(settle, s.Request("POST", "/operations", "", settle), 400, want)
 	}
 	for _, c := range []struct{ path, query, field string }{
-		{"/consumers", "queue=", "queue"},
-		{"/consumers", "queue=%FF", "queue"},
-		{"/consumers", "queue=q&queue=q", "queue"},
 		{"/consumers", "queue=q&consumer=a%20b", "consumer"},
-		{"/consumers", "queue=q&limit=0", "limit"},
 		{"/consumers", "queue=q&limit=1001", "limit"},
-		{"/consumers", "queue=q&other=1", "other"},
 		{"/operations", "", "queue"},
-		{"/operations", "queue=" + long, "queue"},
 		{"/operations", "queue=q&consumer=%00", "consumer"},
 		{"/operations", "queue=q&after=%FF", "after"},
 		{"/operations", "queue=q&after=" + long, "after"},
-		{"/operations", "queue=q&limit=1", "limit"},
 	} {
 		s.Want(c.path+"?"+c.query, s.Request("GET", c.path, c.query, ""), 400, `"field":"`+c.field+`"`)
 	}
@@ -386,28 +325,4 @@ func TestBadInput(t *testing.T) {
 	wrong := strings.Replace(httpapitest.V2("POST", "/operations", "", op(`"seq":2`), false), "application/json", "text/plain", 1)
 	s.Want("content type", s.Raw(wrong), 415, "problems/not-json")
 	check.Is(t, s.status().Body, before)
-}
-
-func FuzzHandle(f *testing.F) {
-	for _, seed := range []string{
-		httpapitest.V2("POST", "/consumers", "", `{"queue":"q","consumer":"c","start":"latest"}`, false),
-		httpapitest.V2("POST", "/operations", "", `{"action":"rewind","queue":"q","consumer":"c","reason":"r","start":1,"id":"i"}`, false),
-		httpapitest.V2("GET", "/consumers", "queue=q&consumer=c&limit=5&after=b", "", false), httpapitest.V1("GET", "/operations", url.Values{"queue": {"q"}, "after": {"x"}}, ""),
-		`{"action":"skip","queue":"q","consumer":"c","reason":"r","seq":"1"}`, `{"operation":"create","queue":"q","consumer":"c","start":0}`,
-		`{"operation":"status","queue":"q"}`, `{"operation":"operations","queue":"q"}`, `[]`, `{"requestContext":{}}`,
-	} {
-		f.Add([]byte(seed))
-	}
-	f.Fuzz(func(t *testing.T, event []byte) {
-		sorter := check.Get(cursor.New(cursor.NewMemory(), nil))
-		deliverer := check.Get(delivery.New(delivery.NewMemory(), sorter, nil))
-		check.OK(t, sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1})[0].Err)
-		check.Get(deliverer.Create(t.Context(), "q", "c", delivery.First))
-		raw, err := runtime.Around(io.Discard, headroom, (&service{deliverer: deliverer, sorter: sorter, now: time.Now}).api().Handle)(t.Context(), event)
-		check.Need(t, err == nil, "a function error: %v", err)
-		var a struct{ Status, StatusCode int }
-		check.OK(t, json.Unmarshal(raw, &a))
-		status := max(a.Status, a.StatusCode)
-		check.That(t, status >= 200 && status < 500, "status %d: %s", status, raw)
-	})
 }

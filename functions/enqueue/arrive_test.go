@@ -2,14 +2,11 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/httpapi/httpapitest"
-	"github.com/streamsort/streamsort/internal/intake"
-	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
 // keyed makes a request with the header Idempotency-Key.
@@ -20,22 +17,6 @@ func (s *server) keyed(key, body string) httpapitest.Answer {
 	a := s.Raw(event)
 	s.Check("POST", "/messages", "", body, a)
 	return a
-}
-
-// TestBothKindsForOneQueue: a call that has messages with a seq and without for one queue is
-// refused whole, and makes no queue.
-func TestBothKindsForOneQueue(t *testing.T) {
-	s := newServer(t, nil)
-	const body = `{"messages":[{"queue":"other","seq":1,"body":1},{"queue":"q","id":"a","body":1},{"queue":"q","seq":1,"body":2}]}`
-	for _, queue := range []string{"new", "of one kind"} {
-		s.Want(queue, s.Request("POST", "/messages", "", body), 400, "problems/invalid", `"field":"messages[1].seq"`)
-		s.Want(queue, s.Request("GET", "/queues", "queue=other", ""), 404)
-		if queue == "new" {
-			s.Want("no queue", s.Request("GET", "/queues", "queue=q", ""), 404, "problems/no-queue")
-			s.Want("of one kind", s.Request("POST", "/messages", "", `{"queue":"q","id":"first","body":0}`), 200, `"seq":1`)
-		}
-	}
-	s.Want("nothing came of it", s.Request("GET", "/queues", "queue=q", ""), 200, `"kind":"arrival"`, `"position":1`)
 }
 
 func TestMessagesWithoutSeqs(t *testing.T) {
@@ -105,12 +86,9 @@ func TestAppendAtASeq(t *testing.T) {
 		`"outcome":"advanced","queue":"q","seq":4,`, `{"status":409,"outcome":"ahead","queue":"q","seq":6,"old":3,"new":4,"detail":"the queue is in arrival order, and its position is 4: put seq 5 next`)
 	s.Want("without a seq", post(`{"queue":"q","kind":"arrival","id":"plain","body":5}`), 200, `"seq":5`)
 	s.Want("read", s.Request("GET", "/messages", "queue=q", ""), 200, `{"seq":1,"body":1,`, `{"seq":2,"id":"own","body":2,`, `{"seq":5,"id":"plain","body":5,`)
-	s.Want("made", s.Request("PUT", "/queues", "", `{"queue":"numbered"}`), 200)
-	s.Want("in one of another kind", post(`{"queue":"numbered","kind":"arrival","seq":1,"body":1}`), 409, "problems/setting-fixed")
 	for body, code := range map[string]string{
 		`{"queue":"p","kind":"numbered","seq":1,"body":1}`:         "unknown",
 		`{"queue":"p","kind":"arrival","key":1,"id":"a","body":1}`: "clash",
-		`{"queue":"p","kind":"both","seq":1,"body":1}`:             "unknown",
 		`{"queue":"p","kind":7,"seq":1,"body":1}`:                  "malformed",
 	} {
 		s.Want(body, post(body), 400, `"field":"kind"`, `"code":"`+code+`"`)
@@ -135,48 +113,4 @@ func TestBothKindsInOneCall(t *testing.T) {
 	s.Want("no such kind", s.Request("PUT", "/queues", "", `{"queue":"x","kind":"both"}`), 400, `"field":"kind"`, "numbered, arrival or keyed")
 	check.That(t, !strings.Contains(s.logs.String(), `"Errors"`),
 		"a caller's mistake was counted as an error: %s", &s.logs)
-}
-
-// TestBadInputWithoutSeqs: a clear error that names the field, and nothing stored.
-func TestBadInputWithoutSeqs(t *testing.T) {
-	long := strings.Repeat("x", cursor.MaxID+1)
-	half := `"` + strings.Repeat("x", 200_000) + `"`
-	many := strings.Repeat(`{"queue":"q","body":0},`, intake.MaxMessages+1)
-	for _, c := range []struct {
-		name, key, body string
-		status          int
-		field           string
-	}{
-		{"no id", "", `{"queue":"q","body":1}`, 400, "seq"},
-		{"empty id", "", `{"queue":"q","id":"","body":1}`, 400, "seq"},
-		{"long id", "", `{"queue":"q","id":"` + long + `","body":1}`, 400, "id"},
-		{"id with half a character", "", `{"queue":"q","id":"\ud800","body":1}`, 400, "id"},
-		{"no queue", "k", `{"body":1}`, 400, "queue"},
-		{"no body", "k", `{"queue":"q"}`, 400, "body"},
-		{"long body", "k", `{"queue":"q","body":` + half[:len(half)-1] + half[1:] + `}`, 413, "body"},
-		{"long key", long, `{"queue":"q","body":1}`, 400, "Idempotency-Key"},
-		{"empty key", `""`, `{"queue":"q","body":1}`, 400, "Idempotency-Key"},
-		{"a bad one", "k", `{"messages":[{"queue":"q","body":1},{"queue":"p","body":1},{"queue":"q","body":1,"contentType":"` + long + `"}]}`, 400, "messages[2].contentType"},
-		{"no id among others", "", `{"messages":[{"queue":"q","id":"a","body":1},{"queue":"q","body":1}]}`, 400, "messages[1].seq"},
-		{"too large together", "k", `{"messages":[{"queue":"q","body":` + half + `},{"queue":"q","body":` + half + `}]}`, 413, "messages"},
-		{"too many", "k", `{"messages":[` + many[:len(many)-1] + `]}`, 400, "messages"},
-		{"a bad one beside one with a seq", "", `{"messages":[{"queue":"n","seq":1,"body":1},{"queue":"q","id":"` + long + `","body":1}]}`, 400, "messages[1].id"},
-		{"a bad seq beside one without", "", `{"messages":[{"queue":"q","id":"a","body":1},{"queue":"n","seq":1,"body":1,"id":"` + long + `"}]}`, 400, "messages[1].id"},
-		{"two under one id", "", `{"messages":[{"queue":"n","seq":1,"body":1},{"queue":"q","id":"a","body":1},{"queue":"q","id":"a","body":2}]}`, 400, "messages[2].id"},
-	} {
-		s := newServer(t, nil)
-		a := s.Request("POST", "/messages", "", c.body)
-		if c.key != "" {
-			a = s.keyed(c.key, c.body)
-		}
-		s.Want(c.name, a, c.status, `"field":"`+c.field+`"`)
-		queues := queuesOf(t, s.memory)
-		check.That(t, c.key != "" || len(queues) == 0, "%s: something was stored: %v", c.name, queues)
-	}
-}
-
-func TestFiveHundredUnderOneKey(t *testing.T) {
-	s := newServer(t, nil)
-	many := strings.Repeat(`{"queue":"q","body":{"some":"thing"}},`, intake.MaxMessages)
-	s.Want("five hundred", s.keyed("k", `{"messages":[`+many[:len(many)-1]+`]}`), 200, fmt.Sprintf(`"seq":%d,"old":0,"new":%d`, intake.MaxMessages, intake.MaxMessages))
 }

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -66,4 +69,40 @@ func TestKeyedExamples(t *testing.T) {
 		s.Want(e[0], s.Request(e[1], e[2], "", e[3]), status)
 	}
 	check.That(t, len(all) == 2, "the page has %d", len(all))
+}
+
+// example is the mapping of pushes on the page.
+var example = regexp.MustCompile("(?s)```json\n(\\{\"queue\": \"repository.full_name\".*?)```")
+
+// TestPushesSortAsThePageSays: by the second, and in one second what was made first, and what was
+// deleted last.
+func TestPushesSortAsThePageSays(t *testing.T) {
+	page := check.Get(os.ReadFile("../../docs/how-to/webhooks-in.md"))
+	var members map[string]string
+	check.OK(t, json.Unmarshal(example.FindSubmatch(page)[1], &members))
+	query := url.Values{}
+	for name, path := range members {
+		query.Set(name, path)
+	}
+	const created, forced, deleted = `true,"deleted":false`, `false,"deleted":false`, `false,"deleted":true`
+	var pushes []string
+	for i, does := range []string{created, created, forced, deleted, created, forced, deleted} {
+		pushes = append(pushes, fmt.Sprintf(`{"created":%s,"repository":{"full_name":"o/r","pushed_at":%d}}`,
+			does, 1_767_323_045+min(i, 4)))
+	}
+	s := newServer(t, nil)
+	for i, n := range rand.New(rand.NewPCG(1, 2)).Perm(len(pushes)) {
+		delivery := map[string]string{"X-GitHub-Delivery": fmt.Sprint(i)}
+		s.Want("a push", s.with(delivery, query.Encode(), pushes[n]), 202, "waiting")
+	}
+	s.now = s.now.Add(time.Minute)
+	s.settle(t, "o/r")
+	var read struct {
+		Messages []struct{ Body json.RawMessage }
+	}
+	check.OK(t, json.Unmarshal([]byte(s.get("/messages", "queue=o/r").Body), &read))
+	check.Need(t, len(read.Messages) == len(pushes), "%d of %d", len(read.Messages), len(pushes))
+	for i, m := range read.Messages {
+		check.Is(t, string(m.Body), pushes[i], i)
+	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -114,34 +113,4 @@ func TestProducerKeepsBodies(t *testing.T) {
 func sorterOf(t *testing.T, store *cursor.Store) *cursor.Sorter {
 	t.Helper()
 	return check.Get(cursor.New(store, nil))
-}
-
-// TestProducerAppends: what a producer sends in order, with seqs, to a queue in arrival order is an
-// item a batch; a second one begins behind the position that it was answered.
-func TestProducerAppends(t *testing.T) {
-	s := newServer(t, nil)
-	serveLambda(t, s.handle)
-	transport := check.Get(producer.Invoke("enqueue:live", ""))
-	send := func(first, last int64) (refused *producer.RefusedError) {
-		t.Helper()
-		p := check.Get(producer.New(transport, nil))
-		var futures []*producer.Future
-		for seq := first; seq <= last; seq++ {
-			f := check.Get(p.Send(t.Context(),
-				producer.Message{Queue: "log", Seq: &seq, Kind: "arrival", Body: fmt.Append(nil, seq)}))
-			futures = append(futures, f)
-		}
-		check.OK(t, p.Close(t.Context()))
-		for _, f := range futures {
-			_, err := f.Wait(t.Context())
-			check.Need(t, err == nil || errors.As(err, &refused), "%v", err)
-		}
-		return refused
-	}
-	check.That(t, send(1, 100) == nil, "the first were refused")
-	refused := send(150, 160)
-	check.Need(t, refused != nil && refused.Outcome == cursor.Ahead && refused.Position == 100,
-		"%+v, want that it is ahead of 100", refused)
-	check.That(t, send(refused.Position+1, 160) == nil, "the next were refused")
-	s.Want("all", s.Request("GET", "/queues", "queue=log", ""), 200, `"position":160`, `"kind":"arrival"`)
 }

@@ -251,7 +251,13 @@ func (b *shareBench) gets(want ...string) {
 func TestATenantsShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newShareBench(t, 1)
+		engine, consumers := b.store.Requests(request.Inside{}).Endpoints()
 		b.during = func(context.Context) {
+			// Its place is kept until Lambda would end it, and no longer.
+			key := ddb.Fields{"queue": ddb.Text("leases acme"), "consumer": ddb.Text(" calls")}.Item()
+			op, want := ddb.Op{Op: "test", Table: &consumers}, ddb.Millis(time.Now().Add(timeout))
+			a := check.Get(engine.Do(t.Context(), ddb.Get{Op: op, Key: key, Strong: true}))
+			check.That(t, a.Item.Get("until0").Equal(want), "%v", a.Item)
 			b.during = func(context.Context) {}
 			b.call("@acme/second")
 			b.call("@other/first")
@@ -275,7 +281,6 @@ func TestATenantsShare(t *testing.T) {
 		check.That(t, len(b.waits) == 1, "woken up: %v", b.waits)
 
 		// A process that died had its place until the end of its invocation.
-		engine, consumers := b.store.Requests(request.Inside{}).Endpoints()
 		leases := quota.NewLeases(engine, consumers, 1, time.Now)
 		_, taken, err := leases.Take(t.Context(), "acme", time.Now().Add(timeout))
 		check.Need(t, err == nil && taken, "%v %v", taken, err)
@@ -286,22 +291,6 @@ func TestATenantsShare(t *testing.T) {
 		bubble.Sleep(time.Millisecond)
 		b.call("@acme/first")
 		b.gets("@acme/first")
-	})
-}
-
-// TestAPlaceIsKeptForAWholeInvocation: until Lambda would end it, and no longer.
-func TestAPlaceIsKeptForAWholeInvocation(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newShareBench(t, 1)
-		b.during = func(context.Context) {
-			engine, consumers := b.store.Requests(request.Inside{}).Endpoints()
-			key := ddb.Fields{"queue": ddb.Text("leases acme"), "consumer": ddb.Text(" calls")}.Item()
-			op, want := ddb.Op{Op: "test", Table: &consumers}, ddb.Millis(time.Now().Add(timeout))
-			a, err := engine.Do(t.Context(), ddb.Get{Op: op, Key: key, Strong: true})
-			check.That(t, err == nil && a.Item.Get("until0").Equal(want), "%v, %v", a.Item, err)
-		}
-		b.call("@acme/q")
-		b.gets("@acme/q")
 	})
 }
 

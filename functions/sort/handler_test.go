@@ -77,14 +77,19 @@ func TestHandlerSorts(t *testing.T) {
 	}
 }
 
+// One record of either stream that cannot be read.
 func TestHandlerFailsOneRecord(t *testing.T) {
-	var out bytes.Buffer
-	response, err := handlerOf(newSorter(t), &out)(t.Context(),
-		event(t, record(1, "q", 1), `{"eventName":"INSERT","dynamodb":{"SequenceNumber":"2","Keys":{"seq":{"N":"1"}}}}`))
-	check.That(t, err == nil && len(response.BatchItemFailures) == 1 &&
-		response.BatchItemFailures[0].ItemIdentifier == "2",
-		"%+v, %v; want that record 2 failed", response, err)
-	check.That(t, strings.Contains(out.String(), `"Errors":1`), "metrics: %s", &out)
+	waits := arrival(1, "q", sortkey.KeyedSortKey("\x01k", ""))
+	bad := strings.Replace(arrival(2, "q", sortkey.KeyedSortKey("\x01k", "")), `"B"`, `"N"`, 1)
+	noQueue := `{"eventName":"INSERT","dynamodb":{"SequenceNumber":"2","Keys":{"seq":{"N":"1"}}}}`
+	for _, records := range [][]string{{record(1, "q", 1), noQueue}, {waits, bad}} {
+		var out bytes.Buffer
+		response := check.Get(handlerOf(newSorter(t), &out)(t.Context(), event(t, records...)))
+		failed := response.BatchItemFailures
+		check.That(t, len(failed) == 1 && failed[0].ItemIdentifier == "2",
+			"%+v failed, want record 2", failed)
+		check.Has(t, out.String(), `"Errors":1`)
+	}
 }
 
 // A queue that there is no time for comes again, and is no error: it is answered for before Lambda
@@ -189,17 +194,6 @@ func TestHandlerSettles(t *testing.T) {
 	if key := sortkey.SortKey(w.UpTo).Key(); err != nil || w.Kind != timer.Settle || w.Queue != "later" || key.String() != "9" || w.Due.Before(began.Add(window-time.Millisecond)) || w.Due.After(time.Now().Add(window)) {
 		t.Errorf("%+v up to %s, %v", w, key, err)
 	}
-}
-
-// TestHandlerFailsWhatIsNotSettled: one record of the arrivals' stream that cannot be read.
-func TestHandlerFailsWhatIsNotSettled(t *testing.T) {
-	var out bytes.Buffer
-	bad := strings.Replace(arrival(2, "q", sortkey.KeyedSortKey("\x01k", "")), `"B"`, `"N"`, 1)
-	response, err := handlerOf(newSorter(t), &out)(t.Context(), event(t, arrival(1, "q", sortkey.KeyedSortKey("\x01k", "")), bad))
-	check.That(t, err == nil && len(response.BatchItemFailures) == 1 &&
-		response.BatchItemFailures[0].ItemIdentifier == "2",
-		"%+v, %v; want that record 2 failed", response, err)
-	check.That(t, strings.Contains(out.String(), `"Errors":1`), "metrics: %s", &out)
 }
 
 func TestStart(t *testing.T) {

@@ -3,11 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -48,27 +45,14 @@ func settleOf(t *testing.T, queue string, upTo int) string {
 func TestHandlerWakesKeyedQueues(t *testing.T) {
 	now := time.Now().Add(time.Hour)
 	sorter := keyedQueues(t, cursor.NewMemory(), &now, "q", "young")
-	var sent []string
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var in struct {
-			Entries []struct{ MessageBody string }
-		}
-		_ = json.NewDecoder(r.Body).Decode(&in)
-		for _, e := range in.Entries {
-			sent = append(sent, e.MessageBody)
-		}
-		_, _ = io.WriteString(w, `{"Successful":[{"Id":"0"}]}`)
-	}))
-	t.Cleanup(server.Close)
-	s := sweeperOf(t, sorter)
-	s.sends(t, server.URL)
+	s, d := timed(t, sorter)
 	due := now.Add(5 * time.Second)
 	answers(t.Context(), t, s, batch(t, settleOf(t, "young", 2)))
 	s.hasMetrics(`"WakeUpsEarly":1`)
-	check.Need(t, len(sent) == 1, "sent %v", sent)
-	if w, err := timer.Parse(sent[0]); err != nil || w.Again != 1 || w.Due.UnixMilli() != due.UnixMilli() || w.UpTo == "" {
-		t.Errorf("sent %s, %v; want for %v", sent[0], err, due)
-	}
+	check.Need(t, len(d.waits) == 1, "sent %v", d.waits)
+	w := check.Get(timer.Parse(d.waits[0].body))
+	check.That(t, w.Again == 1 && w.UpTo != "", "sent %+v", w)
+	check.Is(t, w.Due.UnixMilli(), due.UnixMilli())
 	now = due
 	check.OK(t, sorter.Put(t.Context(), cursor.Message{Queue: "numbered", Seq: 1})[0].Err)
 	answers(t.Context(), t, s, batch(t, settleOf(t, "q", 1), settleOf(t, "gone", 1), settleOf(t, "numbered", 1), settleOf(t, "young", 2)))
@@ -76,7 +60,7 @@ func TestHandlerWakesKeyedQueues(t *testing.T) {
 	for queue, want := range map[string]int64{"q": 1, "young": 2} {
 		check.Is(t, position(t, sorter, queue), want, queue)
 	}
-	check.That(t, len(sent) == 1, "sent %v", sent)
+	check.That(t, len(d.waits) == 1, "sent %v", d.waits)
 }
 
 // TestSettlingGoesOnAtOnce where its turn did not last; by a wake-up of its own where the turn did

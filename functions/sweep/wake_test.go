@@ -96,23 +96,6 @@ func TestHandlerWakesACircuit(t *testing.T) {
 	check.That(t, s.said["consumer.circuit-open"] == 1, "said %v", s.said)
 }
 
-// TestHostileWakeUps: what nobody sent, and names as hard as they may be, are done with at once;
-// none of it comes again, or has anything else looked at.
-func TestHostileWakeUps(t *testing.T) {
-	s := sweeperOf(t, gapOf(t))
-	hard := "acme/" + strings.Repeat("@\u2028", 254)
-	due := time.Now()
-	answers(t.Context(), t, s, batch(t,
-		"", "{}", "[]", "null", `"q"`, strings.Repeat("[", 100_000), `{"v":1,"kind":"gap","queue":"`+strings.Repeat("q", 200_000)+`","due":1}`,
-		`{"v":1,"kind":"gap","queue":"q","due":1,"again":11}`, `{"Records":[{"eventSource":"aws:sqs"}]}`, "\xff",
-		timer.WakeUp{Thing: timer.Thing{Kind: timer.Gap, Queue: hard}, Due: due}.String(),
-		timer.WakeUp{Thing: timer.Thing{Kind: timer.Consumer, Queue: hard, Consumer: strings.Repeat("c", 128)}, Due: due}.String(),
-		timer.WakeUp{Thing: timer.Thing{Kind: timer.Chain, Tag: hard}, Due: due}.String(),
-	))
-	s.hasMetrics(`"WakeUps":13`, `"Errors":10`, `"WakeUpsInVain":3`)
-	check.That(t, len(s.said) <= 0, "said %v", s.said)
-}
-
 // TestHandlerWakesTooEarly: what is not due yet is sent again.
 func TestHandlerWakesTooEarly(t *testing.T) {
 	s := sweeperOf(t, gapOf(t))

@@ -243,18 +243,8 @@ func TestLongLists(t *testing.T) {
 	s.Want("an element that is too large", s.send(signed("page", `{"object":"all","entry":[{"id":"a"},{"id":"b","text":"`+strings.Repeat("x", cursor.MaxBody)+`"}]}`)), 413, `"field":"messages[1].body"`)
 }
 
-func TestOtherSenders(t *testing.T) {
+func TestSeqsAndBytes(t *testing.T) {
 	s := newServer(t)
-	s.Want("stripe", s.send(s.stripe(s.now, `{"id":"evt_1"}`)), 200, "advanced")
-	s.Want("stripe, another attempt", s.send(s.stripe(s.now.Add(time.Minute), `{"id":"evt_1"}`)), 200, "duplicate")
-	s.wantStored("stripe", `1 evt_1 {"id":"evt_1"}`)
-
-	shop := request{source: "shop", body: `{"id":7}`, headers: map[string]string{
-		"X-Shopify-Hmac-Sha256": base64Of(sign(`{"id":7}`)), "X-Shopify-Webhook-Id": "w-1", "X-Shopify-Shop-Domain": "a.myshopify.com",
-	}}
-	s.Want("shopify", s.send(shop), 200, "advanced")
-	s.wantStored("shops/a.myshopify.com", `1 w-1 {"id":7}`)
-
 	ledger := func(body string) request {
 		return request{source: "ledger", body: body, headers: map[string]string{"X-Sig": base64Of(sign(body))}}
 	}
@@ -280,15 +270,8 @@ func TestASourceWithKeys(t *testing.T) {
 	s.Want("again", s.send(cms(updated)), 200, `{"status":200,"outcome":"duplicate","queue":"cms/p"}`)
 	s.Want("created", s.send(cms(created)), 202)
 	s.Want("again with another body", s.send(cms(created[:len(created)-1]+`,"attempt":2}`)), 200, `"outcome":"duplicate"`)
-	for body, names := range map[string]string{
-		`{"page":"p","id":3,"kind":"page.created"}`:                            "the event has no at",
-		`{"page":"p","id":3,"at":"yesterday","kind":"page.created"}`:           "RFC 3339",
-		`{"page":"p","id":3,"at":"2023-11-14T22:13:20","kind":"page.created"}`: "no time zone",
-		`{"page":"p","id":3,"at":1700000000,"kind":{}}`:                        "part 2 of 2",
-	} {
-		s.Want(body, s.send(cms(body)), 400, `"field":"key"`, names)
-	}
-	s.Want("a malformed prev", s.send(cms(`{"page":"p","id":3,"at":1700000000,"kind":"page.created","before":{}}`)), 400, `"field":"prev"`)
+	s.Want("a malformed key", s.send(cms(`{"page":"p","id":3,"at":1700000000,"kind":{}}`)), 400,
+		`"field":"key"`, "part 2 of 2")
 	s.Want("no JSON", s.send(cms(updated).with("Content-Type", "text/plain")), 415, "not-json")
 	s.now = s.now.Add(5 * time.Second)
 	did, err := s.sorter.Settle(t.Context(), "cms/p", sortkey.EverySortKey)
@@ -317,16 +300,11 @@ func TestRefused(t *testing.T) {
 	for name, r := range map[string]request{
 		"no signature":               good.with("X-Hub-Signature-256", ""),
 		"a wrong one":                good.with("X-Hub-Signature-256", "sha256="+strings.Repeat("0", 64)),
-		"in another encoding":        good.with("X-Hub-Signature-256", "sha256="+base64Of(sign(body))),
-		"twice":                      good.with("X-Hub-Signature-256", good.headers["X-Hub-Signature-256"]+","+good.headers["X-Hub-Signature-256"]),
-		"over-long":                  good.with("X-Hub-Signature-256", strings.Repeat("a", 100_000)),
 		"another body":               flipped,
 		"a broken body":              broken,
 		"a form":                     flipped.with("Content-Type", "application/x-www-form-urlencoded"),
 		"unknown source":             nobody,
-		"no source":                  {body: body},
 		"too old":                    s.stripe(s.now.Add(-301*time.Second), `{"id":"a"}`),
-		"too far ahead":              s.stripe(s.now.Add(301*time.Second), `{"id":"a"}`),
 		"too large for its source":   {source: "stripe", body: `"` + strings.Repeat("a", 2000) + `"`},
 		"an Idempotency-Key of 2 KB": flipped.with("Idempotency-Key", strings.Repeat("k", 2000)),
 	} {
@@ -344,11 +322,6 @@ func TestRefused(t *testing.T) {
 // To what is signed and cannot be taken, the answer says what is wrong.
 func TestNotUnderstood(t *testing.T) {
 	s := newServer(t)
-	shop := func(domain, id string) request {
-		return request{source: "shop", body: `{}`, headers: map[string]string{
-			"X-Shopify-Hmac-Sha256": base64Of(sign(`{}`)), "X-Shopify-Webhook-Id": id, "X-Shopify-Shop-Domain": domain,
-		}}
-	}
 	ledger := func(body string) request {
 		return request{source: "ledger", body: body, headers: map[string]string{"X-Sig": base64Of(sign(body))}}
 	}
@@ -359,29 +332,18 @@ func TestNotUnderstood(t *testing.T) {
 		// code is that of the problem, field what is wrong, names what its text has to name.
 		code, field, names string
 	}{
-		"no JSON":                {github("a", `{"repository":`), 400, "malformed", "body", ""},
-		"an empty body":          {github("a", ``), 400, "malformed", "body", ""},
-		"no UTF-8":               {request{source: "github", body: "\"\xff\"", binary: true, headers: github("a", "\"\xff\"").headers}, 400, "malformed", "body", ""},
-		"a form":                 {github("a", "payload=%7B%7D").with("Content-Type", "application/x-www-form-urlencoded"), 415, "not-json", "content-type", ""},
-		"a queue that is a list": {github("a", `{"repository":{"full_name":[]}}`), 400, "malformed", "queue", ""},
-		"a queue over-long":      {github("a", `{"repository":{"full_name":"`+huge+`"}}`), 400, "too-large", "queue", ""},
-		"no id":                  {github("", `{}`), 400, "missing", "id", "X-GitHub-Delivery"},
-		"two ids":                {github("a,b", `{}`), 400, "malformed", "id", "X-GitHub-Delivery"},
-		"an id over-long":        {github(huge, `{}`), 400, "too-large", "id", "1024"},
-		"two shops":              {shop("a,b", "1"), 400, "malformed", "queue", ""},
-		"no shop":                {shop("", "1"), 400, "missing", "queue", ""},
-		"too large":              {s.stripe(s.now, `{"id":"`+huge+`"}`), 413, "too-large", "body", "1000"},
-		"no stripe id":           {s.stripe(s.now, `{}`), 400, "missing", "id", ""},
-		"a null id":              {s.stripe(s.now, `{"id":null}`), 400, "missing", "id", ""},
-		"no seq":                 {ledger(`{"account":"a"}`), 400, "missing", "seq", ""},
-		"no integer":             {ledger(`{"account":"a","n":1.5}`), 400, "malformed", "seq", ""},
-		"attributes over-long":   {github("a", `{}`).with("X-GitHub-Event", strings.Repeat("e", 20_000)), 400, "too-large", "attributes", ""},
-		"huge":                   {github("a", `{"a":"`+strings.Repeat("a", 400_000)+`"}`), 413, "too-large", "body", "358400"},
-		"larger than all":        {github("a", strings.Repeat("a", 7<<20)), 413, "too-large", "request body", ""},
+		"no JSON":         {github("a", `{"repository":`), 400, "malformed", "body", ""},
+		"no UTF-8":        {request{source: "github", body: "\"\xff\"", binary: true, headers: github("a", "\"\xff\"").headers}, 400, "malformed", "body", ""},
+		"a form":          {github("a", "payload=%7B%7D").with("Content-Type", "application/x-www-form-urlencoded"), 415, "not-json", "content-type", ""},
+		"no id":           {github("", `{}`), 400, "missing", "id", "X-GitHub-Delivery"},
+		"too large":       {s.stripe(s.now, `{"id":"`+huge+`"}`), 413, "too-large", "body", "1000"},
+		"no seq":          {ledger(`{"account":"a"}`), 400, "missing", "seq", ""},
+		"huge":            {github("a", `{"a":"`+strings.Repeat("a", 400_000)+`"}`), 413, "too-large", "body", "358400"},
+		"larger than all": {github("a", strings.Repeat("a", 7<<20)), 413, "too-large", "request body", ""},
 	} {
 		s.Want(name, s.send(test.request), test.status, `"code":"`+test.code+`"`, `"field":"`+test.field+`"`, test.names)
 	}
-	for _, queue := range []string{"github/other", "stripe", "ledger/a", "shops/a"} {
+	for _, queue := range []string{"github/other", "stripe", "ledger/a"} {
 		s.wantStored(queue, "no queue")
 	}
 	s.counts(`"WebhooksInvalid":1`)
@@ -507,8 +469,6 @@ func TestTwinsInARequest(t *testing.T) {
 	}
 	s.Want("the same, in arrival order", send("mandrill", `[{"_id":"a"},{"_id":"b"},{"_id":"a"}]`), 200, `"advanced","queue":"mail"},{"status":200,"outcome":"advanced","queue":"mail"},{"status":200,"outcome":"duplicate","queue":"mail"}]`)
 	s.wantStored("mail", `1 a {"_id":"a"}; 2 b {"_id":"b"}`)
-	s.Want("others, in arrival order", send("mandrill", `[{"_id":"c"},{"_id":"c","event":"x"},{"_id":"d"}]`), 200, `"advanced","queue":"mail"},{"status":200,"outcome":"duplicate","queue":"mail"`, `},{"status":200,"outcome":"advanced","queue":"mail"}]`)
-	s.wantStored("mail", `1 a {"_id":"a"}; 2 b {"_id":"b"}; 3 c {"_id":"c"}; 4 d {"_id":"d"}`)
 	s.Want("the same, by keys", send("page", `[{"id":"1","time":1699999999},{"id":"1","time":1699999999}]`), 200, `"waiting","queue":"page/page"},{"status":200,"outcome":"duplicate","queue":"page/page"}]`)
 	s.Want("others, by keys", send("page", `[{"id":"2","time":1699999999},{"id":"2","time":1699999999,"x":1}]`), 200, `"waiting","queue":"page/page"},{"status":200,"outcome":"duplicate","queue":"page/page"`)
 }

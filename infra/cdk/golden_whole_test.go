@@ -7,73 +7,39 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // The template that the CDK command writes is the golden one: nothing is added on the way to AWS.
 // It needs no network and no credentials.
 func TestCommandSynthesizesGolden(t *testing.T) {
-	command, err := filepath.Abs("node_modules/aws-cdk/bin/cdk")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(command); err != nil {
-		t.Fatal("the CDK command is not installed (npm ci): ", err)
-	}
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	command := check.Get(filepath.Abs("node_modules/aws-cdk/bin/cdk"))
+	_, err := os.Stat(command)
+	check.Need(t, err == nil, "the CDK command is not installed (npm ci): %v", err)
+	program := check.Get(os.Executable())
 	out := t.TempDir()
 	synth := exec.Command("node", command, "synth", "--quiet", "--app", program, "--output", out,
 		"--context", prefix+"binaries="+binaries(t))
-	synth.Env = append(withoutAWS(os.Environ()), asApp+"=1", "HOME="+t.TempDir(), "XDG_CACHE_HOME="+cacheDir(t),
+	synth.Env = append(withoutAWS(os.Environ()), asApp+"=1", "HOME="+t.TempDir(),
+		"XDG_CACHE_HOME="+check.Get(os.UserCacheDir()),
 		"HTTP_PROXY=http://127.0.0.1:1", "HTTPS_PROXY=http://127.0.0.1:1", "CDK_DISABLE_CLI_TELEMETRY=true", "CDK_VALIDATION=true")
-	if output, err := synth.CombinedOutput(); err != nil {
-		t.Fatalf("cdk synth: %v\n%s", err, output)
-	}
-	text, err := os.ReadFile(filepath.Join(out, "Streamsort.template.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	output, err := synth.CombinedOutput()
+	check.Need(t, err == nil, "cdk synth: %v\n%s", err, output)
+	text := check.Get(os.ReadFile(filepath.Join(out, "Streamsort.template.json")))
 	diffGolden(t, goldenFile, normalise(t, text))
-	checkNoFindings(t, filepath.Join(out, "validation-report.json"))
-}
-
-// checkNoFindings reads the report of CloudFormation's rules, which the CDK checks while it
-// synthesises.
-func checkNoFindings(t *testing.T, file string) {
-	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	// CloudFormation's rules, which the CDK checks while it synthesises, find nothing.
 	var report struct{ PluginReports []json.RawMessage }
-	if err := json.Unmarshal(text, &report); err != nil {
-		t.Fatal(err)
-	}
-	for _, finding := range report.PluginReports {
-		t.Errorf("finding: %s", finding)
-	}
+	found := check.Get(os.ReadFile(filepath.Join(out, "validation-report.json")))
+	check.OK(t, json.Unmarshal(found, &report))
+	check.That(t, len(report.PluginReports) == 0, "findings: %s", found)
 }
 
 func withoutAWS(environment []string) []string {
-	var kept []string
-	for _, variable := range environment {
-		if !strings.HasPrefix(variable, "AWS_") {
-			kept = append(kept, variable)
-		}
-	}
-	return kept
-}
-
-// cacheDir is where the CDK's library is unpacked to, once a machine.
-func cacheDir(t *testing.T) string {
-	t.Helper()
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return dir
+	return slices.DeleteFunc(environment, func(variable string) bool {
+		return strings.HasPrefix(variable, "AWS_")
+	})
 }

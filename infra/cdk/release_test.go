@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // writeReleased writes the template of the release 1.2.3, once for all tests.
@@ -33,31 +35,22 @@ var writeReleased = sync.OnceValues(func() (string, error) {
 
 func released(t *testing.T) string {
 	t.Helper()
-	text, err := writeReleased()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+	return check.Get(writeReleased())
 }
 
 // A release's template names the release's zips, all of them that it needs, as
-// tools/release/goreleaser.yaml names them, and says which release it is.
+// tools/release/goreleaser.yaml names them, and says which release it is. That file writes the
+// template, publishes it, and has its checksum, which is attested. CloudFormation takes templates
+// of up to 1 MB, and texts of ASCII: it shows others with question marks.
 func TestRelease(t *testing.T) {
 	text := released(t)
 	var document struct {
 		Description string
 		Resources   map[string]struct{ Type string }
 	}
-	if err := json.Unmarshal([]byte(text), &document); err != nil {
-		t.Fatal(err)
-	}
-	if !strings.HasPrefix(document.Description, "Streamsort 1.2.3:") {
-		t.Errorf("%q", document.Description)
-	}
-	config, err := os.ReadFile("../../tools/release/goreleaser.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal([]byte(text), &document))
+	check.Has(t, document.Description, "Streamsort 1.2.3:")
+	config := string(check.Get(os.ReadFile("../../tools/release/goreleaser.yaml")))
 	zips := regexp.MustCompile(`\$\{ArtifactPrefix\}([a-z]+)_1\.2\.3_\$\{Architecture\}\.zip`).FindAllStringSubmatch(text, -1)
 	functions := 0
 	for _, resource := range document.Resources {
@@ -65,55 +58,28 @@ func TestRelease(t *testing.T) {
 			functions++
 		}
 	}
-	if len(zips) != functions || functions < 6 || len(document.Resources) > 500 { // CloudFormation's bound
-		t.Errorf("%d functions and %d resources, and zips %v", functions, len(document.Resources), zips)
-	}
+	check.That(t, len(zips) == functions && functions >= 6, "%d functions, and zips %v", functions, zips)
+	resources := len(document.Resources)
+	check.That(t, resources <= 500, "%d resources, and CloudFormation takes 500", resources)
 	for _, zip := range zips {
-		if !strings.Contains(string(config), `name_template: '`+zip[1]+`_{{ .Version }}_{{ if eq .Arch "amd64" }}x86_64{{ else }}{{ .Arch }}{{ end }}'`) {
-			t.Errorf("a release has no zip named as that of %s", zip[1])
-		}
+		check.Has(t, config, `name_template: '`+zip[1]+
+			`_{{ .Version }}_{{ if eq .Arch "amd64" }}x86_64{{ else }}{{ .Arch }}{{ end }}'`)
 	}
+	const file = `.build/release/streamsort_{{ .Version }}.template.json`
+	check.Has(t, config, "go -C infra/cdk run . -release {{ .Version }} -out ../../"+file)
+	check.Is(t, strings.Count(config, "extra_files: [{glob: '"+file+"'"), 2)
+	check.That(t, len(text) <= 900_000, "the template has %d bytes", len(text))
+	at := strings.IndexFunc(text, func(r rune) bool { return r > 126 })
+	check.That(t, at < 0, "not ASCII: %q", text[max(at-40, 0):max(at+10, 0)])
 }
 
 func TestReleaseRefuses(t *testing.T) {
 	for _, version := range []string{"", "../x", "1.2 3", "${X}"} {
 		out := filepath.Join(t.TempDir(), "out.json")
-		if err := release(version, out); err == nil {
-			t.Errorf("version %q was taken", version)
-		}
-		if _, err := os.Stat(out); err == nil {
-			t.Errorf("version %q: a file was written", version)
-		}
+		check.That(t, release(version, out) != nil, "version %q was taken", version)
+		check.Fails(t, check.Err(os.Stat(out)), os.ErrNotExist, version)
 	}
-	if err := release("1.2.3", ""); err == nil {
-		t.Error("no file was named, and none missed")
-	}
-}
-
-// CloudFormation takes templates of up to 1 MB, and texts of ASCII: it shows others with question
-// marks.
-func TestReleasedFits(t *testing.T) {
-	template := released(t)
-	if len(template) > 900_000 {
-		t.Errorf("the template has %d bytes", len(template))
-	}
-	if at := slices.IndexFunc([]byte(template), func(b byte) bool { return b > 126 }); at >= 0 {
-		t.Errorf("not ASCII: %q", template[max(at-40, 0):at+10])
-	}
-}
-
-// What makes a release writes the template, publishes it, and has its checksum, which is attested.
-func TestReleaseHasTemplate(t *testing.T) {
-	config, err := os.ReadFile("../../tools/release/goreleaser.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := string(config)
-	const file = `.build/release/streamsort_{{ .Version }}.template.json`
-	if !strings.Contains(text, "go -C infra/cdk run . -release {{ .Version }} -out ../../"+file) || strings.Count(text, "extra_files: [{glob: ") != 2 ||
-		strings.Count(text, "glob: '"+file+"'") != 2 {
-		t.Error("goreleaser.yaml does not write the template, publish it and list its checksum")
-	}
+	check.That(t, release("1.2.3", "") != nil, "no file was named, and none missed")
 }
 
 // A function's environment has 4 KB at most: that of each holds the longest values that the
@@ -129,9 +95,7 @@ func TestEnvironmentFits(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal([]byte(released(t)), &document); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal([]byte(released(t)), &document))
 	seen := 0
 	for id, resource := range document.Resources {
 		size := 0
@@ -153,14 +117,9 @@ func TestEnvironmentFits(t *testing.T) {
 				size += short
 			}
 		}
-		if size > most {
-			t.Errorf("the environment of %s may have %d bytes", id, size)
-		}
-		t.Logf("%s %d", id, size)
+		check.That(t, size <= most, "the environment of %s may have %d bytes", id, size)
 	}
-	if seen < 100 {
-		t.Errorf("%d variables", seen)
-	}
+	check.That(t, seen >= 100, "%d variables", seen)
 }
 
 // The parameters' bounds are those of the stack's properties.
@@ -175,9 +134,9 @@ func TestParametersAreTheStacks(t *testing.T) {
 			unit = "s"
 		}
 		for value, good := range map[int]bool{p.Min: true, p.Max: true, p.Min - 1: false, p.Max + 1: false} {
-			if _, err := s.template(object{p.prop: fmt.Sprint(value) + unit}, nil); value != 0 && (err == nil) != good {
-				t.Errorf("%s, %d: the stack says %v", p.Name, value, err)
-			}
+			_, err := s.template(object{p.prop: fmt.Sprint(value) + unit}, nil)
+			check.That(t, value == 0 || (err == nil) == good,
+				"%s, %d: the stack says %v", p.Name, value, err)
 		}
 	}
 }
@@ -250,17 +209,13 @@ func (e evaluated) value(value any) any {
 func resources(t *testing.T, given map[string]any) object {
 	t.Helper()
 	var document struct{ Resources, Conditions object }
-	if err := json.Unmarshal([]byte(released(t)), &document); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal([]byte(released(t)), &document))
 	e := evaluated{map[string]any{"AWS::NoValue": none{}, "AWS::StackName": stackName}, document.Conditions}
 	for _, p := range parameters() {
 		e.parameters[p.Name] = p.Default
 	}
 	e.parameters["ArtifactBucket"] = "artifacts"
-	for name, value := range given {
-		e.parameters[name] = value
-	}
+	maps.Copy(e.parameters, given)
 	all := object{}
 	for id, value := range document.Resources {
 		if condition, is := value.(object)["Condition"].(string); !is || e.holds(document.Conditions[condition]) {
@@ -274,10 +229,7 @@ func resources(t *testing.T, given map[string]any) object {
 // By default the release is the stack that the CDK deploys by default.
 func TestReleasedByDefault(t *testing.T) {
 	got := resources(t, nil)
-	template, err := synthesis{t.TempDir()}.template(object{"deleteDelivered": "true"}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	template := check.Get(synthesis{t.TempDir()}.template(object{"deleteDelivered": "true"}, nil))
 	plain := evaluated{}
 	want := object{}
 	for id, value := range template["Resources"].(object) {
@@ -311,9 +263,8 @@ func TestReleasedByDefault(t *testing.T) {
 			}
 		}
 	}
-	if diff := cmp.Diff(texts(want), texts(got)); diff != "" {
-		t.Errorf("(- the CDK's, + the release's)\n%s", diff)
-	}
+	diff := cmp.Diff(texts(want), texts(got))
+	check.That(t, diff == "", "(- the CDK's, + the release's)\n%s", diff)
 }
 
 // optionalParameters switch parts of the template on.
@@ -375,13 +326,8 @@ func TestReleasedTakesConfiguration(t *testing.T) {
 		resource, is := all[id].(object)
 		if !is {
 			t.Errorf("there is no %s", id)
-			return ""
 		}
-		text, err := json.Marshal(resource["Properties"])
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(text)
+		return string(check.Get(json.Marshal(resource["Properties"])))
 	}
 	for id, wants := range map[string][]string{
 		"WebhookFunction":         {`"STREAMSORT_CONFIG":"s3://artifacts/config/"`, `"STREAMSORT_QUOTAS":"true"`},
@@ -405,42 +351,32 @@ func TestReleasedTakesConfiguration(t *testing.T) {
 		"RoundAgeAlarm":           {`"AlarmActions":["arn:aws:sns:eu-west-1:123456789012:people"]`},
 		"DownAlarm":               {`{"Fn::Join":["",["ALARM(\"",{"Ref":"TenantApiFailsAlarm"},"\")"]]}`},
 	} {
-		text := properties(id)
 		for _, want := range wants {
-			if !strings.Contains(text, want) {
-				t.Errorf("%s has no %s: %s", id, want, text)
-			}
+			check.Has(t, properties(id), want, id)
 		}
 	}
 	given := maps.Clone(optionalParameters)
 	maps.DeleteFunc(given, func(name string, _ any) bool {
 		return name == "Consumers" || name == "PageTopic" || name == "TenantIssuer"
 	})
-	if all = resources(t, given); !strings.Contains(properties("SweepFunction"), `"STREAMSORT_READERS":"consumers.json"`) {
-		t.Error("the sweep does not read consumers.json")
-	}
-	if text := properties("GapAgeAlarm"); !strings.Contains(text, `"AlarmActions":["arn:aws:sns:eu-west-1:123456789012:people"]`) {
-		t.Errorf("without a topic for pages: %s", text)
-	}
-	given["PageTopic"] = "arn:aws:sns:eu-west-1:123456789012:pager"
-	if all = resources(t, given); !strings.Contains(properties("DownAlarm"), `"FALSE"`) {
-		t.Errorf("without tenants: %s", properties("DownAlarm"))
-	}
+	all = resources(t, given)
+	check.Has(t, properties("SweepFunction"), `"STREAMSORT_READERS":"consumers.json"`)
+	check.Has(t, properties("GapAgeAlarm"), `"AlarmActions":["arn:aws:sns:eu-west-1:123456789012:people"]`)
+	given["PageTopic"] = "arn:aws:sns:eu-west-1:123456789012:pager" // without tenants
+	all = resources(t, given)
+	check.Has(t, properties("DownAlarm"), `"FALSE"`)
 }
 
 // The functions may read what is behind Config alone: it is a folder, and no pattern of others.
 func TestConfigIsAFolder(t *testing.T) {
-	for _, p := range parameters() {
-		if p.Name != "Config" {
-			continue
-		}
-		for config, want := range map[string]bool{
-			"": true, "config/": true, "streamsort/v1.2/": true, "config": false, "*/": false, "a/*b/": false, "../": false, "a/../": false, "/": false, "a?/": false, "${A}/": false,
-		} {
-			if got := regexp.MustCompile(p.Pattern).MatchString(config); got != want {
-				t.Errorf("Config=%q: taken %v, want %v", config, got, want)
-			}
-		}
+	all := parameters()
+	at := slices.IndexFunc(all, func(p parameter) bool { return p.Name == "Config" })
+	pattern := regexp.MustCompile(all[at].Pattern)
+	for _, good := range []string{"", "config/", "streamsort/v1.2/"} {
+		check.Is(t, pattern.MatchString(good), true, good)
+	}
+	for _, bad := range []string{"config", "*/", "a/*b/", "../", "a/../", "/", "a?/", "${A}/"} {
+		check.Is(t, pattern.MatchString(bad), false, bad)
 	}
 }
 
@@ -458,14 +394,9 @@ func texts(template object) map[string]string {
 
 // docs/how-to/without-cdk.md has every parameter.
 func TestDocsNameParameters(t *testing.T) {
-	text, err := os.ReadFile("../../docs/how-to/without-cdk.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := string(check.Get(os.ReadFile("../../docs/how-to/without-cdk.md")))
 	for _, p := range parameters() {
-		if !strings.Contains(string(text), "`"+p.Name+"`") {
-			t.Errorf("docs/how-to/without-cdk.md does not name %s", p.Name)
-		}
+		check.That(t, strings.Contains(text, "`"+p.Name+"`"), "the page does not name %s", p.Name)
 	}
 }
 
@@ -475,27 +406,19 @@ func checkParameters[V any](t *testing.T, given map[string]V) {
 	t.Helper()
 	missing := maps.Clone(given)
 	for _, p := range parameters() {
-		if _, is := given[p.Name]; !is && p.Default == nil {
-			t.Errorf("%s is not given", p.Name)
-		}
+		_, is := given[p.Name]
+		check.That(t, is || p.Default != nil, "%s is not given", p.Name)
 		delete(missing, p.Name)
 	}
-	for name := range missing {
-		t.Errorf("there is no parameter %s", name)
-	}
+	check.That(t, len(missing) == 0, "there are no parameters %v", missing)
 }
 
 // The Terraform example gives the stack only parameters that the release's template has.
 func TestTerraformExample(t *testing.T) {
-	text, err := os.ReadFile("../../examples/terraform/main.tf")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Get(os.ReadFile("../../examples/terraform/main.tf"))
 	_, block, is := strings.Cut(string(text), "  parameters = {\n")
 	block, _, closed := strings.Cut(block, "\n  }\n")
-	if !is || !closed {
-		t.Fatal("main.tf gives no parameters")
-	}
+	check.Need(t, is && closed, "main.tf gives no parameters")
 	given := map[string]string{}
 	for line := range strings.Lines(block) {
 		name, value, _ := strings.Cut(line, "=")

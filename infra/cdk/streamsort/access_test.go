@@ -1,11 +1,8 @@
 package streamsort
 
 import (
-	"cmp"
-	"encoding/json"
 	"maps"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
@@ -88,32 +85,6 @@ func TestEndpointsAreWalledOff(t *testing.T) {
 	check.That(t, seen == 1, "%d statements of the grant are about the table", seen)
 }
 
-// The trouble table has counters of tenants and the sweep's place beside its rows: each function
-// reaches those that it works on, by no action the others.
-func TestWhatIsBesideTroubleIsWalledOff(t *testing.T) {
-	of := map[string]string{
-		`{"ForAllValues:StringNotLike":{"dynamodb:LeadingKeys":["quota *"," sweep"]}}`: "rows",
-		`{"ForAllValues:StringLike":{"dynamodb:LeadingKeys":["quota *"]}}`:             "quotas",
-		`{"ForAllValues:StringLike":{"dynamodb:LeadingKeys":[" counts"]}}`:             "counts",
-		`{"ForAllValues:StringLike":{"dynamodb:LeadingKeys":[" sweep"]}}`:              "sweep",
-	}
-	for function, want := range map[string]string{
-		"Enqueue": "counts quotas rows", "Webhook": "quotas", "Sort": "", "Process": "counts rows",
-		"Delivery": "quotas rows", "Ack": "quotas rows", "Sweep": "rows sweep",
-	} {
-		var got []string
-		statements, _ := conditions(t, changed(), function, "dynamodb")["TroubleTable.Arn"].([]any)
-		for _, condition := range statements {
-			got = append(got, cmp.Or(of[asText(t, condition)], "everything"))
-		}
-		slices.Sort(got)
-		diff(t, function, want, strings.Join(slices.Compact(got), " "))
-	}
-	quotas := conditions(t, defaults(), "Enqueue", "dynamodb")["TroubleTable.Arn"]
-	n := len(quotas.([]any))
-	check.That(t, n == 2, "%d statements without quotas, want 2", n)
-}
-
 // What puts events puts none of another source.
 func TestEventsAreOfOurSource(t *testing.T) {
 	const bus = "arn:aws:events:eu-west-1:123456789012:event-bus/shop"
@@ -153,28 +124,4 @@ func name(resource any) string {
 		}
 	}
 	return out.String()
-}
-
-// No statement has a wildcard but X-Ray's, where calls are traced, and that has its note.
-func TestWildcards(t *testing.T) {
-	for traced, tmpl := range map[int]template{0: defaults(), 1: other()} {
-		checkWildcards(t, tmpl, traced)
-	}
-}
-
-func checkWildcards(t *testing.T, tmpl template, want int) {
-	t.Helper()
-	for id, resource := range tmpl.Resources {
-		if resource["Type"] != "AWS::IAM::Policy" {
-			continue
-		}
-		text := check.Get(json.Marshal(resource["Properties"]))
-		// A condition's pattern is not among what is allowed.
-		patterns := strings.NewReplacer(`"endpoints *"`, "", `"quota *"`, "")
-		n := strings.Count(patterns.Replace(string(text)), "*")
-		check.That(t, n == want, "%s has %d wildcards, want %d: X-Ray's alone", id, n, want)
-		if note, _ := json.Marshal(resource["Metadata"]); want > 0 && !strings.Contains(string(note), "X-Ray's take no resource") {
-			t.Errorf("%s: no reason for X-Ray's wildcard in %s", id, note)
-		}
-	}
 }

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"maps"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +15,9 @@ import (
 )
 
 var updatePinned = flag.Bool("update", false, "write the files of testdata that pin resources anew")
+
+// versionHash ends a version's logical id: it is another for each code and each configuration.
+var versionHash = regexp.MustCompile(`(FunctionCurrentVersion)[0-9A-Za-z]+`)
 
 // pinned compares what is made with a file of testdata, line by line.
 func pinned(t *testing.T, file, got string) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -151,12 +152,8 @@ func TestPropsBounds(t *testing.T) {
 	}
 	for _, test := range tests {
 		_, err := test.props.complete("Streamsort")
-		switch {
-		case test.want == "" && err != nil:
-			t.Errorf("%v", err)
-		case test.want != "" && err == nil:
-			t.Errorf("no error that names %s", test.want)
-		case test.want != "":
+		check.That(t, (err == nil) == (test.want == ""), "error %v, want one that names %q", err, test.want)
+		if err != nil {
 			wantNamed(t, err, strings.Split(test.want, ", ")...)
 		}
 	}
@@ -167,54 +164,30 @@ func TestPropsBounds(t *testing.T) {
 func wantNamed(t *testing.T, err error, names ...string) {
 	t.Helper()
 	for _, name := range names {
-		if !strings.Contains(err.Error(), name) {
-			t.Errorf("error %q does not name %s", err, name)
-		}
+		check.Has(t, err.Error(), name)
 	}
 }
 
 func TestPropsReportsAll(t *testing.T) {
 	_, err := NewStack(nil, "0", &Props{MaxAhead: -1, Tombstone: -1})
-	if err == nil {
-		t.Fatal("no error")
-	}
+	check.Need(t, err != nil, "no error")
 	wantNamed(t, err, "\nstack ", `"0"`, "\nmaxAhead ", "\ntombstone ")
 }
 
-func TestSortsWindowInAsyncMode(t *testing.T) {
-	p := (&Props{Mode: cursor.ModeAsync}).withDefaults("Streamsort")
-	if window := *p.Functions["sort"].BatchWindow; window != 0 {
-		t.Errorf("the window is %v where sort moves the cursors, want none", window)
-	}
-}
-
-func TestPropsNotChanged(t *testing.T) {
-	given := Props{}
-	given.withDefaults("Streamsort")
-	if !reflect.DeepEqual(given, Props{}) {
-		t.Errorf("the caller's properties are now %+v", given)
-	}
+// In async mode sort moves the cursors, and waits for nothing. The caller's properties stay.
+func TestDefaults(t *testing.T) {
+	given := Props{Mode: cursor.ModeAsync}
+	check.Is(t, *given.withDefaults("Streamsort").Functions["sort"].BatchWindow, 0)
+	check.Is(t, reflect.DeepEqual(given, Props{Mode: cursor.ModeAsync}), true, given)
 }
 
 func TestBinaries(t *testing.T) {
 	dir := t.TempDir()
-	check := func(arch Architecture, want ...string) {
-		t.Helper()
-		err := Props{Binaries: dir, Architecture: arch}.checkBinaries()
-		if err == nil {
-			t.Fatal("no error")
-		}
-		for _, want := range want {
-			if !strings.Contains(err.Error(), want) {
-				t.Errorf("no %q in %q", want, err)
-			}
-		}
-	}
-	check(ARM64, "build the functions first (make build, or Build in an app of your own)",
-		filepath.Join(dir, "enqueue", "bootstrap"), filepath.Join(dir, "sort", "bootstrap"), filepath.Join(dir, "sweep", "bootstrap"))
-	dir = binaries[AMD64]
-	check(ARM64, "is built for EM_X86_64; the architecture is arm64 (EM_AARCH64)")
-	if err := (Props{Binaries: dir, Architecture: AMD64}).checkBinaries(); err != nil {
-		t.Error(err)
-	}
+	wantNamed(t, Props{Binaries: dir, Architecture: ARM64}.checkBinaries(),
+		"build the functions first (make build, or Build in an app of your own)",
+		filepath.Join(dir, "enqueue", "bootstrap"), filepath.Join(dir, "sweep", "bootstrap"))
+	amd := Props{Binaries: binaries[AMD64], Architecture: ARM64}
+	wantNamed(t, amd.checkBinaries(), "is built for EM_X86_64; the architecture is arm64 (EM_AARCH64)")
+	amd.Architecture = AMD64
+	check.OK(t, amd.checkBinaries())
 }

@@ -294,20 +294,6 @@ func TestATraceIsTheMessages(t *testing.T) {
 	check.That(t, m.Trace.Parent == parent && len(m.Attributes) == 0, "%+v", m)
 }
 
-// The same key of a table is the same queue, two keys are two.
-func TestItemsAreToldApart(t *testing.T) {
-	s := read(t, `{"name":"src","kind":"dynamodb"}`)
-	var names []string
-	for _, keys := range []string{
-		`{"a":{"S":"x/y"},"b":{"S":"z"}}`, `{"a":{"S":"x"},"b":{"S":"y/z"}}`, `{"a":{"S":"x%2Fy"},"b":{"S":"z"}}`, `{"b":{"S":"z"},"a":{"S":"x"}}`, `{"a":{"B":"AAE="}}`,
-	} {
-		m := made(t, s, json.RawMessage(`{"Records":[{"eventSource":"aws:dynamodb","eventID":"1","eventSourceARN":"arn:aws:dynamodb:r:1:table/t/stream/l","dynamodb":{"SequenceNumber":"7","Keys":`+keys+`}}]}`))
-		names = append(names, m.Queue)
-	}
-	want := []string{"src/t/x%2Fy/z", "src/t/x/y%2Fz", "src/t/x%252Fy/z", "src/t/x/z", "src/t/AAE="}
-	check.That(t, slices.Equal(names, want), "%q, want %q", names, want)
-}
-
 // What is answered when some of an event's records failed: those at the places where the text has
 // an x.
 func TestAnswer(t *testing.T) {

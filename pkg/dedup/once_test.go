@@ -80,17 +80,6 @@ func TestOnceRunsOnce(t *testing.T) {
 	check.That(t, ran.Load() == 2, "ran %d times, want once a processor", ran.Load())
 }
 
-// order is an id and a result of types of their own.
-type order struct {
-	Shop   string
-	Number int
-}
-
-type receipt struct {
-	Cents int
-	Lines []string
-}
-
 // TestWaiterNeverRuns: a wait that ends is an error with the owner's deadline.
 func TestWaiterNeverRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -93,21 +93,6 @@ func TestAnnounceLateMessages(t *testing.T) {
 	check.Is(t, cmp.Diff(want, *details), "")
 }
 
-func TestAnnounceReportsARefusal(t *testing.T) {
-	bus(t, `{"FailedEntryCount":1,"Entries":[{"ErrorCode":"InternalFailure","ErrorMessage":"try later"}]}`)
-	a := check.Get(announce.New("people", "", ""))
-	if err := a.Queue(t.Context(), said()); err == nil || !strings.Contains(err.Error(), "try later") {
-		t.Errorf("error %v, want the bus's reason", err)
-	}
-}
-
-func TestAnnounceWithoutABus(t *testing.T) {
-	details := bus(t, `{}`)
-	a := check.Get(announce.New("", "", ""))
-	err := a.Queue(t.Context(), said())
-	check.That(t, err == nil && len(*details) == 0, "error %v, events %v; want none", err, *details)
-}
-
 func TestAnnounceAConsumer(t *testing.T) {
 	details := bus(t, `{"FailedEntryCount":0,"Entries":[{"EventId":"1"}]}`)
 	a := check.Get(announce.New("people", "", ""))

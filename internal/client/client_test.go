@@ -58,13 +58,6 @@ func TestPutRepeatsWhatIsUnknown(t *testing.T) {
 	}
 }
 
-func TestCallDoesNotRepeatAMistake(t *testing.T) {
-	c, _ := serve(t, says(400, `{"status":400,"type":"x","detail":"seq is negative"}`))
-	var problem *Problem
-	_, err := c.Put(t.Context(), []json.RawMessage{[]byte(`{}`)})
-	check.That(t, errors.As(err, &problem) && problem.Detail == "seq is negative", "error %v", err)
-}
-
 // refusing fails every request, and after some ends the context.
 type refusing struct {
 	left int

@@ -209,18 +209,6 @@ func TestIntegers(t *testing.T) {
 	}
 }
 
-// TestQueuesAsSources: the source of a message that came as no event is a URI-reference, whatever
-// its queue's name is.
-func TestQueuesAsSources(t *testing.T) {
-	for _, queue := range []string{"1:2", ":", "order:7", "a|b%", "ü/ #?", "//x", "http://[::1"} {
-		written := check.Get(Of(cursor.Message{Queue: queue, Seq: 7}).JSON(nil))
-		_, err := ReadJSON(written)
-		check.That(t, err == nil, "%s of the queue %q: %v", written, queue, err)
-		e := oracle(t, written)
-		check.That(t, e.Validate() == nil, "%s of the queue %q: %v", written, queue, e.Validate())
-	}
-}
-
 // TestQuotedHeaders: older senders quote what has spaces.
 func TestQuotedHeaders(t *testing.T) {
 	for value, want := range map[string]string{`"a \"b\" \\ c"`: `a "b" \ c`, `"%25"`: `%`, `%2525`: `%25`, `a+b`: `a+b`, `"`: `"`, ` x `: `x`, `%e2%82%ac`: `€`} {

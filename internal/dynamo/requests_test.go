@@ -170,23 +170,12 @@ func conds(depth int) *rapid.Generator[ddb.Cond] {
 		}
 		path := paths().Draw(t, "path")
 		value := func() ddb.Value { return operand(t, path) }
-		switch rapid.IntRange(0, 13).Draw(t, "operator") {
-		case 0:
-			return path.Exists()
-		case 1:
-			return path.Missing()
-		case 2:
-			return path.Eq(value())
-		case 3:
-			return path.Ne(value())
-		case 4:
-			return path.Lt(value())
-		case 5:
-			return path.Le(value())
+		compared := []func(ddb.Value) ddb.Cond{path.Eq, path.Ne, path.Lt, path.Le, path.Gt, path.Ge}
+		switch n := rapid.IntRange(0, 13).Draw(t, "operator"); n {
 		case 6:
-			return path.Gt(value())
+			return path.Exists()
 		case 7:
-			return path.Ge(value())
+			return path.Missing()
 		case 8:
 			low := numbers().Draw(t, "low")
 			return path.Between(low, low)
@@ -198,8 +187,11 @@ func conds(depth int) *rapid.Generator[ddb.Cond] {
 			return path.BeginsWith(ddb.Text("a"))
 		case 12:
 			return path.SizeLt(rapid.IntRange(0, 3).Draw(t, "size"))
+		case 13:
+			return path.SizeLe(rapid.IntRange(0, 3).Draw(t, "size"))
+		default:
+			return compared[n](value())
 		}
-		return path.SizeLe(rapid.IntRange(0, 3).Draw(t, "size"))
 	})
 }
 

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"reflect"
 	"runtime"
 	"strings"
@@ -97,6 +96,8 @@ func TestErrorsNameThePathAndWhatIsThere(t *testing.T) {
 	_, err := m.Message(&Event{Document: []byte(`{"q":"q","n":"` + strings.Repeat("é", 50) + `"}`)})
 	check.That(t, err != nil && strings.HasSuffix(err.Error(), `(n is "`+strings.Repeat("é", 19)+"…)"),
 		"a long value: %v", err)
+	_, err = m.Message(&Event{Document: []byte(`7`)})
+	check.Has(t, fmt.Sprint(err), "queue is missing at q", "a document that is JSON, and no object")
 }
 
 // TestRefused: what can work for no event is refused when it is read.
@@ -222,71 +223,6 @@ func TestIDsOfPartsAreUnambiguous(t *testing.T) {
 			seen[msg.ID] = string(event)
 		}
 	}
-}
-
-// oldFind is what a dotted path found before there was this grammar.
-func oldFind(path string, raw json.RawMessage) (json.RawMessage, bool) {
-	var name strings.Builder
-	names := []string{}
-	for i := 0; i < len(path); i++ {
-		switch c := path[i]; {
-		case c == '\\' && i+1 < len(path) && (path[i+1] == '.' || path[i+1] == '\\'):
-			i++
-			name.WriteByte(path[i])
-		case c == '.':
-			names = append(names, name.String())
-			name.Reset()
-		default:
-			name.WriteByte(c)
-		}
-	}
-	for _, n := range append(names, name.String()) {
-		var members map[string]json.RawMessage
-		if json.Unmarshal(raw, &members) != nil || members[n] == nil {
-			return nil, false
-		}
-		raw = members[n]
-	}
-	return raw, true
-}
-
-// TestDottedPathsMeanWhatTheyMeant.
-func TestDottedPathsMeanWhatTheyMeant(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 2))
-	names := []string{"a", "b", `x\.y`, `b\\c`, "ä ö", "0", "it's", "$ref", "a@b", "-", "a(b)"}
-	plain := func(name string) string { return strings.NewReplacer(`\.`, ".", `\\`, `\`).Replace(name) }
-	var document func(depth int) any
-	document = func(depth int) any {
-		if depth == 0 || random.IntN(4) == 0 {
-			return []any{"text", 7, "x"}[random.IntN(3)]
-		}
-		object := map[string]any{}
-		for range 4 {
-			object[plain(names[random.IntN(len(names))])] = document(depth - 1)
-		}
-		return object
-	}
-	found := 0
-	for range 5000 {
-		var path []string
-		for range 1 + random.IntN(3) {
-			path = append(path, names[random.IntN(len(names))])
-		}
-		text := strings.Join(path, ".")
-		raw := check.Get(strictjson.Marshal(document(3)))
-		l, err := parse(text)
-		if err != nil {
-			t.Fatal(text, err)
-		}
-		v, err := l[0].find(&Event{Document: raw})
-		want, ok := oldFind(text, raw)
-		check.Need(t, err == nil && ok == (v.kind == inJSON) && (!ok || string(v.raw) == string(want)),
-			"%s in %s: %s, %v; want %s", text, raw, v.raw, err, want)
-		if ok {
-			found++
-		}
-	}
-	check.That(t, found >= 500, "only %d were there", found)
 }
 
 // TestEachObjectIsReadOnce, however many paths lead into it.

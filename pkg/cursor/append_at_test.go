@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/queuelog"
@@ -145,17 +144,4 @@ func TestAppendAtBehindOrderItems(t *testing.T) {
 	b.want("into a full tail", b.putAt(b.process(cursor.Options{}), batch("", b.status().Position+1)), fmt.Sprintf("advanced %d", b.status().Position))
 	n := b.status().Tail.Len()
 	check.That(t, n < queuelog.MaxTail, "the tail has %d places", n)
-}
-
-// TestAppendAtAfterExpiry: what is not stored any more is stale, whatever comes.
-func TestAppendAtAfterExpiry(t *testing.T) {
-	b := newBench(t, nil)
-	for seq := int64(1); seq <= 60; seq++ {
-		b.putAt(b.sorter, batch("", seq))
-	}
-	b.later(10 * 24 * time.Hour)
-	b.putAt(b.sorter, batch("", 61, 62))
-	b.later(5 * 24 * time.Hour)
-	b.memory.Expire(b.now)
-	b.want("old ones and young ones", b.putAt(b.process(cursor.Options{}), batch("", seqs(1, 63)...)), "stale 1-60, duplicate 61-62, advanced 63")
 }

@@ -246,18 +246,6 @@ func TestAppendRefusesWhatIsOutOfBounds(t *testing.T) {
 		check.Err(appendGroup(t.Context(), b.sorter, []request{arrival("a"), other})), "messages[1].id")
 }
 
-func TestAnotherIdUnderOneKeyIsAConflict(t *testing.T) {
-	b := newBench(t, nil)
-	b.engine = ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
-		if r.Name() != "put arrival" {
-			return b.tables.Do(ctx, r)
-		}
-		other := ddb.Fields{"id": ddb.Text("a"), "op": ddb.Blob([]byte("another"))}.Item()
-		return ddb.Answer{Item: r.(ddb.Put).Item.Merge(other)}, nil
-	})
-	b.want("another id", b.append(arrival("b")), "conflict")
-}
-
 func TestAppendAtTheEndOfTheRange(t *testing.T) {
 	b := newBench(t, nil)
 	kind, first := cursor.KindArrival, int64(cursor.MaxSeq-2)

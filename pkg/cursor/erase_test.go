@@ -231,25 +231,3 @@ func TestLateWritesToAnErasedQueue(t *testing.T) {
 	b.holds("after the sweep", "q", 0, 0)
 	b.holds("arrivals after the sweep", "a", 0, 0)
 }
-
-// TestErasingBehindStaleReads: what a read that is not strong does not show is deleted all the
-// same.
-func TestErasingBehindStaleReads(t *testing.T) {
-	b := newBench(t, nil)
-	b.put(body(1))
-	in := arrival("a")
-	in.Queue = "in arrival order"
-	b.append(in)
-	b.engine = ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
-		if q, ok := r.(ddb.Query); ok && !q.Strong {
-			return ddb.Answer{}, nil
-		}
-		return b.tables.Do(ctx, r)
-	})
-	for _, queue := range []string{"q", in.Queue} {
-		deleted, err := b.process(cursor.Options{}).Steps().EraseMore(t.Context(), b.erase(queue), nil)
-		check.That(t, err == nil && deleted.Messages+deleted.Arrivals == 1 && !deleted.More,
-			"%s: %+v, %v", queue, deleted, err)
-		b.holds(queue, queue, 0, 0)
-	}
-}

@@ -207,16 +207,3 @@ func TestAMessageThatHasSeenAMoveOfAnother(t *testing.T) {
 	b.want("settle", b.settle(sortkey.EverySortKey), "1 placed")
 	b.want("log", b.keyedLog(), "a1 b1")
 }
-
-// TestUnlinkedIsOfWhatReadersSee: a dropped message is not the one before.
-func TestUnlinkedIsOfWhatReadersSee(t *testing.T) {
-	b := newBench(t, withSettings(func(s *cursor.Settings) { s.Settle, s.Late = 0, cursor.LateDrop }))
-	b.putKeyed(keyedOf("b", "1"))
-	b.settle(sortkey.EverySortKey)
-	b.putKeyed(keyedOf("a", "2"))
-	linked := keyedOf("c", "3")
-	linked.Prev = "1"
-	b.putKeyed(linked)
-	b.settle(sortkey.EverySortKey)
-	b.want("log", b.keyedLog(), "b1 - c3")
-}

@@ -153,46 +153,6 @@ func TestLinkedMessages(t *testing.T) {
 		"one is unlinked because the tail was flushed: %s", log)
 }
 
-// TestManyAreSettledInOneCall, more than one move and one order item take.
-func TestManyAreSettledInOneCall(t *testing.T) {
-	b := newBench(t, nil)
-	var all []cursor.Message
-	var want []string
-	for i := range 1000 {
-		key := fmt.Sprintf("%04d", i)
-		all = append(all, keyedOf(key, "x"))
-		want = append(want, key+"x")
-	}
-	for i := range all { // shuffled
-		j := i * 7919 % len(all)
-		all[i], all[j] = all[j], all[i]
-	}
-	b.putKeyed(all...)
-	b.later(time.Minute)
-	b.want("settle", b.settle(sortkey.EverySortKey), "1000 placed")
-	b.want("log", b.keyedLog(), strings.Join(want, " "))
-	for i := range all {
-		all[i].KeyType = ""
-	}
-	answers := b.putKeyed(all...)
-	check.That(t, strings.Count(answers, "duplicate") == 1000 &&
-		!strings.Contains(answers, "late"), "repeated: %s", answers[:100])
-	b.want("log", b.keyedLog(), strings.Join(want, " "))
-}
-
-// TestSettlingUpTo a sort key leaves alone what is beyond.
-func TestSettlingUpTo(t *testing.T) {
-	b := newBench(t, nil)
-	b.putKeyed(keyedOf("a", "1"), keyedOf("b", "1"), keyedOf("c", "1"))
-	b.later(time.Minute)
-	key := check.Get(sortkey.KeyType("text").Key("b"))
-	b.want("up to b", b.settle(sortkey.KeyedSortKey(key, "1")), "2 placed")
-	b.want("log", b.keyedLog(), "a1 b1")
-	b.want("up to b again", b.settle(sortkey.KeyedSortKey(key, "1")), "0 placed")
-	b.want("all", b.settle(sortkey.EverySortKey), "1 placed")
-	b.want("log", b.keyedLog(), "a1 b1 c1")
-}
-
 // TestAClockFarAhead does not have its message wait for it.
 func TestAClockFarAhead(t *testing.T) {
 	b := newBench(t, nil)

@@ -123,20 +123,6 @@ func TestAFilledGapMovesInPieces(t *testing.T) {
 	}
 }
 
-// TestAPieceBeginsTheGapsAgeAnew: a gap behind one is young, however old the one was that had been
-// filled.
-func TestAPieceBeginsTheGapsAgeAnew(t *testing.T) {
-	b := newBench(t, nil)
-	b.parked(2, 2500, 100, false)
-	b.now = b.now.Add(time.Hour)
-	check.Get(b.memory.Inside().PutMessage(t.Context(),
-		cursor.Message{Queue: "q", Seq: 1, Op: []byte("op"), Digest: []byte("digest")}))
-	_, err := b.invocation(9).Steps().Heal(t.Context(), "q", 1)
-	if cur := b.status(); err == nil || cur.Position == 0 || !cur.MovedAt.Equal(b.now) {
-		t.Errorf("%+v, %v; want a piece moved, and the gap's age from now", cur, err)
-	}
-}
-
 // TestGapsReadsWhatItMust: one gap is found by looking at one message, and no list reads all that
 // is parked.
 func TestGapsReadsWhatItMust(t *testing.T) {

@@ -1,41 +1,12 @@
 package cursor_test
 
 import (
-	"context"
 	"testing"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
-
-func TestKeepUndelivered(t *testing.T) {
-	b := newBench(t, func(o *cursor.Options) { o.Retention = 8 * time.Hour })
-	b.puts(2, 3)
-	keep := func() int {
-		return check.Get(b.sorter.Steps().KeepUndelivered(t.Context(), "q", 0)).Pushed
-	}
-	same(t, "young messages", keep(), 0)
-	b.now = b.now.Add(4*time.Hour + time.Second)
-	same(t, "after half the retention", keep(), 2)
-	gone := b.memory.Expire(b.now.Add(7 * time.Hour))
-	check.That(t, gone == 0, "%d were deleted", gone)
-	b.want("they are there", b.put(body(1)), "advanced 0→3")
-}
-
-// TestSweepKeepsWhatTheSlowestConsumerNeeds has messages that were passed, and a consumer that is
-// not past them.
-func TestSweepKeepsWhatTheSlowestConsumerNeeds(t *testing.T) {
-	b := newBench(t, func(o *cursor.Options) { o.Retention = 8 * time.Hour })
-	b.puts(1, 5)
-	b.now = b.now.Add(5 * time.Hour)
-	report, err := b.sorter.Sweep(t.Context(), cursor.SweepOptions{
-		Delivered: func(context.Context, string) (int64, bool, error) { return 3, true, nil },
-	})
-	check.That(t, err == nil && report.Kept == 2, "%d kept, error %v; want 2", report.Kept, err)
-	gone := b.memory.Expire(b.now.Add(4 * time.Hour))
-	check.That(t, gone == 3, "%d expired, want the 3 that were delivered", gone)
-}
 
 func TestKeepBack(t *testing.T) {
 	b := newBench(t, func(o *cursor.Options) { o.Retention = 8 * time.Hour })

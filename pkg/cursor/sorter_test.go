@@ -152,20 +152,6 @@ func TestSorterTellsMessagesApart(t *testing.T) {
 	b.want("the default content type by its name", b.put(named), "duplicate 1→1")
 }
 
-func TestSorterAsynchronous(t *testing.T) {
-	b := newBench(t, withSettings(func(s *cursor.Settings) { s.Mode = cursor.ModeAsync }))
-	b.want("first", b.put(body(1)), "stored 0→0")
-	b.want("third", b.put(body(3)), "stored 0→0")
-	b.want("again", b.put(body(3)), "duplicate 0→0")
-	advance := check.Get(b.sorter.Steps().Heal(t.Context(), "q", 1, 3))
-	check.That(t, advance.Cursor.Position == 1 && advance.Cursor.MaxParked == 3,
-		"after the heal: position %d, parked %d; want 1 and 3", advance.Cursor.Position,
-		advance.Cursor.MaxParked)
-	b.want("the missing one", b.put(body(2)), "stored 1→1")
-	advance = check.Get(b.sorter.Steps().Heal(t.Context(), "q", 2))
-	same(t, "moves", advance.Moves, []cursor.Range{{From: 1, To: 3}})
-}
-
 func TestSorterRefusesWhatIsOutOfBounds(t *testing.T) {
 	long := strings.Repeat("x", 1025)
 	for _, c := range []struct {
@@ -207,24 +193,6 @@ func TestSorterRefusesWhatIsOutOfBounds(t *testing.T) {
 	check.That(t, len(queues) == 0, "two messages under one seq: something was stored: %v", queues)
 }
 
-func TestSorterAtTheEndsOfTheRange(t *testing.T) {
-	b := newBench(t, withSettings(func(s *cursor.Settings) { s.First = 0 }))
-	check.Get(b.sorter.Configure(t.Context(), "q", cursor.Change{}))
-	cur := check.Get(b.sorter.Steps().Recheck(t.Context(), "q")).Cursor
-	check.That(t, cur.Position == -1 && cur.MaxParked == -1, "nothing known is not seq 0: %+v", cur)
-	check.Get(b.memory.Inside().PutMessage(t.Context(), body(2)))
-	cur = check.Get(b.sorter.Steps().Heal(t.Context(), "q", 2)).Cursor
-	check.That(t, cur.Position == -1 && cur.MaxParked == 2, "healed: %+v", cur)
-	b.want("seq 0", b.put(body(0)), "advanced -1→0")
-	b.want("far beyond", b.put(body(math.MaxInt64)), "full 0→0")
-
-	b = newBench(t, withSettings(func(s *cursor.Settings) { s.First = math.MaxInt64 - 1 }))
-	b.want("last seq", b.put(body(math.MaxInt64)), fmt.Sprintf("parked %d→%d", int64(math.MaxInt64-2), int64(math.MaxInt64-2)))
-	b.want("the one before", b.put(body(math.MaxInt64-1)), fmt.Sprintf("advanced %d→%d", int64(math.MaxInt64-2), int64(math.MaxInt64)))
-	check.OK(t, check.Err(b.sorter.Steps().Recheck(t.Context(), "q")))
-	b.want("again", b.put(body(math.MaxInt64)), fmt.Sprintf("duplicate %d→%d", int64(math.MaxInt64), int64(math.MaxInt64)))
-}
-
 func TestParseSeq(t *testing.T) {
 	for text, want := range map[string]int64{"0": 0, "7": 7, "9223372036854775807": math.MaxInt64} {
 		got, err := cursor.ParseSeq(text)
@@ -255,28 +223,6 @@ func TestSorterGaps(t *testing.T) {
 	if list, err = b.sorter.Gaps(t.Context(), "q", 1); err != nil || len(list.Gaps) != 1 || !list.More {
 		t.Errorf("the first gap: %+v, %v", list, err)
 	}
-}
-
-// TestSorterSkipsTheGapsThatAreOldEnough: a gap is as old as the message right behind it.
-func TestSorterSkipsTheGapsThatAreOldEnough(t *testing.T) {
-	b := newBench(t, nil)
-	b.put(body(4))
-	b.put(body(6))
-	b.now = b.now.Add(30 * time.Second)
-	b.put(body(8))
-	b.now = b.now.Add(30 * time.Second)
-	skip := func(limit int) string {
-		skipped, _ := check.Get2(b.sorter.Steps().SkipGap(t.Context(), "q", "old", time.Minute, limit))
-		return fmt.Sprintf("%v, position %d", skipped,
-			check.Get(b.sorter.Status(t.Context(), "q")).Position)
-	}
-	b.want("as far as the limit goes", skip(2), "[{0 2}], position 2")
-	b.want("the rest, and the next gap that is old", skip(2), "[{2 3} {4 5}], position 6")
-	b.want("the third gap is young", skip(2), "[], position 6")
-	b.want("one that was skipped", b.put(body(2)), "late 6→6")
-	b.now = b.now.Add(30 * time.Second)
-	b.want("the third gap is old", skip(2), "[{6 7}], position 8")
-	b.want("nothing is missing", skip(2), "[], position 8")
 }
 
 func TestSorterConfigure(t *testing.T) {

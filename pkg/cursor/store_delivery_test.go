@@ -50,30 +50,6 @@ func TestStoreRaiseFloor(t *testing.T) {
 	})
 }
 
-func TestStoreBackwards(t *testing.T) {
-	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
-		for _, seq := range []int64{1, 2, 4, 7} {
-			put(t, s, wholeMessage(q, seq))
-		}
-		seqs := func(query queuelog.Query) (seqs []int64, more bool) {
-			query.Queue, query.Strong, query.Backwards = q, true, true
-			page := check.Get(s.Inside().Messages(t.Context(), query))
-			for _, m := range page.Messages {
-				seqs = append(seqs, m.Seq)
-			}
-			return seqs, page.More
-		}
-		got, more := seqs(queuelog.Query{First: 2, Last: 6})
-		same(t, "from 6 down to 2", got, []int64{4, 2})
-		same(t, "more", more, false)
-		got, more = seqs(queuelog.Query{First: 0, Last: cursor.MaxSeq, Limit: 3, HeadsOnly: true})
-		same(t, "the last three", got, []int64{7, 4, 2})
-		same(t, "more", more, true)
-		got, _ = seqs(queuelog.Query{First: 5, Last: 6})
-		same(t, "nothing", got, nil)
-	})
-}
-
 func TestStoreDelete(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		for seq := range int64(30) {

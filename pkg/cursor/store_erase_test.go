@@ -178,25 +178,6 @@ func TestStoreCursorsShowsErased(t *testing.T) {
 	})
 }
 
-func TestStoreSeqsOfAll(t *testing.T) {
-	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
-		put(t, s, wholeMessage(q, 1), wholeMessage(q, 5), wholeMessage(q+" 2", 2))
-		check.Get(s.Inside().PutOrderItem(t.Context(),
-			queuelog.OrderItem{Queue: q, Last: 30, Entries: entries("e", queuelog.OrderItemEntries)}))
-		seqs := func(what string, query queuelog.Query, want []int64, wantMore bool) {
-			t.Helper()
-			query.Queue, query.Last, query.Strong = q, cursor.MaxSeq, true
-			gives(t, what, want, wantMore)(s.Inside().Seqs(t.Context(), query))
-		}
-		seqs("all", queuelog.Query{}, []int64{1, 5, 30}, false)
-		seqs("the first", queuelog.Query{Limit: 1}, []int64{1}, true)
-		seqs("those behind it", queuelog.Query{First: 2}, []int64{5, 30}, false)
-		same(t, "left", len(check.Get(s.Inside().DeleteMessages(t.Context(), q, []int64{1, 5, 30, 7}))),
-			0)
-		seqs("none", queuelog.Query{}, []int64{}, false)
-	})
-}
-
 func TestStoreArrivalKeys(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
 		var want []sortkey.SortKey

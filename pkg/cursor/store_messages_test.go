@@ -82,47 +82,6 @@ func TestStoreMessages(t *testing.T) {
 	})
 }
 
-// TestStorePages reads more than one request can: page after page, all are seen.
-func TestStorePages(t *testing.T) {
-	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
-		const count = 5
-		for seq := range int64(count) {
-			m := wholeMessage(q, seq)
-			m.Body = []byte(strings.Repeat("x", cursor.MaxBody))
-			put(t, s, m)
-		}
-		var seqs []int64
-		for first, more := int64(0), true; more; {
-			page := check.Get(s.Inside().Messages(t.Context(),
-				queuelog.Query{Queue: q, First: first, Last: cursor.MaxSeq, Strong: true}))
-			check.Need(t, !page.More || len(page.Messages) != 0, "an empty page says that there is more")
-			for _, m := range page.Messages {
-				seqs = append(seqs, m.Seq)
-				first = m.Seq + 1
-			}
-			more = page.More
-		}
-		same(t, "all pages", seqs, []int64{0, 1, 2, 3, 4})
-	})
-}
-
-func TestStoreTombstone(t *testing.T) {
-	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
-		tombstone := cursor.Message{
-			Queue: q, Seq: 4, Tombstone: "why", Op: []byte("12345678"), EnqueuedAt: at, ExpiresOn: at.Add(time.Hour),
-		}
-		put(t, s, tombstone)
-		gives(t, "found", tombstone, true)(s.Inside().Message(t.Context(), q, 4))
-		same(t, "put over it", check.Get(s.Inside().PutMessage(t.Context(), wholeMessage(q, 4))),
-			tombstone)
-		page := check.Get(s.Inside().Messages(t.Context(),
-			queuelog.Query{Queue: q, First: 0, Last: 9, Strong: true, HeadsOnly: true}))
-		same(t, "as a head", page.Messages, []cursor.Message{
-			{Queue: q, Seq: 4, Tombstone: "why", EnqueuedAt: at, ExpiresOn: tombstone.ExpiresOn},
-		})
-	})
-}
-
 // TestStoreNames: a name is bytes, and nothing in it means anything.
 func TestStoreNames(t *testing.T) {
 	ddbtest.Each(t, func(t *testing.T, kind ddbtest.Kind) {
@@ -144,31 +103,6 @@ func TestStoreNames(t *testing.T) {
 			m, _ := check.Get2(s.Inside().Message(t.Context(), name, 1))
 			same(t, fmt.Sprintf("message of %q", name), m.ID, fmt.Sprint(i))
 		}
-	})
-}
-
-// TestStoreSeqs: the whole range of seqs, exactly.
-func TestStoreSeqs(t *testing.T) {
-	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
-		seqs := []int64{0, 1, 9007199254740993, cursor.MaxSeq - 1, cursor.MaxSeq}
-		for _, seq := range seqs {
-			put(t, s, wholeMessage(q, seq))
-		}
-		page := check.Get(s.Inside().Messages(t.Context(),
-			queuelog.Query{Queue: q, First: 0, Last: cursor.MaxSeq, Strong: true}))
-		var got []int64
-		for _, m := range page.Messages {
-			got = append(got, m.Seq)
-		}
-		same(t, "seqs", got, seqs)
-
-		c := newCursor(q)
-		c.Settings.First, c.Position, c.MaxParked = cursor.MaxSeq, cursor.MaxSeq-1, cursor.MaxSeq-1
-		create(t, s, c)
-		moved, ok := check.Get2(s.Inside().Move(t.Context(), q,
-			cursor.Range{From: cursor.MaxSeq - 1, To: cursor.MaxSeq}, cursor.MaxSeq-1, at))
-		same(t, "moved to the last seq", ok, true)
-		same(t, "position", moved.Position, int64(cursor.MaxSeq))
 	})
 }
 

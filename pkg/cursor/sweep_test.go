@@ -54,20 +54,6 @@ func TestSweepAnnouncesAGapUntilItIsGone(t *testing.T) {
 	b.announces("nothing is left", cursor.SweepOptions{})
 }
 
-func TestSweepSkips(t *testing.T) {
-	b := newBench(t, withSettings(func(s *cursor.Settings) { s.Policy, s.GapAfter = cursor.PolicySkip, time.Minute }))
-	b.sweep(cursor.SweepOptions{}) // the day's full round
-	b.put(body(4))
-	b.now = b.now.Add(time.Minute)
-	report := b.announces("as far as the limit", cursor.SweepOptions{SkipLimit: 2}, "gap.opened/1/q/1 0→3", "gap.skipped/1/q/1 0→2")
-	check.That(t, report.Skipped == 2, "%d skipped, want 2", report.Skipped)
-	report = b.announces("the rest", cursor.SweepOptions{SkipLimit: 2}, "gap.opened/1/q/3 2→3", "gap.skipped/1/q/3 2→3")
-	check.That(t, report.Skipped == 1 && report.Moves == 1,
-		"report %+v, want 1 skipped and 1 move", report)
-	b.announces("nothing is left", cursor.SweepOptions{})
-	b.want("the queue goes on", b.put(body(5)), "advanced 4→5")
-}
-
 func TestSweepTriesAnAnnouncementAgain(t *testing.T) {
 	b := newBench(t, withSettings(func(s *cursor.Settings) { s.Policy, s.GapAfter = cursor.PolicySkip, time.Second }))
 	b.put(body(2))
@@ -126,44 +112,6 @@ func TestSweepGoesOnWhereItStopped(t *testing.T) {
 	check.That(t, report.OpenGaps == gaps && report.OldestGap == time.Hour,
 		"%d gaps, the oldest of %v; want those of the whole round, %d of an hour",
 		report.OpenGaps, report.OldestGap, gaps)
-}
-
-// TestARoundBeginsWhenItIsDue: so long after the one before began, and at once where that one is
-// not over.
-func TestARoundBeginsWhenItIsDue(t *testing.T) {
-	b := newBench(t, nil)
-	b.put(body(3))
-	ended := 0
-	for range 12 {
-		report, _ := b.sweep(cursor.SweepOptions{Every: 4 * time.Minute})
-		if report.Round.Ended {
-			ended++
-		} else if report.OpenGaps != 0 || report.Round.Age != 0 {
-			t.Errorf("between two rounds: %+v", report)
-		}
-		b.now = b.now.Add(time.Minute)
-	}
-	check.That(t, ended == 3, "%d rounds in 12 minutes, want 3", ended)
-}
-
-// TestTheAgeOfARoundRises as long as it is not over, whatever fails.
-func TestTheAgeOfARoundRises(t *testing.T) {
-	b := newBench(t, nil)
-	b.put(body(3))
-	broken := errors.New("no scan")
-	b.engine = ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
-		if r.Name() == "scan cursors" {
-			return ddb.Answer{}, broken
-		}
-		return b.tables.Do(ctx, r)
-	})
-	for run := range 3 {
-		report, err := b.process(cursor.Options{}).Sweep(t.Context(), cursor.SweepOptions{Every: 4 * time.Minute})
-		check.That(t, errors.Is(err, broken) && !report.Round.Ended &&
-			report.Round.Age == time.Duration(run)*10*time.Minute,
-			"run %d: %+v, %v", run, report, err)
-		b.now = b.now.Add(10 * time.Minute)
-	}
 }
 
 // TestAQueueHasATurn: one that takes its time keeps no other waiting, and is gone on with when the

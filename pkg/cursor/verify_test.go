@@ -165,16 +165,3 @@ func TestVerifyOrderItems(t *testing.T) {
 	b.drop(0, "seq", orders[0])
 	b.want("nor are those before", b.verified(0, all), fmt.Sprintf("0 to 200: %d, %d gone", 200-to, to))
 }
-
-// TestVerifyIsBroken off, and says why.
-func TestVerifyIsBroken(t *testing.T) {
-	b := newBench(t, nil)
-	b.put(body(1))
-	for v, err := range b.sorter.Verify(t.Context(), "q", cursor.Range{To: all}) {
-		check.That(t, err == nil && v.Messages == 1, "%+v, %v", v, err)
-		break
-	}
-	for _, err := range b.sorter.Verify(t.Context(), "", cursor.Range{}) {
-		refuses(t, "a queue without a name", err, "queue")
-	}
-}

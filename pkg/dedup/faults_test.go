@@ -67,15 +67,6 @@ func TestNothingFollowsAFailInDoubt(t *testing.T) {
 	check.Is(t, check.Get(h.d.Status(h.Context(), "a")).Status, dedup.Failed)
 }
 
-// TestAFailThatWasNeverStored ends nothing.
-func TestAFailThatWasNeverStored(t *testing.T) {
-	h := newHurt(t)
-	attempt := check.Get(h.d.TryStart(h.Context(), "a")).Attempt
-	h.table.Fail(1, ddbtest.Refused)
-	check.Fails(t, attempt.Fail(h.Context(), errDown), dedup.ErrUnavailable)
-	check.OK(t, attempt.Complete(h.Context(), "x"))
-}
-
 // TestTheSDKRepeats: with its repeats on, a lost response is not heard of, and no caller waits for
 // its own claim.
 func TestTheSDKRepeats(t *testing.T) { ddbtest.EachServer(t, testTheSDKRepeats) }
@@ -152,31 +143,6 @@ func TestErrorsOfAnotherDeduplicator(t *testing.T) {
 			}
 			out, err := d.Once(t.Context(), "c", failsWith(foreign))
 			check.That(t, out.Attempt == 0 && errors.Is(err, foreign), "Once: %+v, %v", out, err)
-		})
-	}
-}
-
-// TestForeignErrorIsNotShared: those who wait in the process for an effect that fails run it
-// themselves, whatever it fails with.
-func TestForeignErrorIsNotShared(t *testing.T) {
-	for name, foreign := range foreign() {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				d := process(t, dedup.NewMemory(), nil)
-				release := make(chan struct{})
-				go func() {
-					_, _ = d.Once(t.Context(), "a", func(context.Context) (string, error) { <-release; return "", foreign })
-				}()
-				synctest.Wait()
-				answers := make(chan error, 1)
-				go func() {
-					_, err := d.Once(t.Context(), "a", func(context.Context) (string, error) { return "mine", nil })
-					answers <- err
-				}()
-				synctest.Wait()
-				close(release)
-				check.OK(t, <-answers)
-			})
 		})
 	}
 }

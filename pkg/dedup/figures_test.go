@@ -236,37 +236,6 @@ func TestAHeldIDIsADuplicate(t *testing.T) {
 	}
 }
 
-// BenchmarkOnce is what Once adds to an effect, on a table in memory.
-func BenchmarkOnce(b *testing.B) {
-	effect := func(context.Context) (string, error) { return "receipt", nil }
-	b.Run("new", func(b *testing.B) {
-		// A store that grows without end would be what is measured.
-		var ids [1000]string
-		for i := range ids {
-			ids[i] = time.Duration(i).String()
-		}
-		d := process(b, dedup.NewMemory(), nil)
-		b.ReportAllocs()
-		for n := 0; b.Loop(); n++ {
-			if n == len(ids) {
-				d, n = process(b, dedup.NewMemory(), nil), 0
-			}
-			if _, err := d.Once(b.Context(), ids[n], effect); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-	b.Run("duplicate", func(b *testing.B) {
-		d := process(b, dedup.NewMemory(), nil)
-		b.ReportAllocs()
-		for b.Loop() {
-			if _, err := d.Once(b.Context(), "a", effect); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-}
-
 // agrees is a Store that every write succeeds on.
 type agrees struct{ dedup.Store }
 

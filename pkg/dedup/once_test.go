@@ -80,53 +80,6 @@ func TestOnceRunsOnce(t *testing.T) {
 	check.That(t, ran.Load() == 2, "ran %d times, want once a processor", ran.Load())
 }
 
-// order is an id and a result of types of their own.
-type order struct {
-	Shop   string
-	Number int
-}
-
-type receipt struct {
-	Cents int
-	Lines []string
-}
-
-func TestAnyTypes(t *testing.T) {
-	d := check.Get(dedup.New[order, receipt](dedup.NewMemory(), "orders", nil))
-	want := receipt{7, []string{"a", "b"}}
-	for range 2 {
-		out, err := d.Once(t.Context(), order{"x", 1}, func(context.Context) (receipt, error) { return want, nil })
-		check.That(t, err == nil && out.Value.Cents == 7 && len(out.Value.Lines) == 2,
-			"%+v, %v", out, err)
-	}
-	entry := check.Get(d.Status(t.Context(), order{"x", 1}))
-	check.That(t, entry.Row.ID == `{"Shop":"x","Number":1}` && entry.Status == dedup.Completed,
-		"%+v", entry)
-}
-
-// TestWaiterGetsTheResult: a call in another process waits for the one that runs the effect.
-func TestWaiterGetsTheResult(t *testing.T) {
-	for name, wait := range map[string]time.Duration{"given": 10 * time.Second, "default": 0} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				store := dedup.NewMemory()
-				o := &options{Wait: wait, Lease: time.Minute}
-				started := make(chan struct{})
-				go func() {
-					_, _ = process(t, store, o).Once(t.Context(), "a", func(context.Context) (string, error) {
-						close(started)
-						bubble.Sleep(5 * time.Second)
-						return "slow", nil
-					})
-				}()
-				<-started
-				out, err := process(t, store, o).Once(t.Context(), "a", never(t))
-				check.That(t, err == nil && out.Value == "slow" && out.Replayed, "%+v, %v", out, err)
-			})
-		})
-	}
-}
-
 // TestWaiterNeverRuns: a wait that ends is an error with the owner's deadline.
 func TestWaiterNeverRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -249,14 +202,6 @@ func TestLeaseOver(t *testing.T) {
 		bubble.Sleep(9495 * time.Millisecond)
 		check.Fails(t, check.Err(process(t, store, nil).Once(ctx, "c", never(t))), dedup.ErrNoTime)
 	})
-}
-
-// TestEndedCaller: what the effect did is remembered, although the caller has gone.
-func TestEndedCaller(t *testing.T) {
-	d := process(t, dedup.NewMemory(), nil)
-	ctx, cancel := context.WithCancel(t.Context())
-	check.Get(d.Once(ctx, "a", func(context.Context) (string, error) { cancel(); return "done", nil }))
-	check.Is(t, check.Get(d.Once(t.Context(), "a", never(t))).Value, "done")
 }
 
 // TestPanic: an effect that panics has failed, and the panic goes on.
@@ -435,32 +380,6 @@ func TestStuckEffectKeepsNobody(t *testing.T) {
 		isA[*dedup.LostError](t, <-stuck)
 		check.Is(t, check.Get(d.Once(t.Context(), "a", never(t))).Value, "second")
 	})
-}
-
-// TestDelays: how long a caller waits between its looks, and in all.
-func TestDelays(t *testing.T) {
-	ms := time.Millisecond
-	for name, c := range map[string]struct {
-		wait   time.Duration
-		random float64
-		want   []time.Duration
-	}{
-		"given":    {1000 * ms, 0, []time.Duration{100 * ms, 200 * ms, 400 * ms, 300 * ms}},
-		"jittered": {300 * ms, 0.5, []time.Duration{87500 * time.Microsecond, 175 * ms, 37500 * time.Microsecond}},
-		"no wait":  {dedup.NoWait, 0, nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			store := dedup.NewMemory()
-			check.Get(process(t, store, nil).TryStart(t.Context(), "a"))
-			var slept []time.Duration
-			d := process(t, store, &options{
-				Wait: c.wait, Random: func() float64 { return c.random },
-				Sleep: func(_ context.Context, d time.Duration) error { slept = append(slept, d); return nil },
-			})
-			isA[*dedup.StillRunningError](t, check.Err(d.Once(t.Context(), "a", never(t))))
-			check.Is(t, cmp.Diff(c.want, slept), "")
-		})
-	}
 }
 
 // TestPace: the first look of the default wait comes when such effects usually end, and not much

@@ -24,22 +24,6 @@ func random(seed uint64) []byte {
 	return made
 }
 
-// TestTheFirstResultStands, also where it has an item of its own: a repeat with another value
-// changes nothing.
-func TestTheFirstResultStands(t *testing.T) {
-	for _, compressOver := range []int{-1, 0, 6000} {
-		d := check.Get(dedup.New[string, []byte](dedup.NewMemory(), "p", &dedup.Options[string, []byte]{CompressOver: compressOver}))
-		start := check.Get(d.TryStart(t.Context(), "x"))
-		first := random(1)
-		for _, value := range [][]byte{first, random(2), bytes.Repeat([]byte{3}, 20_000)} {
-			check.OK(t, start.Attempt.Complete(t.Context(), value))
-		}
-		again, err := d.TryStart(t.Context(), "x")
-		check.That(t, err == nil && again.Attempt == nil && bytes.Equal(again.Duplicate.Value, first),
-			"compressOver %d: %v, attempt %v: not the first result", compressOver, err, again.Attempt)
-	}
-}
-
 // deaf is a table whose first swaps have no answer, after its effect or without one.
 type deaf struct {
 	*ddb.Memory
@@ -129,23 +113,6 @@ func answers(value string) func(context.Context) (string, error) {
 	return func(context.Context) (string, error) { return value, nil }
 }
 
-// TestAnOperatorSeesWhatWasJustDone: a look, a repair and an invalidation take an id as it stands.
-func TestAnOperatorSeesWhatWasJustDone(t *testing.T) {
-	d, _ := behind(t, nil, nil)
-	audit := dedup.Audit{By: "ada", Reason: "why", Force: true}
-	released := false
-	_, err := d.Once(t.Context(), "a", func(ctx context.Context) (string, error) {
-		released = check.Get(d.Release(ctx, "a", audit))
-		return "too late", nil
-	})
-	check.That(t, err != nil && released,
-		"released: %v, %v; want the claim that is there to be released", released, err)
-	check.Is(t, check.Get(d.Status(t.Context(), "a")).Status, dedup.Failed)
-	check.Get(d.Once(t.Context(), "b", answers("x")))
-	check.That(t, check.Get(d.Invalidate(t.Context(), "b")),
-		"what was completed a moment ago is not invalidated")
-}
-
 // TestAResultThatWasJustStored: a process that learns that an id is completed finds its result.
 func TestAResultThatWasJustStored(t *testing.T) {
 	d, _ := behind(t, nil, func(r ddb.Request) bool { return r.Name() == "get result" })
@@ -167,17 +134,6 @@ func TestAResultThatWasJustForgotten(t *testing.T) {
 	check.OK(t, store.PutResult(t.Context(), dedup.StoredResult{Key: row.Key, Token: row.Token, ExpiresOn: row.ExpiresOn}))
 	if out, err := d.Once(t.Context(), "a", answers("anew")); err != nil || out.Value != "anew" {
 		t.Errorf("%.20q, %v; want the effect to run anew", out.Value, err)
-	}
-}
-
-// TestALookAfterAnInvalidation: a look that shows what this process has invalidated is not
-// believed, however old it is.
-func TestALookAfterAnInvalidation(t *testing.T) {
-	d, _ := behind(t, nil, func(r ddb.Request) bool { return r.Name() == "read" })
-	for _, want := range []string{"first", "second", "third"} {
-		out, err := d.Once(t.Context(), "a", answers(want))
-		check.That(t, err == nil && out.Value == want, "%q, %v; want %q", out.Value, err, want)
-		check.That(t, check.Get(d.Invalidate(t.Context(), "a")), "not invalidated")
 	}
 }
 
@@ -264,23 +220,3 @@ func TestCacheAfterInvalidate(t *testing.T) {
 }
 
 func old(context.Context) (string, error) { return "old", nil }
-
-// TestCacheWhileInvalidating: a call that reads between the start of an invalidation and its write
-// may have the old result, and does not keep it.
-func TestCacheWhileInvalidating(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := newHeld()
-		d := process(t, on(t, h), &options{CacheSize: 10})
-		check.Get(d.Once(t.Context(), "a", old))
-		h.before = "swap"
-		done := make(chan error)
-		go func() { _, err := d.Invalidate(t.Context(), "a"); done <- err }()
-		<-h.answered
-		out := check.Get(d.Once(t.Context(), "a", old))
-		check.That(t, out.Replayed, "%+v", out)
-		close(h.release)
-		check.OK(t, <-done)
-		var ran atomic.Int64
-		check.Is(t, check.Get(d.Once(t.Context(), "a", returns("new", &ran))).Value, "new")
-	})
-}

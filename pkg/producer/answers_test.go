@@ -16,54 +16,15 @@ import (
 	"github.com/streamsort/streamsort/pkg/producer"
 )
 
-// TestLostAnswer: what has no answer goes again under the same ids, before what came later, after
-// longer and longer waits, alone, and is a duplicate then.
-func TestLostAnswer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a := &api{answer: func(_ context.Context, n int, m []message) (producer.Answer, error) {
-			if n < 3 {
-				return producer.Answer{}, errors.New("cut")
-			}
-			return say(m, func(m message) string {
-				if m.name() == "a3" {
-					return `{"status":200,"outcome":"advanced"}`
-				}
-				return `{"status":200,"outcome":"duplicate"}`
-			})
-		}}
-		p := newProducer(t, a, nil)
-		first := send(t, p, producer.Message{Queue: "a", Body: []byte(`1`)}, producer.Message{Queue: "a", Body: []byte(`2`)})
-		bubble.Sleep(11 * time.Millisecond)
-		first = append(first, send(t, p, producer.Message{Queue: "a", Body: []byte(`3`)})...)
-		got := outcomes(t, first)
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		check.Need(t, got == "duplicate duplicate duplicate" && len(a.requests) == 4,
-			"%s, %d requests", got, len(a.requests))
-		for _, r := range a.requests[1:] {
-			if len(r) != 3 || r[0].raw != a.requests[0][0].raw || r[1].raw != a.requests[0][1].raw || r[0].ID == r[1].ID {
-				t.Errorf("%v, and before %v", r, a.requests[0])
-			}
-		}
-		for i, least := range []time.Duration{50, 100, 200} {
-			if waited := a.at[i+1].Sub(a.at[i]); waited < least*time.Millisecond || waited > 3*least*time.Millisecond+time.Millisecond {
-				t.Errorf("%v before try %d", waited, i+2)
-			}
-		}
-	})
-}
-
 // TestOutcomes: each message has its own; the refused ones fail alone.
 func TestOutcomes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := &api{answer: func(_ context.Context, _ int, m []message) (producer.Answer, error) {
-			return say(m, func(m message) string {
-				return []string{
-					`{"status":200,"outcome":"advanced","seq":0}`, `{"status":409,"outcome":"conflict","detail":"another"}`, `{"status":202,"outcome":"parked"}`,
-					`{"status":410,"outcome":"late"}`, `{"status":400,"code":"missing","detail":"seq"}`, `{"status":202,"outcome":"waiting","settlesAt":"2026-01-02T03:04:05Z"}`,
-					`{"status":200,"outcome":"dropped","late":true,"seq":"9007199254740993"}`,
-				}[*m.Seq]
-			})
+		a := &api{each: func(_ int, m message) string {
+			return []string{
+				`{"status":200,"outcome":"advanced","seq":0}`, `{"status":409,"outcome":"conflict","detail":"another"}`, `{"status":202,"outcome":"parked"}`,
+				`{"status":410,"outcome":"late"}`, `{"status":400,"code":"missing","detail":"seq"}`, `{"status":202,"outcome":"waiting","settlesAt":"2026-01-02T03:04:05Z"}`,
+				`{"status":200,"outcome":"dropped","late":true,"seq":"9007199254740993"}`,
+			}[*m.Seq]
 		}}
 		p := newProducer(t, a, nil)
 		var futures []*producer.Future
@@ -92,16 +53,14 @@ func TestOutcomes(t *testing.T) {
 func TestFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		missing := true
-		a := &api{answer: func(_ context.Context, _ int, m []message) (producer.Answer, error) {
-			return say(m, func(m message) string {
-				if *m.Seq == 1 {
-					missing = false
-				}
-				if missing && *m.Seq > 5 {
-					return `{"status":429,"outcome":"full"}`
-				}
-				return `{"status":200,"outcome":"advanced"}`
-			})
+		a := &api{each: func(_ int, m message) string {
+			if *m.Seq == 1 {
+				missing = false
+			}
+			if missing && *m.Seq > 5 {
+				return `{"status":429,"outcome":"full"}`
+			}
+			return `{"status":200,"outcome":"advanced"}`
 		}}
 		p := newProducer(t, a, nil)
 		futures := send(t, p, numbered("a", 9), numbered("b", 2))
@@ -216,13 +175,11 @@ func TestAheadForGood(t *testing.T) {
 // else does.
 func TestPartlyUnknown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := &api{answer: func(_ context.Context, n int, m []message) (producer.Answer, error) {
-			return say(m, func(m message) string {
-				if n == 0 && *m.Seq == 2 {
-					return `{"status":503,"detail":"busy"}`
-				}
-				return `{"status":200,"outcome":"advanced"}`
-			})
+		a := &api{each: func(n int, m message) string {
+			if n == 0 && *m.Seq == 2 {
+				return `{"status":503,"detail":"busy"}`
+			}
+			return `{"status":200,"outcome":"advanced"}`
 		}}
 		p := newProducer(t, a, nil)
 		futures := send(t, p, numbered("a", 1), numbered("a", 2), numbered("a", 3), numbered("b", 1))
@@ -319,13 +276,11 @@ func TestFullGoesBehindTheWaiting(t *testing.T) {
 // TestRepeatDoesNotLinger: what is left of a batch that was full goes again after its back-off.
 func TestRepeatDoesNotLinger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := &api{answer: func(_ context.Context, n int, m []message) (producer.Answer, error) {
-			return say(m, func(m message) string {
-				if n == 0 && *m.Seq == 7 {
-					return `{"status":503}`
-				}
-				return `{"status":200,"outcome":"advanced"}`
-			})
+		a := &api{each: func(n int, m message) string {
+			if n == 0 && *m.Seq == 7 {
+				return `{"status":503}`
+			}
+			return `{"status":200,"outcome":"advanced"}`
 		}}
 		p := newProducer(t, a, &producer.Options{Batch: 25, Linger: time.Minute})
 		var futures []*producer.Future
@@ -344,13 +299,11 @@ func TestRepeatDoesNotLinger(t *testing.T) {
 func TestBackOff(t *testing.T) {
 	for name, result := range map[string]string{"fails": `{"status":503}`, "full": `{"status":429,"outcome":"full"}`} {
 		synctest.Test(t, func(t *testing.T) {
-			a := &api{answer: func(_ context.Context, n int, m []message) (producer.Answer, error) {
-				return say(m, func(message) string {
-					if n == 8 {
-						return `{"status":200,"outcome":"advanced"}`
-					}
-					return result
-				})
+			a := &api{each: func(n int, _ message) string {
+				if n == 8 {
+					return `{"status":200,"outcome":"advanced"}`
+				}
+				return result
 			}}
 			p := newProducer(t, a, &producer.Options{MinBackOff: time.Second, MaxBackOff: 4 * time.Second})
 			outcomes(t, send(t, p, numbered("a", 1)))
@@ -436,25 +389,6 @@ func TestFullBatch(t *testing.T) {
 	})
 }
 
-// TestOneAtATime: what comes while a request of its queue is under way waits for its end, and
-// another queue does not.
-func TestOneAtATime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a := &api{answer: func(_ context.Context, n int, m []message) (producer.Answer, error) {
-			if n == 0 {
-				bubble.Sleep(time.Second)
-			}
-			return accept(m)
-		}}
-		p := newProducer(t, a, nil)
-		futures := send(t, p, numbered("a", 1))
-		bubble.Sleep(100 * time.Millisecond)
-		futures = append(futures, send(t, p, numbered("a", 2), numbered("b", 1))...)
-		check.Is(t, outcomes(t, futures), "advanced advanced advanced")
-		want(t, a, "a1", "b1", "a2")
-	})
-}
-
 // TestBytes: a request has no more bytes than it may, but for one message that has more.
 func TestBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -477,20 +411,6 @@ func TestBytes(t *testing.T) {
 		}
 		got := a.sent()
 		check.That(t, slices.Contains(got, "a1 a2") && !a.beside, "%q, side by side: %t", got, a.beside)
-	})
-}
-
-// TestBatchThatIsJustFull: the message that fills a batch sends it, before Linger.
-func TestBatchThatIsJustFull(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := newProducer(t, &api{}, &producer.Options{Batch: 25, Linger: time.Minute})
-		began := time.Now()
-		for seq := range int64(25) {
-			send(t, p, numbered("a", seq))
-		}
-		synctest.Wait()
-		s := p.Stats()
-		check.That(t, s.Messages == 0 && time.Since(began) == 0, "%+v after %v", s, time.Since(began))
 	})
 }
 

@@ -42,9 +42,11 @@ func (m message) name() string {
 	return m.Queue + m.ID
 }
 
-// api answers requests as answer says, which has each request's messages; nil accepts all.
+// api answers requests as answer says, which has each request's messages, or with what each says of
+// a message; without them it accepts all.
 type api struct {
 	answer func(ctx context.Context, n int, messages []message) (producer.Answer, error)
+	each   func(n int, m message) string
 
 	mu       sync.Mutex
 	requests [][]message
@@ -92,8 +94,11 @@ func (a *api) Put(ctx context.Context, body []byte) (producer.Answer, error) {
 			delete(a.busy, q)
 		}
 	}()
-	if a.answer != nil {
+	switch {
+	case a.answer != nil:
 		return a.answer(ctx, n, messages)
+	case a.each != nil:
+		return say(messages, func(m message) string { return a.each(n, m) })
 	}
 	return accept(messages)
 }
@@ -229,9 +234,7 @@ func TestBadOptions(t *testing.T) {
 func TestGiveUp(t *testing.T) {
 	for name, result := range map[string]string{"fails": `{"status":503}`, "full": `{"status":429,"outcome":"full"}`} {
 		synctest.Test(t, func(t *testing.T) {
-			a := &api{answer: func(_ context.Context, _ int, m []message) (producer.Answer, error) {
-				return say(m, func(message) string { return result })
-			}}
+			a := &api{each: func(_ int, _ message) string { return result }}
 			p := newProducer(t, a, &producer.Options{GiveUpAfter: time.Minute})
 			began := time.Now()
 			over, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -364,21 +367,6 @@ func TestDocument(t *testing.T) {
 		want = `{"messages":[` + want + `]}`
 		check.That(t, a.body == want, "%s, want %s", a.body, want)
 	}
-}
-
-// TestMadeIDs: a message in arrival order without an id gets one, which no other has, of this
-// producer or another.
-func TestMadeIDs(t *testing.T) {
-	ids := map[string]bool{}
-	for range 2 {
-		a := &api{}
-		p := newProducer(t, a, nil)
-		outcomes(t, send(t, p, producer.Message{Queue: "q", Body: []byte(`1`)}, producer.Message{Queue: "q", Body: []byte(`1`)}))
-		for _, m := range a.requests[0] {
-			ids[m.ID] = m.ID != ""
-		}
-	}
-	check.That(t, len(ids) == 4 && !ids[""], "the ids of 4 messages: %v", ids)
 }
 
 // TestTransports: who asks is said as each says it; a token that cannot be had, and a 401, are

@@ -113,20 +113,6 @@ func TestDoneInAnyOrder(t *testing.T) {
 	f.want(xorack.EdgeEnded)(f.Fail(t.Context(), a, "why"))
 }
 
-func TestOneOperationEnds(t *testing.T) {
-	f := newFixture(t)
-	root := f.create("t", nil)
-	a, b := root.Named("a"), root.Named("b")
-	f.want(xorack.Applied)(f.Done(t.Context(), root, a, b))
-	f.want(xorack.Applied)(f.Done(t.Context(), a))
-	f.want(xorack.Ended)(f.Done(t.Context(), b))
-	f.want(xorack.Applied)(f.Done(t.Context(), a))
-	f.want(xorack.Applied)(f.Done(t.Context(), root, a, b))
-	f.want(xorack.Ended)(f.Done(t.Context(), b))
-	c := f.chain("t")
-	check.That(t, c.End() == xorack.Done && c.EdgesEnded() == 3 && c.Edges == 3, "%+v", c)
-}
-
 func TestAdd(t *testing.T) {
 	f := newFixture(t)
 	root := f.create("t", nil)
@@ -210,15 +196,6 @@ func TestManyAddsAtOnce(t *testing.T) {
 	}
 	c := f.chain("t")
 	check.That(t, c.Edges == 121 && c.EdgesEnded() == 1, "%d edges, %d ended", c.Edges, c.EdgesEnded())
-}
-
-func TestManyRoots(t *testing.T) {
-	f := newFixture(t)
-	created, err := f.Create(t.Context(), "t", &xorack.CreateOptions{Edges: 3})
-	check.Need(t, err == nil && len(created.Roots) == 3, "%v %v", created, err)
-	f.want(xorack.Applied)(f.Done(t.Context(), created.Roots[2]))
-	f.want(xorack.Applied)(f.Done(t.Context(), created.Roots[0]))
-	f.want(xorack.Ended)(f.Done(t.Context(), xorack.Root("t", "", 1)))
 }
 
 func TestFail(t *testing.T) {
@@ -324,22 +301,6 @@ func TestApply(t *testing.T) {
 	})
 	check.That(t, errors.Join(errs...) == nil && results[3].Outcome == xorack.Ended && results[0].Outcome == xorack.Applied,
 		"%v, %v", results, errs)
-}
-
-func TestApplyOfManyChunks(t *testing.T) {
-	f := newFixture(t)
-	root := f.create("t", nil)
-	children := root.Children(250)
-	f.want(xorack.Applied)(f.Done(t.Context(), root, children...))
-	f.want(xorack.Applied)(f.Done(t.Context(), children[7]))
-	var operations []xorack.Operation
-	for _, child := range children {
-		operations = append(operations, xorack.EndOf(child))
-	}
-	results, errs := f.Apply(t.Context(), operations)
-	if err := errors.Join(errs...); err != nil || results[249].Outcome != xorack.Ended || results[248].Outcome != xorack.Applied {
-		t.Error(results[248].Outcome, results[249].Outcome, err)
-	}
 }
 
 func TestChainFull(t *testing.T) {
@@ -454,20 +415,6 @@ func TestOperationsOnStamps(t *testing.T) {
 	check.Fails(t, check.Err(f.Done(t.Context(), root)), xorack.ErrOtherKind)
 	check.Fails(t, check.Err(f.Fail(t.Context(), root, "why")), xorack.ErrOtherKind)
 	check.Fails(t, check.Err(f.Delete(t.Context(), "t")), xorack.ErrOtherKind)
-}
-
-// TestGetSeesWhatWasJustDone: a process that looks at a chain after an answer about it sees what
-// the answer says.
-func TestGetSeesWhatWasJustDone(t *testing.T) {
-	store := xorack.NewStore(ddbtest.NewStale(ddb.NewMemory(xorack.Names{}.Tables()...), nil), xorack.Names{})
-	a := check.Get(xorack.New(store, &xorack.Options{ForEach: fanout.OneByOne, Now: func() time.Time { return start }}))
-	created := check.Get(a.Create(t.Context(), "t", nil))
-	if c, err := a.Get(t.Context(), "t"); err != nil || c.End() != xorack.Open {
-		t.Errorf("%+v, %v; want the chain that was created", c, err)
-	}
-	check.Get(a.Done(t.Context(), created.Root))
-	c, err := a.Get(t.Context(), "t")
-	check.That(t, err == nil && c.End() == xorack.Done, "%+v, %v; want it to be done", c, err)
 }
 
 // TestAChainStopsAtItsFirstError: where the edges that were to be added are not, the ends of those

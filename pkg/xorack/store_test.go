@@ -339,20 +339,6 @@ func layout(t *testing.T, memory *ddb.Memory, v int64) ddb.Item {
 	return it
 }
 
-// TestUnreadableStamps: an item whose stamps cannot be put together is refused, and breaks nothing
-// down.
-func TestUnreadableStamps(t *testing.T) {
-	for length, member := range map[int64]string{-3: "abc", -6: "", 4: "abcdef"} {
-		memory, s := inMemory(t)
-		check.OK(t, s.Put(t.Context(), newStamped("t", "mark01aa")))
-		it := chainItems(memory)["t"].Merge(ddb.Fields{"stampLen": ddb.Int(length), "stamps": ddb.Blobs([]byte(member))}.Item())
-		check.Get(memory.Do(t.Context(), ddb.Put{Op: ddb.Op{Table: &xorack.Names{}.Tables()[0]}, Item: it}))
-		if c, err := s.Chain(t.Context(), "t"); err == nil || !strings.Contains(err.Error(), `attribute "stamp`) {
-			t.Errorf("%d: %+v, %v, which come to %v", length, c, err, c.XOR())
-		}
-	}
-}
-
 // TestNothingLeftOfTheIndex: the record of an ended chain keeps no attribute of the index that it
 // has left.
 func TestNothingLeftOfTheIndex(t *testing.T) {

@@ -26,12 +26,6 @@ func (f *fixture) sweep(o xorack.Announce) xorack.SweepReport {
 	return check.Get(f.Sweep(f.t.Context(), o))
 }
 
-func TestSweepWithNothingDue(t *testing.T) {
-	f := newFixture(t)
-	f.create("t", nil)
-	check.Is(t, f.sweep(nil), (xorack.SweepReport{}))
-}
-
 func TestSweepTimesOutByAge(t *testing.T) {
 	f := newFixture(t)
 	root := f.create("t", &xorack.CreateOptions{Deadline: 10 * time.Minute})

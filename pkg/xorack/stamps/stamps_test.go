@@ -108,14 +108,6 @@ func TestStampsAreKnownByTheirID(t *testing.T) {
 	wantError(t, xorack.ErrTagExists)(s.Create(t.Context(), "t", []byte("b"), &stamps.Options{ID: "job"}))
 }
 
-func TestStampBeforeCreate(t *testing.T) {
-	s := newStamping(t)
-	s.want("b", xorack.Applied)(s.Stamp(t.Context(), "t", []byte("b"), nil))
-	s.want("\x00", xorack.Applied)(s.Stamp(t.Context(), "t", []byte("b"), nil))
-	s.want("b", xorack.Applied)(s.Stamp(t.Context(), "t", []byte("b"), nil))
-	s.want("\x00", xorack.Ended)(s.Create(t.Context(), "t", []byte("b"), nil))
-}
-
 // TestCreateOverStampsThatDoNotFit: what came before the chain is reported.
 func TestCreateOverStampsThatDoNotFit(t *testing.T) {
 	s := newStamping(t)

@@ -142,30 +142,3 @@ func TestPatternRefused(t *testing.T) {
 		})
 	}
 }
-
-// FuzzPattern feeds any filter: it is refused or it decides about any record.
-func FuzzPattern(f *testing.F) {
-	for _, p := range []string{
-		`{"eventName": ["INSERT"]}`,
-		`{"dynamodb": {"NewImage": {"a": {"S": [{"prefix": "x"}, null, {"exists": false}]}}}}`,
-		`{"b": [{"anything-but": ["x", 1]}, {"equals-ignore-case": "ſK"}]}`,
-		`{"a": {}}`, `{"a": [[]]}`,
-	} {
-		f.Add(p, inserted)
-	}
-	f.Fuzz(func(t *testing.T, text, event string) {
-		p, err := compilePattern(text)
-		if err != nil {
-			check.That(t, err.Error() != "", "error without a text")
-			return
-		}
-		d := json.NewDecoder(strings.NewReader(event))
-		d.UseNumber()
-		var tree map[string]any
-		if d.Decode(&tree) != nil {
-			return
-		}
-		first := p.matches(tree)
-		check.Is(t, p.matches(tree), first, text)
-	})
-}

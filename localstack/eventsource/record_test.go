@@ -1,12 +1,10 @@
 package eventsource
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 	"github.com/google/go-cmp/cmp"
@@ -71,30 +69,6 @@ func TestEventShape(t *testing.T) {
 	check.Is(t, cmp.Diff(decoded(t, want), decoded(t, got)), "")
 	check.That(t, !strings.Contains(got, `\u003c`), "< is escaped")
 	check.That(t, strings.Contains(got, `"ApproximateCreationDateTime":1479499740,`), "%s", got)
-}
-
-// The official Go library for functions has to understand the event.
-func TestEventDecodesInAFunction(t *testing.T) {
-	r := modified(nil, everyType())
-	r.EventName = types.OperationTypeRemove
-	r.UserIdentity = &types.Identity{Type: aws.String("Service"), PrincipalId: aws.String("dynamodb.amazonaws.com")}
-	b := &batch{records: []*record{{json: []byte(eventJSON(t, r))}, {json: []byte(eventJSON(t, r))}}}
-	var event events.DynamoDBEvent
-	check.OK(t, json.Unmarshal(b.payload(), &event))
-	check.Need(t, len(event.Records) == 2, "%d records", len(event.Records))
-	got := event.Records[1]
-	if got.UserIdentity == nil || got.UserIdentity.PrincipalID != "dynamodb.amazonaws.com" || got.UserIdentity.Type != "Service" {
-		t.Errorf("user identity = %+v", got.UserIdentity)
-	}
-	if got.EventSourceArn != "arn:stream" || got.EventSource != "aws:dynamodb" || got.AWSRegion != "us-east-1" || got.EventID != "e1" {
-		t.Errorf("record = %+v", got)
-	}
-	c := got.Change
-	if !c.ApproximateCreationDateTime.Equal(time.Unix(1479499740, 0)) || c.SequenceNumber != "4421584500000000017450439091" || c.SizeBytes != 59 {
-		t.Errorf("change = %+v", c)
-	}
-	check.That(t, len(c.NewImage) == len(everyType()) && c.OldImage == nil,
-		"%d attributes, old image %v", len(c.NewImage), c.OldImage)
 }
 
 func TestEventLeavesOutWhatTheViewDoesNotShow(t *testing.T) {

@@ -55,30 +55,6 @@ func TestRunnerLatestIsRefused(t *testing.T) {
 	})
 }
 
-func TestRunnerReadsParentsFirst(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		stream := newMemoryStream("a")
-		stream.put("a", "1")
-		stream.split("a", "b", "c")
-		stream.put("b", "2")
-		stream.put("c", "3")
-		stream.split("c", "d")
-		stream.put("d", "4")
-		f := &function{t: t}
-		f.answer = func(records []received) (string, string, error) {
-			bubble.Sleep(time.Minute)
-			return "", "", nil
-		}
-		run := startRunner(t, stream, f.invoke, nil)
-		bubble.Sleep(30 * time.Second)
-		check.Is(t, cmp.Diff([]string{"1"}, f.keys()), "")
-		run.drain()
-		_ = run.end()
-		keys := f.keys()
-		check.That(t, len(keys) == 4 && keys[0] == "1" && keys[3] == "4", "delivered %v", keys)
-	})
-}
-
 func TestRunnerForgetsTrimmedShards(t *testing.T) {
 	tree := newShardTree()
 	shard := func(id, parent string) types.Shard {

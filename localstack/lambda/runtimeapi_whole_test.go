@@ -4,9 +4,7 @@ package lambda
 
 import (
 	"context"
-	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,7 +12,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/streamsort/streamsort/internal/dev/await"
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/localstack/template"
 )
@@ -82,18 +79,11 @@ func TestRuntimeAPI(t *testing.T) {
 		_ = r.Body.Close()
 		check.Is(t, r.StatusCode, want, path)
 	}
-	path := filepath.Join(t.TempDir(), "running")
-	done := make(chan Response, 1)
-	go func() {
-		r, _ := s.Invoke(context.Background(), Request{Function: "probe", Payload: fmt.Appendf(nil, `{"do":"touch and wait","path":%q}`, path)})
-		done <- r
-	}()
-	await.True(t, "the request", func() bool { _, err := os.Stat(path); return err == nil })
+	running := hold(t.Context(), t, s)
 	r, err := http.Post("http://"+api+"/2018-06-01/runtime/invocation/another/response", "application/json", strings.NewReader(`"wrong"`))
 	check.OK(t, err)
 	_ = r.Body.Close()
-	_ = os.Remove(path)
-	if answer := <-done; r.StatusCode != http.StatusBadRequest || string(answer.Payload) == `"wrong"` || answer.FunctionError != "" {
+	if answer := running.end(); r.StatusCode != http.StatusBadRequest || string(answer.Payload) == `"wrong"` || answer.FunctionError != "" {
 		t.Errorf("an answer to another request gave %d, and the request %s", r.StatusCode, answer.Payload)
 	}
 	http.DefaultClient.CloseIdleConnections()

@@ -58,21 +58,3 @@ func TestTooMuchForSingles(t *testing.T) {
 	got := names(w)
 	check.That(t, slices.Contains(got, "sync") && slices.Contains(got, "aws-stream-sort"), "%q", got)
 }
-
-// TestMeasured: what the figures say is what is expected, and other units change the tables' part
-// alone.
-func TestMeasured(t *testing.T) {
-	for _, together := range []bool{false, true} {
-		w := Workload{Rate: 100, Batch: 25, Disorder: InOrder, Queues: 100}
-		name := map[bool]string{false: "sync, one consumer", true: "append, one consumer"}[together]
-		b := bills(t, w)[name]
-		tables := b.Requests / w.Messages()
-		m := w.Measured(Units{Writes: tables / writeUnits}, together)
-		whole := (b.Total() - b.Fixed) / w.Messages() * million
-		if math.Abs(m.Total-m.Expected) > 1e-9 || math.Abs(m.Tables-tables*million) > 1e-9 || m.Expected > whole || m.Expected < whole-0.01 {
-			t.Errorf("%s: %+v, and the bill has $%.4f a million", name, m, whole)
-		}
-		more := w.Measured(Units{Writes: tables/writeUnits + 1}, together)
-		check.That(t, math.Abs(more.Total-m.Total-0.625) <= 1e-9, "%s %.4f", name, more.Total-m.Total)
-	}
-}

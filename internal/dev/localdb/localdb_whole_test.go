@@ -4,7 +4,6 @@ package localdb_test
 
 import (
 	"context"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,25 +16,6 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dynamo"
 )
-
-func TestStartAndClose(t *testing.T) {
-	for _, kind := range ddbtest.Servers(t) {
-		t.Run(string(kind), func(t *testing.T) {
-			server := check.Get(localdb.Start(context.Background(), kind, ""))
-			client := check.Get(dynamo.New(&dynamo.Options{Endpoint: server.Endpoint, MaxAttempts: 1}))
-			check.Get(client.ListTables(context.Background(), &dynamodb.ListTablesInput{}))
-			server.Close()
-			server.Close()
-			if kind == localdb.Given {
-				return
-			}
-			if response, err := http.Get(server.Endpoint); err == nil {
-				_ = response.Body.Close()
-				t.Fatal("the server answers after Close")
-			}
-		})
-	}
-}
 
 func TestStartNamesWhatIsMissing(t *testing.T) {
 	folder := t.TempDir()

@@ -38,15 +38,6 @@ func TestReadSaysWhatIsWrong(t *testing.T) {
 	check.That(t, err != nil && strings.Contains(err.Error(), folder), "a folder: error %v", err)
 }
 
-func TestReadBase64(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "input.ndjson")
-	check.OK(t, os.WriteFile(path, []byte(`{"queue":"q","seq":1,"bodyBase64":"aGk="}`+"\n\n"), 0o600))
-	got, err := Read(path)
-	if err != nil || len(got) != 1 || got[0].Sum != "8f434346648f6b96df89dda901c5176b10a6d83961dd3c1ac88b59b2dc327aa4" {
-		t.Errorf("%+v, %v", got, err)
-	}
-}
-
 func TestDue(t *testing.T) {
 	var arrivals []Arrival
 	add := func(queue string, seqs ...int64) {

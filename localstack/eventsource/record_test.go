@@ -98,7 +98,6 @@ func TestEventRefused(t *testing.T) {
 	}{
 		{"no dynamodb part", func(r *types.Record) { r.Dynamodb = nil }, "no dynamodb part"},
 		{"no sequence number", func(r *types.Record) { r.Dynamodb.SequenceNumber = nil }, "0 digits"},
-		{"bad sequence number", func(r *types.Record) { r.Dynamodb.SequenceNumber = aws.String("1x") }, "not a decimal number"},
 		{"no keys", func(r *types.Record) { r.Dynamodb.Keys = nil }, "no keys"},
 		{"no name", func(r *types.Record) { r.EventName = "" }, "unknown event name"},
 		{"unknown name", func(r *types.Record) { r.EventName = "UPSERT" }, `"UPSERT"`},
@@ -152,18 +151,14 @@ func TestChangesNothing(t *testing.T) {
 		{"the same", everyType(), everyType(), types.OperationTypeModify, true},
 		{"sets in another order", everyType(), reordered, types.OperationTypeModify, true},
 		{"another value", everyType(), with("s", s("other")), types.OperationTypeModify, false},
-		{"another type", everyType(), with("n", s("1")), types.OperationTypeModify, false},
-		{"set became a string", everyType(), with("ss", s("1")), types.OperationTypeModify, false},
 		{"another element", everyType(), with("ss", &types.AttributeValueMemberSS{Value: []string{"x", "z"}}), types.OperationTypeModify, false},
 		{"deep inside", everyType(), with("m", &types.AttributeValueMemberM{Value: item{"S": s("x"), "e": &types.AttributeValueMemberM{}}}), types.OperationTypeModify, false},
 		{
 			"list in another order", with("l", &types.AttributeValueMemberL{Value: []types.AttributeValue{s("a"), s("b")}}),
 			with("l", &types.AttributeValueMemberL{Value: []types.AttributeValue{s("b"), s("a")}}), types.OperationTypeModify, false,
 		},
-		{"one more attribute", everyType(), with("new", s("x")), types.OperationTypeModify, false},
 		{"old image not shown", nil, everyType(), types.OperationTypeModify, false},
 		{"new image not shown", everyType(), nil, types.OperationTypeModify, false},
-		{"no images", nil, nil, types.OperationTypeModify, false},
 		{"an insert", everyType(), everyType(), types.OperationTypeInsert, false},
 	}
 	for _, test := range tests {

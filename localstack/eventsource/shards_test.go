@@ -132,28 +132,16 @@ func TestRunnerGoesOnBehindAShardThatIsGone(t *testing.T) {
 }
 
 func TestRunnerEndsWithItsStream(t *testing.T) {
-	t.Run("never there", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			stream := newMemoryStream()
-			stream.gone = true
-			run := startRunner(t, stream, (&function{t: t}).invoke, nil)
-			err := <-run.done
-			if err == nil || !strings.Contains(err.Error(), "does not exist") || !strings.Contains(err.Error(), `"M"`) {
-				t.Errorf("Run = %v", err)
-			}
-		})
-	})
-	t.Run("deleted", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			stream := newMemoryStream("a")
-			stream.put("a", "1")
-			f := &function{t: t}
-			run := startRunner(t, stream, f.invoke, nil)
-			run.drain()
-			stream.change(func() { stream.gone = true })
-			err := <-run.done
-			check.That(t, isNotFound(err), "Run = %v", err)
-			check.Is(t, cmp.Diff([]string{"1"}, f.keys()), "")
-		})
+	synctest.Test(t, func(t *testing.T) {
+		stream := newMemoryStream("a")
+		stream.put("a", "1")
+		f := &function{t: t}
+		run := startRunner(t, stream, f.invoke, nil)
+		run.drain()
+		stream.change(func() { stream.gone = true })
+		err := <-run.done
+		check.Need(t, isNotFound(err), "Run = %v", err)
+		check.That(t, strings.Contains(err.Error(), `"M"`), "Run = %v", err)
+		check.Is(t, cmp.Diff([]string{"1"}, f.keys()), "")
 	})
 }

@@ -115,8 +115,3 @@ func TestChangedFilesChooseTheMutants(t *testing.T) {
 	_, err := inChanged(r.root, "nonsense", nil)
 	check.That(t, err != nil && strings.Contains(err.Error(), "BASE=nonsense"), "%v", err)
 }
-
-func TestOnlyNamesABug(t *testing.T) {
-	err := run([]string{"-only", "no such bug"}, "", nil)
-	check.That(t, err != nil && strings.Contains(err.Error(), "no such bug"), "error %v", err)
-}

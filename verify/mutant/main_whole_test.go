@@ -10,7 +10,6 @@ import (
 	"go/types"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -44,25 +43,6 @@ func TestVerdicts(t *testing.T) {
 				"error %v, said:\n%s\nwant %q", err, out.String(), c.want)
 		})
 	}
-}
-
-// TestATestThatDoesNotEnd is red, and by its name: when it has used up its time of a CPU, on
-// however busy a machine.
-func TestATestThatDoesNotEnd(t *testing.T) {
-	root := module(t)
-	endless := "package p\n\nimport \"testing\"\n\nfunc TestOne(t *testing.T) {\n\tfor one() == 1 {\n\t}\n}\n"
-	if err := os.WriteFile(filepath.Join(root, "p", "one_test.go"), []byte(endless), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(root, "test")
-	build := exec.Command("go", "test", "-c", "-o", path, "./p")
-	build.Dir = root
-	if said, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, said)
-	}
-	said, _, err := runTests(path, filepath.Join(root, "p"), "TestOne", time.Second, time.Hour)
-	by, err := redTest(said, err)
-	check.That(t, by == "TestOne did not end" && err == nil, "by %q, %v, said:\n%s", by, err, said)
 }
 
 // module makes a module with one function and its test.

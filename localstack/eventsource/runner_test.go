@@ -46,6 +46,9 @@ func startRunner(t *testing.T, stream Streams, f Invoke, change func(*template.M
 	return s
 }
 
+// latest has a run begin at the end of its stream.
+func latest(m *template.Mapping, _ *Config) { m.StartingPosition = "LATEST" }
+
 // drain waits until everything written so far is dealt with.
 func (s *started) drain() {
 	s.t.Helper()
@@ -75,8 +78,7 @@ func (s *started) delivered(f *function, want ...string) {
 
 func TestRunnerDelivers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		stream := newMemoryStream("a", "b")
-		f := &function{t: t}
+		stream, f := newMemoryStream("a", "b"), &function{t: t}
 		run := startRunner(t, stream, f.invoke, func(m *template.Mapping, _ *Config) {
 			m.BatchSize = 2
 			m.Filters = []string{`{"dynamodb": {"Keys": {"id": {"S": [{"prefix": "x"}]}}}}`}
@@ -99,8 +101,7 @@ func TestRunnerDelivers(t *testing.T) {
 // What chaos drops is dealt with, and nobody is notified.
 func TestRunnerChaosDrops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		stream := newMemoryStream("a")
-		f := &function{t: t}
+		stream, f := newMemoryStream("a"), &function{t: t}
 		run := startRunner(t, stream, f.invoke, func(m *template.Mapping, c *Config) {
 			m.OnFailure = "failures"
 			c.Chaos = Chaos{Drop: 1}
@@ -117,7 +118,7 @@ func TestRunnerChaosDrops(t *testing.T) {
 
 func TestRunnerDropsWhatAWSWouldNotWriteAndWhatIsNoRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		stream := newMemoryStream("a")
+		stream, f := newMemoryStream("a"), &function{t: t}
 		stream.put("a", "1")
 		unchanged := modified(item{"id": s("1")}, item{"id": s("1")})
 		broken := modified(nil, nil)
@@ -125,7 +126,6 @@ func TestRunnerDropsWhatAWSWouldNotWriteAndWhatIsNoRecord(t *testing.T) {
 		nothing := types.Record{EventName: types.OperationTypeInsert}
 		stream.shard("a").records = append(stream.shard("a").records, unchanged, broken, nothing)
 		stream.put("a", "2")
-		f := &function{t: t}
 		run := startRunner(t, stream, f.invoke, nil)
 		run.delivered(f, "1", "2")
 		got := run.Stats()
@@ -181,11 +181,10 @@ func TestRunnerReportsFailures(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { // virtual time begins at midnight of 2000-01-01
-				stream := newMemoryStream("a")
+				stream, f := newMemoryStream("a"), &function{t: t}
 				first := stream.put("a", "1")
 				bubble.Sleep(time.Second)
 				last := stream.put("a", "2")
-				f := &function{t: t}
 				f.answer = func([]received) (string, string, error) { return test.response, test.functionError, nil }
 				var messages []string
 				run := startRunner(t, stream, f.invoke, func(m *template.Mapping, c *Config) {

@@ -13,20 +13,18 @@ import (
 
 	"github.com/streamsort/streamsort/internal/dev/bubble"
 	"github.com/streamsort/streamsort/internal/dev/check"
-	"github.com/streamsort/streamsort/localstack/template"
 )
 
 func TestRunnerStartsAtLatest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		stream := newMemoryStream("closed", "parent", "open")
+		stream, f := newMemoryStream("closed", "parent", "open"), &function{t: t}
 		stream.put("closed", "old")
 		stream.split("closed")
 		stream.put("parent", "old")
 		stream.split("parent", "first")
 		stream.put("first", "old")
 		stream.put("open", "old")
-		f := &function{t: t}
-		run := startRunner(t, stream, f.invoke, func(m *template.Mapping, _ *Config) { m.StartingPosition = "LATEST" })
+		run := startRunner(t, stream, f.invoke, latest)
 		run.drain()
 		stream.put("open", "new")
 		stream.split("open", "child")
@@ -40,15 +38,11 @@ func TestRunnerStartsAtLatest(t *testing.T) {
 // DynamoDB Local refuses LATEST on an empty shard.
 func TestRunnerLatestIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		stream := newMemoryStream("a")
-		stream.fail = func(op string) error {
-			if op == "records" && stream.calls[op] == 1 {
-				return &types.TrimmedDataAccessException{}
-			}
-			return nil
-		}
-		f := &function{t: t}
-		run := startRunner(t, stream, f.invoke, func(m *template.Mapping, _ *Config) { m.StartingPosition = "LATEST" })
+		stream, f := newMemoryStream("a"), &function{t: t}
+		stream.breaks("records", &types.TrimmedDataAccessException{})
+		run := startRunner(t, stream, f.invoke, latest)
+		bubble.Sleep(time.Millisecond)
+		stream.breaks("records", nil)
 		run.drain()
 		stream.put("a", "new")
 		run.delivered(f, "new")
@@ -76,8 +70,7 @@ func TestRunnerForgetsTrimmedShards(t *testing.T) {
 // A stream that is being made has no shards yet; they do not take long.
 func TestRunnerAwaitsTheFirstShard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		stream := newMemoryStream()
-		f := &function{t: t}
+		stream, f := newMemoryStream(), &function{t: t}
 		run := startRunner(t, stream, f.invoke, nil)
 		since := time.Now()
 		bubble.Sleep(time.Minute)
@@ -93,25 +86,16 @@ func TestRunnerAwaitsTheFirstShard(t *testing.T) {
 // A closed shard may have children that nobody has seen.
 func TestRunnerIsNotIdleBeforeItKnowsTheChildren(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		stream := newMemoryStream("a")
-		f := &function{t: t}
+		stream, f := newMemoryStream("a"), &function{t: t}
 		run := startRunner(t, stream, f.invoke, nil)
 		run.drain()
-		down := true
-		stream.change(func() {
-			stream.fail = func(op string) error {
-				if op == "describe" && down {
-					return errors.New("connection refused")
-				}
-				return nil
-			}
-		})
+		stream.breaks("describe", errors.New("connection refused"))
 		stream.split("a", "b")
 		stream.put("b", "1")
 		since := time.Now()
 		bubble.Sleep(3 * time.Second)
 		check.That(t, !run.Idle(since), "idle while the child is not known")
-		stream.change(func() { down = false })
+		stream.breaks("describe", nil)
 		run.delivered(f, "1")
 	})
 }
@@ -119,9 +103,8 @@ func TestRunnerIsNotIdleBeforeItKnowsTheChildren(t *testing.T) {
 // A shard that is trimmed as a whole has nothing more to give, and its child must not wait for it.
 func TestRunnerGoesOnBehindAShardThatIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		stream := newMemoryStream("a")
+		stream, f := newMemoryStream("a"), &function{t: t}
 		stream.put("a", "1")
-		f := &function{t: t}
 		run := startRunner(t, stream, f.invoke, nil)
 		run.drain()
 		stream.split("a", "b")
@@ -133,9 +116,8 @@ func TestRunnerGoesOnBehindAShardThatIsGone(t *testing.T) {
 
 func TestRunnerEndsWithItsStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		stream := newMemoryStream("a")
+		stream, f := newMemoryStream("a"), &function{t: t}
 		stream.put("a", "1")
-		f := &function{t: t}
 		run := startRunner(t, stream, f.invoke, nil)
 		run.drain()
 		stream.change(func() { stream.gone = true })

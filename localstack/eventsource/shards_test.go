@@ -41,10 +41,9 @@ func TestRunnerLatestIsRefused(t *testing.T) {
 		stream, f := newMemoryStream("a"), &function{t: t}
 		stream.breaks("records", &types.TrimmedDataAccessException{})
 		run := startRunner(t, stream, f.invoke, latest)
-		bubble.Sleep(time.Millisecond)
-		stream.breaks("records", nil)
-		run.drain()
+		bubble.Sleep(time.Second)
 		stream.put("a", "new")
+		stream.breaks("records", nil)
 		run.delivered(f, "new")
 	})
 }

@@ -4,6 +4,7 @@ package ministack
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 	"syscall"
 	"testing"
@@ -27,6 +28,30 @@ func TestDeploy(t *testing.T) {
 	pid := s.process.Process.Pid
 	s.Close()
 	check.That(t, syscall.Kill(pid, 0) != nil, "the process is there after Close")
+}
+
+// TestDeployFIFO: a FIFO topic is one, and drops what comes twice.
+func TestDeployFIFO(t *testing.T) {
+	s := ForTest(t)
+	const template = `{
+	 "Resources": {"Topic": {"Type": "AWS::SNS::Topic", "Properties": {"TopicName": "ordered.fifo", "FifoTopic": true}}},
+	 "Outputs": {"RTopic": {"Value": {"Ref": "Topic"}}}}`
+	outputs, err := s.Deploy(t.Context(), "ordered", []byte(template))
+	check.OK(t, err)
+	var sequences []string
+	for _, id := range []string{"one", "one", "two"} {
+		var answer struct {
+			Sequence string `xml:"PublishResult>SequenceNumber"`
+		}
+		publish := url.Values{
+			"Action": {"Publish"}, "TopicArn": {outputs["RTopic"]}, "Message": {"hello"},
+			"MessageGroupId": {"g"}, "MessageDeduplicationId": {id},
+		}
+		check.OK(t, s.call(t.Context(), sns, publish, &answer))
+		sequences = append(sequences, answer.Sequence)
+	}
+	check.That(t, sequences[0] != "" && sequences[0] == sequences[1] && sequences[1] != sequences[2],
+		"sequence numbers %q, want that the second is the first again", sequences)
 }
 
 // A strict server takes what is signed by somebody who may, over TLS, and nothing else.

@@ -1,9 +1,7 @@
 package cost
 
 import (
-	"bytes"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 
@@ -34,27 +32,4 @@ func TestOneQueue(t *testing.T) {
 			t.Errorf("%+v: error %v", w, err)
 		}
 	}
-}
-
-// TestTooMuchForSingles: where a queue's rate is possible for batches that are one item only, these
-// have a bill, and nothing else of ours has.
-func TestTooMuchForSingles(t *testing.T) {
-	names := func(w Workload) (all []string) {
-		for _, b := range w.Bills() {
-			all = append(all, b.Name)
-		}
-		return all
-	}
-	w := Workload{Rate: 10_000, Batch: 100, Disorder: InOrder, Queues: 1}
-	if got, want := names(w), []string{"append", "append, one consumer", "SQS FIFO"}; !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
-	var out bytes.Buffer
-	check.OK(t, w.Write(&out))
-	for _, want := range []string{"One queue takes 1000 messages a second", "50000 in batches of 100 that are one item", "is left out", "gathered (append)"} {
-		check.That(t, strings.Contains(out.String(), want), "no %q in\n%s", want, &out)
-	}
-	w.Queues = 10
-	got := names(w)
-	check.That(t, slices.Contains(got, "sync") && slices.Contains(got, "aws-stream-sort"), "%q", got)
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"io/fs"
 	"maps"
-	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -30,30 +29,6 @@ func bills(t *testing.T, w Workload) map[string]Bill {
 func TestAMillionQueues(t *testing.T) {
 	quiet := (Workload{Queues: 1_000_000}).sweep(0).Quiet()
 	check.That(t, quiet <= 25, "$%.2f a month, want 25 at most", quiet)
-}
-
-func TestCheck(t *testing.T) {
-	good := Workload{Rate: 100, Batch: 25, Disorder: Window8, Queues: 10}
-	for _, c := range []struct {
-		spoil func(*Workload)
-		want  string
-	}{
-		{func(w *Workload) { w.Rate = 0 }, "rate is 0; write messages a second, above 0 and up to 1000000"},
-		{func(w *Workload) { w.Rate = math.NaN() }, "rate is NaN"},
-		{func(w *Workload) { w.Rate = math.Inf(1) }, "rate is +Inf"},
-		{func(w *Workload) { w.Batch = 0 }, "batch is 0; write how many messages a request has, 1 to 500"},
-		{func(w *Workload) { w.Batch = 501 }, "batch is 501"},
-		{func(w *Workload) { w.Disorder = "4" }, `disorder is "4"; write one of 0, 8, 32, reverse, random`},
-		{func(w *Workload) { w.Queues = 0 }, "queues is 0; write how many queues share the rate"},
-		{func(w *Workload) { w.Rate, w.Queues = 5500, 5 }, "write queues 6 or more"},
-	} {
-		w := good
-		c.spoil(&w)
-		err := w.Check()
-		check.That(t, err != nil && strings.Contains(err.Error(), c.want), "%+v: error %v", w, err)
-	}
-	err := good.Check()
-	check.That(t, err == nil, "%v", err)
 }
 
 // written finds where code of the functions writes a metric by its name.

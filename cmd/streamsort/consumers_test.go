@@ -92,8 +92,8 @@ func TestWhy(t *testing.T) {
 	}
 	check.That(t, !strings.Contains(out, "audit"), "one that is ok is in\n%s", out)
 	for line, want := range map[string]string{
-		"consumer --state blocked": "orders\tbilling\tpaused, blocked\t42\t7\tsince 2026-01-01T00:00:00Z\t" +
-			"HTTP 500 (attempt 5)\n",
+		"consumer --state blocked": "orders\tbilling\tpaused, blocked\t42\t7\t" +
+			"since 2026-01-01T00:00:00Z\tHTTP 500 (attempt 5)\n",
 		"inspect orders@42": "has not had it: it is at 41: attempt 3; failed: HTTP 500\\x1b[2J; " +
 			"next try at 2026-01-01T00:01:00Z\n    attempt 2 ended at 2026-01-01T00:00:10Z, ",
 	} {

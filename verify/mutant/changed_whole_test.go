@@ -86,7 +86,7 @@ func (r repository) chosen(base string) string {
 func TestChangedFilesChooseTheMutants(t *testing.T) {
 	r := newRepository(t)
 	check.Is(t, r.chosen(""), "p, q, p by q")
-	for _, c := range []struct {
+	for i, c := range []struct {
 		change func()
 		want   string
 	}{
@@ -102,9 +102,9 @@ func TestChangedFilesChooseTheMutants(t *testing.T) {
 	} {
 		base := r.git("rev-parse", "HEAD")
 		c.change()
-		check.Is(t, r.chosen(base), c.want)
+		check.Is(t, r.chosen(base), c.want, i)
 		r.commit("next")
-		check.Is(t, r.chosen(base), c.want)
+		check.Is(t, r.chosen(base), c.want, i)
 	}
 	base := r.git("rev-parse", "HEAD")
 	r.write("q/q.go", "package q\n\n// Changed.\n")

@@ -23,11 +23,7 @@ func TestEveryFolderIsBuilt(t *testing.T) {
 		files[folder+"/main.go"] = "package main\n\nfunc main() {}\n"
 		l.Functions = append(l.Functions, template.Function{Name: folder, Source: folder})
 	}
-	for name, text := range files {
-		path := filepath.Join(root, name)
-		check.OK(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		check.OK(t, os.WriteFile(path, []byte(text), 0o600))
-	}
+	write(t, root, files)
 	paths, err := planAndBuild(t, l)
 	check.OK(t, err)
 	seen := map[string]string{}

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/streamsort/streamsort/internal/dev/check"
-	"github.com/streamsort/streamsort/localstack/lambda"
 )
 
 // TestFailedFunctionsSayWhy: an error's text, a panic's and where it was, and the end of the log of
@@ -25,16 +24,5 @@ func TestFailedFunctionsSayWhy(t *testing.T) {
 		for _, part := range want {
 			check.That(t, strings.Contains(text, part), "%s: no %q in %s", path, part, text)
 		}
-	}
-}
-
-func TestErrorText(t *testing.T) {
-	for payload, want := range map[string]string{
-		`{"errorType":"ValueError","errorMessage":"no","stackTrace":["  File \"a.py\", line 1\n","  b"]}`: "ValueError: no\n  at File \"a.py\", line 1\n  at b",
-		`"what"`: `"what"`,
-		`{"errorType":"Runtime.ExitError","errorMessage":"gone"}`: "Runtime.ExitError: gone\n  one\n  two",
-	} {
-		text := errorText(lambda.Response{Payload: []byte(payload), LogTail: []byte("one\ntwo\n")})
-		check.Is(t, text, want, payload)
 	}
 }

@@ -19,7 +19,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/streamsort/streamsort/internal/dev/await"
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/localstack/gateway/gatewaytest"
 	"github.com/streamsort/streamsort/localstack/template"
@@ -436,41 +435,6 @@ func TestTenantsComeIn(t *testing.T) {
 	// The first API is the account's own, tenants or not.
 	status, queue := fetch[map[string]any](t, "GET", s.URL()+"/queues?queue=@globex/orders", "")
 	check.Is(t, status, 200, queue)
-}
-
-// A tenant that asks for more than its quota is refused the rest, and reads which quota it was; the
-// others are not concerned.
-func TestQuotas(t *testing.T) {
-	s := runTenants(t, Chaos{})
-	noisy, acme := s.token("noisy", tokenScopes), s.token("acme", tokenScopes)
-	refused := map[string]int{}
-	ask := func(method, path, body string) {
-		switch status, text := s.ask(noisy, method, path, body); {
-		case status == http.StatusOK:
-		case status == http.StatusTooManyRequests && strings.Contains(text, `"code":"quota"`):
-			var problem struct{ Quota string }
-			check.OK(t, json.Unmarshal([]byte(text), &problem))
-			refused[problem.Quota]++
-		default:
-			t.Fatalf("%s: %d %s", path, status, text)
-		}
-	}
-	// Each brings more than a window has, which is a debt: the next one is refused, also by a slow
-	// machine.
-	n := 0
-	await.Until(t, "a refusal of each kind", func() (bool, any) {
-		var all []string
-		for range 30 {
-			n++
-			all = append(all, fmt.Sprintf(`{"queue":"q","id":"%d","body":1}`, n))
-		}
-		ask("POST", "/messages", `{"messages":[`+strings.Join(all, ",")+`]}`)
-		ask("PUT", "/queues", fmt.Sprintf(`{"queue":"new-%d"}`, n))
-		ask("POST", "/acks", `{"operations":[`+strings.Repeat(`{"operation":"create","tag":"t"},`, 3)+`{"operation":"create","tag":"u"}]}`)
-		s.must(acme, "POST", "/messages", all[0])
-		return len(refused) == 3 && refused["messages"] > 0 && refused["newQueues"] > 0 && refused["newChains"] > 0, len(refused)
-	})
-	t.Logf("refused %v", refused)
 }
 
 // allIsCovered compares the matrix with what there is: the template's routes, and the operations

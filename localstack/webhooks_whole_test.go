@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -253,7 +252,7 @@ func (w sender) rotate(all []hook) {
 	w.t.Logf("%d deliveries, each once refused, in %.1fs", len(all), time.Since(began).Seconds())
 }
 
-// others sends what Stripe, Shopify and a sender of numbered events would.
+// others sends what Stripe and a sender of numbered events would.
 func (w sender) others() {
 	w.t.Helper()
 	const event = `{"id":"evt_1", "object":"event"}`
@@ -263,22 +262,13 @@ func (w sender) others() {
 			"Stripe-Signature": "t=" + seconds + ",v1=" + strings.Repeat("0", 64) + ",v1=" + hex.EncodeToString(mac(oldSecret, seconds, ".", event)),
 		})
 	}
-	for _, test := range []struct {
-		age    time.Duration
-		status int
-		said   string
-	}{{0, 200, "advanced"}, {4 * time.Minute, 200, "duplicate"}, {6 * time.Minute, 401, "not-signed"}, {-6 * time.Minute, 401, "not-signed"}} {
-		status, said := stripe(time.Now().Add(-test.age))
-		w.want(fmt.Sprintf("stripe, %s old", test.age), status, said, test.status, test.said)
-	}
+	status, said := stripe(time.Now())
+	w.want("stripe", status, said, 200, "advanced")
+	status, said = stripe(time.Now().Add(-6 * time.Minute))
+	w.want("stripe, six minutes old", status, said, 401, "not-signed")
 	if got := w.stored("stripe"); !slices.Equal(got, []string{"evt_1 " + event}) {
 		w.t.Errorf("stripe: %q", got)
 	}
-
-	status, said := w.send("shopify", []byte(`{"id":7}`), map[string]string{
-		"X-Shopify-Hmac-Sha256": base64.StdEncoding.EncodeToString(mac(oldSecret, `{"id":7}`)), "X-Shopify-Webhook-Id": "w", "X-Shopify-Shop-Domain": "a.myshopify.com",
-	})
-	w.want("shopify", status, said, 200, "advanced")
 
 	ledger := func(account string, number int, status int, said string) {
 		w.t.Helper()
@@ -300,30 +290,6 @@ func (w sender) others() {
 	ledger("b", 1, 200, "duplicate")
 	got := w.stored("ledger/a")
 	check.That(w.t, len(got) == 2 && strings.HasPrefix(got[0], "e-1 "), "ledger: %q", got)
-
-	// What no sender sends: refused, and never a fault of ours.
-	for name, test := range map[string]struct {
-		source  string
-		body    string
-		headers map[string]string
-	}{
-		"no signature":  {"github", `{}`, nil},
-		"a long header": {"stripe", `{}`, map[string]string{"Stripe-Signature": strings.Repeat("v1=00,", 5000)}},
-	} {
-		status, said := w.send(test.source, []byte(test.body), test.headers)
-		w.want(name, status, said, 401, "not-signed")
-	}
-	status, said = w.send("nobody", []byte(`{}`), nil)
-	w.want("a sender without a route", status, said, 404, "")
-	bytes := "\xff\xfe\x00"
-	status, said = w.send("github", []byte(bytes), map[string]string{
-		"X-Hub-Signature-256": "sha256=" + hex.EncodeToString(mac(newSecret, bytes)), "Content-Type": "application/octet-stream",
-	})
-	w.want("bytes, signed", status, said, 415, "not-json")
-	status, said = w.send("github", []byte(bytes), map[string]string{"X-Hub-Signature-256": "sha256=" + hex.EncodeToString(mac(newSecret, bytes))})
-	w.want("bytes as JSON, signed", status, said, 400, "invalid")
-	status, said = w.send("github", make([]byte, 400_000), nil)
-	w.want("huge", status, said, 413, "too-large")
 }
 
 // checkPrivileges compares what webhook called with what its role allows.

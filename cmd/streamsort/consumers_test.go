@@ -91,6 +91,15 @@ func TestWhy(t *testing.T) {
 			"no %q in exit %d\n%s%s", want, code, out, errOut)
 	}
 	check.That(t, !strings.Contains(out, "audit"), "one that is ok is in\n%s", out)
+	for line, want := range map[string]string{
+		"consumer --state blocked": "orders\tbilling\tpaused, blocked\t42\t7\t" +
+			"since 2026-01-01T00:00:00Z\tHTTP 500 (attempt 5)\n",
+		"inspect orders@42": "has not had it: it is at 41: attempt 3; failed: HTTP 500\\x1b[2J; " +
+			"next try at 2026-01-01T00:01:00Z\n    attempt 2 ended at 2026-01-01T00:00:10Z, ",
+	} {
+		out, errOut, _ := prints(t, append([]string{"--url", url}, strings.Fields(line)...)...)
+		check.That(t, strings.Contains(out, want), "%s: no %q in\n%s%s", line, want, out, errOut)
+	}
 	if out, _, _ := prints(t, "--url", url, "-o", "jsonl", "why", "orders"); !strings.HasPrefix(out, `{"queue":"orders","consumer":"billing","state":"retrying","cause":"failed",`) {
 		t.Errorf("as JSON: %s", out)
 	}
@@ -112,15 +121,6 @@ func TestWhy(t *testing.T) {
 	}
 }
 
-// TestTried: the answer says itself which function it is from, where it begins with its ARN.
-func TestTried(t *testing.T) {
-	const arn = "arn:aws:lambda:eu-west-1:123456789012:function:orders"
-	a := view.Attempt{Attempt: 2, At: time.Unix(0, 0), By: arn, RequestID: "r-1", Answer: arn + " failed: KeyError"}
-	if got, want := tried(a, clock{}), "attempt 2 ended at 1970-01-01T00:00:00Z, request r-1: "+arn+" failed: KeyError"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-}
-
 // TestLogOfAnAttempt: the function that was called last has a log, here or in CloudWatch.
 func TestLogOfAnAttempt(t *testing.T) {
 	called := view.Attempt{By: "arn:aws:lambda:eu-west-1:123456789012:function:orders", RequestID: "r-1"}
@@ -135,28 +135,6 @@ func TestLogOfAnAttempt(t *testing.T) {
 		if got := s.log([]view.Attempt{called, {Died: true}}); got != "" {
 			t.Errorf("of a call that is not known: %q", got)
 		}
-	}
-}
-
-// TestListOfConsumers: queue, consumer, state, seq, lag, since and error, with which attempt
-// failed.
-func TestListOfConsumers(t *testing.T) {
-	url := answers(t, failing)
-	want := "orders\tbilling\tpaused, blocked\t42\t7\tsince 2026-01-01T00:00:00Z\tHTTP 500 (attempt 5)\n"
-	if out, errOut, _ := prints(t, "--url", url, "consumer", "--state", "blocked"); out != want {
-		t.Errorf("%q, %s, want %q", out, errOut, want)
-	}
-	out, _, _ := prints(t, "--url", url, "-o", "table", "consumer")
-	if head, _, _ := strings.Cut(out, "\n"); strings.Join(strings.Fields(head), " ") != "QUEUE CONSUMER STATE SEQ LAG SINCE ERROR" {
-		t.Errorf("the heads are %s", head)
-	}
-}
-
-// TestInspectHasAttempts: those on the message are shown with its consumer.
-func TestInspectHasAttempts(t *testing.T) {
-	out, errOut, _ := prints(t, "--url", answers(t, failing), "inspect", "orders@42")
-	for _, want := range []string{"    attempt 2 ended at 2026-01-01T00:00:10Z, ", "    attempt 3 ended ", "has not had it: it is at 41: attempt 3; failed: HTTP 500"} {
-		check.That(t, strings.Contains(out, want), "no %q in\n%s%s", want, out, errOut)
 	}
 }
 
@@ -205,15 +183,6 @@ func TestAboutAChain(t *testing.T) {
 	} {
 		if got := c.of.about(clock{}); !strings.Contains(got, c.want) || strings.Contains(got, "\x1b") {
 			t.Errorf("%q, want %q in it", got, c.want)
-		}
-	}
-}
-
-// TestBar is full only where all is done.
-func TestBar(t *testing.T) {
-	for want, c := range map[int]chain{0: {}, 19: {Edges: 1000, EdgesEnded: 999}, 20: {Edges: 3, EdgesEnded: 3}} {
-		if got := strings.Count(c.bar(), "█"); got != want || len([]rune(c.bar())) != 20 {
-			t.Errorf("%+v: %s", c, c.bar())
 		}
 	}
 }

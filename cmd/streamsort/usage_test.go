@@ -57,10 +57,7 @@ func TestUsage(t *testing.T) {
 		{"local --consumer a=b --template main.go", "--consumer is for the project's own stack: without --template"},
 		{"local --prefix shop/", "--prefix: there is no --consumer to read the queues"},
 		{"local --consumer a=http://x/ --prefix b=shop/", "--prefix: there is no --consumer b"},
-		{"local --consumer a=nope.py", "--consumer: a: there is no /"},
 		{"local --consumer a=http://x/ --prefix a=shop/ --prefix a=bank/", "--prefix: a=bank/ is a second one, and a consumer has one: give a shorter one, or another --consumer"},
-		{"local --consumer a=http://x/ --prefix shop/ --prefix bank/", "--prefix: bank/ is a second one"},
-		{"local --consumer a=http://x/ --consumer a=http://y/", "--consumer: two consumers have the name a: each must have its own"},
 		{"local --port 99999", "--port must be from 0 to 65535"},
 	} {
 		_, said, code := prints(t, strings.Fields(c.line)...)

@@ -2,7 +2,6 @@ package eventsource
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,17 +18,28 @@ var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 // clockedLane drives a lane by hand and writes down what it does.
 type clockedLane struct {
 	*lane
-	now   time.Time
-	trace []string
+	now       time.Time
+	trace     []string
+	delivered int
 }
 
-func newClockedLane(m template.Mapping) *clockedLane {
+// newClockedLane is a lane to which the records 1 to n were added.
+func newClockedLane(m template.Mapping, n int) *clockedLane {
 	if m.BatchSize == 0 {
 		m.BatchSize = 100
 	}
-	return &clockedLane{
-		lane: &lane{mapping: &m, backoff: func(n int) time.Duration { return time.Duration(n) * time.Second }, chaos: Chaos{}.Dice(0)},
-		now:  start,
+	l := &clockedLane{now: start, lane: &lane{
+		mapping: &m, chaos: Chaos{}.Dice(0),
+		backoff: func(n int) time.Duration { return time.Duration(n) * time.Second },
+	}}
+	l.add(1, n)
+	return l
+}
+
+// add adds records by their sequence numbers.
+func (l *clockedLane) add(from, to int) {
+	for n := from; n <= to; n++ {
+		l.lane.add(numbered(n, n)[0], l.now)
 	}
 }
 
@@ -66,19 +76,10 @@ func (l *clockedLane) drain(answer func(*batch) outcome) {
 				result = fmt.Sprintf("failed at %s", b.records[o.firstFailed].sequence)
 			}
 			l.trace = append(l.trace, span(b)+" "+result)
-			l.finish(b, o, l.now)
+			l.delivered += l.finish(b, o, l.now).delivered
 		}
 	}
 	l.trace = append(l.trace, "never ends")
-}
-
-// sequences is "1" to "n".
-func sequences(n int) []string {
-	var s []string
-	for i := range n {
-		s = append(s, fmt.Sprint(i+1))
-	}
-	return s
 }
 
 // failing answers like a function that cannot take some records, each for a number of times (-1:
@@ -110,20 +111,8 @@ func TestLaneFailures(t *testing.T) {
 		want    []string
 	}{
 		{
-			name: "all accepted", mapping: template.Mapping{BatchSize: 3}, records: 7,
-			want: []string{"1-3 ok", "4-6 ok", "7 ok"},
-		},
-		{
-			name: "the whole batch again", mapping: template.Mapping{MaxRetries: -1}, records: 3, bad: map[string]int{"2": 3},
-			want: []string{"1-3 failed", "1-3 failed", "1-3 failed", "1-3 ok"},
-		},
-		{
 			name: "retries used up", mapping: template.Mapping{BatchSize: 3, MaxRetries: 2}, records: 4, bad: map[string]int{"2": -1},
 			want: []string{"1-3 failed", "1-3 failed", "1-3 failed", "1-3 RetryAttemptsExhausted after 3", "4 ok"},
-		},
-		{
-			name: "no retries", mapping: template.Mapping{MaxRetries: 0}, records: 1, bad: map[string]int{"1": -1},
-			want: []string{"1 failed", "1 RetryAttemptsExhausted after 1"},
 		},
 		{
 			name: "the last retry succeeds", mapping: template.Mapping{MaxRetries: 2}, records: 2, bad: map[string]int{"2": 2},
@@ -167,10 +156,7 @@ func TestLaneFailures(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			l := newClockedLane(test.mapping)
-			for _, r := range numbered(sequences(test.records)...) {
-				l.add(r, l.now)
-			}
+			l := newClockedLane(test.mapping, test.records)
 			l.drain(failing(test.report, test.bad))
 			check.Is(t, cmp.Diff(test.want, l.trace), "")
 			check.That(t, l.size() == 0 && l.bytes == 0, "%d %d", l.size(), l.bytes)
@@ -178,41 +164,18 @@ func TestLaneFailures(t *testing.T) {
 	}
 }
 
-func TestLaneBacksOffBetweenRetries(t *testing.T) {
-	l := newClockedLane(template.Mapping{MaxRetries: 2})
-	l.add(numbered("1")[0], l.now)
-	var at []time.Duration
-	l.drain(func(*batch) outcome {
-		at = append(at, l.now.Sub(start))
-		return outcome{reached: true}
-	})
-	check.Is(t, cmp.Diff([]time.Duration{0, time.Second, 3 * time.Second}, at), "")
-}
-
-// A throttled invocation is tried again without using up retries, and is never bisected.
+// TestLaneThrottled: an invocation that is throttled is tried again later and later, uses up no
+// retries, and is never bisected; one that fails is.
 func TestLaneThrottled(t *testing.T) {
-	l := newClockedLane(template.Mapping{MaxRetries: 1})
-	for _, r := range numbered("1", "2") {
-		l.add(r, l.now)
-	}
+	l := newClockedLane(template.Mapping{Bisect: true}, 2)
 	calls := 0
 	l.drain(func(b *batch) outcome {
 		calls++
-		return outcome{reached: calls > 3, firstFailed: (calls / 5) * len(b.records)}
+		return outcome{reached: calls > 3, firstFailed: calls / 5}
 	})
-	want := []string{"1-2 throttled", "1-2 throttled", "1-2 throttled", "1-2 failed", "1-2 ok"}
+	want := []string{"1-2 throttled", "1-2 throttled", "1-2 throttled", "1-2 failed", "1 ok", "2 ok"}
 	check.Is(t, cmp.Diff(want, l.trace), "")
-
-	l = newClockedLane(template.Mapping{MaxRetries: -1, Bisect: true})
-	for _, r := range numbered("1", "2") {
-		l.add(r, l.now)
-	}
-	calls = 0
-	l.drain(func(b *batch) outcome {
-		calls++
-		return outcome{reached: calls > 1, firstFailed: len(b.records)}
-	})
-	check.Is(t, cmp.Diff([]string{"1-2 throttled", "1-2 ok"}, l.trace), "")
+	check.Is(t, l.now.Sub(start), (1+2+3+4)*time.Second)
 }
 
 func TestLaneRecordAge(t *testing.T) {
@@ -253,9 +216,9 @@ func TestLaneRecordAge(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			l := newClockedLane(test.mapping)
+			l := newClockedLane(test.mapping, 0)
 			for i, age := range test.ages {
-				l.add(&record{sequence: fmt.Sprint(i + 1), at: start.Add(-age), json: []byte("{}")}, l.now)
+				l.lane.add(&record{sequence: fmt.Sprint(i + 1), at: start.Add(-age), json: []byte("{}")}, l.now)
 			}
 			l.drain(test.answer)
 			check.Is(t, cmp.Diff(test.want, l.trace), "")
@@ -264,14 +227,10 @@ func TestLaneRecordAge(t *testing.T) {
 }
 
 func TestLaneBatchingWindow(t *testing.T) {
-	accept := func(b *batch) outcome { return outcome{reached: true, firstFailed: len(b.records)} }
-	l := newClockedLane(template.Mapping{BatchSize: 3, Window: 10 * time.Second})
-	records := numbered(sequences(9)...)
+	l := newClockedLane(template.Mapping{BatchSize: 3, Window: 10 * time.Second}, 0)
 	add := func(after time.Duration, from, to int) {
 		l.now = start.Add(after)
-		for _, r := range records[from-1 : to] {
-			l.add(r, l.now)
-		}
+		l.add(from, to)
 	}
 	expect := func(wantWait time.Duration, wantTrace ...string) {
 		t.Helper()
@@ -285,7 +244,7 @@ func TestLaneBatchingWindow(t *testing.T) {
 				break
 			}
 			l.trace = append(l.trace, span(b))
-			l.finish(b, accept(b), l.now)
+			l.finish(b, outcome{reached: true, firstFailed: len(b.records)}, l.now)
 		}
 		check.Is(t, cmp.Diff(wantTrace, l.trace), "")
 	}
@@ -307,113 +266,43 @@ func TestLaneBatchingWindow(t *testing.T) {
 }
 
 func TestLanePayloadLimit(t *testing.T) {
-	l := newClockedLane(template.Mapping{BatchSize: 10, Window: time.Minute})
-	big := func(n int) *record {
-		return &record{sequence: fmt.Sprint(n), json: []byte(`"` + strings.Repeat("x", 2<<20) + `"`)}
-	}
-	for n := range 4 {
-		l.add(big(n+1), l.now)
-	}
-	var sizes []int
-	b, _ := l.next(l.now)
-	check.Need(t, b != nil, "6 MB are there and the lane waits for the window's end")
-	sizes = append(sizes, len(b.payload()))
-	l.finish(b, outcome{reached: true, firstFailed: len(b.records)}, l.now)
-	check.That(t, len(b.records) == 2 && sizes[0] <= maxPayload, "%d %d", len(b.records), sizes[0])
-
-	huge := &record{sequence: "9", json: []byte(`"` + strings.Repeat("x", maxPayload) + `"`)}
-	l = newClockedLane(template.Mapping{BatchSize: 10})
-	l.add(huge, l.now)
-	b, _ = l.next(l.now)
-	check.That(t, b != nil && len(b.records) == 1, "a record larger than the limit is not sent alone")
-}
-
-func TestLaneIsBusyWhileInvoking(t *testing.T) {
-	l := newClockedLane(template.Mapping{BatchSize: 1})
-	for _, r := range numbered("1", "2") {
-		l.add(r, l.now)
-	}
-	first, _ := l.next(l.now)
-	b, wait := l.next(l.now)
-	check.Need(t, b == nil && wait.IsZero(), "%v", b)
-	l.finish(first, outcome{reached: true, firstFailed: 1}, l.now)
-	b, _ = l.next(l.now)
-	check.That(t, b != nil && b.records[0].sequence == "2", "next batch = %v, want record 2", b)
-}
-
-// Chaos repeats from some record on, before anything else, and counts a record as delivered once.
-func TestLaneChaosRepeats(t *testing.T) {
-	l := newClockedLane(template.Mapping{BatchSize: 4, MaxRetries: -1})
-	l.chaos = Chaos{Seed: 1, Duplicate: 0.5}.Dice(0)
-	const n = 200
-	for _, r := range numbered(sequences(n)...) {
-		l.add(r, l.now)
-	}
-	var got []int
-	delivered, repeated := 0, 0
-	for l.size() > 0 {
-		b, wait := l.next(l.now)
-		if b == nil {
-			l.now = wait
-			continue
+	// One that is too large goes alone.
+	for want, size := range map[int]int{2: 2 << 20, 1: maxPayload} {
+		l := newClockedLane(template.Mapping{BatchSize: 10, Window: time.Minute}, 0)
+		for range 4 {
+			l.lane.add(&record{json: []byte(strings.Repeat("x", size))}, l.now)
 		}
-		for _, r := range b.records {
-			var s int
-			_, _ = fmt.Sscan(r.sequence, &s)
-			got = append(got, s)
-		}
-		tally := l.finish(b, outcome{reached: true, firstFailed: len(b.records)}, l.now)
-		delivered += tally.delivered
-		repeated += tally.repeated
+		b, _ := l.next(l.now)
+		check.Need(t, b != nil, "6 MB are there and the lane waits for the window's end")
+		check.Is(t, len(b.records), want)
 	}
-	check.That(t, delivered == n && repeated != 0 && len(got) == n+repeated,
-		"%d of %d delivered, %d repeated, %d in all", delivered, n, repeated, len(got))
-	seen, overlapping := 0, false
-	for i, s := range got {
-		check.Need(t, s <= seen+1 && (i == 0 || s <= got[i-1]+1), "%d in %v", s, got)
-		overlapping = overlapping || i > 0 && s <= seen && s != got[i-1]+1 && s%4 != 1
-		seen = max(seen, s)
-	}
-	check.That(t, overlapping, "no repetition began within a batch")
 }
 
-func TestLaneChaosIsLate(t *testing.T) {
-	l := newClockedLane(template.Mapping{BatchSize: 1})
-	l.chaos = Chaos{Seed: 3, Late: 1, LateBy: time.Minute}.Dice(0)
-	for _, r := range numbered("1", "2", "3") {
-		l.add(r, l.now)
+// TestLaneChaos: a batch is repeated from some record on, before anything else, and its records are
+// delivered once; held back, and in order; or left out, and never comes.
+func TestLaneChaos(t *testing.T) {
+	for name, c := range map[string]struct {
+		chaos Chaos
+		want  []string
+	}{
+		"repeats": {Chaos{Seed: 4, Duplicate: 0.5}, []string{
+			"0s", "1-4 ok", "0s", "1-4 ok", "0s", "1-4 ok", "0s", "2-5 ok", "0s", "6-9 ok",
+			"0s", "10 ok", "0s", "10 ok",
+		}},
+		"late": {Chaos{Seed: 3, Late: 0.5, LateBy: time.Minute}, []string{
+			"0s", "1-4 ok", "8s", "5-8 ok", "44s", "9-10 ok",
+		}},
+		"drops": {Chaos{Seed: 1, Drop: 0.5}, []string{
+			"1-4 Dropped after 0", "0s", "5-8 ok", "9-10 Dropped after 0",
+		}},
+	} {
+		l := newClockedLane(template.Mapping{BatchSize: 4}, 10)
+		l.chaos = c.chaos.Dice(0)
+		l.drain(func(b *batch) outcome {
+			l.trace = append(l.trace, l.now.Sub(start).Truncate(time.Second).String())
+			return outcome{reached: true, firstFailed: len(b.records)}
+		})
+		check.Is(t, cmp.Diff(c.want, l.trace), "", name)
+		check.Is(t, l.delivered, map[string]int{"repeats": 10, "late": 10, "drops": 4}[name], name)
 	}
-	var at []time.Duration
-	l.drain(func(b *batch) outcome {
-		at = append(at, l.now.Sub(start))
-		return outcome{reached: true, firstFailed: 1}
-	})
-	check.That(t, slices.IsSorted(at) && at[0] != 0 && at[2] <= 3*time.Minute, "delivered at %v", at)
-	check.Is(t, cmp.Diff([]string{"1 ok", "2 ok", "3 ok"}, l.trace), "")
-}
-
-// Chaos drops whole batches: each record is delivered or dropped, in order, and a dropped one never
-// comes.
-func TestLaneChaosDrops(t *testing.T) {
-	l := newClockedLane(template.Mapping{BatchSize: 2, MaxRetries: -1})
-	l.chaos = Chaos{Seed: 1, Drop: 0.5}.Dice(0)
-	const n = 100
-	for _, r := range numbered(sequences(n)...) {
-		l.add(r, l.now)
-	}
-	l.drain(failing(false, nil))
-	delivered, lost := 0, 0
-	for i, said := range l.trace {
-		span := fmt.Sprintf("%d-%d", 2*i+1, 2*i+2)
-		switch said {
-		case span + " ok":
-			delivered++
-		case span + " Dropped after 0":
-			lost++
-		default:
-			t.Errorf("step %d: %s, want that of %s", i, said, span)
-		}
-	}
-	check.That(t, delivered+lost == n/2 && delivered != 0 && lost != 0 && l.size() == 0,
-		"%d batches delivered, %d dropped, %d records left", delivered, lost, l.size())
 }

@@ -23,9 +23,9 @@ import (
 type memoryStream struct {
 	mu     sync.Mutex
 	shards []*memoryShard
-	next   int                   // last sequence number given
-	era    int                   // iterators of an earlier one have expired
-	fail   func(op string) error // asked before each call
+	next   int              // last sequence number given
+	era    int              // iterators of an earlier one have expired
+	broken map[string]error // what calls of an operation fail with
 	calls  map[string]int
 	gone   bool
 }
@@ -38,7 +38,7 @@ type memoryShard struct {
 }
 
 func newMemoryStream(shards ...string) *memoryStream {
-	m := &memoryStream{calls: map[string]int{}, fail: func(string) error { return nil }}
+	m := &memoryStream{calls: map[string]int{}, broken: map[string]error{}}
 	for _, id := range shards {
 		m.shards = append(m.shards, &memoryShard{id: id})
 	}
@@ -85,6 +85,13 @@ func (m *memoryStream) split(id string, children ...string) {
 	}
 }
 
+// breaks has calls of an operation fail from now on, or, without an error, go well again.
+func (m *memoryStream) breaks(op string, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.broken[op] = err
+}
+
 // change runs f while no call is under way.
 func (m *memoryStream) change(f func()) {
 	m.mu.Lock()
@@ -97,7 +104,7 @@ func (m *memoryStream) begin(op string) error {
 	if m.gone {
 		return &types.ResourceNotFoundException{Message: aws.String("no such stream")}
 	}
-	return m.fail(op)
+	return m.broken[op]
 }
 
 func (m *memoryStream) DescribeStream(ctx context.Context, in *dynamodbstreams.DescribeStreamInput, _ ...func(*dynamodbstreams.Options)) (*dynamodbstreams.DescribeStreamOutput, error) {

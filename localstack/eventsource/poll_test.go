@@ -18,10 +18,9 @@ import (
 
 func TestRunnerRenewsItsIterator(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		stream := newMemoryStream("a")
+		stream, f := newMemoryStream("a"), &function{t: t}
 		stream.put("a", "1")
 		stream.put("a", "2")
-		f := &function{t: t}
 		run := startRunner(t, stream, f.invoke, nil)
 		run.drain()
 		stream.change(func() { stream.era++ })
@@ -37,19 +36,12 @@ func TestRunnerRenewsItsIterator(t *testing.T) {
 // between.
 func TestRunnerKeepsItsIteratorThroughErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		stream := newMemoryStream("a")
-		down := true
-		stream.fail = func(op string) error {
-			if op == "records" && down {
-				return errors.New("connection refused")
-			}
-			return nil
-		}
-		f := &function{t: t}
-		run := startRunner(t, stream, f.invoke, func(m *template.Mapping, _ *Config) { m.StartingPosition = "LATEST" })
+		stream, f := newMemoryStream("a"), &function{t: t}
+		stream.breaks("records", errors.New("connection refused"))
+		run := startRunner(t, stream, f.invoke, latest)
 		bubble.Sleep(time.Second)
 		stream.put("a", "1")
-		stream.change(func() { down = false })
+		stream.breaks("records", nil)
 		run.delivered(f, "1")
 	})
 }
@@ -58,20 +50,14 @@ func TestRunnerBacksOffFromErrors(t *testing.T) {
 	for _, op := range []string{"describe", "iterator", "records"} {
 		t.Run(op, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				stream := newMemoryStream("a")
+				stream, f := newMemoryStream("a"), &function{t: t}
 				stream.put("a", "1")
-				down := true
-				stream.fail = func(called string) error {
-					if called == op && down {
-						return &types.LimitExceededException{}
-					}
-					return nil
-				}
-				f := &function{t: t}
+				stream.breaks(op, &types.LimitExceededException{})
 				run := startRunner(t, stream, f.invoke, nil)
 				bubble.Sleep(time.Minute)
 				calls := 0
-				stream.change(func() { calls, down = stream.calls[op], false })
+				stream.change(func() { calls = stream.calls[op] })
+				stream.breaks(op, nil)
 				check.That(t, calls >= 10 && calls <= 20, "%d calls within a minute of errors", calls)
 				run.delivered(f, "1")
 			})
@@ -81,8 +67,7 @@ func TestRunnerBacksOffFromErrors(t *testing.T) {
 
 func TestRunnerPollsLittleWhenIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		stream := newMemoryStream("a")
-		f := &function{t: t}
+		stream, f := newMemoryStream("a"), &function{t: t}
 		delivered := make(chan time.Time, 2)
 		f.answer = func([]received) (string, string, error) {
 			delivered <- time.Now()
@@ -110,12 +95,11 @@ func TestRunnerPollsLittleWhenIdle(t *testing.T) {
 
 func TestRunnerDoesNotReadAheadForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		stream := newMemoryStream("a")
+		stream, f := newMemoryStream("a"), &function{t: t}
 		for i := range 3 * readAhead {
 			stream.put("a", fmt.Sprint(i%7))
 		}
 		open := make(chan struct{})
-		f := &function{t: t}
 		f.answer = func([]received) (string, string, error) { <-open; return "", "", nil }
 		run := startRunner(t, stream, f.invoke, nil)
 		bubble.Sleep(time.Minute)
@@ -131,10 +115,9 @@ func TestRunnerDoesNotReadAheadForEver(t *testing.T) {
 // A record's age counts from when it was written, which DynamoDB Local tells to the minute only.
 func TestRunnerDoesNotTakeFreshRecordsForOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		stream := newMemoryStream("a")
+		stream, f := newMemoryStream("a"), &function{t: t}
 		stream.put("a", "old") // at 00:00:00
 		bubble.Sleep(59*time.Minute + 59*time.Second)
-		f := &function{t: t}
 		calls := 0
 		f.answer = func([]received) (string, string, error) {
 			calls++

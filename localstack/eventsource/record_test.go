@@ -1,12 +1,10 @@
 package eventsource
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 	"github.com/google/go-cmp/cmp"
@@ -73,30 +71,6 @@ func TestEventShape(t *testing.T) {
 	check.That(t, strings.Contains(got, `"ApproximateCreationDateTime":1479499740,`), "%s", got)
 }
 
-// The official Go library for functions has to understand the event.
-func TestEventDecodesInAFunction(t *testing.T) {
-	r := modified(nil, everyType())
-	r.EventName = types.OperationTypeRemove
-	r.UserIdentity = &types.Identity{Type: aws.String("Service"), PrincipalId: aws.String("dynamodb.amazonaws.com")}
-	b := &batch{records: []*record{{json: []byte(eventJSON(t, r))}, {json: []byte(eventJSON(t, r))}}}
-	var event events.DynamoDBEvent
-	check.OK(t, json.Unmarshal(b.payload(), &event))
-	check.Need(t, len(event.Records) == 2, "%d records", len(event.Records))
-	got := event.Records[1]
-	if got.UserIdentity == nil || got.UserIdentity.PrincipalID != "dynamodb.amazonaws.com" || got.UserIdentity.Type != "Service" {
-		t.Errorf("user identity = %+v", got.UserIdentity)
-	}
-	if got.EventSourceArn != "arn:stream" || got.EventSource != "aws:dynamodb" || got.AWSRegion != "us-east-1" || got.EventID != "e1" {
-		t.Errorf("record = %+v", got)
-	}
-	c := got.Change
-	if !c.ApproximateCreationDateTime.Equal(time.Unix(1479499740, 0)) || c.SequenceNumber != "4421584500000000017450439091" || c.SizeBytes != 59 {
-		t.Errorf("change = %+v", c)
-	}
-	check.That(t, len(c.NewImage) == len(everyType()) && c.OldImage == nil,
-		"%d attributes, old image %v", len(c.NewImage), c.OldImage)
-}
-
 func TestEventLeavesOutWhatTheViewDoesNotShow(t *testing.T) {
 	r := modified(nil, nil)
 	r.Dynamodb.StreamViewType = types.StreamViewTypeKeysOnly
@@ -124,7 +98,6 @@ func TestEventRefused(t *testing.T) {
 	}{
 		{"no dynamodb part", func(r *types.Record) { r.Dynamodb = nil }, "no dynamodb part"},
 		{"no sequence number", func(r *types.Record) { r.Dynamodb.SequenceNumber = nil }, "0 digits"},
-		{"bad sequence number", func(r *types.Record) { r.Dynamodb.SequenceNumber = aws.String("1x") }, "not a decimal number"},
 		{"no keys", func(r *types.Record) { r.Dynamodb.Keys = nil }, "no keys"},
 		{"no name", func(r *types.Record) { r.EventName = "" }, "unknown event name"},
 		{"unknown name", func(r *types.Record) { r.EventName = "UPSERT" }, `"UPSERT"`},
@@ -178,18 +151,14 @@ func TestChangesNothing(t *testing.T) {
 		{"the same", everyType(), everyType(), types.OperationTypeModify, true},
 		{"sets in another order", everyType(), reordered, types.OperationTypeModify, true},
 		{"another value", everyType(), with("s", s("other")), types.OperationTypeModify, false},
-		{"another type", everyType(), with("n", s("1")), types.OperationTypeModify, false},
-		{"set became a string", everyType(), with("ss", s("1")), types.OperationTypeModify, false},
 		{"another element", everyType(), with("ss", &types.AttributeValueMemberSS{Value: []string{"x", "z"}}), types.OperationTypeModify, false},
 		{"deep inside", everyType(), with("m", &types.AttributeValueMemberM{Value: item{"S": s("x"), "e": &types.AttributeValueMemberM{}}}), types.OperationTypeModify, false},
 		{
 			"list in another order", with("l", &types.AttributeValueMemberL{Value: []types.AttributeValue{s("a"), s("b")}}),
 			with("l", &types.AttributeValueMemberL{Value: []types.AttributeValue{s("b"), s("a")}}), types.OperationTypeModify, false,
 		},
-		{"one more attribute", everyType(), with("new", s("x")), types.OperationTypeModify, false},
 		{"old image not shown", nil, everyType(), types.OperationTypeModify, false},
 		{"new image not shown", everyType(), nil, types.OperationTypeModify, false},
-		{"no images", nil, nil, types.OperationTypeModify, false},
 		{"an insert", everyType(), everyType(), types.OperationTypeInsert, false},
 	}
 	for _, test := range tests {

@@ -1,24 +1,23 @@
 package eventsource
 
 import (
-	"encoding/json"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
-// numbered makes records with the sequence numbers from 1 on, as dynoxide counts them.
-func numbered(sequences ...string) []*record {
-	records := make([]*record, len(sequences))
-	for i, s := range sequences {
-		records[i] = &record{sequence: s, json: []byte(`{"s":"` + s + `"}`)}
+// numbered makes records with these sequence numbers, as dynoxide counts them.
+func numbered(first, last int) (records []*record) {
+	for n := first; n <= last; n++ {
+		records = append(records, &record{sequence: strconv.Itoa(n), json: []byte("{}")})
 	}
 	return records
 }
 
 func TestFirstFailed(t *testing.T) {
-	records := numbered("8", "9", "10", "11")
+	records := numbered(8, 11)
 	tests := []struct {
 		name, response string
 		want           int
@@ -31,19 +30,14 @@ func TestFirstFailed(t *testing.T) {
 		{name: "empty string", response: `""`, want: 4},
 		{name: "empty list at the top", response: `[]`, want: 4},
 		{name: "null list", response: `{"batchItemFailures": null}`, want: 4},
-		{name: "empty list", response: `{"batchItemFailures": []}`, want: 4},
-		{name: "another object", response: `{"statusCode": 200}`, want: 4},
 		{name: "other letters", response: `{"BatchItemFailures": [{"itemIdentifier": "9"}]}`, want: 4},
 
 		{name: "first", response: `{"batchItemFailures": [{"itemIdentifier": "8"}]}`, want: 0},
-		{name: "middle", response: `{"batchItemFailures": [{"itemIdentifier": "10"}]}`, want: 2},
 		{name: "last", response: ` {"batchItemFailures": [{"itemIdentifier": "11"}]} `, want: 3},
 		{name: "lowest by value, not by text", response: `{"batchItemFailures": [{"itemIdentifier": "10"}, {"itemIdentifier": "9"}, {"itemIdentifier": "11"}]}`, want: 1},
-		{name: "more fields", response: `{"batchItemFailures": [{"itemIdentifier": "9", "reason": "x"}], "more": 1}`, want: 1},
 
 		{name: "empty identifier", response: `{"batchItemFailures": [{"itemIdentifier": ""}]}`, wantErr: "[0]: itemIdentifier must be a string"},
 		{name: "null identifier", response: `{"batchItemFailures": [{"itemIdentifier": null}]}`, wantErr: "[0]: itemIdentifier must be a string"},
-		{name: "bad key", response: `{"batchItemFailures": [{"foo": "9"}]}`, wantErr: "[0]: itemIdentifier must be a string"},
 		{name: "key in other letters", response: `{"batchItemFailures": [{"ItemIdentifier": "9"}]}`, wantErr: "[0]: itemIdentifier must be a string"},
 		{name: "number", response: `{"batchItemFailures": [{"itemIdentifier": 9}]}`, wantErr: "[0]: itemIdentifier must be a string"},
 		{name: "unknown", response: `{"batchItemFailures": [{"itemIdentifier": "12"}]}`, wantErr: "not a sequence number of the batch"},
@@ -51,10 +45,7 @@ func TestFirstFailed(t *testing.T) {
 		{name: "one of two is bad", response: `{"batchItemFailures": [{"itemIdentifier": "10"}, {"itemIdentifier": ""}]}`, wantErr: "batchItemFailures[1]"},
 		{name: "null element", response: `{"batchItemFailures": [null]}`, wantErr: "[0]: itemIdentifier must be a string"},
 		{name: "string element", response: `{"batchItemFailures": ["9"]}`, wantErr: "not a list of objects"},
-		{name: "not a list", response: `{"batchItemFailures": "9"}`, wantErr: "not a list"},
-		{name: "list at the top", response: `[{"itemIdentifier": "9"}]`, wantErr: "not an object"},
 		{name: "a word", response: `"done"`, wantErr: "not an object"},
-		{name: "not JSON", response: `done`, wantErr: "not an object"},
 		{name: "cut off", response: `{"batchItemFailures": [`, wantErr: "not an object"},
 	}
 	for _, test := range tests {
@@ -66,29 +57,6 @@ func TestFirstFailed(t *testing.T) {
 			check.Is(t, got, test.want)
 		})
 	}
-}
-
-// FuzzResponse feeds any response: it names a record of the batch, or none, or is an error that
-// fails the whole batch.
-func FuzzResponse(f *testing.F) {
-	for _, s := range []string{
-		``, `null`, `[]`, `""`, `{"batchItemFailures": [{"itemIdentifier": "9"}, {"itemIdentifier": "8"}]}`,
-		`{"batchItemFailures": [null, 1, {"itemIdentifier": []}]}`, `{"batchItemFailures": {}}`, `[`, `{"a"`,
-	} {
-		f.Add([]byte(s))
-	}
-	records := numbered("8", "9", "10")
-	f.Fuzz(func(t *testing.T, response []byte) {
-		first, err := firstFailed(response, records)
-		switch {
-		case err != nil && (first != 0 || err.Error() == ""):
-			t.Errorf("first failed = %d with the error %q", first, err)
-		case first < 0 || first > len(records):
-			t.Errorf("first failed = %d of %d", first, len(records))
-		case err == nil && first < len(records) && !json.Valid(response):
-			t.Errorf("a response that is not JSON names record %d", first)
-		}
-	})
 }
 
 func TestCheckSequence(t *testing.T) {

@@ -13,20 +13,18 @@ import (
 
 	"github.com/streamsort/streamsort/internal/dev/bubble"
 	"github.com/streamsort/streamsort/internal/dev/check"
-	"github.com/streamsort/streamsort/localstack/template"
 )
 
 func TestRunnerStartsAtLatest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		stream := newMemoryStream("closed", "parent", "open")
+		stream, f := newMemoryStream("closed", "parent", "open"), &function{t: t}
 		stream.put("closed", "old")
 		stream.split("closed")
 		stream.put("parent", "old")
 		stream.split("parent", "first")
 		stream.put("first", "old")
 		stream.put("open", "old")
-		f := &function{t: t}
-		run := startRunner(t, stream, f.invoke, func(m *template.Mapping, _ *Config) { m.StartingPosition = "LATEST" })
+		run := startRunner(t, stream, f.invoke, latest)
 		run.drain()
 		stream.put("open", "new")
 		stream.split("open", "child")
@@ -40,42 +38,13 @@ func TestRunnerStartsAtLatest(t *testing.T) {
 // DynamoDB Local refuses LATEST on an empty shard.
 func TestRunnerLatestIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		stream := newMemoryStream("a")
-		stream.fail = func(op string) error {
-			if op == "records" && stream.calls[op] == 1 {
-				return &types.TrimmedDataAccessException{}
-			}
-			return nil
-		}
-		f := &function{t: t}
-		run := startRunner(t, stream, f.invoke, func(m *template.Mapping, _ *Config) { m.StartingPosition = "LATEST" })
-		run.drain()
+		stream, f := newMemoryStream("a"), &function{t: t}
+		stream.breaks("records", &types.TrimmedDataAccessException{})
+		run := startRunner(t, stream, f.invoke, latest)
+		bubble.Sleep(time.Second)
 		stream.put("a", "new")
+		stream.breaks("records", nil)
 		run.delivered(f, "new")
-	})
-}
-
-func TestRunnerReadsParentsFirst(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		stream := newMemoryStream("a")
-		stream.put("a", "1")
-		stream.split("a", "b", "c")
-		stream.put("b", "2")
-		stream.put("c", "3")
-		stream.split("c", "d")
-		stream.put("d", "4")
-		f := &function{t: t}
-		f.answer = func(records []received) (string, string, error) {
-			bubble.Sleep(time.Minute)
-			return "", "", nil
-		}
-		run := startRunner(t, stream, f.invoke, nil)
-		bubble.Sleep(30 * time.Second)
-		check.Is(t, cmp.Diff([]string{"1"}, f.keys()), "")
-		run.drain()
-		_ = run.end()
-		keys := f.keys()
-		check.That(t, len(keys) == 4 && keys[0] == "1" && keys[3] == "4", "delivered %v", keys)
 	})
 }
 
@@ -100,8 +69,7 @@ func TestRunnerForgetsTrimmedShards(t *testing.T) {
 // A stream that is being made has no shards yet; they do not take long.
 func TestRunnerAwaitsTheFirstShard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		stream := newMemoryStream()
-		f := &function{t: t}
+		stream, f := newMemoryStream(), &function{t: t}
 		run := startRunner(t, stream, f.invoke, nil)
 		since := time.Now()
 		bubble.Sleep(time.Minute)
@@ -117,25 +85,16 @@ func TestRunnerAwaitsTheFirstShard(t *testing.T) {
 // A closed shard may have children that nobody has seen.
 func TestRunnerIsNotIdleBeforeItKnowsTheChildren(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		stream := newMemoryStream("a")
-		f := &function{t: t}
+		stream, f := newMemoryStream("a"), &function{t: t}
 		run := startRunner(t, stream, f.invoke, nil)
 		run.drain()
-		down := true
-		stream.change(func() {
-			stream.fail = func(op string) error {
-				if op == "describe" && down {
-					return errors.New("connection refused")
-				}
-				return nil
-			}
-		})
+		stream.breaks("describe", errors.New("connection refused"))
 		stream.split("a", "b")
 		stream.put("b", "1")
 		since := time.Now()
 		bubble.Sleep(3 * time.Second)
 		check.That(t, !run.Idle(since), "idle while the child is not known")
-		stream.change(func() { down = false })
+		stream.breaks("describe", nil)
 		run.delivered(f, "1")
 	})
 }
@@ -143,9 +102,8 @@ func TestRunnerIsNotIdleBeforeItKnowsTheChildren(t *testing.T) {
 // A shard that is trimmed as a whole has nothing more to give, and its child must not wait for it.
 func TestRunnerGoesOnBehindAShardThatIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		stream := newMemoryStream("a")
+		stream, f := newMemoryStream("a"), &function{t: t}
 		stream.put("a", "1")
-		f := &function{t: t}
 		run := startRunner(t, stream, f.invoke, nil)
 		run.drain()
 		stream.split("a", "b")
@@ -156,28 +114,15 @@ func TestRunnerGoesOnBehindAShardThatIsGone(t *testing.T) {
 }
 
 func TestRunnerEndsWithItsStream(t *testing.T) {
-	t.Run("never there", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			stream := newMemoryStream()
-			stream.gone = true
-			run := startRunner(t, stream, (&function{t: t}).invoke, nil)
-			err := <-run.done
-			if err == nil || !strings.Contains(err.Error(), "does not exist") || !strings.Contains(err.Error(), `"M"`) {
-				t.Errorf("Run = %v", err)
-			}
-		})
-	})
-	t.Run("deleted", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			stream := newMemoryStream("a")
-			stream.put("a", "1")
-			f := &function{t: t}
-			run := startRunner(t, stream, f.invoke, nil)
-			run.drain()
-			stream.change(func() { stream.gone = true })
-			err := <-run.done
-			check.That(t, isNotFound(err), "Run = %v", err)
-			check.Is(t, cmp.Diff([]string{"1"}, f.keys()), "")
-		})
+	synctest.Test(t, func(t *testing.T) {
+		stream, f := newMemoryStream("a"), &function{t: t}
+		stream.put("a", "1")
+		run := startRunner(t, stream, f.invoke, nil)
+		run.drain()
+		stream.change(func() { stream.gone = true })
+		err := <-run.done
+		check.Need(t, isNotFound(err), "Run = %v", err)
+		check.That(t, strings.Contains(err.Error(), `"M"`), "Run = %v", err)
+		check.Is(t, cmp.Diff([]string{"1"}, f.keys()), "")
 	})
 }

@@ -78,17 +78,12 @@ func TestBase64(t *testing.T) {
 	for contentType, text := range map[string]bool{
 		"application/json":                  true,
 		"Application/JSON; charset=utf-8":   true,
-		"application/xml":                   true,
 		"application/javascript":            true,
-		"text/plain":                        true,
-		"text/csv;header=present":           true,
-		"application/problem+json":          false,
 		"application/x-www-form-urlencoded": false,
-		"application/octet-stream":          false,
-		"application/x-ndjson":              false,
-		"image/png":                         false,
+		"application/xml":                   true,
+		"text/plain":                        true,
+		"application/problem+json":          false,
 		"":                                  false,
-		";;;":                               false,
 	} {
 		r := httptest.NewRequest("POST", "/", nil)
 		r.Header.Set("Content-Type", contentType)
@@ -120,7 +115,6 @@ func TestMatch(t *testing.T) {
 		method, path, want string
 		parameters         map[string]string
 	}{
-		{pets, "GET", "/pets/dog/1", "GET /pets/dog/1", nil},
 		{pets, "GET", "/pets/dog/2", "GET /pets/dog/{id}", map[string]string{"id": "2"}},
 		{pets, "GET", "/pets/cat/1", "GET /pets/{proxy+}", map[string]string{"proxy": "cat/1"}},
 		{pets, "POST", "/test/5", "ANY /{proxy+}", map[string]string{"proxy": "test/5"}},
@@ -129,12 +123,10 @@ func TestMatch(t *testing.T) {
 		{routes("ANY /a", "GET /a"), "PUT", "/a", "ANY /a", nil},
 		{routes("GET /a"), "PUT", "/a", "", nil},
 		{routes("GET /a"), "GET", "/a/", "", nil},
-		{routes("GET /a"), "GET", "/A", "", nil},
 		{routes("GET /a/{x}"), "GET", "/a/", "", nil},
 		{routes("GET /a/{x}"), "GET", "/a/b%2Fc%20d", "GET /a/{x}", map[string]string{"x": "b/c d"}},
 		{routes("GET /a/{x}"), "GET", "/a/%zz", "", nil},
 		{routes("GET /{x}/b", "GET /a/{x}"), "GET", "/a/b", "GET /a/{x}", map[string]string{"x": "b"}},
-		{routes("GET /"), "GET", "/", "GET /", nil},
 	}
 	for _, c := range cases {
 		route, parameters, ok := match(c.routes, c.method, c.path)

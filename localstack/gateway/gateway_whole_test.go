@@ -194,18 +194,3 @@ func TestInvokeBySDK(t *testing.T) {
 	err = invoke("echo", `"`+strings.Repeat("x", lambda.MaxPayload)+`"`)
 	check.That(t, errors.As(err, &tooLarge), "large payload: %v", err)
 }
-
-func TestInvokeRefused(t *testing.T) {
-	url := listen(t, NewInvoke(functions(t), strings.ToLower))
-	status, _, _ := do(t, "GET", url+"/2015-03-31/functions/", "", "")
-	check.Is(t, status, 404)
-	r, err := http.NewRequest("POST", url+"/2015-03-31/functions/echo/invocations", nil)
-	check.OK(t, err)
-	for header, value := range map[string]string{"X-Amz-Client-Context": "?", "X-Amz-Invocation-Type": "Later"} {
-		r.Header = http.Header{header: {value}}
-		response, err := http.DefaultClient.Do(r)
-		check.OK(t, err)
-		_ = response.Body.Close()
-		check.Is(t, response.StatusCode, 400, header, value)
-	}
-}

@@ -54,14 +54,12 @@ func TestVerify(t *testing.T) {
 		"a scope":              {issuer.Sign(good(claims{"scope": "a put"})), []string{"put", "b"}, ""},
 		"scopes of a list":     {issuer.Sign(good(claims{"scp": []string{"put"}})), []string{"put"}, ""},
 
-		"nothing":               {"", nil, "no token"},
 		"no token":              {"AWS4-HMAC-SHA256 Credential=AKID/x", nil, "no token"},
 		"not signed":            {none, nil, "no token"},
 		"signed by a secret":    {issuer.SignAs(jose.HS256, []byte("0123456789abcdef0123456789abcdef"), good(nil)), nil, "no token"},
 		"signed by another":     {issuer.SignAs(jose.RS256, other, good(nil)), nil, "cryptographic"},
 		"altered":               {tampered, nil, "cryptographic"},
 		"of another issuer":     {issuer.Sign(good(claims{"iss": testIssuer + "/"})), nil, "the issuer is"},
-		"of none":               {issuer.Sign(good(claims{"iss": nil})), nil, "the issuer is"},
 		"for another audience":  {issuer.Sign(good(claims{"aud": "books"})), nil, "the audience is"},
 		"for none":              {issuer.Sign(good(claims{"aud": nil})), nil, "the audience is"},
 		"aud before client_id":  {issuer.Sign(good(claims{"aud": "books", "client_id": "shop"})), nil, "the audience is"},
@@ -98,16 +96,6 @@ func TestClaims(t *testing.T) {
 		"iss": address, "aud": "shop", "iat": "1", "exp": "9999999999", "n": "7", "list": "[a b 1]", "yes": "true", "x": `{"y":1}`,
 	}
 	check.Is(t, cmp.Diff(want, verified.Claims), "")
-}
-
-func TestKeysThatAreNotThere(t *testing.T) {
-	issuer := gatewaytest.NewIssuer(t)
-	gone := listen(t, http.NotFoundHandler())
-	r := httptest.NewRequest("GET", "/", nil)
-	r.Header.Set("Authorization", issuer.Sign(claims{"iss": gone, "aud": "shop"}))
-	if _, err := NewKeys(nil).verify(r, template.JWT{Issuer: gone, Audience: []string{"shop"}}, time.Now()); err == nil || !strings.Contains(err.Error(), "404") {
-		t.Errorf("error %v", err)
-	}
 }
 
 func listen(t *testing.T, h http.Handler) string {

@@ -4,9 +4,6 @@ package lambda
 
 import (
 	"context"
-	"fmt"
-	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,7 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/streamsort/streamsort/internal/dev/await"
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/localstack/template"
 )
@@ -60,42 +56,4 @@ func TestVariables(t *testing.T) {
 		"LAMBDA_TASK_ROOT": filepath.Dir(probe), "LAMBDA_RUNTIME_DIR": "/var/runtime", "LANG": "en_US.UTF-8", "TZ": ":UTC",
 	}
 	check.Is(t, cmp.Diff(want, got), "")
-}
-
-// TestRuntimeAPI asks an environment's API what a runtime must not.
-func TestRuntimeAPI(t *testing.T) {
-	s := serve(t, Config{}, template.Function{Reserved: -1})
-	var api string
-	for _, entry := range decode[[]string](t, invoke(t, s, `{"do":"env"}`)) {
-		if value, ok := strings.CutPrefix(entry, "AWS_LAMBDA_RUNTIME_API="); ok {
-			api = value
-		}
-	}
-	for path, want := range map[string]int{
-		"invocation/nobody/response": http.StatusBadRequest,
-		"invocation/nobody/error":    http.StatusBadRequest,
-		"init/error":                 http.StatusForbidden,
-		"elsewhere":                  http.StatusNotFound,
-	} {
-		r, err := http.Post("http://"+api+"/2018-06-01/runtime/"+path, "application/json", strings.NewReader(`{}`))
-		check.OK(t, err)
-		_ = r.Body.Close()
-		check.Is(t, r.StatusCode, want, path)
-	}
-	path := filepath.Join(t.TempDir(), "running")
-	done := make(chan Response, 1)
-	go func() {
-		r, _ := s.Invoke(context.Background(), Request{Function: "probe", Payload: fmt.Appendf(nil, `{"do":"touch and wait","path":%q}`, path)})
-		done <- r
-	}()
-	await.True(t, "the request", func() bool { _, err := os.Stat(path); return err == nil })
-	r, err := http.Post("http://"+api+"/2018-06-01/runtime/invocation/another/response", "application/json", strings.NewReader(`"wrong"`))
-	check.OK(t, err)
-	_ = r.Body.Close()
-	_ = os.Remove(path)
-	if answer := <-done; r.StatusCode != http.StatusBadRequest || string(answer.Payload) == `"wrong"` || answer.FunctionError != "" {
-		t.Errorf("an answer to another request gave %d, and the request %s", r.StatusCode, answer.Payload)
-	}
-	http.DefaultClient.CloseIdleConnections()
-	check.Is(t, decode[counted](t, invoke(t, s, `{"do":"count"}`)).Count, 3)
 }

@@ -95,64 +95,53 @@ func decode[T any](t *testing.T, r Response) T {
 
 type counted struct{ Count, Pid int }
 
-func TestWarm(t *testing.T) {
-	s := serve(t, Config{}, template.Function{Reserved: -1})
-	for i := 1; i <= 3; i++ {
-		check.Is(t, decode[counted](t, invoke(t, s, `{"do":"count"}`)).Count, i)
-	}
-	stats, err := s.Stats("probe")
-	want := (Stats{Requests: 3, Started: 1, Idle: 1})
-	check.That(t, err == nil && stats == want, "stats = %+v, %v; want %+v", stats, err, want)
+// held is a request that runs until end.
+type held struct {
+	t      *testing.T
+	path   string
+	answer Response
+	done   chan error
+}
+
+func hold(ctx context.Context, t *testing.T, s *Service) *held {
+	t.Helper()
+	h := &held{t: t, path: filepath.Join(t.TempDir(), "running"), done: make(chan error, 1)}
+	payload := fmt.Appendf(nil, `{"do":"touch and wait","path":%q}`, h.path)
+	go func() {
+		var err error
+		h.answer, err = s.Invoke(ctx, Request{Function: "probe", Payload: payload})
+		h.done <- err
+	}()
+	await.True(t, "the request", func() bool { _, err := os.Stat(h.path); return err == nil })
+	return h
+}
+
+// end has the request end, and returns its answer.
+func (h *held) end() Response {
+	h.t.Helper()
+	check.OK(h.t, os.Remove(h.path))
+	check.OK(h.t, <-h.done)
+	return h.answer
 }
 
 // TestConcurrent holds two requests open at once: each has a process of its own, and the next
 // request takes the one that was used last.
 func TestConcurrent(t *testing.T) {
 	s := serve(t, Config{}, template.Function{Reserved: -1})
-	dir := t.TempDir()
-	type result struct {
-		Response
-		err error
-	}
-	first, second := make(chan result, 1), make(chan result, 1)
-	begin := func(name string, into chan result) string {
-		path := filepath.Join(dir, name)
-		go func() {
-			r, err := s.Invoke(context.Background(), Request{Function: "probe", Payload: fmt.Appendf(nil, `{"do":"touch and wait","path":%q}`, path)})
-			into <- result{r, err}
-		}()
-		await.True(t, name, func() bool { _, err := os.Stat(path); return err == nil })
-		return path
-	}
-	end := func(path string, from chan result) int {
-		check.OK(t, os.Remove(path))
-		r := <-from
-		check.Need(t, r.err == nil, "%v", r.err)
-		return decode[counted](t, r.Response).Pid
-	}
-	one, two := begin("one", first), begin("two", second)
+	one, two := hold(t.Context(), t, s), hold(t.Context(), t, s)
 	stats, _ := s.Stats("probe")
 	check.That(t, stats.Running == 2 && stats.Started == 2, "stats = %+v", stats)
-	pid1 := end(one, first)
-	pid2 := end(two, second)
+	pid1, pid2 := decode[counted](t, one.end()).Pid, decode[counted](t, two.end()).Pid
 	check.That(t, pid1 != pid2, "both requests ran in one process")
 	check.Is(t, decode[counted](t, invoke(t, s, `{"do":"count"}`)).Pid, pid2, pid1)
 }
 
 func TestThrottledByReserve(t *testing.T) {
 	s := serve(t, Config{}, template.Function{Reserved: 1})
-	path := filepath.Join(t.TempDir(), "running")
-	done := make(chan error, 1)
-	go func() {
-		_, err := s.Invoke(context.Background(), Request{Function: "probe", Payload: fmt.Appendf(nil, `{"do":"touch and wait","path":%q}`, path)})
-		done <- err
-	}()
-	await.True(t, "the first request", func() bool { _, err := os.Stat(path); return err == nil })
+	first := hold(t.Context(), t, s)
 	_, err := s.Invoke(context.Background(), Request{Function: "probe"})
 	check.That(t, errors.Is(err, ErrThrottled), "second request: %v; want ErrThrottled", err)
-	_ = os.Remove(path)
-	err = <-done
-	check.That(t, err == nil, "%v", err)
+	first.end()
 	got := invoke(t, s, `{}`)
 	check.Is(t, got.FunctionError, "", got.Payload)
 }
@@ -302,15 +291,9 @@ func TestNothingLeft(t *testing.T) {
 	s := serve(t, Config{}, template.Function{Reserved: -1})
 	child := decode[counted](t, invoke(t, s, `{"do":"child"}`)).Pid
 	idle := decode[counted](t, invoke(t, s, `{"do":"count"}`)).Pid
-	path := filepath.Join(t.TempDir(), "running")
-	done := make(chan error, 1)
-	go func() {
-		_, err := s.Invoke(context.Background(), Request{Function: "probe", Payload: fmt.Appendf(nil, `{"do":"touch and wait","path":%q}`, path)})
-		done <- err
-	}()
-	await.True(t, "the running request", func() bool { _, err := os.Stat(path); return err == nil })
+	running := hold(context.Background(), t, s)
 	s.Close()
-	err := <-done
+	err := <-running.done
 	check.That(t, errors.Is(err, ErrClosed), "the running request: %v; want ErrClosed", err)
 	check.That(t, syscall.Kill(idle, 0) != nil, "the idle process is there after Close")
 	await.True(t, "the child to be gone", func() bool { return gone(child) })
@@ -333,30 +316,14 @@ func TestCrashTakesAll(t *testing.T) {
 
 func TestCallerLeaves(t *testing.T) {
 	s := serve(t, Config{}, template.Function{Reserved: -1})
-	path := filepath.Join(t.TempDir(), "running")
 	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() {
-		_, err := s.Invoke(ctx, Request{Function: "probe", Payload: fmt.Appendf(nil, `{"do":"touch and wait","path":%q}`, path)})
-		done <- err
-	}()
-	await.True(t, "the request", func() bool { _, err := os.Stat(path); return err == nil })
+	request := hold(ctx, t, s)
 	cancel()
-	err := <-done
+	err := <-request.done
 	check.That(t, errors.Is(err, context.Canceled), "Invoke = %v; want context.Canceled", err)
-	check.OK(t, os.Remove(path))
+	check.OK(t, os.Remove(request.path))
 	await.True(t, "the request to end by itself", func() bool {
 		stats, _ := s.Stats("probe")
 		return stats.Running == 0 && stats.Idle == 1
 	})
-}
-
-// BenchmarkInvoke is the runner's own cost of a warm request.
-func BenchmarkInvoke(b *testing.B) {
-	s := New(Config{})
-	defer s.Close()
-	s.Add(template.Function{Name: "probe", Timeout: time.Minute, Reserved: -1}, Program{Bootstrap: probe})
-	for b.Loop() {
-		check.Get(s.Invoke(b.Context(), Request{Function: "probe"}))
-	}
 }

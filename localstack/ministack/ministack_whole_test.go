@@ -30,11 +30,6 @@ func TestDeploy(t *testing.T) {
 	check.That(t, syscall.Kill(pid, 0) != nil, "the process is there after Close")
 }
 
-func TestForTestShares(t *testing.T) {
-	first, second := ForTest(t), ForTest(t)
-	check.Is(t, first, second)
-}
-
 // TestDeployFIFO: a FIFO topic is one, and drops what comes twice.
 func TestDeployFIFO(t *testing.T) {
 	s := ForTest(t)

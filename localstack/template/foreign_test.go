@@ -53,12 +53,6 @@ func TestForeignTemplate(t *testing.T) {
 	}
 }
 
-func TestForeignNone(t *testing.T) {
-	doc := check.Get(Parse([]byte(`{"Resources": {"T": {"Type": "AWS::Logs::LogGroup"}}}`)))
-	text, services, err := doc.ForeignTemplate(Options{})
-	check.That(t, text == nil && services == nil && err == nil, "%s %v %v", text, services, err)
-}
-
 // What calls a function from a service that is not part of the local stack is not run, and is
 // reported; the function itself is.
 func TestWhatCallsFromElsewhereIsNotRun(t *testing.T) {

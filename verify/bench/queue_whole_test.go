@@ -9,7 +9,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"os/exec"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -53,13 +52,6 @@ func (m *measured) end(name string) {
 	}
 	check.OK(m, err)
 	m.Log("\n" + text)
-}
-
-// ONLY of make is a benchmark here, or refused with what there is.
-func TestOnlyIsRefused(t *testing.T) {
-	said, err := exec.Command("make", "-C", root, "-n", "bench", "ONLY=quue").CombinedOutput()
-	check.That(t, err != nil && strings.Contains(string(said), "write one of counts function queue"),
-		"%v, %s", err, said)
 }
 
 const (

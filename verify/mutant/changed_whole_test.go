@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
@@ -84,53 +82,36 @@ func (r repository) chosen(base string) string {
 	return strings.Join(names, ", ")
 }
 
+// TestChangedFilesChooseTheMutants, before they are committed and after.
 func TestChangedFilesChooseTheMutants(t *testing.T) {
-	for name, c := range map[string]struct {
-		change func(repository)
+	r := newRepository(t)
+	check.Is(t, r.chosen(""), "p, q, p by q")
+	for i, c := range []struct {
+		change func()
 		want   string
 	}{
-		"nothing":                {func(repository) {}, ""},
-		"the code":               {func(r repository) { r.write("p/p.go", "package p\n\n// New.\n") }, "p, p by q"},
-		"a test":                 {func(r repository) { r.write("q/q_test.go", "package q\n\n// New.\n") }, "q, p by q"},
-		"a file that is new":     {func(r repository) { r.write("p/new.go", "package p\n") }, "p, p by q"},
-		"a test's data":          {func(r repository) { r.write("q/testdata/deep/ein Wört.json", "{}\n") }, "q, p by q"},
-		"a file that is ignored": {func(r repository) { r.write("p/some.log", "") }, ""},
-		"another package":        {func(r repository) { r.write("other/other.go", "package other\n\n// New.\n") }, ""},
-		"a file that went":       {func(r repository) { r.git("rm", "--quiet", "p/p_test.go") }, "p, p by q"},
-		"a file that moved":      {func(r repository) { r.git("mv", "p/p_test.go", "other/p_test.go") }, "p, p by q"},
-		"the mutants themselves": {func(r repository) { r.write("verify/mutant/cursor.go", "package main\n") }, "p, q, p by q"},
+		{func() { r.write("p/p.go", "package p\n\n// New.\n") }, "p, p by q"},
+		{func() { r.write("q/q_test.go", "package q\n\n// New.\n") }, "q, p by q"},
+		{func() { r.write("p/new.go", "package p\n") }, "p, p by q"},
+		{func() { r.write("q/testdata/deep/ein Wört.json", "{}\n") }, "q, p by q"},
+		{func() { r.write("p/some.log", "") }, ""}, // is ignored
+		{func() { r.write("other/other.go", "package other\n\n// New.\n") }, ""},
+		{func() { r.git("rm", "--quiet", "q/q_test.go") }, "q, p by q"},
+		{func() { r.git("mv", "p/p_test.go", "other/p_test.go") }, "p, p by q"},
+		{func() { r.write("verify/mutant/cursor.go", "package main\n") }, "p, q, p by q"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			r := newRepository(t)
-			base := r.git("rev-parse", "HEAD")
-			c.change(r)
-			check.Is(t, cmp.Diff(c.want, r.chosen(base)), "")
-			r.commit("second")
-			check.Is(t, cmp.Diff(c.want, r.chosen(base)), "")
-		})
+		base := r.git("rev-parse", "HEAD")
+		c.change()
+		check.Is(t, r.chosen(base), c.want, i)
+		r.commit("next")
+		check.Is(t, r.chosen(base), c.want, i)
 	}
-}
-
-func TestTheBase(t *testing.T) {
-	r := newRepository(t)
-	first := r.git("rev-parse", "HEAD")
-	check.Is(t, r.chosen(""), "p, q, p by q")
-	r.write("p/p.go", "package p\n\n// Second.\n")
-	second := r.commit("second")
-	r.write("q/q.go", "package q\n\n// Third.\n")
-	r.commit("third")
-	check.Is(t, r.chosen(first), "p, q, p by q")
-	check.Is(t, r.chosen(second), "q, p by q")
+	base := r.git("rev-parse", "HEAD")
+	r.write("q/q.go", "package q\n\n// Changed.\n")
+	r.commit("last")
 	check.Is(t, r.chosen(""), "q, p by q")
-	r.git("update-ref", "refs/remotes/origin/main", first)
+	r.git("update-ref", "refs/remotes/origin/main", base+"~1")
 	check.Is(t, r.chosen(""), "p, q, p by q")
-	r.git("update-ref", "refs/remotes/origin/main", "HEAD")
-	check.Is(t, r.chosen(""), "q, p by q")
 	_, err := inChanged(r.root, "nonsense", nil)
 	check.That(t, err != nil && strings.Contains(err.Error(), "BASE=nonsense"), "%v", err)
-}
-
-func TestOnlyNamesABug(t *testing.T) {
-	err := run([]string{"-only", "no such bug"}, "", nil)
-	check.That(t, err != nil && strings.Contains(err.Error(), "no such bug"), "error %v", err)
 }

@@ -6,7 +6,6 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
-	"slices"
 	"strings"
 	"testing"
 
@@ -70,28 +69,6 @@ func TestOperators(t *testing.T) {
 	own := fmt.Sprintf("package p\n"+switches, len(found.sites))
 	own = own[:strings.Index(own, "import (")] + "func mutant__(n int) bool { return n < 0 }\n" + own[strings.Index(own, "func mutantZero__"):]
 	parsed(t, text+strings.NewReplacer("package p\n", "", "cmp.Ordered", "~int|~string").Replace(own))
-}
-
-// TestASampleGoesByNames: mutants that come or go elsewhere choose no others.
-func TestASampleGoesByNames(t *testing.T) {
-	sample := func(functions string) (names []string) {
-		p := planted{}
-		for _, name := range functions {
-			p.sites = append(p.sites, site{name: string(name)})
-		}
-		chosen := check.Get(p.chosen(chosen{sample: 3}, nil))
-		for _, n := range chosen {
-			names = append(names, p.sites[n].name)
-		}
-		return names
-	}
-	all := sample("abcdefghij")
-	for _, gone := range "abcdefghij" {
-		if slices.Contains(all, string(gone)) {
-			continue
-		}
-		check.Is(t, cmp.Diff(all, sample(strings.ReplaceAll("abcdefghij", string(gone), ""))), "", gone)
-	}
 }
 
 func TestRates(t *testing.T) {

@@ -1,7 +1,6 @@
 package cdkcli
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -40,14 +39,4 @@ func TestOpen(t *testing.T) {
 		check.That(t, (err == nil) == (want == "") && (err == nil || strings.Contains(err.Error(), want)),
 			"version %q: %v, want %q", version, err, want)
 	}
-}
-
-func TestTailKeepsTheEnd(t *testing.T) {
-	said := &tail{}
-	for range 100 {
-		check.Get(said.Write(bytes.Repeat([]byte("x"), 4096)))
-	}
-	check.Get(said.Write([]byte("the end")))
-	check.That(t, said.Len() <= 2*tailSize && strings.HasSuffix(said.String(), "the end"),
-		"%d bytes are kept", said.Len())
 }

@@ -58,14 +58,3 @@ func TestParentKilled(t *testing.T) {
 		return err != nil || strings.Contains(string(stat), ") Z ")
 	})
 }
-
-func TestSignal(t *testing.T) {
-	s := NewStarter()
-	defer s.Close()
-	command := exec.Command("sh", "-c", "sleep 1000 & wait")
-	check.OK(t, s.Start(command))
-	Signal(command, syscall.SIGKILL)
-	check.That(t, command.Wait() != nil, "the command ended by itself")
-	Signal(command, syscall.SIGKILL) // gone already
-	check.That(t, s.Start(exec.Command("/nowhere")) != nil, "a missing executable was started")
-}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
-	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dynamo"
 )
 
@@ -43,10 +42,4 @@ func TestStart(t *testing.T) {
 	check.That(t, err != nil, "there is an answer, and its response is lost")
 	n := through.requests.Load()
 	check.That(t, n >= 2, "%d requests passed", n)
-}
-
-// TestSteady: a server that somebody gives is taken.
-func TestSteady(t *testing.T) {
-	got := Steady()
-	check.That(t, got == localdb.DynamoDBLocal || got == localdb.Given, "%v", got)
 }

@@ -21,26 +21,6 @@ type (
 	n          = types.AttributeValueMemberN
 )
 
-func TestItemSize(t *testing.T) {
-	for i, c := range []struct {
-		item attributes
-		want int
-	}{
-		{attributes{"ab": &s{Value: "é"}}, 4},
-		{attributes{"a": &n{Value: "0"}}, 2},
-		{attributes{"a": &n{Value: "12"}}, 3},
-		{attributes{"a": &n{Value: "123"}}, 4},
-		{attributes{"a": &n{Value: "1000"}}, 3},
-		{attributes{"a": &n{Value: "-12"}}, 4},
-		{attributes{"a": &types.AttributeValueMemberB{Value: make([]byte, 10)}}, 11},
-		{attributes{"a": &types.AttributeValueMemberBOOL{}}, 2},
-		{attributes{"a": &types.AttributeValueMemberL{Value: []types.AttributeValue{&s{Value: "xy"}}}}, 7},
-		{attributes{"a": &types.AttributeValueMemberM{Value: attributes{"b": &s{Value: "xy"}}}}, 8},
-	} {
-		check.Is(t, itemSize(c.item), c.want, i)
-	}
-}
-
 // TestCountsByTheRules makes requests of which the charge is known.
 func TestCountsByTheRules(t *testing.T) {
 	ddbtest.EachServer(t, func(t *testing.T, kind ddbtest.Kind) {

@@ -13,8 +13,8 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
-// TestWrite makes a release of a repository with three modules, one of which no release tags, and
-// builds a user's program of it.
+// TestWrite makes a release of a repository with three modules, one of which no release tags.
+// Another tree is another version.
 func TestWrite(t *testing.T) {
 	repository := t.TempDir()
 	write(t, repository, map[string]string{
@@ -27,7 +27,7 @@ func TestWrite(t *testing.T) {
 		".gitignore":      "ignored/\n",
 		"ignored/x.go":    "package x\n",
 	})
-	run(t, repository, nil, "git", "init", "-q")
+	check.OK(t, exec.Command("git", "init", "-q", repository).Run())
 	p, err := Write(t.TempDir(), repository)
 	check.OK(t, err)
 	t.Cleanup(func() {
@@ -36,16 +36,6 @@ func TestWrite(t *testing.T) {
 	})
 	want := []string{Root, Root + "/deep/b"}
 	check.That(t, slices.Equal(p.Modules, want), "modules %q; want %q", p.Modules, want)
-	environ := check.Get(p.Environ())
-	user := t.TempDir()
-	write(t, user, map[string]string{
-		"go.mod":  "module example.com/user\n\ngo 1.26.0\n",
-		"main.go": "package main\n\nimport \"" + Root + "/deep/b\"\n\nfunc main() { println(b.B) }\n",
-	})
-	run(t, user, environ, "go", "get", Root+"/deep/b@"+p.Version)
-	check.Is(t, run(t, user, environ, "go", "run", "."), "2\n")
-	check.Is(t, run(t, user, environ, "go", "list", "-m", Root), Root+" "+p.Version+"\n")
-
 	write(t, repository, map[string]string{"pkg/a/a.go": "package a\n\nconst A = 2\n"})
 	other := check.Get(Write(t.TempDir(), repository))
 	check.That(t, other.Version != p.Version, "%+v", other)
@@ -62,13 +52,4 @@ func write(t *testing.T, folder string, files map[string]string) {
 		check.OK(t, os.MkdirAll(filepath.Dir(name), 0o755))
 		check.OK(t, os.WriteFile(name, []byte(text), 0o600))
 	}
-}
-
-func run(t *testing.T, folder string, environ []string, name string, arguments ...string) string {
-	t.Helper()
-	command := exec.Command(name, arguments...)
-	command.Dir, command.Env = folder, append(os.Environ(), environ...)
-	said, err := command.CombinedOutput()
-	check.Need(t, err == nil, "%s %q: %v\n%s", name, arguments, err, said)
-	return string(said)
 }

@@ -19,10 +19,7 @@ func TestReadSaysWhatIsWrong(t *testing.T) {
 		want string // a part of the error
 	}{
 		"empty":         {"", "no message in it"},
-		"blank":         {"\n\n", "no message in it"},
 		"no JSON":       {good + "\nhello\n", "line 3 is not a message"},
-		"a list":        {"[" + strings.TrimSpace(good) + "]", "line 1 is not a message"},
-		"spread out":    {"{\n\"queue\":\"q\"}", "line 1 is not a message"},
 		"no queue":      {`{"seq":1,"body":1}`, "line 1 has no queue"},
 		"no seq":        {good + `{"queue":"q","body":1}`, "line 2 has no seq"},
 		"a seq below 1": {`{"queue":"q","seq":-4,"body":1}`, "line 1 has no seq"},
@@ -36,15 +33,6 @@ func TestReadSaysWhatIsWrong(t *testing.T) {
 	folder := t.TempDir()
 	_, err := Read(folder)
 	check.That(t, err != nil && strings.Contains(err.Error(), folder), "a folder: error %v", err)
-}
-
-func TestReadBase64(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "input.ndjson")
-	check.OK(t, os.WriteFile(path, []byte(`{"queue":"q","seq":1,"bodyBase64":"aGk="}`+"\n\n"), 0o600))
-	got, err := Read(path)
-	if err != nil || len(got) != 1 || got[0].Sum != "8f434346648f6b96df89dda901c5176b10a6d83961dd3c1ac88b59b2dc327aa4" {
-		t.Errorf("%+v, %v", got, err)
-	}
 }
 
 func TestDue(t *testing.T) {

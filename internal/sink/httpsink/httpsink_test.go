@@ -271,6 +271,7 @@ func TestAnswers(t *testing.T) {
 		"in a day":             {status: 429, header: "Retry-After: 86400", away: true, after: time.Hour, said: "429"},
 		"in an aeon":           {status: 429, header: "Retry-After: 99999999999999999999", away: true, said: "429"},
 		"at a date":            {status: 503, header: "Retry-After: " + time.Now().Add(10*time.Minute).UTC().Format(http.TimeFormat), away: true, after: 10 * time.Minute, said: "503"},
+		"at a date long ago":   {status: 503, header: "Retry-After: " + time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat), away: true, said: "503"},
 		"some day":             {status: 503, header: "Retry-After: soon", away: true, said: "503"},
 		"a bad gateway":        {status: 502, away: true, said: "502"},
 		"a slow one":           {status: 504, away: true, said: "504"},

@@ -65,6 +65,7 @@ func TestLambdaAnswers(t *testing.T) {
 		"half an object":            {says(200, `{"a":`), "not JSON"},
 		"failed items":              {says(200, `{"batchItemFailures":[{"itemIdentifier":"1"}]}`), "took its document up to 0"},
 		"failed items, oddly":       {says(200, `{"batchItemFailures":"secret"}`), "batchItemFailures"},
+		"a failure list of null":    {says(200, `{"batchItemFailures":null,"replies":null}`), ""},
 		"replies twice":             {says(200, `{"replies":[{"queue":"x","body":1}],"replies":[{"queue":"x","body":2}]}`), "twice"},
 		"failed items twice":        {says(200, `{"batchItemFailures":[{"itemIdentifier":"1"}],"batchItemFailures":[]}`), "twice"},
 		"a reply's member twice":    {says(200, `{"replies":[{"queue":"x","queue":"y","body":1}]}`), `replies[0] has the member "queue" twice`},

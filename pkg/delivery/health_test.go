@@ -123,7 +123,7 @@ func TestWhatWasHandedOverBeforeProvesNothing(t *testing.T) {
 	k.fails = func(delivery.Batch) error { k.pass(time.Minute); return nil }
 	k.hands("slow", endedCaughtUp)
 	h := k.health()
-	check.That(t, h.TakenAt.Equal(began) && len(h.Failing) == 0, "%+v", h)
+	check.That(t, h.TakenAt.Equal(began) && len(h.Failing) == 0 && h.FailingSince.IsZero(), "%+v", h)
 }
 
 // TestSuccessIsNotedSeldom: while nothing fails not at all, else every ten seconds at most.

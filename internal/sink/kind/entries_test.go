@@ -62,16 +62,12 @@ func TestSplitting(t *testing.T) {
 		sizes []int
 		want  [][]int64
 	}{
-		"nothing":                {nil, nil},
-		"fits":                   {times(10, 1), [][]int64{{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}}},
-		"one too many":           {times(11, 1), [][]int64{{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, {11}}},
-		"just fits":              {[]int{60, 40, 1}, [][]int64{{1, 2}, {3}}},
-		"one byte over":          {[]int{60, 41, 59}, [][]int64{{1}, {2, 3}}},
-		"each a whole request":   {times(3, 100), [][]int64{{1}, {2}, {3}}},
-		"a status alone":         {&awscall.Error{Status: 503}, true},
-		"SQS's key is throttled": {&awscall.Error{Status: 400, Code: "KmsThrottled"}, true},
-		"SNS's key is throttled": {&awscall.Error{Status: 400, Code: "KMSThrottling"}, true},
-		"no permission":          {&awscall.Error{Status: 403, Code: "AccessDeniedException", Message: "Throttling"}, false},
+		"nothing":              {nil, nil},
+		"fits":                 {times(10, 1), [][]int64{{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}}},
+		"one too many":         {times(11, 1), [][]int64{{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, {11}}},
+		"just fits":            {[]int{60, 40, 1}, [][]int64{{1, 2}, {3}}},
+		"one byte over":        {[]int{60, 41, 59}, [][]int64{{1}, {2, 3}}},
+		"each a whole request": {times(3, 100), [][]int64{{1}, {2}, {3}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var s service
@@ -183,6 +179,10 @@ func TestIsAway(t *testing.T) {
 		"SQS is throttled":               {&awscall.Error{Status: 400, Code: "RequestThrottled"}, true},
 		"SNS is throttled":               {&awscall.Error{Status: 400, Code: "Throttled"}, true},
 		"EventBridge is throttled":       {&awscall.Error{Status: 400, Code: "ThrottlingException"}, true},
+		"a status alone":                 {&awscall.Error{Status: 503}, true},
+		"SQS's key is throttled":         {&awscall.Error{Status: 400, Code: "KmsThrottled"}, true},
+		"SNS's key is throttled":         {&awscall.Error{Status: 400, Code: "KMSThrottling"}, true},
+		"no permission":                  {&awscall.Error{Status: 403, Code: "AccessDeniedException", Message: "Throttling"}, false},
 		"nobody listens":                 {&smithyhttp.RequestSendError{Err: errors.New("connection refused")}, true},
 		"an entry is refused by a fault": {&RefusedError{"sqs", 1, Refusal{Code: "InternalError", Away: true}}, true},
 		"an entry is throttled":          {&RefusedError{"eventbridge", 1, Refusal{Code: "ThrottlingException"}}, true},

@@ -1,7 +1,6 @@
 package quota_test
 
 import (
-	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -104,17 +103,6 @@ func many(t testing.TB, leases *quota.Leases, tenant string, calls int, until ti
 		}
 	})
 	return n
-}
-
-// TestLeasesAtOnce: of however many calls at once, as many as the share get a place.
-func TestLeasesAtOnce(t *testing.T) {
-	now := at
-	engine := ddb.NewMemory(delivery.Names{Consumers: "consumers"}.Tables()...)
-	for _, share := range []int{1, 3, quota.MaxShare} {
-		tenant := fmt.Sprint("of ", share)
-		leases := leasesOn(engine, "consumers", share, &now)
-		check.Is(t, many(t, leases, tenant, 3*share, now.Add(time.Minute)), share)
-	}
 }
 
 // TestNoTenantHasMoreThanItsShare: whatever is taken, given back, repeated, and over, in any order,

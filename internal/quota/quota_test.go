@@ -179,15 +179,6 @@ func (d *desk) passed(k *quota.Keeper, tenant string, requests int) (n int) {
 	return n
 }
 
-func TestATenantGetsItsLimitInEachWindow(t *testing.T) {
-	d := newDesk(t)
-	k := d.process(quota.Amounts{quota.Messages: 100})
-	for window := range 3 {
-		check.Is(t, d.passed(k, "a", 2000), 1000, window)
-		d.now = d.now.Add(10 * time.Second)
-	}
-}
-
 func TestAnotherTenantHasItsOwn(t *testing.T) {
 	d := newDesk(t)
 	k := d.process(quota.Amounts{quota.Messages: 1}, quota.Quota{Name: "b", Limits: quota.Amounts{quota.Messages: 2}}, quota.Quota{Name: "c", Limits: quota.Amounts{quota.Bytes: 1}})
@@ -406,16 +397,6 @@ func TestALargeRequestBesideATrickle(t *testing.T) {
 			d.now = d.now.Add(10 * time.Second)
 		}
 	})
-}
-
-// A process that found nothing left asks no more in that window.
-func TestATenantThatIsOverItsLimitCostsNothing(t *testing.T) {
-	d := newDesk(t)
-	limits := quota.Amounts{quota.Messages: 100}
-	d.passed(d.process(limits), "a", 1000)
-	d.meter.Take()
-	check.Is(t, d.passed(d.process(limits), "a", 1000), 10)
-	check.Is(t, d.meter.Take().Writes, 1)
 }
 
 // A process whose last window is long ago takes what it needs, and leaves the rest to others.

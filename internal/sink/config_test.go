@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/streamsort/streamsort/internal/dev/check"
-	"github.com/streamsort/streamsort/internal/sink/kind"
 )
 
 const (
@@ -55,17 +54,21 @@ func TestExamples(t *testing.T) {
 
 func TestConfigErrors(t *testing.T) {
 	for raw, want := range map[string]string{
-		`[]`:                                     "must be a JSON object",
-		`{}`:                                     "kind is missing",
-		`{"arn":"x"}`:                            "kind is missing",
-		`{"kind":"kafka","arn":"x"}`:             `kind "kafka" is not known`,
-		`{"kind":7}`:                             "kind must be a string",
-		`{"Kind":"sqs"}`:                         "kind is missing",
-		`{"kind":"sqs","url":"x"}`:               "url is not known",
-		`{"kind":"sqs","kind":"sns"}`:            `the member "kind" twice`,
-		`{"kind":"sqs"}`:                         "arn is missing: it must be like arn:aws:sqs:",
-		`{"kind":"sqs","arn":"orders.fifo"}`:     "is no ARN",
-		`{"kind":"s3","arn":"` + queueARN + `"}`: "is the ARN of no bucket: it must be like arn:aws:s3:::BUCKET",
+		`[]`:                         "must be a JSON object",
+		`{}`:                         "kind is missing",
+		`{"arn":"x"}`:                "kind is missing",
+		`{"kind":"kafka","arn":"x"}`: `kind "kafka" is not known: it must be lambda, sqs, sns, eventbridge, http or s3`,
+		`{"kind":"Lambda"}`:          `kind "Lambda" is not known`,
+		`{"kind":"sns","arn":"` + topicARN + `","format":"cloudevents"}`:       "format is set: sns has one format",
+		`{"kind":"lambda","arn":"` + functionARN + `","format":"cloudevents"}`: "format is set: lambda has one format",
+		`{"kind":"sqs","arn":"` + queueARN + `","format":"xml"}`:               `format must be cloudevents: it is "xml"`,
+		`{"kind":7}`:                                                           "kind must be a string",
+		`{"Kind":"sqs"}`:                                                       "kind is missing",
+		`{"kind":"sqs","url":"x"}`:                                             "url is not known",
+		`{"kind":"sqs","kind":"sns"}`:                                          `the member "kind" twice`,
+		`{"kind":"sqs"}`:                                                       "arn is missing: it must be like arn:aws:sqs:",
+		`{"kind":"sqs","arn":"orders.fifo"}`:                                   "is no ARN",
+		`{"kind":"s3","arn":"` + queueARN + `"}`:                               "is the ARN of no bucket: it must be like arn:aws:s3:::BUCKET",
 		`{"kind":"s3","arn":"arn:aws:s3:::Orders"}`:                            "is the ARN of no bucket",
 		`{"kind":"s3","arn":"arn:aws:s3:::orders/folder"}`:                     "is the ARN of no bucket",
 		`{"kind":"s3","arn":"arn:aws:s3:eu-west-1::orders"}`:                   "is the ARN of no bucket",
@@ -111,40 +114,5 @@ func TestNewErrors(t *testing.T) {
 	}
 	if _, err := New(set{Kind: "sqs", ARN: queueARN}.config(t), nil); err == nil || !strings.Contains(err.Error(), "AWS_REGION") {
 		t.Errorf("no region: %v", err)
-	}
-}
-
-// kafka is a kind whose sinks are nobody's.
-type kafka struct{ kind.Sink }
-
-func (k kafka) Open(kind.Options) (kind.Sink, error) { return k, nil }
-
-// A kind that is in the table is itself, and no other one.
-func TestAKindIsItsOwn(t *testing.T) {
-	before := kinds
-	defer func() { kinds = before }()
-	kinds = append(kinds[:len(kinds):len(kinds)], kind.Kind{Name: "kafka", Read: func(raw json.RawMessage) (kind.Settings, error) {
-		check.That(t, string(raw) == `{"topic":"orders","kind":"kafka"}`, "a configuration %s", raw)
-		return kafka{}, nil
-	}})
-	var c Config
-	check.OK(t, json.Unmarshal([]byte(`{"topic":"orders","kind":"kafka"}`), &c))
-	s, err := New(c, nil)
-	_, is := s.(kafka)
-	check.That(t, is && err == nil, "a sink of the kind kafka is a %T, %v", s, err)
-}
-
-// One that is not in the table is refused, with the field and the kinds that are.
-func TestUnknownKinds(t *testing.T) {
-	for _, name := range []string{"kafka", "Lambda", "sqs ", "eventBridge"} {
-		var c Config
-		err := json.Unmarshal([]byte(`{"kind":"`+name+`","arn":"`+queueARN+`"}`), &c)
-		if err == nil || !strings.HasPrefix(err.Error(), `kind "`+name+`" is not known`) || !c.IsZero() {
-			t.Fatalf("%s: %v", name, err)
-		}
-		for _, known := range kinds {
-			check.That(t, strings.Contains(err.Error(), known.Name), "%s: %v: no %s", name, err, known.Name)
-		}
-		check.That(t, check.Err(KindOf(name)) != nil, "%s is a kind", name)
 	}
 }

@@ -2,7 +2,6 @@ package sink
 
 import (
 	"crypto/md5"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,12 +33,100 @@ type wire struct {
 }
 
 func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
+	request := len(w.requests)
+	w.requests = append(w.requests, nil)
+	return serves(w.t, r, w.kind, func(e entry) bool {
+		seq := e.MessageAttributes["seq"].StringValue
+		if w.kind == "eventbridge" {
+			check.That(w.t, e.EventBusName == busARN && e.Source == "streamsort" && e.DetailType == "message",
+				"entry %+v", e)
+			seq = string(sinktest.Decode[struct{ Seq json.RawMessage }](w.t, []byte(e.Detail)).Seq)
+		} else {
+			check.That(w.t, e.MessageGroupID == "q" && strings.HasSuffix(e.MessageDeduplicationID, "."+seq+".0"),
+				"entry %+v", e)
+		}
+		w.requests[request] = append(w.requests[request], seq)
+		return w.refuse == nil || !w.refuse(request, seq)
+	})
+}
+
+// entry is one of a request, as SQS, SNS or EventBridge gets it.
+type entry struct {
+	ID, MessageBody, MessageGroupID, MessageDeduplicationID string
+	EventBusName, Source, DetailType, Detail, TraceHeader   string
+	MessageAttributes, MessageSystemAttributes              map[string]attribute
+}
+
+type attribute struct {
+	StringValue string
+	BinaryValue []byte
+}
+
+// entriesOf are the entries of a request.
+func entriesOf(t *testing.T, kind string, raw []byte) (all []entry) {
+	t.Helper()
+	if kind != "sns" {
+		return sinktest.Decode[struct{ Entries []entry }](t, raw).Entries
+	}
+	form := check.Get(url.ParseQuery(string(raw)))
+	for n := 1; ; n++ {
+		member := func(name string) string {
+			return form.Get(fmt.Sprintf("PublishBatchRequestEntries.member.%d.%s", n, name))
+		}
+		if member("Id") == "" {
+			return all
+		}
+		e := entry{
+			ID: member("Id"), MessageGroupID: member("MessageGroupId"),
+			MessageDeduplicationID: member("MessageDeduplicationId"), MessageAttributes: map[string]attribute{},
+		}
+		for a := 1; ; a++ {
+			at := fmt.Sprintf("MessageAttributes.entry.%d.", a)
+			if member(at+"Name") == "" {
+				break
+			}
+			value := attribute{member(at + "Value.StringValue"), []byte(member(at + "Value.BinaryValue"))}
+			e.MessageAttributes[member(at+"Name")] = value
+		}
+		all = append(all, e)
+	}
+}
+
+// serves answers a request as the service does that takes such entries.
+func serves(t *testing.T, r *http.Request, kind string, takes func(entry) bool) (*http.Response, error) {
 	raw, err := io.ReadAll(r.Body)
 	if err != nil {
 		return nil, err
 	}
-	answer := map[string]func([]byte) string{"sqs": w.sqs, "sns": w.sns, "eventbridge": w.eventBridge}[w.kind](raw)
-	return answered(r, w.kind, answer), nil
+	var taken, refused []string
+	for _, e := range entriesOf(t, kind, raw) {
+		switch took := takes(e); {
+		case kind == "eventbridge" && took:
+			taken = append(taken, `{"EventId":"e"}`)
+		case kind == "eventbridge":
+			taken = append(taken, `{"ErrorCode":"InternalFailure","ErrorMessage":"later"}`)
+			refused = append(refused, "")
+		case kind == "sns" && took:
+			taken = append(taken, "<member><Id>"+e.ID+"</Id><MessageId>m</MessageId></member>")
+		case kind == "sns":
+			refused = append(refused, "<member><Id>"+e.ID+"</Id><Code>InternalError</Code><Message>later</Message><SenderFault>false</SenderFault></member>")
+		case took:
+			sum := md5.Sum([]byte(e.MessageBody))
+			taken = append(taken, fmt.Sprintf(`{"Id":%q,"MessageId":"m","MD5OfMessageBody":"%x"}`, e.ID, sum))
+		default:
+			refused = append(refused, fmt.Sprintf(`{"Id":%q,"Code":"InternalError","Message":"later","SenderFault":false}`, e.ID))
+		}
+	}
+	answer := `{"Successful":[` + strings.Join(taken, ",") + `],"Failed":[` + strings.Join(refused, ",") + `]}`
+	switch kind {
+	case "sns":
+		answer = `<PublishBatchResponse xmlns="http://sns.amazonaws.com/doc/2010-03-31/"><PublishBatchResult><Successful>` +
+			strings.Join(taken, "") + `</Successful><Failed>` + strings.Join(refused, "") +
+			`</Failed></PublishBatchResult><ResponseMetadata><RequestId>r</RequestId></ResponseMetadata></PublishBatchResponse>`
+	case "eventbridge":
+		answer = fmt.Sprintf(`{"FailedEntryCount":%d,"Entries":[%s]}`, len(refused), strings.Join(taken, ","))
+	}
+	return answered(r, kind, answer), nil
 }
 
 // answered is the response of a kind's service.
@@ -51,83 +138,6 @@ func answered(r *http.Request, kind, answer string) *http.Response {
 	return &http.Response{
 		StatusCode: http.StatusOK, Header: header, Request: r, Body: io.NopCloser(strings.NewReader(answer)), ContentLength: int64(len(answer)),
 	}
-}
-
-// verdict notes an entry of the latest request, and reports whether it is taken.
-func (w *wire) verdict(seq string) bool {
-	request := len(w.requests) - 1
-	w.requests[request] = append(w.requests[request], seq)
-	return w.refuse == nil || !w.refuse(request, seq)
-}
-
-func (w *wire) sqs(raw []byte) string {
-	in := sinktest.Decode[struct {
-		Entries []struct {
-			ID, MessageBody, MessageGroupID, MessageDeduplicationID string
-			MessageAttributes                                       map[string]struct{ StringValue string }
-		}
-	}](w.t, raw)
-	w.requests = append(w.requests, nil)
-	taken, failed := []string{}, []string{}
-	for _, e := range in.Entries {
-		check.That(w.t, e.MessageGroupID == "q" && strings.HasSuffix(e.MessageDeduplicationID, "."+e.MessageAttributes["seq"].StringValue+".0"),
-			"entry %+v", e)
-		sum := md5.Sum([]byte(e.MessageBody))
-		if w.verdict(e.MessageAttributes["seq"].StringValue) {
-			taken = append(taken, fmt.Sprintf(`{"Id":%q,"MessageId":"m","MD5OfMessageBody":%q}`, e.ID, hex.EncodeToString(sum[:])))
-		} else {
-			failed = append(failed, fmt.Sprintf(`{"Id":%q,"Code":"InternalError","Message":"later","SenderFault":false}`, e.ID))
-		}
-	}
-	return `{"Successful":[` + strings.Join(taken, ",") + `],"Failed":[` + strings.Join(failed, ",") + `]}`
-}
-
-func (w *wire) sns(raw []byte) string {
-	form := check.Get(url.ParseQuery(string(raw)))
-	w.requests = append(w.requests, nil)
-	var taken, failed string
-	for n := 1; ; n++ {
-		entry := fmt.Sprintf("PublishBatchRequestEntries.member.%d.", n)
-		id := form.Get(entry + "Id")
-		if id == "" {
-			break
-		}
-		var seq string
-		for a := 1; form.Get(fmt.Sprintf("%sMessageAttributes.entry.%d.Name", entry, a)) != ""; a++ {
-			if form.Get(fmt.Sprintf("%sMessageAttributes.entry.%d.Name", entry, a)) == "seq" {
-				seq = form.Get(fmt.Sprintf("%sMessageAttributes.entry.%d.Value.StringValue", entry, a))
-			}
-		}
-		check.That(w.t, form.Get(entry+"MessageGroupId") == "q" && strings.HasSuffix(form.Get(entry+"MessageDeduplicationId"), "."+seq+".0"),
-			"entry %d of %v", n, form)
-		if w.verdict(seq) {
-			taken += "<member><Id>" + id + "</Id><MessageId>m</MessageId></member>"
-		} else {
-			failed += "<member><Id>" + id + "</Id><Code>InternalError</Code><Message>later</Message><SenderFault>false</SenderFault></member>"
-		}
-	}
-	return `<PublishBatchResponse xmlns="http://sns.amazonaws.com/doc/2010-03-31/"><PublishBatchResult><Successful>` + taken +
-		`</Successful><Failed>` + failed + `</Failed></PublishBatchResult><ResponseMetadata><RequestId>r</RequestId></ResponseMetadata></PublishBatchResponse>`
-}
-
-func (w *wire) eventBridge(raw []byte) string {
-	in := sinktest.Decode[struct {
-		Entries []struct{ EventBusName, Source, DetailType, Detail string }
-	}](w.t, raw)
-	w.requests = append(w.requests, nil)
-	verdicts := []string{}
-	failed := 0
-	for _, e := range in.Entries {
-		check.That(w.t, e.EventBusName == busARN && e.Source == "streamsort" && e.DetailType == "message",
-			"entry %+v", e)
-		if w.verdict(string(sinktest.Decode[struct{ Seq json.RawMessage }](w.t, []byte(e.Detail)).Seq)) {
-			verdicts = append(verdicts, `{"EventId":"e"}`)
-		} else {
-			verdicts = append(verdicts, `{"ErrorCode":"InternalFailure","ErrorMessage":"later"}`)
-			failed++
-		}
-	}
-	return fmt.Sprintf(`{"FailedEntryCount":%d,"Entries":[%s]}`, failed, strings.Join(verdicts, ","))
 }
 
 // set is a configuration.
@@ -307,31 +317,18 @@ func TestCloudEventsOut(t *testing.T) {
 			got, raws = append(got, e), append(raws, raw)
 		}
 		s := config.open(t, sinktest.Transport(func(r *http.Request) (*http.Response, error) {
-			raw, err := io.ReadAll(r.Body)
-			if err != nil {
-				return nil, err
-			}
-			in := sinktest.Decode[struct {
-				Entries []struct {
-					MessageBody, Detail, DetailType, TraceHeader string
-					MessageAttributes, MessageSystemAttributes   map[string]struct{ StringValue string }
-				}
-			}](t, raw)
-			for i, e := range in.Entries {
+			return serves(t, r, config.Kind, func(e entry) bool {
 				take(e.MessageBody + e.Detail)
 				if config.Kind == "sqs" && (e.MessageAttributes["contentType"].StringValue != cloudevents.MediaType || e.MessageAttributes["seq"].StringValue == "") ||
 					config.Kind == "eventbridge" && e.DetailType != "cloudevent" {
 					t.Errorf("%s: %+v", config.Kind, e)
 				}
 				const trace = "Root=1-0af76519-16cd43dd8448eb211c80319c;Parent=b7ad6b7169203331;Sampled=1"
-				if i == 0 && e.TraceHeader+e.MessageSystemAttributes["AWSTraceHeader"].StringValue != trace {
+				if len(got) == 1 && e.TraceHeader+e.MessageSystemAttributes["AWSTraceHeader"].StringValue != trace {
 					t.Errorf("%s: %+v", config.Kind, e)
 				}
-			}
-			if config.Kind == "sqs" {
-				return answered(r, "sqs", `{"Successful":[{"Id":"0"},{"Id":"1"},{"Id":"2"}]}`), nil
-			}
-			return answered(r, "eventbridge", `{"Entries":[{"EventId":"a"},{"EventId":"b"},{"EventId":"c"}]}`), nil
+				return true
+			})
 		}))
 		b := eventBatch(t)
 		check.OK(t, s.Send(t.Context(), b))
@@ -348,20 +345,6 @@ func TestCloudEventsOut(t *testing.T) {
 		if e := got[2]; e.ID() != "3" || e.Source() != "@acme%2Forders" || string(e.Data()) != "\x00" {
 			t.Errorf("%s: %s", config.Kind, raws[2])
 		}
-	}
-}
-
-// TestFormats: what has the format, and that there is no other.
-func TestFormats(t *testing.T) {
-	for config, want := range map[set]string{
-		{Kind: "sns", ARN: topicARN, Format: "cloudevents"}:       "format is set: sns has one format",
-		{Kind: "lambda", ARN: functionARN, Format: "cloudevents"}: "format is set: lambda has one format",
-		{Kind: "sqs", ARN: queueARN, Format: "xml"}:               `format must be cloudevents: it is "xml"`,
-	} {
-		raw := check.Get(json.Marshal(config))
-		var c Config
-		err := json.Unmarshal(raw, &c)
-		check.That(t, err != nil && strings.HasPrefix(err.Error(), want), "%+v: %v", config, err)
 	}
 }
 

@@ -206,19 +206,6 @@ func TestTriesAreThoseOfTheAttempts(t *testing.T) {
 	}
 }
 
-// TestRetriesAreASetting: a batch that fails is tried again by the reader's schedule, the last time
-// of which comes again and again.
-func TestRetriesAreASetting(t *testing.T) {
-	k := newDesk(t, 1)
-	k.poison(1, errNo)
-	r := k.reader()
-	r.MaxAttempts, r.Retries = 9, []time.Duration{2 * time.Second, 30 * time.Second}
-	for _, want := range []time.Duration{2 * time.Second, 30 * time.Second, 30 * time.Second} {
-		check.Is(t, k.to(r, "q", "").Record.RetryAt.Sub(k.now), want)
-		k.pass(want)
-	}
-}
-
 // TestASinkThatIsAwayBlocksNothing: however often it is away, nothing is counted; the times between
 // the tries grow all the same, and the batch comes again as it was.
 func TestASinkThatIsAwayBlocksNothing(t *testing.T) {

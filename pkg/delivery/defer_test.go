@@ -47,32 +47,21 @@ func answered(t *testing.T, what string, want delivery.Outcome, reason ...string
 	}
 }
 
-// TestAWorkerCommitsByItsToken: by the same call as one that pulls, as often as it likes, and the
-// consumer goes on.
+// TestAWorkerCommitsByItsToken: while it works nobody else is given anything, and a commit that
+// wants the next claim gets none: the consumer goes on by pushes.
 func TestAWorkerCommitsByItsToken(t *testing.T) {
 	k := newDesk(t, 1, 2, 3, 4)
 	h := k.defersTo(endedDeferred)
 	p := k.worker()
 	k.defersTo(endedBusy)
-	stranger := h
-	stranger.Token.Req = "another"
-	answered(t, "another's commit", delivery.Lost, "FOREIGN")(p.Commit(t.Context(), stranger))
-	answered(t, "another's failure", delivery.Lost, "FOREIGN")(p.Abort(t.Context(), stranger, "no"))
-	answered(t, "prepare", delivery.Deferred)(p.Prepare(t.Context(), h))
-	invalid(t, check.Err(p.Commit(t.Context(), h, delivery.Reply{Queue: "r", Body: []byte("x")})), "replies")
-	answered(t, "one that pulls", delivery.Busy)(p.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: "r"}))
+	pulls := delivery.Request{Queue: "q", Consumer: "c", ID: "r"}
+	answered(t, "one that pulls", delivery.Busy)(p.Claim(t.Context(), pulls))
 	k.at("q", 0, delivery.Started)
-	k.pass(time.Second)
-	for _, what := range []string{"commit", "again, its response was lost"} {
-		answered(t, what, delivery.OK)(p.Commit(t.Context(), h))
-	}
-	cur := check.Get(k.sorter.Status(t.Context(), "q"))
-	check.That(t, cur.Notified.Equal(k.now), "%+v", cur)
-	answered(t, "failure, after the commit", delivery.Committed)(p.Abort(t.Context(), h, "no"))
+	answered(t, "commit", delivery.OK)(p.Commit(t.Context(), h))
 	k.at("q", 3, delivery.Idle)
 	next := k.defersTo(endedDeferred)
 	answered(t, "the commit of the one before", delivery.OK)(p.Commit(t.Context(), h))
-	answered(t, "commit, with a claim of what comes next", delivery.OK)(first(p.CommitAndClaim(t.Context(), next, delivery.Request{Queue: "q", Consumer: "c", ID: "r"})))
+	answered(t, "commit and claim", delivery.OK)(first(p.CommitAndClaim(t.Context(), next, pulls)))
 	k.at("q", 4, delivery.Idle)
 	k.gets("q 1,2,3 #1", "q 4 #1")
 }

@@ -24,29 +24,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/table"
 )
 
-func TestDeliverInOrderInBatches(t *testing.T) {
-	k := newDesk(t, 2, 1, 4, 3, 5, 7)
-	done := k.ends("q", endedCaughtUp)
-	k.gets("q 1,2,3 #1", "q 4,5 #1")
-	k.at("q", 5, delivery.Idle)
-	check.That(t, done.Batches == 2 && done.Messages == 5,
-		"%d batches of %d messages, want 2 of 5", done.Batches, done.Messages)
-	k.put("q", 6)
-	k.ends("q", endedCaughtUp)
-	k.gets("q 6,7 #1")
-	k.ends("q", endedCaughtUp)
-	k.gets()
-}
-
-func TestSkippedSeqsAreNamed(t *testing.T) {
-	k := newDesk(t, 1, 4)
-	check.Get2(k.sorter.Inside(queuelog.Inside{}).SkipGap(t.Context(), "q", "lost", 0, 10))
-	done := k.ends("q", endedCaughtUp)
-	k.gets("q 1,no 2,no 3 #1", "q 4 #1")
-	check.That(t, done.Messages == 2 && done.Skipped == 2,
-		"%d messages and %d skipped, want 2 and 2", done.Messages, done.Skipped)
-}
-
 func TestBatchesHaveABoundInBytes(t *testing.T) {
 	k := newDesk(t)
 	for seq, size := range []int{4, 4, 4, 20, 10} {
@@ -57,49 +34,6 @@ func TestBatchesHaveABoundInBytes(t *testing.T) {
 	k.to(r, "q", "")
 	// One message may be larger than a batch.
 	k.gets("q 1,2 #1", "q 3 #1", "q 4 #1", "q 5 #1")
-}
-
-// TestAFailedBatchComesAgain: as it was, and then in parts, the last time alone.
-func TestAFailedBatchComesAgain(t *testing.T) {
-	k := newDesk(t, upTo(1, 7)...)
-	k.poison(2, errors.New("no"))
-	done := k.ends("q", endedFailed)
-	check.That(t, done.Cause != nil && done.Cause.Error() == "no", "cause %v", done.Cause)
-	k.ends("q", endedWait)
-	k.gets("q 1,2,3 #1")
-	k.pass(time.Second)
-	k.ends("q", endedFailed)
-	k.gets("q 1,2,3 #2")
-	k.pass(10 * time.Second)
-	k.ends("q", endedFailed)
-	k.gets("q 1 #3", "q 2 #3")
-	c := k.at("q", 1, delivery.Idle)
-	check.That(t, c.Error == "no" && c.Failed.Equal(k.now) && c.RetryAt.After(k.now), "%+v", c)
-	k.fails = nil
-	k.pass(time.Second)
-	k.ends("q", endedCaughtUp)
-	// Behind the one that failed alone they come in batches again.
-	k.gets("q 2 #4", "q 3,4,5 #4", "q 6,7 #1")
-	c = k.at("q", 7, delivery.Idle)
-	check.That(t, c.Error == "" && c.Failed.IsZero() && c.Attempts == 0, "%+v", c)
-}
-
-// TestABadMessageIsFoundByHalves: of a batch of 100 it takes a few claims, not one for each
-// message.
-func TestABadMessageIsFoundByHalves(t *testing.T) {
-	k := newDesk(t, upTo(1, 100)...)
-	k.poison(60, errors.New("no"))
-	r := k.reader()
-	r.MaxMessages, r.MaxAttempts = 100, 5
-	claims := 0
-	for k.standing("q").State != delivery.Blocked && claims < 100 {
-		k.to(r, "q", "")
-		k.pass(10 * time.Minute)
-		claims = len(k.got)
-	}
-	if c := k.at("q", 59, delivery.Blocked); c.Attempts-c.Together != 5 || claims > 26 {
-		t.Errorf("blocked after %d claims, of it alone %d: %v", claims, c.Attempts-c.Together, k.got)
-	}
 }
 
 // TestAProcessThatDiedIsNotABadMessage: its batch comes again as it was, and only where a second
@@ -164,21 +98,11 @@ func TestAPanicIsAFailure(t *testing.T) {
 // TestDeliverEndsWhereTheStoreFails: what the store could not do is an error, and the next call
 // goes on.
 func TestDeliverEndsWhereTheStoreFails(t *testing.T) {
-	for _, request := range []string{"cursor", "messages"} {
+	for request, known := range map[string]int64{"cursor": -1, "messages": 2} {
 		k := newDesk(t, 1)
 		k.ends("q", endedCaughtUp)
 		k.put("q", 2)
-		asked := 0
-		k.queues.fail = func(r, _ string) error {
-			if r != request {
-				return nil
-			}
-			if asked++; asked > 100 {
-				k.t.Fatal("it asks for ever")
-			}
-			return errFlaky
-		}
-		known := map[string]int64{"cursor": -1, "messages": 2}[request]
+		k.away(request, "")
 		done := k.d.Deliver(t.Context(), "q", k.reader(), known)
 		check.That(t, errors.Is(done.Err, errFlaky),
 			"%s fails: error %v, ended %q", request, done.Err, ending(done))
@@ -198,7 +122,8 @@ func TestWhyItFailedIsToldThoughItCannotBeNoted(t *testing.T) {
 	check.That(t, errors.Is(done.Err, errFlaky) && errors.Is(done.Cause, errNo), "%+v; want both", done)
 }
 
-// TestMissing: what is not there any more is not stepped over; what is before it is delivered.
+// TestMissing: what is not there any more is not stepped over; what is before it is delivered. It is
+// listed until an operator goes elsewhere.
 func TestMissing(t *testing.T) {
 	k := newDesk(t, upTo(1, 5)...)
 	check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
@@ -208,9 +133,13 @@ func TestMissing(t *testing.T) {
 		var missing *cursor.MissingError
 		check.That(t, errors.As(done.Cause, &missing) && missing.Seq == 2, "cause %v", done.Cause)
 		k.at("q", 1, delivery.Idle)
+		k.pass(time.Minute)
 	}
 	k.gets("q 1 #1")
+	k.sweep(delivery.SweepOptions{})
+	k.troubled("missing", "missing q|c 2m0s")
 	check.Get(k.d.Operate(t.Context(), rewinds(delivery.Order{Queue: "q", Consumer: "c", Reason: "2 is lost"}, delivery.At(3))))
+	k.troubled("rewound", "")
 	k.ends("q", endedCaughtUp)
 	k.gets("q 3,4,5 #1")
 }
@@ -236,40 +165,6 @@ func TestWhatArrivesMeanwhileIsHandedOn(t *testing.T) {
 	}
 	k.ends("q", endedCaughtUp)
 	k.gets("q 1,2 #1", "q 3 #1", "q 4 #1", "q 5 #1")
-}
-
-func TestConsumersHavePlacesOfTheirOwn(t *testing.T) {
-	k := newDesk(t, 1, 2)
-	for _, c := range []struct {
-		name string
-		at   delivery.Start
-		want string
-	}{
-		{"first", delivery.First, "q 1,2 #1"}, {"second", delivery.At(2), "q 2 #1"}, {"late", delivery.Latest, ""},
-	} {
-		r := k.reader()
-		r.Name, r.Start = c.name, c.at
-		done := k.d.Deliver(t.Context(), "q", r, -1)
-		k.must(done.Err)
-		if c.want == "" {
-			k.gets()
-		} else {
-			k.gets(c.want)
-		}
-	}
-	k.put("q", 3)
-	for _, name := range []string{"late", "second"} {
-		r := k.reader()
-		r.Name = name
-		k.to(r, "q", "")
-		k.gets("q 3 #1")
-	}
-	list := check.Get(k.d.Status(t.Context(), "q"))
-	var lags []string
-	for _, s := range list {
-		lags = append(lags, fmt.Sprint(s.Name, " ", s.Lag()))
-	}
-	check.Is(t, strings.Join(lags, ", "), "first 1, late 0, second 0")
 }
 
 // TestStopsBeforeTheDeadline: what is done by then is committed, and nothing is begun that would
@@ -441,7 +336,11 @@ func TestAConsumerThatCannotBeReadStopsNoOther(t *testing.T) {
 	dead := check.Get(k.store.Requests(request.Inside{}).Consumer(t.Context(), "q", "dead"))
 	claim := request.Claim{Req: "dead", To: 2, Now: k.now, LeaseUntil: k.now.Add(time.Minute)}
 	check.Get2(k.store.Requests(request.Inside{}).Claim(t.Context(), dead, claim))
-	k.newerLayout(0, ddb.Fields{"queue": ddb.Text("q"), "consumer": ddb.Text("a")})
+	check.Get(k.consumers.Do(t.Context(), ddb.Update{
+		Op:  ddb.Op{Op: "newer layout", Table: &delivery.Names{}.Tables()[0]},
+		Key: ddb.Fields{"queue": ddb.Text("q"), "consumer": ddb.Text("a")}.Item(),
+		Do:  []ddb.Action{ddb.Path("v").Set(ddb.Int(99))},
+	}))
 	k.pass(time.Hour)
 	report, err := k.d.Sweep(t.Context(), delivery.SweepOptions{Delete: true})
 	check.That(t, errors.Is(err, table.ErrNewerLayout) && report.Failed == 1 && report.Cancelled == 1 && report.Notified == 1 && report.Deleted == 0,
@@ -451,28 +350,6 @@ func TestAConsumerThatCannotBeReadStopsNoOther(t *testing.T) {
 	seq, found, err := k.d.Inside(request.Inside{}).Delivered(t.Context(), "q")
 	check.That(t, seq < 0 && found && err == nil, "delivered %d, %v, %v", seq, found, err)
 	check.Fails(t, check.Err(k.d.Status(t.Context(), "q")), table.ErrNewerLayout)
-}
-
-func (k *desk) newerLayout(table int, key ddb.Fields) {
-	k.t.Helper()
-	check.Get(k.consumers.Do(k.t.Context(), ddb.Update{
-		Op: ddb.Op{Op: "newer layout", Table: &delivery.Names{}.Tables()[table]}, Key: key.Item(), Do: []ddb.Action{ddb.Path("v").Set(ddb.Int(99))},
-	}))
-}
-
-// TestAnOperationThatCannotBeReadHidesNoOther: the audit log shows the others, and names it.
-func TestAnOperationThatCannotBeReadHidesNoOther(t *testing.T) {
-	k := newDesk(t, 1)
-	check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
-	for _, op := range []string{"first", "newer", "last"} {
-		k.pass(time.Second)
-		check.Get(k.d.Operate(t.Context(), does("pause", order(op))))
-	}
-	key := fmt.Sprintf("%015d c newer", k.now.Add(-time.Second).UnixMilli())
-	k.newerLayout(1, ddb.Fields{"queue": ddb.Text("q"), "operation": ddb.Text(key)})
-	page, _, err := k.d.Inside(request.Inside{}).Audit(t.Context(), "q", "")
-	check.That(t, errors.Is(err, delivery.ErrUnreadable) && strings.Contains(fmt.Sprint(err), key) && len(page) == 2 && page[0].Op == "last" && page[1].Op == "first",
-		"%+v, %v; want the others, and %q named", page, err, key)
 }
 
 // TestAnOperatorSeesWhatWasJustDone: in the audit log, and in the consumers' states.
@@ -565,14 +442,4 @@ func TestKeyedQueuesAreDelivered(t *testing.T) {
 			k.at("q", 6, delivery.Idle)
 		})
 	}
-}
-
-// TestAConsumerDoesNotMakeAKeyedQueue, for it does not know the type of the keys.
-func TestAConsumerDoesNotMakeAKeyedQueue(t *testing.T) {
-	k := newDesk(t)
-	invalid(t, check.Err(k.createOf(cursor.KindKeyed, delivery.Who{}, "q", "c", delivery.First)), "kind")
-	check.Fails(t, check.Err(k.sorter.Status(t.Context(), "q")), cursor.ErrNoQueue)
-	k.putKeyed("q", 2, 1)
-	c, err := k.createOf(cursor.KindKeyed, delivery.Who{}, "q", "c", delivery.First)
-	check.That(t, err == nil && c.Delivered == 0, "%+v, %v", c, err)
 }

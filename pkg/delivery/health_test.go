@@ -10,7 +10,6 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/request"
-	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
@@ -123,7 +122,7 @@ func TestWhatWasHandedOverBeforeProvesNothing(t *testing.T) {
 	k.fails = func(delivery.Batch) error { k.pass(time.Minute); return nil }
 	k.hands("slow", endedCaughtUp)
 	h := k.health()
-	check.That(t, h.TakenAt.Equal(began) && len(h.Failing) == 0, "%+v", h)
+	check.That(t, h.TakenAt.Equal(began) && len(h.Failing) == 0 && h.FailingSince.IsZero(), "%+v", h)
 }
 
 // TestSuccessIsNotedSeldom: while nothing fails not at all, else every ten seconds at most.
@@ -179,19 +178,6 @@ func TestFailuresAreListed(t *testing.T) {
 	if h := k.health(); len(h.Failing) > 2 || !slices.ContainsFunc(h.Failing, func(f request.FailingQueue) bool { return f.Queue == "q11" }) {
 		t.Errorf("%+v; want those that are over gone", h)
 	}
-}
-
-// TestAQueueThatIsGoneFailsNoMore: of a consumer that was removed nothing is waited for.
-func TestAQueueThatIsGoneFailsNoMore(t *testing.T) {
-	k := newDesk(t)
-	k.put("gone", 1)
-	k.put("q", 1)
-	k.refuses("gone", "q")
-	for range 13 {
-		k.fail("gone", "q")
-	}
-	check.Get(k.d.Operate(t.Context(), does("remove", delivery.Order{Queue: "gone", Consumer: "c", Reason: "gone"})))
-	k.hands("q", endedBlocked)
 }
 
 // TestARedriveBeginsAnew: what was taken before says nothing of the message now.
@@ -285,18 +271,12 @@ func TestADeathAfterAFailureBlocksInTime(t *testing.T) {
 	k.hands("q", endedBlocked)
 }
 
-// TestConsumerFailing: a message that failed is listed from the first time on, and announced when
-// it failed as often as it may, until it is taken.
+// TestConsumerFailing: a message is announced when it failed as often as it may, with its first
+// failure's time, until it is taken.
 func TestConsumerFailing(t *testing.T) {
 	k := newDesk(t, 1)
 	k.put("other", 1)
 	k.refuses("q", "other")
-	rows := func() []trouble.Row {
-		t.Helper()
-		rows, _, err := k.trouble().Page(t.Context(), trouble.Failing, "q", "", 10)
-		k.must(err)
-		return rows
-	}
 	announced := func() (failing []delivery.Announcement) {
 		t.Helper()
 		k.sweep(delivery.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}, Readers: []delivery.Reader{{Name: "c", MaxAttempts: 3}}})
@@ -309,19 +289,15 @@ func TestConsumerFailing(t *testing.T) {
 	}
 	first := k.now
 	k.fail("q", "other")
-	if listed := rows(); len(listed) != 1 || listed[0].Error != "no" || listed[0].Seq != 1 {
-		t.Errorf("%v is listed after the first failure", listed)
-	}
 	k.fail("q", "other")
 	check.Is(t, len(announced()), 0)
 	k.fail("q", "other")
-	listed := rows()
-	check.That(t, len(listed) == 1 && listed[0].Since.Equal(first), "%v is listed", listed)
 	said := announced()
 	check.That(t, len(said) == 1 && said[0].Error == "no" && said[0].Attempts == 3 && said[0].Since.Equal(first),
 		"%+v was announced", said)
+	rows := k.failing()
+	check.That(t, len(rows) == 2 && rows[1].Queue == "q" && rows[1].Since.Equal(first), "%v are listed", rows)
 	k.fails = nil
 	k.hands("q", endedCaughtUp)
-	said, listed = announced(), rows()
-	check.That(t, len(said)+len(listed) == 0, "%v, %v after it was taken", said, listed)
+	check.Is(t, len(announced()), 0)
 }

@@ -398,34 +398,6 @@ func TestStoreOutcomes(t *testing.T) {
 	})
 }
 
-// TestStoreRacingClaims has many claims at once: exactly one is made.
-func TestStoreRacingClaims(t *testing.T) {
-	each(t, func(b *bench) {
-		c := b.create(b.fresh("a"))
-		const racers = 16
-		var (
-			wait sync.WaitGroup
-			mu   sync.Mutex
-			mine []string
-		)
-		for i := range racers {
-			wait.Go(func() {
-				req := fmt.Sprint("r", i)
-				_, made, err := b.Claim(b.Context(), c, claim(req, 5))
-				check.That(b.T, err == nil, "%v", err)
-				if made {
-					mu.Lock()
-					defer mu.Unlock()
-					mine = append(mine, req)
-				}
-			})
-		}
-		wait.Wait()
-		check.That(b.T, len(mine) == 1 && b.standing(b.queue, "a").Token.Req == mine[0],
-			"%v say that it is theirs, and it is %v's", mine, b.standing(b.queue, "a").Token)
-	})
-}
-
 // at is a moment that the tables keep exactly.
 var at = time.Date(2126, 3, 4, 5, 6, 7, int(8*time.Millisecond), time.UTC)
 

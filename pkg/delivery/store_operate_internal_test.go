@@ -122,7 +122,7 @@ func TestStoreUnblock(t *testing.T) {
 		b.answer("by another", want, false)(b.Unblock(b.Context(), stuck, true, "op 2"))
 
 		claimed := b.claim(want, "r", 5)
-		stuck = b.fails(claimed, failure(true))
+		stuck = b.fails(claimed, awayNow(true))
 		want = stuck
 		want.State, want.Attempts, want.Together, want.LastOp, want.BlockedSince = Idle, 0, 0, "op 3", time.Time{}
 		want = takenNow(want)
@@ -162,7 +162,7 @@ func TestStoreRewind(t *testing.T) {
 		b.answer("again", want, true)(b.Rewind(b.Context(), c, 1, "op 1"))
 		b.answer("by another", want, false)(b.Rewind(b.Context(), c, 0, "op 2"))
 
-		waiting := b.fails(b.claim(b.create(b.fresh("waiting")), "r", 5), failure(false))
+		waiting := b.waiting("waiting")
 		want = b.fresh("waiting")
 		want.Token, want.To, want.LeaseUntil, want.Outcomes = waiting.Token, waiting.To, waiting.LeaseUntil, waiting.Outcomes
 		want.Delivered, want.Rewinds, want.Starting, want.LastOp = 1, 1, "op 1", "op 1"

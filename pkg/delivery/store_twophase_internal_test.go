@@ -43,11 +43,24 @@ func asideNow(c Consumer) Consumer {
 	return c
 }
 
+// awayNow is a failure that was the sink's, behind one of the message alone: whatever ends the next
+// claim otherwise forgets both.
+func awayNow(block bool) request.Failure {
+	f := failure(block)
+	f.Away, f.Alone = 1, true
+	return f
+}
+
+// waiting is a consumer whose sink was away.
+func (b *bench) waiting(name string) Consumer {
+	b.Helper()
+	return b.fails(b.claim(b.create(b.fresh(name)), "was", 5), awayNow(false))
+}
+
 // retried is a claim of what failed before.
 func (b *bench) retried() Consumer {
 	b.Helper()
-	c := b.fails(b.claim(b.create(b.fresh("a")), "r0", 5), failure(false))
-	return b.claim(c, "r1", 5)
+	return b.claim(b.waiting("a"), "r1", 5)
 }
 
 // foreign tries a write with tokens that are not the claim's.
@@ -144,7 +157,7 @@ func pausedOf(c Consumer) Consumer {
 
 func TestStoreAbortPrepared(t *testing.T) {
 	each(t, func(b *bench) {
-		c := b.create(b.fresh("a"))
+		c := b.waiting("a")
 		to := int64(5)
 		for i, state := range []func(Consumer) Consumer{
 			func(c Consumer) Consumer { return c },

@@ -113,19 +113,6 @@ func TestQuickRetriesHoldUpNoOther(t *testing.T) {
 	}
 }
 
-func TestAQueueWhoseStoreFailsComesAgain(t *testing.T) {
-	k := newDesk(t)
-	for _, queue := range []string{"a", "bad", "c"} {
-		k.put(queue, 1)
-	}
-	k.away("", "bad")
-	k.stream(failedAt("2"), moved(1, "a", 0, 1), moved(2, "bad", 0, 1), moved(3, "c", 0, 1))
-	k.gets("a 1 #1", "c 1 #1")
-	k.queues.fail = nil
-	k.stream(allWell, moved(2, "bad", 0, 1), moved(3, "c", 0, 1))
-	k.gets("bad 1 #1")
-}
-
 // madeAt is a record with the time at which it was made.
 func madeAt(at time.Time, record json.RawMessage) json.RawMessage {
 	return json.RawMessage(strings.Replace(string(record), `"dynamodb":{`, fmt.Sprintf(`"dynamodb":{"ApproximateCreationDateTime":%d.0,`, at.Unix()), 1))
@@ -151,19 +138,6 @@ func TestAQueueWithMuchLetsOthersGoFirst(t *testing.T) {
 	k.put("much", upTo(21, 29)...)
 	k.away("notify", "")
 	k.stream(failedAt("10"), moved(10, "much", 20, 29))
-}
-
-// TestANeighboursBacklogIsOneTurn: in a batch of records, whatever waits in the queues before it, a
-// queue's own batch is delivered after one turn of each, two batches here; the desk works on one
-// queue after the other, Lambda on 64 at a time.
-func TestANeighboursBacklogIsOneTurn(t *testing.T) {
-	k := newDesk(t)
-	k.put("@noisy/a", upTo(1, 300)...)
-	k.put("@noisy/b", upTo(1, 300)...)
-	k.put("@quiet/a", 1)
-	k.fails = func(delivery.Batch) error { k.pass(6 * time.Second); return nil }
-	k.stream(allWell, moved(1, "@noisy/a", 0, 300), moved(2, "@noisy/b", 0, 300), moved(3, "@quiet/a", 0, 1))
-	k.gets("@noisy/a 1,2,3 #1", "@noisy/a 4,5,6 #1", "@noisy/b 1,2,3 #1", "@noisy/b 4,5,6 #1", "@quiet/a 1 #1")
 }
 
 // TestAQueueThatGoesOnFailingLetsOthersGo: a record is handed out again for half a minute, whether

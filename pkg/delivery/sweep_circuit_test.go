@@ -99,20 +99,6 @@ func TestAShortOutageIsNotAnnounced(t *testing.T) {
 	check.That(t, !k.circuit().Waking, "it is to be seen to")
 }
 
-// TestTheSweepSeesToCircuits: of the readers that it knows, without a timer.
-func TestTheSweepSeesToCircuits(t *testing.T) {
-	k := openDesk(t)
-	o := delivery.SweepOptions{Sorter: cursor.SweepOptions{Segments: 1}, Readers: []delivery.Reader{{Name: "other"}, {Name: "c"}}}
-	if did := k.sweep(o); did.CircuitsOpen != 1 || len(k.announced) != 1 || k.announced[0].Kind != "consumer.circuit-open" {
-		t.Errorf("%+v, announced %+v", did, k.announced)
-	}
-	k.closes()
-	k.pass(10 * time.Second)
-	if did := k.sweep(o); did.CircuitsOpen != 0 || len(k.announced) != 1 || k.announced[0].Kind != "consumer.circuit-closed" {
-		t.Errorf("%+v, announced %+v", did, k.announced)
-	}
-}
-
 // TestWakeCircuitsRequestsGoWrong: what is announced is announced again, under the same id, until
 // that is noted.
 func TestWakeCircuitsRequestsGoWrong(t *testing.T) {

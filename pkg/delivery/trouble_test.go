@@ -110,23 +110,6 @@ func TestTroubleOfWhatIsGone(t *testing.T) {
 		"quarantined other|c 0s, missing other|c 0s, replying other|c 0s, circuit-open c other|c 0s")
 }
 
-// TestTroubleOfMissing: who finds that a message is gone notes it, and who goes elsewhere deletes
-// that.
-func TestTroubleOfMissing(t *testing.T) {
-	k := newDesk(t, 1, 2)
-	check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
-	check.Get(k.queues.tables.Do(t.Context(), ddb.Delete{
-		Op: ddb.Op{Table: &cursor.Names{}.Tables()[0]}, Key: ddb.Fields{"queue": ddb.Text("q"), "seq": ddb.Int(1)}.Item(),
-	}))
-	k.ends("q", endedMissing)
-	k.pass(time.Minute)
-	k.ends("q", endedMissing)
-	k.sweep(delivery.SweepOptions{})
-	k.troubled("missing", "missing q|c 1m0s")
-	check.Get(k.d.Operate(t.Context(), rewinds(orderOf("q"), delivery.At(2))))
-	k.troubled("rewound", "")
-}
-
 // TestTroubleOfLag: the sweep notes who lags for long, and finds that it is over.
 func TestTroubleOfLag(t *testing.T) {
 	k := newDesk(t, 0, 1)

@@ -18,7 +18,7 @@ var twoPhaseMutants = []mutant{
 		{"../puller.go", "case c.State == InDoubt, c.State == Prepared && over:", "case c.State == InDoubt:"},
 		{"../puller.go", "(!over || c.Deferred), c.State == Prepared, c.State == Sending:", "(!over || c.Deferred), c.State == Prepared && !over, c.State == Sending:"},
 	}},
-	{"two phases: no row means aborted", markerFolder, markerTest("TestSettledCannotCommit"), []edit{
+	{"two phases: no row means aborted", markerFolder, markerTest("TestTraceT1"), []edit{
 		{"markers.go", "\tif err := tx.Commit(); err != nil {\n\t\treturn \"\", nil, fmt.Errorf(\"settle", "\tif outcome == string(delivery.Aborted) {\n\t\treturn delivery.Aborted, nil, nil\n\t}\n\tif err := tx.Commit(); err != nil {\n\t\treturn \"\", nil, fmt.Errorf(\"settle"},
 	}},
 	{"two phases: a conflict is a commit (T1)", markerFolder, markerTest("TestTraceT1"), []edit{

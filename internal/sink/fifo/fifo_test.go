@@ -142,20 +142,6 @@ func TestLargestMessage(t *testing.T) {
 	}
 }
 
-// The tenant of a queue stands beside its whole name; a queue without one has nothing more than
-// before.
-func TestTenantIsSent(t *testing.T) {
-	items := check.Get(Items(sinktest.Batch("@acme/orders", "{}"), false))
-	if m := items[0].Entry; m.Group != "@acme/orders" || !slices.Contains(m.Attributes, Attribute{"tenant", "String", "acme"}) {
-		t.Errorf("entry %+v", m)
-	}
-	for _, queue := range []string{"orders", "a/b", "@acme", "@a b/c"} {
-		items, err := Items(sinktest.Batch(queue, "{}"), false)
-		check.That(t, err == nil && !slices.ContainsFunc(items[0].Entry.Attributes, func(a Attribute) bool { return a.Name == "tenant" }),
-			"%s: %+v, %v", queue, items, err)
-	}
-}
-
 // TestKeyedFifoItems: whatever a message of a keyed queue has, SQS takes its attributes.
 func TestKeyedFifoItems(t *testing.T) {
 	key := check.Get(sortkey.KeyType("time,text").Key("2026-05-06T07:08:09+02:00", "<a>"))

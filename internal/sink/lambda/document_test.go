@@ -1,7 +1,6 @@
 package lambda
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -85,14 +84,6 @@ func TestDocumentOfSkippedAlone(t *testing.T) {
 		"%s, %v", written, err)
 }
 
-func TestDocumentTooLarge(t *testing.T) {
-	b := sinktest.Batch("q", "1", `"`+strings.Repeat("x", 2000)+`"`)
-	_, err := Documents(b, kind.Limits{Kind: "lambda", Bytes: 2000})
-	var tooLarge *kind.TooLargeError
-	check.That(t, errors.As(err, &tooLarge) && tooLarge.Seq == 2 && tooLarge.Limit == 2000 && tooLarge.Bytes > 2000,
-		"error %v, want message 2's", err)
-}
-
 // TestLargestMessage: every message that the sorter takes fits a function, however it is written,
 // and so a batch of any.
 func TestLargestMessage(t *testing.T) {
@@ -129,13 +120,6 @@ func TestTrackedDocuments(t *testing.T) {
 			check.That(t, m.Edge == b.Edges[m.Seq-1], "message %d has the edge %s", m.Seq, m.Edge)
 		}
 	}
-}
-
-// The tenant of a queue stands beside its whole name.
-func TestTenantIsSent(t *testing.T) {
-	written, err := Documents(sinktest.Batch("@acme/orders", "{}"), all)
-	check.That(t, err == nil && strings.HasPrefix(string(written[0]), `{"queue":"@acme/orders","tenant":"acme","consumer":"c"`),
-		"document %s, %v", written, err)
 }
 
 // TestUpTo: an answer says how far a document is done, of the seqs 5 to 8.

@@ -2,9 +2,7 @@ package pull_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -132,48 +130,6 @@ func TestQuarantine(t *testing.T) {
 	}
 }
 
-// TestAnOperatorSettles a claim in quarantine whose database is gone.
-func TestAnOperatorSettles(t *testing.T) {
-	env, d := pullEnv(t, delivery.NewMemory(), cursor.NewMemory())
-	env.Put(1)
-	ctx := t.Context()
-	a := check.Get(env.Claims.Claim(ctx, delivery.Request{Queue: "q", Consumer: "c", ID: "r1"}))
-	order := delivery.Order{Queue: "q", Consumer: "c", Reason: "the database burnt down"}
-	if _, err := d.Operate(ctx, does("settle", order, a.Token, delivery.Committed)); !refused(err, "not-quarantined") {
-		t.Errorf("a claim that is not in quarantine is settled: %v", err)
-	}
-	if _, err := d.Operate(ctx, does("release", order, a.Token, "")); !refused(err, "not-quarantined") {
-		t.Errorf("a claim that is not in quarantine is released: %v", err)
-	}
-	check.Get(env.Claims.Prepare(ctx, a.Held()))
-	env.Pass(2 * time.Hour)
-	for range 2 {
-		check.Get(d.Sweep(ctx, delivery.SweepOptions{}))
-	}
-	if _, err := d.Operate(ctx, does("release", order, a.Token, "")); err == nil {
-		t.Error("released before it is settled")
-	}
-	if _, err := d.Operate(ctx, does("settle", order, a.Token, delivery.Cancelled)); err == nil {
-		t.Error("settled as cancelled")
-	}
-	order.Op = "mine"
-	for range 2 { // repeated, it finds what it did
-		c, err := d.Operate(ctx, does("settle", order, a.Token, delivery.Committed))
-		if err != nil || c.Quarantine != [len(delivery.Consumer{}.Quarantine)]delivery.Quarantined{} {
-			t.Errorf("%+v, %v", c, err)
-		}
-	}
-	order.Op = "another's"
-	if _, err := d.Operate(ctx, does("settle", order, a.Token, delivery.Committed)); !refused(err, "not-quarantined") {
-		t.Errorf("settled again: %v", err)
-	}
-	a = check.Get(env.Claims.Commit(ctx, a.Held()))
-	check.Is(t, a.Reason, "FORGOTTEN", a)
-	operations, _, err := d.Inside(request.Inside{}).Audit(ctx, "q", "")
-	check.That(t, err == nil && slices.ContainsFunc(operations, func(a delivery.Operation) bool { return a.Kind == "settle" && a.Done }),
-		"operations %+v, %v", operations, err)
-}
-
 // TestPushLeavesAPreparedClaimAlone: a one-phase delivery waits for its end, however old it is.
 func TestPushLeavesAPreparedClaimAlone(t *testing.T) {
 	env, d := pullEnv(t, delivery.NewMemory(), cursor.NewMemory())
@@ -218,27 +174,10 @@ func TestClaimOfAConsumerMadeAnew(t *testing.T) {
 		"claimed %s %d to %d with %d messages, %v; want 6 to 9", a.Outcome, a.From+1, a.To, len(a.Messages), err)
 }
 
-// TestADeadClaimComesAgainAsItWas, and then smaller, as one that was aborted.
-func TestADeadClaimComesAgainAsItWas(t *testing.T) {
-	env, _ := pullEnv(t, delivery.NewMemory(), cursor.NewMemory())
-	env.Put(20)
-	for i, last := range []int64{10, 10, 1} {
-		a, err := env.Claims.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: fmt.Sprint("r", i), MaxMessages: 10})
-		check.That(t, err == nil && a.Outcome == delivery.OK && a.To == last,
-			"try %d: %s up to %d, %v; want up to %d", i+1, a.Outcome, a.To, err, last)
-		env.Pass(time.Hour)
-	}
-}
-
 // does is an order of a kind, about a claim.
 func does(kind string, o delivery.Order, token delivery.Token, outcome delivery.TokenOutcome) delivery.Order {
 	o.Kind, o.Token, o.Outcome = kind, token, outcome
 	return o
-}
-
-func refused(err error, code string) bool {
-	var wrong *delivery.RefusedError
-	return errors.As(err, &wrong) && wrong.Code == code
 }
 
 // freshTables makes new tables on a server and returns the stores on them.

@@ -167,18 +167,6 @@ func TestConsumeAll(t *testing.T) {
 	})
 }
 
-// TestConsumeCreatesTheConsumer where the caller says so.
-func TestConsumeCreatesTheConsumer(t *testing.T) {
-	inFleet(t, func(f *fleet) {
-		f.put("a/1", 1, 1)
-		o := f.options()
-		check.Fails(f, f.Consume(f.Context(), f.claims, "a/1", "c", enter, o), delivery.ErrNoConsumer)
-		o.Create = true
-		check.OK(f, f.Consume(f.Context(), f.claims, "a/1", "c", enter, o))
-		f.has("a/1 1")
-	})
-}
-
 // TestConsumeLogsWhatItWaitsFor once.
 func TestConsumeLogsWhatItWaitsFor(t *testing.T) {
 	inFleet(t, func(f *fleet) {

@@ -21,19 +21,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/delivery/pull/sqlmarker"
 )
 
-func TestConsume(t *testing.T) {
-	onTables(t, 7, func(b *bench, tb *tables) {
-		o := tb.options()
-		o.MaxMessages = 3
-		var verdicts []delivery.Outcome
-		o.Observe = func(s pull.Step) { verdicts = append(verdicts, s.Outcome) }
-		check.OK(b, b.Consume(b.Context(), tb.puller(0), "q", "c", book, o))
-		b.booked(1, 2, 3, 4, 5, 6, 7)
-		check.That(b, len(verdicts) == 4 && verdicts[2] == delivery.OK && verdicts[3] == delivery.Empty,
-			"steps %v", verdicts)
-	})
-}
-
 // flaky loses the answer to every other commit, and some of them before they are made: nobody
 // knows.
 type flaky struct {
@@ -453,27 +440,6 @@ func TestSettleSendsReplies(t *testing.T) {
 			})
 		})
 	}
-}
-
-// TestABadReplyFailsTheTransaction: it is reported before anything is stored, and its batch is
-// tried again, and blocked, as after any other error of an effect.
-func TestABadReplyFailsTheTransaction(t *testing.T) {
-	onTables(t, 1, func(b *bench, tb *tables) {
-		effect := func(ctx context.Context, tx *sql.Tx, batch delivery.Batch) error {
-			if err := answering(ctx, tx, batch); err != nil {
-				return err
-			}
-			return batch.Reply(delivery.Reply{Queue: strings.Repeat("x", 1025)})
-		}
-		o := tb.options()
-		untilBlocked(o)
-		check.Fails(b, b.Consume(b.Context(), tb.puller(0), "q", "c", effect, o), errBlocked)
-		c, err := tb.store.Requests(request.Inside{}).Consumer(b.Context(), "q", "c")
-		check.That(b, err == nil && c.State == delivery.Blocked && strings.Contains(c.Error, "replies[1].queue has 1025 bytes"),
-			"%+v, %v", c, err)
-		b.booked()
-		tb.answered()
-	})
 }
 
 // TestWhatIsNotCommittedAnswersNothing: the effect fails after it answered, or ignores that a reply

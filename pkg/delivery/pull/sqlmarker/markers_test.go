@@ -66,14 +66,6 @@ func TestRolledBackIsAborted(t *testing.T) {
 	})
 }
 
-// TestSettledCannotCommit: the zombie's own insert finds what was settled.
-func TestSettledCannotCommit(t *testing.T) {
-	onEach(t, func(b *bench) {
-		b.settles(claim(1, "r"), delivery.Aborted)
-		check.Fails(b, check.Err(b.work(claim(1, "r"), 0)), sqlmarker.ErrSettled)
-	})
-}
-
 // TestSettleWaitsForTheTransaction: the marker is there, but not committed.
 func TestSettleWaitsForTheTransaction(t *testing.T) {
 	onEach(t, func(b *bench) {
@@ -443,23 +435,5 @@ func TestTraceT3MarkersAreDroppedUnderAFloor(t *testing.T) {
 		b.booked(1, 2, 3)
 		n := b.count("streamsort_markers")
 		check.That(b, n <= 2, "%d markers, want that old ones are gone", n)
-	})
-}
-
-// T5: clocks are farther apart than a lease. P's claim is taken over while it is at it, again and
-// again: nothing is done twice.
-func TestTraceT5ClocksFartherApartThanALease(t *testing.T) {
-	onTables(t, 1, func(b *bench, tb *tables) {
-		p, q := tb.puller(0), tb.puller(time.Hour)
-		first := tb.claim(p, "p", 1)
-		second := tb.claim(q, "q", 1)
-		if first.Outcome != delivery.OK || second.Outcome != delivery.OK || second.Token.N != 2 {
-			b.Fatalf("%+v, %+v", first, second)
-		}
-		tb.is("P's prepare", delivery.Lost, delivery.Cancelled)(p.Prepare(b.Context(), first.Held()))
-		tb.is("Q's prepare", delivery.OK)(q.Prepare(b.Context(), second.Held()))
-		tb.is("P's commit", delivery.Lost, delivery.Cancelled)(p.Commit(b.Context(), first.Held()))
-		b.committed(second.Held())
-		tb.is("Q's commit", delivery.OK)(q.Commit(b.Context(), second.Held()))
 	})
 }

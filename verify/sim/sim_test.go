@@ -29,6 +29,26 @@ func (c *counter) Snapshot(d *sim.Digest) {
 	d.Int(int64(c.done))
 }
 
+// racy has two actors that read, add one and write: an update can get lost.
+func racy(faults int) sim.Scenario {
+	return sim.Scenario{Name: "racy", Faults: faults, New: func(r *sim.Run) sim.Model {
+		c := &counter{}
+		for i := range 2 {
+			r.Go(fmt.Sprint("actor ", i), func(p *sim.Proc) {
+				value, err := sim.Do(p, sim.Labelf("read"), false, func() (int, error) { return c.value, nil })
+				if err != nil {
+					return
+				}
+				_, err = sim.Do(p, sim.Labelf("write"), true, func() (int, error) { c.value = value + 1; return 0, nil })
+				if err == nil {
+					c.done++
+				}
+			})
+		}
+		return c
+	}}
+}
+
 // atomic has two actors that add one in one request.
 func atomic(faults int, strict bool) sim.Scenario {
 	return sim.Scenario{Name: "atomic", Faults: faults, New: func(r *sim.Run) sim.Model {
@@ -42,6 +62,32 @@ func atomic(faults int, strict bool) sim.Scenario {
 		}
 		return c
 	}}
+}
+
+func TestExploreFindsALostUpdate(t *testing.T) {
+	_, failure := racy(0).Explore(nil)
+	check.Need(t, failure != nil, "no failure found")
+	steps := 0
+	for _, line := range failure.Trace {
+		if !strings.HasPrefix(line, " ") {
+			steps++
+		}
+	}
+	check.Is(t, steps, 4, failure)
+}
+
+func TestRandomFindsALostUpdateAndRepeatsIt(t *testing.T) {
+	for seed := uint64(1); seed < 100; seed++ {
+		failure := racy(0).Random(seed)
+		if failure == nil {
+			continue
+		}
+		again := racy(0).Random(seed)
+		check.Need(t, again != nil && again.Error() == failure.Error(), "%v %v", failure, again)
+		check.That(t, strings.Contains(failure.Error(), fmt.Sprintf("SEED=%d", seed)), "%v", failure)
+		return
+	}
+	t.Fatal("no failure found")
 }
 
 func TestFaults(t *testing.T) {
@@ -80,4 +126,47 @@ func TestDaemonIsFollowedByAnother(t *testing.T) {
 	_, failure := scenario.Explore(nil)
 	check.Need(t, failure == nil, "%v", failure)
 	check.That(t, starts[3] && !starts[4] && deaths != 0, "starts %v, deaths %d", starts, deaths)
+}
+
+func TestChooseWaits(t *testing.T) {
+	scenario := sim.Scenario{Name: "choose", Faults: 1, New: func(r *sim.Run) sim.Model {
+		open := false
+		r.Go("waiter", func(p *sim.Proc) {
+			if p.Choose(sim.Labelf("pass"), func() bool { return open }, "", "dropped") == 0 && !open {
+				r.Violation("passed a closed door")
+			}
+		})
+		r.Go("opener", func(p *sim.Proc) {
+			_, _ = sim.Do(p, sim.Labelf("open"), true, func() (int, error) { open = true; return 0, nil })
+		})
+		return nothing{}
+	}}
+	_, failure := scenario.Explore(nil)
+	check.Need(t, failure == nil, "%v", failure)
+}
+
+func TestEndlessRunIsAFailure(t *testing.T) {
+	scenario := sim.Scenario{Name: "endless", New: func(r *sim.Run) sim.Model {
+		r.Go("actor", func(p *sim.Proc) {
+			for !p.Dead() {
+				_, _ = sim.Do(p, sim.Labelf("read"), false, func() (int, error) { return 0, nil })
+			}
+		})
+		return nothing{}
+	}}
+	check.That(t, scenario.Random(1) != nil, "no failure")
+}
+
+// TestNobody: what is asked before a run and after it is just done.
+func TestNobody(t *testing.T) {
+	var nobody *sim.Proc
+	answer, err := sim.Do(nobody, sim.Labelf("write"), true, func() (int, error) { return 7, nil })
+	check.That(t, answer == 7 && err == nil, "a write: %d, %v", answer, err)
+	stale := func() (int, error) { return 6, nil }
+	answer, err = sim.Read(nobody, sim.Labelf("read"), func() (int, error) { return 7, nil }, stale)
+	check.That(t, answer == 7 && err == nil, "a read: %d, %v", answer, err)
+	check.Is(t, nobody.Choose(sim.Labelf("go on"), nil, "", "fails"), 0)
+	nobody.Knows().Int(1)
+	check.That(t, *nobody.Knows() == (sim.Digest{}) && !nobody.Dead() && nobody.Name() != "",
+		"it knows %v, is dead %v, is called %q", *nobody.Knows(), nobody.Dead(), nobody.Name())
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/await"
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dynamo"
@@ -80,9 +81,9 @@ func TestSources(t *testing.T) {
 	// A table of a user's own: its changes come by its stream, and the stack's mapping.
 	client := database(t, s)
 	for n := range sourceRecords {
-		if _, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String("accounts"), Item: dynamo.Item{
-			"id": dynamo.Text("anna/1"), "n": dynamo.Number(int64(n + 1)),
-		}}); err != nil {
+		if _, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String("accounts"), Item: dynamo.ToSDK(ddb.Fields{
+			"id": ddb.Text("anna/1"), "n": ddb.Int(int64(n + 1)),
+		}.Item())}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -12,16 +12,8 @@ import (
 
 // Key is what a message of a keyed queue is sorted by, in the form in which it is stored: of two
 // keys of one [KeyType], that which sorts first is less as a string, and none is the beginning of
-// another. [KeyType.Key] and [KeyType.ParseKey] make keys, [DecodeKey] takes one that was stored.
+// another. [KeyType.Key] and [KeyType.ParseKey] make keys.
 type Key string
-
-// DecodeKey takes the stored form of a key; what cannot be one is an error.
-func DecodeKey(stored []byte) (Key, error) {
-	if _, err := readKey(string(stored)); err != nil {
-		return "", err
-	}
-	return Key(stored), nil
-}
 
 // JSON is the key as readers get it: a number in plain decimal; a time in UTC, as RFC 3339 writes
 // it; a text; a rank as its number, from 0; an array where it has several parts. It is null for

@@ -91,13 +91,3 @@ func In(aspects ...Aspect) (first Aspect, also []State) {
 	}
 	return first, also
 }
-
-// Worst is the state of a queue together with those of its consumers: the one that is shown first.
-func Worst(states ...State) State {
-	for _, state := range Attention {
-		if slices.Contains(states, state) {
-			return state
-		}
-	}
-	return OK
-}

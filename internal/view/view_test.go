@@ -43,19 +43,6 @@ func TestIn(t *testing.T) {
 	}
 }
 
-// TestWorst: a queue is shown by what is worst of it and its consumers.
-func TestWorst(t *testing.T) {
-	if got := view.Worst(view.OK, view.Paused, view.Retrying); got != view.Retrying {
-		t.Error(got)
-	}
-	if got := view.Worst(view.Gap, view.Blocked); got != view.Blocked {
-		t.Error(got)
-	}
-	if got := view.Worst(); got != view.OK {
-		t.Error(got)
-	}
-}
-
 func head(queue string, state view.State, group string, ago time.Duration) view.Head {
 	return view.Head{
 		Queue: printable.Name(queue), Consumer: "books", State: state, Cause: view.Failed, Since: now.Add(-ago),

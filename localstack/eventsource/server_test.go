@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/await"
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
@@ -45,9 +46,9 @@ func testOnServer(kind ddbtest.Kind) func(*testing.T) {
 		about := check.Get(db.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: &name}))
 		arn := *about.Table.LatestStreamArn
 		put := func(seq, v int64) {
-			check.Get(db.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &name, Item: dynamo.Item{
-				"queue": dynamo.Text("q"), "seq": dynamo.Number(seq), "v": dynamo.Number(v),
-			}}))
+			check.Get(db.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &name, Item: dynamo.ToSDK(ddb.Fields{
+				"queue": ddb.Text("q"), "seq": ddb.Int(seq), "v": ddb.Int(v),
+			}.Item())}))
 		}
 		var mu sync.Mutex
 		got := map[string][]string{}

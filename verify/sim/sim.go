@@ -48,6 +48,18 @@ type Scenario struct {
 	New func(*Run) Model
 }
 
+// Cast is a scenario of actors on a model. Each of them is called once in a run, before it starts:
+// it adds actors of its kind, or changes the model.
+func Cast[M Model](name string, faults int, set func(*Run) M, actors ...func(M)) Scenario {
+	return Scenario{Name: name, Faults: faults, New: func(run *Run) Model {
+		m := set(run)
+		for _, join := range actors {
+			join(m)
+		}
+		return m
+	}}
+}
+
 // Model is what a Scenario knows of its stores.
 type Model interface {
 	// Check reports what must never be, after any step.

@@ -26,13 +26,8 @@ func onNew(name string, faults int, settings func(*cursor.Settings), actors ...f
 	if settings != nil {
 		settings(&s)
 	}
-	return sim.Scenario{Name: name, Faults: faults, New: func(run *sim.Run) sim.Model {
-		m := newModel(run, s)
-		for _, begins := range actors {
-			begins(m)
-		}
-		return m
-	}}
+	set := func(run *sim.Run) *model { return newModel(run, s) }
+	return sim.Cast(name, faults, set, actors...)
 }
 
 // Actors of scenarios: the methods of their names.

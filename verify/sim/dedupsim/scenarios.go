@@ -17,13 +17,8 @@ func scenario(name string, faults int, s settings, actors ...func(*model)) sim.S
 	if s.ttl == 0 {
 		s.ttl = 24 * time.Hour
 	}
-	return sim.Scenario{Name: name, Faults: faults, New: func(run *sim.Run) sim.Model {
-		m := newModel(run, s)
-		for _, starts := range actors {
-			starts(m)
-		}
-		return m
-	}}
+	set := func(run *sim.Run) *model { return newModel(run, s) }
+	return sim.Cast(name, faults, set, actors...)
 }
 
 // callers are processes whose clocks are right, each with its calls.

@@ -22,7 +22,7 @@ func scenario(name string, faults int, messages int64, actors ...func(*model)) s
 
 // onNew is a scenario that begins before the queue has a consumer.
 func onNew(name string, faults int, messages int64, actors ...func(*model)) sim.Scenario {
-	return sim.Scenario{Name: name, Faults: faults, New: func(run *sim.Run) sim.Model {
+	return sim.Cast(name, faults, func(run *sim.Run) *model {
 		m := newModel(run)
 		m.certain = faults == 0
 		stored := make([]cursor.Message, messages)
@@ -30,11 +30,8 @@ func onNew(name string, faults int, messages int64, actors ...func(*model)) sim.
 			stored[i] = cursor.Message{Queue: defaultQueue, Seq: int64(i) + 1}
 		}
 		m.open(defaultQueue, stored...)
-		for _, begins := range actors {
-			begins(m)
-		}
 		return m
-	}}
+	}, actors...)
 }
 
 // Actors of scenarios: the methods of their names, where the queue and its consumer are the default

@@ -55,13 +55,8 @@ var (
 // fresh makes a scenario of a set of actors, before there is a queue.
 func fresh(name string, faults int, settings cursor.Settings, actors ...func(*model)) sim.Scenario {
 	made := crowds{}
-	return sim.Scenario{Name: name, Faults: faults, New: func(run *sim.Run) sim.Model {
-		m := newModel(run, made, settings)
-		for _, begins := range actors {
-			begins(m)
-		}
-		return m
-	}}
+	set := func(run *sim.Run) *model { return newModel(run, made, settings) }
+	return sim.Cast(name, faults, set, actors...)
 }
 
 // scenario makes one on a keyed queue with these settings.

@@ -18,13 +18,8 @@ func Suite() sim.Suite {
 }
 
 func scenario(name string, faults int, messages int64, actors ...func(*model)) sim.Scenario {
-	return sim.Scenario{Name: name, Faults: faults, New: func(run *sim.Run) sim.Model {
-		m := newModel(run, messages)
-		for _, begins := range actors {
-			begins(m)
-		}
-		return m
-	}}
+	set := func(run *sim.Run) *model { return newModel(run, messages) }
+	return sim.Cast(name, faults, set, actors...)
 }
 
 func ticks(steps ...time.Duration) func(*model) { return func(m *model) { m.Ticks(steps...) } }

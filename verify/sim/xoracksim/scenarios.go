@@ -16,11 +16,7 @@ func Suite() sim.Suite {
 }
 
 func scenario(name string, faults int, actors func(*model)) sim.Scenario {
-	return sim.Scenario{Name: name, Faults: faults, New: func(run *sim.Run) sim.Model {
-		m := newModel(run)
-		actors(m)
-		return m
-	}}
+	return sim.Cast(name, faults, newModel, actors)
 }
 
 // four is a tree of four edges: a root with two children, one of which has a child.

@@ -163,6 +163,10 @@ func TestEveryShapeOfEvent(t *testing.T) {
 	} {
 		check.Has(t, s.Invoke(c.event), c.want, c.event)
 	}
+	// The audit log names what it cannot read, and shows the rest.
+	s.operate("pause", `,"id":"op"`)
+	s.do(ddb.Put{Op: s.on(s.names.Audit), Item: ddb.Fields{"queue": ddb.Text("q"), "operation": ddb.Text("0 newer"), "v": ddb.Int(99)}.Item()})
+	s.Want("the audit log", s.Request("GET", "/operations", "queue=q", ""), 200, `"id":"op"`, `"unreadable":"operation \"0 newer\": it cannot be read: `)
 }
 
 // TestOutran has somebody else come first.
@@ -202,15 +206,6 @@ func TestRoutesAreTheContract(t *testing.T) {
 
 func TestStart(t *testing.T) {
 	runtimetest.Starts(t, newHandler, "MESSAGES", "CURSORS", "TROUBLE", "CONSUMERS", "AUDIT")
-}
-
-// TestAuditNamesWhatItCannotRead, and shows the rest.
-func TestAuditNamesWhatItCannotRead(t *testing.T) {
-	s := newServer(t, ddbtest.Memory)
-	s.billing(1)
-	s.operate("pause", `,"id":"op"`)
-	s.do(ddb.Put{Op: s.on(s.names.Audit), Item: ddb.Fields{"queue": ddb.Text("q"), "operation": ddb.Text("0 newer"), "v": ddb.Int(99)}.Item()})
-	s.Want("the audit log", s.Request("GET", "/operations", "queue=q", ""), 200, `"id":"op"`, `"unreadable":"operation \"0 newer\": it cannot be read: `)
 }
 
 // TestSinks: what is known of a consumer's sink, once for each name of the page; a tenant sees when

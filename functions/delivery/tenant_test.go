@@ -239,20 +239,6 @@ func (s *server) limited(limits quota.Amounts) {
 	s.Client = s.with(func(of *service) { of.tenantClaim, of.quotas = "org", quotas })
 }
 
-// The queue that a new consumer makes is one as any other.
-func TestQuotasOfNewConsumers(t *testing.T) {
-	s := newServer(t, ddbtest.Memory)
-	s.limited(quota.Amounts{quota.NewQueues: 1})
-	create := func(queue, consumer string) httpapitest.Answer {
-		return s.RequestAs("org", "acme", "POST", "/consumers", "", `{"queue":"`+queue+`","consumer":"`+consumer+`"}`)
-	}
-	s.Want("a new queue", create("a", "c"), 200, `"queue":"a"`)
-	s.Want("another", create("b", "c"), 429, `"quota":"newQueues"`)
-	check.Fails(t, check.Err(s.sorter.Settings(t.Context(), "@acme/b")), cursor.ErrNoQueue)
-	s.Want("again", create("a", "c"), 200, `"queue":"a"`)
-	s.Want("another of a queue that is there", create("a", "d"), 200, `"consumer":"d"`)
-}
-
 // The replies of a commit are messages of the tenant's: where there is no room for them the claim
 // stays as it is, and the commit goes through later.
 func TestQuotasOfReplies(t *testing.T) {
@@ -285,6 +271,16 @@ func TestQuotasOfReplies(t *testing.T) {
 	check.Fails(t, check.Err(s.sorter.Settings(t.Context(), "@acme/a")), cursor.ErrNoQueue)
 	window()
 	s.Want("more than a window has, to two new queues", commit("a", "a", "a", "a", "a", "a", "a", "a", "a", "a", "b"), 200, `"outcome":"OK"`)
+	// The queue that a new consumer makes is one as any other.
+	s.limited(quota.Amounts{quota.NewQueues: 1})
+	create := func(queue, consumer string) httpapitest.Answer {
+		return s.RequestAs("org", "acme", "POST", "/consumers", "", `{"queue":"`+queue+`","consumer":"`+consumer+`"}`)
+	}
+	s.Want("a new queue", create("n1", "c"), 200, `"queue":"n1"`)
+	s.Want("another", create("n2", "c"), 429, `"quota":"newQueues"`)
+	check.Fails(t, check.Err(s.sorter.Settings(t.Context(), "@acme/n2")), cursor.ErrNoQueue)
+	s.Want("again", create("n1", "c"), 200, `"queue":"n1"`)
+	s.Want("another of a queue that is there", create("n1", "d"), 200, `"consumer":"d"`)
 }
 
 // What a rewind goes back over, and a change of an endpoint, also one that is refused, count as

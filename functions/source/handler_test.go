@@ -33,10 +33,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
-func TestMain(m *testing.M) {
-	slog.SetDefault(slog.New(slog.DiscardHandler))
-	os.Exit(m.Run())
-}
+func init() { slog.SetDefault(slog.New(slog.DiscardHandler)) }
 
 // peers are the failure queue and the bus, as servers.
 type peers struct {
@@ -315,11 +312,8 @@ func TestFailureQueueAway(t *testing.T) {
 	if answer, err := h.handle(t.Context(), json.RawMessage(`{"detail-type":"x","detail":{}}`)); err == nil || !strings.Contains(err.Error(), "could not be sent to the failure queue") {
 		t.Errorf("%s, %v", answer, err)
 	}
-}
-
-// A bus that is away loses an announcement, and nothing else.
-func TestAnnouncementFails(t *testing.T) {
-	p, _, h := beside(t, bySeq)
+	// A bus that is away loses an announcement, and nothing else.
+	p, _, h = beside(t, bySeq)
 	p.deaf = true
 	h.answers(t, event(`bad`), done)
 	check.Is(t, len(p.aside), 1)
@@ -422,6 +416,11 @@ func TestNoTime(t *testing.T) {
 	check.That(t, err == nil && string(answer) == `{"batchItemFailures":[{"itemIdentifier":"m-1"},{"itemIdentifier":"m-2"}]}`,
 		"%s, %v", answer, err)
 	check.That(t, strings.Contains(h.metrics.String(), `"RecordsRepeated":2`), "metrics %s", h.metrics)
+	// What is no event of a source is an error.
+	h = newTaker(t, read(t, bySeq), newWorld(t).sorter, nil)
+	if answer, err = h.handle(t.Context(), json.RawMessage(`{"queue":"a","seq":1}`)); err == nil || !strings.Contains(err.Error(), "no event of a source") {
+		t.Errorf("%s, %v", answer, err)
+	}
 }
 
 // In arrival order, records stand in the order of the event, each once.
@@ -521,13 +520,6 @@ func inOrderBut(t *testing.T, source string, count, refused, nth int, fault ddbt
 			fault, len(got), body, got[min(i, len(got)):min(i+1, len(got))])
 	}
 	return happened
-}
-
-func TestNoEvent(t *testing.T) {
-	h := newTaker(t, read(t, bySeq), newWorld(t).sorter, nil)
-	if answer, err := h.handle(t.Context(), json.RawMessage(`{"queue":"a","seq":1}`)); err == nil || !strings.Contains(err.Error(), "no event of a source") {
-		t.Errorf("%s, %v", answer, err)
-	}
 }
 
 func TestStart(t *testing.T) {

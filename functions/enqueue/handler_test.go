@@ -65,16 +65,15 @@ func (s *server) sorter(t *testing.T) *cursor.Sorter {
 	return check.Get(cursor.New(s.memory, &cursor.Options{Now: func() time.Time { return s.now }}))
 }
 
-// queuesOf are the names of all queues, in their order.
-func queuesOf(t *testing.T, store *cursor.Store) (names []string) {
+// queues are the names of all queues, in their order.
+func (s *server) queues(t *testing.T) string {
 	t.Helper()
-	for _, c := range check.Get(check.Get(cursor.New(store, nil)).Queues(t.Context(), "", 100)).Cursors {
+	var names []string
+	for _, c := range check.Get(s.sorter(t).Queues(t.Context(), "", 100)).Cursors {
 		names = append(names, c.Queue)
 	}
-	return names
+	return strings.Join(names, " ")
 }
-
-func (s *server) queues(t *testing.T) string { return strings.Join(queuesOf(t, s.memory), " ") }
 
 // logsHave looks for parts in what the function prints.
 func (s *server) logsHave(parts ...string) {

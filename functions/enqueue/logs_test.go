@@ -27,17 +27,12 @@ func TestAGoodCallIsOneLine(t *testing.T) {
 	text := s.logs.String()
 	check.That(t, strings.Count(text, "\n") == 1 && strings.Contains(text, `"MessagesStored":1`),
 		"a good call writes\n%s", text)
-}
-
-// TestRefusalsAreLogged: all of them, also one among messages that are taken, and no payload.
-func TestRefusalsAreLogged(t *testing.T) {
-	s := newServer(t, nil)
-	s.logged(t)
-	s.put(1, `"canary"`)
+	// Refusals are logged, all of them, also one among messages that are taken, and no payload.
+	s.put(3, `"canary"`)
 	for body, want := range map[string]string{
-		`{"queue":"q","seq":1,"body":"another canary"}`:                                       `"status":409,"problem":"conflict"`,
+		`{"queue":"q","seq":3,"body":"another canary"}`:                                       `"status":409,"problem":"conflict"`,
 		`{"queue":"q","seq":-1,"body":"canary"}`:                                              `"status":400,"problem":"invalid"`,
-		`{"messages":[{"queue":"q","seq":2,"body":"canary"},{"queue":"q","seq":1,"body":2}]}`: `"status":200,"refused":1`,
+		`{"messages":[{"queue":"q","seq":4,"body":"canary"},{"queue":"q","seq":3,"body":2}]}`: `"status":200,"refused":1`,
 	} {
 		s.post("", body)
 		s.logsHave(`"msg":"answered",` + want)

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -21,10 +20,7 @@ import (
 	"github.com/streamsort/streamsort/pkg/xorack/stamps"
 )
 
-func TestMain(m *testing.M) {
-	slog.SetDefault(slog.New(slog.DiscardHandler))
-	os.Exit(m.Run())
-}
+func init() { slog.SetDefault(slog.New(slog.DiscardHandler)) }
 
 // server is the handler on a table in memory, with a client that holds every answer to the
 // contract.
@@ -90,24 +86,6 @@ func (s *server) edges(a httpapitest.Answer) []string {
 	return document.Edges
 }
 
-// TestAddsStartEdgesOfTheirOwn: two adds with a count, and a done with one, start three edges, and
-// the chain is done when all have ended.
-func TestAddsStartEdgesOfTheirOwn(t *testing.T) {
-	s := newServer(t)
-	root := s.edges(s.ack("create", `"tag":"z"`))[0]
-	var all []string
-	for _, batch := range []string{"b1", "b2"} {
-		all = append(all, s.edges(s.ack("add", fmt.Sprintf(`"edge":%q,"batch":%q,"children":1`, root, batch)))...)
-	}
-	all = append(all, s.edges(s.ack("done", fmt.Sprintf(`"edge":%q,"children":1`, root)))...)
-	check.Need(t, len(all) == 3 && all[0] != all[1] && all[0] != all[2] && all[1] != all[2],
-		"edges %v, want three of their own", all)
-	for _, e := range all {
-		s.Want("ended", s.ack("done", fmt.Sprintf(`"edge":%q`, e)), 200)
-	}
-	s.Want("done", s.Request("GET", "/chains", "tag=z", ""), 200, `"state":"DONE"`)
-}
-
 // TestNoTokensOfWhatWasNotStarted: a worker that gets an edge passes work on.
 func TestNoTokensOfWhatWasNotStarted(t *testing.T) {
 	s := newServer(t)
@@ -134,9 +112,8 @@ func TestNoTokensOfWhatWasNotStarted(t *testing.T) {
 	s.Want("unchanged", s.ack("get", `"tag":"t"`), 200, `"edges":4,"edgesEnded":1`)
 	s.Want("the same", s.ack("done", fmt.Sprintf(`"edge":%q,"children":2`, root)), 200, `"outcome":"applied"`, `"edges":[`)
 	s.ack("delete", `"tag":"t"`)
-	if a := s.Request("POST", "/acks", "", `{"operations":[{"operation":"create","tag":"t","edges":2}]}`); strings.Contains(a.Body, `"edges":[`) {
-		t.Errorf("a chain that has ended answers tokens: %s", a.Body)
-	}
+	a := s.Request("POST", "/acks", "", `{"operations":[{"operation":"create","tag":"t","edges":2}]}`)
+	check.That(t, !strings.Contains(a.Body, `"edges":[`), "a chain that has ended: %s", a.Body)
 }
 
 func TestOutstanding(t *testing.T) {
@@ -195,11 +172,22 @@ func TestATree(t *testing.T) {
 	other := check.Get(xorack.ParseEdge(root))
 	s.Want("too late", s.ack("done", fmt.Sprintf(`"edge":%q`, other.Child(7))), 410, "problems/ended", `"outcome":"already-done"`)
 	s.Want("too late to fail", s.ack("fail", fmt.Sprintf(`"edge":%q,"reason":"r"`, other.Child(7))), 410, "problems/ended")
-}
-
-func TestFailureDeletionAndReuse(t *testing.T) {
-	s := newServer(t)
-	root := s.edges(s.ack("create", `"tag":"t","id":"1","edges":2,"deadline":"1h","idle":"5m"`))[0]
+	// Two adds with a count, and a done with one, start three edges, and the chain is done when all
+	// have ended.
+	root = s.edges(s.ack("create", `"tag":"z"`))[0]
+	var all []string
+	for _, batch := range []string{"b1", "b2"} {
+		all = append(all, s.edges(s.ack("add", fmt.Sprintf(`"edge":%q,"batch":%q,"children":1`, root, batch)))...)
+	}
+	all = append(all, s.edges(s.ack("done", fmt.Sprintf(`"edge":%q,"children":1`, root)))...)
+	check.Need(t, len(all) == 3 && all[0] != all[1] && all[0] != all[2] && all[1] != all[2],
+		"edges %v, want three of their own", all)
+	for _, e := range all {
+		s.Want("ended", s.ack("done", fmt.Sprintf(`"edge":%q`, e)), 200)
+	}
+	s.Want("done", s.Request("GET", "/chains", "tag=z", ""), 200, `"state":"DONE"`)
+	// A chain that failed, or is deleted, is over; its tag is not taken by other options.
+	root = s.edges(s.ack("create", `"tag":"t","id":"1","edges":2,"deadline":"1h","idle":"5m"`))[0]
 	s.Want("other options", s.ack("create", `"tag":"t","id":"1"`), 409, "problems/tag-exists")
 	s.Want("failed", s.ack("fail", fmt.Sprintf(`"edge":%q,"reason":"disk full"`, root)), 200, `"outcome":"ended"`, `"state":"FAILED"`, `"reason":"disk full"`)
 	s.Want("created again", s.ack("create", `"tag":"t","id":"1","edges":2,"deadline":"1h","idle":"5m"`), 410, `"outcome":"already-failed"`)
@@ -350,11 +338,9 @@ func TestStream(t *testing.T) {
 	check.Is(t, s.Invoke(batch), `{"batchItemFailures":[{"itemIdentifier":"2"}]}`)
 	check.That(t, strings.Contains(s.logs.String(), `"Errors":1`), "metrics: %s", s.logs.String())
 	check.That(t, check.Err(s.handle(t.Context(), json.RawMessage(`{"Records":[{"eventSource":"aws:dynamodb"}]}`))) != nil, "a record without a number: no error")
-}
-
-// TestStreamSeals: what the handler stored is sealed, and counted.
-func TestStreamSeals(t *testing.T) {
-	s := newServer(t)
+	// What the handler stored is sealed, and counted.
+	s.refuse = nil
+	s.logs.Reset()
 	root := s.edges(s.ack("create", `"tag":"t"`))[0]
 	s.ack("done", fmt.Sprintf(`"edge":%q`, root))
 	c := check.Get(s.store.Chain(t.Context(), "t"))

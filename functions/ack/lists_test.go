@@ -169,11 +169,7 @@ func TestAnEndIsListed(t *testing.T) {
 	is("b", "")
 	l.now = l.now.Add(xorack.DefaultTombstone - 25*time.Hour)
 	is("", "")
-}
-
-// TestPlacesOfChains: a token is good for its list, and its reader.
-func TestPlacesOfChains(t *testing.T) {
-	l := newListing(t)
+	// A token is good for its list, and its reader.
 	for n := range 2 {
 		l.create(fmt.Sprintf("@acme/%d", n))
 	}

@@ -328,10 +328,7 @@ func TestEraseWhileRepliesFindNoRoom(t *testing.T) {
 	s.Want("erased", s.erase("queue=q&id=op"), 202, `"id":"op","queue":"q","state":"erasing"`, `"deleted":{"messages":1,"arrivals":0}`)
 	s.put("n", 2)
 	s.Want("again, with room", s.erase("queue=q&id=op"), 202, `"state":"settling"`)
-}
-
-func TestEraseMistakes(t *testing.T) {
-	s := newServer(t, ddbtest.Memory)
+	// What is not understood names its field.
 	for query, want := range map[string]string{
 		"":                    `"field":"queue"`,
 		"queue=q&tenant=acme": `"field":"tenant"`,

@@ -74,9 +74,8 @@ func TestWhatHappensToAConsumer(t *testing.T) {
 		s.Want("rewound to the oldest", s.operate("rewind", `,"start":"first"`), 200, `"delivered":0`, `"rewinds":5`)
 		s.Want("rewound to the end", s.operate("rewind", `,"start":"latest"`), 200, `"delivered":5`, `"rewinds":6`)
 		s.Want("rewound too far", s.operate("rewind", `,"start":7`), 400, `"field":"start"`)
-		if a := s.operate("resume", ""); strings.Contains(a.Body, "paused") {
-			s.t.Errorf("resumed: %s", a.Body)
-		}
+		resumed := s.operate("resume", "").Body
+		check.That(s.t, !strings.Contains(resumed, "paused"), "resumed: %s", resumed)
 		s.Want("nothing waits", s.status(), 200, `"lag":0`)
 
 		s.Want("removed", s.operate("remove", `,"id":"op-9"`), 200, `{"status":200,"id":"op-9","action":"remove","queue":"q","consumer":"billing"}`)
@@ -104,9 +103,8 @@ func TestWhatHappensToAConsumer(t *testing.T) {
 		s.Want("operations of no queue", s.Request("GET", "/operations", "queue=other", ""), 404, `"code":"no-queue"`)
 		s.Want("operations of another", s.Request("GET", "/operations", "queue=q&consumer=audit", ""), 200,
 			`"operations":[{"at":`, `"action":"create","consumer":"audit","reason":"","request":{"start":"3"},"who":{"kind":"none"},"outcome":"done"}]`)
-		if metrics := s.logs.String(); !strings.Contains(metrics, `"Operations":1`) || strings.Contains(metrics, `"Errors":`) {
-			s.t.Errorf("metrics: %s", metrics)
-		}
+		check.Has(s.t, s.logs.String(), `"Operations":1`)
+		check.That(s.t, !strings.Contains(s.logs.String(), `"Errors":`), "metrics: %s", &s.logs)
 	})
 }
 
@@ -163,6 +161,10 @@ func TestEveryShapeOfEvent(t *testing.T) {
 	} {
 		check.Has(t, s.Invoke(c.event), c.want, c.event)
 	}
+	// The audit log names what it cannot read, and shows the rest.
+	s.operate("pause", `,"id":"op"`)
+	s.do(ddb.Put{Op: s.on(s.names.Audit), Item: ddb.Fields{"queue": ddb.Text("q"), "operation": ddb.Text("0 newer"), "v": ddb.Int(99)}.Item()})
+	s.Want("the audit log", s.Request("GET", "/operations", "queue=q", ""), 200, `"id":"op"`, `"unreadable":"operation \"0 newer\": it cannot be read: `)
 }
 
 // TestOutran has somebody else come first.
@@ -202,15 +204,6 @@ func TestRoutesAreTheContract(t *testing.T) {
 
 func TestStart(t *testing.T) {
 	runtimetest.Starts(t, newHandler, "MESSAGES", "CURSORS", "TROUBLE", "CONSUMERS", "AUDIT")
-}
-
-// TestAuditNamesWhatItCannotRead, and shows the rest.
-func TestAuditNamesWhatItCannotRead(t *testing.T) {
-	s := newServer(t, ddbtest.Memory)
-	s.billing(1)
-	s.operate("pause", `,"id":"op"`)
-	s.do(ddb.Put{Op: s.on(s.names.Audit), Item: ddb.Fields{"queue": ddb.Text("q"), "operation": ddb.Text("0 newer"), "v": ddb.Int(99)}.Item()})
-	s.Want("the audit log", s.Request("GET", "/operations", "queue=q", ""), 200, `"id":"op"`, `"unreadable":"operation \"0 newer\": it cannot be read: `)
 }
 
 // TestSinks: what is known of a consumer's sink, once for each name of the page; a tenant sees when

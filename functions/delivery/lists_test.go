@@ -135,12 +135,7 @@ func TestABatchThatFailsIsOne(t *testing.T) {
 			s.Want("the summary", s.Request("GET", "/summary", "", ""), 200, `"examples":[{"queue":"q",`+want+`"error":`)
 			s.now = s.now.Add(time.Hour)
 		}
-	})
-}
-
-// TestAPageIsFilled: rows that are over leave no page empty that others are behind.
-func TestAPageIsFilled(t *testing.T) {
-	onEach(t, func(s *server) {
+		// Rows that are over leave no page empty that others are behind.
 		s.pauses("z", "c")
 		for i := range 5 {
 			s.note(trouble.Row{State: trouble.Paused, Queue: fmt.Sprint("over", i), Consumer: "c"})
@@ -155,32 +150,6 @@ type shownError struct{}
 func (shownError) Error() string { return "dial 10.1.2.3:443: refused: by us" }
 
 func (shownError) Shown() string { return "dial 10.1.2.3:443: refused" }
-
-// TestForgedTokensOfLists: one of a place that is longer than any key is refused before anything is
-// read.
-func TestForgedTokensOfLists(t *testing.T) {
-	onEach(t, func(s *server) {
-		for _, state := range []string{"blocked", ""} {
-			sum := sha256.Sum256(fmt.Appendf(nil, "%q", []string{"consumers", state, "", ""}))
-			for length, status := range map[int]int{1024: 200, 1025: 400, 100_000: 400} {
-				in := ""
-				if state != "" {
-					in = state + "\n"
-				}
-				token := base64.RawURLEncoding.EncodeToString(append(sum[:8:8], in+strings.Repeat("x", length)...))
-				query := url.Values{"after": {token}}
-				if state != "" {
-					query.Set("state", state)
-				}
-				a := s.Request("GET", "/consumers", query.Encode(), "")
-				s.Want(fmt.Sprintf("a place of %d bytes", length), a, status)
-				if status == 400 {
-					s.Want("it says", a, status, `"after"`, "at most 1024")
-				}
-			}
-		}
-	})
-}
 
 // TestUnreadableInList: a consumer that cannot be read keeps no other out of a page, and is named.
 func TestUnreadableInList(t *testing.T) {
@@ -241,6 +210,26 @@ func TestTokensOfLists(t *testing.T) {
 			{"acme", "state=paused&after=%21"},
 		} {
 			s.Want(c.query, s.as(c.as, "GET", "/consumers", c.query, ""), 400, `"field":"after"`, `"code":"malformed"`)
+		}
+		// A forged one of a place that is longer than any key is refused before anything is read.
+		for _, state := range []string{"blocked", ""} {
+			sum := sha256.Sum256(fmt.Appendf(nil, "%q", []string{"consumers", state, "", ""}))
+			for length, status := range map[int]int{1024: 200, 1025: 400, 100_000: 400} {
+				in := ""
+				if state != "" {
+					in = state + "\n"
+				}
+				token := base64.RawURLEncoding.EncodeToString(append(sum[:8:8], in+strings.Repeat("x", length)...))
+				query := url.Values{"after": {token}}
+				if state != "" {
+					query.Set("state", state)
+				}
+				a := s.Request("GET", "/consumers", query.Encode(), "")
+				s.Want(fmt.Sprintf("a place of %d bytes", length), a, status)
+				if status == 400 {
+					s.Want("it says", a, status, `"after"`, "at most 1024")
+				}
+			}
 		}
 	})
 }

@@ -162,8 +162,7 @@ func FuzzTenant(f *testing.F) {
 		f.Add(seed.method, seed.resource, seed.query, seed.body)
 	}
 	f.Fuzz(func(t *testing.T, method, resource, query, body string) {
-		queues := cursor.NewMemory()
-		sorter := check.Get(cursor.New(queues, nil))
+		sorter := check.Get(cursor.New(cursor.NewMemory(), nil))
 		deliverer := check.Get(delivery.New(delivery.NewMemory(), sorter, nil))
 		claims := check.Get(delivery.NewClaims(deliverer, nil))
 		others := []string{"@globex/q", "q"}
@@ -197,23 +196,12 @@ func FuzzTenant(f *testing.F) {
 			check.That(t, !strings.Contains(string(answer), secret) || strings.Contains(body+query, secret),
 				"shows another's: %s", answer)
 		}
-		for _, queue := range queuesOf(t, queues) {
-			check.That(t, strings.HasPrefix(queue, "@acme/") || slices.Contains(others, queue),
-				"stored in the queue %q", queue)
+		for _, c := range check.Get(sorter.Queues(t.Context(), "", 100)).Cursors {
+			check.That(t, strings.HasPrefix(c.Queue, "@acme/") || slices.Contains(others, c.Queue),
+				"stored in the queue %q", c.Queue)
 		}
 		check.Is(t, look(), before)
 	})
-}
-
-func queuesOf(t *testing.T, store *cursor.Store) []string {
-	t.Helper()
-	sorter := check.Get(cursor.New(store, nil))
-	page := check.Get(sorter.Queues(t.Context(), "", 100))
-	names := make([]string, len(page.Cursors))
-	for i, c := range page.Cursors {
-		names[i] = c.Queue
-	}
-	return names
 }
 
 // The audit log names who asked; a tenant sees that an operator did, and not which.
@@ -237,20 +225,6 @@ func (s *server) limited(limits quota.Amounts) {
 	quotas := quota.NewKeeper(quota.NewStore(ddb.NewMemory(counters), counters),
 		[]quota.Quota{{Name: "acme", Limits: limits}}, func() time.Time { return s.now })
 	s.Client = s.with(func(of *service) { of.tenantClaim, of.quotas = "org", quotas })
-}
-
-// The queue that a new consumer makes is one as any other.
-func TestQuotasOfNewConsumers(t *testing.T) {
-	s := newServer(t, ddbtest.Memory)
-	s.limited(quota.Amounts{quota.NewQueues: 1})
-	create := func(queue, consumer string) httpapitest.Answer {
-		return s.RequestAs("org", "acme", "POST", "/consumers", "", `{"queue":"`+queue+`","consumer":"`+consumer+`"}`)
-	}
-	s.Want("a new queue", create("a", "c"), 200, `"queue":"a"`)
-	s.Want("another", create("b", "c"), 429, `"quota":"newQueues"`)
-	check.Fails(t, check.Err(s.sorter.Settings(t.Context(), "@acme/b")), cursor.ErrNoQueue)
-	s.Want("again", create("a", "c"), 200, `"queue":"a"`)
-	s.Want("another of a queue that is there", create("a", "d"), 200, `"consumer":"d"`)
 }
 
 // The replies of a commit are messages of the tenant's: where there is no room for them the claim
@@ -285,6 +259,16 @@ func TestQuotasOfReplies(t *testing.T) {
 	check.Fails(t, check.Err(s.sorter.Settings(t.Context(), "@acme/a")), cursor.ErrNoQueue)
 	window()
 	s.Want("more than a window has, to two new queues", commit("a", "a", "a", "a", "a", "a", "a", "a", "a", "a", "b"), 200, `"outcome":"OK"`)
+	// The queue that a new consumer makes is one as any other.
+	s.limited(quota.Amounts{quota.NewQueues: 1})
+	create := func(queue, consumer string) httpapitest.Answer {
+		return s.RequestAs("org", "acme", "POST", "/consumers", "", `{"queue":"`+queue+`","consumer":"`+consumer+`"}`)
+	}
+	s.Want("a new queue", create("n1", "c"), 200, `"queue":"n1"`)
+	s.Want("another", create("n2", "c"), 429, `"quota":"newQueues"`)
+	check.Fails(t, check.Err(s.sorter.Settings(t.Context(), "@acme/n2")), cursor.ErrNoQueue)
+	s.Want("again", create("n1", "c"), 200, `"queue":"n1"`)
+	s.Want("another of a queue that is there", create("n1", "d"), 200, `"consumer":"d"`)
 }
 
 // What a rewind goes back over, and a change of an endpoint, also one that is refused, count as

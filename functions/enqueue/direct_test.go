@@ -77,8 +77,7 @@ func TestEventsAreNoOrders(t *testing.T) {
 					strings.Contains(answer, `"outcome":"advanced"`),
 					"%s, by %s, with tenants %q: %s; stored %q, %v", event, alias, claim, answer,
 					m.Body, err)
-				queues := queuesOf(t, s.memory)
-				check.That(t, len(queues) == 1, "%s, by %s: queues %v", event, alias, queues)
+				check.Is(t, s.queues(t), "ann", event, alias)
 			}
 		}
 	}
@@ -103,14 +102,13 @@ func TestPutAlias(t *testing.T) {
 				"%s: %s, want %s", event, got, want)
 		}
 	}
-	queues := queuesOf(t, s.memory)
-	check.That(t, len(queues) == 3, "queues %v", queues)
+	check.Is(t, s.queues(t), "e m q")
 }
 
 // An operator's order to a stack of raw events stands beside the document.
 func TestOrdersBesideTheDocument(t *testing.T) {
 	s := newServer(t, func(s *service) { s.events = raw(mapping.Texts{Queue: "author", Seq: "n"}) })
-	for _, order := range []struct{ operation, document, want string }{
+	for _, o := range []struct{ operation, document, want string }{
 		{"configure", `{"queue":"q","policy":"skip"}`, `"policy":"skip"`},
 		{"put", `{"queue":"q","seq":1,"body":1}`, `"outcome":"advanced"`},
 		{"put", `{"queue":"of","seq":"n","event":{"of":"q","n":2}}`, `"outcome":"advanced"`},
@@ -120,15 +118,12 @@ func TestOrdersBesideTheDocument(t *testing.T) {
 		{"destroy", `{"queue":"q"}`, `"field":"operation"`},
 		{"status", `[]`, `"status":400`},
 	} {
-		if got := s.invokeAs(t, invoked(t.Context(), "", order.operation), order.document); !strings.Contains(got, order.want) {
-			t.Errorf("%s %s: %s, want %s", order.operation, order.document, got, order.want)
-		}
+		check.Has(t, s.invokeAs(t, invoked(t.Context(), "", o.operation), o.document), o.want, o)
 	}
 	plain := newServer(t, nil)
 	plain.invokeAs(t, invoked(t.Context(), "live", "put"), `{"queue":"q","seq":1,"body":1}`)
-	if got := plain.invokeAs(t, invoked(t.Context(), "live", "status"), `{"queue":"q"}`); !strings.Contains(got, `"position":1`) {
-		t.Error(got)
-	}
+	got := plain.invokeAs(t, invoked(t.Context(), "live", "status"), `{"queue":"q"}`)
+	check.Has(t, got, `"position":1`)
 }
 
 // What an event source sent and was not stored is an error of the function where it may pass, by
@@ -139,12 +134,9 @@ func TestEventsComeAgain(t *testing.T) {
 	order(`{"queue":"ann","maxAhead":3}`)
 	const far, list = `{"author":"ann","n":9}`, `[{"author":"ann","n":1},{"author":"ann","n":9},{"author":"bob","n":1}]`
 	for _, event := range []string{far, list} {
-		if answer, err := s.handle(invoked(t.Context(), putAlias, ""), json.RawMessage(event)); err == nil || answer != nil {
-			t.Errorf("%s, by put: %s, %v; want an error", event, answer, err)
-		}
-		if answer := s.invokeAs(t, invoked(t.Context(), "live", ""), event); !strings.Contains(answer, `"status":429`) {
-			t.Errorf("%s, by live: %s", event, answer)
-		}
+		answer, err := s.handle(invoked(t.Context(), putAlias, ""), json.RawMessage(event))
+		check.That(t, err != nil && answer == nil, "%s, by put: %s, %v", event, answer, err)
+		check.Has(t, s.invokeAs(t, invoked(t.Context(), "live", ""), event), `"status":429`, event)
 	}
 	order(`{"queue":"ann","maxAhead":30}`)
 	answer := s.invokeAs(t, invoked(t.Context(), putAlias, ""), list)
@@ -152,8 +144,6 @@ func TestEventsComeAgain(t *testing.T) {
 		strings.Count(answer, `"outcome":"parked"`) == 1, "repeated: %s", answer)
 	// What is wrong for good would only come again.
 	for _, event := range []string{`{"author":"ann"}`, `[]`, `7`, `{"author":"bob","n":1,"other":1}`} {
-		if answer := s.invokeAs(t, invoked(t.Context(), putAlias, ""), event); !strings.Contains(answer, `"status":4`) {
-			t.Errorf("%s: %s", event, answer)
-		}
+		check.Has(t, s.invokeAs(t, invoked(t.Context(), putAlias, ""), event), `"status":4`, event)
 	}
 }

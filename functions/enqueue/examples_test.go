@@ -26,8 +26,7 @@ var (
 // TestMappingsOfThePages can be read, each of them.
 func TestMappingsOfThePages(t *testing.T) {
 	pages := check.Get(filepath.Glob("../../docs/*.md"))
-	below := check.Get(filepath.Glob("../../docs/*/*.md"))
-	pages = append(pages, below...)
+	pages = append(pages, check.Get(filepath.Glob("../../docs/*/*.md"))...)
 	found := 0
 	for _, page := range append(pages, "../../README.md", "../../infra/cdk/README.md") {
 		text := check.Get(os.ReadFile(page))
@@ -35,20 +34,15 @@ func TestMappingsOfThePages(t *testing.T) {
 			if found++; strings.Contains(match[1], "PATH") {
 				continue
 			}
-			if _, err := mapping.Read([]byte(match[1]), mapping.Kind{Request: true}); err != nil {
-				t.Errorf("%s: %s: %v", page, match[1], err)
-			}
+			_, err := mapping.Read([]byte(match[1]), mapping.Kind{Request: true})
+			check.That(t, err == nil, "%s: %s: %v", page, match[1], err)
 		}
 		for _, match := range asQuery.FindAllStringSubmatch(string(text), -1) {
 			var texts mapping.Texts
-			query, err := url.ParseQuery(match[1])
-			if err == nil {
-				err = strictjson.DecodeQuery(query, &texts)
-			}
+			err := strictjson.DecodeQuery(check.Get(url.ParseQuery(match[1])), &texts)
 			check.Need(t, err == nil, "%s: %s: %v", page, match[0], err)
-			if _, err := texts.Parse(mapping.Kind{Request: true}); err != nil {
-				t.Errorf("%s: %s: %v", page, match[1], err)
-			}
+			_, err = texts.Parse(mapping.Kind{Request: true})
+			check.That(t, err == nil, "%s: %s: %v", page, match[1], err)
 			found++
 		}
 	}

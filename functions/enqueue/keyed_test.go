@@ -24,8 +24,7 @@ func (s *server) get(path, query string) httpapitest.Answer { return s.Request("
 // settle gives places to all of a queue that is due by the server's clock.
 func (s *server) settle(t *testing.T, queue string) {
 	t.Helper()
-	sorter := check.Get(cursor.New(s.memory, &cursor.Options{Now: func() time.Time { return s.now }}))
-	check.Get(sorter.Settle(t.Context(), queue, sortkey.EverySortKey))
+	check.Get(s.sorter(t).Settle(t.Context(), queue, sortkey.EverySortKey))
 }
 
 // TestMessagesWithKeys: they wait for their queue's window, come out by their keys, and what is
@@ -56,23 +55,18 @@ func TestMessagesWithKeys(t *testing.T) {
 	a := s.get("/queues", "queue=q")
 	check.That(t, !strings.Contains(a.Body, "oldestWaiting") &&
 		!strings.Contains(a.Body, "dueAt"), "nothing waits: %s", a.Body)
-	for _, metric := range []string{`"MessagesStored":1`, `"Duplicates":1`, `"Conflicts":1`, `"Duplicates":2`, `"Late":1`, `"Unlinked":1`} {
-		check.That(t, strings.Contains(s.logs.String(), metric), "no %s in the metrics", metric)
-	}
-}
-
-// TestDroppedMessages: where the queue drops what is late, the answer says so.
-func TestDroppedMessages(t *testing.T) {
-	s := newServer(t, nil)
-	s.Want("made", s.Request("PUT", "/queues", "", `{"queue":"q","kind":"keyed","keyType":"number,rank(a|*)","settle":0,"late":"drop"}`), 200,
+	s.logsHave(`"MessagesStored":1`, `"Duplicates":1`, `"Conflicts":1`, `"Duplicates":2`, `"Late":1`,
+		`"Unlinked":1`)
+	// Where the queue drops what is late, the answer says so.
+	s.Want("made", s.Request("PUT", "/queues", "", `{"queue":"d","kind":"keyed","keyType":"number,rank(a|*)","settle":0,"late":"drop"}`), 200,
 		`"keyType":"number,rank(a|*)"`, `"settle":"0s"`, `"late":"drop"`)
-	s.Want("first", s.post("", `{"queue":"q","key":[7,"b"],"id":"x","body":1}`), 202, `"outcome":"waiting"`)
-	s.settle(t, "q")
-	s.Want("dropped", s.post("", `{"queue":"q","key":["7.0","a"],"id":"y","body":2}`), 200, `{"status":200,"outcome":"dropped","queue":"q","seq":2,"late":true}`)
-	s.Want("status", s.get("/queues", "queue=q"), 200, `"highKey":[7,1]`)
-	s.Want("read", s.get("/messages", "queue=q"), 200, `{"seq":1,"key":[7,1],"id":"x","body":1`, `{"seq":2,"key":[7,0],"late":true,"tombstone":"dropped: it came too late"}`)
-	s.Want("changed", s.Request("PUT", "/queues", "", `{"queue":"q","settle":"1h","late":"deliver"}`), 200, `"settle":"1h0m0s"`, `"late":"deliver"`)
-	s.Want("waits", s.post("", `{"queue":"q","key":[8,"a"],"id":"z","body":3}`), 202, `"settlesAt":"2026-01-02T04:04:05Z"`)
+	s.Want("first", s.post("", `{"queue":"d","key":[7,"b"],"id":"x","body":1}`), 202, `"outcome":"waiting"`)
+	s.settle(t, "d")
+	s.Want("dropped", s.post("", `{"queue":"d","key":["7.0","a"],"id":"y","body":2}`), 200, `{"status":200,"outcome":"dropped","queue":"d","seq":2,"late":true}`)
+	s.Want("status", s.get("/queues", "queue=d"), 200, `"highKey":[7,1]`)
+	s.Want("read", s.get("/messages", "queue=d"), 200, `{"seq":1,"key":[7,1],"id":"x","body":1`, `{"seq":2,"key":[7,0],"late":true,"tombstone":"dropped: it came too late"}`)
+	s.Want("changed", s.Request("PUT", "/queues", "", `{"queue":"d","settle":"1h","late":"deliver"}`), 200, `"settle":"1h0m0s"`, `"late":"deliver"`)
+	s.Want("waits", s.post("", `{"queue":"d","key":[8,"a"],"id":"z","body":3}`), 202, `"settlesAt":"2026-01-02T04:04:12Z"`)
 }
 
 // TestRawEventsWithKeys: the key is at the paths that the query, the document or the stack names.
@@ -105,16 +99,12 @@ func TestRawEventsWithKeys(t *testing.T) {
 	}
 	s := newServer(t, nil)
 	s.Want("an array in one field", s.post("queue=q&id=id&key=k&keyType=number,text", `{"q":"q","id":1,"k":[1,"x"]}`), 202)
-}
-
-// TestRawEventsThatAreLinked: an event names the one before it, where there is one.
-func TestRawEventsThatAreLinked(t *testing.T) {
-	s := newServer(t, nil)
+	// An event names the one before it, where there is one.
 	s.Want("put", s.post("queue=q&id=id&key=k&keyType=number&prev=before.id",
-		`[{"q":"q","id":1,"k":1},{"q":"q","id":2,"k":2,"before":{"id":1}},{"q":"q","id":3,"k":3,"before":{"id":"1"}},{"q":"q","id":4,"k":4,"before":{"id":null}},{"q":"q","id":5,"k":5,"before":null}]`), 200)
+		`[{"q":"l","id":1,"k":1},{"q":"l","id":2,"k":2,"before":{"id":1}},{"q":"l","id":3,"k":3,"before":{"id":"1"}},{"q":"l","id":4,"k":4,"before":{"id":null}},{"q":"l","id":5,"k":5,"before":null}]`), 200)
 	s.now = s.now.Add(time.Minute)
-	s.settle(t, "q")
-	a := s.get("/messages", "queue=q")
+	s.settle(t, "l")
+	a := s.get("/messages", "queue=l")
 	s.Want("read", a, 200, `"seq":5`, `"key":3,"unlinked":true`)
 	check.That(t, strings.Count(a.Body, "unlinked") == 1, "%s", a.Body)
 }
@@ -169,15 +159,11 @@ func TestWordsOfKeys(t *testing.T) {
 	for _, queue := range []string{"new", "fresh", "q"} {
 		s.Want("no queue", s.get("/queues", "queue="+queue), 404)
 	}
-}
-
-// TestAKeyThatIsNotForItsQueue fails its message alone: what a queue takes, it only knows itself.
-func TestAKeyThatIsNotForItsQueue(t *testing.T) {
-	s := newServer(t, nil)
-	s.Want("made", s.Request("PUT", "/queues", "", `{"queue":"q","kind":"keyed","keyType":"time"}`), 200)
-	s.Want("put", s.post("", `{"messages":[{"queue":"q","key":"a","id":"a","body":1},{"queue":"q","key":1,"id":"b","body":1}]}`), 200,
-		`{"status":400,"queue":"q","detail":"key must be a time as RFC 3339`, `"code":"malformed"`, `{"status":202,"outcome":"waiting"`)
-	s.Want("status", s.get("/queues", "queue=q"), 200, `"waiting":1`)
+	// A key that is not for its queue fails its message alone: what a queue takes, it only knows
+	// itself.
+	s.Want("put", s.post("", `{"messages":[{"queue":"time","key":"a","id":"a","body":1},{"queue":"time","key":1,"id":"b","body":1}]}`), 200,
+		`{"status":400,"queue":"time","detail":"key must be a time as RFC 3339`, `"code":"malformed"`, `{"status":202,"outcome":"waiting"`)
+	s.Want("status", s.get("/queues", "queue=time"), 200, `"waiting":1`)
 }
 
 // TestManyThatWait are counted as far as a page shows.

@@ -64,8 +64,7 @@ func TestInvoke(t *testing.T) {
 				futures = append(futures, f)
 			}
 			for _, f := range futures {
-				r, err := f.Wait(ctx)
-				check.Need(t, err == nil, "%+v, %v", r, err)
+				check.Get(f.Wait(ctx))
 			}
 			check.OK(t, p.Close(ctx))
 			s.Want("all", s.Request("GET", "/queues", "queue=q", ""), 200, `"position":9`)
@@ -94,12 +93,11 @@ func TestProducerKeepsBodies(t *testing.T) {
 	}
 	check.OK(t, p.Close(t.Context()))
 	for i, f := range futures {
-		if r, err := f.Wait(t.Context()); err != nil || r.Outcome != cursor.Advanced || r.Seq != int64(i+1) {
-			t.Errorf("%q: %+v, %v", bodies[i], r, err)
-		}
+		r := check.Get(f.Wait(t.Context()))
+		check.That(t, r.Outcome == cursor.Advanced && r.Seq == int64(i+1), "%q: %+v", bodies[i], r)
 	}
 	i := 0
-	for m, err := range sorterOf(t, s.memory).Read(t.Context(), "q\"\\\n\u2028<ü>", 0, int64(len(bodies))) {
+	for m, err := range s.sorter(t).Read(t.Context(), "q\"\\\n\u2028<ü>", 0, int64(len(bodies))) {
 		check.That(t, err == nil && string(m.Body) == bodies[i] &&
 			m.ID == fmt.Sprint("id\t", i) && m.Attributes["a\""] == "\x01" &&
 			len(m.Attributes) == 2 &&
@@ -108,9 +106,4 @@ func TestProducerKeepsBodies(t *testing.T) {
 		i++
 	}
 	check.That(t, i == len(bodies), "%d of %d messages", i, len(bodies))
-}
-
-func sorterOf(t *testing.T, store *cursor.Store) *cursor.Sorter {
-	t.Helper()
-	return check.Get(cursor.New(store, nil))
 }

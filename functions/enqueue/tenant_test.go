@@ -77,8 +77,7 @@ func FuzzTenant(f *testing.F) {
 		f.Add(seed.method, seed.resource, seed.query, seed.key, seed.body)
 	}
 	f.Fuzz(func(t *testing.T, method, resource, query, key, body string) {
-		memory := cursor.NewMemory()
-		sorter := check.Get(cursor.New(memory, nil))
+		sorter := check.Get(cursor.New(cursor.NewMemory(), nil))
 		others := []string{"@globex/q", "q"}
 		for _, queue := range others {
 			check.OK(t,
@@ -98,12 +97,11 @@ func FuzzTenant(f *testing.F) {
 			got.StatusCode >= 200 && got.StatusCode < 500, "%s, %v", answer, err)
 		check.That(t, !strings.Contains(string(answer), "secret") ||
 			strings.Contains(body+query, "secret"), "shown another's: %s", answer)
-		for _, queue := range queuesOf(t, memory) {
-			check.That(t, strings.HasPrefix(queue, "@acme/") || slices.Contains(others, queue),
-				"stored in the queue %q", queue)
+		for _, c := range check.Get(sorter.Queues(t.Context(), "", 100)).Cursors {
+			check.That(t, strings.HasPrefix(c.Queue, "@acme/") || slices.Contains(others, c.Queue),
+				"stored in the queue %q", c.Queue)
 		}
-		if after, err := sorter.Status(t.Context(), "@globex/q"); err != nil || !cmp.Equal(before, after) {
-			t.Errorf("another's queue changed from %+v to %+v: %v", before, after, err)
-		}
+		after := check.Get(sorter.Status(t.Context(), "@globex/q"))
+		check.That(t, cmp.Equal(before, after), "another's queue was %+v, and is %+v", before, after)
 	})
 }

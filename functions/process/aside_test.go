@@ -140,6 +140,12 @@ func TestChangedEndpoints(t *testing.T) {
 		}
 		check.That(t, looks == 1, "%d looks in one second", looks)
 	}
+	// Where the endpoint cannot be looked at, nothing of that is the message's.
+	find := endpoints(endpoint.NewCache(func(context.Context, string, string) (endpoint.Endpoint, error) {
+		return endpoint.Endpoint{}, cursor.ErrThrottled
+	}, time.Now))
+	_, err := find(t.Context(), "c", "q")
+	check.That(t, kind.IsAway(err), "%v", err)
 }
 
 // TestIsolatedInvocations: the function of the slow ones is called, need not answer, and reads what
@@ -166,15 +172,6 @@ func TestIsolatedInvocations(t *testing.T) {
 	}
 	status = http.StatusForbidden
 	check.That(t, isolate(t.Context(), "a/ö", "hooks") != nil, "a refusal is no error")
-}
-
-// TestEndpointsThatCannotBeLookedAt: nothing of that is the message's.
-func TestEndpointsThatCannotBeLookedAt(t *testing.T) {
-	find := endpoints(endpoint.NewCache(func(context.Context, string, string) (endpoint.Endpoint, error) {
-		return endpoint.Endpoint{}, cursor.ErrThrottled
-	}, time.Now))
-	_, err := find(t.Context(), "c", "q")
-	check.That(t, kind.IsAway(err), "%v", err)
 }
 
 // TestACallOutsideOfThePrefix: a queue that a consumer's prefix leaves out, by now or because the
@@ -312,18 +309,6 @@ func watching(t *testing.T) (*observer, *bytes.Buffer) {
 	return &observer{log: calllog.Log{Queue: "q", Until: time.Now().Add(time.Hour)}}, &logs
 }
 
-// TestAWatchedQueueIsLogged: what is delivered of the queue, and of no other.
-func TestAWatchedQueueIsLogged(t *testing.T) {
-	seen, logs := watching(t)
-	seen.metrics.Store(emf.New(io.Discard, emf.Names{}).Begin())
-	for _, queue := range []string{"q", "other"} {
-		seen.delivery(delivery.Delivery{Queue: queue, Consumer: "billing", Batches: 1, Messages: 3})
-	}
-	if text := logs.String(); !strings.Contains(text, `"msg":"delivered","queue":"q","consumer":"billing"`) || !strings.Contains(text, `"messages":3`) || strings.Contains(text, "other") {
-		t.Errorf("logged: %s", text)
-	}
-}
-
 // TestSampledMessagesAreLogged: whose producer records their traces, in whatever queue they are;
 // and all of a queue that is watched.
 func TestSampledMessagesAreLogged(t *testing.T) {
@@ -350,5 +335,14 @@ func TestSampledMessagesAreLogged(t *testing.T) {
 		for _, part := range c.want {
 			check.That(t, strings.Contains(logs.String(), part), "no %s in %s", part, logs.String())
 		}
+	}
+	// What is delivered of the watched queue is logged, and of no other.
+	logs.Reset()
+	seen.metrics.Store(emf.New(io.Discard, emf.Names{}).Begin())
+	for _, queue := range []string{"q", "other"} {
+		seen.delivery(delivery.Delivery{Queue: queue, Consumer: "billing", Batches: 1, Messages: 3})
+	}
+	if text := logs.String(); !strings.Contains(text, `"msg":"delivered","queue":"q","consumer":"billing"`) || !strings.Contains(text, `"messages":3`) || strings.Contains(text, "other") {
+		t.Errorf("logged: %s", text)
 	}
 }

@@ -131,6 +131,13 @@ func TestHandlerSweeps(t *testing.T) {
 	s.hasMetrics(`"OpenGaps":1`, `"GapAge":60`, `"Skipped":2`, `"GapsOpened":1`, `"GapsSkipped":1`)
 	check.Get(s.run(t.Context(), nil))
 	s.hasMetrics(`"OpenGaps":0`, `"ConsumersBlocked":0`, `"ConsumersLagging":0`, `"ConsumerLag":0`, `"ConsumersInDoubt":0`, `"ConsumersQuarantined":0`)
+	// What failed is reported.
+	deaf := errors.New("nobody there")
+	s = sweeperOf(t, gapOf(t))
+	s.consumers.Sorter.Announce = func(context.Context, cursor.Announcement) error { return deaf }
+	if done, err := s.run(t.Context(), nil); !errors.Is(err, deaf) || done.Consumers.Sorter.Failed == 0 {
+		t.Errorf("%+v, %v; want the failure", done, err)
+	}
 }
 
 // A consumer that is stuck is announced by every run.
@@ -151,6 +158,15 @@ func TestHandlerSweepsConsumers(t *testing.T) {
 	}
 	check.That(t, s.said["consumer.blocked"] == 2,
 		"said %v, want that it is blocked in each of two runs", s.said)
+	// A chain whose deadline has come is timed out.
+	now := time.Now()
+	s.acker = check.Get(xorack.New(xorack.NewMemory(), &xorack.Options{Now: func() time.Time { return now }}))
+	check.Get(s.acker.Create(t.Context(), "tree", &xorack.CreateOptions{Deadline: time.Minute}))
+	now = now.Add(2 * time.Minute)
+	if done, err := s.run(t.Context(), nil); err != nil || done.Chains.TimedOut != 1 || s.said["TIMED_OUT"] != 1 {
+		t.Errorf("%+v, %v, said %v", done, err, s.said)
+	}
+	s.hasMetrics(`"ChainsTimedOut":1`, `"SweptChains":1`)
 }
 
 // A claim in doubt is announced, and counted, and so is one in quarantine.
@@ -178,29 +194,6 @@ func TestHandlerSweepsDoubts(t *testing.T) {
 	check.That(t, of["(none) ConsumersInDoubt"] == 1 && of["(none) ConsumersQuarantined"] == 1,
 		"by tenant: %v", of)
 	s.hasMetrics(`"ConsumersInDoubt":1`, `"ConsumersQuarantined":1`)
-}
-
-// A chain whose deadline has come is timed out.
-func TestHandlerSweepsChains(t *testing.T) {
-	sorter := check.Get(cursor.New(cursor.NewMemory(), nil))
-	s := sweeperOf(t, sorter)
-	now := time.Now()
-	s.acker = check.Get(xorack.New(xorack.NewMemory(), &xorack.Options{Now: func() time.Time { return now }}))
-	check.Get(s.acker.Create(t.Context(), "tree", &xorack.CreateOptions{Deadline: time.Minute}))
-	now = now.Add(2 * time.Minute)
-	if done, err := s.run(t.Context(), nil); err != nil || done.Chains.TimedOut != 1 || s.said["TIMED_OUT"] != 1 {
-		t.Errorf("%+v, %v, said %v", done, err, s.said)
-	}
-	s.hasMetrics(`"ChainsTimedOut":1`, `"SweptChains":1`)
-}
-
-func TestHandlerReportsWhatFailed(t *testing.T) {
-	deaf := errors.New("nobody there")
-	s := sweeperOf(t, gapOf(t))
-	s.consumers.Sorter.Announce = func(context.Context, cursor.Announcement) error { return deaf }
-	if done, err := s.run(t.Context(), nil); !errors.Is(err, deaf) || done.Consumers.Sorter.Failed == 0 {
-		t.Errorf("%+v, %v; want the failure", done, err)
-	}
 }
 
 func TestHandlerStopsBeforeItsTimeIsOver(t *testing.T) {

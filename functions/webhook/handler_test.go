@@ -230,37 +230,6 @@ func TestStandardWebhooks(t *testing.T) {
 	}
 }
 
-// TestLongLists: a sender's request may be larger than a message, where it is several.
-func TestLongLists(t *testing.T) {
-	s := newServer(t)
-	var events strings.Builder
-	for i := range 1500 {
-		fmt.Fprintf(&events, `,{"id":"%d","time":%d,"text":"%s"}`, i, 1_700_000_000+i, strings.Repeat("x", 400))
-	}
-	a := s.send(signed("page", `{"object":"all","entry":[`+events.String()[1:]+`]}`))
-	check.That(t, a.Status == 200 && strings.Count(a.Body, `"waiting"`) == 1500,
-		"%d %.200s", a.Status, a.Body)
-	s.Want("an element that is too large", s.send(signed("page", `{"object":"all","entry":[{"id":"a"},{"id":"b","text":"`+strings.Repeat("x", cursor.MaxBody)+`"}]}`)), 413, `"field":"messages[1].body"`)
-}
-
-func TestSeqsAndBytes(t *testing.T) {
-	s := newServer(t)
-	ledger := func(body string) request {
-		return request{source: "ledger", body: body, headers: map[string]string{"X-Sig": base64Of(sign(body))}}
-	}
-	s.Want("beyond a gap", s.send(ledger(`{"account":7,"n":"2"}`)), 202, `{"status":202,"outcome":"parked","queue":"ledger/7"}`)
-	s.Want("the missing one", s.send(ledger(`{"account":7,"n":1}`)), 200, "advanced")
-	s.Want("again", s.send(ledger(`{"account":7,"n":1}`)), 200, "duplicate")
-	s.Want("another under its seq", s.send(ledger(`{"account":7,"n":1,"x":0}`)), 409, "problems/conflict", `"queue":"ledger/7"`)
-	s.wantStored("ledger/7", `1  {"account":7,"n":1}; 2  {"account":7,"n":"2"}`)
-
-	bytes := signed("raw", "\xff\x00 no text").with("Content-Type", "image/png")
-	bytes.binary = true
-	s.Want("bytes", s.send(bytes), 200, "advanced")
-	s.Want("bytes again", s.send(bytes), 200, "duplicate")
-	s.wantStored("raw", fmt.Sprintf("1 %x \xff\x00 no textimage/png", sha256.Sum256([]byte(bytes.body))))
-}
-
 // A source whose requests have keys: they wait, and come out by their keys.
 func TestASourceWithKeys(t *testing.T) {
 	s := newServer(t)
@@ -347,6 +316,13 @@ func TestNotUnderstood(t *testing.T) {
 		s.wantStored(queue, "no queue")
 	}
 	s.counts(`"WebhooksInvalid":1`)
+	// Nor can what is no webhook at all.
+	if got := s.Invoke(`{"queue":"q","seq":1,"body":1}`); !strings.Contains(got, `"status":400`) || !strings.Contains(got, "direct invoke") {
+		t.Errorf("a direct invoke: %s", got)
+	}
+	a := s.Raw(httpapitest.V2("GET", "/webhooks/github", "", "", false))
+	check.That(t, a.Status == 405 && a.Headers["allow"] == "POST", "GET: %+v", a)
+	check.Is(t, s.Raw(httpapitest.V2("POST", "/webhooks/github", "", "!", true)).Status, 400)
 }
 
 // A store of secrets that fails accepts nothing, refuses nothing for good, and says so to the
@@ -364,6 +340,28 @@ func TestSecretsCannotBeHad(t *testing.T) {
 	s.err = nil
 	s.now = s.now.Add(time.Second)
 	s.Want("a second later", s.send(github("a", `{}`)), 200, "advanced")
+	// The function does not start with a secret that its scheme cannot use; it starts where one
+	// cannot be fetched. A direct invoke reports each.
+	s.value = canary
+	err := s.service.checkSecrets()
+	const want = "source svix: secret arn:aws:ssm:eu-west-1:123456789012:parameter/svix: secret 1 of 1 is not whsec_ and 16 bytes or more in base64, as the scheme has it"
+	check.Is(t, fmt.Sprint(err), want)
+	asked := s.Invoke(`{"operation":"secrets"}`)
+	for _, part := range []string{`{"source":"github"}`, `{"source":"svix","problem":"secret arn:`, "is not whsec_"} {
+		check.Has(t, asked, part)
+	}
+	s.value = "short"
+	s.now = s.now.Add(secret.Lifetime)
+	if err := s.service.checkSecrets(); err == nil || !strings.Contains(err.Error(), "source meta: ") || !strings.Contains(err.Error(), "16 to 1024 bytes") || strings.Contains(err.Error(), "short") {
+		t.Errorf("of short secrets: %v", err)
+	}
+	s.err = errors.New("down")
+	s.now = s.now.Add(secret.Lifetime)
+	check.OK(t, s.service.checkSecrets())
+	check.Has(t, s.Invoke(`{"operation":"secrets"}`), "down")
+	for _, event := range []string{`{"operation":"put"}`, `{}`, `7`} {
+		check.Has(t, s.Invoke(event), `"code":"misplaced"`, event)
+	}
 }
 
 // A sender reaches a tenant's queues only where its description says so.
@@ -376,16 +374,6 @@ func TestTenantsQueues(t *testing.T) {
 	s.Want("the tenant's own sender, another tenant", send("acme", `{"q":"@other/orders"}`), 200, "advanced")
 	s.wantStored("@acme/@other/orders", `1 `+fmt.Sprintf("%x", sha256.Sum256([]byte(`{"q":"@other/orders"}`)))+` {"q":"@other/orders"}`)
 	s.wantStored("@other/orders", "no queue")
-}
-
-func TestOtherEvents(t *testing.T) {
-	s := newServer(t)
-	if got := s.Invoke(`{"queue":"q","seq":1,"body":1}`); !strings.Contains(got, `"status":400`) || !strings.Contains(got, "direct invoke") {
-		t.Errorf("a direct invoke: %s", got)
-	}
-	a := s.Raw(httpapitest.V2("GET", "/webhooks/github", "", "", false))
-	check.That(t, a.Status == 405 && a.Headers["allow"] == "POST", "GET: %+v", a)
-	check.Is(t, s.Raw(httpapitest.V2("POST", "/webhooks/github", "", "!", true)).Status, 400)
 }
 
 // Neither bodies nor secrets are printed, whatever becomes of a request.
@@ -409,8 +397,7 @@ func TestStart(t *testing.T) {
 	t.Setenv("LAMBDA_TASK_ROOT", t.TempDir())
 	t.Setenv("STREAMSORT_MESSAGES_TABLE", "")
 	for _, want := range []string{webhook.File, "STREAMSORT_MESSAGES_TABLE is not set"} {
-		_, err := runtime.New(io.Discard, newHandler)
-		check.That(t, err != nil && strings.Contains(err.Error(), want), "error %v, want %s", err, want)
+		check.Has(t, fmt.Sprint(check.Err(runtime.New(io.Discard, newHandler))), want)
 	}
 }
 
@@ -456,6 +443,15 @@ func TestEach(t *testing.T) {
 	s.Want("no list", s.send(signed("page", `{"object":"page"}`)), 400, `"field":"each"`, "the event has no entry")
 	s.Want("a form", s.send(formOf(`[{"_id":"a","event":"open"},{"_id":"b"}]`)), 200, `"outcome":"advanced","queue":"mail"`)
 	s.wantStored("mail", `1 a {"_id":"a","event":"open"}open; 2 b {"_id":"b"}`)
+	// A sender's request may be larger than a message, where it is several.
+	var events strings.Builder
+	for i := range 1500 {
+		fmt.Fprintf(&events, `,{"id":"%d","time":%d,"text":"%s"}`, i, 1_700_000_000+i, strings.Repeat("x", 400))
+	}
+	a := s.send(signed("page", `{"object":"all","entry":[`+events.String()[1:]+`]}`))
+	check.That(t, a.Status == 200 && strings.Count(a.Body, `"waiting"`) == 1500,
+		"%d %.200s", a.Status, a.Body)
+	s.Want("an element that is too large", s.send(signed("page", `{"object":"all","entry":[{"id":"a"},{"id":"b","text":"`+strings.Repeat("x", cursor.MaxBody)+`"}]}`)), 413, `"field":"messages[1].body"`)
 }
 
 // TestTwinsInARequest: two elements under one id are answered as in two requests.
@@ -570,33 +566,21 @@ func TestPackedBodies(t *testing.T) {
 		"Content-Type": "application/json; charset=utf-8", "Shopify-Webhook-Id": "m", "Shopify-Shop-Domain": "marked", "Shopify-Hmac-Sha256": base64Of(sign(marked)),
 	}}), 200, "advanced")
 	s.wantStored("shops/marked", "1 m "+body)
-}
+	// Seqs come out in order, and bytes as they came.
+	ledger := func(body string) request {
+		return request{source: "ledger", body: body, headers: map[string]string{"X-Sig": base64Of(sign(body))}}
+	}
+	s.Want("beyond a gap", s.send(ledger(`{"account":7,"n":"2"}`)), 202, `{"status":202,"outcome":"parked","queue":"ledger/7"}`)
+	s.Want("the missing one", s.send(ledger(`{"account":7,"n":1}`)), 200, "advanced")
+	s.Want("again", s.send(ledger(`{"account":7,"n":1}`)), 200, "duplicate")
+	s.Want("another under its seq", s.send(ledger(`{"account":7,"n":1,"x":0}`)), 409, "problems/conflict", `"queue":"ledger/7"`)
+	s.wantStored("ledger/7", `1  {"account":7,"n":1}; 2  {"account":7,"n":"2"}`)
 
-// TestSecretsWhenTheFunctionStarts: it does not start with a secret that its scheme cannot use; it
-// starts where one cannot be fetched. A direct invoke reports each.
-func TestSecretsWhenTheFunctionStarts(t *testing.T) {
-	s := newServer(t)
-	s.value = canary
-	err := s.service.checkSecrets()
-	check.Need(t, err != nil, "it starts with a secret that Standard Webhooks does not have")
-	const want = "source svix: secret arn:aws:ssm:eu-west-1:123456789012:parameter/svix: secret 1 of 1 is not whsec_ and 16 bytes or more in base64, as the scheme has it"
-	check.That(t, err.Error() == want, "error %q, want %q", err, want)
-	asked := s.Invoke(`{"operation":"secrets"}`)
-	for _, part := range []string{`{"source":"github"}`, `{"source":"svix","problem":"secret arn:`, "is not whsec_"} {
-		check.That(t, strings.Contains(asked, part), "no %s in %s", part, asked)
-	}
-	s.value = "short"
-	s.now = s.now.Add(secret.Lifetime)
-	if err := s.service.checkSecrets(); err == nil || !strings.Contains(err.Error(), "source meta: ") || !strings.Contains(err.Error(), "16 to 1024 bytes") || strings.Contains(err.Error(), "short") {
-		t.Errorf("of short secrets: %v", err)
-	}
-	s.err = errors.New("down")
-	s.now = s.now.Add(secret.Lifetime)
-	check.OK(t, s.service.checkSecrets())
-	check.Has(t, s.Invoke(`{"operation":"secrets"}`), "down")
-	for _, event := range []string{`{"operation":"put"}`, `{}`, `7`} {
-		check.Has(t, s.Invoke(event), `"code":"misplaced"`, event)
-	}
+	bytes := signed("raw", "\xff\x00 no text").with("Content-Type", "image/png")
+	bytes.binary = true
+	s.Want("bytes", s.send(bytes), 200, "advanced")
+	s.Want("bytes again", s.send(bytes), 200, "duplicate")
+	s.wantStored("raw", fmt.Sprintf("1 %x \xff\x00 no textimage/png", sha256.Sum256([]byte(bytes.body))))
 }
 
 // What a sender stores in a tenant's queues counts against that one's quota, and what it stores

@@ -40,7 +40,7 @@ func orderOf(queue string) delivery.Order {
 }
 
 // TestTroubleOfOperations: who blocks notes it, and so does who pauses; an operator who ends it
-// deletes that.
+// deletes that, and wakes the consumer up.
 func TestTroubleOfOperations(t *testing.T) {
 	for name, end := range map[string]delivery.Order{
 		"skip": skips(orderOf("q"), 2), "redrive": redrives(orderOf("q"), 2), "rewind": rewinds(orderOf("q"), delivery.First),
@@ -51,10 +51,17 @@ func TestTroubleOfOperations(t *testing.T) {
 		check.Get(k.d.Operate(t.Context(), does("pause", orderOf("q"))))
 		k.pass(time.Minute)
 		k.troubled(name+": paused", "blocked q|c 11m0s, paused q|c 1m0s")
-		check.Get(k.d.Operate(t.Context(), end))
+		ends := func() { check.Get(k.d.Operate(t.Context(), end)) }
+		ends()
 		k.troubled(name, "paused q|c 1m0s")
 		check.Get(k.d.Operate(t.Context(), does("resume", orderOf("q"))))
 		k.troubled(name+": resumed", "")
+		k.ends("q", endedCaughtUp)
+		k.put("q", 3)
+		k.block("q", 3)
+		k.put("q", 4) // who moved just now is awake, and is not kept so by a rewind
+		end.Seq = 3
+		check.That(t, k.notified("q", ends), "%s wakes nobody up", name)
 	}
 }
 

@@ -21,8 +21,7 @@ func (k *desk) rows() string {
 	k.t.Helper()
 	var all []string
 	for _, state := range append(trouble.States, trouble.HeldBy("c")) {
-		page, _, err := k.trouble().Page(k.t.Context(), state, "", "", 0)
-		k.must(err)
+		page, _ := check.Get2(k.trouble().Page(k.t.Context(), state, "", "", 0))
 		for _, row := range page {
 			all = append(all, fmt.Sprintf("%s %s|%s %s", row.State, row.Queue, row.Consumer, k.now.Sub(row.Since)))
 		}
@@ -71,8 +70,7 @@ func TestARowSaysWhatIsWrong(t *testing.T) {
 	k := newDesk(t)
 	said := func(state trouble.State) string {
 		t.Helper()
-		row, _, err := k.trouble().Row(t.Context(), state, "q", "c")
-		k.must(err)
+		row, _ := check.Get2(k.trouble().Row(t.Context(), state, "q", "c"))
 		return fmt.Sprintf("%d: %s", row.Seq, row.Error)
 	}
 	k.put("q", 1, 2, 4)
@@ -89,8 +87,7 @@ func TestARowSaysWhatIsWrong(t *testing.T) {
 	check.Is(t, said(trouble.Lagging), fmt.Sprintf("%d: %s", k.standing("q").Delivered+1, long), "a lag that lasts")
 	k.block("q", 2)
 	check.Is(t, said(trouble.Blocked), "2: no", "blocked")
-	row, _, err := k.trouble().Row(t.Context(), trouble.Gap, "q", "")
-	k.must(err)
+	row, _ := check.Get2(k.trouble().Row(t.Context(), trouble.Gap, "q", ""))
 	check.Is(t, fmt.Sprint(row.Seq), "3", "a gap")
 }
 

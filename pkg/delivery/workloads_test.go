@@ -261,8 +261,7 @@ func (s *stage) options() delivery.SweepOptions {
 
 func (s *stage) wake(queue string, due time.Time) {
 	s.timer(queue, due, func() time.Time {
-		_, next, err := s.one().Wake(s.t.Context(), queue, "c", s.options())
-		s.must(err)
+		_, next := check.Get2(s.one().Wake(s.t.Context(), queue, "c", s.options()))
 		return next
 	})
 }
@@ -327,8 +326,7 @@ func (s *stage) run() (blocked int) {
 	}
 	var sweeps func()
 	sweeps = func() {
-		_, err := s.one().Sweep(s.t.Context(), s.options())
-		s.must(err)
+		check.Get(s.one().Sweep(s.t.Context(), s.options()))
 		s.after(time.Minute, sweeps)
 	}
 	s.after(time.Second, sweeps)

@@ -261,7 +261,8 @@ func (s *stage) options() delivery.SweepOptions {
 
 func (s *stage) wake(queue string, due time.Time) {
 	s.timer(queue, due, func() time.Time {
-		_, next := check.Get2(s.one().Wake(s.t.Context(), queue, "c", s.options()))
+		_, next, err := s.one().Wake(s.t.Context(), queue, "c", s.options())
+		s.must(err)
 		return next
 	})
 }
@@ -326,7 +327,8 @@ func (s *stage) run() (blocked int) {
 	}
 	var sweeps func()
 	sweeps = func() {
-		check.Get(s.one().Sweep(s.t.Context(), s.options()))
+		_, err := s.one().Sweep(s.t.Context(), s.options())
+		s.must(err)
 		s.after(time.Minute, sweeps)
 	}
 	s.after(time.Second, sweeps)

@@ -40,9 +40,8 @@ func TestLeasesConform(t *testing.T) {
 		}
 		end := func(lease quota.Lease) {
 			t.Helper()
-			if err := lease.End(t.Context()); err != nil || meter.Take().Writes != 1 {
-				t.Error(err)
-			}
+			check.OK(t, lease.End(t.Context()))
+			check.Is(t, meter.Take().Writes, 1)
 		}
 		first := take("a", true)
 		take("a", true)

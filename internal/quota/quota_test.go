@@ -65,26 +65,17 @@ func TestAccountConforms(t *testing.T) {
 			{"the same move again", move(quota.Account{Op: "6"}, next, amounts(1, 0), "8"), true, quota.Account{Window: next.Start, Taken: amounts(1, 0), Op: "8"}},
 		} {
 			got, taken, err := step.write()
-			if diff := cmp.Diff(step.want, got, cmp.Comparer(time.Time.Equal)); err != nil || taken != step.taken || diff != "" {
-				t.Errorf("%s: %v, taken %v\n%s", step.name, err, taken, diff)
-			}
-			if total := meter.Take(); total.Writes != 1 || total.Reads != 0 {
-				t.Errorf("%s: %d writes, %d reads", step.name, total.Writes, total.Reads)
-			}
+			check.Is(t, cmp.Diff(step.want, got, cmp.Comparer(time.Time.Equal)), "", step.name)
+			check.That(t, err == nil && taken == step.taken, "%s: %v, taken %v", step.name, err, taken)
+			total := meter.Take()
+			check.That(t, total.Writes == 1 && total.Reads == 0, "%s: %+v", step.name, total)
 		}
 		// Another tenant's, and that of another length, are others.
-		for _, other := range []func() (quota.Account, bool, error){
-			func() (quota.Account, bool, error) {
-				return s.Move(t.Context(), "b", w, quota.Account{}, amounts(1, 1), "1")
-			},
-			func() (quota.Account, bool, error) {
-				return s.Move(t.Context(), "a", minute, quota.Account{}, quota.Amounts{quota.NewQueues: 1, quota.NewChains: 2}, "1")
-			},
-		} {
-			if got, taken, err := other(); !taken || err != nil {
-				t.Errorf("%+v, %v, %v", got, taken, err)
-			}
-		}
+		_, taken := check.Get2(s.Move(t.Context(), "b", w, quota.Account{}, amounts(1, 1), "1"))
+		check.That(t, taken, "another tenant's is refused")
+		few := quota.Amounts{quota.NewQueues: 1, quota.NewChains: 2}
+		_, taken = check.Get2(s.Move(t.Context(), "a", minute, quota.Account{}, few, "1"))
+		check.That(t, taken, "that of another length is refused")
 	})
 }
 
@@ -209,8 +200,7 @@ func TestARequestPassesWhollyOrNotAtAll(t *testing.T) {
 		check.Is(t, d.take(k, "a", step.need), step.want, i, step.need)
 	}
 	for _, metric := range []string{`"QuotaExceeded":1`, `"quota":"newChains"`, `["service","quota"]`} {
-		check.That(t, strings.Contains(d.out.String(), metric),
-			"no %s in the metrics: %s", metric, &d.out)
+		check.Has(t, d.out.String(), metric)
 	}
 }
 
@@ -256,11 +246,10 @@ func TestWhatARefusedRequestIsTold(t *testing.T) {
 		k := d.process(quota.Amounts{quota.Messages: 2})
 		metrics := emf.New(&d.out, emf.Names{}).Begin()
 		var problem *httpapi.Problem
-		err := k.Take(t.Context(), metrics, "a", quota.Amounts{quota.Messages: n})
-		check.That(t, err == nil, "%v", err)
-		if err := k.Take(t.Context(), metrics, "a", quota.Amounts{quota.Messages: 1}); !errors.As(err, &problem) || problem.RetryAfter != want {
-			t.Errorf("behind %d: %v, want after %d s", n, err, want)
-		}
+		check.OK(t, k.Take(t.Context(), metrics, "a", quota.Amounts{quota.Messages: n}))
+		err := k.Take(t.Context(), metrics, "a", quota.Amounts{quota.Messages: 1})
+		check.Need(t, errors.As(err, &problem), "behind %d: %v", n, err)
+		check.Is(t, problem.RetryAfter, want, n)
 		check.Is(t, cmp.Diff(map[string]any{"quota": "messages", "limit": int64(2), "per": "second"}, problem.More), "")
 	}
 }
@@ -304,20 +293,19 @@ func TestCountersThatDoNotAnswer(t *testing.T) {
 	d.fail = errors.New("nobody there")
 	check.Is(t, d.passed(k, "a", 50), 50)
 	check.Is(t, d.meter.Take().Writes, 1)
-	check.That(t, strings.Contains(d.out.String(), `"QuotaUnknown":1`), "metrics: %s", &d.out)
+	check.Has(t, d.out.String(), `"QuotaUnknown":1`)
 	d.fail, d.now = nil, d.now.Add(10*time.Second)
 	check.Is(t, d.passed(k, "a", 50), 10)
 }
 
 // A counter that never answers keeps a request waiting for a second, and no other.
 func TestACounterThatHangs(t *testing.T) {
-	store := quota.NewStore(ddb.Func(func(ctx context.Context, _ ddb.Request) (ddb.Answer, error) {
+	d := newDesk(t)
+	d.store = quota.NewStore(ddb.Func(func(ctx context.Context, _ ddb.Request) (ddb.Answer, error) {
 		deadline, ok := ctx.Deadline()
 		check.That(t, ok && time.Until(deadline) <= time.Second, "it may hang for longer")
 		return ddb.Answer{}, context.DeadlineExceeded
 	}), counters)
-	d := newDesk(t)
-	d.store = store
 	check.Is(t, d.passed(d.process(quota.Amounts{quota.Messages: 1}), "a", 20), 20)
 }
 
@@ -407,8 +395,7 @@ func TestAProcessThatRestedTakesLittle(t *testing.T) {
 	d.passed(rested, "a", 900)
 	d.now = d.now.Add(time.Hour)
 	d.passed(rested, "a", 11)
-	n := d.passed(other, "a", 1000)
-	check.That(t, n >= 900, "%d were left for another process", n)
+	check.That(t, d.passed(other, "a", 1000) >= 900, "too few are left for another process")
 }
 
 // Two processes, one of which has the next window already: the account is the next window's for
@@ -420,13 +407,11 @@ func TestAClockThatIsBehind(t *testing.T) {
 		return quota.NewKeeper(d.store, limits, func() time.Time { return d.now.Add(ahead) })
 	}
 	behind, ahead := keeper(0), keeper(10*time.Second)
-	n := d.passed(ahead, "a", 7)
-	check.Need(t, n == 7, "%d passed", n)
+	check.Is(t, d.passed(ahead, "a", 7), 7)
 	check.Is(t, d.passed(behind, "a", 9), 2)
 	d.meter.Take()
 	check.Is(t, d.passed(ahead, "a", 9), 1)
-	total := d.meter.Take()
-	check.That(t, total.Writes <= 1, "%d writes", total.Writes)
+	check.That(t, d.meter.Take().Writes <= 1, "more than one write")
 	d.passed(keeper(time.Hour), "a", 1)
 	check.Is(t, d.passed(keeper(0), "b", 1)+d.passed(keeper(0), "a", 1), 2)
 }
@@ -444,16 +429,15 @@ func TestWhatIsTakenAheadIsNoDebt(t *testing.T) {
 }
 
 func TestRead(t *testing.T) {
-	got, err := quota.Read([]byte(`{"quotas": [
+	got := check.Get(quota.Read([]byte(`{"quotas": [
 		{"name": "*", "messages": 100, "bytes": 1000000, "newQueues": 60, "newChains": 600},
 		{"name": "acme", "messages": 5000}
-	]}`))
+	]}`)))
 	want := []quota.Quota{
 		{Name: "*", Limits: quota.Amounts{quota.Messages: 100, quota.Bytes: 1000000, quota.NewQueues: 60, quota.NewChains: 600}},
 		{Name: "acme", Limits: quota.Amounts{quota.Messages: 5000}},
 	}
-	diff := cmp.Diff(want, got)
-	check.That(t, err == nil && diff == "", "%v\n%s", err, diff)
+	check.Is(t, cmp.Diff(want, got), "")
 }
 
 func TestReadNamesWhatIsWrong(t *testing.T) {
@@ -468,8 +452,7 @@ func TestReadNamesWhatIsWrong(t *testing.T) {
 		`{"name": "a", "bytes": 1}, {"name": "a", "bytes": 2}`: "quotas[1].name",
 		`{"name": "${A}", "bytes": 1}`:                         "quotas[0].name has the character",
 	} {
-		_, err := quota.Read(fmt.Appendf(nil, `{"quotas": [%s]}`, entry))
-		check.That(t, err != nil && strings.Contains(err.Error(), want),
-			"%s: error %v, want %q", entry, err, want)
+		err := check.Err(quota.Read(fmt.Appendf(nil, `{"quotas": [%s]}`, entry)))
+		check.Has(t, fmt.Sprint(err), want, entry)
 	}
 }

@@ -105,8 +105,7 @@ func compiled(t *testing.T, name string) *jsonschema.Schema {
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft4) // which has no $defs: the file has to name its own
 	c.AssertFormat()
-	s := check.Get(c.Compile(filepath.Join(schemas, name)))
-	return s
+	return check.Get(c.Compile(filepath.Join(schemas, name)))
 }
 
 // TestWhatIsSentKeepsToTheSchema: what the sinks send is valid. A member that is left out or made
@@ -216,8 +215,7 @@ func (s seen) report(t *testing.T, file string) {
 
 func decoded(t *testing.T, raw string) any {
 	t.Helper()
-	value := check.Get(jsonschema.UnmarshalJSON(strings.NewReader(raw)))
-	return value
+	return check.Get(jsonschema.UnmarshalJSON(strings.NewReader(raw)))
 }
 
 // batchesOfAllKinds have all that a document may have, and nothing that it need not have.
@@ -227,10 +225,7 @@ func batchesOfAllKinds() []delivery.Batch {
 	whole.Messages[3].Trace = cursor.Trace{Parent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", State: "a=1"}
 	for i, raw := range []string{`7.5`, `"a"`, `[1538601234,"x.b"]`} {
 		keys := []sortkey.KeyType{"number", "text", "time,rank(*.a|*)"}[i]
-		key, err := keys.ParseKey([]byte(raw))
-		if err != nil {
-			panic(err)
-		}
+		key := check.Get(keys.ParseKey([]byte(raw)))
 		whole.Messages[i].Key, whole.Messages[i].Late, whole.Messages[i].Unlinked = key, i > 0, i > 1
 	}
 	whole.Messages[3].Seq, whole.Token.N = 1<<62, 1<<60
@@ -266,9 +261,7 @@ func sentDocuments(t *testing.T) map[string][]string {
 			})
 		}))
 		for _, b := range batchesOfAllKinds() {
-			if err := s.Send(t.Context(), b); err != nil {
-				t.Fatalf("%s: %v", config.Kind, err)
-			}
+			check.OK(t, s.Send(t.Context(), b))
 		}
 	}
 	return all

@@ -152,11 +152,7 @@ type set struct {
 // config is the configuration as it is read.
 func (s set) config(t *testing.T) (c Config) {
 	t.Helper()
-	raw, err := json.Marshal(s)
-	if err == nil {
-		err = json.Unmarshal(raw, &c)
-	}
-	check.OK(t, err)
+	check.OK(t, json.Unmarshal(check.Get(json.Marshal(s)), &c))
 	return c
 }
 
@@ -164,8 +160,7 @@ func (s set) config(t *testing.T) (c Config) {
 func (s set) open(t *testing.T, transport http.RoundTripper) kind.Sink {
 	t.Helper()
 	sinktest.Environment(t, "http://nowhere")
-	opened := check.Get(New(s.config(t), &Options{Transport: transport}))
-	return opened
+	return check.Get(New(s.config(t), &Options{Transport: transport}))
 }
 
 var wires = []set{{Kind: "sqs", ARN: queueARN}, {Kind: "sns", ARN: topicARN}, {Kind: "eventbridge", ARN: busARN}}
@@ -229,11 +224,9 @@ func TestGarbage(t *testing.T) {
 					s := config.open(t, sinktest.Transport(func(r *http.Request) (*http.Response, error) {
 						return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Request: r, Body: io.NopCloser(strings.NewReader(answer))}, nil
 					}))
-					if err := s.Send(t.Context(), sinktest.Batch("q", "1")); err == nil {
-						t.Error("it was taken for success")
-					} else if len(err.Error()) > 1000 {
-						t.Errorf("an error of %d bytes: %v", len(err.Error()), err)
-					}
+					err := s.Send(t.Context(), sinktest.Batch("q", "1"))
+					check.Need(t, err != nil, "it was taken for success")
+					check.That(t, len(err.Error()) <= 1000, "a long error: %v", err)
 				})
 			})
 		}
@@ -275,9 +268,8 @@ func TestHangs(t *testing.T) {
 				start := time.Now()
 				err := s.Send(sinktest.Within(t, 15*time.Second), sinktest.Batch("q", "1"))
 				check.That(t, err != nil, "it was taken for success")
-				if took := time.Since(start); took != 15*time.Second || requests < 2 {
-					t.Errorf("%d requests in %v, want two in 15 s", requests, took)
-				}
+				check.Is(t, time.Since(start), 15*time.Second)
+				check.That(t, requests >= 2, "%d requests, want two", requests)
 			})
 		})
 	}
@@ -307,13 +299,8 @@ func TestCloudEventsOut(t *testing.T) {
 		var got []event.Event
 		var raws []string
 		take := func(raw string) {
-			var e event.Event
-			if err := json.Unmarshal([]byte(raw), &e); err != nil {
-				t.Fatalf("%s: %v", raw, err)
-			}
-			if err := e.Validate(); err != nil {
-				t.Errorf("%s: %v", raw, err)
-			}
+			e := sinktest.Decode[event.Event](t, []byte(raw))
+			check.OK(t, e.Validate())
 			got, raws = append(got, e), append(raws, raw)
 		}
 		s := config.open(t, sinktest.Transport(func(r *http.Request) (*http.Response, error) {
@@ -420,8 +407,7 @@ func TestCalled(t *testing.T) {
 		err := set{Kind: "lambda", ARN: functionARN}.open(t, failed).Send(t.Context(), sinktest.Batch("q", "1"))
 		var called interface{ Called() (by, id string) }
 		check.Need(t, errors.As(err, &called), "error %v", err)
-		if by, id := called.Called(); by != functionARN || id != "r-1" {
-			t.Errorf("it says %q, %q", by, id)
-		}
+		by, id := called.Called()
+		check.Is(t, by+" "+id, functionARN+" r-1")
 	})
 }

@@ -57,8 +57,7 @@ func (b *bench) is(what string, got, want any) {
 // stands checks which row stands there; the zero Row means none.
 func (b *bench) stands(what string, want trouble.Row, state trouble.State, queue, consumer string) {
 	b.Helper()
-	got, found, err := b.Row(b.Context(), state, queue, consumer)
-	b.check(err)
+	got, found := check.Get2(b.Row(b.Context(), state, queue, consumer))
 	b.is(what, got, want)
 	b.is(what+": found", found, want != trouble.Row{})
 }
@@ -126,8 +125,7 @@ func TestWritesThatGoWrong(t *testing.T) {
 			b.stands("forgotten", trouble.Row{}, trouble.Blocked, "a b", "c")
 			place := trouble.Place{State: trouble.Blocked, After: string(fault)}
 			twice("walk", func() error { return b.SaveWalked(b.Context(), place) })
-			walked := check.Get(b.Walked(b.Context()))
-			b.is("walked", walked, place)
+			b.is("walked", check.Get(b.Walked(b.Context())), place)
 		}
 		b.faults.Fail(1, ddbtest.Refused)
 		_, _, err := b.Page(b.Context(), trouble.Blocked, "", "", 1)
@@ -164,8 +162,7 @@ func TestPages(t *testing.T) {
 		} {
 			var all []string
 			for after := ""; ; {
-				page, next, err := b.Page(b.Context(), trouble.Lagging, c.prefix, after, c.limit)
-				b.check(err)
+				page, next := check.Get2(b.Page(b.Context(), trouble.Lagging, c.prefix, after, c.limit))
 				check.Need(b, len(page) <= c.limit, "%d rows in a page of %d", len(page), c.limit)
 				all = append(all, names(page)...)
 				if after = next; next == "" {
@@ -180,8 +177,7 @@ func TestPages(t *testing.T) {
 
 		var all []string
 		for after := (trouble.Ages{}); ; {
-			page, next, err := b.Oldest(b.Context(), trouble.Lagging, after, 2)
-			b.check(err)
+			page, next := check.Get2(b.Oldest(b.Context(), trouble.Lagging, after, 2))
 			all = append(all, names(page)...)
 			if after = next; next == (trouble.Ages{}) {
 				break
@@ -225,11 +221,9 @@ func TestPageUnits(t *testing.T) {
 func TestItems(t *testing.T) {
 	each(t, func(b *bench) {
 		stored := func(state, at string) string {
-			a, err := b.faults.Do(b.Context(), ddb.Get{
+			return check.Get(b.faults.Do(b.Context(), ddb.Get{
 				Op: ddb.Op{Table: &b.table}, Key: ddb.Fields{"state": ddb.Text(state), "at": ddb.Text(at)}.Item(), Strong: true,
-			})
-			b.check(err)
-			return a.Item.String()
+			})).Item.String()
 		}
 		b.check(b.Put(b.Context(), row(7)))
 		b.is("row", stored("blocked", "a b c"), `{at:a b c error:no account n:7 seq:7 shown:2 since:1780000000000 state:blocked v:1}`)
@@ -247,23 +241,20 @@ func TestItems(t *testing.T) {
 			b.is("expired", ended.Expired(since.Add(when)), want)
 		}
 		b.is("never expired", trouble.Row{}.Expired(since), false)
-		none := check.Get(b.Walked(b.Context()))
-		b.is("no walk", none, trouble.Place{})
+		b.is("no walk", check.Get(b.Walked(b.Context())), trouble.Place{})
 		b.check(b.SaveWalked(b.Context(), trouble.Place{State: trouble.Gap, After: "q "}))
 		b.is("walk", stored(" walk", " walk"), `{after:q  at: walk in:gap state: walk v:1}`)
 
 		change := func(do ddb.Action) {
-			b.Helper()
-			_, err := b.faults.Do(b.Context(), ddb.Update{
+			check.Get(b.faults.Do(b.Context(), ddb.Update{
 				Op: ddb.Op{Table: &b.table}, Key: ddb.Fields{"state": ddb.Text("blocked"), "at": ddb.Text("a b c")}.Item(), Do: []ddb.Action{do},
-			})
-			b.check(err)
+			}))
 		}
 		change(ddb.Path("v").Set(ddb.Int(2)))
 		_, _, err := b.Row(b.Context(), trouble.Blocked, "a b", "c")
-		check.That(b, errors.Is(err, table.ErrNewerLayout), "a newer layout: %v", err)
+		check.Fails(b, err, table.ErrNewerLayout)
 		_, _, err = b.Page(b.Context(), trouble.Blocked, "", "", 1)
-		check.That(b, errors.Is(err, table.ErrNewerLayout), "a page with a newer layout: %v", err)
+		check.Fails(b, err, table.ErrNewerLayout, "a page")
 		change(ddb.Path("v").Set(ddb.Int(1)))
 		change(ddb.Path("n").Set(ddb.Text("x")))
 		_, found, err := b.Row(b.Context(), trouble.Blocked, "a b", "c")
@@ -363,8 +354,7 @@ func (k *crowd) list() map[string]int {
 	k.Helper()
 	shown := map[string]int{}
 	for after := ""; ; {
-		page, next, err := k.Page(k.Context(), trouble.Lagging, k.prefix, after, 1+k.random.IntN(20))
-		k.check(err)
+		page, next := check.Get2(k.Page(k.Context(), trouble.Lagging, k.prefix, after, 1+k.random.IntN(20)))
 		for _, r := range page {
 			shown[r.Queue]++
 		}
@@ -394,9 +384,8 @@ func TestPagesWhileRowsChange(t *testing.T) {
 		for seed := range seeds {
 			k := newCrowd(b, seed)
 			shown := k.list()
-			if left := len(k.stayed); left == 0 || left == pagesRows {
-				b.Fatalf("seed %d: %d of %d rows stayed: nothing is tested", seed, left, pagesRows)
-			}
+			left := len(k.stayed)
+			check.Need(b, left > 0 && left < pagesRows, "seed %d: %d rows stayed: nothing is tested", seed, left)
 			for queue := range k.stayed {
 				check.That(b, shown[queue] == 1,
 					"seed %d: %q was there all the while, and listed %d times", seed, queue, shown[queue])
@@ -453,9 +442,7 @@ func TestANoisyTenant(t *testing.T) {
 	}
 	check.That(t, len(noted) >= tenants*3/4,
 		"%d of %d tenants can note anything beside a noisy one", len(noted), tenants)
-	if err := s.Put(t.Context(), row("orders", 3)); err != nil {
-		t.Errorf("who is no tenant: %v", err)
-	}
+	check.OK(t, s.Put(t.Context(), row("orders", 3))) // who is no tenant
 	noted["orders"] = true
 	want := 300 + len(noted)
 	for _, size := range []int{1, 7, 50, 1000, 0} {
@@ -486,16 +473,13 @@ func TestANoisyTenant(t *testing.T) {
 			}
 		}
 		for by, all := range map[string][]string{"name": pages, "age": ages} {
-			shown := len(all)
+			check.Is(t, len(all), want, "rows by", by, size)
 			slices.Sort(all)
-			if distinct := len(slices.Compact(all)); shown != want || distinct != want {
-				t.Errorf("pages of %d by %s show %d rows, %d queues; want %d", size, by, shown, distinct, want)
-			}
+			check.Is(t, len(slices.Compact(all)), want, "queues by", by, size)
 		}
 	}
 	// A prefix that only begins a tenant's name is looked for everywhere, an incomplete one of
 	// nobody too.
-	page, _, err := s.Page(t.Context(), row("", 0).State, "@tenant-1", "", 1000)
-	n := len(page)
-	check.That(t, err == nil && n != 0 && n <= 11, "%d rows, %v", n, err)
+	page, _ := check.Get2(s.Page(t.Context(), row("", 0).State, "@tenant-1", "", 1000))
+	check.That(t, len(page) != 0 && len(page) <= 11, "%d rows", len(page))
 }

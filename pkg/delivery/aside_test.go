@@ -35,9 +35,7 @@ type besideDesk struct {
 
 func newBesideDesk(t *testing.T) *besideDesk {
 	b := &besideDesk{desk: newDesk(t), slow: map[string]time.Duration{}, wakeUps: map[string]time.Time{}}
-	var err error
-	b.sorter, err = cursor.New(b.queues.on(b.queues), &cursor.Options{ForEach: fanout.OneByOne})
-	b.must(err)
+	b.sorter = check.Get(cursor.New(b.queues.on(b.queues), &cursor.Options{ForEach: fanout.OneByOne}))
 	b.d = check.Get(delivery.New(b.store, b.sorter, &delivery.Options{
 		ForEach: fanout.OneByOne,
 		Aside: func(_ context.Context, queue, consumer string) error {
@@ -68,10 +66,8 @@ func (b *besideDesk) reader() delivery.Reader {
 		if err := b.take(ctx, batch); err != nil {
 			return err
 		}
-		timer := time.NewTimer(b.slow[batch.Queue])
-		defer timer.Stop()
 		select {
-		case <-timer.C:
+		case <-time.After(b.slow[batch.Queue]):
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()
@@ -309,14 +305,7 @@ func TestAnswer(t *testing.T) {
 		}
 		return nil
 	}
-	process := func() *delivery.Deliverer {
-		d, err := delivery.New(k.store, k.sorter, &delivery.Options{
-			ForEach: fanout.OneByOne, Now: func() time.Time { return k.now },
-			Aside: func(context.Context, string, string) error { return nil },
-		})
-		k.must(err)
-		return d
-	}
+	aside := delivery.Options{Aside: func(context.Context, string, string) error { return nil }}
 	said := map[int64]delivery.Response{
 		1: {Status: 200, Took: 20 * time.Millisecond, Text: "first"},
 		3: {Status: 202, Took: 2 * time.Second, Text: strings.Repeat("é", 500)},
@@ -337,8 +326,7 @@ func TestAnswer(t *testing.T) {
 	counted := map[string]int{}
 	for _, reader := range []delivery.Reader{silent, r} {
 		writes = 0
-		done := process().Deliver(t.Context(), "q", reader, 3)
-		k.must(done.Err)
+		k.must(k.deliverer(aside).Deliver(t.Context(), "q", reader, 3).Err)
 		counted[reader.Name] = writes
 	}
 	check.That(t, counted["c"] == counted["silent"], "writes %v: an answer costs one", counted)
@@ -346,16 +334,14 @@ func TestAnswer(t *testing.T) {
 	if a := c.Answer; a.Status != 202 || a.Took != 2*time.Second || !a.At.Equal(k.now) || len(a.Text) > 210 || !strings.HasPrefix(a.Text, "éé") {
 		t.Errorf("%+v", a)
 	}
-	handle := check.Get(delivery.OnStream(process(), cursor.Names{}, r))
-	stream := func() int64 {
-		_, err := handle(t.Context(), table.StreamEvent{Records: []json.RawMessage{moved(1, "q", 3, 5)}})
-		k.must(err)
-		return k.standing("q").Delivered
+	k.d = k.deliverer(aside)
+	for range 2 {
+		k.streamTo(r, allWell, moved(1, "q", 3, 5))
+		k.at("q", 3, delivery.Idle)
 	}
-	check.Is(t, stream(), 3)
-	check.Is(t, stream(), 3)
 	k.pass(10 * time.Minute)
-	check.Is(t, stream(), 5)
+	k.streamTo(r, allWell, moved(1, "q", 3, 5))
+	k.at("q", 5, delivery.Idle)
 	check.Is(t, k.standing("q").Answer.Status, 202)
 }
 
@@ -372,11 +358,8 @@ type sharing struct {
 func newSharing(t *testing.T) *sharing {
 	s := &sharing{desk: newDesk(t), bodies: map[string]string{}}
 	s.meter = ddbtest.NewMeter(s.queues)
-	var err error
-	s.sorter, err = cursor.New(s.queues.on(s.meter), &cursor.Options{ForEach: fanout.OneByOne})
-	s.must(err)
-	s.d, err = delivery.New(s.store, s.sorter, nil) // side by side
-	s.must(err)
+	s.sorter = check.Get(cursor.New(s.queues.on(s.meter), &cursor.Options{ForEach: fanout.OneByOne}))
+	s.d = check.Get(delivery.New(s.store, s.sorter, nil)) // side by side
 	return s
 }
 
@@ -448,6 +431,5 @@ func TestAReadThatFailsIsNotShared(t *testing.T) {
 		return nil
 	}
 	s.comes(a, b)
-	got := s.bodies["a"] + s.bodies["b"]
-	check.Is(t, len(got), len("1x2x")+len("1x2x3x4x"), s.bodies)
+	check.Is(t, len(s.bodies["a"]+s.bodies["b"]), len("1x2x")+len("1x2x3x4x"), s.bodies)
 }

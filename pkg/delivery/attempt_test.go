@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/request"
@@ -48,15 +50,12 @@ func TestAttemptsAreKept(t *testing.T) {
 	for _, it := range k.consumers.Items("streamsort-consumers") {
 		size = max(size, it.Size())
 	}
-	most := 5 << 10
-	check.That(t, size <= most, "the item has %d bytes, want %d at most", size, most)
+	check.That(t, size <= 5<<10, "the item has %d bytes, want 5 KB at most", size)
 	check.Get(k.d.Operate(t.Context(), redrives(delivery.Order{Queue: "q", Consumer: "c", Reason: "r", Op: "o"}, 1)))
 	check.Is(t, k.standing("q").Last, c.Last)
 	k.fails = nil
 	k.to(reader, "q", endedCaughtUp)
-	if after := k.standing("q"); after.Delivered != 2 || after.Last != (request.Attempts{}) {
-		t.Errorf("after it was taken %d: %+v", after.Delivered, after.Last)
-	}
+	check.Is(t, k.at("q", 2, delivery.Idle).Last, request.Attempts{})
 }
 
 // TestAWorkerThatDiesIsAnAttempt: nothing was answered until the lease was over, and the consumer
@@ -71,15 +70,20 @@ func TestAWorkerThatDiesIsAnAttempt(t *testing.T) {
 	if a := c.Last[0]; !a.Died || a.N != 1 || a.Token != dead.String() || !a.At.Equal(c.LeaseUntil) || !c.Retries() || c.Fails() {
 		t.Errorf("%+v of %+v", a, c)
 	}
-	rows := k.failing()
-	check.That(t, len(rows) == 1 && rows[0].Queue == "q", "listed is %+v", rows)
+	k.failing("q 1: ")
 	k.ends("q", endedCaughtUp)
-	check.Is(t, len(k.failing()), 0)
+	k.failing()
 }
 
-func (k *desk) failing() []trouble.Row {
+// failing checks what is listed of messages that fail, such as "q 2: no", and returns the rows.
+func (k *desk) failing(want ...string) []trouble.Row {
 	k.t.Helper()
 	rows, _ := check.Get2(k.trouble().Page(k.t.Context(), trouble.Failing, "", "", 100))
+	var got []string
+	for _, row := range rows {
+		got = append(got, fmt.Sprintf("%s %d: %s", row.Queue, row.Seq, row.Error))
+	}
+	check.Is(k.t, cmp.Diff(want, got), "")
 	return rows
 }
 
@@ -113,9 +117,7 @@ func TestTheFirstFailureIsListed(t *testing.T) {
 	k.put("q", 2)
 	fail("order 17 is bad")
 	noted("the first failure", "put trouble")
-	if rows := k.failing(); len(rows) != 1 || rows[0].Error != "order 17 is bad" || rows[0].Seq != 2 {
-		t.Errorf("listed is %+v", rows)
-	}
+	k.failing("q 2: order 17 is bad")
 	fail("order 18 is bad")
 	fail("order 19 is bad")
 	noted("further attempts")
@@ -127,7 +129,7 @@ func TestTheFirstFailureIsListed(t *testing.T) {
 	k.put("q", 3)
 	k.to(reader, "q", "")
 	noted("healthy traffic after it")
-	check.Is(t, len(k.failing()), 0)
+	k.failing()
 }
 
 // TestTheFirstFailureOfAPuller: an abort lists the consumer, and its commit ends that.
@@ -136,21 +138,17 @@ func TestTheFirstFailureOfAPuller(t *testing.T) {
 	claims := check.Get(delivery.NewClaims(k.d, nil))
 	k.must(claims.Create(t.Context(), "q", "c"))
 	claim := func(id string) delivery.Held {
-		t.Helper()
-		a, err := claims.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: id})
-		k.must(err)
-		return a.Held()
+		return check.Get(claims.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: id})).Held()
 	}
 	check.Get(claims.Abort(t.Context(), claim("a"), "no card"))
-	if rows := k.failing(); len(rows) != 1 || rows[0].Error != "no card" || k.standing("q").Last[0].Answer != "no card" {
-		t.Errorf("listed is %+v", rows)
-	}
+	k.failing("q 1: no card")
+	check.Is(t, k.standing("q").Last[0].Answer, "no card")
 	k.pass(time.Hour)
 	h := claim("b")
 	check.Get(claims.Prepare(t.Context(), h))
 	check.Get(claims.Commit(t.Context(), h))
-	rows := k.failing()
-	check.That(t, len(rows) == 0 && k.standing("q").Delivered == 1, "listed is %+v", rows)
+	k.failing()
+	k.at("q", 1, delivery.Idle)
 }
 
 // TestAMessageRefusedForGoodIsListed: also where the delivery has no time left before the message
@@ -165,28 +163,18 @@ func TestAMessageRefusedForGoodIsListed(t *testing.T) {
 	ctx, cancel := context.WithDeadline(t.Context(), deadline)
 	defer cancel()
 	check.Is(t, ending(k.d.Deliver(ctx, "q", k.reader(), -1)), endedOutOfTime)
-	rows := k.failing()
-	check.That(t, len(rows) == 1 && rows[0].Queue == "q" && rows[0].Seq == 1 && rows[0].Error == "order 3 is bad",
-		"listed is %+v", rows)
+	k.failing("q 1: order 3 is bad")
 }
 
 // TestTriesAreThoseOfTheAttempts: how often a message was tried is the number of its last attempt,
 // however its batch came by parts.
 func TestTriesAreThoseOfTheAttempts(t *testing.T) {
 	k := newDesk(t, 1, 2, 3)
-	cause := errNo
-	k.fails = func(b delivery.Batch) error {
-		if b.To < 3 {
-			return nil
-		}
-		return cause
-	}
 	reader := k.reader()
 	reader.MaxAttempts, reader.BlockAfter = 10, time.Hour
 	for n := range 9 {
-		cause = errNo
-		if n > 6 {
-			cause = delivery.SinkAway(errNo)
+		if k.poison(3, errNo); n > 6 {
+			k.poison(3, delivery.SinkAway(errNo))
 		}
 		k.to(reader, "q", "")
 		k.pass(10 * time.Minute)
@@ -201,9 +189,9 @@ func TestTriesAreThoseOfTheAttempts(t *testing.T) {
 		}
 	}
 	check.Get(k.d.Operate(t.Context(), redrives(orderOf("q"), 3)))
-	if c := k.standing("q"); c.Tries() != 0 || c.Last == (request.Attempts{}) {
-		t.Errorf("after a redrive %d tries, attempts %+v", c.Tries(), c.Last)
-	}
+	c := k.standing("q")
+	check.Is(t, c.Tries(), 0)
+	check.That(t, c.Last != request.Attempts{}, "the attempts are gone after a redrive")
 }
 
 // TestASinkThatIsAwayBlocksNothing: however often it is away, nothing is counted; the times between
@@ -214,8 +202,7 @@ func TestASinkThatIsAwayBlocksNothing(t *testing.T) {
 	waits := []time.Duration{time.Second, 10 * time.Second, time.Minute, 5 * time.Minute, 5 * time.Minute}
 	for i := range 20 {
 		done := k.ends("q", endedFailed)
-		want, got := waits[min(i, len(waits)-1)], done.Record.RetryAt.Sub(k.now)
-		check.Is(t, got, want, i+1)
+		check.Is(t, done.Record.RetryAt.Sub(k.now), waits[min(i, len(waits)-1)], i+1)
 		k.gets("q 1,2,3 #1")
 		k.pass(5 * time.Minute)
 	}
@@ -276,53 +263,38 @@ func TestNotBefore(t *testing.T) {
 // claim back; what is behind it comes again, as often as it may.
 func TestAPartIsDone(t *testing.T) {
 	k := newDesk(t, 1, 2, 3, 4, 5)
-	var got []string
 	r := k.reader()
 	r.MaxMessages, r.BlockAfter = 4, time.Second
-	r.Handle = func(_ context.Context, b delivery.Batch) error {
-		got = append(got, fmt.Sprintf("%d-%d #%d", b.From+1, b.To, b.Attempt))
-		if b.From < 3 && b.To >= 3 {
-			return delivery.DoneUpTo(errors.New("no 3"), 2)
-		}
-		return nil
-	}
-	done := k.d.Deliver(t.Context(), "q", r, -1)
-	c := k.standing("q")
-	check.That(t, ending(done) == endedFailed && done.Messages == 2 && c.Delivered == 2 && c.State == delivery.Idle && c.Attempts == 1 && c.Together == 1 && c.IsolateTo == 4,
-		"%+v", done)
+	k.poison(3, delivery.DoneUpTo(errors.New("no 3"), 2))
+	done := k.to(r, "q", endedFailed)
+	check.Is(t, done.Messages, 2)
+	c := k.at("q", 2, delivery.Idle)
+	check.That(t, c.Attempts == 1 && c.Together == 1 && c.IsolateTo == 4, "%+v", c)
 	for k.standing("q").State != delivery.Blocked {
 		k.pass(time.Hour)
-		k.d.Deliver(t.Context(), "q", r, -1)
+		k.to(r, "q", "")
 	}
 	check.Get(k.d.Operate(t.Context(), skips(orderOf("q"), 3)))
-	check.Is(t, ending(k.d.Deliver(t.Context(), "q", r, -1)), endedCaughtUp)
-	check.That(t, len(got) >= 3 && got[0] == "1-4 #1" && got[1] == "3-4 #2" && (got[len(got)-1] == "5-5 #1" || got[len(got)-1] == "4-5 #1"),
-		"it got %q", got)
+	k.to(r, "q", endedCaughtUp)
+	got := strings.Join(k.got, ", ")
+	check.That(t, strings.HasPrefix(got, "q 1,2,3,4 #1, q 3,4 #2"), "it got %q", got)
+	check.That(t, strings.HasSuffix(got, "q 5 #1") || strings.HasSuffix(got, "q 4,5 #1"), "it got %q", got)
 }
 
 // TestTheAttemptGoesOnByHalves: no message comes under a lower attempt than before, nor one that
 // was never tried under any but the first.
 func TestTheAttemptGoesOnByHalves(t *testing.T) {
 	k := newDesk(t, 1, 2, 3, 4, 5, 6, 7, 8)
-	var got []string
 	r := k.reader()
 	r.MaxMessages, r.MaxAttempts = 4, 6
-	fails := true
-	r.Handle = func(_ context.Context, b delivery.Batch) error {
-		got = append(got, fmt.Sprintf("%d-%d #%d", b.From+1, b.To, b.Attempt))
-		if fails && b.From < 2 && b.To >= 2 {
-			return errors.New("no 2")
-		}
-		return nil
-	}
+	k.poison(2, errNo)
 	for range 4 {
-		k.d.Deliver(t.Context(), "q", r, -1)
+		k.to(r, "q", "")
 		k.pass(time.Hour)
 	}
-	fails = false
-	check.Is(t, ending(k.d.Deliver(t.Context(), "q", r, -1)), endedCaughtUp)
-	want := []string{"1-4 #1", "1-4 #2", "1-2 #3", "1-1 #4", "2-2 #4", "2-2 #5", "3-6 #5", "7-8 #1"}
-	check.That(t, slices.Equal(got, want), "it got %q, want %q", got, want)
+	k.fails = nil
+	k.to(r, "q", endedCaughtUp)
+	k.gets("q 1,2,3,4 #1", "q 1,2,3,4 #2", "q 1,2 #3", "q 1 #4", "q 2 #4", "q 2 #5", "q 3,4,5,6 #5", "q 7,8 #1")
 }
 
 // TestAPartThatCannotBeCommitted: a batch with replies is committed whole; and a seq must be in the
@@ -338,9 +310,8 @@ func TestAPartThatCannotBeCommitted(t *testing.T) {
 		k := newDesk(t, 1, 2, 3)
 		r := k.reader()
 		r.Handle = func(_ context.Context, b delivery.Batch) error { return delivery.DoneUpTo(errors.New("no"), done(b)) }
-		if ended := k.d.Deliver(t.Context(), "q", r, -1); ending(ended) != endedFailed || ended.Messages != 0 || k.standing("q").Delivered != 0 {
-			t.Errorf("%s: %+v", name, ended)
-		}
+		check.Is(t, k.to(r, "q", endedFailed).Messages, 0, name)
+		k.at("q", 0, delivery.Idle)
 	}
 	check.That(t, delivery.DoneUpTo(nil, 1) == nil, "nothing failed, and that is an error")
 }

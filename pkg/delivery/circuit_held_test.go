@@ -17,10 +17,9 @@ import (
 )
 
 // heldBack are the queues that the circuit holds back, those first that are for longest.
-func (k *desk) heldBack() []string {
+func (k *desk) heldBack() (queues []string) {
 	k.t.Helper()
 	rows, _ := check.Get2(k.trouble().Oldest(k.t.Context(), trouble.HeldBy("c"), trouble.Ages{}, 0))
-	var queues []string
 	for _, row := range rows {
 		queues = append(queues, row.Queue)
 	}
@@ -28,10 +27,9 @@ func (k *desk) heldBack() []string {
 }
 
 // open are the names of which it is listed that their circuit is open.
-func (k *desk) open() []string {
+func (k *desk) open() (names []string) {
 	k.t.Helper()
 	rows, _ := check.Get2(k.trouble().Page(k.t.Context(), trouble.CircuitOpen, "", "", 10))
-	var names []string
 	for _, row := range rows {
 		names = append(names, row.Consumer)
 	}
@@ -106,11 +104,7 @@ func TestProbesGoRound(t *testing.T) {
 
 func (k *desk) woken(queues []string, meanwhile func()) (woken []string) {
 	k.t.Helper()
-	notified := func(queue string) time.Time {
-		it, err := k.sorter.Status(k.t.Context(), queue)
-		k.must(err)
-		return it.Notified
-	}
+	notified := func(queue string) time.Time { return check.Get(k.sorter.Status(k.t.Context(), queue)).Notified }
 	before := map[string]time.Time{}
 	for _, queue := range queues {
 		before[queue] = notified(queue)
@@ -178,8 +172,7 @@ func TestHeldBackByWhatIsOver(t *testing.T) {
 		check.Need(t, made, "nobody closed it")
 		k.fails = nil
 		asked, jumps = 0, nth
-		done := k.d.Deliver(t.Context(), "r", k.patient(), -1)
-		k.must(done.Err)
+		done := k.hands("r", "")
 		check.That(t, ending(done) == endedCaughtUp || slices.Contains(k.heldBack(), "r"),
 			"clock %d: %s, and r is not held back", nth, ending(done))
 		if asked < nth {
@@ -236,8 +229,7 @@ func TestOneWakesHeldQueuesUp(t *testing.T) {
 	k.queues.fail = func(request, _ string) error {
 		if k.d == first && request == "notify" && k.now.Sub(began) < 4*time.Second {
 			k.restarted()
-			did, next, err := k.d.Wake(t.Context(), "", "c", o)
-			k.must(err)
+			did, next := check.Get2(k.d.Wake(t.Context(), "", "c", o))
 			check.That(t, did.Notified <= 0 && next.Sub(began).Truncate(time.Second) == 5*time.Second,
 				"the other did %+v, and comes again after %s", did, next.Sub(began))
 			k.d = first

@@ -11,7 +11,6 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/request"
-	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
@@ -81,7 +80,8 @@ func TestTheCircuitOpens(t *testing.T) {
 			}
 			check.That(t, !k.circuit().Open(), "it is open, and two queues failed")
 			k.hands("q3", endedFailed)
-			k.gets("q1 1 #1", "q2 1 #1", "q1 1 #"+attemptOf(k, "q1"), "q2 1 #"+attemptOf(k, "q2"), "q3 1 #1")
+			again := fmt.Sprint(max(k.standing("q1").Attempts, 1))
+			k.gets("q1 1 #1", "q2 1 #1", "q1 1 #"+again, "q2 1 #"+again, "q3 1 #1")
 			for range 2 {
 				k.hands("q4", endedCircuitOpen)
 				k.gets()
@@ -90,11 +90,6 @@ func TestTheCircuitOpens(t *testing.T) {
 			}
 		})
 	}
-}
-
-func attemptOf(k *desk, queue string) string {
-	k.t.Helper()
-	return fmt.Sprint(max(k.standing(queue).Attempts, 1))
 }
 
 // TestProbes: while the circuit is open one batch is delivered at a time, by the schedule.
@@ -439,20 +434,15 @@ func TestACircuitThatIsOff(t *testing.T) {
 	k.fails = func(delivery.Batch) error { return errNo }
 	for _, queue := range []string{"q1", "q2", "q3", "q4"} {
 		k.put(queue, 1)
-		check.Is(t, ending(k.d.Deliver(t.Context(), queue, off, -1)), endedFailed, queue)
+		k.to(off, queue, endedFailed)
 	}
-	c := k.circuit()
-	check.That(t, !c.Open(), "%+v", c)
-	k = newDesk(t)
-	k.opens()
+	check.That(t, !k.circuit().Open(), "it is open")
+	k = openDesk(t)
 	probe := k.circuit().ProbeAt
-	done := k.d.Deliver(t.Context(), "q", off, -1)
-	check.That(t, ending(done) == endedFailed && done.Record.RetryAt.Before(probe), "%+v", done)
-	c = k.circuit()
+	check.That(t, k.to(off, "q", endedFailed).Record.RetryAt.Before(probe), "it waits for the probe")
+	c := k.circuit()
 	check.That(t, !c.Open() && c.Waking, "it was switched off, and is %+v", c)
-	if row, found, err := k.trouble().Row(t.Context(), trouble.HeldBy("c"), "q", "c"); err != nil || found {
-		t.Errorf("%+v, %v", row, err)
-	}
+	check.That(t, !slices.Contains(k.heldBack(), "q"), "it holds q back")
 }
 
 // TestSkippedMessagesShowNothing: a batch of nothing but messages that never come is no sign of a
@@ -464,19 +454,12 @@ func TestSkippedMessagesShowNothing(t *testing.T) {
 	k.put("s", 3)
 	check.Get2(k.sorter.Inside(queuelog.Inside{}).SkipGap(t.Context(), "s", "lost", 0, 10))
 	k.opens()
-	k.fails = func(b delivery.Batch) error {
-		if len(b.Messages) == 0 {
-			return nil
-		}
-		return errNo
-	}
+	k.poison(3, errNo)
 	k.probeDue()
 	one := k.patient()
 	one.MaxMessages = 1
-	done := k.d.Deliver(t.Context(), "s", one, -1)
-	k.must(done.Err)
-	check.That(t, ending(done) == endedCircuitOpen && done.Batches == 1 && done.Skipped == 1,
-		"%+v", done)
+	done := k.to(one, "s", endedCircuitOpen)
+	check.That(t, done.Batches == 1 && done.Skipped == 1, "%+v", done)
 	e := k.health()
 	if wait := e.Circuit.ProbeAt.Sub(k.now); !e.Circuit.Open() || !e.TakenAt.IsZero() || wait <= 0 || wait > 20*time.Second {
 		t.Errorf("the next probe is after %s: %+v", wait, e)

@@ -3,6 +3,7 @@ package delivery_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -27,9 +28,7 @@ func (k *desk) defers() delivery.Reader {
 
 func (k *desk) defersTo(want string) delivery.Held {
 	k.t.Helper()
-	if done := k.d.Deliver(k.t.Context(), "q", k.defers(), -1); done.Err != nil || ending(done) != want {
-		k.t.Fatalf("it ended as %s (%v, %v), want %s", ending(done), done.Cause, done.Err, want)
-	}
+	k.to(k.defers(), "q", want)
 	return delivery.Held{Queue: "q", Consumer: "c", Token: k.standing("q").Token}
 }
 
@@ -79,8 +78,7 @@ func TestAWorkerHasMoreTimeBeforeTheHandlerDefers(t *testing.T) {
 			return nil
 		}
 		k.defersTo(endedDeferred)
-		left, want := k.standing("q").LeaseUntil.Sub(k.now), max(more, 10*time.Minute)
-		check.Is(t, left, want, more)
+		check.Is(t, k.standing("q").LeaseUntil.Sub(k.now), max(more, 10*time.Minute))
 	}
 }
 
@@ -93,14 +91,12 @@ func TestTheTokenOfATrackedBatch(t *testing.T) {
 		p := k.worker()
 		before := k.standing("q")
 		invalid(t, check.Err(p.Extend(t.Context(), h, 6*time.Hour)), "token")
-		c := k.standing("q")
-		check.That(t, c.LeaseUntil.Equal(before.LeaseUntil), "it was extended to %s", c.LeaseUntil)
+		check.Is(t, k.standing("q").LeaseUntil, before.LeaseUntil)
 		if begun {
 			k.works(k.edges[0])
 		}
 		answered(t, "commit", delivery.OK)(p.Commit(t.Context(), h))
-		chain := check.Get(k.acker.Get(t.Context(), k.tags[0]))
-		check.That(t, chain.End() != xorack.Open, "%+v", chain.End())
+		check.That(t, check.Get(k.acker.Get(t.Context(), k.tags[0])).End() != xorack.Open, "it is open")
 		k.finishes()
 		k.at("q", 2, delivery.Idle)
 		answered(t, "extend, after the commit", delivery.Committed)(p.Extend(t.Context(), h, time.Hour))
@@ -173,13 +169,10 @@ func TestDeferIsChecked(t *testing.T) {
 		k.d.Deliver(t.Context(), "q", k.reader(), -1)
 		k.pass(10 * time.Minute)
 	}
-	err := (delivery.Batch{}).Defer(time.Minute)
-	check.That(t, err != nil, "a batch that nobody claimed here was deferred")
+	check.That(t, (delivery.Batch{}).Defer(time.Minute) != nil, "a batch that nobody claimed here was deferred")
 	k.fails = func(b delivery.Batch) error {
 		return errors.Join(b.Reply(delivery.Reply{Queue: "r", Body: []byte("x")}), b.Defer(time.Minute))
 	}
-	if done := k.d.Deliver(t.Context(), "q", k.reader(), -1); done.Cause == nil || !strings.Contains(done.Cause.Error(), "takes no replies") {
-		t.Errorf("it ended as %s (%v); want that it has replies", ending(done), done.Cause)
-	}
+	check.Has(t, fmt.Sprint(k.deliver("q").Cause), "takes no replies")
 	check.Fails(t, check.Err(k.sorter.Status(t.Context(), "r")), cursor.ErrNoQueue)
 }

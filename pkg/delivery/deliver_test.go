@@ -53,12 +53,9 @@ func TestAProcessThatDiedIsNotABadMessage(t *testing.T) {
 			runtime.Goexit()
 			return nil
 		}
-		died := make(chan bool)
-		go func() {
-			defer close(died)
-			k.d.Deliver(t.Context(), "q", doomed, -1)
-		}()
-		<-died
+		var died sync.WaitGroup
+		died.Go(func() { k.d.Deliver(t.Context(), "q", doomed, -1) })
+		died.Wait()
 		k.pass(2 * time.Minute)
 	}
 	die()
@@ -73,7 +70,7 @@ func TestAProcessThatDiedIsNotABadMessage(t *testing.T) {
 	}
 	want := []int64{100, 100, 50, 25, 1, 1, 1, 1, 1}
 	check.That(t, slices.Equal(widths, want), "claims of %d messages, want %d", widths, want)
-	check.Is(t, ending(k.d.Deliver(t.Context(), "q", r, -1)), endedBlocked)
+	k.to(r, "q", endedBlocked)
 	k.at("q", 100, delivery.Blocked)
 }
 
@@ -156,9 +153,8 @@ func TestWhatArrivesMeanwhileIsHandedOn(t *testing.T) {
 		}
 		for _, asked := range []struct{ known, noted int64 }{{b.To, 0}, {-1, next - 1}, {next - 1, next - 1}, {next - 2, next - 1}} {
 			before := k.standing("q").Asked
-			if done := k.d.Deliver(t.Context(), "q", k.reader(), asked.known); ending(done) != endedBusy || done.Err != nil {
-				t.Errorf("%d, while %d is delivered: %s, %v", asked.known, b.To, ending(done), done.Err)
-			}
+			done := k.d.Deliver(t.Context(), "q", k.reader(), asked.known)
+			check.Is(t, ending(done), endedBusy, asked.known, b.To, done.Err)
 			check.Is(t, k.standing("q").Asked, max(asked.noted, before), asked.known, b.To, asked.noted)
 		}
 		return nil
@@ -273,22 +269,14 @@ func TestHanded(t *testing.T) {
 	k := newDesk(t, 1, 2, 3, 4, 5)
 	var got []string
 	r := k.reader()
-	bad := errors.New("bad")
-	r.Handle = func(_ context.Context, b delivery.Batch) error {
-		if b.From == 3 {
-			return bad
-		}
-		return nil
-	}
+	k.poison(4, errors.New("bad"))
 	r.Handed = func(h delivery.Handed) {
 		check.That(t, !h.Claimed.IsZero() && !h.Returned.Before(h.Claimed) && (h.Committed.IsZero() || !h.Committed.Before(h.Returned)),
 			"%+v", h)
 		got = append(got, fmt.Sprintf("%d-%d %v %v", h.Batch.From+1, h.Batch.To, !h.Committed.IsZero(), h.Err))
 	}
-	done := k.d.Deliver(t.Context(), "q", r, -1)
-	k.must(done.Err)
-	want := []string{"1-3 true <nil>", "4-5 false bad"}
-	check.That(t, slices.Equal(got, want), "notified %q, want %q", got, want)
+	k.to(r, "q", endedFailed)
+	check.Is(t, strings.Join(got, ", "), "1-3 true <nil>, 4-5 false bad")
 
 	// Another took its claim over meanwhile: it is not known to be committed.
 	k.put("other", 1)
@@ -298,9 +286,8 @@ func TestHanded(t *testing.T) {
 		k.d.Deliver(t.Context(), "other", k.reader(), -1)
 		return nil
 	}
-	check.Is(t, ending(k.d.Deliver(t.Context(), "other", r, -1)), endedLost)
-	want = []string{"1-1 false <nil>"}
-	check.That(t, slices.Equal(got, want), "notified %q, want %q", got, want)
+	k.to(r, "other", endedLost)
+	check.Is(t, strings.Join(got, ", "), "1-1 false <nil>")
 }
 
 // A caller that says nothing of it has the queues of a batch of records delivered side by side.
@@ -420,12 +407,7 @@ func TestKeyedQueuesAreDelivered(t *testing.T) {
 				}
 				return nil
 			}
-			deliver := func(want string) {
-				t.Helper()
-				if done := k.d.Deliver(t.Context(), "q", r, -1); done.Err != nil || ending(done) != want {
-					t.Errorf("it ended as %s (%v), want %s", ending(done), done.Err, want)
-				}
-			}
+			deliver := func(want string) { t.Helper(); k.to(r, "q", want) }
 			k.putKeyed("q", 20, 10)
 			deliver(endedCaughtUp) // they wait
 			k.settles("q")

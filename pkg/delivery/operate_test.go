@@ -40,10 +40,7 @@ func (k *desk) operations(want ...string) {
 // is not.
 func TestSkipBeforeItBlocks(t *testing.T) {
 	k := newDesk(t, 1, 2, 3)
-	skip := func(op string, seq int64) error {
-		_, err := k.d.Operate(t.Context(), skips(order(op), seq))
-		return err
-	}
+	skip := func(op string, seq int64) error { return check.Err(k.d.Operate(t.Context(), skips(order(op), seq))) }
 	k.poison(2, errors.New("no"))
 	k.ends("q", endedFailed)
 	if err := skip("with others", 1); !refused(err, "not-blocked") || !strings.Contains(err.Error(), "with others up to 3") {
@@ -104,8 +101,7 @@ func erasure(op string) delivery.Order {
 func (k *desk) erase() (cursor.Cursor, cursor.Remains) {
 	k.t.Helper()
 	c := check.Get(k.d.Inside(request.Inside{}).Erase(k.t.Context(), erasure("op")))
-	c, deleted := check.Get2(k.d.Inside(request.Inside{}).EraseMore(k.t.Context(), c, nil))
-	return c, deleted
+	return check.Get2(k.d.Inside(request.Inside{}).EraseMore(k.t.Context(), c, nil))
 }
 
 func (k *desk) left(messages, consumers int) {
@@ -158,9 +154,7 @@ func TestSweepErasesWhatConsumersKept(t *testing.T) {
 		return kept > 0, nil
 	}}
 	emptied := func() bool {
-		c, err := k.sorter.Inside(queuelog.Inside{}).ErasureOf(t.Context(), "q")
-		k.must(err)
-		return !c.Erasure.Emptied.IsZero()
+		return !check.Get(k.sorter.Inside(queuelog.Inside{}).ErasureOf(t.Context(), "q")).Erasure.Emptied.IsZero()
 	}
 	k.pass(2 * cursor.EraseGrace)
 	check.Fails(t, check.Err(k.d.Sweep(t.Context(), options)), failed)
@@ -210,9 +204,9 @@ func TestRepliesToAnErasedQueue(t *testing.T) {
 	check.Get(k.d.Inside(request.Inside{}).Erase(t.Context(), o))
 	k.pass(20 * time.Minute)
 	k.ends("q", endedCaughtUp)
-	if c := k.at("q", 1, delivery.Idle); c.Refused.N != 1 || c.Refused.Why != "the queue was erased: its name cannot be used again" {
-		t.Errorf("%+v", c.Refused)
-	}
+	refused := k.at("q", 1, delivery.Idle).Refused
+	check.Is(t, refused.N, 1)
+	check.Is(t, refused.Why, "the queue was erased: its name cannot be used again")
 	// A new batch with such a reply fails, and the queue is not taken for the erased one.
 	k.put("q", 2)
 	done := k.ends("q", endedFailed)
@@ -224,8 +218,7 @@ func TestEraseEndsTrackedClaims(t *testing.T) {
 	k := newTrackedDesk(t, upTo(1, 3)...)
 	r := k.reader()
 	r.Track = time.Hour
-	done := k.d.Deliver(t.Context(), "q", r, -1)
-	check.Need(t, ending(done) == endedDeferred, "%+v", done)
+	k.to(r, "q", endedDeferred)
 	tag := delivery.ChainOf(k.standing("q"))
 	without := k.deliverer(delivery.Options{})
 	c := check.Get(without.Inside(request.Inside{}).Erase(t.Context(), erasure("op")))

@@ -358,8 +358,7 @@ func TestStoreFirstFailure(t *testing.T) {
 		c = b.claim(c, "r6", 7)
 		first.Block = true
 		c = b.fails(c, first)
-		after, made, err := b.Unblock(b.Context(), c, false, "op 1")
-		b.check(err)
+		after, made := check.Get2(b.Unblock(b.Context(), c, false, "op 1"))
 		check.That(b.T, made && after.FailingSince.IsZero() && !after.Proven,
 			"redriven: %+v, %v; want nothing of the failures before", after, made)
 	})
@@ -462,8 +461,7 @@ func (b *bench) answer(what string, want Consumer, wantMade bool) func(Consumer,
 
 func (b *bench) standing(queue, name string) Consumer {
 	b.Helper()
-	c, err := b.Consumer(b.Context(), queue, name)
-	b.check(err)
+	c := check.Get(b.Consumer(b.Context(), queue, name))
 	return c
 }
 

@@ -36,8 +36,7 @@ func (b *bench) learnt(what string, want request.Health, wantMade bool) func(req
 		same(b.T, what+": made", made, wantMade)
 		same(b.T, what, got, want)
 		for _, strong := range []bool{true, false} {
-			there, err := b.Health(b.Context(), want.Consumer, strong)
-			b.check(err)
+			there := check.Get(b.Health(b.Context(), want.Consumer, strong))
 			same(b.T, what+", as it stands there", there, want)
 		}
 		return got
@@ -49,8 +48,7 @@ func (b *bench) learnt(what string, want request.Health, wantMade bool) func(req
 func TestStoreHealth(t *testing.T) {
 	each(t, func(b *bench) {
 		name := b.queue
-		none, err := b.Health(b.Context(), name, true)
-		b.check(err)
+		none := check.Get(b.Health(b.Context(), name, true))
 		same(b.T, "nothing learnt", none, request.Health{Consumer: name})
 
 		at := time.UnixMilli(1_000).UTC()
@@ -73,8 +71,7 @@ func TestStoreHealth(t *testing.T) {
 // TestStoreHealthIsNoConsumer: a queue may have the name of the partition.
 func TestStoreHealthIsNoConsumer(t *testing.T) {
 	each(t, func(b *bench) {
-		_, _, err := b.Learn(b.Context(), request.Health{Consumer: b.queue}, request.Health{Consumer: b.queue, By: "a"})
-		b.check(err)
+		check.Get2(b.Learn(b.Context(), request.Health{Consumer: b.queue}, request.Health{Consumer: b.queue, By: "a"}))
 		queue := "consumer " + b.queue
 		if page, _, err := b.Consumers(b.Context(), queue, ""); err != nil || len(page) > 0 {
 			b.Errorf("%d consumers, %v; want none", len(page), err)
@@ -83,8 +80,7 @@ func TestStoreHealthIsNoConsumer(t *testing.T) {
 		c.Queue = queue
 		b.create(c)
 		for _, after := range []string{"", "--"} {
-			page, _, err := b.Consumers(b.Context(), queue, after)
-			b.check(err)
+			page, _ := check.Get2(b.Consumers(b.Context(), queue, after))
 			if after == "" {
 				same(b.T, "the queue's consumers", page, []Consumer{c})
 			} else if len(page) > 0 {
@@ -129,11 +125,9 @@ func TestStoreHealthItem(t *testing.T) {
 			broken := ddb.Update{Op: ddb.Op{Table: &sharedNow.tables[0]}, Key: key, Do: []ddb.Action{
 				ddb.Path("v").Set(ddb.Int(1)), ddb.Path("opened").Remove(), ddb.Path("rev").Set(ddb.Int(1)), ddb.Path("failing").Set(ddb.ListOf()),
 			}}
-			_, err := b.faults.Do(b.Context(), broken)
-			b.check(err)
+			check.Get(b.faults.Do(b.Context(), broken))
 			broken.Do = []ddb.Action{wrong}
-			_, err = b.faults.Do(b.Context(), broken)
-			b.check(err)
+			check.Get(b.faults.Do(b.Context(), broken))
 			got, err := b.Health(b.Context(), b.queue, true)
 			check.That(b.T, err != nil, "%s: %+v was read", name, got)
 		}

@@ -68,8 +68,7 @@ func TestStoreNoConsumer(t *testing.T) {
 			return b.Refuse(ctx, b.queue, "a", token, refusals{N: 1, Why: "no", Since: at})
 		}
 		for what, write := range writes {
-			got, made, err := write()
-			b.check(err)
+			got, made := check.Get2(write())
 			same(b.T, what+": made", made, false)
 			same(b.T, what, got, Consumer{})
 			same(b.T, what+", as it stands there", b.standing(b.queue, "a"), Consumer{})
@@ -86,8 +85,7 @@ func TestStoreConsumers(t *testing.T) {
 		b.create(other)
 		pageOf := func(what, queue, after string, want ...Consumer) {
 			b.Helper()
-			page, next, err := b.Consumers(b.Context(), queue, after)
-			b.check(err)
+			page, next := check.Get2(b.Consumers(b.Context(), queue, after))
 			same(b.T, what, page, want)
 			same(b.T, what+": next", next, "")
 		}
@@ -97,8 +95,7 @@ func TestStoreConsumers(t *testing.T) {
 		var got []Consumer
 		for after := ""; len(got) < len(want); {
 			b.faults.Fail(1, ddbtest.Partial)
-			page, next, err := b.Consumers(b.Context(), b.queue, after)
-			b.check(err)
+			page, next := check.Get2(b.Consumers(b.Context(), b.queue, after))
 			same(b.T, "consumers of a page", len(page), 1)
 			got, after = append(got, page...), next
 		}
@@ -262,8 +259,7 @@ func TestStoreRemove(t *testing.T) {
 	each(t, func(b *bench) {
 		remove := func(what string, seen Consumer, want bool) {
 			b.Helper()
-			done, err := b.Remove(b.Context(), seen)
-			b.check(err)
+			done := check.Get(b.Remove(b.Context(), seen))
 			same(b.T, what, done, want)
 		}
 		c := b.create(b.fresh("a"))
@@ -283,8 +279,7 @@ func TestStoreErase(t *testing.T) {
 	each(t, func(b *bench) {
 		erased := func(what, name string, want bool) {
 			b.Helper()
-			gone, err := b.Erase(b.Context(), b.queue, name)
-			b.check(err)
+			gone := check.Get(b.Erase(b.Context(), b.queue, name))
 			same(b.T, what, gone, want)
 			same(b.T, what+", as it stands there", !b.standing(b.queue, name).Exists(), want)
 		}
@@ -324,8 +319,7 @@ func TestStoreActs(t *testing.T) {
 		other := b.operation(3)
 		other.Queue = b.queue + " 2"
 		b.check(b.RecordOperation(b.Context(), other))
-		page, next, err := b.Audit(b.Context(), b.queue, "")
-		b.check(err)
+		page, next := check.Get2(b.Audit(b.Context(), b.queue, ""))
 		same(b.T, "operations", page, []Operation{second, first})
 		same(b.T, "next", next, "")
 	})
@@ -338,8 +332,7 @@ func TestStoreNamesOperations(t *testing.T) {
 		first.Request, first.Who = map[string]string{"start": "first"}, Who{Kind: "iam", Name: "arn"}
 		named := func(what string, o Operation, want bool) {
 			b.Helper()
-			ours, err := b.NameOperation(b.Context(), o)
-			b.check(err)
+			ours := check.Get(b.NameOperation(b.Context(), o))
 			same(b.T, what, ours, want)
 		}
 		named("the first", first, true)
@@ -365,12 +358,10 @@ func TestStoreNamesOperations(t *testing.T) {
 		elsewhere.Seq++
 		named("of another queue", elsewhere, true)
 		b.check(b.RecordOperation(b.Context(), first))
-		page, next, err := b.Audit(b.Context(), b.queue, "")
-		b.check(err)
+		page, next := check.Get2(b.Audit(b.Context(), b.queue, ""))
 		same(b.T, "the audit log has it once", page, []Operation{first})
 		same(b.T, "next", next, "")
-		page, _, err = b.Audit(b.Context(), b.queue, "zzz")
-		b.check(err)
+		page, _ = check.Get2(b.Audit(b.Context(), b.queue, "zzz"))
 		same(b.T, "from behind its end", page, []Operation{first})
 	})
 }
@@ -383,8 +374,7 @@ func TestStoreActsPages(t *testing.T) {
 		}
 		seen := operations
 		for after := ""; ; {
-			page, next, err := b.Audit(b.Context(), b.queue, after)
-			b.check(err)
+			page, next := check.Get2(b.Audit(b.Context(), b.queue, after))
 			for _, a := range page {
 				seen--
 				same(b.T, "action", a, b.operation(seen))

@@ -209,8 +209,7 @@ func TestStoreNotTakenOver(t *testing.T) {
 			}
 			b.answer("cancelled", c, false)(b.Cancel(b.Context(), c, false, long))
 			b.answer("rewound", c, false)(b.Rewind(b.Context(), c, 1, "op"))
-			done, err := b.Remove(b.Context(), c)
-			b.check(err)
+			done := check.Get(b.Remove(b.Context(), c))
 			same(b.T, "removed", done, false)
 			if c.State == Prepared {
 				c = b.doubted(c)
@@ -232,8 +231,7 @@ func TestStoreQuarantine(t *testing.T) {
 		b.answer("its commit", want, false)(b.CommitPrepared(b.Context(), b.queue, "a", c.Token))
 		b.answer("its abort", want, false)(b.AbortPrepared(b.Context(), b.queue, "a", c.Token, failure(false)))
 		b.answer("its prepare", want, false)(b.Prepare(b.Context(), b.queue, "a", c.Token))
-		done, err := b.Remove(b.Context(), want)
-		b.check(err)
+		done := check.Get(b.Remove(b.Context(), want))
 		same(b.T, "removed", done, false)
 		b.claim(want, "r2", 8)
 	})
@@ -383,8 +381,7 @@ func TestStoreForwardOnly(t *testing.T) {
 		for what, try := range b.writes(c) {
 			b.answer(what, c, false)(try())
 		}
-		removed, err := b.Remove(b.Context(), c)
-		b.check(err)
+		removed := check.Get(b.Remove(b.Context(), c))
 		same(b.T, "removed", removed, false)
 	})
 }
@@ -475,8 +472,7 @@ func TestStoreItems(t *testing.T) {
 		op.Request, op.Who = map[string]string{"start": "first"}, Who{Kind: "jwt", Name: "sub", Client: "app"}
 		b.check(b.RecordOperation(b.Context(), op))
 		same(b.T, "operation", b.stored(1, "operation", "004928274367009 a op 1"), `{at:4928274367009 consumer:a done:true error:no kind:skip op:op 1 operation:004928274367009 a op 1 queue:q reason:why request:{start:first} seq:1 v:1 who:{client:app kind:jwt name:sub}}`)
-		_, err := b.NameOperation(b.Context(), op)
-		b.check(err)
+		check.Get(b.NameOperation(b.Context(), op))
 		same(b.T, "its id", b.stored(1, "operation", "id op 1"), `{at:4928274367009 consumer:a done:true error:no kind:skip op:op 1 operation:id op 1 queue:q reason:why request:{start:first} seq:1 v:1 who:{client:app kind:jwt name:sub}}`)
 	})
 }

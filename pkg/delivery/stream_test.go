@@ -18,7 +18,6 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/request"
-	"github.com/streamsort/streamsort/internal/trouble"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/table"
@@ -228,9 +227,7 @@ func TestDeliverMoved(t *testing.T) {
 	k.at("b", 1, delivery.Idle)
 	check.That(t, check.Err(k.sorter.Status(t.Context(), "none")) != nil, "a hint made the queue")
 	k.must(k.sorter.Put(t.Context(), cursor.Message{Queue: "none", Seq: cursor.NoSeq, ID: "a"})[0].Err) // nor is its kind fixed
-	if _, noted, err := k.trouble().Row(t.Context(), trouble.Missing, "b", "c"); noted || err != nil {
-		t.Errorf("a position that the queue does not have is noted as a loss, %v", err)
-	}
+	k.troubled("a position that the queue does not have is no loss", "")
 	// An erased queue has nothing.
 	check.Get(k.d.Inside(request.Inside{}).Erase(t.Context(), delivery.Order{Queue: "b", Op: "e", Reason: "a test"}))
 	k.eagerly(map[string]int64{"b": 2})
@@ -275,18 +272,14 @@ func TestAStartIsFinishedInPieces(t *testing.T) {
 			return k.queues.tables.Do(ctx, r)
 		})
 		clock := func() time.Time { return k.now }
-		sorter, err := cursor.New(k.queues.on(queues), &cursor.Options{ForEach: fanout.OneByOne, Now: clock})
-		k.must(err)
-		d, err := delivery.New(k.store, sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: clock})
-		k.must(err)
-		return d
+		sorter := check.Get(cursor.New(k.queues.on(queues), &cursor.Options{ForEach: fanout.OneByOne, Now: clock}))
+		return check.Get(delivery.New(k.store, sorter, &delivery.Options{ForEach: fanout.OneByOne, Now: clock}))
 	}
 	check.Fails(t, check.Err(invocation(5).Operate(t.Context(), rewinds(order("back"), delivery.First))), killed)
 	for n := 0; k.standing("q").Starting != ""; n++ {
 		check.Need(t, n != 4, "after %d invocations it still starts: %+v", n, k.standing("q"))
 		done := invocation(4).Deliver(t.Context(), "q", k.reader(), -1)
-		check.That(t, done.Batches <= 0 || k.standing("q").Starting == "",
-			"%d batches while it starts", done.Batches)
+		check.That(t, done.Batches <= 0 || k.standing("q").Starting == "", "it delivers, and starts")
 	}
 	c := k.standing("q")
 	check.That(t, c.KeptFrom == 0 && c.Rewinds == 1, "%+v", c)
@@ -303,11 +296,11 @@ func TestAStartWhoseTurnIsOver(t *testing.T) {
 	k.slow("messages", "", 11*time.Second)
 	c := check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
 	check.That(t, c.Starting != "" && c.KeptFrom == 2501, "%+v; want that it is not done", c)
-	report := check.Get(k.d.Sweep(t.Context(), delivery.SweepOptions{}))
+	report := k.sweep(delivery.SweepOptions{})
 	check.That(t, report.Started == 0 && report.Notified == 1, "%+v", report)
 	check.Is(t, k.standing("q").KeptFrom, 1501)
 	k.queues.fail = nil
-	check.Is(t, check.Get(k.d.Sweep(t.Context(), delivery.SweepOptions{})).Started, 1)
+	check.Is(t, k.sweep(delivery.SweepOptions{}).Started, 1)
 	k.at("q", 0, delivery.Idle)
 }
 
@@ -322,15 +315,13 @@ func TestStartsOfAQueueHaveOneTurn(t *testing.T) {
 	}
 	k.slow("messages", "", 3*time.Second)
 	began := k.now
-	report, err := k.d.Sweep(t.Context(), delivery.SweepOptions{})
-	if took := k.now.Sub(began); err != nil || took != 6*time.Second || report.Notified != 1 {
-		t.Errorf("%+v, %v, after %s; want a turn of 5s, to the end of a piece", report, err, took)
-	}
+	report := k.sweep(delivery.SweepOptions{})
+	check.Is(t, k.now.Sub(began), 6*time.Second, "a turn of 5s, to the end of a piece")
+	check.Is(t, report.Notified, 1)
 	for n := 0; report.Started < consumers; n++ {
 		check.Need(t, n != 30, "%+v; want that all are started", report)
 		k.pass(5 * time.Minute)
-		next := check.Get(k.d.Sweep(t.Context(), delivery.SweepOptions{}))
-		report.Started += next.Started
+		report.Started += k.sweep(delivery.SweepOptions{}).Started
 	}
 }
 
@@ -504,13 +495,12 @@ func TestAHintBeyondThePositionIsNotKept(t *testing.T) {
 			k.queues.fail = func(request, _ string) error { reads++; return nil }
 			k.stream(allWell, moved(2, "q", 1, 2))
 			k.gets("q 2 #1")
-			check.That(t, reads == 1, "%d reads of the queue for one message", reads)
+			check.Is(t, reads, 1, "reads of the queue for one message")
 			k.put("q", 3)
 			race = true
 			k.stream(allWell, moved(3, "q", 2, 3))
 			k.gets("q 3 #1", "q 4 #1")
-			c := check.Get(k.store.Requests(request.Inside{}).Consumer(t.Context(), "q", "c"))
-			check.That(t, c.Asked <= 4, "asked is %d", c.Asked)
+			check.That(t, k.standing("q").Asked <= 4, "asked is %d", k.standing("q").Asked)
 		})
 	}
 }

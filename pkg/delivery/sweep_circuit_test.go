@@ -61,8 +61,7 @@ func TestWakeCircuit(t *testing.T) {
 	k.probeDue()
 	k.seesTo(delivery.SweepReport{CircuitsOpen: 1, Notified: 3}, 5*time.Second)
 	for _, queue := range []string{"q1", "q2", "q3"} {
-		it := check.Get(k.sorter.Status(t.Context(), queue))
-		check.That(t, it.Notified.Equal(k.now), "%+v %+v", queue, it.Notified)
+		check.Is(t, check.Get(k.sorter.Status(t.Context(), queue)).Notified, k.now, queue)
 	}
 	*dues = nil
 	k.hands("q", endedFailed)
@@ -191,8 +190,7 @@ func TestACircuitThatNobodyProbes(t *testing.T) {
 			}
 			k.pass(4 * time.Minute)
 		}
-		want := map[bool][]string{true: {"c"}}[probed]
-		k.same("names", k.open(), want)
+		k.same("names", k.open(), map[bool][]string{true: {"c"}}[probed])
 		if open := k.circuit().Open(); open != probed || !probed && len(k.heldBack()) > 0 {
 			t.Errorf("probed %v: open %v, held back %v", probed, open, k.heldBack())
 		}
@@ -290,8 +288,7 @@ func TestTheSweepLeavesHeldQueuesToTheirCircuit(t *testing.T) {
 		})
 	}
 	k.same("woken while it is open", rounds(30), []string{"r0"})
-	held := k.heldBack()
-	check.That(t, len(held) >= 20, "held back: %v", held)
+	check.That(t, len(k.heldBack()) >= 20, "held back: %v", k.heldBack())
 	k.fails = nil
 	k.probeDue()
 	k.put("good", 1)
@@ -342,9 +339,8 @@ func TestWakeUpsBesideACircuit(t *testing.T) {
 	k.pass(time.Second)
 	wake := func(want int) {
 		t.Helper()
-		did, _, err := k.d.Wake(t.Context(), "q1", "c", delivery.SweepOptions{})
-		k.must(err)
-		check.That(t, did.Notified == want, "%d are woken up, want %d", did.Notified, want)
+		did, _ := check.Get2(k.d.Wake(t.Context(), "q1", "c", delivery.SweepOptions{}))
+		check.Is(t, did.Notified, want)
 	}
 	wake(0)
 	k.same("held back", k.heldBack(), []string{"q3", "q1"})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -60,10 +61,7 @@ func (k *trackedDesk) reader() delivery.Reader {
 
 func (k *trackedDesk) ends(want string) delivery.Delivery {
 	k.t.Helper()
-	done := k.d.Deliver(k.t.Context(), "q", k.reader(), -1)
-	k.must(done.Err)
-	check.Is(k.t, ending(done), want, done.Cause)
-	return done
+	return k.to(k.reader(), "q", want)
 }
 
 func (k *trackedDesk) works(edges ...xorack.Edge) {
@@ -87,8 +85,7 @@ func (k *trackedDesk) finishes() {
 func TestCommittedWhenItsTreeIsDone(t *testing.T) {
 	k := newTrackedDesk(t, 1, 2, 3, 4)
 	done := k.ends(endedDeferred)
-	check.That(t, done.Deferred == 1 && done.Batches == 0,
-		"%d batches are deferred, %d committed; want 1 and 0", done.Deferred, done.Batches)
+	check.Is(t, [2]int{done.Deferred, done.Batches}, [2]int{1, 0}, "deferred and committed")
 	k.gets("q 1,2,3 #1")
 	check.Need(t, len(k.edges) == 3, "%d edges of 3 messages", len(k.edges))
 	first := k.edges
@@ -124,8 +121,7 @@ func (k *trackedDesk) crashing(name string, lost bool) *delivery.Deliverer {
 			return k.consumers.Do(ctx, r)
 		}
 		if lost {
-			_, err := k.consumers.Do(ctx, r)
-			k.must(err)
+			check.Get(k.consumers.Do(ctx, r))
 		}
 		return ddb.Answer{}, errFlaky
 	})
@@ -153,8 +149,7 @@ func TestDeferGoesWrong(t *testing.T) {
 	}{
 		"the chain was done": {func(k *trackedDesk) { k.works(k.edges...); k.finishes() }, endedCaughtUp, 1},
 		"the chain failed": {func(k *trackedDesk) {
-			_, err := k.acker.Fail(k.t.Context(), k.edges[0], "no")
-			k.must(err)
+			check.Get(k.acker.Fail(k.t.Context(), k.edges[0], "no"))
 			k.finishes()
 		}, endedLost, 0},
 	} {
@@ -232,8 +227,7 @@ func TestSkippedSeqsAreNotTracked(t *testing.T) {
 	check.Get2(k.sorter.Inside(queuelog.Inside{}).SkipGap(t.Context(), "q", "lost", 0, 10))
 	k.ends(endedDeferred)
 	k.gets("q no 1,no 2,no 3 #1", "q 4 #1")
-	check.That(t, len(k.tags) == 1 && len(k.edges) == 1,
-		"%d chains, %d edges; want 1 and 1", len(k.tags), len(k.edges))
+	check.Is(t, [2]int{len(k.tags), len(k.edges)}, [2]int{1, 1}, "chains and edges")
 }
 
 // TestALongQueueNameIsTracked: the tag has no room for it, and the end finds it all the same.
@@ -241,8 +235,7 @@ func TestALongQueueNameIsTracked(t *testing.T) {
 	k := newTrackedDesk(t)
 	queue := strings.Repeat("q/", 512)
 	k.put(queue, 1)
-	done := k.d.Deliver(t.Context(), queue, k.reader(), -1)
-	k.must(done.Err)
+	k.to(k.reader(), queue, endedDeferred)
 	token := k.edges[0].String()
 	check.That(t, len(token) <= 128, "the token has %d characters: %s", len(token), token)
 	k.works(k.edges...)
@@ -255,14 +248,9 @@ func TestALongQueueNameIsTracked(t *testing.T) {
 // it.
 func TestATenantsBatchIsItsOwn(t *testing.T) {
 	k := newTrackedDesk(t)
-	ends := func(done delivery.Delivery) {
-		t.Helper()
-		k.must(done.Err)
-		check.Need(t, ending(done) == endedDeferred, "it ended as %s (%v)", ending(done), done.Cause)
-	}
 	for queue, whose := range map[string]string{"@acme/orders": "@acme/delivery/", "orders": "delivery/", "@acme": "delivery/", "@a b/c": "delivery/"} {
 		k.put(queue, 1, 2)
-		ends(k.d.Deliver(t.Context(), queue, k.reader(), -1))
+		k.to(k.reader(), queue, endedDeferred)
 		tag := k.edges[0].Tag()
 		check.That(t, strings.HasPrefix(tag, whose) && request.TracksBatch(tag) && delivery.ChainOf(k.standing(queue)) == tag,
 			"%s: the chain is %s, want it to begin with %s", queue, tag, whose)
@@ -320,8 +308,7 @@ func TestTheEndStaysDueUntilTheQueueIsAwake(t *testing.T) {
 
 func (k *trackedDesk) notified() time.Time {
 	k.t.Helper()
-	cur := check.Get(k.sorter.Status(k.t.Context(), "q"))
-	return cur.Notified
+	return check.Get(k.sorter.Status(k.t.Context(), "q")).Notified
 }
 
 func TestTrackIsChecked(t *testing.T) {
@@ -338,11 +325,9 @@ func TestTrackIsChecked(t *testing.T) {
 	// Without an Acker the lease is all that is known of a deferred claim.
 	k.put("q", 1)
 	k.ends(endedDeferred)
-	d := k.deliverer(delivery.Options{})
+	k.restarted()
 	for _, want := range []string{endedBusy, endedWait} {
-		if done := d.Deliver(t.Context(), "q", k.desk.reader(), -1); done.Err != nil || ending(done) != want {
-			t.Errorf("it ended as %s, error %v; want %s", ending(done), done.Err, want)
-		}
+		k.desk.ends("q", want)
 		k.pass(trackTime + time.Millisecond)
 	}
 }
@@ -353,22 +338,15 @@ func TestPoisonBlocksAlone(t *testing.T) {
 	for name, poison := range map[string]func(*trackedDesk, delivery.Batch) error{
 		"the sink fails": func(*trackedDesk, delivery.Batch) error { return errors.New("no") },
 		"its work fails": func(k *trackedDesk, b delivery.Batch) error {
-			for i, m := range b.Messages {
-				if m.Seq == 2 {
-					_, err := k.acker.Fail(t.Context(), b.Edges[i], "no")
-					return err
-				}
-			}
-			return nil
+			i := slices.IndexFunc(b.Messages, func(m cursor.Message) bool { return m.Seq == 2 })
+			return check.Err(k.acker.Fail(t.Context(), b.Edges[i], "no"))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := newTrackedDesk(t, 1, 2, 3)
 			k.fails = func(b delivery.Batch) error {
-				for _, m := range b.Messages {
-					if m.Seq == 2 {
-						return poison(k, b)
-					}
+				if b.From < 2 && b.To >= 2 {
+					return poison(k, b)
 				}
 				k.works(b.Edges...)
 				return nil
@@ -422,15 +400,12 @@ func TestTrackIsChanged(t *testing.T) {
 				k.works(k.edges...)
 			}
 			k.pass(c.pass)
-			done := k.d.Deliver(t.Context(), "q", tracks(k, c.after), -1)
-			k.must(done.Err)
-			check.That(t, ending(done) == c.want && done.Record.Delivered == c.at,
-				"it ended as %s at %d, want %s at %d", ending(done), done.Record.Delivered, c.want, c.at)
+			check.Is(t, k.to(tracks(k, c.after), "q", c.want).Record.Delivered, c.at)
 		})
 	}
 	t.Run("to on", func(t *testing.T) {
 		k := newTrackedDesk(t, 1)
-		k.must(k.d.Deliver(t.Context(), "q", tracks(k, 0), -1).Err)
+		k.to(tracks(k, 0), "q", "")
 		k.put("q", 2)
 		old := k.claims("q", 2, time.Minute).Token
 		k.ends(endedBusy)

@@ -21,8 +21,7 @@ func (k *desk) rows() string {
 	k.t.Helper()
 	var all []string
 	for _, state := range append(trouble.States, trouble.HeldBy("c")) {
-		page, _, err := k.trouble().Page(k.t.Context(), state, "", "", 0)
-		k.must(err)
+		page, _ := check.Get2(k.trouble().Page(k.t.Context(), state, "", "", 0))
 		for _, row := range page {
 			all = append(all, fmt.Sprintf("%s %s|%s %s", row.State, row.Queue, row.Consumer, k.now.Sub(row.Since)))
 		}
@@ -40,7 +39,7 @@ func orderOf(queue string) delivery.Order {
 }
 
 // TestTroubleOfOperations: who blocks notes it, and so does who pauses; an operator who ends it
-// deletes that.
+// deletes that, and wakes the consumer up.
 func TestTroubleOfOperations(t *testing.T) {
 	for name, end := range map[string]delivery.Order{
 		"skip": skips(orderOf("q"), 2), "redrive": redrives(orderOf("q"), 2), "rewind": rewinds(orderOf("q"), delivery.First),
@@ -51,10 +50,17 @@ func TestTroubleOfOperations(t *testing.T) {
 		check.Get(k.d.Operate(t.Context(), does("pause", orderOf("q"))))
 		k.pass(time.Minute)
 		k.troubled(name+": paused", "blocked q|c 11m0s, paused q|c 1m0s")
-		check.Get(k.d.Operate(t.Context(), end))
+		ends := func() { check.Get(k.d.Operate(t.Context(), end)) }
+		ends()
 		k.troubled(name, "paused q|c 1m0s")
 		check.Get(k.d.Operate(t.Context(), does("resume", orderOf("q"))))
 		k.troubled(name+": resumed", "")
+		k.ends("q", endedCaughtUp)
+		k.put("q", 3)
+		k.block("q", 3)
+		k.put("q", 4) // who moved just now is awake, and is not kept so by a rewind
+		end.Seq = 3
+		check.That(t, k.notified("q", ends), "%s wakes nobody up", name)
 	}
 }
 
@@ -64,8 +70,7 @@ func TestARowSaysWhatIsWrong(t *testing.T) {
 	k := newDesk(t)
 	said := func(state trouble.State) string {
 		t.Helper()
-		row, _, err := k.trouble().Row(t.Context(), state, "q", "c")
-		k.must(err)
+		row, _ := check.Get2(k.trouble().Row(t.Context(), state, "q", "c"))
 		return fmt.Sprintf("%d: %s", row.Seq, row.Error)
 	}
 	k.put("q", 1, 2, 4)
@@ -82,8 +87,7 @@ func TestARowSaysWhatIsWrong(t *testing.T) {
 	check.Is(t, said(trouble.Lagging), fmt.Sprintf("%d: %s", k.standing("q").Delivered+1, long), "a lag that lasts")
 	k.block("q", 2)
 	check.Is(t, said(trouble.Blocked), "2: no", "blocked")
-	row, _, err := k.trouble().Row(t.Context(), trouble.Gap, "q", "")
-	k.must(err)
+	row, _ := check.Get2(k.trouble().Row(t.Context(), trouble.Gap, "q", ""))
 	check.Is(t, fmt.Sprint(row.Seq), "3", "a gap")
 }
 

@@ -58,10 +58,7 @@ func TestDedup(t *testing.T) {
 	again := b
 	again.Attempt, again.Token.N = 3, 9
 	first := check.Get(Items(b, false))
-	second, err := Items(again, false)
-	if err != nil || first[0].Entry.Dedup != second[0].Entry.Dedup {
-		t.Errorf("a repeat has the id %s, first it was %s: %v", second[0].Entry.Dedup, first[0].Entry.Dedup, err)
-	}
+	check.Is(t, check.Get(Items(again, false))[0].Entry.Dedup, first[0].Entry.Dedup)
 }
 
 func TestTextOf(t *testing.T) {
@@ -87,8 +84,7 @@ func TestFifoItems(t *testing.T) {
 	b := sinktest.Batch("a queue\x01", "x")
 	m := &b.Messages[0]
 	m.Seq, m.ID, m.ContentType, m.Attributes = 1<<62, "id", "text/plain", map[string]string{"b": "<2>", "a": "1"}
-	items := check.Get(Items(b, false))
-	got := items[0]
+	got := check.Get(Items(b, false))[0]
 	want := []Attribute{
 		{"queue", "Binary", "a queue\x01"},
 		{"seq", "String", "4611686018427387904"},
@@ -116,14 +112,9 @@ func TestTrackedFifoItems(t *testing.T) {
 		check.Is(t, it.Entry.Attributes[4], (Attribute{"edge", "String", b.Edges[i].String()}))
 		check.That(t, len(it.Entry.Dedup) <= 128, "the id has %d characters", len(it.Entry.Dedup))
 	}
-	repeated, err := Items(b, false)
-	if err != nil || repeated[0].Entry.Dedup != first[0].Entry.Dedup {
-		t.Errorf("a repeat has the id %s, first it was %s: %v", repeated[0].Entry.Dedup, first[0].Entry.Dedup, err)
-	}
-	again, err := Items(sinktest.Tracked(b, "again"), false)
-	if err != nil || again[0].Entry.Dedup == first[0].Entry.Dedup {
-		t.Errorf("delivered again it has the same id %s: %v", again[0].Entry.Dedup, err)
-	}
+	check.Is(t, check.Get(Items(b, false))[0].Entry.Dedup, first[0].Entry.Dedup)
+	again := check.Get(Items(sinktest.Tracked(b, "again"), false))
+	check.That(t, again[0].Entry.Dedup != first[0].Entry.Dedup, "delivered again it has the same id")
 }
 
 // TestLargestMessage: every message that the sorter takes fits a queue, and a topic that was
@@ -136,10 +127,8 @@ func TestLargestMessage(t *testing.T) {
 		Body: make([]byte, cursor.MaxBody), ContentType: strings.Repeat("\x01", cursor.MaxContentType),
 		Attributes: map[string]string{"k": strings.Repeat("\x01", cursor.MaxAttributes-1)},
 	}}
-	items, err := Items(b, false)
-	if err != nil || items[0].Bytes > 1<<20 || items[0].Bytes <= 256<<10 {
-		t.Errorf("%d bytes, %v", items[0].Bytes, err)
-	}
+	size := check.Get(Items(b, false))[0].Bytes
+	check.That(t, size <= 1<<20 && size > 256<<10, "%d bytes", size)
 }
 
 // TestKeyedFifoItems: whatever a message of a keyed queue has, SQS takes its attributes.
@@ -151,13 +140,11 @@ func TestKeyedFifoItems(t *testing.T) {
 	b.Messages[0].Key = key
 	items := check.Get(Items(b, false))
 	for i, want := range []string{`{"key":["2026-05-06T05:08:09Z","<a>"]}`, `{"key":["2026-05-06T05:08:09Z","<a>"],"late":true,"unlinked":true}`} {
-		if got := items[i].Entry.Attributes; !slices.Contains(got, Attribute{"keyed", "String", want}) || len(got) > 10 {
-			t.Errorf("%d attributes: %+v", len(got), got)
-		}
+		got := items[i].Entry.Attributes
+		check.That(t, slices.Contains(got, Attribute{"keyed", "String", want}), "%+v", got)
+		check.That(t, len(got) <= 10, "%d attributes: %+v", len(got), got)
 	}
-	if got := items[1].Entry.Attributes; len(got) != 10 {
-		t.Errorf("%+v has not all", got)
-	}
+	check.Is(t, len(items[1].Entry.Attributes), 10)
 }
 
 // TestTracedFifoItems: a trace is sent whatever else a message has, and SQS takes the attributes.
@@ -188,9 +175,8 @@ func TestTracedFifoItems(t *testing.T) {
 		m.ID, m.Attributes, m.Key, m.Trace = "id", c.attributes, c.key, trace
 		items := check.Get(Items(b, false))
 		got := items[0].Entry.Attributes
-		if len(got) > 10 || items[0].Entry.Trace != "Root=1-0af76519-16cd43dd8448eb211c80319c;Parent=b7ad6b7169203331;Sampled=1" {
-			t.Errorf("%s: %d attributes, %s", c.name, len(got), items[0].Entry.Trace)
-		}
+		check.That(t, len(got) <= 10, "%s: %d attributes", c.name, len(got))
+		check.Is(t, items[0].Entry.Trace, "Root=1-0af76519-16cd43dd8448eb211c80319c;Parent=b7ad6b7169203331;Sampled=1")
 		for _, a := range c.want {
 			check.That(t, slices.Contains(got, a), "%s: no %s in %+v", c.name, a.Name, got)
 		}

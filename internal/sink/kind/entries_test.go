@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,9 +16,12 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
-// service takes requests and refuses entries: refuse[n] lists the seqs that request n refuses.
+// refusals are the seqs that each request refuses.
+type refusals = map[int][]int64
+
+// service takes requests and refuses entries.
 type service struct {
-	refuse   map[int][]int64
+	refuse   refusals
 	final    bool
 	requests [][]int64
 	taken    []int64
@@ -27,11 +30,7 @@ type service struct {
 func (s *service) put(_ context.Context, seqs []int64) ([]Refusal, error) {
 	var refusals []Refusal
 	for i, seq := range seqs {
-		refused := false
-		for _, bad := range s.refuse[len(s.requests)] {
-			refused = refused || bad == seq
-		}
-		if refused {
+		if slices.Contains(s.refuse[len(s.requests)], seq) {
 			refusals = append(refusals, Refusal{Index: i, Code: "InternalError", Message: "try later", Final: s.final})
 		} else {
 			s.taken = append(s.taken, seq)
@@ -49,13 +48,7 @@ func itemsOf(sizes ...int) []Item[int64] {
 	return items
 }
 
-func times(n, size int) []int {
-	sizes := make([]int, n)
-	for i := range sizes {
-		sizes[i] = size
-	}
-	return sizes
-}
+func times(n, size int) []int { return slices.Repeat([]int{size}, n) }
 
 func TestSplitting(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -69,11 +62,9 @@ func TestSplitting(t *testing.T) {
 		"one byte over":        {[]int{60, 41, 59}, [][]int64{{1}, {2, 3}}},
 		"each a whole request": {times(3, 100), [][]int64{{1}, {2}, {3}}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			var s service
-			check.OK(t, SendAll(t.Context(), "q", itemsOf(c.sizes...), Limits{"sqs", 100, 10}, true, s.put))
-			check.Is(t, cmp.Diff(c.want, s.requests), "")
-		})
+		var s service
+		check.OK(t, SendAll(t.Context(), "q", itemsOf(c.sizes...), Limits{"sqs", 100, 10}, true, s.put))
+		check.Is(t, cmp.Diff(c.want, s.requests), "", name)
 	}
 }
 
@@ -84,47 +75,33 @@ func TestTooLarge(t *testing.T) {
 	var tooLarge *TooLargeError
 	check.That(t, errors.As(err, &tooLarge) && *tooLarge == (TooLargeError{"sns", 3, 101, 100}),
 		"error %v, want message 3's", err)
-	check.That(t, len(s.requests) == 0, "requests %v were made", s.requests)
+	check.Is(t, len(s.requests), 0)
 }
 
 // TestRefusals: what is refused goes again before anything later, and where an order is kept,
 // nothing overtakes a second time.
 func TestRefusals(t *testing.T) {
 	for name, c := range map[string]struct {
-		refuse   map[int][]int64
-		ordered  bool
-		requests [][]int64
-		taken    []int64
+		refuse          refusals
+		ordered         bool
+		requests, taken string
 	}{
-		"the end": {
-			map[int][]int64{0: {3, 4}}, true, [][]int64{{1, 2, 3, 4}, {3, 4, 5, 6}}, []int64{1, 2, 3, 4, 5, 6},
-		},
-		"all": {
-			map[int][]int64{0: {1, 2, 3, 4}}, true, [][]int64{{1, 2, 3, 4}, {1, 2, 3, 4}, {5, 6}}, []int64{1, 2, 3, 4, 5, 6},
-		},
-		"overtaken": {
-			map[int][]int64{0: {2}}, true, [][]int64{{1, 2, 3, 4}, {2}, {5}, {6}}, []int64{1, 3, 4, 2, 5, 6},
-		},
+		"the end":   {refusals{0: {3, 4}}, true, "[[1 2 3 4] [3 4 5 6]]", "[1 2 3 4 5 6]"},
+		"all":       {refusals{0: {1, 2, 3, 4}}, true, "[[1 2 3 4] [1 2 3 4] [5 6]]", "[1 2 3 4 5 6]"},
+		"overtaken": {refusals{0: {2}}, true, "[[1 2 3 4] [2] [5] [6]]", "[1 3 4 2 5 6]"},
 		"overtaken, and refused again": {
-			map[int][]int64{0: {2, 4}, 1: {2}}, true, [][]int64{{1, 2, 3, 4}, {2}, {2}, {4}, {5}, {6}}, []int64{1, 3, 2, 4, 5, 6},
+			refusals{0: {2, 4}, 1: {2}}, true, "[[1 2 3 4] [2] [2] [4] [5] [6]]", "[1 3 2 4 5 6]",
 		},
-		"no order": {
-			map[int][]int64{0: {2, 4}, 1: {4}}, false, [][]int64{{1, 2, 3, 4}, {2, 4, 5, 6}, {4}}, []int64{1, 3, 2, 5, 6, 4},
-		},
+		"no order": {refusals{0: {2, 4}, 1: {4}}, false, "[[1 2 3 4] [2 4 5 6] [4]]", "[1 3 2 5 6 4]"},
 		"four times": {
-			map[int][]int64{0: {1}, 1: {1}, 2: {1}, 3: {1}},
-			false,
-			[][]int64{{1, 2, 3, 4}, {1, 5, 6}, {1}, {1}, {1}},
-			[]int64{2, 3, 4, 5, 6, 1},
+			refusals{0: {1}, 1: {1}, 2: {1}, 3: {1}}, false, "[[1 2 3 4] [1 5 6] [1] [1] [1]]", "[2 3 4 5 6 1]",
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := service{refuse: c.refuse}
-				check.OK(t, SendAll(t.Context(), "q", itemsOf(times(6, 1)...), Limits{"sqs", 4, 10}, c.ordered, s.put))
-				check.Is(t, cmp.Diff(c.requests, s.requests), "")
-				check.Is(t, cmp.Diff(c.taken, s.taken), "")
-			})
+		synctest.Test(t, func(t *testing.T) {
+			s := service{refuse: c.refuse}
+			check.OK(t, SendAll(t.Context(), "q", itemsOf(times(6, 1)...), Limits{"sqs", 4, 10}, c.ordered, s.put))
+			check.Is(t, fmt.Sprint(s.requests), c.requests, name)
+			check.Is(t, fmt.Sprint(s.taken), c.taken, name)
 		})
 	}
 }
@@ -142,10 +119,8 @@ func TestRefusedTooOften(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := service{refuse: always, final: c.final}
 				err := SendAll(t.Context(), "q", itemsOf(1, 1, 1), Limits{"sqs", 100, 10}, true, s.put)
-				check.That(t, err != nil && strings.Contains(err.Error(), "sqs refused message 2: InternalError: try later"),
-					"error %v, want the refusal", err)
-				check.That(t, len(s.requests) == c.requests,
-					"%d requests, want %d: %v", len(s.requests), c.requests, s.requests)
+				check.Has(t, fmt.Sprint(err), "sqs refused message 2: InternalError: try later")
+				check.Is(t, len(s.requests), c.requests)
 			})
 		})
 	}
@@ -157,9 +132,8 @@ func TestRefusedUntilTheContextEnds(t *testing.T) {
 		defer cancel()
 		s := service{refuse: map[int][]int64{0: {1}}}
 		err := SendAll(ctx, "q", itemsOf(1), Limits{"sqs", 100, 10}, true, s.put)
-		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "try later") {
-			t.Errorf("error %v, want the deadline and the refusal", err)
-		}
+		check.Fails(t, err, context.DeadlineExceeded)
+		check.Has(t, fmt.Sprint(err), "try later")
 	})
 }
 

@@ -157,17 +157,13 @@ func TestUpToOfAnEndpoint(t *testing.T) {
 		`{"done":true,"batchItemFailures":[]}`: 8, `{"done":true,"batchItemFailures":[{"itemIdentifier":"7"}]}`: 6,
 		"\ufeff{\"done\":6}": 6, "\ufeff \n{\"done\":6}": 6, "\ufeffOK": 8,
 	} {
-		if upTo, err := UpTo([]byte(answer), 4, 8); err != nil || upTo != want {
-			t.Errorf("of an endpoint %s: %d, %v; want %d", answer, upTo, err, want)
-		}
+		check.Is(t, check.Get(UpTo([]byte(answer), 4, 8)), want, "of an endpoint", answer)
 	}
 	for _, answer := range []string{
 		`{"batchItemFailures":7}`, `{"done":99}`, `{"done":"99"}`, `{"done":3}`, `{"done":-5}`, `{"done":6.0}`, `{"done":6e0}`,
 		`{"done":6,"DONE":6}`, `{"batchItemFailures":[],"batchItemFailures":[{"itemIdentifier":"6"}]}`, `{"batchItemFailures":[{"itemIdentifier":"9"}]}`,
 	} {
-		if upTo, err := UpTo([]byte(answer), 4, 8); err == nil {
-			t.Errorf("of an endpoint %s: up to %d", answer, upTo)
-		}
+		check.That(t, check.Err(UpTo([]byte(answer), 4, 8)) != nil, "of an endpoint %s: taken", answer)
 	}
 }
 
@@ -180,7 +176,6 @@ func TestAFunctionDefersItsBatch(t *testing.T) {
 		_, deferred, _, err := readAnswer([]byte(answer), 4, 8)
 		check.That(t, err == nil && deferred == want, "%s: %s, %v; want %s", answer, deferred, err, want)
 	}
-	if _, _, _, err := readAnswer([]byte(`{"deferSeconds":900,"DeferSeconds":900}`), 4, 8); err == nil || !strings.Contains(err.Error(), "a member twice") {
-		t.Errorf("twice: %v", err)
-	}
+	_, _, _, err := readAnswer([]byte(`{"deferSeconds":900,"DeferSeconds":900}`), 4, 8)
+	check.Has(t, fmt.Sprint(err), "a member twice")
 }

@@ -2,6 +2,7 @@ package lambda
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -28,9 +29,8 @@ func invoked(t *testing.T, answer http.HandlerFunc) (endpoint string, payloads *
 	var mu sync.Mutex
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		raw := check.Get(io.ReadAll(r.Body))
-		if r.URL.Path != "/2015-03-31/functions/"+functionARN+"/invocations" || r.Header.Get("X-Amz-Invocation-Type") != "RequestResponse" {
-			t.Errorf("%s %v", r.URL.Path, r.Header)
-		}
+		check.Is(t, r.URL.Path, "/2015-03-31/functions/"+functionARN+"/invocations")
+		check.Is(t, r.Header.Get("X-Amz-Invocation-Type"), "RequestResponse")
 		mu.Lock()
 		*payloads = append(*payloads, string(raw))
 		mu.Unlock()
@@ -41,6 +41,7 @@ func invoked(t *testing.T, answer http.HandlerFunc) (endpoint string, payloads *
 }
 
 func TestLambdaAnswers(t *testing.T) {
+	const taken = "<nil>"
 	failed := func(payload string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("X-Amz-Function-Error", "Unhandled")
@@ -55,17 +56,17 @@ func TestLambdaAnswers(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		answer http.HandlerFunc
-		want   string // in the error; empty: taken
+		want   string // in the error
 	}{
-		"nothing":                   {says(200, ""), ""},
-		"null":                      {says(200, " null\n"), ""},
-		"an object without failure": {says(200, `{"batchItemFailures":[]}`), ""},
+		"nothing":                   {says(200, ""), taken},
+		"null":                      {says(200, " null\n"), taken},
+		"an object without failure": {says(200, `{"batchItemFailures":[]}`), taken},
 		"a number":                  {says(200, `7`), "neither null nor an object"},
 		"HTML":                      {says(200, `<p>secret</p>`), "13 bytes that are not JSON"},
 		"half an object":            {says(200, `{"a":`), "not JSON"},
 		"failed items":              {says(200, `{"batchItemFailures":[{"itemIdentifier":"1"}]}`), "took its document up to 0"},
 		"failed items, oddly":       {says(200, `{"batchItemFailures":"secret"}`), "batchItemFailures"},
-		"a failure list of null":    {says(200, `{"batchItemFailures":null,"replies":null}`), ""},
+		"a failure list of null":    {says(200, `{"batchItemFailures":null,"replies":null}`), taken},
 		"replies twice":             {says(200, `{"replies":[{"queue":"x","body":1}],"replies":[{"queue":"x","body":2}]}`), "twice"},
 		"failed items twice":        {says(200, `{"batchItemFailures":[{"itemIdentifier":"1"}],"batchItemFailures":[]}`), "twice"},
 		"a reply's member twice":    {says(200, `{"replies":[{"queue":"x","queue":"y","body":1}]}`), `replies[0] has the member "queue" twice`},
@@ -86,17 +87,10 @@ func TestLambdaAnswers(t *testing.T) {
 			endpoint, payloads := invoked(t, c.answer)
 			s := sinktest.Open(t, Kind, functionARN, endpoint)
 			err := s.Send(sinktest.Within(t, time.Minute), sinktest.Batch("q", "1", "2").Answerable())
-			switch {
-			case c.want == "" && err != nil:
-				t.Errorf("error %v", err)
-			case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
-				t.Errorf("error %v, want %q", err, c.want)
-			case err != nil && (len(err.Error()) > 900 || strings.Contains(err.Error(), "secret")):
-				t.Errorf("an error of %d bytes: %v", len(err.Error()), err)
-			}
-			if len(*payloads) != 1 {
-				t.Errorf("%d calls, want one", len(*payloads))
-			}
+			said := fmt.Sprint(err)
+			check.Has(t, said, c.want)
+			check.That(t, len(said) <= 900 && !strings.Contains(said, "secret"), "an error: %s", said)
+			check.Is(t, len(*payloads), 1)
 		})
 	}
 }
@@ -122,10 +116,8 @@ func TestLambdaReplies(t *testing.T) {
 	for range calls - 1 {
 		want = append(want, delivery.Reply{Queue: "x", Body: []byte("2")})
 	}
-	got, err := b.Replies()
-	if diff := cmp.Diff(want, got); diff != "" || err != nil || calls < 2 {
-		t.Errorf("%d calls, replies (-want +got):\n%s", calls, diff)
-	}
+	check.Is(t, cmp.Diff(want, check.Get(b.Replies())), "")
+	check.That(t, calls >= 2, "%d calls", calls)
 }
 
 // TestLambdaRepeats: only what was throttled is repeated.
@@ -142,9 +134,7 @@ func TestLambdaRepeats(t *testing.T) {
 	s := sinktest.Open(t, Kind, functionARN, endpoint)
 	err := s.Send(sinktest.Within(t, time.Minute), sinktest.Batch("q", "1"))
 	check.That(t, err != nil, "a lost response was taken for success")
-	if len(*payloads) != 2 {
-		t.Errorf("%d calls, want the throttled and its repeat", len(*payloads))
-	}
+	check.Is(t, len(*payloads), 2, "the throttled and its repeat")
 }
 
 // TestLambdaParts: a batch beyond the limit goes in parts, and a part that fails ends it.
@@ -165,9 +155,8 @@ func TestLambdaParts(t *testing.T) {
 	}
 	check.Is(t, cmp.Diff([]int64{13, 20}, spans), "")
 	fail, *payloads = true, nil
-	if err := s.Send(sinktest.Within(t, time.Minute), b); err == nil || len(*payloads) != 1 {
-		t.Errorf("%d calls, error %v; want one that fails", len(*payloads), err)
-	}
+	check.That(t, s.Send(sinktest.Within(t, time.Minute), b) != nil, "a failure was taken for success")
+	check.Is(t, len(*payloads), 1)
 }
 
 func TestLambdaEndsWithTheContext(t *testing.T) {

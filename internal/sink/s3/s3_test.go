@@ -45,10 +45,7 @@ type memory struct {
 func (m *memory) RoundTrip(r *http.Request) (*http.Response, error) {
 	var body []byte
 	if r.Body != nil {
-		var err error
-		if body, err = io.ReadAll(r.Body); err != nil {
-			return nil, err
-		}
+		body = check.Get(io.ReadAll(r.Body))
 	}
 	m.Lock()
 	defer m.Unlock()
@@ -109,13 +106,6 @@ func newDesk(t *testing.T) *desk {
 	return d
 }
 
-func (d *desk) must(err error) {
-	d.Helper()
-	if err != nil {
-		d.Fatal(err)
-	}
-}
-
 // sample is one with all that a producer can give it.
 func sample(queue string, seq int64, body string) cursor.Message {
 	return cursor.Message{
@@ -134,7 +124,7 @@ func (d *desk) send(queue string, first, last int64, body string, skipped ...int
 			b.Messages = append(b.Messages, sample(queue, seq, fmt.Sprintf(body, seq)))
 		}
 	}
-	d.must(d.sink.Send(d.Context(), b))
+	check.OK(d, d.sink.Send(d.Context(), b))
 }
 
 // replay replays a range, and returns what was put in all.
@@ -151,7 +141,7 @@ func (d *desk) has(queue string, first int64, bodies ...string) {
 	d.Helper()
 	last := first + int64(len(bodies)) - 1
 	for m, err := range d.sorter.Read(d.Context(), queue, first-1, last) {
-		d.must(err)
+		check.OK(d, err)
 		body := bodies[m.Seq-first]
 		if body == "" {
 			check.That(d, m.Tombstone != "", "%d is %s, want none", m.Seq, m.Body)
@@ -178,23 +168,20 @@ func TestReplay(t *testing.T) {
 	d.send("q", 61, 64, "{ \"n\" : %d}\n\xff", 62, 64)
 	d.send("@acme/q", 1, 1, `{"n":"another's"}`+"%.0d")
 	for range 2 {
-		got, err := d.replay(Range{Queue: "q", From: 2, To: 64, Into: "again"})
-		want := (Replayed{64, 61, 2})
-		check.Need(t, err == nil && got == want, "%+v, %v; want %+v", got, err, want)
+		check.Is(t, check.Get(d.replay(Range{Queue: "q", From: 2, To: 64, Into: "again"})), Replayed{64, 61, 2})
 	}
 	d.has("again", 2, `{"n":2}`)
 	d.has("again", 20, `{"n":20}`, `{"n":21}`, `{"n":22}`)
 	d.has("again", 60, `{"n":60}`, "{ \"n\" : 61}\n\xff", "", "{ \"n\" : 63}\n\xff", "")
-	it, err := d.sorter.Status(t.Context(), "again")
-	check.That(t, err == nil && it.Position == 64 && it.Settings.First == 2, "%+v, %v", it, err)
+	it := check.Get(d.sorter.Status(t.Context(), "again"))
+	check.That(t, it.Position == 64 && it.Settings.First == 2, "%+v", it)
 	// A part behind it, one of another queue, and one that is not there.
 	d.send("q", 65, 66, `{"n":%d}`)
-	if got, err := d.replay(Range{Queue: "q", From: 65, To: 66, Into: "again"}); err != nil || got != (Replayed{66, 2, 0}) {
-		t.Errorf("%+v, %v", got, err)
-	}
-	if got, err := d.replay(Range{Queue: "q", From: 60, To: 70, Into: "part"}); !errors.Is(err, ErrNotArchived) || got.Last != 66 || !strings.Contains(err.Error(), `message 67 of queue "q"`) {
-		t.Errorf("%+v, %v; want the rest to be missing", got, err)
-	}
+	check.Is(t, check.Get(d.replay(Range{Queue: "q", From: 65, To: 66, Into: "again"})), Replayed{66, 2, 0})
+	got, err := d.replay(Range{Queue: "q", From: 60, To: 70, Into: "part"})
+	check.Fails(t, err, ErrNotArchived)
+	check.Is(t, got.Last, 66)
+	check.Has(t, fmt.Sprint(err), `message 67 of queue "q"`)
 	check.Fails(t, check.Err(d.replay(Range{Queue: "q", From: 67, To: 70, Into: "none"})), ErrNotArchived)
 	check.Fails(t, check.Err(d.sorter.Status(t.Context(), "none")), cursor.ErrNoQueue)
 }
@@ -219,17 +206,16 @@ func TestReplayLooksAtFewObjects(t *testing.T) {
 	}
 	d.send("q", 4001, 5000, `%d`)
 	delete(d.objects, key("c", "q", 4990, 4990))
-	if got, err := d.replay(Range{Queue: "q", From: 4990, To: 4990, Into: "again"}); err != nil || got.Last != 4990 || d.lists > 2 {
-		t.Errorf("%+v, %v after %d lists; want 2 of 5", got, err, d.lists)
-	}
+	check.Is(t, check.Get(d.replay(Range{Queue: "q", From: 4990, To: 4990, Into: "again"})).Last, 4990)
+	check.That(t, d.lists <= 2, "%d lists; want 2 of 5", d.lists)
 }
 
 func TestReplayRefuses(t *testing.T) {
 	d := newDesk(t)
 	d.send("q", 1, 3, `{"n":%d}`, 3)
-	d.must(d.sorter.Put(t.Context(), cursor.Message{Queue: "arrived", Seq: cursor.NoSeq, ID: "a", Body: []byte("1")})[0].Err)
+	check.OK(d, d.sorter.Put(t.Context(), cursor.Message{Queue: "arrived", Seq: cursor.NoSeq, ID: "a", Body: []byte("1")})[0].Err)
 	for _, m := range []cursor.Message{sample("taken", 1, `{"n":"other"}`), sample("short", 1, "1"), sample("over", 3, "3")} {
-		d.must(d.sorter.Put(t.Context(), m)[0].Err)
+		check.OK(d, d.sorter.Put(t.Context(), m)[0].Err)
 	}
 	for _, c := range []struct {
 		r    Range
@@ -245,14 +231,11 @@ func TestReplayRefuses(t *testing.T) {
 		{Range{"q", 1, 2, "taken"}, ErrNotReplayed.Error()},
 		{Range{"q", 1, 3, "over"}, ErrNotReplayed.Error() + `: message 3 of queue "over" is skipped in the archive`},
 	} {
-		if _, err := d.replay(c.r); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%+v: %v, want %q", c.r, err, c.want)
-		}
+		check.Has(t, fmt.Sprint(check.Err(d.replay(c.r))), c.want, c.r)
 	}
 	d.objects[key("c", "q", 1, 3)] = d.objects[key("c", "q", 1, 3)][:20]
-	if _, err := d.replay(Range{"q", 1, 3, "again"}); err == nil || !strings.Contains(err.Error(), "object c/own/q/0000000000000000001-0000000000000000003.ndjson.gz of bucket books") {
-		t.Errorf("a cut object: %v", err)
-	}
+	cut := check.Err(d.replay(Range{"q", 1, 3, "again"}))
+	check.Has(t, fmt.Sprint(cut), "object "+key("c", "q", 1, 3)+" of bucket books")
 }
 
 // TestReplayTakesEachSeqOnce: an object whose lines are not its seqs, each once and in order, is
@@ -265,7 +248,7 @@ func TestReplayTakesEachSeqOnce(t *testing.T) {
 		for _, seq := range seqs {
 			fmt.Fprintf(zip, `{"queue":"q","seq":%d,"body":1}`, seq)
 		}
-		d.must(zip.Close())
+		check.OK(d, zip.Close())
 		d.objects[key("c", "q", 1, 3)] = object.Bytes()
 		sum, err := d.replay(Range{"q", 1, 3, "into"})
 		check.That(t, errors.Is(err, ErrNotArchived) && sum.Last == 0, "%v: %+v, %v", seqs, sum, err)
@@ -275,12 +258,12 @@ func TestReplayTakesEachSeqOnce(t *testing.T) {
 // TestReplayOfTheLastSeq: no seq is behind it.
 func TestReplayOfTheLastSeq(t *testing.T) {
 	d := newDesk(t)
-	d.must(d.sink.Send(t.Context(), delivery.Batch{
+	check.OK(d, d.sink.Send(t.Context(), delivery.Batch{
 		Queue: "q", Consumer: "c", From: cursor.MaxSeq - 2, To: cursor.MaxSeq,
 		Messages: []cursor.Message{sample("q", cursor.MaxSeq-1, "1"), sample("q", cursor.MaxSeq, "2")},
 	}))
-	sum, err := d.replay(Range{"q", cursor.MaxSeq - 1, cursor.MaxSeq, "into"})
-	check.That(t, err == nil && sum == (Replayed{cursor.MaxSeq, 2, 0}), "%+v, %v", sum, err)
+	sum := check.Get(d.replay(Range{"q", cursor.MaxSeq - 1, cursor.MaxSeq, "into"}))
+	check.Is(t, sum, Replayed{cursor.MaxSeq, 2, 0})
 }
 
 // TestReplayToAQueueThatTakesNoMore: it is full for now, or has what was replayed no more; neither
@@ -290,15 +273,17 @@ func TestReplayToAQueueThatTakesNoMore(t *testing.T) {
 	d.send("q", 1, 30, "%d")
 	first, numbered, async, ahead := int64(1), cursor.KindNumbered, cursor.ModeAsync, int64(10)
 	check.Get(d.sorter.Configure(t.Context(), "slow", cursor.Change{First: &first, Kind: &numbered, Mode: &async, MaxAhead: &ahead}))
-	_, err := d.replay(Range{"q", 1, 30, "slow"})
-	check.That(t, err != nil && !errors.Is(err, ErrNotReplayed) && strings.Contains(err.Error(), `queue "slow" takes no more until it moves: message 11 is more than 10 beyond its position, 0`),
-		"full: %v", err)
+	refused := func(r Range, want string) {
+		t.Helper()
+		err := check.Err(d.replay(r))
+		check.That(t, !errors.Is(err, ErrNotReplayed), "another message: %v", err)
+		check.Has(t, fmt.Sprint(err), want)
+	}
+	refused(Range{"q", 1, 30, "slow"}, `queue "slow" takes no more until it moves: message 11 is more than 10 beyond its position, 0`)
 	r := Range{"q", 1, 30, "gone"}
 	check.Get(d.replay(r))
 	check.Get(d.sorter.Inside(queuelog.Inside{}).DeleteUpTo(t.Context(), "gone", 5, 100))
-	_, err = d.replay(r)
-	check.That(t, err != nil && !errors.Is(err, ErrNotReplayed) && strings.Contains(err.Error(), `queue "gone" is past message 1, and has it no more`),
-		"stale: %v", err)
+	refused(r, `queue "gone" is past message 1, and has it no more`)
 }
 
 // TestErase deletes the objects of one queue, all of them, and of no other.
@@ -311,16 +296,11 @@ func TestErase(t *testing.T) {
 	for _, other := range others {
 		d.objects[other] = nil
 	}
-	if left, err := d.a.Erase(t.Context(), "q"); left || err != nil {
-		t.Errorf("left %v, %v", left, err)
-	}
+	check.Is(t, check.Get(d.a.Erase(t.Context(), "q")), false)
 	slices.Sort(others)
-	if got := slices.Sorted(maps.Keys(d.objects)); !slices.Equal(got, others) {
-		t.Errorf("%d objects are left: %.5v; want those of others", len(got), got)
-	}
-	if left, err := d.a.Erase(t.Context(), "q"); left || err != nil {
-		t.Errorf("nothing is there: left %v, %v", left, err)
-	}
+	got := slices.Sorted(maps.Keys(d.objects))
+	check.That(t, slices.Equal(got, others), "%d objects are left: %.5v", len(got), got)
+	check.Is(t, check.Get(d.a.Erase(t.Context(), "q")), false, "nothing is there")
 	d.objects[key("c", "q", 1, 1)] = nil
 	for name, answer := range map[string]func(*http.Request) (int, string){
 		"list": func(*http.Request) (int, string) {
@@ -334,9 +314,10 @@ func TestErase(t *testing.T) {
 		},
 	} {
 		d.answer = answer
-		if left, err := d.a.Erase(t.Context(), "q"); !left || err == nil || !strings.Contains(err.Error(), "AccessDenied") || !strings.Contains(err.Error(), "bucket books") {
-			t.Errorf("%s: left %v, %v", name, left, err)
-		}
+		left, err := d.a.Erase(t.Context(), "q")
+		check.That(t, left, "%s: nothing is left", name)
+		check.Has(t, fmt.Sprint(err), "AccessDenied", name)
+		check.Has(t, fmt.Sprint(err), "bucket books", name)
 	}
 }
 
@@ -358,27 +339,21 @@ func TestErrors(t *testing.T) {
 				d := newDesk(t)
 				d.answer = func(*http.Request) (int, string) { return c.status, c.body }
 				err := d.sink.Send(t.Context(), delivery.Batch{Queue: "q", Consumer: "c", To: 1})
-				if err == nil || !strings.Contains(err.Error(), c.want) || kind.IsAway(err) != c.away {
-					t.Errorf("%v, away %v; want %q, %v", err, kind.IsAway(err), c.want, c.away)
-				}
+				check.Has(t, fmt.Sprint(err), c.want)
+				check.Is(t, kind.IsAway(err), c.away)
 			})
 		})
 	}
-	settings, err := read(json.RawMessage(`{"kind":"s3"}`))
-	if err == nil {
-		_, err = settings.Open(kind.Options{})
-	}
-	check.That(t, err != nil && strings.Contains(err.Error(), "arn is missing: there is no bucket; it must be like arn:aws:s3:::BUCKET"),
-		"no bucket: %v", err)
+	none := check.Err(check.Get(read(json.RawMessage(`{"kind":"s3"}`))).Open(kind.Options{}))
+	check.Has(t, fmt.Sprint(none), "arn is missing: there is no bucket; it must be like arn:aws:s3:::BUCKET")
 }
 
 // TestDefaults: objects are as large as they may, and nothing is tracked.
 func TestDefaults(t *testing.T) {
 	for given, want := range map[int]int{0: 1000, 5: 5} {
 		r := delivery.Reader{MaxMessages: given}
-		if err := (settings{}).Defaults(&r); err != nil || r.MaxMessages != want {
-			t.Errorf("%d: %d, %v", given, r.MaxMessages, err)
-		}
+		check.OK(t, (settings{}).Defaults(&r))
+		check.Is(t, r.MaxMessages, want, given)
 	}
 	r := delivery.Reader{Track: time.Minute}
 	check.That(t, (settings{}).Defaults(&r) != nil, "a bucket may be tracked")

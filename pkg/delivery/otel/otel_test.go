@@ -3,7 +3,6 @@ package deliveryotel_test
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -14,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	deliveryotel "github.com/streamsort/streamsort/pkg/delivery/otel"
@@ -24,11 +24,7 @@ import (
 func TestABatchIsASpan(t *testing.T) {
 	exporter, reader := tracetest.NewInMemoryExporter(), metric.NewManualReader()
 	provider := sdk.NewTracerProvider(sdk.WithSyncer(exporter))
-	queues := cursor.NewMemory()
-	sorter, err := cursor.New(queues, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sorter := check.Get(cursor.New(cursor.NewMemory(), nil))
 	var sent []cursor.Trace
 	for seq := range int64(3) {
 		m := cursor.Message{Queue: "orders", Seq: seq + 1, ID: "o", Body: []byte("{}")}
@@ -38,9 +34,7 @@ func TestABatchIsASpan(t *testing.T) {
 			sent = append(sent, m.Trace)
 			span.End()
 		}
-		if err := sorter.Put(t.Context(), m)[0].Err; err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, sorter.Put(t.Context(), m)[0].Err)
 	}
 	exporter.Reset()
 
@@ -55,22 +49,15 @@ func TestABatchIsASpan(t *testing.T) {
 		}
 		return nil
 	}}
-	if err := deliveryotel.Instrument(&r, provider, metric.NewMeterProvider(metric.WithReader(reader))); err != nil {
-		t.Fatal(err)
-	}
-	d, err := delivery.New(delivery.NewMemory(), sorter, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if done := d.Deliver(t.Context(), "orders", r, -1); done.Err != nil || done.Messages != 3 {
-		t.Fatalf("%+v", done)
-	}
+	meters := metric.NewMeterProvider(metric.WithReader(reader))
+	check.OK(t, deliveryotel.Instrument(&r, provider, meters))
+	d := check.Get(delivery.New(delivery.NewMemory(), sorter, nil))
+	done := d.Deliver(t.Context(), "orders", r, -1)
+	check.Need(t, done.Err == nil && done.Messages == 3, "%+v", done)
 
 	// The batch that failed comes again by halves.
 	spans := exporter.GetSpans()
-	if len(spans) < 2 {
-		t.Fatalf("%d spans", len(spans))
-	}
+	check.Need(t, len(spans) >= 2, "%d spans", len(spans))
 	first, last := spans[0], spans[len(spans)-1]
 	if first.Status.Code != codes.Error || first.Name != "process" || first.SpanKind != trace.SpanKindConsumer || last.Status.Code != codes.Unset || last.SpanContext.SpanID() != inside.SpanID() {
 		t.Errorf("%+v, %+v", first, last)
@@ -83,16 +70,11 @@ func TestABatchIsASpan(t *testing.T) {
 		"messaging.system": "streamsort", "messaging.operation.type": "process", "messaging.operation.name": "process", "messaging.destination.name": "orders",
 		"messaging.consumer.group.name": "billing", "messaging.batch.message_count": "3", "streamsort.from": "1", "streamsort.to": "3", "streamsort.attempt": "1",
 	} {
-		if got[name] != want {
-			t.Errorf("%s is %q, want %q", name, got[name], want)
-		}
+		check.Is(t, got[name], want, name)
 	}
-	if got["error.type"] == "" || got["streamsort.token"] == "" || got["messaging.message.id"] != "" {
-		t.Errorf("attributes %v", got)
-	}
-	if len(first.Links) != 2 {
-		t.Fatalf("%d links, want 2", len(first.Links))
-	}
+	check.That(t, got["error.type"] != "" && got["streamsort.token"] != "", "attributes %v", got)
+	check.That(t, got["messaging.message.id"] == "", "attributes %v", got)
+	check.Need(t, len(first.Links) == 2, "%d links, want 2", len(first.Links))
 	for i, seq := range []int64{1, 3} {
 		link := first.Links[i]
 		if want := deliveryotel.SpanContext(sent[i]); !link.SpanContext.Equal(want.WithRemote(true)) || link.Attributes[0] != attribute.Int64("streamsort.seq", seq) {
@@ -101,9 +83,7 @@ func TestABatchIsASpan(t *testing.T) {
 	}
 
 	var found metricdata.ResourceMetrics
-	if err := reader.Collect(t.Context(), &found); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, reader.Collect(t.Context(), &found))
 	total := int64(0)
 	names := ""
 	for _, m := range found.ScopeMetrics[0].Metrics {
@@ -111,30 +91,24 @@ func TestABatchIsASpan(t *testing.T) {
 		if sum, ok := m.Data.(metricdata.Sum[int64]); ok {
 			for _, point := range sum.DataPoints {
 				total += point.Value
-				if _, has := point.Attributes.Value("messaging.destination.name"); has {
-					t.Error("the metrics have the queue's name")
-				}
+				_, has := point.Attributes.Value("messaging.destination.name")
+				check.That(t, !has, "the metrics have the queue's name")
 			}
 		}
 	}
-	if !strings.Contains(names, "messaging.process.duration") || !strings.Contains(names, "messaging.client.consumed.messages") || total < 3 {
-		t.Errorf("metrics %s, %d messages", names, total)
-	}
+	check.Has(t, names, "messaging.process.duration")
+	check.Has(t, names, "messaging.client.consumed.messages")
+	check.That(t, total >= 3, "%d messages", total)
 }
 
 // TestPanics: the span ends, and the batch fails as it does without it.
 func TestPanics(t *testing.T) {
 	exporter := tracetest.NewInMemoryExporter()
 	r := delivery.Reader{Name: "billing", Handle: func(context.Context, delivery.Batch) error { panic("no") }}
-	if err := deliveryotel.Instrument(&r, sdk.NewTracerProvider(sdk.WithSyncer(exporter)), nil); err != nil {
-		t.Fatal(err)
-	}
+	provider := sdk.NewTracerProvider(sdk.WithSyncer(exporter))
+	check.OK(t, deliveryotel.Instrument(&r, provider, nil))
 	func() {
-		defer func() {
-			if p := recover(); p != "no" {
-				t.Errorf("panic %v", p)
-			}
-		}()
+		defer func() { check.Is[any](t, recover(), "no") }()
 		_ = r.Handle(t.Context(), delivery.Batch{Queue: "q"})
 	}()
 	if spans := exporter.GetSpans(); len(spans) != 1 || spans[0].Status.Code != codes.Error || spans[0].Status.Description != "panic: no" {
@@ -146,13 +120,10 @@ func TestPanics(t *testing.T) {
 func TestNothing(t *testing.T) {
 	called := 0
 	r := delivery.Reader{Name: "billing", Handle: func(context.Context, delivery.Batch) error { called++; return nil }}
-	if err := deliveryotel.Instrument(&r, nil, nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Handle(t.Context(), delivery.Batch{}); err != nil || called != 1 {
-		t.Errorf("%v, %d calls", err, called)
-	}
-	if got := deliveryotel.TraceOf(t.Context()); got != (cursor.Trace{}) || deliveryotel.SpanContext(got).IsValid() {
-		t.Errorf("%+v", got)
-	}
+	check.OK(t, deliveryotel.Instrument(&r, nil, nil))
+	check.OK(t, r.Handle(t.Context(), delivery.Batch{}))
+	check.Is(t, called, 1)
+	got := deliveryotel.TraceOf(t.Context())
+	check.Is(t, got, cursor.Trace{})
+	check.That(t, !deliveryotel.SpanContext(got).IsValid(), "%+v", got)
 }

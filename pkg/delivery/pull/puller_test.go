@@ -77,19 +77,15 @@ func TestQuarantine(t *testing.T) {
 			env.Put(2)
 			ctx := t.Context()
 			claim := func(id string) delivery.Answer {
-				t.Helper()
-				a := check.Get(env.Claims.Claim(ctx, delivery.Request{Queue: "q", Consumer: "c", ID: id, MaxMessages: 1}))
-				return a
+				return check.Get(env.Claims.Claim(ctx, delivery.Request{Queue: "q", Consumer: "c", ID: id, MaxMessages: 1}))
 			}
 			heard := map[string]delivery.Announcement{}
 			sweep := func() delivery.SweepReport {
-				t.Helper()
 				clear(heard)
-				report := check.Get(d.Sweep(ctx, delivery.SweepOptions{Announce: func(_ context.Context, a delivery.Announcement) error {
+				return check.Get(d.Sweep(ctx, delivery.SweepOptions{Announce: func(_ context.Context, a delivery.Announcement) error {
 					heard[a.Kind] = a
 					return nil
 				}}))
-				return report
 			}
 			first := claim("r1")
 			check.Get(env.Claims.Prepare(ctx, first.Held()))
@@ -112,11 +108,10 @@ func TestQuarantine(t *testing.T) {
 			check.That(t, check.Err(d.Operate(ctx, delivery.Order{Kind: "rewind", Queue: "q", Consumer: "c", Reason: "why"})) != nil, "rewound under a claim in quarantine")
 			for range 2 {
 				a := check.Get(env.Claims.Settle(ctx, first.Held(), outcome, "back"))
-				check.Need(t, a.Outcome == delivery.OK, "%+v", a)
+				check.Is(t, a.Outcome, delivery.OK)
 			}
-			report = sweep()
-			if outcome == delivery.Committed {
-				check.That(t, report.Quarantined == 0, "%+v; want nothing in quarantine", report)
+			if report = sweep(); outcome == delivery.Committed {
+				check.Is(t, report.Quarantined, 0)
 				return
 			}
 			if a := heard["consumer.quarantined"]; report.Quarantined != 1 || a.State != delivery.State(delivery.Aborted) {
@@ -124,8 +119,7 @@ func TestQuarantine(t *testing.T) {
 			}
 			order := delivery.Order{Queue: "q", Consumer: "c", Reason: "given up"}
 			check.Get(d.Operate(ctx, does("release", order, first.Token, "")))
-			report = sweep()
-			check.Is(t, report.Quarantined, 0, report)
+			check.Is(t, sweep().Quarantined, 0)
 		})
 	}
 }
@@ -134,8 +128,7 @@ func TestQuarantine(t *testing.T) {
 func TestPushLeavesAPreparedClaimAlone(t *testing.T) {
 	env, d := pullEnv(t, delivery.NewMemory(), cursor.NewMemory())
 	env.Put(1)
-	a, err := env.Claims.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: "r1"})
-	check.OK(t, err)
+	a := check.Get(env.Claims.Claim(t.Context(), delivery.Request{Queue: "q", Consumer: "c", ID: "r1"}))
 	check.Get(env.Claims.Prepare(t.Context(), a.Held()))
 	reader := delivery.Reader{Name: "c", Handle: func(context.Context, delivery.Batch) error {
 		t.Error("delivered")

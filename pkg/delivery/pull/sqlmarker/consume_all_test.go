@@ -226,9 +226,8 @@ func TestConsumeAllIsQuiet(t *testing.T) {
 		stop := f.start(2, enter, f.options())
 		bubble.Sleep(time.Minute)
 		// The claim without a consumer, the first one, and the one of nothing.
-		if lists, claims := f.claims.lists.Load(), f.claims.claims.Load(); lists > 61 || claims > 30 {
-			f.Errorf("%d lists and %d claims in a minute of 10 queues", lists, claims)
-		}
+		lists, claims := f.claims.lists.Load(), f.claims.claims.Load()
+		check.That(f, lists <= 61 && claims <= 30, "%d lists and %d claims of 10 queues", lists, claims)
 		check.Get(f.d.Operate(f.Context(), delivery.Order{Kind: "rewind", Queue: "a/1", Consumer: "c", Reason: "again", Start: delivery.At(1)}))
 		bubble.Sleep(5 * time.Minute)
 		_ = stop()
@@ -299,8 +298,8 @@ func TestItLogsTheClaimOfAKilledProcess(t *testing.T) {
 	inFleet(t, func(f *fleet) {
 		f.put("a/1", 1, 1)
 		check.OK(f, f.claims.Create(f.Context(), "a/1", "c"))
-		a, err := f.claims.Claim(f.Context(), delivery.Request{Queue: "a/1", Consumer: "c", ID: f.Name() + "-1", Lease: 50 * time.Second})
-		check.Need(f, err == nil && a.Outcome == delivery.OK, "%v %v", a, err)
+		a := check.Get(f.claims.Claim(f.Context(), delivery.Request{Queue: "a/1", Consumer: "c", ID: f.Name() + "-1", Lease: 50 * time.Second}))
+		check.Is(f, a.Outcome, delivery.OK)
 		began := time.Now()
 		check.OK(f, f.ConsumeAll(f.Context(), f.claims, "a/", "c", 1, enter, f.options()))
 		f.has("a/1 1")
@@ -410,10 +409,9 @@ func TestAnEffectThatGoesOnIsCancelled(t *testing.T) {
 // idle checks that a queue's consumer has no claim.
 func (f *fleet) idle(queue string, delivered int64) {
 	f.Helper()
-	all, err := f.d.Status(f.Context(), queue)
-	if err != nil || len(all) != 1 || all[0].State != delivery.Idle || all[0].Delivered != delivered {
-		f.Errorf("%+v, %v; want it idle at %d", all, err, delivered)
-	}
+	all := check.Get(f.d.Status(f.Context(), queue))
+	check.That(f, len(all) == 1 && all[0].State == delivery.Idle && all[0].Delivered == delivered,
+		"%+v; want it idle at %d", all, delivered)
 }
 
 func TestConsumeAllRefusesBadInput(t *testing.T) {

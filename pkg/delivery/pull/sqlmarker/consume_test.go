@@ -75,9 +75,8 @@ func TestItSaysWhatItWasAt(t *testing.T) {
 				}
 				return ctx.Err()
 			}
-			if err := b.Consume(ctx, c.claims, "q", "c", book, o); !errors.Is(err, context.Canceled) || err.Error() != c.want {
-				b.Errorf("%s: error %v, want %s", name, err, c.want)
-			}
+			err := b.Consume(ctx, c.claims, "q", "c", book, o)
+			check.That(b, errors.Is(err, context.Canceled) && err.Error() == c.want, "%s: %v", name, err)
 			cancel()
 		}
 	})
@@ -158,9 +157,8 @@ func TestAnEffectThatEndsTheTransaction(t *testing.T) {
 				o := tb.options()
 				o.Wait = func(context.Context, time.Duration) error { return errAway } // it tries again
 				err := b.Consume(b.Context(), tb.puller(0), "q", "c", effect, o)
-				if want := `consumer "c" of queue "q": the effect ended its transaction`; !errors.Is(err, pull.ErrEnded) || !strings.HasPrefix(err.Error(), want) {
-					b.Errorf("error %v, want %s", err, want)
-				}
+				check.Fails(b, err, pull.ErrEnded)
+				check.Has(b, fmt.Sprint(err), `consumer "c" of queue "q": the effect ended its transaction`)
 				check.Is(b, b.count("streamsort_markers"), 0)
 			})
 		})
@@ -195,11 +193,10 @@ func TestARestoredDatabaseStops(t *testing.T) {
 		b.exec("DELETE FROM effects WHERE n = 2")
 		b.exec("DELETE FROM streamsort_markers WHERE number = 2")
 		var restored *pull.RestoredError
-		if err := b.Consume(b.Context(), tb.puller(0), "q", "c", book, tb.options()); !errors.As(err, &restored) || restored.Last != 1 || restored.Committed != 2 {
-			b.Fatalf("error %v, want that 1 is known and 2 should be", err)
-		}
-		tb.put(3, 3)
 		err := b.Consume(b.Context(), tb.puller(0), "q", "c", book, tb.options())
+		check.Need(b, errors.As(err, &restored) && restored.Last == 1 && restored.Committed == 2, "%v", err)
+		tb.put(3, 3)
+		err = b.Consume(b.Context(), tb.puller(0), "q", "c", book, tb.options())
 		check.Need(b, errors.As(err, &restored), "error %v, with a message that waits", err)
 		b.booked(1)
 		// An operator sets the consumer back, and gives the word.
@@ -319,9 +316,8 @@ func TestAnEffectThatFailsByARestore(t *testing.T) {
 		var lost *pull.RestoredError
 		before.put(4, 4)
 		err = b.Consume(b.Context(), before.puller(0), "q", "c", refuse, atOnce(before.options()))
-		if !errors.As(err, &lost) || lost.Last != 0 || lost.Committed == 0 || !errors.Is(err, refused) {
-			b.Errorf("%v; want that the database lost what was committed, and why the effect failed", err)
-		}
+		check.Fails(b, err, refused)
+		check.That(b, errors.As(err, &lost) && lost.Last == 0 && lost.Committed > 0, "%v; want what is lost", err)
 	})
 }
 
@@ -490,13 +486,12 @@ func TestSettleReadsTheReplies(t *testing.T) {
 		check.OK(b, b.Mark(b.Context(), tx, batchOf(claim(1, "r")), 0, replies...))
 		check.OK(b, tx.Commit())
 		for range 2 {
-			outcome, got, err := b.Settle(b.Context(), claim(1, "r"), 0)
-			if diff := cmp.Diff(replies, got); err != nil || outcome != delivery.Committed || diff != "" {
-				b.Errorf("%s, %v; (-want +got):\n%s", outcome, err, diff)
-			}
+			outcome, got := check.Get2(b.Settle(b.Context(), claim(1, "r"), 0))
+			check.Is(b, outcome, delivery.Committed)
+			check.Is(b, cmp.Diff(replies, got), "")
 		}
 		bad := b.Mark(b.Context(), b.begin(), batchOf(claim(2, "r")), 0, delivery.Reply{})
-		check.That(b, bad != nil && strings.Contains(bad.Error(), "replies[0].queue"), "error %v", bad)
+		check.Has(b, fmt.Sprint(bad), "replies[0].queue")
 	})
 }
 
@@ -528,16 +523,14 @@ func TestOlderTables(t *testing.T) {
 			db := older(t, s)
 			for version := 3; version > 0; version-- {
 				check.Get(db.ExecContext(t.Context(), fmt.Sprint("UPDATE streamsort_marker_layout SET version = ", version)))
-				want := fmt.Sprintf("version %d, and this program needs 4: call Install", version)
-				_, err := sqlmarker.Open(t.Context(), db, s.dialect, "stack 1")
-				check.Need(t, err != nil && strings.Contains(err.Error(), want), "error %v, want %s", err, want)
+				err := check.Err(sqlmarker.Open(t.Context(), db, s.dialect, "stack 1"))
+				check.Has(t, fmt.Sprint(err), fmt.Sprintf("version %d, and this program needs 4: call Install", version))
 			}
 			installAtOnce(t, db, s.dialect)
 			m := check.Get(sqlmarker.Open(t.Context(), db, s.dialect, "stack 1"))
-			outcome, replies, err := m.Settle(t.Context(), claim(1, "r"), 0)
-			if err != nil || outcome != delivery.Committed || replies != nil || m.Name() != "old name" {
-				t.Errorf("%s, %v, %v, name %s", outcome, replies, err, m.Name())
-			}
+			outcome, replies := check.Get2(m.Settle(t.Context(), claim(1, "r"), 0))
+			check.That(t, outcome == delivery.Committed && replies == nil, "%s, %v", outcome, replies)
+			check.Is(t, m.Name(), "old name")
 		})
 	}
 }

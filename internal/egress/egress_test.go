@@ -78,8 +78,7 @@ var public = []string{
 func TestPublic(t *testing.T) {
 	for want, all := range map[bool][]string{true: public, false: forbidden} {
 		for _, text := range all {
-			got := egress.Public(netip.MustParseAddr(text))
-			check.That(t, got == want, "%s is public: %v, want %v", text, got, want)
+			check.Is(t, egress.Public(netip.MustParseAddr(text)), want, text)
 		}
 	}
 	check.That(t, !egress.Public(netip.Addr{}), "no address is a public one")

@@ -164,9 +164,7 @@ func TestAround(t *testing.T) {
 			})
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			func() {
-				defer func() {
-					check.That(t, (recover() != nil) == panics, "the panic is lost")
-				}()
+				defer func() { check.That(t, (recover() != nil) == panics, "the panic is lost") }()
 				answer, err := handle(ctx, "a")
 				check.That(t, answer == "a!" && errors.Is(err, context.DeadlineExceeded), "%q, %v", answer, err)
 			}()
@@ -186,8 +184,7 @@ func TestIsBatch(t *testing.T) {
 		`{"Records":[{"eventSource":"aws:sqs"},{"eventSource":"aws:s3"}]}`:  false,
 		`{"Records":[{}]}`: false, `{"Records":[]}`: false, `{"Records":7}`: false, `{}`: false, `7`: false, ``: false, `null`: false,
 	} {
-		got := runtime.IsBatch([]byte(event), "aws:sqs")
-		check.That(t, got == want, "%s: %v", event, got)
+		check.Is(t, runtime.IsBatch([]byte(event), "aws:sqs"), want, event)
 	}
 }
 

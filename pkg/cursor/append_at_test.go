@@ -1,7 +1,6 @@
 package cursor_test
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -97,8 +96,7 @@ func TestAKindBesideASeq(t *testing.T) {
 	b := newBench(t, nil)
 	b.put(body(1))
 	results := b.sorter.Put(t.Context(), batch("", 2)...)
-	check.That(t, errors.Is(results[0].Err, cursor.ErrFixed),
-		"%+v; want that the kind is fixed", results)
+	check.Fails(t, results[0].Err, cursor.ErrFixed, results)
 	other := body(2)
 	other.Kind = cursor.KindKeyed
 	refuses(t, "error", b.sorter.Put(t.Context(), other)[0].Err, "kind")

@@ -190,8 +190,7 @@ func TestErasingWaitsForOthers(t *testing.T) {
 		failed = nil
 		b.sweep(cursor.SweepOptions{Erase: erase})
 		c := check.Get(b.sorter.Steps().ErasureOf(t.Context(), "q"))
-		check.That(t, c.Erasure.Emptied.IsZero() == left,
-			"others left something: %t, and %+v", left, c.Erasure)
+		check.Is(t, c.Erasure.Emptied.IsZero(), left, "others left something", c.Erasure)
 	}
 	b.holds("after", "q", 0, 0)
 }

@@ -149,8 +149,7 @@ func TestLinkedMessages(t *testing.T) {
 		}
 	}
 	log := b.keyedLog()
-	check.That(t, strings.Count(log, "?") == 5,
-		"one is unlinked because the tail was flushed: %s", log)
+	check.Is(t, strings.Count(log, "?"), 5, "one is unlinked because the tail was flushed", log)
 }
 
 // TestAClockFarAhead does not have its message wait for it.

@@ -22,9 +22,7 @@ func TestStoreCursor(t *testing.T) {
 		want := newCursor(q)
 		create(t, s, want)
 		for _, strong := range []bool{true, false} {
-			read := func() cursor.Cursor {
-				return check.Get(s.Inside().Cursor(t.Context(), q, strong))
-			}
+			read := func() cursor.Cursor { return check.Get(s.Inside().Cursor(t.Context(), q, strong)) }
 			if strong {
 				same(t, "strong read", read(), want)
 			}

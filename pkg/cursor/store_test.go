@@ -102,8 +102,7 @@ func wholeMessage(queue string, seq int64) cursor.Message {
 // same fails the test where two values differ.
 func same[T any](t testing.TB, what string, got, want T) {
 	t.Helper()
-	diff := cmp.Diff(want, got, cmp.Comparer(sameBytes))
-	check.That(t, diff == "", "%s (-want +got):\n%s", what, diff)
+	check.Is(t, cmp.Diff(want, got, cmp.Comparer(sameBytes)), "", what)
 }
 
 // sameBytes compares bytes at once: cmp takes seconds for a body, one by one.

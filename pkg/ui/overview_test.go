@@ -87,9 +87,8 @@ func TestOverview(t *testing.T) {
 		"1.5 messages a second put, 1.0 delivered", `points="0.0,40.0 300.0,2.0"`, `points="0.0,46.3 300.0,33.7"`, "As a table", "<td class=\"n\">120</td><td class=\"n\">70</td>",
 		">9007199254740993<", ">other<")
 	url, _ = stack(t, `{"states":{"paused":{"count":1}},"groups":[]}`)
-	if page, err = ui.New(ui.Options{URL: url}); err != nil {
-		t.Fatal(err)
-	}
+	page, err = ui.New(ui.Options{URL: url})
+	check.OK(t, err)
 	inOrder(t, look(t, page, "overview", ""), "All is well: nothing fails", `href="consumers?state=paused"`, "Flow")
 }
 

@@ -150,9 +150,8 @@ func TestSaid(t *testing.T) {
 		t.Errorf("it is not said:\n%s", body)
 	}
 	for _, address := range []string{"queue?queue=q&did=Sign+in+at+evil.example&to=billing", "queue?queue=q&did=pause&to=Sign+in+at+evil.example", "queue?queue=q&said=Sign+in+at+evil.example"} {
-		if body := shown(page, address).Body.String(); strings.Contains(body, "Sign in at") {
-			t.Errorf("%s says it", address)
-		}
+		body := shown(page, address).Body.String()
+		check.That(t, !strings.Contains(body, "Sign in at"), "%s says it", address)
 	}
 }
 
@@ -181,8 +180,7 @@ func TestMessageScreen(t *testing.T) {
 		t.Error("nobody is blocked on 6, and it can be skipped")
 	}
 	for address, name := range map[string]string{"queue": "queue", "message?seq=1": "queue", "chain?id=x": "tag", "run": "run"} {
-		body := shown(page, address).Body.String()
-		check.That(t, strings.Contains(body, "the address has no "+name), "%s: %s", address, body)
+		check.Has(t, shown(page, address).Body.String(), "the address has no "+name, address)
 	}
 	answer := shown(page, "qeue?queue=q")
 	if body := answer.Body.String(); answer.Code != http.StatusNotFound || !strings.Contains(body, "There is no screen at this address") || !strings.Contains(body, `href="overview"`) {
@@ -195,9 +193,8 @@ func TestPagesOfAll(t *testing.T) {
 	list := `{"list":[{"queue":"a","consumer":"c"}],"next":"more"}`
 	page := answering(t, map[string]string{"/queues": list, "/consumers": list}, ui.Options{})
 	for address, want := range map[string]bool{"queues": true, "consumers": true, "queues?after=more&prefix=a": true, "queues?state=gap": false, "consumers?state=blocked": false} {
-		if is := strings.Contains(shown(page, address).Body.String(), "come in no order"); is != want {
-			t.Errorf("%s: %v, not %v", address, is, want)
-		}
+		is := strings.Contains(shown(page, address).Body.String(), "come in no order")
+		check.That(t, is == want, "%s: %v, not %v", address, is, want)
 	}
 }
 
@@ -252,9 +249,8 @@ func TestWindowsTakeTurns(t *testing.T) {
 	defer cancel()
 	window := func(mark string) <-chan string {
 		events := watch(ctx, server.URL+"/live?of=bulk"+mark)
-		if got := <-events; got != "content" {
-			t.Fatalf("%q, not content", got)
-		}
+		got := <-events
+		check.Need(t, got == "content", "%q, not content", got)
 		return events
 	}
 	other, unmarked := window("&browser=other"), window("")
@@ -308,9 +304,7 @@ func TestSlowAPI(t *testing.T) {
 	var all sync.WaitGroup
 	for range tabs {
 		all.Go(func() {
-			if got := <-watch(ctx, server.URL+"/live?of=chains"); got != "content" {
-				t.Errorf("%q, not content", got)
-			}
+			check.Is(t, <-watch(ctx, server.URL+"/live?of=chains"), "content")
 		})
 	}
 	all.Wait()

@@ -53,9 +53,8 @@ func TestLive(t *testing.T) {
 	answer, err := http.DefaultClient.Do(request)
 	check.OK(t, err)
 	defer answer.Body.Close()
-	if kind := answer.Header.Get("Content-Type"); kind != "text/event-stream" {
-		t.Fatalf("content type %q", kind)
-	}
+	kind := answer.Header.Get("Content-Type")
+	check.Need(t, kind == "text/event-stream", "content type %q", kind)
 	lines := bufio.NewScanner(answer.Body)
 	for _, position := range []string{"9007199254740994", "9007199254740995", "9007199254740996"} {
 		for found := false; !found; found = strings.Contains(lines.Text(), "<b>"+position+"</b>position") {
@@ -80,15 +79,11 @@ func TestTabsShareALook(t *testing.T) {
 	var tabs sync.WaitGroup
 	for range 10 {
 		tabs.Go(func() {
-			if got := <-watch(ctx, server.URL+"/live?of=chains"); got != "content" {
-				t.Errorf("%q, not content", got)
-			}
+			check.Is(t, <-watch(ctx, server.URL+"/live?of=chains"), "content")
 		})
 	}
 	tabs.Wait()
-	if n := asked.Load(); n != 1 {
-		t.Errorf("the API was asked %d times by 10 tabs, not once", n)
-	}
+	check.Is(t, asked.Load(), 1, "the API was asked")
 }
 
 // TestForbidden refuses what is not of the page: other names, other origins, forms without its

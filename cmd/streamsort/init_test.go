@@ -13,8 +13,7 @@ import (
 // TestInit: each language's project is whole, says what to type next, and its template deploys it
 // by parameters that a release's has.
 func TestInit(t *testing.T) {
-	page, err := os.ReadFile("../../docs/how-to/without-cdk.md")
-	check.OK(t, err)
+	page := check.Get(os.ReadFile("../../docs/how-to/without-cdk.md"))
 	sums, err := os.ReadFile("../../go.sum")
 	check.OK(t, err)
 	t.Chdir(t.TempDir())

@@ -368,8 +368,7 @@ func TestLinesOfAPipeDoNotWait(t *testing.T) {
 func TestOnlyAPipeLingers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	check.OK(t, os.WriteFile(path, []byte("1\n"), 0o600))
-	file, err := os.Open(path)
-	check.OK(t, err)
+	file := check.Get(os.Open(path))
 	defer file.Close()
 	reader, writer, err := os.Pipe()
 	check.OK(t, err)

@@ -24,8 +24,7 @@ import (
 
 // everything takes all that there is of the environment.
 func everything(d *runtime.Deps) (runtime.Handler, error) {
-	deliverer := d.Deliverer(delivery.Options{Acker: d.Acker()})
-	d.Ends(deliverer, d.Announcer())
+	d.Ends(d.Deliverer(delivery.Options{Acker: d.Acker()}), d.Announcer())
 	d.Quotas()
 	d.CountRates()
 	return runtime.Handle(d, time.Second, func(ctx context.Context, _ *emf.Metrics, _ string) (string, error) {

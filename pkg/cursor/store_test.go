@@ -50,8 +50,7 @@ func freshTables(t testing.TB, kind ddbtest.Kind, options *dynamo.Options) *curs
 	names := freshNames()
 	ddbtest.Open(t, kind, tablesOf(names)...)
 	options.Endpoint = ddbtest.Endpoint(t, kind)
-	client, err := dynamo.New(options)
-	check.OK(t, err)
+	client := check.Get(dynamo.New(options))
 	store, err := cursor.NewDynamo(client, names)
 	check.OK(t, err)
 	return store
@@ -129,15 +128,13 @@ func refuses(t testing.TB, what string, err error, field string) {
 
 func create(t *testing.T, s *cursor.Store, c cursor.Cursor) {
 	t.Helper()
-	got := check.Get(s.Inside().CreateCursor(t.Context(), c))
-	same(t, "created", got, c)
+	same(t, "created", check.Get(s.Inside().CreateCursor(t.Context(), c)), c)
 }
 
 func put(t *testing.T, s *cursor.Store, messages ...cursor.Message) {
 	t.Helper()
 	for _, m := range messages {
-		got := check.Get(s.Inside().PutMessage(t.Context(), m))
-		same(t, "put", got, m)
+		same(t, "put", check.Get(s.Inside().PutMessage(t.Context(), m)), m)
 	}
 }
 

@@ -96,8 +96,7 @@ func TestOverview(t *testing.T) {
 func TestOpenBreaker(t *testing.T) {
 	url, _ := stack(t, `{"states":{"held":{"count":1}},
 		"groups":[{"consumer":"books","state":"held","states":[{"state":"held","count":1}],"cause":"open","error":"refused","count":1,"examples":[{"queue":"q"}]}]}`)
-	page, err := ui.New(ui.Options{URL: url})
-	check.OK(t, err)
+	page := check.Get(ui.New(ui.Options{URL: url}))
 	inOrder(t, look(t, page, "overview", ""),
 		"1 queue fails, for 1 cause.", "Calls to books fail for ", ": refused; they are held, and one at a time is tried again.",
 		`href="consumers?consumer=books&amp;state=held"`, "circuit breaker open", ">books<", "refused", ">q<")
@@ -109,8 +108,7 @@ func TestOpenBreaker(t *testing.T) {
 // another who has a token.
 func TestOverviewIsCheap(t *testing.T) {
 	url, lists := stack(t, failing)
-	page, err := ui.New(ui.Options{URL: url, Token: ofContext})
-	check.OK(t, err)
+	page := check.Get(ui.New(ui.Options{URL: url, Token: ofContext}))
 	for i, token := range []string{"a", "b", "a"} {
 		look(t, page, "overview", token)
 		if want := int64(min(i+1, 2)); lists.Load() != want {
@@ -180,8 +178,7 @@ func TestSearch(t *testing.T) {
 		}
 	}))
 	t.Cleanup(server.Close)
-	page, err := ui.New(ui.Options{URL: server.URL})
-	check.OK(t, err)
+	page := check.Get(ui.New(ui.Options{URL: server.URL}))
 	for asked, want := range map[string]string{
 		"orders": "queue?queue=orders", "+orders+": "queue?queue=orders", "o@7": "queue?queue=o%407", "ordi": "queue?queue=ordinary",
 		"orders@17": "message?queue=orders&seq=17", "orders@m-1": "message?queue=orders&seq=2001",

@@ -31,8 +31,7 @@ func answering(t *testing.T, documents map[string]string, options ui.Options) ht
 	}))
 	t.Cleanup(backend.Close)
 	options.URL = backend.URL
-	page, err := ui.New(options)
-	check.OK(t, err)
+	page := check.Get(ui.New(options))
 	return page
 }
 
@@ -88,8 +87,7 @@ func TestNamesThatEndLines(t *testing.T) {
 	name := url.QueryEscape("q\revent: content\rdata: all is well\r\r\nx\u0085y\u202ez")
 	for _, screen := range []string{"queues?", "consumers?", "chains?", "message?seq=2&queue=" + name, "queue?queue=" + name} {
 		first, rest := screen[:strings.Index(screen, "?")], screen[strings.Index(screen, "?")+1:]
-		live, err := http.Get(server.URL + "/live?of=" + first + "&" + rest)
-		check.OK(t, err)
+		live := check.Get(http.Get(server.URL + "/live?of=" + first + "&" + rest))
 		text := ""
 		for lines := bufio.NewScanner(live.Body); lines.Scan() && lines.Text() != ""; { // up to the event's end
 			text += lines.Text() + "\n"
@@ -290,8 +288,7 @@ func TestSlowAPI(t *testing.T) {
 		_, _ = fmt.Fprintf(w, `{"list":[{"tag":"b%d"}]}`, n)
 	}))
 	t.Cleanup(backend.Close)
-	page, err := ui.New(ui.Options{URL: backend.URL, Every: 200 * time.Millisecond})
-	check.OK(t, err)
+	page := check.Get(ui.New(ui.Options{URL: backend.URL, Every: 200 * time.Millisecond}))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if came.Add(1) == tabs {
 			close(allCame)

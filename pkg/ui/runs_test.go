@@ -72,8 +72,7 @@ func bulkPage(t *testing.T, queues int) (*fleet, *ui.UI) {
 	f := &fleet{queues: queues, held: make(chan struct{})}
 	f.goesOn = sync.OnceFunc(func() { close(f.held) })
 	backend := httptest.NewServer(f)
-	page, err := ui.New(ui.Options{URL: backend.URL, Operate: true, Token: ofContext})
-	check.OK(t, err)
+	page := check.Get(ui.New(ui.Options{URL: backend.URL, Operate: true, Token: ofContext}))
 	t.Cleanup(func() {
 		f.goesOn()
 		page.Close()
@@ -240,8 +239,7 @@ func TestBulkOfAnother(t *testing.T) {
 // TestBulkForms that are wrong are refused with the field, and nothing is looked at.
 func TestBulkForms(t *testing.T) {
 	_, page := bulkPage(t, 0)
-	at := posts(t, page, "look", redrive)
-	body := shows(t, page, at, "there is nothing to do")
+	body := shows(t, page, posts(t, page, "look", redrive), "there is nothing to do")
 	check.That(t, !strings.Contains(body, `id="start"`), "%v", body)
 	for form, says := range map[string]string{
 		"action=pause&reason=r":              "consumer is missing",

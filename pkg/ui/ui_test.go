@@ -42,8 +42,7 @@ func api(t *testing.T) *httptest.Server {
 // TestLive gets a screen's content again when it has changed, with seqs that are exact beyond 2^53,
 // also under a path prefix.
 func TestLive(t *testing.T) {
-	page, err := ui.New(ui.Options{URL: api(t).URL, Every: 200 * time.Millisecond})
-	check.OK(t, err)
+	page := check.Get(ui.New(ui.Options{URL: api(t).URL, Every: 200 * time.Millisecond}))
 	server := httptest.NewServer(http.StripPrefix("/ops", page))
 	defer server.Close()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -70,8 +69,7 @@ func TestTabsShareALook(t *testing.T) {
 		_, _ = fmt.Fprintf(w, `{"list":[{"tag":"b%d"}]}`, asked.Add(1))
 	}))
 	t.Cleanup(backend.Close)
-	page, err := ui.New(ui.Options{URL: backend.URL, Every: time.Minute})
-	check.OK(t, err)
+	page := check.Get(ui.New(ui.Options{URL: backend.URL, Every: time.Minute}))
 	server := httptest.NewServer(page)
 	defer server.Close()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -89,8 +87,7 @@ func TestTabsShareALook(t *testing.T) {
 // TestForbidden refuses what is not of the page: other names, other origins, forms without its
 // token.
 func TestForbidden(t *testing.T) {
-	page, err := ui.New(ui.Options{URL: api(t).URL, Operate: true, Hosts: []string{"LocalHost"}})
-	check.OK(t, err)
+	page := check.Get(ui.New(ui.Options{URL: api(t).URL, Operate: true, Hosts: []string{"LocalHost"}}))
 	form := url.Values{"queue": {"q"}, "consumer": {"c"}, "action": {"pause"}, "reason": {"r"}}.Encode()
 	for name, c := range map[string]struct {
 		host, origin string

@@ -262,7 +262,7 @@ func TestDenied(t *testing.T) {
 		check.That(t, err == nil, "what is beside it: %v", err)
 	}
 	check.That(t, h.asked == 0, "%d requests came", h.asked)
-	_, err = egress.ParseDeny("10.0.0.1/8")
+	_, err := egress.ParseDeny("10.0.0.1/8")
 	check.That(t, err != nil && strings.Contains(err.Error(), "no prefix"), "%v", err)
 }
 

@@ -76,6 +76,16 @@ func onEach(t *testing.T, test func(t *testing.T, s *cursor.Store, q string)) {
 	})
 }
 
+// onCursor is [onEach] with a queue that is there, and its cursor.
+func onCursor(t *testing.T, test func(*testing.T, *cursor.Store, string, cursor.Cursor)) {
+	t.Helper()
+	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
+		want := newCursor(q)
+		create(t, s, want)
+		test(t, s, q, want)
+	})
+}
+
 // at is a moment that all parts of the tables keep exactly. It is far ahead: a message whose time
 // has come may be deleted at any moment.
 var at = time.Date(2126, 3, 4, 5, 6, 7, 0, time.UTC)

@@ -34,9 +34,7 @@ func TestStateOfAConsumer(t *testing.T) {
 	} {
 		var c consumer
 		check.OK(t, json.Unmarshal([]byte(document), &c))
-		if got := c.clauses(clock{}); got != want {
-			t.Errorf("%s: %q, want %q", document, got, want)
-		}
+		check.Is(t, c.clauses(clock{}), want, document)
 	}
 }
 
@@ -115,9 +113,8 @@ func TestWhy(t *testing.T) {
 		`[]`:                              "orders: ok: it has all messages up to 48, and no consumer; `streamsort consumer create` makes one\n",
 	} {
 		url := answers(t, map[string]string{"/queues": failing["/queues"], "/consumers": `{"consumers":` + consumers + `}`})
-		if out, errOut, _ := prints(t, "--url", url, "why", "orders"); out != want {
-			t.Errorf("%q, %s, want %q", out, errOut, want)
-		}
+		out, errOut, _ := prints(t, "--url", url, "why", "orders")
+		check.That(t, out == want, "%q, %s, want %q", out, errOut, want)
 	}
 }
 

@@ -110,8 +110,6 @@ func TestDoctorLooksAgain(t *testing.T) {
 // TestDiagnoses: what does not work goes before what nobody can tell.
 func TestDiagnoses(t *testing.T) {
 	for _, c := range [][3]diagnosis{{well, warning, warning}, {critical, unknown, critical}, {unknown, warning, unknown}, {unknown, critical, critical}} {
-		if got := c[0].worse(c[1]); got != c[2] {
-			t.Errorf("%v and %v is %v, want %v", c[0], c[1], got, c[2])
-		}
+		check.Is(t, c[0].worse(c[1]), c[2], c[0], c[1])
 	}
 }

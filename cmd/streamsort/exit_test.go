@@ -33,9 +33,8 @@ func TestExitCodes(t *testing.T) {
 		{"--url " + server + " skip q@1 c --reason r --every 1s", exitUsage},
 		{"--url http://127.0.0.1:1 queue q", exitUnreachable},
 	} {
-		if _, errOut, code := prints(t, strings.Fields(c.line)...); code != c.code {
-			t.Errorf("%s: exit code %d, want %d: %s", c.line, code, c.code, errOut)
-		}
+		_, errOut, code := prints(t, strings.Fields(c.line)...)
+		check.That(t, code == c.code, "%s: exit code %d, want %d: %s", c.line, code, c.code, errOut)
 	}
 }
 
@@ -76,8 +75,7 @@ func TestAdvice(t *testing.T) {
 			"%d: %q, want %q", status, got, want)
 	}
 	for _, err := range []error{errors.New("else"), &client.Problem{Status: 404, Code: "no-queue"}} {
-		if got := advice(err, "http://127.0.0.1:3000"); got != "" {
-			t.Errorf("%v: %q", err, got)
-		}
+		got := advice(err, "http://127.0.0.1:3000")
+		check.That(t, got == "", "%v: %q", err, got)
 	}
 }

@@ -13,8 +13,7 @@ import (
 // TestInit: each language's project is whole, says what to type next, and its template deploys it
 // by parameters that a release's has.
 func TestInit(t *testing.T) {
-	page, err := os.ReadFile("../../docs/how-to/without-cdk.md")
-	check.OK(t, err)
+	page := check.Get(os.ReadFile("../../docs/how-to/without-cdk.md"))
 	sums, err := os.ReadFile("../../go.sum")
 	check.OK(t, err)
 	t.Chdir(t.TempDir())
@@ -50,8 +49,7 @@ func TestInit(t *testing.T) {
 		}
 		check.OK(t, json.Unmarshal([]byte(read("template.json")), &template))
 		for name := range template.Resources.Streamsort.Properties.Parameters {
-			check.That(t, strings.Contains(string(page), "| `"+name+"` |"),
-				"%s: docs/how-to/without-cdk.md knows no parameter %s", language, name)
+			check.Has(t, string(page), "| `"+name+"` |", language, name)
 		}
 		if p := languages[language]; template.Resources.Orders.Properties != struct{ Runtime, Handler, Code string }{p.runtime, p.handler, p.code} {
 			t.Errorf("%s: %+v", language, template.Resources.Orders.Properties)
@@ -74,9 +72,8 @@ func TestInitOverwritesNothing(t *testing.T) {
 	_, errOut, code := prints(t, "init")
 	check.That(t, code == exitRefused && strings.Contains(errOut, "README.md is there already, and init overwrites nothing: name another folder"),
 		"exit code %d, %s", code, errOut)
-	if files, err := os.ReadDir("."); err != nil || len(files) != 1 {
-		t.Errorf("files %v, %v", files, err)
-	}
+	files, err := os.ReadDir(".")
+	check.That(t, err == nil && len(files) == 1, "files %v, %v", files, err)
 	if _, errOut, code := prints(t, "init", "cobol"); code != exitUsage || !strings.Contains(errOut, "must be one of") {
 		t.Errorf("exit code %d, %s", code, errOut)
 	}

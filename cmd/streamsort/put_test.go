@@ -225,9 +225,8 @@ func TestCallsFitLambda(t *testing.T) {
 		checked := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			request, _ := io.ReadAll(r.Body)
 			event, _ := json.Marshal(string(request))
-			if n := max(len(event), base64.StdEncoding.EncodedLen(len(request))); n > most-1<<16 {
-				t.Errorf("%s: %d bytes in an event", name, n)
-			}
+			n := max(len(event), base64.StdEncoding.EncodedLen(len(request)))
+			check.That(t, n <= most-1<<16, "%s: %d bytes in an event", name, n)
 			r.Body = io.NopCloser(bytes.NewReader(request))
 			api.ServeHTTP(w, r)
 		})
@@ -274,9 +273,7 @@ func TestWhatToDoAboutTheRest(t *testing.T) {
 		"was stored; raise maxAhead, or put the missing messages first, and then the same again": &client.NotTakenError{Left: 1, Of: 1, First: client.Outcome{Status: 429, Outcome: "full", MaxAhead: 5}},
 		"was stored; fix that line, and put the same again":                                      &stopError{7},
 	} {
-		if got := newTally().rest(stopped).Error(); !strings.Contains(got, want) {
-			t.Errorf("%q, want %q", got, want)
-		}
+		check.Has(t, newTally().rest(stopped).Error(), want)
 	}
 }
 
@@ -286,15 +283,12 @@ func sent(t *testing.T, in, answer string, line ...string) string {
 	var all []string
 	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			t.Error(err)
-		}
+		check.That(t, err == nil, "%v", err)
 		all = append(all, strings.TrimSuffix(r.Method+" "+r.URL.Path+"?"+r.URL.RawQuery, "?")+" "+string(body))
 		_, _ = io.WriteString(w, answer)
 	})
-	if _, errOut, code := printsOf(t.Context(), in, append([]string{"--url", server}, line...)...); code != 0 {
-		t.Errorf("%v: exit code %d, %s", line, code, errOut)
-	}
+	_, errOut, code := printsOf(t.Context(), in, append([]string{"--url", server}, line...)...)
+	check.That(t, code == 0, "%v: exit code %d, %s", line, code, errOut)
 	return strings.Join(all, "\n")
 }
 
@@ -374,16 +368,13 @@ func TestLinesOfAPipeDoNotWait(t *testing.T) {
 func TestOnlyAPipeLingers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	check.OK(t, os.WriteFile(path, []byte("1\n"), 0o600))
-	file, err := os.Open(path)
-	check.OK(t, err)
+	file := check.Get(os.Open(path))
 	defer file.Close()
 	reader, writer, err := os.Pipe()
 	check.OK(t, err)
 	defer reader.Close()
 	defer writer.Close()
 	for in, want := range map[io.Reader]time.Duration{file: 0, reader: linger, strings.NewReader(""): 0} {
-		if got := lingers(in); got != want {
-			t.Errorf("%T: %v, want %v", in, got, want)
-		}
+		check.Is(t, lingers(in), want, in)
 	}
 }

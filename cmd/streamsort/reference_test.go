@@ -17,8 +17,7 @@ var updateReference = flag.Bool("update", false, "write the verbs into docs/refe
 // parsing is a parser of lines.
 func parsing(t *testing.T, options ...kong.Option) *kong.Kong {
 	t.Helper()
-	parser, err := kong.New(&commands{}, append(options, kong.Vars{"version": ""}, groups)...)
-	check.OK(t, err)
+	parser := check.Get(kong.New(&commands{}, append(options, kong.Vars{"version": ""}, groups)...))
 	return parser
 }
 

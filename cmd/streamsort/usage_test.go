@@ -4,6 +4,8 @@ import (
 	"runtime/debug"
 	"strings"
 	"testing"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // TestUsage: a line that is wrong is exit code 2, with the verb whose help says more, and a flag
@@ -94,9 +96,7 @@ func TestVersion(t *testing.T) {
 		{"", &debug.BuildInfo{}, "devel"},
 		{"", nil, "unknown"},
 	} {
-		if got := versionOf(c.released, c.built); got != c.want {
-			t.Errorf("%q, %+v: %q, want %q", c.released, c.built, got, c.want)
-		}
+		check.Is(t, versionOf(c.released, c.built), c.want, c.released, c.built)
 	}
 }
 
@@ -104,9 +104,7 @@ func TestVersion(t *testing.T) {
 // since.
 func TestFetchable(t *testing.T) {
 	for version, want := range map[string]string{"v1.2.3": "v1.2.3", "v0.0.0-20261122-abc": "v0.0.0-20261122-abc", "v0.0.0-20261122-abc+dirty": "", "(devel)": "", "": ""} {
-		if got := fetchable("", &debug.BuildInfo{Main: debug.Module{Version: version}}); got != want {
-			t.Errorf("%s: %q", version, got)
-		}
+		check.Is(t, fetchable("", &debug.BuildInfo{Main: debug.Module{Version: version}}), want, version)
 	}
 	if got := fetchable("1.2.3", nil); got != "v1.2.3" {
 		t.Errorf("a release: %q", got)

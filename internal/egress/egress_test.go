@@ -78,8 +78,7 @@ var public = []string{
 func TestPublic(t *testing.T) {
 	for want, all := range map[bool][]string{true: public, false: forbidden} {
 		for _, text := range all {
-			got := egress.Public(netip.MustParseAddr(text))
-			check.That(t, got == want, "%s is public: %v, want %v", text, got, want)
+			check.Is(t, egress.Public(netip.MustParseAddr(text)), want, text)
 		}
 	}
 	check.That(t, !egress.Public(netip.Addr{}), "no address is a public one")
@@ -114,8 +113,7 @@ func newHost(t *testing.T, answer http.HandlerFunc) *host {
 		answer(w, r)
 	}))
 	t.Cleanup(h.Close)
-	u, err := url.Parse(h.URL)
-	check.OK(t, err)
+	u := check.Get(url.Parse(h.URL))
 	h.port = check.Get(strconv.Atoi(u.Port()))
 	return h
 }
@@ -247,8 +245,7 @@ func TestTLSOrAllowed(t *testing.T) {
 func TestDenied(t *testing.T) {
 	h := newHost(t, ok)
 	at := ":" + strconv.Itoa(h.port)
-	deny, err := egress.ParseDeny("2600:1f18:1::/48, 127.0.0.0/30,93.184.216.0/24")
-	check.OK(t, err)
+	deny := check.Get(egress.ParseDeny("2600:1f18:1::/48, 127.0.0.0/30,93.184.216.0/24"))
 	rules := egress.Rules{Ports: []int{h.port}, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Deny: deny}
 	for text, name := range map[string]string{
 		"https://[2600:1f18:1::5]" + at: "", "https://93.184.216.34" + at: "", "http://127.0.0.1" + at: "",
@@ -265,7 +262,7 @@ func TestDenied(t *testing.T) {
 		check.That(t, err == nil, "what is beside it: %v", err)
 	}
 	check.That(t, h.asked == 0, "%d requests came", h.asked)
-	_, err = egress.ParseDeny("10.0.0.1/8")
+	_, err := egress.ParseDeny("10.0.0.1/8")
 	check.That(t, err != nil && strings.Contains(err.Error(), "no prefix"), "%v", err)
 }
 

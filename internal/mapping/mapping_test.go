@@ -85,12 +85,9 @@ func TestErrorsNameThePathAndWhatIsThere(t *testing.T) {
 		`a\.b | @event.a.list.one`:         `queue is missing at a\.b | @event.a.list.one: the event has no a\.b; @event.a.list is a list`,
 	} {
 		m, err := Texts{Queue: path}.Parse(ofAll)
-		if err != nil {
-			t.Fatal(path, err)
-		}
-		if _, err = m.Message(ofGrammar()); err == nil || err.Error() != want {
-			t.Errorf("%s: %v, want %s", path, err, want)
-		}
+		check.Need(t, err == nil, "%v %v", path, err)
+		_, err = m.Message(ofGrammar())
+		check.That(t, err != nil && err.Error() == want, "%s: %v, want %s", path, err, want)
 	}
 	m := check.Get(Texts{Queue: "q", Seq: "n"}.Parse(Kind{}))
 	_, err := m.Message(&Event{Document: []byte(`{"q":"q","n":"` + strings.Repeat("é", 50) + `"}`)})
@@ -307,23 +304,18 @@ func TestAnEventIsReadOnce(t *testing.T) {
 	} {
 		test.texts.Queue = "'q'"
 		m, err := test.texts.Parse(test.kind)
-		if err != nil {
-			t.Fatal(name, err)
-		}
+		check.Need(t, err == nil, "%v %v", name, err)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		all, err := m.Split(test.event)
-		if err != nil {
-			t.Fatal(name, err)
-		}
+		check.Need(t, err == nil, "%v %v", name, err)
 		for _, e := range all {
 			if _, err := m.Message(e); err != nil {
 				t.Fatal(name, err)
 			}
 		}
 		runtime.ReadMemStats(&after)
-		if n := after.TotalAlloc - before.TotalAlloc; n > 20<<20 {
-			t.Errorf("%s of %d bytes is read with %d MB", name, len(body), n>>20)
-		}
+		n := after.TotalAlloc - before.TotalAlloc
+		check.That(t, n <= 20<<20, "%s of %d bytes is read with %d MB", name, len(body), n>>20)
 	}
 }

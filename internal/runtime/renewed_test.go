@@ -88,9 +88,7 @@ func TestRenewedKeepsCounts(t *testing.T) {
 		}), err
 	}, func() time.Time { return now })
 	check.OK(t, err)
-	call := func() {
-		check.Get(handler.(lambda.Handler).Invoke(t.Context(), []byte("null")))
-	}
+	call := func() { check.Get(handler.(lambda.Handler).Invoke(t.Context(), []byte("null"))) }
 	for range 19 {
 		call()
 	}

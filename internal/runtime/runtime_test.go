@@ -24,8 +24,7 @@ import (
 
 // everything takes all that there is of the environment.
 func everything(d *runtime.Deps) (runtime.Handler, error) {
-	deliverer := d.Deliverer(delivery.Options{Acker: d.Acker()})
-	d.Ends(deliverer, d.Announcer())
+	d.Ends(d.Deliverer(delivery.Options{Acker: d.Acker()}), d.Announcer())
 	d.Quotas()
 	d.CountRates()
 	return runtime.Handle(d, time.Second, func(ctx context.Context, _ *emf.Metrics, _ string) (string, error) {
@@ -164,9 +163,7 @@ func TestAround(t *testing.T) {
 			})
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			func() {
-				defer func() {
-					check.That(t, (recover() != nil) == panics, "the panic is lost")
-				}()
+				defer func() { check.That(t, (recover() != nil) == panics, "the panic is lost") }()
 				answer, err := handle(ctx, "a")
 				check.That(t, answer == "a!" && errors.Is(err, context.DeadlineExceeded), "%q, %v", answer, err)
 			}()
@@ -186,8 +183,7 @@ func TestIsBatch(t *testing.T) {
 		`{"Records":[{"eventSource":"aws:sqs"},{"eventSource":"aws:s3"}]}`:  false,
 		`{"Records":[{}]}`: false, `{"Records":[]}`: false, `{"Records":7}`: false, `{}`: false, `7`: false, ``: false, `null`: false,
 	} {
-		got := runtime.IsBatch([]byte(event), "aws:sqs")
-		check.That(t, got == want, "%s: %v", event, got)
+		check.Is(t, runtime.IsBatch([]byte(event), "aws:sqs"), want, event)
 	}
 }
 

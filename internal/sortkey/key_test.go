@@ -133,10 +133,7 @@ func TestKeysForReaders(t *testing.T) {
 		{"text", `"a\u0000<b>"`},
 		{"text", `"😀"`, `"\ud83d\ude00"`},
 		{"text", `"` + strings.Repeat("x", 64) + `"`},
-		{
-			"time,number,text", `["2018-10-03T21:13:54Z",7.1,"x"]`,
-			`["2018-10-03T21:13:54Z", 7.10, "x"]`,
-		},
+		{"time,number,text", `["2018-10-03T21:13:54Z",7.1,"x"]`, `["2018-10-03T21:13:54Z", 7.10, "x"]`},
 	} {
 		keys := sortkey.KeyType(c[0])
 		for _, raw := range c[1:] {
@@ -561,12 +558,8 @@ func TestKeysThatAreNone(t *testing.T) {
 			`"NaN"`, `"Infinity"`, `""`, `"1.2.3"`, `"01"`, `"+1"`, `"1."`, `".5"`, `"1e"`,
 			`"1e+-5"`, `"0x10"`, `"--1"`,
 		}},
-		{"number", invalid.OutOfRange, outOfSize, []string{
-			`1e126`, `9e-127`, `1e99999999999999999999`,
-		}},
-		{"number", invalid.OutOfRange, "at most 38", []string{
-			`123456789012345678901234567890123456789`,
-		}},
+		{"number", invalid.OutOfRange, outOfSize, []string{`1e126`, `9e-127`, `1e99999999999999999999`}},
+		{"number", invalid.OutOfRange, "at most 38", []string{`123456789012345678901234567890123456789`}},
 		{"number", invalid.TooLarge, "at most 400", []string{strings.Repeat("1", 401)}},
 		{"time", invalid.Malformed, "no time zone", []string{
 			`"2018-10-03T21:13:54"`, `"2018-10-03T21:13:54.123"`,
@@ -629,9 +622,7 @@ func TestKeysThatAreNone(t *testing.T) {
 		}},
 		{"time,text", invalid.OutOfRange, "at most 3", []string{`[1, 2, 3, 4]`}},
 		{"time,text", invalid.Missing, "part 2 of 2 is missing", []string{`[1538601234, null]`}},
-		{"time,text", invalid.Malformed, "part 2 of 2 must be a string", []string{
-			`[1538601234, 7]`,
-		}},
+		{"time,text", invalid.Malformed, "part 2 of 2 must be a string", []string{`[1538601234, 7]`}},
 		{"time,text", invalid.Malformed, "broken JSON", []string{`[1538601234, "x"`}},
 	} {
 		for _, raw := range c.raws {

@@ -169,8 +169,7 @@ func TestOrderOfNumbersAndSequencers(t *testing.T) {
 	}
 	keyOf := func(kind, record, of string) string {
 		m := made(t, read(t, `{"name":"src","kind":"`+kind+`"}`), json.RawMessage(strings.ReplaceAll(record, "VALUE", of)))
-		key := check.Get(m.KeyType.Key(m.KeyParts...))
-		return string(key)
+		return string(check.Get(m.KeyType.Key(m.KeyParts...)))
 	}
 	const (
 		kinesis  = `{"Records":[{"eventSource":"aws:kinesis","eventID":"s:VALUE","kinesis":{"partitionKey":"p","sequenceNumber":"VALUE","data":"e30="}}]}`
@@ -506,8 +505,7 @@ func FuzzSplit(f *testing.F) {
 						"%s: queue %q, id %q", event, m.Queue, m.ID)
 				}
 			}
-			failed := make([]bool, len(e.Records))
-			_, err = e.Answer(failed)
+			_, err = e.Answer(make([]bool, len(e.Records)))
 			check.That(t, err == nil, "%s: nothing failed, and %v", event, err)
 		}
 	})

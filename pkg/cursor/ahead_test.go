@@ -70,8 +70,9 @@ func TestAClockThatIsAhead(t *testing.T) {
 	})
 }
 
-// TestEachTimeOfAKeyIsLookedAt, and no number.
-func TestEachTimeOfAKeyIsLookedAt(t *testing.T) {
+// TestAheadIsForTimes: each time of a key is looked at, and no number; a queue whose keys have none
+// has no such bound.
+func TestAheadIsForTimes(t *testing.T) {
 	b := newBench(t, nil)
 	m := timed("q", "a", time.Time{}, time.Time{})
 	m.KeyType, m.KeyParts = "number,time", []any{4_000_000_000, "2099-01-02T03:04:05Z"}
@@ -80,11 +81,8 @@ func TestEachTimeOfAKeyIsLookedAt(t *testing.T) {
 	check.That(t, errors.As(err, &wrong) && wrong.Problem[:22] == "part 2 of 2 is 2099-01", "%v", err)
 	m.Received = b.now
 	b.want("by its receipt", b.putKeyed(m), "waiting 14")
-}
 
-// TestAheadIsForTimes: a queue whose keys have none has no such bound.
-func TestAheadIsForTimes(t *testing.T) {
-	b := newBench(t, nil)
+	b = newBench(t, nil)
 	b.putKeyed(keyedOf("a", "1"))
 	kind, text, times := cursor.KindKeyed, sortkey.KeyType("text"), sortkey.KeyType("time")
 	hour, tooShort := time.Hour, time.Millisecond
@@ -94,6 +92,5 @@ func TestAheadIsForTimes(t *testing.T) {
 	} {
 		refuses(t, queue, check.Err(b.sorter.Configure(t.Context(), queue, change)), "clockAhead")
 	}
-	cur := b.status()
-	check.That(t, cur.Settings.ClockAhead == 0, "%v", cur.Settings.ClockAhead)
+	check.Is(t, b.status().Settings.ClockAhead, 0)
 }

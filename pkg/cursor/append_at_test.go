@@ -1,7 +1,6 @@
 package cursor_test
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -97,13 +96,11 @@ func TestAKindBesideASeq(t *testing.T) {
 	b := newBench(t, nil)
 	b.put(body(1))
 	results := b.sorter.Put(t.Context(), batch("", 2)...)
-	check.That(t, errors.Is(results[0].Err, cursor.ErrFixed),
-		"%+v; want that the kind is fixed", results)
+	check.Fails(t, results[0].Err, cursor.ErrFixed, results)
 	other := body(2)
 	other.Kind = cursor.KindKeyed
 	refuses(t, "error", b.sorter.Put(t.Context(), other)[0].Err, "kind")
-	first := int64(100)
-	of := cursor.KindArrival
+	first, of := int64(100), cursor.KindArrival
 	check.Get(b.sorter.Configure(t.Context(), "made", cursor.Change{Kind: &of, First: &first}))
 	made := []cursor.Message{{Queue: "made", Seq: 100}, {Queue: "made", Seq: 101}}
 	b.want("of a queue that begins at 100", b.putAt(b.sorter, made), "advanced 100-101")
@@ -142,6 +139,5 @@ func TestAppendAtBehindOrderItems(t *testing.T) {
 	cur := b.status()
 	check.Get2(b.memory.Inside().Allocate(t.Context(), "q", entries("dead", queuelog.MaxTail-cur.Tail.Len()), cursor.Range{From: cur.Position, To: cur.Position}, b.now))
 	b.want("into a full tail", b.putAt(b.process(cursor.Options{}), batch("", b.status().Position+1)), fmt.Sprintf("advanced %d", b.status().Position))
-	n := b.status().Tail.Len()
-	check.That(t, n < queuelog.MaxTail, "the tail has %d places", n)
+	check.That(t, b.status().Tail.Len() < queuelog.MaxTail, "the tail is full")
 }

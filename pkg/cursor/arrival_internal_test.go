@@ -30,8 +30,7 @@ func TestStatelessConsumerHandsOnArrivals(t *testing.T) {
 	var names Names
 	tables := ddb.NewMemory(append(names.Tables(), names.ArrivalsTable())...)
 	process := func(engine ddb.Engine) *Sorter {
-		store, err := NewStore(engine, names)
-		check.OK(t, err)
+		store := check.Get(NewStore(engine, names))
 		s, err := New(store, nil)
 		check.OK(t, err)
 		return s
@@ -47,8 +46,7 @@ func TestStatelessConsumerHandsOnArrivals(t *testing.T) {
 		}
 		record.Change.SequenceNumber = fmt.Sprint(len(records))
 		record.Change.OldImage, record.Change.NewImage = imageOf(t, c.Before), imageOf(t, c.After)
-		raw := check.Get(json.Marshal(record))
-		records = append(records, raw)
+		records = append(records, check.Get(json.Marshal(record)))
 	})
 	s := process(tables)
 	for i := range 100 {

@@ -34,8 +34,7 @@ func (b *bench) holds(what, queue string, messages, arrivals int) {
 // TestErasedTakesNothing: every request is refused, with and without a memory of the queue.
 func TestErasedTakesNothing(t *testing.T) {
 	b := newBench(t, nil)
-	_, err := b.sorter.Erase(t.Context(), "q", "op")
-	check.That(t, errors.Is(err, cursor.ErrNoQueue), "a queue that is not there: %v", err)
+	check.Fails(t, check.Err(b.sorter.Erase(t.Context(), "q", "op")), cursor.ErrNoQueue)
 	warm, cold := b.process(cursor.Options{}), b.process(cursor.Options{})
 	in := func(id string) request {
 		r := arrival(id)
@@ -56,24 +55,21 @@ func TestErasedTakesNothing(t *testing.T) {
 			refusesErased(t, name+": put", r.Err)
 			check.That(t, r.Outcome == "", "%s: %d is %s", name, seq, r.Outcome)
 		}
-		_, err := appendTo(t.Context(), s, in(name))
-		refusesErased(t, name+": append", err)
-		_, err = appendTo(t.Context(), s, in("1"))
-		refusesErased(t, name+": append again", err)
-		_, err = s.Status(t.Context(), "q")
-		refusesErased(t, name+": status", err)
-		_, err = s.Configure(t.Context(), "q", cursor.Change{})
-		refusesErased(t, name+": configure", err)
-		_, err = s.Skip(t.Context(), "q", 3, "why")
-		refusesErased(t, name+": skip", err)
-		_, err = s.Settings(t.Context(), "q")
-		refusesErased(t, name+": known", err)
-		_, err = s.Steps().Recheck(t.Context(), "q")
-		refusesErased(t, name+": recheck", err)
+		for what, err := range map[string]error{
+			"append":       check.Err(appendTo(t.Context(), s, in(name))),
+			"append again": check.Err(appendTo(t.Context(), s, in("1"))),
+			"status":       check.Err(s.Status(t.Context(), "q")),
+			"configure":    check.Err(s.Configure(t.Context(), "q", cursor.Change{})),
+			"skip":         check.Err(s.Skip(t.Context(), "q", 3, "why")),
+			"known":        check.Err(s.Settings(t.Context(), "q")),
+			"recheck":      check.Err(s.Steps().Recheck(t.Context(), "q")),
+		} {
+			refusesErased(t, name+": "+what, err)
+		}
 	}
 	refusesErased(t, "place", warm.Steps().Place(t.Context(), staged[0]).Err)
-	_, err = cold.Steps().Stage(t.Context(), cursor.KindArrival, in("new").put()...)
-	refusesErased(t, "stage", err)
+	refusesErased(t, "stage",
+		check.Err(cold.Steps().Stage(t.Context(), cursor.KindArrival, in("new").put()...)))
 	if c, err := cold.Steps().ErasureOf(t.Context(), "q"); err != nil || !c.Erased() {
 		t.Errorf("%+v, %v", c, err)
 	}
@@ -88,8 +84,7 @@ func TestErasing(t *testing.T) {
 	b.put(stays)
 	b.holds("before", "q", 60, 0)
 	late := b.process(cursor.Options{})
-	err := late.Put(ctx, body(60))[0].Err
-	check.OK(t, err)
+	check.OK(t, late.Put(ctx, body(60))[0].Err)
 	c := b.erase("q")
 	b.now = b.now.Add(time.Minute)
 	same(t, "deleted", check.Get(b.sorter.Steps().EraseMore(ctx, c, nil)),
@@ -101,8 +96,7 @@ func TestErasing(t *testing.T) {
 	if c, _ = b.sorter.Steps().ErasureOf(ctx, "q"); !c.Erasure.Emptied.IsZero() {
 		t.Errorf("%+v: it is said to be empty before the grace is over", c)
 	}
-	err = late.Put(ctx, body(61))[0].Err
-	refusesErased(t, "late", err)
+	refusesErased(t, "late", late.Put(ctx, body(61))[0].Err)
 	refusesErased(t, "a seq that was passed, not stale", late.Put(ctx, body(1))[0].Err)
 	b.holds("left behind by who was late", "q", 1, 0)
 	b.now = b.now.Add(cursor.EraseGrace)
@@ -190,8 +184,7 @@ func TestErasingWaitsForOthers(t *testing.T) {
 		failed = nil
 		b.sweep(cursor.SweepOptions{Erase: erase})
 		c := check.Get(b.sorter.Steps().ErasureOf(t.Context(), "q"))
-		check.That(t, c.Erasure.Emptied.IsZero() == left,
-			"others left something: %t, and %+v", left, c.Erasure)
+		check.Is(t, c.Erasure.Emptied.IsZero(), left, "others left something", c.Erasure)
 	}
 	b.holds("after", "q", 0, 0)
 }

@@ -56,6 +56,13 @@ func (b *bench) settle(upTo sortkey.SortKey) string {
 	return answer
 }
 
+// settleLater settles all of it a minute later.
+func (b *bench) settleLater() string {
+	b.t.Helper()
+	b.later(time.Minute)
+	return b.settle(sortkey.EverySortKey)
+}
+
 // keyedLog reads the whole queue: bodies, ! for late ones, ? for unlinked, - for those dropped.
 func (b *bench) keyedLog() string {
 	b.t.Helper()
@@ -93,8 +100,7 @@ func TestMessagesComeOutByTheirKeys(t *testing.T) {
 	b.want("log", b.keyedLog(), "a1 b1 b2 c1")
 	b.want("late, repeated, and again", b.putKeyed(keyedOf("a", "2"), keyedOf("a", "1"), keyedOf("d", "1"), keyedOf("c", "2")), "advanced 5 late, duplicate 1, duplicate 17, waiting 19")
 	b.want("the late one again", b.putKeyed(keyedOf("a", "2")), "duplicate 5 late")
-	b.later(time.Minute)
-	b.want("the rest", b.settle(sortkey.EverySortKey), "2 placed")
+	b.want("the rest", b.settleLater(), "2 placed")
 	b.want("log", b.keyedLog(), "a1 b1 b2 c1 a2! c2 d1")
 	other := keyedOf("a", "1")
 	other.Body = []byte("other")
@@ -118,8 +124,7 @@ func TestLateMessagesAreDropped(t *testing.T) {
 	b.settle(sortkey.EverySortKey)
 	log := b.keyedLog()
 	check.That(t, strings.HasPrefix(log, "b1 - "), "log %s", log)
-	cur := b.status()
-	check.That(t, cur.LateSoFar >= 2, "%d were late", cur.LateSoFar)
+	check.That(t, b.status().LateSoFar >= 2, "less than two were late")
 }
 
 // TestLinkedMessages are marked where another stands before them.
@@ -134,23 +139,19 @@ func TestLinkedMessages(t *testing.T) {
 	put("a", "1", "0")
 	put("b", "2", "1")
 	put("d", "4", "3")
-	b.later(time.Minute)
-	b.settle(sortkey.EverySortKey)
+	b.settleLater()
 	put("e", "5", "4")
 	put("c", "3", "2")
-	b.later(time.Minute)
-	b.settle(sortkey.EverySortKey)
+	b.settleLater()
 	b.want("log", b.keyedLog(), "a1? b2 d4? c3!? e5?")
 	for i := range 3 * queuelog.OrderItemEntries {
 		put(fmt.Sprintf("f%04d", i), fmt.Sprint(i), fmt.Sprint(i-1))
 		if i%7 == 0 {
-			b.later(time.Minute)
-			b.settle(sortkey.EverySortKey)
+			b.settleLater()
 		}
 	}
 	log := b.keyedLog()
-	check.That(t, strings.Count(log, "?") == 5,
-		"one is unlinked because the tail was flushed: %s", log)
+	check.Is(t, strings.Count(log, "?"), 5, "one is unlinked because the tail was flushed", log)
 }
 
 // TestAClockFarAhead does not have its message wait for it.
@@ -169,18 +170,14 @@ func TestAClockFarAhead(t *testing.T) {
 func TestAMessageThatHasSeenMoreThanTheQueueHas(t *testing.T) {
 	b := newBench(t, nil)
 	b.putKeyed(keyedOf("a", "1"))
-	b.later(time.Minute)
-	b.settle(sortkey.EverySortKey)
+	b.settleLater()
 	m := waitingOf(t, "q", "b", "1")
 	m.Prev, m.Seen, m.EnqueuedAt, m.Digest = "", 2, b.now, []byte("0123456789abcdef")
 	check.Get(b.memory.Inside().PutArrival(t.Context(), m))
-	b.later(time.Minute)
-	b.want("settle", b.settle(sortkey.EverySortKey), "0 placed, 1 stale")
+	b.want("settle", b.settleLater(), "0 placed, 1 stale")
 	b.putKeyed(keyedOf("c", "1"))
-	b.later(time.Minute)
-	b.want("another", b.settle(sortkey.EverySortKey), "1 placed, 1 stale")
-	b.later(time.Minute)
-	b.want("when it has come so far", b.settle(sortkey.EverySortKey), "1 placed")
+	b.want("another", b.settleLater(), "1 placed, 1 stale")
+	b.want("when it has come so far", b.settleLater(), "1 placed")
 	log := b.keyedLog()
 	check.That(t, strings.HasPrefix(log, "a1 c1 ") && strings.HasSuffix(log, "!"), "log %s", log)
 }
@@ -191,8 +188,7 @@ func TestALookAtTheWhole(t *testing.T) {
 	b := newBench(t, nil)
 	for i := range 3 {
 		b.putKeyed(keyedOf(fmt.Sprint("b", i), "1"))
-		b.later(time.Minute)
-		b.settle(sortkey.EverySortKey)
+		b.settleLater()
 		b.settle(sortkey.EverySortKey)
 	}
 	m := waitingOf(t, "q", "a", "1")
@@ -236,25 +232,21 @@ func TestKeyedMistakes(t *testing.T) {
 	} {
 		refuses(t, name, b.sorter.Put(t.Context(), c.m)[0].Err, c.field)
 	}
-	if _, err := b.sorter.Settle(t.Context(), "numbered", sortkey.EverySortKey); err == nil {
-		t.Error("a numbered queue is settled")
-	}
-	_, err := b.sorter.Settle(t.Context(), "none", sortkey.EverySortKey)
-	check.Fails(t, err, cursor.ErrNoQueue)
+	check.That(t, check.Err(b.sorter.Settle(t.Context(), "numbered", sortkey.EverySortKey)) != nil,
+		"a numbered queue is settled")
+	check.Fails(t, check.Err(b.sorter.Settle(t.Context(), "none", sortkey.EverySortKey)),
+		cursor.ErrNoQueue)
 	one, two := keyedOf("t", "1"), keyedOf("t", "1")
 	two.Body = []byte("other")
 	results := b.sorter.Put(t.Context(), one, two, one)
 	check.That(t, results[0].Outcome == cursor.Waiting && results[1].Err != nil &&
 		results[2].Err == nil, "twins: %+v", results)
-	if _, err := appendTo(t.Context(), b.sorter, arrival("a")); err == nil {
-		t.Error("an arrival is taken by a keyed queue")
-	}
-	if err := b.sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1})[0].Err; err == nil {
-		t.Error("a numbered message is taken by a keyed queue")
-	}
-	if stored, _, err := b.memory.Inside().ArrivalKeys(t.Context(), "q", nil, 0, true); err != nil || len(stored) != 2 {
-		t.Errorf("%d messages are stored, %v; want 2", len(stored), err)
-	}
+	check.That(t, check.Err(appendTo(t.Context(), b.sorter, arrival("a"))) != nil,
+		"an arrival is taken by a keyed queue")
+	check.That(t, b.sorter.Put(t.Context(), cursor.Message{Queue: "q", Seq: 1})[0].Err != nil,
+		"a numbered message is taken by a keyed queue")
+	stored, _ := check.Get2(b.memory.Inside().ArrivalKeys(t.Context(), "q", nil, 0, true))
+	check.Is(t, len(stored), 2)
 }
 
 // TestTheSweepSettles what no wake-up came for, and announces what was late, once.

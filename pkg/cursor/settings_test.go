@@ -23,8 +23,7 @@ func TestSettingsByTheirNames(t *testing.T) {
 		names++
 		check.OK(t, change.Set(name, fmt.Sprint(value)))
 	}
-	got := cursor.DefaultSettings().With(change)
-	check.That(t, got == want, "%+v, want %+v", got, want)
+	check.Is(t, cursor.DefaultSettings().With(change), want)
 	fields := reflect.TypeFor[cursor.Settings]().NumField()
 	check.That(t, names == fields && reflect.TypeFor[cursor.Change]().NumField() == fields,
 		"%d names of %d settings, of which %d can be changed", names, fields,

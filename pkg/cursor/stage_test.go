@@ -22,9 +22,7 @@ func (b *bench) stage(kind cursor.Kind, a request) cursor.Arrival {
 func (b *bench) place(staged cursor.Arrival) string {
 	b.t.Helper()
 	r := b.process(cursor.Options{}).Steps().Place(b.t.Context(), staged)
-	if r.Err != nil {
-		b.t.Fatal(r.Err)
-	}
+	check.Need(b.t, r.Err == nil, "%v", r.Err)
 	return answer(appended{Outcome: r.Outcome, Seqs: cursor.Range{From: r.Seq - 1, To: r.New}})
 }
 
@@ -33,8 +31,7 @@ func TestWhatIsStagedIsSeenWhenItIsPlaced(t *testing.T) {
 	b := newBench(t, nil)
 	staged := b.stage(cursor.KindArrival, several("a", 2))
 	b.stage(cursor.KindArrival, several("a", 2)) // a repeat
-	got := b.append(arrival("b"))
-	check.That(t, got == "advanced 1-1", "b: %s", got)
+	check.Is(t, b.append(arrival("b")), "advanced 1-1")
 	recalled, found, err := b.process(cursor.Options{}).Steps().Recall(t.Context(), "q", "a")
 	check.Need(t, err == nil && found && len(recalled.Messages) == 2,
 		"%+v, %v, %v", recalled, found, err)

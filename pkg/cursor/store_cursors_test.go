@@ -18,13 +18,9 @@ import (
 )
 
 func TestStoreCursor(t *testing.T) {
-	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
-		want := newCursor(q)
-		create(t, s, want)
+	onCursor(t, func(t *testing.T, s *cursor.Store, q string, want cursor.Cursor) {
 		for _, strong := range []bool{true, false} {
-			read := func() cursor.Cursor {
-				return check.Get(s.Inside().Cursor(t.Context(), q, strong))
-			}
+			read := func() cursor.Cursor { return check.Get(s.Inside().Cursor(t.Context(), q, strong)) }
 			if strong {
 				same(t, "strong read", read(), want)
 			}
@@ -42,9 +38,7 @@ func TestStoreCursor(t *testing.T) {
 }
 
 func TestStoreMove(t *testing.T) {
-	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
-		create(t, s, newCursor(q))
-		want := newCursor(q)
+	onCursor(t, func(t *testing.T, s *cursor.Store, q string, want cursor.Cursor) {
 		later := at.Add(time.Millisecond)
 		want.Position, want.MovedAt = 3, later
 
@@ -61,8 +55,7 @@ func TestStoreMove(t *testing.T) {
 
 // TestStoreMoveKnowsOfTheGap: no move fills a gap that its caller does not know of.
 func TestStoreMoveKnowsOfTheGap(t *testing.T) {
-	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
-		create(t, s, newCursor(q))
+	onCursor(t, func(t *testing.T, s *cursor.Store, q string, _ cursor.Cursor) {
 		want := check.Get(s.Inside().OpenGap(t.Context(), q, 5, at))
 		for what, to := range map[string]int64{"up to what is parked": 5, "beyond it": 6} {
 			gives(t, what, want, false)(
@@ -76,9 +69,7 @@ func TestStoreMoveKnowsOfTheGap(t *testing.T) {
 }
 
 func TestStoreMoveAndPark(t *testing.T) {
-	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
-		create(t, s, newCursor(q))
-		want := newCursor(q)
+	onCursor(t, func(t *testing.T, s *cursor.Store, q string, want cursor.Cursor) {
 		later := at.Add(time.Millisecond)
 		want.Position, want.MaxParked, want.MovedAt = 3, 4, later
 
@@ -100,9 +91,7 @@ func TestStoreMoveAndPark(t *testing.T) {
 }
 
 func TestStoreOpenGap(t *testing.T) {
-	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
-		create(t, s, newCursor(q))
-		want := newCursor(q)
+	onCursor(t, func(t *testing.T, s *cursor.Store, q string, want cursor.Cursor) {
 
 		got := check.Get(s.Inside().OpenGap(t.Context(), q, 1, at.Add(time.Hour)))
 		same(t, "the next seq is no gap", got, want)
@@ -125,9 +114,7 @@ func TestStoreOpenGap(t *testing.T) {
 }
 
 func TestStoreLeaveToSweep(t *testing.T) {
-	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
-		create(t, s, newCursor(q))
-		want := newCursor(q)
+	onCursor(t, func(t *testing.T, s *cursor.Store, q string, want cursor.Cursor) {
 		same(t, "what is passed",
 			check.Get(s.Inside().LeaveToSweep(t.Context(), q, 0, at.Add(time.Hour))), want)
 
@@ -213,8 +200,7 @@ func TestStoreConfiguresEachSetting(t *testing.T) {
 }
 
 func TestStoreAnnounce(t *testing.T) {
-	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
-		create(t, s, newCursor(q))
+	onCursor(t, func(t *testing.T, s *cursor.Store, q string, _ cursor.Cursor) {
 		for _, step := range []struct {
 			was, seq int64
 			want     bool
@@ -334,8 +320,7 @@ func race(do func(i int)) {
 
 // TestStoreRacingMoves has many moves of one position: exactly one is made.
 func TestStoreRacingMoves(t *testing.T) {
-	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
-		create(t, s, newCursor(q))
+	onCursor(t, func(t *testing.T, s *cursor.Store, q string, _ cursor.Cursor) {
 		var moved [16]bool
 		race(func(i int) {
 			to := cursor.Range{From: 0, To: int64(i) + 1}

@@ -12,9 +12,7 @@ import (
 // What delivery asks of the tables.
 
 func TestStoreNudge(t *testing.T) {
-	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
-		want := newCursor(q)
-		create(t, s, want)
+	onCursor(t, func(t *testing.T, s *cursor.Store, q string, want cursor.Cursor) {
 		for _, later := range []time.Time{at, at.Add(time.Millisecond)} {
 			check.OK(t, s.Inside().Notify(t.Context(), q, later))
 			want.Notified = later

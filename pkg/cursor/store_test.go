@@ -50,8 +50,7 @@ func freshTables(t testing.TB, kind ddbtest.Kind, options *dynamo.Options) *curs
 	names := freshNames()
 	ddbtest.Open(t, kind, tablesOf(names)...)
 	options.Endpoint = ddbtest.Endpoint(t, kind)
-	client, err := dynamo.New(options)
-	check.OK(t, err)
+	client := check.Get(dynamo.New(options))
 	store, err := cursor.NewDynamo(client, names)
 	check.OK(t, err)
 	return store
@@ -74,6 +73,16 @@ func onEach(t *testing.T, test func(t *testing.T, s *cursor.Store, q string)) {
 		s := shared.stores[kind]
 		shared.Unlock()
 		test(t, s, "q"+ddbtest.Suffix())
+	})
+}
+
+// onCursor is [onEach] with a queue that is there, and its cursor.
+func onCursor(t *testing.T, test func(*testing.T, *cursor.Store, string, cursor.Cursor)) {
+	t.Helper()
+	onEach(t, func(t *testing.T, s *cursor.Store, q string) {
+		want := newCursor(q)
+		create(t, s, want)
+		test(t, s, q, want)
 	})
 }
 
@@ -102,8 +111,7 @@ func wholeMessage(queue string, seq int64) cursor.Message {
 // same fails the test where two values differ.
 func same[T any](t testing.TB, what string, got, want T) {
 	t.Helper()
-	diff := cmp.Diff(want, got, cmp.Comparer(sameBytes))
-	check.That(t, diff == "", "%s (-want +got):\n%s", what, diff)
+	check.Is(t, cmp.Diff(want, got, cmp.Comparer(sameBytes)), "", what)
 }
 
 // sameBytes compares bytes at once: cmp takes seconds for a body, one by one.
@@ -130,15 +138,13 @@ func refuses(t testing.TB, what string, err error, field string) {
 
 func create(t *testing.T, s *cursor.Store, c cursor.Cursor) {
 	t.Helper()
-	got := check.Get(s.Inside().CreateCursor(t.Context(), c))
-	same(t, "created", got, c)
+	same(t, "created", check.Get(s.Inside().CreateCursor(t.Context(), c)), c)
 }
 
 func put(t *testing.T, s *cursor.Store, messages ...cursor.Message) {
 	t.Helper()
 	for _, m := range messages {
-		got := check.Get(s.Inside().PutMessage(t.Context(), m))
-		same(t, "put", got, m)
+		same(t, "put", check.Get(s.Inside().PutMessage(t.Context(), m)), m)
 	}
 }
 

@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/check"
-	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/invalid"
 )
@@ -138,8 +136,7 @@ func TestTracesAreKept(t *testing.T) {
 		b.putKeyed(m)
 		m.Trace = traceB
 		b.want("repeated", b.putKeyed(m)[:9], "duplicate")
-		b.later(time.Minute)
-		b.settle(sortkey.EverySortKey)
+		b.settleLater()
 		b.want("traces", b.traces(), parentA+" a=1")
 	})
 }

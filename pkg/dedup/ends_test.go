@@ -37,8 +37,7 @@ func TestErrorsByTheirClass(t *testing.T) {
 	attempt := check.Get(d.TryStart(t.Context(), "c")).Attempt
 	check.OK(t, attempt.Fail(t.Context(), errNoAccount))
 	check.Fails(t, attempt.Complete(t.Context(), "x"), dedup.ErrEnded)
-	long := errors.New(strings.Repeat("é", 1000))
-	_, _ = d.Once(t.Context(), "d", failsWith(long))
+	_, _ = d.Once(t.Context(), "d", failsWith(errors.New(strings.Repeat("é", 1000))))
 	if kept := check.Get(d.Status(t.Context(), "d")).Row.Error; len(kept) > 256 || !strings.HasSuffix(kept, "é...") {
 		t.Errorf("kept %d bytes: %q", len(kept), kept)
 	}

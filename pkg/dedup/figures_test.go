@@ -91,8 +91,7 @@ func TestFigures(t *testing.T) {
 			meter.Take()
 			c.do(t, d)
 			total := meter.Take()
-			got := (figure{total.Writes, total.Reads, total.Units.Writes, total.Units.Reads})
-			check.That(t, got == c.want, "%+v, want %+v", got, c.want)
+			check.Is(t, (figure{total.Writes, total.Reads, total.Units.Writes, total.Units.Reads}), c.want)
 		})
 	}
 }
@@ -148,9 +147,8 @@ func TestFiguresOfACrowd(t *testing.T) {
 				began := time.Now()
 				for _, d := range processes[1:] {
 					wait.Go(func() {
-						if out, err := d.Once(t.Context(), "a", returns("x", &ran)); err != nil || out.Value != "value" {
-							t.Errorf("%+v, %v", out, err)
-						}
+						out, err := d.Once(t.Context(), "a", returns("x", &ran))
+						check.That(t, err == nil && out.Value == "value", "%+v, %v", out, err)
 					})
 				}
 				wait.Wait()
@@ -231,8 +229,7 @@ func TestAHeldIDIsADuplicate(t *testing.T) {
 		metered.Take()
 		_, err := d.Once(t.Context(), "a", never(t))
 		isA[*dedup.StillRunningError](t, err)
-		got := metered.Take().Writes
-		check.That(t, got == want, "%d claims, want %d", got, want)
+		check.Is(t, metered.Take().Writes, want)
 	}
 }
 

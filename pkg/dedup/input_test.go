@@ -85,17 +85,13 @@ func TestResultThatDoesNotDecode(t *testing.T) {
 	check.Get(texts.Once(t.Context(), "a", func(context.Context) (string, error) { return "text", nil }))
 	numbers := check.Get(dedup.New[string, int](store, "payments", nil))
 	_, err := numbers.Once(t.Context(), "a", func(context.Context) (int, error) { t.Error("the effect ran"); return 0, nil })
-	if as[*dedup.RowError](t, err).Field != "result" {
-		t.Error(err)
-	}
+	check.That(t, as[*dedup.RowError](t, err).Field == "result", "%v", err)
 	r := check.Get(texts.Status(t.Context(), "a")).Row
 	other := r
 	other.Result.Codec = "other"
 	check.Get(stored(store.Swap(t.Context(), r, other)))
 	_, err = texts.Once(t.Context(), "a", never(t))
-	if as[*dedup.RowError](t, err).Field != "codec" {
-		t.Error(err)
-	}
+	check.That(t, as[*dedup.RowError](t, err).Field == "codec", "%v", err)
 }
 
 // stored is the row after a swap.
@@ -109,9 +105,7 @@ func TestResultThatIsGone(t *testing.T) {
 	r := check.Get(d.Status(t.Context(), "item")).Row
 	check.OK(t, store.PutResult(t.Context(), dedup.StoredResult{Key: r.Key, Token: r.Token, ExpiresOn: r.ExpiresOn}))
 	_, err := d.Once(t.Context(), "item", never(t))
-	if as[*dedup.RowError](t, err).Field != "result" {
-		t.Error(err)
-	}
+	check.That(t, as[*dedup.RowError](t, err).Field == "result", "%v", err)
 }
 
 // TestRowsThatNobodyHereWrote: of another library, of a later version, by hand.
@@ -239,9 +233,7 @@ func TestTextsOfIDs(t *testing.T) {
 	check.That(t, err == nil && got == "7", "%q, %v; want 7", got, err)
 	none := func(_ string, err error) {
 		t.Helper()
-		if as[*dedup.InvalidError](t, err).Field != "id" {
-			t.Error(err)
-		}
+		check.That(t, as[*dedup.InvalidError](t, err).Field == "id", "%v", err)
 	}
 	none(textOf[*string](t, nil))
 	none(textOf[*parsed](t, nil))
@@ -301,9 +293,7 @@ func TestEncodingThatPanics(t *testing.T) {
 		}
 		check.Get(d.Once(t.Context(), "c", returns("bang")))
 		_, err := d.Once(t.Context(), "c", returns("again"))
-		if as[*dedup.RowError](t, err).Field != "result" {
-			t.Error(err)
-		}
+		check.That(t, as[*dedup.RowError](t, err).Field == "result", "%v", err)
 	})
 }
 
@@ -319,8 +309,7 @@ func TestHookThatPanics(t *testing.T) {
 		panics := func(do func()) {
 			t.Helper()
 			defer func() {
-				got := recover()
-				check.That(t, got == "hook", "panic %v, want the hook's", got)
+				check.Is(t, recover(), "hook", "panic")
 			}()
 			do()
 		}

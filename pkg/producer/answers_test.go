@@ -242,8 +242,7 @@ func TestNotOfAMessage(t *testing.T) {
 				}
 				return accept(m)
 			}}
-			p := newProducer(t, a, nil)
-			got := outcomes(t, send(t, p, numbered("a", 1), numbered("a", 2)))
+			got := outcomes(t, send(t, newProducer(t, a, nil), numbered("a", 1), numbered("a", 2)))
 			check.That(t, got == "advanced advanced", "%v %v", status, got)
 			want(t, a, "a1 a2", "a1 a2")
 			waited := a.at[1].Sub(a.at[0])

@@ -152,8 +152,7 @@ func send(t *testing.T, p *producer.Producer, messages ...producer.Message) []*p
 	t.Helper()
 	var futures []*producer.Future
 	for _, m := range messages {
-		f := check.Get(p.Send(t.Context(), m))
-		futures = append(futures, f)
+		futures = append(futures, check.Get(p.Send(t.Context(), m)))
 	}
 	return futures
 }

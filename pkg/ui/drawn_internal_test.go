@@ -56,9 +56,7 @@ func TestRuler(t *testing.T) {
 					"%+v is not in the box", s)
 				got = append(got, span{Kind: s.Kind, From: s.From, To: s.To})
 			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Error(diff)
-			}
+			check.Is(t, cmp.Diff(c.want, got), "")
 			for _, m := range r.Marks {
 				check.That(t, m.X >= 0 && m.X <= rulerWidth, "%+v is not in the box", m)
 			}

@@ -87,9 +87,8 @@ func TestOverview(t *testing.T) {
 		"1.5 messages a second put, 1.0 delivered", `points="0.0,40.0 300.0,2.0"`, `points="0.0,46.3 300.0,33.7"`, "As a table", "<td class=\"n\">120</td><td class=\"n\">70</td>",
 		">9007199254740993<", ">other<")
 	url, _ = stack(t, `{"states":{"paused":{"count":1}},"groups":[]}`)
-	if page, err = ui.New(ui.Options{URL: url}); err != nil {
-		t.Fatal(err)
-	}
+	page, err = ui.New(ui.Options{URL: url})
+	check.OK(t, err)
 	inOrder(t, look(t, page, "overview", ""), "All is well: nothing fails", `href="consumers?state=paused"`, "Flow")
 }
 
@@ -97,8 +96,7 @@ func TestOverview(t *testing.T) {
 func TestOpenBreaker(t *testing.T) {
 	url, _ := stack(t, `{"states":{"held":{"count":1}},
 		"groups":[{"consumer":"books","state":"held","states":[{"state":"held","count":1}],"cause":"open","error":"refused","count":1,"examples":[{"queue":"q"}]}]}`)
-	page, err := ui.New(ui.Options{URL: url})
-	check.OK(t, err)
+	page := check.Get(ui.New(ui.Options{URL: url}))
 	inOrder(t, look(t, page, "overview", ""),
 		"1 queue fails, for 1 cause.", "Calls to books fail for ", ": refused; they are held, and one at a time is tried again.",
 		`href="consumers?consumer=books&amp;state=held"`, "circuit breaker open", ">books<", "refused", ">q<")
@@ -110,8 +108,7 @@ func TestOpenBreaker(t *testing.T) {
 // another who has a token.
 func TestOverviewIsCheap(t *testing.T) {
 	url, lists := stack(t, failing)
-	page, err := ui.New(ui.Options{URL: url, Token: ofContext})
-	check.OK(t, err)
+	page := check.Get(ui.New(ui.Options{URL: url, Token: ofContext}))
 	for i, token := range []string{"a", "b", "a"} {
 		look(t, page, "overview", token)
 		if want := int64(min(i+1, 2)); lists.Load() != want {
@@ -181,8 +178,7 @@ func TestSearch(t *testing.T) {
 		}
 	}))
 	t.Cleanup(server.Close)
-	page, err := ui.New(ui.Options{URL: server.URL})
-	check.OK(t, err)
+	page := check.Get(ui.New(ui.Options{URL: server.URL}))
 	for asked, want := range map[string]string{
 		"orders": "queue?queue=orders", "+orders+": "queue?queue=orders", "o@7": "queue?queue=o%407", "ordi": "queue?queue=ordinary",
 		"orders@17": "message?queue=orders&seq=17", "orders@m-1": "message?queue=orders&seq=2001",

@@ -31,8 +31,7 @@ func answering(t *testing.T, documents map[string]string, options ui.Options) ht
 	}))
 	t.Cleanup(backend.Close)
 	options.URL = backend.URL
-	page, err := ui.New(options)
-	check.OK(t, err)
+	page := check.Get(ui.New(options))
 	return page
 }
 
@@ -88,8 +87,7 @@ func TestNamesThatEndLines(t *testing.T) {
 	name := url.QueryEscape("q\revent: content\rdata: all is well\r\r\nx\u0085y\u202ez")
 	for _, screen := range []string{"queues?", "consumers?", "chains?", "message?seq=2&queue=" + name, "queue?queue=" + name} {
 		first, rest := screen[:strings.Index(screen, "?")], screen[strings.Index(screen, "?")+1:]
-		live, err := http.Get(server.URL + "/live?of=" + first + "&" + rest)
-		check.OK(t, err)
+		live := check.Get(http.Get(server.URL + "/live?of=" + first + "&" + rest))
 		text := ""
 		for lines := bufio.NewScanner(live.Body); lines.Scan() && lines.Text() != ""; { // up to the event's end
 			text += lines.Text() + "\n"
@@ -150,9 +148,8 @@ func TestSaid(t *testing.T) {
 		t.Errorf("it is not said:\n%s", body)
 	}
 	for _, address := range []string{"queue?queue=q&did=Sign+in+at+evil.example&to=billing", "queue?queue=q&did=pause&to=Sign+in+at+evil.example", "queue?queue=q&said=Sign+in+at+evil.example"} {
-		if body := shown(page, address).Body.String(); strings.Contains(body, "Sign in at") {
-			t.Errorf("%s says it", address)
-		}
+		body := shown(page, address).Body.String()
+		check.That(t, !strings.Contains(body, "Sign in at"), "%s says it", address)
 	}
 }
 
@@ -181,8 +178,7 @@ func TestMessageScreen(t *testing.T) {
 		t.Error("nobody is blocked on 6, and it can be skipped")
 	}
 	for address, name := range map[string]string{"queue": "queue", "message?seq=1": "queue", "chain?id=x": "tag", "run": "run"} {
-		body := shown(page, address).Body.String()
-		check.That(t, strings.Contains(body, "the address has no "+name), "%s: %s", address, body)
+		check.Has(t, shown(page, address).Body.String(), "the address has no "+name, address)
 	}
 	answer := shown(page, "qeue?queue=q")
 	if body := answer.Body.String(); answer.Code != http.StatusNotFound || !strings.Contains(body, "There is no screen at this address") || !strings.Contains(body, `href="overview"`) {
@@ -195,9 +191,8 @@ func TestPagesOfAll(t *testing.T) {
 	list := `{"list":[{"queue":"a","consumer":"c"}],"next":"more"}`
 	page := answering(t, map[string]string{"/queues": list, "/consumers": list}, ui.Options{})
 	for address, want := range map[string]bool{"queues": true, "consumers": true, "queues?after=more&prefix=a": true, "queues?state=gap": false, "consumers?state=blocked": false} {
-		if is := strings.Contains(shown(page, address).Body.String(), "come in no order"); is != want {
-			t.Errorf("%s: %v, not %v", address, is, want)
-		}
+		is := strings.Contains(shown(page, address).Body.String(), "come in no order")
+		check.That(t, is == want, "%s: %v, not %v", address, is, want)
 	}
 }
 
@@ -252,9 +247,8 @@ func TestWindowsTakeTurns(t *testing.T) {
 	defer cancel()
 	window := func(mark string) <-chan string {
 		events := watch(ctx, server.URL+"/live?of=bulk"+mark)
-		if got := <-events; got != "content" {
-			t.Fatalf("%q, not content", got)
-		}
+		got := <-events
+		check.Need(t, got == "content", "%q, not content", got)
 		return events
 	}
 	other, unmarked := window("&browser=other"), window("")
@@ -294,8 +288,7 @@ func TestSlowAPI(t *testing.T) {
 		_, _ = fmt.Fprintf(w, `{"list":[{"tag":"b%d"}]}`, n)
 	}))
 	t.Cleanup(backend.Close)
-	page, err := ui.New(ui.Options{URL: backend.URL, Every: 200 * time.Millisecond})
-	check.OK(t, err)
+	page := check.Get(ui.New(ui.Options{URL: backend.URL, Every: 200 * time.Millisecond}))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if came.Add(1) == tabs {
 			close(allCame)
@@ -308,9 +301,7 @@ func TestSlowAPI(t *testing.T) {
 	var all sync.WaitGroup
 	for range tabs {
 		all.Go(func() {
-			if got := <-watch(ctx, server.URL+"/live?of=chains"); got != "content" {
-				t.Errorf("%q, not content", got)
-			}
+			check.Is(t, <-watch(ctx, server.URL+"/live?of=chains"), "content")
 		})
 	}
 	all.Wait()

@@ -72,8 +72,7 @@ func bulkPage(t *testing.T, queues int) (*fleet, *ui.UI) {
 	f := &fleet{queues: queues, held: make(chan struct{})}
 	f.goesOn = sync.OnceFunc(func() { close(f.held) })
 	backend := httptest.NewServer(f)
-	page, err := ui.New(ui.Options{URL: backend.URL, Operate: true, Token: ofContext})
-	check.OK(t, err)
+	page := check.Get(ui.New(ui.Options{URL: backend.URL, Operate: true, Token: ofContext}))
 	t.Cleanup(func() {
 		f.goesOn()
 		page.Close()
@@ -136,9 +135,7 @@ func TestBulkOnThePage(t *testing.T) {
 	}
 	id := strings.TrimPrefix(at, "run?")
 	for range 2 { // a form that is sent twice is carried out once
-		if to := posts(t, page, "start", id); to != at {
-			t.Errorf("it leads to %s", to)
-		}
+		check.Is(t, posts(t, page, "start", id), at, "it leads to")
 	}
 	shows(t, page, at, "running", "0 done", `id="stop"`)
 	await.True(t, "the operations", func() bool { return f.begun() >= 3 })
@@ -150,9 +147,8 @@ func TestBulkOnThePage(t *testing.T) {
 	if n := f.begun(); n != 3 {
 		t.Errorf("%d operations for 3 consumers", n)
 	}
-	if left := page.Close(); left != nil {
-		t.Errorf("cut short: %v", left)
-	}
+	left := page.Close()
+	check.That(t, left == nil, "cut short: %v", left)
 }
 
 // TestBulkOfPicked: a dry run of those that are picked lists them alone, with what they are at, and
@@ -170,9 +166,7 @@ func TestBulkOfPicked(t *testing.T) {
 	posts(t, page, "start", strings.TrimPrefix(at, "run?"))
 	body = shows(t, page, at, `done</span> redrive`, "1 done, 0 done already, 0 changed meanwhile, 1 failed", `id="go-on"`)
 	inOrder(t, body, `name="pick" value="[&#34;q\u003c1&#34;,&#34;c&#34;]"`, ">q&lt;1<", ">done<", ">q&lt;2<", ">failed<", "a claim is in flight")
-	if n := f.begun(); n != 2 {
-		t.Errorf("%d operations for 2 consumers", n)
-	}
+	check.Is(t, f.begun(), 2)
 }
 
 // TestBulkStopped: a run that is stopped says so, and goes on under its name.
@@ -188,9 +182,7 @@ func TestBulkStopped(t *testing.T) {
 	f.goesOn()
 	body := shows(t, page, at, "state stopped", "before all had their turn: interrupted", `id="go-on"`)
 	begun := f.begun()
-	if begun == 300 {
-		t.Fatal("it was not stopped")
-	}
+	check.Need(t, begun != 300, "it was not stopped")
 	_, after, _ := strings.Cut(body, `name="run" value="`)
 	name, _, _ := strings.Cut(after, `"`)
 	again := posts(t, page, "look", redrive+"&run="+name)
@@ -219,12 +211,10 @@ func TestBulkEndsWithThePage(t *testing.T) {
 		!strings.Contains(left[0], "goes on with run 1") {
 		t.Errorf("%v", left)
 	}
-	if n := f.begun(); n == 300 {
-		t.Error("all was done")
-	}
-	if answer := sent(page, "look", redrive); answer.Code != http.StatusBadRequest {
-		t.Errorf("a new one begins: %d", answer.Code)
-	}
+	n := f.begun()
+	check.That(t, n != 300, "all was done")
+	answer := sent(page, "look", redrive)
+	check.That(t, answer.Code == http.StatusBadRequest, "a new one begins: %d", answer.Code)
 }
 
 // TestBulkOfAnother: who has another token sees nothing of it, and cannot start it.
@@ -243,18 +233,14 @@ func TestBulkOfAnother(t *testing.T) {
 	answer := shown(page, "run?run=none")
 	check.That(t, answer.Code == http.StatusNotFound && strings.Contains(answer.Body.String(), "end with it"),
 		"%d %s", answer.Code, answer.Body)
-	if n := f.begun(); n != 0 {
-		t.Errorf("%d operations", n)
-	}
+	check.Is(t, f.begun(), 0)
 }
 
 // TestBulkForms that are wrong are refused with the field, and nothing is looked at.
 func TestBulkForms(t *testing.T) {
 	_, page := bulkPage(t, 0)
-	at := posts(t, page, "look", redrive)
-	if body := shows(t, page, at, "there is nothing to do"); strings.Contains(body, `id="start"`) {
-		t.Error(body)
-	}
+	body := shows(t, page, posts(t, page, "look", redrive), "there is nothing to do")
+	check.That(t, !strings.Contains(body, `id="start"`), "%v", body)
 	for form, says := range map[string]string{
 		"action=pause&reason=r":              "consumer is missing",
 		"action=redrive":                     "reason is missing: it must have 1 to ",

@@ -42,8 +42,7 @@ func api(t *testing.T) *httptest.Server {
 // TestLive gets a screen's content again when it has changed, with seqs that are exact beyond 2^53,
 // also under a path prefix.
 func TestLive(t *testing.T) {
-	page, err := ui.New(ui.Options{URL: api(t).URL, Every: 200 * time.Millisecond})
-	check.OK(t, err)
+	page := check.Get(ui.New(ui.Options{URL: api(t).URL, Every: 200 * time.Millisecond}))
 	server := httptest.NewServer(http.StripPrefix("/ops", page))
 	defer server.Close()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -53,9 +52,8 @@ func TestLive(t *testing.T) {
 	answer, err := http.DefaultClient.Do(request)
 	check.OK(t, err)
 	defer answer.Body.Close()
-	if kind := answer.Header.Get("Content-Type"); kind != "text/event-stream" {
-		t.Fatalf("content type %q", kind)
-	}
+	kind := answer.Header.Get("Content-Type")
+	check.Need(t, kind == "text/event-stream", "content type %q", kind)
 	lines := bufio.NewScanner(answer.Body)
 	for _, position := range []string{"9007199254740994", "9007199254740995", "9007199254740996"} {
 		for found := false; !found; found = strings.Contains(lines.Text(), "<b>"+position+"</b>position") {
@@ -71,8 +69,7 @@ func TestTabsShareALook(t *testing.T) {
 		_, _ = fmt.Fprintf(w, `{"list":[{"tag":"b%d"}]}`, asked.Add(1))
 	}))
 	t.Cleanup(backend.Close)
-	page, err := ui.New(ui.Options{URL: backend.URL, Every: time.Minute})
-	check.OK(t, err)
+	page := check.Get(ui.New(ui.Options{URL: backend.URL, Every: time.Minute}))
 	server := httptest.NewServer(page)
 	defer server.Close()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -80,22 +77,17 @@ func TestTabsShareALook(t *testing.T) {
 	var tabs sync.WaitGroup
 	for range 10 {
 		tabs.Go(func() {
-			if got := <-watch(ctx, server.URL+"/live?of=chains"); got != "content" {
-				t.Errorf("%q, not content", got)
-			}
+			check.Is(t, <-watch(ctx, server.URL+"/live?of=chains"), "content")
 		})
 	}
 	tabs.Wait()
-	if n := asked.Load(); n != 1 {
-		t.Errorf("the API was asked %d times by 10 tabs, not once", n)
-	}
+	check.Is(t, asked.Load(), 1, "the API was asked")
 }
 
 // TestForbidden refuses what is not of the page: other names, other origins, forms without its
 // token.
 func TestForbidden(t *testing.T) {
-	page, err := ui.New(ui.Options{URL: api(t).URL, Operate: true, Hosts: []string{"LocalHost"}})
-	check.OK(t, err)
+	page := check.Get(ui.New(ui.Options{URL: api(t).URL, Operate: true, Hosts: []string{"LocalHost"}}))
 	form := url.Values{"queue": {"q"}, "consumer": {"c"}, "action": {"pause"}, "reason": {"r"}}.Encode()
 	for name, c := range map[string]struct {
 		host, origin string

@@ -62,9 +62,7 @@ func TestFiguresOfAFan(t *testing.T) {
 				f.finishParts(leaves)
 			})
 			c, err := f.Get(t.Context(), tag)
-			if err != nil || c.End() != xorack.Done {
-				t.Fatalf("%s, %v", c.End(), err)
-			}
+			check.Need(t, err == nil && c.End() == xorack.Done, "%s, %v", c.End(), err)
 			units := cost.Units.Writes + cost.Units.Index
 			t.Logf("%d edges in a fan: %.4f write units an edge, index included: %+v", n, units/float64(n), cost)
 			check.That(t, units <= 1.06*float64(n) && cost.Units.Reads == 1,
@@ -133,9 +131,8 @@ func TestFiguresOfATree(t *testing.T) {
 			}
 			last = check.Get(f.Done(t.Context(), e, children...)).Chain
 		}
-		if sealed, err := f.Finish(t.Context(), last, nil); err != nil || !sealed {
-			t.Fatal(sealed, err)
-		}
+		sealed, err := f.Finish(t.Context(), last, nil)
+		check.Need(t, err == nil && sealed, "%v %v", sealed, err)
 	})
 	want := (ddbtest.Total{Writes: 10, Units: ddb.Units{Writes: 10, Index: 2}})
 	check.That(t, cost == want, "%+v, want 10 writes of one unit and 2 of the index", cost)
@@ -150,9 +147,7 @@ func TestFiguresOfATree(t *testing.T) {
 func TestFiguresOfASweep(t *testing.T) {
 	f := newFixture(t)
 	f.create(tag, nil)
-	cost := f.cost(func() {
-		check.Get(f.Sweep(t.Context(), nil))
-	})
+	cost := f.cost(func() { check.Get(f.Sweep(t.Context(), nil)) })
 	want := (ddbtest.Total{Reads: 16, Units: ddb.Units{Reads: 8}})
 	check.That(t, cost == want, "%+v, want 16 queries of half a unit", cost)
 }

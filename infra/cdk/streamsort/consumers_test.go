@@ -14,6 +14,5 @@ func TestConsumersFile(t *testing.T) {
 		changedProps().Consumers[0],
 		{Name: "late", Start: "7", Sink: &Sink{Kind: "lambda", ARN: new("arn:aws:lambda:eu-west-1:123456789012:function:f")}},
 	}
-	diff := cmp.Diff(want, got)
-	check.That(t, diff == "", "(- want, + got)\n%s", diff)
+	check.Is(t, cmp.Diff(want, got), "", "(- want, + got)\n")
 }

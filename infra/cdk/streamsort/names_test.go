@@ -39,8 +39,7 @@ func TestTwoStacksDoNotMeet(t *testing.T) {
 	// What has a name in each, by type, property and name.
 	named := [2]map[string]string{names(t, written(stacks[0])), names(t, written(stacks[1]))}
 	for name, what := range named[0] {
-		other := named[1][name]
-		check.That(t, other == "", "%s: %s of one stack and %s of the other", name, what, other)
+		check.Is(t, named[1][name], "", name, what)
 	}
 	for _, must := range []string{
 		"AWS::DynamoDB::GlobalTable TableName orders-messages", "AWS::DynamoDB::GlobalTable TableName orders-arrivals",

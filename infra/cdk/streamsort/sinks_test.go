@@ -34,8 +34,7 @@ func sinks(stack awscdk.Stack, function awslambda.Function) (all []Consumer) {
 
 func asText(tb testing.TB, value any) string {
 	tb.Helper()
-	text := check.Get(json.Marshal(value))
-	return string(text)
+	return string(check.Get(json.Marshal(value)))
 }
 
 // A refused sink changes nothing: what lies beside the program that is deployed are all consumers
@@ -96,8 +95,7 @@ func TestAddSinkRefuses(t *testing.T) {
 
 // What AddSink takes, the properties take too.
 func TestConsumersWithConstructs(t *testing.T) {
-	app := awscdk.NewApp(nil)
-	stack := awscdk.NewStack(app, jsii.String("Shop"), nil)
+	stack := awscdk.NewStack(awscdk.NewApp(nil), jsii.String("Shop"), nil)
 	p := &Props{Consumers: []Consumer{{Name: "c", To: awssqs.NewQueue(stack, jsii.String("Standard"), nil)}}}
 	if _, err := p.complete("Orders"); err == nil || !strings.Contains(err.Error(), "Shop/Standard") {
 		t.Errorf("error %v", err)

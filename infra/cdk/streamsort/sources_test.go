@@ -23,8 +23,7 @@ func sourcesStack(t *testing.T, props *Props) (awscdk.App, *Stack) {
 	t.Helper()
 	props.Binaries = binaries[ARM64]
 	app := awscdk.NewApp(&awscdk.AppProps{StackTraces: jsii.Bool(false)})
-	stack, err := NewStack(app, "Streamsort", props)
-	check.OK(t, err)
+	stack := check.Get(NewStack(app, "Streamsort", props))
 	scope := stack.Stack
 	for id, from := range map[string]Source{
 		"Payments": {

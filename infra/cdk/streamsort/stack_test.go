@@ -158,8 +158,7 @@ func diff(tb testing.TB, what string, want, got any) {
 	text := check.Get(json.Marshal(want))
 	var plain any
 	check.OK(tb, json.Unmarshal(text, &plain))
-	d := gocmp.Diff(plain, got)
-	check.That(tb, d == "", "%s (- want, + got)\n%s", what, d)
+	check.Is(tb, gocmp.Diff(plain, got), "", what)
 }
 
 func TestErrorMakesNothing(t *testing.T) {

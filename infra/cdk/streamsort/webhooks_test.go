@@ -14,8 +14,7 @@ func TestWebhooksFile(t *testing.T) {
 	want := changedProps().Webhooks
 	want[1].Secret = new("arn:aws:secretsmanager:eu-west-1:123456789012:secret:bank-Ab12Cd")
 	want[1].VerifyToken = new("arn:aws:secretsmanager:eu-west-1:123456789012:secret:bank-token-Ef34Gh")
-	diff := cmp.Diff(want, got)
-	check.That(t, diff == "", "(- want, + got)\n%s", diff)
+	check.Is(t, cmp.Diff(want, got), "", "(- want, + got)\n")
 }
 
 // Names that differ make logical ids that differ.

@@ -15,10 +15,8 @@ import (
 // TestFiguresOfStamps pins the byte interface: 64 stamps of 8 bytes.
 func TestFiguresOfStamps(t *testing.T) {
 	const tag = "database/file-000013"
-	memory := ddb.NewMemory(xorack.Names{}.Tables()...)
-	meter := ddbtest.NewMeter(memory)
-	store := xorack.NewStore(meter, xorack.Names{})
-	acker, err := xorack.New(store, nil)
+	meter := ddbtest.NewMeter(ddb.NewMemory(xorack.Names{}.Tables()...))
+	acker, err := xorack.New(xorack.NewStore(meter, xorack.Names{}), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,8 +49,7 @@ func TestStore(t *testing.T) {
 
 func storeOn(t *testing.T, engine ddb.Engine, names xorack.Names) *store {
 	t.Helper()
-	acker := check.Get(xorack.New(xorack.NewStore(engine, names), nil))
-	return New(acker).store
+	return New(check.Get(xorack.New(xorack.NewStore(engine, names), nil))).store
 }
 
 // inc is the incarnation of all chains of these tests but strangers.

@@ -315,3 +315,22 @@ func TestConsumeOutlivesItsCredentials(t *testing.T) {
 	check.That(t, err == nil && db.messages == batches && refused <= 0,
 		"%d messages, %d requests refused, %v", db.messages, refused, err)
 }
+
+// TestNewWithToken: every request carries a token that is asked for then, and a URL without TLS is
+// refused, but of this machine.
+func TestNewWithToken(t *testing.T) {
+	var sent []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		sent = append(sent, r.Header.Get("Authorization"))
+		_, _ = io.WriteString(w, "{}")
+	}))
+	t.Cleanup(server.Close)
+	token := func(context.Context) (string, error) { return fmt.Sprint("token-", len(sent)), nil }
+	c := check.Get(pullhttp.NewWithToken(server.URL, token))
+	for range 2 {
+		check.Get2(c.Queues(t.Context(), "", ""))
+	}
+	check.Is(t, strings.Join(sent, ", "), "Bearer token-0, Bearer token-1")
+	_, err := pullhttp.NewWithToken("http://queues.example.com", token)
+	check.That(t, err != nil && strings.Contains(err.Error(), "use https"), "no TLS: %v", err)
+}

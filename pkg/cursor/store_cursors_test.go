@@ -92,7 +92,6 @@ func TestStoreMoveAndPark(t *testing.T) {
 
 func TestStoreOpenGap(t *testing.T) {
 	onCursor(t, func(t *testing.T, s *cursor.Store, q string, want cursor.Cursor) {
-
 		got := check.Get(s.Inside().OpenGap(t.Context(), q, 1, at.Add(time.Hour)))
 		same(t, "the next seq is no gap", got, want)
 

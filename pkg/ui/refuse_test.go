@@ -87,7 +87,8 @@ func TestNamesThatEndLines(t *testing.T) {
 	name := url.QueryEscape("q\revent: content\rdata: all is well\r\r\nx\u0085y\u202ez")
 	for _, screen := range []string{"queues?", "consumers?", "chains?", "message?seq=2&queue=" + name, "queue?queue=" + name} {
 		first, rest := screen[:strings.Index(screen, "?")], screen[strings.Index(screen, "?")+1:]
-		live := check.Get(http.Get(server.URL + "/live?of=" + first + "&" + rest))
+		live, err := http.Get(server.URL + "/live?of=" + first + "&" + rest)
+		check.OK(t, err)
 		text := ""
 		for lines := bufio.NewScanner(live.Body); lines.Scan() && lines.Text() != ""; { // up to the event's end
 			text += lines.Text() + "\n"

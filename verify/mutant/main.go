@@ -49,14 +49,45 @@ type mutant struct {
 // test is the tests of a package that a pattern of go test -run selects.
 type test struct{ folder, pattern string }
 
-// smallSchedule is the test that walks one of a simulator's small scenarios: for a bug that shows
-// in it, and late in a walk of all.
-func smallSchedule(folder, name string) test {
-	return test{folder, "TestEverySmallSchedule/^" + name + "$"}
+// suite is a simulator, by its package.
+type suite string
+
+const (
+	cursorSuite   suite = "cursorsim"
+	logSuite      suite = "logsim"
+	deliverySuite suite = "deliverysim"
+	twoPhaseSuite suite = "twophasesim"
+	replySuite    suite = "repliessim"
+	dedupSuite    suite = "dedupsim"
+	ackerSuite    suite = "xoracksim"
+)
+
+func (s suite) folder() string { return "./verify/sim/" + string(s) }
+
+// all walks all small schedules, and random ones.
+func (s suite) all() test {
+	return test{s.folder(), "TestEverySmallSchedule|TestRandomSchedules"}
 }
+
+// schedule walks one of the small scenarios: for a bug that shows in it, and late in a walk of all.
+func (s suite) schedule(name string) test {
+	return test{s.folder(), "TestEverySmallSchedule/^" + name + "$"}
+}
+
+// trace walks the traces whose names begin so.
+func (s suite) trace(name string) test { return test{s.folder(), "TestTrace" + name} }
 
 // edit replaces a text that occurs exactly once in a file.
 type edit struct{ file, find, replace string }
+
+// bug is a mutant by its edits: a file, a text and what replaces it, one such three after another.
+func bug(name, folder string, caught test, edits ...string) mutant {
+	m := mutant{name: name, folder: folder, caught: caught}
+	for e := range slices.Chunk(edits, 3) {
+		m.edits = append(m.edits, edit{e[0], e[1], e[2]}) // panics where one is not whole
+	}
+	return m
+}
 
 // mutants are those of all packages.
 func mutants() []mutant {
@@ -134,11 +165,8 @@ func run(arguments []string, base string, out io.Writer) error {
 
 // moduleFolder is the root of the module that the command runs in.
 func moduleFolder() (string, error) {
-	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
-	if err != nil {
-		return "", fmt.Errorf("go list: %w", err)
-	}
-	return strings.TrimSpace(string(out)), nil
+	folder, err := output(".", "go", "list", "-m", "-f", "{{.Dir}}")
+	return strings.TrimSpace(folder), err
 }
 
 // tryAll tries each mutant that it can begin before the time. A change of much would try all, for

@@ -34,13 +34,12 @@ func TestEveryMutantCanBePlanted(t *testing.T) {
 // the mutants' own run.
 func TestSmallSchedulesAreThere(t *testing.T) {
 	there := map[string]bool{}
-	for folder, suite := range map[string]sim.Suite{
-		deliveries.folder: deliverysim.Suite(), repliesWalked.folder: repliessim.Suite(), dedupSchedules.folder: dedupsim.Suite(),
-		ackerSchedules.folder: xoracksim.Suite(), schedules.folder: cursorsim.Suite(),
-		logFolder: logsim.Suite(),
+	for suite, runs := range map[suite]sim.Suite{
+		deliverySuite: deliverysim.Suite(), replySuite: repliessim.Suite(), dedupSuite: dedupsim.Suite(),
+		ackerSuite: xoracksim.Suite(), cursorSuite: cursorsim.Suite(), logSuite: logsim.Suite(),
 	} {
-		for _, s := range suite.Small {
-			there[fmt.Sprint(smallSchedule(folder, s.Name))] = true
+		for _, s := range runs.Small {
+			there[fmt.Sprint(suite.schedule(s.Name))] = true
 		}
 	}
 	for _, m := range mutants() {

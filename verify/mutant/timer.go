@@ -7,36 +7,27 @@ var (
 
 // timerMutants are wake-ups that do too much, too early or again, or get lost.
 var timerMutants = []mutant{
-	{"timer: the gap of another position is skipped", sorterFolder, test{"./pkg/cursor", "TestWakeUps?Of"}, []edit{
-		{"wake.go", "due.IsZero() || due.After(s.now())", "due.IsZero()"},
-		{"sweep.go", "s.now().Before(due) {", "false {"},
-		{"sweep.go", "after, limit := cur.Settings.GapAfter,", "after, limit := time.Duration(0),"},
-	}},
-	{"timer: a claim is taken over in its lease", deliveryFolder, test{"./pkg/delivery", "TestWakeUpsOf"}, []edit{
-		{"wake.go", ".Add(time.Millisecond)", ""},
-		{"store_claims.go", "isIn(Started), isOver(now)),\n", "isIn(Started)),\n"},
-		{"sweep.go", "\tcase over(c, now):", "\tcase c.State == Started:"},
-	}},
-	{"timer: a chain times out early", ackerFolder, test{"./pkg/xorack", "TestWakeUpsOf"}, []edit{
-		{"wake.go", "now: a.now()}", "now: c.Deadline}"},
-	}},
-	{"timer: a settle window's wake-up settles all of its queue", "functions/sweep", settled, []edit{
-		{"wake.go", "sortkey.SortKey(w.UpTo)", "sortkey.EverySortKey"},
-	}},
-	{"sweep: a keyed queue that cannot be settled is not reported", sorterFolder, settled, []edit{
-		{"sweep_keyed.go", "\t\tr.seen.Peak(tallyOverdue, done.Overdue)\n", ""},
-		{"sweep_keyed.go", "\t\tr.seen.Add(tallyWaiting, done.Waiting.Count)\n", "\t\tr.seen.Add(tallyWaiting, done.Waiting.Count)\n\t\tr.seen.Peak(tallyOverdue, done.Overdue)\n"},
-	}},
-	{"timer: what was refused is under way", "pkg/timer", sending, []edit{
-		{"timer.go", "\ttaken := 0\n", "\ttaken := 0\n\tfor _, w := range due {\n\t\tt.isSent(w, now)\n\t}\n"},
-	}},
-	{"timer: a failed send fails the answer", "pkg/timer", sending, []edit{
-		{"timer.go", "\t\tdefer t.Flush(ctx)\n\t\treturn handle(ctx, event)\n", "\t\tanswer, err := handle(ctx, event)\n\t\tif _, failed := t.Flush(ctx); failed > 0 {\n\t\t\terr = context.DeadlineExceeded\n\t\t}\n\t\treturn answer, err\n"},
-	}},
-	{"timer: nothing is sent where the time is up", "pkg/timer", sending, []edit{
-		{"timer.go", "context.WithoutCancel(ctx)", "ctx"},
-	}},
-	{"timer: a settle takes all of a call", "functions/sweep", settled, []edit{
-		{"wake.go", "r.sorter.Settle(within,", "r.sorter.Settle(ctx,"},
-	}},
+	bug("timer: the gap of another position is skipped", sorterFolder, test{"./pkg/cursor", "TestWakeUps?Of"},
+		"wake.go", "due.IsZero() || due.After(s.now())", "due.IsZero()",
+		"sweep.go", "s.now().Before(due) {", "false {",
+		"sweep.go", "after, limit := cur.Settings.GapAfter,", "after, limit := time.Duration(0),"),
+	bug("timer: a claim is taken over in its lease", deliveryFolder, test{"./pkg/delivery", "TestWakeUpsOf"},
+		"wake.go", ".Add(time.Millisecond)", "",
+		"store_claims.go", "isIn(Started), isOver(now)),\n", "isIn(Started)),\n",
+		"sweep.go", "\tcase over(c, now):", "\tcase c.State == Started:"),
+	bug("timer: a chain times out early", ackerFolder, test{"./pkg/xorack", "TestWakeUpsOf"},
+		"wake.go", "now: a.now()}", "now: c.Deadline}"),
+	bug("timer: a settle window's wake-up settles all of its queue", "functions/sweep", settled,
+		"wake.go", "sortkey.SortKey(w.UpTo)", "sortkey.EverySortKey"),
+	bug("sweep: a keyed queue that cannot be settled is not reported", sorterFolder, settled,
+		"sweep_keyed.go", "\t\tr.seen.Peak(tallyOverdue, done.Overdue)\n", "",
+		"sweep_keyed.go", "\t\tr.seen.Add(tallyWaiting, done.Waiting.Count)\n", "\t\tr.seen.Add(tallyWaiting, done.Waiting.Count)\n\t\tr.seen.Peak(tallyOverdue, done.Overdue)\n"),
+	bug("timer: what was refused is under way", "pkg/timer", sending,
+		"timer.go", "\ttaken := 0\n", "\ttaken := 0\n\tfor _, w := range due {\n\t\tt.isSent(w, now)\n\t}\n"),
+	bug("timer: a failed send fails the answer", "pkg/timer", sending,
+		"timer.go", "\t\tdefer t.Flush(ctx)\n\t\treturn handle(ctx, event)\n", "\t\tanswer, err := handle(ctx, event)\n\t\tif _, failed := t.Flush(ctx); failed > 0 {\n\t\t\terr = context.DeadlineExceeded\n\t\t}\n\t\treturn answer, err\n"),
+	bug("timer: nothing is sent where the time is up", "pkg/timer", sending,
+		"timer.go", "context.WithoutCancel(ctx)", "ctx"),
+	bug("timer: a settle takes all of a call", "functions/sweep", settled,
+		"wake.go", "r.sorter.Settle(within,", "r.sorter.Settle(ctx,"),
 }

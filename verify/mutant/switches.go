@@ -14,10 +14,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	"golang.org/x/tools/go/packages"
 )
 
@@ -198,29 +198,12 @@ func (p *planted) judge(n int) (string, error) {
 
 // sideBySide does things, so many as there are workers at once.
 func sideBySide(n int, do func(i int) error) error {
-	var (
-		wait  sync.WaitGroup
-		mu    sync.Mutex
-		first error
-	)
-	next := make(chan int)
-	for range workers {
-		wait.Go(func() {
-			for i := range next {
-				if err := do(i); err != nil {
-					mu.Lock()
-					first = cmp.Or(first, err)
-					mu.Unlock()
-				}
-			}
-		})
-	}
+	var things errgroup.Group
+	things.SetLimit(workers)
 	for i := range n {
-		next <- i
+		things.Go(func() error { return do(i) })
 	}
-	close(next)
-	wait.Wait()
-	return first
+	return things.Wait()
 }
 
 // operate tries the mutants of a package, and prints those that survive: all the tests of the

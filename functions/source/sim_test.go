@@ -274,10 +274,10 @@ func numbered(n int) (bodies []string) {
 // the records pass after a few tries, and what makes no message is set aside.
 func TestEverySmallSchedule(t *testing.T) {
 	twin := `{"n":3,"other":true}`
-	simtest.Small(t, []sim.Scenario{
+	simtest.Small(t, sim.Suite{Name: "source", Small: []sim.Scenario{
 		shardOf("two records of one seq, in a window of one", 1, 0, append(numbered(shardLimit), twin)...),
 		shardOf("two records of one seq, beside others", 1, 1, append(numbered(3), twin, `{"n":4}`)...),
 		shardOf("more than a window, beside others", 1, 1, numbered(2*shardLimit+5)...),
 		shardOf("more than a window with two of one seq, beside others", 0, 3, append(numbered(shardLimit+5), twin)...),
-	})
+	}})
 }

@@ -97,8 +97,9 @@ var scenarios = []scenario{
 		{"QUEUES", 20, 10, 1, 1000}, {"MESSAGES", 15, 5, silentOn, 1000},
 	}, payments},
 	{"wordcount", "a tree of words is counted in three functions, and its end is announced", nil, wordcount},
-	program("sim", "every schedule of small cases of the protocols, and a million random ones",
-		"run ./verify/sim/cmd/sim", "SUITE", "SEED", "FULL", "RUNS"),
+	program("sim", "every schedule of small cases of the protocols, and random ones: RUNS has new seeds",
+		"test ./verify/sim/... -tags whole -run TestEverySmallSchedule|TestRandomSchedules "+
+			"-count=1 -v -p 1 -timeout 0", "SUITE", "SEED", "FULL", "RUNS"),
 	{"newcomer", "what a new user does from an empty folder, with the library, functions, the CDK", []setting{
 		{"COLD", 0, 0, 0, 1},
 	}, install},

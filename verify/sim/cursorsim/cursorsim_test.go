@@ -7,6 +7,6 @@ import (
 	"github.com/streamsort/streamsort/verify/sim/simtest"
 )
 
-func TestEverySmallSchedule(t *testing.T) { simtest.Small(t, cursorsim.Small()) }
+func TestEverySmallSchedule(t *testing.T) { simtest.Small(t, cursorsim.Suite()) }
 
-func TestRandomSchedules(t *testing.T) { simtest.Random(t, cursorsim.Shuffled, 20_000) }
+func TestRandomSchedules(t *testing.T) { simtest.Random(t, cursorsim.Suite(), 20_000) }

@@ -7,6 +7,6 @@ import (
 	"github.com/streamsort/streamsort/verify/sim/simtest"
 )
 
-func TestEverySmallSchedule(t *testing.T) { simtest.Small(t, dedupsim.Small()) }
+func TestEverySmallSchedule(t *testing.T) { simtest.Small(t, dedupsim.Suite()) }
 
-func TestRandomSchedules(t *testing.T) { simtest.Random(t, dedupsim.Shuffled, 20_000) }
+func TestRandomSchedules(t *testing.T) { simtest.Random(t, dedupsim.Suite(), 20_000) }

@@ -7,6 +7,6 @@ import (
 	"github.com/streamsort/streamsort/verify/sim/simtest"
 )
 
-func TestEverySmallSchedule(t *testing.T) { simtest.Small(t, logsim.Small()) }
+func TestEverySmallSchedule(t *testing.T) { simtest.Small(t, logsim.Suite()) }
 
-func TestRandomSchedules(t *testing.T) { simtest.Random(t, logsim.Shuffled, 40_000) }
+func TestRandomSchedules(t *testing.T) { simtest.Random(t, logsim.Suite(), 40_000) }

@@ -6,6 +6,6 @@ import (
 	"github.com/streamsort/streamsort/verify/sim/simtest"
 )
 
-func TestEverySmallSchedule(t *testing.T) { simtest.Small(t, Small()) }
+func TestEverySmallSchedule(t *testing.T) { simtest.Small(t, Suite()) }
 
-func TestRandomSchedules(t *testing.T) { simtest.Random(t, Shuffled, 10_000) }
+func TestRandomSchedules(t *testing.T) { simtest.Random(t, Suite(), 10_000) }

@@ -7,6 +7,6 @@ import (
 	"github.com/streamsort/streamsort/verify/sim/xoracksim"
 )
 
-func TestEverySmallSchedule(t *testing.T) { simtest.Small(t, xoracksim.Small()) }
+func TestEverySmallSchedule(t *testing.T) { simtest.Small(t, xoracksim.Suite()) }
 
-func TestRandomSchedules(t *testing.T) { simtest.Random(t, xoracksim.Shuffled, 20_000) }
+func TestRandomSchedules(t *testing.T) { simtest.Random(t, xoracksim.Suite(), 20_000) }

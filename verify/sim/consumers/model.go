@@ -71,17 +71,9 @@ func NewModel(run *sim.Run, messages int64) Model {
 func (m *Model) Begin() {
 	sorter := m.Plain()
 	for seq := int64(1); seq <= m.Messages; seq++ {
-		Must(0, sorter.Put(context.Background(), cursor.Message{Queue: Queue, Seq: seq})[0].Err)
+		sim.Must(0, sorter.Put(context.Background(), cursor.Message{Queue: Queue, Seq: seq})[0].Err)
 	}
-	m.Was = Must(m.Deliverer(nil).Create(context.Background(), Queue, Consumer, delivery.First))
-}
-
-// Must is what nothing can keep from being: before a run, where all names are right.
-func Must[T any](made T, err error) T {
-	if err != nil {
-		panic(err) // unreachable: nothing goes wrong yet
-	}
-	return made
+	m.Was = sim.Must(m.Deliverer(nil).Create(context.Background(), Queue, Consumer, delivery.First))
 }
 
 // ClockOf is a process's clock: to have read it is to know it.
@@ -94,17 +86,17 @@ func (m *Model) ClockOf(p *sim.Proc) func() time.Time {
 
 // Plain is a Sorter whose requests are no points, and whose messages stay.
 func (m *Model) Plain() *cursor.Sorter {
-	return Must(cursor.New(m.Queues, &cursor.Options{
+	return sim.Must(cursor.New(m.Queues, &cursor.Options{
 		ForEach: fanout.OneByOne, Now: m.ClockOf(nil), KeepForever: true, NewOp: func() []byte { return []byte("plain") },
 	}))
 }
 
 // Deliverer is a process's.
 func (m *Model) Deliverer(p *sim.Proc) *delivery.Deliverer {
-	sorter := Must(cursor.New(simdb.Queues(m.Seen(p)), &cursor.Options{
+	sorter := sim.Must(cursor.New(simdb.Queues(m.Seen(p)), &cursor.Options{
 		ForEach: fanout.OneByOne, Now: m.ClockOf(p), Retention: m.Retention, NewOp: func() []byte { return []byte(p.Name()) },
 	}))
-	return Must(delivery.New(m.View(p), sorter, &delivery.Options{
+	return sim.Must(delivery.New(m.View(p), sorter, &delivery.Options{
 		ForEach: fanout.OneByOne, Lease: Lease, Now: m.ClockOf(p), NewReq: func() string { return m.request(p) },
 	}))
 }
@@ -152,7 +144,7 @@ var errEnough = errors.New("enough")
 
 // Pull is a process that pulls. It ends well when it has waited often enough.
 func (m *Model) Pull(p *sim.Proc, o Patience) error {
-	claims := Must(delivery.NewClaims(m.Deliverer(p), &delivery.ClaimsOptions{MaxAttempts: m.Attempts}))
+	claims := sim.Must(delivery.NewClaims(m.Deliverer(p), &delivery.ClaimsOptions{MaxAttempts: m.Attempts}))
 	if o.Claims != nil {
 		claims = o.Claims(claims)
 	}

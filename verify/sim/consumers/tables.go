@@ -66,11 +66,7 @@ func (t *Tables) Cursors() []ddb.Item { return t.Items("streamsort-cursors") }
 // Decoded is an item of the consumers' table as package delivery reads it.
 func (t *Tables) Decoded(it ddb.Item) delivery.Consumer {
 	t.item = it
-	c, err := t.decoder.Requests(request.Inside{}).Consumer(context.Background(), "", "")
-	if err != nil {
-		panic(err) // unreachable: what is stored can be read
-	}
-	return c
+	return sim.Must(t.decoder.Requests(request.Inside{}).Consumer(context.Background(), "", ""))
 }
 
 // FailsSince has it known, before a run, that a queue of a consumer fails since a time.

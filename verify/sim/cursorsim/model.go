@@ -122,32 +122,24 @@ func queueOf(c ddb.Change) string {
 func (m *model) sorter(p *sim.Proc) (*cursor.Sorter, *view) {
 	ops := 0
 	v := &view{model: m, p: p, tables: simdb.Engine(p, m.Tables, m.hooks()), memo: map[string]remembered{}, page: m.Page}
-	s, err := cursor.New(simdb.Queues(v), &cursor.Options{
+	s := sim.Must(cursor.New(simdb.Queues(v), &cursor.Options{
 		ForEach: fanout.OneByOne, Defaults: &m.settings, Retention: m.keep, Now: func() time.Time { return m.Now },
 		WakeUp: m.alarms.Set,
 		// A mark of the process and its own count: one that counted all puts would distinguish two
 		// schedules that are alike.
 		NewOp: func() []byte { ops++; return fmt.Appendf(nil, "%s%d", p.Name(), ops) },
-	})
-	if err != nil {
-		panic(err) // a scenario with settings out of bounds
-	}
+	}))
 	return s, v
 }
 
 // create makes the default queue before the run: there are fewer states then, and a few scenarios
 // that make it themselves show that part.
 func (m *model) create() {
-	s, err := cursor.New(m.store, &cursor.Options{ForEach: fanout.OneByOne, Now: func() time.Time { return m.Now }})
-	if err != nil {
-		panic(err) // unreachable: no option is out of its bounds
-	}
-	if _, err := s.Configure(context.Background(), defaultQueue, cursor.Change{
+	s, _ := m.sorter(nil)
+	sim.Must(s.Configure(context.Background(), defaultQueue, cursor.Change{
 		First: &m.settings.First, Policy: &m.settings.Policy, GapAfter: &m.settings.GapAfter,
 		MaxAhead: &m.settings.MaxAhead, Mode: &m.settings.Mode,
-	}); err != nil {
-		panic(err) // a scenario with settings out of bounds
-	}
+	}))
 	m.Changed = true
 	_ = m.Check() // notes the cursor; there is nothing yet that could be wrong
 }

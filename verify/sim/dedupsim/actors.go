@@ -121,10 +121,7 @@ func (m *model) process(p *sim.Proc, skew time.Duration) *process {
 		}
 		return nil
 	}
-	d, err := dedup.New(c.table(), processor, &o)
-	if err != nil {
-		panic(err) // a scenario with settings out of bounds
-	}
+	d := sim.Must(dedup.New(c.table(), processor, &o))
 	c.d = d
 	if !m.looks {
 		c.meetNew()

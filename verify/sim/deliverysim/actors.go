@@ -125,10 +125,7 @@ func (m *model) processes(name string, skew time.Duration, warm bool, consumers 
 			if handle == nil || !warm {
 				p.Forget()
 				d, _ := m.deliverer(p, skew)
-				var err error
-				if handle, err = m.handler(p, d, consumers...); err != nil {
-					panic(err) // a scenario with readers out of bounds
-				}
+				handle = sim.Must(m.handler(p, d, consumers...))
 			}
 			way := p.Choose(sim.Labelf("next event"), func() bool { return len(m.records) > 0 }, "", "drops a record", "hands it out twice")
 			if way < 0 {

@@ -43,11 +43,7 @@ func (m *model) acker(p *sim.Proc, skew time.Duration, now func() time.Time) *xo
 		}
 		return points.Do(ctx, r)
 	})
-	a, err := xorack.New(chainsOn(view), &xorack.Options{ForEach: fanout.OneByOne, Now: now})
-	if err != nil {
-		panic(err) // unreachable: no option is out of its bounds
-	}
-	return a
+	return sim.Must(xorack.New(chainsOn(view), &xorack.Options{ForEach: fanout.OneByOne, Now: now}))
 }
 
 func (m *model) chain(tag string) xorack.Chain {

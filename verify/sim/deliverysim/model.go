@@ -128,11 +128,8 @@ func newModel(run *sim.Run) *model {
 func (m *model) deliverer(p *sim.Proc, skew time.Duration) (*delivery.Deliverer, *cursor.Sorter) {
 	now := m.clockOf(p, skew)
 	view := m.view(p)
-	sorter, err := cursor.New(simdb.Queues(view), &cursor.Options{ForEach: fanout.OneByOne, Now: now, Retention: m.keep, KeepForever: m.keep == 0})
-	if err != nil {
-		panic(err) // a scenario with options out of bounds
-	}
-	d, err := delivery.New(consumers.On(view), sorter, &delivery.Options{
+	sorter := sim.Must(cursor.New(simdb.Queues(view), &cursor.Options{ForEach: fanout.OneByOne, Now: now, Retention: m.keep, KeepForever: m.keep == 0}))
+	d := sim.Must(delivery.New(consumers.On(view), sorter, &delivery.Options{
 		ForEach: fanout.OneByOne,
 		Lease:   lease, Margin: time.Second, Now: now,
 		// A token's number and the process tell its claims apart: a process that asks again does so
@@ -141,10 +138,7 @@ func (m *model) deliverer(p *sim.Proc, skew time.Duration) (*delivery.Deliverer,
 		Acker:  m.acker(p, skew, now),
 		Aside:  m.aside(p),
 		WakeUp: func(queue, consumer string, due time.Time) { m.alarms.Set(queue+"/"+consumer, due) },
-	})
-	if err != nil {
-		panic(err) // unreachable: no option is out of its bounds
-	}
+	}))
 	return d, sorter
 }
 
@@ -168,9 +162,7 @@ func (m *model) reqOf(p *sim.Proc) string {
 // open makes a queue before the run.
 func (m *model) open(queue string, messages ...cursor.Message) {
 	_, s := m.deliverer(nil, 0)
-	if _, err := s.Configure(context.Background(), queue, cursor.Change{}); err != nil {
-		panic(err) // unreachable: the name is right
-	}
+	sim.Must(s.Configure(context.Background(), queue, cursor.Change{}))
 	for _, message := range messages {
 		m.arrive(message)
 	}
@@ -180,32 +172,23 @@ func (m *model) open(queue string, messages ...cursor.Message) {
 // settle is Check before the run.
 func (m *model) settle() {
 	m.Changed = true
-	if err := m.Check(); err != nil {
-		panic(err) // a scenario that begins wrong
-	}
+	sim.Must(0, m.Check())
 	m.records = nil
 }
 
 // consumer makes a consumer before the run.
 func (m *model) consumer(queue, name string) {
 	d, _ := m.deliverer(nil, 0)
-	if _, err := d.Create(context.Background(), queue, name, delivery.First); err != nil {
-		panic(err) // unreachable: the names are right
-	}
+	sim.Must(d.Create(context.Background(), queue, name, delivery.First))
 	m.settle()
 }
 
 // caughtUp delivers all that is there before the run.
 func (m *model) caughtUp() {
 	d, _ := m.deliverer(nil, 0)
-	handle, err := m.handler(nil, d)
-	if err != nil {
-		panic(err) // unreachable: the readers are in their bounds
-	}
+	handle := sim.Must(m.handler(nil, d))
 	m.hinted()
-	if _, err := handle(context.Background(), event(m.records)); err != nil {
-		panic(err) // unreachable: nothing goes wrong yet
-	}
+	sim.Must(handle(context.Background(), event(m.records)))
 	m.settle()
 }
 
@@ -214,9 +197,7 @@ func (m *model) quiet() {
 	d, _ := m.deliverer(nil, 0)
 	for range 3 {
 		m.Now = m.Now.Add(time.Hour)
-		if err := m.sweep(context.Background(), d); err != nil {
-			panic(err) // unreachable: nothing goes wrong yet
-		}
+		sim.Must(0, m.sweep(context.Background(), d))
 	}
 	m.settle()
 }

@@ -167,11 +167,7 @@ func (m *model) process(p *sim.Proc) *cursor.Sorter {
 	if m.keyed() {
 		o.Defaults = &m.settings
 	}
-	s, err := cursor.New(simdb.Queues(m.view(p)), &o)
-	if err != nil {
-		panic(err) // a scenario with options out of bounds
-	}
-	return s
+	return sim.Must(cursor.New(simdb.Queues(m.view(p)), &o))
 }
 
 // aheadBy and behindBy are how far a clock is from the run's, at most.
@@ -195,17 +191,13 @@ func (m *model) behindBy() time.Duration {
 
 // create makes the queue. What is noted of it first is what stands there next.
 func (m *model) create() {
-	var err error
 	if m.keyed() {
-		s, _ := cursor.New(m.store, &cursor.Options{Defaults: &m.settings, ForEach: fanout.OneByOne, Now: m.Clock(nil)})
-		_, err = s.Configure(context.Background(), queue, cursor.Change{Kind: &m.settings.Kind, KeyType: &m.settings.KeyType})
-	} else {
-		c := cursor.Cursor{Queue: queue, Settings: m.settings, MovedAt: m.Now, Announced: -1}
-		_, err = m.store.Requests(queuelog.Inside{}).CreateCursor(context.Background(), c)
+		s := sim.Must(cursor.New(m.store, &cursor.Options{Defaults: &m.settings, ForEach: fanout.OneByOne, Now: m.Clock(nil)}))
+		sim.Must(s.Configure(context.Background(), queue, cursor.Change{Kind: &m.settings.Kind, KeyType: &m.settings.KeyType}))
+		return
 	}
-	if err != nil {
-		panic(err) // a scenario with settings out of bounds
-	}
+	c := cursor.Cursor{Queue: queue, Settings: m.settings, MovedAt: m.Now, Announced: -1}
+	sim.Must(m.store.Requests(queuelog.Inside{}).CreateCursor(context.Background(), c))
 }
 
 // note notes the cursor after what was done outside the run.

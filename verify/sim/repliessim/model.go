@@ -73,7 +73,7 @@ func newModel(run *sim.Run, messages int64) *model {
 	m.Seen, m.Effect, m.Model.Check = m.queueView, m.effect, m.Check
 	for i, kind := range []cursor.Kind{cursor.KindArrival, cursor.KindNumbered} {
 		queue := []string{target, numbers}[i]
-		consumers.Must(m.Plain().Configure(context.Background(), queue, cursor.Change{Kind: &kind}))
+		sim.Must(m.Plain().Configure(context.Background(), queue, cursor.Change{Kind: &kind}))
 	}
 	m.Begin()
 	return m

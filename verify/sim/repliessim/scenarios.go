@@ -55,7 +55,7 @@ const another = "another"
 // take has a message of somebody else's under a seq of numbers.
 func (m *model) take(seq int64) {
 	m.byNumber, m.taken = true, seq
-	consumers.Must(0, m.Plain().Put(context.Background(), cursor.Message{Queue: numbers, Seq: seq, Body: []byte(another)})[0].Err)
+	sim.Must(0, m.Plain().Put(context.Background(), cursor.Message{Queue: numbers, Seq: seq, Body: []byte(another)})[0].Err)
 }
 
 // expiry lets so much time pass that all replies are deleted, while nobody is at a call, and no

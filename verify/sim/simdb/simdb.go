@@ -30,11 +30,7 @@ type Hooks struct {
 
 // Queues is the sorter's tables on an engine, under their default names.
 func Queues(engine ddb.Engine) *cursor.Store {
-	s, err := cursor.NewStore(engine, cursor.Names{})
-	if err != nil {
-		panic(err) // unreachable: the names are the defaults
-	}
-	return s
+	return sim.Must(cursor.NewStore(engine, cursor.Names{}))
 }
 
 // Engine is the tables as an actor sees them; nil for who sets a run up, or looks after it.

@@ -193,15 +193,11 @@ func (m *model) backup() tables {
 // database since is known to it alone.
 func (m *model) restore(t tables) {
 	put := ddb.Put{Op: ddb.Op{Op: "restore", Table: &consumersTable}, Item: t.item}
-	if _, err := m.Do(context.Background(), put); err != nil {
-		panic(err) // unreachable: nothing goes wrong in memory
-	}
+	sim.Must(m.Do(context.Background(), put))
 	// The sweep's notes go too: they say that it has seen what came since.
 	for _, walk := range []string{"gaps", "full"} {
 		note := ddb.Delete{Op: ddb.Op{Op: "restore", Table: &troubleTable}, Key: trouble.Key(trouble.SweepKey, walk)}
-		if _, err := m.Do(context.Background(), note); err != nil {
-			panic(err) // unreachable: nothing goes wrong in memory
-		}
+		sim.Must(m.Do(context.Background(), note))
 	}
 	m.Was, m.Ended, m.Ranges, m.orphans = t.consumer, maps.Clone(t.ended), maps.Clone(t.ranges), map[delivery.Token]bool{}
 	m.DB.Epoch++

@@ -22,13 +22,12 @@ func (m *model) stampOnce(tag string, at int) {
 }
 
 func (m *model) stamp(p *sim.Proc, tag string, at int) error {
-	acker, err := xorack.New(m.view(p), m.options(p))
-	if err != nil {
-		panic(err) // unreachable: no option is out of its bounds
-	}
-	s := stamps.New(acker)
+	s := stamps.New(m.acker(p))
 	stamp, options := []byte(m.stamped[tag][at]), &stamps.Options{ID: string(rune('a' + at))}
-	var state stamps.State
+	var (
+		state stamps.State
+		err   error
+	)
 	if at == 0 {
 		state, err = s.Create(context.Background(), tag, stamp, options)
 	} else {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/pkg/xorack"
+	"github.com/streamsort/streamsort/verify/sim"
 )
 
 // tree is the work of one chain, as its handlers build it.
@@ -84,9 +85,7 @@ func (n *node) fail() {
 // add lets a node's handler start its first children by an Add.
 func (n *node) add(count int) {
 	scratch := xorack.NewMemory()
-	if _, err := newAcker(scratch).Add(context.Background(), n.edge, batch, edges(n.children[:count])...); err != nil {
-		panic(err) // a scenario that is wrong
-	}
+	sim.Must(newAcker(scratch).Add(context.Background(), n.edge, batch, edges(n.children[:count])...))
 	c, _ := scratch.Chain(context.Background(), n.tree.tag)
 	n.added, n.addOp = count, c.Ops[0]
 }
@@ -94,20 +93,14 @@ func (n *node) add(count int) {
 const batch = "first"
 
 func newAcker(s *xorack.Store) *xorack.Acker {
-	a, err := xorack.New(s, &xorack.Options{ForEach: fanout.OneByOne})
-	if err != nil {
-		panic(err) // unreachable: no option is out of its bounds
-	}
-	return a
+	return sim.Must(xorack.New(s, &xorack.Options{ForEach: fanout.OneByOne}))
 }
 
 // fanOut lets a node fan: its children end with the parts' chains.
 func (m *model) fanOut(n *node, count int) {
 	n.fan = count
 	scratch := xorack.NewMemory()
-	if _, err := newAcker(scratch).Fan(context.Background(), n.edge, count); err != nil {
-		panic(err) // a scenario that is wrong
-	}
+	sim.Must(newAcker(scratch).Fan(context.Background(), n.edge, count))
 	for _, leaf := range n.edge.Fan(count) {
 		if len(n.children) > 0 && n.children[len(n.children)-1].nested.tag == leaf.Tag() {
 			continue

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
-	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/pkg/xorack"
 	"github.com/streamsort/streamsort/verify/sim"
@@ -68,34 +68,20 @@ func (m *model) announcedOf(t *tree) xorack.End {
 	return m.announced[xorack.Chain{Tag: t.tag, Incarnation: t.inc()}.EventID()]
 }
 
-// final is a process with which nothing goes wrong.
-func (m *model) final() (*xorack.Acker, error) {
-	return xorack.New(m.calm(), &xorack.Options{
+// final is a process with which nothing goes wrong. What it seals outlasts all time that passes.
+func (m *model) final() *xorack.Acker {
+	return sim.Must(xorack.New(m.view(nil), &xorack.Options{
 		ForEach:   fanout.OneByOne,
 		Tombstone: 365 * 24 * time.Hour, Now: func() time.Time { return m.Now }, WakeUp: m.alarms.Set,
-	})
-}
-
-// announceWell passes ends on, and nothing goes wrong.
-func (m *model) announceWell(_ context.Context, c xorack.Chain) error {
-	if was, twice := m.announced[c.EventID()]; twice && was != c.End() {
-		return fmt.Errorf("A4: %s was announced as %s and as %s", c.Tag, was, c.End())
-	}
-	m.announced[c.EventID()] = c.End()
-	return nil
+	}))
 }
 
 // sweep runs one sweep, in which nothing goes wrong.
 func (m *model) sweep() error {
-	a, err := m.final()
-	if err != nil {
+	if _, err := m.final().Sweep(world.Limited(10_000), m.listed(nil)); err != nil {
 		return err
 	}
-	if _, err := a.Sweep(world.Limited(10_000), m.listedWell()); err != nil {
-		return err
-	}
-	m.Changed = true
-	return m.Check()
+	return errors.Join(m.Run.Err(), m.Check())
 }
 
 // byTimer checks that no sweep is needed where each wake-up comes: every chain has ended.
@@ -103,12 +89,9 @@ func (m *model) byTimer() error {
 	if m.alarms == nil {
 		return nil
 	}
-	a, err := m.final()
-	if err != nil {
-		return err
-	}
+	a := m.final()
 	if err := m.alarms.Run(&m.Now, func(tag string) (time.Time, error) {
-		_, next, err := a.Wake(context.Background(), tag, m.listedWell())
+		_, next, err := a.Wake(context.Background(), tag, m.listed(nil))
 		return next, err
 	}); err != nil {
 		return err
@@ -118,8 +101,7 @@ func (m *model) byTimer() error {
 			return fmt.Errorf("timer: every wake-up came, and %s is %q, and not sealed", t.tag, c.End())
 		}
 	}
-	m.Changed = true
-	return m.Check()
+	return errors.Join(m.Run.Err(), m.Check())
 }
 
 // settled checks that all chains whose work was all done are done.
@@ -145,21 +127,6 @@ func (m *model) settled(by string) error {
 	return nil
 }
 
-// calm is the table on which nothing goes wrong, with the check of a seal.
-func (m *model) calm() *xorack.Store {
-	return storeOn(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
-		if r.Name() != "seal" {
-			return m.Tables.Do(ctx, r)
-		}
-		before := m.chain(tagOf(r))
-		a, err := m.Tables.Do(ctx, r)
-		if a.Held {
-			m.checkSeal(before)
-		}
-		return a, errors.Join(err, m.Run.Err())
-	}))
-}
-
 // Snapshot implements [sim.Model].
 func (m *model) Snapshot(d *sim.Digest) {
 	d.Int(m.Now.UnixMilli())
@@ -182,20 +149,10 @@ func (m *model) Snapshot(d *sim.Digest) {
 		d.Bool(m.seen[t])
 		d.Bool(m.gone[t])
 	}
-	for _, tag := range slices.Sorted(stampedTags(m)) {
+	for _, tag := range slices.Sorted(maps.Keys(m.stamped)) {
 		c := m.chain(tag)
 		d.Int(int64(m.stampsIn[tag]))
 		d.Text(string(m.announced[c.EventID()]))
 	}
 	m.alarms.Hash(d)
-}
-
-func stampedTags(m *model) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for tag := range m.stamped {
-			if !yield(tag) {
-				return
-			}
-		}
-	}
 }

@@ -101,16 +101,8 @@ func newModel(run *sim.Run) *model {
 
 // acker is a process: an Acker on its view of the table.
 func (m *model) acker(p *sim.Proc) *xorack.Acker {
-	a, err := xorack.New(m.view(p), m.options(p))
-	if err != nil {
-		panic(err) // unreachable: no option is out of its bounds
-	}
-	return a
-}
-
-func (m *model) options(p *sim.Proc) *xorack.Options {
 	ops := byte(0)
-	return &xorack.Options{
+	return sim.Must(xorack.New(m.view(p), &xorack.Options{
 		ForEach:   fanout.OneByOne,
 		Tombstone: xorack.MinTombstone, Now: func() time.Time { return m.Now }, WakeUp: m.alarms.Set,
 		NewOp: func() xorack.Op {
@@ -119,7 +111,7 @@ func (m *model) options(p *sim.Proc) *xorack.Options {
 			copy(op[1:], p.Name())
 			return op
 		},
-	}
+	}))
 }
 
 // chain is a tag's chain as it stands.

@@ -19,11 +19,6 @@ func (m *model) listed(p *sim.Proc) xorack.Announce {
 	return announce.Listed(rows, xorack.MinTombstone, m.announce(p))
 }
 
-// listedWell does so, and nothing goes wrong.
-func (m *model) listedWell() xorack.Announce {
-	return announce.Listed(trouble.NewStore(m.Tables, troubleTable), xorack.MinTombstone, m.announceWell)
-}
-
 // checkListed checks that a chain that is sealed is in the list of its end, and in no other.
 func (m *model) checkListed(c xorack.Chain) {
 	rows := trouble.NewStore(m.Tables, troubleTable)

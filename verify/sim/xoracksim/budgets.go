@@ -23,29 +23,15 @@ const (
 // they make progress, or a few more: each comes to its end.
 func budgets() []sim.Scenario {
 	var all []sim.Scenario
-	under := func(name string, least int, actors func(*model)) {
+	under := func(name string, least int, actors ...func(*model)) {
 		for budget := least; budget < least+3; budget++ {
-			s := scenario(fmt.Sprintf("%s, %d requests", name, budget), 1, actors)
+			s := scenario(fmt.Sprintf("%s, %d requests", name, budget), 1, actors...)
 			s.Budget = budget
 			all = append(all, s)
 		}
 	}
-	under("nested", finishBudget, func(m *model) {
-		t, inner := m.twoAndInner()
-		m.create(t, false)
-		m.workers(t, inner)
-		m.handler()
-	})
-	under("fan", fanBudget, func(m *model) {
-		t := m.newTree("t", xorack.CreateOptions{})
-		m.fanOut(t.roots[0], xorack.FanWidth+1)
-		m.create(t, false)
-		m.worker(t.roots[0])
-		for _, child := range t.roots[0].children {
-			m.merger(child.nested.nodes...)
-		}
-		m.handler()
-	})
+	under("nested", finishBudget, nested, both, handler)
+	under("fan", fanBudget, fan, handler)
 	under("time-outs", sweepBudget, func(m *model) {
 		for _, tag := range []string{"t", "u"} {
 			m.create(m.newTree(tag, xorack.CreateOptions{Deadline: time.Minute}), false)

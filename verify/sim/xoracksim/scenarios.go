@@ -15,28 +15,8 @@ func Suite() sim.Suite {
 	return sim.Suite{Name: "xorack", Small: Small(), Large: Large(), Random: Shuffled}
 }
 
-func scenario(name string, faults int, actors func(*model)) sim.Scenario {
-	return sim.Cast(name, faults, newModel, actors)
-}
-
-// four is a tree of four edges: a root with two children, one of which has a child.
-func (m *model) four(tag string, options xorack.CreateOptions) *tree {
-	t := m.newTree(tag, options)
-	m.split(m.split(t.roots[0], 2)[0], 1)
-	return t
-}
-
-// two is a tree of a root and a child.
-func (m *model) two(tag string, options xorack.CreateOptions) *tree {
-	t := m.newTree(tag, options)
-	m.split(t.roots[0], 1)
-	return t
-}
-
-// twoAndInner is such a tree, and a chain that is the work of its child.
-func (m *model) twoAndInner() (t, inner *tree) {
-	t = m.two("t", xorack.CreateOptions{})
-	return t, m.nest(t.roots[0].children[0], "u")
+func scenario(name string, faults int, actors ...func(*model)) sim.Scenario {
+	return sim.Cast(name, faults, newModel, actors...)
 }
 
 // work creates a tree, its roots passed on before that where early is true, and does its work once
@@ -46,52 +26,102 @@ func (m *model) work(t *tree, early bool) {
 	m.workers(t)
 }
 
-// retried is work whose messages may come again, at any time, with the stream's handler.
-func (m *model) retried(t *tree, early bool) {
-	m.work(t, early)
-	m.redelivery(t)
-	m.handler()
+// What follows joins a scenario: a tree first, and what happens to the first tree.
+
+// four is a tree of four edges: a root with two children, one of which has a child.
+func four(o xorack.CreateOptions) func(*model) {
+	return func(m *model) { m.split(m.split(m.newTree("t", o).roots[0], 2)[0], 1) }
+}
+
+// two is a tree of a root and a child.
+func two(o xorack.CreateOptions) func(*model) {
+	return func(m *model) { m.split(m.newTree("t", o).roots[0], 1) }
+}
+
+func root(o xorack.CreateOptions) func(*model) { return func(m *model) { m.newTree("t", o) } }
+
+// failing is a tree one of whose two children fails.
+func failing(m *model) { m.split(m.newTree("t", xorack.CreateOptions{}).roots[0], 2)[0].fail() }
+
+func work(m *model) { m.work(m.trees[0], false) }
+
+// early is work whose roots are passed on before the chain is created.
+func early(m *model) { m.work(m.trees[0], true) }
+
+// again has messages come again, at any time.
+func again(m *model) { m.redelivery(m.trees[0]) }
+
+func deleted(m *model) { m.deleter(m.trees[0]) }
+
+func extended(by time.Duration) func(*model) {
+	return func(m *model) { m.extender(m.trees[0], by) }
+}
+
+func clock(times int, step time.Duration) func(*model) {
+	return func(m *model) { m.clock(times, step) }
+}
+
+func timer(tags ...string) func(*model) { return func(m *model) { m.timer(tags...) } }
+
+func handler(m *model) { m.handler() }
+
+func sweeper(m *model) { m.sweeper(1) }
+
+func ttl(m *model) { m.ttl(1) }
+
+// nested is a tree of two, and a chain that is the work of its child.
+func nested(m *model) {
+	two(xorack.CreateOptions{})(m)
+	m.nest(m.trees[0].roots[0].children[0], "u")
+}
+
+// both creates the first tree, and does the work of both.
+func both(m *model) {
+	m.create(m.trees[0], false)
+	m.workers(m.trees...)
+}
+
+func bothAgain(m *model) { m.redelivery(m.trees...) }
+
+// fan is a root that fans into two parts, each of whose work is one write.
+func fan(m *model) {
+	t := m.newTree("t", xorack.CreateOptions{})
+	m.fanOut(t.roots[0], xorack.FanWidth+1)
+	m.create(t, false)
+	m.worker(t.roots[0])
+	for _, child := range t.roots[0].children {
+		m.merger(child.nested.nodes...)
+	}
+}
+
+// stamped is a chain of stamps, each of which comes again until it is in.
+func stamped(all ...string) func(*model) {
+	return func(m *model) {
+		m.stamped["t"] = all
+		for i := range all {
+			m.stamper("t", i)
+		}
+	}
 }
 
 // Small are scenarios of which every schedule is walked in seconds.
 func Small() []sim.Scenario {
 	return append(budgets(), []sim.Scenario{
 		// As many work at once as there are messages: three, and a fourth where one comes twice.
-		scenario("four edges", 2, func(m *model) {
-			t := m.four("t", xorack.CreateOptions{})
-			m.retried(t, false)
-		}),
-		scenario("create last", 2, func(m *model) {
-			t := m.two("t", xorack.CreateOptions{})
-			m.work(t, true)
-			m.handler()
-		}),
-		scenario("messages first", 2, func(m *model) {
-			t := m.two("t", xorack.CreateOptions{})
-			t.roots[0].emitsFirst = true
-			m.retried(t, true)
-		}),
-		scenario("two roots", 2, func(m *model) {
-			t := m.newTree("t", xorack.CreateOptions{Edges: 2})
-			m.retried(t, true)
-		}),
-		scenario("an edge fails", 2, func(m *model) {
-			t := m.newTree("t", xorack.CreateOptions{})
-			m.split(t.roots[0], 2)[0].fail()
-			m.retried(t, false)
-		}),
-		scenario("fails, or is done", 1, func(m *model) {
-			t := m.two("t", xorack.CreateOptions{})
-			m.work(t, true)
-			m.contrary(t.roots[0].children[0])
-			m.handler()
-		}),
+		scenario("four edges", 2, four(xorack.CreateOptions{}), work, again, handler),
+		scenario("create last", 2, two(xorack.CreateOptions{}), early, handler),
+		scenario("messages first", 2, two(xorack.CreateOptions{}),
+			func(m *model) { m.trees[0].roots[0].emitsFirst = true }, early, again, handler),
+		scenario("two roots", 2,
+			root(xorack.CreateOptions{Edges: 2}), early, again, handler),
+		scenario("an edge fails", 2, failing, work, again, handler),
+		scenario("fails, or is done", 1, two(xorack.CreateOptions{}), early,
+			func(m *model) { m.contrary(m.trees[0].roots[0].children[0]) }, handler),
 		scenario("add", 2, func(m *model) {
 			t := m.newTree("t", xorack.CreateOptions{})
 			m.split(t.roots[0], 2)
 			t.roots[0].add(1)
-			m.retried(t, false)
-		}),
+		}, work, again, handler),
 		scenario("merge", 2, func(m *model) {
 			t := m.newTree("t", xorack.CreateOptions{})
 			children := m.split(t.roots[0], 3)
@@ -101,111 +131,45 @@ func Small() []sim.Scenario {
 			m.merger(children[1], children[2])
 			m.handler()
 		}),
-		scenario("time-out", 1, func(m *model) {
-			t := m.two("t", xorack.CreateOptions{Deadline: 2 * time.Minute})
-			m.work(t, false)
-			m.clock(2, time.Minute)
-			m.sweeper(1)
-			m.handler()
-		}),
-		scenario("time-out by the timer", 1, func(m *model) {
-			t := m.two("t", xorack.CreateOptions{Deadline: 2 * time.Minute})
-			m.work(t, false)
-			m.clock(2, time.Minute)
-			m.timer("t", "nobody", "t")
-			m.handler()
-		}),
-		scenario("the timer alone", 0, func(m *model) {
-			m.alarms = sim.Alarms{}
-			t := m.two("t", xorack.CreateOptions{Deadline: 3 * time.Minute, Idle: 2 * time.Minute})
-			t.mayFail = true // half of its work is never done
-			m.create(t, false)
-			m.worker(t.roots[0])
-			m.extender(t, 4*time.Minute)
-			m.timer("t")
-			m.clock(2, time.Minute)
-			m.handler()
-		}),
-		scenario("no progress, and the timer", 1, func(m *model) {
-			t := m.two("t", xorack.CreateOptions{Idle: 2 * time.Minute})
-			m.work(t, false)
-			m.clock(2, time.Minute)
-			m.timer("t")
-			m.handler()
-		}),
-		scenario("no progress", 1, func(m *model) {
-			t := m.two("t", xorack.CreateOptions{Idle: 2 * time.Minute})
-			m.work(t, false)
-			m.clock(2, time.Minute)
-			m.sweeper(1)
-		}),
-		scenario("a first copy comes late", 1, func(m *model) {
-			m.Run.Network()
-			t := m.newTree("t", xorack.CreateOptions{})
-			m.split(t.roots[0], 2)[0].fail()
-			m.work(t, false)
-			m.handler()
-		}),
-		scenario("stale reads", 1, func(m *model) {
-			t := m.two("t", xorack.CreateOptions{Deadline: 2 * time.Minute})
-			m.past = past.Of(m.Tables)
-			m.work(t, false)
-			m.extender(t, 3*time.Minute)
-			m.clock(1, 2*time.Minute)
-			m.sweeper(1)
-			m.handler()
-		}),
-		scenario("extended", 1, func(m *model) {
-			t := m.newTree("t", xorack.CreateOptions{Deadline: 2 * time.Minute})
-			m.create(t, false)
-			m.extender(t, 2*time.Minute)
-			m.extender(t, 3*time.Minute)
-			m.clock(2, time.Minute)
-			m.sweeper(1)
-		}),
-		scenario("deleted", 1, func(m *model) {
-			t := m.two("t", xorack.CreateOptions{})
-			m.work(t, true)
-			m.deleter(t)
-			m.handler()
-		}),
-		scenario("nested", 2, func(m *model) {
-			t, inner := m.twoAndInner()
-			m.create(t, false)
-			m.workers(t, inner)
-			m.redelivery(t, inner)
-			m.handler()
-		}),
-		scenario("nested fails", 1, func(m *model) {
-			t, inner := m.twoAndInner()
-			inner.roots[0].fail()
-			m.create(t, false)
-			m.workers(t, inner)
-			m.handler()
-			m.sweeper(1)
-		}),
-		scenario("fan", 2, func(m *model) {
-			t := m.newTree("t", xorack.CreateOptions{})
-			m.fanOut(t.roots[0], xorack.FanWidth+1)
-			m.create(t, false)
-			m.worker(t.roots[0])
-			for _, child := range t.roots[0].children {
-				m.merger(child.nested.nodes...)
-			}
-			m.handler()
-		}),
-		scenario("expiry", 1, func(m *model) {
-			t := m.two("t", xorack.CreateOptions{Deadline: 10 * time.Minute})
-			m.retried(t, false)
-			m.clock(1, xorack.MinTombstone/2)
-			m.ttl(1)
-		}),
-		scenario("no expiry while it is open", 1, func(m *model) {
-			t := m.two("t", xorack.CreateOptions{})
-			m.work(t, false)
-			m.clock(1, 2*xorack.MinTombstone)
-			m.ttl(1)
-		}),
+		scenario("time-out", 1,
+			two(xorack.CreateOptions{Deadline: 2 * time.Minute}),
+			work, clock(2, time.Minute), sweeper, handler),
+		scenario("time-out by the timer", 1,
+			two(xorack.CreateOptions{Deadline: 2 * time.Minute}),
+			work, clock(2, time.Minute), timer("t", "nobody", "t"), handler),
+		scenario("the timer alone", 0,
+			two(xorack.CreateOptions{Deadline: 3 * time.Minute, Idle: 2 * time.Minute}),
+			func(m *model) {
+				m.alarms = sim.Alarms{}
+				m.trees[0].mayFail = true // half of its work is never done
+				m.create(m.trees[0], false)
+				m.worker(m.trees[0].roots[0])
+			}, extended(4*time.Minute), timer("t"), clock(2, time.Minute), handler),
+		scenario("no progress, and the timer", 1,
+			two(xorack.CreateOptions{Idle: 2 * time.Minute}),
+			work, clock(2, time.Minute), timer("t"), handler),
+		scenario("no progress", 1,
+			two(xorack.CreateOptions{Idle: 2 * time.Minute}), work, clock(2, time.Minute), sweeper),
+		scenario("a first copy comes late", 1,
+			func(m *model) { m.Run.Network() }, failing, work, handler),
+		scenario("stale reads", 1,
+			two(xorack.CreateOptions{Deadline: 2 * time.Minute}),
+			func(m *model) { m.past = past.Of(m.Tables) }, work, extended(3*time.Minute),
+			clock(1, 2*time.Minute), sweeper, handler),
+		scenario("extended", 1,
+			root(xorack.CreateOptions{Deadline: 2 * time.Minute}),
+			func(m *model) { m.create(m.trees[0], false) }, extended(2*time.Minute), extended(3*time.Minute),
+			clock(2, time.Minute), sweeper),
+		scenario("deleted", 1, two(xorack.CreateOptions{}), early, deleted, handler),
+		scenario("nested", 2, nested, both, bothAgain, handler),
+		scenario("nested fails", 1,
+			nested, func(m *model) { m.trees[1].roots[0].fail() }, both, handler, sweeper),
+		scenario("fan", 2, fan, handler),
+		scenario("expiry", 1,
+			two(xorack.CreateOptions{Deadline: 10 * time.Minute}),
+			work, again, handler, clock(1, xorack.MinTombstone/2), ttl),
+		scenario("no expiry while it is open", 1,
+			two(xorack.CreateOptions{}), work, clock(1, 2*xorack.MinTombstone), ttl),
 		scenario("tag used again", 2, func(m *model) {
 			first := m.newTree("t", xorack.CreateOptions{ID: "1"})
 			second := m.newTree("t", xorack.CreateOptions{ID: "2"})
@@ -224,13 +188,7 @@ func Small() []sim.Scenario {
 			m.create(second, false)
 			m.workers(first, second)
 		}),
-		scenario("stamps", 2, func(m *model) {
-			m.stamped["t"] = []string{"\x01", "\x07", "\x02", "\x04"}
-			for i := range m.stamped["t"] {
-				m.stamper("t", i)
-			}
-			m.handler()
-		}),
+		scenario("stamps", 2, stamped("\x01", "\x07", "\x02", "\x04"), handler),
 		scenario("stamps, and nobody comes again", 2, func(m *model) {
 			m.stamped["t"] = []string{"\x01", "\x03", "\x02"}
 			m.stamper("t", 0)
@@ -238,38 +196,19 @@ func Small() []sim.Scenario {
 			m.stampOnce("t", 2)
 			m.handler()
 		}),
-		scenario("stamps that are zero too early", 1, func(m *model) {
-			m.stamped["t"] = []string{"\x01", "\x01", "\x02", "\x02"}
-			for i := range m.stamped["t"] {
-				m.stamper("t", i)
-			}
-			m.handler()
-		}),
+		scenario("stamps that are zero too early", 1,
+			stamped("\x01", "\x01", "\x02", "\x02"), handler),
 	}...)
 }
 
 // Large are scenarios of which every schedule is walked in minutes.
 func Large() []sim.Scenario {
 	return []sim.Scenario{
-		scenario("four edges, created last, with a sweep, 2 faults", 2, func(m *model) {
-			t := m.four("t", xorack.CreateOptions{Deadline: 20 * time.Minute})
-			m.work(t, true)
-			m.handler()
-			m.clock(1, 20*time.Minute)
-			m.sweeper(1)
-		}),
-		scenario("four edges, 4 faults", 4, func(m *model) {
-			t := m.four("t", xorack.CreateOptions{})
-			m.retried(t, true)
-		}),
-		scenario("nested, 3 faults", 3, func(m *model) {
-			t, inner := m.twoAndInner()
-			m.create(t, false)
-			m.workers(t, inner)
-			m.redelivery(t, inner)
-			m.handler()
-			m.sweeper(1)
-		}),
+		scenario("four edges, created last, with a sweep, 2 faults", 2,
+			four(xorack.CreateOptions{Deadline: 20 * time.Minute}),
+			early, handler, clock(1, 20*time.Minute), sweeper),
+		scenario("four edges, 4 faults", 4, four(xorack.CreateOptions{}), early, again, handler),
+		scenario("nested, 3 faults", 3, nested, both, bothAgain, handler, sweeper),
 	}
 }
 

@@ -294,19 +294,7 @@ func (m *Model) Hash(d *sim.Digest) {
 	d.Int(m.Now.Unix())
 	m.Past.Snapshot(d)
 	Hash(d, m.Was)
-	var sum int64 // a map has no order
-	add := func(parts ...any) {
-		var one sim.Digest
-		one.Text(fmt.Sprint(parts...))
-		sum += one.Sum()
-	}
-	for name, n := range m.requests {
-		add("request", name, n)
-	}
-	for t, outcome := range m.Ended {
-		add("ended", t, outcome)
-	}
-	d.Int(sum)
+	d.Text(fmt.Sprint(m.requests, m.Ended)) // in the order of their keys
 	if m.DB != nil {
 		m.DB.Hash(d)
 	}

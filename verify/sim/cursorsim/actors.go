@@ -305,7 +305,7 @@ func (m *model) skipper(times int) {
 // written: a gap's age counts from when the request was sent, and nobody promises more than that
 // the policy's time is long against a request's.
 func (m *model) clock(times int, step time.Duration) {
-	m.Run.Clock(&m.Now, func() bool { return m.writing == 0 }, slices.Repeat([]time.Duration{step}, times)...)
+	m.Run.Clock(&m.Now, func(time.Duration) bool { return m.writing == 0 }, slices.Repeat([]time.Duration{step}, times)...)
 }
 
 // expiry deletes what has expired, as TTL does, once after each of a number of ticks of the clock.

@@ -408,15 +408,9 @@ func (c *process) checkReplay(out dedup.Outcome[string], payload string, wrong f
 // passes lets time pass, a step at a time. The long steps wait until no copy of a request is under
 // way: rows outlive their end by more than a request takes.
 func (m *model) passes(steps ...time.Duration) {
-	m.Run.Go("clock", func(p *sim.Proc) {
-		for _, step := range steps {
-			ready := func() bool { return step < time.Hour || len(m.strays) == 0 && m.asking == 0 }
-			if p.Choose(sim.Labelf("time passes:"), ready, step.String()) < 0 {
-				return
-			}
-			m.Now = m.Now.Add(step)
-		}
-	})
+	m.Run.Clock(&m.Now, func(step time.Duration) bool {
+		return step < time.Hour || len(m.strays) == 0 && m.asking == 0
+	}, steps...)
 }
 
 // expiry is TTL: it deletes what has expired, a number of times, after a time.

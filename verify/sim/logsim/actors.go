@@ -247,19 +247,10 @@ func (m *model) flusher() {
 // reader reads what has come, so many times, each time in a process that knows nothing.
 func (m *model) reader(times int) {
 	m.reads = true
-	m.Run.Go("reader", func(p *sim.Proc) {
-		for i := range times {
-			p.Forget().Int(int64(i))
-			if p.Choose(sim.Labelf("look"), func() bool { return m.cursor().Position > m.delivered }, "") < 0 {
-				return
-			}
-			m.Running++
-			err := m.readOnce(p)
-			m.Running--
-			if p.Dead() {
-				return
-			}
-			if err != nil {
+	ready := func() bool { return m.cursor().Position > m.delivered }
+	m.Turns("reader", times, sim.Labelf("look"), ready, func(p *sim.Proc) func(int) {
+		return func(int) {
+			if err := m.readOnce(p); err != nil && !p.Dead() {
 				m.Run.Violation("the reader: %v", err)
 			}
 		}

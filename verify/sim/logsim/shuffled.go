@@ -3,6 +3,7 @@ package logsim
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/queuelog"
@@ -110,12 +111,9 @@ func shares(random *rand.Rand) [][]call {
 
 // clashes reports whether another message of the call has the same key and id.
 func (c call) clashes(k request) bool {
-	for _, o := range c {
-		if o.sortKey() == k.sortKey() && o.name() != k.name() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c, func(o request) bool {
+		return o.sortKey() == k.sortKey() && o.name() != k.name()
+	})
 }
 
 // shuffledArrivals is the scenario of a seed in arrival order: up to four producers that append up
@@ -145,7 +143,7 @@ func shuffledArrivals(seed uint64) sim.Scenario {
 					payload = "other"
 				}
 				a := together(id, payload, 1+random.IntN(7)/6)
-				if !c.has(id) {
+				if !slices.ContainsFunc(c, func(o request) bool { return o.name() == id }) {
 					c = append(c, a)
 				}
 			}
@@ -168,15 +166,6 @@ func shuffledArrivals(seed uint64) sim.Scenario {
 			m.keeper(1 + random.IntN(6))
 		}
 	})
-}
-
-func (c call) has(id string) bool {
-	for _, a := range c {
-		if a.name() == id {
-			return true
-		}
-	}
-	return false
 }
 
 // shuffledExpecting are up to two producers that say the seqs, from behind the entries on: in

@@ -3,6 +3,7 @@ package xoracksim
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/streamsort/streamsort/pkg/xorack"
 	"github.com/streamsort/streamsort/verify/sim"
@@ -201,12 +202,7 @@ func (m *model) checked(n *node, op xorack.Op) func(xorack.Result, error) error 
 func (m *model) merger(nodes ...*node) {
 	m.busy("merger of "+nodes[0].name(), func(p *sim.Proc) {
 		ready := func() bool {
-			for _, n := range nodes {
-				if !m.emitted[n.index] {
-					return false
-				}
-			}
-			return true
+			return !slices.ContainsFunc(nodes, func(n *node) bool { return !m.emitted[n.index] })
 		}
 		if p.Choose(sim.Labelf("takes its messages"), ready, "") < 0 {
 			return

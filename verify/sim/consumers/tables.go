@@ -50,19 +50,6 @@ func On(engine ddb.Engine) *delivery.Store {
 	return delivery.NewStore(engine, delivery.Names{}.Tables())
 }
 
-// Names are the names of all queues that have a cursor, sorted.
-func (t *Tables) Names() []string {
-	items := t.Cursors()
-	names := make([]string, len(items))
-	for i, it := range items {
-		names[i] = it.Get("queue").Str()
-	}
-	return names
-}
-
-// Cursors are the cursors' items, by the names of their queues.
-func (t *Tables) Cursors() []ddb.Item { return t.Items("streamsort-cursors") }
-
 // Decoded is an item of the consumers' table as package delivery reads it.
 func (t *Tables) Decoded(it ddb.Item) delivery.Consumer {
 	t.item = it

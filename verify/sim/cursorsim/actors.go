@@ -348,7 +348,7 @@ func (m *model) keeper(periods int, period time.Duration) {
 
 // undelivered reports whether a message is beyond its queue's position.
 func (m *model) undelivered() bool {
-	for _, queue := range m.queues() {
+	for _, queue := range m.QueueNames() {
 		if len(m.messagesFrom(queue, m.cursor(queue).Position+1)) > 0 {
 			return true
 		}

@@ -185,7 +185,7 @@ func (m *model) allDelivered() error {
 	if !m.consumed || m.lost {
 		return nil
 	}
-	for _, queue := range m.queues() {
+	for _, queue := range m.QueueNames() {
 		c := m.cursor(queue)
 		for seq := c.Settings.First; seq <= c.Position; seq++ {
 			if !m.handed[place{queue, seq}] {
@@ -202,7 +202,7 @@ func (m *model) consumeRest(s *cursor.Sorter) error {
 	if !m.consumed {
 		return nil
 	}
-	for _, queue := range m.queues() {
+	for _, queue := range m.QueueNames() {
 		for _, message := range m.messagesFrom(queue, 0) {
 			at := place{queue, message.Seq}
 			if _, known := m.stored[at]; !known && message.Tombstone != "" {

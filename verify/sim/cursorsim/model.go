@@ -163,16 +163,6 @@ func (m *model) messages(queue string) []cursor.Message {
 	return messages
 }
 
-// queues are the names of all queues, sorted.
-func (m *model) queues() []string {
-	items := m.Tables.Items("streamsort-cursors")
-	names := make([]string, len(items))
-	for i, it := range items {
-		names[i] = it.Get("queue").Str()
-	}
-	return names
-}
-
 // message is what is stored at a place.
 func (m *model) message(at place) (cursor.Message, bool) {
 	from := m.messagesFrom(at.queue, at.seq)
@@ -374,12 +364,12 @@ func (m *model) reached(by string) error {
 
 // live are the queues that are not erased.
 func (m *model) live() []string {
-	return slices.DeleteFunc(m.queues(), func(queue string) bool { return m.cursor(queue).Erased() })
+	return slices.DeleteFunc(m.QueueNames(), func(queue string) bool { return m.cursor(queue).Erased() })
 }
 
 // empty checks E1 when the last sweep was run.
 func (m *model) empty() error {
-	for _, queue := range m.queues() {
+	for _, queue := range m.QueueNames() {
 		c := m.cursor(queue)
 		switch left := m.messages(queue); {
 		case !c.Erased() && m.erased[queue]:
@@ -406,7 +396,7 @@ func (m *model) Snapshot(d *sim.Digest) {
 		d.Text(r.queue)
 		d.Int(r.seq)
 	}
-	for _, queue := range m.queues() {
+	for _, queue := range m.QueueNames() {
 		d.Text(queue)
 		// What a stale read can still show is part of the state.
 		for _, c := range m.cursors[queue] {

@@ -253,7 +253,7 @@ func (m *model) without(hidden int, r ddb.Query) (ddb.Answer, error) {
 // filter of a scan shows them.
 func (m *model) cursorsBefore(filter ddb.Cond) []ddb.Item {
 	var items []ddb.Item
-	for _, queue := range m.queues() {
+	for _, queue := range m.QueueNames() {
 		if seen := m.cursors[queue]; len(seen) > 0 && filter.Holds(seen[0].item) {
 			items = append(items, seen[0].item)
 		}

@@ -204,7 +204,7 @@ func (m *model) quiet() {
 
 // hinted puts a record of each queue into the stream, before the run.
 func (m *model) hinted() {
-	for _, queue := range m.tables.Names() {
+	for _, queue := range m.QueueNames() {
 		m.records = append(m.records, record{newer: m.cursor(queue)})
 	}
 }
@@ -245,7 +245,7 @@ func (m *model) Check() error {
 		return nil
 	}
 	m.Changed = false
-	for _, queue := range m.tables.Names() {
+	for _, queue := range m.QueueNames() {
 		is, was := m.cursor(queue), m.cursors[queue]
 		if m.streamed && is.Position != was.Position {
 			m.records = append(m.records, record{older: was, newer: is})
@@ -407,7 +407,7 @@ func (m *model) Snapshot(d *sim.Digest) {
 		d.Bool(m.Run.Failed())
 		m.tables.Past.Snapshot(d)
 	}
-	for _, queue := range m.tables.Names() {
+	for _, queue := range m.QueueNames() {
 		hashCursor(d, m.cursor(queue))
 		page, _ := m.tables.Queues.Requests(queuelog.Inside{}).Messages(context.Background(), queuelog.Query{Queue: queue, Last: cursor.MaxSeq})
 		hashMessages(d, page.Messages)

@@ -62,6 +62,16 @@ func On(run *sim.Run, tables *ddb.Memory) *World {
 // decodes the change, and asks no table.
 func (w *World) Note(table string, note func(ddb.Change)) { w.notes[table] = note }
 
+// QueueNames are the names of all queues that have a cursor, sorted.
+func (w *World) QueueNames() []string {
+	items := w.Tables.Items("streamsort-cursors")
+	names := make([]string, len(items))
+	for i, it := range items {
+		names[i] = it.Get("queue").Str()
+	}
+	return names
+}
+
 // Clock is the clock of a process.
 func (w *World) Clock(p *sim.Proc) func() time.Time {
 	ahead, slow := w.Clocks[p.Name()], w.Slow[p.Name()]

@@ -15,8 +15,8 @@ func TestFailedFunctionsSayWhy(t *testing.T) {
 	texts := make(chan string, 9)
 	s := run(t, Config{Templates: shop[1:], Failed: func(function, text string) { texts <- function + " " + text }})
 	for path, want := range map[string][]string{
-		"/fail":  {"shop-Echo errorString: asked to"},
-		"/panic": {"shop-Echo string: asked to", "\n  at ", "main.go:4", " handle"},
+		"/error": {"shop-Echo errorString: no luck"},
+		"/panic": {"shop-Echo string: on purpose", "\n  at ", "main.go:8", " handle"},
 		"/crash": {"shop-Echo Runtime.ExitError: ", "exit status 2", "\n  panic: in the background", "main.go:"},
 	} {
 		check.Get(s.Invoke(t.Context(), "Echo", []byte(`{"rawPath":"`+path+`"}`)))

@@ -28,15 +28,15 @@ import (
 	"github.com/streamsort/streamsort/localstack/template"
 )
 
-var echo string // path of the built echo function
+var echo string // path of the built function
 
 func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "streamsort-gateway-*")
 	if err == nil {
 		echo = filepath.Join(dir, "bootstrap")
-		build := exec.Command("go", "build", "-tags", "lambda.norpc", "-o", echo, "../testdata/echo")
+		build := exec.Command("go", "build", "-tags", "lambda.norpc", "-o", echo, "../lambda/testdata/probe")
 		build.Stderr = os.Stderr
-		err = errors.Join(build.Run(), sources.Note(context.Background(), ".", "../testdata/echo"))
+		err = errors.Join(build.Run(), sources.Note(context.Background(), ".", "../lambda/testdata/probe"))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "building echo:", err)
@@ -82,7 +82,7 @@ func TestAPI(t *testing.T) {
 		Routes: []template.Route{
 			route("GET /event/{id}", "echo", 20*time.Second),
 			route("POST /raw", "echo", 20*time.Second),
-			route("GET /fail", "echo", 20*time.Second),
+			route("GET /error", "echo", 20*time.Second),
 			route("GET /sleep", "echo", 50*time.Millisecond),
 			route("GET /closed", "closed", 20*time.Second),
 			route("GET /missing", "missing", 20*time.Second),
@@ -108,7 +108,7 @@ func TestAPI(t *testing.T) {
 		{"binary body", "POST", "/raw", "application/octet-stream", `{"statusCode":200,"body":"in"}`, 200, "in"},
 		{"no route", "GET", "/nothing", "", "", 404, `{"message":"Not Found"}`},
 		{"other method", "PUT", "/raw", "", "", 404, `{"message":"Not Found"}`},
-		{"function error", "GET", "/fail", "", "", 500, `{"message":"Internal Server Error"}`},
+		{"function error", "GET", "/error", "", "", 500, `{"message":"Internal Server Error"}`},
 		{"unreadable answer", "POST", "/raw", "application/json", `{"statusCode":1}`, 500, `{"message":"Internal Server Error"}`},
 		{"time-out", "GET", "/sleep", "", "", 503, `{"message":"Service Unavailable"}`},
 		{"throttled", "GET", "/closed", "", "", 503, `{"message":"Service Unavailable"}`},
@@ -121,7 +121,7 @@ func TestAPI(t *testing.T) {
 		check.That(t, status == c.status && body == c.want, "%s: %d %s", c.name, status, body)
 	}
 	all := strings.Join(warnings, "\n")
-	check.That(t, len(warnings) == 5 && strings.Contains(all, "asked to"), "%d %s", len(warnings), all)
+	check.That(t, len(warnings) == 5 && strings.Contains(all, "no luck"), "%d %s", len(warnings), all)
 }
 
 func TestURL(t *testing.T) {
@@ -143,7 +143,7 @@ func TestURL(t *testing.T) {
 	}{
 		{url + "/raw", `{"statusCode":201}`, 201},
 		{url + "/raw", `{"statusCode":1}`, 502},
-		{url + "/fail", "", 502},
+		{url + "/error", "", 502},
 		{closed, "", 429},
 		{url + "/raw", strings.Repeat("x", maxURLBody+1), 413},
 	} {

@@ -1,8 +1,11 @@
-// Probe is a Lambda function that does what its event says.
+// Probe is a Lambda function that does what its event says: in "do", or behind an HTTP API or a
+// function URL by the path. Any other event is its answer.
 package main
 
 import (
+	"cmp"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,6 +24,11 @@ type event struct {
 	N    int           `json:"n"`
 	For  time.Duration `json:"for"`
 	Path string        `json:"path"`
+	Fail string        `json:"fail"`
+
+	RawPath         string `json:"rawPath"`
+	Body            string `json:"body"`
+	IsBase64Encoded bool   `json:"isBase64Encoded"`
 }
 
 var requests atomic.Int64
@@ -29,12 +37,24 @@ func handle(ctx context.Context, raw json.RawMessage) (any, error) {
 	var e event
 	_ = json.Unmarshal(raw, &e)
 	n := requests.Add(1)
-	switch e.Do {
+	if e.Fail != "" {
+		return nil, errors.New(e.Fail)
+	}
+	if e.RawPath != "" {
+		fmt.Println("path", e.RawPath)
+	}
+	switch cmp.Or(e.Do, strings.TrimPrefix(e.RawPath, "/")) {
+	case "raw": // the body is the whole answer
+		body := []byte(e.Body)
+		if e.IsBase64Encoded {
+			body, _ = base64.StdEncoding.DecodeString(e.Body)
+		}
+		return json.RawMessage(body), nil
 	case "count":
 		return map[string]any{"count": n, "pid": os.Getpid()}, nil
 	case "sleep":
 		select {
-		case <-time.After(e.For):
+		case <-time.After(cmp.Or(e.For, time.Minute)):
 		case <-ctx.Done():
 			time.Sleep(time.Hour)
 		}
@@ -61,6 +81,9 @@ func handle(ctx context.Context, raw json.RawMessage) (any, error) {
 		os.Exit(e.N)
 	case "panic":
 		panic("on purpose")
+	case "crash": // where no handler notices
+		go func() { panic("in the background") }()
+		time.Sleep(time.Minute)
 	case "error":
 		return nil, errors.New("no luck")
 	case "log":

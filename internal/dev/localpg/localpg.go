@@ -14,7 +14,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -146,41 +145,7 @@ func (s *Server) installed(native string) (string, error) {
 		return filepath.Join(native, "bin"), nil
 	}
 	to := filepath.Join(s.folder, "native")
-	err := filepath.WalkDir(native, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		below, err := filepath.Rel(native, path)
-		if err != nil {
-			return err
-		}
-		return copyEntry(path, filepath.Join(to, below), entry)
-	})
-	return filepath.Join(to, "bin"), err
-}
-
-func copyEntry(from, to string, entry fs.DirEntry) error {
-	switch {
-	case entry.IsDir():
-		return os.Mkdir(to, 0o755)
-	case entry.Type()&fs.ModeSymlink != 0:
-		target, err := os.Readlink(from)
-		if err != nil {
-			return err
-		}
-		return os.Symlink(target, to)
-	}
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o755)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close())
+	return filepath.Join(to, "bin"), os.CopyFS(to, os.DirFS(native))
 }
 
 // await waits until the server answers, for 2,000 polls and not by the clock.

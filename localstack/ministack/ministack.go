@@ -19,12 +19,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"sync"
-	"syscall"
-	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/child"
-	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dev/pyenv"
 )
 
@@ -38,11 +34,8 @@ type Server struct {
 	Certificate string
 
 	client  *http.Client
-	starter *child.Starter
-	process *exec.Cmd
-	exited  chan struct{}
-	folder  string // its files and its log, removed by Close
-	closing sync.Once
+	process *child.Server
+	folder  string // its files, removed by Close
 }
 
 // Start starts MiniStack and waits until it answers. It allows everybody everything.
@@ -58,13 +51,19 @@ func start(ctx context.Context, strict bool) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("MiniStack: %w", err)
 	}
-	// Another process may take the port in between: try again then.
-	for attempt := 0; ; attempt++ {
-		s, err := startOnce(ctx, python, strict)
-		if err == nil || attempt == 2 || ctx.Err() != nil {
-			return s, err
-		}
+	folder, err := os.MkdirTemp("", "streamsort-ministack-*")
+	if err != nil {
+		return nil, err
 	}
+	s := &Server{client: http.DefaultClient, folder: folder}
+	s.process, err = child.Serve(ctx, func(port int) (*exec.Cmd, error) {
+		return s.command(python, strconv.Itoa(port), strict)
+	}, s.healthy)
+	if err != nil {
+		_ = os.RemoveAll(folder)
+		return nil, fmt.Errorf("MiniStack: %w", err)
+	}
+	return s, nil
 }
 
 // program starts the server.
@@ -72,100 +71,43 @@ func start(ctx context.Context, strict bool) (*Server, error) {
 //go:embed start.py
 var program string
 
-func startOnce(ctx context.Context, python string, strict bool) (*Server, error) {
-	free, held, err := localdb.FreePort()
-	if err != nil {
-		return nil, err
-	}
-	port, started := strconv.Itoa(free), false
-	defer func() {
-		if !started {
-			_ = held.Close()
-		}
-	}()
-	folder, err := os.MkdirTemp("", "streamsort-ministack-*")
-	if err != nil {
-		return nil, err
-	}
-	log, err := os.Create(filepath.Join(folder, "log"))
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = log.Close() }()
-	s := &Server{
-		Endpoint: "http://127.0.0.1:" + port, starter: child.NewStarter(), exited: make(chan struct{}), folder: folder,
-		client:  http.DefaultClient,
-		process: exec.Command(python, "-c", program),
-	}
-	s.process.Dir, s.process.Stdout, s.process.Stderr = folder, log, log
-	s.process.Env = append(os.Environ(),
+func (s *Server) command(python, port string, strict bool) (*exec.Cmd, error) {
+	s.Endpoint = "http://127.0.0.1:" + port
+	command := exec.Command(python, "-c", program)
+	command.Dir = s.folder
+	command.Env = append(os.Environ(),
 		"GATEWAY_PORT="+port, "BIND_HOST=127.0.0.1", "MINISTACK_HOST=localhost", "MINISTACK_REGION=us-east-1",
-		"MINISTACK_ACCOUNT_ID=000000000000", "STATE_DIR="+filepath.Join(folder, "state"),
-		"S3_DATA_DIR="+filepath.Join(folder, "s3"), "SFTP_ENABLED=0", "IOT_MTLS_ENABLED=0",
+		"MINISTACK_ACCOUNT_ID=000000000000", "STATE_DIR="+filepath.Join(s.folder, "state"),
+		"S3_DATA_DIR="+filepath.Join(s.folder, "s3"), "SFTP_ENABLED=0", "IOT_MTLS_ENABLED=0",
 	)
 	if strict {
-		if err := s.beStrict(port); err != nil {
-			_ = os.RemoveAll(folder)
+		more, err := s.beStrict(port)
+		if err != nil {
 			return nil, err
 		}
+		command.Env = append(command.Env, more...)
 	}
-	s.process.Env = append(s.process.Env, "AWS_ENDPOINT_URL="+s.Endpoint)
-	if err := s.starter.Start(s.process); err != nil {
-		s.starter.Close()
-		_ = os.RemoveAll(folder)
-		return nil, err
-	}
-	started = true
-	go func() {
-		defer held.Close()
-		_ = s.process.Wait() // it is always killed
-		close(s.exited)
-	}()
-	if err := s.await(ctx); err != nil {
-		s.end()
-		said, _ := os.ReadFile(log.Name())
-		s.Close()
-		return nil, fmt.Errorf("MiniStack: %w\n%s", err, said[max(0, len(said)-4096):])
-	}
-	return s, nil
+	command.Env = append(command.Env, "AWS_ENDPOINT_URL="+s.Endpoint)
+	return command, nil
 }
 
-// await waits until the server answers, for 2,000 polls and not by the clock.
-func (s *Server) await(ctx context.Context) error {
-	for polls := 1; ; polls++ {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.Endpoint+"/_ministack/health", nil)
-		if err != nil {
-			return err
-		}
-		if response, err := s.client.Do(request); err == nil {
-			_ = response.Body.Close()
-			if response.StatusCode == http.StatusOK {
-				return nil
-			}
-		}
-		if polls == 2000 {
-			return fmt.Errorf("no answer in %d polls", polls)
-		}
-		select {
-		case <-s.exited:
-			return errors.New("it ended before it answered")
-		case <-ctx.Done():
-			return fmt.Errorf("no answer: %w", ctx.Err())
-		case <-time.After(50 * time.Millisecond):
-		}
+func (s *Server) healthy(ctx context.Context) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.Endpoint+"/_ministack/health", nil)
+	if err != nil {
+		return err
 	}
-}
-
-func (s *Server) end() {
-	child.Signal(s.process, syscall.SIGKILL)
-	<-s.exited
+	response, err := s.client.Do(request)
+	if err != nil {
+		return err
+	}
+	if response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("its health is %s", response.Status)
+	}
+	return errors.Join(err, response.Body.Close())
 }
 
 // Close ends the server and waits until it is gone. Calling it again does nothing.
 func (s *Server) Close() {
-	s.closing.Do(func() {
-		s.end()
-		s.starter.Close()
-		_ = os.RemoveAll(s.folder)
-	})
+	s.process.Close()
+	_ = os.RemoveAll(s.folder)
 }

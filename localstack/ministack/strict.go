@@ -18,17 +18,17 @@ import (
 	"time"
 )
 
-// beStrict turns the server that is about to start into a strict one.
-func (s *Server) beStrict(port string) error {
+// beStrict turns the server that is about to start into a strict one: by more environment.
+func (s *Server) beStrict(port string) ([]string, error) {
 	certificate, key, err := newCertificate()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	s.Certificate = filepath.Join(s.folder, "certificate.pem")
 	keyFile := filepath.Join(s.folder, "key.pem")
 	err = errors.Join(os.WriteFile(s.Certificate, certificate, 0o600), os.WriteFile(keyFile, key, 0o600))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	trusted := x509.NewCertPool()
 	trusted.AppendCertsFromPEM(certificate)
@@ -36,13 +36,12 @@ func (s *Server) beStrict(port string) error {
 	s.client = &http.Client{Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{RootCAs: trusted}, DialContext: dialLocal, MaxIdleConnsPerHost: 16,
 	}}
-	s.process.Env = append(
-		s.process.Env, "AUTH=true", "USE_SSL=1", "MINISTACK_SSL_CERT="+s.Certificate, "MINISTACK_SSL_KEY="+keyFile,
+	return []string{
+		"AUTH=true", "USE_SSL=1", "MINISTACK_SSL_CERT=" + s.Certificate, "MINISTACK_SSL_KEY=" + keyFile,
 		// Its functions get its environment: they trust it, and they write JSON, as the template
 		// says, which it does not pass on to them.
-		"SSL_CERT_FILE="+s.Certificate, "AWS_CA_BUNDLE="+s.Certificate, "AWS_LAMBDA_LOG_FORMAT=JSON",
-	)
-	return nil
+		"SSL_CERT_FILE=" + s.Certificate, "AWS_CA_BUNDLE=" + s.Certificate, "AWS_LAMBDA_LOG_FORMAT=JSON",
+	}, nil
 }
 
 // Client trusts the server, and finds its APIs: their names, such as ID.execute-api.localhost, are

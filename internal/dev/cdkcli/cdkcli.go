@@ -5,7 +5,6 @@
 package cdkcli
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,7 +14,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
+
+	"github.com/streamsort/streamsort/internal/dev/child"
 )
 
 // CLI is an installed CDK command.
@@ -76,7 +76,7 @@ type Call struct {
 // Run runs the command. The error is a sentence where the reason is known, and else what the
 // command ended with, and printed where that goes nowhere.
 func (c *CLI) Run(ctx context.Context, call Call) error {
-	said := &tail{}
+	said := &child.Tail{Size: 64 << 10}
 	command := exec.CommandContext(ctx, "node", append([]string{c.script}, call.Args...)...)
 	command.Dir, command.Env, command.Stdin = call.Folder, call.Env, call.Stdin
 	if command.Dir == "" {
@@ -138,22 +138,3 @@ const (
 	notBootstrapped = "this account has not been bootstrapped for the CDK in this region: run, once, npx cdk bootstrap aws://ACCOUNT/REGION in infra/cdk"
 	noCredentials   = "there are no AWS credentials that AWS takes: set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and AWS_REGION"
 )
-
-// tail keeps the last part of what is written to it, by two writers.
-type tail struct {
-	mu sync.Mutex
-	bytes.Buffer
-}
-
-const tailSize = 64 << 10
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.Len() > tailSize {
-		kept := bytes.Clone(t.Bytes()[t.Len()-tailSize/2:])
-		t.Reset()
-		_, _ = t.Buffer.Write(kept) // never fails
-	}
-	return t.Buffer.Write(p)
-}

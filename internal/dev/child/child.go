@@ -1,8 +1,8 @@
 // Package child starts processes that do not outlive this one.
 //
 // Call [NewStarter], [Starter.Start] for each process, [Signal] to reach a process with all that it
-// started itself, and [Starter.Close] when all are gone. On Linux the kernel kills a child when
-// this process dies; elsewhere a child is only in a group of its own.
+// started itself, and [Starter.Close] when all are gone. [Serve] does it for a server. On Linux the
+// kernel kills a child when this process dies; elsewhere a child is only in a group of its own.
 package child
 
 import (

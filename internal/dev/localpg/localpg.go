@@ -13,7 +13,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,7 +21,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 
@@ -35,10 +33,7 @@ import (
 type Server struct {
 	folder  string
 	port    int
-	held    io.Closer // keeps the port from other servers
-	starter *child.Starter
-	process *exec.Cmd
-	exited  chan struct{}
+	process *child.Server
 }
 
 // nobody is whom the server runs as where this process is root's: PostgreSQL refuses to run as
@@ -51,8 +46,7 @@ func Start(ctx context.Context) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{folder: folder, starter: child.NewStarter(), exited: make(chan struct{})}
-	close(s.exited)
+	s := &Server{folder: folder}
 	if err := s.start(ctx); err != nil {
 		s.Close()
 		return nil, fmt.Errorf("postgresql: %w", err)
@@ -73,26 +67,12 @@ func (s *Server) start(ctx context.Context) error {
 	if said, err := initdb.CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w: %s", err, said)
 	}
-	if s.port, s.held, err = localdb.FreePort(); err != nil {
-		return err
-	}
-	log, err := os.Create(filepath.Join(s.folder, "log"))
-	if err != nil {
-		return err
-	}
-	defer log.Close()
-	s.process = s.command(filepath.Join(bin, "postgres"), "-D", data, "-p", strconv.Itoa(s.port),
-		"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "fsync=off", "-c", "max_connections=100")
-	s.process.Stdout, s.process.Stderr = log, log
-	if err := s.starter.Start(s.process); err != nil {
-		return err
-	}
-	s.exited = make(chan struct{})
-	go func() {
-		_ = s.process.Wait() // it is always killed
-		close(s.exited)
-	}()
-	return s.await(ctx)
+	s.process, err = child.Serve(ctx, func(port int) (*exec.Cmd, error) {
+		s.port = port
+		return s.command(filepath.Join(bin, "postgres"), "-D", data, "-p", strconv.Itoa(port),
+			"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "fsync=off", "-c", "max_connections=100"), nil
+	}, s.ping)
+	return err
 }
 
 // command is a command that runs as a user who is not root.
@@ -148,30 +128,12 @@ func (s *Server) installed(native string) (string, error) {
 	return filepath.Join(to, "bin"), os.CopyFS(to, os.DirFS(native))
 }
 
-// await waits until the server answers, for 2,000 polls and not by the clock.
-func (s *Server) await(ctx context.Context) error {
+func (s *Server) ping(ctx context.Context) error {
 	db, err := sql.Open("pgx", s.URL("postgres"))
 	if err != nil {
 		return err
 	}
-	defer db.Close()
-	for polls := 1; ; polls++ {
-		err := db.PingContext(ctx)
-		if err == nil {
-			return nil
-		}
-		if polls == 2000 {
-			return fmt.Errorf("no answer in %d polls: %w", polls, err)
-		}
-		select {
-		case <-s.exited:
-			log, _ := os.ReadFile(filepath.Join(s.folder, "log"))
-			return fmt.Errorf("the server ended before it answered: %s", log)
-		case <-ctx.Done():
-			return fmt.Errorf("no answer: %w", err)
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
+	return errors.Join(db.PingContext(ctx), db.Close())
 }
 
 // URL is where a database of the server is.
@@ -197,14 +159,7 @@ func (s *Server) Create(ctx context.Context) (string, error) {
 
 // Close ends the server and deletes what it held.
 func (s *Server) Close() {
-	if s.process != nil && s.process.Process != nil {
-		child.Signal(s.process, syscall.SIGKILL)
-	}
-	<-s.exited
-	s.starter.Close()
-	if s.held != nil {
-		_ = s.held.Close()
-	}
+	s.process.Close()
 	_ = os.RemoveAll(s.folder)
 }
 

@@ -126,7 +126,7 @@ func (s *Stack) options(ctx context.Context, l *loaded, imports map[string]strin
 	if err := s.startServices(ctx); err != nil {
 		return options, err
 	}
-	outputs, err := s.services.Deploy(ctx, stack, text)
+	outputs, err := s.services.Deploy(ctx, stack, text, nil)
 	if err != nil {
 		return options, err
 	}

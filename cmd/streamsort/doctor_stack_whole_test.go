@@ -50,7 +50,7 @@ func TestDoctorOfStack(t *testing.T) {
 	defer api.Close()
 	template, err := os.ReadFile("testdata/doctor.template.json")
 	check.OK(t, err)
-	outputs, err := server.Deploy(t.Context(), "Watched", bytes.ReplaceAll(template, []byte("API_URL"), []byte(api.URL)))
+	outputs, err := server.Deploy(t.Context(), "Watched", bytes.ReplaceAll(template, []byte("API_URL"), []byte(api.URL)), nil)
 	check.OK(t, err)
 	look := func(want diagnosis, lines ...string) {
 		t.Helper()

@@ -11,17 +11,28 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 )
 
-// Deploy makes a stack of a template and returns its outputs. ctx bounds the wait.
-func (s *Server) Deploy(ctx context.Context, stack string, template []byte) (map[string]string, error) {
-	return s.DeployWith(ctx, stack, template, nil)
+// stacks are called as the account's root.
+func (s *Server) stacks() *cloudformation.Client {
+	return cloudformation.New(cloudformation.Options{
+		Region: Region, BaseEndpoint: &s.Endpoint, HTTPClient: s.client, Retryer: aws.NopRetryer{},
+		Credentials: credentials.NewStaticCredentialsProvider(AccessKeyID, SecretKey, ""),
+	})
 }
 
-// DeployWith is Deploy with the values of the template's parameters.
-func (s *Server) DeployWith(ctx context.Context, stack string, template []byte, parameters map[string]string) (map[string]string, error) {
-	outputs, err := s.change(ctx, "CreateStack", stack, parameters, url.Values{
-		"TemplateBody": {string(template)}, "Capabilities.member.1": {"CAPABILITY_NAMED_IAM"},
+// Deploy makes a stack of a template, with the values of its parameters, and returns its outputs.
+// ctx bounds the wait.
+func (s *Server) Deploy(ctx context.Context, stack string, template []byte, parameters map[string]string) (map[string]string, error) {
+	body := string(template)
+	outputs, err := s.create(ctx, &cloudformation.CreateStackInput{
+		StackName: &stack, TemplateBody: &body, Parameters: values(parameters),
+		Capabilities: []types.Capability{types.CapabilityCapabilityNamedIam},
 	})
 	if err != nil {
 		return nil, err
@@ -32,9 +43,26 @@ func (s *Server) DeployWith(ctx context.Context, stack string, template []byte, 
 // CreateStack makes a stack of a template in a bucket, as somebody would who may make roles, but
 // none with names of their own; it returns the stack's outputs.
 func (s *Server) CreateStack(ctx context.Context, stack, template string, parameters map[string]string) (map[string]string, error) {
-	return s.change(ctx, "CreateStack", stack, parameters, url.Values{
-		"TemplateURL": {s.Endpoint + template}, "Capabilities.member.1": {"CAPABILITY_IAM"},
+	return s.create(ctx, &cloudformation.CreateStackInput{
+		StackName: &stack, TemplateURL: aws.String(s.Endpoint + template), Parameters: values(parameters),
+		Capabilities: []types.Capability{types.CapabilityCapabilityIam},
 	})
+}
+
+func (s *Server) create(ctx context.Context, stack *cloudformation.CreateStackInput) (map[string]string, error) {
+	if _, err := s.stacks().CreateStack(ctx, stack); err != nil {
+		return nil, fmt.Errorf("make the resources of stack %s: %w", *stack.StackName, err)
+	}
+	return s.awaitStack(ctx, *stack.StackName, types.StackStatusCreateComplete)
+}
+
+// values are those of a stack's parameters.
+func values(parameters map[string]string) []types.Parameter {
+	var all []types.Parameter
+	for _, name := range slices.Sorted(maps.Keys(parameters)) {
+		all = append(all, types.Parameter{ParameterKey: &name, ParameterValue: aws.String(parameters[name])})
+	}
+	return all
 }
 
 // UpdateStack changes a stack to a template in a bucket. Parameters that are not among the changed
@@ -45,17 +73,20 @@ func (s *Server) UpdateStack(ctx context.Context, stack, template string, change
 	if err != nil {
 		return nil, err
 	}
-	form := url.Values{"TemplateURL": {s.Endpoint + template}, "Capabilities.member.1": {"CAPABILITY_IAM"}}
-	at := len(changed)
+	parameters := values(changed)
 	for _, parameter := range had.Parameters {
-		if _, is := changed[parameter.Key]; is {
-			continue
+		if _, is := changed[*parameter.ParameterKey]; !is {
+			parameters = append(parameters, types.Parameter{ParameterKey: parameter.ParameterKey, UsePreviousValue: aws.Bool(true)})
 		}
-		at++
-		form.Set(fmt.Sprintf("Parameters.member.%d.ParameterKey", at), parameter.Key)
-		form.Set(fmt.Sprintf("Parameters.member.%d.UsePreviousValue", at), "true")
 	}
-	outputs, err := s.change(ctx, "UpdateStack", stack, changed, form)
+	_, err = s.stacks().UpdateStack(ctx, &cloudformation.UpdateStackInput{
+		StackName: &stack, TemplateURL: aws.String(s.Endpoint + template), Parameters: parameters,
+		Capabilities: []types.Capability{types.CapabilityCapabilityIam},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("update stack %s: %w", stack, err)
+	}
+	outputs, err := s.awaitStack(ctx, stack, types.StackStatusUpdateComplete)
 	if err != nil {
 		return nil, err
 	}
@@ -98,45 +129,32 @@ func (s *Server) DeleteStack(ctx context.Context, stack string) error {
 	if err != nil {
 		return err
 	}
-	if err := s.call(ctx, cloudFormation, url.Values{"Action": {"DeleteStack"}, "StackName": {stack}}, &struct{}{}); err != nil {
+	if _, err := s.stacks().DeleteStack(ctx, &cloudformation.DeleteStackInput{StackName: &stack}); err != nil {
 		return fmt.Errorf("delete stack %s: %w", stack, err)
 	}
 	// A stack that is gone is known by its id alone.
-	_, err = s.awaitStack(ctx, had.ID, "DELETE_COMPLETE")
+	_, err = s.awaitStack(ctx, *had.StackId, types.StackStatusDeleteComplete)
 	return err
 }
 
-// change makes or updates a stack, and waits until it is done.
-//
-// It speaks the Query protocol itself ("CreateStack", "UpdateStack" and "DescribeStacks", AWS
-// CloudFormation API Reference): a few calls are no reason for one more SDK module.
-func (s *Server) change(ctx context.Context, action, stack string, parameters map[string]string, form url.Values) (map[string]string, error) {
-	form.Set("Action", action)
-	form.Set("StackName", stack)
-	for i, name := range slices.Sorted(maps.Keys(parameters)) {
-		member := fmt.Sprintf("Parameters.member.%d.Parameter", i+1)
-		form.Set(member+"Key", name)
-		form.Set(member+"Value", parameters[name])
-	}
-	if err := s.call(ctx, cloudFormation, form, &struct{}{}); err != nil {
-		return nil, fmt.Errorf("make the resources of stack %s: %w", stack, err)
-	}
-	return s.awaitStack(ctx, stack, strings.ToUpper(strings.TrimSuffix(action, "Stack"))+"_COMPLETE")
-}
-
 // awaitStack waits until nothing of a stack is in progress, and returns its outputs. It is an error
-// if it is in another state then.
-func (s *Server) awaitStack(ctx context.Context, stack, want string) (map[string]string, error) {
+// if it is in another state then. The SDK's waiter does not say which resource failed.
+func (s *Server) awaitStack(ctx context.Context, stack string, want types.StackStatus) (map[string]string, error) {
 	for {
 		described, err := s.describe(ctx, stack)
 		if err != nil {
 			return nil, err
 		}
 		switch {
-		case described.Status == want:
-			return described.outputs(), nil
-		case !strings.HasSuffix(described.Status, "_IN_PROGRESS"):
-			return nil, fmt.Errorf("MiniStack left stack %s in %s: %s%s", described.Name, described.Status, described.Reason, s.failed(ctx, stack))
+		case described.StackStatus == want:
+			outputs := map[string]string{}
+			for _, output := range described.Outputs {
+				outputs[*output.OutputKey] = aws.ToString(output.OutputValue)
+			}
+			return outputs, nil
+		case !strings.HasSuffix(string(described.StackStatus), "_IN_PROGRESS"):
+			return nil, fmt.Errorf("MiniStack left stack %s in %s: %s%s",
+				*described.StackName, described.StackStatus, aws.ToString(described.StackStatusReason), s.failed(ctx, stack))
 		}
 		select {
 		case <-ctx.Done():
@@ -148,57 +166,26 @@ func (s *Server) awaitStack(ctx context.Context, stack, want string) (map[string
 
 // failed is which resources of a stack failed, and why.
 func (s *Server) failed(ctx context.Context, stack string) (all string) {
-	var answer struct {
-		Events []struct {
-			ID     string `xml:"LogicalResourceId"`
-			Status string `xml:"ResourceStatus"`
-			Reason string `xml:"ResourceStatusReason"`
-		} `xml:"DescribeStackEventsResult>StackEvents>member"`
-	}
-	if err := s.call(ctx, cloudFormation, url.Values{"Action": {"DescribeStackEvents"}, "StackName": {stack}}, &answer); err != nil {
+	answer, err := s.stacks().DescribeStackEvents(ctx, &cloudformation.DescribeStackEventsInput{StackName: &stack})
+	if err != nil {
 		return err.Error()
 	}
-	for _, e := range answer.Events {
-		if strings.HasSuffix(e.Status, "_FAILED") {
-			all += fmt.Sprintf("; %s: %s", e.ID, e.Reason)
+	for _, e := range answer.StackEvents {
+		if strings.HasSuffix(string(e.ResourceStatus), "_FAILED") {
+			all += fmt.Sprintf("; %s: %s", aws.ToString(e.LogicalResourceId), aws.ToString(e.ResourceStatusReason))
 		}
 	}
 	return all
 }
 
-// described is the part of DescribeStacks' answer about one stack that is read.
-type described struct {
-	ID         string `xml:"StackId"`
-	Name       string `xml:"StackName"`
-	Status     string `xml:"StackStatus"`
-	Reason     string `xml:"StackStatusReason"`
-	Parameters []struct {
-		Key string `xml:"ParameterKey"`
-	} `xml:"Parameters>member"`
-	Outputs []struct {
-		Key   string `xml:"OutputKey"`
-		Value string `xml:"OutputValue"`
-	} `xml:"Outputs>member"`
-}
-
-func (d described) outputs() map[string]string {
-	outputs := map[string]string{}
-	for _, output := range d.Outputs {
-		outputs[output.Key] = output.Value
-	}
-	return outputs
-}
-
 // describe looks at one stack, by its name or its id.
-func (s *Server) describe(ctx context.Context, stack string) (described, error) {
-	var answer struct {
-		Stacks []described `xml:"DescribeStacksResult>Stacks>member"`
-	}
-	if err := s.call(ctx, cloudFormation, url.Values{"Action": {"DescribeStacks"}, "StackName": {stack}}, &answer); err != nil {
-		return described{}, fmt.Errorf("look at stack %s: %w", stack, err)
+func (s *Server) describe(ctx context.Context, stack string) (types.Stack, error) {
+	answer, err := s.stacks().DescribeStacks(ctx, &cloudformation.DescribeStacksInput{StackName: &stack})
+	if err != nil {
+		return types.Stack{}, fmt.Errorf("look at stack %s: %w", stack, err)
 	}
 	if len(answer.Stacks) != 1 {
-		return described{}, fmt.Errorf("MiniStack described %d stacks, not one", len(answer.Stacks))
+		return types.Stack{}, fmt.Errorf("MiniStack described %d stacks, not one", len(answer.Stacks))
 	}
 	return answer.Stacks[0], nil
 }
@@ -211,7 +198,7 @@ func (s *Server) makeFIFO(ctx context.Context) error {
 			Topics []string `xml:"ListTopicsResult>Topics>member>TopicArn"`
 			Next   string   `xml:"ListTopicsResult>NextToken"`
 		}
-		if err := s.call(ctx, sns, url.Values{"Action": {"ListTopics"}, "NextToken": {token}}, &page); err != nil {
+		if err := s.sns(ctx, url.Values{"Action": {"ListTopics"}, "NextToken": {token}}, &page); err != nil {
 			return fmt.Errorf("list topics: %w", err)
 		}
 		for _, topic := range page.Topics {
@@ -219,7 +206,7 @@ func (s *Server) makeFIFO(ctx context.Context) error {
 				continue
 			}
 			set := url.Values{"Action": {"SetTopicAttributes"}, "TopicArn": {topic}, "AttributeName": {"FifoTopic"}, "AttributeValue": {"true"}}
-			if err := s.call(ctx, sns, set, &struct{}{}); err != nil {
+			if err := s.sns(ctx, set, &struct{}{}); err != nil {
 				return fmt.Errorf("make topic %s FIFO: %w", topic, err)
 			}
 		}
@@ -229,19 +216,11 @@ func (s *Server) makeFIFO(ctx context.Context) error {
 	}
 }
 
-// service is a service with the Query protocol.
-type service struct{ name, version string }
-
-var (
-	cloudFormation = service{"cloudformation", "2010-05-15"}
-	sns            = service{"sns", "2010-03-31"}
-)
-
-// call makes one call of the Query protocol.
-func (s *Server) call(ctx context.Context, to service, form url.Values, answer any) error {
-	form.Set("Version", to.version)
+// sns makes one call of SNS, by the Query protocol: its SDK would add 1.5 MB to the command line.
+func (s *Server) sns(ctx context.Context, form url.Values, answer any) error {
+	form.Set("Version", "2010-03-31")
 	header := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}
-	text, err := s.send(ctx, to.name, http.MethodPost, "", header, []byte(form.Encode()))
+	text, err := s.send(ctx, "sns", http.MethodPost, "", header, []byte(form.Encode()))
 	if err != nil {
 		return err
 	}

@@ -18,11 +18,11 @@ func TestDeploy(t *testing.T) {
 	const template = `{
 	 "Resources": {"Topic": {"Type": "AWS::SNS::Topic", "Properties": {"TopicName": "orders"}}, "Work": {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": "work"}}},
 	 "Outputs": {"RTopic": {"Value": {"Ref": "Topic"}}, "RWork": {"Value": {"Ref": "Work"}}}}`
-	outputs := check.Get(s.Deploy(ctx, "shop", []byte(template)))
+	outputs := check.Get(s.Deploy(ctx, "shop", []byte(template), nil))
 	if outputs["RTopic"] != "arn:aws:sns:us-east-1:000000000000:orders" || !strings.HasSuffix(outputs["RWork"], "/000000000000/work") {
 		t.Errorf("outputs = %v", outputs)
 	}
-	_, err := s.Deploy(ctx, "bad", []byte(`{"Resources": {"X": {"Type": "AWS::Nobody::Knows"}}}`))
+	_, err := s.Deploy(ctx, "bad", []byte(`{"Resources": {"X": {"Type": "AWS::Nobody::Knows"}}}`), nil)
 	check.That(t, err != nil, "a template with an unknown type was taken")
 	check.OK(t, s.healthy(ctx))
 	s.Close()
@@ -35,7 +35,7 @@ func TestDeployFIFO(t *testing.T) {
 	const template = `{
 	 "Resources": {"Topic": {"Type": "AWS::SNS::Topic", "Properties": {"TopicName": "ordered.fifo", "FifoTopic": true}}},
 	 "Outputs": {"RTopic": {"Value": {"Ref": "Topic"}}}}`
-	outputs, err := s.Deploy(t.Context(), "ordered", []byte(template))
+	outputs, err := s.Deploy(t.Context(), "ordered", []byte(template), nil)
 	check.OK(t, err)
 	var sequences []string
 	for _, id := range []string{"one", "one", "two"} {
@@ -46,7 +46,7 @@ func TestDeployFIFO(t *testing.T) {
 			"Action": {"Publish"}, "TopicArn": {outputs["RTopic"]}, "Message": {"hello"},
 			"MessageGroupId": {"g"}, "MessageDeduplicationId": {id},
 		}
-		check.OK(t, s.call(t.Context(), sns, publish, &answer))
+		check.OK(t, s.sns(t.Context(), publish, &answer))
 		sequences = append(sequences, answer.Sequence)
 	}
 	check.That(t, sequences[0] != "" && sequences[0] == sequences[1] && sequences[1] != sequences[2],
@@ -62,7 +62,7 @@ func TestStrict(t *testing.T) {
 	 "Resources": {"Table": {"Type": "AWS::DynamoDB::Table", "Properties": {"TableName": {"Ref": "Name"}, "BillingMode": "PAY_PER_REQUEST",
 	  "KeySchema": [{"AttributeName": "k", "KeyType": "HASH"}], "AttributeDefinitions": [{"AttributeName": "k", "AttributeType": "S"}]}}},
 	 "Outputs": {"RTable": {"Value": {"Ref": "Table"}}}}`
-	outputs, err := s.DeployWith(ctx, "shop", []byte(template), map[string]string{"Name": "orders"})
+	outputs, err := s.Deploy(ctx, "shop", []byte(template), map[string]string{"Name": "orders"})
 	check.Need(t, err == nil && outputs["RTable"] == "orders", "%v, %v", outputs, err)
 	// The largest number that DynamoDB keeps comes back whole.
 	const largest = "99999999999999999999999999999999999999"

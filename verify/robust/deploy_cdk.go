@@ -97,7 +97,7 @@ func (t *trial) deployReceiver(ctx context.Context) {
 	if runtime.GOARCH == "amd64" {
 		template = []byte(strings.ReplaceAll(string(template), `"arm64"`, `"x86_64"`))
 	}
-	got(t.server.DeployWith(ctx, "Receiver", template, map[string]string{"CodeBucket": assets}))
+	got(t.server.Deploy(ctx, "Receiver", template, map[string]string{"CodeBucket": assets}))
 }
 
 func (t *trial) deploy(ctx context.Context) {

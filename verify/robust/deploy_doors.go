@@ -35,7 +35,7 @@ type door struct {
 // openDoors finds the stack's two ways in, its HTTP API and the function itself, and makes two
 // more.
 func (t *trial) openDoors(ctx context.Context) {
-	more := got(t.server.DeployWith(ctx, "Doors", doorsTemplate, map[string]string{"Function": t.outputs["EnqueueFunctionName"]}))
+	more := got(t.server.Deploy(ctx, "Doors", doorsTemplate, map[string]string{"Function": t.outputs["EnqueueFunctionName"]}))
 	for _, d := range []struct{ name, base, service string }{
 		{"HTTP API", t.outputs["ApiUrl"], "execute-api"},
 		{"REST API", t.at(more["Rest"]+".execute-api") + "/v1", "execute-api"},

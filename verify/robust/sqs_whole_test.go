@@ -25,7 +25,7 @@ func TestQueueReader(t *testing.T) {
 	server := ministack.ForTest(t)
 	outputs := check.Get(server.Deploy(t.Context(), "reader", []byte(`{
 	 "Resources": {"Q": {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": "reader.fifo", "FifoQueue": true}}},
-	 "Outputs": {"Q": {"Value": {"Ref": "Q"}}}}`)))
+	 "Outputs": {"Q": {"Value": {"Ref": "Q"}}}}`), nil))
 	const count = 25
 	w := newWatcher("queue", queued, all, newAccount())
 	for seq := range int64(count) {
@@ -70,7 +70,7 @@ func TestQueueReaderTakesOnce(t *testing.T) {
 	server := ministack.ForTest(t)
 	outputs, err := server.Deploy(t.Context(), "once", []byte(`{
 	 "Resources": {"Q": {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": "once", "VisibilityTimeout": 0}}},
-	 "Outputs": {"Q": {"Value": {"Ref": "Q"}}}}`))
+	 "Outputs": {"Q": {"Value": {"Ref": "Q"}}}}`), nil)
 	check.OK(t, err)
 	times := 0
 	var reader *queueReader

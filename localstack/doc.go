@@ -15,7 +15,7 @@
 //   - each event source mapping of a table's stream (package eventsource);
 //   - each HTTP API and function URL, and Lambda's Invoke action, on ports of
 //     this machine (package gateway);
-//   - each schedule (package schedule);
+//   - each schedule with a rate;
 //   - each queue that a function reads by an event source mapping (package sqs);
 //   - MiniStack beside, for other resources of SQS, SNS, EventBridge and S3 where a
 //     template has them (package ministack).

@@ -16,7 +16,7 @@ func TestFailedFunctionsSayWhy(t *testing.T) {
 	s := run(t, Config{Templates: shop[1:], Failed: func(function, text string) { texts <- function + " " + text }})
 	for path, want := range map[string][]string{
 		"/error": {"shop-Echo errorString: no luck"},
-		"/panic": {"shop-Echo string: on purpose", "\n  at ", "main.go:8", " handle"},
+		"/panic": {"shop-Echo string: on purpose", "\n  at ", "main.go:9", " handle"},
 		"/crash": {"shop-Echo Runtime.ExitError: ", "exit status 2", "\n  panic: in the background", "main.go:"},
 	} {
 		check.Get(s.Invoke(t.Context(), "Echo", []byte(`{"rawPath":"`+path+`"}`)))

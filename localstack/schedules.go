@@ -2,50 +2,69 @@ package localstack
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/json"
 	"fmt"
 	"time"
 
 	"github.com/streamsort/streamsort/localstack/lambda"
-	"github.com/streamsort/streamsort/localstack/schedule"
 	"github.com/streamsort/streamsort/localstack/template"
 )
-
-// timed is a schedule of a template, read.
-type timed struct {
-	template.Schedule
-	when schedule.Schedule
-}
 
 func (s *Stack) addSchedules() error {
 	for _, l := range s.templates {
 		for _, t := range l.Schedules {
-			when, err := schedule.Parse(t.Expression)
-			if err != nil {
-				return fmt.Errorf("%s: Resources.%s.Properties.ScheduleExpression: %w", l.path, t.LogicalID, err)
-			}
 			if err := s.scheduleNames.add(t.LogicalID, t.Name); err != nil {
 				return fmt.Errorf("%s: %w", l.path, err)
 			}
-			s.schedules = append(s.schedules, timed{t, when})
+			s.schedules = append(s.schedules, t)
 		}
 	}
 	return nil
 }
 
-// runSchedule invokes a schedule's targets when it is due, asynchronously as EventBridge does.
-func (s *Stack) runSchedule(ctx context.Context, t timed) {
-	t.when.Run(ctx, func(at time.Time) {
-		for _, target := range t.Targets {
-			if err := s.functions.InvokeAsync(t.request("aws.events", target, at)); err != nil {
-				s.config.Logger.Warn("schedule could not invoke", "schedule", t.Name, "function", target.Function, "error", err)
+// runSchedule invokes a schedule's targets at each moment of its rate, asynchronously as
+// EventBridge does, until ctx ends. The first moment is one period away: nothing is stored, and a
+// moment that passes while the program is down is not made up for.
+func (s *Stack) runSchedule(ctx context.Context, t template.Schedule) {
+	ticker := time.NewTicker(t.Every)
+	defer ticker.Stop()
+	for {
+		select {
+		case at := <-ticker.C:
+			for _, target := range t.Targets {
+				err := s.functions.InvokeAsync(scheduled(t, "aws.events", target, at))
+				if err != nil {
+					s.config.Logger.Warn("schedule could not invoke",
+						"schedule", t.Name, "function", target.Function, "error", err)
+				}
 			}
+		case <-ctx.Done():
+			return
 		}
-	})
+	}
 }
 
-func (t timed) request(source string, target template.Target, at time.Time) lambda.Request {
-	payload := schedule.Event(source, t.ARN, target.Input, at)
+func scheduled(
+	t template.Schedule, source string, target template.Target, at time.Time,
+) lambda.Request {
+	payload := scheduledEvent(source, t.ARN, target.Input, at)
 	return lambda.Request{Function: target.Function, Payload: payload}
+}
+
+// scheduledEvent is the payload of a scheduled invocation. Input, where a template has one, is the
+// payload itself. resource is the ARN of the rule ("Events from AWS services", Amazon EventBridge
+// User Guide).
+func scheduledEvent(source, resource, input string, at time.Time) []byte {
+	if input != "" {
+		return []byte(input)
+	}
+	text, _ := json.Marshal(map[string]any{
+		"version": "0", "id": template.UUID(rand.Text()), "detail-type": "Scheduled Event",
+		"source": source, "account": template.Account, "time": at.UTC().Format(time.RFC3339),
+		"region": template.Region, "resources": []string{resource}, "detail": struct{}{},
+	})
+	return text
 }
 
 // Trigger invokes the targets of a schedule now, one after the other, and waits for them. name is
@@ -60,7 +79,7 @@ func (s *Stack) Trigger(ctx context.Context, name string) ([]lambda.Response, er
 		}
 		var out []lambda.Response
 		for _, target := range t.Targets {
-			response, err := s.functions.Invoke(ctx, t.request("local", target, time.Now()))
+			response, err := s.functions.Invoke(ctx, scheduled(t, "local", target, time.Now()))
 			if err != nil {
 				return out, err
 			}

@@ -29,7 +29,7 @@ type Stack struct {
 	streams   map[string]string // by table
 	functions *lambda.Service
 	mappings  []*mapping
-	schedules []timed
+	schedules []template.Schedule
 	queues    []readQueue
 	failures  failures
 	watched   []*watched
@@ -214,7 +214,7 @@ func (s *Stack) runAll() {
 		}
 	}
 	for _, t := range s.schedules {
-		if t.Enabled {
+		if t.Enabled && t.Every > 0 {
 			s.running.Go(func() { s.runSchedule(ctx, t) })
 		}
 	}

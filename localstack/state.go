@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/streamsort/streamsort/localstack/lambda"
+	"github.com/streamsort/streamsort/localstack/template"
 )
 
 // statePath is where the runner tells about itself.
@@ -27,13 +28,7 @@ func (s *Stack) stateHandler() http.Handler {
 	show("queues", func() any { return s.Queues() })
 	show("failures", func() any { return s.Failures() })
 	show("outputs", func() any { return s.Outputs() })
-	show("schedules", func() any {
-		out := make([]any, len(s.schedules))
-		for i, t := range s.schedules {
-			out[i] = t.Schedule
-		}
-		return out
-	})
+	show("schedules", func() any { return append([]template.Schedule{}, s.schedules...) })
 	mux.HandleFunc("POST "+statePath+"schedules/{name}", s.triggerHandler)
 	mux.HandleFunc("GET "+statePath+"logs", s.logsHandler)
 	return mux

@@ -28,7 +28,9 @@ func (s *Server) stacks() *cloudformation.Client {
 
 // Deploy makes a stack of a template, with the values of its parameters, and returns its outputs.
 // ctx bounds the wait.
-func (s *Server) Deploy(ctx context.Context, stack string, template []byte, parameters map[string]string) (map[string]string, error) {
+func (s *Server) Deploy(
+	ctx context.Context, stack string, template []byte, parameters map[string]string,
+) (map[string]string, error) {
 	body := string(template)
 	outputs, err := s.create(ctx, &cloudformation.CreateStackInput{
 		StackName: &stack, TemplateBody: &body, Parameters: values(parameters),
@@ -49,7 +51,9 @@ func (s *Server) CreateStack(ctx context.Context, stack, template string, parame
 	})
 }
 
-func (s *Server) create(ctx context.Context, stack *cloudformation.CreateStackInput) (map[string]string, error) {
+func (s *Server) create(
+	ctx context.Context, stack *cloudformation.CreateStackInput,
+) (outputs map[string]string, err error) {
 	if _, err := s.stacks().CreateStack(ctx, stack); err != nil {
 		return nil, fmt.Errorf("make the resources of stack %s: %w", *stack.StackName, err)
 	}
@@ -60,7 +64,8 @@ func (s *Server) create(ctx context.Context, stack *cloudformation.CreateStackIn
 func values(parameters map[string]string) []types.Parameter {
 	var all []types.Parameter
 	for _, name := range slices.Sorted(maps.Keys(parameters)) {
-		all = append(all, types.Parameter{ParameterKey: &name, ParameterValue: aws.String(parameters[name])})
+		value := parameters[name]
+		all = append(all, types.Parameter{ParameterKey: &name, ParameterValue: &value})
 	}
 	return all
 }
@@ -76,7 +81,8 @@ func (s *Server) UpdateStack(ctx context.Context, stack, template string, change
 	parameters := values(changed)
 	for _, parameter := range had.Parameters {
 		if _, is := changed[*parameter.ParameterKey]; !is {
-			parameters = append(parameters, types.Parameter{ParameterKey: parameter.ParameterKey, UsePreviousValue: aws.Bool(true)})
+			parameter = types.Parameter{ParameterKey: parameter.ParameterKey, UsePreviousValue: aws.Bool(true)}
+			parameters = append(parameters, parameter)
 		}
 	}
 	_, err = s.stacks().UpdateStack(ctx, &cloudformation.UpdateStackInput{
@@ -129,7 +135,8 @@ func (s *Server) DeleteStack(ctx context.Context, stack string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := s.stacks().DeleteStack(ctx, &cloudformation.DeleteStackInput{StackName: &stack}); err != nil {
+	_, err = s.stacks().DeleteStack(ctx, &cloudformation.DeleteStackInput{StackName: &stack})
+	if err != nil {
 		return fmt.Errorf("delete stack %s: %w", stack, err)
 	}
 	// A stack that is gone is known by its id alone.
@@ -139,7 +146,9 @@ func (s *Server) DeleteStack(ctx context.Context, stack string) error {
 
 // awaitStack waits until nothing of a stack is in progress, and returns its outputs. It is an error
 // if it is in another state then. The SDK's waiter does not say which resource failed.
-func (s *Server) awaitStack(ctx context.Context, stack string, want types.StackStatus) (map[string]string, error) {
+func (s *Server) awaitStack(
+	ctx context.Context, stack string, want types.StackStatus,
+) (outputs map[string]string, err error) {
 	for {
 		described, err := s.describe(ctx, stack)
 		if err != nil {
@@ -147,14 +156,14 @@ func (s *Server) awaitStack(ctx context.Context, stack string, want types.StackS
 		}
 		switch {
 		case described.StackStatus == want:
-			outputs := map[string]string{}
+			outputs = map[string]string{}
 			for _, output := range described.Outputs {
 				outputs[*output.OutputKey] = aws.ToString(output.OutputValue)
 			}
 			return outputs, nil
 		case !strings.HasSuffix(string(described.StackStatus), "_IN_PROGRESS"):
-			return nil, fmt.Errorf("MiniStack left stack %s in %s: %s%s",
-				*described.StackName, described.StackStatus, aws.ToString(described.StackStatusReason), s.failed(ctx, stack))
+			return nil, fmt.Errorf("MiniStack left stack %s in %s: %s%s", *described.StackName,
+				described.StackStatus, aws.ToString(described.StackStatusReason), s.failed(ctx, stack))
 		}
 		select {
 		case <-ctx.Done():
@@ -166,13 +175,14 @@ func (s *Server) awaitStack(ctx context.Context, stack string, want types.StackS
 
 // failed is which resources of a stack failed, and why.
 func (s *Server) failed(ctx context.Context, stack string) (all string) {
-	answer, err := s.stacks().DescribeStackEvents(ctx, &cloudformation.DescribeStackEventsInput{StackName: &stack})
+	asked := &cloudformation.DescribeStackEventsInput{StackName: &stack}
+	answer, err := s.stacks().DescribeStackEvents(ctx, asked)
 	if err != nil {
 		return err.Error()
 	}
 	for _, e := range answer.StackEvents {
 		if strings.HasSuffix(string(e.ResourceStatus), "_FAILED") {
-			all += fmt.Sprintf("; %s: %s", aws.ToString(e.LogicalResourceId), aws.ToString(e.ResourceStatusReason))
+			all += "; " + aws.ToString(e.LogicalResourceId) + ": " + aws.ToString(e.ResourceStatusReason)
 		}
 	}
 	return all
@@ -180,7 +190,8 @@ func (s *Server) failed(ctx context.Context, stack string) (all string) {
 
 // describe looks at one stack, by its name or its id.
 func (s *Server) describe(ctx context.Context, stack string) (types.Stack, error) {
-	answer, err := s.stacks().DescribeStacks(ctx, &cloudformation.DescribeStacksInput{StackName: &stack})
+	asked := &cloudformation.DescribeStacksInput{StackName: &stack}
+	answer, err := s.stacks().DescribeStacks(ctx, asked)
 	if err != nil {
 		return types.Stack{}, fmt.Errorf("look at stack %s: %w", stack, err)
 	}

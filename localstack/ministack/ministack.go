@@ -92,7 +92,8 @@ func (s *Server) command(python, port string, strict bool) (*exec.Cmd, error) {
 }
 
 func (s *Server) healthy(ctx context.Context) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.Endpoint+"/_ministack/health", nil)
+	url := s.Endpoint + "/_ministack/health"
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return err
 	}

@@ -60,7 +60,8 @@ func TestReadStack(t *testing.T) {
 		Schedules: []Schedule{
 			{
 				LogicalID: "Every", Name: "shop-Every", ARN: arn("events", "rule/shop-Every"),
-				Expression: "rate(5 minutes)", Enabled: true, Targets: []Target{{Function: "shop-Sort"}},
+				Expression: "rate(5 minutes)", Every: 5 * time.Minute, Enabled: true,
+				Targets: []Target{{Function: "shop-Sort"}},
 			},
 			{
 				LogicalID: "Nightly", Name: "shop-Nightly", ARN: arn("events", "rule/shop-Nightly"),
@@ -105,6 +106,7 @@ func TestErrors(t *testing.T) {
 		{"file over the program", `"streamsort:source"`, `"streamsort:files": {"bootstrap": ""}, "streamsort:source"`, "streamsort:files.bootstrap, file"},
 		{"source outside", `functions/sort`, `../functions/sort`, "Resources.Sort.Metadata.streamsort:source, absolute"},
 		{"unknown property", `"Handler": "bootstrap"`, `"FileSystemConfigs": []`, "Resources.Sort.Properties.FileSystemConfigs"},
+		{"rate", `5 minutes`, `5 seconds`, "Resources.Every.Properties.ScheduleExpression, rate(…)"},
 		{"tumbling window", `"ParallelizationFactor": 10`, `"TumblingWindowInSeconds": 60`, "TumblingWindowInSeconds"},
 		{"record age", `"MaximumRecordAgeInSeconds": 3600`, `"MaximumRecordAgeInSeconds": 30`, "MaximumRecordAgeInSeconds, -1, 60, 604800"},
 		{"no such resource", `{"Ref": "Events"}`, `{"Ref": "Nothing"}`, "Resources.Sort.Properties.Environment.Variables.TABLE, Nothing"},

@@ -71,19 +71,21 @@ func TestServe(t *testing.T) {
 			return exec.Command("sh", "-c", fmt.Sprintf(script, len(ports))), nil
 		}
 	}
-	s, err := Serve(t.Context(), command("test %d = 2 && exec sleep 1000"), func(context.Context) error {
+	secondAnswers := func(context.Context) error {
 		if len(ports) < 2 {
 			return errors.New("not yet")
 		}
 		return nil
-	})
-	check.OK(t, err)
+	}
+	s := check.Get(Serve(t.Context(), command("test %d = 2 && exec sleep 1000"), secondAnswers))
 	_, ended := s.Ended()
 	check.That(t, !ended && len(ports) == 2, "ended %t after %v", ended, ports)
 	s.Close()
 	how, ended := s.Ended()
 	check.That(t, ended && strings.Contains(how, "killed"), "%t, %s", ended, how)
 	ports = nil
-	_, err = Serve(t.Context(), command("echo trial %d"), func(context.Context) error { return errors.New("no") })
-	check.That(t, err != nil && strings.Contains(err.Error(), "trial 3") && len(ports) == 3, "%v after %v", err, ports)
+	never := func(context.Context) error { return errors.New("no") }
+	_, err := Serve(t.Context(), command("echo trial %d"), never)
+	check.Need(t, err != nil && len(ports) == 3, "%v after %v", err, ports)
+	check.That(t, strings.Contains(err.Error(), "trial 3"), "%v", err)
 }

@@ -21,9 +21,9 @@ type Server struct {
 	said    Tail
 }
 
-// Serve starts a server and waits until it answers: command makes it for a free port, and ask asks it
-// once. Close it afterwards; it also ends with this process. Another process may take the
-// port in between: Serve tries again then, twice.
+// Serve starts a server and waits until it answers: command makes it for a free port, and ask asks
+// it once. Close it afterwards; it also ends with this process. Another process may take the port
+// in between: Serve tries again then, twice.
 func Serve(
 	ctx context.Context, command func(port int) (*exec.Cmd, error), ask func(context.Context) error,
 ) (*Server, error) {

@@ -98,9 +98,8 @@ func Start(ctx context.Context, kind Kind, data string) (*Server, error) {
 		if _, err := url.Parse(endpoint); err != nil {
 			return nil, fmt.Errorf("%s: %w", endpointVariable, err)
 		}
-		return &Server{Kind: kind, Endpoint: endpoint}, child.Await(ctx, nil, func(ctx context.Context) error {
-			return ask(ctx, endpoint, "")
-		})
+		ask := func(ctx context.Context) error { return ask(ctx, endpoint, "") }
+		return &Server{Kind: kind, Endpoint: endpoint}, child.Await(ctx, nil, ask)
 	}
 	folder, err := place(kind)
 	if err == nil && data != "" {

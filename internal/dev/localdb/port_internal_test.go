@@ -23,7 +23,9 @@ func TestAnotherAnswers(t *testing.T) {
 	}))
 	defer other.Close()
 	await := func(kind Kind) error {
-		return child.Await(t.Context(), exited, func(ctx context.Context) error { return ask(ctx, other.URL, serverHeaders[kind]) })
+		return child.Await(t.Context(), exited, func(ctx context.Context) error {
+			return ask(ctx, other.URL, serverHeaders[kind])
+		})
 	}
 	check.That(t, await(DynamoDBLocal) != nil, "another server is taken for DynamoDB Local")
 	check.OK(t, await(Dynoxide))

@@ -70,7 +70,8 @@ func (s *Server) start(ctx context.Context) error {
 	s.process, err = child.Serve(ctx, func(port int) (*exec.Cmd, error) {
 		s.port = port
 		return s.command(filepath.Join(bin, "postgres"), "-D", data, "-p", strconv.Itoa(port),
-			"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "fsync=off", "-c", "max_connections=100"), nil
+			"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=",
+			"-c", "fsync=off", "-c", "max_connections=100"), nil
 	}, s.ping)
 	return err
 }

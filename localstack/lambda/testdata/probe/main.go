@@ -31,7 +31,26 @@ type event struct {
 	IsBase64Encoded bool   `json:"isBase64Encoded"`
 }
 
+func (e event) body() json.RawMessage {
+	if !e.IsBase64Encoded {
+		return json.RawMessage(e.Body)
+	}
+	text, _ := base64.StdEncoding.DecodeString(e.Body)
+	return text
+}
+
 var requests atomic.Int64
+
+func (e event) appendTo() error {
+	time.Sleep(2 * time.Millisecond)
+	f, err := os.OpenFile(e.Path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(f, e.N)
+	time.Sleep(2 * time.Millisecond)
+	return f.Close()
+}
 
 func handle(ctx context.Context, raw json.RawMessage) (any, error) {
 	var e event
@@ -45,11 +64,7 @@ func handle(ctx context.Context, raw json.RawMessage) (any, error) {
 	}
 	switch cmp.Or(e.Do, strings.TrimPrefix(e.RawPath, "/")) {
 	case "raw": // the body is the whole answer
-		body := []byte(e.Body)
-		if e.IsBase64Encoded {
-			body, _ = base64.StdEncoding.DecodeString(e.Body)
-		}
-		return json.RawMessage(body), nil
+		return e.body(), nil
 	case "count":
 		return map[string]any{"count": n, "pid": os.Getpid()}, nil
 	case "sleep":
@@ -68,15 +83,7 @@ func handle(ctx context.Context, raw json.RawMessage) (any, error) {
 			time.Sleep(time.Millisecond)
 		}
 	case "append": // a little work, an effect, a little work
-		time.Sleep(2 * time.Millisecond)
-		f, err := os.OpenFile(e.Path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-		if err != nil {
-			return nil, err
-		}
-		fmt.Fprintln(f, e.N)
-		_ = f.Close()
-		time.Sleep(2 * time.Millisecond)
-		return e.N, nil
+		return e.N, e.appendTo()
 	case "exit":
 		os.Exit(e.N)
 	case "panic":

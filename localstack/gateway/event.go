@@ -13,6 +13,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/aws/aws-lambda-go/events"
+
 	"github.com/streamsort/streamsort/localstack/template"
 )
 
@@ -20,40 +22,16 @@ import (
 // API Gateway", API Gateway Developer Guide; "Invoking Lambda function URLs", AWS Lambda Developer
 // Guide).
 type event struct {
-	Version               string            `json:"version"`
-	RouteKey              string            `json:"routeKey"`
-	RawPath               string            `json:"rawPath"`
-	RawQueryString        string            `json:"rawQueryString"`
-	Cookies               []string          `json:"cookies,omitempty"`
-	Headers               map[string]string `json:"headers"`
-	QueryStringParameters map[string]string `json:"queryStringParameters,omitempty"`
-	RequestContext        requestContext    `json:"requestContext"`
-	PathParameters        map[string]string `json:"pathParameters,omitempty"`
-	StageVariables        map[string]string `json:"stageVariables,omitempty"`
-	Body                  string            `json:"body,omitempty"`
-	IsBase64Encoded       bool              `json:"isBase64Encoded"`
+	events.APIGatewayV2HTTPRequest
+	RequestContext requestContext `json:"requestContext"`
 }
 
+// requestContext has an authoriser with null where AWS has it, which the SDK's type cannot have, and
+// no authentication, which that type always has.
 type requestContext struct {
-	AccountID    string      `json:"accountId"`
-	APIID        string      `json:"apiId"`
-	Authorizer   *authorizer `json:"authorizer,omitempty"`
-	DomainName   string      `json:"domainName"`
-	DomainPrefix string      `json:"domainPrefix"`
-	HTTP         httpContext `json:"http"`
-	RequestID    string      `json:"requestId"`
-	RouteKey     string      `json:"routeKey"`
-	Stage        string      `json:"stage"`
-	Time         string      `json:"time"`
-	TimeEpoch    int64       `json:"timeEpoch"`
-}
-
-type httpContext struct {
-	Method    string `json:"method"`
-	Path      string `json:"path"`
-	Protocol  string `json:"protocol"`
-	SourceIP  string `json:"sourceIp"`
-	UserAgent string `json:"userAgent"`
+	events.APIGatewayV2HTTPRequestContext
+	Authorizer     *authorizer `json:"authorizer,omitempty"`
+	Authentication *struct{}   `json:"authentication,omitempty"`
 }
 
 type authorizer struct {
@@ -85,17 +63,18 @@ type target struct {
 // newEvent is the payload for a request whose body has been read.
 func newEvent(r *http.Request, body []byte, t target, now time.Time) ([]byte, error) {
 	host, _, _ := strings.Cut(t.domain, ".")
-	e := event{
+	var e event
+	e.APIGatewayV2HTTPRequest = events.APIGatewayV2HTTPRequest{
 		Version: "2.0", RouteKey: t.routeKey, RawPath: t.path, RawQueryString: r.URL.RawQuery,
 		Cookies: cookies(r), Headers: headers(r), QueryStringParameters: query(r.URL.RawQuery),
 		PathParameters: t.parameters, StageVariables: t.stage.Variables,
-		RequestContext: requestContext{
-			AccountID: template.Account, APIID: t.apiID, DomainName: t.domain, DomainPrefix: host,
-			RequestID: rand.Text()[:15] + "=", RouteKey: t.routeKey, Stage: t.stage.Name,
-			Time: now.UTC().Format("02/Jan/2006:15:04:05 -0700"), TimeEpoch: now.UnixMilli(),
-			HTTP: httpContext{
-				Method: r.Method, Path: t.path, Protocol: r.Proto, SourceIP: sourceIP(r), UserAgent: r.UserAgent(),
-			},
+	}
+	e.RequestContext.APIGatewayV2HTTPRequestContext = events.APIGatewayV2HTTPRequestContext{
+		AccountID: template.Account, APIID: t.apiID, DomainName: t.domain, DomainPrefix: host,
+		RequestID: rand.Text()[:15] + "=", RouteKey: t.routeKey, Stage: t.stage.Name,
+		Time: now.UTC().Format("02/Jan/2006:15:04:05 -0700"), TimeEpoch: now.UnixMilli(),
+		HTTP: events.APIGatewayV2HTTPRequestContextHTTPDescription{
+			Method: r.Method, Path: t.path, Protocol: r.Proto, SourceIP: sourceIP(r), UserAgent: r.UserAgent(),
 		},
 	}
 	switch {

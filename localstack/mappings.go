@@ -38,10 +38,7 @@ func (s *Stack) addMappings() error {
 		for _, m := range l.Mappings {
 			runner, err := eventsource.New(m, eventsource.Config{
 				Streams: client, StreamARN: s.streams[m.Table], Invoke: s.invoker(m.Function),
-				OnFailure: func(_ context.Context, queue string, message []byte) error {
-					s.failures.add(queue, message)
-					return nil
-				},
+				OnFailure: s.failures.add,
 				Chaos: eventsource.Chaos{
 					Seed: s.config.Chaos.Seed, Duplicate: s.config.Chaos.Duplicate, Drop: s.config.Chaos.Drop,
 					Late: s.config.Chaos.Late, LateBy: s.config.Chaos.LateBy,

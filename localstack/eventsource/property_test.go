@@ -249,7 +249,7 @@ func (w *world) accept(batch []*written) {
 }
 
 // onFailure checks that a message names records of one lane that had all their attempts.
-func (w *world) onFailure(_ context.Context, _ string, message []byte) error {
+func (w *world) onFailure(_ string, message []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var m struct {
@@ -260,7 +260,8 @@ func (w *world) onFailure(_ context.Context, _ string, message []byte) error {
 		} `json:"DDBStreamBatchInfo"`
 	}
 	if err := json.Unmarshal(message, &m); err != nil {
-		return err
+		w.fault("%s: %v", message, err)
+		return
 	}
 	if m.RequestContext.Condition != retriesExhausted {
 		w.fault("condition %s", m.RequestContext.Condition)
@@ -281,7 +282,6 @@ func (w *world) onFailure(_ context.Context, _ string, message []byte) error {
 	if n != m.BatchInfo.BatchSize {
 		w.fault("the message is about %d records, its range has %d of the lane", m.BatchInfo.BatchSize, n)
 	}
-	return nil
 }
 
 // run carries the case out and returns everything that went wrong.

@@ -38,11 +38,11 @@ type finished struct {
 	outcome outcome
 }
 
-func newShardReader(r *Runner, s shardStart) *shardReader {
+func newShardReader(r *Runner, s *shard) *shardReader {
 	return &shardReader{
 		Runner:   r,
 		id:       s.id,
-		position: s.position,
+		position: s.from,
 		lanes:    r.lanes(s.id),
 		polled:   make(chan poll),
 		finished: make(chan finished),
@@ -114,7 +114,7 @@ func (s *shardReader) dispatch(ctx context.Context, now time.Time) time.Time {
 		// What was begun is waited for, so it must not be cut off.
 		ctx := context.WithoutCancel(ctx)
 		if b.condition != "" {
-			go s.discard(ctx, l, b)
+			go s.discard(l, b)
 			continue
 		}
 		s.board.count(func(st *Stats) {
@@ -151,18 +151,12 @@ func (s *shardReader) invoke(ctx context.Context, b *batch) outcome {
 }
 
 // discard sends the on-failure message about a batch.
-func (s *shardReader) discard(ctx context.Context, l *lane, b *batch) {
-	log := s.config.Logger.With("shard", s.id, "records", len(b.records),
+func (s *shardReader) discard(l *lane, b *batch) {
+	s.config.Logger.Error("records are discarded", "shard", s.id, "records", len(b.records),
 		"from", b.records[0].sequence, "to", b.records[len(b.records)-1].sequence, "condition", b.condition)
-	log.Error("records are discarded")
-	if destination := s.mapping.OnFailure; destination != "" {
-		message, err := failureOf(b, template.FunctionARN(s.mapping.Function), s.config.StreamARN, s.id, time.Now())
-		if err == nil {
-			err = s.config.OnFailure(ctx, destination, message)
-		}
-		if err != nil {
-			log.Error("on-failure message is lost", "destination", destination, "error", err)
-		}
+	if queue := s.mapping.OnFailure; queue != "" {
+		function := template.FunctionARN(s.mapping.Function)
+		s.config.OnFailure(queue, failureOf(b, function, s.config.StreamARN, s.id, time.Now()))
 	}
 	s.finished <- finished{lane: l, batch: b}
 }

@@ -36,11 +36,6 @@ type Streams interface {
 // goroutines.
 type Invoke func(ctx context.Context, payload []byte) (response []byte, functionError string, err error)
 
-// OnFailure delivers a message about discarded records to the mapping's on-failure destination. An
-// error is logged and the message is lost, as on AWS ("DestinationDeliveryFailures",
-// monitoring-metrics.html).
-type OnFailure func(ctx context.Context, destination string, message []byte) error
-
 // Config is what a runner needs besides its mapping.
 type Config struct {
 	// Streams reads the stream.
@@ -49,8 +44,8 @@ type Config struct {
 	StreamARN string
 	// Invoke calls the function.
 	Invoke Invoke
-	// OnFailure is called where the mapping has a queue for failures.
-	OnFailure OnFailure
+	// OnFailure takes a message about discarded records, where the mapping has a queue for them.
+	OnFailure func(queue string, message []byte)
 	// Backoff is the pause before a batch is tried again, after failures in a row (1 and more). nil
 	// means 100 ms, doubling up to 10 s, less a random part of up to a half. AWS does not publish
 	// Lambda's.
@@ -137,7 +132,7 @@ func (r *Runner) Run(ctx context.Context) error {
 	defer readers.Wait()
 	defer cancel()
 
-	tree := newShardTree()
+	tree := shardTree{}
 	ended := make(chan string)
 	failures := 0
 	for {

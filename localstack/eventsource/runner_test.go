@@ -3,7 +3,6 @@ package eventsource
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"regexp"
@@ -105,10 +104,7 @@ func TestRunnerChaosDrops(t *testing.T) {
 		run := startRunner(t, stream, f.invoke, func(m *template.Mapping, c *Config) {
 			m.OnFailure = "failures"
 			c.Chaos = Chaos{Drop: 1}
-			c.OnFailure = func(context.Context, string, []byte) error {
-				t.Error("somebody was notified")
-				return nil
-			}
+			c.OnFailure = func(string, []byte) { t.Error("somebody was notified") }
 		})
 		stream.put("a", "x")
 		run.delivered(f)
@@ -189,9 +185,8 @@ func TestRunnerReportsFailures(t *testing.T) {
 				var messages []string
 				run := startRunner(t, stream, f.invoke, func(m *template.Mapping, c *Config) {
 					m.MaxRetries, m.OnFailure, m.ReportBatchItemFailures = 1, "arn:queue", test.report
-					c.OnFailure = func(_ context.Context, destination string, message []byte) error {
-						messages = append(messages, destination, string(message))
-						return errors.New("queue is full") // is logged, and the lane goes on
+					c.OnFailure = func(queue string, message []byte) {
+						messages = append(messages, queue, string(message))
 					}
 				})
 				run.drain()
@@ -211,7 +206,7 @@ func TestRunnerReportsFailures(t *testing.T) {
 
 func TestFailureMessageWithoutAnInvocation(t *testing.T) {
 	b := &batch{records: numbered(5, 5), condition: ageExceeded}
-	message := check.Get(failureOf(b, "arn:aws:lambda:x:1:function:f", "s", "shard", start))
+	message := failureOf(b, "arn:aws:lambda:x:1:function:f", "s", "shard", start)
 	var got map[string]json.RawMessage
 	check.OK(t, json.Unmarshal(message, &got))
 	if _, ok := got["responseContext"]; ok || !strings.Contains(string(message), `"approximateInvokeCount":0,"condition":"RecordAgeExceeded"`) ||

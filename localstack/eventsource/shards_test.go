@@ -49,7 +49,7 @@ func TestRunnerLatestIsRefused(t *testing.T) {
 }
 
 func TestRunnerForgetsTrimmedShards(t *testing.T) {
-	tree := newShardTree()
+	tree := shardTree{}
 	shard := func(id, parent string) types.Shard {
 		return types.Shard{ShardId: &id, ParentShardId: aws.String(parent)}
 	}
@@ -60,8 +60,7 @@ func TestRunnerForgetsTrimmedShards(t *testing.T) {
 	check.Is(t, len(got), 0, got)
 	tree.done("a")
 	tree.see([]types.Shard{shard("b", "a")}, "TRIM_HORIZON")
-	_, ok := tree.state["a"]
-	check.That(t, !ok, "a is still known")
+	check.That(t, tree["a"] == nil, "a is still known")
 	got = tree.start()
 	check.That(t, len(got) == 1 && got[0].id == "b", "started %v, want b", got)
 }

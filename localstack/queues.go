@@ -2,7 +2,6 @@ package localstack
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -46,10 +45,7 @@ func (s *Stack) addQueues() error {
 			chaos := s.config.Chaos.Queues
 			chaos.Seed = s.config.Chaos.Seed
 			runner := sqs.New(sqs.Config{
-				Name: queue.Name, ARN: template.QueueARN(queue.Name), Region: template.Region,
-				Delay: queue.Delay, Visibility: queue.Visibility, Retention: queue.Retention,
-				BatchSize: m.BatchSize, Concurrency: cmp.Or(m.Concurrency, 5), ReportBatchItemFailures: m.ReportBatchItemFailures,
-				Invoke: s.invoker(m.Function), Chaos: chaos, Logger: s.config.Logger,
+				Queue: queue, Reader: m, Invoke: s.invoker(m.Function), Chaos: chaos, Logger: s.config.Logger,
 			})
 			s.queues = append(s.queues, readQueue{queue, m, runner})
 		}

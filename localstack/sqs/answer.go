@@ -55,7 +55,7 @@ func (e entry) valid() bool {
 
 // takeOne takes one message, and returns its id.
 func (q *Queue) takeOne(e entry) string {
-	delay := q.config.Delay
+	delay := q.config.Queue.Delay
 	if e.DelaySeconds != nil {
 		delay = time.Duration(*e.DelaySeconds) * time.Second
 	}

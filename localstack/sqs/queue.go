@@ -2,7 +2,6 @@ package sqs
 
 import (
 	"cmp"
-	"container/heap"
 	"context"
 	"crypto/md5"
 	"encoding/hex"
@@ -14,18 +13,13 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/localstack/eventsource"
+	"github.com/streamsort/streamsort/localstack/template"
 )
 
 // Config says what the queue is, and who reads it.
 type Config struct {
-	Name, ARN, Region string
-	// Delay is that of messages that name none, Visibility how long a message is hidden that was
-	// handed out, Retention how long one is kept.
-	Delay, Visibility, Retention time.Duration
-	// BatchSize is the most messages of a call, Concurrency the most calls at a time.
-	BatchSize, Concurrency int
-	// ReportBatchItemFailures: the function's answer names the failed messages.
-	ReportBatchItemFailures bool
+	Queue  template.Queue
+	Reader template.QueueMapping
 	// Invoke calls the function.
 	Invoke func(ctx context.Context, payload []byte) (answer []byte, functionError string, err error)
 	// Chaos is what goes wrong on purpose. SQS itself may hand a message out twice, or late; that one
@@ -61,7 +55,7 @@ type Queue struct {
 	wake   chan struct{} // one place: something may be visible earlier than thought
 
 	mu      sync.Mutex
-	waiting byVisible
+	waiting []message // the next one to be visible first
 	stats   Stats
 	next    int
 }
@@ -103,10 +97,18 @@ func (q *Queue) send(body string, delay time.Duration) string {
 		m.visible = held
 	}
 	for range copies {
-		heap.Push(&q.waiting, m)
+		q.add(m)
 	}
 	q.signal()
 	return m.id
+}
+
+// add puts a message in its place, behind those that are visible at the same time.
+func (q *Queue) add(m message) {
+	i, _ := slices.BinarySearchFunc(q.waiting, m.visible, func(other message, at time.Time) int {
+		return cmp.Or(other.visible.Compare(at), -1)
+	})
+	q.waiting = slices.Insert(q.waiting, i, m)
 }
 
 func (q *Queue) signal() {
@@ -120,7 +122,7 @@ func (q *Queue) signal() {
 func (q *Queue) Run(ctx context.Context) {
 	var calls sync.WaitGroup
 	defer calls.Wait()
-	places := make(chan struct{}, q.config.Concurrency)
+	places := make(chan struct{}, cmp.Or(q.config.Reader.Concurrency, 5))
 	for {
 		select {
 		case places <- struct{}{}:
@@ -164,9 +166,10 @@ const idle = time.Minute
 func (q *Queue) take(now time.Time) (batch []message, wait time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for len(q.waiting) > 0 && len(batch) < q.config.BatchSize && !q.waiting[0].visible.After(now) {
-		m := heap.Pop(&q.waiting).(message)
-		if now.Sub(m.sent) > q.config.Retention {
+	for len(q.waiting) > 0 && len(batch) < q.config.Reader.BatchSize && !q.waiting[0].visible.After(now) {
+		m := q.waiting[0]
+		q.waiting = q.waiting[1:]
+		if now.Sub(m.sent) > q.config.Queue.Retention {
 			q.stats.Expired++
 			continue
 		}
@@ -185,12 +188,12 @@ func (q *Queue) hand(ctx context.Context, batch []message) {
 	begun := time.Now()
 	answer, functionError, err := q.config.Invoke(ctx, q.event(batch))
 	var failed []string
-	if err == nil && q.config.ReportBatchItemFailures {
+	if err == nil && q.config.Reader.ReportBatchItemFailures {
 		failed, err = eventsource.FailedItems(answer)
 	}
 	all := err != nil || functionError != ""
 	if all {
-		q.config.Logger.Warn("a batch of a queue's messages comes again", "queue", q.config.Name, "messages", len(batch), "error", err, "functionError", functionError)
+		q.config.Logger.Warn("a batch of a queue's messages comes again", "queue", q.config.Queue.Name, "messages", len(batch), "error", err, "functionError", functionError)
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -200,8 +203,8 @@ func (q *Queue) hand(ctx context.Context, batch []message) {
 			continue
 		}
 		q.stats.Returned++
-		m.visible = begun.Add(q.config.Visibility)
-		heap.Push(&q.waiting, m)
+		m.visible = begun.Add(q.config.Queue.Visibility)
+		q.add(m)
 	}
 	q.signal()
 }
@@ -223,7 +226,7 @@ func (q *Queue) event(batch []message) []byte {
 	for i, m := range batch {
 		records[i] = record{
 			MessageID: m.id, ReceiptHandle: m.id, Body: m.body, MD5OfBody: md5Of(m.body), EventSource: "aws:sqs",
-			EventSourceARN: q.config.ARN, AWSRegion: q.config.Region,
+			EventSourceARN: template.QueueARN(q.config.Queue.Name), AWSRegion: template.Region,
 			Attributes: map[string]string{
 				"ApproximateReceiveCount": fmt.Sprint(m.received), "SentTimestamp": fmt.Sprint(m.sent.UnixMilli()),
 			},
@@ -236,18 +239,4 @@ func (q *Queue) event(batch []message) []byte {
 func md5Of(text string) string {
 	sum := md5.Sum([]byte(text))
 	return hex.EncodeToString(sum[:])
-}
-
-// byVisible is a heap of messages.
-type byVisible []message
-
-func (h byVisible) Len() int           { return len(h) }
-func (h byVisible) Less(i, j int) bool { return h[i].visible.Before(h[j].visible) }
-func (h byVisible) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *byVisible) Push(x any)        { *h = append(*h, x.(message)) }
-func (h *byVisible) Pop() any {
-	last := len(*h) - 1
-	m := (*h)[last]
-	*h = (*h)[:last]
-	return m
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/localstack/eventsource"
 	"github.com/streamsort/streamsort/localstack/sqs"
+	"github.com/streamsort/streamsort/localstack/template"
 )
 
 // reader is a function that notes what it gets and when, such as "2s a,b".
@@ -56,8 +57,8 @@ func run(t *testing.T, r *reader, config sqs.Config, lasts time.Duration, do fun
 	t.Helper()
 	r.begin = time.Now()
 	config.Invoke, config.Logger = r.invoke, slog.New(slog.NewTextHandler(io.Discard, nil))
-	config.BatchSize, config.Concurrency = 2, 2
-	config.Visibility, config.Retention, config.ReportBatchItemFailures = 10*time.Second, time.Minute, true
+	config.Queue.Visibility, config.Queue.Retention = 10*time.Second, time.Minute
+	config.Reader = template.QueueMapping{BatchSize: 2, Concurrency: 2, ReportBatchItemFailures: true}
 	q := sqs.New(config)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
@@ -82,7 +83,7 @@ func send(t *testing.T, q *sqs.Queue, entries string) {
 func TestMessagesComeWhenTheyAreDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r reader
-		stats := run(t, &r, sqs.Config{Delay: time.Second}, time.Hour, func(q *sqs.Queue) {
+		stats := run(t, &r, sqs.Config{Queue: template.Queue{Delay: time.Second}}, time.Hour, func(q *sqs.Queue) {
 			send(t, q, `{"Id":"1","MessageBody":"late","DelaySeconds":900},{"Id":"2","MessageBody":"default"},{"Id":"3","MessageBody":"now","DelaySeconds":0}`)
 			status, _ := q.Answer("SendMessage", []byte(`{"MessageBody":"one","DelaySeconds":5}`))
 			check.Is(t, status, http.StatusOK)

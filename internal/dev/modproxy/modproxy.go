@@ -10,8 +10,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"io"
-	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path"
@@ -45,14 +44,22 @@ func Write(dir, repository string) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
+	sources, err := os.MkdirTemp("", "streamsort-release-*")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(sources) }()
+	if err := t.write(sources); err != nil {
+		return nil, err
+	}
 	p := &Proxy{Version: "v0.0.0-dev.h" + t.digest(), dir: dir}
 	for _, folder := range t.modules() {
-		files, err := t.of(folder, p.Version)
-		if err != nil {
-			return nil, err
-		}
 		m := module.Version{Path: path.Join(Root, folder), Version: p.Version}
-		if err := p.add(m, files); err != nil {
+		mod, err := t.released(path.Join(folder, "go.mod"), p.Version)
+		if err == nil {
+			err = p.add(m, mod, filepath.Join(sources, filepath.FromSlash(folder)))
+		}
+		if err != nil {
 			return nil, fmt.Errorf("module %s: %w", m.Path, err)
 		}
 		p.Modules = append(p.Modules, m.Path)
@@ -60,31 +67,25 @@ func Write(dir, repository string) (*Proxy, error) {
 	return p, nil
 }
 
-// add writes the files by which a proxy serves a version.
-func (p *Proxy) add(m module.Version, files []zip.File) error {
+// add writes the files by which a proxy serves a version of the module in a folder, with this
+// go.mod. Modules below it, of a release or not, are not in it.
+func (p *Proxy) add(m module.Version, mod []byte, folder string) error {
 	dir := filepath.Join(p.dir, filepath.FromSlash(m.Path), "@v")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
 	info, err := json.Marshal(map[string]any{"Version": m.Version, "Time": time.Unix(0, 0).UTC()})
+	if err == nil {
+		err = os.WriteFile(filepath.Join(folder, "go.mod"), mod, 0o644)
+	}
+	var archive bytes.Buffer
+	if err == nil {
+		err = zip.CreateFromDir(&archive, m, folder)
+	}
 	if err != nil {
 		return err
 	}
-	var archive, mod bytes.Buffer
-	if err := zip.Create(&archive, m, files); err != nil {
-		return err
-	}
-	for _, f := range files {
-		if f.Path() == "go.mod" {
-			mod.Write(f.(file).text)
-		}
-	}
-	for name, text := range map[string][]byte{"list": []byte(m.Version + "\n"), m.Version + ".info": info, m.Version + ".mod": mod.Bytes(), m.Version + ".zip": archive.Bytes()} {
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
+	return tree{
+		"list": []byte(m.Version + "\n"), m.Version + ".info": info,
+		m.Version + ".mod": mod, m.Version + ".zip": archive.Bytes(),
+	}.write(dir)
 }
 
 // Environ has the go command take this repository's modules from here, and all others from where it
@@ -132,8 +133,8 @@ func goEnv(name string) (string, error) {
 	return strings.TrimSpace(string(said)), nil
 }
 
-// tree is the repository's files by their path.
-type tree map[string]file
+// tree is files by their path.
+type tree map[string][]byte
 
 func read(repository string) (tree, error) {
 	list := exec.Command("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
@@ -150,102 +151,62 @@ func read(repository string) (tree, error) {
 		} else if err != nil {
 			return nil, err
 		}
-		t[name] = file{name, text}
+		t[name] = text
 	}
 	return t, nil
+}
+
+// write writes the files below a folder.
+func (t tree) write(folder string) error {
+	for name, text := range t {
+		name = filepath.Join(folder, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(name, text, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // digest distinguishes trees: twelve hexadecimal digits.
 func (t tree) digest() string {
 	h := sha256.New()
-	for _, name := range t.names() {
-		fmt.Fprintf(h, "%s %d\n%s", name, len(t[name].text), t[name].text)
+	for _, name := range slices.Sorted(maps.Keys(t)) {
+		fmt.Fprintf(h, "%s %d\n%s", name, len(t[name]), t[name])
 	}
 	return fmt.Sprintf("%x", h.Sum(nil))[:12]
-}
-
-func (t tree) names() []string {
-	var names []string
-	for name := range t {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 // modules are the folders of the modules of a release, the root's, which is ".", first.
 func (t tree) modules() []string {
 	folders := []string{"."}
-	for _, name := range t.names() {
-		if folder, base := path.Split(name); base == "go.mod" && folder != "" && strings.HasPrefix(modfile.ModulePath(t[name].text), Root+"/") {
+	for _, name := range slices.Sorted(maps.Keys(t)) {
+		folder, base := path.Split(name)
+		if base == "go.mod" && folder != "" && strings.HasPrefix(modfile.ModulePath(t[name]), Root+"/") {
 			folders = append(folders, path.Clean(folder))
 		}
 	}
 	return folders
 }
 
-// of are the files of the module in a folder, whose go.mod requires the repository's other modules
-// in the release's version, as a release's does.
-func (t tree) of(folder, version string) ([]zip.File, error) {
-	var files []zip.File
-	for _, name := range t.names() {
-		if t.module(name) != folder {
-			continue
-		}
-		f := t[name]
-		if folder != "." {
-			f.name = strings.TrimPrefix(name, folder+"/")
-		}
-		if f.name == "go.mod" {
-			mod, err := modfile.Parse(name, f.text, nil)
-			if err != nil {
-				return nil, err
-			}
-			if len(mod.Replace) > 0 {
-				return nil, fmt.Errorf("%s replaces %s: nobody can install what it builds", name, mod.Replace[0].Old.Path)
-			}
-			for _, r := range mod.Require {
-				if r.Mod.Path == Root || strings.HasPrefix(r.Mod.Path, Root+"/") {
-					if err := mod.AddRequire(r.Mod.Path, version); err != nil {
-						return nil, err
-					}
-				}
-			}
-			if f.text, err = mod.Format(); err != nil {
+// released is a go.mod that requires the repository's other modules in the release's version, as a
+// release's does.
+func (t tree) released(name, version string) ([]byte, error) {
+	mod, err := modfile.Parse(name, t[name], nil)
+	if err != nil {
+		return nil, err
+	}
+	if len(mod.Replace) > 0 {
+		return nil, fmt.Errorf("%s replaces %s: nobody can install what it builds", name, mod.Replace[0].Old.Path)
+	}
+	for _, r := range mod.Require {
+		if r.Mod.Path == Root || strings.HasPrefix(r.Mod.Path, Root+"/") {
+			if err := mod.AddRequire(r.Mod.Path, version); err != nil {
 				return nil, err
 			}
 		}
-		files = append(files, f)
 	}
-	return files, nil
+	return mod.Format()
 }
-
-// module is the folder of the module that a file belongs to.
-func (t tree) module(name string) string {
-	for folder := path.Dir(name); folder != "."; folder = path.Dir(folder) {
-		if _, is := t[folder+"/go.mod"]; is {
-			return folder
-		}
-	}
-	return "."
-}
-
-// file is one file of a module, as module zips take it.
-type file struct {
-	name string
-	text []byte
-}
-
-func (f file) Path() string                 { return f.name }
-func (f file) Lstat() (fs.FileInfo, error)  { return info{f}, nil }
-func (f file) Open() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(f.text)), nil }
-
-// info is what a module zip asks of a file: that it is one, and its size.
-type info struct{ file }
-
-func (i info) Name() string     { return path.Base(i.name) }
-func (i info) Size() int64      { return int64(len(i.text)) }
-func (info) Mode() fs.FileMode  { return 0o644 }
-func (info) ModTime() time.Time { return time.Time{} }
-func (info) IsDir() bool        { return false }
-func (info) Sys() any           { return nil }

@@ -69,7 +69,7 @@ func checkAfter(def *table.Definition, r Query, partition table.Key) error {
 	}
 	key := r.After
 	if r.OfIndex {
-		if !entryOf(def, r.After).Equal(r.After) {
+		if !EntryOf(def, r.After).Equal(r.After) {
 			return invalidf("%s is no key of the index", r.After)
 		}
 		key = KeyOf(def, r.After)

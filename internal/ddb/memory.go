@@ -149,7 +149,7 @@ func (m *Memory) write(t *rows, key Item, condition Cond, change func(before Ite
 
 // store puts an item in the place of another; none deletes it.
 func (m *Memory) store(t *rows, key, before, after Item) Units {
-	units := Units{Writes: WriteUnits(max(before.Size(), after.Size())), Index: indexUnits(t.def, before, after)}
+	units := Units{Writes: WriteUnits(max(before.Size(), after.Size())), Index: IndexUnits(t.def, before, after)}
 	if after.Exists() && m.remembers && after.memo == nil {
 		after = Item{&image{fields: after.fields, memo: &memo{}}}
 	}

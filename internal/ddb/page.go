@@ -110,7 +110,7 @@ func (t *rows) page(r Query, found []row) Answer {
 // next is where the page after an item begins.
 func (t *rows) next(r Query, last Item) Item {
 	if r.OfIndex {
-		return entryOf(t.def, last)
+		return EntryOf(t.def, last)
 	}
 	return KeyOf(t.def, last)
 }

@@ -102,11 +102,11 @@ func (t *rows) set(key, before, after Item) {
 	if sameEntry(t.def, before, after) {
 		return
 	}
-	if was := entryOf(t.def, before); was.Exists() {
+	if was := EntryOf(t.def, before); was.Exists() {
 		partition, r := t.entry(was)
 		t.index.set(partition, r)
 	}
-	if is := entryOf(t.def, after); is.Exists() {
+	if is := EntryOf(t.def, after); is.Exists() {
 		partition, r := t.entry(is)
 		r.item = is
 		t.index.set(partition, r)

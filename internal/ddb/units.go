@@ -29,14 +29,14 @@ func ReadUnits(size int, strong bool) float64 {
 	return units / 2
 }
 
-// indexUnits is the charge of the table's index for a change of an item: what an entry that goes
+// IndexUnits is the charge of the table's index for a change of an item: what an entry that goes
 // costs, and what one that comes costs.
-func indexUnits(def *table.Definition, before, after Item) float64 {
+func IndexUnits(def *table.Definition, before, after Item) float64 {
 	units := 0.0
 	if sameEntry(def, before, after) {
 		return units
 	}
-	for _, entry := range []Item{entryOf(def, before), entryOf(def, after)} {
+	for _, entry := range []Item{EntryOf(def, before), EntryOf(def, after)} {
 		if entry.Exists() {
 			units += WriteUnits(entry.Size())
 		}
@@ -53,9 +53,9 @@ func sameEntry(def *table.Definition, before, after Item) bool {
 		before.attribute(index.Sort.Name).Equal(after.attribute(index.Sort.Name))
 }
 
-// entryOf is an item's entry in the table's index of keys; none where it lacks one of the index's
+// EntryOf is an item's entry in the table's index of keys; none where it lacks one of the index's
 // keys.
-func entryOf(def *table.Definition, it Item) Item {
+func EntryOf(def *table.Definition, it Item) Item {
 	if def.Index.Name == "" || !it.Exists() {
 		return Item{}
 	}

@@ -27,10 +27,11 @@ import (
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/digest"
 	"github.com/streamsort/streamsort/internal/dynamo"
+	"github.com/streamsort/streamsort/pkg/table"
 )
 
 // Prices on demand, in dollars a million units.
@@ -97,20 +98,25 @@ type Meter struct {
 
 	mu     sync.Mutex
 	counts Counts
-	// keys are the key attributes of each table, sizes the size of each item seen, by table and key.
-	keys  map[string][]string
-	sizes map[string]map[string]int
-	// indexes are the key attributes of each table's indexes, entries the place of each item seen
-	// in each of them.
-	indexes map[string][][]string
-	entries map[string]string
+	tables map[string]table.Definition       // the keys of those that were created through the Meter
+	items  map[string]map[digest.Digest]seen // by table and key
 }
+
+// seen is what is known of an item: its size, and its entry in the table's index.
+type seen struct {
+	size  int
+	entry ddb.Item
+}
+
+// indexOperation is the name under which the writes of indexes are counted: they are no requests of
+// their own.
+const indexOperation = "Index"
 
 // New returns a Meter in front of the transport.
 func New(next http.RoundTripper) *Meter {
 	return &Meter{
-		next: next, counts: Counts{}, keys: map[string][]string{}, sizes: map[string]map[string]int{},
-		indexes: map[string][][]string{}, entries: map[string]string{},
+		next: next, counts: Counts{},
+		tables: map[string]table.Definition{}, items: map[string]map[digest.Digest]seen{},
 	}
 }
 
@@ -155,11 +161,12 @@ type exchange struct {
 	ConsistentRead bool
 	ScannedCount   int
 	ReturnValues   string
-	KeySchema      []struct{ AttributeName string }
+	KeySchema      keySchema
 	IndexName      string
 
 	GlobalSecondaryIndexes []struct {
-		KeySchema []struct{ AttributeName string }
+		IndexName string
+		KeySchema keySchema
 	}
 	// RequestItems and Responses are of a BatchGetItem, whose answer's Responses are by table.
 	RequestItems map[string]struct {
@@ -179,15 +186,34 @@ func decode(raw []byte) exchange {
 	return x
 }
 
-func item(raw json.RawMessage) map[string]types.AttributeValue {
+type keySchema []struct{ AttributeName string }
+
+func (k keySchema) key(i int) table.Key {
+	if i < len(k) {
+		return table.Key{Name: k[i].AttributeName}
+	}
+	return table.Key{}
+}
+
+// definition is the keys of a table and of its index, of a CreateTable.
+func (x exchange) definition() table.Definition {
+	def := table.Definition{Partition: x.KeySchema.key(0), Sort: x.KeySchema.key(1)}
+	for _, index := range x.GlobalSecondaryIndexes {
+		keys := index.KeySchema
+		def.Index = table.Index{Name: index.IndexName, Partition: keys.key(0), Sort: keys.key(1)}
+	}
+	return def
+}
+
+func item(raw json.RawMessage) ddb.Item {
 	if len(raw) == 0 || string(raw) == "null" {
-		return nil
+		return ddb.Item{}
 	}
 	it, err := attributevalue.UnmarshalMapJSON(raw)
 	if err != nil {
-		return nil
+		return ddb.Item{}
 	}
-	return it
+	return dynamo.FromSDK(it)
 }
 
 func (m *Meter) count(operation string, asked []byte, status int, answered []byte) {
@@ -199,26 +225,16 @@ func (m *Meter) count(operation string, asked []byte, status int, answered []byt
 	if status == http.StatusOK || failed {
 		switch operation {
 		case "CreateTable":
-			for _, key := range in.KeySchema {
-				m.keys[in.TableName] = append(m.keys[in.TableName], key.AttributeName)
-			}
-			for _, index := range in.GlobalSecondaryIndexes {
-				var names []string
-				for _, key := range index.KeySchema {
-					names = append(names, key.AttributeName)
-				}
-				m.indexes[in.TableName] = append(m.indexes[in.TableName], names)
-			}
+			m.tables[in.TableName] = in.definition()
 		case "PutItem":
 			count.Writes = m.write(in.TableName, item(in.Item), item(out.Item), failed)
 		case "UpdateItem":
 			count.Writes = m.update(in, out, failed)
 		case "DeleteItem":
-			before := m.sizes[in.TableName][m.key(in.TableName, item(in.Key))]
-			count.Writes = ddb.WriteUnits(before)
+			key := m.key(in.TableName, item(in.Key))
+			count.Writes = ddb.WriteUnits(m.items[in.TableName][key].size)
 			if !failed {
-				delete(m.sizes[in.TableName], m.key(in.TableName, item(in.Key)))
-				m.indexed(in.TableName, m.key(in.TableName, item(in.Key)), nil)
+				m.store(in.TableName, key, ddb.Item{})
 			}
 		case "GetItem":
 			count.Reads = ddb.ReadUnits(m.see(in.TableName, item(out.Item)), in.ConsistentRead)
@@ -228,7 +244,7 @@ func (m *Meter) count(operation string, asked []byte, status int, answered []byt
 			size := 0
 			for _, raw := range out.Items {
 				if in.IndexName != "" {
-					size += itemSize(item(raw)) // an entry, not the item
+					size += item(raw).Size() // an entry, not the item
 					continue
 				}
 				size += m.see(in.TableName, item(raw))
@@ -247,15 +263,14 @@ func (m *Meter) count(operation string, asked []byte, status int, answered []byt
 }
 
 // write is the charge of a put of an item, where `there` is what stood in its way if it failed.
-func (m *Meter) write(table string, new, there map[string]types.AttributeValue, failed bool) float64 {
+func (m *Meter) write(table string, new, there ddb.Item, failed bool) float64 {
 	if failed {
 		return ddb.WriteUnits(m.see(table, there))
 	}
-	key, size := m.key(table, new), itemSize(new)
-	before := m.sizes[table][key]
-	m.note(table, key, size)
-	m.indexed(table, key, new)
-	return ddb.WriteUnits(max(before, size))
+	key := m.key(table, new)
+	before := m.items[table][key].size
+	m.store(table, key, new)
+	return ddb.WriteUnits(max(before, new.Size()))
 }
 
 func (m *Meter) update(in, out exchange, failed bool) float64 {
@@ -263,14 +278,11 @@ func (m *Meter) update(in, out exchange, failed bool) float64 {
 		return ddb.WriteUnits(m.see(in.TableName, item(out.Item)))
 	}
 	key := m.key(in.TableName, item(in.Key))
-	before := m.sizes[in.TableName][key]
-	after := before
+	before := m.items[in.TableName][key].size
 	if in.ReturnValues == "ALL_NEW" {
-		after = itemSize(item(out.Attributes))
-		m.note(in.TableName, key, after)
-		m.indexed(in.TableName, key, item(out.Attributes))
+		m.store(in.TableName, key, item(out.Attributes))
 	}
-	return ddb.WriteUnits(max(before, after))
+	return ddb.WriteUnits(max(before, m.items[in.TableName][key].size))
 }
 
 // batch is the charge of a BatchGetItem: each item is rounded up by itself, and one that is not
@@ -290,45 +302,48 @@ func (m *Meter) batch(in, out exchange) float64 {
 
 // see notes the size of an item that an answer shows, and returns it: the largest that is known,
 // for an answer may show a part only.
-func (m *Meter) see(table string, it map[string]types.AttributeValue) int {
-	if it == nil {
+func (m *Meter) see(table string, it ddb.Item) int {
+	if !it.Exists() {
 		return 0
 	}
 	key := m.key(table, it)
-	size := max(itemSize(it), m.sizes[table][key])
-	m.note(table, key, size)
-	return size
+	known := m.items[table][key]
+	known.size = max(it.Size(), known.size)
+	m.note(table, key, known)
+	return known.size
 }
 
-func (m *Meter) note(table, key string, size int) {
-	if m.sizes[table] == nil {
-		m.sizes[table] = map[string]int{}
+// store notes what stands under a key now, or that nothing does, and counts what the table's index
+// is charged for that.
+func (m *Meter) store(table string, key digest.Digest, after ddb.Item) {
+	def := m.tables[table]
+	if units := ddb.IndexUnits(&def, m.items[table][key].entry, after); units > 0 {
+		m.counts[indexOperation] = Count{Writes: m.counts[indexOperation].Writes + units}
 	}
-	m.sizes[table][key] = size
+	if !after.Exists() {
+		delete(m.items[table], key)
+		return
+	}
+	m.note(table, key, seen{after.Size(), ddb.EntryOf(&def, after)})
+}
+
+func (m *Meter) note(table string, key digest.Digest, known seen) {
+	if m.items[table] == nil {
+		m.items[table] = map[digest.Digest]seen{}
+	}
+	m.items[table][key] = known
 }
 
 func (m *Meter) mean(table string) int {
 	sum := 0
-	for _, size := range m.sizes[table] {
-		sum += size
+	for _, known := range m.items[table] {
+		sum += known.size
 	}
-	return sum / max(len(m.sizes[table]), 1)
+	return sum / max(len(m.items[table]), 1)
 }
 
 // key tells an item of a table from the others.
-func (m *Meter) key(table string, it map[string]types.AttributeValue) string {
-	var key strings.Builder
-	for _, name := range m.keys[table] {
-		switch v := it[name].(type) {
-		case *types.AttributeValueMemberS:
-			fmt.Fprintf(&key, "S%q", v.Value)
-		case *types.AttributeValueMemberN:
-			fmt.Fprintf(&key, "N%s", v.Value)
-		case *types.AttributeValueMemberB:
-			fmt.Fprintf(&key, "B%x", v.Value)
-		}
-	}
-	return key.String()
+func (m *Meter) key(table string, it ddb.Item) digest.Digest {
+	def := m.tables[table]
+	return ddb.KeyOf(&def, it).Digest()
 }
-
-func itemSize(it map[string]types.AttributeValue) int { return dynamo.FromSDK(it).Size() }

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -201,26 +200,14 @@ func unpack(program string, f template.Function) (string, error) {
 	}
 	folder := fmt.Sprintf("%s-%x", program, sha256.Sum256(text))
 	link := filepath.Join(folder, "bootstrap")
-	if _, err := os.Lstat(link); err == nil {
-		return link, nil
-	}
-	half, err := os.MkdirTemp(filepath.Dir(program), "unpacked")
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = os.RemoveAll(half) }()
-	for name, text := range f.Files {
-		if err := os.WriteFile(filepath.Join(half, name), []byte(text), 0o644); err != nil {
-			return "", err
+	return link, cache.Make(folder, folder, func(half string) error {
+		for name, text := range f.Files {
+			if err := os.WriteFile(filepath.Join(half, name), []byte(text), 0o644); err != nil {
+				return err
+			}
 		}
-	}
-	if err := os.Symlink(program, filepath.Join(half, "bootstrap")); err != nil {
-		return "", err
-	}
-	if err := os.Rename(half, folder); err != nil && !errors.Is(err, fs.ErrExist) {
-		return "", err
-	}
-	return link, nil
+		return os.Symlink(program, filepath.Join(half, "bootstrap"))
+	})
 }
 
 // build builds with the flags of a deployment, but for this machine, which is quick where nothing
@@ -231,17 +218,11 @@ func (r buildRun) build(ctx context.Context, packages []string, logger *slog.Log
 	if r.version != "" {
 		logger.Info("their source is fetched by the Go toolchain, the first time, into its module cache (20 MB)", "version", r.version)
 	}
-	if err := os.MkdirAll(filepath.Dir(r.out), 0o755); err != nil {
-		return err
-	}
-	lock, err := os.OpenFile(filepath.Join(filepath.Dir(r.out), ".lock"), os.O_CREATE, 0o644)
+	lock, err := lockFolder(filepath.Dir(r.out), syscall.LOCK_EX)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = lock.Close() }()
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
-		return err
-	}
 	flags := []string{"-buildvcs=false", "-trimpath", "-tags", "lambda.norpc,nethttpomithttp2", "-ldflags", "-s -w"}
 	environment := append(os.Environ(), "CGO_ENABLED=0", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH)
 	var command *exec.Cmd

@@ -1,6 +1,7 @@
 package localstack
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,16 +18,25 @@ func lockData(config *Config) (*os.File, error) {
 	if config.Data, err = filepath.Abs(config.Data); err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(config.Data, 0o755); err != nil {
+	lock, err := lockFolder(config.Data, syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return nil, fmt.Errorf("%s is in use by another local stack", config.Data)
+	}
+	return lock, err
+}
+
+// lockFolder makes a folder and takes it, until the file is closed.
+func lockFolder(folder string, how int) (*os.File, error) {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return nil, err
 	}
-	lock, err := os.OpenFile(filepath.Join(config.Data, ".lock"), os.O_CREATE, 0o644)
+	lock, err := os.OpenFile(filepath.Join(folder, ".lock"), os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, err
 	}
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	if err := syscall.Flock(int(lock.Fd()), how); err != nil {
 		_ = lock.Close()
-		return nil, fmt.Errorf("%s is in use by another local stack", config.Data)
+		return nil, err
 	}
 	return lock, nil
 }

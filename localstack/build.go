@@ -113,7 +113,7 @@ type buildRun struct{ root, version, out string }
 // so that what runs is what is written now; else its asset runs; else it is one of this project's,
 // and is fetched. Those are in a release's zips, where there are any.
 func plan(all []*loaded, config Config) (map[string]program, error) {
-	programs, known := map[string]program{}, modules{}
+	programs := map[string]program{}
 	var errs []error
 	for _, l := range all {
 		for _, f := range l.Functions {
@@ -121,7 +121,7 @@ func plan(all []*loaded, config Config) (map[string]program, error) {
 				continue
 			}
 			var err error
-			if programs[f.Name], err = known.program(l.path, f, config); err != nil {
+			if programs[f.Name], err = programOf(l.path, f, config); err != nil {
 				errs = append(errs, fmt.Errorf("%s: Resources.%s: %w", l.path, f.LogicalID, err))
 			}
 		}
@@ -129,12 +129,12 @@ func plan(all []*loaded, config Config) (map[string]program, error) {
 	return programs, errors.Join(errs...)
 }
 
-func (m modules) program(templatePath string, f template.Function, config Config) (program, error) {
+func programOf(templatePath string, f template.Function, config Config) (program, error) {
 	own := strings.HasPrefix(f.Source, ownFunctions)
 	if own && config.Zips != "" {
 		return zippedProgram(config.Zips, f.Source)
 	}
-	s, found, err := m.find(templatePath, f)
+	s, found, err := find(templatePath, f)
 	if err != nil {
 		return program{}, err
 	}

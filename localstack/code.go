@@ -9,11 +9,12 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+
+	"golang.org/x/mod/modfile"
 
 	"github.com/streamsort/streamsort/localstack/template"
 )
@@ -33,35 +34,26 @@ const (
 	ownFunctions = ownModule + "/functions/"
 )
 
-// modules are the Go modules that were looked for, by their folders; nil if absent.
-type modules map[string]*module
-
-// module is what is read of a go.mod.
-type module struct {
-	Module struct{ Path string }
-	Tool   []struct{ Path string }
-}
-
 // find finds what a function is built from: a folder, absolute or below one that the template is
 // in, or an import path of the nearest module above the template that has it, or names it as a
 // tool.
-func (m modules) find(templatePath string, f template.Function) (found source, ok bool, err error) {
+func find(templatePath string, f template.Function) (found source, ok bool, err error) {
 	if f.Source == "" {
 		return source{}, false, nil
 	}
 	if filepath.IsAbs(f.Source) {
-		return m.folder(filepath.Clean(f.Source))
+		return inFolder(filepath.Clean(f.Source))
 	}
 	for dir := filepath.Dir(templatePath); ; dir = filepath.Dir(dir) {
-		if found, ok, err = m.folder(filepath.Join(dir, filepath.FromSlash(f.Source))); ok || err != nil {
+		if found, ok, err = inFolder(filepath.Join(dir, filepath.FromSlash(f.Source))); ok || err != nil {
 			return found, ok, err
 		}
-		module, err := m.read(dir)
+		module, err := readModule(dir)
 		if err != nil {
 			return source{}, false, err
 		}
-		if module != nil && module.builds(f.Source) {
-			return source{root: dir, module: module.Module.Path, pkg: f.Source}, true, nil
+		if module != nil && builds(module, f.Source) {
+			return source{root: dir, module: module.Module.Mod.Path, pkg: f.Source}, true, nil
 		}
 		if dir == filepath.Dir(dir) {
 			return source{}, false, nil
@@ -69,19 +61,19 @@ func (m modules) find(templatePath string, f template.Function) (found source, o
 	}
 }
 
-// folder is the source in a folder, if there is one in a module.
-func (m modules) folder(folder string) (found source, ok bool, err error) {
+// inFolder is the source in a folder, if there is one in a module.
+func inFolder(folder string) (found source, ok bool, err error) {
 	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
 		return source{}, false, nil
 	}
 	for dir := folder; ; dir = filepath.Dir(dir) {
-		module, err := m.read(dir)
+		module, err := readModule(dir)
 		if err != nil {
 			return source{}, false, err
 		}
 		if module != nil {
 			relative, err := filepath.Rel(dir, folder)
-			return source{root: dir, module: module.Module.Path, pkg: "./" + filepath.ToSlash(relative)}, err == nil, err
+			return source{root: dir, module: module.Module.Mod.Path, pkg: "./" + filepath.ToSlash(relative)}, err == nil, err
 		}
 		if dir == filepath.Dir(dir) {
 			return source{}, false, nil
@@ -89,33 +81,27 @@ func (m modules) folder(folder string) (found source, ok bool, err error) {
 	}
 }
 
-// read reads the go.mod of a folder.
-func (m modules) read(dir string) (*module, error) {
-	if known, ok := m[dir]; ok {
-		return known, nil
-	}
-	if _, err := os.Stat(filepath.Join(dir, "go.mod")); err != nil {
-		m[dir] = nil
+// readModule reads the go.mod of a folder; nil if there is none.
+func readModule(dir string) (*modfile.File, error) {
+	path := filepath.Join(dir, "go.mod")
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
-	}
-	command := exec.Command("go", "mod", "edit", "-json")
-	command.Dir = dir
-	text, err := command.Output()
-	if err != nil {
-		return nil, fmt.Errorf("go mod edit -json in %s: %w", dir, err)
-	}
-	found := &module{}
-	if err := json.Unmarshal(text, found); err != nil {
+	} else if err != nil {
 		return nil, err
 	}
-	m[dir] = found
-	return found, nil
+	module, err := modfile.Parse(path, text, nil)
+	if err == nil && module.Module == nil {
+		err = fmt.Errorf("%s names no module", path)
+	}
+	return module, err
 }
 
 // builds reports whether an import path is the module's own, or of its tools.
-func (m *module) builds(path string) bool {
-	return slices.ContainsFunc(m.Tool, func(tool struct{ Path string }) bool { return tool.Path == path }) ||
-		path == m.Module.Path || strings.HasPrefix(path, m.Module.Path+"/")
+func builds(module *modfile.File, path string) bool {
+	own := module.Module.Mod.Path
+	return slices.ContainsFunc(module.Tool, func(tool *modfile.Tool) bool { return tool.Path == path }) ||
+		path == own || strings.HasPrefix(path, own+"/")
 }
 
 // errNoAsset is of a function whose built code does not lie beside its template.

@@ -73,7 +73,8 @@ func inFolder(folder string) (found source, ok bool, err error) {
 		}
 		if module != nil {
 			relative, err := filepath.Rel(dir, folder)
-			return source{root: dir, module: module.Module.Mod.Path, pkg: "./" + filepath.ToSlash(relative)}, err == nil, err
+			pkg := "./" + filepath.ToSlash(relative)
+			return source{root: dir, module: module.Module.Mod.Path, pkg: pkg}, err == nil, err
 		}
 		if dir == filepath.Dir(dir) {
 			return source{}, false, nil
@@ -81,7 +82,7 @@ func inFolder(folder string) (found source, ok bool, err error) {
 	}
 }
 
-// readModule reads the go.mod of a folder; nil if there is none.
+// readModule reads the go.mod of a folder; nil where it has no such file.
 func readModule(dir string) (*modfile.File, error) {
 	path := filepath.Join(dir, "go.mod")
 	text, err := os.ReadFile(path)
@@ -100,8 +101,8 @@ func readModule(dir string) (*modfile.File, error) {
 // builds reports whether an import path is the module's own, or of its tools.
 func builds(module *modfile.File, path string) bool {
 	own := module.Module.Mod.Path
-	return slices.ContainsFunc(module.Tool, func(tool *modfile.Tool) bool { return tool.Path == path }) ||
-		path == own || strings.HasPrefix(path, own+"/")
+	return path == own || strings.HasPrefix(path, own+"/") ||
+		slices.ContainsFunc(module.Tool, func(t *modfile.Tool) bool { return t.Path == path })
 }
 
 // errNoAsset is of a function whose built code does not lie beside its template.

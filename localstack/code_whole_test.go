@@ -110,15 +110,14 @@ func TestAppOfOnesOwn(t *testing.T) {
 }
 
 // TestWithoutGo: where the go command is missing, the error says that, and not that no module has
-// the functions.
+// the function.
 func TestWithoutGo(t *testing.T) {
 	ownCache(t)
 	root := t.TempDir()
-	write(t, root, map[string]string{"go.mod": "module example.com/app\n\ngo 1.26\n", "a/a.go": "package main\n", "b/b.go": "package main\n"})
+	write(t, root, map[string]string{"go.mod": "module example.com/app\n\ngo 1.26\n", "a/a.go": "package main\n"})
 	t.Setenv("PATH", t.TempDir())
-	l := &loaded{path: filepath.Join(root, "Shop.template.json"), Template: &template.Template{Functions: []template.Function{
-		{Name: "a", LogicalID: "A", Source: "a"}, {Name: "b", LogicalID: "B", Source: "b"},
-	}}}
+	functions := []template.Function{{Name: "a", LogicalID: "A", Source: "a"}}
+	l := &loaded{path: filepath.Join(root, "a.json"), Template: &template.Template{Functions: functions}}
 	_, err := planAndBuild(t, l)
 	check.Need(t, err != nil, "it was built")
 	check.That(t, strings.Contains(err.Error(), `"go": executable file not found`) &&

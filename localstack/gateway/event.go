@@ -26,8 +26,8 @@ type event struct {
 	RequestContext requestContext `json:"requestContext"`
 }
 
-// requestContext has an authoriser with null where AWS has it, which the SDK's type cannot have, and
-// no authentication, which that type always has.
+// requestContext has an authoriser with null where AWS has it, which the SDK's type cannot have,
+// and no authentication, which that type always has.
 type requestContext struct {
 	events.APIGatewayV2HTTPRequestContext
 	Authorizer     *authorizer `json:"authorizer,omitempty"`
@@ -74,7 +74,8 @@ func newEvent(r *http.Request, body []byte, t target, now time.Time) ([]byte, er
 		RequestID: rand.Text()[:15] + "=", RouteKey: t.routeKey, Stage: t.stage.Name,
 		Time: now.UTC().Format("02/Jan/2006:15:04:05 -0700"), TimeEpoch: now.UnixMilli(),
 		HTTP: events.APIGatewayV2HTTPRequestContextHTTPDescription{
-			Method: r.Method, Path: t.path, Protocol: r.Proto, SourceIP: sourceIP(r), UserAgent: r.UserAgent(),
+			Method: r.Method, Path: t.path, Protocol: r.Proto,
+			SourceIP: sourceIP(r), UserAgent: r.UserAgent(),
 		},
 	}
 	switch {

@@ -81,8 +81,9 @@ func (s *Server) UpdateStack(ctx context.Context, stack, template string, change
 	parameters := values(changed)
 	for _, parameter := range had.Parameters {
 		if _, is := changed[*parameter.ParameterKey]; !is {
-			parameter = types.Parameter{ParameterKey: parameter.ParameterKey, UsePreviousValue: aws.Bool(true)}
-			parameters = append(parameters, parameter)
+			parameters = append(parameters, types.Parameter{
+				ParameterKey: parameter.ParameterKey, UsePreviousValue: aws.Bool(true),
+			})
 		}
 	}
 	_, err = s.stacks().UpdateStack(ctx, &cloudformation.UpdateStackInput{

@@ -166,8 +166,11 @@ const idle = time.Minute
 func (q *Queue) take(now time.Time) (batch []message, wait time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for len(q.waiting) > 0 && len(batch) < q.config.Reader.BatchSize && !q.waiting[0].visible.After(now) {
+	for len(q.waiting) > 0 && len(batch) < q.config.Reader.BatchSize {
 		m := q.waiting[0]
+		if m.visible.After(now) {
+			break
+		}
 		q.waiting = q.waiting[1:]
 		if now.Sub(m.sent) > q.config.Queue.Retention {
 			q.stats.Expired++
@@ -193,7 +196,8 @@ func (q *Queue) hand(ctx context.Context, batch []message) {
 	}
 	all := err != nil || functionError != ""
 	if all {
-		q.config.Logger.Warn("a batch of a queue's messages comes again", "queue", q.config.Queue.Name, "messages", len(batch), "error", err, "functionError", functionError)
+		q.config.Logger.Warn("a batch of a queue's messages comes again", "queue", q.config.Queue.Name,
+			"messages", len(batch), "error", err, "functionError", functionError)
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()

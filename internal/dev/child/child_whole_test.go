@@ -61,31 +61,29 @@ func TestParentKilled(t *testing.T) {
 	})
 }
 
-// TestServe: a server whose port another one took ends; the next one gets another port. One that
-// always ends is given up, with what it said.
+// TestServe: a server that ends before it answers, as where its port is taken, is started again. One
+// that always ends is given up, with what it said.
 func TestServe(t *testing.T) {
-	var ports []int
-	command := func(script string) func(int) (*exec.Cmd, error) {
-		return func(port int) (*exec.Cmd, error) {
-			ports = append(ports, port)
-			return exec.Command("sh", "-c", fmt.Sprintf(script, len(ports))), nil
-		}
+	started := 0
+	script := "echo trial $0; test $0 = 2 && exec sleep 1000"
+	command := func(int) (*exec.Cmd, error) {
+		started++
+		return exec.Command("sh", "-c", script, fmt.Sprint(started)), nil
 	}
 	secondAnswers := func(context.Context) error {
-		if len(ports) < 2 {
-			return errors.New("not yet")
+		if started < 2 {
+			return errors.New("no answer")
 		}
 		return nil
 	}
-	s := check.Get(Serve(t.Context(), command("test %d = 2 && exec sleep 1000"), secondAnswers))
+	s := check.Get(Serve(t.Context(), command, secondAnswers))
 	_, ended := s.Ended()
-	check.That(t, !ended && len(ports) == 2, "ended %t after %v", ended, ports)
+	check.That(t, !ended && started == 2, "ended %t after %d starts", ended, started)
 	s.Close()
 	how, ended := s.Ended()
 	check.That(t, ended && strings.Contains(how, "killed"), "%t, %s", ended, how)
-	ports = nil
-	never := func(context.Context) error { return errors.New("no") }
-	_, err := Serve(t.Context(), command("echo trial %d"), never)
-	check.Need(t, err != nil && len(ports) == 3, "%v after %v", err, ports)
+	started, script = 0, "echo trial $0"
+	_, err := Serve(t.Context(), command, func(context.Context) error { return errors.New("no answer") })
+	check.Need(t, err != nil && started == 3, "%v after %d starts", err, started)
 	check.That(t, strings.Contains(err.Error(), "trial 3"), "%v", err)
 }

@@ -313,7 +313,7 @@ func (m *Meter) see(table string, it ddb.Item) int {
 	return known.size
 }
 
-// store notes what stands under a key now, or that nothing does, and counts what the table's index
+// store notes what is stored under a key now, or that nothing is, and counts what the table's index
 // is charged for that.
 func (m *Meter) store(table string, key digest.Digest, after ddb.Item) {
 	def := m.tables[table]

@@ -39,14 +39,12 @@ help:
 
 ## Run
 # INPUT=file.ndjson: where the messages come from. MODE=sync|async: who moves the cursors.
-# CHAOS=1: processes are killed. TRACKED=1 commits each batch only when the work of its messages
-# is done. STAY=1 leaves the stack and its page up.
+# CHAOS=1: processes are killed. STAY=1 leaves the stack and its page up.
 INPUT ?=
 MODE ?= sync
 CHAOS ?=
-TRACKED ?=
 STAY ?=
-export INPUT MODE CHAOS TRACKED STAY
+export INPUT MODE CHAOS STAY
 .PHONY: demo
 demo: deps ## run the main job here (CHAOS=1, STAY=1)
 	@$(LOCAL_RUN) ./examples/demo

@@ -45,15 +45,6 @@ func TestDemo(t *testing.T) {
 		"your function  273 messages of 18 queues", "process        273 messages of 18 queues")
 }
 
-// TestTrackedDemo: what is committed is done, also where processes are killed in the middle of a
-// tree.
-func TestTrackedDemo(t *testing.T) {
-	for _, o := range []options{{count: 200}, {input: data}} {
-		o.mode, o.tracked, o.chaos = "sync", true, true
-		shows(t, o, "0 before their tree was done", "order violations    0", whole, "unchanged")
-	}
-}
-
 // TestDemoWithAGap: what is before the gap comes out, what is behind it waits, and the demo ends
 // and says for which seq.
 func TestDemoWithAGap(t *testing.T) {

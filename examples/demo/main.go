@@ -1,7 +1,7 @@
 // Command demo shows the main job on this machine: it starts the stack's own template on the local
 // stack, shows a gap, a crash and a retry with five messages, sends thousands out of order over
 // HTTP, watches a consumer get them in order, checks that nothing was lost, repeated or out of
-// order, and ends. `make demo` runs it; INPUT, MODE, CHAOS, TRACKED and STAY say how.
+// order, and ends. `make demo` runs it; INPUT, MODE, CHAOS and STAY say how.
 package main
 
 import (

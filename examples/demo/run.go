@@ -37,16 +37,13 @@ type options struct {
 	mode string
 	// chaos kills function processes and delivers batches twice.
 	chaos bool
-	// tracked has process commit each batch only when the work of its messages is done, by two
-	// functions one behind the other.
-	tracked bool
 	// stay leaves the stack and its live page up, until it is interrupted.
 	stay bool
 }
 
 func fromEnvironment() (options, error) {
 	o := options{input: os.Getenv("INPUT"), count: 2000, mode: os.Getenv("MODE")}
-	for name, on := range map[string]*bool{"CHAOS": &o.chaos, "TRACKED": &o.tracked, "STAY": &o.stay} {
+	for name, on := range map[string]*bool{"CHAOS": &o.chaos, "STAY": &o.stay} {
 		switch value := os.Getenv(name); value {
 		case "", "0":
 		case "1":
@@ -82,17 +79,6 @@ func run(ctx context.Context, o options, out io.Writer) error {
 		return err
 	}
 	defer stop()
-	var trees *trees
-	if o.tracked {
-		if trees, err = watchTrees(stack, stack.DynamoDB(), due); err != nil {
-			return err
-		}
-		defer stack.Subscribe(func(l localstack.Line) {
-			if l.LogicalID == "WorkFunction" {
-				trees.line(l.Text)
-			}
-		})()
-	}
 	fmt.Fprintf(out, "==> the stack runs (%.1fs): %s\n", time.Since(began).Seconds(), stack.URL())
 
 	show := 8
@@ -115,17 +101,13 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	}
 	sent := time.Since(sending)
 	fmt.Fprintf(out, "==> sent; waiting until all are out, in order, both ways\n")
-	if err := trees.wait(ctx, ways[0].Distinct(), out); err != nil {
-		return err
-	}
 	if err := drain(ctx, stack, ways, o.chaos, out); err != nil {
 		return err
 	}
 	cost := counts().Sub(before).Total()
 	err = summarise(out, summary{
 		arrivals: len(arrivals), outcomes: outcomes, ways: ways, chaos: o.chaos, stack: stack,
-		gaps: gaps, trees: trees,
-		cost: cost, sent: sent, total: time.Since(began),
+		gaps: gaps, cost: cost, sent: sent, total: time.Since(began),
 	})
 	if err == nil && o.stay {
 		err = stay(ctx, stack, out)
@@ -194,35 +176,14 @@ func start(ctx context.Context, o options, out io.Writer) (*localstack.Stack, fu
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	receiver := filepath.Join("examples", "receiver", "receiver.template.json")
-	env := map[string]string{"STREAMSORT_MODE": o.mode, "SweepFunction.STREAMSORT_EVENT_BUS": ""}
-	template := filepath.Join(root, "examples", "demo", "streamsort.patch.json")
-	folder := ""
-	if o.tracked {
-		receiver = filepath.Join("examples", "demo", "work.template.json")
-		// The functions' sources are found from where the template lies.
-		build := filepath.Join(root, ".build")
-		if err = os.MkdirAll(build, 0o700); err == nil {
-			folder, err = os.MkdirTemp(build, "demo-")
-		}
-		if err == nil {
-			template, err = trackedTemplate(template, folder, env)
-		}
-		env["AckFunction.STREAMSORT_EVENT_BUS"] = ""
-	}
-	stopServers := func() { server.Close(); _ = os.RemoveAll(folder) }
-	if err != nil {
-		stopServers()
-		return nil, nil, nil, err
-	}
 	config := localstack.Config{
 		Templates: []string{
-			template,
+			filepath.Join(root, "examples", "demo", "streamsort.patch.json"),
 			filepath.Join(root, "examples", "webhooks", "template.json"),
-			filepath.Join(root, receiver),
+			filepath.Join(root, "examples", "receiver", "receiver.template.json"),
 		},
 		// No event bus here: what the sweep announces stays in its log.
-		Env:    env,
+		Env:    map[string]string{"STREAMSORT_MODE": o.mode, "SweepFunction.STREAMSORT_EVENT_BUS": ""},
 		Server: server.URL,
 		Logger: slog.New(slog.DiscardHandler),
 		// AWS waits a minute before it repeats an asynchronous call.
@@ -234,10 +195,10 @@ func start(ctx context.Context, o options, out io.Writer) (*localstack.Stack, fu
 	}
 	stack, err := localstack.Run(ctx, config)
 	if err != nil {
-		stopServers()
+		server.Close()
 		return nil, nil, nil, err
 	}
-	return stack, metered.Counts, func() { stack.Close(); stopServers() }, nil
+	return stack, metered.Counts, func() { stack.Close(); server.Close() }, nil
 }
 
 // How the messages are sent.

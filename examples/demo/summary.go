@@ -21,9 +21,7 @@ type summary struct {
 	ways     []*way
 	chaos    bool
 	// gaps is what the input does not have: the messages behind it wait.
-	gaps []traffic.Gap
-	// trees is what was seen of the trees of work; nil where none is tracked.
-	trees       *trees
+	gaps        []traffic.Gap
 	stack       *localstack.Stack
 	cost        meter.Count
 	sent, total time.Duration
@@ -61,11 +59,6 @@ func summarise(out io.Writer, s summary) error {
 			errs = append(errs, fmt.Errorf("%s: %s", w.name, violation))
 		}
 	}
-	if s.trees != nil {
-		text, early := s.trees.row()
-		rows = append(rows, row{"trees", text})
-		errs = append(errs, early...)
-	}
 	rows = append(rows, []row{
 		{"order violations", fmt.Sprint(violations)},
 		{"lost", fmt.Sprint(lost)},
@@ -79,7 +72,7 @@ func summarise(out io.Writer, s summary) error {
 	if lost != 0 {
 		errs = append(errs, fmt.Errorf("%d messages are lost", lost))
 	}
-	if again > 0 && !s.chaos && s.trees == nil {
+	if again > 0 && !s.chaos {
 		errs = append(errs, fmt.Errorf("%d batches came twice, and nothing was killed", again))
 	}
 	if s.chaos && killed == 0 && repeatedByStream == 0 {

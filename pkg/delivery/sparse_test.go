@@ -13,7 +13,6 @@ import (
 
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/dev/check"
-	"github.com/streamsort/streamsort/internal/dev/cost"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
 	"github.com/streamsort/streamsort/internal/dev/whole"
 	"github.com/streamsort/streamsort/internal/fanout"
@@ -98,11 +97,10 @@ type sparse struct {
 	moves     int
 	// ready is when each message was in order, by queue; got how many of a queue each consumer got,
 	// and late after how long it got each.
-	ready map[string][]time.Time
-	got   map[string]int
-	late  []time.Duration
-	// batches is how many the consumers got, events how many calls of process there were.
-	batches, events int
+	ready   map[string][]time.Time
+	got     map[string]int
+	late    []time.Duration
+	batches int // that the consumers got
 }
 
 func newSparse(t *testing.T, job sparseJob) *sparse {
@@ -161,7 +159,6 @@ func (s *sparse) deliver() {
 		answer, err := s.handle[by](s.Context(), table.StreamEvent{Records: s.records})
 		check.Need(s, err == nil && len(answer.BatchItemFailures) == 0, "%v %v", answer, err)
 		s.records = nil
-		s.events++
 	}
 }
 
@@ -203,11 +200,8 @@ func (s *sparse) report(n float64) {
 		requests: float64(all.Reads+all.Writes) / n, writes: all.Units.Writes / n, reads: all.Units.Reads / n,
 		p50: s.late[len(s.late)/2].Seconds(), p99: s.late[len(s.late)*99/100].Seconds(),
 	}
-	dollars := cost.Took{
-		Units: cost.Units{Writes: is.writes, Reads: is.reads}, Batches: float64(s.batches) / n, Calls: float64(s.events) / n,
-	}.Million()
-	s.Logf("all      %.2f requests, %.2f write and %.2f read units a message, $%.2f a million; %.2f moves, %.2f batches; delivered after %.2f s, p99 %.2f s, at most %.2f s",
-		is.requests, is.writes, is.reads, dollars, float64(s.moves)/n, float64(s.batches)/n, is.p50, is.p99, s.late[len(s.late)-1].Seconds())
+	s.Logf("all      %.2f requests, %.2f write and %.2f read units a message; %.2f moves, %.2f batches; delivered after %.2f s, p99 %.2f s, at most %.2f s",
+		is.requests, is.writes, is.reads, float64(s.moves)/n, float64(s.batches)/n, is.p50, is.p99, s.late[len(s.late)-1].Seconds())
 	most := s.most
 	if len(s.got) != 400 || is.requests > most.requests || is.writes > most.writes || is.reads > most.reads ||
 		is.p50 > most.p50 || is.p99 > most.p99 {

@@ -51,7 +51,7 @@ func TestTooMuchForSingles(t *testing.T) {
 	}
 	var out bytes.Buffer
 	check.OK(t, w.Write(&out))
-	for _, want := range []string{"One queue takes 1000 messages a second", "50000 in batches of 100 that are one item", "is left out", "gathered (append)"} {
+	for _, want := range []string{"One queue takes 1000 messages a second", "50000 in batches of 100 that are one item", "is left out"} {
 		check.That(t, strings.Contains(out.String(), want), "no %q in\n%s", want, &out)
 	}
 	w.Queues = 10

@@ -120,13 +120,13 @@ func (w Workload) Bills() []Bill {
 	return append(bills, w.fifo())
 }
 
-// usual is the flow in numbered queues, and its name; where they do not take the rate, that of
-// queues to which batches are appended.
-func (w Workload) usual() (flow, string) {
+// usual is the flow in numbered queues; where they do not take the rate, that of queues to which
+// batches are appended.
+func (w Workload) usual() flow {
 	if w.singly() {
-		return w.sync(), "sync"
+		return w.sync()
 	}
-	return w.append(), "append"
+	return w.append()
 }
 
 // flow is what a second brings, behind the producer.

@@ -26,19 +26,6 @@ func (w Workload) Write(out io.Writer) error {
 	}
 	w.writeRows(out)
 	w.writeQueue(out)
-	if err := w.writeWindows(out); err != nil {
-		return err
-	}
-	usual, name := w.usual()
-	sweep := w.sweep(usual.moves)
-	fmt.Fprintf(out, "\nThe sweep sees every open gap, lag, dead claim and due chain of %d queues within 5 minutes:\n"+
-		"$%.2f a month where nothing moves (rounds %.2f, the day's full round %.2f, calls %.2f),\n"+
-		"and $%.2f for the consumers of queues that moved (%s).\n",
-		w.Queues, sweep.Quiet(), sweep.Rounds, sweep.Full, sweep.Calls, sweep.Moved, name)
-	clock := w.timer()
-	fmt.Fprintf(out, "\nThe timer: $%.2f a month where nothing is due, and $%.2f for a million wake-ups that come one by one\n"+
-		"($%.2f where ten come at a time). A retry, a skip, a takeover and a chain that is late are one each.\n",
-		clock.Polls, clock.Million, clock.Together)
 	_, err := fmt.Fprintln(out, "\nSQS FIFO keeps the order in which messages are sent: it does not sort them.\ndocs/reference/cost.md says what is assumed, and what is left out.")
 	return err
 }
@@ -69,8 +56,7 @@ func (w Workload) gathers() string {
 	if w.Window == 0 || w.Keyed {
 		return fmt.Sprintf("%gs", w.Window)
 	}
-	usual, _ := w.usual()
-	return fmt.Sprintf("%gs (with processBatchSize %.0f or more)", w.Window, w.records(usual, w.Window))
+	return fmt.Sprintf("%gs (with processBatchSize %.0f or more)", w.Window, w.records(w.usual(), w.Window))
 }
 
 // writeQueue prints what one queue takes, and says what is left out for it.
@@ -105,19 +91,4 @@ func (w Workload) logs() string {
 		return "of all calls"
 	}
 	return "by outcome"
-}
-
-// writeWindows prints what it costs to have records gathered, by how long.
-func (w Workload) writeWindows(out io.Writer) error {
-	if w.Keyed {
-		return nil
-	}
-	_, name := w.usual()
-	fmt.Fprintf(out, "\nDollars a million messages, by how long records of the streams are gathered (%s):\n\n", name)
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "window\tsort\tone consumer\tprocessBatchSize, at least\t")
-	for _, g := range w.gathered() {
-		fmt.Fprintf(table, "%gs\t%.3f\t%.3f\t%.0f\t\n", g.Seconds, g.Sort, g.Process, g.Records)
-	}
-	return table.Flush()
 }

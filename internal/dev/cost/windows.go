@@ -10,8 +10,6 @@ type Gathered struct {
 	// Sort is what its calls and looks take where the producer moves the cursors, so that nobody
 	// waits for it; Process what one consumer takes, for which its messages wait.
 	Sort, Process float64
-	// Records is how many of them a call of process must take at least: processBatchSize.
-	Records float64
 }
 
 // windows are those of the curve, in seconds; 0 is at once: 4 polls a second.
@@ -19,7 +17,7 @@ var windows = [...]float64{0, 1, 2, 5, 10, 30}
 
 func (w Workload) gathered() []Gathered {
 	var curve []Gathered
-	f, _ := w.usual()
+	f := w.usual()
 	for _, seconds := range windows {
 		w.Window = seconds
 		window := math.Max(seconds, 1.0/polls)
@@ -30,7 +28,6 @@ func (w Workload) gathered() []Gathered {
 		consumer := w.delivered("", f).Total() - w.sorter("", f).Total()
 		curve = append(curve, Gathered{
 			Seconds: seconds, Sort: sort.Total() / w.Messages() * million, Process: consumer / w.Messages() * million,
-			Records: w.records(f, window),
 		})
 	}
 	return curve

@@ -45,7 +45,7 @@ var ownQueue = map[string]string{"sqs": "Payments", "s3 by sqs": "Notified", "s3
 func TestSources(t *testing.T) {
 	s := run(t, Config{Templates: []string{"testdata/sources.patch.json"}, Env: map[string]string{"STREAMSORT_SETTLE": "1h"}})
 	random := rand.New(rand.NewPCG(7, 8))
-	shapes := sourcetest.Shapes()
+	shapes := sourcetest.Shapes
 	for i, shape := range shapes {
 		var records []json.RawMessage
 		for queue := range sourceQueues {

@@ -345,7 +345,7 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 // One request of an event going wrong, in each way: the records whose fate is unknown are repeated,
 // and then all are there, once.
 func TestEveryRequestFails(t *testing.T) {
-	for _, shape := range sourcetest.Shapes() {
+	for _, shape := range sourcetest.Shapes {
 		if shape.Name != "sqs" && shape.Name != "sqsFifo" && shape.Name != "kinesis" && shape.Name != "kafka" {
 			continue
 		}

@@ -141,7 +141,7 @@ func (w *world) check(shape sourcetest.Shape, each int) (lost, disordered int) {
 // events, in the same groups.
 func TestManyRecords(t *testing.T) {
 	each := max(*many/manyQueues, 1)
-	for i, shape := range sourcetest.Shapes() {
+	for i, shape := range sourcetest.Shapes {
 		t.Run(shape.Name, func(t *testing.T) {
 			t.Parallel()
 			of := check.Get(source.Read([]byte(shape.Source)))

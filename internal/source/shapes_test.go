@@ -29,7 +29,7 @@ func one(s *source.Source, r *source.Record) (cursor.Message, error) {
 }
 
 func shapeOf(name string) sourcetest.Shape {
-	all := sourcetest.Shapes()
+	all := sourcetest.Shapes
 	return all[slices.IndexFunc(all, func(s sourcetest.Shape) bool { return s.Name == name })]
 }
 
@@ -51,7 +51,7 @@ func made(t *testing.T, s *source.Source, event json.RawMessage) cursor.Message 
 // Each kind's records go to their queues, in the order in which they were made, each under an id of
 // its own; and a record makes the same message each time, in whatever event it comes.
 func TestShapes(t *testing.T) {
-	for _, shape := range sourcetest.Shapes() {
+	for _, shape := range sourcetest.Shapes {
 		t.Run(shape.Name, func(t *testing.T) {
 			s := read(t, shape.Source)
 			const many = 600
@@ -83,7 +83,7 @@ func TestShapes(t *testing.T) {
 // A record in the company of others, of other queues and of its own twice, is what it is alone.
 func TestRecordsAreTheSameInAnyCompany(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 5))
-	for _, shape := range sourcetest.Shapes() {
+	for _, shape := range sourcetest.Shapes {
 		if shape.Most == 1 {
 			continue
 		}
@@ -195,7 +195,7 @@ func TestOrderOfNumbersAndSequencers(t *testing.T) {
 
 // What a source's kind is not is a record that cannot be read; the one beside it can.
 func TestRecordsThatCannotBeRead(t *testing.T) {
-	for _, shape := range sourcetest.Shapes() {
+	for _, shape := range sourcetest.Shapes {
 		if shape.Most == 1 || shape.Name == "kafka" || shape.Name == "sqs" || shape.Name == "sqsFifo" {
 			continue
 		}
@@ -487,7 +487,7 @@ func TestSpecialRecords(t *testing.T) {
 // FuzzSplit: nothing that others write makes a panic, or a message that is not whole.
 func FuzzSplit(f *testing.F) {
 	var sources []*source.Source
-	for _, shape := range sourcetest.Shapes() {
+	for _, shape := range sourcetest.Shapes {
 		sources = append(sources, read(f, shape.Source))
 		f.Add([]byte(shape.Event([]json.RawMessage{shape.Record(1, 2)})))
 	}

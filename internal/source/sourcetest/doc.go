@@ -53,14 +53,6 @@ func marshal(document any) json.RawMessage {
 
 type object = map[string]any
 
-// Shapes are all of them, each with its own name.
-func Shapes() []Shape {
-	return []Shape{
-		sqs(), sqsFIFO(), sns(), snsBySQS(), eventBridge(), eventBridgeBySQS(), kinesis(),
-		s3(), s3BySQS(), s3BySNSAndSQS(), s3ByEventBridge(), dynamoDB(), kafka(),
-	}
-}
-
 // begin is when the first record of each queue was made; each next one is a part of a second later.
 var begin = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 

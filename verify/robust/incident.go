@@ -129,8 +129,7 @@ func (o *operator) start(ctx context.Context, sink *lambdaSink) {
 	shortened(120).start(ctx, w, sink)
 	o.program = filepath.Join(w.folder(), "streamsort")
 	got(execute(ctx, w.root, nil, "go", "build", "-o", o.program, "./cmd/streamsort"))
-	var sweeps sweeps
-	w.during(ctx, func(ctx context.Context) error { return sweeps.run(ctx, w.stack) })
+	w.during(ctx, w.sweeps)
 	o.steady = w.during(ctx, func(ctx context.Context) error {
 		n := int64(0)
 		return w.pace(ctx, time.Hour, 20, func(int) error {

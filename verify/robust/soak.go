@@ -117,7 +117,6 @@ type sinks struct {
 	network *network
 	said    *announcements
 	readers []*queueReader
-	sweeps  sweeps
 	// more sends another message; nil where no more come.
 	more func(context.Context) error
 }
@@ -160,7 +159,7 @@ func (s *sinks) run(ctx context.Context) (stop func() error) {
 	for _, reader := range s.readers {
 		stops = append(stops, s.during(ctx, reader.run))
 	}
-	stops = append(stops, s.during(ctx, func(ctx context.Context) error { return s.sweeps.run(ctx, s.stack) }))
+	stops = append(stops, s.during(ctx, s.sweeps))
 	return func() (err error) {
 		for _, stop := range stops {
 			if failed := stop(); err == nil {
@@ -273,8 +272,6 @@ func (s *sinks) report() {
 		redelivered += reader.redelivered()
 	}
 	s.row("queues read", "%d messages delivered here again", redelivered)
-	runs, failed := s.sweeps.counts()
-	s.row("sweeps", "%d, of which %d failed", runs, failed)
 	lines, violations := s.said.report()
 	for _, line := range lines {
 		s.row("announced", "%s", line)

@@ -155,6 +155,26 @@ func (w *world) during(ctx context.Context, run func(context.Context) error) (st
 	return stop
 }
 
+// sweepEvery is the time between two runs of the sweep, which has minutes on AWS.
+const sweepEvery = 4 * time.Second
+
+// sweeps runs the sweep until the context ends. What one that fails or is killed leaves, the next
+// one does.
+func (w *world) sweeps(ctx context.Context) error {
+	ticker := time.NewTicker(sweepEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		if err := w.stack.Sweep(ctx); err != nil && ctx.Err() == nil {
+			return err
+		}
+	}
+}
+
 // setup is what a scenario's stack is made of.
 type setup struct {
 	// templates are those of the stack, and of what stands beside it, from the project's root.

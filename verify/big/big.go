@@ -11,11 +11,14 @@
 // A case has a file of its own and a line in [Cases].
 package big
 
+import "github.com/streamsort/streamsort/internal/dev/check"
+
 // Case is something large.
 type Case struct {
 	Name, Shows string
-	// run does it on a fresh world, at a part of its full size, and says what was not as it must be.
-	run func(w *world) error
+	// run does it on a fresh world, at a part of its full size, and panics with what was not as it
+	// must be ([check.Must]).
+	run func(w *world)
 }
 
 // Cases are all of them.
@@ -28,8 +31,9 @@ var Cases = []Case{
 // line.
 func (c Case) Run(part int64) (lines []string, err error) {
 	w := &world{part: part}
-	if err = w.renew(); err == nil {
-		err = c.run(w)
-	}
+	err = check.Try(func() {
+		w.renew()
+		c.run(w)
+	})
 	return w.lines, err
 }

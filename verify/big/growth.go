@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/request"
@@ -27,22 +28,15 @@ const (
 // storedLoaded puts the same load on a queue in which 10,000 and 1,000,000 messages are stored that
 // its consumer has: what a message costs must not grow with them. A load is ten singles at a time,
 // shuffled, or appended items of 100.
-func storedLoaded(w *world) error {
+func storedLoaded(w *world) {
 	var errs []error
 	for _, places := range [][]int64{{3, 0, 1, 7, 2, 4, 9, 5, 8, 6}, inOrder(100)} {
 		var most [3]float64
 		for _, full := range []int64{10_000, 1_000_000} {
-			if err := w.renew(); err != nil {
-				return err
-			}
+			w.renew()
 			stored := max(w.of(full), 100)
-			if err := w.stored(stored, len(places) == 100); err != nil {
-				return err
-			}
-			got, err := w.load(stored, places)
-			if err != nil {
-				return err
-			}
+			w.stored(stored, len(places) == 100)
+			got := w.load(stored, places)
 			line := fmt.Sprintf("%d at a time behind %d: a message takes %.3f requests, %.3f write "+
 				"and %.3f read units", len(places), stored, got[0], got[1], got[2])
 			w.lines = append(w.lines, line)
@@ -54,7 +48,7 @@ func storedLoaded(w *world) error {
 			}
 		}
 	}
-	return errors.Join(errs...)
+	check.Must(errors.Join(errs...))
 }
 
 func inOrder(n int64) []int64 {
@@ -67,35 +61,27 @@ func inOrder(n int64) []int64 {
 
 // stored makes the queue "big" of so many messages, all of which its consumer has: an item each, or
 // appended, of a multiple of 100.
-func (w *world) stored(count int64, appended bool) error {
+func (w *world) stored(count int64, appended bool) {
 	ctx, settings, position := context.Background(), cursor.DefaultSettings(), count
 	if appended {
 		settings.Kind, position = cursor.KindArrival, 0
 	}
-	if _, err := w.store.Requests(queuelog.Inside{}).CreateCursor(ctx, cursor.Cursor{
+	check.Get(w.store.Requests(queuelog.Inside{}).CreateCursor(ctx, cursor.Cursor{
 		Queue: "big", Settings: settings, Position: position, MovedAt: w.now, Announced: -1,
-	}); err != nil {
-		return err
-	}
+	}))
 	if !appended {
-		if err := w.fill("big", count, 100); err != nil {
-			return err
-		}
-	} else if err := w.run(&spent{}, unbounded, func(_ ddb.Engine, s *cursor.Sorter) error {
-		for first := int64(1); first <= count; first += 100 {
-			if err := s.Put(ctx, textOf(first, inOrder(100))...)[0].Err; err != nil {
-				return err
+		w.fill("big", count, 100)
+	} else {
+		w.run(&spent{}, unbounded, func(_ ddb.Engine, s *cursor.Sorter) {
+			for first := int64(1); first <= count; first += 100 {
+				check.Must(s.Put(ctx, textOf(first, inOrder(100))...)[0].Err)
 			}
-		}
-		return nil
-	}); err != nil {
-		return err
+		})
 	}
-	_, _, err := w.records().Requests(request.Inside{}).CreateConsumer(ctx, delivery.Consumer{
+	check.Get2(w.records().Requests(request.Inside{}).CreateConsumer(ctx, delivery.Consumer{
 		Queue: "big", Name: "c", State: delivery.Idle, Delivered: count,
 		Control: delivery.Control{LastOp: "made"},
-	})
-	return err
+	}))
 }
 
 // textOf are messages of the queue "big", each of 100 bytes of JSON.
@@ -115,7 +101,7 @@ var unbounded = budget{math.MaxInt, math.Inf(1)}
 // load puts messages behind a seq by one process, at these places one after the other, or 100
 // together, and delivers them by another one. It returns what a message cost: requests, write and
 // read units.
-func (w *world) load(behind int64, places []int64) (cost [3]float64, err error) {
+func (w *world) load(behind int64, places []int64) (cost [3]float64) {
 	ctx, got, size := context.Background(), int64(0), int64(len(places))
 	reader := delivery.Reader{
 		Name: "c", MaxMessages: 1000,
@@ -130,31 +116,23 @@ func (w *world) load(behind int64, places []int64) (cost [3]float64, err error) 
 	}
 	bursts := loaded / size
 	var all spent
-	err = w.run(&all, unbounded, func(_ ddb.Engine, producer *cursor.Sorter) error {
-		return w.run(&all, unbounded, func(tables ddb.Engine, sorter *cursor.Sorter) error {
+	w.run(&all, unbounded, func(_ ddb.Engine, producer *cursor.Sorter) {
+		w.run(&all, unbounded, func(tables ddb.Engine, sorter *cursor.Sorter) {
 			options := &delivery.Options{Now: w.clock, ForEach: fanout.OneByOne}
-			d, err := delivery.New(delivery.NewStore(tables, delivery.Names{}.Tables()), sorter, options)
-			if err != nil {
-				return err
-			}
+			d := check.Get(delivery.New(delivery.NewStore(tables, delivery.Names{}.Tables()), sorter, options))
 			for n := range bursts {
 				first := behind + 1 + n*size
 				for some := range slices.Chunk(textOf(first, places), together) {
-					if err := producer.Put(ctx, some...)[0].Err; err != nil {
-						return err
-					}
+					check.Must(producer.Put(ctx, some...)[0].Err)
 				}
-				if err := d.Deliver(ctx, "big", reader, first+size-1).Err; err != nil {
-					return err
-				}
+				check.Must(d.Deliver(ctx, "big", reader, first+size-1).Err)
 			}
-			return nil
 		})
 	})
 	messages := bursts * size
-	if err == nil && got != messages {
-		err = fmt.Errorf("%d messages were delivered of %d", got, messages)
+	if got != messages {
+		check.Must(fmt.Errorf("%d messages were delivered of %d", got, messages))
 	}
 	n := float64(messages)
-	return [3]float64{float64(all.requests) / n, all.units.Writes / n, all.units.Reads / n}, err
+	return [3]float64{float64(all.requests) / n, all.units.Writes / n, all.units.Reads / n}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/request"
@@ -27,22 +28,17 @@ const (
 // and 5,000 consumers that lag, and sweeps them every minute as the stack does, also while the
 // day's full round is under way. Each of its neighbours' gaps, lags, dead claims and due chains has
 // to be seen within 5 minutes.
-func manyQueues(w *world) error {
+func manyQueues(w *world) {
 	s := sweeping{world: w, due: map[string]time.Time{}, seen: map[string]time.Time{}}
-	if err := s.fillAll(); err != nil {
-		return err
-	}
+	s.fillAll()
 	var first, steady, busy spent
 	full := false
 	for minutes := 0; !full; minutes++ {
 		if minutes > 60 {
-			return errors.New("after an hour the first rounds are not over")
+			check.Must(errors.New("after an hour the first rounds are not over"))
 		}
 		s.minute(&first)
-		p, err := w.store.Requests(queuelog.Inside{}).SweepProgress(context.Background(), "full")
-		if err != nil {
-			return err
-		}
+		p := check.Get(w.store.Requests(queuelog.Inside{}).SweepProgress(context.Background(), "full"))
 		full = !p.Finished.IsZero()
 	}
 	w.line(fmt.Sprintf("the first rounds over %d queues", s.queues), first)
@@ -54,17 +50,13 @@ func manyQueues(w *world) error {
 	s.oldest = 0
 	for minute := range 20 {
 		if minute < 10 {
-			if err := s.trouble(minute); err != nil {
-				return err
-			}
+			s.trouble(minute)
 		}
 		s.minute(&busy)
-		if err := s.look(); err != nil {
-			return err
-		}
+		s.look()
 	}
 	w.line(fmt.Sprintf("twenty minutes a day later, the full round among them, with %d neighbours in trouble", len(s.due)), busy)
-	return s.onTime()
+	s.onTime()
 }
 
 // sweeping is the sweep's function, called every minute, and what it has to see.
@@ -80,96 +72,76 @@ type sweeping struct {
 }
 
 // add makes a queue at a position, and a consumer at a place in it.
-func (s *sweeping) add(queue string, position, parked, delivered int64, movedAt time.Time) error {
+func (s *sweeping) add(queue string, position, parked, delivered int64, movedAt time.Time) {
 	ctx := context.Background()
 	settings := cursor.DefaultSettings()
 	settings.Policy, settings.GapAfter = cursor.PolicyAlert, time.Second
-	if _, err := s.store.Requests(queuelog.Inside{}).CreateCursor(ctx, cursor.Cursor{
+	check.Get(s.store.Requests(queuelog.Inside{}).CreateCursor(ctx, cursor.Cursor{
 		Queue: queue, Settings: settings, Position: position, MaxParked: parked, MovedAt: movedAt, Announced: -1,
-	}); err != nil {
-		return err
-	}
+	}))
 	s.queues++
-	_, _, err := s.records().Requests(request.Inside{}).CreateConsumer(ctx, delivery.Consumer{Queue: queue, Name: "c", State: delivery.Idle, Delivered: delivered, Control: delivery.Control{LastOp: "made"}})
-	return err
+	check.Get2(s.records().Requests(request.Inside{}).CreateConsumer(ctx, delivery.Consumer{
+		Queue: queue, Name: "c", State: delivery.Idle, Delivered: delivered, Control: delivery.Control{LastOp: "made"},
+	}))
 }
 
 // fillAll makes the queues, in the order of their names.
-func (s *sweeping) fillAll() error {
+func (s *sweeping) fillAll() {
 	long := s.now.Add(-30 * 24 * time.Hour)
 	for i := range s.neighbours() {
-		if err := s.add(fmt.Sprintf("neighbour %07d", i), 5, 0, 5, long); err != nil {
-			return err
-		}
+		s.add(fmt.Sprintf("neighbour %07d", i), 5, 0, 5, long)
 	}
 	for i := range s.of(gapsOfOne) {
-		if err := s.add(fmt.Sprintf("one/gap %07d", i), 5, 9, 5, s.now); err != nil {
-			return err
-		}
+		s.add(fmt.Sprintf("one/gap %07d", i), 5, 9, 5, s.now)
 	}
 	for i := range s.of(lagsOfOne) {
-		if err := s.add(fmt.Sprintf("one/lag %07d", i), 5, 0, 1, s.now); err != nil {
-			return err
-		}
+		s.add(fmt.Sprintf("one/lag %07d", i), 5, 0, 1, s.now)
 	}
 	for i := range s.of(quietQueues) {
-		if err := s.add(fmt.Sprintf("quiet %07d", i), 5, 0, 5, long); err != nil {
-			return err
-		}
+		s.add(fmt.Sprintf("quiet %07d", i), 5, 0, 5, long)
 	}
-	return nil
 }
 
 // neighbours is how many there are: enough for each kind of trouble.
 func (s *sweeping) neighbours() int64 { return max(s.of(neighbours), 40) }
 
 // trouble comes over a tenth of the neighbours, each in its own way.
-func (s *sweeping) trouble(minute int) error {
+func (s *sweeping) trouble(minute int) {
 	ctx := context.Background()
-	acker, err := s.acker(s.tables, func() time.Time { return s.now })
-	if err != nil {
-		return err
-	}
+	acker := s.acker(s.tables, func() time.Time { return s.now })
 	for i := int64(minute); i < s.neighbours(); i += 10 {
 		queue := fmt.Sprintf("neighbour %07d", i)
 		since := s.now
 		switch i / 10 % 4 {
 		case 0:
-			_, err = s.store.Requests(queuelog.Inside{}).OpenGap(ctx, queue, 9, s.now)
+			check.Get(s.store.Requests(queuelog.Inside{}).OpenGap(ctx, queue, 9, s.now))
 			since = since.Add(time.Second)
 		case 1:
-			_, _, err = s.store.Requests(queuelog.Inside{}).Move(ctx, queue, cursor.Range{From: 5, To: 7}, 5, s.now)
+			s.moves(queue)
 		case 2:
-			err = s.leaves(queue)
+			s.leaves(queue)
 			since = since.Add(time.Minute)
 		case 3:
-			_, err = acker.Create(ctx, queue, &xorack.CreateOptions{Deadline: time.Minute})
+			check.Get(acker.Create(ctx, queue, &xorack.CreateOptions{Deadline: time.Minute}))
 			since = since.Add(time.Minute)
-		}
-		if err != nil {
-			return err
 		}
 		s.due[queue] = since
 	}
-	return nil
+}
+
+// moves moves a queue.
+func (s *sweeping) moves(queue string) {
+	check.Get2(s.store.Requests(queuelog.Inside{}).Move(context.Background(), queue, cursor.Range{From: 5, To: 7}, 5, s.now))
 }
 
 // leaves leaves a claim in a queue whose process died.
-func (s *sweeping) leaves(queue string) error {
-	ctx := context.Background()
-	if _, _, err := s.store.Requests(queuelog.Inside{}).Move(ctx, queue, cursor.Range{From: 5, To: 7}, 5, s.now); err != nil {
-		return err
-	}
-	c, err := s.records().Requests(request.Inside{}).Consumer(ctx, queue, "c")
-	if err != nil {
-		return err
-	}
-	return s.dies(c, 7)
+func (s *sweeping) leaves(queue string) {
+	s.moves(queue)
+	s.dies(check.Get(s.records().Requests(request.Inside{}).Consumer(context.Background(), queue, "c")), 7)
 }
 
-func (s *sweeping) acker(tables ddb.Engine, now func() time.Time) (*xorack.Acker, error) {
-	store := xorack.NewStore(tables, xorack.Names{})
-	return xorack.New(store, &xorack.Options{Now: now})
+func (s *sweeping) acker(tables ddb.Engine, now func() time.Time) *xorack.Acker {
+	return check.Get(xorack.New(xorack.NewStore(tables, xorack.Names{}), &xorack.Options{Now: now}))
 }
 
 // minute is one call of the sweep, and the rest of its minute. Its process is killed when it has
@@ -178,31 +150,19 @@ func (s *sweeping) minute(all *spent) {
 	i := &invocation{next: s.tables, left: sideBySide(55 * time.Second)}
 	began := s.now
 	now := func() time.Time { return began.Add(time.Duration(i.made()) * time.Millisecond) }
-	// What is killed with its time is no failure here: the next call goes on.
-	_ = s.sweep(i, now)
+	s.sweep(i, now)
 	all.add(i)
 	s.now = began.Add(time.Minute)
 }
 
-// sweep is what the function does.
-func (s *sweeping) sweep(i *invocation, now func() time.Time) error {
+// sweep is what the function does. What is killed with its time is no failure here: the next call
+// goes on.
+func (s *sweeping) sweep(i *invocation, now func() time.Time) {
 	ctx := context.Background()
-	store, err := cursor.NewStore(i, cursor.Names{})
-	if err != nil {
-		return err
-	}
-	sorter, err := cursor.New(store, &cursor.Options{Now: now})
-	if err != nil {
-		return err
-	}
-	d, err := delivery.New(delivery.NewStore(i, delivery.Names{}.Tables()), sorter, &delivery.Options{Now: now})
-	if err != nil {
-		return err
-	}
-	acker, err := s.acker(i, now)
-	if err != nil {
-		return err
-	}
+	sorter := check.Get(cursor.New(check.Get(cursor.NewStore(i, cursor.Names{})), &cursor.Options{Now: now}))
+	store := delivery.NewStore(i, delivery.Names{}.Tables())
+	d := check.Get(delivery.New(store, sorter, &delivery.Options{Now: now}))
+	acker := s.acker(i, now)
 	fanout.SideBySide(2, func(part int) {
 		if part == 0 {
 			_, _ = acker.Sweep(ctx, func(_ context.Context, c xorack.Chain) error {
@@ -220,7 +180,6 @@ func (s *sweeping) sweep(i *invocation, now func() time.Time) error {
 		}})
 		s.oldest = max(s.oldest, report.Sorter.Round.Age)
 	})
-	return nil
 }
 
 // made is how many requests the invocation has made.
@@ -240,39 +199,31 @@ func (s *sweeping) saw(name string, at time.Time) {
 }
 
 // look notes which of those that lag, or have a dead claim, were seen to.
-func (s *sweeping) look() error {
+func (s *sweeping) look() {
 	ctx := context.Background()
 	for queue, since := range s.due {
-		cur, err := s.store.Requests(queuelog.Inside{}).Cursor(ctx, queue, true)
-		if err != nil {
-			return err
-		}
-		c, err := s.records().Requests(request.Inside{}).Consumer(ctx, queue, "c")
-		if err != nil {
-			return err
-		}
+		cur := check.Get(s.store.Requests(queuelog.Inside{}).Cursor(ctx, queue, true))
+		c := check.Get(s.records().Requests(request.Inside{}).Consumer(ctx, queue, "c"))
 		// A consumer that lags was woken up, and a dead claim ended.
 		if !cur.Notified.Before(since) && c.State != delivery.Started {
 			s.saw(queue, cur.Notified)
 		}
 	}
-	return nil
 }
 
 // onTime says who waited for too long.
-func (s *sweeping) onTime() error {
+func (s *sweeping) onTime() {
 	var latest time.Duration
 	for name, since := range s.due {
 		at, seen := s.seen[name]
 		if !seen {
-			return fmt.Errorf("%s was never seen", name)
+			check.Must(fmt.Errorf("%s was never seen", name))
 		}
 		latest = max(latest, at.Sub(since))
 	}
 	s.lines = append(s.lines, fmt.Sprintf("%d neighbours were seen within %v; a round took %v at most",
 		len(s.due), latest.Round(time.Second), s.oldest.Round(time.Second)))
 	if latest > seenWithin {
-		return fmt.Errorf("a neighbour was seen after %v, want %v at most", latest, seenWithin)
+		check.Must(fmt.Errorf("a neighbour was seen after %v, want %v at most", latest, seenWithin))
 	}
-	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/meter"
 	"github.com/streamsort/streamsort/internal/fanout"
 	"github.com/streamsort/streamsort/internal/queuelog"
@@ -38,12 +39,10 @@ func definitions() []table.Definition {
 }
 
 // renew begins the world again, with empty tables.
-func (w *world) renew() error {
+func (w *world) renew() {
 	w.tables = ddb.NewMemory(definitions()...)
 	w.now = time.Date(2126, 1, 1, 0, 0, 0, 0, time.UTC)
-	var err error
-	w.store, err = cursor.NewStore(w.tables, cursor.Names{})
-	return err
+	w.store = check.Get(cursor.NewStore(w.tables, cursor.Names{}))
 }
 
 // clock is the world's time.
@@ -83,19 +82,11 @@ func (w *world) line(what string, s spent) {
 
 // run is one invocation: a process that knows nothing, on tables that no longer answer when its
 // budget is used up.
-func (w *world) run(s *spent, b budget, do func(ddb.Engine, *cursor.Sorter) error) error {
+func (w *world) run(s *spent, b budget, do func(ddb.Engine, *cursor.Sorter)) {
 	i := &invocation{next: w.tables, left: b}
-	store, err := cursor.NewStore(i, cursor.Names{})
-	if err != nil {
-		return err
-	}
-	sorter, err := cursor.New(store, &cursor.Options{Now: w.clock, ForEach: fanout.SideBySide})
-	if err != nil {
-		return err
-	}
-	err = do(i, sorter)
+	store := check.Get(cursor.NewStore(i, cursor.Names{}))
+	do(i, check.Get(cursor.New(store, &cursor.Options{Now: w.clock, ForEach: fanout.SideBySide})))
 	s.add(i)
-	return err
 }
 
 // add adds what an invocation did.
@@ -140,9 +131,10 @@ func (w *world) records() *delivery.Store {
 }
 
 // dies leaves a consumer's claim up to a seq, whose process died.
-func (w *world) dies(c delivery.Consumer, to int64) error {
-	_, _, err := w.records().Requests(request.Inside{}).Claim(context.Background(), c, request.Claim{Req: "dead", To: to, Now: w.now, LeaseUntil: w.now.Add(time.Minute)})
-	return err
+func (w *world) dies(c delivery.Consumer, to int64) {
+	check.Get2(w.records().Requests(request.Inside{}).Claim(context.Background(), c, request.Claim{
+		Req: "dead", To: to, Now: w.now, LeaseUntil: w.now.Add(time.Minute),
+	}))
 }
 
 // fillWidth is how many messages are stored side by side.
@@ -150,19 +142,14 @@ const fillWidth = 1000
 
 // fill stores so many messages of one size, as writers do: the bodies are one text in memory, and
 // count each.
-func (w *world) fill(queue string, last int64, size int) error {
+func (w *world) fill(queue string, last int64, size int) {
 	ctx := context.Background()
-	if _, err := w.store.Requests(queuelog.Inside{}).PutMessage(ctx, cursor.Message{
+	check.Get(w.store.Requests(queuelog.Inside{}).PutMessage(ctx, cursor.Message{
 		Queue: queue, Seq: 1, Body: make([]byte, size), Op: []byte("operates"), Digest: make([]byte, 16), EnqueuedAt: w.now,
-	}); err != nil {
-		return err
-	}
+	}))
 	messages := (cursor.Names{}).Tables()[0]
 	at := ddb.Fields{"queue": ddb.Text(queue), "seq": ddb.Int(1)}.Item()
-	a, err := w.tables.Do(ctx, ddb.Get{Op: ddb.Op{Op: "read back", Table: &messages}, Key: at})
-	if err != nil {
-		return err
-	}
+	a := check.Get(w.tables.Do(ctx, ddb.Get{Op: ddb.Op{Op: "read back", Table: &messages}, Key: at}))
 	fields := ddb.Fields{}
 	for name, value := range a.Item.All() {
 		fields[ddb.Path(name)] = value
@@ -175,9 +162,6 @@ func (w *world) fill(queue string, last int64, size int) error {
 		}
 		errs := make([]error, len(puts))
 		fanout.SideBySide(len(puts), func(i int) { _, errs[i] = w.tables.Do(ctx, puts[i]) })
-		if err := errors.Join(errs...); err != nil {
-			return err
-		}
+		check.Must(errors.Join(errs...))
 	}
-	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/streamsort/streamsort/internal/dev/cdkcli"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/sources"
 	"github.com/streamsort/streamsort/internal/dev/traffic"
 	"github.com/streamsort/streamsort/localstack/ministack"
@@ -49,7 +50,7 @@ func deploy(ctx context.Context, w *world) {
 	defer cancel()
 	t := &trial{world: w, seen: map[string]bool{}, outcomes: map[string]int{}}
 	t.built = w.folder()
-	t.cdk = got(cdkcli.Open(w.root))
+	t.cdk = check.Get(cdkcli.Open(w.root))
 	t.read(os.Getenv("INPUT"))
 	w.stages(ctx, []stage{
 		{"building the functions, a consumer's function and the CDK app", t.build},
@@ -93,12 +94,12 @@ func (t *trial) read(input string) {
 		input = real
 	}
 	if input == "" {
-		t.arrivals = got(traffic.Generate(600))
+		t.arrivals = check.Get(traffic.Generate(600))
 	} else {
-		t.arrivals = got(traffic.Read(input))
+		t.arrivals = check.Get(traffic.Read(input))
 	}
 	for i := range t.arrivals {
-		must(inBase64(&t.arrivals[i]))
+		check.Must(inBase64(&t.arrivals[i]))
 	}
 	t.watcher = traffic.NewWatcher(t.out, 3, t.arrivals)
 }
@@ -124,7 +125,7 @@ func inBase64(a *traffic.Arrival) error {
 // They are built with the flags of `make build`.
 func (t *trial) build(ctx context.Context) {
 	folders := map[string]string{"receiver": "./examples/receiver"}
-	functions := got(os.ReadDir(filepath.Join(t.root, "functions")))
+	functions := check.Get(os.ReadDir(filepath.Join(t.root, "functions")))
 	for _, f := range functions {
 		if f.IsDir() {
 			folders[f.Name()] = "./functions/" + f.Name()
@@ -144,8 +145,8 @@ func (t *trial) build(ctx context.Context) {
 			return err
 		})
 	}
-	must(group.Wait())
-	must(sources.Zip(t.program("receiver"), t.receiverZip()))
+	check.Must(group.Wait())
+	check.Must(sources.Zip(t.program("receiver"), t.receiverZip()))
 }
 
 func (t *trial) app() string                { return filepath.Join(t.built, "app") }
@@ -154,7 +155,7 @@ func (t *trial) program(name string) string { return filepath.Join(t.binaries(),
 func (t *trial) receiverZip() string        { return filepath.Join(t.built, "receiver.zip") }
 
 func (t *trial) start(ctx context.Context) {
-	t.server = got(ministack.StartStrict(ctx))
+	t.server = check.Get(ministack.StartStrict(ctx))
 	t.later(t.server.Close)
 }
 
@@ -167,7 +168,7 @@ func (t *trial) drain(ctx context.Context) {
 		_, err := t.invoke(ctx, "SweepFunctionName", `{}`)
 		return err
 	}
-	must(wait.Until(ctx, func(ctx context.Context) (int, string, error) {
+	check.Must(wait.Until(ctx, func(ctx context.Context) (int, string, error) {
 		err := t.readLog(ctx)
 		return t.watcher.State().Messages, "", err
 	}))

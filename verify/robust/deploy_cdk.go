@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/streamsort/streamsort/internal/dev/cdkcli"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/localstack/ministack"
 )
 
@@ -34,7 +35,7 @@ func (t *trial) synth(ctx context.Context) {
 		}, more...) {
 			args = append(args, "-c", "streamsort:"+property)
 		}
-		must(t.runCDK(ctx, "", args...))
+		check.Must(t.runCDK(ctx, "", args...))
 	}
 }
 
@@ -72,7 +73,7 @@ func (t *trial) refusals(ctx context.Context) {
 		args := []string{"deploy", "--app", t.assembly("first"), "--require-approval", "never"}
 		refused := t.cdk.Run(ctx, cdkcli.Call{Args: args, Env: env})
 		if refused == nil || !strings.HasPrefix(refused.Error(), want) {
-			must(fmt.Errorf("it said %w, want %q", refused, want))
+			check.Must(fmt.Errorf("it said %w, want %q", refused, want))
 		}
 		t.print("%v", refused)
 	}
@@ -81,8 +82,8 @@ func (t *trial) refusals(ctx context.Context) {
 // bootstrap runs where there is no cdk.json: the command would synthesise the app first.
 func (t *trial) bootstrap(ctx context.Context) {
 	folder := filepath.Join(t.built, "empty")
-	must(os.Mkdir(folder, 0o700))
-	must(t.runCDK(ctx, folder, "bootstrap", "aws://"+ministack.Account+"/"+ministack.Region))
+	check.Must(os.Mkdir(folder, 0o700))
+	check.Must(t.runCDK(ctx, folder, "bootstrap", "aws://"+ministack.Account+"/"+ministack.Region))
 }
 
 // assets is the bucket that cdk bootstrap makes.
@@ -91,17 +92,17 @@ const assets = "cdk-hnb659fds-assets-" + ministack.Account + "-" + ministack.Reg
 // deployReceiver makes the function that process hands batches to, as a user would: its own stack,
 // with its code in a bucket.
 func (t *trial) deployReceiver(ctx context.Context) {
-	code := got(os.ReadFile(t.receiverZip()))
+	code := check.Get(os.ReadFile(t.receiverZip()))
 	t.put(ctx, "/"+assets+"/receiver.zip", code)
-	template := got(os.ReadFile(filepath.Join(t.root, "examples", "receiver", "receiver.template.json")))
+	template := check.Get(os.ReadFile(filepath.Join(t.root, "examples", "receiver", "receiver.template.json")))
 	if runtime.GOARCH == "amd64" {
 		template = []byte(strings.ReplaceAll(string(template), `"arm64"`, `"x86_64"`))
 	}
-	got(t.server.Deploy(ctx, "Receiver", template, map[string]string{"CodeBucket": assets}))
+	check.Get(t.server.Deploy(ctx, "Receiver", template, map[string]string{"CodeBucket": assets}))
 }
 
 func (t *trial) deploy(ctx context.Context) {
-	must(t.deployAssembly(ctx, "first"))
+	check.Must(t.deployAssembly(ctx, "first"))
 	t.openDoors(ctx)
 }
 
@@ -134,28 +135,28 @@ func (t *trial) deployStack(ctx context.Context, assembly, stack string) (map[st
 // what everything calls.
 func (t *trial) versions(ctx context.Context) {
 	name, alias, _ := strings.Cut(t.outputs["EnqueueFunctionName"], ":")
-	answer := got(t.lambda(ctx, http.MethodGet, "/"+name+"/aliases/"+alias, ""))
+	answer := check.Get(t.lambda(ctx, http.MethodGet, "/"+name+"/aliases/"+alias, ""))
 	var on struct{ FunctionVersion string }
 	if err := json.Unmarshal(answer, &on); err != nil || on.FunctionVersion != "2" {
-		must(fmt.Errorf("after two deployments the alias is %s (%w)", answer, err))
+		check.Must(fmt.Errorf("after two deployments the alias is %s (%w)", answer, err))
 	}
 	t.print("%s:%s is version %s", name, alias, on.FunctionVersion)
 }
 
 // diff must find nothing: what is deployed is what the app says.
 func (t *trial) diff(ctx context.Context) {
-	must(t.runCDK(ctx, "", "diff", "--fail", "--app", t.assembly("changed")))
+	check.Must(t.runCDK(ctx, "", "diff", "--fail", "--app", t.assembly("changed")))
 	if err := t.runCDK(ctx, "", "diff", "--fail", "--app", t.assembly("first")); err == nil {
-		must(errors.New("it finds no difference from the first stack either, so it would find none from any"))
+		check.Must(errors.New("it finds no difference from the first stack either, so it would find none from any"))
 	}
 	t.print("nothing differs from the changed stack, and something from the first")
 }
 
 // destroy takes the stack away, and looks for what it left behind.
 func (t *trial) destroy(ctx context.Context) {
-	must(t.runCDK(ctx, "", "destroy", "--force", "--app", t.assembly("changed")))
+	check.Must(t.runCDK(ctx, "", "destroy", "--force", "--app", t.assembly("changed")))
 	if tables := t.left(ctx, stackName+"-"); len(tables) > 0 {
-		must(fmt.Errorf("tables %v are left", tables))
+		check.Must(fmt.Errorf("tables %v are left", tables))
 	}
 	t.print("no table and no function is left (removal=destroy; by default tables and logs stay)")
 }
@@ -163,12 +164,12 @@ func (t *trial) destroy(ctx context.Context) {
 // left returns the tables that are there. It is an error if there is a function whose name begins
 // so.
 func (t *trial) left(ctx context.Context, name string) []string {
-	functions := got(t.lambda(ctx, http.MethodGet, "", ""))
+	functions := check.Get(t.lambda(ctx, http.MethodGet, "", ""))
 	if bytes.Contains(functions, []byte(`"`+name)) {
-		must(fmt.Errorf("there are functions %s", functions))
+		check.Must(fmt.Errorf("there are functions %s", functions))
 	}
 	var tables struct{ TableNames []string }
-	must(t.server.JSON(ctx, "dynamodb", "DynamoDB_20120810.ListTables", struct{}{}, &tables))
+	check.Must(t.server.JSON(ctx, "dynamodb", "DynamoDB_20120810.ListTables", struct{}{}, &tables))
 	return tables.TableNames
 }
 
@@ -179,5 +180,5 @@ func (t *trial) lambda(ctx context.Context, method, path, body string) ([]byte, 
 
 // put puts a file into a bucket, or makes the bucket.
 func (t *trial) put(ctx context.Context, path string, content []byte) {
-	got(t.server.Request(ctx, "s3", http.MethodPut, path, content))
+	check.Get(t.server.Request(ctx, "s3", http.MethodPut, path, content))
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/awsenv"
 	"github.com/streamsort/streamsort/internal/client"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/traffic"
 	"github.com/streamsort/streamsort/localstack/ministack"
 )
@@ -35,7 +36,7 @@ type door struct {
 // openDoors finds the stack's two ways in, its HTTP API and the function itself, and makes two
 // more.
 func (t *trial) openDoors(ctx context.Context) {
-	more := got(t.server.Deploy(ctx, "Doors", doorsTemplate, map[string]string{"Function": t.outputs["EnqueueFunctionName"]}))
+	more := check.Get(t.server.Deploy(ctx, "Doors", doorsTemplate, map[string]string{"Function": t.outputs["EnqueueFunctionName"]}))
 	for _, d := range []struct{ name, base, service string }{
 		{"HTTP API", t.outputs["ApiUrl"], "execute-api"},
 		{"REST API", t.at(more["Rest"]+".execute-api") + "/v1", "execute-api"},
@@ -93,16 +94,16 @@ func (t *trial) invoke(ctx context.Context, output, payload string) ([]byte, err
 
 // ask makes a request that is not signed. It ends the scenario if the answer is another one than wanted.
 func (t *trial) ask(ctx context.Context, method, address string, header http.Header, body string, want int) {
-	request := got(http.NewRequestWithContext(ctx, method, address, strings.NewReader(body)))
+	request := check.Get(http.NewRequestWithContext(ctx, method, address, strings.NewReader(body)))
 	maps.Copy(request.Header, header)
 	request.Header.Set("Content-Type", "application/json")
 	response, err := t.server.Client().Do(request)
-	must(err)
+	check.Must(err)
 	text, err := io.ReadAll(response.Body)
 	if err == nil && response.StatusCode != want {
 		err = fmt.Errorf("%s %s: %s, want %d: %s", method, address, response.Status, want, text)
 	}
-	must(errors.Join(err, response.Body.Close()))
+	check.Must(errors.Join(err, response.Body.Close()))
 }
 
 // strangers: each door refuses a request without a signature.
@@ -122,7 +123,7 @@ func (t *trial) sendFirst(ctx context.Context) {
 	for i, batch := range slices.Collect(slices.Chunk(t.arrivals[:len(t.arrivals)/2], batchSize)) {
 		d := t.doors[i%len(t.doors)]
 		if err := t.send(ctx, d, batch); err != nil {
-			must(fmt.Errorf("%s: %w", d.name, err))
+			check.Must(fmt.Errorf("%s: %w", d.name, err))
 		}
 		through[d.name] += len(batch)
 	}
@@ -162,9 +163,9 @@ func (t *trial) update(ctx context.Context) {
 	for i, batch := range batches {
 		if i == len(batches)-1 {
 			<-deployed
-			must(stop())
+			check.Must(stop())
 		}
-		must(t.send(ctx, t.doors[0], batch))
+		check.Must(t.send(ctx, t.doors[0], batch))
 		select {
 		case <-deployed:
 		case <-time.After(50 * time.Millisecond):

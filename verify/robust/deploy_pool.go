@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/localstack/ministack"
 )
 
@@ -22,7 +23,8 @@ func (r *release) newPool(ctx context.Context) *pool {
 	}
 	call := func(action string, input map[string]any) {
 		input["UserPoolId"], input["ClientId"] = made.UserPool.ID, made.UserPoolClient.ClientID
-		must(r.server.JSON(ctx, "cognito-idp", "AWSCognitoIdentityProviderService."+action, input, &made))
+		action = "AWSCognitoIdentityProviderService." + action
+		check.Must(r.server.JSON(ctx, "cognito-idp", action, input, &made))
 	}
 	type object = map[string]any
 	call("CreateUserPool", object{

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/localstack/ministack"
 )
 
@@ -47,9 +48,9 @@ func (t *trial) readLog(ctx context.Context) error {
 // operate asks the delivery function what an operator would, directly.
 func (t *trial) operate(ctx context.Context) {
 	queue := t.arrivals[0].Queue
-	c := got(t.standing(ctx, queue))
+	c := check.Get(t.standing(ctx, queue))
 	if c.Lag != "0" {
-		must(fmt.Errorf("queue %s: %+v", queue, c))
+		check.Must(fmt.Errorf("queue %s: %+v", queue, c))
 	}
 	t.print("%s has %s of %s in %s", c.Consumer, c.Delivered, c.Position, queue)
 }

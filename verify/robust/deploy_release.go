@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/sources"
 	"github.com/streamsort/streamsort/internal/dev/traffic"
 	"github.com/streamsort/streamsort/localstack/ministack"
@@ -39,7 +40,7 @@ type release struct{ trial }
 // makes the stack, changes it to the next release with other parameters, and deletes it. Messages
 // come out in order meanwhile, by a consumer of the parameter.
 func (t *trial) released(ctx context.Context) {
-	must(t.readLog(ctx)) // what is in the log by now is not the new stack's
+	check.Must(t.readLog(ctx)) // what is in the log by now is not the new stack's
 	// The same server and consumer's function; messages and what comes of them are its own.
 	r := &release{*t}
 	t.stages(ctx, []stage{
@@ -57,7 +58,7 @@ func (t *trial) released(ctx context.Context) {
 
 // change updates the stack to the second release, with other parameters.
 func (r *release) change(ctx context.Context, changed map[string]string) {
-	r.outputs = got(r.server.UpdateStack(ctx, releasedStack, templateOf(releases[1]), changed))
+	r.outputs = check.Get(r.server.UpdateStack(ctx, releasedStack, templateOf(releases[1]), changed))
 }
 
 // processor is Lambda's name of this machine's.
@@ -71,20 +72,20 @@ func processor() string {
 // upload makes the bucket, and puts both releases there: the zips as tools/release/goreleaser.yaml
 // names them, and the template as its hook writes it; and the consumers' file.
 func (r *release) upload(ctx context.Context) {
-	functions := got(os.ReadDir(r.binaries()))
+	functions := check.Get(os.ReadDir(r.binaries()))
 	files := map[string]string{"config/consumers.json": filepath.Join(r.root, "examples", "demo", "consumers.json")}
 	for _, f := range functions {
 		zip := filepath.Join(r.built, f.Name()+".zip")
-		must(sources.Zip(r.program(f.Name()), zip))
+		check.Must(sources.Zip(r.program(f.Name()), zip))
 		files[fmt.Sprintf("%s_%s_%s.zip", f.Name(), releases[0], processor())] = zip
 	}
 	template := filepath.Join(r.built, "released.template.json")
 	environ := append(os.Environ(), "CDK_VALIDATION=false") // its tests check it against CloudFormation's rules
-	got(execute(ctx, r.cdk.Folder, environ, r.app(), "-release", releases[0], "-out", template))
+	check.Get(execute(ctx, r.cdk.Folder, environ, r.app(), "-release", releases[0], "-out", template))
 	files["streamsort_"+releases[0]+".template.json"] = template
 	r.put(ctx, "/artifacts", nil)
 	for name, file := range files {
-		text := got(os.ReadFile(file))
+		text := check.Get(os.ReadFile(file))
 		for _, version := range releases {
 			// Releases of one state of the code differ in their version alone.
 			if file == template {
@@ -122,15 +123,16 @@ func (r *release) refuse(ctx context.Context) {
 		changed[name] = value
 		_, err := r.server.CreateStack(ctx, releasedStack, templateOf(releases[0]), changed)
 		if err == nil || !strings.Contains(err.Error(), name) {
-			must(fmt.Errorf("with %s=%s it said: %w", name, value, err))
+			check.Must(fmt.Errorf("with %s=%s it said: %w", name, value, err))
 		}
 	}
 }
 
 func (r *release) create(ctx context.Context) {
-	r.outputs = got(r.server.CreateStack(ctx, releasedStack, templateOf(releases[0]), parameters()))
+	template := templateOf(releases[0])
+	r.outputs = check.Get(r.server.CreateStack(ctx, releasedStack, template, parameters()))
 	if r.outputs["PutUrl"] != "" || r.outputs["ProcessFunctionName"] == "" {
-		must(fmt.Errorf("outputs %v: want a process, and no function URL", r.outputs))
+		check.Must(fmt.Errorf("outputs %v: want a process, and no function URL", r.outputs))
 	}
 }
 
@@ -144,7 +146,7 @@ func (r *release) send(ctx context.Context) {
 	r.generate(service + "/")
 	c := r.client(address, service)
 	for batch := range slices.Chunk(r.arrivals, batchSize) {
-		must(r.trial.send(ctx, door{service, address, c.Put}, batch))
+		check.Must(r.trial.send(ctx, door{service, address, c.Put}, batch))
 	}
 	r.drain(ctx)
 	r.check()
@@ -152,10 +154,10 @@ func (r *release) send(ctx context.Context) {
 
 // generate makes messages up for queues with names that begin so, and who watches them come out.
 func (r *release) generate(begins string) {
-	arrivals := got(traffic.Generate(releasedMessages))
+	arrivals := check.Get(traffic.Generate(releasedMessages))
 	for i, a := range arrivals {
-		arrivals[i] = got(traffic.NewArrival(bytes.Replace(a.Document, []byte(`"queue":"`), []byte(`"queue":"`+begins), 1)))
-		must(inBase64(&arrivals[i]))
+		arrivals[i] = check.Get(traffic.NewArrival(bytes.Replace(a.Document, []byte(`"queue":"`), []byte(`"queue":"`+begins), 1)))
+		check.Must(inBase64(&arrivals[i]))
 	}
 	r.arrivals, r.watcher, r.outcomes = arrivals, traffic.NewWatcher(r.out, 0, arrivals), map[string]int{}
 }
@@ -166,20 +168,20 @@ func (r *release) update(ctx context.Context) {
 	changed := map[string]string{"Mode": "async", "EnqueueMemory": "1024", "FunctionUrl": "true"}
 	r.change(ctx, changed)
 	// What is called is the function as it was changed: the alias is on nothing older.
-	answer := got(r.lambda(ctx, http.MethodGet, "/"+r.outputs["EnqueueFunctionName"], ""))
+	answer := check.Get(r.lambda(ctx, http.MethodGet, "/"+r.outputs["EnqueueFunctionName"], ""))
 	var called struct {
 		Configuration struct {
 			MemorySize  int
 			Environment struct{ Variables map[string]string }
 		}
 	}
-	must(json.Unmarshal(answer, &called))
+	check.Must(json.Unmarshal(answer, &called))
 	c := called.Configuration
 	if mode := c.Environment.Variables["STREAMSORT_MODE"]; c.MemorySize != 1024 || mode != "async" {
-		must(fmt.Errorf("what is called has %d MB and the mode %q", c.MemorySize, mode))
+		check.Must(fmt.Errorf("what is called has %d MB and the mode %q", c.MemorySize, mode))
 	}
 	if r.outputs["PutUrl"] == "" {
-		must(fmt.Errorf("outputs %v: want a function URL", r.outputs))
+		check.Must(fmt.Errorf("outputs %v: want a function URL", r.outputs))
 	}
 }
 
@@ -191,8 +193,9 @@ func (r *release) configure(ctx context.Context) {
 	const key = "the sender's secret"
 	users := r.newPool(ctx)
 	type object = map[string]string
-	must(r.server.JSON(ctx, "secretsmanager", "secretsmanager.CreateSecret", object{"Name": "shop", "SecretString": key}, &secret))
-	must(r.server.JSON(ctx, "sqs", "AmazonSQS.CreateQueue", object{"QueueName": "incoming"}, &queue))
+	check.Must(r.server.JSON(ctx, "secretsmanager", "secretsmanager.CreateSecret", object{"Name": "shop", "SecretString": key}, &secret))
+	input := object{"QueueName": "incoming"}
+	check.Must(r.server.JSON(ctx, "sqs", "AmazonSQS.CreateQueue", input, &queue))
 	for name, text := range map[string]string{
 		"webhooks.json": `{"sources":[{"name":"shop","secret":"` + secret.ARN + `","signature":{"header":"X-Signature"},"id":"id"}]}`,
 		"source1.json":  `{"name":"orders","kind":"sqs","queue":"account","seq":"number"}`,
@@ -204,7 +207,7 @@ func (r *release) configure(ctx context.Context) {
 		"TenantIssuer": users.issuer, "TenantAudience": users.client, "TenantClaim": "custom:tenant",
 	})
 	message := object{"QueueUrl": queue.QueueURL, "MessageBody": `{"account":"a","number":1}`}
-	must(r.server.JSON(ctx, "sqs", "AmazonSQS.SendMessage", message, &struct{}{}))
+	check.Must(r.server.JSON(ctx, "sqs", "AmazonSQS.SendMessage", message, &struct{}{}))
 	const event, order = `{"id":"1","order":7}`, `{"queue":"orders","seq":1,"body":{"total":12}}`
 	mac := hmac.New(sha256.New, []byte(key))
 	mac.Write([]byte(event))
@@ -226,7 +229,7 @@ func (r *release) configure(ctx context.Context) {
 	} {
 		r.ask(ctx, http.MethodPost, r.outputs[c.url]+c.path, c.header, c.body, c.want)
 	}
-	must(r.wait(3, "messages are delivered").Until(ctx, r.delivered))
+	check.Must(r.wait(3, "messages are delivered").Until(ctx, r.delivered))
 	for tenant, want := range map[string]int{"acme": http.StatusOK, "globex": http.StatusNotFound} {
 		address := r.outputs["TenantApiUrl"] + "/messages?queue=orders"
 		r.ask(ctx, http.MethodGet, address, of(tenant), "", want)
@@ -254,19 +257,19 @@ func (r *release) withoutSinks(ctx context.Context) {
 	r.change(ctx, map[string]string{"Sinks": ""})
 	r.left(ctx, releasedStack+"-Process")
 	if r.outputs["ProcessFunctionName"] != "" || len(r.outputs) != before-1 {
-		must(fmt.Errorf("without sinks there are outputs %v", r.outputs))
+		check.Must(fmt.Errorf("without sinks there are outputs %v", r.outputs))
 	}
 }
 
 // delete takes the stack away, and looks at what stays: the tables, with the messages.
 func (r *release) delete(ctx context.Context) {
-	must(r.server.DeleteStack(ctx, releasedStack))
+	check.Must(r.server.DeleteStack(ctx, releasedStack))
 	tables := r.left(ctx, releasedStack+"-")
 	var messages struct{ Count int }
 	all := map[string]string{"TableName": releasedStack + "-messages", "Select": "COUNT"}
-	must(r.server.JSON(ctx, "dynamodb", "DynamoDB_20120810.Scan", all, &messages))
+	check.Must(r.server.JSON(ctx, "dynamodb", "DynamoDB_20120810.Scan", all, &messages))
 	if messages.Count == 0 {
-		must(fmt.Errorf("of tables %v that of the messages has none: want them to stay", tables))
+		check.Must(fmt.Errorf("of tables %v that of the messages has none: want them to stay", tables))
 	}
 	r.print("%d tables stay, with %d items of messages", len(tables), messages.Count)
 }

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/traffic"
 )
 
@@ -19,22 +20,22 @@ const shopMessages = 20
 // sqs:SendMessageBatch, an action that IAM does not have.
 func (t *trial) shop(ctx context.Context) {
 	folder, app := filepath.Join(t.root, "examples", "shop"), filepath.Join(t.built, "shop")
-	got(execute(ctx, folder, nil, "go", "build", "-o", app, "."))
+	check.Get(execute(ctx, folder, nil, "go", "build", "-o", app, "."))
 	assembly := t.assembly("shop")
-	must(t.runCDK(ctx, folder, "synth", "--quiet", "--app", app, "--output", assembly,
+	check.Must(t.runCDK(ctx, folder, "synth", "--quiet", "--app", app, "--output", assembly,
 		"-c", "architecture="+runtime.GOARCH, "-c", "try=true", "-c", "binaries="+filepath.Join(t.built, "shop-dist")))
-	outputs := got(t.deployStack(ctx, assembly, "Shop"))
+	outputs := check.Get(t.deployStack(ctx, assembly, "Shop"))
 	orders := door{put: t.client(outputs["OrdersUrl"], "execute-api").Put}
 	for seq := shopMessages; seq > 0; seq-- {
 		document := fmt.Appendf(nil, `{"queue":"shop","seq":%d,"body":{"order":%d}}`, seq, seq)
-		must(t.send(ctx, orders, []traffic.Arrival{{Document: document}}))
+		check.Must(t.send(ctx, orders, []traffic.Arrival{{Document: document}}))
 	}
-	must(t.wait(shopMessages, "messages are booked").Until(ctx, func(ctx context.Context) (int, string, error) {
+	check.Must(t.wait(shopMessages, "messages are booked").Until(ctx, func(ctx context.Context) (int, string, error) {
 		booked, err := t.booked(ctx, outputs["BooksName"])
 		return booked, "", err
 	}))
 	t.print("%d messages, backwards, came to its function in order", shopMessages)
-	must(t.runCDK(ctx, "", "destroy", "--force", "--app", assembly))
+	check.Must(t.runCDK(ctx, "", "destroy", "--force", "--app", assembly))
 }
 
 // booked is how many messages the shop's function has logged. They must be in order.

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/streamsort/streamsort/internal/consumers"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/egress"
 	"github.com/streamsort/streamsort/localstack"
 )
@@ -102,7 +103,7 @@ func (e *endpoints) take(r *http.Request, queue string, body []byte, hook *stand
 
 // toEndpoints starts the stack whose process delivers each queue to an endpoint of its own.
 func (w *world) toEndpoints(ctx context.Context, address, timeout string, c localstack.Config) {
-	text := got(endpointConsumers(address, timeout))
+	text := check.Get(endpointConsumers(address, timeout))
 	c.Env = map[string]string{"STREAMSORT_EVENT_BUS": ""}
 	for _, function := range []string{"ProcessFunction", "ProcessSlowFunction", "DeliveryFunction"} {
 		c.Env[function+"."+egress.AllowVariable] = "127.0.0.0/8"

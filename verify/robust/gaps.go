@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/progress"
 	"github.com/streamsort/streamsort/localstack"
 )
@@ -37,24 +38,24 @@ func gaps(ctx context.Context, w *world) {
 	}
 	stop := s.run(ctx)
 	s.network.disturb(true)
-	err := try(func() { s.openAndFill(ctx, waiting, missing) })
+	err := check.Try(func() { s.openAndFill(ctx, waiting, missing) })
 	s.network.disturb(false)
 	if failed := stop(); err == nil {
 		err = failed
 	}
 	s.report()
-	must(err)
+	check.Must(err)
 }
 
 func (s *sinks) openAndFill(ctx context.Context, waiting, missing []message) {
-	must(s.sendAll(ctx, 4, batchSize, waiting))
+	check.Must(s.sendAll(ctx, 4, batchSize, waiting))
 	announced := progress.Wait{Total: len(missing), What: "gaps are announced", Patience: soakPatience, Out: s.out}
-	must(announced.Until(ctx, func(context.Context) (int, string, error) {
+	check.Must(announced.Until(ctx, func(context.Context) (int, string, error) {
 		return announced.Total - len(s.said.missing()), "", nil
 	}))
 	if came := s.came(); came > 0 {
 		s.not("%d messages came out from behind the gaps", came)
 	}
-	must(s.sendAll(ctx, 4, batchSize, missing))
-	must(s.drain(ctx))
+	check.Must(s.sendAll(ctx, 4, batchSize, missing))
+	check.Must(s.drain(ctx))
 }

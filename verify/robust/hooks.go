@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/localstack"
 )
 
@@ -68,14 +69,14 @@ func hooks(ctx context.Context, w *world) {
 		queues = append(queues, fmt.Sprintf("hooks/%d", i))
 		lines = append(lines, &line{queue: queues[i]})
 	}
-	must(e.put(ctx, w, address, queues))
+	check.Must(e.put(ctx, w, address, queues))
 	next := 0
 	for phase := range hookPhases {
 		w.account.turn(phase)
 		if phase == turned {
 			e.turn(mannerOf)
 		}
-		must(w.send(ctx, 4, func(ctx context.Context, send func(...message) error) error {
+		check.Must(w.send(ctx, 4, func(ctx context.Context, send func(...message) error) error {
 			return w.pace(ctx, w.time()/hookPhases, w.number("RATE"), func(due int) error {
 				var some []message
 				for range due {
@@ -107,7 +108,7 @@ func hooks(ctx context.Context, w *world) {
 		}
 	}
 	w.row("killed", "%d processes", w.stack.Killed())
-	must(err)
+	check.Must(err)
 }
 
 // slow has QUEUES at endpoints that take SECONDS beside one that is fast, with CONCURRENCY
@@ -123,7 +124,7 @@ func slow(ctx context.Context, w *world) {
 	for i := range queues {
 		queues[i] = fmt.Sprintf("hooks/slow-%d", i)
 	}
-	must(e.put(ctx, w, address, append(slices.Clone(queues), fast)))
+	check.Must(e.put(ctx, w, address, append(slices.Clone(queues), fast)))
 	e.turn(func(queue string) answer {
 		if queue == fast {
 			return good
@@ -132,7 +133,7 @@ func slow(ctx context.Context, w *world) {
 	})
 	seq := int64(0)
 	one := func(queue string, seq int64) message { return plain(queue, seq, fmt.Sprintf(`{"n":%d}`, seq), "") }
-	must(w.send(ctx, 4, func(ctx context.Context, send func(...message) error) error {
+	check.Must(w.send(ctx, 4, func(ctx context.Context, send func(...message) error) error {
 		for _, queue := range queues {
 			if err := send(one(queue, 1), one(queue, 2)); err != nil {
 				return err
@@ -160,7 +161,7 @@ func slow(ctx context.Context, w *world) {
 			w.waitsForNobody(took, takes)
 		}
 	}
-	must(err)
+	check.Must(err)
 }
 
 // waitsForNobody notes where p99 of a fast endpoint's delays is what slow ones take.

@@ -13,6 +13,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/streamsort/streamsort/internal/dev/browser"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/progress"
 	"github.com/streamsort/streamsort/pkg/ui"
 )
@@ -53,7 +54,7 @@ func incident(ctx context.Context, w *world) {
 		missing := plain(queue(bad), 6, "6", "")
 		o.handle(ctx, "a gap", []message{plain(queue(bad), 7, "7", "")}, o.gap, func() {
 			if o.fill == nil { // the page puts nothing: the sender sends it again
-				must(o.put(ctx, []message{missing}))
+				check.Must(o.put(ctx, []message{missing}))
 				return
 			}
 			w.account.note(missing)
@@ -62,9 +63,9 @@ func incident(ctx context.Context, w *world) {
 		})
 	}
 	if err := o.steady(); !errors.Is(err, context.Canceled) {
-		must(err)
+		check.Must(err)
 	}
-	must(o.drain(ctx, outagePatience, nil))
+	check.Must(o.drain(ctx, outagePatience, nil))
 }
 
 // tools are what an operator has: how to look, what is looked at in each of the three cases, and
@@ -95,13 +96,13 @@ func (o *operator) lines(_ context.Context, bad int) tools {
 // screens are the page's: what is clicked on, or a field and what it is given before its form is
 // sent. The overview stands open.
 func (o *operator) screens(ctx context.Context, bad int) tools {
-	shown := got(ui.New(ui.Options{URL: o.stack.URL(), Operate: true}))
+	shown := check.Get(ui.New(ui.Options{URL: o.stack.URL(), Operate: true}))
 	address := o.serve(shown) // closed behind the browser
 	first, stop, err := browser.Start(ctx)
-	must(err)
+	check.Must(err)
 	o.later(func() { stop(); shown.Close() })
 	o.tab = first
-	must(chromedp.Do(first, chromedp.Navigate(address+"/overview")))
+	check.Must(chromedp.Do(first, chromedp.Navigate(address+"/overview")))
 	overview := []string{"nav a[href=overview]"}
 	return tools{prefix: "page/", counted: "clicks", look: o.clicks, bad: []look{
 		{"the message cannot be read", nil},
@@ -128,7 +129,7 @@ func (o *operator) start(ctx context.Context, sink *lambdaSink) {
 	w := o.world
 	shortened(120).start(ctx, w, sink)
 	o.program = filepath.Join(w.folder(), "streamsort")
-	got(execute(ctx, w.root, nil, "go", "build", "-o", o.program, "./cmd/streamsort"))
+	check.Get(execute(ctx, w.root, nil, "go", "build", "-o", o.program, "./cmd/streamsort"))
 	w.during(ctx, w.sweeps)
 	o.steady = w.during(ctx, func(ctx context.Context) error {
 		n := int64(0)
@@ -186,7 +187,7 @@ func (o *operator) looks(ctx context.Context, all ...look) {
 		}
 		acted := false
 		wait := progress.Wait{Total: 1, What: l.want + " after " + strings.Join(l.do, " "), Patience: outagePatience, Out: o.out}
-		must(wait.Until(ctx, func(ctx context.Context) (int, string, error) {
+		check.Must(wait.Until(ctx, func(ctx context.Context) (int, string, error) {
 			said := o.look(ctx, l.do, &acted)
 			if strings.Contains(said, l.want) {
 				return 1, "", nil
@@ -200,13 +201,13 @@ func (o *operator) looks(ctx context.Context, all ...look) {
 func (o *operator) handle(ctx context.Context, what string, messages []message, looks []look, repair func()) {
 	o.did = 0
 	began := time.Now()
-	must(o.sendAll(ctx, 4, batchSize, messages))
+	check.Must(o.sendAll(ctx, 4, batchSize, messages))
 	o.looks(ctx, looks[0])
 	found := time.Since(began)
 	o.looks(ctx, looks[1:]...)
 	looked := time.Now()
 	repair()
-	must(o.drain(ctx, outagePatience, nil))
+	check.Must(o.drain(ctx, outagePatience, nil))
 	o.row(what, "the cause after %.1f s, all looked at after %.1f s, repaired and delivered %.1f s later, %d %s",
 		found.Seconds(), looked.Sub(began).Seconds(), time.Since(looked).Seconds(), o.did, o.counted)
 }

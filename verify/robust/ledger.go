@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/examples/ledger"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/mortal"
 	"github.com/streamsort/streamsort/internal/dev/progress"
 	"github.com/streamsort/streamsort/internal/dev/traffic"
@@ -29,7 +30,7 @@ const claimPatience = 3 * time.Minute
 // functions are killed. Then it audits the books: each message once, in order, as it was sent, and
 // no byte from nowhere.
 func books(ctx context.Context, w *world) {
-	arrivals := got(traffic.Generate(w.number("MESSAGES")))
+	arrivals := check.Get(traffic.Generate(w.number("MESSAGES")))
 	last := map[string]int64{}
 	var messages []message
 	for _, a := range arrivals {
@@ -38,7 +39,7 @@ func books(ctx context.Context, w *world) {
 	}
 	folder := w.folder()
 	path := filepath.Join(folder, "ledger.db")
-	db := got(ledger.Open(ctx, path))
+	db := check.Get(ledger.Open(ctx, path))
 	w.later(func() { _ = db.Close() })
 	w.start(ctx, setup{templates: []string{"localstack/streamsort.template.json"}, config: localstack.Config{
 		Chaos: localstack.Chaos{Seed: 1, Kill: 0.05, Duplicate: 0.1, Late: 0.1, LateBy: 50 * time.Millisecond},
@@ -50,10 +51,10 @@ func books(ctx context.Context, w *world) {
 		Copies:    2, Kills: w.number("KILLS"), OneStepIn: 25,
 	})
 	w.later(copies.Close)
-	must(w.sendAll(ctx, 4, batchSize, messages))
+	check.Must(w.sendAll(ctx, 4, batchSize, messages))
 	total, _ := w.account.count()
 	booked := progress.Wait{Total: total, What: "messages are booked", Patience: claimPatience, Sweep: w.stack.Sweep, Out: w.out}
-	must(booked.Until(ctx, func(ctx context.Context) (lines int, left string, err error) {
+	check.Must(booked.Until(ctx, func(ctx context.Context) (lines int, left string, err error) {
 		if err := db.QueryRowContext(ctx, "SELECT count(*) FROM ledger").Scan(&lines); err != nil {
 			return 0, "", err
 		}
@@ -95,7 +96,7 @@ func (w *world) auditBooks(ctx context.Context, db *sql.DB, d *delivery.Delivere
 	})
 	claims, inDoubt := int64(0), 0
 	for _, queue := range queues {
-		must(eachConsumer(ctx, d, queue, ledger.Consumer, func(c delivery.Status) {
+		check.Must(eachConsumer(ctx, d, queue, ledger.Consumer, func(c delivery.Status) {
 			claims += c.Token.N
 			for _, q := range c.Quarantine {
 				if q != (delivery.Quarantined{}) {
@@ -112,18 +113,18 @@ func (w *world) auditBooks(ctx context.Context, db *sql.DB, d *delivery.Delivere
 
 // readRows hands the columns of each row to take, as texts.
 func readRows(ctx context.Context, db *sql.DB, query string, take func(row []string)) {
-	rows := got(db.QueryContext(ctx, query))
+	rows := check.Get(db.QueryContext(ctx, query))
 	defer rows.Close()
-	columns := got(rows.Columns())
+	columns := check.Get(rows.Columns())
 	for rows.Next() {
 		row, to := make([]string, len(columns)), make([]any, len(columns))
 		for i := range row {
 			to[i] = &row[i]
 		}
 		if err := rows.Scan(to...); err != nil {
-			must(fmt.Errorf("%s: %w", strings.ToLower(query), err))
+			check.Must(fmt.Errorf("%s: %w", strings.ToLower(query), err))
 		}
 		take(row)
 	}
-	must(rows.Err())
+	check.Must(rows.Err())
 }

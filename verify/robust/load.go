@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/cost"
 	"github.com/streamsort/streamsort/internal/dev/front"
 	"github.com/streamsort/streamsort/internal/dev/meter"
@@ -28,7 +29,7 @@ var demoTemplates = []string{"examples/demo/streamsort.patch.json", "examples/re
 // Nothing goes wrong on purpose. Times are those of this machine and its server, and say nothing of
 // AWS; requests and units are charged by AWS's rules, and dollars by the prices of `make cost`.
 func load(ctx context.Context, w *world) {
-	l := got(newLoadTraffic(w.values))
+	l := check.Get(newLoadTraffic(w.values))
 	counted := meter.New(front.Transport())
 	w.start(ctx, setup{
 		templates: demoTemplates, through: counted,
@@ -38,8 +39,8 @@ func load(ctx context.Context, w *world) {
 	watched := w.watch("lambda", unfailing, all)
 	w.watchLog(watched, "ReceiverFunction")
 	// Every queue is made and every function started before anything is counted.
-	must(w.send(ctx, loadClients, func(_ context.Context, send func(...message) error) error { return l.first(send) }))
-	must(w.drain(ctx, loadPatience, w.idle()))
+	check.Must(w.send(ctx, loadClients, func(_ context.Context, send func(...message) error) error { return l.first(send) }))
+	check.Must(w.drain(ctx, loadPatience, w.idle()))
 	w.account.turn(1)
 	warm, before, state, began := w.sender.Sent().Messages, counted.Counts(), watched.state(), time.Now()
 	err := w.send(ctx, loadClients, func(ctx context.Context, send func(...message) error) error {
@@ -69,7 +70,7 @@ func load(ctx context.Context, w *world) {
 	if len(took) == 0 {
 		w.not("nothing was sent: TIME and RATE are not enough for one request")
 	}
-	must(err)
+	check.Must(err)
 }
 
 // loadTraffic gives queues their messages in turn.

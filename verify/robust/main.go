@@ -29,11 +29,12 @@ import (
 
 	"github.com/streamsort/streamsort/examples/ledger"
 	"github.com/streamsort/streamsort/examples/pingpong"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/verify/big"
 )
 
-// scenario is one of them. The error that run ends with ([must]) is why it could not go on; what
-// must not be goes to [world.wrong].
+// scenario is one of them. The error that run ends with ([check.Must]) is why it could not go on;
+// what must not be goes to [world.wrong].
 type scenario struct {
 	name, shows string
 	settings    []setting
@@ -49,7 +50,7 @@ func program(name, shows, command string, reads ...string) scenario {
 	return scenario{name, shows, settings, func(_ context.Context, w *world) {
 		command := exec.Command("go", strings.Fields(command)...) // an interrupt reaches it too: it cleans up
 		command.Dir, command.Stdout, command.Stderr = w.root, w.out, os.Stderr
-		must(command.Run())
+		check.Must(command.Run())
 	}}
 }
 
@@ -118,7 +119,7 @@ func init() {
 			for _, line := range lines {
 				w.row(c.Name, "%s", line)
 			}
-			must(err)
+			check.Must(err)
 		}})
 	}
 }
@@ -208,38 +209,6 @@ func scenarioNames() []string {
 	return names
 }
 
-// endedBy is the panic of a scenario that cannot go on.
-type endedBy struct{ cause error }
-
-// must ends a scenario where there is an error. What runs beside it, or again until it succeeds,
-// returns its errors.
-func must(err error) {
-	if err != nil {
-		panic(endedBy{err})
-	}
-}
-
-// got is a result; its error ends the scenario.
-func got[T any](result T, err error) T {
-	must(err)
-	return result
-}
-
-// try is the error that do ends with.
-func try(do func()) (err error) {
-	defer func() {
-		switch thrown := recover().(type) {
-		case nil:
-		case endedBy:
-			err = thrown.cause
-		default:
-			panic(thrown)
-		}
-	}()
-	do()
-	return nil
-}
-
 // play runs a scenario in a world of its own, and prints the summary.
 func (s scenario) play(ctx context.Context, v values, out io.Writer) error {
 	w, err := newWorld(v, out)
@@ -248,7 +217,7 @@ func (s scenario) play(ctx context.Context, v values, out io.Writer) error {
 	}
 	defer w.end()
 	w.say("%s: %s (%s)", s.name, s.shows, v)
-	failed := try(func() { s.run(ctx, w) })
+	failed := check.Try(func() { s.run(ctx, w) })
 	if errors.Is(failed, context.Canceled) {
 		return failed
 	}

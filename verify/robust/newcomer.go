@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/modproxy"
 )
 
@@ -25,15 +26,15 @@ type newcomer struct {
 // repository as a module proxy. With COLD=1 the go command's caches are empty at first, as on a new
 // machine.
 func install(ctx context.Context, w *world) {
-	dir := got(os.MkdirTemp("", "newcomer-")) // no folder of the project's
+	dir := check.Get(os.MkdirTemp("", "newcomer-")) // no folder of the project's
 	w.later(func() { _ = os.RemoveAll(dir) })
 	n := &newcomer{world: w, dir: dir}
-	n.release = got(modproxy.Write(filepath.Join(dir, "proxy"), w.root))
+	n.release = check.Get(modproxy.Write(filepath.Join(dir, "proxy"), w.root))
 	w.later(func() { _ = n.release.Forget() })
-	environ := got(n.release.Environ())
+	environ := check.Get(n.release.Environ())
 	// The folder of caches is the user's own; the go command keeps its own ones, but where COLD is
 	// set.
-	cache := got(execute(ctx, w.root, nil, "go", "env", "GOCACHE"))
+	cache := check.Get(execute(ctx, w.root, nil, "go", "env", "GOCACHE"))
 	if w.number("COLD") == 1 {
 		environ, cache = append(environ, "GOMODCACHE="+filepath.Join(dir, "modules")), filepath.Join(dir, "builds")
 	}
@@ -64,11 +65,11 @@ func (n *newcomer) command(ctx context.Context, folder, name string, arguments .
 // all runs programs of the user's in a folder, one after the other.
 func (n *newcomer) all(ctx context.Context, folder string, commands ...[]string) {
 	for _, c := range commands {
-		got(n.command(ctx, folder, c[0], c[1:]...))
+		check.Get(n.command(ctx, folder, c[0], c[1:]...))
 	}
 }
 
 // streamsort runs the command line that was installed, in the user's folder.
 func (n *newcomer) streamsort(ctx context.Context, arguments ...string) string {
-	return got(n.command(ctx, n.dir, filepath.Join(n.dir, "bin", "streamsort"), arguments...))
+	return check.Get(n.command(ctx, n.dir, filepath.Join(n.dir, "bin", "streamsort"), arguments...))
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/modproxy"
 	"github.com/streamsort/streamsort/internal/dev/sources"
 )
@@ -26,14 +27,14 @@ func (n *newcomer) golang(ctx context.Context) { n.own(ctx, "go", n.environ) }
 func (n *newcomer) node(ctx context.Context) {
 	folder := n.zipFunctions()
 	tools := filepath.Join(n.dir, "tools") // all that there is on the PATH
-	must(os.Mkdir(tools, 0o755))
+	check.Must(os.Mkdir(tools, 0o755))
 	for _, tool := range []string{"node", "npm", "java"} {
 		path, err := exec.LookPath(tool)
 		if errors.Is(err, exec.ErrNotFound) {
 			continue // java, where the server does not need it
 		}
-		must(err)
-		must(os.Symlink(path, filepath.Join(tools, tool)))
+		check.Must(err)
+		check.Must(os.Symlink(path, filepath.Join(tools, tool)))
 	}
 	n.own(ctx, "node", append(n.environ, "PATH="+tools), "--zips", folder)
 }
@@ -45,20 +46,21 @@ func (n *newcomer) own(ctx context.Context, language string, environ []string, m
 	_, after, found := strings.Cut(said, "streamsort local --watch --consumer ")
 	consumer, _, _ := strings.Cut(after, "\n")
 	if !found {
-		must(fmt.Errorf("init says %q", said))
+		check.Must(fmt.Errorf("init says %q", said))
 	}
 	folder := filepath.Join(n.dir, language)
-	got(n.command(ctx, folder, "sh", "-c", lastLine(said)))
+	check.Get(n.command(ctx, folder, "sh", "-c", lastLine(said)))
 	defer n.stop()
-	must(n.start(ctx, environ, folder, append(more, "--ui=", "--watch", "--consumer", consumer)...))
+	more = append(more, "--ui=", "--watch", "--consumer", consumer)
+	check.Must(n.start(ctx, environ, folder, more...))
 	n.streamsort(ctx, "put", filepath.Join(language, "messages.ndjson"), "--url", n.url)
 	var lines []string
-	must(n.wait(2, "messages are in the function").Until(ctx, func(ctx context.Context) (_ int, _ string, err error) {
+	check.Must(n.wait(2, "messages are in the function").Until(ctx, func(ctx context.Context) (_ int, _ string, err error) {
 		lines, err = n.log(ctx, "orders")
 		return len(lines), "", err
 	}))
 	if want := []string{"orders 1: 1200 cents", "orders 2: 250 cents"}; !slices.Equal(lines, want) {
-		must(fmt.Errorf("it logs %q, want %q", lines, want))
+		check.Must(fmt.Errorf("it logs %q, want %q", lines, want))
 	}
 }
 
@@ -67,16 +69,16 @@ func (n *newcomer) zipFunctions() string {
 	built := filepath.Join(n.dir, "cache", "streamsort", "build", n.release.Version, runtime.GOARCH, filepath.FromSlash(modproxy.Root), "functions", "_", "[a-z]*")
 	programs, err := filepath.Glob(built)
 	if err != nil || len(programs) == 0 {
-		must(fmt.Errorf("no functions at %s: %w", built, err))
+		check.Must(fmt.Errorf("no functions at %s: %w", built, err))
 	}
 	folder := filepath.Join(n.dir, "zips")
-	must(os.Mkdir(folder, 0o755))
+	check.Must(os.Mkdir(folder, 0o755))
 	for _, program := range programs {
 		if info, err := os.Stat(program); err != nil || info.IsDir() {
 			continue // a program with files beside it
 		}
 		name := fmt.Sprintf("%s_%s_%s.zip", filepath.Base(program), strings.TrimPrefix(n.release.Version, "v"), processor())
-		must(sources.Zip(program, filepath.Join(folder, name)))
+		check.Must(sources.Zip(program, filepath.Join(folder, name)))
 	}
 	return folder
 }

@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 const (
@@ -22,7 +24,7 @@ const (
 
 // app starts the app on the local stack.
 func (n *newcomer) app(ctx context.Context) {
-	must(n.start(ctx, n.environ, n.dir, "--template", n.template()))
+	check.Must(n.start(ctx, n.environ, n.dir, "--template", n.template()))
 }
 
 // start starts a local stack, and waits until it runs.
@@ -68,7 +70,7 @@ func (n *newcomer) put(ctx context.Context) {
 	for seq := newcomerMessages; seq > 0; seq-- {
 		fmt.Fprintf(&lines, `{"queue":%q,"seq":%d,"body":{"cents":%d}}`+"\n", newcomerQueue, seq, seq)
 	}
-	must(os.WriteFile(filepath.Join(n.dir, "orders.ndjson"), []byte(lines.String()), 0o600))
+	check.Must(os.WriteFile(filepath.Join(n.dir, "orders.ndjson"), []byte(lines.String()), 0o600))
 	n.streamsort(ctx, "put", "orders.ndjson", "--url", n.url)
 }
 
@@ -79,7 +81,7 @@ func (n *newcomer) tail(ctx context.Context) {
 	for line := range strings.SplitSeq(said, "\n") {
 		var m struct{ Seq int }
 		if err := json.Unmarshal([]byte(line), &m); err != nil {
-			must(fmt.Errorf("tail prints %q: %w", line, err))
+			check.Must(fmt.Errorf("tail prints %q: %w", line, err))
 		}
 		seqs = append(seqs, m.Seq)
 	}
@@ -89,7 +91,7 @@ func (n *newcomer) tail(ctx context.Context) {
 // booked waits until the function in Go has all messages, as its log says.
 func (n *newcomer) booked(ctx context.Context) {
 	var seqs []int
-	must(n.wait(newcomerMessages, "messages are booked").Until(ctx, func(ctx context.Context) (int, string, error) {
+	check.Must(n.wait(newcomerMessages, "messages are booked").Until(ctx, func(ctx context.Context) (int, string, error) {
 		lines, err := n.log(ctx, "books")
 		seqs = nil
 		for _, line := range lines {
@@ -133,7 +135,7 @@ func eachOnce(seqs []int) {
 		want = append(want, seq+1)
 	}
 	if !slices.Equal(seqs, want) {
-		must(fmt.Errorf("seqs %v; want 1 to %d, each once", seqs, newcomerMessages))
+		check.Must(fmt.Errorf("seqs %v; want 1 to %d, each once", seqs, newcomerMessages))
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"github.com/streamsort/streamsort/internal/dev/check"
 )
 
 // tutorialAddress is where the page has the stack; here it has a port of its own.
@@ -22,7 +24,7 @@ var pageReads = regexp.MustCompile(`^streamsort (logs|why|consumer|queue|tail) `
 // tutorial does what docs/start.md has its reader do, block by block: what to type, what to write
 // into a file, and what is printed then, of which each line has to be in the output, in this order.
 func (n *newcomer) tutorial(ctx context.Context) {
-	page := got(os.ReadFile(filepath.Join(n.root, "docs", "start.md")))
+	page := check.Get(os.ReadFile(filepath.Join(n.root, "docs", "start.md")))
 	defer n.stop()
 	var err error
 	begun, folder, script, printed := time.Now(), n.dir, "", ""
@@ -44,11 +46,11 @@ func (n *newcomer) tutorial(ctx context.Context) {
 			}
 		}
 		if err != nil {
-			must(fmt.Errorf("docs/start.md, %q: %w", text, err))
+			check.Must(fmt.Errorf("docs/start.md, %q: %w", text, err))
 		}
 	}
 	if first == 0 || len(blocks) < 15 {
-		must(fmt.Errorf("docs/start.md has %d blocks, and its function no message", len(blocks)))
+		check.Must(fmt.Errorf("docs/start.md has %d blocks, and its function no message", len(blocks)))
 	}
 	n.print("%d blocks; %.1f s from `go install` to the first message in a function of one's own", len(blocks), first.Seconds())
 }

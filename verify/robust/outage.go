@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/localstack"
@@ -54,20 +55,20 @@ func outage(ctx context.Context, w *world) {
 	s := shortened(factor)
 	sink := &lambdaSink{watched: w.watch("lambda", unfailing, notPoisoned), poison: isPoison, away: true}
 	s.start(ctx, w, sink)
-	db := got(dynamo.New(&dynamo.Options{Endpoint: w.direct}))
+	db := check.Get(dynamo.New(&dynamo.Options{Endpoint: w.direct}))
 	store := delivery.NewDynamo(db, delivery.Names{Consumers: w.stack.Outputs()["streamsort"]["ConsumersTableName"]})
 	w.say("all times are the defaults divided by %d, and no less than may be set: %s", factor, s)
 
 	r := outageResult{queues: w.number("QUEUES"), tries: s.tries(toldAfter)}
 	began, least := time.Now(), time.Duration(w.values["MINUTES"])*time.Minute/factor
 	watch := w.during(ctx, func(ctx context.Context) error { return r.circuit.watch(ctx, store) })
-	must(w.sendAll(ctx, 4, 100, twoOfEach(r.queues)))
-	must(w.stay(ctx, began, least))
+	check.Must(w.sendAll(ctx, 4, 100, twoOfEach(r.queues)))
+	check.Must(w.stay(ctx, began, least))
 	// A process that makes a probe notes it first.
 	r.calls, _ = sink.seen()
-	must(errors.Join(watch(), r.circuit.look(ctx, store)))
+	check.Must(errors.Join(watch(), r.circuit.look(ctx, store)))
 	r.intervals = s.intervals(time.Since(r.circuit.opened))
-	r.blockedAway = got(w.blocked(ctx))
+	r.blockedAway = check.Get(w.blocked(ctx))
 	away, back := time.Since(began), time.Now()
 	w.say("the sink is back after %.0fs", away.Seconds())
 	sink.isAway(false)
@@ -87,7 +88,7 @@ func outage(ctx context.Context, w *world) {
 	w.row("probes", "%d, in %d intervals", r.circuit.probes, r.intervals)
 	w.row("caught up", "in %.1f s, %.0f queues a second", r.caughtUp.Seconds(), float64(r.queues)/r.caughtUp.Seconds())
 	w.row("blocked in the end", "%v, after %d tries since the sink is back", r.blocked, refused)
-	must(err)
+	check.Must(err)
 	r.check(w)
 }
 
@@ -104,8 +105,8 @@ func (s schedule) start(ctx context.Context, w *world, sink *lambdaSink) {
 // template writes the demo's, with this schedule's consumer for those of the demo.
 func (s schedule) template(w *world, sink map[string]any) string {
 	template := filepath.Join(w.folder(), "streamsort.patch.json")
-	text := got(s.patch("../../examples/demo/streamsort.patch.json", sink))
-	must(os.WriteFile(template, text, 0o600))
+	text := check.Get(s.patch("../../examples/demo/streamsort.patch.json", sink))
+	check.Must(os.WriteFile(template, text, 0o600))
 	return template
 }
 

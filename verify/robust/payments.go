@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/progress"
 	"github.com/streamsort/streamsort/localstack"
 )
@@ -38,7 +39,7 @@ func payments(ctx context.Context, w *world) {
 		for _, i := range random.Perm(orders) {
 			messages = append(messages, charge(fmt.Sprintf("account-%d", account), int64(i+1), fmt.Sprintf(`{"cents":%d}`, random.IntN(10_000))))
 		}
-		must(w.put(ctx, messages))
+		check.Must(w.put(ctx, messages))
 	}
 	charged := progress.Wait{Total: accounts * orders, What: "orders are charged", Patience: claimPatience, Sweep: w.stack.Sweep, Out: w.out}
 	err := charged.Until(ctx, func(context.Context) (int, string, error) { return b.watched.state().messages, "", nil })
@@ -48,7 +49,7 @@ func payments(ctx context.Context, w *world) {
 	if again < accounts {
 		w.not("the bank was silent %d times, and was asked again %d times", accounts, again)
 	}
-	must(err)
+	check.Must(err)
 }
 
 // charge is the message of an order. The bank sees its id, and not its bytes.

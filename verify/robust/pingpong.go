@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/examples/pingpong"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/faulty"
 	"github.com/streamsort/streamsort/internal/dev/front"
 	"github.com/streamsort/streamsort/internal/dev/mortal"
@@ -40,19 +41,19 @@ func game(ctx context.Context, w *world) {
 		templates: []string{"examples/pingpong/streamsort.patch.json", "examples/pingpong/pong/pong.template.json"}, through: tables,
 		config: localstack.Config{Chaos: localstack.Chaos{Seed: 1, Kill: 0.03, Duplicate: 0.1, Late: 0.1, LateBy: 50 * time.Millisecond}},
 	})
-	through := got(front.Through(w.stack.URL(), api))
+	through := check.Get(front.Through(w.stack.URL(), api))
 	address := w.serve(through)
-	w.sender = got(traffic.NewSender(address))
+	w.sender = check.Get(traffic.NewSender(address))
 	d, sorter := w.tables()
 	folder := w.folder()
 	path := filepath.Join(folder, "ping.db")
-	db := got(pingpong.Open(ctx, path))
+	db := check.Get(pingpong.Open(ctx, path))
 	w.later(func() { _ = db.Close() })
 	arrival := cursor.KindArrival
 	for _, queue := range []string{pingpong.Pings, pingpong.Pongs} {
-		got(sorter.Configure(ctx, queue, cursor.Change{Kind: &arrival}))
+		check.Get(sorter.Configure(ctx, queue, cursor.Change{Kind: &arrival}))
 	}
-	got(d.Create(ctx, pingpong.Pongs, pingpong.Consumer, delivery.First))
+	check.Get(d.Create(ctx, pingpong.Pongs, pingpong.Consumer, delivery.First))
 	w.say("serving %d balls, each is hit %d times", r.balls, r.last+1)
 	tables.disturb(true)
 	api.disturb(true)
@@ -78,16 +79,16 @@ func game(ctx context.Context, w *world) {
 func (r rally) serve(ctx context.Context, w *world) {
 	// be.
 	for i := range r.balls {
-		body := got(json.Marshal(pingpong.Ball{Ball: i + 1}))
+		body := check.Get(json.Marshal(pingpong.Ball{Ball: i + 1}))
 		document := fmt.Appendf(nil, `{"queue":%q,"id":"serve-%d","body":%s}`, pingpong.Pings, i+1, body)
-		must(w.sender.Put(ctx, []json.RawMessage{document}, "stored", "advanced", "duplicate"))
+		check.Must(w.sender.Put(ctx, []json.RawMessage{document}, "stored", "advanced", "duplicate"))
 	}
 }
 
 // over waits until both consumers have everything.
 func (r rally) over(ctx context.Context, w *world, d *delivery.Deliverer) {
 	answered := progress.Wait{Total: 2 * r.messages(), What: "messages are answered", Patience: claimPatience, Sweep: w.stack.Sweep, Out: w.out}
-	must(answered.Until(ctx, func(ctx context.Context) (count int, left string, err error) {
+	check.Must(answered.Until(ctx, func(ctx context.Context) (count int, left string, err error) {
 		var unfinished []string
 		for queue, name := range map[string]string{pingpong.Pings: "pong", pingpong.Pongs: pingpong.Consumer} {
 			state := name + " is not there"
@@ -108,14 +109,14 @@ func (r rally) over(ctx context.Context, w *world, d *delivery.Deliverer) {
 
 // balls reads a queue.
 func balls(ctx context.Context, sorter *cursor.Sorter, queue string) (all []pingpong.Ball) {
-	cur := got(sorter.Status(ctx, queue))
+	cur := check.Get(sorter.Status(ctx, queue))
 	for m, err := range sorter.Read(ctx, queue, 0, cur.Position) {
 		var b pingpong.Ball
 		if err == nil {
 			err = json.Unmarshal(m.Body, &b)
 		}
 		if err != nil {
-			must(fmt.Errorf("queue %s: %w", queue, err))
+			check.Must(fmt.Errorf("queue %s: %w", queue, err))
 		}
 		all = append(all, b)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/faulty"
 	"github.com/streamsort/streamsort/internal/dev/front"
 	"github.com/streamsort/streamsort/localstack"
@@ -99,7 +100,7 @@ func soak(ctx context.Context, w *world) {
 	}
 	s.network.disturb(false)
 	if err == nil {
-		err = try(func() { s.onlyReceiverIsBlocked(ctx) })
+		err = check.Try(func() { s.onlyReceiverIsBlocked(ctx) })
 	}
 	if failed := stop(); err == nil {
 		err = failed
@@ -108,7 +109,7 @@ func soak(ctx context.Context, w *world) {
 	for _, what := range s.notShown() {
 		w.not("no %s: it has shown less than it must", what)
 	}
-	must(err)
+	check.Must(err)
 }
 
 // sinks are those of the soak: your function, and one of each kind.
@@ -146,7 +147,7 @@ func startSinks(ctx context.Context, w *world, said *announcements, chaos locals
 	} {
 		reader, err := newQueueReader(addresses[output], take)
 		if err != nil {
-			must(fmt.Errorf("output %s: %w", output, err))
+			check.Must(fmt.Errorf("output %s: %w", output, err))
 		}
 		s.readers = append(s.readers, reader)
 	}
@@ -174,7 +175,7 @@ func (s *sinks) run(ctx context.Context) (stop func() error) {
 func (s *sinks) configureGap(ctx context.Context, queue string) {
 	body := fmt.Sprintf(`{"queue":%q,"policy":"alert","gapAfter":%q}`, queue, announceAfter)
 	if err := s.sender.Client.Call(ctx, http.MethodPut, "/queues", nil, []byte(body), new(json.RawMessage)); err != nil {
-		must(fmt.Errorf("configure queue %s: %w", queue, err))
+		check.Must(fmt.Errorf("configure queue %s: %w", queue, err))
 	}
 }
 
@@ -217,7 +218,7 @@ func (s *sinks) drain(ctx context.Context) error {
 // onlyReceiverIsBlocked checks that the poisoned message stopped one consumer, and no other.
 func (s *sinks) onlyReceiverIsBlocked(ctx context.Context) {
 	type consumer struct{ Consumer, State string }
-	all := got(get[consumer](ctx, s.world, "/consumers", "consumers", url.Values{"queue": {poisonQueue}}))
+	all := check.Get(get[consumer](ctx, s.world, "/consumers", "consumers", url.Values{"queue": {poisonQueue}}))
 	for _, c := range all {
 		if (c.State == "blocked") != (c.Consumer == receiver) {
 			s.not("queue %s: consumer %s is %s", poisonQueue, c.Consumer, c.State)

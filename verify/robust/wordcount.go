@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/localstack"
 	"github.com/streamsort/streamsort/localstack/template"
@@ -58,25 +59,25 @@ func wordcount(ctx context.Context, w *world) {
 	var messages []message
 	for i, d := range library {
 		tags = append(tags, tagOf(i))
-		body := got(json.Marshal(map[string]any{"files": d}))
+		body := check.Get(json.Marshal(map[string]any{"files": d}))
 		messages = append(messages, plain(databases, int64(i+1), string(body), ""))
 	}
 	watched := newTreeWatcher(w.out, tags)
 	w.later(w.stack.Subscribe(watched.see))
 	w.say("%q fails twice, and Lambda repeats it after %s and %s, on AWS after 1 and 2 minutes", failing, treeRetry, 2*treeRetry)
 	slices.Reverse(messages)
-	must(w.sendAll(ctx, 1, 1, messages))
+	check.Must(w.sendAll(ctx, 1, 1, messages))
 	select {
 	case <-watched.all:
 	case <-ctx.Done():
-		must(fmt.Errorf("not all trees have ended: %w", ctx.Err()))
+		check.Must(fmt.Errorf("not all trees have ended: %w", ctx.Err()))
 	}
 	w.reportTrees(ctx, watched)
 }
 
 // reportTrees prints what became of the databases, and notes what is wrong.
 func (w *world) reportTrees(ctx context.Context, watched *treeWatcher) {
-	db := got(dynamo.New(&dynamo.Options{Endpoint: w.direct}))
+	db := check.Get(dynamo.New(&dynamo.Options{Endpoint: w.direct}))
 	outputs := w.stack.Outputs()
 	store := xorack.NewDynamo(db, xorack.Names{Chains: outputs["streamsort"]["ChainsTableName"]})
 	var created []step
@@ -126,7 +127,7 @@ func await(ctx context.Context, store *xorack.Store, tag string) (sealed bool) {
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()
 	for {
-		if got(store.Chain(ctx, tag)).Sealed() {
+		if check.Get(store.Chain(ctx, tag)).Sealed() {
 			return true
 		}
 		select {
@@ -145,11 +146,11 @@ func counted(ctx context.Context, db *dynamodb.Client, table, tag string) map[st
 	})
 	counts := map[string]int{}
 	for pages.HasMorePages() {
-		for _, item := range got(pages.NextPage(ctx)).Items {
+		for _, item := range check.Get(pages.NextPage(ctx)).Items {
 			word, _ := item["word"].(*types.AttributeValueMemberS)
 			edges, _ := item["edges"].(*types.AttributeValueMemberSS)
 			if word == nil || edges == nil {
-				must(fmt.Errorf("%s has a count without a word or edges", tag))
+				check.Must(fmt.Errorf("%s has a count without a word or edges", tag))
 			}
 			counts[word.Value] = len(edges.Value)
 		}

@@ -19,6 +19,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/front"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dev/progress"
@@ -81,8 +82,8 @@ func (w *world) stages(ctx context.Context, all []stage) {
 	for _, s := range all {
 		began := time.Now()
 		w.say("%s", s.what)
-		if err := try(func() { s.do(ctx) }); err != nil {
-			must(fmt.Errorf("%s: %w", s.what, err))
+		if err := check.Try(func() { s.do(ctx) }); err != nil {
+			check.Must(fmt.Errorf("%s: %w", s.what, err))
 		}
 		w.print("%.1f s", time.Since(began).Seconds())
 	}
@@ -131,8 +132,8 @@ func (w *world) end() {
 // folder makes a folder in the project's .build, from where the functions' sources are found.
 func (w *world) folder() string {
 	build := filepath.Join(w.root, ".build")
-	must(os.MkdirAll(build, 0o700))
-	folder := got(os.MkdirTemp(build, "robust-"))
+	check.Must(os.MkdirAll(build, 0o700))
+	folder := check.Get(os.MkdirTemp(build, "robust-"))
 	w.later(func() { _ = os.RemoveAll(folder) })
 	return folder
 }
@@ -190,7 +191,7 @@ func (w *world) start(ctx context.Context, s setup) {
 	c := s.config
 	c.Server = string(localdb.Choose())
 	if s.through != nil {
-		server := got(front.Start(ctx, front.Steady(), "", s.through))
+		server := check.Get(front.Start(ctx, front.Steady(), "", s.through))
 		w.later(server.Close)
 		c.Server, w.direct = server.URL, server.Direct
 	}
@@ -204,18 +205,18 @@ func (w *world) start(ctx context.Context, s setup) {
 		c.Env = map[string]string{"STREAMSORT_EVENT_BUS": ""}
 	}
 	c.Logger = slog.New(slog.DiscardHandler)
-	w.stack = got(localstack.Run(ctx, c))
+	w.stack = check.Get(localstack.Run(ctx, c))
 	w.later(w.stack.Close)
 	w.direct = cmp.Or(w.direct, w.stack.DynamoDB())
 	w.say("the stack runs (%.1fs): %s", time.Since(w.began).Seconds(), w.stack.URL())
-	w.sender = got(traffic.NewSender(w.stack.URL()))
+	w.sender = check.Get(traffic.NewSender(w.stack.URL()))
 }
 
 // tables looks at the stack's tables.
 func (w *world) tables() (*delivery.Deliverer, *cursor.Sorter) {
-	client := got(dynamo.New(&dynamo.Options{Endpoint: w.direct}))
-	sorter := got(cursor.New(got(cursor.NewDynamo(client, cursor.Names{})), nil))
-	return got(delivery.New(delivery.NewDynamo(client, delivery.Names{}), sorter, nil)), sorter
+	client := check.Get(dynamo.New(&dynamo.Options{Endpoint: w.direct}))
+	sorter := check.Get(cursor.New(check.Get(cursor.NewDynamo(client, cursor.Names{})), nil))
+	return check.Get(delivery.New(delivery.NewDynamo(client, delivery.Names{}), sorter, nil)), sorter
 }
 
 // get asks the API for a list, page by page.

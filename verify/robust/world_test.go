@@ -63,7 +63,7 @@ func TestMust(t *testing.T) {
 	s := scenario{name: "one", run: func(ctx context.Context, w *world) {
 		folder = w.folder()
 		w.during(ctx, func(ctx context.Context) error { <-ctx.Done(); ended = true; return nil })
-		w.stages(ctx, []stage{{"a stage", func(context.Context) { must(errors.New("its error")) }}})
+		w.stages(ctx, []stage{{"a stage", func(context.Context) { check.Must(errors.New("its error")) }}})
 		t.Error("it goes on")
 	}}
 	err := s.play(t.Context(), values{}, t.Output())

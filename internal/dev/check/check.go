@@ -1,9 +1,11 @@
 // Package check has what tests ask most often in one line: that nothing failed ([OK], [Get]), and
-// that something holds ([That], [Need]).
+// that something holds ([That], [Need]). What runs outside of tests ends at an error by [Must] and
+// [Get], and [Try] returns it.
 package check
 
 import (
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -16,12 +18,35 @@ func OK(t testing.TB, err error) {
 	}
 }
 
-// Get is a result without its error; a panic where there is one.
-func Get[T any](result T, err error) T {
+// Must panics with an error, where there is one.
+func Must(err error) {
 	if err != nil {
 		panic(err)
 	}
+}
+
+// Get is a result without its error; a panic where there is one.
+func Get[T any](result T, err error) T {
+	Must(err)
 	return result
+}
+
+// Try returns the error that do panics with. A panic of the runtime's, or with anything else, goes
+// on.
+func Try(do func()) (err error) {
+	defer func() {
+		switch thrown := recover().(type) {
+		case nil:
+		case runtime.Error:
+			panic(thrown)
+		case error:
+			err = thrown
+		default:
+			panic(thrown)
+		}
+	}()
+	do()
+	return nil
 }
 
 // Get2 is [Get] for two results.

@@ -50,7 +50,7 @@ func delivered(size int, kind cursor.Kind) Units {
 		done := d.Deliver(context.Background(), queue, delivery.Reader{
 			Name: "billing", MaxMessages: 1000, Handle: func(context.Context, delivery.Batch) error { return nil },
 		}, position)
-		if noError(done.Err); done.Outcome != delivery.Empty {
+		if check.Must(done.Err); done.Outcome != delivery.Empty {
 			panic("a delivery ended as " + fmt.Sprint(done.Outcome))
 		}
 	}

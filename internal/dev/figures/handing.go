@@ -98,7 +98,7 @@ func (h *handed) commit() {
 func (h *handed) next() {
 	h.prepare()
 	done, next, err := h.claims.CommitAndClaim(context.Background(), h.held, h.request())
-	noError(err)
+	check.Must(err)
 	expect(delivery.OK, done)
 	h.held = expect(delivery.OK, next).Held()
 }

@@ -54,9 +54,3 @@ func (m *metered) of(n int, do func()) Units {
 	total, each := m.Take().Units, float64(n)
 	return Units{Writes: (total.Writes + total.Index) / each, Reads: total.Reads / each}
 }
-
-func noError(err error) {
-	if err != nil {
-		panic(err)
-	}
-}

@@ -44,7 +44,7 @@ func (s sorting) process(mode cursor.Mode) *cursor.Sorter {
 
 func put(s *cursor.Sorter, messages ...cursor.Message) {
 	for _, r := range s.Put(context.Background(), messages...) {
-		noError(r.Err)
+		check.Must(r.Err)
 	}
 }
 
@@ -68,7 +68,7 @@ func olderPuts(seqs []int64, skip int) Units {
 	s := newSorting()
 	older := func(seqs []int64) {
 		for _, seq := range seqs {
-			noError(olderPut(s.store, hundred(seq)))
+			check.Must(olderPut(s.store, hundred(seq)))
 		}
 	}
 	older(seqs[:skip])

@@ -77,7 +77,6 @@ func game(ctx context.Context, w *world) {
 // serve serves all balls before the first is hit back, so that the audit knows where each answer
 // has to be.
 func (r rally) serve(ctx context.Context, w *world) {
-	// be.
 	for i := range r.balls {
 		body := check.Get(json.Marshal(pingpong.Ball{Ball: i + 1}))
 		document := fmt.Appendf(nil, `{"queue":%q,"id":"serve-%d","body":%s}`, pingpong.Pings, i+1, body)

@@ -2,27 +2,23 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"slices"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/streamsort/streamsort/internal/client"
+	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/front"
 	"github.com/streamsort/streamsort/internal/dev/localdb"
 	"github.com/streamsort/streamsort/internal/dev/meter"
-	"github.com/streamsort/streamsort/internal/dev/progress"
 	"github.com/streamsort/streamsort/internal/dev/traffic"
+	"github.com/streamsort/streamsort/internal/dev/trial"
 	"github.com/streamsort/streamsort/localstack"
 	"github.com/streamsort/streamsort/localstack/eventsource"
 	"github.com/streamsort/streamsort/pkg/ui"
@@ -68,51 +64,115 @@ const patience = 3 * time.Minute
 
 // run runs the demo. The error says what was lost, repeated or out of order.
 func run(ctx context.Context, o options, out io.Writer) error {
-	began := time.Now()
-	arrivals, err := o.arrivals()
+	messages, err := o.messages()
 	if err != nil {
 		return err
 	}
-	due, gaps := traffic.Due(arrivals)
-	stack, counts, stop, err := start(ctx, o, out)
+	w, err := trial.New(out)
 	if err != nil {
 		return err
 	}
-	defer stop()
-	fmt.Fprintf(out, "==> the stack runs (%.1fs): %s\n", time.Since(began).Seconds(), stack.URL())
-
-	show := 8
-	ways := []*way{
-		{name: "your function", function: "WebhooksFunction", Watcher: traffic.NewWatcher(out, show, due)},
-		{name: "process", function: "ReceiverFunction", Watcher: traffic.NewWatcher(out, 0, due)},
-	}
-	defer stack.Subscribe(func(l localstack.Line) {
-		for _, w := range ways {
-			if l.LogicalID == w.function {
-				w.Line(l.Text)
-			}
-		}
-	})()
-	tellArrivals(out, arrivals, show)
-	before, sending := counts(), time.Now()
-	outcomes, err := send(ctx, stack.URL(), arrivals)
-	if err != nil {
-		return err
-	}
-	sent := time.Since(sending)
-	fmt.Fprintf(out, "==> sent; waiting until all are out, in order, both ways\n")
-	if err := drain(ctx, stack, ways, o.chaos, out); err != nil {
-		return err
-	}
-	cost := counts().Sub(before).Total()
-	err = summarise(out, summary{
-		arrivals: len(arrivals), outcomes: outcomes, ways: ways, chaos: o.chaos, stack: stack,
-		gaps: gaps, cost: cost, sent: sent, total: time.Since(began),
-	})
-	if err == nil && o.stay {
-		err = stay(ctx, stack, out)
+	defer w.End()
+	if err = check.Try(func() { o.send(ctx, w, messages) }); err == nil && o.stay {
+		err = stay(ctx, w.Stack, out)
 	}
 	return err
+}
+
+// send starts the stack's template with those of the consumers on it, sends the messages, and
+// watches them come out.
+func (o options) send(ctx context.Context, w *trial.World, messages []traffic.Message) {
+	const template = "examples/demo/streamsort.patch.json"
+	w.Say("starting %s, and the functions of %s (%s)", localdb.Choose(), template, o.mode)
+	counted := meter.New(front.Transport())
+	w.Start(ctx, trial.Setup{
+		Templates: []string{
+			template, "examples/webhooks/template.json", "examples/receiver/receiver.template.json",
+		},
+		Through: counted, Kind: localdb.Choose(), Config: o.config(),
+	})
+	const show = 8
+	due, gaps := traffic.Due(messages)
+	// Two ways in which messages leave: to a function of a user's own behind the cursors' stream, and
+	// to a function that process calls.
+	yours, process := w.Watch("your function", o.rule(), due), w.Watch("process", o.rule(), due)
+	yours.Out, yours.Show = w.Out, show
+	w.WatchLog(yours, "WebhooksFunction")
+	w.WatchLog(process, "ReceiverFunction")
+	for _, m := range messages {
+		w.Account.Note(m)
+	}
+	_, queues := w.Account.Count()
+	w.Say("sending %d messages to %d queues, out of order", len(messages), queues)
+	for _, m := range messages[:min(show, len(messages))] {
+		w.Print("in   %-24s seq %d", m.Queue, m.Seq)
+	}
+	before, began := counted.Counts(), time.Now()
+	check.Must(put(ctx, w.Sender, messages))
+	sent := time.Since(began)
+	w.Say("sent; waiting until all are out, in order, both ways")
+	check.Must(w.Drain(ctx, patience, w.Idle()))
+	w.Row("in", "%d messages, sent in %.1fs", len(messages), sent.Seconds())
+	o.summarise(w, counted.Counts().Sub(before).Total())
+	everything := "everything"
+	for _, gap := range gaps {
+		w.Say("%s", gap)
+		everything = "everything before a gap"
+	}
+	if again := yours.State().Again + process.State().Again; again > 0 {
+		w.Say("%s came out in order, unchanged; %d messages came again, each under a higher token",
+			everything, again)
+	} else {
+		w.Say("%s came out once, in order, unchanged, both ways", everything)
+	}
+}
+
+// config is what is the demo's own. No event bus is here: what the sweep announces stays in its
+// log.
+func (o options) config() localstack.Config {
+	config := localstack.Config{
+		Env: map[string]string{"STREAMSORT_MODE": o.mode, "SweepFunction.STREAMSORT_EVENT_BUS": ""},
+		// AWS waits a minute before it repeats an asynchronous call.
+		AsyncRetry: 500 * time.Millisecond,
+	}
+	if o.chaos {
+		config.Chaos = localstack.Chaos{
+			Seed: 1, Kill: 0.05, Duplicate: 0.1, Late: 0.1, LateBy: 50 * time.Millisecond,
+			Queues: eventsource.Chaos{Duplicate: 0.1, Late: 0.1, LateBy: time.Second},
+		}
+	}
+	return config
+}
+
+// rule is what each way keeps to: no token is stale where nothing is killed.
+func (o options) rule() traffic.Rule {
+	if o.chaos {
+		return traffic.Fenced
+	}
+	return traffic.Unfailing
+}
+
+// summarise prints the summary, and ends the demo where something is not as it must be.
+func (o options) summarise(w *trial.World, cost meter.Count) {
+	w.Row("answers", "%s", w.Sender.Outcomes())
+	each := float64(max(w.Watchers[0].Due(), 1))
+	w.Row("a message", "%.2f requests, %.2f write and %.2f read units, by AWS's rules",
+		float64(cost.Requests)/each, cost.Writes/each, cost.Reads/each)
+	killed, repeated := w.Stack.Killed(), int64(0)
+	for _, m := range w.Stack.Mappings() {
+		repeated += m.Stats.Repeated
+	}
+	w.Row("killed by CHAOS=1", "%d", killed)
+	if o.chaos && killed == 0 && repeated == 0 {
+		w.Not("CHAOS is on, and nothing was killed or repeated")
+	}
+	for _, way := range w.Watchers {
+		if again := way.State().Again; again > 0 && !o.chaos {
+			w.Not("%s: %d messages came again, and nothing was killed", way.Name, again)
+		}
+	}
+	w.NothingGivenUp()
+	check.Must(w.Verdict())
 }
 
 // stay serves the live page of the stack, until it is interrupted.
@@ -137,68 +197,11 @@ func stay(ctx context.Context, stack *localstack.Stack, out io.Writer) error {
 	return nil
 }
 
-// way is one of the two ways in which messages leave: to a function of a user's own behind the
-// cursors' stream, and to a function that process calls.
-type way struct {
-	name string
-	// function is the logical id of the one whose log says what came.
-	function string
-	*traffic.Watcher
-}
-
-func (o options) arrivals() ([]traffic.Arrival, error) {
+func (o options) messages() ([]traffic.Message, error) {
 	if o.input != "" {
 		return traffic.Read(o.input)
 	}
 	return traffic.Generate(o.count)
-}
-
-// tellArrivals says what is about to be sent, and shows the first few.
-func tellArrivals(out io.Writer, arrivals []traffic.Arrival, show int) {
-	queues := traffic.NewWatcher(out, 0, arrivals).Queues()
-	fmt.Fprintf(out, "==> sending %d messages to %d queues, out of order\n", len(arrivals), queues)
-	for _, a := range arrivals[:min(show, len(arrivals))] {
-		fmt.Fprintf(out, "    in   %-24s seq %d\n", a.Queue, a.Seq)
-	}
-}
-
-// start starts a server, a meter in front of it, and the stack's template with those of the
-// consumers on it.
-func start(ctx context.Context, o options, out io.Writer) (*localstack.Stack, func() meter.Counts, func(), error) {
-	root, err := localdb.Root()
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	kind := localdb.Choose()
-	fmt.Fprintf(out, "==> starting %s, and the functions of examples/demo/streamsort.patch.json (%s)\n", kind, o.mode)
-	metered := meter.New(front.Transport())
-	server, err := front.Start(ctx, kind, "", metered)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	config := localstack.Config{
-		Templates: []string{
-			filepath.Join(root, "examples", "demo", "streamsort.patch.json"),
-			filepath.Join(root, "examples", "webhooks", "template.json"),
-			filepath.Join(root, "examples", "receiver", "receiver.template.json"),
-		},
-		// No event bus here: what the sweep announces stays in its log.
-		Env:    map[string]string{"STREAMSORT_MODE": o.mode, "SweepFunction.STREAMSORT_EVENT_BUS": ""},
-		Server: server.URL,
-		Logger: slog.New(slog.DiscardHandler),
-		// AWS waits a minute before it repeats an asynchronous call.
-		AsyncRetry: 500 * time.Millisecond,
-	}
-	if o.chaos {
-		config.Chaos = localstack.Chaos{Seed: 1, Kill: 0.05, Duplicate: 0.1, Late: 0.1, LateBy: 50 * time.Millisecond}
-		config.Chaos.Queues = eventsource.Chaos{Duplicate: 0.1, Late: 0.1, LateBy: time.Second}
-	}
-	stack, err := localstack.Run(ctx, config)
-	if err != nil {
-		server.Close()
-		return nil, nil, nil, err
-	}
-	return stack, metered.Counts, func() { stack.Close(); server.Close() }, nil
 }
 
 // How the messages are sent.
@@ -207,49 +210,15 @@ const (
 	batchSize = 25
 )
 
-// send sends the messages in batches, by several clients at once, and counts the outcomes.
-func send(ctx context.Context, base string, arrivals []traffic.Arrival) (map[string]int, error) {
-	c, err := client.New(base)
-	if err != nil {
-		return nil, err
-	}
-	var mu sync.Mutex
-	outcomes := map[string]int{}
+// put sends the messages in batches, by several clients at once.
+func put(ctx context.Context, sender *traffic.Sender, messages []traffic.Message) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(clients)
-	for batch := range slices.Chunk(arrivals, batchSize) {
+	for batch := range slices.Chunk(messages, batchSize) {
 		group.Go(func() error {
-			documents := make([]json.RawMessage, len(batch))
-			for i, a := range batch {
-				documents[i] = a.Document
-			}
-			results, err := c.Put(ctx, documents)
-			mu.Lock()
-			defer mu.Unlock()
-			for _, r := range results {
-				outcomes[r.Outcome]++
-			}
-			return err
+			documents := traffic.Documents(batch)
+			return sender.Put(ctx, documents, "advanced", "parked", "stored", "duplicate", "conflict")
 		})
 	}
-	err = group.Wait()
-	return outcomes, err
-}
-
-// drain waits until every message has come out, both ways, and every stream has been dealt with.
-func drain(ctx context.Context, stack *localstack.Stack, ways []*way, chaos bool, out io.Writer) error {
-	drained := progress.Wait{Total: len(ways) * ways[0].Distinct(), What: "messages are out", Patience: patience, Killed: chaos, Out: out}
-	var since time.Time
-	return drained.Until(ctx, func(context.Context) (count int, left string, err error) {
-		for _, w := range ways {
-			count += w.State().Messages
-		}
-		if count >= drained.Total && since.IsZero() {
-			since = time.Now()
-		}
-		if !since.IsZero() && !stack.Idle(since) {
-			left = "the streams are not dealt with"
-		}
-		return count, left, nil
-	})
+	return group.Wait()
 }

@@ -10,19 +10,26 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"github.com/streamsort/streamsort/internal/dev/traffic"
 )
 
-// fifo takes a message of a FIFO queue, whether a consumer or a topic put it there.
-func (w *watcher) fifo(m types.Message) error {
-	o, err := outputOfFIFO(m)
-	if err == nil {
-		w.take(o)
+// taking has a watcher take the messages of a queue, as they are read.
+func taking(
+	w *traffic.Watcher, read func(types.Message) (traffic.Output, error),
+) func(types.Message) error {
+	return func(m types.Message) error {
+		o, err := read(m)
+		if err == nil {
+			w.Take(o)
+		}
+		return err
 	}
-	return err
 }
 
-// outputOfFIFO reads a message by its attributes.
-func outputOfFIFO(m types.Message) (o output, err error) {
+// outputOfFIFO reads a message of a FIFO queue by its attributes, whether a consumer or a topic put
+// it there.
+func outputOfFIFO(m types.Message) (o traffic.Output, err error) {
 	attribute := func(name string) string {
 		value := m.MessageAttributes[name]
 		if value.BinaryValue != nil {
@@ -30,19 +37,19 @@ func outputOfFIFO(m types.Message) (o output, err error) {
 		}
 		return aws.ToString(value.StringValue)
 	}
-	o.queue = attribute("queue")
-	if o.seq, err = strconv.ParseInt(attribute("seq"), 10, 64); err != nil {
+	o.Queue = attribute("queue")
+	if o.Seq, err = strconv.ParseInt(attribute("seq"), 10, 64); err != nil {
 		return o, fmt.Errorf("attribute seq: %w", err)
 	}
 	number, _, _ := strings.Cut(attribute("token"), "-")
-	if o.token, err = strconv.ParseInt(number, 10, 64); err != nil {
+	if o.Token, err = strconv.ParseInt(number, 10, 64); err != nil {
 		return o, fmt.Errorf("attribute token: %w", err)
 	}
 	sent, err := strconv.ParseInt(m.Attributes[string(types.MessageSystemAttributeNameSentTimestamp)], 10, 64)
 	if err != nil {
 		return o, fmt.Errorf("attribute SentTimestamp: %w", err)
 	}
-	o.at = time.UnixMilli(sent)
+	o.At = time.UnixMilli(sent)
 	body := []byte(aws.ToString(m.Body))
 	switch encoding := attribute("encoding"); encoding {
 	case "":
@@ -55,7 +62,7 @@ func outputOfFIFO(m types.Message) (o output, err error) {
 	default:
 		return o, fmt.Errorf("encoding %q is not known", encoding)
 	}
-	o.sums = sumsOf(body)
+	o.Sums = traffic.SumsOf(body)
 	return o, nil
 }
 
@@ -65,16 +72,8 @@ type event struct {
 	Detail     json.RawMessage `json:"detail"`
 }
 
-// event takes an event of a message.
-func (w *watcher) event(m types.Message) error {
-	o, err := outputOfEvent(m)
-	if err == nil {
-		w.take(o)
-	}
-	return err
-}
-
-func outputOfEvent(m types.Message) (o output, err error) {
+// outputOfEvent reads a message by the event in it.
+func outputOfEvent(m types.Message) (o traffic.Output, err error) {
 	var e event
 	if err := json.Unmarshal([]byte(aws.ToString(m.Body)), &e); err != nil {
 		return o, err
@@ -88,11 +87,11 @@ func outputOfEvent(m types.Message) (o output, err error) {
 	if err := json.Unmarshal(e.Detail, &d); err != nil {
 		return o, err
 	}
-	o = output{place: place{d.Queue, d.Seq}, token: d.TokenN, at: time.Now()}
+	o = traffic.Output{Place: traffic.At(d.Queue, d.Seq), Token: d.TokenN, At: time.Now()}
 	if d.Body != nil {
-		o.sums, o.rewritten = sumsOf(d.Body), true
+		o.Sums, o.Rewritten = traffic.SumsOf(d.Body), true
 	} else {
-		o.sums = sumsOf(d.BodyBase64)
+		o.Sums = traffic.SumsOf(d.BodyBase64)
 	}
 	return o, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/dev/check"
+	"github.com/streamsort/streamsort/internal/dev/traffic"
 )
 
 // fifoMessage is a message as a FIFO queue gives it.
@@ -28,7 +29,7 @@ func fifoMessage(body string, attributes map[string]string) types.Message {
 
 func TestOutputOfFIFO(t *testing.T) {
 	attributes := map[string]string{"seq": "7", "token": "3-req"}
-	want := output{place: place{"a\tb", 7}, token: 3, at: time.Unix(1, 0)}
+	want := traffic.Output{Place: traffic.At("a\tb", 7), Token: 3, At: time.Unix(1, 0)}
 	for _, c := range []struct {
 		body, encoding string
 		bytes          []byte
@@ -38,7 +39,7 @@ func TestOutputOfFIFO(t *testing.T) {
 		{"AP8=", "base64", []byte{0, 255}},
 	} {
 		attributes["encoding"] = c.encoding
-		want.sums = sumsOf(c.bytes)
+		want.Sums = traffic.SumsOf(c.bytes)
 		got, err := outputOfFIFO(fifoMessage(c.body, attributes))
 		check.That(t, err == nil && got == want, "%q is %+v, %v; want %+v", c.body, got, err, want)
 	}
@@ -57,8 +58,8 @@ func TestOutputOfEvent(t *testing.T) {
 		fmt.Sprintf(`"bodyBase64":%q`, base64.StdEncoding.EncodeToString(body)): false,
 	} {
 		got, err := outputOfEvent(types.Message{Body: aws.String(`{"detail-type":"message","detail":{"queue":"q","seq":7,"tokenN":3,` + text + `}}`)})
-		if err != nil || got.place != (place{"q", 7}) || got.token != 3 || got.rewritten != rewritten ||
-			got.value != sumsOf(body).value || !rewritten && got.exact != sumsOf(body).exact {
+		if err != nil || got.Place != traffic.At("q", 7) || got.Token != 3 || got.Rewritten != rewritten ||
+			got.Value != traffic.SumsOf(body).Value || !rewritten && got.Exact != traffic.SumsOf(body).Exact {
 			t.Errorf("%s: %+v, %v", text, got, err)
 		}
 	}

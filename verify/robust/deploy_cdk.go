@@ -22,16 +22,16 @@ import (
 var changes = []string{"mode=async", "enqueueMemory=1024", "processBatchSize=50", "policy=alert"}
 
 // assembly is the folder of a synthesised stack.
-func (t *trial) assembly(name string) string { return filepath.Join(t.built, name+".out") }
+func (t *deployment) assembly(name string) string { return filepath.Join(t.built, name+".out") }
 
 // synth writes the stack's templates: as it is, and changed.
-func (t *trial) synth(ctx context.Context) {
+func (t *deployment) synth(ctx context.Context) {
 	for name, more := range map[string][]string{"first": nil, "changed": changes} {
 		args := []string{"synth", "--quiet", "--app", t.app(), "--output", t.assembly(name)}
 		for _, property := range append([]string{
 			"architecture=" + runtime.GOARCH, "binaries=" + t.binaries(), "removal=destroy",
 			"savedQueries=false", // the server does not know AWS::Logs::QueryDefinition
-			"consumersFile=" + filepath.Join(t.root, "examples", "demo", "consumers.json"),
+			"consumersFile=" + filepath.Join(t.Root, "examples", "demo", "consumers.json"),
 		}, more...) {
 			args = append(args, "-c", "streamsort:"+property)
 		}
@@ -41,7 +41,7 @@ func (t *trial) synth(ctx context.Context) {
 
 // environment is that of a command that talks to the server: this process's, but for what it says
 // of AWS.
-func (t *trial) environment(more ...string) []string {
+func (t *deployment) environment(more ...string) []string {
 	kept := append(more,
 		"CDK_DISABLE_CLI_TELEMETRY=true", "CI=true", "NODE_NO_WARNINGS=1", "JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=20",
 		"AWS_EC2_METADATA_DISABLED=true", "AWS_CONFIG_FILE="+os.DevNull, "AWS_SHARED_CREDENTIALS_FILE="+os.DevNull,
@@ -56,17 +56,17 @@ func (t *trial) environment(more ...string) []string {
 }
 
 // asRoot is environment with the keys of the account's root.
-func (t *trial) asRoot() []string {
+func (t *deployment) asRoot() []string {
 	return t.environment("AWS_ACCESS_KEY_ID="+ministack.AccessKeyID, "AWS_SECRET_ACCESS_KEY="+ministack.SecretKey)
 }
 
 // runCDK runs the CDK's command as the account's root; no folder is infra/cdk.
-func (t *trial) runCDK(ctx context.Context, folder string, args ...string) error {
+func (t *deployment) runCDK(ctx context.Context, folder string, args ...string) error {
 	return t.cdk.Run(ctx, cdkcli.Call{Args: args, Env: t.asRoot(), Folder: folder})
 }
 
 // refusals shows what a user reads whose account is not ready.
-func (t *trial) refusals(ctx context.Context) {
+func (t *deployment) refusals(ctx context.Context) {
 	for want, env := range map[string][]string{
 		"there are no AWS credentials": t.environment(), "this account has not been bootstrapped": t.asRoot(),
 	} {
@@ -75,12 +75,12 @@ func (t *trial) refusals(ctx context.Context) {
 		if refused == nil || !strings.HasPrefix(refused.Error(), want) {
 			check.Must(fmt.Errorf("it said %w, want %q", refused, want))
 		}
-		t.print("%v", refused)
+		t.Print("%v", refused)
 	}
 }
 
 // bootstrap runs where there is no cdk.json: the command would synthesise the app first.
-func (t *trial) bootstrap(ctx context.Context) {
+func (t *deployment) bootstrap(ctx context.Context) {
 	folder := filepath.Join(t.built, "empty")
 	check.Must(os.Mkdir(folder, 0o700))
 	check.Must(t.runCDK(ctx, folder, "bootstrap", "aws://"+ministack.Account+"/"+ministack.Region))
@@ -91,23 +91,23 @@ const assets = "cdk-hnb659fds-assets-" + ministack.Account + "-" + ministack.Reg
 
 // deployReceiver makes the function that process hands batches to, as a user would: its own stack,
 // with its code in a bucket.
-func (t *trial) deployReceiver(ctx context.Context) {
+func (t *deployment) deployReceiver(ctx context.Context) {
 	code := check.Get(os.ReadFile(t.receiverZip()))
 	t.put(ctx, "/"+assets+"/receiver.zip", code)
-	template := check.Get(os.ReadFile(filepath.Join(t.root, "examples", "receiver", "receiver.template.json")))
+	template := check.Get(os.ReadFile(filepath.Join(t.Root, "examples", "receiver", "receiver.template.json")))
 	if runtime.GOARCH == "amd64" {
 		template = []byte(strings.ReplaceAll(string(template), `"arm64"`, `"x86_64"`))
 	}
 	check.Get(t.server.Deploy(ctx, "Receiver", template, map[string]string{"CodeBucket": assets}))
 }
 
-func (t *trial) deploy(ctx context.Context) {
+func (t *deployment) deploy(ctx context.Context) {
 	check.Must(t.deployAssembly(ctx, "first"))
 	t.openDoors(ctx)
 }
 
 // deployAssembly runs cdk deploy as a user does, and reads the outputs.
-func (t *trial) deployAssembly(ctx context.Context, name string) error {
+func (t *deployment) deployAssembly(ctx context.Context, name string) error {
 	outputs, err := t.deployStack(ctx, t.assembly(name), stackName)
 	if err == nil {
 		t.outputs = outputs
@@ -116,7 +116,7 @@ func (t *trial) deployAssembly(ctx context.Context, name string) error {
 }
 
 // deployStack is deployAssembly for the assembly of any app.
-func (t *trial) deployStack(ctx context.Context, assembly, stack string) (map[string]string, error) {
+func (t *deployment) deployStack(ctx context.Context, assembly, stack string) (map[string]string, error) {
 	outputs := filepath.Join(t.built, "outputs.json")
 	err := t.runCDK(ctx, "", "deploy", "--app", assembly, "--require-approval", "never", "--progress", "events", "--outputs-file", outputs)
 	if err != nil {
@@ -133,37 +133,37 @@ func (t *trial) deployStack(ctx context.Context, assembly, stack string) (map[st
 
 // versions looks that the alias of a function that was changed is on its second version, which is
 // what everything calls.
-func (t *trial) versions(ctx context.Context) {
+func (t *deployment) versions(ctx context.Context) {
 	name, alias, _ := strings.Cut(t.outputs["EnqueueFunctionName"], ":")
 	answer := check.Get(t.lambda(ctx, http.MethodGet, "/"+name+"/aliases/"+alias, ""))
 	var on struct{ FunctionVersion string }
 	if err := json.Unmarshal(answer, &on); err != nil || on.FunctionVersion != "2" {
 		check.Must(fmt.Errorf("after two deployments the alias is %s (%w)", answer, err))
 	}
-	t.print("%s:%s is version %s", name, alias, on.FunctionVersion)
+	t.Print("%s:%s is version %s", name, alias, on.FunctionVersion)
 }
 
 // diff must find nothing: what is deployed is what the app says.
-func (t *trial) diff(ctx context.Context) {
+func (t *deployment) diff(ctx context.Context) {
 	check.Must(t.runCDK(ctx, "", "diff", "--fail", "--app", t.assembly("changed")))
 	if err := t.runCDK(ctx, "", "diff", "--fail", "--app", t.assembly("first")); err == nil {
 		check.Must(errors.New("it finds no difference from the first stack either, so it would find none from any"))
 	}
-	t.print("nothing differs from the changed stack, and something from the first")
+	t.Print("nothing differs from the changed stack, and something from the first")
 }
 
 // destroy takes the stack away, and looks for what it left behind.
-func (t *trial) destroy(ctx context.Context) {
+func (t *deployment) destroy(ctx context.Context) {
 	check.Must(t.runCDK(ctx, "", "destroy", "--force", "--app", t.assembly("changed")))
 	if tables := t.left(ctx, stackName+"-"); len(tables) > 0 {
 		check.Must(fmt.Errorf("tables %v are left", tables))
 	}
-	t.print("no table and no function is left (removal=destroy; by default tables and logs stay)")
+	t.Print("no table and no function is left (removal=destroy; by default tables and logs stay)")
 }
 
 // left returns the tables that are there. It is an error if there is a function whose name begins
 // so.
-func (t *trial) left(ctx context.Context, name string) []string {
+func (t *deployment) left(ctx context.Context, name string) []string {
 	functions := check.Get(t.lambda(ctx, http.MethodGet, "", ""))
 	if bytes.Contains(functions, []byte(`"`+name)) {
 		check.Must(fmt.Errorf("there are functions %s", functions))
@@ -174,11 +174,11 @@ func (t *trial) left(ctx context.Context, name string) []string {
 }
 
 // lambda calls Lambda's own API of functions.
-func (t *trial) lambda(ctx context.Context, method, path, body string) ([]byte, error) {
+func (t *deployment) lambda(ctx context.Context, method, path, body string) ([]byte, error) {
 	return t.server.Request(ctx, "lambda", method, "/2015-03-31/functions"+path, []byte(body))
 }
 
 // put puts a file into a bucket, or makes the bucket.
-func (t *trial) put(ctx context.Context, path string, content []byte) {
+func (t *deployment) put(ctx context.Context, path string, content []byte) {
 	check.Get(t.server.Request(ctx, "s3", http.MethodPut, path, content))
 }

@@ -35,7 +35,7 @@ type door struct {
 
 // openDoors finds the stack's two ways in, its HTTP API and the function itself, and makes two
 // more.
-func (t *trial) openDoors(ctx context.Context) {
+func (t *deployment) openDoors(ctx context.Context) {
 	more := check.Get(t.server.Deploy(ctx, "Doors", doorsTemplate, map[string]string{"Function": t.outputs["EnqueueFunctionName"]}))
 	for _, d := range []struct{ name, base, service string }{
 		{"HTTP API", t.outputs["ApiUrl"], "execute-api"},
@@ -49,7 +49,7 @@ func (t *trial) openDoors(ctx context.Context) {
 }
 
 // client calls an address with the keys of the account's root.
-func (t *trial) client(address, service string) *client.Client {
+func (t *deployment) client(address, service string) *client.Client {
 	return client.NewWithKeys(address, t.server.Client(), service, awsenv.Settings{
 		Region:      ministack.Region,
 		Credentials: credentials.NewStaticCredentialsProvider(ministack.AccessKeyID, ministack.SecretKey, ""),
@@ -57,18 +57,18 @@ func (t *trial) client(address, service string) *client.Client {
 }
 
 // at is the server's address by a name of its own.
-func (t *trial) at(name string) string {
+func (t *deployment) at(name string) string {
 	return strings.Replace(t.server.Endpoint, "//", "//"+name+".", 1)
 }
 
 // functionURL is the server's address of a function URL, which has AWS's domain in the outputs.
-func (t *trial) functionURL(own string) string {
+func (t *deployment) functionURL(own string) string {
 	id, _, _ := strings.Cut(strings.TrimPrefix(own, "https://"), ".")
 	return t.at(id + ".lambda-url." + ministack.Region)
 }
 
 // invokeEnqueue calls the function by Lambda's own API, with the documents that the HTTP API takes.
-func (t *trial) invokeEnqueue(ctx context.Context, messages []json.RawMessage) ([]client.Outcome, error) {
+func (t *deployment) invokeEnqueue(ctx context.Context, messages []json.RawMessage) ([]client.Outcome, error) {
 	payload, err := json.Marshal(map[string]any{"messages": messages})
 	if err != nil {
 		return nil, err
@@ -88,12 +88,12 @@ func (t *trial) invokeEnqueue(ctx context.Context, messages []json.RawMessage) (
 }
 
 // invoke calls a function that an output names.
-func (t *trial) invoke(ctx context.Context, output, payload string) ([]byte, error) {
+func (t *deployment) invoke(ctx context.Context, output, payload string) ([]byte, error) {
 	return t.lambda(ctx, http.MethodPost, "/"+t.outputs[output]+"/invocations", payload)
 }
 
 // ask makes a request that is not signed. It ends the scenario if the answer is another one than wanted.
-func (t *trial) ask(ctx context.Context, method, address string, header http.Header, body string, want int) {
+func (t *deployment) ask(ctx context.Context, method, address string, header http.Header, body string, want int) {
 	request := check.Get(http.NewRequestWithContext(ctx, method, address, strings.NewReader(body)))
 	maps.Copy(request.Header, header)
 	request.Header.Set("Content-Type", "application/json")
@@ -107,20 +107,20 @@ func (t *trial) ask(ctx context.Context, method, address string, header http.Hea
 }
 
 // strangers: each door refuses a request without a signature.
-func (t *trial) strangers(ctx context.Context) {
+func (t *deployment) strangers(ctx context.Context) {
 	for _, d := range t.doors {
 		if d.base == "" {
 			continue
 		}
 		t.ask(ctx, http.MethodPost, d.base+"/messages", nil, `{"queue":"q","seq":1,"body":1}`, http.StatusForbidden)
-		t.print("%s: 403", d.name)
+		t.Print("%s: 403", d.name)
 	}
 }
 
 // sendFirst sends the first half, each batch by another door.
-func (t *trial) sendFirst(ctx context.Context) {
+func (t *deployment) sendFirst(ctx context.Context) {
 	through := map[string]int{}
-	for i, batch := range slices.Collect(slices.Chunk(t.arrivals[:len(t.arrivals)/2], batchSize)) {
+	for i, batch := range slices.Collect(slices.Chunk(t.messages[:len(t.messages)/2], batchSize)) {
 		d := t.doors[i%len(t.doors)]
 		if err := t.send(ctx, d, batch); err != nil {
 			check.Must(fmt.Errorf("%s: %w", d.name, err))
@@ -128,17 +128,13 @@ func (t *trial) sendFirst(ctx context.Context) {
 		through[d.name] += len(batch)
 	}
 	for _, d := range t.doors {
-		t.print("%-14s %d messages", d.name, through[d.name])
+		t.Print("%-14s %d messages", d.name, through[d.name])
 	}
 }
 
 // send sends a batch, and counts what became of its messages. Each must have been taken.
-func (t *trial) send(ctx context.Context, d door, batch []traffic.Arrival) error {
-	documents := make([]json.RawMessage, len(batch))
-	for i, a := range batch {
-		documents[i] = a.Document
-	}
-	outcomes, err := d.put(ctx, documents)
+func (t *deployment) send(ctx context.Context, d door, batch []traffic.Message) error {
+	outcomes, err := d.put(ctx, traffic.Documents(batch))
 	if err != nil {
 		return err
 	}
@@ -153,13 +149,13 @@ func (t *trial) send(ctx context.Context, d door, batch []traffic.Arrival) error
 
 // update deploys the changed stack while the second half is sent, and the last of it only after the
 // deployment.
-func (t *trial) update(ctx context.Context) {
+func (t *deployment) update(ctx context.Context) {
 	deployed := make(chan struct{})
-	stop := t.during(ctx, func(ctx context.Context) error {
+	stop := t.During(ctx, func(ctx context.Context) error {
 		defer close(deployed)
 		return t.deployAssembly(ctx, "changed")
 	})
-	batches := slices.Collect(slices.Chunk(t.arrivals[len(t.arrivals)/2:], 3))
+	batches := slices.Collect(slices.Chunk(t.messages[len(t.messages)/2:], 3))
 	for i, batch := range batches {
 		if i == len(batches)-1 {
 			<-deployed
@@ -172,5 +168,5 @@ func (t *trial) update(ctx context.Context) {
 			t.inFlight += len(batch)
 		}
 	}
-	t.print("%d messages were sent meanwhile", t.inFlight)
+	t.Print("%d messages were sent meanwhile", t.inFlight)
 }

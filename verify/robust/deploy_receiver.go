@@ -11,7 +11,7 @@ import (
 )
 
 // log returns the lines that a function has logged.
-func (t *trial) log(ctx context.Context, function string) (lines []string, err error) {
+func (t *deployment) log(ctx context.Context, function string) (lines []string, err error) {
 	input := map[string]string{"logGroupName": "/aws/lambda/" + function}
 	for {
 		var page struct {
@@ -33,7 +33,7 @@ func (t *trial) log(ctx context.Context, function string) (lines []string, err e
 
 // readLog hands the lines of the consumer's log that are new to the watcher, in the order in which
 // they were written: a line begins with its time.
-func (t *trial) readLog(ctx context.Context) error {
+func (t *deployment) readLog(ctx context.Context) error {
 	lines, err := t.log(ctx, "streamsort-receiver")
 	slices.Sort(lines)
 	for _, line := range lines {
@@ -46,13 +46,13 @@ func (t *trial) readLog(ctx context.Context) error {
 }
 
 // operate asks the delivery function what an operator would, directly.
-func (t *trial) operate(ctx context.Context) {
-	queue := t.arrivals[0].Queue
+func (t *deployment) operate(ctx context.Context) {
+	queue := t.messages[0].Queue
 	c := check.Get(t.standing(ctx, queue))
 	if c.Lag != "0" {
 		check.Must(fmt.Errorf("queue %s: %+v", queue, c))
 	}
-	t.print("%s has %s of %s in %s", c.Consumer, c.Delivered, c.Position, queue)
+	t.Print("%s has %s of %s in %s", c.Consumer, c.Delivered, c.Position, queue)
 }
 
 // standing is how far a consumer is in a queue.
@@ -62,7 +62,7 @@ type standing struct {
 }
 
 // standing asks how far the consumer of a queue is: nowhere before its first message.
-func (t *trial) standing(ctx context.Context, queue string) (standing, error) {
+func (t *deployment) standing(ctx context.Context, queue string) (standing, error) {
 	var status struct{ Consumers [1]standing }
 	answer, err := t.invoke(ctx, "DeliveryFunctionName", fmt.Sprintf(`{"operation":"status","queue":%q}`, queue))
 	if err == nil {

@@ -34,12 +34,12 @@ const (
 var releases = []string{"1.2.3", "1.2.4"}
 
 // release is a trial of a release.
-type release struct{ trial }
+type release struct{ deployment }
 
 // released does with a release's template and zips what a user does who has no CDK: CloudFormation
 // makes the stack, changes it to the next release with other parameters, and deletes it. Messages
 // come out in order meanwhile, by a consumer of the parameter.
-func (t *trial) released(ctx context.Context) {
+func (t *deployment) released(ctx context.Context) {
 	check.Must(t.readLog(ctx)) // what is in the log by now is not the new stack's
 	// The same server and consumer's function; messages and what comes of them are its own.
 	r := &release{*t}
@@ -73,7 +73,7 @@ func processor() string {
 // names them, and the template as its hook writes it; and the consumers' file.
 func (r *release) upload(ctx context.Context) {
 	functions := check.Get(os.ReadDir(r.binaries()))
-	files := map[string]string{"config/consumers.json": filepath.Join(r.root, "examples", "demo", "consumers.json")}
+	files := map[string]string{"config/consumers.json": filepath.Join(r.Root, "examples", "demo", "consumers.json")}
 	for _, f := range functions {
 		zip := filepath.Join(r.built, f.Name()+".zip")
 		check.Must(sources.Zip(r.program(f.Name()), zip))
@@ -145,21 +145,20 @@ func (r *release) send(ctx context.Context) {
 	}
 	r.generate(service + "/")
 	c := r.client(address, service)
-	for batch := range slices.Chunk(r.arrivals, batchSize) {
-		check.Must(r.trial.send(ctx, door{service, address, c.Put}, batch))
+	for batch := range slices.Chunk(r.messages, batchSize) {
+		check.Must(r.deployment.send(ctx, door{service, address, c.Put}, batch))
 	}
 	r.drain(ctx)
-	r.check()
 }
 
 // generate makes messages up for queues with names that begin so, and who watches them come out.
 func (r *release) generate(begins string) {
-	arrivals := check.Get(traffic.Generate(releasedMessages))
-	for i, a := range arrivals {
-		arrivals[i] = check.Get(traffic.NewArrival(bytes.Replace(a.Document, []byte(`"queue":"`), []byte(`"queue":"`+begins), 1)))
-		check.Must(inBase64(&arrivals[i]))
+	messages := check.Get(traffic.Generate(releasedMessages))
+	for i, m := range messages {
+		document := bytes.Replace(m.Document, []byte(`"queue":"`), []byte(`"queue":"`+begins), 1)
+		messages[i] = check.Get(traffic.NewMessage(document))
 	}
-	r.arrivals, r.watcher, r.outcomes = arrivals, traffic.NewWatcher(r.out, 0, arrivals), map[string]int{}
+	r.expect(messages, 0)
 }
 
 // update changes the stack to the next release, with other parameters; those that are not named
@@ -271,5 +270,5 @@ func (r *release) delete(ctx context.Context) {
 	if messages.Count == 0 {
 		check.Must(fmt.Errorf("of tables %v that of the messages has none: want them to stay", tables))
 	}
-	r.print("%d tables stay, with %d items of messages", len(tables), messages.Count)
+	r.Print("%d tables stay, with %d items of messages", len(tables), messages.Count)
 }

@@ -18,8 +18,8 @@ const shopMessages = 20
 // shop deploys examples/shop, a CDK app of a user's own in a module of its own, and looks that its
 // function gets every message in order. Its queue gets none: the server asks for a right to
 // sqs:SendMessageBatch, an action that IAM does not have.
-func (t *trial) shop(ctx context.Context) {
-	folder, app := filepath.Join(t.root, "examples", "shop"), filepath.Join(t.built, "shop")
+func (t *deployment) shop(ctx context.Context) {
+	folder, app := filepath.Join(t.Root, "examples", "shop"), filepath.Join(t.built, "shop")
 	check.Get(execute(ctx, folder, nil, "go", "build", "-o", app, "."))
 	assembly := t.assembly("shop")
 	check.Must(t.runCDK(ctx, folder, "synth", "--quiet", "--app", app, "--output", assembly,
@@ -28,18 +28,18 @@ func (t *trial) shop(ctx context.Context) {
 	orders := door{put: t.client(outputs["OrdersUrl"], "execute-api").Put}
 	for seq := shopMessages; seq > 0; seq-- {
 		document := fmt.Appendf(nil, `{"queue":"shop","seq":%d,"body":{"order":%d}}`, seq, seq)
-		check.Must(t.send(ctx, orders, []traffic.Arrival{{Document: document}}))
+		check.Must(t.send(ctx, orders, []traffic.Message{{Document: document}}))
 	}
 	check.Must(t.wait(shopMessages, "messages are booked").Until(ctx, func(ctx context.Context) (int, string, error) {
 		booked, err := t.booked(ctx, outputs["BooksName"])
 		return booked, "", err
 	}))
-	t.print("%d messages, backwards, came to its function in order", shopMessages)
+	t.Print("%d messages, backwards, came to its function in order", shopMessages)
 	check.Must(t.runCDK(ctx, "", "destroy", "--force", "--app", assembly))
 }
 
 // booked is how many messages the shop's function has logged. They must be in order.
-func (t *trial) booked(ctx context.Context, function string) (last int, err error) {
+func (t *deployment) booked(ctx context.Context, function string) (last int, err error) {
 	lines, err := t.log(ctx, function)
 	for _, text := range lines {
 		var line struct {

@@ -11,7 +11,7 @@ import (
 // A body comes out of its other form byte for byte, and the rest stays.
 func TestInBase64(t *testing.T) {
 	for _, body := range []string{`{"a": 1,"b":"<é>"}`, `null`, `"x"`, `1e3`} {
-		a := check.Get(traffic.NewArrival([]byte(`{"queue":"q","seq":7,"id":"i","body":` + body + `}`)))
+		a := check.Get(traffic.NewMessage([]byte(`{"queue":"q","seq":7,"id":"i","body":` + body + `}`)))
 		check.OK(t, inBase64(&a))
 		var m struct {
 			Queue, ID  string

@@ -16,6 +16,8 @@ import (
 
 	"github.com/streamsort/streamsort/internal/consumers"
 	"github.com/streamsort/streamsort/internal/dev/check"
+	"github.com/streamsort/streamsort/internal/dev/traffic"
+	"github.com/streamsort/streamsort/internal/dev/trial"
 	"github.com/streamsort/streamsort/internal/egress"
 	"github.com/streamsort/streamsort/localstack"
 )
@@ -32,14 +34,14 @@ var good = answer{status: http.StatusNoContent}
 
 // endpoints are those of queues, or one of all of them, on this machine.
 type endpoints struct {
-	watched *watcher
+	watched *traffic.Watcher
 
 	mu     sync.Mutex
 	answer func(queue string) answer
 	hooks  map[string]*standard.Webhook // of those that requests are signed for
 }
 
-func newEndpoints(watched *watcher) *endpoints {
+func newEndpoints(watched *traffic.Watcher) *endpoints {
 	return &endpoints{watched: watched, answer: func(string) answer { return good }, hooks: map[string]*standard.Webhook{}}
 }
 
@@ -89,16 +91,17 @@ func (e *endpoints) take(r *http.Request, queue string, body []byte, hook *stand
 	seq, _ := strconv.ParseInt(h.Get("Streamsort-Seq"), 10, 64)
 	number, _, _ := strings.Cut(h.Get("Streamsort-Token"), "-")
 	token, _ := strconv.ParseInt(number, 10, 64)
-	p := place{queue, seq}
+	p := traffic.At(queue, seq)
 	if hook != nil {
 		if r.URL.Path != "/"+queue {
-			e.watched.not("%v came to the endpoint %s", p, r.URL.Path)
+			e.watched.Not("%v came to the endpoint %s", p, r.URL.Path)
 		}
 		if err := hook.Verify(body, h); err != nil {
-			e.watched.not("%v: its signature is not taken: %v", p, err)
+			e.watched.Not("%v: its signature is not taken: %v", p, err)
 		}
 	}
-	e.watched.take(output{place: p, token: token, id: h.Get("Webhook-Id"), sums: sums{exact: sum(body)}, at: at})
+	sums := traffic.Sums{Exact: traffic.Sum(body)}
+	e.watched.Take(traffic.Output{Place: p, Token: token, ID: h.Get("Webhook-Id"), Sums: sums, At: at})
 }
 
 // toEndpoints starts the stack whose process delivers each queue to an endpoint of its own.
@@ -111,7 +114,7 @@ func (w *world) toEndpoints(ctx context.Context, address, timeout string, c loca
 	}
 	c.AsyncRetry = time.Second
 	c.Failed = func(string, string) {} // what fails here fails on purpose
-	w.start(ctx, setup{templates: []string{"verify/robust/hooks/streamsort.patch.json"}, config: c})
+	w.Start(ctx, trial.Setup{Templates: []string{"verify/robust/hooks/streamsort.patch.json"}, Config: c})
 }
 
 // endpointConsumers is what consumers.json has beside it, for endpoints at this address.
@@ -130,7 +133,7 @@ func (e *endpoints) put(ctx context.Context, w *world, address string, queues []
 			var made struct{ Secret string }
 			// Where a killed process took the answer with it, the secret is rotated.
 			body := fmt.Appendf(nil, `{"consumer":"hooks","queue":%q,"url":"%s/%[1]s","rotate":true}`, queue, address)
-			if err := w.sender.Client.Call(ctx, http.MethodPut, "/endpoints", nil, body, &made); err != nil {
+			if err := w.Sender.Client.Call(ctx, http.MethodPut, "/endpoints", nil, body, &made); err != nil {
 				return err
 			}
 			hook, err := standard.NewWebhook(made.Secret)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/consumers"
 	"github.com/streamsort/streamsort/internal/dev/check"
+	"github.com/streamsort/streamsort/internal/dev/traffic"
 )
 
 // TestEndpointConsumers: what process is started with is what its template has, but for the port.
@@ -49,11 +50,11 @@ func TestEndpoints(t *testing.T) {
 		"its signature is not":  {{seq: 1, token: 1, id: "a", forged: true}},
 		"came to the endpoint ": {{seq: 1, token: 1, id: "a", path: "/other"}},
 	} {
-		w := &world{account: newAccount()}
-		e := newEndpoints(w.watch("endpoints", named, all))
+		w := check.Get(newWorld(values{}, t.Output()))
+		e := newEndpoints(w.Watch("endpoints", traffic.Named, traffic.All))
 		e.hooks["q"] = hook
 		for seq := range int64(3) {
-			w.account.note(plain("q", seq+1, "1", ""))
+			w.Account.Note(traffic.Plain("q", seq+1, "1", ""))
 		}
 		for _, r := range requests {
 			body, path := cmp.Or(r.body, "1"), cmp.Or(r.path, "/q")
@@ -74,9 +75,9 @@ func TestEndpoints(t *testing.T) {
 				t.Errorf("answered %d", answer.Code)
 			}
 		}
-		problems := strings.Join(e.watched.report(), "\n")
-		took, _ := e.watched.took(0, all)
-		if says == "" && (problems != "" || len(e.watched.missing()) != 1 || e.watched.state().again != 1 || len(took) != 2) || !strings.Contains(problems, says) {
+		problems := strings.Join(e.watched.Report(), "\n")
+		took, _ := e.watched.Took(0, traffic.All)
+		if says == "" && (problems != "" || len(e.watched.Missing()) != 1 || e.watched.State().Again != 1 || len(took) != 2) || !strings.Contains(problems, says) {
 			t.Errorf("%q: %s", says, problems)
 		}
 	}
@@ -105,9 +106,9 @@ func TestWaitsForNobody(t *testing.T) {
 		{append(slices.Clone(fast[:180]), slices.Repeat([]time.Duration{9 * time.Second}, 20)...), 1},
 		{nil, 1},
 	} {
-		w := &world{}
-		if w.waitsForNobody(c.took, 9*time.Second); len(w.wrong) != c.wrong {
-			t.Errorf("%d delays: %q", len(c.took), w.wrong)
+		w := check.Get(newWorld(values{}, t.Output()))
+		if w.waitsForNobody(c.took, 9*time.Second); len(w.Wrong) != c.wrong {
+			t.Errorf("%d delays: %q", len(c.took), w.Wrong)
 		}
 	}
 }

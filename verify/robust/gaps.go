@@ -7,6 +7,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/progress"
+	"github.com/streamsort/streamsort/internal/dev/traffic"
 	"github.com/streamsort/streamsort/localstack"
 )
 
@@ -16,12 +17,12 @@ import (
 func gaps(ctx context.Context, w *world) {
 	queues := make([]string, w.number("QUEUES"))
 	wanted, closed := make([]string, len(queues)), make([]string, len(queues))
-	var waiting, missing []message
+	var waiting, missing []traffic.Message
 	for i := range queues {
 		queues[i] = fmt.Sprintf("gaps/%d", i)
 		wanted[i], closed[i] = gapAnnounced("opened", queues[i], 1), gapAnnounced("closed", queues[i], 1)
 		for seq := int64(1); seq <= 6; seq++ {
-			m := plain(queues[i], seq, fmt.Sprintf(`{"n":%d}`, seq), "")
+			m := traffic.Plain(queues[i], seq, fmt.Sprintf(`{"n":%d}`, seq), "")
 			if seq == 1 {
 				missing = append(missing, m)
 			} else {
@@ -47,15 +48,15 @@ func gaps(ctx context.Context, w *world) {
 	check.Must(err)
 }
 
-func (s *sinks) openAndFill(ctx context.Context, waiting, missing []message) {
-	check.Must(s.sendAll(ctx, 4, batchSize, waiting))
-	announced := progress.Wait{Total: len(missing), What: "gaps are announced", Patience: soakPatience, Out: s.out}
+func (s *sinks) openAndFill(ctx context.Context, waiting, missing []traffic.Message) {
+	check.Must(s.SendAll(ctx, 4, batchSize, waiting))
+	announced := progress.Wait{Total: len(missing), What: "gaps are announced", Patience: soakPatience, Out: s.Out}
 	check.Must(announced.Until(ctx, func(context.Context) (int, string, error) {
 		return announced.Total - len(s.said.missing()), "", nil
 	}))
-	if came := s.came(); came > 0 {
-		s.not("%d messages came out from behind the gaps", came)
+	if came := s.Came(); came > 0 {
+		s.Not("%d messages came out from behind the gaps", came)
 	}
-	check.Must(s.sendAll(ctx, 4, batchSize, missing))
+	check.Must(s.SendAll(ctx, 4, batchSize, missing))
 	check.Must(s.drain(ctx))
 }

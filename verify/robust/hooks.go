@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/check"
+	"github.com/streamsort/streamsort/internal/dev/traffic"
+	"github.com/streamsort/streamsort/internal/dev/trial"
 	"github.com/streamsort/streamsort/localstack"
 )
 
@@ -50,16 +52,16 @@ func mannerOf(queue string) answer {
 	}[n/20%4]
 }
 
-func isGood(p place) bool { return mannerOf(p.queue) == good }
+func isGood(p traffic.Place) bool { return mannerOf(p.Queue) == good }
 
 // hooks delivers each of QUEUES to an endpoint of its own, which PUT /endpoints makes, while
 // processes are killed. In phases all of them answer at once, then one in twenty turns slow, fails,
 // or does not answer at all, and then these stay so. The delays of all others are shown for each,
 // with their ratio to the first.
 func hooks(ctx context.Context, w *world) {
-	watched := w.watch("endpoints", named, all)
+	watched := w.Watch("endpoints", traffic.Named, traffic.All)
 	e := newEndpoints(watched)
-	address := w.serve(e)
+	address := w.Serve(e)
 	w.toEndpoints(ctx, address, "3s", localstack.Config{
 		Chaos: localstack.Chaos{Seed: uint64(w.values["SEED"]), Kill: hooksKilled}, Concurrency: hooksEnvironments,
 	})
@@ -72,42 +74,42 @@ func hooks(ctx context.Context, w *world) {
 	check.Must(e.put(ctx, w, address, queues))
 	next := 0
 	for phase := range hookPhases {
-		w.account.turn(phase)
+		w.Account.Turn(phase)
 		if phase == turned {
 			e.turn(mannerOf)
 		}
-		check.Must(w.send(ctx, 4, func(ctx context.Context, send func(...message) error) error {
+		check.Must(w.Send(ctx, 4, func(ctx context.Context, send func(...traffic.Message) error) error {
 			return w.pace(ctx, w.time()/hookPhases, w.number("RATE"), func(due int) error {
-				var some []message
+				var some []traffic.Message
 				for range due {
 					l := lines[next%len(lines)]
 					next++
 					seq := l.take(1, 1, nil)[0]
-					some = append(some, plain(l.queue, seq, fmt.Sprintf(`{"queue":%q,"n":%d}`, l.queue, seq), ""))
+					some = append(some, traffic.Plain(l.queue, seq, fmt.Sprintf(`{"queue":%q,"n":%d}`, l.queue, seq), ""))
 				}
-				return chunks(some, batchSize, send)
+				return trial.Chunks(some, batchSize, send)
 			})
 		}))
 	}
 	e.turn(func(string) answer { return good })
-	w.say("all is sent, and all endpoints are good again")
-	err := w.drain(ctx, hooksPatience, nil)
-	first, _ := watched.took(allGood, isGood)
+	w.Say("all is sent, and all endpoints are good again")
+	err := w.Drain(ctx, hooksPatience, nil)
+	first, _ := watched.Took(allGood, isGood)
 	for phase, what := range []string{allGood: "all good", turned: "some turned bad", known: "some are bad"} {
 		if what == "" {
 			continue
 		}
-		took, _ := watched.took(phase, isGood)
+		took, _ := watched.Took(phase, isGood)
 		text := fmt.Sprintf("%d messages to good endpoints:", len(took))
 		for _, q := range []float64{50, 90, 99} {
 			text += fmt.Sprintf("  p%.0f %.0f ms (%.2f)", q, percentile(took, q), percentile(took, q)/max(percentile(first, q), 1))
 		}
-		w.row(what, "%s", text)
+		w.Row(what, "%s", text)
 		if len(took) == 0 {
-			w.not("no delay was seen while %s: run it for longer", what)
+			w.Not("no delay was seen while %s: run it for longer", what)
 		}
 	}
-	w.row("killed", "%d processes", w.stack.Killed())
+	w.Row("killed", "%d processes", w.Stack.Killed())
 	check.Must(err)
 }
 
@@ -115,9 +117,9 @@ func hooks(ctx context.Context, w *world) {
 // processes of each function. No message of the fast one may wait for as long as a slow one takes.
 func slow(ctx context.Context, w *world) {
 	takes := time.Duration(w.values["SECONDS"]) * time.Second
-	watched := w.watch("endpoints", named, all)
+	watched := w.Watch("endpoints", traffic.Named, traffic.All)
 	e := newEndpoints(watched)
-	address := w.serve(e)
+	address := w.Serve(e)
 	w.toEndpoints(ctx, address, (takes + 2*time.Second).String(), localstack.Config{Concurrency: w.number("CONCURRENCY")})
 	const fast = "hooks/fast"
 	queues := make([]string, w.number("QUEUES"))
@@ -132,8 +134,10 @@ func slow(ctx context.Context, w *world) {
 		return answer{status: http.StatusNoContent, after: takes}
 	})
 	seq := int64(0)
-	one := func(queue string, seq int64) message { return plain(queue, seq, fmt.Sprintf(`{"n":%d}`, seq), "") }
-	check.Must(w.send(ctx, 4, func(ctx context.Context, send func(...message) error) error {
+	one := func(queue string, seq int64) traffic.Message {
+		return traffic.Plain(queue, seq, fmt.Sprintf(`{"n":%d}`, seq), "")
+	}
+	check.Must(w.Send(ctx, 4, func(ctx context.Context, send func(...traffic.Message) error) error {
 		for _, queue := range queues {
 			if err := send(one(queue, 1), one(queue, 2)); err != nil {
 				return err
@@ -150,13 +154,13 @@ func slow(ctx context.Context, w *world) {
 			return nil
 		})
 	}))
-	err := w.drain(ctx, hooksPatience, nil)
+	err := w.Drain(ctx, hooksPatience, nil)
 	for _, s := range []struct {
 		name string
-		of   func(place) bool
-	}{{"fast", func(p place) bool { return p.queue == fast }}, {"slow", func(p place) bool { return p.queue != fast }}} {
-		took, _ := watched.took(0, s.of)
-		w.row(s.name, "%d messages: median %.0f ms, p99 %.0f, longest %.0f", len(took), percentile(took, 50), percentile(took, 99), percentile(took, 100))
+		of   func(traffic.Place) bool
+	}{{"fast", func(p traffic.Place) bool { return p.Queue == fast }}, {"slow", func(p traffic.Place) bool { return p.Queue != fast }}} {
+		took, _ := watched.Took(0, s.of)
+		w.Row(s.name, "%d messages: median %.0f ms, p99 %.0f, longest %.0f", len(took), percentile(took, 50), percentile(took, 99), percentile(took, 100))
 		if s.name == "fast" {
 			w.waitsForNobody(took, takes)
 		}
@@ -167,6 +171,6 @@ func slow(ctx context.Context, w *world) {
 // waitsForNobody notes where p99 of a fast endpoint's delays is what slow ones take.
 func (w *world) waitsForNobody(fast []time.Duration, slow time.Duration) {
 	if p99 := percentile(fast, 99); p99 == 0 || p99 >= slow.Seconds()*1000 {
-		w.not("p99 of the fast endpoint is %.0f ms, beside slow ones that take %v", p99, slow)
+		w.Not("p99 of the fast endpoint is %.0f ms, beside slow ones that take %v", p99, slow)
 	}
 }

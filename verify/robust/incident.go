@@ -15,6 +15,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/browser"
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/progress"
+	"github.com/streamsort/streamsort/internal/dev/traffic"
 	"github.com/streamsort/streamsort/pkg/ui"
 )
 
@@ -25,8 +26,8 @@ import (
 // typed, or clicks made. The sink takes all in the end.
 func incident(ctx context.Context, w *world) {
 	var repaired atomic.Bool
-	sink := &lambdaSink{watched: w.watch("lambda", unfailing, all), poison: func(p place) bool {
-		return !repaired.Load() && p.seq == 2 && strings.Contains(p.queue, "bad/")
+	sink := &lambdaSink{watched: w.Watch("lambda", traffic.Unfailing, traffic.All), poison: func(p traffic.Place) bool {
+		return !repaired.Load() && p.Seq == 2 && strings.Contains(p.Queue, "bad/")
 	}}
 	o := &operator{world: w}
 	o.start(ctx, sink)
@@ -36,10 +37,10 @@ func incident(ctx context.Context, w *world) {
 		queue := func(i int) string {
 			return fmt.Sprintf("%s%s/%d", o.prefix, map[bool]string{true: "bad", false: "shop"}[i < bad], i)
 		}
-		each := func(from, to int64) (messages []message) {
+		each := func(from, to int64) (messages []traffic.Message) {
 			for i := range w.number("QUEUES") {
 				for seq := from; seq <= to; seq++ {
-					messages = append(messages, plain(queue(i), seq, fmt.Sprint(seq), ""))
+					messages = append(messages, traffic.Plain(queue(i), seq, fmt.Sprint(seq), ""))
 				}
 			}
 			return messages
@@ -51,21 +52,21 @@ func incident(ctx context.Context, w *world) {
 		})
 		sink.isAway(true)
 		o.handle(ctx, "the sink is away", each(4, 5), o.away, func() { sink.isAway(false) })
-		missing := plain(queue(bad), 6, "6", "")
-		o.handle(ctx, "a gap", []message{plain(queue(bad), 7, "7", "")}, o.gap, func() {
+		missing := traffic.Plain(queue(bad), 6, "6", "")
+		o.handle(ctx, "a gap", []traffic.Message{traffic.Plain(queue(bad), 7, "7", "")}, o.gap, func() {
 			if o.fill == nil { // the page puts nothing: the sender sends it again
-				check.Must(o.put(ctx, []message{missing}))
+				check.Must(o.Put(ctx, []traffic.Message{missing}))
 				return
 			}
-			w.account.note(missing)
-			o.input = string(missing.document)
+			w.Account.Note(missing)
+			o.input = string(missing.Document)
 			o.looks(ctx, o.fill...)
 		})
 	}
 	if err := o.steady(); !errors.Is(err, context.Canceled) {
 		check.Must(err)
 	}
-	check.Must(o.drain(ctx, outagePatience, nil))
+	check.Must(o.Drain(ctx, outagePatience, nil))
 }
 
 // tools are what an operator has: how to look, what is looked at in each of the three cases, and
@@ -96,11 +97,11 @@ func (o *operator) lines(_ context.Context, bad int) tools {
 // screens are the page's: what is clicked on, or a field and what it is given before its form is
 // sent. The overview stands open.
 func (o *operator) screens(ctx context.Context, bad int) tools {
-	shown := check.Get(ui.New(ui.Options{URL: o.stack.URL(), Operate: true}))
-	address := o.serve(shown) // closed behind the browser
+	shown := check.Get(ui.New(ui.Options{URL: o.Stack.URL(), Operate: true}))
+	address := o.Serve(shown) // closed behind the browser
 	first, stop, err := browser.Start(ctx)
 	check.Must(err)
-	o.later(func() { stop(); shown.Close() })
+	o.Later(func() { stop(); shown.Close() })
 	o.tab = first
 	check.Must(chromedp.Do(first, chromedp.Navigate(address+"/overview")))
 	overview := []string{"nav a[href=overview]"}
@@ -128,14 +129,14 @@ func (o *operator) screens(ctx context.Context, bad int) tools {
 func (o *operator) start(ctx context.Context, sink *lambdaSink) {
 	w := o.world
 	shortened(120).start(ctx, w, sink)
-	o.program = filepath.Join(w.folder(), "streamsort")
-	check.Get(execute(ctx, w.root, nil, "go", "build", "-o", o.program, "./cmd/streamsort"))
-	w.during(ctx, w.sweeps)
-	o.steady = w.during(ctx, func(ctx context.Context) error {
+	o.program = filepath.Join(w.Folder(), "streamsort")
+	check.Get(execute(ctx, w.Root, nil, "go", "build", "-o", o.program, "./cmd/streamsort"))
+	w.During(ctx, w.sweeps)
+	o.steady = w.During(ctx, func(ctx context.Context) error {
 		n := int64(0)
 		return w.pace(ctx, time.Hour, 20, func(int) error {
 			n++ // one that is under way is sent, and counts
-			return w.put(context.WithoutCancel(ctx), []message{plain("steady", n, "1", "")})
+			return w.Put(context.WithoutCancel(ctx), []traffic.Message{traffic.Plain("steady", n, "1", "")})
 		})
 	})
 }
@@ -158,7 +159,7 @@ type look struct {
 
 // types types a line, each time again, as --every does.
 func (o *operator) types(ctx context.Context, line []string, _ *bool) string {
-	call := exec.CommandContext(ctx, o.program, append([]string{"--url", o.stack.URL()}, line...)...)
+	call := exec.CommandContext(ctx, o.program, append([]string{"--url", o.Stack.URL()}, line...)...)
 	call.Stdin = strings.NewReader(o.input)
 	said, _ := call.CombinedOutput() // doctor's exit says how bad it is
 	return string(said)
@@ -186,7 +187,7 @@ func (o *operator) looks(ctx context.Context, all ...look) {
 			o.did++
 		}
 		acted := false
-		wait := progress.Wait{Total: 1, What: l.want + " after " + strings.Join(l.do, " "), Patience: outagePatience, Out: o.out}
+		wait := progress.Wait{Total: 1, What: l.want + " after " + strings.Join(l.do, " "), Patience: outagePatience, Out: o.Out}
 		check.Must(wait.Until(ctx, func(ctx context.Context) (int, string, error) {
 			said := o.look(ctx, l.do, &acted)
 			if strings.Contains(said, l.want) {
@@ -198,16 +199,16 @@ func (o *operator) looks(ctx context.Context, all ...look) {
 }
 
 // handle has something go wrong, finds the cause, repairs it, and waits until all is delivered.
-func (o *operator) handle(ctx context.Context, what string, messages []message, looks []look, repair func()) {
+func (o *operator) handle(ctx context.Context, what string, messages []traffic.Message, looks []look, repair func()) {
 	o.did = 0
 	began := time.Now()
-	check.Must(o.sendAll(ctx, 4, batchSize, messages))
+	check.Must(o.SendAll(ctx, 4, batchSize, messages))
 	o.looks(ctx, looks[0])
 	found := time.Since(began)
 	o.looks(ctx, looks[1:]...)
 	looked := time.Now()
 	repair()
-	check.Must(o.drain(ctx, outagePatience, nil))
-	o.row(what, "the cause after %.1f s, all looked at after %.1f s, repaired and delivered %.1f s later, %d %s",
+	check.Must(o.Drain(ctx, outagePatience, nil))
+	o.Row(what, "the cause after %.1f s, all looked at after %.1f s, repaired and delivered %.1f s later, %d %s",
 		found.Seconds(), looked.Sub(began).Seconds(), time.Since(looked).Seconds(), o.did, o.counted)
 }

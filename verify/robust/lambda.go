@@ -6,13 +6,15 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/streamsort/streamsort/internal/dev/traffic"
 )
 
 // lambdaSink is a function that process calls: it answers as Lambda does.
 type lambdaSink struct {
-	watched *watcher
+	watched *traffic.Watcher
 	// poison are messages that are not taken.
-	poison func(place) bool
+	poison func(traffic.Place) bool
 
 	mu    sync.Mutex
 	away  bool
@@ -62,16 +64,16 @@ func (s *lambdaSink) take(d document, at time.Time) (problem string) {
 		return "the database does not answer"
 	}
 	for seq := d.From + 1; seq <= d.To; seq++ {
-		if s.poison(place{d.Queue, seq}) {
+		if s.poison(traffic.At(d.Queue, seq)) {
 			s.refused++
 			return "the message cannot be read"
 		}
 	}
-	b := batch{Queue: d.Queue, Token: d.TokenN, From: d.From, To: d.To}
+	b := traffic.Batch{Queue: d.Queue, Token: d.TokenN, From: d.From, To: d.To}
 	for _, m := range d.Messages {
-		b.Messages = append(b.Messages, logged{m.Seq, sum(m.Body)})
+		b.Messages = append(b.Messages, traffic.Logged{Seq: m.Seq, SHA256: traffic.Sum(m.Body)})
 	}
-	s.watched.batch(b)
+	s.watched.Batch(b)
 	return ""
 }
 

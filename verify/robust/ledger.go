@@ -17,6 +17,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/mortal"
 	"github.com/streamsort/streamsort/internal/dev/progress"
 	"github.com/streamsort/streamsort/internal/dev/traffic"
+	"github.com/streamsort/streamsort/internal/dev/trial"
 	"github.com/streamsort/streamsort/localstack"
 	"github.com/streamsort/streamsort/pkg/delivery"
 )
@@ -30,30 +31,28 @@ const claimPatience = 3 * time.Minute
 // functions are killed. Then it audits the books: each message once, in order, as it was sent, and
 // no byte from nowhere.
 func books(ctx context.Context, w *world) {
-	arrivals := check.Get(traffic.Generate(w.number("MESSAGES")))
+	messages := check.Get(traffic.Generate(w.number("MESSAGES")))
 	last := map[string]int64{}
-	var messages []message
-	for _, a := range arrivals {
-		last[a.Queue] = max(last[a.Queue], a.Seq)
-		messages = append(messages, message{place: place{a.Queue, a.Seq}, document: a.Document, sums: sums{exact: a.Sum}})
+	for _, m := range messages {
+		last[m.Queue] = max(last[m.Queue], m.Seq)
 	}
-	folder := w.folder()
+	folder := w.Folder()
 	path := filepath.Join(folder, "ledger.db")
 	db := check.Get(ledger.Open(ctx, path))
-	w.later(func() { _ = db.Close() })
-	w.start(ctx, setup{templates: []string{"localstack/streamsort.template.json"}, config: localstack.Config{
+	w.Later(func() { _ = db.Close() })
+	w.Start(ctx, trial.Setup{Templates: []string{"localstack/streamsort.template.json"}, Config: localstack.Config{
 		Chaos: localstack.Chaos{Seed: 1, Kill: 0.05, Duplicate: 0.1, Late: 0.1, LateBy: 50 * time.Millisecond},
 	}})
 	d, _ := w.tables()
 	queues := slices.Sorted(maps.Keys(last))
 	copies := mortal.Keep(ctx, mortal.Plan{
-		Arguments: []string{"ledger-copy", w.stack.URL(), path},
+		Arguments: []string{"ledger-copy", w.Stack.URL(), path},
 		Copies:    2, Kills: w.number("KILLS"), OneStepIn: 25,
 	})
-	w.later(copies.Close)
-	check.Must(w.sendAll(ctx, 4, batchSize, messages))
-	total, _ := w.account.count()
-	booked := progress.Wait{Total: total, What: "messages are booked", Patience: claimPatience, Sweep: w.stack.Sweep, Out: w.out}
+	w.Later(copies.Close)
+	check.Must(w.SendAll(ctx, 4, batchSize, messages))
+	total, _ := w.Account.Count()
+	booked := progress.Wait{Total: total, What: "messages are booked", Patience: claimPatience, Sweep: w.Stack.Sweep, Out: w.Out}
 	check.Must(booked.Until(ctx, func(ctx context.Context) (lines int, left string, err error) {
 		if err := db.QueryRowContext(ctx, "SELECT count(*) FROM ledger").Scan(&lines); err != nil {
 			return 0, "", err
@@ -67,7 +66,7 @@ func books(ctx context.Context, w *world) {
 		}
 		return lines, left, err
 	}))
-	w.row("killed", "%d copies of the consumer, %d processes of functions", copies.Killed(), w.stack.Killed())
+	w.Row("killed", "%d copies of the consumer, %d processes of functions", copies.Killed(), w.Stack.Killed())
 	w.auditBooks(ctx, db, d, queues)
 }
 
@@ -83,15 +82,16 @@ func eachConsumer(ctx context.Context, d *delivery.Deliverer, queue, name string
 }
 
 func (w *world) auditBooks(ctx context.Context, db *sql.DB, d *delivery.Deliverer, queues []string) {
-	watched := w.watch("books", once, all)
+	watched := w.Watch("books", traffic.Once, traffic.All)
 	readRows(ctx, db, "SELECT queue, seq, digest FROM ledger ORDER BY line", func(row []string) {
 		seq, _ := strconv.ParseInt(row[1], 10, 64) // it is an integer
-		watched.take(output{place: place{row[0], seq}, sums: sums{exact: row[2]}, at: time.Now()})
+		place, sums := traffic.At(row[0], seq), traffic.Sums{Exact: row[2]}
+		watched.Take(traffic.Output{Place: place, Sums: sums, At: time.Now()})
 	})
 	readRows(ctx, db, "SELECT sum(balance) FROM accounts", func(row []string) {
-		w.row("sum of all accounts", "%s", row[0])
+		w.Row("sum of all accounts", "%s", row[0])
 		if row[0] != "0" {
-			w.not("the sum of all accounts is %s", row[0])
+			w.Not("the sum of all accounts is %s", row[0])
 		}
 	})
 	claims, inDoubt := int64(0), 0
@@ -105,9 +105,9 @@ func (w *world) auditBooks(ctx context.Context, db *sql.DB, d *delivery.Delivere
 			}
 		}))
 	}
-	w.row("claims", "%d, of which %d are left in doubt", claims, inDoubt)
+	w.Row("claims", "%d, of which %d are left in doubt", claims, inDoubt)
 	if inDoubt > 0 {
-		w.not("%d claims are left in doubt", inDoubt)
+		w.Not("%d claims are left in doubt", inDoubt)
 	}
 }
 

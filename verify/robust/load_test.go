@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/streamsort/streamsort/internal/dev/check"
+	"github.com/streamsort/streamsort/internal/dev/traffic"
 )
 
 // TestEverySeqIsSentOnce: in each batch and each order, each queue's seqs are all there, once, and
@@ -23,9 +24,9 @@ func TestEverySeqIsSentOnce(t *testing.T) {
 		l, err := newLoadTraffic(v)
 		check.OK(t, err)
 		sent, messages, least := map[string][]int64{}, 0, 0
-		send := func(request ...message) error {
+		send := func(request ...traffic.Message) error {
 			for _, m := range request {
-				sent[m.queue] = append(sent[m.queue], m.seq)
+				sent[m.Queue] = append(sent[m.Queue], m.Seq)
 			}
 			messages += len(request)
 			check.That(t, len(request) >= least && (least == 0 || len(request) <= l.batch),
@@ -70,8 +71,8 @@ func TestLoadDocuments(t *testing.T) {
 			Body json.RawMessage
 			Kind string
 		}
-		if err := json.Unmarshal(m.document, &document); err != nil || len(document.Body) != 100 || document.Kind != "arrival" || m.sums != sumsOf(document.Body) {
-			t.Errorf("%s: %v", m.document, err)
+		if err := json.Unmarshal(m.Document, &document); err != nil || len(document.Body) != 100 || document.Kind != "arrival" || m.Sums != traffic.SumsOf(document.Body) {
+			t.Errorf("%s: %v", m.Document, err)
 		}
 	}
 	for says, v := range map[string]values{"DISORDER=9": {"DISORDER": 9}, "TOGETHER=1": {"DISORDER": 8, "TOGETHER": 1}} {

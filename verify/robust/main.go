@@ -49,7 +49,7 @@ func program(name, shows, command string, reads ...string) scenario {
 	}
 	return scenario{name, shows, settings, func(_ context.Context, w *world) {
 		command := exec.Command("go", strings.Fields(command)...) // an interrupt reaches it too: it cleans up
-		command.Dir, command.Stdout, command.Stderr = w.root, w.out, os.Stderr
+		command.Dir, command.Stdout, command.Stderr = w.Root, w.Out, os.Stderr
 		check.Must(command.Run())
 	}}
 }
@@ -117,7 +117,7 @@ func init() {
 		}, func(_ context.Context, w *world) {
 			lines, err := c.Run(w.values["PART"])
 			for _, line := range lines {
-				w.row(c.Name, "%s", line)
+				w.Row(c.Name, "%s", line)
 			}
 			check.Must(err)
 		}})
@@ -215,15 +215,15 @@ func (s scenario) play(ctx context.Context, v values, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer w.end()
-	w.say("%s: %s (%s)", s.name, s.shows, v)
+	defer w.End()
+	w.Say("%s: %s (%s)", s.name, s.shows, v)
 	failed := check.Try(func() { s.run(ctx, w) })
 	if errors.Is(failed, context.Canceled) {
 		return failed
 	}
-	if err := errors.Join(failed, w.verdict()); err != nil {
+	if err := errors.Join(failed, w.Verdict()); err != nil {
 		return err
 	}
-	w.say("%s: all is as it must be", s.name)
+	w.Say("%s: all is as it must be", s.name)
 	return nil
 }

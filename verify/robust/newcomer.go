@@ -27,20 +27,20 @@ type newcomer struct {
 // machine.
 func install(ctx context.Context, w *world) {
 	dir := check.Get(os.MkdirTemp("", "newcomer-")) // no folder of the project's
-	w.later(func() { _ = os.RemoveAll(dir) })
+	w.Later(func() { _ = os.RemoveAll(dir) })
 	n := &newcomer{world: w, dir: dir}
-	n.release = check.Get(modproxy.Write(filepath.Join(dir, "proxy"), w.root))
-	w.later(func() { _ = n.release.Forget() })
+	n.release = check.Get(modproxy.Write(filepath.Join(dir, "proxy"), w.Root))
+	w.Later(func() { _ = n.release.Forget() })
 	environ := check.Get(n.release.Environ())
 	// The folder of caches is the user's own; the go command keeps its own ones, but where COLD is
 	// set.
-	cache := check.Get(execute(ctx, w.root, nil, "go", "env", "GOCACHE"))
+	cache := check.Get(execute(ctx, w.Root, nil, "go", "env", "GOCACHE"))
 	if w.number("COLD") == 1 {
 		environ, cache = append(environ, "GOMODCACHE="+filepath.Join(dir, "modules")), filepath.Join(dir, "builds")
 	}
 	n.environ = append(os.Environ(), append(environ,
 		"GOCACHE="+cache, "XDG_CONFIG_HOME="+dir, "XDG_CACHE_HOME="+filepath.Join(dir, "cache"), "GOBIN="+filepath.Join(dir, "bin"))...)
-	w.later(n.stop)
+	w.Later(n.stop)
 	w.stages(ctx, []stage{
 		{"a program on the library", n.library},
 		{"one with traces", n.traced},

@@ -26,7 +26,7 @@ func (n *newcomer) traced(ctx context.Context) {
 // of this repository's, and runs it. Its last line has to be last.
 func (n *newcomer) program(ctx context.Context, name, last, requires string) {
 	folder := filepath.Join(n.dir, name)
-	from := filepath.Join(n.root, "verify", "robust", "testdata", name)
+	from := filepath.Join(n.Root, "verify", "robust", "testdata", name)
 	check.Must(os.CopyFS(folder, os.DirFS(from)))
 	n.all(ctx, folder,
 		[]string{"go", "mod", "init", "example.com/" + name},
@@ -49,11 +49,11 @@ func (n *newcomer) version(ctx context.Context) {
 // CDK's command write its template.
 func (n *newcomer) synth(ctx context.Context) {
 	for to, from := range map[string]string{"app": "verify/robust/testdata/app", "app/consumer": "examples/shop/consumer"} {
-		check.Must(os.CopyFS(filepath.Join(n.dir, to), os.DirFS(filepath.Join(n.root, filepath.FromSlash(from)))))
+		check.Must(os.CopyFS(filepath.Join(n.dir, to), os.DirFS(filepath.Join(n.Root, filepath.FromSlash(from)))))
 	}
 	cdk := n.commandOfTheCDK()
 	tools := []string{"go", "get", "-tool"} // as the doc comment of streamsort.Build says
-	mains := check.Get(filepath.Glob(filepath.Join(n.root, "functions", "*", "main.go")))
+	mains := check.Get(filepath.Glob(filepath.Join(n.Root, "functions", "*", "main.go")))
 	for _, main := range mains {
 		tools = append(tools, modproxy.Root+"/functions/"+filepath.Base(filepath.Dir(main))+"@"+n.release.Version)
 	}
@@ -65,7 +65,7 @@ func (n *newcomer) synth(ctx context.Context) {
 		[]string{"npm", "install", "--no-audit", "--no-fund", "--prefer-offline", "--loglevel=error", cdk},
 		[]string{filepath.Join("node_modules", ".bin", "cdk"), "synth", "--quiet", "--app", "go run ."},
 	)
-	n.print("a template of %d KB", check.Get(os.Stat(n.template())).Size()/1000)
+	n.Print("a template of %d KB", check.Get(os.Stat(n.template())).Size()/1000)
 }
 
 // template is where the CDK's command writes that of the app.
@@ -75,7 +75,7 @@ func (n *newcomer) template() string {
 
 // commandOfTheCDK is the package of npm that has it, in the version that this repository uses.
 func (n *newcomer) commandOfTheCDK() string {
-	text := check.Get(os.ReadFile(filepath.Join(n.root, "infra", "cdk", "package.json")))
+	text := check.Get(os.ReadFile(filepath.Join(n.Root, "infra", "cdk", "package.json")))
 	var document struct {
 		DevDependencies map[string]string `json:"devDependencies"`
 	}

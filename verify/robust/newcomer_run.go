@@ -48,7 +48,7 @@ func (n *newcomer) start(ctx context.Context, environ []string, folder string, m
 			n.url = address
 			go func() { _, _ = io.Copy(io.Discard, out) }() // ends with the stack
 			seconds, _, _ := strings.Cut(after, ";")
-			n.print("runs after %s", seconds)
+			n.Print("runs after %s", seconds)
 			return nil
 		}
 	}

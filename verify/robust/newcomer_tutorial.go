@@ -24,7 +24,7 @@ var pageReads = regexp.MustCompile(`^streamsort (logs|why|consumer|queue|tail) `
 // tutorial does what docs/start.md has its reader do, block by block: what to type, what to write
 // into a file, and what is printed then, of which each line has to be in the output, in this order.
 func (n *newcomer) tutorial(ctx context.Context) {
-	page := check.Get(os.ReadFile(filepath.Join(n.root, "docs", "start.md")))
+	page := check.Get(os.ReadFile(filepath.Join(n.Root, "docs", "start.md")))
 	defer n.stop()
 	var err error
 	begun, folder, script, printed := time.Now(), n.dir, "", ""
@@ -52,7 +52,7 @@ func (n *newcomer) tutorial(ctx context.Context) {
 	if first == 0 || len(blocks) < 15 {
 		check.Must(fmt.Errorf("docs/start.md has %d blocks, and its function no message", len(blocks)))
 	}
-	n.print("%d blocks; %.1f s from `go install` to the first message in a function of one's own", len(blocks), first.Seconds())
+	n.Print("%d blocks; %.1f s from `go install` to the first message in a function of one's own", len(blocks), first.Seconds())
 }
 
 // shell types lines into a shell, which prints something, and is in a folder then.

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/dev/check"
+	"github.com/streamsort/streamsort/internal/dev/traffic"
+	"github.com/streamsort/streamsort/internal/dev/trial"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/localstack"
@@ -26,19 +28,19 @@ const (
 )
 
 // notPoisoned is what the sink gets.
-func notPoisoned(p place) bool { return p.queue != outagePoison || p.seq < 2 }
+func notPoisoned(p traffic.Place) bool { return p.Queue != outagePoison || p.Seq < 2 }
 
-func isPoison(p place) bool { return p == place{outagePoison, 2} }
+func isPoison(p traffic.Place) bool { return p == traffic.At(outagePoison, 2) }
 
 // twoOfEach are two messages of each queue, those of a queue in their order.
-func twoOfEach(queues int) (messages []message) {
+func twoOfEach(queues int) (messages []traffic.Message) {
 	for i := range queues {
 		queue := fmt.Sprintf("shop/%d", i)
 		if i == queues/2 {
 			queue = outagePoison
 		}
 		for seq := int64(1); seq <= 2; seq++ {
-			messages = append(messages, plain(queue, seq, fmt.Sprintf(`{"queue":%d,"n":%d}`, i, seq), ""))
+			messages = append(messages, traffic.Plain(queue, seq, fmt.Sprintf(`{"queue":%d,"n":%d}`, i, seq), ""))
 		}
 	}
 	return messages
@@ -53,16 +55,16 @@ func twoOfEach(queues int) (messages []message) {
 func outage(ctx context.Context, w *world) {
 	factor := time.Duration(w.values["FACTOR"])
 	s := shortened(factor)
-	sink := &lambdaSink{watched: w.watch("lambda", unfailing, notPoisoned), poison: isPoison, away: true}
+	sink := &lambdaSink{watched: w.Watch("lambda", traffic.Unfailing, notPoisoned), poison: isPoison, away: true}
 	s.start(ctx, w, sink)
-	db := check.Get(dynamo.New(&dynamo.Options{Endpoint: w.direct}))
-	store := delivery.NewDynamo(db, delivery.Names{Consumers: w.stack.Outputs()["streamsort"]["ConsumersTableName"]})
-	w.say("all times are the defaults divided by %d, and no less than may be set: %s", factor, s)
+	db := check.Get(dynamo.New(&dynamo.Options{Endpoint: w.Direct}))
+	store := delivery.NewDynamo(db, delivery.Names{Consumers: w.Stack.Outputs()["streamsort"]["ConsumersTableName"]})
+	w.Say("all times are the defaults divided by %d, and no less than may be set: %s", factor, s)
 
 	r := outageResult{queues: w.number("QUEUES"), tries: s.tries(toldAfter)}
 	began, least := time.Now(), time.Duration(w.values["MINUTES"])*time.Minute/factor
-	watch := w.during(ctx, func(ctx context.Context) error { return r.circuit.watch(ctx, store) })
-	check.Must(w.sendAll(ctx, 4, 100, twoOfEach(r.queues)))
+	watch := w.During(ctx, func(ctx context.Context) error { return r.circuit.watch(ctx, store) })
+	check.Must(w.SendAll(ctx, 4, 100, twoOfEach(r.queues)))
 	check.Must(w.stay(ctx, began, least))
 	// A process that makes a probe notes it first.
 	r.calls, _ = sink.seen()
@@ -70,9 +72,9 @@ func outage(ctx context.Context, w *world) {
 	r.intervals = s.intervals(time.Since(r.circuit.opened))
 	r.blockedAway = check.Get(w.blocked(ctx))
 	away, back := time.Since(began), time.Now()
-	w.say("the sink is back after %.0fs", away.Seconds())
+	w.Say("the sink is back after %.0fs", away.Seconds())
 	sink.isAway(false)
-	err := w.drain(ctx, outagePatience, func(ctx context.Context) (left string, err error) {
+	err := w.Drain(ctx, outagePatience, func(ctx context.Context) (left string, err error) {
 		if r.caughtUp == 0 {
 			r.caughtUp = time.Since(back)
 		}
@@ -83,11 +85,11 @@ func outage(ctx context.Context, w *world) {
 	})
 	_, refused := sink.seen()
 	before, underWay, open := r.counted()
-	w.row("away", "%.0f s, blocked meanwhile: %d", away.Seconds(), len(r.blockedAway))
-	w.row("calls in vain", "%d before the circuit opened, %d in the %v until all processes know, %d later", before, underWay, toldAfter, open)
-	w.row("probes", "%d, in %d intervals", r.circuit.probes, r.intervals)
-	w.row("caught up", "in %.1f s, %.0f queues a second", r.caughtUp.Seconds(), float64(r.queues)/r.caughtUp.Seconds())
-	w.row("blocked in the end", "%v, after %d tries since the sink is back", r.blocked, refused)
+	w.Row("away", "%.0f s, blocked meanwhile: %d", away.Seconds(), len(r.blockedAway))
+	w.Row("calls in vain", "%d before the circuit opened, %d in the %v until all processes know, %d later", before, underWay, toldAfter, open)
+	w.Row("probes", "%d, in %d intervals", r.circuit.probes, r.intervals)
+	w.Row("caught up", "in %.1f s, %.0f queues a second", r.caughtUp.Seconds(), float64(r.queues)/r.caughtUp.Seconds())
+	w.Row("blocked in the end", "%v, after %d tries since the sink is back", r.blocked, refused)
 	check.Must(err)
 	r.check(w)
 }
@@ -96,15 +98,15 @@ func outage(ctx context.Context, w *world) {
 func (s schedule) start(ctx context.Context, w *world, sink *lambdaSink) {
 	const arn = "arn:aws:lambda:us-east-1:000000000000:function:streamsort-receiver"
 	template := s.template(w, map[string]any{"kind": "lambda", "arn": arn})
-	w.start(ctx, setup{templates: []string{template}, config: localstack.Config{
-		Env:    map[string]string{"STREAMSORT_EVENT_BUS": "", "ProcessFunction.AWS_ENDPOINT_URL_LAMBDA": w.serve(sink)},
+	w.Start(ctx, trial.Setup{Templates: []string{template}, Config: localstack.Config{
+		Env:    map[string]string{"STREAMSORT_EVENT_BUS": "", "ProcessFunction.AWS_ENDPOINT_URL_LAMBDA": w.Serve(sink)},
 		Failed: func(string, string) {}, // what fails here fails on purpose
 	}})
 }
 
 // template writes the demo's, with this schedule's consumer for those of the demo.
 func (s schedule) template(w *world, sink map[string]any) string {
-	template := filepath.Join(w.folder(), "streamsort.patch.json")
+	template := filepath.Join(w.Folder(), "streamsort.patch.json")
 	text := check.Get(s.patch("../../examples/demo/streamsort.patch.json", sink))
 	check.Must(os.WriteFile(template, text, 0o600))
 	return template
@@ -181,25 +183,25 @@ func (r outageResult) counted() (before, underWay, open int) {
 // check notes what was not as it must be.
 func (r outageResult) check(w *world) {
 	if len(r.blockedAway) > 0 {
-		w.not("the outage blocked %d queues: %.200q", len(r.blockedAway), r.blockedAway)
+		w.Not("the outage blocked %d queues: %.200q", len(r.blockedAway), r.blockedAway)
 	}
 	if !slices.Equal(r.blocked, []string{outagePoison}) {
-		w.not("%d queues are blocked, not %s alone: %.200q", len(r.blocked), outagePoison, r.blocked)
+		w.Not("%d queues are blocked, not %s alone: %.200q", len(r.blocked), outagePoison, r.blocked)
 	}
 	// Each of them is by a process that remembers that the circuit was closed, and tries a queue by
 	// its schedule.
 	switch _, underWay, open := r.counted(); {
 	case underWay > r.queues*r.tries:
-		w.not("%d calls in the %v after the circuit opened, and %d queues that are tried %d times at most", underWay, toldAfter, r.queues, r.tries)
+		w.Not("%d calls in the %v after the circuit opened, and %d queues that are tried %d times at most", underWay, toldAfter, r.queues, r.tries)
 	case r.circuit.opened.IsZero():
-		w.not("the circuit did not open")
+		w.Not("the circuit did not open")
 	case r.circuit.again:
-		w.not("the circuit closed while the sink was away")
+		w.Not("the circuit closed while the sink was away")
 	case int64(open) > r.circuit.probes:
-		w.not("%d calls while the circuit was open, and %d probes", open, r.circuit.probes)
+		w.Not("%d calls while the circuit was open, and %d probes", open, r.circuit.probes)
 	case r.circuit.probes > r.intervals:
-		w.not("%d probes in %d intervals", r.circuit.probes, r.intervals)
+		w.Not("%d probes in %d intervals", r.circuit.probes, r.intervals)
 	case r.circuit.probes == 0:
-		w.not("no probe was made")
+		w.Not("no probe was made")
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/streamsort/streamsort/internal/consumers"
 	"github.com/streamsort/streamsort/internal/dev/check"
+	"github.com/streamsort/streamsort/internal/dev/traffic"
 	"github.com/streamsort/streamsort/localstack/template"
 )
 
@@ -51,11 +52,11 @@ func TestIntervals(t *testing.T) {
 // TestLambdaSink: what it takes is watched; it takes nothing while it is away, and never what is
 // poisoned.
 func TestLambdaSink(t *testing.T) {
-	w := &world{account: newAccount()}
+	w := check.Get(newWorld(values{}, t.Output()))
 	for _, m := range twoOfEach(10) {
-		w.account.note(m)
+		w.Account.Note(m)
 	}
-	s := &lambdaSink{watched: w.watch("lambda", unfailing, notPoisoned), poison: isPoison, away: true}
+	s := &lambdaSink{watched: w.Watch("lambda", traffic.Unfailing, notPoisoned), poison: isPoison, away: true}
 	call := func(queue, text string) (failed bool) {
 		answer := httptest.NewRecorder()
 		s.ServeHTTP(answer, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(`{"queue":"`+queue+`","tokenN":1,`+text+`}`)))
@@ -66,8 +67,8 @@ func TestLambdaSink(t *testing.T) {
 	check.That(t, call("shop/0", first) && calls() == 1, "it took something while it was away")
 	s.isAway(false)
 	check.That(t, !call("shop/0", first), "it took nothing when it was back")
-	state := s.watched.state()
-	check.That(t, state.messages == 1 && state.violations == 0, "%+v: %q", state, s.watched.report())
+	state := s.watched.State()
+	check.That(t, state.Messages == 1 && state.Violations == 0, "%+v: %q", state, s.watched.Report())
 	if !call(outagePoison, `"from":0,"to":2,"messages":[]`) || !call(outagePoison, `"from":1,"to":2,"messages":[]`) {
 		t.Error("it took the poison")
 	}
@@ -103,9 +104,9 @@ func TestOutageSeesWhatIsWrong(t *testing.T) {
 			},
 		}
 		change(&r)
-		w := &world{}
+		w := check.Get(newWorld(values{}, t.Output()))
 		r.check(w)
-		said := strings.Join(w.wrong, "\n")
+		said := strings.Join(w.Wrong, "\n")
 		check.That(t, said != "" == (says != "") && strings.Contains(said, says), "%q: %q", says, said)
 	}
 }

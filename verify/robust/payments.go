@@ -13,6 +13,8 @@ import (
 
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/progress"
+	"github.com/streamsort/streamsort/internal/dev/traffic"
+	"github.com/streamsort/streamsort/internal/dev/trial"
 	"github.com/streamsort/streamsort/localstack"
 )
 
@@ -25,43 +27,43 @@ const silentOn = 3
 // each id once, and answers a repeated one with the first receipt, as one does that is given an
 // idempotency key.
 func payments(ctx context.Context, w *world) {
-	b := &bank{watched: w.watch("bank", once, all), receipts: map[string]int{}}
-	w.start(ctx, setup{
-		templates: []string{"localstack/streamsort.template.json", "examples/payments/payments.template.json"},
-		config: localstack.Config{
-			Parameters: map[string]string{"BankURL": w.serve(b)}, Chaos: localstack.Chaos{Seed: 1, Kill: 0.25},
+	b := &bank{watched: w.Watch("bank", traffic.Once, traffic.All), receipts: map[string]int{}}
+	w.Start(ctx, trial.Setup{
+		Templates: []string{"localstack/streamsort.template.json", "examples/payments/payments.template.json"},
+		Config: localstack.Config{
+			Parameters: map[string]string{"BankURL": w.Serve(b)}, Chaos: localstack.Chaos{Seed: 1, Kill: 0.25},
 		},
 	})
 	accounts, orders := w.number("QUEUES"), w.number("MESSAGES")
 	random := rand.New(rand.NewPCG(2026, 5))
 	for account := range accounts {
-		var messages []message
+		var messages []traffic.Message
 		for _, i := range random.Perm(orders) {
 			messages = append(messages, charge(fmt.Sprintf("account-%d", account), int64(i+1), fmt.Sprintf(`{"cents":%d}`, random.IntN(10_000))))
 		}
-		check.Must(w.put(ctx, messages))
+		check.Must(w.Put(ctx, messages))
 	}
-	charged := progress.Wait{Total: accounts * orders, What: "orders are charged", Patience: claimPatience, Sweep: w.stack.Sweep, Out: w.out}
-	err := charged.Until(ctx, func(context.Context) (int, string, error) { return b.watched.state().messages, "", nil })
-	again := b.watched.state().again
-	w.row("asked again", "%d times, each as a later attempt", again)
-	w.row("killed", "%d processes", w.stack.Killed())
+	charged := progress.Wait{Total: accounts * orders, What: "orders are charged", Patience: claimPatience, Sweep: w.Stack.Sweep, Out: w.Out}
+	err := charged.Until(ctx, func(context.Context) (int, string, error) { return b.watched.State().Messages, "", nil })
+	again := b.watched.State().Again
+	w.Row("asked again", "%d times, each as a later attempt", again)
+	w.Row("killed", "%d processes", w.Stack.Killed())
 	if again < accounts {
-		w.not("the bank was silent %d times, and was asked again %d times", accounts, again)
+		w.Not("the bank was silent %d times, and was asked again %d times", accounts, again)
 	}
 	check.Must(err)
 }
 
 // charge is the message of an order. The bank sees its id, and not its bytes.
-func charge(queue string, seq int64, body string) message {
-	m := plain(queue, seq, body, "")
-	m.sums = sums{}
+func charge(queue string, seq int64, body string) traffic.Message {
+	m := traffic.Plain(queue, seq, body, "")
+	m.Sums = traffic.Sums{}
 	return m
 }
 
 // bank takes charges over HTTP.
 type bank struct {
-	watched *watcher
+	watched *traffic.Watcher
 
 	mu       sync.Mutex
 	receipts map[string]int
@@ -78,7 +80,8 @@ func (b *bank) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	b.mu.Lock()
-	again := b.watched.take(output{place: place{account, seq}, token: attempt, at: time.Now()})
+	place := traffic.At(account, seq)
+	again := b.watched.Take(traffic.Output{Place: place, Token: attempt, At: time.Now()})
 	if !again {
 		b.receipts[id] = len(b.receipts) + 1
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/streamsort/streamsort/internal/dev/check"
+	"github.com/streamsort/streamsort/internal/dev/traffic"
 )
 
 // TestBankSeesWhatIsWrong: a check that never fails checks nothing.
@@ -22,19 +23,19 @@ func TestBankSeesWhatIsWrong(t *testing.T) {
 		"one left out":           {[]string{"a/1 1", "a/4 1"}, 1},
 		"accounts are their own": {[]string{"a/1 1", "b/1 1", "b/2 1", "a/2 1"}, 0},
 	} {
-		w := &world{account: newAccount()}
+		w := check.Get(newWorld(values{}, t.Output()))
 		for _, account := range []string{"a", "b"} {
 			for seq := range int64(4) {
-				w.account.note(charge(account, seq+1, "{}"))
+				w.Account.Note(charge(account, seq+1, "{}"))
 			}
 		}
-		b := &bank{watched: w.watch("bank", once, all), receipts: map[string]int{}}
+		b := &bank{watched: w.Watch("bank", traffic.Once, traffic.All), receipts: map[string]int{}}
 		for _, charge := range c.charges {
 			id, attempt, _ := strings.Cut(charge, " ")
 			request := httptest.NewRequest(http.MethodPost, "/charges?id="+id, nil)
 			request.Header.Set("Attempt", attempt)
 			b.ServeHTTP(httptest.NewRecorder(), request)
 		}
-		check.Is(t, len(b.watched.report()), c.wrong, name)
+		check.Is(t, len(b.watched.Report()), c.wrong, name)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/mortal"
 	"github.com/streamsort/streamsort/internal/dev/progress"
 	"github.com/streamsort/streamsort/internal/dev/traffic"
+	"github.com/streamsort/streamsort/internal/dev/trial"
 	"github.com/streamsort/streamsort/localstack"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
@@ -37,24 +38,24 @@ func (r rally) messages() int { return r.balls * (r.last + 1) / 2 }
 func game(ctx context.Context, w *world) {
 	r := newRally(w.number("ROUNDS"), w.number("BALLS"))
 	tables, api := newNetwork(front.Transport(), 1, faulty.Lost), newNetwork(front.Transport(), 2, faulty.Lost)
-	w.start(ctx, setup{
-		templates: []string{"examples/pingpong/streamsort.patch.json", "examples/pingpong/pong/pong.template.json"}, through: tables,
-		config: localstack.Config{Chaos: localstack.Chaos{Seed: 1, Kill: 0.03, Duplicate: 0.1, Late: 0.1, LateBy: 50 * time.Millisecond}},
+	w.Start(ctx, trial.Setup{
+		Templates: []string{"examples/pingpong/streamsort.patch.json", "examples/pingpong/pong/pong.template.json"}, Through: tables,
+		Config: localstack.Config{Chaos: localstack.Chaos{Seed: 1, Kill: 0.03, Duplicate: 0.1, Late: 0.1, LateBy: 50 * time.Millisecond}},
 	})
-	through := check.Get(front.Through(w.stack.URL(), api))
-	address := w.serve(through)
-	w.sender = check.Get(traffic.NewSender(address))
+	through := check.Get(front.Through(w.Stack.URL(), api))
+	address := w.Serve(through)
+	w.Sender = check.Get(traffic.NewSender(address))
 	d, sorter := w.tables()
-	folder := w.folder()
+	folder := w.Folder()
 	path := filepath.Join(folder, "ping.db")
 	db := check.Get(pingpong.Open(ctx, path))
-	w.later(func() { _ = db.Close() })
+	w.Later(func() { _ = db.Close() })
 	arrival := cursor.KindArrival
 	for _, queue := range []string{pingpong.Pings, pingpong.Pongs} {
 		check.Get(sorter.Configure(ctx, queue, cursor.Change{Kind: &arrival}))
 	}
 	check.Get(d.Create(ctx, pingpong.Pongs, pingpong.Consumer, delivery.First))
-	w.say("serving %d balls, each is hit %d times", r.balls, r.last+1)
+	w.Say("serving %d balls, each is hit %d times", r.balls, r.last+1)
 	tables.disturb(true)
 	api.disturb(true)
 	r.serve(ctx, w)
@@ -62,12 +63,12 @@ func game(ctx context.Context, w *world) {
 		Arguments: []string{"pingpong-copy", address, path, strconv.Itoa(r.last)},
 		Copies:    1, Kills: w.number("KILLS"), OneStepIn: 40,
 	})
-	w.later(copies.Close)
+	w.Later(copies.Close)
 	r.over(ctx, w, d)
 	copies.Close()
 	tables.disturb(false)
-	w.row("killed", "%d copies of the consumer, %d processes of functions", copies.Killed(), w.stack.Killed())
-	w.row("lost responses", "of DynamoDB %s, of the API %s", tables, api)
+	w.Row("killed", "%d copies of the consumer, %d processes of functions", copies.Killed(), w.Stack.Killed())
+	w.Row("lost responses", "of DynamoDB %s, of the API %s", tables, api)
 	sent, came := balls(ctx, sorter, pingpong.Pings), balls(ctx, sorter, pingpong.Pongs)
 	var written []string
 	readRows(ctx, db, "SELECT seq FROM hits ORDER BY line", func(row []string) { written = append(written, row[0]) })
@@ -80,13 +81,13 @@ func (r rally) serve(ctx context.Context, w *world) {
 	for i := range r.balls {
 		body := check.Get(json.Marshal(pingpong.Ball{Ball: i + 1}))
 		document := fmt.Appendf(nil, `{"queue":%q,"id":"serve-%d","body":%s}`, pingpong.Pings, i+1, body)
-		check.Must(w.sender.Put(ctx, []json.RawMessage{document}, "stored", "advanced", "duplicate"))
+		check.Must(w.Sender.Put(ctx, []json.RawMessage{document}, "stored", "advanced", "duplicate"))
 	}
 }
 
 // over waits until both consumers have everything.
 func (r rally) over(ctx context.Context, w *world, d *delivery.Deliverer) {
-	answered := progress.Wait{Total: 2 * r.messages(), What: "messages are answered", Patience: claimPatience, Sweep: w.stack.Sweep, Out: w.out}
+	answered := progress.Wait{Total: 2 * r.messages(), What: "messages are answered", Patience: claimPatience, Sweep: w.Stack.Sweep, Out: w.Out}
 	check.Must(answered.Until(ctx, func(ctx context.Context) (count int, left string, err error) {
 		var unfinished []string
 		for queue, name := range map[string]string{pingpong.Pings: "pong", pingpong.Pongs: pingpong.Consumer} {
@@ -146,7 +147,7 @@ func (r rally) audit(w *world, sent, came []pingpong.Ball, written []string) {
 			disorder++
 		}
 	}
-	w.row("game", "%d pings, %d pongs, %d written down", len(sent), len(came), len(written))
+	w.Row("game", "%d pings, %d pongs, %d written down", len(sent), len(came), len(written))
 	for _, bad := range []struct {
 		what string
 		n    int
@@ -158,7 +159,7 @@ func (r rally) audit(w *world, sent, came []pingpong.Ball, written []string) {
 		{"pings too few or too many", max(len(sent)-r.messages(), r.messages()-len(sent))},
 	} {
 		if bad.n > 0 {
-			w.not("%d %s", bad.n, bad.what)
+			w.Not("%d %s", bad.n, bad.what)
 		}
 	}
 }

@@ -17,6 +17,8 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/faulty"
 	"github.com/streamsort/streamsort/internal/dev/front"
+	"github.com/streamsort/streamsort/internal/dev/traffic"
+	"github.com/streamsort/streamsort/internal/dev/trial"
 	"github.com/streamsort/streamsort/localstack"
 )
 
@@ -38,10 +40,10 @@ const (
 )
 
 // getsAll is what a sink gets: all but what is behind the gap.
-func getsAll(p place) bool { return p.queue != gapQueue || p.seq < bad }
+func getsAll(p traffic.Place) bool { return p.Queue != gapQueue || p.Seq < bad }
 
 // getsGood is what one gets that does not take poison: nothing from it on.
-func getsGood(p place) bool { return getsAll(p) && (p.queue != poisonQueue || p.seq < bad) }
+func getsGood(p traffic.Place) bool { return getsAll(p) && (p.Queue != poisonQueue || p.Seq < bad) }
 
 // What has to be announced, and what may be: a receiver that is killed fails for all queues that it
 // was at, which opens the circuit, and an open one has to close.
@@ -72,20 +74,20 @@ func soak(ctx context.Context, w *world) {
 	s.network.disturb(true)
 	t := newSoakTraffic(w.values["SEED"])
 	s.more = func(ctx context.Context) error {
-		return w.put(ctx, append([]message{t.message()}, t.last()...))
+		return w.Put(ctx, append([]traffic.Message{t.message()}, t.last()...))
 	}
-	err := w.send(ctx, 4, func(ctx context.Context, send func(...message) error) error {
-		if err := chunks(t.first(), batchSize, send); err != nil {
+	err := w.Send(ctx, 4, func(ctx context.Context, send func(...traffic.Message) error) error {
+		if err := trial.Chunks(t.first(), batchSize, send); err != nil {
 			return err
 		}
 		// It goes on for some seconds where something has not gone wrong yet.
 		for during := w.time(); during > 0; {
 			if err := w.pace(ctx, during, w.number("RATE"), func(due int) error {
-				var some []message
+				var some []traffic.Message
 				for range due {
 					some = append(some, t.message())
 				}
-				return chunks(some, batchSize, send)
+				return trial.Chunks(some, batchSize, send)
 			}); err != nil {
 				return err
 			}
@@ -93,7 +95,7 @@ func soak(ctx context.Context, w *world) {
 				during = 0
 			}
 		}
-		return chunks(t.last(), batchSize, send)
+		return trial.Chunks(t.last(), batchSize, send)
 	})
 	if err == nil {
 		err = s.drain(ctx)
@@ -107,7 +109,7 @@ func soak(ctx context.Context, w *world) {
 	}
 	s.report()
 	for _, what := range s.notShown() {
-		w.not("no %s: it has shown less than it must", what)
+		w.Not("no %s: it has shown less than it must", what)
 	}
 	check.Must(err)
 }
@@ -129,21 +131,22 @@ func startSinks(ctx context.Context, w *world, said *announcements, chaos locals
 		world: w, said: said,
 		network: newNetwork(front.Transport(), w.values["SEED"], faulty.Refused, faulty.Throttled, faulty.Lost, faulty.Failed),
 	}
-	w.start(ctx, setup{
-		templates: []string{"verify/robust/soak/streamsort.patch.json", "verify/robust/soak/sinks.template.json"}, through: s.network,
-		config: localstack.Config{
+	w.Start(ctx, trial.Setup{
+		Templates: []string{"verify/robust/soak/streamsort.patch.json", "verify/robust/soak/sinks.template.json"}, Through: s.network,
+		Config: localstack.Config{
 			// A full round now and then: it finds what a crash and a dropped record left without a mark.
 			Env:   map[string]string{"SweepFunction.STREAMSORT_FULL_SWEEP_EVERY": "30s"},
-			Chaos: chaos, LogDir: filepath.Join(w.root, ".build", "soak"),
+			Chaos: chaos, LogDir: filepath.Join(w.Root, ".build", "soak"),
 		},
 	})
-	w.watchLog(w.watch("your function", fenced, getsAll), "WebhooksFunction")
-	w.watchLog(w.watch("lambda", fenced, getsGood), "ReceiverFunction")
-	addresses := w.stack.Outputs()["sinks"]
+	w.WatchLog(w.Watch("your function", traffic.Fenced, getsAll), "WebhooksFunction")
+	w.WatchLog(w.Watch("lambda", traffic.Fenced, getsGood), "ReceiverFunction")
+	addresses := w.Stack.Outputs()["sinks"]
 	for output, take := range map[string]func(types.Message) error{
-		"Queue":     w.watch("sqs", queued, getsAll).fifo,
-		"FromTopic": w.watch("sns", queued, getsAll).fifo,
-		"FromBus":   w.watch("eventbridge", unordered, getsAll).event, "Announcements": said.event,
+		"Queue":         taking(w.Watch("sqs", traffic.Queued, getsAll), outputOfFIFO),
+		"FromTopic":     taking(w.Watch("sns", traffic.Queued, getsAll), outputOfFIFO),
+		"FromBus":       taking(w.Watch("eventbridge", traffic.Unordered, getsAll), outputOfEvent),
+		"Announcements": said.event,
 	} {
 		reader, err := newQueueReader(addresses[output], take)
 		if err != nil {
@@ -158,9 +161,9 @@ func startSinks(ctx context.Context, w *world, said *announcements, chaos locals
 func (s *sinks) run(ctx context.Context) (stop func() error) {
 	var stops []func() error
 	for _, reader := range s.readers {
-		stops = append(stops, s.during(ctx, reader.run))
+		stops = append(stops, s.During(ctx, reader.run))
 	}
-	stops = append(stops, s.during(ctx, s.sweeps))
+	stops = append(stops, s.During(ctx, s.sweeps))
 	return func() (err error) {
 		for _, stop := range stops {
 			if failed := stop(); err == nil {
@@ -174,7 +177,7 @@ func (s *sinks) run(ctx context.Context) (stop func() error) {
 // configureGap has a queue announce its gap soon.
 func (s *sinks) configureGap(ctx context.Context, queue string) {
 	body := fmt.Sprintf(`{"queue":%q,"policy":"alert","gapAfter":%q}`, queue, announceAfter)
-	if err := s.sender.Client.Call(ctx, http.MethodPut, "/queues", nil, []byte(body), new(json.RawMessage)); err != nil {
+	if err := s.Sender.Client.Call(ctx, http.MethodPut, "/queues", nil, []byte(body), new(json.RawMessage)); err != nil {
 		check.Must(fmt.Errorf("configure queue %s: %w", queue, err))
 	}
 }
@@ -183,8 +186,8 @@ func (s *sinks) configureGap(ctx context.Context, queue string) {
 // is announced: a circuit that opened at the end closes with the next message that is taken, and
 // the poisoned one is not known to be at fault before.
 func (s *sinks) drain(ctx context.Context) error {
-	idle, since, looks := s.idle(), time.Time{}, 0
-	err := s.world.drain(ctx, soakPatience, func(ctx context.Context) (string, error) {
+	idle, since, looks := s.Idle(), time.Time{}, 0
+	err := s.world.Drain(ctx, soakPatience, func(ctx context.Context) (string, error) {
 		if missing := s.said.missing(); len(missing) > 0 {
 			const every, most = 50, 1500
 			if looks++; s.more != nil && looks%every == 0 && looks <= most {
@@ -192,9 +195,9 @@ func (s *sinks) drain(ctx context.Context) error {
 			}
 			return "not announced: " + strings.Join(missing, "; "), nil
 		}
-		for _, watched := range s.watchers {
-			if missing := watched.missing(); len(missing) > 0 {
-				return fmt.Sprintf("%s misses %v", watched.name, missing[0]), nil
+		for _, watched := range s.Watchers {
+			if missing := watched.Missing(); len(missing) > 0 {
+				return fmt.Sprintf("%s misses %v", watched.Name, missing[0]), nil
 			}
 		}
 		if since.IsZero() {
@@ -218,25 +221,25 @@ func (s *sinks) drain(ctx context.Context) error {
 // onlyReceiverIsBlocked checks that the poisoned message stopped one consumer, and no other.
 func (s *sinks) onlyReceiverIsBlocked(ctx context.Context) {
 	type consumer struct{ Consumer, State string }
-	all := check.Get(get[consumer](ctx, s.world, "/consumers", "consumers", url.Values{"queue": {poisonQueue}}))
+	all := check.Get(trial.Get[consumer](ctx, s.Sender.Client, "/consumers", "consumers", url.Values{"queue": {poisonQueue}}))
 	for _, c := range all {
 		if (c.State == "blocked") != (c.Consumer == receiver) {
-			s.not("queue %s: consumer %s is %s", poisonQueue, c.Consumer, c.State)
+			s.Not("queue %s: consumer %s is %s", poisonQueue, c.Consumer, c.State)
 		}
 	}
 	// Those of consumers.json, and the function behind the stream.
 	if len(all) != 6 {
-		s.not("queue %s: %d consumers, not 6: %v", poisonQueue, len(all), all)
+		s.Not("queue %s: %d consumers, not 6: %v", poisonQueue, len(all), all)
 	}
 }
 
 // faults are what went wrong with streams and processes.
 func (s *sinks) faults() (killed, calls int, delivered, repeated, dropped int64) {
-	for _, f := range s.stack.Functions() {
+	for _, f := range s.Stack.Functions() {
 		killed += f.Stats.Killed
 		calls += f.Stats.Requests
 	}
-	for _, m := range s.stack.Mappings() {
+	for _, m := range s.Stack.Mappings() {
 		delivered += m.Stats.Delivered
 		repeated += m.Stats.Repeated
 		dropped += m.Stats.Dropped
@@ -260,30 +263,30 @@ func (s *sinks) notShown() (all []string) {
 
 // report prints what happened, and notes what must not be.
 func (s *sinks) report() {
-	in, queues := s.account.count()
-	sent := s.sender.Sent()
-	s.row("in", "%d messages of %d queues; %d were sent, with those sent again and conflicting ones; %d calls made again", in, queues, sent.Messages, sent.Repeats)
-	s.row("answers", "%s", s.sender.Outcomes())
+	in, queues := s.Account.Count()
+	sent := s.Sender.Sent()
+	s.Row("in", "%d messages of %d queues; %d were sent, with those sent again and conflicting ones; %d calls made again", in, queues, sent.Messages, sent.Repeats)
+	s.Row("answers", "%s", s.Sender.Outcomes())
 	killed, calls, delivered, repeated, dropped := s.faults()
-	s.row("processes killed", "%d in %d calls", killed, calls)
-	s.row("stream records", "%d delivered, %d repeated, %d dropped", delivered, repeated, dropped)
-	s.row("DynamoDB", "%s", s.network)
+	s.Row("processes killed", "%d in %d calls", killed, calls)
+	s.Row("stream records", "%d delivered, %d repeated, %d dropped", delivered, repeated, dropped)
+	s.Row("DynamoDB", "%s", s.network)
 	redelivered := 0
 	for _, reader := range s.readers {
 		redelivered += reader.redelivered()
 	}
-	s.row("queues read", "%d messages delivered here again", redelivered)
+	s.Row("queues read", "%d messages delivered here again", redelivered)
 	lines, violations := s.said.report()
 	for _, line := range lines {
-		s.row("announced", "%s", line)
+		s.Row("announced", "%s", line)
 	}
 	for _, violation := range violations {
-		s.not("%s", violation)
+		s.Not("%s", violation)
 	}
 	for _, missing := range s.said.missing() {
-		s.not("not announced: %s", missing)
+		s.Not("not announced: %s", missing)
 	}
-	s.nothingGivenUp()
+	s.NothingGivenUp()
 }
 
 // Parts of the soak's traffic.
@@ -298,7 +301,7 @@ const (
 type soakTraffic struct {
 	random *rand.Rand
 	lines  []*line
-	again  []message // to be sent a second time
+	again  []traffic.Message // to be sent a second time
 }
 
 func newSoakTraffic(seed int64) *soakTraffic {
@@ -329,7 +332,7 @@ func soakNames() []string {
 }
 
 // first are messages of the queues that go wrong, so that it begins early.
-func (t *soakTraffic) first() (all []message) {
+func (t *soakTraffic) first() (all []traffic.Message) {
 	for _, l := range t.lines[1:3] {
 		for l.next < bad+1 {
 			l.fill(1+t.random.IntN(8), t.random)
@@ -340,7 +343,7 @@ func (t *soakTraffic) first() (all []message) {
 }
 
 // message is the next one to send.
-func (t *soakTraffic) message() message {
+func (t *soakTraffic) message() traffic.Message {
 	if len(t.again) > 0 && t.random.Float64() < 0.3 {
 		n := t.random.IntN(len(t.again))
 		m := t.again[n]
@@ -362,7 +365,7 @@ func (t *soakTraffic) message() message {
 		window = 32
 	}
 	for {
-		if m, ok := t.make(place{l.queue, l.take(1, 1+t.random.IntN(window), t.random)[0]}); ok {
+		if m, ok := t.make(traffic.At(l.queue, l.take(1, 1+t.random.IntN(window), t.random)[0])); ok {
 			if t.random.Float64() < twiceShare {
 				t.again = append(t.again, m)
 			}
@@ -373,8 +376,8 @@ func (t *soakTraffic) message() message {
 
 // make makes up the message of a place: mostly of JSON, some of it with white space and characters
 // that are easily changed, some of bytes. The gap has none.
-func (t *soakTraffic) make(p place) (m message, ok bool) {
-	if p == (place{gapQueue, bad}) {
+func (t *soakTraffic) make(p traffic.Place) (m traffic.Message, ok bool) {
+	if p == traffic.At(gapQueue, bad) {
 		return m, false
 	}
 	var body []byte
@@ -387,29 +390,29 @@ func (t *soakTraffic) make(p place) (m message, ok bool) {
 		}
 		field = fmt.Sprintf(`"bodyBase64":%q`, base64.StdEncoding.EncodeToString(body))
 	case 1:
-		body = fmt.Appendf(nil, `{ "n": %d, "text": "<ü\u0001\u2028 \ud83d\ude00>",  "big": 9007199254740993, "more": [ true, null ] }`, p.seq)
+		body = fmt.Appendf(nil, `{ "n": %d, "text": "<ü\u0001\u2028 \ud83d\ude00>",  "big": 9007199254740993, "more": [ true, null ] }`, p.Seq)
 		field = `"body":` + string(body)
 	case 2:
-		body = fmt.Appendf(nil, `{"n":%d,"note":%q}`, p.seq, strings.Repeat("long ", 400+t.random.IntN(2000)))
+		body = fmt.Appendf(nil, `{"n":%d,"note":%q}`, p.Seq, strings.Repeat("long ", 400+t.random.IntN(2000)))
 		field = `"body":` + string(body)
 	default:
-		body = fmt.Appendf(nil, `{"n":%d,"note":"%0*x"}`, p.seq, 10+t.random.IntN(80), t.random.Uint64())
+		body = fmt.Appendf(nil, `{"n":%d,"note":"%0*x"}`, p.Seq, 10+t.random.IntN(80), t.random.Uint64())
 		field = `"body":` + string(body)
 	}
-	if p == (place{poisonQueue, bad}) {
+	if p == traffic.At(poisonQueue, bad) {
 		field += `,"attributes":{"poison":"yes"}`
 	}
-	m = message{place: p, sums: sumsOf(body), document: fmt.Appendf(nil, `{"queue":%q,"seq":%d,"id":"%[2]d",%[3]s}`, p.queue, p.seq, field)}
+	m = traffic.Message{Place: p, Sums: traffic.SumsOf(body), Document: fmt.Appendf(nil, `{"queue":%q,"seq":%d,"id":"%[2]d",%[3]s}`, p.Queue, p.Seq, field)}
 	if t.random.Float64() < conflictShare {
-		m.conflict = fmt.Appendf(nil, `{"queue":%q,"seq":%d,"id":"conflict","body":{"n":%[2]d}}`, p.queue, p.seq)
+		m.Conflict = fmt.Appendf(nil, `{"queue":%q,"seq":%d,"id":"conflict","body":{"n":%[2]d}}`, p.Queue, p.Seq)
 	}
 	return m, true
 }
 
 // rest is what is missing of a queue.
-func (t *soakTraffic) rest(l *line) (all []message) {
+func (t *soakTraffic) rest(l *line) (all []traffic.Message) {
 	for _, seq := range l.rest() {
-		if m, ok := t.make(place{l.queue, seq}); ok {
+		if m, ok := t.make(traffic.At(l.queue, seq)); ok {
 			all = append(all, m)
 		}
 	}
@@ -417,7 +420,7 @@ func (t *soakTraffic) rest(l *line) (all []message) {
 }
 
 // last is what is missing in all queues: no gap stays open but the one.
-func (t *soakTraffic) last() []message {
+func (t *soakTraffic) last() []traffic.Message {
 	all := t.again
 	t.again = nil
 	for _, l := range t.lines {

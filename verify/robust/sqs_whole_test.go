@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/streamsort/streamsort/internal/dev/check"
+	"github.com/streamsort/streamsort/internal/dev/traffic"
 	"github.com/streamsort/streamsort/localstack/ministack"
 )
 
@@ -27,16 +28,17 @@ func TestQueueReader(t *testing.T) {
 	 "Resources": {"Q": {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": "reader.fifo", "FifoQueue": true}}},
 	 "Outputs": {"Q": {"Value": {"Ref": "Q"}}}}`), nil))
 	const count = 25
-	w := newWatcher("queue", queued, all, newAccount())
+	in := traffic.NewAccount()
+	w := traffic.NewWatcher("queue", traffic.Queued, traffic.All, in)
 	for seq := range int64(count) {
-		w.account.note(message{place: place{"q", seq + 1}, sums: bodyOf(seq + 1)})
+		in.Note(traffic.Plain("q", seq+1, fmt.Sprintf(`{"n": %d}`, seq+1), ""))
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	var seqs []string
 	reader, err := newQueueReader(outputs["Q"], func(m types.Message) error {
 		seqs = append(seqs, *m.MessageAttributes["seq"].StringValue)
-		return w.fifo(m)
+		return taking(w, outputOfFIFO)(m)
 	})
 	check.OK(t, err)
 	var want []string
@@ -57,8 +59,8 @@ func TestQueueReader(t *testing.T) {
 		check.OK(t, reader.once(ctx))
 	}
 	check.Is(t, cmp.Diff(want, seqs), "")
-	got := w.state()
-	check.That(t, got == (state{messages: count}) && len(w.missing()) == 0, "%+v: %q", got, w.report())
+	got := w.State()
+	check.That(t, got == (traffic.State{Messages: count}) && len(w.Missing()) == 0, "%+v: %q", got, w.Report())
 	stop()
 	err = reader.run(ctx)
 	check.That(t, err == nil, "the end of a run is an error: %v", err)

@@ -2,13 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"hash/fnv"
 	"math/rand/v2"
-	"slices"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // line is a queue as its producer sees it: it gives its seqs out of order within windows.
@@ -45,79 +40,8 @@ func (l *line) rest() []int64 {
 	return rest
 }
 
-// send sends what produce gives it, by so many clients side by side, and returns when all of it has
-// an answer. Requests that begin with the same queue are sent one after the other.
-func (w *world) send(ctx context.Context, clients int, produce func(context.Context, func(request ...message) error) error) error {
-	group, ctx := errgroup.WithContext(ctx)
-	work := make([]chan []message, clients)
-	for i := range work {
-		work[i] = make(chan []message, 4)
-		group.Go(func() error {
-			for request := range work[i] {
-				if err := w.put(ctx, request); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	}
-	group.Go(func() error {
-		defer func() {
-			for _, client := range work {
-				close(client)
-			}
-		}()
-		return produce(ctx, func(request ...message) error {
-			if len(request) == 0 {
-				return nil
-			}
-			hash := fnv.New32a()
-			_, _ = hash.Write([]byte(request[0].queue)) // never fails
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case work[int(hash.Sum32())%clients] <- request:
-				return nil
-			}
-		})
-	})
-	return group.Wait()
-}
-
 // batchSize is how many messages a request has where the scenario says nothing else.
 const batchSize = 25
-
-// sendAll sends messages in their order, some in each request.
-func (w *world) sendAll(ctx context.Context, clients, size int, messages []message) error {
-	return w.send(ctx, clients, func(_ context.Context, send func(...message) error) error { return chunks(messages, size, send) })
-}
-
-func chunks(messages []message, size int, send func(...message) error) error {
-	for request := range slices.Chunk(messages, size) {
-		if err := send(request...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// put puts a request until all of it is accepted, and then the messages that conflict with some of
-// it. A duplicate is accepted: an answer may have been lost on the way, or on the function's way to
-// its tables. One that was none is a message that is lost in the end.
-func (w *world) put(ctx context.Context, request []message) error {
-	var documents, conflicts []json.RawMessage
-	for _, m := range request {
-		w.account.note(m)
-		documents = append(documents, m.document)
-		if m.conflict != nil {
-			conflicts = append(conflicts, m.conflict)
-		}
-	}
-	if err := w.sender.Put(ctx, documents, "advanced", "parked", "stored", "duplicate"); err != nil || conflicts == nil {
-		return err
-	}
-	return w.sender.Put(ctx, conflicts, "conflict")
-}
 
 // sayEvery is the time between two lines of progress while messages are sent.
 const sayEvery = 5 * time.Second
@@ -142,8 +66,8 @@ func (w *world) pace(ctx context.Context, during time.Duration, rate int, send f
 		}
 		if time.Since(said) >= sayEvery {
 			said = time.Now()
-			sent, _ := w.account.count()
-			w.say("%.0fs: %d sent, %d out", time.Since(w.began).Seconds(), sent, w.came())
+			sent, _ := w.Account.Count()
+			w.Say("%.0fs: %d sent, %d out", time.Since(w.Began).Seconds(), sent, w.Came())
 		}
 	}
 	return nil

@@ -11,6 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/streamsort/streamsort/internal/dev/check"
+	"github.com/streamsort/streamsort/internal/dev/traffic"
+	"github.com/streamsort/streamsort/internal/dev/trial"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/localstack"
 	"github.com/streamsort/streamsort/localstack/template"
@@ -42,9 +44,9 @@ func tagOf(i int) string { return fmt.Sprintf("%s/%d", databases, i+1) }
 // counts.
 func wordcount(ctx context.Context, w *world) {
 	// The acker's function notifies the example's of each end.
-	w.start(ctx, setup{
-		templates: []string{"localstack/streamsort.template.json", "examples/wordcount/wordcount.template.json"},
-		config: localstack.Config{
+	w.Start(ctx, trial.Setup{
+		Templates: []string{"localstack/streamsort.template.json", "examples/wordcount/wordcount.template.json"},
+		Config: localstack.Config{
 			Parameters: map[string]string{"FailingWord": failing}, AsyncRetry: treeRetry,
 			Env: map[string]string{
 				"SweepFunction.STREAMSORT_EVENT_BUS":       "",
@@ -56,17 +58,17 @@ func wordcount(ctx context.Context, w *world) {
 	ctx, cancel := context.WithTimeout(ctx, treePatience)
 	defer cancel()
 	var tags []string
-	var messages []message
+	var messages []traffic.Message
 	for i, d := range library {
 		tags = append(tags, tagOf(i))
 		body := check.Get(json.Marshal(map[string]any{"files": d}))
-		messages = append(messages, plain(databases, int64(i+1), string(body), ""))
+		messages = append(messages, traffic.Plain(databases, int64(i+1), string(body), ""))
 	}
-	watched := newTreeWatcher(w.out, tags)
-	w.later(w.stack.Subscribe(watched.see))
-	w.say("%q fails twice, and Lambda repeats it after %s and %s, on AWS after 1 and 2 minutes", failing, treeRetry, 2*treeRetry)
+	watched := newTreeWatcher(w.Out, tags)
+	w.Later(w.Stack.Subscribe(watched.see))
+	w.Say("%q fails twice, and Lambda repeats it after %s and %s, on AWS after 1 and 2 minutes", failing, treeRetry, 2*treeRetry)
 	slices.Reverse(messages)
-	check.Must(w.sendAll(ctx, 1, 1, messages))
+	check.Must(w.SendAll(ctx, 1, 1, messages))
 	select {
 	case <-watched.all:
 	case <-ctx.Done():
@@ -77,8 +79,8 @@ func wordcount(ctx context.Context, w *world) {
 
 // reportTrees prints what became of the databases, and notes what is wrong.
 func (w *world) reportTrees(ctx context.Context, watched *treeWatcher) {
-	db := check.Get(dynamo.New(&dynamo.Options{Endpoint: w.direct}))
-	outputs := w.stack.Outputs()
+	db := check.Get(dynamo.New(&dynamo.Options{Endpoint: w.Direct}))
+	outputs := w.Stack.Outputs()
 	store := xorack.NewDynamo(db, xorack.Names{Chains: outputs["streamsort"]["ChainsTableName"]})
 	var created []step
 	for i, d := range library {
@@ -89,17 +91,17 @@ func (w *world) reportTrees(ctx context.Context, watched *treeWatcher) {
 		steps, failed, ends := watched.seen()
 		created = steps
 		e := ended{tag: tag, counts: counts, sealed: sealed, steps: of(tag, steps), failed: of(tag, failed), ends: of(tag, ends)}
-		w.row(tag, "%d edges; counts %v", d.edges(), counts)
+		w.Row(tag, "%d edges; counts %v", d.edges(), counts)
 		w.note(e.check(d, failing))
 	}
 	w.note(inOrder(created, len(library)))
-	w.nothingGivenUp()
+	w.NothingGivenUp()
 }
 
 // note notes an error as what must not be.
 func (w *world) note(err error) {
 	if err != nil {
-		w.not("%v", err)
+		w.Not("%v", err)
 	}
 }
 

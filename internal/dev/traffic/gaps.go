@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Gap is what a queue waits for: seqs that no arrival has.
+// Gap is what a queue waits for: seqs that no message has.
 type Gap struct {
 	Queue string
 	// Missing are the seqs, as ranges: the first and the last of each.
@@ -34,15 +34,15 @@ func (g Gap) String() string {
 	return fmt.Sprintf("queue %s: seq %s is missing; messages behind it that wait: %d", g.Queue, strings.Join(parts, ", "), g.Waiting)
 }
 
-// Due are the arrivals that will come out: those that no gap is before. The gaps are in the order
+// Due reports which messages will come out: those that no gap is before. The gaps are in the order
 // of their queues' names.
-func Due(arrivals []Arrival) (due []Arrival, gaps []Gap) {
+func Due(messages []Message) (due func(Place) bool, gaps []Gap) {
 	queues := map[string]map[int64]bool{}
-	for _, a := range arrivals {
-		if queues[a.Queue] == nil {
-			queues[a.Queue] = map[int64]bool{}
+	for _, m := range messages {
+		if queues[m.Queue] == nil {
+			queues[m.Queue] = map[int64]bool{}
 		}
-		queues[a.Queue][a.Seq] = true
+		queues[m.Queue][m.Seq] = true
 	}
 	open := map[string]int64{} // the first missing seq of each queue that has a gap
 	for _, queue := range slices.Sorted(maps.Keys(queues)) {
@@ -60,10 +60,5 @@ func Due(arrivals []Arrival) (due []Arrival, gaps []Gap) {
 			gaps, open[queue] = append(gaps, gap), gap.Missing[0][0]
 		}
 	}
-	for _, a := range arrivals {
-		if first := open[a.Queue]; first == 0 || a.Seq < first {
-			due = append(due, a)
-		}
-	}
-	return due, gaps
+	return func(p Place) bool { return open[p.Queue] == 0 || p.Seq < open[p.Queue] }, gaps
 }

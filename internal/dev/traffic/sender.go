@@ -78,6 +78,15 @@ func (s *Sender) note(documents []json.RawMessage, outcomes []client.Outcome, ex
 	}
 }
 
+// Documents are those of messages.
+func Documents(messages []Message) []json.RawMessage {
+	documents := make([]json.RawMessage, len(messages))
+	for i, m := range messages {
+		documents[i] = m.Document
+	}
+	return documents
+}
+
 // refused reports whether the API gave an answer that no repeat changes.
 func refused(err error) bool {
 	var problem *client.Problem

@@ -4,119 +4,240 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
+	"time"
 )
 
-// batch is the consumer's log line of what it was handed.
-type batch struct {
-	Message  string `json:"message"`
-	Queue    string `json:"queue"`
-	Token    int64  `json:"token"`
-	From     int64  `json:"from"`
-	To       int64  `json:"to"`
-	Messages []struct {
-		Seq    int64  `json:"seq"`
-		SHA256 string `json:"sha256"`
-	} `json:"messages"`
+// Output is one message as it came out of a sink.
+type Output struct {
+	Place
+	// Token is the number of the claim under which it was delivered, ID the name of its request,
+	// where it has one.
+	Token int64
+	ID    string
+	Sums
+	// Rewritten says that the sink wrote the JSON anew: only its value is kept.
+	Rewritten bool
+	// At is when the sink took it.
+	At time.Time
 }
 
-// Watcher reads the consumer's log and checks what comes out: in each queue, one seq after the
-// other, each with the bytes that were sent; what comes again comes under a higher token.
+// Watcher checks what comes out of one sink. Its methods may be called by any number of goroutines;
+// what comes of one queue must come in order.
 type Watcher struct {
-	out  io.Writer
-	show int
-	// sums are those of the messages that were sent; distinct is how many they are.
-	sums     map[string]map[int64]string
-	distinct int
+	Name string
+	// Out has the first Show batches printed; nil for none.
+	Out  io.Writer
+	Show int
+	// allowed says whether what comes now may come now: empty if so.
+	allowed Rule
+	// gets says whether the sink has to get a message; what it has not to get must not come.
+	gets    func(Place) bool
+	account *Account
 
-	mu sync.Mutex
-	// position is how far each queue has come out, token the highest one that it came under.
-	position, token map[string]int64
-	batches         int
-	messages        int
-	// repeated counts batches that came before, in whole or in part.
-	repeated   int
+	mu         sync.Mutex
+	queues     map[string]*track
+	ways       []way
+	messages   int // that came for the first time
+	again      int // that came before, as a token tells
+	stale      int // of claims that were over: a consumer that compares tokens drops them
+	batches    int // lines of a log
 	violations []string
+	hidden     int // violations beyond the first ones
 }
 
-// NewWatcher returns a Watcher of these arrivals that prints the first few batches to out.
-func NewWatcher(out io.Writer, show int, arrivals []Arrival) *Watcher {
-	sums, distinct := map[string]map[int64]string{}, 0
-	for _, a := range arrivals {
-		if sums[a.Queue] == nil {
-			sums[a.Queue] = map[int64]string{}
-		}
-		if sums[a.Queue][a.Seq] == "" {
-			sums[a.Queue][a.Seq] = a.Sum
-			distinct++
-		}
-	}
-	return &Watcher{
-		out: out, show: show, sums: sums, distinct: distinct,
-		position: map[string]int64{}, token: map[string]int64{},
-	}
+// track is how far a queue has come out of a sink.
+type track struct {
+	position int64 // the highest seq
+	token    int64 // the highest token
+	last     int64 // the seq of the last message
+	seen     map[int64]sighting
 }
 
-// Line takes a line of the consumer's log. A line that a killed process left half written is no
-// JSON, and its batch comes again.
-func (w *Watcher) Line(text string) {
-	var b batch
-	if json.Unmarshal([]byte(text), &b) != nil || b.Message != "batch" {
-		return
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.batches++
-	position := w.position[b.Queue]
-	switch {
-	case b.From > position:
-		w.wrong("queue %s: a batch from %d, and the last one ended at %d", b.Queue, b.From, position)
-	case b.From < position && b.Token <= w.token[b.Queue]:
-		w.wrong("queue %s: a batch from %d came again, and its token %d is not above %d", b.Queue, b.From, b.Token, w.token[b.Queue])
-	case b.From < position:
-		w.repeated++
-	}
-	w.token[b.Queue] = max(w.token[b.Queue], b.Token)
-	expect := b.From
-	for _, m := range b.Messages {
-		if expect++; m.Seq != expect {
-			w.wrong("queue %s: seq %d where %d was due", b.Queue, m.Seq, expect)
-		}
-		if m.SHA256 != w.sums[b.Queue][m.Seq] {
-			w.wrong("queue %s: seq %d has other bytes than were sent", b.Queue, m.Seq)
-		}
-		if m.Seq > position {
-			w.messages++
-		}
-	}
-	if expect != b.To {
-		w.wrong("queue %s: a batch up to %d ends at %d", b.Queue, b.To, expect)
-	}
-	w.position[b.Queue] = max(position, b.To)
-	if w.batches <= w.show {
-		fmt.Fprintf(w.out, "    out  %-24s %d messages, seq %d to %d\n", b.Queue, len(b.Messages), b.From+1, b.To)
-	}
+// sighting is when a message came out first, under which tokens, and by which name.
+type sighting struct {
+	at     time.Time
+	tokens []int64
+	id     string
+}
+
+// way is how long a message was under way, from when it was sent until it came.
+type way struct {
+	Place
+	phase int
+	took  time.Duration
+	came  time.Time
+}
+
+// All is for a sink that has to get every message.
+func All(Place) bool { return true }
+
+// NewWatcher is of a sink which has to get some of the messages of an account, by a rule.
+func NewWatcher(name string, allowed Rule, gets func(Place) bool, in *Account) *Watcher {
+	return &Watcher{Name: name, allowed: allowed, gets: gets, account: in, queues: map[string]*track{}}
 }
 
 func (w *Watcher) wrong(format string, arguments ...any) {
-	w.violations = append(w.violations, fmt.Sprintf(format, arguments...))
+	if len(w.violations) == most {
+		w.hidden++
+		return
+	}
+	w.violations = append(w.violations, w.Name+": "+fmt.Sprintf(format, arguments...))
+}
+
+// Not notes what must not be.
+func (w *Watcher) Not(format string, arguments ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.wrong(format, arguments...)
+}
+
+// Take takes a message, and reports whether it came before.
+func (w *Watcher) Take(o Output) (again bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.takeLocked(o)
+}
+
+func (w *Watcher) takeLocked(o Output) (again bool) {
+	in, known := w.account.of(o.Place)
+	switch {
+	case !known:
+		w.wrong("%v was never sent", o.Place)
+		return false
+	case !w.gets(o.Place):
+		w.wrong("%v came out, and must not", o.Place)
+	case o.Rewritten && in.Value != o.Value, !o.Rewritten && in.Exact != o.Exact:
+		w.wrong("%v has another body than was sent", o.Place)
+	}
+	t := w.queues[o.Queue]
+	if t == nil {
+		t = &track{seen: map[int64]sighting{}}
+		w.queues[o.Queue] = t
+	}
+	problem, stale := w.allowed(t, o)
+	if stale {
+		w.stale++
+		return true
+	}
+	if problem != "" {
+		w.wrong("%v, token %d: %s", o.Place, o.Token, problem)
+	}
+	s, again := t.seen[o.Seq]
+	if again {
+		w.again++
+	} else {
+		w.messages++
+		s.at, s.id = o.At, o.ID
+		w.ways = append(w.ways, way{o.Place, in.phase, o.At.Sub(in.at), o.At})
+	}
+	s.tokens = append(s.tokens, o.Token)
+	t.seen[o.Seq] = s
+	t.position, t.token, t.last = max(t.position, o.Seq), max(t.token, o.Token), o.Seq
+	return again
 }
 
 // State is what came out so far.
-type State struct {
-	Messages, Batches, Repeated int
-	Violations                  []string
-}
+type State struct{ Messages, Again, Stale, Batches, Violations int }
 
 // State is what came out so far.
 func (w *Watcher) State() State {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return State{w.messages, w.batches, w.repeated, append([]string(nil), w.violations...)}
+	return State{w.messages, w.again, w.stale, w.batches, len(w.violations) + w.hidden}
 }
 
-// Distinct is how many messages were sent, not counting those sent again.
-func (w *Watcher) Distinct() int { return w.distinct }
+// Report is the violations in words.
+func (w *Watcher) Report() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	report := slices.Clone(w.violations)
+	if w.hidden > 0 {
+		report = append(report, fmt.Sprintf("%s: %d more of this kind", w.Name, w.hidden))
+	}
+	return report
+}
 
-// Queues is how many queues were sent to.
-func (w *Watcher) Queues() int { return len(w.sums) }
+// Due is how many messages have to come.
+func (w *Watcher) Due() int { return len(w.account.places(w.gets)) }
+
+// Missing are the messages that are due and did not come.
+func (w *Watcher) Missing() []Place {
+	due := w.account.places(w.gets)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.DeleteFunc(due, func(p Place) bool {
+		t := w.queues[p.Queue]
+		if t == nil {
+			return false
+		}
+		_, came := t.seen[p.Seq]
+		return came
+	})
+}
+
+// Took is how long the messages of a phase were under way, the shortest first, and when the last
+// one came.
+func (w *Watcher) Took(phase int, of func(Place) bool) (sorted []time.Duration, last time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, way := range w.ways {
+		if way.phase == phase && of(way.Place) {
+			sorted = append(sorted, way.took)
+			last = way.came
+		}
+	}
+	slices.Sort(sorted)
+	return sorted, last
+}
+
+// Batch is the line that a function logs of what it was handed.
+type Batch struct {
+	Message  string   `json:"message"`
+	Queue    string   `json:"queue"`
+	Token    int64    `json:"token"`
+	From     int64    `json:"from"`
+	To       int64    `json:"to"`
+	Skipped  []int64  `json:"skipped"`
+	Messages []Logged `json:"messages"`
+}
+
+// Logged is a message of it.
+type Logged struct {
+	Seq    int64  `json:"seq"`
+	SHA256 string `json:"sha256"`
+}
+
+// Line takes a line of a function's log. One that a killed process left half written is no JSON,
+// and its batch comes again.
+func (w *Watcher) Line(text string) {
+	var b Batch
+	if json.Unmarshal([]byte(text), &b) == nil && b.Message == "batch" {
+		w.Batch(b)
+	}
+}
+
+// Batch takes a batch: it is one seq after the other, from its beginning to its end.
+func (w *Watcher) Batch(b Batch) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.batches++
+	expect := b.From
+	for _, m := range b.Messages {
+		if expect++; m.Seq != expect {
+			w.wrong("queue %q: seq %d in a batch where %d was due", b.Queue, m.Seq, expect)
+		}
+	}
+	if expect != b.To || len(b.Skipped) > 0 {
+		w.wrong("queue %q: a batch from %d to %d ends at %d, and %d are skipped", b.Queue, b.From, b.To, expect, len(b.Skipped))
+	}
+	if w.batches <= w.Show {
+		fmt.Fprintf(w.Out, "    out  %-24s %d messages, seq %d to %d\n",
+			b.Queue, len(b.Messages), b.From+1, b.To)
+	}
+	for _, m := range b.Messages {
+		sums := Sums{Exact: m.SHA256}
+		w.takeLocked(Output{Place: Place{b.Queue, m.Seq}, Token: b.Token, Sums: sums, At: time.Now()})
+	}
+}

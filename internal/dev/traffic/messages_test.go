@@ -36,19 +36,21 @@ func TestReadSaysWhatIsWrong(t *testing.T) {
 }
 
 func TestDue(t *testing.T) {
-	var arrivals []Arrival
+	var messages []Message
 	add := func(queue string, seqs ...int64) {
 		for _, seq := range seqs {
-			arrivals = append(arrivals, Arrival{Queue: queue, Seq: seq})
+			messages = append(messages, Message{Place: Place{queue, seq}})
 		}
 	}
 	add("whole", 2, 1, 2, 3)
 	add("open", 8, 1, 4, 9, 2, 4)
 	add("late", 5)
-	due, gaps := Due(arrivals)
+	due, gaps := Due(messages)
 	var got []string
-	for _, a := range due {
-		got = append(got, fmt.Sprint(a.Queue, a.Seq))
+	for _, m := range messages {
+		if due(m.Place) {
+			got = append(got, fmt.Sprint(m.Queue, m.Seq))
+		}
 	}
 	check.Is(t, cmp.Diff([]string{"whole2", "whole1", "whole2", "whole3", "open1", "open2"}, got), "")
 	want := []Gap{

@@ -1,5 +1,5 @@
-// Package fifo is messages as SQS FIFO queues and SNS FIFO topics take them: the entries of a
-// request, and what its answer says of each.
+// Package fifo is what SQS FIFO queues and SNS FIFO topics have in common: the entries of a request,
+// and what its answer says of each.
 package fifo
 
 import (
@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/streamsort/streamsort/internal/awscall"
 	"github.com/streamsort/streamsort/internal/cloudevents"
 	"github.com/streamsort/streamsort/internal/sink/kind"
 	"github.com/streamsort/streamsort/internal/strictjson"
@@ -20,20 +21,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/tenant"
 )
-
-// Message is a message as SQS and SNS take it: its attributes are those of [Attributes] that are
-// not empty.
-type Message struct {
-	Group, Dedup, Body string
-	Attributes         []Attribute
-	// Trace is the message's trace as SQS has it beside the attributes.
-	Trace string
-}
-
-// Attribute is a message attribute of SQS and SNS.
-type Attribute struct {
-	Name, DataType, Value string
-}
 
 // Attributes are what the message attributes of SQS and SNS say of a message, by their names. Each
 // is a String, but a Binary of the same UTF-8 bytes where it has characters that SQS does not take.
@@ -81,47 +68,47 @@ type Keyed struct {
 	Tracestate  string `json:"tracestate,omitempty"`
 }
 
-func (a Attributes) list() []Attribute {
-	var all []Attribute
-	for _, each := range []struct{ name, value string }{
-		{"queue", a.Queue},
-		{"tenant", a.Tenant},
-		{"seq", a.Seq},
-		{"consumer", a.Consumer},
-		{"token", a.Token},
-		{"edge", a.Edge},
-		{"contentType", a.ContentType},
-		{"id", a.ID},
-		{"attributes", a.Own},
-		{"encoding", a.Encoding},
-		{"keyed", a.Keyed},
-		{"traceparent", a.Traceparent},
-		{"tracestate", a.Tracestate},
+// byName are those that are not empty, as requests have them.
+func (a Attributes) byName() map[string]awscall.Attribute {
+	all := map[string]awscall.Attribute{}
+	for name, value := range map[string]string{
+		"queue":       a.Queue,
+		"tenant":      a.Tenant,
+		"seq":         a.Seq,
+		"consumer":    a.Consumer,
+		"token":       a.Token,
+		"edge":        a.Edge,
+		"contentType": a.ContentType,
+		"id":          a.ID,
+		"attributes":  a.Own,
+		"encoding":    a.Encoding,
+		"keyed":       a.Keyed,
+		"traceparent": a.Traceparent,
+		"tracestate":  a.Tracestate,
 	} {
-		if each.value == "" {
-			continue
+		switch {
+		case value == "":
+		case allowed(value):
+			all[name] = awscall.Attribute{DataType: "String", StringValue: value}
+		default:
+			all[name] = awscall.Attribute{DataType: "Binary", BinaryValue: []byte(value)}
 		}
-		dataType := "String"
-		if !allowed(each.value) {
-			dataType = "Binary"
-		}
-		all = append(all, Attribute{each.name, dataType, each.value})
 	}
 	return all
 }
 
 // Items are the messages of a batch, or where events is set, CloudEvents in JSON: then the
 // attributes say of the event what they say of a message.
-func Items(b delivery.Batch, events bool) ([]kind.Item[Message], error) {
+func Items(b delivery.Batch, events bool) ([]kind.Item[awscall.Entry], error) {
 	group, dedup := groupOf(b.Queue), dedupPrefix(b)
 	of, _ := tenant.Split(b.Queue)
-	items := make([]kind.Item[Message], 0, len(b.Messages))
+	items := make([]kind.Item[awscall.Entry], 0, len(b.Messages))
 	for i, m := range b.Messages {
-		written := Message{Group: group, Dedup: dedupOf(dedup, m.Seq, b.Rewinds)}
+		entry := awscall.Entry{Group: group, DeduplicationID: dedupOf(dedup, m.Seq, b.Rewinds)}
 		if b.Edges != nil {
 			// Delivered again it is other work, which must not be dropped: its first edge's chain
 			// has failed.
-			written.Dedup += "." + b.Edges[i].Op().String()
+			entry.DeduplicationID += "." + b.Edges[i].Op().String()
 		}
 		attributes := Attributes{
 			Queue: b.Queue, Tenant: of, Seq: strconv.FormatInt(m.Seq, 10), Consumer: b.Consumer, Token: b.Token.String(),
@@ -142,16 +129,16 @@ func Items(b delivery.Batch, events bool) ([]kind.Item[Message], error) {
 			}
 			attributes.ContentType = cloudevents.MediaType
 		}
-		written.Body, attributes.Encoding = textOf(body)
-		attributes.Traceparent, attributes.Tracestate, written.Trace = m.Trace.Parent, m.Trace.State, xray.Header(m.Trace)
+		entry.Body, attributes.Encoding = textOf(body)
+		attributes.Traceparent, attributes.Tracestate, entry.Trace = m.Trace.Parent, m.Trace.State, xray.Header(m.Trace)
 		if m.Key != "" {
 			if err := attributes.sayKeyed(m); err != nil {
 				return nil, err
 			}
 		}
 		attributes.fit()
-		written.Attributes = attributes.list()
-		items = append(items, kind.Item[Message]{Seq: m.Seq, Bytes: written.bytes(), Entry: written})
+		entry.Attributes = attributes.byName()
+		items = append(items, kind.Item[awscall.Entry]{Seq: m.Seq, Bytes: bytesOf(entry), Entry: entry})
 	}
 	return items, nil
 }
@@ -162,7 +149,7 @@ func Items(b delivery.Batch, events bool) ([]kind.Item[Message], error) {
 func (a *Attributes) sayKeyed(m cursor.Message) error {
 	said := Keyed{Key: m.Key.JSON(), Late: m.Late, Unlinked: m.Unlinked}
 	a.Keyed, a.Tenant = "{}", ""
-	if len(a.list()) > maxAttributes {
+	if len(a.byName()) > maxAttributes {
 		said.Traceparent, said.Tracestate = a.Traceparent, a.Tracestate
 		a.Traceparent, a.Tracestate = "", ""
 	}
@@ -175,18 +162,18 @@ func (a *Attributes) sayKeyed(m cursor.Message) error {
 // tenant, which the queue's name has too, then the tracestate, as the W3C allows.
 func (a *Attributes) fit() {
 	for _, spare := range []*string{&a.Tenant, &a.Tracestate} {
-		if len(a.list()) > maxAttributes {
+		if len(a.byName()) > maxAttributes {
 			*spare = ""
 		}
 	}
 }
 
-// bytes is what a message takes of the services' limits: its body, and the names, types and values
+// bytesOf is what an entry takes of the services' limits: its body, and the names, types and values
 // of its attributes.
-func (m *Message) bytes() int {
-	total := len(m.Body)
-	for _, a := range m.Attributes {
-		total += len(a.Name) + len(a.DataType) + len(a.Value)
+func bytesOf(e awscall.Entry) int {
+	total := len(e.Body)
+	for name, a := range e.Attributes {
+		total += len(name) + len(a.DataType) + len(a.StringValue) + len(a.BinaryValue)
 	}
 	return total
 }

@@ -2,12 +2,12 @@ package fifo
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/streamsort/streamsort/internal/awscall"
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/sink/sinktest"
 	"github.com/streamsort/streamsort/internal/sortkey"
@@ -58,7 +58,7 @@ func TestDedup(t *testing.T) {
 	again := b
 	again.Attempt, again.Token.N = 3, 9
 	first := check.Get(Items(b, false))
-	check.Is(t, check.Get(Items(again, false))[0].Entry.Dedup, first[0].Entry.Dedup)
+	check.Is(t, check.Get(Items(again, false))[0].Entry.DeduplicationID, first[0].Entry.DeduplicationID)
 }
 
 func TestTextOf(t *testing.T) {
@@ -85,19 +85,19 @@ func TestFifoItems(t *testing.T) {
 	m := &b.Messages[0]
 	m.Seq, m.ID, m.ContentType, m.Attributes = 1<<62, "id", "text/plain", map[string]string{"b": "<2>", "a": "1"}
 	got := check.Get(Items(b, false))[0]
-	want := []Attribute{
-		{"queue", "Binary", "a queue\x01"},
-		{"seq", "String", "4611686018427387904"},
-		{"consumer", "String", "c"},
-		{"token", "String", "7-req"},
-		{"contentType", "String", "text/plain"},
-		{"id", "String", "id"},
-		{"attributes", "String", `{"a":"1","b":"<2>"}`},
+	want := map[string]awscall.Attribute{
+		"queue":       {DataType: "Binary", BinaryValue: []byte("a queue\x01")},
+		"seq":         {DataType: "String", StringValue: "4611686018427387904"},
+		"consumer":    {DataType: "String", StringValue: "c"},
+		"token":       {DataType: "String", StringValue: "7-req"},
+		"contentType": {DataType: "String", StringValue: "text/plain"},
+		"id":          {DataType: "String", StringValue: "id"},
+		"attributes":  {DataType: "String", StringValue: `{"a":"1","b":"<2>"}`},
 	}
 	check.Is(t, cmp.Diff(want, got.Entry.Attributes), "")
 	size := 1
-	for _, a := range want {
-		size += len(a.Name + a.DataType + a.Value)
+	for name, a := range want {
+		size += len(name+a.DataType+a.StringValue) + len(a.BinaryValue)
 	}
 	check.That(t, got.Bytes == size && got.Seq == m.Seq,
 		"seq %d of %d bytes, want %d of %d", got.Seq, got.Bytes, m.Seq, size)
@@ -109,12 +109,12 @@ func TestTrackedFifoItems(t *testing.T) {
 	b := sinktest.Tracked(sinktest.Batch("q", "1", "2"), "first")
 	first := check.Get(Items(b, false))
 	for i, it := range first {
-		check.Is(t, it.Entry.Attributes[4], (Attribute{"edge", "String", b.Edges[i].String()}))
-		check.That(t, len(it.Entry.Dedup) <= 128, "the id has %d characters", len(it.Entry.Dedup))
+		check.Is(t, it.Entry.Attributes["edge"].StringValue, b.Edges[i].String())
+		check.That(t, len(it.Entry.DeduplicationID) <= 128, "the id has %d characters", len(it.Entry.DeduplicationID))
 	}
-	check.Is(t, check.Get(Items(b, false))[0].Entry.Dedup, first[0].Entry.Dedup)
+	check.Is(t, check.Get(Items(b, false))[0].Entry.DeduplicationID, first[0].Entry.DeduplicationID)
 	again := check.Get(Items(sinktest.Tracked(b, "again"), false))
-	check.That(t, again[0].Entry.Dedup != first[0].Entry.Dedup, "delivered again it has the same id")
+	check.That(t, again[0].Entry.DeduplicationID != first[0].Entry.DeduplicationID, "delivered again it has the same id")
 }
 
 // TestLargestMessage: every message that the sorter takes fits a queue, and a topic that was
@@ -141,7 +141,7 @@ func TestKeyedFifoItems(t *testing.T) {
 	items := check.Get(Items(b, false))
 	for i, want := range []string{`{"key":["2026-05-06T05:08:09Z","<a>"]}`, `{"key":["2026-05-06T05:08:09Z","<a>"],"late":true,"unlinked":true}`} {
 		got := items[i].Entry.Attributes
-		check.That(t, slices.Contains(got, Attribute{"keyed", "String", want}), "%+v", got)
+		check.Is(t, got["keyed"].StringValue, want)
 		check.That(t, len(got) <= 10, "%d attributes: %+v", len(got), got)
 	}
 	check.Is(t, len(items[1].Entry.Attributes), 10)
@@ -151,22 +151,22 @@ func TestKeyedFifoItems(t *testing.T) {
 func TestTracedFifoItems(t *testing.T) {
 	key := check.Get(sortkey.KeyType("text").Key("k"))
 	trace := cursor.Trace{Parent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", State: "a=1"}
-	parent, state := Attribute{"traceparent", "String", trace.Parent}, Attribute{"tracestate", "String", "a=1"}
-	tenant := Attribute{"tenant", "String", "acme"}
+	parent, state, tenant := "traceparent", "tracestate", "tenant"
+	values := map[string]string{parent: trace.Parent, state: trace.State, tenant: "acme"}
 	for _, c := range []struct {
 		name           string
 		body           string
 		key            sortkey.Key
 		attributes     map[string]string
-		want, wantNone []Attribute
+		want, wantNone []string
 		keyed          string
 	}{
-		{name: "alone", want: []Attribute{parent, state, tenant}},
-		{name: "with more", attributes: map[string]string{"a": "1"}, want: []Attribute{parent, state}, wantNone: []Attribute{tenant}},
-		{name: "with all", attributes: map[string]string{"a": "1"}, body: "\x00", want: []Attribute{parent}, wantNone: []Attribute{tenant, state}},
-		{name: "keyed", key: key, want: []Attribute{parent, state}, wantNone: []Attribute{tenant}, keyed: `{"key":"k"}`},
+		{name: "alone", want: []string{parent, state, tenant}},
+		{name: "with more", attributes: map[string]string{"a": "1"}, want: []string{parent, state}, wantNone: []string{tenant}},
+		{name: "with all", attributes: map[string]string{"a": "1"}, body: "\x00", want: []string{parent}, wantNone: []string{tenant, state}},
+		{name: "keyed", key: key, want: []string{parent, state}, wantNone: []string{tenant}, keyed: `{"key":"k"}`},
 		{
-			name: "keyed, with all", key: key, attributes: map[string]string{"a": "1"}, body: "\x00", wantNone: []Attribute{tenant, state, parent},
+			name: "keyed, with all", key: key, attributes: map[string]string{"a": "1"}, body: "\x00", wantNone: []string{tenant, state, parent},
 			keyed: `{"key":"k","traceparent":"` + trace.Parent + `","tracestate":"a=1"}`,
 		},
 	} {
@@ -177,13 +177,13 @@ func TestTracedFifoItems(t *testing.T) {
 		got := items[0].Entry.Attributes
 		check.That(t, len(got) <= 10, "%s: %d attributes", c.name, len(got))
 		check.Is(t, items[0].Entry.Trace, "Root=1-0af76519-16cd43dd8448eb211c80319c;Parent=b7ad6b7169203331;Sampled=1")
-		for _, a := range c.want {
-			check.That(t, slices.Contains(got, a), "%s: no %s in %+v", c.name, a.Name, got)
+		for _, name := range c.want {
+			check.Is(t, got[name].StringValue, values[name], c.name, name)
 		}
-		for _, a := range c.wantNone {
-			check.That(t, !slices.Contains(got, a), "%s: %s in %+v", c.name, a.Name, got)
+		for _, name := range c.wantNone {
+			_, has := got[name]
+			check.That(t, !has, "%s: %s in %+v", c.name, name, got)
 		}
-		check.That(t, c.keyed == "" || slices.Contains(got, Attribute{"keyed", "String", c.keyed}),
-			"%s: %+v", c.name, got)
+		check.Is(t, got["keyed"].StringValue, c.keyed, c.name)
 	}
 }

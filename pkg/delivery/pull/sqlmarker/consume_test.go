@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -493,44 +492,4 @@ func TestSettleReadsTheReplies(t *testing.T) {
 		bad := b.Mark(b.Context(), b.begin(), batchOf(claim(2, "r")), 0, delivery.Reply{})
 		check.Has(b, fmt.Sprint(bad), "replies[0].queue")
 	})
-}
-
-// older makes the tables of version 1, with a marker.
-func older(t *testing.T, s server) *sql.DB {
-	t.Helper()
-	db := s.open(t)
-	for _, statement := range s.dialect.Tables {
-		for _, later := range []string{`\treplies TEXT,\n`, `\trewinds [A-Z]+ NOT NULL DEFAULT 0,\n`, `\tupto [A-Z]+ NOT NULL DEFAULT -1,\n`} {
-			statement = regexp.MustCompile(later).ReplaceAllString(statement, "")
-		}
-		check.Get(db.ExecContext(t.Context(), statement))
-	}
-	for _, statement := range []string{
-		"INSERT INTO streamsort_marker_layout (one, version, name) VALUES (1, 1, 'old name')",
-		"INSERT INTO streamsort_readers (stack, queue, consumer, floor) VALUES ('stack 1', 'q', 'c', 0)",
-		"INSERT INTO streamsort_markers (stack, queue, consumer, number, request, outcome) VALUES ('stack 1', 'q', 'c', 1, 'r', 'COMMITTED')",
-	} {
-		check.Get(db.ExecContext(t.Context(), statement))
-	}
-	return db
-}
-
-// TestOlderTables are refused, and brought up to date by Install, also where another does it at the
-// same time.
-func TestOlderTables(t *testing.T) {
-	for _, s := range servers {
-		t.Run(s.name, func(t *testing.T) {
-			db := older(t, s)
-			for version := 3; version > 0; version-- {
-				check.Get(db.ExecContext(t.Context(), fmt.Sprint("UPDATE streamsort_marker_layout SET version = ", version)))
-				err := check.Err(sqlmarker.Open(t.Context(), db, s.dialect, "stack 1"))
-				check.Has(t, fmt.Sprint(err), fmt.Sprintf("version %d, and this program needs 4: call Install", version))
-			}
-			installAtOnce(t, db, s.dialect)
-			m := check.Get(sqlmarker.Open(t.Context(), db, s.dialect, "stack 1"))
-			outcome, replies := check.Get2(m.Settle(t.Context(), claim(1, "r"), 0))
-			check.That(t, outcome == delivery.Committed && replies == nil, "%s, %v", outcome, replies)
-			check.Is(t, m.Name(), "old name")
-		})
-	}
 }

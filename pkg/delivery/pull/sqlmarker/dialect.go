@@ -12,10 +12,6 @@ type Dialect struct {
 	Name string
 	// Tables make what Install makes, each where it is not there yet.
 	Tables []string
-	// Upgrades bring tables of an older version to the next one: the first from 1 to 2, each a
-	// statement. SetUpgraded sets the version, its argument, and takes the row's lock.
-	Upgrades    []string
-	SetUpgraded string
 	// Version selects the layout's version and the database's name, no row if it is absent;
 	// SetVersion inserts both.
 	Version, SetVersion string
@@ -72,15 +68,9 @@ func standard(name, param, number, share, try string) Dialect {
 	PRIMARY KEY (stack, queue, consumer, number, request)
 )`,
 		},
-		Upgrades: []string{
-			`ALTER TABLE streamsort_markers ADD COLUMN replies TEXT`,
-			`ALTER TABLE streamsort_markers ADD COLUMN rewinds ` + number + ` NOT NULL DEFAULT 0`,
-			`ALTER TABLE streamsort_markers ADD COLUMN upto ` + number + ` NOT NULL DEFAULT -1`,
-		},
-		SetUpgraded: `UPDATE streamsort_marker_layout SET version = $1 WHERE one = 1 AND version = $1 - 1`,
-		Version:     `SELECT version, name FROM streamsort_marker_layout WHERE one = 1`,
-		SetVersion:  `INSERT INTO streamsort_marker_layout (one, version, name) VALUES (1, $1, $2) ON CONFLICT DO NOTHING`,
-		Ensure:      `INSERT INTO streamsort_readers (stack, queue, consumer, floor) VALUES ($1, $2, $3, 0) ON CONFLICT DO NOTHING`,
+		Version:    `SELECT version, name FROM streamsort_marker_layout WHERE one = 1`,
+		SetVersion: `INSERT INTO streamsort_marker_layout (one, version, name) VALUES (1, $1, $2) ON CONFLICT DO NOTHING`,
+		Ensure:     `INSERT INTO streamsort_readers (stack, queue, consumer, floor) VALUES ($1, $2, $3, 0) ON CONFLICT DO NOTHING`,
 		Floor: `SELECT floor, (SELECT coalesce(max(number), 0) FROM streamsort_markers
 	WHERE stack = $1 AND queue = $2 AND consumer = $3 AND outcome = 'COMMITTED')
 FROM streamsort_readers WHERE stack = $1 AND queue = $2 AND consumer = $3` + share,
@@ -95,7 +85,7 @@ WHERE stack = $1 AND queue = $2 AND consumer = $3 AND number = $4 AND request = 
 		Prune: `DELETE FROM streamsort_markers WHERE stack = $1 AND queue = $2 AND consumer = $3 AND number < $4`,
 	}
 	for _, statement := range []*string{
-		&d.SetVersion, &d.Ensure, &d.Floor, &d.TryFloor, &d.Insert, &d.Outcome, &d.Raise, &d.Prune, &d.SetUpgraded, &d.Place,
+		&d.SetVersion, &d.Ensure, &d.Floor, &d.TryFloor, &d.Insert, &d.Outcome, &d.Raise, &d.Prune, &d.Place,
 	} {
 		*statement = strings.ReplaceAll(*statement, "$", param)
 	}

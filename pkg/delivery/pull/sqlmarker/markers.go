@@ -10,11 +10,9 @@ import (
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/delivery/pull"
 	"github.com/streamsort/streamsort/pkg/invalid"
-	"github.com/streamsort/streamsort/pkg/table"
 )
 
-// layout is the version of the tables: since 2 a marker has replies, since 3 its batch's rewinds,
-// since 4 its last seq.
+// layout is the version of the tables.
 const layout = 4
 
 var (
@@ -56,10 +54,8 @@ func Open(ctx context.Context, db *sql.DB, dialect Dialect, stack string) (*Mark
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%w (%w)", ErrNotInstalled, err)
-	case version < layout:
-		return nil, fmt.Errorf("the marker tables have version %d, and this program needs %d: call Install", version, layout)
-	case version > layout:
-		return nil, fmt.Errorf("the marker tables were %w: %d, and this program knows %d", table.ErrNewerLayout, version, layout)
+	case version != layout:
+		return nil, fmt.Errorf("the marker tables have version %d, and this program needs %d", version, layout)
 	}
 	return m, nil
 }

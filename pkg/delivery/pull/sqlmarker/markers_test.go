@@ -19,7 +19,6 @@ import (
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/delivery/pull"
 	"github.com/streamsort/streamsort/pkg/delivery/pull/sqlmarker"
-	"github.com/streamsort/streamsort/pkg/table"
 )
 
 func claim(n int64, req string) delivery.Held {
@@ -153,23 +152,18 @@ func TestManySettleAtOnce(t *testing.T) {
 	})
 }
 
-// installAtOnce is a program with many copies that start.
-func installAtOnce(t *testing.T, db *sql.DB, dialect sqlmarker.Dialect) {
-	t.Helper()
-	var all sync.WaitGroup
-	errs := make([]error, 6)
-	for i := range errs {
-		all.Go(func() { errs[i] = sqlmarker.Install(t.Context(), db, dialect) })
-	}
-	all.Wait()
-	check.OK(t, errors.Join(errs...))
-}
-
+// TestInstallAtOnce is a program with many copies that start.
 func TestInstallAtOnce(t *testing.T) {
 	for _, s := range servers {
 		t.Run(s.name, func(t *testing.T) {
 			db := s.open(t)
-			installAtOnce(t, db, s.dialect)
+			var all sync.WaitGroup
+			errs := make([]error, 6)
+			for i := range errs {
+				all.Go(func() { errs[i] = sqlmarker.Install(t.Context(), db, s.dialect) })
+			}
+			all.Wait()
+			check.OK(t, errors.Join(errs...))
 			first := check.Get(sqlmarker.Open(t.Context(), db, s.dialect, "s"))
 			check.OK(t, sqlmarker.Install(t.Context(), db, s.dialect))
 			second, err := sqlmarker.Open(t.Context(), db, s.dialect, "s")
@@ -185,8 +179,11 @@ func TestNotInstalled(t *testing.T) {
 			db := s.open(t)
 			check.Fails(t, check.Err(sqlmarker.Open(t.Context(), db, s.dialect, "s")), sqlmarker.ErrNotInstalled)
 			check.OK(t, sqlmarker.Install(t.Context(), db, s.dialect))
-			check.Get(db.ExecContext(t.Context(), "UPDATE streamsort_marker_layout SET version = 7"))
-			check.Fails(t, check.Err(sqlmarker.Open(t.Context(), db, s.dialect, "s")), table.ErrNewerLayout)
+			for _, version := range []int{3, 5} {
+				check.Get(db.ExecContext(t.Context(), fmt.Sprint("UPDATE streamsort_marker_layout SET version = ", version)))
+				err := check.Err(sqlmarker.Open(t.Context(), db, s.dialect, "s"))
+				check.Has(t, fmt.Sprint(err), fmt.Sprintf("version %d, and this program needs 4", version))
+			}
 			var invalid *cursor.InvalidError
 			for _, stack := range []string{"", strings.Repeat("x", sqlmarker.MaxStack+1)} {
 				_, err := sqlmarker.Open(t.Context(), db, s.dialect, stack)

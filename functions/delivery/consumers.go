@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,6 +34,15 @@ func toQueue(scope tenancy.Scope, full string) string {
 		return fmt.Sprintf("to queue %q", name)
 	}
 	return "to a queue of another"
+}
+
+// oneConsumer checks the parameter with which a list is of one consumer alone, where it is given. It
+// takes a pointer, so that it can stand beside the read of the parameter.
+func oneConsumer(name *string) error {
+	if *name == "" {
+		return nil
+	}
+	return delivery.ValidateConsumer(*name)
 }
 
 // answer is a consumer as callers see it, beside its queue's position and what is known of its
@@ -85,15 +95,10 @@ func (s *service) consumers(ctx context.Context, c *httpapi.Call) (int, any, err
 		After    string `json:"after"`
 		Limit    int    `json:"limit" bounds:"1..1000" default:"100"`
 	}
-	if err := c.Parameters(&asked, &asked.Queue); err != nil {
+	if err := cmp.Or(c.Parameters(&asked, &asked.Queue), oneConsumer(&asked.Consumer)); err != nil {
 		return 0, nil, err
 	}
 	one, limit := asked.Consumer, asked.Limit
-	if one != "" {
-		if err := delivery.ValidateConsumer(one); err != nil {
-			return 0, nil, err
-		}
-	}
 	list, err := s.deliverer.Status(ctx, asked.Queue)
 	if err != nil {
 		return 0, nil, err

@@ -6,9 +6,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"net/http"
-	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -65,9 +63,6 @@ func (s *service) endpointAnswer(c *httpapi.Call, e endpoint.Endpoint) endpointA
 // not.
 func place(c *httpapi.Call, consumer string, queue, prefix *string) (endpoint.Place, error) {
 	p := endpoint.Place{Consumer: consumer}
-	if err := delivery.ValidateConsumer(consumer); err != nil {
-		return p, err
-	}
 	var err error
 	switch {
 	case (queue == nil) == (prefix == nil):
@@ -154,22 +149,13 @@ func (s *service) checkURL(of, text string) error {
 		return invalid.Named("url", invalid.New(invalid.Malformed, "", err.Error()))
 	}
 	rules := s.rules
-	if rules.Ports = []int{portOf(u)}; of != "" {
+	if rules.Ports = []int{egress.Port(u)}; of != "" {
 		rules.Allow = nil
 	}
 	if err := rules.Check(u); err != nil {
 		return invalid.New(invalid.OutOfRange, "url", "may not be asked: "+err.Error())
 	}
 	return nil
-}
-
-func portOf(u *url.URL) int {
-	fallback := "443"
-	if u.Scheme == "http" {
-		fallback = "80"
-	}
-	n, _ := strconv.Atoi(cmp.Or(u.Port(), fallback)) // it was read
-	return n
 }
 
 func (s *service) deleteEndpoint(ctx context.Context, c *httpapi.Call) (int, any, error) {
@@ -211,13 +197,8 @@ func (s *service) listEndpoints(ctx context.Context, c *httpapi.Call) (int, any,
 		After    string `json:"after"`
 		Limit    int    `json:"limit" bounds:"1..1000" default:"100"`
 	}
-	if err := c.Parameters(&asked); err != nil {
+	if err := cmp.Or(c.Parameters(&asked), oneConsumer(&asked.Consumer)); err != nil {
 		return 0, nil, err
-	}
-	if asked.Consumer != "" {
-		if err := delivery.ValidateConsumer(asked.Consumer); err != nil {
-			return 0, nil, err
-		}
 	}
 	after, err := base64.RawURLEncoding.DecodeString(asked.After)
 	if err != nil || !utf8.Valid(after) || len(after) > 0 && !endpoint.ValidAfter(string(after)) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,13 +20,8 @@ import (
 // list lists consumers of many queues: those in a state, or those of as many queues as a page has.
 func (s *service) list(ctx context.Context, c *httpapi.Call) (int, any, error) {
 	asked, err := lists.Consumers(c)
-	if err != nil {
+	if err = cmp.Or(err, oneConsumer(&asked.Consumer)); err != nil {
 		return 0, nil, err
-	}
-	if asked.Consumer != "" {
-		if err := delivery.ValidateConsumer(asked.Consumer); err != nil {
-			return 0, nil, err
-		}
 	}
 	if asked.State != "" {
 		return lists.InState(ctx, c, s.trouble, asked, s.now(), s.verify(c.Scope, asked.State))

@@ -98,7 +98,8 @@ func checkHost(host string) error {
 	return nil
 }
 
-func port(u *url.URL) int {
+// Port is the port that a request to a URL goes to.
+func Port(u *url.URL) int {
 	if n, err := strconv.Atoi(u.Port()); err == nil {
 		return n
 	}
@@ -112,8 +113,8 @@ func port(u *url.URL) int {
 // name's addresses: a *ForbiddenError.
 func (r Rules) Check(u *url.URL) error {
 	host := u.Hostname()
-	if !slices.Contains(r.ports(), port(u)) {
-		return &ForbiddenError{host, fmt.Sprintf("is asked for at port %d: the ports %v are allowed", port(u), r.ports())}
+	if !slices.Contains(r.ports(), Port(u)) {
+		return &ForbiddenError{host, fmt.Sprintf("is asked for at port %d: the ports %v are allowed", Port(u), r.ports())}
 	}
 	if u.Scheme == "http" && len(r.Allow) == 0 {
 		return &ForbiddenError{host, "is asked for without TLS: the URL must begin with https://"}

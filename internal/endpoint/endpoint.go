@@ -84,11 +84,10 @@ type Place struct {
 
 // Validate reports what is out of its bounds, by its name in a request.
 func (p Place) Validate() error {
-	field := p.field()
-	if p.Consumer == "" || len(p.Consumer) > 128 || strings.Trim(p.Consumer, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_") != "" {
-		return invalid.New(invalid.Malformed, "consumer", "must be 1 to 128 letters, digits, '.', '-' or '_'")
+	if err := delivery.ValidateConsumer(p.Consumer); err != nil {
+		return err
 	}
-	switch {
+	switch field := p.field(); {
 	case len(p.Name) > MaxName:
 		return invalid.New(invalid.TooLarge, field, fmt.Sprintf("has %d bytes: an endpoint takes %d", len(p.Name), MaxName))
 	case !p.Prefix:

@@ -1,5 +1,5 @@
 // Package message is messages in JSON documents, as callers and consumers see them. [New] writes
-// one, [Read] reads one that is put.
+// one, [Document.Message] reads it, and [Read] reads one that is put.
 package message
 
 import (
@@ -78,6 +78,18 @@ func New(m cursor.Message) Document {
 	text := base64.StdEncoding.EncodeToString(m.Body)
 	written.BodyBase64 = &text
 	return written
+}
+
+// Message reads what [New] wrote, but for the queue, and what only a keyed queue's message has.
+func (d Document) Message() (m cursor.Message, err error) {
+	m = cursor.Message{
+		Seq: int64(d.Seq), ID: d.ID, Body: d.Body, ContentType: d.ContentType, Attributes: d.Attributes, Tombstone: d.Tombstone,
+		Trace: cursor.Trace{Parent: d.Traceparent, State: d.Tracestate}, EnqueuedAt: d.EnqueuedAt,
+	}
+	if d.BodyBase64 != nil {
+		m.Body, err = base64.StdEncoding.DecodeString(*d.BodyBase64)
+	}
+	return m, err
 }
 
 // MaxAnswer is how many bytes the messages of an answer take at most, as [Document.Size] counts

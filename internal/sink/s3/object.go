@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"compress/gzip"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -124,14 +123,9 @@ func decode(object []byte, queue string) (messages []cursor.Message, err error) 
 		case l.Queue != queue:
 			return nil, fmt.Errorf("it has a message of queue %q", l.Queue)
 		}
-		m := cursor.Message{
-			Seq: int64(l.Seq), ID: l.ID, Body: l.Body, ContentType: l.ContentType, Attributes: l.Attributes, Tombstone: l.Tombstone,
-			Trace: cursor.Trace{Parent: l.Traceparent, State: l.Tracestate},
-		}
-		if l.BodyBase64 != nil {
-			if m.Body, err = base64.StdEncoding.DecodeString(*l.BodyBase64); err != nil {
-				return nil, err
-			}
+		m, err := l.Message()
+		if err != nil {
+			return nil, err
 		}
 		messages = append(messages, m)
 	}

@@ -27,6 +27,8 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/client"
+	"github.com/streamsort/streamsort/internal/jsonseq"
+	"github.com/streamsort/streamsort/internal/message"
 	"github.com/streamsort/streamsort/internal/reply"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -88,26 +90,13 @@ type document struct {
 	Next *document `json:"next,omitempty"`
 }
 
-// seq reads a seq that may be a number or a text.
-type seq int64
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (s *seq) UnmarshalJSON(raw []byte) error {
-	n, err := cursor.ParseSeq(strings.Trim(string(raw), `"`))
-	*s = seq(n)
-	return err
-}
-
-// key reads a key as the API shows it: a number, a text, or a list of such. A time is a text there,
-// and a rank a number, so that the key has the same JSON, and another order than the queue's where
-// it has times.
-type key sortkey.Key
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (k *key) UnmarshalJSON(raw []byte) error {
+// keyOf reads a key as the API shows it: a number, a text, or a list of such. A time is a text
+// there, and a rank a number, so that the key has the same JSON, and another order than the queue's
+// where it has times.
+func keyOf(raw json.RawMessage) (sortkey.Key, error) {
 	parts, err := sortkey.KeyParts(raw)
 	if err != nil {
-		return err
+		return "", err
 	}
 	types := make([]string, len(parts))
 	for i, part := range parts {
@@ -116,40 +105,25 @@ func (k *key) UnmarshalJSON(raw []byte) error {
 			types[i] = "text"
 		}
 	}
-	read, err := sortkey.KeyType(strings.Join(types, ",")).Key(parts...)
-	*k = key(read)
-	return err
+	return sortkey.KeyType(strings.Join(types, ",")).Key(parts...)
 }
 
 // answer is what is answered; docs/openapi.yaml describes it.
 type answer struct {
-	Outcome  delivery.Outcome `json:"outcome"`
-	Reason   string           `json:"reason"`
-	Token    string           `json:"token"`
-	From     seq              `json:"from"`
-	To       seq              `json:"to"`
-	Messages []struct {
-		Seq         seq               `json:"seq"`
-		Key         key               `json:"key"`
-		Late        bool              `json:"late"`
-		Unlinked    bool              `json:"unlinked"`
-		ID          string            `json:"id"`
-		Body        json.RawMessage   `json:"body"`
-		BodyBase64  []byte            `json:"bodyBase64"`
-		ContentType string            `json:"contentType"`
-		Attributes  map[string]string `json:"attributes"`
-		Traceparent string            `json:"traceparent"`
-		Tracestate  string            `json:"tracestate"`
-		EnqueuedAt  time.Time         `json:"enqueuedAt"`
-	} `json:"messages"`
-	Skipped   []seq     `json:"skipped"`
-	Attempt   int       `json:"attempt"`
-	Rewinds   int64     `json:"rewinds"`
-	Until     time.Time `json:"until"`
-	Committed int64     `json:"committed"`
-	Unsettled []string  `json:"unsettled"`
-	Detail    string    `json:"detail"`
-	Next      *answer   `json:"next"`
+	Outcome   delivery.Outcome   `json:"outcome"`
+	Reason    string             `json:"reason"`
+	Token     string             `json:"token"`
+	From      jsonseq.Seq        `json:"from"`
+	To        jsonseq.Seq        `json:"to"`
+	Messages  []message.Document `json:"messages"`
+	Skipped   []jsonseq.Seq      `json:"skipped"`
+	Attempt   int                `json:"attempt"`
+	Rewinds   int64              `json:"rewinds"`
+	Until     time.Time          `json:"until"`
+	Committed int64              `json:"committed"`
+	Unsettled []string           `json:"unsettled"`
+	Detail    string             `json:"detail"`
+	Next      *answer            `json:"next"`
 }
 
 // parseToken reads a token as it travels.
@@ -177,17 +151,16 @@ func (a answer) read(queue, consumer string) (delivery.Answer, error) {
 	if a.To > 0 || a.From > 0 {
 		read.From, read.To = int64(a.From)-1, int64(a.To)
 	}
-	for _, m := range a.Messages {
-		message := cursor.Message{
-			Queue: queue, Seq: int64(m.Seq), ID: m.ID, Body: m.Body, ContentType: m.ContentType,
-			Attributes: m.Attributes, EnqueuedAt: m.EnqueuedAt,
-			Trace: cursor.Trace{Parent: m.Traceparent, State: m.Tracestate},
-			Key:   sortkey.Key(m.Key), Late: m.Late, Unlinked: m.Unlinked,
+	for _, d := range a.Messages {
+		m, err := d.Message()
+		if err == nil && d.Key != nil {
+			m.Key, err = keyOf(d.Key)
 		}
-		if m.BodyBase64 != nil {
-			message.Body = m.BodyBase64
+		if err != nil {
+			return delivery.Answer{}, fmt.Errorf("message %d in an answer: %w", d.Seq, err)
 		}
-		read.Messages = append(read.Messages, message)
+		m.Queue, m.Late, m.Unlinked = queue, d.Late, d.Unlinked
+		read.Messages = append(read.Messages, m)
 	}
 	for _, s := range a.Skipped {
 		read.Skipped = append(read.Skipped, int64(s))
@@ -267,8 +240,8 @@ func (c *Client) Queues(ctx context.Context, prefix, after string) (page []deliv
 	}
 	var a struct {
 		List []struct {
-			Queue    string `json:"queue"`
-			Position seq    `json:"position"`
+			Queue    string      `json:"queue"`
+			Position jsonseq.Seq `json:"position"`
 		} `json:"list"`
 		Next string `json:"next"`
 	}

@@ -119,14 +119,10 @@ func documents(b delivery.Batch, most int) ([]content, error) {
 	if len(b.Messages) > 0 {
 		stored = b.Messages[0].EnqueuedAt.UnixMilli()
 	}
-	for i, document := range written {
-		from, to, err := lambda.RangeOf(document)
-		if err != nil {
-			return nil, err
-		}
+	for i, d := range written {
 		all[i] = content{
-			id: idOf(b, b.From, b.To, stored+int64(i)), contentType: "application/json", body: document,
-			own: ofBatch(b), from: from, to: to,
+			id: idOf(b, b.From, b.To, stored+int64(i)), contentType: "application/json", body: d.JSON,
+			own: ofBatch(b), from: d.From, to: d.To,
 		}
 	}
 	return all, err

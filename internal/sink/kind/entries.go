@@ -27,8 +27,8 @@ func fit[T any](items []Item[T], l Limits) error {
 	return nil
 }
 
-// take is how many of the first items one request holds.
-func take[T any](items []Item[T], l Limits) int {
+// Take is how many of the first items one request holds.
+func Take[T any](items []Item[T], l Limits) int {
 	n, bytes := 0, 0
 	for n < len(items) && n < l.Entries && bytes+items[n].Bytes <= l.Bytes {
 		bytes += items[n].Bytes
@@ -62,7 +62,7 @@ func SendAll[T any](ctx context.Context, queue string, items []Item[T], l Limits
 		return err
 	}
 	for refused := 0; len(items) > 0; {
-		sent := items[:take(items, l)]
+		sent := items[:Take(items, l)]
 		entries := make([]T, len(sent))
 		for i := range sent {
 			entries[i] = sent[i].Entry

@@ -39,25 +39,21 @@ type Document struct {
 	Skipped []jsonseq.Seq `json:"skipped"`
 }
 
-// part is one seq of a document: a message's JSON, or nil for a skipped seq.
-type part struct {
-	seq     int64
-	message json.RawMessage
+// Written is a [Document] in JSON, and its range: the seqs behind From, up to To.
+type Written struct {
+	JSON     []byte
+	From, To int64
 }
+
+// part is one seq of a document: a message's JSON, or nil for a skipped seq.
+type part = kind.Item[json.RawMessage]
 
 // skippedBytes is what a skipped seq takes at most: 19 digits, two quotes and a comma.
 const skippedBytes = 22
 
-func (p part) bytes() int {
-	if p.message == nil {
-		return skippedBytes
-	}
-	return len(p.message) + 1
-}
-
 // Documents writes a batch in as few documents as the limit allows, at least one. They are written
 // one after the other, and follow each other without a gap.
-func Documents(b delivery.Batch, l kind.Limits) ([][]byte, error) {
+func Documents(b delivery.Batch, l kind.Limits) ([]Written, error) {
 	parts, err := partsOf(b)
 	if err != nil {
 		return nil, err
@@ -67,28 +63,24 @@ func Documents(b delivery.Batch, l kind.Limits) ([][]byte, error) {
 		return nil, err
 	}
 	// The seqs of a part may be longer than the whole's.
-	room := l.Bytes - len(empty) - 2*skippedBytes
+	around := len(empty) + 2*skippedBytes
 	for _, p := range parts {
-		if p.bytes() > room {
-			return nil, &kind.TooLargeError{Kind: l.Kind, Seq: p.seq, Bytes: p.bytes() + l.Bytes - room, Limit: l.Bytes}
+		if bytes := p.Bytes + around; bytes > l.Bytes {
+			return nil, &kind.TooLargeError{Kind: l.Kind, Seq: p.Seq, Bytes: bytes, Limit: l.Bytes}
 		}
 	}
-	var all [][]byte
+	room := kind.Limits{Bytes: l.Bytes - around, Entries: len(parts)}
+	var all []Written
 	for from, first := b.From, true; first || len(parts) > 0; first = false {
-		n, bytes := 0, 0
-		for n < len(parts) && bytes+parts[n].bytes() <= room {
-			bytes += parts[n].bytes()
-			n++
-		}
-		to := b.To
+		n, to := kind.Take(parts, room), b.To
 		if n < len(parts) {
-			to = parts[n-1].seq
+			to = parts[n-1].Seq
 		}
 		written, err := strictjson.Marshal(documentOf(b, parts[:n], from, to))
 		if err != nil {
 			return nil, err
 		}
-		all, parts, from = append(all, written), parts[n:], to
+		all, parts, from = append(all, Written{written, from, to}), parts[n:], to
 	}
 	return all, nil
 }
@@ -100,20 +92,22 @@ func partsOf(b delivery.Batch) ([]part, error) {
 	for i := range b.Messages {
 		seq := b.Messages[i].Seq
 		for len(skipped) > 0 && skipped[0] < seq {
-			parts = append(parts, part{seq: skipped[0]})
+			parts = append(parts, skip(skipped[0]))
 			skipped = skipped[1:]
 		}
 		written, err := strictjson.Marshal(kind.MessageOf(b, i))
 		if err != nil {
 			return nil, err
 		}
-		parts = append(parts, part{seq, written})
+		parts = append(parts, part{Seq: seq, Bytes: len(written) + 1, Entry: written})
 	}
 	for _, seq := range skipped {
-		parts = append(parts, part{seq: seq})
+		parts = append(parts, skip(seq))
 	}
 	return parts, nil
 }
+
+func skip(seq int64) part { return part{Seq: seq, Bytes: skippedBytes} }
 
 func documentOf(b delivery.Batch, parts []part, from, to int64) Document {
 	of, _ := tenant.Split(b.Queue)
@@ -123,10 +117,10 @@ func documentOf(b delivery.Batch, parts []part, from, to int64) Document {
 		Messages: []json.RawMessage{}, Skipped: []jsonseq.Seq{},
 	}
 	for _, p := range parts {
-		if p.message == nil {
-			d.Skipped = append(d.Skipped, jsonseq.Seq(p.seq))
+		if p.Entry == nil {
+			d.Skipped = append(d.Skipped, jsonseq.Seq(p.Seq))
 		} else {
-			d.Messages = append(d.Messages, p.message)
+			d.Messages = append(d.Messages, p.Entry)
 		}
 	}
 	return d

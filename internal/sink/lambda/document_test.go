@@ -30,7 +30,7 @@ func TestDocument(t *testing.T) {
 		`{"seq":4,"bodyBase64":"","contentType":"application/json","enqueuedAt":"2026-01-02T03:04:05.006Z"},` +
 		`{"seq":"9007199254740993","bodyBase64":"cGxhaW4=","contentType":"text/plain","enqueuedAt":"2026-01-02T03:04:05.006Z"}` +
 		`],"skipped":[0,5,"9007199254740994"]}`
-	check.Is(t, cmp.Diff(want, string(written[0])), "")
+	check.Is(t, cmp.Diff(want, string(written[0].JSON)), "")
 }
 
 // span is what is looked at of a document.
@@ -54,11 +54,12 @@ func TestDocumentsFollow(t *testing.T) {
 			"%d documents at %d bytes", len(written), limit)
 		fewest = len(written)
 		at, next := b.From, b.From+1
-		for _, raw := range written {
-			check.That(t, len(raw) <= limit, "a document of %d bytes, at most %d are taken", len(raw), limit)
-			d := sinktest.Decode[span](t, raw)
+		for _, w := range written {
+			check.That(t, len(w.JSON) <= limit, "a document of %d bytes, at most %d are taken", len(w.JSON), limit)
+			d := sinktest.Decode[span](t, w.JSON)
 			check.That(t, d.From == at && d.To > d.From,
 				"a document from %d to %d follows one to %d", d.From, d.To, at)
+			check.That(t, d.From == w.From && d.To == w.To, "from %d to %d is said of %d to %d", w.From, w.To, d.From, d.To)
 			at = d.To
 			has := map[int64]bool{}
 			for _, m := range d.Messages {
@@ -80,8 +81,8 @@ func TestDocumentOfSkippedAlone(t *testing.T) {
 	b := sinktest.Batch("q")
 	b.From, b.To, b.Skipped = 3, 5, []int64{4, 5}
 	written, err := Documents(b, all)
-	check.That(t, err == nil && len(written) == 1 && strings.HasSuffix(string(written[0]), `"messages":[],"skipped":[4,5]}`),
-		"%s, %v", written, err)
+	check.That(t, err == nil && len(written) == 1 && strings.HasSuffix(string(written[0].JSON), `"messages":[],"skipped":[4,5]}`),
+		"%+v, %v", written, err)
 }
 
 // TestLargestMessage: every message that the sorter takes fits a function, however it is written,
@@ -116,7 +117,7 @@ func TestTrackedDocuments(t *testing.T) {
 				Seq  int
 				Edge xorack.Edge
 			}
-		}](t, document).Messages {
+		}](t, document.JSON).Messages {
 			check.That(t, m.Edge == b.Edges[m.Seq-1], "message %d has the edge %s", m.Seq, m.Edge)
 		}
 	}

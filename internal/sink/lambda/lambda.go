@@ -57,23 +57,19 @@ func (s *function) Send(ctx context.Context, b delivery.Batch) error {
 	if err != nil {
 		return err
 	}
-	for _, document := range documents {
-		from, to, err := RangeOf(document)
+	for _, d := range documents {
+		payload, err := s.invoke(ctx, d.JSON)
 		if err != nil {
-			return err
+			return delivery.DoneUpTo(err, d.From) // the documents before were taken
 		}
-		payload, err := s.invoke(ctx, document)
+		replies, deferred, upTo, err := readAnswer(payload, d.From, d.To)
 		if err != nil {
-			return delivery.DoneUpTo(err, from) // the documents before were taken
-		}
-		replies, deferred, upTo, err := readAnswer(payload, from, to)
-		if err != nil {
-			return delivery.DoneUpTo(fmt.Errorf("%s answered what is no answer: %w", s.arn, err), from)
+			return delivery.DoneUpTo(fmt.Errorf("%s answered what is no answer: %w", s.arn, err), d.From)
 		}
 		if len(replies) > 0 {
 			err = b.Reply(replies...)
 		}
-		if err == nil && upTo < to {
+		if err == nil && upTo < d.To {
 			err = delivery.DoneUpTo(fmt.Errorf("%s took its document up to %d", s.arn, upTo), upTo)
 		}
 		if err == nil {
@@ -216,11 +212,4 @@ func (a answer) upTo(from, to int64) (int64, error) {
 		upTo = min(upTo, seq-1)
 	}
 	return upTo, nil
-}
-
-// RangeOf is the range of a document: the seqs behind from, up to to.
-func RangeOf(document []byte) (from, to int64, err error) {
-	var d struct{ From, To jsonseq.Seq }
-	err = json.Unmarshal(document, &d)
-	return int64(d.From), int64(d.To), err
 }

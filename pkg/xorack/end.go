@@ -20,9 +20,7 @@ func (a *Acker) Fail(ctx context.Context, e Edge, reason string) (Result, error)
 	if err := bounds.Text("reason", reason, 1, MaxReason); err != nil {
 		return Result{}, err
 	}
-	c, failed, err := a.store.fail(ctx, failure{
-		Tag: e.tag, Incarnation: e.inc, Op: e.Op(), Reason: reason, Now: a.now(),
-	})
+	c, failed, err := a.store.fail(ctx, e, reason, a.now())
 	if err != nil {
 		return Result{}, err
 	}

@@ -10,11 +10,7 @@ import (
 
 // What tests of the store ask for, and nobody else.
 type (
-	Work     = work
-	Failure  = failure
-	Overdue  = overdue
-	DueQuery = dueQuery
-	DueChain = Pending
+	Work = work
 )
 
 const (
@@ -36,14 +32,23 @@ func (s *Store) Replace(ctx context.Context, c, seen Chain) (Chain, bool, error)
 
 func (s *Store) Apply(ctx context.Context, w Work) (Chain, bool, error) { return s.apply(ctx, w) }
 
-func (s *Store) Fail(ctx context.Context, f Failure) (Chain, bool, error) { return s.fail(ctx, f) }
+func (s *Store) Fail(ctx context.Context, e Edge, reason string, now time.Time) (Chain, bool, error) {
+	return s.fail(ctx, e, reason, now)
+}
+
+// EdgeOf is an edge of a chain whose end leaves this mark.
+func EdgeOf(tag string, inc Incarnation, op Op) Edge {
+	e := Edge{tag: tag, inc: inc}
+	copy(e.id[:], op[:])
+	return e
+}
 
 func (s *Store) Extend(ctx context.Context, tag string, inc Incarnation, deadline time.Time) (Chain, bool, error) {
 	return s.extend(ctx, tag, inc, deadline)
 }
 
-func (s *Store) TimeOut(ctx context.Context, o Overdue) (Chain, bool, error) {
-	return s.timeOut(ctx, o)
+func (s *Store) TimeOut(ctx context.Context, c Chain, reason string, seen, now time.Time) (Chain, bool, error) {
+	return s.timeOut(ctx, c, reason, seen, now)
 }
 
 func (s *Store) Postpone(ctx context.Context, tag string, inc Incarnation, from, to time.Time) (Chain, bool, error) {
@@ -66,7 +71,9 @@ func (s *Store) Settle(ctx context.Context, c Chain, now time.Time) (Chain, bool
 	return s.settle(ctx, c, now)
 }
 
-func (s *Store) Due(ctx context.Context, q DueQuery) ([]DueChain, error) { return s.due(ctx, q) }
+func (s *Store) Due(ctx context.Context, shard int, at time.Time, after Pending, limit int) ([]Pending, error) {
+	return s.due(ctx, shard, at, after, limit)
+}
 
 // Put stores a chain of stamps, as package stamps does.
 func (s *Store) Put(ctx context.Context, c Chain) error {

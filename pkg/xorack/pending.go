@@ -37,9 +37,7 @@ func (a *Acker) Pending(ctx context.Context, after Pending, limit int) (page []P
 		if len(page) == limit {
 			return page, true, nil
 		}
-		due, err := a.store.due(ctx, dueQuery{
-			Shard: shard, At: chains.Never, After: after, Limit: limit - len(page),
-		})
+		due, err := a.store.due(ctx, shard, chains.Never, after, limit-len(page))
 		if err != nil {
 			return nil, false, err
 		}

@@ -87,28 +87,19 @@ func (s *Store) settle(ctx context.Context, c Chain, now time.Time) (Chain, bool
 	return s.decoded(s.table.Settle(ctx, c.Tag, c.Incarnation, len(c.Stamps), now))
 }
 
-type dueQuery struct {
-	// Shard is the part, from 0 to chains.DueShards-1.
-	Shard int
-	// At is the time at which they are due.
-	At time.Time
-	// After, where it is not the zero Pending, is the last one that was read before.
-	After Pending
-	// Limit is the most chains to return, from 1 on.
-	Limit int
-}
-
-// due reads which chains of a part are due, the longest due first, not strongly.
+// due reads which chains of a part, from 0 to chains.DueShards-1, are due at a time: limit at most,
+// the longest due first, not strongly. after, where it is not the zero Pending, is the last one that
+// was read before.
 //
 // One Query of the index; half a read unit for each 4 KB, about 60 tags.
-func (s *Store) due(ctx context.Context, q dueQuery) ([]Pending, error) {
+func (s *Store) due(ctx context.Context, shard int, at time.Time, after Pending, limit int) ([]Pending, error) {
 	query := ddb.Query{
-		Op: s.table.Op("query due chains"), OfIndex: true, Partition: ddb.Int(int64(q.Shard)),
-		Where: chains.Due.Le(ddb.Millis(q.At)), Limit: q.Limit,
+		Op: s.table.Op("query due chains"), OfIndex: true, Partition: ddb.Int(int64(shard)),
+		Where: chains.Due.Le(ddb.Millis(at)), Limit: limit,
 	}
-	if q.After.Tag != "" {
+	if after.Tag != "" {
 		query.After = ddb.Fields{
-			chains.Tag: ddb.Text(q.After.Tag), chains.DueShard: query.Partition, chains.Due: ddb.Millis(q.After.Due),
+			chains.Tag: ddb.Text(after.Tag), chains.DueShard: query.Partition, chains.Due: ddb.Millis(after.Due),
 		}.Item()
 	}
 	a, err := s.table.Engine.Do(ctx, query)

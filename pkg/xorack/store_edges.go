@@ -102,24 +102,17 @@ func (s *Store) apply(ctx context.Context, w work) (Chain, bool, error) {
 			ddb.Or(chains.Ops.Missing(), chains.Ops.SizeLe(w.Room))), do...)
 }
 
-type failure struct {
-	Tag         string
-	Incarnation Incarnation
-	Op          Op
-	Reason      string
-	Now         time.Time
-}
-
-// fail ends a chain as Failed, if it is not ended, of the same incarnation and of edges, and the
-// operation has not counted. It makes the chain due, and its expiry [chains.Never].
+// fail ends an edge's chain as Failed, if it is not ended, of the same incarnation and of edges, and
+// the edge has not ended. It makes the chain due, and its expiry [chains.Never].
 //
 // Lost response: the repeat finds it Failed with its own LastOp. Another ended it first: theirs
 // stays. We die right after: as with apply.
 //
 // One UpdateItem, ALL_NEW; up to 2 write units of the index.
-func (s *Store) fail(ctx context.Context, f failure) (Chain, bool, error) {
-	return s.upsert(ctx, "fail", f.Tag,
-		ddb.And(isOpen, chains.IsSame(f.Incarnation), hasEdges, ddb.Not(chains.Ops.Contains(ddb.Blob(f.Op[:])))),
-		append(endNow(f.Tag, Failed, f.Now), chains.Incarnation.Set(ddb.Blob(f.Incarnation[:])),
-			chains.Reason.Set(ddb.Text(f.Reason)), chains.LastOp.Set(ddb.Blob(f.Op[:])))...)
+func (s *Store) fail(ctx context.Context, e Edge, reason string, now time.Time) (Chain, bool, error) {
+	op := e.Op()
+	return s.upsert(ctx, "fail", e.tag,
+		ddb.And(isOpen, chains.IsSame(e.inc), hasEdges, ddb.Not(chains.Ops.Contains(ddb.Blob(op[:])))),
+		append(endNow(e.tag, Failed, now), chains.Incarnation.Set(ddb.Blob(e.inc[:])),
+			chains.Reason.Set(ddb.Text(reason)), chains.LastOp.Set(ddb.Blob(op[:])))...)
 }

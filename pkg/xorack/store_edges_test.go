@@ -65,7 +65,7 @@ func testCreateRefused(t *testing.T, s *xorack.Store) {
 	stamped := put(t, s, xorack.Chain{Tag: "refused d", Incarnation: inc, StampLen: 2, Stamps: [][]byte{[]byte("mark01aa")}})
 	answers(t, s, "over stamps", stamped, false)(s.Create(t.Context(), newChain("refused d")))
 
-	failed, _ := check.Get2(s.Fail(t.Context(), failure("refused c", 1)))
+	failed, _ := check.Get2(fail(t, s, "refused c", 1))
 	answers(t, s, "after it failed", failed, false)(s.Create(t.Context(), newChain("refused c")))
 }
 
@@ -177,11 +177,11 @@ func testFull(t *testing.T, s *xorack.Store) {
 	answers(t, s, "one too many", full, false)(s.Apply(t.Context(), work("full a", 1, 6)))
 }
 
-func failure(tag string, n int) xorack.Failure {
-	return xorack.Failure{Tag: tag, Incarnation: inc, Op: op(n), Reason: "why", Now: at.Add(time.Minute)}
+func fail(t *testing.T, s *xorack.Store, tag string, n int) (xorack.Chain, bool, error) {
+	return s.Fail(t.Context(), xorack.EdgeOf(tag, inc, op(n)), "why", at.Add(time.Minute))
 }
 
-// failed is a chain after failure.
+// failed is a chain after fail.
 func failed(c xorack.Chain, n int) xorack.Chain {
 	c.Recorded, c.Reason, c.LastOp = xorack.Failed, "why", op(n)
 	c.EndedAt, c.Due, c.ExpiresOn = at.Add(time.Minute), at.Add(time.Minute), xorack.Never
@@ -190,28 +190,27 @@ func failed(c xorack.Chain, n int) xorack.Chain {
 
 func testFail(t *testing.T, s *xorack.Store) {
 	want := failed(create(t, s, newChain("fail a")), 1)
-	answers(t, s, "fail", want, true)(s.Fail(t.Context(), failure("fail a", 1)))
-	answers(t, s, "repeated", want, false)(s.Fail(t.Context(), failure("fail a", 1)))
-	answers(t, s, "another", want, false)(s.Fail(t.Context(), failure("fail a", 2)))
+	answers(t, s, "fail", want, true)(fail(t, s, "fail a", 1))
+	answers(t, s, "repeated", want, false)(fail(t, s, "fail a", 1))
+	answers(t, s, "another", want, false)(fail(t, s, "fail a", 2))
 	answers(t, s, "and work", want, false)(s.Apply(t.Context(), work("fail a", 1, 2)))
 
 	early := failed(xorack.Chain{Tag: "fail b", Incarnation: inc}, 1)
-	answers(t, s, "before its creation", early, true)(s.Fail(t.Context(), failure("fail b", 1)))
+	answers(t, s, "before its creation", early, true)(fail(t, s, "fail b", 1))
 
 	create(t, s, newChain("fail c"))
 	one, _ := check.Get2(s.Apply(t.Context(), work("fail c", 1, 1)))
-	answers(t, s, "an edge that ended", one, false)(s.Fail(t.Context(), failure("fail c", 1)))
-	other := failure("fail c", 2)
-	other.Incarnation = stranger
-	answers(t, s, "of a stranger", one, false)(s.Fail(t.Context(), other))
+	answers(t, s, "an edge that ended", one, false)(fail(t, s, "fail c", 1))
+	other := xorack.EdgeOf("fail c", stranger, op(2))
+	answers(t, s, "of a stranger", one, false)(s.Fail(t.Context(), other, "why", at.Add(time.Minute)))
 	done, _ := check.Get2(s.Apply(t.Context(), work("fail c", -101, 3)))
-	answers(t, s, "after the end", done, false)(s.Fail(t.Context(), failure("fail c", 2)))
+	answers(t, s, "after the end", done, false)(fail(t, s, "fail c", 2))
 
 	zero := zeroOrphan(t, s, "fail e")
-	answers(t, s, "an orphan at zero", failed(zero, 2), true)(s.Fail(t.Context(), failure("fail e", 2)))
+	answers(t, s, "an orphan at zero", failed(zero, 2), true)(fail(t, s, "fail e", 2))
 
 	stamped := put(t, s, newStamped("fail d", "mark01aa"))
-	answers(t, s, "of stamps", stamped, false)(s.Fail(t.Context(), failure("fail d", 1)))
+	answers(t, s, "of stamps", stamped, false)(fail(t, s, "fail d", 1))
 }
 
 func testDelete(t *testing.T, s *xorack.Store) {
@@ -242,7 +241,7 @@ func testExtend(t *testing.T, s *xorack.Store) {
 	answers(t, s, "repeated", want, false)(s.Extend(t.Context(), "extend a", inc, later))
 	answers(t, s, "earlier", want, false)(s.Extend(t.Context(), "extend a", inc, at))
 	answers(t, s, "of a stranger", want, false)(s.Extend(t.Context(), "extend a", stranger, later.Add(time.Hour)))
-	ended, _ := check.Get2(s.Fail(t.Context(), failure("extend a", 1)))
+	ended, _ := check.Get2(fail(t, s, "extend a", 1))
 	answers(t, s, "after the end", ended, false)(s.Extend(t.Context(), "extend a", inc, later.Add(time.Hour)))
 
 	create(t, s, newChain("extend d"))
@@ -254,41 +253,40 @@ func testExtend(t *testing.T, s *xorack.Store) {
 	answers(t, s, "nothing", xorack.Chain{}, false)(s.Extend(t.Context(), "extend c", inc, later))
 }
 
-func overdue(tag string, now time.Time) xorack.Overdue {
-	return xorack.Overdue{Tag: tag, Incarnation: inc, Reason: "late", Now: now}
+func timeOut(t *testing.T, s *xorack.Store, tag string, now time.Time) (xorack.Chain, bool, error) {
+	return idle(t, s, tag, time.Time{}, now)
+}
+
+func idle(t *testing.T, s *xorack.Store, tag string, seen, now time.Time) (xorack.Chain, bool, error) {
+	return s.TimeOut(t.Context(), xorack.Chain{Tag: tag, Incarnation: inc}, "late", seen, now)
 }
 
 func testTimeOut(t *testing.T, s *xorack.Store) {
 	want := create(t, s, newChain("time out a"))
 	before, over := at.Add(time.Hour-time.Millisecond), at.Add(time.Hour)
-	answers(t, s, "too early", want, false)(s.TimeOut(t.Context(), overdue("time out a", before)))
-	other := overdue("time out a", over)
-	other.Incarnation = stranger
-	answers(t, s, "of a stranger", want, false)(s.TimeOut(t.Context(), other))
+	answers(t, s, "too early", want, false)(timeOut(t, s, "time out a", before))
+	other := xorack.Chain{Tag: "time out a", Incarnation: stranger}
+	answers(t, s, "of a stranger", want, false)(s.TimeOut(t.Context(), other, "late", time.Time{}, over))
 	want.Recorded, want.Reason, want.EndedAt = xorack.TimedOut, "late", over
-	answers(t, s, "time out", want, true)(s.TimeOut(t.Context(), overdue("time out a", over)))
-	answers(t, s, "repeated", want, false)(s.TimeOut(t.Context(), overdue("time out a", over)))
+	answers(t, s, "time out", want, true)(timeOut(t, s, "time out a", over))
+	answers(t, s, "repeated", want, false)(timeOut(t, s, "time out a", over))
 
 	want = create(t, s, newChain("time out b"))
-	idle := overdue("time out b", at.Add(time.Minute))
-	idle.Seen = at.Add(-time.Millisecond)
-	answers(t, s, "progress meanwhile", want, false)(s.TimeOut(t.Context(), idle))
-	idle.Seen = at
-	want.Recorded, want.Reason, want.EndedAt = xorack.TimedOut, "late", idle.Now
-	answers(t, s, "no progress", want, true)(s.TimeOut(t.Context(), idle))
+	now := at.Add(time.Minute)
+	answers(t, s, "progress meanwhile", want, false)(idle(t, s, "time out b", at.Add(-time.Millisecond), now))
+	want.Recorded, want.Reason, want.EndedAt = xorack.TimedOut, "late", now
+	answers(t, s, "no progress", want, true)(idle(t, s, "time out b", at, now))
 
 	create(t, s, newChain("time out c"))
 	done, _ := check.Get2(s.Apply(t.Context(), work("time out c", -100, 1)))
-	answers(t, s, "after the end", done, false)(s.TimeOut(t.Context(), overdue("time out c", over)))
+	answers(t, s, "after the end", done, false)(timeOut(t, s, "time out c", over))
 	orphan, _ := check.Get2(s.Apply(t.Context(), work("time out d", 1, 1)))
-	answers(t, s, "not created", orphan, false)(s.TimeOut(t.Context(), overdue("time out d", over)))
-	idle = overdue("time out d", over)
-	idle.Seen = orphan.Seen
-	answers(t, s, "not created, without progress", orphan, false)(s.TimeOut(t.Context(), idle))
+	answers(t, s, "not created", orphan, false)(timeOut(t, s, "time out d", over))
+	answers(t, s, "not created, without progress", orphan, false)(idle(t, s, "time out d", orphan.Seen, over))
 
 	stamped := put(t, s, newStamped("time out e", "mark01aa"))
 	stamped.Recorded, stamped.Reason, stamped.EndedAt = xorack.TimedOut, "late", over
-	answers(t, s, "of stamps", stamped, true)(s.TimeOut(t.Context(), overdue("time out e", over)))
+	answers(t, s, "of stamps", stamped, true)(timeOut(t, s, "time out e", over))
 }
 
 func testPostpone(t *testing.T, s *xorack.Store) {
@@ -299,7 +297,7 @@ func testPostpone(t *testing.T, s *xorack.Store) {
 	want.Due = to
 	answers(t, s, "postpone", want, true)(s.Postpone(t.Context(), "postpone a", inc, from, to))
 	answers(t, s, "repeated", want, false)(s.Postpone(t.Context(), "postpone a", inc, from, to))
-	ended, _ := check.Get2(s.Fail(t.Context(), failure("postpone a", 1)))
+	ended, _ := check.Get2(fail(t, s, "postpone a", 1))
 	answers(t, s, "after the end", ended, false)(s.Postpone(t.Context(), "postpone a", inc, ended.Due, to))
 	create(t, s, newChain("postpone c"))
 	done, _ := check.Get2(s.Apply(t.Context(), work("postpone c", -100, 1)))
@@ -310,7 +308,7 @@ func testPostpone(t *testing.T, s *xorack.Store) {
 
 func testPutOff(t *testing.T, s *xorack.Store) {
 	create(t, s, newChain("put off a"))
-	want, _ := check.Get2(s.Fail(t.Context(), failure("put off a", 1)))
+	want, _ := check.Get2(fail(t, s, "put off a", 1))
 	from, to := want.Due, want.Due.Add(time.Hour)
 	answers(t, s, "from another time", want, false)(s.PutOff(t.Context(), "put off a", to, from))
 	want.Due = to
@@ -331,7 +329,7 @@ func testSeal(t *testing.T, s *xorack.Store) {
 	answers(t, s, "repeated", want, false)(s.Seal(t.Context(), "seal a", inc, at, expires.Add(time.Hour)))
 
 	want = failed(create(t, s, newChain("seal b")), 1)
-	check.Get2(s.Fail(t.Context(), failure("seal b", 1)))
+	check.Get2(fail(t, s, "seal b", 1))
 	want.Due, want.ExpiresOn = time.Time{}, expires
 	answers(t, s, "failed", want, true)(s.Seal(t.Context(), "seal b", inc, at, expires))
 
@@ -386,9 +384,9 @@ func allDue(t *testing.T, s *xorack.Store, prefix string, until time.Time) map[s
 	t.Helper()
 	got := map[string]time.Time{}
 	for shard := range xorack.DueShards {
-		var last xorack.DueChain
+		var last xorack.Pending
 		for {
-			page := check.Get(s.Due(t.Context(), xorack.DueQuery{Shard: shard, At: until, After: last, Limit: 2}))
+			page := check.Get(s.Due(t.Context(), shard, until, last, 2))
 			if len(page) == 0 {
 				break
 			}
@@ -410,7 +408,7 @@ func allDue(t *testing.T, s *xorack.Store, prefix string, until time.Time) map[s
 // it.
 func testEndsAreDue(t *testing.T, s *xorack.Store) {
 	for what, end := range map[string]func(tag string) (xorack.Chain, bool, error){
-		"failed":  func(tag string) (xorack.Chain, bool, error) { return s.Fail(t.Context(), failure(tag, 2)) },
+		"failed":  func(tag string) (xorack.Chain, bool, error) { return fail(t, s, tag, 2) },
 		"deleted": func(tag string) (xorack.Chain, bool, error) { return s.Delete(t.Context(), tag, op(2), at) },
 	} {
 		tag := "end " + what

@@ -30,30 +30,21 @@ func (s *Store) extend(ctx context.Context, tag string, inc Incarnation, deadlin
 	return s.update(ctx, "extend", tag, ddb.And(chains.IsThis(inc), isRunning, chains.Deadline.Lt(later)), chains.Deadline.Set(later))
 }
 
-type overdue struct {
-	Tag         string
-	Incarnation Incarnation
-	Reason      string
-	Now         time.Time
-	// Seen, where it is not the zero time, is the last progress, which is too long ago; the
-	// deadline does not matter then.
-	Seen time.Time
-}
-
-// timeOut ends a chain as TimedOut, if it is created, not ended, of this incarnation, and its
-// deadline has come; or, where seen is not the zero time, its Seen is still that.
+// timeOut ends a chain as TimedOut, if it is created, not ended, of c's incarnation, and its
+// deadline has come; or, where seen, the last progress, is not the zero time, its Seen is still
+// that.
 //
 // Lost response, another ended it first: it has ended. We die right after: the sweep finds it
 // again.
 //
 // One UpdateItem, ALL_NEW.
-func (s *Store) timeOut(ctx context.Context, o overdue) (Chain, bool, error) {
-	isOverdue := chains.Deadline.Le(ddb.Millis(o.Now))
-	if !o.Seen.IsZero() {
-		isOverdue = ddb.And(chains.Created.Exists(), chains.Seen.Eq(ddb.Millis(o.Seen)))
+func (s *Store) timeOut(ctx context.Context, c Chain, reason string, seen, now time.Time) (Chain, bool, error) {
+	isOverdue := chains.Deadline.Le(ddb.Millis(now))
+	if !seen.IsZero() {
+		isOverdue = ddb.And(chains.Created.Exists(), chains.Seen.Eq(ddb.Millis(seen)))
 	}
-	return s.update(ctx, "time out", o.Tag, ddb.And(chains.IsThis(o.Incarnation), isRunning, isOverdue),
-		chains.Recorded.Set(ddb.Text(string(TimedOut))), chains.Reason.Set(ddb.Text(o.Reason)), chains.EndedAt.Set(ddb.Millis(o.Now)))
+	return s.update(ctx, "time out", c.Tag, ddb.And(chains.IsThis(c.Incarnation), isRunning, isOverdue),
+		chains.Recorded.Set(ddb.Text(string(TimedOut))), chains.Reason.Set(ddb.Text(reason)), chains.EndedAt.Set(ddb.Millis(now)))
 }
 
 // postpone moves Due from one time to another, if the chain is not ended and of this incarnation.

@@ -203,7 +203,7 @@ func testTags(t *testing.T, s *xorack.Store) {
 
 func testNoChain(t *testing.T, s *xorack.Store) {
 	same(t, "chain", standing(t, s, "none a"), xorack.Chain{})
-	check.Get2(s.TimeOut(t.Context(), overdue("none a", at)))
+	check.Get2(timeOut(t, s, "none a", at))
 	check.Get2(s.Seal(t.Context(), "none a", inc, at, at))
 	check.Get2(s.Settle(t.Context(), newStamped("none a"), at))
 	check.Get2(s.Postpone(t.Context(), "none a", inc, at, at))
@@ -223,9 +223,9 @@ func testRacingEnds(t *testing.T, s *xorack.Store) {
 			case 0:
 				_, changed[i], errs[i] = s.Apply(t.Context(), work("race", -100, i))
 			case 1:
-				_, changed[i], errs[i] = s.Fail(t.Context(), failure("race", i))
+				_, changed[i], errs[i] = fail(t, s, "race", i)
 			case 2:
-				_, changed[i], errs[i] = s.TimeOut(t.Context(), overdue("race", at.Add(time.Hour)))
+				_, changed[i], errs[i] = timeOut(t, s, "race", at.Add(time.Hour))
 			}
 		})
 	}
@@ -248,7 +248,7 @@ func testEndedContext(t *testing.T, s *xorack.Store) {
 	_, _, err = s.Apply(ctx, work("ended context", 1, 1))
 	check.That(t, errors.Is(err, context.Canceled), "apply: %v", err)
 	check.Fails(t, check.Err(s.Chain(ctx, "ended context")), context.Canceled)
-	check.Fails(t, check.Err(s.Due(ctx, xorack.DueQuery{At: at, Limit: 1})), context.Canceled)
+	check.Fails(t, check.Err(s.Due(ctx, 0, at, xorack.Pending{}, 1)), context.Canceled)
 	same(t, "chain", standing(t, s, "ended context"), xorack.Chain{})
 }
 
@@ -267,15 +267,13 @@ func writes(t *testing.T) map[string]struct{ before, write func(*xorack.Store) o
 	over := at.Add(time.Hour)
 	orphan := func(s *xorack.Store) outcome { return got(s.Apply(ctx, work("t", -100, 1))) }
 	created := func(s *xorack.Store) outcome { return got(s.Create(ctx, newChain("t"))) }
-	failed := func(s *xorack.Store) outcome { created(s); return got(s.Fail(ctx, failure("t", 1))) }
+	failed := func(s *xorack.Store) outcome { created(s); return got(fail(t, s, "t", 1)) }
 	stamped := func(s *xorack.Store) outcome { return outcome{err: s.Put(ctx, newStamped("t", "mark01aa"))} }
 	deleted := func(s *xorack.Store) outcome {
 		c := newStamped("t", "mark01aa")
 		c.Recorded, c.LastOp, c.Due = xorack.Deleted, op(7), time.Time{}
 		return outcome{err: s.Put(ctx, c)}
 	}
-	idle := overdue("t", at)
-	idle.Seen = at
 	next := newChain("t")
 	next.Incarnation = stranger
 	return map[string]struct{ before, write func(*xorack.Store) outcome }{
@@ -285,10 +283,10 @@ func writes(t *testing.T) map[string]struct{ before, write func(*xorack.Store) o
 			return got(s.Replace(ctx, next, xorack.Chain{Recorded: xorack.Deleted, LastOp: op(7)}))
 		}},
 		"apply":       {created, orphan},
-		"fail":        {created, func(s *xorack.Store) outcome { return got(s.Fail(ctx, failure("t", 1))) }},
+		"fail":        {created, func(s *xorack.Store) outcome { return got(fail(t, s, "t", 1)) }},
 		"extend":      {created, func(s *xorack.Store) outcome { return got(s.Extend(ctx, "t", inc, over.Add(time.Hour))) }},
-		"time out":    {created, func(s *xorack.Store) outcome { return got(s.TimeOut(ctx, overdue("t", over))) }},
-		"no progress": {created, func(s *xorack.Store) outcome { return got(s.TimeOut(ctx, idle)) }},
+		"time out":    {created, func(s *xorack.Store) outcome { return got(timeOut(t, s, "t", over)) }},
+		"no progress": {created, func(s *xorack.Store) outcome { return got(idle(t, s, "t", at, at)) }},
 		"postpone":    {created, func(s *xorack.Store) outcome { return got(s.Postpone(ctx, "t", inc, newChain("t").Due, over)) }},
 		"put off":     {created, func(s *xorack.Store) outcome { return got(s.PutOff(ctx, "t", newChain("t").Due, over)) }},
 		"delete":      {created, func(s *xorack.Store) outcome { return got(s.Delete(ctx, "t", op(1), at)) }},

@@ -66,9 +66,7 @@ func (a *Acker) Sweep(ctx context.Context, announce Announce) (SweepReport, erro
 	for len(open) > 0 && begin.Err() == nil {
 		shard := open[0]
 		open = open[1:]
-		page, err := a.store.due(ctx, dueQuery{
-			Shard: shard, At: run.now, After: places[shard], Limit: sweepPage,
-		})
+		page, err := a.store.due(ctx, shard, run.now, places[shard], sweepPage)
 		if err != nil {
 			run.fail(fmt.Errorf("due chains of part %d: %w", shard, err))
 			continue
@@ -197,16 +195,17 @@ func (r *sweepRun) overdue(ctx context.Context, c Chain) (Chain, bool, error) {
 	if err != nil {
 		return c, false, err
 	}
-	late := overdue{Tag: c.Tag, Incarnation: c.Incarnation, Now: r.now}
+	var reason string
+	var seen time.Time
 	switch {
 	case !c.IsCreated():
 		return c, false, nil
 	case !c.Deadline.After(r.now):
-		late.Reason = "no end until " + c.Deadline.Format(time.RFC3339Nano)
+		reason = "no end until " + c.Deadline.Format(time.RFC3339Nano)
 	case c.Idle > 0 && !c.Seen.Add(c.Idle).After(r.now):
-		late.Reason, late.Seen = "no progress for "+c.Idle.String(), c.Seen
+		reason, seen = "no progress for "+c.Idle.String(), c.Seen
 	default:
 		return c, false, nil
 	}
-	return r.acker.store.timeOut(ctx, late)
+	return r.acker.store.timeOut(ctx, c, reason, seen, r.now)
 }

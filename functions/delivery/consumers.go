@@ -36,8 +36,8 @@ func toQueue(scope tenancy.Scope, full string) string {
 	return "to a queue of another"
 }
 
-// oneConsumer checks the parameter with which a list is of one consumer alone, where it is given. It
-// takes a pointer, so that it can stand beside the read of the parameter.
+// oneConsumer checks the parameter with which a list is of one consumer alone, where it is given.
+// It takes a pointer, so that it can stand beside the read of the parameter.
 func oneConsumer(name *string) error {
 	if *name == "" {
 		return nil

@@ -83,8 +83,9 @@ func New(m cursor.Message) Document {
 // Message reads what [New] wrote, but for the queue, and what only a keyed queue's message has.
 func (d Document) Message() (m cursor.Message, err error) {
 	m = cursor.Message{
-		Seq: int64(d.Seq), ID: d.ID, Body: d.Body, ContentType: d.ContentType, Attributes: d.Attributes, Tombstone: d.Tombstone,
-		Trace: cursor.Trace{Parent: d.Traceparent, State: d.Tracestate}, EnqueuedAt: d.EnqueuedAt,
+		Seq: int64(d.Seq), ID: d.ID, Body: d.Body, ContentType: d.ContentType, Attributes: d.Attributes,
+		Trace:      cursor.Trace{Parent: d.Traceparent, State: d.Tracestate},
+		EnqueuedAt: d.EnqueuedAt, Tombstone: d.Tombstone,
 	}
 	if d.BodyBase64 != nil {
 		m.Body, err = base64.StdEncoding.DecodeString(*d.BodyBase64)

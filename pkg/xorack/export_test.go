@@ -47,7 +47,9 @@ func (s *Store) Extend(ctx context.Context, tag string, inc Incarnation, deadlin
 	return s.extend(ctx, tag, inc, deadline)
 }
 
-func (s *Store) TimeOut(ctx context.Context, c Chain, reason string, seen, now time.Time) (Chain, bool, error) {
+func (s *Store) TimeOut(
+	ctx context.Context, c Chain, reason string, seen, now time.Time,
+) (Chain, bool, error) {
 	return s.timeOut(ctx, c, reason, seen, now)
 }
 
@@ -71,7 +73,9 @@ func (s *Store) Settle(ctx context.Context, c Chain, now time.Time) (Chain, bool
 	return s.settle(ctx, c, now)
 }
 
-func (s *Store) Due(ctx context.Context, shard int, at time.Time, after Pending, limit int) ([]Pending, error) {
+func (s *Store) Due(
+	ctx context.Context, shard int, at time.Time, after Pending, limit int,
+) ([]Pending, error) {
 	return s.due(ctx, shard, at, after, limit)
 }
 

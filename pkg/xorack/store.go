@@ -88,11 +88,13 @@ func (s *Store) settle(ctx context.Context, c Chain, now time.Time) (Chain, bool
 }
 
 // due reads which chains of a part, from 0 to chains.DueShards-1, are due at a time: limit at most,
-// the longest due first, not strongly. after, where it is not the zero Pending, is the last one that
-// was read before.
+// the longest due first, not strongly. after, where it is not the zero Pending, is the last one
+// that was read before.
 //
 // One Query of the index; half a read unit for each 4 KB, about 60 tags.
-func (s *Store) due(ctx context.Context, shard int, at time.Time, after Pending, limit int) ([]Pending, error) {
+func (s *Store) due(
+	ctx context.Context, shard int, at time.Time, after Pending, limit int,
+) ([]Pending, error) {
 	query := ddb.Query{
 		Op: s.table.Op("query due chains"), OfIndex: true, Partition: ddb.Int(int64(shard)),
 		Where: chains.Due.Le(ddb.Millis(at)), Limit: limit,

@@ -102,8 +102,8 @@ func (s *Store) apply(ctx context.Context, w work) (Chain, bool, error) {
 			ddb.Or(chains.Ops.Missing(), chains.Ops.SizeLe(w.Room))), do...)
 }
 
-// fail ends an edge's chain as Failed, if it is not ended, of the same incarnation and of edges, and
-// the edge has not ended. It makes the chain due, and its expiry [chains.Never].
+// fail ends an edge's chain as Failed, if it is not ended, of the same incarnation and of edges,
+// and the edge has not ended. It makes the chain due, and its expiry [chains.Never].
 //
 // Lost response: the repeat finds it Failed with its own LastOp. Another ended it first: theirs
 // stays. We die right after: as with apply.

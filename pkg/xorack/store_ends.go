@@ -38,7 +38,9 @@ func (s *Store) extend(ctx context.Context, tag string, inc Incarnation, deadlin
 // again.
 //
 // One UpdateItem, ALL_NEW.
-func (s *Store) timeOut(ctx context.Context, c Chain, reason string, seen, now time.Time) (Chain, bool, error) {
+func (s *Store) timeOut(
+	ctx context.Context, c Chain, reason string, seen, now time.Time,
+) (Chain, bool, error) {
 	isOverdue := chains.Deadline.Le(ddb.Millis(now))
 	if !seen.IsZero() {
 		isOverdue = ddb.And(chains.Created.Exists(), chains.Seen.Eq(ddb.Millis(seen)))

@@ -1,5 +1,5 @@
-// Package fifo is what SQS FIFO queues and SNS FIFO topics have in common: the entries of a request,
-// and what its answer says of each.
+// Package fifo is what SQS FIFO queues and SNS FIFO topics have in common: the entries of a
+// request, and what its answer says of each.
 package fifo
 
 import (

@@ -14,9 +14,9 @@ import (
 
 // Sink is a queue or a topic.
 type Sink struct {
-	// Target is what requests name it by, and SendBatch makes one.
+	// Target is what requests name it by, and SendBatch makes one to a target.
 	Target    string
-	SendBatch func(ctx context.Context, target string, entries []awscall.Entry) (awscall.Verdicts, error)
+	SendBatch func(context.Context, string, []awscall.Entry) (awscall.Verdicts, error)
 	Limits    kind.Limits
 	// Events means that messages are sent as CloudEvents.
 	Events bool
@@ -54,11 +54,16 @@ func (s *Sink) put(ctx context.Context, entries []awscall.Entry) ([]kind.Refusal
 		f, hasFailed := failed[e.ID]
 		switch {
 		case isTaken && !isSumOf(t.MD5OfMessageBody, e.Body):
-			return nil, fmt.Errorf("%s took a message that was changed on its way: its deduplication id is %s", s.Target, e.DeduplicationID)
+			return nil, fmt.Errorf("%s took a message that was changed on its way: its deduplication id is %s",
+				s.Target, e.DeduplicationID)
 		case hasFailed:
-			refusals = append(refusals, kind.Refusal{Index: i, Code: f.Code, Message: f.Message, Final: f.SenderFault, Away: !f.SenderFault})
+			refusals = append(refusals, kind.Refusal{
+				Index: i, Code: f.Code, Message: f.Message, Final: f.SenderFault, Away: !f.SenderFault,
+			})
 		case !isTaken:
-			refusals = append(refusals, kind.Refusal{Index: i, Code: "NoVerdict", Message: "the answer does not name the message"})
+			refusals = append(refusals, kind.Refusal{
+				Index: i, Code: "NoVerdict", Message: "the answer does not name the message",
+			})
 		}
 	}
 	return refusals, nil

@@ -59,7 +59,8 @@ func TestDocumentsFollow(t *testing.T) {
 			d := sinktest.Decode[span](t, w.JSON)
 			check.That(t, d.From == at && d.To > d.From,
 				"a document from %d to %d follows one to %d", d.From, d.To, at)
-			check.That(t, d.From == w.From && d.To == w.To, "from %d to %d is said of %d to %d", w.From, w.To, d.From, d.To)
+			check.That(t, d.From == w.From && d.To == w.To,
+				"from %d to %d is said of %d to %d", w.From, w.To, d.From, d.To)
 			at = d.To
 			has := map[int64]bool{}
 			for _, m := range d.Messages {

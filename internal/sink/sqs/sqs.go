@@ -24,5 +24,6 @@ func open(t kind.Target, transport http.RoundTripper) (kind.Sink, error) {
 		return nil, err
 	}
 	url := client.Endpoint() + "/" + t.ARN.AccountID + "/" + t.ARN.Resource
-	return &fifo.Sink{Target: url, SendBatch: client.SendBatch, Limits: t.Limits, Events: t.Events}, nil
+	s := fifo.Sink{Target: url, SendBatch: client.SendBatch, Limits: t.Limits, Events: t.Events}
+	return &s, nil
 }

@@ -180,9 +180,10 @@ func TestNotInstalled(t *testing.T) {
 			check.Fails(t, check.Err(sqlmarker.Open(t.Context(), db, s.dialect, "s")), sqlmarker.ErrNotInstalled)
 			check.OK(t, sqlmarker.Install(t.Context(), db, s.dialect))
 			for _, version := range []int{3, 5} {
-				check.Get(db.ExecContext(t.Context(), fmt.Sprint("UPDATE streamsort_marker_layout SET version = ", version)))
+				set := fmt.Sprint("UPDATE streamsort_marker_layout SET version = ", version)
+				check.Get(db.ExecContext(t.Context(), set))
 				err := check.Err(sqlmarker.Open(t.Context(), db, s.dialect, "s"))
-				check.Has(t, fmt.Sprint(err), fmt.Sprintf("version %d, and this program needs 4", version))
+				check.Has(t, err.Error(), fmt.Sprintf("version %d, and this program needs 4", version))
 			}
 			var invalid *cursor.InvalidError
 			for _, stack := range []string{"", strings.Repeat("x", sqlmarker.MaxStack+1)} {

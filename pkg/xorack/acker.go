@@ -102,10 +102,11 @@ func randomOp() (op Op) {
 
 // Base is what package stamps builds on: the table, clock and options of the acker. Nothing else
 // uses it.
-func (a *Acker) Base() *chains.Base {
-	return &chains.Base{
-		Table: a.store.table, Tombstone: a.tombstone, Now: a.now, NewOp: func() [8]byte { return a.newOp() },
-		Schedule: a.scheduleAt,
+func (a *Acker) Base() *chains.Base[Chain] {
+	return &chains.Base[Chain]{
+		Table: a.store.table, Tombstone: a.tombstone, Now: a.now,
+		NewOp:  func() [8]byte { return a.newOp() },
+		Create: a.create, Settle: a.settle, Decoded: a.store.decoded,
 	}
 }
 

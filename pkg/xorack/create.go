@@ -111,7 +111,6 @@ func (a *Acker) Create(ctx context.Context, tag string, options *CreateOptions) 
 		answer.Roots[i] = rootOf(tag, c.Incarnation, i)
 	}
 	answer.Root = answer.Roots[0]
-	a.schedule(there)
 	return answer, nil
 }
 
@@ -163,34 +162,29 @@ func (a *Acker) nextLook(c Chain, now time.Time) time.Time {
 	return next
 }
 
-// create makes the chain, or finds that it was made, and returns it as it stands.
+// create makes the chain, or finds that it was made, and returns it as it stands. It schedules the
+// chain's wake-up.
 func (a *Acker) create(ctx context.Context, c Chain) (Chain, error) {
-	there, created, err := a.store.create(ctx, c)
-	if err != nil || created {
-		return there, err
-	}
-	for {
+	there, made, err := a.store.create(ctx, c)
+	for err == nil && !made {
 		switch {
 		case there.Incarnation == c.Incarnation && (!there.IsCreated() || there.Options == c.Options):
 			// Our own, made before; or it failed before it was created.
-			return there, nil
+			made = true
+			continue
 		case there.HasStamps() && !there.IsCreated() && there.Recorded == Open:
-			return Chain{}, ErrOtherKind // stamps that came before
+			return Chain{}, ErrOtherKind // stamps that came before, of another length than c's
 		case there.Incarnation == c.Incarnation || !a.replaceable(there):
 			return Chain{}, ErrTagExists
 		}
-		seen := there
-		there, created, err = a.store.replace(ctx, c, seen)
-		if err != nil || created {
-			return there, err
-		}
-		if !there.Exists() {
+		there, made, err = a.store.replace(ctx, c, there)
+		if err == nil && !made && !there.Exists() {
 			// Deleted in between, by its expiry.
-			if there, created, err = a.store.create(ctx, c); err != nil || created {
-				return there, err
-			}
+			there, made, err = a.store.create(ctx, c)
 		}
 	}
+	a.schedule(there)
+	return there, err
 }
 
 // replaceable reports whether what is stored under a tag is only what is left of another chain. Our

@@ -43,7 +43,7 @@ type Announce func(context.Context, Chain) error
 //
 // It costs one write and one of the index, and one more with a parent.
 func (a *Acker) Finish(ctx context.Context, c Chain, announce Announce) (bool, error) {
-	c, err := a.settle(ctx, c)
+	c, _, err := a.settle(ctx, c)
 	if err != nil || c.End() == Open || c.Due.IsZero() {
 		return false, err
 	}
@@ -90,12 +90,11 @@ func carriedReason(c Chain) string {
 	return reason
 }
 
-// settle records that a chain of stamps is Done, where its stamps say so and the one who stamped
-// last has not: package stamps.
-func (a *Acker) settle(ctx context.Context, c Chain) (Chain, error) {
+// settle records that a chain of stamps is Done, where its stamps say so and that is not recorded.
+// It returns the chain as it stands, and whether this call recorded it.
+func (a *Acker) settle(ctx context.Context, c Chain) (Chain, bool, error) {
 	if c.Recorded != Open || !c.acked() {
-		return c, nil
+		return c, false, nil
 	}
-	c, _, err := a.store.settle(ctx, c, a.now())
-	return c, err
+	return a.store.settle(ctx, c, a.now())
 }

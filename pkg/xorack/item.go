@@ -26,11 +26,16 @@ func parentValue(parent Edge, sub bool) ddb.Value {
 
 var codec = ddb.NewCodec[Chain]("chain", chains.Layout, chains.Layout)
 
-// encode is the item of a chain of edges at its creation.
+// encode is the item of a chain at its creation.
 func (s *Store) encode(c Chain) ddb.Item {
 	beside := []ddb.Action{chains.Tag.Set(ddb.Text(c.Tag)), chains.DueShard.Set(ddb.Int(chains.DueShardOf(c.Tag)))}
 	if !c.Parent.IsZero() {
 		beside = append(beside, chains.Parent.Set(parentValue(c.Parent, c.Sub)))
+	}
+	if c.HasStamps() {
+		// Each byte that the record does not have makes room for stamps in its first KB.
+		beside = append(beside,
+			chains.Sum.Remove(), chains.Edges.Remove(), chains.Options.Remove(), chains.LastOp.Remove())
 	}
 	return codec.Item(&c, beside...)
 }

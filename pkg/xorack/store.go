@@ -81,10 +81,18 @@ func (s *Store) Chain(ctx context.Context, tag string) (Chain, error) {
 	return c, err
 }
 
-// settle records that a chain of stamps is Done, if it has no other stamps than the caller has
-// seen: [chains.Table.Settle].
+// settle records that a chain of stamps is Done, if it is created, not ended, of c's incarnation,
+// and has as many stamps as c.
+//
+// Lost response, another did it first: it is done. We die right after: the stream's handler and the
+// sweep announce its end.
+//
+// One UpdateItem, ALL_NEW.
 func (s *Store) settle(ctx context.Context, c Chain, now time.Time) (Chain, bool, error) {
-	return s.decoded(s.table.Settle(ctx, c.Tag, c.Incarnation, len(c.Stamps), now))
+	// Only a chain of stamps that is created has an incarnation.
+	asSeen := ddb.And(chains.IsThis(c.Incarnation), chains.Recorded.Missing(), chains.Stamps.SizeEq(len(c.Stamps)))
+	return s.update(ctx, "settle", c.Tag, asSeen,
+		chains.Recorded.Set(ddb.Text(string(Done))), chains.EndedAt.Set(ddb.Millis(now)))
 }
 
 // due reads which chains of a part, from 0 to chains.DueShards-1, are due at a time: limit at most,

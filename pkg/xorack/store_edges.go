@@ -10,8 +10,8 @@ import (
 )
 
 // create makes a chain of c where none was created, none has ended, and what is stored (operations
-// that came before) is of the same incarnation and of edges. Their sums are added; Seen keeps its
-// value.
+// or stamps that came before) is of the same incarnation, and of edges or of stamps as long as c's.
+// Their sums are added, and the stamps put together; Seen keeps its value.
 //
 // Lost response: the repeat finds a chain with our own incarnation and options. Another did it
 // first: the same one, with the same options, is as good as ours. We die right after: a chain that
@@ -26,14 +26,18 @@ func (s *Store) create(ctx context.Context, c Chain) (Chain, bool, error) {
 		case chains.Tag, chains.Version:
 		case chains.Seen:
 			do = append(do, attr.SetIfMissing(value))
-		case chains.Sum, chains.Edges:
+		case chains.Sum, chains.Edges, chains.Stamps:
 			do = append(do, attr.Add(value))
 		default:
 			do = append(do, attr.Set(value))
 		}
 	}
+	isLike := hasEdges
+	if c.HasStamps() {
+		isLike = chains.MayHave(c.StampLen)
+	}
 	return s.upsert(ctx, "create", c.Tag,
-		ddb.And(chains.Created.Missing(), chains.Recorded.Missing(), chains.IsSame(c.Incarnation), hasEdges), do...)
+		ddb.And(chains.Created.Missing(), chains.Recorded.Missing(), chains.IsSame(c.Incarnation), isLike), do...)
 }
 
 // replace stores c in the place of what is left of another chain, if that is still stored: one of

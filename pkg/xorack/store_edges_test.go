@@ -106,6 +106,63 @@ func testReplace(t *testing.T, s *xorack.Store) {
 	answers(t, s, "nothing", xorack.Chain{}, false)(s.Replace(t.Context(), newChain("replace e"), old))
 }
 
+// orphanStamps are stamps that came before their chain, each of two bytes.
+func orphanStamps(t *testing.T, s *xorack.Store, tag string, stamps ...string) xorack.Chain {
+	t.Helper()
+	c := newStamped(tag, stamps...)
+	c.Incarnation, c.Created, c.Due, c.Deadline = xorack.Incarnation{}, time.Time{}, time.Time{}, time.Time{}
+	c.Seen, c.ExpiresOn = at.Add(time.Minute), at.Add(24*time.Hour)
+	return put(t, s, c)
+}
+
+func testCreateStamps(t *testing.T, s *xorack.Store) {
+	create(t, s, newStamped("create stamps a", "mark01aa"))
+	orphan := orphanStamps(t, s, "create stamps b", "mark01bb")
+	want := newStamped("create stamps b", "mark01bb", "mark02cc")
+	want.Seen = orphan.Seen
+	fresh := newStamped("create stamps b", "mark02cc")
+	answers(t, s, "created over it", want, true)(s.Create(t.Context(), fresh))
+}
+
+func testCreateStampsRefused(t *testing.T, s *xorack.Store) {
+	first := create(t, s, newStamped("stamps refused a", "mark01aa"))
+	again := newStamped("stamps refused a", "mark02aa")
+	answers(t, s, "twice", first, false)(s.Create(t.Context(), again))
+	other := newStamped("stamps refused a", "mark02bbb")
+	other.StampLen, other.Incarnation = 3, stranger
+	answers(t, s, "by a stranger", first, false)(s.Create(t.Context(), other))
+
+	orphan := orphanStamps(t, s, "stamps refused b", "mark01aa")
+	other.Tag = "stamps refused b"
+	answers(t, s, "over orphans of another length", orphan, false)(s.Create(t.Context(), other))
+	left, _ := check.Get2(s.Apply(t.Context(), work("stamps refused c", 5, 1)))
+	fresh := newStamped("stamps refused c", "mark01aa")
+	answers(t, s, "over an orphan of edges", left, false)(s.Create(t.Context(), fresh))
+	failed, _ := check.Get2(fail(t, s, "stamps refused d", 1))
+	fresh.Tag = "stamps refused d"
+	answers(t, s, "over a failed one", failed, false)(s.Create(t.Context(), fresh))
+
+	deleted := orphanStamps(t, s, "stamps refused e", "mark01aa")
+	deleted.Recorded, deleted.LastOp = xorack.Deleted, op(5)
+	put(t, s, deleted)
+	fresh.Tag = "stamps refused e"
+	answers(t, s, "after it was deleted", deleted, false)(s.Create(t.Context(), fresh))
+}
+
+func testReplaceByStamps(t *testing.T, s *xorack.Store) {
+	deleted := newStamped("by stamps a", "mark01aa")
+	deleted.Recorded, deleted.LastOp, deleted.Due = xorack.Deleted, op(7), time.Time{}
+	put(t, s, deleted)
+	fresh := newStamped("by stamps a", "mark02bb")
+	fresh.Incarnation = stranger
+	answers(t, s, "deleted", fresh, true)(s.Replace(t.Context(), fresh, deleted))
+	answers(t, s, "repeated", fresh, false)(s.Replace(t.Context(), fresh, deleted))
+
+	orphan, _ := check.Get2(s.Apply(t.Context(), work("by stamps b", 5, 1)))
+	fresh.Tag = "by stamps b"
+	answers(t, s, "an orphan of edges", fresh, true)(s.Replace(t.Context(), fresh, orphan))
+}
+
 func testApply(t *testing.T, s *xorack.Store) {
 	want := create(t, s, newChain("apply a"))
 	want.Sum, want.Edges, want.Ops = sum(130), 3, []xorack.Op{op(7)}
@@ -354,6 +411,12 @@ func testSettle(t *testing.T, s *xorack.Store) {
 	answers(t, s, "repeated", want, false)(s.Settle(t.Context(), want, now))
 	want.Due, want.ExpiresOn = time.Time{}, at.Add(48*time.Hour)
 	answers(t, s, "sealed", want, true)(s.Seal(t.Context(), "settle a", inc, at, at.Add(48*time.Hour)))
+
+	orphan := orphanStamps(t, s, "settle b", "mark01aa", "mark02aa")
+	claimed := orphan
+	claimed.Incarnation = inc
+	answers(t, s, "not created", orphan, false)(s.Settle(t.Context(), claimed, now))
+	answers(t, s, "nothing", xorack.Chain{}, false)(s.Settle(t.Context(), newStamped("settle c"), now))
 }
 
 func testDue(t *testing.T, s *xorack.Store) {

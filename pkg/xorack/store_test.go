@@ -38,6 +38,9 @@ func TestStore(t *testing.T) {
 			{"orphan at zero", testOrphanAtZero},
 			{"create refused", testCreateRefused},
 			{"replace", testReplace},
+			{"create stamps", testCreateStamps},
+			{"create stamps refused", testCreateStampsRefused},
+			{"replace by stamps", testReplaceByStamps},
 			{"apply", testApply},
 			{"apply refused", testApplyRefused},
 			{"a hundred at once", testHundred},
@@ -282,6 +285,14 @@ func writes(t *testing.T) map[string]struct{ before, write func(*xorack.Store) o
 		"replace what was deleted": {deleted, func(s *xorack.Store) outcome {
 			return got(s.Replace(ctx, next, xorack.Chain{Recorded: xorack.Deleted, LastOp: op(7)}))
 		}},
+		"create of stamps": {
+			func(s *xorack.Store) outcome {
+				before := newStamped("t", "mark02aa")
+				before.Incarnation, before.Created = xorack.Incarnation{}, time.Time{}
+				return outcome{err: s.Put(ctx, before)}
+			},
+			func(s *xorack.Store) outcome { return got(s.Create(ctx, newStamped("t", "mark01aa"))) },
+		},
 		"apply":       {created, orphan},
 		"fail":        {created, func(s *xorack.Store) outcome { return got(fail(t, s, "t", 1)) }},
 		"extend":      {created, func(s *xorack.Store) outcome { return got(s.Extend(ctx, "t", inc, over.Add(time.Hour))) }},

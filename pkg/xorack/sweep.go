@@ -140,7 +140,7 @@ func (r *sweepRun) see(ctx context.Context, tag string) (did SweepReport, err er
 func (r *sweepRun) handle(ctx context.Context, c Chain) (did SweepReport, _ Chain, err error) {
 	a := r.acker
 	// A chain of stamps may be acked and nobody has recorded it.
-	if c, err = a.settle(ctx, c); err != nil {
+	if c, _, err = a.settle(ctx, c); err != nil {
 		return did, c, err
 	}
 	if c.End() == Open {

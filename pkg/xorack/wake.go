@@ -22,14 +22,9 @@ func (c Chain) late() time.Time {
 
 // schedule schedules a wake-up for when a chain is late. Parts of a fan end with their tree.
 func (a *Acker) schedule(c Chain) {
-	if late := c.late(); !c.Sub && !late.IsZero() {
-		a.scheduleAt(c.Tag, late)
-	}
-}
-
-func (a *Acker) scheduleAt(tag string, late time.Time) {
-	if a.wakeUp != nil && late.Sub(a.now()) <= scheduleAhead {
-		a.wakeUp(tag, late)
+	late := c.late()
+	if !c.Sub && !late.IsZero() && a.wakeUp != nil && late.Sub(a.now()) <= scheduleAhead {
+		a.wakeUp(c.Tag, late)
 	}
 }
 

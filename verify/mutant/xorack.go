@@ -42,7 +42,7 @@ var ackerMutants = []mutant{
 	bug("acker: end and children in two writes", ackerFolder, ackerSuite.all(),
 		"apply.go", "return a.one(ctx, EndOf(e, children...))", "if r, err := a.one(ctx, EndOf(e)); err != nil || len(children) == 0 {\n\t\treturn r, err\n\t}\n\treturn a.one(ctx, StartOf(e, \"children\", children...))"),
 	bug("acker: create as a put", ackerFolder, ackerSuite.all(),
-		"store_edges.go", "case chains.Sum, chains.Edges:\n\t\t\tdo = append(do, attr.Add(value))", "case chains.Sum:\n\t\t\tdo = append(do, attr.Set(value), chains.Ops.Remove())"),
+		"store_edges.go", "case chains.Sum, chains.Edges, chains.Stamps:\n\t\t\tdo = append(do, attr.Add(value))", "case chains.Sum:\n\t\t\tdo = append(do, attr.Set(value), chains.Ops.Remove())"),
 	bug("acker: failure after the end", ackerFolder, ackerSuite.trace("FailedAfterItTimedOut$"),
 		"store_edges.go", "ddb.And(isOpen, chains.IsSame(e.inc)", "ddb.And(chains.IsSame(e.inc)"),
 	bug("acker: one mark for a merge", ackerFolder, ackerSuite.all(),

@@ -1,9 +1,11 @@
 package stamps
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/subtle"
+	"errors"
 	"slices"
 	"strconv"
 	"time"
@@ -70,14 +72,12 @@ func (o *Options) orDefault() Options {
 // Stamper stamps chains. It may be used by any number of goroutines, and any number of Stampers in
 // any number of processes may work on the same table.
 type Stamper struct {
-	base  *chains.Base
 	store *store
 }
 
 // New returns a Stamper on the table of an acker, with its clock and tombstone.
 func New(acker *xorack.Acker) *Stamper {
-	base := acker.Base()
-	return &Stamper{base, &store{base.Table}}
+	return &Stamper{&store{acker.Base()}}
 }
 
 func validate(tag string, stamp []byte, o Options) error {
@@ -96,7 +96,7 @@ func validate(tag string, stamp []byte, o Options) error {
 }
 
 func (s *Stamper) marked(kind byte, stamp []byte, id string) []byte {
-	op := s.base.NewOp()
+	op := s.store.NewOp()
 	if id != "" {
 		hash := chains.Derive(kind, []byte(id))
 		op = [8]byte(hash[:8])
@@ -121,65 +121,33 @@ func (s *Stamper) Create(ctx context.Context, tag string, stamp []byte, options 
 	}
 	id := o.ID
 	if id == "" {
-		op := s.base.NewOp()
+		op := s.store.NewOp()
 		id = string(op[:])
 	}
-	there, err := s.create(ctx, s.fresh(tag, stamp, id, o.Deadline))
-	if err != nil {
+	there, err := s.store.Create(ctx, s.fresh(tag, stamp, id, o.Deadline))
+	switch {
+	case errors.Is(err, xorack.ErrOtherKind): // stamps that came before
+		return State{}, ErrBufferLengthsUnequal
+	case err != nil:
 		return State{}, err
-	}
-	if there.Recorded == xorack.Open {
-		s.base.Schedule(tag, there.Deadline)
 	}
 	return s.settled(ctx, there)
 }
 
-func (s *Stamper) fresh(tag string, stamp []byte, id string, deadline time.Duration) chain {
-	now := ddb.ToMillis(s.base.Now())
+func (s *Stamper) fresh(tag string, stamp []byte, id string, deadline time.Duration) xorack.Chain {
+	now := ddb.ToMillis(s.store.Now())
 	// The incarnation identifies the options as well: each byte that the record does not have makes
 	// room for stamps in its first KB.
 	hash := chains.Derive(chains.ForStamps, []byte(tag), []byte(id), chains.Number(int(deadline)), stamp)
-	c := chain{xorack.Chain{
+	c := xorack.Chain{
 		Tag: tag, Incarnation: xorack.Incarnation(hash[:8]), StampLen: len(stamp),
 		Stamps: [][]byte{s.marked(chains.ForStamps, stamp, id)}, Created: now, Seen: now,
 		Deadline: ddb.ToMillis(now.Add(deadline)), Due: now.Add(chains.MinLook), ExpiresOn: chains.Never,
-	}}
+	}
 	if c.Deadline.Before(c.Due) {
 		c.Due = c.Deadline
 	}
 	return c
-}
-
-// create makes the chain, or finds that it was made, and returns it as it stands.
-func (s *Stamper) create(ctx context.Context, c chain) (chain, error) {
-	there, created, err := s.store.create(ctx, c)
-	for err == nil && !created {
-		switch {
-		case there.Incarnation == c.Incarnation:
-			return there, nil // our own, made before
-		case there.StampLen > 0 && there.Created.IsZero() && there.Recorded == xorack.Open:
-			return chain{}, ErrBufferLengthsUnequal // stamps that came before
-		case !s.replaceable(there):
-			return chain{}, xorack.ErrTagExists
-		}
-		there, created, err = s.store.replace(ctx, c, there)
-		if err == nil && !created && there.Tag == "" {
-			// Deleted in between, by its expiry.
-			there, created, err = s.store.create(ctx, c)
-		}
-	}
-	return there, err
-}
-
-// replaceable reports whether what is stored under a tag is only what is left of another chain.
-func (s *Stamper) replaceable(c chain) bool {
-	switch {
-	case c.Recorded == xorack.Deleted:
-		return c.Due.IsZero()
-	case c.Created.IsZero():
-		return c.StampLen == 0
-	}
-	return !c.ExpiresOn.After(s.base.Now().Truncate(time.Second))
 }
 
 // Stamp XORs a stamp into a chain's state, once when a piece of work starts and once when it ends,
@@ -193,15 +161,15 @@ func (s *Stamper) Stamp(ctx context.Context, tag string, stamp []byte, options *
 	if err := validate(tag, stamp, o); err != nil {
 		return State{}, err
 	}
-	now := s.base.Now()
+	now := s.store.Now()
 	marked := s.marked(chains.ForStamp, stamp, o.ID)
 	c, added, err := s.store.add(ctx, addition{
-		tag: tag, marked: marked, room: roomFor(len(stamp)) - 1, now: now, orphan: now.Add(s.base.Tombstone),
+		tag: tag, marked: marked, room: roomFor(len(stamp)) - 1, now: now, orphan: now.Add(s.store.Tombstone),
 	})
 	switch {
 	case err != nil:
 		return State{}, err
-	case added, c.has(marked):
+	case added, has(c, marked):
 		return s.settled(ctx, c)
 	case c.Tag != "" && c.StampLen == 0:
 		return State{}, xorack.ErrOtherKind
@@ -211,6 +179,11 @@ func (s *Stamper) Stamp(ctx context.Context, tag string, stamp []byte, options *
 		return State{Stamp: c.XOR(), Acked: c.Recorded == xorack.Done, Outcome: already[c.Recorded]}, nil
 	}
 	return State{}, xorack.ErrChainFull
+}
+
+func has(c xorack.Chain, marked []byte) bool {
+	_, found := slices.BinarySearchFunc(c.Stamps, marked, bytes.Compare)
+	return found
 }
 
 func roomFor(length int) int { return min(xorack.MaxOps, maxStamps/(chains.StampMark+length)) }
@@ -224,18 +197,15 @@ var already = map[xorack.End]xorack.Outcome{
 
 // settled is the state of a chain, and records that it is Done where it is acked. A chain that was
 // acked for a moment only, because a stamp came between, goes on.
-func (s *Stamper) settled(ctx context.Context, c chain) (State, error) {
+func (s *Stamper) settled(ctx context.Context, c xorack.Chain) (State, error) {
+	c, settled, err := s.store.Settle(ctx, c)
 	outcome := xorack.Applied
-	if c.Recorded == xorack.Open && c.acked() {
-		there, settled, err := s.store.settle(ctx, c, s.base.Now())
-		if err != nil {
-			return State{}, err
-		}
-		if c = there; settled {
-			outcome = xorack.Ended
-		}
-	}
-	if c.Recorded == xorack.TimedOut || c.Recorded == xorack.Deleted {
+	switch {
+	case err != nil:
+		return State{}, err
+	case settled:
+		outcome = xorack.Ended
+	case c.Recorded == xorack.TimedOut || c.Recorded == xorack.Deleted:
 		outcome = already[c.Recorded]
 	}
 	state := c.XOR()
@@ -250,8 +220,8 @@ func (s *Stamper) Delete(ctx context.Context, tag string) error {
 	if err := xorack.ValidateTag(tag); err != nil {
 		return err
 	}
-	op, now := s.base.NewOp(), s.base.Now()
-	c, deleted, err := s.store.delete(ctx, tag, op, now, now.Add(s.base.Tombstone))
+	op, now := s.store.NewOp(), s.store.Now()
+	c, deleted, err := s.store.delete(ctx, tag, op, now, now.Add(s.store.Tombstone))
 	switch {
 	case err != nil:
 		return err

@@ -35,8 +35,6 @@ func TestStore(t *testing.T) {
 			test func(*testing.T, *store)
 		}{
 			{"create", testCreate},
-			{"create refused", testCreateRefused},
-			{"replace", testReplace},
 			{"add", testAdd},
 			{"add refused", testAddRefused},
 			{"settle", testSettle},
@@ -61,11 +59,11 @@ var stranger = [8]byte{9, 9, 9, 9, 9, 9, 9, 9}
 func op(n byte) [8]byte { return [8]byte{n} }
 
 // newChain is a chain of stamps of two bytes at its creation, each behind its mark.
-func newChain(tag string, marked ...string) chain {
-	return chain{xorack.Chain{
+func newChain(tag string, marked ...string) xorack.Chain {
+	return xorack.Chain{
 		Tag: tag, Incarnation: inc, StampLen: 2, Stamps: bytesOf(marked...), Created: at,
 		Deadline: at.Add(time.Hour), Seen: at, Due: at.Add(time.Minute), ExpiresOn: chains.Never,
-	}}
+	}
 }
 
 func bytesOf(texts ...string) [][]byte {
@@ -87,17 +85,18 @@ func same[T any](t *testing.T, what string, got, want T) {
 	check.Is(t, cmp.Diff(want, got, cmp.AllowUnexported(xorack.Edge{})), "", what)
 }
 
-func standing(t *testing.T, s *store, tag string) chain {
+func standing(t *testing.T, s *store, tag string) xorack.Chain {
 	t.Helper()
 	a := check.Get(s.Engine.Do(t.Context(), ddb.Get{Op: s.Op("get"), Key: s.Key(tag), Strong: true}))
-	return check.Get(s.decode(a.Item))
+	c, _ := check.Get2(s.Decoded(a.Item, true, nil))
+	return c
 }
 
 // answers fails the test unless a write answers with this chain and this word on whether it changed
 // it, and the chain stands there.
-func answers(t *testing.T, s *store, what string, want chain, changes bool) func(chain, bool, error) {
+func answers(t *testing.T, s *store, what string, want xorack.Chain, changes bool) func(xorack.Chain, bool, error) {
 	t.Helper()
-	return func(got chain, changed bool, err error) {
+	return func(got xorack.Chain, changed bool, err error) {
 		t.Helper()
 		check.OK(t, err)
 		same(t, what+": changed", changed, changes)
@@ -108,14 +107,14 @@ func answers(t *testing.T, s *store, what string, want chain, changes bool) func
 	}
 }
 
-func create(t *testing.T, s *store, c chain) chain {
+func create(t *testing.T, s *store, c xorack.Chain) xorack.Chain {
 	t.Helper()
-	answers(t, s, "create", c, true)(s.create(t.Context(), c))
+	same(t, "created", check.Get(s.Create(t.Context(), c)), c)
 	return c
 }
 
 // edges makes a chain of edges, or what is left of one.
-func edges(t *testing.T, s *store, tag string, also ddb.Fields) chain {
+func edges(t *testing.T, s *store, tag string, also ddb.Fields) xorack.Chain {
 	t.Helper()
 	fields := ddb.Fields{
 		chains.Tag: ddb.Text(tag), chains.Version: ddb.Int(chains.Layout), chains.Incarnation: ddb.Blob(inc[:]), chains.Sum: ddb.Int(5),
@@ -125,70 +124,15 @@ func edges(t *testing.T, s *store, tag string, also ddb.Fields) chain {
 }
 
 func testCreate(t *testing.T, s *store) {
-	create(t, s, newChain("create a", "mark01aa"))
-
-	orphan := chain{xorack.Chain{
-		Tag: "create b", StampLen: 2, Stamps: bytesOf("mark01bb"), Seen: at.Add(time.Minute), ExpiresOn: at.Add(24 * time.Hour),
-	}}
-	answers(t, s, "before creation", orphan, true)(s.add(t.Context(), stamp("create b", "mark01bb")))
-	want := newChain("create b", "mark01bb", "mark02cc")
+	orphan := xorack.Chain{
+		Tag: "create a", StampLen: 2, Stamps: bytesOf("mark01bb"),
+		Seen: at.Add(time.Minute), ExpiresOn: at.Add(24 * time.Hour),
+	}
+	answers(t, s, "before creation", orphan, true)(s.add(t.Context(), stamp("create a", "mark01bb")))
+	want := newChain("create a", "mark01bb", "mark02cc")
 	want.Seen = orphan.Seen
-	answers(t, s, "created over it", want, true)(s.create(t.Context(), newChain("create b", "mark02cc")))
-}
-
-func testCreateRefused(t *testing.T, s *store) {
-	first := create(t, s, newChain("create refused a", "mark01aa"))
-	answers(t, s, "twice", first, false)(s.create(t.Context(), newChain("create refused a", "mark02aa")))
-	other := newChain("create refused a", "mark02bbb")
-	other.StampLen, other.Incarnation = 3, stranger
-	answers(t, s, "by a stranger", first, false)(s.create(t.Context(), other))
-
-	check.Get2(s.add(t.Context(), stamp("create refused b", "mark01aa")))
-	orphan := standing(t, s, "create refused b")
-	other.Tag = "create refused b"
-	answers(t, s, "over orphans of another length", orphan, false)(s.create(t.Context(), other))
-	left := edges(t, s, "create refused c", nil)
-	answers(t, s, "over an orphan of edges", left, false)(s.create(t.Context(), newChain("create refused c", "mark01aa")))
-	failed := edges(t, s, "create refused d", ddb.Fields{chains.Recorded: ddb.Text("FAILED")})
-	answers(t, s, "over a failed one", failed, false)(s.create(t.Context(), newChain("create refused d", "mark01aa")))
-
-	deleted, _ := check.Get2(s.delete(t.Context(), "create refused b", op(5), at, at))
-	answers(t, s, "after it was deleted", deleted, false)(s.create(t.Context(), newChain("create refused b", "mark01aa")))
-}
-
-func testReplace(t *testing.T, s *store) {
-	old := create(t, s, newChain("replace a", "mark01aa"))
-	fresh := newChain("replace a", "mark02bb")
-	fresh.Incarnation = stranger
-	answers(t, s, "a living one", old, false)(s.replace(t.Context(), fresh, old))
-	deleted, _ := check.Get2(s.delete(t.Context(), "replace a", op(7), at, at.Add(48*time.Hour)))
-	unseen := deleted
-	unseen.LastOp = op(8)
-	answers(t, s, "deleted by another", deleted, false)(s.replace(t.Context(), fresh, unseen))
-	answers(t, s, "deleted", fresh, true)(s.replace(t.Context(), fresh, deleted))
-	answers(t, s, "repeated", fresh, false)(s.replace(t.Context(), fresh, deleted))
-
-	expired := ddb.Fields{chains.Created: ddb.Millis(at), chains.ExpiresOn: ddb.Seconds(at)}
-	seen := edges(t, s, "replace b", expired)
-	fresh.Tag, fresh.Created = "replace b", at.Add(-time.Second)
-	answers(t, s, "a second before", seen, false)(s.replace(t.Context(), fresh, seen))
-	fresh.Created = at
-	unseen = seen
-	unseen.Incarnation = stranger
-	answers(t, s, "another than was seen", seen, false)(s.replace(t.Context(), fresh, unseen))
-	answers(t, s, "expired", fresh, true)(s.replace(t.Context(), fresh, seen))
-
-	left := edges(t, s, "replace c", nil)
-	fresh.Tag = "replace c"
-	answers(t, s, "an orphan of edges", fresh, true)(s.replace(t.Context(), fresh, left))
-
-	due := edges(t, s, "replace d", ddb.Fields{
-		chains.Recorded: ddb.Text("DELETED"), chains.LastOp: ddb.Blob([]byte("ateight.")),
-		chains.Due: ddb.Millis(at), chains.DueShard: ddb.Int(chains.DueShardOf("replace d")),
-	})
-	fresh.Tag = "replace d"
-	answers(t, s, "deleted, and not sealed", due, false)(s.replace(t.Context(), fresh, due))
-	answers(t, s, "nothing", chain{}, false)(s.replace(t.Context(), newChain("replace e", "mark01aa"), old))
+	same(t, "created over it", check.Get(s.Create(t.Context(), newChain("create a", "mark02cc"))), want)
+	same(t, "standing", standing(t, s, "create a"), want)
 }
 
 func testAdd(t *testing.T, s *store) {
@@ -215,24 +159,13 @@ func testAddRefused(t *testing.T, s *store) {
 }
 
 func testSettle(t *testing.T, s *store) {
-	now := at.Add(time.Hour)
-	before := create(t, s, newChain("settle a", "mark01aa"))
+	open := create(t, s, newChain("settle a", "mark01aa"))
+	answers(t, s, "not acked", open, false)(s.Settle(t.Context(), open))
 	want, _ := check.Get2(s.add(t.Context(), stamp("settle a", "mark02aa")))
-	answers(t, s, "one stamp too few", want, false)(s.settle(t.Context(), before, now))
-	other := want
-	other.Incarnation = stranger
-	answers(t, s, "of a stranger", want, false)(s.settle(t.Context(), other, now))
-	want.Recorded, want.EndedAt = xorack.Done, now
-	answers(t, s, "settle", want, true)(s.settle(t.Context(), want, now))
-	answers(t, s, "repeated", want, false)(s.settle(t.Context(), want, now))
-	answers(t, s, "and a stamp", want, false)(s.add(t.Context(), stamp("settle a", "mark03aa")))
-
-	check.Get2(s.add(t.Context(), stamp("settle b", "mark01aa")))
-	orphan, _ := check.Get2(s.add(t.Context(), stamp("settle b", "mark02aa")))
-	claimed := orphan
-	claimed.Incarnation = inc
-	answers(t, s, "not created", orphan, false)(s.settle(t.Context(), claimed, now))
-	answers(t, s, "nothing", chain{}, false)(s.settle(t.Context(), newChain("settle c"), now))
+	got, settled := check.Get2(s.Settle(t.Context(), want))
+	same(t, "settled", settled && got.Recorded == xorack.Done, true)
+	answers(t, s, "repeated", got, false)(s.Settle(t.Context(), want))
+	answers(t, s, "and a stamp", got, false)(s.add(t.Context(), stamp("settle a", "mark03aa")))
 }
 
 func testDelete(t *testing.T, s *store) {
@@ -242,7 +175,7 @@ func testDelete(t *testing.T, s *store) {
 	answers(t, s, "delete", want, true)(s.delete(t.Context(), "delete a", op(5), now, expires))
 	answers(t, s, "again", want, false)(s.delete(t.Context(), "delete a", op(6), now, expires))
 	answers(t, s, "and a stamp", want, false)(s.add(t.Context(), stamp("delete a", "mark02aa")))
-	answers(t, s, "nothing", chain{}, false)(s.delete(t.Context(), "delete b", op(5), now, expires))
+	answers(t, s, "nothing", xorack.Chain{}, false)(s.delete(t.Context(), "delete b", op(5), now, expires))
 	left := edges(t, s, "delete c", nil)
 	answers(t, s, "of edges", left, false)(s.delete(t.Context(), "delete c", op(5), now, expires))
 }
@@ -251,26 +184,16 @@ func testDelete(t *testing.T, s *store) {
 // and one of an older layout is not brought to this one.
 func TestNewerLayoutIsNotWritten(t *testing.T) {
 	ctx := t.Context()
-	fresh := newChain("t", "mark01aa")
-	fresh.Incarnation = stranger
-	stamped := func(s *store) (chain, bool, error) { return s.create(ctx, newChain("t", "mark01aa")) }
-	orphan := func(s *store) (chain, bool, error) { return s.add(ctx, stamp("t", "mark02aa")) }
-	deleted := func(s *store) (chain, bool, error) {
-		if _, _, err := stamped(s); err != nil {
-			return chain{}, false, err
-		}
-		return s.delete(ctx, "t", op(7), at, at.Add(time.Hour))
+	stamped := func(s *store) (xorack.Chain, bool, error) {
+		c, err := s.Create(ctx, newChain("t", "mark01aa"))
+		return c, true, err
 	}
+	orphan := func(s *store) (xorack.Chain, bool, error) { return s.add(ctx, stamp("t", "mark02aa")) }
 	for name, c := range map[string]struct {
-		before, write func(*store) (chain, bool, error)
+		before, write func(*store) (xorack.Chain, bool, error)
 	}{
-		"create": {orphan, stamped},
-		"replace": {deleted, func(s *store) (chain, bool, error) {
-			return s.replace(ctx, fresh, chain{xorack.Chain{Recorded: xorack.Deleted, LastOp: op(7)}})
-		}},
 		"add":    {stamped, orphan},
-		"settle": {stamped, func(s *store) (chain, bool, error) { return s.settle(ctx, newChain("t", "mark01aa"), at) }},
-		"delete": {stamped, func(s *store) (chain, bool, error) { return s.delete(ctx, "t", op(1), at, at) }},
+		"delete": {stamped, func(s *store) (xorack.Chain, bool, error) { return s.delete(ctx, "t", op(1), at, at) }},
 	} {
 		for v, refused := range map[int64]bool{0: false, 2: true} {
 			memory := ddb.NewMemory(xorack.Names{}.Tables()...)
@@ -290,9 +213,4 @@ func TestNewerLayoutIsNotWritten(t *testing.T) {
 				"it is deleted, and in the index: %v", items())
 		}
 	}
-}
-
-func FuzzChain(f *testing.F) {
-	s := &store{&chains.Table{}}
-	ddbtest.FuzzCodec(f, codec, s.decode, chains.Version, "tag")
 }

@@ -64,15 +64,8 @@ func IsOver(inc [8]byte, now time.Time) ddb.Cond {
 // IsDeleted asks for a chain that this operation deleted, and for whose end nothing is left to do.
 func IsDeleted(op [8]byte) ddb.Cond { return ddb.And(LastOp.Eq(ddb.Blob(op[:])), Due.Missing()) }
 
-// Settle records that a chain of stamps is done, if it is created, not ended, of this incarnation,
-// and has as many stamps as the caller has seen.
-//
-// Lost response, another did it first: it is done. We die right after: the stream's handler and the
-// sweep announce its end.
-//
-// One UpdateItem, ALL_NEW.
-func (t *Table) Settle(ctx context.Context, tag string, inc [8]byte, stamps int, now time.Time) (ddb.Item, bool, error) {
-	// Only a chain of stamps that is created has an incarnation.
-	return t.Update(ctx, "settle", tag, ddb.And(IsThis(inc), Recorded.Missing(), Stamps.SizeEq(stamps)),
-		Recorded.Set(ddb.Text("DONE")), EndedAt.Set(ddb.Millis(now)))
+// MayHave asks for nothing, or for a chain of stamps of this length.
+func MayHave(length int) ddb.Cond {
+	isAsLong := StampLen.Eq(ddb.Int(int64(length)))
+	return ddb.And(Sum.Missing(), ddb.Or(StampLen.Missing(), isAsLong))
 }

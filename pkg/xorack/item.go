@@ -1,6 +1,8 @@
 package xorack
 
 import (
+	"fmt"
+
 	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/pkg/xorack/internal/chains"
 )
@@ -34,8 +36,9 @@ func (s *Store) encode(c Chain) ddb.Item {
 	}
 	if c.HasStamps() {
 		// Each byte that the record does not have makes room for stamps in its first KB.
-		beside = append(beside,
-			chains.Sum.Remove(), chains.Edges.Remove(), chains.Options.Remove(), chains.LastOp.Remove())
+		for _, ofEdges := range []ddb.Path{chains.Sum, chains.Edges, chains.Options, chains.LastOp} {
+			beside = append(beside, ofEdges.Remove())
+		}
 	}
 	return codec.Item(&c, beside...)
 }
@@ -45,8 +48,21 @@ func decodeChain(it ddb.Item) (Chain, error) {
 	return codec.Decode(it, func(c *Chain, d *ddb.Decoder) {
 		c.Tag = d.Text(chains.Tag)
 		c.Parent, c.Sub = parentOf(d)
-		chains.CheckStamps(d, c.StampLen, c.Stamps)
+		c.checkStamps(d)
 	})
+}
+
+// checkStamps checks the stamps of a chain that is read, each behind its mark, and their length: 0
+// for a chain of edges.
+func (c *Chain) checkStamps(d *ddb.Decoder) {
+	if c.StampLen < 0 {
+		d.Fail(chains.StampLen, "is less than 0")
+	}
+	for _, stamp := range c.Stamps {
+		if bytes := chains.StampMark + c.StampLen; len(stamp) != bytes {
+			d.Fail(chains.Stamps, fmt.Sprintf("has a member that is not of %d bytes", bytes))
+		}
+	}
 }
 
 // parentOf reads the edge of another chain that ends with this one.

@@ -90,8 +90,9 @@ func (s *Store) Chain(ctx context.Context, tag string) (Chain, error) {
 // One UpdateItem, ALL_NEW.
 func (s *Store) settle(ctx context.Context, c Chain, now time.Time) (Chain, bool, error) {
 	// Only a chain of stamps that is created has an incarnation.
-	asSeen := ddb.And(chains.IsThis(c.Incarnation), chains.Recorded.Missing(), chains.Stamps.SizeEq(len(c.Stamps)))
-	return s.update(ctx, "settle", c.Tag, asSeen,
+	hasNoOther := chains.Stamps.SizeEq(len(c.Stamps))
+	return s.update(ctx, "settle", c.Tag,
+		ddb.And(chains.IsThis(c.Incarnation), chains.Recorded.Missing(), hasNoOther),
 		chains.Recorded.Set(ddb.Text(string(Done))), chains.EndedAt.Set(ddb.Millis(now)))
 }
 

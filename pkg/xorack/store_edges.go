@@ -36,8 +36,9 @@ func (s *Store) create(ctx context.Context, c Chain) (Chain, bool, error) {
 	if c.HasStamps() {
 		isLike = chains.MayHave(c.StampLen)
 	}
+	isSame := chains.IsSame(c.Incarnation)
 	return s.upsert(ctx, "create", c.Tag,
-		ddb.And(chains.Created.Missing(), chains.Recorded.Missing(), chains.IsSame(c.Incarnation), isLike), do...)
+		ddb.And(chains.Created.Missing(), chains.Recorded.Missing(), isSame, isLike), do...)
 }
 
 // replace stores c in the place of what is left of another chain, if that is still stored: one of

@@ -12,9 +12,9 @@
 //
 // # What is stored
 //
-// An item a chain, in the chains' table. The requests are this package's own, since no chain has
-// both edges and stamps; the table is one, so that one stream's handler, one sweep and one alarm
-// handle the ends of all chains. A chain has these of the attributes that package xorack lists:
+// An item a chain, in the chains' table. A stamp and a delete are requests of this package's own,
+// since no chain has both edges and stamps; the table is one, so that one stream's handler, one
+// sweep and one alarm handle the ends of all chains. A chain has these of the attributes that package xorack lists:
 //
 //	tag, v, inc, created, deadline, seen, dueShard, due, st, reason, endedAt, lastOp, expiresOn
 //

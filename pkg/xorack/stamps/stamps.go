@@ -164,7 +164,8 @@ func (s *Stamper) Stamp(ctx context.Context, tag string, stamp []byte, options *
 	now := s.store.Now()
 	marked := s.marked(chains.ForStamp, stamp, o.ID)
 	c, added, err := s.store.add(ctx, addition{
-		tag: tag, marked: marked, room: roomFor(len(stamp)) - 1, now: now, orphan: now.Add(s.store.Tombstone),
+		tag: tag, marked: marked, room: roomFor(len(stamp)) - 1,
+		now: now, orphan: now.Add(s.store.Tombstone),
 	})
 	switch {
 	case err != nil:

@@ -33,8 +33,9 @@ type addition struct {
 // One UpdateItem, ALL_NEW.
 func (s *store) add(ctx context.Context, w addition) (xorack.Chain, bool, error) {
 	length := len(w.marked) - chains.StampMark
+	hasRoom := ddb.Or(chains.Stamps.Missing(), chains.Stamps.SizeLe(w.room))
 	return s.Decoded(s.Upsert(ctx, "stamp", w.tag,
-		ddb.And(chains.Recorded.Missing(), chains.MayHave(length), ddb.Or(chains.Stamps.Missing(), chains.Stamps.SizeLe(w.room))),
+		ddb.And(chains.Recorded.Missing(), chains.MayHave(length), hasRoom),
 		chains.StampLen.Set(ddb.Int(int64(length))), chains.Seen.Set(ddb.Millis(w.now)),
 		chains.ExpiresOn.SetIfMissing(ddb.Seconds(w.orphan)), chains.Stamps.Add(ddb.Blobs(w.marked))))
 }
@@ -46,9 +47,12 @@ func (s *store) add(ctx context.Context, w addition) (xorack.Chain, bool, error)
 // die right after: nothing is left to do.
 //
 // One UpdateItem, ALL_NEW; 1 write unit of the index.
-func (s *store) delete(ctx context.Context, tag string, op [8]byte, now, expires time.Time) (xorack.Chain, bool, error) {
+func (s *store) delete(
+	ctx context.Context, tag string, op [8]byte, now, expires time.Time,
+) (xorack.Chain, bool, error) {
 	deleted := ddb.Text(string(xorack.Deleted))
-	return s.Decoded(s.Update(ctx, "delete stamps", tag, ddb.And(chains.StampLen.Exists(), chains.Recorded.Ne(deleted)),
+	isLeft := ddb.And(chains.StampLen.Exists(), chains.Recorded.Ne(deleted))
+	return s.Decoded(s.Update(ctx, "delete stamps", tag, isLeft,
 		chains.Recorded.Set(deleted), chains.LastOp.Set(ddb.Blob(op[:])), chains.EndedAt.Set(ddb.Millis(now)),
 		chains.ExpiresOn.Set(ddb.Seconds(expires)), chains.Due.Remove(), chains.DueShard.Remove()))
 }

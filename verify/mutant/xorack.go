@@ -52,7 +52,7 @@ var ackerMutants = []mutant{
 	bug("acker: sealed before it is announced", ackerFolder, ackerSuite.all(),
 		"finish.go", "if announce != nil && !c.Sub {", "if _, _, err := a.store.seal(ctx, c.Tag, c.Incarnation, c.Ended(), a.now().Add(a.tombstone)); err != nil {\n\t\treturn false, err\n\t}\n\tif announce != nil && !c.Sub {"),
 	bug("acker: an end takes a request more than there is time for", ackerFolder, ackerSuite.schedule("nested, 3 requests"),
-		"finish.go", "\tc, err := a.settle(ctx, c)\n\tif err != nil || c.End() == Open || c.Due.IsZero() {", "\t_, _ = a.store.Chain(ctx, c.Tag)\n\tc, err := a.settle(ctx, c)\n\tif err != nil || c.End() == Open || c.Due.IsZero() {"),
+		"finish.go", "\tc, _, err := a.settle(ctx, c)\n\tif err != nil || c.End() == Open || c.Due.IsZero() {", "\t_, _ = a.store.Chain(ctx, c.Tag)\n\tc, _, err := a.settle(ctx, c)\n\tif err != nil || c.End() == Open || c.Due.IsZero() {"),
 	bug("acker: part of a fan announced by nobody, as its whole", ackerFolder, ackerSuite.schedule("nested"),
 		"finish.go", "if announce != nil && !c.Sub {", "if announce != nil && c.Parent.IsZero() {"),
 	bug("acker: fan without its children", ackerFolder, ackerSuite.schedule("fan"),

@@ -35,6 +35,7 @@ func TestStore(t *testing.T) {
 			test func(*testing.T, *store)
 		}{
 			{"create", testCreate},
+			{"create refused", testCreateRefused},
 			{"add", testAdd},
 			{"add refused", testAddRefused},
 			{"settle", testSettle},
@@ -133,6 +134,36 @@ func testCreate(t *testing.T, s *store) {
 	want.Seen = orphan.Seen
 	same(t, "created over it", check.Get(s.Create(t.Context(), newChain("create a", "mark02cc"))), want)
 	same(t, "standing", standing(t, s, "create a"), want)
+}
+
+// refuses fails the test unless a create is answered with this error and leaves the chain.
+func refuses(t *testing.T, s *store, left, c xorack.Chain, want error) {
+	t.Helper()
+	check.Fails(t, check.Err(s.Create(t.Context(), c)), want)
+	same(t, "standing", standing(t, s, c.Tag), left)
+}
+
+func testCreateRefused(t *testing.T, s *store) {
+	first := create(t, s, newChain("refused a", "mark01aa"))
+	again := newChain("refused a", "mark02aa")
+	same(t, "twice", check.Get(s.Create(t.Context(), again)), first)
+	other := newChain("refused a", "mark02bbb")
+	other.StampLen, other.Incarnation = 3, stranger
+	refuses(t, s, first, other, xorack.ErrTagExists)
+
+	check.Get2(s.add(t.Context(), stamp("refused b", "mark01aa")))
+	other.Tag = "refused b"
+	refuses(t, s, standing(t, s, "refused b"), other, xorack.ErrOtherKind)
+	failed := edges(t, s, "refused c", ddb.Fields{chains.Recorded: ddb.Text("FAILED")})
+	other.Tag = "refused c"
+	check.Get(s.Create(t.Context(), other))
+	same(t, "in the place of edges", standing(t, s, failed.Tag), other)
+
+	left := edges(t, s, "refused d", nil)
+	same(t, "over edges", check.Get(s.Create(t.Context(), newChain(left.Tag, "mark01aa"))), left)
+
+	check.Get2(s.delete(t.Context(), "refused b", op(5), at, at))
+	create(t, s, newChain("refused b", "mark02aa"))
 }
 
 func testAdd(t *testing.T, s *store) {

@@ -276,6 +276,8 @@ func TestText(t *testing.T) {
 func TestTooDeepIsReportedSo(t *testing.T) {
 	for document, want := range map[string]invalid.Code{
 		`{"body":` + strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001) + `}`: invalid.OutOfRange,
+		`{"body":` + strings.Repeat("[", 10_000):                                     invalid.OutOfRange,
+		`{"body":` + strings.Repeat("[", 9_999):                                      invalid.Malformed,
 		`{"a\"":"` + strings.Repeat("[", 10_001) + `","b":x}`:                        invalid.Malformed,
 		`{"a":[` + strings.Repeat("[],", 10_001) + `x]}`:                             invalid.Malformed,
 	} {

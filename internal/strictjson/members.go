@@ -147,9 +147,6 @@ func IsArray(raw []byte) bool { return First(raw) == '[' }
 
 func malformed(problem string) error { return invalid.New(invalid.Malformed, "", problem) }
 
-// maxDepth is how deep encoding/json reads.
-const maxDepth = 10_000
-
 func check(raw []byte) error {
 	if json.Valid(raw) {
 		return nil
@@ -157,7 +154,7 @@ func check(raw []byte) error {
 	var syntax *json.SyntaxError
 	err := json.Unmarshal(raw, new(json.RawMessage))
 	switch {
-	case isDeeper(raw, maxDepth):
+	case strings.HasSuffix(err.Error(), "exceeded max depth"): // which has no name in encoding/json
 		return invalid.New(invalid.OutOfRange, "", "is nested deeper than 10,000 levels")
 	case errors.As(err, &syntax) && syntax.Offset == int64(len(raw)) && strings.HasPrefix(err.Error(), "unexpected end"):
 		return malformed("is broken JSON: it ends too early")
@@ -165,28 +162,6 @@ func check(raw []byte) error {
 		return malformed("has more after the end of the JSON value")
 	}
 	return malformed("is broken JSON: " + err.Error())
-}
-
-// isDeeper reports whether arrays and objects are nested deeper than this. encoding/json has no
-// name for such an error.
-func isDeeper(raw []byte, depth int) bool {
-	within, quoted := 0, false
-	for i := 0; i < len(raw); i++ {
-		switch b := raw[i]; {
-		case quoted && b == '\\':
-			i++
-		case b == '"':
-			quoted = !quoted
-		case quoted:
-		case b == '[', b == '{':
-			if within++; within > depth {
-				return true
-			}
-		case b == ']', b == '}':
-			within--
-		}
-	}
-	return false
 }
 
 // Take takes the member of a name out of a document's members; nil if absent.

@@ -1,7 +1,6 @@
 package dedup
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"time"
@@ -9,36 +8,18 @@ import (
 	"github.com/streamsort/streamsort/internal/ddb"
 )
 
-type verdict int
+// mismatch is the status of a row that was completed or begun with another payload than the
+// caller's.
+const mismatch Status = "mismatch"
 
-const (
-	free        verdict = iota // nobody has it: claim
-	expired                    // as if there were no row: replace
-	done                       // completed, with a result or an error
-	running                    // somebody has it: wait
-	mismatch                   // completed or begun with another payload
-	quarantined                // claimed as often as it may be
-)
-
-// judge says what a row means at this moment to a caller with this payload. The order of the checks
-// matters: an expired row's payload does not count, and neither a remembered result nor a running
-// effect is for another payload.
-func (d *Deduplicator[ID, R]) judge(r Row, payload []byte, now time.Time) verdict {
-	switch {
-	case !r.Exists():
-		return free
-	case r.expired(now):
-		return expired
-	case payload != nil && r.Payload != nil && !bytes.Equal(payload, r.Payload):
+// judge is what a row is at this moment to a caller with this payload: an expired row's payload
+// does not count, and neither a remembered result nor a running effect is for another payload.
+func (d *Deduplicator[ID, R]) judge(r Row, payload []byte, now time.Time) Status {
+	status := r.status(now, d.options.Margin, int64(d.options.MaxAttempts))
+	if status != NotStarted && status != Expired && d.matches(r, payload) != nil {
 		return mismatch
-	case r.completed():
-		return done
-	case r.running(now, d.options.Margin):
-		return running
-	case d.options.MaxAttempts > 0 && r.Attempt >= int64(d.options.MaxAttempts):
-		return quarantined
 	}
-	return free
+	return status
 }
 
 // remembered is a completed row and its result, encoded.
@@ -74,22 +55,22 @@ func (d *Deduplicator[ID, R]) acquire(ctx context.Context, a *request) (_ rememb
 	}
 	for {
 		now := ddb.ToMillis(d.options.Now())
-		means := d.judge(r, a.payload, now)
-		a.met = a.met || means == done || means == running
-		switch means {
-		case free, expired:
+		status := d.judge(r, a.payload, now)
+		a.met = a.met || status == Completed || status == Running
+		switch status {
+		case NotStarted, Expired, TimedOut, Failed:
 			if r, mine, err = d.claim(ctx, a, r, now); err != nil || mine {
 				return remembered{}, r, mine, err
 			}
 			// The stored row is judged by the time of the claim: if that refused it as running, it
 			// is running.
-			if d.judge(r, a.payload, now) == running {
+			if d.judge(r, a.payload, now) == Running {
 				a.met = true
 				r, err = d.wait(ctx, a, r)
 			}
-		case running:
+		case Running:
 			r, err = d.wait(ctx, a, r)
-		case done:
+		case Completed:
 			d.pace.learn(r)
 			found, err := d.fetch(ctx, r)
 			if !errors.Is(err, errResultGone) {
@@ -105,8 +86,8 @@ func (d *Deduplicator[ID, R]) acquire(ctx context.Context, a *request) (_ rememb
 			}
 			r = again
 		case mismatch:
-			return remembered{}, Row{}, false, &PayloadMismatchError{Key: a.key}
-		case quarantined:
+			return remembered{}, Row{}, false, d.matches(r, a.payload)
+		case Quarantined:
 			d.note(ctx, EventQuarantined, r)
 			return remembered{}, Row{}, false, &QuarantinedError{Key: a.key, Attempts: r.Attempt, Last: r.Error}
 		}
@@ -127,7 +108,8 @@ func (d *Deduplicator[ID, R]) firstLook(ctx context.Context, a *request) (Row, e
 	if err != nil || d.cache.forgot(r) {
 		return Row{}, err
 	}
-	if means := d.judge(r, a.payload, d.options.Now()); means == done || means == running {
+	status := d.judge(r, a.payload, d.options.Now())
+	if status == Completed || status == Running {
 		return r, nil
 	}
 	return Row{}, nil
@@ -200,9 +182,9 @@ func (d *Deduplicator[ID, R]) wait(ctx context.Context, a *request, seen Row) (f
 			r = seen
 		}
 		switch d.judge(r, a.payload, d.options.Now()) {
-		case running:
+		case Running:
 			seen = r
-		case done:
+		case Completed:
 			d.note(ctx, EventWaited, r)
 			return r, nil
 		default:

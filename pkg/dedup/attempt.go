@@ -34,29 +34,31 @@ func (d *Deduplicator[ID, R]) TryStart(ctx context.Context, id ID, payload ...[]
 	if d.off {
 		return Start[ID, R]{Attempt: &Attempt[ID, R]{d: d, run: Run{Key: k}}}, nil
 	}
-	ctx, end := d.begin(ctx, "try_start", k)
-	defer func() { end(err) }()
 	a := request{key: k, payload: payloadHash(payload)}
-	found, err := d.enter(ctx, &a)
-	if err != nil {
-		return start, err
-	}
-	if a.shared != nil {
-		defer d.flights.end(k, a.shared)
+	ctx, end := d.begin(ctx, "try_start", k)
+	defer func() { d.flights.end(k, a.shared); end(err) }()
+	return d.start(ctx, &a)
+}
+
+// start makes the caller the owner of a key, or finds how its effect ended. Where the caller is the
+// one of its process that asks (a.shared), it ends the flight, whatever comes back.
+func (d *Deduplicator[ID, R]) start(ctx context.Context, a *request) (s Start[ID, R], err error) {
+	found, err := d.enter(ctx, a)
+	if err == nil && a.shared != nil {
 		var r Row
 		var mine bool
-		found, r, mine, err = d.acquire(ctx, &a)
-		if err != nil {
-			return start, err
+		if found, r, mine, err = d.acquire(ctx, a); mine {
+			return Start[ID, R]{Attempt: d.attempt(r)}, err
 		}
-		if mine {
-			return Start[ID, R]{Attempt: d.attempt(r)}, nil
+		if err == nil {
+			a.shared.found = found
+			d.cache.put(found, d.options.Now())
 		}
-		a.shared.found = found
-		d.cache.put(found, d.options.Now())
 	}
-	start.Duplicate, err = d.replay(ctx, found)
-	return start, err
+	if err == nil {
+		s.Duplicate, err = d.replay(ctx, found)
+	}
+	return s, err
 }
 
 // Attempt is the right to run an effect, until its lease is over and another caller takes it. End

@@ -63,8 +63,11 @@ func (f *flights) join(k Key, now time.Time, margin time.Duration) (*flight, boo
 	return own, true
 }
 
-// end ends the caller's own flight: those who wait for it go on.
+// end ends the caller's own flight, if it has one: those who wait for it go on.
 func (f *flights) end(k Key, own *flight) {
+	if own == nil {
+		return
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.of[k] == own {

@@ -39,29 +39,15 @@ func (d *Deduplicator[ID, R]) Once(ctx context.Context, id ID, effect func(conte
 	if err != nil {
 		return out, err
 	}
-	ctx, end := d.begin(ctx, "once", k)
-	defer func() { end(err) }()
 	a := request{key: k, payload: payloadHash(payload)}
-	found, err := d.enter(ctx, &a)
-	switch {
-	case err != nil:
-		return out, err
-	case a.shared == nil:
-		return d.replay(ctx, found)
+	ctx, end := d.begin(ctx, "once", k)
+	defer func() { d.flights.end(k, a.shared); end(err) }()
+	started, err := d.start(ctx, &a)
+	if err != nil || started.Attempt == nil {
+		return started.Duplicate, err
 	}
-	defer d.flights.end(k, a.shared)
-	found, r, mine, err := d.acquire(ctx, &a)
-	switch {
-	case err != nil:
-		return out, err
-	case !mine:
-		a.shared.found = found
-		d.cache.put(found, d.options.Now())
-		return d.replay(ctx, found)
-	}
-	attempt := d.attempt(r)
-	out, err = d.run(ctx, attempt, effect)
-	a.shared.found = attempt.remembered
+	out, err = d.run(ctx, started.Attempt, effect)
+	a.shared.found = started.Attempt.remembered
 	return out, err
 }
 

@@ -18,7 +18,7 @@ var dedupMutants = []mutant{
 	bug("expired and claimed in one update", dedupFolder, dedupSuite.all(),
 		"table_writes.go", `ddb.Or(attrID.Missing(), ddb.And`, `ddb.Or(attrID.Missing(), attrValidUntil.Le(ddb.Millis(c.Now)), ddb.And`),
 	bug("effect runs when the wait ends", dedupFolder, dedupSuite.all(),
-		"acquire.go", "== running {\n\t\t\t\ta.met = true\n\t\t\t\tr, err = d.wait(ctx, a, r)\n", "== running {\n\t\t\t\theld := r\n\t\t\t\tif r, err = d.wait(ctx, a, r); err != nil {\n\t\t\t\t\treturn remembered{}, held, true, nil\n\t\t\t\t}\n"),
+		"acquire.go", "== Running {\n\t\t\t\ta.met = true\n\t\t\t\tr, err = d.wait(ctx, a, r)\n", "== Running {\n\t\t\t\theld := r\n\t\t\t\tif r, err = d.wait(ctx, a, r); err != nil {\n\t\t\t\t\treturn remembered{}, held, true, nil\n\t\t\t\t}\n"),
 	bug("fence restarts at 1", dedupFolder, dedupSuite.schedule("deleted by TTL, clocks far apart"),
 		"table_writes.go", `PlusFrom(ddb.Millis(c.Now), 1)`, `PlusFrom(ddb.Int(0), 1)`),
 }

@@ -1,7 +1,6 @@
 package ddb
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -136,16 +135,11 @@ func (c Cond) shapes(by string) string {
 
 // shape is the path without the keys and indexes that are numbers.
 func (p Path) shape() string {
-	var out strings.Builder
-	for i, step := range p.Steps() {
-		name := step.Name
-		if step.IsIndex || strings.Trim(name, "0123456789") == "" {
-			name = "*"
+	steps := p.steps()
+	for i, step := range steps {
+		if strings.Trim(step, indexMark+"0123456789") == "" {
+			steps[i] = "*"
 		}
-		if i > 0 {
-			name = "." + name
-		}
-		fmt.Fprint(&out, name)
 	}
-	return out.String()
+	return strings.Join(steps, ".")
 }

@@ -1,7 +1,6 @@
 package ddb
 
 import (
-	"iter"
 	"strconv"
 	"strings"
 )
@@ -22,40 +21,21 @@ func (p Path) At(name string) Path { return p + stepMark + Path(name) }
 // Index is the element of a list, from 0.
 func (p Path) Index(at int) Path { return p + stepMark + indexMark + Path(strconv.Itoa(at)) }
 
-// Step is one step of a path: the name of an attribute or of a map's element, or the index of a
-// list's.
-type Step struct {
-	Name    string
-	Index   int
-	IsIndex bool
-}
-
-// Steps are the steps of a path.
-func (p Path) Steps() iter.Seq2[int, Step] {
-	return func(yield func(int, Step) bool) {
-		for i, rest := 0, p; rest != ""; i++ {
-			var name string
-			name, rest = rest.cut()
-			at, isIndex := indexOf(name)
-			if !yield(i, Step{name, at, isIndex}) {
-				return
-			}
-		}
-	}
-}
-
 // String is the path as an expression shows it, with names for placeholders.
-func (p Path) String() string {
+func (p Path) String() string { return p.Render(func(name string) string { return name }) }
+
+// Render is the path as an expression has it, with what stands there for each name.
+func (p Path) Render(name func(string) string) string {
 	var out strings.Builder
-	for i, step := range p.Steps() {
-		switch {
-		case step.IsIndex:
-			out.WriteString("[" + strconv.Itoa(step.Index) + "]")
+	for step := range strings.SplitSeq(string(p), stepMark) {
+		if at, isIndex := indexOf(step); isIndex {
+			out.WriteString("[" + strconv.Itoa(at) + "]")
 			continue
-		case i > 0:
-			out.WriteString(".")
 		}
-		out.WriteString(step.Name)
+		if out.Len() > 0 {
+			out.WriteByte('.')
+		}
+		out.WriteString(name(step))
 	}
 	return out.String()
 }

@@ -54,20 +54,10 @@ func (x *expression) projection(only []ddb.Path) *string {
 }
 
 // path writes the placeholders of a path.
-func (x *expression) path(p ddb.Path) {
-	for i, step := range p.Steps() {
-		switch {
-		case step.IsIndex:
-			x.write("[", strconv.Itoa(step.Index), "]")
-			continue
-		case i > 0:
-			x.write(".")
-		}
-		x.name(step.Name)
-	}
-}
+func (x *expression) path(p ddb.Path) { x.write(p.Render(x.name)) }
 
-func (x *expression) name(name string) {
+// name is the placeholder of a name.
+func (x *expression) name(name string) string {
 	at := slices.Index(x.known, name)
 	if at < 0 {
 		at = len(x.known)
@@ -77,7 +67,7 @@ func (x *expression) name(name string) {
 		}
 		x.names["#n"+strconv.Itoa(at)] = name
 	}
-	x.write("#n", strconv.Itoa(at))
+	return "#n" + strconv.Itoa(at)
 }
 
 // value writes the placeholder of a value, or the path that it refers to.

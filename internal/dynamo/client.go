@@ -1,5 +1,5 @@
 // Package dynamo is the one place that knows how to reach DynamoDB: it builds the client from the
-// environment ([New]), says in few words what went wrong ([Translate], [ConditionFailed]), and
+// environment ([New]), says in few words what went wrong ([Translate]), and
 // makes tables from their definitions ([CreateTable]). Package streams has the client of the
 // streams' API, which no function calls: Lambda reads the streams.
 //
@@ -14,7 +14,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
@@ -31,14 +30,6 @@ type Options struct {
 	Transport http.RoundTripper
 	// MaxAttempts is how often the SDK makes a request at most, 3 where it is 0.
 	MaxAttempts int
-}
-
-// retryer is the SDK's own, with its back-off: a write whose response was lost is repeated by it,
-// which every write here is made for.
-func retryer(attempts int) aws.Retryer {
-	return retry.NewStandard(func(o *retry.StandardOptions) {
-		o.MaxAttempts = cmp.Or(attempts, retry.DefaultMaxAttempts)
-	})
 }
 
 // HTTPClient keeps enough connections open for a group put's parallel writes: net/http keeps two,
@@ -99,6 +90,10 @@ func New(options *Options) (*dynamodb.Client, error) {
 		Credentials:  s.Credentials,
 		BaseEndpoint: s.Endpoint,
 		HTTPClient:   HTTPClient(options.Transport),
-		Retryer:      retryer(options.MaxAttempts),
+		// The SDK's own, with its back-off: it repeats a write whose response was lost, which every
+		// write here is made for.
+		Retryer: retry.NewStandard(func(o *retry.StandardOptions) {
+			o.MaxAttempts = cmp.Or(options.MaxAttempts, retry.DefaultMaxAttempts)
+		}),
 	}), nil
 }

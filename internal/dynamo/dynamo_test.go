@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -47,10 +48,10 @@ func TestOnServers(t *testing.T) {
 		}
 		check.OK(t, table.Create(t.Context(), client, definition))
 		check.OK(t, put(t.Context(), client, definition.Name, "first"))
-		there, failed := dynamo.ConditionFailed(put(t.Context(), client, definition.Name, "second"))
-		if v, ok := there["v"].(*types.AttributeValueMemberS); !failed || !ok || v.Value != "first" {
-			t.Errorf("a put over another: failed %v, item %v", failed, there)
-		}
+		second := put(t.Context(), client, definition.Name, "second")
+		failed, is := errors.AsType[*types.ConditionalCheckFailedException](second)
+		check.That(t, is && reflect.DeepEqual(failed.Item["v"], &types.AttributeValueMemberS{Value: "first"}),
+			"a put over another: error %v", second)
 		check.Fails(t, dynamo.Translate(t.Context(), put(t.Context(), client, definition.Name+"-other", "x")), ddb.ErrNoTable)
 		large := dynamo.Translate(t.Context(), put(t.Context(), client, definition.Name, strings.Repeat("x", 401*1024)))
 		check.That(t, errors.Is(large, ddb.ErrTooLarge), "an item over 400 KB: error %v", large)
@@ -99,8 +100,6 @@ func TestTranslate(t *testing.T) {
 		t.Errorf("an ended context: error %v", err)
 	}
 	check.That(t, dynamo.Translate(t.Context(), nil) == nil, "nil became an error")
-	_, failed := dynamo.ConditionFailed(nil)
-	check.That(t, !failed, "nil is a failed condition")
 }
 
 // timedOut is the error of a put whose response comes too late for the client, or for the context.

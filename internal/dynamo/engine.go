@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -71,8 +72,8 @@ func onFailure(condition ddb.Cond) types.ReturnValuesOnConditionCheckFailure {
 
 // wrote is the answer to a write; of a failed condition, the item that failed it.
 func wrote(there map[string]types.AttributeValue, capacity *types.ConsumedCapacity, err error) (ddb.Answer, error) {
-	if there, failed := ConditionFailed(err); failed {
-		return ddb.Answer{Item: FromSDK(there)}, nil
+	if failed, is := errors.AsType[*types.ConditionalCheckFailedException](err); is {
+		return ddb.Answer{Item: FromSDK(failed.Item)}, nil
 	}
 	if err != nil {
 		return ddb.Answer{}, err
@@ -174,7 +175,7 @@ func (e *Engine) scan(ctx context.Context, r ddb.Scan) (ddb.Answer, error) {
 	var x expression
 	in := &dynamodb.ScanInput{
 		TableName: &r.Table.Name, FilterExpression: x.condition(r.Filter), Limit: limit(r.Limit),
-		ExpressionAttributeNames: x.names, ExpressionAttributeValues: x.values, ReturnConsumedCapacity: e.capacity(),
+		ReturnConsumedCapacity: e.capacity(),
 	}
 	in.ExpressionAttributeNames, in.ExpressionAttributeValues = x.names, x.values
 	if r.Segments > 0 {

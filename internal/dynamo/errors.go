@@ -8,24 +8,10 @@ import (
 	"strings"
 
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 
 	"github.com/streamsort/streamsort/internal/ddb"
 )
-
-// ConditionFailed reports whether the condition of a write did not hold, and the item that is
-// stored: empty if absent. The request must ask for ReturnValuesOnConditionCheckFailure: ALL_OLD.
-func ConditionFailed(err error) (map[string]types.AttributeValue, bool) {
-	var failed *types.ConditionalCheckFailedException
-	if !errors.As(err, &failed) {
-		return nil, false
-	}
-	if failed.Item == nil {
-		return map[string]types.AttributeValue{}, true
-	}
-	return failed.Item, true
-}
 
 // Translate adds to an error of the SDK the one of package ddb that says what it means, if there is
 // one; the SDK's stays inside. The error of an ended context stays as it is. nil stays nil.

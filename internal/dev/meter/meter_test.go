@@ -1,6 +1,8 @@
 package meter
 
 import (
+	"errors"
+
 	"fmt"
 	"strings"
 	"testing"
@@ -35,7 +37,7 @@ func TestCountsByTheRules(t *testing.T) {
 				TableName: &name, Item: it, ConditionExpression: aws.String("attribute_not_exists(p)"),
 				ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 			})
-			if _, failed := dynamo.ConditionFailed(err); failed {
+			if _, failed := errors.AsType[*types.ConditionalCheckFailedException](err); failed {
 				return nil
 			}
 			return err

@@ -16,15 +16,10 @@ func New(endpoint string) (*dynamodbstreams.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return With(s), nil
-}
-
-// With returns a client with these settings.
-func With(s awsenv.Settings) *dynamodbstreams.Client {
 	return dynamodbstreams.New(dynamodbstreams.Options{
 		Region:       s.Region,
 		Credentials:  s.Credentials,
 		BaseEndpoint: s.Endpoint,
 		HTTPClient:   dynamo.HTTPClient(nil),
-	})
+	}), nil
 }

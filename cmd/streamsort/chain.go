@@ -14,7 +14,6 @@ import (
 	"github.com/streamsort/streamsort/internal/printable"
 	"github.com/streamsort/streamsort/internal/view"
 	"github.com/streamsort/streamsort/pkg/tenant"
-	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
 type chainCommand struct {
@@ -39,10 +38,12 @@ func (c *chainCommand) Run(s *session) error {
 		return s.chains(cmp.Or(c.State, "open"), c.listFlags)
 	case c.State != "" || c.listFlags != (listFlags{}):
 		return usageError("--state, --prefix and --limit are for a list: without a tag")
+	case c.Edge != "" && c.ID != "":
+		return usageError("--id and --edge are both given: each says which edge was fanned, so give one")
 	}
-	fanned, err := c.fanned()
+	fanned, err := fantree.Fanned(c.Tag, c.ID, c.Edge)
 	if err != nil {
-		return err
+		return usageError("--" + err.Error())
 	}
 	whole, err := fantree.Read(func(tag string) (json.RawMessage, error) {
 		var answer struct{ Chain json.RawMessage }
@@ -53,24 +54,6 @@ func (c *chainCommand) Run(s *session) error {
 		return err
 	}
 	return s.printChain(whole)
-}
-
-// fanned is the edge whose parts are looked for.
-func (c *chainCommand) fanned() (xorack.Edge, error) {
-	switch {
-	case c.Edge != "" && c.ID != "":
-		return xorack.Edge{}, usageError("--id and --edge are both given: each says which edge was fanned, so give one")
-	case c.Edge == "":
-		return xorack.Root(c.Tag, c.ID, 0), nil
-	}
-	edge, err := xorack.ParseEdge(c.Edge)
-	if err != nil {
-		return edge, usageError(fmt.Sprintf("--edge is %q: %v; give the token as the answer to the create, done or fan has it", c.Edge, err))
-	}
-	if _, name := tenant.Split(edge.Tag()); c.Tag != edge.Tag() && c.Tag != name {
-		return edge, usageError(fmt.Sprintf("--edge is an edge of the chain %q, not of %q: give that tag, or another edge", edge.Tag(), c.Tag))
-	}
-	return edge, nil
 }
 
 func (s *session) printChain(whole *fantree.Node) error {

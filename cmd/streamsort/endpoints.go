@@ -5,21 +5,13 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/streamsort/streamsort/internal/client"
-	"github.com/streamsort/streamsort/internal/printable"
 	"github.com/streamsort/streamsort/internal/view"
 )
 
-// endpoint is where webhooks go to, as the API shows it.
-type endpoint struct {
-	Consumer, URL, Secret string
-	OldSecretUntil, At    time.Time
-	Queue                 printable.Name
-	Prefix                *printable.Name
-	Paused                *view.Pause
-}
+// endpoint is where webhooks go to.
+type endpoint view.Endpoint
 
 // place is for what it is.
 func (e endpoint) place() string {

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/origin"
 	"github.com/streamsort/streamsort/internal/printable"
 	"github.com/streamsort/streamsort/internal/view"
@@ -104,9 +103,9 @@ func (m message) beside() string {
 			fmt.Fprintf(&said, "  %s\t%s\n", what, printable.Text(text))
 		}
 	}
-	line("content type", m.ContentType)
+	line("content type", string(m.ContentType))
 	for _, name := range slices.Sorted(maps.Keys(m.Attributes)) {
-		line("attribute", name+"="+m.Attributes[name])
+		line("attribute", string(name+"="+m.Attributes[name]))
 	}
 	if m.Traceparent != "" {
 		line("trace context", whose(m.Traceparent))
@@ -130,33 +129,24 @@ func (s *session) beyond(p placed, q queue) (state, text string, err error) {
 	if !q.GapOpen {
 		return "missing", fmt.Sprintf("not stored: the queue is at %d, and nothing waits beyond\n", q.Position), nil
 	}
-	var list struct {
-		Gaps []struct{ From, To jsonseq.Seq }
-		More bool
-	}
+	var list view.Gaps
 	if _, err := s.get("/gaps", url.Values{"queue": {p.queue}, "limit": {"1000"}}, &list); err != nil {
 		return "", "", err
 	}
-	last, before := int64(0), 0
-	for _, gap := range list.Gaps {
-		if int64(gap.From) <= p.seq && p.seq <= int64(gap.To) {
-			return "missing", fmt.Sprintf("not stored: it is in the gap of %d to %d\n", gap.From, gap.To), nil
+	in, behind := list.Place(p.seq)
+	switch {
+	case in != nil:
+		return "missing", fmt.Sprintf("not stored: it is in the gap of %d to %d\n", in.From, in.To), nil
+	case len(behind) > 0:
+		text = fmt.Sprintf("stored, and parked behind the gap of %d to %d", behind[0].From, behind[0].To)
+		if len(behind) > 1 {
+			text += fmt.Sprintf(", and %d behind that", len(behind)-1)
 		}
-		if last = int64(gap.To); last < p.seq {
-			before++
-		}
-	}
-	if p.seq > last && list.More {
+		return "parked", text + ": what is in it is shown when its turn has come\n", nil
+	case list.More:
 		return "unknown", "beyond the first thousand gaps\n", nil
 	}
-	if p.seq > max(int64(q.MaxParked), last) {
-		return "unknown", fmt.Sprintf("stored or not: it is beyond %d, the first that is known to wait for the gap at %d\n", q.MaxParked, list.Gaps[0].From), nil
-	}
-	behind := fmt.Sprintf("the gap of %d to %d", list.Gaps[0].From, list.Gaps[0].To)
-	if before > 1 {
-		behind += fmt.Sprintf(", and %d behind that", before-1)
-	}
-	return "parked", "stored, and parked behind " + behind + ": what is in it is shown when its turn has come\n", nil
+	return "unknown", fmt.Sprintf("stored or not: it is beyond %d, the first that is known to wait for the gap at %d\n", list.MaxParked, list.Position+1), nil
 }
 
 // hadBy says which consumers had the message, and what the others are at.

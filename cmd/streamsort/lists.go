@@ -7,11 +7,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/streamsort/streamsort/internal/client"
-	"github.com/streamsort/streamsort/internal/jsonseq"
-	"github.com/streamsort/streamsort/internal/printable"
 	"github.com/streamsort/streamsort/internal/view"
 )
 
@@ -22,14 +19,7 @@ type listFlags struct {
 }
 
 // listed is a queue, a consumer or a chain in a list.
-type listed struct {
-	view.Head
-	Tag     printable.Name
-	Kind    string
-	Due     time.Time
-	GapOpen bool
-	GapAge  float64 `json:"gapAgeSeconds"`
-}
+type listed struct{ view.Row }
 
 // limited prints the first elements of a member of pages, by their cells, and says where there are
 // more.
@@ -104,20 +94,9 @@ type ranked struct {
 	raw json.RawMessage
 }
 
-// behind is how many messages it has to get.
-func (r ranked) behind() (lag jsonseq.Seq) {
-	if r.Lag != nil {
-		lag = *r.Lag
-	}
-	return lag
-}
-
 // farthest has those first that are farthest behind, and keeps so many; 0 keeps all.
 func farthest(all []ranked, most int) []ranked {
-	slices.SortFunc(all, func(a, b ranked) int {
-		lag := cmp.Compare(b.behind(), a.behind())
-		return cmp.Or(lag, cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Consumer, b.Consumer))
-	})
+	slices.SortFunc(all, func(a, b ranked) int { return view.Farthest(a.Row, b.Row) })
 	if most == 0 {
 		return all
 	}

@@ -9,10 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/streamsort/streamsort/internal/client"
-	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/printable"
 	"github.com/streamsort/streamsort/internal/view"
 )
@@ -156,27 +154,8 @@ func (s *session) audit(queue, consumer string) error {
 	return l.end("none", err)
 }
 
-// operation is an entry of the audit log, as the API shows it.
-type operation struct {
-	At                        time.Time
-	Action, Consumer, Outcome string
-	ID, Reason, Error         printable.Name
-	Seq                       *jsonseq.Seq
-	Request                   map[string]printable.Name
-	Who                       who
-}
-
-// who asked for an operation; the zero who where that was not kept.
-type who struct{ Kind, Name, Client string }
-
-// String is who asked, and by which client.
-func (w who) String() string {
-	text := strings.TrimSpace(w.Kind + " " + w.Name)
-	if w.Client != "" {
-		text += " by " + w.Client
-	}
-	return cmp.Or(text, "-")
-}
+// operation is an entry of the audit log.
+type operation view.Operation
 
 // cells are when, whose, what, how it ended, why, its id, and by whom.
 func (a operation) cells(c clock) []any {
@@ -185,7 +164,7 @@ func (a operation) cells(c clock) []any {
 		what += " " + known(a.Seq)
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.Request)) {
-		what += " " + name + "=" + a.Request[name].String()
+		what += " " + name + "=" + printable.Text(a.Request[name])
 	}
 	outcome := a.Outcome
 	if a.Error != "" {

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/client"
-	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/printable"
 	"github.com/streamsort/streamsort/internal/view"
 )
@@ -94,13 +93,7 @@ func (c *configureCommand) Run(s *session) error {
 
 // gaps are the first gaps of a queue, as the API shows them and as lines.
 func (s *session) gaps(queue string, limit int) (json.RawMessage, string, error) {
-	var list struct {
-		Gaps []struct {
-			From, To   jsonseq.Seq
-			AgeSeconds float64
-		}
-		More bool
-	}
+	var list view.Gaps
 	raw, err := s.get("/gaps", url.Values{"queue": {queue}, "limit": {strconv.Itoa(limit)}}, &list)
 	if err != nil {
 		return nil, "", err
@@ -109,7 +102,7 @@ func (s *session) gaps(queue string, limit int) (json.RawMessage, string, error)
 	for i, gap := range list.Gaps {
 		fmt.Fprintf(&text, "%d to %d", gap.From, gap.To)
 		if i == 0 {
-			text.WriteString(", " + s.clock.lasting(gap.AgeSeconds))
+			text.WriteString(", " + s.clock.lasting(gap.Age))
 		}
 		text.WriteString("\n")
 	}

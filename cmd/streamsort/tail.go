@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,11 +9,11 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/streamsort/streamsort/internal/client"
 	"github.com/streamsort/streamsort/internal/jsonseq"
 	"github.com/streamsort/streamsort/internal/printable"
+	"github.com/streamsort/streamsort/internal/view"
 	"github.com/streamsort/streamsort/pkg/cursor"
 )
 
@@ -104,21 +103,7 @@ func (c *tailCommand) Run(s *session) error {
 	}
 }
 
-type message struct {
-	Seq        jsonseq.Seq
-	ID         string
-	Body       json.RawMessage
-	BodyBase64 string
-	Tombstone  string
-	Key        json.RawMessage
-	Late       bool
-	Unlinked   bool
-	EnqueuedAt time.Time
-
-	ContentType             string
-	Attributes              map[string]string
-	Traceparent, Tracestate string
-}
+type message view.Message
 
 // text is the message in a line: its seq, its key, its id and its body.
 func (m message) text() string {
@@ -127,11 +112,13 @@ func (m message) text() string {
 	case m.Tombstone != "":
 		body = "(" + m.Tombstone + ")"
 	case m.BodyBase64 != "":
-		if body = m.spaced(); body == "" {
-			body = "base64 " + m.BodyBase64
+		// JSON comes in base64 where its white space is kept: a line has none.
+		var line bytes.Buffer
+		if body = "base64 " + m.BodyBase64; json.Compact(&line, []byte(view.Message(m).Text())) == nil {
+			body = line.String()
 		}
 	}
-	id := printable.Text(m.ID)
+	id := m.ID.String()
 	if len(m.Key) > 0 {
 		id = printable.Text(string(m.Key)) + "\t" + id
 		if m.Late && m.Tombstone == "" {
@@ -142,17 +129,6 @@ func (m message) text() string {
 		}
 	}
 	return fmt.Sprintf("%d\t%s\t%s", m.Seq, id, body)
-}
-
-// spaced is JSON that comes in base64, so that its white space is kept, without that; empty where
-// it is no JSON.
-func (m message) spaced() string {
-	body, err := base64.StdEncoding.DecodeString(m.BodyBase64)
-	var line bytes.Buffer
-	if err != nil || !utf8.Valid(body) || json.Compact(&line, body) != nil {
-		return ""
-	}
-	return line.String()
 }
 
 type logsCommand struct {

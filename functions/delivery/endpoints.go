@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/streamsort/streamsort/internal/egress"
@@ -23,35 +22,20 @@ import (
 	"github.com/streamsort/streamsort/pkg/tenant"
 )
 
-// endpointAnswer is where a consumer's webhooks go to, as callers see it: no secret but one that
-// was just made.
-type endpointAnswer struct {
-	Status   int     `json:"status,omitempty"`
-	Consumer string  `json:"consumer"`
-	Queue    string  `json:"queue,omitempty"`
-	Prefix   *string `json:"prefix,omitempty"`
-	URL      string  `json:"url"`
-	// Secret is shown once.
-	Secret string `json:"secret,omitempty"`
-	// OldSecretUntil is until when requests are signed with the secret of before too.
-	OldSecretUntil *time.Time  `json:"oldSecretUntil,omitempty"`
-	Paused         *view.Pause `json:"paused,omitempty"`
-	At             time.Time   `json:"at"`
-}
-
-func (s *service) endpointAnswer(c *httpapi.Call, e endpoint.Endpoint) endpointAnswer {
-	a := endpointAnswer{Consumer: e.Consumer, URL: e.URL, At: e.At}
-	name := c.Short(e.Name)
+// shown is an endpoint as callers see it.
+func (s *service) shown(c *httpapi.Call, e endpoint.Endpoint) view.Endpoint {
+	a := view.Endpoint{Consumer: e.Consumer, URL: e.URL, At: e.At}
+	name := printable.Name(c.Short(e.Name))
 	if e.Prefix {
 		if full, err := lists.Prefix(c, ""); err == nil && len(full) <= len(e.Name) && c.Tenant() != "" {
-			name = e.Name[len(full):]
+			name = printable.Name(e.Name[len(full):])
 		}
 		a.Prefix = &name
 	} else {
 		a.Queue = name
 	}
 	if e.OldSecret != "" && s.now().Before(e.OldUntil) {
-		a.OldSecretUntil = &e.OldUntil
+		a.OldSecretUntil = e.OldUntil
 	}
 	if e.Paused != "" {
 		a.Paused = &view.Pause{Reason: printable.Name(e.Paused), Since: e.PausedSince}
@@ -104,7 +88,7 @@ func (s *service) putEndpoint(ctx context.Context, c *httpapi.Call) (int, any, e
 	if !change.Prefix {
 		_ = s.sorter.Notify(ctx, change.Name) // else the sweep does
 	}
-	a := s.endpointAnswer(c, e)
+	a := s.shown(c, e)
 	a.Status = http.StatusOK
 	if fresh {
 		a.Secret = e.Secret
@@ -184,8 +168,8 @@ func (s *service) deleteEndpoint(ctx context.Context, c *httpapi.Call) (int, any
 }
 
 type endpointList struct {
-	Status    int              `json:"status"`
-	Endpoints []endpointAnswer `json:"endpoints"`
+	Status    int             `json:"status"`
+	Endpoints []view.Endpoint `json:"endpoints"`
 	// Next is what to ask for as after; empty after the last page.
 	Next string `json:"next,omitempty"`
 }
@@ -208,9 +192,9 @@ func (s *service) listEndpoints(ctx context.Context, c *httpapi.Call) (int, any,
 	if err != nil {
 		return 0, nil, err
 	}
-	a := endpointList{Status: http.StatusOK, Endpoints: []endpointAnswer{}, Next: base64.RawURLEncoding.EncodeToString([]byte(next))}
+	a := endpointList{Status: http.StatusOK, Endpoints: []view.Endpoint{}, Next: base64.RawURLEncoding.EncodeToString([]byte(next))}
 	for _, e := range page {
-		a.Endpoints = append(a.Endpoints, s.endpointAnswer(c, e))
+		a.Endpoints = append(a.Endpoints, s.shown(c, e))
 	}
 	return http.StatusOK, a, nil
 }

@@ -6,13 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"time"
 	"unicode/utf8"
 
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/jsonseq"
+	"github.com/streamsort/streamsort/internal/printable"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/tenancy"
+	"github.com/streamsort/streamsort/internal/view"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/invalid"
@@ -58,61 +59,34 @@ func refused(ctx context.Context, c *httpapi.Call, o order, at delivery.Consumer
 	return problem
 }
 
-// outcome is how an operation ended, as callers see it.
-type outcome string
-
+// The outcomes of an operation, as callers see them.
 const (
-	done    outcome = "done"
-	refusal outcome = "refused"
+	done    = "done"
+	refusal = "refused"
 	// open: it was asked for, and is under way, or its worker died. The same order again, with the
 	// same id, finishes it.
-	open outcome = "open"
+	open = "open"
 )
 
-// recordedOperation is an operation that was asked for, as callers see it.
-type recordedOperation struct {
-	At       time.Time    `json:"at"`
-	ID       string       `json:"id"`
-	Action   string       `json:"action"`
-	Consumer string       `json:"consumer,omitempty"`
-	Seq      *jsonseq.Seq `json:"seq,omitempty"`
-	Reason   string       `json:"reason"`
-	// Request is what else was asked for.
-	Request map[string]string `json:"request,omitempty"`
-	Who     *whoAnswer        `json:"who,omitempty"`
-	Outcome outcome           `json:"outcome"`
-	Error   string            `json:"error,omitempty"`
-}
-
-type whoAnswer struct {
-	Kind   string `json:"kind"`
-	Name   string `json:"name,omitempty"`
-	Client string `json:"client,omitempty"`
-}
-
-// newWho is who asked; nil where that was not kept. A tenant gets no name of the account's, which
-// are another's.
-func newWho(scope tenancy.Scope, w delivery.Who) *whoAnswer {
-	switch {
-	case w == delivery.Who{}:
-		return nil
-	case scope.Tenant() != "" && w.Kind != "jwt":
-		return &whoAnswer{Kind: w.Kind}
+// newWho is who asked. A tenant gets no name of the account's, which are another's.
+func newWho(scope tenancy.Scope, w delivery.Who) view.Who {
+	if scope.Tenant() != "" && w.Kind != "jwt" {
+		return view.Who{Kind: w.Kind}
 	}
-	return &whoAnswer{w.Kind, w.Name, w.Client}
+	return view.Who(w)
 }
 
-func newRecordedOperation(scope tenancy.Scope, a delivery.Operation) recordedOperation {
-	r := recordedOperation{
-		At: a.At, ID: a.Op, Action: a.Kind, Consumer: a.Consumer, Reason: a.Reason, Request: a.Request, Who: newWho(scope, a.Who),
-		Outcome: open, Error: scope.Words(a.Error),
+func newOperation(scope tenancy.Scope, a delivery.Operation) view.Operation {
+	r := view.Operation{
+		At: a.At, ID: printable.Name(a.Op), Action: a.Kind, Consumer: a.Consumer,
+		Reason: printable.Name(a.Reason), Request: a.Request, Who: newWho(scope, a.Who),
+		Outcome: open, Error: printable.Name(scope.Words(a.Error)),
 	}
 	if a.ReplyQueue != "" {
-		r.Reason += " " + toQueue(scope, a.ReplyQueue)
+		r.Reason += printable.Name(" " + toQueue(scope, a.ReplyQueue))
 	}
 	if a.Seq >= 0 {
-		seq := jsonseq.Seq(a.Seq)
-		r.Seq = &seq
+		r.Seq = new(jsonseq.Seq(a.Seq))
 	}
 	switch {
 	case a.Done:
@@ -148,17 +122,17 @@ func (s *service) audit(ctx context.Context, c *httpapi.Call) (int, any, error) 
 	} else if err != nil {
 		return 0, nil, err
 	}
-	list := []recordedOperation{}
+	list := []view.Operation{}
 	for _, a := range page {
 		if one == "" || a.Consumer == one {
-			list = append(list, newRecordedOperation(c.Scope, a))
+			list = append(list, newOperation(c.Scope, a))
 		}
 	}
 	return http.StatusOK, struct {
-		Status     int                 `json:"status"`
-		Queue      string              `json:"queue"`
-		Operations []recordedOperation `json:"operations"`
-		Unreadable string              `json:"unreadable,omitempty"`
-		Next       string              `json:"next,omitempty"`
+		Status     int              `json:"status"`
+		Queue      string           `json:"queue"`
+		Operations []view.Operation `json:"operations"`
+		Unreadable string           `json:"unreadable,omitempty"`
+		Next       string           `json:"next,omitempty"`
 	}{http.StatusOK, c.Short(asked.Queue), list, unreadable, next}, nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/streamsort/streamsort/internal/httpapi"
 	"github.com/streamsort/streamsort/internal/intake"
 	"github.com/streamsort/streamsort/internal/jsonseq"
+	"github.com/streamsort/streamsort/internal/printable"
 	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/internal/view"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -91,14 +92,6 @@ func queueStatus(ctx context.Context, c *call) (int, any, error) {
 	return http.StatusOK, a, nil
 }
 
-// gapAnswer is one gap, as callers see it: From and To are missing, and all between.
-type gapAnswer struct {
-	From  jsonseq.Seq `json:"from"`
-	To    jsonseq.Seq `json:"to"`
-	Since *time.Time  `json:"since,omitempty"`
-	Age   float64     `json:"ageSeconds,omitempty"`
-}
-
 func queueGaps(ctx context.Context, c *call) (int, any, error) {
 	var asked struct {
 		Queue string `json:"queue"`
@@ -111,21 +104,18 @@ func queueGaps(ctx context.Context, c *call) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	gaps := make([]gapAnswer, len(list.Gaps))
+	a := view.Gaps{
+		Status: http.StatusOK, Queue: printable.Name(c.Short(asked.Queue)), More: list.More,
+		Position: jsonseq.Seq(list.Cursor.Position), MaxParked: jsonseq.Seq(list.Cursor.MaxParked),
+		Gaps: make([]view.Range, len(list.Gaps)),
+	}
 	for i, gap := range list.Gaps {
-		gaps[i] = gapAnswer{From: jsonseq.Seq(gap.Missing.From + 1), To: jsonseq.Seq(gap.Missing.To)}
+		a.Gaps[i] = view.Range{From: jsonseq.Seq(gap.Missing.From + 1), To: jsonseq.Seq(gap.Missing.To), Since: gap.Since}
 		if !gap.Since.IsZero() {
-			gaps[i].Since, gaps[i].Age = &gap.Since, c.age(gap.Since)
+			a.Gaps[i].Age = c.age(gap.Since)
 		}
 	}
-	return http.StatusOK, struct {
-		Status    int         `json:"status"`
-		Queue     string      `json:"queue"`
-		Position  jsonseq.Seq `json:"position"`
-		MaxParked jsonseq.Seq `json:"maxParked"`
-		Gaps      []gapAnswer `json:"gaps"`
-		More      bool        `json:"more"`
-	}{http.StatusOK, c.Short(asked.Queue), jsonseq.Seq(list.Cursor.Position), jsonseq.Seq(list.Cursor.MaxParked), gaps, list.More}, nil
+	return http.StatusOK, a, nil
 }
 
 // configureQueue changes a queue's settings, or makes the queue with them.

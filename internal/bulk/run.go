@@ -294,11 +294,8 @@ func (r *Run) onRecord(ctx context.Context, t Target) (bool, error) {
 	query, id := url.Values{"queue": {string(t.Queue)}, "consumer": {t.Consumer}}, r.id(t)
 	for {
 		var page struct {
-			Operations []struct {
-				ID, Action, Outcome string
-				At                  time.Time
-			}
-			Next string
+			Operations []view.Operation
+			Next       string
 		}
 		err := r.api.Call(ctx, http.MethodGet, "/operations", query, nil, &page)
 		if slices.Contains(goneCodes, codeOf(err)) {
@@ -309,10 +306,10 @@ func (r *Run) onRecord(ctx context.Context, t Target) (bool, error) {
 		}
 		for _, o := range page.Operations { // the latest first
 			switch {
-			case o.ID == id && o.Action != r.Action:
+			case string(o.ID) == id && o.Action != r.Action:
 				return false, fmt.Errorf("%w: run %s asked for %s; give this one another name",
 					errTaken, r.Name, o.Action)
-			case o.ID == id && o.Outcome == "done":
+			case string(o.ID) == id && o.Outcome == "done":
 				return true, nil
 			case o.At.Before(r.began.Add(-skew)):
 				return false, nil

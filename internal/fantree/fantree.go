@@ -6,6 +6,7 @@ package fantree
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -43,6 +44,22 @@ type reader struct {
 	ask   Ask
 	short bool // a tenant does not name itself in what it asks for
 	left  int  // parts that may be asked for
+}
+
+// Fanned is the edge of a chain whose parts to look for: the one of a token; or, without a token,
+// the first one of the chain that was created with an id.
+func Fanned(tag, id, token string) (xorack.Edge, error) {
+	if token == "" {
+		return xorack.Root(tag, id, 0), nil
+	}
+	edge, err := xorack.ParseEdge(token)
+	if err != nil {
+		return edge, fmt.Errorf("edge is %q: %w; give the token as the answer to the create, done or fan has it", token, err)
+	}
+	if _, name := tenant.Split(edge.Tag()); tag != edge.Tag() && tag != name {
+		return edge, fmt.Errorf("edge is an edge of the chain %q, not of %q: give that tag, or another edge", edge.Tag(), tag)
+	}
+	return edge, nil
 }
 
 // Read asks for a chain, and for the chains into which a fan of an edge of it was put, and what

@@ -20,6 +20,31 @@ type Rows struct {
 	Next       string `json:"next,omitempty"`
 }
 
+// Row is a row of a list of queues, of consumers or of chains, with what only one of them has.
+type Row struct {
+	Head
+	Kind    string         `json:"kind"`
+	GapOpen bool           `json:"gapOpen"`
+	GapAge  float64        `json:"gapAgeSeconds"`
+	Tag     printable.Name `json:"tag"`
+	Due     time.Time      `json:"due"`
+}
+
+// Behind is how many messages the consumer has to get.
+func (r Row) Behind() int64 {
+	if r.Lag == nil {
+		return 0
+	}
+	return int64(*r.Lag)
+}
+
+// Farthest orders rows by how many messages they are behind, the most first.
+func Farthest(a, b Row) int {
+	return cmp.Or(
+		cmp.Compare(b.Behind(), a.Behind()), cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Consumer, b.Consumer),
+	)
+}
+
 // Summary is how many queues, consumers and chains are in each state, and which errors the failures
 // have.
 type Summary struct {

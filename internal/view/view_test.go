@@ -220,3 +220,31 @@ func TestDocuments(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestPlaceOfASeq is in a gap, or behind those before it; nothing is known beyond what was seen.
+func TestPlaceOfASeq(t *testing.T) {
+	two := []view.Range{{From: 3, To: 4}, {From: 7, To: 8}}
+	for name, c := range map[string]struct {
+		gaps view.Gaps
+		seq  int64
+		want string
+	}{
+		"in the first":              {view.Gaps{MaxParked: 9, Gaps: two}, 3, "in 3"},
+		"in the last":               {view.Gaps{MaxParked: 9, Gaps: two}, 8, "in 7"},
+		"behind one":                {view.Gaps{MaxParked: 9, Gaps: two}, 5, "behind 1"},
+		"behind both":               {view.Gaps{MaxParked: 9, Gaps: two}, 9, "behind 2"},
+		"parked before a gap":       {view.Gaps{MaxParked: 5, Gaps: two}, 6, "behind 1"},
+		"beyond what is parked":     {view.Gaps{MaxParked: 9, Gaps: two}, 10, "unknown"},
+		"beyond the gaps, and more": {view.Gaps{MaxParked: 99, Gaps: two, More: true}, 9, "unknown"},
+		"the gap was closed":        {view.Gaps{MaxParked: 9}, 9, "unknown"},
+	} {
+		got := "unknown"
+		switch in, behind := c.gaps.Place(c.seq); {
+		case in != nil:
+			got = fmt.Sprintf("in %d", in.From)
+		case len(behind) > 0:
+			got = fmt.Sprintf("behind %d", len(behind))
+		}
+		check.That(t, got == c.want, "%s: %s, want %s", name, got, c.want)
+	}
+}

@@ -2,77 +2,30 @@ package ui
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
-	"strings"
-	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/streamsort/streamsort/internal/client"
-	"github.com/streamsort/streamsort/internal/jsonseq"
-	"github.com/streamsort/streamsort/internal/printable"
 	"github.com/streamsort/streamsort/internal/view"
 )
 
 // What the API answers, as far as the page shows it.
 
-type queue = view.Queue
-
-type gap struct{ From, To jsonseq.Seq }
-
-type gaps struct {
-	Gaps []gap
-	More bool
-}
-
-// row is one of a list of queues, of consumers or of chains.
-type row struct {
-	view.Head
-	Tag  printable.Name
-	Kind string
-	Due  time.Time
-}
+type (
+	queue     = view.Queue
+	gaps      = view.Gaps
+	gap       = view.Range
+	row       = view.Row
+	consumer  = view.Consumer
+	message   = view.Message
+	operation = view.Operation
+)
 
 type rows struct {
 	List []row
 	Next string
-}
-
-type consumer = view.Consumer
-
-type message struct {
-	Seq                   jsonseq.Seq
-	ID, ContentType       printable.Name
-	Key, Body             json.RawMessage
-	BodyBase64, Tombstone string
-	Late                  bool
-	Attributes            map[printable.Name]printable.Name
-	EnqueuedAt            time.Time
-}
-
-// Text is a body for people: JSON, also where its white space has it come in base64, or another
-// text; empty where it is neither.
-func (m message) Text() string {
-	if len(m.Body) > 0 {
-		return string(m.Body)
-	}
-	text, err := base64.StdEncoding.DecodeString(m.BodyBase64)
-	odd := func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune("\t\r\n", r) }
-	if err != nil || !utf8.Valid(text) || strings.ContainsFunc(string(text), odd) {
-		return ""
-	}
-	return string(text)
-}
-
-type operation struct {
-	At                                           time.Time
-	ID, Action, Consumer, Reason, Outcome, Error string
-	Seq                                          json.RawMessage
-	Who                                          struct{ Kind, Name string }
 }
 
 // asking gets one thing after the other, by the names and values of their queries, up to the first

@@ -32,21 +32,21 @@ func TestRuler(t *testing.T) {
 	}{
 		"empty":    {at(1, 0, 0, 0), nil, nil, nil},
 		"in order": {at(1, 5, 0, 0), nil, []consumer{{Head: view.Head{Delivered: new(jsonseq.Seq(2))}}}, []span{{Kind: "done", From: 1, To: 5}}},
-		"a gap":    {at(1, 2, 5, 0), []gap{{3, 4}}, nil, []span{{Kind: "done", From: 1, To: 2}, {Kind: "missing", From: 3, To: 4}, {Kind: "parked", From: 5, To: 5}}},
+		"a gap":    {at(1, 2, 5, 0), []gap{{From: 3, To: 4}}, nil, []span{{Kind: "done", From: 1, To: 2}, {Kind: "missing", From: 3, To: 4}, {Kind: "parked", From: 5, To: 5}}},
 		"parked beyond the first that is known": {
 			at(1, 2, 5, 6),
-			[]gap{{3, 4}},
+			[]gap{{From: 3, To: 4}},
 			nil,
 			[]span{{Kind: "done", From: 1, To: 2}, {Kind: "missing", From: 3, To: 4}, {Kind: "parked", From: 5, To: 10}},
 		},
 		"more gaps": {
 			more,
-			[]gap{{3, 4}},
+			[]gap{{From: 3, To: 4}},
 			nil,
 			[]span{{Kind: "done", From: 1, To: 2}, {Kind: "missing", From: 3, To: 4}, {Kind: "parked", From: 5, To: 5}},
 		},
-		"two gaps":      {at(1, 2, 5, 0), []gap{{3, 4}, {7, 8}}, nil, []span{{Kind: "done", From: 1, To: 2}, {Kind: "missing", From: 3, To: 4}, {Kind: "parked", From: 5, To: 6}, {Kind: "missing", From: 7, To: 8}, {Kind: "parked", From: 9, To: 9}}},
-		"the last seqs": {at(1, last-2, last, 0), []gap{{last - 1, last - 1}}, nil, []span{{Kind: "done", From: last - 11, To: last - 2}, {Kind: "missing", From: last - 1, To: last - 1}, {Kind: "parked", From: last, To: last}}},
+		"two gaps":      {at(1, 2, 5, 0), []gap{{From: 3, To: 4}, {From: 7, To: 8}}, nil, []span{{Kind: "done", From: 1, To: 2}, {Kind: "missing", From: 3, To: 4}, {Kind: "parked", From: 5, To: 6}, {Kind: "missing", From: 7, To: 8}, {Kind: "parked", From: 9, To: 9}}},
+		"the last seqs": {at(1, last-2, last, 0), []gap{{From: last - 1, To: last - 1}}, nil, []span{{Kind: "done", From: last - 11, To: last - 2}, {Kind: "missing", From: last - 1, To: last - 1}, {Kind: "parked", From: last, To: last}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := draw(c.q, gaps{Gaps: c.missing, More: c.q.Queue == "more"}, c.consumers)

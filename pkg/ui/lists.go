@@ -99,13 +99,10 @@ func (u *UI) behind(ctx context.Context, states map[view.State]view.Count) ([]ro
 				}
 			}
 		}
-		slices.SortStableFunc(all, farthest)
+		slices.SortStableFunc(all, view.Farthest)
 		return all[:min(len(all), 10)], nil
 	})
 }
-
-// Behind is how many messages the consumer has to get.
-func (r row) Behind() int64 { return number(r.Lag) }
 
 // number is a seq or a lag; 0 without one.
 func number(s *jsonseq.Seq) int64 {
@@ -115,13 +112,8 @@ func number(s *jsonseq.Seq) int64 {
 	return int64(*s)
 }
 
-// Pick is the row as the value of a check box.
-func (r row) Pick() string { return bulk.Target{Queue: r.Queue, Consumer: r.Consumer}.Text() }
-
-// farthest orders rows by lag, the greatest first.
-func farthest(a, b row) int {
-	return cmp.Or(cmp.Compare(b.Behind(), a.Behind()), cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Consumer, b.Consumer))
-}
+// pick is a row as the value of a check box.
+func pick(r row) string { return bulk.Target{Queue: r.Queue, Consumer: r.Consumer}.Text() }
 
 // farthestLag is what the charts of lags are called.
 const farthestLag = "Lag of the consumer farthest behind"
@@ -214,7 +206,7 @@ func (u *UI) queues(ctx context.Context, query url.Values) (any, error) {
 func (u *UI) consumers(ctx context.Context, query url.Values) (any, error) {
 	l, err := u.list(ctx, "consumers", query)
 	if l.State == "" {
-		slices.SortStableFunc(l.List, farthest)
+		slices.SortStableFunc(l.List, view.Farthest)
 	}
 	return l, err
 }

@@ -15,8 +15,6 @@ import (
 	"github.com/streamsort/streamsort/internal/printable"
 	"github.com/streamsort/streamsort/internal/view"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/tenant"
-	"github.com/streamsort/streamsort/pkg/xorack"
 )
 
 // page is a screen: its title, in which {queue} stands for the parameter queue, the parameter that
@@ -119,7 +117,7 @@ type messageScreen struct {
 	First     int64
 	Message   *message // nil where it is not stored in order
 	Missing   *gap     // the gap that it is in
-	Behind    *gap     // the gap that it waits for, stored
+	Behind    []gap    // the gaps that it waits for, stored
 	Consumers []consumer
 }
 
@@ -175,27 +173,11 @@ func (u *UI) message(ctx context.Context, query url.Values) (any, error) {
 	case q.GapOpen:
 		var open gaps
 		ask(&open, "/gaps", "queue", name, "limit", "1000")
-		s.Missing, s.Behind = beyond(seq, int64(q.MaxParked), open)
+		s.Missing, s.Behind = open.Place(seq)
 	}
 	ask(&of, "/consumers", "queue", name, "limit", shownConsumer)
 	s.Consumers = of.Consumers
 	return s, err
-}
-
-// beyond is the gap that a seq beyond the position is in, or, where it is stored, the one that it
-// waits for; neither where that is not known.
-func beyond(seq, maxParked int64, open gaps) (in, behind *gap) {
-	last := int64(-1)
-	for i, g := range open.Gaps {
-		if int64(g.From) <= seq && seq <= int64(g.To) {
-			return &open.Gaps[i], nil
-		}
-		last = int64(g.To)
-	}
-	if len(open.Gaps) == 0 || seq > last && open.More || seq > max(maxParked, last) {
-		return nil, nil
-	}
-	return nil, &open.Gaps[0]
 }
 
 // shownParts is how many parts of a fan are asked for, each a request, whenever a chain is shown.
@@ -205,14 +187,9 @@ const shownParts = 24
 // named.
 func (u *UI) chain(ctx context.Context, query url.Values) (any, error) {
 	tag := query.Get("tag")
-	fanned, err := xorack.Root(tag, query.Get("id"), 0), error(nil)
-	if token := query.Get("edge"); token != "" {
-		if fanned, err = xorack.ParseEdge(token); err != nil {
-			return nil, badQuery(fmt.Sprintf("edge is %q: %v", token, err))
-		}
-		if _, name := tenant.Split(fanned.Tag()); tag != fanned.Tag() && tag != name {
-			return nil, badQuery(fmt.Sprintf("edge is of the chain %q, not of %q", fanned.Tag(), tag))
-		}
+	fanned, err := fantree.Fanned(tag, query.Get("id"), query.Get("edge"))
+	if err != nil {
+		return nil, badQuery(err.Error())
 	}
 	whole, err := fantree.Read(func(tag string) (json.RawMessage, error) {
 		var found struct{ Chain json.RawMessage }

@@ -51,7 +51,7 @@ func oneQueue() map[string]string {
 	const bad = `<script>alert(1)</script>\"'><img src=x onerror=alert(2)>`
 	return map[string]string{
 		"/queues": `{"queue":"` + bad + `","kind":"numbered","policy":"wait","gapAfter":"5m0s","first":1,"position":2,"maxParked":7,"gapOpen":true}`,
-		"/gaps":   `{"gaps":[{"from":3,"to":4}]}`,
+		"/gaps":   `{"maxParked":7,"gaps":[{"from":3,"to":4}]}`,
 		"/consumers": `{"consumers":[{"consumer":"billing","state":"blocked","cause":"failed","delivered":1,"position":2,"lag":1,"attempt":2,"seq":2,
 			"blocked":{"seq":2,"since":"2026-01-02T03:04:05Z"},"error":"` + bad + `"}]}`,
 		"/messages":   `{"messages":[{"seq":2,"id":"` + bad + `","bodyBase64":"eyJ4IjogIjxpPiJ9","attributes":{"` + bad + `":"` + bad + `"}}]}`,

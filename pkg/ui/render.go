@@ -51,6 +51,7 @@ var functions = template.FuncMap{
 	"lasting": func(t time.Time) string { return "for " + greatest(max(time.Since(t), 0)) },
 	"passed":  func(t time.Time) bool { return time.Until(t) <= 0 },
 	"seq":     number,
+	"pick":    pick,
 	"add":     func(a, b int64) int64 { return a + b },
 	"short":   short,
 }

@@ -108,7 +108,7 @@ func (u *UI) among(ctx context.Context, f found, name, what string) (any, error)
 		return nil, err
 	}
 	for _, m := range last {
-		if string(m.ID) == what || m.keyIs(what) {
+		if string(m.ID) == what || keyIs(m, what) {
 			return nil, elsewhere(link("message", "queue", name, "seq", m.Seq))
 		}
 	}
@@ -117,7 +117,7 @@ func (u *UI) among(ctx context.Context, f found, name, what string) (any, error)
 }
 
 // keyIs reports whether a message has a key: as JSON, or the text in it.
-func (m message) keyIs(what string) bool {
+func keyIs(m message, what string) bool {
 	var text string
 	return len(m.Key) > 0 && (bytes.Equal(m.Key, []byte(what)) || json.Unmarshal(m.Key, &text) == nil && text == what)
 }

@@ -94,7 +94,7 @@ func (s *session) actOnMany(action, reason, start string, m many) error {
 	if err != nil {
 		return err
 	}
-	api, err := s.client()
+	api, err := client.Open(s.access())
 	if err != nil {
 		return err
 	}

@@ -84,16 +84,13 @@ type session struct {
 	grace       time.Duration // for calls under way after an interrupt
 }
 
-func (s *session) client() (*client.Client, error) {
-	switch {
-	case s.token != "" && s.Sign:
-		return nil, usageError("--sign and --token are both given: a request is signed, or has a token")
-	case s.token != "":
-		return client.NewWithToken(s.URL, func(context.Context) (string, error) { return s.token, nil })
-	case s.Sign || s.given.Region != "": // the region of a context is that of its tables too
-		return client.NewSigned(s.URL, s.Region)
+// access is how the API is asked: where a region is given, requests are signed. That of a context
+// is that of its tables too.
+func (s *session) access() client.Access {
+	if s.token != "" {
+		return client.Access{URL: s.URL, Token: func(context.Context) (string, error) { return s.token, nil }}
 	}
-	return client.New(s.URL)
+	return client.Access{URL: s.URL, Sign: s.Sign || s.given.Region != "", Region: s.Region}
 }
 
 // count is how many there are, in words: of one, or of several.
@@ -184,7 +181,9 @@ func (c *commands) session(ctx context.Context, line *kong.Context, in io.Reader
 		return s, nil
 	}
 	var err error
-	s.place, err = c.place(s.given)
+	if s.place, err = c.place(s.given); err == nil && s.token != "" && s.Sign {
+		err = usageError("--sign and --token are both given: a request is signed, or has a token")
+	}
 	return s, err
 }
 
@@ -204,7 +203,7 @@ func (s *session) get(path string, query url.Values, out any) (json.RawMessage, 
 
 // call makes a request with a document; nil for none.
 func (s *session) call(method, path string, query url.Values, document, out any) (raw json.RawMessage, err error) {
-	c, err := s.client()
+	c, err := client.Open(s.access())
 	if err != nil {
 		return nil, err
 	}

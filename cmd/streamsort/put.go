@@ -55,7 +55,7 @@ func (c *putCommand) Run(s *session) error {
 		defer file.Close()
 		in = file
 	}
-	api, err := s.client()
+	api, err := client.Open(s.access())
 	if err != nil {
 		return err
 	}

@@ -22,11 +22,10 @@ type uiCommand struct {
 }
 
 func (c *uiCommand) Run(s *session) error {
-	options := ui.Options{URL: s.URL, Region: s.Region, Sign: s.token == "" && (s.Sign || s.given.Region != ""), Operate: c.Operate, Every: c.Every}
-	if s.token != "" {
-		options.Token = func(context.Context) (string, error) { return s.token, nil }
-	}
-	served, err := startPage(s.ctx, c.Listen, c.Host, options)
+	a := s.access()
+	served, err := startPage(s.ctx, c.Listen, c.Host, ui.Options{
+		URL: a.URL, Region: a.Region, Sign: a.Sign, Token: a.Token, Operate: c.Operate, Every: c.Every,
+	})
 	if err != nil {
 		return err
 	}

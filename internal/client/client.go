@@ -28,8 +28,8 @@ import (
 type Client struct {
 	base     string
 	http     *http.Client
-	signer   *signer // nil: requests are not signed
-	token    Token   // what they have instead of a signature
+	signer   *signer                               // nil: requests are not signed
+	token    func(context.Context) (string, error) // what they have instead of a signature
 	attempts int
 }
 
@@ -40,65 +40,54 @@ const maxRetryAfter = 60
 // defaultAttempts is how often a request is made at most.
 const defaultAttempts = 8
 
-// New returns a client of the API at a URL. Requests to names of API Gateway's own, and of function
-// URLs, are signed, as those of [NewSigned] are.
-func New(base string) (*Client, error) {
-	c, u, err := newClient(base)
-	if err != nil {
-		return nil, err
-	}
-	if service, _ := ofAWS(u.Hostname()); service != "" {
-		c.signer, err = newSigner(u, "")
-	}
-	return c, err
+// Access is where an API is, and as whom it is asked.
+type Access struct {
+	URL string
+	// Sign has requests signed for IAM whatever the host's name is, such as a custom domain's, with
+	// the credentials of AWS's standard chain, which are fetched anew when they run out; for
+	// Region, or where that is empty for that of the host's name, or of the configuration.
+	Sign   bool
+	Region string
+	// Token gives each request its token, a JWT, instead of a signature; it is called for every
+	// one, so that it may get another before one is over.
+	Token func(context.Context) (string, error)
 }
 
-// NewSigned returns a client whose requests are signed for IAM whatever the host's name is, such as
-// a custom domain's, with the credentials of AWS's standard chain, which are fetched anew when they
-// run out. An empty region is that of the host's name, or of the configuration.
-func NewSigned(base, region string) (*Client, error) {
-	c, u, err := newClient(base)
-	if err != nil {
-		return nil, err
-	}
-	c.signer, err = newSigner(u, region)
-	return c, err
-}
+// New returns a client of the API at a URL, as [Open] does.
+func New(base string) (*Client, error) { return Open(Access{URL: base}) }
 
-func newClient(base string) (*Client, *url.URL, error) {
-	u, err := url.Parse(base)
+// Open returns a client of an API. Without a token, requests to names of API Gateway's own, and of
+// function URLs, are signed in any case. It refuses to sign, or to send a token, to a URL without
+// TLS, but of this machine.
+func Open(a Access) (*Client, error) {
+	u, err := url.Parse(a.URL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, nil, fmt.Errorf("url %q must be like http://127.0.0.1:3000 or https://ID.execute-api.REGION.amazonaws.com", base)
+		return nil, fmt.Errorf("url %q must be like http://127.0.0.1:3000 or https://ID.execute-api.REGION.amazonaws.com", a.URL)
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 64
-	return &Client{
-		base: strings.TrimSuffix(base, "/"),
+	c := &Client{
+		base: strings.TrimSuffix(a.URL, "/"),
 		// An API redirects nobody: a signature or a token would go where it was not made for, and a
 		// POST would become a GET.
 		http: &http.Client{Transport: transport, Timeout: 40 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse
 		}},
+		token:    a.Token,
 		attempts: defaultAttempts,
-	}, u, nil
-}
-
-// Token is what gives each request its token, a JWT; it is called for every one, so that it may get
-// another before one is over.
-type Token func(context.Context) (string, error)
-
-// NewWithToken returns a client of the tenants' API at a URL. It refuses a URL without TLS, but of
-// this machine.
-func NewWithToken(base string, token Token) (*Client, error) {
-	c, u, err := newClient(base)
-	if err == nil {
+	}
+	service, _ := ofAWS(u.Hostname())
+	switch {
+	case a.Token != nil && a.Sign:
+		err = errors.New("token and sign are both given: a request is signed, or has a token")
+	case a.Token != nil:
 		err = private(u, "have a token")
+	case a.Sign:
+		c.signer, err = newSigner(u, a.Region)
+	case service != "":
+		c.signer, err = newSigner(u, "")
 	}
-	if err != nil {
-		return nil, err
-	}
-	c.token = token
-	return c, nil
+	return c, err
 }
 
 // NewWithKeys returns a client whose requests go through an HTTP client of the caller's, signed

@@ -102,19 +102,22 @@ func TestToken(t *testing.T) {
 		_, _ = io.WriteString(w, "{}")
 	}))
 	t.Cleanup(server.Close)
-	c, err := NewWithToken(server.URL, func(context.Context) (string, error) { return "a.b.c", nil })
+	c, err := Open(Access{URL: server.URL, Token: func(context.Context) (string, error) { return "a.b.c", nil }})
 	check.OK(t, err)
 	err = c.Call(t.Context(), "GET", "/queues", nil, nil, &struct{}{})
 	check.That(t, err == nil && got == "Bearer a.b.c", "authorization %q, %v", got, err)
-	c, err = NewWithToken(server.URL, func(context.Context) (string, error) { return "", errors.New("no more tokens") })
+	c, err = Open(Access{URL: server.URL, Token: func(context.Context) (string, error) { return "", errors.New("no more tokens") }})
 	check.OK(t, err)
 	if err := c.Call(t.Context(), "GET", "/queues", nil, nil, &struct{}{}); err == nil || !strings.Contains(err.Error(), "no more tokens") {
 		t.Errorf("without a token: %v", err)
 	}
-	_, err = NewWithToken("https://id.execute-api.eu-west-1.amazonaws.com", nil)
-	check.That(t, err == nil, "keys are asked for: %v", err)
-	_, err = NewWithToken("ftp://x", nil)
+	token := func(context.Context) (string, error) { return "", nil }
+	c, err = Open(Access{URL: "https://id.execute-api.eu-west-1.amazonaws.com", Token: token})
+	check.That(t, err == nil && c.signer == nil, "keys are asked for: %v", err)
+	_, err = Open(Access{URL: "ftp://x", Token: token})
 	check.That(t, err != nil, "a text that is no URL")
+	_, err = Open(Access{URL: server.URL, Token: token, Sign: true})
+	check.That(t, err != nil && strings.Contains(err.Error(), "both given"), "a token and a signature: %v", err)
 }
 
 // answering answers one request after the other.

@@ -44,7 +44,7 @@ func TestURLs(t *testing.T) {
 	for _, url := range []string{"", "127.0.0.1:80", "ftp://x", "http://"} {
 		_, err := New(url)
 		check.That(t, err != nil, "%q: no error", url)
-		_, err = NewSigned(url, "eu-west-1")
+		_, err = Open(Access{URL: url, Sign: true, Region: "eu-west-1"})
 		check.That(t, err != nil, "%q, signed: no error", url)
 	}
 }
@@ -55,7 +55,7 @@ func TestWhatIsSigned(t *testing.T) {
 	nowhere(t)
 	withKeys(t)
 	signed := func(region string) func(string) (*Client, error) {
-		return func(base string) (*Client, error) { return NewSigned(base, region) }
+		return func(base string) (*Client, error) { return Open(Access{URL: base, Sign: true, Region: region}) }
 	}
 	for _, c := range []struct {
 		base, configured string
@@ -97,13 +97,13 @@ func TestNothingIsSignedOverPlainHTTP(t *testing.T) {
 	nowhere(t)
 	withKeys(t)
 	token := func(context.Context) (string, error) { return "t", nil }
-	if _, err := NewWithToken("http://localhost:3000", token); err != nil {
+	if _, err := Open(Access{URL: "http://localhost:3000", Token: token}); err != nil {
 		t.Error(err)
 	}
 	for _, base := range []string{"http://api.example.com", "http://10.0.0.1:3000", "http://localhost.example.com", "http://notlocalhost"} {
-		_, err := NewSigned(base, "eu-west-1")
+		_, err := Open(Access{URL: base, Sign: true, Region: "eu-west-1"})
 		check.That(t, err != nil && strings.Contains(err.Error(), "use https"), "%s: %v", base, err)
-		if _, err := NewWithToken(base, token); err == nil || !strings.Contains(err.Error(), "would have a token") {
+		if _, err := Open(Access{URL: base, Token: token}); err == nil || !strings.Contains(err.Error(), "would have a token") {
 			t.Errorf("a token to %s: %v", base, err)
 		}
 	}
@@ -114,7 +114,7 @@ func TestNothingIsSignedOverPlainHTTP(t *testing.T) {
 // TestWhatIsMissingIsSaid: the region at once, credentials with the first request.
 func TestWhatIsMissingIsSaid(t *testing.T) {
 	nowhere(t)
-	if _, err := NewSigned("https://api.example.com", ""); err == nil || !strings.Contains(err.Error(), "AWS_REGION") {
+	if _, err := Open(Access{URL: "https://api.example.com", Sign: true}); err == nil || !strings.Contains(err.Error(), "AWS_REGION") {
 		t.Errorf("without a region: %v", err)
 	}
 	c, err := New("https://abc.execute-api.eu-west-1.amazonaws.com")
@@ -124,7 +124,7 @@ func TestWhatIsMissingIsSaid(t *testing.T) {
 	check.That(t, errors.As(err, &none) && none.Host == "abc.execute-api.eu-west-1.amazonaws.com" && strings.Contains(err.Error(), "AWS_PROFILE"),
 		"without credentials: %v", err)
 	t.Setenv("AWS_PROFILE", "nobody")
-	if _, err := NewSigned("https://api.example.com", "eu-west-1"); err == nil || !strings.Contains(err.Error(), "nobody") {
+	if _, err := Open(Access{URL: "https://api.example.com", Sign: true, Region: "eu-west-1"}); err == nil || !strings.Contains(err.Error(), "nobody") {
 		t.Errorf("without the profile: %v", err)
 	}
 }

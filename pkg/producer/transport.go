@@ -43,13 +43,13 @@ func HTTP(base string) (Transport, error) { return overHTTP(client.New(base)) }
 // Signed is [HTTP] for an API at a custom domain, which its name does not tell: its requests are
 // signed for a region, or for that of the configuration where it is empty.
 func Signed(base, region string) (Transport, error) {
-	return overHTTP(client.NewSigned(base, region))
+	return overHTTP(client.Open(client.Access{URL: base, Sign: true, Region: region}))
 }
 
 // WithToken is the tenants' API at a URL. token is called for every request, for a JWT that is good
 // for some seconds at least.
 func WithToken(base string, token func(context.Context) (string, error)) (Transport, error) {
-	return overHTTP(client.NewWithToken(base, token))
+	return overHTTP(client.Open(client.Access{URL: base, Token: token}))
 }
 
 type api struct{ client *client.Client }

@@ -70,18 +70,9 @@ func New(options Options) (*UI, error) {
 	if options.Every < shortest || options.Every > longest {
 		return nil, fmt.Errorf("option Every is %v: it must be from %v to %v", options.Every, shortest, longest)
 	}
-	var api *client.Client
-	var err error
-	switch {
-	case options.Token != nil && options.Sign:
-		err = errors.New("token and Sign are both given: a request is signed, or has a token")
-	case options.Token != nil:
-		api, err = client.NewWithToken(options.URL, options.Token)
-	case options.Sign:
-		api, err = client.NewSigned(options.URL, options.Region)
-	default:
-		api, err = client.New(options.URL)
-	}
+	api, err := client.Open(client.Access{
+		URL: options.URL, Sign: options.Sign, Region: options.Region, Token: options.Token,
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -55,7 +55,7 @@ func New(base string) (*Client, error) {
 // signed for IAM, for a region, or for that of the configuration where it is empty. Over plain http
 // nothing is signed but for this machine.
 func NewSigned(base, region string) (*Client, error) {
-	api, err := client.NewSigned(base, region)
+	api, err := client.Open(client.Access{URL: base, Sign: true, Region: region})
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func NewSigned(base, region string) (*Client, error) {
 // NewWithToken returns a client of the tenants' API at a URL. token is called for every request,
 // for a JWT that is good for some seconds at least. Queues are named without the tenant.
 func NewWithToken(base string, token func(context.Context) (string, error)) (*Client, error) {
-	api, err := client.NewWithToken(base, token)
+	api, err := client.Open(client.Access{URL: base, Token: token})
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -26,6 +27,20 @@ type (
 type rows struct {
 	List []row
 	Next string
+}
+
+// who is a mark of who looks, where each has a token: what was seen by one is not shown to another,
+// of whose tenant a queue may have the same name.
+func (u *UI) who(ctx context.Context) string {
+	if u.options.Token == nil {
+		return ""
+	}
+	token, err := u.options.Token(ctx)
+	if err != nil {
+		return "" // no request is made then
+	}
+	sum := sha256.Sum256([]byte(token))
+	return string(sum[:8])
 }
 
 // asking gets one thing after the other, by the names and values of their queries, up to the first

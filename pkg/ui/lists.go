@@ -76,32 +76,42 @@ func (u *UI) overview(ctx context.Context, _ url.Values) (any, error) {
 	return screen, err
 }
 
+// lagging are consumers that were behind at a time.
+type lagging struct {
+	at   time.Time
+	rows []row
+}
+
 // behind are some consumers, the farthest behind first: those in a state, and others where these
-// are few.
+// are few; as they were asked for a moment ago, where the same one looks again.
 func (u *UI) behind(ctx context.Context, states map[view.State]view.Count) ([]row, error) {
-	return kept(ctx, u, "behind", overviewKept, func() ([]row, error) {
-		var all []row
-		var asked []view.State
-		for _, state := range view.Summarized {
-			if listOf(state) == "consumers" && states[state].Count > 0 {
-				asked = append(asked, state)
+	who := u.who(ctx)
+	if was, is := u.lately.Get(who); is && time.Since(was.at) < overviewKept {
+		return was.rows, nil
+	}
+	var all []row
+	var asked []view.State
+	for _, state := range view.Summarized {
+		if listOf(state) == "consumers" && states[state].Count > 0 {
+			asked = append(asked, state)
+		}
+	}
+	for _, state := range append(asked, "") {
+		var found rows
+		if err := u.get(ctx, "/consumers", client.Query("state", string(state), "limit", overviewRows), &found); err != nil {
+			return nil, err
+		}
+		for _, r := range found.List {
+			same := func(o row) bool { return r.Queue == o.Queue && r.Consumer == o.Consumer }
+			if !slices.ContainsFunc(all, same) {
+				all = append(all, r)
 			}
 		}
-		for _, state := range append(asked, "") {
-			var found rows
-			if err := u.get(ctx, "/consumers", client.Query("state", string(state), "limit", overviewRows), &found); err != nil {
-				return nil, err
-			}
-			for _, r := range found.List {
-				same := func(o row) bool { return r.Queue == o.Queue && r.Consumer == o.Consumer }
-				if !slices.ContainsFunc(all, same) {
-					all = append(all, r)
-				}
-			}
-		}
-		slices.SortStableFunc(all, view.Farthest)
-		return all[:min(len(all), 10)], nil
-	})
+	}
+	slices.SortStableFunc(all, view.Farthest)
+	all = all[:min(len(all), 10)]
+	u.lately.Add(who, lagging{time.Now(), all})
+	return all, nil
 }
 
 // number is a seq or a lag; 0 without one.

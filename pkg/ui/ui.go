@@ -57,7 +57,7 @@ type UI struct {
 	api     *client.Client
 	secret  string // the token of the page's forms
 	trends  *trends
-	answers *lru.Cache[string, answer] // that are kept for a while
+	lately  *lru.Cache[string, lagging] // by who looks
 	glances *lru.Cache[string, *glance]
 	turns   turns
 	runs    runs
@@ -78,7 +78,7 @@ func New(options Options) (*UI, error) {
 	}
 	mux := http.NewServeMux()
 	u := &UI{
-		answers: latest[answer](mostLines), glances: latest[*glance](mostGlances), options: options, api: api, secret: rand.Text(), trends: newTrends(),
+		lately: latest[lagging](mostLines), glances: latest[*glance](mostGlances), options: options, api: api, secret: rand.Text(), trends: newTrends(),
 		turns: turns{of: map[string][]chan struct{}{}}, handler: origin.Protect(options.Hosts, mux),
 	}
 	mux.Handle("GET /static/", http.FileServerFS(static))
@@ -116,7 +116,6 @@ type frame struct {
 	Title, Page string
 	Live        string // the address of its updates; empty where it has none
 	Operate     bool
-	Chains      bool   // there are some
 	Asked       string // in the search field
 	Token       string // of forms
 	API         string
@@ -138,7 +137,6 @@ func (u *UI) show(w http.ResponseWriter, r *http.Request) {
 		seeOther(w, string(to))
 		return
 	}
-	f.Chains = name == "chains" || name == "chain" || u.hasChains(r.Context())
 	status := http.StatusOK
 	if err != nil {
 		if status, f.Problem = u.explain(err); status < http.StatusInternalServerError {

@@ -126,9 +126,8 @@ func TestLogOfAnAttempt(t *testing.T) {
 		"https://api.example.com": `aws logs filter-log-events --log-group-name /aws/lambda/orders --filter-pattern '"r-1"'`,
 	} {
 		s := &session{place: place{URL: at}}
-		if got := s.log([]view.Attempt{{}, called}); got != want {
-			t.Errorf("%s: %q, want %q", at, got, want)
-		}
+		got := s.log([]view.Attempt{{}, called})
+		check.That(t, got == want, "%s: %q, want %q", at, got, want)
 		if got := s.log([]view.Attempt{called, {Died: true}}); got != "" {
 			t.Errorf("of a call that is not known: %q", got)
 		}

@@ -146,7 +146,8 @@ func (s *session) beyond(p placed, q queue) (state, text string, err error) {
 	case list.More:
 		return "unknown", "beyond the first thousand gaps\n", nil
 	}
-	return "unknown", fmt.Sprintf("stored or not: it is beyond %d, the first that is known to wait for the gap at %d\n", list.MaxParked, list.Position+1), nil
+	const beyond = "stored or not: it is beyond %d, the first that is known to wait for the gap at %d\n"
+	return "unknown", fmt.Sprintf(beyond, list.MaxParked, list.Position+1), nil
 }
 
 // hadBy says which consumers had the message, and what the others are at.

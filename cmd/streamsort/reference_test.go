@@ -47,7 +47,5 @@ func TestReference(t *testing.T) {
 	if *updateReference {
 		check.OK(t, part.Write(text))
 	}
-	if err := part.Holds(text, "go test ./cmd/streamsort -run TestReference -update"); err != nil {
-		t.Error(err)
-	}
+	check.OK(t, part.Holds(text, "go test ./cmd/streamsort -run TestReference -update"))
 }

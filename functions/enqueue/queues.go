@@ -110,7 +110,8 @@ func queueGaps(ctx context.Context, c *call) (int, any, error) {
 		Gaps: make([]view.Range, len(list.Gaps)),
 	}
 	for i, gap := range list.Gaps {
-		a.Gaps[i] = view.Range{From: jsonseq.Seq(gap.Missing.From + 1), To: jsonseq.Seq(gap.Missing.To), Since: gap.Since}
+		from, to := jsonseq.Seq(gap.Missing.From+1), jsonseq.Seq(gap.Missing.To)
+		a.Gaps[i] = view.Range{From: from, To: to, Since: gap.Since}
 		if !gap.Since.IsZero() {
 			a.Gaps[i].Age = c.age(gap.Since)
 		}

@@ -256,9 +256,8 @@ func TestValidate(t *testing.T) {
 		"run":      {Action: "redrive", Reason: "r", Run: "1234567890123 x"},
 	} {
 		var wrong *invalid.Error
-		if err := r.Validate(); !errors.As(err, &wrong) || wrong.Field != field {
-			t.Errorf("%+v: %v, want it to name %s", r, err, field)
-		}
+		err := r.Validate()
+		check.That(t, errors.As(err, &wrong) && wrong.Field == field, "%+v: %v, want it to name %s", r, err, field)
 	}
 	for _, r := range []Request{
 		{Action: "pause", Reason: "r", State: "circuit-open"},
@@ -274,9 +273,8 @@ func TestValidate(t *testing.T) {
 		check.That(t, r.Validate() != nil, "%+v is taken", r)
 	}
 	r := Request{Action: "resume", Reason: "r"}
-	if err := r.Validate(); err != nil || r.State != "paused" || r.Rate != DefaultRate {
-		t.Errorf("%+v, %v", r, err)
-	}
+	check.OK(t, r.Validate())
+	check.That(t, r.State == "paused" && r.Rate == DefaultRate, "%+v", r)
 }
 
 func TestLike(t *testing.T) {

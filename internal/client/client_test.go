@@ -102,16 +102,14 @@ func TestToken(t *testing.T) {
 		_, _ = io.WriteString(w, "{}")
 	}))
 	t.Cleanup(server.Close)
-	c, err := Open(Access{URL: server.URL, Token: func(context.Context) (string, error) { return "a.b.c", nil }})
-	check.OK(t, err)
-	err = c.Call(t.Context(), "GET", "/queues", nil, nil, &struct{}{})
+	said, failed := "a.b.c", error(nil)
+	token := func(context.Context) (string, error) { return said, failed }
+	c := check.Get(Open(Access{URL: server.URL, Token: token}))
+	err := c.Call(t.Context(), "GET", "/queues", nil, nil, &struct{}{})
 	check.That(t, err == nil && got == "Bearer a.b.c", "authorization %q, %v", got, err)
-	c, err = Open(Access{URL: server.URL, Token: func(context.Context) (string, error) { return "", errors.New("no more tokens") }})
-	check.OK(t, err)
-	if err := c.Call(t.Context(), "GET", "/queues", nil, nil, &struct{}{}); err == nil || !strings.Contains(err.Error(), "no more tokens") {
-		t.Errorf("without a token: %v", err)
-	}
-	token := func(context.Context) (string, error) { return "", nil }
+	said, failed = "", errors.New("no more tokens")
+	err = c.Call(t.Context(), "GET", "/queues", nil, nil, &struct{}{})
+	check.That(t, err != nil && strings.Contains(err.Error(), "no more tokens"), "without a token: %v", err)
 	c, err = Open(Access{URL: "https://id.execute-api.eu-west-1.amazonaws.com", Token: token})
 	check.That(t, err == nil && c.signer == nil, "keys are asked for: %v", err)
 	_, err = Open(Access{URL: "ftp://x", Token: token})

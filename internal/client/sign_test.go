@@ -54,34 +54,31 @@ func TestURLs(t *testing.T) {
 func TestWhatIsSigned(t *testing.T) {
 	nowhere(t)
 	withKeys(t)
-	signed := func(region string) func(string) (*Client, error) {
-		return func(base string) (*Client, error) { return Open(Access{URL: base, Sign: true, Region: region}) }
-	}
 	for _, c := range []struct {
 		base, configured string
-		new              func(string) (*Client, error)
-		scope            string // empty: not signed
+		sign             bool
+		region, scope    string // no scope: not signed
 	}{
-		{"https://abc.execute-api.eu-west-1.amazonaws.com", "", New, "/eu-west-1/execute-api/"},
-		{"https://abc.execute-api.eu-west-1.amazonaws.com", "us-east-1", New, "/eu-west-1/execute-api/"},
-		{"https://abc.lambda-url.eu-west-1.on.aws", "", New, "/eu-west-1/lambda/"},
-		{"https://abc.execute-api.cn-north-1.amazonaws.com.cn", "", New, "/cn-north-1/execute-api/"},
-		{"https://vpce-1.execute-api.eu-west-1.vpce.amazonaws.com", "", New, "/eu-west-1/execute-api/"},
-		{"http://abc.execute-api.localhost:4566", "us-east-1", New, "/us-east-1/execute-api/"},
-		{"https://api.example.com", "eu-west-1", New, ""},
-		{"https://example.com", "eu-west-1", New, ""},
-		{"http://127.0.0.1:3000", "eu-west-1", New, ""},
-		{"http://api.example.com", "eu-west-1", New, ""},
-		{"https://api.example.com", "eu-west-1", signed(""), "/eu-west-1/execute-api/"},
-		{"https://api.example.com", "eu-west-1", signed("eu-west-2"), "/eu-west-2/execute-api/"},
-		{"https://abc.execute-api.eu-west-1.amazonaws.com", "", signed("eu-west-2"), "/eu-west-2/execute-api/"},
-		{"https://abc.lambda-url.eu-west-1.on.aws", "", signed(""), "/eu-west-1/lambda/"},
-		{"http://127.0.0.1:3000", "eu-west-1", signed(""), "/eu-west-1/execute-api/"},
-		{"http://[::1]:3000", "eu-west-1", signed(""), "/eu-west-1/execute-api/"},
-		{"http://localhost:3000", "eu-west-1", signed(""), "/eu-west-1/execute-api/"},
+		{"https://abc.execute-api.eu-west-1.amazonaws.com", "", false, "", "/eu-west-1/execute-api/"},
+		{"https://abc.execute-api.eu-west-1.amazonaws.com", "us-east-1", false, "", "/eu-west-1/execute-api/"},
+		{"https://abc.lambda-url.eu-west-1.on.aws", "", false, "", "/eu-west-1/lambda/"},
+		{"https://abc.execute-api.cn-north-1.amazonaws.com.cn", "", false, "", "/cn-north-1/execute-api/"},
+		{"https://vpce-1.execute-api.eu-west-1.vpce.amazonaws.com", "", false, "", "/eu-west-1/execute-api/"},
+		{"http://abc.execute-api.localhost:4566", "us-east-1", false, "", "/us-east-1/execute-api/"},
+		{"https://api.example.com", "eu-west-1", false, "", ""},
+		{"https://example.com", "eu-west-1", false, "", ""},
+		{"http://127.0.0.1:3000", "eu-west-1", false, "", ""},
+		{"http://api.example.com", "eu-west-1", false, "", ""},
+		{"https://api.example.com", "eu-west-1", true, "", "/eu-west-1/execute-api/"},
+		{"https://api.example.com", "eu-west-1", true, "eu-west-2", "/eu-west-2/execute-api/"},
+		{"https://abc.execute-api.eu-west-1.amazonaws.com", "", true, "eu-west-2", "/eu-west-2/execute-api/"},
+		{"https://abc.lambda-url.eu-west-1.on.aws", "", true, "", "/eu-west-1/lambda/"},
+		{"http://127.0.0.1:3000", "eu-west-1", true, "", "/eu-west-1/execute-api/"},
+		{"http://[::1]:3000", "eu-west-1", true, "", "/eu-west-1/execute-api/"},
+		{"http://localhost:3000", "eu-west-1", true, "", "/eu-west-1/execute-api/"},
 	} {
 		t.Setenv("AWS_REGION", c.configured)
-		client, err := c.new(c.base)
+		client, err := Open(Access{URL: c.base, Sign: c.sign, Region: c.region})
 		if err != nil {
 			t.Errorf("%s: %v", c.base, err)
 			continue
@@ -97,15 +94,12 @@ func TestNothingIsSignedOverPlainHTTP(t *testing.T) {
 	nowhere(t)
 	withKeys(t)
 	token := func(context.Context) (string, error) { return "t", nil }
-	if _, err := Open(Access{URL: "http://localhost:3000", Token: token}); err != nil {
-		t.Error(err)
-	}
+	check.OK(t, check.Err(Open(Access{URL: "http://localhost:3000", Token: token})))
 	for _, base := range []string{"http://api.example.com", "http://10.0.0.1:3000", "http://localhost.example.com", "http://notlocalhost"} {
 		_, err := Open(Access{URL: base, Sign: true, Region: "eu-west-1"})
 		check.That(t, err != nil && strings.Contains(err.Error(), "use https"), "%s: %v", base, err)
-		if _, err := Open(Access{URL: base, Token: token}); err == nil || !strings.Contains(err.Error(), "would have a token") {
-			t.Errorf("a token to %s: %v", base, err)
-		}
+		_, err = Open(Access{URL: base, Token: token})
+		check.That(t, err != nil && strings.Contains(err.Error(), "would have a token"), "%s: %v", base, err)
 	}
 	_, err := New("http://abc.execute-api.eu-west-1.amazonaws.com")
 	check.That(t, err != nil && strings.Contains(err.Error(), "use https"), "API Gateway: %v", err)
@@ -114,9 +108,8 @@ func TestNothingIsSignedOverPlainHTTP(t *testing.T) {
 // TestWhatIsMissingIsSaid: the region at once, credentials with the first request.
 func TestWhatIsMissingIsSaid(t *testing.T) {
 	nowhere(t)
-	if _, err := Open(Access{URL: "https://api.example.com", Sign: true}); err == nil || !strings.Contains(err.Error(), "AWS_REGION") {
-		t.Errorf("without a region: %v", err)
-	}
+	_, err := Open(Access{URL: "https://api.example.com", Sign: true})
+	check.That(t, err != nil && strings.Contains(err.Error(), "AWS_REGION"), "without a region: %v", err)
 	c, err := New("https://abc.execute-api.eu-west-1.amazonaws.com")
 	check.OK(t, err)
 	var none *NoCredentialsError
@@ -124,9 +117,8 @@ func TestWhatIsMissingIsSaid(t *testing.T) {
 	check.That(t, errors.As(err, &none) && none.Host == "abc.execute-api.eu-west-1.amazonaws.com" && strings.Contains(err.Error(), "AWS_PROFILE"),
 		"without credentials: %v", err)
 	t.Setenv("AWS_PROFILE", "nobody")
-	if _, err := Open(Access{URL: "https://api.example.com", Sign: true, Region: "eu-west-1"}); err == nil || !strings.Contains(err.Error(), "nobody") {
-		t.Errorf("without the profile: %v", err)
-	}
+	_, err = Open(Access{URL: "https://api.example.com", Sign: true, Region: "eu-west-1"})
+	check.That(t, err != nil && strings.Contains(err.Error(), "nobody"), "without the profile: %v", err)
 }
 
 // TestRefusedAnonymously: a gateway's refusal does not tell that nothing was signed.
@@ -138,14 +130,12 @@ func TestRefusedAnonymously(t *testing.T) {
 			"%d: %v", status, err)
 	}
 	c, _ := serve(t, says(403, `{"code":"no-tenant","detail":"the token has no tenant"}`))
-	if err := c.Call(t.Context(), "GET", "/queues", nil, nil, nil); err == nil || strings.Contains(err.Error(), "was not signed") {
-		t.Errorf("a function's refusal: %v", err)
-	}
+	err := c.Call(t.Context(), "GET", "/queues", nil, nil, nil)
+	check.That(t, err != nil && !strings.Contains(err.Error(), "was not signed"), "a function's refusal: %v", err)
 	c, _ = serve(t, says(403, `{"message":"Forbidden"}`))
 	c.token = func(context.Context) (string, error) { return "a.b.c", nil }
-	if err := c.Call(t.Context(), "GET", "/queues", nil, nil, nil); err == nil || strings.Contains(err.Error(), "was not signed") {
-		t.Errorf("with a token: %v", err)
-	}
+	err = c.Call(t.Context(), "GET", "/queues", nil, nil, nil)
+	check.That(t, err != nil && !strings.Contains(err.Error(), "was not signed"), "with a token: %v", err)
 }
 
 // TestNoRedirect: what was made for one address goes to no other one.

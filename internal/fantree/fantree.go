@@ -54,10 +54,12 @@ func Fanned(tag, id, token string) (xorack.Edge, error) {
 	}
 	edge, err := xorack.ParseEdge(token)
 	if err != nil {
-		return edge, fmt.Errorf("edge is %q: %w; give the token as the answer to the create, done or fan has it", token, err)
+		const asAnswered = "edge is %q: %w; give the token as the answer to the create, done or fan has it"
+		return edge, fmt.Errorf(asAnswered, token, err)
 	}
 	if _, name := tenant.Split(edge.Tag()); tag != edge.Tag() && tag != name {
-		return edge, fmt.Errorf("edge is an edge of the chain %q, not of %q: give that tag, or another edge", edge.Tag(), tag)
+		const another = "edge is an edge of the chain %q, not of %q: give that tag, or another edge"
+		return edge, fmt.Errorf(another, edge.Tag(), tag)
 	}
 	return edge, nil
 }

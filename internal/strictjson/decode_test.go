@@ -140,9 +140,8 @@ func TestDecodeRefuses(t *testing.T) {
 	} {
 		err := strictjson.Decode([]byte(text), &outer{})
 		var wrong *invalid.Error
-		if !errors.As(err, &wrong) || !strings.HasPrefix(string(wrong.Code)+": "+err.Error(), want) {
-			t.Errorf("%s: error %v, want %s", text, err, want)
-		}
+		check.That(t, errors.As(err, &wrong) && strings.HasPrefix(string(wrong.Code)+": "+err.Error(), want),
+			"%s: error %v, want %s", text, err, want)
 	}
 }
 
@@ -167,9 +166,8 @@ func TestDecodeQuery(t *testing.T) {
 		"dry=yes": "dry must be true or false: it is yes", "even=1": "even must be even", "page=1": "page is not known: there are queue, prefix,",
 		"queue=a%FFb": "queue is not valid UTF-8",
 	} {
-		if err := read(query); err == nil || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("%s: error %v, want %s", query, err, want)
-		}
+		err := read(query)
+		check.That(t, err != nil && strings.HasPrefix(err.Error(), want), "%s: error %v, want %s", query, err, want)
 	}
 	if err := strictjson.DecodeQuery(url.Values{"a": {"1"}}, &struct{}{}); err == nil || err.Error() != "a is not known: there are none" {
 		t.Error(err)

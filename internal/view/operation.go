@@ -25,7 +25,7 @@ type Operation struct {
 	Error   printable.Name `json:"error,omitempty"`
 }
 
-// Who asked for an operation.
+// Who is the caller that asked for an operation.
 type Who struct {
 	Kind   string `json:"kind"`
 	Name   string `json:"name,omitempty"`

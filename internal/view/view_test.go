@@ -223,28 +223,18 @@ func TestDocuments(t *testing.T) {
 
 // TestPlaceOfASeq is in a gap, or behind those before it; nothing is known beyond what was seen.
 func TestPlaceOfASeq(t *testing.T) {
-	two := []view.Range{{From: 3, To: 4}, {From: 7, To: 8}}
-	for name, c := range map[string]struct {
-		gaps view.Gaps
-		seq  int64
-		want string
-	}{
-		"in the first":              {view.Gaps{MaxParked: 9, Gaps: two}, 3, "in 3"},
-		"in the last":               {view.Gaps{MaxParked: 9, Gaps: two}, 8, "in 7"},
-		"behind one":                {view.Gaps{MaxParked: 9, Gaps: two}, 5, "behind 1"},
-		"behind both":               {view.Gaps{MaxParked: 9, Gaps: two}, 9, "behind 2"},
-		"parked before a gap":       {view.Gaps{MaxParked: 5, Gaps: two}, 6, "behind 1"},
-		"beyond what is parked":     {view.Gaps{MaxParked: 9, Gaps: two}, 10, "unknown"},
-		"beyond the gaps, and more": {view.Gaps{MaxParked: 99, Gaps: two, More: true}, 9, "unknown"},
-		"the gap was closed":        {view.Gaps{MaxParked: 9}, 9, "unknown"},
-	} {
-		got := "unknown"
-		switch in, behind := c.gaps.Place(c.seq); {
-		case in != nil:
-			got = fmt.Sprintf("in %d", in.From)
-		case len(behind) > 0:
-			got = fmt.Sprintf("behind %d", len(behind))
-		}
-		check.That(t, got == c.want, "%s: %s, want %s", name, got, c.want)
+	gaps := view.Gaps{MaxParked: 9, Gaps: []view.Range{{From: 3, To: 4}, {From: 7, To: 8}}}
+	early, more := gaps, gaps
+	early.MaxParked, more.More = 5, true
+	place := func(g view.Gaps, seq int64, want string) {
+		in, behind := g.Place(seq)
+		got := fmt.Sprint(in != nil && in.From <= jsonseq.Seq(seq) && jsonseq.Seq(seq) <= in.To, len(behind))
+		check.That(t, got == want, "%d in %+v: %s, want %s", seq, g, got, want)
 	}
+	for seq, want := range map[int64]string{3: "true 0", 8: "true 0", 5: "false 1", 9: "false 2", 10: "false 0"} {
+		place(gaps, seq, want)
+	}
+	place(early, 6, "false 1")
+	place(more, 9, "false 0")
+	place(view.Gaps{MaxParked: 9}, 9, "false 0")
 }

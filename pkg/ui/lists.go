@@ -98,7 +98,8 @@ func (u *UI) behind(ctx context.Context, states map[view.State]view.Count) ([]ro
 	}
 	for _, state := range append(asked, "") {
 		var found rows
-		if err := u.get(ctx, "/consumers", client.Query("state", string(state), "limit", overviewRows), &found); err != nil {
+		query := client.Query("state", string(state), "limit", overviewRows)
+		if err := u.get(ctx, "/consumers", query, &found); err != nil {
 			return nil, err
 		}
 		for _, r := range found.List {

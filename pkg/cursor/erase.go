@@ -6,10 +6,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/streamsort/streamsort/internal/ddb"
 	"github.com/streamsort/streamsort/internal/margin"
-	"github.com/streamsort/streamsort/internal/queuelog"
-	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/invalid"
+	"github.com/streamsort/streamsort/pkg/table"
 )
 
 // ErrErased: the queue was erased, and takes nothing any more. What comes of it is an InvalidError
@@ -85,32 +85,28 @@ const maxCountPages = 8
 
 // Remaining counts what is stored of a queue, a bounded part of it.
 func (s inside) Remaining(ctx context.Context, queue string) (Remains, error) {
-	var stored Remains
-	more := true
-	for first, page := int64(0), 0; more && page < maxCountPages; page++ {
-		var seqs []int64
-		var err error
-		if seqs, more, err = s.store.Seqs(ctx, queuelog.Query{Queue: queue, First: first, Last: MaxSeq}); err != nil {
-			return stored, err
-		}
-		if stored.Messages += len(seqs); len(seqs) > 0 {
-			first = seqs[len(seqs)-1] + 1
-		}
+	messages, moreMessages, err := s.count(ctx, s.store.messages, queue)
+	if err != nil {
+		return Remains{}, err
 	}
-	stored.More, more = more, true
-	var after *sortkey.SortKey
+	arrivals, moreArrivals, err := s.count(ctx, s.store.arrivals, queue)
+	return Remains{Messages: messages, Arrivals: arrivals, More: moreMessages || moreArrivals}, err
+}
+
+// count counts what a table has of a queue, a bounded part of it.
+func (s *Sorter) count(ctx context.Context, in *table.Definition, queue string) (n int, more bool, err error) {
+	var keys []ddb.Item
+	var after ddb.Item
+	more = true
 	for page := 0; more && page < maxCountPages; page++ {
-		var keys []sortkey.SortKey
-		var err error
-		if keys, more, err = s.store.ArrivalKeys(ctx, queue, after, 0, false); err != nil {
-			return stored, err
+		if keys, more, err = s.store.Keys(ctx, in, queue, after, 0, false); err != nil {
+			return n, true, err
 		}
-		if stored.Arrivals += len(keys); len(keys) > 0 {
-			after = &keys[len(keys)-1]
+		if n += len(keys); len(keys) > 0 {
+			after = keys[len(keys)-1]
 		}
 	}
-	stored.More = stored.More || more
-	return stored, nil
+	return n, more, nil
 }
 
 // Queues reads a page of at most so many of all queues, in no order, behind one of them: those that
@@ -138,10 +134,10 @@ func (s inside) EraseMore(ctx context.Context, c Cursor, others func(context.Con
 		left, failed = others(ctx)
 	}
 	sure := c.Erasure.Emptied.IsZero()
-	messages, errMessages := s.eraseMessages(ctx, c.Queue, sure, goOn)
-	arrivals, errArrivals := s.eraseArrivals(ctx, c.Queue, sure, goOn)
+	messages, moreMessages, errMessages := s.eraseTable(ctx, s.store.messages, c.Queue, sure, goOn)
+	arrivals, moreArrivals, errArrivals := s.eraseTable(ctx, s.store.arrivals, c.Queue, sure, goOn)
 	return Remains{
-		Messages: messages.Messages, Arrivals: arrivals.Arrivals, More: left || failed != nil || messages.More || arrivals.More,
+		Messages: messages, Arrivals: arrivals, More: left || failed != nil || moreMessages || moreArrivals,
 	}, errors.Join(failed, errMessages, errArrivals)
 }
 
@@ -159,70 +155,37 @@ func (s *Sorter) endErase(ctx context.Context, c Cursor, began time.Time) error 
 // that are made side by side, so that a partition's 1,000 write units a second are not all taken.
 const erasePage = 500
 
-// eraseMessages deletes messages, tombstones and order items until a look shows none, a strong one
-// where it is to be sure.
-func (s *Sorter) eraseMessages(ctx context.Context, queue string, sure bool, goOn func() bool) (Remains, error) {
-	var deleted Remains
-	for first, strong := int64(0), false; goOn(); {
-		seqs, more, err := s.store.Seqs(ctx, queuelog.Query{Queue: queue, First: first, Last: MaxSeq, Limit: erasePage, Strong: strong})
-		if err != nil {
-			return Remains{Messages: deleted.Messages, More: true}, err
-		}
-		if len(seqs) == 0 && !more && (strong || !sure) && first == 0 {
-			return deleted, nil
-		}
-		n, err := s.deleteSideBySide(len(seqs), func(from, to int) (int, error) {
-			left, err := s.store.DeleteMessages(ctx, queue, seqs[from:to])
-			return len(left), err
-		})
-		deleted.Messages += n
-		if err != nil {
-			return Remains{Messages: deleted.Messages, More: true}, err
-		}
-		if first, strong = 0, true; more {
-			first, strong = seqs[len(seqs)-1]+1, false
-		}
-	}
-	deleted.More = true
-	return deleted, nil
-}
-
-// eraseArrivals deletes arrivals until a look shows none, a strong one where it is to be sure.
-func (s *Sorter) eraseArrivals(ctx context.Context, queue string, sure bool, goOn func() bool) (Remains, error) {
-	var deleted Remains
-	var after *sortkey.SortKey
+// eraseTable deletes what a table has of a queue until a look shows none, a strong one where it is
+// to be sure. It returns how much it deleted, and whether there may be more.
+func (s *Sorter) eraseTable(ctx context.Context, in *table.Definition, queue string, sure bool, goOn func() bool) (deleted int, more bool, err error) {
+	var after ddb.Item
 	for strong := false; goOn(); {
-		keys, more, err := s.store.ArrivalKeys(ctx, queue, after, erasePage, strong)
+		keys, more, err := s.store.Keys(ctx, in, queue, after, erasePage, strong)
 		if err != nil {
-			return Remains{Arrivals: deleted.Arrivals, More: true}, err
+			return deleted, true, err
 		}
-		if len(keys) == 0 && !more && (strong || !sure) && after == nil {
-			return deleted, nil
+		if len(keys) == 0 && !more && (strong || !sure) && !after.Exists() {
+			return deleted, false, nil
 		}
-		n, err := s.deleteSideBySide(len(keys), func(from, to int) (int, error) {
-			return s.store.DeleteArrivals(ctx, queue, keys[from:to])
-		})
-		deleted.Arrivals += n
-		if err != nil {
-			return Remains{Arrivals: deleted.Arrivals, More: true}, err
+		n, err := s.deleteSideBySide(ctx, in, keys)
+		if deleted += n; err != nil {
+			return deleted, true, err
 		}
-		if after, strong = nil, true; more {
-			after, strong = &keys[len(keys)-1], false
+		if after, strong = (ddb.Item{}), true; more {
+			after, strong = keys[len(keys)-1], false
 		}
 	}
-	deleted.More = true
-	return deleted, nil
+	return deleted, true, nil
 }
 
-// deleteSideBySide deletes n items, 25 a request, and returns how many are gone. What the server
-// leaves undone is found by the next look; where that is all, it is ErrThrottled.
-func (s *Sorter) deleteSideBySide(n int, request func(from, to int) (left int, err error)) (int, error) {
-	requests := (n + maxDelete - 1) / maxDelete
-	gone, errs := make([]int, requests), make([]error, requests)
-	s.forEach(requests, func(i int) {
-		from, to := i*maxDelete, min((i+1)*maxDelete, n)
-		left, err := request(from, to)
-		if gone[i], errs[i] = to-from-left, err; err != nil {
+// deleteSideBySide deletes the items of these keys, 25 a request, and returns how many are gone.
+// What the server leaves undone is found by the next look; where that is all, it is ErrThrottled.
+func (s *Sorter) deleteSideBySide(ctx context.Context, in *table.Definition, keys []ddb.Item) (int, error) {
+	requests := slices.Collect(slices.Chunk(keys, maxDelete))
+	gone, errs := make([]int, len(requests)), make([]error, len(requests))
+	s.forEach(len(requests), func(i int) {
+		left, err := s.store.DeleteKeys(ctx, in, requests[i])
+		if gone[i], errs[i] = len(requests[i])-left, err; err != nil {
 			gone[i] = 0
 		}
 	})
@@ -231,21 +194,23 @@ func (s *Sorter) deleteSideBySide(n int, request func(from, to int) (left int, e
 		total += g
 	}
 	err := errors.Join(errs...)
-	if err == nil && n > 0 && total == 0 {
+	if err == nil && len(keys) > 0 && total == 0 {
 		err = ErrThrottled
 	}
 	return total, err
 }
 
-// dropErased deletes what is known to be stored of a queue that was erased.
-func (s *Sorter) dropErased(ctx context.Context, queue string, known []int64) error {
+// deleteMessages deletes what is known to be stored under seqs of a queue, and returns how much is
+// gone: all, or there is an error.
+func (s *Sorter) deleteMessages(ctx context.Context, queue string, known []int64) (int, error) {
 	seqs := slices.Compact(slices.Sorted(slices.Values(known)))
-	n, err := s.deleteSideBySide(len(seqs), func(from, to int) (int, error) {
-		left, err := s.store.DeleteMessages(ctx, queue, seqs[from:to])
-		return len(left), err
-	})
-	if err == nil && n < len(seqs) {
+	keys := make([]ddb.Item, len(seqs))
+	for i, seq := range seqs {
+		keys[i] = s.store.messageKey(queue, seq)
+	}
+	n, err := s.deleteSideBySide(ctx, s.store.messages, keys)
+	if err == nil && n < len(keys) {
 		err = ErrThrottled
 	}
-	return err
+	return n, err
 }

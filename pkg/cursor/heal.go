@@ -25,7 +25,7 @@ import (
 func (s inside) Heal(ctx context.Context, queue string, known ...int64) (Advance, error) {
 	advance, err := s.heal(ctx, queue, slices.Max(append([]int64{NoSeq}, known...)), false)
 	if errors.Is(err, ErrErased) {
-		if failed := s.dropErased(ctx, queue, known); failed != nil {
+		if _, failed := s.deleteMessages(ctx, queue, known); failed != nil {
 			return advance, failed
 		}
 	}

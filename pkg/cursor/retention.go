@@ -199,20 +199,9 @@ func (s inside) DeleteUpTo(ctx context.Context, queue string, upTo int64, limit 
 		if err != nil {
 			return deleted, err
 		}
-		seqs := seqsOf(page.Messages)
-		if len(seqs) == 0 {
-			return deleted, nil
-		}
-		left, err := s.store.DeleteMessages(ctx, queue, seqs)
-		deleted += len(seqs) - len(left)
-		if err != nil {
+		n, err := s.deleteMessages(ctx, queue, seqsOf(page.Messages))
+		if deleted += n; err != nil || n == 0 || !page.More {
 			return deleted, err
-		}
-		if len(left) > 0 {
-			return deleted, ErrThrottled
-		}
-		if !page.More {
-			break
 		}
 	}
 	return deleted, nil

@@ -25,7 +25,7 @@ func TestKeepBack(t *testing.T) {
 	missing := back(0)
 	check.That(t, missing == 1, "%d is said to be missing, want 1", missing)
 	same(t, "of nothing", back(6), 6)
-	check.Get(b.memory.Inside().DeleteMessages(t.Context(), "q", []int64{4}))
+	check.Get(b.memory.Inside().DeleteMessages(t.Context(), "q", 4))
 	missing = back(0)
 	check.That(t, missing == 4, "%d is said to be missing, want 4", missing)
 }

@@ -59,7 +59,7 @@ func TestStoreDelete(t *testing.T) {
 			seqs = append(seqs, seq)
 		}
 		for range 2 {
-			same(t, "left undone", check.Get(s.Inside().DeleteMessages(t.Context(), q, seqs)), nil)
+			same(t, "left undone", check.Get(s.Inside().DeleteMessages(t.Context(), q, seqs...)), 0)
 		}
 		page := check.Get(s.Inside().Messages(t.Context(),
 			queuelog.Query{Queue: q, First: 0, Last: cursor.MaxSeq, Strong: true}))

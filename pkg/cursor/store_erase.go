@@ -5,8 +5,7 @@ import (
 	"time"
 
 	"github.com/streamsort/streamsort/internal/ddb"
-	"github.com/streamsort/streamsort/internal/queuelog"
-	"github.com/streamsort/streamsort/internal/sortkey"
+	"github.com/streamsort/streamsort/pkg/table"
 )
 
 // isLive: the queue has a cursor, and is not erased.
@@ -38,56 +37,40 @@ func (s *requests) EndErase(ctx context.Context, queue string, now time.Time) (C
 // isBeingErased: something of the queue may be stored still.
 var isBeingErased = ddb.And(attrErased.Exists(), attrEmptied.Missing())
 
-// Seqs reads under which seqs of a range anything is stored: messages, tombstones and order items.
-// HeadsOnly means nothing here. One Query of at most 1 MB; 1 read unit for each 4 KB of what is
-// stored strong, half a unit otherwise.
-func (s *requests) Seqs(ctx context.Context, query queuelog.Query) (seqs []int64, more bool, err error) {
-	a, err := s.between(ctx, "query seqs", query, s.queueKey, s.seqKey)
-	if err != nil {
-		return nil, false, err
-	}
-	seqs = make([]int64, len(a.Items))
-	for i, it := range a.Items {
-		d := ddb.Decoder{Item: it}
-		if seqs[i] = d.Number(s.seqKey); d.Err != nil {
-			return nil, false, d.Err
-		}
-	}
-	return seqs, a.Next.Exists(), nil
-}
-
-// ArrivalKeys reads the keys of a queue's arrivals behind one, from the first where it is nil, at
-// most limit. One Query of at most 1 MB; 1 read unit for each 4 KB of what is stored strong, half a
-// unit otherwise.
-func (s *requests) ArrivalKeys(ctx context.Context, queue string, after *sortkey.SortKey, limit int, strong bool) (keys []sortkey.SortKey, more bool, err error) {
+// Keys reads the keys of what a table has of a queue behind one of them, from the first where it is
+// none, at most limit: of the messages, messages, tombstones and order items, or of the arrivals.
+// One Query of at most 1 MB; 1 read unit for each 4 KB of what is stored strong, half a unit
+// otherwise.
+func (s *requests) Keys(ctx context.Context, in *table.Definition, queue string, after ddb.Item, limit int, strong bool) (keys []ddb.Item, more bool, err error) {
 	query := ddb.Query{
-		Op: ddb.Op{Op: "query arrivals", Table: s.arrivals}, Partition: ddb.Text(queue), Limit: limit, Strong: strong,
-		Only: []ddb.Path{s.queueKey, attrSortKey},
+		Op: ddb.Op{Op: "query arrivals", Table: in}, Partition: ddb.Text(queue), After: after, Limit: limit, Strong: strong,
+		Only: []ddb.Path{ddb.Path(in.Partition.Name), ddb.Path(in.Sort.Name)},
 	}
-	if after != nil {
-		query.After = s.arrivalKey(queue, *after)
+	if in.Name == s.messages.Name {
+		first := int64(0)
+		if after.Exists() {
+			last, _ := after.Get(s.seqKey).Int64()
+			first = last + 1
+		}
+		query.Op.Op, query.After, query.Where = "query seqs", ddb.Item{}, s.seqKey.Between(ddb.Int(first), ddb.Int(MaxSeq))
 	}
 	a, err := s.engine.Do(ctx, query)
-	if err != nil {
-		return nil, false, err
-	}
-	keys = make([]sortkey.SortKey, len(a.Items))
-	for i, it := range a.Items {
-		keys[i] = sortkey.SortKey(it.Get(attrSortKey).Str())
-	}
-	return keys, a.Next.Exists(), nil
+	return a.Items, a.Next.Exists(), err
 }
 
-// DeleteArrivals deletes up to 25 arrivals, whether or not they are there, and returns how many the
-// server left undone. One BatchWriteItem; 1 write unit for each KB of each arrival.
+// maxDelete is how many items a BatchWriteItem takes.
+const maxDelete = 25
+
+// DeleteKeys deletes up to 25 messages, or arrivals, whether or not they are there, and returns how
+// many the server left undone. One BatchWriteItem; 1 write unit for each KB of each of them.
 //
 // Lost response, another did it first: nothing is there, as asked for. We die right after: nothing
 // is left to do.
-func (s *requests) DeleteArrivals(ctx context.Context, queue string, keys []sortkey.SortKey) (left int, err error) {
-	items := make([]ddb.Item, len(keys))
-	for i, key := range keys {
-		items[i] = s.arrivalKey(queue, key)
+func (s *requests) DeleteKeys(ctx context.Context, in *table.Definition, keys []ddb.Item) (left int, err error) {
+	op := ddb.Op{Op: "delete arrivals", Table: in}
+	if in.Name == s.messages.Name {
+		op.Op = "delete messages"
 	}
-	a, err := s.engine.Do(ctx, ddb.BatchWrite{Op: ddb.Op{Op: "delete arrivals", Table: s.arrivals}, Deletes: items})
+	a, err := s.engine.Do(ctx, ddb.BatchWrite{Op: op, Deletes: keys})
 	return len(a.Left), err
 }

@@ -99,24 +99,3 @@ func (s *requests) KeepUntil(ctx context.Context, queue string, seq int64, until
 	})
 	return a.Held || a.Item.Exists(), err
 }
-
-// maxDelete is how many items a BatchWriteItem takes.
-const maxDelete = 25
-
-// DeleteMessages deletes up to 25 messages, whether or not they are there, and returns the seqs of
-// those that the server left undone. One BatchWriteItem; 1 write unit for each KB of each message.
-//
-// Lost response, another did it first: nothing is there, as asked for. We die right after: nothing
-// is left to do.
-func (s *requests) DeleteMessages(ctx context.Context, queue string, seqs []int64) (left []int64, err error) {
-	keys := make([]ddb.Item, len(seqs))
-	for i, seq := range seqs {
-		keys[i] = s.messageKey(queue, seq)
-	}
-	a, err := s.engine.Do(ctx, ddb.BatchWrite{Op: ddb.Op{Op: "delete messages", Table: s.messages}, Deletes: keys})
-	for _, key := range a.Left {
-		seq, _ := key.Get(s.seqKey).Int64()
-		left = append(left, seq)
-	}
-	return left, err
-}

@@ -16,7 +16,6 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/bubble"
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dev/ddbtest"
-	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/internal/request"
 	"github.com/streamsort/streamsort/internal/sortkey"
 	"github.com/streamsort/streamsort/pkg/cursor"
@@ -124,7 +123,7 @@ func TestWhyItFailedIsToldThoughItCannotBeNoted(t *testing.T) {
 func TestMissing(t *testing.T) {
 	k := newDesk(t, upTo(1, 5)...)
 	check.Get(k.d.Create(t.Context(), "q", "c", delivery.First))
-	check.Get(k.queues.Requests(queuelog.Inside{}).DeleteMessages(t.Context(), "q", []int64{2}))
+	k.queues.lose("q", 2)
 	for range 2 {
 		done := k.ends("q", endedMissing)
 		var missing *cursor.MissingError

@@ -82,6 +82,14 @@ func (f *flaky) Do(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 	return f.tables.Do(ctx, r)
 }
 
+// lose deletes a message.
+func (f *flaky) lose(queue string, seq int64) {
+	messages := cursor.Names{}.Tables()[0]
+	check.Get(f.tables.Do(context.Background(), ddb.Delete{
+		Op: ddb.Op{Op: "lose", Table: &messages}, Key: ddb.Fields{"queue": ddb.Text(queue), "seq": ddb.Int(seq)}.Item(),
+	}))
+}
+
 // tableNames are the names of the consumers' tables.
 var tableNames = delivery.Names{Trouble: trouble.DefaultName}
 

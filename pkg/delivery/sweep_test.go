@@ -127,7 +127,7 @@ func TestAnnouncements(t *testing.T) {
 	want = delivery.Announcement{Kind: "consumer.lags", ID: "consumer.lags/1/q/1/c/3/0", Queue: "q", Consumer: "c", Delivered: 2, Position: 3}
 	only := cmpopts.IgnoreFields(delivery.Announcement{}, "Since", "Age")
 	check.Is(t, cmp.Diff([]delivery.Announcement{want}, k.announced, only), "")
-	check.Get(k.queues.Requests(queuelog.Inside{}).DeleteMessages(t.Context(), "q", []int64{3}))
+	k.queues.lose("q", 3)
 	k.everyFive()
 	want.Kind, want.ID = "consumer.missing", "consumer.missing/1/q/1/c/3/0"
 	check.Is(t, cmp.Diff([]delivery.Announcement{want}, k.announced, only), "")

@@ -12,7 +12,6 @@ import (
 	"github.com/streamsort/streamsort/internal/dev/check"
 	"github.com/streamsort/streamsort/internal/dynamo"
 	"github.com/streamsort/streamsort/internal/stream"
-	"github.com/streamsort/streamsort/pkg/table"
 )
 
 // imageOf is an item as a stream shows it.
@@ -24,9 +23,8 @@ func imageOf(t *testing.T, it ddb.Item) json.RawMessage {
 	return check.Get(attributevalue.MarshalMapJSON(dynamo.ToSDK(it)))
 }
 
-// TestStatelessConsumerHandsOnArrivals: what a record shows is enough to find them, with no other
-// read of the cursor.
-func TestStatelessConsumerHandsOnArrivals(t *testing.T) {
+// TestARecordIsEnoughToReadArrivals with no other read of the cursor.
+func TestARecordIsEnoughToReadArrivals(t *testing.T) {
 	var names Names
 	tables := ddb.NewMemory(append(names.Tables(), names.ArrivalsTable())...)
 	process := func(engine ddb.Engine) *Sorter {
@@ -62,15 +60,16 @@ func TestStatelessConsumerHandsOnArrivals(t *testing.T) {
 	}))
 	var got []string
 	last := int64(0)
-	response, err := StatelessConsumer(reader, Names{}, func(_ context.Context, b Batch) error {
-		check.That(t, b.From == last, "a batch from %d, and the last one ended at %d", b.From, last)
-		last = b.To
-		for _, m := range b.Messages {
+	for _, record := range records {
+		cur, moved, err := AdvanceOf(record, Names{})
+		check.OK(t, err)
+		batch := check.Get(inside{reader}.ReadBatchAt(t.Context(), cur, cur.Queue, moved.From, moved.To))
+		check.That(t, batch.From == last && batch.To == moved.To, "a batch of %d to %d, and the last one ended at %d", batch.From, batch.To, last)
+		last = batch.To
+		for _, m := range batch.Messages {
 			got = append(got, string(m.Body))
 		}
-		return nil
-	}, &StatelessOptions{Failed: func(err error) { t.Error(err) }})(t.Context(), table.StreamEvent{Records: records})
-	check.Need(t, err == nil && len(response.BatchItemFailures) <= 0, "%v, %v", response, err)
+	}
 	check.That(t, len(got) == 199 && got[0] == "0.0" && got[2] == "1.1" && got[198] == "99.0",
 		"%d messages: %v", len(got), got)
 }

@@ -3,9 +3,9 @@ package cursor_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -69,10 +69,11 @@ func TestOnMessagesFailsWhatItCannotRead(t *testing.T) {
 		b.put(body(1))
 		var failures []error
 		handle := cursor.OnMessages(b.sorter, cursor.Names{}, &cursor.OnMessagesOptions{Failed: func(err error) { failures = append(failures, err) }})
-		response, err := handle(t.Context(), event(t, stored(1, "q", 1), record, stored(3, "q", 1)))
+		other := strings.Replace(record, `"2"`, `"4"`, 1)
+		response, err := handle(t.Context(), event(t, stored(1, "q", 1), record, stored(3, "q", 1), other))
 		check.That(t, err == nil && len(response.BatchItemFailures) == 1 &&
-			response.BatchItemFailures[0].ItemIdentifier == "2" && len(failures) == 1,
-			"%s: %v, %v, failures %v; want record 2 to fail", name, response, err, failures)
+			response.BatchItemFailures[0].ItemIdentifier == "2" && len(failures) == 2,
+			"%s: %v, %v, failures %v; want what is from record 2 on to come again", name, response, err, failures)
 		if cur, err := b.sorter.Status(t.Context(), "q"); err != nil || cur.Position != 1 {
 			t.Errorf("%s: the good record was not handled: %+v, %v", name, cur, err)
 		}
@@ -81,89 +82,26 @@ func TestOnMessagesFailsWhatItCannotRead(t *testing.T) {
 	}
 }
 
-func TestStatelessConsumerHandsOnInOrder(t *testing.T) {
-	b := newBench(t, nil)
-	const count = 500 + 10
-	b.puts(1, count)
-	b.put(body(count + 3))
-	b.now = b.now.Add(time.Hour)
-	check.Get2(b.sorter.Steps().SkipGap(t.Context(), "q", "why", time.Hour, 10))
-	var got []string
-	next := int64(1)
-	handle := cursor.StatelessConsumer(b.sorter, cursor.Names{}, func(_ context.Context, batch cursor.Batch) error {
-		got = append(got, fmt.Sprintf("%s %d→%d %d skipped %v", batch.Queue, batch.From, batch.To, len(batch.Messages), batch.Skipped))
-		for _, m := range batch.Messages {
-			check.That(t, m.Seq == next && string(m.Body) == fmt.Sprintf("body %d", next),
-				"message %d %q, want %d", m.Seq, m.Body, next)
-			next = m.Seq + 1
-			if next == count+1 {
-				next = count + 3
-			}
-		}
-		return nil
-	}, nil)
+func TestAdvanceOf(t *testing.T) {
 	created := fmt.Sprintf(`{"eventName":"INSERT","dynamodb":{"SequenceNumber":"1","NewImage":%s}}`, cursorImage("q", 0))
-	response, err := handle(t.Context(), event(t,
-		created, moved(2, "q", 0, 2), moved(3, "q", 2, 2), moved(4, "q", 2, count), moved(5, "q", count, count+3),
-		`{"eventName":"REMOVE","dynamodb":{"SequenceNumber":"6"}}`))
-	check.Need(t, err == nil && len(response.BatchItemFailures) == 0, "%v, %v", response, err)
-	want := []string{
-		"q 0→2 2 skipped []", "q 2→502 500 skipped []", "q 502→510 8 skipped []", "q 510→513 1 skipped [511 512]",
-	}
-	same(t, "batches", got, want)
-}
-
-// TestStatelessConsumerPassesOverAnErasedQueue: its records hold up no other queue.
-func TestStatelessConsumerPassesOverAnErasedQueue(t *testing.T) {
-	b := newBench(t, nil)
-	b.put(body(1))
-	b.put(in("other", body(1)))
-	check.Get(b.sorter.Steps().EraseMore(t.Context(), b.erase("q"), nil))
-	var got []string
-	handle := cursor.StatelessConsumer(b.sorter, cursor.Names{}, func(_ context.Context, batch cursor.Batch) error {
-		got = append(got, fmt.Sprintf("%s %d", batch.Queue, batch.To))
-		return nil
-	}, nil)
-	response, err := handle(t.Context(), event(t, moved(1, "q", 0, 1), moved(2, "other", 0, 1)))
-	want := []string{"other 1"}
-	check.That(t, err == nil && len(response.BatchItemFailures) == 0 && slices.Equal(got, want),
-		"%v, %v, %v; want %v", response, err, got, want)
-}
-
-func TestStatelessConsumerStopsAtWhatFails(t *testing.T) {
-	b := newBench(t, nil)
-	b.puts(1, 3)
-	broken := errors.New("broken")
-	for name, c := range map[string]struct {
-		second string
-		err    error
-	}{
-		"handler":       {moved(2, "q", 1, 2), broken},
-		"not stored":    {moved(2, "q", 1, 9), nil},
-		"no images":     {`{"eventName":"MODIFY","dynamodb":{"SequenceNumber":"2","Keys":{"queue":{"S":"q"}}}}`, nil},
-		"no old image":  {fmt.Sprintf(`{"eventName":"MODIFY","dynamodb":{"SequenceNumber":"2","NewImage":%s}}`, cursorImage("q", 2)), nil},
-		"wrong type":    {`{"eventName":"INSERT","dynamodb":{"SequenceNumber":"2","NewImage":{"queue":{"S":"q"},"v":{"S":"1"}}}}`, nil},
-		"newer layout":  {`{"eventName":"INSERT","dynamodb":{"SequenceNumber":"2","NewImage":{"queue":{"S":"q"},"v":{"N":"3"}}}}`, nil},
-		"images of one": {`{"eventName":"MODIFY","dynamodb":{"SequenceNumber":"2","NewImage":[],"OldImage":{}}}`, nil},
+	for record, want := range map[string]cursor.Range{
+		created: {From: 0, To: 0}, moved(2, "q", 0, 2): {From: 0, To: 2}, moved(3, "q", 2, 2): {From: 2, To: 2},
 	} {
-		var failures []error
-		handed := 0
-		handle := cursor.StatelessConsumer(b.sorter, cursor.Names{}, func(_ context.Context, batch cursor.Batch) error {
-			handed++
-			if batch.From == 1 {
-				return c.err
-			}
-			return nil
-		}, &cursor.StatelessOptions{Failed: func(err error) { failures = append(failures, err) }})
-		response, err := handle(t.Context(), event(t, moved(1, "q", 0, 1), c.second, moved(3, "q", 2, 3)))
-		check.That(t, err == nil && len(response.BatchItemFailures) == 1 &&
-			response.BatchItemFailures[0].ItemIdentifier == "2" && len(failures) == 1,
-			"%s: %v, %v, failures %v; want record 2 to fail", name, response, err, failures)
-		if tried := handed - 1; tried > 1 || tried == 1 && c.err == nil {
-			t.Errorf("%s: %d advances were delivered, want none behind record 2", name, handed)
-		}
-		check.That(t, c.err == nil || errors.Is(failures[0], broken),
-			"%s: failure %v, want the handler's", name, failures[0])
+		cur, over, err := cursor.AdvanceOf(json.RawMessage(record), cursor.Names{})
+		check.That(t, err == nil && cur.Queue == "q" && over == want, "%s: %+v, %v, %v; want %v", record, cur, over, err, want)
+	}
+	removed := `{"eventName":"REMOVE","dynamodb":{"SequenceNumber":"6"}}`
+	cur, _, err := cursor.AdvanceOf(json.RawMessage(removed), cursor.Names{})
+	check.That(t, err == nil && !cur.Exists(), "a deletion: %+v, %v", cur, err)
+	for name, record := range map[string]string{
+		"no images":     `{"eventName":"MODIFY","dynamodb":{"SequenceNumber":"2","Keys":{"queue":{"S":"q"}}}}`,
+		"no old image":  fmt.Sprintf(`{"eventName":"MODIFY","dynamodb":{"SequenceNumber":"2","NewImage":%s}}`, cursorImage("q", 2)),
+		"wrong type":    `{"eventName":"INSERT","dynamodb":{"SequenceNumber":"2","NewImage":{"queue":{"S":"q"},"v":{"S":"1"}}}}`,
+		"newer layout":  `{"eventName":"INSERT","dynamodb":{"SequenceNumber":"2","NewImage":{"queue":{"S":"q"},"v":{"N":"3"}}}}`,
+		"images of one": `{"eventName":"MODIFY","dynamodb":{"SequenceNumber":"2","NewImage":[],"OldImage":{}}}`,
+	} {
+		_, _, err := cursor.AdvanceOf(json.RawMessage(record), cursor.Names{})
+		check.That(t, err != nil, "%s: no error", name)
 	}
 }
 

@@ -2,14 +2,12 @@ package cursorsim
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 
-	"github.com/aws/aws-lambda-go/events"
-
+	"github.com/streamsort/streamsort/internal/queuelog"
 	"github.com/streamsort/streamsort/pkg/cursor"
-	"github.com/streamsort/streamsort/pkg/table"
 	"github.com/streamsort/streamsort/verify/sim"
 	"github.com/streamsort/streamsort/verify/sim/simdb"
 )
@@ -58,50 +56,53 @@ func (m *model) consumer() {
 	}, "", "drops a record", "hands it out twice")
 }
 
-// deliver gives the records to cursor.StatelessConsumer as one event, checks each batch that comes
-// of it before take gets it, and returns how many of the records the stream is done with.
+// deliver reads what each of the records moved, checks each batch before take gets it, and returns
+// how many of the records the stream is done with: it stops at the first one that fails.
 func (m *model) deliver(s *cursor.Sorter, records []change, take func(cursor.Batch) error, dead func() bool) int {
 	tiles := tiling{model: m, records: records}
-	var missing *cursor.MissingError
-	handle := cursor.StatelessConsumer(s, cursor.Names{}, func(_ context.Context, b cursor.Batch) error {
-		tiles.check(b)
-		return take(b)
-	}, &cursor.StatelessOptions{Failed: func(err error) { errors.As(err, &missing) }})
-	event := table.StreamEvent{}
 	for i, record := range records {
-		event.Records = append(event.Records, simdb.Record(i, record.older, record.newer))
-	}
-	response, err := handle(context.Background(), event)
-	switch {
-	case dead():
-		return 0
-	case err != nil:
-		m.Run.Violation("an event that is right was refused: %v", err)
-		return 0
-	case len(response.BatchItemFailures) == 0:
-		tiles.end(len(records))
-		return len(records)
-	}
-	done := m.failedRecord(response, len(records))
-	tiles.end(done)
-	if missing != nil {
-		if _, there := m.message(place{missing.Queue, missing.Seq}); there {
-			m.Run.Violation("seq %d is said to be missing, and is there", missing.Seq)
+		err := m.deliverRecord(s, simdb.Record(i, record.older, record.newer), func(b cursor.Batch) error {
+			tiles.check(b)
+			return take(b)
+		})
+		switch missing := (*cursor.MissingError)(nil); {
+		case dead():
+			return 0
+		case err == nil:
+			continue
+		case errors.As(err, &missing):
+			tiles.end(i)
+			if _, there := m.message(place{missing.Queue, missing.Seq}); there {
+				m.Run.Violation("seq %d is said to be missing, and is there", missing.Seq)
+			}
+			m.lost = true
+			return i + 1
 		}
-		m.lost = true
-		return done + 1
+		tiles.end(i)
+		return i
 	}
-	return done
+	tiles.end(len(records))
+	return len(records)
 }
 
-// failedRecord is the index of the record that is to come again, with all that follow.
-func (m *model) failedRecord(response events.DynamoDBEventResponse, records int) int {
-	failed, err := strconv.Atoi(response.BatchItemFailures[0].ItemIdentifier)
-	if err != nil || failed >= records {
-		m.Run.Violation("a record failed that nobody handed out: %v", response.BatchItemFailures)
-		return 0
+// deliverRecord gives take what a record moved, in pieces. A queue that was erased since has
+// nothing to deliver.
+func (m *model) deliverRecord(s *cursor.Sorter, raw json.RawMessage, take func(cursor.Batch) error) error {
+	cur, moved, err := cursor.AdvanceOf(raw, cursor.Names{})
+	if err != nil {
+		m.Run.Violation("a record that is right was refused: %v", err)
 	}
-	return failed
+	for err == nil && moved.From < moved.To {
+		var batch cursor.Batch
+		batch, err = s.Inside(queuelog.Inside{}).ReadBatchAt(context.Background(), cur, cur.Queue, moved.From, moved.To)
+		if errors.Is(err, cursor.ErrErased) {
+			return nil
+		}
+		if err == nil {
+			err, moved.From = take(batch), batch.To
+		}
+	}
+	return err
 }
 
 // tiling checks that the batches of an event are its moves, in their order, each in pieces that lie

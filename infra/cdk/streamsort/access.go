@@ -23,16 +23,25 @@ func allow(actions []string, resources ...*string) awsiam.PolicyStatement {
 	})
 }
 
+// on allows the requests, such as GetItem, to a table.
+func on(of awsdynamodb.TableV2, requests ...string) awsiam.PolicyStatement {
+	actions := make([]string, len(requests))
+	for i, request := range requests {
+		actions[i] = "dynamodb:" + request
+	}
+	return allow(actions, of.TableArn())
+}
+
 // enqueueAccess: look at a message, put it, read on from the position; make, read, move and set up
 // a cursor; list queues; count.
 func (s *Streamsort) enqueueAccess() []awsiam.PolicyStatement {
 	return []awsiam.PolicyStatement{
-		allow([]string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"}, s.MessagesTable.TableArn()),
-		allow([]string{"dynamodb:PutItem"}, s.ArrivalsTable.TableArn()),
+		on(s.MessagesTable, "GetItem", "PutItem", "Query"),
+		on(s.ArrivalsTable, "PutItem"),
 		s.keepArrivals(),
 		s.moveCursors(),
-		s.listCursors(),
-		s.listTrouble(),
+		on(s.CursorsTable, "Scan"),
+		s.onTrouble("Query"),
 		s.count(),
 	}
 }
@@ -43,8 +52,8 @@ func (s *Streamsort) enqueueAccess() []awsiam.PolicyStatement {
 // streams and send on what they give up on.
 func (s *Streamsort) sortAccess() []awsiam.PolicyStatement {
 	return []awsiam.PolicyStatement{
-		allow([]string{"dynamodb:BatchWriteItem", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"}, s.MessagesTable.TableArn()),
-		allow([]string{"dynamodb:Query", "dynamodb:UpdateItem"}, s.ArrivalsTable.TableArn()),
+		on(s.MessagesTable, "BatchWriteItem", "GetItem", "PutItem", "Query"),
+		on(s.ArrivalsTable, "Query", "UpdateItem"),
 		s.moveCursors(),
 		s.readStream(s.MessagesTable),
 		s.readStream(s.ArrivalsTable),
@@ -59,17 +68,17 @@ func (s *Streamsort) sortAccess() []awsiam.PolicyStatement {
 func (s *Streamsort) sweepAccess() []awsiam.PolicyStatement {
 	oldest := trouble.Definition(trouble.DefaultName).Index.Name // who is in trouble for longest
 	statements := []awsiam.PolicyStatement{
-		allow([]string{"dynamodb:BatchWriteItem", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:UpdateItem"}, s.MessagesTable.TableArn()),
+		on(s.MessagesTable, "BatchWriteItem", "GetItem", "PutItem", "Query", "UpdateItem"),
 		s.keepArrivals(),
-		s.deleteArrivals(),
-		s.changeCursors(),
-		s.listCursors(),
-		under(allow([]string{"dynamodb:GetItem", "dynamodb:PutItem"}, s.TroubleTable.TableArn()), "StringLike", string(trouble.SweepKey)),
-		s.recordOperations(),
-		allow([]string{"dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:UpdateItem"}, s.ConsumersTable.TableArn()),
+		on(s.ArrivalsTable, "BatchWriteItem"),
+		on(s.CursorsTable, "GetItem", "UpdateItem"),
+		on(s.CursorsTable, "Scan"),
+		under(on(s.TroubleTable, "GetItem", "PutItem"), "StringLike", string(trouble.SweepKey)),
+		on(s.AuditTable, "PutItem"),
+		on(s.ConsumersTable, "DeleteItem", "GetItem", "PutItem", "Query", "UpdateItem"),
 		s.noteTrouble(),
-		s.forgetTrouble(),
-		s.listTrouble(),
+		s.onTrouble("BatchWriteItem"),
+		s.onTrouble("Query"),
 		allow([]string{"dynamodb:Query"}, jsii.String(*s.TroubleTable.TableArn()+"/index/"+oldest)),
 	}
 	return slices.Concat(statements, eraseArchives(s.props.Consumers), s.finishChains(), s.announce(), s.takeWakeUps())
@@ -104,11 +113,11 @@ func ownEvents(statement awsiam.PolicyStatement) awsiam.PolicyStatement {
 // until it is deleted.
 func (s *Streamsort) ackAccess() []awsiam.PolicyStatement {
 	statements := []awsiam.PolicyStatement{
-		s.changeCursors(),
+		on(s.CursorsTable, "GetItem", "UpdateItem"),
 		s.changeConsumers(),
-		s.onTrouble("dynamodb:DeleteItem", "dynamodb:PutItem"),
-		s.listTrouble(),
-		allow([]string{"dynamodb:PutItem"}, s.ChainsTable.TableArn()),
+		s.onTrouble("DeleteItem", "PutItem"),
+		s.onTrouble("Query"),
+		on(s.ChainsTable, "PutItem"),
 		s.readStream(s.ChainsTable),
 		allow([]string{"sqs:SendMessage"}, s.FailureQueue.QueueArn()),
 	}
@@ -119,14 +128,9 @@ func (s *Streamsort) ackAccess() []awsiam.PolicyStatement {
 func (s *Streamsort) finishChains() []awsiam.PolicyStatement {
 	index := (xorack.Names{}).Tables()[0].Index.Name
 	return []awsiam.PolicyStatement{
-		s.endChains(),
+		on(s.ChainsTable, "GetItem", "UpdateItem"),
 		allow([]string{"dynamodb:Query"}, jsii.String(*s.ChainsTable.TableArn()+"/index/"+index)),
 	}
-}
-
-// endChains: read, create, extend and end chains, and what hangs on them.
-func (s *Streamsort) endChains() awsiam.PolicyStatement {
-	return allow([]string{"dynamodb:GetItem", "dynamodb:UpdateItem"}, s.ChainsTable.TableArn())
 }
 
 // processAccess: deliver, hand batches to the sinks, look where a queue's endpoint is, and read the
@@ -134,7 +138,7 @@ func (s *Streamsort) endChains() awsiam.PolicyStatement {
 func (s *Streamsort) processAccess() []awsiam.PolicyStatement {
 	statements := append(s.slowAccess(), toSinks(s.props.Consumers)...)
 	if tracks(s.props.Consumers) {
-		statements = append(statements, s.endChains())
+		statements = append(statements, on(s.ChainsTable, "GetItem", "UpdateItem"))
 	}
 	return append(statements,
 		s.readStream(s.CursorsTable),
@@ -145,7 +149,7 @@ func (s *Streamsort) processAccess() []awsiam.PolicyStatement {
 // slowAccess: deliver, and look where a queue's endpoint is. It has no other sinks, and what a
 // tenant has of its calls is counted beside the consumers.
 func (s *Streamsort) slowAccess() []awsiam.PolicyStatement {
-	return append(s.deliverAccess(), s.useEndpoints("dynamodb:GetItem"), s.noteTrouble(), s.count())
+	return append(s.deliverAccess(), s.useEndpoints("GetItem"), s.noteTrouble(), s.count())
 }
 
 // deliverAccess: make a consumer of a queue, for which messages that are about to expire are kept
@@ -153,11 +157,11 @@ func (s *Streamsort) slowAccess() []awsiam.PolicyStatement {
 // and record those that cannot be put.
 func (s *Streamsort) deliverAccess() []awsiam.PolicyStatement {
 	return []awsiam.PolicyStatement{
-		allow([]string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:UpdateItem"}, s.MessagesTable.TableArn()),
-		allow([]string{"dynamodb:PutItem"}, s.ArrivalsTable.TableArn()),
+		on(s.MessagesTable, "GetItem", "PutItem", "Query", "UpdateItem"),
+		on(s.ArrivalsTable, "PutItem"),
 		s.keepArrivals(),
 		s.moveCursors(),
-		s.recordOperations(),
+		on(s.AuditTable, "PutItem"),
 		s.changeConsumers(),
 	}
 }
@@ -166,13 +170,13 @@ func (s *Streamsort) deliverAccess() []awsiam.PolicyStatement {
 // table, with their secrets. Each of the actions names the partition, so that the condition holds
 // for all; a scan, or a batch, would not be here.
 func (s *Streamsort) changeConsumers() awsiam.PolicyStatement {
-	statement := allow([]string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}, s.ConsumersTable.TableArn())
+	statement := on(s.ConsumersTable, "GetItem", "PutItem", "UpdateItem")
 	return under(statement, "StringNotLike", endpoint.Keys+"*")
 }
 
 // useEndpoints: what is done with endpoints, and nothing else in their table.
 func (s *Streamsort) useEndpoints(actions ...string) awsiam.PolicyStatement {
-	return under(allow(actions, s.ConsumersTable.TableArn()), "StringLike", endpoint.Keys+"*")
+	return under(on(s.ConsumersTable, actions...), "StringLike", endpoint.Keys+"*")
 }
 
 // under has a statement be about items whose partition keys are like the patterns, or not like any.
@@ -184,38 +188,18 @@ func under(statement awsiam.PolicyStatement, operator string, patterns ...string
 // onTrouble allows what is done with rows of the trouble table: neither with what tenants took of
 // their quotas, nor with how far a sweep is, which are there too.
 func (s *Streamsort) onTrouble(actions ...string) awsiam.PolicyStatement {
-	return under(allow(actions, s.TroubleTable.TableArn()), "StringNotLike", quota.Keys+"*", string(trouble.SweepKey))
+	return under(on(s.TroubleTable, actions...), "StringNotLike", quota.Keys+"*", string(trouble.SweepKey))
 }
 
 // noteTrouble: note that a queue or a consumer is in a state that somebody should know of, where it
 // is not noted yet, and that it is over.
 func (s *Streamsort) noteTrouble() awsiam.PolicyStatement {
-	return s.onTrouble("dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:PutItem")
+	return s.onTrouble("DeleteItem", "GetItem", "PutItem")
 }
 
 // count: add to how many messages were stored and delivered.
 func (s *Streamsort) count() awsiam.PolicyStatement {
-	return under(allow([]string{"dynamodb:UpdateItem"}, s.TroubleTable.TableArn()), "StringLike", string(trouble.CountsKey))
-}
-
-// forgetTrouble: delete what is noted of a consumer that is removed, or whose queue is erased.
-func (s *Streamsort) forgetTrouble() awsiam.PolicyStatement {
-	return s.onTrouble("dynamodb:BatchWriteItem")
-}
-
-// listTrouble: read what is noted.
-func (s *Streamsort) listTrouble() awsiam.PolicyStatement {
-	return s.onTrouble("dynamodb:Query")
-}
-
-// listCursors: look through all queues.
-func (s *Streamsort) listCursors() awsiam.PolicyStatement {
-	return allow([]string{"dynamodb:Scan"}, s.CursorsTable.TableArn())
-}
-
-// recordOperations: record what operators do, and which replies could never be stored.
-func (s *Streamsort) recordOperations() awsiam.PolicyStatement {
-	return allow([]string{"dynamodb:PutItem"}, s.AuditTable.TableArn())
+	return under(on(s.TroubleTable, "UpdateItem"), "StringLike", string(trouble.CountsKey))
 }
 
 // deliveryAccess: what operators do to consumers, and the record of it; erase queues, and look for
@@ -223,32 +207,22 @@ func (s *Streamsort) recordOperations() awsiam.PolicyStatement {
 // has a message, or a cursor.
 func (s *Streamsort) deliveryAccess() []awsiam.PolicyStatement {
 	return append(s.deliverAccess(),
-		allow([]string{"dynamodb:DeleteItem", "dynamodb:Query"}, s.ConsumersTable.TableArn()),
-		s.useEndpoints("dynamodb:GetItem", "dynamodb:PutItem"),
-		allow([]string{"dynamodb:Query"}, s.AuditTable.TableArn()),
-		allow([]string{"dynamodb:BatchWriteItem"}, s.MessagesTable.TableArn()),
-		s.deleteArrivals(),
+		on(s.ConsumersTable, "DeleteItem", "Query"),
+		s.useEndpoints("GetItem", "PutItem"),
+		on(s.AuditTable, "Query"),
+		on(s.MessagesTable, "BatchWriteItem"),
+		on(s.ArrivalsTable, "BatchWriteItem"),
 		s.noteTrouble(),
-		s.forgetTrouble(),
-		s.listTrouble(),
-		s.listCursors(),
+		s.onTrouble("BatchWriteItem"),
+		s.onTrouble("Query"),
+		on(s.CursorsTable, "Scan"),
 	)
-}
-
-// deduplicate: what package dedup does with its table, but for listing it.
-func (s *Streamsort) deduplicate() awsiam.PolicyStatement {
-	return allow([]string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}, s.DedupTable.TableArn())
-}
-
-// deleteArrivals: delete what is stored of a queue.
-func (s *Streamsort) deleteArrivals() awsiam.PolicyStatement {
-	return allow([]string{"dynamodb:BatchWriteItem"}, s.ArrivalsTable.TableArn())
 }
 
 // keepArrivals: read what came in arrival order, one by one, or by key, in runs; and push its
 // expiry forward.
 func (s *Streamsort) keepArrivals() awsiam.PolicyStatement {
-	return allow([]string{"dynamodb:BatchGetItem", "dynamodb:Query", "dynamodb:UpdateItem"}, s.ArrivalsTable.TableArn())
+	return on(s.ArrivalsTable, "BatchGetItem", "Query", "UpdateItem")
 }
 
 // readStream: what an event source mapping does with a table's stream.
@@ -258,12 +232,7 @@ func (s *Streamsort) readStream(of awsdynamodb.TableV2) awsiam.PolicyStatement {
 	}, of.TableStreamArn())
 }
 
-// changeCursors: read, move and notify cursors that are there.
-func (s *Streamsort) changeCursors() awsiam.PolicyStatement {
-	return allow([]string{"dynamodb:GetItem", "dynamodb:UpdateItem"}, s.CursorsTable.TableArn())
-}
-
 // moveCursors: PutItem makes the cursor of a queue that has none.
 func (s *Streamsort) moveCursors() awsiam.PolicyStatement {
-	return allow([]string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}, s.CursorsTable.TableArn())
+	return on(s.CursorsTable, "GetItem", "PutItem", "UpdateItem")
 }

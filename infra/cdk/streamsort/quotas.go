@@ -47,6 +47,5 @@ func (s *Streamsort) countQuotas() []awsiam.PolicyStatement {
 	if s.quotas == nil {
 		return nil
 	}
-	statement := allow([]string{"dynamodb:UpdateItem"}, s.TroubleTable.TableArn())
-	return []awsiam.PolicyStatement{under(statement, "StringLike", quota.Keys+"*")}
+	return []awsiam.PolicyStatement{under(on(s.TroubleTable, "UpdateItem"), "StringLike", quota.Keys+"*")}
 }

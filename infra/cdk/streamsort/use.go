@@ -42,11 +42,13 @@ func (s *Streamsort) AddConsumer(id string, function awslambda.Function, readers
 		"STREAMSORT_CONSUMERS_TABLE": s.ConsumersTable.TableName(), "STREAMSORT_ARRIVALS_TABLE": s.ArrivalsTable.TableName(),
 		"STREAMSORT_DEDUP_TABLE": s.DedupTable.TableName(), timerVariable: s.TimerQueue.QueueUrl(),
 	}
-	statements := append(s.deliverAccess(), s.deduplicate(), s.readStream(s.CursorsTable), allow([]string{"sqs:SendMessage"}, s.FailureQueue.QueueArn()))
+	// Package dedup does all with its table but list it.
+	deduplicate := on(s.DedupTable, "GetItem", "PutItem", "UpdateItem")
+	statements := append(s.deliverAccess(), deduplicate, s.readStream(s.CursorsTable), allow([]string{"sqs:SendMessage"}, s.FailureQueue.QueueArn()))
 	statements = slices.Concat(statements, s.sendWakeUps(), s.useKey("dynamodb", "sqs"))
 	if tracks(readers) {
 		environment["STREAMSORT_CHAINS_TABLE"] = s.ChainsTable.TableName()
-		statements = append(statements, s.endChains())
+		statements = append(statements, on(s.ChainsTable, "GetItem", "UpdateItem"))
 	}
 	for name, value := range environment {
 		function.AddEnvironment(&name, value, nil)
@@ -89,7 +91,7 @@ func (s *Streamsort) GrantConsume(grantee awsiam.IGrantable) {
 func (s *Streamsort) GrantAck(grantee awsiam.IGrantable) {
 	s.grant(grantee, "lambda:InvokeFunction", s.liveARN(s.AckFunction))
 	s.grant(grantee, "execute-api:Invoke", s.routeARN(s.api, "POST", "/acks"))
-	access := allow([]string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}, s.ChainsTable.TableArn())
+	access := on(s.ChainsTable, "GetItem", "PutItem", "UpdateItem")
 	for _, statement := range append(s.useKey("dynamodb"), access) {
 		grantee.GrantPrincipal().AddToPrincipalPolicy(statement)
 	}

@@ -170,15 +170,14 @@ func (s *Streamsort) addWebhook() error {
 // compared with what is there.
 func (s *Streamsort) storeIn(seqs bool, reach ...*paths.Mapping) []awsiam.PolicyStatement {
 	var statements []awsiam.PolicyStatement
-	messages := []string{"dynamodb:PutItem", "dynamodb:Query"}
-	arrivals := []string{"dynamodb:PutItem", "dynamodb:UpdateItem"}
+	messages, arrivals := []string{"PutItem", "Query"}, []string{"PutItem", "UpdateItem"}
 	if seqs {
-		messages, arrivals = append(messages, "dynamodb:GetItem"), append(arrivals, "dynamodb:BatchGetItem")
+		messages, arrivals = append(messages, "GetItem"), append(arrivals, "BatchGetItem")
 	}
 	for operator, queues := range ownQueues(reach...) {
 		for _, statement := range []awsiam.PolicyStatement{
-			allow(messages, s.MessagesTable.TableArn()),
-			allow(arrivals, s.ArrivalsTable.TableArn()),
+			on(s.MessagesTable, messages...),
+			on(s.ArrivalsTable, arrivals...),
 			s.moveCursors(),
 		} {
 			statement.AddCondition(&operator, map[string]any{"dynamodb:LeadingKeys": queues})

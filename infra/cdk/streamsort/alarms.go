@@ -3,6 +3,7 @@ package streamsort
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -76,39 +77,26 @@ type named struct {
 
 // functions are all that there are.
 func (s *Streamsort) functions() []named {
-	all := []named{
-		{"Enqueue", s.EnqueueFunction},
-		{"Sort", s.SortFunction},
-		{"Sweep", s.SweepFunction},
-		{"Delivery", s.DeliveryFunction},
-		{"Ack", s.AckFunction},
-	}
-	all = append(append(all, s.process()...), s.slow()...)
-	if s.WebhookFunction != nil {
-		all = append(all, named{"Webhook", s.WebhookFunction})
-	}
-	return append(all, s.sources...)
+	return append(deployed(
+		named{"Enqueue", s.EnqueueFunction},
+		named{"Sort", s.SortFunction},
+		named{"Sweep", s.SweepFunction},
+		named{"Delivery", s.DeliveryFunction},
+		named{"Ack", s.AckFunction},
+		named{"Process", s.ProcessFunction},
+		named{"ProcessSlow", s.SlowFunction},
+		named{"Webhook", s.WebhookFunction},
+	), s.sources...)
 }
 
 // readingStreams are those that event source mappings call.
 func (s *Streamsort) readingStreams() []named {
-	return append([]named{{"Sort", s.SortFunction}, {"Ack", s.AckFunction}}, s.process()...)
+	return deployed(named{"Sort", s.SortFunction}, named{"Ack", s.AckFunction}, named{"Process", s.ProcessFunction})
 }
 
-// process is process, where there is one.
-func (s *Streamsort) process() []named {
-	if s.ProcessFunction == nil {
-		return nil
-	}
-	return []named{{"Process", s.ProcessFunction}}
-}
-
-// slow is the function of isolated invocations, where there is one.
-func (s *Streamsort) slow() []named {
-	if s.SlowFunction == nil {
-		return nil
-	}
-	return []named{{"ProcessSlow", s.SlowFunction}}
+// deployed are those of the functions that there are.
+func deployed(all ...named) []named {
+	return slices.DeleteFunc(all, func(f named) bool { return f.function == nil })
 }
 
 // namedTable is a table by the name that its alarm begins with.

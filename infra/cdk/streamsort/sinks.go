@@ -69,10 +69,8 @@ func (s *Streamsort) AddSink(more ...Consumer) error {
 		err = s.repackProcess(more)
 	} else if err = s.addProcess(); err == nil {
 		s.addProcessMapping()
-		for _, f := range s.process() {
-			for _, a := range streamAlarms(f) {
-				s.addAlarm(a)
-			}
+		for _, a := range streamAlarms(named{"Process", s.ProcessFunction}) {
+			s.addAlarm(a)
 		}
 	}
 	if err = errors.Join(err, s.failed); err != nil {
@@ -129,7 +127,7 @@ func (s *Streamsort) repackProcess(more []Consumer) error {
 	}
 	s.packs++
 	asset := awss3assets.NewAsset(s.scope, jsii.String(fmt.Sprintf("ProcessCode%d", s.packs)), &awss3assets.AssetProps{Path: &folder})
-	for _, f := range append(s.process(), s.slow()...) {
+	for _, f := range deployed(named{"Process", s.ProcessFunction}, named{"ProcessSlow", s.SlowFunction}) {
 		resource := f.function.Node().DefaultChild().(awslambda.CfnFunction)
 		resource.SetCode(&awslambda.CfnFunction_CodeProperty{S3Bucket: asset.S3BucketName(), S3Key: asset.S3ObjectKey()})
 		asset.AddResourceMetadata(resource, jsii.String("Code"))

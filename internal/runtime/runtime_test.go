@@ -230,11 +230,11 @@ func TestEagerCalls(t *testing.T) {
 		status, calls   int
 		metric          string
 	}{
-		{`[{"name":"a","eager":true}]`, "q r q", http.StatusAccepted, 1, `"EagerCalls":1`},
-		{`[{"name":"a","eager":true}]`, "", http.StatusAccepted, 0, ""},
-		{`[{"name":"a","eager":true,"prefix":"r"}]`, "q q", http.StatusAccepted, 0, ""},
-		{`[{"name":"a"}]`, "q r q", http.StatusAccepted, 0, ""},
-		{`[{"name":"a","eager":true}]`, "q", http.StatusTooManyRequests, 1, `"EagerCallsFailed":1`},
+		{`{"consumers":[{"name":"a","eager":true}]}`, "q r q", http.StatusAccepted, 1, `"EagerCalls":1`},
+		{`{"consumers":[{"name":"a","eager":true}]}`, "", http.StatusAccepted, 0, ""},
+		{`{"consumers":[{"name":"a","eager":true,"prefix":"r"}]}`, "q q", http.StatusAccepted, 0, ""},
+		{`{"consumers":[{"name":"a"}]}`, "q r q", http.StatusAccepted, 0, ""},
+		{`{"consumers":[{"name":"a","eager":true}]}`, "q", http.StatusTooManyRequests, 1, `"EagerCallsFailed":1`},
 	} {
 		called, status = nil, c.status
 		t.Setenv("STREAMSORT_READERS", c.readers)

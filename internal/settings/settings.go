@@ -70,11 +70,10 @@ type Settings struct {
 	// messages that all consumers of their queue have.
 	DeleteDelivered bool
 	// Readers is STREAMSORT_READERS: who reads which queues, for the sweep and for what moves
-	// queues of eager ones, as JSON: [{"name": "billing", "prefix": "shop/", "maxAttempts": 3,
-	// "eager": true}], of an archive with {"sink": {"kind": "s3", "arn":
-	// "arn:aws:s3:::orders-archive"}}; or all of the text that process has (package consumers), of
-	// which the sweep takes the same; or the name of a file that has it, in the bucket of
-	// STREAMSORT_CONFIG (package assetfile).
+	// queues of eager ones: the text that process has (package consumers), or what of it is needed
+	// here, {"consumers": [{"name": "billing", "prefix": "shop/", "maxAttempts": 3, "eager":
+	// true}]}, of an archive with {"sink": {"kind": "s3", "arn": "arn:aws:s3:::orders-archive"}};
+	// or the name of a file that has it, in the bucket of STREAMSORT_CONFIG (package assetfile).
 	Readers []delivery.Reader
 	// Endpoints are the names of those whose queues have endpoints of their own.
 	Endpoints []string
@@ -227,27 +226,21 @@ func (r *reader) readers(name string, s *Settings) {
 	type item struct {
 		Name, Prefix string
 		MaxAttempts  int
-		WakeRate     int
 		Eager        bool
-		// Circuit is where process has the rate.
-		Circuit struct{ WakeRate int }
-		Sink    struct {
+		Circuit      struct{ WakeRate int }
+		Sink         struct {
 			Kind, ARN string
 			Endpoints bool
 		}
 	}
 	var all struct{ Consumers []item }
-	into := any(&all.Consumers)
-	if strings.HasPrefix(text, "{") {
-		into = &all
-	}
-	if err := json.Unmarshal([]byte(text), into); err != nil {
-		r.fail(name, "must be a list of names and prefixes, as JSON: "+err.Error())
+	if err := json.Unmarshal([]byte(text), &all); err != nil {
+		r.fail(name, "must be names and prefixes of consumers, as JSON: "+err.Error())
 	} else if isFile && len(all.Consumers) == 0 {
 		r.fail(name, "has no consumers: it must be like {\"consumers\": [{\"name\": \"books\"}]}")
 	}
 	for _, item := range all.Consumers {
-		circuit := delivery.Circuit{WakeRate: max(item.WakeRate, item.Circuit.WakeRate)}
+		circuit := delivery.Circuit{WakeRate: item.Circuit.WakeRate}
 		reader := delivery.Reader{Name: item.Name, Prefix: item.Prefix, MaxAttempts: item.MaxAttempts, Circuit: circuit, Eager: item.Eager}
 		if err := reader.Validate(); err != nil {
 			r.fail(name, fmt.Sprintf("has the reader %q: %v", item.Name, err))

@@ -40,7 +40,7 @@ func TestEverything(t *testing.T) {
 		"STREAMSORT_RETENTION": "0", "STREAMSORT_EVENTS": `{"queue":"a.b","seq":"c","id":"d"}`,
 		"STREAMSORT_EVENT_BUS": "default", "STREAMSORT_FULL_SWEEP_EVERY": "2h", "STREAMSORT_SWEEP_SEGMENTS": "2", "STREAMSORT_SWEEP_EVERY": "4m",
 		"STREAMSORT_ARRIVALS_TABLE": "a-1",
-		"STREAMSORT_READERS":        `[{"name":"a"},{"name":"b","prefix":"shop/","maxAttempts":3,"wakeRate":7},{"name":"c","sink":{"kind":"s3","arn":"arn:aws:s3:::books"}}]`,
+		"STREAMSORT_READERS":        `{"consumers":[{"name":"a"},{"name":"b","prefix":"shop/","maxAttempts":3,"circuit":{"wakeRate":7}},{"name":"c","sink":{"kind":"s3","arn":"arn:aws:s3:::books"}}]}`,
 		"STREAMSORT_LOG_SUCCESSES":  "100", "STREAMSORT_LOG_QUEUE": "q", "STREAMSORT_LOG_UNTIL": "2026-01-02T15:04:05Z",
 	} {
 		t.Setenv(name, value)
@@ -81,7 +81,7 @@ func TestErrorsNameTheVariable(t *testing.T) {
 		"STREAMSORT_MODE": "both", "STREAMSORT_RETENTION": "1h", "STREAMSORT_EVENTS": "a",
 		"STREAMSORT_FULL_SWEEP_EVERY": "daily", "STREAMSORT_SWEEP_SEGMENTS": "x",
 		"STREAMSORT_LAG_AFTER": "-1s", "STREAMSORT_DELETE_DELIVERED": "yes", "STREAMSORT_KNOWN_QUEUES": "yes", "STREAMSORT_SETTLE_WITHIN": "soon",
-		"STREAMSORT_READERS": `[{"name":"a b"}]`, "STREAMSORT_SETTLE": "61m", "STREAMSORT_LATE": "never",
+		"STREAMSORT_READERS": `{"consumers":[{"name":"a b"}]}`, "STREAMSORT_SETTLE": "61m", "STREAMSORT_LATE": "never",
 		"STREAMSORT_LOG_SUCCESSES": "few", "STREAMSORT_LOG_UNTIL": "noon", "STREAMSORT_TOMBSTONE": "soon",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -169,7 +169,7 @@ func TestReadersOfAFile(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"consumers":[{"name":"hooks","sink":{"kind":"http","endpoints":true}},{"name":"b","eager":true,"sink":{"kind":"sqs","arn":"x"}}]}`: "",
 		// What says nothing, also by mistake, would have the sweep look after nobody.
-		``:                                      file + " must be a list of names and prefixes, as JSON: ",
+		``:                                      file + " must be names and prefixes of consumers, as JSON: ",
 		`{}`:                                    file + " has no consumers: ",
 		`{"consumer":[{"name":"a"}]}`:           file + " has no consumers: ",
 		`{"consumers":[]}`:                      file + " has no consumers: ",

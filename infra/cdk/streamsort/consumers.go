@@ -278,34 +278,27 @@ func tracks(all []Consumer) bool {
 	return slices.ContainsFunc(all, func(c Consumer) bool { return c.Track != "" })
 }
 
-// readersText is what the sweep, and what moves queues of eager consumers, get of who reads what.
+// readersText is what of the consumers' file the sweep, and what moves queues of eager consumers,
+// get.
 func readersText(all []Consumer) (string, error) {
 	if len(all) == 0 {
 		return "", nil
 	}
-	type reader struct {
-		Name   string `json:"name"`
-		Prefix string `json:"prefix,omitempty"`
-		// MaxAttempts bounds what kills its worker, too.
-		MaxAttempts int `json:"maxAttempts,omitempty"`
-		// WakeRate is how fast the sweep's function wakes queues up when the sink is back.
-		WakeRate int `json:"wakeRate,omitempty"`
-		// Eager has what moves its queues call process.
-		Eager bool `json:"eager,omitempty"`
-		// Sink is an archive, which the sweep erases with its queue.
-		Sink *Sink `json:"sink,omitempty"`
-	}
-	list := make([]reader, len(all))
+	file := struct {
+		Consumers []Consumer `json:"consumers"`
+	}{make([]Consumer, len(all))}
 	for i, c := range all {
-		list[i] = reader{Name: c.Name, Prefix: c.Prefix, MaxAttempts: c.MaxAttempts, Eager: isEager(c)}
-		if c.Circuit != nil {
-			list[i].WakeRate = c.Circuit.WakeRate
+		// MaxAttempts bounds what kills a worker, too; the sweep's function wakes queues up.
+		read := Consumer{Name: c.Name, Prefix: c.Prefix, MaxAttempts: c.MaxAttempts, Eager: isEager(c)}
+		if c.Circuit != nil && c.Circuit.WakeRate > 0 {
+			read.Circuit = &Circuit{WakeRate: c.Circuit.WakeRate}
 		}
-		if c.isArchive() {
-			list[i].Sink = &Sink{Kind: s3.Name, ARN: c.Sink.ARN}
+		if c.isArchive() { // the sweep erases it with its queue
+			read.Sink = &Sink{Kind: s3.Name, ARN: c.Sink.ARN}
 		}
+		file.Consumers[i] = read
 	}
-	text, err := json.Marshal(list)
+	text, err := json.Marshal(file)
 	if err == nil && len(text) > maxReadersText {
 		err = fmt.Errorf("consumers: their names and prefixes take %d bytes; make them shorter, %d is the most", len(text), maxReadersText)
 	}

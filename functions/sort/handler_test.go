@@ -79,8 +79,8 @@ func TestHandlerSorts(t *testing.T) {
 
 // One record of either stream that cannot be read.
 func TestHandlerFailsOneRecord(t *testing.T) {
-	waits := arrival(1, "q", sortkey.KeyedSortKey("\x01k", ""))
-	bad := strings.Replace(arrival(2, "q", sortkey.KeyedSortKey("\x01k", "")), `"B"`, `"N"`, 1)
+	waits := arrival(1, "q", sortkey.Era("").SortKey("\x01k", ""))
+	bad := strings.Replace(arrival(2, "q", sortkey.Era("").SortKey("\x01k", "")), `"B"`, `"N"`, 1)
 	noQueue := `{"eventName":"INSERT","dynamodb":{"SequenceNumber":"2","Keys":{"seq":{"N":"1"}}}}`
 	for _, records := range [][]string{{record(1, "q", 1), noQueue}, {waits, bad}} {
 		var out bytes.Buffer
@@ -170,14 +170,14 @@ func TestHandlerSettles(t *testing.T) {
 		check.OK(t, sorter.Put(t.Context(), m)[0].Err)
 		stored, err := keyType.Key(key)
 		check.OK(t, err)
-		records = append(records, arrival(len(records)+1, queue, sortkey.KeyedSortKey(stored, m.ID)))
+		records = append(records, arrival(len(records)+1, queue, sortkey.Era("").SortKey(stored, m.ID)))
 	}
 	put("now", 2, "")
 	put("later", 7, "")
 	put("later", 9, "")
 	put("now", 3, "1")
 	put("later", 8, "")
-	records = append(records, arrival(6, "arrivals", "\x01234567890"), arrival(7, "gone", sortkey.KeyedSortKey("\x01k", "")))
+	records = append(records, arrival(6, "arrivals", "\x01234567890"), arrival(7, "gone", sortkey.Era("").SortKey("\x01k", "")))
 	var out bytes.Buffer
 	handle := runtime.Around(&out, headroom, (&sorting{sorter: sorter, timer: wake}).handle, func(ctx context.Context, _ *emf.Metrics) { wake.Flush(ctx) })
 	began := time.Now()

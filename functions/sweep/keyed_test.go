@@ -37,7 +37,7 @@ func keyedQueues(t *testing.T, store *cursor.Store, now *time.Time, queues ...st
 func settleOf(t *testing.T, queue string, upTo int) string {
 	t.Helper()
 	key := check.Get(sortkey.KeyType("number").Key(upTo))
-	return timer.WakeUp{Thing: timer.Thing{Kind: timer.Settle, Queue: queue}, UpTo: string(sortkey.KeyedSortKey(key, "x")), Due: time.Now()}.String()
+	return timer.WakeUp{Thing: timer.Thing{Kind: timer.Settle, Queue: queue}, UpTo: string(sortkey.Era("").SortKey(key, "x")), Due: time.Now()}.String()
 }
 
 // TestHandlerWakesKeyedQueues: up to the bound, and no farther; what comes too early is sent again

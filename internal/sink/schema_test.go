@@ -223,9 +223,9 @@ func batchesOfAllKinds() []delivery.Batch {
 	whole := sinktest.Tracked(sinktest.Batch("@acme/orders", `{"n":1}`, "\x00", "", `{ "spaced": 1 }`), "tag")
 	whole.Messages[0].ID, whole.Messages[0].Attributes = "id\x01", map[string]string{"k": "v"}
 	whole.Messages[3].Trace = cursor.Trace{Parent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", State: "a=1"}
-	for i, raw := range []string{`7.5`, `"a"`, `[1538601234,"x.b"]`} {
+	for i, parts := range [][]any{{7.5}, {"a"}, {1538601234, "x.b"}} {
 		keys := []sortkey.KeyType{"number", "text", "time,rank(*.a|*)"}[i]
-		key := check.Get(keys.ParseKey([]byte(raw)))
+		key := check.Get(keys.Key(parts...))
 		whole.Messages[i].Key, whole.Messages[i].Late, whole.Messages[i].Unlinked = key, i > 0, i > 1
 	}
 	whole.Messages[3].Seq, whole.Token.N = 1<<62, 1<<60

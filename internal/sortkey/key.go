@@ -12,7 +12,7 @@ import (
 
 // Key is what a message of a keyed queue is sorted by, in the form in which it is stored: of two
 // keys of one [KeyType], that which sorts first is less as a string, and none is the beginning of
-// another. [KeyType.Key] and [KeyType.ParseKey] make keys.
+// another. [KeyType.Key] makes keys.
 type Key string
 
 // JSON is the key as readers get it: a number in plain decimal; a time in UTC, as RFC 3339 writes

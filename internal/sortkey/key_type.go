@@ -129,19 +129,6 @@ func (t KeyType) Key(parts ...any) (Key, error) {
 	return Key(key), nil
 }
 
-// ParseKey reads a key from JSON, as [KeyParts] does. An error is an [invalid.Error] of field
-// "key".
-func (t KeyType) ParseKey(raw []byte) (Key, error) {
-	if _, err := parseKeyType(string(t)); err != nil {
-		return "", invalid.Named("keyType", err)
-	}
-	parts, err := KeyParts(raw)
-	if err != nil {
-		return "", err
-	}
-	return t.Key(parts...)
-}
-
 // KeyParts reads the parts of a key from JSON, of whatever type they are: a string or a number; of
 // several parts, an array of them. An error is an [invalid.Error] of field "key".
 func KeyParts(raw []byte) ([]any, error) {
@@ -163,24 +150,6 @@ func KeyParts(raw []byte) ([]any, error) {
 		}
 	}
 	return parts, nil
-}
-
-// Has reports whether a key can be one of this type.
-func (t KeyType) Has(k Key) bool {
-	of, err := parseKeyType(string(t))
-	if err != nil {
-		return false
-	}
-	parts, err := readKey(string(k))
-	if err != nil || len(parts) != len(of) {
-		return false
-	}
-	for i, part := range parts {
-		if part.tag != of[i].kind.tag || part.tag == tagRank && part.rank >= len(of[i].patterns) {
-			return false
-		}
-	}
-	return true
 }
 
 func (t KeyType) wrongCount(have, want int) error {

@@ -8,7 +8,7 @@ import (
 // SortKey is the key of an arrival in its queue. In arrival order it is the first 10 bytes of the
 // SHA-256 of its id: two of a billion ids have the same with a chance of 1 in two million; the
 // later one gets Conflict then. In a keyed queue it is where the message belongs in the order: see
-// [KeyedSortKey].
+// [Era.SortKey].
 type SortKey string
 
 // HashSize is how many bytes of an id's hash are its SortKey in arrival order.
@@ -37,10 +37,6 @@ const NoSortKey SortKey = "\x00"
 
 // EverySortKey is greater than every sort key of a keyed queue.
 const EverySortKey SortKey = "\x02"
-
-// KeyedSortKey is where a message belongs in the order of a keyed queue: by its key, and of equal
-// keys by the hash of its id. It is of the queue's first era.
-func KeyedSortKey(key Key, id string) SortKey { return Era("").SortKey(key, id) }
 
 // Era says how often the keys of a queue have begun anew (cursor.Sorter.RestartKeys): it stands in
 // each sort key between the first byte and the key. It is empty in the first era, and then 3 bytes:

@@ -180,7 +180,7 @@ type piece struct {
 // behind a full piece they are as large as they get. Behind a move that filled a gap the look is a
 // query all the same, which shows the first message beyond a hole.
 func (s *Sorter) scan(ctx context.Context, p *progress, position int64) (piece, error) {
-	end, limit := position, min(p.glance, s.batchSize)
+	end, limit := position, min(p.glance, defaultBatchSize)
 	if p.full {
 		limit = maxBatchSize
 	}
@@ -190,7 +190,7 @@ func (s *Sorter) scan(ctx context.Context, p *progress, position int64) (piece, 
 		if err != nil || !found {
 			return piece{end: end, beyond: end}, err
 		}
-		end, limit = end+1, min(max(readUnit/m.size(), 2), s.batchSize)
+		end, limit = end+1, min(max(readUnit/m.size(), 2), defaultBatchSize)
 	}
 	for whole := true; end < MaxSeq; {
 		room := maxBatchSize - (end - position)

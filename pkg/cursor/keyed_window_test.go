@@ -58,7 +58,7 @@ func TestLongWindowsAreReadByBounds(t *testing.T) {
 		var upTo sortkey.SortKey
 		for _, i := range batch {
 			messages = append(messages, keyedOf(fmt.Sprintf("%06d", i), "x"))
-			upTo = max(upTo, sortkey.KeyedSortKey(textKey(t, fmt.Sprintf("%06d", i)), "x"))
+			upTo = max(upTo, sortkey.Era("").SortKey(textKey(t, fmt.Sprintf("%06d", i)), "x"))
 		}
 		b.putKeyed(messages...)
 		wakeUps = append(wakeUps, wakeUp{upTo, b.now.Add(time.Minute)})

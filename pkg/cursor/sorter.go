@@ -1,7 +1,6 @@
 package cursor
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -21,7 +20,6 @@ type Sorter struct {
 	// retention is how long a message is retained after it was stored or last pushed forward; 0
 	// means for ever.
 	retention time.Duration
-	batchSize int
 	now       func() time.Time
 	newOp     func() []byte
 	forEach   func(n int, do func(i int))
@@ -40,10 +38,6 @@ type Options struct {
 	// switches deletion off.
 	Retention   time.Duration
 	KeepForever bool
-	// BatchSize is the most messages that the first page of a look-ahead reads, 1 to 1,000, and 25
-	// where it is 0. It reads fewer where they are large; each further page is twice as large as
-	// the one before.
-	BatchSize int
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 	// NewOp returns the mark of a put, 8 bytes that no other put has; nil means random ones.
@@ -70,6 +64,9 @@ type Options struct {
 
 const (
 	defaultRetention = 14 * 24 * time.Hour
+	// defaultBatchSize is the most messages that the first page of a look-ahead reads. It reads
+	// fewer where they are large; each further page is twice as large as the one before, up to
+	// maxBatchSize.
 	defaultBatchSize = 25
 	maxBatchSize     = 1000
 )
@@ -83,7 +80,6 @@ func New(store *Store, options *Options) (*Sorter, error) {
 	s := &Sorter{
 		defaults:  DefaultSettings(),
 		retention: defaultRetention,
-		batchSize: cmp.Or(options.BatchSize, defaultBatchSize),
 		now:       options.Now,
 		newOp:     options.NewOp,
 		forEach:   options.ForEach,
@@ -108,9 +104,6 @@ func New(store *Store, options *Options) (*Sorter, error) {
 		if err := bounds.Check("retention", s.retention, MinRetention, MaxRetention); err != nil {
 			return nil, err
 		}
-	}
-	if err := bounds.Check("batchSize", s.batchSize, 1, maxBatchSize); err != nil {
-		return nil, err
 	}
 	if s.now == nil {
 		s.now = time.Now

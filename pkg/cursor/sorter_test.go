@@ -245,7 +245,6 @@ func TestSorterConfigure(t *testing.T) {
 func TestNewNamesTheOptionThatIsOutOfBounds(t *testing.T) {
 	for field, options := range map[string]cursor.Options{
 		"retention": {Retention: time.Hour},
-		"batchSize": {BatchSize: 1001},
 		"policy":    {Defaults: &cursor.Settings{GapAfter: time.Minute, MaxAhead: 1, Mode: cursor.ModeSync}},
 		"gapAfter":  {Defaults: &cursor.Settings{Policy: cursor.PolicyWait, MaxAhead: 1, Mode: cursor.ModeSync}},
 		"maxAhead":  {Defaults: &cursor.Settings{Policy: cursor.PolicyWait, GapAfter: time.Minute, Mode: cursor.ModeSync}},

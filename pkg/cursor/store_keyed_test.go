@@ -33,7 +33,7 @@ func waitingOf(t *testing.T, queue, key, id string) cursor.Arrival {
 	return a
 }
 
-func sortKey(a cursor.Arrival) sortkey.SortKey { return sortkey.KeyedSortKey(a.Key, a.ID) }
+func sortKey(a cursor.Arrival) sortkey.SortKey { return sortkey.Era("").SortKey(a.Key, a.ID) }
 
 func TestStoreWaiting(t *testing.T) {
 	onEach(t, func(t *testing.T, s *cursor.Store, q string) {

@@ -18,7 +18,7 @@ func waits(t *testing.T, sequence int, at time.Time, queue, key string) string {
 	t.Helper()
 	stored := check.Get(sortkey.KeyType("text").Key(key))
 	return fmt.Sprintf(`{"eventName":"INSERT","dynamodb":{"SequenceNumber":"%d","ApproximateCreationDateTime":%d,"Keys":{"queue":{"S":%q},"sortKey":{"B":%q}}}}`,
-		sequence, at.Unix(), queue, base64.StdEncoding.EncodeToString([]byte(sortkey.KeyedSortKey(stored, "1"))))
+		sequence, at.Unix(), queue, base64.StdEncoding.EncodeToString([]byte(sortkey.Era("").SortKey(stored, "1"))))
 }
 
 // TestOnArrivalsSettlesEachQueueOnce: up to the greatest key of the batch, in one wake-up where

@@ -117,7 +117,7 @@ func TestSingle(t *testing.T) {
 	b.Attempt, b.Rewinds = 2, 1
 	b.Messages[0].ID, b.Messages[0].ContentType, b.Messages[0].Attributes = "a/1%\n", "application/json", map[string]string{"k": "ö\"😀"}
 	key := check.Get(sortkey.ParseKeyType("number"))
-	b.Messages[1].Key = check.Get(key.ParseKey([]byte("7")))
+	b.Messages[1].Key = check.Get(key.Key(7))
 	b.Messages[1].Late, b.Messages[1].Unlinked = true, true
 	b = sinktest.Tracked(b, "chain")
 	check.OK(t, e.open(t, `,"headers":{"X-Env":"prod"}`).Send(t.Context(), b))

@@ -95,6 +95,12 @@ func (m *model) deliverRecord(s *cursor.Sorter, raw json.RawMessage, take func(c
 	for err == nil && moved.From < moved.To {
 		var batch cursor.Batch
 		batch, err = s.Inside(queuelog.Inside{}).ReadBatchAt(context.Background(), cur, cur.Queue, moved.From, moved.To)
+		if missing := (*cursor.MissingError)(nil); errors.As(err, &missing) {
+			erased, _ := s.Inside(queuelog.Inside{}).ErasureOf(context.Background(), cur.Queue)
+			if erased.Erased() {
+				return nil
+			}
+		}
 		if errors.Is(err, cursor.ErrErased) {
 			return nil
 		}

@@ -249,12 +249,12 @@ func (m *model) sortKey(r request) sortkey.SortKey {
 // receivedKey is the key of a message that first came at a time.
 func receivedKey(at time.Time, id string) sortkey.SortKey {
 	key := sim.Must(sortkey.KeyType("time").Key(at))
-	return sortkey.KeyedSortKey(key, id)
+	return sortkey.Era("").SortKey(key, id)
 }
 
 func sortKeyOf(n int64, id string) sortkey.SortKey {
 	key := sim.Must(keyType.Key(n))
-	return sortkey.KeyedSortKey(key, id)
+	return sortkey.Era("").SortKey(key, id)
 }
 
 // calls are puts of one message each, of these keys, by one id each.

@@ -2,6 +2,7 @@ package sortkey
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -37,6 +38,10 @@ const (
 	headOffset = zeroHead + maxKeyExponent/2
 )
 
+// numberForm is a number as JSON writes it: its sign, what is before and behind its point, and its
+// power of ten.
+var numberForm = regexp.MustCompile(`^(-)?(0|[1-9][0-9]*)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$`)
+
 // parseDecimal reads a number as JSON writes it.
 func parseDecimal(text string) (decimal, error) {
 	if len(text) > maxKeyNumber {
@@ -44,32 +49,11 @@ func parseDecimal(text string) (decimal, error) {
 			Code: invalid.TooLarge, Problem: fmt.Sprintf("has %d characters: a number in a key has at most %d", len(text), maxKeyNumber), Size: len(text), Most: maxKeyNumber,
 		}
 	}
-	rest, negative := strings.CutPrefix(text, "-")
-	whole, rest := cutDigits(rest)
-	var fraction, exponent string
-	fine := whole != "" && (whole == "0" || whole[0] != '0')
-	if after, found := strings.CutPrefix(rest, "."); found {
-		fraction, rest = cutDigits(after)
-		fine = fine && fraction != ""
-	}
-	if rest != "" && (rest[0] == 'e' || rest[0] == 'E') {
-		sign := rest[1:]
-		digits, after := cutDigits(strings.TrimPrefix(strings.TrimPrefix(sign, "+"), "-"))
-		exponent, rest = strings.TrimSuffix(sign, after), after
-		fine = fine && digits != "" && len(exponent)-len(digits) <= 1
-	}
-	if !fine || rest != "" {
+	m := numberForm.FindStringSubmatch(text)
+	if m == nil {
 		return decimal{}, invalid.New(invalid.Malformed, "", "must be a number, such as 17, -2.5 or 1e9")
 	}
-	return normal(negative, whole, fraction, exponent)
-}
-
-func cutDigits(text string) (digits, rest string) {
-	end := 0
-	for end < len(text) && text[end] >= '0' && text[end] <= '9' {
-		end++
-	}
-	return text[:end], text[end:]
+	return normal(m[1] != "", m[2], m[3], m[4])
 }
 
 // normal is whole.fraction × 10^power.

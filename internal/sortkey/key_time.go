@@ -191,8 +191,8 @@ func checkTime(text string) error {
 	if offset := text[len(text)-len("07:00"):]; !strings.HasSuffix(text, "Z") && (offset[:2] > "23" || offset[3:] > "59") {
 		return doesNotExist("offset of its zone out of range")
 	}
-	fraction, _ := cutDigits(strings.TrimPrefix(text[seconds:], "."))
-	return checkFraction(fraction)
+	fraction := strings.TrimPrefix(text[seconds:], ".")
+	return checkFraction(fraction[:len(fraction)-len(strings.TrimLeft(fraction, "0123456789"))])
 }
 
 func doesNotExist(why string) error {

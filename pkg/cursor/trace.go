@@ -4,7 +4,9 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/streamsort/streamsort/internal/bounds"
@@ -76,17 +78,24 @@ func TraceOf(parent, state string) Trace {
 	return t
 }
 
+var (
+	traceparentForm = regexp.MustCompile(`^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$`)
+	// stateForm is a member of a tracestate: a key that begins with a small letter or a digit, and
+	// a value of visible characters and spaces, without a comma or an equals sign.
+	stateForm = regexp.MustCompile(`^[a-z0-9][a-z0-9_*/@-]{0,255}=[ -+\--<>-~]{1,256}$`)
+)
+
 // readTraceparent is a traceparent in the form of version 00, or why it is not one.
 func readTraceparent(text string) (read, why string) {
 	if len(text) < traceparentSize {
 		return "", fmt.Sprintf("has %d bytes: it must be like 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", len(text))
 	}
-	version, trace, parent, flags := text[:2], text[3:35], text[36:52], text[53:55]
-	var flag [1]byte
-	if _, err := hex.Decode(flag[:], []byte(flags)); err != nil || !isHex(version) || !isHex(trace) || !isHex(parent) || !isHex(flags) ||
-		text[2] != '-' || text[35] != '-' || text[52] != '-' {
+	m := traceparentForm.FindStringSubmatch(text[:traceparentSize])
+	if m == nil {
 		return "", "must be version, trace id, parent id and flags, in 2, 32, 16 and 2 small hex digits, with hyphens between"
 	}
+	version, trace, parent := m[1], m[2], m[3]
+	flags, _ := strconv.ParseUint(m[4], 16, 8)
 	switch {
 	case version == "ff":
 		return "", "has the version ff, which is invalid"
@@ -99,10 +108,8 @@ func readTraceparent(text string) (read, why string) {
 	case strings.Trim(parent, "0") == "":
 		return "", "has a parent id of nothing but zeros"
 	}
-	return fmt.Sprintf("00-%s-%s-%02x", trace, parent, flag[0]&knownFlags), ""
+	return fmt.Sprintf("00-%s-%s-%02x", trace, parent, flags&knownFlags), ""
 }
-
-func isHex(text string) bool { return strings.Trim(text, "0123456789abcdef") == "" }
 
 // badState is why a text is no tracestate; empty where it is one.
 func badState(state string) string {
@@ -111,9 +118,9 @@ func badState(state string) string {
 		if member = strings.Trim(member, " \t"); member == "" {
 			continue
 		}
-		key, value, ok := strings.Cut(member, "=")
+		key, _, _ := strings.Cut(member, "=")
 		switch {
-		case !ok || !isStateKey(key) || !isStateValue(value):
+		case !stateForm.MatchString(member):
 			return "must be members like vendor=value, with commas between"
 		case seen[key]:
 			return fmt.Sprintf("has the member %q twice", key)
@@ -123,17 +130,6 @@ func badState(state string) string {
 		seen[key] = true
 	}
 	return ""
-}
-
-// isStateKey: a small letter or a digit, and up to 255 of those and of _-*/@.
-func isStateKey(key string) bool {
-	const first = "abcdefghijklmnopqrstuvwxyz0123456789"
-	return key != "" && len(key) <= 256 && strings.Contains(first, key[:1]) && strings.Trim(key, first+"_-*/@") == ""
-}
-
-// isStateValue: 1 to 256 visible characters and spaces, but no comma and no equals sign.
-func isStateValue(value string) bool {
-	return value != "" && len(value) <= 256 && !strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' || r == ',' || r == '=' })
 }
 
 // shortened is a tracestate of at most MaxTraceState bytes: without its long members, then without

@@ -17,10 +17,10 @@ import (
 // Log says what is logged of calls that go well. The zero Log logs nothing of them.
 type Log struct {
 	// Successes is how many of a hundred calls are logged: 0 to 100.
-	Successes int
+	Successes int `json:"STREAMSORT_LOG_SUCCESSES" bounds:"0.."`
 	// Queue is watched until Until.
-	Queue string
-	Until time.Time
+	Queue string    `json:"STREAMSORT_LOG_QUEUE"`
+	Until time.Time `json:"STREAMSORT_LOG_UNTIL"`
 }
 
 // Success logs a call that went well, if it is in the sample.

@@ -1,14 +1,15 @@
 // Package settings reads the functions' environment: once, at their start, and with an error that
-// names the variable. [FromEnvironment] says what each variable is; package runtime makes what they
+// names the variable. [Settings] says what each variable is; package runtime makes what they
 // describe.
 package settings
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"github.com/streamsort/streamsort/internal/calllog"
 	"github.com/streamsort/streamsort/internal/eager"
 	"github.com/streamsort/streamsort/internal/mapping"
+	"github.com/streamsort/streamsort/internal/strictjson"
 	"github.com/streamsort/streamsort/pkg/cursor"
 	"github.com/streamsort/streamsort/pkg/delivery"
 	"github.com/streamsort/streamsort/pkg/timer"
@@ -34,41 +36,39 @@ type Settings struct {
 	// STREAMSORT_AUDIT_TABLE. A Deliverer needs both, nothing else does.
 	Consumers delivery.Names
 	// Chains is the chains' table, STREAMSORT_CHAINS_TABLE. An Acker needs it, nothing else does.
-	// Tombstone is STREAMSORT_TOMBSTONE; 0 means the acker's own default.
+	// Tombstone of 0 means the acker's own default.
 	Chains    xorack.Names
-	Tombstone time.Duration
-	// Quotas is STREAMSORT_QUOTAS, true or false: whether quotas.json bounds tenants.
-	Quotas bool
+	Tombstone time.Duration `json:"STREAMSORT_TOMBSTONE" bounds:"0.."`
+	// Quotas says whether quotas.json bounds tenants.
+	Quotas bool `json:"STREAMSORT_QUOTAS"`
 	// Defaults are the settings of new queues, each from its [QueueVariable].
 	Defaults cursor.Settings
-	// Retention is STREAMSORT_RETENTION; 0 there means KeepForever.
-	Retention   time.Duration
+	// Retention of 0 means KeepForever.
+	Retention   time.Duration `json:"STREAMSORT_RETENTION" bounds:"0.."`
 	KeepForever bool
 	// Events is how raw events become messages, nil where they do not: STREAMSORT_EVENTS, a JSON
 	// document, {"queue": "repository.full_name", "id": "delivery.id"}.
 	Events *mapping.Mapping
-	// TenantClaim is STREAMSORT_TENANT_CLAIM, the claim of a caller's token that holds its tenant;
-	// empty where there are no tenants.
-	TenantClaim string
-	// EventBus is STREAMSORT_EVENT_BUS, AnnounceTopic STREAMSORT_ANNOUNCE_TOPIC, AnnounceFunction
-	// STREAMSORT_ANNOUNCE_FUNCTION, the ARN of a function: each that is set is notified. All empty
-	// means log and metrics only.
-	EventBus, AnnounceTopic, AnnounceFunction string
-	// SweepEvery, FullSweepEvery and SweepSegments are STREAMSORT_SWEEP_EVERY,
-	// STREAMSORT_FULL_SWEEP_EVERY and STREAMSORT_SWEEP_SEGMENTS; 0 means the sweep's own defaults.
-	SweepEvery, FullSweepEvery time.Duration
-	SweepSegments              int
-	// LagAfter is STREAMSORT_LAG_AFTER; 0 means the sweep's own default.
-	LagAfter time.Duration
-	// SettleWithin is STREAMSORT_SETTLE_WITHIN, how long a claim may stay in doubt; 0 means the
-	// sweep's own default.
-	SettleWithin time.Duration
-	// KnownQueues is STREAMSORT_KNOWN_QUEUES, true or false: whether replies go only to queues that
-	// are there.
-	KnownQueues bool
-	// DeleteDelivered is STREAMSORT_DELETE_DELIVERED, true or false: whether the sweep deletes the
-	// messages that all consumers of their queue have.
-	DeleteDelivered bool
+	// TenantClaim is the claim of a caller's token that holds its tenant; empty where there are no
+	// tenants.
+	TenantClaim string `json:"STREAMSORT_TENANT_CLAIM"`
+	// EventBus, AnnounceTopic and AnnounceFunction, the ARN of a function: each that is set is
+	// notified. All empty means log and metrics only.
+	EventBus         string `json:"STREAMSORT_EVENT_BUS"`
+	AnnounceTopic    string `json:"STREAMSORT_ANNOUNCE_TOPIC"`
+	AnnounceFunction string `json:"STREAMSORT_ANNOUNCE_FUNCTION"`
+	// SweepEvery, FullSweepEvery, SweepSegments, LagAfter and SettleWithin, which is how long a
+	// claim may stay in doubt: 0 means the sweep's own defaults.
+	SweepEvery     time.Duration `json:"STREAMSORT_SWEEP_EVERY" bounds:"0.."`
+	FullSweepEvery time.Duration `json:"STREAMSORT_FULL_SWEEP_EVERY" bounds:"0.."`
+	SweepSegments  int           `json:"STREAMSORT_SWEEP_SEGMENTS" bounds:"0.."`
+	LagAfter       time.Duration `json:"STREAMSORT_LAG_AFTER" bounds:"0.."`
+	SettleWithin   time.Duration `json:"STREAMSORT_SETTLE_WITHIN" bounds:"0.."`
+	// KnownQueues says whether replies go only to queues that are there.
+	KnownQueues bool `json:"STREAMSORT_KNOWN_QUEUES"`
+	// DeleteDelivered says whether the sweep deletes the messages that all consumers of their queue
+	// have.
+	DeleteDelivered bool `json:"STREAMSORT_DELETE_DELIVERED"`
 	// Readers is STREAMSORT_READERS: who reads which queues, for the sweep and for what moves
 	// queues of eager ones: the text that process has (package consumers), or what of it is needed
 	// here, {"consumers": [{"name": "billing", "prefix": "shop/", "maxAttempts": 3, "eager":
@@ -80,9 +80,7 @@ type Settings struct {
 	// Buckets are the ARNs of the buckets that have the archives of some of them, by their names:
 	// the sweep deletes what is there of erased queues.
 	Buckets map[string]string
-	// Log says what is logged of calls that go well: STREAMSORT_LOG_SUCCESSES of a hundred (1 where
-	// it is not set), and each message of STREAMSORT_LOG_QUEUE until STREAMSORT_LOG_UNTIL, a time
-	// such as 2026-01-02T15:04:05Z.
+	// Log says what is logged of calls that go well: 1 of a hundred where nothing else is set.
 	Log calllog.Log
 	// Timer sends wake-ups to STREAMSORT_TIMER_QUEUE, the URL of an SQS queue; nil where it is not
 	// set.
@@ -106,28 +104,13 @@ func FromEnvironment() (Settings, error) {
 			Consumers: os.Getenv("STREAMSORT_CONSUMERS_TABLE"),
 			Audit:     os.Getenv("STREAMSORT_AUDIT_TABLE"),
 		},
-		Chains:         xorack.Names{Chains: os.Getenv("STREAMSORT_CHAINS_TABLE")},
-		Tombstone:      r.duration("STREAMSORT_TOMBSTONE", 0),
-		Quotas:         r.truth("STREAMSORT_QUOTAS"),
-		Defaults:       r.queueSettings(),
-		Retention:      r.duration("STREAMSORT_RETENTION", 14*24*time.Hour),
-		TenantClaim:    os.Getenv("STREAMSORT_TENANT_CLAIM"),
-		EventBus:       os.Getenv("STREAMSORT_EVENT_BUS"),
-		SweepEvery:     r.duration("STREAMSORT_SWEEP_EVERY", 0),
-		FullSweepEvery: r.duration("STREAMSORT_FULL_SWEEP_EVERY", 0),
-		SweepSegments:  int(r.number("STREAMSORT_SWEEP_SEGMENTS", 0)),
-		LagAfter:       r.duration("STREAMSORT_LAG_AFTER", 0),
-		SettleWithin:   r.duration("STREAMSORT_SETTLE_WITHIN", 0),
-
-		AnnounceTopic:    os.Getenv("STREAMSORT_ANNOUNCE_TOPIC"),
-		AnnounceFunction: os.Getenv("STREAMSORT_ANNOUNCE_FUNCTION"),
-		KnownQueues:      r.truth("STREAMSORT_KNOWN_QUEUES"),
-		DeleteDelivered:  r.truth("STREAMSORT_DELETE_DELIVERED"),
-		Log: calllog.Log{
-			Successes: int(r.number("STREAMSORT_LOG_SUCCESSES", 1)),
-			Queue:     os.Getenv("STREAMSORT_LOG_QUEUE"), Until: r.time("STREAMSORT_LOG_UNTIL"),
-		},
+		Chains:    xorack.Names{Chains: os.Getenv("STREAMSORT_CHAINS_TABLE")},
+		Defaults:  r.queueSettings(),
+		Retention: 14 * 24 * time.Hour,
+		Log:       calllog.Log{Successes: 1},
 	}
+	r.decode(&s)
+	r.decode(&s.Log)
 	s.Consumers.Trouble = s.Names.Trouble
 	r.readers("STREAMSORT_READERS", &s)
 	s.KeepForever = s.Retention == 0
@@ -165,46 +148,15 @@ func (r *reader) given(name, value string) {
 	}
 }
 
-func (r *reader) number(name string, otherwise int64) int64 {
-	text := os.Getenv(name)
-	if text == "" {
-		return otherwise
-	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < 0 {
-		r.fail(name, "must be an integer of 0 or more, not "+strconv.Quote(text))
-	}
-	return n
-}
-
-func (r *reader) duration(name string, otherwise time.Duration) time.Duration {
-	text := os.Getenv(name)
-	if text == "" {
-		return otherwise
-	}
-	d, err := time.ParseDuration(text)
-	if err != nil || d < 0 {
-		r.fail(name, `must be a duration such as "90s", "5m" or "336h", not `+strconv.Quote(text))
-	}
-	return d
-}
-
-func (r *reader) time(name string) (t time.Time) {
-	if text := os.Getenv(name); text != "" && t.UnmarshalText([]byte(text)) != nil {
-		r.fail(name, "must be a time such as 2026-01-02T15:04:05Z, not "+strconv.Quote(text))
-	}
-	return t
-}
-
-func (r *reader) truth(name string) bool {
-	switch text := os.Getenv(name); text {
-	case "", "false":
-		return false
-	case "true":
-		return true
-	default:
-		r.fail(name, "must be true or false, not "+strconv.Quote(text))
-		return false
+// decode reads the variables that the fields of a struct have in their tags. One that is empty, or
+// not set, leaves its field as it is.
+func (r *reader) decode(into any) {
+	for _, field := range reflect.VisibleFields(reflect.TypeOf(into).Elem()) {
+		if name := field.Tag.Get("json"); name != "" {
+			if err := strictjson.DecodeQuery(url.Values{name: {os.Getenv(name)}}, into); err != nil {
+				r.errs = append(r.errs, err)
+			}
+		}
 	}
 }
 
@@ -305,11 +257,6 @@ func (r *reader) queueSettings() cursor.Settings {
 	return defaults.With(change)
 }
 
-// variables are the names under which the sorter's other fields are set here.
-var variables = map[string]string{
-	"retention": "STREAMSORT_RETENTION",
-}
-
 // check has the sorter itself validate its settings.
 func (r *reader) check(s *Settings) {
 	err := s.Names.Validate()
@@ -318,7 +265,7 @@ func (r *reader) check(s *Settings) {
 	}
 	var invalid *cursor.InvalidError
 	if errors.As(err, &invalid) {
-		r.fail(cmp.Or(variables[invalid.Field], QueueVariable(invalid.Field)), invalid.Problem)
+		r.fail(QueueVariable(invalid.Field), invalid.Problem)
 	} else if err != nil {
 		r.errs = append(r.errs, err)
 	}

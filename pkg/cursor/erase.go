@@ -157,7 +157,9 @@ const erasePage = 500
 
 // eraseTable deletes what a table has of a queue until a look shows none, a strong one where it is
 // to be sure. It returns how much it deleted, and whether there may be more.
-func (s *Sorter) eraseTable(ctx context.Context, in *table.Definition, queue string, sure bool, goOn func() bool) (deleted int, more bool, err error) {
+func (s *Sorter) eraseTable(
+	ctx context.Context, in *table.Definition, queue string, sure bool, goOn func() bool,
+) (deleted int, more bool, err error) {
 	var after ddb.Item
 	for strong := false; goOn(); {
 		keys, more, err := s.store.Keys(ctx, in, queue, after, erasePage, strong)

@@ -41,9 +41,12 @@ var isBeingErased = ddb.And(attrErased.Exists(), attrEmptied.Missing())
 // none, at most limit: of the messages, messages, tombstones and order items, or of the arrivals.
 // One Query of at most 1 MB; 1 read unit for each 4 KB of what is stored strong, half a unit
 // otherwise.
-func (s *requests) Keys(ctx context.Context, in *table.Definition, queue string, after ddb.Item, limit int, strong bool) (keys []ddb.Item, more bool, err error) {
+func (s *requests) Keys(
+	ctx context.Context, in *table.Definition, queue string, after ddb.Item, limit int, strong bool,
+) (keys []ddb.Item, more bool, err error) {
 	query := ddb.Query{
-		Op: ddb.Op{Op: "query arrivals", Table: in}, Partition: ddb.Text(queue), After: after, Limit: limit, Strong: strong,
+		Op: ddb.Op{Op: "query arrivals", Table: in}, Partition: ddb.Text(queue), After: after,
+		Limit: limit, Strong: strong,
 		Only: []ddb.Path{ddb.Path(in.Partition.Name), ddb.Path(in.Sort.Name)},
 	}
 	if in.Name == s.messages.Name {
@@ -52,7 +55,8 @@ func (s *requests) Keys(ctx context.Context, in *table.Definition, queue string,
 			last, _ := after.Get(s.seqKey).Int64()
 			first = last + 1
 		}
-		query.Op.Op, query.After, query.Where = "query seqs", ddb.Item{}, s.seqKey.Between(ddb.Int(first), ddb.Int(MaxSeq))
+		query.Op.Op, query.After = "query seqs", ddb.Item{}
+		query.Where = s.seqKey.Between(ddb.Int(first), ddb.Int(MaxSeq))
 	}
 	a, err := s.engine.Do(ctx, query)
 	return a.Items, a.Next.Exists(), err

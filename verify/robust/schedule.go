@@ -55,9 +55,8 @@ func texts(all []time.Duration) []string {
 
 // patch is a template: that of the demo, with this consumer for those of the demo.
 func (s schedule) patch(base string, sink map[string]any) ([]byte, error) {
-	readers, err := json.Marshal(map[string]any{"consumers": []any{
-		map[string]any{"name": consumer, "circuit": map[string]any{"wakeRate": s.wakeRate}},
-	}})
+	reader := map[string]any{"name": consumer, "circuit": map[string]any{"wakeRate": s.wakeRate}}
+	readers, err := json.Marshal(map[string]any{"consumers": []any{reader}})
 	if err != nil {
 		return nil, err
 	}

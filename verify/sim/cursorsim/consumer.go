@@ -88,24 +88,18 @@ func (m *model) deliver(s *cursor.Sorter, records []change, take func(cursor.Bat
 // deliverRecord gives take what a record moved, in pieces. A queue that was erased since has
 // nothing to deliver.
 func (m *model) deliverRecord(s *cursor.Sorter, raw json.RawMessage, take func(cursor.Batch) error) error {
+	ctx, inside := context.Background(), s.Inside(queuelog.Inside{})
 	cur, moved, err := cursor.AdvanceOf(raw, cursor.Names{})
 	if err != nil {
 		m.Run.Violation("a record that is right was refused: %v", err)
 	}
 	for err == nil && moved.From < moved.To {
 		var batch cursor.Batch
-		batch, err = s.Inside(queuelog.Inside{}).ReadBatchAt(context.Background(), cur, cur.Queue, moved.From, moved.To)
-		if missing := (*cursor.MissingError)(nil); errors.As(err, &missing) {
-			erased, _ := s.Inside(queuelog.Inside{}).ErasureOf(context.Background(), cur.Queue)
-			if erased.Erased() {
-				return nil
-			}
-		}
-		if errors.Is(err, cursor.ErrErased) {
-			return nil
-		}
+		batch, err = inside.ReadBatchAt(ctx, cur, cur.Queue, moved.From, moved.To)
 		if err == nil {
 			err, moved.From = take(batch), batch.To
+		} else if c, _ := inside.ErasureOf(ctx, cur.Queue); c.Erased() {
+			return nil
 		}
 	}
 	return err

@@ -66,7 +66,7 @@ func TestAddSinkRefuses(t *testing.T) {
 		`consumers[2].name, "good", consumers[0]`:      {Name: "good", To: function},
 		`"books", already`:                             {Name: "books", To: function},
 		`consumers[2].name, 129, 128`:                  {Name: strings.Repeat("c", 129), To: function},
-		`consumers, 3077, 2000`:                        {Name: "c", Prefix: strings.Repeat("p", 3000), To: function},
+		`consumers, 3091, 2000`:                        {Name: "c", Prefix: strings.Repeat("p", 3000), To: function},
 	} {
 		err := s.AddSink(c)
 		if err == nil {

@@ -143,7 +143,10 @@ func (m *shard) putOthers(p *sim.Proc, n int) {
 func (m *shard) process(p *sim.Proc) *service {
 	tables := simdb.Engine(p, m.tables, &simdb.Hooks{Hash: m.hash})
 	ops := 0
-	clock := func() time.Time { return m.now }
+	clock := func() time.Time {
+		p.Knows().Int(m.now.Unix())
+		return m.now
+	}
 	sorter, err := cursor.New(simdb.Queues(tables), &cursor.Options{
 		ForEach: fanout.OneByOne, Now: clock,
 		NewOp: func() []byte { ops++; return fmt.Appendf(nil, "%s%d", p.Name(), ops) },

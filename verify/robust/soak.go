@@ -187,7 +187,7 @@ func (s *sinks) configureGap(ctx context.Context, queue string) {
 // the poisoned one is not known to be at fault before.
 func (s *sinks) drain(ctx context.Context) error {
 	idle, since, looks := s.Idle(), time.Time{}, 0
-	err := s.world.Drain(ctx, soakPatience, func(ctx context.Context) (string, error) {
+	err := s.Drain(ctx, soakPatience, func(ctx context.Context) (string, error) {
 		if missing := s.said.missing(); len(missing) > 0 {
 			const every, most = 50, 1500
 			if looks++; s.more != nil && looks%every == 0 && looks <= most {

@@ -45,3 +45,39 @@ func TestABudget(t *testing.T) {
 		check.That(t, (failure != nil) == c.endless, "%d %v %v", c.budget, c.keeps, failure)
 	}
 }
+
+// ended notes how a run ended.
+type ended struct {
+	nothing
+	ways map[bool]bool
+	dead bool
+}
+
+func (e *ended) Final() error {
+	e.ways[e.dead] = true
+	return nil
+}
+
+// An actor whose last request is granted is in another state than one that has none left, though
+// both know the same.
+func TestTheLastRequestIsNotNone(t *testing.T) {
+	ways := map[bool]bool{}
+	scenario := sim.Scenario{Name: "last", Faults: 1, Budget: 2, New: func(r *sim.Run) sim.Model {
+		e := &ended{ways: ways}
+		r.Go("actor", func(p *sim.Proc) {
+			p.Invoke()
+			read := func(n int) error {
+				_, err := sim.Do(p, sim.Labelf("read %d", n), false, func() (int, error) { return n, nil })
+				return err
+			}
+			if read(1) == nil && read(2) == nil {
+				return
+			}
+			p.Forget()
+			e.dead = read(3) != nil
+		})
+		return e
+	}}
+	_, failure := scenario.Explore(nil)
+	check.That(t, failure == nil && len(ways) == 2, "%v, dead or not: %v", failure, ways)
+}

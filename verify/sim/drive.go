@@ -48,7 +48,7 @@ func (s Scenario) follow(tracing bool, choose func(r *Run, step, options int) (i
 		}
 		chosen, goOn := choose(r, step, len(options))
 		if !goOn {
-			return choices, r.trace, nil
+			return choices, r.trace, r.err
 		}
 		choices = append(choices, chosen)
 		if err := r.take(options[chosen]); err != nil {
@@ -59,57 +59,37 @@ func (s Scenario) follow(tracing bool, choose func(r *Run, step, options int) (i
 
 // Explore walks every schedule of the scenario, and returns how many different states there are.
 // more, if not nil, gets their number after each, and says whether to walk on.
+//
+// A run cannot be taken back: another way from a state begins with a walk to it. So a run that
+// reaches a known state takes a way that is not walked yet, and ends only where none is left. The
+// ways from the states with the shortest schedules come first, so that those behind them are still
+// there for the runs that get so far.
 func (s Scenario) Explore(more func(states int) bool) (int, *Failure) {
-	stopped := false
-	visited := map[Digest]struct{}{}
-	var ways *graph
-	if s.Budget > 0 {
-		ways = newGraph()
+	states, failure := s.walk(&walk{more: more})
+	if failure != nil && errors.Is(failure.Err, errUnlike) {
+		return s.walk(&walk{tracing: true}) // once more, for the texts
 	}
-	// waiting are the schedules whose next step is still to be walked.
-	waiting := []branch{{}}
-	for len(waiting) > 0 && !stopped {
-		from := waiting[len(waiting)-1]
-		waiting = waiting[:len(waiting)-1]
-		var walked []int
-		at := from.at
-		choices, _, err := s.follow(false, func(r *Run, step, options int) (int, bool) {
-			if step < len(from.choices) {
-				walked = append(walked, from.choices[step])
-				return from.choices[step], true
-			}
-			key := r.key()
-			if step > 0 {
-				ways.add(at, walked[step-1], key)
-			}
-			at = key
-			if _, seen := visited[key]; seen {
-				return 0, false
-			}
-			visited[key] = struct{}{}
-			if stopped = more != nil && !more(len(visited)); stopped {
-				return 0, false
-			}
-			for other := options - 1; other > 0; other-- {
-				waiting = append(waiting, branch{append(append([]int(nil), walked...), other), key})
-			}
-			walked = append(walked, 0)
-			return 0, true
-		})
-		if err != nil {
-			return len(visited), s.failure(choices, 0, err)
-		}
-	}
-	if choices := ways.cycle(); choices != nil {
-		return len(visited), s.endless(choices)
-	}
-	return len(visited), nil
+	return states, failure
 }
 
-// branch is a schedule, and the state at which its last choice is made.
-type branch struct {
-	choices []int
-	at      Digest
+func (s Scenario) walk(w *walk) (int, *Failure) {
+	w.visited, w.found = map[Digest]*state{}, make([][]*state, maxSteps)
+	if s.Budget > 0 {
+		w.ways = newGraph()
+	}
+	for from, ok := (*state)(nil), true; ok && !w.stopped; from, ok = w.next() {
+		choices, _, err := s.follow(w.tracing, w.along(from))
+		switch {
+		case errors.Is(err, errUnlike):
+			return len(w.visited), &Failure{Scenario: s.Name, Err: err, Trace: w.unlike}
+		case err != nil:
+			return len(w.visited), s.failure(choices, 0, err)
+		}
+	}
+	if choices := w.ways.cycle(); choices != nil {
+		return len(w.visited), s.endless(choices)
+	}
+	return len(w.visited), nil
 }
 
 // endless is the failure of a schedule that comes to a state for the second time.

@@ -147,6 +147,8 @@ type point struct {
 	// ready is false while the actor waits; nil means always ready.
 	ready func() bool
 	ways  []way
+	// now, where it is not nil, are the ways as the stores are.
+	now func() []way
 }
 
 // way is one of the things that can happen at a point.
@@ -176,11 +178,21 @@ var (
 		way{name: "dies before", fault: true, death: true},
 		way{name: "response lost, repeated", fault: true},
 		way{name: "fails after its effect", fault: true})
-	lateWays = append(slices.Clone(writeWays),
+	// A read that is not strong can be answered by so many older states.
+	staleWays = slices.Concat(readWays, stale(16))
+	lateWays  = append(slices.Clone(writeWays),
 		way{name: "was repeated, and the first copy is still under way", fault: true})
 	// An actor without time left can do nothing else.
 	timeIsUp = []way{{name: "dies", death: true}}
 )
+
+func stale(n int) []way {
+	ways := make([]way, n)
+	for i := range ways {
+		ways[i] = way{name: fmt.Sprintf("stale %d", i+1), fault: true, stale: true}
+	}
+	return ways
+}
 
 // ErrFault is what a request fails with.
 var ErrFault = errors.New("simulated fault")
@@ -218,7 +230,7 @@ func (p *Proc) begin() {
 //
 //go:noinline
 func growStack() {
-	var frame [24 << 10]byte
+	var frame [56 << 10]byte
 	frame[0] = 1
 	runtime.KeepAlive(&frame)
 }
@@ -252,11 +264,11 @@ func (p *Proc) spend() bool {
 	if !p.invoked || p.run.budget == 0 {
 		return true
 	}
-	if p.spent == p.run.budget {
+	p.spent++
+	if p.spent > p.run.budget {
 		p.reach(point{label: Labelf("the invocation's time is up:"), ways: timeIsUp})
 		return false
 	}
-	p.spent++
 	return true
 }
 
@@ -328,21 +340,24 @@ func Do[T any](p *Proc, label Label, write bool, request func() (T, error)) (T, 
 	}
 }
 
-// Read is a request that changes nothing and need not be strong: beside what stands there, each of
-// the older states may be answered.
-func Read[T any](p *Proc, label Label, request func() (T, error), older ...func() (T, error)) (T, error) {
+// Read is a request that changes nothing and need not be strong: beside what stands there when it
+// is answered, each of the older states may be answered. Nil says that there are none.
+func Read[T any](p *Proc, label Label, request func() (T, error), older func() []func() (T, error)) (T, error) {
 	if p == nil {
 		return request()
 	}
 	var zero T
-	ways := readWays[:len(readWays):len(readWays)]
-	for i := range older {
-		ways = append(ways, way{name: fmt.Sprintf("stale %d", i+1), fault: true, stale: true})
-	}
 	if !p.spend() {
 		return zero, ErrDead
 	}
-	chosen, alive := p.reach(point{label: label, ways: ways})
+	at, stale := point{label: label, ways: readWays}, []func() (T, error)(nil)
+	if older != nil {
+		at.now = func() []way {
+			stale = older()
+			return staleWays[:len(readWays)+len(stale)]
+		}
+	}
+	chosen, alive := p.reach(at)
 	switch {
 	case !alive:
 		return zero, ErrDead
@@ -350,7 +365,7 @@ func Read[T any](p *Proc, label Label, request func() (T, error), older ...func(
 		p.saw("failed")
 		return zero, ErrFault
 	case chosen >= len(readWays):
-		request = older[chosen-len(readWays)]
+		request = stale[chosen-len(readWays)]
 	}
 	answer, err := request()
 	p.saw(answer, err)
@@ -411,6 +426,9 @@ func (r *Run) options() []option {
 	for _, p := range r.procs {
 		if !p.alive || p.at.ready != nil && !p.at.ready() {
 			continue
+		}
+		if p.at.now != nil && r.faults > 0 {
+			p.at.ways = p.at.now()
 		}
 		for i, w := range p.at.ways {
 			if !w.fault || r.faults > 0 {

@@ -3,6 +3,7 @@ package sim_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -157,12 +158,42 @@ func TestEndlessRunIsAFailure(t *testing.T) {
 	check.That(t, scenario.Random(1) != nil, "no failure")
 }
 
+// An actor that goes by what it does not say it knows makes two states look like one.
+func TestStatesThatAreUnlike(t *testing.T) {
+	secret := func(says bool) sim.Scenario {
+		return sim.Scenario{Name: "secret", New: func(r *sim.Run) sim.Model {
+			c := &counter{}
+			r.Go("reader", func(p *sim.Proc) {
+				p.Choose(sim.Labelf("look"), nil, "")
+				seen := c.value
+				if says {
+					p.Knows().Int(int64(seen))
+				}
+				p.Choose(sim.Labelf("wait"), nil, "")
+				_, _ = sim.Do(p, sim.Labelf("write"), true, func() (int, error) { c.done = seen; return 0, nil })
+			})
+			for _, name := range []string{"writer", "another", "a third"} {
+				r.Go(name, func(p *sim.Proc) {
+					for range 2 {
+						_, _ = sim.Do(p, sim.Labelf("add"), true, func() (int, error) { c.value++; return 0, nil })
+					}
+				})
+			}
+			return c
+		}}
+	}
+	_, failure := secret(true).Explore(nil)
+	check.That(t, failure == nil, "%v", failure)
+	_, failure = secret(false).Explore(nil)
+	check.That(t, failure != nil && slices.Contains(failure.Trace, "-- and"), "%v, want two schedules", failure)
+}
+
 // TestNobody: what is asked before a run and after it is just done.
 func TestNobody(t *testing.T) {
 	var nobody *sim.Proc
 	answer, err := sim.Do(nobody, sim.Labelf("write"), true, func() (int, error) { return 7, nil })
 	check.That(t, answer == 7 && err == nil, "a write: %d, %v", answer, err)
-	stale := func() (int, error) { return 6, nil }
+	stale := func() []func() (int, error) { return []func() (int, error){func() (int, error) { return 6, nil }} }
 	answer, err = sim.Read(nobody, sim.Labelf("read"), func() (int, error) { return 7, nil }, stale)
 	check.That(t, answer == 7 && err == nil, "a read: %d, %v", answer, err)
 	check.Is(t, nobody.Choose(sim.Labelf("go on"), nil, "", "fails"), 0)

@@ -2,7 +2,6 @@ package meter
 
 import (
 	"errors"
-
 	"fmt"
 	"strings"
 	"testing"

@@ -1,6 +1,7 @@
 package consumers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -145,10 +146,10 @@ func (c connection) Name() string { return "db" }
 // Apply implements [pull.Database].
 func (c connection) Apply(ctx context.Context, b delivery.Batch, committed int64, prepare func(context.Context) error) error {
 	h, epoch := b.Held(), c.DB.Epoch
-	if err := c.DB.check(h, committed); err != nil {
-		return err
-	}
-	if err := c.DB.ahead(b); err != nil {
+	err := cmp.Or(c.DB.check(h, committed), c.DB.ahead(b))
+	c.p.Knows().Int(int64(epoch))
+	c.p.Knows().Bool(err == nil)
+	if err != nil {
 		return err
 	}
 	if err := c.Effect(c.p, b); err != nil {
@@ -158,7 +159,7 @@ func (c connection) Apply(ctx context.Context, b delivery.Batch, committed int64
 		return err
 	}
 	tries := 0
-	_, err := sim.Do(c.p, sim.Labelf("commit %d to %d under %v in the database", b.From, b.To, h.Token), true, func() (bool, error) {
+	_, err = sim.Do(c.p, sim.Labelf("commit %d to %d under %v in the database", b.From, b.To, h.Token), true, func() (bool, error) {
 		if tries++; tries > 1 {
 			return false, errLost // nobody repeats a commit
 		}

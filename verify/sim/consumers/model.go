@@ -110,11 +110,12 @@ func (m *Model) request(p *sim.Proc) string {
 
 // View is the consumers' table as one process sees it. What no such process asks is no point.
 func (m *Model) View(p *sim.Proc) *delivery.Store {
-	points := simdb.Engine(p, m.Memory, &simdb.Hooks{Older: m.Past.Older, Hash: m.HashAnswer})
+	hooks := &simdb.Hooks{Older: m.Past.Older, Hash: m.HashAnswer}
+	points, others := simdb.Engine(p, m.Memory, hooks), simdb.AtOnce(p, m.Memory, hooks)
 	return On(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		switch r.Name() {
 		case "create consumer", "consumers", "finish start", "unblock", "rewind", "pause", "remove", "record operation", "operations":
-			return m.Do(ctx, r)
+			return others.Do(ctx, r)
 		case "health", "learn":
 			return m.Health(ctx, p, r)
 		}

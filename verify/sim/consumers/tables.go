@@ -76,6 +76,7 @@ func (t *Tables) Health(ctx context.Context, p *sim.Proc, r ddb.Request) (ddb.An
 func (t *Tables) HashHealth(d *sim.Digest, consumer string) {
 	e, _ := t.Consumers.Requests(request.Inside{}).Health(context.Background(), consumer, true)
 	d.Int(e.Rev)
+	d.Text(e.By)
 	d.Int(int64(len(e.Failing)))
 	for _, f := range e.Failing {
 		d.Text(f.Queue)

@@ -73,6 +73,8 @@ type model struct {
 	holeSince map[place]time.Time
 	// attempts counts how often a payload was given to a put.
 	attempts map[string]int
+	// ops are the marks that the processes made last.
+	ops map[string]string
 	// unfinished is set when a writer died in a call, or gave it up, or that a skip or a sweep did.
 	unfinished bool
 	// changes are the records of the cursors' stream that wait for the consumer, where there is one;
@@ -99,7 +101,7 @@ func newModel(run *sim.Run, settings cursor.Settings) *model {
 		settings: settings, piece: -1,
 		knownCursors: map[string]cursor.Cursor{}, knownMessages: map[string][]cursor.Message{},
 		cursors: map[string][]state{}, stored: map[place]cursor.Message{},
-		holeSince: map[place]time.Time{}, attempts: map[string]int{}, handed: map[place]bool{},
+		holeSince: map[place]time.Time{}, attempts: map[string]int{}, ops: map[string]string{}, handed: map[place]bool{},
 		erased: map[string]bool{},
 	}
 	m.store = simdb.Queues(m.Tables)
@@ -121,11 +123,15 @@ func (m *model) sorter(p *sim.Proc) (*cursor.Sorter, *view) {
 	ops := 0
 	v := &view{model: m, p: p, tables: simdb.Engine(p, m.Tables, m.hooks()), memo: map[string]remembered{}, page: m.Page}
 	s := sim.Must(cursor.New(simdb.Queues(v), &cursor.Options{
-		ForEach: fanout.OneByOne, Defaults: &m.settings, Retention: m.keep, Now: func() time.Time { return m.Now },
+		ForEach: fanout.OneByOne, Defaults: &m.settings, Retention: m.keep, Now: m.Clock(p),
 		WakeUp: m.alarms.Set,
 		// A mark of the process and its own count: one that counted all puts would distinguish two
 		// schedules that are alike.
-		NewOp: func() []byte { ops++; return fmt.Appendf(nil, "%s%d", p.Name(), ops) },
+		NewOp: func() []byte {
+			ops++
+			m.ops[p.Name()] = fmt.Sprintf("%s%d", p.Name(), ops)
+			return []byte(m.ops[p.Name()])
+		},
 	}))
 	return s, v
 }
@@ -404,6 +410,16 @@ func (m *model) Snapshot(d *sim.Digest) {
 		}
 		messages := m.messagesFrom(queue, 0)
 		d.Int(int64(len(messages)))
+		for _, it := range m.Tables.Items("streamsort-messages") {
+			// An older mark is nobody's any more.
+			op := string(it.Get("op").Bytes())
+			for name := range m.ops {
+				if m.ops[name] == op {
+					d.Text(name)
+				}
+			}
+			d.Int(0)
+		}
 		for _, stored := range messages {
 			d.Int(stored.Seq)
 			d.Text(string(stored.Body))
@@ -413,7 +429,7 @@ func (m *model) Snapshot(d *sim.Digest) {
 		}
 		for _, stored := range messages {
 			// All seqs of one hole are missing since the same moment.
-			if since, hole := m.holeSince[place{queue, stored.Seq - 1}]; hole {
+			if since, hole := m.holeSince[place{queue, stored.Seq - 1}]; hole && !m.cursor(queue).Erased() {
 				d.Int(since.Unix())
 			}
 		}

@@ -148,7 +148,10 @@ func (c *process) share(d *sim.Digest) {
 }
 
 // clock is the process's own.
-func (c *process) clock() time.Time { return c.Now.Add(c.by.skew) }
+func (c *process) clock() time.Time {
+	c.p.Knows().Int(c.Now.UnixMilli())
+	return c.Now.Add(c.by.skew)
+}
 
 // caller makes its calls one after the other, in one process whose clock is off by skew, and
 // repeats one that a fault ended, once.

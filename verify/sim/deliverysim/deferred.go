@@ -430,6 +430,7 @@ func (w *work) hash(d *sim.Digest, m *model) {
 	d.Int(int64(len(w.ends)))
 	for _, e := range w.ends {
 		d.Text(e.chain.Tag)
+		hashChain(d, e.chain)
 		d.Int(int64(e.tries))
 	}
 	d.Int(int64(len(w.tasks)))

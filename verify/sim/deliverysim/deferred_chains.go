@@ -54,7 +54,7 @@ func (m *model) chain(tag string) xorack.Chain {
 // hashChainAnswer feeds what of a chain an actor acts on.
 func hashChainAnswer(d *sim.Digest, _ ddb.Request, a ddb.Answer) {
 	d.Bool(a.Held)
-	d.Digest(a.Item.Only("n", "st", "created", "deadline", "due", "expiresOn").Digest())
+	d.Digest(a.Item.Only("n", "st", "created", "deadline", "due", "seen", "endedAt", "expiresOn").Digest())
 	d.Int(int64(len(a.Item.Get("ops").Members())))
 }
 
@@ -108,5 +108,7 @@ func hashChain(d *sim.Digest, c xorack.Chain) {
 	d.Int(c.Created.Unix())
 	d.Int(c.Deadline.Unix())
 	d.Int(c.Due.Unix())
+	d.Int(c.Seen.Unix())
+	d.Int(c.EndedAt.Unix())
 	d.Int(c.ExpiresOn.Unix())
 }

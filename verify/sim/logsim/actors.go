@@ -264,6 +264,7 @@ func (m *model) readOnce(p *sim.Proc) error {
 		return nil
 	}
 	after := m.delivered
+	p.Knows().Int(after)
 	for got, err := range s.Read(context.Background(), queue, after, cur.Position) {
 		if p.Dead() || world.IsFault(err) {
 			return nil
@@ -293,10 +294,12 @@ func (m *model) keeper(times int) {
 			m.Now, m.Changed = m.Now.Add(step), true
 			m.Running++
 			failures, from := 0, m.delivered
+			p.Knows().Int(from)
 			for more := true; more && failures < patience && !p.Dead(); {
 				kept, err := s.Inside(queuelog.Inside{}).KeepUndelivered(context.Background(), queue, from)
 				if from, more = kept.To, kept.More || err != nil; err != nil {
 					failures, from = failures+1, m.delivered
+					p.Knows().Int(from)
 				}
 			}
 			m.Running--

@@ -383,6 +383,7 @@ func (m *model) Snapshot(d *sim.Digest) {
 	d.Int(m.delivered)
 	d.Int(int64(m.Running))
 	d.Int(int64(m.restores))
+	d.Int(int64(m.expiries))
 	d.Int(int64(m.closing))
 	d.Bool(m.restarted)
 	for _, c := range m.seen {
@@ -395,6 +396,11 @@ func (m *model) Snapshot(d *sim.Digest) {
 	}
 	for _, a := range byKey(m.own) { // others are the same in all runs
 		a.snapshot(d)
+	}
+	for _, it := range m.Tables.Items(arrivalsTable.Name) {
+		if it.Has("received") {
+			m.hashItem(d, it)
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.attempts)) {
 		d.Text(name)

@@ -40,7 +40,7 @@ func (m *model) hash(d *sim.Digest, r ddb.Request, a ddb.Answer) {
 		// Its first condition is that it is the one that is meant.
 		d.Bool(a.Held || r.(ddb.Update).If.Conds[0].Holds(a.Item))
 		return
-	case "allocation", "give places", "trim tail", "raise low":
+	case "allocation", "give places", "trim tail", "raise low", "put receipt":
 		d.Bool(a.Held)
 	}
 	m.hashItem(d, there)

@@ -46,8 +46,18 @@ func Engine(p *sim.Proc, tables ddb.Engine, h *Hooks) ddb.Engine {
 			got, err := sim.Do(p, label, true, request)
 			return got.Answer, err
 		}
-		got, err := sim.Read(p, label, request, older(ctx, tables, h, r)...)
+		got, err := sim.Read(p, label, request, older(ctx, tables, h, r))
 		return got.Answer, err
+	})
+}
+
+// AtOnce is the tables as an actor asks them within a step: it is no point, but what the actor is
+// answered, it knows.
+func AtOnce(p *sim.Proc, tables ddb.Engine, h *Hooks) ddb.Engine {
+	return ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
+		a, err := tables.Do(ctx, r)
+		answer{a, r, h}.Hash(p.Knows())
+		return a, err
 	})
 }
 
@@ -59,18 +69,20 @@ func perform(ctx context.Context, tables ddb.Engine, h *Hooks, r ddb.Request) (d
 	return h.Perform(r, do)
 }
 
-func older(ctx context.Context, tables ddb.Engine, h *Hooks, r ddb.Request) []func() (answer, error) {
+func older(ctx context.Context, tables ddb.Engine, h *Hooks, r ddb.Request) func() []func() (answer, error) {
 	if h.Older == nil || past.IsStrong(r) {
 		return nil
 	}
-	var all []func() (answer, error)
-	for _, one := range h.Older(r, func() (ddb.Answer, error) { return tables.Do(ctx, r) }) {
-		all = append(all, func() (answer, error) {
-			a, err := one()
-			return answer{a, r, h}, err
-		})
+	return func() []func() (answer, error) {
+		var all []func() (answer, error)
+		for _, one := range h.Older(r, func() (ddb.Answer, error) { return tables.Do(ctx, r) }) {
+			all = append(all, func() (answer, error) {
+				a, err := one()
+				return answer{a, r, h}, err
+			})
+		}
+		return all
 	}
-	return all
 }
 
 func (h *Hooks) label(r ddb.Request) string {

@@ -78,8 +78,8 @@ func (w *World) Clock(p *sim.Proc) func() time.Time {
 	return func() time.Time {
 		if slow {
 			p.Choose(sim.Labelf("reads the clock"), nil, "")
-			p.Knows().Int(w.Now.UnixMilli())
 		}
+		p.Knows().Int(w.Now.UnixMilli())
 		return w.Now.Add(ahead)
 	}
 }
@@ -92,10 +92,10 @@ func (w *World) View(p *sim.Proc, points map[string]bool, h simdb.Hooks) ddb.Eng
 		w.Changed = w.Changed || ddb.Writes(r)
 		return perform(r, do)
 	}
-	tables := simdb.Engine(p, w.Tables, &h)
+	tables, others := simdb.Engine(p, w.Tables, &h), simdb.AtOnce(p, w.Tables, &h)
 	return ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
 		if !points[r.Name()] {
-			return w.Tables.Do(ctx, r)
+			return others.Do(ctx, r)
 		}
 		if q, ok := r.(ddb.Query); ok && w.Page > 0 && (q.Limit == 0 || q.Limit > w.Page) {
 			q.Limit = w.Page

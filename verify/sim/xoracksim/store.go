@@ -23,8 +23,11 @@ func storeOn(engine ddb.Engine) *xorack.Store {
 func (m *model) view(p *sim.Proc) *xorack.Store {
 	engine := simdb.Engine(p, m.Tables, &simdb.Hooks{Label: m.label, Perform: m.perform, Older: m.older})
 	return storeOn(ddb.Func(func(ctx context.Context, r ddb.Request) (ddb.Answer, error) {
-		if q, isQuery := r.(ddb.Query); isQuery && len(m.everDue(q)) == 0 {
-			return ddb.Answer{}, nil // a part that never had a chain is not worth a point
+		if q, isQuery := r.(ddb.Query); isQuery {
+			p.Knows().Text(q.Partition.String()) // its answer does not say what was asked
+			if len(m.everDue(q)) == 0 {
+				return ddb.Answer{}, nil // a part that never had a chain is not worth a point
+			}
 		}
 		// The time by which a request was made: it may wait.
 		p.Knows().Int(m.Now.Sub(world.Start).Milliseconds())

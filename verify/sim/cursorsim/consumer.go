@@ -31,13 +31,13 @@ func (m *model) consumer() {
 	m.consumed = true
 	ready := func() bool { return len(m.changes) > 0 }
 	m.Serves("consumer", sim.Labelf("next event"), ready, func(p *sim.Proc) func(int) {
-		s, view := m.sorter(p)
-		view.page = consumerPage
 		return func(way int) {
 			if way == 1 {
 				m.changes, m.lost = m.changes[1:], true
 				return
 			}
+			s, view := m.sorter(p) // it keeps nothing from one event to the next
+			view.page = consumerPage
 			// Records are only added behind these while the event is worked on.
 			p.Knows().Int(int64(len(m.changes)))
 			m.Running++

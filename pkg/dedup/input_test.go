@@ -268,23 +268,23 @@ func TestEncodingThatPanics(t *testing.T) {
 			return func(context.Context) (fragile, error) { return value, nil }
 		}
 		release := make(chan struct{})
-		errs := make(chan error, 2)
+		owner, follows := make(chan error, 1), make(chan error, 1)
 		go func() {
 			_, err := d.Once(t.Context(), "a", func(context.Context) (fragile, error) { <-release; return "boom", nil })
-			errs <- err
+			owner <- err
 		}()
 		synctest.Wait()
 		began := time.Now()
 		follower := make(chan dedup.Outcome[fragile], 1)
 		go func() {
 			out, err := d.Once(t.Context(), "a", returns("again"))
-			errs <- err
+			follows <- err
 			follower <- out
 		}()
 		synctest.Wait()
 		close(release)
-		check.That(t, as[*dedup.InvalidError](t, <-errs).Field == "result", "want an error of the result")
-		check.OK(t, <-errs)
+		check.Is(t, as[*dedup.InvalidError](t, <-owner).Field, "result")
+		check.OK(t, <-follows)
 		out := <-follower
 		check.That(t, out.Omitted && time.Since(began) <= 0, "%+v after %v", out, time.Since(began))
 		start := check.Get(d.TryStart(t.Context(), "b"))

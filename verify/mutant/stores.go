@@ -21,5 +21,5 @@ var stores = []store{
 		"note refused announced if refusedAnnounced < ? (bound)": "it stores the number that stands there",
 	}},
 	{ackerFolder, []test{ackerStore, ackerLayout, ackerSuite.all()}, nil},
-	{stampsFolder, []test{stampsStore, ackerLayout, ackerSuite.all()}, nil},
+	{stampsFolder, []test{stampsStore, ackerStore, ackerLayout, ackerSuite.all()}, nil},
 }

@@ -14,7 +14,7 @@
 //
 // An item a chain, in the chains' table. A stamp and a delete are requests of this package's own,
 // since no chain has both edges and stamps; the table is one, so that one stream's handler, one
-// sweep and one alarm handle the ends of all chains. A chain has these of the attributes that package xorack lists:
+// sweep and one alarm handle all ends. A chain has these of the attributes that xorack lists:
 //
 //	tag, v, inc, created, deadline, seen, dueShard, due, st, reason, endedAt, lastOp, expiresOn
 //

@@ -76,28 +76,20 @@ func (m *Model) Begin() {
 	m.Was = sim.Must(m.Deliverer(nil).Create(context.Background(), Queue, Consumer, delivery.First))
 }
 
-// ClockOf is a process's clock: to have read it is to know it.
-func (m *Model) ClockOf(p *sim.Proc) func() time.Time {
-	return func() time.Time {
-		p.Knows().Int(m.Now.Unix()) // by no request
-		return m.Now
-	}
-}
-
 // Plain is a Sorter whose requests are no points, and whose messages stay.
 func (m *Model) Plain() *cursor.Sorter {
 	return sim.Must(cursor.New(m.Queues, &cursor.Options{
-		ForEach: fanout.OneByOne, Now: m.ClockOf(nil), KeepForever: true, NewOp: func() []byte { return []byte("plain") },
+		ForEach: fanout.OneByOne, Now: m.Clock(nil), KeepForever: true, NewOp: func() []byte { return []byte("plain") },
 	}))
 }
 
 // Deliverer is a process's.
 func (m *Model) Deliverer(p *sim.Proc) *delivery.Deliverer {
 	sorter := sim.Must(cursor.New(simdb.Queues(m.Seen(p)), &cursor.Options{
-		ForEach: fanout.OneByOne, Now: m.ClockOf(p), Retention: m.Retention, NewOp: func() []byte { return []byte(p.Name()) },
+		ForEach: fanout.OneByOne, Now: m.Clock(p), Retention: m.Retention, NewOp: func() []byte { return []byte(p.Name()) },
 	}))
 	return sim.Must(delivery.New(m.View(p), sorter, &delivery.Options{
-		ForEach: fanout.OneByOne, Lease: Lease, Now: m.ClockOf(p), NewReq: func() string { return m.request(p) },
+		ForEach: fanout.OneByOne, Lease: Lease, Now: m.Clock(p), NewReq: func() string { return m.request(p) },
 	}))
 }
 

@@ -86,7 +86,7 @@ func (m *model) effect(_ *sim.Proc, b delivery.Batch) error {
 
 // consume is a process that consumes: rounds is how often it waits for something before it ends.
 func (m *model) consume(p *sim.Proc, rounds int) error {
-	err := m.Pull(p, consumers.Patience{Waits: rounds, Now: m.ClockOf(p)})
+	err := m.Pull(p, consumers.Patience{Waits: rounds, Now: m.Clock(p)})
 	var ahead *pull.AheadError
 	if errors.As(err, &ahead) && m.orphans == nil {
 		m.Run.Violation("no table was restored: %w", ahead)

@@ -130,7 +130,8 @@ func TestStoreCommitPrepared(t *testing.T) {
 
 func TestStoreCommitPreparedAndClaim(t *testing.T) {
 	each(t, func(b *bench) {
-		c := b.retried()
+		c := b.claim(b.fails(b.retried(), failure(false)), "again", 5)
+		c = b.claim(b.fails(c, awayNow(false)), "r1", 5)
 		next := claim("r2", 8)
 		next.LeaseUntil = at.Add(time.Hour)
 		b.answer("before the prepare", c, false)(b.CommitPreparedAndClaim(b.Context(), c, next))
@@ -159,6 +160,9 @@ func TestStoreAbortPrepared(t *testing.T) {
 	each(t, func(b *bench) {
 		c := b.waiting("a")
 		to := int64(5)
+		f := failure(false)
+		f.Error, f.Shown, f.ReplyQueue, f.Proven, f.Last[0].Answer = "not again", 2, "y", false, "not again"
+		f.Now, f.Since = f.Now.Add(time.Minute), f.Since.Add(time.Minute)
 		for i, state := range []func(Consumer) Consumer{
 			func(c Consumer) Consumer { return c },
 			b.prepare,
@@ -173,8 +177,8 @@ func TestStoreAbortPrepared(t *testing.T) {
 				b.answer("a bare abort", c, false)(b.Fail(b.Context(), b.queue, "a", c.Token, failure(false)))
 			}
 			token := c.Token
-			c = b.answer("aborted", failedNow(c, failure(false)), true)(b.AbortPrepared(b.Context(), b.queue, "a", token, failure(false)))
-			b.answer("again", c, true)(b.AbortPrepared(b.Context(), b.queue, "a", token, failure(false)))
+			c = b.answer("aborted", failedNow(c, f), true)(b.AbortPrepared(b.Context(), b.queue, "a", token, f))
+			b.answer("again", c, true)(b.AbortPrepared(b.Context(), b.queue, "a", token, f))
 		}
 		c = b.prepare(b.claim(c, "r9", to))
 		want := failedNow(c, failure(true))

@@ -235,7 +235,7 @@ func (m mutant) try(root, scratch string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	run, err := m.caught.build(root, filepath.Join(scratch, "test"), "-overlay", planted)
+	run, err := m.caught.build(root, filepath.Join(scratch, "test"), cpuLimit, "-overlay", planted)
 	if err != nil {
 		return "", err
 	}
@@ -245,12 +245,12 @@ func (m mutant) try(root, scratch string) (string, error) {
 // built runs tests with some variables set. It returns the one that failed, as [redTest] does.
 type built func(environment ...string) (string, error)
 
-// build builds the tests, with the tag whole, as this file.
-func (t test) build(root, binary string, flags ...string) (built, error) {
+// build builds the tests, with the tag whole, as this file. What goes on for longer than cpu is
+// killed, which is red as well.
+func (t test) build(root, binary string, cpu time.Duration, flags ...string) (built, error) {
 	err := build(root, t.folder, binary, append(flags, "-tags", "whole")...)
 	return func(environment ...string) (string, error) {
-		// What goes on for ever is killed, which is red as well.
-		said, _, err := runTests(binary, filepath.Join(root, t.folder), t.pattern, cpuLimit, timeLimit, environment...)
+		said, _, err := runTests(binary, filepath.Join(root, t.folder), t.pattern, cpu, timeLimit, environment...)
 		return redTest(said, err)
 	}, err
 }

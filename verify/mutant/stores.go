@@ -2,15 +2,15 @@ package main
 
 // stores are those of all packages.
 var stores = []store{
-	{sorterFolder, []test{arrivalTables, arrivalSchedules, cursorSuite.all()}, map[string]string{
+	{sorterFolder, []test{arrivalTables}, map[string]string{
 		"raise low if low < ? (bound)": "it stores the key that stands there",
 		"mark erased does inRow":       "nothing reads it of a stub",
 		"mark erased does clockAhead":  "nothing reads it of a stub",
 	}},
-	{"pkg/dedup", []test{{"./pkg/dedup", "(TestTableConforms|TestNewerLayout)/memory"}, dedupSuite.all()}, map[string]string{
+	{"pkg/dedup", []test{{"./pkg/dedup", "(TestTableConforms|TestNewerLayout)/memory"}}, map[string]string{
 		"swap does v": "a row that may be changed has this layout",
 	}},
-	{deliveryFolder, []test{{"./pkg/delivery", "TestStore.*/memory"}, deliverySuite.all(), twoPhaseSuite.all()}, map[string]string{
+	{deliveryFolder, []test{{"./pkg/delivery", "TestStore.*/memory"}}, map[string]string{
 		"ask if asked < ? (bound)":                               "it stores the number that stands there",
 		"commit and claim does state":                            "a claim that is committed by a push is Started, as the next one: the two requests share their changes",
 		"commit prepared and claim does deferred":                "nothing is deferred that was prepared: the two requests share their changes",
@@ -20,6 +20,6 @@ var stores = []store{
 		"audit if operation < ? (bound)":                         "no operation has a name without characters",
 		"note refused announced if refusedAnnounced < ? (bound)": "it stores the number that stands there",
 	}},
-	{ackerFolder, []test{ackerStore, ackerLayout, ackerSuite.all()}, nil},
-	{stampsFolder, []test{stampsStore, ackerStore, ackerLayout, ackerSuite.all()}, nil},
+	{ackerFolder, []test{ackerStore}, nil},
+	{stampsFolder, []test{stampsStore, ackerStore}, nil},
 }

@@ -8,8 +8,7 @@ const (
 
 // Tests of the store.
 var (
-	ackerStore  = test{"./pkg/xorack", "TestStore/memory"}
-	ackerLayout = test{"./pkg/xorack", "TestNewerLayoutIsNotWritten|TestOlderLayoutStays|TestNothingLeftOfTheIndex"}
+	ackerStore  = test{"./pkg/xorack", "TestStore/memory|TestNewerLayoutIsNotWritten|TestOlderLayoutStays|TestNothingLeftOfTheIndex"}
 	stampsStore = test{"./pkg/xorack/stamps", "TestStore/memory|TestNewerLayoutIsNotWritten"}
 )
 

@@ -38,7 +38,7 @@ func testTakeover(t *testing.T, s suite) {
 func testClaimCompleted(t *testing.T, s suite) {
 	r := claimed(t, s, claimAt(s.key, 1, at))
 	r = swapped(t, s, r, completed(r))
-	wrote(t, s, "claim", false, r)(s.Claim(t.Context(), claimAt(s.key, 2, at.Add(2*time.Hour))))
+	wrote(t, s, "claim", false, r)(s.Claim(t.Context(), claimAt(s.key, 2, at.Add(30*time.Minute))))
 }
 
 func testClaimExpired(t *testing.T, s suite) {

@@ -13,7 +13,7 @@ var (
 
 // deliveryMutants are bugs in delivery, in sink health and in deferred claims.
 var deliveryMutants = []mutant{
-	bug("commit before the delivery", deliveryFolder, deliverySuite.all(),
+	bug("commit before the delivery", deliveryFolder, deliverySuite.schedule("delivered, 3 requests"),
 		"deliver.go", "if cause := run.hand(", "if _, _, err := run.store.Commit(ctx, c.Queue, c.Name, c.Token, Response{}); err != nil {\n\t\t\treturn c, err\n\t\t}\n\t\tif cause := run.hand("),
 	bug("lease not looked at by its own clock (T5)", deliveryFolder, deliverySuite.trace("T5"),
 		"deliver.go", "c.State == Started && !c.LeaseUntil.Before(ddb.ToMillis(now)):", "c.State == Started && !c.LeaseUntil.Before(ddb.ToMillis(now.Add(2 * time.Second))):",

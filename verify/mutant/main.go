@@ -64,12 +64,7 @@ const (
 
 func (s suite) folder() string { return "./verify/sim/" + string(s) }
 
-// all walks all small schedules, and random ones.
-func (s suite) all() test {
-	return test{s.folder(), "TestEverySmallSchedule|TestRandomSchedules"}
-}
-
-// schedule walks one of the small scenarios: for a bug that shows in it, and late in a walk of all.
+// schedule walks one of the small scenarios, in which the bug shows.
 func (s suite) schedule(name string) test {
 	return test{s.folder(), "TestEverySmallSchedule/^" + name + "$"}
 }

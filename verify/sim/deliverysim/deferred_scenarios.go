@@ -83,7 +83,6 @@ func deferrals() []sim.Scenario {
 			m.ender("E")
 			m.worker("W")
 			m.comesBack()
-			m.clock(1, overLease)
 		}),
 		deferring("deferred by token, 1 fault", 1, 2, 0),
 		deferring("deferred by token, two processes, and it expires", 0, 1, 0,
@@ -105,6 +104,16 @@ func largeDeferrals() []sim.Scenario {
 			m.comes()
 			m.extender(2 * track)
 			m.clock(1, overTrack)
+		}),
+		twoQueues("deferred, the sink is away, and a lease is over", 0, func(m *model) {
+			m.defers(1)
+			m.bound.MaxAttempts = attempts
+			m.outage.away = []string{defaultQueue, otherQueue}
+			m.process("P", 0)
+			m.ender("E")
+			m.worker("W")
+			m.comesBack()
+			m.clock(1, overLease)
 		}),
 		deferring("deferred, all of it and the sweep", 0, 1, 1, sweeper(1, false), clock(1)),
 		deferring("deferred, two messages, a chain is late, 2 faults", 2, 2, 1,

@@ -514,7 +514,9 @@ func (b *bench) commits(c Consumer) Consumer {
 
 func (b *bench) pauses(c Consumer) Consumer {
 	b.Helper()
-	return b.answer("paused", pausedOf(c), true)(b.Pause(b.Context(), c.Queue, c.Name, "why", at))
+	want := c
+	want.Paused, want.PausedSince = "why", at
+	return b.answer("paused", want, true)(b.Pause(b.Context(), c.Queue, c.Name, "why", at))
 }
 
 // ended is c with the outcome of its claim remembered.

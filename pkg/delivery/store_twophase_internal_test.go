@@ -39,8 +39,7 @@ func asideNow(c Consumer) Consumer {
 	}
 	c.State, c.Delivered, c.Attempts, c.Together = Idle, c.To, 0, 0
 	c.Last = request.Attempts{}
-	c = takenNow(c)
-	return c
+	return takenNow(c)
 }
 
 // awayNow is a failure that was the sink's, behind one of the message alone: whatever ends the next
@@ -97,8 +96,7 @@ func TestStorePrepare(t *testing.T) {
 func TestStoreExtend(t *testing.T) {
 	each(t, func(b *bench) {
 		c := b.claim(b.create(b.fresh("a")), "r1", 5)
-		later := c.LeaseUntil.Add(time.Hour)
-		extended := c
+		later, extended := c.LeaseUntil.Add(time.Hour), c
 		extended.LeaseUntil = later
 		b.foreign(c, func(t Token) (Consumer, bool, error) { return b.Extend(b.Context(), b.queue, "a", t, later) })
 		for range 2 {
@@ -131,59 +129,51 @@ func TestStoreCommitPrepared(t *testing.T) {
 func TestStoreCommitPreparedAndClaim(t *testing.T) {
 	each(t, func(b *bench) {
 		c := b.claim(b.fails(b.retried(), failure(false)), "again", 5)
-		c = b.claim(b.fails(c, awayNow(false)), "r1", 5)
+		c = b.claim(b.fails(c, awayNow(false)), "r1", 5) // its attempts are more than one
 		next := claim("r2", 8)
 		next.LeaseUntil = at.Add(time.Hour)
 		b.answer("before the prepare", c, false)(b.CommitPreparedAndClaim(b.Context(), c, next))
 		c = b.prepare(c)
 		b.answer("as a claim of one phase", c, false)(b.CommitAndClaim(b.Context(), c, next, Response{}))
 		b.foreign(c, func(t Token) (Consumer, bool, error) { return b.CommitPreparedAndClaim(b.Context(), under(c, t), next) })
-		paused := b.pauses(c)
-		b.answer("while it is paused", paused, false)(b.CommitPreparedAndClaim(b.Context(), c, next))
+		b.answer("while it is paused", b.pauses(c), false)(b.CommitPreparedAndClaim(b.Context(), c, next))
 		b.answer("resumed", c, true)(b.Pause(b.Context(), b.queue, "a", "", at))
 		want := claimed(committed(c), next)
 		b.answer("prepared", want, true)(b.CommitPreparedAndClaim(b.Context(), c, next))
 		b.answer("again", want, true)(b.CommitPreparedAndClaim(b.Context(), c, next))
 		b.answer("another's", want, false)(b.CommitPreparedAndClaim(b.Context(), c, claim("r9", 8)))
 		c = b.doubted(b.prepare(want))
-		third := claim("r3", 9)
-		b.answer("in doubt", claimed(committed(c), third), true)(b.CommitPreparedAndClaim(b.Context(), c, third))
+		next = claim("r3", 9)
+		b.answer("in doubt", claimed(committed(c), next), true)(b.CommitPreparedAndClaim(b.Context(), c, next))
 	})
-}
-
-func pausedOf(c Consumer) Consumer {
-	c.Paused, c.PausedSince = "why", at
-	return c
 }
 
 func TestStoreAbortPrepared(t *testing.T) {
 	each(t, func(b *bench) {
-		c := b.waiting("a")
-		to := int64(5)
-		f := failure(false)
-		f.Error, f.Shown, f.ReplyQueue, f.Proven, f.Last[0].Answer = "not again", 2, "y", false, "not again"
+		c, to, f := b.waiting("a"), int64(5), failure(false)
+		f.Error, f.Shown, f.ReplyQueue, f.Proven, f.Last[0].Shown = "again", 2, "y", false, 2
 		f.Now, f.Since = f.Now.Add(time.Minute), f.Since.Add(time.Minute)
+		abort := func(t Token, f request.Failure) (Consumer, bool, error) {
+			return b.AbortPrepared(b.Context(), b.queue, "a", t, f)
+		}
 		for i, state := range []func(Consumer) Consumer{
 			func(c Consumer) Consumer { return c },
 			b.prepare,
 			func(c Consumer) Consumer { return b.doubted(b.prepare(c)) },
 		} {
 			c = state(b.claim(c, fmt.Sprint("r", i), to))
-			b.foreign(c, func(t Token) (Consumer, bool, error) {
-				return b.AbortPrepared(b.Context(), b.queue, "a", t, failure(false))
-			})
+			b.foreign(c, func(t Token) (Consumer, bool, error) { return abort(t, f) })
 			b.answer("as a claim of one phase", c, false)(b.Fail(b.Context(), b.queue, "a", Token{N: 99, Req: "r"}, failure(false)))
 			if state := c.State; state != Started {
 				b.answer("a bare abort", c, false)(b.Fail(b.Context(), b.queue, "a", c.Token, failure(false)))
 			}
-			token := c.Token
-			c = b.answer("aborted", failedNow(c, f), true)(b.AbortPrepared(b.Context(), b.queue, "a", token, f))
-			b.answer("again", c, true)(b.AbortPrepared(b.Context(), b.queue, "a", token, f))
+			c = b.answer("aborted", failedNow(c, f), true)(abort(c.Token, f))
+			b.answer("again", c, true)(abort(c.Token, f))
 		}
 		c = b.prepare(b.claim(c, "r9", to))
 		want := failedNow(c, failure(true))
-		b.answer("for good", want, true)(b.AbortPrepared(b.Context(), b.queue, "a", c.Token, failure(true)))
-		b.answer("again", want, true)(b.AbortPrepared(b.Context(), b.queue, "a", c.Token, failure(true)))
+		b.answer("for good", want, true)(abort(c.Token, failure(true)))
+		b.answer("again", want, true)(abort(c.Token, failure(true)))
 	})
 }
 

@@ -25,9 +25,6 @@ type store struct {
 	alike map[string]string
 }
 
-// quick is how long a store's tests may take of a CPU: they take less than a second.
-const quick = 10 * time.Second
-
 // clauseMutants drops each clause of every store's requests, one at a time, at run time: the tests
 // are built once. It prints those that nothing catches, and those that something does catch though
 // they are said to change nothing.
@@ -65,7 +62,8 @@ func (s store) try(root, scratch string, out io.Writer) (int, []string, error) {
 	tests := make([]built, len(s.tests))
 	for i, t := range s.tests {
 		var err error
-		if tests[i], err = t.build(root, filepath.Join(scratch, strings.ReplaceAll(t.folder, "/", "-")), quick); err != nil {
+		binary := filepath.Join(scratch, strings.ReplaceAll(t.folder, "/", "-"))
+		if tests[i], err = t.build(root, binary, quickLimit); err != nil {
 			return 0, nil, err
 		}
 	}
@@ -88,26 +86,18 @@ func (s store) try(root, scratch string, out io.Writer) (int, []string, error) {
 	return len(names), wrong, err
 }
 
-// dropEach runs the tests without each of the clauses: only the first ones where nothing should
-// catch it.
+// dropEach runs the tests without each of the clauses.
 func (s store) dropEach(names []string, tests []built, out io.Writer) (wrong []string, err error) {
 	var mu sync.Mutex
 	err = sideBySide(len(names), func(i int) error {
-		asked, by := tests, ""
-		_, alike := s.alike[names[i]]
-		if alike {
-			asked = tests[:1]
-		}
-		for _, run := range asked {
+		by := ""
+		for k := 0; k < len(tests) && by == ""; k++ {
 			var err error
-			if by, err = run(clause.Dropped + "=" + names[i]); err != nil {
+			if by, err = tests[k](clause.Dropped + "=" + names[i]); err != nil {
 				return err
 			}
-			if by != "" {
-				break
-			}
 		}
-		if alike != (by == "") {
+		if _, alike := s.alike[names[i]]; alike != (by == "") {
 			mu.Lock()
 			defer mu.Unlock()
 			wrong = append(wrong, names[i])

@@ -4,7 +4,7 @@ package main
 const sorterFolder = "pkg/cursor"
 
 // filled walks a gap that is filled, and is too large for one invocation.
-var filled = cursorSuite.schedule("pieces: a gap is filled")
+var filled = cursorSuite.in("pieces: a gap is filled")
 
 func cursorTest(pattern string) test { return test{"./pkg/cursor", pattern} }
 
@@ -14,10 +14,10 @@ var sorterMutants = []mutant{
 		"advance.go", "(p.cur.GapOpen() || !p.behind)", "true"),
 	bug("who looks behind stops where another moved on (V12)", sorterFolder, cursorSuite.trace("V12"),
 		"advance.go", "if !p.behind {", "if !p.behind || !mine {"),
-	bug("parked cleared on an empty scan", sorterFolder, cursorSuite.schedule("skip behind a second gap"),
+	bug("parked cleared on an empty scan", sorterFolder, cursorSuite.in("skip behind a second gap"),
 		"store_cursors.go", "ddb.And(attrPosition.Lt(ddb.Int(seq-1)), attrMaxParked.Le(attrPosition.Ref()), isNumbered)", "ddb.Or(attrPosition.Eq(ddb.Int(seq)), ddb.And(attrPosition.Lt(ddb.Int(seq-1)), attrMaxParked.Le(attrPosition.Ref()), attrMaxParked.Lt(ddb.Int(seq))))",
 		"heal.go", "if look.end == p.cur.Position {\n", "if look.end == p.cur.Position {\n\t\t\tif cur, err := s.store.OpenGap(ctx, p.cur.Queue, look.end, s.now()); err == nil {\n\t\t\t\tp.cur = cur\n\t\t\t}\n"),
-	bug("duplicate does not advance", sorterFolder, cursorSuite.schedule("skip behind a gap that comes meanwhile"),
+	bug("duplicate does not advance", sorterFolder, cursorSuite.in("skip behind a gap that comes meanwhile"),
 		"put.go", "r.Seq > cur.Position && r.Outcome != Full", "r.Seq > cur.Position && r.Outcome != Full && r.Outcome != Duplicate"),
 	bug("healer stops at the position (V3)", sorterFolder, cursorSuite.trace("V3"),
 		"heal.go", "if !always && !cur.GapOpen() && known <= cur.Position {", "if !always && known <= cur.Position {"),
@@ -33,15 +33,15 @@ var sorterMutants = []mutant{
 		"store_cursors.go", "attrFirst.Eq(ddb.Int(*c.First))", "attrFirst.Exists()"),
 	bug("sweep sees only gaps on record (V10)", sorterFolder, cursorSuite.trace("V10"),
 		"sweep.go", "\t\treturn cursorFilter{}\n\t}\n\tround, err = w", "\t\treturn cursorFilter{Gaps: true}\n\t}\n\tround, err = w"),
-	bug("reader ends at a hole, silently", sorterFolder, cursorSuite.schedule("delivered"),
+	bug("reader ends at a hole, silently", sorterFolder, cursorSuite.in("delivered"),
 		"read.go", "strong = !whole || !page.More && expect < upTo\n", "if strong = !whole || !page.More && expect < upTo; strong {\n\t\t\t\treturn\n\t\t\t}\n"),
-	bug("range from the queue's begin", sorterFolder, cursorSuite.schedule("delivered"),
+	bug("range from the queue's begin", sorterFolder, cursorSuite.in("delivered"),
 		"stream.go", "from = c.Position\n", "from = c.Settings.First - 1\n"),
 	bug("the last record that fails is named", sorterFolder, test{"./pkg/cursor", "TestOnMessagesFailsWhatItCannotRead"},
 		"stream.go", "q.first < lowest.first", "q.first > lowest.first"),
-	bug("a visit skips one gap", sorterFolder, cursorSuite.schedule("skip of many gaps beside a writer"),
+	bug("a visit skips one gap", sorterFolder, cursorSuite.in("skip of many gaps beside a writer"),
 		"gaps.go", "moved.moved(m.From, m.To)\n\t\t}\n", "moved.moved(m.From, m.To)\n\t\t}\n\t\tbreak\n"),
-	bug("a gap is as old as the position's last move", sorterFolder, cursorSuite.schedule("skip behind a second gap"),
+	bug("a gap is as old as the position's last move", sorterFolder, cursorSuite.in("skip behind a second gap"),
 		"put.go", "m.EnqueuedAt = ddb.ToMillis(s.now())", "m.EnqueuedAt = ddb.ToMillis(cur.MovedAt)"),
 	bug("the next gap is due late", sorterFolder, test{"./pkg/cursor", "TestManyGapsAreSkippedInOneVisit"},
 		"gaps.go", "s.scheduleAt(cur, gaps[0].Since.Add(age))", "s.scheduleAt(cur, s.now().Add(age))"),
@@ -53,7 +53,7 @@ var sorterMutants = []mutant{
 		"heal.go", "if _, err := s.move(ctx, look, p); err != nil {", "if _, err := s.move(ctx, look, p); err != nil || look.full {"),
 	bug("pieces: acknowledged though the time was up (R14)", sorterFolder, test{"./pkg/cursor", "TestOnMessagesHandsBack"},
 		"stream.go", "if q.again = q.err != nil; !q.again {", "if q.again = q.err != nil && !errors.Is(q.err, context.DeadlineExceeded); !q.again {"),
-	bug("pieces: a mark on a seq that nobody saw (R16)", sorterFolder, cursorSuite.schedule("pieces: a run on no record"),
+	bug("pieces: a mark on a seq that nobody saw (R16)", sorterFolder, cursorSuite.in("pieces: a run on no record"),
 		"store_cursors.go", "attrMaxParked.Set(ddb.Int(parked))", "attrMaxParked.Set(ddb.Int(parked+1))"),
 	bug("start: a refusal by an older state", sorterFolder, cursorTest("TestARefusedPutAsksStrongly"),
 		"put.go", "if cur, err = s.readCursor(ctx, queue); err != nil || cur.Exists() {", "if cur, err = s.store.Cursor(ctx, queue, false); err != nil || cur.Exists() {"),
@@ -61,7 +61,7 @@ var sorterMutants = []mutant{
 		"keyed.go", "a.parts[i], a.result.ClockAhead = sortkey.Received(m.Received), true", "a.parts[i], a.result.ClockAhead = m.Received, true\n\t\t\tkey, _ = of.Key(a.parts...)"),
 	bug("late: the writer counts what a settler has placed", sorterFolder, cursorTest("TestALateOneIsCountedOnce"),
 		"log.go", "a.at.Has(queuelog.MarkUnlinked), a.placed", "a.at.Has(queuelog.MarkUnlinked), a.mine"),
-	bug("anew: what was stored beside it is left behind", sorterFolder, logSuite.schedule("keyed: the keys begin anew beside a writer"),
+	bug("anew: what was stored beside it is left behind", sorterFolder, logSuite.in("keyed: the keys begin anew beside a writer"),
 		"restart.go", "p.High, p.LateInRow, p.Restart = cur.High.Era().Next().Begin(),", "p.Low, p.High, p.LateInRow, p.Restart = cur.High.Era().Next().Begin(), cur.High.Era().Next().Begin(),"),
 	bug("anew: an order that was done is on record again", "pkg/delivery", test{"./functions/delivery", "TestRestartKeys/memory"},
 		"erase.go", "cur.RestartedBy(o.Op)", "cur.RestartedBy(o.Reason)"),

@@ -15,10 +15,10 @@ var dedupMutants = []mutant{
 		"codec.go", "\tdefer recovered(&err)\n\treturn json.Marshal(value)", "\treturn json.Marshal(value)"),
 	bug("release leaves the owner its fence and token", dedupFolder, dedupSuite.trace("ReleasedWhileItRuns"),
 		"repair.go", "\t\tnext.Fence++\n\t\tnext.Token = d.options.NewToken()\n", ""),
-	bug("expired and claimed in one update", dedupFolder, dedupSuite.schedule("expires"),
+	bug("expired and claimed in one update", dedupFolder, dedupSuite.in("expires"),
 		"table_writes.go", `ddb.Or(attrID.Missing(), ddb.And`, `ddb.Or(attrID.Missing(), attrValidUntil.Le(ddb.Millis(c.Now)), ddb.And`),
-	bug("effect runs when the wait ends", dedupFolder, dedupSuite.schedule("invalidated"),
+	bug("effect runs when the wait ends", dedupFolder, dedupSuite.in("invalidated"),
 		"acquire.go", "== Running {\n\t\t\t\ta.met = true\n\t\t\t\tr, err = d.wait(ctx, a, r)\n", "== Running {\n\t\t\t\theld := r\n\t\t\t\tif r, err = d.wait(ctx, a, r); err != nil {\n\t\t\t\t\treturn remembered{}, held, true, nil\n\t\t\t\t}\n"),
-	bug("fence restarts at 1", dedupFolder, dedupSuite.schedule("deleted by TTL, clocks far apart"),
+	bug("fence restarts at 1", dedupFolder, dedupSuite.in("deleted by TTL, clocks far apart"),
 		"table_writes.go", `PlusFrom(ddb.Millis(c.Now), 1)`, `PlusFrom(ddb.Int(0), 1)`),
 }

@@ -13,7 +13,7 @@ var (
 
 // deliveryMutants are bugs in delivery, in sink health and in deferred claims.
 var deliveryMutants = []mutant{
-	bug("commit before the delivery", deliveryFolder, deliverySuite.schedule("delivered, 3 requests"),
+	bug("commit before the delivery", deliveryFolder, deliverySuite.in("delivered, 3 requests"),
 		"deliver.go", "if cause := run.hand(", "if _, _, err := run.store.Commit(ctx, c.Queue, c.Name, c.Token, Response{}); err != nil {\n\t\t\treturn c, err\n\t\t}\n\t\tif cause := run.hand("),
 	bug("lease not looked at by its own clock (T5)", deliveryFolder, deliverySuite.trace("T5"),
 		"deliver.go", "c.State == Started && !c.LeaseUntil.Before(ddb.ToMillis(now)):", "c.State == Started && !c.LeaseUntil.Before(ddb.ToMillis(now.Add(2 * time.Second))):",
@@ -46,10 +46,10 @@ var deliveryMutants = []mutant{
 	bug("a late probe closes another circuit", deliveryFolder, circuitTests,
 		"health.go", "probe && seen.Circuit.Opened.Equal(probed)", "probe",
 		"health.go", "\tprobed := seen.Circuit.Opened\n", ""),
-	bug("deferred: before the batch is handed over", deliveryFolder, deliverySuite.schedule("deferred, 2 faults"),
+	bug("deferred: before the batch is handed over", deliveryFolder, deliverySuite.in("deferred, 2 faults"),
 		"deliver.go", "\t\tif cause := run.hand(ctx, batch, c.LeaseUntil); cause != nil {\n", "\t\tif !chain.Root.IsZero() {\n\t\t\tif _, _, err := run.store.Defer(ctx, c, chain.Chain.Deadline); err != nil {\n"+
 			"\t\t\t\treturn c, err\n\t\t\t}\n\t\t}\n\t\tif cause := run.hand(ctx, batch, c.LeaseUntil); cause != nil {\n"),
-	bug("tracked: handed over before the chain is created", deliveryFolder, deliverySuite.schedule("deferred, 2 faults"),
+	bug("tracked: handed over before the chain is created", deliveryFolder, deliverySuite.in("deferred, 2 faults"),
 		"tracked.go", "\treturn run.acker.Create(", "\tearly := Batch{Queue: c.Queue, Consumer: c.Name, Token: c.Token, From: c.From, To: c.To}\n"+
 			"\tfor i := range messages {\n\t\tearly.Messages, early.Edges = append(early.Messages, Reply{}.message()), append(early.Edges, xorack.Root(t.tag(), \"\", i))\n\t}\n\t_ = run.hand(ctx, early, c.LeaseUntil)\n\treturn run.acker.Create("),
 	bug("tracked: ended under the number alone", deliveryFolder, deliverySuite.trace("EndOfAnEarlierConsumersChain"),

@@ -57,7 +57,7 @@ var edgeMutants = []mutant{
 		"endpoint.go", "for i := len(prefixes) - 1; i >= 0; i-- {", "for i := range prefixes {"),
 	bug("endpoint: a tenant's go before its queues", "functions/delivery", test{"./functions/delivery", "TestEraseTenantTakes"},
 		"erase.go", "\tfor goOn := margin.Half(ctx); ; {", "\t_, _ = s.eraseEndpoints(ctx, o, name, dry)\n\tfor goOn := margin.Half(ctx); ; {"),
-	bug("delivery: a call is asked for, and the queue delivered beside others too", deliveryFolder, deliverySuite.schedule("a slow queue"),
+	bug("delivery: a call is asked for, and the queue delivered beside others too", deliveryFolder, deliverySuite.in("a slow queue"),
 		"deliver.go", "\t\treturn false, nil\n\t}\n\tif !run.inTime(ctx) {", "\t\t_ = run.aside(ctx, run.Queue, run.Consumer)\n\t\trun.end(\"\", \"\")\n\t}\n\tif !run.inTime(ctx) {"),
 	bug("delivery: a sink that was changed once is tried without end", deliveryFolder, asideTests,
 		"aside.go", "Changed(ctx, c.Queue, c.Failed)", "Changed(ctx, c.Queue, time.Time{}.Add(1))"),

@@ -64,8 +64,8 @@ const (
 
 func (s suite) folder() string { return "./verify/sim/" + string(s) }
 
-// schedule walks one of the small scenarios, in which the bug shows.
-func (s suite) schedule(name string) test {
+// in walks one of the small scenarios, in which the bug shows.
+func (s suite) in(name string) test {
 	return test{s.folder(), "TestEverySmallSchedule/^" + name + "$"}
 }
 
@@ -94,8 +94,9 @@ func mutants() []mutant {
 // limit of time alone would be red wherever the machine is busy; what waits for ever without a CPU
 // ends by it.
 const (
-	cpuLimit  = 2 * time.Minute
-	timeLimit = 10 * time.Minute
+	cpuLimit   = 2 * time.Minute
+	quickLimit = 10 * time.Second // of a store's tests, which take less than a second
+	timeLimit  = 10 * time.Minute
 )
 
 // workers is how many mutants are tried side by side.

@@ -10,7 +10,7 @@ func markerTest(pattern string) test { return test{"./pkg/delivery/pull/sqlmarke
 
 // twoPhaseMutants are bugs in the two-phase delivery: store, loop, markers.
 var twoPhaseMutants = []mutant{
-	bug("two phases: takeover of a prepared claim", pullFolder, twoPhaseSuite.schedule("the tables are restored, and time"),
+	bug("two phases: takeover of a prepared claim", pullFolder, twoPhaseSuite.in("the tables are restored, and time"),
 		"../store_claims.go", "ddb.Or(isIn(Idle), ddb.And(isIn(Started), isOver(now))))", "ddb.Or(isIn(Idle), ddb.And(isIn(Started, Prepared, InDoubt, Sending), isOver(now))))",
 		"../puller.go", "case c.State == InDoubt, c.State == Prepared && over:", "case c.State == InDoubt:",
 		"../puller.go", "(!over || c.Deferred), c.State == Prepared, c.State == Sending:", "(!over || c.Deferred), c.State == Prepared && !over, c.State == Sending:"),
@@ -18,7 +18,7 @@ var twoPhaseMutants = []mutant{
 		"markers.go", "\tif err := tx.Commit(); err != nil {\n\t\treturn \"\", nil, fmt.Errorf(\"settle", "\tif outcome == string(delivery.Aborted) {\n\t\treturn delivery.Aborted, nil, nil\n\t}\n\tif err := tx.Commit(); err != nil {\n\t\treturn \"\", nil, fmt.Errorf(\"settle"),
 	bug("two phases: a conflict is a commit (T1)", markerFolder, markerTest("TestTraceT1"),
 		"markers.go", "\treturn delivery.TokenOutcome(outcome), replies, nil\n", "\treturn delivery.Committed, replies, nil\n"),
-	bug("two phases: abort on a lost database answer (T2)", pullFolder, twoPhaseSuite.schedule("restored"),
+	bug("two phases: abort on a lost database answer (T2)", pullFolder, twoPhaseSuite.in("restored"),
 		"consume.go", "outcome, replies, err := run.db.Settle(ctx, h, committed)", "outcome, replies, err := delivery.TokenOutcome(delivery.Aborted), []delivery.Reply(nil), error(nil)"),
 	bug("two phases: bare abort after the prepare (T2)", pullFolder, markerTest("TestTraceT2"),
 		"../puller_end.go", "if judge(c, h.Token) != notPrepared {", "if v := judge(c, h.Token); v == Prepared {\n\t\t\treturn p.d.store.AbortPrepared(ctx, h.Queue, h.Consumer, h.Token, f)\n\t\t} else if v != notPrepared {"),

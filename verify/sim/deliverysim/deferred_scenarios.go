@@ -94,7 +94,6 @@ func deferrals() []sim.Scenario {
 	}
 }
 
-// largeDeferrals take minutes.
 func largeDeferrals() []sim.Scenario {
 	return []sim.Scenario{
 		deferring("deferred, two processes, a lease that is over, 1 fault", 1, 1, 1,

@@ -165,8 +165,8 @@ func moduleFolder() (string, error) {
 	return strings.TrimSpace(folder), err
 }
 
-// tryAll tries each mutant that it can begin before the time. A change of much would try all, for
-// an hour: what is not tried is said.
+// tryAll tries each mutant that it can begin before the time. A change of much would try all, for a
+// quarter of an hour: what is not tried is said.
 func tryAll(root string, all []mutant, until time.Time, out io.Writer) error {
 	scratch, err := os.MkdirTemp("", "mutants")
 	if err != nil {

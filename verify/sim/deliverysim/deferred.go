@@ -89,6 +89,17 @@ func (m *model) defers(depth int) {
 	}
 }
 
+// defersAway has two queues' batches deferred while their sink is away.
+func (m *model) defersAway() {
+	m.defers(1)
+	m.bound.MaxAttempts = attempts
+	m.outage.away = []string{defaultQueue, otherQueue}
+	m.process("P", 0)
+	m.ender("E")
+	m.worker("W")
+	m.comesBack()
+}
+
 // deferring is a scenario of one message whose batch is deferred, with all functions and a worker.
 func deferring(name string, faults int, messages int64, depth int, actors ...func(*model)) sim.Scenario {
 	begins := func(m *model) {

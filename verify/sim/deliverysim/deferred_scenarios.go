@@ -75,15 +75,7 @@ func deferrals() []sim.Scenario {
 		}),
 		deferring("deferred, a message that no sink ever takes", 0, 1, 1,
 			func(m *model) { m.poison, m.permanent = 1, true }, (*model).comes),
-		twoQueues("deferred, the sink is away", 0, func(m *model) {
-			m.defers(1)
-			m.bound.MaxAttempts = attempts
-			m.outage.away = []string{defaultQueue, otherQueue}
-			m.process("P", 0)
-			m.ender("E")
-			m.worker("W")
-			m.comesBack()
-		}),
+		twoQueues("deferred, the sink is away", 0, (*model).defersAway),
 		deferring("deferred by token, 1 fault", 1, 2, 0),
 		deferring("deferred by token, two processes, and it expires", 0, 1, 0,
 			process("Q"), (*model).comes, func(m *model) { m.clock(1, overTrack) }),
@@ -94,6 +86,7 @@ func deferrals() []sim.Scenario {
 	}
 }
 
+// largeDeferrals take minutes.
 func largeDeferrals() []sim.Scenario {
 	return []sim.Scenario{
 		deferring("deferred, two processes, a lease that is over, 1 fault", 1, 1, 1,
@@ -104,16 +97,7 @@ func largeDeferrals() []sim.Scenario {
 			m.extender(2 * track)
 			m.clock(1, overTrack)
 		}),
-		twoQueues("deferred, the sink is away, and a lease is over", 0, func(m *model) {
-			m.defers(1)
-			m.bound.MaxAttempts = attempts
-			m.outage.away = []string{defaultQueue, otherQueue}
-			m.process("P", 0)
-			m.ender("E")
-			m.worker("W")
-			m.comesBack()
-			m.clock(1, overLease)
-		}),
+		twoQueues("deferred, the sink is away, and a lease is over", 0, (*model).defersAway, clock(1)),
 		deferring("deferred, all of it and the sweep", 0, 1, 1, sweeper(1, false), clock(1)),
 		deferring("deferred, two messages, a chain is late, 2 faults", 2, 2, 1,
 			func(m *model) { m.clock(1, overTrack) }),

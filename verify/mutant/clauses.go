@@ -18,8 +18,7 @@ import (
 // updates change.
 type store struct {
 	folder string
-	// tests are those that have to notice when one is dropped: quick ones. The first ones make every
-	// request there is.
+	// tests are quick, and have to notice when one is dropped. The first make every request there is.
 	tests []test
 	// alike are clauses without which nothing differs, and why they are there all the same.
 	alike map[string]string

@@ -90,9 +90,8 @@ func mutants() []mutant {
 		timerMutants, edgeMutants)
 }
 
-// What a mutant's tests may take: many bugs make something go on for ever, which is red as well. A
-// limit of time alone would be red wherever the machine is busy; what waits for ever without a CPU
-// ends by it.
+// What a mutant's tests may take. A limit of time alone would be red wherever the machine is busy;
+// what waits for ever without a CPU ends by it.
 const (
 	cpuLimit   = 2 * time.Minute
 	quickLimit = 10 * time.Second // of a store's tests, which take less than a second
@@ -235,7 +234,11 @@ func (m mutant) try(root, scratch string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return run()
+	by, err := run()
+	if strings.HasSuffix(by, didNotEnd) {
+		return "", fmt.Errorf("%s: name a test that fails", by) // it may end no sooner without the bug
+	}
+	return by, err
 }
 
 // built runs tests with some variables set. It returns the one that failed, as [redTest] does.
@@ -314,6 +317,9 @@ func (m mutant) changed(root string) (map[string]string, error) {
 	return texts, nil
 }
 
+// didNotEnd is said of a test that was killed: red where it is known to end without a bug.
+const didNotEnd = " did not end"
+
 var (
 	failLine  = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
 	beganLine = regexp.MustCompile(`(?m)^=== RUN   (\S+)`)
@@ -339,9 +345,9 @@ func redTest(said string, err error) (string, error) {
 	if len(began) == 0 {
 		return "what begins with the program", nil
 	}
-	why := "panicked"
+	why := " panicked"
 	if exit.String() == "signal: killed" {
-		why = "did not end"
+		why = didNotEnd
 	}
-	return began[len(began)-1][1] + " " + why, nil
+	return began[len(began)-1][1] + why, nil
 }

@@ -29,11 +29,15 @@ func TestVerdicts(t *testing.T) {
 		want string
 		ok   bool
 	}{
-		"caught":         {mutant{"m", "p", one, []edit{{"one.go", "return 1", "return 2"}}}, "red    m", true},
-		"panics":         {mutant{"m", "p", one, []edit{{"one.go", "return 1", "panic(1)"}}}, "TestOne", true},
-		"survives":       {mutant{"m", "p", one, []edit{{"one.go", "return 1", "return 2 - 1"}}}, "survived TestOne", false},
-		"text is gone":   {mutant{"m", "p", one, []edit{{"one.go", "return 7", "return 2"}}}, "0 times", false},
-		"text is twice":  {mutant{"m", "p", one, []edit{{"one.go", "n", "m"}}}, "times, want once", false},
+		"caught":        {mutant{"m", "p", one, []edit{{"one.go", "return 1", "return 2"}}}, "red    m", true},
+		"panics":        {mutant{"m", "p", one, []edit{{"one.go", "return 1", "panic(1)"}}}, "TestOne", true},
+		"survives":      {mutant{"m", "p", one, []edit{{"one.go", "return 1", "return 2 - 1"}}}, "survived TestOne", false},
+		"text is gone":  {mutant{"m", "p", one, []edit{{"one.go", "return 7", "return 2"}}}, "0 times", false},
+		"text is twice": {mutant{"m", "p", one, []edit{{"one.go", "n", "m"}}}, "times, want once", false},
+		"is killed": {mutant{"m", "p", one, []edit{
+			{"one.go", "package p\n", "package p\n\nimport \"syscall\"\n"},
+			{"one.go", "return 1", "_ = syscall.Kill(syscall.Getpid(), syscall.SIGKILL); return 1"},
+		}}, "TestOne did not end: name a test", false},
 		"does not build": {mutant{"m", "p", one, []edit{{"one.go", "return 1", "return"}}}, "does not compile", false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -55,10 +59,8 @@ func module(t *testing.T) string {
 		"p/one_test.go": "package p\n\nimport \"testing\"\n\nfunc TestOne(t *testing.T) {\n\tif one() != 1 {\n\t\tt.Fatal()\n\t}\n}\n",
 	} {
 		path := filepath.Join(root, name)
-		err := os.MkdirAll(filepath.Dir(path), 0o700)
-		check.Need(t, err == nil, "%v", err)
-		err = os.WriteFile(path, []byte(text), 0o600)
-		check.Need(t, err == nil, "%v", err)
+		check.OK(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		check.OK(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	return root
 }
@@ -67,9 +69,7 @@ func module(t *testing.T) string {
 func TestSwitchedMutants(t *testing.T) {
 	root := module(t)
 	text := "package p\n\nfunc one() int {\n\tif n := 1; n > 0 || n < -9 {\n\t\treturn n\n\t}\n\treturn 2\n}\n"
-	if err := os.WriteFile(filepath.Join(root, "p", "one.go"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(filepath.Join(root, "p", "one.go"), []byte(text), 0o600))
 	var out bytes.Buffer
 	alike := map[string]string{"p one: boundary: n < -9": "it is never that low"}
 	got, err := operate(root, "p", chosen{until: time.Now().Add(time.Hour)}, alike, &out)
